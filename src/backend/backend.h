@@ -1,0 +1,107 @@
+/*
+ * The seam between the queue and the mechanism that waits for descriptors.
+ *
+ * A back end translates (descriptor, wanted bits, token) into its kernel's
+ * terms and fills a plain array with what fired.  It calls no user code,
+ * decides no policy and never allocates in `wait`.
+ *
+ * Every function is called with the queue's lock held, but `wait` with
+ * XP_NOW or later deadlines (see there) and `wake`, which may also run in a
+ * signal handler.  Results are >= 0 or a negative errno value; a failed change
+ * leaves the kernel as it was.
+ *
+ * Wanted and fired bits are poll(2)'s: POLLIN POLLOUT POLLPRI POLLRDHUP, and
+ * POLLERR POLLHUP POLLNVAL when fired.
+ */
+#ifndef XP_BACKEND_BACKEND_H
+#define XP_BACKEND_BACKEND_H
+
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/counters.h"
+
+/* How a descriptor is watched; ORed to the wanted bits. */
+#define XP_WATCH_EDGE      0x10000u /* report activity, not state */
+#define XP_WATCH_ONESHOT   0x20000u /* silent after one report until changed */
+#define XP_WATCH_EXCLUSIVE 0x40000u /* wake few of several queues */
+#define XP_WATCH_BITS      (POLLIN | POLLOUT | POLLPRI | POLLRDHUP)
+
+/* What a back end can do. */
+enum {
+	/* Many threads in `wait`, and changes take effect on them. */
+	XP_CAP_CONCURRENT = 1,
+	/* A change of wanted bits in level mode costs no system call. */
+	XP_CAP_FREE_CHANGE = 2,
+	/* The kernel can watch in one-shot mode. */
+	XP_CAP_ONESHOT = 4,
+	/* There is a kernel queue, so xpoll_fd can exist. */
+	XP_CAP_QUEUE_FD = 8,
+};
+
+#define XP_TOKEN_WAKE UINT64_MAX
+
+struct xp_fired {
+	uint64_t token;
+	uint32_t events;
+};
+
+struct xp_backend_ops {
+	const char *name;
+	unsigned caps;
+	size_t state_size;
+
+	/*
+	 * Make the kernel's objects; `counters` outlives the state.  `close`
+	 * releases them and may be called in a forked child.
+	 */
+	int (*open)(void *state, int size_hint, struct xp_counters *counters);
+	void (*close)(void *state);
+
+	/*
+	 * Begin to watch.  -EEXIST: this very file is watched under this number.
+	 * -EPERM: such a file cannot be waited for and is always ready.
+	 * -ENOTSUP: an O_PATH descriptor.
+	 */
+	int (*attach)(void *state, int fd, uint32_t watch, uint64_t token);
+	/*
+	 * Watch differently, and look anew at whether it is ready.  -ENOENT: the
+	 * number is not watched, or stands for another file now; -EBADF.
+	 */
+	int (*change)(void *state, int fd, uint32_t watch, uint64_t token);
+	/* Stop watching; what is harvested later has no such token. */
+	int (*detach)(void *state, int fd);
+
+	/*
+	 * Wait until something fires or the deadline passes; up to cap entries.
+	 * 0: deadline; may come early, the queue checks.  -EINTR.  With
+	 * XP_NOW it is called with the lock held and is no cancellation point,
+	 * else without the lock and it is one.  XP_TOKEN_WAKE stands for a wake.
+	 */
+	int (*wait)(void *state, int64_t deadline_ns, const sigset_t *mask,
+	            struct xp_fired *fired, int cap);
+	/* Make one `wait`, this or the next, return.  Async-signal-safe. */
+	void (*wake)(void *state);
+
+	/*
+	 * Start over with an empty kernel set; waits in progress see the old one
+	 * until they are woken.  Optional.
+	 */
+	int (*renew)(void *state);
+	/* A descriptor for xpoll_fd; made by the first call.  Optional. */
+	int (*queue_fd)(void *state);
+	/* Make that descriptor readable, or no longer on this ground. */
+	void (*set_attention)(void *state, bool on);
+};
+
+/* The back ends of this build, best first; ends with NULL. */
+extern const struct xp_backend_ops *const xp_backends[];
+
+extern const struct xp_backend_ops xp_backend_epoll;
+extern const struct xp_backend_ops xp_backend_poll;
+extern const struct xp_backend_ops xp_backend_select;
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * Edge-triggered watching for back ends whose own mechanism has only levels.
+ *
+ * No rule in user space can tell "still ready" from "read dry and ready
+ * again" without losing or repeating events.  So these registrations live in
+ * a small kernel set that can, whose descriptor is one entry of the array.
+ */
+#ifndef XP_BACKEND_EDGE_H
+#define XP_BACKEND_EDGE_H
+
+#include "backend/backend.h"
+
+struct xp_edge {
+	int fd; /* readable while something fired; -1: not made yet */
+	struct xp_counters *counters;
+};
+
+void xp_edge_init(struct xp_edge *edge, struct xp_counters *counters);
+void xp_edge_fini(struct xp_edge *edge);
+
+/* As the back end's functions of these names; attach makes the set. */
+int xp_edge_attach(struct xp_edge *edge, int fd, uint32_t watch,
+                   uint64_t token);
+int xp_edge_change(struct xp_edge *edge, int fd, uint32_t watch,
+                   uint64_t token);
+void xp_edge_detach(struct xp_edge *edge, int fd);
+int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap);
+
+/*
+ * Prepare to watch a descriptor by level: -EBADF, -ENOTSUP (O_PATH), -EPERM
+ * (its file is always ready: regular files, directories), else 0.
+ */
+int xp_edge_admit(struct xp_edge *edge, int fd);
+
+#endif

@@ -1,0 +1,98 @@
+/* A helper epoll set for what the array itself cannot watch. */
+#include "backend/edge.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/epoll.h>
+
+#include "os/sys.h"
+
+enum { EDGE_CHUNK = 64 };
+
+void xp_edge_init(struct xp_edge *edge, struct xp_counters *counters)
+{
+	edge->fd = -1;
+	edge->counters = counters;
+}
+
+void xp_edge_fini(struct xp_edge *edge)
+{
+	if (edge->fd >= 0)
+		xp_sys_close(edge->fd);
+}
+
+static int edge_control(struct xp_edge *edge, int op, int fd, uint32_t watch,
+                        uint64_t token)
+{
+	uint32_t events = watch & XP_WATCH_BITS;
+
+	if (watch & XP_WATCH_EDGE)
+		events |= EPOLLET;
+	xp_count(&edge->counters->syscalls_change);
+	return xp_sys_epoll_ctl(edge->fd, op, fd, events, token);
+}
+
+int xp_edge_attach(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token)
+{
+	int rc;
+
+	if (edge->fd < 0) {
+		rc = xp_sys_epoll_create();
+		if (rc < 0)
+			return rc;
+		edge->fd = rc;
+	}
+	rc = edge_control(edge, EPOLL_CTL_ADD, fd, watch, token);
+	if (rc == -EEXIST) /* Left over from a file that a duplicate keeps. */
+		rc = edge_control(edge, EPOLL_CTL_MOD, fd, watch, token);
+	return rc;
+}
+
+int xp_edge_change(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token)
+{
+	return edge_control(edge, EPOLL_CTL_MOD, fd, watch, token);
+}
+
+void xp_edge_detach(struct xp_edge *edge, int fd)
+{
+	/* A closed descriptor has left the set by itself. */
+	(void)edge_control(edge, EPOLL_CTL_DEL, fd, 0, 0);
+}
+
+int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap)
+{
+	struct epoll_event events[EDGE_CHUNK];
+	int count;
+
+	xp_count_shared(&edge->counters->syscalls_check);
+	count = xp_sys_epoll_now(edge->fd, events,
+	                         cap < EDGE_CHUNK ? cap : EDGE_CHUNK);
+	for (int i = 0; i < count; i++) {
+		fired[i].token = events[i].data.u64;
+		fired[i].events = events[i].events;
+	}
+	return count < 0 ? 0 : count;
+}
+
+int xp_edge_admit(struct xp_edge *edge, int fd)
+{
+	struct stat status;
+	int rc = xp_sys_open_flags(fd);
+
+	xp_count(&edge->counters->syscalls_check);
+	if (rc < 0)
+		return rc;
+	if (rc & O_PATH)
+		return -ENOTSUP;
+	rc = xp_sys_fstat(fd, &status);
+	if (rc < 0)
+		return rc;
+	if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
+		return 0;
+
+	/* Some files of /proc can be waited for; the kernel knows which. */
+	rc = xp_edge_attach(edge, fd, 0, 0);
+	if (rc == 0)
+		xp_edge_detach(edge, fd);
+	return rc;
+}

@@ -1,0 +1,256 @@
+/*
+ * The epoll back end.
+ *
+ * One epoll set and one eventfd that wakes it, edge-triggered so that it is
+ * never read.  epoll knows a registration by (number, open file): a reopened
+ * number is a new registration, and a closed file stays in the set as long as
+ * a duplicate is open anywhere.  Both shape the queue's use of it; here they
+ * are only reported.
+ *
+ * xpoll_fd hands out an outer epoll set that holds the inner one: the inner
+ * can be renewed without the holder of the descriptor noticing.
+ */
+#include "backend/backend.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/epoll.h>
+
+#include "base/assert.h"
+#include "base/time.h"
+#include "os/sys.h"
+
+enum { EPOLL_CHUNK = 256 };
+
+#define TOKEN_ATTENTION (UINT64_MAX - 1)
+
+struct epoll_state {
+	int epoll_fd;
+	int wake_fd;
+	int outer_fd;     /* -1: xpoll_fd was not called */
+	int attention_fd; /* -1: likewise */
+	bool attention;   /* attention_fd is readable */
+	struct xp_counters *counters;
+};
+
+static uint32_t to_kernel(uint32_t watch)
+{
+	/* On Linux EPOLLIN is POLLIN, and so on; asserted below. */
+	uint32_t events = watch & XP_WATCH_BITS;
+
+	if (watch & XP_WATCH_EDGE)
+		events |= EPOLLET;
+	if (watch & XP_WATCH_ONESHOT)
+		events |= EPOLLONESHOT;
+	if (watch & XP_WATCH_EXCLUSIVE)
+		events = (events & (EPOLLIN | EPOLLOUT)) | EPOLLEXCLUSIVE;
+	return events;
+}
+
+_Static_assert(EPOLLIN == POLLIN && EPOLLOUT == POLLOUT &&
+               EPOLLPRI == POLLPRI && EPOLLERR == POLLERR &&
+               EPOLLHUP == POLLHUP && EPOLLRDHUP == POLLRDHUP,
+               "epoll and poll share their bits on Linux");
+
+static int epoll_control(struct epoll_state *state, int op, int fd,
+                         uint32_t watch, uint64_t token)
+{
+	xp_count(&state->counters->syscalls_change);
+	return xp_sys_epoll_ctl(state->epoll_fd, op, fd, to_kernel(watch), token);
+}
+
+static int epoll_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
+{
+	int rc = epoll_control(opaque, EPOLL_CTL_ADD, fd, watch, token);
+
+	/* An O_PATH descriptor is open, whatever epoll says. */
+	if (rc == -EBADF && xp_sys_open_flags(fd) >= 0)
+		return -ENOTSUP;
+	return rc;
+}
+
+static int epoll_detach(void *opaque, int fd)
+{
+	return epoll_control(opaque, EPOLL_CTL_DEL, fd, 0, 0);
+}
+
+static int epoll_change(void *opaque, int fd, uint32_t watch, uint64_t token)
+{
+	int rc;
+
+	if (!(watch & XP_WATCH_EXCLUSIVE)) {
+		rc = epoll_control(opaque, EPOLL_CTL_MOD, fd, watch, token);
+		if (rc != -EINVAL)
+			return rc;
+	}
+	/* Exclusive registrations cannot be modified. */
+	rc = epoll_detach(opaque, fd);
+	return rc < 0 ? rc : epoll_attach(opaque, fd, watch, token);
+}
+
+static int epoll_open(void *opaque, int size_hint, struct xp_counters *counters)
+{
+	struct epoll_state *state = opaque;
+	int rc;
+
+	(void)size_hint;
+	state->counters = counters;
+	state->outer_fd = -1;
+	state->attention_fd = -1;
+	state->attention = false;
+	state->epoll_fd = xp_sys_epoll_create();
+	if (state->epoll_fd < 0)
+		return state->epoll_fd;
+	rc = xp_sys_eventfd(false);
+	state->wake_fd = rc;
+	if (rc >= 0)
+		rc = epoll_control(state, EPOLL_CTL_ADD, state->wake_fd,
+		                   POLLIN | XP_WATCH_EDGE, XP_TOKEN_WAKE);
+	if (rc >= 0)
+		return 0;
+	if (state->wake_fd >= 0)
+		xp_sys_close(state->wake_fd);
+	xp_sys_close(state->epoll_fd);
+	return rc;
+}
+
+static void epoll_close(void *opaque)
+{
+	struct epoll_state *state = opaque;
+
+	if (state->outer_fd >= 0)
+		xp_sys_close(state->outer_fd);
+	if (state->attention_fd >= 0)
+		xp_sys_close(state->attention_fd);
+	xp_sys_close(state->epoll_fd);
+	xp_sys_close(state->wake_fd);
+}
+
+static int epoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
+                       struct xp_fired *fired, int cap)
+{
+	struct epoll_state *state = opaque;
+	struct epoll_event events[EPOLL_CHUNK];
+	int count;
+
+	if (cap > EPOLL_CHUNK)
+		cap = EPOLL_CHUNK;
+	if (deadline_ns == XP_NOW)
+		count = xp_sys_epoll_now(state->epoll_fd, events, cap);
+	else
+		count = xp_sys_epoll_wait(state->epoll_fd, events, cap, deadline_ns,
+		                          mask);
+	for (int i = 0; i < count; i++) {
+		fired[i].token = events[i].data.u64;
+		fired[i].events = events[i].events;
+	}
+	return count;
+}
+
+static void epoll_wake(void *opaque)
+{
+	static const uint64_t one = 1;
+	struct epoll_state *state = opaque;
+
+	xp_count_shared(&state->counters->syscalls_wake);
+	xp_sys_write(state->wake_fd, &one, sizeof one);
+}
+
+/*
+ * Threads inside epoll_wait hold the old set's file; they stay with it until
+ * they are woken, which the shared wake_fd can still do.
+ */
+static int epoll_renew(void *opaque)
+{
+	struct epoll_state *state = opaque;
+	int fresh = xp_sys_epoll_create();
+	int rc;
+
+	if (fresh < 0)
+		return fresh;
+	rc = xp_sys_epoll_ctl(fresh, EPOLL_CTL_ADD, state->wake_fd,
+	                      EPOLLIN | EPOLLET, XP_TOKEN_WAKE);
+	if (rc < 0) {
+		xp_sys_close(fresh);
+		return rc;
+	}
+	if (state->outer_fd >= 0)
+		xp_sys_epoll_ctl(state->outer_fd, EPOLL_CTL_DEL, state->epoll_fd,
+		                 0, 0);
+	rc = xp_sys_replace(fresh, state->epoll_fd);
+	if (state->outer_fd >= 0) {
+		int outer_rc = xp_sys_epoll_ctl(state->outer_fd, EPOLL_CTL_ADD,
+		                                state->epoll_fd, EPOLLIN, 0);
+
+		rc = rc < 0 ? rc : outer_rc;
+	}
+	return rc;
+}
+
+static int outer_open(struct epoll_state *state)
+{
+	int attention_fd = xp_sys_eventfd(false);
+	int outer_fd = xp_sys_epoll_create();
+	int rc = attention_fd < 0 ? attention_fd : outer_fd;
+
+	if (rc >= 0)
+		rc = xp_sys_epoll_ctl(outer_fd, EPOLL_CTL_ADD, attention_fd, EPOLLIN,
+		                      TOKEN_ATTENTION);
+	if (rc >= 0)
+		rc = xp_sys_epoll_ctl(outer_fd, EPOLL_CTL_ADD, state->epoll_fd,
+		                      EPOLLIN, 0);
+	if (rc < 0) {
+		if (outer_fd >= 0)
+			xp_sys_close(outer_fd);
+		if (attention_fd >= 0)
+			xp_sys_close(attention_fd);
+		return rc;
+	}
+	state->attention_fd = attention_fd;
+	state->outer_fd = outer_fd;
+	return 0;
+}
+
+static int epoll_queue_fd(void *opaque)
+{
+	struct epoll_state *state = opaque;
+
+	if (state->outer_fd < 0) {
+		int rc = outer_open(state);
+
+		if (rc < 0)
+			return rc;
+	}
+	return state->outer_fd;
+}
+
+static void epoll_set_attention(void *opaque, bool on)
+{
+	struct epoll_state *state = opaque;
+	uint64_t count = 1;
+
+	if (on == state->attention)
+		return;
+	XP_ASSERT(state->attention_fd >= 0);
+	if (on)
+		xp_sys_write(state->attention_fd, &count, sizeof count);
+	else
+		xp_sys_read(state->attention_fd, &count, sizeof count);
+	state->attention = on;
+}
+
+const struct xp_backend_ops xp_backend_epoll = {
+	.name = "epoll",
+	.caps = XP_CAP_CONCURRENT | XP_CAP_ONESHOT | XP_CAP_QUEUE_FD,
+	.state_size = sizeof(struct epoll_state),
+	.open = epoll_open,
+	.close = epoll_close,
+	.attach = epoll_attach,
+	.change = epoll_change,
+	.detach = epoll_detach,
+	.wait = epoll_await,
+	.wake = epoll_wake,
+	.renew = epoll_renew,
+	.queue_fd = epoll_queue_fd,
+	.set_attention = epoll_set_attention,
+};

@@ -1,0 +1,42 @@
+/*
+ * What the array back ends know of a descriptor: where it is, and by which
+ * bits and token.  Indexed by number; grows when one is attached.
+ */
+#ifndef XP_BACKEND_FDMAP_H
+#define XP_BACKEND_FDMAP_H
+
+#include <stdint.h>
+
+enum xp_fdmap_place {
+	XP_PLACE_NONE, /* not attached */
+	XP_PLACE_IDLE, /* attached, nothing wanted */
+	XP_PLACE_ARRAY,
+	XP_PLACE_EDGE,
+};
+
+struct xp_fdmap_entry {
+	uint64_t token;
+	int32_t index; /* in the array, if there */
+	uint16_t watch;
+	uint8_t place; /* enum xp_fdmap_place */
+};
+
+struct xp_fdmap {
+	struct xp_fdmap_entry *entries;
+	int len;
+};
+
+/* Make room for fd; -ENOMEM. */
+int xp_fdmap_reserve(struct xp_fdmap *map, int fd);
+void xp_fdmap_fini(struct xp_fdmap *map);
+
+/* NULL: not attached. */
+static inline struct xp_fdmap_entry *xp_fdmap_find(struct xp_fdmap *map, int fd)
+{
+	if (fd < 0 || fd >= map->len ||
+	    map->entries[fd].place == XP_PLACE_NONE)
+		return (struct xp_fdmap_entry *)0;
+	return &map->entries[fd];
+}
+
+#endif

@@ -1,0 +1,268 @@
+/*
+ * The poll back end: one dense array of what is wanted now.
+ *
+ * A disabled descriptor is not in the array, so it costs nothing and cannot
+ * report POLLHUP.  The scan starts where the last one stopped, so that busy
+ * descriptors in front do not starve the others when the caller takes few
+ * events.  Entry 0 is the wake counter, entry 1 the set of edge-triggered
+ * registrations.
+ */
+#include "backend/backend.h"
+
+#include <errno.h>
+
+#include "backend/edge.h"
+#include "backend/fdmap.h"
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "base/time.h"
+#include "os/sys.h"
+
+enum { SLOT_WAKE, SLOT_EDGE, SLOT_FIRST };
+
+struct poll_state {
+	struct pollfd *fds;
+	int len;      /* entries in use */
+	int cap;      /* entries there is room for: >= attached + SLOT_FIRST */
+	int attached; /* descriptors known, in the array or not */
+	int start;    /* where the next scan begins */
+	int wake_fd;  /* immutable: read by any thread, without the lock */
+	struct xp_fdmap map;
+	struct xp_edge edge;
+	struct xp_counters *counters;
+};
+
+static int poll_reserve(struct poll_state *state, int cap)
+{
+	struct pollfd *fds;
+	int grown = state->cap * 2 > cap ? state->cap * 2 : cap;
+
+	if (cap <= state->cap)
+		return 0;
+	fds = xp_realloc(state->fds, (size_t)grown * sizeof *fds);
+	if (!fds)
+		return -ENOMEM;
+	state->fds = fds;
+	state->cap = grown;
+	return 0;
+}
+
+static int poll_open(void *opaque, int size_hint, struct xp_counters *counters)
+{
+	struct poll_state *state = opaque;
+	int wake_fd = xp_sys_eventfd(false);
+
+	(void)size_hint;
+	if (wake_fd < 0)
+		return wake_fd;
+	if (poll_reserve(state, 64) < 0) {
+		xp_sys_close(wake_fd);
+		return -ENOMEM;
+	}
+	state->counters = counters;
+	xp_edge_init(&state->edge, counters);
+	state->fds[SLOT_WAKE] = (struct pollfd){.fd = wake_fd, .events = POLLIN};
+	state->fds[SLOT_EDGE] = (struct pollfd){.fd = -1, .events = POLLIN};
+	state->wake_fd = wake_fd;
+	state->len = SLOT_FIRST;
+	state->start = SLOT_FIRST;
+	return 0;
+}
+
+static void poll_close(void *opaque)
+{
+	struct poll_state *state = opaque;
+
+	xp_sys_close(state->wake_fd);
+	xp_edge_fini(&state->edge);
+	xp_fdmap_fini(&state->map);
+	xp_free(state->fds);
+}
+
+/* Take a descriptor out of the array or the edge set; it stays attached. */
+static void poll_unplace(struct poll_state *state, int fd,
+                         struct xp_fdmap_entry *entry)
+{
+	if (entry->place == XP_PLACE_ARRAY) {
+		struct pollfd *last = &state->fds[--state->len];
+
+		state->fds[entry->index] = *last;
+		state->map.entries[last->fd].index = entry->index;
+	} else if (entry->place == XP_PLACE_EDGE) {
+		xp_edge_detach(&state->edge, fd);
+	}
+	entry->place = XP_PLACE_IDLE;
+}
+
+static int poll_place(struct poll_state *state, int fd,
+                      struct xp_fdmap_entry *entry, uint32_t watch)
+{
+	if (watch & XP_WATCH_EDGE) {
+		int rc = xp_edge_attach(&state->edge, fd, watch, entry->token);
+
+		if (rc < 0)
+			return rc;
+		state->fds[SLOT_EDGE].fd = state->edge.fd;
+		entry->place = XP_PLACE_EDGE;
+	} else if (watch & XP_WATCH_BITS) {
+		XP_ASSERT(state->len < state->cap);
+		entry->index = state->len++;
+		state->fds[entry->index].fd = fd;
+		entry->place = XP_PLACE_ARRAY;
+	} else {
+		entry->place = XP_PLACE_IDLE;
+	}
+	return 0;
+}
+
+static void poll_set_bits(struct poll_state *state,
+                          struct xp_fdmap_entry *entry, uint32_t watch)
+{
+	entry->watch = (uint16_t)(watch & XP_WATCH_BITS);
+	if (entry->place == XP_PLACE_ARRAY)
+		state->fds[entry->index].events = (short)entry->watch;
+}
+
+static int poll_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
+{
+	struct poll_state *state = opaque;
+	struct xp_fdmap_entry *entry;
+	int rc;
+
+	if (xp_fdmap_find(&state->map, fd))
+		return -EEXIST;
+	rc = xp_edge_admit(&state->edge, fd);
+	if (rc < 0)
+		return rc;
+	rc = xp_fdmap_reserve(&state->map, fd);
+	if (rc == 0)
+		rc = poll_reserve(state, state->attached + 1 + SLOT_FIRST);
+	if (rc < 0)
+		return rc;
+	entry = &state->map.entries[fd];
+	entry->token = token;
+	rc = poll_place(state, fd, entry, watch);
+	if (rc < 0)
+		return rc;
+	poll_set_bits(state, entry, watch);
+	state->attached++;
+	return 0;
+}
+
+static int poll_detach(void *opaque, int fd)
+{
+	struct poll_state *state = opaque;
+	struct xp_fdmap_entry *entry = xp_fdmap_find(&state->map, fd);
+	int rc = xp_sys_open_flags(fd);
+
+	xp_count(&state->counters->syscalls_check);
+	if (!entry)
+		return rc < 0 ? rc : -ENOENT;
+	poll_unplace(state, fd, entry);
+	entry->place = XP_PLACE_NONE;
+	state->attached--;
+	return rc < 0 ? rc : 0;
+}
+
+static enum xp_fdmap_place place_for(uint32_t watch)
+{
+	if (watch & XP_WATCH_EDGE)
+		return XP_PLACE_EDGE;
+	return watch & XP_WATCH_BITS ? XP_PLACE_ARRAY : XP_PLACE_IDLE;
+}
+
+static int poll_change(void *opaque, int fd, uint32_t watch, uint64_t token)
+{
+	struct poll_state *state = opaque;
+	struct xp_fdmap_entry *entry = xp_fdmap_find(&state->map, fd);
+	int rc = 0;
+
+	if (!entry)
+		return -ENOENT;
+	entry->token = token;
+	if (entry->place != place_for(watch)) {
+		poll_unplace(state, fd, entry);
+		rc = poll_place(state, fd, entry, watch);
+	} else if (entry->place == XP_PLACE_EDGE) {
+		rc = xp_edge_change(&state->edge, fd, watch, token);
+	}
+	if (rc < 0)
+		return rc;
+	poll_set_bits(state, entry, watch);
+	return 0;
+}
+
+/* Harvest the array, round from `start`, `ready` entries at the most. */
+static int poll_scan(struct poll_state *state, int ready,
+                     struct xp_fired *fired, int cap)
+{
+	int count = 0;
+	int left = state->len - SLOT_FIRST;
+	int i = state->start < state->len ? state->start : SLOT_FIRST;
+
+	for (; left > 0 && ready > 0 && count < cap; left--) {
+		const struct pollfd *entry = &state->fds[i];
+
+		if (entry->revents) {
+			fired[count].token = state->map.entries[entry->fd].token;
+			fired[count++].events = (uint32_t)(unsigned short)entry->revents;
+			ready--;
+		}
+		if (++i == state->len)
+			i = SLOT_FIRST;
+	}
+	state->start = i;
+	return count;
+}
+
+static int poll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
+                      struct xp_fired *fired, int cap)
+{
+	struct poll_state *state = opaque;
+	size_t len = (size_t)state->len;
+	int count = 0;
+	int ready;
+
+	if (deadline_ns == XP_NOW)
+		ready = xp_sys_poll_now(state->fds, len);
+	else
+		ready = xp_sys_poll_wait(state->fds, len, deadline_ns, mask);
+	if (ready <= 0)
+		return ready;
+	if (state->fds[SLOT_WAKE].revents) {
+		uint64_t wakes;
+
+		xp_sys_read(state->wake_fd, &wakes, sizeof wakes);
+		fired[count++] = (struct xp_fired){.token = XP_TOKEN_WAKE};
+		ready--;
+	}
+	if (state->fds[SLOT_EDGE].revents) {
+		if (count < cap)
+			count += xp_edge_harvest(&state->edge, fired + count,
+			                         cap - count);
+		ready--;
+	}
+	return count + poll_scan(state, ready, fired + count, cap - count);
+}
+
+static void poll_wake(void *opaque)
+{
+	static const uint64_t one = 1;
+	struct poll_state *state = opaque;
+
+	xp_count_shared(&state->counters->syscalls_wake);
+	xp_sys_write(state->wake_fd, &one, sizeof one);
+}
+
+const struct xp_backend_ops xp_backend_poll = {
+	.name = "poll",
+	.caps = XP_CAP_FREE_CHANGE,
+	.state_size = sizeof(struct poll_state),
+	.open = poll_open,
+	.close = poll_close,
+	.attach = poll_attach,
+	.change = poll_change,
+	.detach = poll_detach,
+	.wait = poll_await,
+	.wake = poll_wake,
+};

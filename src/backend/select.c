@@ -1,0 +1,378 @@
+/*
+ * The select back end, on bit sets of its own, so any descriptor number will
+ * do: the kernel takes as many bits as it is told.
+ *
+ * select tells three conditions, poll(2) eight.  What fired is therefore
+ * looked at once more by poll(2), a few descriptors per wait, and reported in
+ * its terms.
+ */
+#include "backend/backend.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "backend/edge.h"
+#include "backend/fdmap.h"
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "base/time.h"
+#include "os/sys.h"
+
+enum { SET_IN, SET_OUT, SET_EXCEPT, SETS, SELECT_CHUNK = 64 };
+
+#define WORD_BITS ((int)(sizeof(long) * CHAR_BIT))
+
+struct select_state {
+	long *wanted[SETS]; /* what is asked for */
+	long *fired[SETS];  /* the kernel's answer, while `wait` runs */
+	long *memory;       /* all six, one after the other */
+	int words;          /* length of each */
+	int top;            /* no descriptor >= top is in a set */
+	int start;          /* the number the next scan begins at */
+	int wake_fd;        /* immutable: read without the lock */
+	struct xp_fdmap map;
+	struct xp_edge edge;
+	struct xp_counters *counters;
+};
+
+static void bit_set(long *set, int fd, bool on)
+{
+	unsigned long bit = 1ul << (fd % WORD_BITS);
+	unsigned long word = (unsigned long)set[fd / WORD_BITS];
+
+	set[fd / WORD_BITS] = (long)(on ? word | bit : word & ~bit);
+}
+
+static unsigned long any_word(long *const sets[SETS], int word)
+{
+	return (unsigned long)(sets[SET_IN][word] | sets[SET_OUT][word] |
+	                       sets[SET_EXCEPT][word]);
+}
+
+static int select_reserve(struct select_state *state, int fd)
+{
+	int words = state->words ? state->words : 16;
+	long *memory;
+
+	if (fd < state->words * WORD_BITS)
+		return 0;
+	while (words * WORD_BITS <= fd)
+		words *= 2;
+	memory = xp_alloc((size_t)words * 2 * SETS * sizeof *memory);
+	if (!memory)
+		return -ENOMEM;
+	for (int i = 0; i < SETS; i++) {
+		long *set = memory + (size_t)words * (size_t)i;
+
+		if (state->words)
+			memcpy(set, state->wanted[i],
+			       (size_t)state->words * sizeof *set);
+		state->wanted[i] = set;
+		state->fired[i] = set + (size_t)words * SETS;
+	}
+	xp_free(state->memory);
+	state->memory = memory;
+	state->words = words;
+	return 0;
+}
+
+/*
+ * Are these bits watched by the helper set?  Edges, and what select has no
+ * word for: it tells a hang-up only together with readable or writable.
+ */
+static bool select_needs_helper(uint32_t watch)
+{
+	uint32_t bits = watch & XP_WATCH_BITS;
+
+	return watch & XP_WATCH_EDGE ||
+		(bits && !(bits & POLLIN) && bits != POLLOUT);
+}
+
+/* Put exactly these bits of a descriptor into the sets. */
+static void select_want(struct select_state *state, int fd, uint32_t watch)
+{
+	bit_set(state->wanted[SET_IN], fd, watch & POLLIN);
+	bit_set(state->wanted[SET_OUT], fd, watch & POLLOUT);
+	bit_set(state->wanted[SET_EXCEPT], fd, watch & POLLPRI);
+	if (watch & XP_WATCH_BITS) {
+		if (fd >= state->top)
+			state->top = fd + 1;
+		return;
+	}
+	while (state->top > 0 && !any_word(state->wanted,
+	                                   (state->top - 1) / WORD_BITS))
+		state->top = (state->top - 1) / WORD_BITS * WORD_BITS;
+}
+
+static int select_open(void *opaque, int size_hint,
+                       struct xp_counters *counters)
+{
+	struct select_state *state = opaque;
+	int wake_fd = xp_sys_eventfd(false);
+	int rc;
+
+	if (wake_fd < 0)
+		return wake_fd;
+	rc = select_reserve(state, size_hint > wake_fd ? size_hint : wake_fd);
+	if (rc < 0) {
+		xp_sys_close(wake_fd);
+		return rc;
+	}
+	state->counters = counters;
+	state->wake_fd = wake_fd;
+	xp_edge_init(&state->edge, counters);
+	select_want(state, wake_fd, POLLIN);
+	return 0;
+}
+
+static void select_close(void *opaque)
+{
+	struct select_state *state = opaque;
+
+	xp_sys_close(state->wake_fd);
+	xp_edge_fini(&state->edge);
+	xp_fdmap_fini(&state->map);
+	xp_free(state->memory);
+}
+
+static int select_watch_edge_set(struct select_state *state)
+{
+	int rc = select_reserve(state, state->edge.fd);
+
+	if (rc == 0)
+		select_want(state, state->edge.fd, POLLIN);
+	return rc;
+}
+
+static int select_place(struct select_state *state, int fd,
+                        struct xp_fdmap_entry *entry, uint32_t watch)
+{
+	if (select_needs_helper(watch)) {
+		int rc = xp_edge_attach(&state->edge, fd, watch, entry->token);
+
+		if (rc == 0)
+			rc = select_watch_edge_set(state);
+		if (rc < 0)
+			return rc;
+		entry->place = XP_PLACE_EDGE;
+		return 0;
+	}
+	select_want(state, fd, watch);
+	entry->place = watch & XP_WATCH_BITS ? XP_PLACE_ARRAY : XP_PLACE_IDLE;
+	return 0;
+}
+
+static int select_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
+{
+	struct select_state *state = opaque;
+	struct xp_fdmap_entry *entry;
+	int rc;
+
+	if (xp_fdmap_find(&state->map, fd))
+		return -EEXIST;
+	rc = xp_edge_admit(&state->edge, fd);
+	if (rc == 0)
+		rc = xp_fdmap_reserve(&state->map, fd);
+	if (rc == 0)
+		rc = select_reserve(state, fd);
+	if (rc < 0)
+		return rc;
+	entry = &state->map.entries[fd];
+	entry->token = token;
+	entry->watch = (uint16_t)(watch & XP_WATCH_BITS);
+	return select_place(state, fd, entry, watch);
+}
+
+static void select_unplace(struct select_state *state, int fd,
+                           struct xp_fdmap_entry *entry)
+{
+	if (entry->place == XP_PLACE_ARRAY)
+		select_want(state, fd, 0);
+	else if (entry->place == XP_PLACE_EDGE)
+		xp_edge_detach(&state->edge, fd);
+	entry->place = XP_PLACE_IDLE;
+}
+
+static int select_detach(void *opaque, int fd)
+{
+	struct select_state *state = opaque;
+	struct xp_fdmap_entry *entry = xp_fdmap_find(&state->map, fd);
+	int rc = xp_sys_open_flags(fd);
+
+	xp_count(&state->counters->syscalls_check);
+	if (!entry)
+		return rc < 0 ? rc : -ENOENT;
+	select_unplace(state, fd, entry);
+	entry->place = XP_PLACE_NONE;
+	return rc < 0 ? rc : 0;
+}
+
+static int select_change(void *opaque, int fd, uint32_t watch, uint64_t token)
+{
+	struct select_state *state = opaque;
+	struct xp_fdmap_entry *entry = xp_fdmap_find(&state->map, fd);
+	int rc;
+
+	if (!entry)
+		return -ENOENT;
+	entry->token = token;
+	if (entry->place == XP_PLACE_EDGE && select_needs_helper(watch)) {
+		rc = xp_edge_change(&state->edge, fd, watch, token);
+	} else {
+		if (entry->place == XP_PLACE_EDGE || select_needs_helper(watch))
+			select_unplace(state, fd, entry);
+		rc = select_place(state, fd, entry, watch);
+	}
+	if (rc == 0)
+		entry->watch = (uint16_t)(watch & XP_WATCH_BITS);
+	return rc;
+}
+
+/* Look at the gathered descriptors in poll(2)'s terms; keep what fired. */
+static int select_refine(struct select_state *state, struct pollfd *fds,
+                         int len, struct xp_fired *fired)
+{
+	int count = 0;
+
+	if (len == 0)
+		return 0;
+	xp_count_shared(&state->counters->syscalls_check);
+	if (xp_sys_poll_now(fds, (size_t)len) <= 0)
+		return 0;
+	for (int i = 0; i < len; i++) {
+		if (!fds[i].revents)
+			continue;
+		fired[count].token = state->map.entries[fds[i].fd].token;
+		fired[count++].events = (uint32_t)(unsigned short)fds[i].revents;
+	}
+	return count;
+}
+
+/*
+ * Gather up to cap descriptors whose bit is in the sets, from `start` on and
+ * round; the back end's own two are left out.
+ */
+static int select_gather(struct select_state *state, long *const sets[SETS],
+                         struct pollfd *fds, int cap)
+{
+	int words = (state->top + WORD_BITS - 1) / WORD_BITS;
+	int word = state->start / WORD_BITS < words ? state->start / WORD_BITS : 0;
+	unsigned long low = ~0ul << (state->start % WORD_BITS);
+	int len = 0;
+
+	/* The first word is visited twice: its high bits first, its low last. */
+	for (int i = 0; i <= words; i++) {
+		unsigned long bits = any_word(sets, word) &
+			(i == 0 ? low : i == words ? ~low : ~0ul);
+
+		while (bits) {
+			int fd = word * WORD_BITS + __builtin_ctzl(bits);
+
+			bits &= bits - 1;
+			if (fd == state->wake_fd || fd == state->edge.fd)
+				continue;
+			fds[len].fd = fd;
+			fds[len].events = (short)state->map.entries[fd].watch;
+			state->start = fd + 1;
+			if (++len == cap)
+				return len;
+		}
+		word = word + 1 < words ? word + 1 : 0;
+	}
+	return len;
+}
+
+/* EBADF: somebody closed a descriptor; find those and report POLLNVAL. */
+static int select_find_closed(struct select_state *state,
+                              struct xp_fired *fired, int cap)
+{
+	int count = 0;
+
+	for (int fd = 0; fd < state->top && count < cap; fd++) {
+		struct xp_fdmap_entry *entry = xp_fdmap_find(&state->map, fd);
+
+		if (!entry || entry->place != XP_PLACE_ARRAY)
+			continue;
+		xp_count_shared(&state->counters->syscalls_check);
+		if (xp_sys_open_flags(fd) >= 0)
+			continue;
+		fired[count].token = entry->token;
+		fired[count++].events = POLLNVAL;
+	}
+	return count;
+}
+
+static bool select_fired(const struct select_state *state, int fd)
+{
+	unsigned long word = (unsigned long)state->fired[SET_IN][fd / WORD_BITS];
+
+	return word >> (fd % WORD_BITS) & 1;
+}
+
+static int select_harvest(struct select_state *state, struct xp_fired *fired,
+                          int cap)
+{
+	struct pollfd fds[SELECT_CHUNK];
+	int count = 0;
+	int len;
+
+	if (select_fired(state, state->wake_fd)) {
+		uint64_t wakes;
+
+		xp_sys_read(state->wake_fd, &wakes, sizeof wakes);
+		fired[count++] = (struct xp_fired){.token = XP_TOKEN_WAKE};
+	}
+	if (state->edge.fd >= 0 && count < cap &&
+	    select_fired(state, state->edge.fd))
+		count += xp_edge_harvest(&state->edge, fired + count, cap - count);
+	if (count == cap)
+		return count;
+	cap -= count;
+	len = select_gather(state, state->fired, fds,
+	                    cap < SELECT_CHUNK ? cap : SELECT_CHUNK);
+	return count + select_refine(state, fds, len, fired + count);
+}
+
+static int select_await(void *opaque, int64_t deadline_ns,
+                        const sigset_t *mask, struct xp_fired *fired, int cap)
+{
+	struct select_state *state = opaque;
+	size_t size = (size_t)((state->top + WORD_BITS - 1) / WORD_BITS) *
+		sizeof(long);
+	int rc;
+
+	for (int i = 0; i < SETS; i++)
+		memcpy(state->fired[i], state->wanted[i], size);
+	if (deadline_ns == XP_NOW)
+		rc = xp_sys_select_now(state->top, state->fired[SET_IN],
+		                       state->fired[SET_OUT],
+		                       state->fired[SET_EXCEPT]);
+	else
+		rc = xp_sys_select_wait(state->top, state->fired, deadline_ns, mask);
+	if (rc == -EBADF)
+		return select_find_closed(state, fired, cap);
+	return rc <= 0 ? rc : select_harvest(state, fired, cap);
+}
+
+static void select_wake(void *opaque)
+{
+	static const uint64_t one = 1;
+	struct select_state *state = opaque;
+
+	xp_count_shared(&state->counters->syscalls_wake);
+	xp_sys_write(state->wake_fd, &one, sizeof one);
+}
+
+const struct xp_backend_ops xp_backend_select = {
+	.name = "select",
+	.caps = XP_CAP_FREE_CHANGE,
+	.state_size = sizeof(struct select_state),
+	.open = select_open,
+	.close = select_close,
+	.attach = select_attach,
+	.change = select_change,
+	.detach = select_detach,
+	.wait = select_await,
+	.wake = select_wake,
+};

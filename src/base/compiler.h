@@ -1,0 +1,22 @@
+/* What the library asks of the compiler, in one place. */
+#ifndef XP_BASE_COMPILER_H
+#define XP_BASE_COMPILER_H
+
+#include <stddef.h>
+
+#if defined(__GNUC__)
+#define XP_LIKELY(x)   __builtin_expect(!!(x), 1)
+#define XP_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define XP_COLD        __attribute__((cold, noinline))
+#define XP_TRAP()      __builtin_trap()
+#else
+#define XP_LIKELY(x)   (x)
+#define XP_UNLIKELY(x) (x)
+#define XP_COLD
+#define XP_TRAP() (*(volatile int *)0 = 0)
+#endif
+
+#define XP_CONTAINER_OF(pointer, type, member) \
+	((type *)(void *)((char *)(pointer) - offsetof(type, member)))
+
+#endif

@@ -1,0 +1,27 @@
+/* The parts of the queue's lock that are not on the fast path. */
+#include "base/mutex.h"
+
+int xp_mutex_init(struct xp_mutex *mutex)
+{
+	mutex->held = false;
+	mutex->inside = false;
+	return -pthread_mutex_init(&mutex->mutex, NULL);
+}
+
+void xp_mutex_fini(struct xp_mutex *mutex)
+{
+	pthread_mutex_destroy(&mutex->mutex);
+}
+
+void xp_mutex_wait(struct xp_mutex *mutex, pthread_cond_t *condition)
+{
+	int state;
+
+	XP_ASSERT(mutex->held);
+	mutex->inside = false;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	pthread_cond_wait(condition, &mutex->mutex);
+	pthread_setcancelstate(state, NULL);
+	mutex->held = true;
+	mutex->inside = true;
+}

@@ -1,0 +1,60 @@
+/*
+ * The lock of a queue: a mutex that costs a branch while the process has one
+ * thread.
+ *
+ * Taken and released in pairs with no user code in between, so a process
+ * cannot start its second thread inside a pair; `held` remembers whether the
+ * mutex was really taken, in case the process becomes single-threaded again
+ * within one.
+ */
+#ifndef XP_BASE_MUTEX_H
+#define XP_BASE_MUTEX_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "base/assert.h"
+#include "base/threads.h"
+
+struct xp_mutex {
+	pthread_mutex_t mutex;
+	bool held;   /* the mutex itself is taken; valid while inside */
+	bool inside; /* somebody is between lock and unlock */
+};
+
+int xp_mutex_init(struct xp_mutex *mutex);
+void xp_mutex_fini(struct xp_mutex *mutex);
+
+static inline void xp_mutex_lock(struct xp_mutex *mutex)
+{
+	if (xp_single_threaded()) {
+		XP_ASSERT(!mutex->inside);
+		mutex->held = false;
+	} else {
+		pthread_mutex_lock(&mutex->mutex);
+		mutex->held = true;
+	}
+	mutex->inside = true;
+}
+
+static inline void xp_mutex_unlock(struct xp_mutex *mutex)
+{
+	XP_ASSERT(mutex->inside);
+	mutex->inside = false;
+	if (mutex->held)
+		pthread_mutex_unlock(&mutex->mutex);
+}
+
+static inline void xp_mutex_assert_held(const struct xp_mutex *mutex)
+{
+	XP_ASSERT(mutex->inside);
+	(void)mutex;
+}
+
+/*
+ * Release the mutex, sleep until the condition is signalled, take it again.
+ * Another thread has to exist to signal it.  No cancellation point.
+ */
+void xp_mutex_wait(struct xp_mutex *mutex, pthread_cond_t *condition);
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * Does this process have a single thread?  A "no" may be wrong, a "yes" never
+ * is.  The one test of a C library's feature outside os/: it sits on the path
+ * of every call and has to be inlined.
+ */
+#ifndef XP_BASE_THREADS_H
+#define XP_BASE_THREADS_H
+
+#include <stdbool.h>
+
+#if defined(__has_include)
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#define XP_HAVE_SINGLE_THREADED 1
+#endif
+#endif
+
+static inline bool xp_single_threaded(void)
+{
+#ifdef XP_HAVE_SINGLE_THREADED
+	return __libc_single_threaded;
+#else
+	return false;
+#endif
+}
+
+#endif

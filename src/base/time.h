@@ -1,0 +1,31 @@
+/*
+ * Deadlines: absolute nanoseconds on the monotonic clock, everywhere inside.
+ * Durations exist only at the two edges, the caller's and the kernel's.
+ */
+#ifndef XP_BASE_TIME_H
+#define XP_BASE_TIME_H
+
+#include <limits.h>
+#include <stdint.h>
+
+#define XP_NOW   ((int64_t)0)  /* a deadline in the past: look only */
+#define XP_NEVER INT64_MAX
+
+#define XP_NS_PER_SEC 1000000000LL
+#define XP_NS_PER_MS  1000000LL
+
+/* The deadline timeout_ns from now_ns; saturates at XP_NEVER. */
+static inline int64_t xp_deadline(int64_t now_ns, int64_t timeout_ns)
+{
+	return timeout_ns >= XP_NEVER - now_ns ? XP_NEVER : now_ns + timeout_ns;
+}
+
+/* Milliseconds of a duration, rounded up: early would make the caller spin. */
+static inline int xp_ms_ceil(int64_t left_ns)
+{
+	int64_t left_ms = left_ns / XP_NS_PER_MS + (left_ns % XP_NS_PER_MS != 0);
+
+	return left_ms > INT_MAX ? INT_MAX : (int)left_ms;
+}
+
+#endif

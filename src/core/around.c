@@ -1,0 +1,193 @@
+/* The calls around the two levels: waking, looking up, forgetting, counting. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "core/backends.h"
+#include "core/interest.h"
+#include "core/process.h"
+#include "core/reg.h"
+#include "core/result.h"
+#include "core/wait.h"
+#include "os/sys.h"
+
+int xpoll_wake(struct xpoll *queue)
+{
+	if (!queue)
+		return xp_result(-EINVAL);
+	if (queue->process != xp_process_current())
+		return xp_result(-EBADF);
+	if (!atomic_exchange(&queue->wake_pending, 1))
+		queue->ops->wake(queue->backend);
+	return 0;
+}
+
+int xpoll_wake_all(struct xpoll *queue)
+{
+	int rc = queue ? xp_enter(queue) : -EINVAL;
+
+	if (rc < 0)
+		return xp_result(rc);
+	queue->wake_all++;
+	xp_kick_all(queue);
+	xp_leave(queue);
+	return 0;
+}
+
+int64_t xpoll_next_timeout(struct xpoll *queue)
+{
+	int rc = queue ? xp_enter(queue) : -EINVAL;
+
+	if (rc < 0)
+		return xp_result(rc);
+	xp_leave(queue);
+	return -1;
+}
+
+static void forget(struct xpoll *queue, int fd)
+{
+	if (xp_enter_change(queue) < 0)
+		return;
+	xp_interest_forget(queue, fd);
+	xp_leave(queue);
+}
+
+int xpoll_forget_fd(xpoll_fd_t fd)
+{
+	if (fd < 0)
+		return xp_result(-EBADF);
+	xp_process_each(forget, fd);
+	return 0;
+}
+
+int xpoll_close_fd(xpoll_fd_t fd)
+{
+	int rc = xpoll_forget_fd(fd);
+
+	return rc < 0 ? rc : xp_result(xp_sys_close(fd));
+}
+
+static int fd_filter(int filter)
+{
+	switch (filter) {
+	case XPOLL_FILT_READ:
+		return XP_READ;
+	case XPOLL_FILT_WRITE:
+		return XP_WRITE;
+	case XPOLL_FILT_EXCEPT:
+		return XP_EXCEPT;
+	default:
+		return -1;
+	}
+}
+
+static bool filter_known(int filter)
+{
+	return (filter <= XPOLL_FILT_READ && filter >= XPOLL_FILT_TIMER) ||
+		filter == XPOLL_FILT_USER || filter == XPOLL_FILT_EMPTY ||
+		filter == XPOLL_FILT_EXCEPT;
+}
+
+static int lookup_fd(struct xpoll *queue, uint64_t ident, int filter,
+                     struct xpoll_event *found)
+{
+	struct xp_slot *slot = ident > INT32_MAX ? NULL
+		: xp_interest_find(queue, (int)ident);
+	int index = fd_filter(filter);
+	unsigned state = slot ? slot->filter[index] : 0;
+
+	if (!(state & XP_PRESENT))
+		return -ENOENT;
+	*found = (struct xpoll_event){
+		.ident = ident,
+		.filter = (int16_t)filter,
+		.flags = (uint16_t)((state & XP_EDGE ? XPOLL_CLEAR : 0) |
+		                    (state & XP_ONCE ? XPOLL_ONESHOT : 0) |
+		                    (state & XP_TURN ? XPOLL_DISPATCH : 0) |
+		                    (state & XP_ENABLED ? 0 : XPOLL_DISABLE)),
+	};
+	if (state & XP_SHARED)
+		found->fflags |= XPOLL_NOTE_EXCLUSIVE;
+	if (index == XP_EXCEPT && state & XP_WANT_MAIN)
+		found->fflags |= XPOLL_NOTE_OOB;
+	found->udata = slot->udata[index];
+	return 0;
+}
+
+static int lookup_reg(struct xpoll *queue, uint64_t ident, int filter,
+                      struct xpoll_event *found)
+{
+	const struct xp_reg *reg = xp_reg_find(queue, ident, filter);
+
+	if (!reg)
+		return -ENOENT;
+	*found = (struct xpoll_event){
+		.ident = ident,
+		.filter = (int16_t)filter,
+		.flags = reg->flags,
+		.fflags = reg->fflags,
+		.data = reg->data,
+	};
+	found->udata = reg->udata;
+	return 0;
+}
+
+int xpoll_lookup(struct xpoll *queue, uint64_t ident, int filter,
+                 struct xpoll_event *registration)
+{
+	int rc = queue && registration && filter_known(filter) ? xp_enter(queue)
+		: -EINVAL;
+
+	if (rc < 0)
+		return xp_result(rc);
+	if (fd_filter(filter) >= 0)
+		rc = lookup_fd(queue, ident, filter, registration);
+	else
+		rc = lookup_reg(queue, ident, filter, registration);
+	xp_leave(queue);
+	return xp_result(rc);
+}
+
+const char *xpoll_backend(const struct xpoll *queue)
+{
+	return queue ? queue->ops->name : NULL;
+}
+
+int xpoll_supports(const struct xpoll *queue, int filter, uint32_t fflags)
+{
+	const struct xp_source_ops *source;
+
+	(void)queue; /* So far every back end supports the same. */
+	switch (filter) {
+	case XPOLL_FILT_READ:
+	case XPOLL_FILT_WRITE:
+		return !(fflags & ~XPOLL_NOTE_EXCLUSIVE);
+	case XPOLL_FILT_EXCEPT:
+		return !(fflags & ~XPOLL_NOTE_OOB);
+	default:
+		source = xp_source_find(filter);
+		return source && !(fflags & ~source->fflags);
+	}
+}
+
+int xpoll_stats(const struct xpoll *queue, struct xpoll_stats *stats,
+                size_t size)
+{
+	const xp_counter *counters;
+	struct xpoll_stats copy;
+	uint64_t *values = (uint64_t *)(void *)&copy;
+
+	_Static_assert(sizeof(struct xp_counters) == sizeof copy,
+	               "the counters are the statistics, in order");
+	if (!queue || !stats || size == 0)
+		return xp_result(-EINVAL);
+	if (queue->process != xp_process_current())
+		return xp_result(-EBADF);
+	counters = &queue->counters.waits;
+	for (size_t i = 0; i < sizeof copy / sizeof *values; i++)
+		values[i] = xp_counter_read(&counters[i]);
+	/* A newer program's structure has a tail this library cannot fill. */
+	memset(stats, 0, size);
+	memcpy(stats, &copy, size < sizeof copy ? size : sizeof copy);
+	return 0;
+}

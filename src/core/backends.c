@@ -1,0 +1,57 @@
+/* Which back ends this build has, which work here, and which one to take. */
+#include "core/backends.h"
+
+#include <errno.h>
+#include <string.h>
+#include <xpoll.h>
+
+#include "base/alloc.h"
+#include "core/result.h"
+#include "os/sys.h"
+
+/* Does the kernel offer it?  Found out by trying, not by version numbers. */
+static bool usable(const struct xp_backend_ops *ops)
+{
+	struct xp_counters counters = {0};
+	void *state = xp_alloc(ops->state_size);
+	int rc = state ? ops->open(state, 0, &counters) : -ENOMEM;
+
+	if (rc == 0)
+		ops->close(state);
+	xp_free(state);
+	/* Being out of descriptors or memory says nothing about the kernel. */
+	return rc == 0 || rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM;
+}
+
+int xp_backend_find(const char *name, const struct xp_backend_ops **ops)
+{
+	if (!name)
+		name = xp_sys_getenv("XPOLL_BACKEND");
+	if (name && !*name)
+		name = NULL;
+	for (size_t i = 0; xp_backends[i]; i++) {
+		if (name && strcmp(name, xp_backends[i]->name) != 0)
+			continue;
+		if (!usable(xp_backends[i]))
+			continue;
+		*ops = xp_backends[i];
+		return 0;
+	}
+	return -ENOTSUP;
+}
+
+int xpoll_backends(const char **names, int cap)
+{
+	int count = 0;
+
+	if (cap < 0 || (cap > 0 && !names))
+		return xp_result(-EINVAL);
+	for (size_t i = 0; xp_backends[i]; i++) {
+		if (!usable(xp_backends[i]))
+			continue;
+		if (count < cap)
+			names[count] = xp_backends[i]->name;
+		count++;
+	}
+	return count;
+}

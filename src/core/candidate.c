@@ -1,0 +1,244 @@
+/*
+ * The check of candidates: one poll(2) that does not wait, over a bounded
+ * chunk of them.
+ */
+#include "core/candidate.h"
+
+#include "base/assert.h"
+#include "core/deliver.h"
+#include "core/interest.h"
+#include "os/fdkind.h"
+#include "os/sys.h"
+
+enum {
+	CHUNK_LEAST = 16,
+	CHUNK_MOST = 256,
+	/*
+	 * Checks after delivery that found nothing, in a row, after which the
+	 * descriptor goes back to level mode; doubled with each flip.
+	 */
+	QUIET_MOST = 8,
+};
+
+struct chunk {
+	struct pollfd fds[CHUNK_MOST];
+	bool confirm[CHUNK_MOST]; /* nobody named it since it was delivered */
+	int len;
+	int cap;
+};
+
+static void candidate_append(struct xpoll *queue, int fd, struct xp_slot *slot)
+{
+	if (slot->next != XP_SLOT_UNQUEUED)
+		return;
+	slot->next = XP_SLOT_END;
+	if (queue->candidates_len++ == 0)
+		queue->candidates_head = fd;
+	else
+		xp_slots_get(&queue->slots, queue->candidates_tail)->next = fd;
+	queue->candidates_tail = fd;
+}
+
+static int candidate_pop(struct xpoll *queue, struct xp_slot **slot)
+{
+	int fd = queue->candidates_head;
+
+	*slot = xp_slots_get(&queue->slots, fd);
+	queue->candidates_head = (*slot)->next;
+	queue->candidates_len--;
+	(*slot)->next = XP_SLOT_UNQUEUED;
+	return fd;
+}
+
+void xp_candidate_asked(struct xpoll *queue, int fd, struct xp_slot *slot,
+                        unsigned filters)
+{
+	slot->asked |= (uint8_t)filters;
+	slot->sequence = ++queue->sequence;
+	candidate_append(queue, fd, slot);
+}
+
+void xp_candidate_delivered(struct xpoll *queue, int fd, struct xp_slot *slot,
+                            unsigned filters)
+{
+	slot->delivered |= (uint8_t)filters;
+	candidate_append(queue, fd, slot);
+}
+
+void xp_candidate_carry(struct xpoll *queue, int fd, struct xp_slot *slot,
+                        unsigned filters, uint32_t events)
+{
+	if (xp_slot_lookable(fd, slot)) {
+		xp_candidate_delivered(queue, fd, slot, filters);
+		return;
+	}
+	slot->carried |= (uint16_t)events;
+	candidate_append(queue, fd, slot);
+}
+
+bool xp_slot_lookable(int fd, struct xp_slot *slot)
+{
+	if (slot->kind == XP_KIND_UNKNOWN) {
+		int kind = xp_fd_kind(fd);
+
+		slot->kind = (uint8_t)(kind < 0 ? XP_KIND_OTHER : kind);
+	}
+	return xp_kind_can_look((enum xp_fd_kind)slot->kind);
+}
+
+/*
+ * The bits to look at: what is enabled, but of edge-triggered filters only
+ * those that are candidates, or they would be reported again and again.
+ */
+static short look_bits(const struct xp_slot *slot, unsigned candidates)
+{
+	unsigned edge = xp_slot_with(slot, XP_EDGE);
+	unsigned filters = xp_slot_enabled(slot) & (candidates | ~edge);
+
+	return (short)xp_interest_watch(slot, XP_MODE_LEVEL, filters);
+}
+
+/* Take one candidate; those that need a look go into the chunk. */
+static void candidate_take(struct xpoll *queue, struct xp_wait *wait,
+                           struct chunk *chunk)
+{
+	struct xp_slot *slot;
+	int fd = candidate_pop(queue, &slot);
+	unsigned enabled = xp_slot_enabled(slot);
+	unsigned candidates = (slot->asked | slot->delivered) & enabled;
+	bool asked = slot->asked & enabled;
+
+	slot->asked = 0;
+	slot->delivered = 0;
+	if (slot->carried) {
+		uint32_t events = slot->carried;
+
+		slot->carried = 0;
+		xp_deliver_slot(queue, wait, fd, slot, events);
+	} else if (!candidates) {
+		/* Disabled or deleted since. */
+	} else if (slot->mode == XP_MODE_FIRED || !xp_slot_lookable(fd, slot)) {
+		(void)xp_interest_publish(queue, fd, slot);
+	} else {
+		chunk->fds[chunk->len].fd = fd;
+		chunk->fds[chunk->len].events = look_bits(slot, candidates);
+		chunk->confirm[chunk->len++] = !asked;
+	}
+}
+
+/* A delivered level was read dry; when that repeats, leave it to the kernel. */
+static void candidate_quiet(struct xpoll *queue, int fd, struct xp_slot *slot)
+{
+	if (slot->mode != XP_MODE_LAZY || xp_slot_with(slot, XP_EDGE | XP_ENABLED))
+		return;
+	if (++slot->quiet < QUIET_MOST << slot->flips)
+		return;
+	slot->quiet = 0;
+	(void)xp_interest_publish(queue, fd, slot);
+}
+
+static void candidate_found(struct xpoll *queue, struct xp_wait *wait,
+                            const struct pollfd *found, bool confirm)
+{
+	int fd = found->fd;
+	struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
+	uint32_t events = (uint32_t)(unsigned short)found->revents;
+
+	if (events & POLLNVAL) {
+		xp_interest_drop(queue, fd, slot);
+	} else if (!events) {
+		if (confirm)
+			candidate_quiet(queue, fd, slot);
+	} else if (xp_wait_full(wait)) {
+		unsigned enabled = xp_slot_enabled(slot);
+
+		if (confirm)
+			xp_candidate_delivered(queue, fd, slot, enabled);
+		else
+			xp_candidate_asked(queue, fd, slot, enabled);
+	} else if (!confirm || slot->mode == XP_MODE_LEVEL ||
+	           xp_interest_publish(queue, fd, slot) == 0) {
+		xp_deliver_slot(queue, wait, fd, slot, events);
+	}
+}
+
+static void chunk_look(struct xpoll *queue, struct xp_wait *wait,
+                       struct chunk *chunk)
+{
+	int rc;
+
+	if (chunk->len == 0)
+		return;
+	xp_count(&queue->counters.syscalls_check);
+	rc = xp_sys_poll_now(chunk->fds, (size_t)chunk->len);
+	for (int i = 0; i < chunk->len; i++) {
+		int fd = chunk->fds[i].fd;
+
+		/* More than RLIMIT_NOFILE, or no memory: the kernel's set can. */
+		if (rc < 0)
+			(void)xp_interest_publish(queue, fd,
+			                          xp_slots_get(&queue->slots, fd));
+		else
+			candidate_found(queue, wait, &chunk->fds[i],
+			                chunk->confirm[i]);
+	}
+	chunk->len = 0;
+}
+
+void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait)
+{
+	struct chunk chunk;
+	int left = queue->candidates_len;
+	int room = wait->cap - wait->len;
+
+	chunk.len = 0;
+	chunk.cap = room < CHUNK_LEAST ? CHUNK_LEAST
+		: room > CHUNK_MOST ? CHUNK_MOST : room;
+	while (left > 0 && !xp_wait_full(wait)) {
+		while (left > 0 && chunk.len < chunk.cap && !xp_wait_full(wait)) {
+			candidate_take(queue, wait, &chunk);
+			left--;
+		}
+		chunk_look(queue, wait, &chunk);
+	}
+}
+
+void xp_candidates_publish(struct xpoll *queue)
+{
+	int left = queue->candidates_len;
+
+	while (left-- > 0) {
+		struct xp_slot *slot;
+		int fd = candidate_pop(queue, &slot);
+		unsigned enabled = xp_slot_enabled(slot);
+		unsigned candidates = (slot->asked | slot->delivered) & enabled;
+
+		if (slot->carried) {
+			/* Only a wait can hand it out; xp_pass_on wakes one. */
+			candidate_append(queue, fd, slot);
+			continue;
+		}
+		slot->asked = 0;
+		slot->delivered = 0;
+		/* Level mode is the kernel's already. */
+		if (candidates && slot->mode != XP_MODE_LEVEL)
+			(void)xp_interest_publish(queue, fd, slot);
+	}
+}
+
+void xp_candidates_all(struct xpoll *queue)
+{
+	int last = queue->slots.pages_len << XP_PAGE_BITS;
+
+	for (int fd = 0; fd < last; fd++) {
+		struct xp_slot *slot = xp_slots_at(&queue->slots, fd);
+		unsigned enabled = slot ? xp_slot_enabled(slot) : 0;
+
+		if (!enabled || slot->mode == XP_MODE_FILE ||
+		    slot->mode == XP_MODE_LEVEL)
+			continue;
+		if (slot->mode == XP_MODE_ONESHOT)
+			slot->mode = XP_MODE_FIRED;
+		xp_candidate_asked(queue, fd, slot, enabled);
+	}
+}

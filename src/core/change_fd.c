@@ -1,0 +1,242 @@
+/* ADD, DELETE, ENABLE and DISABLE of a descriptor's filters. */
+#include <errno.h>
+
+#include "base/assert.h"
+#include "core/file.h"
+#include "core/interest.h"
+#include "os/sys.h"
+
+/* Nothing is registered: a closed descriptor is the better answer. */
+static int not_there(struct xpoll *queue, int fd)
+{
+	int rc = fd < 0 ? -EBADF : xp_sys_open_flags(fd);
+
+	xp_count(&queue->counters.syscalls_check);
+	return rc < 0 ? rc : -ENOENT;
+}
+
+/* Bring the ADD into the slot's filters; returns how many are new. */
+static unsigned add_merge(struct xp_slot *slot, const struct xp_interest *add)
+{
+	unsigned fresh = 0;
+
+	for (int i = 0; i < XP_FD_FILTERS; i++) {
+		uint8_t *state = &slot->filter[i];
+
+		if (!(add->filters & XP_BIT(i)))
+			continue;
+		if (!(*state & XP_PRESENT)) {
+			*state = XP_PRESENT | XP_ENABLED;
+			slot->udata[i] = add->udata;
+			fresh++;
+		} else if (!add->keep_udata) {
+			slot->udata[i] = add->udata;
+		}
+		*state |= add->state[i];
+		if (add->enable)
+			*state |= XP_ENABLED;
+		if (add->disable)
+			*state &= (uint8_t)~XP_ENABLED;
+	}
+	return fresh;
+}
+
+/* The slot's registrations are of this file; change how it is watched. */
+static int add_to_known(struct xpoll *queue, int fd, struct xp_slot *slot)
+{
+	enum xp_mode mode;
+	unsigned filters;
+	uint64_t token = xp_slot_token(slot, fd);
+	int rc;
+
+	if (slot->mode == XP_MODE_FILE) {
+		rc = xp_file_confirm(queue, fd);
+		if (rc == 0)
+			xp_file_ask(queue, fd);
+		return rc;
+	}
+	if (queue->ops->caps & XP_CAP_FREE_CHANGE) {
+		/* The array would take any number. */
+		rc = xp_sys_open_flags(fd);
+		xp_count(&queue->counters.syscalls_check);
+		if (rc < 0)
+			return rc;
+	}
+	xp_interest_choose(queue, slot, &mode, &filters);
+	rc = queue->ops->change(queue->backend, fd,
+	                        xp_interest_watch(slot, mode, filters), token);
+	if (rc == 0)
+		xp_interest_set_mode(queue, slot, mode, filters);
+	return rc;
+}
+
+static int add_to_fresh(struct xpoll *queue, int fd, struct xp_slot *slot)
+{
+	enum xp_mode mode;
+	unsigned filters;
+	uint64_t token = xp_slot_token(slot, fd);
+	int rc;
+
+	xp_interest_choose(queue, slot, &mode, &filters);
+	if (mode == XP_MODE_EXCLUSIVE && !filters)
+		filters = XP_ALL_FILTERS; /* Ask the kernel; silenced below. */
+	rc = xp_interest_attach(queue, fd,
+	                        xp_interest_watch(slot, mode, filters), token);
+	if (rc == -EPERM) {
+		rc = xp_file_add(queue, fd);
+		if (rc == 0)
+			slot->mode = XP_MODE_FILE;
+		return rc;
+	}
+	if (rc < 0)
+		return rc;
+	xp_interest_set_mode(queue, slot, mode, filters);
+	return xp_slot_enabled(slot) ? 0
+		: xp_interest_silenced(queue, fd, slot, XP_ALL_FILTERS);
+}
+
+static int add_fresh(struct xpoll *queue, int fd, struct xp_slot *slot,
+                     const struct xp_interest *add)
+{
+	unsigned fresh = add_merge(slot, add);
+	int rc = add_to_fresh(queue, fd, slot);
+
+	xp_count_by(&queue->counters.registered, fresh);
+	if (rc < 0)
+		xp_interest_drop(queue, fd, slot);
+	return rc;
+}
+
+int xp_interest_add(struct xpoll *queue, int fd, const struct xp_interest *add)
+{
+	struct xp_slot *slot;
+	struct xp_slot before;
+	unsigned fresh;
+	int rc;
+
+	if (fd < 0)
+		return -EBADF;
+	if (queue->exposed && fd == queue->ops->queue_fd(queue->backend))
+		return -EINVAL;
+	slot = xp_interest_find(queue, fd);
+	if (!slot) {
+		/* Numbers that are not open must not cost memory. */
+		rc = fd >> XP_PAGE_BITS < queue->slots.pages_len
+			? 0 : xp_sys_open_flags(fd);
+		slot = rc < 0 ? NULL : xp_slots_make(&queue->slots, fd);
+		if (!slot)
+			return rc < 0 ? rc : -ENOMEM;
+		return add_fresh(queue, fd, slot, add);
+	}
+	if (slot->mode == XP_MODE_NONE) {
+		/* Exclusive and disabled: the kernel does not know it now. */
+		fresh = add_merge(slot, add);
+		xp_count_by(&queue->counters.registered, fresh);
+		return xp_interest_wanted(queue, fd, slot, add->filters);
+	}
+	before = *slot;
+	fresh = add_merge(slot, add);
+	rc = add_to_known(queue, fd, slot);
+	if (rc == 0) {
+		xp_count_by(&queue->counters.registered, fresh);
+		return 0;
+	}
+	before.next = slot->next;
+	*slot = before;
+	if (rc != -ENOENT && rc != -EBADF)
+		return rc;
+
+	/* Closed without our knowledge; -ENOENT: and opened anew. */
+	xp_interest_drop(queue, fd, slot);
+	return rc == -EBADF ? rc : add_fresh(queue, fd, slot, add);
+}
+
+static int delete_all(struct xpoll *queue, int fd, struct xp_slot *slot)
+{
+	int rc = 0;
+
+	if (slot->mode == XP_MODE_FILE) {
+		rc = xp_file_confirm(queue, fd);
+	} else if (slot->mode != XP_MODE_NONE) {
+		rc = queue->ops->detach(queue->backend, fd);
+		slot->mode = XP_MODE_NONE;
+	}
+	xp_interest_drop(queue, fd, slot);
+	return rc;
+}
+
+int xp_interest_delete(struct xpoll *queue, int fd, unsigned filters)
+{
+	struct xp_slot *slot = xp_interest_find(queue, fd);
+	enum xp_mode mode;
+
+	filters &= slot ? xp_slot_present(slot) : 0;
+	if (!filters)
+		return not_there(queue, fd);
+	if (filters == xp_slot_present(slot))
+		return delete_all(queue, fd, slot);
+
+	for (int i = 0; i < XP_FD_FILTERS; i++) {
+		if (!(filters & XP_BIT(i)))
+			continue;
+		slot->filter[i] = 0;
+		slot->udata[i] = NULL;
+		xp_count_by(&queue->counters.registered, (uint64_t)-1);
+	}
+	slot->asked &= (uint8_t)~filters;
+	slot->delivered &= (uint8_t)~filters;
+	if (slot->mode == XP_MODE_FILE)
+		return xp_file_confirm(queue, fd);
+	if (slot->mode == XP_MODE_NONE)
+		return 0;
+	xp_interest_choose(queue, slot, &mode, &filters);
+	return xp_interest_push(queue, fd, slot, mode, filters);
+}
+
+/* The slot if all of these filters are registered. */
+static struct xp_slot *find_all(struct xpoll *queue, int fd, unsigned filters)
+{
+	struct xp_slot *slot = xp_interest_find(queue, fd);
+
+	return slot && !(filters & ~xp_slot_present(slot)) ? slot : NULL;
+}
+
+static void set_enabled(struct xp_slot *slot, unsigned filters, bool enabled)
+{
+	for (int i = 0; i < XP_FD_FILTERS; i++) {
+		if (!(filters & XP_BIT(i)))
+			continue;
+		if (enabled)
+			slot->filter[i] |= XP_ENABLED;
+		else
+			slot->filter[i] &= (uint8_t)~XP_ENABLED;
+	}
+}
+
+int xp_interest_enable(struct xpoll *queue, int fd, unsigned filters)
+{
+	struct xp_slot *slot = find_all(queue, fd, filters);
+	uint32_t generation;
+	unsigned before;
+	int rc;
+
+	if (!slot)
+		return not_there(queue, fd);
+	generation = slot->generation;
+	before = xp_slot_enabled(slot);
+	set_enabled(slot, filters, true);
+	rc = xp_interest_wanted(queue, fd, slot, filters);
+	if (rc < 0 && slot->generation == generation)
+		set_enabled(slot, filters & ~before, false);
+	return rc;
+}
+
+int xp_interest_disable(struct xpoll *queue, int fd, unsigned filters)
+{
+	struct xp_slot *slot = find_all(queue, fd, filters);
+
+	if (!slot)
+		return not_there(queue, fd);
+	set_enabled(slot, filters, false);
+	return xp_interest_silenced(queue, fd, slot, filters);
+}

@@ -1,0 +1,237 @@
+/* From what fired to the caller's array. */
+#include "core/deliver.h"
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "core/candidate.h"
+#include "core/interest.h"
+#include "core/pollike.h"
+#include "core/reg.h"
+#include "core/renew.h"
+#include "os/fdkind.h"
+
+enum {
+	/*
+	 * Every so many deliveries of a descriptor its number is compared with
+	 * the kernel's entry: a closed file of which a duplicate is open keeps
+	 * reporting, and only this tells.
+	 */
+	SAMPLE_EVERY = 64,
+	/* Reports of one dead registration until the kernel's set is renewed. */
+	STALE_MOST = 4,
+};
+
+static void stale(struct xpoll *queue, uint64_t token)
+{
+	unsigned index = (unsigned)(token ^ token >> 32) % XP_STALE_WATCHED;
+
+	xp_count(&queue->counters.stale_dropped);
+	if (queue->stale[index].token != token) {
+		queue->stale[index].token = token;
+		queue->stale[index].count = 0;
+	}
+	/* A race leaves one such report behind, a dead entry many. */
+	if (++queue->stale[index].count >= STALE_MOST) {
+		queue->stale[index].count = 0;
+		xp_renew(queue);
+	}
+}
+
+/* Is the descriptor what it was?  If not, its slot is dropped. */
+static bool confirmed(struct xpoll *queue, int fd, struct xp_slot *slot)
+{
+	if (++slot->sample % SAMPLE_EVERY || xp_exact(queue))
+		return true;
+	if (slot->mode != XP_MODE_LEVEL && slot->mode != XP_MODE_LAZY)
+		return true;
+	return xp_interest_push(queue, fd, slot, (enum xp_mode)slot->mode,
+	                        slot->armed) == 0;
+}
+
+/* The entry was harvested before the slot was changed last. */
+static void outdated(struct xpoll *queue, int fd, struct xp_slot *slot)
+{
+	unsigned enabled = xp_slot_enabled(slot);
+
+	/* Level and one-shot registrations are with the kernel again. */
+	if (slot->mode == XP_MODE_LAZY && enabled)
+		xp_candidate_delivered(queue, fd, slot, enabled);
+}
+
+static void deliver_entry(struct xpoll *queue, struct xp_wait *wait,
+                          const struct xp_fired *fired)
+{
+	int fd = (int)(uint32_t)fired->token;
+	struct xp_slot *slot;
+
+	if (fired->token == XP_TOKEN_WAKE)
+		return;
+	slot = xp_interest_find(queue, fd);
+	if (!slot || slot->generation != (uint32_t)(fired->token >> 32)) {
+		stale(queue, fired->token);
+	} else if (fired->events & POLLNVAL) {
+		xp_interest_drop(queue, fd, slot);
+	} else if ((int32_t)(slot->sequence - wait->sequence) > 0) {
+		outdated(queue, fd, slot);
+	} else {
+		if (slot->mode == XP_MODE_ONESHOT)
+			slot->mode = XP_MODE_FIRED;
+		if (confirmed(queue, fd, slot))
+			xp_deliver_slot(queue, wait, fd, slot, fired->events);
+	}
+}
+
+void xp_deliver_fired(struct xpoll *queue, struct xp_wait *wait,
+                      const struct xp_fired *fired, int count)
+{
+	for (int i = 0; i < count; i++)
+		deliver_entry(queue, wait, &fired[i]);
+}
+
+/*
+ * An unconnected stream socket reports POLLOUT and POLLHUP all the time; that
+ * is no end of file, and there is nothing to write to.
+ */
+static uint32_t without_unconnected(int fd, struct xp_slot *slot,
+                                    uint32_t events)
+{
+	if (!(events & POLLHUP) || events & (POLLIN | POLLRDHUP))
+		return events;
+	(void)xp_slot_lookable(fd, slot);
+	if (slot->kind != XP_KIND_SOCKET)
+		return events;
+	return events & ~(uint32_t)(POLLHUP | POLLOUT);
+}
+
+static unsigned filters_of(uint32_t events)
+{
+	unsigned filters = 0;
+
+	if (events & (POLLIN | POLLRDHUP | POLLHUP | POLLERR))
+		filters |= XP_BIT(XP_READ);
+	if (events & (POLLOUT | POLLHUP | POLLERR))
+		filters |= XP_BIT(XP_WRITE);
+	if (events & POLLPRI)
+		filters |= XP_BIT(XP_EXCEPT);
+	return filters;
+}
+
+static uint16_t eof_of(int fd, struct xp_slot *slot, unsigned filter,
+                       uint32_t events)
+{
+	if (filter == XP_EXCEPT || !(events & (POLLRDHUP | POLLHUP | POLLERR)))
+		return 0;
+	if (events & POLLHUP || (filter == XP_READ && events & POLLRDHUP))
+		return XPOLL_EOF;
+	if (filter == XP_READ)
+		return 0;
+	/* POLLERR alone: a pipe has no reader; a socket has an error. */
+	(void)xp_slot_lookable(fd, slot);
+	return events & POLLERR && slot->kind == XP_KIND_FIFO ? XPOLL_EOF : 0;
+}
+
+void xp_deliver_handed(struct xpoll *queue, int fd, struct xp_slot *slot,
+                       unsigned filter)
+{
+	unsigned state = slot->filter[filter];
+
+	if (state & XP_ONCE)
+		xp_interest_delivered_once(queue, fd, slot, filter);
+	else if (state & XP_TURN)
+		xp_interest_delivered_turn(queue, fd, slot, filter);
+	else if (!(state & XP_EDGE) && slot->mode == XP_MODE_LAZY)
+		xp_candidate_delivered(queue, fd, slot, XP_BIT(filter));
+}
+
+void xp_deliver_rearm(struct xpoll *queue, int fd, struct xp_slot *slot)
+{
+	unsigned enabled = xp_slot_enabled(slot);
+
+	if (slot->mode == XP_MODE_FIRED && enabled)
+		(void)xp_interest_push(queue, fd, slot, XP_MODE_ONESHOT, enabled);
+}
+
+static void emit(struct xpoll *queue, struct xp_wait *wait, int fd,
+                 struct xp_slot *slot, unsigned filter, uint32_t events)
+{
+	static const int16_t names[XP_FD_FILTERS] = {
+		[XP_READ] = XPOLL_FILT_READ,
+		[XP_WRITE] = XPOLL_FILT_WRITE,
+		[XP_EXCEPT] = XPOLL_FILT_EXCEPT,
+	};
+	struct xpoll_event *event = &wait->events[wait->len++];
+
+	event->ident = (uint64_t)fd;
+	event->filter = names[filter];
+	event->flags = eof_of(fd, slot, filter, events);
+	event->fflags = filter == XP_EXCEPT ? XPOLL_NOTE_OOB : 0;
+	event->data = 1;
+	event->udata64 = 0; /* All of it, also where pointers are short. */
+	event->udata = slot->udata[filter];
+	xp_deliver_handed(queue, fd, slot, filter);
+}
+
+static void deliver_events(struct xpoll *queue, struct xp_wait *wait, int fd,
+                           struct xp_slot *slot, uint32_t events)
+{
+	unsigned filters = filters_of(events) & xp_slot_enabled(slot);
+
+	for (unsigned i = 0; i < XP_FD_FILTERS; i++) {
+		/* Handing one out may have ended the others' file. */
+		if (!(filters & XP_BIT(i)) || !(slot->filter[i] & XP_ENABLED))
+			continue;
+		if (xp_wait_full(wait))
+			xp_candidate_carry(queue, fd, slot, XP_BIT(i), events);
+		else
+			emit(queue, wait, fd, slot, i, events);
+	}
+	xp_deliver_rearm(queue, fd, slot);
+}
+
+void xp_deliver_slot(struct xpoll *queue, struct xp_wait *wait, int fd,
+                     struct xp_slot *slot, uint32_t events)
+{
+	bool poll_level = wait->events == NULL;
+	bool wanted;
+
+	if (poll_level) {
+		wanted = xp_poll_bits(slot, events) != 0;
+	} else {
+		events = without_unconnected(fd, slot, events);
+		wanted = filters_of(events) & xp_slot_enabled(slot);
+	}
+	if (!wanted) {
+		xp_interest_fruitless(queue, fd, slot);
+		return;
+	}
+	if (slot->batch == wait->batch) {
+		/* Reported in this call already. */
+		outdated(queue, fd, slot);
+		return;
+	}
+	slot->fruitless = 0;
+	if (!xp_wait_full(wait))
+		slot->batch = wait->batch;
+	if (poll_level)
+		xp_poll_batch(queue, wait, fd, slot, events);
+	else
+		deliver_events(queue, wait, fd, slot, events);
+}
+
+void xp_deliver_active(struct xpoll *queue, struct xp_wait *wait)
+{
+	struct xp_list *last = queue->active.prev;
+	struct xp_list *item = queue->active.next;
+	bool more = wait->events && item != &queue->active;
+
+	while (more && !xp_wait_full(wait)) {
+		struct xp_reg *reg = XP_CONTAINER_OF(item, struct xp_reg, ready);
+
+		more = item != last;
+		item = item->next;
+		if (reg->batch == wait->batch)
+			continue;
+		reg->batch = wait->batch;
+		xp_reg_deliver(queue, reg, &wait->events[wait->len++]);
+	}
+}

@@ -1,0 +1,38 @@
+/*
+ * Delivery: from what fired to the caller's array, or to the batch of the
+ * poll-like level.
+ */
+#ifndef XP_CORE_DELIVER_H
+#define XP_CORE_DELIVER_H
+
+#include "core/queue.h"
+
+/* The kernel's entries, in order. */
+void xp_deliver_fired(struct xpoll *queue, struct xp_wait *wait,
+                      const struct xp_fired *fired, int count);
+
+/* A slot was found in this state, by the kernel or by a check. */
+void xp_deliver_slot(struct xpoll *queue, struct xp_wait *wait, int fd,
+                     struct xp_slot *slot, uint32_t events);
+
+/*
+ * A filter was handed to the caller: end it, silence it, or check it again
+ * before the next wait, as its mode says.
+ */
+void xp_deliver_handed(struct xpoll *queue, int fd, struct xp_slot *slot,
+                       unsigned filter);
+/* After the last of them: watch again what is still enabled. */
+void xp_deliver_rearm(struct xpoll *queue, int fd, struct xp_slot *slot);
+
+/* Active registrations of the other sources. */
+void xp_deliver_active(struct xpoll *queue, struct xp_wait *wait);
+
+/* Files that the kernel cannot wait for. */
+void xp_deliver_files(struct xpoll *queue, struct xp_wait *wait);
+
+static inline bool xp_wait_full(const struct xp_wait *wait)
+{
+	return wait->len >= wait->cap;
+}
+
+#endif

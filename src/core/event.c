@@ -1,0 +1,229 @@
+/* The event level: changes in order, each with its status; then the wait. */
+#include <errno.h>
+
+#include "base/assert.h"
+#include "base/time.h"
+#include "core/interest.h"
+#include "core/reg.h"
+#include "core/result.h"
+#include "core/wait.h"
+#include "os/sys.h"
+
+#define ACTIONS (XPOLL_ADD | XPOLL_DELETE | XPOLL_ENABLE | XPOLL_DISABLE)
+#define MODES   (XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH)
+#define KNOWN   (ACTIONS | MODES | XPOLL_RECEIPT | XPOLL_KEEPUDATA)
+
+#define READ_WRITE_NOTES (XPOLL_NOTE_LOWAT | XPOLL_NOTE_COUNT | \
+                          XPOLL_NOTE_SOERR | XPOLL_NOTE_EXCLUSIVE)
+#define LATER_NOTES (XPOLL_NOTE_LOWAT | XPOLL_NOTE_COUNT | XPOLL_NOTE_SOERR)
+
+/* The caller's array, as far as statuses and events have filled it. */
+struct outcome {
+	struct xpoll_event *events;
+	int cap;
+	int len;
+	int receipts; /* slots that are promised to changes still to come */
+	int unreported;
+};
+
+static int flags_check(const struct xpoll_event *change)
+{
+	unsigned flags = change->flags;
+	unsigned actions = flags & ACTIONS;
+
+	if (flags & ~(unsigned)KNOWN)
+		return -EINVAL;
+	if (flags & XPOLL_DELETE && actions != XPOLL_DELETE)
+		return -EINVAL;
+	if (flags & XPOLL_ENABLE && flags & XPOLL_DISABLE)
+		return -EINVAL;
+	/* Without an action only a user event can be meant: to trigger it. */
+	if (!actions && change->filter != XPOLL_FILT_USER)
+		return -EINVAL;
+	return 0;
+}
+
+static int fd_notes_check(const struct xpoll_event *change)
+{
+	uint32_t known = change->filter == XPOLL_FILT_EXCEPT ? XPOLL_NOTE_OOB
+		: READ_WRITE_NOTES;
+
+	if (change->fflags & ~known)
+		return -EINVAL;
+	return change->filter != XPOLL_FILT_EXCEPT &&
+		change->fflags & LATER_NOTES ? -ENOTSUP : 0;
+}
+
+static int fd_add(struct xpoll *queue, const struct xpoll_event *change,
+                  unsigned filter)
+{
+	unsigned flags = change->flags;
+	struct xp_interest add = {
+		.filters = XP_BIT(filter),
+		.enable = flags & XPOLL_ENABLE,
+		.disable = flags & XPOLL_DISABLE,
+		.keep_udata = flags & XPOLL_KEEPUDATA,
+		.udata = change->udata,
+	};
+
+	add.state[filter] = (uint8_t)((flags & XPOLL_CLEAR ? XP_EDGE : 0) |
+	                              (flags & XPOLL_ONESHOT ? XP_ONCE : 0) |
+	                              (flags & XPOLL_DISPATCH ? XP_TURN : 0));
+	if (filter == XP_READ)
+		add.state[filter] |= XP_WANT_MAIN;
+	if (filter == XP_EXCEPT && change->fflags & XPOLL_NOTE_OOB)
+		add.state[filter] |= XP_WANT_MAIN;
+	if (filter != XP_EXCEPT && change->fflags & XPOLL_NOTE_EXCLUSIVE)
+		add.state[filter] |= XP_SHARED;
+	return xp_interest_add(queue, (int)change->ident, &add);
+}
+
+static int fd_change(struct xpoll *queue, const struct xpoll_event *change,
+                     unsigned filter)
+{
+	int fd = (int)change->ident;
+	int rc = fd_notes_check(change);
+
+	if (rc < 0)
+		return rc;
+	if (change->ident > INT32_MAX)
+		return -EBADF;
+	if (change->flags & XPOLL_ADD)
+		return fd_add(queue, change, filter);
+	if (change->flags & XPOLL_DELETE)
+		return xp_interest_delete(queue, fd, XP_BIT(filter));
+	if (change->flags & XPOLL_ENABLE)
+		return xp_interest_enable(queue, fd, XP_BIT(filter));
+	return xp_interest_disable(queue, fd, XP_BIT(filter));
+}
+
+static int change_apply(struct xpoll *queue, const struct xpoll_event *change)
+{
+	int rc = flags_check(change);
+
+	if (rc < 0)
+		return rc;
+	switch (change->filter) {
+	case XPOLL_FILT_READ:
+		return fd_change(queue, change, XP_READ);
+	case XPOLL_FILT_WRITE:
+		return fd_change(queue, change, XP_WRITE);
+	case XPOLL_FILT_EXCEPT:
+		return fd_change(queue, change, XP_EXCEPT);
+	case XPOLL_FILT_AIO: /* Submitted, not added. */
+		return -EINVAL;
+	case XPOLL_FILT_VNODE:
+	case XPOLL_FILT_PROC:
+	case XPOLL_FILT_SIGNAL:
+	case XPOLL_FILT_TIMER:
+	case XPOLL_FILT_USER:
+	case XPOLL_FILT_EMPTY:
+		return xp_reg_change(queue, change);
+	default:
+		return -EINVAL;
+	}
+}
+
+static void change_counted(struct xpoll *queue, int rc, uint64_t syscalls)
+{
+	xp_count(&queue->counters.changes);
+	if (rc < 0)
+		xp_count(&queue->counters.change_errors);
+	else if (xp_counter_read(&queue->counters.syscalls_change) == syscalls)
+		xp_count(&queue->counters.changes_free);
+}
+
+/* An error must leave the slots that receipts still to come are promised. */
+static void report_status(struct outcome *outcome,
+                          const struct xpoll_event *change, int rc)
+{
+	bool receipt = change->flags & XPOLL_RECEIPT;
+	struct xpoll_event *status;
+
+	if (receipt)
+		outcome->receipts--;
+	if (rc >= 0 && !receipt)
+		return;
+	if (outcome->len + outcome->receipts >= outcome->cap) {
+		if (!outcome->unreported)
+			outcome->unreported = rc;
+		return;
+	}
+	status = &outcome->events[outcome->len++];
+	*status = *change;
+	status->flags = XPOLL_ERROR;
+	status->data = rc < 0 ? -rc : 0;
+}
+
+static void changes_apply(struct xpoll *queue, const struct xpoll_event *changes,
+                          int nchanges, struct outcome *outcome)
+{
+	for (int i = 0; i < nchanges; i++) {
+		/* A copy: events may be the same array. */
+		struct xpoll_event change = changes[i];
+		uint64_t syscalls =
+			xp_counter_read(&queue->counters.syscalls_change);
+		int rc = change_apply(queue, &change);
+
+		change_counted(queue, rc, syscalls);
+		report_status(outcome, &change, rc);
+	}
+}
+
+static int arguments_check(const struct xpoll_event *changes, int nchanges,
+                           struct outcome *outcome)
+{
+	if (nchanges < 0 || outcome->cap < 0 || (nchanges > 0 && !changes) ||
+	    (outcome->cap > 0 && !outcome->events))
+		return -EINVAL;
+	for (int i = 0; i < nchanges; i++)
+		if (changes[i].flags & XPOLL_RECEIPT)
+			outcome->receipts++;
+	return outcome->receipts > outcome->cap ? -EINVAL : 0;
+}
+
+static int event_wait(struct xpoll *queue, struct outcome *outcome,
+                      int64_t timeout_ns, const void *sigset)
+{
+	struct xp_wait wait = {
+		.events = outcome->events,
+		.cap = outcome->cap,
+		.mask = sigset,
+	};
+	int rc;
+
+	wait.deadline_ns = timeout_ns < 0 ? XP_NEVER : timeout_ns == 0 ? XP_NOW
+		: xp_deadline(xp_sys_now(), timeout_ns);
+	rc = xp_wait_run(queue, &wait);
+	return rc < 0 ? rc : wait.len;
+}
+
+int xpoll_event_mask(struct xpoll *queue, const struct xpoll_event *changes,
+                     int nchanges, struct xpoll_event *events, int nevents,
+                     int64_t timeout_ns, const void *sigset)
+{
+	struct outcome outcome = {.events = events, .cap = nevents};
+	int rc = queue ? arguments_check(changes, nchanges, &outcome) : -EINVAL;
+
+	if (rc == 0)
+		rc = nchanges > 0 ? xp_enter_change(queue) : xp_enter(queue);
+	if (rc < 0)
+		return xp_result(rc);
+	changes_apply(queue, changes, nchanges, &outcome);
+	if (outcome.unreported)
+		rc = outcome.unreported;
+	else if (outcome.len > 0 || nevents == 0)
+		rc = outcome.len;
+	else
+		rc = event_wait(queue, &outcome, timeout_ns, sigset);
+	xp_leave(queue);
+	return xp_result(rc);
+}
+
+int xpoll_event(struct xpoll *queue, const struct xpoll_event *changes,
+                int nchanges, struct xpoll_event *events, int nevents,
+                int64_t timeout_ns)
+{
+	return xpoll_event_mask(queue, changes, nchanges, events, nevents,
+	                        timeout_ns, NULL);
+}

@@ -1,0 +1,25 @@
+/*
+ * Files that the kernel refuses to wait for: regular files, directories, some
+ * devices.  poll(2) calls them always ready, and so does the poll-like level;
+ * at the event level READ of a regular file means that its offset is not at
+ * its end.  They are looked at when a wait begins.
+ *
+ * All with the queue's lock held.
+ */
+#ifndef XP_CORE_FILE_H
+#define XP_CORE_FILE_H
+
+#include "core/queue.h"
+
+/* Note fd as such a file; -EBADF, -ENOMEM. */
+int xp_file_add(struct xpoll *queue, int fd);
+void xp_file_remove(struct xpoll *queue, int fd);
+/* Does the number still stand for the file that was added?  -EBADF, -ENOENT. */
+int xp_file_confirm(struct xpoll *queue, int fd);
+/* Look at it in the next wait, also if all its filters are CLEAR. */
+void xp_file_ask(struct xpoll *queue, int fd);
+
+/* Is one of them ready?  For xpoll_fd. */
+bool xp_files_ready(struct xpoll *queue);
+
+#endif

@@ -1,0 +1,89 @@
+/* Taking a queue over in a forked child. */
+#include <errno.h>
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "core/interest.h"
+#include "core/process.h"
+#include "core/reg.h"
+#include "core/result.h"
+#include "os/sys.h"
+
+/* Kernel objects of the child's own, in place of its copies of the parent's. */
+static int reinit_kernel(struct xpoll *queue)
+{
+	void *fresh = xp_alloc(queue->ops->state_size);
+	int turn_fd = -1;
+	int rc = fresh ? queue->ops->open(fresh, 0, &queue->counters) : -ENOMEM;
+
+	if (rc == 0 && queue->turn_fd >= 0) {
+		turn_fd = xp_sys_eventfd(true);
+		if (turn_fd < 0) {
+			rc = turn_fd;
+			queue->ops->close(fresh);
+		}
+	}
+	if (rc < 0) {
+		xp_free(fresh);
+		return rc;
+	}
+	queue->ops->close(queue->backend);
+	xp_free(queue->backend);
+	queue->backend = fresh;
+	if (queue->turn_fd >= 0)
+		xp_sys_close(queue->turn_fd);
+	queue->turn_fd = turn_fd;
+	return 0;
+}
+
+/* The parent's threads are not here. */
+static int reinit_threads(struct xpoll *queue)
+{
+	int rc = xp_mutex_init(&queue->lock);
+
+	if (rc == 0)
+		rc = -pthread_cond_init(&queue->quiet, NULL);
+	if (rc < 0)
+		return rc;
+	atomic_store(&queue->wake_pending, 0);
+	queue->waiters = 0;
+	queue->inside = 0;
+	queue->changers = 0;
+	queue->kicked = 0;
+	queue->followers = 0;
+	queue->leader = false;
+	queue->polling = false;
+	queue->exposed = false;
+	queue->several = false;
+	return 0;
+}
+
+static void drop_pending(struct xpoll *queue)
+{
+	queue->batch_len = 0;
+	queue->batch_next = 0;
+	while (!xp_list_empty(&queue->active))
+		xp_reg_deactivate(queue, XP_CONTAINER_OF(queue->active.next,
+		                                         struct xp_reg, ready));
+}
+
+int xpoll_reinit(struct xpoll *queue)
+{
+	int rc;
+
+	if (!queue || queue->process == xp_process_current())
+		return xp_result(-EINVAL);
+	if (queue->lock.inside)
+		return xp_result(-EBUSY);
+	rc = reinit_kernel(queue);
+	if (rc == 0)
+		rc = reinit_threads(queue);
+	if (rc < 0)
+		return xp_result(rc);
+	xp_process_add(queue);
+	xp_mutex_lock(&queue->lock);
+	drop_pending(queue);
+	xp_interest_attach_all(queue);
+	xp_mutex_unlock(&queue->lock);
+	return 0;
+}

@@ -1,0 +1,331 @@
+/*
+ * How the kernel watches a descriptor: the modes of a slot and the moves
+ * between them.  See docs/internals/protocol.md.
+ */
+#include "core/interest.h"
+
+#include <errno.h>
+
+#include "base/assert.h"
+#include "core/candidate.h"
+#include "core/file.h"
+
+enum {
+	/*
+	 * Reports in a row of a disabled direction after which it leaves the
+	 * kernel's mask; its next ENABLE costs one system call.
+	 */
+	FRUITLESS_MOST = 8,
+	FLIPS_MOST = 4,
+};
+
+static uint32_t wanted_bits(const struct xp_slot *slot, unsigned filters)
+{
+	uint32_t events = 0;
+
+	if (filters & XP_BIT(XP_READ)) {
+		/* Half-closes come along, for XPOLL_EOF. */
+		events |= POLLRDHUP;
+		if (slot->filter[XP_READ] & XP_WANT_MAIN)
+			events |= POLLIN;
+	}
+	if (filters & XP_BIT(XP_WRITE))
+		events |= POLLOUT;
+	if (filters & XP_BIT(XP_EXCEPT))
+		events |= POLLPRI;
+	return events;
+}
+
+uint32_t xp_interest_watch(const struct xp_slot *slot, enum xp_mode mode,
+                           unsigned filters)
+{
+	static const uint32_t flags[] = {
+		[XP_MODE_LAZY] = XP_WATCH_EDGE,
+		[XP_MODE_ONESHOT] = XP_WATCH_ONESHOT,
+		[XP_MODE_EXCLUSIVE] = XP_WATCH_EXCLUSIVE,
+		[XP_MODE_FILE] = 0,
+	};
+
+	return wanted_bits(slot, filters) | flags[mode];
+}
+
+void xp_interest_set_mode(struct xpoll *queue, struct xp_slot *slot,
+                          enum xp_mode mode, unsigned filters)
+{
+	slot->mode = (uint8_t)mode;
+	slot->armed = (uint8_t)filters;
+	slot->fruitless = 0;
+	slot->sequence = ++queue->sequence;
+	queue->harvest_due = true;
+}
+
+struct xp_slot *xp_interest_find(const struct xpoll *queue, int fd)
+{
+	struct xp_slot *slot = fd < 0 ? NULL : xp_slots_at(&queue->slots, fd);
+
+	return slot && xp_slot_present(slot) ? slot : NULL;
+}
+
+void xp_interest_drop(struct xpoll *queue, int fd, struct xp_slot *slot)
+{
+	for (int i = 0; i < XP_FD_FILTERS; i++) {
+		if (slot->filter[i] & XP_PRESENT)
+			xp_count_by(&queue->counters.registered, (uint64_t)-1);
+		slot->filter[i] = 0;
+		slot->udata[i] = NULL;
+	}
+	if (slot->mode == XP_MODE_FILE)
+		xp_file_remove(queue, fd);
+	else if (queue->ops->caps & XP_CAP_FREE_CHANGE &&
+	         slot->mode != XP_MODE_NONE)
+		(void)queue->ops->detach(queue->backend, fd);
+	slot->generation++;
+	slot->mode = XP_MODE_NONE;
+	slot->armed = 0;
+	slot->asked = 0;
+	slot->delivered = 0;
+	slot->kind = 0;
+	slot->carried = 0;
+	slot->fruitless = 0;
+	slot->quiet = 0;
+	slot->flips = 0;
+}
+
+void xp_interest_forget(struct xpoll *queue, int fd)
+{
+	struct xp_slot *slot = xp_interest_find(queue, fd);
+
+	if (!slot)
+		return;
+	if (slot->mode != XP_MODE_FILE && slot->mode != XP_MODE_NONE) {
+		(void)queue->ops->detach(queue->backend, fd);
+		slot->mode = XP_MODE_NONE;
+	}
+	xp_interest_drop(queue, fd, slot);
+}
+
+int xp_interest_attach(struct xpoll *queue, int fd, uint32_t watch,
+                       uint64_t token)
+{
+	int rc = queue->ops->attach(queue->backend, fd, watch, token);
+
+	/* A dead entry whose file was dup'ed back to its old number. */
+	if (rc == -EEXIST)
+		rc = queue->ops->change(queue->backend, fd, watch, token);
+	return rc;
+}
+
+int xp_interest_push(struct xpoll *queue, int fd, struct xp_slot *slot,
+                     enum xp_mode mode, unsigned filters)
+{
+	uint32_t watch = xp_interest_watch(slot, mode, filters);
+	uint64_t token = xp_slot_token(slot, fd);
+	int rc;
+
+	XP_ASSERT(slot->mode != XP_MODE_FILE);
+	if (slot->mode == XP_MODE_NONE)
+		rc = xp_interest_attach(queue, fd, watch, token);
+	else
+		rc = queue->ops->change(queue->backend, fd, watch, token);
+	if (rc == 0)
+		xp_interest_set_mode(queue, slot, mode, filters);
+	else if (rc == -ENOENT || rc == -EBADF)
+		xp_interest_drop(queue, fd, slot);
+	return rc;
+}
+
+/* All that is enabled can be silenced by its own delivery. */
+static bool wants_oneshot(const struct xpoll *queue, const struct xp_slot *slot,
+                          unsigned enabled)
+{
+	unsigned turns = xp_slot_with(slot, XP_TURN) | xp_slot_with(slot, XP_ONCE);
+
+	return queue->several && queue->ops->caps & XP_CAP_ONESHOT &&
+		enabled && !(enabled & ~turns);
+}
+
+void xp_interest_choose(const struct xpoll *queue, const struct xp_slot *slot,
+                        enum xp_mode *mode, unsigned *filters)
+{
+	unsigned present = xp_slot_present(slot);
+	unsigned enabled = xp_slot_enabled(slot);
+	unsigned edge = xp_slot_with(slot, XP_EDGE);
+	bool free_change = queue->ops->caps & XP_CAP_FREE_CHANGE;
+
+	*filters = enabled;
+	*mode = XP_MODE_LEVEL;
+	if (xp_slot_with(slot, XP_SHARED) && !free_change) {
+		*mode = XP_MODE_EXCLUSIVE;
+	} else if (xp_exact(queue)) {
+		/* An empty mask still reports POLLHUP, so let it do so once. */
+		if (enabled & edge || (!enabled && !free_change))
+			*mode = XP_MODE_LAZY;
+	} else if (!edge && wants_oneshot(queue, slot, enabled)) {
+		*mode = XP_MODE_ONESHOT;
+	} else if (edge || present != enabled || slot->flips ||
+	           xp_slot_with(slot, XP_TURN)) {
+		*mode = XP_MODE_LAZY;
+		*filters = present;
+	}
+}
+
+int xp_interest_publish(struct xpoll *queue, int fd, struct xp_slot *slot)
+{
+	unsigned enabled = xp_slot_enabled(slot);
+
+	if (!enabled)
+		return 0;
+	if (enabled & xp_slot_with(slot, XP_EDGE))
+		return xp_interest_push(queue, fd, slot, XP_MODE_LAZY,
+		                        xp_exact(queue) ? enabled
+		                                        : xp_slot_present(slot));
+	if (!queue->exposed && wants_oneshot(queue, slot, enabled))
+		return xp_interest_push(queue, fd, slot, XP_MODE_ONESHOT, enabled);
+	return xp_interest_push(queue, fd, slot, XP_MODE_LEVEL, enabled);
+}
+
+/* Choose anew and tell the kernel; with nothing enabled leave its set. */
+static int push_chosen(struct xpoll *queue, int fd, struct xp_slot *slot)
+{
+	enum xp_mode mode;
+	unsigned filters;
+
+	xp_interest_choose(queue, slot, &mode, &filters);
+	if (mode == XP_MODE_EXCLUSIVE && !filters) {
+		int rc = 0;
+
+		if (slot->mode != XP_MODE_NONE)
+			rc = queue->ops->detach(queue->backend, fd);
+		slot->mode = XP_MODE_NONE;
+		slot->armed = 0;
+		if (rc == -ENOENT || rc == -EBADF)
+			xp_interest_drop(queue, fd, slot);
+		return rc;
+	}
+	return xp_interest_push(queue, fd, slot, mode, filters);
+}
+
+/* Filters became silent; lazily the kernel need not hear of it. */
+int xp_interest_silenced(struct xpoll *queue, int fd, struct xp_slot *slot,
+                         unsigned filters)
+{
+	slot->asked &= (uint8_t)~filters;
+	slot->delivered &= (uint8_t)~filters;
+	slot->quiet = 0;
+	if (!xp_slot_enabled(slot))
+		slot->carried = 0;
+	if (slot->mode == XP_MODE_FILE)
+		return 0;
+	if (slot->mode == XP_MODE_EXCLUSIVE || xp_exact(queue))
+		return push_chosen(queue, fd, slot);
+	return 0;
+}
+
+/* Filters are wanted again; make the next wait report what holds already. */
+int xp_interest_wanted(struct xpoll *queue, int fd, struct xp_slot *slot,
+                       unsigned filters)
+{
+	bool covered = !(filters & ~(unsigned)slot->armed);
+
+	slot->quiet = 0;
+	slot->fruitless = 0;
+	if (slot->mode == XP_MODE_FILE) {
+		xp_file_ask(queue, fd);
+		return 0;
+	}
+	if (xp_exact(queue) || slot->mode == XP_MODE_NONE ||
+	    slot->mode == XP_MODE_EXCLUSIVE)
+		return push_chosen(queue, fd, slot);
+	if (slot->mode == XP_MODE_LEVEL && covered) {
+		/* Its state is in the kernel's hands; see that it is asked. */
+		slot->sequence = ++queue->sequence;
+		queue->harvest_due = true;
+		return 0;
+	}
+	if (queue->waiters == 0 && (covered || slot->mode == XP_MODE_FIRED ||
+	                            slot->mode == XP_MODE_ONESHOT)) {
+		xp_candidate_asked(queue, fd, slot, filters);
+		return 0;
+	}
+	if (wants_oneshot(queue, slot, xp_slot_enabled(slot)))
+		return xp_interest_push(queue, fd, slot, XP_MODE_ONESHOT,
+		                        xp_slot_enabled(slot));
+	return xp_interest_push(queue, fd, slot, XP_MODE_LAZY,
+	                        xp_slot_present(slot));
+}
+
+void xp_interest_delivered_turn(struct xpoll *queue, int fd,
+                                struct xp_slot *slot, unsigned filter)
+{
+	slot->filter[filter] &= (uint8_t)~XP_ENABLED;
+	/* A failure means that the file is gone, and the slot with it. */
+	(void)xp_interest_silenced(queue, fd, slot, XP_BIT(filter));
+}
+
+void xp_interest_delivered_once(struct xpoll *queue, int fd,
+                                struct xp_slot *slot, unsigned filter)
+{
+	if (xp_slot_present(slot) == XP_BIT(filter)) {
+		xp_interest_forget(queue, fd);
+		return;
+	}
+	slot->filter[filter] = 0;
+	slot->udata[filter] = NULL;
+	xp_count_by(&queue->counters.registered, (uint64_t)-1);
+	(void)xp_interest_silenced(queue, fd, slot, XP_BIT(filter));
+}
+
+void xp_interest_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot)
+{
+	unsigned enabled = xp_slot_enabled(slot);
+
+	xp_count(&queue->counters.fruitless);
+	switch ((enum xp_mode)slot->mode) {
+	case XP_MODE_LEVEL:
+		if (slot->flips < FLIPS_MOST)
+			slot->flips++;
+		(void)xp_interest_push(queue, fd, slot, XP_MODE_LAZY,
+		                       xp_exact(queue) ? enabled
+		                                       : xp_slot_present(slot));
+		break;
+	case XP_MODE_LAZY:
+		if (++slot->fruitless >= FRUITLESS_MOST && slot->armed != enabled)
+			(void)xp_interest_push(queue, fd, slot, XP_MODE_LAZY,
+			                       enabled);
+		break;
+	case XP_MODE_FIRED:
+		if (enabled)
+			(void)xp_interest_push(queue, fd, slot, XP_MODE_ONESHOT,
+			                       enabled);
+		break;
+	case XP_MODE_EXCLUSIVE:
+		(void)push_chosen(queue, fd, slot);
+		break;
+	case XP_MODE_ONESHOT:
+	case XP_MODE_NONE:
+	case XP_MODE_FILE:
+		/* Armed anew since, or not the kernel's: nothing repeats. */
+		break;
+	}
+}
+
+void xp_interest_attach_all(struct xpoll *queue)
+{
+	int last = queue->slots.pages_len << XP_PAGE_BITS;
+
+	for (int fd = 0; fd < last; fd++) {
+		struct xp_slot *slot = xp_slots_at(&queue->slots, fd);
+		enum xp_mode mode;
+		unsigned filters;
+
+		if (!slot || slot->mode == XP_MODE_NONE ||
+		    slot->mode == XP_MODE_FILE)
+			continue;
+		xp_interest_choose(queue, slot, &mode, &filters);
+		slot->mode = XP_MODE_NONE;
+		if (mode == XP_MODE_EXCLUSIVE && !filters)
+			continue;
+		if (xp_interest_push(queue, fd, slot, mode, filters) < 0)
+			xp_interest_drop(queue, fd, slot);
+	}
+}

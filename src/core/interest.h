@@ -1,0 +1,85 @@
+/*
+ * Interest: which filters of a descriptor are wanted, and how the kernel is
+ * made to report them with as few system calls as the contract allows.
+ * docs/internals/protocol.md tells the rules; here are the moves.
+ *
+ * All with the queue's lock held.  Results are 0 or a negative errno value.
+ */
+#ifndef XP_CORE_INTEREST_H
+#define XP_CORE_INTEREST_H
+
+#include "core/queue.h"
+
+/* What an ADD asks for. */
+struct xp_interest {
+	unsigned filters; /* set of XP_READ ... */
+	uint8_t state[XP_FD_FILTERS]; /* bits to OR into each filter's state */
+	bool enable;      /* the poll-like ADD also enables */
+	bool disable;
+	bool keep_udata;
+	void *udata;
+};
+
+int xp_interest_add(struct xpoll *queue, int fd, const struct xp_interest *add);
+int xp_interest_delete(struct xpoll *queue, int fd, unsigned filters);
+int xp_interest_enable(struct xpoll *queue, int fd, unsigned filters);
+int xp_interest_disable(struct xpoll *queue, int fd, unsigned filters);
+
+/* The slot of fd if any of its filters is registered, else NULL. */
+struct xp_slot *xp_interest_find(const struct xpoll *queue, int fd);
+
+/* End all registrations of fd; the kernel's entry is gone or will be stale. */
+void xp_interest_drop(struct xpoll *queue, int fd, struct xp_slot *slot);
+
+/* Remove fd from the kernel's set and drop it. */
+void xp_interest_forget(struct xpoll *queue, int fd);
+
+/*
+ * Tell the kernel: watch these filters in this mode, and look anew.  On
+ * -ENOENT and -EBADF the file is gone and the slot has been dropped.
+ */
+int xp_interest_push(struct xpoll *queue, int fd, struct xp_slot *slot,
+                     enum xp_mode mode, unsigned filters);
+
+/* Enter the kernel's set, whatever dead entry it may hold. */
+int xp_interest_attach(struct xpoll *queue, int fd, uint32_t watch,
+                       uint64_t token);
+
+/*
+ * Make the kernel report by itself what is wanted now: used when another
+ * thread waits, or when the state may not be looked at.
+ */
+int xp_interest_publish(struct xpoll *queue, int fd, struct xp_slot *slot);
+
+/* How the kernel should watch the slot as it stands. */
+void xp_interest_choose(const struct xpoll *queue, const struct xp_slot *slot,
+                        enum xp_mode *mode, unsigned *filters);
+
+/* Filters were disabled or removed; others of the slot remain. */
+int xp_interest_silenced(struct xpoll *queue, int fd, struct xp_slot *slot,
+                         unsigned filters);
+
+/* Filters were enabled: the next wait reports what holds already. */
+int xp_interest_wanted(struct xpoll *queue, int fd, struct xp_slot *slot,
+                       unsigned filters);
+
+/* The bits and flags for the back end. */
+uint32_t xp_interest_watch(const struct xp_slot *slot, enum xp_mode mode,
+                           unsigned filters);
+/* The back end was told so. */
+void xp_interest_set_mode(struct xpoll *queue, struct xp_slot *slot,
+                          enum xp_mode mode, unsigned filters);
+
+/* After a delivery: the filter is to be silent, or to be gone. */
+void xp_interest_delivered_turn(struct xpoll *queue, int fd,
+                                struct xp_slot *slot, unsigned filter);
+void xp_interest_delivered_once(struct xpoll *queue, int fd,
+                                struct xp_slot *slot, unsigned filter);
+
+/* The kernel reported what nobody wants now. */
+void xp_interest_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot);
+
+/* Attach every slot to an empty kernel set. */
+void xp_interest_attach_all(struct xpoll *queue);
+
+#endif

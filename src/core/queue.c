@@ -1,0 +1,230 @@
+/* Making, entering, leaving and releasing a queue. */
+#include "core/queue.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "core/backends.h"
+#include "core/candidate.h"
+#include "core/file.h"
+#include "core/process.h"
+#include "core/reg.h"
+#include "core/result.h"
+#include "core/wait.h"
+#include "os/sys.h"
+
+int xp_enter(struct xpoll *queue)
+{
+	if (queue->process != xp_process_current())
+		return -EBADF;
+	xp_mutex_lock(&queue->lock);
+	return 0;
+}
+
+int xp_enter_change(struct xpoll *queue)
+{
+	int rc = xp_enter(queue);
+
+	if (rc < 0 || queue->waiters == 0 ||
+	    queue->ops->caps & XP_CAP_CONCURRENT)
+		return rc;
+	queue->changers++;
+	queue->inside++;
+	while (queue->waiters > 0) {
+		xp_kick(queue);
+		xp_mutex_wait(&queue->lock, &queue->quiet);
+	}
+	queue->inside--;
+	if (--queue->changers == 0 || queue->dying)
+		pthread_cond_broadcast(&queue->quiet);
+	return 0;
+}
+
+/* Somebody may watch xpoll_fd: it has to tell of what the kernel cannot. */
+static void update_attention(struct xpoll *queue)
+{
+	bool pending;
+
+	if (queue->candidates_len > 0)
+		xp_candidates_publish(queue);
+	pending = queue->candidates_len > 0 || !xp_list_empty(&queue->active) ||
+		queue->batch_next < queue->batch_len ||
+		atomic_load(&queue->wake_pending) || xp_files_ready(queue);
+	queue->ops->set_attention(queue->backend, pending);
+}
+
+void xp_leave(struct xpoll *queue)
+{
+	if (XP_UNLIKELY(queue->exposed) && !queue->dying)
+		update_attention(queue);
+	xp_mutex_unlock(&queue->lock);
+}
+
+static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
+                      int size_hint)
+{
+	int rc;
+
+	queue->ops = ops;
+	queue->turn_fd = -1;
+	xp_list_init(&queue->active);
+	queue->backend = xp_alloc(ops->state_size);
+	if (!queue->backend)
+		return -ENOMEM;
+	rc = ops->open(queue->backend, size_hint, &queue->counters);
+	if (rc < 0)
+		goto free_backend;
+	if (!(ops->caps & XP_CAP_CONCURRENT)) {
+		rc = xp_sys_eventfd(true);
+		if (rc < 0)
+			goto close_backend;
+		queue->turn_fd = rc;
+	}
+	rc = xp_mutex_init(&queue->lock);
+	if (rc < 0)
+		goto close_turn;
+	rc = -pthread_cond_init(&queue->quiet, NULL);
+	if (rc < 0)
+		goto fini_lock;
+	return 0;
+
+fini_lock:
+	xp_mutex_fini(&queue->lock);
+close_turn:
+	if (queue->turn_fd >= 0)
+		xp_sys_close(queue->turn_fd);
+close_backend:
+	ops->close(queue->backend);
+free_backend:
+	xp_free(queue->backend);
+	return rc;
+}
+
+static int options_check(const struct xpoll_options *options)
+{
+	const unsigned char *bytes = (const unsigned char *)options;
+
+	if (options->size < offsetof(struct xpoll_options, size_hint) +
+	    sizeof options->size_hint)
+		return -EINVAL;
+	/* A newer program may ask for what this library does not know. */
+	for (size_t i = sizeof *options; i < options->size; i++)
+		if (bytes[i])
+			return -E2BIG;
+	return options->flags || options->size_hint < 0 ? -EINVAL : 0;
+}
+
+struct xpoll *xpoll_open(const struct xpoll_options *options)
+{
+	struct xpoll_options defaults = {.size = sizeof defaults};
+	const struct xp_backend_ops *ops;
+	struct xpoll *queue;
+	int rc = options ? options_check(options) : 0;
+
+	if (!options)
+		options = &defaults;
+	if (rc == 0)
+		rc = xp_backend_find(options->backend, &ops);
+	queue = rc == 0 ? xp_alloc(sizeof *queue) : NULL;
+	if (rc == 0 && !queue)
+		rc = -ENOMEM;
+	if (rc == 0)
+		rc = queue_init(queue, ops, options->size_hint);
+	if (rc < 0) {
+		xp_free(queue);
+		errno = -rc;
+		return NULL;
+	}
+	xp_process_add(queue);
+	return queue;
+}
+
+struct xpoll *xpoll_create(int size_hint)
+{
+	struct xpoll_options options = {
+		.size = sizeof options,
+		.size_hint = size_hint,
+	};
+
+	if (size_hint < 1) {
+		errno = EINVAL;
+		return NULL;
+	}
+	return xpoll_open(&options);
+}
+
+static void queue_free(struct xpoll *queue)
+{
+	xp_regs_fini(queue);
+	queue->ops->close(queue->backend);
+	if (queue->turn_fd >= 0)
+		xp_sys_close(queue->turn_fd);
+	xp_slots_fini(&queue->slots);
+	xp_free(queue->files);
+	xp_free(queue->backend);
+	xp_free(queue);
+}
+
+/*
+ * In a forked child: no thread of the parent is here to be waited for.  If
+ * one was inside, the tables may be half changed and are left alone.
+ */
+static void destroy_inherited(struct xpoll *queue)
+{
+	if (queue->lock.inside)
+		queue->ops->close(queue->backend);
+	else
+		queue_free(queue);
+}
+
+void xpoll_destroy(struct xpoll *queue)
+{
+	int saved = errno;
+
+	if (!queue)
+		return;
+	if (queue->process != xp_process_current()) {
+		destroy_inherited(queue);
+		errno = saved;
+		return;
+	}
+	xp_process_remove(queue);
+	xp_mutex_lock(&queue->lock);
+	queue->dying = true;
+	xp_kick_all(queue);
+	while (queue->inside > 0)
+		xp_mutex_wait(&queue->lock, &queue->quiet);
+	xp_mutex_unlock(&queue->lock);
+	pthread_cond_destroy(&queue->quiet);
+	xp_mutex_fini(&queue->lock);
+	queue_free(queue);
+	errno = saved;
+}
+
+static int expose(struct xpoll *queue)
+{
+	int fd;
+
+	if (!queue->ops->queue_fd)
+		return -ENOTSUP;
+	fd = queue->ops->queue_fd(queue->backend);
+	if (fd < 0 || queue->exposed)
+		return fd;
+	queue->exposed = true;
+	/* What is lazily watched now, the kernel has to know exactly. */
+	xp_candidates_all(queue);
+	return fd;
+}
+
+int xpoll_fd(struct xpoll *queue)
+{
+	int rc = queue ? xp_enter_change(queue) : -EINVAL;
+
+	if (rc < 0)
+		return xp_result(rc);
+	rc = expose(queue);
+	xp_leave(queue);
+	return xp_result(rc);
+}

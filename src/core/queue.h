@@ -1,0 +1,127 @@
+/*
+ * The queue.
+ *
+ * Tags: [I] immutable after open; [q] guarded by `lock`; [a] atomic; [g]
+ * guarded by the lock of the list of queues (process.c).  The order of locks
+ * is: list of queues, then one queue.
+ */
+#ifndef XP_CORE_QUEUE_H
+#define XP_CORE_QUEUE_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <xpoll.h>
+
+#include "backend/backend.h"
+#include "base/counters.h"
+#include "base/list.h"
+#include "base/mutex.h"
+#include "base/regmap.h"
+#include "core/slot.h"
+#include "source/source.h"
+
+enum {
+	XP_BATCH_CAP = 256,  /* descriptors per xpoll_wait */
+	XP_STALE_WATCHED = 16, /* dead registrations counted at a time */
+};
+
+/* A file that the kernel cannot wait for; checked by us. */
+struct xp_file {
+	int fd;
+	bool regular;
+	unsigned due; /* filters to look at though they are CLEAR */
+	dev_t device;
+	ino_t inode;
+};
+
+/* An entry of xpoll_wait's batch. */
+struct xp_ready {
+	int32_t fd;
+	uint32_t generation;
+	uint32_t events;
+};
+
+struct xpoll {
+	struct xp_mutex lock;
+	const struct xp_backend_ops *ops; /* [I] */
+	void *backend;                    /* [I] the state; its content: [q] */
+	uint32_t process; /* [q] the process this queue is of (process.c) */
+	struct xp_list queues; /* [g] */
+
+	/* Descriptors. */
+	struct xp_slots slots; /* [q] */
+	int candidates_head;   /* [q] queue of slots to check, linked by next */
+	int candidates_tail;   /* [q] */
+	int candidates_len;    /* [q] */
+	struct xp_file *files; /* [q] */
+	int files_len;         /* [q] */
+	int files_cap;         /* [q] */
+	int files_turn;        /* [q] the file to look at first */
+	uint32_t sequence;     /* [q] grows with each ENABLE and kernel change */
+	uint32_t batch;        /* [q] grows with each wait call */
+	bool harvest_due;      /* [q] ask the kernel though events are at hand */
+	uint8_t unharvested;   /* [q] waits since the kernel was asked */
+	int64_t skipped_ns;    /* [q] coarse time of the second of these */
+	struct {
+		uint64_t token;
+		unsigned count;
+	} stale[XP_STALE_WATCHED]; /* [q] */
+
+	/* Everything else. */
+	struct xp_regmap regs;  /* [q] */
+	struct xp_list active;  /* [q] struct xp_reg whose condition holds */
+
+	/* Threads. */
+	atomic_int wake_pending; /* [a] xpoll_wake was called, nobody returned */
+	uint32_t wake_all;       /* [q] grows with each xpoll_wake_all */
+	int waiters;             /* [q] threads inside the back end's wait */
+	int inside;              /* [q] threads inside a call that may sleep */
+	int changers;            /* [q] threads that wait for waiters to leave */
+	uint32_t kick_epoch;     /* [q] grows when all waiters must come out */
+	int kicked;              /* [q] waiters from before that */
+	bool several;            /* [q] two threads have waited at a time */
+	bool exposed;            /* [q] xpoll_fd was called */
+	bool dying;              /* [q] xpoll_destroy was called */
+	bool leader;             /* [q] a thread has the turn to wait */
+	int followers;           /* [q] threads that wait for their turn */
+	int turn_fd;             /* [I] their semaphore; -1: not needed */
+	pthread_cond_t quiet;    /* signalled when a thread leaves */
+
+	/* The poll-like level. */
+	bool polling;    /* [q] a thread is in xpoll_wait */
+	int batch_len;   /* [q] */
+	int batch_next;  /* [q] what xpoll_revents hands out next */
+	struct xp_ready ready[XP_BATCH_CAP]; /* [q] */
+
+	struct xp_counters counters; /* [a] */
+};
+
+/* One wait call in progress; lives on the caller's stack. */
+struct xp_wait {
+	struct xpoll_event *events; /* NULL: the poll-like level */
+	int cap;
+	int len;
+	int64_t deadline_ns;
+	const sigset_t *mask;
+	uint32_t batch;    /* this call's number */
+	uint32_t sequence; /* the queue's, before the kernel was asked */
+	uint32_t wake_all;
+	bool exhausted; /* the kernel had no more */
+};
+
+/* Enter and leave: fork check, lock; -EBADF. */
+int xp_enter(struct xpoll *queue);
+void xp_leave(struct xpoll *queue);
+/* Enter to change something: no thread is in a back end that minds. */
+int xp_enter_change(struct xpoll *queue);
+
+static inline bool xp_exact(const struct xpoll *queue)
+{
+	return queue->ops->caps & XP_CAP_FREE_CHANGE || queue->exposed;
+}
+
+#endif

@@ -1,0 +1,167 @@
+/* Registrations of the sources: USER, and what else there is. */
+#include "core/reg.h"
+
+#include <errno.h>
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "core/wait.h"
+
+#define MODES (XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH)
+
+struct xp_reg *xp_reg_find(const struct xpoll *queue, uint64_t ident,
+                           int filter)
+{
+	struct xp_regmap_item *item =
+		xp_regmap_find(&queue->regs, ident, filter);
+
+	return item ? XP_CONTAINER_OF(item, struct xp_reg, item) : NULL;
+}
+
+/* The list of active ones holds exactly those that could be delivered. */
+static void reg_enlist(struct xpoll *queue, struct xp_reg *reg)
+{
+	bool listed = !xp_list_empty(&reg->ready);
+	bool ready = reg->active && !(reg->flags & XPOLL_DISABLE);
+
+	if (ready && !listed) {
+		xp_list_append(&queue->active, &reg->ready);
+		xp_kick(queue);
+	} else if (!ready && listed) {
+		xp_list_remove(&reg->ready);
+	}
+}
+
+void xp_reg_activate(struct xpoll *queue, struct xp_reg *reg)
+{
+	reg->active = true;
+	reg_enlist(queue, reg);
+}
+
+void xp_reg_deactivate(struct xpoll *queue, struct xp_reg *reg)
+{
+	reg->active = false;
+	reg_enlist(queue, reg);
+}
+
+static void reg_remove(struct xpoll *queue, struct xp_reg *reg)
+{
+	if (reg->ops->detach)
+		reg->ops->detach(queue, reg);
+	xp_list_remove(&reg->ready);
+	xp_regmap_remove(&queue->regs, &reg->item);
+	xp_count_by(&queue->counters.registered, (uint64_t)-1);
+	xp_free(reg);
+}
+
+static int reg_add(struct xpoll *queue, const struct xp_source_ops *ops,
+                   const struct xpoll_event *change)
+{
+	struct xp_reg *reg = xp_alloc(ops->size);
+	int rc;
+
+	if (!reg)
+		return -ENOMEM;
+	reg->item.ident = change->ident;
+	reg->item.filter = change->filter;
+	reg->ops = ops;
+	reg->udata = change->udata;
+	reg->flags = (change->flags & (MODES | XPOLL_DISABLE)) | ops->implied;
+	xp_list_init(&reg->ready);
+	rc = xp_regmap_add(&queue->regs, &reg->item);
+	if (rc < 0) {
+		xp_free(reg);
+		return rc;
+	}
+	xp_count(&queue->counters.registered);
+	rc = ops->attach(queue, reg, change);
+	if (rc < 0) {
+		xp_regmap_remove(&queue->regs, &reg->item);
+		xp_list_remove(&reg->ready);
+		xp_count_by(&queue->counters.registered, (uint64_t)-1);
+		xp_free(reg);
+	}
+	return rc;
+}
+
+static int reg_modify(struct xpoll *queue, struct xp_reg *reg,
+                      const struct xpoll_event *change)
+{
+	bool switched = change->flags & (XPOLL_ENABLE | XPOLL_DISABLE);
+	bool added = change->flags & XPOLL_ADD;
+
+	if (added || !switched || change->fflags) {
+		int rc = reg->ops->touch(queue, reg, change);
+
+		if (rc < 0)
+			return rc;
+	}
+	if (added) {
+		reg->flags |= change->flags & MODES;
+		if (!(change->flags & XPOLL_KEEPUDATA))
+			reg->udata = change->udata;
+	}
+	if (change->flags & XPOLL_ENABLE)
+		reg->flags &= (uint16_t)~XPOLL_DISABLE;
+	if (change->flags & XPOLL_DISABLE)
+		reg->flags |= XPOLL_DISABLE;
+	reg_enlist(queue, reg);
+	return 0;
+}
+
+int xp_reg_change(struct xpoll *queue, const struct xpoll_event *change)
+{
+	const struct xp_source_ops *ops = xp_source_find(change->filter);
+	struct xp_reg *reg;
+
+	if (!ops)
+		return -ENOTSUP;
+	if (change->fflags & ~ops->fflags)
+		return -EINVAL;
+	reg = xp_reg_find(queue, change->ident, change->filter);
+	if (change->flags & XPOLL_DELETE) {
+		if (!reg)
+			return -ENOENT;
+		reg_remove(queue, reg);
+		return 0;
+	}
+	if (reg)
+		return reg_modify(queue, reg, change);
+	return change->flags & XPOLL_ADD ? reg_add(queue, ops, change) : -ENOENT;
+}
+
+void xp_reg_deliver(struct xpoll *queue, struct xp_reg *reg,
+                    struct xpoll_event *event)
+{
+	event->ident = reg->item.ident;
+	event->filter = (int16_t)reg->item.filter;
+	event->flags = 0;
+	event->udata64 = 0;
+	event->udata = reg->udata;
+	reg->ops->collect(queue, reg, event);
+	if (reg->flags & XPOLL_ONESHOT) {
+		reg_remove(queue, reg);
+		return;
+	}
+	if (reg->flags & XPOLL_DISPATCH)
+		reg->flags |= XPOLL_DISABLE;
+	/* To the end of the list, behind those that were not served yet. */
+	xp_list_remove(&reg->ready);
+	if (reg->active && !(reg->flags & XPOLL_DISABLE))
+		xp_list_append(&queue->active, &reg->ready);
+}
+
+void xp_regs_fini(struct xpoll *queue)
+{
+	struct xp_regmap_item *item = xp_regmap_pop(&queue->regs);
+
+	for (; item; item = xp_regmap_pop(&queue->regs)) {
+		struct xp_reg *reg = XP_CONTAINER_OF(item, struct xp_reg, item);
+
+		if (reg->ops->detach)
+			reg->ops->detach(queue, reg);
+		xp_free(reg);
+	}
+	xp_list_init(&queue->active);
+	xp_regmap_fini(&queue->regs);
+}

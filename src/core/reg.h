@@ -1,0 +1,23 @@
+/*
+ * Registrations that are not a descriptor's READ, WRITE or EXCEPT.  All with
+ * the queue's lock held.
+ */
+#ifndef XP_CORE_REG_H
+#define XP_CORE_REG_H
+
+#include "core/queue.h"
+
+/* Apply a change to a filter of the sources; 0 or a negative errno value. */
+int xp_reg_change(struct xpoll *queue, const struct xpoll_event *change);
+
+struct xp_reg *xp_reg_find(const struct xpoll *queue, uint64_t ident,
+                           int filter);
+
+/* Hand an active registration to the caller, and do as its mode says. */
+void xp_reg_deliver(struct xpoll *queue, struct xp_reg *reg,
+                    struct xpoll_event *event);
+
+/* Release all of them. */
+void xp_regs_fini(struct xpoll *queue);
+
+#endif

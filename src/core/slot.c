@@ -1,0 +1,49 @@
+/* The table of slots: pages indexed by descriptor number. */
+#include "core/slot.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+static int slots_grow(struct xp_slots *slots, int page)
+{
+	struct xp_slot **pages;
+	int len = slots->pages_len ? slots->pages_len : 4;
+
+	while (len <= page)
+		len *= 2;
+	pages = xp_realloc(slots->pages, (size_t)len * sizeof *pages);
+	if (!pages)
+		return -1;
+	memset(pages + slots->pages_len, 0,
+	       (size_t)(len - slots->pages_len) * sizeof *pages);
+	slots->pages = pages;
+	slots->pages_len = len;
+	return 0;
+}
+
+struct xp_slot *xp_slots_make(struct xp_slots *slots, int fd)
+{
+	int page = fd >> XP_PAGE_BITS;
+
+	if (page >= slots->pages_len && slots_grow(slots, page) < 0)
+		return NULL;
+	if (!slots->pages[page]) {
+		struct xp_slot *fresh =
+			xp_alloc(XP_PAGE_SLOTS * sizeof *fresh);
+
+		if (!fresh)
+			return NULL;
+		for (int i = 0; i < XP_PAGE_SLOTS; i++)
+			fresh[i].next = XP_SLOT_UNQUEUED;
+		slots->pages[page] = fresh;
+	}
+	return &slots->pages[page][fd & (XP_PAGE_SLOTS - 1)];
+}
+
+void xp_slots_fini(struct xp_slots *slots)
+{
+	for (int i = 0; i < slots->pages_len; i++)
+		xp_free(slots->pages[i]);
+	xp_free(slots->pages);
+}

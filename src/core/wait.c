@@ -1,0 +1,340 @@
+/*
+ * The wait loop: what is at hand, then the kernel.
+ *
+ * Back ends that cannot serve several threads let one at a time into the
+ * kernel, the leader; the others wait for their turn.  A thread that changes
+ * something makes the leader come out first.
+ */
+#include "core/wait.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+#include "base/assert.h"
+#include "base/time.h"
+#include "core/candidate.h"
+#include "core/deliver.h"
+#include "core/pollike.h"
+#include "os/sys.h"
+
+enum {
+	FIRED_CAP = 256,
+	/* Entries taken from the kernel when the caller's array is full. */
+	PRIVATE_CAP = 64,
+	/* Waits that may be served without asking the kernel. */
+	UNHARVESTED_MOST = 16,
+};
+
+void xp_kick(struct xpoll *queue)
+{
+	if (queue->waiters > 0)
+		queue->ops->wake(queue->backend);
+}
+
+void xp_kick_all(struct xpoll *queue)
+{
+	uint64_t turns = (uint64_t)queue->followers;
+
+	queue->kick_epoch++;
+	queue->kicked = queue->waiters;
+	xp_kick(queue);
+	if (turns)
+		xp_sys_write(queue->turn_fd, &turns, sizeof turns);
+}
+
+/* A sleeping thread's state, for when it is cancelled. */
+struct sleeper {
+	struct xpoll *queue;
+	uint32_t kick_epoch;
+	bool follower;
+	bool poll_level;
+};
+
+/* Back from the kernel, with the lock. */
+static void waiter_left(struct xpoll *queue, uint32_t kick_epoch)
+{
+	queue->waiters--;
+	if (kick_epoch != queue->kick_epoch)
+		queue->kicked--;
+	/* A kick lets one out; that one lets the next out. */
+	if (queue->kicked > 0)
+		xp_kick(queue);
+	if (queue->changers > 0)
+		pthread_cond_broadcast(&queue->quiet);
+}
+
+static void follower_left(struct xpoll *queue)
+{
+	uint64_t turn;
+
+	queue->followers--;
+	xp_sys_read(queue->turn_fd, &turn, sizeof turn);
+}
+
+static void turn_pass(struct xpoll *queue)
+{
+	static const uint64_t one = 1;
+
+	queue->leader = false;
+	if (queue->followers > 0)
+		xp_sys_write(queue->turn_fd, &one, sizeof one);
+}
+
+static bool concurrent(const struct xpoll *queue)
+{
+	return queue->ops->caps & XP_CAP_CONCURRENT;
+}
+
+/*
+ * This thread leaves with what it has; others that sleep must not miss what
+ * it leaves behind.
+ */
+static void pass_on(struct xpoll *queue)
+{
+	if (queue->waiters == 0)
+		return;
+	if (queue->candidates_len > 0)
+		xp_candidates_publish(queue);
+	if (queue->candidates_len > 0 || !xp_list_empty(&queue->active) ||
+	    queue->files_len > 0 || atomic_load(&queue->wake_pending))
+		xp_kick(queue);
+}
+
+static void cancelled(void *opaque)
+{
+	struct sleeper *sleeper = opaque;
+	struct xpoll *queue = sleeper->queue;
+
+	xp_mutex_lock(&queue->lock);
+	if (sleeper->follower) {
+		follower_left(queue);
+		if (!queue->leader)
+			turn_pass(queue);
+	} else {
+		waiter_left(queue, sleeper->kick_epoch);
+		if (!concurrent(queue))
+			turn_pass(queue);
+		/* The kernel may just have handed something to this thread. */
+		xp_candidates_all(queue);
+		pass_on(queue);
+	}
+	if (sleeper->poll_level)
+		queue->polling = false;
+	queue->inside--;
+	if (queue->dying)
+		pthread_cond_broadcast(&queue->quiet);
+	xp_mutex_unlock(&queue->lock);
+}
+
+static int sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
+                           struct xp_fired *fired, int cap)
+{
+	struct sleeper sleeper = {
+		.queue = queue,
+		.poll_level = wait->events == NULL,
+	};
+	/* XP_NOW would neither sleep nor apply the mask. */
+	int64_t deadline_ns = wait->deadline_ns == XP_NOW ? 1 : wait->deadline_ns;
+	int rc;
+
+	if (queue->waiters++ > 0)
+		queue->several = true;
+	sleeper.kick_epoch = queue->kick_epoch;
+	wait->sequence = queue->sequence;
+	xp_mutex_unlock(&queue->lock);
+	pthread_cleanup_push(cancelled, &sleeper);
+	rc = queue->ops->wait(queue->backend, deadline_ns, wait->mask, fired, cap);
+	pthread_cleanup_pop(0);
+	xp_mutex_lock(&queue->lock);
+	waiter_left(queue, sleeper.kick_epoch);
+	return rc;
+}
+
+/* Ask the kernel; look_only: do not sleep. */
+static int ask_kernel(struct xpoll *queue, struct xp_wait *wait, bool look_only)
+{
+	struct xp_fired fired[FIRED_CAP];
+	bool at_hand = wait->len > 0;
+	int room = wait->cap - wait->len;
+	int cap = room > FIRED_CAP ? FIRED_CAP : room;
+	int rc;
+
+	if (at_hand && cap < PRIVATE_CAP)
+		cap = PRIVATE_CAP;
+	queue->harvest_due = false;
+	queue->unharvested = 0;
+	xp_count(&queue->counters.syscalls_wait);
+	if (look_only) {
+		wait->sequence = queue->sequence;
+		rc = queue->ops->wait(queue->backend, XP_NOW, NULL, fired, cap);
+	} else {
+		rc = sleep_in_kernel(queue, wait, fired, cap);
+	}
+	wait->exhausted = rc < cap;
+	if (rc > 0)
+		xp_deliver_fired(queue, wait, fired, rc);
+	if (rc > 0 && at_hand)
+		queue->harvest_due = true;
+	return rc;
+}
+
+/*
+ * Must the kernel be asked although events are at hand?  Otherwise those that
+ * only it knows of would starve.
+ */
+static bool harvest_wanted(struct xpoll *queue)
+{
+	if (queue->harvest_due || ++queue->unharvested >= UNHARVESTED_MOST)
+		return true;
+	/* A clock tick is a few milliseconds; the first waits are not timed. */
+	if (queue->unharvested == 2)
+		queue->skipped_ns = xp_sys_now_coarse();
+	return queue->unharvested > 2 &&
+		xp_sys_now_coarse() != queue->skipped_ns;
+}
+
+/* What is at hand, each kind first in its turn. */
+static void gather(struct xpoll *queue, struct xp_wait *wait)
+{
+	for (unsigned i = 0; i < 3; i++) {
+		switch ((wait->batch + i) % 3) {
+		case 0:
+			if (!xp_list_empty(&queue->active))
+				xp_deliver_active(queue, wait);
+			break;
+		case 1:
+			if (queue->candidates_len > 0)
+				xp_candidates_check(queue, wait);
+			break;
+		default:
+			if (queue->files_len > 0)
+				xp_deliver_files(queue, wait);
+			break;
+		}
+	}
+}
+
+static bool wake_taken(struct xpoll *queue)
+{
+	if (!atomic_exchange(&queue->wake_pending, 0))
+		return false;
+	xp_count(&queue->counters.wakes);
+	return true;
+}
+
+static bool deadline_passed(const struct xp_wait *wait)
+{
+	if (wait->deadline_ns == XP_NEVER)
+		return false;
+	return wait->deadline_ns == XP_NOW || xp_sys_now() >= wait->deadline_ns;
+}
+
+/* Is there a reason to return with nothing? */
+static bool wait_over(struct xpoll *queue, const struct xp_wait *wait)
+{
+	if (wait->wake_all != queue->wake_all)
+		return true;
+	if (atomic_load(&queue->wake_pending) && wake_taken(queue))
+		return true;
+	return deadline_passed(wait);
+}
+
+static int wait_loop(struct xpoll *queue, struct xp_wait *wait)
+{
+	for (;;) {
+		bool look_only;
+		int rc;
+
+		/* Let those in who made this thread come out. */
+		while (queue->changers > 0)
+			xp_mutex_wait(&queue->lock, &queue->quiet);
+		if (queue->dying)
+			return -EBADF;
+		gather(queue, wait);
+		if (wait->len > 0 && !harvest_wanted(queue))
+			return 0;
+		/* Ready events go before a wake, so look for them first. */
+		look_only = wait->len > 0 ||
+			atomic_load(&queue->wake_pending) ||
+			wait->wake_all != queue->wake_all ||
+			(wait->deadline_ns == XP_NOW && !wait->mask);
+		rc = ask_kernel(queue, wait, look_only);
+		if (wait->len > 0)
+			return 0;
+		if (rc < 0)
+			return rc;
+		/* What fired may have to be looked at; there may be more of it. */
+		if (queue->candidates_len > 0 || !wait->exhausted)
+			continue;
+		if (wait_over(queue, wait))
+			return 0;
+	}
+}
+
+static int sleep_for_turn(struct xpoll *queue, struct xp_wait *wait)
+{
+	struct sleeper sleeper = {
+		.queue = queue,
+		.follower = true,
+		.poll_level = wait->events == NULL,
+	};
+	struct pollfd turn = {.fd = queue->turn_fd, .events = POLLIN};
+	int rc;
+
+	queue->followers++;
+	xp_mutex_unlock(&queue->lock);
+	pthread_cleanup_push(cancelled, &sleeper);
+	rc = xp_sys_poll_wait(&turn, 1, wait->deadline_ns, wait->mask);
+	pthread_cleanup_pop(0);
+	xp_mutex_lock(&queue->lock);
+	follower_left(queue);
+	return rc;
+}
+
+/* 1: this thread's turn; 0: the wait is over; -EINTR, -EBADF. */
+static int turn_take(struct xpoll *queue, struct xp_wait *wait)
+{
+	while (queue->leader) {
+		int rc;
+
+		if (queue->dying)
+			return -EBADF;
+		if (deadline_passed(wait) || wait->wake_all != queue->wake_all)
+			return 0;
+		rc = sleep_for_turn(queue, wait);
+		if (rc < 0)
+			return rc;
+	}
+	queue->leader = true;
+	return 1;
+}
+
+int xp_wait_run(struct xpoll *queue, struct xp_wait *wait)
+{
+	int rc = 1;
+
+	xp_mutex_assert_held(&queue->lock);
+	xp_count(&queue->counters.waits);
+	queue->inside++;
+	wait->wake_all = queue->wake_all;
+	if (!concurrent(queue))
+		rc = turn_take(queue, wait);
+	if (rc > 0) {
+		if (queue->batch_next < queue->batch_len)
+			xp_poll_return_batch(queue);
+		wait->batch = ++queue->batch;
+		rc = wait_loop(queue, wait);
+		if (concurrent(queue))
+			pass_on(queue);
+		else
+			turn_pass(queue);
+	}
+	queue->inside--;
+	if (queue->dying)
+		pthread_cond_broadcast(&queue->quiet);
+	if (rc == 0 && wait->len == 0)
+		xp_count(&queue->counters.empty_returns);
+	else if (rc == 0 && wait->events)
+		xp_count_by(&queue->counters.events, (uint64_t)wait->len);
+	return rc;
+}

@@ -1,0 +1,47 @@
+/*
+ * The kind of a file, by fstat(2).  The kernel's anonymous files all look the
+ * same there; /proc tells eventfd and timerfd from the others.
+ */
+#include "os/fdkind.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "os/sys.h"
+
+static enum xp_fd_kind anonymous_kind(int fd)
+{
+	char path[40];
+	char name[64];
+	int length;
+
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	length = xp_sys_readlink(path, name, sizeof name - 1);
+	if (length < 0)
+		return XP_KIND_OTHER;
+	name[length] = '\0';
+	if (strcmp(name, "anon_inode:[eventfd]") == 0 ||
+	    strcmp(name, "anon_inode:[timerfd]") == 0)
+		return XP_KIND_COUNTER;
+	return XP_KIND_OTHER;
+}
+
+int xp_fd_kind(int fd)
+{
+	struct stat status;
+	int rc = xp_sys_fstat(fd, &status);
+
+	if (rc < 0)
+		return rc;
+	if (S_ISSOCK(status.st_mode))
+		return XP_KIND_SOCKET;
+	if (S_ISFIFO(status.st_mode))
+		return XP_KIND_FIFO;
+	if (S_ISREG(status.st_mode))
+		return XP_KIND_REGULAR;
+	if (S_ISDIR(status.st_mode))
+		return XP_KIND_DIRECTORY;
+	if (S_ISCHR(status.st_mode))
+		return xp_sys_is_tty(fd) ? XP_KIND_TTY : XP_KIND_OTHER;
+	return anonymous_kind(fd);
+}

@@ -1,0 +1,34 @@
+/*
+ * What kind of file a descriptor refers to, as far as waiting is concerned.
+ */
+#ifndef XP_OS_FDKIND_H
+#define XP_OS_FDKIND_H
+
+#include <stdbool.h>
+
+enum xp_fd_kind {
+	XP_KIND_UNKNOWN, /* not looked up yet */
+	XP_KIND_SOCKET,
+	XP_KIND_FIFO,
+	XP_KIND_TTY,
+	XP_KIND_COUNTER,   /* eventfd, timerfd */
+	XP_KIND_REGULAR,
+	XP_KIND_DIRECTORY,
+	XP_KIND_OTHER,
+};
+
+/* Up to three system calls; never XP_KIND_UNKNOWN.  -EBADF: not open. */
+int xp_fd_kind(int fd);
+
+/*
+ * May poll(2) look at such a file at any time, from any thread, and change
+ * nothing?  Not on perf descriptors, mount tables and /proc/sys files, where
+ * looking consumes the readiness, nor on signalfd, which answers for the
+ * calling thread.  Only kinds known to be harmless are.
+ */
+static inline bool xp_kind_can_look(enum xp_fd_kind kind)
+{
+	return kind >= XP_KIND_SOCKET && kind <= XP_KIND_COUNTER;
+}
+
+#endif

@@ -1,0 +1,70 @@
+/*
+ * Every call the library makes into the system, one thin function each.
+ *
+ * All return a result >= 0 or a negative errno value and leave errno as it
+ * was.  Being one seam, it can be replaced at link time: tests fail the n-th
+ * call, an interposer reaches the real functions.
+ *
+ * None of them is a cancellation point but those named xp_sys_*_wait: they
+ * are called with a lock held.
+ */
+#ifndef XP_OS_SYS_H
+#define XP_OS_SYS_H
+
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+/* Clocks, in nanoseconds. */
+int64_t xp_sys_now(void);        /* monotonic */
+int64_t xp_sys_now_coarse(void); /* the same clock, cheap, a few ms behind */
+
+/* Descriptors. */
+int xp_sys_close(int fd);
+int xp_sys_read(int fd, void *buffer, size_t size);
+int xp_sys_write(int fd, const void *buffer, size_t size);
+int xp_sys_fstat(int fd, struct stat *status);
+int64_t xp_sys_tell(int fd);       /* the file offset */
+int xp_sys_open_flags(int fd);     /* fcntl F_GETFL; -EBADF: not open */
+bool xp_sys_is_tty(int fd);
+int xp_sys_readlink(const char *path, char *buffer, size_t size);
+
+/* Look with poll(2), without waiting; restarted after a signal. */
+int xp_sys_poll_now(struct pollfd *fds, size_t count);
+
+/*
+ * Wait with ppoll(2) until deadline_ns; mask may be NULL.  A cancellation
+ * point.  0 is returned only at the deadline.
+ */
+int xp_sys_poll_wait(struct pollfd *fds, size_t count, int64_t deadline_ns,
+                     const sigset_t *mask);
+
+/* The same with pselect(2); the three sets hold bits words of long. */
+int xp_sys_select_now(int count, long *in, long *out, long *except);
+int xp_sys_select_wait(int count, long *const sets[3], int64_t deadline_ns,
+                       const sigset_t *mask);
+
+/* A counter that can be polled, to wake a waiting thread. */
+int xp_sys_eventfd(bool semaphore);
+
+/* epoll(7).  events: EPOLL* bits. */
+struct epoll_event;
+int xp_sys_epoll_create(void);
+int xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
+                     uint64_t token);
+int xp_sys_epoll_now(int epoll_fd, struct epoll_event *events, int cap);
+int xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
+                      int64_t deadline_ns, const sigset_t *mask);
+/* Let number refer to fd's file from now on; fd itself is closed. */
+int xp_sys_replace(int fd, int number);
+
+/* A page that reads as zeros in a forked child; NULL where there is none. */
+void *xp_sys_wiped_page(void);
+
+/* The environment; NULL in set-user-id programs. */
+const char *xp_sys_getenv(const char *name);
+
+#endif

@@ -1,0 +1,68 @@
+/*
+ * USER: events the program triggers itself.
+ *
+ * No descriptor and no system call of its own; a trigger marks the
+ * registration and, if a thread waits, wakes it.  As in FreeBSD, a change
+ * that carries XPOLL_CLEAR resets a trigger that was not delivered yet, and
+ * delivery resets the trigger of a CLEAR registration but not its flags.
+ */
+#include "source/source.h"
+
+static uint32_t user_combine(uint32_t saved, uint32_t change)
+{
+	uint32_t operand = change & XPOLL_NOTE_FFLAGSMASK;
+
+	switch (change & XPOLL_NOTE_FFCTRLMASK) {
+	case XPOLL_NOTE_FFAND:
+		return saved & operand;
+	case XPOLL_NOTE_FFOR:
+		return saved | operand;
+	case XPOLL_NOTE_FFCOPY:
+		return operand;
+	default: /* XPOLL_NOTE_FFNOP */
+		return saved;
+	}
+}
+
+static int user_apply(struct xpoll *queue, struct xp_reg *reg,
+                      const struct xpoll_event *change)
+{
+	reg->fflags = user_combine(reg->fflags, change->fflags);
+	reg->data = change->data;
+	if (change->fflags & XPOLL_NOTE_TRIGGER)
+		xp_reg_activate(queue, reg);
+	return 0;
+}
+
+static int user_attach(struct xpoll *queue, struct xp_reg *reg,
+                       const struct xpoll_event *change)
+{
+	return user_apply(queue, reg, change);
+}
+
+static int user_touch(struct xpoll *queue, struct xp_reg *reg,
+                      const struct xpoll_event *change)
+{
+	if (change->flags & XPOLL_CLEAR)
+		xp_reg_deactivate(queue, reg);
+	return user_apply(queue, reg, change);
+}
+
+static void user_collect(struct xpoll *queue, struct xp_reg *reg,
+                         struct xpoll_event *event)
+{
+	event->fflags = reg->fflags;
+	event->data = reg->data;
+	if (reg->flags & XPOLL_CLEAR)
+		xp_reg_deactivate(queue, reg);
+}
+
+const struct xp_source_ops xp_source_user = {
+	.filter = XPOLL_FILT_USER,
+	.fflags = XPOLL_NOTE_FFCTRLMASK | XPOLL_NOTE_FFLAGSMASK |
+		XPOLL_NOTE_TRIGGER,
+	.size = sizeof(struct xp_reg),
+	.attach = user_attach,
+	.touch = user_touch,
+	.collect = user_collect,
+};
