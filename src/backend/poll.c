@@ -4,8 +4,10 @@
  * A disabled descriptor is not in the array, so it costs nothing and cannot
  * report POLLHUP.  The scan starts where the last one stopped, so that busy
  * descriptors in front do not starve the others when the caller takes few
- * events.  Entry 0 is the wake counter, entry 1 the set of edge-triggered
- * registrations.
+ * events.  The back end's own two, the wake counter and the set of
+ * edge-triggered registrations, are put behind it for each call: once the
+ * kernel has found something ready it does not queue on the entries that
+ * follow.
  */
 #include "backend/backend.h"
 
@@ -18,12 +20,12 @@
 #include "base/time.h"
 #include "os/sys.h"
 
-enum { SLOT_WAKE, SLOT_EDGE, SLOT_FIRST };
+enum { OWN_WAKE, OWN_EDGE, OWN_ENTRIES };
 
 struct poll_state {
 	struct pollfd *fds;
 	int len;      /* entries in use */
-	int cap;      /* entries there is room for: >= attached + SLOT_FIRST */
+	int cap;      /* entries there is room for: >= attached + OWN_ENTRIES */
 	int attached; /* descriptors known, in the array or not */
 	int start;    /* where the next scan begins */
 	int wake_fd;  /* immutable: read by any thread, without the lock */
@@ -61,11 +63,7 @@ static int poll_open(void *opaque, int size_hint, struct xp_counters *counters)
 	}
 	state->counters = counters;
 	xp_edge_init(&state->edge, counters);
-	state->fds[SLOT_WAKE] = (struct pollfd){.fd = wake_fd, .events = POLLIN};
-	state->fds[SLOT_EDGE] = (struct pollfd){.fd = -1, .events = POLLIN};
 	state->wake_fd = wake_fd;
-	state->len = SLOT_FIRST;
-	state->start = SLOT_FIRST;
 	return 0;
 }
 
@@ -102,10 +100,9 @@ static int poll_place(struct poll_state *state, int fd,
 
 		if (rc < 0)
 			return rc;
-		state->fds[SLOT_EDGE].fd = state->edge.fd;
 		entry->place = XP_PLACE_EDGE;
 	} else if (watch & XP_WATCH_BITS) {
-		XP_ASSERT(state->len < state->cap);
+		XP_ASSERT(state->len + OWN_ENTRIES < state->cap);
 		entry->index = state->len++;
 		state->fds[entry->index].fd = fd;
 		entry->place = XP_PLACE_ARRAY;
@@ -136,7 +133,7 @@ static int poll_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 		return rc;
 	rc = xp_fdmap_reserve(&state->map, fd);
 	if (rc == 0)
-		rc = poll_reserve(state, state->attached + 1 + SLOT_FIRST);
+		rc = poll_reserve(state, state->attached + 1 + OWN_ENTRIES);
 	if (rc < 0)
 		return rc;
 	entry = &state->map.entries[fd];
@@ -197,8 +194,8 @@ static int poll_scan(struct poll_state *state, int ready,
                      struct xp_fired *fired, int cap)
 {
 	int count = 0;
-	int left = state->len - SLOT_FIRST;
-	int i = state->start < state->len ? state->start : SLOT_FIRST;
+	int left = state->len;
+	int i = state->start < state->len ? state->start : 0;
 
 	for (; left > 0 && ready > 0 && count < cap; left--) {
 		const struct pollfd *entry = &state->fds[i];
@@ -209,9 +206,31 @@ static int poll_scan(struct poll_state *state, int ready,
 			ready--;
 		}
 		if (++i == state->len)
-			i = SLOT_FIRST;
+			i = 0;
 	}
 	state->start = i;
+	return count;
+}
+
+/* The wake counter and the edge-triggered registrations. */
+static int poll_scan_own(struct poll_state *state, const struct pollfd *own,
+                         int *ready, struct xp_fired *fired, int cap)
+{
+	int count = 0;
+
+	if (own[OWN_WAKE].revents) {
+		uint64_t wakes;
+
+		xp_sys_read(state->wake_fd, &wakes, sizeof wakes);
+		fired[count++] = (struct xp_fired){.token = XP_TOKEN_WAKE};
+		--*ready;
+	}
+	if (own[OWN_EDGE].revents) {
+		if (count < cap)
+			count += xp_edge_harvest(&state->edge, fired + count,
+			                         cap - count);
+		--*ready;
+	}
 	return count;
 }
 
@@ -219,29 +238,20 @@ static int poll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
                       struct xp_fired *fired, int cap)
 {
 	struct poll_state *state = opaque;
-	size_t len = (size_t)state->len;
-	int count = 0;
+	size_t len = (size_t)state->len + OWN_ENTRIES;
+	struct pollfd *own = state->fds + state->len;
+	int count;
 	int ready;
 
+	own[OWN_WAKE] = (struct pollfd){.fd = state->wake_fd, .events = POLLIN};
+	own[OWN_EDGE] = (struct pollfd){.fd = state->edge.fd, .events = POLLIN};
 	if (deadline_ns == XP_NOW)
 		ready = xp_sys_poll_now(state->fds, len);
 	else
 		ready = xp_sys_poll_wait(state->fds, len, deadline_ns, mask);
 	if (ready <= 0)
 		return ready;
-	if (state->fds[SLOT_WAKE].revents) {
-		uint64_t wakes;
-
-		xp_sys_read(state->wake_fd, &wakes, sizeof wakes);
-		fired[count++] = (struct xp_fired){.token = XP_TOKEN_WAKE};
-		ready--;
-	}
-	if (state->fds[SLOT_EDGE].revents) {
-		if (count < cap)
-			count += xp_edge_harvest(&state->edge, fired + count,
-			                         cap - count);
-		ready--;
-	}
+	count = poll_scan_own(state, own, &ready, fired, cap);
 	return count + poll_scan(state, ready, fired + count, cap - count);
 }
 

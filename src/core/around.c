@@ -94,21 +94,20 @@ static int lookup_fd(struct xpoll *queue, uint64_t ident, int filter,
 	struct xp_slot *slot = ident > INT32_MAX ? NULL
 		: xp_interest_find(queue, (int)ident);
 	int index = fd_filter(filter);
-	unsigned state = slot ? slot->filter[index] : 0;
+	unsigned bit = XP_BIT(index);
 
-	if (!(state & XP_PRESENT))
+	if (!slot || !(slot->present & bit))
 		return -ENOENT;
 	*found = (struct xpoll_event){
 		.ident = ident,
 		.filter = (int16_t)filter,
-		.flags = (uint16_t)((state & XP_EDGE ? XPOLL_CLEAR : 0) |
-		                    (state & XP_ONCE ? XPOLL_ONESHOT : 0) |
-		                    (state & XP_TURN ? XPOLL_DISPATCH : 0) |
-		                    (state & XP_ENABLED ? 0 : XPOLL_DISABLE)),
+		.flags = (uint16_t)((slot->edge & bit ? XPOLL_CLEAR : 0) |
+		                    (slot->once & bit ? XPOLL_ONESHOT : 0) |
+		                    (slot->turn & bit ? XPOLL_DISPATCH : 0) |
+		                    (slot->enabled & bit ? 0 : XPOLL_DISABLE)),
+		.fflags = slot->shared & bit ? XPOLL_NOTE_EXCLUSIVE : 0,
 	};
-	if (state & XP_SHARED)
-		found->fflags |= XPOLL_NOTE_EXCLUSIVE;
-	if (index == XP_EXCEPT && state & XP_WANT_MAIN)
+	if (index == XP_EXCEPT && slot->wishes & XP_WISH_OOB)
 		found->fflags |= XPOLL_NOTE_OOB;
 	found->udata = slot->udata[index];
 	return 0;

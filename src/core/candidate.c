@@ -53,7 +53,7 @@ static int candidate_pop(struct xpoll *queue, struct xp_slot **slot)
 void xp_candidate_asked(struct xpoll *queue, int fd, struct xp_slot *slot,
                         unsigned filters)
 {
-	slot->asked |= (uint8_t)filters;
+	slot->asked |= XP_SET(filters);
 	slot->sequence = ++queue->sequence;
 	candidate_append(queue, fd, slot);
 }
@@ -61,7 +61,7 @@ void xp_candidate_asked(struct xpoll *queue, int fd, struct xp_slot *slot,
 void xp_candidate_delivered(struct xpoll *queue, int fd, struct xp_slot *slot,
                             unsigned filters)
 {
-	slot->delivered |= (uint8_t)filters;
+	slot->delivered |= XP_SET(filters);
 	candidate_append(queue, fd, slot);
 }
 
@@ -92,8 +92,7 @@ bool xp_slot_lookable(int fd, struct xp_slot *slot)
  */
 static short look_bits(const struct xp_slot *slot, unsigned candidates)
 {
-	unsigned edge = xp_slot_with(slot, XP_EDGE);
-	unsigned filters = xp_slot_enabled(slot) & (candidates | ~edge);
+	unsigned filters = slot->enabled & (candidates | ~(unsigned)slot->edge);
 
 	return (short)xp_interest_watch(slot, XP_MODE_LEVEL, filters);
 }
@@ -104,7 +103,7 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait,
 {
 	struct xp_slot *slot;
 	int fd = candidate_pop(queue, &slot);
-	unsigned enabled = xp_slot_enabled(slot);
+	unsigned enabled = slot->enabled;
 	unsigned candidates = (slot->asked | slot->delivered) & enabled;
 	bool asked = slot->asked & enabled;
 
@@ -129,7 +128,7 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait,
 /* A delivered level was read dry; when that repeats, leave it to the kernel. */
 static void candidate_quiet(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
-	if (slot->mode != XP_MODE_LAZY || xp_slot_with(slot, XP_EDGE | XP_ENABLED))
+	if (slot->mode != XP_MODE_LAZY || slot->edge & slot->enabled)
 		return;
 	if (++slot->quiet < QUIET_MOST << slot->flips)
 		return;
@@ -150,7 +149,7 @@ static void candidate_found(struct xpoll *queue, struct xp_wait *wait,
 		if (confirm)
 			candidate_quiet(queue, fd, slot);
 	} else if (xp_wait_full(wait)) {
-		unsigned enabled = xp_slot_enabled(slot);
+		unsigned enabled = slot->enabled;
 
 		if (confirm)
 			xp_candidate_delivered(queue, fd, slot, enabled);
@@ -210,7 +209,7 @@ void xp_candidates_publish(struct xpoll *queue)
 	while (left-- > 0) {
 		struct xp_slot *slot;
 		int fd = candidate_pop(queue, &slot);
-		unsigned enabled = xp_slot_enabled(slot);
+		unsigned enabled = slot->enabled;
 		unsigned candidates = (slot->asked | slot->delivered) & enabled;
 
 		if (slot->carried) {
@@ -232,7 +231,7 @@ void xp_candidates_all(struct xpoll *queue)
 
 	for (int fd = 0; fd < last; fd++) {
 		struct xp_slot *slot = xp_slots_at(&queue->slots, fd);
-		unsigned enabled = slot ? xp_slot_enabled(slot) : 0;
+		unsigned enabled = slot ? slot->enabled : 0;
 
 		if (!enabled || slot->mode == XP_MODE_FILE ||
 		    slot->mode == XP_MODE_LEVEL)

@@ -18,27 +18,30 @@ static int not_there(struct xpoll *queue, int fd)
 /* Bring the ADD into the slot's filters; returns how many are new. */
 static unsigned add_merge(struct xp_slot *slot, const struct xp_interest *add)
 {
-	unsigned fresh = 0;
+	uint8_t filters = XP_SET(add->filters);
+	uint8_t fresh = filters & XP_SET(~slot->present);
+	unsigned count = 0;
 
 	for (int i = 0; i < XP_FD_FILTERS; i++) {
-		uint8_t *state = &slot->filter[i];
-
-		if (!(add->filters & XP_BIT(i)))
-			continue;
-		if (!(*state & XP_PRESENT)) {
-			*state = XP_PRESENT | XP_ENABLED;
+		if (fresh & XP_BIT(i))
+			count++;
+		if (fresh & XP_BIT(i) || (filters & XP_BIT(i) && !add->keep_udata))
 			slot->udata[i] = add->udata;
-			fresh++;
-		} else if (!add->keep_udata) {
-			slot->udata[i] = add->udata;
-		}
-		*state |= add->state[i];
-		if (add->enable)
-			*state |= XP_ENABLED;
-		if (add->disable)
-			*state &= (uint8_t)~XP_ENABLED;
 	}
-	return fresh;
+	slot->present |= filters;
+	slot->enabled |= add->enable ? filters : fresh;
+	if (add->disable)
+		slot->enabled &= XP_SET(~filters);
+	if (add->modes & XPOLL_CLEAR)
+		slot->edge |= filters;
+	if (add->modes & XPOLL_ONESHOT)
+		slot->once |= filters;
+	if (add->modes & XPOLL_DISPATCH)
+		slot->turn |= filters;
+	if (add->shared)
+		slot->shared |= filters;
+	slot->wishes |= add->wishes & 0xf;
+	return count;
 }
 
 /* The slot's registrations are of this file; change how it is watched. */
@@ -91,7 +94,7 @@ static int add_to_fresh(struct xpoll *queue, int fd, struct xp_slot *slot)
 	if (rc < 0)
 		return rc;
 	xp_interest_set_mode(queue, slot, mode, filters);
-	return xp_slot_enabled(slot) ? 0
+	return slot->enabled ? 0
 		: xp_interest_silenced(queue, fd, slot, XP_ALL_FILTERS);
 }
 
@@ -170,21 +173,13 @@ int xp_interest_delete(struct xpoll *queue, int fd, unsigned filters)
 	struct xp_slot *slot = xp_interest_find(queue, fd);
 	enum xp_mode mode;
 
-	filters &= slot ? xp_slot_present(slot) : 0;
+	filters &= slot ? slot->present : 0;
 	if (!filters)
 		return not_there(queue, fd);
-	if (filters == xp_slot_present(slot))
+	if (filters == slot->present)
 		return delete_all(queue, fd, slot);
 
-	for (int i = 0; i < XP_FD_FILTERS; i++) {
-		if (!(filters & XP_BIT(i)))
-			continue;
-		slot->filter[i] = 0;
-		slot->udata[i] = NULL;
-		xp_count_by(&queue->counters.registered, (uint64_t)-1);
-	}
-	slot->asked &= (uint8_t)~filters;
-	slot->delivered &= (uint8_t)~filters;
+	xp_interest_remove_filters(queue, slot, filters);
 	if (slot->mode == XP_MODE_FILE)
 		return xp_file_confirm(queue, fd);
 	if (slot->mode == XP_MODE_NONE)
@@ -198,36 +193,24 @@ static struct xp_slot *find_all(struct xpoll *queue, int fd, unsigned filters)
 {
 	struct xp_slot *slot = xp_interest_find(queue, fd);
 
-	return slot && !(filters & ~xp_slot_present(slot)) ? slot : NULL;
-}
-
-static void set_enabled(struct xp_slot *slot, unsigned filters, bool enabled)
-{
-	for (int i = 0; i < XP_FD_FILTERS; i++) {
-		if (!(filters & XP_BIT(i)))
-			continue;
-		if (enabled)
-			slot->filter[i] |= XP_ENABLED;
-		else
-			slot->filter[i] &= (uint8_t)~XP_ENABLED;
-	}
+	return slot && !(filters & ~slot->present) ? slot : NULL;
 }
 
 int xp_interest_enable(struct xpoll *queue, int fd, unsigned filters)
 {
 	struct xp_slot *slot = find_all(queue, fd, filters);
 	uint32_t generation;
-	unsigned before;
+	uint8_t before;
 	int rc;
 
 	if (!slot)
 		return not_there(queue, fd);
 	generation = slot->generation;
-	before = xp_slot_enabled(slot);
-	set_enabled(slot, filters, true);
+	before = slot->enabled;
+	slot->enabled |= XP_SET(filters);
 	rc = xp_interest_wanted(queue, fd, slot, filters);
 	if (rc < 0 && slot->generation == generation)
-		set_enabled(slot, filters & ~before, false);
+		slot->enabled = before;
 	return rc;
 }
 
@@ -237,6 +220,6 @@ int xp_interest_disable(struct xpoll *queue, int fd, unsigned filters)
 
 	if (!slot)
 		return not_there(queue, fd);
-	set_enabled(slot, filters, false);
+	slot->enabled &= XP_SET(~filters);
 	return xp_interest_silenced(queue, fd, slot, filters);
 }

@@ -51,7 +51,7 @@ static bool confirmed(struct xpoll *queue, int fd, struct xp_slot *slot)
 /* The entry was harvested before the slot was changed last. */
 static void outdated(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
-	unsigned enabled = xp_slot_enabled(slot);
+	unsigned enabled = slot->enabled;
 
 	/* Level and one-shot registrations are with the kernel again. */
 	if (slot->mode == XP_MODE_LAZY && enabled)
@@ -133,19 +133,19 @@ static uint16_t eof_of(int fd, struct xp_slot *slot, unsigned filter,
 void xp_deliver_handed(struct xpoll *queue, int fd, struct xp_slot *slot,
                        unsigned filter)
 {
-	unsigned state = slot->filter[filter];
+	unsigned bit = XP_BIT(filter);
 
-	if (state & XP_ONCE)
+	if (slot->once & bit)
 		xp_interest_delivered_once(queue, fd, slot, filter);
-	else if (state & XP_TURN)
+	else if (slot->turn & bit)
 		xp_interest_delivered_turn(queue, fd, slot, filter);
-	else if (!(state & XP_EDGE) && slot->mode == XP_MODE_LAZY)
-		xp_candidate_delivered(queue, fd, slot, XP_BIT(filter));
+	else if (!(slot->edge & bit) && slot->mode == XP_MODE_LAZY)
+		xp_candidate_delivered(queue, fd, slot, bit);
 }
 
 void xp_deliver_rearm(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
-	unsigned enabled = xp_slot_enabled(slot);
+	unsigned enabled = slot->enabled;
 
 	if (slot->mode == XP_MODE_FIRED && enabled)
 		(void)xp_interest_push(queue, fd, slot, XP_MODE_ONESHOT, enabled);
@@ -174,11 +174,11 @@ static void emit(struct xpoll *queue, struct xp_wait *wait, int fd,
 static void deliver_events(struct xpoll *queue, struct xp_wait *wait, int fd,
                            struct xp_slot *slot, uint32_t events)
 {
-	unsigned filters = filters_of(events) & xp_slot_enabled(slot);
+	unsigned filters = filters_of(events) & slot->enabled;
 
 	for (unsigned i = 0; i < XP_FD_FILTERS; i++) {
 		/* Handing one out may have ended the others' file. */
-		if (!(filters & XP_BIT(i)) || !(slot->filter[i] & XP_ENABLED))
+		if (!(filters & XP_BIT(i)) || !(slot->enabled & XP_BIT(i)))
 			continue;
 		if (xp_wait_full(wait))
 			xp_candidate_carry(queue, fd, slot, XP_BIT(i), events);
@@ -198,7 +198,7 @@ void xp_deliver_slot(struct xpoll *queue, struct xp_wait *wait, int fd,
 		wanted = xp_poll_bits(slot, events) != 0;
 	} else {
 		events = without_unconnected(fd, slot, events);
-		wanted = filters_of(events) & xp_slot_enabled(slot);
+		wanted = filters_of(events) & slot->enabled;
 	}
 	if (!wanted) {
 		xp_interest_fruitless(queue, fd, slot);

@@ -60,21 +60,18 @@ static int fd_add(struct xpoll *queue, const struct xpoll_event *change,
 	unsigned flags = change->flags;
 	struct xp_interest add = {
 		.filters = XP_BIT(filter),
+		.modes = (int)flags & MODES,
+		.wishes = filter == XP_READ ? XP_WISH_IN : 0,
 		.enable = flags & XPOLL_ENABLE,
 		.disable = flags & XPOLL_DISABLE,
 		.keep_udata = flags & XPOLL_KEEPUDATA,
 		.udata = change->udata,
 	};
 
-	add.state[filter] = (uint8_t)((flags & XPOLL_CLEAR ? XP_EDGE : 0) |
-	                              (flags & XPOLL_ONESHOT ? XP_ONCE : 0) |
-	                              (flags & XPOLL_DISPATCH ? XP_TURN : 0));
-	if (filter == XP_READ)
-		add.state[filter] |= XP_WANT_MAIN;
 	if (filter == XP_EXCEPT && change->fflags & XPOLL_NOTE_OOB)
-		add.state[filter] |= XP_WANT_MAIN;
-	if (filter != XP_EXCEPT && change->fflags & XPOLL_NOTE_EXCLUSIVE)
-		add.state[filter] |= XP_SHARED;
+		add.wishes = XP_WISH_OOB;
+	if (filter != XP_EXCEPT)
+		add.shared = change->fflags & XPOLL_NOTE_EXCLUSIVE;
 	return xp_interest_add(queue, (int)change->ident, &add);
 }
 

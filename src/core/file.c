@@ -109,8 +109,7 @@ static int file_events(struct xpoll *queue, const struct xp_file *file,
 static unsigned file_wanted(const struct xp_file *file,
                             const struct xp_slot *slot)
 {
-	return xp_slot_enabled(slot) &
-		(file->due | ~xp_slot_with(slot, XP_EDGE));
+	return slot->enabled & (file->due | ~(unsigned)slot->edge);
 }
 
 /* A CLEAR filter, once reported, is silent until it is asked for again. */

@@ -26,7 +26,7 @@ static uint32_t wanted_bits(const struct xp_slot *slot, unsigned filters)
 	if (filters & XP_BIT(XP_READ)) {
 		/* Half-closes come along, for XPOLL_EOF. */
 		events |= POLLRDHUP;
-		if (slot->filter[XP_READ] & XP_WANT_MAIN)
+		if (slot->wishes & XP_WISH_IN)
 			events |= POLLIN;
 	}
 	if (filters & XP_BIT(XP_WRITE))
@@ -53,27 +53,49 @@ void xp_interest_set_mode(struct xpoll *queue, struct xp_slot *slot,
                           enum xp_mode mode, unsigned filters)
 {
 	slot->mode = (uint8_t)mode;
-	slot->armed = (uint8_t)filters;
+	slot->armed = XP_SET(filters);
 	slot->fruitless = 0;
 	slot->sequence = ++queue->sequence;
-	queue->harvest_due = true;
+	/* Where changes are free nothing but the next look tells anything. */
+	if (!(queue->ops->caps & XP_CAP_FREE_CHANGE))
+		queue->harvest_due = true;
 }
 
 struct xp_slot *xp_interest_find(const struct xpoll *queue, int fd)
 {
 	struct xp_slot *slot = fd < 0 ? NULL : xp_slots_at(&queue->slots, fd);
 
-	return slot && xp_slot_present(slot) ? slot : NULL;
+	return slot && slot->present ? slot : NULL;
+}
+
+void xp_interest_remove_filters(struct xpoll *queue, struct xp_slot *slot,
+                                unsigned filters)
+{
+	uint8_t left = XP_SET(~filters);
+
+	for (int i = 0; i < XP_FD_FILTERS; i++) {
+		if (!(filters & XP_BIT(i)))
+			continue;
+		slot->udata[i] = NULL;
+		xp_count_by(&queue->counters.registered, (uint64_t)-1);
+	}
+	slot->present &= left;
+	slot->enabled &= left;
+	slot->edge &= left;
+	slot->once &= left;
+	slot->turn &= left;
+	slot->shared &= left;
+	slot->asked &= left;
+	slot->delivered &= left;
+	if (filters & XP_BIT(XP_READ))
+		slot->wishes &= XP_WISH_OOB;
+	if (filters & XP_BIT(XP_EXCEPT))
+		slot->wishes &= XP_WISH_IN | XP_WISH_RDHUP;
 }
 
 void xp_interest_drop(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
-	for (int i = 0; i < XP_FD_FILTERS; i++) {
-		if (slot->filter[i] & XP_PRESENT)
-			xp_count_by(&queue->counters.registered, (uint64_t)-1);
-		slot->filter[i] = 0;
-		slot->udata[i] = NULL;
-	}
+	xp_interest_remove_filters(queue, slot, slot->present);
 	if (slot->mode == XP_MODE_FILE)
 		xp_file_remove(queue, fd);
 	else if (queue->ops->caps & XP_CAP_FREE_CHANGE &&
@@ -82,8 +104,6 @@ void xp_interest_drop(struct xpoll *queue, int fd, struct xp_slot *slot)
 	slot->generation++;
 	slot->mode = XP_MODE_NONE;
 	slot->armed = 0;
-	slot->asked = 0;
-	slot->delivered = 0;
 	slot->kind = 0;
 	slot->carried = 0;
 	slot->fruitless = 0;
@@ -138,7 +158,7 @@ int xp_interest_push(struct xpoll *queue, int fd, struct xp_slot *slot,
 static bool wants_oneshot(const struct xpoll *queue, const struct xp_slot *slot,
                           unsigned enabled)
 {
-	unsigned turns = xp_slot_with(slot, XP_TURN) | xp_slot_with(slot, XP_ONCE);
+	unsigned turns = slot->turn | slot->once;
 
 	return queue->several && queue->ops->caps & XP_CAP_ONESHOT &&
 		enabled && !(enabled & ~turns);
@@ -147,14 +167,14 @@ static bool wants_oneshot(const struct xpoll *queue, const struct xp_slot *slot,
 void xp_interest_choose(const struct xpoll *queue, const struct xp_slot *slot,
                         enum xp_mode *mode, unsigned *filters)
 {
-	unsigned present = xp_slot_present(slot);
-	unsigned enabled = xp_slot_enabled(slot);
-	unsigned edge = xp_slot_with(slot, XP_EDGE);
+	unsigned present = slot->present;
+	unsigned enabled = slot->enabled;
+	unsigned edge = slot->edge;
 	bool free_change = queue->ops->caps & XP_CAP_FREE_CHANGE;
 
 	*filters = enabled;
 	*mode = XP_MODE_LEVEL;
-	if (xp_slot_with(slot, XP_SHARED) && !free_change) {
+	if (slot->shared && !free_change) {
 		*mode = XP_MODE_EXCLUSIVE;
 	} else if (xp_exact(queue)) {
 		/* An empty mask still reports POLLHUP, so let it do so once. */
@@ -163,7 +183,7 @@ void xp_interest_choose(const struct xpoll *queue, const struct xp_slot *slot,
 	} else if (!edge && wants_oneshot(queue, slot, enabled)) {
 		*mode = XP_MODE_ONESHOT;
 	} else if (edge || present != enabled || slot->flips ||
-	           xp_slot_with(slot, XP_TURN)) {
+	           slot->turn) {
 		*mode = XP_MODE_LAZY;
 		*filters = present;
 	}
@@ -171,14 +191,14 @@ void xp_interest_choose(const struct xpoll *queue, const struct xp_slot *slot,
 
 int xp_interest_publish(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
-	unsigned enabled = xp_slot_enabled(slot);
+	unsigned enabled = slot->enabled;
 
 	if (!enabled)
 		return 0;
-	if (enabled & xp_slot_with(slot, XP_EDGE))
+	if (enabled & slot->edge)
 		return xp_interest_push(queue, fd, slot, XP_MODE_LAZY,
 		                        xp_exact(queue) ? enabled
-		                                        : xp_slot_present(slot));
+		                                        : slot->present);
 	if (!queue->exposed && wants_oneshot(queue, slot, enabled))
 		return xp_interest_push(queue, fd, slot, XP_MODE_ONESHOT, enabled);
 	return xp_interest_push(queue, fd, slot, XP_MODE_LEVEL, enabled);
@@ -209,10 +229,10 @@ static int push_chosen(struct xpoll *queue, int fd, struct xp_slot *slot)
 int xp_interest_silenced(struct xpoll *queue, int fd, struct xp_slot *slot,
                          unsigned filters)
 {
-	slot->asked &= (uint8_t)~filters;
-	slot->delivered &= (uint8_t)~filters;
+	slot->asked &= XP_SET(~filters);
+	slot->delivered &= XP_SET(~filters);
 	slot->quiet = 0;
-	if (!xp_slot_enabled(slot))
+	if (!slot->enabled)
 		slot->carried = 0;
 	if (slot->mode == XP_MODE_FILE)
 		return 0;
@@ -234,8 +254,14 @@ int xp_interest_wanted(struct xpoll *queue, int fd, struct xp_slot *slot,
 		return 0;
 	}
 	if (xp_exact(queue) || slot->mode == XP_MODE_NONE ||
-	    slot->mode == XP_MODE_EXCLUSIVE)
-		return push_chosen(queue, fd, slot);
+	    slot->mode == XP_MODE_EXCLUSIVE) {
+		int rc = push_chosen(queue, fd, slot);
+
+		/* One look at this is cheaper than one at the whole array. */
+		if (rc == 0 && slot->mode == XP_MODE_LEVEL && !queue->exposed)
+			xp_candidate_asked(queue, fd, slot, filters);
+		return rc;
+	}
 	if (slot->mode == XP_MODE_LEVEL && covered) {
 		/* Its state is in the kernel's hands; see that it is asked. */
 		slot->sequence = ++queue->sequence;
@@ -247,17 +273,17 @@ int xp_interest_wanted(struct xpoll *queue, int fd, struct xp_slot *slot,
 		xp_candidate_asked(queue, fd, slot, filters);
 		return 0;
 	}
-	if (wants_oneshot(queue, slot, xp_slot_enabled(slot)))
+	if (wants_oneshot(queue, slot, slot->enabled))
 		return xp_interest_push(queue, fd, slot, XP_MODE_ONESHOT,
-		                        xp_slot_enabled(slot));
+		                        slot->enabled);
 	return xp_interest_push(queue, fd, slot, XP_MODE_LAZY,
-	                        xp_slot_present(slot));
+	                        slot->present);
 }
 
 void xp_interest_delivered_turn(struct xpoll *queue, int fd,
                                 struct xp_slot *slot, unsigned filter)
 {
-	slot->filter[filter] &= (uint8_t)~XP_ENABLED;
+	slot->enabled &= XP_SET(~XP_BIT(filter));
 	/* A failure means that the file is gone, and the slot with it. */
 	(void)xp_interest_silenced(queue, fd, slot, XP_BIT(filter));
 }
@@ -265,19 +291,17 @@ void xp_interest_delivered_turn(struct xpoll *queue, int fd,
 void xp_interest_delivered_once(struct xpoll *queue, int fd,
                                 struct xp_slot *slot, unsigned filter)
 {
-	if (xp_slot_present(slot) == XP_BIT(filter)) {
+	if (slot->present == XP_BIT(filter)) {
 		xp_interest_forget(queue, fd);
 		return;
 	}
-	slot->filter[filter] = 0;
-	slot->udata[filter] = NULL;
-	xp_count_by(&queue->counters.registered, (uint64_t)-1);
+	xp_interest_remove_filters(queue, slot, XP_BIT(filter));
 	(void)xp_interest_silenced(queue, fd, slot, XP_BIT(filter));
 }
 
 void xp_interest_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
-	unsigned enabled = xp_slot_enabled(slot);
+	unsigned enabled = slot->enabled;
 
 	xp_count(&queue->counters.fruitless);
 	switch ((enum xp_mode)slot->mode) {
@@ -286,7 +310,7 @@ void xp_interest_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot)
 			slot->flips++;
 		(void)xp_interest_push(queue, fd, slot, XP_MODE_LAZY,
 		                       xp_exact(queue) ? enabled
-		                                       : xp_slot_present(slot));
+		                                       : slot->present);
 		break;
 	case XP_MODE_LAZY:
 		if (++slot->fruitless >= FRUITLESS_MOST && slot->armed != enabled)

@@ -13,8 +13,10 @@
 /* What an ADD asks for. */
 struct xp_interest {
 	unsigned filters; /* set of XP_READ ... */
-	uint8_t state[XP_FD_FILTERS]; /* bits to OR into each filter's state */
-	bool enable;      /* the poll-like ADD also enables */
+	int modes;        /* XPOLL_CLEAR, ONESHOT, DISPATCH */
+	unsigned wishes;  /* XP_WISH_... */
+	bool shared;
+	bool enable; /* the poll-like ADD also enables */
 	bool disable;
 	bool keep_udata;
 	void *udata;
@@ -27,6 +29,10 @@ int xp_interest_disable(struct xpoll *queue, int fd, unsigned filters);
 
 /* The slot of fd if any of its filters is registered, else NULL. */
 struct xp_slot *xp_interest_find(const struct xpoll *queue, int fd);
+
+/* Forget these filters of a slot; the kernel is not told. */
+void xp_interest_remove_filters(struct xpoll *queue, struct xp_slot *slot,
+                                unsigned filters);
 
 /* End all registrations of fd; the kernel's entry is gone or will be stale. */
 void xp_interest_drop(struct xpoll *queue, int fd, struct xp_slot *slot);

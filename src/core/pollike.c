@@ -14,7 +14,7 @@
 
 #define POLL_EVENTS (POLLIN | POLLOUT | POLLPRI | POLLRDHUP)
 
-static unsigned filters_of(int events)
+static unsigned poll_filters(int events)
 {
 	unsigned filters = 0;
 
@@ -31,17 +31,17 @@ uint32_t xp_poll_bits(const struct xp_slot *slot, uint32_t events)
 {
 	uint32_t mask = POLLERR | POLLHUP;
 
-	if (!xp_slot_enabled(slot))
+	if (!slot->enabled)
 		return 0;
-	if (slot->filter[XP_READ] & XP_ENABLED) {
-		if (slot->filter[XP_READ] & XP_WANT_MAIN)
+	if (slot->enabled & XP_BIT(XP_READ)) {
+		if (slot->wishes & XP_WISH_IN)
 			mask |= POLLIN;
-		if (slot->filter[XP_READ] & XP_WANT_HALF)
+		if (slot->wishes & XP_WISH_RDHUP)
 			mask |= POLLRDHUP;
 	}
-	if (slot->filter[XP_WRITE] & XP_ENABLED)
+	if (slot->enabled & XP_BIT(XP_WRITE))
 		mask |= POLLOUT;
-	if (slot->filter[XP_EXCEPT] & XP_ENABLED)
+	if (slot->enabled & XP_BIT(XP_EXCEPT))
 		mask |= POLLPRI;
 	return events & mask;
 }
@@ -49,18 +49,18 @@ uint32_t xp_poll_bits(const struct xp_slot *slot, uint32_t events)
 /* The filters that a report of these bits is about. */
 static unsigned reported(const struct xp_slot *slot, uint32_t bits)
 {
-	unsigned enabled = xp_slot_enabled(slot);
+	unsigned enabled = slot->enabled;
 
 	if (bits & (POLLERR | POLLHUP))
 		return enabled;
-	return filters_of((int)bits) & enabled;
+	return poll_filters((int)bits) & enabled;
 }
 
 void xp_poll_batch(struct xpoll *queue, struct xp_wait *wait, int fd,
                    struct xp_slot *slot, uint32_t events)
 {
 	if (xp_wait_full(wait)) {
-		xp_candidate_carry(queue, fd, slot, xp_slot_enabled(slot), events);
+		xp_candidate_carry(queue, fd, slot, slot->enabled, events);
 		return;
 	}
 	queue->ready[wait->len++] = (struct xp_ready){
@@ -88,7 +88,7 @@ void xp_poll_return_batch(struct xpoll *queue)
 		/* Files are looked at by every wait. */
 		if (slot && slot->mode != XP_MODE_FILE)
 			xp_candidate_carry(queue, entry->fd, slot,
-			                   xp_slot_enabled(slot), entry->events);
+			                   slot->enabled, entry->events);
 	}
 	queue->batch_len = 0;
 	queue->batch_next = 0;
@@ -116,21 +116,16 @@ static int ctl_check(int op, int events)
 
 static int ctl_add(struct xpoll *queue, int op, int events, int fd, void *data)
 {
-	uint8_t mode = (uint8_t)((op & XPOLL_CLEAR ? XP_EDGE : 0) |
-	                         (op & XPOLL_ONESHOT ? XP_ONCE : 0) |
-	                         (op & XPOLL_DISPATCH ? XP_TURN : 0));
 	struct xp_interest add = {
-		.filters = filters_of(events),
-		.state = {mode, mode, mode},
+		.filters = poll_filters(events),
+		.modes = op & (XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH),
+		.wishes = (events & POLLIN ? XP_WISH_IN : 0) |
+			(events & POLLRDHUP ? XP_WISH_RDHUP : 0),
 		.enable = !(op & XPOLL_DISABLE),
 		.disable = op & XPOLL_DISABLE,
 		.udata = data,
 	};
 
-	if (events & POLLIN)
-		add.state[XP_READ] |= XP_WANT_MAIN;
-	if (events & POLLRDHUP)
-		add.state[XP_READ] |= XP_WANT_HALF;
 	return xp_interest_add(queue, fd, &add);
 }
 
@@ -138,15 +133,14 @@ static int ctl_add(struct xpoll *queue, int op, int events, int fd, void *data)
 static int ctl_delete(struct xpoll *queue, int events, int fd)
 {
 	struct xp_slot *slot = xp_interest_find(queue, fd);
-	unsigned filters = filters_of(events);
-	uint8_t *read = slot ? &slot->filter[XP_READ] : NULL;
+	unsigned filters = poll_filters(events);
 
-	if (read && *read & XP_PRESENT && filters & XP_BIT(XP_READ)) {
+	if (slot && slot->present & filters & XP_BIT(XP_READ)) {
 		if (events & POLLIN)
-			*read &= (uint8_t)~XP_WANT_MAIN;
+			slot->wishes &= XP_WISH_RDHUP | XP_WISH_OOB;
 		if (events & POLLRDHUP)
-			*read &= (uint8_t)~XP_WANT_HALF;
-		if (*read & (XP_WANT_MAIN | XP_WANT_HALF))
+			slot->wishes &= XP_WISH_IN | XP_WISH_OOB;
+		if (slot->wishes & (XP_WISH_IN | XP_WISH_RDHUP))
 			filters &= ~XP_BIT(XP_READ);
 		if (!filters)
 			return 0;
@@ -169,9 +163,9 @@ int xpoll_ctl(struct xpoll *queue, int op, int events, int fd, void *data)
 	else if (op & XPOLL_DELETE)
 		rc = ctl_delete(queue, events, fd);
 	else if (op & XPOLL_ENABLE)
-		rc = xp_interest_enable(queue, fd, filters_of(events));
+		rc = xp_interest_enable(queue, fd, poll_filters(events));
 	else
-		rc = xp_interest_disable(queue, fd, filters_of(events));
+		rc = xp_interest_disable(queue, fd, poll_filters(events));
 	xp_count(&queue->counters.changes);
 	if (rc < 0)
 		xp_count(&queue->counters.change_errors);
@@ -216,7 +210,7 @@ static void hand_out(struct xpoll *queue, int fd, struct xp_slot *slot,
                      unsigned filters)
 {
 	for (unsigned i = 0; i < XP_FD_FILTERS; i++)
-		if (filters & XP_BIT(i) && slot->filter[i] & XP_ENABLED)
+		if (filters & XP_BIT(i) && slot->enabled & XP_BIT(i))
 			xp_deliver_handed(queue, fd, slot, i);
 	xp_deliver_rearm(queue, fd, slot);
 	xp_count(&queue->counters.events);

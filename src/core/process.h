@@ -1,17 +1,8 @@
-/*
- * What the queues of a process share: the list of them, and the knowledge of
- * which process this is.
- */
+/* The list of the queues of this process. */
 #ifndef XP_CORE_PROCESS_H
 #define XP_CORE_PROCESS_H
 
 #include "core/queue.h"
-
-/*
- * A number that differs between a process and its forked children: a load
- * and a compare, no system call.
- */
-uint32_t xp_process_current(void);
 
 /* Enter a new queue into the list, and note its process. */
 void xp_process_add(struct xpoll *queue);

@@ -15,21 +15,10 @@
 #include "core/wait.h"
 #include "os/sys.h"
 
-int xp_enter(struct xpoll *queue)
+void xp_quiesce(struct xpoll *queue)
 {
-	if (queue->process != xp_process_current())
-		return -EBADF;
-	xp_mutex_lock(&queue->lock);
-	return 0;
-}
-
-int xp_enter_change(struct xpoll *queue)
-{
-	int rc = xp_enter(queue);
-
-	if (rc < 0 || queue->waiters == 0 ||
-	    queue->ops->caps & XP_CAP_CONCURRENT)
-		return rc;
+	if (queue->ops->caps & XP_CAP_CONCURRENT)
+		return;
 	queue->changers++;
 	queue->inside++;
 	while (queue->waiters > 0) {
@@ -39,27 +28,20 @@ int xp_enter_change(struct xpoll *queue)
 	queue->inside--;
 	if (--queue->changers == 0 || queue->dying)
 		pthread_cond_broadcast(&queue->quiet);
-	return 0;
 }
 
-/* Somebody may watch xpoll_fd: it has to tell of what the kernel cannot. */
-static void update_attention(struct xpoll *queue)
+void xp_update_attention(struct xpoll *queue)
 {
 	bool pending;
 
+	if (queue->dying)
+		return;
 	if (queue->candidates_len > 0)
 		xp_candidates_publish(queue);
 	pending = queue->candidates_len > 0 || !xp_list_empty(&queue->active) ||
 		queue->batch_next < queue->batch_len ||
 		atomic_load(&queue->wake_pending) || xp_files_ready(queue);
 	queue->ops->set_attention(queue->backend, pending);
-}
-
-void xp_leave(struct xpoll *queue)
-{
-	if (XP_UNLIKELY(queue->exposed) && !queue->dying)
-		update_attention(queue);
-	xp_mutex_unlock(&queue->lock);
 }
 
 static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,

@@ -8,6 +8,7 @@
 #ifndef XP_CORE_QUEUE_H
 #define XP_CORE_QUEUE_H
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -22,6 +23,7 @@
 #include "base/mutex.h"
 #include "base/regmap.h"
 #include "core/slot.h"
+#include "os/process.h"
 #include "source/source.h"
 
 enum {
@@ -113,11 +115,37 @@ struct xp_wait {
 	bool exhausted; /* the kernel had no more */
 };
 
-/* Enter and leave: fork check, lock; -EBADF. */
-int xp_enter(struct xpoll *queue);
-void xp_leave(struct xpoll *queue);
-/* Enter to change something: no thread is in a back end that minds. */
-int xp_enter_change(struct xpoll *queue);
+/* The fork check and the lock; -EBADF. */
+static inline int xp_enter(struct xpoll *queue)
+{
+	if (XP_UNLIKELY(queue->process != xp_process_current()))
+		return -EBADF;
+	xp_mutex_lock(&queue->lock);
+	return 0;
+}
+
+/* Make a back end's threads come out before something is changed. */
+void xp_quiesce(struct xpoll *queue);
+
+/* Enter to change something. */
+static inline int xp_enter_change(struct xpoll *queue)
+{
+	int rc = xp_enter(queue);
+
+	if (XP_UNLIKELY(rc == 0 && queue->waiters > 0))
+		xp_quiesce(queue);
+	return rc;
+}
+
+/* xpoll_fd tells of what the kernel cannot. */
+void xp_update_attention(struct xpoll *queue);
+
+static inline void xp_leave(struct xpoll *queue)
+{
+	if (XP_UNLIKELY(queue->exposed))
+		xp_update_attention(queue);
+	xp_mutex_unlock(&queue->lock);
+}
 
 static inline bool xp_exact(const struct xpoll *queue)
 {

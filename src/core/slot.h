@@ -19,18 +19,14 @@ enum { XP_READ, XP_WRITE, XP_EXCEPT, XP_FD_FILTERS };
 
 /* Sets of them. */
 #define XP_BIT(filter) (1u << (filter))
+#define XP_SET(filters) ((uint8_t)(filters))
 #define XP_ALL_FILTERS 7u
 
-/* State of one filter. */
+/* What the poll-like level calls by bits that are no filters of their own. */
 enum {
-	XP_PRESENT = 1,
-	XP_ENABLED = 2,
-	XP_EDGE = 4, /* XPOLL_CLEAR */
-	XP_ONCE = 8, /* XPOLL_ONESHOT */
-	XP_TURN = 16, /* XPOLL_DISPATCH */
-	XP_SHARED = 32, /* XPOLL_NOTE_EXCLUSIVE */
-	XP_WANT_MAIN = 64, /* READ: POLLIN; EXCEPT: NOTE_OOB was given */
-	XP_WANT_HALF = 128, /* READ: POLLRDHUP */
+	XP_WISH_IN = 1,    /* READ: POLLIN */
+	XP_WISH_RDHUP = 2, /* READ: POLLRDHUP */
+	XP_WISH_OOB = 4,   /* EXCEPT: XPOLL_NOTE_OOB was given */
 };
 
 /* How the kernel watches the descriptor now. */
@@ -50,20 +46,31 @@ struct xp_slot {
 	uint32_t sequence; /* of the last ENABLE or kernel change */
 	uint32_t batch;    /* the last wait call that reported it */
 	int32_t next;      /* in the candidate queue; XP_SLOT_END, _UNQUEUED */
-	uint8_t filter[XP_FD_FILTERS]; /* XP_PRESENT ... */
-	uint8_t mode;          /* enum xp_mode */
-	uint8_t armed;         /* filters in the kernel's mask */
-	uint8_t asked;         /* candidate: to check because of an ENABLE */
-	uint8_t delivered;     /* candidate: to check because it was delivered */
-	uint8_t kind;          /* enum xp_fd_kind */
-	uint16_t carried;      /* bits harvested but not delivered, unlookable */
-	uint8_t fruitless;     /* reports nobody wanted, in a row */
-	uint8_t quiet;         /* checks after delivery that found nothing */
-	uint8_t flips;         /* times level mode turned out wrong */
-	uint8_t sample;        /* deliveries; now and then one is confirmed */
+
+	/* Sets of filters: which there are, and how. */
+	uint8_t present;
+	uint8_t enabled; /* a subset of present, as are the next four */
+	uint8_t edge;    /* XPOLL_CLEAR */
+	uint8_t once;    /* XPOLL_ONESHOT */
+	uint8_t turn;    /* XPOLL_DISPATCH */
+	uint8_t shared;  /* XPOLL_NOTE_EXCLUSIVE */
+	/* Sets of filters: what is going on with them. */
+	uint8_t armed;     /* in the kernel's mask */
+	uint8_t asked;     /* candidate: to check because of an ENABLE */
+	uint8_t delivered; /* candidate: to check because it was delivered */
+
+	uint8_t mode;      /* enum xp_mode */
+	uint8_t kind : 4;  /* enum xp_fd_kind */
+	uint8_t flips : 4; /* times level mode turned out wrong */
+	uint8_t wishes : 4;
+	uint8_t fruitless : 4; /* reports nobody wanted, in a row */
+	uint8_t quiet;    /* checks after delivery that found nothing */
+	uint8_t sample;   /* deliveries; now and then one is confirmed */
+	uint16_t carried; /* bits harvested but not delivered, unlookable */
 };
 
-_Static_assert(sizeof(struct xp_slot) <= 64, "the memory target");
+_Static_assert(sizeof(struct xp_slot) <= 56 + 8,
+               "the memory target: 64 bytes with the share of its page");
 
 #define XP_SLOT_END      (-1)
 #define XP_SLOT_UNQUEUED (-2)
@@ -98,27 +105,6 @@ static inline struct xp_slot *xp_slots_get(const struct xp_slots *slots, int fd)
 static inline uint64_t xp_slot_token(const struct xp_slot *slot, int fd)
 {
 	return (uint64_t)slot->generation << 32 | (uint32_t)fd;
-}
-
-/* The filters whose state has all of these bits. */
-static inline unsigned xp_slot_with(const struct xp_slot *slot, unsigned bits)
-{
-	unsigned set = 0;
-
-	for (int i = 0; i < XP_FD_FILTERS; i++)
-		if ((slot->filter[i] & bits) == bits)
-			set |= XP_BIT(i);
-	return set;
-}
-
-static inline unsigned xp_slot_present(const struct xp_slot *slot)
-{
-	return xp_slot_with(slot, XP_PRESENT);
-}
-
-static inline unsigned xp_slot_enabled(const struct xp_slot *slot)
-{
-	return xp_slot_with(slot, XP_ENABLED);
 }
 
 #endif

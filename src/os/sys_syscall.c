@@ -176,6 +176,8 @@ int xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
 			return rc;
 		timeout_ms = xp_ms_ceil(left_ns);
 	}
+	if (!mask)
+		return result(epoll_wait(epoll_fd, events, cap, timeout_ms), saved);
 	return result(epoll_pwait(epoll_fd, events, cap, timeout_ms, mask), saved);
 }
 

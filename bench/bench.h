@@ -1,0 +1,180 @@
+/*
+ * Measuring: what a workload and its variants are, and how they are run.
+ *
+ * A workload (looptest) asks one question.  Its variants answer it: xpoll on
+ * each back end, programs written by hand on the kernel's own calls, and the
+ * limit, which is the work that is left when waiting costs nothing.  The runner
+ * opens the workload once, then lets the variants take turns, round after
+ * round, in one process; reports give the median of the rounds.
+ *
+ * A new workload is a struct bench_workload in the table of workloads.c; a new
+ * peer is a struct bench_variant in the table of its workload.
+ *
+ * Trap: every open epoll or kqueue set that holds a descriptor makes each write
+ * to it dearer.  So only the variant that is being measured may be open.
+ */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define BENCH_ROUNDS_MAX   1000
+#define BENCH_VARIANTS_MAX 16
+#define BENCH_BASELINE     "raw-epoll" /* what ratio_raw_epoll refers to */
+
+struct bench_options {
+	int n;                /* size of the workload */
+	double seconds;       /* for each variant, spread over the rounds */
+	int rounds;
+	const char *backends; /* names with commas between; NULL: all usable */
+	bool peers;           /* measure the hand-written variants too */
+	const char *json;     /* a file, "-" for stdout, NULL for none */
+};
+
+/*
+ * How one variant does the work.  Functions return >= 0, or -errno.
+ *
+ * open      prepare; setup is what the workload opened.  backend: which one,
+ *           for xpoll; else NULL.  On success *state goes to the others.
+ * run       do exactly count operations, then return; the state stays such
+ *           that run can go on.  A system call that was interrupted is repeated
+ *           when bench_goes_on says so.
+ * syscalls  how many system calls run has made so far
+ */
+struct bench_ops {
+	int (*open)(void *setup, const char *backend, void **state);
+	int (*run)(void *state, uint64_t count);
+	uint64_t (*syscalls)(const void *state);
+	void (*close)(void *state);
+};
+
+struct bench_variant {
+	const char *name;
+	const struct bench_ops *ops;
+};
+
+struct bench_workload {
+	const char *name;
+	const char *summary; /* one line */
+	const char *help;    /* paragraphs for --help */
+	const char *unit;    /* one operation: "read" */
+	const char *items;   /* what n counts: "pipes" */
+	int n_default;
+	int n_max;
+
+	/* Descriptors needed beyond those of the process itself. */
+	int64_t (*descriptors)(int n);
+	/* Shared by all variants.  Prints its own message; 0 or -errno. */
+	int (*open)(const struct bench_options *options, void **setup);
+	void (*close)(void *setup);
+
+	const struct bench_ops *queue;      /* xpoll, once for each back end */
+	const struct bench_variant *peers;  /* by hand; ends with a NULL name */
+	const struct bench_variant *limit;
+};
+
+/* What one round of one variant gave. */
+struct bench_sample {
+	uint64_t operations;
+	uint64_t elapsed_ns;
+	uint64_t syscalls;
+};
+
+struct bench_result {
+	char variant[32];
+	const char *backend; /* NULL but for xpoll */
+	const struct bench_ops *ops;
+	bool is_default;
+	double *rates; /* operations per second, one for each round */
+	uint64_t operations;
+	uint64_t syscalls;
+};
+
+struct bench_report {
+	const struct bench_workload *workload;
+	const struct bench_options *options;
+	struct bench_result results[BENCH_VARIANTS_MAX];
+	int results_len;
+};
+
+/* The numbers of a result that are printed; NAN where there is none. */
+struct bench_figures {
+	double rate; /* median of the rounds */
+	double rate_min;
+	double rate_max;
+	double ns_per_operation;
+	double syscalls_per_operation;
+	double ratio_baseline;
+	double ratio_limit;
+};
+
+/* All workloads; ends with NULL. */
+extern const struct bench_workload *const bench_workloads[];
+
+/*
+ * Measure a workload and report.  Returns an exit code: 0; 1 the measurement
+ * failed; 2 the options cannot be met.  Says why on stderr.  On SIGINT and
+ * SIGTERM it cleans up and ends the process by that signal.
+ */
+int bench_run(const struct bench_workload *workload,
+              const struct bench_options *options);
+
+/* --- below: between the files of bench/ --------------------------------- */
+
+/* runner.c */
+void bench_complain(const struct bench_workload *workload, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+int64_t bench_now_ns(void);
+
+/* variants.c: fill in report->results from the options; an exit code. */
+int bench_select_variants(struct bench_report *report);
+
+/* limits.c: make room for that many descriptors more; an exit code. */
+int bench_reserve_descriptors(const struct bench_report *report);
+
+/* signals.c */
+void bench_signals_install(void);
+void bench_signals_restore(void);
+void bench_signals_progress(void); /* tells the watchdog that we are alive */
+int bench_interrupted(void);       /* the signal that asked us to stop, or 0 */
+bool bench_stalled(void);          /* a wait did not return */
+bool bench_goes_on(int error);     /* true: EINTR that nobody needs to know */
+
+/* progress.c: a bar on a terminal, else nothing. */
+void bench_progress_show(double fraction, const char *doing);
+void bench_progress_clear(void);
+
+/* statistics.c */
+double bench_median(const double *values, int count);
+void bench_figures_get(const struct bench_report *report,
+                       const struct bench_result *result,
+                       struct bench_figures *figures);
+
+/* machine.c */
+struct bench_machine {
+	char kernel[256];
+	char cpu[128];
+	int cores;
+};
+void bench_machine_get(struct bench_machine *machine);
+
+/* report_table.c, report_json.c */
+void bench_report_table(const struct bench_report *report, FILE *to);
+void bench_report_json(const struct bench_report *report, FILE *to);
+
+/*
+ * output.c: a file that appears complete or not at all.  open prints why it
+ * failed and returns an exit code; commit likewise.
+ */
+struct bench_output {
+	FILE *file;     /* NULL: nothing to write */
+	char *path;     /* the file that is wanted */
+	char *part;     /* what is written until then; NULL: path itself */
+};
+int bench_output_open(struct bench_output *output, const struct bench_report *report);
+int bench_output_commit(struct bench_output *output, const struct bench_report *report);
+void bench_output_abandon(struct bench_output *output);
+
+#endif

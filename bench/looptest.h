@@ -1,0 +1,79 @@
+/*
+ * looptest: one token goes round n pipes.
+ *
+ * The benchmark of the original xpoll.  Both ends of n pipes are registered:
+ * the read ends for reading, the write ends for writing but disabled.  When a
+ * read end is ready, its byte is read and the next pipe's write end is enabled;
+ * when that is ready, it is disabled and a byte is written.  So each read takes
+ * two waits, two changes of interest, one write and one read.
+ *
+ * What the README of the original prints as reads/sec counts iterations, two
+ * for each read.  Here a read is a read.
+ */
+#ifndef BENCH_LOOPTEST_H
+#define BENCH_LOOPTEST_H
+
+#include <errno.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+#define LOOPTEST_EVENTS 64 /* room for events in one wait */
+
+struct looptest_pipe {
+	int read_fd;
+	int write_fd;
+};
+
+struct looptest {
+	struct looptest_pipe *pipes;
+	int n;
+	int fd_max;
+};
+
+extern const struct bench_workload bench_looptest;
+
+/* One for each way of waiting. */
+extern const struct bench_ops looptest_queue_ops;
+extern const struct bench_ops looptest_epoll_ops; /* where there is epoll */
+extern const struct bench_ops looptest_poll_ops;
+extern const struct bench_ops looptest_select_ops;
+extern const struct bench_ops looptest_limit_ops;
+
+/* Of the hand-written ones, those this system has; chosen by the build. */
+extern const struct bench_variant looptest_peers[];
+
+/* Empty all pipes, then put the token into the first one; 0 or -errno. */
+int looptest_start(const struct looptest *test);
+
+/* Take the token out; 1 (a read was done) or -errno. */
+static inline int looptest_take(const struct looptest_pipe *pipe)
+{
+	char token;
+	ssize_t len = read(pipe->read_fd, &token, 1);
+
+	if (len == 1)
+		return 1;
+	return len < 0 ? -errno : -EIO;
+}
+
+/* Put it in; 0 or -errno. */
+static inline int looptest_give(const struct looptest_pipe *pipe)
+{
+	ssize_t len = write(pipe->write_fd, "t", 1);
+
+	if (len == 1)
+		return 0;
+	return len < 0 ? -errno : -EIO;
+}
+
+static inline struct looptest_pipe *looptest_next(const struct looptest *test,
+                                                  const struct looptest_pipe *pipe)
+{
+	int index = (int)(pipe - test->pipes) + 1;
+
+	return &test->pipes[index < test->n ? index : 0];
+}
+
+#endif

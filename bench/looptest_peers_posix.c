@@ -1,0 +1,12 @@
+/*
+ * The hand-written variants of looptest on a system without epoll(7).
+ */
+#include <stddef.h>
+
+#include "looptest.h"
+
+const struct bench_variant looptest_peers[] = {
+	{ "raw-poll", &looptest_poll_ops },
+	{ "raw-select", &looptest_select_ops },
+	{ NULL, NULL },
+};

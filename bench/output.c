@@ -1,0 +1,125 @@
+/*
+ * A file that appears complete or not at all.
+ *
+ * It is written beside its final name and renamed when done.  Opening happens
+ * before the measurement, so a name that cannot be written costs no minute of
+ * waiting.  What is no regular file (/dev/null, a fifo) is written directly;
+ * a symbolic link is followed, not replaced.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+static int output_complain(const struct bench_report *report, const char *path,
+                           int error)
+{
+	bench_complain(report->workload, "--json %s: cannot write there: %s", path,
+	               strerror(error));
+	return 2;
+}
+
+static void output_free(struct bench_output *output)
+{
+	free(output->path);
+	free(output->part);
+	memset(output, 0, sizeof *output);
+}
+
+/* Open path.PID.part; 0 or -errno. */
+static int output_open_part(struct bench_output *output)
+{
+	size_t size = strlen(output->path) + 32;
+	int fd;
+
+	output->part = malloc(size);
+	if (output->part == NULL)
+		return -ENOMEM;
+	snprintf(output->part, size, "%s.%ld.part", output->path, (long)getpid());
+	fd = open(output->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return -errno;
+	output->file = fdopen(fd, "w");
+	return output->file == NULL ? -errno : 0;
+}
+
+/* Open what output->path names now; 0 or -errno. */
+static int output_open_path(struct bench_output *output)
+{
+	struct stat status;
+	int fd;
+
+	if (stat(output->path, &status) < 0)
+		return errno == ENOENT ? output_open_part(output) : -errno;
+	if (S_ISDIR(status.st_mode))
+		return -EISDIR;
+	if (access(output->path, W_OK) < 0)
+		return -errno;
+	if (S_ISREG(status.st_mode))
+		return output_open_part(output);
+	fd = open(output->path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	output->file = fdopen(fd, "w");
+	return output->file == NULL ? -errno : 0;
+}
+
+int bench_output_open(struct bench_output *output, const struct bench_report *report)
+{
+	const char *wanted = report->options->json;
+	int rc;
+
+	memset(output, 0, sizeof *output);
+	if (wanted == NULL)
+		return 0;
+	if (strcmp(wanted, "-") == 0) {
+		output->file = stdout;
+		return 0;
+	}
+	output->path = realpath(wanted, NULL); /* follows a link to its file */
+	if (output->path == NULL && errno == ENOENT)
+		output->path = strdup(wanted); /* there is no such file yet */
+	rc = output->path == NULL ? -errno : output_open_path(output);
+	if (rc == 0)
+		return 0;
+	output_free(output);
+	return output_complain(report, wanted, -rc);
+}
+
+int bench_output_commit(struct bench_output *output, const struct bench_report *report)
+{
+	int error = 0;
+
+	if (output->file == NULL || output->file == stdout)
+		return 0; /* stdout is checked where the process ends */
+	errno = EIO; /* for an error that an earlier write met */
+	if (ferror(output->file) != 0 || fflush(output->file) != 0)
+		error = errno;
+	if (fclose(output->file) != 0 && error == 0)
+		error = errno;
+	if (error == 0 && output->part != NULL && rename(output->part, output->path) < 0)
+		error = errno;
+	if (error == 0) {
+		output_free(output);
+		return 0;
+	}
+	if (output->part != NULL)
+		(void)unlink(output->part);
+	output_free(output);
+	(void)output_complain(report, report->options->json, error);
+	return 1;
+}
+
+void bench_output_abandon(struct bench_output *output)
+{
+	if (output->file != NULL && output->file != stdout)
+		(void)fclose(output->file);
+	if (output->part != NULL)
+		(void)unlink(output->part);
+	output_free(output);
+}

@@ -1,0 +1,221 @@
+/*
+ * The runner: rounds, warm-up, and the one loop that all variants share.
+ *
+ * In each round every variant gets a turn of seconds / rounds.  The order
+ * rotates from round to round, so that none is always the one after a noisy
+ * neighbour.  A turn opens the variant, warms it up, measures it, closes it.
+ *
+ * The clock is read between chunks of operations that take about a millisecond
+ * each, so reading it costs the same nothing for every variant, and operations
+ * are counted exactly.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+#define CHUNK_MAX       65536
+#define CHUNK_ENOUGH_NS 500000   /* a chunk that takes longer grows no more */
+#define WARM_UP_NS      50000000 /* the least time for it, unless 2n are done */
+
+void bench_complain(const struct bench_workload *workload, const char *format, ...)
+{
+	va_list arguments;
+
+	bench_progress_clear();
+	fprintf(stderr, "xpoll bench %s: ", workload->name);
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	fputc('\n', stderr);
+}
+
+int64_t bench_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Run until the budget is used up, or operations_max are done. */
+static int runner_loop(const struct bench_ops *ops, void *state, int64_t budget_ns,
+                       uint64_t operations_max, struct bench_sample *sample)
+{
+	int64_t start_ns = bench_now_ns();
+	int64_t last_ns = start_ns;
+	uint64_t chunk = 8;
+
+	sample->operations = 0;
+	do {
+		int rc = ops->run(state, chunk);
+		int64_t now_ns = bench_now_ns();
+
+		if (rc < 0)
+			return rc;
+		sample->operations += chunk;
+		if (now_ns - last_ns < CHUNK_ENOUGH_NS && chunk < CHUNK_MAX)
+			chunk *= 2;
+		last_ns = now_ns;
+		bench_signals_progress();
+		if (bench_interrupted() != 0)
+			return -EINTR;
+	} while (last_ns - start_ns < budget_ns && sample->operations < operations_max);
+	sample->elapsed_ns = (uint64_t)(last_ns - start_ns);
+	return 0;
+}
+
+static int runner_measure(const struct bench_ops *ops, void *state, int n,
+                          int64_t budget_ns, struct bench_sample *sample)
+{
+	int64_t warm_up_ns = budget_ns / 10;
+	uint64_t syscalls_before;
+	int rc;
+
+	if (warm_up_ns < WARM_UP_NS)
+		warm_up_ns = WARM_UP_NS;
+	rc = runner_loop(ops, state, warm_up_ns, 2 * (uint64_t)n + 1000, sample);
+	if (rc < 0)
+		return rc;
+	syscalls_before = ops->syscalls(state);
+	rc = runner_loop(ops, state, budget_ns, UINT64_MAX, sample);
+	if (rc < 0)
+		return rc;
+	sample->syscalls = ops->syscalls(state) - syscalls_before;
+	return 0;
+}
+
+/* One turn of one variant. */
+static int runner_turn(const struct bench_report *report, void *setup,
+                       struct bench_result *result, int round)
+{
+	const struct bench_options *options = report->options;
+	struct bench_sample sample;
+	void *state;
+	int rc = result->ops->open(setup, result->backend, &state);
+
+	if (rc < 0)
+		return rc;
+	rc = runner_measure(result->ops, state, options->n,
+	                    (int64_t)(options->seconds / options->rounds * 1e9), &sample);
+	result->ops->close(state);
+	if (rc < 0)
+		return rc;
+	result->rates[round] = (double)sample.operations * 1e9 / (double)sample.elapsed_ns;
+	result->operations += sample.operations;
+	result->syscalls += sample.syscalls;
+	return 0;
+}
+
+static int runner_fail(const struct bench_report *report, const char *variant, int rc)
+{
+	if (bench_stalled())
+		bench_complain(report->workload, "%s: stalled: a wait did not return though "
+		               "an event was due", variant);
+	else if (bench_interrupted() == 0)
+		bench_complain(report->workload, "%s: %s", variant, strerror(-rc));
+	return 1;
+}
+
+static int runner_rounds(struct bench_report *report, void *setup)
+{
+	int rounds = report->options->rounds;
+	int turns = rounds * report->results_len;
+
+	for (int turn = 0; turn < turns; turn++) {
+		int round = turn / report->results_len;
+		int index = (turn + round) % report->results_len;
+		struct bench_result *result = &report->results[index];
+		char doing[80];
+		int rc;
+
+		snprintf(doing, sizeof doing, "round %d of %d: %s", round + 1, rounds,
+		         result->variant);
+		bench_progress_show((double)turn / turns, doing);
+		rc = runner_turn(report, setup, result, round);
+		if (rc < 0)
+			return runner_fail(report, result->variant, rc);
+	}
+	bench_progress_clear();
+	return 0;
+}
+
+/* Everything between a valid set of options and complete results. */
+static int runner_collect(struct bench_report *report)
+{
+	void *setup;
+	int exit_code = 1;
+
+	if (report->workload->open(report->options, &setup) == 0) {
+		exit_code = runner_rounds(report, setup);
+		report->workload->close(setup);
+	}
+	bench_progress_clear();
+	return exit_code;
+}
+
+static int runner_report(struct bench_report *report)
+{
+	struct bench_output output;
+	bool json_on_stdout = report->options->json != NULL &&
+	                      strcmp(report->options->json, "-") == 0;
+	int exit_code = bench_output_open(&output, report);
+
+	if (exit_code != 0)
+		return exit_code;
+	exit_code = runner_collect(report);
+	if (exit_code != 0) {
+		bench_output_abandon(&output);
+		return exit_code;
+	}
+	if (!json_on_stdout)
+		bench_report_table(report, stdout);
+	if (output.file != NULL)
+		bench_report_json(report, output.file);
+	return bench_output_commit(&output, report);
+}
+
+static int runner_allocate(struct bench_report *report)
+{
+	int rounds = report->options->rounds;
+
+	for (int i = 0; i < report->results_len; i++) {
+		report->results[i].rates = calloc((size_t)rounds, sizeof(double));
+		if (report->results[i].rates == NULL) {
+			bench_complain(report->workload, "%s", strerror(ENOMEM));
+			return 1;
+		}
+	}
+	return 0;
+}
+
+int bench_run(const struct bench_workload *workload,
+              const struct bench_options *options)
+{
+	struct bench_report report;
+	int exit_code;
+
+	memset(&report, 0, sizeof report);
+	report.workload = workload;
+	report.options = options;
+	exit_code = bench_select_variants(&report);
+	if (exit_code == 0)
+		exit_code = bench_reserve_descriptors(&report);
+	if (exit_code == 0)
+		exit_code = runner_allocate(&report);
+	if (exit_code == 0) {
+		bench_signals_install(); /* before there is anything to clean up */
+		exit_code = runner_report(&report);
+		bench_signals_restore();
+	}
+	for (int i = 0; i < report.results_len; i++)
+		free(report.results[i].rates);
+	if (bench_interrupted() != 0)
+		(void)raise(bench_interrupted()); /* the caller sees how we ended */
+	return exit_code;
+}

@@ -1,0 +1,129 @@
+/*
+ * Which variants to measure: xpoll on the back ends asked for, in that order,
+ * then the hand-written ones, then the limit.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xpoll.h>
+
+#include "bench.h"
+
+#define BACKENDS_MAX 16
+
+/* The back end that a program gets which does not name one; NULL: none. */
+static const char *variants_default_backend(void)
+{
+	struct xpoll *queue = xpoll_open(NULL);
+	const char *chosen;
+	const char *names[BACKENDS_MAX];
+	int count = xpoll_backends(names, BACKENDS_MAX);
+
+	if (queue == NULL)
+		return NULL;
+	chosen = xpoll_backend(queue);
+	for (int i = 0; i < count && i < BACKENDS_MAX; i++)
+		if (strcmp(names[i], chosen) == 0)
+			chosen = names[i]; /* this string outlives the queue */
+	xpoll_destroy(queue);
+	return chosen;
+}
+
+static void variants_add(struct bench_report *report, const char *prefix,
+                         const char *name, const struct bench_ops *ops)
+{
+	struct bench_result *result = &report->results[report->results_len];
+
+	if (report->results_len == BENCH_VARIANTS_MAX)
+		return;
+	snprintf(result->variant, sizeof result->variant, "%s%s", prefix, name);
+	result->ops = ops;
+	report->results_len++;
+}
+
+static void variants_add_backend(struct bench_report *report,
+                                 const char *backend, const char *chosen)
+{
+	struct bench_result *result = &report->results[report->results_len];
+
+	for (int i = 0; i < report->results_len; i++)
+		if (strcmp(report->results[i].backend, backend) == 0)
+			return; /* named twice: measured once */
+	result->backend = backend;
+	result->is_default = chosen != NULL && strcmp(chosen, backend) == 0;
+	variants_add(report, "xpoll-", backend, report->workload->queue);
+}
+
+/* Find a name of len bytes; NULL and a message if it is not usable here. */
+static const char *variants_find_backend(const struct bench_report *report,
+                                         const char *name, size_t len)
+{
+	const char *names[BACKENDS_MAX];
+	char list[256] = "";
+	size_t used = 0;
+	int count = xpoll_backends(names, BACKENDS_MAX);
+
+	for (int i = 0; i < count && i < BACKENDS_MAX; i++) {
+		if (strlen(names[i]) == len && memcmp(names[i], name, len) == 0)
+			return names[i];
+		if (used < sizeof list)
+			used += (size_t)snprintf(list + used, sizeof list - used,
+			                         "%s%s", i > 0 ? ", " : "", names[i]);
+	}
+	bench_complain(report->workload,
+	               "--backend %s: '%.*s' is not a back end that is usable here; "
+	               "expected one or more of %s, with commas between",
+	               report->options->backends, (int)len, name, list);
+	return NULL;
+}
+
+static int variants_add_listed(struct bench_report *report, const char *chosen)
+{
+	const char *at = report->options->backends;
+
+	for (;;) {
+		size_t len = strcspn(at, ",");
+		const char *backend = variants_find_backend(report, at, len);
+
+		if (backend == NULL)
+			return 2;
+		variants_add_backend(report, backend, chosen);
+		if (at[len] == '\0')
+			return 0;
+		at += len + 1;
+	}
+}
+
+static void variants_add_all(struct bench_report *report, const char *chosen)
+{
+	const char *names[BACKENDS_MAX];
+	int count = xpoll_backends(names, BACKENDS_MAX);
+
+	for (int i = 0; i < count && i < BACKENDS_MAX; i++)
+		variants_add_backend(report, names[i], chosen);
+}
+
+int bench_select_variants(struct bench_report *report)
+{
+	const struct bench_workload *workload = report->workload;
+	const char *chosen = variants_default_backend();
+	const char *from_environment = getenv("XPOLL_BACKEND");
+
+	if (chosen == NULL && from_environment != NULL && errno == ENOTSUP) {
+		bench_complain(workload,
+		               "XPOLL_BACKEND=%s: not a back end that is usable here",
+		               from_environment);
+		return 2;
+	}
+	if (report->options->backends == NULL)
+		variants_add_all(report, chosen);
+	else if (variants_add_listed(report, chosen) != 0)
+		return 2;
+
+	for (const struct bench_variant *peer = workload->peers;
+	     report->options->peers && peer->name != NULL; peer++)
+		variants_add(report, "", peer->name, peer->ops);
+	variants_add(report, "", workload->limit->name, workload->limit->ops);
+	return 0;
+}

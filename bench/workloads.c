@@ -1,0 +1,12 @@
+/*
+ * The table of workloads: `xpoll bench NAME` finds NAME here.
+ */
+#include <stddef.h>
+
+#include "bench.h"
+#include "looptest.h"
+
+const struct bench_workload *const bench_workloads[] = {
+	&bench_looptest,
+	NULL,
+};

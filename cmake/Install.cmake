@@ -1,0 +1,43 @@
+# What "cmake --install" puts where.
+include(CMakePackageConfigHelpers)
+
+install(TARGETS xpoll xpoll_static EXPORT xpollTargets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES include/xpoll.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+
+if(TARGET xpoll_tool)
+  target_link_libraries(xpoll_tool PRIVATE xpoll_hardening)
+  install(TARGETS xpoll_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/xpoll)
+install(EXPORT xpollTargets NAMESPACE xpoll:: DESTINATION ${package_dir})
+configure_package_config_file(cmake/xpollConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/xpollConfig.cmake INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/xpollConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+  ${PROJECT_BINARY_DIR}/xpollConfig.cmake
+  ${PROJECT_BINARY_DIR}/xpollConfigVersion.cmake
+  DESTINATION ${package_dir})
+
+# The .pc file finds its prefix from its own place, so the tree may be moved.
+file(RELATIVE_PATH pc_to_prefix
+  ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+configure_file(cmake/xpoll.pc.in ${PROJECT_BINARY_DIR}/xpoll.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/xpoll.pc
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+foreach(section 1 3 7)
+  file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/*.${section})
+  if(pages)
+    install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+  endif()
+endforeach()
+foreach(file LICENSE README.md CHANGELOG.md)
+  if(EXISTS ${PROJECT_SOURCE_DIR}/${file})
+    install(FILES ${file} DESTINATION ${CMAKE_INSTALL_DOCDIR})
+  endif()
+endforeach()

@@ -1,0 +1,34 @@
+# A test as this project wants it: with a time limit, a label and 77 for "skipped".
+#
+#   xpoll_add_test(NAME name COMMAND command... [TIMEOUT seconds] [LABELS label...]
+#                  [ENVIRONMENT VAR=value...] [SERIAL])
+#
+# TIMEOUT defaults to 60.  Sanitizer builds and the nightly run multiply it by
+# XPOLL_TIMEOUT_FACTOR.  A command that names a target is run under
+# XPOLL_TEST_WRAPPER, which the valgrind preset sets.
+set(XPOLL_TEST_WRAPPER "" CACHE STRING "Command, as a list, under which test programs run")
+
+function(xpoll_add_test)
+  cmake_parse_arguments(arg "SERIAL" "NAME;TIMEOUT" "COMMAND;LABELS;ENVIRONMENT" ${ARGN})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 60)
+  endif()
+  list(GET arg_COMMAND 0 program)
+  if(XPOLL_TEST_WRAPPER AND TARGET ${program})
+    list(POP_FRONT arg_COMMAND)
+    list(PREPEND arg_COMMAND ${XPOLL_TEST_WRAPPER} $<TARGET_FILE:${program}>)
+  endif()
+  math(EXPR limit "${arg_TIMEOUT} * ${XPOLL_TIMEOUT_FACTOR}")
+
+  add_test(NAME ${arg_NAME} COMMAND ${arg_COMMAND})
+  set_tests_properties(${arg_NAME} PROPERTIES TIMEOUT ${limit} SKIP_RETURN_CODE 77)
+  if(arg_LABELS)
+    set_tests_properties(${arg_NAME} PROPERTIES LABELS "${arg_LABELS}")
+  endif()
+  if(arg_ENVIRONMENT)
+    set_tests_properties(${arg_NAME} PROPERTIES ENVIRONMENT "${arg_ENVIRONMENT}")
+  endif()
+  if(arg_SERIAL)
+    set_tests_properties(${arg_NAME} PROPERTIES RUN_SERIAL ON)
+  endif()
+endfunction()

@@ -1,0 +1,163 @@
+/*
+ * An echo server: one thread, level mode, the event level.
+ *
+ *     echo-server [PORT]
+ *
+ * A connection is wanted either for reading, while its buffer is empty, or for
+ * writing, while its peer is slower than we are.  Both filters are registered
+ * once; then they are only enabled and disabled, which costs no system call.
+ * End of file needs no special case: the buffer is empty whenever we read, so
+ * when read(2) returns 0 everything was sent back.  Ends on SIGINT and SIGTERM.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <xpoll.h>
+
+#include "loopback.h"
+
+#define FDS   65536
+#define BATCH 64
+
+struct connection {
+	int fd;
+	size_t sent, len; /* what is in buffer, and how much of it was sent */
+	char buffer[4096];
+};
+
+static struct xpoll *queue;
+static struct connection *connections[FDS]; /* by descriptor */
+static int listener;
+static volatile sig_atomic_t stopping;
+
+static void on_signal(int number)
+{
+	(void)number;
+	stopping = 1;
+	xpoll_wake(queue); /* may be called here: it is async-signal-safe */
+}
+
+static int change(int fd, int filter, int flags, void *udata)
+{
+	struct xpoll_event event;
+
+	xpoll_set(&event, (uint64_t)fd, filter, flags, 0, 0, udata);
+	return xpoll_event(queue, &event, 1, NULL, 0, 0);
+}
+
+static void connection_close(struct connection *it)
+{
+	connections[it->fd] = NULL;
+	xpoll_close_fd(it->fd);
+	free(it);
+	change(listener, XPOLL_FILT_READ, XPOLL_ENABLE, NULL); /* room for one more */
+}
+
+static void connection_open(int fd)
+{
+	struct connection *it = fd < FDS ? calloc(1, sizeof *it) : NULL;
+
+	if (it == NULL) {
+		close(fd);
+		return;
+	}
+	it->fd = fd;
+	connections[fd] = it;
+	if (change(fd, XPOLL_FILT_READ, XPOLL_ADD, it) < 0 ||
+	    change(fd, XPOLL_FILT_WRITE, XPOLL_ADD | XPOLL_DISABLE, it) < 0)
+		connection_close(it);
+}
+
+/* Send from the buffer.  1: the rest has to wait; 0: all sent; -1: broken. */
+static int connection_send(struct connection *it)
+{
+	ssize_t len = write(it->fd, it->buffer + it->sent, it->len - it->sent);
+
+	if (len < 0 && errno != EAGAIN && errno != EINTR)
+		return -1;
+	it->sent += len > 0 ? (size_t)len : 0;
+	return it->sent < it->len;
+}
+
+/* These two return -1 when the connection is to be closed. */
+static int connection_readable(struct connection *it)
+{
+	ssize_t len = read(it->fd, it->buffer, sizeof it->buffer);
+	int more;
+
+	if (len < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (len <= 0)
+		return -1;
+	it->sent = 0;
+	it->len = (size_t)len;
+	more = connection_send(it);
+	if (more <= 0)
+		return more;
+	change(it->fd, XPOLL_FILT_READ, XPOLL_DISABLE, NULL);
+	return change(it->fd, XPOLL_FILT_WRITE, XPOLL_ENABLE, NULL);
+}
+
+static int connection_writable(struct connection *it)
+{
+	int more = connection_send(it);
+
+	if (more != 0)
+		return more < 0 ? -1 : 0;
+	change(it->fd, XPOLL_FILT_WRITE, XPOLL_DISABLE, NULL);
+	return change(it->fd, XPOLL_FILT_READ, XPOLL_ENABLE, NULL);
+}
+
+static void accept_one(void)
+{
+	int fd = loopback_accept(listener); /* level mode: the rest comes again */
+
+	if (fd >= 0)
+		connection_open(fd);
+	else if (errno == EMFILE || errno == ENFILE) /* not before one is closed */
+		change(listener, XPOLL_FILT_READ, XPOLL_DISABLE, NULL);
+}
+
+static void serve(const struct xpoll_event *event)
+{
+	struct connection *it = event->udata;
+	int result;
+
+	if (it == NULL) {
+		accept_one();
+		return;
+	}
+	result = event->filter == XPOLL_FILT_READ ? connection_readable(it)
+	                                          : connection_writable(it);
+	if (result < 0)
+		connection_close(it);
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND };
+	struct xpoll_event events[BATCH];
+	int count = 0;
+
+	queue = xpoll_open(NULL);
+	listener = loopback_listen(argc > 1 ? argv[1] : "7777");
+	if (queue == NULL || listener < 0)
+		return 1;
+	signal(SIGPIPE, SIG_IGN);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	change(listener, XPOLL_FILT_READ, XPOLL_ADD, NULL);
+	while (!stopping && (count >= 0 || errno == EINTR)) {
+		count = xpoll_event(queue, NULL, 0, events, BATCH, -1);
+		for (int i = 0; i < count; i++)
+			serve(&events[i]);
+	}
+	for (int fd = 0; fd < FDS; fd++)
+		if (connections[fd] != NULL)
+			connection_close(connections[fd]);
+	xpoll_close_fd(listener);
+	xpoll_destroy(queue);
+	return stopping ? 0 : 1;
+}

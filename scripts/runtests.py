@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""Run CTest, hold its skips against the expected ones, and sum runs up.
+
+  runtests.py run [--strict] [--suite NAME] BUILD_DIR [CTEST_ARGUMENT...]
+  runtests.py summary
+
+"run" passes CTest's output through.  A skip that tests/expected-skips.txt does
+not list, and a test without time limit, label or skip code, is reported before
+CTest's closing lines; with --strict it is a failure.  With --suite the counts
+go to build/results/NAME.json, from which "summary" prints a table and one
+closing line in CTest's own form.
+"""
+import argparse
+import json
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "build" / "results"
+EXPECTED = ROOT / "tests" / "expected-skips.txt"
+CLOSING = re.compile(r"^\d+% tests passed, (\d+) tests failed out of (\d+)")
+SKIPPED = re.compile(r"^ *\d+/\d+ +Test +#\d+: (\S+) \.*\*\*\*Skipped")
+PROPERTIES = ("TIMEOUT", "LABELS", "SKIP_RETURN_CODE")
+
+
+def expected_skips():
+    """Pairs of regular expressions: test name, reason."""
+    rules = []
+    for line in EXPECTED.read_text().splitlines():
+        if line.strip() and not line.startswith("#"):
+            name, reason = line.split(None, 1)
+            rules.append((re.compile(name), re.compile(reason.strip())))
+    return rules
+
+
+def skip_reasons(build_dir, skipped):
+    """{test or test:case: reason}, for whole tests and for cases inside of one.
+
+    CTest's log has the reasons; that a whole test was skipped only its output says.
+    """
+    log = build_dir / "Testing" / "Temporary" / "LastTest.log"
+    reasons = dict.fromkeys(skipped, "no reason given")
+    for part in re.split(r"^(?=\d+/\d+ Testing: )", log.read_text(errors="replace"), flags=re.M):
+        head = re.match(r"\d+/\d+ Testing: (\S+)", part)
+        test = head.group(1) if head else None
+        whole = re.search(r"\b(?:SKIP|skip): *(.*)$", part, re.M)
+        if test in reasons and whole:
+            reasons[test] = whole.group(1).strip()
+        for case, reason in re.findall(r"^ +skip +(\w+): *(.*)$", part, re.M):
+            reasons[f"{test}:{case}"] = reason.strip()
+            if reasons.get(test) == "no reason given":
+                del reasons[test]  # Each of its cases tells its own.
+    return reasons
+
+
+def unexpected_skips(skips):
+    rules = expected_skips()
+    return [f"unexpected skip: {test}: {reason} (tests/expected-skips.txt does not list it)"
+            for test, reason in sorted(skips.items())
+            if not any(name.fullmatch(test) and why.search(reason) for name, why in rules)]
+
+
+def careless_tests(build_dir):
+    """Tests that xpoll_add_test did not add.  Asking CTest overwrites its log."""
+    text = subprocess.run(["ctest", "--test-dir", str(build_dir), "--show-only=json-v1"],
+                          check=True, capture_output=True, text=True).stdout
+    for test in json.loads(text)["tests"]:
+        present = {prop["name"] for prop in test.get("properties", [])}
+        for name in PROPERTIES:
+            if name not in present:
+                yield f"{test['name']}: no {name} (cmake/Test.cmake: xpoll_add_test)"
+
+
+def run_ctest(build_dir, arguments):
+    """Stream CTest; return (exit code, skipped tests, the held-back closing lines)."""
+    command = ["ctest", "--test-dir", str(build_dir), "--output-on-failure",
+               "--no-tests=error", *arguments]
+    closing, skipped = [], []
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, errors="replace") as ctest:
+        for line in ctest.stdout:
+            if closing or CLOSING.match(line):
+                closing.append(line)
+            else:
+                print(line, end="", flush=True)
+            skip = SKIPPED.match(line)
+            if skip:
+                skipped.append(skip.group(1))
+    return ctest.returncode, skipped, closing
+
+
+def run(options):
+    build_dir = options.build_dir.resolve()
+    findings = list(careless_tests(build_dir))
+    start = time.monotonic()
+    code, skipped, closing = run_ctest(build_dir, options.arguments)
+    skips = skip_reasons(build_dir, skipped)
+    findings += unexpected_skips(skips)
+
+    for finding in findings:
+        print(finding)
+    counts = CLOSING.match(closing[0]) if closing else None
+    if options.suite and counts:
+        RESULTS.mkdir(parents=True, exist_ok=True)
+        record = {"suite": options.suite, "failed": int(counts.group(1)),
+                  "count": int(counts.group(2)), "skipped": len(skips),
+                  "seconds": time.monotonic() - start}
+        (RESULTS / f"{options.suite}.json").write_text(json.dumps(record))
+    sys.stdout.writelines(closing)
+    sys.stdout.flush()
+    if code == 0 and findings and options.strict:
+        print("dev: the tests passed, but what stands above them is a failure here",
+              file=sys.stderr)
+        return 1
+    return code
+
+
+def summary(_options):
+    records = [json.loads(path.read_text())
+               for path in sorted(RESULTS.glob("*.json"), key=lambda p: p.stat().st_mtime)]
+    if not records:
+        print("dev: no test ran", file=sys.stderr)
+        return 1
+    total = {key: sum(r[key] for r in records)
+             for key in ("count", "failed", "skipped", "seconds")}
+    print(f"\n{'suite':<12}{'tests':>8}{'failed':>8}{'skipped':>9}{'seconds':>9}")
+    for r in [*records, {"suite": "total", **total}]:
+        print(f"{r['suite']:<12}{r['count']:>8}{r['failed']:>8}{r['skipped']:>9}"
+              f"{r['seconds']:>9.0f}")
+    percent = 100 * (total["count"] - total["failed"]) // max(total["count"], 1)
+    print(f"\n{percent}% tests passed, {total['failed']} tests failed out of {total['count']}")
+    return 1 if total["failed"] else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    verbs = parser.add_subparsers(required=True)
+    verb = verbs.add_parser("run")
+    verb.add_argument("--strict", action="store_true")
+    verb.add_argument("--suite")
+    verb.add_argument("build_dir", type=Path)
+    verb.add_argument("arguments", nargs=argparse.REMAINDER)
+    verb.set_defaults(call=run)
+    verbs.add_parser("summary").set_defaults(call=summary)
+    options = parser.parse_args()
+    sys.exit(options.call(options))
+
+
+if __name__ == "__main__":
+    main()

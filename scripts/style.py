@@ -1,0 +1,368 @@
+#!/usr/bin/env python3
+"""Tidy as a test: the budgets and bans that can be counted.
+
+  style.py              check the tree; exit 1 and one line per finding
+  style.py --self-test  check that each rule catches its bad sample
+
+The rules are one function each and yield (line, message).  A file is given to
+them as a Source, which holds its text with and without comments and strings.
+"""
+import argparse
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+C_FOLDERS = ("include", "src", "tools", "bench", "examples", "tests")
+SCRIPT_FOLDERS = ("scripts", "cmake", "tests", "tools", "bench", "examples", "src")
+
+FUNCTION_LINES = 60
+FUNCTION_LINES_NOTED = 40
+FILE_LINES = 500
+BACKEND_FILE_LINES = 350
+COLUMNS = 100
+TAB = 8
+ASSERTIONS_PER_KLOC = 5
+IFS_PER_KLOC = 8
+
+# What a folder of src/ may include from src/: base <- os <- {backend, source} <- core.
+MAY_INCLUDE = {
+    "base": {"base"},
+    "os": {"os", "base"},
+    "backend": {"backend", "base", "os"},
+    "source": {"source", "base", "os"},
+    "core": {"core", "backend", "source", "base", "os"},
+}
+# Folders outside src/ that may use the headers of another folder.
+MAY_ALSO_INCLUDE = {"tools/xpoll": ("bench",), "tests": ("tests/lib",)}
+SEES_INSIDE = ("tests/unit/", "tests/fault/")
+
+
+class Source:
+    """One C file: its lines, and the same text with comments and strings blanked."""
+
+    def __init__(self, path, text):
+        self.path = path
+        self.text = text
+        self.lines = text.splitlines()
+        self.code = blank(text)
+        self.code_lines = self.code.splitlines()
+
+    def under(self, *folders):
+        return self.path.startswith(tuple(folder.rstrip("/") + "/" for folder in folders))
+
+
+def blank(text):
+    """Replace comments, strings and characters by spaces; keep every newline."""
+    token = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+
+    def spaces(match):
+        kept = re.sub(r"[^\n]", " ", match.group())
+        return kept if match.group()[0] == "/" else f'"{kept[2:]}"'
+
+    return token.sub(spaces, text)
+
+
+def without_directives(code):
+    """Blank preprocessor lines with their continuations: macros may hold odd braces."""
+    return re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*",
+                  lambda match: re.sub(r"[^\n]", " ", match.group()), code, flags=re.M)
+
+
+def functions(source):
+    """Yield (first line, last line, head) of every function definition."""
+    code = re.sub(r'extern\s+"\s*"\s*\{', lambda m: " " * len(m.group()),
+                  without_directives(source.code))
+    depth, start, head = 0, 0, ""
+    for match in re.finditer(r"[{};]", code):
+        at, mark = match.start(), match.group()
+        if mark == "{":
+            if depth == 0:
+                head = code[start:at]
+            depth += 1
+            continue
+        if mark == "}":
+            depth = max(depth - 1, 0)
+            if depth == 0 and "(" in head and "=" not in head:
+                first = start + len(head) - len(head.lstrip())
+                yield line_of(code, first), line_of(code, at), head.strip()
+        if depth == 0:
+            start, head = at + 1, ""
+
+
+def line_of(text, position):
+    return text.count("\n", 0, position) + 1
+
+
+def include_guard(source):
+    """The index of the line that opens the include guard, or -1."""
+    for index, line in enumerate(source.code_lines[:-1]):
+        match = re.match(r"\s*#\s*ifndef\s+(\w+_H)\s*$", line)
+        if match:
+            nexts = source.code_lines[index + 1]
+            return index if re.match(rf"\s*#\s*define\s+{match.group(1)}\s*$", nexts) else -1
+    return -1
+
+
+def conditionals(source):
+    guard = include_guard(source)
+    return [index + 1 for index, line in enumerate(source.code_lines)
+            if index != guard and re.match(r"\s*#\s*(if|ifdef|ifndef|elif)\b", line)]
+
+
+# --- Rules for one C file ----------------------------------------------------
+
+
+def rule_function_length(source):
+    for first, last, _ in functions(source):
+        if last - first + 1 > FUNCTION_LINES:
+            yield first, f"function of {last - first + 1} lines (at most {FUNCTION_LINES})"
+
+
+def rule_file_length(source):
+    limit = BACKEND_FILE_LINES if source.under("src/backend") else FILE_LINES
+    if len(source.lines) > limit:
+        yield len(source.lines), f"file of {len(source.lines)} lines (at most {limit})"
+
+
+def rule_no_conditionals(source):
+    if source.under("src/core") or re.fullmatch(r"src/source/[^/]+\.c", source.path):
+        for line in conditionals(source):
+            yield line, "#if here: let the build choose a file"
+
+
+def rule_macro_flow(source):
+    if source.under("tests/lib"):
+        return
+    for match in re.finditer(r"^[ \t]*#[ \t]*define(?:[^\n]*\\\n)*[^\n]*", source.code, re.M):
+        word = re.search(r"\b(return|goto|break|continue)\b", match.group())
+        if word:
+            yield line_of(source.code, match.start()), f"macro with {word.group()}"
+
+
+def rule_banned_words(source):
+    text = re.compile(r"\b(FIXME|XXX|HACK|TODO|v?sprintf|str(?:cpy|cat)|usleep)\b")
+    for number, line in enumerate(source.lines, 1):
+        for word in text.findall(line):
+            yield number, f"banned word {word}"
+    if source.under("src/base"):
+        return
+    for number, line in enumerate(source.code_lines, 1):
+        for word in re.findall(r"\b(assert|abort)\s*\(", line):
+            yield number, f"bare {word}()"
+
+
+def rule_opening_comment(source):
+    if not source.text.lstrip().startswith(("/*", "//")):
+        yield 1, "a file opens with a comment that says what it is"
+
+
+def rule_tabs(source):
+    depth = 0
+    body = re.sub(r'extern\s+"\s*"\s*\{', "", without_directives(source.code))
+    for number, line in enumerate(body.splitlines(), 1):
+        if depth > 0 and line.startswith(" ") and line.strip():
+            yield number, "indented with spaces"
+        depth = max(depth + line.count("{") - line.count("}"), 0)
+
+
+def includes(source):
+    """Yield (line, quoted?, path)."""
+    for number, line in enumerate(source.lines, 1):
+        match = re.match(r'\s*#\s*include\s+([<"])([^">]+)[">]', line)
+        if match:
+            yield number, match.group(1) == '"', match.group(2)
+
+
+def rule_include_edges(source):
+    for number, quoted, path in includes(source):
+        if ".." in path.split("/"):
+            yield number, f'include of "{path}": no ".." in include paths'
+        elif path == "xpoll.h":
+            if quoted:
+                yield number, "the public header is included as <xpoll.h>"
+        elif quoted and source.under("src"):
+            folder, target = source.path.split("/")[1], path.split("/")[0]
+            if "/" not in path or target not in MAY_INCLUDE[folder]:
+                yield number, f'src/{folder} may not include "{path}"'
+        elif quoted and not outside_include_is_fine(source, path):
+            yield number, f'"{path}" is neither of this folder nor <xpoll.h>'
+
+
+def outside_include_is_fine(source, path):
+    if source.under(*SEES_INSIDE) and path.split("/")[0] in MAY_INCLUDE:
+        return True
+    folders = [str(Path(source.path).parent)]
+    for user, others in MAY_ALSO_INCLUDE.items():
+        if source.under(user):
+            folders += others
+    return any((ROOT / folder / path).exists() for folder in folders)
+
+
+C_RULES = (rule_function_length, rule_file_length, rule_no_conditionals, rule_macro_flow,
+           rule_banned_words, rule_opening_comment, rule_tabs, rule_include_edges)
+
+
+# --- Rules for every text file ------------------------------------------------
+
+
+def rule_columns(source):
+    for number, line in enumerate(source.lines, 1):
+        if len(line.expandtabs(TAB)) > COLUMNS:
+            yield number, f"{len(line.expandtabs(TAB))} columns (at most {COLUMNS})"
+
+
+def rule_line_ends(source):
+    for number, line in enumerate(source.lines, 1):
+        if line != line.rstrip():
+            yield number, "white space at the end of the line"
+    if source.text and not source.text.endswith("\n"):
+        yield len(source.lines), "no newline at the end of the file"
+
+
+TEXT_RULES = (rule_columns, rule_line_ends)
+
+
+# --- Rules for the tree ---------------------------------------------------------
+
+
+def tree_assertions(sources):
+    lines = sum(len(s.lines) for s in sources if s.under("src"))
+    count = sum(len(re.findall(r"\bXP_(?:ASSERT|CHECK)\s*\(", s.code))
+                for s in sources if s.under("src"))
+    if lines and count * 1000 < ASSERTIONS_PER_KLOC * lines:
+        yield f"src: {count} assertions in {lines} lines (at least {ASSERTIONS_PER_KLOC}/1000)"
+
+
+def tree_conditionals(sources):
+    chosen = [s for s in sources if s.under("src/os", "src/backend")]
+    lines, count = sum(len(s.lines) for s in chosen), sum(len(conditionals(s)) for s in chosen)
+    if count * 1000 > IFS_PER_KLOC * lines:
+        yield f"src/os, src/backend: {count} #if in {lines} lines (at most {IFS_PER_KLOC}/1000)"
+
+
+def tree_dead_files(sources):
+    listed = (ROOT / "src" / "CMakeLists.txt").read_text()
+    for source in sources:
+        if source.under("src") and source.path.endswith(".c"):
+            if source.path.removeprefix("src/") not in listed:
+                yield f"{source.path}: src/CMakeLists.txt does not name it"
+
+
+TREE_RULES = (tree_assertions, tree_conditionals, tree_dead_files)
+
+
+# --- Running them ----------------------------------------------------------------
+
+
+def check_source(source, rules):
+    return [f"{source.path}:{line}: {message}" for rule in rules for line, message in rule(source)]
+
+
+def load(folders, names):
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.is_file() and names(path):
+                yield Source(str(path.relative_to(ROOT)), path.read_text())
+
+
+def is_c(path):
+    return path.suffix in (".c", ".h")
+
+
+def is_script(path):
+    return path.suffix in (".py", ".sh", ".cmake") or path.name == "CMakeLists.txt"
+
+
+def check_tree():
+    sources = list(load(C_FOLDERS, is_c))
+    findings = []
+    for source in sources:
+        findings += check_source(source, C_RULES + TEXT_RULES)
+    scripts = list(load(SCRIPT_FOLDERS, is_script))
+    scripts += [Source(name, (ROOT / name).read_text()) for name in ("dev", "CMakeLists.txt")]
+    for source in scripts:
+        findings += check_source(source, TEXT_RULES)
+        if not source.text.startswith(("#", '"""')):
+            findings.append(f"{source.path}:1: a file opens with a comment that says what it is")
+    for rule in TREE_RULES:
+        findings += rule(sources)
+
+    lengths = sorted(last - first + 1 for s in sources for first, last, _ in functions(s))
+    long = sum(length > FUNCTION_LINES_NOTED for length in lengths)
+    for finding in findings:
+        print(finding)
+    print(f"style: {len(sources)} C files, {len(lengths)} functions, median "
+          f"{lengths[len(lengths) // 2] if lengths else 0} lines, {long} over "
+          f"{FUNCTION_LINES_NOTED}; {len(findings)} findings")
+    return 1 if findings else 0
+
+
+GOOD = ("src/core/good.c", """/* Good. */
+#include <xpoll.h>
+#include "base/list.h"
+
+static const int table[] = {
+\t1, /* return "{" */
+};
+
+static int good(int a,
+                int b)
+{
+\tif (a > b)
+\t\treturn table[0];
+\treturn '{';
+}
+""")
+
+BAD = (
+    (rule_function_length, "src/core/a.c", "/* */\nint f(void)\n{\n" + "\t;\n" * 58 + "}\n"),
+    (rule_file_length, "src/core/a.c", "/* */\n" * 501),
+    (rule_file_length, "src/backend/a.c", "/* */\n" * 351),
+    (rule_no_conditionals, "src/core/a.c", "/* */\n#ifdef A\n#endif\n"),
+    (rule_no_conditionals, "src/source/a.c", "/* */\n#if A\n#endif\n"),
+    (rule_no_conditionals, "src/core/a.h",
+     "/* */\n#ifndef A_H\n#define A_H\n#if B\n#endif\n#endif\n"),
+    (rule_macro_flow, "src/core/a.c", "/* */\n#define A(x) \\\n\tif (x) \\\n\t\treturn 1\n"),
+    (rule_banned_words, "bench/a.c", "/* TODO */\n"),
+    (rule_banned_words, "bench/a.c", "/* */\nvoid f(void) { usleep(1); }\n"),
+    (rule_banned_words, "src/core/a.c", "/* */\nvoid f(void) { assert(0); }\n"),
+    (rule_banned_words, "src/core/a.c", "/* */\nvoid f(void) { abort(); }\n"),
+    (rule_opening_comment, "src/core/a.c", "int a;\n"),
+    (rule_tabs, "src/core/a.c", "/* */\nint f(void)\n{\n    return 1;\n}\n"),
+    (rule_include_edges, "src/base/a.c", '/* */\n#include "os/sys.h"\n'),
+    (rule_include_edges, "src/os/a.c", '/* */\n#include "core/queue.h"\n'),
+    (rule_include_edges, "src/backend/a.c", '/* */\n#include "core/queue.h"\n'),
+    (rule_include_edges, "src/backend/a.c", '/* */\n#include "source/source.h"\n'),
+    (rule_include_edges, "src/source/a.c", '/* */\n#include "backend/backend.h"\n'),
+    (rule_include_edges, "src/core/a.c", '/* */\n#include "xpoll.h"\n'),
+    (rule_include_edges, "src/core/a.c", '/* */\n#include "../tests/lib/xt.h"\n'),
+    (rule_include_edges, "bench/a.c", '/* */\n#include "core/queue.h"\n'),
+    (rule_include_edges, "tests/contract/a.c", '/* */\n#include "base/list.h"\n'),
+    (rule_columns, "src/core/a.c", "/* */\n\t\t" + "a" * 85 + "\n"),
+    (rule_line_ends, "src/core/a.c", "/* */ \n"),
+    (rule_line_ends, "src/core/a.c", "/* */"),
+)
+
+
+def self_test():
+    failures = 0
+    for finding in check_source(Source(*GOOD), C_RULES + TEXT_RULES):
+        print(f"found in the good sample: {finding}")
+        failures += 1
+    for rule, path, text in BAD:
+        if not list(rule(Source(path, text))):
+            print(f"{rule.__name__} missed its sample {text!r} in {path}")
+            failures += 1
+    print(f"style: {len(BAD)} bad samples, {failures} failures")
+    return 1 if failures else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--self-test", action="store_true")
+    sys.exit(self_test() if parser.parse_args().self_test else check_tree())
+
+
+if __name__ == "__main__":
+    main()

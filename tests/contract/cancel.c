@@ -1,0 +1,160 @@
+/*
+ * Goal: pthread_cancel inside a wait leaves the queue usable (hazard 20): no
+ * waiter is counted that is not there, no lock is held, no event is lost.
+ * Method: cancel blocked waiters of each kind many times; then everything that
+ * depends on the count of waiters must still work.
+ */
+#include "xt.h"
+
+struct victim {
+	struct xpoll *queue;
+	int kind; /* of wait; or a descriptor */
+	atomic_int inside;
+	int64_t got;
+};
+
+static void victim_run(void *argument)
+{
+	struct victim *victim = argument;
+	struct xpoll_event event;
+	sigset_t empty;
+
+	(void)sigemptyset(&empty);
+	atomic_store(&victim->inside, 1);
+	for (;;) {
+		int rc;
+
+		if (victim->kind == 0)
+			rc = xpoll_event(victim->queue, NULL, 0, &event, 1, -1);
+		else if (victim->kind == 1)
+			rc = xpoll_wait(victim->queue, -1);
+		else if (victim->kind == 2)
+			rc = xpoll_event_mask(victim->queue, NULL, 0, &event, 1,
+			                      -1, &empty);
+		else
+			rc = xpoll_event(victim->queue, NULL, 0, &event, 1,
+			                 XT_SOON);
+		if (rc < 0)
+			return;
+		victim->got += rc;
+	}
+}
+
+/* Start one, cancel it; asleep or on its way there. */
+static void cancel_one(struct victim *victim, int asleep)
+{
+	atomic_store(&victim->inside, 0);
+	struct xt_thread *thread = xt_start(victim_run, victim);
+
+	xt_until(&victim->inside, 1);
+	if (asleep)
+		xt_asleep(thread);
+	XT_EQ(pthread_cancel(xt_pthread(thread)), 0);
+	xt_join(thread);
+	xt_threads_reuse();
+}
+
+static void usable(struct xpoll *queue, struct xt_pair pipe)
+{
+	struct xpoll_event event;
+
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 0);
+	xt_put(pipe.w);
+	XT_GETS(queue, NULL, pipe.r, READ);
+	XT_EQ(xt_get(pipe.r), 'x');
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 0);
+	XT_EQ(xpoll_wait(queue, 0), 0);
+	uint64_t wakes = xt_stats(queue).wakes;
+	XT_EQ(xpoll_wake(queue), 0);
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, -1), 0);
+	XT_EQ(xt_stats(queue).wakes, wakes + 1);
+}
+
+static void cancels(int kind, int mode)
+{
+	struct victim victim = {.queue = xt_open(), .kind = kind};
+	struct xt_pair pipe = xt_pipe();
+
+	XT_OK(xt_add(victim.queue, pipe.r, READ, mode));
+	for (int i = 0; i < 100; i++)
+		XT_CALL(cancel_one(&victim, i % 4 == 0));
+	XT_CALL(usable(victim.queue, pipe));
+	/* It waits for waiters to leave: a leaked one would hang it. */
+	xt_destroy(victim.queue);
+}
+
+XT_TEST(hazard_20_cancelled_event_wait_leaves_no_trace)
+{
+	XT_CALL(cancels(0, 0));
+	XT_CALL(cancels(0, XPOLL_CLEAR));
+}
+
+XT_TEST(hazard_20_cancelled_poll_like_wait_leaves_no_trace)
+{
+	XT_CALL(cancels(1, 0));
+}
+
+XT_TEST(hazard_20_cancelled_masked_wait_leaves_no_trace)
+{
+	XT_CALL(cancels(2, 0));
+}
+
+XT_TEST(hazard_20_cancelled_timed_wait_leaves_no_trace)
+{
+	XT_CALL(cancels(3, 0));
+}
+
+/* One of several: the others go on. */
+XT_TEST(hazard_20_cancelled_beside_another_waiter)
+{
+	struct victim victim = {.queue = xt_open()};
+	struct victim stays = {.queue = victim.queue};
+	struct xt_pair pipe = xt_pipe();
+
+	XT_OK(xt_add(victim.queue, pipe.r, READ, XPOLL_CLEAR));
+	struct xt_thread *thread = xt_start(victim_run, &stays);
+	xt_asleep(thread);
+	for (int i = 0; i < 50; i++)
+		XT_CALL(cancel_one(&victim, i % 2));
+	int64_t before = (int64_t)xt_stats(victim.queue).events;
+	xt_put(pipe.w);
+	/* Only the one that stays can take it. */
+	while ((int64_t)xt_stats(victim.queue).events == before)
+		(void)poll(NULL, 0, 1);
+	XT_EQ(pthread_cancel(xt_pthread(thread)), 0);
+	xt_join(thread);
+	XT_CHECK(stays.got == 1);
+}
+
+/* Changes and looks without waiting are no cancellation points. */
+static void not_a_point(void *argument)
+{
+	struct victim *victim = argument;
+	struct xpoll_event event;
+	int old;
+
+	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+	atomic_store(&victim->inside, 1);
+	xt_until(&victim->inside, 2);
+	(void)pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old);
+	(void)XT_EXPECT_STATUS(xt_flag(victim->queue, 1, USER, XPOLL_ADD), 0);
+	(void)XT_EXPECT_STATUS(xt_add(victim->queue, victim->kind, READ, 0), 0);
+	(void)XT_EXPECT_STATUS(
+	    xt_flag(victim->queue, (uint64_t)victim->kind, READ, XPOLL_DELETE),
+	    0);
+	(void)XT_EXPECT_EQ(xpoll_wake(victim->queue), 0);
+	(void)XT_EXPECT_EQ(xpoll_lookup(victim->queue, 1, USER, &event), 0);
+	victim->got = 1;
+}
+
+XT_TEST(hazard_20_changes_are_no_cancellation_points)
+{
+	struct victim victim = {.queue = xt_open(), .kind = xt_pipe().r};
+	struct xt_thread *thread = xt_start(not_a_point, &victim);
+
+	xt_until(&victim.inside, 1);
+	XT_EQ(pthread_cancel(xt_pthread(thread)), 0);
+	atomic_store(&victim.inside, 2);
+	xt_join(thread);
+	XT_EQ(victim.got, 1);
+}

@@ -1,0 +1,242 @@
+/*
+ * Goal: CLEAR is edge-triggered: at least once per new activity since the last
+ * delivery, never lost (S9); hazard 10 of 07-hazards.md.
+ * Method: activity, delivery and draining in every order; then writers that
+ * race with a draining reader, whose last byte must still arrive.
+ */
+#include "xt.h"
+
+#include <sched.h>
+
+/* S9 */
+XT_TEST(clear_undrained_is_reported_once)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pipe = xt_pipe();
+
+	XT_OK(xt_add(queue, pipe.r, READ, XPOLL_CLEAR));
+	XT_NONE(queue);
+	xt_put(pipe.w);
+	XT_GETS(queue, NULL, pipe.r, READ);
+	XT_NONE(queue);
+	XT_NONE(queue);
+}
+
+/* S9: new data without draining the old */
+XT_TEST(clear_new_data_on_undrained_is_reported)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+
+	XT_OK(xt_add(queue, pair.r, READ, XPOLL_CLEAR));
+	for (int i = 0; i < 20; i++) {
+		xt_put(pair.w);
+		XT_GETS(queue, NULL, pair.r, READ);
+		XT_NONE(queue);
+	}
+}
+
+/* S9 */
+XT_TEST(clear_drained_and_written_is_reported)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pipe = xt_pipe();
+
+	XT_OK(xt_add(queue, pipe.r, READ, XPOLL_CLEAR));
+	for (int i = 0; i < 100; i++) {
+		xt_put(pipe.w);
+		XT_GETS(queue, NULL, pipe.r, READ);
+		XT_EQ(xt_drain(pipe.r), 1);
+	}
+	XT_NONE(queue);
+}
+
+/* S9: drained before anyone waited: an event, if any, is allowed, not more */
+XT_TEST(clear_drained_unseen_then_written_is_reported)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pipe = xt_pipe();
+	struct xpoll_event event;
+
+	XT_OK(xt_add(queue, pipe.r, READ, XPOLL_CLEAR));
+	for (int i = 0; i < 100; i++) {
+		xt_put(pipe.w);
+		XT_EQ(xt_get(pipe.r), 'x');
+		XT_CHECK(xpoll_event(queue, NULL, 0, &event, 1, 0) <= 1);
+		XT_NONE(queue);
+		xt_put(pipe.w);
+		XT_GETS(queue, NULL, pipe.r, READ);
+		XT_EQ(xt_get(pipe.r), 'x');
+		XT_NONE(queue);
+	}
+}
+
+/* S9: WRITE, full and emptied again */
+XT_TEST(clear_write_end_is_reported_after_each_fill)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pipe = xt_pipe();
+
+	XT_OK(xt_add(queue, pipe.w, WRITE, XPOLL_CLEAR));
+	for (int i = 0; i < 20; i++) {
+		XT_GETS(queue, NULL, pipe.w, WRITE);
+		XT_NONE(queue);
+		xt_fill(pipe.w);
+		XT_NONE(queue);
+		(void)xt_drain(pipe.r);
+	}
+}
+
+/* S9: end of file is activity */
+XT_TEST(clear_end_of_file_is_reported)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	struct xpoll_event event;
+
+	XT_OK(xt_add(queue, pair.r, READ, XPOLL_CLEAR));
+	xt_put(pair.w);
+	XT_GETS(queue, &event, pair.r, READ);
+	XT_EXPECT_EQ(event.flags & XPOLL_EOF, 0);
+	XT_EQ(shutdown(pair.w, SHUT_WR), 0);
+	XT_GETS(queue, &event, pair.r, READ);
+	XT_EXPECT(event.flags & XPOLL_EOF);
+	XT_NONE(queue);
+}
+
+/* Hazard 10: no second edge comes for an undrained one; ENABLE must look. */
+XT_TEST(hazard_10_enable_of_undrained_clear_is_reported)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pipe = xt_pipe();
+	uint64_t ident = (uint64_t)pipe.r;
+
+	XT_OK(xt_add(queue, pipe.r, READ, XPOLL_CLEAR));
+	xt_put(pipe.w);
+	XT_GETS(queue, NULL, ident, READ);
+	for (int i = 0; i < 10; i++) {
+		XT_OK(xt_flag(queue, ident, READ, XPOLL_DISABLE));
+		XT_NONE(queue);
+		XT_OK(xt_flag(queue, ident, READ, XPOLL_ENABLE));
+		XT_GETS(queue, NULL, ident, READ);
+		XT_NONE(queue);
+	}
+	XT_EQ(xt_get(pipe.r), 'x');
+	XT_OK(xt_flag(queue, ident, READ, XPOLL_DISABLE));
+	XT_OK(xt_flag(queue, ident, READ, XPOLL_ENABLE));
+	XT_NONE(queue);
+}
+
+/* Hazard 10: a pipe's write end gives no edges while it stays writable. */
+XT_TEST(hazard_10_enable_of_writable_pipe_end_is_reported)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pipe = xt_pipe();
+	uint64_t ident = (uint64_t)pipe.w;
+
+	XT_OK(xt_add(queue, pipe.w, WRITE, XPOLL_CLEAR));
+	XT_GETS(queue, NULL, ident, WRITE);
+	for (int i = 0; i < 100; i++) {
+		XT_OK(xt_flag(queue, ident, WRITE, XPOLL_DISABLE));
+		xt_put(pipe.w);
+		XT_EQ(xt_get(pipe.r), 'x');
+		XT_OK(xt_flag(queue, ident, WRITE, XPOLL_ENABLE));
+		XT_GETS(queue, NULL, ident, WRITE);
+	}
+}
+
+/* S9, both directions of one socket: an event of one is not one of the other */
+XT_TEST(clear_directions_are_independent)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	struct xpoll_event events[4];
+
+	XT_OK(xt_add(queue, pair.r, READ, XPOLL_CLEAR));
+	XT_OK(xt_add(queue, pair.r, WRITE, XPOLL_CLEAR));
+	XT_EQ(xpoll_event(queue, NULL, 0, events, 4, -1), 1);
+	XT_EXPECT_EQ(events[0].filter, WRITE);
+	for (int i = 0; i < 20; i++) {
+		xt_put(pair.w);
+		int count = xpoll_event(queue, NULL, 0, events, 4, -1);
+		XT_CHECK(xt_find(events, count, (uint64_t)pair.r, READ) >= 0);
+		XT_EQ(xt_drain(pair.r), 1);
+	}
+}
+
+/* S9: one level and one edge queue on the same pipe do not disturb each other */
+XT_TEST(clear_in_two_queues_each_is_told)
+{
+	struct xpoll *edge = xt_open();
+	struct xpoll *level = xt_open();
+	struct xt_pair pipe = xt_pipe();
+
+	XT_OK(xt_add(edge, pipe.r, READ, XPOLL_CLEAR));
+	XT_OK(xt_add(level, pipe.r, READ, 0));
+	xt_put(pipe.w);
+	XT_GETS(level, NULL, pipe.r, READ);
+	XT_GETS(edge, NULL, pipe.r, READ);
+	XT_GETS(level, NULL, pipe.r, READ);
+	XT_NONE(edge);
+}
+
+/*
+ * S9: never lost.  Writers send bytes one by one into one pipe; the reader
+ * waits for ever and drains.  If an edge were lost, the reader would hang.
+ */
+struct stream {
+	struct xt_pair pipe;
+	int bytes;
+	atomic_int got;
+};
+
+static void stream_write(void *argument)
+{
+	struct stream *stream = argument;
+
+	for (int i = 0; i < stream->bytes; i++) {
+		while (write(stream->pipe.w, "x", 1) != 1)
+			(void)sched_yield();
+		/* Let the reader come to its end now and then. */
+		if (i % 16 == 0)
+			(void)sched_yield();
+	}
+}
+
+static void stream_run(struct xt_pair pair, int toggles)
+{
+	struct xpoll *queue = xt_open();
+	struct stream stream = {.pipe = pair, .bytes = 20000};
+	struct xt_thread *writers[2];
+	struct xpoll_event event;
+	uint64_t ident = (uint64_t)pair.r;
+
+	XT_OK(xt_add(queue, pair.r, READ, XPOLL_CLEAR));
+	for (int i = 0; i < 2; i++)
+		writers[i] = xt_start(stream_write, &stream);
+	for (int total = 0, rounds = 0; total < 2 * stream.bytes; rounds++) {
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, -1), 1);
+		total += xt_drain(pair.r);
+		if (!toggles || rounds % toggles)
+			continue;
+		XT_OK(xt_flag(queue, ident, READ, XPOLL_DISABLE));
+		XT_OK(xt_flag(queue, ident, READ, XPOLL_ENABLE));
+	}
+	for (int i = 0; i < 2; i++)
+		xt_join(writers[i]);
+}
+
+XT_TEST(clear_pipe_with_concurrent_writers_loses_nothing)
+{
+	stream_run(xt_pipe(), 0);
+}
+
+XT_TEST(clear_socket_with_concurrent_writers_loses_nothing)
+{
+	stream_run(xt_socketpair(SOCK_STREAM), 0);
+}
+
+XT_TEST(clear_toggled_with_concurrent_writers_loses_nothing)
+{
+	stream_run(xt_pipe(), 3);
+}

@@ -1,0 +1,289 @@
+/*
+ * Goal: close(2) of a registered descriptor without DELETE (S7; hazards 1 and
+ * 2 of 07-hazards.md): the registration goes away wherever the kernel tells,
+ * and no stale event reaches a new file with the same number.
+ * Method: close, duplicate, reuse.  The kernel does not tell poll and select
+ * that a number stands for another file now; what is documented for them
+ * (xpoll_close_fd is exact) is checked in close_fd.c.
+ */
+#include "xt.h"
+
+/* Can this back end see that a number was reused? */
+static bool sees_reuse(void)
+{
+	return !xt_is("poll") && !xt_is("select");
+}
+
+/* Bring the registration into the lazy form, delivered once. */
+static int toggle(struct xpoll *queue, int fd, int filter)
+{
+	int rc = xt_flag(queue, (uint64_t)fd, filter, XPOLL_DISABLE);
+
+	return rc ? rc : xt_flag(queue, (uint64_t)fd, filter, XPOLL_ENABLE);
+}
+
+/* S7: also the last copy of the pipe's end, with data in it */
+XT_TEST(close_registered_one_is_silent)
+{
+	static const int modes[] = {0, XPOLL_CLEAR, XPOLL_ONESHOT,
+	                            XPOLL_DISPATCH};
+	struct xpoll *queue = xt_open();
+
+	for (int i = 0; i < 8; i++) {
+		struct xt_pair pipe = xt_pipe();
+
+		XT_OK(xt_add(queue, pipe.r, READ, modes[i % 4]));
+		if (i >= 4)
+			XT_OK(toggle(queue, pipe.r, READ));
+		xt_put(pipe.w);
+		xt_close(pipe.r);
+		XT_NONE(queue);
+		XT_NONE(queue);
+	}
+}
+
+XT_TEST(close_delivered_one_is_silent)
+{
+	struct xpoll *queue = xt_open();
+
+	for (int i = 0; i < 2; i++) {
+		struct xt_pair pipe = xt_pipe();
+
+		XT_OK(xt_add(queue, pipe.r, READ, 0));
+		if (i == 1)
+			XT_OK(toggle(queue, pipe.r, READ));
+		xt_put(pipe.w);
+		XT_GETS(queue, NULL, pipe.r, READ);
+		xt_close(pipe.r);
+		XT_NONE(queue);
+	}
+}
+
+XT_TEST(close_then_change_is_an_error)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pipe = xt_pipe();
+	struct xpoll_event now;
+	uint64_t ident = (uint64_t)pipe.r;
+
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	xt_close(pipe.r);
+	XT_STATUS(xt_flag(queue, ident, READ, XPOLL_DELETE), EBADF);
+	XT_STATUS(xt_add(queue, (int)ident, READ, 0), EBADF);
+	XT_FAILS(xpoll_lookup(queue, ident, READ, &now), ENOENT);
+}
+
+/* The poll-like level never says POLLNVAL of it either. */
+XT_TEST(close_at_the_poll_like_level_is_silent)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair gone = xt_pipe();
+	struct xt_pair stays = xt_pipe();
+
+	XT_EQ(xpoll_ctl(queue, XPOLL_ADD, POLLIN, gone.r, NULL), 0);
+	XT_EQ(xpoll_ctl(queue, XPOLL_ADD, POLLIN, stays.r, &stays), 0);
+	xt_put(gone.w);
+	xt_put(stays.w);
+	xt_close(gone.r);
+	for (int i = 0; i < 3; i++) {
+		void *data = NULL;
+
+		XT_CHECK(xpoll_wait(queue, -1) >= 1);
+		XT_EQ(xpoll_revents(queue, &data), POLLIN);
+		XT_EXPECT(data == &stays);
+		XT_EQ(xpoll_revents(queue, &data), 0);
+	}
+}
+
+/* Hazard 1: the candidate's number stands for a new file when it is checked. */
+XT_TEST(hazard_01_reused_number_gets_no_stale_event)
+{
+	struct xpoll *queue = xt_open();
+	struct xpoll_event now;
+
+	if (!sees_reuse())
+		XT_SKIP("this back end cannot tell a reopened number (S7)");
+	for (int i = 0; i < 4; i++) {
+		struct xt_pair old = xt_pipe();
+		struct xt_pair new = xt_pipe();
+		uint64_t ident = (uint64_t)old.r;
+
+		XT_OK(xt_add(queue, old.r, READ, 0));
+		if (i & 1)
+			XT_OK(toggle(queue, old.r, READ));
+		xt_put(old.w);
+		XT_GETS(queue, NULL, old.r, READ);
+		xt_put(new.w);
+		if (i & 2)
+			xt_close(old.r);
+		xt_number(new.r, (int)ident);
+		XT_NONE(queue);
+		XT_NONE(queue);
+		/* The new file starts clean. */
+		XT_OK(xt_add(queue, (int)ident, READ, XPOLL_DISPATCH));
+		XT_GETS(queue, NULL, ident, READ);
+		XT_EQ(xpoll_lookup(queue, ident, READ, &now), 0);
+		XT_OK(xt_flag(queue, ident, READ, XPOLL_DELETE));
+	}
+}
+
+/* Hazard 1: ADD on a reused number discards all of the old file's filters. */
+XT_TEST(hazard_01_add_on_reused_number_starts_clean)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair old = xt_socketpair(SOCK_STREAM);
+	struct xt_pair new = xt_socketpair(SOCK_STREAM);
+	struct xpoll_event now;
+	uint64_t ident = (uint64_t)old.r;
+
+	XT_OK(xt_add(queue, old.r, WRITE, XPOLL_CLEAR));
+	XT_OK(xt_add(queue, old.r, READ, XPOLL_CLEAR | XPOLL_DISABLE));
+	xt_number(new.r, old.r);
+	XT_OK(xt_add(queue, (int)ident, READ, 0));
+	if (sees_reuse()) {
+		XT_FAILS(xpoll_lookup(queue, ident, WRITE, &now), ENOENT);
+		XT_EQ(xpoll_lookup(queue, ident, READ, &now), 0);
+		XT_EXPECT_EQ(now.flags & (XPOLL_CLEAR | XPOLL_DISABLE), 0);
+		xt_put(new.w);
+		XT_GETS(queue, NULL, ident, READ);
+		XT_GETS(queue, NULL, ident, READ);
+	}
+	/* Else it is taken for the old one: documented, and no error. */
+}
+
+/* S7 with the poll-like level, whose ADD enables */
+XT_TEST(close_reopen_and_ctl_add_works)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair old = xt_pipe();
+	int number = old.r;
+
+	for (int i = 0; i < 50; i++) {
+		void *data = NULL;
+
+		XT_EQ(xpoll_ctl(queue, XPOLL_ADD, POLLIN, number, &old), 0);
+		if (i % 3 == 0)
+			XT_OK(toggle(queue, number, READ));
+		xt_put(old.w);
+		XT_EQ(xpoll_wait(queue, -1), 1);
+		XT_EQ(xpoll_revents(queue, &data), POLLIN);
+		XT_EXPECT(data == &old);
+		xt_shut(old);
+		old = xt_pipe();
+		xt_number(old.r, number);
+		old.r = number;
+	}
+}
+
+/* Wait for nothing, and look whether the queue came to rest. */
+static bool comes_to_rest(struct xpoll *queue)
+{
+	struct xpoll_event events[8];
+
+	for (int i = 0; i < 100; i++)
+		(void)xpoll_event(queue, NULL, 0, events, 8, 0);
+	struct xpoll_stats before = xt_stats(queue);
+	if (!XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, events, 8, 30000000), 0))
+		return false;
+	struct xpoll_stats after = xt_stats(queue);
+	return XT_EXPECT(after.syscalls_wait - before.syscalls_wait <= 20);
+}
+
+/* Hazard 2: nobody reads the data, the duplicate keeps the entry alive. */
+XT_TEST(hazard_02_close_with_duplicate_is_dropped)
+{
+	for (int toggled = 0; toggled < 2; toggled++) {
+		struct xpoll *queue = xt_open_quiet();
+		struct xt_pair pipe = xt_pipe();
+		int copy = xt_dup(pipe.r);
+
+		XT_OK(xt_add(queue, pipe.r, READ, 0));
+		if (toggled)
+			XT_OK(toggle(queue, pipe.r, READ));
+		xt_close(pipe.r);
+		xt_put(pipe.w);
+		XT_CHECK(comes_to_rest(queue));
+		XT_EQ(xt_get(copy), 'x');
+		xt_put(pipe.w);
+		XT_NONE(queue);
+	}
+}
+
+/* Hazard 2: and now the number is reused and registered. */
+XT_TEST(hazard_02_dead_entry_and_reused_number_do_not_mix)
+{
+	if (!sees_reuse())
+		XT_SKIP("this back end cannot tell a reopened number (S7)");
+	for (int i = 0; i < 4; i++) {
+		struct xpoll *queue = xt_open_quiet();
+		struct xt_pair old = xt_pipe();
+		struct xt_pair new = xt_pipe();
+		struct xt_pair other = xt_pipe();
+		int number = old.r;
+
+		(void)xt_dup(old.r);
+		XT_OK(xt_add(queue, other.r, READ, 0));
+		XT_OK(xt_add(queue, old.r, READ, 0));
+		if (i & 1)
+			XT_OK(toggle(queue, old.r, READ));
+		xt_number(new.r, number);
+		xt_put(old.w);
+		XT_OK(xt_add(queue, number, READ, i & 2 ? XPOLL_CLEAR : 0));
+		/* The old pipe has data, the new one none. */
+		XT_CHECK(comes_to_rest(queue));
+		XT_NONE(queue);
+		xt_put(new.w);
+		XT_GETS(queue, NULL, number, READ);
+		XT_EQ(xt_get(number), 'x');
+		XT_OK(xt_flag(queue, (uint64_t)number, READ, XPOLL_DELETE));
+		XT_CHECK(comes_to_rest(queue));
+		xt_put(other.w);
+		XT_GETS(queue, NULL, other.r, READ);
+	}
+}
+
+/* Hazard 2: DELETE of the closed number says EBADF and still takes it away. */
+XT_TEST(hazard_02_delete_after_close_with_duplicate_is_silent)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pipe = xt_pipe();
+	uint64_t ident = (uint64_t)pipe.r;
+
+	(void)xt_dup(pipe.r);
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	xt_close(pipe.r);
+	xt_put(pipe.w);
+	XT_STATUS(xt_flag(queue, ident, READ, XPOLL_DELETE), EBADF);
+	XT_CHECK(comes_to_rest(queue));
+	XT_NONE(queue);
+}
+
+/* Hazard 2: many of them, so that the set has to be made anew. */
+XT_TEST(hazard_02_many_dead_entries_others_survive)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair alive[8];
+
+	for (int i = 0; i < 8; i++) {
+		alive[i] = xt_pipe();
+		XT_OK(xt_add(queue, alive[i].r, READ,
+		             i % 2 ? XPOLL_CLEAR : XPOLL_DISPATCH));
+	}
+	for (int i = 0; i < 32; i++) {
+		struct xt_pair dead = xt_pipe();
+
+		(void)xt_dup(dead.r);
+		XT_OK(xt_add(queue, dead.r, READ, 0));
+		xt_put(dead.w);
+		XT_STATUS(xt_flag(queue, (uint64_t)dead.r, READ, XPOLL_DISABLE),
+		          0);
+		XT_OK(xt_flag(queue, (uint64_t)dead.r, READ, XPOLL_ENABLE));
+		xt_close(dead.r);
+	}
+	XT_CHECK(comes_to_rest(queue));
+	for (int i = 0; i < 8; i++) {
+		xt_put(alive[i].w);
+		XT_GETS(queue, NULL, alive[i].r, READ);
+		XT_EQ(xt_get(alive[i].r), 'x');
+	}
+}

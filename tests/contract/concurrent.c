@@ -1,0 +1,231 @@
+/*
+ * Goal: no lock is held while waiting, and a change from another thread takes
+ * effect on a blocked wait at once, on every back end (S16).
+ * Method: a thread blocks in a wait without end; each kind of change that makes
+ * something ready must end it.
+ */
+#include "xt.h"
+
+struct sleeper {
+	struct xpoll *queue;
+	struct xpoll_event event;
+	struct xt_thread *thread;
+	int rc;
+};
+
+static void sleeper_event(void *argument)
+{
+	struct sleeper *self = argument;
+
+	self->rc = xpoll_event(self->queue, NULL, 0, &self->event, 1, -1);
+}
+
+static void sleeper_poll_like(void *argument)
+{
+	struct sleeper *self = argument;
+
+	self->rc = xpoll_wait(self->queue, -1);
+}
+
+static void sleeper_start(struct sleeper *self, void (*run)(void *))
+{
+	self->rc = -2;
+	self->thread = xt_start(run, self);
+	xt_asleep(self->thread);
+}
+
+static bool sleeper_got(struct sleeper *self, uint64_t ident, int filter)
+{
+	xt_join(self->thread);
+	return XT_EXPECT_EQ(self->rc, 1) &&
+	       XT_EXPECT_EQ(self->event.ident, ident) &&
+	       XT_EXPECT_EQ(self->event.filter, filter);
+}
+
+static const int modes[] = {0, XPOLL_CLEAR, XPOLL_ONESHOT, XPOLL_DISPATCH};
+
+XT_TEST(add_of_ready_one_wakes_the_waiter)
+{
+	for (int i = 0; i < 4; i++) {
+		struct sleeper sleeper = {.queue = xt_open()};
+		struct xt_pair pipe = xt_pipe();
+
+		xt_put(pipe.w);
+		sleeper_start(&sleeper, sleeper_event);
+		XT_OK(xt_add(sleeper.queue, pipe.r, READ, modes[i]));
+		XT_CHECK(sleeper_got(&sleeper, (uint64_t)pipe.r, READ));
+	}
+}
+
+XT_TEST(add_of_second_filter_wakes_the_waiter)
+{
+	struct sleeper sleeper = {.queue = xt_open()};
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+
+	XT_OK(xt_add(sleeper.queue, pair.r, READ, 0));
+	sleeper_start(&sleeper, sleeper_event);
+	XT_OK(xt_add(sleeper.queue, pair.r, WRITE, 0));
+	XT_CHECK(sleeper_got(&sleeper, (uint64_t)pair.r, WRITE));
+}
+
+XT_TEST(enable_of_ready_one_wakes_the_waiter)
+{
+	for (int i = 0; i < 4; i++) {
+		struct sleeper sleeper = {.queue = xt_open()};
+		struct xt_pair pipe = xt_pipe();
+		uint64_t ident = (uint64_t)pipe.r;
+
+		XT_OK(xt_add(sleeper.queue, pipe.r, READ,
+		             modes[i] | XPOLL_DISABLE));
+		xt_put(pipe.w);
+		sleeper_start(&sleeper, sleeper_event);
+		XT_OK(xt_flag(sleeper.queue, ident, READ, XPOLL_ENABLE));
+		XT_CHECK(sleeper_got(&sleeper, ident, READ));
+	}
+}
+
+/* Toggled while the wait is on; ready only afterwards */
+XT_TEST(enable_then_data_wakes_the_waiter)
+{
+	for (int i = 0; i < 4; i++) {
+		struct sleeper sleeper = {.queue = xt_open()};
+		struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+		uint64_t ident = (uint64_t)pair.r;
+
+		XT_OK(xt_add(sleeper.queue, pair.r, READ, modes[i]));
+		sleeper_start(&sleeper, sleeper_event);
+		for (int j = 0; j < 3; j++) {
+			XT_OK(xt_flag(sleeper.queue, ident, READ,
+			              XPOLL_DISABLE));
+			XT_OK(xt_flag(sleeper.queue, ident, READ,
+			              XPOLL_ENABLE));
+		}
+		xt_asleep(sleeper.thread);
+		xt_put(pair.w);
+		XT_CHECK(sleeper_got(&sleeper, ident, READ));
+	}
+}
+
+XT_TEST(data_after_add_wakes_the_waiter)
+{
+	struct sleeper sleeper = {.queue = xt_open()};
+	struct xt_pair pipe = xt_pipe();
+
+	sleeper_start(&sleeper, sleeper_event);
+	XT_OK(xt_add(sleeper.queue, pipe.r, READ, 0));
+	xt_asleep(sleeper.thread);
+	xt_put(pipe.w);
+	XT_CHECK(sleeper_got(&sleeper, (uint64_t)pipe.r, READ));
+}
+
+XT_TEST(add_of_file_wakes_the_waiter)
+{
+	struct sleeper sleeper = {.queue = xt_open()};
+	int file = xt_file("text");
+
+	sleeper_start(&sleeper, sleeper_event);
+	XT_OK(xt_add(sleeper.queue, file, READ, 0));
+	XT_CHECK(sleeper_got(&sleeper, (uint64_t)file, READ));
+	XT_OK(xt_flag(sleeper.queue, (uint64_t)file, READ, XPOLL_DISABLE));
+	sleeper_start(&sleeper, sleeper_event);
+	XT_OK(xt_flag(sleeper.queue, (uint64_t)file, READ, XPOLL_ENABLE));
+	XT_CHECK(sleeper_got(&sleeper, (uint64_t)file, READ));
+}
+
+XT_TEST(trigger_wakes_the_waiter)
+{
+	struct sleeper sleeper = {.queue = xt_open()};
+
+	XT_OK(xt_flag(sleeper.queue, 5, USER, XPOLL_ADD));
+	sleeper_start(&sleeper, sleeper_event);
+	XT_OK(xt_trigger(sleeper.queue, 5));
+	XT_CHECK(sleeper_got(&sleeper, 5, USER));
+}
+
+XT_TEST(ctl_wakes_the_poll_like_waiter)
+{
+	for (int i = 0; i < 2; i++) {
+		struct sleeper sleeper = {.queue = xt_open()};
+		struct xt_pair pipe = xt_pipe();
+		void *data = NULL;
+
+		if (i == 1)
+			XT_EQ(xpoll_ctl(sleeper.queue,
+			                XPOLL_ADD | XPOLL_DISABLE, POLLIN,
+			                pipe.r, &pipe),
+			      0);
+		xt_put(pipe.w);
+		sleeper_start(&sleeper, sleeper_poll_like);
+		XT_EQ(xpoll_ctl(sleeper.queue,
+		                i == 0 ? XPOLL_ADD : XPOLL_ENABLE, POLLIN,
+		                pipe.r, &pipe),
+		      0);
+		xt_join(sleeper.thread);
+		XT_EQ(sleeper.rc, 1);
+		XT_EQ(xpoll_revents(sleeper.queue, &data), POLLIN);
+		XT_EXPECT(data == &pipe);
+	}
+}
+
+/* Everything that does not make ready returns, and the wait goes on. */
+XT_TEST(changes_return_while_a_wait_is_blocked)
+{
+	struct sleeper sleeper = {.queue = xt_open()};
+	struct xt_pair pipe = xt_pipe();
+	struct xt_pair other = xt_pipe();
+	struct xpoll_event now;
+	uint64_t ident = (uint64_t)pipe.r;
+
+	sleeper_start(&sleeper, sleeper_event);
+	for (int i = 0; i < 20; i++) {
+		XT_OK(xt_add(sleeper.queue, pipe.r, READ, 0));
+		XT_OK(xt_add(sleeper.queue, other.r, READ, XPOLL_CLEAR));
+		XT_OK(xt_flag(sleeper.queue, ident, READ, XPOLL_DISABLE));
+		XT_EQ(xpoll_lookup(sleeper.queue, ident, READ, &now), 0);
+		XT_OK(xt_flag(sleeper.queue, ident, READ, XPOLL_ENABLE));
+		XT_OK(xt_flag(sleeper.queue, ident, READ, XPOLL_DELETE));
+		XT_OK(xt_flag(sleeper.queue, 1, USER, XPOLL_ADD));
+		XT_OK(xt_flag(sleeper.queue, 1, USER, XPOLL_DELETE));
+		(void)xt_stats(sleeper.queue);
+		XT_CHECK(!xt_done(sleeper.thread));
+	}
+	xt_put(other.w);
+	XT_CHECK(sleeper_got(&sleeper, (uint64_t)other.r, READ));
+}
+
+/* A wait with a change that waits does not keep others out. */
+XT_TEST(second_waiter_with_timeout_returns_beside_a_blocked_one)
+{
+	struct sleeper sleeper = {.queue = xt_open()};
+	struct xt_pair pipe = xt_pipe();
+	struct xpoll_event event;
+
+	XT_OK(xt_add(sleeper.queue, pipe.r, READ, 0));
+	sleeper_start(&sleeper, sleeper_event);
+	for (int i = 0; i < 10; i++) {
+		XT_EQ(xpoll_event(sleeper.queue, NULL, 0, &event, 1, 0), 0);
+		XT_EQ(xpoll_event(sleeper.queue, NULL, 0, &event, 1, 300000),
+		      0);
+	}
+	xt_put(pipe.w);
+	XT_CHECK(sleeper_got(&sleeper, (uint64_t)pipe.r, READ));
+}
+
+/* Hazard 21: one thread at first, several later. */
+XT_TEST(hazard_21_queue_from_before_the_threads_works_with_them)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pipe = xt_pipe();
+
+	XT_OK(xt_add(queue, pipe.r, READ, XPOLL_DISPATCH));
+	XT_OK(xt_flag(queue, 1, USER, XPOLL_ADD | XPOLL_CLEAR));
+	xt_put(pipe.w);
+	XT_GETS(queue, NULL, pipe.r, READ);
+	for (int i = 0; i < 50; i++) {
+		struct sleeper sleeper = {.queue = queue};
+
+		sleeper_start(&sleeper, sleeper_event);
+		XT_OK(xt_flag(queue, (uint64_t)pipe.r, READ, XPOLL_ENABLE));
+		XT_CHECK(sleeper_got(&sleeper, (uint64_t)pipe.r, READ));
+	}
+}

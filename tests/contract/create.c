@@ -1,0 +1,255 @@
+/*
+ * Goal: queues are made, named, refused and released as the header's section 1
+ * says (01-api.md section 1; S19: every descriptor is close-on-exec).
+ * Method: good and bad options; a look at the descriptors a queue brings.
+ */
+#include "xt.h"
+
+#include <sys/resource.h>
+
+/* options larger than the library's, as a newer header would have them */
+struct larger_options {
+	struct xpoll_options base;
+	unsigned char tail[32];
+};
+
+static struct xpoll *open_with(const char *backend, uint32_t flags, int hint,
+                               size_t size)
+{
+	struct xpoll_options options = {.size = size,
+	                                .backend = backend,
+	                                .flags = flags,
+	                                .size_hint = hint};
+
+	errno = 0;
+	return xpoll_open(&options);
+}
+
+static bool refused_with(struct xpoll *queue, int error)
+{
+	int got = errno;
+
+	if (!queue)
+		return XT_EXPECT_EQ(got, error);
+	xpoll_destroy(queue);
+	xt_fail(__FILE__, __LINE__, "a queue was made, not %s",
+	        xt_error_name(error));
+	return false;
+}
+
+XT_TEST(create_good_hint_makes_queue_on_the_chosen_backend)
+{
+	struct xpoll *queue = xpoll_create(1);
+
+	XT_CHECK(queue);
+	XT_EXPECT(strcmp(xpoll_backend(queue), xt_backend) == 0);
+	xpoll_destroy(queue);
+}
+
+XT_TEST(create_hint_below_one_is_einval)
+{
+	errno = 0;
+	XT_CHECK(refused_with(xpoll_create(0), EINVAL));
+	errno = 0;
+	XT_CHECK(refused_with(xpoll_create(-1), EINVAL));
+	errno = 0;
+	XT_CHECK(refused_with(xpoll_create(INT32_MIN), EINVAL));
+}
+
+XT_TEST(create_huge_hint_is_only_a_hint)
+{
+	struct xpoll *queue = xpoll_create(INT32_MAX);
+
+	/* Either the memory is refused, or nothing much was taken. */
+	if (!queue)
+		XT_EQ(errno, ENOMEM);
+	xpoll_destroy(queue);
+}
+
+XT_TEST(open_null_options_uses_defaults)
+{
+	struct xpoll *queue = xpoll_open(NULL);
+
+	XT_CHECK(queue);
+	/* The environment names the back end under test. */
+	XT_EXPECT(strcmp(xpoll_backend(queue), xt_backend) == 0);
+	xpoll_destroy(queue);
+}
+
+XT_TEST(open_bad_options_is_einval)
+{
+	size_t size = sizeof(struct xpoll_options);
+
+	XT_CHECK(refused_with(open_with(NULL, 0, 0, 0), EINVAL));
+	XT_CHECK(refused_with(open_with(NULL, 1, 0, size), EINVAL));
+	XT_CHECK(refused_with(open_with(NULL, 0x80000000u, 0, size), EINVAL));
+	XT_CHECK(refused_with(open_with(NULL, 0, -1, size), EINVAL));
+}
+
+XT_TEST(open_larger_options_zero_tail_is_fine_else_e2big)
+{
+	struct larger_options options = {.base = {.size = sizeof options}};
+	struct xpoll *queue = xpoll_open(&options.base);
+
+	XT_CHECK(queue);
+	xpoll_destroy(queue);
+	options.tail[sizeof options.tail - 1] = 1;
+	errno = 0;
+	XT_CHECK(refused_with(xpoll_open(&options.base), E2BIG));
+}
+
+XT_TEST(open_unknown_backend_is_enotsup)
+{
+	size_t size = sizeof(struct xpoll_options);
+
+	XT_CHECK(refused_with(open_with("nonsense", 0, 0, size), ENOTSUP));
+	XT_CHECK(refused_with(open_with("epollx", 0, 0, size), ENOTSUP));
+}
+
+XT_TEST(open_unknown_backend_in_environment_is_enotsup)
+{
+	XT_EQ(setenv("XPOLL_BACKEND", "nonsense", 1), 0);
+	errno = 0;
+	bool null_options = refused_with(xpoll_open(NULL), ENOTSUP);
+	errno = 0;
+	bool create = refused_with(xpoll_create(1), ENOTSUP);
+	struct xpoll *queue =
+	    open_with(xt_backend, 0, 0, sizeof(struct xpoll_options));
+	XT_EQ(setenv("XPOLL_BACKEND", xt_backend, 1), 0);
+
+	XT_CHECK(null_options && create);
+	/* A name in the options is stronger than the environment. */
+	XT_CHECK(queue);
+	xpoll_destroy(queue);
+}
+
+XT_TEST(open_empty_environment_gives_the_best)
+{
+	const char *best = NULL;
+
+	XT_CHECK(xpoll_backends(&best, 1) >= 1);
+	XT_EQ(unsetenv("XPOLL_BACKEND"), 0);
+	struct xpoll *queue = xpoll_open(NULL);
+	XT_EQ(setenv("XPOLL_BACKEND", xt_backend, 1), 0);
+	XT_CHECK(queue);
+	XT_EXPECT(strcmp(xpoll_backend(queue), best) == 0);
+	xpoll_destroy(queue);
+}
+
+XT_TEST(backends_small_array_tells_the_whole_count)
+{
+	const char *names[8] = {NULL};
+	int count = xpoll_backends(names, 8);
+
+	XT_CHECK(count >= 1 && count <= 8);
+	XT_EQ(xpoll_backends(NULL, 0), count);
+	names[1] = NULL;
+	XT_EQ(xpoll_backends(names, 1), count);
+	XT_EXPECT(names[1] == NULL);
+	XT_EXPECT(names[0] != NULL);
+}
+
+XT_TEST(backends_each_name_opens)
+{
+	const char *names[8];
+	int count = xpoll_backends(names, 8);
+
+	for (int i = 0; i < count && i < 8; i++) {
+		struct xpoll *queue = xt_open_on(names[i]);
+
+		XT_EXPECT(strcmp(xpoll_backend(queue), names[i]) == 0);
+	}
+}
+
+XT_TEST(destroy_null_is_fine)
+{
+	xpoll_destroy(NULL);
+}
+
+XT_TEST(destroy_leaves_registered_descriptors_open)
+{
+	struct xt_pair pipe = xt_pipe();
+	struct xpoll *queue = xt_open();
+
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	XT_OK(xt_add(queue, pipe.w, WRITE, XPOLL_CLEAR));
+	xt_destroy(queue);
+	xt_put(pipe.w);
+	XT_EQ(xt_get(pipe.r), 'x');
+}
+
+XT_TEST(open_every_new_descriptor_is_close_on_exec)
+{
+	unsigned char before[1024];
+	struct xt_pair pipe = xt_pipe();
+
+	xt_set_open(before, 1024);
+	struct xpoll *queue = xt_open_quiet();
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	XT_EQ(xpoll_wake(queue), 0);
+	(void)xpoll_fd(queue);
+	for (int fd = 0; fd < 1024; fd++) {
+		int flags = fcntl(fd, F_GETFD);
+
+		if (flags >= 0 && !before[fd])
+			XT_EXPECT(flags & FD_CLOEXEC);
+	}
+}
+
+XT_TEST(open_many_queues_each_is_its_own)
+{
+	struct xt_pair pipe = xt_pipe();
+	struct xpoll *queues[16];
+
+	for (int i = 0; i < 16; i++) {
+		queues[i] = xt_open_quiet();
+		XT_OK(xt_add(queues[i], pipe.r, READ, 0));
+	}
+	XT_OK(xt_flag(queues[3], (uint64_t)pipe.r, READ, XPOLL_DELETE));
+	xt_put(pipe.w);
+	for (int i = 0; i < 16; i++)
+		if (i == 3)
+			XT_NONE(queues[i]);
+		else
+			XT_GETS(queues[i], NULL, pipe.r, READ);
+}
+
+XT_TEST(open_without_free_descriptors_is_emfile_or_needs_none)
+{
+	struct rlimit old;
+	struct rlimit low;
+	int lowest = fcntl(0, F_DUPFD, 0);
+
+	XT_CHECK(lowest >= 0);
+	XT_EQ(close(lowest), 0);
+	XT_EQ(getrlimit(RLIMIT_NOFILE, &old), 0);
+	low = old;
+	low.rlim_cur = (rlim_t)lowest;
+	XT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
+	struct xpoll *queue = xpoll_open(NULL);
+	int error = errno;
+	XT_EQ(setrlimit(RLIMIT_NOFILE, &old), 0);
+
+	if (!queue)
+		XT_EXPECT_EQ(error, EMFILE);
+	xpoll_destroy(queue);
+}
+
+XT_TEST(supports_tells_what_can_be_registered)
+{
+	struct xpoll *queue = xt_open();
+
+	XT_EXPECT_EQ(xpoll_supports(queue, READ, 0), 1);
+	XT_EXPECT_EQ(xpoll_supports(queue, WRITE, 0), 1);
+	XT_EXPECT_EQ(xpoll_supports(queue, EXCEPT, XPOLL_NOTE_OOB), 1);
+	XT_EXPECT_EQ(xpoll_supports(queue, USER, XPOLL_NOTE_TRIGGER), 1);
+	XT_EXPECT_EQ(xpoll_supports(queue, READ, XPOLL_NOTE_EXCLUSIVE), 1);
+	XT_EXPECT_EQ(xpoll_supports(queue, 77, 0), 0);
+	XT_EXPECT_EQ(xpoll_supports(queue, READ, 0x00800000u), 0);
+	XT_EXPECT_EQ(xpoll_supports(NULL, READ, 0), 1);
+}
+
+XT_TEST(version_is_the_headers)
+{
+	XT_EQ(xpoll_version(), XPOLL_VERSION);
+}

@@ -1,0 +1,225 @@
+/*
+ * Goal: DISABLE means silent (S3), whatever happens to the file meanwhile, and
+ * costs a bounded number of wake-ups; ENABLE looks at the condition again.
+ * Method: hang-ups, errors and data while a direction is disabled; the queue's
+ * own counters tell how often the kernel woke it.
+ */
+#include "xt.h"
+
+#define WAIT_NS (INT64_C(30) * 1000000)
+#define WAKE_BOUND 40 /* system calls; a spin would make thousands */
+
+/* Wait for nothing, and see that the queue slept. */
+static bool stays_quiet(struct xpoll *queue)
+{
+	struct xpoll_event event;
+	struct xpoll_stats before = xt_stats(queue);
+
+	for (int i = 0; i < 3; i++)
+		if (!XT_EXPECT_EQ(xt_take(queue, &event, 1, WAIT_NS), 0))
+			return false;
+	if (xt_threads) /* The changers make it work too. */
+		return true;
+	struct xpoll_stats after = xt_stats(queue);
+	uint64_t calls = after.syscalls_wait - before.syscalls_wait +
+	                 after.syscalls_check - before.syscalls_check;
+	return XT_EXPECT(calls <= WAKE_BOUND) &&
+	       XT_EXPECT(after.fruitless - before.fruitless <= WAKE_BOUND);
+}
+
+/* Disable it, after some turns or at once. */
+static int disable(struct xpoll *queue, int fd, int filter, int turns)
+{
+	int rc = 0;
+
+	for (int i = 0; i < turns && !rc; i++) {
+		rc = xt_flag(queue, (uint64_t)fd, filter, XPOLL_DISABLE);
+		if (!rc)
+			rc = xt_flag(queue, (uint64_t)fd, filter, XPOLL_ENABLE);
+	}
+	return rc ? rc : xt_flag(queue, (uint64_t)fd, filter, XPOLL_DISABLE);
+}
+
+static const struct {
+	int mode;
+	int turns;
+} variants[] = {
+	{0, 0}, {0, 3}, {XPOLL_CLEAR, 0}, {XPOLL_CLEAR, 3}, {XPOLL_DISPATCH, 3},
+};
+
+#define VARIANTS (sizeof variants / sizeof *variants)
+
+/* S3 */
+XT_TEST(disable_pipe_hangup_is_silent_and_sleeps)
+{
+	for (size_t i = 0; i < VARIANTS; i++) {
+		struct xpoll *queue = xt_open();
+		struct xt_pair pipe = xt_pipe();
+		struct xpoll_event event;
+
+		XT_OK(xt_add(queue, pipe.r, READ, variants[i].mode));
+		XT_OK(disable(queue, pipe.r, READ, variants[i].turns));
+		xt_put(pipe.w);
+		xt_close(pipe.w);
+		XT_CHECK(stays_quiet(queue));
+		XT_OK(xt_flag(queue, (uint64_t)pipe.r, READ, XPOLL_ENABLE));
+		XT_GETS(queue, &event, pipe.r, READ);
+		XT_EXPECT(event.flags & XPOLL_EOF);
+	}
+}
+
+/* S3 */
+XT_TEST(disable_pipe_error_is_silent_and_sleeps)
+{
+	for (size_t i = 0; i < VARIANTS; i++) {
+		struct xpoll *queue = xt_open();
+		struct xt_pair pipe = xt_pipe();
+
+		XT_OK(xt_add(queue, pipe.w, WRITE, variants[i].mode));
+		XT_OK(disable(queue, pipe.w, WRITE, variants[i].turns));
+		xt_close(pipe.r);
+		XT_CHECK(stays_quiet(queue));
+		XT_OK(xt_flag(queue, (uint64_t)pipe.w, WRITE, XPOLL_ENABLE));
+		XT_GETS(queue, NULL, pipe.w, WRITE);
+	}
+}
+
+/* S3 */
+XT_TEST(disable_socket_hangup_is_silent_and_sleeps)
+{
+	for (size_t i = 0; i < VARIANTS; i++) {
+		struct xpoll *queue = xt_open();
+		struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+		struct xpoll_event events[4];
+
+		XT_OK(xt_add(queue, pair.r, READ, variants[i].mode));
+		XT_OK(xt_add(queue, pair.r, WRITE, variants[i].mode));
+		XT_OK(disable(queue, pair.r, WRITE, variants[i].turns));
+		XT_OK(disable(queue, pair.r, READ, variants[i].turns));
+		xt_close(pair.w);
+		XT_CHECK(stays_quiet(queue));
+		XT_OK(xt_flag(queue, (uint64_t)pair.r, WRITE, XPOLL_ENABLE));
+		XT_OK(xt_flag(queue, (uint64_t)pair.r, READ, XPOLL_ENABLE));
+		XT_EQ(xt_take(queue, events, 4, XT_SOON), 2);
+	}
+}
+
+/* S3 */
+XT_TEST(disable_tcp_reset_is_silent_and_sleeps)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair tcp = xt_tcp();
+
+	XT_OK(xt_add(queue, tcp.r, READ, 0));
+	XT_OK(disable(queue, tcp.r, READ, 1));
+	xt_reset(tcp);
+	XT_CHECK(xt_poll_until(tcp.r, POLLIN, POLLHUP));
+	XT_CHECK(stays_quiet(queue));
+	XT_OK(xt_flag(queue, (uint64_t)tcp.r, READ, XPOLL_ENABLE));
+	XT_GETS(queue, NULL, tcp.r, READ);
+}
+
+/* S3: the poll-like level, where poll(2) itself would say POLLHUP */
+XT_TEST(ctl_disable_hangup_is_silent_and_sleeps)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	int both = POLLIN | POLLOUT;
+
+	XT_EQ(xpoll_ctl(queue, XPOLL_ADD, both, pair.r, NULL), 0);
+	XT_EQ(xpoll_ctl(queue, XPOLL_DISABLE, both, pair.r, NULL), 0);
+	xt_close(pair.w);
+	XT_EQ(xpoll_wait(queue, 0), 0);
+	XT_EQ(xpoll_wait(queue, 30), 0);
+	XT_EQ(xpoll_revents(queue, NULL), 0);
+	XT_EQ(xpoll_ctl(queue, XPOLL_ENABLE, POLLOUT, pair.r, NULL), 0);
+	XT_EQ(xpoll_wait(queue, -1), 1);
+	XT_EQ(xpoll_revents(queue, NULL), xt_poll(pair.r, POLLOUT));
+}
+
+/* S3 */
+XT_TEST(add_disabled_hangup_is_silent_and_sleeps)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pipe = xt_pipe();
+
+	xt_close(pipe.w);
+	XT_OK(xt_add(queue, pipe.r, READ, XPOLL_DISABLE));
+	XT_CHECK(stays_quiet(queue));
+}
+
+/* S3: never fires first, also with data there */
+XT_TEST(add_disabled_readable_never_fires_until_enabled)
+{
+	for (size_t i = 0; i < VARIANTS; i++) {
+		struct xpoll *queue = xt_open();
+		struct xt_pair pipe = xt_pipe();
+
+		xt_put(pipe.w);
+		XT_OK(xt_add(queue, pipe.r, READ,
+		             variants[i].mode | XPOLL_DISABLE));
+		XT_NONE(queue);
+		xt_put(pipe.w);
+		XT_NONE(queue);
+		XT_OK(xt_flag(queue, (uint64_t)pipe.r, READ, XPOLL_ENABLE));
+		XT_GETS(queue, NULL, pipe.r, READ);
+	}
+}
+
+/* S3, S10: one direction disabled, the other not */
+XT_TEST(disable_one_direction_other_still_comes)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	uint64_t ident = (uint64_t)pair.r;
+
+	XT_OK(xt_add(queue, pair.r, READ, 0));
+	XT_OK(xt_add(queue, pair.r, WRITE, 0));
+	xt_put(pair.w);
+	for (int i = 0; i < 20; i++) {
+		XT_OK(xt_flag(queue, ident, READ, XPOLL_DISABLE));
+		XT_GETS(queue, NULL, ident, WRITE);
+		XT_OK(xt_flag(queue, ident, READ, XPOLL_ENABLE));
+		XT_OK(xt_flag(queue, ident, WRITE, XPOLL_DISABLE));
+		XT_GETS(queue, NULL, ident, READ);
+		XT_OK(xt_flag(queue, ident, WRITE, XPOLL_ENABLE));
+	}
+}
+
+/* S3: what was reported ready and not yet handed out is silent too */
+XT_TEST(disable_after_partial_take_is_silent)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair one = xt_pipe();
+	struct xt_pair two = xt_pipe();
+	struct xpoll_event event;
+
+	XT_OK(xt_add(queue, one.r, READ, XPOLL_CLEAR));
+	XT_OK(xt_add(queue, two.r, READ, XPOLL_CLEAR));
+	xt_put(one.w);
+	xt_put(two.w);
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, -1), 1);
+	int other = event.ident == (uint64_t)one.r ? two.r : one.r;
+	XT_OK(xt_flag(queue, (uint64_t)other, READ, XPOLL_DISABLE));
+	XT_NONE(queue);
+	XT_OK(xt_flag(queue, (uint64_t)other, READ, XPOLL_ENABLE));
+	XT_GETS(queue, NULL, other, READ);
+}
+
+/* S3: disabling twice, enabling twice */
+XT_TEST(disable_and_enable_repeated_are_idempotent)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pipe = xt_pipe();
+	uint64_t ident = (uint64_t)pipe.r;
+
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	XT_OK(xt_flag(queue, ident, READ, XPOLL_ENABLE));
+	XT_OK(xt_flag(queue, ident, READ, XPOLL_DISABLE));
+	XT_OK(xt_flag(queue, ident, READ, XPOLL_DISABLE));
+	xt_put(pipe.w);
+	XT_NONE(queue);
+	XT_OK(xt_flag(queue, ident, READ, XPOLL_ENABLE));
+	XT_OK(xt_flag(queue, ident, READ, XPOLL_ENABLE));
+	XT_GETS(queue, NULL, ident, READ);
+}

@@ -1,0 +1,266 @@
+/*
+ * Goal: end of file and errors are said as S12 tells; hazard 13: SO_ERROR stays
+ * the program's (07-hazards.md).
+ * Method: every way in which a pipe, a UNIX, TCP or UDP socket can end, with
+ * the flags that READ and WRITE must carry; both level and CLEAR.
+ */
+#include "xt.h"
+
+#include <sys/stat.h>
+
+#define ANY (-1)   /* may come or not, with any flags */
+#define QUIET (-2) /* must not come */
+
+/* Add both, wait until the wanted ones have come with these EOF flags. */
+static void expect(int fd, int mode, int read_eof, int write_eof)
+{
+	struct xpoll *queue = xt_open();
+	struct xpoll_event events[4];
+	int wanted[2] = {read_eof, write_eof};
+
+	XT_OK(xt_add(queue, fd, READ, mode));
+	XT_OK(xt_add(queue, fd, WRITE, mode));
+	int count = xt_take(queue, events, 4, 0);
+	for (int i = 0; i < 2; i++) {
+		int filter = i == 0 ? READ : WRITE;
+		int at = xt_find(events, count, (uint64_t)fd, filter);
+
+		if (wanted[i] == ANY)
+			continue;
+		if (wanted[i] == QUIET) {
+			XT_EXPECT_EQ(at, -1);
+			continue;
+		}
+		if (!XT_EXPECT(at >= 0)) {
+			xt_note("no %s of fd %d", xt_filter_name(filter), fd);
+			continue;
+		}
+		XT_EXPECT_EQ((events[at].flags & XPOLL_EOF) != 0, wanted[i]);
+		/* Nobody asked for the socket error. */
+		XT_EXPECT_EQ(events[at].fflags, 0);
+	}
+	xt_destroy(queue);
+}
+
+static void expect_both_modes(int fd, int read_eof, int write_eof)
+{
+	XT_CALL(expect(fd, 0, read_eof, write_eof));
+	XT_CALL(expect(fd, XPOLL_CLEAR, read_eof, write_eof));
+}
+
+static int so_error(int fd)
+{
+	int error = 0;
+	socklen_t length = sizeof error;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) < 0)
+		return -1;
+	return error;
+}
+
+XT_TEST(pipe_writer_gone_read_is_eof)
+{
+	struct xt_pair pipe = xt_pipe();
+
+	xt_close(pipe.w);
+	XT_CALL(expect_both_modes(pipe.r, 1, ANY));
+}
+
+XT_TEST(pipe_writer_gone_with_bytes_read_is_eof_and_bytes_are_there)
+{
+	struct xt_pair pipe = xt_pipe();
+
+	xt_put(pipe.w);
+	xt_close(pipe.w);
+	XT_CALL(expect_both_modes(pipe.r, 1, ANY));
+	XT_EQ(xt_get(pipe.r), 'x');
+	XT_CALL(expect_both_modes(pipe.r, 1, ANY));
+	XT_EQ(xt_get(pipe.r), 0);
+}
+
+XT_TEST(pipe_reader_gone_write_is_eof)
+{
+	struct xt_pair pipe = xt_pipe();
+
+	xt_close(pipe.r);
+	XT_CALL(expect_both_modes(pipe.w, ANY, 1));
+	struct xt_pair full = xt_pipe();
+	xt_fill(full.w);
+	xt_close(full.r);
+	XT_CALL(expect_both_modes(full.w, ANY, 1));
+}
+
+XT_TEST(unix_peer_shut_writing_read_is_eof_write_is_not)
+{
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+
+	xt_put(pair.w);
+	XT_EQ(shutdown(pair.w, SHUT_WR), 0);
+	XT_CALL(expect_both_modes(pair.r, 1, 0));
+	XT_EQ(xt_get(pair.r), 'x');
+	XT_CALL(expect_both_modes(pair.r, 1, 0));
+	xt_put(pair.r);
+}
+
+XT_TEST(unix_peer_closed_both_are_eof)
+{
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+
+	xt_close(pair.w);
+	XT_CALL(expect_both_modes(pair.r, 1, 1));
+}
+
+XT_TEST(seqpacket_peer_closed_both_are_eof)
+{
+	struct xt_pair pair = xt_socketpair(SOCK_SEQPACKET);
+
+	xt_put(pair.w);
+	xt_close(pair.w);
+	XT_CALL(expect_both_modes(pair.r, 1, 1));
+}
+
+XT_TEST(tcp_peer_shut_writing_read_is_eof_write_is_not)
+{
+	struct xt_pair tcp = xt_tcp();
+
+	xt_put(tcp.w);
+	XT_EQ(shutdown(tcp.w, SHUT_WR), 0);
+	XT_CHECK(xt_poll_until(tcp.r, POLLIN | POLLRDHUP, POLLRDHUP | POLLIN));
+	XT_CALL(expect_both_modes(tcp.r, 1, 0));
+	XT_EQ(xt_get(tcp.r), 'x');
+	XT_CALL(expect_both_modes(tcp.r, 1, 0));
+}
+
+XT_TEST(tcp_data_without_end_is_not_eof)
+{
+	struct xt_pair tcp = xt_tcp();
+
+	xt_put(tcp.w);
+	XT_CHECK(xt_poll_until(tcp.r, POLLIN, POLLIN));
+	XT_CALL(expect_both_modes(tcp.r, 0, 0));
+	XT_EQ(xt_get(tcp.r), 'x');
+	XT_CALL(expect_both_modes(tcp.r, QUIET, 0));
+}
+
+/* Hazard 13 */
+XT_TEST(hazard_13_reset_leaves_so_error_to_the_program)
+{
+	struct xt_pair tcp = xt_tcp();
+
+	xt_put(tcp.w);
+	xt_reset(tcp);
+	XT_CHECK(xt_poll_until(tcp.r, POLLIN, POLLERR | POLLHUP));
+	XT_CALL(expect_both_modes(tcp.r, 1, 1));
+	XT_EQ(so_error(tcp.r), ECONNRESET);
+}
+
+/* Hazard 13: else the program takes a refused connection for a good one. */
+XT_TEST(hazard_13_refused_connect_leaves_so_error_to_the_program)
+{
+	struct sockaddr_in address;
+	int listener = xt_listener(&address);
+	int fd = xt_socket(AF_INET, SOCK_STREAM);
+
+	xt_close(listener);
+	if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0 &&
+	    errno != EINPROGRESS)
+		XT_SKIP("connect fails at once here");
+	XT_CHECK(xt_poll_until(fd, POLLOUT, POLLOUT | POLLERR));
+	XT_CALL(expect_both_modes(fd, ANY, 1));
+	XT_EQ(so_error(fd), ECONNREFUSED);
+}
+
+/* Connecting, watched from the start */
+XT_TEST(connect_in_progress_write_comes_when_connected)
+{
+	struct sockaddr_in address;
+	struct xpoll *queue = xt_open();
+	struct xpoll_event event;
+	int listener = xt_listener(&address);
+	int fd = xt_socket(AF_INET, SOCK_STREAM);
+	int rc = connect(fd, (struct sockaddr *)&address, sizeof address);
+
+	XT_CHECK(rc == 0 || errno == EINPROGRESS);
+	XT_OK(xt_add(queue, fd, WRITE, XPOLL_ONESHOT));
+	XT_OK(xt_add(queue, listener, READ, 0));
+	for (int seen = 0; seen != 3;) {
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, -1), 1);
+		seen |= event.ident == (uint64_t)fd ? 1 : 2;
+		XT_EXPECT_EQ(event.flags & XPOLL_EOF, 0);
+	}
+	XT_EQ(so_error(fd), 0);
+}
+
+/* An error alone is not the end: the next datagram may be fine. */
+XT_TEST(hazard_13_udp_error_is_not_eof)
+{
+	struct sockaddr_in address;
+	int gone = xt_udp(&address);
+	int fd = xt_socket(AF_INET, SOCK_DGRAM);
+
+	xt_close(gone);
+	XT_EQ(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+	XT_EQ(send(fd, "x", 1, 0), 1);
+	XT_CHECK(xt_poll_until(fd, POLLIN, POLLERR));
+	XT_CALL(expect_both_modes(fd, 0, 0));
+	XT_EQ(so_error(fd), ECONNREFUSED);
+	XT_CALL(expect_both_modes(fd, QUIET, 0));
+}
+
+XT_TEST(pty_master_closed_read_is_eof)
+{
+	struct xt_pair pty = xt_pty();
+
+	xt_close(pty.w);
+	XT_CALL(expect_both_modes(pty.r, 1, ANY));
+}
+
+XT_TEST(fifo_hangup_and_new_writer_is_not_eof_any_more)
+{
+	char path[] = "/tmp/xt-fifo-0000000000";
+	struct xpoll *queue = xt_open();
+	struct xpoll_event event;
+
+	(void)snprintf(path, sizeof path, "/tmp/xt-fifo-%d",
+	               (int)getpid() % 1000000);
+	XT_EQ(mkfifo(path, 0600), 0);
+	int reader = xt_open_path(path, O_RDONLY | O_NONBLOCK);
+	int writer = xt_open_path(path, O_WRONLY | O_NONBLOCK);
+	XT_EQ(unlink(path), 0);
+	XT_OK(xt_add(queue, reader, READ, 0));
+	XT_NONE(queue);
+	int again = xt_dup(writer);
+	xt_put(writer);
+	XT_GETS(queue, &event, reader, READ);
+	XT_EXPECT_EQ(event.flags & XPOLL_EOF, 0);
+	xt_close(writer);
+	XT_GETS(queue, &event, reader, READ);
+	XT_EXPECT_EQ(event.flags & XPOLL_EOF, 0);
+	xt_close(again);
+	XT_GETS(queue, &event, reader, READ);
+	XT_EXPECT(event.flags & XPOLL_EOF);
+}
+
+/* Both halves in turn, watched all the time */
+XT_TEST(half_close_step_by_step_is_told_in_order)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	struct xpoll_event events[4];
+
+	XT_OK(xt_add(queue, pair.r, READ, 0));
+	XT_NONE(queue);
+	XT_EQ(shutdown(pair.w, SHUT_WR), 0);
+	XT_GETS(queue, &events[0], pair.r, READ);
+	XT_EXPECT(events[0].flags & XPOLL_EOF);
+	XT_OK(xt_add(queue, pair.r, WRITE, 0));
+	XT_EQ(xt_take(queue, events, 4, XT_SOON), 2);
+	int at = xt_find(events, 2, (uint64_t)pair.r, WRITE);
+	XT_CHECK(at >= 0);
+	XT_EXPECT_EQ(events[at].flags & XPOLL_EOF, 0);
+	xt_close(pair.w);
+	XT_EQ(xt_take(queue, events, 4, XT_SOON), 2);
+	at = xt_find(events, 2, (uint64_t)pair.r, WRITE);
+	XT_CHECK(at >= 0);
+	XT_EXPECT(events[at].flags & XPOLL_EOF);
+}

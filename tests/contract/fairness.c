@@ -1,0 +1,175 @@
+/*
+ * Goal: a ready registration is delivered within a bounded number of waits
+ * however busy the others are (S11, hazard 6 of 07-hazards.md).
+ * Method: one to many registrations that are ready at every wait, and others
+ * that became ready once; count the waits until the last of these has come.
+ */
+#include "xt.h"
+
+enum { QUIET = 100 };
+
+/*
+ * Waits with room for one event that are allowed for each ready registration:
+ * every 16th goes to the kernel, and a busy one may take its turn in between.
+ */
+#define BOUND_EACH 64
+
+struct mix {
+	struct xpoll *queue;
+	struct xt_pair quiet[QUIET];
+	int waits;
+};
+
+/* A pipe that is ready for ever, in the lazy form if toggled. */
+static void add_busy(struct xpoll *queue, int toggled)
+{
+	struct xt_pair pipe = xt_pipe();
+
+	xt_put(pipe.w);
+	XT_OK(xt_change(queue, (uint64_t)pipe.r, READ, XPOLL_ADD, 0, 0,
+	                (void *)UINTPTR_MAX));
+	if (!toggled)
+		return;
+	XT_OK(xt_flag(queue, (uint64_t)pipe.r, READ, XPOLL_DISABLE));
+	XT_OK(xt_flag(queue, (uint64_t)pipe.r, READ, XPOLL_ENABLE));
+}
+
+static void add_quiet(struct mix *mix, int mode, int toggled)
+{
+	for (int i = 0; i < QUIET; i++) {
+		uint64_t ident;
+
+		mix->quiet[i] = xt_pipe();
+		ident = (uint64_t)mix->quiet[i].r;
+		XT_OK(xt_change(mix->queue, ident, READ, XPOLL_ADD | mode, 0, 0,
+		                (void *)(uintptr_t)i));
+		if (!toggled)
+			continue;
+		XT_OK(xt_flag(mix->queue, ident, READ, XPOLL_DISABLE));
+		XT_OK(xt_flag(mix->queue, ident, READ, XPOLL_ENABLE));
+	}
+}
+
+/* Wait until each quiet one has come once. */
+static void collect(struct mix *mix, int slots)
+{
+	unsigned char seen[QUIET] = {0};
+	int missing = QUIET;
+
+	while (missing > 0 && mix->waits < BOUND_EACH * (QUIET + 1)) {
+		struct xpoll_event events[8];
+		int rc = xpoll_event(mix->queue, NULL, 0, events, slots, 0);
+
+		XT_CHECK(rc > 0);
+		mix->waits++;
+		for (int i = 0; i < rc; i++) {
+			uintptr_t number = (uintptr_t)events[i].udata;
+
+			if (number >= QUIET)
+				continue;
+			missing -= !seen[number];
+			seen[number] = 1;
+			(void)xt_drain((int)events[i].ident);
+		}
+	}
+	if (missing > 0)
+		xt_fail(__FILE__, __LINE__, "%d of %d not seen in %d waits",
+		        missing, QUIET, mix->waits);
+}
+
+static void run_mix(int busy, int toggled, int mode, int slots)
+{
+	struct mix mix = {.queue = xt_open_quiet()};
+
+	for (int i = 0; i < busy; i++)
+		XT_CALL(add_busy(mix.queue, toggled));
+	XT_CALL(add_quiet(&mix, mode, toggled));
+	/* Look once, so that everything is where it rests. */
+	struct xpoll_event event;
+	for (int i = 0; i < 8; i++)
+		XT_CHECK(xpoll_event(mix.queue, NULL, 0, &event, 1, 0) == 1);
+	for (int i = 0; i < QUIET; i++)
+		xt_put(mix.quiet[i].w);
+	XT_CALL(collect(&mix, slots));
+	xt_note("%d busy%s, mode 0x%x, %d slots: %d waits for %d", busy,
+	        toggled ? " (toggled)" : "", (unsigned)mode, slots, mix.waits,
+	        QUIET);
+	xt_destroy(mix.queue);
+}
+
+XT_TEST(hazard_06_one_busy_100_ready_all_come)
+{
+	static const int modes[] = {0, XPOLL_CLEAR, XPOLL_ONESHOT,
+	                            XPOLL_DISPATCH};
+
+	for (int i = 0; i < 4; i++) {
+		XT_CALL(run_mix(1, 0, modes[i], 1));
+		XT_CALL(run_mix(1, 1, modes[i], 1));
+	}
+}
+
+XT_TEST(hazard_06_busy_more_than_slots_100_ready_all_come)
+{
+	XT_CALL(run_mix(16, 1, XPOLL_DISPATCH, 4));
+	XT_CALL(run_mix(16, 0, XPOLL_CLEAR, 4));
+	XT_CALL(run_mix(40, 1, 0, 1));
+	XT_CALL(run_mix(40, 0, 0, 1));
+}
+
+/* Kinds that the kernel does not report do not push each other out. */
+XT_TEST(hazard_06_user_file_and_pipe_share_one_slot)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pipe = xt_pipe();
+	int file = xt_file("text");
+	int seen_user = 0;
+	int seen_file = 0;
+	int seen_pipe = 0;
+	int waits = 0;
+
+	xt_put(pipe.w);
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	XT_OK(xt_add(queue, file, READ, 0));
+	XT_OK(xt_flag(queue, 1, USER, XPOLL_ADD));
+	XT_OK(xt_trigger(queue, 1));
+	for (; waits < 1000; waits++) {
+		struct xpoll_event event;
+
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 1);
+		seen_user += event.filter == USER;
+		seen_file += event.ident == (uint64_t)file;
+		seen_pipe += event.ident == (uint64_t)pipe.r;
+	}
+	/* Each within BOUND_EACH waits, on average. */
+	XT_CHECK(seen_user >= waits / BOUND_EACH);
+	XT_CHECK(seen_file >= waits / BOUND_EACH);
+	XT_CHECK(seen_pipe >= waits / BOUND_EACH);
+}
+
+/* The poll-like level: everything ready comes, wait by wait. */
+XT_TEST(hazard_06_poll_like_level_all_come)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pipes[QUIET];
+	int missing = QUIET;
+	unsigned char seen[QUIET] = {0};
+
+	for (int i = 0; i < QUIET; i++) {
+		pipes[i] = xt_pipe();
+		xt_put(pipes[i].w);
+		XT_EQ(xpoll_ctl(queue, XPOLL_ADD, POLLIN, pipes[i].r,
+		                &pipes[i]),
+		      0);
+	}
+	/* The program takes one of each batch: the rest must not be lost. */
+	for (int waits = 0; waits < BOUND_EACH * QUIET && missing; waits++) {
+		void *data = NULL;
+
+		XT_CHECK(xpoll_wait(queue, 0) >= 1);
+		XT_EQ(xpoll_revents(queue, &data), POLLIN);
+		int number = (int)((struct xt_pair *)data - pipes);
+		missing -= !seen[number];
+		seen[number] = 1;
+	}
+	XT_EQ(missing, 0);
+}

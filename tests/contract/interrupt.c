@@ -1,0 +1,293 @@
+/*
+ * Goal: a signal with a handler makes a wait return -1/EINTR, as poll(2) does;
+ * nothing is lost by it; xpoll_event_mask sets the mask as ppoll does (S15).
+ * Method: a thread that sends the signal until the wait has returned, so that
+ * it does not matter whether the wait had begun.
+ */
+#include "xt.h"
+
+#include <time.h>
+
+static atomic_int handled;
+
+static void on_signal(int number)
+{
+	(void)number;
+	atomic_fetch_add(&handled, 1);
+}
+
+static void handle(int number, int flags)
+{
+	struct sigaction action = {.sa_flags = flags};
+
+	action.sa_handler = on_signal;
+	(void)sigemptyset(&action.sa_mask);
+	XT_EQ(sigaction(number, &action, NULL), 0);
+	atomic_store(&handled, 0);
+}
+
+static void unhandle(int number)
+{
+	(void)signal(number, SIG_DFL);
+}
+
+/* Interrupts one thread again and again. */
+struct interrupter {
+	pthread_t target;
+	int number;
+	atomic_int stop;
+	struct xt_thread *thread;
+};
+
+static void interrupt(void *argument)
+{
+	struct interrupter *self = argument;
+	struct timespec pause = {.tv_nsec = 100 * 1000};
+
+	while (!atomic_load(&self->stop)) {
+		(void)pthread_kill(self->target, self->number);
+		(void)nanosleep(&pause, NULL);
+	}
+}
+
+static void interrupter_start(struct interrupter *self, int number)
+{
+	self->target = pthread_self();
+	self->number = number;
+	atomic_init(&self->stop, 0);
+	self->thread = xt_start(interrupt, self);
+}
+
+static void interrupter_stop(struct interrupter *self)
+{
+	atomic_store(&self->stop, 1);
+	xt_join(self->thread);
+}
+
+static void wait_is_interrupted(int flags)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pipe = xt_pipe();
+	struct xpoll_event change = xt_record((uint64_t)pipe.r, READ, XPOLL_ADD);
+	struct xpoll_event event;
+	struct interrupter interrupter;
+
+	handle(SIGUSR1, flags);
+	interrupter_start(&interrupter, SIGUSR1);
+	errno = 0;
+	int rc = xpoll_event(queue, &change, 1, &event, 1, -1);
+	int error = errno;
+	interrupter_stop(&interrupter);
+	unhandle(SIGUSR1);
+	XT_EQ(rc, -1);
+	XT_EXPECT_STATUS(error, EINTR);
+	XT_CHECK(atomic_load(&handled) > 0);
+	/* The changes of the same call hold. */
+	xt_put(pipe.w);
+	XT_GETS(queue, NULL, pipe.r, READ);
+}
+
+XT_TEST(signal_with_handler_ends_a_wait_with_eintr)
+{
+	XT_CALL(wait_is_interrupted(0));
+}
+
+XT_TEST(signal_with_restarting_handler_ends_a_wait_with_eintr)
+{
+	XT_CALL(wait_is_interrupted(SA_RESTART));
+}
+
+XT_TEST(signal_with_handler_ends_the_poll_like_wait_with_eintr)
+{
+	struct xpoll *queue = xt_open();
+	struct interrupter interrupter;
+
+	handle(SIGUSR1, 0);
+	interrupter_start(&interrupter, SIGUSR1);
+	errno = 0;
+	int rc = xpoll_wait(queue, -1);
+	int error = errno;
+	interrupter_stop(&interrupter);
+	unhandle(SIGUSR1);
+	XT_EQ(rc, -1);
+	XT_EXPECT_STATUS(error, EINTR);
+	XT_EQ(xpoll_wait(queue, 0), 0);
+}
+
+/* A candidate was checked, or is lazy: no difference. */
+XT_TEST(signal_during_a_wait_on_toggled_ones_is_eintr)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pipe = xt_pipe();
+	struct xpoll_event event;
+	struct interrupter interrupter;
+
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	XT_OK(xt_flag(queue, (uint64_t)pipe.r, READ, XPOLL_DISABLE));
+	XT_OK(xt_flag(queue, (uint64_t)pipe.r, READ, XPOLL_ENABLE));
+	handle(SIGUSR1, 0);
+	interrupter_start(&interrupter, SIGUSR1);
+	errno = 0;
+	int rc = xpoll_event(queue, NULL, 0, &event, 1, -1);
+	int error = errno;
+	interrupter_stop(&interrupter);
+	unhandle(SIGUSR1);
+	XT_EQ(rc, -1);
+	XT_EXPECT_STATUS(error, EINTR);
+	xt_put(pipe.w);
+	XT_GETS(queue, NULL, pipe.r, READ);
+}
+
+/* Ignored and blocked signals are none of a wait's business. */
+XT_TEST(signal_ignored_does_not_end_a_wait)
+{
+	struct xpoll *queue = xt_open();
+	struct xpoll_event event;
+	struct interrupter interrupter;
+	int64_t start = xt_now();
+
+	(void)signal(SIGUSR2, SIG_IGN);
+	interrupter_start(&interrupter, SIGUSR2);
+	int rc = xpoll_event(queue, NULL, 0, &event, 1, 20000000);
+	interrupter_stop(&interrupter);
+	unhandle(SIGUSR2);
+	XT_EQ(rc, 0);
+	XT_CHECK(xt_now() - start >= 20000000);
+}
+
+/* Nothing that was harvested is lost with EINTR. */
+struct sender {
+	struct xt_pair pipe;
+	int count;
+};
+
+static void send_one_by_one(void *argument)
+{
+	struct sender *sender = argument;
+	struct timespec pause = {.tv_nsec = 50 * 1000};
+
+	for (int i = 0; i < sender->count; i++) {
+		xt_put(sender->pipe.w);
+		if (i % 4 == 0)
+			(void)nanosleep(&pause, NULL);
+	}
+}
+
+static void survives_signals(int mode)
+{
+	struct xpoll *queue = xt_open();
+	struct sender sender = {.pipe = xt_pipe(), .count = 1000};
+	struct interrupter interrupter;
+	struct xpoll_event event;
+	int total = 0;
+
+	XT_OK(xt_add(queue, sender.pipe.r, READ, mode));
+	handle(SIGUSR1, 0);
+	interrupter_start(&interrupter, SIGUSR1);
+	struct xt_thread *thread = xt_start(send_one_by_one, &sender);
+	while (total < sender.count) {
+		int rc = xpoll_event(queue, NULL, 0, &event, 1, -1);
+
+		if (rc < 0 && errno == EINTR)
+			continue;
+		if (!XT_EXPECT_EQ(rc, 1))
+			break;
+		total += xt_drain(sender.pipe.r);
+		if (mode & XPOLL_DISPATCH)
+			(void)XT_EXPECT_STATUS(
+			    xt_flag(queue, event.ident, READ, XPOLL_ENABLE), 0);
+		if (mode & XPOLL_ONESHOT)
+			(void)XT_EXPECT_STATUS(
+			    xt_add(queue, sender.pipe.r, READ, mode), 0);
+	}
+	interrupter_stop(&interrupter);
+	unhandle(SIGUSR1);
+	xt_join(thread);
+}
+
+XT_TEST(signal_storm_loses_no_edge)
+{
+	XT_CALL(survives_signals(XPOLL_CLEAR));
+}
+
+XT_TEST(signal_storm_loses_no_oneshot)
+{
+	XT_CALL(survives_signals(XPOLL_ONESHOT));
+}
+
+XT_TEST(signal_storm_loses_no_dispatch)
+{
+	XT_CALL(survives_signals(XPOLL_DISPATCH));
+}
+
+/* The mask holds while waiting, from the first moment. */
+XT_TEST(mask_pending_signal_unblocked_by_it_is_eintr)
+{
+	struct xpoll *queue = xt_open();
+	struct xpoll_event event;
+	sigset_t block;
+	sigset_t open_mask;
+	sigset_t after;
+
+	handle(SIGUSR1, 0);
+	(void)sigemptyset(&block);
+	(void)sigaddset(&block, SIGUSR1);
+	XT_EQ(pthread_sigmask(SIG_BLOCK, &block, &open_mask), 0);
+	(void)sigdelset(&open_mask, SIGUSR1);
+	(void)pthread_kill(pthread_self(), SIGUSR1);
+	XT_EXPECT_EQ(atomic_load(&handled), 0);
+	errno = 0;
+	int rc = xpoll_event_mask(queue, NULL, 0, &event, 1, -1, &open_mask);
+	int error = errno;
+	XT_EQ(pthread_sigmask(SIG_UNBLOCK, &block, &after), 0);
+	unhandle(SIGUSR1);
+	XT_EQ(rc, -1);
+	XT_EXPECT_STATUS(error, EINTR);
+	XT_EXPECT_EQ(atomic_load(&handled), 1);
+	/* And it was restored. */
+	XT_EXPECT_EQ(sigismember(&after, SIGUSR1), 1);
+}
+
+/* The mask blocks: the signal waits until the wait is over. */
+XT_TEST(mask_that_blocks_lets_the_event_come_first)
+{
+	struct xpoll *queue = xt_open();
+	struct sender sender = {.pipe = xt_pipe(), .count = 1};
+	struct xpoll_event event;
+	sigset_t block;
+
+	handle(SIGUSR1, 0);
+	(void)sigemptyset(&block);
+	(void)sigaddset(&block, SIGUSR1);
+	XT_OK(xt_add(queue, sender.pipe.r, READ, 0));
+	struct interrupter interrupter;
+	interrupter_start(&interrupter, SIGUSR1);
+	struct xt_thread *thread = xt_start(send_one_by_one, &sender);
+	int rc = xpoll_event_mask(queue, NULL, 0, &event, 1, -1, &block);
+	interrupter_stop(&interrupter);
+	xt_join(thread);
+	unhandle(SIGUSR1);
+	XT_EQ(rc, 1);
+	XT_EXPECT_EQ(event.ident, sender.pipe.r);
+}
+
+XT_TEST(mask_null_is_a_plain_wait)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pipe = xt_pipe();
+	struct xpoll_event change = xt_record((uint64_t)pipe.r, READ, XPOLL_ADD);
+	struct xpoll_event event;
+	sigset_t empty;
+
+	xt_put(pipe.w);
+	XT_EQ(xpoll_event_mask(queue, &change, 1, &event, 1, -1, NULL), 1);
+	(void)sigemptyset(&empty);
+	XT_EQ(xpoll_event_mask(queue, NULL, 0, &event, 1, -1, &empty), 1);
+	XT_EXPECT_EQ(event.ident, pipe.r);
+	XT_EQ(xpoll_event_mask(queue, NULL, 0, NULL, 0, -1, &empty), 0);
+	XT_FAILS(xpoll_event_mask(queue, NULL, -1, NULL, 0, 0, &empty), EINVAL);
+	XT_EQ(xt_get(pipe.r), 'x');
+	int64_t start = xt_now();
+	XT_EQ(xpoll_event_mask(queue, NULL, 0, &event, 1, 2000000, &empty), 0);
+	XT_CHECK(xt_now() - start >= 2000000);
+}

@@ -1,0 +1,230 @@
+/*
+ * Goal: level triggering (S8), and nothing lost when the caller's array is
+ * small (S11).
+ * Method: conditions that hold, go and come back; 1000 ready pipes with room
+ * for one event.
+ */
+#include "xt.h"
+
+#include <stdlib.h>
+
+/* S8 */
+XT_TEST(level_while_readable_every_wait_reports)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pipe = xt_pipe();
+
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	xt_put(pipe.w);
+	xt_put(pipe.w);
+	for (int i = 0; i < 50; i++)
+		XT_GETS(queue, NULL, pipe.r, READ);
+	XT_EQ(xt_get(pipe.r), 'x');
+	XT_GETS(queue, NULL, pipe.r, READ);
+	XT_EQ(xt_get(pipe.r), 'x');
+	XT_NONE(queue);
+	xt_put(pipe.w);
+	XT_GETS(queue, NULL, pipe.r, READ);
+}
+
+/* S8: the same after the interest was toggled */
+XT_TEST(level_toggled_while_readable_every_wait_reports)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	uint64_t ident = (uint64_t)pair.r;
+
+	XT_OK(xt_add(queue, pair.r, READ, 0));
+	for (int i = 0; i < 3; i++) {
+		XT_OK(xt_flag(queue, ident, READ, XPOLL_DISABLE));
+		XT_OK(xt_flag(queue, ident, READ, XPOLL_ENABLE));
+	}
+	XT_NONE(queue);
+	for (int i = 0; i < 50; i++) {
+		xt_put(pair.w);
+		xt_put(pair.w);
+		XT_GETS(queue, NULL, ident, READ);
+		XT_EQ(xt_get(pair.r), 'x');
+		XT_GETS(queue, NULL, ident, READ);
+		XT_EQ(xt_get(pair.r), 'x');
+		XT_NONE(queue);
+	}
+}
+
+/* S8: WRITE */
+XT_TEST(level_while_writable_every_wait_reports)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pipe = xt_pipe();
+	struct xpoll_event event;
+
+	XT_OK(xt_add(queue, pipe.w, WRITE, 0));
+	for (int i = 0; i < 20; i++)
+		XT_GETS(queue, &event, pipe.w, WRITE);
+	XT_EXPECT_EQ(event.data, 1);
+	xt_fill(pipe.w);
+	XT_NONE(queue);
+	(void)xt_drain(pipe.r);
+	XT_GETS(queue, NULL, pipe.w, WRITE);
+}
+
+/* S8: EXCEPT */
+XT_TEST(level_urgent_data_reports_until_read)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair tcp = xt_tcp();
+	char byte = 0;
+
+	XT_OK(xt_add(queue, tcp.r, EXCEPT, 0));
+	xt_put(tcp.w);
+	XT_CHECK(xt_poll_until(tcp.r, POLLIN, POLLIN));
+	XT_NONE(queue);
+	XT_EQ(send(tcp.w, "u", 1, MSG_OOB), 1);
+	XT_CHECK(xt_poll_until(tcp.r, POLLPRI, POLLPRI));
+	XT_GETS(queue, NULL, tcp.r, EXCEPT);
+	XT_GETS(queue, NULL, tcp.r, EXCEPT);
+	XT_EQ(recv(tcp.r, &byte, 1, MSG_OOB), 1);
+	XT_EQ(byte, 'u');
+	while (xt_poll(tcp.r, POLLPRI))
+		XT_EQ(xt_get(tcp.r), 'x');
+	XT_NONE(queue);
+}
+
+/* S8: many kinds of activity between two waits are one event */
+XT_TEST(level_much_activity_is_one_event_per_wait)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pair = xt_socketpair(SOCK_SEQPACKET);
+
+	XT_OK(xt_add(queue, pair.r, READ, 0));
+	for (int i = 0; i < 20; i++)
+		xt_put(pair.w);
+	XT_GETS(queue, NULL, pair.r, READ);
+	XT_GETS(queue, NULL, pair.r, READ);
+}
+
+/*
+ * S11: `total` ready ones, `slots` at a time, each once.
+ */
+static void deliver_all(int mode, int total, int slots)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xpoll_event *events = calloc((size_t)slots, sizeof *events);
+	unsigned char *seen = calloc((size_t)total, 1);
+	int found = 0;
+
+	XT_CHECK(events && seen);
+	for (int i = 0; i < total; i++) {
+		struct xt_pair pipe = xt_pipe();
+
+		xt_put(pipe.w);
+		XT_OK(xt_change(queue, (uint64_t)pipe.r, READ,
+		                XPOLL_ADD | mode, 0, 0,
+		                (void *)(uintptr_t)i));
+	}
+	while (found < total && !xt_failures()) {
+		int rc = xpoll_event(queue, NULL, 0, events, slots, 0);
+
+		if (!XT_EXPECT(rc >= 1 && rc <= slots))
+			break;
+		for (int i = 0; i < rc; i++) {
+			uintptr_t number = (uintptr_t)events[i].udata;
+
+			XT_EXPECT(number < (uintptr_t)total && !seen[number]);
+			seen[number] = 1;
+			found++;
+			(void)xt_drain((int)events[i].ident);
+		}
+	}
+	XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, events, slots, 0), 0);
+	free(events);
+	free(seen);
+}
+
+XT_TEST(small_array_1000_ready_level_all_come)
+{
+	XT_EXPECT(xt_raise_files(2100) >= 2100);
+	deliver_all(0, 1000, 1);
+}
+
+XT_TEST(small_array_1000_ready_clear_all_come_once)
+{
+	XT_EXPECT(xt_raise_files(2100) >= 2100);
+	deliver_all(XPOLL_CLEAR, 1000, 1);
+}
+
+XT_TEST(small_array_1000_ready_oneshot_all_come_once)
+{
+	XT_EXPECT(xt_raise_files(2100) >= 2100);
+	deliver_all(XPOLL_ONESHOT, 1000, 1);
+}
+
+XT_TEST(small_array_1000_ready_dispatch_all_come_once)
+{
+	XT_EXPECT(xt_raise_files(2100) >= 2100);
+	deliver_all(XPOLL_DISPATCH, 1000, 1);
+}
+
+XT_TEST(small_array_100_ready_every_size_all_come_once)
+{
+	static const int slots[] = {2, 3, 7, 63, 64, 65, 100, 128, 1000};
+
+	for (size_t i = 0; i < sizeof slots / sizeof *slots; i++)
+		deliver_all(i % 2 ? XPOLL_CLEAR : 0, 100, slots[i]);
+}
+
+/* S11: both directions of one descriptor, room for one */
+XT_TEST(small_array_both_directions_come_in_turn)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	struct xpoll_event one;
+	struct xpoll_event two;
+
+	XT_OK(xt_add(queue, pair.r, READ, XPOLL_DISPATCH));
+	XT_OK(xt_add(queue, pair.r, WRITE, XPOLL_DISPATCH));
+	xt_put(pair.w);
+	XT_EQ(xpoll_event(queue, NULL, 0, &one, 1, -1), 1);
+	XT_EQ(xpoll_event(queue, NULL, 0, &two, 1, -1), 1);
+	XT_EXPECT(one.filter != two.filter);
+	XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &one, 1, 0), 0);
+}
+
+/* The same by edge, where one activity may be told twice, but not for ever */
+XT_TEST(small_array_both_edges_come)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	int reads = 0;
+	int writes = 0;
+	struct xpoll_event event;
+
+	XT_OK(xt_add(queue, pair.r, READ, XPOLL_CLEAR));
+	XT_OK(xt_add(queue, pair.r, WRITE, XPOLL_CLEAR));
+	xt_put(pair.w);
+	for (int i = 0; i < 5; i++)
+		if (xpoll_event(queue, NULL, 0, &event, 1, 0) == 1) {
+			reads += event.filter == READ;
+			writes += event.filter == WRITE;
+		}
+	XT_CHECK(reads >= 1 && writes >= 1);
+	XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 0);
+}
+
+/* S8, S11: carried over, but the condition is gone before the next wait */
+XT_TEST(small_array_condition_gone_meanwhile_is_not_reported)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pipes[10];
+	struct xpoll_event event;
+
+	for (int i = 0; i < 10; i++) {
+		pipes[i] = xt_pipe();
+		xt_put(pipes[i].w);
+		XT_OK(xt_add(queue, pipes[i].r, READ, 0));
+	}
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, -1), 1);
+	for (int i = 0; i < 10; i++)
+		XT_EQ(xt_get(pipes[i].r), 'x');
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 0);
+}

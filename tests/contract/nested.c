@@ -1,0 +1,370 @@
+/*
+ * Goal: a queue can be watched by another queue, by poll(2) and by epoll (S14);
+ * hazard 11: what the kernel does not know of is visible too.  Back ends
+ * without a kernel queue say ENOTSUP.
+ * Method: xpoll_fd is readable whenever an event is pending, also a user event
+ * or one that was carried over; a queue in itself, and rings of queues.
+ */
+#include "xt.h"
+
+#ifdef __linux__
+#include <sys/epoll.h>
+#endif
+
+static const char no_queue[] = "no kernel queue in this back end";
+
+static bool has_queue_fd(void)
+{
+	return !xt_is("poll") && !xt_is("select");
+}
+
+static bool readable(struct xpoll *queue)
+{
+	return xt_poll(xpoll_fd(queue), POLLIN) & POLLIN;
+}
+
+XT_TEST(queue_fd_without_kernel_queue_is_enotsup)
+{
+	struct xpoll *queue = xt_open();
+
+	if (!has_queue_fd()) {
+		XT_FAILS(xpoll_fd(queue), ENOTSUP);
+		return;
+	}
+	int fd = xpoll_fd(queue);
+	XT_CHECK(fd >= 0);
+	XT_EQ(xpoll_fd(queue), fd);
+	XT_CHECK(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+}
+
+XT_TEST(queue_fd_follows_a_pipe)
+{
+	if (!has_queue_fd())
+		XT_SKIP(no_queue);
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pipe = xt_pipe();
+
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	XT_CHECK(!readable(queue));
+	xt_put(pipe.w);
+	XT_CHECK(xt_poll_until(xpoll_fd(queue), POLLIN, POLLIN));
+	XT_GETS(queue, NULL, pipe.r, READ);
+	XT_CHECK(readable(queue));
+	XT_EQ(xt_get(pipe.r), 'x');
+	XT_NONE(queue);
+	XT_CHECK(!readable(queue));
+}
+
+/* Hazard 11: registrations that were lazy before the first xpoll_fd */
+XT_TEST(hazard_11_queue_fd_after_toggles_is_not_silent)
+{
+	if (!has_queue_fd())
+		XT_SKIP(no_queue);
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pipes[4];
+
+	for (int i = 0; i < 4; i++) {
+		pipes[i] = xt_pipe();
+		uint64_t ident = (uint64_t)pipes[i].r;
+
+		XT_OK(xt_add(queue, pipes[i].r, READ, i < 2 ? 0 : XPOLL_CLEAR));
+		XT_OK(xt_flag(queue, ident, READ, XPOLL_DISABLE));
+		XT_OK(xt_flag(queue, ident, READ, XPOLL_ENABLE));
+		xt_put(pipes[i].w);
+		if (i % 2)
+			XT_GETS(queue, NULL, ident, READ);
+		XT_OK(xt_flag(queue, ident, READ, XPOLL_DISABLE));
+	}
+	XT_NONE(queue);
+	XT_CHECK(!readable(queue));
+	for (int i = 0; i < 4; i++) {
+		uint64_t ident = (uint64_t)pipes[i].r;
+
+		XT_OK(xt_flag(queue, ident, READ, XPOLL_ENABLE));
+		XT_CHECK(readable(queue));
+		XT_GETS(queue, NULL, ident, READ);
+		XT_OK(xt_flag(queue, ident, READ, XPOLL_DISABLE));
+	}
+}
+
+/* Hazard 11: a level event that was taken holds on. */
+XT_TEST(hazard_11_queue_fd_delivered_level_event_is_visible)
+{
+	if (!has_queue_fd())
+		XT_SKIP(no_queue);
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pipe = xt_pipe();
+	uint64_t ident = (uint64_t)pipe.r;
+
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	XT_OK(xt_flag(queue, ident, READ, XPOLL_DISABLE));
+	XT_OK(xt_flag(queue, ident, READ, XPOLL_ENABLE));
+	xt_put(pipe.w);
+	XT_GETS(queue, NULL, ident, READ);
+	XT_CHECK(readable(queue));
+	XT_GETS(queue, NULL, ident, READ);
+	XT_CHECK(readable(queue));
+}
+
+/* Hazard 11: what did not fit into the caller's array */
+XT_TEST(hazard_11_queue_fd_carried_over_event_is_visible)
+{
+	if (!has_queue_fd())
+		XT_SKIP(no_queue);
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair one = xt_pipe();
+	struct xt_pair two = xt_pipe();
+	struct xpoll_event event;
+
+	XT_OK(xt_add(queue, one.r, READ, XPOLL_CLEAR));
+	XT_OK(xt_add(queue, two.r, READ, XPOLL_CLEAR));
+	XT_CHECK(!readable(queue));
+	xt_put(one.w);
+	xt_put(two.w);
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, -1), 1);
+	XT_CHECK(readable(queue));
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, -1), 1);
+	XT_NONE(queue);
+	XT_CHECK(!readable(queue));
+}
+
+/* Hazard 11: user events, and regular files, which no kernel queue knows */
+XT_TEST(hazard_11_queue_fd_user_and_file_events_are_visible)
+{
+	if (!has_queue_fd())
+		XT_SKIP(no_queue);
+	struct xpoll *queue = xt_open_quiet();
+	int file = xt_file("");
+
+	XT_OK(xt_flag(queue, 1, USER, XPOLL_ADD | XPOLL_CLEAR));
+	XT_CHECK(!readable(queue));
+	XT_OK(xt_trigger(queue, 1));
+	XT_CHECK(readable(queue));
+	XT_GETS(queue, NULL, 1, USER);
+	XT_NONE(queue);
+	XT_CHECK(!readable(queue));
+	XT_OK(xt_add(queue, file, WRITE, XPOLL_DISPATCH));
+	XT_CHECK(readable(queue));
+	XT_GETS(queue, NULL, file, WRITE);
+	XT_NONE(queue);
+	XT_CHECK(!readable(queue));
+}
+
+/* Hazard 11: a trigger before the first xpoll_fd */
+XT_TEST(hazard_11_queue_fd_made_after_the_trigger_is_readable)
+{
+	if (!has_queue_fd())
+		XT_SKIP(no_queue);
+	struct xpoll *queue = xt_open_quiet();
+
+	XT_OK(xt_flag(queue, 1, USER, XPOLL_ADD));
+	XT_OK(xt_trigger(queue, 1));
+	XT_CHECK(readable(queue));
+	XT_GETS(queue, NULL, 1, USER);
+	XT_CHECK(readable(queue));
+	XT_OK(xt_flag(queue, 1, USER, XPOLL_DELETE));
+	XT_NONE(queue);
+	XT_CHECK(!readable(queue));
+}
+
+/* A wake makes the watcher call us, so that the next wait can return 0. */
+XT_TEST(queue_fd_wake_is_visible)
+{
+	if (!has_queue_fd())
+		XT_SKIP(no_queue);
+	struct xpoll *queue = xt_open_quiet();
+	struct xpoll_event event;
+
+	XT_CHECK(!readable(queue));
+	XT_EQ(xpoll_wake(queue), 0);
+	XT_CHECK(readable(queue));
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, -1), 0);
+	XT_CHECK(!readable(queue));
+}
+
+XT_TEST(queue_in_queue_each_kind_of_event_wakes_the_outer)
+{
+	if (!has_queue_fd())
+		XT_SKIP(no_queue);
+	struct xpoll *inner = xt_open();
+	struct xpoll *outer = xt_open();
+	struct xt_pair pipe = xt_pipe();
+	int fd = xpoll_fd(inner);
+
+	XT_OK(xt_add(outer, fd, READ, 0));
+	XT_OK(xt_add(inner, pipe.r, READ, 0));
+	XT_OK(xt_flag(inner, 1, USER, XPOLL_ADD | XPOLL_CLEAR));
+	XT_NONE(outer);
+	xt_put(pipe.w);
+	XT_GETS(outer, NULL, fd, READ);
+	XT_GETS(inner, NULL, pipe.r, READ);
+	XT_EQ(xt_get(pipe.r), 'x');
+	XT_NONE(inner);
+	XT_NONE(outer);
+	XT_OK(xt_trigger(inner, 1));
+	XT_GETS(outer, NULL, fd, READ);
+	XT_GETS(inner, NULL, 1, USER);
+	XT_NONE(inner);
+	XT_NONE(outer);
+}
+
+XT_TEST(queue_in_queue_edge_is_told_each_time)
+{
+	if (!has_queue_fd())
+		XT_SKIP(no_queue);
+	struct xpoll *inner = xt_open_quiet();
+	struct xpoll *outer = xt_open_quiet();
+	struct xt_pair pipe = xt_pipe();
+	int fd = xpoll_fd(inner);
+
+	XT_OK(xt_add(outer, fd, READ, XPOLL_CLEAR));
+	XT_OK(xt_add(inner, pipe.r, READ, 0));
+	for (int i = 0; i < 20; i++) {
+		xt_put(pipe.w);
+		XT_GETS(outer, NULL, fd, READ);
+		XT_GETS(inner, NULL, pipe.r, READ);
+		XT_EQ(xt_get(pipe.r), 'x');
+		XT_NONE(inner);
+	}
+}
+
+/* A queue with a kernel object can be watched by one without. */
+XT_TEST(queue_in_queue_of_another_backend)
+{
+	if (!xt_usable("epoll"))
+		XT_SKIP("no back end with a kernel queue here");
+	struct xpoll *inner = xt_open_on("epoll");
+	struct xpoll *outer = xt_open_quiet();
+	int fd = xpoll_fd(inner);
+
+	XT_CHECK(fd >= 0);
+	XT_OK(xt_add(outer, fd, READ, 0));
+	XT_OK(xt_flag(inner, 1, USER, XPOLL_ADD | XPOLL_CLEAR));
+	XT_NONE(outer);
+	XT_OK(xt_trigger(inner, 1));
+	XT_GETS(outer, NULL, fd, READ);
+	XT_GETS(inner, NULL, 1, USER);
+	XT_NONE(outer);
+}
+
+XT_TEST(queue_in_kernel_epoll_is_told)
+{
+#ifdef __linux__
+	if (!has_queue_fd())
+		XT_SKIP(no_queue);
+	struct xpoll *inner = xt_open_quiet();
+	struct epoll_event event = {.events = EPOLLIN};
+	int outer = xt_keep(epoll_create1(EPOLL_CLOEXEC));
+
+	XT_EQ(epoll_ctl(outer, EPOLL_CTL_ADD, xpoll_fd(inner), &event), 0);
+	XT_OK(xt_flag(inner, 1, USER, XPOLL_ADD | XPOLL_CLEAR));
+	XT_EQ(epoll_wait(outer, &event, 1, 0), 0);
+	XT_OK(xt_trigger(inner, 1));
+	XT_EQ(epoll_wait(outer, &event, 1, -1), 1);
+	XT_GETS(inner, NULL, 1, USER);
+	XT_NONE(inner);
+	XT_EQ(epoll_wait(outer, &event, 1, 0), 0);
+#else
+	XT_SKIP("no epoll here");
+#endif
+}
+
+XT_TEST(queue_in_itself_is_einval)
+{
+	if (!has_queue_fd())
+		XT_SKIP(no_queue);
+	struct xpoll *queue = xt_open();
+	int fd = xpoll_fd(queue);
+
+	XT_STATUS(xt_add(queue, fd, READ, 0), EINVAL);
+	XT_STATUS(xt_add(queue, fd, READ, XPOLL_DISABLE), EINVAL);
+	XT_FAILS(xpoll_ctl(queue, XPOLL_ADD, POLLIN, fd, NULL), EINVAL);
+	XT_NONE(queue);
+}
+
+XT_TEST(queues_in_a_ring_are_eloop)
+{
+	if (!has_queue_fd())
+		XT_SKIP(no_queue);
+	struct xpoll *ring[4];
+
+	for (int i = 0; i < 4; i++)
+		ring[i] = xt_open_quiet();
+	for (int i = 0; i + 1 < 4; i++) {
+		int rc = xt_add(ring[i], xpoll_fd(ring[i + 1]), READ, 0);
+
+		/* The kernel allows a depth of five of its own queues. */
+		if (i > 0 && rc == ELOOP)
+			break;
+		XT_STATUS(rc, 0);
+		/* Back to the first, at each length of the ring. */
+		XT_STATUS(xt_add(ring[i + 1], xpoll_fd(ring[0]), READ, 0),
+		          ELOOP);
+	}
+	/* After the link was cut the other way round is fine. */
+	XT_OK(xt_flag(ring[0], (uint64_t)xpoll_fd(ring[1]), READ,
+	              XPOLL_DELETE));
+	XT_OK(xt_add(ring[1], xpoll_fd(ring[0]), READ, 0));
+}
+
+XT_TEST(queue_destroyed_inside_another_is_silent)
+{
+	if (!has_queue_fd())
+		XT_SKIP(no_queue);
+	struct xpoll *inner = xt_open_quiet();
+	struct xpoll *outer = xt_open_quiet();
+	struct xt_pair pipe = xt_pipe();
+
+	xt_put(pipe.w);
+	XT_OK(xt_add(inner, pipe.r, READ, 0));
+	XT_OK(xt_add(outer, xpoll_fd(inner), READ, 0));
+	XT_GETS(outer, NULL, xpoll_fd(inner), READ);
+	xt_destroy(inner);
+	XT_NONE(outer);
+}
+
+struct sleeper {
+	struct xpoll *outer;
+	int rc;
+};
+
+static void sleep_in_poll(void *argument)
+{
+	struct sleeper *sleeper = argument;
+	struct pollfd entry = {.fd = xpoll_fd(sleeper->outer),
+	                       .events = POLLIN};
+
+	sleeper->rc = poll(&entry, 1, 20000);
+}
+
+/* A thread that sleeps in poll(2) on the queue's descriptor */
+XT_TEST(queue_fd_sleeping_poll_is_woken_by_each_change)
+{
+	if (!has_queue_fd())
+		XT_SKIP(no_queue);
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pipe = xt_pipe();
+
+	xt_put(pipe.w);
+	XT_OK(xt_flag(queue, 1, USER, XPOLL_ADD | XPOLL_CLEAR));
+	XT_OK(xt_add(queue, pipe.r, READ, XPOLL_DISABLE));
+	for (int i = 0; i < 4; i++) {
+		struct sleeper sleeper = {.outer = queue};
+		struct xt_thread *thread = xt_start(sleep_in_poll, &sleeper);
+
+		xt_asleep(thread);
+		if (i % 2 == 0)
+			XT_OK(xt_trigger(queue, 1));
+		else
+			XT_OK(xt_flag(queue, (uint64_t)pipe.r, READ,
+			              XPOLL_ENABLE));
+		xt_join(thread);
+		XT_EQ(sleeper.rc, 1);
+		XT_GETS(queue, NULL, i % 2 == 0 ? 1 : pipe.r,
+		        i % 2 == 0 ? USER : READ);
+		if (i % 2)
+			XT_OK(xt_flag(queue, (uint64_t)pipe.r, READ,
+			              XPOLL_DISABLE));
+		XT_NONE(queue);
+	}
+}

@@ -1,0 +1,244 @@
+/*
+ * Goal: the poll-like level says exactly what poll(2) on this system says, for
+ * any descriptor (01-api.md section 2, S12, S13); and the event level agrees
+ * with it where the two speak of the same thing (S8, S12).
+ * Method: poll(2) is the oracle, for every kind of descriptor and every
+ * combination of events; first registered, toggled, and found again.
+ */
+#include "kinds.h"
+
+static const int directions[] = {POLLIN, POLLOUT, POLLPRI, POLLRDHUP};
+
+enum { COMBINATIONS = 16 };
+
+static int combination(int number)
+{
+	int events = 0;
+
+	for (int i = 0; i < 4; i++)
+		if (number & (1 << i))
+			events |= directions[i];
+	return events;
+}
+
+/* What the queue says of this only descriptor now. */
+static int queue_says(struct xpoll *queue, const void *data)
+{
+	void *got = NULL;
+	int rc = xpoll_wait(queue, 0);
+
+	if (rc < 0) {
+		xt_fail(__FILE__, __LINE__, "xpoll_wait: %s",
+		        xt_error_name(errno));
+		return -1;
+	}
+	int revents = xpoll_revents(queue, &got);
+	if (revents) {
+		XT_EXPECT(rc >= 1);
+		XT_EXPECT(got == data);
+	}
+	XT_EXPECT_EQ(xpoll_revents(queue, NULL), 0);
+	return revents;
+}
+
+static bool agrees(struct xpoll *queue, const struct kind *kind, int fd,
+                   int events, const char *when)
+{
+	int want = xt_poll(fd, events);
+	int got = queue_says(queue, kind);
+
+	if (got == want)
+		return true;
+	/* The network may have moved in between. */
+	want = xt_poll(fd, events);
+	got = queue_says(queue, kind);
+	if (got == want)
+		return true;
+	xt_fail(__FILE__, __LINE__,
+	        "%s, events 0x%x, %s: revents 0x%x, poll(2) says 0x%x",
+	        kind->name, (unsigned)events, when, (unsigned)got,
+	        (unsigned)want);
+	return false;
+}
+
+/* DELETE's answer for a kind that the back end refused is not looked at. */
+static bool ctl(struct xpoll *queue, int op, int events, int fd,
+                const struct kind *kind)
+{
+	static union {
+		const void *in;
+		void *out;
+	} data;
+
+	data.in = kind;
+	if (xpoll_ctl(queue, op, events, fd, data.out) == 0)
+		return true;
+	xt_fail(__FILE__, __LINE__, "%s: op 0x%x, events 0x%x: %s", kind->name,
+	        (unsigned)op, (unsigned)events, xt_error_name(errno));
+	return false;
+}
+
+static bool check_kind(struct xpoll *queue, const struct kind *kind, int fd,
+                       int events)
+{
+	if (!ctl(queue, XPOLL_ADD, events, fd, kind) ||
+	    !agrees(queue, kind, fd, events, "added") ||
+	    !agrees(queue, kind, fd, events, "again"))
+		return false;
+	if (!ctl(queue, XPOLL_DISABLE, events, fd, kind))
+		return false;
+	if (!XT_EXPECT_EQ(queue_says(queue, kind), 0))
+		return false;
+	for (int i = 0; i < 3; i++)
+		if (!ctl(queue, XPOLL_ENABLE, events, fd, kind) ||
+		    !agrees(queue, kind, fd, events, "enabled") ||
+		    !agrees(queue, kind, fd, events, "enabled, again") ||
+		    !ctl(queue, XPOLL_DISABLE, events, fd, kind))
+			return false;
+	if (!ctl(queue, XPOLL_DELETE, events, fd, kind))
+		return false;
+	return XT_EXPECT_EQ(queue_says(queue, kind), 0);
+}
+
+static void one_direction_at_a_time(struct xpoll *queue,
+                                    const struct kind *kind, int fd)
+{
+	int both = POLLIN | POLLOUT;
+
+	XT_CHECK(ctl(queue, XPOLL_ADD, both, fd, kind));
+	for (int i = 0; i < 3; i++) {
+		XT_CHECK(ctl(queue, XPOLL_DISABLE, POLLIN, fd, kind));
+		XT_CHECK(agrees(queue, kind, fd, POLLOUT, "reading disabled"));
+		XT_CHECK(ctl(queue, XPOLL_ENABLE, POLLIN, fd, kind));
+		XT_CHECK(ctl(queue, XPOLL_DISABLE, POLLOUT, fd, kind));
+		XT_CHECK(agrees(queue, kind, fd, POLLIN, "writing disabled"));
+		XT_CHECK(ctl(queue, XPOLL_ENABLE, POLLOUT, fd, kind));
+		XT_CHECK(agrees(queue, kind, fd, both, "both enabled"));
+	}
+	XT_CHECK(ctl(queue, XPOLL_DELETE, both, fd, kind));
+}
+
+XT_TEST(poll_like_level_agrees_with_poll_for_every_kind)
+{
+	struct xpoll *queue = xt_open();
+
+	for (int i = 0; i < kinds_count; i++) {
+		int fd = kinds[i].make(&kinds[i]);
+
+		if (fd < 0)
+			continue;
+		for (int number = 1; number < COMBINATIONS; number++)
+			if (!check_kind(queue, &kinds[i], fd,
+			                combination(number)))
+				break;
+	}
+}
+
+XT_TEST(poll_like_level_each_direction_alone_agrees_with_poll)
+{
+	struct xpoll *queue = xt_open();
+
+	for (int i = 0; i < kinds_count; i++) {
+		int fd = kinds[i].make(&kinds[i]);
+
+		if (fd >= 0)
+			one_direction_at_a_time(queue, &kinds[i], fd);
+	}
+}
+
+/* All at once in one queue: nobody gets another's bits. */
+XT_TEST(poll_like_level_all_kinds_together_agree_with_poll)
+{
+	struct xpoll *queue = xt_open();
+	int fds[128];
+	int seen[128] = {0};
+	int events = POLLIN | POLLOUT | POLLPRI | POLLRDHUP;
+
+	XT_CHECK(kinds_count <= 128);
+	for (int i = 0; i < kinds_count; i++) {
+		fds[i] = kinds[i].make(&kinds[i]);
+		if (fds[i] >= 0)
+			XT_CHECK(ctl(queue, XPOLL_ADD, events, fds[i],
+			             &kinds[i]));
+	}
+	/* S11: within a bounded number of waits, files being always ready. */
+	for (int waits = 0; waits < 64; waits++) {
+		void *data = NULL;
+		int revents;
+
+		XT_CHECK(xpoll_wait(queue, 0) >= 1);
+		while ((revents = xpoll_revents(queue, &data))) {
+			int i = (int)((const struct kind *)data - kinds);
+
+			seen[i] |= revents;
+		}
+	}
+	for (int i = 0; i < kinds_count; i++)
+		if (fds[i] >= 0 && seen[i] != xt_poll(fds[i], events))
+			xt_fail(__FILE__, __LINE__,
+			        "%s: revents 0x%x, poll(2) says 0x%x",
+			        kinds[i].name, (unsigned)seen[i],
+			        (unsigned)xt_poll(fds[i], events));
+}
+
+/* One filter at the event level: must it come, or must it not? */
+static void check_event(struct xpoll *queue, const struct kind *kind, int fd,
+                        int filter)
+{
+	int bit = filter == READ ? POLLIN : filter == WRITE ? POLLOUT : POLLPRI;
+	int revents = xt_poll(fd, bit | (filter == READ ? POLLRDHUP : 0));
+	struct xpoll_event event;
+
+	XT_OK(xt_add(queue, fd, filter, 0));
+	int rc = xpoll_event(queue, NULL, 0, &event, 1, 0);
+	XT_OK(xt_flag(queue, (uint64_t)fd, filter, XPOLL_DELETE));
+	XT_CHECK(rc == 0 || rc == 1);
+	bool must = (revents & bit) && !(kind->traits & KIND_EVENT_SILENT);
+	bool must_not = revents == 0 || (kind->traits & KIND_EVENT_SILENT);
+	if ((must && rc == 0) || (must_not && rc == 1))
+		xt_fail(__FILE__, __LINE__,
+		        "%s: %s %s, though poll(2) says 0x%x", kind->name,
+		        xt_filter_name(filter), rc ? "came" : "did not come",
+		        (unsigned)revents);
+	if (rc == 1)
+		XT_EXPECT(event.ident == (uint64_t)fd &&
+		          event.filter == filter);
+}
+
+XT_TEST(event_level_agrees_with_poll_for_every_kind)
+{
+	struct xpoll *queue = xt_open();
+
+	for (int i = 0; i < kinds_count; i++) {
+		int fd = kinds[i].make(&kinds[i]);
+
+		if (fd < 0 || kinds[i].traits & KIND_FILE)
+			continue;
+		check_event(queue, &kinds[i], fd, READ);
+		check_event(queue, &kinds[i], fd, WRITE);
+		check_event(queue, &kinds[i], fd, EXCEPT);
+	}
+}
+
+/* S8: no kind makes a wait spin when nobody wants to hear of it. */
+XT_TEST(hazard_12_no_kind_spins_when_suppressed_or_disabled)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xpoll_event event;
+
+	for (int i = 0; i < kinds_count; i++) {
+		int fd = kinds[i].make(&kinds[i]);
+		int silent = kinds[i].traits & KIND_EVENT_SILENT;
+
+		if (fd < 0)
+			continue;
+		XT_OK(xt_add(queue, fd, READ, silent ? 0 : XPOLL_DISABLE));
+		XT_OK(xt_add(queue, fd, WRITE, silent ? 0 : XPOLL_DISABLE));
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 0);
+	}
+	struct xpoll_stats before = xt_stats(queue);
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 30000000), 0);
+	struct xpoll_stats after = xt_stats(queue);
+	XT_CHECK(after.syscalls_wait - before.syscalls_wait <= 20);
+	XT_CHECK(after.fruitless - before.fruitless <= 20);
+}

@@ -1,0 +1,398 @@
+/*
+ * Goal: the poll-like level beyond readiness: registrations shared with the
+ * event level, data, the order in the iterator, modes that act when an entry is
+ * handed out, one waiting thread (01-api.md section 2).
+ * Method: sockets with both directions ready; each sentence of the section.
+ */
+#include "xt.h"
+
+#include <sched.h>
+
+static int add(struct xpoll *queue, int op, int events, int fd, void *data)
+{
+	return xpoll_ctl(queue, XPOLL_ADD | op, events, fd, data);
+}
+
+/* A socket that is readable and writable. */
+static struct xt_pair ready_pair(void)
+{
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+
+	xt_put(pair.w);
+	return pair;
+}
+
+XT_TEST(both_directions_come_merged_once)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pair = ready_pair();
+
+	XT_EQ(add(queue, 0, POLLIN | POLLOUT, pair.r, NULL), 0);
+	for (int i = 0; i < 5; i++) {
+		XT_EQ(xpoll_wait(queue, -1), 1);
+		XT_EQ(xpoll_revents(queue, NULL), POLLIN | POLLOUT);
+		XT_EQ(xpoll_revents(queue, NULL), 0);
+		XT_EQ(xpoll_revents(queue, NULL), 0);
+	}
+}
+
+XT_TEST(revents_before_any_wait_is_the_end)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pair = ready_pair();
+
+	XT_EQ(add(queue, 0, POLLIN, pair.r, NULL), 0);
+	XT_EQ(xpoll_revents(queue, NULL), 0);
+	XT_EQ(xpoll_wait(queue, 0), 1);
+	XT_EQ(xpoll_revents(queue, NULL), POLLIN);
+}
+
+/* READ, WRITE, EXCEPT: the first reported one's data */
+XT_TEST(data_is_that_of_the_first_reported_direction)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	int in, out;
+	void *data = NULL;
+
+	XT_EQ(add(queue, 0, POLLOUT, pair.r, &out), 0);
+	XT_EQ(add(queue, 0, POLLIN, pair.r, &in), 0);
+	XT_EQ(xpoll_wait(queue, -1), 1);
+	XT_EQ(xpoll_revents(queue, &data), POLLOUT);
+	XT_EXPECT(data == &out);
+	xt_put(pair.w);
+	XT_EQ(xpoll_wait(queue, -1), 1);
+	XT_EQ(xpoll_revents(queue, &data), POLLIN | POLLOUT);
+	XT_EXPECT(data == &in);
+}
+
+XT_TEST(data_is_written_by_add_for_each_named_direction_only)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pair = ready_pair();
+	struct xpoll_event now;
+	int first, second, ignored;
+	uint64_t ident = (uint64_t)pair.r;
+
+	XT_EQ(add(queue, 0, POLLIN | POLLOUT, pair.r, &first), 0);
+	XT_EQ(add(queue, 0, POLLOUT, pair.r, &second), 0);
+	XT_EQ(xpoll_ctl(queue, XPOLL_DISABLE, POLLIN, pair.r, &ignored), 0);
+	XT_EQ(xpoll_ctl(queue, XPOLL_ENABLE, POLLIN, pair.r, &ignored), 0);
+	XT_EQ(xpoll_lookup(queue, ident, READ, &now), 0);
+	XT_EXPECT(now.udata == &first);
+	XT_EQ(xpoll_lookup(queue, ident, WRITE, &now), 0);
+	XT_EXPECT(now.udata == &second);
+}
+
+XT_TEST(registrations_are_shared_with_the_event_level)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pair = ready_pair();
+	struct xpoll_event now;
+	uint64_t ident = (uint64_t)pair.r;
+	void *data = NULL;
+
+	XT_EQ(add(queue, 0, POLLIN | POLLPRI, pair.r, &pair), 0);
+	XT_EQ(xpoll_lookup(queue, ident, READ, &now), 0);
+	XT_EQ(xpoll_lookup(queue, ident, EXCEPT, &now), 0);
+	XT_FAILS(xpoll_lookup(queue, ident, WRITE, &now), ENOENT);
+	XT_GETS(queue, &now, ident, READ);
+	XT_EXPECT(now.udata == &pair);
+	XT_OK(xt_flag(queue, ident, READ, XPOLL_DELETE));
+	XT_OK(xt_change(queue, ident, WRITE, XPOLL_ADD, 0, 0, &now));
+	XT_EQ(xpoll_wait(queue, -1), 1);
+	XT_EQ(xpoll_revents(queue, &data), POLLOUT);
+	XT_EXPECT(data == &now);
+}
+
+XT_TEST(rdhup_belongs_to_reading)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	struct xpoll_event now;
+
+	XT_EQ(add(queue, 0, POLLRDHUP, pair.r, NULL), 0);
+	XT_EQ(xpoll_lookup(queue, (uint64_t)pair.r, READ, &now), 0);
+	/* Nobody asked for POLLIN. */
+	xt_put(pair.w);
+	XT_EQ(xpoll_wait(queue, 0), 0);
+	XT_EQ(shutdown(pair.w, SHUT_WR), 0);
+	XT_EQ(xpoll_wait(queue, -1), 1);
+	XT_EQ(xpoll_revents(queue, NULL), POLLRDHUP);
+	XT_EQ(xpoll_ctl(queue, XPOLL_DELETE, POLLRDHUP, pair.r, NULL), 0);
+	XT_FAILS(xpoll_lookup(queue, (uint64_t)pair.r, READ, &now), ENOENT);
+}
+
+XT_TEST(delete_removes_what_is_there_of_the_named)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pair = ready_pair();
+	int both = POLLIN | POLLOUT;
+
+	XT_EQ(add(queue, 0, POLLIN, pair.r, NULL), 0);
+	XT_EQ(xpoll_ctl(queue, XPOLL_DELETE, both, pair.r, NULL), 0);
+	XT_FAILS(xpoll_ctl(queue, XPOLL_DELETE, both, pair.r, NULL), ENOENT);
+	XT_EQ(xpoll_wait(queue, 0), 0);
+}
+
+XT_TEST(enable_and_disable_want_all_named_or_change_nothing)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pair = ready_pair();
+	int both = POLLIN | POLLOUT;
+
+	XT_EQ(add(queue, 0, POLLIN, pair.r, NULL), 0);
+	XT_FAILS(xpoll_ctl(queue, XPOLL_DISABLE, both, pair.r, NULL), ENOENT);
+	XT_EQ(xpoll_wait(queue, -1), 1);
+	XT_EQ(xpoll_revents(queue, NULL), POLLIN);
+	XT_EQ(xpoll_ctl(queue, XPOLL_DISABLE, POLLIN, pair.r, NULL), 0);
+	XT_FAILS(xpoll_ctl(queue, XPOLL_ENABLE, both, pair.r, NULL), ENOENT);
+	XT_EQ(xpoll_wait(queue, 0), 0);
+}
+
+XT_TEST(add_disabled_is_silent_until_enabled)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pair = ready_pair();
+	int both = POLLIN | POLLOUT;
+
+	XT_EQ(add(queue, XPOLL_DISABLE, both, pair.r, NULL), 0);
+	XT_EQ(xpoll_wait(queue, 0), 0);
+	XT_EQ(xpoll_ctl(queue, XPOLL_ENABLE, POLLOUT, pair.r, NULL), 0);
+	XT_EQ(xpoll_wait(queue, -1), 1);
+	XT_EQ(xpoll_revents(queue, NULL), POLLOUT);
+}
+
+/* Modes act when the entry is handed out, not when it is found. */
+XT_TEST(oneshot_acts_when_handed_out)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pair = ready_pair();
+	struct xpoll_event now;
+
+	XT_EQ(add(queue, XPOLL_ONESHOT, POLLIN, pair.r, NULL), 0);
+	XT_EQ(xpoll_wait(queue, -1), 1);
+	XT_EQ(xpoll_lookup(queue, (uint64_t)pair.r, READ, &now), 0);
+	/* Not taken: it comes again. */
+	XT_EQ(xpoll_wait(queue, -1), 1);
+	XT_EQ(xpoll_revents(queue, NULL), POLLIN);
+	XT_FAILS(xpoll_lookup(queue, (uint64_t)pair.r, READ, &now), ENOENT);
+	XT_EQ(xpoll_wait(queue, 0), 0);
+}
+
+XT_TEST(dispatch_acts_when_handed_out)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pair = ready_pair();
+
+	XT_EQ(add(queue, XPOLL_DISPATCH, POLLIN, pair.r, NULL), 0);
+	for (int i = 0; i < 5; i++) {
+		XT_EQ(xpoll_wait(queue, -1), 1);
+		XT_EQ(xpoll_wait(queue, -1), 1);
+		XT_EQ(xpoll_revents(queue, NULL), POLLIN);
+		XT_EQ(xpoll_wait(queue, 0), 0);
+		XT_EQ(xpoll_ctl(queue, XPOLL_ENABLE, POLLIN, pair.r, NULL), 0);
+	}
+}
+
+/* Take entries until there is none; how many there were. */
+static int take_rest(struct xpoll *queue)
+{
+	int count = 0;
+
+	while (count < 10 && xpoll_wait(queue, 0) > 0)
+		while (xpoll_revents(queue, NULL))
+			count++;
+	return count;
+}
+
+XT_TEST(clear_not_handed_out_comes_again)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pair = ready_pair();
+
+	XT_EQ(add(queue, XPOLL_CLEAR, POLLIN, pair.r, NULL), 0);
+	XT_EQ(xpoll_wait(queue, -1), 1);
+	XT_EQ(xpoll_wait(queue, -1), 1);
+	XT_EQ(xpoll_revents(queue, NULL), POLLIN);
+	/* The one activity may be told twice, but not again and again. */
+	XT_CHECK(take_rest(queue) <= 1);
+	XT_EQ(xpoll_wait(queue, 0), 0);
+	xt_put(pair.w);
+	XT_EQ(xpoll_wait(queue, -1), 1);
+	XT_EQ(xpoll_revents(queue, NULL), POLLIN);
+}
+
+/* Per direction, though both come in one entry */
+XT_TEST(oneshot_is_per_direction)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+
+	XT_EQ(add(queue, XPOLL_ONESHOT, POLLIN | POLLOUT, pair.r, NULL), 0);
+	XT_EQ(xpoll_wait(queue, -1), 1);
+	XT_EQ(xpoll_revents(queue, NULL), POLLOUT);
+	XT_EQ(xpoll_wait(queue, 0), 0);
+	xt_put(pair.w);
+	XT_EQ(xpoll_wait(queue, -1), 1);
+	XT_EQ(xpoll_revents(queue, NULL), POLLIN);
+	XT_FAILS(xpoll_ctl(queue, XPOLL_DELETE, POLLIN | POLLOUT, pair.r, NULL),
+	         ENOENT);
+}
+
+/* Taken one of several: the others come with the next wait. */
+XT_TEST(entries_not_taken_come_again)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pairs[8];
+	int seen = 0;
+
+	for (int i = 0; i < 8; i++) {
+		pairs[i] = ready_pair();
+		XT_EQ(add(queue, XPOLL_ONESHOT, POLLIN, pairs[i].r, &pairs[i]),
+		      0);
+	}
+	for (int i = 0; i < 8; i++) {
+		void *data = NULL;
+
+		XT_CHECK(xpoll_wait(queue, -1) == 8 - i);
+		XT_EQ(xpoll_revents(queue, &data), POLLIN);
+		seen |= 1 << ((struct xt_pair *)data - pairs);
+	}
+	XT_EQ(seen, 255);
+	XT_EQ(xpoll_wait(queue, 0), 0);
+}
+
+/* Found ready, then read by the program itself before it is handed out */
+XT_TEST(entry_drained_before_it_is_handed_out_is_no_other_ones)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair one = ready_pair();
+	struct xt_pair two = ready_pair();
+	void *data = NULL;
+
+	XT_EQ(add(queue, 0, POLLIN, one.r, &one), 0);
+	XT_EQ(add(queue, 0, POLLIN, two.r, &two), 0);
+	XT_EQ(xpoll_wait(queue, -1), 2);
+	XT_EQ(xt_get(one.r), 'x');
+	int count = 0;
+	while (xpoll_revents(queue, &data)) {
+		XT_CHECK(data == &one || data == &two);
+		count++;
+	}
+	XT_CHECK(count == 1 || count == 2);
+	XT_EQ(xpoll_wait(queue, -1), 1);
+	XT_EQ(xpoll_revents(queue, &data), POLLIN);
+	XT_EXPECT(data == &two);
+}
+
+XT_TEST(user_events_neither_end_nor_are_taken_by_the_wait)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pair = ready_pair();
+
+	XT_OK(xt_flag(queue, 1, USER, XPOLL_ADD | XPOLL_CLEAR));
+	XT_OK(xt_trigger(queue, 1));
+	XT_EQ(xpoll_wait(queue, 0), 0);
+	XT_EQ(xpoll_wait(queue, 2), 0);
+	XT_EQ(add(queue, XPOLL_ONESHOT, POLLIN, pair.r, NULL), 0);
+	XT_EQ(xpoll_wait(queue, -1), 1);
+	XT_EQ(xpoll_revents(queue, NULL), POLLIN);
+	XT_GETS(queue, NULL, 1, USER);
+}
+
+XT_TEST(wake_ends_the_wait_with_nothing)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pair = ready_pair();
+
+	XT_EQ(xpoll_wake(queue), 0);
+	XT_EQ(xpoll_wait(queue, -1), 0);
+	XT_EQ(xpoll_revents(queue, NULL), 0);
+	XT_EQ(add(queue, 0, POLLIN, pair.r, NULL), 0);
+	XT_EQ(xpoll_wake(queue), 0);
+	XT_EQ(xpoll_wait(queue, -1), 1);
+	XT_EQ(xpoll_revents(queue, NULL), POLLIN);
+}
+
+struct second {
+	struct xpoll *queue;
+	int rc;
+};
+
+static void first_wait(void *argument)
+{
+	struct second *second = argument;
+
+	/* The other thread's look may be the one that is in. */
+	do {
+		second->rc = xpoll_wait(second->queue, -1);
+	} while (second->rc < 0 && errno == EBUSY);
+}
+
+XT_TEST(second_thread_in_wait_is_ebusy)
+{
+	struct second second = {.queue = xt_open()};
+	struct xt_pair pair = xt_pipe();
+	struct xpoll_event event;
+	int rc;
+
+	XT_EQ(add(second.queue, 0, POLLIN, pair.r, NULL), 0);
+	struct xt_thread *thread = xt_start(first_wait, &second);
+	/* It may not have begun: then ours looks, finds nothing, and ends. */
+	do {
+		errno = 0;
+		rc = xpoll_wait(second.queue, 0);
+	} while (rc == 0);
+	XT_EQ(rc, -1);
+	XT_EXPECT_EQ(errno, EBUSY);
+	/* The event level is another matter. */
+	XT_EQ(xpoll_event(second.queue, NULL, 0, &event, 1, 0), 0);
+	xt_put(pair.w);
+	xt_join(thread);
+	XT_EQ(second.rc, 1);
+	XT_EQ(xpoll_wait(second.queue, -1), 1);
+}
+
+/* The original's program in short: a byte goes round through pipes. */
+XT_TEST(looptest_in_short_goes_round)
+{
+	enum { PIPES = 16, ROUNDS = 20000 };
+	struct xpoll *queue = xt_open();
+	struct xt_pair pipes[PIPES];
+	int reads = 0;
+
+	for (int i = 0; i < PIPES; i++) {
+		pipes[i] = xt_pipe();
+		XT_EQ(xpoll_ctl(queue, XPOLL_ADD, POLLIN, pipes[i].r,
+		                &pipes[i]),
+		      0);
+		XT_EQ(xpoll_ctl(queue, XPOLL_ADD, POLLOUT, pipes[i].w,
+		                &pipes[i]),
+		      0);
+		XT_EQ(xpoll_ctl(queue, XPOLL_DISABLE, POLLOUT, pipes[i].w,
+		                NULL),
+		      0);
+	}
+	xt_put(pipes[0].w);
+	while (reads < ROUNDS) {
+		struct xt_pair *pipe;
+		void *data = NULL;
+
+		XT_EQ(xpoll_wait(queue, -1), 1);
+		int revents = xpoll_revents(queue, &data);
+		pipe = data;
+		if (revents == POLLOUT) {
+			XT_EQ(xpoll_ctl(queue, XPOLL_DISABLE, POLLOUT, pipe->w,
+			                NULL),
+			      0);
+			xt_put(pipe->w);
+			continue;
+		}
+		XT_EQ(revents, POLLIN);
+		XT_EQ(xt_get(pipe->r), 'x');
+		pipe = &pipes[++reads % PIPES];
+		XT_EQ(xpoll_ctl(queue, XPOLL_ENABLE, POLLOUT, pipe->w, NULL),
+		      0);
+	}
+}

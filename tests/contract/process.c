@@ -1,0 +1,199 @@
+/*
+ * Goal: nothing process-wide is touched that a program could notice (S19), no
+ * call prints (S18), and errno is left alone on success.
+ * Method: a round through the whole interface; the process's state before and
+ * after it.
+ */
+#include "xt.h"
+
+#include <dirent.h>
+#include <sys/wait.h>
+
+#define SIGNALS 65
+#define SENTINEL 7777
+
+static bool errno_kept(const char *what)
+{
+	if (errno == SENTINEL)
+		return true;
+	xt_fail(__FILE__, __LINE__, "%s set errno to %d", what, errno);
+	return false;
+}
+
+/* A call succeeds and leaves errno alone. */
+#define QUIET(call) \
+	(errno = SENTINEL, XT_EXPECT((call) >= 0) && errno_kept(#call))
+
+static void event_round(struct xpoll *queue, struct xt_pair pipe, int file)
+{
+	struct xpoll_event changes[] = {
+	    xt_record((uint64_t)pipe.r, READ, XPOLL_ADD),
+	    xt_record((uint64_t)pipe.w, WRITE, XPOLL_ADD | XPOLL_DISPATCH),
+	    xt_record((uint64_t)pipe.r, READ, XPOLL_DISABLE),
+	    xt_record((uint64_t)pipe.r, READ, XPOLL_ENABLE),
+	    xt_record((uint64_t)file, READ, XPOLL_ADD | XPOLL_CLEAR),
+	    xt_record(1, USER, XPOLL_ADD | XPOLL_ONESHOT),
+	    xt_record(1, USER, 0),
+	};
+	struct xpoll_event events[8];
+	sigset_t empty;
+
+	changes[6].fflags = XPOLL_NOTE_TRIGGER;
+	(void)sigemptyset(&empty);
+	XT_CHECK(QUIET(xpoll_event(queue, changes, 7, NULL, 0, 0)));
+	xt_put(pipe.w);
+	XT_CHECK(QUIET(xpoll_event(queue, NULL, 0, events, 8, -1)));
+	XT_CHECK(QUIET(xpoll_event_mask(queue, NULL, 0, events, 8, 1000, &empty)));
+	XT_CHECK(QUIET(xpoll_lookup(queue, (uint64_t)pipe.r, READ, &events[0])));
+	XT_EQ(xt_get(pipe.r), 'x');
+	XT_CHECK(QUIET(xpoll_event(queue, NULL, 0, events, 8, 1000)));
+}
+
+static void other_round(struct xpoll *queue, struct xt_pair pair)
+{
+	struct xpoll_stats stats;
+	struct xpoll_event event;
+
+	XT_CHECK(QUIET(xpoll_ctl(queue, XPOLL_ADD, POLLIN | POLLOUT, pair.r, NULL)));
+	XT_CHECK(QUIET(xpoll_wait(queue, -1)));
+	XT_CHECK(QUIET(xpoll_revents(queue, NULL)));
+	XT_CHECK(QUIET(xpoll_ctl(queue, XPOLL_DELETE, POLLOUT, pair.r, NULL)));
+	XT_CHECK(QUIET(xpoll_wake(queue)));
+	XT_CHECK(QUIET(xpoll_event(queue, NULL, 0, &event, 1, -1)));
+	XT_CHECK(QUIET(xpoll_wake_all(queue)));
+	XT_CHECK(QUIET(xpoll_stats(queue, &stats, sizeof stats)));
+	if (!xt_is("poll") && !xt_is("select"))
+		XT_CHECK(QUIET(xpoll_fd(queue)));
+	XT_CHECK(QUIET(xpoll_forget_fd(pair.r)));
+	XT_CHECK(QUIET(xpoll_close_fd(pair.r)));
+	XT_CHECK(QUIET(xpoll_backends(NULL, 0)));
+}
+
+static void whole_round(void)
+{
+	struct xpoll *queue = xt_open();
+	int file = xt_file("text");
+
+	XT_CALL(event_round(queue, xt_pipe(), file));
+	XT_CALL(other_round(queue, xt_socketpair(SOCK_STREAM)));
+	/* What is not there yet must not leave a trace either. */
+	(void)xt_flag(queue, SIGCHLD, XPOLL_FILT_SIGNAL, XPOLL_ADD);
+	(void)xt_flag(queue, SIGUSR1, XPOLL_FILT_SIGNAL, XPOLL_ADD);
+	(void)xt_flag(queue, (uint64_t)getpid(), XPOLL_FILT_PROC, XPOLL_ADD);
+	xt_destroy(queue);
+}
+
+XT_TEST(errno_is_left_alone_on_success)
+{
+	XT_CALL(whole_round());
+}
+
+static void read_signals(struct sigaction *actions)
+{
+	for (int i = 1; i < SIGNALS; i++)
+		(void)sigaction(i, NULL, &actions[i]);
+}
+
+/* Also hazard 14 as far as nothing may be installed by refused changes. */
+XT_TEST(hazard_14_signal_handlers_and_mask_are_untouched)
+{
+	static struct sigaction before[SIGNALS];
+	static struct sigaction after[SIGNALS];
+	sigset_t mask_before;
+	sigset_t mask_after;
+
+	read_signals(before);
+	XT_EQ(pthread_sigmask(SIG_BLOCK, NULL, &mask_before), 0);
+	XT_CALL(whole_round());
+	XT_EQ(pthread_sigmask(SIG_BLOCK, NULL, &mask_after), 0);
+	read_signals(after);
+	for (int i = 1; i < SIGNALS; i++) {
+		XT_EXPECT(before[i].sa_handler == after[i].sa_handler);
+		XT_EXPECT_EQ(before[i].sa_flags, after[i].sa_flags);
+		XT_EXPECT_EQ(sigismember(&mask_before, i),
+		             sigismember(&mask_after, i));
+	}
+}
+
+XT_TEST(children_are_left_to_the_program)
+{
+	int status = 0;
+
+	(void)fflush(stdout);
+	pid_t child = fork();
+	XT_CHECK(child >= 0);
+	if (child == 0)
+		_exit(7);
+	XT_CALL(whole_round());
+	XT_EQ(waitpid(child, &status, 0), child);
+	XT_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+}
+
+XT_TEST(no_thread_is_made)
+{
+	int count = 0;
+	struct dirent *entry;
+
+	XT_SINGLE_ONLY();
+	XT_CALL(whole_round());
+	struct xpoll *queue = xt_open();
+	XT_OK(xt_add(queue, xt_pipe().r, READ, 0));
+	XT_NONE(queue);
+	DIR *directory = opendir("/proc/self/task");
+	if (!directory)
+		XT_SKIP("threads cannot be counted here");
+	while ((entry = readdir(directory)))
+		count += entry->d_name[0] != '.';
+	(void)closedir(directory);
+	/* ThreadSanitizer has one of its own. */
+	XT_CHECK(count == 1 || (XT_SANITIZED && count == 2));
+}
+
+/* S18: standard output and error stay empty. */
+static void prints_nothing(void *argument)
+{
+	struct xt_pair *pipe = argument;
+	int keep = dup(STDOUT_FILENO);
+
+	(void)fflush(stdout);
+	(void)dup2(pipe->w, STDOUT_FILENO);
+	(void)dup2(pipe->w, STDERR_FILENO);
+	whole_round();
+	(void)xpoll_create(-1);
+	(void)setenv("XPOLL_BACKEND", "nonsense", 1);
+	(void)xpoll_open(NULL);
+	(void)setenv("XPOLL_BACKEND", xt_backend, 1);
+	(void)dup2(keep, STDOUT_FILENO);
+	(void)dup2(keep, STDERR_FILENO);
+	(void)close(keep);
+}
+
+XT_TEST(no_call_prints)
+{
+	struct xt_pair pipe = xt_pipe();
+
+	XT_SINGLE_ONLY();
+	XT_CHECK(xt_child(prints_nothing, &pipe));
+	XT_EQ(xt_drain(pipe.r), 0);
+}
+
+/* Nothing is left open by a queue that lived a full life. */
+XT_TEST(descriptors_are_all_given_back)
+{
+	(void)whole_round();
+	int before = xt_count_open();
+
+	for (int i = 0; i < 20; i++) {
+		struct xpoll *queue = xt_open_quiet();
+		struct xt_pair pipe = xt_pipe();
+
+		XT_OK(xt_add(queue, pipe.r, READ, 0));
+		XT_OK(xt_add(queue, pipe.w, WRITE, 0));
+		(void)xpoll_fd(queue);
+		(void)xpoll_wake(queue);
+		XT_GETS(queue, NULL, pipe.w, WRITE);
+		xt_destroy(queue);
+		xt_shut(pipe);
+	}
+	XT_EQ(xt_count_open(), before);
+}

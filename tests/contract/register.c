@@ -1,0 +1,315 @@
+/*
+ * Goal: registrations come, change and go by S1 (upsert), S2 (ENOENT) and S4
+ * (a condition that holds already).
+ * Method: one pipe or socket pair, one change at a time, and a look at what the
+ * next wait says.
+ */
+#include "xt.h"
+
+static const int modes[] = {0, XPOLL_CLEAR, XPOLL_ONESHOT, XPOLL_DISPATCH};
+
+#define MODES (sizeof modes / sizeof *modes)
+
+static void *mark(uintptr_t value)
+{
+	return (void *)value;
+}
+
+/* S1 */
+XT_TEST(add_new_delivers_when_ready)
+{
+	struct xt_pair pipe = xt_pipe();
+	struct xpoll *queue = xt_open();
+	struct xpoll_event event;
+
+	XT_OK(xt_change(queue, (uint64_t)pipe.r, READ, XPOLL_ADD, 0, 0,
+	                mark(42)));
+	XT_NONE(queue);
+	xt_put(pipe.w);
+	XT_GETS(queue, &event, pipe.r, READ);
+	XT_EXPECT(event.udata == mark(42));
+	XT_EXPECT_EQ(event.flags & (XPOLL_EOF | XPOLL_ERROR), 0);
+	XT_EXPECT_EQ(event.fflags, 0);
+	/* Without NOTE_COUNT it is 1 on every back end. */
+	XT_EXPECT_EQ(event.data, 1);
+	XT_EQ(xt_get(pipe.r), 'x');
+	XT_NONE(queue);
+}
+
+/* S1 */
+XT_TEST(add_twice_registers_once)
+{
+	struct xt_pair pipe = xt_pipe();
+	struct xpoll *queue = xt_open();
+
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	xt_put(pipe.w);
+	XT_GETS(queue, NULL, pipe.r, READ);
+	XT_OK(xt_flag(queue, (uint64_t)pipe.r, READ, XPOLL_DELETE));
+	XT_STATUS(xt_flag(queue, (uint64_t)pipe.r, READ, XPOLL_DELETE), ENOENT);
+	XT_NONE(queue);
+}
+
+/* S1 */
+XT_TEST(add_existing_changes_udata)
+{
+	struct xt_pair pipe = xt_pipe();
+	struct xpoll *queue = xt_open();
+	struct xpoll_event event;
+	uint64_t ident = (uint64_t)pipe.r;
+
+	XT_OK(xt_change(queue, ident, READ, XPOLL_ADD, 0, 0, mark(1)));
+	XT_OK(xt_change(queue, ident, READ, XPOLL_ADD, 0, 0, mark(2)));
+	xt_put(pipe.w);
+	XT_GETS(queue, &event, pipe.r, READ);
+	XT_EXPECT(event.udata == mark(2));
+}
+
+/* S1 */
+XT_TEST(add_existing_keeps_disable)
+{
+	struct xt_pair pipe = xt_pipe();
+	struct xpoll *queue = xt_open();
+
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	XT_OK(xt_flag(queue, (uint64_t)pipe.r, READ, XPOLL_DISABLE));
+	xt_put(pipe.w);
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	XT_NONE(queue);
+	XT_OK(xt_add(queue, pipe.r, READ, XPOLL_ENABLE));
+	XT_GETS(queue, NULL, pipe.r, READ);
+}
+
+/* S1, S4: it looks anew, and stays edge */
+XT_TEST(add_existing_keeps_clear_and_looks_anew)
+{
+	struct xt_pair pipe = xt_pipe();
+	struct xpoll *queue = xt_open();
+
+	XT_OK(xt_add(queue, pipe.r, READ, XPOLL_CLEAR));
+	xt_put(pipe.w);
+	XT_GETS(queue, NULL, pipe.r, READ);
+	XT_NONE(queue);
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	XT_GETS(queue, NULL, pipe.r, READ);
+	XT_NONE(queue);
+}
+
+/* S1 */
+XT_TEST(add_existing_adds_mode_flags)
+{
+	struct xt_pair pipe = xt_pipe();
+	struct xpoll *queue = xt_open();
+	struct xpoll_event now;
+
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	XT_OK(xt_add(queue, pipe.r, READ, XPOLL_DISPATCH));
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	XT_EQ(xpoll_lookup(queue, (uint64_t)pipe.r, READ, &now), 0);
+	XT_EXPECT(now.flags & XPOLL_DISPATCH);
+	xt_put(pipe.w);
+	XT_GETS(queue, NULL, pipe.r, READ);
+	XT_NONE(queue);
+}
+
+/* S1: the poll-like XPOLL_ADD is ADD|ENABLE */
+XT_TEST(ctl_add_enables_a_disabled_one)
+{
+	struct xt_pair pipe = xt_pipe();
+	struct xpoll *queue = xt_open();
+
+	XT_OK(xt_add(queue, pipe.r, READ, XPOLL_DISABLE));
+	xt_put(pipe.w);
+	XT_NONE(queue);
+	XT_EQ(xpoll_ctl(queue, XPOLL_ADD, POLLIN, pipe.r, NULL), 0);
+	XT_GETS(queue, NULL, pipe.r, READ);
+}
+
+/* S1 */
+XT_TEST(delete_and_add_starts_clean)
+{
+	struct xt_pair pipe = xt_pipe();
+	struct xpoll *queue = xt_open();
+	struct xpoll_event now;
+	uint64_t ident = (uint64_t)pipe.r;
+
+	XT_OK(xt_change(queue, ident, READ,
+	                XPOLL_ADD | XPOLL_CLEAR | XPOLL_DISPATCH |
+	                    XPOLL_DISABLE,
+	                0, 0, mark(1)));
+	XT_OK(xt_flag(queue, ident, READ, XPOLL_DELETE));
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	XT_EQ(xpoll_lookup(queue, ident, READ, &now), 0);
+	XT_EXPECT_EQ(now.flags & (XPOLL_CLEAR | XPOLL_DISPATCH | XPOLL_DISABLE),
+	             0);
+	XT_EXPECT(now.udata == NULL);
+	xt_put(pipe.w);
+	XT_GETS(queue, NULL, pipe.r, READ);
+	XT_GETS(queue, NULL, pipe.r, READ);
+}
+
+/* S1 */
+XT_TEST(filters_of_one_descriptor_are_independent)
+{
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	struct xpoll *queue = xt_open();
+	struct xpoll_event events[8];
+	uint64_t ident = (uint64_t)pair.r;
+
+	XT_OK(xt_change(queue, ident, READ, XPOLL_ADD, 0, 0, mark(1)));
+	XT_OK(xt_change(queue, ident, WRITE, XPOLL_ADD, 0, 0, mark(2)));
+	xt_put(pair.w);
+	XT_EQ(xt_take(queue, events, 8, XT_SOON), 2);
+	int reads = xt_find(events, 2, ident, READ);
+	int writes = xt_find(events, 2, ident, WRITE);
+	XT_CHECK(reads >= 0 && writes >= 0);
+	XT_EXPECT(events[reads].udata == mark(1));
+	XT_EXPECT(events[writes].udata == mark(2));
+	XT_OK(xt_flag(queue, ident, READ, XPOLL_DISABLE));
+	XT_GETS(queue, NULL, ident, WRITE);
+	XT_OK(xt_flag(queue, ident, WRITE, XPOLL_DELETE));
+	XT_NONE(queue);
+	XT_OK(xt_flag(queue, ident, READ, XPOLL_ENABLE));
+	XT_GETS(queue, NULL, ident, READ);
+	XT_STATUS(xt_flag(queue, ident, WRITE, XPOLL_ENABLE), ENOENT);
+}
+
+/* S2 */
+XT_TEST(change_of_absent_is_enoent)
+{
+	static const int filters[] = {READ, WRITE, EXCEPT, USER};
+	static const int flags[] = {XPOLL_DELETE, XPOLL_ENABLE, XPOLL_DISABLE};
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	struct xpoll *queue = xt_open();
+
+	for (int i = 0; i < 4; i++)
+		for (int j = 0; j < 3; j++)
+			XT_STATUS(xt_flag(queue, (uint64_t)pair.r, filters[i],
+			                  flags[j]),
+			          ENOENT);
+	XT_STATUS(xt_trigger(queue, 7), ENOENT);
+	XT_NONE(queue);
+}
+
+/* S2: another filter of the same descriptor does not count */
+XT_TEST(change_of_absent_filter_is_enoent)
+{
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	struct xpoll *queue = xt_open();
+	uint64_t ident = (uint64_t)pair.r;
+
+	XT_OK(xt_add(queue, pair.r, READ, 0));
+	XT_STATUS(xt_flag(queue, ident, WRITE, XPOLL_DELETE), ENOENT);
+	XT_STATUS(xt_flag(queue, ident, WRITE, XPOLL_ENABLE), ENOENT);
+	XT_STATUS(xt_flag(queue, ident, EXCEPT, XPOLL_DISABLE), ENOENT);
+	XT_STATUS(xt_flag(queue, ident, USER, XPOLL_DELETE), ENOENT);
+	xt_put(pair.w);
+	XT_GETS(queue, NULL, ident, READ);
+}
+
+/* S4 */
+XT_TEST(add_when_readable_next_wait_delivers)
+{
+	struct xpoll *queue = xt_open();
+
+	for (size_t i = 0; i < MODES; i++) {
+		struct xt_pair pipe = xt_pipe();
+
+		xt_put(pipe.w);
+		XT_OK(xt_add(queue, pipe.r, READ, modes[i]));
+		XT_GETS(queue, NULL, pipe.r, READ);
+		(void)xt_drain(pipe.r);
+		XT_NONE(queue);
+	}
+}
+
+/* S4 */
+XT_TEST(add_when_writable_next_wait_delivers)
+{
+	struct xpoll *queue = xt_open();
+
+	for (size_t i = 0; i < MODES; i++) {
+		struct xt_pair pipe = xt_pipe();
+
+		XT_OK(xt_add(queue, pipe.w, WRITE, modes[i]));
+		XT_GETS(queue, NULL, pipe.w, WRITE);
+		xt_fill(pipe.w);
+		XT_NONE(queue);
+	}
+}
+
+/* S4, S3 */
+XT_TEST(enable_when_ready_next_wait_delivers)
+{
+	struct xpoll *queue = xt_open();
+
+	for (size_t i = 0; i < MODES; i++) {
+		struct xt_pair pipe = xt_pipe();
+		uint64_t ident = (uint64_t)pipe.r;
+
+		XT_OK(xt_add(queue, pipe.r, READ, modes[i] | XPOLL_DISABLE));
+		xt_put(pipe.w);
+		XT_NONE(queue);
+		XT_OK(xt_flag(queue, ident, READ, XPOLL_ENABLE));
+		XT_GETS(queue, NULL, pipe.r, READ);
+		(void)xt_drain(pipe.r);
+		XT_NONE(queue);
+	}
+}
+
+/* S5: changes come before the events of the same call */
+XT_TEST(add_and_wait_in_one_call_delivers)
+{
+	struct xt_pair pipe = xt_pipe();
+	struct xpoll *queue = xt_open_quiet();
+	struct xpoll_event change = xt_record((uint64_t)pipe.r, READ, XPOLL_ADD);
+	struct xpoll_event event;
+
+	xt_put(pipe.w);
+	XT_EQ(xpoll_event(queue, &change, 1, &event, 1, -1), 1);
+	XT_EXPECT_EQ(event.ident, pipe.r);
+	XT_EXPECT_EQ(event.filter, READ);
+}
+
+/* S1: the same pipe by both ends and by a duplicate are three idents */
+XT_TEST(add_duplicate_is_its_own_registration)
+{
+	struct xt_pair pipe = xt_pipe();
+	int copy = xt_dup(pipe.r);
+	struct xpoll *queue = xt_open();
+	struct xpoll_event events[8];
+
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	XT_OK(xt_add(queue, copy, READ, 0));
+	xt_put(pipe.w);
+	XT_EQ(xt_take(queue, events, 8, XT_SOON), 2);
+	XT_EXPECT(xt_find(events, 2, (uint64_t)pipe.r, READ) >= 0);
+	XT_EXPECT(xt_find(events, 2, (uint64_t)copy, READ) >= 0);
+	XT_OK(xt_flag(queue, (uint64_t)pipe.r, READ, XPOLL_DELETE));
+	XT_GETS(queue, NULL, copy, READ);
+}
+
+/* S2: many turns, so that the back end's lazy forms are met as well */
+XT_TEST(enable_disable_many_turns_always_agrees)
+{
+	struct xt_pair pipe = xt_pipe();
+	struct xpoll *queue = xt_open();
+	uint64_t ident = (uint64_t)pipe.r;
+
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	for (int i = 0; i < 200; i++) {
+		XT_OK(xt_flag(queue, ident, READ, XPOLL_DISABLE));
+		if (i % 3 == 0)
+			xt_put(pipe.w);
+		if (i % 8 == 0)
+			XT_NONE(queue);
+		XT_OK(xt_flag(queue, ident, READ, XPOLL_ENABLE));
+		if (i % 3 != 0)
+			continue;
+		XT_GETS(queue, NULL, ident, READ);
+		XT_EQ(xt_get(pipe.r), 'x');
+		if (i % 4 == 0)
+			XT_NONE(queue);
+	}
+}

@@ -1,0 +1,132 @@
+/*
+ * Goal: xpoll_stats counts what it says (01-api.md section 4), and interest
+ * that is toggled costs no system call where the kernel allows it
+ * (04-performance.md).
+ * Method: known numbers of everything; differences of the counters.
+ */
+#include "xt.h"
+
+XT_TEST(stats_count_changes_errors_events_and_waits)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pipe = xt_pipe();
+	struct xpoll_event event;
+	struct xpoll_stats start = xt_stats(queue);
+
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	XT_STATUS(xt_flag(queue, 1, USER, XPOLL_DELETE), ENOENT);
+	XT_STATUS(xt_flag(queue, 1, 99, XPOLL_ADD), EINVAL);
+	struct xpoll_stats now = xt_stats(queue);
+	XT_EXPECT_EQ(now.changes - start.changes, 3);
+	XT_EXPECT_EQ(now.change_errors - start.change_errors, 2);
+	XT_EXPECT_EQ(now.registered, 1);
+	xt_put(pipe.w);
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, -1), 1);
+	XT_EQ(xt_get(pipe.r), 'x');
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 0);
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 1000), 0);
+	now = xt_stats(queue);
+	XT_EXPECT_EQ(now.waits - start.waits, 3);
+	XT_EXPECT_EQ(now.events - start.events, 1);
+	XT_EXPECT_EQ(now.empty_returns - start.empty_returns, 2);
+	XT_CHECK(now.syscalls_wait + now.syscalls_check > 0);
+	XT_OK(xt_flag(queue, (uint64_t)pipe.r, READ, XPOLL_DELETE));
+	XT_EXPECT_EQ(xt_stats(queue).registered, 0);
+}
+
+XT_TEST(stats_registered_follows_every_way_in_and_out)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+
+	XT_EQ(xpoll_ctl(queue, XPOLL_ADD, POLLIN | POLLOUT, pair.r, NULL), 0);
+	XT_EXPECT_EQ(xt_stats(queue).registered, 2);
+	XT_OK(xt_add(queue, pair.r, READ, 0));
+	XT_EXPECT_EQ(xt_stats(queue).registered, 2);
+	XT_OK(xt_flag(queue, 1, USER, XPOLL_ADD | XPOLL_ONESHOT));
+	XT_OK(xt_add(queue, pair.w, WRITE, XPOLL_ONESHOT));
+	XT_EXPECT_EQ(xt_stats(queue).registered, 4);
+	XT_EQ(xpoll_close_fd(pair.r), 0);
+	XT_EXPECT_EQ(xt_stats(queue).registered, 2);
+	XT_OK(xt_trigger(queue, 1));
+	struct xpoll_event events[4];
+	while (xpoll_event(queue, NULL, 0, events, 4, 0) > 0)
+		continue;
+	XT_EXPECT_EQ(xt_stats(queue).registered, 0);
+}
+
+XT_TEST(stats_small_struct_is_filled_as_far_as_it_goes)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xpoll_stats stats;
+	struct xpoll_event event;
+
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 0);
+	memset(&stats, 0xff, sizeof stats);
+	XT_EQ(xpoll_stats(queue, &stats, sizeof stats.waits), 0);
+	XT_EXPECT_EQ(stats.waits, 1);
+	XT_EXPECT_EQ(stats.events, UINT64_MAX);
+}
+
+XT_TEST(stats_larger_struct_has_zeros_at_the_end)
+{
+	struct larger {
+		struct xpoll_stats base;
+		uint64_t more[4];
+	} larger;
+	struct xpoll *queue = xt_open_quiet();
+
+	memset(&larger, 0xff, sizeof larger);
+	XT_EQ(xpoll_stats(queue, &larger.base, sizeof larger), 0);
+	for (int i = 0; i < 4; i++)
+		XT_EXPECT_EQ(larger.more[i], 0);
+}
+
+/* 1000 toggles without a wait */
+XT_TEST(toggles_need_no_system_call)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	uint64_t ident = (uint64_t)pair.r;
+
+	XT_OK(xt_add(queue, pair.r, READ, 0));
+	XT_OK(xt_add(queue, pair.r, WRITE, XPOLL_DISABLE));
+	struct xpoll_stats before = xt_stats(queue);
+	for (int i = 0; i < 1000; i++) {
+		XT_OK(xt_flag(queue, ident, WRITE, XPOLL_ENABLE));
+		XT_OK(xt_flag(queue, ident, WRITE, XPOLL_DISABLE));
+	}
+	struct xpoll_stats after = xt_stats(queue);
+	XT_CHECK(after.changes_free - before.changes_free >= 1990);
+	XT_CHECK(after.syscalls_change - before.syscalls_change <= 10);
+}
+
+/* With the data that goes with them: one call per wait, none per change */
+XT_TEST(toggles_with_traffic_need_no_system_call)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pipe = xt_pipe();
+	struct xpoll_event event;
+
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	XT_OK(xt_add(queue, pipe.w, WRITE, XPOLL_DISABLE));
+	struct xpoll_stats before = xt_stats(queue);
+	for (int i = 0; i < 1000; i++) {
+		XT_OK(xt_flag(queue, (uint64_t)pipe.w, WRITE, XPOLL_ENABLE));
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, -1), 1);
+		XT_EQ(event.filter, WRITE);
+		XT_OK(xt_flag(queue, (uint64_t)pipe.w, WRITE, XPOLL_DISABLE));
+		xt_put(pipe.w);
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, -1), 1);
+		XT_EQ(event.filter, READ);
+		XT_EQ(xt_get(pipe.r), 'x');
+	}
+	struct xpoll_stats after = xt_stats(queue);
+	XT_CHECK(after.syscalls_change - before.syscalls_change <= 50);
+	XT_CHECK(after.changes_free - before.changes_free >= 1950);
+	xt_note("per read: %.2f waiting, %.2f checking, %.3f changing",
+	        (double)(after.syscalls_wait - before.syscalls_wait) / 1000,
+	        (double)(after.syscalls_check - before.syscalls_check) / 1000,
+	        (double)(after.syscalls_change - before.syscalls_change) /
+	            1000);
+}

@@ -1,0 +1,270 @@
+/*
+ * Goal: several threads may wait on one queue: each event goes to one of them,
+ * but for level without DISPATCH, which may go to more (S17); hazards 3 and 4
+ * of 07-hazards.md.
+ * Method: blocked threads and one event; and rounds of a race in which losing
+ * an event would mean to hang.
+ */
+#include "xt.h"
+
+#include <sched.h>
+
+struct waiter {
+	struct xpoll *queue;
+	struct xt_thread *thread;
+	struct xpoll_event event;
+	int rc;
+	atomic_int *returned;
+};
+
+static void waiter_run(void *argument)
+{
+	struct waiter *self = argument;
+
+	self->rc = xpoll_event(self->queue, NULL, 0, &self->event, 1, -1);
+	atomic_fetch_add(self->returned, 1);
+}
+
+static void waiters_start(struct waiter *waiters, int count,
+                          struct xpoll *queue, atomic_int *returned)
+{
+	for (int i = 0; i < count; i++) {
+		waiters[i].queue = queue;
+		waiters[i].returned = returned;
+		waiters[i].thread = xt_start(waiter_run, &waiters[i]);
+	}
+	for (int i = 0; i < count; i++)
+		xt_asleep(waiters[i].thread);
+}
+
+static void waiters_send_home(struct waiter *waiters, int count)
+{
+	for (int i = 0; i < count; i++) {
+		while (!xt_done(waiters[i].thread)) {
+			(void)xpoll_wake_all(waiters[i].queue);
+			(void)sched_yield();
+		}
+		xt_join(waiters[i].thread);
+	}
+}
+
+/* How many of them got this one. */
+static int waiters_got(const struct waiter *waiters, int count, uint64_t ident)
+{
+	int got = 0;
+
+	for (int i = 0; i < count; i++)
+		got += waiters[i].rc == 1 && waiters[i].event.ident == ident;
+	return got;
+}
+
+/* S17, S10 */
+XT_TEST(one_event_several_waiters_exactly_one_gets_it)
+{
+	static const int modes[] = {XPOLL_ONESHOT, XPOLL_DISPATCH,
+	                            XPOLL_DISPATCH | XPOLL_CLEAR};
+
+	for (int i = 0; i < 3; i++) {
+		struct waiter waiters[4];
+		struct xpoll *queue = xt_open();
+		struct xt_pair pipe = xt_pipe();
+		atomic_int returned = 0;
+
+		XT_OK(xt_add(queue, pipe.r, READ, modes[i]));
+		waiters_start(waiters, 4, queue, &returned);
+		xt_put(pipe.w);
+		xt_until(&returned, 1);
+		waiters_send_home(waiters, 4);
+		XT_EQ(waiters_got(waiters, 4, (uint64_t)pipe.r), 1);
+		XT_NONE(queue);
+	}
+}
+
+/* S17 */
+XT_TEST(as_many_events_as_waiters_each_gets_one)
+{
+	struct waiter waiters[4];
+	struct xpoll *queue = xt_open();
+	struct xt_pair pipes[4];
+	atomic_int returned = 0;
+
+	for (int i = 0; i < 4; i++) {
+		pipes[i] = xt_pipe();
+		XT_OK(xt_add(queue, pipes[i].r, READ, XPOLL_DISPATCH));
+	}
+	waiters_start(waiters, 4, queue, &returned);
+	for (int i = 0; i < 4; i++)
+		xt_put(pipes[i].w);
+	/* Nobody sends them home: each must be woken by an event. */
+	xt_until(&returned, 4);
+	for (int i = 0; i < 4; i++)
+		xt_join(waiters[i].thread);
+	for (int i = 0; i < 4; i++)
+		XT_EQ(waiters_got(waiters, 4, (uint64_t)pipes[i].r), 1);
+}
+
+/* The same by one change list, while all of them sleep */
+XT_TEST(one_change_list_wakes_as_many_waiters_as_it_has_events)
+{
+	struct waiter waiters[4];
+	struct xpoll *queue = xt_open();
+	struct xpoll_event changes[4];
+	atomic_int returned = 0;
+
+	for (uint64_t i = 0; i < 4; i++) {
+		XT_OK(xt_flag(queue, i, USER, XPOLL_ADD | XPOLL_CLEAR));
+		(void)xpoll_set(&changes[i], i, USER, 0, XPOLL_NOTE_TRIGGER, 0,
+		                NULL);
+	}
+	waiters_start(waiters, 4, queue, &returned);
+	XT_EQ(xpoll_event(queue, changes, 4, NULL, 0, 0), 0);
+	xt_until(&returned, 4);
+	for (int i = 0; i < 4; i++)
+		xt_join(waiters[i].thread);
+	for (uint64_t i = 0; i < 4; i++)
+		XT_EQ(waiters_got(waiters, 4, i), 1);
+}
+
+/*
+ * Hazard 3: an edge wakes one; nobody reads, and the level holds, so the
+ * others must come too.
+ */
+static void all_waiters_get_level(int toggles)
+{
+	struct waiter waiters[3];
+	struct xpoll *queue = xt_open();
+	struct xt_pair pipe = xt_pipe();
+	uint64_t ident = (uint64_t)pipe.r;
+	atomic_int returned = 0;
+
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	for (int i = 0; i < toggles; i++) {
+		XT_OK(xt_flag(queue, ident, READ, XPOLL_DISABLE));
+		XT_OK(xt_flag(queue, ident, READ, XPOLL_ENABLE));
+	}
+	waiters_start(waiters, 3, queue, &returned);
+	xt_put(pipe.w);
+	xt_until(&returned, 3);
+	for (int i = 0; i < 3; i++)
+		xt_join(waiters[i].thread);
+	XT_EQ(waiters_got(waiters, 3, ident), 3);
+}
+
+XT_TEST(hazard_03_level_holds_every_waiter_is_told)
+{
+	XT_CALL(all_waiters_get_level(0));
+}
+
+XT_TEST(hazard_03_lazy_level_holds_every_waiter_is_told)
+{
+	XT_CALL(all_waiters_get_level(1));
+	XT_CALL(all_waiters_get_level(5));
+}
+
+/* Hazard 3: toggled while the others sleep already */
+XT_TEST(hazard_03_enable_beside_sleepers_every_waiter_is_told)
+{
+	struct waiter waiters[3];
+	struct xpoll *queue = xt_open();
+	struct xt_pair pipe = xt_pipe();
+	uint64_t ident = (uint64_t)pipe.r;
+	atomic_int returned = 0;
+
+	XT_OK(xt_add(queue, pipe.r, READ, XPOLL_DISABLE));
+	xt_put(pipe.w);
+	waiters_start(waiters, 3, queue, &returned);
+	XT_OK(xt_flag(queue, ident, READ, XPOLL_ENABLE));
+	xt_until(&returned, 3);
+	for (int i = 0; i < 3; i++)
+		xt_join(waiters[i].thread);
+	XT_EQ(waiters_got(waiters, 3, ident), 3);
+}
+
+/*
+ * Hazard 4: rounds.  In each, one thread toggles the interest and ends with
+ * ENABLE, one writes a byte, and the waiter, which must get it, reads it.
+ */
+struct rounds {
+	struct xpoll *queue;
+	struct xt_pair pair;
+	int mode;
+	int count;
+	atomic_int written;
+	atomic_int toggled;
+	atomic_int got;
+};
+
+static void rounds_write(void *argument)
+{
+	struct rounds *rounds = argument;
+
+	for (int i = 0; i < rounds->count; i++) {
+		xt_until(&rounds->got, i);
+		xt_put(rounds->pair.w);
+		atomic_store(&rounds->written, i + 1);
+	}
+}
+
+static void rounds_toggle(void *argument)
+{
+	struct rounds *rounds = argument;
+	uint64_t ident = (uint64_t)rounds->pair.r;
+
+	for (int i = 0; i < rounds->count; i++) {
+		xt_until(&rounds->got, i);
+		for (int j = 0; j < 3; j++) {
+			if (!XT_EXPECT_STATUS(xt_flag(rounds->queue, ident,
+			                              READ, XPOLL_DISABLE),
+			                      0) ||
+			    !XT_EXPECT_STATUS(xt_flag(rounds->queue, ident,
+			                              READ, XPOLL_ENABLE),
+			                      0))
+				return;
+		}
+		atomic_store(&rounds->toggled, i + 1);
+	}
+}
+
+static void rounds_run(struct xt_pair pair, int mode)
+{
+	struct rounds rounds = {.queue = xt_open(),
+	                        .pair = pair,
+	                        .mode = mode,
+	                        .count = XT_SANITIZED ? 300 : 2000};
+	struct xpoll_event event;
+	struct xt_thread *threads[2];
+
+	XT_OK(xt_add(rounds.queue, pair.r, READ, mode));
+	threads[0] = xt_start(rounds_write, &rounds);
+	threads[1] = xt_start(rounds_toggle, &rounds);
+	for (int i = 0; i < rounds.count; i++) {
+		while (xt_get(pair.r) != 'x')
+			XT_EQ(xpoll_event(rounds.queue, NULL, 0, &event, 1, -1),
+			      1);
+		xt_until(&rounds.written, i + 1);
+		xt_until(&rounds.toggled, i + 1);
+		if (mode & XPOLL_DISPATCH)
+			XT_OK(xt_flag(rounds.queue, (uint64_t)pair.r, READ,
+			              XPOLL_ENABLE));
+		atomic_store(&rounds.got, i + 1);
+	}
+	for (int i = 0; i < 2; i++)
+		xt_join(threads[i]);
+}
+
+XT_TEST(hazard_04_toggles_against_data_lose_no_level_event)
+{
+	XT_CALL(rounds_run(xt_pipe(), 0));
+	XT_CALL(rounds_run(xt_socketpair(SOCK_STREAM), 0));
+}
+
+XT_TEST(hazard_04_toggles_against_data_lose_no_edge)
+{
+	XT_CALL(rounds_run(xt_pipe(), XPOLL_CLEAR));
+	XT_CALL(rounds_run(xt_socketpair(SOCK_DGRAM), XPOLL_CLEAR));
+}
+
+XT_TEST(hazard_04_toggles_against_data_lose_no_dispatch)
+{
+	XT_CALL(rounds_run(xt_pipe(), XPOLL_DISPATCH));
+}

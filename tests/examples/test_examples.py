@@ -1,0 +1,278 @@
+"""The examples, driven as their users would.
+
+Goal: every byte that goes in comes back right, with hundreds of connections of
+which half are idle, with slow and with rude clients, and the servers end
+cleanly when asked.  Method: a real client over loopback, ports chosen by the
+system; XPOLL_BACKEND chooses the back end.
+"""
+
+import os
+import random
+import signal
+import subprocess
+import threading
+import unittest
+
+from client import FOLDER, Server, receive, reset, send_until_stuck
+
+ACTIVE = 150
+IDLE = 150
+CLIENT_THREADS = 4
+HELLO = (b"HTTP/1.1 200 OK\r\nServer: xpoll\r\nContent-Type: text/plain\r\n"
+         b"Content-Length: 14\r\n\r\nHello, xpoll!\n")
+ROOM = 2047  # bytes that http-hello takes before it must have seen a whole request
+GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+def run(program, *args, **more):
+    return subprocess.run([os.path.join(FOLDER, program), *args], timeout=60,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+
+
+class Small(unittest.TestCase):
+    """The programs that are no servers."""
+
+    def check(self, result):
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        return result.stdout
+
+    def test_looptest_reads_as_often_as_asked(self):
+        for pipes in 1, 8, 300:
+            with self.subTest(pipes=pipes):
+                out = self.check(run("looptest-original", str(pipes), "30", "3000"))
+                values = dict(reversed(line.split(maxsplit=1))
+                              for line in out.decode().splitlines())
+                self.assertEqual(values["mechanism"], os.environ["XPOLL_BACKEND"])
+                self.assertEqual(values["connections"], str(pipes))
+                self.assertEqual(values["total read operations"], "3000")
+                self.assertEqual(values["total iterations"], "5999")
+                self.assertGreater(float(values["reads/sec"]), 0)
+
+    def test_looptest_ends_when_its_time_is_up(self):
+        out = self.check(run("looptest-original", "8", "1"))
+        self.assertRegex(out.decode(), r"\n +1\.\d+ total run time\n")
+
+    def test_looptest_refuses_bad_arguments(self):
+        for args in ["0"], ["many"], ["8", "0"], ["8", "1", "-1"]:
+            with self.subTest(args=args):
+                result = run("looptest-original", *args)
+                self.assertEqual((result.returncode, result.stdout), (2, b""))
+                self.assertIn(b"usage: ", result.stderr)
+
+    def test_ten_lines_repeat_a_pipe_a_file_and_nothing(self):
+        text = os.urandom(100000)
+        self.assertEqual(self.check(run("ten-lines", input=text)), text)
+        with open(__file__, "rb") as file:
+            out = self.check(run("ten-lines", stdin=file))
+            file.seek(0)
+            self.assertEqual(out, file.read())
+        out = self.check(run("ten-lines", stdin=subprocess.DEVNULL))
+        self.assertEqual(out, b"")
+
+    def test_servers_refuse_bad_arguments(self):
+        for command in (["echo-server", "70000"], ["echo-server", "http"],
+                        ["http-hello", "-1"], ["http-hello", "--threads", "0"],
+                        ["http-hello", "--threads", "many"]):
+            with self.subTest(command=command):
+                result = run(*command)
+                self.assertNotEqual(result.returncode, 0)
+                self.assertRegex(result.stderr, b"expected a number|usage: ")
+
+
+class ServerTest(unittest.TestCase):
+    command = ()
+
+    def setUp(self):
+        self.server = Server(*self.command)
+        self.addCleanup(self.server.child.kill)
+        self.connections = []
+        self.addCleanup(lambda: [c.close() for c in self.connections])
+
+    def connect(self, count=1):
+        fresh = [self.server.connect() for _ in range(count)]
+        self.connections += fresh
+        return fresh if count > 1 else fresh[0]
+
+    def check_stop(self, number=signal.SIGTERM):
+        self.assertEqual(self.server.stop(number), (0, ""))
+
+    def share_out(self, talk, connections):
+        """Let talk(connections, random) run in several threads, a share each."""
+        failures = []
+
+        def work(index):
+            try:
+                talk(connections[index::CLIENT_THREADS], random.Random(index))
+            except BaseException as failure:  # goes on in the main thread
+                failures.append(failure)
+
+        threads = [threading.Thread(target=work, args=(i,))
+                   for i in range(CLIENT_THREADS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if failures:
+            raise failures[0]
+
+
+class Echo(ServerTest):
+    command = ("echo-server",)
+
+    def check_echo(self, connection, data):
+        connection.sendall(data)
+        self.assertEqual(receive(connection, len(data)), data)
+
+    def talk(self, connections, rng):
+        for _ in range(10):
+            rng.shuffle(connections)
+            sent = [(c, os.urandom(rng.choice((1, 100, 4096, 4097, 20000))))
+                    for c in connections]
+            for connection, data in sent:
+                connection.sendall(data)
+            for connection, data in sent:
+                self.assertEqual(receive(connection, len(data)), data)
+
+    def test_hundreds_of_connections_half_of_them_idle(self):
+        connections = self.connect(ACTIVE + IDLE)
+        idle, active = connections[::2], connections[1::2]
+        self.share_out(self.talk, active)
+        for connection in idle:
+            self.check_echo(connection, b"awake")
+        self.check_stop()
+        for connection in connections:
+            self.assertEqual(connection.recv(1), b"")
+
+    def test_slow_reader_gets_every_byte(self):
+        slow, other = self.connect(2)
+        data = os.urandom(1 << 20) * 32
+        sent = send_until_stuck(slow, data)
+        self.assertLess(sent, len(data))
+        self.check_echo(other, b"not blocked by the slow one")
+        rest = threading.Thread(target=slow.sendall, args=(data[sent:],))
+        rest.start()
+        self.assertEqual(receive(slow, len(data)), data)
+        rest.join()
+        self.check_stop()
+
+    def test_end_of_file_comes_after_the_last_byte(self):
+        connection = self.connect()
+        data = os.urandom(50000)
+        connection.sendall(data)
+        connection.shutdown(1)
+        self.assertEqual(receive(connection, len(data) + 1), data)
+        self.check_stop()
+
+    def test_rude_clients_harm_nobody(self):
+        polite = self.connect()
+        for _ in range(50):
+            rude = self.server.connect()
+            rude.sendall(os.urandom(30000))
+            reset(rude)
+            self.check_echo(polite, b"still here")
+        rude = self.server.connect()
+        send_until_stuck(rude, bytes(1 << 25))
+        reset(rude)
+        self.check_echo(polite, b"still here")
+        self.check_stop(signal.SIGINT)
+
+
+class Http(ServerTest):
+    """What both modes of http-hello must do."""
+
+    def check_hello(self, connection, count=1):
+        connection.sendall(GET * count)
+        self.assertEqual(receive(connection, count * len(HELLO)), HELLO * count)
+
+    def check_last(self, request, status):
+        """The request is answered so, then the server closes."""
+        connection = self.connect()
+        connection.sendall(request)
+        reply = receive(connection, 4096)
+        self.assertTrue(reply.startswith(b"HTTP/1.1 " + status), reply)
+        return reply
+
+    def talk(self, connections, rng):
+        for _ in range(20):
+            rng.shuffle(connections)
+            for connection in connections:
+                connection.sendall(GET)
+            for connection in connections:
+                self.assertEqual(receive(connection, len(HELLO)), HELLO)
+
+    def check_crowd(self):
+        connections = self.connect(ACTIVE + IDLE)
+        idle, active = connections[::2], connections[1::2]
+        self.share_out(self.talk, active)
+        for connection in idle:
+            self.check_hello(connection)
+        self.check_stop()
+        for connection in connections:
+            self.assertEqual(connection.recv(1), b"")
+
+    def check_pipelining(self):
+        connection = self.connect()
+        self.check_hello(connection, 1000)
+        for byte in GET * 3:
+            connection.send(bytes([byte]))
+        self.assertEqual(receive(connection, 3 * len(HELLO)), HELLO * 3)
+        self.check_stop()
+
+    def check_slow_reader(self):
+        slow, other = self.connect(2)
+        requests = GET * 300000
+        sent = send_until_stuck(slow, requests)
+        self.assertLess(sent, len(requests))
+        self.check_hello(other)
+        complete, begun = divmod(sent, len(GET))
+        self.assertEqual(receive(slow, complete * len(HELLO)), HELLO * complete)
+        slow.sendall(GET[begun:])
+        self.assertEqual(receive(slow, len(HELLO)), HELLO)
+        self.check_stop()
+
+    def check_other_requests(self):
+        self.check_last(b"POST / HTTP/1.1\r\n\r\n", b"405 ")
+        self.check_last(b"GET / HTTP/1.0\r\n\r\n", b"200 ")
+        last = self.check_last(GET + b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n"
+                               + GET, b"200 ")
+        self.assertEqual(last, HELLO * 2)
+        self.check_last(b"GET /" + b"x" * (ROOM - 5), b"431 ")
+        for part in b"", b"GET", GET + b"GE":
+            connection = self.connect()
+            connection.sendall(part)
+            connection.shutdown(1)
+            self.assertEqual(receive(connection, 1000), HELLO * part.count(GET))
+        self.check_stop(signal.SIGINT)
+
+    def check_rude_clients(self):
+        polite = self.connect()
+        for _ in range(100):
+            rude = self.server.connect()
+            rude.sendall(GET * 20)
+            reset(rude)
+            self.check_hello(polite)
+        self.check_stop()
+
+
+class HttpLevel(Http):
+    command = ("http-hello",)
+
+    test_hundreds_of_connections_half_of_them_idle = Http.check_crowd
+    test_pipelined_and_split_requests_are_answered_in_order = Http.check_pipelining
+    test_slow_reader_gets_every_byte = Http.check_slow_reader
+    test_other_requests_get_their_answer = Http.check_other_requests
+    test_rude_clients_harm_nobody = Http.check_rude_clients
+
+
+class HttpPool(Http):
+    command = ("http-hello", "--threads", "4")
+
+    test_hundreds_of_connections_half_of_them_idle = Http.check_crowd
+    test_pipelined_and_split_requests_are_answered_in_order = Http.check_pipelining
+    test_slow_reader_gets_every_byte = Http.check_slow_reader
+    test_other_requests_get_their_answer = Http.check_other_requests
+    test_rude_clients_harm_nobody = Http.check_rude_clients
+
+
+if __name__ == "__main__":
+    unittest.main()

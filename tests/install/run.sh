@@ -1,0 +1,99 @@
+#!/bin/sh
+# Goal: a program outside this tree builds and runs with what we install.
+# Method: install into a temporary prefix, move that elsewhere (nothing may hold
+# an absolute path), compile the programs of consumer/ against it and run them.
+#
+# usage: run.sh pkg-config|find-package|package|amalgamation BUILD_DIR
+set -eu
+
+way=$1 build=$2
+here=$(cd -- "$(dirname -- "$0")" && pwd)
+work=$(mktemp -d "${TMPDIR:-/tmp}/xpoll-install.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+flags='-Wall -Wextra -Wpedantic -Werror'
+
+skip() { echo "SKIP: $*"; exit 77; }
+fail() { echo "FAIL: $*"; exit 1; }
+want() { command -v "$1" >/dev/null 2>&1 || skip "$1 is not installed"; }
+
+install_moved() {
+	cmake --install "$build" --prefix "$work/first" >"$work/log" ||
+		{ cat "$work/log"; exit 1; }
+	mv "$work/first" "$work/prefix"
+	libdir=$(dirname "$(find "$work/prefix" -name libxpoll.a)")
+	export LD_LIBRARY_PATH="$libdir" DYLD_LIBRARY_PATH="$libdir"
+	if grep -rIl "$work/first" "$work/prefix" | grep .; then
+		fail "the files above hold the prefix of the installation"
+	fi
+}
+
+check_tree() {
+	for file in include/xpoll.h share/man/man3/xpoll_event.3 share/man/man1/xpoll.1; do
+		[ -f "$work/prefix/$file" ] || fail "$file is not installed"
+	done
+	"$work/prefix/bin/xpoll" info >/dev/null || fail "the installed command does not run"
+}
+
+use_pkg_config() {
+	want pkg-config
+	want c++
+	install_moved
+	check_tree
+	export PKG_CONFIG_PATH="$libdir/pkgconfig"
+	compile=$(pkg-config --cflags xpoll)
+	shared=$(pkg-config --libs xpoll)
+	# Both libraries are in one folder, so the static one has to be named.
+	static="$libdir/libxpoll.a $(pkg-config --static --libs xpoll | sed 's/-lxpoll//')"
+
+	# The variables hold lists of words, hence no quotes.
+	${CC:-cc} -std=c11 $flags $compile "$here/consumer/main.c" -o "$work/c-shared" $shared
+	${CC:-cc} -std=c11 $flags $compile "$here/consumer/main.c" -o "$work/c-static" $static
+	c++ -std=c++17 $flags $compile "$here/consumer/main.cpp" -o "$work/cxx-shared" $shared
+	c++ -std=c++17 $flags $compile "$here/consumer/main.cpp" -o "$work/cxx-static" $static
+	run "$work/c-shared" "$work/c-static" "$work/cxx-shared" "$work/cxx-static"
+}
+
+use_find_package() {
+	want c++
+	install_moved
+	cmake -G Ninja -S "$here/consumer" -B "$work/build" \
+		-D CMAKE_PREFIX_PATH="$work/prefix" \
+		-D CMAKE_C_FLAGS="$flags" -D CMAKE_CXX_FLAGS="$flags" >"$work/log" 2>&1 ||
+		{ cat "$work/log"; exit 1; }
+	cmake --build "$work/build"
+	for name in c-shared c-static cxx-shared cxx-static; do
+		run "$work/build/$name"
+	done
+}
+
+# The archive that cpack makes holds the same tree.
+use_package() {
+	(cd "$build" && cpack -G TGZ -B "$work/packages" >"$work/log") ||
+		{ cat "$work/log"; exit 1; }
+	mkdir "$work/prefix"
+	tar -xzf "$work"/packages/xpoll-*.tar.gz -C "$work/prefix" --strip-components=1
+	check_tree
+}
+
+# The two files for programs that embed the library.
+use_amalgamation() {
+	want python3
+	python3 -B "$here/../../scripts/amalgamate.py" "$work/two"
+	${CC:-cc} -std=c11 $flags -O2 -fexceptions -I"$work/two" "$here/consumer/main.c" \
+		"$work/two/xpoll.c" -o "$work/embedded" -pthread
+	run "$work/embedded"
+}
+
+run() {
+	for program; do
+		"$program" || fail "$program: exit code $?"
+	done
+}
+
+case $way in
+pkg-config) use_pkg_config ;;
+find-package) use_find_package ;;
+package) use_package ;;
+amalgamation) use_amalgamation ;;
+*) fail "unknown way $way" ;;
+esac

@@ -1,0 +1,296 @@
+/*
+ * xt: the test harness.
+ *
+ * A program is a list of XT_TEST(name) { ... } bodies.  A failing check prints
+ * its place and both values and returns from the test, never from the program.
+ * Each test has a watchdog that prints the stacks of all threads.  After each
+ * test its queues are destroyed, its descriptors closed, and what is open then
+ * and was not before is reported as a leak.
+ *
+ * Every program runs once per back end (--backend NAME) and per thread mode
+ * (--mode single|threads).  In threads mode xt_open gives a queue that two
+ * other threads keep changing (registrations of their own), and xt_take is done
+ * by two waiting threads at a time, whose results are merged.
+ *
+ * Not for use by several test threads at once, unless it says so: XT_EXPECT,
+ * the xt_put family and plain library calls are.
+ */
+#ifndef XT_H
+#define XT_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1 /* pipe2, POLLRDHUP, O_PATH, pthread_timedjoin_np */
+#endif
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <xpoll.h>
+
+#ifndef POLLRDHUP
+#define POLLRDHUP 0
+#endif
+
+/* Running under a sanitizer that slows everything down, or owns malloc. */
+#if defined(__SANITIZE_THREAD__)
+#define XT_TSAN 1
+#elif defined(__SANITIZE_ADDRESS__)
+#define XT_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define XT_TSAN 1
+#elif __has_feature(address_sanitizer)
+#define XT_ASAN 1
+#endif
+#endif
+#ifndef XT_TSAN
+#define XT_TSAN 0
+#endif
+#ifndef XT_ASAN
+#define XT_ASAN 0
+#endif
+#define XT_SANITIZED (XT_TSAN || XT_ASAN)
+
+enum {
+	READ = XPOLL_FILT_READ,
+	WRITE = XPOLL_FILT_WRITE,
+	EXCEPT = XPOLL_FILT_EXCEPT,
+	USER = XPOLL_FILT_USER
+};
+
+/* How long to wait for what must come: a guard against hanging, in ns. */
+#define XT_SOON (INT64_C(20) * 1000000000)
+
+/* 1. Tests --------------------------------------------------------------- */
+
+struct xt_test {
+	const char *name;
+	const char *file;
+	void (*run)(void);
+	struct xt_test *next;
+};
+
+void xt_register(struct xt_test *test);
+
+#define XT_TEST(name)                                                  \
+	static void name(void);                                        \
+	static struct xt_test xt_test_##name = {#name, __FILE__, name, \
+	                                        NULL};                 \
+	__attribute__((constructor)) static void xt_add_##name(void)   \
+	{                                                              \
+		xt_register(&xt_test_##name);                          \
+	}                                                              \
+	static void name(void)
+
+extern const char *xt_backend; /* the back end under test */
+extern bool xt_threads;        /* threads mode */
+
+bool xt_is(const char *backend); /* the back end under test is this one */
+bool xt_usable(const char *backend); /* the library offers this one here */
+
+/* Number of failed checks of this test so far.  From any thread. */
+int xt_failures(void);
+void xt_fail(const char *file, int line, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+void xt_skip(const char *reason);
+void xt_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+uint64_t xt_seed(void);                /* --seed or XT_SEED, else fixed */
+uint32_t xt_random(uint64_t *state);   /* a small generator */
+double xt_stress_seconds(double usual); /* XPOLL_STRESS_SECONDS, or usual */
+const char *xt_error_name(int error);
+const char *xt_filter_name(int filter);
+void xt_watchdog(unsigned seconds); /* start this test's time anew */
+
+/* 2. Checks: each returns from a void function when it does not hold ------ */
+
+#define XT_EXPECT(cond) \
+	((cond) ? true  \
+	        : (xt_fail(__FILE__, __LINE__, "not true: %s", #cond), false))
+
+#define XT_CHECK(cond)                \
+	do {                          \
+		if (!XT_EXPECT(cond)) \
+			return;       \
+	} while (0)
+
+bool xt_same(const char *file, int line, const char *text_a, intmax_t a,
+             const char *text_b, intmax_t b);
+bool xt_status(const char *file, int line, const char *text, int got,
+               int want);
+bool xt_failed_with(const char *file, int line, const char *text, intmax_t rc,
+                    int want);
+
+/* Two integers are equal. */
+#define XT_EXPECT_EQ(a, b) \
+	xt_same(__FILE__, __LINE__, #a, (intmax_t)(a), #b, (intmax_t)(b))
+#define XT_EQ(a, b)                        \
+	do {                               \
+		if (!XT_EXPECT_EQ((a), (b))) \
+			return;            \
+	} while (0)
+
+/* A status (0 or an errno, as xt_change returns it) is 0, or is this errno. */
+#define XT_EXPECT_STATUS(expr, want) \
+	xt_status(__FILE__, __LINE__, #expr, (expr), (want))
+#define XT_STATUS(expr, want)                            \
+	do {                                             \
+		if (!XT_EXPECT_STATUS((expr), (want)))   \
+			return;                          \
+	} while (0)
+#define XT_OK(expr) XT_STATUS((expr), 0)
+
+/* A POSIX call fails: -1 with this errno. */
+#define XT_EXPECT_FAILS(expr, want) \
+	(errno = 0,                 \
+	 xt_failed_with(__FILE__, __LINE__, #expr, (expr), (want)))
+#define XT_FAILS(expr, want)                           \
+	do {                                           \
+		if (!XT_EXPECT_FAILS((expr), (want)))  \
+			return;                        \
+	} while (0)
+
+/* Run a helper that checks by itself, and return if it found something. */
+#define XT_CALL(expr)               \
+	do {                        \
+		(void)(expr);       \
+		if (xt_failures())  \
+			return;     \
+	} while (0)
+
+/* Give the test up: a part of the system that is not here. */
+#define XT_SKIP(reason)          \
+	do {                     \
+		xt_skip(reason); \
+		return;          \
+	} while (0)
+
+/* The test says nothing in threads mode, by design. */
+#define XT_SINGLE_ONLY()        \
+	do {                    \
+		if (xt_threads) \
+			return; \
+	} while (0)
+
+/* 3. Queues and events --------------------------------------------------- */
+
+/* A queue on the back end under test; destroyed when the test ends. */
+struct xpoll *xt_open(void);
+struct xpoll *xt_open_quiet(void); /* without the changers of threads mode */
+struct xpoll *xt_open_on(const char *backend); /* quiet, another back end */
+void xt_destroy(struct xpoll *queue);          /* one of the above, early */
+void xt_forget_queue(struct xpoll *queue);     /* the test destroyed it */
+
+/* One change, alone; 0 or its errno. */
+int xt_change(struct xpoll *queue, uint64_t ident, int filter, int flags,
+              uint32_t fflags, int64_t data, void *udata);
+int xt_add(struct xpoll *queue, int fd, int filter, int flags);
+int xt_flag(struct xpoll *queue, uint64_t ident, int filter, int flags);
+int xt_trigger(struct xpoll *queue, uint64_t ident);
+
+/*
+ * Take events as xpoll_event without changes does; in threads mode by two
+ * threads, merged: what level may give to both counts once.
+ */
+int xt_take(struct xpoll *queue, struct xpoll_event *events, int cap,
+            int64_t timeout_ns);
+
+/* Exactly this one event comes, *event is it. */
+bool xt_gets(const char *file, int line, struct xpoll *queue,
+             struct xpoll_event *event, uint64_t ident, int filter);
+bool xt_none(const char *file, int line, struct xpoll *queue);
+#define XT_GETS(queue, event, ident, filter)                              \
+	do {                                                              \
+		if (!xt_gets(__FILE__, __LINE__, (queue), (event),        \
+		             (uint64_t)(ident), (filter)))                \
+			return;                                           \
+	} while (0)
+#define XT_NONE(queue)                                        \
+	do {                                                  \
+		if (!xt_none(__FILE__, __LINE__, (queue)))    \
+			return;                               \
+	} while (0)
+
+/* Index in events of the first one with this key, or -1. */
+int xt_find(const struct xpoll_event *events, int count, uint64_t ident,
+            int filter);
+
+/* A change record. */
+struct xpoll_event xt_record(uint64_t ident, int filter, int flags);
+
+/* The counters now. */
+struct xpoll_stats xt_stats(struct xpoll *queue);
+
+/* 4. Descriptors: non-blocking, close-on-exec, closed when the test ends --- */
+
+struct xt_pair {
+	int r; /* reads what is written to w; sockets: both ways */
+	int w;
+};
+
+struct xt_pair xt_pipe(void);
+struct xt_pair xt_socketpair(int type);
+struct xt_pair xt_tcp(void); /* r accepted, w connected */
+struct xt_pair xt_pty(void); /* r slave in raw mode, w master */
+int xt_listener(struct sockaddr_in *address);
+int xt_socket(int domain, int type);
+int xt_udp(struct sockaddr_in *address); /* bound to loopback */
+int xt_file(const char *text);           /* nameless, offset 0 */
+int xt_open_path(const char *path, int flags);
+int xt_eventfd(void);                  /* -1 where there is none */
+int xt_timerfd(int64_t first_ns);      /* -1 where there is none */
+int xt_keep(int fd);                   /* close it when the test ends */
+void xt_close(int fd);                 /* close(2), checked */
+void xt_shut(struct xt_pair pair);     /* both ends */
+int xt_dup(int fd);
+void xt_number(int fd, int number); /* move fd to exactly this number */
+
+void xt_put(int fd);            /* write one byte */
+int xt_get(int fd);             /* read one byte; 0 at the end, -1 if none */
+void xt_fill(int fd);           /* write until EAGAIN */
+int xt_drain(int fd);           /* read until EAGAIN; bytes */
+short xt_poll(int fd, int events);      /* poll(2) now */
+bool xt_poll_until(int fd, int events, int revents); /* until all are set */
+void xt_reset(struct xt_pair tcp); /* close w with a TCP reset */
+int xt_raise_files(int wanted); /* RLIMIT_NOFILE; what is possible */
+int xt_count_open(void);
+void xt_set_open(unsigned char *bits, int count);
+
+/* 5. Threads, children, time ----------------------------------------------- */
+
+struct xt_thread;
+
+/* Joined when the test ends, if the test does not. */
+struct xt_thread *xt_start(void (*run)(void *), void *argument);
+void xt_join(struct xt_thread *thread);
+void xt_threads_reuse(void); /* give back the joined ones: for loops */
+pthread_t xt_pthread(struct xt_thread *thread);
+bool xt_done(struct xt_thread *thread);
+
+/*
+ * Wait until the thread sleeps in the kernel, as far as that can be seen.  For
+ * tests of what happens to sleepers: they must be right also if it does not.
+ */
+void xt_asleep(struct xt_thread *thread);
+
+/* Spin, politely, until the counter has this value or more. */
+void xt_until(atomic_int *counter, int value);
+
+/* Run it in a forked child; its failures are ours.  True if it had none. */
+bool xt_child(void (*run)(void *), void *argument);
+
+int64_t xt_now(void); /* monotonic, ns */
+
+#endif

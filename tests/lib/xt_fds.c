@@ -1,0 +1,267 @@
+/*
+ * xt_fds: the descriptors of a test.  What is made here is non-blocking and
+ * close-on-exec, and closed when the test ends, if it is still open then.
+ */
+#include "xt_internal.h"
+
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <termios.h>
+
+#ifdef __linux__
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#endif
+
+static unsigned char *fds_kept; /* one per number */
+static int fds_kept_cap;
+
+int xt_keep(int fd)
+{
+	if (fd < 0)
+		xt_broken("a descriptor");
+	if (fd >= fds_kept_cap) {
+		int cap = fd + 1024;
+		unsigned char *kept = realloc(fds_kept, (size_t)cap);
+
+		if (!kept)
+			xt_broken("realloc");
+		memset(kept + fds_kept_cap, 0, (size_t)(cap - fds_kept_cap));
+		fds_kept = kept;
+		fds_kept_cap = cap;
+	}
+	fds_kept[fd] = 1;
+	return fd;
+}
+
+/* Keep it, non-blocking and close-on-exec. */
+static int fds_own(int fd)
+{
+	(void)xt_keep(fd);
+	int flags = fcntl(fd, F_GETFL);
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
+	    fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
+		xt_broken("fcntl");
+	return fd;
+}
+
+void xt_fds_release(void)
+{
+	for (int fd = 0; fd < fds_kept_cap; fd++)
+		if (fds_kept[fd]) {
+			/* The test may have closed it: no error. */
+			(void)close(fd);
+			fds_kept[fd] = 0;
+		}
+	free(fds_kept);
+	fds_kept = NULL;
+	fds_kept_cap = 0;
+}
+
+void xt_close(int fd)
+{
+	if (fd >= 0 && fd < fds_kept_cap)
+		fds_kept[fd] = 0;
+	if (close(fd) < 0)
+		xt_fail(__FILE__, __LINE__, "close(%d): %s", fd,
+		        xt_error_name(errno));
+}
+
+void xt_shut(struct xt_pair pair)
+{
+	xt_close(pair.r);
+	xt_close(pair.w);
+}
+
+struct xt_pair xt_pipe(void)
+{
+	int ends[2];
+
+	if (pipe(ends) < 0)
+		xt_broken("pipe");
+	return (struct xt_pair){.r = fds_own(ends[0]), .w = fds_own(ends[1])};
+}
+
+struct xt_pair xt_socketpair(int type)
+{
+	int ends[2];
+
+	if (socketpair(AF_UNIX, type, 0, ends) < 0)
+		xt_broken("socketpair");
+	return (struct xt_pair){.r = fds_own(ends[0]), .w = fds_own(ends[1])};
+}
+
+int xt_socket(int domain, int type)
+{
+	return fds_own(socket(domain, type, 0));
+}
+
+static int fds_bound(int type, struct sockaddr_in *address)
+{
+	socklen_t length = sizeof *address;
+	int fd = xt_socket(AF_INET, type);
+
+	memset(address, 0, sizeof *address);
+	address->sin_family = AF_INET;
+	address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (bind(fd, (struct sockaddr *)address, length) < 0 ||
+	    getsockname(fd, (struct sockaddr *)address, &length) < 0)
+		xt_broken("bind to loopback");
+	return fd;
+}
+
+int xt_udp(struct sockaddr_in *address)
+{
+	return fds_bound(SOCK_DGRAM, address);
+}
+
+int xt_listener(struct sockaddr_in *address)
+{
+	int fd = fds_bound(SOCK_STREAM, address);
+
+	if (listen(fd, 128) < 0)
+		xt_broken("listen");
+	return fd;
+}
+
+struct xt_pair xt_tcp(void)
+{
+	struct sockaddr_in address;
+	struct xt_pair pair;
+	int listener = xt_listener(&address);
+
+	pair.w = xt_socket(AF_INET, SOCK_STREAM);
+	if (connect(pair.w, (struct sockaddr *)&address, sizeof address) < 0 &&
+	    errno != EINPROGRESS)
+		xt_broken("connect");
+	if (!xt_poll_until(listener, POLLIN, POLLIN))
+		xt_broken("no connection");
+	pair.r = fds_own(accept(listener, NULL, NULL));
+	if (!xt_poll_until(pair.w, POLLOUT, POLLOUT))
+		xt_broken("not connected");
+	xt_close(listener);
+	return pair;
+}
+
+void xt_reset(struct xt_pair tcp)
+{
+	struct linger linger = {.l_onoff = 1, .l_linger = 0};
+
+	if (setsockopt(tcp.w, SOL_SOCKET, SO_LINGER, &linger, sizeof linger) <
+	    0)
+		xt_broken("SO_LINGER");
+	xt_close(tcp.w);
+}
+
+struct xt_pair xt_pty(void)
+{
+	struct xt_pair pair = {-1, -1};
+	struct termios mode;
+
+	pair.w = fds_own(posix_openpt(O_RDWR | O_NOCTTY));
+	if (grantpt(pair.w) < 0 || unlockpt(pair.w) < 0)
+		xt_broken("grantpt");
+	pair.r = fds_own(open(ptsname(pair.w), O_RDWR | O_NOCTTY));
+	if (tcgetattr(pair.r, &mode) < 0)
+		xt_broken("tcgetattr");
+	mode.c_iflag = 0;
+	mode.c_oflag = 0;
+	mode.c_lflag = 0;
+	mode.c_cc[VMIN] = 1;
+	mode.c_cc[VTIME] = 0;
+	if (tcsetattr(pair.r, TCSANOW, &mode) < 0)
+		xt_broken("tcsetattr");
+	return pair;
+}
+
+int xt_file(const char *text)
+{
+	char path[] = "/tmp/xt-XXXXXX";
+	size_t length = strlen(text);
+	int fd = fds_own(mkstemp(path));
+
+	(void)unlink(path);
+	if (write(fd, text, length) != (ssize_t)length ||
+	    lseek(fd, 0, SEEK_SET) != 0)
+		xt_broken("a temporary file");
+	return fd;
+}
+
+int xt_open_path(const char *path, int flags)
+{
+	return xt_keep(open(path, flags | O_CLOEXEC));
+}
+
+int xt_eventfd(void)
+{
+#ifdef __linux__
+	return fds_own(eventfd(0, 0));
+#else
+	return -1;
+#endif
+}
+
+int xt_timerfd(int64_t first_ns)
+{
+#ifdef __linux__
+	struct itimerspec when = {
+	    .it_value = {.tv_sec = first_ns / 1000000000,
+	                 .tv_nsec = first_ns % 1000000000}};
+	int fd = fds_own(timerfd_create(CLOCK_MONOTONIC, 0));
+
+	if (timerfd_settime(fd, 0, &when, NULL) < 0)
+		xt_broken("timerfd_settime");
+	return fd;
+#else
+	(void)first_ns;
+	return -1;
+#endif
+}
+
+int xt_dup(int fd)
+{
+	return xt_keep(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+}
+
+void xt_number(int fd, int number)
+{
+	if (fd == number)
+		return;
+	if (dup2(fd, number) < 0 || fcntl(number, F_SETFD, FD_CLOEXEC) < 0)
+		xt_broken("dup2");
+	xt_close(fd);
+	(void)xt_keep(number);
+}
+
+int xt_raise_files(int wanted)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		xt_broken("getrlimit");
+	if (limit.rlim_cur < (rlim_t)wanted) {
+		rlim_t old = limit.rlim_cur;
+
+		limit.rlim_cur = (rlim_t)wanted < limit.rlim_max
+		                     ? (rlim_t)wanted
+		                     : limit.rlim_max;
+		if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+			limit.rlim_cur = old;
+	}
+	return limit.rlim_cur > (rlim_t)wanted ? wanted : (int)limit.rlim_cur;
+}
+
+void xt_set_open(unsigned char *bits, int count)
+{
+	for (int fd = 0; fd < count; fd++)
+		bits[fd] = fcntl(fd, F_GETFD) >= 0;
+}
+
+int xt_count_open(void)
+{
+	int count = 0;
+
+	for (int fd = 0; fd < XT_FD_SCAN; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}

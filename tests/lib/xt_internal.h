@@ -1,0 +1,33 @@
+/*
+ * xt_internal: what the files of the harness know of each other.
+ */
+#ifndef XT_INTERNAL_H
+#define XT_INTERNAL_H
+
+#include "xt.h"
+
+#define XT_FD_SCAN 4096 /* numbers that the leak check looks at */
+
+void xt_fds_release(void);     /* close what the test kept */
+void xt_threads_release(void); /* join what the test started */
+void xt_queues_release(void);
+void xt_stop_release(void); /* all of the above, in the right order */
+
+/* The watchdog's: signal every thread of the test; AS-safe. */
+void xt_threads_signal(int signal_number);
+void xt_watchdog_install(void);
+void xt_watchdog_start(const char *name, unsigned seconds);
+void xt_watchdog_stop(void);
+
+/* Changers of threads mode: on this queue until stopped. */
+struct xt_noise;
+struct xt_noise *xt_noise_start(struct xpoll *queue);
+void xt_noise_stop(struct xt_noise *noise);
+
+/* Nothing; see there. */
+void xt_tsan_link(void);
+
+/* A failure of the harness's own needs: ends the program. */
+void xt_broken(const char *what) __attribute__((noreturn));
+
+#endif

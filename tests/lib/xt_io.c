@@ -1,0 +1,76 @@
+/*
+ * xt_io: small reads, writes and looks at descriptors.  From any thread.
+ */
+#include "xt_internal.h"
+
+void xt_put(int fd)
+{
+	if (write(fd, "x", 1) != 1)
+		xt_fail(__FILE__, __LINE__, "write to %d: %s", fd,
+		        xt_error_name(errno));
+}
+
+int xt_get(int fd)
+{
+	char byte = 0;
+	ssize_t got = read(fd, &byte, 1);
+
+	if (got == 1)
+		return (unsigned char)byte;
+	return got == 0 ? 0 : -1;
+}
+
+void xt_fill(int fd)
+{
+	static const char block[4096];
+	size_t size = sizeof block;
+
+	/* To the last byte: a socket may refuse a block and take less. */
+	while (size > 0) {
+		ssize_t put = write(fd, block, size);
+
+		if (put < 0 && errno != EAGAIN)
+			xt_broken("write");
+		if (put < 0)
+			size /= 2;
+	}
+}
+
+int xt_drain(int fd)
+{
+	char block[4096];
+	int total = 0;
+
+	for (;;) {
+		ssize_t got = read(fd, block, sizeof block);
+
+		if (got <= 0)
+			return total;
+		total += (int)got;
+	}
+}
+
+short xt_poll(int fd, int events)
+{
+	struct pollfd entry = {.fd = fd, .events = (short)events};
+
+	if (poll(&entry, 1, 0) < 0)
+		xt_broken("poll");
+	return entry.revents;
+}
+
+bool xt_poll_until(int fd, int events, int revents)
+{
+	int64_t deadline = xt_now() + XT_SOON;
+
+	while ((xt_poll(fd, events) & revents) != revents) {
+		struct pollfd entry = {.fd = fd, .events = (short)events};
+
+		if (xt_now() > deadline)
+			return false;
+		/* Some but not all may be there: look again now and then. */
+		if (poll(&entry, 1, 1) < 0 && errno != EINTR)
+			xt_broken("poll");
+	}
+	return true;
+}

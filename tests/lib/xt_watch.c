@@ -1,0 +1,99 @@
+/*
+ * xt_watch: the watchdog.  A test that takes too long is stuck: show where
+ * every thread is, by gdb if it can, else by a backtrace each, and end the
+ * program.
+ *
+ * It is an alarm, not a thread, so that a test without threads runs in a
+ * process without threads: the library behaves differently there.
+ */
+#include "xt_internal.h"
+
+#include <sys/wait.h>
+#include <time.h>
+
+#if defined(__has_include)
+#if __has_include(<execinfo.h>)
+#include <execinfo.h>
+#define WATCH_BACKTRACE 1
+#endif
+#endif
+
+static const char *volatile watch_name = "";
+
+static void watch_say(const char *text)
+{
+	/* Nothing can be done about a failure to speak. */
+	if (write(STDOUT_FILENO, text, strlen(text)) < 0)
+		return;
+}
+
+static void watch_show_stack(int signal_number)
+{
+	(void)signal_number;
+	watch_say("--- a thread:\n");
+#ifdef WATCH_BACKTRACE
+	void *frames[64];
+
+	backtrace_symbols_fd(frames, backtrace(frames, 64), STDOUT_FILENO);
+#endif
+}
+
+/* vfork and exec: no lock of the C library may be needed here. */
+static bool watch_run_debugger(void)
+{
+	static char pid_text[24];
+	int status = 0;
+
+	(void)snprintf(pid_text, sizeof pid_text, "%d", (int)getpid());
+	pid_t child = vfork();
+	if (child == 0) {
+		execlp("gdb", "gdb", "-p", pid_text, "-nx", "-batch", "-ex",
+		       "thread apply all backtrace", (char *)NULL);
+		_exit(127);
+	}
+	if (child < 0)
+		return false;
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			return false;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static void watch_expired(int signal_number)
+{
+	struct timespec moment = {.tv_nsec = 300 * 1000 * 1000};
+
+	/* Should showing the stacks hang too, the next alarm kills. */
+	(void)signal(signal_number, SIG_DFL);
+	(void)alarm(30);
+	watch_say("\nFAIL  watchdog: this test is stuck: ");
+	watch_say(watch_name);
+	watch_say("\n");
+	if (!watch_run_debugger()) {
+		watch_show_stack(SIGPROF);
+		xt_threads_signal(SIGPROF);
+		(void)nanosleep(&moment, NULL);
+	}
+	_exit(1);
+}
+
+void xt_watchdog_install(void)
+{
+	struct sigaction action = {.sa_handler = watch_expired};
+	struct sigaction show = {.sa_handler = watch_show_stack};
+
+	if (sigaction(SIGALRM, &action, NULL) < 0 ||
+	    sigaction(SIGPROF, &show, NULL) < 0)
+		xt_broken("sigaction");
+}
+
+void xt_watchdog_start(const char *name, unsigned seconds)
+{
+	watch_name = name;
+	(void)alarm(seconds);
+}
+
+void xt_watchdog_stop(void)
+{
+	(void)alarm(0);
+}

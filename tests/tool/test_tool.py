@@ -1,0 +1,330 @@
+"""The command line of xpoll.
+
+Goal: every option does what --help says, every mistake is named, and nothing
+is left behind.  Method: run the program that $XPOLL_TOOL names and look at its
+exit code, output and files.  Measurements are as short as they can be: what
+they measure is not tested here.
+"""
+
+import json
+import os
+import pty
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL = os.environ["XPOLL_TOOL"]
+SHORT = ["-t", "0.01", "--rounds", "1"]
+LOOPTEST = ["bench", "looptest"]
+ALL_VARIANTS = ["xpoll-epoll", "xpoll-poll", "xpoll-select", "raw-epoll",
+                "raw-poll", "raw-select", "limit"]
+RESULT_FIELDS = {"variant", "default", "reads_per_second", "ns_per_read",
+                 "syscalls_per_read", "ratio_raw_epoll", "ratio_limit"}
+
+
+def environment(**more):
+    result = {k: v for k, v in os.environ.items() if k != "XPOLL_BACKEND"}
+    result.update(more)
+    return result
+
+
+def run(*args, env=None, **more):
+    return subprocess.run([TOOL, *args], stdin=subprocess.DEVNULL, text=True,
+                          stdout=more.pop("stdout", subprocess.PIPE),
+                          stderr=subprocess.PIPE, env=env or environment(),
+                          timeout=50, **more)
+
+
+class ToolTest(unittest.TestCase):
+    maxDiff = None
+
+    def check(self, result, code=0, err=""):
+        self.assertEqual((result.returncode, result.stderr), (code, err))
+        return result.stdout
+
+    def check_json(self, *args, env=None):
+        out = self.check(run(*LOOPTEST, *SHORT, *args, "--json", "-", env=env))
+        return json.loads(out)
+
+
+class Help(ToolTest):
+    COMMANDS = [[], ["info"], ["bench"], LOOPTEST]
+
+    def test_help_of_each_command_tells_its_usage(self):
+        for command in self.COMMANDS:
+            for option in "--help", "-h":
+                with self.subTest(command=command, option=option):
+                    out = self.check(run(*command, option))
+                    self.assertTrue(out.startswith(
+                        " ".join(["usage: xpoll", *command])), out)
+                    self.assertTrue(all(len(line) <= 80
+                                        for line in out.splitlines()), out)
+
+    def test_help_lists_commands_workloads_and_options(self):
+        self.assertRegex(run("help").stdout, r"(?s)info .*bench ")
+        self.assertRegex(run("bench", "--help").stdout, "looptest ")
+        out = run(*LOOPTEST, "--help").stdout
+        for option in "-n", "-t", "--rounds", "--backend", "--peers", "--json":
+            self.assertIn("\n  " + option + " ", out)
+
+    def test_version_everywhere_is_the_same(self):
+        version = self.check(run("version"))
+        self.assertRegex(version, r"^xpoll \d+\.\d+\.\d+\n$")
+        for command in self.COMMANDS:
+            with self.subTest(command=command):
+                self.assertEqual(self.check(run(*command, "--version")), version)
+
+
+class Info(ToolTest):
+    def test_info_tells_back_ends_filters_and_limits(self):
+        out = self.check(run("info"))
+        self.assertRegex(out, r"(?m)^  \w+ +yes, the default$")
+        for name in "poll", "select":
+            self.assertRegex(out, rf"(?m)^  {name} +yes")
+        self.assertRegex(out, r"(?m)^  READ( +yes)+$")
+        self.assertIn("RLIMIT_NOFILE", out)
+
+    def test_info_with_backend_from_environment_marks_it_default(self):
+        out = self.check(run("info", env=environment(XPOLL_BACKEND="poll")))
+        self.assertRegex(out, r"(?m)^  poll +yes, the default$")
+
+    def test_info_with_unknown_backend_in_environment_names_it(self):
+        out = self.check(run("info", env=environment(XPOLL_BACKEND="abacus")))
+        self.assertIn("XPOLL_BACKEND=abacus", out)
+
+
+class BadArguments(ToolTest):
+    # arguments, and what the message must say
+    TABLE = [
+        ([], "expected a command"),
+        (["frobnicate"], "frobnicate: no such command"),
+        (["--frobnicate"], "--frobnicate: no such option"),
+        (["info", "more"], "more: not expected here"),
+        (["info", "--json"], "--json: no such option"),
+        (["bench"], "expected a workload"),
+        (["bench", "frobnicate"], "frobnicate: no such workload"),
+        (["bench", "-n"], "-n: no such option"),
+        (LOOPTEST + ["8"], "8: not expected here"),
+        (LOOPTEST + ["--frobnicate"], "--frobnicate: no such option"),
+        (LOOPTEST + ["--roundsx", "1"], "--roundsx: no such option"),
+        (LOOPTEST + ["-n"], "-n: expected N behind it"),
+        (LOOPTEST + ["--rounds"], "--rounds: expected R behind it"),
+        (LOOPTEST + ["-n", "0"], "-n 0: expected a whole number from 1 to"),
+        (LOOPTEST + ["-n", "-1"], "-n -1: expected a whole number from 1 to"),
+        (LOOPTEST + ["-n", "8x"], "-n 8x: expected a whole number"),
+        (LOOPTEST + ["-nx"], "-n x: expected a whole number"),
+        (LOOPTEST + ["-n", ""], "-n : expected a whole number"),
+        (LOOPTEST + ["-n", " 8"], "-n  8: expected a whole number"),
+        (LOOPTEST + ["-n", "8.5"], "-n 8.5: expected a whole number"),
+        (LOOPTEST + ["-n", "9" * 30], "expected a whole number from 1 to"),
+        (LOOPTEST + ["-n", "4294967304"], "expected a whole number from 1 to"),
+        (LOOPTEST + ["-t", "0"], "-t 0: expected a number from 0.001 to 86400"),
+        (LOOPTEST + ["-t", "-1"], "-t -1: expected a number"),
+        (LOOPTEST + ["-t", "soon"], "-t soon: expected a number"),
+        (LOOPTEST + ["-t", "nan"], "-t nan: expected a number"),
+        (LOOPTEST + ["-t", "1e9"], "-t 1e9: expected a number"),
+        (LOOPTEST + ["-t", "1.2.3"], "-t 1.2.3: expected a number"),
+        (LOOPTEST + ["-t", ""], "-t : expected a number"),
+        (LOOPTEST + ["--rounds=0"], "--rounds 0: expected a whole number"),
+        (LOOPTEST + ["--rounds", "1001"], "expected a whole number from 1 to 1000"),
+        (LOOPTEST + ["--peers", "all"], "--peers all: expected none or raw"),
+        (LOOPTEST + ["--peers="], "--peers : expected none or raw"),
+        (LOOPTEST + ["--json="], "--json: expected FILE, not nothing"),
+        (LOOPTEST + ["--backend="], "--backend: expected LIST, not nothing"),
+        (LOOPTEST + ["--backend", "abacus"], "'abacus' is not a back end"),
+        (LOOPTEST + ["--backend", "poll,"], "'' is not a back end"),
+        (LOOPTEST + ["--backend", ",poll"], "'' is not a back end"),
+        (LOOPTEST + ["--backend", "poll,pol"], "'pol' is not a back end"),
+        (LOOPTEST + ["--backend", "POLL"], "'POLL' is not a back end"),
+    ]
+
+    def test_bad_arguments_are_named_with_exit_code_2(self):
+        for args, message in self.TABLE:
+            with self.subTest(args=args):
+                result = run(*args)
+                self.assertEqual((result.returncode, result.stdout), (2, ""))
+                self.assertIn(message, result.stderr)
+                self.assertTrue(result.stderr.startswith("xpoll"), result.stderr)
+
+    def test_unknown_backend_tells_the_usable_ones(self):
+        result = run(*LOOPTEST, "--backend", "abacus")
+        self.assertRegex(result.stderr, r"expected one or more of .*poll, select")
+
+    def test_unknown_backend_in_environment_is_named(self):
+        result = run(*LOOPTEST, *SHORT, env=environment(XPOLL_BACKEND="abacus"))
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertIn("XPOLL_BACKEND=abacus", result.stderr)
+
+
+class Limits(ToolTest):
+    def test_soft_limit_is_raised(self):
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        result = run(*LOOPTEST, *SHORT, "-n", "100", "--backend", "poll",
+                     "--peers", "none", preexec_fn=lambda: resource.setrlimit(
+                         resource.RLIMIT_NOFILE, (64, hard)))
+        self.check(result)
+
+    def test_n_beyond_the_hard_limit_is_refused(self):
+        def lower():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200))
+        # A process that may raise it again has no such limit.
+        raised = subprocess.run(
+            [sys.executable, "-c", "import resource as r;"
+             "r.setrlimit(r.RLIMIT_NOFILE, (400, 400))"],
+            stderr=subprocess.DEVNULL, preexec_fn=lower)
+        if raised.returncode == 0:
+            self.skipTest("this process may raise any limit")
+        result = run(*LOOPTEST, *SHORT, "-n", "100", preexec_fn=lower)
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertRegex(result.stderr, r"-n 100: expected at most 68 pipes here")
+
+
+class Json(ToolTest):
+    def test_fields_and_variants_are_as_documented(self):
+        report = self.check_json("-n", "8", "--rounds", "3")
+        self.assertEqual((report["benchmark"], report["n"]), ("looptest", 8))
+        self.assertEqual(report["rounds"], 3)
+        self.assertLessEqual({"kernel", "cpu", "cores"}, set(report["machine"]))
+        variants = [r["variant"] for r in report["results"]]
+        if "raw-epoll" in variants:
+            self.assertEqual(variants, ALL_VARIANTS)
+        self.assertEqual(sum(r["default"] for r in report["results"]), 1)
+        for result in report["results"]:
+            self.assertLessEqual(RESULT_FIELDS, set(result))
+            self.assertIs(type(result["default"]), bool)
+
+    def test_numbers_agree_with_each_other(self):
+        results = {r["variant"]: r for r in self.check_json()["results"]}
+        for result in results.values():
+            rate = result["reads_per_second"]
+            self.assertGreater(rate, 0)
+            self.assertAlmostEqual(result["ns_per_read"] * rate / 1e9, 1, 6)
+            self.assertAlmostEqual(
+                result["ratio_limit"],
+                rate / results["limit"]["reads_per_second"], 6)
+            self.assertLessEqual(result["spread"]["min"], rate)
+            self.assertGreaterEqual(result["spread"]["max"], rate)
+
+    def test_system_calls_of_the_hand_written_are_known(self):
+        known = {"raw-epoll": 6, "raw-poll": 4, "raw-select": 4, "limit": 2}
+        for result in self.check_json()["results"]:
+            calls = known.get(result["variant"])
+            if calls is not None:
+                self.assertAlmostEqual(result["syscalls_per_read"], calls, 1)
+
+    def test_backend_and_peers_choose_the_variants(self):
+        report = self.check_json("--backend", "select,poll,select",
+                                 "--peers=none", "-n1")
+        self.assertEqual([r["variant"] for r in report["results"]],
+                         ["xpoll-select", "xpoll-poll", "limit"])
+        self.assertEqual([r["ratio_raw_epoll"] for r in report["results"]],
+                         [None] * 3)
+
+    def test_backend_from_environment_is_the_default(self):
+        report = self.check_json(env=environment(XPOLL_BACKEND="select"))
+        self.assertEqual([r["variant"] for r in report["results"] if r["default"]],
+                         ["xpoll-select"])
+
+
+class Files(ToolTest):
+    FAST = [*LOOPTEST, *SHORT, "--backend", "poll", "--peers", "none"]
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.path = os.path.join(self.folder, "report.json")
+
+    def load(self, path):
+        with open(path) as file:
+            return json.load(file)
+
+    def test_file_holds_the_report_beside_the_table(self):
+        out = self.check(run(*self.FAST, "--json", self.path))
+        self.assertRegex(out, r"(?m)^xpoll-poll .*\d")
+        self.assertEqual(self.load(self.path)["benchmark"], "looptest")
+        self.assertEqual(os.listdir(self.folder), ["report.json"])
+
+    def test_existing_file_is_replaced(self):
+        with open(self.path, "w") as file:
+            file.write("x" * 100000)
+        self.check(run(*self.FAST, "--json", self.path))
+        self.load(self.path)
+
+    def test_symbolic_link_is_followed(self):
+        link = os.path.join(self.folder, "link")
+        open(self.path, "w").close()
+        os.symlink(self.path, link)
+        self.check(run(*self.FAST, "--json", link))
+        self.assertTrue(os.path.islink(link))
+        self.load(self.path)
+
+    def test_device_is_written_directly(self):
+        self.check(run(*self.FAST, "--json", "/dev/null"))
+        self.assertFalse(os.path.isfile("/dev/null"))
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full")
+    def test_full_device_fails(self):
+        result = run(*self.FAST, "--json", "/dev/full")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("/dev/full", result.stderr)
+
+    def test_unwritable_names_are_refused_before_the_run(self):
+        for path in (self.folder, self.path + "/below",
+                     os.path.join(self.folder, "no", "such", "folder")):
+            with self.subTest(path=path):
+                # The run would take an hour.
+                result = run(*LOOPTEST, "-t", "3600", "--json", path)
+                self.assertEqual((result.returncode, result.stdout), (2, ""))
+                self.assertIn("--json " + path, result.stderr)
+                self.assertEqual(os.listdir(self.folder), [])
+
+    def test_interrupt_leaves_nothing_behind(self):
+        for number in signal.SIGINT, signal.SIGTERM:
+            with self.subTest(number=number):
+                self.interrupt(number)
+
+    def interrupt(self, number):
+        ours, theirs = pty.openpty()  # a terminal, so that progress is shown
+        child = subprocess.Popen(
+            [TOOL, *LOOPTEST, "-t", "3600", "--json", self.path],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs,
+            env=environment())
+        os.close(theirs)
+        shown = b""
+        while b"round 1 of" not in shown:
+            shown += os.read(ours, 4096)
+        self.assertEqual(len(os.listdir(self.folder)), 1)
+        child.send_signal(number)
+        self.assertEqual(child.communicate(timeout=30)[0], b"")
+        os.close(ours)
+        self.assertEqual(child.returncode, -number)
+        self.assertEqual(os.listdir(self.folder), [])
+
+
+class Pipes(ToolTest):
+    COMMANDS = [["--help"], ["info"], [*Files.FAST], [*Files.FAST, "--json", "-"]]
+
+    def test_reader_that_went_away_causes_no_noise(self):
+        for command in self.COMMANDS:
+            with self.subTest(command=command):
+                reader, writer = os.pipe()
+                os.close(reader)
+                self.check(run(*command, stdout=writer), code=1)
+                os.close(writer)
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full")
+    def test_output_that_cannot_be_written_fails(self):
+        for command in self.COMMANDS:
+            with self.subTest(command=command), open("/dev/full", "w") as full:
+                result = run(*command, stdout=full)
+                self.assertEqual(result.returncode, 1)
+                self.assertRegex(result.stderr,
+                                 r"^xpoll: cannot write to standard output: .")
+
+
+if __name__ == "__main__":
+    unittest.main()

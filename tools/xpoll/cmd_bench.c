@@ -1,0 +1,93 @@
+/*
+ * xpoll bench: options for the measurements in bench/.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "bench.h"
+#include "tool.h"
+
+static int bench_list(const struct bench_workload *const *workloads)
+{
+	printf("usage: xpoll bench WORKLOAD [OPTION]...\n\n"
+	       "Measure the queue beside the kernel's own calls used by hand, in turns, in\n"
+	       "one process.  'xpoll bench WORKLOAD --help' lists the options.\n\n"
+	       "workloads:\n");
+	for (; *workloads != NULL; workloads++)
+		printf("  %-10s  %s\n", (*workloads)->name, (*workloads)->summary);
+	return TOOL_OK;
+}
+
+/* Fill in options from the arguments; as tool_parse. */
+static int bench_parse(const struct bench_workload *workload, int argc, char **argv,
+                       struct bench_options *options)
+{
+	static const char *const peers[] = { "none", "raw", NULL };
+	int with_peers = 1;
+	char name[64];
+	const struct tool_option table[] = {
+		{ "-n", "N", workload->items, TOOL_COUNT, 1, workload->n_max, NULL,
+		  &options->n },
+		{ "-t", "SECONDS", "time for each variant, over all rounds", TOOL_SECONDS,
+		  0.001, 86400, NULL, &options->seconds },
+		{ "--rounds", "R", "rounds; the median counts", TOOL_COUNT, 1,
+		  BENCH_ROUNDS_MAX, NULL, &options->rounds },
+		{ "--backend", "LIST", "back ends, commas between (default: all here)",
+		  TOOL_TEXT, 0, 0, NULL, &options->backends },
+		{ "--peers", "WHICH", "hand-written rivals: raw or none", TOOL_CHOICE, 0, 0,
+		  peers, &with_peers },
+		{ "--json", "FILE", "also write the numbers there; - is stdout, alone",
+		  TOOL_TEXT, 0, 0, NULL, &options->json },
+		{ 0 },
+	};
+	struct tool_usage usage = {
+		.name = name,
+		.synopsis = "[OPTION]...",
+		.text = workload->help,
+		.options = table,
+	};
+	int result;
+
+	snprintf(name, sizeof name, "xpoll bench %s", workload->name);
+	result = tool_parse(&usage, argc, argv);
+	options->peers = with_peers == 1;
+	return result;
+}
+
+static int bench_start(const struct bench_workload *workload, int argc, char **argv)
+{
+	struct bench_options options = {
+		.n = workload->n_default,
+		.seconds = 5,
+		.rounds = 5,
+	};
+	int result = bench_parse(workload, argc, argv, &options);
+
+	return result == TOOL_GO_ON ? bench_run(workload, &options) : result;
+}
+
+static int cmd_bench(int argc, char **argv)
+{
+	static const struct tool_usage usage = { .name = "xpoll bench" };
+	const char *name = argc > 1 ? argv[1] : NULL;
+
+	if (name == NULL)
+		return tool_complain(&usage, "expected a workload");
+	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+		return bench_list(bench_workloads);
+	if (strcmp(name, "--version") == 0) {
+		tool_print_version();
+		return TOOL_OK;
+	}
+	for (int i = 0; bench_workloads[i] != NULL; i++)
+		if (strcmp(bench_workloads[i]->name, name) == 0)
+			return bench_start(bench_workloads[i], argc - 1, argv + 1);
+	return tool_complain(&usage, "%s: no such %s", name,
+	                     name[0] == '-' ? "option" : "workload");
+}
+
+const struct tool_command tool_bench = {
+	.name = "bench",
+	.summary = "measure the queue beside the kernel's own calls",
+	.run = cmd_bench,
+};

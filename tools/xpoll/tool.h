@@ -1,0 +1,69 @@
+/*
+ * The xpoll command: what its subcommands share.
+ *
+ * A subcommand is a file with a struct tool_command, listed in xpoll.c.  It
+ * declares its options in a table, from which both the parser and --help are
+ * made, so they cannot disagree.
+ *
+ * Exit codes: 0 done; 1 it failed; 2 the arguments are wrong.
+ */
+#ifndef XPOLL_TOOL_H
+#define XPOLL_TOOL_H
+
+enum {
+	TOOL_OK = 0,
+	TOOL_FAILED = 1,
+	TOOL_USAGE = 2,
+	TOOL_GO_ON = -1, /* from tool_parse: the arguments are fine */
+};
+
+enum tool_kind {
+	TOOL_COUNT,   /* a whole number from min to max, into an int */
+	TOOL_SECONDS, /* a number from min to max, into a double */
+	TOOL_CHOICE,  /* one of the choices: its index, into an int */
+	TOOL_TEXT,    /* anything but nothing, into a const char * */
+};
+
+struct tool_option {
+	const char *name;           /* "-n" or "--rounds"; NULL ends the table */
+	const char *value_name;     /* "PIPES" */
+	const char *help;
+	enum tool_kind kind;
+	double min;
+	double max;
+	const char *const *choices; /* ended by NULL */
+	void *value;                /* where it goes; holds the default */
+};
+
+/* What tool_parse and --help need to know of a (sub)command. */
+struct tool_usage {
+	const char *name;     /* "xpoll bench looptest" */
+	const char *synopsis; /* what follows the name: "[OPTION]..." */
+	const char *text;     /* paragraphs for --help */
+	const struct tool_option *options; /* NULL: none */
+};
+
+struct tool_command {
+	const char *name;
+	const char *summary;
+	/* argv[0] is the name of the subcommand; returns an exit code. */
+	int (*run)(int argc, char **argv);
+};
+
+extern const struct tool_command tool_info;
+extern const struct tool_command tool_bench;
+
+/*
+ * Read all arguments as options, --help and --version among them.  Returns
+ * TOOL_GO_ON, or the exit code to end with; then everything has been said.
+ */
+int tool_parse(const struct tool_usage *usage, int argc, char **argv);
+
+/* Say what is wrong with the arguments; returns TOOL_USAGE. */
+int tool_complain(const struct tool_usage *usage, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+void tool_print_help(const struct tool_usage *usage);
+void tool_print_version(void);
+
+#endif

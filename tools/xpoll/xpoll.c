@@ -1,0 +1,70 @@
+/*
+ * The xpoll command: the table of its subcommands.
+ *
+ * Output goes to stdout, complaints and progress to stderr.  If stdout cannot
+ * be written the exit code is 1, with a message unless the reader went away.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tool.h"
+
+static const struct tool_command *const commands[] = {
+	&tool_info,
+	&tool_bench,
+	NULL,
+};
+
+static const struct tool_usage usage = {
+	.name = "xpoll",
+	.synopsis = "COMMAND [ARGUMENT]...",
+	.text = "One event queue for every kernel: what it can do here, and how fast.\n"
+	        "'xpoll COMMAND --help' tells more about a command.\n",
+};
+
+static int print_help(void)
+{
+	printf("usage: %s %s\n\n%s\ncommands:\n", usage.name, usage.synopsis, usage.text);
+	for (int i = 0; commands[i] != NULL; i++)
+		printf("  %-8s  %s\n", commands[i]->name, commands[i]->summary);
+	printf("  %-8s  %s\n", "help", "print this, as --help does");
+	printf("  %-8s  %s\n", "version", "print the version, as --version does");
+	return TOOL_OK;
+}
+
+static int run_command(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : NULL;
+
+	if (name == NULL)
+		return tool_complain(&usage, "expected a command");
+	if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 ||
+	    strcmp(name, "-h") == 0)
+		return print_help();
+	if (strcmp(name, "version") == 0 || strcmp(name, "--version") == 0) {
+		tool_print_version();
+		return TOOL_OK;
+	}
+	for (int i = 0; commands[i] != NULL; i++)
+		if (strcmp(commands[i]->name, name) == 0)
+			return commands[i]->run(argc - 1, argv + 1);
+	return tool_complain(&usage, "%s: no such %s", name,
+	                     name[0] == '-' ? "option" : "command");
+}
+
+int main(int argc, char **argv)
+{
+	int exit_code;
+
+	(void)signal(SIGPIPE, SIG_IGN); /* a reader that leaves is seen below */
+	exit_code = run_command(argc, argv);
+	errno = 0;
+	if (fflush(stdout) == 0 && ferror(stdout) == 0)
+		return exit_code;
+	if (errno != EPIPE && errno != 0)
+		fprintf(stderr, "xpoll: cannot write to standard output: %s\n",
+		        strerror(errno));
+	return exit_code != TOOL_OK ? exit_code : TOOL_FAILED;
+}
