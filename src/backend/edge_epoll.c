@@ -92,7 +92,8 @@ int xp_edge_admit(struct xp_edge *edge, int fd)
 
 	/* Some files of /proc can be waited for; the kernel knows which. */
 	rc = xp_edge_attach(edge, fd, 0, 0);
-	if (rc == 0)
-		xp_edge_detach(edge, fd);
-	return rc;
+	if (rc < 0)
+		return rc;
+	xp_edge_detach(edge, fd);
+	return 1;
 }

@@ -18,7 +18,9 @@ struct xp_fdmap_entry {
 	uint64_t token;
 	int32_t index; /* in the array, if there */
 	uint16_t watch;
-	uint8_t place; /* enum xp_fdmap_place */
+	uint8_t place;      /* enum xp_fdmap_place */
+	uint8_t fixed : 1;  /* a /proc file: looking takes its news away */
+	uint8_t read_only : 1;
 };
 
 struct xp_fdmap {

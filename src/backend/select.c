@@ -9,9 +9,10 @@
 #include "backend/backend.h"
 
 #include <errno.h>
-#include <limits.h>
+#include <fcntl.h>
 #include <string.h>
 
+#include "backend/bitset.h"
 #include "backend/edge.h"
 #include "backend/fdmap.h"
 #include "base/alloc.h"
@@ -19,9 +20,7 @@
 #include "base/time.h"
 #include "os/sys.h"
 
-enum { SET_IN, SET_OUT, SET_EXCEPT, SETS, SELECT_CHUNK = 64 };
-
-#define WORD_BITS ((int)(sizeof(long) * CHAR_BIT))
+enum { SELECT_CHUNK = 64 };
 
 struct select_state {
 	long *wanted[SETS]; /* what is asked for */
@@ -35,20 +34,6 @@ struct select_state {
 	struct xp_edge edge;
 	struct xp_counters *counters;
 };
-
-static void bit_set(long *set, int fd, bool on)
-{
-	unsigned long bit = 1ul << (fd % WORD_BITS);
-	unsigned long word = (unsigned long)set[fd / WORD_BITS];
-
-	set[fd / WORD_BITS] = (long)(on ? word | bit : word & ~bit);
-}
-
-static unsigned long any_word(long *const sets[SETS], int word)
-{
-	return (unsigned long)(sets[SET_IN][word] | sets[SET_OUT][word] |
-	                       sets[SET_EXCEPT][word]);
-}
 
 static int select_reserve(struct select_state *state, int fd)
 {
@@ -79,14 +64,19 @@ static int select_reserve(struct select_state *state, int fd)
 
 /*
  * Are these bits watched by the helper set?  Edges, and what select has no
- * word for: it tells a hang-up only together with readable or writable.
+ * word for: it tells a hang-up only together with readable or writable, and
+ * never that of a descriptor that was opened for reading.
  */
-static bool select_needs_helper(uint32_t watch)
+static bool select_needs_helper(const struct xp_fdmap_entry *entry,
+                                uint32_t watch)
 {
 	uint32_t bits = watch & XP_WATCH_BITS;
 
-	return watch & XP_WATCH_EDGE ||
-		(bits && !(bits & POLLIN) && bits != POLLOUT);
+	if (watch & XP_WATCH_EDGE)
+		return true;
+	if (!bits || bits & POLLIN || entry->fixed)
+		return false;
+	return bits != POLLOUT || entry->read_only;
 }
 
 /* Put exactly these bits of a descriptor into the sets. */
@@ -100,7 +90,7 @@ static void select_want(struct select_state *state, int fd, uint32_t watch)
 			state->top = fd + 1;
 		return;
 	}
-	while (state->top > 0 && !any_word(state->wanted,
+	while (state->top > 0 && !bits_any(state->wanted,
 	                                   (state->top - 1) / WORD_BITS))
 		state->top = (state->top - 1) / WORD_BITS * WORD_BITS;
 }
@@ -114,7 +104,8 @@ static int select_open(void *opaque, int size_hint,
 
 	if (wake_fd < 0)
 		return wake_fd;
-	rc = select_reserve(state, size_hint > wake_fd ? size_hint : wake_fd);
+	(void)size_hint;
+	rc = select_reserve(state, wake_fd);
 	if (rc < 0) {
 		xp_sys_close(wake_fd);
 		return rc;
@@ -148,7 +139,7 @@ static int select_watch_edge_set(struct select_state *state)
 static int select_place(struct select_state *state, int fd,
                         struct xp_fdmap_entry *entry, uint32_t watch)
 {
-	if (select_needs_helper(watch)) {
+	if (select_needs_helper(entry, watch)) {
 		int rc = xp_edge_attach(&state->edge, fd, watch, entry->token);
 
 		if (rc == 0)
@@ -167,19 +158,21 @@ static int select_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 {
 	struct select_state *state = opaque;
 	struct xp_fdmap_entry *entry;
+	int admitted;
 	int rc;
 
 	if (xp_fdmap_find(&state->map, fd))
 		return -EEXIST;
-	rc = xp_edge_admit(&state->edge, fd);
-	if (rc == 0)
-		rc = xp_fdmap_reserve(&state->map, fd);
+	admitted = xp_edge_admit(&state->edge, fd);
+	rc = admitted < 0 ? admitted : xp_fdmap_reserve(&state->map, fd);
 	if (rc == 0)
 		rc = select_reserve(state, fd);
 	if (rc < 0)
 		return rc;
 	entry = &state->map.entries[fd];
 	entry->token = token;
+	entry->fixed = admitted > 0;
+	entry->read_only = (xp_sys_open_flags(fd) & O_ACCMODE) == O_RDONLY;
 	entry->watch = (uint16_t)(watch & XP_WATCH_BITS);
 	return select_place(state, fd, entry, watch);
 }
@@ -217,16 +210,24 @@ static int select_change(void *opaque, int fd, uint32_t watch, uint64_t token)
 	if (!entry)
 		return -ENOENT;
 	entry->token = token;
-	if (entry->place == XP_PLACE_EDGE && select_needs_helper(watch)) {
+	if (entry->place == XP_PLACE_EDGE && select_needs_helper(entry, watch)) {
 		rc = xp_edge_change(&state->edge, fd, watch, token);
 	} else {
-		if (entry->place == XP_PLACE_EDGE || select_needs_helper(watch))
+		if (entry->place == XP_PLACE_EDGE || select_needs_helper(entry, watch))
 			select_unplace(state, fd, entry);
 		rc = select_place(state, fd, entry, watch);
 	}
 	if (rc == 0)
 		entry->watch = (uint16_t)(watch & XP_WATCH_BITS);
 	return rc;
+}
+
+/* What select itself says, in poll(2)'s terms. */
+static uint32_t select_bits(const struct select_state *state, int fd)
+{
+	return (bit_get(state->fired[SET_IN], fd) ? POLLIN : 0u) |
+		(bit_get(state->fired[SET_OUT], fd) ? POLLOUT : 0u) |
+		(bit_get(state->fired[SET_EXCEPT], fd) ? POLLPRI : 0u);
 }
 
 /* Look at the gathered descriptors in poll(2)'s terms; keep what fired. */
@@ -238,13 +239,19 @@ static int select_refine(struct select_state *state, struct pollfd *fds,
 	if (len == 0)
 		return 0;
 	xp_count_shared(&state->counters->syscalls_check);
-	if (xp_sys_poll_now(fds, (size_t)len) <= 0)
+	if (xp_sys_poll_now(fds, (size_t)len) < 0)
 		return 0;
 	for (int i = 0; i < len; i++) {
-		if (!fds[i].revents)
+		const struct xp_fdmap_entry *entry = &state->map.entries[fds[i].fd];
+		uint32_t events = (uint32_t)(unsigned short)fds[i].revents;
+
+		/* A first look at such a file takes the news away. */
+		if (entry->fixed)
+			events |= select_bits(state, fds[i].fd) & entry->watch;
+		if (!events)
 			continue;
-		fired[count].token = state->map.entries[fds[i].fd].token;
-		fired[count++].events = (uint32_t)(unsigned short)fds[i].revents;
+		fired[count].token = entry->token;
+		fired[count++].events = events;
 	}
 	return count;
 }
@@ -263,7 +270,7 @@ static int select_gather(struct select_state *state, long *const sets[SETS],
 
 	/* The first word is visited twice: its high bits first, its low last. */
 	for (int i = 0; i <= words; i++) {
-		unsigned long bits = any_word(sets, word) &
+		unsigned long bits = bits_any(sets, word) &
 			(i == 0 ? low : i == words ? ~low : ~0ul);
 
 		while (bits) {
@@ -303,13 +310,6 @@ static int select_find_closed(struct select_state *state,
 	return count;
 }
 
-static bool select_fired(const struct select_state *state, int fd)
-{
-	unsigned long word = (unsigned long)state->fired[SET_IN][fd / WORD_BITS];
-
-	return word >> (fd % WORD_BITS) & 1;
-}
-
 static int select_harvest(struct select_state *state, struct xp_fired *fired,
                           int cap)
 {
@@ -317,14 +317,14 @@ static int select_harvest(struct select_state *state, struct xp_fired *fired,
 	int count = 0;
 	int len;
 
-	if (select_fired(state, state->wake_fd)) {
+	if (bit_get(state->fired[SET_IN], state->wake_fd)) {
 		uint64_t wakes;
 
 		xp_sys_read(state->wake_fd, &wakes, sizeof wakes);
 		fired[count++] = (struct xp_fired){.token = XP_TOKEN_WAKE};
 	}
 	if (state->edge.fd >= 0 && count < cap &&
-	    select_fired(state, state->edge.fd))
+	    bit_get(state->fired[SET_IN], state->edge.fd))
 		count += xp_edge_harvest(&state->edge, fired + count, cap - count);
 	if (count == cap)
 		return count;

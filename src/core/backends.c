@@ -25,10 +25,11 @@ static bool usable(const struct xp_backend_ops *ops)
 
 int xp_backend_find(const char *name, const struct xp_backend_ops **ops)
 {
-	if (!name)
+	if (!name) {
 		name = xp_sys_getenv("XPOLL_BACKEND");
-	if (name && !*name)
-		name = NULL;
+		if (name && !*name)
+			name = NULL;
+	}
 	for (size_t i = 0; xp_backends[i]; i++) {
 		if (name && strcmp(name, xp_backends[i]->name) != 0)
 			continue;

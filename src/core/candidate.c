@@ -136,6 +136,35 @@ static void candidate_quiet(struct xpoll *queue, int fd, struct xp_slot *slot)
 	(void)xp_interest_publish(queue, fd, slot);
 }
 
+/*
+ * Is the number still that of the file that was delivered?  Asking may as well
+ * leave it to the kernel's level mode; but not with edges, which every change
+ * would bring up again: those are asked about by an ADD that has to fail.
+ */
+static bool candidate_confirmed(struct xpoll *queue, int fd,
+                                struct xp_slot *slot)
+{
+	if (slot->mode == XP_MODE_LEVEL)
+		return true;
+	if (slot->edge & slot->enabled)
+		return xp_interest_same_file(queue, fd, slot);
+	return xp_interest_publish(queue, fd, slot) == 0;
+}
+
+/* The filters that these bits were looked at for. */
+static unsigned looked_at(const struct xp_slot *slot, int bits)
+{
+	unsigned filters = 0;
+
+	if (bits & (POLLIN | POLLRDHUP))
+		filters |= XP_BIT(XP_READ);
+	if (bits & POLLOUT)
+		filters |= XP_BIT(XP_WRITE);
+	if (bits & POLLPRI)
+		filters |= XP_BIT(XP_EXCEPT);
+	return filters & slot->enabled;
+}
+
 static void candidate_found(struct xpoll *queue, struct xp_wait *wait,
                             const struct pollfd *found, bool confirm)
 {
@@ -148,38 +177,56 @@ static void candidate_found(struct xpoll *queue, struct xp_wait *wait,
 	} else if (!events) {
 		if (confirm)
 			candidate_quiet(queue, fd, slot);
-	} else if (xp_wait_full(wait)) {
-		unsigned enabled = slot->enabled;
-
-		if (confirm)
-			xp_candidate_delivered(queue, fd, slot, enabled);
-		else
-			xp_candidate_asked(queue, fd, slot, enabled);
-	} else if (!confirm || slot->mode == XP_MODE_LEVEL ||
-	           xp_interest_publish(queue, fd, slot) == 0) {
+	} else if (!confirm || candidate_confirmed(queue, fd, slot)) {
 		xp_deliver_slot(queue, wait, fd, slot, events);
 	}
+}
+
+/* No room for it: it is the next to be looked at. */
+static void candidate_return(struct xpoll *queue, const struct pollfd *found,
+                             bool confirm)
+{
+	struct xp_slot *slot = xp_slots_get(&queue->slots, found->fd);
+	unsigned looked = looked_at(slot, found->events);
+
+	if (slot->next != XP_SLOT_UNQUEUED || !looked)
+		return;
+	if (confirm)
+		slot->delivered |= XP_SET(looked);
+	else
+		slot->asked |= XP_SET(looked);
+	slot->next = queue->candidates_len++ ? queue->candidates_head
+		: XP_SLOT_END;
+	if (slot->next == XP_SLOT_END)
+		queue->candidates_tail = found->fd;
+	queue->candidates_head = found->fd;
 }
 
 static void chunk_look(struct xpoll *queue, struct xp_wait *wait,
                        struct chunk *chunk)
 {
+	int done = 0;
 	int rc;
 
 	if (chunk->len == 0)
 		return;
 	xp_count(&queue->counters.syscalls_check);
 	rc = xp_sys_poll_now(chunk->fds, (size_t)chunk->len);
-	for (int i = 0; i < chunk->len; i++) {
-		int fd = chunk->fds[i].fd;
+	for (; done < chunk->len && !xp_wait_full(wait); done++) {
+		int fd = chunk->fds[done].fd;
 
 		/* More than RLIMIT_NOFILE, or no memory: the kernel's set can. */
 		if (rc < 0)
 			(void)xp_interest_publish(queue, fd,
 			                          xp_slots_get(&queue->slots, fd));
 		else
-			candidate_found(queue, wait, &chunk->fds[i],
-			                chunk->confirm[i]);
+			candidate_found(queue, wait, &chunk->fds[done],
+			                chunk->confirm[done]);
+	}
+	while (chunk->len > done) {
+		chunk->len--;
+		candidate_return(queue, &chunk->fds[chunk->len],
+		                 chunk->confirm[chunk->len]);
 	}
 	chunk->len = 0;
 }

@@ -146,12 +146,12 @@ int xp_interest_add(struct xpoll *queue, int fd, const struct xp_interest *add)
 	}
 	before.next = slot->next;
 	*slot = before;
-	if (rc != -ENOENT && rc != -EBADF)
+	if (rc != -ENOENT && rc != -EBADF && rc != -EPERM)
 		return rc;
 
-	/* Closed without our knowledge; -ENOENT: and opened anew. */
+	/* Closed without our knowledge, and perhaps opened anew. */
 	xp_interest_drop(queue, fd, slot);
-	return rc == -EBADF ? rc : add_fresh(queue, fd, slot, add);
+	return add_fresh(queue, fd, slot, add);
 }
 
 static int delete_all(struct xpoll *queue, int fd, struct xp_slot *slot)

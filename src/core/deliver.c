@@ -9,6 +9,7 @@
 #include "core/reg.h"
 #include "core/renew.h"
 #include "os/fdkind.h"
+#include "os/sys.h"
 
 enum {
 	/*
@@ -48,13 +49,20 @@ static bool confirmed(struct xpoll *queue, int fd, struct xp_slot *slot)
 	                        slot->armed) == 0;
 }
 
-/* The entry was harvested before the slot was changed last. */
+/*
+ * The entry was harvested before the slot was changed last, or the slot was
+ * reported in this call already: look again.  A one-shot entry may be of the
+ * arming before the change or of the one after it, which is then spent.
+ */
 static void outdated(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
 	unsigned enabled = slot->enabled;
 
-	/* Level and one-shot registrations are with the kernel again. */
-	if (slot->mode == XP_MODE_LAZY && enabled)
+	if (slot->mode == XP_MODE_ONESHOT)
+		slot->mode = XP_MODE_FIRED;
+	/* Level registrations are with the kernel again. */
+	if (enabled && (slot->mode == XP_MODE_LAZY ||
+	                slot->mode == XP_MODE_FIRED))
 		xp_candidate_delivered(queue, fd, slot, enabled);
 }
 
@@ -90,15 +98,21 @@ void xp_deliver_fired(struct xpoll *queue, struct xp_wait *wait,
 
 /*
  * An unconnected stream socket reports POLLOUT and POLLHUP all the time; that
- * is no end of file, and there is nothing to write to.
+ * is no end of file, and there is nothing to write to.  One that was
+ * connected is at its end of file as well, which a look for it tells.
  */
-static uint32_t without_unconnected(int fd, struct xp_slot *slot,
-                                    uint32_t events)
+static uint32_t without_unconnected(struct xpoll *queue, int fd,
+                                    struct xp_slot *slot, uint32_t events)
 {
+	struct pollfd look = {.fd = fd, .events = POLLIN | POLLRDHUP};
+
 	if (!(events & POLLHUP) || events & (POLLIN | POLLRDHUP))
 		return events;
 	(void)xp_slot_lookable(fd, slot);
 	if (slot->kind != XP_KIND_SOCKET)
+		return events;
+	xp_count(&queue->counters.syscalls_check);
+	if (xp_sys_poll_now(&look, 1) > 0 && look.revents & (POLLIN | POLLRDHUP))
 		return events;
 	return events & ~(uint32_t)(POLLHUP | POLLOUT);
 }
@@ -197,7 +211,7 @@ void xp_deliver_slot(struct xpoll *queue, struct xp_wait *wait, int fd,
 	if (poll_level) {
 		wanted = xp_poll_bits(slot, events) != 0;
 	} else {
-		events = without_unconnected(fd, slot, events);
+		events = without_unconnected(queue, fd, slot, events);
 		wanted = filters_of(events) & slot->enabled;
 	}
 	if (!wanted) {

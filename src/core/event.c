@@ -38,7 +38,7 @@ static int flags_check(const struct xpoll_event *change)
 	if (flags & XPOLL_ENABLE && flags & XPOLL_DISABLE)
 		return -EINVAL;
 	/* Without an action only a user event can be meant: to trigger it. */
-	if (!actions && change->filter != XPOLL_FILT_USER)
+	if (!actions && (change->filter != XPOLL_FILT_USER || !change->fflags))
 		return -EINVAL;
 	return 0;
 }
@@ -107,8 +107,7 @@ static int change_apply(struct xpoll *queue, const struct xpoll_event *change)
 		return fd_change(queue, change, XP_WRITE);
 	case XPOLL_FILT_EXCEPT:
 		return fd_change(queue, change, XP_EXCEPT);
-	case XPOLL_FILT_AIO: /* Submitted, not added. */
-		return -EINVAL;
+	case XPOLL_FILT_AIO:
 	case XPOLL_FILT_VNODE:
 	case XPOLL_FILT_PROC:
 	case XPOLL_FILT_SIGNAL:

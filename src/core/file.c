@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "core/deliver.h"
 #include "core/interest.h"
+#include "core/wait.h"
 #include "os/sys.h"
 
 /* The entry of a descriptor that is known to have one. */
@@ -50,6 +51,7 @@ int xp_file_add(struct xpoll *queue, int fd)
 		.device = status.st_dev,
 		.inode = status.st_ino,
 	};
+	xp_kick(queue); /* A thread that sleeps has not looked at it. */
 	return 0;
 }
 
@@ -82,6 +84,7 @@ int xp_file_confirm(struct xpoll *queue, int fd)
 void xp_file_ask(struct xpoll *queue, int fd)
 {
 	file_get(queue, fd)->due = XP_ALL_FILTERS;
+	xp_kick(queue);
 }
 
 /* The poll(2) bits of a file, or -EBADF, -ENOENT: another file by now. */

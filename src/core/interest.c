@@ -135,6 +135,19 @@ int xp_interest_attach(struct xpoll *queue, int fd, uint32_t watch,
 	return rc;
 }
 
+bool xp_interest_same_file(struct xpoll *queue, int fd, struct xp_slot *slot)
+{
+	int rc = queue->ops->attach(queue->backend, fd, 0,
+	                            xp_slot_token(slot, fd));
+
+	if (rc == -EEXIST)
+		return true;
+	if (rc == 0)
+		(void)queue->ops->detach(queue->backend, fd);
+	xp_interest_drop(queue, fd, slot);
+	return false;
+}
+
 int xp_interest_push(struct xpoll *queue, int fd, struct xp_slot *slot,
                      enum xp_mode mode, unsigned filters)
 {
@@ -149,7 +162,7 @@ int xp_interest_push(struct xpoll *queue, int fd, struct xp_slot *slot,
 		rc = queue->ops->change(queue->backend, fd, watch, token);
 	if (rc == 0)
 		xp_interest_set_mode(queue, slot, mode, filters);
-	else if (rc == -ENOENT || rc == -EBADF)
+	else if (rc == -ENOENT || rc == -EBADF || rc == -EPERM)
 		xp_interest_drop(queue, fd, slot);
 	return rc;
 }

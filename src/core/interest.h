@@ -51,6 +51,9 @@ int xp_interest_push(struct xpoll *queue, int fd, struct xp_slot *slot,
 int xp_interest_attach(struct xpoll *queue, int fd, uint32_t watch,
                        uint64_t token);
 
+/* Is the number still that of the registered file?  If not, it is dropped. */
+bool xp_interest_same_file(struct xpoll *queue, int fd, struct xp_slot *slot);
+
 /*
  * Make the kernel report by itself what is wanted now: used when another
  * thread waits, or when the state may not be looked at.

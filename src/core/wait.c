@@ -196,6 +196,11 @@ static bool harvest_wanted(struct xpoll *queue)
 /* What is at hand, each kind first in its turn. */
 static void gather(struct xpoll *queue, struct xp_wait *wait)
 {
+	if (XP_LIKELY(xp_list_empty(&queue->active) && queue->files_len == 0)) {
+		if (queue->candidates_len > 0)
+			xp_candidates_check(queue, wait);
+		return;
+	}
 	for (unsigned i = 0; i < 3; i++) {
 		switch ((wait->batch + i) % 3) {
 		case 0:
