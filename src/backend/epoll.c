@@ -133,6 +133,7 @@ static int epoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 	struct epoll_event events[EPOLL_CHUNK];
 	int count;
 
+	XP_ASSERT(cap > 0);
 	if (cap > EPOLL_CHUNK)
 		cap = EPOLL_CHUNK;
 	if (deadline_ns == XP_NOW)
@@ -166,6 +167,7 @@ static int epoll_renew(void *opaque)
 	int fresh = xp_sys_epoll_create();
 	int rc;
 
+	XP_ASSERT(fresh != state->epoll_fd);
 	if (fresh < 0)
 		return fresh;
 	rc = xp_sys_epoll_ctl(fresh, EPOLL_CTL_ADD, state->wake_fd,

@@ -90,6 +90,7 @@ static void poll_unplace(struct poll_state *state, int fd,
 		xp_edge_detach(&state->edge, fd);
 	}
 	entry->place = XP_PLACE_IDLE;
+	XP_ASSERT(state->len >= 0);
 }
 
 static int poll_place(struct poll_state *state, int fd,
@@ -136,6 +137,7 @@ static int poll_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 		rc = poll_reserve(state, state->attached + 1 + OWN_ENTRIES);
 	if (rc < 0)
 		return rc;
+	XP_ASSERT(fd < state->map.len);
 	entry = &state->map.entries[fd];
 	entry->token = token;
 	rc = poll_place(state, fd, entry, watch);
@@ -158,6 +160,7 @@ static int poll_detach(void *opaque, int fd)
 	poll_unplace(state, fd, entry);
 	entry->place = XP_PLACE_NONE;
 	state->attached--;
+	XP_ASSERT(state->attached >= state->len);
 	return rc < 0 ? rc : 0;
 }
 
@@ -243,6 +246,7 @@ static int poll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 	int count;
 	int ready;
 
+	XP_ASSERT(state->len + OWN_ENTRIES <= state->cap);
 	own[OWN_WAKE] = (struct pollfd){.fd = state->wake_fd, .events = POLLIN};
 	own[OWN_EDGE] = (struct pollfd){.fd = state->edge.fd, .events = POLLIN};
 	if (deadline_ns == XP_NOW)

@@ -23,44 +23,13 @@
 enum { SELECT_CHUNK = 64 };
 
 struct select_state {
-	long *wanted[SETS]; /* what is asked for */
-	long *fired[SETS];  /* the kernel's answer, while `wait` runs */
-	long *memory;       /* all six, one after the other */
-	int words;          /* length of each */
-	int top;            /* no descriptor >= top is in a set */
-	int start;          /* the number the next scan begins at */
-	int wake_fd;        /* immutable: read without the lock */
+	struct xp_bitsets sets;
+	int start;   /* the number the next scan begins at */
+	int wake_fd; /* immutable: read without the lock */
 	struct xp_fdmap map;
 	struct xp_edge edge;
 	struct xp_counters *counters;
 };
-
-static int select_reserve(struct select_state *state, int fd)
-{
-	int words = state->words ? state->words : 16;
-	long *memory;
-
-	if (fd < state->words * WORD_BITS)
-		return 0;
-	while (words * WORD_BITS <= fd)
-		words *= 2;
-	memory = xp_alloc((size_t)words * 2 * SETS * sizeof *memory);
-	if (!memory)
-		return -ENOMEM;
-	for (int i = 0; i < SETS; i++) {
-		long *set = memory + (size_t)words * (size_t)i;
-
-		if (state->words)
-			memcpy(set, state->wanted[i],
-			       (size_t)state->words * sizeof *set);
-		state->wanted[i] = set;
-		state->fired[i] = set + (size_t)words * SETS;
-	}
-	xp_free(state->memory);
-	state->memory = memory;
-	state->words = words;
-	return 0;
-}
 
 /*
  * Are these bits watched by the helper set?  Edges, and what select has no
@@ -79,22 +48,6 @@ static bool select_needs_helper(const struct xp_fdmap_entry *entry,
 	return bits != POLLOUT || entry->read_only;
 }
 
-/* Put exactly these bits of a descriptor into the sets. */
-static void select_want(struct select_state *state, int fd, uint32_t watch)
-{
-	bit_set(state->wanted[SET_IN], fd, watch & POLLIN);
-	bit_set(state->wanted[SET_OUT], fd, watch & POLLOUT);
-	bit_set(state->wanted[SET_EXCEPT], fd, watch & POLLPRI);
-	if (watch & XP_WATCH_BITS) {
-		if (fd >= state->top)
-			state->top = fd + 1;
-		return;
-	}
-	while (state->top > 0 && !bits_any(state->wanted,
-	                                   (state->top - 1) / WORD_BITS))
-		state->top = (state->top - 1) / WORD_BITS * WORD_BITS;
-}
-
 static int select_open(void *opaque, int size_hint,
                        struct xp_counters *counters)
 {
@@ -105,7 +58,7 @@ static int select_open(void *opaque, int size_hint,
 	if (wake_fd < 0)
 		return wake_fd;
 	(void)size_hint;
-	rc = select_reserve(state, wake_fd);
+	rc = xp_bitsets_reserve(&state->sets, wake_fd);
 	if (rc < 0) {
 		xp_sys_close(wake_fd);
 		return rc;
@@ -113,7 +66,7 @@ static int select_open(void *opaque, int size_hint,
 	state->counters = counters;
 	state->wake_fd = wake_fd;
 	xp_edge_init(&state->edge, counters);
-	select_want(state, wake_fd, POLLIN);
+	xp_bitsets_want(&state->sets, wake_fd, POLLIN);
 	return 0;
 }
 
@@ -124,15 +77,15 @@ static void select_close(void *opaque)
 	xp_sys_close(state->wake_fd);
 	xp_edge_fini(&state->edge);
 	xp_fdmap_fini(&state->map);
-	xp_free(state->memory);
+	xp_bitsets_fini(&state->sets);
 }
 
 static int select_watch_edge_set(struct select_state *state)
 {
-	int rc = select_reserve(state, state->edge.fd);
+	int rc = xp_bitsets_reserve(&state->sets, state->edge.fd);
 
 	if (rc == 0)
-		select_want(state, state->edge.fd, POLLIN);
+		xp_bitsets_want(&state->sets, state->edge.fd, POLLIN);
 	return rc;
 }
 
@@ -149,7 +102,7 @@ static int select_place(struct select_state *state, int fd,
 		entry->place = XP_PLACE_EDGE;
 		return 0;
 	}
-	select_want(state, fd, watch);
+	xp_bitsets_want(&state->sets, fd, watch);
 	entry->place = watch & XP_WATCH_BITS ? XP_PLACE_ARRAY : XP_PLACE_IDLE;
 	return 0;
 }
@@ -166,7 +119,7 @@ static int select_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 	admitted = xp_edge_admit(&state->edge, fd);
 	rc = admitted < 0 ? admitted : xp_fdmap_reserve(&state->map, fd);
 	if (rc == 0)
-		rc = select_reserve(state, fd);
+		rc = xp_bitsets_reserve(&state->sets, fd);
 	if (rc < 0)
 		return rc;
 	entry = &state->map.entries[fd];
@@ -181,7 +134,7 @@ static void select_unplace(struct select_state *state, int fd,
                            struct xp_fdmap_entry *entry)
 {
 	if (entry->place == XP_PLACE_ARRAY)
-		select_want(state, fd, 0);
+		xp_bitsets_want(&state->sets, fd, 0);
 	else if (entry->place == XP_PLACE_EDGE)
 		xp_edge_detach(&state->edge, fd);
 	entry->place = XP_PLACE_IDLE;
@@ -225,9 +178,9 @@ static int select_change(void *opaque, int fd, uint32_t watch, uint64_t token)
 /* What select itself says, in poll(2)'s terms. */
 static uint32_t select_bits(const struct select_state *state, int fd)
 {
-	return (bit_get(state->fired[SET_IN], fd) ? POLLIN : 0u) |
-		(bit_get(state->fired[SET_OUT], fd) ? POLLOUT : 0u) |
-		(bit_get(state->fired[SET_EXCEPT], fd) ? POLLPRI : 0u);
+	return (bit_get(state->sets.fired[SET_IN], fd) ? POLLIN : 0u) |
+		(bit_get(state->sets.fired[SET_OUT], fd) ? POLLOUT : 0u) |
+		(bit_get(state->sets.fired[SET_EXCEPT], fd) ? POLLPRI : 0u);
 }
 
 /* Look at the gathered descriptors in poll(2)'s terms; keep what fired. */
@@ -263,7 +216,7 @@ static int select_refine(struct select_state *state, struct pollfd *fds,
 static int select_gather(struct select_state *state, long *const sets[SETS],
                          struct pollfd *fds, int cap)
 {
-	int words = (state->top + WORD_BITS - 1) / WORD_BITS;
+	int words = (state->sets.top + WORD_BITS - 1) / WORD_BITS;
 	int word = state->start / WORD_BITS < words ? state->start / WORD_BITS : 0;
 	unsigned long low = ~0ul << (state->start % WORD_BITS);
 	int len = 0;
@@ -296,7 +249,7 @@ static int select_find_closed(struct select_state *state,
 {
 	int count = 0;
 
-	for (int fd = 0; fd < state->top && count < cap; fd++) {
+	for (int fd = 0; fd < state->sets.top && count < cap; fd++) {
 		struct xp_fdmap_entry *entry = xp_fdmap_find(&state->map, fd);
 
 		if (!entry || entry->place != XP_PLACE_ARRAY)
@@ -317,19 +270,19 @@ static int select_harvest(struct select_state *state, struct xp_fired *fired,
 	int count = 0;
 	int len;
 
-	if (bit_get(state->fired[SET_IN], state->wake_fd)) {
+	if (bit_get(state->sets.fired[SET_IN], state->wake_fd)) {
 		uint64_t wakes;
 
 		xp_sys_read(state->wake_fd, &wakes, sizeof wakes);
 		fired[count++] = (struct xp_fired){.token = XP_TOKEN_WAKE};
 	}
 	if (state->edge.fd >= 0 && count < cap &&
-	    bit_get(state->fired[SET_IN], state->edge.fd))
+	    bit_get(state->sets.fired[SET_IN], state->edge.fd))
 		count += xp_edge_harvest(&state->edge, fired + count, cap - count);
 	if (count == cap)
 		return count;
 	cap -= count;
-	len = select_gather(state, state->fired, fds,
+	len = select_gather(state, state->sets.fired, fds,
 	                    cap < SELECT_CHUNK ? cap : SELECT_CHUNK);
 	return count + select_refine(state, fds, len, fired + count);
 }
@@ -338,18 +291,18 @@ static int select_await(void *opaque, int64_t deadline_ns,
                         const sigset_t *mask, struct xp_fired *fired, int cap)
 {
 	struct select_state *state = opaque;
-	size_t size = (size_t)((state->top + WORD_BITS - 1) / WORD_BITS) *
+	size_t size = (size_t)((state->sets.top + WORD_BITS - 1) / WORD_BITS) *
 		sizeof(long);
 	int rc;
 
 	for (int i = 0; i < SETS; i++)
-		memcpy(state->fired[i], state->wanted[i], size);
+		memcpy(state->sets.fired[i], state->sets.wanted[i], size);
 	if (deadline_ns == XP_NOW)
-		rc = xp_sys_select_now(state->top, state->fired[SET_IN],
-		                       state->fired[SET_OUT],
-		                       state->fired[SET_EXCEPT]);
+		rc = xp_sys_select_now(state->sets.top, state->sets.fired[SET_IN],
+		                       state->sets.fired[SET_OUT],
+		                       state->sets.fired[SET_EXCEPT]);
 	else
-		rc = xp_sys_select_wait(state->top, state->fired, deadline_ns, mask);
+		rc = xp_sys_select_wait(state->sets.top, state->sets.fired, deadline_ns, mask);
 	if (rc == -EBADF)
 		return select_find_closed(state, fired, cap);
 	return rc <= 0 ? rc : select_harvest(state, fired, cap);

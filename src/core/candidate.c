@@ -43,6 +43,7 @@ static int candidate_pop(struct xpoll *queue, struct xp_slot **slot)
 {
 	int fd = queue->candidates_head;
 
+	XP_ASSERT(queue->candidates_len > 0);
 	*slot = xp_slots_get(&queue->slots, fd);
 	queue->candidates_head = (*slot)->next;
 	queue->candidates_len--;
@@ -53,6 +54,7 @@ static int candidate_pop(struct xpoll *queue, struct xp_slot **slot)
 void xp_candidate_asked(struct xpoll *queue, int fd, struct xp_slot *slot,
                         unsigned filters)
 {
+	XP_ASSERT(!(filters & ~(unsigned)slot->present));
 	slot->asked |= XP_SET(filters);
 	slot->sequence = ++queue->sequence;
 	candidate_append(queue, fd, slot);
@@ -61,6 +63,7 @@ void xp_candidate_asked(struct xpoll *queue, int fd, struct xp_slot *slot,
 void xp_candidate_delivered(struct xpoll *queue, int fd, struct xp_slot *slot,
                             unsigned filters)
 {
+	XP_ASSERT(!(filters & ~(unsigned)slot->present));
 	slot->delivered |= XP_SET(filters);
 	candidate_append(queue, fd, slot);
 }
@@ -72,6 +75,7 @@ void xp_candidate_carry(struct xpoll *queue, int fd, struct xp_slot *slot,
 		xp_candidate_delivered(queue, fd, slot, filters);
 		return;
 	}
+	XP_ASSERT(events <= UINT16_MAX);
 	slot->carried |= (uint16_t)events;
 	candidate_append(queue, fd, slot);
 }
@@ -119,6 +123,7 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait,
 	} else if (slot->mode == XP_MODE_FIRED || !xp_slot_lookable(fd, slot)) {
 		(void)xp_interest_publish(queue, fd, slot);
 	} else {
+		XP_ASSERT(chunk->len < CHUNK_MOST);
 		chunk->fds[chunk->len].fd = fd;
 		chunk->fds[chunk->len].events = look_bits(slot, candidates);
 		chunk->confirm[chunk->len++] = !asked;

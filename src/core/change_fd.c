@@ -82,7 +82,7 @@ static int add_to_fresh(struct xpoll *queue, int fd, struct xp_slot *slot)
 
 	xp_interest_choose(queue, slot, &mode, &filters);
 	if (mode == XP_MODE_EXCLUSIVE && !filters)
-		filters = XP_ALL_FILTERS; /* Ask the kernel; silenced below. */
+		filters = slot->present; /* Ask the kernel; silenced below. */
 	rc = xp_interest_attach(queue, fd,
 	                        xp_interest_watch(slot, mode, filters), token);
 	if (rc == -EPERM) {

@@ -175,6 +175,8 @@ static void emit(struct xpoll *queue, struct xp_wait *wait, int fd,
 	};
 	struct xpoll_event *event = &wait->events[wait->len++];
 
+	XP_ASSERT(wait->len <= wait->cap);
+	XP_ASSERT(slot->enabled & XP_BIT(filter));
 	event->ident = (uint64_t)fd;
 	event->filter = names[filter];
 	event->flags = eof_of(fd, slot, filter, events);

@@ -59,6 +59,7 @@ void xp_file_remove(struct xpoll *queue, int fd)
 {
 	struct xp_file *file = file_get(queue, fd);
 
+	XP_ASSERT(queue->files_len > 0);
 	*file = queue->files[--queue->files_len];
 }
 

@@ -52,6 +52,8 @@ uint32_t xp_interest_watch(const struct xp_slot *slot, enum xp_mode mode,
 void xp_interest_set_mode(struct xpoll *queue, struct xp_slot *slot,
                           enum xp_mode mode, unsigned filters)
 {
+	xp_mutex_assert_held(&queue->lock);
+	XP_ASSERT(!(filters & ~(unsigned)slot->present));
 	slot->mode = (uint8_t)mode;
 	slot->armed = XP_SET(filters);
 	slot->fruitless = 0;
@@ -79,6 +81,7 @@ void xp_interest_remove_filters(struct xpoll *queue, struct xp_slot *slot,
 		slot->udata[i] = NULL;
 		xp_count_by(&queue->counters.registered, (uint64_t)-1);
 	}
+	XP_ASSERT(!(filters & ~(unsigned)slot->present));
 	slot->present &= left;
 	slot->enabled &= left;
 	slot->edge &= left;
@@ -101,6 +104,7 @@ void xp_interest_drop(struct xpoll *queue, int fd, struct xp_slot *slot)
 	else if (queue->ops->caps & XP_CAP_FREE_CHANGE &&
 	         slot->mode != XP_MODE_NONE)
 		(void)queue->ops->detach(queue->backend, fd);
+	XP_ASSERT(!slot->present && !slot->enabled);
 	slot->generation++;
 	slot->mode = XP_MODE_NONE;
 	slot->armed = 0;
@@ -156,6 +160,7 @@ int xp_interest_push(struct xpoll *queue, int fd, struct xp_slot *slot,
 	int rc;
 
 	XP_ASSERT(slot->mode != XP_MODE_FILE);
+	XP_ASSERT(mode != XP_MODE_NONE && mode != XP_MODE_FIRED);
 	if (slot->mode == XP_MODE_NONE)
 		rc = xp_interest_attach(queue, fd, watch, token);
 	else

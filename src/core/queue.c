@@ -25,6 +25,7 @@ void xp_quiesce(struct xpoll *queue)
 		xp_kick(queue);
 		xp_mutex_wait(&queue->lock, &queue->quiet);
 	}
+	XP_ASSERT(queue->inside > 0 && queue->changers > 0);
 	queue->inside--;
 	if (--queue->changers == 0 || queue->dying)
 		pthread_cond_broadcast(&queue->quiet);

@@ -24,6 +24,7 @@ static void reg_enlist(struct xpoll *queue, struct xp_reg *reg)
 	bool listed = !xp_list_empty(&reg->ready);
 	bool ready = reg->active && !(reg->flags & XPOLL_DISABLE);
 
+	xp_mutex_assert_held(&queue->lock);
 	if (ready && !listed) {
 		xp_list_append(&queue->active, &reg->ready);
 		xp_kick(queue);

@@ -53,9 +53,11 @@ struct sleeper {
 /* Back from the kernel, with the lock. */
 static void waiter_left(struct xpoll *queue, uint32_t kick_epoch)
 {
+	XP_ASSERT(queue->waiters > 0);
 	queue->waiters--;
 	if (kick_epoch != queue->kick_epoch)
 		queue->kicked--;
+	XP_ASSERT(queue->kicked >= 0 && queue->kicked <= queue->waiters);
 	/* A kick lets one out; that one lets the next out. */
 	if (queue->kicked > 0)
 		xp_kick(queue);
@@ -67,6 +69,7 @@ static void follower_left(struct xpoll *queue)
 {
 	uint64_t turn;
 
+	XP_ASSERT(queue->followers > 0);
 	queue->followers--;
 	xp_sys_read(queue->turn_fd, &turn, sizeof turn);
 }
@@ -170,6 +173,7 @@ static int ask_kernel(struct xpoll *queue, struct xp_wait *wait, bool look_only)
 	} else {
 		rc = sleep_in_kernel(queue, wait, fired, cap);
 	}
+	XP_ASSERT(rc <= cap);
 	wait->exhausted = rc < cap;
 	if (rc > 0)
 		xp_deliver_fired(queue, wait, fired, rc);
@@ -319,6 +323,7 @@ int xp_wait_run(struct xpoll *queue, struct xp_wait *wait)
 	int rc = 1;
 
 	xp_mutex_assert_held(&queue->lock);
+	XP_ASSERT(wait->cap > 0 && wait->len == 0);
 	xp_count(&queue->counters.waits);
 	queue->inside++;
 	wait->wake_all = queue->wake_all;
