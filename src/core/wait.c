@@ -311,8 +311,12 @@ static int turn_take(struct xpoll *queue, struct xp_wait *wait)
 		if (deadline_passed(wait) || wait->wake_all != queue->wake_all)
 			return 0;
 		rc = sleep_for_turn(queue, wait);
-		if (rc < 0)
+		if (rc < 0) {
+			/* The turn may have come just then: it is another's. */
+			if (!queue->leader)
+				turn_pass(queue);
 			return rc;
+		}
 	}
 	queue->leader = true;
 	return 1;

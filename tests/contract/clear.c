@@ -206,7 +206,7 @@ static void stream_write(void *argument)
 static void stream_run(struct xt_pair pair, int toggles)
 {
 	struct xpoll *queue = xt_open();
-	struct stream stream = {.pipe = pair, .bytes = 20000};
+	struct stream stream = {.pipe = pair, .bytes = 5000};
 	struct xt_thread *writers[2];
 	struct xpoll_event event;
 	uint64_t ident = (uint64_t)pair.r;

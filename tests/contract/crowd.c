@@ -103,7 +103,7 @@ static void crowd_run(int mode)
 {
 	struct crowd crowd = {.queue = xt_open(),
 	                      .mode = mode,
-	                      .rounds = XT_SANITIZED ? 1000 : 10000,
+	                      .rounds = XT_SANITIZED ? 1000 : 3000,
 	                      .changers_left = CHANGERS};
 	struct xt_thread *threads[WAITERS + CHANGERS];
 

@@ -146,6 +146,8 @@ XT_TEST(delete_while_a_thread_waits_is_not_delivered)
 	XT_EXPECT_EQ(blocked.event.ident, stays.r);
 }
 
+enum { RACES = 600 };
+
 /*
  * One thread registers and deletes an always ready pipe again and again, each
  * time with a new number as udata; two wait.  A wait that began after number n
@@ -168,8 +170,11 @@ static void race_wait(void *argument)
 		struct xpoll_event event;
 		int rc = xpoll_event(race->queue, NULL, 0, &event, 1, 0);
 
-		if (rc < 1)
+		if (rc < 1) {
+			/* The one that changes must get its turn. */
+			(void)sched_yield();
 			continue;
+		}
 		atomic_fetch_add(&race->got, 1);
 		if (!XT_EXPECT((uintptr_t)event.udata > deleted))
 			return;
@@ -198,7 +203,7 @@ static void race_run(int mode)
 	xt_put(race.pipe.w);
 	for (int i = 0; i < 2; i++)
 		threads[i] = xt_start(race_wait, &race);
-	for (uint64_t number = 1; number <= 3000 && !xt_failures(); number++)
+	for (uint64_t number = 1; number <= RACES && !xt_failures(); number++)
 		race_change(&race, mode, number);
 	atomic_store(&race.stop, 1);
 	for (int i = 0; i < 2; i++)

@@ -6,13 +6,14 @@
  */
 #include "xt.h"
 
+#include <sched.h>
+
 struct waiter {
 	struct xpoll *queue;
 	struct xt_thread *thread;
 	int kind;
 	int rc;
 	int error;
-	atomic_int *inside;
 };
 
 static void waiter_run(void *argument)
@@ -22,7 +23,6 @@ static void waiter_run(void *argument)
 	sigset_t empty;
 
 	(void)sigemptyset(&empty);
-	atomic_fetch_add(self->inside, 1);
 	if (self->kind == 0)
 		self->rc = xpoll_event(self->queue, NULL, 0, events, 4, -1);
 	else if (self->kind == 1)
@@ -36,18 +36,23 @@ static void waiter_run(void *argument)
 	self->error = errno;
 }
 
+/* A call that begins after destroy is undefined: be sure they are in. */
+static void all_in(struct xpoll *queue, uint64_t waits)
+{
+	while (xt_stats(queue).waits < waits)
+		(void)sched_yield();
+}
+
 static void destroy_under(struct xpoll *queue, int count)
 {
 	struct waiter waiters[4];
-	atomic_int inside = 0;
 
 	for (int i = 0; i < count; i++) {
 		waiters[i] = (struct waiter){
-		    .queue = queue, .kind = i, .inside = &inside};
+		    .queue = queue, .kind = i};
 		waiters[i].thread = xt_start(waiter_run, &waiters[i]);
 	}
-	xt_until(&inside, count);
-	/* A call that begins after destroy is undefined: be sure. */
+	all_in(queue, (uint64_t)count);
 	for (int i = 0; i < count; i++)
 		xt_asleep(waiters[i].thread);
 	xt_destroy(queue);
@@ -94,13 +99,11 @@ XT_TEST(destroy_against_an_event_gives_one_or_the_other)
 	for (int i = 0; i < 100; i++) {
 		struct xpoll *queue = xt_open();
 		struct xt_pair pipe = xt_pipe();
-		atomic_int inside = 0;
-		struct waiter waiter = {.queue = queue, .inside = &inside};
+			struct waiter waiter = {.queue = queue};
 
 		XT_OK(xt_add(queue, pipe.r, READ, 0));
 		waiter.thread = xt_start(waiter_run, &waiter);
-		xt_until(&inside, 1);
-		xt_asleep(waiter.thread);
+		all_in(queue, 1);
 		xt_put(pipe.w);
 		xt_destroy(queue);
 		xt_join(waiter.thread);

@@ -6,7 +6,7 @@
  */
 #include "xt.h"
 
-#define WAIT_NS (INT64_C(30) * 1000000)
+#define WAIT_NS (INT64_C(10) * 1000000)
 #define WAKE_BOUND 40 /* system calls; a spin would make thousands */
 
 /* Wait for nothing, and see that the queue slept. */

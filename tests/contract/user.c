@@ -278,7 +278,7 @@ static void storm_wait(void *argument)
 
 XT_TEST(triggers_of_two_threads_each_come_to_one_of_two_waiters)
 {
-	struct storm storm = {.queue = xt_open(), .count = 3000};
+	struct storm storm = {.queue = xt_open(), .count = 1000};
 	struct xt_thread *waiters[2];
 	struct xt_thread *senders[2];
 
