@@ -11,14 +11,18 @@
 #include "backend/backend.h"
 
 struct xp_edge {
-	int fd; /* readable while something fired; -1: not made yet */
+	int fd; /* readable while something fired */
 	struct xp_counters *counters;
 };
 
-void xp_edge_init(struct xp_edge *edge, struct xp_counters *counters);
+/*
+ * Make the set.  Not later, at the first need: the number it gets then may be
+ * one that the program has just closed and is about to dup2 over.
+ */
+int xp_edge_init(struct xp_edge *edge, struct xp_counters *counters);
 void xp_edge_fini(struct xp_edge *edge);
 
-/* As the back end's functions of these names; attach makes the set. */
+/* As the back end's functions of these names. */
 int xp_edge_attach(struct xp_edge *edge, int fd, uint32_t watch,
                    uint64_t token);
 int xp_edge_change(struct xp_edge *edge, int fd, uint32_t watch,

@@ -9,16 +9,16 @@
 
 enum { EDGE_CHUNK = 64 };
 
-void xp_edge_init(struct xp_edge *edge, struct xp_counters *counters)
+int xp_edge_init(struct xp_edge *edge, struct xp_counters *counters)
 {
-	edge->fd = -1;
+	edge->fd = xp_sys_epoll_create();
 	edge->counters = counters;
+	return edge->fd < 0 ? edge->fd : 0;
 }
 
 void xp_edge_fini(struct xp_edge *edge)
 {
-	if (edge->fd >= 0)
-		xp_sys_close(edge->fd);
+	xp_sys_close(edge->fd);
 }
 
 static int edge_control(struct xp_edge *edge, int op, int fd, uint32_t watch,
@@ -34,15 +34,8 @@ static int edge_control(struct xp_edge *edge, int op, int fd, uint32_t watch,
 
 int xp_edge_attach(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token)
 {
-	int rc;
+	int rc = edge_control(edge, EPOLL_CTL_ADD, fd, watch, token);
 
-	if (edge->fd < 0) {
-		rc = xp_sys_epoll_create();
-		if (rc < 0)
-			return rc;
-		edge->fd = rc;
-	}
-	rc = edge_control(edge, EPOLL_CTL_ADD, fd, watch, token);
 	if (rc == -EEXIST) /* Left over from a file that a duplicate keeps. */
 		rc = edge_control(edge, EPOLL_CTL_MOD, fd, watch, token);
 	return rc;

@@ -53,16 +53,20 @@ static int poll_open(void *opaque, int size_hint, struct xp_counters *counters)
 {
 	struct poll_state *state = opaque;
 	int wake_fd = xp_sys_eventfd(false);
+	int rc;
 
 	(void)size_hint;
 	if (wake_fd < 0)
 		return wake_fd;
-	if (poll_reserve(state, 64) < 0) {
+	rc = poll_reserve(state, 64);
+	if (rc == 0)
+		rc = xp_edge_init(&state->edge, counters);
+	if (rc < 0) {
+		xp_free(state->fds);
 		xp_sys_close(wake_fd);
-		return -ENOMEM;
+		return rc;
 	}
 	state->counters = counters;
-	xp_edge_init(&state->edge, counters);
 	state->wake_fd = wake_fd;
 	return 0;
 }

@@ -58,15 +58,23 @@ static int select_open(void *opaque, int size_hint,
 	if (wake_fd < 0)
 		return wake_fd;
 	(void)size_hint;
-	rc = xp_bitsets_reserve(&state->sets, wake_fd);
+	rc = xp_edge_init(&state->edge, counters);
 	if (rc < 0) {
+		xp_sys_close(wake_fd);
+		return rc;
+	}
+	rc = xp_bitsets_reserve(&state->sets, wake_fd > state->edge.fd
+	                        ? wake_fd : state->edge.fd);
+	if (rc < 0) {
+		xp_bitsets_fini(&state->sets);
+		xp_edge_fini(&state->edge);
 		xp_sys_close(wake_fd);
 		return rc;
 	}
 	state->counters = counters;
 	state->wake_fd = wake_fd;
-	xp_edge_init(&state->edge, counters);
 	xp_bitsets_want(&state->sets, wake_fd, POLLIN);
+	xp_bitsets_want(&state->sets, state->edge.fd, POLLIN);
 	return 0;
 }
 
@@ -80,23 +88,12 @@ static void select_close(void *opaque)
 	xp_bitsets_fini(&state->sets);
 }
 
-static int select_watch_edge_set(struct select_state *state)
-{
-	int rc = xp_bitsets_reserve(&state->sets, state->edge.fd);
-
-	if (rc == 0)
-		xp_bitsets_want(&state->sets, state->edge.fd, POLLIN);
-	return rc;
-}
-
 static int select_place(struct select_state *state, int fd,
                         struct xp_fdmap_entry *entry, uint32_t watch)
 {
 	if (select_needs_helper(entry, watch)) {
 		int rc = xp_edge_attach(&state->edge, fd, watch, entry->token);
 
-		if (rc == 0)
-			rc = select_watch_edge_set(state);
 		if (rc < 0)
 			return rc;
 		entry->place = XP_PLACE_EDGE;
@@ -276,7 +273,7 @@ static int select_harvest(struct select_state *state, struct xp_fired *fired,
 		xp_sys_read(state->wake_fd, &wakes, sizeof wakes);
 		fired[count++] = (struct xp_fired){.token = XP_TOKEN_WAKE};
 	}
-	if (state->edge.fd >= 0 && count < cap &&
+	if (count < cap &&
 	    bit_get(state->sets.fired[SET_IN], state->edge.fd))
 		count += xp_edge_harvest(&state->edge, fired + count, cap - count);
 	if (count == cap)
