@@ -51,6 +51,19 @@ static int candidate_pop(struct xpoll *queue, struct xp_slot **slot)
 	return fd;
 }
 
+/*
+ * The usual case is the descriptor that was just delivered and is disabled by
+ * its handler: it is alone in the queue.
+ */
+void xp_candidate_cancel(struct xpoll *queue, int fd, struct xp_slot *slot)
+{
+	if (queue->candidates_len == 1 && queue->candidates_head == fd &&
+	    !slot->asked && !slot->delivered && !slot->carried) {
+		queue->candidates_len = 0;
+		slot->next = XP_SLOT_UNQUEUED;
+	}
+}
+
 void xp_candidate_asked(struct xpoll *queue, int fd, struct xp_slot *slot,
                         unsigned filters)
 {

@@ -15,6 +15,9 @@ void xp_candidate_asked(struct xpoll *queue, int fd, struct xp_slot *slot,
 void xp_candidate_delivered(struct xpoll *queue, int fd, struct xp_slot *slot,
                             unsigned filters);
 
+/* It is none any more: take it off the queue if that is cheap. */
+void xp_candidate_cancel(struct xpoll *queue, int fd, struct xp_slot *slot);
+
 /*
  * Keep a report for the next wait: it is looked at again then, or, where a
  * look would change something, handed out as it is.

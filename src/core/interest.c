@@ -252,6 +252,7 @@ int xp_interest_silenced(struct xpoll *queue, int fd, struct xp_slot *slot,
 	slot->quiet = 0;
 	if (!slot->enabled)
 		slot->carried = 0;
+	xp_candidate_cancel(queue, fd, slot);
 	if (slot->mode == XP_MODE_FILE)
 		return 0;
 	if (slot->mode == XP_MODE_EXCLUSIVE || xp_exact(queue))
