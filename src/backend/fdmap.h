@@ -20,7 +20,7 @@ struct xp_fdmap_entry {
 	uint16_t watch;
 	uint8_t place;      /* enum xp_fdmap_place */
 	uint8_t fixed : 1;  /* a /proc file: looking takes its news away */
-	uint8_t read_only : 1;
+	uint8_t mute : 1;   /* its hang-up does not make it writable */
 };
 
 struct xp_fdmap {

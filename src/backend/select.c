@@ -33,8 +33,7 @@ struct select_state {
 
 /*
  * Are these bits watched by the helper set?  Edges, and what select has no
- * word for: it tells a hang-up only together with readable or writable, and
- * never that of a descriptor that was opened for reading.
+ * word for: it tells a hang-up only together with readable or writable.
  */
 static bool select_needs_helper(const struct xp_fdmap_entry *entry,
                                 uint32_t watch)
@@ -45,7 +44,7 @@ static bool select_needs_helper(const struct xp_fdmap_entry *entry,
 		return true;
 	if (!bits || bits & POLLIN || entry->fixed)
 		return false;
-	return bits != POLLOUT || entry->read_only;
+	return bits != POLLOUT || entry->mute;
 }
 
 static int select_open(void *opaque, int size_hint,
@@ -104,6 +103,18 @@ static int select_place(struct select_state *state, int fd,
 	return 0;
 }
 
+/*
+ * Can the file hang up without being writable?  A descriptor that was opened
+ * for reading, and a socket whose buffer is full.
+ */
+static bool hangs_up_mute(int fd)
+{
+	struct stat status;
+
+	return (xp_sys_open_flags(fd) & O_ACCMODE) == O_RDONLY ||
+		(xp_sys_fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode));
+}
+
 static int select_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 {
 	struct select_state *state = opaque;
@@ -122,7 +133,7 @@ static int select_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 	entry = &state->map.entries[fd];
 	entry->token = token;
 	entry->fixed = admitted > 0;
-	entry->read_only = (xp_sys_open_flags(fd) & O_ACCMODE) == O_RDONLY;
+	entry->mute = hangs_up_mute(fd);
 	entry->watch = (uint16_t)(watch & XP_WATCH_BITS);
 	return select_place(state, fd, entry, watch);
 }
