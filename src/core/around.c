@@ -9,6 +9,7 @@
 #include "core/reg.h"
 #include "core/result.h"
 #include "core/wait.h"
+#include "core/watch.h"
 #include "os/sys.h"
 
 int xpoll_wake(struct xpoll *queue)
@@ -49,6 +50,7 @@ static void forget(struct xpoll *queue, int fd)
 	if (xp_enter_change(queue) < 0)
 		return;
 	xp_interest_forget(queue, fd);
+	xp_sources_forget(queue, fd);
 	xp_leave(queue);
 }
 
@@ -165,7 +167,8 @@ int xpoll_supports(const struct xpoll *queue, int filter, uint32_t fflags)
 		return !(fflags & ~XPOLL_NOTE_OOB);
 	default:
 		source = xp_source_find(filter);
-		return source && !(fflags & ~source->fflags);
+		return source && !(fflags & ~source->fflags) &&
+			(!source->supports || source->supports(fflags));
 	}
 }
 

@@ -129,6 +129,8 @@ int xp_interest_add(struct xpoll *queue, int fd, const struct xp_interest *add)
 		slot = rc < 0 ? NULL : xp_slots_make(&queue->slots, fd);
 		if (!slot)
 			return rc < 0 ? rc : -ENOMEM;
+		if (slot->mode == XP_MODE_WATCH)
+			return -EINVAL; /* The queue's own, as above. */
 		return add_fresh(queue, fd, slot, add);
 	}
 	if (slot->mode == XP_MODE_NONE) {

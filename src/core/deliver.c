@@ -8,6 +8,7 @@
 #include "core/pollike.h"
 #include "core/reg.h"
 #include "core/renew.h"
+#include "core/watch.h"
 #include "os/fdkind.h"
 #include "os/sys.h"
 
@@ -76,7 +77,8 @@ static void deliver_entry(struct xpoll *queue, struct xp_wait *wait,
 		return;
 	slot = xp_interest_find(queue, fd);
 	if (!slot || slot->generation != (uint32_t)(fired->token >> 32)) {
-		stale(queue, fired->token);
+		if (!xp_watch_fired(queue, fd, (uint32_t)(fired->token >> 32)))
+			stale(queue, fired->token);
 	} else if (fired->events & POLLNVAL) {
 		xp_interest_drop(queue, fd, slot);
 	} else if ((int32_t)(slot->sequence - wait->sequence) > 0) {

@@ -7,6 +7,7 @@
 #include "core/process.h"
 #include "core/reg.h"
 #include "core/result.h"
+#include "core/watch.h"
 #include "os/sys.h"
 
 /* Kernel objects of the child's own, in place of its copies of the parent's. */
@@ -51,20 +52,13 @@ static int reinit_threads(struct xpoll *queue)
 	queue->changers = 0;
 	queue->kicked = 0;
 	queue->followers = 0;
+	queue->yielders = 0;
+	queue->keeper = 0;
 	queue->leader = false;
 	queue->polling = false;
 	queue->exposed = false;
 	queue->several = false;
 	return 0;
-}
-
-static void drop_pending(struct xpoll *queue)
-{
-	queue->batch_len = 0;
-	queue->batch_next = 0;
-	while (!xp_list_empty(&queue->active))
-		xp_reg_deactivate(queue, XP_CONTAINER_OF(queue->active.next,
-		                                         struct xp_reg, ready));
 }
 
 int xpoll_reinit(struct xpoll *queue)
@@ -82,7 +76,10 @@ int xpoll_reinit(struct xpoll *queue)
 		return xp_result(rc);
 	xp_process_add(queue);
 	xp_mutex_lock(&queue->lock);
-	drop_pending(queue);
+	queue->batch_len = 0;
+	queue->batch_next = 0;
+	xp_watch_forget_all(queue);
+	xp_regs_inherit(queue);
 	xp_interest_attach_all(queue);
 	xp_mutex_unlock(&queue->lock);
 	return 0;

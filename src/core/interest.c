@@ -9,6 +9,7 @@
 #include "base/assert.h"
 #include "core/candidate.h"
 #include "core/file.h"
+#include "core/watch.h"
 
 enum {
 	/*
@@ -347,6 +348,7 @@ void xp_interest_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot)
 	case XP_MODE_ONESHOT:
 	case XP_MODE_NONE:
 	case XP_MODE_FILE:
+	case XP_MODE_WATCH:
 		/* Armed anew since, or not the kernel's: nothing repeats. */
 		break;
 	}
@@ -364,6 +366,10 @@ void xp_interest_attach_all(struct xpoll *queue)
 		if (!slot || slot->mode == XP_MODE_NONE ||
 		    slot->mode == XP_MODE_FILE)
 			continue;
+		if (slot->mode == XP_MODE_WATCH) {
+			xp_watch_attach(queue, fd, slot);
+			continue;
+		}
 		xp_interest_choose(queue, slot, &mode, &filters);
 		slot->mode = XP_MODE_NONE;
 		if (mode == XP_MODE_EXCLUSIVE && !filters)

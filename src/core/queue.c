@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "base/time.h"
 #include "core/backends.h"
 #include "core/candidate.h"
 #include "core/file.h"
@@ -52,6 +53,9 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 
 	queue->ops = ops;
 	queue->turn_fd = -1;
+	queue->due_ns = XP_NEVER;
+	for (int i = 0; i < XP_SOURCES; i++)
+		queue->sources[i].due_ns = XP_NEVER;
 	xp_list_init(&queue->active);
 	queue->backend = xp_alloc(ops->state_size);
 	if (!queue->backend)

@@ -76,6 +76,11 @@ struct xpoll {
 	/* Everything else. */
 	struct xp_regmap regs;  /* [q] */
 	struct xp_list active;  /* [q] struct xp_reg whose condition holds */
+	struct {
+		void *state;
+		int64_t due_ns;
+	} sources[XP_SOURCES]; /* [q] by enum xp_source_id */
+	int64_t due_ns;        /* [q] the earliest of these, or XP_NEVER */
 
 	/* Threads. */
 	atomic_int wake_pending; /* [a] xpoll_wake was called, nobody returned */
@@ -83,6 +88,8 @@ struct xpoll {
 	int waiters;             /* [q] threads inside the back end's wait */
 	int inside;              /* [q] threads inside a call that may sleep */
 	int changers;            /* [q] threads that wait for waiters to leave */
+	uint32_t keeper;         /* [q] the sleeper that minds due_ns; 0: none */
+	uint32_t keepers;        /* [q] how many there were */
 	uint32_t kick_epoch;     /* [q] grows when all waiters must come out */
 	int kicked;              /* [q] waiters from before that */
 	bool several;            /* [q] two threads have waited at a time */
@@ -90,6 +97,7 @@ struct xpoll {
 	bool dying;              /* [q] xpoll_destroy was called */
 	bool leader;             /* [q] a thread has the turn to wait */
 	int followers;           /* [q] threads that wait for their turn */
+	int yielders;            /* [q] threads that have passed it on */
 	int turn_fd;             /* [I] their semaphore; -1: not needed */
 	pthread_cond_t quiet;    /* signalled when a thread leaves */
 

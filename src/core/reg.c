@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "base/time.h"
 #include "core/wait.h"
 
 #define MODES (XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH)
@@ -45,44 +46,72 @@ void xp_reg_deactivate(struct xpoll *queue, struct xp_reg *reg)
 	reg_enlist(queue, reg);
 }
 
-static void reg_remove(struct xpoll *queue, struct xp_reg *reg)
+/* A registration in the table, not attached yet; NULL: no memory. */
+static struct xp_reg *reg_make(struct xpoll *queue,
+                               const struct xp_source_ops *ops, uint64_t ident)
 {
-	if (reg->ops->detach)
-		reg->ops->detach(queue, reg);
+	struct xp_reg *reg = xp_alloc(ops->size);
+
+	if (!reg)
+		return NULL;
+	reg->item.ident = ident;
+	reg->item.filter = ops->filter;
+	reg->ops = ops;
+	xp_list_init(&reg->ready);
+	if (xp_regmap_add(&queue->regs, &reg->item) < 0) {
+		xp_free(reg);
+		return NULL;
+	}
+	xp_count(&queue->counters.registered);
+	return reg;
+}
+
+/* Take it out of the table and free it. */
+static void reg_free(struct xpoll *queue, struct xp_reg *reg)
+{
 	xp_list_remove(&reg->ready);
 	xp_regmap_remove(&queue->regs, &reg->item);
 	xp_count_by(&queue->counters.registered, (uint64_t)-1);
 	xp_free(reg);
 }
 
+void xp_reg_end(struct xpoll *queue, struct xp_reg *reg)
+{
+	if (reg->ops->detach)
+		reg->ops->detach(queue, reg);
+	reg_free(queue, reg);
+}
+
 static int reg_add(struct xpoll *queue, const struct xp_source_ops *ops,
                    const struct xpoll_event *change)
 {
-	struct xp_reg *reg = xp_alloc(ops->size);
+	struct xp_reg *reg = reg_make(queue, ops, change->ident);
 	int rc;
 
 	if (!reg)
 		return -ENOMEM;
-	reg->item.ident = change->ident;
-	reg->item.filter = change->filter;
-	reg->ops = ops;
 	reg->udata = change->udata;
 	reg->flags = (change->flags & (MODES | XPOLL_DISABLE)) | ops->implied;
-	xp_list_init(&reg->ready);
-	rc = xp_regmap_add(&queue->regs, &reg->item);
-	if (rc < 0) {
-		xp_free(reg);
-		return rc;
-	}
-	xp_count(&queue->counters.registered);
 	rc = ops->attach(queue, reg, change);
-	if (rc < 0) {
-		xp_regmap_remove(&queue->regs, &reg->item);
-		xp_list_remove(&reg->ready);
-		xp_count_by(&queue->counters.registered, (uint64_t)-1);
-		xp_free(reg);
-	}
+	if (rc < 0)
+		reg_free(queue, reg);
 	return rc;
+}
+
+struct xp_reg *xp_reg_spawn(struct xpoll *queue, const struct xp_reg *model,
+                            uint64_t ident)
+{
+	struct xp_reg *reg;
+
+	if (xp_reg_find(queue, ident, model->item.filter))
+		return NULL;
+	reg = reg_make(queue, model->ops, ident);
+	if (!reg)
+		return NULL;
+	reg->fflags = model->fflags;
+	reg->udata = model->udata;
+	reg->flags = model->flags;
+	return reg;
 }
 
 static int reg_modify(struct xpoll *queue, struct xp_reg *reg,
@@ -123,7 +152,7 @@ int xp_reg_change(struct xpoll *queue, const struct xpoll_event *change)
 	if (change->flags & XPOLL_DELETE) {
 		if (!reg)
 			return -ENOENT;
-		reg_remove(queue, reg);
+		xp_reg_end(queue, reg);
 		return 0;
 	}
 	if (reg)
@@ -141,7 +170,7 @@ void xp_reg_deliver(struct xpoll *queue, struct xp_reg *reg,
 	event->udata = reg->udata;
 	reg->ops->collect(queue, reg, event);
 	if (reg->flags & XPOLL_ONESHOT) {
-		reg_remove(queue, reg);
+		xp_reg_end(queue, reg);
 		return;
 	}
 	if (reg->flags & XPOLL_DISPATCH)
@@ -152,17 +181,61 @@ void xp_reg_deliver(struct xpoll *queue, struct xp_reg *reg,
 		xp_list_append(&queue->active, &reg->ready);
 }
 
-void xp_regs_fini(struct xpoll *queue)
+/* Take all out of the table, chained by `next`, and release the states. */
+static struct xp_regmap_item *regs_release(struct xpoll *queue)
 {
+	struct xp_regmap_item *all = NULL;
 	struct xp_regmap_item *item = xp_regmap_pop(&queue->regs);
 
 	for (; item; item = xp_regmap_pop(&queue->regs)) {
 		struct xp_reg *reg = XP_CONTAINER_OF(item, struct xp_reg, item);
 
-		if (reg->ops->detach)
-			reg->ops->detach(queue, reg);
+		xp_list_remove(&reg->ready);
+		reg->active = false;
+		if (reg->ops->release)
+			reg->ops->release(queue, reg);
+		item->next = all;
+		all = item;
+	}
+	for (size_t i = 0; xp_sources[i]; i++) {
+		void **state = xp_source_state(queue, xp_sources[i]->id);
+
+		if (*state && xp_sources[i]->fini)
+			xp_sources[i]->fini(queue, *state);
+		*state = NULL;
+		xp_source_set_due(queue, xp_sources[i]->id, XP_NEVER);
+	}
+	XP_ASSERT(xp_list_empty(&queue->active));
+	return all;
+}
+
+void xp_regs_fini(struct xpoll *queue)
+{
+	struct xp_regmap_item *item = regs_release(queue);
+
+	while (item) {
+		struct xp_reg *reg = XP_CONTAINER_OF(item, struct xp_reg, item);
+
+		item = item->next;
 		xp_free(reg);
 	}
-	xp_list_init(&queue->active);
 	xp_regmap_fini(&queue->regs);
+}
+
+void xp_regs_inherit(struct xpoll *queue)
+{
+	struct xp_regmap_item *item = regs_release(queue);
+
+	while (item) {
+		struct xp_reg *reg = XP_CONTAINER_OF(item, struct xp_reg, item);
+
+		item = item->next;
+		/* The table has room: they were all in it. */
+		if (xp_regmap_add(&queue->regs, &reg->item) < 0) {
+			xp_count_by(&queue->counters.registered, (uint64_t)-1);
+			xp_free(reg);
+		} else if (!reg->ops->inherit || reg->ops->inherit(queue, reg) < 0) {
+			reg_free(queue, reg);
+		}
+	}
 }

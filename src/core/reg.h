@@ -10,14 +10,14 @@
 /* Apply a change to a filter of the sources; 0 or a negative errno value. */
 int xp_reg_change(struct xpoll *queue, const struct xpoll_event *change);
 
-struct xp_reg *xp_reg_find(const struct xpoll *queue, uint64_t ident,
-                           int filter);
-
 /* Hand an active registration to the caller, and do as its mode says. */
 void xp_reg_deliver(struct xpoll *queue, struct xp_reg *reg,
                     struct xpoll_event *event);
 
-/* Release all of them. */
+/* Release all of them and the sources' states. */
 void xp_regs_fini(struct xpoll *queue);
+
+/* In a forked child: let them stand on kernel objects of its own. */
+void xp_regs_inherit(struct xpoll *queue);
 
 #endif

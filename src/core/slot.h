@@ -38,6 +38,7 @@ enum xp_mode {
 	XP_MODE_FIRED,     /* that one report was made */
 	XP_MODE_EXCLUSIVE, /* by state, outside lazy interest */
 	XP_MODE_FILE,      /* the kernel cannot: always ready, or a file */
+	XP_MODE_WATCH,     /* by state, for a source: not the program's */
 };
 
 struct xp_slot {

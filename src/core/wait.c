@@ -15,6 +15,7 @@
 #include "core/candidate.h"
 #include "core/deliver.h"
 #include "core/pollike.h"
+#include "core/watch.h"
 #include "os/sys.h"
 
 enum {
@@ -46,6 +47,7 @@ void xp_kick_all(struct xpoll *queue)
 struct sleeper {
 	struct xpoll *queue;
 	uint32_t kick_epoch;
+	uint32_t keeper; /* not 0: it minds due_ns */
 	bool follower;
 	bool poll_level;
 };
@@ -65,6 +67,25 @@ static void waiter_left(struct xpoll *queue, uint32_t kick_epoch)
 		pthread_cond_broadcast(&queue->quiet);
 }
 
+/* One of the sleepers wakes up when a source's moment has come. */
+static uint32_t keeper_begin(struct xpoll *queue, int64_t *deadline_ns)
+{
+	if (XP_LIKELY(queue->due_ns == XP_NEVER) || queue->keeper)
+		return 0;
+	if (queue->due_ns < *deadline_ns)
+		*deadline_ns = queue->due_ns;
+	if (++queue->keepers == 0)
+		queue->keepers = 1;
+	queue->keeper = queue->keepers;
+	return queue->keeper;
+}
+
+static void keeper_end(struct xpoll *queue, uint32_t keeper)
+{
+	if (keeper && queue->keeper == keeper)
+		queue->keeper = 0;
+}
+
 static void follower_left(struct xpoll *queue)
 {
 	uint64_t turn;
@@ -72,6 +93,8 @@ static void follower_left(struct xpoll *queue)
 	XP_ASSERT(queue->followers > 0);
 	queue->followers--;
 	xp_sys_read(queue->turn_fd, &turn, sizeof turn);
+	if (queue->yielders > 0)
+		pthread_cond_broadcast(&queue->quiet);
 }
 
 static void turn_pass(struct xpoll *queue)
@@ -99,7 +122,8 @@ static void pass_on(struct xpoll *queue)
 	if (queue->candidates_len > 0)
 		xp_candidates_publish(queue);
 	if (queue->candidates_len > 0 || !xp_list_empty(&queue->active) ||
-	    queue->files_len > 0 || atomic_load(&queue->wake_pending))
+	    queue->files_len > 0 || atomic_load(&queue->wake_pending) ||
+	    (queue->due_ns != XP_NEVER && !queue->keeper))
 		xp_kick(queue);
 }
 
@@ -115,6 +139,7 @@ static void cancelled(void *opaque)
 			turn_pass(queue);
 	} else {
 		waiter_left(queue, sleeper->kick_epoch);
+		keeper_end(queue, sleeper->keeper);
 		if (!concurrent(queue))
 			turn_pass(queue);
 		/* The kernel may just have handed something to this thread. */
@@ -143,6 +168,7 @@ static int sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
 	if (queue->waiters++ > 0)
 		queue->several = true;
 	sleeper.kick_epoch = queue->kick_epoch;
+	sleeper.keeper = keeper_begin(queue, &deadline_ns);
 	wait->sequence = queue->sequence;
 	xp_mutex_unlock(&queue->lock);
 	pthread_cleanup_push(cancelled, &sleeper);
@@ -150,6 +176,7 @@ static int sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
 	pthread_cleanup_pop(0);
 	xp_mutex_lock(&queue->lock);
 	waiter_left(queue, sleeper.kick_epoch);
+	keeper_end(queue, sleeper.keeper);
 	return rc;
 }
 
@@ -248,6 +275,28 @@ static bool wait_over(struct xpoll *queue, const struct xp_wait *wait)
 	return deadline_passed(wait);
 }
 
+/*
+ * This thread is of the poll-like level and leaves alone what others are to
+ * see: make them all come out and look.  Which of them a kick wakes is the
+ * kernel's choice, and could be this thread each time.
+ */
+static void let_others_look(struct xpoll *queue)
+{
+	queue->changers++;
+	xp_kick_all(queue);
+	while (queue->kicked > 0)
+		xp_mutex_wait(&queue->lock, &queue->quiet);
+	if (--queue->changers == 0)
+		pthread_cond_broadcast(&queue->quiet);
+}
+
+/* What came while this thread sleeps is for others. */
+static bool for_others(const struct xpoll *queue, const struct xp_wait *wait)
+{
+	return !wait->events && !xp_list_empty(&queue->active);
+}
+
+/* 0, -EINTR, -EBADF; -EAGAIN: let a follower lead first. */
 static int wait_loop(struct xpoll *queue, struct xp_wait *wait)
 {
 	for (;;) {
@@ -259,6 +308,14 @@ static int wait_loop(struct xpoll *queue, struct xp_wait *wait)
 			xp_mutex_wait(&queue->lock, &queue->quiet);
 		if (queue->dying)
 			return -EBADF;
+		if (XP_UNLIKELY(queue->due_ns != XP_NEVER))
+			xp_sources_run_due(queue);
+		if (XP_UNLIKELY(for_others(queue, wait))) {
+			if (queue->waiters > 0)
+				let_others_look(queue);
+			else if (queue->followers > 0)
+				return -EAGAIN;
+		}
 		gather(queue, wait);
 		if (wait->len > 0 && !harvest_wanted(queue))
 			return 0;
@@ -273,7 +330,8 @@ static int wait_loop(struct xpoll *queue, struct xp_wait *wait)
 		if (rc < 0)
 			return rc;
 		/* What fired may have to be looked at; there may be more of it. */
-		if (queue->candidates_len > 0 || !wait->exhausted)
+		if (queue->candidates_len > 0 || !wait->exhausted ||
+		    (wait->events && !xp_list_empty(&queue->active)))
 			continue;
 		if (wait_over(queue, wait))
 			return 0;
@@ -322,26 +380,52 @@ static int turn_take(struct xpoll *queue, struct xp_wait *wait)
 	return 1;
 }
 
+/* Have a follower take the turn that was passed on. */
+static void yield(struct xpoll *queue)
+{
+	queue->yielders++;
+	while (queue->followers > 0 && !queue->leader && !queue->dying)
+		xp_mutex_wait(&queue->lock, &queue->quiet);
+	queue->yielders--;
+}
+
+static int wait_with_turn(struct xpoll *queue, struct xp_wait *wait)
+{
+	if (queue->batch_next < queue->batch_len)
+		xp_poll_return_batch(queue);
+	wait->batch = ++queue->batch;
+	return wait_loop(queue, wait);
+}
+
+static int wait_in_turn(struct xpoll *queue, struct xp_wait *wait)
+{
+	for (;;) {
+		int rc = turn_take(queue, wait);
+
+		if (rc <= 0)
+			return rc;
+		rc = wait_with_turn(queue, wait);
+		turn_pass(queue);
+		if (rc != -EAGAIN)
+			return rc;
+		yield(queue);
+	}
+}
+
 int xp_wait_run(struct xpoll *queue, struct xp_wait *wait)
 {
-	int rc = 1;
+	int rc;
 
 	xp_mutex_assert_held(&queue->lock);
 	XP_ASSERT(wait->cap > 0 && wait->len == 0);
 	xp_count(&queue->counters.waits);
 	queue->inside++;
 	wait->wake_all = queue->wake_all;
-	if (!concurrent(queue))
-		rc = turn_take(queue, wait);
-	if (rc > 0) {
-		if (queue->batch_next < queue->batch_len)
-			xp_poll_return_batch(queue);
-		wait->batch = ++queue->batch;
-		rc = wait_loop(queue, wait);
-		if (concurrent(queue))
-			pass_on(queue);
-		else
-			turn_pass(queue);
+	if (concurrent(queue)) {
+		rc = wait_with_turn(queue, wait);
+		pass_on(queue);
+	} else {
+		rc = wait_in_turn(queue, wait);
 	}
 	queue->inside--;
 	if (queue->dying)

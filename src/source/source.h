@@ -7,7 +7,12 @@
  * and reports through the functions at the end of this file, which the queue
  * implements.  New kinds of events are added here without touching the queue.
  *
- * Everything is called with the queue's lock held.
+ * What a source needs once per queue, it keeps in its state (xp_source_state),
+ * which it makes with the first registration.  Descriptors of its own, be they
+ * of an inotify instance or of one process, it has the queue watch.
+ *
+ * Everything is called with the queue's lock held and may not sleep, but
+ * `fini`.
  */
 #ifndef XP_SOURCE_SOURCE_H
 #define XP_SOURCE_SOURCE_H
@@ -32,8 +37,20 @@ struct xp_reg {
 	uint32_t batch; /* the last wait call that reported it */
 };
 
+/* The sources' order in a queue's table of states. */
+enum xp_source_id {
+	XP_SOURCE_USER,
+	XP_SOURCE_TIMER,
+	XP_SOURCE_SIGNAL,
+	XP_SOURCE_PROC,
+	XP_SOURCE_VNODE,
+	XP_SOURCE_AIO,
+	XP_SOURCES,
+};
+
 struct xp_source_ops {
 	int filter;
+	enum xp_source_id id;
 	uint16_t implied; /* flags every registration gets: XPOLL_CLEAR or 0 */
 	uint32_t fflags;  /* the bits a change may have */
 	size_t size;      /* of its registrations, struct xp_reg first */
@@ -44,19 +61,81 @@ struct xp_source_ops {
 	/* A change meets an existing one; may alter fflags and data. */
 	int (*touch)(struct xpoll *queue, struct xp_reg *reg,
 	             const struct xpoll_event *change);
+	/* The registration ends; its memory is the queue's.  Optional. */
 	void (*detach)(struct xpoll *queue, struct xp_reg *reg);
 	/* Fill in fflags and data of the event; reset them if CLEAR. */
 	void (*collect)(struct xpoll *queue, struct xp_reg *reg,
 	                struct xpoll_event *event);
+
+	/* Of these fflags, are all supported here?  NULL: all of `fflags`. */
+	bool (*supports)(uint32_t fflags);
+	/* The moment given to xp_source_set_due has come. */
+	void (*due)(struct xpoll *queue, int64_t now_ns);
+	/* The program is about to close, or to forget, this descriptor. */
+	void (*forget)(struct xpoll *queue, int fd);
+
+	/*
+	 * The queue ends, perhaps in a forked child that has copies of the
+	 * kernel's objects: close and free what the registration holds, and
+	 * change nothing that the parent shares.  Optional.
+	 */
+	void (*release)(struct xpoll *queue, struct xp_reg *reg);
+	/* The same for the state, after all registrations; may sleep. */
+	void (*fini)(struct xpoll *queue, void *state);
+	/*
+	 * xpoll_reinit in a forked child, after `release` and `fini`: 0, and the
+	 * registration stands on kernel objects of the child; or it ends.  NULL:
+	 * it ends.
+	 */
+	int (*inherit)(struct xpoll *queue, struct xp_reg *reg);
 };
 
 /* The source of a filter; NULL: not a filter, or not supported here. */
 const struct xp_source_ops *xp_source_find(int filter);
+/* All of this build; ends with NULL. */
+extern const struct xp_source_ops *const xp_sources[];
 
 extern const struct xp_source_ops xp_source_user;
 
-/* Implemented by the queue: the condition began, or ceased, to hold. */
+/* A descriptor of a source's own, watched by the queue for being readable. */
+struct xp_watch {
+	int fd;
+	/* It is readable, or was a moment ago; read it without waiting. */
+	void (*ready)(struct xpoll *queue, struct xp_watch *watch);
+};
+
+/* The rest is implemented by the queue. */
+
+/* The condition began, or ceased, to hold. */
 void xp_reg_activate(struct xpoll *queue, struct xp_reg *reg);
 void xp_reg_deactivate(struct xpoll *queue, struct xp_reg *reg);
+
+/* A registration of (ident, filter); NULL: there is none. */
+struct xp_reg *xp_reg_find(const struct xpoll *queue, uint64_t ident,
+                           int filter);
+/*
+ * A registration that the source makes itself, as of a tracked child: a copy
+ * of `model` under another ident, without its private part and not attached.
+ * NULL: no memory, or there is one.
+ */
+struct xp_reg *xp_reg_spawn(struct xpoll *queue, const struct xp_reg *model,
+                            uint64_t ident);
+/* End a registration: detach and free it. */
+void xp_reg_end(struct xpoll *queue, struct xp_reg *reg);
+
+/* The source's state in this queue, NULL at first; it may be set. */
+void **xp_source_state(struct xpoll *queue, enum xp_source_id id);
+
+/*
+ * Call `due` at this moment of the monotonic clock, or soon after; XP_NEVER:
+ * not at all.  It holds until it is set anew; `due` has to set it.
+ */
+void xp_source_set_due(struct xpoll *queue, enum xp_source_id id,
+                       int64_t deadline_ns);
+
+/* 0 or a negative errno value; the watch is the source's memory. */
+int xp_watch_add(struct xpoll *queue, struct xp_watch *watch);
+/* Before the descriptor is closed. */
+void xp_watch_remove(struct xpoll *queue, struct xp_watch *watch);
 
 #endif

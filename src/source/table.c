@@ -3,14 +3,15 @@
 
 #include <stddef.h>
 
-static const struct xp_source_ops *const sources[] = {
+const struct xp_source_ops *const xp_sources[] = {
 	&xp_source_user,
+	NULL,
 };
 
 const struct xp_source_ops *xp_source_find(int filter)
 {
-	for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++)
-		if (sources[i]->filter == filter)
-			return sources[i];
+	for (size_t i = 0; xp_sources[i]; i++)
+		if (xp_sources[i]->filter == filter)
+			return xp_sources[i];
 	return NULL;
 }

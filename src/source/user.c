@@ -57,12 +57,21 @@ static void user_collect(struct xpoll *queue, struct xp_reg *reg,
 		xp_reg_deactivate(queue, reg);
 }
 
+/* Nothing of it is the kernel's. */
+static int user_inherit(struct xpoll *queue, struct xp_reg *reg)
+{
+	(void)queue, (void)reg;
+	return 0;
+}
+
 const struct xp_source_ops xp_source_user = {
 	.filter = XPOLL_FILT_USER,
+	.id = XP_SOURCE_USER,
 	.fflags = XPOLL_NOTE_FFCTRLMASK | XPOLL_NOTE_FFLAGSMASK |
 		XPOLL_NOTE_TRIGGER,
 	.size = sizeof(struct xp_reg),
 	.attach = user_attach,
 	.touch = user_touch,
 	.collect = user_collect,
+	.inherit = user_inherit,
 };

@@ -268,3 +268,49 @@ XT_TEST(hazard_04_toggles_against_data_lose_no_dispatch)
 {
 	XT_CALL(rounds_run(xt_pipe(), XPOLL_DISPATCH));
 }
+
+static void poll_level_run(void *argument)
+{
+	struct waiter *self = argument;
+
+	/* It has nothing to see here, and ends by xpoll_wake_all. */
+	self->rc = xpoll_wait(self->queue, -1);
+	atomic_fetch_add(self->returned, 1);
+}
+
+/*
+ * S17: a thread of the poll-like level neither takes what is not a
+ * descriptor's nor keeps it from a thread that wants it.
+ */
+XT_TEST(user_event_poll_level_waits_too_event_level_gets_it)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct waiter poller = {.queue = queue};
+	atomic_int poller_returned = 0;
+
+	XT_OK(xt_change(queue, 1, XPOLL_FILT_USER, XPOLL_ADD | XPOLL_CLEAR, 0, 0,
+	                NULL));
+	poller.returned = &poller_returned;
+	for (int i = 0; i < 40; i++) {
+		bool poller_first = i % 2;
+		struct waiter waiter;
+		atomic_int returned = 0;
+
+		xt_threads_reuse();
+		if (poller_first) {
+			poller.thread = xt_start(poll_level_run, &poller);
+			xt_asleep(poller.thread);
+		}
+		waiters_start(&waiter, 1, queue, &returned);
+		if (!poller_first) {
+			poller.thread = xt_start(poll_level_run, &poller);
+			xt_asleep(poller.thread);
+		}
+		XT_OK(xt_trigger(queue, 1));
+		xt_until(&returned, 1);
+		XT_EQ(waiters_got(&waiter, 1, 1), 1);
+		xt_join(waiter.thread);
+		waiters_send_home(&poller, 1);
+	}
+	XT_EQ(atomic_load(&poller_returned), 40);
+}

@@ -1,0 +1,113 @@
+/* Descriptors and moments of the sources. */
+#include "core/watch.h"
+
+#include "base/assert.h"
+#include "base/time.h"
+#include "core/interest.h"
+#include "core/wait.h"
+#include "os/sys.h"
+
+void **xp_source_state(struct xpoll *queue, enum xp_source_id id)
+{
+	return &queue->sources[id].state;
+}
+
+void xp_source_set_due(struct xpoll *queue, enum xp_source_id id,
+                       int64_t deadline_ns)
+{
+	int64_t before_ns = queue->due_ns;
+
+	queue->sources[id].due_ns = deadline_ns;
+	queue->due_ns = XP_NEVER;
+	for (int i = 0; i < XP_SOURCES; i++)
+		if (queue->sources[i].due_ns < queue->due_ns)
+			queue->due_ns = queue->sources[i].due_ns;
+	if (queue->due_ns < before_ns) {
+		/* Whoever comes out minds it from now on. */
+		queue->keeper = 0;
+		xp_kick(queue);
+	}
+}
+
+void xp_sources_run_due(struct xpoll *queue)
+{
+	int64_t now_ns = xp_sys_now();
+
+	if (now_ns < queue->due_ns)
+		return;
+	for (int i = 0; xp_sources[i]; i++)
+		if (queue->sources[xp_sources[i]->id].due_ns <= now_ns)
+			xp_sources[i]->due(queue, now_ns);
+}
+
+void xp_sources_forget(struct xpoll *queue, int fd)
+{
+	for (int i = 0; xp_sources[i]; i++)
+		if (xp_sources[i]->forget)
+			xp_sources[i]->forget(queue, fd);
+}
+
+int xp_watch_add(struct xpoll *queue, struct xp_watch *watch)
+{
+	struct xp_slot *slot = xp_slots_make(&queue->slots, watch->fd);
+	int rc;
+
+	if (!slot)
+		return -ENOMEM;
+	/* The program has closed the file it had registered under this number. */
+	if (slot->present)
+		xp_interest_drop(queue, watch->fd, slot);
+	rc = xp_interest_attach(queue, watch->fd, POLLIN,
+	                        xp_slot_token(slot, watch->fd));
+	if (rc < 0)
+		return rc;
+	slot->mode = XP_MODE_WATCH;
+	slot->udata[0] = watch;
+	/* The thread that looks next has not seen it. */
+	queue->harvest_due = true;
+	return 0;
+}
+
+void xp_watch_remove(struct xpoll *queue, struct xp_watch *watch)
+{
+	struct xp_slot *slot = xp_slots_get(&queue->slots, watch->fd);
+
+	XP_ASSERT(slot->mode == XP_MODE_WATCH && slot->udata[0] == watch);
+	(void)queue->ops->detach(queue->backend, watch->fd);
+	slot->mode = XP_MODE_NONE;
+	slot->udata[0] = NULL;
+	slot->generation++;
+}
+
+bool xp_watch_fired(struct xpoll *queue, int fd, uint32_t generation)
+{
+	struct xp_slot *slot = fd < 0 ? NULL : xp_slots_at(&queue->slots, fd);
+	struct xp_watch *watch;
+
+	if (!slot || slot->mode != XP_MODE_WATCH ||
+	    slot->generation != generation)
+		return false;
+	watch = slot->udata[0];
+	watch->ready(queue, watch);
+	return true;
+}
+
+void xp_watch_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
+{
+	(void)xp_interest_attach(queue, fd, POLLIN, xp_slot_token(slot, fd));
+}
+
+void xp_watch_forget_all(struct xpoll *queue)
+{
+	int last = queue->slots.pages_len << XP_PAGE_BITS;
+
+	for (int fd = 0; fd < last; fd++) {
+		struct xp_slot *slot = xp_slots_at(&queue->slots, fd);
+
+		if (!slot || slot->mode != XP_MODE_WATCH)
+			continue;
+		slot->mode = XP_MODE_NONE;
+		slot->udata[0] = NULL;
+		slot->generation++;
+	}
+}

@@ -1,0 +1,25 @@
+/*
+ * What the queue does for its sources: watching their descriptors, and calling
+ * them when a moment has come.  All with the queue's lock held.
+ */
+#ifndef XP_CORE_WATCH_H
+#define XP_CORE_WATCH_H
+
+#include "core/queue.h"
+
+/* The kernel reported a descriptor that is a source's; false: it is none. */
+bool xp_watch_fired(struct xpoll *queue, int fd, uint32_t generation);
+
+/* Watch all of them again, by an empty kernel set. */
+void xp_watch_attach(struct xpoll *queue, int fd, struct xp_slot *slot);
+
+/* In a forked child, whose sources have closed theirs. */
+void xp_watch_forget_all(struct xpoll *queue);
+
+/* Call those whose moment has come. */
+void xp_sources_run_due(struct xpoll *queue);
+
+/* A descriptor is about to be closed. */
+void xp_sources_forget(struct xpoll *queue, int fd);
+
+#endif
