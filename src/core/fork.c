@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "base/time.h"
 #include "core/interest.h"
 #include "core/process.h"
 #include "core/reg.h"
@@ -54,6 +55,8 @@ static int reinit_threads(struct xpoll *queue)
 	queue->followers = 0;
 	queue->yielders = 0;
 	queue->keeper = 0;
+	queue->kept_ns = XP_NEVER;
+	queue->look_wanted = false;
 	queue->leader = false;
 	queue->polling = false;
 	queue->exposed = false;

@@ -54,6 +54,7 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 	queue->ops = ops;
 	queue->turn_fd = -1;
 	queue->due_ns = XP_NEVER;
+	queue->kept_ns = XP_NEVER;
 	for (int i = 0; i < XP_SOURCES; i++)
 		queue->sources[i].due_ns = XP_NEVER;
 	xp_list_init(&queue->active);

@@ -88,8 +88,10 @@ struct xpoll {
 	int waiters;             /* [q] threads inside the back end's wait */
 	int inside;              /* [q] threads inside a call that may sleep */
 	int changers;            /* [q] threads that wait for waiters to leave */
-	uint32_t keeper;         /* [q] the sleeper that minds due_ns; 0: none */
+	uint32_t keeper;         /* [q] the sleeper that minds kept_ns; 0: none */
 	uint32_t keepers;        /* [q] how many there were */
+	int64_t kept_ns;         /* [q] what is minded, see keeper.h */
+	bool look_wanted;        /* [q] a sleeper may have to look, see settle */
 	uint32_t kick_epoch;     /* [q] grows when all waiters must come out */
 	int kicked;              /* [q] waiters from before that */
 	bool several;            /* [q] two threads have waited at a time */
@@ -148,10 +150,17 @@ static inline int xp_enter_change(struct xpoll *queue)
 /* xpoll_fd tells of what the kernel cannot. */
 void xp_update_attention(struct xpoll *queue);
 
+/*
+ * Before the lock is released: if what this thread did concerns those that
+ * sleep, and it did not take it itself, one of them comes out.  Once, however
+ * much it did.
+ */
+void xp_settle(struct xpoll *queue);
+
 static inline void xp_leave(struct xpoll *queue)
 {
-	if (XP_UNLIKELY(queue->exposed))
-		xp_update_attention(queue);
+	if (XP_UNLIKELY(queue->exposed || queue->look_wanted))
+		xp_settle(queue);
 	xp_mutex_unlock(&queue->lock);
 }
 

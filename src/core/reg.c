@@ -6,7 +6,6 @@
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "base/time.h"
-#include "core/wait.h"
 
 #define MODES (XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH)
 
@@ -28,7 +27,7 @@ static void reg_enlist(struct xpoll *queue, struct xp_reg *reg)
 	xp_mutex_assert_held(&queue->lock);
 	if (ready && !listed) {
 		xp_list_append(&queue->active, &reg->ready);
-		xp_kick(queue);
+		queue->look_wanted = queue->waiters > 0;
 	} else if (!ready && listed) {
 		xp_list_remove(&reg->ready);
 	}
@@ -135,6 +134,8 @@ static int reg_modify(struct xpoll *queue, struct xp_reg *reg,
 		reg->flags &= (uint16_t)~XPOLL_DISABLE;
 	if (change->flags & XPOLL_DISABLE)
 		reg->flags |= XPOLL_DISABLE;
+	if (switched && reg->ops->switched)
+		reg->ops->switched(queue, reg);
 	reg_enlist(queue, reg);
 	return 0;
 }
@@ -173,8 +174,11 @@ void xp_reg_deliver(struct xpoll *queue, struct xp_reg *reg,
 		xp_reg_end(queue, reg);
 		return;
 	}
-	if (reg->flags & XPOLL_DISPATCH)
+	if (reg->flags & XPOLL_DISPATCH) {
 		reg->flags |= XPOLL_DISABLE;
+		if (reg->ops->switched)
+			reg->ops->switched(queue, reg);
+	}
 	/* To the end of the list, behind those that were not served yet. */
 	xp_list_remove(&reg->ready);
 	if (reg->active && !(reg->flags & XPOLL_DISABLE))

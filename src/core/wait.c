@@ -14,6 +14,7 @@
 #include "base/time.h"
 #include "core/candidate.h"
 #include "core/deliver.h"
+#include "core/keeper.h"
 #include "core/pollike.h"
 #include "core/watch.h"
 #include "os/sys.h"
@@ -47,7 +48,7 @@ void xp_kick_all(struct xpoll *queue)
 struct sleeper {
 	struct xpoll *queue;
 	uint32_t kick_epoch;
-	uint32_t keeper; /* not 0: it minds due_ns */
+	uint32_t keeper; /* not 0: it minds kept_ns */
 	bool follower;
 	bool poll_level;
 };
@@ -57,6 +58,7 @@ static void waiter_left(struct xpoll *queue, uint32_t kick_epoch)
 {
 	XP_ASSERT(queue->waiters > 0);
 	queue->waiters--;
+	xp_keeper_answered(queue);
 	if (kick_epoch != queue->kick_epoch)
 		queue->kicked--;
 	XP_ASSERT(queue->kicked >= 0 && queue->kicked <= queue->waiters);
@@ -65,25 +67,6 @@ static void waiter_left(struct xpoll *queue, uint32_t kick_epoch)
 		xp_kick(queue);
 	if (queue->changers > 0)
 		pthread_cond_broadcast(&queue->quiet);
-}
-
-/* One of the sleepers wakes up when a source's moment has come. */
-static uint32_t keeper_begin(struct xpoll *queue, int64_t *deadline_ns)
-{
-	if (XP_LIKELY(queue->due_ns == XP_NEVER) || queue->keeper)
-		return 0;
-	if (queue->due_ns < *deadline_ns)
-		*deadline_ns = queue->due_ns;
-	if (++queue->keepers == 0)
-		queue->keepers = 1;
-	queue->keeper = queue->keepers;
-	return queue->keeper;
-}
-
-static void keeper_end(struct xpoll *queue, uint32_t keeper)
-{
-	if (keeper && queue->keeper == keeper)
-		queue->keeper = 0;
 }
 
 static void follower_left(struct xpoll *queue)
@@ -111,20 +94,41 @@ static bool concurrent(const struct xpoll *queue)
 	return queue->ops->caps & XP_CAP_CONCURRENT;
 }
 
+/* One sleeper comes out, for whatever reason: it looks at everything. */
+static void call_one(struct xpoll *queue)
+{
+	xp_kick(queue);
+	if (xp_keeper_missing(queue))
+		xp_keeper_called(queue);
+}
+
 /*
  * This thread leaves with what it has; others that sleep must not miss what
  * it leaves behind.
  */
 static void pass_on(struct xpoll *queue)
 {
+	queue->look_wanted = false;
 	if (queue->waiters == 0)
 		return;
 	if (queue->candidates_len > 0)
 		xp_candidates_publish(queue);
 	if (queue->candidates_len > 0 || !xp_list_empty(&queue->active) ||
 	    queue->files_len > 0 || atomic_load(&queue->wake_pending) ||
-	    (queue->due_ns != XP_NEVER && !queue->keeper))
-		xp_kick(queue);
+	    xp_keeper_missing(queue))
+		call_one(queue);
+}
+
+void xp_settle(struct xpoll *queue)
+{
+	bool wanted = queue->look_wanted && queue->waiters > 0;
+
+	queue->look_wanted = false;
+	if (wanted && (!xp_list_empty(&queue->active) ||
+	               xp_keeper_missing(queue)))
+		call_one(queue);
+	if (queue->exposed)
+		xp_update_attention(queue);
 }
 
 static void cancelled(void *opaque)
@@ -139,7 +143,7 @@ static void cancelled(void *opaque)
 			turn_pass(queue);
 	} else {
 		waiter_left(queue, sleeper->kick_epoch);
-		keeper_end(queue, sleeper->keeper);
+		xp_keeper_end(queue, sleeper->keeper);
 		if (!concurrent(queue))
 			turn_pass(queue);
 		/* The kernel may just have handed something to this thread. */
@@ -168,15 +172,19 @@ static int sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
 	if (queue->waiters++ > 0)
 		queue->several = true;
 	sleeper.kick_epoch = queue->kick_epoch;
-	sleeper.keeper = keeper_begin(queue, &deadline_ns);
+	sleeper.keeper = xp_keeper_begin(queue, &deadline_ns);
 	wait->sequence = queue->sequence;
+	/* What this thread could have called others for it sees to itself. */
+	queue->look_wanted = false;
+	if (XP_UNLIKELY(queue->exposed))
+		xp_update_attention(queue);
 	xp_mutex_unlock(&queue->lock);
 	pthread_cleanup_push(cancelled, &sleeper);
 	rc = queue->ops->wait(queue->backend, deadline_ns, wait->mask, fired, cap);
 	pthread_cleanup_pop(0);
 	xp_mutex_lock(&queue->lock);
 	waiter_left(queue, sleeper.kick_epoch);
-	keeper_end(queue, sleeper.keeper);
+	xp_keeper_end(queue, sleeper.keeper);
 	return rc;
 }
 
@@ -197,6 +205,7 @@ static int ask_kernel(struct xpoll *queue, struct xp_wait *wait, bool look_only)
 	if (look_only) {
 		wait->sequence = queue->sequence;
 		rc = queue->ops->wait(queue->backend, XP_NOW, NULL, fired, cap);
+		xp_keeper_answered(queue);
 	} else {
 		rc = sleep_in_kernel(queue, wait, fired, cap);
 	}
@@ -265,6 +274,13 @@ static bool deadline_passed(const struct xp_wait *wait)
 	return wait->deadline_ns == XP_NOW || xp_sys_now() >= wait->deadline_ns;
 }
 
+/* Is a source's moment here, though this thread may have slept beyond it? */
+static bool due_passed(const struct xpoll *queue)
+{
+	return XP_UNLIKELY(queue->due_ns != XP_NEVER) &&
+		xp_sys_now() >= queue->due_ns;
+}
+
 /* Is there a reason to return with nothing? */
 static bool wait_over(struct xpoll *queue, const struct xp_wait *wait)
 {
@@ -309,7 +325,7 @@ static int wait_loop(struct xpoll *queue, struct xp_wait *wait)
 		if (queue->dying)
 			return -EBADF;
 		if (XP_UNLIKELY(queue->due_ns != XP_NEVER))
-			xp_sources_run_due(queue);
+			xp_sources_run_due(queue, wait->cap - wait->len);
 		if (XP_UNLIKELY(for_others(queue, wait))) {
 			if (queue->waiters > 0)
 				let_others_look(queue);
@@ -331,7 +347,8 @@ static int wait_loop(struct xpoll *queue, struct xp_wait *wait)
 			return rc;
 		/* What fired may have to be looked at; there may be more of it. */
 		if (queue->candidates_len > 0 || !wait->exhausted ||
-		    (wait->events && !xp_list_empty(&queue->active)))
+		    (wait->events && !xp_list_empty(&queue->active)) ||
+		    due_passed(queue))
 			continue;
 		if (wait_over(queue, wait))
 			return 0;

@@ -4,7 +4,7 @@
 #include "base/assert.h"
 #include "base/time.h"
 #include "core/interest.h"
-#include "core/wait.h"
+#include "core/keeper.h"
 #include "os/sys.h"
 
 void **xp_source_state(struct xpoll *queue, enum xp_source_id id)
@@ -15,21 +15,16 @@ void **xp_source_state(struct xpoll *queue, enum xp_source_id id)
 void xp_source_set_due(struct xpoll *queue, enum xp_source_id id,
                        int64_t deadline_ns)
 {
-	int64_t before_ns = queue->due_ns;
-
 	queue->sources[id].due_ns = deadline_ns;
 	queue->due_ns = XP_NEVER;
 	for (int i = 0; i < XP_SOURCES; i++)
 		if (queue->sources[i].due_ns < queue->due_ns)
 			queue->due_ns = queue->sources[i].due_ns;
-	if (queue->due_ns < before_ns) {
-		/* Whoever comes out minds it from now on. */
-		queue->keeper = 0;
-		xp_kick(queue);
-	}
+	if (xp_keeper_missing(queue))
+		queue->look_wanted = queue->waiters > 0;
 }
 
-void xp_sources_run_due(struct xpoll *queue)
+void xp_sources_run_due(struct xpoll *queue, int room)
 {
 	int64_t now_ns = xp_sys_now();
 
@@ -37,7 +32,7 @@ void xp_sources_run_due(struct xpoll *queue)
 		return;
 	for (int i = 0; xp_sources[i]; i++)
 		if (queue->sources[xp_sources[i]->id].due_ns <= now_ns)
-			xp_sources[i]->due(queue, now_ns);
+			xp_sources[i]->due(queue, now_ns, room);
 }
 
 void xp_sources_forget(struct xpoll *queue, int fd)

@@ -16,8 +16,11 @@ void xp_watch_attach(struct xpoll *queue, int fd, struct xp_slot *slot);
 /* In a forked child, whose sources have closed theirs. */
 void xp_watch_forget_all(struct xpoll *queue);
 
-/* Call those whose moment has come. */
-void xp_sources_run_due(struct xpoll *queue);
+/*
+ * Call those whose moment has come; the caller takes up to `room` of what they
+ * activate.
+ */
+void xp_sources_run_due(struct xpoll *queue, int room);
 
 /* A descriptor is about to be closed. */
 void xp_sources_forget(struct xpoll *queue, int fd);

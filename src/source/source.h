@@ -69,8 +69,17 @@ struct xp_source_ops {
 
 	/* Of these fflags, are all supported here?  NULL: all of `fflags`. */
 	bool (*supports)(uint32_t fflags);
-	/* The moment given to xp_source_set_due has come. */
-	void (*due)(struct xpoll *queue, int64_t now_ns);
+	/*
+	 * It was enabled or disabled, by a change or by DISPATCH; its flags tell.
+	 * For sources that save themselves work while it is disabled.  Optional.
+	 */
+	void (*switched)(struct xpoll *queue, struct xp_reg *reg);
+	/*
+	 * The moment given to xp_source_set_due has come.  Who waits can take
+	 * `room` events; to activate many more would only hold everybody up.
+	 * What is left is due at once.
+	 */
+	void (*due)(struct xpoll *queue, int64_t now_ns, int room);
 	/* The program is about to close, or to forget, this descriptor. */
 	void (*forget)(struct xpoll *queue, int fd);
 
