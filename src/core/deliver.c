@@ -247,7 +247,7 @@ void xp_deliver_active(struct xpoll *queue, struct xp_wait *wait)
 
 		more = item != last;
 		item = item->next;
-		if (reg->batch == wait->batch)
+		if (reg->batch == wait->batch || !xp_reg_confirm(queue, reg))
 			continue;
 		reg->batch = wait->batch;
 		xp_reg_deliver(queue, reg, &wait->events[wait->len++]);

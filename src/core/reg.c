@@ -140,25 +140,53 @@ static int reg_modify(struct xpoll *queue, struct xp_reg *reg,
 	return 0;
 }
 
+/* Nothing is registered: a closed descriptor is the better answer. */
+static int not_there(struct xpoll *queue, const struct xp_source_ops *ops,
+                     uint64_t ident)
+{
+	return ops->confirm ? ops->confirm(queue, ident, NULL) : -ENOENT;
+}
+
+static int reg_delete(struct xpoll *queue, struct xp_reg *reg)
+{
+	const struct xp_source_ops *ops = reg->ops;
+	int rc = ops->confirm ? ops->confirm(queue, reg->item.ident, reg) : 0;
+
+	xp_reg_end(queue, reg);
+	return rc;
+}
+
 int xp_reg_change(struct xpoll *queue, const struct xpoll_event *change)
 {
 	const struct xp_source_ops *ops = xp_source_find(change->filter);
 	struct xp_reg *reg;
+	int rc;
 
 	if (!ops)
 		return -ENOTSUP;
 	if (change->fflags & ~ops->fflags)
 		return -EINVAL;
 	reg = xp_reg_find(queue, change->ident, change->filter);
-	if (change->flags & XPOLL_DELETE) {
-		if (!reg)
-			return -ENOENT;
+	if (reg && change->flags & XPOLL_DELETE)
+		return reg_delete(queue, reg);
+	if (reg) {
+		rc = reg_modify(queue, reg, change);
+		if (rc != -ESTALE)
+			return rc;
 		xp_reg_end(queue, reg);
-		return 0;
 	}
-	if (reg)
-		return reg_modify(queue, reg, change);
-	return change->flags & XPOLL_ADD ? reg_add(queue, ops, change) : -ENOENT;
+	if (change->flags & XPOLL_ADD)
+		return reg_add(queue, ops, change);
+	return not_there(queue, ops, change->ident);
+}
+
+bool xp_reg_confirm(struct xpoll *queue, struct xp_reg *reg)
+{
+	if (!reg->ops->confirm ||
+	    reg->ops->confirm(queue, reg->item.ident, reg) == 0)
+		return true;
+	xp_reg_end(queue, reg);
+	return false;
 }
 
 void xp_reg_deliver(struct xpoll *queue, struct xp_reg *reg,

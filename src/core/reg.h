@@ -10,6 +10,9 @@
 /* Apply a change to a filter of the sources; 0 or a negative errno value. */
 int xp_reg_change(struct xpoll *queue, const struct xpoll_event *change);
 
+/* Is it still of what its ident names?  If not, it ends. */
+bool xp_reg_confirm(struct xpoll *queue, struct xp_reg *reg);
+
 /* Hand an active registration to the caller, and do as its mode says. */
 void xp_reg_deliver(struct xpoll *queue, struct xp_reg *reg,
                     struct xpoll_event *event);

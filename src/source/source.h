@@ -58,7 +58,10 @@ struct xp_source_ops {
 	/* A change is about to create a registration: 0, or -EINVAL ... */
 	int (*attach)(struct xpoll *queue, struct xp_reg *reg,
 	              const struct xpoll_event *change);
-	/* A change meets an existing one; may alter fflags and data. */
+	/*
+	 * A change meets an existing one; may alter fflags and data.  -ESTALE: its
+	 * ident stands for something else by now; it ends, and an ADD begins anew.
+	 */
 	int (*touch)(struct xpoll *queue, struct xp_reg *reg,
 	             const struct xpoll_event *change);
 	/* The registration ends; its memory is the queue's.  Optional. */
@@ -66,6 +69,16 @@ struct xp_source_ops {
 	/* Fill in fflags and data of the event; reset them if CLEAR. */
 	void (*collect)(struct xpoll *queue, struct xp_reg *reg,
 	                struct xpoll_event *event);
+
+	/*
+	 * Where an ident can come to stand for something else, as a descriptor
+	 * can: does it still mean what was registered?  0, -EBADF (it means
+	 * nothing), -ENOENT (it means something else, or reg is NULL).  Asked
+	 * before DELETE and before delivery; if not, the registration ends.
+	 * Optional.
+	 */
+	int (*confirm)(struct xpoll *queue, uint64_t ident,
+	               const struct xp_reg *reg);
 
 	/* Of these fflags, are all supported here?  NULL: all of `fflags`. */
 	bool (*supports)(uint32_t fflags);
