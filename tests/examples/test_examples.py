@@ -13,6 +13,7 @@ import subprocess
 import threading
 import unittest
 
+import xt
 from client import FOLDER, Server, receive, reset, send_until_stuck
 
 ACTIVE = 150
@@ -275,4 +276,4 @@ class HttpPool(Http):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    xt.main()

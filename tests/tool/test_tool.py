@@ -16,6 +16,8 @@ import sys
 import tempfile
 import unittest
 
+import xt
+
 TOOL = os.environ["XPOLL_TOOL"]
 SHORT = ["-t", "0.01", "--rounds", "1"]
 LOOPTEST = ["bench", "looptest"]
@@ -327,4 +329,4 @@ class Pipes(ToolTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    xt.main()
