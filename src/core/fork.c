@@ -19,7 +19,7 @@ static int reinit_kernel(struct xpoll *queue)
 	int rc = fresh ? queue->ops->open(fresh, 0, &queue->counters) : -ENOMEM;
 
 	if (rc == 0 && queue->turn_fd >= 0) {
-		turn_fd = xp_sys_eventfd(true);
+		turn_fd = xp_sys_eventfd(false);
 		if (turn_fd < 0) {
 			rc = turn_fd;
 			queue->ops->close(fresh);
@@ -53,6 +53,8 @@ static int reinit_threads(struct xpoll *queue)
 	queue->changers = 0;
 	queue->kicked = 0;
 	queue->followers = 0;
+	queue->called = 0;
+	queue->gate_open = false;
 	queue->yielders = 0;
 	queue->keeper = 0;
 	queue->kept_ns = XP_NEVER;

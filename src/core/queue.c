@@ -65,7 +65,7 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 	if (rc < 0)
 		goto free_backend;
 	if (!(ops->caps & XP_CAP_CONCURRENT)) {
-		rc = xp_sys_eventfd(true);
+		rc = xp_sys_eventfd(false);
 		if (rc < 0)
 			goto close_backend;
 		queue->turn_fd = rc;

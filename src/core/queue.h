@@ -99,8 +99,10 @@ struct xpoll {
 	bool dying;              /* [q] xpoll_destroy was called */
 	bool leader;             /* [q] a thread has the turn to wait */
 	int followers;           /* [q] threads that wait for their turn */
-	int yielders;            /* [q] threads that have passed it on */
-	int turn_fd;             /* [I] their semaphore; -1: not needed */
+	int called;              /* [q] of these, from before kick_epoch grew */
+	bool gate_open;          /* [q] followers come out: turn_fd is readable */
+	int turn_fd;             /* [I] -1: not needed */
+	int yielders;            /* [q] threads that have passed the turn on */
 	pthread_cond_t quiet;    /* signalled when a thread leaves */
 
 	/* The poll-like level. */

@@ -33,15 +33,34 @@ void xp_kick(struct xpoll *queue)
 		queue->ops->wake(queue->backend);
 }
 
+/* Followers come out while the gate is open; the kernel wakes all of them. */
+static void gate_open(struct xpoll *queue)
+{
+	static const uint64_t one = 1;
+
+	if (queue->followers == 0 || queue->gate_open)
+		return;
+	queue->gate_open = true;
+	xp_sys_write(queue->turn_fd, &one, sizeof one);
+}
+
+static void gate_close(struct xpoll *queue)
+{
+	uint64_t count;
+
+	if (!queue->gate_open)
+		return;
+	queue->gate_open = false;
+	xp_sys_read(queue->turn_fd, &count, sizeof count);
+}
+
 void xp_kick_all(struct xpoll *queue)
 {
-	uint64_t turns = (uint64_t)queue->followers;
-
 	queue->kick_epoch++;
 	queue->kicked = queue->waiters;
+	queue->called = queue->followers;
 	xp_kick(queue);
-	if (turns)
-		xp_sys_write(queue->turn_fd, &turns, sizeof turns);
+	gate_open(queue);
 }
 
 /* A sleeping thread's state, for when it is cancelled. */
@@ -69,24 +88,24 @@ static void waiter_left(struct xpoll *queue, uint32_t kick_epoch)
 		pthread_cond_broadcast(&queue->quiet);
 }
 
-static void follower_left(struct xpoll *queue)
+static void follower_left(struct xpoll *queue, uint32_t kick_epoch)
 {
-	uint64_t turn;
-
 	XP_ASSERT(queue->followers > 0);
 	queue->followers--;
-	xp_sys_read(queue->turn_fd, &turn, sizeof turn);
+	if (kick_epoch != queue->kick_epoch)
+		queue->called--;
+	XP_ASSERT(queue->called >= 0 && queue->called <= queue->followers);
+	/* If nobody has the turn it is this thread's now. */
+	if (queue->called == 0)
+		gate_close(queue);
 	if (queue->yielders > 0)
 		pthread_cond_broadcast(&queue->quiet);
 }
 
 static void turn_pass(struct xpoll *queue)
 {
-	static const uint64_t one = 1;
-
 	queue->leader = false;
-	if (queue->followers > 0)
-		xp_sys_write(queue->turn_fd, &one, sizeof one);
+	gate_open(queue);
 }
 
 static bool concurrent(const struct xpoll *queue)
@@ -138,7 +157,7 @@ static void cancelled(void *opaque)
 
 	xp_mutex_lock(&queue->lock);
 	if (sleeper->follower) {
-		follower_left(queue);
+		follower_left(queue, sleeper->kick_epoch);
 		if (!queue->leader)
 			turn_pass(queue);
 	} else {
@@ -359,6 +378,7 @@ static int sleep_for_turn(struct xpoll *queue, struct xp_wait *wait)
 {
 	struct sleeper sleeper = {
 		.queue = queue,
+		.kick_epoch = queue->kick_epoch,
 		.follower = true,
 		.poll_level = wait->events == NULL,
 	};
@@ -371,7 +391,7 @@ static int sleep_for_turn(struct xpoll *queue, struct xp_wait *wait)
 	rc = xp_sys_poll_wait(&turn, 1, wait->deadline_ns, wait->mask);
 	pthread_cleanup_pop(0);
 	xp_mutex_lock(&queue->lock);
-	follower_left(queue);
+	follower_left(queue, sleeper.kick_epoch);
 	return rc;
 }
 

@@ -1,0 +1,165 @@
+/*
+ * Goal: the turn of the poll and select back ends reaches whom it should, in
+ * orders that chance hardly ever makes.
+ * Method: the calls in which threads sleep are wrapped at link time, so that a
+ * test can hold a thread just before it sleeps or just after.
+ */
+#include "xt.h"
+
+#include "os/sys.h"
+
+#include <sched.h>
+
+/* A thread that waits on the queue, and where the test holds it. */
+struct waiter {
+	struct xpoll *queue;
+	struct xt_thread *thread;
+	int rc;
+	atomic_bool hold_before;
+	atomic_bool hold_after;
+	atomic_int turns; /* sleeps for its turn, begun */
+	atomic_int waits; /* sleeps in the kernel, begun */
+};
+
+static _Thread_local struct waiter *self;
+
+static void held(atomic_bool *hold)
+{
+	while (atomic_load(hold))
+		(void)sched_yield();
+}
+
+int __real_xp_sys_poll_wait(struct pollfd *fds, size_t count,
+                            int64_t deadline_ns, const sigset_t *mask);
+int __wrap_xp_sys_poll_wait(struct pollfd *fds, size_t count,
+                            int64_t deadline_ns, const sigset_t *mask);
+int __real_xp_sys_select_wait(int count, long *const sets[3],
+                              int64_t deadline_ns, const sigset_t *mask);
+int __wrap_xp_sys_select_wait(int count, long *const sets[3],
+                              int64_t deadline_ns, const sigset_t *mask);
+
+int __wrap_xp_sys_poll_wait(struct pollfd *fds, size_t count,
+                            int64_t deadline_ns, const sigset_t *mask)
+{
+	int rc;
+
+	if (!self)
+		return __real_xp_sys_poll_wait(fds, count, deadline_ns, mask);
+	/* The array has two entries of the back end's own. */
+	atomic_fetch_add(count == 1 ? &self->turns : &self->waits, 1);
+	held(&self->hold_before);
+	rc = __real_xp_sys_poll_wait(fds, count, deadline_ns, mask);
+	held(&self->hold_after);
+	return rc;
+}
+
+int __wrap_xp_sys_select_wait(int count, long *const sets[3],
+                              int64_t deadline_ns, const sigset_t *mask)
+{
+	int rc;
+
+	if (!self)
+		return __real_xp_sys_select_wait(count, sets, deadline_ns, mask);
+	atomic_fetch_add(&self->waits, 1);
+	held(&self->hold_before);
+	rc = __real_xp_sys_select_wait(count, sets, deadline_ns, mask);
+	held(&self->hold_after);
+	return rc;
+}
+
+static void waiter_run(void *argument)
+{
+	struct waiter *waiter = argument;
+	struct xpoll_event event;
+
+	self = waiter;
+	waiter->rc = xpoll_event(waiter->queue, NULL, 0, &event, 1, -1);
+}
+
+static void waiter_start(struct waiter *waiter, struct xpoll *queue)
+{
+	waiter->queue = queue;
+	waiter->rc = -2;
+	waiter->thread = xt_start(waiter_run, waiter);
+}
+
+/* A thread that sleeps as the leader. */
+static void leader_start(struct waiter *waiter, struct xpoll *queue)
+{
+	waiter_start(waiter, queue);
+	xt_until(&waiter->waits, 1);
+	xt_asleep(waiter->thread);
+}
+
+/* A follower that is held before it sleeps. */
+static void slow_follower_start(struct waiter *waiter, struct xpoll *queue)
+{
+	atomic_store(&waiter->hold_before, true);
+	waiter_start(waiter, queue);
+	xt_until(&waiter->turns, 1);
+}
+
+static bool returns_soon(struct waiter *waiter)
+{
+	int64_t end = xt_now() + XT_SOON / 4;
+
+	while (!xt_done(waiter->thread) && xt_now() < end)
+		(void)sched_yield();
+	return xt_done(waiter->thread);
+}
+
+static void send_home(struct waiter *waiter)
+{
+	atomic_store(&waiter->hold_before, false);
+	atomic_store(&waiter->hold_after, false);
+	while (!xt_done(waiter->thread)) {
+		(void)xpoll_wake_all(waiter->queue);
+		(void)sched_yield();
+	}
+	xt_join(waiter->thread);
+}
+
+/* One that came after the call must not take what lets the other one out. */
+XT_TEST(wake_all_while_another_follower_overtakes_reaches_the_first)
+{
+	static struct waiter leader, first, second;
+	struct xpoll *queue = xt_open_quiet();
+
+	leader_start(&leader, queue);
+	slow_follower_start(&first, queue);
+	atomic_store(&leader.hold_after, true);
+	XT_EXPECT_EQ(xpoll_wake_all(queue), 0);
+	waiter_start(&second, queue);
+	/* It comes out for what is not meant for it, and sleeps again. */
+	xt_until(&second.turns, 2);
+	atomic_store(&leader.hold_after, false);
+	xt_join(leader.thread);
+	xt_until(&second.waits, 1);
+	atomic_store(&first.hold_before, false);
+	XT_EXPECT(returns_soon(&first));
+	XT_EXPECT_EQ(first.rc, 0);
+	XT_EXPECT(!xt_done(second.thread));
+	send_home(&first);
+	send_home(&second);
+}
+
+/* A follower that is slow to wake up does not find one turn for each pass. */
+XT_TEST(turn_passed_often_slow_follower_comes_out_once)
+{
+	static struct waiter leader, follower, next;
+	struct xpoll *queue = xt_open_quiet();
+	struct xpoll_event event;
+
+	leader_start(&leader, queue);
+	slow_follower_start(&follower, queue);
+	XT_EXPECT_EQ(xpoll_wake(queue), 0);
+	xt_join(leader.thread);
+	for (int i = 0; i < 50; i++)
+		XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 0);
+	leader_start(&next, queue);
+	atomic_store(&follower.hold_before, false);
+	xt_asleep(follower.thread);
+	XT_EXPECT(atomic_load(&follower.turns) <= 3);
+	send_home(&next);
+	send_home(&follower);
+}
