@@ -434,8 +434,26 @@ static int wait_with_turn(struct xpoll *queue, struct xp_wait *wait)
 	return wait_loop(queue, wait);
 }
 
+/*
+ * A leader of the poll-like level sleeps although there is something for the
+ * other level.  That needs no turn, only that nobody sleeps on the array.
+ */
+static void take_without_turn(struct xpoll *queue, struct xp_wait *wait)
+{
+	xp_quiesce(queue);
+	wait->batch = ++queue->batch;
+	if (queue->due_ns != XP_NEVER)
+		xp_sources_run_due(queue, wait->cap);
+	xp_deliver_active(queue, wait);
+}
+
 static int wait_in_turn(struct xpoll *queue, struct xp_wait *wait)
 {
+	if (queue->leader && wait->events &&
+	    (!xp_list_empty(&queue->active) || due_passed(queue)))
+		take_without_turn(queue, wait);
+	if (wait->len > 0)
+		return 0;
 	for (;;) {
 		int rc = turn_take(queue, wait);
 

@@ -314,3 +314,30 @@ XT_TEST(user_event_poll_level_waits_too_event_level_gets_it)
 	}
 	XT_EQ(atomic_load(&poller_returned), 40);
 }
+
+/*
+ * The poll-like level has seen the event and gone to sleep before anybody of
+ * the other level comes.
+ */
+XT_TEST(user_event_before_the_event_level_comes_is_not_missed)
+{
+	static const int64_t timeouts[] = {0, -1};
+	atomic_int returned = 0;
+	struct waiter poller = {.queue = xt_open_quiet(),
+	                        .returned = &returned};
+	struct xpoll *queue = poller.queue;
+	struct xpoll_event event;
+
+	XT_OK(xt_flag(queue, 1, USER, XPOLL_ADD | XPOLL_CLEAR));
+	poller.thread = xt_start(poll_level_run, &poller);
+	for (int i = 0; i < 20; i++) {
+		xt_asleep(poller.thread);
+		XT_OK(xt_trigger(queue, 1));
+		if (i % 2)
+			xt_asleep(poller.thread);
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, timeouts[i / 10]),
+		      1);
+		XT_EQ(event.filter, USER);
+	}
+	waiters_send_home(&poller, 1);
+}
