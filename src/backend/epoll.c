@@ -22,14 +22,14 @@
 
 enum { EPOLL_CHUNK = 256 };
 
-#define TOKEN_ATTENTION (UINT64_MAX - 1)
-
 struct epoll_state {
 	int epoll_fd;
 	int wake_fd;
 	int outer_fd;     /* -1: xpoll_fd was not called */
 	int attention_fd; /* -1: likewise */
+	int alarm_fd;     /* -1: likewise */
 	bool attention;   /* attention_fd is readable */
+	int64_t alarm_ns; /* alarm_fd is, from then on */
 	struct xp_counters *counters;
 };
 
@@ -97,7 +97,9 @@ static int epoll_open(void *opaque, int size_hint, struct xp_counters *counters)
 	state->counters = counters;
 	state->outer_fd = -1;
 	state->attention_fd = -1;
+	state->alarm_fd = -1;
 	state->attention = false;
+	state->alarm_ns = XP_NEVER;
 	state->epoll_fd = xp_sys_epoll_create();
 	if (state->epoll_fd < 0)
 		return state->epoll_fd;
@@ -122,6 +124,8 @@ static void epoll_close(void *opaque)
 		xp_sys_close(state->outer_fd);
 	if (state->attention_fd >= 0)
 		xp_sys_close(state->attention_fd);
+	if (state->alarm_fd >= 0)
+		xp_sys_close(state->alarm_fd);
 	xp_sys_close(state->epoll_fd);
 	xp_sys_close(state->wake_fd);
 }
@@ -189,25 +193,36 @@ static int epoll_renew(void *opaque)
 	return rc;
 }
 
+/* Nobody takes events from this set: all are in it by level. */
+static int outer_fill(int outer_fd, const int fds[3])
+{
+	int rc = outer_fd;
+
+	for (int i = 0; i < 3 && rc >= 0; i++)
+		rc = fds[i] < 0 ? fds[i]
+			: xp_sys_epoll_ctl(outer_fd, EPOLL_CTL_ADD, fds[i],
+			                   EPOLLIN, 0);
+	return rc;
+}
+
 static int outer_open(struct epoll_state *state)
 {
-	int attention_fd = xp_sys_eventfd(false);
 	int outer_fd = xp_sys_epoll_create();
-	int rc = attention_fd < 0 ? attention_fd : outer_fd;
+	int attention_fd = xp_sys_eventfd(false);
+	int alarm_fd = xp_sys_timer_fd();
+	int fds[3] = {state->epoll_fd, attention_fd, alarm_fd};
+	int rc = outer_fill(outer_fd, fds);
 
-	if (rc >= 0)
-		rc = xp_sys_epoll_ctl(outer_fd, EPOLL_CTL_ADD, attention_fd, EPOLLIN,
-		                      TOKEN_ATTENTION);
-	if (rc >= 0)
-		rc = xp_sys_epoll_ctl(outer_fd, EPOLL_CTL_ADD, state->epoll_fd,
-		                      EPOLLIN, 0);
 	if (rc < 0) {
-		if (outer_fd >= 0)
-			xp_sys_close(outer_fd);
+		if (alarm_fd >= 0)
+			xp_sys_close(alarm_fd);
 		if (attention_fd >= 0)
 			xp_sys_close(attention_fd);
+		if (outer_fd >= 0)
+			xp_sys_close(outer_fd);
 		return rc;
 	}
+	state->alarm_fd = alarm_fd;
 	state->attention_fd = attention_fd;
 	state->outer_fd = outer_fd;
 	return 0;
@@ -241,6 +256,17 @@ static void epoll_set_attention(void *opaque, bool on)
 	state->attention = on;
 }
 
+static void epoll_set_alarm(void *opaque, int64_t deadline_ns)
+{
+	struct epoll_state *state = opaque;
+
+	if (deadline_ns == state->alarm_ns)
+		return;
+	XP_ASSERT(state->alarm_fd >= 0);
+	xp_sys_timer_set(state->alarm_fd, deadline_ns);
+	state->alarm_ns = deadline_ns;
+}
+
 const struct xp_backend_ops xp_backend_epoll = {
 	.name = "epoll",
 	.caps = XP_CAP_CONCURRENT | XP_CAP_ONESHOT | XP_CAP_QUEUE_FD,
@@ -255,4 +281,5 @@ const struct xp_backend_ops xp_backend_epoll = {
 	.renew = epoll_renew,
 	.queue_fd = epoll_queue_fd,
 	.set_attention = epoll_set_attention,
+	.set_alarm = epoll_set_alarm,
 };

@@ -8,11 +8,13 @@
 #define XP_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define XP_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define XP_COLD        __attribute__((cold, noinline))
+#define XP_PREFETCH(x) __builtin_prefetch(x)
 #define XP_TRAP()      __builtin_trap()
 #else
 #define XP_LIKELY(x)   (x)
 #define XP_UNLIKELY(x) (x)
 #define XP_COLD
+#define XP_PREFETCH(x) ((void)(x))
 #define XP_TRAP() (*(volatile int *)0 = 0)
 #endif
 

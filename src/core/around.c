@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/time.h"
 #include "core/backends.h"
 #include "core/interest.h"
 #include "core/process.h"
@@ -35,14 +36,28 @@ int xpoll_wake_all(struct xpoll *queue)
 	return 0;
 }
 
+static int64_t next_timeout(const struct xpoll *queue)
+{
+	int64_t left_ns;
+
+	if (!xp_list_empty(&queue->active))
+		return 0;
+	if (queue->due_ns == XP_NEVER)
+		return -1;
+	left_ns = queue->due_ns - xp_sys_now();
+	return left_ns < 0 ? 0 : left_ns;
+}
+
 int64_t xpoll_next_timeout(struct xpoll *queue)
 {
 	int rc = queue ? xp_enter(queue) : -EINVAL;
+	int64_t left_ns;
 
 	if (rc < 0)
 		return xp_result(rc);
+	left_ns = next_timeout(queue);
 	xp_leave(queue);
-	return -1;
+	return left_ns;
 }
 
 static void forget(struct xpoll *queue, int fd)

@@ -44,6 +44,7 @@ void xp_update_attention(struct xpoll *queue)
 		queue->batch_next < queue->batch_len ||
 		atomic_load(&queue->wake_pending) || xp_files_ready(queue);
 	queue->ops->set_attention(queue->backend, pending);
+	queue->ops->set_alarm(queue->backend, queue->due_ns);
 }
 
 static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,

@@ -21,6 +21,19 @@
 /* Clocks, in nanoseconds. */
 int64_t xp_sys_now(void);        /* monotonic */
 int64_t xp_sys_now_coarse(void); /* the same clock, cheap, a few ms behind */
+int64_t xp_sys_realtime(void);   /* since the epoch; it may be set */
+
+/*
+ * A descriptor that becomes readable at a moment of the monotonic clock;
+ * XP_NEVER: not at all.  Setting it ends its being readable.
+ */
+int xp_sys_timer_fd(void);
+int xp_sys_timer_set(int timer_fd, int64_t deadline_ns);
+/*
+ * One that becomes readable when the real-time clock is set, until it is
+ * read; the read fails.  -ENOSYS, -EINVAL: this system has no such thing.
+ */
+int xp_sys_step_fd(void);
 
 /* Descriptors. */
 int xp_sys_close(int fd);

@@ -9,28 +9,6 @@
 
 #include "base/time.h"
 
-static int64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return now.tv_sec * XP_NS_PER_SEC + now.tv_nsec;
-}
-
-int64_t xp_sys_now(void)
-{
-	return clock_ns(CLOCK_MONOTONIC);
-}
-
-int64_t xp_sys_now_coarse(void)
-{
-#ifdef CLOCK_MONOTONIC_COARSE
-	return clock_ns(CLOCK_MONOTONIC_COARSE);
-#else
-	return clock_ns(CLOCK_MONOTONIC);
-#endif
-}
-
 int xp_sys_fstat(int fd, struct stat *status)
 {
 	int saved = errno;

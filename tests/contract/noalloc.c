@@ -150,3 +150,40 @@ XT_TEST(poll_like_wait_allocates_nothing)
 	}
 	XT_EQ(allocations() - before, 0);
 }
+
+/* Timers that expire, end, go on, and rest until they are enabled */
+static void timers_expire_without_allocation(int mode)
+{
+	enum { TIMERS = 3000 };
+	struct xpoll *queue = xt_open_quiet();
+	struct xpoll_event events[64];
+	int taken = 0;
+
+	for (uint64_t i = 0; i < TIMERS; i++)
+		XT_OK(xt_change(queue, i, XPOLL_FILT_TIMER, XPOLL_ADD | mode,
+		                XPOLL_NOTE_NSECONDS, 1, NULL));
+	int before = allocations();
+	while (taken < 3 * TIMERS) {
+		int count = xpoll_event(queue, NULL, 0, events, 64, 0);
+
+		if (count == 0)
+			break;
+		for (int i = 0; i < count && mode == XPOLL_DISPATCH; i++)
+			XT_OK(xt_flag(queue, events[i].ident,
+			              XPOLL_FILT_TIMER, XPOLL_ENABLE));
+		taken += count;
+	}
+	XT_EXPECT(taken >= TIMERS);
+	(void)xpoll_event(queue, NULL, 0, events, 64, 1000);
+	XT_EXPECT_EQ(allocations() - before, 0);
+	xt_destroy(queue);
+}
+
+XT_TEST(timers_expire_allocates_nothing)
+{
+	if (!CAN_COUNT)
+		XT_SKIP("malloc cannot be counted here");
+	XT_CALL(timers_expire_without_allocation(0));
+	XT_CALL(timers_expire_without_allocation(XPOLL_ONESHOT));
+	XT_CALL(timers_expire_without_allocation(XPOLL_DISPATCH));
+}

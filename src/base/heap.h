@@ -1,0 +1,70 @@
+/*
+ * A heap of deadlines.
+ *
+ * Four children per node, which lie in one cache line together with their
+ * deadlines: finding the earliest of them touches nothing else.  The items
+ * know their place, so any of them can be taken out.  Adding and removing an
+ * arbitrary item take constant time on the average, at worst O(log n);
+ * taking the first out takes O(log n).
+ *
+ * Only xp_heap_reserve allocates: a timer that expires in a wait and runs on
+ * needs no memory.
+ */
+#ifndef XP_BASE_HEAP_H
+#define XP_BASE_HEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/time.h"
+
+struct xp_heap_item {
+	uint32_t place; /* 0: in no heap */
+};
+
+struct xp_heap_entry {
+	int64_t deadline_ns;
+	struct xp_heap_item *item;
+};
+
+struct xp_heap {
+	struct xp_heap_entry *entries; /* begins a cache line */
+	void *memory;
+	uint32_t len; /* items in it */
+	uint32_t cap; /* items there is room for */
+};
+
+/* Entry numbers: siblings begin at a multiple of four. */
+enum { XP_HEAP_FIRST = 3, XP_HEAP_MOST = (1 << 30) };
+
+void xp_heap_fini(struct xp_heap *heap); /* the items are the caller's */
+
+/* Make room for so many items in all; 0 or -ENOMEM. */
+int xp_heap_reserve(struct xp_heap *heap, uint32_t count);
+/* So many will do; gives memory back if it is worth it. */
+void xp_heap_trim(struct xp_heap *heap, uint32_t count);
+
+/* There must be room, and the item must be in no heap. */
+void xp_heap_add(struct xp_heap *heap, struct xp_heap_item *item,
+                 int64_t deadline_ns);
+void xp_heap_remove(struct xp_heap *heap, struct xp_heap_item *item);
+
+/* The earliest deadline; XP_NEVER if the heap is empty. */
+static inline int64_t xp_heap_deadline(const struct xp_heap *heap)
+{
+	return heap->len ? heap->entries[XP_HEAP_FIRST].deadline_ns : XP_NEVER;
+}
+
+/* Its item; the heap must not be empty. */
+static inline struct xp_heap_item *xp_heap_first(const struct xp_heap *heap)
+{
+	return heap->entries[XP_HEAP_FIRST].item;
+}
+
+static inline bool xp_heap_has(const struct xp_heap_item *item)
+{
+	return item->place != 0;
+}
+
+#endif

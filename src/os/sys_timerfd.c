@@ -1,0 +1,73 @@
+/*
+ * Moments that the kernel tells by a descriptor: timerfd(2).
+ *
+ * None of the functions is a cancellation point.
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <sys/timerfd.h>
+#include <time.h>
+
+#include "base/time.h"
+#include "os/sys.h"
+
+/* The result of a system call; `saved` is errno from before it. */
+static int result(int rc, int saved)
+{
+	if (rc < 0) {
+		rc = -errno;
+		errno = saved;
+	}
+	return rc;
+}
+
+static int set(int timer_fd, int flags, int64_t at_ns)
+{
+	struct itimerspec when = {
+		.it_value = {
+			.tv_sec = (time_t)(at_ns / XP_NS_PER_SEC),
+			.tv_nsec = (long)(at_ns % XP_NS_PER_SEC),
+		},
+	};
+	int saved = errno;
+
+	return result(timerfd_settime(timer_fd, flags, &when, NULL), saved);
+}
+
+int xp_sys_timer_fd(void)
+{
+	int saved = errno;
+
+	return result(timerfd_create(CLOCK_MONOTONIC,
+	                             TFD_CLOEXEC | TFD_NONBLOCK), saved);
+}
+
+int xp_sys_timer_set(int timer_fd, int64_t deadline_ns)
+{
+	/* All zeros would stop it, and that is what XP_NEVER wants. */
+	if (deadline_ns == XP_NEVER)
+		deadline_ns = 0;
+	else if (deadline_ns <= 0)
+		deadline_ns = 1;
+	return set(timer_fd, TFD_TIMER_ABSTIME, deadline_ns);
+}
+
+/*
+ * It stands on a moment that does not come.  Linux 3.0 and later cancel it
+ * when the clock is set, which makes it readable; the read says ECANCELED.
+ */
+int xp_sys_step_fd(void)
+{
+	int saved = errno;
+	int fd = result(timerfd_create(CLOCK_REALTIME,
+	                               TFD_CLOEXEC | TFD_NONBLOCK), saved);
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	rc = set(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, XP_NEVER);
+	if (rc == 0)
+		return fd;
+	xp_sys_close(fd);
+	return rc;
+}

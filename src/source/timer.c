@@ -1,0 +1,427 @@
+/*
+ * TIMER: moments, once or periodic.
+ *
+ * A timer runs if it is enabled and will expire again; then it is in the heap
+ * of its clock.  When it expires it leaves the heap, and it comes back when
+ * its event is handed out: what expired in between is computed from the
+ * clock then.  So a timer that nobody takes costs nothing, and none drifts.
+ *
+ * The moments of the real-time clock are translated into the monotonic
+ * clock's to wait for, and anew when the clock is set, which the kernel tells
+ * by a descriptor; one for the queue, made with the first such timer.
+ *
+ * As in FreeBSD, an ADD starts an existing timer anew and drops what it had
+ * counted, and one with a period of 0 has the shortest there is in its unit.
+ */
+#include "source/source.h"
+
+#include <errno.h>
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "base/compiler.h"
+#include "base/heap.h"
+#include "base/time.h"
+#include "os/sys.h"
+
+#define UNITS (XPOLL_NOTE_SECONDS | XPOLL_NOTE_MSECONDS | \
+               XPOLL_NOTE_USECONDS | XPOLL_NOTE_NSECONDS)
+#define ONCE  (XPOLL_NOTE_ABSTIME | XPOLL_NOTE_MONOTONIC)
+
+/* Without the descriptor that tells, setting the clock is noticed so late. */
+#define STEP_LOOK_NS XP_NS_PER_SEC
+/* Looks at two clocks in this time count as one. */
+#define CLOSE_NS 1000
+
+enum { MONOTONIC, REALTIME, CLOCKS };
+
+struct timer {
+	struct xp_reg reg;         /* fflags and data as they were asked for */
+	struct xp_heap_item place; /* in the heap while it runs */
+	int64_t deadline_ns; /* on its clock; XP_NEVER: it has expired for good */
+};
+
+/* The timers of one queue. */
+struct timers {
+	struct xp_heap heaps[CLOCKS];
+	uint32_t counts[CLOCKS]; /* timers, running or not */
+	int64_t due_ns;          /* what the queue was told */
+	int64_t first_ns;        /* of REALTIME: this deadline ... */
+	int64_t first_due_ns;    /* ... is that of the monotonic clock */
+	struct xp_watch step;    /* fd < 0: there is none yet */
+	bool step_missing;       /* nor can there be */
+};
+
+static struct timer *timer_of(struct xp_reg *reg)
+{
+	return XP_CONTAINER_OF(reg, struct timer, reg);
+}
+
+static unsigned clock_of(uint32_t fflags)
+{
+	return (fflags & ONCE) == XPOLL_NOTE_ABSTIME ? REALTIME : MONOTONIC;
+}
+
+/* 0: several units. */
+static int64_t unit_ns(uint32_t fflags)
+{
+	switch (fflags & UNITS) {
+	case XPOLL_NOTE_SECONDS:
+		return XP_NS_PER_SEC;
+	case 0:
+	case XPOLL_NOTE_MSECONDS:
+		return XP_NS_PER_MS;
+	case XPOLL_NOTE_USECONDS:
+		return 1000;
+	case XPOLL_NOTE_NSECONDS:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+/* `data` in nanoseconds; saturates at XP_NEVER. */
+static int64_t span_ns(uint32_t fflags, int64_t data)
+{
+	int64_t unit = unit_ns(fflags);
+
+	return data > XP_NEVER / unit ? XP_NEVER : data * unit;
+}
+
+static int change_check(const struct xpoll_event *change)
+{
+	return change->data < 0 || !unit_ns(change->fflags) ? -EINVAL : 0;
+}
+
+/*
+ * Both clocks at one time.  *now_ns is the later look, so that what is
+ * translated with it is not early; one that took long is repeated.
+ */
+static void clocks_read(int64_t *now_ns, int64_t *realtime_ns)
+{
+	for (int i = 0; i < 3; i++) {
+		int64_t before_ns = xp_sys_now();
+
+		*realtime_ns = xp_sys_realtime();
+		*now_ns = xp_sys_now();
+		if (*now_ns - before_ns < CLOSE_NS)
+			break;
+	}
+}
+
+/* The moment of the monotonic clock for the first one of the other. */
+static int64_t translate(const struct timers *timers, int64_t first_ns)
+{
+	int64_t realtime_ns;
+	int64_t now_ns;
+	int64_t due_ns;
+
+	if (first_ns == XP_NEVER)
+		return XP_NEVER;
+	clocks_read(&now_ns, &realtime_ns);
+	due_ns = first_ns <= realtime_ns ? now_ns
+		: xp_deadline(now_ns, first_ns - realtime_ns);
+	if (timers->step_missing && due_ns > now_ns + STEP_LOOK_NS)
+		due_ns = now_ns + STEP_LOOK_NS;
+	return due_ns;
+}
+
+/* Tell the queue which moment is the next, if it has changed. */
+static void timers_tell(struct xpoll *queue, struct timers *timers)
+{
+	int64_t due_ns = xp_heap_deadline(&timers->heaps[MONOTONIC]);
+	int64_t first_ns = xp_heap_deadline(&timers->heaps[REALTIME]);
+
+	if (XP_UNLIKELY(first_ns != timers->first_ns)) {
+		timers->first_ns = first_ns;
+		timers->first_due_ns = translate(timers, first_ns);
+	}
+	if (timers->first_due_ns < due_ns)
+		due_ns = timers->first_due_ns;
+	if (due_ns == timers->due_ns)
+		return;
+	timers->due_ns = due_ns;
+	xp_source_set_due(queue, XP_SOURCE_TIMER, due_ns);
+}
+
+/* Translate anew: the clock may have been set. */
+static void timers_retell(struct xpoll *queue, struct timers *timers)
+{
+	timers->first_ns = XP_NEVER;
+	timers->first_due_ns = XP_NEVER;
+	timers_tell(queue, timers);
+}
+
+/* Let it run, if it is to. */
+static void timer_run(struct timers *timers, struct timer *timer)
+{
+	struct xp_heap *heap = &timers->heaps[clock_of(timer->reg.fflags)];
+
+	XP_ASSERT(!xp_heap_has(&timer->place));
+	if (timer->deadline_ns != XP_NEVER && !timer->reg.active &&
+	    !(timer->reg.flags & XPOLL_DISABLE))
+		xp_heap_add(heap, &timer->place, timer->deadline_ns);
+}
+
+static void timer_stop(struct timers *timers, struct timer *timer)
+{
+	if (xp_heap_has(&timer->place))
+		xp_heap_remove(&timers->heaps[clock_of(timer->reg.fflags)],
+		               &timer->place);
+}
+
+static void timers_expire(struct xpoll *queue, struct xp_heap *heap,
+                          int64_t now_ns, int room)
+{
+	while (room-- > 0 && xp_heap_deadline(heap) <= now_ns && heap->len) {
+		struct timer *timer = XP_CONTAINER_OF(xp_heap_first(heap),
+		                                      struct timer, place);
+
+		xp_heap_remove(heap, &timer->place);
+		xp_reg_activate(queue, &timer->reg);
+	}
+}
+
+static void timer_due(struct xpoll *queue, int64_t now_ns, int room)
+{
+	struct timers *timers = *xp_source_state(queue, XP_SOURCE_TIMER);
+
+	timers_expire(queue, &timers->heaps[MONOTONIC], now_ns, room);
+	if (timers->heaps[REALTIME].len)
+		timers_expire(queue, &timers->heaps[REALTIME],
+		              xp_sys_realtime(), room);
+	timers_retell(queue, timers);
+}
+
+/* The real-time clock was set. */
+static void timers_stepped(struct xpoll *queue, struct xp_watch *watch)
+{
+	struct timers *timers = XP_CONTAINER_OF(watch, struct timers, step);
+	uint64_t count;
+
+	/* It fails with ECANCELED, and that is the message. */
+	(void)xp_sys_read(watch->fd, &count, sizeof count);
+	timers_retell(queue, timers);
+}
+
+static int step_begin(struct xpoll *queue, struct timers *timers)
+{
+	int rc;
+
+	if (timers->step.fd >= 0 || timers->step_missing)
+		return 0;
+	rc = xp_sys_step_fd();
+	if (rc == -ENOSYS || rc == -EINVAL || rc == -EPERM) {
+		timers->step_missing = true;
+		return 0;
+	}
+	if (rc < 0)
+		return rc;
+	timers->step.fd = rc;
+	rc = xp_watch_add(queue, &timers->step);
+	if (rc < 0) {
+		xp_sys_close(timers->step.fd);
+		timers->step.fd = -1;
+	}
+	return rc;
+}
+
+/* The queue's state, made if need be; NULL: no memory. */
+static struct timers *timers_make(struct xpoll *queue)
+{
+	void **state = xp_source_state(queue, XP_SOURCE_TIMER);
+	struct timers *timers = *state;
+
+	if (XP_LIKELY(timers))
+		return timers;
+	timers = xp_alloc(sizeof *timers);
+	if (!timers)
+		return NULL;
+	timers->due_ns = XP_NEVER;
+	timers->first_ns = XP_NEVER;
+	timers->first_due_ns = XP_NEVER;
+	timers->step.fd = -1;
+	timers->step.ready = timers_stepped;
+	*state = timers;
+	return timers;
+}
+
+/* Room for one more on this clock, and what it needs once. */
+static int timers_prepare(struct xpoll *queue, struct timers *timers,
+                          unsigned clock)
+{
+	uint32_t count = timers->counts[clock] + 1;
+	int rc = xp_heap_reserve(&timers->heaps[clock], count);
+
+	/* Here, because one that ends in a wait must not allocate. */
+	xp_heap_trim(&timers->heaps[clock], count);
+	if (rc == 0 && clock == REALTIME)
+		rc = step_begin(queue, timers);
+	return rc;
+}
+
+/* Start it, by the words of the change. */
+static void timer_start(struct timers *timers, struct timer *timer,
+                        const struct xpoll_event *change)
+{
+	int64_t span = span_ns(change->fflags, change->data);
+
+	timer->reg.fflags = change->fflags;
+	timer->reg.data = change->data;
+	timer->deadline_ns = change->fflags & ONCE ? span
+		: xp_deadline(xp_sys_now(), span);
+	timer_run(timers, timer);
+}
+
+static int timer_attach(struct xpoll *queue, struct xp_reg *reg,
+                        const struct xpoll_event *change)
+{
+	unsigned clock = clock_of(change->fflags);
+	struct timers *timers;
+	int rc = change_check(change);
+
+	if (rc < 0)
+		return rc;
+	timers = timers_make(queue);
+	rc = timers ? timers_prepare(queue, timers, clock) : -ENOMEM;
+	if (rc < 0)
+		return rc;
+	timers->counts[clock]++;
+	timer_start(timers, timer_of(reg), change);
+	timers_tell(queue, timers);
+	return 0;
+}
+
+static int timer_touch(struct xpoll *queue, struct xp_reg *reg,
+                       const struct xpoll_event *change)
+{
+	struct timers *timers = *xp_source_state(queue, XP_SOURCE_TIMER);
+	unsigned before = clock_of(reg->fflags);
+	unsigned after = clock_of(change->fflags);
+	int rc;
+
+	if (!(change->flags & XPOLL_ADD))
+		return 0;
+	rc = change_check(change);
+	if (rc == 0 && before != after)
+		rc = timers_prepare(queue, timers, after);
+	if (rc < 0)
+		return rc;
+	timer_stop(timers, timer_of(reg));
+	xp_reg_deactivate(queue, reg);
+	timers->counts[before]--;
+	timers->counts[after]++;
+	timer_start(timers, timer_of(reg), change);
+	timers_tell(queue, timers);
+	return 0;
+}
+
+static void timer_switched(struct xpoll *queue, struct xp_reg *reg)
+{
+	struct timers *timers = *xp_source_state(queue, XP_SOURCE_TIMER);
+
+	timer_stop(timers, timer_of(reg));
+	timer_run(timers, timer_of(reg));
+	timers_tell(queue, timers);
+}
+
+static void timer_detach(struct xpoll *queue, struct xp_reg *reg)
+{
+	struct timers *timers = *xp_source_state(queue, XP_SOURCE_TIMER);
+	unsigned clock = clock_of(reg->fflags);
+
+	timer_stop(timers, timer_of(reg));
+	timers->counts[clock]--;
+	timers_tell(queue, timers);
+}
+
+/* How often it has expired; the deadline moves on to the next time. */
+static int64_t timer_count(struct timer *timer)
+{
+	int64_t period_ns = span_ns(timer->reg.fflags, timer->reg.data);
+	int64_t late_ns;
+	int64_t missed;
+
+	if (timer->reg.fflags & ONCE || timer->reg.flags & XPOLL_ONESHOT) {
+		timer->deadline_ns = XP_NEVER;
+		return 1;
+	}
+	if (period_ns == 0)
+		period_ns = unit_ns(timer->reg.fflags);
+	late_ns = xp_sys_now() - timer->deadline_ns;
+	missed = late_ns > 0 ? late_ns / period_ns : 0;
+	timer->deadline_ns = xp_deadline(
+		timer->deadline_ns + missed * period_ns, period_ns);
+	return missed + 1;
+}
+
+static void timer_collect(struct xpoll *queue, struct xp_reg *reg,
+                          struct xpoll_event *event)
+{
+	struct timers *timers = *xp_source_state(queue, XP_SOURCE_TIMER);
+
+	event->fflags = 0;
+	event->data = timer_count(timer_of(reg));
+	xp_reg_deactivate(queue, reg);
+	/* With DISPATCH it rests from now on. */
+	if (reg->flags & XPOLL_DISPATCH)
+		return;
+	timer_run(timers, timer_of(reg));
+	timers_tell(queue, timers);
+}
+
+static bool timer_supports(uint32_t fflags)
+{
+	return unit_ns(fflags) != 0;
+}
+
+static void timer_release(struct xpoll *queue, struct xp_reg *reg)
+{
+	(void)queue;
+	timer_of(reg)->place.place = 0;
+}
+
+static void timer_fini(struct xpoll *queue, void *state)
+{
+	struct timers *timers = state;
+
+	(void)queue;
+	if (timers->step.fd >= 0)
+		xp_sys_close(timers->step.fd);
+	for (int i = 0; i < CLOCKS; i++)
+		xp_heap_fini(&timers->heaps[i]);
+	xp_free(timers);
+}
+
+/* It runs on in the child; what had expired is due at once. */
+static int timer_inherit(struct xpoll *queue, struct xp_reg *reg)
+{
+	struct timers *timers = timers_make(queue);
+	unsigned clock = clock_of(reg->fflags);
+	int rc = timers ? timers_prepare(queue, timers, clock) : -ENOMEM;
+
+	if (rc < 0)
+		return rc;
+	timers->counts[clock]++;
+	timer_run(timers, timer_of(reg));
+	timers_tell(queue, timers);
+	return 0;
+}
+
+const struct xp_source_ops xp_source_timer = {
+	.filter = XPOLL_FILT_TIMER,
+	.id = XP_SOURCE_TIMER,
+	.implied = XPOLL_CLEAR,
+	.fflags = UNITS | ONCE,
+	.size = sizeof(struct timer),
+	.attach = timer_attach,
+	.touch = timer_touch,
+	.detach = timer_detach,
+	.collect = timer_collect,
+	.supports = timer_supports,
+	.switched = timer_switched,
+	.due = timer_due,
+	.release = timer_release,
+	.fini = timer_fini,
+	.inherit = timer_inherit,
+};

@@ -1,0 +1,211 @@
+/*
+ * Goal: many timers (S20, S11): each exactly once, also with room for one
+ * event; a million of them; no descriptor each, and no memory in a wait.
+ * Method: a mark per timer; expiring together, in any order, deleted in any
+ * order.
+ */
+#include "xt.h"
+
+enum {
+	TIMER = XPOLL_FILT_TIMER,
+	MILLION = XT_SANITIZED ? 100000 : 1000000,
+	BATCH = 256,
+};
+
+#define NSECONDS XPOLL_NOTE_NSECONDS
+#define HOUR_NS  (INT64_C(3600) * 1000000000)
+
+static int add(struct xpoll *queue, uint64_t ident, int flags, int64_t ns)
+{
+	return xt_change(queue, ident, TIMER, XPOLL_ADD | flags, NSECONDS, ns,
+	                 NULL);
+}
+
+/* Many changes in one call. */
+static bool change_all(struct xpoll *queue, int flags, const uint64_t *idents,
+                       int count, int64_t first_ns, int64_t step_ns)
+{
+	struct xpoll_event changes[BATCH];
+
+	for (int done = 0; done < count;) {
+		int len = 0;
+
+		for (; len < BATCH && done < count; len++, done++)
+			(void)xpoll_set(&changes[len], idents[done], TIMER,
+			                flags, NSECONDS,
+			                first_ns + step_ns * done, NULL);
+		if (!XT_EXPECT_EQ(xpoll_event(queue, changes, len, NULL, 0, 0),
+		                  0))
+			return false;
+	}
+	return true;
+}
+
+/* Take all that is due; each must be marked `wanted`, and is then done. */
+static int take_all(struct xpoll *queue, unsigned char *marks, int room,
+                    int64_t timeout_ns)
+{
+	struct xpoll_event events[BATCH];
+	int total = 0;
+
+	for (;;) {
+		int count = xpoll_event(queue, NULL, 0, events, room,
+		                        timeout_ns);
+
+		if (!XT_EXPECT(count >= 0) || count == 0)
+			return total;
+		for (int i = 0; i < count; i++) {
+			if (!XT_EXPECT_EQ(marks[events[i].ident], 1) ||
+			    !XT_EXPECT_EQ(events[i].data, 1))
+				return -1;
+			marks[events[i].ident] = 2;
+		}
+		total += count;
+	}
+}
+
+static void all_come_once(int room)
+{
+	enum { COUNT = 2000 };
+	struct xpoll *queue = xt_open_quiet();
+	static unsigned char marks[COUNT];
+	int64_t now;
+
+	memset(marks, 1, sizeof marks);
+	for (int i = 0; i < COUNT; i++)
+		XT_OK(add(queue, (uint64_t)i, XPOLL_ONESHOT,
+		          1 + (i * 7919) % 1000));
+	now = xt_now();
+	while (xt_now() < now + 1000)
+		continue;
+	XT_EQ(take_all(queue, marks, room, 0), COUNT);
+	XT_EQ(xt_stats(queue).registered, 0);
+	xt_destroy(queue);
+}
+
+XT_TEST(expired_together_each_comes_once_whatever_the_room)
+{
+	XT_CALL(all_come_once(1));
+	XT_CALL(all_come_once(7));
+	XT_CALL(all_come_once(BATCH));
+}
+
+/* What there is room for comes in one call. */
+XT_TEST(expired_together_fill_the_array)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xpoll_event events[BATCH];
+
+	for (int i = 0; i < 3 * BATCH; i++)
+		XT_OK(add(queue, (uint64_t)i, XPOLL_ONESHOT, 0));
+	for (int i = 0; i < 3; i++)
+		XT_EQ(xpoll_event(queue, NULL, 0, events, BATCH, 0), BATCH);
+	XT_EQ(xpoll_event(queue, NULL, 0, events, BATCH, 0), 0);
+}
+
+/* S11: a timer that is always due starves nobody, nor the other clock. */
+XT_TEST(busy_timers_starve_nobody)
+{
+	enum { BUSY = 20 };
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pipe = xt_pipe();
+	struct xpoll_event event;
+	bool readable = false;
+	bool realtime = false;
+	bool user = false;
+
+	for (int i = 0; i < BUSY; i++)
+		XT_OK(add(queue, (uint64_t)i, 0, 1));
+	XT_OK(xt_change(queue, 100, TIMER, XPOLL_ADD, XPOLL_NOTE_ABSTIME, 0,
+	                NULL));
+	XT_OK(xt_flag(queue, 1, USER, XPOLL_ADD));
+	XT_OK(xt_trigger(queue, 1));
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	xt_put(pipe.w);
+	for (int i = 0; i < 16 * BUSY; i++) {
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 1);
+		readable = readable || event.filter == READ;
+		user = user || event.filter == USER;
+		realtime = realtime || event.ident == 100;
+	}
+	XT_CHECK(readable && user && realtime);
+}
+
+static void shuffle(uint64_t *idents, int count)
+{
+	uint64_t seed = xt_seed();
+
+	for (int i = 0; i < count; i++)
+		idents[i] = (uint64_t)i;
+	for (int i = count - 1; i > 0; i--) {
+		int other = (int)(xt_random(&seed) % (uint32_t)(i + 1));
+		uint64_t ident = idents[i];
+
+		idents[i] = idents[other];
+		idents[other] = ident;
+	}
+}
+
+/* Armed in one order, half of them deleted in another, the rest expire. */
+XT_TEST(million_timers_are_armed_deleted_and_expire)
+{
+	struct xpoll *queue = xt_open_quiet();
+	uint64_t *idents = malloc(MILLION * sizeof *idents);
+	unsigned char *marks = malloc(MILLION);
+	int open_before = xt_count_open();
+
+	xt_watchdog(120);
+	XT_CHECK(idents && marks);
+	memset(marks, 1, MILLION);
+	shuffle(idents, MILLION);
+	XT_CHECK(change_all(queue, XPOLL_ADD | XPOLL_ONESHOT, idents, MILLION,
+	                    HOUR_NS, 1000));
+	XT_EQ(xt_stats(queue).registered, MILLION);
+	XT_EQ(xt_count_open(), open_before);
+	shuffle(idents, MILLION / 2);
+	XT_CHECK(change_all(queue, XPOLL_DELETE, idents, MILLION / 2, 0, 0));
+	for (int i = 0; i < MILLION / 2; i++)
+		marks[i] = 0;
+	XT_EQ(take_all(queue, marks, BATCH, 0), 0);
+	/* The others once more, to a time that is over at once. */
+	for (int i = 0; i < MILLION / 2; i++)
+		idents[i] += MILLION / 2;
+	XT_CHECK(change_all(queue, XPOLL_ADD, idents, MILLION / 2, 1, 0));
+	XT_EQ(take_all(queue, marks, BATCH, 0), MILLION / 2);
+	XT_EQ(xt_stats(queue).registered, 0);
+	XT_EQ(xpoll_next_timeout(queue), -1);
+	free(idents);
+	free(marks);
+}
+
+XT_TEST(destroy_with_many_armed_and_expired_frees_all)
+{
+	struct xpoll *queue = xt_open_quiet();
+
+	for (int i = 0; i < 10000; i++)
+		XT_OK(add(queue, (uint64_t)i, 0, i % 2 ? HOUR_NS : 1));
+	XT_EQ(xpoll_wait(queue, 0), 0);
+	xt_destroy(queue);
+}
+
+/* In the order of their moments, whatever the order of arming */
+XT_TEST(expired_in_order_of_their_moments)
+{
+	enum { COUNT = 200 };
+	struct xpoll *queue = xt_open_quiet();
+	struct xpoll_event events[COUNT];
+	int64_t base = xt_now();
+
+	for (int i = 0; i < COUNT; i++) {
+		int place = i * 77 % COUNT;
+
+		XT_OK(xt_change(queue, (uint64_t)place, TIMER, XPOLL_ADD,
+		                XPOLL_NOTE_MONOTONIC | NSECONDS, base + place,
+		                NULL));
+	}
+	while (xt_now() < base + COUNT)
+		continue;
+	XT_EQ(xpoll_event(queue, NULL, 0, events, COUNT, 0), COUNT);
+	for (int i = 0; i < COUNT; i++)
+		XT_EQ(events[i].ident, i);
+}

@@ -1,0 +1,373 @@
+/*
+ * Goal: timers end waits, in whatever thread, and keep from nobody what is
+ * not theirs; the poll-like level leaves them alone; limits and forks.
+ * Method: threads that sleep until what another one arms.
+ */
+#include "xt.h"
+
+#include <sched.h>
+#include <sys/resource.h>
+
+enum { TIMER = XPOLL_FILT_TIMER };
+
+#define NSECONDS XPOLL_NOTE_NSECONDS
+#define SECONDS  XPOLL_NOTE_SECONDS
+#define HOUR_NS  (INT64_C(3600) * 1000000000)
+
+static int timer(struct xpoll *queue, uint64_t ident, int flags,
+                 uint32_t fflags, int64_t data)
+{
+	return xt_change(queue, ident, TIMER, flags, fflags, data, NULL);
+}
+
+struct waiter {
+	struct xpoll *queue;
+	int64_t timeout_ns;
+	int rc;
+	int error;
+	struct xpoll_event event;
+};
+
+static void wait_for_one(void *argument)
+{
+	struct waiter *waiter = argument;
+
+	waiter->rc = xpoll_event(waiter->queue, NULL, 0, &waiter->event, 1,
+	                         waiter->timeout_ns);
+	waiter->error = errno;
+}
+
+/* S16: armed while another thread sleeps for ever, or for another one. */
+XT_TEST(armed_by_another_thread_ends_a_sleep)
+{
+	struct xpoll *queue = xt_open_quiet();
+
+	for (int i = 0; i < 20; i++) {
+		struct waiter waiter = {.queue = queue, .timeout_ns = -1};
+		struct xt_thread *thread;
+
+		if (i >= 10)
+			XT_OK(timer(queue, 2, XPOLL_ADD, SECONDS, 3600));
+		thread = xt_start(wait_for_one, &waiter);
+		if (i % 2)
+			xt_asleep(thread);
+		int64_t start = xt_now();
+		XT_OK(timer(queue, 1, XPOLL_ADD | XPOLL_ONESHOT, NSECONDS,
+		            i % 3 * 1000000));
+		xt_join(thread);
+		XT_CHECK(xt_now() - start >= i % 3 * 1000000);
+		XT_EQ(waiter.rc, 1);
+		XT_EQ(waiter.event.ident, 1);
+		xt_threads_reuse();
+	}
+}
+
+/* One of several sleepers keeps the time; it leaves, another one has to. */
+XT_TEST(keeper_that_leaves_is_followed_by_another)
+{
+	struct xpoll *queue = xt_open_quiet();
+
+	for (int i = 0; i < 20; i++) {
+		struct waiter waiters[3];
+		struct xt_thread *threads[3];
+		int timers = 0;
+
+		XT_OK(timer(queue, 1, XPOLL_ADD | XPOLL_ONESHOT, NSECONDS,
+		            5000000));
+		XT_OK(xt_flag(queue, 2, USER, XPOLL_ADD | XPOLL_ONESHOT));
+		XT_OK(xt_flag(queue, 3, USER, XPOLL_ADD | XPOLL_ONESHOT));
+		for (int j = 0; j < 3; j++) {
+			waiters[j] = (struct waiter){.queue = queue,
+			                             .timeout_ns = -1};
+			threads[j] = xt_start(wait_for_one, &waiters[j]);
+		}
+		if (i % 2)
+			for (int j = 0; j < 3; j++)
+				xt_asleep(threads[j]);
+		/* Two come out for these; the last one for the timer. */
+		XT_OK(xt_trigger(queue, 2));
+		XT_OK(xt_trigger(queue, 3));
+		for (int j = 0; j < 3; j++) {
+			xt_join(threads[j]);
+			XT_EQ(waiters[j].rc, 1);
+			timers += waiters[j].event.filter == TIMER;
+		}
+		XT_EQ(timers, 1);
+		xt_threads_reuse();
+	}
+}
+
+/* The one who keeps the time is sent away, is cancelled, or times out. */
+XT_TEST(keeper_that_is_cancelled_is_followed_by_another)
+{
+	if (XT_SANITIZED)
+		XT_SKIP("a sanitizer loses track of a cancelled thread");
+	struct xpoll *queue = xt_open_quiet();
+
+	for (int i = 0; i < 10; i++) {
+		struct waiter waiters[2];
+		struct xt_thread *threads[2];
+
+		XT_OK(timer(queue, 1, XPOLL_ADD | XPOLL_ONESHOT, NSECONDS,
+		            3000000));
+		for (int j = 0; j < 2; j++) {
+			waiters[j] = (struct waiter){.queue = queue,
+			                             .timeout_ns = -1};
+			threads[j] = xt_start(wait_for_one, &waiters[j]);
+			xt_asleep(threads[j]);
+		}
+		(void)pthread_cancel(xt_pthread(threads[0]));
+		xt_join(threads[0]);
+		if (waiters[0].rc == 1)
+			XT_OK(timer(queue, 1, XPOLL_ADD | XPOLL_ONESHOT,
+			            NSECONDS, 0));
+		xt_join(threads[1]);
+		XT_EQ(waiters[1].rc, 1);
+		xt_threads_reuse();
+	}
+}
+
+XT_TEST(keeper_with_a_timeout_is_followed_by_another)
+{
+	struct xpoll *queue = xt_open_quiet();
+
+	for (int i = 0; i < 10; i++) {
+		struct waiter brief = {.queue = queue, .timeout_ns = 1000000};
+		struct waiter patient = {.queue = queue, .timeout_ns = -1};
+		struct xt_thread *first;
+		struct xt_thread *second;
+
+		XT_OK(timer(queue, 1, XPOLL_ADD | XPOLL_ONESHOT, NSECONDS,
+		            4000000));
+		first = xt_start(wait_for_one, &brief);
+		xt_asleep(first);
+		second = xt_start(wait_for_one, &patient);
+		xt_join(first);
+		/* On a slow machine it may have come to the first one. */
+		if (brief.rc == 1)
+			XT_OK(timer(queue, 1, XPOLL_ADD | XPOLL_ONESHOT,
+			            NSECONDS, 0));
+		xt_join(second);
+		XT_EQ(patient.rc, 1);
+		xt_threads_reuse();
+	}
+}
+
+/* S17: each expiration to one of them */
+XT_TEST(each_of_many_comes_to_one_of_several_waiters)
+{
+	enum { WAITERS = 4 };
+	struct xpoll *queue = xt_open_quiet();
+
+	for (int round = 0; round < 10; round++) {
+		struct waiter waiters[WAITERS];
+		struct xt_thread *threads[WAITERS];
+		uint64_t seen = 0;
+
+		for (int i = 0; i < WAITERS; i++) {
+			waiters[i] = (struct waiter){.queue = queue,
+			                             .timeout_ns = -1};
+			threads[i] = xt_start(wait_for_one, &waiters[i]);
+		}
+		for (int i = 0; i < WAITERS; i++)
+			XT_OK(timer(queue, (uint64_t)i,
+			            XPOLL_ADD | XPOLL_ONESHOT, NSECONDS,
+			            100000));
+		for (int i = 0; i < WAITERS; i++) {
+			xt_join(threads[i]);
+			XT_EQ(waiters[i].rc, 1);
+			seen |= UINT64_C(1) << waiters[i].event.ident;
+		}
+		XT_EQ(seen, (1 << WAITERS) - 1);
+		xt_threads_reuse();
+	}
+}
+
+/* S15: 0 only at the deadline, though sources' moments come before it. */
+XT_TEST(timers_of_others_do_not_end_a_wait_early)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xpoll_event event;
+
+	XT_OK(timer(queue, 1, XPOLL_ADD, NSECONDS, 2000000));
+	XT_OK(timer(queue, 1, XPOLL_DISABLE, 0, 0));
+	XT_OK(timer(queue, 2, XPOLL_ADD, NSECONDS, 1000000));
+	XT_OK(timer(queue, 2, XPOLL_DELETE, 0, 0));
+	int64_t start = xt_now();
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 5000000), 0);
+	XT_CHECK(xt_now() - start >= 5000000);
+}
+
+XT_TEST(poll_like_wait_ignores_timers_and_leaves_them)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pipe = xt_pipe();
+	struct xpoll_event event;
+
+	XT_OK(timer(queue, 1, XPOLL_ADD, NSECONDS, 1000000));
+	XT_EQ(xpoll_ctl(queue, XPOLL_ADD, POLLIN, pipe.r, NULL), 0);
+	int64_t start = xt_now();
+	XT_EQ(xpoll_wait(queue, 5), 0);
+	XT_CHECK(xt_now() - start >= 5000000);
+	xt_put(pipe.w);
+	XT_EQ(xpoll_wait(queue, 20000), 1);
+	XT_EQ(xpoll_revents(queue, NULL), POLLIN);
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 1);
+	if (event.filter == READ)
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 1);
+	XT_EQ(event.filter, TIMER);
+	XT_CHECK(event.data >= 5);
+}
+
+static void wait_like_poll(void *argument)
+{
+	struct waiter *waiter = argument;
+
+	waiter->rc = xpoll_wait(waiter->queue, -1);
+}
+
+/* Which of the two the kernel wakes is its choice. */
+XT_TEST(poll_like_sleeper_gives_timers_to_the_other_level)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct waiter other = {.queue = queue};
+	struct xt_pair pipe = xt_pipe();
+
+	XT_EQ(xpoll_ctl(queue, XPOLL_ADD, POLLIN, pipe.r, NULL), 0);
+	struct xt_thread *poller = xt_start(wait_like_poll, &other);
+	for (int i = 0; i < 20; i++) {
+		struct waiter waiter = {.queue = queue, .timeout_ns = -1};
+		struct xt_thread *thread = xt_start(wait_for_one, &waiter);
+
+		if (i % 2)
+			xt_asleep(thread);
+		XT_OK(timer(queue, 1, XPOLL_ADD | XPOLL_ONESHOT, NSECONDS,
+		            i * 100000));
+		xt_join(thread);
+		XT_EQ(waiter.rc, 1);
+		XT_EQ(waiter.event.filter, TIMER);
+	}
+	xt_put(pipe.w);
+	xt_join(poller);
+	XT_EQ(other.rc, 1);
+}
+
+/* One descriptor for all timers on the real-time clock, none for others. */
+XT_TEST(descriptors_one_for_abstime_none_for_others)
+{
+	struct xpoll *queue = xt_open_quiet();
+	int before = xt_count_open();
+
+	for (uint64_t i = 0; i < 100; i++)
+		XT_OK(timer(queue, i, XPOLL_ADD, 0, 1000000));
+	for (uint64_t i = 100; i < 200; i++)
+		XT_OK(timer(queue, i, XPOLL_ADD, XPOLL_NOTE_MONOTONIC, 1));
+	XT_EQ(xt_count_open(), before);
+	for (uint64_t i = 200; i < 300; i++)
+		XT_OK(timer(queue, i, XPOLL_ADD, XPOLL_NOTE_ABSTIME, 1));
+	XT_CHECK(xt_count_open() <= before + 1);
+}
+
+/* EMFILE where the descriptor is to be made: nothing has changed. */
+static void no_descriptors(void *argument)
+{
+	struct xpoll *queue = argument;
+	struct rlimit limit;
+	struct xpoll_event now;
+	int used = xt_pipe().w;
+
+	XT_EQ(xpoll_reinit(queue), 0);
+	XT_OK(timer(queue, 1, XPOLL_ADD, SECONDS, 3600));
+	XT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	limit.rlim_cur = 3;
+	XT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	XT_FAILS(dup(used), EMFILE);
+	XT_STATUS(timer(queue, 1, XPOLL_ADD, XPOLL_NOTE_ABSTIME, 1), EMFILE);
+	XT_STATUS(timer(queue, 2, XPOLL_ADD, XPOLL_NOTE_ABSTIME, 1), EMFILE);
+	XT_FAILS(xpoll_lookup(queue, 2, TIMER, &now), ENOENT);
+	XT_EQ(xpoll_lookup(queue, 1, TIMER, &now), 0);
+	XT_EXPECT_EQ(now.fflags, SECONDS);
+	XT_CHECK(xpoll_next_timeout(queue) > HOUR_NS / 2);
+	/* Others need none. */
+	XT_OK(timer(queue, 3, XPOLL_ADD | XPOLL_ONESHOT, 0, 0));
+	XT_GETS(queue, NULL, 3, TIMER);
+	limit.rlim_cur = limit.rlim_max;
+	XT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	XT_OK(timer(queue, 2, XPOLL_ADD, XPOLL_NOTE_ABSTIME, 1));
+	XT_GETS(queue, NULL, 2, TIMER);
+}
+
+XT_TEST(abstime_without_descriptors_is_emfile_and_changes_nothing)
+{
+	struct xpoll *queue = xt_open_quiet();
+
+	/* A child, for the limit is the process's. */
+	XT_CHECK(xt_child(no_descriptors, queue));
+}
+
+struct family {
+	struct xpoll *queue;
+	int64_t before;
+	int64_t after;
+};
+
+static void child_takes_over(void *argument)
+{
+	struct family *family = argument;
+	struct xpoll *queue = family->queue;
+	struct xpoll_event events[8];
+	struct xpoll_event now;
+
+	XT_STATUS(timer(queue, 1, XPOLL_ADD, 0, 0), EBADF);
+	XT_FAILS(xpoll_next_timeout(queue), EBADF);
+	XT_EQ(xpoll_reinit(queue), 0);
+	/* Those that were due, pending or not: 2, 3 and 4. */
+	XT_EQ(xpoll_event(queue, NULL, 0, events, 8, 0), 3);
+	for (uint64_t i = 2; i <= 4; i++)
+		XT_CHECK(xt_find(events, 3, i, TIMER) >= 0);
+	int at = xt_find(events, 3, 4, TIMER);
+	XT_CHECK(events[at].data <= (xt_now() - family->before) / 1000);
+	/* The others run on, to the same moments. */
+	XT_OK(timer(queue, 4, XPOLL_DELETE, 0, 0));
+	XT_OK(timer(queue, 3, XPOLL_DELETE, 0, 0));
+	int64_t left = xpoll_next_timeout(queue);
+	XT_CHECK(left <= HOUR_NS);
+	XT_CHECK(left >= HOUR_NS - (xt_now() - family->before));
+	XT_EQ(xpoll_lookup(queue, 5, TIMER, &now), 0);
+	XT_CHECK(now.flags & XPOLL_DISABLE);
+	XT_OK(timer(queue, 5, XPOLL_ENABLE, 0, 0));
+	XT_GETS(queue, NULL, 5, TIMER);
+	xpoll_destroy(queue);
+}
+
+static void child_destroys(void *argument)
+{
+	struct family *family = argument;
+
+	xpoll_destroy(family->queue);
+}
+
+/* S26 */
+XT_TEST(child_reinit_has_the_same_moments_and_the_parent_too)
+{
+	struct family family = {.queue = xt_open_quiet()};
+	struct xpoll *queue = family.queue;
+	struct xpoll_event events[8];
+
+	family.before = xt_now();
+	XT_OK(timer(queue, 1, XPOLL_ADD, SECONDS, 3600));
+	XT_OK(timer(queue, 2, XPOLL_ADD | XPOLL_ONESHOT, NSECONDS, 1));
+	XT_OK(timer(queue, 3, XPOLL_ADD, XPOLL_NOTE_ABSTIME, 1));
+	/* Found expired by the other level, so that it is pending. */
+	XT_EQ(xpoll_wait(queue, 0), 0);
+	XT_OK(timer(queue, 4, XPOLL_ADD, NSECONDS, 1000));
+	XT_OK(timer(queue, 5, XPOLL_ADD | XPOLL_DISABLE, NSECONDS, 1));
+	family.after = xt_now();
+	while (xt_now() < family.after + 10000)
+		continue;
+	XT_CHECK(xt_child(child_destroys, &family));
+	XT_CHECK(xt_child(child_takes_over, &family));
+	XT_EQ(xpoll_event(queue, NULL, 0, events, 8, 0), 3);
+	for (uint64_t i = 2; i <= 4; i++)
+		XT_CHECK(xt_find(events, 3, i, TIMER) >= 0);
+}

@@ -1,0 +1,260 @@
+/*
+ * Stress: timers armed, moved and deleted by some threads while others wait
+ * (S17, S20).  Who of the sleepers keeps the time changes all the while.
+ * Oracle: each timer has a mark, and each expiry or deletion takes the mark
+ * off once.  When nobody changes anything any more, all marks must come off:
+ * one expiry that wakes nobody, and the test hangs.  Periodic timers: the sum
+ * of what the waiters were told is what the clock says.
+ */
+#include "xt.h"
+
+#include <sched.h>
+
+enum {
+	TIMER = XPOLL_FILT_TIMER,
+	WAITERS = 3,
+	ARMERS = 2,
+	EACH = 24, /* timers of one armer */
+	TIMERS = ARMERS * EACH,
+};
+
+#define NSECONDS XPOLL_NOTE_NSECONDS
+
+struct game {
+	struct xpoll *queue;
+	uint64_t seed;
+	int64_t end_ns;
+	int room; /* events per wait */
+	atomic_int number;
+	atomic_bool over;
+	atomic_int marks[TIMERS];
+	_Atomic long armed;
+	_Atomic long deleted;
+	_Atomic long expired;
+	_Atomic long waits;
+};
+
+static void expired(struct game *game, const struct xpoll_event *event)
+{
+	if (!XT_EXPECT_EQ(event->filter, TIMER) ||
+	    !XT_EXPECT_EQ(event->data, 1) || !XT_EXPECT(event->ident < TIMERS))
+		return;
+	atomic_fetch_add(&game->expired, 1);
+	XT_EXPECT_EQ(atomic_exchange(&game->marks[event->ident], 0), 1);
+}
+
+static void wait_for_timers(void *argument)
+{
+	struct game *game = argument;
+
+	while (!atomic_load(&game->over)) {
+		struct xpoll_event events[8];
+		int count = xpoll_event(game->queue, NULL, 0, events,
+		                        game->room, -1);
+
+		if (!XT_EXPECT(count >= 0))
+			return;
+		atomic_fetch_add(&game->waits, 1);
+		for (int i = 0; i < count; i++)
+			expired(game, &events[i]);
+	}
+}
+
+static void wait_for_descriptors(void *argument)
+{
+	struct game *game = argument;
+
+	while (!atomic_load(&game->over))
+		if (!XT_EXPECT_EQ(xpoll_wait(game->queue, -1), 0))
+			return;
+}
+
+static bool delete_one(struct game *game, uint64_t ident)
+{
+	int rc = xt_flag(game->queue, ident, TIMER, XPOLL_DELETE);
+
+	if (rc == 0) {
+		atomic_fetch_add(&game->deleted, 1);
+		return XT_EXPECT_EQ(atomic_exchange(&game->marks[ident], 0), 1);
+	}
+	/* It expired before; the waiter is about to say so. */
+	while (atomic_load(&game->marks[ident]) && !xt_failures())
+		(void)sched_yield();
+	return XT_EXPECT_STATUS(rc, ENOENT);
+}
+
+static bool change_one(struct game *game, uint64_t ident, uint32_t random)
+{
+	int64_t delay = random % 300000;
+
+	/* Many at once, and at the earliest of all. */
+	if (random % 16 == 0)
+		delay = 0;
+	if (atomic_load(&game->marks[ident]))
+		return delete_one(game, ident);
+	atomic_store(&game->marks[ident], 1);
+	atomic_fetch_add(&game->armed, 1);
+	return XT_EXPECT_STATUS(
+		xt_change(game->queue, ident, TIMER, XPOLL_ADD | XPOLL_ONESHOT,
+		          NSECONDS, delay, NULL), 0);
+}
+
+/* Nobody changes anything: what is armed must come out by itself. */
+static void all_come_out(struct game *game, uint64_t first)
+{
+	for (uint64_t i = first; i < first + EACH; i++)
+		while (atomic_load(&game->marks[i]) && !xt_failures())
+			(void)sched_yield();
+}
+
+static void arm_at_random(void *argument)
+{
+	struct game *game = argument;
+	int number = atomic_fetch_add(&game->number, 1);
+	uint64_t first = (uint64_t)number * EACH;
+	uint64_t seed = game->seed + (uint64_t)number;
+
+	while (xt_now() < game->end_ns && !xt_failures()) {
+		uint32_t changes = 1 + xt_random(&seed) % 64;
+
+		while (changes-- > 0) {
+			uint64_t ident = first + xt_random(&seed) % EACH;
+
+			if (!change_one(game, ident, xt_random(&seed)))
+				return;
+		}
+		all_come_out(game, first);
+	}
+}
+
+static void play(int waiters, int room, bool poll_level)
+{
+	double seconds = xt_stress_seconds(0.4);
+	struct game *game = calloc(1, sizeof *game);
+	struct xt_thread *threads[WAITERS + 1 + ARMERS];
+	int count = 0;
+
+	XT_CHECK(game);
+	xt_watchdog((unsigned)seconds + 30);
+	xt_threads_reuse();
+	game->queue = xt_open_quiet();
+	game->seed = xt_seed();
+	game->room = room;
+	game->end_ns = xt_now() + (int64_t)(seconds * 1e9);
+	for (int i = 0; i < ARMERS; i++)
+		threads[count++] = xt_start(arm_at_random, game);
+	for (int i = 0; i < waiters; i++)
+		threads[count++] = xt_start(wait_for_timers, game);
+	if (poll_level)
+		threads[count++] = xt_start(wait_for_descriptors, game);
+	for (int i = 0; i < ARMERS; i++)
+		xt_join(threads[i]);
+	atomic_store(&game->over, true);
+	for (int i = ARMERS; i < count; i++) {
+		while (!xt_done(threads[i]))
+			(void)xpoll_wake_all(game->queue);
+		xt_join(threads[i]);
+	}
+	XT_EQ(game->armed, game->expired + game->deleted);
+	XT_EQ(xt_stats(game->queue).registered, 0);
+	XT_EQ(xt_stats(game->queue).events, game->expired);
+	xt_note("%ld armed, %ld deleted, %ld expired in %ld waits",
+	        game->armed, game->deleted, game->expired, game->waits);
+	xt_destroy(game->queue);
+	free(game);
+}
+
+XT_TEST(stress_timers_one_waiter_none_is_lost)
+{
+	play(1, 8, false);
+}
+
+XT_TEST(stress_timers_several_waiters_none_is_lost)
+{
+	play(WAITERS, 1, false);
+	play(WAITERS, 8, false);
+}
+
+XT_TEST(stress_timers_beside_the_poll_level_none_is_lost)
+{
+	play(1, 1, true);
+	play(WAITERS, 8, true);
+}
+
+/* Periodic ones, handed round by DISPATCH. */
+struct beat {
+	struct xpoll *queue;
+	int64_t period_ns;
+	int64_t end_ns;
+	atomic_int left;
+	_Atomic int64_t told;
+};
+
+static void dispatch(void *argument)
+{
+	struct beat *beat = argument;
+	struct xpoll_event event;
+
+	while (xpoll_event(beat->queue, NULL, 0, &event, 1, -1) == 1) {
+		atomic_fetch_add(&beat->told, event.data);
+		if (xt_now() > beat->end_ns)
+			break; /* It stays disabled. */
+		if (!XT_EXPECT_STATUS(xt_flag(beat->queue, event.ident, TIMER,
+		                              XPOLL_ENABLE), 0))
+			break;
+	}
+	atomic_fetch_sub(&beat->left, 1);
+}
+
+static void beats(int64_t period_ns)
+{
+	enum { BEATS = 4 };
+	double seconds = xt_stress_seconds(0.2);
+	struct beat beat = {.queue = xt_open_quiet(), .period_ns = period_ns};
+	struct xt_thread *threads[BEATS];
+	int64_t least = 0;
+	int64_t most = 0;
+	int64_t before[BEATS];
+	int64_t after[BEATS];
+
+	xt_watchdog((unsigned)seconds + 30);
+	xt_threads_reuse();
+	atomic_store(&beat.left, BEATS);
+	for (int i = 0; i < BEATS; i++) {
+		before[i] = xt_now();
+		XT_OK(xt_change(beat.queue, (uint64_t)i, TIMER,
+		                XPOLL_ADD | XPOLL_DISPATCH, NSECONDS,
+		                period_ns, NULL));
+		after[i] = xt_now();
+	}
+	beat.end_ns = xt_now() + (int64_t)(seconds * 1e9);
+	for (int i = 0; i < BEATS; i++)
+		threads[i] = xt_start(dispatch, &beat);
+	for (int i = 0; i < BEATS; i++)
+		xt_join(threads[i]);
+	/* Each was taken once more after the end, and rests: count the rest. */
+	while (xt_now() < beat.end_ns + 2 * period_ns)
+		continue;
+	for (int i = 0; i < BEATS; i++) {
+		struct xpoll_event event;
+		int64_t early = xt_now();
+
+		XT_OK(xt_flag(beat.queue, (uint64_t)i, TIMER, XPOLL_ENABLE));
+		XT_EQ(xpoll_event(beat.queue, NULL, 0, &event, 1, -1), 1);
+		beat.told += event.data;
+		least += (early - after[i]) / period_ns;
+		most += (xt_now() - before[i]) / period_ns;
+	}
+	XT_CHECK(beat.told >= least);
+	XT_CHECK(beat.told <= most);
+	xt_note("period %jd ns: %jd", (intmax_t)period_ns,
+	        (intmax_t)beat.told);
+	xt_destroy(beat.queue);
+}
+
+XT_TEST(stress_beats_of_several_waiters_are_all_counted)
+{
+	beats(1000);
+	beats(50000);
+	beats(1000000);
+}

@@ -1,0 +1,331 @@
+/*
+ * Goal: timers to the nanosecond, and timers on a real-time clock that is set.
+ * Method: the library gets clocks of this program, which stand still until
+ * they are moved.  Nothing here may set the clock of the machine.
+ */
+#include "base/time.h"
+#include "os/sys.h"
+#include "xt.h"
+
+#include <sys/eventfd.h>
+
+enum { TIMER = XPOLL_FILT_TIMER };
+
+#define NSECONDS XPOLL_NOTE_NSECONDS
+#define ABSTIME  XPOLL_NOTE_ABSTIME
+#define START_NS (INT64_C(1000) * XP_NS_PER_SEC)
+#define EPOCH_NS (INT64_C(1700000000) * XP_NS_PER_SEC)
+
+/* --- In place of src/os/sys_clock.c and src/os/sys_timerfd.c ------------- */
+
+static int64_t clock_ns;    /* monotonic */
+static int64_t offset_ns;   /* what the real-time clock is ahead */
+static int64_t hurry_ns;    /* each look at the clock takes so long */
+static int64_t alarm_ns;    /* what the back end was told */
+static int step_fd = -1;    /* tells that the real-time clock was set */
+static int step_error;      /* it cannot be made */
+
+int64_t xp_sys_now(void)
+{
+	clock_ns += hurry_ns;
+	return clock_ns;
+}
+
+int64_t xp_sys_now_coarse(void)
+{
+	return clock_ns;
+}
+
+int64_t xp_sys_realtime(void)
+{
+	return clock_ns + offset_ns;
+}
+
+int xp_sys_timer_fd(void)
+{
+	return xp_sys_eventfd(false);
+}
+
+int xp_sys_timer_set(int timer_fd, int64_t deadline_ns)
+{
+	(void)timer_fd;
+	alarm_ns = deadline_ns;
+	return 0;
+}
+
+int xp_sys_step_fd(void)
+{
+	if (step_error)
+		return -step_error;
+	step_fd = xp_sys_eventfd(false);
+	return step_fd;
+}
+
+/* ------------------------------------------------------------------------ */
+
+static struct xpoll *start(void)
+{
+	clock_ns = START_NS;
+	offset_ns = EPOCH_NS;
+	hurry_ns = 0;
+	alarm_ns = XP_NEVER;
+	step_fd = -1;
+	step_error = 0;
+	return xt_open_quiet();
+}
+
+/* Somebody sets the real-time clock. */
+static void step(int64_t forward_ns)
+{
+	uint64_t one = 1;
+
+	offset_ns += forward_ns;
+	if (step_fd >= 0)
+		XT_EXPECT_EQ(write(step_fd, &one, sizeof one), sizeof one);
+}
+
+static int timer(struct xpoll *queue, uint64_t ident, int flags,
+                 uint32_t fflags, int64_t data)
+{
+	return xt_change(queue, ident, TIMER, flags, fflags, data, NULL);
+}
+
+XT_TEST(relative_timer_fires_at_its_nanosecond)
+{
+	struct xpoll *queue = start();
+
+	XT_OK(timer(queue, 1, XPOLL_ADD | XPOLL_ONESHOT, 0, 5));
+	XT_EQ(xpoll_next_timeout(queue), 5000000);
+	clock_ns = START_NS + 4999999;
+	XT_NONE(queue);
+	XT_EQ(xpoll_next_timeout(queue), 1);
+	clock_ns = START_NS + 5000000;
+	XT_EQ(xpoll_next_timeout(queue), 0);
+	XT_GETS(queue, NULL, 1, TIMER);
+}
+
+XT_TEST(periodic_timer_counts_to_the_nanosecond)
+{
+	struct xpoll *queue = start();
+	struct xpoll_event event;
+
+	XT_OK(timer(queue, 1, XPOLL_ADD, NSECONDS, 100));
+	clock_ns = START_NS + 99;
+	XT_NONE(queue);
+	clock_ns = START_NS + 199;
+	XT_GETS(queue, &event, 1, TIMER);
+	XT_EQ(event.data, 1);
+	XT_EQ(xpoll_next_timeout(queue), 1);
+	XT_NONE(queue);
+	clock_ns = START_NS + 1000;
+	XT_GETS(queue, &event, 1, TIMER);
+	XT_EQ(event.data, 9);
+	XT_EQ(xpoll_next_timeout(queue), 100);
+	/* Seen as expired long before it is taken: all of them count. */
+	clock_ns = START_NS + 1100;
+	XT_EQ(xpoll_wait(queue, 0), 0);
+	clock_ns = START_NS + 2099;
+	XT_GETS(queue, &event, 1, TIMER);
+	XT_EQ(event.data, 10);
+	XT_EQ(xpoll_next_timeout(queue), 1);
+	/* Three hundred years of nanoseconds do not overflow anything. */
+	clock_ns = INT64_MAX - 1;
+	XT_GETS(queue, &event, 1, TIMER);
+	XT_EQ(event.data, (INT64_MAX - 1 - START_NS) / 100 - 20);
+	XT_NONE(queue);
+}
+
+XT_TEST(disabled_time_counts_to_the_nanosecond)
+{
+	struct xpoll *queue = start();
+	struct xpoll_event event;
+
+	XT_OK(timer(queue, 1, XPOLL_ADD | XPOLL_DISPATCH, NSECONDS, 100));
+	clock_ns = START_NS + 150;
+	XT_GETS(queue, &event, 1, TIMER);
+	clock_ns = START_NS + 1000;
+	XT_NONE(queue);
+	XT_OK(timer(queue, 1, XPOLL_ENABLE, 0, 0));
+	XT_GETS(queue, &event, 1, TIMER);
+	XT_EQ(event.data, 9);
+	XT_OK(timer(queue, 1, XPOLL_ENABLE, 0, 0));
+	XT_NONE(queue);
+	XT_EQ(xpoll_next_timeout(queue), 100);
+}
+
+XT_TEST(absolute_timer_fires_at_its_nanosecond)
+{
+	struct xpoll *queue = start();
+
+	XT_OK(timer(queue, 1, XPOLL_ADD, ABSTIME | NSECONDS,
+	            EPOCH_NS + START_NS + 50));
+	XT_OK(timer(queue, 2, XPOLL_ADD, XPOLL_NOTE_MONOTONIC | NSECONDS,
+	            START_NS + 60));
+	XT_EQ(xpoll_next_timeout(queue), 50);
+	clock_ns = START_NS + 49;
+	XT_NONE(queue);
+	clock_ns = START_NS + 50;
+	XT_GETS(queue, NULL, 1, TIMER);
+	XT_EQ(xpoll_next_timeout(queue), 10);
+	clock_ns = START_NS + 60;
+	XT_GETS(queue, NULL, 2, TIMER);
+	XT_EQ(xpoll_next_timeout(queue), -1);
+}
+
+XT_TEST(clock_set_forward_makes_absolute_timers_due)
+{
+	struct xpoll *queue = start();
+
+	XT_OK(timer(queue, 1, XPOLL_ADD, ABSTIME | NSECONDS,
+	            EPOCH_NS + START_NS + 1000));
+	XT_OK(timer(queue, 2, XPOLL_ADD, ABSTIME | NSECONDS,
+	            EPOCH_NS + START_NS + 3000));
+	XT_OK(timer(queue, 3, XPOLL_ADD, NSECONDS, 2000));
+	XT_NONE(queue);
+	step(1000);
+	XT_GETS(queue, NULL, 1, TIMER);
+	/* The relative one has its own time. */
+	XT_EQ(xpoll_next_timeout(queue), 2000);
+	step(1500);
+	XT_NONE(queue);
+	XT_EQ(xpoll_next_timeout(queue), 500);
+	clock_ns += 500;
+	XT_GETS(queue, NULL, 2, TIMER);
+}
+
+XT_TEST(clock_set_back_puts_absolute_timers_off)
+{
+	struct xpoll *queue = start();
+
+	XT_OK(timer(queue, 1, XPOLL_ADD, ABSTIME | NSECONDS,
+	            EPOCH_NS + START_NS + 1000));
+	XT_EQ(xpoll_next_timeout(queue), 1000);
+	step(-INT64_C(3600) * XP_NS_PER_SEC);
+	clock_ns += 1000;
+	/* Even if it was not yet told: it looks at the clock before it fires. */
+	XT_NONE(queue);
+	XT_EQ(xpoll_next_timeout(queue), 3600 * XP_NS_PER_SEC);
+	clock_ns += 3600 * XP_NS_PER_SEC - 1;
+	XT_NONE(queue);
+	clock_ns += 1;
+	XT_GETS(queue, NULL, 1, TIMER);
+}
+
+/* What had expired has expired: setting the clock back does not undo it. */
+XT_TEST(clock_set_back_keeps_what_had_expired)
+{
+	struct xpoll *queue = start();
+
+	XT_OK(timer(queue, 1, XPOLL_ADD, ABSTIME | NSECONDS,
+	            EPOCH_NS + START_NS));
+	XT_EQ(xpoll_wait(queue, 0), 0);
+	step(-1000);
+	XT_GETS(queue, NULL, 1, TIMER);
+	XT_NONE(queue);
+}
+
+static void sleep_for_one(void *argument)
+{
+	struct xpoll_event event;
+
+	XT_EXPECT_EQ(xpoll_event(argument, NULL, 0, &event, 1, -1), 1);
+}
+
+/* A thread that sleeps is told, too. */
+XT_TEST(clock_set_forward_ends_a_sleep)
+{
+	struct xpoll *queue = start();
+
+	XT_OK(timer(queue, 1, XPOLL_ADD, ABSTIME | NSECONDS,
+	            EPOCH_NS + START_NS + 3600 * XP_NS_PER_SEC));
+	struct xt_thread *thread = xt_start(sleep_for_one, queue);
+	xt_asleep(thread);
+	step(3600 * XP_NS_PER_SEC);
+	xt_join(thread);
+}
+
+XT_TEST(clock_steps_with_no_absolute_timer_left_are_harmless)
+{
+	struct xpoll *queue = start();
+
+	XT_OK(timer(queue, 1, XPOLL_ADD, ABSTIME, 1));
+	XT_GETS(queue, NULL, 1, TIMER);
+	step(1000);
+	XT_NONE(queue);
+	XT_OK(timer(queue, 1, XPOLL_DELETE, 0, 0));
+	step(-5000);
+	XT_NONE(queue);
+	XT_EQ(xpoll_next_timeout(queue), -1);
+}
+
+/* Where nothing tells of steps it looks again every second. */
+XT_TEST(clock_steps_untold_are_noticed_within_a_second)
+{
+	struct xpoll *queue = start();
+
+	step_error = ENOSYS;
+	XT_OK(timer(queue, 1, XPOLL_ADD, ABSTIME | NSECONDS,
+	            EPOCH_NS + START_NS + 3600 * XP_NS_PER_SEC));
+	XT_EQ(xpoll_next_timeout(queue), XP_NS_PER_SEC);
+	offset_ns += 3600 * XP_NS_PER_SEC;
+	clock_ns += XP_NS_PER_SEC - 1;
+	XT_NONE(queue);
+	clock_ns += 1;
+	XT_GETS(queue, NULL, 1, TIMER);
+	XT_EQ(xpoll_next_timeout(queue), -1);
+}
+
+XT_TEST(step_descriptor_that_cannot_be_made_is_an_error)
+{
+	struct xpoll *queue = start();
+	struct xpoll_event now;
+
+	step_error = ENFILE;
+	XT_STATUS(timer(queue, 1, XPOLL_ADD, ABSTIME, 1), ENFILE);
+	XT_FAILS(xpoll_lookup(queue, 1, TIMER, &now), ENOENT);
+	step_error = 0;
+	XT_OK(timer(queue, 1, XPOLL_ADD, ABSTIME, 1));
+	XT_GETS(queue, NULL, 1, TIMER);
+}
+
+/*
+ * The wait and the timer are both over when the thread gets to run again: the
+ * timer was first.
+ */
+XT_TEST(timer_before_the_deadline_is_not_a_timeout)
+{
+	struct xpoll *queue = start();
+	struct xpoll_event event;
+
+	XT_OK(timer(queue, 1, XPOLL_ADD | XPOLL_ONESHOT, NSECONDS, 1000));
+	hurry_ns = 900;
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 1500), 1);
+	hurry_ns = 0;
+	XT_EQ(event.ident, 1);
+}
+
+/* The back end's alarm follows the next moment, and is off without one. */
+XT_TEST(alarm_of_the_queue_fd_follows_the_next_moment)
+{
+	if (xt_is("poll") || xt_is("select"))
+		XT_SKIP("no kernel queue in this back end");
+	struct xpoll *queue = start();
+
+	XT_OK(timer(queue, 1, XPOLL_ADD, NSECONDS, 5000));
+	XT_EQ(alarm_ns, XP_NEVER);
+	XT_CHECK(xpoll_fd(queue) >= 0);
+	XT_EQ(alarm_ns, START_NS + 5000);
+	XT_OK(timer(queue, 2, XPOLL_ADD, NSECONDS, 3000));
+	XT_EQ(alarm_ns, START_NS + 3000);
+	XT_OK(timer(queue, 2, XPOLL_ADD, NSECONDS, 8000));
+	XT_EQ(alarm_ns, START_NS + 5000);
+	XT_OK(timer(queue, 1, XPOLL_DISABLE, 0, 0));
+	XT_EQ(alarm_ns, START_NS + 8000);
+	XT_OK(timer(queue, 1, XPOLL_ENABLE, 0, 0));
+	clock_ns += 5000;
+	XT_GETS(queue, NULL, 1, TIMER);
+	XT_EQ(alarm_ns, START_NS + 8000);
+	XT_OK(timer(queue, 2, XPOLL_DELETE, 0, 0));
+	XT_OK(timer(queue, 1, XPOLL_DELETE, 0, 0));
+	XT_EQ(alarm_ns, XP_NEVER);
+}
