@@ -92,8 +92,8 @@ static void follower_left(struct xpoll *queue, uint32_t kick_epoch)
 {
 	XP_ASSERT(queue->followers > 0);
 	queue->followers--;
-	if (kick_epoch != queue->kick_epoch)
-		queue->called--;
+	if (kick_epoch != queue->kick_epoch && --queue->called == 0)
+		pthread_cond_broadcast(&queue->quiet);
 	XP_ASSERT(queue->called >= 0 && queue->called <= queue->followers);
 	/* If nobody has the turn it is this thread's now. */
 	if (queue->called == 0)
@@ -405,6 +405,11 @@ static int turn_take(struct xpoll *queue, struct xp_wait *wait)
 			return -EBADF;
 		if (deadline_passed(wait) || wait->wake_all != queue->wake_all)
 			return 0;
+		/* The gate is open for those that were called, not for this one. */
+		if (queue->called > 0) {
+			xp_mutex_wait(&queue->lock, &queue->quiet);
+			continue;
+		}
 		rc = sleep_for_turn(queue, wait);
 		if (rc < 0) {
 			/* The turn may have come just then: it is another's. */

@@ -119,7 +119,10 @@ static void send_home(struct waiter *waiter)
 	xt_join(waiter->thread);
 }
 
-/* One that came after the call must not take what lets the other one out. */
+/*
+ * The second comes after the call, so it must not take what lets the first one
+ * out, nor its place.
+ */
 XT_TEST(wake_all_while_another_follower_overtakes_reaches_the_first)
 {
 	static struct waiter leader, first, second;
@@ -130,11 +133,10 @@ XT_TEST(wake_all_while_another_follower_overtakes_reaches_the_first)
 	atomic_store(&leader.hold_after, true);
 	XT_EXPECT_EQ(xpoll_wake_all(queue), 0);
 	waiter_start(&second, queue);
-	/* It comes out for what is not meant for it, and sleeps again. */
-	xt_until(&second.turns, 2);
+	xt_asleep(second.thread);
 	atomic_store(&leader.hold_after, false);
 	xt_join(leader.thread);
-	xt_until(&second.waits, 1);
+	xt_asleep(second.thread);
 	atomic_store(&first.hold_before, false);
 	XT_EXPECT(returns_soon(&first));
 	XT_EXPECT_EQ(first.rc, 0);
