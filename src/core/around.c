@@ -187,6 +187,19 @@ int xpoll_supports(const struct xpoll *queue, int filter, uint32_t fflags)
 	}
 }
 
+/* Sources may find that something has to be counted. */
+static int audit(const struct xpoll *queue)
+{
+	struct xpoll *inside = (struct xpoll *)(uintptr_t)queue;
+	int rc = xp_enter(inside);
+
+	if (rc < 0)
+		return rc;
+	xp_sources_audit(inside);
+	xp_leave(inside);
+	return 0;
+}
+
 int xpoll_stats(const struct xpoll *queue, struct xpoll_stats *stats,
                 size_t size)
 {
@@ -198,7 +211,7 @@ int xpoll_stats(const struct xpoll *queue, struct xpoll_stats *stats,
 	               "the counters are the statistics, in order");
 	if (!queue || !stats || size == 0)
 		return xp_result(-EINVAL);
-	if (queue->process != xp_process_current())
+	if (audit(queue) < 0)
 		return xp_result(-EBADF);
 	counters = &queue->counters.waits;
 	for (size_t i = 0; i < sizeof copy / sizeof *values; i++)

@@ -360,6 +360,8 @@ static int wait_loop(struct xpoll *queue, struct xp_wait *wait)
 			wait->wake_all != queue->wake_all ||
 			(wait->deadline_ns == XP_NOW && !wait->mask);
 		rc = ask_kernel(queue, wait, look_only);
+		if (rc == -EINTR && wait->events && xp_sources_interrupted(queue))
+			gather(queue, wait);
 		if (wait->len > 0)
 			return 0;
 		if (rc < 0)

@@ -42,6 +42,28 @@ void xp_sources_forget(struct xpoll *queue, int fd)
 			xp_sources[i]->forget(queue, fd);
 }
 
+bool xp_sources_interrupted(struct xpoll *queue)
+{
+	for (int i = 0; xp_sources[i]; i++)
+		if (xp_sources[i]->interrupted &&
+		    *xp_source_state(queue, xp_sources[i]->id))
+			xp_sources[i]->interrupted(queue);
+	return !xp_list_empty(&queue->active);
+}
+
+void xp_sources_audit(struct xpoll *queue)
+{
+	for (int i = 0; xp_sources[i]; i++)
+		if (xp_sources[i]->audit &&
+		    *xp_source_state(queue, xp_sources[i]->id))
+			xp_sources[i]->audit(queue);
+}
+
+void xp_source_unobserved(struct xpoll *queue)
+{
+	xp_count(&queue->counters.signals_unobserved);
+}
+
 int xp_watch_add(struct xpoll *queue, struct xp_watch *watch)
 {
 	struct xp_slot *slot = xp_slots_make(&queue->slots, watch->fd);

@@ -95,6 +95,17 @@ struct xp_source_ops {
 	void (*due)(struct xpoll *queue, int64_t now_ns, int room);
 	/* The program is about to close, or to forget, this descriptor. */
 	void (*forget)(struct xpoll *queue, int fd);
+	/*
+	 * A signal's handler has run on a thread that waits: what it left has to
+	 * be active now, or the wait returns EINTR.  Only if there is a state.
+	 * Optional.
+	 */
+	void (*interrupted)(struct xpoll *queue);
+	/*
+	 * The counters are about to be read: notice what can only be noticed
+	 * by looking.  Only if there is a state.  Optional.
+	 */
+	void (*audit)(struct xpoll *queue);
 
 	/*
 	 * The queue ends, perhaps in a forked child that has copies of the
@@ -110,6 +121,12 @@ struct xp_source_ops {
 	 * it ends.
 	 */
 	int (*inherit)(struct xpoll *queue, struct xp_reg *reg);
+	/*
+	 * For what the source has once per process: a process begins, perhaps
+	 * as a copy of one whose threads held locks.  Nobody else is here yet.
+	 * Without the queue's lock.  Optional.
+	 */
+	void (*begin)(void);
 };
 
 /* The source of a filter; NULL: not a filter, or not supported here. */
@@ -155,6 +172,9 @@ void **xp_source_state(struct xpoll *queue, enum xp_source_id id);
  */
 void xp_source_set_due(struct xpoll *queue, enum xp_source_id id,
                        int64_t deadline_ns);
+
+/* An observed signal has lost its handler: count it. */
+void xp_source_unobserved(struct xpoll *queue);
 
 /* 0 or a negative errno value; the watch is the source's memory. */
 int xp_watch_add(struct xpoll *queue, struct xp_watch *watch);
