@@ -74,6 +74,10 @@ int xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
 /* Let number refer to fd's file from now on; fd itself is closed. */
 int xp_sys_replace(int fd, int number);
 
+/* sigaction(2). */
+int xp_sys_sigaction(int number, const struct sigaction *action,
+                     struct sigaction *before);
+
 /* A page that reads as zeros in a forked child; NULL where there is none. */
 void *xp_sys_wiped_page(void);
 

@@ -111,3 +111,16 @@ int xp_sys_select_wait(int count, long *const sets[3], int64_t deadline_ns,
 	}
 	return rc;
 }
+
+int xp_sys_sigaction(int number, const struct sigaction *action,
+                     struct sigaction *before)
+{
+	int saved = errno;
+	int rc = sigaction(number, action, before);
+
+	if (rc < 0) {
+		rc = -errno;
+		errno = saved;
+	}
+	return rc;
+}

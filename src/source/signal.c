@@ -1,0 +1,210 @@
+/*
+ * SIGNAL: deliveries of a signal to this process, counted beside whatever
+ * disposition it has.  Nothing is consumed.
+ *
+ * The registration remembers how many deliveries it has reported; what the
+ * provider has counted beyond that makes it active.
+ */
+#include "source/source.h"
+
+#include <errno.h>
+#include <limits.h>
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "os/process.h"
+#include "os/sys.h"
+#include "source/signal.h"
+
+struct signal_reg {
+	struct xp_reg reg;
+	struct xp_list item; /* in the state's list */
+	uint64_t reported;   /* deliveries */
+	uint64_t losses;     /* of the observation, that are counted */
+};
+
+struct signal_state {
+	struct xp_watch watch; /* the bell's descriptor */
+	struct xp_bell *bell;
+	struct xp_list regs;
+	uint32_t process; /* that opened the bell */
+};
+
+static struct signal_reg *signal_reg(struct xp_reg *reg)
+{
+	return XP_CONTAINER_OF(reg, struct signal_reg, reg);
+}
+
+static unsigned number_of(const struct xp_reg *reg)
+{
+	return reg->item.ident > INT_MAX ? 0 : (unsigned)reg->item.ident;
+}
+
+static struct signal_state *state_of(struct xpoll *queue)
+{
+	return *xp_source_state(queue, XP_SOURCE_SIGNAL);
+}
+
+/* Activate what was delivered. */
+static void signal_interrupted(struct xpoll *queue)
+{
+	struct signal_state *state = state_of(queue);
+
+	/* First, so that what is delivered from now on rings it again. */
+	xp_bell_answer(state->bell);
+	for (struct xp_list *item = state->regs.next; item != &state->regs;
+	     item = item->next) {
+		struct signal_reg *self =
+			XP_CONTAINER_OF(item, struct signal_reg, item);
+
+		if (xp_signal_delivered(number_of(&self->reg)) != self->reported)
+			xp_reg_activate(queue, &self->reg);
+	}
+}
+
+static void bell_rang(struct xpoll *queue, struct xp_watch *watch)
+{
+	(void)watch;
+	signal_interrupted(queue);
+}
+
+static int state_make(struct xpoll *queue, struct signal_state **made)
+{
+	struct signal_state *state = xp_alloc(sizeof *state);
+	int rc = state ? xp_bell_open(&state->bell) : -ENOMEM;
+
+	if (rc < 0)
+		goto free_state;
+	xp_list_init(&state->regs);
+	state->process = xp_process_current();
+	state->watch.fd = xp_bell_fd(state->bell);
+	state->watch.ready = bell_rang;
+	rc = xp_watch_add(queue, &state->watch);
+	if (rc < 0)
+		goto close_bell;
+	*made = state;
+	return 0;
+
+close_bell:
+	xp_bell_close(state->bell);
+free_state:
+	xp_free(state);
+	return rc;
+}
+
+static int signal_begin(struct xpoll *queue, struct xp_reg *reg)
+{
+	void **place = xp_source_state(queue, XP_SOURCE_SIGNAL);
+	struct signal_reg *self = signal_reg(reg);
+	struct signal_state *state = *place;
+	int rc = state ? 0 : state_make(queue, &state);
+
+	if (rc < 0)
+		return rc;
+	*place = state;
+	/* Before the handler counts: what it counts then is this one's. */
+	self->reported = xp_signal_delivered(number_of(reg));
+	rc = xp_signal_observe(state->bell, number_of(reg));
+	if (rc < 0)
+		return rc;
+	self->losses = xp_signal_losses(number_of(reg));
+	xp_list_append(&state->regs, &self->item);
+	return 0;
+}
+
+static int signal_attach(struct xpoll *queue, struct xp_reg *reg,
+                         const struct xpoll_event *change)
+{
+	(void)change;
+	return signal_begin(queue, reg);
+}
+
+/* Losses are counted once for each registration that suffers them. */
+static void signal_audit_reg(struct xpoll *queue, struct signal_reg *self)
+{
+	uint64_t losses = xp_signal_losses(number_of(&self->reg));
+
+	XP_ASSERT(losses >= self->losses);
+	if (losses != self->losses)
+		xp_source_unobserved(queue);
+	self->losses = losses;
+}
+
+static int signal_touch(struct xpoll *queue, struct xp_reg *reg,
+                        const struct xpoll_event *change)
+{
+	(void)change;
+	signal_audit_reg(queue, signal_reg(reg));
+	return xp_signal_observe(state_of(queue)->bell, number_of(reg));
+}
+
+static void signal_detach(struct xpoll *queue, struct xp_reg *reg)
+{
+	struct signal_reg *self = signal_reg(reg);
+
+	signal_audit_reg(queue, self);
+	xp_list_remove(&self->item);
+	xp_signal_ignore(state_of(queue)->bell, number_of(reg));
+}
+
+static void signal_collect(struct xpoll *queue, struct xp_reg *reg,
+                           struct xpoll_event *event)
+{
+	struct signal_reg *self = signal_reg(reg);
+	uint64_t delivered = xp_signal_delivered(number_of(reg));
+
+	XP_ASSERT(delivered > self->reported);
+	event->fflags = 0;
+	event->data = (int64_t)(delivered - self->reported);
+	self->reported = delivered;
+	xp_reg_deactivate(queue, reg);
+}
+
+static void signal_audit(struct xpoll *queue)
+{
+	struct signal_state *state = state_of(queue);
+
+	for (struct xp_list *item = state->regs.next; item != &state->regs;
+	     item = item->next)
+		signal_audit_reg(queue,
+		                 XP_CONTAINER_OF(item, struct signal_reg, item));
+}
+
+static void signal_release(struct xpoll *queue, struct xp_reg *reg)
+{
+	struct signal_state *state = state_of(queue);
+
+	xp_list_remove(&signal_reg(reg)->item);
+	if (state->process == xp_process_current())
+		xp_signal_ignore(state->bell, number_of(reg));
+}
+
+static void signal_fini(struct xpoll *queue, void *opaque)
+{
+	struct signal_state *state = opaque;
+
+	(void)queue;
+	XP_ASSERT(xp_list_empty(&state->regs));
+	if (state->process == xp_process_current())
+		xp_bell_close(state->bell);
+	else
+		xp_sys_close(state->watch.fd);
+	xp_free(state);
+}
+
+const struct xp_source_ops xp_source_signal = {
+	.filter = XPOLL_FILT_SIGNAL,
+	.id = XP_SOURCE_SIGNAL,
+	.implied = XPOLL_CLEAR,
+	.size = sizeof(struct signal_reg),
+	.attach = signal_attach,
+	.touch = signal_touch,
+	.detach = signal_detach,
+	.collect = signal_collect,
+	.interrupted = signal_interrupted,
+	.audit = signal_audit,
+	.release = signal_release,
+	.fini = signal_fini,
+	.begin = xp_signal_begin,
+	.inherit = signal_begin,
+};

@@ -1,0 +1,53 @@
+/*
+ * Noticing that signals are delivered: what SIGNAL asks of its provider.
+ *
+ * A bell is a descriptor, one per queue, that becomes readable when a signal
+ * the bell wants was delivered to the process.  How often it was, each
+ * signal's count tells.
+ */
+#ifndef XP_SOURCE_SIGNAL_H
+#define XP_SOURCE_SIGNAL_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { XP_SIGNALS = NSIG };
+
+struct xp_bell;
+
+/* 0 or a negative errno value. */
+int xp_bell_open(struct xp_bell **bell);
+int xp_bell_fd(const struct xp_bell *bell);
+/* It may ring again from now on; what rang it is counted. */
+void xp_bell_answer(struct xp_bell *bell);
+/* Not in a forked child, where the bell is gone and only its number open. */
+void xp_bell_close(struct xp_bell *bell);
+/* Does it want this signal from now on?  False: that is not new. */
+bool xp_bell_want(struct xp_bell *bell, unsigned number, bool want);
+/* Ring all that want it.  Async-signal-safe, and never waits. */
+void xp_bells_ring(unsigned number);
+/* A process begins: none of the bells is its own. */
+void xp_bells_begin(void);
+
+/*
+ * Have the signal ring the bell.  If the program has changed the signal's
+ * action since, this is made up for.  Does nothing where observing would
+ * change what the signal does.
+ *
+ * -EINVAL: no such signal, or not to be observed; -EBUSY: the program has
+ * changed its action too often.
+ */
+int xp_signal_observe(struct xp_bell *bell, unsigned number);
+void xp_signal_ignore(struct xp_bell *bell, unsigned number);
+
+/* Deliveries so far; grows at any time. */
+uint64_t xp_signal_delivered(unsigned number);
+
+/* How often the program has ended the observation of this signal. */
+uint64_t xp_signal_losses(unsigned number);
+
+/* A process begins, perhaps as a copy of one whose threads were in here. */
+void xp_signal_begin(void);
+
+#endif

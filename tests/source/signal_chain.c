@@ -1,0 +1,320 @@
+/*
+ * Goal: the program's own sigaction(2) wins (S21, hazard 14): what was before
+ * comes back, what it sets meanwhile stays and is told in the counters, and
+ * handlers that call each other, ours among them, come to an end.
+ * Method: sigaction(2) as the judge; handlers that pass on what they get.
+ */
+#include "xt.h"
+
+#define SIGNAL XPOLL_FILT_SIGNAL
+
+static int observe(struct xpoll *queue, int number)
+{
+	return xt_change(queue, (uint64_t)number, SIGNAL, XPOLL_ADD, 0, 0,
+	                 NULL);
+}
+
+static int64_t count_of(struct xpoll *queue, int number)
+{
+	struct xpoll_event event;
+	int rc = xpoll_event(queue, NULL, 0, &event, 1, 0);
+
+	if (rc != 1)
+		return rc;
+	return event.ident == (uint64_t)number ? event.data : -1;
+}
+
+static volatile sig_atomic_t calls;
+
+static void on_plain(int number)
+{
+	(void)number;
+	calls++;
+}
+
+static struct sigaction action(void (*handler)(int), int flags)
+{
+	struct sigaction made = {.sa_flags = flags};
+
+	made.sa_handler = handler;
+	(void)sigemptyset(&made.sa_mask);
+	return made;
+}
+
+static void put(int number, void (*handler)(int), int flags)
+{
+	struct sigaction made = action(handler, flags);
+
+	calls = 0;
+	XT_EQ(sigaction(number, &made, NULL), 0);
+}
+
+static void forget(int number)
+{
+	(void)signal(number, SIG_DFL);
+}
+
+static bool same_action(const struct sigaction *a, const struct sigaction *b)
+{
+	for (int i = 1; i < NSIG; i++)
+		if (sigismember(&a->sa_mask, i) != sigismember(&b->sa_mask, i))
+			return false;
+	return a->sa_handler == b->sa_handler && a->sa_flags == b->sa_flags;
+}
+
+/* --- What was before comes back ------------------------------------------ */
+
+XT_TEST(delete_restores_each_kind_of_action)
+{
+	static const int flags[] = {
+		0, SA_RESTART, SA_NODEFER | SA_ONSTACK, SA_NOCLDSTOP,
+		SA_NOCLDWAIT, SA_RESTART | SA_NODEFER | SA_NOCLDWAIT};
+	void (*const handlers[])(int) = {SIG_DFL, SIG_IGN, on_plain};
+	static const int numbers[] = {SIGCHLD, SIGUSR1, SIGWINCH};
+	struct xpoll *queue = xt_open();
+
+	for (int i = 0; i < 3 * 6 * 3; i++) {
+		int number = numbers[i % 3];
+		struct sigaction before = action(handlers[i / 18], flags[i / 3 % 6]);
+		struct sigaction after;
+
+		(void)sigaddset(&before.sa_mask, SIGHUP);
+		XT_EQ(sigaction(number, &before, NULL), 0);
+		XT_EQ(sigaction(number, NULL, &before), 0);
+		XT_OK(observe(queue, number));
+		XT_OK(xt_flag(queue, (uint64_t)number, SIGNAL, XPOLL_DELETE));
+		XT_EQ(sigaction(number, NULL, &after), 0);
+		XT_EXPECT(same_action(&before, &after));
+		forget(number);
+	}
+}
+
+XT_TEST(last_observer_restores_the_action)
+{
+	struct xpoll *queues[2] = {xt_open_quiet(), xt_open_quiet()};
+	struct sigaction now;
+
+	put(SIGUSR1, on_plain, 0);
+	XT_OK(observe(queues[0], SIGUSR1));
+	XT_OK(observe(queues[1], SIGUSR1));
+	xt_destroy(queues[0]);
+	XT_EQ(sigaction(SIGUSR1, NULL, &now), 0);
+	XT_EXPECT(now.sa_handler != on_plain);
+	xt_destroy(queues[1]);
+	XT_EQ(sigaction(SIGUSR1, NULL, &now), 0);
+	XT_EXPECT(now.sa_handler == on_plain);
+	forget(SIGUSR1);
+}
+
+XT_TEST(default_that_ends_the_process_is_left_alone)
+{
+	struct xpoll *queue = xt_open();
+	struct sigaction now;
+
+	forget(SIGTERM);
+	XT_OK(observe(queue, SIGTERM));
+	XT_EQ(sigaction(SIGTERM, NULL, &now), 0);
+	XT_EXPECT(now.sa_handler == SIG_DFL);
+	/* Now that there is a handler, an ADD can put one in front. */
+	put(SIGTERM, on_plain, 0);
+	XT_OK(observe(queue, SIGTERM));
+	XT_EQ(raise(SIGTERM), 0);
+	XT_EXPECT_EQ(calls, 1);
+	XT_EXPECT_EQ(count_of(queue, SIGTERM), 1);
+	XT_OK(xt_flag(queue, SIGTERM, SIGNAL, XPOLL_DELETE));
+	forget(SIGTERM);
+}
+
+/* With a handler in place of SIG_IGN these would never end. */
+XT_TEST(ignored_faults_and_terminal_stops_are_left_alone)
+{
+	static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL,
+	                              SIGTRAP, SIGSYS, SIGTTIN, SIGTTOU};
+	struct xpoll *queue = xt_open();
+
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		struct sigaction before;
+		struct sigaction now;
+
+		XT_EQ(sigaction(numbers[i], NULL, &before), 0);
+		(void)signal(numbers[i], SIG_IGN);
+		XT_OK(observe(queue, numbers[i]));
+		XT_EQ(sigaction(numbers[i], NULL, &now), 0);
+		XT_EXPECT(now.sa_handler == SIG_IGN);
+		XT_EQ(raise(numbers[i]), 0);
+		XT_EQ(count_of(queue, numbers[i]), 0);
+		XT_EQ(sigaction(numbers[i], &before, NULL), 0);
+	}
+}
+
+/* --- The program's own sigaction ------------------------------------------ */
+
+XT_TEST(sigaction_of_the_program_ends_the_observation_and_is_told)
+{
+	struct xpoll *queue = xt_open();
+	struct sigaction now;
+
+	(void)signal(SIGUSR1, SIG_IGN);
+	XT_OK(observe(queue, SIGUSR1));
+	XT_EXPECT_EQ(xt_stats(queue).signals_unobserved, 0);
+	put(SIGUSR1, on_plain, 0);
+	XT_EQ(raise(SIGUSR1), 0);
+	XT_EXPECT_EQ(calls, 1);
+	XT_EXPECT_EQ(count_of(queue, SIGUSR1), 0);
+	XT_EXPECT_EQ(xt_stats(queue).signals_unobserved, 1);
+	XT_EXPECT_EQ(xt_stats(queue).signals_unobserved, 1);
+	/* An ADD observes it again, with the new handler behind. */
+	XT_OK(observe(queue, SIGUSR1));
+	XT_EQ(raise(SIGUSR1), 0);
+	XT_EXPECT_EQ(calls, 2);
+	XT_EXPECT_EQ(count_of(queue, SIGUSR1), 1);
+	XT_EXPECT_EQ(xt_stats(queue).signals_unobserved, 1);
+	/* And once more, now noticed by the DELETE, which leaves it alone. */
+	put(SIGUSR1, on_plain, SA_NODEFER);
+	XT_OK(xt_flag(queue, SIGUSR1, SIGNAL, XPOLL_DELETE));
+	XT_EXPECT_EQ(xt_stats(queue).signals_unobserved, 2);
+	XT_EQ(sigaction(SIGUSR1, NULL, &now), 0);
+	XT_EXPECT(now.sa_handler == on_plain);
+	forget(SIGUSR1);
+}
+
+/* A handler that goes on to the one it found, as a library's would. */
+static struct sigaction found[3];
+static volatile sig_atomic_t passed[3];
+
+static void pass(int index, int number, siginfo_t *info, void *context)
+{
+	const struct sigaction *next = &found[index];
+
+	/* Should it come round again, it shall not go on for ever. */
+	if (++passed[index] > 1000)
+		_exit(3);
+	if (next->sa_flags & SA_SIGINFO)
+		next->sa_sigaction(number, info, context);
+	else if (next->sa_handler != SIG_DFL && next->sa_handler != SIG_IGN)
+		next->sa_handler(number);
+}
+
+static void pass_0(int number, siginfo_t *info, void *context)
+{
+	pass(0, number, info, context);
+}
+
+static void pass_1(int number, siginfo_t *info, void *context)
+{
+	pass(1, number, info, context);
+}
+
+static void pass_2(int number, siginfo_t *info, void *context)
+{
+	pass(2, number, info, context);
+}
+
+static void pass_on_from(int index)
+{
+	void (*const handlers[])(int, siginfo_t *, void *) = {pass_0, pass_1,
+	                                                      pass_2};
+	struct sigaction made = {.sa_flags = SA_SIGINFO};
+
+	passed[index] = 0;
+	made.sa_sigaction = handlers[index];
+	(void)sigemptyset(&made.sa_mask);
+	XT_EQ(sigaction(SIGUSR1, &made, &found[index]), 0);
+}
+
+XT_TEST(handler_that_calls_ours_is_counted_and_never_comes_round_again)
+{
+	struct xpoll *queue = xt_open();
+
+	put(SIGUSR1, on_plain, 0);
+	XT_OK(observe(queue, SIGUSR1));
+	for (int i = 0; i < 3; i++) {
+		XT_CALL(pass_on_from(i));
+		/* It is replaced, but it is called: counted all the same. */
+		XT_EQ(raise(SIGUSR1), 0);
+		XT_EQ(count_of(queue, SIGUSR1), 1);
+		/* In front of it once more: ours, theirs, ours, theirs. */
+		if (i % 2)
+			XT_OK(xt_flag(queue, SIGUSR1, SIGNAL, XPOLL_DELETE));
+		XT_OK(observe(queue, SIGUSR1));
+		XT_EQ(raise(SIGUSR1), 0);
+		XT_EQ(count_of(queue, SIGUSR1), 1);
+	}
+	XT_EXPECT_EQ(calls, 6);
+	XT_EXPECT_EQ(passed[0], 6);
+	XT_EXPECT_EQ(passed[2], 2);
+	XT_OK(xt_flag(queue, SIGUSR1, SIGNAL, XPOLL_DELETE));
+	XT_EQ(raise(SIGUSR1), 0);
+	XT_EXPECT_EQ(calls, 7);
+	forget(SIGUSR1);
+}
+
+/* As many handlers as one likes, if each is the same: no link is used up. */
+XT_TEST(handler_put_again_and_again_is_observed_each_time)
+{
+	struct xpoll *queue = xt_open();
+
+	for (int i = 1; i <= 50; i++) {
+		XT_OK(observe(queue, SIGWINCH));
+		struct sigaction made = action(on_plain, i % 2 ? SA_RESTART : 0);
+		XT_EQ(sigaction(SIGWINCH, &made, NULL), 0);
+		XT_OK(observe(queue, SIGWINCH));
+		calls = 0;
+		XT_EQ(raise(SIGWINCH), 0);
+		XT_EXPECT_EQ(calls, 1);
+		XT_EQ(count_of(queue, SIGWINCH), 1);
+	}
+	forget(SIGWINCH);
+}
+
+static void on_other_plain(int number)
+{
+	on_plain(number);
+}
+
+static void on_third(int number)
+{
+	on_plain(number);
+}
+
+/* There is no end of handlers in front of nothing. */
+XT_TEST(handler_taken_away_again_and_again_is_observed_each_time)
+{
+	void (*const handlers[])(int) = {on_plain, SIG_IGN, on_other_plain,
+	                                 SIG_DFL, on_third, SIG_IGN};
+	struct xpoll *queue = xt_open();
+
+	for (int i = 0; i < 60; i++) {
+		(void)signal(SIGWINCH, handlers[i % 6]);
+		XT_OK(observe(queue, SIGWINCH));
+		calls = 3;
+		XT_EQ(raise(SIGWINCH), 0);
+		XT_EXPECT_EQ(calls, i % 2 ? 3 : 4);
+		XT_EQ(count_of(queue, SIGWINCH), 1);
+	}
+	forget(SIGWINCH);
+}
+
+/* The program saves the action it finds, and puts it back when it likes. */
+XT_TEST(handler_put_back_after_the_last_observer_is_harmless)
+{
+	struct xpoll *queue = xt_open();
+	struct sigaction saved;
+	struct sigaction own = action(on_plain, 0);
+
+	put(SIGUSR1, SIG_IGN, 0);
+	XT_OK(observe(queue, SIGUSR1));
+	XT_EQ(sigaction(SIGUSR1, &own, &saved), 0);
+	XT_OK(xt_flag(queue, SIGUSR1, SIGNAL, XPOLL_DELETE));
+	XT_EQ(sigaction(SIGUSR1, &saved, NULL), 0);
+	XT_EQ(raise(SIGUSR1), 0);
+	XT_EXPECT_EQ(count_of(queue, SIGUSR1), 0);
+	/* It is in place: observed by it from now on. */
+	XT_OK(observe(queue, SIGUSR1));
+	XT_EQ(raise(SIGUSR1), 0);
+	XT_EXPECT_EQ(count_of(queue, SIGUSR1), 1);
+	XT_OK(xt_flag(queue, SIGUSR1, SIGNAL, XPOLL_DELETE));
+	XT_EQ(sigaction(SIGUSR1, NULL, &saved), 0);
+	XT_EXPECT(saved.sa_handler == SIG_IGN);
+	forget(SIGUSR1);
+}

@@ -1,0 +1,351 @@
+/*
+ * Goal: an observed signal does what it did before (S21, hazard 14): the
+ * program's handler runs as if it were the only one, with its flags and its
+ * mask, and being ignored is hardly to be felt.
+ * Method: handlers that look around; read(2), waitpid(2) and the fate of
+ * children as the judges.
+ */
+#include "xt.h"
+
+#include <setjmp.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+
+#define SIGNAL XPOLL_FILT_SIGNAL
+
+static int observe(struct xpoll *queue, int number)
+{
+	return xt_change(queue, (uint64_t)number, SIGNAL, XPOLL_ADD, 0, 0,
+	                 NULL);
+}
+
+static int64_t count_of(struct xpoll *queue, int number)
+{
+	struct xpoll_event event;
+	int rc = xpoll_event(queue, NULL, 0, &event, 1, 0);
+
+	if (rc != 1)
+		return rc;
+	return event.ident == (uint64_t)number ? event.data : -1;
+}
+
+static volatile sig_atomic_t calls;
+
+static void on_plain(int number)
+{
+	(void)number;
+	calls++;
+}
+
+static struct sigaction action(void (*handler)(int), int flags)
+{
+	struct sigaction made = {.sa_flags = flags};
+
+	made.sa_handler = handler;
+	(void)sigemptyset(&made.sa_mask);
+	return made;
+}
+
+static void put(int number, void (*handler)(int), int flags)
+{
+	struct sigaction made = action(handler, flags);
+
+	calls = 0;
+	XT_EQ(sigaction(number, &made, NULL), 0);
+}
+
+static void forget(int number)
+{
+	(void)signal(number, SIG_DFL);
+}
+
+/* --- The program's handler as if it were the only one -------------------- */
+
+static struct {
+	int number;
+	int code;
+	int value;
+	pid_t sender;
+	bool context;
+	bool usr2_blocked;
+	bool self_blocked;
+} detail;
+
+static void on_detailed(int number, siginfo_t *info, void *context)
+{
+	ucontext_t *interrupted = context;
+	sigset_t now;
+
+	calls++;
+	detail.number = number;
+	detail.code = info->si_code;
+	detail.value = info->si_value.sival_int;
+	detail.sender = info->si_pid;
+	detail.context = interrupted &&
+	                 sigismember(&interrupted->uc_sigmask, SIGHUP) == 1;
+	(void)pthread_sigmask(SIG_SETMASK, NULL, &now);
+	detail.usr2_blocked = sigismember(&now, SIGUSR2) == 1;
+	detail.self_blocked = sigismember(&now, number) == 1;
+}
+
+XT_TEST(handler_with_siginfo_gets_value_sender_context_and_mask)
+{
+	struct xpoll *queue = xt_open();
+	struct sigaction made = {.sa_flags = SA_SIGINFO};
+	union sigval value = {.sival_int = 4711};
+	sigset_t hup;
+	sigset_t before;
+
+	calls = 0;
+	made.sa_sigaction = on_detailed;
+	(void)sigemptyset(&made.sa_mask);
+	(void)sigaddset(&made.sa_mask, SIGUSR2);
+	XT_EQ(sigaction(SIGUSR1, &made, NULL), 0);
+	XT_OK(observe(queue, SIGUSR1));
+	(void)sigemptyset(&hup);
+	(void)sigaddset(&hup, SIGHUP);
+	XT_EQ(pthread_sigmask(SIG_BLOCK, &hup, &before), 0);
+	XT_EQ(sigqueue(getpid(), SIGUSR1, value), 0);
+	XT_EQ(pthread_sigmask(SIG_SETMASK, &before, NULL), 0);
+	XT_EQ(calls, 1);
+	XT_EXPECT_EQ(detail.number, SIGUSR1);
+	XT_EXPECT_EQ(detail.code, SI_QUEUE);
+	XT_EXPECT_EQ(detail.value, 4711);
+	XT_EXPECT_EQ(detail.sender, getpid());
+	XT_EXPECT(detail.context);
+	XT_EXPECT(detail.usr2_blocked);
+	XT_EXPECT(detail.self_blocked);
+	XT_EXPECT_EQ(count_of(queue, SIGUSR1), 1);
+	forget(SIGUSR1);
+}
+
+static volatile sig_atomic_t depth;
+static volatile sig_atomic_t deepest;
+
+static void on_nested(int number)
+{
+	if (++depth > deepest)
+		deepest = depth;
+	if (++calls < 3)
+		(void)raise(number);
+	depth--;
+}
+
+XT_TEST(handler_with_nodefer_is_nested_without_it_is_not)
+{
+	if (XT_TSAN)
+		XT_SKIP("ThreadSanitizer has signals its own way");
+	for (int i = 0; i < 2; i++) {
+		struct xpoll *queue = xt_open_quiet();
+
+		depth = 0;
+		deepest = 0;
+		put(SIGUSR1, on_nested, i ? SA_NODEFER : 0);
+		XT_OK(observe(queue, SIGUSR1));
+		XT_EQ(raise(SIGUSR1), 0);
+		XT_EXPECT_EQ(calls, 3);
+		XT_EXPECT_EQ(deepest, i ? 3 : 1);
+		XT_EXPECT_EQ(count_of(queue, SIGUSR1), 3);
+		xt_destroy(queue);
+		forget(SIGUSR1);
+	}
+}
+
+static char other_stack[1 << 16];
+static volatile sig_atomic_t on_other;
+
+static void on_stack(int number)
+{
+	uintptr_t at = (uintptr_t)__builtin_frame_address(0);
+	uintptr_t low = (uintptr_t)other_stack;
+
+	(void)number;
+	on_other = at >= low && at < low + sizeof other_stack;
+	calls++;
+}
+
+XT_TEST(handler_with_onstack_runs_on_the_other_stack)
+{
+	stack_t stack = {.ss_sp = other_stack, .ss_size = sizeof other_stack};
+	stack_t before;
+
+	XT_EQ(sigaltstack(&stack, &before), 0);
+	for (int i = 0; i < 2; i++) {
+		struct xpoll *queue = xt_open_quiet();
+
+		put(SIGUSR1, on_stack, i ? SA_ONSTACK : 0);
+		XT_OK(observe(queue, SIGUSR1));
+		XT_EQ(raise(SIGUSR1), 0);
+		XT_EXPECT_EQ(calls, 1);
+		XT_EXPECT_EQ(on_other, i);
+		xt_destroy(queue);
+		forget(SIGUSR1);
+	}
+	XT_EQ(sigaltstack(&before, NULL), 0);
+}
+
+/* Once, and then the default: a harmless one goes on being observed. */
+XT_TEST(handler_with_resethand_runs_once)
+{
+	struct xpoll *queue = xt_open();
+	struct sigaction now;
+
+	put(SIGWINCH, on_plain, SA_RESETHAND);
+	XT_OK(observe(queue, SIGWINCH));
+	XT_EQ(raise(SIGWINCH), 0);
+	XT_EQ(raise(SIGWINCH), 0);
+	XT_EXPECT_EQ(calls, 1);
+	XT_EXPECT_EQ(count_of(queue, SIGWINCH), 2);
+	XT_OK(xt_flag(queue, SIGWINCH, SIGNAL, XPOLL_DELETE));
+	XT_EQ(sigaction(SIGWINCH, NULL, &now), 0);
+	XT_EXPECT(now.sa_handler == SIG_DFL);
+}
+
+static void raises_twice(void)
+{
+	struct xpoll *queue = xt_open_quiet();
+
+	put(SIGUSR1, on_plain, SA_RESETHAND);
+	XT_OK(observe(queue, SIGUSR1));
+	XT_EQ(raise(SIGUSR1), 0);
+	XT_EQ(calls, 1);
+	XT_EQ(count_of(queue, SIGUSR1), 1);
+	(void)raise(SIGUSR1);
+}
+
+XT_TEST(handler_with_resethand_runs_once_and_then_the_signal_kills)
+{
+	int status = 0;
+
+	(void)fflush(stdout);
+	pid_t child = fork();
+	if (child == 0) {
+		raises_twice();
+		_exit(1);
+	}
+	XT_EQ(waitpid(child, &status, 0), child);
+	XT_CHECK(WIFSIGNALED(status));
+	XT_EXPECT_EQ(WTERMSIG(status), SIGUSR1);
+}
+
+static sigjmp_buf back;
+
+static void on_jump(int number)
+{
+	(void)number;
+	siglongjmp(back, 1);
+}
+
+XT_TEST(handler_that_jumps_away_is_counted_each_time)
+{
+	struct xpoll *queue = xt_open();
+
+	put(SIGUSR1, on_jump, 0);
+	XT_OK(observe(queue, SIGUSR1));
+	for (volatile int i = 0; i < 20; i++)
+		if (sigsetjmp(back, 1) == 0)
+			(void)raise(SIGUSR1);
+	XT_EXPECT_EQ(count_of(queue, SIGUSR1), 20);
+	forget(SIGUSR1);
+}
+
+XT_TEST(errno_of_what_was_interrupted_is_kept)
+{
+	struct xpoll *queues[2] = {xt_open_quiet(), xt_open_quiet()};
+
+	(void)signal(SIGUSR1, SIG_IGN);
+	XT_OK(observe(queues[0], SIGUSR1));
+	XT_OK(observe(queues[1], SIGUSR1));
+	errno = EXDEV;
+	(void)raise(SIGUSR1);
+	XT_EXPECT_EQ(errno, EXDEV);
+}
+
+/* --- System calls that a signal comes to --------------------------------- */
+
+struct reader {
+	int fd;
+	ssize_t rc;
+	int error;
+	char byte;
+};
+
+static void read_one(void *argument)
+{
+	struct reader *reader = argument;
+
+	reader->rc = read(reader->fd, &reader->byte, 1);
+	reader->error = errno;
+}
+
+/* What read(2) does when the signal comes to the thread that sleeps in it. */
+static void read_meets(int number, struct reader *reader)
+{
+	struct xt_pair pipe = xt_pipe();
+
+	XT_EQ(fcntl(pipe.r, F_SETFL, 0), 0);
+	*reader = (struct reader){.fd = pipe.r};
+	struct xt_thread *thread = xt_start(read_one, reader);
+	for (int i = 0; i < 20 && !xt_done(thread); i++) {
+		xt_asleep(thread);
+		(void)pthread_kill(xt_pthread(thread), number);
+	}
+	xt_put(pipe.w);
+	xt_join(thread);
+}
+
+XT_TEST(read_goes_on_where_the_signal_is_ignored)
+{
+	struct xpoll *queue = xt_open();
+	struct reader reader;
+
+	(void)signal(SIGUSR1, SIG_IGN);
+	XT_OK(observe(queue, SIGUSR1));
+	XT_CALL(read_meets(SIGUSR1, &reader));
+	XT_EXPECT_EQ(reader.rc, 1);
+	XT_CHECK(count_of(queue, SIGUSR1) > 0);
+}
+
+XT_TEST(read_goes_on_or_not_as_the_handler_has_it)
+{
+	for (int i = 0; i < 2; i++) {
+		struct xpoll *queue = xt_open_quiet();
+		struct reader reader;
+
+		put(SIGUSR1, on_plain, i ? SA_RESTART : 0);
+		XT_OK(observe(queue, SIGUSR1));
+		XT_CALL(read_meets(SIGUSR1, &reader));
+		XT_EXPECT_EQ(reader.rc, i ? 1 : -1);
+		if (!i)
+			XT_EXPECT_EQ(reader.error, EINTR);
+		xt_destroy(queue);
+		forget(SIGUSR1);
+	}
+}
+
+/* SIGCHLD ignored means no zombies; SA_NOCLDWAIT means the same. */
+XT_TEST(sigchld_ignored_leaves_no_zombies)
+{
+	struct sigaction kinds[2] = {action(SIG_IGN, 0),
+	                             action(on_plain, SA_NOCLDWAIT)};
+
+	for (int i = 0; i < 2; i++) {
+		struct xpoll *queue = xt_open_quiet();
+
+		XT_EQ(sigaction(SIGCHLD, &kinds[i], NULL), 0);
+		XT_OK(observe(queue, SIGCHLD));
+		(void)fflush(stdout);
+		pid_t child = fork();
+		if (child == 0)
+			_exit(0);
+		/* Sleeps until the child is gone, and then has none. */
+		pid_t rc = -1;
+		do
+			rc = waitpid(child, NULL, 0);
+		while (rc < 0 && errno == EINTR);
+		XT_EXPECT_STATUS(rc < 0 ? errno : 0, ECHILD);
+		XT_EXPECT_EQ(count_of(queue, SIGCHLD), 1);
+		xt_destroy(queue);
+		forget(SIGCHLD);
+	}
+}

@@ -1,0 +1,249 @@
+/*
+ * Goal: no signal is lost or counted twice however many come, to whatever
+ * thread, and while queues come and go; a handler that runs beside the end of
+ * a queue touches no descriptor but the queue's (S21, hazard 14).
+ * Method: real-time signals, of which the kernel keeps count; for others the
+ * program's own handler counts.
+ */
+#include "xt.h"
+
+#include <sched.h>
+#include <time.h>
+
+#define SIGNAL XPOLL_FILT_SIGNAL
+
+static atomic_long handled;
+
+static void on_signal(int number)
+{
+	(void)number;
+	atomic_fetch_add(&handled, 1);
+}
+
+static void begin(struct xpoll *queue, int number)
+{
+	atomic_store(&handled, 0);
+	(void)signal(number, on_signal);
+	XT_OK(xt_change(queue, (uint64_t)number, SIGNAL, XPOLL_ADD, 0, 0,
+	                NULL));
+}
+
+struct sender {
+	pthread_t target;
+	int number;
+	int count;
+	atomic_bool stop;
+};
+
+/* Each is queued: one that finds the queue full is sent again. */
+static void send_all(void *argument)
+{
+	struct sender *sender = argument;
+	union sigval value = {.sival_int = 0};
+
+	for (int i = 0; i < sender->count; i++)
+		while (pthread_sigqueue(sender->target, sender->number, value))
+			(void)sched_yield();
+}
+
+static void send_on(void *argument)
+{
+	struct sender *sender = argument;
+
+	while (!atomic_load(&sender->stop)) {
+		(void)kill(getpid(), sender->number);
+		(void)sched_yield();
+	}
+}
+
+#define SENDERS 3
+
+static void send_on_from(struct sender *senders, struct xt_thread **threads,
+                         int number)
+{
+	for (int i = 0; i < SENDERS; i++) {
+		senders[i].number = number;
+		atomic_init(&senders[i].stop, false);
+		threads[i] = xt_start(send_on, &senders[i]);
+	}
+}
+
+static void stop(struct sender *senders, struct xt_thread **threads)
+{
+	for (int i = 0; i < SENDERS; i++)
+		atomic_store(&senders[i].stop, true);
+	for (int i = 0; i < SENDERS; i++)
+		xt_join(threads[i]);
+}
+
+/*
+ * Takes events until so many deliveries were reported; -1: not signals.  EINTR
+ * is right if the kernel woke this thread for what another one then handled.
+ */
+static long total_until(struct xpoll *queue, int number, long count)
+{
+	long total = 0;
+
+	while (total < count) {
+		struct xpoll_event event;
+		int rc = xpoll_event(queue, NULL, 0, &event, 1, XT_SOON);
+
+		if (rc < 0 && errno == EINTR)
+			continue;
+		if (rc != 1 || event.filter != SIGNAL ||
+		    event.ident != (uint64_t)number || event.data < 1)
+			return -1;
+		total += event.data;
+	}
+	return total;
+}
+
+XT_TEST(storm_of_real_time_signals_is_counted_each)
+{
+	struct xpoll *queue = xt_open();
+	struct sender sender = {.target = pthread_self(),
+	                        .number = SIGRTMIN,
+	                        .count = 3000};
+
+	if (XT_TSAN)
+		XT_SKIP("ThreadSanitizer has signals its own way");
+	XT_CALL(begin(queue, SIGRTMIN));
+	for (int i = 0; i < SENDERS; i++)
+		(void)xt_start(send_all, &sender);
+	XT_EQ(total_until(queue, SIGRTMIN, 9000), 9000);
+	XT_EXPECT_EQ(atomic_load(&handled), 9000);
+	XT_NONE(queue);
+	(void)signal(SIGRTMIN, SIG_DFL);
+}
+
+/* What the process gets is handled by any thread that does not block it. */
+XT_TEST(storm_of_signals_to_any_thread_is_counted_as_handled)
+{
+	struct xpoll *queue = xt_open();
+	struct sender senders[SENDERS];
+	struct xt_thread *threads[SENDERS];
+
+	XT_CALL(begin(queue, SIGUSR1));
+	send_on_from(senders, threads, SIGUSR1);
+	long total = total_until(queue, SIGUSR1, 5000);
+	stop(senders, threads);
+	XT_CHECK(total > 0);
+	long rest = atomic_load(&handled) - total;
+	if (rest > 0)
+		total += total_until(queue, SIGUSR1, rest);
+	XT_EXPECT_EQ(total, atomic_load(&handled));
+	XT_NONE(queue);
+	(void)signal(SIGUSR1, SIG_DFL);
+}
+
+struct taker {
+	struct xpoll *queue;
+	atomic_long *total;
+	long wanted;
+};
+
+static void take_some(void *argument)
+{
+	struct taker *taker = argument;
+
+	while (atomic_load(taker->total) < taker->wanted) {
+		struct xpoll_event event;
+		int rc = xpoll_event(taker->queue, NULL, 0, &event, 1, XT_SOON);
+
+		if (rc > 0)
+			atomic_fetch_add(taker->total, event.data);
+		else if (rc < 0 && !XT_EXPECT_EQ(errno, EINTR))
+			return;
+	}
+	(void)xpoll_wake(taker->queue);
+}
+
+/* Each delivery is reported to one of the waiting threads. */
+XT_TEST(storm_with_several_waiters_is_counted_once_each)
+{
+	struct xpoll *queue = xt_open();
+	struct sender sender = {.target = pthread_self(),
+	                        .number = SIGRTMIN,
+	                        .count = 4000};
+	atomic_long total;
+	struct taker taker = {queue, &total, 4000};
+	struct xt_thread *threads[4];
+
+	atomic_init(&total, 0);
+	if (XT_TSAN)
+		XT_SKIP("ThreadSanitizer has signals its own way");
+	XT_CALL(begin(queue, SIGRTMIN));
+	for (int i = 0; i < 4; i++)
+		threads[i] = i ? xt_start(take_some, &taker)
+		               : xt_start(send_all, &sender);
+	take_some(&taker);
+	for (int i = 0; i < 4; i++)
+		xt_join(threads[i]);
+	XT_EXPECT_EQ(atomic_load(&total), 4000);
+	XT_EXPECT_EQ(atomic_load(&handled), 4000);
+	(void)signal(SIGRTMIN, SIG_DFL);
+}
+
+/*
+ * Queues are made and destroyed, and their numbers taken by pipes at once,
+ * while signals come: a handler that is late must not write into a pipe.
+ */
+XT_TEST(storm_while_queues_come_and_go_touches_nothing_else)
+{
+	struct xpoll *queue = xt_open();
+	struct sender senders[SENDERS];
+	struct xt_thread *threads[SENDERS];
+	int64_t end = xt_now() +
+	              (int64_t)(xt_stress_seconds(0.5) * 1e9);
+
+	xt_watchdog((unsigned)xt_stress_seconds(0.5) + 60);
+	XT_CALL(begin(queue, SIGUSR1));
+	send_on_from(senders, threads, SIGUSR1);
+	for (int i = 0; xt_now() < end && !xt_failures(); i++) {
+		struct xpoll *other = xpoll_create(1);
+		int skipped[3] = {-1, -1, -1};
+		int numbers[2];
+
+		if (!XT_EXPECT(other != NULL))
+			break;
+		(void)XT_EXPECT_STATUS(xt_change(other, SIGUSR1, SIGNAL,
+		                                 XPOLL_ADD, 0, 0, NULL), 0);
+		xpoll_destroy(other);
+		/* One of the numbers it had becomes the writing end. */
+		for (int k = 0; k < i % 4; k++)
+			skipped[k] = dup(STDOUT_FILENO);
+		if (!XT_EXPECT_EQ(pipe(numbers), 0))
+			break;
+		(void)sched_yield();
+		(void)XT_EXPECT_EQ(fcntl(numbers[0], F_SETFL, O_NONBLOCK), 0);
+		(void)XT_EXPECT_EQ(xt_get(numbers[0]), -1);
+		(void)close(numbers[0]);
+		(void)close(numbers[1]);
+		for (int k = 0; k < i % 4; k++)
+			(void)close(skipped[k]);
+	}
+	stop(senders, threads);
+	(void)signal(SIGUSR1, SIG_DFL);
+}
+
+/* The same signal is added and deleted while it comes. */
+XT_TEST(storm_while_it_is_added_and_deleted_always_runs_the_handler)
+{
+	struct xpoll *queue = xt_open();
+	struct sender sender = {.target = pthread_self(),
+	                        .number = SIGRTMIN,
+	                        .count = 3000};
+
+	if (XT_TSAN)
+		XT_SKIP("ThreadSanitizer has signals its own way");
+	XT_CALL(begin(queue, SIGRTMIN));
+	struct xt_thread *thread = xt_start(send_all, &sender);
+	while (!xt_done(thread)) {
+		XT_OK(xt_flag(queue, (uint64_t)SIGRTMIN, SIGNAL, XPOLL_DELETE));
+		XT_OK(xt_change(queue, (uint64_t)SIGRTMIN, SIGNAL, XPOLL_ADD, 0,
+		                0, NULL));
+	}
+	xt_join(thread);
+	XT_EXPECT_EQ(atomic_load(&handled), 3000);
+	(void)signal(SIGRTMIN, SIG_DFL);
+}
