@@ -141,7 +141,7 @@ static int reg_modify(struct xpoll *queue, struct xp_reg *reg,
 }
 
 /* Nothing is registered: a closed descriptor is the better answer. */
-static int not_there(struct xpoll *queue, const struct xp_source_ops *ops,
+static int reg_not_there(struct xpoll *queue, const struct xp_source_ops *ops,
                      uint64_t ident)
 {
 	return ops->confirm ? ops->confirm(queue, ident, NULL) : -ENOENT;
@@ -177,7 +177,7 @@ int xp_reg_change(struct xpoll *queue, const struct xpoll_event *change)
 	}
 	if (change->flags & XPOLL_ADD)
 		return reg_add(queue, ops, change);
-	return not_there(queue, ops, change->ident);
+	return reg_not_there(queue, ops, change->ident);
 }
 
 bool xp_reg_confirm(struct xpoll *queue, struct xp_reg *reg)

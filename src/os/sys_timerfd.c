@@ -12,7 +12,7 @@
 #include "os/sys.h"
 
 /* The result of a system call; `saved` is errno from before it. */
-static int result(int rc, int saved)
+static int fd_result(int rc, int saved)
 {
 	if (rc < 0) {
 		rc = -errno;
@@ -31,15 +31,15 @@ static int set(int timer_fd, int flags, int64_t at_ns)
 	};
 	int saved = errno;
 
-	return result(timerfd_settime(timer_fd, flags, &when, NULL), saved);
+	return fd_result(timerfd_settime(timer_fd, flags, &when, NULL), saved);
 }
 
 int xp_sys_timer_fd(void)
 {
 	int saved = errno;
 
-	return result(timerfd_create(CLOCK_MONOTONIC,
-	                             TFD_CLOEXEC | TFD_NONBLOCK), saved);
+	return fd_result(timerfd_create(CLOCK_MONOTONIC,
+	                                TFD_CLOEXEC | TFD_NONBLOCK), saved);
 }
 
 int xp_sys_timer_set(int timer_fd, int64_t deadline_ns)
@@ -59,8 +59,8 @@ int xp_sys_timer_set(int timer_fd, int64_t deadline_ns)
 int xp_sys_step_fd(void)
 {
 	int saved = errno;
-	int fd = result(timerfd_create(CLOCK_REALTIME,
-	                               TFD_CLOEXEC | TFD_NONBLOCK), saved);
+	int fd = fd_result(timerfd_create(CLOCK_REALTIME,
+	                                  TFD_CLOEXEC | TFD_NONBLOCK), saved);
 	int rc;
 
 	if (fd < 0)
