@@ -66,15 +66,22 @@ static int regmap_grow(struct xp_regmap *map)
 	return 0;
 }
 
+int xp_regmap_reserve(struct xp_regmap *map, size_t count)
+{
+	int rc = 0;
+
+	while (rc == 0 && map->buckets_len < count)
+		rc = regmap_grow(map);
+	return rc;
+}
+
 int xp_regmap_add(struct xp_regmap *map, struct xp_regmap_item *item)
 {
-	XP_ASSERT(!xp_regmap_find(map, item->ident, item->filter));
-	if (map->count >= map->buckets_len) {
-		int rc = regmap_grow(map);
+	int rc = xp_regmap_reserve(map, map->count + 1);
 
-		if (rc < 0)
-			return rc;
-	}
+	XP_ASSERT(!xp_regmap_find(map, item->ident, item->filter));
+	if (rc < 0)
+		return rc;
 	regmap_link(map, item);
 	map->drained = 0;
 	map->count++;

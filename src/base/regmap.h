@@ -25,6 +25,8 @@ void xp_regmap_fini(struct xp_regmap *map); /* the items are the caller's */
 struct xp_regmap_item *xp_regmap_find(const struct xp_regmap *map,
                                       uint64_t ident, int filter);
 
+/* Room for so many items: then adding does not fail.  0 or -ENOMEM. */
+int xp_regmap_reserve(struct xp_regmap *map, size_t count);
 /* 0, or -ENOMEM and the map is as before.  No such item may be in it. */
 int xp_regmap_add(struct xp_regmap *map, struct xp_regmap_item *item);
 void xp_regmap_remove(struct xp_regmap *map, struct xp_regmap_item *item);

@@ -41,6 +41,7 @@ int xp_sys_read(int fd, void *buffer, size_t size);
 int xp_sys_write(int fd, const void *buffer, size_t size);
 int xp_sys_fstat(int fd, struct stat *status);
 int64_t xp_sys_tell(int fd);       /* the file offset */
+int64_t xp_sys_fs_type(int fd);    /* statfs(2): which file system */
 int xp_sys_open_flags(int fd);     /* fcntl F_GETFL; -EBADF: not open */
 bool xp_sys_is_tty(int fd);
 int xp_sys_readlink(const char *path, char *buffer, size_t size);
@@ -77,6 +78,11 @@ int xp_sys_replace(int fd, int number);
 /* sigaction(2). */
 int xp_sys_sigaction(int number, const struct sigaction *action,
                      struct sigaction *before);
+
+/* inotify(7); a watch is a number >= 0. */
+int xp_sys_inotify_open(void);
+int xp_sys_inotify_add(int inotify_fd, const char *path, uint32_t mask);
+int xp_sys_inotify_remove(int inotify_fd, int watch);
 
 /* A page that reads as zeros in a forked child; NULL where there is none. */
 void *xp_sys_wiped_page(void);

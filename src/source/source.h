@@ -137,6 +137,7 @@ extern const struct xp_source_ops *const xp_sources[];
 extern const struct xp_source_ops xp_source_signal;
 extern const struct xp_source_ops xp_source_timer;
 extern const struct xp_source_ops xp_source_user;
+extern const struct xp_source_ops xp_source_vnode;
 
 /* A descriptor of a source's own, watched by the queue for being readable. */
 struct xp_watch {

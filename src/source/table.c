@@ -7,6 +7,7 @@ const struct xp_source_ops *const xp_sources[] = {
 	&xp_source_user,
 	&xp_source_timer,
 	&xp_source_signal,
+	&xp_source_vnode,
 	NULL,
 };
 

@@ -70,7 +70,8 @@ static const struct bad_change cases[] = {
 	{"SIGNAL 0", 0, XPOLL_FILT_SIGNAL, XPOLL_ADD, 0, 0, EINVAL},
 	{"SIGNAL note", SIGUSR2, XPOLL_FILT_SIGNAL, XPOLL_ADD, 1, 0, EINVAL},
 	{"PROC", 1, XPOLL_FILT_PROC, XPOLL_ADD, XPOLL_NOTE_EXIT, 0, ENOTSUP},
-	{"VNODE", FD, XPOLL_FILT_VNODE, XPOLL_ADD, XPOLL_NOTE_WRITE, 0, ENOTSUP},
+	{"VNODE of a pipe", FD, VNODE, XPOLL_ADD, XPOLL_NOTE_WRITE, 0, EINVAL},
+	{"VNODE note", FD, VNODE, XPOLL_ADD, 0x800, 0, EINVAL},
 	{"AIO", 4096, XPOLL_FILT_AIO, XPOLL_ADD, 0, 0, ENOTSUP},
 	{"EMPTY", FD, XPOLL_FILT_EMPTY, XPOLL_ADD, 0, 0, ENOTSUP},
 };
@@ -255,8 +256,8 @@ XT_TEST(aio_answers_enotsup_for_now)
 
 XT_TEST(other_filters_are_not_supported_for_now)
 {
-	static const int filters[] = {XPOLL_FILT_AIO,    XPOLL_FILT_VNODE,
-	                              XPOLL_FILT_PROC,   XPOLL_FILT_EMPTY};
+	static const int filters[] = {XPOLL_FILT_AIO, XPOLL_FILT_PROC,
+	                              XPOLL_FILT_EMPTY};
 	struct xpoll *queue = xt_open();
 
 	for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)

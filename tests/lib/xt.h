@@ -68,7 +68,8 @@ enum {
 	READ = XPOLL_FILT_READ,
 	WRITE = XPOLL_FILT_WRITE,
 	EXCEPT = XPOLL_FILT_EXCEPT,
-	USER = XPOLL_FILT_USER
+	USER = XPOLL_FILT_USER,
+	VNODE = XPOLL_FILT_VNODE
 };
 
 /* How long to wait for what must come: a guard against hanging, in ns. */
@@ -264,6 +265,10 @@ int xt_drain(int fd);           /* read until EAGAIN; bytes */
 short xt_poll(int fd, int events);      /* poll(2) now */
 bool xt_poll_until(int fd, int events, int revents); /* until all are set */
 void xt_reset(struct xt_pair tcp); /* close w with a TCP reset */
+/* Files with names, in a directory that is removed when the test ends. */
+const char *xt_scratch(void);          /* the directory */
+const char *xt_name(const char *name); /* a path in it; good for 8 calls */
+int xt_make(const char *name, const char *text); /* open at the text's end */
 int xt_raise_files(int wanted); /* RLIMIT_NOFILE; what is possible */
 int xt_count_open(void);
 void xt_set_open(unsigned char *bits, int count);

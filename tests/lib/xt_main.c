@@ -122,6 +122,7 @@ void xt_stop_release(void)
 	xt_queues_release();
 	xt_threads_release();
 	xt_fds_release();
+	xt_scratch_release();
 }
 
 static void main_check_leaks(const unsigned char *before)

@@ -1,0 +1,20 @@
+/* What kind of file system an open file is on, where that makes a difference. */
+#ifndef XP_OS_FSKIND_H
+#define XP_OS_FSKIND_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+/*
+ * A file, directory, device or FIFO that a file system holds?  Not sockets,
+ * anonymous pipes, and what the kernel makes up.
+ */
+bool xp_fs_is_file(int fd, mode_t mode);
+
+/*
+ * Is a regular file's size how much can be read?  Not where the kernel writes
+ * the text while it is read: in /proc, /sys and the like.
+ */
+bool xp_fs_has_sizes(int fd);
+
+#endif

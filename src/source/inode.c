@@ -1,0 +1,334 @@
+/* Files watched for what happens to them: users, comparison, files by time. */
+#include "source/inode.h"
+
+#include <errno.h>
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "base/time.h"
+#include "os/fskind.h"
+#include "os/sys.h"
+#include "source/provider/inode.h"
+
+/* How often files are looked at that the kernel does not tell about. */
+#define LOOK_EVERY_NS (100 * XP_NS_PER_MS)
+
+/* What two looks at a file can tell. */
+#define BY_LOOK (XPOLL_NOTE_DELETE | XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND | \
+                 XPOLL_NOTE_ATTRIB | XPOLL_NOTE_LINK | XPOLL_NOTE_REVOKE | \
+                 XPOLL_NOTE_TRUNCATE)
+
+/* What they cannot, if the kernel's reports were dropped. */
+#define SUSPECTED (XPOLL_NOTE_WRITE | XPOLL_NOTE_ATTRIB | XPOLL_NOTE_RENAME | \
+                   XPOLL_NOTE_OPEN | XPOLL_NOTE_CLOSE | \
+                   XPOLL_NOTE_CLOSE_WRITE | XPOLL_NOTE_READ)
+#define SUSPECTED_OF_DIRECTORY (XPOLL_NOTE_EXTEND | XPOLL_NOTE_LINK)
+
+static struct xp_inodes *inodes_find(struct xpoll *queue)
+{
+	return *xp_source_state(queue, XP_SOURCE_VNODE);
+}
+
+/* The queue's, made if need be; NULL: no memory. */
+static struct xp_inodes *inodes_make(struct xpoll *queue)
+{
+	void **state = xp_source_state(queue, XP_SOURCE_VNODE);
+	struct xp_inodes *inodes = *state;
+
+	if (inodes)
+		return inodes;
+	inodes = xp_alloc(sizeof *inodes);
+	if (!inodes)
+		return NULL;
+	xp_list_init(&inodes->told);
+	xp_list_init(&inodes->timed);
+	xp_list_init(&inodes->unsettled);
+	xp_list_init(&inodes->pool);
+	inodes->watch.fd = -1;
+	*state = inodes;
+	return inodes;
+}
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static bool same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+/* Growing and shrinking again in between is not seen. */
+static uint32_t compare_size(const struct stat *old, const struct stat *now)
+{
+	if (S_ISDIR(now->st_mode) || now->st_size == old->st_size)
+		return 0;
+	return now->st_size > old->st_size ? XPOLL_NOTE_EXTEND
+		: XPOLL_NOTE_TRUNCATE;
+}
+
+static uint32_t compare_links(const struct stat *old, const struct stat *now)
+{
+	if (now->st_nlink == old->st_nlink)
+		return 0;
+	/* A directory's count is of its subdirectories; its end is no link. */
+	if (now->st_nlink == 0)
+		return S_ISDIR(now->st_mode) ? XPOLL_NOTE_DELETE
+			: XPOLL_NOTE_DELETE | XPOLL_NOTE_LINK;
+	return XPOLL_NOTE_LINK;
+}
+
+/* All that two looks tell. */
+static uint32_t compare(const struct stat *old, const struct stat *now)
+{
+	uint32_t notes = compare_size(old, now) | compare_links(old, now);
+
+	if (notes & (XPOLL_NOTE_EXTEND | XPOLL_NOTE_TRUNCATE) ||
+	    !same_time(&old->st_mtim, &now->st_mtim))
+		notes |= XPOLL_NOTE_WRITE;
+	if (old->st_mode != now->st_mode || old->st_uid != now->st_uid ||
+	    old->st_gid != now->st_gid ||
+	    (!notes && !same_time(&old->st_ctim, &now->st_ctim)))
+		notes |= XPOLL_NOTE_ATTRIB;
+	return notes;
+}
+
+/* The notes for what was told of a file that looks like this now. */
+static uint32_t notes_of(uint32_t told, const struct stat *old,
+                         const struct stat *now)
+{
+	uint32_t notes = told & ~(uint32_t)XPOLL_NOTE_DELETE;
+
+	if (told & XPOLL_NOTE_WRITE)
+		notes |= compare_size(old, now);
+	if (told & (XPOLL_NOTE_ATTRIB | XPOLL_NOTE_DELETE))
+		notes |= compare_links(old, now);
+	if (told & (XP_TOLD_LOOK | XP_TOLD_LOST | XP_TOLD_ENDED))
+		notes |= compare(old, now);
+	if (told & XP_TOLD_LOST)
+		notes |= SUSPECTED |
+			(S_ISDIR(now->st_mode) ? SUSPECTED_OF_DIRECTORY : 0);
+	return notes;
+}
+
+static void user_list(struct xpoll *queue, struct xp_inodes *inodes,
+                      struct xp_inode_user *user, bool timed)
+{
+	bool first = timed && xp_list_empty(&inodes->timed);
+
+	xp_list_remove(&user->all);
+	xp_list_append(timed ? &inodes->timed : &inodes->told, &user->all);
+	if (first)
+		xp_source_set_due(queue, XP_SOURCE_VNODE,
+		                  xp_sys_now() + LOOK_EVERY_NS);
+}
+
+/* It is in another directory now, which has to tell of its end. */
+static void user_moved(struct xpoll *queue, struct xp_inodes *inodes,
+                       struct xp_inode_user *user)
+{
+	user_list(queue, inodes, user, xp_inode_follow(inodes, user) < 0);
+}
+
+/*
+ * The kernel ended its watch: the inode is gone, or only its last name, if the
+ * file was opened by another one.  A file with names is a new one then, which
+ * got the numbers of the old.
+ */
+static bool user_survives(struct xpoll *queue, struct xp_inodes *inodes,
+                          struct xp_inode_user *user, struct stat *now)
+{
+	int rc;
+
+	if (now->st_nlink > 0)
+		return false;
+	rc = xp_inode_join(queue, inodes, user);
+	user_list(queue, inodes, user, rc != 0);
+	/* Nobody has told what happened in between. */
+	return xp_sys_fstat(user->fd, now) == 0;
+}
+
+static void user_settle(struct xpoll *queue, struct xp_inodes *inodes,
+                        struct xp_inode_user *user)
+{
+	uint32_t told = user->told;
+	uint32_t notes = XPOLL_NOTE_REVOKE;
+	struct stat now;
+	bool gone;
+	int rc;
+
+	user->told = 0;
+	if (told & XPOLL_NOTE_RENAME)
+		user_moved(queue, inodes, user);
+	rc = xp_sys_fstat(user->fd, &now);
+	gone = rc == -EBADF || (rc == 0 && !same_file(&user->last, &now));
+	if (!gone && rc == 0 && told & XP_TOLD_ENDED &&
+	    !(told & XPOLL_NOTE_REVOKE))
+		gone = !user_survives(queue, inodes, user, &now);
+	if (gone) {
+		user->ops->gone(queue, user);
+		return;
+	}
+	/* Open, and it cannot be looked at: its file system is gone. */
+	if (rc == 0) {
+		notes = notes_of(told, &user->last, &now);
+		user->last = now;
+	}
+	notes &= user->notes;
+	if (notes)
+		user->ops->news(queue, user, notes, told & XP_TOLD_LOST);
+}
+
+void xp_inodes_settle(struct xpoll *queue, struct xp_inodes *inodes)
+{
+	while (!xp_list_empty(&inodes->unsettled)) {
+		struct xp_inode_user *user =
+			XP_CONTAINER_OF(inodes->unsettled.next,
+			                struct xp_inode_user, unsettled);
+
+		xp_list_remove(&user->unsettled);
+		user_settle(queue, inodes, user);
+	}
+}
+
+void xp_inodes_due(struct xpoll *queue, int64_t now_ns, int room)
+{
+	struct xp_inodes *inodes = inodes_find(queue);
+	struct xp_list *item = inodes->timed.next;
+
+	(void)room; /* No more events than registrations. */
+	for (; item != &inodes->timed; item = item->next)
+		xp_inode_told(inodes, XP_CONTAINER_OF(item, struct xp_inode_user,
+		                                      all), XP_TOLD_LOOK);
+	xp_inodes_settle(queue, inodes);
+	xp_source_set_due(queue, XP_SOURCE_VNODE,
+	                  xp_list_empty(&inodes->timed) ? XP_NEVER
+	                  : now_ns + LOOK_EVERY_NS);
+}
+
+/* Those of others are reported by what they asked for up to now. */
+static void settle_others(struct xpoll *queue, struct xp_inodes *inodes)
+{
+	if (inodes->watch.fd < 0)
+		return;
+	xp_inodes_harvest(inodes);
+	xp_inodes_settle(queue, inodes);
+}
+
+/* May a file be looked at now and then, which the kernel does not tell of? */
+static bool by_time(int rc, uint32_t notes, bool lenient)
+{
+	if (rc >= 0 || notes & ~(uint32_t)BY_LOOK)
+		return false;
+	return rc == -ENOTSUP || rc == -EPERM || lenient;
+}
+
+int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
+                   uint32_t notes, bool lenient)
+{
+	struct xp_inodes *inodes = inodes_make(queue);
+	int rc = xp_sys_fstat(fd, &user->last);
+	bool timed;
+
+	XP_ASSERT(user->ops && !user->self.inode);
+	if (rc < 0 || !inodes)
+		return rc < 0 ? rc : -ENOMEM;
+	if (!xp_fs_is_file(fd, user->last.st_mode))
+		return -EINVAL;
+	xp_list_init(&user->all);
+	xp_list_init(&user->unsettled);
+	user->self.user = user;
+	user->above.user = user;
+	user->fd = fd;
+	user->notes = notes;
+	user->told = 0;
+	settle_others(queue, inodes);
+	rc = xp_inode_join(queue, inodes, user);
+	timed = rc > 0 || by_time(rc, notes, lenient);
+	if (rc < 0 && !timed) {
+		user->self.user = NULL;
+		return rc;
+	}
+	/* What happened up to now is none of its business. */
+	(void)xp_sys_fstat(fd, &user->last);
+	user_list(queue, inodes, user, timed);
+	return 0;
+}
+
+int xp_inode_rewatch(struct xpoll *queue, struct xp_inode_user *user,
+                     uint32_t notes)
+{
+	struct xp_inodes *inodes = inodes_find(queue);
+	uint32_t before = user->notes;
+	int rc = xp_inode_confirm(user);
+	bool timed;
+
+	if (rc < 0)
+		return -ESTALE;
+	user->notes = notes;
+	rc = xp_inode_join(queue, inodes, user);
+	timed = rc > 0 || by_time(rc, notes, false);
+	if (rc < 0 && !timed) {
+		user->notes = before;
+		return rc;
+	}
+	user_list(queue, inodes, user, timed);
+	return 0;
+}
+
+void xp_inode_unwatch(struct xpoll *queue, struct xp_inode_user *user)
+{
+	struct xp_inodes *inodes = inodes_find(queue);
+
+	if (!user->self.user || !inodes)
+		return;
+	xp_inode_leave(inodes, user);
+	xp_list_remove(&user->all);
+	xp_list_remove(&user->unsettled);
+	user->self.user = NULL;
+}
+
+int xp_inode_confirm(const struct xp_inode_user *user)
+{
+	struct stat now;
+	int rc = xp_sys_fstat(user->fd, &now);
+
+	if (rc == -EBADF)
+		return rc;
+	return rc == 0 && !same_file(&user->last, &now) ? -ENOENT : 0;
+}
+
+bool xp_inode_supports(uint32_t notes)
+{
+	return !(notes & ~(uint32_t)BY_LOOK) ||
+		!(notes & ~xp_inodes_tellable());
+}
+
+/* Not watched any more; what it was told is forgotten. */
+static void users_release(struct xp_list *list)
+{
+	while (!xp_list_empty(list)) {
+		struct xp_inode_user *user =
+			XP_CONTAINER_OF(list->next, struct xp_inode_user, all);
+
+		xp_list_remove(&user->all);
+		xp_list_remove(&user->unsettled);
+		user->self.inode = NULL;
+		user->above.inode = NULL;
+		user->self.user = NULL;
+		user->reserved = 0;
+	}
+}
+
+void xp_inodes_fini(struct xpoll *queue, void *state)
+{
+	struct xp_inodes *inodes = state;
+
+	(void)queue;
+	users_release(&inodes->told);
+	users_release(&inodes->timed);
+	XP_ASSERT(xp_list_empty(&inodes->unsettled));
+	xp_inodes_close(inodes);
+	xp_free(inodes);
+}

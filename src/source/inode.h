@@ -1,0 +1,84 @@
+/*
+ * What happens to the file behind a descriptor, whatever its names: the ground
+ * on which VNODE stands, and READ of a regular file that may grow.
+ *
+ * A user is somebody who wants to know about one open file.  Most of it the
+ * kernel tells, through one instance per queue (provider/inode.h); sizes and
+ * link counts are compared when it has told something.  A file that the kernel
+ * cannot tell about is looked at now and then, while a wait runs.
+ *
+ * Notes are XPOLL_NOTE_ bits of VNODE.  All with the queue's lock held.
+ */
+#ifndef XP_SOURCE_INODE_H
+#define XP_SOURCE_INODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <xpoll.h>
+
+#include "base/list.h"
+
+struct xp_inode;
+struct xp_inode_user;
+
+/* A user's place among those of one inode; unused while inode is NULL. */
+struct xp_inode_link {
+	struct xp_list item;
+	struct xp_inode *inode;
+	struct xp_inode_user *user;
+};
+
+struct xp_inode_user_ops {
+	/*
+	 * Some of what is asked for happened.  lost: the kernel dropped reports,
+	 * and what cannot be derived is noted on suspicion.
+	 */
+	void (*news)(struct xpoll *queue, struct xp_inode_user *user,
+	             uint32_t notes, bool lost);
+	/* The descriptor was closed, or is another file's: end the watch. */
+	void (*gone)(struct xpoll *queue, struct xp_inode_user *user);
+};
+
+struct xp_inode_user {
+	const struct xp_inode_user_ops *ops;
+	int fd;
+	uint32_t notes; /* what is asked for */
+
+	/* Private to inode.c and the provider. */
+	struct xp_list all;         /* of the queue's users, told or timed */
+	struct xp_list unsettled;   /* of those with something to compare */
+	struct xp_inode_link self;  /* its file */
+	struct xp_inode_link above; /* its parent, which tells of rmdir(2) */
+	int reserved;               /* inodes that the provider holds for it */
+	uint32_t told;              /* notes since the last comparison, XP_TOLD_ */
+	struct stat last;           /* as it was then */
+};
+
+/*
+ * Begin to watch fd; user->ops is set, all else is zero.  lenient: where the
+ * kernel's limits forbid it, the file is looked at now and then instead.
+ *
+ * -EBADF; -EINVAL: no file; -EPERM: these notes cannot be had of a file that
+ * may not be read; -ENOTSUP: the kernel does not tell them of this file;
+ * -EMFILE, -ENFILE, -ENOSPC, -ENOMEM.
+ */
+int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
+                   uint32_t notes, bool lenient);
+/* Ask for other notes; -ESTALE: the number is another file's by now. */
+int xp_inode_rewatch(struct xpoll *queue, struct xp_inode_user *user,
+                     uint32_t notes);
+/* Harmless if it is not watched. */
+void xp_inode_unwatch(struct xpoll *queue, struct xp_inode_user *user);
+
+/* 0; -EBADF: closed; -ENOENT: the number is another file's by now. */
+int xp_inode_confirm(const struct xp_inode_user *user);
+
+/* Can all of these notes be told here? */
+bool xp_inode_supports(uint32_t notes);
+
+/* As a source's functions of these names; fini leaves all users unwatched. */
+void xp_inodes_due(struct xpoll *queue, int64_t now_ns, int room);
+void xp_inodes_fini(struct xpoll *queue, void *state);
+
+#endif

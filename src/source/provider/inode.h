@@ -1,0 +1,63 @@
+/*
+ * The seam between inode.c and the kernel's way to tell what happens to files.
+ * The provider keeps book of which inodes are watched for whom, and reports by
+ * xp_inode_told.  All with the queue's lock held.
+ */
+#ifndef XP_SOURCE_PROVIDER_INODE_H
+#define XP_SOURCE_PROVIDER_INODE_H
+
+#include "base/regmap.h"
+#include "source/inode.h"
+#include "source/source.h"
+
+/* What a user can be told besides notes. */
+enum {
+	XP_TOLD_LOOK = 1 << 24,  /* compare everything */
+	XP_TOLD_LOST = 1 << 25,  /* reports were dropped */
+	XP_TOLD_ENDED = 1 << 26, /* the kernel does not watch it any more */
+};
+
+/* One queue's; the state of the VNODE source. */
+struct xp_inodes {
+	struct xp_list told;      /* users the kernel tells about */
+	struct xp_list timed;     /* users looked at now and then */
+	struct xp_list unsettled; /* of both: with something to compare */
+	struct xp_watch watch;    /* the kernel's instance; its fd is -1: none */
+	struct xp_regmap map;     /* of watched inodes, by the kernel's number */
+	struct xp_list pool;      /* of unused ones: a wait does not allocate */
+	size_t reserved;          /* how many there are in both */
+};
+
+/* Note it for the user, who is settled later. */
+static inline void xp_inode_told(struct xp_inodes *inodes,
+                                 struct xp_inode_user *user, uint32_t notes)
+{
+	user->told |= notes;
+	if (xp_list_empty(&user->unsettled))
+		xp_list_append(&inodes->unsettled, &user->unsettled);
+}
+
+/* What was told is compared and handed to the users. */
+void xp_inodes_settle(struct xpoll *queue, struct xp_inodes *inodes);
+
+/* Notes that the kernel tells here; 0: it tells nothing. */
+uint32_t xp_inodes_tellable(void);
+
+/*
+ * Have the kernel tell user->notes of user->fd from now on; user->last is
+ * there.  For one that has joined: with other notes than before; -ESTALE: its
+ * number is another file's by now.  -ENOTSUP: it does not tell of this file;
+ * -EPERM; -EMFILE, -ENFILE, -ENOSPC, -ENOMEM.
+ */
+int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
+                  struct xp_inode_user *user);
+/* A directory was moved, and is not told by its old parent any more. */
+int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user);
+void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user);
+
+/* Read what the kernel has for us. */
+void xp_inodes_harvest(struct xp_inodes *inodes);
+/* Close the instance and free all inodes; no user is told of it. */
+void xp_inodes_close(struct xp_inodes *inodes);
+
+#endif

@@ -1,0 +1,488 @@
+/*
+ * Files watched by inotify(7): one instance per queue, one watch per inode,
+ * however many descriptors and names lead to it.
+ *
+ * A watch is added through /proc/self/fd, so it is of the open file and not of
+ * a name.  inotify is silent when an open directory is removed; its parent,
+ * which is watched for that, is not.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/inotify.h>
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "os/sys.h"
+#include "source/provider/inode.h"
+
+enum {
+	HARVEST_BYTES = 8192,
+	/* Reads in a row; a busy writer must not keep the lock for ever. */
+	HARVEST_READS = 64,
+	PATH_SIZE = 64,
+};
+
+#define IN_ENTRIES (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)
+#define ALL_NOTES (XPOLL_NOTE_DELETE | XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND | \
+                   XPOLL_NOTE_ATTRIB | XPOLL_NOTE_LINK | XPOLL_NOTE_RENAME | \
+                   XPOLL_NOTE_REVOKE | XPOLL_NOTE_OPEN | XPOLL_NOTE_CLOSE | \
+                   XPOLL_NOTE_CLOSE_WRITE | XPOLL_NOTE_READ | \
+                   XPOLL_NOTE_TRUNCATE)
+
+struct xp_inode {
+	struct xp_regmap_item item; /* its ident is the watch's number */
+	struct xp_list links; /* of users; unused: its place in the pool */
+	uint32_t mask; /* the kernel's */
+};
+
+/* Some of an instance's reports, as they were read. */
+struct reports {
+	_Alignas(struct inotify_event) char bytes[HARVEST_BYTES];
+	size_t len;
+};
+
+static bool is_above(const struct xp_inode_link *link)
+{
+	return link == &link->user->above;
+}
+
+static void path_of(const struct xp_inode_link *link, char *path)
+{
+	snprintf(path, PATH_SIZE, "/proc/self/fd/%d%s", link->user->fd,
+	         is_above(link) ? "/.." : "");
+}
+
+/* A directory's end is told by its parent, so it must know of moves. */
+static bool wants_above(const struct xp_inode_user *user)
+{
+	return user->notes & XPOLL_NOTE_DELETE && S_ISDIR(user->last.st_mode);
+}
+
+static uint32_t mask_of_user(const struct xp_inode_user *user)
+{
+	uint32_t notes = user->notes;
+	uint32_t mask = IN_DELETE_SELF;
+
+	if (notes & (XPOLL_NOTE_DELETE | XPOLL_NOTE_LINK | XPOLL_NOTE_ATTRIB))
+		mask |= IN_ATTRIB;
+	if (notes & XPOLL_NOTE_RENAME || wants_above(user))
+		mask |= IN_MOVE_SELF;
+	if (notes & XPOLL_NOTE_OPEN)
+		mask |= IN_OPEN;
+	if (notes & XPOLL_NOTE_CLOSE)
+		mask |= IN_CLOSE_NOWRITE;
+	if (notes & XPOLL_NOTE_CLOSE_WRITE)
+		mask |= IN_CLOSE_WRITE;
+	if (notes & XPOLL_NOTE_READ)
+		mask |= IN_ACCESS;
+	if (S_ISDIR(user->last.st_mode)) {
+		if (notes & (XPOLL_NOTE_WRITE | XPOLL_NOTE_LINK))
+			mask |= IN_ENTRIES;
+		if (notes & XPOLL_NOTE_EXTEND)
+			mask |= IN_MOVED_FROM | IN_MOVED_TO;
+	} else if (notes & (XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND |
+	                    XPOLL_NOTE_TRUNCATE)) {
+		mask |= IN_MODIFY;
+	}
+	return mask;
+}
+
+static uint32_t mask_of(const struct xp_inode_link *link)
+{
+	return is_above(link) ? IN_DELETE : mask_of_user(link->user);
+}
+
+static uint32_t mask_of_all(struct xp_inode *inode)
+{
+	struct xp_list *item = inode->links.next;
+	uint32_t mask = 0;
+
+	for (; item != &inode->links; item = item->next)
+		mask |= mask_of(XP_CONTAINER_OF(item, struct xp_inode_link, item));
+	return mask;
+}
+
+static void inotify_ready(struct xpoll *queue, struct xp_watch *watch)
+{
+	struct xp_inodes *inodes =
+		XP_CONTAINER_OF(watch, struct xp_inodes, watch);
+
+	xp_inodes_harvest(inodes);
+	xp_inodes_settle(queue, inodes);
+}
+
+static int instance_open(struct xpoll *queue, struct xp_inodes *inodes)
+{
+	int fd;
+	int rc;
+
+	if (inodes->watch.fd >= 0)
+		return 0;
+	fd = xp_sys_inotify_open();
+	/* A kernel without it, or a sandbox. */
+	if (fd == -ENOSYS || fd == -EPERM || fd == -EACCES)
+		return -ENOTSUP;
+	if (fd < 0)
+		return fd;
+	inodes->watch.fd = fd;
+	inodes->watch.ready = inotify_ready;
+	rc = xp_watch_add(queue, &inodes->watch);
+	if (rc < 0) {
+		xp_sys_close(fd);
+		inodes->watch.fd = -1;
+	}
+	return rc;
+}
+
+static struct xp_inode *inode_find(const struct xp_inodes *inodes, int number)
+{
+	struct xp_regmap_item *item =
+		xp_regmap_find(&inodes->map, (uint64_t)number, 0);
+
+	return item ? XP_CONTAINER_OF(item, struct xp_inode, item) : NULL;
+}
+
+/* Enough inodes that the user's links, of which there are so many, find one. */
+static int inodes_reserve(struct xp_inodes *inodes, struct xp_inode_user *user,
+                          int links)
+{
+	while (user->reserved < links) {
+		struct xp_inode *inode = xp_alloc(sizeof *inode);
+
+		if (!inode || xp_regmap_reserve(&inodes->map,
+		                                inodes->reserved + 1) < 0) {
+			xp_free(inode);
+			return -ENOMEM;
+		}
+		xp_list_append(&inodes->pool, &inode->links);
+		inodes->reserved++;
+		user->reserved++;
+	}
+	return 0;
+}
+
+static void inodes_release(struct xp_inodes *inodes, struct xp_inode_user *user)
+{
+	for (; user->reserved > 0; user->reserved--) {
+		struct xp_list *item = inodes->pool.next;
+
+		XP_ASSERT(item != &inodes->pool);
+		xp_list_remove(item);
+		xp_free(XP_CONTAINER_OF(item, struct xp_inode, links));
+		inodes->reserved--;
+	}
+}
+
+/* The inode of this number, in the map. */
+static struct xp_inode *inode_make(struct xp_inodes *inodes, int number)
+{
+	struct xp_inode *inode = inode_find(inodes, number);
+
+	if (inode)
+		return inode;
+	XP_ASSERT(!xp_list_empty(&inodes->pool));
+	inode = XP_CONTAINER_OF(inodes->pool.next, struct xp_inode, links);
+	xp_list_remove(&inode->links);
+	inode->item.ident = (uint64_t)number;
+	inode->item.filter = 0;
+	inode->mask = 0;
+	(void)xp_regmap_add(&inodes->map, &inode->item); /* Has room. */
+	return inode;
+}
+
+/* Back into the pool. */
+static void inode_free(struct xp_inodes *inodes, struct xp_inode *inode)
+{
+	XP_ASSERT(xp_list_empty(&inode->links));
+	xp_regmap_remove(&inodes->map, &inode->item);
+	xp_list_append(&inodes->pool, &inode->links);
+}
+
+/* Watch what the link leads to for its mask, too; the number, or an error. */
+static int link_watch(struct xp_inodes *inodes, struct xp_inode_link *link)
+{
+	char path[PATH_SIZE];
+	int rc;
+
+	path_of(link, path);
+	rc = xp_sys_inotify_add(inodes->watch.fd, path,
+	                        mask_of(link) | IN_MASK_ADD);
+	if (rc == -EACCES)
+		return -EPERM;
+	/* The descriptor is open, so it is /proc that is missing. */
+	return rc == -ENOENT || rc == -ENOTDIR ? -ENOTSUP : rc;
+}
+
+/* The kernel watches another inode than was meant. */
+static void number_undo(struct xp_inodes *inodes, int number)
+{
+	if (number >= 0 && !inode_find(inodes, number))
+		(void)xp_sys_inotify_remove(inodes->watch.fd, number);
+}
+
+/* Nobody wants all of it any more, so it need not wake us. */
+static void inode_narrow(struct xp_inodes *inodes, struct xp_inode *inode)
+{
+	uint32_t mask = mask_of_all(inode);
+	struct xp_inode_link *link =
+		XP_CONTAINER_OF(inode->links.next, struct xp_inode_link, item);
+	char path[PATH_SIZE];
+	int number;
+
+	if (mask == inode->mask || is_above(link) ||
+	    xp_inode_confirm(link->user) < 0)
+		return;
+	path_of(link, path);
+	number = xp_sys_inotify_add(inodes->watch.fd, path, mask);
+	if (number == (int)inode->item.ident)
+		inode->mask = mask;
+	else
+		number_undo(inodes, number);
+}
+
+static void link_leave(struct xp_inodes *inodes, struct xp_inode_link *link)
+{
+	struct xp_inode *inode = link->inode;
+
+	if (!inode)
+		return;
+	link->inode = NULL;
+	xp_list_remove(&link->item);
+	if (!xp_list_empty(&inode->links)) {
+		inode_narrow(inodes, inode);
+		return;
+	}
+	(void)xp_sys_inotify_remove(inodes->watch.fd, (int)inode->item.ident);
+	inode_free(inodes, inode);
+}
+
+static int link_join(struct xp_inodes *inodes, struct xp_inode_link *link)
+{
+	int number = link_watch(inodes, link);
+	struct xp_inode *inode;
+
+	if (number < 0)
+		return number;
+	if (link->inode && link->inode->item.ident != (uint64_t)number) {
+		number_undo(inodes, number);
+		return -ESTALE;
+	}
+	inode = inode_make(inodes, number);
+	inode->mask |= mask_of(link);
+	if (!link->inode) {
+		link->inode = inode;
+		xp_list_append(&inode->links, &link->item);
+	}
+	inode_narrow(inodes, inode);
+	return 0;
+}
+
+/* Memory that has no name anywhere: the kernel accepts it and is silent. */
+static bool is_silent(const struct xp_inode_user *user)
+{
+	static const char silent[] = "/memfd:";
+	char path[PATH_SIZE];
+	char name[sizeof silent];
+
+	if (user->last.st_nlink > 0 || !S_ISREG(user->last.st_mode))
+		return false;
+	path_of(&user->self, path);
+	return xp_sys_readlink(path, name, sizeof name) >= (int)sizeof name - 1 &&
+		memcmp(name, silent, sizeof silent - 1) == 0;
+}
+
+int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
+                  struct xp_inode_user *user)
+{
+	bool joined = user->self.inode;
+	int rc = is_silent(user) ? -ENOTSUP : instance_open(queue, inodes);
+
+	if (rc == 0)
+		rc = inodes_reserve(inodes, user, wants_above(user) ? 2 : 1);
+	if (rc == 0)
+		rc = link_join(inodes, &user->self);
+	if (rc < 0) {
+		if (!joined)
+			xp_inode_leave(inodes, user);
+		return rc;
+	}
+	return xp_inode_follow(inodes, user) < 0 ? 1 : 0;
+}
+
+int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user)
+{
+	link_leave(inodes, &user->above);
+	return wants_above(user) ? link_join(inodes, &user->above) : 0;
+}
+
+void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user)
+{
+	link_leave(inodes, &user->above);
+	link_leave(inodes, &user->self);
+	inodes_release(inodes, user);
+}
+
+/* The other half of a rename within one directory. */
+static bool moved_within(const struct reports *reports,
+                         const struct inotify_event *half)
+{
+	for (size_t at = 0; at < reports->len;) {
+		const struct inotify_event *other =
+			(const void *)(reports->bytes + at);
+
+		if (other != half && other->wd == half->wd &&
+		    other->cookie == half->cookie &&
+		    other->mask & (IN_MOVED_FROM | IN_MOVED_TO))
+			return true;
+		at += sizeof *other + other->len;
+	}
+	return false;
+}
+
+/* What happened to an entry of a directory, as FreeBSD notes it. */
+static uint32_t notes_of_entry(const struct reports *reports,
+                               const struct inotify_event *event)
+{
+	bool directory = event->mask & IN_ISDIR;
+	uint32_t notes = XPOLL_NOTE_WRITE;
+
+	if (event->mask & (IN_CREATE | IN_DELETE))
+		return directory ? notes | XPOLL_NOTE_LINK : notes;
+	if (!(event->mask & (IN_MOVED_FROM | IN_MOVED_TO)))
+		return 0; /* It was opened, read: its own affair. */
+	if (moved_within(reports, event))
+		return notes;
+	notes |= XPOLL_NOTE_EXTEND;
+	return directory ? notes | XPOLL_NOTE_LINK : notes;
+}
+
+static uint32_t notes_of_itself(uint32_t mask)
+{
+	static const struct {
+		uint32_t mask;
+		uint32_t note;
+	} table[] = {
+		{IN_MODIFY, XPOLL_NOTE_WRITE},
+		{IN_ATTRIB, XPOLL_NOTE_ATTRIB},
+		{IN_MOVE_SELF, XPOLL_NOTE_RENAME},
+		{IN_UNMOUNT, XPOLL_NOTE_REVOKE},
+		{IN_OPEN, XPOLL_NOTE_OPEN},
+		{IN_CLOSE_NOWRITE, XPOLL_NOTE_CLOSE},
+		{IN_CLOSE_WRITE, XPOLL_NOTE_CLOSE_WRITE},
+		{IN_ACCESS, XPOLL_NOTE_READ},
+		{IN_IGNORED, XP_TOLD_ENDED},
+	};
+	uint32_t notes = 0;
+
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+		if (mask & table[i].mask)
+			notes |= table[i].note;
+	return notes;
+}
+
+static void inode_told(struct xp_inodes *inodes, struct xp_inode *inode,
+                       const struct reports *reports,
+                       const struct inotify_event *event)
+{
+	uint32_t notes = event->len ? notes_of_entry(reports, event)
+		: notes_of_itself(event->mask);
+	struct xp_list *item = inode->links.next;
+
+	while (item != &inode->links) {
+		struct xp_inode_link *link =
+			XP_CONTAINER_OF(item, struct xp_inode_link, item);
+
+		item = item->next;
+		if (is_above(link))
+			xp_inode_told(inodes, link->user, XPOLL_NOTE_DELETE);
+		else if (notes)
+			xp_inode_told(inodes, link->user, notes);
+		if (event->mask & IN_IGNORED) {
+			link->inode = NULL;
+			xp_list_remove(&link->item);
+		}
+	}
+	if (event->mask & IN_IGNORED)
+		inode_free(inodes, inode);
+}
+
+/* The kernel's own queue was full: anything may have happened. */
+static void all_lost(struct xp_inodes *inodes)
+{
+	struct xp_list *lists[] = {&inodes->told, &inodes->timed};
+
+	for (int i = 0; i < 2; i++) {
+		struct xp_list *item = lists[i]->next;
+
+		for (; item != lists[i]; item = item->next)
+			xp_inode_told(inodes,
+			              XP_CONTAINER_OF(item, struct xp_inode_user,
+			                              all),
+			              XP_TOLD_LOST);
+	}
+}
+
+static void reports_read(struct xp_inodes *inodes, const struct reports *reports)
+{
+	for (size_t at = 0; at < reports->len;) {
+		const struct inotify_event *event =
+			(const void *)(reports->bytes + at);
+		struct xp_inode *inode = inode_find(inodes, event->wd);
+
+		if (event->mask & IN_Q_OVERFLOW)
+			all_lost(inodes);
+		else if (inode) /* Else it has just been removed. */
+			inode_told(inodes, inode, reports, event);
+		at += sizeof *event + event->len;
+	}
+}
+
+void xp_inodes_harvest(struct xp_inodes *inodes)
+{
+	struct reports reports;
+
+	for (int i = 0; i < HARVEST_READS; i++) {
+		int rc = xp_sys_read(inodes->watch.fd, reports.bytes,
+		                     sizeof reports.bytes);
+
+		if (rc <= 0)
+			return;
+		reports.len = (size_t)rc;
+		reports_read(inodes, &reports);
+	}
+}
+
+void xp_inodes_close(struct xp_inodes *inodes)
+{
+	struct xp_regmap_item *item = xp_regmap_pop(&inodes->map);
+
+	for (; item; item = xp_regmap_pop(&inodes->map))
+		xp_free(XP_CONTAINER_OF(item, struct xp_inode, item));
+	while (!xp_list_empty(&inodes->pool)) {
+		struct xp_list *unused = inodes->pool.next;
+
+		xp_list_remove(unused);
+		xp_free(XP_CONTAINER_OF(unused, struct xp_inode, links));
+	}
+	xp_regmap_fini(&inodes->map);
+	if (inodes->watch.fd >= 0)
+		xp_sys_close(inodes->watch.fd);
+}
+
+uint32_t xp_inodes_tellable(void)
+{
+	char path[PATH_SIZE];
+	char name[PATH_SIZE];
+	int fd = xp_sys_inotify_open();
+	int rc;
+
+	/* At a limit it is there all the same. */
+	if (fd < 0)
+		return fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM ? ALL_NOTES
+			: 0;
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	rc = xp_sys_readlink(path, name, sizeof name);
+	xp_sys_close(fd);
+	return rc < 0 ? 0 : ALL_NOTES;
+}

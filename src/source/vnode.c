@@ -1,0 +1,141 @@
+/*
+ * VNODE: what happens to an open file, by whatever name.
+ *
+ * What happens while nobody waits, or while the registration is disabled, is
+ * ORed together and handed out as one event.
+ */
+#include <errno.h>
+
+#include "base/compiler.h"
+#include "os/sys.h"
+#include "source/inode.h"
+#include "source/source.h"
+
+#define NOTES (XPOLL_NOTE_DELETE | XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND | \
+               XPOLL_NOTE_ATTRIB | XPOLL_NOTE_LINK | XPOLL_NOTE_RENAME | \
+               XPOLL_NOTE_REVOKE | XPOLL_NOTE_OPEN | XPOLL_NOTE_CLOSE | \
+               XPOLL_NOTE_CLOSE_WRITE | XPOLL_NOTE_READ | \
+               XPOLL_NOTE_TRUNCATE)
+
+struct vnode_reg {
+	struct xp_reg reg;
+	struct xp_inode_user user;
+};
+
+static struct vnode_reg *vnode_of(struct xp_reg *reg)
+{
+	return XP_CONTAINER_OF(reg, struct vnode_reg, reg);
+}
+
+static void vnode_news(struct xpoll *queue, struct xp_inode_user *user,
+                       uint32_t notes, bool lost)
+{
+	struct xp_reg *reg = &XP_CONTAINER_OF(user, struct vnode_reg, user)->reg;
+
+	reg->report |= notes;
+	if (lost)
+		reg->data = 1;
+	xp_reg_activate(queue, reg);
+}
+
+static void vnode_gone(struct xpoll *queue, struct xp_inode_user *user)
+{
+	xp_reg_end(queue, &XP_CONTAINER_OF(user, struct vnode_reg, user)->reg);
+}
+
+static const struct xp_inode_user_ops vnode_user = {
+	.news = vnode_news,
+	.gone = vnode_gone,
+};
+
+static int vnode_attach(struct xpoll *queue, struct xp_reg *reg,
+                        const struct xpoll_event *change)
+{
+	struct xp_inode_user *user = &vnode_of(reg)->user;
+
+	if (change->ident > INT32_MAX)
+		return -EBADF;
+	reg->fflags = change->fflags;
+	user->ops = &vnode_user;
+	return xp_inode_watch(queue, user, (int)change->ident, change->fflags,
+	                      false);
+}
+
+static int vnode_touch(struct xpoll *queue, struct xp_reg *reg,
+                       const struct xpoll_event *change)
+{
+	int rc;
+
+	if (!(change->flags & XPOLL_ADD))
+		return 0;
+	rc = xp_inode_rewatch(queue, &vnode_of(reg)->user, change->fflags);
+	if (rc < 0)
+		return rc;
+	reg->fflags = change->fflags;
+	reg->report &= change->fflags;
+	if (!reg->report)
+		xp_reg_deactivate(queue, reg);
+	return 0;
+}
+
+static void vnode_detach(struct xpoll *queue, struct xp_reg *reg)
+{
+	xp_inode_unwatch(queue, &vnode_of(reg)->user);
+}
+
+static void vnode_collect(struct xpoll *queue, struct xp_reg *reg,
+                          struct xpoll_event *event)
+{
+	event->fflags = reg->report;
+	event->data = reg->data;
+	reg->report = 0;
+	reg->data = 0;
+	xp_reg_deactivate(queue, reg);
+}
+
+static int vnode_confirm(struct xpoll *queue, uint64_t ident,
+                         const struct xp_reg *reg)
+{
+	(void)queue;
+	if (!reg)
+		return ident <= INT32_MAX && xp_sys_open_flags((int)ident) >= 0
+			? -ENOENT : -EBADF;
+	return xp_inode_confirm(
+		&((const struct vnode_reg *)(const void *)reg)->user);
+}
+
+static void vnode_forget(struct xpoll *queue, int fd)
+{
+	struct xp_reg *reg = xp_reg_find(queue, (uint64_t)fd,
+	                                 XPOLL_FILT_VNODE);
+
+	if (reg)
+		xp_reg_end(queue, reg);
+}
+
+/* What was pending was of the parent's time. */
+static int vnode_inherit(struct xpoll *queue, struct xp_reg *reg)
+{
+	reg->report = 0;
+	reg->data = 0;
+	return xp_inode_watch(queue, &vnode_of(reg)->user,
+	                      (int)reg->item.ident, reg->fflags, false);
+}
+
+const struct xp_source_ops xp_source_vnode = {
+	.filter = XPOLL_FILT_VNODE,
+	.id = XP_SOURCE_VNODE,
+	.implied = XPOLL_CLEAR,
+	.fflags = NOTES,
+	.size = sizeof(struct vnode_reg),
+	.attach = vnode_attach,
+	.touch = vnode_touch,
+	.detach = vnode_detach,
+	.collect = vnode_collect,
+	.confirm = vnode_confirm,
+	.supports = xp_inode_supports,
+	.due = xp_inodes_due,
+	.forget = vnode_forget,
+	.fini = xp_inodes_fini,
+	.inherit = vnode_inherit,
+};

@@ -1,0 +1,35 @@
+/* What the tests of VNODE share: registering, and the one event that comes. */
+#ifndef SOURCE_VNODE_H
+#define SOURCE_VNODE_H
+
+#include "xt.h"
+
+#include <sys/stat.h>
+
+#define ALL_NOTES (XPOLL_NOTE_DELETE | XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND | \
+                   XPOLL_NOTE_ATTRIB | XPOLL_NOTE_LINK | XPOLL_NOTE_RENAME | \
+                   XPOLL_NOTE_REVOKE | XPOLL_NOTE_OPEN | XPOLL_NOTE_CLOSE | \
+                   XPOLL_NOTE_CLOSE_WRITE | XPOLL_NOTE_READ | \
+                   XPOLL_NOTE_TRUNCATE)
+/* All but what our own use of other descriptors brings about. */
+#define QUIET_NOTES (ALL_NOTES & ~(XPOLL_NOTE_OPEN | XPOLL_NOTE_CLOSE | \
+                                   XPOLL_NOTE_CLOSE_WRITE | XPOLL_NOTE_READ))
+
+static inline int vnode_add(struct xpoll *queue, int fd, int flags,
+                            uint32_t notes)
+{
+	return xt_change(queue, (uint64_t)fd, VNODE, XPOLL_ADD | flags, notes, 0,
+	                 NULL);
+}
+
+/* Exactly one event comes, of this descriptor, with these notes. */
+#define VNODE_GETS(queue, fd, notes)                                      \
+	do {                                                              \
+		struct xpoll_event vnode_event = {0};                     \
+		XT_GETS((queue), &vnode_event, (fd), VNODE);              \
+		XT_EXPECT_EQ(vnode_event.fflags, (notes));                \
+		XT_EXPECT_EQ(vnode_event.data, 0);                        \
+		XT_EXPECT_EQ(vnode_event.flags, 0);                       \
+	} while (0)
+
+#endif

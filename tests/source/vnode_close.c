@@ -1,0 +1,233 @@
+/*
+ * Goal: VNODE and descriptors that are closed, used again, duplicated (S7), and
+ * xpoll_close_fd; fork (S26).
+ * Method: close(2) and dup2(2) behind the library's back; xpoll_lookup and the
+ * counters tell what is registered.
+ */
+#include "vnode.h"
+
+static bool registered(struct xpoll *queue, int fd)
+{
+	struct xpoll_event now;
+
+	return xpoll_lookup(queue, (uint64_t)fd, VNODE, &now) == 0;
+}
+
+XT_TEST(closed_without_delete_ends_silently)
+{
+	struct xpoll *queue = xt_open();
+	int file = xt_make("f", "text");
+
+	XT_OK(vnode_add(queue, file, 0, ALL_NOTES));
+	xt_close(file);
+	XT_NONE(queue);
+	XT_CHECK(!registered(queue, file));
+	XT_STATUS(xt_flag(queue, (uint64_t)file, VNODE, XPOLL_DELETE), EBADF);
+}
+
+/* The kernel tells of the file, not of the descriptor. */
+XT_TEST(closed_while_a_duplicate_is_open_ends_when_something_happens)
+{
+	struct xpoll *queue = xt_open();
+	int file = xt_make("f", "text");
+	int copy = xt_dup(file);
+
+	XT_OK(vnode_add(queue, file, 0, XPOLL_NOTE_WRITE));
+	xt_close(file);
+	XT_NONE(queue);
+	xt_put(copy);
+	XT_NONE(queue);
+	XT_CHECK(!registered(queue, file));
+}
+
+XT_TEST(delete_of_a_closed_one_is_ebadf)
+{
+	struct xpoll *queue = xt_open();
+	int file = xt_make("f", "text");
+
+	XT_OK(vnode_add(queue, file, 0, XPOLL_NOTE_WRITE));
+	xt_close(file);
+	XT_STATUS(xt_flag(queue, (uint64_t)file, VNODE, XPOLL_DELETE), EBADF);
+	XT_CHECK(!registered(queue, file));
+}
+
+XT_TEST(number_used_again_is_not_reported_for_the_old_file)
+{
+	struct xpoll *queue = xt_open();
+	int file = xt_make("f", "text");
+	int other = xt_make("g", "text");
+
+	XT_OK(vnode_add(queue, file, 0, QUIET_NOTES));
+	xt_put(file);
+	xt_number(other, file);
+	/* What happened to the old file is nobody's business any more. */
+	XT_NONE(queue);
+	xt_put(file);
+	XT_NONE(queue);
+	XT_CHECK(!registered(queue, file));
+	XT_STATUS(xt_flag(queue, (uint64_t)file, VNODE, XPOLL_DELETE), ENOENT);
+}
+
+/* S1: the old registration is gone, the new one starts clean. */
+XT_TEST(number_used_again_starts_clean_by_add)
+{
+	struct xpoll *queue = xt_open();
+	struct xpoll_event now;
+	int file = xt_make("f", "text");
+	int other = xt_make("g", "text");
+	int copy = xt_dup(file);
+
+	XT_OK(vnode_add(queue, file, XPOLL_DISPATCH | XPOLL_DISABLE,
+	                QUIET_NOTES));
+	xt_put(file);
+	xt_number(other, file);
+	XT_OK(vnode_add(queue, file, 0, XPOLL_NOTE_WRITE));
+	XT_OK(xpoll_lookup(queue, (uint64_t)file, VNODE, &now));
+	XT_EXPECT_EQ(now.flags, XPOLL_CLEAR);
+	XT_NONE(queue);
+	xt_put(copy);
+	XT_NONE(queue);
+	xt_put(file);
+	VNODE_GETS(queue, file, XPOLL_NOTE_WRITE);
+}
+
+/* The same inode number may come again at once, the same file does not. */
+XT_TEST(file_made_anew_in_the_place_of_a_deleted_one_is_another)
+{
+	struct xpoll *queue = xt_open();
+	struct xpoll_event now;
+
+	for (int i = 0; i < 10; i++) {
+		int file = xt_make("f", "text");
+
+		XT_OK(vnode_add(queue, file, XPOLL_DISABLE, XPOLL_NOTE_WRITE));
+		XT_OK(unlink(xt_name("f")));
+		xt_close(file);
+		int again = xt_make("f", "text");
+		if (again != file)
+			xt_number(again, file);
+		XT_OK(vnode_add(queue, file, 0, XPOLL_NOTE_WRITE));
+		XT_OK(xpoll_lookup(queue, (uint64_t)file, VNODE, &now));
+		XT_EXPECT_EQ(now.flags, XPOLL_CLEAR);
+		XT_NONE(queue);
+		xt_put(file);
+		VNODE_GETS(queue, file, XPOLL_NOTE_WRITE);
+		xt_close(file);
+	}
+}
+
+/* Pending, not delivered yet, and then the number is another file's. */
+XT_TEST(pending_event_of_a_closed_file_is_dropped)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xpoll_event event;
+	int first = xt_make("f", "text");
+	int second = xt_make("g", "text");
+
+	XT_OK(vnode_add(queue, first, 0, XPOLL_NOTE_WRITE));
+	XT_OK(vnode_add(queue, second, 0, XPOLL_NOTE_WRITE));
+	xt_put(first);
+	xt_put(second);
+	/* Both were read from the kernel; one is handed out. */
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
+	int left = event.ident == (uint64_t)first ? second : first;
+	int pipe = xt_pipe().r;
+	xt_number(pipe, left);
+	XT_NONE(queue);
+	XT_CHECK(!registered(queue, left));
+}
+
+XT_TEST(close_fd_ends_it_exactly)
+{
+	struct xpoll *queue = xt_open();
+	struct xpoll *other = xt_open();
+	int file = xt_make("f", "text");
+	int copy = xt_dup(file);
+
+	XT_OK(vnode_add(queue, file, 0, XPOLL_NOTE_WRITE));
+	XT_OK(vnode_add(other, file, 0, XPOLL_NOTE_WRITE));
+	xt_put(file);
+	XT_OK(xpoll_close_fd(file));
+	XT_CHECK(!registered(queue, file) && !registered(other, file));
+	xt_put(copy);
+	XT_NONE(queue);
+	XT_NONE(other);
+	XT_OK(vnode_add(queue, copy, 0, XPOLL_NOTE_WRITE));
+	XT_OK(xpoll_forget_fd(copy));
+	xt_put(copy);
+	XT_NONE(queue);
+}
+
+struct family {
+	struct xpoll *queue;
+	int file;
+};
+
+static void child_is_refused(void *argument)
+{
+	struct family *family = argument;
+	struct xpoll_event event;
+
+	XT_FAILS(xpoll_event(family->queue, NULL, 0, &event, 1, 0), EBADF);
+	XT_STATUS(vnode_add(family->queue, family->file, 0, XPOLL_NOTE_WRITE),
+	          EBADF);
+	xpoll_destroy(family->queue);
+}
+
+/* S26: destroy in a child takes nothing from the parent. */
+XT_TEST(forked_child_destroys_its_copy_and_the_parent_goes_on)
+{
+	XT_SINGLE_ONLY();
+	struct family family = {xt_open_quiet(), xt_make("f", "text")};
+
+	XT_OK(vnode_add(family.queue, family.file, 0, QUIET_NOTES));
+	XT_CHECK(xt_child(child_is_refused, &family));
+	XT_NONE(family.queue);
+	xt_put(family.file);
+	VNODE_GETS(family.queue, family.file,
+	           XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND);
+}
+
+static void child_takes_over(void *argument)
+{
+	struct family *family = argument;
+
+	XT_OK(xpoll_reinit(family->queue));
+	/* What was pending was the parent's. */
+	XT_NONE(family->queue);
+	xt_put(family->file);
+	VNODE_GETS(family->queue, family->file,
+	           XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND);
+	XT_OK(xt_flag(family->queue, (uint64_t)family->file, VNODE,
+	              XPOLL_DELETE));
+	xpoll_destroy(family->queue);
+}
+
+XT_TEST(forked_child_takes_over_by_reinit)
+{
+	XT_SINGLE_ONLY();
+	struct family family = {xt_open_quiet(), xt_make("f", "text")};
+
+	XT_OK(vnode_add(family.queue, family.file, 0, QUIET_NOTES));
+	xt_put(family.file);
+	XT_CHECK(xt_child(child_takes_over, &family));
+	VNODE_GETS(family.queue, family.file,
+	           XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND);
+	XT_OK(fchmod(family.file, 0600));
+	VNODE_GETS(family.queue, family.file, XPOLL_NOTE_ATTRIB);
+}
+
+XT_TEST(queue_is_destroyed_with_events_pending)
+{
+	struct xpoll *queue = xt_open();
+
+	for (int i = 0; i < 20; i++) {
+		char name[16];
+
+		(void)snprintf(name, sizeof name, "f%d", i);
+		int file = xt_make(name, "text");
+		XT_OK(vnode_add(queue, file, 0, ALL_NOTES));
+		xt_put(file);
+	}
+	xt_destroy(queue);
+}

@@ -1,0 +1,168 @@
+/*
+ * Goal: VNODE of directories, as FreeBSD documents it: WRITE when an entry comes
+ * or goes, LINK when it is a directory, EXTEND when it was moved in or out.
+ * Method: do it and see that exactly this is reported.
+ */
+#include "vnode.h"
+
+static int directory(const char *name)
+{
+	if (mkdir(xt_name(name), 0700) < 0)
+		xt_fail(__FILE__, __LINE__, "mkdir: %s", xt_error_name(errno));
+	return xt_keep(open(xt_name(name), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+XT_TEST(entries_that_come_and_go_are_write)
+{
+	struct xpoll *queue = xt_open();
+	int top = directory("d");
+
+	XT_OK(vnode_add(queue, top, 0, QUIET_NOTES));
+	xt_close(xt_make("d/f", ""));
+	VNODE_GETS(queue, top, XPOLL_NOTE_WRITE);
+	XT_OK(link(xt_name("d/f"), xt_name("d/g")));
+	VNODE_GETS(queue, top, XPOLL_NOTE_WRITE);
+	XT_OK(unlink(xt_name("d/f")));
+	VNODE_GETS(queue, top, XPOLL_NOTE_WRITE);
+	XT_OK(symlink("nowhere", xt_name("d/s")));
+	VNODE_GETS(queue, top, XPOLL_NOTE_WRITE);
+	XT_NONE(queue);
+}
+
+XT_TEST(subdirectories_that_come_and_go_are_link)
+{
+	struct xpoll *queue = xt_open();
+	int top = directory("d");
+
+	XT_OK(vnode_add(queue, top, 0, QUIET_NOTES));
+	XT_OK(mkdir(xt_name("d/sub"), 0700));
+	VNODE_GETS(queue, top, XPOLL_NOTE_WRITE | XPOLL_NOTE_LINK);
+	XT_OK(rmdir(xt_name("d/sub")));
+	VNODE_GETS(queue, top, XPOLL_NOTE_WRITE | XPOLL_NOTE_LINK);
+	XT_NONE(queue);
+}
+
+XT_TEST(entry_moved_in_or_out_is_extend_and_within_is_not)
+{
+	struct xpoll *queue = xt_open();
+	int top = directory("d");
+
+	(void)xt_make("f", "");
+	XT_OK(vnode_add(queue, top, 0, QUIET_NOTES));
+	XT_OK(rename(xt_name("f"), xt_name("d/f")));
+	VNODE_GETS(queue, top, XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND);
+	XT_OK(rename(xt_name("d/f"), xt_name("d/g")));
+	VNODE_GETS(queue, top, XPOLL_NOTE_WRITE);
+	XT_OK(rename(xt_name("d/g"), xt_name("f")));
+	VNODE_GETS(queue, top, XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND);
+	(void)directory("sub");
+	XT_OK(rename(xt_name("sub"), xt_name("d/sub")));
+	VNODE_GETS(queue, top,
+	           XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND | XPOLL_NOTE_LINK);
+	XT_OK(rename(xt_name("d/sub"), xt_name("d/sub2")));
+	VNODE_GETS(queue, top, XPOLL_NOTE_WRITE);
+	XT_NONE(queue);
+}
+
+XT_TEST(what_happens_to_an_entry_is_not_the_directorys)
+{
+	struct xpoll *queue = xt_open();
+	int top = directory("d");
+	int file = xt_make("d/f", "text");
+
+	XT_OK(vnode_add(queue, top, 0, ALL_NOTES));
+	xt_put(file);
+	XT_OK(fchmod(file, 0600));
+	XT_OK(ftruncate(file, 0));
+	xt_close(xt_keep(open(xt_name("d/f"), O_RDWR)));
+	XT_NONE(queue);
+	XT_OK(fchmod(top, 0500));
+	VNODE_GETS(queue, top, XPOLL_NOTE_ATTRIB);
+}
+
+/* inotify says nothing about a directory that is removed while it is open. */
+XT_TEST(removed_directory_is_delete)
+{
+	struct xpoll *queue = xt_open();
+	int top = directory("d");
+
+	XT_OK(vnode_add(queue, top, 0, QUIET_NOTES));
+	XT_OK(rmdir(xt_name("d")));
+	VNODE_GETS(queue, top, XPOLL_NOTE_DELETE);
+	XT_NONE(queue);
+}
+
+XT_TEST(moved_directory_is_followed_to_its_end)
+{
+	struct xpoll *queue = xt_open();
+	int top = directory("d");
+
+	(void)directory("other");
+	XT_OK(vnode_add(queue, top, 0, QUIET_NOTES));
+	XT_OK(rename(xt_name("d"), xt_name("other/d")));
+	VNODE_GETS(queue, top, XPOLL_NOTE_RENAME);
+	xt_close(xt_make("other/d/f", ""));
+	VNODE_GETS(queue, top, XPOLL_NOTE_WRITE);
+	XT_OK(unlink(xt_name("other/d/f")));
+	XT_OK(rename(xt_name("other/d"), xt_name("other/e")));
+	XT_OK(rmdir(xt_name("other/e")));
+	VNODE_GETS(queue, top,
+	           XPOLL_NOTE_WRITE | XPOLL_NOTE_RENAME | XPOLL_NOTE_DELETE);
+	XT_NONE(queue);
+}
+
+XT_TEST(directory_replaced_by_rename_is_delete)
+{
+	struct xpoll *queue = xt_open();
+	int top = directory("d");
+
+	(void)directory("new");
+	XT_OK(vnode_add(queue, top, 0, XPOLL_NOTE_DELETE));
+	XT_OK(rename(xt_name("new"), xt_name("d")));
+	VNODE_GETS(queue, top, XPOLL_NOTE_DELETE);
+}
+
+/* A directory that is watched for itself, and for its subdirectory's end. */
+XT_TEST(parent_and_child_are_watched_together)
+{
+	struct xpoll *queue = xt_open();
+	struct xpoll_event events[4];
+	int top = directory("d");
+	int sub = directory("d/sub");
+
+	XT_OK(vnode_add(queue, sub, 0, XPOLL_NOTE_DELETE));
+	XT_OK(vnode_add(queue, top, 0, XPOLL_NOTE_WRITE));
+	xt_close(xt_make("d/f", ""));
+	VNODE_GETS(queue, top, XPOLL_NOTE_WRITE);
+	XT_OK(rmdir(xt_name("d/sub")));
+	XT_EQ(xt_take(queue, events, 4, XT_SOON), 2);
+	int i = xt_find(events, 2, (uint64_t)sub, VNODE);
+	XT_CHECK(i >= 0);
+	XT_EXPECT_EQ(events[i].fflags, XPOLL_NOTE_DELETE);
+	/* Without the child the parent goes on, and the reverse. */
+	XT_OK(xt_flag(queue, (uint64_t)sub, VNODE, XPOLL_DELETE));
+	xt_close(xt_make("d/g", ""));
+	VNODE_GETS(queue, top, XPOLL_NOTE_WRITE);
+	int sub2 = directory("d/sub2");
+	VNODE_GETS(queue, top, XPOLL_NOTE_WRITE);
+	XT_OK(vnode_add(queue, sub2, 0, XPOLL_NOTE_DELETE));
+	XT_OK(xt_flag(queue, (uint64_t)top, VNODE, XPOLL_DELETE));
+	xt_close(xt_make("d/h", ""));
+	XT_NONE(queue);
+	XT_OK(rmdir(xt_name("d/sub2")));
+	VNODE_GETS(queue, sub2, XPOLL_NOTE_DELETE);
+}
+
+XT_TEST(directory_by_o_path_is_watched_too)
+{
+	struct xpoll *queue = xt_open();
+
+	(void)directory("d");
+	int path = xt_keep(open(xt_name("d"), O_PATH | O_DIRECTORY));
+	XT_OK(vnode_add(queue, path, 0, QUIET_NOTES));
+	xt_close(xt_make("d/f", ""));
+	VNODE_GETS(queue, path, XPOLL_NOTE_WRITE);
+	XT_OK(unlink(xt_name("d/f")));
+	XT_OK(rmdir(xt_name("d")));
+	VNODE_GETS(queue, path, XPOLL_NOTE_WRITE | XPOLL_NOTE_DELETE);
+}

@@ -1,0 +1,220 @@
+/*
+ * Goal: VNODE with many: several registrations of one file, thousands of files
+ * on one descriptor, few slots (S11), the kernel's queue overflowing.
+ * Method: counters of the queue and of open descriptors; /proc/self/fdinfo of
+ * the instance tells what the kernel watches.
+ */
+#include "vnode.h"
+
+#include <dirent.h>
+
+/* Watches of the inotify instances of this process. */
+static int watches_in_kernel(void)
+{
+	DIR *directory = opendir("/proc/self/fdinfo");
+	struct dirent *entry;
+	int count = 0;
+
+	while (directory && (entry = readdir(directory))) {
+		char path[300];
+		char line[512];
+
+		(void)snprintf(path, sizeof path, "/proc/self/fdinfo/%s",
+		               entry->d_name);
+		FILE *info = fopen(path, "r");
+		while (info && fgets(line, sizeof line, info))
+			count += strncmp(line, "inotify wd:", 11) == 0;
+		if (info)
+			(void)fclose(info);
+	}
+	if (directory)
+		(void)closedir(directory);
+	return count;
+}
+
+/* Also beyond the numbers that the harness looks at. */
+static int descriptors_open(void)
+{
+	DIR *directory = opendir("/proc/self/fd");
+	int count = 0;
+
+	while (directory && readdir(directory))
+		count++;
+	if (directory)
+		(void)closedir(directory);
+	return count;
+}
+
+XT_TEST(two_descriptors_of_one_file_share_a_watch)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xpoll_event events[4];
+	int file = xt_make("f", "text");
+	int again = xt_keep(open(xt_name("f"), O_RDONLY));
+	int copy = xt_dup(file);
+
+	XT_OK(link(xt_name("f"), xt_name("hard")));
+	int hard = xt_keep(open(xt_name("hard"), O_RDONLY));
+	XT_OK(vnode_add(queue, file, 0, XPOLL_NOTE_WRITE));
+	XT_OK(vnode_add(queue, again, 0, XPOLL_NOTE_ATTRIB));
+	XT_OK(vnode_add(queue, copy, 0, XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND));
+	XT_OK(vnode_add(queue, hard, 0, XPOLL_NOTE_EXTEND));
+	XT_EXPECT_EQ(watches_in_kernel(), 1);
+
+	XT_EQ(pwrite(file, "T", 1, 0), 1);
+	XT_EQ(xpoll_event(queue, NULL, 0, events, 4, XT_SOON), 2);
+	XT_OK(fchmod(file, 0600));
+	VNODE_GETS(queue, again, XPOLL_NOTE_ATTRIB);
+	xt_put(file);
+	XT_EQ(xpoll_event(queue, NULL, 0, events, 4, XT_SOON), 3);
+
+	/* Each that leaves takes only its own along. */
+	XT_OK(xt_flag(queue, (uint64_t)file, VNODE, XPOLL_DELETE));
+	XT_OK(xt_flag(queue, (uint64_t)copy, VNODE, XPOLL_DELETE));
+	xt_put(file);
+	VNODE_GETS(queue, hard, XPOLL_NOTE_EXTEND);
+	XT_OK(xt_flag(queue, (uint64_t)hard, VNODE, XPOLL_DELETE));
+	xt_put(file);
+	XT_NONE(queue);
+	XT_OK(fchmod(file, 0644));
+	VNODE_GETS(queue, again, XPOLL_NOTE_ATTRIB);
+	XT_EXPECT_EQ(watches_in_kernel(), 1);
+	XT_OK(xt_flag(queue, (uint64_t)again, VNODE, XPOLL_DELETE));
+	XT_EXPECT_EQ(watches_in_kernel(), 0);
+}
+
+/* Who comes later is not told what was before. */
+XT_TEST(second_registration_of_a_file_begins_with_now)
+{
+	struct xpoll *queue = xt_open_quiet();
+	int file = xt_make("f", "text");
+	int copy = xt_dup(file);
+
+	XT_OK(vnode_add(queue, file, 0, QUIET_NOTES));
+	xt_put(file);
+	XT_OK(vnode_add(queue, copy, 0, QUIET_NOTES));
+	VNODE_GETS(queue, file, XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND);
+	XT_NONE(queue);
+}
+
+/* What nobody asks for any more does not wake anybody. */
+XT_TEST(notes_given_up_do_not_wake)
+{
+	struct xpoll *queue = xt_open_quiet();
+	int file = xt_make("f", "text");
+	int copy = xt_dup(file);
+
+	XT_OK(vnode_add(queue, file, 0, XPOLL_NOTE_WRITE));
+	XT_OK(vnode_add(queue, copy, 0, XPOLL_NOTE_ATTRIB));
+	XT_OK(xt_flag(queue, (uint64_t)file, VNODE, XPOLL_DELETE));
+	XT_NONE(queue);
+	struct xpoll_stats before = xt_stats(queue);
+	for (int i = 0; i < 10; i++) {
+		xt_put(file);
+		XT_NONE(queue);
+	}
+	/* One look each, and no second because something seemed to be there. */
+	XT_EXPECT_EQ(xt_stats(queue).syscalls_wait - before.syscalls_wait, 10);
+	XT_OK(fchmod(file, 0600));
+	VNODE_GETS(queue, copy, XPOLL_NOTE_ATTRIB);
+}
+
+XT_TEST(ten_thousand_files_use_one_descriptor_and_cost_nothing)
+{
+	enum { COUNT = 10000 };
+	int count = xt_raise_files(COUNT + 100) - 100;
+	struct xpoll *queue = xt_open_quiet();
+	struct xpoll_event event;
+	int *files = calloc(COUNT, sizeof *files);
+
+	XT_CHECK(files);
+	if (count > COUNT)
+		count = COUNT;
+	if (xt_is("select") && count > 1000)
+		count = 1000;
+	for (int i = 0; i < count && !xt_failures(); i++) {
+		char name[16];
+
+		(void)snprintf(name, sizeof name, "f%d", i);
+		files[i] = xt_make(name, "");
+	}
+	int before = descriptors_open();
+	for (int i = 0; i < count && !xt_failures(); i++)
+		XT_EXPECT_STATUS(vnode_add(queue, files[i], 0,
+		                           XPOLL_NOTE_WRITE), 0);
+	XT_EXPECT_EQ(descriptors_open(), before + 1);
+	XT_EXPECT_EQ(watches_in_kernel(), count);
+	XT_NONE(queue);
+	struct xpoll_stats start = xt_stats(queue);
+	for (int i = 0; i < 100; i++)
+		XT_NONE(queue);
+	struct xpoll_stats end = xt_stats(queue);
+	/* As many system calls as with no file at all. */
+	XT_EXPECT_EQ(end.syscalls_wait - start.syscalls_wait, 100);
+	XT_EXPECT_EQ(end.syscalls_check, start.syscalls_check);
+	xt_put(files[count / 2]);
+	XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
+	XT_EXPECT_EQ(event.ident, files[count / 2]);
+	/* S11: all at once, one slot. */
+	for (int i = 0; i < count; i++)
+		xt_put(files[i]);
+	int seen = 0;
+	while (xpoll_event(queue, NULL, 0, &event, 1, 0) == 1) {
+		XT_EXPECT_EQ(event.fflags, XPOLL_NOTE_WRITE);
+		seen++;
+	}
+	XT_EXPECT_EQ(seen, count);
+	free(files);
+}
+
+/* S23: overflow is reported, never silent. */
+XT_TEST(overflow_of_the_kernels_queue_is_reported)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xpoll_event events[8];
+	int noisy[2] = {xt_make("a", "x"), xt_make("b", "x")};
+	int quiet = xt_make("c", "text");
+	int gone = xt_make("d", "text");
+	int named = xt_make("e", "text");
+	int most = 0;
+	FILE *limit = fopen("/proc/sys/fs/inotify/max_queued_events", "r");
+
+	XT_CHECK(limit);
+	XT_EXPECT_EQ(fscanf(limit, "%d", &most), 1);
+	(void)fclose(limit);
+	if (most <= 0 || most > 1000000)
+		XT_SKIP("the kernel's queue is too long to be filled");
+	for (int i = 0; i < 2; i++)
+		XT_OK(vnode_add(queue, noisy[i], 0, XPOLL_NOTE_WRITE));
+	XT_OK(vnode_add(queue, quiet, 0,
+	                XPOLL_NOTE_EXTEND | XPOLL_NOTE_DELETE));
+	XT_OK(vnode_add(queue, gone, 0, XPOLL_NOTE_EXTEND | XPOLL_NOTE_DELETE));
+	XT_OK(vnode_add(queue, named, 0, XPOLL_NOTE_RENAME));
+	/* Two in turns, so that the kernel cannot merge them. */
+	for (int i = 0; i <= most; i++)
+		XT_EQ(pwrite(noisy[i % 2], "y", 1, 0), 1);
+	XT_OK(unlink(xt_name("d")));
+	XT_OK(rename(xt_name("e"), xt_name("f")));
+	int seen = 0;
+	for (int count = 0; count >= 0 && seen < 4;) {
+		count = xpoll_event(queue, NULL, 0, events, 8, XT_SOON);
+		XT_CHECK(count > 0);
+		for (int i = 0; i < count; i++) {
+			XT_EXPECT_EQ(events[i].data, 1);
+			XT_EXPECT(events[i].ident != (uint64_t)quiet);
+			XT_EXPECT_EQ(events[i].fflags,
+			             events[i].ident == (uint64_t)gone
+			             ? XPOLL_NOTE_DELETE
+			             : events[i].ident == (uint64_t)named
+			             ? XPOLL_NOTE_RENAME : XPOLL_NOTE_WRITE);
+		}
+		seen += count;
+	}
+	XT_EXPECT_EQ(seen, 4);
+	XT_NONE(queue);
+	/* And it goes on. */
+	xt_put(quiet);
+	VNODE_GETS(queue, quiet, XPOLL_NOTE_EXTEND);
+	XT_OK(rename(xt_name("f"), xt_name("g")));
+	VNODE_GETS(queue, named, XPOLL_NOTE_RENAME);
+}
