@@ -19,6 +19,7 @@
 #include "base/assert.h"
 #include "base/time.h"
 #include "os/sys.h"
+#include "os/sys_hot.h"
 
 enum { EPOLL_CHUNK = 256 };
 
@@ -143,8 +144,8 @@ static int epoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 	if (deadline_ns == XP_NOW)
 		count = xp_sys_epoll_now(state->epoll_fd, events, cap);
 	else
-		count = xp_sys_epoll_wait(state->epoll_fd, events, cap, deadline_ns,
-		                          mask);
+		count = xp_sys_epoll_sleep(state->epoll_fd, events, cap, deadline_ns,
+		                           mask);
 	for (int i = 0; i < count; i++) {
 		fired[i].token = events[i].data.u64;
 		fired[i].events = events[i].events;

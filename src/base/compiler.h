@@ -9,12 +9,16 @@
 #define XP_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define XP_COLD        __attribute__((cold, noinline))
 #define XP_PREFETCH(x) __builtin_prefetch(x)
+#define XP_INLINE      inline __attribute__((always_inline))
+#define XP_APART       __attribute__((noinline))
 #define XP_TRAP()      __builtin_trap()
 #else
 #define XP_LIKELY(x)   (x)
 #define XP_UNLIKELY(x) (x)
 #define XP_COLD
 #define XP_PREFETCH(x) ((void)(x))
+#define XP_INLINE inline
+#define XP_APART
 #define XP_TRAP() (*(volatile int *)0 = 0)
 #endif
 

@@ -25,15 +25,28 @@ struct xp_mutex {
 int xp_mutex_init(struct xp_mutex *mutex);
 void xp_mutex_fini(struct xp_mutex *mutex);
 
+/* The branch was taken already: the process has one thread. */
+static inline void xp_mutex_lock_alone(struct xp_mutex *mutex)
+{
+	XP_ASSERT(!mutex->inside);
+	mutex->held = false;
+	mutex->inside = true;
+}
+
+static inline void xp_mutex_unlock_alone(struct xp_mutex *mutex)
+{
+	XP_ASSERT(mutex->inside && !mutex->held);
+	mutex->inside = false;
+}
+
 static inline void xp_mutex_lock(struct xp_mutex *mutex)
 {
 	if (xp_single_threaded()) {
-		XP_ASSERT(!mutex->inside);
-		mutex->held = false;
-	} else {
-		pthread_mutex_lock(&mutex->mutex);
-		mutex->held = true;
+		xp_mutex_lock_alone(mutex);
+		return;
 	}
+	pthread_mutex_lock(&mutex->mutex);
+	mutex->held = true;
 	mutex->inside = true;
 }
 

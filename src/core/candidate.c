@@ -27,18 +27,6 @@ struct chunk {
 	int cap;
 };
 
-static void candidate_append(struct xpoll *queue, int fd, struct xp_slot *slot)
-{
-	if (slot->next != XP_SLOT_UNQUEUED)
-		return;
-	slot->next = XP_SLOT_END;
-	if (queue->candidates_len++ == 0)
-		queue->candidates_head = fd;
-	else
-		xp_slots_get(&queue->slots, queue->candidates_tail)->next = fd;
-	queue->candidates_tail = fd;
-}
-
 static int candidate_pop(struct xpoll *queue, struct xp_slot **slot)
 {
 	int fd = queue->candidates_head;
@@ -51,36 +39,6 @@ static int candidate_pop(struct xpoll *queue, struct xp_slot **slot)
 	return fd;
 }
 
-/*
- * The usual case is the descriptor that was just delivered and is disabled by
- * its handler: it is alone in the queue.
- */
-void xp_candidate_cancel(struct xpoll *queue, int fd, struct xp_slot *slot)
-{
-	if (queue->candidates_len == 1 && queue->candidates_head == fd &&
-	    !slot->asked && !slot->delivered && !slot->carried) {
-		queue->candidates_len = 0;
-		slot->next = XP_SLOT_UNQUEUED;
-	}
-}
-
-void xp_candidate_asked(struct xpoll *queue, int fd, struct xp_slot *slot,
-                        unsigned filters)
-{
-	XP_ASSERT(!(filters & ~(unsigned)slot->present));
-	slot->asked |= XP_SET(filters);
-	slot->sequence = ++queue->sequence;
-	candidate_append(queue, fd, slot);
-}
-
-void xp_candidate_delivered(struct xpoll *queue, int fd, struct xp_slot *slot,
-                            unsigned filters)
-{
-	XP_ASSERT(!(filters & ~(unsigned)slot->present));
-	slot->delivered |= XP_SET(filters);
-	candidate_append(queue, fd, slot);
-}
-
 void xp_candidate_carry(struct xpoll *queue, int fd, struct xp_slot *slot,
                         unsigned filters, uint32_t events)
 {
@@ -90,7 +48,7 @@ void xp_candidate_carry(struct xpoll *queue, int fd, struct xp_slot *slot,
 	}
 	XP_ASSERT(events <= UINT16_MAX);
 	slot->carried |= (uint16_t)events;
-	candidate_append(queue, fd, slot);
+	xp_candidate_append(queue, fd, slot);
 }
 
 bool xp_slot_lookable(int fd, struct xp_slot *slot)
@@ -183,7 +141,7 @@ static unsigned looked_at(const struct xp_slot *slot, int bits)
 	return filters & slot->enabled;
 }
 
-static void candidate_found(struct xpoll *queue, struct xp_wait *wait,
+static XP_INLINE void candidate_found(struct xpoll *queue, struct xp_wait *wait,
                             const struct pollfd *found, bool confirm)
 {
 	int fd = found->fd;
@@ -249,6 +207,40 @@ static void chunk_look(struct xpoll *queue, struct xp_wait *wait,
 	chunk->len = 0;
 }
 
+bool xp_candidate_take_single(struct xpoll *queue, struct xp_look *look)
+{
+	int fd = queue->candidates_head;
+	struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
+	unsigned asked = slot->asked & slot->enabled;
+	unsigned candidates = asked | (slot->delivered & slot->enabled);
+
+	if (queue->candidates_len != 1 || !candidates || slot->carried ||
+	    slot->mode == XP_MODE_FIRED || !xp_slot_lookable(fd, slot))
+		return false;
+	look->poll.fd = fd;
+	look->poll.events = look_bits(slot, candidates);
+	look->confirm = !asked;
+	slot->asked = 0;
+	slot->delivered = 0;
+	slot->next = XP_SLOT_UNQUEUED;
+	queue->candidates_len = 0;
+	xp_count(&queue->counters.syscalls_check);
+	return true;
+}
+
+void xp_candidate_looked(struct xpoll *queue, struct xp_wait *wait,
+                         const struct xp_look *look, int rc)
+{
+	int fd = look->poll.fd;
+
+	/* No memory: the kernel's set can. */
+	if (XP_UNLIKELY(rc < 0))
+		(void)xp_interest_publish(queue, fd,
+		                          xp_slots_get(&queue->slots, fd));
+	else
+		candidate_found(queue, wait, &look->poll, look->confirm);
+}
+
 void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait)
 {
 	struct chunk chunk;
@@ -279,7 +271,7 @@ void xp_candidates_publish(struct xpoll *queue)
 
 		if (slot->carried) {
 			/* Only a wait can hand it out; xp_pass_on wakes one. */
-			candidate_append(queue, fd, slot);
+			xp_candidate_append(queue, fd, slot);
 			continue;
 		}
 		slot->asked = 0;

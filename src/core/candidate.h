@@ -6,17 +6,55 @@
 #ifndef XP_CORE_CANDIDATE_H
 #define XP_CORE_CANDIDATE_H
 
+#include "base/assert.h"
 #include "core/queue.h"
 
-/* Look because an ENABLE asks for it: the caller has just named the file. */
-void xp_candidate_asked(struct xpoll *queue, int fd, struct xp_slot *slot,
-                        unsigned filters);
-/* Look because it was ready: the file may be another by now. */
-void xp_candidate_delivered(struct xpoll *queue, int fd, struct xp_slot *slot,
-                            unsigned filters);
+static inline void xp_candidate_append(struct xpoll *queue, int fd,
+                                       struct xp_slot *slot)
+{
+	if (slot->next != XP_SLOT_UNQUEUED)
+		return;
+	slot->next = XP_SLOT_END;
+	if (queue->candidates_len++ == 0)
+		queue->candidates_head = fd;
+	else
+		xp_slots_get(&queue->slots, queue->candidates_tail)->next = fd;
+	queue->candidates_tail = fd;
+}
 
-/* It is none any more: take it off the queue if that is cheap. */
-void xp_candidate_cancel(struct xpoll *queue, int fd, struct xp_slot *slot);
+/* Look because an ENABLE asks for it: the caller has just named the file. */
+static inline void xp_candidate_asked(struct xpoll *queue, int fd,
+                                      struct xp_slot *slot, unsigned filters)
+{
+	XP_ASSERT(!(filters & ~(unsigned)slot->present));
+	slot->asked |= XP_SET(filters);
+	slot->sequence = ++queue->sequence;
+	xp_candidate_append(queue, fd, slot);
+}
+
+/* Look because it was ready: the file may be another by now. */
+static inline void xp_candidate_delivered(struct xpoll *queue, int fd,
+                                          struct xp_slot *slot,
+                                          unsigned filters)
+{
+	XP_ASSERT(!(filters & ~(unsigned)slot->present));
+	slot->delivered |= XP_SET(filters);
+	xp_candidate_append(queue, fd, slot);
+}
+
+/*
+ * It is none any more.  Taking it off pays where it is alone in the queue: the
+ * descriptor that was just delivered and is disabled by its handler.
+ */
+static inline void xp_candidate_cancel(struct xpoll *queue, int fd,
+                                       struct xp_slot *slot)
+{
+	if (queue->candidates_len == 1 && queue->candidates_head == fd &&
+	    !slot->asked && !slot->delivered && !slot->carried) {
+		queue->candidates_len = 0;
+		slot->next = XP_SLOT_UNQUEUED;
+	}
+}
 
 /*
  * Keep a report for the next wait: it is looked at again then, or, where a
@@ -27,6 +65,21 @@ void xp_candidate_carry(struct xpoll *queue, int fd, struct xp_slot *slot,
 
 /* May poll(2) look at the file?  Finds out at the first question. */
 bool xp_slot_lookable(int fd, struct xp_slot *slot);
+
+/* A look at one candidate. */
+struct xp_look {
+	struct pollfd poll;
+	bool confirm; /* nobody named it since it was delivered */
+};
+
+/*
+ * Programs that handle one event after the other mostly have one candidate,
+ * which only needs a look.  Take it, and when poll(2) has answered, go on;
+ * false: it is not this case, and nothing was done.
+ */
+bool xp_candidate_take_single(struct xpoll *queue, struct xp_look *look);
+void xp_candidate_looked(struct xpoll *queue, struct xp_wait *wait,
+                         const struct xp_look *look, int rc);
 
 /* Check candidates until the wait has events or all were checked. */
 void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait);

@@ -207,9 +207,9 @@ int xp_interest_enable(struct xpoll *queue, int fd, unsigned filters)
 
 	if (!slot)
 		return not_there(queue, fd);
-	generation = slot->generation;
 	before = slot->enabled;
 	slot->enabled |= XP_SET(filters);
+	generation = slot->generation;
 	rc = xp_interest_wanted(queue, fd, slot, filters);
 	if (rc < 0 && slot->generation == generation)
 		slot->enabled = before;

@@ -50,12 +50,7 @@ static bool confirmed(struct xpoll *queue, int fd, struct xp_slot *slot)
 	                        slot->armed) == 0;
 }
 
-/*
- * The entry was harvested before the slot was changed last, or the slot was
- * reported in this call already: look again.  A one-shot entry may be of the
- * arming before the change or of the one after it, which is then spent.
- */
-static void outdated(struct xpoll *queue, int fd, struct xp_slot *slot)
+void xp_deliver_outdated(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
 	unsigned enabled = slot->enabled;
 
@@ -67,7 +62,7 @@ static void outdated(struct xpoll *queue, int fd, struct xp_slot *slot)
 		xp_candidate_delivered(queue, fd, slot, enabled);
 }
 
-static void deliver_entry(struct xpoll *queue, struct xp_wait *wait,
+static XP_INLINE void deliver_entry(struct xpoll *queue, struct xp_wait *wait,
                           const struct xp_fired *fired)
 {
 	int fd = (int)(uint32_t)fired->token;
@@ -75,14 +70,14 @@ static void deliver_entry(struct xpoll *queue, struct xp_wait *wait,
 
 	if (fired->token == XP_TOKEN_WAKE)
 		return;
-	slot = xp_interest_find(queue, fd);
-	if (!slot || slot->generation != (uint32_t)(fired->token >> 32)) {
+	slot = xp_slots_get(&queue->slots, fd);
+	if (!slot->present || slot->generation != (uint32_t)(fired->token >> 32)) {
 		if (!xp_watch_fired(queue, fd, (uint32_t)(fired->token >> 32)))
 			stale(queue, fired->token);
 	} else if (fired->events & POLLNVAL) {
 		xp_interest_drop(queue, fd, slot);
 	} else if ((int32_t)(slot->sequence - wait->sequence) > 0) {
-		outdated(queue, fd, slot);
+		xp_deliver_outdated(queue, fd, slot);
 	} else {
 		if (slot->mode == XP_MODE_ONESHOT)
 			slot->mode = XP_MODE_FIRED;
@@ -206,34 +201,31 @@ static void deliver_events(struct xpoll *queue, struct xp_wait *wait, int fd,
 	xp_deliver_rearm(queue, fd, slot);
 }
 
-void xp_deliver_slot(struct xpoll *queue, struct xp_wait *wait, int fd,
-                     struct xp_slot *slot, uint32_t events)
+static void event_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
+                          struct xp_slot *slot, uint32_t events)
 {
-	bool poll_level = wait->events == NULL;
-	bool wanted;
-
-	if (poll_level) {
-		wanted = xp_poll_bits(slot, events) != 0;
-	} else {
-		events = without_unconnected(queue, fd, slot, events);
-		wanted = filters_of(events) & slot->enabled;
-	}
-	if (!wanted) {
+	events = without_unconnected(queue, fd, slot, events);
+	if (!(filters_of(events) & slot->enabled)) {
 		xp_interest_fruitless(queue, fd, slot);
 		return;
 	}
 	if (slot->batch == wait->batch) {
-		/* Reported in this call already. */
-		outdated(queue, fd, slot);
+		xp_deliver_outdated(queue, fd, slot);
 		return;
 	}
 	slot->fruitless = 0;
 	if (!xp_wait_full(wait))
 		slot->batch = wait->batch;
-	if (poll_level)
-		xp_poll_batch(queue, wait, fd, slot, events);
+	deliver_events(queue, wait, fd, slot, events);
+}
+
+void xp_deliver_slot(struct xpoll *queue, struct xp_wait *wait, int fd,
+                     struct xp_slot *slot, uint32_t events)
+{
+	if (wait->events)
+		event_deliver(queue, wait, fd, slot, events);
 	else
-		deliver_events(queue, wait, fd, slot, events);
+		xp_poll_deliver(queue, wait, fd, slot, events);
 }
 
 void xp_deliver_active(struct xpoll *queue, struct xp_wait *wait)

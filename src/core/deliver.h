@@ -16,6 +16,13 @@ void xp_deliver_slot(struct xpoll *queue, struct xp_wait *wait, int fd,
                      struct xp_slot *slot, uint32_t events);
 
 /*
+ * The report was harvested before the slot was changed last, or the slot was
+ * reported in this call already: look again.  A one-shot entry may be of the
+ * arming before the change or of the one after it, which is then spent.
+ */
+void xp_deliver_outdated(struct xpoll *queue, int fd, struct xp_slot *slot);
+
+/*
  * A filter was handed to the caller: end it, silence it, or check it again
  * before the next wait, as its mode says.
  */

@@ -248,12 +248,7 @@ static int push_chosen(struct xpoll *queue, int fd, struct xp_slot *slot)
 int xp_interest_silenced(struct xpoll *queue, int fd, struct xp_slot *slot,
                          unsigned filters)
 {
-	slot->asked &= XP_SET(~filters);
-	slot->delivered &= XP_SET(~filters);
-	slot->quiet = 0;
-	if (!slot->enabled)
-		slot->carried = 0;
-	xp_candidate_cancel(queue, fd, slot);
+	xp_interest_mark_silenced(queue, fd, slot, filters);
 	if (slot->mode == XP_MODE_FILE)
 		return 0;
 	if (slot->mode == XP_MODE_EXCLUSIVE || xp_exact(queue))

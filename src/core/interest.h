@@ -8,6 +8,7 @@
 #ifndef XP_CORE_INTEREST_H
 #define XP_CORE_INTEREST_H
 
+#include "core/candidate.h"
 #include "core/queue.h"
 
 /* What an ADD asks for. */
@@ -71,6 +72,39 @@ int xp_interest_silenced(struct xpoll *queue, int fd, struct xp_slot *slot,
 /* Filters were enabled: the next wait reports what holds already. */
 int xp_interest_wanted(struct xpoll *queue, int fd, struct xp_slot *slot,
                        unsigned filters);
+
+/*
+ * What ENABLE and DISABLE amount to where the kernel reports a registered
+ * slot by edges: marks.  Everybody does this most, so it is inline.
+ */
+static inline void xp_interest_mark_silenced(struct xpoll *queue, int fd,
+                                             struct xp_slot *slot,
+                                             unsigned filters)
+{
+	uint8_t others = XP_SET(~filters);
+
+	slot->enabled &= others;
+	slot->asked &= others;
+	slot->delivered &= others;
+	slot->quiet = 0;
+	if (!slot->enabled)
+		slot->carried = 0;
+	xp_candidate_cancel(queue, fd, slot);
+}
+
+/* false: the kernel has to hear of it after all. */
+static inline bool xp_interest_mark_wanted(struct xpoll *queue, int fd,
+                                           struct xp_slot *slot,
+                                           unsigned filters)
+{
+	if (queue->waiters > 0 || filters & ~(unsigned)slot->armed)
+		return false;
+	slot->enabled |= XP_SET(filters);
+	slot->quiet = 0;
+	slot->fruitless = 0;
+	xp_candidate_asked(queue, fd, slot, filters);
+	return true;
+}
 
 /* The bits and flags for the back end. */
 uint32_t xp_interest_watch(const struct xp_slot *slot, enum xp_mode mode,

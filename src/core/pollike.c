@@ -1,4 +1,4 @@
-/* The poll-like level: xpoll_ctl, xpoll_wait, xpoll_revents. */
+/* The poll-like level: xpoll_ctl, xpoll_revents; xpoll_wait is in wait.c. */
 #include "core/pollike.h"
 
 #include <errno.h>
@@ -27,21 +27,18 @@ static unsigned poll_filters(int events)
 	return filters;
 }
 
-uint32_t xp_poll_bits(const struct xp_slot *slot, uint32_t events)
+/* What of these bits poll(2) would report for what is enabled. */
+static XP_INLINE uint32_t poll_bits(const struct xp_slot *slot, uint32_t events)
 {
-	uint32_t mask = POLLERR | POLLHUP;
+	unsigned enabled = slot->enabled;
+	uint32_t mask = enabled ? POLLERR | POLLHUP : 0;
 
-	if (!slot->enabled)
-		return 0;
-	if (slot->enabled & XP_BIT(XP_READ)) {
-		if (slot->wishes & XP_WISH_IN)
-			mask |= POLLIN;
-		if (slot->wishes & XP_WISH_RDHUP)
-			mask |= POLLRDHUP;
-	}
-	if (slot->enabled & XP_BIT(XP_WRITE))
+	if (enabled & XP_BIT(XP_READ))
+		mask |= (slot->wishes & XP_WISH_IN ? POLLIN : 0u) |
+			(slot->wishes & XP_WISH_RDHUP ? POLLRDHUP : 0u);
+	if (enabled & XP_BIT(XP_WRITE))
 		mask |= POLLOUT;
-	if (slot->enabled & XP_BIT(XP_EXCEPT))
+	if (enabled & XP_BIT(XP_EXCEPT))
 		mask |= POLLPRI;
 	return events & mask;
 }
@@ -56,27 +53,34 @@ static unsigned reported(const struct xp_slot *slot, uint32_t bits)
 	return poll_filters((int)bits) & enabled;
 }
 
-void xp_poll_batch(struct xpoll *queue, struct xp_wait *wait, int fd,
-                   struct xp_slot *slot, uint32_t events)
+void xp_poll_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
+                     struct xp_slot *slot, uint32_t events)
 {
-	if (xp_wait_full(wait)) {
+	if (XP_UNLIKELY(!poll_bits(slot, events))) {
+		xp_interest_fruitless(queue, fd, slot);
+	} else if (XP_UNLIKELY(slot->batch == wait->batch)) {
+		xp_deliver_outdated(queue, fd, slot);
+	} else if (XP_UNLIKELY(xp_wait_full(wait))) {
+		slot->fruitless = 0;
 		xp_candidate_carry(queue, fd, slot, slot->enabled, events);
-		return;
+	} else {
+		slot->fruitless = 0;
+		slot->batch = wait->batch;
+		queue->ready[wait->len++] = (struct xp_ready){
+			.fd = fd,
+			.generation = slot->generation,
+			.events = events,
+		};
 	}
-	queue->ready[wait->len++] = (struct xp_ready){
-		.fd = fd,
-		.generation = slot->generation,
-		.events = events,
-	};
 }
 
 /* The slot of an entry, if its registration still stands. */
 static struct xp_slot *entry_slot(struct xpoll *queue,
                                   const struct xp_ready *entry)
 {
-	struct xp_slot *slot = xp_interest_find(queue, entry->fd);
+	struct xp_slot *slot = xp_slots_get(&queue->slots, entry->fd);
 
-	return slot && slot->generation == entry->generation ? slot : NULL;
+	return slot->generation == entry->generation ? slot : NULL;
 }
 
 void xp_poll_return_batch(struct xpoll *queue)
@@ -94,24 +98,14 @@ void xp_poll_return_batch(struct xpoll *queue)
 	queue->batch_next = 0;
 }
 
-static int ctl_check(int op, int events)
+static bool ctl_valid(int op, int events)
 {
-	int modes = XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH;
-	int action = op & ~modes;
-
 	if (!events || events & ~POLL_EVENTS)
-		return -EINVAL;
-	switch (action) {
-	case XPOLL_ADD:
-	case XPOLL_ADD | XPOLL_DISABLE:
-		return 0;
-	case XPOLL_DELETE:
-	case XPOLL_ENABLE:
-	case XPOLL_DISABLE:
-		return op & modes ? -EINVAL : 0;
-	default:
-		return -EINVAL;
-	}
+		return false;
+	if (op == XPOLL_ENABLE || op == XPOLL_DISABLE || op == XPOLL_DELETE)
+		return true;
+	op &= ~(XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH);
+	return op == XPOLL_ADD || op == (XPOLL_ADD | XPOLL_DISABLE);
 }
 
 static int ctl_add(struct xpoll *queue, int op, int events, int fd, void *data)
@@ -148,16 +142,37 @@ static int ctl_delete(struct xpoll *queue, int events, int fd)
 	return xp_interest_delete(queue, fd, filters);
 }
 
-int xpoll_ctl(struct xpoll *queue, int op, int events, int fd, void *data)
+/*
+ * ENABLE and DISABLE of what the kernel reports by edges: no more than marks.
+ * It is what programs do most, so it is tried before all else; false: it is
+ * not that simple.
+ */
+static XP_INLINE bool ctl_mark(struct xpoll *queue, int op, int events, int fd)
 {
-	int rc = queue ? ctl_check(op, events) : -EINVAL;
-	uint64_t before;
+	unsigned filters = poll_filters(events);
+	struct xp_slot *slot;
 
-	if (rc == 0)
-		rc = xp_enter_change(queue);
-	if (rc < 0)
-		return xp_result(rc);
-	before = xp_counter_read(&queue->counters.syscalls_change);
+	if (!filters || events & ~POLL_EVENTS || fd < 0)
+		return false;
+	slot = xp_slots_at(&queue->slots, fd);
+	if (!slot || filters & ~(unsigned)slot->present ||
+	    slot->mode != XP_MODE_LAZY || !queue->lazy)
+		return false;
+	if (op == XPOLL_DISABLE)
+		xp_interest_mark_silenced(queue, fd, slot, filters);
+	else if (!xp_interest_mark_wanted(queue, fd, slot, filters))
+		return false;
+	xp_count(&queue->counters.changes);
+	xp_count(&queue->counters.changes_free);
+	return true;
+}
+
+static int ctl_change(struct xpoll *queue, int op, int events, int fd,
+                      void *data)
+{
+	uint64_t before = xp_counter_read(&queue->counters.syscalls_change);
+	int rc;
+
 	if (op & XPOLL_ADD)
 		rc = ctl_add(queue, op, events, fd, data);
 	else if (op & XPOLL_DELETE)
@@ -171,30 +186,35 @@ int xpoll_ctl(struct xpoll *queue, int op, int events, int fd, void *data)
 		xp_count(&queue->counters.change_errors);
 	else if (xp_counter_read(&queue->counters.syscalls_change) == before)
 		xp_count(&queue->counters.changes_free);
+	return rc;
+}
+
+/* Any change, any number of threads. */
+static XP_APART int ctl(struct xpoll *queue, int op, int events, int fd,
+                        void *data)
+{
+	int rc = queue && ctl_valid(op, events) ? xp_enter_change(queue) : -EINVAL;
+
+	if (rc < 0)
+		return xp_result(rc);
+	if ((op != XPOLL_ENABLE && op != XPOLL_DISABLE) ||
+	    !ctl_mark(queue, op, events, fd))
+		rc = ctl_change(queue, op, events, fd, data);
 	xp_leave(queue);
 	return xp_result(rc);
 }
 
-int xpoll_wait(struct xpoll *queue, int timeout_ms)
+int xpoll_ctl(struct xpoll *queue, int op, int events, int fd, void *data)
 {
-	struct xp_wait wait = {.cap = XP_BATCH_CAP};
-	int rc = queue ? xp_enter(queue) : -EINVAL;
+	if ((op == XPOLL_ENABLE || op == XPOLL_DISABLE) && queue &&
+	    xp_enter_alone(queue)) {
+		bool done = ctl_mark(queue, op, events, fd);
 
-	if (rc < 0)
-		return xp_result(rc);
-	if (queue->polling) {
-		xp_leave(queue);
-		return xp_result(-EBUSY);
+		xp_mutex_unlock_alone(&queue->lock);
+		if (XP_LIKELY(done))
+			return 0;
 	}
-	queue->polling = true;
-	wait.deadline_ns = timeout_ms < 0 ? XP_NEVER : timeout_ms == 0 ? XP_NOW
-		: xp_deadline(xp_sys_now(), timeout_ms * XP_NS_PER_MS);
-	rc = xp_wait_run(queue, &wait);
-	queue->polling = false;
-	queue->batch_len = wait.len;
-	queue->batch_next = 0;
-	xp_leave(queue);
-	return xp_result(rc < 0 ? rc : wait.len);
+	return ctl(queue, op, events, fd, data);
 }
 
 /* The data of the first of these filters. */
@@ -206,19 +226,54 @@ static void *first_udata(const struct xp_slot *slot, unsigned filters)
 	return NULL;
 }
 
-static void hand_out(struct xpoll *queue, int fd, struct xp_slot *slot,
+/* The program has the entry now; do as its modes say. */
+static XP_INLINE void hand_out(struct xpoll *queue, int fd, struct xp_slot *slot,
                      unsigned filters)
 {
-	for (unsigned i = 0; i < XP_FD_FILTERS; i++)
-		if (filters & XP_BIT(i) && slot->enabled & XP_BIT(i))
-			xp_deliver_handed(queue, fd, slot, i);
-	xp_deliver_rearm(queue, fd, slot);
+	unsigned level = filters & ~(unsigned)slot->edge;
+
 	xp_count(&queue->counters.events);
+	if (XP_LIKELY(!(filters & (slot->once | slot->turn)))) {
+		if (slot->mode == XP_MODE_LAZY && level)
+			xp_candidate_delivered(queue, fd, slot, level);
+	} else {
+		for (unsigned i = 0; i < XP_FD_FILTERS; i++)
+			if (filters & XP_BIT(i) && slot->enabled & XP_BIT(i))
+				xp_deliver_handed(queue, fd, slot, i);
+	}
+	xp_deliver_rearm(queue, fd, slot);
 }
 
-int xpoll_revents(struct xpoll *queue, void **datap)
+/* Take the next entry; the bits of its descriptor, 0: it is outdated. */
+static XP_INLINE uint32_t entry_take(struct xpoll *queue, void **datap)
+{
+	struct xp_ready *entry = &queue->ready[queue->batch_next++];
+	struct xp_slot *slot = entry_slot(queue, entry);
+	uint32_t bits = slot ? poll_bits(slot, entry->events) : 0;
+	unsigned filters;
+
+	if (!bits)
+		return 0;
+	filters = reported(slot, bits);
+	if (datap)
+		*datap = first_udata(slot, filters);
+	hand_out(queue, entry->fd, slot, filters);
+	return bits;
+}
+
+/* The next entry that still stands; 0: there is none. */
+static XP_INLINE uint32_t batch_next(struct xpoll *queue, void **datap)
 {
 	uint32_t bits = 0;
+
+	while (!bits && queue->batch_next < queue->batch_len)
+		bits = entry_take(queue, datap);
+	return bits;
+}
+
+static XP_APART int revents(struct xpoll *queue, void **datap)
+{
+	uint32_t bits;
 	int rc = queue ? xp_enter(queue) : -EINVAL;
 
 	if (rc < 0) {
@@ -226,20 +281,18 @@ int xpoll_revents(struct xpoll *queue, void **datap)
 		(void)xp_result(rc);
 		return 0;
 	}
-	while (!bits && queue->batch_next < queue->batch_len) {
-		struct xp_ready *entry = &queue->ready[queue->batch_next++];
-		struct xp_slot *slot = entry_slot(queue, entry);
-		unsigned filters;
+	bits = batch_next(queue, datap);
+	xp_leave(queue);
+	return (int)bits;
+}
 
-		if (slot)
-			bits = xp_poll_bits(slot, entry->events);
-		if (!bits)
-			continue;
-		filters = reported(slot, bits);
-		if (datap)
-			*datap = first_udata(slot, filters);
-		hand_out(queue, entry->fd, slot, filters);
-	}
+int xpoll_revents(struct xpoll *queue, void **datap)
+{
+	uint32_t bits;
+
+	if (XP_UNLIKELY(!queue || !xp_enter_alone(queue)))
+		return revents(queue, datap);
+	bits = batch_next(queue, datap);
 	xp_leave(queue);
 	return (int)bits;
 }

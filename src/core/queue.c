@@ -53,6 +53,7 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 	int rc;
 
 	queue->ops = ops;
+	queue->lazy = !(ops->caps & XP_CAP_FREE_CHANGE);
 	queue->turn_fd = -1;
 	queue->due_ns = XP_NEVER;
 	queue->kept_ns = XP_NEVER;
@@ -202,6 +203,7 @@ static int expose(struct xpoll *queue)
 	if (fd < 0 || queue->exposed)
 		return fd;
 	queue->exposed = true;
+	queue->lazy = false;
 	/* What is lazily watched now, the kernel has to know exactly. */
 	xp_candidates_all(queue);
 	return fd;

@@ -65,6 +65,7 @@ struct xpoll {
 	int files_turn;        /* [q] the file to look at first */
 	uint32_t sequence;     /* [q] grows with each ENABLE and kernel change */
 	uint32_t batch;        /* [q] grows with each wait call */
+	bool lazy;             /* [q] the kernel is not told of each change */
 	bool harvest_due;      /* [q] ask the kernel though events are at hand */
 	uint8_t unharvested;   /* [q] waits since the kernel was asked */
 	int64_t skipped_ns;    /* [q] coarse time of the second of these */
@@ -86,7 +87,7 @@ struct xpoll {
 	atomic_int wake_pending; /* [a] xpoll_wake was called, nobody returned */
 	uint32_t wake_all;       /* [q] grows with each xpoll_wake_all */
 	int waiters;             /* [q] threads inside the back end's wait */
-	int inside;              /* [q] threads inside a call that may sleep */
+	int inside;              /* [q] threads that sleep in a call */
 	int changers;            /* [q] threads that wait for waiters to leave */
 	uint32_t keeper;         /* [q] the sleeper that minds kept_ns; 0: none */
 	uint32_t keepers;        /* [q] how many there were */
@@ -136,6 +137,20 @@ static inline int xp_enter(struct xpoll *queue)
 	return 0;
 }
 
+/*
+ * The same where this thread is the only one of its process, and so stays
+ * until the call ends: no lock, and nobody else to think of.  false: it may
+ * not be, or the queue is not of this process.
+ */
+static inline bool xp_enter_alone(struct xpoll *queue)
+{
+	if (XP_UNLIKELY(!xp_single_threaded() ||
+	                queue->process != xp_process_current()))
+		return false;
+	xp_mutex_lock_alone(&queue->lock);
+	return true;
+}
+
 /* Make a back end's threads come out before something is changed. */
 void xp_quiesce(struct xpoll *queue);
 
@@ -168,7 +183,7 @@ static inline void xp_leave(struct xpoll *queue)
 
 static inline bool xp_exact(const struct xpoll *queue)
 {
-	return queue->ops->caps & XP_CAP_FREE_CHANGE || queue->exposed;
+	return !queue->lazy;
 }
 
 #endif

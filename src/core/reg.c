@@ -142,7 +142,7 @@ static int reg_modify(struct xpoll *queue, struct xp_reg *reg,
 
 /* Nothing is registered: a closed descriptor is the better answer. */
 static int reg_not_there(struct xpoll *queue, const struct xp_source_ops *ops,
-                     uint64_t ident)
+                         uint64_t ident)
 {
 	return ops->confirm ? ops->confirm(queue, ident, NULL) : -ENOENT;
 }

@@ -1,14 +1,13 @@
 /*
  * The wait loop: what is at hand, then the kernel.
  *
- * Back ends that cannot serve several threads let one at a time into the
- * kernel, the leader; the others wait for their turn.  A thread that changes
- * something makes the leader come out first.
+ * It is compiled twice, for a thread that is the only one of its process and
+ * for one among others, and with what it calls before and after the system
+ * call inline: os/sys_hot.h tells why.
  */
 #include "core/wait.h"
 
 #include <errno.h>
-#include <pthread.h>
 
 #include "base/assert.h"
 #include "base/time.h"
@@ -16,8 +15,11 @@
 #include "core/deliver.h"
 #include "core/keeper.h"
 #include "core/pollike.h"
+#include "core/result.h"
+#include "core/sleep.h"
 #include "core/watch.h"
 #include "os/sys.h"
+#include "os/sys_hot.h"
 
 enum {
 	FIRED_CAP = 256,
@@ -27,188 +29,31 @@ enum {
 	UNHARVESTED_MOST = 16,
 };
 
-void xp_kick(struct xpoll *queue)
-{
-	if (queue->waiters > 0)
-		queue->ops->wake(queue->backend);
-}
-
-/* Followers come out while the gate is open; the kernel wakes all of them. */
-static void gate_open(struct xpoll *queue)
-{
-	static const uint64_t one = 1;
-
-	if (queue->followers == 0 || queue->gate_open)
-		return;
-	queue->gate_open = true;
-	xp_sys_write(queue->turn_fd, &one, sizeof one);
-}
-
-static void gate_close(struct xpoll *queue)
-{
-	uint64_t count;
-
-	if (!queue->gate_open)
-		return;
-	queue->gate_open = false;
-	xp_sys_read(queue->turn_fd, &count, sizeof count);
-}
-
-void xp_kick_all(struct xpoll *queue)
-{
-	queue->kick_epoch++;
-	queue->kicked = queue->waiters;
-	queue->called = queue->followers;
-	xp_kick(queue);
-	gate_open(queue);
-}
-
-/* A sleeping thread's state, for when it is cancelled. */
-struct sleeper {
-	struct xpoll *queue;
-	uint32_t kick_epoch;
-	uint32_t keeper; /* not 0: it minds kept_ns */
-	bool follower;
-	bool poll_level;
-};
-
-/* Back from the kernel, with the lock. */
-static void waiter_left(struct xpoll *queue, uint32_t kick_epoch)
-{
-	XP_ASSERT(queue->waiters > 0);
-	queue->waiters--;
-	xp_keeper_answered(queue);
-	if (kick_epoch != queue->kick_epoch)
-		queue->kicked--;
-	XP_ASSERT(queue->kicked >= 0 && queue->kicked <= queue->waiters);
-	/* A kick lets one out; that one lets the next out. */
-	if (queue->kicked > 0)
-		xp_kick(queue);
-	if (queue->changers > 0)
-		pthread_cond_broadcast(&queue->quiet);
-}
-
-static void follower_left(struct xpoll *queue, uint32_t kick_epoch)
-{
-	XP_ASSERT(queue->followers > 0);
-	queue->followers--;
-	if (kick_epoch != queue->kick_epoch && --queue->called == 0)
-		pthread_cond_broadcast(&queue->quiet);
-	XP_ASSERT(queue->called >= 0 && queue->called <= queue->followers);
-	/* If nobody has the turn it is this thread's now. */
-	if (queue->called == 0)
-		gate_close(queue);
-	if (queue->yielders > 0)
-		pthread_cond_broadcast(&queue->quiet);
-}
-
-static void turn_pass(struct xpoll *queue)
-{
-	queue->leader = false;
-	gate_open(queue);
-}
-
-static bool concurrent(const struct xpoll *queue)
-{
-	return queue->ops->caps & XP_CAP_CONCURRENT;
-}
-
-/* One sleeper comes out, for whatever reason: it looks at everything. */
-static void call_one(struct xpoll *queue)
-{
-	xp_kick(queue);
-	if (xp_keeper_missing(queue))
-		xp_keeper_called(queue);
-}
-
 /*
- * This thread leaves with what it has; others that sleep must not miss what
- * it leaves behind.
+ * The only thread of its process sleeps: nobody can change, kick or cancel
+ * anything meanwhile, but a signal handler may fork or call xpoll_wake.
  */
-static void pass_on(struct xpoll *queue)
+static XP_INLINE int sleep_alone(struct xpoll *queue, struct xp_wait *wait,
+                                 struct xp_fired *fired, int cap)
 {
-	queue->look_wanted = false;
-	if (queue->waiters == 0)
-		return;
-	if (queue->candidates_len > 0)
-		xp_candidates_publish(queue);
-	if (queue->candidates_len > 0 || !xp_list_empty(&queue->active) ||
-	    queue->files_len > 0 || atomic_load(&queue->wake_pending) ||
-	    xp_keeper_missing(queue))
-		call_one(queue);
-}
-
-void xp_settle(struct xpoll *queue)
-{
-	bool wanted = queue->look_wanted && queue->waiters > 0;
-
-	queue->look_wanted = false;
-	if (wanted && (!xp_list_empty(&queue->active) ||
-	               xp_keeper_missing(queue)))
-		call_one(queue);
-	if (queue->exposed)
-		xp_update_attention(queue);
-}
-
-static void cancelled(void *opaque)
-{
-	struct sleeper *sleeper = opaque;
-	struct xpoll *queue = sleeper->queue;
-
-	xp_mutex_lock(&queue->lock);
-	if (sleeper->follower) {
-		follower_left(queue, sleeper->kick_epoch);
-		if (!queue->leader)
-			turn_pass(queue);
-	} else {
-		waiter_left(queue, sleeper->kick_epoch);
-		xp_keeper_end(queue, sleeper->keeper);
-		if (!concurrent(queue))
-			turn_pass(queue);
-		/* The kernel may just have handed something to this thread. */
-		xp_candidates_all(queue);
-		pass_on(queue);
-	}
-	if (sleeper->poll_level)
-		queue->polling = false;
-	queue->inside--;
-	if (queue->dying)
-		pthread_cond_broadcast(&queue->quiet);
-	xp_mutex_unlock(&queue->lock);
-}
-
-static int sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
-                           struct xp_fired *fired, int cap)
-{
-	struct sleeper sleeper = {
-		.queue = queue,
-		.poll_level = wait->events == NULL,
-	};
-	/* XP_NOW would neither sleep nor apply the mask. */
 	int64_t deadline_ns = wait->deadline_ns == XP_NOW ? 1 : wait->deadline_ns;
 	int rc;
 
-	if (queue->waiters++ > 0)
-		queue->several = true;
-	sleeper.kick_epoch = queue->kick_epoch;
-	sleeper.keeper = xp_keeper_begin(queue, &deadline_ns);
+	if (XP_UNLIKELY(queue->due_ns < deadline_ns))
+		deadline_ns = queue->due_ns;
 	wait->sequence = queue->sequence;
-	/* What this thread could have called others for it sees to itself. */
-	queue->look_wanted = false;
-	if (XP_UNLIKELY(queue->exposed))
-		xp_update_attention(queue);
-	xp_mutex_unlock(&queue->lock);
-	pthread_cleanup_push(cancelled, &sleeper);
+	xp_mutex_unlock_alone(&queue->lock);
 	rc = queue->ops->wait(queue->backend, deadline_ns, wait->mask, fired, cap);
-	pthread_cleanup_pop(0);
-	xp_mutex_lock(&queue->lock);
-	waiter_left(queue, sleeper.kick_epoch);
-	xp_keeper_end(queue, sleeper.keeper);
+	xp_mutex_lock_alone(&queue->lock);
 	return rc;
 }
 
-/* Ask the kernel; look_only: do not sleep. */
-static int ask_kernel(struct xpoll *queue, struct xp_wait *wait, bool look_only)
+/*
+ * Ask the kernel; look_only: do not sleep.  alone: known when compiled, as in
+ * the functions below.
+ */
+static XP_INLINE int ask_kernel(struct xpoll *queue, struct xp_wait *wait,
+                                bool look_only, bool alone)
 {
 	struct xp_fired fired[FIRED_CAP];
 	bool at_hand = wait->len > 0;
@@ -225,8 +70,10 @@ static int ask_kernel(struct xpoll *queue, struct xp_wait *wait, bool look_only)
 		wait->sequence = queue->sequence;
 		rc = queue->ops->wait(queue->backend, XP_NOW, NULL, fired, cap);
 		xp_keeper_answered(queue);
+	} else if (alone) {
+		rc = sleep_alone(queue, wait, fired, cap);
 	} else {
-		rc = sleep_in_kernel(queue, wait, fired, cap);
+		rc = xp_sleep_in_kernel(queue, wait, fired, cap);
 	}
 	XP_ASSERT(rc <= cap);
 	wait->exhausted = rc < cap;
@@ -252,14 +99,25 @@ static bool harvest_wanted(struct xpoll *queue)
 		xp_sys_now_coarse() != queue->skipped_ns;
 }
 
-/* What is at hand, each kind first in its turn. */
-static void gather(struct xpoll *queue, struct xp_wait *wait)
+static XP_INLINE void check_candidates(struct xpoll *queue,
+                                       struct xp_wait *wait)
 {
-	if (XP_LIKELY(xp_list_empty(&queue->active) && queue->files_len == 0)) {
-		if (queue->candidates_len > 0)
-			xp_candidates_check(queue, wait);
+	struct xp_look look;
+
+	if (queue->candidates_len == 0)
 		return;
+	if (XP_LIKELY(xp_candidate_take_single(queue, &look))) {
+		int rc = xp_sys_look(&look.poll);
+
+		xp_candidate_looked(queue, wait, &look, rc);
+	} else {
+		xp_candidates_check(queue, wait);
 	}
+}
+
+/* What is at hand, each kind first in its turn. */
+static XP_APART void gather_in_turn(struct xpoll *queue, struct xp_wait *wait)
+{
 	for (unsigned i = 0; i < 3; i++) {
 		switch ((wait->batch + i) % 3) {
 		case 0:
@@ -278,19 +136,20 @@ static void gather(struct xpoll *queue, struct xp_wait *wait)
 	}
 }
 
+static XP_INLINE void gather(struct xpoll *queue, struct xp_wait *wait)
+{
+	if (XP_LIKELY(xp_list_empty(&queue->active) && queue->files_len == 0))
+		check_candidates(queue, wait);
+	else
+		gather_in_turn(queue, wait);
+}
+
 static bool wake_taken(struct xpoll *queue)
 {
 	if (!atomic_exchange(&queue->wake_pending, 0))
 		return false;
 	xp_count(&queue->counters.wakes);
 	return true;
-}
-
-static bool deadline_passed(const struct xp_wait *wait)
-{
-	if (wait->deadline_ns == XP_NEVER)
-		return false;
-	return wait->deadline_ns == XP_NOW || xp_sys_now() >= wait->deadline_ns;
 }
 
 /* Is a source's moment here, though this thread may have slept beyond it? */
@@ -307,22 +166,7 @@ static bool wait_over(struct xpoll *queue, const struct xp_wait *wait)
 		return true;
 	if (atomic_load(&queue->wake_pending) && wake_taken(queue))
 		return true;
-	return deadline_passed(wait);
-}
-
-/*
- * This thread is of the poll-like level and leaves alone what others are to
- * see: make them all come out and look.  Which of them a kick wakes is the
- * kernel's choice, and could be this thread each time.
- */
-static void let_others_look(struct xpoll *queue)
-{
-	queue->changers++;
-	xp_kick_all(queue);
-	while (queue->kicked > 0)
-		xp_mutex_wait(&queue->lock, &queue->quiet);
-	if (--queue->changers == 0)
-		pthread_cond_broadcast(&queue->quiet);
+	return xp_wait_deadline_passed(wait);
 }
 
 /* What came while this thread sleeps is for others. */
@@ -331,26 +175,36 @@ static bool for_others(const struct xpoll *queue, const struct xp_wait *wait)
 	return !wait->events && !xp_list_empty(&queue->active);
 }
 
+/* Other threads first; -EAGAIN: let a follower lead; -EBADF. */
+static int give_way(struct xpoll *queue, const struct xp_wait *wait)
+{
+	/* Let those in who made this thread come out. */
+	while (queue->changers > 0)
+		xp_sleep_until_quiet(queue);
+	if (queue->dying)
+		return -EBADF;
+	if (!for_others(queue, wait))
+		return 0;
+	if (queue->waiters > 0)
+		xp_let_others_look(queue);
+	else if (queue->followers > 0)
+		return -EAGAIN;
+	return 0;
+}
+
 /* 0, -EINTR, -EBADF; -EAGAIN: let a follower lead first. */
-static int wait_loop(struct xpoll *queue, struct xp_wait *wait)
+static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait,
+                               bool alone)
 {
 	for (;;) {
 		bool look_only;
 		int rc;
 
-		/* Let those in who made this thread come out. */
-		while (queue->changers > 0)
-			xp_mutex_wait(&queue->lock, &queue->quiet);
-		if (queue->dying)
-			return -EBADF;
 		if (XP_UNLIKELY(queue->due_ns != XP_NEVER))
 			xp_sources_run_due(queue, wait->cap - wait->len);
-		if (XP_UNLIKELY(for_others(queue, wait))) {
-			if (queue->waiters > 0)
-				let_others_look(queue);
-			else if (queue->followers > 0)
-				return -EAGAIN;
-		}
+		rc = alone ? 0 : give_way(queue, wait);
+		if (rc < 0)
+			return rc;
 		gather(queue, wait);
 		if (wait->len > 0 && !harvest_wanted(queue))
 			return 0;
@@ -359,7 +213,7 @@ static int wait_loop(struct xpoll *queue, struct xp_wait *wait)
 			atomic_load(&queue->wake_pending) ||
 			wait->wake_all != queue->wake_all ||
 			(wait->deadline_ns == XP_NOW && !wait->mask);
-		rc = ask_kernel(queue, wait, look_only);
+		rc = ask_kernel(queue, wait, look_only, alone);
 		if (rc == -EINTR && wait->events && xp_sources_interrupted(queue))
 			gather(queue, wait);
 		if (wait->len > 0)
@@ -376,69 +230,13 @@ static int wait_loop(struct xpoll *queue, struct xp_wait *wait)
 	}
 }
 
-static int sleep_for_turn(struct xpoll *queue, struct xp_wait *wait)
-{
-	struct sleeper sleeper = {
-		.queue = queue,
-		.kick_epoch = queue->kick_epoch,
-		.follower = true,
-		.poll_level = wait->events == NULL,
-	};
-	struct pollfd turn = {.fd = queue->turn_fd, .events = POLLIN};
-	int rc;
-
-	queue->followers++;
-	xp_mutex_unlock(&queue->lock);
-	pthread_cleanup_push(cancelled, &sleeper);
-	rc = xp_sys_poll_wait(&turn, 1, wait->deadline_ns, wait->mask);
-	pthread_cleanup_pop(0);
-	xp_mutex_lock(&queue->lock);
-	follower_left(queue, sleeper.kick_epoch);
-	return rc;
-}
-
-/* 1: this thread's turn; 0: the wait is over; -EINTR, -EBADF. */
-static int turn_take(struct xpoll *queue, struct xp_wait *wait)
-{
-	while (queue->leader) {
-		int rc;
-
-		if (queue->dying)
-			return -EBADF;
-		if (deadline_passed(wait) || wait->wake_all != queue->wake_all)
-			return 0;
-		/* The gate is open for those that were called, not for this one. */
-		if (queue->called > 0) {
-			xp_mutex_wait(&queue->lock, &queue->quiet);
-			continue;
-		}
-		rc = sleep_for_turn(queue, wait);
-		if (rc < 0) {
-			/* The turn may have come just then: it is another's. */
-			if (!queue->leader)
-				turn_pass(queue);
-			return rc;
-		}
-	}
-	queue->leader = true;
-	return 1;
-}
-
-/* Have a follower take the turn that was passed on. */
-static void yield(struct xpoll *queue)
-{
-	queue->yielders++;
-	while (queue->followers > 0 && !queue->leader && !queue->dying)
-		xp_mutex_wait(&queue->lock, &queue->quiet);
-	queue->yielders--;
-}
-
-static int wait_with_turn(struct xpoll *queue, struct xp_wait *wait)
+static XP_INLINE int wait_with_turn(struct xpoll *queue, struct xp_wait *wait,
+                                    bool alone)
 {
 	if (queue->batch_next < queue->batch_len)
 		xp_poll_return_batch(queue);
 	wait->batch = ++queue->batch;
-	return wait_loop(queue, wait);
+	return wait_loop(queue, wait, alone);
 }
 
 /*
@@ -462,39 +260,82 @@ static int wait_in_turn(struct xpoll *queue, struct xp_wait *wait)
 	if (wait->len > 0)
 		return 0;
 	for (;;) {
-		int rc = turn_take(queue, wait);
-
+		int rc = xp_turn_take(queue, wait);
 		if (rc <= 0)
 			return rc;
-		rc = wait_with_turn(queue, wait);
-		turn_pass(queue);
+		rc = wait_with_turn(queue, wait, false);
+		xp_turn_pass(queue);
 		if (rc != -EAGAIN)
 			return rc;
-		yield(queue);
+		xp_turn_yield(queue);
 	}
 }
 
-int xp_wait_run(struct xpoll *queue, struct xp_wait *wait)
+static XP_APART int wait_among_others(struct xpoll *queue,
+                                      struct xp_wait *wait)
+{
+	int rc;
+
+	if (!xp_concurrent(queue))
+		return wait_in_turn(queue, wait);
+	rc = wait_with_turn(queue, wait, false);
+	xp_pass_on(queue);
+	return rc;
+}
+
+static XP_INLINE int wait_run(struct xpoll *queue, struct xp_wait *wait)
 {
 	int rc;
 
 	xp_mutex_assert_held(&queue->lock);
 	XP_ASSERT(wait->cap > 0 && wait->len == 0);
 	xp_count(&queue->counters.waits);
-	queue->inside++;
 	wait->wake_all = queue->wake_all;
-	if (concurrent(queue)) {
-		rc = wait_with_turn(queue, wait);
-		pass_on(queue);
-	} else {
-		rc = wait_in_turn(queue, wait);
-	}
-	queue->inside--;
-	if (queue->dying)
-		pthread_cond_broadcast(&queue->quiet);
+	if (queue->lock.held)
+		rc = wait_among_others(queue, wait);
+	else
+		rc = wait_with_turn(queue, wait, true);
 	if (rc == 0 && wait->len == 0)
 		xp_count(&queue->counters.empty_returns);
 	else if (rc == 0 && wait->events)
 		xp_count_by(&queue->counters.events, (uint64_t)wait->len);
 	return rc;
+}
+
+int xp_wait_run(struct xpoll *queue, struct xp_wait *wait)
+{
+	return wait_run(queue, wait);
+}
+
+static int wait_enter(struct xpoll *queue)
+{
+	int rc = queue ? xp_enter(queue) : -EINVAL;
+
+	if (rc < 0)
+		return rc;
+	if (queue->polling) {
+		xp_leave(queue);
+		return -EBUSY;
+	}
+	queue->polling = true;
+	return 0;
+}
+
+/* Here and not with its siblings: see os/sys_hot.h for why it is inline. */
+int xpoll_wait(struct xpoll *queue, int timeout_ms)
+{
+	struct xp_wait wait = {.cap = XP_BATCH_CAP};
+	int rc;
+
+	wait.deadline_ns = timeout_ms < 0 ? XP_NEVER : timeout_ms == 0 ? XP_NOW
+		: xp_deadline(xp_sys_now(), timeout_ms * XP_NS_PER_MS);
+	rc = wait_enter(queue);
+	if (XP_UNLIKELY(rc < 0))
+		return xp_result(rc);
+	rc = wait_run(queue, &wait);
+	queue->polling = false;
+	queue->batch_len = wait.len;
+	queue->batch_next = 0;
+	xp_leave(queue);
+	return rc < 0 ? xp_result(rc) : wait.len;
 }

@@ -14,7 +14,7 @@
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static _Atomic uint32_t fallback; /* stands for the page where there is none */
-static uint32_t number;           /* of the last process in this line */
+static uint32_t last_number;      /* of the last process in this line */
 
 _Atomic uint32_t *xp_process_page = &fallback;
 
@@ -40,7 +40,7 @@ void xp_process_begin(void (*begin)(void))
 	pthread_once(&once, process_init);
 	if (atomic_compare_exchange_strong(xp_process_page, &expected, CLAIMED)) {
 		begin();
-		atomic_store(xp_process_page, ++number);
+		atomic_store(xp_process_page, ++last_number);
 	}
 	while (atomic_load(xp_process_page) == CLAIMED)
 		sched_yield();

@@ -1,7 +1,7 @@
 /*
- * System calls that are made with a lock held, by syscall(2): unlike the C
- * library's functions these are no cancellation points, and an interposed
- * poll or close does not see them.
+ * System calls that are made with a lock held, past the C library:
+ * its functions are cancellation points, and an interposed poll or close would
+ * see them.
  */
 #include "os/sys.h"
 
@@ -14,59 +14,46 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "base/time.h"
+#include "os/rawcall.h"
 
 #define KERNEL_SIGSET_SIZE 8
 
-/* The result of a system call; `saved` is errno from before it. */
-static int result(long rc, int saved)
-{
-	if (rc < 0) {
-		rc = -errno;
-		errno = saved;
-	}
-	return (int)rc;
-}
-
 int xp_sys_close(int fd)
 {
-	int saved = errno;
-
 #ifdef __SANITIZE_THREAD__
 	/* It keeps book of descriptors and has to see them go. */
-	return result(close(fd), saved);
+	int saved = errno;
+
+	return xp_libcall_result(close(fd), saved);
 #else
-	return result(syscall(SYS_close, fd), saved);
+	return (int)xp_rawcall(SYS_close, fd, 0, 0, 0, 0, 0);
 #endif
 }
 
 int xp_sys_read(int fd, void *buffer, size_t size)
 {
-	int saved = errno;
-
-	return result(syscall(SYS_read, fd, buffer, size), saved);
+	return (int)xp_rawcall(SYS_read, fd, (long)buffer, (long)size, 0, 0, 0);
 }
 
 int xp_sys_write(int fd, const void *buffer, size_t size)
 {
-	int saved = errno;
-
-	return result(syscall(SYS_write, fd, buffer, size), saved);
+	return (int)xp_rawcall(SYS_write, fd, (long)buffer, (long)size, 0, 0, 0);
 }
 
 int xp_sys_poll_now(struct pollfd *fds, size_t count)
 {
-	int saved = errno;
 	int rc;
 
 	do {
 #ifdef SYS_poll
-		rc = result(syscall(SYS_poll, fds, count, 0), saved);
+		rc = (int)xp_rawcall(SYS_poll, (long)fds, (long)count, 0, 0, 0, 0);
 #else
 		int64_t zero[2] = {0, 0};
 
-		rc = result(syscall(SYS_ppoll, fds, count, zero, NULL,
-		                    KERNEL_SIGSET_SIZE), saved);
+		rc = (int)xp_rawcall(SYS_ppoll, (long)fds, (long)count, (long)zero,
+		                     0, KERNEL_SIGSET_SIZE, 0);
 #endif
 	} while (rc == -EINTR);
 	return rc;
@@ -74,7 +61,6 @@ int xp_sys_poll_now(struct pollfd *fds, size_t count)
 
 int xp_sys_select_now(int count, long *in, long *out, long *except)
 {
-	int saved = errno;
 	int64_t zero[2];
 	int rc;
 
@@ -82,8 +68,8 @@ int xp_sys_select_now(int count, long *in, long *out, long *except)
 		/* The kernel writes the time that is left into it. */
 		zero[0] = 0;
 		zero[1] = 0;
-		rc = result(syscall(SYS_pselect6, count, in, out, except, zero, NULL),
-		            saved);
+		rc = (int)xp_rawcall(SYS_pselect6, count, (long)in, (long)out,
+		                     (long)except, (long)zero, 0);
 	} while (rc == -EINTR);
 	return rc;
 }
@@ -93,36 +79,35 @@ int xp_sys_eventfd(bool semaphore)
 	int saved = errno;
 	int flags = EFD_CLOEXEC | EFD_NONBLOCK | (semaphore ? EFD_SEMAPHORE : 0);
 
-	return result(eventfd(0, flags), saved);
+	return xp_libcall_result(eventfd(0, flags), saved);
 }
 
 int xp_sys_epoll_create(void)
 {
 	int saved = errno;
 
-	return result(epoll_create1(EPOLL_CLOEXEC), saved);
+	return xp_libcall_result(epoll_create1(EPOLL_CLOEXEC), saved);
 }
 
 int xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
                      uint64_t token)
 {
 	struct epoll_event event = {.events = events, .data.u64 = token};
-	int saved = errno;
 
-	return result(epoll_ctl(epoll_fd, op, fd, &event), saved);
+	return (int)xp_rawcall(SYS_epoll_ctl, epoll_fd, op, fd, (long)&event, 0, 0);
 }
 
 int xp_sys_epoll_now(int epoll_fd, struct epoll_event *events, int cap)
 {
-	int saved = errno;
 	int rc;
 
 	do {
 #ifdef SYS_epoll_wait
-		rc = result(syscall(SYS_epoll_wait, epoll_fd, events, cap, 0), saved);
+		rc = (int)xp_rawcall(SYS_epoll_wait, epoll_fd, (long)events, cap, 0,
+		                     0, 0);
 #else
-		rc = result(syscall(SYS_epoll_pwait, epoll_fd, events, cap, 0, NULL,
-		                    KERNEL_SIGSET_SIZE), saved);
+		rc = (int)xp_rawcall(SYS_epoll_pwait, epoll_fd, (long)events, cap, 0,
+		                     0, KERNEL_SIGSET_SIZE);
 #endif
 	} while (rc == -EINTR);
 	return rc;
@@ -146,7 +131,7 @@ static int epoll_wait_ns(int epoll_fd, struct epoll_event *events, int cap,
 
 	if (missing)
 		return -ENOSYS;
-	rc = result(epoll_pwait2(epoll_fd, events, cap, &left, mask), saved);
+	rc = xp_libcall_result(epoll_pwait2(epoll_fd, events, cap, &left, mask), saved);
 	if (rc == -ENOSYS || rc == -EPERM) {
 		missing = 1;
 		rc = -ENOSYS;
@@ -162,12 +147,23 @@ static int epoll_wait_ns(int epoll_fd, struct epoll_event *events, int cap,
 }
 #endif
 
+/* Until an event comes: the usual wait, kept free of what it does not need. */
+static int epoll_wait_forever(int epoll_fd, struct epoll_event *events, int cap)
+{
+	int rc = epoll_wait(epoll_fd, events, cap, -1);
+
+	return rc < 0 ? -errno : rc;
+}
+
 int xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
                       int64_t deadline_ns, const sigset_t *mask)
 {
-	int saved = errno;
 	int timeout_ms = -1;
+	int saved;
 
+	if (XP_LIKELY(deadline_ns == XP_NEVER && !mask))
+		return epoll_wait_forever(epoll_fd, events, cap);
+	saved = errno;
 	if (deadline_ns == XP_NOW) {
 		timeout_ms = 0;
 	} else if (deadline_ns != XP_NEVER) {
@@ -182,14 +178,13 @@ int xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
 		timeout_ms = xp_ms_ceil(left_ns);
 	}
 	if (!mask)
-		return result(epoll_wait(epoll_fd, events, cap, timeout_ms), saved);
-	return result(epoll_pwait(epoll_fd, events, cap, timeout_ms, mask), saved);
+		return xp_libcall_result(epoll_wait(epoll_fd, events, cap, timeout_ms), saved);
+	return xp_libcall_result(epoll_pwait(epoll_fd, events, cap, timeout_ms, mask), saved);
 }
 
 int xp_sys_replace(int fd, int number)
 {
-	int saved = errno;
-	int rc = result(syscall(SYS_dup3, fd, number, EPOLL_CLOEXEC), saved);
+	int rc = (int)xp_rawcall(SYS_dup3, fd, number, EPOLL_CLOEXEC, 0, 0, 0);
 
 	xp_sys_close(fd);
 	return rc < 0 ? rc : 0;

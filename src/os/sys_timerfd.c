@@ -9,17 +9,8 @@
 #include <time.h>
 
 #include "base/time.h"
+#include "os/rawcall.h"
 #include "os/sys.h"
-
-/* The result of a system call; `saved` is errno from before it. */
-static int fd_result(int rc, int saved)
-{
-	if (rc < 0) {
-		rc = -errno;
-		errno = saved;
-	}
-	return rc;
-}
 
 static int set(int timer_fd, int flags, int64_t at_ns)
 {
@@ -31,15 +22,15 @@ static int set(int timer_fd, int flags, int64_t at_ns)
 	};
 	int saved = errno;
 
-	return fd_result(timerfd_settime(timer_fd, flags, &when, NULL), saved);
+	return xp_libcall_result(timerfd_settime(timer_fd, flags, &when, NULL), saved);
 }
 
 int xp_sys_timer_fd(void)
 {
 	int saved = errno;
 
-	return fd_result(timerfd_create(CLOCK_MONOTONIC,
-	                                TFD_CLOEXEC | TFD_NONBLOCK), saved);
+	return xp_libcall_result(timerfd_create(CLOCK_MONOTONIC,
+	                                         TFD_CLOEXEC | TFD_NONBLOCK), saved);
 }
 
 int xp_sys_timer_set(int timer_fd, int64_t deadline_ns)
@@ -59,8 +50,8 @@ int xp_sys_timer_set(int timer_fd, int64_t deadline_ns)
 int xp_sys_step_fd(void)
 {
 	int saved = errno;
-	int fd = fd_result(timerfd_create(CLOCK_REALTIME,
-	                                  TFD_CLOEXEC | TFD_NONBLOCK), saved);
+	int fd = xp_libcall_result(timerfd_create(CLOCK_REALTIME,
+	                                         TFD_CLOEXEC | TFD_NONBLOCK), saved);
 	int rc;
 
 	if (fd < 0)

@@ -1,0 +1,274 @@
+/*
+ * How threads sleep in a queue, and how they wake each other: see
+ * docs/internals/locking.md.
+ */
+#include "core/sleep.h"
+
+#include <pthread.h>
+
+#include "base/assert.h"
+#include "core/candidate.h"
+#include "core/keeper.h"
+#include "core/wait.h"
+#include "os/sys.h"
+
+void xp_kick(struct xpoll *queue)
+{
+	if (queue->waiters > 0)
+		queue->ops->wake(queue->backend);
+}
+
+/* Followers come out while the gate is open; the kernel wakes all of them. */
+static void gate_open(struct xpoll *queue)
+{
+	static const uint64_t one = 1;
+
+	if (queue->followers == 0 || queue->gate_open)
+		return;
+	queue->gate_open = true;
+	xp_sys_write(queue->turn_fd, &one, sizeof one);
+}
+
+static void gate_close(struct xpoll *queue)
+{
+	uint64_t count;
+
+	if (!queue->gate_open)
+		return;
+	queue->gate_open = false;
+	xp_sys_read(queue->turn_fd, &count, sizeof count);
+}
+
+void xp_kick_all(struct xpoll *queue)
+{
+	queue->kick_epoch++;
+	queue->kicked = queue->waiters;
+	queue->called = queue->followers;
+	xp_kick(queue);
+	gate_open(queue);
+}
+
+/*
+ * A thread is about to sleep, and is back; xpoll_destroy waits for those.  In
+ * between they have the lock, which holds it up as well.
+ */
+static void inside_enter(struct xpoll *queue)
+{
+	queue->inside++;
+}
+
+static void inside_leave(struct xpoll *queue)
+{
+	queue->inside--;
+	if (XP_UNLIKELY(queue->dying))
+		pthread_cond_broadcast(&queue->quiet);
+}
+
+void xp_sleep_until_quiet(struct xpoll *queue)
+{
+	inside_enter(queue);
+	xp_mutex_wait(&queue->lock, &queue->quiet);
+	inside_leave(queue);
+}
+
+/* A sleeping thread's state, for when it is cancelled. */
+struct sleeper {
+	struct xpoll *queue;
+	uint32_t kick_epoch;
+	uint32_t keeper; /* not 0: it minds kept_ns */
+	bool follower;
+	bool poll_level;
+};
+
+/* Back from the kernel, with the lock. */
+static void waiter_left(struct xpoll *queue, uint32_t kick_epoch)
+{
+	XP_ASSERT(queue->waiters > 0);
+	queue->waiters--;
+	xp_keeper_answered(queue);
+	if (kick_epoch != queue->kick_epoch)
+		queue->kicked--;
+	XP_ASSERT(queue->kicked >= 0 && queue->kicked <= queue->waiters);
+	/* A kick lets one out; that one lets the next out. */
+	if (queue->kicked > 0)
+		xp_kick(queue);
+	if (queue->changers > 0)
+		pthread_cond_broadcast(&queue->quiet);
+}
+
+static void follower_left(struct xpoll *queue, uint32_t kick_epoch)
+{
+	XP_ASSERT(queue->followers > 0);
+	queue->followers--;
+	if (kick_epoch != queue->kick_epoch && --queue->called == 0)
+		pthread_cond_broadcast(&queue->quiet);
+	XP_ASSERT(queue->called >= 0 && queue->called <= queue->followers);
+	/* If nobody has the turn it is this thread's now. */
+	if (queue->called == 0)
+		gate_close(queue);
+	if (queue->yielders > 0)
+		pthread_cond_broadcast(&queue->quiet);
+}
+
+void xp_turn_pass(struct xpoll *queue)
+{
+	queue->leader = false;
+	gate_open(queue);
+}
+
+/* One sleeper comes out, for whatever reason: it looks at everything. */
+static void call_one(struct xpoll *queue)
+{
+	xp_kick(queue);
+	if (xp_keeper_missing(queue))
+		xp_keeper_called(queue);
+}
+
+void xp_pass_on(struct xpoll *queue)
+{
+	queue->look_wanted = false;
+	if (queue->waiters == 0)
+		return;
+	if (queue->candidates_len > 0)
+		xp_candidates_publish(queue);
+	if (queue->candidates_len > 0 || !xp_list_empty(&queue->active) ||
+	    queue->files_len > 0 || atomic_load(&queue->wake_pending) ||
+	    xp_keeper_missing(queue))
+		call_one(queue);
+}
+
+void xp_settle(struct xpoll *queue)
+{
+	bool wanted = queue->look_wanted && queue->waiters > 0;
+
+	queue->look_wanted = false;
+	if (wanted && (!xp_list_empty(&queue->active) ||
+	               xp_keeper_missing(queue)))
+		call_one(queue);
+	if (queue->exposed)
+		xp_update_attention(queue);
+}
+
+static void cancelled(void *opaque)
+{
+	struct sleeper *sleeper = opaque;
+	struct xpoll *queue = sleeper->queue;
+
+	xp_mutex_lock(&queue->lock);
+	if (sleeper->follower) {
+		follower_left(queue, sleeper->kick_epoch);
+		if (!queue->leader)
+			xp_turn_pass(queue);
+	} else {
+		waiter_left(queue, sleeper->kick_epoch);
+		xp_keeper_end(queue, sleeper->keeper);
+		if (!xp_concurrent(queue))
+			xp_turn_pass(queue);
+		/* The kernel may just have handed something to this thread. */
+		xp_candidates_all(queue);
+		xp_pass_on(queue);
+	}
+	if (sleeper->poll_level)
+		queue->polling = false;
+	inside_leave(queue);
+	xp_mutex_unlock(&queue->lock);
+}
+
+int xp_sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
+                           struct xp_fired *fired, int cap)
+{
+	struct sleeper sleeper = {
+		.queue = queue,
+		.poll_level = wait->events == NULL,
+	};
+	/* XP_NOW would neither sleep nor apply the mask. */
+	int64_t deadline_ns = wait->deadline_ns == XP_NOW ? 1 : wait->deadline_ns;
+	int rc;
+
+	if (queue->waiters++ > 0)
+		queue->several = true;
+	sleeper.kick_epoch = queue->kick_epoch;
+	sleeper.keeper = xp_keeper_begin(queue, &deadline_ns);
+	wait->sequence = queue->sequence;
+	/* What this thread could have called others for it sees to itself. */
+	queue->look_wanted = false;
+	if (XP_UNLIKELY(queue->exposed))
+		xp_update_attention(queue);
+	inside_enter(queue);
+	xp_mutex_unlock(&queue->lock);
+	pthread_cleanup_push(cancelled, &sleeper);
+	rc = queue->ops->wait(queue->backend, deadline_ns, wait->mask, fired, cap);
+	pthread_cleanup_pop(0);
+	xp_mutex_lock(&queue->lock);
+	waiter_left(queue, sleeper.kick_epoch);
+	xp_keeper_end(queue, sleeper.keeper);
+	inside_leave(queue);
+	return rc;
+}
+
+void xp_let_others_look(struct xpoll *queue)
+{
+	queue->changers++;
+	xp_kick_all(queue);
+	while (queue->kicked > 0)
+		xp_sleep_until_quiet(queue);
+	if (--queue->changers == 0)
+		pthread_cond_broadcast(&queue->quiet);
+}
+
+static int sleep_for_turn(struct xpoll *queue, struct xp_wait *wait)
+{
+	struct sleeper sleeper = {
+		.queue = queue,
+		.kick_epoch = queue->kick_epoch,
+		.follower = true,
+		.poll_level = wait->events == NULL,
+	};
+	struct pollfd turn = {.fd = queue->turn_fd, .events = POLLIN};
+	int rc;
+
+	queue->followers++;
+	inside_enter(queue);
+	xp_mutex_unlock(&queue->lock);
+	pthread_cleanup_push(cancelled, &sleeper);
+	rc = xp_sys_poll_wait(&turn, 1, wait->deadline_ns, wait->mask);
+	pthread_cleanup_pop(0);
+	xp_mutex_lock(&queue->lock);
+	follower_left(queue, sleeper.kick_epoch);
+	inside_leave(queue);
+	return rc;
+}
+
+int xp_turn_take(struct xpoll *queue, struct xp_wait *wait)
+{
+	while (queue->leader) {
+		int rc;
+
+		if (queue->dying)
+			return -EBADF;
+		if (xp_wait_deadline_passed(wait) || wait->wake_all != queue->wake_all)
+			return 0;
+		/* The gate is open for those that were called, not for this one. */
+		if (queue->called > 0) {
+			xp_sleep_until_quiet(queue);
+			continue;
+		}
+		rc = sleep_for_turn(queue, wait);
+		if (rc < 0) {
+			/* The turn may have come just then: it is another's. */
+			if (!queue->leader)
+				xp_turn_pass(queue);
+			return rc;
+		}
+	}
+	queue->leader = true;
+	return 1;
+}
+
+void xp_turn_yield(struct xpoll *queue)
+{
+	queue->yielders++;
+	while (queue->followers > 0 && !queue->leader && !queue->dying)
+		xp_sleep_until_quiet(queue);
+	queue->yielders--;
+}

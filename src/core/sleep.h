@@ -1,0 +1,55 @@
+/*
+ * Threads that sleep in a queue.  All with the queue's lock held.
+ *
+ * Back ends that cannot serve several threads let one at a time into the
+ * kernel, the leader; the others, followers, wait for their turn.
+ */
+#ifndef XP_CORE_SLEEP_H
+#define XP_CORE_SLEEP_H
+
+#include "base/time.h"
+#include "core/queue.h"
+#include "os/sys.h"
+
+/*
+ * Let the back end wait; the lock is released meanwhile, and it is a
+ * cancellation point.  The back end's result.
+ */
+int xp_sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
+                       struct xp_fired *fired, int cap);
+
+/* Until another thread signals `quiet`. */
+void xp_sleep_until_quiet(struct xpoll *queue);
+
+/*
+ * This thread leaves with what it has; others that sleep must not miss what
+ * it leaves behind.
+ */
+void xp_pass_on(struct xpoll *queue);
+
+/*
+ * This thread is of the poll-like level and leaves alone what others are to
+ * see: make them all come out and look.  Which of them a kick wakes is the
+ * kernel's choice, and could be this thread each time.
+ */
+void xp_let_others_look(struct xpoll *queue);
+
+/* 1: this thread's turn; 0: the wait is over; -EINTR, -EBADF. */
+int xp_turn_take(struct xpoll *queue, struct xp_wait *wait);
+void xp_turn_pass(struct xpoll *queue);
+/* Have a follower take the turn that was passed on. */
+void xp_turn_yield(struct xpoll *queue);
+
+static inline bool xp_concurrent(const struct xpoll *queue)
+{
+	return queue->ops->caps & XP_CAP_CONCURRENT;
+}
+
+static inline bool xp_wait_deadline_passed(const struct xp_wait *wait)
+{
+	if (wait->deadline_ns == XP_NEVER)
+		return false;
+	return wait->deadline_ns == XP_NOW || xp_sys_now() >= wait->deadline_ns;
+}
+
+#endif

@@ -1,0 +1,77 @@
+/*
+ * System calls without the C library: no cancellation point, no errno, and
+ * out of an interposer's sight.  The result is >= 0 or a negative errno value.
+ */
+#ifndef XP_OS_RAWCALL_H
+#define XP_OS_RAWCALL_H
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if defined(__x86_64__) && !defined(__ILP32__)
+
+static inline long xp_rawcall(long call, long a, long b, long c, long d,
+                              long e, long f)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	long result;
+
+	__asm__ volatile("syscall"
+	                 : "=a"(result)
+	                 : "a"(call), "D"(a), "S"(b), "d"(c), "r"(r10),
+	                   "r"(r8), "r"(r9)
+	                 : "rcx", "r11", "memory");
+	return result;
+}
+
+#elif defined(__aarch64__)
+
+static inline long xp_rawcall(long call, long a, long b, long c, long d,
+                              long e, long f)
+{
+	register long x8 __asm__("x8") = call;
+	register long x0 __asm__("x0") = a;
+	register long x1 __asm__("x1") = b;
+	register long x2 __asm__("x2") = c;
+	register long x3 __asm__("x3") = d;
+	register long x4 __asm__("x4") = e;
+	register long x5 __asm__("x5") = f;
+
+	__asm__ volatile("svc 0"
+	                 : "+r"(x0)
+	                 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+	                 : "memory");
+	return x0;
+}
+
+#else
+
+static inline long xp_rawcall(long call, long a, long b, long c, long d,
+                              long e, long f)
+{
+	int saved = errno;
+	long result = syscall(call, a, b, c, d, e, f);
+
+	if (result < 0) {
+		result = -errno;
+		errno = saved;
+	}
+	return result;
+}
+
+#endif
+
+/* The result of a C library's call; `saved` is errno from before it. */
+static inline int xp_libcall_result(long rc, int saved)
+{
+	if (rc < 0) {
+		rc = -errno;
+		errno = saved;
+	}
+	return (int)rc;
+}
+
+#endif
