@@ -166,6 +166,8 @@ int xp_reg_change(struct xpoll *queue, const struct xpoll_event *change)
 		return -ENOTSUP;
 	if (change->fflags & ~ops->fflags)
 		return -EINVAL;
+	if (ops->settle)
+		ops->settle(queue);
 	reg = xp_reg_find(queue, change->ident, change->filter);
 	if (reg && change->flags & XPOLL_DELETE)
 		return reg_delete(queue, reg);

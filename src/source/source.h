@@ -55,6 +55,11 @@ struct xp_source_ops {
 	uint32_t fflags;  /* the bits a change may have */
 	size_t size;      /* of its registrations, struct xp_reg first */
 
+	/*
+	 * A change is about to be applied: hear first what the kernel has to
+	 * tell, so that it meets the registrations as they are.  Optional.
+	 */
+	void (*settle)(struct xpoll *queue);
 	/* A change is about to create a registration: 0, or -EINVAL ... */
 	int (*attach)(struct xpoll *queue, struct xp_reg *reg,
 	              const struct xpoll_event *change);
