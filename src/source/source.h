@@ -139,6 +139,7 @@ const struct xp_source_ops *xp_source_find(int filter);
 /* All of this build; ends with NULL. */
 extern const struct xp_source_ops *const xp_sources[];
 
+extern const struct xp_source_ops xp_source_proc;
 extern const struct xp_source_ops xp_source_signal;
 extern const struct xp_source_ops xp_source_timer;
 extern const struct xp_source_ops xp_source_user;

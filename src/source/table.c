@@ -8,6 +8,7 @@ const struct xp_source_ops *const xp_sources[] = {
 	&xp_source_timer,
 	&xp_source_signal,
 	&xp_source_vnode,
+	&xp_source_proc,
 	NULL,
 };
 

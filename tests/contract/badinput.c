@@ -69,7 +69,10 @@ static const struct bad_change cases[] = {
 	{"TIMER units", 1, XPOLL_FILT_TIMER, XPOLL_ADD, 3, 1000, EINVAL},
 	{"SIGNAL 0", 0, XPOLL_FILT_SIGNAL, XPOLL_ADD, 0, 0, EINVAL},
 	{"SIGNAL note", SIGUSR2, XPOLL_FILT_SIGNAL, XPOLL_ADD, 1, 0, EINVAL},
-	{"PROC", 1, XPOLL_FILT_PROC, XPOLL_ADD, XPOLL_NOTE_EXIT, 0, ENOTSUP},
+	{"PROC 0", 0, XPOLL_FILT_PROC, XPOLL_ADD, XPOLL_NOTE_EXIT, 0, ESRCH},
+	{"PROC huge", UINT64_MAX, XPOLL_FILT_PROC, XPOLL_ADD, XPOLL_NOTE_EXIT, 0, ESRCH},
+	{"PROC note that comes out", 1, XPOLL_FILT_PROC, XPOLL_ADD, XPOLL_NOTE_CHILD, 0, EINVAL},
+	{"PROC delete absent", 1, XPOLL_FILT_PROC, XPOLL_DELETE, 0, 0, ENOENT},
 	{"VNODE of a pipe", FD, VNODE, XPOLL_ADD, XPOLL_NOTE_WRITE, 0, EINVAL},
 	{"VNODE note", FD, VNODE, XPOLL_ADD, 0x800, 0, EINVAL},
 	{"AIO", 4096, XPOLL_FILT_AIO, XPOLL_ADD, 0, 0, ENOTSUP},
@@ -256,8 +259,7 @@ XT_TEST(aio_answers_enotsup_for_now)
 
 XT_TEST(other_filters_are_not_supported_for_now)
 {
-	static const int filters[] = {XPOLL_FILT_AIO, XPOLL_FILT_PROC,
-	                              XPOLL_FILT_EMPTY};
+	static const int filters[] = {XPOLL_FILT_AIO, XPOLL_FILT_EMPTY};
 	struct xpoll *queue = xt_open();
 
 	for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)

@@ -1,0 +1,25 @@
+/* What /proc tells of other processes. */
+#ifndef XP_OS_PROCFS_H
+#define XP_OS_PROCFS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Called with each number; false ends the walk. */
+typedef bool xp_procfs_visit(void *context, pid_t number);
+
+/*
+ * The threads of a process, or the children of all its threads.  A list that
+ * changes meanwhile may be given in part.  0, or -ESRCH, -ENOENT (no /proc, or
+ * a kernel that does not list children), -EMFILE, -ENFILE.
+ */
+int xp_procfs_threads(pid_t pid, xp_procfs_visit *visit, void *context);
+int xp_procfs_children(pid_t pid, xp_procfs_visit *visit, void *context);
+
+/*
+ * The wait status of a zombie; -ESRCH: there is no zombie of that number;
+ * -EACCES: it is not ours to know.
+ */
+int xp_procfs_zombie_status(pid_t pid, int *status);
+
+#endif

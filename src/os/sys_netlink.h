@@ -1,0 +1,29 @@
+/* Netlink sockets: the kernel tells of itself in datagrams. */
+#ifndef XP_OS_SYS_NETLINK_H
+#define XP_OS_SYS_NETLINK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct sock_fprog;
+
+/*
+ * A socket that hears a multicast group of a netlink family through a filter.
+ * -ENOTSUP: no such family; -EPERM: not for us.
+ */
+int xp_sys_netlink_open(int family, uint32_t groups,
+                        const struct sock_fprog *filter);
+
+/* Room for what was not read yet: as much of it as one may have. */
+void xp_sys_netlink_reserve(int fd, int bytes);
+
+/* To the kernel.  -ECONNREFUSED: it does not listen in this namespace. */
+int xp_sys_netlink_send(int fd, const void *datagram, size_t size);
+
+/*
+ * The length of the next datagram from the kernel; 0: it was from somebody
+ * else; -EAGAIN: there is none now; -ENOBUFS: some were lost.
+ */
+int xp_sys_netlink_receive(int fd, void *buffer, size_t size);
+
+#endif

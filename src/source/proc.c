@@ -1,0 +1,302 @@
+/*
+ * PROC: the end of a process, its forks and execs, and those of its children.
+ *
+ * A registration holds a descriptor of its process, so that a number that is
+ * used again is never taken for the same process.  When the descriptor says
+ * that the process has ended, the tracer is heard first: what a process did
+ * last comes before its end.
+ *
+ * As in FreeBSD a registration ends with its process, and a tracked child is a
+ * registration of its own that starts with NOTE_CHILD and its parent in `data`.
+ * The wait status needs `data` too, so the two never share an event.
+ */
+#include "source/proc.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "os/process.h"
+#include "os/sys.h"
+
+static struct xp_proc *proc_of(struct xp_reg *reg)
+{
+	return XP_CONTAINER_OF(reg, struct xp_proc, reg);
+}
+
+struct xp_proc_state *xp_proc_state(struct xpoll *queue)
+{
+	return *xp_source_state(queue, XP_SOURCE_PROC);
+}
+
+struct xp_proc *xp_proc_find(struct xpoll *queue, pid_t pid)
+{
+	struct xp_reg *reg = xp_reg_find(queue, (uint64_t)pid, XPOLL_FILT_PROC);
+
+	return reg ? proc_of(reg) : NULL;
+}
+
+void xp_proc_note(struct xpoll *queue, struct xp_proc *proc, uint32_t notes)
+{
+	proc->reg.report |= notes;
+	xp_reg_activate(queue, &proc->reg);
+}
+
+void xp_proc_init(struct xp_proc *proc)
+{
+	proc->watch.fd = -1;
+	xp_list_init(&proc->traced);
+	xp_list_init(&proc->gone);
+}
+
+static void proc_unwatch(struct xpoll *queue, struct xp_proc *proc)
+{
+	if (proc->watched)
+		xp_watch_remove(queue, &proc->watch);
+	proc->watched = false;
+}
+
+void xp_proc_end(struct xpoll *queue, struct xp_proc *proc)
+{
+	struct xp_reg *reg = &proc->reg;
+	int fd = proc->watch.fd;
+	int status;
+
+	XP_ASSERT(!proc->ended);
+	proc->ended = true;
+	/* What the descriptor tells is better than what a tracer saw. */
+	if (fd >= 0 && xp_proc_ended(fd) &&
+	    xp_proc_status(fd, xp_proc_pid(proc), &status)) {
+		proc->status = status;
+		proc->status_known = true;
+	}
+	/* The descriptor stays: it tells whether the number is another's. */
+	proc_unwatch(queue, proc);
+	xp_trace_end(queue, proc);
+	if (reg->fflags & XPOLL_NOTE_EXIT)
+		xp_proc_note(queue, proc, XPOLL_NOTE_EXIT);
+	else if (reg->report == 0)
+		xp_reg_end(queue, reg);
+}
+
+static void proc_ready(struct xpoll *queue, struct xp_watch *watch)
+{
+	pid_t pid = xp_proc_pid(XP_CONTAINER_OF(watch, struct xp_proc, watch));
+	struct xp_proc *proc;
+
+	/* Its last deeds first; if they are too many, this is called again. */
+	if (!xp_trace_drain(queue))
+		return;
+	proc = xp_proc_find(queue, pid);
+	if (proc && &proc->watch == watch && proc->watched &&
+	    xp_proc_ended(watch->fd))
+		xp_proc_end(queue, proc);
+	xp_trace_trim(queue);
+}
+
+int xp_proc_watch(struct xpoll *queue, struct xp_proc *proc)
+{
+	int fd = xp_proc_open(xp_proc_pid(proc));
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	proc->watch = (struct xp_watch){.fd = fd, .ready = proc_ready};
+	rc = xp_watch_add(queue, &proc->watch);
+	if (rc < 0) {
+		xp_sys_close(fd);
+		proc->watch.fd = -1;
+		return rc;
+	}
+	proc->watched = true;
+	return 0;
+}
+
+static void proc_close(struct xpoll *queue, struct xp_proc *proc)
+{
+	proc_unwatch(queue, proc);
+	xp_trace_end(queue, proc);
+	xp_list_remove(&proc->gone);
+	if (proc->watch.fd >= 0)
+		xp_sys_close(proc->watch.fd);
+	proc->watch.fd = -1;
+}
+
+/* Begin to watch a process; on failure nothing has changed. */
+static int proc_begin(struct xpoll *queue, struct xp_proc *proc,
+                      uint32_t fflags)
+{
+	int rc = xp_proc_watch(queue, proc);
+
+	if (rc < 0)
+		return rc;
+	if (fflags & XP_PROC_TRACED)
+		rc = xp_trace_begin(queue, proc, fflags);
+	if (rc < 0)
+		proc_close(queue, proc);
+	xp_trace_trim(queue);
+	return rc;
+}
+
+static int proc_state_make(struct xpoll *queue)
+{
+	void **place = xp_source_state(queue, XP_SOURCE_PROC);
+	struct xp_proc_state *state;
+
+	if (*place)
+		return 0;
+	state = xp_alloc(sizeof *state);
+	if (!state)
+		return -ENOMEM;
+	xp_list_init(&state->traced);
+	xp_list_init(&state->gone);
+	state->process = xp_process_current();
+	*place = state;
+	return 0;
+}
+
+/*
+ * What is still to be told is of the past: of a process that had the number
+ * before, or of a birth that makes this change one of a tracked child.
+ */
+static void proc_settle(struct xpoll *queue)
+{
+	if (xp_proc_state(queue))
+		(void)xp_trace_drain(queue);
+}
+
+static int proc_attach(struct xpoll *queue, struct xp_reg *reg,
+                       const struct xpoll_event *change)
+{
+	struct xp_proc *proc = proc_of(reg);
+	int rc;
+
+	xp_proc_init(proc);
+	if (change->ident == 0 || change->ident > INT_MAX)
+		return -ESRCH;
+	rc = proc_state_make(queue);
+	if (rc == 0)
+		rc = proc_begin(queue, proc, change->fflags);
+	if (rc < 0)
+		return rc;
+	reg->fflags = change->fflags;
+	return 0;
+}
+
+/* It has ended, and the number is that of another process now. */
+static bool proc_replaced(const struct xp_proc *proc)
+{
+	int fd = proc->watch.fd;
+
+	if (!proc->ended || (fd >= 0 && !xp_proc_reaped(fd)))
+		return false;
+	fd = xp_proc_open(xp_proc_pid(proc));
+	if (fd < 0)
+		return false;
+	xp_sys_close(fd);
+	return true;
+}
+
+static int proc_touch(struct xpoll *queue, struct xp_reg *reg,
+                      const struct xpoll_event *change)
+{
+	struct xp_proc *proc = proc_of(reg);
+	uint32_t added = change->fflags & ~reg->fflags;
+	int rc = 0;
+
+	if (change->flags & XPOLL_ADD && proc_replaced(proc))
+		return -ESTALE;
+	if (proc->ended) {
+		if (added & XPOLL_NOTE_EXIT)
+			xp_proc_note(queue, proc, XPOLL_NOTE_EXIT);
+	} else if (!(change->fflags & XP_PROC_TRACED)) {
+		/* One that is gone already ends when the tracer says so. */
+		if (proc->watch.fd >= 0)
+			xp_trace_end(queue, proc);
+	} else if (!xp_proc_is_traced(proc) || added & XPOLL_NOTE_TRACK) {
+		rc = xp_trace_begin(queue, proc, change->fflags);
+	}
+	xp_trace_trim(queue);
+	if (rc == 0)
+		reg->fflags = change->fflags;
+	return rc;
+}
+
+static void proc_detach(struct xpoll *queue, struct xp_reg *reg)
+{
+	proc_close(queue, proc_of(reg));
+	xp_trace_trim(queue);
+}
+
+static void proc_collect(struct xpoll *queue, struct xp_reg *reg,
+                         struct xpoll_event *event)
+{
+	struct xp_proc *proc = proc_of(reg);
+	uint32_t notes = reg->report;
+
+	event->data = 0;
+	if (notes & XPOLL_NOTE_CHILD) {
+		notes &= ~XPOLL_NOTE_EXIT;
+		event->data = proc->parent;
+	} else if (notes & XPOLL_NOTE_EXIT && proc->status_known) {
+		event->data = proc->status;
+	}
+	reg->report &= ~notes;
+	if (notes & XPOLL_NOTE_EXIT && !proc->status_known)
+		notes |= XPOLL_NOTE_STATUS_UNKNOWN;
+	event->fflags = notes;
+	if (reg->report)
+		return; /* Its end comes next. */
+	xp_reg_deactivate(queue, reg);
+	if (proc->ended) {
+		event->flags |= XPOLL_EOF;
+		reg->flags |= XPOLL_ONESHOT;
+	}
+}
+
+static bool proc_supports(uint32_t fflags)
+{
+	int fd = xp_proc_open(getpid());
+
+	if (fd < 0)
+		return false;
+	xp_sys_close(fd);
+	return !(fflags & XP_PROC_TRACED) || xp_trace_usable();
+}
+
+static void proc_release(struct xpoll *queue, struct xp_reg *reg)
+{
+	struct xp_proc *proc = proc_of(reg);
+
+	/* The kernel's set is the parent's, or ends next: it is not told. */
+	proc->watched = false;
+	proc_close(queue, proc);
+}
+
+static void proc_fini(struct xpoll *queue, void *opaque)
+{
+	struct xp_proc_state *state = opaque;
+
+	(void)queue;
+	XP_ASSERT(xp_list_empty(&state->traced));
+	xp_trace_fini(state);
+	xp_free(state);
+}
+
+const struct xp_source_ops xp_source_proc = {
+	.filter = XPOLL_FILT_PROC,
+	.id = XP_SOURCE_PROC,
+	.implied = XPOLL_CLEAR,
+	.fflags = XPOLL_NOTE_EXIT | XP_PROC_TRACED,
+	.size = sizeof(struct xp_proc),
+	.settle = proc_settle,
+	.attach = proc_attach,
+	.touch = proc_touch,
+	.detach = proc_detach,
+	.collect = proc_collect,
+	.supports = proc_supports,
+	.release = proc_release,
+	.fini = proc_fini,
+};

@@ -1,0 +1,166 @@
+/*
+ * Inside PROC.  Four parts know of each other:
+ *
+ *   proc.c                the registrations: how they begin, change and end
+ *   proc_trace.c          what processes do while they live, and their children
+ *   provider/proc_pidfd.c      a descriptor for a process, and its status
+ *   provider/proc_TRACER.c     where forks and execs come from
+ *
+ * A queue has at most one tracer: it is opened when the first registration asks
+ * for what only a tracer can tell, and closed when none does any more.
+ *
+ * All with the queue's lock held.
+ */
+#ifndef XP_SOURCE_PROC_H
+#define XP_SOURCE_PROC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/list.h"
+#include "source/source.h"
+
+/* What only a tracer can tell. */
+#define XP_PROC_TRACED \
+	(XPOLL_NOTE_FORK | XPOLL_NOTE_EXEC | XPOLL_NOTE_TRACK)
+
+/* One registered process. */
+struct xp_proc {
+	struct xp_reg reg;
+	struct xp_watch watch; /* its descriptor; fd -1: it is gone already */
+	struct xp_list traced; /* in the list of those the tracer follows */
+	struct xp_list gone;   /* in the list of those whose end is to be noted */
+	void *scope;           /* the tracer's */
+	pid_t parent;          /* of a tracked child */
+	int status;            /* as waitpid(2) gives it */
+	bool watched;          /* the queue watches the descriptor */
+	bool leaving;          /* the end of its first thread was told */
+	bool ended;            /* its end was noted */
+	bool status_known;     /* else `status` has no meaning */
+};
+
+/* The state of this source in a queue. */
+struct xp_proc_state {
+	struct xp_tracer *tracer; /* NULL: nobody asks for what it tells */
+	struct xp_list traced;    /* the xp_proc that it follows */
+	struct xp_list gone;      /* those to end when all has been told */
+	uint32_t process;         /* whose state this is (os/process.h) */
+	bool busy;                /* the tracer is telling */
+};
+
+static inline pid_t xp_proc_pid(const struct xp_proc *proc)
+{
+	return (pid_t)proc->reg.item.ident;
+}
+
+static inline bool xp_proc_is_traced(const struct xp_proc *proc)
+{
+	return !xp_list_empty(&proc->traced);
+}
+
+/* Registrations (proc.c). -------------------------------------------------- */
+
+struct xp_proc_state *xp_proc_state(struct xpoll *queue);
+
+/* NULL: not registered. */
+struct xp_proc *xp_proc_find(struct xpoll *queue, pid_t pid);
+void xp_proc_note(struct xpoll *queue, struct xp_proc *proc, uint32_t notes);
+
+/* The fields of a new one that are not 0. */
+void xp_proc_init(struct xp_proc *proc);
+/* Open its descriptor and have the queue watch it; on failure neither. */
+int xp_proc_watch(struct xpoll *queue, struct xp_proc *proc);
+
+/* The process has ended.  The registration may be gone after this. */
+void xp_proc_end(struct xpoll *queue, struct xp_proc *proc);
+
+/* Forks and execs (proc_trace.c). -------------------------------------------- */
+
+/*
+ * Have a process followed, or followed as these fflags want it.  -ENOTSUP: no
+ * tracer works here; -EPERM: none may be used; -EMFILE, -ENOMEM ...
+ */
+int xp_trace_begin(struct xpoll *queue, struct xp_proc *proc, uint32_t fflags);
+void xp_trace_end(struct xpoll *queue, struct xp_proc *proc);
+
+/*
+ * Hear all that has happened up to now; false: there was too much to take in
+ * one go.
+ */
+bool xp_trace_drain(struct xpoll *queue);
+
+/* Close the tracer if nobody needs it: it works whenever anybody forks. */
+void xp_trace_trim(struct xpoll *queue);
+
+/* Would there be a tracer? */
+bool xp_trace_usable(void);
+
+/* The queue ends. */
+void xp_trace_fini(struct xp_proc_state *state);
+
+/* The end of a process (provider/proc_pidfd.c). ------------------------------ */
+
+/* A descriptor for it; -ESRCH: no such process; -ENOTSUP, -EMFILE ... */
+int xp_proc_open(pid_t pid);
+bool xp_proc_ended(int fd);
+/* Its number is free again, or another's by now. */
+bool xp_proc_reaped(int fd);
+/* The wait status, if the system tells; the process has ended. */
+bool xp_proc_status(int fd, pid_t pid, int *status);
+
+/* Tracers (provider/). --------------------------------------------------------- */
+
+struct xp_tracer {
+	const struct xp_tracer_ops *ops;
+};
+
+struct xp_tracer_ops {
+	const char *name;
+	size_t size; /* of its state, struct xp_tracer first */
+
+	bool (*usable)(void);
+	/* -ENOTSUP: not here; -EPERM: no permission; -EMFILE, -ENOMEM ... */
+	int (*open)(struct xpoll *queue, struct xp_tracer *tracer);
+	/* The queue goes on without it: its watches end.  `close` comes next. */
+	void (*stop)(struct xpoll *queue, struct xp_tracer *tracer);
+	/* `forked`: in a child, whose copies are the parent's objects. */
+	void (*close)(struct xp_tracer *tracer, bool forked);
+
+	/*
+	 * Tell what the process does from now on; with XPOLL_NOTE_TRACK in
+	 * fflags what its children do, too.  -EPERM, -EMFILE ...
+	 */
+	int (*follow)(struct xp_tracer *tracer, struct xp_proc *proc,
+	              uint32_t fflags);
+	void (*unfollow)(struct xp_tracer *tracer, struct xp_proc *proc);
+	/* A child of a followed process is followed as well. */
+	void (*inherit)(struct xp_tracer *tracer, struct xp_proc *child,
+	                const struct xp_proc *parent);
+
+	/* As xp_trace_drain, by the functions below. */
+	bool (*drain)(struct xpoll *queue, struct xp_tracer *tracer);
+};
+
+/* Those of this build, best first; ends with NULL (proc_tracers.c). */
+extern const struct xp_tracer_ops *const xp_tracers[];
+
+/* What a tracer tells, in the order of events. */
+
+/* A process made a process (not a thread). */
+void xp_trace_forked(struct xpoll *queue, pid_t parent, pid_t child);
+void xp_trace_execed(struct xpoll *queue, pid_t pid);
+/*
+ * The first thread of a process has ended.  So has the process, unless other
+ * threads live on or one of them execs.  Its status, if it is known.
+ */
+void xp_trace_leaving(struct xpoll *queue, pid_t pid, const int *status);
+/* Something that this process did may have been missed. */
+void xp_trace_missed(struct xpoll *queue, struct xp_proc *proc);
+/* The same of all that are followed. */
+void xp_trace_lost(struct xpoll *queue);
+
+/* A process that is followed; NULL: it is not. */
+struct xp_proc *xp_trace_find(struct xpoll *queue, pid_t pid);
+
+#endif

@@ -1,0 +1,309 @@
+/*
+ * What processes do while they live, as the queue's tracer tells it, and the
+ * registrations of tracked children.
+ *
+ * A tracer names processes by number, and tells of them some time after the
+ * fact.  By then a child may be gone, so that no descriptor of it can be had:
+ * then its end comes from the tracer as well.  Or the number may be another
+ * process's: that is seen when the tracer tells of the other one's birth.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "os/procfs.h"
+#include "os/process.h"
+#include "os/sys.h"
+#include "source/proc.h"
+
+/* XPOLL_PROC names the one to use; a name that none has: use none. */
+static bool trace_allowed(const struct xp_tracer_ops *ops)
+{
+	const char *name = xp_sys_getenv("XPOLL_PROC");
+
+	return !name || !*name || strcmp(name, ops->name) == 0;
+}
+
+bool xp_trace_usable(void)
+{
+	for (size_t i = 0; xp_tracers[i]; i++)
+		if (trace_allowed(xp_tracers[i]) && xp_tracers[i]->usable())
+			return true;
+	return false;
+}
+
+static int trace_try(struct xpoll *queue, struct xp_proc_state *state,
+                     const struct xp_tracer_ops *ops)
+{
+	struct xp_tracer *tracer = xp_alloc(ops->size);
+	int rc;
+
+	if (!tracer)
+		return -ENOMEM;
+	tracer->ops = ops;
+	rc = ops->open(queue, tracer);
+	if (rc < 0)
+		xp_free(tracer);
+	else
+		state->tracer = tracer;
+	return rc;
+}
+
+static int trace_open(struct xpoll *queue, struct xp_proc_state *state)
+{
+	int refused = -ENOTSUP;
+
+	for (size_t i = 0; !state->tracer && xp_tracers[i]; i++) {
+		int rc;
+
+		if (!trace_allowed(xp_tracers[i]))
+			continue;
+		rc = trace_try(queue, state, xp_tracers[i]);
+		if (rc == -EPERM)
+			refused = rc;
+		else if (rc < 0 && rc != -ENOTSUP)
+			return rc;
+	}
+	return state->tracer ? 0 : refused;
+}
+
+int xp_trace_begin(struct xpoll *queue, struct xp_proc *proc, uint32_t fflags)
+{
+	struct xp_proc_state *state = xp_proc_state(queue);
+	void *scope = proc->scope;
+	int rc = trace_open(queue, state);
+
+	if (rc < 0)
+		return rc;
+	proc->scope = NULL;
+	rc = state->tracer->ops->follow(state->tracer, proc, fflags);
+	if (rc < 0) {
+		proc->scope = scope;
+	} else if (xp_proc_is_traced(proc)) {
+		void *fresh = proc->scope;
+
+		proc->scope = scope;
+		state->tracer->ops->unfollow(state->tracer, proc);
+		proc->scope = fresh;
+	} else {
+		xp_list_append(&state->traced, &proc->traced);
+	}
+	return rc;
+}
+
+void xp_trace_end(struct xpoll *queue, struct xp_proc *proc)
+{
+	struct xp_tracer *tracer;
+
+	if (!xp_proc_is_traced(proc))
+		return;
+	tracer = xp_proc_state(queue)->tracer;
+	xp_list_remove(&proc->traced);
+	tracer->ops->unfollow(tracer, proc);
+	proc->scope = NULL;
+}
+
+bool xp_trace_drain(struct xpoll *queue)
+{
+	struct xp_proc_state *state = xp_proc_state(queue);
+	bool all;
+
+	if (!state->tracer || state->busy)
+		return true;
+	state->busy = true;
+	all = state->tracer->ops->drain(queue, state->tracer);
+	while (all && !xp_list_empty(&state->gone)) {
+		struct xp_proc *proc = XP_CONTAINER_OF(state->gone.next,
+		                                       struct xp_proc, gone);
+
+		xp_list_remove(&proc->gone);
+		xp_proc_end(queue, proc);
+	}
+	state->busy = false;
+	return all;
+}
+
+void xp_trace_trim(struct xpoll *queue)
+{
+	struct xp_proc_state *state = xp_proc_state(queue);
+	struct xp_tracer *tracer = state->tracer;
+
+	if (!tracer || state->busy || !xp_list_empty(&state->traced))
+		return;
+	state->tracer = NULL;
+	tracer->ops->stop(queue, tracer);
+	tracer->ops->close(tracer, false);
+	xp_free(tracer);
+}
+
+void xp_trace_fini(struct xp_proc_state *state)
+{
+	bool forked = state->process != xp_process_current();
+
+	if (state->tracer)
+		state->tracer->ops->close(state->tracer, forked);
+	xp_free(state->tracer);
+	state->tracer = NULL;
+}
+
+struct xp_proc *xp_trace_find(struct xpoll *queue, pid_t pid)
+{
+	struct xp_proc *proc = xp_proc_find(queue, pid);
+
+	return proc && xp_proc_is_traced(proc) ? proc : NULL;
+}
+
+void xp_trace_missed(struct xpoll *queue, struct xp_proc *proc)
+{
+	xp_proc_note(queue, proc, XPOLL_NOTE_TRACKERR);
+}
+
+static void child_add(struct xpoll *queue, struct xp_proc *parent, pid_t pid)
+{
+	struct xp_proc_state *state = xp_proc_state(queue);
+	struct xp_reg *reg =
+		xp_reg_spawn(queue, &parent->reg, (uint64_t)pid);
+	struct xp_proc *child;
+	int rc;
+
+	if (!reg) {
+		xp_trace_missed(queue, parent);
+		return;
+	}
+	child = XP_CONTAINER_OF(reg, struct xp_proc, reg);
+	xp_proc_init(child);
+	child->parent = xp_proc_pid(parent);
+	reg->flags &= (uint16_t)~XPOLL_DISABLE;
+	rc = xp_proc_watch(queue, child);
+	/* Gone already: then the tracer tells of its end. */
+	if (rc < 0 && rc != -ESRCH) {
+		xp_reg_end(queue, reg);
+		xp_trace_missed(queue, parent);
+		return;
+	}
+	state->tracer->ops->inherit(state->tracer, child, parent);
+	xp_list_append(&state->traced, &child->traced);
+	xp_proc_note(queue, child, XPOLL_NOTE_CHILD);
+}
+
+/*
+ * A process was born under a number that is registered.  Is it the registered
+ * one?  If not, that one has ended, and its end may have to be noted.
+ */
+static bool child_known(struct xpoll *queue, struct xp_proc *child,
+                        const struct xp_proc *parent)
+{
+	if (child->ended)
+		return false;
+	if (child->leaving) {
+		xp_list_remove(&child->gone);
+		xp_proc_end(queue, child);
+		return false;
+	}
+	/* There was too much to tell before the program registered it. */
+	if (parent && !child->parent &&
+	    parent->reg.fflags & XPOLL_NOTE_TRACK) {
+		child->parent = xp_proc_pid(parent);
+		xp_proc_note(queue, child, XPOLL_NOTE_CHILD);
+	}
+	return true;
+}
+
+void xp_trace_forked(struct xpoll *queue, pid_t parent_pid, pid_t pid)
+{
+	struct xp_proc *parent = xp_trace_find(queue, parent_pid);
+	struct xp_proc *child = xp_proc_find(queue, pid);
+	bool known = child && child_known(queue, child, parent);
+
+	if (!parent)
+		return;
+	XP_ASSERT(!parent->ended);
+	if (parent->reg.fflags & XPOLL_NOTE_FORK)
+		xp_proc_note(queue, parent, XPOLL_NOTE_FORK);
+	if (parent->reg.fflags & XPOLL_NOTE_TRACK && !known)
+		child_add(queue, parent, pid);
+}
+
+void xp_trace_execed(struct xpoll *queue, pid_t pid)
+{
+	struct xp_proc *proc = xp_trace_find(queue, pid);
+
+	if (proc && proc->reg.fflags & XPOLL_NOTE_EXEC)
+		xp_proc_note(queue, proc, XPOLL_NOTE_EXEC);
+}
+
+void xp_trace_leaving(struct xpoll *queue, pid_t pid, const int *status)
+{
+	struct xp_proc *proc = xp_proc_find(queue, pid);
+
+	if (!proc || proc->ended)
+		return;
+	proc->leaving = true;
+	if (status) {
+		proc->status = *status;
+		proc->status_known = true;
+	}
+	/*
+	 * There is no descriptor that will say so.  But if this is the exec of
+	 * another thread, more follows.
+	 */
+	if (proc->watch.fd < 0 && xp_list_empty(&proc->gone))
+		xp_list_append(&xp_proc_state(queue)->gone, &proc->gone);
+}
+
+struct search {
+	struct xpoll *queue;
+	struct xp_proc *parent;
+	struct xp_list *found;
+};
+
+static bool search_visit(void *opaque, pid_t pid)
+{
+	struct search *search = opaque;
+	struct xp_proc *child;
+
+	if (xp_proc_find(search->queue, pid))
+		return true;
+	child_add(search->queue, search->parent, pid);
+	child = xp_trace_find(search->queue, pid);
+	if (child) {
+		xp_list_remove(&child->traced);
+		xp_list_append(search->found, &child->traced);
+	}
+	return true;
+}
+
+/*
+ * Each of them may have done something that was not told.  Children that live
+ * are found in the system's list of processes, and theirs in turn.
+ */
+void xp_trace_lost(struct xpoll *queue)
+{
+	struct xp_proc_state *state = xp_proc_state(queue);
+	struct xp_list todo;
+
+	xp_list_init(&todo);
+	while (!xp_list_empty(&state->traced)) {
+		struct xp_list *item = state->traced.next;
+
+		xp_list_remove(item);
+		xp_list_append(&todo, item);
+	}
+	while (!xp_list_empty(&todo)) {
+		struct xp_proc *proc =
+			XP_CONTAINER_OF(todo.next, struct xp_proc, traced);
+		struct search search = {queue, proc, &todo};
+
+		xp_list_remove(&proc->traced);
+		xp_list_append(&state->traced, &proc->traced);
+		xp_trace_missed(queue, proc);
+		if (proc->watch.fd < 0) {
+			xp_list_remove(&proc->gone);
+			xp_proc_end(queue, proc);
+		} else if (proc->reg.fflags & XPOLL_NOTE_TRACK) {
+			(void)xp_procfs_children(xp_proc_pid(proc), search_visit,
+			                         &search);
+		}
+	}
+}

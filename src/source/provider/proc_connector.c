@@ -1,0 +1,321 @@
+/*
+ * Forks and execs by the process connector, a multicast group of netlink: one
+ * socket hears of every process of the system, however many are registered.
+ *
+ * It is there for the initial user and process namespaces only; elsewhere the
+ * kernel does not answer the request to listen.  Before Linux 6.6 it needs
+ * CAP_NET_ADMIN.  A filter in the kernel drops what is of threads and what
+ * nobody asks for.  If the socket is full, reports are lost, and that is told.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/cn_proc.h>
+#include <linux/connector.h>
+#include <linux/filter.h>
+#include <linux/netlink.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "os/sys.h"
+#include "os/sys_netlink.h"
+#include "source/proc.h"
+#include "source/provider/proc_tracers.h"
+
+enum {
+	/* Some 20000 reports, where that much is granted. */
+	RECEIVE_BYTES = 16 << 20,
+	/* Reports taken in one go, so that a storm cannot hold a thread. */
+	DRAIN_MOST = 65536,
+};
+
+struct connector {
+	struct xp_tracer tracer;
+	struct xp_watch watch;
+	bool lost;
+};
+
+/* The kernel's struct cn_msg, which nothing can follow as it is declared. */
+struct header {
+	struct cb_id id;
+	uint32_t seq;
+	uint32_t ack;
+	uint16_t len;
+	uint16_t flags;
+};
+_Static_assert(sizeof(struct header) == sizeof(struct cn_msg), "the same");
+
+/* A datagram, as far as it is known. */
+struct message {
+	struct nlmsghdr netlink;
+	struct header header;
+	char event[sizeof(struct proc_event)];
+};
+
+struct request {
+	struct nlmsghdr netlink;
+	struct header header;
+	uint32_t operation;
+};
+
+#define AT(field) (offsetof(struct message, event) + \
+                   offsetof(struct proc_event, field))
+
+/* A classic filter sees words in network order; so are its constants. */
+#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, AT(field))
+#define COMPARE_WITH BPF_STMT(BPF_MISC | BPF_TAX, 0)
+#define IF_SAME(yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_X, 0, yes, no)
+#define IF_WHAT(value, yes) \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(value), yes, 0)
+#define TAKE BPF_STMT(BPF_RET | BPF_K, UINT32_MAX)
+#define DROP BPF_STMT(BPF_RET | BPF_K, 0)
+
+/* Of processes, not of their threads: then the two numbers are the same. */
+static int connector_socket(void)
+{
+	struct sock_filter code[] = {
+		LOAD(what),
+		IF_WHAT(PROC_EVENT_EXEC, 12),
+		IF_WHAT(PROC_EVENT_NONE, 11),
+		IF_WHAT(PROC_EVENT_EXIT, 6),
+		IF_WHAT(PROC_EVENT_FORK, 1),
+		DROP,
+		LOAD(event_data.fork.child_pid),
+		COMPARE_WITH,
+		LOAD(event_data.fork.child_tgid),
+		IF_SAME(4, 5),
+		LOAD(event_data.exit.process_pid),
+		COMPARE_WITH,
+		LOAD(event_data.exit.process_tgid),
+		IF_SAME(0, 1),
+		TAKE,
+		DROP,
+	};
+	struct sock_fprog filter = {
+		.len = sizeof code / sizeof *code,
+		.filter = code,
+	};
+
+	return xp_sys_netlink_open(NETLINK_CONNECTOR, CN_IDX_PROC, &filter);
+}
+
+static int connector_ask(int fd, uint32_t operation, uint32_t number)
+{
+	struct request request = {
+		.netlink.nlmsg_len = sizeof request,
+		.netlink.nlmsg_type = NLMSG_DONE,
+		.header.id.idx = CN_IDX_PROC,
+		.header.id.val = CN_VAL_PROC,
+		.header.ack = number,
+		.header.len = sizeof request.operation,
+		.operation = operation,
+	};
+
+	return xp_sys_netlink_send(fd, &request, sizeof request);
+}
+
+/* As xp_sys_netlink_receive; what is not a report is 0. */
+static int connector_receive(int fd, struct message *message,
+                             struct proc_event *event)
+{
+	int rc = xp_sys_netlink_receive(fd, message, sizeof *message);
+
+	if (rc <= 0)
+		return rc;
+	memset(event, 0, sizeof *event);
+	if (rc <= (int)offsetof(struct message, event) ||
+	    message->header.id.idx != CN_IDX_PROC ||
+	    message->header.id.val != CN_VAL_PROC)
+		return 0;
+	memcpy(event, message->event,
+	       (size_t)rc - offsetof(struct message, event));
+	return rc;
+}
+
+/*
+ * Ask the kernel to tell.  Its answer goes to everybody who listens, so it is
+ * recognised by a number.  It is there when the request has been sent, unless
+ * the kernel does not serve this process's namespaces.
+ */
+static int connector_listen(int fd)
+{
+	uint32_t number = (uint32_t)xp_sys_now();
+	int rc = connector_ask(fd, PROC_CN_MCAST_LISTEN, number);
+
+	while (rc >= 0) {
+		struct message message;
+		struct proc_event event;
+
+		rc = connector_receive(fd, &message, &event);
+		if (rc == -ENOBUFS) {
+			/* The answer may be what was lost. */
+			rc = connector_ask(fd, PROC_CN_MCAST_LISTEN, number);
+			continue;
+		}
+		if (rc <= 0 || event.what != PROC_EVENT_NONE ||
+		    message.header.ack != number + 1)
+			continue;
+		rc = -(int)event.event_data.ack.err;
+		break;
+	}
+	if (rc == 0 || rc == -EPERM || rc == -ENOMEM)
+		return rc;
+	return -ENOTSUP;
+}
+
+/* A socket that hears, or why not. */
+static int connector_connect(void)
+{
+	int fd = connector_socket();
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	xp_sys_netlink_reserve(fd, RECEIVE_BYTES);
+	rc = connector_listen(fd);
+	if (rc < 0) {
+		xp_sys_close(fd);
+		return rc;
+	}
+	return fd;
+}
+
+/* Older kernels count listeners, and do not see a socket close. */
+static void connector_disconnect(int fd)
+{
+	(void)connector_ask(fd, PROC_CN_MCAST_IGNORE, 0);
+	xp_sys_close(fd);
+}
+
+static bool connector_usable(void)
+{
+	int fd = connector_connect();
+
+	if (fd < 0)
+		return false;
+	connector_disconnect(fd);
+	return true;
+}
+
+static void connector_ready(struct xpoll *queue, struct xp_watch *watch)
+{
+	(void)watch;
+	(void)xp_trace_drain(queue);
+	xp_trace_trim(queue);
+}
+
+static int connector_open(struct xpoll *queue, struct xp_tracer *tracer)
+{
+	struct connector *connector = (struct connector *)tracer;
+	int fd = connector_connect();
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	connector->watch.fd = fd;
+	connector->watch.ready = connector_ready;
+	rc = xp_watch_add(queue, &connector->watch);
+	if (rc < 0)
+		connector_disconnect(fd);
+	return rc;
+}
+
+static void connector_stop(struct xpoll *queue, struct xp_tracer *tracer)
+{
+	struct connector *connector = (struct connector *)tracer;
+
+	xp_watch_remove(queue, &connector->watch);
+}
+
+static void connector_close(struct xp_tracer *tracer, bool forked)
+{
+	struct connector *connector = (struct connector *)tracer;
+
+	if (forked)
+		xp_sys_close(connector->watch.fd);
+	else
+		connector_disconnect(connector->watch.fd);
+}
+
+/* It hears of everybody. */
+static int connector_follow(struct xp_tracer *tracer, struct xp_proc *proc,
+                            uint32_t fflags)
+{
+	(void)tracer, (void)proc, (void)fflags;
+	return 0;
+}
+
+static void connector_unfollow(struct xp_tracer *tracer, struct xp_proc *proc)
+{
+	(void)tracer, (void)proc;
+}
+
+static void connector_inherit(struct xp_tracer *tracer, struct xp_proc *child,
+                              const struct xp_proc *parent)
+{
+	(void)tracer, (void)child, (void)parent;
+}
+
+static void connector_tell(struct xpoll *queue, const struct proc_event *event)
+{
+	switch (event->what) {
+	case PROC_EVENT_FORK:
+		xp_trace_forked(queue, event->event_data.fork.parent_tgid,
+		                event->event_data.fork.child_tgid);
+		break;
+	case PROC_EVENT_EXEC:
+		xp_trace_execed(queue, event->event_data.exec.process_tgid);
+		break;
+	case PROC_EVENT_EXIT: {
+		int status = (int)event->event_data.exit.exit_code;
+
+		xp_trace_leaving(queue, event->event_data.exit.process_tgid,
+		                 &status);
+		break;
+	}
+	default:
+		break;
+	}
+}
+
+static bool connector_drain(struct xpoll *queue, struct xp_tracer *tracer)
+{
+	struct connector *connector = (struct connector *)tracer;
+
+	for (int i = 0; i < DRAIN_MOST; i++) {
+		struct message message;
+		struct proc_event event;
+		int rc = connector_receive(connector->watch.fd, &message, &event);
+
+		if (rc > 0) {
+			connector_tell(queue, &event);
+		} else if (rc == -ENOBUFS) {
+			/* What was heard up to then is still to come. */
+			connector->lost = true;
+		} else if (rc < 0) {
+			XP_ASSERT(rc == -EAGAIN);
+			break;
+		}
+		if (i == DRAIN_MOST - 1)
+			return false;
+	}
+	if (connector->lost) {
+		connector->lost = false;
+		xp_trace_lost(queue);
+	}
+	return true;
+}
+
+const struct xp_tracer_ops xp_tracer_connector = {
+	.name = "connector",
+	.size = sizeof(struct connector),
+	.usable = connector_usable,
+	.open = connector_open,
+	.stop = connector_stop,
+	.close = connector_close,
+	.follow = connector_follow,
+	.unfollow = connector_unfollow,
+	.inherit = connector_inherit,
+	.drain = connector_drain,
+};

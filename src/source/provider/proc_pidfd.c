@@ -1,0 +1,60 @@
+/*
+ * The end of a process by pidfd_open(2): a descriptor of any process that can
+ * be seen, readable once it has ended.  Nothing is reaped.
+ */
+#include <errno.h>
+
+#include "os/procfs.h"
+#include "os/sys.h"
+#include "os/sys_pidfd.h"
+#include "source/proc.h"
+
+int xp_proc_open(pid_t pid)
+{
+	int fd = xp_sys_pidfd_open(pid);
+
+	switch (fd) {
+	case -EINVAL: /* The number is a thread's, */
+	case -ENOENT: /* as newer kernels say it. */
+		return -ESRCH;
+	case -ENOSYS:
+	case -EPERM: /* What a sandbox says of a call that it does not know. */
+	case -ENODEV:
+		return -ENOTSUP;
+	default:
+		return fd;
+	}
+}
+
+bool xp_proc_ended(int fd)
+{
+	return xp_sys_pidfd_ended(fd);
+}
+
+bool xp_proc_reaped(int fd)
+{
+	return xp_sys_pidfd_reaped(fd);
+}
+
+/*
+ * A child's status until it is reaped comes from waitid.  Of a process that was
+ * reaped the kernel keeps it with the descriptor (Linux 6.15).  Of another's
+ * zombie, which is neither, /proc tells it to who may look.
+ */
+bool xp_proc_status(int fd, pid_t pid, int *status)
+{
+	/* Reaped in between: then the first two know. */
+	for (int i = 0; i < 2; i++) {
+		int seen;
+
+		if (xp_sys_wait_status(fd, status) == 0 ||
+		    xp_sys_pidfd_status(fd, status) == 0)
+			return true;
+		if (xp_procfs_zombie_status(pid, &seen) == 0 &&
+		    !xp_sys_pidfd_reaped(fd)) {
+			*status = seen;
+			return true;
+		}
+	}
+	return false;
+}

@@ -1,0 +1,10 @@
+/* Ways to learn of forks and execs, best first. */
+#include <stddef.h>
+
+#include "source/proc.h"
+#include "source/provider/proc_tracers.h"
+
+const struct xp_tracer_ops *const xp_tracers[] = {
+	&xp_tracer_connector,
+	NULL,
+};

@@ -1,0 +1,9 @@
+/* The tracers of this system. */
+#ifndef XP_SOURCE_PROVIDER_PROC_TRACERS_H
+#define XP_SOURCE_PROVIDER_PROC_TRACERS_H
+
+#include "source/proc.h"
+
+extern const struct xp_tracer_ops xp_tracer_connector;
+
+#endif

@@ -1,0 +1,340 @@
+/*
+ * Goal: PROC tells once that a process ends, with its wait status, of every
+ * process that can be seen; it never reaps and touches nothing of the program
+ * (S22, S19).
+ * Method: puppets that end in each way; waitpid(2), called after the event, is
+ * the oracle, and shows that nothing was reaped.
+ */
+#include "story.h"
+
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+static int watch(struct xpoll *queue, pid_t pid, int flags)
+{
+	return xt_change(queue, (uint64_t)pid, PROC, XPOLL_ADD | flags, EXIT, 0,
+	                 NULL);
+}
+
+/* Does this kernel keep the status of a process that was reaped? */
+static bool status_outlives(void)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct puppet puppet = puppet_start();
+	struct xpoll_event event = {0};
+
+	XT_EXPECT_STATUS(watch(queue, puppet.pid, 0), 0);
+	puppet_exit(puppet, 3);
+	(void)puppet_wait(puppet);
+	XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
+	xt_destroy(queue);
+	return !(event.fflags & UNKNOWN);
+}
+
+XT_TEST(exit_of_a_child_gives_its_wait_status)
+{
+	static const int codes[] = {0, 1, 3, 127, 255};
+	struct xpoll *queue = xt_open();
+
+	for (int i = 0; i < 5; i++) {
+		struct puppet puppet = puppet_start();
+
+		XT_OK(watch(queue, puppet.pid, 0));
+		XT_NONE(queue);
+		puppet_exit(puppet, codes[i]);
+		XT_CHECK(story_ends_with(queue, puppet, codes[i] << 8));
+		XT_NONE(queue);
+	}
+}
+
+XT_TEST(exit_by_a_signal_gives_the_signal)
+{
+	static const int signals[] = {SIGKILL, SIGTERM, SIGHUP, SIGUSR1};
+	struct xpoll *queue = xt_open();
+
+	for (int i = 0; i < 4; i++) {
+		struct puppet puppet = puppet_start();
+
+		XT_OK(watch(queue, puppet.pid, 0));
+		puppet_kill(puppet, signals[i]);
+		XT_CHECK(story_ends_with(queue, puppet, signals[i]));
+	}
+}
+
+XT_TEST(exit_ends_the_registration)
+{
+	struct xpoll *queue = xt_open();
+	struct puppet puppet = puppet_start();
+	uint64_t ident = (uint64_t)puppet.pid;
+	struct xpoll_event now;
+
+	XT_OK(watch(queue, puppet.pid, 0));
+	XT_EQ(xpoll_lookup(queue, ident, PROC, &now), 0);
+	XT_EXPECT_EQ(now.fflags, EXIT);
+	XT_EXPECT_EQ(now.flags, XPOLL_CLEAR);
+	puppet_exit(puppet, 1);
+	XT_CHECK(story_ends_with(queue, puppet, 0x100));
+	XT_FAILS(xpoll_lookup(queue, ident, PROC, &now), ENOENT);
+	XT_STATUS(xt_flag(queue, ident, PROC, XPOLL_DELETE), ENOENT);
+	XT_STATUS(watch(queue, puppet.pid, 0), ESRCH);
+}
+
+XT_TEST(udata_comes_back)
+{
+	struct xpoll *queue = xt_open();
+	struct puppet puppet = puppet_start();
+	uint64_t ident = (uint64_t)puppet.pid;
+	struct xpoll_event event;
+
+	XT_OK(xt_change(queue, ident, PROC, XPOLL_ADD, EXIT, 0, queue));
+	XT_OK(xt_change(queue, ident, PROC, XPOLL_ADD | XPOLL_KEEPUDATA, EXIT, 0,
+	                NULL));
+	puppet_exit(puppet, 0);
+	XT_GETS(queue, &event, ident, PROC);
+	XT_EXPECT(event.udata == queue);
+	(void)puppet_wait(puppet);
+}
+
+struct waiter {
+	struct xpoll *queue;
+	struct xpoll_event event;
+	int count;
+};
+
+static void wait_for_one(void *argument)
+{
+	struct waiter *waiter = argument;
+
+	waiter->count = xpoll_event(waiter->queue, NULL, 0, &waiter->event, 1,
+	                            XT_SOON);
+}
+
+XT_TEST(exit_ends_a_wait_that_is_under_way)
+{
+	struct waiter waiter = {.queue = xt_open_quiet()};
+	struct puppet puppet = puppet_start();
+	struct xt_thread *thread;
+
+	XT_OK(watch(waiter.queue, puppet.pid, 0));
+	thread = xt_start(wait_for_one, &waiter);
+	xt_asleep(thread);
+	puppet_exit(puppet, 9);
+	xt_join(thread);
+	XT_EQ(waiter.count, 1);
+	XT_EXPECT_EQ(waiter.event.data, 9 << 8);
+	XT_EXPECT_EQ(puppet_wait(puppet), 9 << 8);
+}
+
+/* Registered while another thread sleeps. */
+XT_TEST(add_during_a_wait_takes_effect)
+{
+	struct waiter waiter = {.queue = xt_open_quiet()};
+	struct puppet puppet = puppet_start();
+	struct xt_thread *thread = xt_start(wait_for_one, &waiter);
+
+	xt_asleep(thread);
+	XT_OK(watch(waiter.queue, puppet.pid, 0));
+	puppet_exit(puppet, 0);
+	xt_join(thread);
+	XT_EQ(waiter.count, 1);
+	XT_EXPECT_EQ(waiter.event.ident, (uint64_t)puppet.pid);
+	(void)puppet_wait(puppet);
+}
+
+/* S4: the race of every program that forks and then registers */
+XT_TEST(zombie_is_delivered_at_once)
+{
+	struct xpoll *queue = xt_open();
+	struct puppet puppet = puppet_start();
+
+	puppet_exit(puppet, 4);
+	puppet_await_end(puppet);
+	XT_OK(watch(queue, puppet.pid, 0));
+	XT_CHECK(story_ends_with(queue, puppet, 4 << 8));
+}
+
+XT_TEST(no_such_process_is_esrch)
+{
+	struct xpoll *queue = xt_open();
+	struct puppet puppet = puppet_start();
+
+	puppet_exit(puppet, 0);
+	(void)puppet_wait(puppet);
+	XT_STATUS(watch(queue, puppet.pid, 0), ESRCH);
+	XT_STATUS(watch(queue, 0, 0), ESRCH);
+	XT_STATUS(watch(queue, -1, 0), ESRCH);
+	XT_STATUS(xt_change(queue, UINT64_C(1) << 32 | 1, PROC, XPOLL_ADD, EXIT,
+	                    0, NULL), ESRCH);
+	XT_STATUS(xt_flag(queue, (uint64_t)puppet.pid, PROC, XPOLL_ENABLE),
+	          ENOENT);
+}
+
+static void tell_number(void *argument)
+{
+	atomic_int *numbers = argument;
+
+	atomic_store(&numbers[0], (int)syscall(SYS_gettid));
+	xt_until(&numbers[1], 1);
+}
+
+XT_TEST(thread_number_is_esrch)
+{
+	struct xpoll *queue = xt_open();
+	atomic_int numbers[2] = {0, 0};
+	struct xt_thread *thread = xt_start(tell_number, numbers);
+
+	xt_until(&numbers[0], 1);
+	XT_EXPECT_STATUS(watch(queue, atomic_load(&numbers[0]), 0), ESRCH);
+	atomic_store(&numbers[1], 1);
+	xt_join(thread);
+}
+
+XT_TEST(notes_that_only_come_out_are_einval)
+{
+	static const uint32_t notes[] = {
+	    XPOLL_NOTE_TRACKERR, XPOLL_NOTE_CHILD, XPOLL_NOTE_STATUS_UNKNOWN,
+	    0x10};
+	struct xpoll *queue = xt_open();
+
+	for (int i = 0; i < 4; i++)
+		XT_STATUS(xt_change(queue, (uint64_t)getpid(), PROC, XPOLL_ADD,
+		                    EXIT | notes[i], 0, NULL), EINVAL);
+}
+
+XT_TEST(supports_tells_of_exit)
+{
+	struct xpoll *queue = xt_open();
+
+	XT_EQ(xpoll_supports(queue, PROC, EXIT), 1);
+	XT_EQ(xpoll_supports(queue, PROC, 0), 1);
+	XT_EQ(xpoll_supports(queue, PROC, EXIT | XPOLL_NOTE_CHILD), 0);
+}
+
+/* What a tracer would have to tell is refused, and nothing is registered. */
+XT_TEST(without_a_tracer_fork_is_enotsup)
+{
+	struct xpoll *queue = xt_open();
+	struct puppet puppet = puppet_start();
+	uint64_t ident = (uint64_t)puppet.pid;
+	struct xpoll_event now;
+
+	XT_EQ(setenv("XPOLL_PROC", "pidfd", 1), 0);
+	XT_EXPECT_EQ(xpoll_supports(queue, PROC, XPOLL_NOTE_FORK), 0);
+	XT_EXPECT_EQ(xpoll_supports(queue, PROC, EXIT), 1);
+	XT_EXPECT_STATUS(xt_change(queue, ident, PROC, XPOLL_ADD,
+	                           EXIT | XPOLL_NOTE_FORK, 0, NULL), ENOTSUP);
+	XT_EXPECT_FAILS(xpoll_lookup(queue, ident, PROC, &now), ENOENT);
+	XT_EXPECT_STATUS(watch(queue, puppet.pid, 0), 0);
+	XT_EXPECT_STATUS(xt_change(queue, ident, PROC, XPOLL_ADD,
+	                           EXIT | XPOLL_NOTE_EXEC, 0, NULL), ENOTSUP);
+	XT_EXPECT_EQ(xpoll_lookup(queue, ident, PROC, &now), 0);
+	XT_EXPECT_EQ(now.fflags, EXIT);
+	XT_EQ(unsetenv("XPOLL_PROC"), 0);
+	puppet_exit(puppet, 0);
+	XT_CHECK(story_ends_with(queue, puppet, 0));
+}
+
+/* S22: of other processes, as far as the kernel tells */
+XT_TEST(zombie_of_another_process_gives_its_status)
+{
+	struct xpoll *queue = xt_open();
+	struct puppet parent = puppet_start();
+	struct puppet child = puppet_fork(parent);
+	struct xpoll_event event;
+
+	XT_OK(watch(queue, child.pid, 0));
+	XT_NONE(queue);
+	puppet_exit(child, 42);
+	XT_GETS(queue, &event, child.pid, PROC);
+	XT_EXPECT_EQ(event.fflags, EXIT);
+	XT_EXPECT_EQ(event.data, 42 << 8);
+	XT_EXPECT_EQ(puppet_reap(parent, child.pid), 42 << 8);
+	/* 0 is not taken for "may not know". */
+	child = puppet_fork(parent);
+	XT_OK(watch(queue, child.pid, 0));
+	puppet_exit(child, 0);
+	XT_GETS(queue, &event, child.pid, PROC);
+	XT_EXPECT_EQ(event.fflags, EXIT);
+	XT_EXPECT_EQ(event.data, 0);
+}
+
+XT_TEST(reaped_by_its_parent_gives_its_status_or_says_unknown)
+{
+	bool outlives = status_outlives();
+	struct xpoll *queue = xt_open();
+	struct puppet parent = puppet_start();
+	struct puppet child = puppet_fork(parent);
+	struct xpoll_event event;
+
+	XT_OK(watch(queue, child.pid, XPOLL_DISABLE));
+	puppet_kill(child, SIGTERM);
+	XT_EXPECT_EQ(puppet_reap(parent, child.pid), SIGTERM);
+	XT_OK(xt_flag(queue, (uint64_t)child.pid, PROC, XPOLL_ENABLE));
+	XT_GETS(queue, &event, child.pid, PROC);
+	if (outlives || !(event.fflags & UNKNOWN))
+		XT_EXPECT_EQ(event.data, SIGTERM);
+	else
+		XT_EXPECT_EQ(event.data, 0);
+	XT_EXPECT_EQ(event.fflags & ~UNKNOWN, EXIT);
+}
+
+/* The program reaps, with waitpid(-1) or by ignoring SIGCHLD, before we look. */
+XT_TEST(reaped_by_the_program_is_still_delivered)
+{
+	bool outlives = status_outlives();
+	struct xpoll *queue = xt_open();
+	struct puppet puppet;
+	struct xpoll_event event;
+
+	puppet_all_gone();
+	puppet = puppet_start();
+	XT_OK(watch(queue, puppet.pid, 0));
+	puppet_exit(puppet, 6);
+	XT_EQ(waitpid(-1, NULL, 0), puppet.pid);
+	XT_GETS(queue, &event, puppet.pid, PROC);
+	XT_EXPECT(event.fflags & EXIT);
+	if (outlives)
+		XT_EXPECT_EQ(event.data, 6 << 8);
+	XT_NONE(queue);
+}
+
+XT_TEST(child_of_one_that_ignores_sigchld_is_delivered)
+{
+	struct xpoll *queue = xt_open();
+	struct puppet parent = puppet_start();
+	struct puppet child;
+	struct xpoll_event event;
+
+	XT_CALL(puppet_ignores_children(parent));
+	child = puppet_fork(parent);
+	XT_OK(watch(queue, child.pid, 0));
+	puppet_exit(child, 1);
+	XT_GETS(queue, &event, child.pid, PROC);
+	XT_EXPECT_EQ(event.fflags & ~UNKNOWN, EXIT);
+	XT_EXPECT_EQ(event.data, event.fflags & UNKNOWN ? 0 : 1 << 8);
+}
+
+/* The first thread ends, the process does not. */
+XT_TEST(end_of_the_first_thread_is_no_exit)
+{
+	struct xpoll *queue = xt_open();
+	struct puppet puppet = puppet_start();
+
+	XT_OK(watch(queue, puppet.pid, 0));
+	XT_CALL(puppet_leader_ends(puppet));
+	XT_NONE(queue);
+	puppet_exit(puppet, 7);
+	XT_CHECK(story_ends_with(queue, puppet, 7 << 8));
+}
+
+XT_TEST(exec_by_another_thread_is_no_exit)
+{
+	struct xpoll *queue = xt_open();
+	struct puppet puppet = puppet_start();
+
+	XT_OK(watch(queue, puppet.pid, 0));
+	XT_CALL(puppet_exec_by_thread(puppet));
+	XT_NONE(queue);
+	puppet_exit(puppet, 7);
+	XT_CHECK(story_ends_with(queue, puppet, 7 << 8));
+}

@@ -1,0 +1,327 @@
+/*
+ * Goal: PROC in all modes, with several queues, at the limits and after fork; it
+ * touches nothing of the program (S3, S10, S11, S17, S19, S26).
+ * Method: puppets that end; waitpid(2), called after the event, is the oracle.
+ */
+#include "story.h"
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+static int watch(struct xpoll *queue, pid_t pid, int flags)
+{
+	return xt_change(queue, (uint64_t)pid, PROC, XPOLL_ADD | flags, EXIT, 0,
+	                 NULL);
+}
+
+/* S3, S10 */
+XT_TEST(disabled_is_silent_until_enabled)
+{
+	struct xpoll *queue = xt_open();
+	struct puppet puppet = puppet_start();
+
+	XT_OK(watch(queue, puppet.pid, XPOLL_DISABLE));
+	puppet_exit(puppet, 2);
+	puppet_await_end(puppet);
+	XT_NONE(queue);
+	XT_OK(xt_flag(queue, (uint64_t)puppet.pid, PROC, XPOLL_ENABLE));
+	XT_CHECK(story_ends_with(queue, puppet, 2 << 8));
+	XT_NONE(queue);
+}
+
+XT_TEST(each_mode_delivers_once)
+{
+	static const int modes[] = {XPOLL_CLEAR, XPOLL_ONESHOT, XPOLL_DISPATCH};
+	struct xpoll *queue = xt_open();
+
+	for (int i = 0; i < 3; i++) {
+		struct puppet puppet = puppet_start();
+
+		XT_OK(watch(queue, puppet.pid, modes[i]));
+		puppet_exit(puppet, i);
+		XT_CHECK(story_ends_with(queue, puppet, i << 8));
+		XT_NONE(queue);
+		XT_STATUS(xt_flag(queue, (uint64_t)puppet.pid, PROC,
+		                  XPOLL_ENABLE), ENOENT);
+	}
+}
+
+XT_TEST(delete_of_one_that_has_ended_is_silent)
+{
+	struct xpoll *queue = xt_open();
+	struct puppet puppet = puppet_start();
+
+	XT_OK(watch(queue, puppet.pid, 0));
+	puppet_exit(puppet, 0);
+	puppet_await_end(puppet);
+	XT_OK(xt_flag(queue, (uint64_t)puppet.pid, PROC, XPOLL_DELETE));
+	XT_NONE(queue);
+	XT_EQ(puppet_wait(puppet), 0);
+}
+
+XT_TEST(add_asks_for_exit_later)
+{
+	struct xpoll *queue = xt_open();
+	struct puppet first = puppet_start();
+	struct puppet second = puppet_start();
+
+	/* Nothing is asked for: it goes without a word. */
+	XT_OK(xt_flag(queue, (uint64_t)first.pid, PROC, XPOLL_ADD));
+	XT_OK(xt_flag(queue, (uint64_t)second.pid, PROC, XPOLL_ADD));
+	XT_OK(watch(queue, second.pid, 0));
+	puppet_exit(first, 0);
+	puppet_await_end(first);
+	XT_NONE(queue);
+	XT_STATUS(xt_flag(queue, (uint64_t)first.pid, PROC, XPOLL_DELETE),
+	          ENOENT);
+	puppet_exit(second, 0);
+	XT_CHECK(story_ends_with(queue, second, 0));
+	(void)puppet_wait(first);
+}
+
+XT_TEST(several_queues_watch_one_process)
+{
+	struct xpoll *queues[4];
+	struct puppet puppet = puppet_start();
+	struct xpoll_event event;
+
+	for (int i = 0; i < 4; i++) {
+		queues[i] = i ? xt_open_quiet() : xt_open();
+		XT_OK(watch(queues[i], puppet.pid, 0));
+	}
+	xt_destroy(queues[3]);
+	puppet_exit(puppet, 5);
+	for (int i = 0; i < 3; i++) {
+		XT_GETS(queues[i], &event, puppet.pid, PROC);
+		XT_EXPECT_EQ(event.data, 5 << 8);
+		XT_NONE(queues[i]);
+	}
+	XT_EQ(puppet_wait(puppet), 5 << 8);
+}
+
+/* S11 */
+XT_TEST(many_exits_come_one_by_one)
+{
+	enum { COUNT = 40 };
+	struct xpoll *queue = xt_open();
+	struct puppet parent = puppet_start();
+	struct puppet child[COUNT];
+	struct xpoll_event event;
+
+	for (int i = 0; i < COUNT; i++) {
+		child[i] = puppet_fork(parent);
+		XT_OK(watch(queue, child[i].pid, 0));
+	}
+	for (int i = 0; i < COUNT; i++)
+		puppet_exit(child[i], i);
+	for (int i = 0; i < COUNT; i++) {
+		int found = -1;
+
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
+		for (int j = 0; j < COUNT; j++)
+			if (child[j].pid == (pid_t)event.ident)
+				found = j;
+		XT_CHECK(found >= 0);
+		XT_EXPECT_EQ(event.data, found << 8);
+		child[found].pid = 0;
+	}
+	XT_NONE(queue);
+}
+
+XT_TEST(watched_processes_take_one_descriptor_each_and_give_it_back)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct puppet puppets[8];
+	int before = 0;
+
+	for (int i = 0; i < 8; i++)
+		puppets[i] = puppet_start();
+	before = xt_count_open();
+	for (int i = 0; i < 8; i++)
+		XT_OK(watch(queue, puppets[i].pid, 0));
+	XT_EQ(xt_count_open(), before + 8);
+	for (int i = 0; i < 4; i++)
+		XT_OK(xt_flag(queue, (uint64_t)puppets[i].pid, PROC,
+		              XPOLL_DELETE));
+	XT_EQ(xt_count_open(), before + 4);
+	for (int i = 4; i < 8; i++) {
+		puppet_exit(puppets[i], 0);
+		XT_CHECK(story_ends_with(queue, puppets[i], 0));
+	}
+	XT_EQ(xt_count_open(), before);
+}
+
+XT_TEST(no_descriptor_is_emfile_and_nothing_changes)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct puppet puppet = puppet_start();
+	struct rlimit limit;
+	struct rlimit none;
+	struct xpoll_event now;
+	int status;
+
+	XT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = limit;
+	none.rlim_cur = 0;
+	XT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+	status = watch(queue, puppet.pid, 0);
+	XT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	XT_STATUS(status, EMFILE);
+	XT_FAILS(xpoll_lookup(queue, (uint64_t)puppet.pid, PROC, &now), ENOENT);
+	XT_OK(watch(queue, puppet.pid, 0));
+	puppet_exit(puppet, 0);
+	XT_CHECK(story_ends_with(queue, puppet, 0));
+}
+
+/* S19: SIGCHLD is the program's; each child is reported to it as ever. */
+static atomic_int children_told;
+
+static void on_child(int number)
+{
+	(void)number;
+	atomic_fetch_add(&children_told, 1);
+}
+
+XT_TEST(sigchld_and_waitpid_stay_the_programs)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct sigaction action = {.sa_handler = on_child};
+	struct sigaction before;
+	struct sigaction after;
+	struct puppet puppet;
+	struct xpoll_event event;
+	sigset_t set;
+	int count;
+
+	puppet_all_gone();
+	atomic_store(&children_told, 0);
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGCHLD);
+	XT_EQ(pthread_sigmask(SIG_UNBLOCK, &set, NULL), 0);
+	XT_EQ(sigaction(SIGCHLD, &action, &before), 0);
+	puppet = puppet_start();
+	XT_OK(watch(queue, puppet.pid, 0));
+	XT_EXPECT_EQ(waitpid(-1, NULL, WNOHANG), 0);
+	puppet_exit(puppet, 1);
+	do
+		count = xpoll_event(queue, NULL, 0, &event, 1, XT_SOON);
+	while (count < 0 && errno == EINTR);
+	XT_EXPECT_EQ(count, 1);
+	xt_until(&children_told, 1);
+	XT_EXPECT_EQ(waitpid(-1, NULL, 0), puppet.pid);
+	XT_EXPECT_FAILS(waitpid(-1, NULL, WNOHANG), ECHILD);
+	XT_EQ(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
+	XT_EQ(sigaction(SIGCHLD, &before, &after), 0);
+	XT_EXPECT(after.sa_handler == on_child);
+	XT_EXPECT_EQ(atomic_load(&children_told), 1);
+}
+
+/* S26 */
+struct family {
+	struct xpoll *queue;
+	struct puppet puppet;
+};
+
+static void child_destroys(void *argument)
+{
+	struct family *family = argument;
+
+	XT_EXPECT_STATUS(watch(family->queue, family->puppet.pid, 0), EBADF);
+	xpoll_destroy(family->queue);
+}
+
+static void child_reinits(void *argument)
+{
+	struct family *family = argument;
+	struct xpoll_event now;
+
+	XT_EQ(xpoll_reinit(family->queue), 0);
+	XT_FAILS(xpoll_lookup(family->queue, (uint64_t)family->puppet.pid, PROC,
+	                      &now), ENOENT);
+	/* It is no child of this process, but it can be watched. */
+	XT_OK(watch(family->queue, family->puppet.pid, 0));
+	puppet_exit(family->puppet, 8);
+	XT_GETS(family->queue, &now, family->puppet.pid, PROC);
+	XT_EXPECT_EQ(now.fflags, EXIT);
+	XT_EXPECT_EQ(now.data, 8 << 8);
+	xpoll_destroy(family->queue);
+}
+
+XT_TEST(forked_child_leaves_the_parents_registrations_alone)
+{
+	struct family family = {.queue = xt_open_quiet()};
+	struct puppet other = puppet_start();
+
+	family.puppet = puppet_start();
+	XT_OK(watch(family.queue, family.puppet.pid, 0));
+	XT_OK(watch(family.queue, other.pid, 0));
+	XT_CHECK(xt_child(child_destroys, &family));
+	XT_NONE(family.queue);
+	XT_CHECK(xt_child(child_reinits, &family));
+	XT_CHECK(story_ends_with(family.queue, family.puppet, 8 << 8));
+	puppet_exit(other, 0);
+	XT_CHECK(story_ends_with(family.queue, other, 0));
+}
+
+XT_TEST(destroy_with_registrations_leaves_the_processes_alone)
+{
+	struct xpoll *queue = xpoll_open(NULL);
+	struct puppet first = puppet_start();
+	struct puppet second = puppet_start();
+
+	XT_CHECK(queue);
+	XT_EXPECT_STATUS(watch(queue, first.pid, 0), 0);
+	XT_EXPECT_STATUS(watch(queue, second.pid, 0), 0);
+	puppet_exit(first, 3);
+	puppet_await_end(first);
+	xpoll_destroy(queue);
+	XT_EXPECT_EQ(puppet_wait(first), 3 << 8);
+	puppet_exit(second, 4);
+	XT_EXPECT_EQ(puppet_wait(second), 4 << 8);
+}
+
+/* The poll-like level neither ends for it nor takes it. */
+XT_TEST(poll_like_level_leaves_it)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct puppet puppet = puppet_start();
+	struct xt_pair pipe = xt_pipe();
+
+	XT_OK(watch(queue, puppet.pid, 0));
+	XT_EQ(xpoll_ctl(queue, XPOLL_ADD, POLLIN, pipe.r, NULL), 0);
+	puppet_exit(puppet, 0);
+	puppet_await_end(puppet);
+	XT_EQ(xpoll_wait(queue, 0), 0);
+	xt_put(pipe.w);
+	XT_EQ(xpoll_wait(queue, -1), 1);
+	XT_EQ(xpoll_revents(queue, NULL), POLLIN);
+	XT_EQ(xpoll_ctl(queue, XPOLL_DELETE, POLLIN, pipe.r, NULL), 0);
+	XT_CHECK(story_ends_with(queue, puppet, 0));
+}
+
+/* A process of another user: visible is enough. */
+static void watch_as_another_user(void *argument)
+{
+	struct puppet *puppet = argument;
+	struct xpoll *queue = xt_open_quiet();
+	struct xpoll_event event;
+
+	XT_EQ(setresuid(65534, 65534, 65534), 0);
+	XT_FAILS(kill(puppet->pid, 0), EPERM);
+	XT_OK(watch(queue, puppet->pid, 0));
+	puppet_exit(*puppet, 3);
+	XT_GETS(queue, &event, puppet->pid, PROC);
+	XT_EXPECT_EQ(event.fflags & ~UNKNOWN, EXIT);
+	XT_EXPECT_EQ(event.data, event.fflags & UNKNOWN ? 0 : 3 << 8);
+}
+
+XT_TEST(process_of_another_user_can_be_watched)
+{
+	struct puppet puppet;
+
+	if (geteuid() != 0)
+		XT_SKIP("only root can start a process of another user");
+	puppet = puppet_start();
+	XT_CHECK(xt_child(watch_as_another_user, &puppet));
+	XT_EQ(puppet_wait(puppet), 3 << 8);
+}

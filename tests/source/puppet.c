@@ -1,0 +1,360 @@
+/*
+ * Puppets, their own side.  The test's program, started with --puppet and the
+ * number of a socket, reads one order at a time from it and answers each with a
+ * number.  A fork hands the child a socket of its own.
+ */
+#include "puppet.h"
+#include "puppet_letter.h"
+
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+
+char puppet_program[256];
+char puppet_option[] = "--puppet";
+
+static void puppet_obey(int fd);
+
+static void answer(int fd, int value)
+{
+	if (write(fd, &value, sizeof value) != sizeof value)
+		_exit(99);
+}
+
+static void exec_self(int fd)
+{
+	char number[16];
+	char *arguments[] = {puppet_program, puppet_option, number, NULL};
+
+	(void)snprintf(number, sizeof number, "%d", fd);
+	(void)execv(puppet_program, arguments);
+	_exit(98);
+}
+
+static int fork_child(int fd, int child_fd)
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		(void)close(fd);
+		puppet_obey(child_fd);
+	}
+	(void)close(child_fd);
+	return child;
+}
+
+struct errand {
+	int fd;
+	int child_fd;
+	int result;
+};
+
+static void *thread_forks(void *argument)
+{
+	struct errand *errand = argument;
+
+	errand->result = fork_child(errand->fd, errand->child_fd);
+	return NULL;
+}
+
+static void *thread_execs(void *argument)
+{
+	exec_self(((struct errand *)argument)->fd);
+	return NULL;
+}
+
+static void *thread_obeys(void *argument)
+{
+	struct errand *errand = argument;
+
+	answer(errand->fd, 0);
+	puppet_obey(errand->fd);
+	return NULL;
+}
+
+static void *thread_obeys_alone(void *argument)
+{
+	int fd = ((struct errand *)argument)->fd;
+	char path[64];
+	char text[512];
+	char *after = NULL;
+
+	/* Not before the first thread is a zombie. */
+	(void)snprintf(path, sizeof path, "/proc/self/task/%d/stat", getpid());
+	while (!after || after[2] != 'Z') {
+		int file = open(path, O_RDONLY | O_CLOEXEC);
+		ssize_t length = read(file, text, sizeof text - 1);
+
+		(void)close(file);
+		text[length < 0 ? 0 : length] = '\0';
+		after = strrchr(text, ')');
+		(void)sched_yield();
+	}
+	answer(fd, 0);
+	puppet_obey(fd);
+	return NULL;
+}
+
+static void *thread_sleeps(void *argument)
+{
+	(void)argument;
+	for (;;)
+		(void)pause();
+	return NULL;
+}
+
+static int run_thread(void *(*run)(void *), struct errand *errand, bool join)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, run, errand) != 0)
+		_exit(97);
+	if (join)
+		(void)pthread_join(thread, NULL);
+	return errand->result;
+}
+
+static int burst(int count, int code)
+{
+	for (int i = 0; i < count; i++) {
+		pid_t child = fork();
+
+		if (child == 0)
+			_exit(code);
+		if (child < 0 || waitpid(child, NULL, 0) != child)
+			return -1;
+	}
+	return count;
+}
+
+/* Each says through the pipe that it is there, and ends with the test. */
+static void grow(int width, int depth, const int pipe[2], int fd)
+{
+	if (depth == 0)
+		return;
+	for (int i = 0; i < width; i++) {
+		char end;
+
+		if (fork() != 0)
+			continue;
+		grow(width, depth - 1, pipe, fd);
+		if (write(pipe[1], "x", 1) != 1)
+			_exit(96);
+		(void)close(pipe[0]);
+		(void)close(pipe[1]);
+		/* It is never written to: ends when the other side closes. */
+		while (recv(fd, &end, 1, MSG_PEEK) > 0)
+			(void)sched_yield();
+		_exit(0);
+	}
+}
+
+static int count_bytes(int fd, int wanted)
+{
+	char text[64];
+	int count = 0;
+
+	while (count < wanted) {
+		ssize_t length = read(fd, text, sizeof text);
+
+		if (length <= 0)
+			break;
+		count += (int)length;
+	}
+	return count;
+}
+
+static int grow_all(int width, int depth, int fd)
+{
+	int pipe_fds[2];
+	int count;
+	int wanted = 0;
+	int level = 1;
+
+	if (pipe(pipe_fds) < 0)
+		_exit(95);
+	for (int i = 0; i < depth; i++) {
+		level *= width;
+		wanted += level;
+	}
+	grow(width, depth, pipe_fds, fd);
+	(void)close(pipe_fds[1]);
+	count = count_bytes(pipe_fds[0], wanted);
+	(void)close(pipe_fds[0]);
+	return count;
+}
+
+/* A child of the storm: waits for the barrier, then forks. */
+static void storm_child(const int ready[2], const int barrier[2], int fd)
+{
+	char end;
+
+	(void)close(barrier[1]);
+	if (write(ready[1], "x", 1) != 1 || read(barrier[0], &end, 1) != 0)
+		_exit(94);
+	(void)fork();
+	if (write(ready[1], "y", 1) != 1)
+		_exit(93);
+	(void)close(ready[0]);
+	(void)close(ready[1]);
+	while (recv(fd, &end, 1, MSG_PEEK) > 0)
+		(void)sched_yield();
+	_exit(0);
+}
+
+static int storm(int count, int fd)
+{
+	int ready[2];
+	int barrier[2];
+	int there;
+
+	if (pipe(ready) < 0 || pipe(barrier) < 0)
+		_exit(92);
+	for (int i = 0; i < count; i++)
+		if (fork() == 0)
+			storm_child(ready, barrier, fd);
+	there = count_bytes(ready[0], count);
+	(void)close(barrier[0]);
+	(void)close(barrier[1]);
+	there += count_bytes(ready[0], 2 * count);
+	(void)close(ready[0]);
+	(void)close(ready[1]);
+	return there;
+}
+
+static int become(uid_t user)
+{
+	return setresuid(user, user, user);
+}
+
+static int end_by(int number)
+{
+	(void)signal(number, SIG_DFL);
+	(void)kill(getpid(), number);
+	for (;;)
+		(void)pause();
+	return -1;
+}
+
+static int puppet_do(int fd, int child_fd, const struct letter *letter)
+{
+	struct errand errand = {.fd = fd, .child_fd = child_fd};
+	int status = -1;
+	pid_t child;
+
+	switch (letter->order) {
+	case FORK:
+		return fork_child(fd, child_fd);
+	case FORK_BY_THREAD:
+		return run_thread(thread_forks, &errand, true);
+	case VFORK:
+		child = vfork();
+		if (child == 0)
+			_exit(0);
+		(void)waitpid(child, &status, 0);
+		return child;
+	case GROW:
+		return grow_all(letter->argument, letter->other, child_fd);
+	case STORM:
+		return storm(letter->argument, child_fd);
+	case BURST:
+		return burst(letter->argument, letter->other);
+	case REAP:
+		(void)waitpid(letter->argument, &status, 0);
+		return status;
+	case THREAD:
+		return run_thread(thread_sleeps, &errand, false);
+	case THREAD_OBEYS:
+		return run_thread(thread_obeys, &errand, true);
+	case LEADER_ENDS:
+		(void)run_thread(thread_obeys_alone, &errand, false);
+		(void)syscall(SYS_exit, 0);
+		return 0;
+	case EXEC:
+		exec_self(fd);
+		return 0;
+	case EXEC_BY_THREAD:
+		return run_thread(thread_execs, &errand, true);
+	case EXEC_FAILS:
+		return execl("/nonexistent/program", "program", (char *)NULL);
+	case EXEC_OTHER:
+		(void)execl(letter->path, letter->path, (char *)NULL);
+		return -1;
+	case IGNORE_CHILDREN:
+		(void)signal(SIGCHLD, SIG_IGN);
+		return 0;
+	case BECOME:
+		return become((uid_t)letter->argument);
+	case KILL:
+		return end_by(letter->argument);
+	case EXIT:
+		_exit(letter->argument);
+	default:
+		return -1;
+	}
+}
+
+/* A descriptor may come along. */
+static bool receive(int fd, struct letter *letter, int *passed)
+{
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+	struct iovec vector = {letter, sizeof *letter};
+	struct msghdr message = {
+		.msg_iov = &vector,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof control,
+	};
+	struct cmsghdr *header;
+
+	*passed = -1;
+	if (recvmsg(fd, &message, 0) != sizeof *letter)
+		return false;
+	header = CMSG_FIRSTHDR(&message);
+	if (header)
+		memcpy(passed, CMSG_DATA(header), sizeof *passed);
+	return true;
+}
+
+static void puppet_obey(int fd)
+{
+	struct letter letter;
+	int passed;
+
+	while (receive(fd, &letter, &passed))
+		answer(fd, puppet_do(fd, passed, &letter));
+	_exit(0);
+}
+
+/*
+ * A child's end makes a wait of the test fail with EINTR, handler or not, if it
+ * comes while another thread has all signals blocked, as pthread_create does.
+ */
+static void block_sigchld(void)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGCHLD);
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+__attribute__((constructor)) static void puppet_main(int argc, char **argv)
+{
+	ssize_t length = readlink("/proc/self/exe", puppet_program,
+	                          sizeof puppet_program - 1);
+
+	if (length > 0)
+		puppet_program[length] = '\0';
+	if (argc != 3 || strcmp(argv[1], puppet_option) != 0) {
+		block_sigchld();
+		return;
+	}
+	/* Whoever it belongs to, it can be watched. */
+	(void)prctl(PR_SET_DUMPABLE, 1);
+	int fd = (int)strtol(argv[2], NULL, 10);
+	answer(fd, getpid());
+	puppet_obey(fd);
+}
