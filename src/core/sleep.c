@@ -4,6 +4,7 @@
  */
 #include "core/sleep.h"
 
+#include <errno.h>
 #include <pthread.h>
 
 #include "base/assert.h"
@@ -251,7 +252,7 @@ int xp_turn_take(struct xpoll *queue, struct xp_wait *wait)
 		/* The gate is open for those that were called, not for this one. */
 		if (queue->called > 0) {
 			xp_sleep_until_quiet(queue);
-			continue;
+			return -EAGAIN;
 		}
 		rc = sleep_for_turn(queue, wait);
 		if (rc < 0) {

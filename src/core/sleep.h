@@ -34,7 +34,10 @@ void xp_pass_on(struct xpoll *queue);
  */
 void xp_let_others_look(struct xpoll *queue);
 
-/* 1: this thread's turn; 0: the wait is over; -EINTR, -EBADF. */
+/*
+ * 1: this thread's turn; 0: the wait is over; -EINTR, -EBADF; -EAGAIN: it has
+ * slept as no follower does, and has to look again at what there is for it.
+ */
 int xp_turn_take(struct xpoll *queue, struct xp_wait *wait);
 void xp_turn_pass(struct xpoll *queue);
 /* Have a follower take the turn that was passed on. */

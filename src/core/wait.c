@@ -254,20 +254,23 @@ static void take_without_turn(struct xpoll *queue, struct xp_wait *wait)
 
 static int wait_in_turn(struct xpoll *queue, struct xp_wait *wait)
 {
-	if (queue->leader && wait->events &&
-	    (!xp_list_empty(&queue->active) || due_passed(queue)))
-		take_without_turn(queue, wait);
-	if (wait->len > 0)
-		return 0;
 	for (;;) {
-		int rc = xp_turn_take(queue, wait);
-		if (rc <= 0)
-			return rc;
-		rc = wait_with_turn(queue, wait, false);
-		xp_turn_pass(queue);
+		int rc;
+
+		if (queue->leader && wait->events &&
+		    (!xp_list_empty(&queue->active) || due_passed(queue)))
+			take_without_turn(queue, wait);
+		if (wait->len > 0)
+			return 0;
+		rc = xp_turn_take(queue, wait);
+		if (rc > 0) {
+			rc = wait_with_turn(queue, wait, false);
+			xp_turn_pass(queue);
+			if (rc == -EAGAIN)
+				xp_turn_yield(queue);
+		}
 		if (rc != -EAGAIN)
 			return rc;
-		xp_turn_yield(queue);
 	}
 }
 
