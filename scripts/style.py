@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-C_FOLDERS = ("include", "src", "tools", "bench", "examples", "tests")
-SCRIPT_FOLDERS = ("scripts", "cmake", "tests", "tools", "bench", "examples", "src")
+C_FOLDERS = ("include", "src", "tools", "bench", "examples", "tests", "python")
+SCRIPT_FOLDERS = ("scripts", "cmake", "tests", "tools", "bench", "examples", "src", "python")
 
 FUNCTION_LINES = 60
 FUNCTION_LINES_NOTED = 40

@@ -1,0 +1,272 @@
+/* xpoll.Queue: changes. */
+#include "queue.h"
+
+#include <errno.h>
+#include <limits.h>
+
+/*
+ * The registration as it stands; without cells nobody has to know.  Returns
+ * whether there is one.
+ */
+static bool look_up(struct xpy_queue *self, const struct xpoll_event *change,
+                    struct xpoll_event *found)
+{
+	*found = (struct xpoll_event){0};
+	if (self->cells.used == 0 && !(change->flags & XPOLL_KEEPUDATA))
+		return false;
+	return xpoll_lookup(self->handle.queue, change->ident, change->filter,
+	                    found) == 0;
+}
+
+/*
+ * The token for an ADD.  An event on its way must not be lost when its
+ * registration is only modified: that keeps the cell, under a new number.  A
+ * descriptor's ADD looks at the descriptor again anyway.
+ */
+static int choose_token(struct xpy_queue *self, struct xpoll_event *change,
+                        const struct xpoll_event *found, PyObject *udata)
+{
+	bool descriptor = xpy_token_plain(0, change->filter);
+	struct xpoll_event whole = *change;
+
+	change->udata64 = xpy_token_plain(change->ident, change->filter);
+	if (!udata || udata == Py_None)
+		return 0;
+	if (!descriptor && xpy_cells_find(&self->cells, found->udata64)) {
+		change->udata64 = xpy_cells_renew(&self->cells, found->udata64);
+		return 0;
+	}
+	whole.flags |= found->flags; /* Modes add up. */
+	change->udata64 = xpy_cells_make(&self->cells, self->handle.queue,
+	                                 self->handle.busy == 0, &whole, udata);
+	/* Making a cell may release others, and that run any code. */
+	return change->udata64 ? xpy_handle_check(&self->handle) : -1;
+}
+
+static int change_add(struct xpy_queue *self, struct xpoll_event *change,
+                      PyObject *udata)
+{
+	struct xpy_cells *cells = &self->cells;
+	struct xpoll_event found;
+	bool renewed;
+
+	if (look_up(self, change, &found) && change->flags & XPOLL_KEEPUDATA)
+		change->udata64 = found.udata64;
+	else if (choose_token(self, change, &found, udata) < 0)
+		return -1;
+	renewed = xpy_cells_same(change->udata64, found.udata64);
+	if (xpoll_event(self->handle.queue, change, 1, NULL, 0, 0) < 0) {
+		int error = errno;
+
+		if (!renewed)
+			xpy_cells_drop(cells, change->udata64);
+		return error;
+	}
+	if (renewed && change->udata64 != found.udata64)
+		xpy_cells_renewed(cells, change->udata64, change, udata);
+	else if (!renewed)
+		xpy_cells_settle(cells, self->handle.queue, found.udata64);
+	return 0;
+}
+
+static int change_delete(struct xpy_queue *self, struct xpoll_event *change)
+{
+	struct xpoll_event found;
+	int error = 0;
+
+	look_up(self, change, &found);
+	if (xpoll_event(self->handle.queue, change, 1, NULL, 0, 0) < 0)
+		error = errno;
+	/* After an error the event of a one-shot cell may be on its way. */
+	if (!error || self->handle.busy == 0)
+		xpy_cells_settle(&self->cells, self->handle.queue, found.udata64);
+	return error;
+}
+
+int xpy_change(struct xpy_queue *self, struct xpoll_event *change,
+               PyObject *udata)
+{
+	if (xpy_handle_check(&self->handle) < 0)
+		return -1;
+	/* The result of this call is the receipt. */
+	change->flags &= (uint16_t)~XPOLL_RECEIPT;
+	if (change->flags & XPOLL_ADD)
+		return change_add(self, change, udata);
+	if (change->flags & XPOLL_DELETE)
+		return change_delete(self, change);
+	return xpoll_event(self->handle.queue, change, 1, NULL, 0, 0) < 0 ? errno
+		: 0;
+}
+
+static PyObject *change_made(struct xpy_queue *self, struct xpoll_event *change,
+                             PyObject *udata)
+{
+	int error = xpy_change(self, change, udata);
+
+	if (error > 0)
+		return xpy_error(error);
+	return error < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static int parse_registration(PyObject *ident, PyObject *filter,
+                              struct xpoll_event *change)
+{
+	int64_t number;
+	uint64_t id;
+
+	if (xpy_integer(filter, "filter", INT16_MIN, INT16_MAX, 0, &number) < 0 ||
+	    xpy_ident(ident, (int)number, &id) < 0)
+		return -1;
+	xpoll_set(change, id, (int)number, 0, 0, 0, NULL);
+	return 0;
+}
+
+PyObject *xpy_queue_add(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                        PyObject *kwnames)
+{
+	static const char *const names[] = {
+		"ident", "filter", "flags", "fflags", "data", "udata", NULL,
+	};
+	static const struct xpy_call call = {"add", names, 2};
+	struct xpoll_event change;
+	int64_t flags, fflags;
+	PyObject *values[6];
+
+	if (xpy_arguments(&call, args, nargs, kwnames, values) < 0 ||
+	    parse_registration(values[0], values[1], &change) < 0 ||
+	    xpy_integer(values[2], "flags", 0, UINT16_MAX, 0, &flags) < 0 ||
+	    xpy_integer(values[3], "fflags", 0, UINT32_MAX, 0, &fflags) < 0 ||
+	    xpy_integer(values[4], "data", INT64_MIN, INT64_MAX, 0,
+	                &change.data) < 0)
+		return NULL;
+	change.flags = (uint16_t)flags | XPOLL_ADD;
+	change.fflags = (uint32_t)fflags;
+	return change_made(xpy_as_queue(self), &change, values[5]);
+}
+
+/* The methods that only name a registration. */
+static PyObject *change_named(PyObject *self, const char *function,
+                              PyObject *const *args, Py_ssize_t nargs,
+                              PyObject *kwnames, uint16_t flags)
+{
+	static const char *const names[] = {"ident", "filter", NULL};
+	struct xpy_call call = {function, names, 2};
+	struct xpoll_event change;
+	PyObject *values[2];
+
+	if (xpy_arguments(&call, args, nargs, kwnames, values) < 0 ||
+	    parse_registration(values[0], values[1], &change) < 0)
+		return NULL;
+	change.flags = flags;
+	return change_made(xpy_as_queue(self), &change, NULL);
+}
+
+PyObject *xpy_queue_delete(PyObject *self, PyObject *const *args,
+                           Py_ssize_t nargs, PyObject *kwnames)
+{
+	return change_named(self, "delete", args, nargs, kwnames, XPOLL_DELETE);
+}
+
+PyObject *xpy_queue_enable(PyObject *self, PyObject *const *args,
+                           Py_ssize_t nargs, PyObject *kwnames)
+{
+	return change_named(self, "enable", args, nargs, kwnames, XPOLL_ENABLE);
+}
+
+PyObject *xpy_queue_disable(PyObject *self, PyObject *const *args,
+                            Py_ssize_t nargs, PyObject *kwnames)
+{
+	return change_named(self, "disable", args, nargs, kwnames, XPOLL_DISABLE);
+}
+
+PyObject *xpy_queue_trigger(PyObject *self, PyObject *const *args,
+                            Py_ssize_t nargs, PyObject *kwnames)
+{
+	static const char *const names[] = {"ident", "fflags", NULL};
+	static const struct xpy_call call = {"trigger", names, 1};
+	struct xpoll_event change;
+	PyObject *values[2];
+	int64_t fflags;
+	uint64_t ident;
+
+	if (xpy_arguments(&call, args, nargs, kwnames, values) < 0 ||
+	    xpy_ident(values[0], XPOLL_FILT_USER, &ident) < 0 ||
+	    xpy_integer(values[1], "fflags", 0, UINT32_MAX, 0, &fflags) < 0)
+		return NULL;
+	xpoll_set(&change, ident, XPOLL_FILT_USER, 0,
+	          (uint32_t)fflags | XPOLL_NOTE_TRIGGER, 0, NULL);
+	return change_made(xpy_as_queue(self), &change, NULL);
+}
+
+/* --- The poll-like level ----------------------------------------------------- */
+
+enum { DIRECTIONS = 3 };
+
+static const struct {
+	int events;
+	int filter;
+} directions[DIRECTIONS] = {
+	{POLLIN | POLLRDHUP, XPOLL_FILT_READ},
+	{POLLOUT, XPOLL_FILT_WRITE},
+	{POLLPRI, XPOLL_FILT_EXCEPT},
+};
+
+static int ctl(struct xpy_queue *self, int op, int events, int fd,
+               PyObject *udata)
+{
+	struct xpoll_event change = {
+		.ident = (uint64_t)fd,
+		.filter = XPOLL_FILT_READ,
+		.flags = (uint16_t)op,
+	};
+	struct xpoll_event found[DIRECTIONS] = {{0}};
+	bool fresh = op & XPOLL_ADD && udata && udata != Py_None;
+	struct xpoll_event whole = change;
+	int error = 0;
+
+	for (int i = 0; i < DIRECTIONS; i++) {
+		change.filter = (int16_t)directions[i].filter;
+		if (events & directions[i].events)
+			look_up(self, &change, &found[i]);
+		whole.flags |= found[i].flags;
+	}
+	change.udata64 = xpy_token_plain(change.ident, XPOLL_FILT_READ);
+	if (fresh)
+		change.udata64 = xpy_cells_make(&self->cells, self->handle.queue,
+		                                self->handle.busy == 0, &whole,
+		                                udata);
+	if (!change.udata64 || xpy_handle_check(&self->handle) < 0)
+		return -1;
+	if (xpoll_ctl(self->handle.queue, op, events, fd, change.udata) < 0)
+		error = errno;
+	if (error && fresh)
+		xpy_cells_drop(&self->cells, change.udata64);
+	for (int i = 0; i < DIRECTIONS && !error; i++)
+		if (self->handle.queue)
+			xpy_cells_settle(&self->cells, self->handle.queue,
+			                 found[i].udata64);
+	return error;
+}
+
+PyObject *xpy_queue_ctl(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                        PyObject *kwnames)
+{
+	static const char *const names[] = {"op", "events", "fd", "udata", NULL};
+	static const struct xpy_call call = {"ctl", names, 3};
+	PyObject *values[4];
+	int64_t op, events;
+	int fd, error;
+
+	if (xpy_arguments(&call, args, nargs, kwnames, values) < 0 ||
+	    xpy_integer(values[0], "op", 0, UINT16_MAX, 0, &op) < 0 ||
+	    xpy_integer(values[1], "events", 0, INT_MAX, 0, &events) < 0 ||
+	    xpy_handle_check(&xpy_as_queue(self)->handle) < 0)
+		return NULL;
+	fd = PyObject_AsFileDescriptor(values[2]);
+	if (fd < 0)
+		return NULL;
+	error = ctl(xpy_as_queue(self), (int)op, (int)events, fd, values[3]);
+	if (error > 0)
+		return xpy_error(error);
+	return error < 0 ? NULL : Py_NewRef(Py_None);
+}

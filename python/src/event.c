@@ -1,0 +1,163 @@
+/* xpoll.Event: a change that is asked for, or what happened. */
+#include "xpy.h"
+
+#include <stddef.h>
+
+static struct xpy_event *as_event(PyObject *object)
+{
+	return (struct xpy_event *)object;
+}
+
+PyObject *xpy_event_new(struct xpy_state *state, const struct xpoll_event *event,
+                        PyObject *udata)
+{
+	struct xpy_event *self =
+		as_event(PyType_GenericAlloc(state->event_type, 0));
+
+	if (!self)
+		return NULL;
+	self->event = *event;
+	self->udata = Py_XNewRef(udata);
+	return (PyObject *)self;
+}
+
+static PyObject *event_create(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+	static const char *const names[] = {
+		"ident", "filter", "flags", "fflags", "data", "udata", NULL,
+	};
+	PyObject *values[6] = {NULL};
+	struct xpy_event *self;
+	int64_t filter, flags, fflags, data;
+	uint64_t ident;
+
+	if (!xpy_parse(args, kwargs, "O|OOOOO:Event", names,
+	                                 &values[0], &values[1], &values[2],
+	                                 &values[3], &values[4], &values[5]))
+		return NULL;
+	if (xpy_integer(values[1], "filter", INT16_MIN, INT16_MAX,
+	                XPOLL_FILT_READ, &filter) < 0 ||
+	    xpy_integer(values[2], "flags", 0, UINT16_MAX, XPOLL_ADD, &flags) < 0 ||
+	    xpy_integer(values[3], "fflags", 0, UINT32_MAX, 0, &fflags) < 0 ||
+	    xpy_integer(values[4], "data", INT64_MIN, INT64_MAX, 0, &data) < 0 ||
+	    xpy_ident(values[0], (int)filter, &ident) < 0)
+		return NULL;
+
+	self = as_event(PyType_GenericAlloc(type, 0));
+	if (!self)
+		return NULL;
+	xpoll_set(&self->event, ident, (int)filter, (int)flags, (uint32_t)fflags,
+	          data, NULL);
+	self->udata = Py_XNewRef(values[5]);
+	return (PyObject *)self;
+}
+
+static int event_traverse(PyObject *self, visitproc visit, void *arg)
+{
+	Py_VISIT(Py_TYPE(self));
+	Py_VISIT(as_event(self)->udata);
+	return 0;
+}
+
+static int event_clear(PyObject *self)
+{
+	Py_CLEAR(as_event(self)->udata);
+	return 0;
+}
+
+static void event_dealloc(PyObject *self)
+{
+	PyTypeObject *type = Py_TYPE(self);
+
+	PyObject_GC_UnTrack(self);
+	event_clear(self);
+	PyObject_GC_Del(self);
+	Py_DECREF(type);
+}
+
+static PyObject *event_repr(PyObject *self)
+{
+	char text[160];
+
+	xpoll_describe(&as_event(self)->event, text, sizeof text);
+	if (!as_event(self)->udata || as_event(self)->udata == Py_None)
+		return PyUnicode_FromFormat("<xpoll.Event %s>", text);
+	return PyUnicode_FromFormat("<xpoll.Event %s udata=%R>", text,
+	                            as_event(self)->udata);
+}
+
+static Py_hash_t event_hash(PyObject *self)
+{
+	const struct xpoll_event *event = &as_event(self)->event;
+	uint64_t hash = event->ident * 0x9e3779b97f4a7c15u ^ (uint64_t)event->filter;
+
+	return (Py_hash_t)(hash >> 1);
+}
+
+static bool same_fields(const struct xpoll_event *a, const struct xpoll_event *b)
+{
+	return a->ident == b->ident && a->filter == b->filter &&
+		a->flags == b->flags && a->fflags == b->fflags &&
+		a->data == b->data;
+}
+
+static PyObject *event_compare(PyObject *self, PyObject *other, int op)
+{
+	PyObject *mine = as_event(self)->udata;
+	PyObject *theirs;
+	int equal;
+
+	if ((op != Py_EQ && op != Py_NE) || !PyObject_TypeCheck(other, Py_TYPE(self)))
+		Py_RETURN_NOTIMPLEMENTED;
+	theirs = as_event(other)->udata;
+	equal = same_fields(&as_event(self)->event, &as_event(other)->event);
+	if (equal)
+		equal = PyObject_RichCompareBool(mine ? mine : Py_None,
+		                                 theirs ? theirs : Py_None, Py_EQ);
+	return equal < 0 ? NULL : PyBool_FromLong(equal == (op == Py_EQ));
+}
+
+#define FIELD(name) offsetof(struct xpy_event, event.name)
+
+static PyMemberDef event_members[] = {
+	{"ident", T_ULONGLONG, FIELD(ident), READONLY,
+	 "Descriptor, process, signal or id: what `filter` says."},
+	{"filter", T_SHORT, FIELD(filter), READONLY, "One of FILT_*."},
+	{"flags", T_USHORT, FIELD(flags), READONLY,
+	 "In a change ADD, DELETE, ...; in an event EOF and ERROR."},
+	{"fflags", T_UINT, FIELD(fflags), READONLY, "NOTE_* of the filter."},
+	{"data", T_LONGLONG, FIELD(data), READONLY,
+	 "What the filter says; with ERROR in flags: an errno value or 0."},
+	{"udata", T_OBJECT, offsetof(struct xpy_event, udata), READONLY,
+	 "The object that was given with the registration."},
+	{NULL, 0, 0, 0, NULL},
+};
+
+PyDoc_STRVAR(event_doc,
+"Event(ident, filter=FILT_READ, flags=ADD, fflags=0, data=0, udata=None)\n"
+"--\n"
+"\n"
+"A change for Queue.control, or an event that it returned.\n"
+"\n"
+"The fields are those of select.kevent, and cannot be changed.  ident is an\n"
+"integer or, for filters of a descriptor, an object with fileno().");
+
+static PyType_Slot event_slots[] = {
+	{Py_tp_doc, XPY_DOC(event_doc)},
+	{Py_tp_new, XPY_SLOT(event_create)},
+	{Py_tp_dealloc, XPY_SLOT(event_dealloc)},
+	{Py_tp_traverse, XPY_SLOT(event_traverse)},
+	{Py_tp_clear, XPY_SLOT(event_clear)},
+	{Py_tp_repr, XPY_SLOT(event_repr)},
+	{Py_tp_hash, XPY_SLOT(event_hash)},
+	{Py_tp_richcompare, XPY_SLOT(event_compare)},
+	{Py_tp_members, event_members},
+	{0, NULL},
+};
+
+PyType_Spec xpy_event_spec = {
+	.name = "xpoll.Event",
+	.basicsize = sizeof(struct xpy_event),
+	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+	.slots = event_slots,
+};

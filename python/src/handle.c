@@ -1,0 +1,103 @@
+/* The library's queue inside of a Python object: opened, entered, closed. */
+#include "xpy.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <unistd.h>
+
+int xpy_handle_open(struct xpy_handle *handle, const char *backend,
+                    int64_t size_hint)
+{
+	struct xpoll_options options = {
+		.size = sizeof options,
+		.backend = backend,
+		.size_hint = (int)size_hint,
+	};
+
+	if (size_hint < 0 || size_hint > INT_MAX) {
+		PyErr_SetString(PyExc_ValueError, "size_hint must be 0 or more");
+		return -1;
+	}
+	handle->queue = xpoll_open(&options);
+	if (!handle->queue) {
+		PyErr_SetFromErrno(PyExc_OSError);
+		return -1;
+	}
+	handle->process = getpid();
+	return 0;
+}
+
+int xpy_handle_check(const struct xpy_handle *handle)
+{
+	if (handle->queue && !handle->closing)
+		return 0;
+	PyErr_SetString(PyExc_ValueError, "the queue is closed");
+	return -1;
+}
+
+/* Operations in flight may have to end first: not with the GIL. */
+static void destroy(struct xpy_handle *handle)
+{
+	struct xpoll *queue = handle->queue;
+	PyThreadState *thread;
+
+	handle->queue = NULL;
+	handle->closing = false;
+	thread = PyEval_SaveThread();
+	xpoll_destroy(queue);
+	PyEval_RestoreThread(thread);
+	if (handle->destroyed)
+		handle->destroyed(handle);
+}
+
+void xpy_handle_close(struct xpy_handle *handle)
+{
+	if (!handle->queue || handle->closing)
+		return;
+	if (handle->busy > 0 && handle->process == getpid()) {
+		handle->closing = true;
+		xpoll_wake(handle->queue);
+		return;
+	}
+	handle->busy = 0;
+	destroy(handle);
+}
+
+void xpy_handle_fini(struct xpy_handle *handle)
+{
+	if (handle->queue)
+		destroy(handle);
+}
+
+int xpy_handle_reinit(struct xpy_handle *handle)
+{
+	if (xpy_handle_check(handle) < 0)
+		return -1;
+	if (xpoll_reinit(handle->queue) < 0) {
+		PyErr_SetFromErrno(PyExc_OSError);
+		return -1;
+	}
+	handle->busy = 0;
+	handle->process = getpid();
+	return 0;
+}
+
+PyThreadState *xpy_busy_begin(struct xpy_handle *handle)
+{
+	handle->busy++;
+	return PyEval_SaveThread();
+}
+
+bool xpy_busy_end(struct xpy_handle *handle, PyThreadState *thread)
+{
+	int error = errno;
+
+	PyEval_RestoreThread(thread);
+	handle->busy--;
+	if (handle->closing && handle->busy > 0)
+		xpoll_wake(handle->queue);
+	else if (handle->closing)
+		destroy(handle);
+	errno = error;
+	return handle->queue && !handle->closing;
+}

@@ -1,0 +1,292 @@
+/* xpoll.Queue: the type, and what is neither a change nor a wait. */
+#include "queue.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+#include <xpy_names.h>
+
+static void queue_destroyed(struct xpy_handle *handle)
+{
+	struct xpy_queue *self = (struct xpy_queue *)
+		((char *)handle - offsetof(struct xpy_queue, handle));
+
+	xpy_cells_clear(&self->cells);
+}
+
+static PyObject *queue_create(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+	static const char *const names[] = {"backend", "size_hint", NULL};
+	const char *backend = NULL;
+	long long size_hint = 0;
+	struct xpy_queue *self;
+
+	if (!xpy_parse(args, kwargs, "|zL:Queue", names, &backend,
+	                                 &size_hint))
+		return NULL;
+	self = xpy_as_queue(PyType_GenericAlloc(type, 0));
+	if (!self)
+		return NULL;
+	self->handle.destroyed = queue_destroyed;
+	self->state = xpy_state_of(type);
+	if (!self->state ||
+	    xpy_handle_open(&self->handle, backend, size_hint) < 0)
+		Py_CLEAR(self);
+	return (PyObject *)self;
+}
+
+static int queue_traverse(PyObject *self, visitproc visit, void *arg)
+{
+	Py_VISIT(Py_TYPE(self));
+	return xpy_cells_visit(&xpy_as_queue(self)->cells, visit, arg);
+}
+
+/* First the queue: operations in flight use the buffers in the cells. */
+static int queue_clear(PyObject *self)
+{
+	xpy_handle_fini(&xpy_as_queue(self)->handle);
+	return 0;
+}
+
+static void queue_dealloc(PyObject *self)
+{
+	PyTypeObject *type = Py_TYPE(self);
+
+	PyObject_GC_UnTrack(self);
+	queue_clear(self);
+	PyObject_GC_Del(self);
+	Py_DECREF(type);
+}
+
+static PyObject *queue_repr(PyObject *self)
+{
+	struct xpy_handle *handle = &xpy_as_queue(self)->handle;
+
+	if (!handle->queue || handle->closing)
+		return PyUnicode_FromString("<xpoll.Queue closed>");
+	return PyUnicode_FromFormat("<xpoll.Queue backend='%s'>",
+	                            xpoll_backend(handle->queue));
+}
+
+/* The library's queue, or NULL with ValueError. */
+static struct xpoll *open_queue(PyObject *self)
+{
+	struct xpy_handle *handle = &xpy_as_queue(self)->handle;
+
+	return xpy_handle_check(handle) < 0 ? NULL : handle->queue;
+}
+
+/* None, or OSError if rc is -1. */
+static PyObject *none_or_error(int rc)
+{
+	if (rc < 0)
+		return PyErr_SetFromErrno(PyExc_OSError);
+	Py_RETURN_NONE;
+}
+
+static PyObject *queue_close(PyObject *self, PyObject *unused)
+{
+	(void)unused;
+	xpy_handle_close(&xpy_as_queue(self)->handle);
+	Py_RETURN_NONE;
+}
+
+static PyObject *queue_enter(PyObject *self, PyObject *unused)
+{
+	(void)unused;
+	return open_queue(self) ? Py_NewRef(self) : NULL;
+}
+
+static PyObject *queue_exit(PyObject *self, PyObject *args)
+{
+	return queue_close(self, args);
+}
+
+static PyObject *queue_fileno(PyObject *self, PyObject *unused)
+{
+	struct xpoll *queue = open_queue(self);
+	int fd = queue ? xpoll_fd(queue) : -1;
+
+	(void)unused;
+	if (!queue)
+		return NULL;
+	return fd < 0 ? PyErr_SetFromErrno(PyExc_OSError) : PyLong_FromLong(fd);
+}
+
+static PyObject *queue_wake(PyObject *self, PyObject *unused)
+{
+	struct xpoll *queue = open_queue(self);
+
+	(void)unused;
+	return queue ? none_or_error(xpoll_wake(queue)) : NULL;
+}
+
+static PyObject *queue_wake_all(PyObject *self, PyObject *unused)
+{
+	struct xpoll *queue = open_queue(self);
+
+	(void)unused;
+	return queue ? none_or_error(xpoll_wake_all(queue)) : NULL;
+}
+
+static PyObject *queue_reinit(PyObject *self, PyObject *unused)
+{
+	struct xpy_queue *queue = xpy_as_queue(self);
+
+	(void)unused;
+	if (xpy_handle_reinit(&queue->handle) < 0)
+		return NULL;
+	xpy_cells_drop_filter(&queue->cells, XPOLL_FILT_AIO);
+	xpy_cells_drop_filter(&queue->cells, XPOLL_FILT_PROC);
+	Py_RETURN_NONE;
+}
+
+static PyObject *queue_next_timeout(PyObject *self, PyObject *unused)
+{
+	struct xpoll *queue = open_queue(self);
+	int64_t ns;
+
+	(void)unused;
+	if (!queue)
+		return NULL;
+	errno = 0;
+	ns = xpoll_next_timeout(queue);
+	if (ns >= 0)
+		return PyFloat_FromDouble((double)ns * 1e-9);
+	return none_or_error(errno ? -1 : 0);
+}
+
+static PyObject *queue_supports(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+	static const char *const names[] = {"filter", "fflags", NULL};
+	struct xpoll *queue = open_queue(self);
+	PyObject *notes = NULL;
+	int64_t fflags;
+	int filter;
+
+	if (!queue ||
+	    !xpy_parse(args, kwargs, "i|O:supports", names,
+	                                 &filter, &notes) ||
+	    xpy_integer(notes, "fflags", 0, UINT32_MAX, 0, &fflags) < 0)
+		return NULL;
+	return PyBool_FromLong(xpoll_supports(queue, filter, (uint32_t)fflags));
+}
+
+static PyObject *queue_lookup(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+	static const char *const names[] = {"ident", "filter", NULL};
+	struct xpy_queue *queue = xpy_as_queue(self);
+	struct xpoll_event found;
+	struct xpy_cell *cell;
+	PyObject *object;
+	uint64_t ident;
+	int filter;
+
+	if (!open_queue(self) ||
+	    !xpy_parse(args, kwargs, "Oi:lookup", names, &object,
+	                                 &filter) ||
+	    xpy_ident(object, filter, &ident) < 0)
+		return NULL;
+	if (xpoll_lookup(queue->handle.queue, ident, filter, &found) < 0)
+		return none_or_error(errno == ENOENT ? 0 : -1);
+	cell = xpy_cells_find(&queue->cells, found.udata64);
+	return xpy_event_new(queue->state, &found, cell ? cell->udata : NULL);
+}
+
+static PyObject *queue_stats(PyObject *self, PyObject *unused)
+{
+	struct xpoll *queue = open_queue(self);
+	struct xpoll_stats stats;
+	PyObject *dict;
+
+	(void)unused;
+	if (!queue)
+		return NULL;
+	if (xpoll_stats(queue, &stats, sizeof stats) < 0)
+		return PyErr_SetFromErrno(PyExc_OSError);
+	dict = PyDict_New();
+	for (int i = 0; dict && xpy_counters[i].name; i++) {
+		const uint64_t *counter = (const uint64_t *)(const void *)
+			((const char *)&stats + xpy_counters[i].offset);
+		PyObject *value = PyLong_FromUnsignedLongLong(*counter);
+
+		if (!value ||
+		    PyDict_SetItemString(dict, xpy_counters[i].name, value) < 0)
+			Py_CLEAR(dict);
+		Py_XDECREF(value);
+	}
+	return dict;
+}
+
+static PyObject *queue_backend(PyObject *self, void *closure)
+{
+	struct xpoll *queue = open_queue(self);
+
+	(void)closure;
+	return queue ? PyUnicode_FromString(xpoll_backend(queue)) : NULL;
+}
+
+static PyObject *queue_closed(PyObject *self, void *closure)
+{
+	struct xpy_handle *handle = &xpy_as_queue(self)->handle;
+
+	(void)closure;
+	return PyBool_FromLong(!handle->queue || handle->closing);
+}
+
+static PyGetSetDef queue_getset[] = {
+	{"backend", queue_backend, NULL, "The name of the back end.", NULL},
+	{"closed", queue_closed, NULL, "Was close() called?", NULL},
+	{NULL, NULL, NULL, NULL, NULL},
+};
+
+#define FAST METH_FASTCALL | METH_KEYWORDS
+#define WORDS METH_VARARGS | METH_KEYWORDS
+
+/* The texts are in queue_doc.h: they are the reference. */
+#include "queue_doc.h"
+
+static PyMethodDef queue_methods[] = {
+	{"control", XPY_METHOD(xpy_queue_control), FAST, control_doc},
+	{"wait", XPY_METHOD(xpy_queue_wait), FAST, wait_doc},
+	{"add", XPY_METHOD(xpy_queue_add), FAST, add_doc},
+	{"delete", XPY_METHOD(xpy_queue_delete), FAST, delete_doc},
+	{"enable", XPY_METHOD(xpy_queue_enable), FAST, enable_doc},
+	{"disable", XPY_METHOD(xpy_queue_disable), FAST, disable_doc},
+	{"trigger", XPY_METHOD(xpy_queue_trigger), FAST, trigger_doc},
+	{"ctl", XPY_METHOD(xpy_queue_ctl), FAST, ctl_doc},
+	{"poll", XPY_METHOD(xpy_queue_poll), FAST, poll_doc},
+	{"aio_submit", XPY_METHOD(xpy_queue_aio_submit), WORDS, aio_submit_doc},
+	{"aio_cancel", xpy_queue_aio_cancel, METH_O, aio_cancel_doc},
+	{"lookup", XPY_METHOD(queue_lookup), WORDS, lookup_doc},
+	{"wake", queue_wake, METH_NOARGS, wake_doc},
+	{"wake_all", queue_wake_all, METH_NOARGS, wake_all_doc},
+	{"fileno", queue_fileno, METH_NOARGS, fileno_doc},
+	{"next_timeout", queue_next_timeout, METH_NOARGS, next_timeout_doc},
+	{"reinit", queue_reinit, METH_NOARGS, reinit_doc},
+	{"supports", XPY_METHOD(queue_supports), WORDS, supports_doc},
+	{"stats", queue_stats, METH_NOARGS, stats_doc},
+	{"close", queue_close, METH_NOARGS, close_doc},
+	{"__enter__", queue_enter, METH_NOARGS, NULL},
+	{"__exit__", queue_exit, METH_VARARGS, NULL},
+	{NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot queue_slots[] = {
+	{Py_tp_doc, XPY_DOC(queue_doc)},
+	{Py_tp_new, XPY_SLOT(queue_create)},
+	{Py_tp_dealloc, XPY_SLOT(queue_dealloc)},
+	{Py_tp_traverse, XPY_SLOT(queue_traverse)},
+	{Py_tp_clear, XPY_SLOT(queue_clear)},
+	{Py_tp_repr, XPY_SLOT(queue_repr)},
+	{Py_tp_methods, queue_methods},
+	{Py_tp_getset, queue_getset},
+	{0, NULL},
+};
+
+PyType_Spec xpy_queue_spec = {
+	.name = "xpoll.Queue",
+	.basicsize = sizeof(struct xpy_queue),
+	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE,
+	.slots = queue_slots,
+};

@@ -1,0 +1,58 @@
+/* xpoll.Queue, as its files see it. */
+#ifndef XPY_QUEUE_H
+#define XPY_QUEUE_H
+
+#include "cells.h"
+#include "xpy.h"
+
+struct xpy_queue {
+	PyObject_HEAD
+	struct xpy_handle handle;
+	struct xpy_cells cells;
+	struct xpy_state *state;
+};
+
+static inline struct xpy_queue *xpy_as_queue(PyObject *object)
+{
+	return (struct xpy_queue *)object;
+}
+
+/* --- changes.c: methods ----------------------------------------------------- */
+
+/*
+ * Make one change; `udata` is borrowed, may be NULL.  0, the errno value with
+ * which the library refused it, or -1 with an exception.
+ */
+int xpy_change(struct xpy_queue *self, struct xpoll_event *change,
+               PyObject *udata);
+
+PyObject *xpy_queue_add(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                        PyObject *kwnames);
+PyObject *xpy_queue_delete(PyObject *self, PyObject *const *args,
+                           Py_ssize_t nargs, PyObject *kwnames);
+PyObject *xpy_queue_enable(PyObject *self, PyObject *const *args,
+                           Py_ssize_t nargs, PyObject *kwnames);
+PyObject *xpy_queue_disable(PyObject *self, PyObject *const *args,
+                            Py_ssize_t nargs, PyObject *kwnames);
+PyObject *xpy_queue_trigger(PyObject *self, PyObject *const *args,
+                            Py_ssize_t nargs, PyObject *kwnames);
+PyObject *xpy_queue_ctl(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                        PyObject *kwnames);
+
+/* --- wait.c: methods -------------------------------------------------------- */
+
+PyObject *xpy_queue_control(PyObject *self, PyObject *const *args,
+                            Py_ssize_t nargs, PyObject *kwnames);
+PyObject *xpy_queue_wait(PyObject *self, PyObject *const *args,
+                         Py_ssize_t nargs, PyObject *kwnames);
+PyObject *xpy_queue_poll(PyObject *self, PyObject *const *args,
+                         Py_ssize_t nargs, PyObject *kwnames);
+
+/* --- aio.c ------------------------------------------------------------------- */
+
+PyObject *xpy_queue_aio_submit(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *xpy_queue_aio_cancel(PyObject *self, PyObject *aio);
+/* The operation has ended; the udata of its event, a new reference. */
+PyObject *xpy_aio_ended(PyObject *aio, int64_t result);
+
+#endif

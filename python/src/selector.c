@@ -1,0 +1,145 @@
+/* xpoll._xpoll._Selector: the type. */
+#include "selector.h"
+
+#include <stddef.h>
+
+static PyObject *selector_create(PyTypeObject *type, PyObject *args,
+                                 PyObject *kwargs)
+{
+	static const char *const names[] = {"backend", "size_hint", NULL};
+	const char *backend = NULL;
+	long long size_hint = 0;
+	struct xpy_selector *self;
+
+	if (!xpy_parse(args, kwargs, "|zL:Selector", names,
+	                                 &backend, &size_hint))
+		return NULL;
+	self = xpy_as_selector(PyType_GenericAlloc(type, 0));
+	if (!self)
+		return NULL;
+	self->tuple_new = __extension__(newfunc)PyType_GetSlot(&PyTuple_Type, Py_tp_new);
+	self->state = xpy_state_of(type);
+	self->keys = PyDict_New();
+	if (!self->state || !self->keys ||
+	    xpy_handle_open(&self->handle, backend, size_hint) < 0)
+		Py_CLEAR(self);
+	return (PyObject *)self;
+}
+
+static int selector_traverse(PyObject *self, visitproc visit, void *arg)
+{
+	Py_VISIT(Py_TYPE(self));
+	Py_VISIT(xpy_as_selector(self)->keys);
+	return 0;
+}
+
+static int selector_clear(PyObject *self)
+{
+	if (xpy_as_selector(self)->keys)
+		PyDict_Clear(xpy_as_selector(self)->keys);
+	return 0;
+}
+
+static void selector_dealloc(PyObject *self)
+{
+	PyTypeObject *type = Py_TYPE(self);
+
+	PyObject_GC_UnTrack(self);
+	xpy_handle_fini(&xpy_as_selector(self)->handle);
+	Py_CLEAR(xpy_as_selector(self)->keys);
+	PyObject_GC_Del(self);
+	Py_DECREF(type);
+}
+
+static PyObject *selector_close(PyObject *self, PyObject *unused)
+{
+	(void)unused;
+	xpy_handle_close(&xpy_as_selector(self)->handle);
+	PyDict_Clear(xpy_as_selector(self)->keys);
+	Py_RETURN_NONE;
+}
+
+static PyObject *selector_reinit(PyObject *self, PyObject *unused)
+{
+	(void)unused;
+	if (xpy_handle_reinit(&xpy_as_selector(self)->handle) < 0)
+		return NULL;
+	Py_RETURN_NONE;
+}
+
+static PyObject *selector_fileno(PyObject *self, PyObject *unused)
+{
+	struct xpy_handle *handle = &xpy_as_selector(self)->handle;
+	int fd;
+
+	(void)unused;
+	if (xpy_handle_check(handle) < 0)
+		return NULL;
+	fd = xpoll_fd(handle->queue);
+	return fd < 0 ? PyErr_SetFromErrno(PyExc_OSError) : PyLong_FromLong(fd);
+}
+
+static PyObject *selector_backend(PyObject *self, void *closure)
+{
+	struct xpy_handle *handle = &xpy_as_selector(self)->handle;
+
+	(void)closure;
+	if (xpy_handle_check(handle) < 0)
+		return NULL;
+	return PyUnicode_FromString(xpoll_backend(handle->queue));
+}
+
+static PyObject *selector_closed(PyObject *self, void *closure)
+{
+	struct xpy_handle *handle = &xpy_as_selector(self)->handle;
+
+	(void)closure;
+	return PyBool_FromLong(!handle->queue || handle->closing);
+}
+
+static PyGetSetDef selector_getset[] = {
+	{"backend", selector_backend, NULL, "The name of the back end.", NULL},
+	{"closed", selector_closed, NULL, "Was close() called?", NULL},
+	{NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMemberDef selector_members[] = {
+	{"_keys", T_OBJECT, offsetof(struct xpy_selector, keys), READONLY,
+	 "{descriptor: SelectorKey}"},
+	{NULL, 0, 0, 0, NULL},
+};
+
+#define FAST METH_FASTCALL | METH_KEYWORDS
+
+#include "selector_doc.h"
+
+static PyMethodDef selector_methods[] = {
+	{"register", XPY_METHOD(xpy_selector_register), FAST, register_doc},
+	{"unregister", xpy_selector_unregister, METH_O, unregister_doc},
+	{"modify", XPY_METHOD(xpy_selector_modify), FAST, modify_doc},
+	{"select", XPY_METHOD(xpy_selector_select), FAST, select_doc},
+	{"get_key", xpy_selector_get_key, METH_O, get_key_doc},
+	{"close", selector_close, METH_NOARGS, close_doc},
+	{"fileno", selector_fileno, METH_NOARGS, fileno_doc},
+	{"reinit", selector_reinit, METH_NOARGS, reinit_doc},
+	{"_find", xpy_selector_find, METH_O, NULL},
+	{NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot selector_slots[] = {
+	{Py_tp_new, XPY_SLOT(selector_create)},
+	{Py_tp_dealloc, XPY_SLOT(selector_dealloc)},
+	{Py_tp_traverse, XPY_SLOT(selector_traverse)},
+	{Py_tp_clear, XPY_SLOT(selector_clear)},
+	{Py_tp_methods, selector_methods},
+	{Py_tp_members, selector_members},
+	{Py_tp_getset, selector_getset},
+	{0, NULL},
+};
+
+PyType_Spec xpy_selector_spec = {
+	.name = "xpoll._xpoll._Selector",
+	.basicsize = sizeof(struct xpy_selector),
+	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE,
+	.slots = selector_slots,
+};

@@ -1,0 +1,52 @@
+/*
+ * xpoll._xpoll._Selector: the methods of selectors.BaseSelector that matter for
+ * speed.  xpoll.XpollSelector adds the rest.
+ *
+ * The keys, by descriptor, are in a dict; the library's udata is the
+ * descriptor, so no reference can outlive its registration.
+ */
+#ifndef XPY_SELECTOR_H
+#define XPY_SELECTOR_H
+
+#include "xpy.h"
+
+enum {
+	XPY_EVENT_READ = 1,
+	XPY_EVENT_WRITE = 2,
+};
+
+struct xpy_selector {
+	PyObject_HEAD
+	struct xpy_handle handle;
+	struct xpy_state *state;
+	PyObject *keys;    /* {descriptor: SelectorKey} */
+	newfunc tuple_new; /* a named tuple's own is slow */
+};
+
+static inline struct xpy_selector *xpy_as_selector(PyObject *object)
+{
+	return (struct xpy_selector *)object;
+}
+
+/* --- selector_keys.c --------------------------------------------------------- */
+
+/* The key of a descriptor, borrowed; NULL, perhaps without an exception. */
+PyObject *xpy_selector_key(struct xpy_selector *self, int fd);
+int xpy_key_fd(PyObject *key);
+int xpy_key_events(PyObject *key);
+
+/* Methods. */
+PyObject *xpy_selector_register(PyObject *self, PyObject *const *args,
+                                Py_ssize_t nargs, PyObject *kwnames);
+PyObject *xpy_selector_modify(PyObject *self, PyObject *const *args,
+                              Py_ssize_t nargs, PyObject *kwnames);
+PyObject *xpy_selector_unregister(PyObject *self, PyObject *fileobj);
+PyObject *xpy_selector_get_key(PyObject *self, PyObject *fileobj);
+PyObject *xpy_selector_find(PyObject *self, PyObject *fileobj);
+
+/* --- selector_wait.c ---------------------------------------------------------- */
+
+PyObject *xpy_selector_select(PyObject *self, PyObject *const *args,
+                              Py_ssize_t nargs, PyObject *kwnames);
+
+#endif

@@ -1,0 +1,289 @@
+/* The selector's registrations and their keys. */
+#include "selector.h"
+
+#include <errno.h>
+#include <limits.h>
+
+/* Places in a SelectorKey. */
+enum {
+	KEY_FILEOBJ = 0,
+	KEY_FD = 1,
+	KEY_EVENTS = 2,
+	KEY_DATA = 3,
+};
+
+/* --- File objects and keys -------------------------------------------------- */
+
+/* int(fileobj.fileno()); ValueError if there is no such thing. */
+static PyObject *call_fileno(PyObject *fileobj)
+{
+	PyObject *number = PyObject_CallMethod(fileobj, "fileno", NULL);
+	PyObject *whole = number ? PyNumber_Long(number) : NULL;
+
+	Py_XDECREF(number);
+	if (!whole && (PyErr_ExceptionMatches(PyExc_AttributeError) ||
+	               PyErr_ExceptionMatches(PyExc_TypeError) ||
+	               PyErr_ExceptionMatches(PyExc_ValueError))) {
+		PyErr_Clear();
+		PyErr_Format(PyExc_ValueError, "Invalid file object: %R", fileobj);
+	}
+	return whole;
+}
+
+static int fileobj_to_fd(PyObject *fileobj)
+{
+	PyObject *number = PyLong_Check(fileobj) ? Py_NewRef(fileobj)
+		: call_fileno(fileobj);
+	long long fd;
+	int overflow;
+
+	if (!number)
+		return -1;
+	fd = PyLong_AsLongLongAndOverflow(number, &overflow);
+	if (overflow || fd < 0 || fd > INT_MAX) {
+		PyErr_Format(PyExc_ValueError, "Invalid file descriptor: %S", number);
+		fd = -1;
+	}
+	Py_DECREF(number);
+	return (int)fd;
+}
+
+/* A closed file object has no descriptor any more: look at all keys. */
+static int search(struct xpy_selector *self, PyObject *fileobj)
+{
+	PyObject *fd, *key;
+	Py_ssize_t position = 0;
+
+	while (PyDict_Next(self->keys, &position, &fd, &key))
+		if (PyTuple_GetItem(key, KEY_FILEOBJ) == fileobj)
+			return (int)PyLong_AsLong(fd);
+	return -1;
+}
+
+static int find_fd(struct xpy_selector *self, PyObject *fileobj)
+{
+	int fd = fileobj_to_fd(fileobj);
+
+	if (fd >= 0 || !PyErr_ExceptionMatches(PyExc_ValueError))
+		return fd;
+	fd = search(self, fileobj);
+	if (fd >= 0)
+		PyErr_Clear();
+	return fd;
+}
+
+static PyObject *not_registered(PyObject *fileobj)
+{
+	PyObject *text = PyUnicode_FromFormat("%R is not registered", fileobj);
+
+	if (text)
+		PyErr_SetObject(PyExc_KeyError, text);
+	Py_XDECREF(text);
+	return NULL;
+}
+
+PyObject *xpy_selector_key(struct xpy_selector *self, int fd)
+{
+	PyObject *number = PyLong_FromLong(fd);
+	PyObject *key = number ? PyDict_GetItemWithError(self->keys, number) : NULL;
+
+	Py_XDECREF(number);
+	return key;
+}
+
+/* The key of a file object, borrowed; or NULL with KeyError, ValueError. */
+static PyObject *find_key(struct xpy_selector *self, PyObject *fileobj, int *fd)
+{
+	PyObject *key;
+
+	*fd = find_fd(self, fileobj);
+	if (*fd < 0)
+		return NULL;
+	key = xpy_selector_key(self, *fd);
+	return key || PyErr_Occurred() ? key : not_registered(fileobj);
+}
+
+int xpy_key_fd(PyObject *key)
+{
+	return (int)PyLong_AsLong(PyTuple_GetItem(key, KEY_FD));
+}
+
+int xpy_key_events(PyObject *key)
+{
+	return (int)PyLong_AsLong(PyTuple_GetItem(key, KEY_EVENTS));
+}
+
+/* A new SelectorKey, which is put into the dict; NULL with an exception. */
+static PyObject *store_key(struct xpy_selector *self, PyObject *fileobj, int fd,
+                           int events, PyObject *data)
+{
+	PyObject *args = Py_BuildValue("((OiiO))", fileobj, fd, events, data);
+	PyObject *key, *number;
+	int rc;
+
+	if (!args)
+		return NULL;
+	key = self->tuple_new(self->state->selector_key, args, NULL);
+	Py_DECREF(args);
+	if (!key)
+		return NULL;
+	number = PyLong_FromLong(fd);
+	rc = number ? PyDict_SetItem(self->keys, number, key) : -1;
+	Py_XDECREF(number);
+	if (rc < 0)
+		Py_CLEAR(key);
+	return key;
+}
+
+static int remove_key(struct xpy_selector *self, int fd)
+{
+	PyObject *number = PyLong_FromLong(fd);
+	int rc = number ? PyDict_DelItem(self->keys, number) : -1;
+
+	Py_XDECREF(number);
+	return rc;
+}
+
+/* --- Registering -------------------------------------------------------------- */
+
+static int poll_bits(int events)
+{
+	return (events & XPY_EVENT_READ ? POLLIN : 0) |
+		(events & XPY_EVENT_WRITE ? POLLOUT : 0);
+}
+
+static int ctl(struct xpy_selector *self, int op, int events, int fd)
+{
+	return xpoll_ctl(self->handle.queue, op, poll_bits(events), fd,
+	                 (void *)(intptr_t)fd);
+}
+
+static int parse_events(PyObject *value, int *events)
+{
+	int64_t number;
+
+	if (xpy_integer(value, "events", INT64_MIN, INT64_MAX, 0, &number) < 0)
+		return -1;
+	*events = (int)number;
+	if (number && !(number & ~(int64_t)(XPY_EVENT_READ | XPY_EVENT_WRITE)))
+		return 0;
+	PyErr_Format(PyExc_ValueError, "Invalid events: %R", value);
+	return -1;
+}
+
+static const char *const key_names[] = {"fileobj", "events", "data", NULL};
+
+PyObject *xpy_selector_register(PyObject *object, PyObject *const *args,
+                                   Py_ssize_t nargs, PyObject *kwnames)
+{
+	static const struct xpy_call call = {"register", key_names, 2};
+	struct xpy_selector *self = xpy_as_selector(object);
+	PyObject *values[3], *key;
+	int events, fd;
+
+	if (xpy_arguments(&call, args, nargs, kwnames, values) < 0 ||
+	    parse_events(values[1], &events) < 0 ||
+	    xpy_handle_check(&self->handle) < 0)
+		return NULL;
+	fd = find_fd(self, values[0]);
+	if (fd < 0)
+		return NULL;
+	if (xpy_selector_key(self, fd))
+		return PyErr_Format(PyExc_KeyError, "%R (FD %d) is already registered",
+		                    values[0], fd);
+	if (PyErr_Occurred() || xpy_handle_check(&self->handle) < 0)
+		return NULL;
+	if (ctl(self, XPOLL_ADD, events, fd) < 0)
+		return PyErr_SetFromErrno(PyExc_OSError);
+	key = store_key(self, values[0], fd, events,
+	                values[2] ? values[2] : Py_None);
+	if (!key)
+		ctl(self, XPOLL_DELETE, events, fd);
+	return key;
+}
+
+/* The descriptor may have been closed since: no error. */
+static void forget(struct xpy_selector *self, int fd)
+{
+	if (self->handle.queue)
+		ctl(self, XPOLL_DELETE, XPY_EVENT_READ | XPY_EVENT_WRITE, fd);
+}
+
+PyObject *xpy_selector_unregister(PyObject *object, PyObject *fileobj)
+{
+	struct xpy_selector *self = xpy_as_selector(object);
+	PyObject *key;
+	int fd;
+
+	key = Py_XNewRef(find_key(self, fileobj, &fd));
+	if (!key)
+		return NULL;
+	if (remove_key(self, fd) < 0)
+		Py_CLEAR(key);
+	forget(self, fd);
+	return key;
+}
+
+/*
+ * A direction that was wanted once stays registered: it is enabled and
+ * disabled, which is free.
+ */
+static int change_events(struct xpy_selector *self, int fd, int before, int after)
+{
+	int added = after & ~before;
+	int removed = before & ~after;
+
+	if (added && ctl(self, XPOLL_ENABLE, added, fd) < 0 &&
+	    (errno != ENOENT || ctl(self, XPOLL_ADD, added, fd) < 0))
+		return -1;
+	if (removed && ctl(self, XPOLL_DISABLE, removed, fd) < 0)
+		return -1;
+	return 0;
+}
+
+PyObject *xpy_selector_modify(PyObject *object, PyObject *const *args,
+                                 Py_ssize_t nargs, PyObject *kwnames)
+{
+	static const struct xpy_call call = {"modify", key_names, 2};
+	struct xpy_selector *self = xpy_as_selector(object);
+	PyObject *values[3], *key, *data;
+	int events, fd;
+
+	if (xpy_arguments(&call, args, nargs, kwnames, values) < 0 ||
+	    parse_events(values[1], &events) < 0)
+		return NULL;
+	/* Borrowed: from here on no code of others may run. */
+	key = find_key(self, values[0], &fd);
+	if (!key || xpy_handle_check(&self->handle) < 0)
+		return NULL;
+	data = values[2] ? values[2] : Py_None;
+	if (xpy_key_events(key) == events && PyTuple_GetItem(key, KEY_DATA) == data)
+		return Py_NewRef(key);
+	if (change_events(self, fd, xpy_key_events(key), events) < 0) {
+		int error = errno;
+
+		forget(self, fd);
+		remove_key(self, fd);
+		return xpy_error(error);
+	}
+	return store_key(self, PyTuple_GetItem(key, KEY_FILEOBJ), fd, events, data);
+}
+
+PyObject *xpy_selector_get_key(PyObject *object, PyObject *fileobj)
+{
+	struct xpy_selector *self = xpy_as_selector(object);
+	int fd;
+
+	if (!self->handle.queue || self->handle.closing) {
+		PyErr_SetString(PyExc_RuntimeError, "Selector is closed");
+		return NULL;
+	}
+	return Py_XNewRef(find_key(self, fileobj, &fd));
+}
+
+PyObject *xpy_selector_find(PyObject *object, PyObject *fileobj)
+{
+	int fd;
+
+	return Py_XNewRef(find_key(xpy_as_selector(object), fileobj, &fd));
+}

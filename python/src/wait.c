@@ -1,0 +1,375 @@
+/* xpoll.Queue: waiting. */
+#include "queue.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+
+enum {
+	/* Events that fit on the stack. */
+	STACK_EVENTS = 64,
+	WAIT_EVENTS = 256,
+};
+
+/* --- From the library's records to objects ----------------------------------- */
+
+/* NULL without an exception: the registration was deleted meanwhile. */
+static PyObject *take_event(struct xpy_queue *self,
+                            const struct xpoll_event *event)
+{
+	uint64_t token = event->udata64;
+	struct xpy_cell *cell = xpy_cells_find(&self->cells, token);
+	PyObject *udata = cell ? Py_NewRef(cell->udata) : NULL;
+	PyObject *object;
+
+	if (!cell && token && xpy_token_fd(token) < 0)
+		return NULL;
+	if (cell && event->filter == XPOLL_FILT_AIO) {
+		PyObject *aio = udata;
+
+		xpy_cells_drop(&self->cells, token);
+		udata = xpy_aio_ended(aio, event->data);
+		Py_DECREF(aio);
+	} else if (cell) {
+		xpy_cells_delivered(&self->cells, self->handle.queue, token);
+	}
+	object = xpy_event_new(self->state, event, udata);
+	Py_XDECREF(udata);
+	return object;
+}
+
+static PyObject *take_events(struct xpy_queue *self,
+                             const struct xpoll_event *events, int count)
+{
+	PyObject *list = PyList_New(count);
+	int len = 0;
+
+	for (int i = 0; list && i < count && self->handle.queue; i++) {
+		PyObject *object = take_event(self, &events[i]);
+
+		if (object)
+			PyList_SetItem(list, len++, object);
+		else if (PyErr_Occurred())
+			Py_CLEAR(list);
+	}
+	if (list && len < count && PyList_SetSlice(list, len, count, NULL) < 0)
+		Py_CLEAR(list);
+	return list;
+}
+
+/* --- The event level ----------------------------------------------------------- */
+
+struct arguments {
+	int64_t max_events;
+	int64_t timeout_ns;
+	sigset_t mask;
+	bool masked;
+};
+
+/* One wait of the library; the number of events, or -1 with an exception. */
+static int sleep_once(struct xpy_queue *self, struct xpoll_event *events,
+                      const struct arguments *arguments, int64_t timeout_ns)
+{
+	PyThreadState *thread = xpy_busy_begin(&self->handle);
+	int count = xpoll_event_mask(self->handle.queue, NULL, 0, events,
+	                             (int)arguments->max_events, timeout_ns,
+	                             arguments->masked ? &arguments->mask : NULL);
+
+	if (!xpy_busy_end(&self->handle, thread)) {
+		xpy_error(EBADF);
+		return -1;
+	}
+	if (count < 0 && errno != EINTR)
+		PyErr_SetFromErrno(PyExc_OSError);
+	return count;
+}
+
+static PyObject *wait_with(struct xpy_queue *self, struct xpoll_event *events,
+                           const struct arguments *arguments)
+{
+	struct xpy_wait wait;
+
+	xpy_wait_start(&wait, arguments->timeout_ns);
+	do {
+		int count = sleep_once(self, events, arguments, wait.timeout_ns);
+		PyObject *list;
+
+		if (count < 0) {
+			/* PEP 475: a handler that does not raise resumes. */
+			if (PyErr_Occurred() || PyErr_CheckSignals() < 0 ||
+			    xpy_handle_check(&self->handle) < 0)
+				return NULL;
+			continue;
+		}
+		list = take_events(self, events, count);
+		/* 0: the time is over, or Queue.wake. */
+		if (!list || count == 0 || PyList_Size(list) > 0)
+			return list;
+		Py_DECREF(list);
+	} while (xpy_wait_resume(&wait));
+	return PyList_New(0);
+}
+
+static PyObject *wait_for_events(struct xpy_queue *self,
+                                 const struct arguments *arguments)
+{
+	struct xpoll_event few[STACK_EVENTS];
+	struct xpoll_event *many;
+	PyObject *list;
+
+	if (arguments->max_events <= STACK_EVENTS)
+		return wait_with(self, few, arguments);
+	many = PyMem_Malloc((size_t)arguments->max_events * sizeof *many);
+	if (!many)
+		return PyErr_NoMemory();
+	list = wait_with(self, many, arguments);
+	PyMem_Free(many);
+	return list;
+}
+
+static int parse_mask(PyObject *signals, struct arguments *arguments)
+{
+	PyObject *fast;
+	Py_ssize_t count;
+
+	arguments->masked = signals && signals != Py_None;
+	if (!arguments->masked)
+		return 0;
+	sigemptyset(&arguments->mask);
+	fast = PySequence_Tuple(signals);
+	count = fast ? PyTuple_Size(fast) : -1;
+	for (Py_ssize_t i = 0; i < count; i++) {
+		int64_t number;
+
+		if (xpy_integer(PyTuple_GetItem(fast, i), "signal", 1, INT_MAX, 0,
+		                &number) < 0) {
+			count = -1;
+		} else if (sigaddset(&arguments->mask, (int)number) < 0) {
+			PyErr_Format(PyExc_ValueError, "no such signal: %lld",
+			             (long long)number);
+			count = -1;
+		}
+	}
+	Py_XDECREF(fast);
+	return count < 0 ? -1 : 0;
+}
+
+static int parse_wait(PyObject *max_events, int64_t fallback, int64_t least,
+                      PyObject *timeout, PyObject *sigmask,
+                      struct arguments *arguments)
+{
+	if (xpy_integer(max_events, "max_events", least, INT_MAX, fallback,
+	                &arguments->max_events) < 0 ||
+	    xpy_timeout(timeout, XPY_NEGATIVE_FAILS, &arguments->timeout_ns) < 0)
+		return -1;
+	return parse_mask(sigmask, arguments);
+}
+
+PyObject *xpy_queue_wait(PyObject *self, PyObject *const *args,
+                         Py_ssize_t nargs, PyObject *kwnames)
+{
+	static const char *const names[] = {
+		"timeout", "max_events", "sigmask", NULL,
+	};
+	static const struct xpy_call call = {"wait", names, 0};
+	struct arguments arguments;
+	PyObject *values[3];
+
+	if (xpy_arguments(&call, args, nargs, kwnames, values) < 0 ||
+	    parse_wait(values[1], WAIT_EVENTS, 1, values[0], values[2],
+	               &arguments) < 0 ||
+	    xpy_handle_check(&xpy_as_queue(self)->handle) < 0)
+		return NULL;
+	return wait_for_events(xpy_as_queue(self), &arguments);
+}
+
+/* --- Changes and events in one call -------------------------------------------- */
+
+/* A tuple of Events; NULL with an exception. */
+static PyObject *parse_changes(struct xpy_queue *self, PyObject *changes,
+                               int64_t max_events)
+{
+	PyObject *tuple = !changes || changes == Py_None ? PyTuple_New(0)
+		: PySequence_Tuple(changes);
+	Py_ssize_t count = tuple ? PyTuple_Size(tuple) : 0;
+	int64_t receipts = 0;
+
+	for (Py_ssize_t i = 0; i < count; i++) {
+		PyObject *item = PyTuple_GetItem(tuple, i);
+
+		if (!PyObject_TypeCheck(item, self->state->event_type)) {
+			PyErr_Format(PyExc_TypeError, "changes[%zd] is no xpoll.Event",
+			             i);
+			Py_CLEAR(tuple);
+			break;
+		}
+		if (((struct xpy_event *)item)->event.flags & XPOLL_RECEIPT)
+			receipts++;
+	}
+	if (tuple && receipts > max_events) {
+		PyErr_SetString(PyExc_ValueError,
+		                "more changes with RECEIPT than max_events");
+		Py_CLEAR(tuple);
+	}
+	return tuple;
+}
+
+struct outcome {
+	PyObject *statuses; /* a list of Events */
+	int64_t room;       /* for statuses of changes without RECEIPT */
+	int unreported;
+};
+
+static int report(struct xpy_queue *self, struct outcome *outcome,
+                  const struct xpy_event *change, int error)
+{
+	struct xpoll_event status = change->event;
+	PyObject *object;
+	int rc;
+
+	if (!error && !(status.flags & XPOLL_RECEIPT))
+		return 0;
+	if (!(status.flags & XPOLL_RECEIPT) && outcome->room-- <= 0) {
+		if (!outcome->unreported)
+			outcome->unreported = error;
+		return 0;
+	}
+	status.flags = XPOLL_ERROR;
+	status.data = error;
+	object = xpy_event_new(self->state, &status, change->udata);
+	rc = object ? PyList_Append(outcome->statuses, object) : -1;
+	Py_XDECREF(object);
+	return rc;
+}
+
+/* The statuses, or NULL with an exception. */
+static PyObject *apply(struct xpy_queue *self, PyObject *changes,
+                       int64_t max_events)
+{
+	struct outcome outcome = {PyList_New(0), max_events, 0};
+	Py_ssize_t count = PyTuple_Size(changes);
+
+	for (Py_ssize_t i = 0; i < count; i++)
+		if (((struct xpy_event *)PyTuple_GetItem(changes, i))->event.flags &
+		    XPOLL_RECEIPT)
+			outcome.room--;
+	for (Py_ssize_t i = 0; outcome.statuses && i < count; i++) {
+		struct xpy_event *item =
+			(struct xpy_event *)PyTuple_GetItem(changes, i);
+		struct xpoll_event change = item->event;
+		int error = xpy_change(self, &change, item->udata);
+
+		if (error < 0 || report(self, &outcome, item, error) < 0)
+			Py_CLEAR(outcome.statuses);
+	}
+	if (outcome.statuses && outcome.unreported) {
+		Py_CLEAR(outcome.statuses);
+		xpy_error(outcome.unreported);
+	}
+	return outcome.statuses;
+}
+
+PyObject *xpy_queue_control(PyObject *self, PyObject *const *args,
+                            Py_ssize_t nargs, PyObject *kwnames)
+{
+	static const char *const names[] = {
+		"changes", "max_events", "timeout", "sigmask", NULL,
+	};
+	static const struct xpy_call call = {"control", names, 1};
+	struct xpy_queue *queue = xpy_as_queue(self);
+	struct arguments arguments;
+	PyObject *values[4], *changes, *statuses;
+
+	if (xpy_arguments(&call, args, nargs, kwnames, values) < 0 ||
+	    parse_wait(values[1], 0, 0, values[2], values[3], &arguments) < 0 ||
+	    xpy_handle_check(&queue->handle) < 0)
+		return NULL;
+	changes = parse_changes(queue, values[0], arguments.max_events);
+	statuses = changes ? apply(queue, changes, arguments.max_events) : NULL;
+	Py_XDECREF(changes);
+	if (!statuses || PyList_Size(statuses) > 0 || arguments.max_events == 0)
+		return statuses;
+	Py_DECREF(statuses);
+	if (xpy_handle_check(&queue->handle) < 0)
+		return NULL;
+	return wait_for_events(queue, &arguments);
+}
+
+/* --- The poll-like level ---------------------------------------------------------- */
+
+static int append_ready(struct xpy_queue *self, PyObject *list, uint64_t token,
+                        int revents)
+{
+	struct xpy_cell *cell = xpy_cells_find(&self->cells, token);
+	int fd = cell ? (int)cell->ident : xpy_token_fd(token);
+	PyObject *udata = Py_NewRef(cell ? cell->udata : Py_None);
+	PyObject *entry;
+	int rc;
+
+	if (cell)
+		xpy_cells_delivered(&self->cells, self->handle.queue, token);
+	entry = Py_BuildValue("(iiN)", fd, revents, udata);
+	rc = entry ? PyList_Append(list, entry) : -1;
+	Py_XDECREF(entry);
+	return rc;
+}
+
+static PyObject *take_ready(struct xpy_queue *self)
+{
+	PyObject *list = PyList_New(0);
+	struct xpoll_event event;
+	int revents;
+
+	while (list && self->handle.queue &&
+	       (revents = xpoll_revents(self->handle.queue, &event.udata)) != 0)
+		if (append_ready(self, list, event.udata64, revents) < 0)
+			Py_CLEAR(list);
+	return list;
+}
+
+static int poll_once(struct xpy_queue *self, int timeout_ms)
+{
+	PyThreadState *thread = xpy_busy_begin(&self->handle);
+	int count = xpoll_wait(self->handle.queue, timeout_ms);
+
+	if (!xpy_busy_end(&self->handle, thread)) {
+		xpy_error(EBADF);
+		return -1;
+	}
+	if (count < 0 && errno != EINTR)
+		PyErr_SetFromErrno(PyExc_OSError);
+	return count;
+}
+
+PyObject *xpy_queue_poll(PyObject *self, PyObject *const *args,
+                         Py_ssize_t nargs, PyObject *kwnames)
+{
+	static const char *const names[] = {"timeout", NULL};
+	static const struct xpy_call call = {"poll", names, 0};
+	struct xpy_queue *queue = xpy_as_queue(self);
+	struct xpy_wait wait;
+	PyObject *values[1], *list;
+	int64_t timeout_ns;
+
+	if (xpy_arguments(&call, args, nargs, kwnames, values) < 0 ||
+	    xpy_timeout(values[0], XPY_NEGATIVE_FAILS, &timeout_ns) < 0 ||
+	    xpy_wait_fits_ms(timeout_ns) < 0 ||
+	    xpy_handle_check(&queue->handle) < 0)
+		return NULL;
+	xpy_wait_start(&wait, timeout_ns);
+	do {
+		int count = poll_once(queue, xpy_wait_ms(&wait));
+
+		if (count < 0) {
+			if (PyErr_Occurred() || PyErr_CheckSignals() < 0 ||
+			    xpy_handle_check(&queue->handle) < 0)
+				return NULL;
+			continue;
+		}
+		list = take_ready(queue);
+		if (!list || count == 0 || PyList_Size(list) > 0)
+			return list;
+		Py_DECREF(list);
+	} while (xpy_wait_resume(&wait));
+	return PyList_New(0);
+}

@@ -1,0 +1,137 @@
+/*
+ * What the files of the extension module share.
+ *
+ * The module keeps to Python's limited API, so that one build serves every
+ * CPython from 3.11 on.  Everything runs with the GIL but the region between
+ * xpy_busy_begin and xpy_busy_end, in which a thread may sleep in the library.
+ */
+#ifndef XPY_H
+#define XPY_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <structmember.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <xpoll.h>
+
+/* A function in a PyType_Slot, where ISO C wants no function pointer. */
+#define XPY_SLOT(function) (__extension__(void *)(function))
+
+/* A docstring there. */
+#define XPY_DOC(text) ((void *)(uintptr_t)(text))
+
+/* A method that takes METH_FASTCALL or METH_KEYWORDS. */
+#define XPY_METHOD(function) ((PyCFunction)(void (*)(void))(function))
+
+/* What one import of the module owns. */
+struct xpy_state {
+	PyTypeObject *event_type;
+	PyTypeObject *queue_type;
+	PyTypeObject *aio_type;
+	PyTypeObject *selector_type;
+	PyTypeObject *selector_key; /* selectors.SelectorKey, a named tuple */
+};
+
+/* The state of the module that made this type or one of its bases. */
+struct xpy_state *xpy_state_of(PyTypeObject *type);
+
+/* --- args.c ---------------------------------------------------------------- */
+
+/*
+ * Sort the arguments of a METH_FASTCALL | METH_KEYWORDS call into values, in
+ * the order of names (NULL-terminated); those that are not given become NULL.
+ * The first `required` must be there.  0, or -1 with an exception.
+ */
+struct xpy_call {
+	const char *function;
+	const char *const *names;
+	int required;
+};
+int xpy_arguments(const struct xpy_call *call, PyObject *const *args,
+                  Py_ssize_t nargs, PyObject *kwnames, PyObject **values);
+
+/* PyArg_ParseTupleAndKeywords, which wants names that are not const. */
+int xpy_parse(PyObject *args, PyObject *kwargs, const char *format,
+              const char *const *names, ...);
+
+/*
+ * An integer within [low, high]; `fallback` if value is NULL.  Errors are told
+ * as those of `name`.
+ */
+int xpy_integer(PyObject *value, const char *name, int64_t low, int64_t high,
+                int64_t fallback, int64_t *result);
+
+/* What a filter's ident may be: a descriptor, or an object that has one. */
+int xpy_ident(PyObject *value, int filter, uint64_t *ident);
+
+/* A time-out in seconds, or None; rounded up. */
+enum xpy_negative { XPY_NEGATIVE_FAILS, XPY_NEGATIVE_IS_ZERO };
+int xpy_timeout(PyObject *value, enum xpy_negative negative, int64_t *ns);
+
+/* A wait that may have to be resumed: PEP 475. */
+struct xpy_wait {
+	int64_t timeout_ns; /* what is left; -1: for ever */
+	int64_t end_ns;     /* on the monotonic clock */
+};
+void xpy_wait_start(struct xpy_wait *wait, int64_t timeout_ns);
+/* Recompute what is left; false: the time is over. */
+bool xpy_wait_resume(struct xpy_wait *wait);
+/* The same in the milliseconds of the poll-like level, rounded up. */
+int xpy_wait_ms(const struct xpy_wait *wait);
+int xpy_wait_fits_ms(int64_t timeout_ns);
+
+/* OSError of this errno value; returns NULL. */
+PyObject *xpy_error(int error);
+
+/* --- handle.c -------------------------------------------------------------- */
+
+/*
+ * A queue that may be closed while other threads sleep in it.  Then it is only
+ * marked: each thread that leaves wakes the next, the last one destroys it.
+ */
+struct xpy_handle {
+	struct xpoll *queue; /* NULL: closed */
+	int busy;            /* threads that may be inside without the GIL */
+	bool closing;
+	pid_t process;       /* in a forked child `busy` counts nobody */
+	void (*destroyed)(struct xpy_handle *handle); /* afterwards; or NULL */
+};
+
+int xpy_handle_open(struct xpy_handle *handle, const char *backend,
+                    int64_t size_hint);
+void xpy_handle_close(struct xpy_handle *handle);
+/* For tp_clear and tp_dealloc: nobody else is there. */
+void xpy_handle_fini(struct xpy_handle *handle);
+int xpy_handle_reinit(struct xpy_handle *handle);
+/* ValueError if it is closed. */
+int xpy_handle_check(const struct xpy_handle *handle);
+
+/* Release the GIL for a call that may sleep. */
+PyThreadState *xpy_busy_begin(struct xpy_handle *handle);
+/* Take it again; false: the queue was closed meanwhile. */
+bool xpy_busy_end(struct xpy_handle *handle, PyThreadState *thread);
+
+/* --- event.c --------------------------------------------------------------- */
+
+struct xpy_event {
+	PyObject_HEAD
+	struct xpoll_event event; /* its udata is not used */
+	PyObject *udata;          /* NULL: None */
+};
+
+extern PyType_Spec xpy_event_spec;
+
+/* A new Event; udata is borrowed, may be NULL. */
+PyObject *xpy_event_new(struct xpy_state *state, const struct xpoll_event *event,
+                        PyObject *udata);
+
+/* --- The other types ------------------------------------------------------- */
+
+extern PyType_Spec xpy_aio_spec;
+extern PyType_Spec xpy_queue_spec;
+extern PyType_Spec xpy_selector_spec;
+
+#endif

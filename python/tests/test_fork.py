@@ -1,0 +1,100 @@
+"""fork: the child has no queue until it asks for one, and the parent never notices."""
+import errno
+import os
+import select
+import threading
+from collections.abc import Callable
+
+import pytest
+import xpoll
+from conftest import Pipe, in_child
+from xpoll import FILT_READ, FILT_USER, FILT_WRITE, Queue, XpollSelector
+
+pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
+
+
+def test_child_calls_are_ebadf(queue: Queue, pipe: Pipe) -> None:
+    queue.add(pipe[1], FILT_WRITE, udata="parent")
+    calls: list[Callable[[], object]] = [
+        queue.wait, queue.poll, queue.wake, queue.wake_all, queue.next_timeout,
+        lambda: queue.add(pipe[0], FILT_READ, udata="child"),
+        lambda: queue.delete(pipe[1], FILT_WRITE),
+        lambda: queue.ctl(xpoll.DELETE, select.POLLOUT, pipe[1]),
+        lambda: queue.lookup(pipe[1], FILT_WRITE),
+    ]
+
+    def child() -> None:
+        for call in calls:
+            with pytest.raises(OSError) as caught:
+                call()
+            assert caught.value.errno == errno.EBADF
+
+    in_child(child)
+    assert [event.udata for event in queue.wait(0)] == ["parent"]
+
+
+def test_child_close_leaves_the_parents(queue: Queue, pipe: Pipe) -> None:
+    queue.add(pipe[1], FILT_WRITE, udata="parent")
+    in_child(queue.close)
+    assert [event.udata for event in queue.wait(0)] == ["parent"]
+
+
+def test_child_reinit_has_the_registrations(queue: Queue, pipe: Pipe) -> None:
+    queue.add(pipe[0], FILT_READ, udata="read")
+    queue.add(1, FILT_USER, udata="user")
+
+    def child() -> None:
+        queue.reinit()
+        queue.trigger(1)
+        assert [event.udata for event in queue.wait(0)] == ["user"]
+        queue.delete(1, FILT_USER)
+        os.write(pipe[1], b"x")
+        assert [event.udata for event in queue.wait()] == ["read"]
+        queue.close()
+
+    in_child(child)
+    # The pipe is shared, the queue is not.
+    assert [event.udata for event in queue.wait(0)] == ["read"]
+    assert queue.lookup(1, FILT_USER)
+
+
+def test_parent_reinit_is_einval(queue: Queue) -> None:
+    with pytest.raises(OSError) as caught:
+        queue.reinit()
+    assert caught.value.errno == errno.EINVAL
+
+
+def test_fork_beside_a_waiting_thread(queue: Queue) -> None:
+    queue.add(1, FILT_USER, xpoll.ONESHOT, udata="user")
+    waiter = threading.Thread(target=queue.wait)
+    waiter.start()
+    while queue.stats()["waits"] < 1:
+        pass
+
+    def use() -> None:
+        queue.reinit()
+        queue.trigger(1)
+        assert [event.udata for event in queue.wait(0)] == ["user"]
+        queue.close()
+
+    in_child(use)
+    in_child(queue.close)
+    queue.trigger(1)
+    waiter.join()
+
+
+def test_selector_in_a_child(selector: XpollSelector, pipe: Pipe) -> None:
+    key = selector.register(pipe[1], 2, "room")
+
+    def child() -> None:
+        with pytest.raises(OSError) as caught:
+            selector.select(0)
+        assert caught.value.errno == errno.EBADF
+        selector.reinit()
+        assert selector.select(0) == [(key, 2)]
+        selector.close()
+
+    in_child(child)
+    in_child(lambda: selector.unregister(pipe[1]) and None)
+    in_child(selector.close)
+    assert selector.select(0) == [(key, 2)]

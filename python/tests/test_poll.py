@@ -1,0 +1,142 @@
+"""The poll-like level of xpoll.Queue, held against select.poll."""
+import errno
+import os
+import select
+import socket
+import threading
+from select import POLLERR, POLLHUP, POLLIN, POLLOUT, POLLPRI
+
+import pytest
+import xpoll
+from conftest import Pipe
+from xpoll import ADD, CLEAR, DELETE, DISABLE, ENABLE, FILT_READ, FILT_USER, ONESHOT, Queue
+
+POLLRDHUP = getattr(select, "POLLRDHUP", 0)
+
+
+def oracle(fd: int, events: int) -> list[tuple[int, int]]:
+    poll = select.poll()
+    poll.register(fd, events)
+    return poll.poll(0)
+
+
+def test_ready_descriptor_comes_with_its_bits(queue: Queue, pipe: Pipe) -> None:
+    reader, writer = pipe
+    queue.ctl(ADD, POLLIN, reader)
+    queue.ctl(ADD, POLLOUT, writer, "room")
+    assert queue.poll(0) == [(writer, POLLOUT, "room")]
+    os.write(writer, b"x")
+    assert sorted(queue.poll()) == sorted([(reader, POLLIN, None), (writer, POLLOUT, "room")])
+
+
+def test_bits_are_those_of_poll(queue: Queue, pair: tuple[socket.socket, socket.socket]) -> None:
+    left, right = pair
+    wanted = POLLIN | POLLOUT | POLLPRI | POLLRDHUP
+    queue.ctl(ADD, wanted, left, "left")
+    for step in (lambda: right.send(b"x"), lambda: right.shutdown(socket.SHUT_WR), right.close):
+        step()
+        (fd, revents), = oracle(left.fileno(), wanted)
+        assert queue.poll(0) == [(fd, revents, "left")]
+    assert revents & POLLHUP
+
+
+def test_broken_pipe_is_an_error_for_who_reads(queue: Queue, pipe: Pipe) -> None:
+    queue.ctl(ADD, POLLIN, pipe[1])
+    os.close(pipe[0])
+    assert queue.poll(0) == [(pipe[1], POLLERR, None)]
+
+
+def test_one_object_for_both_directions(queue: Queue,
+                                        pair: tuple[socket.socket, socket.socket]) -> None:
+    left, right = pair
+    right.send(b"x")
+    queue.ctl(ADD, POLLIN | POLLOUT, left, "both")
+    assert queue.poll(0) == [(left.fileno(), POLLIN | POLLOUT, "both")]
+    queue.ctl(DELETE, POLLIN, left)
+    assert queue.poll(0) == [(left.fileno(), POLLOUT, "both")]
+    queue.ctl(ADD, POLLIN, left, "in")
+    assert queue.poll(0) == [(left.fileno(), POLLIN | POLLOUT, "in")]
+    queue.ctl(DISABLE, POLLIN, left)
+    assert queue.poll(0) == [(left.fileno(), POLLOUT, "both")]
+    queue.ctl(ENABLE, POLLIN, left)
+    queue.ctl(DELETE, POLLIN | POLLOUT, left)
+    assert queue.poll(0) == []
+
+
+def test_levels_share_their_registrations(queue: Queue, pipe: Pipe) -> None:
+    reader, writer = pipe
+    os.write(writer, b"x")
+    queue.ctl(ADD, POLLIN, reader, "poll")
+    assert [event.udata for event in queue.wait(0)] == ["poll"]
+    queue.add(reader, FILT_READ, udata="event")
+    assert queue.poll(0) == [(reader, POLLIN, "event")]
+    queue.add(reader, FILT_READ)
+    assert queue.poll(0) == [(reader, POLLIN, None)]
+
+
+def test_oneshot_is_handed_out_once(queue: Queue, pipe: Pipe) -> None:
+    queue.ctl(ADD | ONESHOT, POLLOUT, pipe[1], "once")
+    assert queue.poll(0) == [(pipe[1], POLLOUT, "once")]
+    assert queue.poll(0) == []
+
+
+def test_edge_is_handed_out_per_activity(queue: Queue, pipe: Pipe) -> None:
+    queue.ctl(ADD | CLEAR, POLLIN, pipe[0])
+    os.write(pipe[1], b"x")
+    assert len(queue.poll(0)) == 1
+    assert queue.poll(0) == []
+
+
+def test_other_events_do_not_end_it(queue: Queue) -> None:
+    queue.add(1, FILT_USER)
+    queue.trigger(1)
+    assert queue.poll(0.01) == []
+    assert len(queue.wait(0)) == 1
+
+
+def test_wake_ends_it(queue: Queue) -> None:
+    queue.wake()
+    assert queue.poll() == []
+
+
+def test_second_thread_is_ebusy(queue: Queue, pipe: Pipe) -> None:
+    queue.ctl(ADD, POLLIN, pipe[0])
+    thread = threading.Thread(target=queue.poll)
+    thread.start()
+    busy: int | None = None
+    while not busy:
+        try:
+            queue.poll(0)
+        except OSError as error:
+            busy = error.errno
+    os.write(pipe[1], b"x")
+    thread.join()
+    assert busy == errno.EBUSY
+
+
+def test_too_long_timeout_is_refused(queue: Queue) -> None:
+    with pytest.raises(OverflowError):
+        queue.poll(1e9)
+
+
+@pytest.mark.parametrize("op, events, error", [
+    (ADD, 0, errno.EINVAL), (ADD, POLLHUP, errno.EINVAL), (1 << 10, POLLIN, errno.EINVAL),
+    (DELETE, POLLIN, errno.ENOENT), (ENABLE, POLLIN, errno.ENOENT)])
+def test_bad_change_is_refused(queue: Queue, pipe: Pipe, op: int, events: int,
+                               error: int) -> None:
+    with pytest.raises(OSError) as caught:
+        queue.ctl(op, events, pipe[0], "udata")
+    assert caught.value.errno == error
+
+
+def test_many_ready_descriptors_all_come(queue: Queue) -> None:
+    pairs = [os.pipe() for _ in range(400)]
+    for _, writer in pairs:
+        queue.ctl(ADD | xpoll.DISPATCH, POLLOUT, writer)
+    seen = set()
+    while ready := queue.poll(0):
+        seen |= {fd for fd, _, _ in ready}
+    assert seen == {writer for _, writer in pairs}
+    for pair in pairs:
+        for fd in pair:
+            os.close(fd)

@@ -1,0 +1,40 @@
+#!/bin/sh
+# wheel.sh VENV SOURCE WORK: build a wheel from the tree and one from a source
+# distribution, install each where nothing else is, and use it.
+set -eu
+python=$1/bin/python source=$2 work=$3
+[ -x "$python" ] || {
+	echo "SKIP: there is no build/venv; ./dev test makes it"
+	exit 77
+}
+rm -rf "$work"
+mkdir -p "$work"
+cd "$work"
+
+# use NAME FILE: install the wheel into an empty folder and run the tests there.
+use() {
+	"$python" -m pip install --quiet --no-deps --no-index --target "$work/$1" "$2"
+	for part in __init__.py _xpoll.abi3.so _xpoll.pyi py.typed; do
+		test -e "$work/$1/xpoll/$part"
+	done
+	test -e "$(echo "$work/$1"/xpoll-*.dist-info/licenses/LICENSE)"
+	PYTHONPATH=$work/$1 "$python" -m pytest -q -c "$source/pyproject.toml" \
+		--rootdir "$source" "$source/tests/test_queue.py" "$source/tests/test_selector.py"
+}
+
+"$python" -m pip wheel --quiet --no-deps --no-build-isolation --no-index \
+	--wheel-dir from-tree "$source"
+use tree from-tree/xpoll-*.whl
+
+"$python" -c 'import sys, os; os.chdir(sys.argv[1]); sys.path.insert(0, ".")
+import build_backend; build_backend.build_sdist(sys.argv[2])' "$source" "$work"
+test ! -e "$source/library"
+"$python" -m pip wheel --quiet --no-deps --no-build-isolation --no-index \
+	--wheel-dir from-sdist xpoll-*.tar.gz
+use sdist from-sdist/xpoll-*.whl
+
+# Only the module's entry is visible: no clash with another libxpoll in the process.
+if command -v nm >/dev/null; then
+	symbols=$(nm -D --defined-only tree/xpoll/_xpoll.abi3.so | sed 's/.* //')
+	test "$symbols" = PyInit__xpoll
+fi

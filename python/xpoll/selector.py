@@ -1,0 +1,78 @@
+"""XpollSelector: xpoll for the selectors module and asyncio."""
+from __future__ import annotations
+
+import selectors
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from xpoll import _xpoll
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from _typeshed import FileDescriptorLike
+
+    KeyMap = Mapping[FileDescriptorLike, selectors.SelectorKey]
+else:
+    KeyMap = Mapping
+
+T = TypeVar("T")
+
+
+class _Keys(KeyMap):
+    """The registered file objects and their keys."""
+
+    __slots__ = ("_selector",)
+
+    def __init__(self, selector: _xpoll._Selector) -> None:
+        self._selector = selector
+
+    def __len__(self) -> int:
+        return len(self._selector._keys)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._selector._keys)
+
+    def __getitem__(self, fileobj: FileDescriptorLike) -> selectors.SelectorKey:
+        return self._selector._find(fileobj)
+
+    # asyncio asks for each change: faster than Mapping's own.
+    @overload
+    def get(self, fileobj: FileDescriptorLike) -> selectors.SelectorKey | None: ...
+    @overload
+    def get(self, fileobj: FileDescriptorLike, default: T) -> selectors.SelectorKey | T: ...
+
+    def get(self, fileobj: FileDescriptorLike, default: Any = None) -> Any:
+        try:
+            return self._selector._find(fileobj)
+        except KeyError:
+            return default
+
+
+class XpollSelector(_xpoll._Selector, selectors.BaseSelector):
+    """A selector on an xpoll queue.
+
+    backend    one of xpoll.backends(); None: $XPOLL_BACKEND, else the best
+    size_hint  descriptors expected; never a limit
+
+    It takes any file object that has a descriptor, regular files included, and may be
+    changed while another thread is in select().  One thread at a time may select().
+
+    In a forked child every call raises OSError (EBADF) but close() and reinit().
+    """
+
+    def get_map(self) -> KeyMap:
+        """The registered file objects and their keys, as a mapping; None if closed."""
+        return None if self.closed else _Keys(self)  # type: ignore[return-value]
+
+
+def new_event_loop() -> asyncio.SelectorEventLoop:
+    """An asyncio event loop that waits by xpoll.
+
+    With asyncio.Runner(loop_factory=xpoll.new_event_loop), and from Python 3.12 on
+    asyncio.run(main(), loop_factory=xpoll.new_event_loop).
+    """
+    # Not above: importing asyncio takes longer than everything else here.
+    import asyncio
+
+    return asyncio.SelectorEventLoop(XpollSelector())
