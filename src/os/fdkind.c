@@ -4,10 +4,21 @@
  */
 #include "os/fdkind.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "os/sys.h"
+
+/* By hand: stdio is not async-signal-safe, and the drop-in has to be. */
+static const char *proc_path(char path[40], int fd)
+{
+	static const char folder[] = "/proc/self/fd/";
+	char *at = path + 39;
+
+	*at = '\0';
+	for (unsigned rest = (unsigned)fd; rest > 0 || *at == '\0'; rest /= 10)
+		*--at = (char)('0' + rest % 10);
+	return memcpy(at - (sizeof folder - 1), folder, sizeof folder - 1);
+}
 
 static enum xp_fd_kind anonymous_kind(int fd)
 {
@@ -15,8 +26,7 @@ static enum xp_fd_kind anonymous_kind(int fd)
 	char name[64];
 	int length;
 
-	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	length = xp_sys_readlink(path, name, sizeof name - 1);
+	length = xp_sys_readlink(proc_path(path, fd), name, sizeof name - 1);
 	if (length < 0)
 		return XP_KIND_OTHER;
 	name[length] = '\0';
