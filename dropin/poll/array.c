@@ -1,0 +1,291 @@
+/*
+ * Comparing the program's array with its image.
+ *
+ * The program may change its array while we read it.  So each entry is read
+ * once, and the copy is what counts.
+ */
+#include "array.h"
+
+#include <string.h>
+
+#include "base/compiler.h"
+
+/* Entries compared at once; where they differ, fewer at once. */
+#define BLOCK_LARGE 512
+#define BLOCK_SMALL 16
+
+/* More places of one number make each change dear; no program needs them. */
+#define DUPLICATES_MOST 64
+
+_Static_assert(sizeof(struct pollfd) == sizeof(uint64_t),
+               "an entry is compared as one word");
+
+void array_free(struct array *array)
+{
+	memory_free(&array->image_memory);
+	memory_free(&array->next_memory);
+	memory_free(&array->changed_memory);
+	memory_free(&array->reported_memory);
+	*array = (struct array){0};
+}
+
+static bool array_reserve(struct array *array, size_t count)
+{
+	size_t most = count > array->len ? count : array->len;
+
+	/* Each of the old places and each of the new ones may be touched. */
+	if (!memory_reserve(&array->image_memory, count * sizeof *array->image) ||
+	    !memory_reserve(&array->next_memory, count * sizeof *array->next) ||
+	    !memory_reserve(&array->changed_memory,
+	                    2 * most * sizeof *array->changed) ||
+	    !memory_reserve(&array->reported_memory,
+	                    most * sizeof *array->reported))
+		return false;
+	array->image = array->image_memory.base;
+	array->next = array->next_memory.base;
+	array->changed = array->changed_memory.base;
+	array->touched = array->changed + most;
+	array->reported = array->reported_memory.base;
+	return true;
+}
+
+/* --- Places of a number ------------------------------------------------------ */
+
+static void unlink_place(struct array *array, struct watch *watch, int32_t place)
+{
+	int fd = array->image[place].fd;
+	int32_t *link;
+
+	if (fd < 0)
+		return;
+	link = &watch->slots[fd].first;
+	while (*link != place)
+		link = &array->next[*link];
+	*link = array->next[place];
+}
+
+static bool link_place(struct array *array, struct watch *watch, int32_t place)
+{
+	int fd = array->image[place].fd;
+	struct watch_slot *slot;
+
+	if (fd < 0)
+		return true;
+	slot = watch_slot_of(watch, fd);
+	if (!slot)
+		return false;
+	array->next[place] = slot->first;
+	slot->first = place;
+	return true;
+}
+
+/* What all places of a number want together, to the watch. */
+static bool want(struct array *array, struct watch *watch, int fd)
+{
+	uint16_t bits = 0;
+	int places = 0;
+	int32_t place;
+
+	if (fd < 0)
+		return true;
+	place = watch->slots[fd].first;
+	if (place < 0) {
+		watch_unwant(watch, fd);
+		return true;
+	}
+	for (; place >= 0; place = array->next[place]) {
+		bits |= (uint16_t)array->image[place].events;
+		if (++places > DUPLICATES_MOST)
+			return false;
+	}
+	watch_want(watch, fd, bits);
+	return !watch->failed;
+}
+
+/* --- Comparing ----------------------------------------------------------------- */
+
+/* One entry that may differ; its place is noted if it does. */
+static size_t entry_compare(struct array *array, struct watch *watch,
+                            struct pollfd *fds, size_t at, size_t changed)
+{
+	struct pollfd *known = &array->image[at];
+	struct pollfd now = fds[at];
+
+	if (now.revents != 0)
+		fds[at].revents = 0;
+	if (now.fd == known->fd && now.events == known->events)
+		return changed;
+	unlink_place(array, watch, (int32_t)at);
+	array->touched[changed] = known->fd;
+	*known = (struct pollfd){.fd = now.fd, .events = now.events};
+	array->changed[changed] = (int32_t)at;
+	return changed + 1;
+}
+
+/* How many entries from `at` on are as they were, as far as one look tells. */
+static size_t same_from(const struct array *array, const struct pollfd *fds,
+                        size_t at, size_t count)
+{
+	static const size_t blocks[] = {BLOCK_LARGE, BLOCK_SMALL};
+	size_t left = count - at;
+
+	for (size_t i = 0; i < 2; i++) {
+		size_t len = left < blocks[i] ? left : blocks[i];
+
+		if (!memory_differs(fds + at, array->image + at, len * sizeof *fds))
+			return len;
+	}
+	return 0;
+}
+
+static size_t compare(struct array *array, struct watch *watch,
+                      struct pollfd *fds, size_t count)
+{
+	size_t changed = 0;
+	size_t at = 0;
+
+	while (at < count) {
+		size_t same = same_from(array, fds, at, count);
+		size_t end = at + BLOCK_SMALL < count ? at + BLOCK_SMALL : count;
+
+		at += same;
+		for (; same == 0 && at < end; at++)
+			changed = entry_compare(array, watch, fds, at, changed);
+	}
+	return changed;
+}
+
+static void clear_reported(struct array *array, struct pollfd *fds, size_t count)
+{
+	for (size_t i = 0; i < array->reported_len; i++) {
+		size_t place = (size_t)array->reported[i];
+
+		array->image[place].revents = 0;
+		if (place < count)
+			fds[place].revents = 0;
+	}
+	array->reported_len = 0;
+}
+
+/* Places that the array has no more, and those that it did not have. */
+static size_t resize(struct array *array, struct watch *watch,
+                     struct pollfd *fds, size_t count, size_t changed)
+{
+	for (size_t at = count; at < array->len; at++, changed++) {
+		unlink_place(array, watch, (int32_t)at);
+		array->touched[changed] = array->image[at].fd;
+		array->changed[changed] = -1;
+	}
+	for (size_t at = array->len; at < count; at++, changed++) {
+		struct pollfd now = fds[at];
+
+		if (now.revents != 0)
+			fds[at].revents = 0;
+		array->image[at] = (struct pollfd){.fd = now.fd, .events = now.events};
+		array->touched[changed] = -1;
+		array->changed[changed] = (int32_t)at;
+	}
+	array->len = count;
+	return changed;
+}
+
+static bool apply(struct array *array, struct watch *watch, size_t changed)
+{
+	for (size_t i = 0; i < changed; i++)
+		if (array->changed[i] >= 0 &&
+		    !link_place(array, watch, array->changed[i]))
+			return false;
+	/* A number that only moved is found at its new place by now. */
+	for (size_t i = 0; i < changed; i++)
+		if (!want(array, watch, array->touched[i]))
+			return false;
+	for (size_t i = 0; i < changed; i++)
+		if (array->changed[i] >= 0 &&
+		    !want(array, watch, array->image[array->changed[i]].fd))
+			return false;
+	return true;
+}
+
+int64_t array_sync(struct array *array, struct watch *watch,
+                   struct pollfd *fds, size_t count)
+{
+	size_t changed;
+
+	if (count > INT32_MAX || !array_reserve(array, count))
+		return -1;
+	clear_reported(array, fds, count);
+	changed = compare(array, watch, fds, count < array->len ? count : array->len);
+	if (XP_UNLIKELY(count != array->len))
+		changed = resize(array, watch, fds, count, changed);
+	return changed == 0 || apply(array, watch, changed) ? (int64_t)changed : -1;
+}
+
+/* --- Answers -------------------------------------------------------------------- */
+
+static void write_revents(struct array *array, struct pollfd *fds, int32_t place,
+                          short revents)
+{
+	fds[place].revents = revents;
+	array->image[place].revents = revents;
+	array->reported[array->reported_len++] = place;
+}
+
+int array_report(struct array *array, const struct watch *watch,
+                 struct pollfd *fds)
+{
+	/* Another thread that waits on the same array may have been faster. */
+	clear_reported(array, fds, array->len);
+	for (size_t i = 0; i < watch->ready_len; i++) {
+		const struct watch_ready *ready = &watch->ready[i];
+		int32_t place = watch->slots[ready->fd].first;
+
+		for (; place >= 0; place = array->next[place]) {
+			uint32_t wanted = (uint16_t)array->image[place].events;
+
+			wanted = ready->bits & (wanted | WATCH_ALWAYS);
+			if (wanted != 0)
+				write_revents(array, fds, place, (short)wanted);
+		}
+	}
+	return (int)array->reported_len;
+}
+
+int array_learn(struct array *array, struct watch *watch,
+                const struct pollfd *fds)
+{
+	int doubted = 0;
+
+	array->reported_len = 0;
+	for (size_t i = 0; i < watch->ready_len; i++)
+		watch->slots[watch->ready[i].fd].found = true;
+	for (size_t at = 0; at < array->len; at++) {
+		struct pollfd *known = &array->image[at];
+
+		known->revents = fds[at].revents;
+		if (known->revents == 0)
+			continue;
+		array->reported[array->reported_len++] = (int32_t)at;
+		if (known->fd >= 0 && watch_is_cold(watch, known->fd) &&
+		    !watch->slots[known->fd].found) {
+			watch_doubt(watch, known->fd);
+			doubted++;
+		}
+	}
+	for (size_t i = 0; i < watch->ready_len; i++)
+		watch->slots[watch->ready[i].fd].found = false;
+	return doubted;
+}
+
+bool array_resembles(const struct watch *watch, const struct pollfd *fds,
+                     size_t count)
+{
+	enum { SAMPLES = 16 };
+	int same = 0;
+
+	for (size_t i = 0; i < SAMPLES; i++) {
+		const struct pollfd *entry = &fds[i * count / SAMPLES];
+
+		same += watch_wants(watch, entry->fd, (uint16_t)entry->events);
+	}
+	return 4 * same >= 3 * SAMPLES;
+}

@@ -1,0 +1,311 @@
+/*
+ * What a call does: find its set, see what changed, look, and sleep.
+ *
+ *   claimed     find the set, synchronise, look, report
+ *   unclaimed   sleep in a real poll(2) on the epoll descriptor and the hot ones
+ *
+ * The sleep is a call of the C library, with the signal mask and the time that
+ * the program asked for: it is interrupted, restarted, cancelled and left by
+ * longjmp just as the program's own would be, since nothing is held meanwhile.
+ * If another thread or a signal handler has used the set in between, all starts
+ * over with what the array holds by then.
+ */
+#include "call.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+#include "base/compiler.h"
+#include "base/time.h"
+#include "os/sys.h"
+#include "real.h"
+#include "settings.h"
+#include "sites.h"
+#include "stats.h"
+
+/* What run returns when the set is no longer what it was. */
+#define AGAIN INT_MIN
+
+/* What look returns when the real call has to speak for itself, this time. */
+#define SPEAK (INT_MIN + 1)
+
+/* A new set may lose what its registrations cost and as much again. */
+#define BALANCE_START 20
+#define BALANCE_MOST  100
+
+int64_t call_left_ns(const struct call *call)
+{
+	int64_t left_ns;
+
+	if (call->deadline_ns == XP_NOW || call->deadline_ns == XP_NEVER)
+		return call->deadline_ns;
+	left_ns = call->deadline_ns - xp_sys_now();
+	return left_ns > 0 ? left_ns : 0;
+}
+
+int64_t call_deadline(int64_t timeout_ns)
+{
+	return timeout_ns == 0 ? XP_NOW : xp_deadline(xp_sys_now(), timeout_ns);
+}
+
+int64_t call_timeout_ns(const struct timespec *timeout)
+{
+	if (timeout->tv_sec >= XP_NEVER / XP_NS_PER_SEC)
+		return XP_NEVER;
+	return timeout->tv_sec * XP_NS_PER_SEC + timeout->tv_nsec;
+}
+
+static struct timespec to_timespec(int64_t ns)
+{
+	return (struct timespec){
+		.tv_sec = (time_t)(ns / XP_NS_PER_SEC),
+		.tv_nsec = (long)(ns % XP_NS_PER_SEC),
+	};
+}
+
+const struct timespec *call_timeout(const struct call *call,
+                                    struct timespec *left)
+{
+	int64_t left_ns;
+
+	if (!call->was_asleep)
+		return call->timeout;
+	left_ns = call_left_ns(call);
+	if (left_ns == XP_NEVER)
+		return NULL;
+	*left = to_timespec(left_ns);
+	return left;
+}
+
+static int result(int rc)
+{
+	if (rc >= 0)
+		return rc;
+	errno = -rc;
+	return -1;
+}
+
+static int pass(struct call *call)
+{
+	stats_add(&stats.passed, 1);
+	return call->ops->pass(call);
+}
+
+/* --- Which set ------------------------------------------------------------------- */
+
+/* An array that moved: a set of the same place with nearly the same content. */
+static struct set *adopt(struct call *call)
+{
+	struct set *set = NULL;
+
+	while ((set = pool_next_of(call->site, set)) != NULL) {
+		if (call->ops->mapped(call, set) && call->ops->resembles(call, set)) {
+			set->key = call->key;
+			return set;
+		}
+		pool_release(set);
+	}
+	return NULL;
+}
+
+static struct set *make(struct call *call, int64_t now_ns)
+{
+	struct set *set = NULL;
+
+	if (call->ops->mapped(call, NULL))
+		set = pool_new(call->site, call->key, now_ns,
+		               call->ops->highest(call));
+	if (set)
+		set->balance = BALANCE_START * (int64_t)call->count;
+	return set;
+}
+
+/* Give up a set that is not worth it, or that does not work. */
+static void give_up(struct call *call, struct set *set)
+{
+	sites_regret(call->site);
+	pool_drop(set);
+}
+
+static struct set *find_set(struct call *call)
+{
+	int64_t now_ns = xp_sys_now_coarse();
+	struct set *set = pool_find(call->site, call->key);
+
+	if (XP_UNLIKELY(!set))
+		set = adopt(call);
+	if (XP_UNLIKELY(!set) && sites_ripe(call->site))
+		set = make(call, now_ns);
+	if (!set)
+		return NULL;
+	set->used_ns = now_ns;
+	if (XP_LIKELY(call->ops->mapped(call, set)))
+		return set;
+	pool_release(set);
+	return NULL;
+}
+
+/* --- Looking ----------------------------------------------------------------------- */
+
+static bool recheck_is_due(struct set *set)
+{
+	int64_t now_ns;
+
+	if (settings.recheck_ns == 0)
+		return false;
+	now_ns = xp_sys_now_coarse();
+	if (now_ns - set->checked_ns < settings.recheck_ns)
+		return false;
+	set->checked_ns = now_ns;
+	return true;
+}
+
+/*
+ * What is ready now, handed out; 0: nothing.  SPEAK; or -EBADF: the set does
+ * not work.
+ */
+static int look(struct call *call, struct set *set, const struct pollfd *sleep,
+                int len)
+{
+	struct watch *watch = &set->watch;
+	int rc = len > 0 ? watch_take(watch, sleep, len) : watch_look(watch);
+
+	if (XP_UNLIKELY(rc < 0 || watch->failed))
+		return -EBADF;
+	if (XP_UNLIKELY(recheck_is_due(set))) {
+		stats_add(&stats.rechecks, 1);
+		watch->spent += (int64_t)call->count;
+		watch->syscalls++;
+		rc = call->ops->ask(call, set);
+		if (rc == 0)
+			watch->ready_len = 0;
+		return watch->failed ? -EBADF : rc;
+	}
+	rc = call->ops->report(call, set);
+	/* Ready in a way that this call does not ask for would keep us awake. */
+	return rc < 0 || (rc == 0 && watch->ready_len > 0) ? SPEAK : rc;
+}
+
+/* Is the set still worth it, after a call that saved that much?  Releases it. */
+static void account(struct call *call, struct set *set, size_t saved)
+{
+	struct watch *watch = &set->watch;
+	int64_t most = BALANCE_MOST * (int64_t)call->count;
+
+	set->balance += (int64_t)saved - watch->spent;
+	watch->spent = 0;
+	stats_add(&stats.syscalls, watch->syscalls);
+	stats_add(&stats.changes, watch->changes);
+	watch->syscalls = 0;
+	watch->changes = 0;
+	if (set->balance > most)
+		set->balance = most;
+	if (XP_UNLIKELY(set->balance < 0) && settings.after != 0)
+		give_up(call, set);
+	else
+		pool_release(set);
+}
+
+/* --- Sleeping ----------------------------------------------------------------------- */
+
+static int64_t sleep_ns(const struct call *call)
+{
+	int64_t left_ns = call_left_ns(call);
+
+	if (settings.recheck_ns != 0 && left_ns > settings.recheck_ns)
+		return settings.recheck_ns;
+	return left_ns;
+}
+
+static int sleep_on(const struct call *call, struct pollfd *fds, int len)
+{
+	int64_t ns = sleep_ns(call);
+	struct timespec time = to_timespec(ns);
+
+	stats_add(&stats.syscalls, 1);
+	if (call->is_poll)
+		return real.poll(fds, (nfds_t)len,
+		                 ns == XP_NEVER ? -1 : xp_ms_ceil(ns));
+	return real.ppoll(fds, (nfds_t)len, ns == XP_NEVER ? NULL : &time,
+	                  call->mask);
+}
+
+/*
+ * Sleep until something may be ready.  1: look, the set is claimed; 0: the time
+ * is over; -1: errno tells, EINTR as a rule; AGAIN.  Enters claimed, and leaves
+ * unclaimed but for 1.
+ */
+static int sleep_and_claim(struct call *call, struct set *set,
+                           struct pollfd *fds, int *len)
+{
+	uint32_t turn = set->turn;
+	int rc;
+
+	*len = watch_sleepers(&set->watch, fds);
+	atomic_fetch_add(&set->sleepers, 1);
+	pool_release(set);
+	call->was_asleep = true;
+	rc = sleep_on(call, fds, *len);
+	atomic_fetch_sub(&set->sleepers, 1);
+	if (rc < 0)
+		return rc;
+	if (rc == 0 && call_left_ns(call) == 0)
+		return 0;
+	return pool_reclaim(set, turn) ? 1 : AGAIN;
+}
+
+/* --- All of it -------------------------------------------------------------------------- */
+
+/* With a claimed set; releases it.  The result, -1 with errno, or AGAIN. */
+static int run(struct call *call, struct set *set)
+{
+	struct pollfd sleep[WATCH_SLEEP_LEN];
+	int64_t changed = call->ops->sync(call, set);
+	int len = 0;
+
+	if (XP_UNLIKELY(changed < 0)) {
+		give_up(call, set);
+		return pass(call);
+	}
+	if (changed > 0) {
+		set->turn++;
+		stats_add(&stats.changed, (uint64_t)changed);
+	}
+	watch_begin(&set->watch);
+	for (;;) {
+		int rc = look(call, set, sleep, len);
+
+		if (rc == -EBADF || rc == SPEAK) {
+			if (rc == SPEAK)
+				account(call, set, 0);
+			else
+				give_up(call, set);
+			return pass(call);
+		}
+		/* A signal mask has to be in force at least for a moment. */
+		if (rc != 0 || (call->deadline_ns == XP_NOW && !call->mask)) {
+			account(call, set, call->count);
+			if (rc == 0)
+				call->ops->clear(call);
+			return result(rc);
+		}
+		rc = sleep_and_claim(call, set, sleep, &len);
+		if (rc == 0)
+			call->ops->clear(call);
+		if (rc != 1)
+			return rc;
+	}
+}
+
+int call_run(struct call *call)
+{
+	int rc;
+
+	pthread_testcancel();
+	do {
+		struct set *set = find_set(call);
+
+		rc = set ? run(call, set) : pass(call);
+	} while (rc == AGAIN);
+	return rc;
+}

@@ -1,0 +1,82 @@
+/*
+ * One call of poll, ppoll, select or pselect, from here on alike.
+ */
+#ifndef DROPIN_CALL_H
+#define DROPIN_CALL_H
+
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/time.h"
+#include "bits.h"
+#include "pool.h"
+
+struct call;
+
+struct call_ops {
+	/*
+	 * Is its memory there (for an error the kernel says EFAULT, and we would
+	 * crash), and does it have enough descriptors?  A set remembers what it
+	 * has seen; it may be NULL.
+	 */
+	bool (*mapped)(struct call *call, struct set *set);
+	bool (*resembles)(const struct call *call, const struct set *set);
+	/* No descriptor in it has a higher number. */
+	int (*highest)(const struct call *call);
+	/* As array_sync. */
+	int64_t (*sync)(struct call *call, struct set *set);
+	/* Hand out what was found: how many, or a negative errno. */
+	int (*report)(struct call *call, struct set *set);
+	/* Ask the real call without waiting; what report does. */
+	int (*ask)(struct call *call, struct set *set);
+	/* Hand out nothing. */
+	void (*clear)(struct call *call);
+	/* The real call, with the time that is left; -1 and errno as it does. */
+	int (*pass)(struct call *call);
+};
+
+struct call {
+	const struct call_ops *ops;
+	uintptr_t site;
+	uintptr_t key;
+	size_t count;         /* descriptors */
+	const sigset_t *mask; /* or NULL */
+	int64_t deadline_ns;  /* XP_NOW, XP_NEVER, or a moment */
+	bool is_poll;         /* poll itself: waits in milliseconds */
+	bool was_asleep;      /* so its timeout is not what the caller gave */
+
+	struct pollfd *fds;             /* poll, ppoll */
+	struct bits_sets sets;          /* select, pselect */
+	const struct timespec *timeout; /* of the caller; NULL: none, or is_poll */
+	int timeout_ms;                 /* of the caller, if is_poll */
+};
+
+/* When a wait that begins now and may take this long has to end. */
+int64_t call_deadline(int64_t timeout_ns);
+
+static inline bool call_timeout_is_valid(const struct timespec *timeout)
+{
+	return timeout->tv_sec >= 0 && timeout->tv_nsec >= 0 &&
+	       timeout->tv_nsec < XP_NS_PER_SEC;
+}
+
+/* In nanoseconds; more than 292 years is for ever. */
+int64_t call_timeout_ns(const struct timespec *timeout);
+
+/*
+ * The timeout for the real call: the caller's, unless some of it has passed,
+ * which is then written to `left`.
+ */
+const struct timespec *call_timeout(const struct call *call,
+                                    struct timespec *left);
+
+/* The time that is left; XP_NEVER: for ever. */
+int64_t call_left_ns(const struct call *call);
+
+/* Do it; -1 and errno, as the real one. */
+int call_run(struct call *call);
+
+#endif

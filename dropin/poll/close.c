@@ -1,0 +1,235 @@
+/*
+ * The functions that close descriptors, as the program finds them.
+ *
+ * Each tells the table of numbers before and after, so that no set goes on
+ * relying on a number that stands for another file by then.  And none of them
+ * closes our own descriptors: to the program they are not open.
+ *
+ * Closes inside the C library, and by bare system calls, are not seen here.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/compiler.h"
+#include "export.h"
+#include "numbers.h"
+#include "pool.h"
+#include "real.h"
+
+EXPORT int close_range(unsigned first, unsigned last, int flags);
+EXPORT void closefrom(int first);
+
+static void close_begin(int fd)
+{
+	uint64_t relying;
+
+	if (!numbers_has(fd))
+		return;
+	relying = numbers_close_begin(fd);
+	/* A child of vfork closes its own descriptors, in our memory. */
+	if (XP_LIKELY(relying == 0) || !pool_is_ours())
+		return;
+	/* A duplicate would keep what is in the epoll instance alive. */
+	pool_detach(fd, relying);
+	numbers_close_cut(fd);
+}
+
+static void close_end(int fd)
+{
+	if (numbers_has(fd))
+		numbers_close_end(fd);
+}
+
+EXPORT int close(int fd)
+{
+	int rc;
+
+	if (XP_UNLIKELY(numbers_is_own(fd)) && pool_is_ours()) {
+		errno = EBADF;
+		return -1;
+	}
+	close_begin(fd);
+	rc = real.close(fd);
+	close_end(fd);
+	return rc;
+}
+
+/* Another file is about to get this number. */
+static void replace_begin(int number)
+{
+	if (XP_UNLIKELY(numbers_is_own(number)) && pool_is_ours())
+		pool_vacate(number);
+	close_begin(number);
+}
+
+EXPORT int dup2(int fd, int number)
+{
+	int rc;
+
+	if (fd == number)
+		return real.dup2(fd, number);
+	replace_begin(number);
+	rc = real.dup2(fd, number);
+	close_end(number);
+	return rc;
+}
+
+EXPORT int dup3(int fd, int number, int flags)
+{
+	int rc;
+
+	if (fd == number)
+		return real.dup3(fd, number, flags);
+	replace_begin(number);
+	rc = real.dup3(fd, number, flags);
+	close_end(number);
+	return rc;
+}
+
+/* --- Ranges ---------------------------------------------------------------------- */
+
+/* Close what lies between our own descriptors, which are below `known`. */
+static int close_between(unsigned first, unsigned last, unsigned known)
+{
+	unsigned from = first;
+
+	for (unsigned fd = first; fd < known; fd++) {
+		if (!numbers_is_own((int)fd))
+			continue;
+		if (fd > from && real.close_range(from, fd - 1, 0) < 0)
+			return -1;
+		from = fd + 1;
+	}
+	return from <= last ? real.close_range(from, last, 0) : 0;
+}
+
+static int close_all(unsigned first, unsigned last, int flags)
+{
+	unsigned known;
+	int rc;
+
+	/* CLOEXEC closes nothing, and UNSHARE is for those about to execute. */
+	if (first > last || flags != 0 || numbers_len == 0 || !pool_is_ours())
+		return real.close_range(first, last, flags);
+	known = numbers_range_begin(last < UINT_MAX ? last + 1 : last);
+	for (unsigned fd = first; fd < known; fd++) {
+		uint64_t relying = numbers_relying((int)fd);
+
+		if (relying == 0)
+			continue;
+		pool_detach((int)fd, relying);
+		numbers_close_cut((int)fd);
+	}
+	rc = close_between(first, last, known);
+	numbers_range_end();
+	return rc;
+}
+
+EXPORT int close_range(unsigned first, unsigned last, int flags)
+{
+	return close_all(first, last, flags);
+}
+
+EXPORT void closefrom(int first)
+{
+	if (first < 0)
+		first = 0;
+	/* Kernels before 5.9 have no close_range. */
+	if (close_all((unsigned)first, UINT_MAX, 0) < 0 && real.closefrom)
+		real.closefrom(first);
+}
+
+/* --- Streams ----------------------------------------------------------------------- */
+
+/* The descriptor of a stream; -1: it has none. */
+static int number_of(FILE *stream)
+{
+	int saved = errno;
+	int fd = stream ? fileno(stream) : -1;
+
+	errno = saved;
+	return fd;
+}
+
+/*
+ * The stream functions come here before main, too, when the real ones are not
+ * looked up yet; then nothing is relied on either.
+ */
+static void need_real(void)
+{
+	if (!real.fclose)
+		real_init();
+}
+
+EXPORT int fclose(FILE *stream)
+{
+	int fd = number_of(stream);
+	int rc;
+
+	need_real();
+	close_begin(fd);
+	rc = real.fclose(stream);
+	close_end(fd);
+	return rc;
+}
+
+EXPORT int pclose(FILE *stream)
+{
+	int fd = number_of(stream);
+	int rc;
+
+	need_real();
+	close_begin(fd);
+	rc = real.pclose(stream);
+	close_end(fd);
+	return rc;
+}
+
+EXPORT FILE *freopen(const char *path, const char *mode, FILE *stream)
+{
+	int fd = number_of(stream);
+	FILE *opened;
+
+	need_real();
+	close_begin(fd);
+	opened = real.freopen(path, mode, stream);
+	close_end(fd);
+	return opened;
+}
+
+EXPORT FILE *freopen64(const char *path, const char *mode, FILE *stream)
+{
+	int fd = number_of(stream);
+	FILE *opened;
+
+	need_real();
+	close_begin(fd);
+	opened = (real.freopen64 ? real.freopen64 : real.freopen)(path, mode, stream);
+	close_end(fd);
+	return opened;
+}
+
+/* NULL is EINVAL, though closedir is declared as if it were never given. */
+static int number_of_directory(DIR *volatile directory)
+{
+	int saved = errno;
+	int fd = directory ? dirfd(directory) : -1;
+
+	errno = saved;
+	return fd;
+}
+
+EXPORT int closedir(DIR *directory)
+{
+	int fd = number_of_directory(directory);
+	int rc;
+
+	need_real();
+	close_begin(fd);
+	rc = real.closedir(directory);
+	close_end(fd);
+	return rc;
+}

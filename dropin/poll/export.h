@@ -1,0 +1,28 @@
+/*
+ * The functions that this library puts in front of the C library's.
+ */
+#ifndef DROPIN_EXPORT_H
+#define DROPIN_EXPORT_H
+
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* The place in the program that called the exported function. */
+#define CALLER ((uintptr_t)__builtin_return_address(0))
+
+/* No header of the C library declares these, without _FORTIFY_SOURCE. */
+EXPORT int __poll_chk(struct pollfd *fds, nfds_t count, int timeout_ms,
+                      size_t size);
+EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t count,
+                       const struct timespec *timeout, const sigset_t *mask,
+                       size_t size);
+
+/* For the benchmark: the system calls of all calls that did not pass through. */
+EXPORT uint64_t xpoll_poll_syscalls(void);
+
+#endif

@@ -1,0 +1,156 @@
+/*
+ * Memory and descriptors by bare system calls: poll(2) may be called in a
+ * signal handler that interrupted malloc, so malloc is out of the question.
+ */
+#include "kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "os/sys.h"
+
+#define PAGE_SIZE_LEAST 4096u
+
+/* Room below the end of the kernel's table, or the limit, for those of ours. */
+#define AWAY_ROOM  32
+#define AWAY_TABLE 256 /* a small one */
+
+bool memory_reserve(struct memory *memory, size_t size)
+{
+	int saved = errno;
+	size_t wanted = memory->size ? memory->size : PAGE_SIZE_LEAST;
+	void *base;
+
+	if (size <= memory->size)
+		return true;
+	while (wanted < size)
+		wanted *= 2;
+	if (memory->base)
+		base = mremap(memory->base, memory->size, wanted, MREMAP_MAYMOVE);
+	else
+		base = mmap(NULL, wanted, PROT_READ | PROT_WRITE,
+		            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	errno = saved;
+	if (base == MAP_FAILED)
+		return false;
+	memory->base = base;
+	memory->size = wanted;
+	return true;
+}
+
+void memory_free(struct memory *memory)
+{
+	int saved = errno;
+
+	if (memory->base)
+		munmap(memory->base, memory->size);
+	errno = saved;
+	*memory = (struct memory){0};
+}
+
+bool memory_differs(const void *a, const void *b, size_t size)
+{
+#ifdef __GLIBC__
+	/* Written for the processor at hand. */
+	return memcmp(a, b, size) != 0;
+#else
+	/* Others, such as musl's, go byte by byte. */
+	const char *from_a = a;
+	const char *from_b = b;
+	uint64_t difference = 0;
+
+	for (size_t at = 0; at < size; at += sizeof difference) {
+		uint64_t x;
+		uint64_t y;
+
+		memcpy(&x, from_a + at, sizeof x);
+		memcpy(&y, from_b + at, sizeof y);
+		difference |= x ^ y;
+	}
+	return difference != 0;
+#endif
+}
+
+int kernel_pid(void)
+{
+	return (int)syscall(SYS_getpid);
+}
+
+size_t kernel_descriptor_limit(void)
+{
+	struct rlimit limit;
+	int saved = errno;
+	int rc = getrlimit(RLIMIT_NOFILE, &limit);
+
+	errno = saved;
+	return rc < 0 ? 0 : (size_t)limit.rlim_cur;
+}
+
+int kernel_copy_away(int fd, int above)
+{
+	long limit = (long)kernel_descriptor_limit();
+	long end = AWAY_TABLE;
+	int saved = errno;
+	int copy;
+
+	while (end - AWAY_ROOM <= above)
+		end *= 2;
+	if (end > limit)
+		end = limit;
+	if (end < AWAY_ROOM)
+		return -EMFILE;
+	copy = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, end - AWAY_ROOM);
+	if (copy < 0)
+		copy = -errno;
+	errno = saved;
+	return copy;
+}
+
+int kernel_move_away(int fd, int above)
+{
+	int copy = kernel_copy_away(fd, above);
+
+	xp_sys_close(fd);
+	return copy;
+}
+
+bool kernel_mapped(const void *start, size_t size)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uintptr_t at = (uintptr_t)start & ~(uintptr_t)(page - 1);
+	uintptr_t end = (uintptr_t)start + size;
+	unsigned char pages[256];
+	int saved = errno;
+	bool mapped = end >= (uintptr_t)start;
+
+	while (mapped && at < end) {
+		size_t chunk = sizeof pages * page;
+
+		if (chunk > end - at)
+			chunk = end - at;
+		mapped = syscall(SYS_mincore, at, chunk, pages) == 0;
+		at += chunk;
+	}
+	errno = saved;
+	return mapped;
+}
+
+int kernel_socket_domain(int fd)
+{
+	int domain = 0;
+	socklen_t length = sizeof domain;
+	int saved = errno;
+	int rc = getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length);
+
+	if (rc < 0)
+		domain = -errno;
+	errno = saved;
+	return domain;
+}

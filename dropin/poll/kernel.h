@@ -1,0 +1,49 @@
+/*
+ * Memory from the kernel, and the few system calls that the library's os/sys.h
+ * does not have.  All are async-signal-safe and leave errno alone.
+ */
+#ifndef DROPIN_KERNEL_H
+#define DROPIN_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A block of zeroed memory that can grow; {0} is an empty one. */
+struct memory {
+	void *base;
+	size_t size;
+};
+
+/*
+ * At least that many bytes; what was there is kept, what is new is zero.  It
+ * may move.  False: no memory, and the block is as before.
+ */
+bool memory_reserve(struct memory *memory, size_t size);
+void memory_free(struct memory *memory);
+
+/* Do they differ?  size is a multiple of 8. */
+bool memory_differs(const void *a, const void *b, size_t size);
+
+int kernel_pid(void);
+
+/*
+ * A duplicate of fd that is closed on exec, with a number that is out of the
+ * way: the kernel gives new descriptors the lowest one, and programs count on
+ * it.  It is above those below `above`, but within the same table of the
+ * kernel, whose size is a power of two and which each fork copies.  Or a
+ * negative errno.
+ */
+int kernel_copy_away(int fd, int above);
+/* The same, and fd is closed in any case. */
+int kernel_move_away(int fd, int above);
+
+/* How many descriptors this process may have, at most. */
+size_t kernel_descriptor_limit(void);
+
+/* Is all of this memory mapped?  Whether it is readable is not looked at. */
+bool kernel_mapped(const void *start, size_t size);
+
+/* AF_INET and so on; negative errno if fd is no socket. */
+int kernel_socket_domain(int fd);
+
+#endif

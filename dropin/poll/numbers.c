@@ -1,0 +1,158 @@
+/* The table of numbers and the log of closes. */
+#include "numbers.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#define CLOSING_ONE  (UINT64_C(1) << NUMBERS_SETS)
+#define CLOSING_BITS (UINT64_C(0x7fff) << NUMBERS_SETS)
+#define OWN          (UINT64_C(1) << 63)
+
+/* More than the kernel's own limit is never open at once, as a rule. */
+#define NUMBERS_MOST ((size_t)1 << 20)
+
+#define LOG_LEN 4096u
+
+_Atomic uint64_t *numbers_words;
+size_t numbers_len;
+
+static void *words; /* the same memory */
+static _Atomic unsigned top;  /* no number from here on was ever relied on */
+static _Atomic int in_ranges; /* threads that are closing a range */
+
+/* An entry is position << 32 | number + 1, so 0 is one that was not written. */
+static _Atomic uint64_t log_entries[LOG_LEN];
+static _Atomic uint64_t log_end;
+
+bool numbers_init(void)
+{
+	/* Only pages of numbers that are used become memory. */
+	void *block = mmap(NULL, NUMBERS_MOST * sizeof *numbers_words,
+	                   PROT_READ | PROT_WRITE,
+	                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (block == MAP_FAILED)
+		return false;
+	words = block;
+	numbers_words = words;
+	numbers_len = NUMBERS_MOST;
+	return true;
+}
+
+void numbers_reset(void)
+{
+	int saved = errno;
+
+	/* Private memory that is not wanted reads as zeros again. */
+	madvise(words, numbers_len * sizeof *numbers_words,
+	        MADV_DONTNEED);
+	errno = saved;
+	top = 0;
+	in_ranges = 0;
+}
+
+static void raise_top(int fd)
+{
+	unsigned known = top;
+
+	while (known <= (unsigned)fd &&
+	       !atomic_compare_exchange_weak(&top, &known, (unsigned)fd + 1))
+		;
+}
+
+bool numbers_rely(int fd, int set)
+{
+	uint64_t word = numbers_words[fd];
+
+	raise_top(fd);
+	do {
+		if (word & (CLOSING_BITS | OWN))
+			return false;
+	} while (!atomic_compare_exchange_weak(&numbers_words[fd], &word,
+	                                       word | UINT64_C(1) << set));
+	/* Who begins to close a range after this sees the bit. */
+	if (in_ranges == 0)
+		return true;
+	numbers_unrely(fd, set);
+	return false;
+}
+
+void numbers_unrely(int fd, int set)
+{
+	atomic_fetch_and(&numbers_words[fd], ~(UINT64_C(1) << set));
+}
+
+uint64_t numbers_close_begin(int fd)
+{
+	return atomic_fetch_add(&numbers_words[fd], CLOSING_ONE) &
+	       NUMBERS_SET_BITS;
+}
+
+void numbers_close_cut(int fd)
+{
+	uint64_t position;
+
+	atomic_fetch_and(&numbers_words[fd], ~NUMBERS_SET_BITS);
+	position = atomic_fetch_add(&log_end, 1);
+	log_entries[position % LOG_LEN] = position << 32 | ((uint64_t)fd + 1);
+}
+
+void numbers_close_end(int fd)
+{
+	uint64_t word = numbers_words[fd];
+
+	/* A fork in between, by a signal handler, has forgotten that we began. */
+	while ((word & CLOSING_BITS) != 0 &&
+	       !atomic_compare_exchange_weak(&numbers_words[fd], &word,
+	                                     word - CLOSING_ONE))
+		;
+}
+
+unsigned numbers_range_begin(unsigned end)
+{
+	unsigned known;
+
+	atomic_fetch_add(&in_ranges, 1);
+	known = top;
+	return known < end ? known : end;
+}
+
+void numbers_range_end(void)
+{
+	/* A fork in between has forgotten that we began. */
+	if (in_ranges > 0)
+		atomic_fetch_sub(&in_ranges, 1);
+}
+
+uint64_t numbers_log_end(void)
+{
+	return log_end;
+}
+
+int numbers_log_at(uint64_t position)
+{
+	uint64_t entry = log_entries[position % LOG_LEN];
+
+	if (entry >> 32 != (position & UINT32_MAX) || (entry & UINT32_MAX) == 0)
+		return -1;
+	return (int)((entry & UINT32_MAX) - 1);
+}
+
+void numbers_own(int fd)
+{
+	if (!numbers_has(fd))
+		return;
+	raise_top(fd);
+	atomic_fetch_or(&numbers_words[fd], OWN);
+}
+
+void numbers_disown(int fd)
+{
+	if (numbers_has(fd))
+		atomic_fetch_and(&numbers_words[fd], ~OWN);
+}
+
+bool numbers_is_own(int fd)
+{
+	return numbers_has(fd) && (numbers_words[fd] & OWN) != 0;
+}

@@ -1,0 +1,81 @@
+/*
+ * What is known of each descriptor number, for all threads and without a lock.
+ *
+ * A closed number may be another file a moment later, with nothing changed in
+ * the program's array.  So whoever relies on a number being the file that it
+ * was says so here, and whoever closes one looks here, before and after.  One
+ * word per number says it all, so that each of them sees the other:
+ *
+ *   set bits    sets whose epoll instance is relied on for this number
+ *   closing     how many threads are inside a close of this number
+ *   own         it is ours: the program has never opened it
+ *
+ * A close takes the set bits away and writes the number into a log, which each
+ * set reads before it believes its epoll instance.  The bits are the truth; the
+ * log only saves looking at all of them.
+ */
+#ifndef DROPIN_NUMBERS_H
+#define DROPIN_NUMBERS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NUMBERS_SETS     48
+#define NUMBERS_SET_BITS ((UINT64_C(1) << NUMBERS_SETS) - 1)
+
+extern _Atomic uint64_t *numbers_words;
+extern size_t numbers_len; /* 0: not initialised, and nothing is relied on */
+
+/* Called once, at the start. */
+bool numbers_init(void);
+/* Forget everything, in a forked child. */
+void numbers_reset(void);
+
+static inline bool numbers_has(int fd)
+{
+	return fd >= 0 && (size_t)fd < numbers_len;
+}
+
+/*
+ * A set is about to rely on this number.  False: it is being closed right now,
+ * or it is one of our own.
+ */
+bool numbers_rely(int fd, int set);
+void numbers_unrely(int fd, int set);
+
+static inline bool numbers_relied(int fd, int set)
+{
+	return numbers_words[fd] >> set & 1;
+}
+
+/* The sets that rely on fd. */
+static inline uint64_t numbers_relying(int fd)
+{
+	return numbers_words[fd] & NUMBERS_SET_BITS;
+}
+
+/* From before a close until after it.  Returns the sets that relied on fd. */
+uint64_t numbers_close_begin(int fd);
+void numbers_close_cut(int fd); /* nobody relies on fd any longer; log it */
+void numbers_close_end(int fd);
+
+/*
+ * The same for a range.  Only the numbers below the result, which is at most
+ * end, can be relied on or ours; those are to be cut one by one.
+ */
+unsigned numbers_range_begin(unsigned end);
+void numbers_range_end(void);
+
+/* The log.  A set has read it up to a position. */
+uint64_t numbers_log_end(void);
+/* The number at a position; -1: overwritten, or not written yet. */
+int numbers_log_at(uint64_t position);
+
+/* Descriptors of ours. */
+void numbers_own(int fd);
+void numbers_disown(int fd);
+bool numbers_is_own(int fd);
+
+#endif

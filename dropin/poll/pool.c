@@ -1,0 +1,261 @@
+/*
+ * Claiming, making and dropping sets.
+ *
+ * A set's state goes FREE -> CLAIMED <-> IDLE, and CLAIMED -> RETIRED -> FREE.
+ * Retired is one whose epoll descriptor may still be in use by a thread that
+ * is closing something: it is closed when there is none.  Otherwise such a
+ * thread might take something out of an epoll instance of the program's that
+ * got the same number.
+ */
+#include "pool.h"
+
+#include <sys/epoll.h>
+
+#include "base/assert.h"
+#include "base/time.h"
+#include "numbers.h"
+#include "os/sys.h"
+#include "stats.h"
+
+enum { FREE, IDLE, CLAIMED, RETIRED };
+
+/* A set that nobody has used for so long may be taken over by another array. */
+#define UNUSED_NS (10 * XP_NS_PER_SEC)
+
+/* What the page that forked children get as zeros holds. */
+enum { FORKED, STARTING, RUNNING };
+
+static struct set sets[NUMBERS_SETS];
+static _Atomic int sets_len; /* those after it have never been used */
+static _Atomic int detaching; /* threads that may use a set's descriptor */
+static _Atomic uint32_t *process;
+static _Atomic int process_id;
+
+/* --- Processes ------------------------------------------------------------------- */
+
+bool pool_init(void)
+{
+	process = xp_sys_wiped_page();
+	if (!process || !numbers_init())
+		return false;
+	process_id = kernel_pid();
+	*process = RUNNING;
+	return true;
+}
+
+/* In a forked child: the sets are the parent's, and so are their instances. */
+static void start_anew(void)
+{
+	for (int i = 0; i < NUMBERS_SETS; i++) {
+		struct set *set = &sets[i];
+
+		if (set->state == FREE)
+			continue;
+		xp_sys_close(set->watch.epoll_fd);
+		memory_free(&set->watch.slots_memory);
+		memory_free(&set->watch.events_memory);
+		memory_free(&set->watch.ready_memory);
+		array_free(&set->array);
+		bits_free(&set->bits);
+		set->turn++;
+		set->sleepers = 0;
+		set->state = FREE;
+	}
+	numbers_reset();
+	stats_reset();
+	detaching = 0;
+	process_id = kernel_pid();
+}
+
+static bool is_running(void)
+{
+	uint32_t forked = FORKED;
+
+	if (!process)
+		return false;
+	if (*process == RUNNING)
+		return true;
+	if (!atomic_compare_exchange_strong(process, &forked, STARTING))
+		return false;
+	start_anew();
+	*process = RUNNING;
+	return true;
+}
+
+bool pool_is_ours(void)
+{
+	/* A child of vfork has our memory, and another number. */
+	return is_running() && process_id == kernel_pid();
+}
+
+/* --- Claims ----------------------------------------------------------------------- */
+
+static bool claim(struct set *set, int from)
+{
+	return atomic_compare_exchange_strong(&set->state, &from, CLAIMED);
+}
+
+void pool_release(struct set *set)
+{
+	XP_ASSERT(set->state == CLAIMED);
+	set->state = IDLE;
+}
+
+bool pool_reclaim(struct set *set, uint32_t turn)
+{
+	if (!is_running() || !claim(set, IDLE))
+		return false;
+	if (set->turn == turn)
+		return true;
+	pool_release(set);
+	return false;
+}
+
+struct set *pool_find(uintptr_t site, uintptr_t key)
+{
+	if (!is_running())
+		return NULL;
+	for (int i = 0; i < sets_len; i++) {
+		struct set *set = &sets[i];
+
+		if (set->key != key || set->site != site || !claim(set, IDLE))
+			continue;
+		if (set->key == key && set->site == site)
+			return set;
+		pool_release(set);
+	}
+	return NULL;
+}
+
+struct set *pool_next_of(uintptr_t site, struct set *last)
+{
+	for (struct set *set = last ? last + 1 : sets; set < sets + sets_len; set++) {
+		if (set->site != site || set->sleepers > 0 || !claim(set, IDLE))
+			continue;
+		if (set->site == site && set->sleepers <= 0)
+			return set;
+		pool_release(set);
+	}
+	return NULL;
+}
+
+/* --- Making and dropping -------------------------------------------------------------- */
+
+/* Close what was retired, unless a closing thread may be about to use it. */
+static void reap(void)
+{
+	for (int i = 0; i < NUMBERS_SETS; i++) {
+		struct set *set = &sets[i];
+
+		if (set->state != RETIRED || detaching > 0 || !claim(set, RETIRED))
+			continue;
+		numbers_disown(set->watch.epoll_fd);
+		xp_sys_close(set->watch.epoll_fd);
+		set->state = FREE;
+	}
+}
+
+void pool_drop(struct set *set)
+{
+	XP_ASSERT(set->state == CLAIMED);
+	set->turn++;
+	set->site = 0;
+	set->key = 0;
+	(void)watch_fini(&set->watch);
+	array_free(&set->array);
+	bits_free(&set->bits);
+	stats_add(&stats.evicted, 1);
+	set->state = RETIRED;
+	reap();
+}
+
+/* The one that has been unused for longest, if that is long; claimed. */
+static struct set *claim_unused(int64_t now_ns)
+{
+	struct set *oldest = NULL;
+
+	for (int i = 0; i < NUMBERS_SETS; i++)
+		if (sets[i].state == IDLE && sets[i].sleepers <= 0 &&
+		    (!oldest || sets[i].used_ns < oldest->used_ns))
+			oldest = &sets[i];
+	if (!oldest || now_ns - oldest->used_ns < UNUSED_NS || !claim(oldest, IDLE))
+		return NULL;
+	if (now_ns - oldest->used_ns >= UNUSED_NS)
+		return oldest;
+	pool_release(oldest);
+	return NULL;
+}
+
+static struct set *claim_free(void)
+{
+	for (int i = 0; i < NUMBERS_SETS; i++) {
+		int len = i;
+
+		if (sets[i].state != FREE || !claim(&sets[i], FREE))
+			continue;
+		atomic_compare_exchange_strong(&sets_len, &len, i + 1);
+		return &sets[i];
+	}
+	return NULL;
+}
+
+struct set *pool_new(uintptr_t site, uintptr_t key, int64_t now_ns, int above)
+{
+	struct set *set = claim_free();
+
+	if (!set) {
+		set = claim_unused(now_ns);
+		if (set)
+			pool_drop(set);
+		set = set ? claim_free() : NULL;
+	}
+	if (!set)
+		return NULL;
+	if (watch_init(&set->watch, (int)(set - sets), above) < 0) {
+		set->state = FREE;
+		return NULL;
+	}
+	set->site = site;
+	set->key = key;
+	set->turn++;
+	set->used_ns = now_ns;
+	set->checked_ns = now_ns;
+	set->mapped_from = 0;
+	set->mapped_to = 0;
+	set->most = 0;
+	stats_add(&stats.sets, 1);
+	return set;
+}
+
+/* --- For closing threads ----------------------------------------------------------------- */
+
+void pool_detach(int fd, uint64_t relying)
+{
+	atomic_fetch_add(&detaching, 1);
+	for (int i = 0; i < NUMBERS_SETS; i++)
+		/* The bit tells that the set is not retired. */
+		if ((relying >> i & 1) && numbers_relied(fd, i))
+			xp_sys_epoll_ctl(sets[i].watch.epoll_fd, EPOLL_CTL_DEL, fd, 0, 0);
+	if (atomic_fetch_sub(&detaching, 1) == 1)
+		reap();
+}
+
+void pool_vacate(int number)
+{
+	for (int i = 0; i < NUMBERS_SETS; i++) {
+		struct set *set = &sets[i];
+		int expected = number;
+		int moved;
+
+		if (set->state == FREE || set->watch.epoll_fd != number)
+			continue;
+		moved = kernel_copy_away(number, number);
+		if (moved < 0)
+			return; /* The set finds it gone, and is dropped. */
+		numbers_own(moved);
+		if (!atomic_compare_exchange_strong(&set->watch.epoll_fd, &expected,
+		                                    moved))
+			xp_sys_close(moved);
+		numbers_disown(number);
+	}
+}

@@ -1,0 +1,71 @@
+/*
+ * The sets: one for each array that the program polls again and again.
+ *
+ * There are few of them, and no lock.  A thread claims a set for the moments in
+ * which it works on it, and never while it sleeps: a sleeper holds nothing.  So
+ * a signal handler may poll, leave by longjmp, or end the thread.  Whoever
+ * finds the set it wants claimed does without.
+ *
+ * [c] belongs to whoever has claimed the set
+ * [a] atomic
+ */
+#ifndef DROPIN_POOL_H
+#define DROPIN_POOL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "array.h"
+#include "bits.h"
+#include "watch.h"
+
+struct set {
+	_Atomic int state;      /* [a] */
+	_Atomic uintptr_t site; /* [a] who calls: an address in the program */
+	_Atomic uintptr_t key;  /* [a] the array; for select one of its sets */
+	_Atomic int sleepers;   /* [a] threads that will come back to it */
+	_Atomic uint32_t turn;  /* [a] grows when what is wanted changes */
+	_Atomic int64_t used_ns; /* [a] on the coarse clock */
+
+	struct watch watch;     /* [c], but for epoll_fd */
+	struct array array;     /* [c] of poll */
+	struct bits bits;       /* [c] of select */
+	int64_t checked_ns;     /* [c] when a real call looked at all of it */
+	int64_t balance;        /* [c] what it has saved; below 0 it is given up */
+	uintptr_t mapped_from;  /* [c] memory that is known to be there */
+	uintptr_t mapped_to;    /* [c] */
+	size_t most;            /* [c] entries that are known to be allowed */
+};
+
+/* Called once, at the start.  False: nothing will be claimed. */
+bool pool_init(void);
+
+/*
+ * Is this process the one that pool_init saw, or a forked child that has
+ * started anew?  False in a child of vfork and in one that is just starting.
+ */
+bool pool_is_ours(void);
+
+/* An unclaimed set with this site and key, claimed; or NULL. */
+struct set *pool_find(uintptr_t site, uintptr_t key);
+/* The next unclaimed one of this site after `last` (NULL: the first), claimed. */
+struct set *pool_next_of(uintptr_t site, struct set *last);
+/*
+ * A new one, claimed; NULL: there are enough, or there is no memory.  Its own
+ * descriptor shall have a number well above this one.
+ */
+struct set *pool_new(uintptr_t site, uintptr_t key, int64_t now_ns, int above);
+
+void pool_release(struct set *set);
+/* Claim it once more after a sleep; false: it is not what it was. */
+bool pool_reclaim(struct set *set, uint32_t turn);
+/* Give up a claimed set. */
+void pool_drop(struct set *set);
+
+/* Around closing: take fd out of the epoll instances of these sets. */
+void pool_detach(int fd, uint64_t sets);
+/* The program wants this number, which is one of ours: give it another one. */
+void pool_vacate(int number);
+
+#endif

@@ -1,0 +1,190 @@
+/*
+ * select(2) and pselect(2), as the program finds them.
+ */
+#include "call.h"
+
+#include <errno.h>
+
+#include "base/compiler.h"
+#include "base/time.h"
+#include "export.h"
+#include "numbers.h"
+#include "real.h"
+#include "settings.h"
+#include "stats.h"
+
+#define US_PER_SEC 1000000LL
+#define NS_PER_US  1000LL
+
+static bool select_mapped(struct call *call, struct set *set)
+{
+	size_t size = bits_words(&call->sets) * sizeof(unsigned long);
+
+	/* The sets lie anywhere; what was there at this key is taken as good. */
+	if (!set || call->key != set->mapped_from || size > set->mapped_to) {
+		for (int kind = 0; kind < BITS_KINDS; kind++)
+			if (call->sets.words[kind] &&
+			    !kernel_mapped(call->sets.words[kind], size))
+				return false;
+		if (set) {
+			set->mapped_from = call->key;
+			set->mapped_to = size;
+		}
+	}
+	call->count = bits_count(&call->sets);
+	return call->count >= settings.least;
+}
+
+static bool select_resembles(const struct call *call, const struct set *set)
+{
+	return bits_resemble(&set->watch, &call->sets);
+}
+
+static int select_highest(const struct call *call)
+{
+	return call->sets.count;
+}
+
+static int64_t select_sync(struct call *call, struct set *set)
+{
+	return bits_sync(&set->bits, &set->watch, &call->sets);
+}
+
+static int select_report(struct call *call, struct set *set)
+{
+	return bits_report(&set->bits, &set->watch, &call->sets);
+}
+
+static int select_ask(struct call *call, struct set *set)
+{
+	int doubted;
+	int rc = bits_ask(&set->bits, &set->watch, &call->sets, &doubted);
+
+	stats_add(&stats.doubted, (uint64_t)doubted);
+	return rc;
+}
+
+static void select_clear(struct call *call)
+{
+	bits_clear(&call->sets);
+}
+
+static fd_set *set_of(const struct call *call, int kind)
+{
+	return (fd_set *)(void *)call->sets.words[kind];
+}
+
+/* select is done by pselect, too; select_large writes the time that is left. */
+static int select_pass(struct call *call)
+{
+	struct timespec left;
+
+	return real.pselect(call->sets.count, set_of(call, BITS_IN),
+	                    set_of(call, BITS_OUT), set_of(call, BITS_EXCEPT),
+	                    call_timeout(call, &left), call->mask);
+}
+
+static const struct call_ops select_ops = {
+	.mapped = select_mapped,
+	.resembles = select_resembles,
+	.highest = select_highest,
+	.sync = select_sync,
+	.report = select_report,
+	.ask = select_ask,
+	.clear = select_clear,
+	.pass = select_pass,
+};
+
+static unsigned long *words_of(fd_set *set)
+{
+	return (unsigned long *)(void *)set;
+}
+
+static inline bool passes(int count)
+{
+	if (XP_UNLIKELY(settings.stats))
+		stats_add(&stats.calls, 1);
+	if (XP_LIKELY(count < 0 || (size_t)count < settings.least) ||
+	    numbers_len == 0) {
+		if (XP_UNLIKELY(settings.stats))
+			stats_add(&stats.passed, 1);
+		return true;
+	}
+	return false;
+}
+
+static int run(struct call *call, uintptr_t site)
+{
+	call->ops = &select_ops;
+	call->site = site;
+	for (int kind = BITS_KINDS - 1; kind >= 0; kind--)
+		if (call->sets.words[kind])
+			call->key = (uintptr_t)call->sets.words[kind];
+	return call_run(call);
+}
+
+static int pselect_large(int count, fd_set *in, fd_set *out, fd_set *except,
+                         const struct timespec *timeout, const sigset_t *mask,
+                         uintptr_t site)
+{
+	struct call call = {
+		.mask = mask,
+		.deadline_ns = XP_NEVER,
+		.sets = {count, {words_of(in), words_of(out), words_of(except)}},
+		.timeout = timeout,
+	};
+
+	if (timeout) {
+		if (!call_timeout_is_valid(timeout)) /* EINVAL */
+			return real.pselect(count, in, out, except, timeout, mask);
+		call.deadline_ns = call_deadline(call_timeout_ns(timeout));
+	}
+	return run(&call, site);
+}
+
+static int select_large(int count, fd_set *in, fd_set *out, fd_set *except,
+                        struct timeval *timeout, uintptr_t site)
+{
+	struct timespec copy;
+	struct call call = {
+		.deadline_ns = XP_NEVER,
+		.sets = {count, {words_of(in), words_of(out), words_of(except)}},
+	};
+	int64_t left_us;
+	int rc;
+
+	if (!timeout)
+		return run(&call, site);
+	if (timeout->tv_sec < 0 || timeout->tv_usec < 0) /* EINVAL */
+		return real.select(count, in, out, except, timeout);
+	copy.tv_sec = timeout->tv_sec + timeout->tv_usec / US_PER_SEC;
+	copy.tv_nsec = timeout->tv_usec % US_PER_SEC * NS_PER_US;
+	call.timeout = &copy;
+	call.deadline_ns = call_deadline(call_timeout_ns(&copy));
+	rc = run(&call, site);
+	if (rc < 0 && errno != EINTR)
+		return rc;
+	/* As the kernel does. */
+	left_us = call.deadline_ns == XP_NEVER ? 0 : call_left_ns(&call) / NS_PER_US;
+	if (call.deadline_ns != XP_NEVER) {
+		timeout->tv_sec = (time_t)(left_us / US_PER_SEC);
+		timeout->tv_usec = (suseconds_t)(left_us % US_PER_SEC);
+	}
+	return rc;
+}
+
+EXPORT int select(int count, fd_set *in, fd_set *out, fd_set *except,
+                  struct timeval *timeout)
+{
+	if (passes(count))
+		return real.select(count, in, out, except, timeout);
+	return select_large(count, in, out, except, timeout, CALLER);
+}
+
+EXPORT int pselect(int count, fd_set *in, fd_set *out, fd_set *except,
+                   const struct timespec *timeout, const sigset_t *mask)
+{
+	if (passes(count))
+		return real.pselect(count, in, out, except, timeout, mask);
+	return pselect_large(count, in, out, except, timeout, mask, CALLER);
+}

@@ -1,0 +1,44 @@
+/* Reading the environment.  What is no number counts as not given. */
+#include "settings.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/time.h"
+#include "os/sys.h"
+
+struct settings settings = {
+	.on = true,
+	.least = 32,
+	.after = 10,
+	.recheck_ns = XP_NS_PER_SEC,
+};
+
+static long number(const char *name, long usual, long most)
+{
+	const char *text = xp_sys_getenv(name);
+	char *end;
+	long value;
+
+	if (!text || *text == '\0')
+		return usual;
+	errno = 0;
+	value = strtol(text, &end, 10);
+	if (errno != 0 || *end != '\0' || value < 0 || value > most)
+		return usual;
+	return value;
+}
+
+void settings_read(void)
+{
+	int saved = errno;
+
+	settings.on = number("XPOLL_POLL", 1, 1) != 0;
+	settings.stats = number("XPOLL_POLL_STATS", 0, 1) != 0;
+	settings.least = (size_t)number("XPOLL_POLL_MIN", (long)settings.least,
+	                                1000000);
+	settings.after = (uint32_t)number("XPOLL_POLL_AFTER", settings.after, 1000000);
+	settings.recheck_ns = number("XPOLL_POLL_RECHECK", 1000, 86400000) *
+	                      XP_NS_PER_MS;
+	errno = saved;
+}

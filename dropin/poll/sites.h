@@ -1,0 +1,17 @@
+/*
+ * Is an array worth being taken up?  That costs about as much as ten looks at
+ * it, so a place in the program has to call so often first; and where sets were
+ * given up, more often.  A table of guesses: places may share an entry.
+ */
+#ifndef DROPIN_SITES_H
+#define DROPIN_SITES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A call from here was passed through; true: it is time for a set. */
+bool sites_ripe(uintptr_t site);
+/* The set that was made was not worth it. */
+void sites_regret(uintptr_t site);
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * The beginning and the end of the library in its program.
+ */
+#include "export.h"
+#include "pool.h"
+#include "real.h"
+#include "settings.h"
+#include "stats.h"
+
+__attribute__((constructor)) static void start(void)
+{
+	settings_read();
+	real_init();
+	/* Without it every call passes through. */
+	if (settings.on)
+		(void)pool_init();
+}
+
+__attribute__((destructor)) static void end(void)
+{
+	if (settings.stats)
+		stats_print();
+}
+
+EXPORT uint64_t xpoll_poll_syscalls(void)
+{
+	return stats.syscalls;
+}

@@ -1,0 +1,498 @@
+/*
+ * Hot and cold descriptors.
+ *
+ * Registrations are exact or they are a superset, and what the kernel reports
+ * in vain is set right at once: level-triggered, it would be reported for ever.
+ * A descriptor that does this again and again leaves the epoll instance.
+ */
+#include "watch.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "base/assert.h"
+#include "base/compiler.h"
+#include "numbers.h"
+#include "os/fdkind.h"
+#include "os/sys.h"
+
+enum {
+	PRESENT = 1, /* wanted, perhaps with no bits but those of WATCH_ALWAYS */
+	ARMED = 2,   /* we have registered it */
+	HOT = 4,
+	DIRECT = 8,  /* never to be registered */
+	DOUBT = 16,  /* the registration may be of another file by now */
+};
+
+/* Calls after which a registration, 10 times a look, is worth its cost. */
+#define HOT_CALLS 16
+/* How many of the hot ones are considered for it in one call. */
+#define HOT_CHECKED 4
+/* Registrations that were wrong so often are given up until it is quiet. */
+#define FLIPS_MOST 4
+
+/* What epoll and poll(2) both know; above are epoll's own flags. */
+#define KERNEL_BITS 0x3fffu
+
+_Static_assert(EPOLLIN == POLLIN && EPOLLPRI == POLLPRI &&
+               EPOLLOUT == POLLOUT && EPOLLERR == POLLERR &&
+               EPOLLHUP == POLLHUP && EPOLLRDNORM == POLLRDNORM &&
+               EPOLLRDBAND == POLLRDBAND && EPOLLWRNORM == POLLWRNORM &&
+               EPOLLWRBAND == POLLWRBAND && EPOLLRDHUP == POLLRDHUP,
+               "epoll and poll share their bits here");
+
+static uint64_t token_of(int fd, const struct watch_slot *slot)
+{
+	return (uint64_t)slot->generation << 32 | (uint32_t)fd;
+}
+
+static int control(struct watch *watch, int op, int fd)
+{
+	const struct watch_slot *slot = &watch->slots[fd];
+
+	watch->spent += WATCH_COST_CHANGE;
+	watch->syscalls++;
+	watch->changes++;
+	return xp_sys_epoll_ctl(watch->epoll_fd, op, fd,
+	                        slot->wanted & KERNEL_BITS, token_of(fd, slot));
+}
+
+/* --- Slots ------------------------------------------------------------------ */
+
+struct watch_slot *watch_slot_of(struct watch *watch, int fd)
+{
+	size_t len = watch->slots_len;
+
+	if (XP_LIKELY((size_t)fd < len))
+		return &watch->slots[fd];
+	if (!numbers_has(fd) ||
+	    !memory_reserve(&watch->slots_memory,
+	                    ((size_t)fd + 1) * sizeof *watch->slots))
+		return NULL;
+	watch->slots = watch->slots_memory.base;
+	watch->slots_len = watch->slots_memory.size / sizeof *watch->slots;
+	for (; len < watch->slots_len; len++)
+		watch->slots[len].first = -1;
+	return &watch->slots[fd];
+}
+
+bool watch_wants(const struct watch *watch, int fd, uint16_t bits)
+{
+	const struct watch_slot *slot;
+
+	if (fd < 0 || (size_t)fd >= watch->slots_len)
+		return false;
+	slot = &watch->slots[fd];
+	return (slot->flags & PRESENT) != 0 && slot->wanted == bits;
+}
+
+bool watch_is_cold(const struct watch *watch, int fd)
+{
+	return (watch->slots[fd].flags & (PRESENT | HOT)) == PRESENT;
+}
+
+/* --- Hot -------------------------------------------------------------------- */
+
+static void cool(struct watch *watch, int fd)
+{
+	struct watch_slot *slot = &watch->slots[fd];
+	int last;
+
+	if (!(slot->flags & HOT))
+		return;
+	slot->flags &= (uint8_t)~HOT;
+	last = --watch->hot_len;
+	watch->hot[slot->hot_at] = watch->hot[last];
+	watch->hot_since[slot->hot_at] = watch->hot_since[last];
+	watch->slots[watch->hot[last]].hot_at = slot->hot_at;
+}
+
+static void disarm(struct watch *watch, int fd, bool in_kernel)
+{
+	struct watch_slot *slot = &watch->slots[fd];
+
+	XP_ASSERT(slot->flags & ARMED);
+	if (in_kernel)
+		control(watch, EPOLL_CTL_DEL, fd); /* Perhaps it is gone: fine. */
+	numbers_unrely(fd, watch->set);
+	slot->flags &= (uint8_t)~(ARMED | DOUBT);
+	slot->generation++;
+	watch->armed_len--;
+}
+
+/* May epoll speak for this file?  -EBADF: it is not open. */
+static int may_arm(struct watch *watch, int fd)
+{
+	int kind = xp_fd_kind(fd);
+
+	watch->syscalls++;
+	if (kind < 0)
+		return kind;
+	if (kind == XP_KIND_FIFO || kind == XP_KIND_COUNTER)
+		return true;
+	if (kind != XP_KIND_SOCKET)
+		return false; /* Among them ttys, where a look moves data along. */
+	watch->syscalls++;
+	switch (kernel_socket_domain(fd)) {
+	case AF_UNIX:
+	case AF_INET:
+	case AF_INET6:
+	case AF_NETLINK:
+		return true;
+	default: /* Rings in shared memory change without a wake-up. */
+		return false;
+	}
+}
+
+static int register_new(struct watch *watch, int fd)
+{
+	int rc = may_arm(watch, fd);
+
+	if (rc == 0)
+		return -EPERM;
+	if (rc > 0)
+		rc = control(watch, EPOLL_CTL_ADD, fd);
+	if (rc == -EEXIST) /* Left over from a close that did not happen. */
+		rc = control(watch, EPOLL_CTL_MOD, fd);
+	return rc;
+}
+
+/* Put what is wanted of fd into the kernel; false: it has to stay hot. */
+static bool arm(struct watch *watch, int fd)
+{
+	struct watch_slot *slot = &watch->slots[fd];
+	int rc = -ENOENT;
+
+	if ((slot->flags & DIRECT) || !numbers_rely(fd, watch->set))
+		return false;
+	if (slot->flags & ARMED) {
+		rc = control(watch, EPOLL_CTL_MOD, fd);
+		if (rc < 0)
+			disarm(watch, fd, false);
+		if (rc < 0 && !numbers_rely(fd, watch->set))
+			return false;
+	}
+	if (rc < 0)
+		rc = register_new(watch, fd);
+	if (rc < 0) {
+		numbers_unrely(fd, watch->set);
+		if (rc == -EPERM || rc == -EINVAL || rc == -ELOOP)
+			slot->flags |= DIRECT;
+		return false;
+	}
+	if (!(slot->flags & ARMED))
+		watch->armed_len++;
+	slot->flags = (uint8_t)((slot->flags | ARMED) & ~DOUBT);
+	slot->armed = slot->wanted & KERNEL_BITS;
+	cool(watch, fd);
+	return true;
+}
+
+/* Make room among the hot ones by registering one of them. */
+static bool hot_make_room(struct watch *watch)
+{
+	for (int tries = 0; tries < WATCH_HOT_MOST; tries++) {
+		unsigned at = watch->hot_turn++ % WATCH_HOT_MOST;
+
+		if (arm(watch, watch->hot[at]))
+			return true;
+	}
+	return false;
+}
+
+static void heat(struct watch *watch, int fd)
+{
+	struct watch_slot *slot = &watch->slots[fd];
+
+	if (watch->hot_len == WATCH_HOT_MOST && !hot_make_room(watch)) {
+		watch->failed = true;
+		return;
+	}
+	slot->flags |= HOT;
+	slot->hot_at = (uint8_t)watch->hot_len;
+	watch->hot[watch->hot_len] = fd;
+	watch->hot_since[watch->hot_len] = watch->calls;
+	watch->hot_len++;
+}
+
+/* Hot or cold, now that something about fd has changed. */
+static void settle(struct watch *watch, int fd)
+{
+	struct watch_slot *slot = &watch->slots[fd];
+	bool covered = (slot->flags & (ARMED | DOUBT)) == ARMED &&
+	               (slot->wanted & KERNEL_BITS & ~slot->armed) == 0;
+
+	if (!(slot->flags & PRESENT) || covered)
+		cool(watch, fd);
+	else if (slot->flags & HOT)
+		watch->hot_since[slot->hot_at] = watch->calls;
+	else
+		heat(watch, fd);
+}
+
+void watch_want(struct watch *watch, int fd, uint16_t bits)
+{
+	struct watch_slot *slot = &watch->slots[fd];
+
+	if ((slot->flags & PRESENT) && slot->wanted == bits)
+		return;
+	/* While nobody named it, the number may have become another file. */
+	if (!(slot->flags & PRESENT))
+		slot->flags = (uint8_t)((slot->flags & ~DIRECT) | PRESENT | DOUBT);
+	slot->wanted = bits;
+	settle(watch, fd);
+}
+
+void watch_unwant(struct watch *watch, int fd)
+{
+	struct watch_slot *slot = &watch->slots[fd];
+
+	slot->wanted = 0;
+	slot->flags &= (uint8_t)~PRESENT;
+	cool(watch, fd);
+}
+
+void watch_doubt(struct watch *watch, int fd)
+{
+	if (watch->slots[fd].flags & ARMED)
+		disarm(watch, fd, true);
+	settle(watch, fd);
+}
+
+/* --- What was closed ----------------------------------------------------------- */
+
+static void lose(struct watch *watch, int fd)
+{
+	struct watch_slot *slot = &watch->slots[fd];
+
+	if (!(slot->flags & ARMED) || numbers_relied(fd, watch->set))
+		return;
+	disarm(watch, fd, false);
+	slot->flags &= (uint8_t)~DIRECT;
+	slot->flips = 0;
+	settle(watch, fd);
+}
+
+static void read_log(struct watch *watch)
+{
+	uint64_t end = numbers_log_end();
+
+	while (watch->log_at != end) {
+		int fd = numbers_log_at(watch->log_at);
+
+		if (fd < 0) /* Too far behind, or one is being written. */
+			break;
+		if ((size_t)fd < watch->slots_len)
+			lose(watch, fd);
+		watch->log_at++;
+	}
+	if (watch->log_at == end)
+		return;
+	for (size_t i = 0; i < watch->slots_len; i++)
+		lose(watch, (int)i);
+	watch->log_at = end;
+}
+
+void watch_begin(struct watch *watch)
+{
+	if (XP_UNLIKELY(watch->log_at != numbers_log_end()))
+		read_log(watch);
+	watch->calls++;
+	for (int i = 0; i < HOT_CHECKED && i < watch->hot_len; i++) {
+		unsigned at = watch->hot_turn++ % (unsigned)watch->hot_len;
+		int fd = watch->hot[at];
+
+		if (watch->calls - watch->hot_since[at] < HOT_CALLS)
+			continue;
+		watch->hot_since[at] = watch->calls;
+		watch->slots[fd].flips = 0;
+		(void)arm(watch, fd);
+	}
+}
+
+/* --- Looking --------------------------------------------------------------------- */
+
+static void found(struct watch *watch, int fd, uint32_t bits)
+{
+	watch->ready[watch->ready_len++] = (struct watch_ready){fd, bits};
+}
+
+/*
+ * A new epoll instance in place of one that reports a closed file for ever,
+ * because a duplicate of it is open elsewhere.  It keeps its number, which
+ * closing threads may be about to use.
+ */
+static int rebuild(struct watch *watch)
+{
+	int fresh = xp_sys_epoll_create();
+
+	watch->syscalls += 2;
+	if (fresh < 0 || xp_sys_replace(fresh, watch->epoll_fd) < 0)
+		return -EBADF;
+	for (size_t i = 0; i < watch->slots_len; i++) {
+		int fd = (int)i;
+
+		if (!(watch->slots[i].flags & ARMED))
+			continue;
+		disarm(watch, fd, false);
+		if ((watch->slots[i].flags & PRESENT) && !arm(watch, fd))
+			settle(watch, fd);
+	}
+	return 0;
+}
+
+/* The kernel told what nobody wants, and would tell it again. */
+static void fruitless(struct watch *watch, int fd)
+{
+	struct watch_slot *slot = &watch->slots[fd];
+
+	if ((slot->flags & (PRESENT | HOT)) == PRESENT &&
+	    ++slot->flips < FLIPS_MOST && arm(watch, fd))
+		return;
+	if (slot->flags & ARMED)
+		disarm(watch, fd, true);
+	settle(watch, fd);
+}
+
+/* Was it among the hot ones that this look found? */
+static bool is_found(const struct watch *watch, int fd)
+{
+	for (size_t i = 0; i < watch->ready_len; i++)
+		if (watch->ready[i].fd == fd)
+			return true;
+	return false;
+}
+
+/*
+ * One report of the epoll instance.  1; 0: it is of a closed file that cannot
+ * be taken out; -EBADF: it is not ours.
+ */
+static int reported(struct watch *watch, const struct epoll_event *event)
+{
+	uint32_t fd = (uint32_t)event->data.u64;
+	struct watch_slot *slot = &watch->slots[fd];
+	uint32_t bits;
+
+	if (fd >= watch->slots_len)
+		return -EBADF;
+	/* Of the file that the number still is it can be taken out. */
+	if (!(slot->flags & ARMED))
+		return control(watch, EPOLL_CTL_DEL, (int)fd) == 0;
+	if (event->data.u64 != token_of((int)fd, slot))
+		return 0;
+	bits = event->events & (slot->wanted | WATCH_ALWAYS);
+	if (slot->flags & HOT) {
+		/* We have looked ourselves.  It must not wake us for nothing. */
+		if (!is_found(watch, (int)fd))
+			fruitless(watch, (int)fd);
+	} else if (!(slot->flags & PRESENT) || bits == 0) {
+		fruitless(watch, (int)fd);
+	} else {
+		found(watch, (int)fd, bits);
+	}
+	return 1;
+}
+
+static int harvest(struct watch *watch)
+{
+	size_t most = watch->armed_len + WATCH_HOT_MOST;
+	struct epoll_event *events;
+	bool dead = false;
+	int count;
+
+	if (!memory_reserve(&watch->events_memory, most * sizeof *events))
+		return -EBADF;
+	events = watch->events_memory.base;
+	watch->syscalls++;
+	count = xp_sys_epoll_now(watch->epoll_fd, events, (int)most);
+	if (count < 0)
+		return -EBADF;
+	for (int i = 0; i < count; i++) {
+		int rc = reported(watch, &events[i]);
+
+		if (rc < 0)
+			return rc;
+		dead |= rc == 0;
+	}
+	watch->spent += WATCH_COST_CALL + count;
+	return dead ? rebuild(watch) : 0;
+}
+
+static bool make_room(struct watch *watch)
+{
+	size_t most = watch->armed_len + 2 * WATCH_HOT_MOST;
+
+	if (!memory_reserve(&watch->ready_memory, most * sizeof *watch->ready))
+		return false;
+	watch->ready = watch->ready_memory.base;
+	watch->ready_len = 0;
+	return true;
+}
+
+int watch_sleepers(const struct watch *watch, struct pollfd *sleep)
+{
+	sleep[0] = (struct pollfd){.fd = watch->epoll_fd, .events = POLLIN};
+	for (int i = 0; i < watch->hot_len; i++) {
+		int fd = watch->hot[i];
+
+		sleep[i + 1] = (struct pollfd){
+			.fd = fd,
+			.events = (short)watch->slots[fd].wanted,
+		};
+	}
+	return watch->hot_len + 1;
+}
+
+int watch_take(struct watch *watch, const struct pollfd *sleep, int len)
+{
+	if (!make_room(watch) || (sleep[0].revents & ~POLLIN) != 0)
+		return -EBADF;
+	for (int i = 1; i < len; i++)
+		if (sleep[i].revents != 0)
+			found(watch, sleep[i].fd, (uint16_t)sleep[i].revents);
+	watch->spent += len;
+	return sleep[0].revents != 0 ? harvest(watch) : 0;
+}
+
+int watch_look(struct watch *watch)
+{
+	struct pollfd sleep[WATCH_SLEEP_LEN];
+	int len;
+	int rc;
+
+	if (watch->hot_len == 0)
+		return make_room(watch) ? harvest(watch) : -EBADF;
+	len = watch_sleepers(watch, sleep);
+	watch->syscalls++;
+	watch->spent += WATCH_COST_CALL;
+	rc = xp_sys_poll_now(sleep, (size_t)len);
+	return rc < 0 ? -EBADF : watch_take(watch, sleep, len);
+}
+
+/* --- Beginning and end -------------------------------------------------------------- */
+
+int watch_init(struct watch *watch, int set, int above)
+{
+	int fd = xp_sys_epoll_create();
+
+	if (fd >= 0)
+		fd = kernel_move_away(fd, above);
+	if (fd < 0)
+		return fd;
+	numbers_own(fd);
+	*watch = (struct watch){.set = set, .log_at = numbers_log_end()};
+	watch->epoll_fd = fd;
+	return 0;
+}
+
+int watch_fini(struct watch *watch)
+{
+	for (size_t i = 0; i < watch->slots_len; i++)
+		if (watch->slots[i].flags & ARMED)
+			numbers_unrely((int)i, watch->set);
+	memory_free(&watch->slots_memory);
+	memory_free(&watch->events_memory);
+	memory_free(&watch->ready_memory);
+	return watch->epoll_fd;
+}

@@ -1,0 +1,130 @@
+/*
+ * The descriptors of one array: which of them the kernel watches for us, and
+ * which we look at ourselves.
+ *
+ *   cold   in the epoll instance, level-triggered: the kernel tells by itself
+ *   hot    looked at with poll(2), together with the epoll instance
+ *
+ * What is wanted of a descriptor becomes hot when it changes, which costs
+ * nothing, and cold again when it has been the same for a while.  A cold
+ * registration is left alone as long as the kernel does not report what nobody
+ * wants.  So interest that toggles costs no system call, and most closed
+ * descriptors were never registered.
+ *
+ * Both answer with the very bits of poll(2): level-triggered epoll asks the
+ * file again each time it reports it.  Files whose answer changes without the
+ * kernel telling, or by looking, stay hot for good ("direct").
+ *
+ * One thread at a time may be in here; nothing blocks.
+ */
+#ifndef DROPIN_WATCH_H
+#define DROPIN_WATCH_H
+
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernel.h"
+
+#define WATCH_HOT_MOST  64
+#define WATCH_SLEEP_LEN (WATCH_HOT_MOST + 1)
+
+/* What poll(2) reports whether it is asked for or not. */
+#define WATCH_ALWAYS (POLLERR | POLLHUP | POLLNVAL)
+
+/* Costs, in units of what poll(2) pays for one descriptor of its array. */
+#define WATCH_COST_CALL   6
+#define WATCH_COST_CHANGE 10
+
+struct watch_slot {
+	int32_t first;       /* for the owner: where the number is, or -1 */
+	uint32_t generation; /* of the registration; in its token */
+	uint16_t wanted;     /* POLL* bits */
+	uint16_t armed;      /* the bits the kernel watches for */
+	uint8_t flags;
+	uint8_t flips;       /* how often the registration was wrong */
+	uint8_t hot_at;      /* its place among the hot ones */
+	bool found;          /* for the owner: among the ready ones */
+};
+
+struct watch_ready {
+	int fd;
+	uint32_t bits;
+};
+
+struct watch {
+	int set;               /* the bit of its owner in the table of numbers */
+	_Atomic int epoll_fd;  /* read by closing threads, too */
+
+	struct memory slots_memory;
+	struct watch_slot *slots; /* by number */
+	size_t slots_len;
+	size_t armed_len;
+
+	int hot[WATCH_HOT_MOST];
+	uint32_t hot_since[WATCH_HOT_MOST]; /* in calls */
+	int hot_len;
+	unsigned hot_turn; /* whose age is looked at next */
+	uint32_t calls;
+	uint64_t log_at; /* what it has read of the log of closes */
+
+	struct memory events_memory;
+	struct memory ready_memory;
+	struct watch_ready *ready; /* what the last look found */
+	size_t ready_len;
+
+	int64_t spent; /* costs since the owner last took them */
+	unsigned syscalls;
+	unsigned changes; /* of them, those that change what the kernel watches */
+	bool failed; /* something is not watched: too much is hot */
+};
+
+/*
+ * 0, or a negative errno and nothing is left open.  The number of the epoll
+ * instance is out of the way of those below `above`, if possible.
+ */
+int watch_init(struct watch *watch, int set, int above);
+/* Forget all registrations.  Returns the epoll descriptor, to be closed. */
+int watch_fini(struct watch *watch);
+
+/*
+ * The slot of a number, for `first`; NULL: no memory, or the number is too
+ * large for the table of numbers.  The slots move when a new one is made.
+ */
+struct watch_slot *watch_slot_of(struct watch *watch, int fd);
+
+/* Does it want this at present?  For choosing among sets. */
+bool watch_wants(const struct watch *watch, int fd, uint16_t bits);
+
+/*
+ * What is wanted of fd from now on, which has a slot.  `failed` is set when
+ * there are too many that have to be looked at by ourselves; then, or after an
+ * error below, the watch is good for nothing but watch_fini.
+ */
+void watch_want(struct watch *watch, int fd, uint16_t bits);
+void watch_unwant(struct watch *watch, int fd);
+
+/* At the start of a call: see what was closed, and let old hot ones get cold. */
+void watch_begin(struct watch *watch);
+
+/*
+ * Look without waiting; fills in ready.  0; or -EBADF: no memory, or somebody
+ * has closed our descriptor by a bare system call.
+ */
+int watch_look(struct watch *watch);
+
+/*
+ * To wait: fill `sleep` with what a real poll(2) has to wait for, and return
+ * its length; afterwards give it back to watch_take, which does what watch_look
+ * does.
+ */
+int watch_sleepers(const struct watch *watch, struct pollfd *sleep);
+int watch_take(struct watch *watch, const struct pollfd *sleep, int len);
+
+/* A cold descriptor was ready and not reported: trust it no longer. */
+void watch_doubt(struct watch *watch, int fd);
+bool watch_is_cold(const struct watch *watch, int fd);
+
+#endif

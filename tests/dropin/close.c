@@ -1,0 +1,295 @@
+/*
+ * Goal: a number that was closed and opened again is another file, however it
+ * was closed, and whoever else still holds the old file.
+ * Method: the array does not change.  A cold descriptor is closed, and a pipe
+ * with a byte in it takes its number; poll(2) has to say so at once.
+ */
+#include "dropin.h"
+
+#include <dirent.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#define VICTIM 17
+
+/* Close the victim in a certain way, with and without a duplicate of it. */
+static void check_closing(void (*close_it)(int fd))
+{
+	for (int with_copy = 0; with_copy < 2; with_copy++) {
+		struct crowd crowd;
+		int number;
+
+		XT_CALL(crowd_open(&crowd));
+		number = crowd.fds[VICTIM].fd;
+		if (with_copy)
+			xt_keep(fcntl(number, F_DUPFD_CLOEXEC, 500));
+		close_it(number);
+		XT_EQ(crowd_ready(&crowd), VICTIM);
+		XT_EQ(crowd.fds[VICTIM].revents, POLLNVAL);
+		XT_CALL(crowd_reopen(number));
+		XT_EQ(crowd_ready(&crowd), VICTIM);
+		XT_EQ(crowd.fds[VICTIM].revents, POLLIN);
+		xt_get(number);
+		XT_CALL(crowd_settle(&crowd));
+		/* What comes in for the old file is not for this one. */
+		if (with_copy)
+			xt_put(crowd.pipes[VICTIM].w);
+		XT_EQ(crowd_ready(&crowd), -1);
+	}
+}
+
+static void by_close(int fd)
+{
+	XT_EQ(close(fd), 0);
+}
+
+XT_TEST(close_then_reuse_is_another_file)
+{
+	check_closing(by_close);
+}
+
+static void by_close_range(int fd)
+{
+	XT_EQ(close_range((unsigned)fd, (unsigned)fd, 0), 0);
+}
+
+XT_TEST(close_range_then_reuse_is_another_file)
+{
+	check_closing(by_close_range);
+}
+
+static void by_fclose(int fd)
+{
+	FILE *stream = fdopen(fd, "r");
+
+	XT_CHECK(stream != NULL);
+	XT_EQ(fclose(stream), 0);
+}
+
+XT_TEST(fclose_then_reuse_is_another_file)
+{
+	check_closing(by_fclose);
+}
+
+/* What dup2 does to the number is not closing, but it ends the file there. */
+static void check_replacing(int (*replace)(int from, int number))
+{
+	struct crowd crowd;
+	struct xt_pair pipe = xt_pipe();
+	int number;
+
+	XT_CALL(crowd_open(&crowd));
+	number = crowd.fds[VICTIM].fd;
+	xt_keep(fcntl(number, F_DUPFD_CLOEXEC, 500));
+	XT_EQ(replace(pipe.r, number), number);
+	XT_EQ(crowd_ready(&crowd), -1);
+	xt_put(pipe.w);
+	XT_EQ(crowd_ready(&crowd), VICTIM);
+	xt_get(pipe.r);
+	xt_put(crowd.pipes[VICTIM].w);
+	XT_EQ(crowd_ready(&crowd), -1);
+}
+
+XT_TEST(dup2_over_a_number_is_another_file)
+{
+	check_replacing(dup2);
+}
+
+static int with_dup3(int from, int number)
+{
+	return dup3(from, number, O_CLOEXEC);
+}
+
+XT_TEST(dup3_over_a_number_is_another_file)
+{
+	check_replacing(with_dup3);
+}
+
+XT_TEST(freopen_of_a_stream_is_another_file)
+{
+	struct crowd crowd;
+	FILE *stream;
+	int number;
+
+	XT_CALL(crowd_open(&crowd));
+	number = crowd.fds[VICTIM].fd;
+	xt_keep(fcntl(number, F_DUPFD_CLOEXEC, 500));
+	stream = fdopen(number, "r");
+	XT_CHECK(stream != NULL);
+	stream = freopen("/dev/null", "r", stream);
+	XT_CHECK(stream != NULL);
+	if (fileno(stream) == number)
+		XT_EQ(crowd_ready(&crowd), VICTIM);
+	fclose(stream);
+	crowd_reopen(number);
+	XT_EQ(crowd_ready(&crowd), VICTIM);
+}
+
+XT_TEST(pclose_of_a_polled_stream_then_reuse_is_another_file)
+{
+	struct crowd crowd;
+	FILE *stream = popen("exec cat", "w");
+	int number;
+
+	XT_CHECK(stream != NULL);
+	number = fileno(stream);
+	XT_CALL(crowd_open(&crowd));
+	crowd.fds[VICTIM] = (struct pollfd){.fd = number, .events = POLLIN};
+	XT_CALL(crowd_settle(&crowd));
+	XT_EQ(pclose(stream), 0);
+	XT_CALL(crowd_reopen(number));
+	XT_EQ(crowd_ready(&crowd), VICTIM);
+}
+
+XT_TEST(closedir_as_ever_also_for_null)
+{
+	int (*volatile close_it)(DIR *) = closedir;
+	DIR *directory = opendir("/");
+
+	XT_CHECK(directory != NULL);
+	XT_EQ(close_it(directory), 0);
+	XT_FAILS(close_it(NULL), EINVAL);
+}
+
+XT_TEST(close_of_what_is_not_open_is_an_error)
+{
+	XT_FAILS(close(-1), EBADF);
+	XT_FAILS(close(3333), EBADF);
+	XT_FAILS(close(1 << 30), EBADF);
+	XT_FAILS(dup2(3333, 3334), EBADF);
+	XT_FAILS(dup3(0, 0, 0), EINVAL);
+	XT_FAILS(close_range(5, 4, 0), EINVAL);
+}
+
+/* --- The drop-in's own descriptors ------------------------------------------ */
+
+/* The number of the epoll instance that the drop-in has made, or -1. */
+static int find_own(void)
+{
+	char path[40];
+	char name[64];
+
+	for (int fd = 200; fd < 4096; fd++) {
+		snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+		ssize_t len = readlink(path, name, sizeof name - 1);
+
+		if (len <= 0)
+			continue;
+		name[len] = '\0';
+		if (strcmp(name, "anon_inode:[eventpoll]") == 0)
+			return fd;
+	}
+	return -1;
+}
+
+XT_TEST(own_descriptor_is_not_among_the_low_ones)
+{
+	struct crowd crowd;
+	int before = dup(0);
+	int after;
+
+	close(before);
+	XT_CALL(crowd_open(&crowd));
+	for (int i = 0; i < CROWD; i++)
+		xt_shut(crowd.pipes[i]);
+	after = dup(0);
+	close(after);
+	XT_EQ(after, before);
+	XT_CHECK(find_own() >= 200);
+}
+
+XT_TEST(own_descriptor_cannot_be_closed_by_the_program)
+{
+	struct crowd crowd;
+	int own;
+
+	XT_CALL(crowd_open(&crowd));
+	own = find_own();
+	XT_CHECK(own >= 0);
+	XT_FAILS(close(own), EBADF);
+	XT_EQ(close_range((unsigned)own, (unsigned)own, 0), 0);
+	XT_EQ(find_own(), own);
+	xt_put(crowd.pipes[3].w);
+	XT_EQ(crowd_ready(&crowd), 3);
+}
+
+XT_TEST(own_descriptor_moves_when_the_program_wants_its_number)
+{
+	struct crowd crowd;
+	struct xt_pair pipe = xt_pipe();
+	int own;
+
+	XT_CALL(crowd_open(&crowd));
+	own = find_own();
+	XT_CHECK(own >= 0);
+	XT_EQ(dup2(pipe.r, own), own);
+	xt_keep(own);
+	xt_put(pipe.w);
+	XT_EQ(xt_get(own), 'x');
+	xt_put(crowd.pipes[3].w);
+	XT_EQ(crowd_ready(&crowd), 3);
+	XT_EQ(close(own), 0);
+	XT_EQ(crowd_ready(&crowd), 3);
+}
+
+static void close_all_and_poll(void *argument)
+{
+	struct xt_pair *pipe = argument;
+	struct pollfd fds[CROWD];
+
+	/* As a daemon begins. */
+	for (int fd = 3; fd < 4096; fd++)
+		if (fd != pipe->r && fd != pipe->w)
+			(void)close(fd);
+	for (int i = 0; i < CROWD; i++)
+		fds[i] = (struct pollfd){.fd = pipe->r, .events = POLLIN};
+	for (int i = 0; i < CROWD; i++)
+		XT_EQ(poll(fds, CROWD, 0), 0);
+	for (int fd = 3; fd < 4096; fd++)
+		if (fd != pipe->r && fd != pipe->w)
+			(void)close(fd);
+	xt_put(pipe->w);
+	XT_EQ(poll(fds, CROWD, 0), CROWD);
+	closefrom(pipe->r < pipe->w ? pipe->w + 1 : pipe->r + 1);
+	XT_EQ(poll(fds, CROWD, 0), CROWD);
+}
+
+XT_TEST(own_descriptor_survives_closing_everything)
+{
+	struct xt_pair pipe = xt_pipe();
+
+	XT_CHECK(xt_child(close_all_and_poll, &pipe));
+}
+
+/* --- Closes that nobody sees ---------------------------------------------------- */
+
+/* The full look at the latest is due after XPOLL_POLL_RECHECK. */
+XT_TEST(hidden_close_and_reuse_is_seen_by_the_full_look)
+{
+	struct crowd crowd;
+	int number;
+
+	XT_CALL(crowd_open(&crowd));
+	number = crowd.fds[VICTIM].fd;
+	XT_EQ(syscall(SYS_close, number), 0);
+	XT_CALL(crowd_reopen(number));
+	XT_EQ(poll(crowd.fds, CROWD, -1), 1);
+	XT_EQ(crowd.fds[VICTIM].revents, POLLIN);
+	/* It is known from then on. */
+	xt_get(number);
+	XT_CALL(crowd_settle(&crowd));
+}
+
+XT_TEST(own_descriptor_closed_by_a_bare_system_call_is_made_anew)
+{
+	struct crowd crowd;
+	int own;
+
+	XT_CALL(crowd_open(&crowd));
+	own = find_own();
+	XT_CHECK(own >= 0);
+	XT_EQ(syscall(SYS_close, own), 0);
+	xt_put(crowd.pipes[3].w);
+	XT_EQ(crowd_ready(&crowd), 3);
+	XT_EQ(crowd_ready(&crowd), 3);
+}

@@ -1,0 +1,44 @@
+/* An array that the drop-in knows well. */
+#include "dropin.h"
+
+void crowd_settle(struct crowd *crowd)
+{
+	for (int i = 0; i < 2 * CROWD; i++)
+		XT_EQ(poll(crowd->fds, CROWD, 0), 0);
+}
+
+void crowd_open(struct crowd *crowd)
+{
+	for (int i = 0; i < CROWD; i++) {
+		crowd->pipes[i] = xt_pipe();
+		crowd->fds[i] = (struct pollfd){
+			.fd = crowd->pipes[i].r,
+			.events = POLLIN,
+		};
+	}
+	crowd_settle(crowd);
+}
+
+int crowd_ready(struct crowd *crowd)
+{
+	int rc = poll(crowd->fds, CROWD, 0);
+
+	if (rc != 1)
+		return rc == 0 ? -1 : -2;
+	for (int i = 0; i < CROWD; i++)
+		if (crowd->fds[i].revents != 0)
+			return i;
+	return -2;
+}
+
+void crowd_reopen(int number)
+{
+	struct xt_pair pipe = xt_pipe();
+
+	xt_put(pipe.w);
+	if (pipe.r == number)
+		return;
+	/* Unlike dup2, it fails if the number is still taken. */
+	XT_EQ(fcntl(pipe.r, F_DUPFD_CLOEXEC, number), number);
+	xt_keep(number);
+}

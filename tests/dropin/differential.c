@@ -1,0 +1,294 @@
+/*
+ * Goal: what the drop-in answers is what the kernel answers, bit for bit.
+ * Method: random things happen to descriptors of all kinds, and random changes
+ * to several arrays and sets.  After each the drop-in is asked, and the kernel
+ * before and after it by bare system calls: each bit has to agree with one of
+ * them.  They differ from each other only by what happens meanwhile, as on TCP.
+ * The seed is printed; XT_SEED repeats it, XPOLL_DROPIN_STEPS sets the length.
+ */
+#include <poll.h>
+#include <string.h>
+#include <sys/select.h>
+#include <sys/syscall.h>
+
+#include "world.h"
+#include "xt.h"
+
+#define ARRAYS  5
+#define ENTRIES 256
+
+struct list {
+	struct pollfd fds[ENTRIES];
+	int len;
+};
+
+struct sets {
+	fd_set sets[3];
+	int count;
+};
+
+struct run {
+	struct world world;
+	struct list lists[ARRAYS];
+	struct sets sets[ARRAYS];
+	struct pollfd *moving; /* one array is a new block of memory each time */
+	uint64_t steps;
+	uint64_t uneven; /* times that the kernel gave two answers */
+	uint64_t ready;
+};
+
+static int kernel_poll(struct pollfd *fds, int len)
+{
+	struct timespec zero = {0};
+
+	return (int)syscall(SYS_ppoll, fds, len, &zero, NULL, 8);
+}
+
+/* --- Arrays -------------------------------------------------------------------- */
+
+static short random_events(struct world *world)
+{
+	static const short usual[] = {POLLIN, POLLOUT, POLLIN | POLLOUT, 0};
+	static const short bits[] = {POLLIN,     POLLPRI,    POLLOUT,
+	                             POLLRDNORM, POLLRDBAND, POLLWRNORM,
+	                             POLLWRBAND, POLLRDHUP,  POLLERR,
+	                             POLLHUP,    POLLNVAL};
+	int events = 0;
+
+	if (world_chance(world, 70))
+		return usual[world_pick(world, 4)];
+	for (size_t i = 0; i < sizeof bits / sizeof bits[0]; i++)
+		if (world_chance(world, 25))
+			events |= bits[i];
+	return (short)events;
+}
+
+static void set_entry(struct run *run, struct pollfd *entry)
+{
+	entry->fd = world_number(&run->world);
+	entry->events = random_events(&run->world);
+}
+
+static void change_list(struct run *run, struct list *list)
+{
+	struct world *world = &run->world;
+	struct pollfd *entry;
+
+	if (list->len == 0 || (world_chance(world, 23) && list->len < ENTRIES)) {
+		set_entry(run, &list->fds[list->len++]);
+		return;
+	}
+	entry = &list->fds[world_pick(world, (uint32_t)list->len)];
+	switch (world_pick(world, 12)) {
+	case 0:
+		*entry = list->fds[--list->len];
+		break;
+	case 1: /* What is behind it moves up. */
+		list->len--;
+		memmove(entry, entry + 1,
+		        (size_t)(list->fds + list->len - entry) * sizeof *entry);
+		break;
+	case 2:
+		entry->fd = ~entry->fd;
+		break;
+	case 3:
+		entry->revents = (short)world_pick(world, 65536);
+		break;
+	case 4:
+		if (world_chance(world, 3))
+			list->len = (int)world_pick(world, (uint32_t)list->len + 1);
+		break;
+	case 5:
+	case 6:
+		set_entry(run, entry);
+		break;
+	default:
+		entry->events = random_events(world);
+	}
+}
+
+static bool agrees(const struct pollfd *entry, short revents, short before,
+                   short after)
+{
+	if ((revents & ~(before | after)) == 0 && (before & after & ~revents) == 0)
+		return true;
+	xt_fail(__FILE__, __LINE__,
+	        "fd %d events 0x%x: the drop-in says 0x%x, the kernel 0x%x and 0x%x",
+	        entry->fd, (unsigned)entry->events, (unsigned)revents,
+	        (unsigned)before, (unsigned)after);
+	return false;
+}
+
+static void compare_list(struct run *run, struct list *list, struct pollfd *fds)
+{
+	struct pollfd before[ENTRIES];
+	struct pollfd after[ENTRIES];
+	size_t size = (size_t)list->len * sizeof *fds;
+	int expected = 0;
+	int rc;
+
+	memcpy(before, list->fds, size);
+	memcpy(after, list->fds, size);
+	(void)kernel_poll(before, list->len);
+	rc = poll(fds, (nfds_t)list->len, 0);
+	(void)kernel_poll(after, list->len);
+	for (int i = 0; i < list->len; i++) {
+		expected += fds[i].revents != 0;
+		run->uneven += before[i].revents != after[i].revents;
+		if (fds[i].fd != before[i].fd || fds[i].events != before[i].events)
+			xt_fail(__FILE__, __LINE__, "entry %d was changed", i);
+		if (!agrees(&fds[i], fds[i].revents, before[i].revents,
+		            after[i].revents))
+			return;
+	}
+	run->ready += (uint64_t)expected;
+	XT_EQ(rc, expected);
+}
+
+static void poll_step(struct run *run)
+{
+	uint32_t which = world_pick(&run->world, ARRAYS);
+	struct list *list = &run->lists[which];
+
+	while (world_chance(&run->world, 40))
+		change_list(run, list);
+	if (which > 0) {
+		compare_list(run, list, list->fds);
+		return;
+	}
+	/* The old block is kept while the new one is made, so that it moves. */
+	struct pollfd *fresh = malloc(sizeof list->fds);
+
+	if (!fresh)
+		return;
+	free(run->moving);
+	run->moving = fresh;
+	memcpy(fresh, list->fds, sizeof list->fds);
+	compare_list(run, list, fresh);
+	memcpy(list->fds, fresh, sizeof list->fds);
+}
+
+/* --- Sets ------------------------------------------------------------------------ */
+
+static void change_sets(struct run *run, struct sets *sets)
+{
+	struct world *world = &run->world;
+	fd_set *set = &sets->sets[world_pick(world, 3)];
+	int fd = world_number(world);
+
+	if (fd < 0 || fd >= FD_SETSIZE)
+		return;
+	if (world_chance(world, 10))
+		sets->count = (int)world_pick(world, FD_SETSIZE + 1);
+	else if (sets->count <= fd)
+		sets->count = fd + 1;
+	if (world_chance(world, 40))
+		FD_CLR(fd, set);
+	else
+		FD_SET(fd, set);
+}
+
+static int kernel_select(struct sets *sets)
+{
+	struct timespec zero = {0};
+	int rc = (int)syscall(SYS_pselect6, sets->count, &sets->sets[0],
+	                      &sets->sets[1], &sets->sets[2], &zero, NULL);
+
+	return rc < 0 ? -errno : rc;
+}
+
+static void clear_closed(struct sets *sets)
+{
+	for (int fd = 0; fd < FD_SETSIZE; fd++)
+		for (int kind = 0; kind < 3; kind++)
+			if (FD_ISSET(fd, &sets->sets[kind]) && fcntl(fd, F_GETFD) < 0)
+				FD_CLR(fd, &sets->sets[kind]);
+}
+
+static void compare_sets(struct run *run, struct sets *ours)
+{
+	struct sets asked = *ours;
+	struct sets before = asked;
+	struct sets after = asked;
+	struct timeval zero = {0};
+	int rc_before = kernel_select(&before);
+	int rc = select(ours->count, &ours->sets[0], &ours->sets[1],
+	                &ours->sets[2], &zero);
+	int rc_after;
+
+	if (rc < 0)
+		rc = -errno;
+	rc_after = kernel_select(&after);
+	if (memcmp(&before, &after, sizeof before) != 0) {
+		run->uneven++;
+	} else {
+		XT_EQ(rc_before, rc_after);
+		XT_EQ(rc, rc_before);
+		XT_CHECK(memcmp(ours, &before, sizeof before) == 0);
+	}
+	run->ready += rc > 0 ? (uint64_t)rc : 0;
+	*ours = asked;
+}
+
+static void select_step(struct run *run)
+{
+	uint32_t which = world_pick(&run->world, ARRAYS);
+	struct sets *sets = &run->sets[which];
+	struct sets copy;
+
+	while (world_chance(&run->world, 60))
+		change_sets(run, sets);
+	/* One closed number is EBADF for all: seldom of interest. */
+	copy = *sets;
+	if (kernel_select(&copy) == -EBADF && world_chance(&run->world, 95))
+		clear_closed(sets);
+	compare_sets(run, sets);
+}
+
+/* --- Running ------------------------------------------------------------------------ */
+
+static uint64_t steps_wanted(void)
+{
+	const char *text = getenv("XPOLL_DROPIN_STEPS");
+
+	return text ? strtoull(text, NULL, 0) : XT_SANITIZED ? 20000 : 500000;
+}
+
+static void run_steps(void (*step)(struct run *))
+{
+	static struct run run; /* large */
+	uint64_t steps = steps_wanted();
+
+	memset(&run, 0, sizeof run);
+	run.world.seed = xt_seed();
+	for (int i = 0; i < 32; i++)
+		run.world.ended[i] = 30 + i;
+	for (int i = 0; i < 40; i++)
+		world_open(&run.world);
+	for (; run.steps < steps; run.steps++) {
+		if (run.steps % 1000 == 0)
+			xt_watchdog(60);
+		while (world_chance(&run.world, 60))
+			world_act(&run.world);
+		step(&run);
+		if (xt_failures()) {
+			xt_note("step %ju", (uintmax_t)run.steps);
+			break;
+		}
+	}
+	xt_note("seed %ju: %ju steps, %ju ready entries, %ju of two minds",
+	        (uintmax_t)xt_seed(), (uintmax_t)run.steps, (uintmax_t)run.ready,
+	        (uintmax_t)run.uneven);
+	free(run.moving);
+	world_close_all(&run.world);
+}
+
+XT_TEST(poll_any_steps_answers_as_the_kernel)
+{
+	run_steps(poll_step);
+}
+
+XT_TEST(select_any_steps_answers_as_the_kernel)
+{
+	run_steps(select_step);
+}

@@ -1,0 +1,27 @@
+/*
+ * What the tests of the drop-in share: an array of descriptors that has been
+ * polled so often that the kernel watches it for the drop-in.
+ */
+#ifndef DROPIN_TEST_H
+#define DROPIN_TEST_H
+
+#include "xt.h"
+
+#define CROWD 40 /* calls that make hot descriptors cold, and entries */
+
+struct crowd {
+	struct pollfd fds[CROWD];
+	struct xt_pair pipes[CROWD];
+};
+
+/* CROWD pipes with nothing in them, wanted for POLLIN; polled, so cold. */
+void crowd_open(struct crowd *crowd);
+void crowd_settle(struct crowd *crowd);
+
+/* poll(2) now; the index of the one entry that is ready, -1: none, -2: more. */
+int crowd_ready(struct crowd *crowd);
+
+/* A pipe with a byte in it takes exactly this number, by dup2 or by luck. */
+void crowd_reopen(int number);
+
+#endif

@@ -1,0 +1,500 @@
+/*
+ * Goal: what poll, ppoll, select and pselect promise besides their answers:
+ * errors, times, signals, and memory.
+ * Method: the situations one by one, with arrays that the drop-in has taken up.
+ */
+#include "dropin.h"
+
+#include <setjmp.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/select.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+
+#define MS 1000000LL
+
+/* --- Errors ------------------------------------------------------------------ */
+
+XT_TEST(array_that_is_not_there_is_efault)
+{
+	struct crowd crowd;
+	struct pollfd *volatile nowhere = (struct pollfd *)(void *)8;
+
+	XT_CALL(crowd_open(&crowd));
+	for (int i = 0; i < 30; i++)
+		XT_FAILS(poll(nowhere, CROWD, 0), EFAULT);
+}
+
+XT_TEST(array_that_ends_beyond_memory_is_efault)
+{
+	/* So large that what is mapped meanwhile goes to its other end. */
+	enum { HOLE = 64 << 20 };
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *memory = mmap(NULL, HOLE, PROT_READ | PROT_WRITE,
+	                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct pollfd *fds = (struct pollfd *)(void *)(memory + page - 8 * CROWD);
+
+	XT_CHECK(memory != MAP_FAILED);
+	for (int i = 0; i < CROWD + 1; i++)
+		fds[i] = (struct pollfd){.fd = -1};
+	XT_EQ(munmap(memory + page, HOLE - page), 0);
+	for (int i = 0; i < 30; i++)
+		XT_EQ(poll(fds, CROWD, 0), 0);
+	XT_FAILS(poll(fds, CROWD + 1, 0), EFAULT);
+	XT_EQ(poll(fds, CROWD, 0), 0);
+	XT_EQ(munmap(memory, page), 0);
+}
+
+static void poll_beyond_limit(void *unused)
+{
+	static struct pollfd fds[200];
+	struct rlimit limit = {.rlim_cur = 100, .rlim_max = 100};
+	volatile nfds_t too_many = (nfds_t)-1;
+
+	(void)unused;
+	for (int i = 0; i < 200; i++)
+		fds[i] = (struct pollfd){.fd = -1};
+	XT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	for (int i = 0; i < 30; i++) {
+		XT_FAILS(poll(fds, 101, 0), EINVAL);
+		XT_EQ(poll(fds, 100, 0), 0);
+	}
+	if (!XT_SANITIZED) /* It would look at so many by itself. */
+		XT_FAILS(poll(fds, too_many, 0), EINVAL);
+}
+
+XT_TEST(more_entries_than_descriptors_allowed_is_einval)
+{
+	XT_CHECK(xt_child(poll_beyond_limit, NULL));
+}
+
+XT_TEST(bad_timeout_is_einval)
+{
+	struct crowd crowd;
+	struct timespec bad[] = {{.tv_sec = -1},
+	                         {.tv_nsec = -1},
+	                         {.tv_nsec = 1000000000}};
+	struct timeval negative = {.tv_sec = -1};
+	fd_set set;
+
+	FD_ZERO(&set);
+	XT_CALL(crowd_open(&crowd));
+	for (int i = 0; i < 3; i++) {
+		XT_FAILS(ppoll(crowd.fds, CROWD, &bad[i], NULL), EINVAL);
+		XT_FAILS(pselect(100, &set, NULL, NULL, &bad[i], NULL), EINVAL);
+	}
+	XT_FAILS(select(100, &set, NULL, NULL, &negative), EINVAL);
+	XT_FAILS(select(-1, &set, NULL, NULL, &negative), EINVAL);
+}
+
+XT_TEST(select_of_a_closed_number_is_ebadf)
+{
+	struct crowd crowd;
+	fd_set set;
+	struct timeval zero = {0};
+
+	XT_CALL(crowd_open(&crowd));
+	FD_ZERO(&set);
+	for (int i = 0; i < CROWD; i++)
+		FD_SET(crowd.fds[i].fd, &set);
+	for (int i = 0; i < 30; i++) {
+		fd_set copy = set;
+
+		XT_EQ(select(FD_SETSIZE, &copy, NULL, NULL, &zero), 0);
+	}
+	xt_close(crowd.fds[5].fd);
+	XT_FAILS(select(FD_SETSIZE, &set, NULL, NULL, &zero), EBADF);
+	XT_CHECK(FD_ISSET(crowd.fds[5].fd, &set)); /* The set is left alone. */
+	FD_CLR(crowd.fds[5].fd, &set);
+	XT_EQ(select(FD_SETSIZE, &set, NULL, NULL, &zero), 0);
+}
+
+/* --- Times --------------------------------------------------------------------- */
+
+XT_TEST(timeout_is_never_early)
+{
+	static const int times_ms[] = {1, 3, 20};
+	struct crowd crowd;
+
+	XT_CALL(crowd_open(&crowd));
+	for (int i = 0; i < 3; i++) {
+		struct timespec time = {.tv_nsec = times_ms[i] * MS + 1};
+		int64_t start = xt_now();
+
+		XT_EQ(poll(crowd.fds, CROWD, times_ms[i]), 0);
+		XT_CHECK(xt_now() - start >= times_ms[i] * MS);
+		start = xt_now();
+		XT_EQ(ppoll(crowd.fds, CROWD, &time, NULL), 0);
+		XT_CHECK(xt_now() - start > times_ms[i] * MS);
+		XT_EQ(time.tv_nsec, times_ms[i] * MS + 1);
+	}
+}
+
+XT_TEST(select_writes_the_time_that_is_left)
+{
+	struct crowd crowd;
+	struct timeval time = {.tv_sec = 1000};
+	fd_set set;
+
+	XT_CALL(crowd_open(&crowd));
+	xt_put(crowd.pipes[7].w);
+	for (int i = 0; i < 30; i++) {
+		FD_ZERO(&set);
+		for (int k = 0; k < CROWD; k++)
+			FD_SET(crowd.fds[k].fd, &set);
+		XT_EQ(select(FD_SETSIZE, &set, NULL, NULL, &time), 1);
+		XT_CHECK(FD_ISSET(crowd.fds[7].fd, &set));
+	}
+	XT_CHECK(time.tv_sec >= 900 && time.tv_sec < 1000);
+	xt_get(crowd.fds[7].fd);
+	time = (struct timeval){.tv_usec = 2000};
+	FD_SET(crowd.fds[3].fd, &set);
+	XT_EQ(select(FD_SETSIZE, &set, NULL, NULL, &time), 0);
+	XT_EQ(time.tv_sec, 0);
+	XT_EQ(time.tv_usec, 0);
+}
+
+/* --- Ends of a sleep -------------------------------------------------------------- */
+
+static void put_when_asleep(void *argument)
+{
+	struct crowd *crowd = argument;
+
+	xt_put(crowd->pipes[11].w);
+}
+
+XT_TEST(byte_from_another_thread_ends_the_sleep)
+{
+	struct crowd crowd;
+
+	XT_CALL(crowd_open(&crowd));
+	for (int i = 0; i < 50; i++) {
+		struct xt_thread *thread = xt_start(put_when_asleep, &crowd);
+
+		XT_EQ(poll(crowd.fds, CROWD, -1), 1);
+		XT_EQ(crowd.fds[11].revents, POLLIN);
+		xt_get(crowd.fds[11].fd);
+		xt_join(thread);
+	}
+}
+
+static void put_into_hot(void *argument)
+{
+	struct crowd *crowd = argument;
+
+	xt_get(crowd->pipes[11].r); /* now its write end, which was full, has room */
+	xt_drain(crowd->pipes[11].r);
+}
+
+XT_TEST(changed_interest_ends_the_sleep)
+{
+	struct crowd crowd;
+
+	XT_CALL(crowd_open(&crowd));
+	for (int i = 0; i < 50; i++) {
+		struct xt_thread *thread;
+		short events = crowd.fds[11].events;
+
+		xt_fill(crowd.pipes[11].w);
+		crowd.fds[11] = (struct pollfd){
+			.fd = crowd.pipes[11].w,
+			.events = POLLOUT,
+		};
+		thread = xt_start(put_into_hot, &crowd);
+		XT_EQ(poll(crowd.fds, CROWD, -1), 1);
+		XT_EQ(crowd.fds[11].revents, POLLOUT);
+		xt_join(thread);
+		crowd.fds[11] = (struct pollfd){
+			.fd = crowd.pipes[11].r,
+			.events = events,
+		};
+		XT_EQ(poll(crowd.fds, CROWD, 0), 0);
+	}
+}
+
+/* --- Signals -------------------------------------------------------------------------- */
+
+static atomic_int signals_seen;
+
+static void count_signal(int number)
+{
+	(void)number;
+	atomic_fetch_add(&signals_seen, 1);
+}
+
+static void catch_signal(int number, int flags, void (*handler)(int))
+{
+	struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
+
+	sigemptyset(&action.sa_mask);
+	XT_EQ(sigaction(number, &action, NULL), 0);
+}
+
+struct kicker {
+	pthread_t target;
+	struct xt_thread *self;
+	atomic_int stop;
+};
+
+/* Until the sleeper is out: a signal that comes too early is no loss. */
+static void kick(void *argument)
+{
+	struct kicker *kicker = argument;
+
+	while (!atomic_load(&kicker->stop)) {
+		pthread_kill(kicker->target, SIGUSR1);
+		sched_yield();
+	}
+}
+
+XT_TEST(handler_interrupts_the_sleep)
+{
+	struct crowd crowd;
+
+	XT_CALL(crowd_open(&crowd));
+	for (int i = 0; i < 4; i++) {
+		struct kicker kicker = {.target = pthread_self()};
+
+		/* poll(2) is not restarted, whatever the handler asks for. */
+		catch_signal(SIGUSR1, i % 2 ? SA_RESTART : 0, count_signal);
+		kicker.self = xt_start(kick, &kicker);
+		if (i < 2)
+			XT_EXPECT_FAILS(poll(crowd.fds, CROWD, -1), EINTR);
+		else
+			XT_EXPECT_FAILS(ppoll(crowd.fds, CROWD, NULL, NULL), EINTR);
+		atomic_store(&kicker.stop, 1);
+		xt_join(kicker.self);
+		for (int k = 0; k < CROWD; k++)
+			XT_EQ(crowd.fds[k].revents, 0);
+	}
+	catch_signal(SIGUSR1, 0, SIG_DFL);
+}
+
+XT_TEST(mask_lets_a_pending_signal_in_only_while_waiting)
+{
+	struct crowd crowd;
+	struct timespec zero = {0};
+	sigset_t blocked;
+	sigset_t open;
+	int before;
+
+	XT_CALL(crowd_open(&crowd));
+	catch_signal(SIGUSR1, 0, count_signal);
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGUSR1);
+	pthread_sigmask(SIG_BLOCK, &blocked, &open);
+	for (int i = 0; i < 4; i++) {
+		before = atomic_load(&signals_seen);
+		pthread_kill(pthread_self(), SIGUSR1);
+		XT_EQ(poll(crowd.fds, CROWD, 0), 0);
+		XT_EQ(atomic_load(&signals_seen), before);
+		XT_FAILS(ppoll(crowd.fds, CROWD, i % 2 ? &zero : NULL, &open), EINTR);
+		XT_EQ(atomic_load(&signals_seen), before + 1);
+	}
+	/* What is ready goes first, and the signal stays pending. */
+	xt_put(crowd.pipes[2].w);
+	before = atomic_load(&signals_seen);
+	pthread_kill(pthread_self(), SIGUSR1);
+	XT_EQ(ppoll(crowd.fds, CROWD, NULL, &open), 1);
+	XT_EQ(atomic_load(&signals_seen), before);
+	pthread_sigmask(SIG_SETMASK, &open, NULL);
+	XT_EQ(atomic_load(&signals_seen), before + 1);
+	catch_signal(SIGUSR1, 0, SIG_DFL);
+}
+
+static void sleep_through_a_stop(void *argument)
+{
+	struct crowd *crowd = argument;
+	int64_t start = xt_now();
+
+	XT_EQ(poll(crowd->fds, CROWD, 300), 0);
+	XT_CHECK(xt_now() - start >= 300 * MS);
+}
+
+/* Neither epoll_wait nor its kin would go on. */
+XT_TEST(stop_and_continue_do_not_interrupt)
+{
+	struct crowd crowd;
+	int status;
+	pid_t child;
+
+	XT_CALL(crowd_open(&crowd));
+	child = fork();
+	if (child == 0) {
+		sleep_through_a_stop(&crowd);
+		_exit(xt_failures() ? 1 : 0);
+	}
+	for (int i = 0; i < 5; i++) {
+		XT_EQ(kill(child, SIGSTOP), 0);
+		XT_EQ(waitpid(child, &status, WUNTRACED), child);
+		if (!WIFSTOPPED(status))
+			break;
+		XT_EQ(kill(child, SIGCONT), 0);
+		XT_EQ(poll(NULL, 0, 10), 0); /* Let it get back to sleep. */
+	}
+	if (WIFSTOPPED(status))
+		XT_EQ(waitpid(child, &status, 0), child);
+	XT_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static struct crowd *handler_crowd;
+static atomic_int handler_found;
+
+static void poll_in_handler(int number)
+{
+	int saved = errno;
+
+	(void)number;
+	atomic_fetch_add(&handler_found, poll(handler_crowd->fds, CROWD, 0));
+	atomic_fetch_add(&signals_seen, 1);
+	errno = saved;
+}
+
+XT_TEST(handler_may_poll_the_same_array)
+{
+	struct crowd crowd;
+	struct kicker kicker = {.target = pthread_self()};
+	int before = atomic_load(&signals_seen);
+
+	XT_CALL(crowd_open(&crowd));
+	handler_crowd = &crowd;
+	catch_signal(SIGUSR1, 0, poll_in_handler);
+	kicker.self = xt_start(kick, &kicker);
+	for (int i = 0; i < 3000 || atomic_load(&signals_seen) < before + 100; i++) {
+		int rc = poll(crowd.fds, CROWD, i % 4 == 0 ? 1 : 0);
+
+		XT_EXPECT(rc == 0 || (rc < 0 && errno == EINTR));
+	}
+	atomic_store(&kicker.stop, 1);
+	xt_join(kicker.self);
+	catch_signal(SIGUSR1, 0, SIG_DFL);
+	XT_EQ(atomic_load(&handler_found), 0);
+	xt_put(crowd.pipes[9].w);
+	XT_EQ(crowd_ready(&crowd), 9);
+}
+
+static sigjmp_buf way_out;
+
+static void jump_out(int number)
+{
+	(void)number;
+	siglongjmp(way_out, 1);
+}
+
+/* More often than there are sets. */
+XT_TEST(handler_may_leave_the_sleep_by_longjmp)
+{
+	struct crowd crowd;
+	volatile int jumps = 0;
+
+	XT_CALL(crowd_open(&crowd));
+	catch_signal(SIGALRM, 0, jump_out);
+	while (jumps < 100) {
+		struct itimerval soon = {.it_value.tv_usec = 500};
+
+		if (sigsetjmp(way_out, 1) != 0) {
+			jumps = jumps + 1;
+			continue;
+		}
+		setitimer(ITIMER_REAL, &soon, NULL);
+		(void)poll(crowd.fds, CROWD, -1);
+		XT_CHECK(!"only the signal ends it");
+	}
+	xt_watchdog(30); /* It uses the same signal. */
+	xt_put(crowd.pipes[9].w);
+	XT_EQ(crowd_ready(&crowd), 9);
+	xt_get(crowd.fds[9].fd);
+	XT_EQ(crowd_ready(&crowd), -1);
+}
+
+/* --- Sets and files --------------------------------------------------------------------- */
+
+XT_TEST(hung_up_pipe_that_select_does_not_ask_about_lets_it_sleep)
+{
+	struct crowd crowd;
+	fd_set set;
+	fd_set except;
+	int64_t start = xt_now();
+	struct timeval time = {.tv_usec = 5000};
+
+	XT_CALL(crowd_open(&crowd));
+	FD_ZERO(&set);
+	FD_ZERO(&except);
+	for (int k = 0; k < CROWD; k++)
+		FD_SET(crowd.fds[k].fd, k == 6 ? &except : &set);
+	xt_close(crowd.pipes[6].w);
+	for (int i = 0; i < 30; i++) {
+		fd_set in = set;
+		fd_set other = except;
+		struct timeval zero = {0};
+
+		XT_EQ(select(FD_SETSIZE, &in, NULL, &other, &zero), 0);
+	}
+	XT_EQ(select(FD_SETSIZE, &set, NULL, &except, &time), 0);
+	XT_CHECK(xt_now() - start >= 5 * MS);
+}
+
+XT_TEST(many_regular_files_are_always_ready)
+{
+	struct pollfd fds[100];
+
+	for (int i = 0; i < 100; i++)
+		fds[i] = (struct pollfd){
+			.fd = xt_file("text"),
+			.events = POLLIN | POLLOUT,
+		};
+	for (int i = 0; i < 50; i++) {
+		XT_EQ(poll(fds, 100, -1), 100);
+		XT_EQ(fds[i].revents, POLLIN | POLLOUT);
+	}
+}
+
+XT_TEST(more_arrays_than_sets_are_all_right)
+{
+	enum { ARRAYS = 100 };
+	static struct pollfd fds[ARRAYS][CROWD];
+	struct xt_pair pipes[CROWD];
+
+	for (int k = 0; k < CROWD; k++)
+		pipes[k] = xt_pipe();
+	for (int i = 0; i < ARRAYS; i++)
+		for (int k = 0; k < CROWD; k++)
+			fds[i][k] = (struct pollfd){
+				.fd = pipes[(i + k) % CROWD].r,
+				.events = (i + k) % 3 ? POLLIN : POLLOUT,
+			};
+	for (int round = 0; round < 50; round++) {
+		int which = round % CROWD;
+
+		xt_put(pipes[which].w);
+		for (int i = 0; i < ARRAYS; i++) {
+			int place = (which - i % CROWD + CROWD) % CROWD;
+			bool wanted = (i + place) % 3 != 0;
+
+			XT_EQ(poll(fds[i], CROWD, 0), wanted);
+			XT_EQ(fds[i][place].revents, wanted ? POLLIN : 0);
+		}
+		xt_get(pipes[which].r);
+	}
+}
+
+XT_TEST(array_that_moves_is_followed)
+{
+	struct crowd crowd;
+
+	XT_CALL(crowd_open(&crowd));
+	for (int i = 0; i < 100; i++) {
+		size_t size = (size_t)sysconf(_SC_PAGESIZE);
+		struct pollfd *fds = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		XT_CHECK(fds != MAP_FAILED);
+		memcpy(fds, crowd.fds, sizeof crowd.fds);
+		xt_put(crowd.pipes[i % CROWD].w);
+		XT_EQ(poll(fds, CROWD, -1), 1);
+		XT_EQ(fds[i % CROWD].revents, POLLIN);
+		xt_get(crowd.fds[i % CROWD].fd);
+		XT_EQ(munmap(fds, size), 0);
+	}
+}

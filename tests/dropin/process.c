@@ -1,0 +1,310 @@
+/*
+ * Goal: threads, fork, vfork, exec and cancellation.
+ * Method: several of them use the same arrays; a byte that is there is found by
+ * whoever waits for it, and what a child does changes nothing for its parent.
+ */
+#include "dropin.h"
+
+#include <dirent.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+/* --- fork ------------------------------------------------------------------- */
+
+static void child_upsets_everything(void *argument)
+{
+	struct crowd *crowd = argument;
+
+	for (int i = 0; i < CROWD; i++)
+		XT_EQ(poll(crowd->fds, CROWD, 0), 0);
+	for (int i = 0; i < CROWD; i++) {
+		crowd->fds[i].events = POLLPRI;
+		XT_EQ(poll(crowd->fds, CROWD, 0), 0);
+	}
+	for (int i = 0; i < CROWD; i++)
+		XT_EQ(close(crowd->fds[i].fd), 0);
+	XT_EQ(poll(crowd->fds, CROWD, 0), CROWD);
+}
+
+XT_TEST(forked_child_does_not_touch_what_the_parent_watches)
+{
+	struct crowd crowd;
+
+	XT_CALL(crowd_open(&crowd));
+	XT_CHECK(xt_child(child_upsets_everything, &crowd));
+	for (int i = 0; i < CROWD; i++) {
+		xt_put(crowd.pipes[i].w);
+		XT_EQ(crowd_ready(&crowd), i);
+		xt_get(crowd.fds[i].fd);
+	}
+}
+
+static void child_polls_for_itself(void *argument)
+{
+	struct crowd *crowd = argument;
+
+	for (int i = 0; i < CROWD; i++) {
+		xt_put(crowd->pipes[i].w);
+		XT_EQ(crowd_ready(crowd), i);
+		xt_get(crowd->fds[i].fd);
+	}
+}
+
+XT_TEST(forked_child_has_sets_of_its_own)
+{
+	struct crowd crowd;
+
+	XT_CALL(crowd_open(&crowd));
+	for (int i = 0; i < 3; i++)
+		XT_CHECK(xt_child(child_polls_for_itself, &crowd));
+}
+
+XT_TEST(vforked_child_may_close_everything)
+{
+	struct crowd crowd;
+	int status;
+
+	XT_CALL(crowd_open(&crowd));
+	pid_t child = vfork();
+	if (child == 0) {
+		for (int i = 0; i < CROWD; i++)
+			(void)close(crowd.fds[i].fd);
+		(void)close_range(3, ~0u, 0);
+		_exit(0);
+	}
+	XT_EQ(waitpid(child, &status, 0), child);
+	XT_EQ(status, 0);
+	for (int i = 0; i < CROWD; i++) {
+		xt_put(crowd.pipes[i].w);
+		XT_EQ(crowd_ready(&crowd), i);
+		xt_get(crowd.fds[i].fd);
+	}
+}
+
+/* Lines of /proc/self/fd in a program that we execute. */
+static int count_in_executed(void)
+{
+	int ends[2];
+	char text[4096];
+	int lines = 0;
+	ssize_t len;
+	pid_t child;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -1;
+	child = fork();
+	if (child == 0) {
+		dup2(ends[1], 1);
+		execl("/bin/ls", "ls", "/proc/self/fd", (char *)NULL);
+		_exit(127);
+	}
+	close(ends[1]);
+	while ((len = read(ends[0], text, sizeof text)) > 0)
+		for (ssize_t i = 0; i < len; i++)
+			lines += text[i] == '\n';
+	close(ends[0]);
+	waitpid(child, NULL, 0);
+	return lines;
+}
+
+XT_TEST(executed_program_inherits_nothing_of_ours)
+{
+	struct crowd crowd;
+	int before = count_in_executed();
+
+	XT_CALL(crowd_open(&crowd));
+	XT_EQ(count_in_executed(), before);
+}
+
+/* --- Threads -------------------------------------------------------------------- */
+
+struct waiter {
+	struct crowd *crowd;
+	atomic_int *done;
+	int rc;
+};
+
+static void wait_on_crowd(void *argument)
+{
+	struct waiter *waiter = argument;
+
+	waiter->rc = poll(waiter->crowd->fds, CROWD, -1);
+	atomic_fetch_add(waiter->done, 1);
+}
+
+/* Each of them is told, as by poll(2). */
+XT_TEST(threads_may_wait_on_the_same_array)
+{
+	struct crowd crowd;
+
+	XT_CALL(crowd_open(&crowd));
+	for (int round = 0; round < 20; round++) {
+		struct waiter waiters[3];
+		struct xt_thread *threads[3];
+		atomic_int done = 0;
+
+		for (int i = 0; i < 3; i++) {
+			waiters[i] = (struct waiter){.crowd = &crowd, .done = &done};
+			threads[i] = xt_start(wait_on_crowd, &waiters[i]);
+		}
+		xt_asleep(threads[round % 3]);
+		xt_put(crowd.pipes[round].w);
+		for (int i = 0; i < 3; i++) {
+			xt_join(threads[i]);
+			XT_EQ(waiters[i].rc, 1);
+		}
+		xt_get(crowd.fds[round].fd);
+		xt_threads_reuse();
+	}
+}
+
+static void wait_on_own_copy(void *argument)
+{
+	struct waiter *waiter = argument;
+	struct pollfd fds[CROWD];
+
+	memcpy(fds, waiter->crowd->fds, sizeof fds);
+	waiter->rc = 0;
+	for (int i = 0; i < 200 && waiter->rc == 0; i++)
+		waiter->rc = poll(fds, CROWD, 0);
+	if (waiter->rc == 0)
+		waiter->rc = poll(fds, CROWD, -1);
+	atomic_fetch_add(waiter->done, 1);
+}
+
+XT_TEST(threads_may_wait_on_arrays_of_their_own)
+{
+	struct crowd crowd;
+
+	XT_CALL(crowd_open(&crowd));
+	for (int round = 0; round < 20; round++) {
+		struct waiter waiters[4];
+		struct xt_thread *threads[4];
+		atomic_int done = 0;
+
+		for (int i = 0; i < 4; i++) {
+			waiters[i] = (struct waiter){.crowd = &crowd, .done = &done};
+			threads[i] = xt_start(wait_on_own_copy, &waiters[i]);
+		}
+		xt_asleep(threads[round % 4]);
+		xt_put(crowd.pipes[round].w);
+		for (int i = 0; i < 4; i++) {
+			xt_join(threads[i]);
+			XT_EQ(waiters[i].rc, 1);
+		}
+		xt_get(crowd.fds[round].fd);
+		xt_threads_reuse();
+	}
+}
+
+XT_TEST(cancelled_thread_leaves_the_set_to_others)
+{
+	struct crowd crowd;
+
+	if (XT_SANITIZED)
+		XT_SKIP("a sanitizer loses track of a cancelled thread");
+	XT_CALL(crowd_open(&crowd));
+	for (int round = 0; round < 60; round++) {
+		atomic_int done = 0;
+		struct waiter waiter = {.crowd = &crowd, .done = &done};
+		struct xt_thread *thread = xt_start(wait_on_crowd, &waiter);
+
+		xt_asleep(thread);
+		XT_EQ(pthread_cancel(xt_pthread(thread)), 0);
+		xt_join(thread);
+		XT_EQ(atomic_load(&done), 0);
+		xt_threads_reuse();
+	}
+	xt_put(crowd.pipes[4].w);
+	XT_EQ(crowd_ready(&crowd), 4);
+}
+
+/* --- Closing and opening while others poll ------------------------------------------ */
+
+enum { SHUFFLED = 64, ROUNDS = 4000 };
+
+struct shuffle {
+	struct pollfd fds[SHUFFLED];
+	int peers[SHUFFLED];
+	atomic_int ready_to_close[SHUFFLED]; /* 1: the other side may replace it */
+	atomic_int stop;
+	uint64_t seed;
+	uint64_t sent;
+};
+
+/*
+ * Replace pairs whose last byte was taken, under the same number or another one,
+ * and put a byte into each new one.
+ */
+static void replace_pairs(void *argument)
+{
+	struct shuffle *shuffle = argument;
+
+	while (!atomic_load(&shuffle->stop)) {
+		int i = (int)(xt_random(&shuffle->seed) % SHUFFLED);
+		int ends[2];
+
+		if (atomic_load(&shuffle->ready_to_close[i]) != 1)
+			continue;
+		close(shuffle->fds[i].fd);
+		close(shuffle->peers[i]);
+		if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) < 0)
+			break;
+		shuffle->fds[i].fd = ends[0];
+		shuffle->peers[i] = ends[1];
+		if (write(ends[1], "x", 1) == 1)
+			shuffle->sent++;
+		atomic_store(&shuffle->ready_to_close[i], 0);
+	}
+}
+
+/*
+ * The array is shared, and a replaced number is seen by the next call only: so
+ * the waits are short.  No byte may be lost: after the end all have been taken.
+ */
+XT_TEST(numbers_reused_by_another_thread_lose_nothing)
+{
+	static struct shuffle shuffle;
+	struct xt_thread *thread;
+	uint64_t taken = 0;
+
+	memset(&shuffle, 0, sizeof shuffle);
+	shuffle.seed = xt_seed();
+	for (int i = 0; i < SHUFFLED; i++) {
+		struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+
+		/* Theirs to close from here on, and ours to close at the end. */
+		shuffle.fds[i] = (struct pollfd){
+			.fd = dup(pair.r),
+			.events = POLLIN,
+		};
+		shuffle.peers[i] = dup(pair.w);
+		xt_shut(pair);
+		atomic_store(&shuffle.ready_to_close[i], 1);
+	}
+	thread = xt_start(replace_pairs, &shuffle);
+	while (taken < ROUNDS) {
+		(void)poll(shuffle.fds, SHUFFLED, 1);
+		for (int i = 0; i < SHUFFLED; i++) {
+			if (atomic_load(&shuffle.ready_to_close[i]) != 0 ||
+			    !(shuffle.fds[i].revents & POLLIN) ||
+			    xt_get(shuffle.fds[i].fd) != 'x')
+				continue;
+			taken++;
+			atomic_store(&shuffle.ready_to_close[i], 1);
+		}
+	}
+	atomic_store(&shuffle.stop, 1);
+	xt_join(thread);
+	for (int i = 0; i < SHUFFLED; i++)
+		if (atomic_load(&shuffle.ready_to_close[i]) == 0) {
+			XT_EQ(poll(&shuffle.fds[i], 1, 0), 1);
+			taken++;
+		}
+	XT_EQ(taken, shuffle.sent);
+	for (int i = 0; i < SHUFFLED; i++) {
+		close(shuffle.fds[i].fd);
+		close(shuffle.peers[i]);
+	}
+}
