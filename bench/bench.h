@@ -31,6 +31,7 @@ struct bench_options {
 	const char *backends; /* names with commas between; NULL: all usable */
 	bool peers;           /* measure the hand-written variants too */
 	const char *json;     /* a file, "-" for stdout, NULL for none */
+	const char *library;  /* libxpoll-poll.so; NULL: not found */
 };
 
 /*
@@ -71,6 +72,7 @@ struct bench_workload {
 	void (*close)(void *setup);
 
 	const struct bench_ops *queue;      /* xpoll, once for each back end */
+	const char *queue_name;             /* NULL; or it has none: its name */
 	const struct bench_variant *peers;  /* by hand; ends with a NULL name */
 	const struct bench_variant *limit;
 };

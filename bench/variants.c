@@ -116,7 +116,9 @@ int bench_select_variants(struct bench_report *report)
 		               from_environment);
 		return 2;
 	}
-	if (report->options->backends == NULL)
+	if (workload->queue_name != NULL)
+		variants_add(report, "", workload->queue_name, workload->queue);
+	else if (report->options->backends == NULL)
 		variants_add_all(report, chosen);
 	else if (variants_add_listed(report, chosen) != 0)
 		return 2;

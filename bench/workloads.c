@@ -4,9 +4,11 @@
 #include <stddef.h>
 
 #include "bench.h"
+#include "dropin.h"
 #include "looptest.h"
 
 const struct bench_workload *const bench_workloads[] = {
 	&bench_looptest,
+	&bench_dropin,
 	NULL,
 };

@@ -60,6 +60,7 @@ static int bench_start(const struct bench_workload *workload, int argc, char **a
 		.n = workload->n_default,
 		.seconds = 5,
 		.rounds = 5,
+		.library = tool_find_library("libxpoll-poll.so"),
 	};
 	int result = bench_parse(workload, argc, argv, &options);
 

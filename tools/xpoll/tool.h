@@ -52,6 +52,7 @@ struct tool_command {
 
 extern const struct tool_command tool_info;
 extern const struct tool_command tool_bench;
+extern const struct tool_command tool_run;
 
 /*
  * Read all arguments as options, --help and --version among them.  Returns
@@ -59,9 +60,18 @@ extern const struct tool_command tool_bench;
  */
 int tool_parse(const struct tool_usage *usage, int argc, char **argv);
 
+/* Signals as this command got them, for a program that takes its place. */
+void tool_restore_signals(void);
+
 /* Say what is wrong with the arguments; returns TOOL_USAGE. */
 int tool_complain(const struct tool_usage *usage, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/*
+ * The path of a library that was built or installed with this command; NULL if
+ * it is not there.  Valid until the next call.
+ */
+const char *tool_find_library(const char *name);
 
 void tool_print_help(const struct tool_usage *usage);
 void tool_print_version(void);

@@ -14,6 +14,7 @@
 static const struct tool_command *const commands[] = {
 	&tool_info,
 	&tool_bench,
+	&tool_run,
 	NULL,
 };
 
@@ -54,11 +55,19 @@ static int run_command(int argc, char **argv)
 	                     name[0] == '-' ? "option" : "command");
 }
 
+static void (*sigpipe_before)(int);
+
+void tool_restore_signals(void)
+{
+	(void)signal(SIGPIPE, sigpipe_before);
+}
+
 int main(int argc, char **argv)
 {
 	int exit_code;
 
-	(void)signal(SIGPIPE, SIG_IGN); /* a reader that leaves is seen below */
+	/* A reader that leaves is seen below. */
+	sigpipe_before = signal(SIGPIPE, SIG_IGN);
 	exit_code = run_command(argc, argv);
 	errno = 0;
 	if (fflush(stdout) == 0 && ferror(stdout) == 0)

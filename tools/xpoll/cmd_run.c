@@ -1,0 +1,212 @@
+/*
+ * xpoll run: a program as it is, with a drop-in in front of the C library.
+ *
+ * Nothing is left of this command when the program runs: it is executed in its
+ * place.  What the drop-in cannot reach is said before that, and the program
+ * runs all the same.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tool.h"
+
+/* As a shell says it. */
+enum { RUN_NOT_EXECUTABLE = 126, RUN_NOT_FOUND = 127 };
+
+#define RUN_LIBRARY "libxpoll-poll.so"
+
+static const struct tool_usage usage = {
+	.name = "xpoll run",
+	.synopsis = "--poll [--stats] [--] PROGRAM [ARGUMENT]...",
+	.text = "Run a program with another poll(2) and select(2), whose cost does not grow\n"
+	        "with the number of idle descriptors; see xpoll-poll(7).\n\n"
+	        "  --poll   poll, ppoll, select and pselect by libxpoll-poll.so\n"
+	        "  --stats  print what it did, to stderr, when a process ends\n\n"
+	        "The exit code is the program's; 126 if it cannot be executed, 127 if it is\n"
+	        "not there.\n",
+};
+
+struct run {
+	bool poll;
+	bool stats;
+	char **program; /* ended by NULL */
+};
+
+/* --- The program ---------------------------------------------------------------- */
+
+/* Where execvp finds it; false: nowhere. */
+static bool run_find(const char *name, char path[PATH_MAX])
+{
+	const char *at = getenv("PATH");
+
+	if (strchr(name, '/') != NULL || at == NULL)
+		return snprintf(path, PATH_MAX, "%s", name) < PATH_MAX;
+	for (;;) {
+		size_t len = strcspn(at, ":");
+		int used = snprintf(path, PATH_MAX, "%.*s/%s", (int)len,
+		                    len > 0 ? at : ".", name);
+
+		if (used < PATH_MAX && access(path, X_OK) == 0)
+			return true;
+		if (at[len] == '\0')
+			return false;
+		at += len + 1;
+	}
+}
+
+/* Does it ask for a dynamic linker?  Only said of files like this command. */
+static bool run_has_linker(int fd, const Elf64_Ehdr *head)
+{
+	for (int i = 0; i < head->e_phnum; i++) {
+		Elf64_Phdr part;
+		off_t at = (off_t)(head->e_phoff + (uint64_t)i * head->e_phentsize);
+
+		if (pread(fd, &part, sizeof part, at) != (ssize_t)sizeof part)
+			return true;
+		if (part.p_type == PT_INTERP)
+			return true;
+	}
+	return false;
+}
+
+/* Why the drop-in will have no effect on this file; NULL: it will, or who knows. */
+static const char *run_obstacle(const char *path)
+{
+	const char *obstacle = NULL;
+	Elf64_Ehdr head;
+	struct stat status;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &status) == 0 &&
+	    (((status.st_mode & S_ISUID) != 0 && status.st_uid != getuid()) ||
+	     ((status.st_mode & S_ISGID) != 0 && status.st_gid != getgid())))
+		obstacle = "runs as another user";
+	else if (pread(fd, &head, sizeof head, 0) != (ssize_t)sizeof head ||
+	         memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
+		obstacle = NULL; /* A script, as a rule: its interpreter counts. */
+	else if (head.e_ident[EI_CLASS] != (sizeof(long) == 8 ? ELFCLASS64 : ELFCLASS32))
+		obstacle = "is for another kind of processor";
+	else if (head.e_ident[EI_CLASS] == ELFCLASS64 && !run_has_linker(fd, &head))
+		obstacle = "is statically linked";
+	close(fd);
+	return obstacle;
+}
+
+/* --- Its environment -------------------------------------------------------------- */
+
+static int run_fail(const char *what, const char *why)
+{
+	fprintf(stderr, "%s: %s: %s\n", usage.name, what, why);
+	return TOOL_FAILED;
+}
+
+static int run_prepare(const struct run *run)
+{
+	const char *library = tool_find_library(RUN_LIBRARY);
+	const char *others = getenv("LD_PRELOAD");
+	size_t size;
+	char *list;
+
+	if (library == NULL)
+		return run_fail(RUN_LIBRARY, "not installed with this command");
+	if (strpbrk(library, " :") != NULL)
+		return run_fail(library, "the dynamic linker cannot load from a folder "
+		                         "with a space or a colon in its name");
+	size = strlen(library) + (others != NULL ? strlen(others) : 0) + 2;
+	list = malloc(size);
+	if (list == NULL)
+		return run_fail("environment", strerror(ENOMEM));
+	snprintf(list, size, "%s%s%s", library, others != NULL ? ":" : "",
+	         others != NULL ? others : "");
+	if (setenv("LD_PRELOAD", list, 1) < 0 ||
+	    (run->stats && setenv("XPOLL_POLL_STATS", "1", 1) < 0)) {
+		free(list);
+		return run_fail("environment", strerror(ENOMEM));
+	}
+	free(list);
+	return TOOL_OK;
+}
+
+static int run_program(const struct run *run)
+{
+	const char *name = run->program[0];
+	char path[PATH_MAX];
+	int error;
+
+	if (run_find(name, path)) {
+		const char *obstacle = run_obstacle(path);
+
+		if (obstacle != NULL)
+			fprintf(stderr, "%s: %s %s: the drop-in cannot be put in front of "
+			        "it, it runs as ever\n", usage.name, path, obstacle);
+	}
+	tool_restore_signals();
+	execvp(name, run->program);
+	error = errno;
+	(void)run_fail(name, strerror(error));
+	return error == ENOENT ? RUN_NOT_FOUND : RUN_NOT_EXECUTABLE;
+}
+
+/* --- Arguments ----------------------------------------------------------------------- */
+
+/* TOOL_GO_ON, or the exit code to end with. */
+static int run_parse(int argc, char **argv, struct run *run)
+{
+	int at = 1;
+
+	for (; at < argc && argv[at][0] == '-'; at++) {
+		const char *option = argv[at];
+
+		if (strcmp(option, "--") == 0) {
+			at++;
+			break;
+		}
+		if (strcmp(option, "--help") == 0 || strcmp(option, "-h") == 0) {
+			tool_print_help(&usage);
+			return TOOL_OK;
+		}
+		if (strcmp(option, "--version") == 0) {
+			tool_print_version();
+			return TOOL_OK;
+		}
+		if (strcmp(option, "--poll") == 0)
+			run->poll = true;
+		else if (strcmp(option, "--stats") == 0)
+			run->stats = true;
+		else
+			return tool_complain(&usage, "%s: no such option", option);
+	}
+	if (!run->poll)
+		return tool_complain(&usage, "expected --poll: the drop-in to run with");
+	if (at == argc)
+		return tool_complain(&usage, "expected a program");
+	run->program = argv + at;
+	return TOOL_GO_ON;
+}
+
+static int cmd_run(int argc, char **argv)
+{
+	struct run run = { 0 };
+	int result = run_parse(argc, argv, &run);
+
+	if (result != TOOL_GO_ON)
+		return result;
+	result = run_prepare(&run);
+	return result == TOOL_OK ? run_program(&run) : result;
+}
+
+const struct tool_command tool_run = {
+	.name = "run",
+	.summary = "run a program with poll(2) replaced",
+	.run = cmd_run,
+};
