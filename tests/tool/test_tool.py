@@ -53,7 +53,7 @@ class ToolTest(unittest.TestCase):
 
 
 class Help(ToolTest):
-    COMMANDS = [[], ["info"], ["bench"], LOOPTEST]
+    COMMANDS = [[], ["info"], ["watch"], ["bench"], LOOPTEST]
 
     def test_help_of_each_command_tells_its_usage(self):
         for command in self.COMMANDS:
@@ -66,7 +66,7 @@ class Help(ToolTest):
                                         for line in out.splitlines()), out)
 
     def test_help_lists_commands_workloads_and_options(self):
-        self.assertRegex(run("help").stdout, r"(?s)info .*bench ")
+        self.assertRegex(run("help").stdout, r"(?s)info .*watch .*bench ")
         self.assertRegex(run("bench", "--help").stdout, "looptest ")
         out = run(*LOOPTEST, "--help").stdout
         for option in "-n", "-t", "--rounds", "--backend", "--peers", "--json":

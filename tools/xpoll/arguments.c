@@ -1,9 +1,9 @@
 /*
  * Options: parsing, messages, --help, all from one table.
  *
- * Accepts "-n 8", "-n8", "--rounds 5" and "--rounds=5".  The last of repeated
- * options counts.  A message names the argument, what was given and what was
- * expected.
+ * Accepts "-n 8", "-n8", "--rounds 5" and "--rounds=5"; behind "--" nothing is
+ * an option.  The last of repeated options counts, unless it makes a list.  A
+ * message names the argument, what was given and what was expected.
  */
 #include <errno.h>
 #include <math.h>
@@ -17,16 +17,31 @@
 
 #include "tool.h"
 
+static void say(const struct tool_usage *usage, const char *format, va_list arguments)
+{
+	fprintf(stderr, "%s: ", usage->name);
+	vfprintf(stderr, format, arguments);
+	fputc('\n', stderr);
+}
+
 int tool_complain(const struct tool_usage *usage, const char *format, ...)
 {
 	va_list arguments;
 
-	fprintf(stderr, "%s: ", usage->name);
 	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
+	say(usage, format, arguments);
 	va_end(arguments);
-	fprintf(stderr, "\nTry '%s --help'.\n", usage->name);
+	fprintf(stderr, "Try '%s --help'.\n", usage->name);
 	return TOOL_USAGE;
+}
+
+void tool_warn(const struct tool_usage *usage, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	say(usage, format, arguments);
+	va_end(arguments);
 }
 
 void tool_print_version(void)
@@ -42,7 +57,7 @@ static void print_option_help(const struct tool_option *option)
 
 	snprintf(left, sizeof left, "%s %s", option->name, option->value_name);
 	printf("  %-18s  %s", left, option->help);
-	if (option->kind == TOOL_COUNT)
+	if (option->kind == TOOL_COUNT && *(const int *)option->value >= option->min)
 		printf(" (default %d)", *(const int *)option->value);
 	else if (option->kind == TOOL_SECONDS)
 		printf(" (default %g)", *(const double *)option->value);
@@ -76,12 +91,18 @@ static int wrong_value(const struct tool_usage *usage, const struct tool_option 
 	case TOOL_SECONDS:
 		return tool_complain(usage, "%s %s: expected a number from %g to %g",
 		                     option->name, value, option->min, option->max);
+	case TOOL_TIME:
+		return tool_complain(usage, "%s %s: expected a time such as 500ms, 2s or 1.5m",
+		                     option->name, value);
 	case TOOL_CHOICE:
 		for (int i = 0; option->choices[i] != NULL && used < sizeof list; i++)
 			used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
 			                         i > 0 ? " or " : "", option->choices[i]);
 		return tool_complain(usage, "%s %s: expected %s", option->name, value, list);
 	case TOOL_TEXT:
+	case TOOL_LIST:
+	case TOOL_FLAG:
+	case TOOL_REST:
 		break;
 	}
 	return tool_complain(usage, "%s: expected %s, not nothing", option->name,
@@ -116,6 +137,33 @@ static bool read_seconds(const struct tool_option *option, const char *text)
 	return true;
 }
 
+bool tool_read_time(const char *text, double min, double max, int64_t *ns)
+{
+	static const struct {
+		const char *name;
+		double seconds;
+	} units[] = {
+		{ "", 1 }, { "ns", 1e-9 }, { "us", 1e-6 }, { "ms", 1e-3 },
+		{ "s", 1 }, { "m", 60 }, { "h", 3600 },
+	};
+	size_t digits = strspn(text, "0123456789.");
+	char *end;
+	double number = strtod(text, &end);
+
+	if (digits == 0 || end != text + digits) /* "" "1.2.3" "inf" "0x1p3" */
+		return false;
+	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+		if (strcmp(end, units[i].name) != 0)
+			continue;
+		number *= units[i].seconds;
+		if (!(number >= min && number <= max))
+			return false;
+		*ns = (int64_t)(number * 1e9 + 0.5);
+		return true;
+	}
+	return false;
+}
+
 static bool read_choice(const struct tool_option *option, const char *text)
 {
 	for (int i = 0; option->choices[i] != NULL; i++) {
@@ -127,6 +175,13 @@ static bool read_choice(const struct tool_option *option, const char *text)
 	return false;
 }
 
+static void list_append(struct tool_list *list, const char *option, const char *text)
+{
+	list->items[list->len].option = option;
+	list->items[list->len].text = text;
+	list->len++;
+}
+
 static bool read_value(const struct tool_option *option, const char *text)
 {
 	switch (option->kind) {
@@ -134,11 +189,19 @@ static bool read_value(const struct tool_option *option, const char *text)
 		return read_count(option, text);
 	case TOOL_SECONDS:
 		return read_seconds(option, text);
+	case TOOL_TIME:
+		return tool_read_time(text, option->min, option->max, option->value);
 	case TOOL_CHOICE:
 		return read_choice(option, text);
 	case TOOL_TEXT:
 		*(const char **)option->value = text;
 		return text[0] != '\0';
+	case TOOL_LIST:
+		list_append(option->value, option->name, text);
+		return text[0] != '\0';
+	case TOOL_FLAG:
+	case TOOL_REST: /* they take no value */
+		break;
 	}
 	return false;
 }
@@ -168,6 +231,28 @@ static const struct tool_option *find_option(const struct tool_usage *usage,
 	return NULL;
 }
 
+/* The option without a value in argv[0]; as take_option. */
+static int take_flag(const struct tool_usage *usage, const struct tool_option *option,
+                     int left, char **argv)
+{
+	if (strcmp(argv[0], option->name) != 0) {
+		(void)tool_complain(usage, "%s: %s takes nothing like this", argv[0],
+		                    option->name);
+		return 0;
+	}
+	if (option->kind == TOOL_FLAG) {
+		*(bool *)option->value = true;
+		return 1;
+	}
+	if (left == 1) {
+		(void)tool_complain(usage, "%s: expected %s behind it", option->name,
+		                    option->value_name);
+		return 0;
+	}
+	*(char ***)option->value = argv + 1;
+	return left;
+}
+
 /* One argument, and perhaps its value; how many were used, or 0: wrong. */
 static int take_option(const struct tool_usage *usage, int left, char **argv)
 {
@@ -176,11 +261,11 @@ static int take_option(const struct tool_usage *usage, int left, char **argv)
 	const char *value;
 
 	if (option == NULL) {
-		(void)tool_complain(usage, argv[0][0] == '-' ? "%s: no such option"
-		                                             : "%s: not expected here",
-		                    argv[0]);
+		(void)tool_complain(usage, "%s: no such option", argv[0]);
 		return 0;
 	}
+	if (option->kind == TOOL_FLAG || option->kind == TOOL_REST)
+		return take_flag(usage, option, left, argv);
 	value = argv[0] + len;
 	if (*value == '=' && argv[0][1] == '-')
 		value++;
@@ -198,11 +283,35 @@ static int take_option(const struct tool_usage *usage, int left, char **argv)
 	return left > 1 && value == argv[1] ? 2 : 1;
 }
 
+static int take_operand(const struct tool_usage *usage, const char *text)
+{
+	if (usage->operands == NULL || text[0] == '\0') {
+		(void)tool_complain(usage, "%s: not expected here",
+		                    text[0] == '\0' ? "an empty argument" : text);
+		return 0;
+	}
+	list_append(usage->operands, NULL, text);
+	return 1;
+}
+
 int tool_parse(const struct tool_usage *usage, int argc, char **argv)
 {
+	bool only_operands = false;
+
 	for (int i = 1; i < argc;) {
 		int used;
 
+		if (only_operands || argv[i][0] != '-' || argv[i][1] == '\0') {
+			if (take_operand(usage, argv[i]) == 0)
+				return TOOL_USAGE;
+			i++;
+			continue;
+		}
+		if (strcmp(argv[i], "--") == 0) {
+			only_operands = true;
+			i++;
+			continue;
+		}
 		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
 			tool_print_help(usage);
 			return TOOL_OK;

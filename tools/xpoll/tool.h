@@ -10,6 +10,10 @@
 #ifndef XPOLL_TOOL_H
 #define XPOLL_TOOL_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 enum {
 	TOOL_OK = 0,
 	TOOL_FAILED = 1,
@@ -20,8 +24,23 @@ enum {
 enum tool_kind {
 	TOOL_COUNT,   /* a whole number from min to max, into an int */
 	TOOL_SECONDS, /* a number from min to max, into a double */
+	TOOL_TIME,    /* "500ms", min to max seconds; ns, into an int64_t */
 	TOOL_CHOICE,  /* one of the choices: its index, into an int */
 	TOOL_TEXT,    /* anything but nothing, into a const char * */
+	TOOL_LIST,    /* the same, each time: behind a struct tool_list */
+	TOOL_FLAG,    /* no value: true, into a bool */
+	TOOL_REST,    /* every argument behind it, into a char ** */
+};
+
+/* Arguments in their order; option is NULL for one that is no option. */
+struct tool_item {
+	const char *option; /* "--file" */
+	const char *text;
+};
+
+struct tool_list {
+	struct tool_item *items; /* the caller's, with room for argc of them */
+	int len;
 };
 
 struct tool_option {
@@ -32,7 +51,7 @@ struct tool_option {
 	double min;
 	double max;
 	const char *const *choices; /* ended by NULL */
-	void *value;                /* where it goes; holds the default */
+	void *value; /* where it goes; holds the default, below min: none */
 };
 
 /* What tool_parse and --help need to know of a (sub)command. */
@@ -41,6 +60,7 @@ struct tool_usage {
 	const char *synopsis; /* what follows the name: "[OPTION]..." */
 	const char *text;     /* paragraphs for --help */
 	const struct tool_option *options; /* NULL: none */
+	struct tool_list *operands; /* for what is no option; NULL: an error */
 };
 
 struct tool_command {
@@ -53,6 +73,7 @@ struct tool_command {
 extern const struct tool_command tool_info;
 extern const struct tool_command tool_bench;
 extern const struct tool_command tool_run;
+extern const struct tool_command tool_watch;
 
 /*
  * Read all arguments as options, --help and --version among them.  Returns
@@ -72,6 +93,29 @@ int tool_complain(const struct tool_usage *usage, const char *format, ...)
  * it is not there.  Valid until the next call.
  */
 const char *tool_find_library(const char *name);
+
+/* Say what went wrong, or is not as it should be. */
+void tool_warn(const struct tool_usage *usage, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/*
+ * A time as people write it, "500ms" "2s" "1.5m" "3": nanoseconds.  False if it
+ * is none, or not from min to max seconds.
+ */
+bool tool_read_time(const char *text, double min, double max, int64_t *ns);
+
+/*
+ * A signal by its name, "HUP" "SIGHUP" "RTMIN+1", or its number; 0: there is
+ * none such.  The other way round the text goes to buffer and is returned.
+ */
+int tool_read_signal(const char *text);
+const char *tool_signal_name(int number, char *buffer, size_t size);
+
+/*
+ * Write out what was printed so far.  False if standard output is broken;
+ * this has been said then, unless its reader just went away.
+ */
+bool tool_flush(void);
 
 void tool_print_help(const struct tool_usage *usage);
 void tool_print_version(void);

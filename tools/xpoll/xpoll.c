@@ -13,6 +13,7 @@
 
 static const struct tool_command *const commands[] = {
 	&tool_info,
+	&tool_watch,
 	&tool_bench,
 	&tool_run,
 	NULL,
@@ -21,7 +22,8 @@ static const struct tool_command *const commands[] = {
 static const struct tool_usage usage = {
 	.name = "xpoll",
 	.synopsis = "COMMAND [ARGUMENT]...",
-	.text = "One event queue for every kernel: what it can do here, and how fast.\n"
+	.text = "One event queue for every kernel: what it can do here, what happens, how\n"
+	        "fast it is.\n"
 	        "'xpoll COMMAND --help' tells more about a command.\n",
 };
 
@@ -62,18 +64,29 @@ void tool_restore_signals(void)
 	(void)signal(SIGPIPE, sigpipe_before);
 }
 
+bool tool_flush(void)
+{
+	static bool said;
+
+	errno = 0;
+	if (fflush(stdout) == 0 && ferror(stdout) == 0)
+		return true;
+	/* What failed before this call has no errno here, and is said already. */
+	if (!said && errno != EPIPE && errno != 0)
+		fprintf(stderr, "xpoll: cannot write to standard output: %s\n",
+		        strerror(errno));
+	said = true;
+	return false;
+}
+
 int main(int argc, char **argv)
 {
 	int exit_code;
 
-	/* A reader that leaves is seen below. */
+	/* A reader that leaves is seen by tool_flush. */
 	sigpipe_before = signal(SIGPIPE, SIG_IGN);
 	exit_code = run_command(argc, argv);
-	errno = 0;
-	if (fflush(stdout) == 0 && ferror(stdout) == 0)
+	if (tool_flush())
 		return exit_code;
-	if (errno != EPIPE && errno != 0)
-		fprintf(stderr, "xpoll: cannot write to standard output: %s\n",
-		        strerror(errno));
 	return exit_code != TOOL_OK ? exit_code : TOOL_FAILED;
 }

@@ -1,0 +1,396 @@
+/*
+ * xpoll watch: the options, the loop and the end.
+ *
+ * The loop takes one event at a time; see watch.h for why.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "watch.h"
+
+enum { TIMED_OUT = 3 }; /* an exit code of this command alone */
+
+#define TIMEOUT_MAX      (366 * 24 * 3600.0)  /* seconds */
+#define SETTLE_NS        (WATCH_SECOND / 200)
+#define SETTLE_LATEST_NS (WATCH_SECOND / 50)  /* though the queue is never silent */
+#define REST             9 /* looking takes at most a tenth of the time */
+
+struct watch_options {
+	struct tool_list sources; /* all but --exec, in their order */
+	struct tool_list excluded;
+	const char *events;
+	char **command; /* of --exec; NULL: none */
+	int64_t timeout_ns; /* 0: none */
+};
+
+/* --- What the sources use ------------------------------------------------- */
+
+int64_t watch_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * WATCH_SECOND + now.tv_nsec;
+}
+
+void watch_link(struct watch *w, struct watch_item *item)
+{
+	item->next = w->items;
+	w->items = item;
+}
+
+void watch_unlink(struct watch *w, struct watch_item *item)
+{
+	struct watch_item **at = &w->items;
+
+	while (*at != item)
+		at = &(*at)->next;
+	*at = item->next;
+}
+
+int watch_register(struct watch *w, uint64_t ident, int filter, int flags,
+                   uint32_t fflags, int64_t data, struct watch_item *item)
+{
+	struct xpoll_event change;
+
+	xpoll_set(&change, ident, filter, flags, fflags, data, item);
+	return xpoll_event(w->queue, &change, 1, NULL, 0, 0) < 0 ? errno : 0;
+}
+
+int watch_add(struct watch *w, const struct tool_item *argument, uint64_t ident,
+              int filter, int flags, uint32_t fflags, int64_t data,
+              struct watch_item *item)
+{
+	int error = watch_register(w, ident, filter, flags, fflags, data, item);
+
+	if (error != 0)
+		return watch_refuse(w, argument, error);
+	watch_link(w, item);
+	w->sources++;
+	return TOOL_GO_ON;
+}
+
+const char *watch_reason(int error)
+{
+	switch (error) {
+	case EMFILE:
+		return "too many open files, the limit is ulimit -n "
+		       "or fs.inotify.max_user_instances";
+	case ENOSPC:
+		return "too many watches, the limit is fs.inotify.max_user_watches";
+	case EPERM:
+		return "Permission denied";
+	case ESRCH:
+		return "no such process";
+	case EBADF:
+		return "not an open descriptor";
+	case EISDIR:
+		return "a directory: expected a file, or --dir";
+	case ENOTSUP:
+		return "not supported here; xpoll info tells more";
+	default:
+		return strerror(error);
+	}
+}
+
+int watch_refuse(const struct watch *w, const struct tool_item *argument, int error)
+{
+	tool_warn(w->usage, "%s%s%s: %s", argument->option != NULL ? argument->option : "",
+	          argument->option != NULL ? " " : "", argument->text,
+	          watch_reason(error));
+	return TOOL_USAGE;
+}
+
+/* --- The loop ------------------------------------------------------------- */
+
+/* Whoever reads our output is gone: nobody wants more of it. */
+static void output_ended(struct watch *w, struct watch_item *item,
+                         const struct xpoll_event *event)
+{
+	(void)item;
+	if ((event->flags & XPOLL_EOF) != 0)
+		w->broken = true;
+}
+
+static void watch_output(struct watch *w)
+{
+	static struct watch_item output = { .happened = output_ended };
+	struct stat status;
+
+	if (fstat(STDOUT_FILENO, &status) == 0 &&
+	    (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode)))
+		(void)watch_register(w, STDOUT_FILENO, XPOLL_FILT_WRITE,
+		                     XPOLL_ADD | XPOLL_CLEAR, 0, 0, &output);
+}
+
+static int64_t min_ns(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+void watch_settle_soon(struct watch *w)
+{
+	int64_t soon_ns = watch_now_ns() + SETTLE_NS;
+
+	if (w->settle_ns == INT64_MAX)
+		w->settle_ns = soon_ns > w->rested_ns ? soon_ns : w->rested_ns;
+}
+
+static void watch_settle(struct watch *w, int64_t now_ns, bool queue_is_empty)
+{
+	if (now_ns < w->settle_ns ||
+	    (!queue_is_empty && now_ns < w->settle_ns + SETTLE_LATEST_NS))
+		return;
+	w->settle_ns = INT64_MAX;
+	watch_file_settle(w);
+	watch_tree_settle(w);
+	w->rested_ns = watch_now_ns();
+	w->rested_ns += REST * (w->rested_ns - now_ns);
+}
+
+/* Nothing more is to be shown.  What --run has to do is still done. */
+static bool watch_is_done(const struct watch *w, bool queue_is_empty)
+{
+	if (w->count > 0 && w->shown >= w->count)
+		return true;
+	/* Children that are reported late make it more than 0 again. */
+	return w->sources == 0 && queue_is_empty;
+}
+
+static bool watch_has_ended(const struct watch *w, bool queue_is_empty, int64_t now_ns)
+{
+	if (w->broken || now_ns >= w->deadline_ns)
+		return true;
+	if (watch_stopped(w) != 0)
+		return watch_stopped_twice() || (w->child == 0 && w->runner == 0);
+	return watch_is_done(w, queue_is_empty) && !watch_run_busy(w);
+}
+
+/* How long the next wait may be; ns, -1: for ever. */
+static int64_t watch_patience_ns(const struct watch *w, bool queue_is_empty,
+                                 int64_t now_ns)
+{
+	int64_t until_ns = min_ns(w->deadline_ns, watch_run_due_ns(w));
+
+	until_ns = min_ns(until_ns, w->settle_ns);
+	if (!queue_is_empty && w->sources == 0)
+		return 0;
+	if (until_ns == INT64_MAX)
+		return -1;
+	return until_ns > now_ns ? until_ns - now_ns : 0;
+}
+
+/* Until it ends; 0, or an errno of the queue. */
+static int watch_loop(struct watch *w)
+{
+	struct xpoll_event event;
+	bool queue_is_empty = false;
+
+	for (;;) {
+		int64_t now_ns = watch_now_ns();
+		int count;
+
+		if (watch_has_ended(w, queue_is_empty, now_ns))
+			return 0;
+		count = xpoll_event(w->queue, NULL, 0, &event, 1,
+		                    watch_patience_ns(w, queue_is_empty, now_ns));
+		if (count < 0 && errno != EINTR)
+			return errno;
+		if (count > 0) {
+			struct watch_item *item = event.udata;
+
+			item->happened(w, item, &event);
+		}
+		queue_is_empty = count == 0;
+		now_ns = watch_now_ns();
+		watch_settle(w, now_ns, queue_is_empty);
+		watch_run_step(w, now_ns);
+	}
+}
+
+/* --- Options -------------------------------------------------------------- */
+
+static const struct {
+	const char *option; /* NULL: no option, but a path */
+	int (*add)(struct watch *w, const struct tool_item *argument);
+} kinds[] = {
+	{ "--file", watch_add_file },     { "--dir", watch_add_tree },
+	{ "--pid", watch_add_pid },       { "--signal", watch_add_signal },
+	{ "--timer", watch_add_timer },   { "--fd", watch_add_fd },
+	{ "--listen", watch_add_listen }, { NULL, watch_add_path },
+};
+
+static int watch_add_sources(struct watch *w, const struct tool_list *sources)
+{
+	int result = TOOL_GO_ON;
+
+	for (int i = 0; i < sources->len && result == TOOL_GO_ON; i++) {
+		const struct tool_item *it = &sources->items[i];
+		size_t k = 0;
+
+		while (kinds[k].option != NULL &&
+		       (it->option == NULL || strcmp(kinds[k].option, it->option) != 0))
+			k++;
+		result = kinds[k].add(w, it);
+	}
+	return result;
+}
+
+static int watch_exit_code(const struct watch *w)
+{
+	if (w->broken || w->failed)
+		return TOOL_FAILED;
+	if (w->count > 0 && w->shown < w->count && watch_now_ns() >= w->deadline_ns)
+		return TIMED_OUT;
+	if (w->status != 0)
+		return w->status;
+	return w->partly ? TOOL_FAILED : TOOL_OK;
+}
+
+static int watch_run(struct watch *w, const struct watch_options *options)
+{
+	int result = watch_choose_events(w, options->events);
+	int error;
+
+	if (result == TOOL_GO_ON)
+		result = watch_add_sources(w, &options->sources);
+	if (result != TOOL_GO_ON)
+		return result;
+	if (options->timeout_ns > 0)
+		w->deadline_ns = watch_now_ns() + options->timeout_ns;
+	watch_output(w);
+	if (!w->quiet)
+		fprintf(stderr, "%s: ready\n", w->usage->name);
+	if (options->command != NULL)
+		result = watch_add_exec(w, options->command);
+	if (result != TOOL_GO_ON)
+		return result;
+	error = watch_loop(w);
+	if (error != 0) {
+		tool_warn(w->usage, "cannot wait: %s", strerror(error));
+		w->failed = true;
+	}
+	return watch_exit_code(w);
+}
+
+static int watch_start(struct watch *w, const struct watch_options *options)
+{
+	int result, stopped;
+
+	w->queue = xpoll_open(NULL);
+	if (w->queue == NULL) {
+		tool_warn(w->usage, "no queue can be opened: %s", strerror(errno));
+		return TOOL_FAILED;
+	}
+	watch_signals_open(w);
+	result = watch_run(w, options);
+	/* What we started ends with us. */
+	stopped = watch_stopped(w);
+	if (w->child != 0)
+		(void)kill(w->child, SIGTERM);
+	if (w->runner != 0)
+		(void)kill(w->runner, SIGTERM);
+	while (w->items != NULL) {
+		struct watch_item *item = w->items;
+
+		w->items = item->next;
+		item->close(w, item);
+	}
+	watch_signals_close(); /* first, since the handler wakes the queue */
+	xpoll_destroy(w->queue);
+	if (stopped != 0)
+		(void)raise(stopped);
+	return result;
+}
+
+static int watch_parse(struct watch *w, int argc, char **argv,
+                       struct watch_options *options)
+{
+	struct tool_list *sources = &options->sources;
+	const struct tool_option table[] = {
+		{ "--file", "PATH", "a file, by its name", TOOL_LIST, .value = sources },
+		{ "--dir", "PATH", "a directory and the files in it", TOOL_LIST,
+		  .value = sources },
+		{ "--pid", "N", "a process: forks, execs, its end", TOOL_LIST,
+		  .value = sources },
+		{ "--exec", "CMD...", "last: start a command, and watch all it starts",
+		  TOOL_REST, .value = &options->command },
+		{ "--signal", "NAME", "a signal to this command", TOOL_LIST,
+		  .value = sources },
+		{ "--timer", "TIME", "every so often: 500ms, 2s, 1.5m", TOOL_LIST,
+		  .value = sources },
+		{ "--fd", "N", "an open descriptor that can be read", TOOL_LIST,
+		  .value = sources },
+		{ "--listen", "PORT", "connections to a port, or to ADDRESS:PORT",
+		  TOOL_LIST, .value = sources },
+		{ "-r", "", "with all directories below, all child processes", TOOL_FLAG,
+		  .value = &w->recursive },
+		{ "--events", "LIST", "of files: create,delete,rename,write,...", TOOL_TEXT,
+		  .value = &options->events },
+		{ "--exclude", "GLOB", "not what is called so below a --dir", TOOL_LIST,
+		  .value = &options->excluded },
+		{ "--run", "CMD", "run a shell command after events", TOOL_TEXT,
+		  .value = &w->run },
+		{ "--count", "N", "end after so many events", TOOL_COUNT, 1, 1e9, NULL,
+		  &w->count },
+		{ "--timeout", "TIME", "end after this time", TOOL_TIME, 0.001, TIMEOUT_MAX,
+		  NULL, &options->timeout_ns },
+		{ "--json", "", "an object for each event", TOOL_FLAG, .value = &w->json },
+		{ "-q", "", "no output but complaints", TOOL_FLAG, .value = &w->quiet },
+		{ 0 },
+	};
+	struct tool_usage usage = *w->usage;
+	int result;
+
+	usage.options = table;
+	usage.operands = sources;
+	result = tool_parse(&usage, argc, argv);
+	if (result == TOOL_GO_ON && sources->len == 0 && options->command == NULL)
+		return tool_complain(&usage, "expected something to watch: a path or an "
+		                     "option such as --file or --timer");
+	return result;
+}
+
+static int cmd_watch(int argc, char **argv)
+{
+	static const struct tool_usage usage = {
+		.name = "xpoll watch",
+		.synopsis = "[OPTION | PATH]... [--exec CMD...]",
+		.text = "Print a line for each thing that happens to what is named.  A PATH\n"
+		        "alone is a --file or a --dir.  Ends by Ctrl-C, or when nothing is\n"
+		        "left to watch.\n",
+	};
+	struct watch_options options = { 0 };
+	struct watch w = {
+		.usage = &usage,
+		.excluded = &options.excluded,
+		.deadline_ns = INT64_MAX,
+		.settle_ns = INT64_MAX,
+	};
+	struct tool_item *items = calloc(2 * (size_t)argc, sizeof *items);
+	int result;
+
+	if (items == NULL) {
+		tool_warn(&usage, "%s", strerror(ENOMEM));
+		return TOOL_FAILED;
+	}
+	options.sources.items = items;
+	options.excluded.items = items + argc;
+	result = watch_parse(&w, argc, argv, &options);
+	if (result == TOOL_GO_ON)
+		result = watch_start(&w, &options);
+	free(items);
+	return result;
+}
+
+const struct tool_command tool_watch = {
+	.name = "watch",
+	.summary = "print what happens to files, processes, signals, ...",
+	.run = cmd_watch,
+};

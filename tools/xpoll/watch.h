@@ -1,0 +1,224 @@
+/*
+ * xpoll watch: what its files share.
+ *
+ * Whatever is watched is a struct that begins with a watch_item; the udata of
+ * its registrations points there.  The loop in cmd_watch.c takes one event at
+ * a time from the queue and hands it to the item, so an item may delete its
+ * registrations, and free itself, whenever it is called: no event that was
+ * taken earlier can point to it.
+ *
+ * Functions that add a source return TOOL_GO_ON, or have said what is wrong
+ * and return the exit code.
+ */
+#ifndef XPOLL_WATCH_H
+#define XPOLL_WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <xpoll.h>
+
+#include "tool.h"
+
+#define WATCH_SECOND 1000000000LL /* ns */
+
+struct watch;
+struct watch_item;
+
+typedef void watch_handler(struct watch *, struct watch_item *,
+                           const struct xpoll_event *);
+
+struct watch_item {
+	watch_handler *happened;
+
+	/* Those in the list of all, the last linked first, are closed at the end. */
+	struct watch_item *next;
+	void (*close)(struct watch *, struct watch_item *);
+};
+
+struct watch {
+	const struct tool_usage *usage;
+	struct xpoll *queue;
+
+	/* As asked for. */
+	bool json, quiet, recursive;
+	int count;       /* lines to end after; 0: any number */
+	uint32_t notes;  /* XPOLL_NOTE_... of files that are of interest */
+	uint32_t names;  /* WATCH_CREATE ... that are of interest */
+	const struct tool_list *excluded;
+	const char *run; /* NULL: nothing */
+	int64_t deadline_ns; /* INT64_MAX: none */
+
+	/* How it goes. */
+	struct watch_item *items;
+	int sources;  /* that may still report something */
+	int shown;    /* lines */
+	bool partly;  /* something that was asked for cannot be watched */
+	bool broken;  /* standard output cannot be written */
+	bool failed;
+	pid_t child;  /* the command of --exec; 0: none, or it has ended */
+	int status;   /* its exit code, once it has ended */
+	pid_t runner; /* the command of --run; 0: it does not run now */
+
+	/* Of watch_tree.c. */
+	struct node *dirty; /* directories to look through */
+	int unwatched;      /* entries that cannot be watched */
+	int limit;          /* the errno, if that is for lack of something */
+
+	/* Of watch_settle_soon. */
+	int64_t settle_ns;  /* when to look; INT64_MAX: there is no need */
+	int64_t rested_ns;  /* not before */
+};
+
+int64_t watch_now_ns(void); /* monotonic */
+
+void watch_link(struct watch *w, struct watch_item *item);
+void watch_unlink(struct watch *w, struct watch_item *item);
+
+/* Make a registration; its events go to item.  Returns 0 or an errno. */
+int watch_register(struct watch *w, uint64_t ident, int filter, int flags,
+                   uint32_t fflags, int64_t data, struct watch_item *item);
+
+/*
+ * Register a source that is being added, link and count it.  Returns
+ * TOOL_GO_ON, or complains.
+ */
+int watch_add(struct watch *w, const struct tool_item *argument, uint64_t ident,
+              int filter, int flags, uint32_t fflags, int64_t data,
+              struct watch_item *item);
+
+/* Tell why what an argument names cannot be watched; returns TOOL_USAGE. */
+int watch_refuse(const struct watch *w, const struct tool_item *argument,
+                 int error);
+
+/* What an errno means here, with the limit that was met. */
+const char *watch_reason(int error);
+
+/* --- watch_show.c: lines of text, or objects of JSON ---------------------- */
+
+#define WATCH_WORDS 16
+#define WATCH_PARTS 4
+
+struct watch_word {
+	const char *word; /* "write" */
+	const char *key;  /* with a number behind it: its name in JSON; or NULL */
+	int64_t number;
+};
+
+struct watch_part {
+	const char *before; /* in text: " -> " */
+	const char *key;    /* in JSON: "path" */
+	const char *text;   /* NULL: the number */
+	int64_t number;
+	int brief; /* in text only so many bytes; 0: all */
+};
+
+struct watch_record {
+	const char *source; /* "file" */
+	struct watch_word words[WATCH_WORDS];
+	struct watch_part parts[WATCH_PARTS]; /* what it is about; first: whom */
+	int words_len, parts_len;
+};
+
+void watch_say(struct watch_record *record, const char *word);
+void watch_say_number(struct watch_record *record, const char *word, const char *key,
+                      int64_t number);
+void watch_about(struct watch_record *record, const char *before, const char *key,
+                 const char *text);
+void watch_about_brief(struct watch_record *record, const char *before,
+                       const char *key, const char *text, int brief);
+void watch_about_number(struct watch_record *record, const char *before,
+                        const char *key, int64_t number);
+
+/* Print it, count it, and have --run told.  Nothing if it has no words. */
+void watch_show(struct watch *w, const struct watch_record *record);
+
+/* --- watch_simple.c ------------------------------------------------------- */
+
+int watch_add_timer(struct watch *w, const struct tool_item *argument);
+int watch_add_signal(struct watch *w, const struct tool_item *argument);
+int watch_add_fd(struct watch *w, const struct tool_item *argument);
+
+/* --- watch_listen.c ------------------------------------------------------- */
+
+int watch_add_listen(struct watch *w, const struct tool_item *argument);
+
+/* --- watch_notes.c: the words of --events, and opening what is watched ---- */
+
+/* What happened to a name; bits of watch.names. */
+#define WATCH_CREATE 0x1u
+#define WATCH_DELETE 0x2u
+#define WATCH_RENAME 0x4u
+
+/* Set notes and names from "write,create"; NULL: the default. */
+int watch_choose_events(struct watch *w, const char *list);
+
+/* Put the chosen ones among fflags into the record. */
+void watch_say_notes(const struct watch *w, struct watch_record *record,
+                     uint32_t fflags);
+
+/* One line: word happened to path, which is called to from now on, or NULL. */
+void watch_show_name(struct watch *w, const char *source, uint32_t what,
+                     const char *path, const char *to);
+
+/* A descriptor to watch a file by, without reading it; or -1 with errno. */
+int watch_open(int folder, const char *name, int flags);
+
+/* --- watch_file.c, watch_tree.c ------------------------------------------- */
+
+int watch_add_file(struct watch *w, const struct tool_item *argument);
+int watch_add_tree(struct watch *w, const struct tool_item *argument);
+int watch_add_path(struct watch *w, const struct tool_item *argument);
+
+/*
+ * Names came or went: look where they are, in a moment.  Then what belongs
+ * together, as the two ends of a move, will have been heard of.
+ */
+void watch_settle_soon(struct watch *w);
+void watch_file_settle(struct watch *w);
+void watch_tree_settle(struct watch *w);
+
+/* --- watch_process.c ------------------------------------------------------ */
+
+int watch_add_pid(struct watch *w, const struct tool_item *argument);
+int watch_add_exec(struct watch *w, char **command);
+
+/* --- watch_spawn.c -------------------------------------------------------- */
+
+/* Have signals that end us, and limits, as we want them; and as they were. */
+void watch_signals_open(struct watch *w);
+void watch_signals_close(void);
+
+/* Survive a signal; our commands still find it as it was. */
+void watch_signal_ignore(int number);
+
+/* By which signal are we to end?  Passes it on to our commands.  0: by none. */
+int watch_stopped(const struct watch *w);
+bool watch_stopped_twice(void);
+
+struct watch_spawned {
+	pid_t pid;
+	int gate, failure; /* of watch_spawn.c */
+};
+
+/*
+ * Fork.  The child waits for watch_spawn_go, then becomes argv.  Returns 0, or
+ * -1 with errno.
+ */
+int watch_spawn(const struct watch *w, char *const argv[],
+                struct watch_spawned *spawned);
+int watch_spawn_go(struct watch_spawned *spawned); /* 0, or why it cannot */
+void watch_spawn_cancel(struct watch_spawned *spawned);
+
+/* The exit code of a child that has ended, as a shell would have it. */
+int watch_reap(pid_t pid);
+
+/* --- watch_run.c ---------------------------------------------------------- */
+
+void watch_run_note(struct watch *w); /* something happened */
+void watch_run_step(struct watch *w, int64_t now_ns);
+int64_t watch_run_due_ns(const struct watch *w); /* when to step; INT64_MAX: no need */
+bool watch_run_busy(const struct watch *w);      /* it runs, or has to */
+
+#endif

@@ -1,0 +1,194 @@
+/*
+ * xpoll watch: what happened, as a line of text or an object of JSON.
+ *
+ * Names come from outside and may hold anything.  In text what could disturb
+ * a terminal is written as \xNN; JSON is pure ASCII, and a byte that is not
+ * UTF-8 becomes \udcNN, as Python reads and writes it, so nothing is lost.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "watch.h"
+
+void watch_say_number(struct watch_record *record, const char *word, const char *key,
+                      int64_t number)
+{
+	struct watch_word *it = &record->words[record->words_len];
+
+	if (record->words_len == WATCH_WORDS)
+		return;
+	it->word = word;
+	it->key = key;
+	it->number = number;
+	record->words_len++;
+}
+
+void watch_say(struct watch_record *record, const char *word)
+{
+	watch_say_number(record, word, NULL, 0);
+}
+
+static void add_part(struct watch_record *record, struct watch_part part)
+{
+	if (record->parts_len < WATCH_PARTS)
+		record->parts[record->parts_len++] = part;
+}
+
+void watch_about_brief(struct watch_record *record, const char *before,
+                       const char *key, const char *text, int brief)
+{
+	struct watch_part part = {
+		.before = before, .key = key, .text = text, .brief = brief,
+	};
+
+	if (text != NULL)
+		add_part(record, part);
+}
+
+void watch_about(struct watch_record *record, const char *before, const char *key,
+                 const char *text)
+{
+	watch_about_brief(record, before, key, text, 0);
+}
+
+void watch_about_number(struct watch_record *record, const char *before,
+                        const char *key, int64_t number)
+{
+	struct watch_part part = { .before = before, .key = key, .number = number };
+
+	add_part(record, part);
+}
+
+/*
+ * The length of the UTF-8 sequence at text, and its code point; 0 if it is
+ * none.  Overlong forms and surrogates are none.
+ */
+static int decode(const unsigned char *text, unsigned *code)
+{
+	static const unsigned least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	int len = text[0] < 0x80 ? 1 : text[0] < 0xc2 ? 0 : text[0] < 0xe0 ? 2
+	          : text[0] < 0xf0 ? 3 : text[0] < 0xf5 ? 4 : 0;
+
+	*code = len > 1 ? text[0] & (0x7fu >> len) : text[0];
+	for (int i = 1; i < len; i++) {
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+		*code = *code << 6 | (text[i] & 0x3fu);
+	}
+	if (len > 1 && (*code < least[len] || *code > 0x10ffff ||
+	                (*code >= 0xd800 && *code <= 0xdfff)))
+		return 0;
+	return len;
+}
+
+static void print_text(const char *text, int brief)
+{
+	const unsigned char *at = (const unsigned char *)text;
+	const unsigned char *end = at + (brief > 0 ? (size_t)brief : strlen(text));
+
+	while (at < end) {
+		unsigned code;
+		int len = decode(at, &code);
+
+		if (len == 0 || code < 0x20 || (code >= 0x7f && code < 0xa0)) {
+			printf("\\x%02x", *at++);
+			continue;
+		}
+		printf("%.*s", len, (const char *)at);
+		at += len;
+	}
+}
+
+static void print_json(const char *text)
+{
+	const unsigned char *at = (const unsigned char *)text;
+
+	putchar('"');
+	while (*at != '\0') {
+		unsigned code;
+		int len = decode(at, &code);
+
+		if (len == 0)
+			printf("\\udc%02x", *at++);
+		else if (code == '"' || code == '\\')
+			printf("\\%c", (int)code);
+		else if (code >= 0x20 && code < 0x7f)
+			putchar((int)code);
+		else if (code < 0x10000)
+			printf("\\u%04x", code);
+		else
+			printf("\\u%04x\\u%04x", 0xd7c0 + (code >> 10),
+			       0xdc00 + (code & 0x3ff));
+		at += len;
+	}
+	putchar('"');
+}
+
+static void show_text(const struct watch_record *record, const struct timespec *now)
+{
+	char words[128] = "";
+	size_t used = 0;
+	struct tm local;
+
+	for (int i = 0; i < record->words_len && used < sizeof words; i++) {
+		const struct watch_word *it = &record->words[i];
+
+		used += (size_t)snprintf(words + used, sizeof words - used, "%s%s",
+		                         i > 0 ? " " : "", it->word);
+		if (it->key != NULL && used < sizeof words)
+			used += (size_t)snprintf(words + used, sizeof words - used,
+			                         " %lld", (long long)it->number);
+	}
+	localtime_r(&now->tv_sec, &local);
+	printf("%02d:%02d:%02d.%03ld  %-7s  %-14s  ", local.tm_hour, local.tm_min,
+	       local.tm_sec, now->tv_nsec / 1000000, record->source, words);
+	for (int i = 0; i < record->parts_len; i++) {
+		const struct watch_part *part = &record->parts[i];
+
+		fputs(part->before, stdout);
+		if (part->text != NULL)
+			print_text(part->text, part->brief);
+		else
+			printf("%lld", (long long)part->number);
+	}
+	putchar('\n');
+}
+
+static void show_json(const struct watch_record *record, const struct timespec *now)
+{
+	printf("{\"time\":%lld.%06ld,\"source\":\"%s\",\"events\":[",
+	       (long long)now->tv_sec, now->tv_nsec / 1000, record->source);
+	for (int i = 0; i < record->words_len; i++)
+		printf("%s\"%s\"", i > 0 ? "," : "", record->words[i].word);
+	putchar(']');
+	for (int i = 0; i < record->words_len; i++)
+		if (record->words[i].key != NULL)
+			printf(",\"%s\":%lld", record->words[i].key,
+			       (long long)record->words[i].number);
+	for (int i = 0; i < record->parts_len; i++) {
+		const struct watch_part *part = &record->parts[i];
+
+		printf(",\"%s\":", part->key);
+		if (part->text != NULL)
+			print_json(part->text);
+		else
+			printf("%lld", (long long)part->number);
+	}
+	puts("}");
+}
+
+void watch_show(struct watch *w, const struct watch_record *record)
+{
+	struct timespec now;
+
+	/* One event may stand for several lines: none beyond those asked for. */
+	if (record->words_len == 0 || (w->count > 0 && w->shown >= w->count))
+		return;
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (!w->quiet)
+		(w->json ? show_json : show_text)(record, &now);
+	w->shown++;
+	watch_run_note(w);
+	w->broken = !tool_flush();
+}
