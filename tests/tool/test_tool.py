@@ -89,6 +89,21 @@ class Info(ToolTest):
         self.assertRegex(out, r"(?m)^  READ( +yes)+$")
         self.assertIn("RLIMIT_NOFILE", out)
 
+    def test_info_tells_what_each_source_takes_or_why_it_is_missing(self):
+        out = self.check(run("info"))
+        for source in ("timers", "signals", "the end of processes", "forks and execs",
+                       "files", "asynchronous I/O"):
+            self.assertRegex(out, rf"(?m)^  {source} +(no: )?\S")
+        if os.path.exists("/proc/self/fd/0"):
+            self.assertRegex(out, r"(?m)^  timers +nothing of the kernel$")
+            self.assertRegex(out, r"(?m)^  files +inotify$")
+
+    def test_info_with_few_descriptors_tells_that_reason(self):
+        out = self.check(run("info", preexec_fn=lambda: resource.setrlimit(
+            resource.RLIMIT_NOFILE, (6, 6))))
+        for name in "select", "signals", "files":
+            self.assertRegex(out, rf"(?m)^  {name} +no: Too many open files")
+
     def test_info_with_backend_from_environment_marks_it_default(self):
         out = self.check(run("info", env=environment(XPOLL_BACKEND="poll")))
         self.assertRegex(out, r"(?m)^  poll +yes, the default$")

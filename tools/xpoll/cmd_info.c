@@ -10,6 +10,7 @@
 
 #include <xpoll.h>
 
+#include "info.h"
 #include "tool.h"
 
 #define QUEUES_MAX 16
@@ -128,9 +129,15 @@ static void info_print_backends(struct info_queues *queues)
 /* Why no back end here has this filter. */
 static const char *info_reason(int filter)
 {
-	if (filter == XPOLL_FILT_EMPTY)
+	switch (filter) {
+	case XPOLL_FILT_READ:
+	case XPOLL_FILT_WRITE:
+		return "  not in this version";
+	case XPOLL_FILT_EMPTY:
 		return "  the kernel does not tell";
-	return "  not in this version";
+	default:
+		return "  see below";
+	}
 }
 
 static void info_print_features(const struct info_queues *queues)
@@ -156,12 +163,63 @@ static void info_print_features(const struct info_queues *queues)
 	}
 }
 
+/* A number that the system shows as a file; -1: it does not. */
+static long info_read_number(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	long number = -1;
+
+	if (file == NULL)
+		return -1;
+	if (fscanf(file, "%ld", &number) != 1)
+		number = -1;
+	fclose(file);
+	return number;
+}
+
+static void info_print_failure(int filter, int error)
+{
+	long paranoid = info_read_number("/proc/sys/kernel/perf_event_paranoid");
+
+	printf("no: %s", error == ENOTSUP ? "not supported here" : strerror(error));
+	if (filter == XPOLL_FILT_PROC && (error == EPERM || error == EACCES) && paranoid >= 0)
+		printf(" (kernel.perf_event_paranoid is %ld)", paranoid);
+	if (filter == XPOLL_FILT_VNODE && error == EMFILE &&
+	    info_read_number("/proc/sys/fs/inotify/max_user_instances") >= 0)
+		printf(" (fs.inotify.max_user_instances is %ld)",
+		       info_read_number("/proc/sys/fs/inotify/max_user_instances"));
+	putchar('\n');
+}
+
+static void info_print_sources(void)
+{
+	static const struct info_feature sources[] = {
+		{ "timers", XPOLL_FILT_TIMER, 0 },
+		{ "signals", XPOLL_FILT_SIGNAL, 0 },
+		{ "the end of processes", XPOLL_FILT_PROC, XPOLL_NOTE_EXIT },
+		{ "forks and execs", XPOLL_FILT_PROC,
+		  XPOLL_NOTE_FORK | XPOLL_NOTE_EXEC | XPOLL_NOTE_TRACK },
+		{ "files", XPOLL_FILT_VNODE, XPOLL_NOTE_WRITE },
+		{ "asynchronous I/O", XPOLL_FILT_AIO, 0 },
+	};
+
+	printf("\nsources, and what one of them takes here\n");
+	for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
+		int error;
+
+		printf("  %-21s ", sources[i].name);
+		error = info_try(sources[i].filter, sources[i].fflags);
+		if (error != 0)
+			info_print_failure(sources[i].filter, error);
+	}
+}
+
 static void info_print_limit(const char *name, rlim_t value)
 {
 	if (value == RLIM_INFINITY)
-		printf("  %-48s unlimited\n", name);
+		printf("  %-49s unlimited\n", name);
 	else
-		printf("  %-48s %llu\n", name, (unsigned long long)value);
+		printf("  %-49s %llu\n", name, (unsigned long long)value);
 }
 
 /* A limit that the system shows as a file; nothing where it does not. */
@@ -173,7 +231,7 @@ static void info_print_file(const char *name, const char *path)
 	if (file == NULL)
 		return;
 	if (fgets(line, sizeof line, file) != NULL)
-		printf("  %-48s %.*s\n", name, (int)strcspn(line, "\n"), line);
+		printf("  %-49s %.*s\n", name, (int)strcspn(line, "\n"), line);
 	fclose(file);
 }
 
@@ -192,6 +250,18 @@ static void info_print_limits(void)
 	                "/proc/sys/fs/file-max");
 	info_print_file("epoll watches of a user (max_user_watches)",
 	                "/proc/sys/fs/epoll/max_user_watches");
+	info_print_file("inotify instances of a user (max_user_instances)",
+	                "/proc/sys/fs/inotify/max_user_instances");
+	info_print_file("inotify watches of a user (max_user_watches)",
+	                "/proc/sys/fs/inotify/max_user_watches");
+	info_print_file("inotify events in a queue (max_queued_events)",
+	                "/proc/sys/fs/inotify/max_queued_events");
+	info_print_file("perf events: who may (kernel.perf_event_paranoid)",
+	                "/proc/sys/kernel/perf_event_paranoid");
+	info_print_file("perf events: KiB of a user (perf_event_mlock_kb)",
+	                "/proc/sys/kernel/perf_event_mlock_kb");
+	info_print_file("io_uring: 0 all may, 2 nobody (io_uring_disabled)",
+	                "/proc/sys/kernel/io_uring_disabled");
 	info_print_file("pages in pipes of a user (pipe-user-pages-soft)",
 	                "/proc/sys/fs/pipe-user-pages-soft");
 }
@@ -202,7 +272,7 @@ static int cmd_info(int argc, char **argv)
 		.name = "xpoll info",
 		.synopsis = "",
 		.text = "Print the back ends that are usable here, which filters each of them can\n"
-		        "register, and the limits of this system that matter.\n",
+		        "register, what other sources take, and the limits that matter.\n",
 	};
 	struct info_queues queues;
 	int result = tool_parse(&usage, argc, argv);
@@ -213,9 +283,11 @@ static int cmd_info(int argc, char **argv)
 	info_print_system();
 	info_print_backends(&queues);
 	info_print_features(&queues);
-	info_print_limits();
 	for (int i = 0; i < queues.len; i++)
 		xpoll_destroy(queues.open[i]);
+	if (queues.len > 0)
+		info_print_sources();
+	info_print_limits();
 	return queues.len > 0 ? TOOL_OK : TOOL_FAILED;
 }
 

@@ -1,0 +1,174 @@
+/*
+ * xpoll info: by what means each event source works here.
+ *
+ * Nobody is asked: a registration is made, and what the process has more of
+ * afterwards, descriptors and threads, is what it took.  Where the system does
+ * not show a process its descriptors, only whether it works is told.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <xpoll.h>
+
+#include "info.h"
+
+#define OBJECTS_MAX 256
+#define NAME_SIZE   24
+
+struct objects {
+	char names[OBJECTS_MAX][NAME_SIZE];
+	int len;
+};
+
+/* "anon_inode:[eventfd]" and "pipe:[4711]" are an eventfd and a pipe. */
+static void name_object(const char *link, char name[NAME_SIZE])
+{
+	const char *colon = strchr(link, ':');
+	size_t len;
+
+	if (link[0] == '/' || colon == NULL) {
+		snprintf(name, NAME_SIZE, "file");
+		return;
+	}
+	if (strncmp(link, "anon_inode:", 11) == 0)
+		link = colon + (colon[1] == '[' ? 2 : 1);
+	len = strcspn(link, ":]");
+	snprintf(name, NAME_SIZE, "%.*s", (int)len, link);
+}
+
+static void objects_add(struct objects *objects, const char *link, int fd)
+{
+	int family = 0;
+	socklen_t size = sizeof family;
+
+	if (objects->len == OBJECTS_MAX)
+		return;
+	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &size) == 0 &&
+	    family == AF_NETLINK)
+		link = "netlink:";
+	name_object(link, objects->names[objects->len++]);
+}
+
+/* All threads but the first, and all descriptors but that of the listing. */
+static void objects_list(struct objects *objects)
+{
+	const struct dirent *entry;
+	DIR *folder = opendir("/proc/self/task");
+
+	objects->len = 0;
+	while (folder != NULL && (entry = readdir(folder)) != NULL)
+		if (entry->d_name[0] != '.' && atoi(entry->d_name) != getpid())
+			objects_add(objects, "thread:", -1);
+	if (folder != NULL)
+		closedir(folder);
+	folder = opendir("/proc/self/fd");
+	while (folder != NULL && (entry = readdir(folder)) != NULL) {
+		char link[128];
+		ssize_t len = readlinkat(dirfd(folder), entry->d_name, link,
+		                         sizeof link - 1);
+
+		if (len <= 0 || atoi(entry->d_name) == dirfd(folder))
+			continue;
+		link[len] = '\0';
+		objects_add(objects, link, atoi(entry->d_name));
+	}
+	if (folder != NULL)
+		closedir(folder);
+}
+
+/* Each of few from many; what is left of many is what came in addition. */
+static void objects_subtract(struct objects *many, const struct objects *few)
+{
+	for (int i = 0; i < few->len; i++) {
+		int k = 0;
+
+		while (k < many->len && strcmp(many->names[k], few->names[i]) != 0)
+			k++;
+		if (k < many->len)
+			memmove(many->names[k], many->names[--many->len], NAME_SIZE);
+	}
+}
+
+static void objects_print(const struct objects *objects)
+{
+	const char *comma = "";
+
+	for (int i = 0; i < objects->len; i++) {
+		int same = 0;
+
+		for (int k = 0; k < i; k++)
+			same -= strcmp(objects->names[k], objects->names[i]) == 0;
+		if (same < 0) /* printed before */
+			continue;
+		for (int k = i; k < objects->len; k++)
+			same += strcmp(objects->names[k], objects->names[i]) == 0;
+		printf("%s%s", comma, objects->names[i]);
+		if (same > 1)
+			printf(" x %d", same);
+		comma = ", ";
+	}
+	printf("%s\n", objects->len == 0 ? "nothing of the kernel" : "");
+}
+
+/* Start a read of one byte and wait for it: 0 or an errno. */
+static int try_aio(struct xpoll *queue, int fd, struct objects *after)
+{
+	char byte;
+	struct xpoll_aio aio = {
+		.size = sizeof aio,
+		.op = XPOLL_AIO_READ,
+		.fd = fd,
+		.buffer = &byte,
+		.length = 1,
+	};
+	struct xpoll_event event;
+
+	if (xpoll_aio_submit(queue, &aio) < 0)
+		return errno;
+	objects_list(after);
+	/* It belongs to the queue until it was returned. */
+	while (xpoll_event(queue, NULL, 0, &event, 1, -1) < 1)
+		if (errno != EINTR)
+			return errno;
+	return event.data < 0 ? (int)-event.data : 0;
+}
+
+int info_try(int filter, uint32_t fflags)
+{
+	struct xpoll *queue = xpoll_open(NULL);
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct objects before, after;
+	struct xpoll_event change;
+	uint64_t ident = 1;
+	int error = queue == NULL || fd < 0 ? errno : 0;
+
+	if (filter == XPOLL_FILT_SIGNAL)
+		ident = SIGWINCH;
+	else if (filter == XPOLL_FILT_PROC)
+		ident = (uint64_t)getpid();
+	else if (filter == XPOLL_FILT_VNODE)
+		ident = (uint64_t)fd;
+	objects_list(&before);
+	xpoll_set(&change, ident, filter, XPOLL_ADD, fflags, 1000, NULL);
+	if (error == 0 && filter == XPOLL_FILT_AIO) {
+		error = try_aio(queue, fd, &after);
+	} else if (error == 0) {
+		error = xpoll_event(queue, &change, 1, NULL, 0, 0) < 0 ? errno : 0;
+		objects_list(&after);
+	}
+	if (error == 0) {
+		objects_subtract(&after, &before);
+		objects_print(&after);
+	}
+	xpoll_destroy(queue);
+	if (fd >= 0)
+		close(fd);
+	return error;
+}
