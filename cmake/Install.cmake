@@ -10,6 +10,10 @@ install(FILES include/xpoll.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(TARGET xpoll_tool)
   target_link_libraries(xpoll_tool PRIVATE xpoll_hardening)
   install(TARGETS xpoll_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(FILES tools/xpoll/completion/xpoll.bash RENAME xpoll
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES tools/xpoll/completion/_xpoll
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 endif()
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/xpoll)

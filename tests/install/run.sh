@@ -28,7 +28,8 @@ install_moved() {
 }
 
 check_tree() {
-	for file in include/xpoll.h share/man/man3/xpoll_event.3 share/man/man1/xpoll.1; do
+	for file in include/xpoll.h share/man/man3/xpoll_event.3 share/man/man1/xpoll.1 \
+		share/bash-completion/completions/xpoll share/zsh/site-functions/_xpoll; do
 		[ -f "$work/prefix/$file" ] || fail "$file is not installed"
 	done
 	"$work/prefix/bin/xpoll" info >/dev/null || fail "the installed command does not run"
