@@ -42,7 +42,7 @@ static int64_t next_timeout(const struct xpoll *queue)
 
 	if (!xp_list_empty(&queue->active))
 		return 0;
-	if (queue->due_ns == XP_NEVER)
+	if (queue->due_ns >= XP_WHEN_LOOKED_AT)
 		return -1;
 	left_ns = queue->due_ns - xp_sys_now();
 	return left_ns < 0 ? 0 : left_ns;

@@ -14,6 +14,7 @@
 #include "core/reg.h"
 #include "core/result.h"
 #include "core/wait.h"
+#include "core/watch.h"
 #include "os/sys.h"
 
 void xp_quiesce(struct xpoll *queue)
@@ -206,6 +207,8 @@ static int expose(struct xpoll *queue)
 	queue->lazy = false;
 	/* What is lazily watched now, the kernel has to know exactly. */
 	xp_candidates_all(queue);
+	if (queue->looked_at)
+		xp_sources_run_due(queue, XP_BATCH_CAP);
 	return fd;
 }
 

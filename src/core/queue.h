@@ -82,6 +82,7 @@ struct xpoll {
 		int64_t due_ns;
 	} sources[XP_SOURCES]; /* [q] by enum xp_source_id */
 	int64_t due_ns;        /* [q] the earliest of these, or XP_NEVER */
+	bool looked_at;        /* [q] one of them is XP_WHEN_LOOKED_AT */
 
 	/* Threads. */
 	atomic_int wake_pending; /* [a] xpoll_wake was called, nobody returned */

@@ -17,9 +17,15 @@ void xp_source_set_due(struct xpoll *queue, enum xp_source_id id,
 {
 	queue->sources[id].due_ns = deadline_ns;
 	queue->due_ns = XP_NEVER;
-	for (int i = 0; i < XP_SOURCES; i++)
-		if (queue->sources[i].due_ns < queue->due_ns)
-			queue->due_ns = queue->sources[i].due_ns;
+	queue->looked_at = false;
+	for (int i = 0; i < XP_SOURCES; i++) {
+		int64_t due_ns = queue->sources[i].due_ns;
+
+		if (due_ns < queue->due_ns)
+			queue->due_ns = due_ns;
+		if (due_ns == XP_WHEN_LOOKED_AT)
+			queue->looked_at = true;
+	}
 	if (xp_keeper_missing(queue))
 		queue->look_wanted = queue->waiters > 0;
 }
@@ -28,11 +34,19 @@ void xp_sources_run_due(struct xpoll *queue, int room)
 {
 	int64_t now_ns = xp_sys_now();
 
-	if (now_ns < queue->due_ns)
+	if (now_ns < queue->due_ns && !queue->looked_at)
 		return;
-	for (int i = 0; xp_sources[i]; i++)
-		if (queue->sources[xp_sources[i]->id].due_ns <= now_ns)
+	for (int i = 0; xp_sources[i]; i++) {
+		int64_t due_ns = queue->sources[xp_sources[i]->id].due_ns;
+
+		if (due_ns <= now_ns || due_ns == XP_WHEN_LOOKED_AT)
 			xp_sources[i]->due(queue, now_ns, room);
+	}
+}
+
+bool xp_source_exposed(const struct xpoll *queue)
+{
+	return queue->exposed;
 }
 
 void xp_sources_forget(struct xpoll *queue, int fd)

@@ -23,6 +23,7 @@
 
 #include "base/list.h"
 #include "base/regmap.h"
+#include "base/time.h"
 
 struct xp_reg {
 	struct xp_regmap_item item; /* ident and filter */
@@ -175,11 +176,22 @@ void xp_reg_end(struct xpoll *queue, struct xp_reg *reg);
 void **xp_source_state(struct xpoll *queue, enum xp_source_id id);
 
 /*
+ * No moment: `due` is called whenever somebody looks for events.  For a source
+ * whose descriptor may be silent although there is something to tell.
+ */
+#define XP_WHEN_LOOKED_AT (XP_NEVER - 1)
+
+/*
  * Call `due` at this moment of the monotonic clock, or soon after; XP_NEVER:
  * not at all.  It holds until it is set anew; `due` has to set it.
  */
 void xp_source_set_due(struct xpoll *queue, enum xp_source_id id,
                        int64_t deadline_ns);
+/*
+ * Somebody may watch the queue from outside and not look: XP_WHEN_LOOKED_AT
+ * is not enough then.  When that begins, `due` is called of who has it set.
+ */
+bool xp_source_exposed(const struct xpoll *queue);
 
 /* An observed signal has lost its handler: count it. */
 void xp_source_unobserved(struct xpoll *queue);
