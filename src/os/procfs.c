@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/assert.h"
 #include "os/rawcall.h"
@@ -34,6 +35,18 @@ static int read_entries(int fd, void *buffer, size_t size)
 	                       0);
 }
 
+/* A /proc of another process namespace has other numbers. */
+static bool proc_is_ours(void)
+{
+	char name[16];
+	int length = xp_sys_readlink("/proc/self", name, sizeof name - 1);
+
+	if (length <= 0)
+		return false;
+	name[length] = '\0';
+	return strtol(name, NULL, 10) == getpid();
+}
+
 int xp_procfs_threads(pid_t pid, xp_procfs_visit *visit, void *context)
 {
 	_Alignas(struct entry) char buffer[2048];
@@ -42,6 +55,8 @@ int xp_procfs_threads(pid_t pid, xp_procfs_visit *visit, void *context)
 	int length = 0;
 	int fd;
 
+	if (!proc_is_ours())
+		return -ENOENT;
 	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
 	fd = open_quietly(path, O_DIRECTORY);
 	if (fd < 0)
@@ -127,6 +142,8 @@ int xp_procfs_zombie_status(pid_t pid, int *status)
 	char *after;
 	int length;
 
+	if (!proc_is_ours())
+		return -ESRCH;
 	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
 	length = xp_sys_read_file(path, text, sizeof text - 1);
 	if (length < 0)

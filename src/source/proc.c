@@ -266,6 +266,12 @@ static bool proc_supports(uint32_t fflags)
 	return !(fflags & XP_PROC_TRACED) || xp_trace_usable();
 }
 
+static void proc_due(struct xpoll *queue, int64_t now_ns, int room)
+{
+	(void)room;
+	xp_trace_due(queue, now_ns);
+}
+
 static void proc_release(struct xpoll *queue, struct xp_reg *reg)
 {
 	struct xp_proc *proc = proc_of(reg);
@@ -297,6 +303,7 @@ const struct xp_source_ops xp_source_proc = {
 	.detach = proc_detach,
 	.collect = proc_collect,
 	.supports = proc_supports,
+	.due = proc_due,
 	.release = proc_release,
 	.fini = proc_fini,
 };

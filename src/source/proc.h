@@ -21,6 +21,11 @@
 #include "base/list.h"
 #include "source/source.h"
 
+enum {
+	/* Reports heard in one go, so that a storm cannot hold a thread. */
+	XP_TRACE_DRAIN_MOST = 65536,
+};
+
 /* What only a tracer can tell. */
 #define XP_PROC_TRACED \
 	(XPOLL_NOTE_FORK | XPOLL_NOTE_EXEC | XPOLL_NOTE_TRACK)
@@ -32,6 +37,7 @@ struct xp_proc {
 	struct xp_list traced; /* in the list of those the tracer follows */
 	struct xp_list gone;   /* in the list of those whose end is to be noted */
 	void *scope;           /* the tracer's */
+	uint64_t exec_time;    /* the tracer's */
 	pid_t parent;          /* of a tracked child */
 	int status;            /* as waitpid(2) gives it */
 	bool watched;          /* the queue watches the descriptor */
@@ -93,6 +99,9 @@ bool xp_trace_drain(struct xpoll *queue);
 /* Close the tracer if nobody needs it: it works whenever anybody forks. */
 void xp_trace_trim(struct xpoll *queue);
 
+/* Somebody looks for events: ask a tracer that is shy. */
+void xp_trace_due(struct xpoll *queue, int64_t now_ns);
+
 /* Would there be a tracer? */
 bool xp_trace_usable(void);
 
@@ -138,6 +147,11 @@ struct xp_tracer_ops {
 	void (*inherit)(struct xp_tracer *tracer, struct xp_proc *child,
 	                const struct xp_proc *parent);
 
+	/*
+	 * Its descriptors are silent after somebody has looked at them, though
+	 * there is something to tell.
+	 */
+	bool shy;
 	/* As xp_trace_drain, by the functions below. */
 	bool (*drain)(struct xpoll *queue, struct xp_tracer *tracer);
 };

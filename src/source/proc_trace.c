@@ -17,6 +17,9 @@
 #include "os/sys.h"
 #include "source/proc.h"
 
+/* How late an event may be for who watches xpoll_fd. */
+#define ASK_EVERY_NS (20 * XP_NS_PER_MS)
+
 /* XPOLL_PROC names the one to use; a name that none has: use none. */
 static bool trace_allowed(const struct xp_tracer_ops *ops)
 {
@@ -33,6 +36,15 @@ bool xp_trace_usable(void)
 	return false;
 }
 
+/* Who watches from outside is woken in vain, so as to miss nothing. */
+static void trace_ask_again(struct xpoll *queue, int64_t now_ns)
+{
+	int64_t next_ns = xp_source_exposed(queue) ? now_ns + ASK_EVERY_NS
+		: XP_WHEN_LOOKED_AT;
+
+	xp_source_set_due(queue, XP_SOURCE_PROC, next_ns);
+}
+
 static int trace_try(struct xpoll *queue, struct xp_proc_state *state,
                      const struct xp_tracer_ops *ops)
 {
@@ -43,11 +55,14 @@ static int trace_try(struct xpoll *queue, struct xp_proc_state *state,
 		return -ENOMEM;
 	tracer->ops = ops;
 	rc = ops->open(queue, tracer);
-	if (rc < 0)
+	if (rc < 0) {
 		xp_free(tracer);
-	else
-		state->tracer = tracer;
-	return rc;
+		return rc;
+	}
+	state->tracer = tracer;
+	if (ops->shy)
+		trace_ask_again(queue, xp_sys_now());
+	return 0;
 }
 
 static int trace_open(struct xpoll *queue, struct xp_proc_state *state)
@@ -124,6 +139,13 @@ bool xp_trace_drain(struct xpoll *queue)
 	return all;
 }
 
+void xp_trace_due(struct xpoll *queue, int64_t now_ns)
+{
+	(void)xp_trace_drain(queue);
+	trace_ask_again(queue, now_ns);
+	xp_trace_trim(queue);
+}
+
 void xp_trace_trim(struct xpoll *queue)
 {
 	struct xp_proc_state *state = xp_proc_state(queue);
@@ -132,6 +154,7 @@ void xp_trace_trim(struct xpoll *queue)
 	if (!tracer || state->busy || !xp_list_empty(&state->traced))
 		return;
 	state->tracer = NULL;
+	xp_source_set_due(queue, XP_SOURCE_PROC, XP_NEVER);
 	tracer->ops->stop(queue, tracer);
 	tracer->ops->close(tracer, false);
 	xp_free(tracer);

@@ -23,13 +23,13 @@ static void answer(int fd, int value)
 		_exit(99);
 }
 
-static void exec_self(int fd)
+static void exec_puppet(const char *path, int fd)
 {
 	char number[16];
 	char *arguments[] = {puppet_program, puppet_option, number, NULL};
 
 	(void)snprintf(number, sizeof number, "%d", fd);
-	(void)execv(puppet_program, arguments);
+	(void)execv(path, arguments);
 	_exit(98);
 }
 
@@ -61,7 +61,7 @@ static void *thread_forks(void *argument)
 
 static void *thread_execs(void *argument)
 {
-	exec_self(((struct errand *)argument)->fd);
+	exec_puppet(puppet_program, ((struct errand *)argument)->fd);
 	return NULL;
 }
 
@@ -273,12 +273,15 @@ static int puppet_do(int fd, int child_fd, const struct letter *letter)
 		(void)syscall(SYS_exit, 0);
 		return 0;
 	case EXEC:
-		exec_self(fd);
+		exec_puppet(puppet_program, fd);
 		return 0;
 	case EXEC_BY_THREAD:
 		return run_thread(thread_execs, &errand, true);
 	case EXEC_FAILS:
 		return execl("/nonexistent/program", "program", (char *)NULL);
+	case EXEC_COPY:
+		exec_puppet(letter->path, fd);
+		return 0;
 	case EXEC_OTHER:
 		(void)execl(letter->path, letter->path, (char *)NULL);
 		return -1;

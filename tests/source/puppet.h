@@ -15,6 +15,9 @@ struct puppet {
 /* A child of the test: a new image of this program. */
 struct puppet puppet_start(void);
 
+/* With this number, or another one if that cannot be had. */
+struct puppet puppet_start_as(pid_t wanted);
+
 /* A child of the puppet, made by its first thread or by another one. */
 struct puppet puppet_fork(struct puppet parent);
 struct puppet puppet_fork_by_thread(struct puppet parent);
@@ -47,6 +50,7 @@ void puppet_leader_ends(struct puppet puppet); /* another thread goes on */
 void puppet_exec(struct puppet puppet);           /* this program, obeying */
 void puppet_exec_by_thread(struct puppet puppet); /* by another thread */
 void puppet_exec_fails(struct puppet puppet);
+void puppet_exec_copy(struct puppet puppet, const char *path); /* of this one */
 /* Another program, that ends at once with status 0. */
 void puppet_exec_other(struct puppet puppet, const char *path);
 

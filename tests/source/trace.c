@@ -217,8 +217,21 @@ XT_TEST(exec_that_fails_is_none)
 	XT_CALL(is_silent(queue));
 }
 
+/* Is all told of its end, and this of what it did before? */
+static bool story_is(struct xpoll *queue, struct puppet puppet, uint32_t notes)
+{
+	struct story story = {0};
+
+	(void)story_until(queue, &story, puppet.pid, EXIT);
+	XT_EXPECT_EQ(story_of(&story, puppet.pid)->notes, notes | EXIT);
+	XT_EXPECT_EQ(story.len, 1);
+	free(story.told);
+	is_silent(queue);
+	return xt_failures() == 0;
+}
+
 /* What it did last comes before, or with, its end. */
-XT_TEST(fork_exec_and_exit_before_a_delivery_are_one_event)
+XT_TEST(fork_exec_and_exit_before_a_delivery_come_in_order)
 {
 	struct xpoll *queue;
 	struct puppet puppet;
@@ -232,7 +245,7 @@ XT_TEST(fork_exec_and_exit_before_a_delivery_are_one_event)
 		XT_CALL(puppet_exec(puppet));
 		puppet_exit(puppet, 3);
 		puppet_await_end(puppet);
-		XT_CHECK(notes_are(queue, puppet, EXEC | FORK | EXIT));
+		XT_CHECK(story_is(queue, puppet, EXEC | FORK));
 		XT_EQ(puppet_wait(puppet), 3 << 8);
 		xt_destroy(queue);
 	}
@@ -367,7 +380,7 @@ XT_TEST(several_queues_trace_one_process)
 	(void)puppet_fork(puppet);
 	puppet_exit(puppet, 0);
 	puppet_await_end(puppet);
-	XT_CHECK(notes_are(queues[2], puppet, FORK | EXIT));
+	XT_CHECK(story_is(queues[2], puppet, FORK));
 	XT_CALL(is_silent(queues[1]));
 	(void)puppet_wait(puppet);
 }

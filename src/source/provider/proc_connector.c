@@ -26,8 +26,6 @@
 enum {
 	/* Some 20000 reports, where that much is granted. */
 	RECEIVE_BYTES = 16 << 20,
-	/* Reports taken in one go, so that a storm cannot hold a thread. */
-	DRAIN_MOST = 65536,
 };
 
 struct connector {
@@ -59,38 +57,38 @@ struct request {
 	uint32_t operation;
 };
 
-#define AT(field) (offsetof(struct message, event) + \
+#define EVENT_AT(field) (offsetof(struct message, event) + \
                    offsetof(struct proc_event, field))
 
 /* A classic filter sees words in network order; so are its constants. */
-#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, AT(field))
+#define LOAD_FIELD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, EVENT_AT(field))
 #define COMPARE_WITH BPF_STMT(BPF_MISC | BPF_TAX, 0)
 #define IF_SAME(yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_X, 0, yes, no)
 #define IF_WHAT(value, yes) \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(value), yes, 0)
-#define TAKE BPF_STMT(BPF_RET | BPF_K, UINT32_MAX)
-#define DROP BPF_STMT(BPF_RET | BPF_K, 0)
+#define TAKE_IT BPF_STMT(BPF_RET | BPF_K, UINT32_MAX)
+#define DROP_IT BPF_STMT(BPF_RET | BPF_K, 0)
 
 /* Of processes, not of their threads: then the two numbers are the same. */
 static int connector_socket(void)
 {
 	struct sock_filter code[] = {
-		LOAD(what),
+		LOAD_FIELD(what),
 		IF_WHAT(PROC_EVENT_EXEC, 12),
 		IF_WHAT(PROC_EVENT_NONE, 11),
 		IF_WHAT(PROC_EVENT_EXIT, 6),
 		IF_WHAT(PROC_EVENT_FORK, 1),
-		DROP,
-		LOAD(event_data.fork.child_pid),
+		DROP_IT,
+		LOAD_FIELD(event_data.fork.child_pid),
 		COMPARE_WITH,
-		LOAD(event_data.fork.child_tgid),
+		LOAD_FIELD(event_data.fork.child_tgid),
 		IF_SAME(4, 5),
-		LOAD(event_data.exit.process_pid),
+		LOAD_FIELD(event_data.exit.process_pid),
 		COMPARE_WITH,
-		LOAD(event_data.exit.process_tgid),
+		LOAD_FIELD(event_data.exit.process_tgid),
 		IF_SAME(0, 1),
-		TAKE,
-		DROP,
+		TAKE_IT,
+		DROP_IT,
 	};
 	struct sock_fprog filter = {
 		.len = sizeof code / sizeof *code,
@@ -283,7 +281,7 @@ static bool connector_drain(struct xpoll *queue, struct xp_tracer *tracer)
 {
 	struct connector *connector = (struct connector *)tracer;
 
-	for (int i = 0; i < DRAIN_MOST; i++) {
+	for (int i = 0; i < XP_TRACE_DRAIN_MOST; i++) {
 		struct message message;
 		struct proc_event event;
 		int rc = connector_receive(connector->watch.fd, &message, &event);
@@ -297,7 +295,7 @@ static bool connector_drain(struct xpoll *queue, struct xp_tracer *tracer)
 			XP_ASSERT(rc == -EAGAIN);
 			break;
 		}
-		if (i == DRAIN_MOST - 1)
+		if (i == XP_TRACE_DRAIN_MOST - 1)
 			return false;
 	}
 	if (connector->lost) {

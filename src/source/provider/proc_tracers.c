@@ -6,5 +6,6 @@
 
 const struct xp_tracer_ops *const xp_tracers[] = {
 	&xp_tracer_connector,
+	&xp_tracer_perf,
 	NULL,
 };

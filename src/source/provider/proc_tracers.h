@@ -5,5 +5,6 @@
 #include "source/proc.h"
 
 extern const struct xp_tracer_ops xp_tracer_connector;
+extern const struct xp_tracer_ops xp_tracer_perf;
 
 #endif

@@ -1,0 +1,27 @@
+/* perf_event_open(2) and the rings of records that come with it. */
+#ifndef XP_OS_SYS_PERF_H
+#define XP_OS_SYS_PERF_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+struct perf_event_attr;
+
+/*
+ * Of a thread (0: the calling one) on a processor.  -ENODEV: it is off; -ESRCH:
+ * no such thread, or it is ending; -ENOTSUP; -EPERM; -EMFILE, -ENOMEM ...
+ */
+int xp_sys_perf_open(struct perf_event_attr *attr, pid_t thread, int cpu);
+
+/* Have the records of fd written into the ring that output_fd uses. */
+int xp_sys_perf_redirect(int fd, int output_fd);
+
+/* How many processors there may be; their numbers are below it. */
+int xp_sys_cpus(void);
+
+/* Map a file's first bytes for reading and writing, shared: 0 or -errno. */
+int xp_sys_map(int fd, size_t size, void **memory);
+void xp_sys_unmap(void *memory, size_t size);
+size_t xp_sys_page_size(void);
+
+#endif

@@ -1,0 +1,165 @@
+/*
+ * Goal: a number that is used again is never taken for the process that had it
+ * before, whenever the queue hears of it (S1, S22).
+ * Method: as root, processes are given the number of one that was reaped.
+ */
+#include "story.h"
+
+#include <sys/wait.h>
+
+#define REUSE_OR_SKIP()                                                     \
+	do {                                                                \
+		if (access("/proc/sys/kernel/ns_last_pid", W_OK) < 0 ||     \
+		    geteuid() != 0)                                         \
+			XT_SKIP("only root can choose a process's number"); \
+	} while (0)
+
+/* Ends and is reaped; the number is given to another child of the test. */
+static bool replace(struct puppet old, int status, struct puppet *fresh)
+{
+	puppet_exit(old, status);
+	if (!XT_EXPECT_EQ(puppet_wait(old), status << 8))
+		return false;
+	*fresh = puppet_start_as(old.pid);
+	return XT_EXPECT_EQ(fresh->pid, old.pid);
+}
+
+/* Told of the one that had the number; PIDFD_GET_INFO may be missing. */
+static bool told_is(const struct xpoll_event *event, int status)
+{
+	XT_EXPECT_EQ(event->fflags & ~UNKNOWN, EXIT);
+	return XT_EXPECT_EQ(event->data,
+	                    event->fflags & UNKNOWN ? 0 : status << 8);
+}
+
+XT_TEST(exit_is_that_of_the_process_that_was_registered)
+{
+	struct xpoll *queue;
+	struct puppet old;
+	struct puppet fresh;
+	struct xpoll_event event;
+
+	REUSE_OR_SKIP();
+	queue = xt_open();
+	old = puppet_start();
+	XT_OK(story_watch(queue, old.pid, EXIT));
+	XT_CHECK(replace(old, 3, &fresh));
+	XT_GETS(queue, &event, old.pid, PROC);
+	XT_CHECK(told_is(&event, 3));
+	/* The new one was not registered. */
+	puppet_exit(fresh, 4);
+	puppet_await_end(fresh);
+	XT_NONE(queue);
+	XT_EQ(puppet_wait(fresh), 4 << 8);
+}
+
+/* S1: ADD names what has the number now. */
+XT_TEST(add_begins_anew_for_the_process_that_has_the_number_now)
+{
+	struct xpoll *queue;
+	struct puppet old;
+	struct puppet fresh;
+	struct xpoll_event event;
+
+	REUSE_OR_SKIP();
+	queue = xt_open();
+	old = puppet_start();
+	XT_OK(xt_change(queue, (uint64_t)old.pid, PROC,
+	                XPOLL_ADD | XPOLL_DISPATCH | XPOLL_DISABLE, EXIT, 0,
+	                &old));
+	XT_CHECK(replace(old, 3, &fresh));
+	/* Its end was noted, but not delivered. */
+	XT_NONE(queue);
+	XT_OK(xt_change(queue, (uint64_t)old.pid, PROC, XPOLL_ADD, EXIT, 0,
+	                &fresh));
+	XT_NONE(queue);
+	XT_EQ(xpoll_lookup(queue, (uint64_t)old.pid, PROC, &event), 0);
+	XT_EXPECT_EQ(event.flags, XPOLL_CLEAR);
+	puppet_exit(fresh, 4);
+	XT_GETS(queue, &event, fresh.pid, PROC);
+	XT_EXPECT_EQ(event.fflags, EXIT);
+	XT_EXPECT_EQ(event.data, 4 << 8);
+	XT_EXPECT(event.udata == &fresh);
+	XT_NONE(queue);
+	(void)puppet_wait(fresh);
+}
+
+/* An ADD that only changes the notes of one that is a zombie keeps its end. */
+XT_TEST(add_of_a_zombie_keeps_what_was_noted)
+{
+	struct xpoll *queue = xt_open();
+	struct puppet puppet = puppet_start();
+
+	XT_OK(xt_change(queue, (uint64_t)puppet.pid, PROC,
+	                XPOLL_ADD | XPOLL_DISABLE, EXIT, 0, NULL));
+	puppet_exit(puppet, 3);
+	puppet_await_end(puppet);
+	XT_NONE(queue);
+	XT_OK(xt_change(queue, (uint64_t)puppet.pid, PROC,
+	                XPOLL_ADD | XPOLL_ENABLE, EXIT, 0, NULL));
+	XT_CHECK(story_ends_with(queue, puppet, 3 << 8));
+	XT_NONE(queue);
+}
+
+/* What the new one does is not told of the old one. */
+XT_TEST(forks_of_the_new_process_are_not_told_of_the_old_one)
+{
+	struct xpoll *queue;
+	struct puppet old;
+	struct puppet fresh;
+	struct story story = {0};
+
+	REUSE_OR_SKIP();
+	STORY_OR_SKIP();
+	queue = xt_open_quiet();
+	old = puppet_start();
+	XT_OK(story_watch(queue, old.pid, ALL));
+	XT_CHECK(replace(old, 3, &fresh));
+	(void)puppet_fork(fresh);
+	XT_CALL(puppet_exec(fresh));
+	XT_CHECK(story_until(queue, &story, old.pid, EXIT));
+	story_hear(queue, &story);
+	XT_EXPECT_EQ(story_of(&story, old.pid)->notes & ~UNKNOWN, EXIT);
+	XT_EXPECT_EQ(story.len, 1);
+	free(story.told);
+	(void)fresh;
+}
+
+/*
+ * A tracked child was gone and its number was another's before anybody looked:
+ * the descriptor that is opened for it is the other's.
+ */
+XT_TEST(tracked_child_whose_number_is_anothers_by_now_is_told)
+{
+	struct xpoll *queue;
+	struct puppet parent;
+	struct puppet child;
+	struct puppet fresh;
+	struct story story = {0};
+	struct xpoll_event now;
+
+	REUSE_OR_SKIP();
+	STORY_OR_SKIP();
+	if (!story_by_connector())
+		XT_SKIP("perf does not tell of processes outside the tree");
+	queue = xt_open_quiet();
+	parent = puppet_start();
+	XT_OK(story_watch(queue, parent.pid, ALL));
+	child = puppet_fork(parent);
+	puppet_exit(child, 5);
+	XT_EQ(puppet_reap(parent, child.pid), 5 << 8);
+	fresh = puppet_start_as(child.pid);
+	XT_EQ(fresh.pid, child.pid);
+	(void)puppet_fork(fresh);
+	XT_CHECK(story_until(queue, &story, child.pid, CHILD | EXIT));
+	story_hear(queue, &story);
+	XT_EXPECT_EQ(story_of(&story, child.pid)->notes, CHILD | EXIT);
+	XT_EXPECT_EQ(story_of(&story, child.pid)->parent, parent.pid);
+	XT_EXPECT_EQ(story_of(&story, child.pid)->status, 5 << 8);
+	XT_EXPECT_EQ(story_of(&story, parent.pid)->notes, FORK);
+	XT_EXPECT_EQ(story.len, 2);
+	XT_FAILS(xpoll_lookup(queue, (uint64_t)child.pid, PROC, &now), ENOENT);
+	free(story.told);
+	puppet_exit(fresh, 0);
+	(void)puppet_wait(fresh);
+}

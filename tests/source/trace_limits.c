@@ -1,0 +1,401 @@
+/*
+ * Goal: what limits tracing: lost reports, programs that may not be watched,
+ * processes of others, namespaces, numbers that are used again, and queues
+ * that are watched from outside (S22, hazards 8 and 15).
+ * Method: each limit is brought about for real.
+ */
+#include "story.h"
+
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+/* Leave the connector's socket room for no more than a few reports. */
+static void starve_sockets(void)
+{
+	for (int fd = 0; fd < 1000; fd++) {
+		int domain = 0;
+		int least = 1;
+		socklen_t size = sizeof domain;
+
+		if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 &&
+		    domain == AF_NETLINK)
+			(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &least,
+			                 sizeof least);
+	}
+}
+
+XT_TEST(hazard_15_lost_reports_are_trackerr_and_the_living_are_found)
+{
+	struct xpoll *queue;
+	struct puppet root;
+	struct puppet other;
+	struct puppet last;
+	struct story story = {0};
+
+	STORY_OR_SKIP();
+	queue = xt_open_quiet();
+	root = puppet_start();
+	other = puppet_start();
+	XT_OK(story_watch(queue, root.pid, ALL));
+	XT_OK(story_watch(queue, other.pid, FORK));
+	starve_sockets();
+	XT_CALL(puppet_burst(root, story_by_connector() ? 50 : 3000, 0));
+	XT_CALL(puppet_grow(root, 3, 2));
+	last = puppet_fork(root);
+	/* Nobody knows whose reports they were. */
+	XT_CHECK(story_until(queue, &story, root.pid, TRACKERR));
+	XT_CHECK(story_until(queue, &story, other.pid, TRACKERR));
+	XT_CHECK(story_until(queue, &story, last.pid, CHILD));
+	story_hear(queue, &story);
+	XT_EXPECT_EQ(story_of(&story, last.pid)->parent, root.pid);
+	for (int i = 0; i < story.len; i++) {
+		const struct told *told = &story.told[i];
+
+		if (told->notes & CHILD && !(told->notes & EXIT))
+			XT_EXPECT_EQ(kill(told->pid, 0), 0);
+	}
+	/* Those who live are the 12, the last one and the two. */
+	XT_EXPECT_EQ(story_count(&story, 0) - story_count(&story, EXIT), 15);
+	/* And it goes on. */
+	other = puppet_fork(last);
+	XT_CHECK(story_until(queue, &story, other.pid, CHILD));
+	XT_EXPECT_EQ(story_of(&story, other.pid)->parent, last.pid);
+	free(story.told);
+}
+
+/* A program in a folder that is gone when the test is. */
+static bool copy_program(const char *from, char path[64], mode_t mode)
+{
+	char folder[] = "/tmp/xpoll-trace-XXXXXX";
+	char text[4096];
+	ssize_t length;
+	int in = open(from, O_RDONLY | O_CLOEXEC);
+	int out;
+
+	if (!XT_EXPECT(in >= 0 && mkdtemp(folder)))
+		return false;
+	(void)chmod(folder, 0755);
+	(void)snprintf(path, 64, "%s/program", folder);
+	out = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
+	while ((length = read(in, text, sizeof text)) > 0)
+		XT_EXPECT_EQ(write(out, text, (size_t)length), length);
+	XT_EXPECT_EQ(fchmod(out, mode), 0);
+	(void)close(in);
+	(void)close(out);
+	return xt_failures() == 0;
+}
+
+static void remove_program(char path[64])
+{
+	(void)unlink(path);
+	*strrchr(path, '/') = '\0';
+	(void)rmdir(path);
+}
+
+/* Run a test as somebody who may not do everything. */
+static bool as_ordinary_user(void (*run)(void *), void *argument)
+{
+	if (geteuid() != 0) {
+		run(argument);
+		return xt_failures() == 0;
+	}
+	return xt_child(run, argument);
+}
+
+static void become_ordinary(void)
+{
+	if (geteuid() == 0)
+		XT_EXPECT_EQ(setresuid(65534, 65534, 65534), 0);
+}
+
+/*
+ * A program that may be run but not read: as with set-user-id ones the kernel
+ * forgets who watched.
+ */
+static void run_unreadable(void *argument)
+{
+	struct xpoll *queue;
+	struct puppet puppet;
+	struct story story = {0};
+	char path[64];
+
+	(void)argument;
+	become_ordinary();
+	queue = xt_open_quiet();
+	puppet = puppet_start();
+	XT_CHECK(copy_program("/proc/self/exe", path, 0111));
+	XT_OK(story_watch(queue, puppet.pid, ALL));
+	puppet_exec_copy(puppet, path);
+	(void)puppet_fork(puppet);
+	puppet_exit(puppet, 0);
+	XT_EXPECT(story_until(queue, &story, puppet.pid, EXEC | EXIT));
+	/* What it forked was told, or that this may have been missed. */
+	if (story_by_connector())
+		XT_EXPECT(!(story_of(&story, puppet.pid)->notes & TRACKERR));
+	else
+		XT_EXPECT(story_of(&story, puppet.pid)->notes & TRACKERR);
+	remove_program(path);
+	free(story.told);
+	(void)puppet_wait(puppet);
+}
+
+XT_TEST(hazard_15_exec_that_drops_events_is_trackerr)
+{
+	STORY_OR_SKIP();
+	XT_CHECK(as_ordinary_user(run_unreadable, NULL));
+}
+
+/* It was gone before anybody looked. */
+static void run_unreadable_briefly(void *argument)
+{
+	struct xpoll *queue;
+	char path[64];
+	uint32_t notes = 0;
+
+	(void)argument;
+	become_ordinary();
+	queue = xt_open_quiet();
+	XT_CHECK(copy_program("/bin/true", path, 0111));
+	/* The kernel may have paused between the two records that tell. */
+	for (int i = 0; i < 10 && !(notes & TRACKERR); i++) {
+		struct puppet puppet = puppet_start();
+		struct story story = {0};
+
+		XT_EXPECT_STATUS(story_watch(queue, puppet.pid, ALL), 0);
+		puppet_exec_other(puppet, path);
+		(void)puppet_wait(puppet);
+		XT_EXPECT(story_until(queue, &story, puppet.pid, EXIT));
+		notes = story_of(&story, puppet.pid)->notes;
+		free(story.told);
+	}
+	XT_EXPECT(notes & EXEC);
+	XT_EXPECT_EQ(!(notes & TRACKERR), story_by_connector());
+	remove_program(path);
+}
+
+XT_TEST(hazard_15_exec_that_dropped_events_of_one_that_is_gone_is_trackerr)
+{
+	STORY_OR_SKIP();
+	XT_CHECK(as_ordinary_user(run_unreadable_briefly, NULL));
+}
+
+XT_TEST(usual_programs_are_no_trackerr)
+{
+	struct xpoll *queue;
+	struct story story = {0};
+
+	STORY_OR_SKIP();
+	queue = xt_open_quiet();
+	for (int i = 0; i < 10; i++) {
+		struct puppet puppet = puppet_start();
+
+		XT_OK(story_watch(queue, puppet.pid, ALL));
+		puppet_exec_other(puppet, "/bin/true");
+		(void)puppet_wait(puppet);
+		XT_CHECK(story_until(queue, &story, puppet.pid, EXEC | EXIT));
+		XT_EXPECT_EQ(story_of(&story, puppet.pid)->status, 0);
+	}
+	XT_EXPECT_EQ(story_count(&story, TRACKERR), 0);
+	free(story.told);
+}
+
+/* A process of root, watched by an ordinary user. */
+static void trace_root(void *argument)
+{
+	struct puppet *puppet = argument;
+	struct xpoll *queue;
+	struct xpoll_event event;
+
+	XT_EQ(setresuid(65534, 65534, 65534), 0);
+	STORY_OR_SKIP();
+	queue = xt_open_quiet();
+	if (!story_by_connector()) {
+		XT_STATUS(story_watch(queue, puppet->pid, FORK), EPERM);
+		XT_FAILS(xpoll_lookup(queue, (uint64_t)puppet->pid, PROC,
+		                      &event), ENOENT);
+		XT_OK(story_watch(queue, puppet->pid, EXIT));
+		return;
+	}
+	XT_OK(story_watch(queue, puppet->pid, FORK));
+	(void)puppet_fork(*puppet);
+	XT_GETS(queue, &event, puppet->pid, PROC);
+	XT_EXPECT_EQ(event.fflags, FORK);
+}
+
+XT_TEST(process_of_another_user_is_traced_or_eperm)
+{
+	struct puppet puppet;
+
+	STORY_OR_SKIP();
+	if (geteuid() != 0)
+		XT_SKIP("only root can start a process of another user");
+	puppet = puppet_start();
+	XT_CHECK(xt_child(trace_root, &puppet));
+}
+
+/* A namespace of processes, with its own /proc; numbers are as seen there. */
+static void trace_in_namespace(void *argument)
+{
+	bool by_default = argument != NULL;
+	struct xpoll *queue;
+	struct puppet puppet;
+	struct puppet child;
+	struct story story = {0};
+
+	XT_EQ(getpid(), 1);
+	XT_EQ(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+	XT_EQ(mount("proc", "/proc", "proc", 0, NULL), 0);
+	queue = xt_open_quiet();
+	puppet = puppet_start();
+	if (by_default)
+		XT_EQ(unsetenv("XPOLL_PROC"), 0);
+	else if (story_by_connector())
+		XT_STATUS(story_watch(queue, puppet.pid, ALL), ENOTSUP);
+	if (!story_can_be_told())
+		return;
+	XT_EXPECT(by_default || !story_by_connector());
+	XT_OK(story_watch(queue, puppet.pid, ALL));
+	child = puppet_fork(puppet);
+	XT_CHECK(story_until(queue, &story, child.pid, CHILD));
+	XT_EXPECT_EQ(story_of(&story, child.pid)->parent, puppet.pid);
+	XT_EXPECT(child.pid < 100);
+	puppet_exit(child, 2);
+	XT_CHECK(story_until(queue, &story, child.pid, EXIT));
+	XT_EXPECT_EQ(story_of(&story, child.pid)->status, 2 << 8);
+	free(story.told);
+}
+
+static int new_namespace(void)
+{
+	return unshare(CLONE_NEWPID | CLONE_NEWNS |
+	               (geteuid() != 0 ? CLONE_NEWUSER : 0));
+}
+
+static void enter_namespace(void *argument)
+{
+	XT_EQ(new_namespace(), 0);
+	XT_CHECK(xt_child(trace_in_namespace, argument));
+}
+
+static bool namespaces_allowed(void)
+{
+	int status = -1;
+	pid_t child = fork();
+
+	if (child == 0)
+		_exit(new_namespace() < 0);
+	(void)waitpid(child, &status, 0);
+	return status == 0;
+}
+
+XT_TEST(in_a_process_namespace_numbers_are_those_of_the_namespace)
+{
+	if (!namespaces_allowed())
+		XT_SKIP("no process namespaces for this user");
+	XT_CHECK(xt_child(enter_namespace, NULL));
+}
+
+/* The first tracer does not work there; the second one does. */
+XT_TEST(in_a_process_namespace_another_tracer_is_taken)
+{
+	static char by_default;
+
+	if (!namespaces_allowed())
+		XT_SKIP("no process namespaces for this user");
+	XT_CHECK(xt_child(enter_namespace, &by_default));
+}
+
+/* S14, hazard 8: looking at some descriptors consumes what they tell. */
+XT_TEST(hazard_08_queue_that_is_watched_from_outside_is_not_silent)
+{
+	struct xpoll *queue;
+	struct puppet puppet;
+	struct xpoll_event event;
+	int fd;
+
+	STORY_OR_SKIP();
+	if (!xt_is("epoll"))
+		XT_SKIP("no kernel queue in this back end");
+	queue = xt_open_quiet();
+	puppet = puppet_start();
+	for (int i = 0; i < 2; i++) {
+		/* Exposed after, and before, the registration. */
+		if (i == 0)
+			XT_OK(story_watch(queue, puppet.pid, FORK));
+		fd = xpoll_fd(queue);
+		XT_CHECK(fd >= 0);
+		XT_OK(story_watch(queue, puppet.pid, FORK));
+		(void)puppet_fork(puppet);
+		for (int j = 0; j < 3; j++)
+			XT_CHECK(xt_poll_until(fd, POLLIN, POLLIN));
+		/* It may be readable without an event, so wait for one. */
+		XT_GETS(queue, &event, puppet.pid, PROC);
+		XT_EXPECT_EQ(event.fflags, FORK);
+		XT_OK(xt_flag(queue, (uint64_t)puppet.pid, PROC, XPOLL_DELETE));
+		XT_NONE(queue);
+	}
+}
+
+/* The thread that opened the tracer's objects ends; the process goes on. */
+static void *outlive_first_thread(void *argument)
+{
+	void **both = argument;
+	struct puppet *puppet = both[1];
+	char path[64];
+	struct xpoll_event event;
+	struct xpoll_stats before;
+	int count = 0;
+
+	(void)snprintf(path, sizeof path, "/proc/self/task/%d/stat", getpid());
+	for (char state = 'R'; state != 'Z';) {
+		FILE *file = fopen(path, "re");
+		char text[512] = "";
+		char *after;
+
+		if (file && fgets(text, sizeof text, file))
+			(void)fclose(file);
+		after = strrchr(text, ')');
+		state = after ? after[2] : 'R';
+		(void)sched_yield();
+	}
+	for (int i = 0; i < 3 && count >= 0; i++) {
+		(void)puppet_fork(*puppet);
+		count = xpoll_event(both[0], NULL, 0, &event, 1, XT_SOON);
+		XT_EXPECT_EQ(count, 1);
+	}
+	/* It does not spin; the connector also wakes for what others do. */
+	before = xt_stats(both[0]);
+	XT_EXPECT_EQ(xpoll_event(both[0], NULL, 0, &event, 1, 30000000), 0);
+	XT_EXPECT(xt_stats(both[0]).syscalls_wait - before.syscalls_wait < 1000);
+	(void)fflush(stdout);
+	_exit(xt_failures() ? 1 : 0);
+}
+
+static void lose_first_thread(void *argument)
+{
+	pthread_t thread;
+
+	XT_EQ(pthread_create(&thread, NULL, outlive_first_thread, argument), 0);
+	(void)syscall(SYS_exit, 0);
+}
+
+static void trace_and_lose_first_thread(void *argument)
+{
+	struct puppet puppet = puppet_start();
+	void *both[2] = {xt_open_quiet(), &puppet};
+
+	(void)argument;
+	XT_OK(story_watch(both[0], puppet.pid, FORK));
+	lose_first_thread(both);
+}
+
+XT_TEST(tracing_outlives_the_first_thread)
+{
+	STORY_OR_SKIP();
+	if (XT_SANITIZED)
+		XT_SKIP("a sanitizer needs the first thread");
+	XT_CHECK(xt_child(trace_and_lose_first_thread, NULL));
+}
