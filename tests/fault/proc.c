@@ -1,0 +1,331 @@
+/*
+ * Goal: PROC when the system refuses: each call fails once with each error, and
+ * nothing has changed; a kernel that lacks what newer ones have; reports that
+ * are lost (S18, S22).
+ * Method: the calls are wrapped at link time.
+ */
+#include "xt.h"
+
+#include <errno.h>
+#include <sys/wait.h>
+
+#include "base/alloc.h"
+#include "os/procfs.h"
+#include "os/sys.h"
+#include "os/sys_netlink.h"
+#include "os/sys_perf.h"
+#include "os/sys_pidfd.h"
+
+#define PROC XPOLL_FILT_PROC
+#define EXIT XPOLL_NOTE_EXIT
+#define FORK XPOLL_NOTE_FORK
+#define TRACK XPOLL_NOTE_TRACK
+#define CHILD XPOLL_NOTE_CHILD
+#define UNKNOWN XPOLL_NOTE_STATUS_UNKNOWN
+#define TRACKERR XPOLL_NOTE_TRACKERR
+
+static int calls;      /* that may fail, so far */
+static int fails_at;   /* the number of the one that does; 0: none */
+static int fails_with; /* and its error */
+static bool old_kernel; /* tells no status of others */
+static bool no_pidfd;   /* an older one yet */
+
+static bool fails(void)
+{
+	return ++calls == fails_at;
+}
+
+static void fail(int number, int error)
+{
+	calls = 0;
+	fails_at = number;
+	fails_with = error;
+}
+
+int __real_xp_sys_pidfd_open(pid_t pid);
+int __wrap_xp_sys_pidfd_open(pid_t pid);
+int __wrap_xp_sys_pidfd_open(pid_t pid)
+{
+	if (no_pidfd)
+		return -ENOSYS;
+	return fails() ? fails_with : __real_xp_sys_pidfd_open(pid);
+}
+
+int __real_xp_sys_netlink_open(int family, uint32_t groups,
+                               const struct sock_fprog *filter);
+int __wrap_xp_sys_netlink_open(int family, uint32_t groups,
+                               const struct sock_fprog *filter);
+int __wrap_xp_sys_netlink_open(int family, uint32_t groups,
+                               const struct sock_fprog *filter)
+{
+	return fails() ? fails_with
+	               : __real_xp_sys_netlink_open(family, groups, filter);
+}
+
+int __real_xp_sys_netlink_send(int fd, const void *datagram, size_t size);
+int __wrap_xp_sys_netlink_send(int fd, const void *datagram, size_t size);
+int __wrap_xp_sys_netlink_send(int fd, const void *datagram, size_t size)
+{
+	return fails() ? fails_with
+	               : __real_xp_sys_netlink_send(fd, datagram, size);
+}
+
+int __real_xp_sys_perf_open(struct perf_event_attr *attr, pid_t thread,
+                            int cpu);
+int __wrap_xp_sys_perf_open(struct perf_event_attr *attr, pid_t thread,
+                            int cpu);
+int __wrap_xp_sys_perf_open(struct perf_event_attr *attr, pid_t thread, int cpu)
+{
+	return fails() ? fails_with
+	               : __real_xp_sys_perf_open(attr, thread, cpu);
+}
+
+int __real_xp_sys_perf_redirect(int fd, int output_fd);
+int __wrap_xp_sys_perf_redirect(int fd, int output_fd);
+int __wrap_xp_sys_perf_redirect(int fd, int output_fd)
+{
+	return fails() ? fails_with
+	               : __real_xp_sys_perf_redirect(fd, output_fd);
+}
+
+int __real_xp_sys_map(int fd, size_t size, void **memory);
+int __wrap_xp_sys_map(int fd, size_t size, void **memory);
+int __wrap_xp_sys_map(int fd, size_t size, void **memory)
+{
+	return fails() ? fails_with : __real_xp_sys_map(fd, size, memory);
+}
+
+int __real_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
+                            uint64_t token);
+int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
+                            uint64_t token);
+int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
+                            uint64_t token)
+{
+	/* Removing never fails. */
+	return op != 2 && fails()
+	           ? fails_with
+	           : __real_xp_sys_epoll_ctl(epoll_fd, op, fd, events, token);
+}
+
+void *__real_xp_alloc(size_t size);
+void *__wrap_xp_alloc(size_t size);
+void *__wrap_xp_alloc(size_t size)
+{
+	return fails() ? NULL : __real_xp_alloc(size);
+}
+
+int __real_xp_sys_pidfd_status(int pidfd, int *status);
+int __wrap_xp_sys_pidfd_status(int pidfd, int *status);
+int __wrap_xp_sys_pidfd_status(int pidfd, int *status)
+{
+	return old_kernel ? -ENOTTY : __real_xp_sys_pidfd_status(pidfd, status);
+}
+
+int __real_xp_procfs_zombie_status(pid_t pid, int *status);
+int __wrap_xp_procfs_zombie_status(pid_t pid, int *status);
+int __wrap_xp_procfs_zombie_status(pid_t pid, int *status)
+{
+	return old_kernel ? -EACCES
+	                  : __real_xp_procfs_zombie_status(pid, status);
+}
+
+/* A child that ends when the pipe is closed, and makes `count` children then. */
+struct child {
+	pid_t pid;
+	int go;
+};
+
+static struct child child_start(int count, int code)
+{
+	struct child child;
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		xt_fail(__FILE__, __LINE__, "pipe2");
+	child.go = xt_keep(ends[1]);
+	child.pid = fork();
+	if (child.pid == 0) {
+		char end;
+
+		/* The other children's pipes are to close as well. */
+		for (int fd = 3; fd < 200; fd++)
+			if (fd != ends[0])
+				(void)close(fd);
+		(void)!read(ends[0], &end, 1);
+		for (int i = 0; i < count; i++)
+			if (fork() == 0)
+				_exit(code);
+		while (count-- > 0)
+			(void)wait(NULL);
+		_exit(code);
+	}
+	(void)close(ends[0]);
+	return child;
+}
+
+static void child_ends(struct child child)
+{
+	xt_close(child.go);
+	/* It stays a zombie. */
+	(void)waitid(P_PID, (id_t)child.pid, &(siginfo_t){0},
+	             WEXITED | WNOWAIT);
+}
+
+static int watch(struct xpoll *queue, struct child child, uint32_t fflags)
+{
+	return xt_change(queue, (uint64_t)child.pid, PROC, XPOLL_ADD, fflags, 0,
+	                 NULL);
+}
+
+/* Let each call fail in turn, until there is none left to fail. */
+static void fail_each(struct xpoll *queue, uint32_t fflags, int error)
+{
+	struct child child = child_start(0, 0);
+	uint64_t ident = (uint64_t)child.pid;
+	int before = xt_count_open();
+	struct xpoll_event now;
+	bool reached = true;
+	int status = 0;
+
+	for (int i = 1; reached; i++) {
+		fail(i, -error);
+		status = watch(queue, child, fflags);
+		reached = calls >= i;
+		fail(0, 0);
+		if (status == 0) {
+			/* A smaller ring did as well, or nothing failed. */
+			XT_OK(xt_flag(queue, ident, PROC, XPOLL_DELETE));
+		} else {
+			XT_EXPECT(status == error || status == ENOMEM ||
+			          status == ENOTSUP);
+			XT_EXPECT_FAILS(xpoll_lookup(queue, ident, PROC, &now),
+			                ENOENT);
+		}
+		XT_EQ(xt_count_open(), before);
+	}
+	XT_OK(status);
+	child_ends(child);
+	XT_EQ(waitpid(child.pid, NULL, 0), child.pid);
+}
+
+static bool can_trace(void)
+{
+	return xpoll_supports(NULL, PROC, FORK) == 1;
+}
+
+XT_TEST(add_that_fails_anywhere_changes_nothing)
+{
+	static const int errors[] = {EMFILE, ENFILE, ENOMEM, ENOSPC};
+	struct xpoll *queue = xt_open_quiet();
+
+	/* What the table of descriptors needs is there from now on. */
+	XT_OK(xt_add(queue, xt_pipe().r, READ, 0));
+	for (int i = 0; i < 4; i++) {
+		XT_CALL(fail_each(queue, EXIT, errors[i]));
+		if (can_trace())
+			XT_CALL(fail_each(queue, EXIT | FORK | TRACK, errors[i]));
+	}
+}
+
+XT_TEST(more_notes_that_fail_leave_the_registration_as_it_was)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct child child = child_start(0, 0);
+	struct xpoll_event now;
+	bool reached = true;
+
+	if (!can_trace())
+		XT_SKIP("forks cannot be traced this way here");
+	for (int i = 1; reached; i++) {
+		int status;
+
+		XT_OK(watch(queue, child, EXIT));
+		fail(i, -EMFILE);
+		status = watch(queue, child, EXIT | FORK);
+		reached = calls >= i;
+		fail(0, 0);
+		XT_EQ(xpoll_lookup(queue, (uint64_t)child.pid, PROC, &now), 0);
+		XT_EXPECT_EQ(now.fflags, status ? EXIT : EXIT | FORK);
+	}
+	child_ends(child);
+	XT_GETS(queue, &now, child.pid, PROC);
+	XT_EXPECT(now.fflags & EXIT);
+	(void)waitpid(child.pid, NULL, 0);
+}
+
+/* S18: what cannot be had for a child while a wait runs is NOTE_TRACKERR. */
+XT_TEST(child_that_cannot_be_registered_is_trackerr)
+{
+	enum { CHILDREN = 3 };
+	bool reached = true;
+
+	if (!can_trace())
+		XT_SKIP("forks cannot be traced this way here");
+	for (int i = 1; reached; i++) {
+		struct xpoll *queue = xt_open_quiet();
+		struct child child = child_start(CHILDREN, 0);
+		struct xpoll_event event;
+		uint32_t notes = 0;
+		int births = 0;
+		int deaths = 0;
+
+		XT_OK(watch(queue, child, EXIT | TRACK));
+		child_ends(child);
+		fail(i, -EMFILE);
+		while (!(notes & EXIT) || deaths < births) {
+			XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON),
+			      1);
+			births += (event.fflags & CHILD) != 0;
+			if (event.ident == (uint64_t)child.pid)
+				notes |= event.fflags;
+			else
+				deaths += (event.fflags & EXIT) != 0;
+		}
+		reached = calls >= i;
+		fail(0, 0);
+		XT_EXPECT_EQ(births < CHILDREN, (notes & TRACKERR) != 0);
+		XT_EXPECT(births >= CHILDREN - 1);
+		XT_NONE(queue);
+		(void)waitpid(child.pid, NULL, 0);
+		xt_destroy(queue);
+	}
+}
+
+XT_TEST(kernel_without_pidfd_is_enotsup)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct child child = child_start(0, 0);
+
+	no_pidfd = true;
+	XT_EXPECT_STATUS(watch(queue, child, EXIT), ENOTSUP);
+	XT_EXPECT_EQ(xpoll_supports(queue, PROC, EXIT), 0);
+	no_pidfd = false;
+	child_ends(child);
+	(void)waitpid(child.pid, NULL, 0);
+}
+
+/* A status that the kernel does not tell is unknown, not 0. */
+XT_TEST(status_that_an_old_kernel_does_not_tell_is_unknown)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct child reaped = child_start(0, 3);
+	struct child zombie = child_start(0, 3);
+	struct xpoll_event event;
+
+	old_kernel = true;
+	XT_OK(watch(queue, reaped, EXIT));
+	child_ends(reaped);
+	XT_EXPECT_EQ(waitpid(reaped.pid, NULL, 0), reaped.pid);
+	XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
+	XT_EXPECT_EQ(event.fflags, EXIT | UNKNOWN);
+	XT_EXPECT_EQ(event.data, 0);
+	/* Of a child that was not reaped waitid tells. */
+	XT_OK(watch(queue, zombie, EXIT));
+	child_ends(zombie);
+	XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
+	old_kernel = false;
+	XT_EXPECT_EQ(event.fflags, EXIT);
+	XT_EXPECT_EQ(event.data, 3 << 8);
+	(void)waitpid(zombie.pid, NULL, 0);
+}
