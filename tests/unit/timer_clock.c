@@ -18,10 +18,10 @@ enum { TIMER = XPOLL_FILT_TIMER };
 
 /* --- In place of src/os/sys_clock.c and src/os/sys_timerfd.c ------------- */
 
-static int64_t clock_ns;    /* monotonic */
-static int64_t offset_ns;   /* what the real-time clock is ahead */
-static int64_t hurry_ns;    /* each look at the clock takes so long */
-static int64_t alarm_ns;    /* what the back end was told */
+static _Atomic int64_t clock_ns;    /* monotonic */
+static _Atomic int64_t offset_ns;   /* what the real-time clock is ahead */
+static _Atomic int64_t hurry_ns;    /* each look at the clock takes so long */
+static _Atomic int64_t alarm_ns;    /* what the back end was told */
 static int step_fd = -1;    /* tells that the real-time clock was set */
 static int step_error;      /* it cannot be made */
 
