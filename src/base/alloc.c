@@ -2,13 +2,37 @@
 #include "base/alloc.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+
+/* Of tables this large a huge page is a small part. */
+#define LARGE ((size_t)4 << 20)
+
+/*
+ * A table of a million entries is read here and there.  In small pages each
+ * look is a miss in the TLB as well, and making the pages costs more than
+ * filling them.  It is a hint: where it fails nothing is lost.
+ */
+static void want_huge_pages(void *memory, size_t size)
+{
+#ifdef MADV_HUGEPAGE
+	uintptr_t start = ((uintptr_t)memory + 4095) & ~(uintptr_t)4095;
+	uintptr_t end = ((uintptr_t)memory + size) & ~(uintptr_t)4095;
+
+	(void)madvise((void *)start, end - start, MADV_HUGEPAGE);
+#else
+	(void)memory, (void)size;
+#endif
+}
 
 void *xp_alloc(size_t size)
 {
 	int saved = errno;
 	void *memory = calloc(1, size);
 
+	if (memory && size >= LARGE)
+		want_huge_pages(memory, size);
 	errno = saved;
 	return memory;
 }

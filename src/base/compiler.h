@@ -12,6 +12,9 @@
 #define XP_INLINE      inline __attribute__((always_inline))
 #define XP_APART       __attribute__((noinline))
 #define XP_TRAP()      __builtin_trap()
+/* Of what is not 0, as a number from 0 on. */
+#define XP_LOWEST_BIT(x)  ((unsigned)__builtin_ctzll(x))
+#define XP_HIGHEST_BIT(x) (63u - (unsigned)__builtin_clzll(x))
 #else
 #define XP_LIKELY(x)   (x)
 #define XP_UNLIKELY(x) (x)
@@ -20,6 +23,17 @@
 #define XP_INLINE inline
 #define XP_APART
 #define XP_TRAP() (*(volatile int *)0 = 0)
+#define XP_LOWEST_BIT(x)  xp_highest_bit((x) & (0 - (x)))
+#define XP_HIGHEST_BIT(x) xp_highest_bit(x)
+
+static inline unsigned xp_highest_bit(unsigned long long x)
+{
+	unsigned bit = 0;
+
+	while (x >>= 1)
+		bit++;
+	return bit;
+}
 #endif
 
 #define XP_CONTAINER_OF(pointer, type, member) \

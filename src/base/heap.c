@@ -8,20 +8,20 @@
 #include "base/assert.h"
 
 enum {
-	WIDTH = 4,
-	CAP_LEAST = 61, /* with the three that are not used 1 KiB */
-	LINE = 64,
+	HEAP_WIDTH = 4,
+	HEAP_LEAST = 61, /* with the three that are not used 1 KiB */
+	HEAP_LINE = 64,
 };
 
-static uint32_t parent_of(uint32_t place)
+static uint32_t heap_parent(uint32_t place)
 {
-	return place / WIDTH + 2;
+	return place / HEAP_WIDTH + 2;
 }
 
 /* The first of its children. */
-static uint32_t children_of(uint32_t place)
+static uint32_t heap_children(uint32_t place)
 {
-	return (place - 2) * WIDTH;
+	return (place - 2) * HEAP_WIDTH;
 }
 
 static void heap_put(struct xp_heap *heap, uint32_t place,
@@ -36,7 +36,7 @@ static void heap_rise(struct xp_heap *heap, uint32_t place,
                       struct xp_heap_entry entry)
 {
 	while (place > XP_HEAP_FIRST) {
-		uint32_t parent = parent_of(place);
+		uint32_t parent = heap_parent(place);
 
 		if (heap->entries[parent].deadline_ns <= entry.deadline_ns)
 			break;
@@ -46,11 +46,11 @@ static void heap_rise(struct xp_heap *heap, uint32_t place,
 	heap_put(heap, place, entry);
 }
 
-/* The earliest of the children that begin at `place`. */
-static uint32_t earliest(const struct xp_heap *heap, uint32_t place,
+/* The heap_earliest of the children that begin at `place`. */
+static uint32_t heap_earliest(const struct xp_heap *heap, uint32_t place,
                          uint32_t end)
 {
-	uint32_t last = place + WIDTH < end ? place + WIDTH : end;
+	uint32_t last = place + HEAP_WIDTH < end ? place + HEAP_WIDTH : end;
 	uint32_t found = place;
 
 	while (++place < last)
@@ -72,15 +72,15 @@ static void heap_sink(struct xp_heap *heap, uint32_t place,
 	uint32_t end = XP_HEAP_FIRST + heap->len;
 
 	for (;;) {
-		uint32_t child = children_of(place);
-		uint32_t ahead = children_of(child);
+		uint32_t child = heap_children(place);
+		uint32_t ahead = heap_children(child);
 
 		if (child >= end)
 			break;
 		if (ahead < end)
-			for (int i = 0; i < WIDTH; i++)
-				XP_PREFETCH(&heap->entries[ahead + i * WIDTH]);
-		child = earliest(heap, child, end);
+			for (int i = 0; i < HEAP_WIDTH; i++)
+				XP_PREFETCH(&heap->entries[ahead + i * HEAP_WIDTH]);
+		child = heap_earliest(heap, child, end);
 		if (entry.deadline_ns <= heap->entries[child].deadline_ns)
 			break;
 		heap_put(heap, place, heap->entries[child]);
@@ -92,13 +92,13 @@ static void heap_sink(struct xp_heap *heap, uint32_t place,
 static int heap_resize(struct xp_heap *heap, uint32_t cap)
 {
 	size_t size = sizeof *heap->entries * (XP_HEAP_FIRST + (size_t)cap);
-	char *memory = xp_alloc(size + LINE);
+	char *memory = xp_alloc(size + HEAP_LINE);
 	char *start;
 
 	if (!memory)
 		return -ENOMEM;
 	XP_ASSERT(cap >= heap->len);
-	start = memory + (LINE - (uintptr_t)memory % LINE);
+	start = memory + (HEAP_LINE - (uintptr_t)memory % HEAP_LINE);
 	if (heap->len)
 		memcpy(start, heap->entries, sizeof *heap->entries *
 		       (XP_HEAP_FIRST + (size_t)heap->len));
@@ -115,25 +115,15 @@ void xp_heap_fini(struct xp_heap *heap)
 	*heap = (struct xp_heap){0};
 }
 
-int xp_heap_reserve(struct xp_heap *heap, uint32_t count)
+int xp_heap_grow(struct xp_heap *heap, uint32_t count)
 {
 	uint32_t cap = heap->cap + heap->cap / 2;
 
-	if (count <= heap->cap)
-		return 0;
 	if (count > XP_HEAP_MOST)
 		return -ENOMEM;
 	if (cap < count)
 		cap = count;
-	return heap_resize(heap, cap < CAP_LEAST ? CAP_LEAST : cap);
-}
-
-void xp_heap_trim(struct xp_heap *heap, uint32_t count)
-{
-	XP_ASSERT(count >= heap->len);
-	/* Far from where it would grow again; if it fails nothing is lost. */
-	if (heap->cap > CAP_LEAST && heap->cap / 4 > count)
-		(void)heap_resize(heap, heap->cap / 2);
+	return heap_resize(heap, cap < HEAP_LEAST ? HEAP_LEAST : cap);
 }
 
 void xp_heap_add(struct xp_heap *heap, struct xp_heap_item *item,
@@ -158,7 +148,7 @@ void xp_heap_remove(struct xp_heap *heap, struct xp_heap_item *item)
 		return;
 	/* The last one takes its place, and from there goes where it belongs. */
 	if (place > XP_HEAP_FIRST &&
-	    last.deadline_ns < heap->entries[parent_of(place)].deadline_ns)
+	    last.deadline_ns < heap->entries[heap_parent(place)].deadline_ns)
 		heap_rise(heap, place, last);
 	else
 		heap_sink(heap, place, last);

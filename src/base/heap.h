@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
 #include "base/time.h"
 
 struct xp_heap_item {
@@ -40,10 +41,12 @@ enum { XP_HEAP_FIRST = 3, XP_HEAP_MOST = (1 << 30) };
 
 void xp_heap_fini(struct xp_heap *heap); /* the items are the caller's */
 
+int xp_heap_grow(struct xp_heap *heap, uint32_t count);
 /* Make room for so many items in all; 0 or -ENOMEM. */
-int xp_heap_reserve(struct xp_heap *heap, uint32_t count);
-/* So many will do; gives memory back if it is worth it. */
-void xp_heap_trim(struct xp_heap *heap, uint32_t count);
+static inline int xp_heap_reserve(struct xp_heap *heap, uint32_t count)
+{
+	return XP_LIKELY(count <= heap->cap) ? 0 : xp_heap_grow(heap, count);
+}
 
 /* There must be room, and the item must be in no heap. */
 void xp_heap_add(struct xp_heap *heap, struct xp_heap_item *item,
@@ -60,6 +63,11 @@ static inline int64_t xp_heap_deadline(const struct xp_heap *heap)
 static inline struct xp_heap_item *xp_heap_first(const struct xp_heap *heap)
 {
 	return heap->entries[XP_HEAP_FIRST].item;
+}
+
+static inline bool xp_heap_is_first(const struct xp_heap_item *item)
+{
+	return item->place == XP_HEAP_FIRST;
 }
 
 static inline bool xp_heap_has(const struct xp_heap_item *item)

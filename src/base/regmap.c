@@ -1,68 +1,201 @@
-/* The hash table of registrations; multiplicative hashing (Knuth, 6.4). */
+/* The hash table of registrations. */
 #include "base/regmap.h"
 
 #include <errno.h>
 
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "base/compiler.h"
 
-static size_t bucket_of(const struct xp_regmap *map, uint64_t ident, int filter)
+enum {
+	REGMAP_LEAST = 4,
+	REGMAP_LINE = 64,
+	/* Blocks ahead whose items are fetched when all are visited. */
+	REGMAP_AHEAD = 4,
+};
+
+#define TAGS_ONE  UINT64_C(0x0101010101010101)
+#define TAGS_HIGH   UINT64_C(0x0080808080808080)
+#define TAGS_LOW   UINT64_C(0x007f7f7f7f7f7f7f)
+#define TAGS_PASSED (UINT64_C(1) << 56)
+#define PASSED_MOST UINT64_C(255)
+
+_Static_assert(sizeof(struct xp_regmap_block) <= REGMAP_LINE,
+               "a block is a cache line");
+
+/* All bits of both have a part in all of its bits. */
+uint64_t xp_regmap_hash(uint64_t ident, int filter)
 {
-	uint64_t hash = (ident ^ (uint64_t)(unsigned)filter << 48) *
-		0x9e3779b97f4a7c15u;
+	uint64_t hash = ident ^ (uint64_t)(unsigned)filter << 48;
 
-	return (size_t)(hash >> 32) & (map->buckets_len - 1);
+	hash *= 0x9e3779b97f4a7c15u;
+	hash ^= hash >> 32;
+	hash *= 0xd6e8feb86659fd93u;
+	return hash ^ hash >> 32;
+}
+
+/* Where the items of this hash begin. */
+static size_t regmap_block(const struct xp_regmap *map, uint64_t hash)
+{
+	return (size_t)hash & (map->len - 1);
+}
+
+static size_t regmap_next(const struct xp_regmap *map, size_t block)
+{
+	return (block + 1) & (map->len - 1);
+}
+
+static uint64_t regmap_tag(uint64_t hash)
+{
+	return hash >> 56 ? hash >> 56 : 1;
+}
+
+/* The highest bit of each of the seven bytes that are equal to the tag. */
+static uint64_t tags_equal(uint64_t tags, uint64_t tag)
+{
+	uint64_t differ = tags ^ TAGS_ONE * tag;
+
+	return ~(((differ & TAGS_LOW) + TAGS_LOW) | differ) & TAGS_HIGH;
+}
+
+/* The slot of the first of such bits. */
+static unsigned tags_slot(uint64_t bits)
+{
+	return XP_LOWEST_BIT(bits) / 8;
+}
+
+static uint64_t tags_passed(const struct xp_regmap_block *block)
+{
+	return block->tags >> 56;
+}
+
+static void slot_fill(struct xp_regmap_block *block, unsigned slot,
+                      uint64_t tag, struct xp_regmap_item *item)
+{
+	block->tags &= ~(UINT64_C(255) << slot * 8);
+	block->tags |= tag << slot * 8;
+	block->items[slot] = item;
 }
 
 void xp_regmap_fini(struct xp_regmap *map)
 {
-	xp_free(map->buckets);
-	map->buckets = NULL;
-	map->buckets_len = 0;
+	xp_free(map->memory);
+	*map = (struct xp_regmap){0};
+}
+
+static uint64_t item_hash(const struct xp_regmap_item *item)
+{
+	return xp_regmap_hash(item->ident, item->filter);
 }
 
 struct xp_regmap_item *xp_regmap_find(const struct xp_regmap *map,
                                       uint64_t ident, int filter)
 {
-	struct xp_regmap_item *item;
-
-	if (map->count == 0)
-		return NULL;
-	item = map->buckets[bucket_of(map, ident, filter)];
-	while (item && (item->ident != ident || item->filter != filter))
-		item = item->next;
-	return item;
+	return xp_regmap_find_hashed(map, xp_regmap_hash(ident, filter), ident,
+	                             filter);
 }
 
-static void regmap_link(struct xp_regmap *map, struct xp_regmap_item *item)
+struct xp_regmap_item *xp_regmap_find_hashed(const struct xp_regmap *map,
+                                             uint64_t hash, uint64_t ident,
+                                             int filter)
 {
-	size_t bucket = bucket_of(map, item->ident, item->filter);
+	size_t at = regmap_block(map, hash);
 
-	item->next = map->buckets[bucket];
-	map->buckets[bucket] = item;
+	/* Bounded: where too many have passed nobody counts them any more. */
+	for (size_t i = 0; i < map->len; i++, at = regmap_next(map, at)) {
+		const struct xp_regmap_block *block = &map->blocks[at];
+		uint64_t found = tags_equal(block->tags, regmap_tag(hash));
+
+		for (; found; found &= found - 1) {
+			struct xp_regmap_item *item =
+				block->items[tags_slot(found)];
+
+			if (item->ident == ident && item->filter == filter)
+				return item;
+		}
+		if (!tags_passed(block))
+			break;
+	}
+	return NULL;
 }
 
-static int regmap_grow(struct xp_regmap *map)
+void xp_regmap_prefetch_table(const struct xp_regmap *map, uint64_t hash)
+{
+	if (map->len)
+		XP_PREFETCH(&map->blocks[regmap_block(map, hash)]);
+}
+
+void xp_regmap_prefetch_item(const struct xp_regmap *map, uint64_t hash)
+{
+	const struct xp_regmap_block *block;
+	uint64_t found;
+
+	if (!map->len)
+		return;
+	block = &map->blocks[regmap_block(map, hash)];
+	found = tags_equal(block->tags, regmap_tag(hash));
+	if (!found)
+		return;
+	/* It is longer than a line. */
+	XP_PREFETCH(block->items[tags_slot(found)]);
+	XP_PREFETCH((const char *)block->items[tags_slot(found)] + REGMAP_LINE);
+}
+
+/* All of a block. */
+static void regmap_prefetch_block(const struct xp_regmap *map, size_t at)
+{
+	if (at < map->len)
+		for (int slot = 0; slot < XP_REGMAP_SLOTS; slot++)
+			XP_PREFETCH(map->blocks[at].items[slot]);
+}
+
+static void regmap_put(struct xp_regmap *map, uint64_t hash,
+                       struct xp_regmap_item *item)
+{
+	size_t at = regmap_block(map, hash);
+	uint64_t vacant;
+
+	while (!(vacant = tags_equal(map->blocks[at].tags, 0))) {
+		if (tags_passed(&map->blocks[at]) < PASSED_MOST)
+			map->blocks[at].tags += TAGS_PASSED;
+		at = regmap_next(map, at);
+	}
+	slot_fill(&map->blocks[at], tags_slot(vacant), regmap_tag(hash), item);
+}
+
+/* A table of so many blocks, all free; what is in the map is left out. */
+static int regmap_make(struct xp_regmap *map, size_t len)
+{
+	char *memory = xp_alloc(len * sizeof *map->blocks + REGMAP_LINE);
+
+	if (!memory)
+		return -ENOMEM;
+	map->memory = memory;
+	map->blocks = (struct xp_regmap_block *)(void *)
+		(memory + (REGMAP_LINE - (uintptr_t)memory % REGMAP_LINE));
+	map->len = len;
+	/* Five and a half in a block, on the average. */
+	map->most = len * 5 + len / 2;
+	return 0;
+}
+
+static int regmap_grow(struct xp_regmap *map, size_t len)
 {
 	struct xp_regmap old = *map;
-	size_t len = old.buckets_len ? old.buckets_len * 2 : 16;
-	struct xp_regmap_item **buckets = xp_alloc(len * sizeof *buckets);
+	int rc = regmap_make(map, len);
 
-	if (!buckets)
-		return -ENOMEM;
-	map->buckets = buckets;
-	map->buckets_len = len;
-	for (size_t i = 0; i < old.buckets_len; i++) {
-		struct xp_regmap_item *item = old.buckets[i];
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < old.len; i++) {
+		regmap_prefetch_block(&old, i + REGMAP_AHEAD);
+		for (int slot = 0; slot < XP_REGMAP_SLOTS; slot++) {
+			struct xp_regmap_item *item = old.blocks[i].items[slot];
 
-		while (item) {
-			struct xp_regmap_item *next = item->next;
-
-			regmap_link(map, item);
-			item = next;
+			if (item)
+				regmap_put(map, item_hash(item), item);
 		}
 	}
-	xp_free(old.buckets);
+	xp_free(old.memory);
 	return 0;
 }
 
@@ -70,47 +203,77 @@ int xp_regmap_reserve(struct xp_regmap *map, size_t count)
 {
 	int rc = 0;
 
-	while (rc == 0 && map->buckets_len < count)
-		rc = regmap_grow(map);
+	while (rc == 0 && map->most < count)
+		rc = regmap_grow(map, map->len ? 2 * map->len : REGMAP_LEAST);
 	return rc;
 }
 
 int xp_regmap_add(struct xp_regmap *map, struct xp_regmap_item *item)
 {
-	int rc = xp_regmap_reserve(map, map->count + 1);
+	return xp_regmap_add_hashed(map, item_hash(item), item);
+}
 
+int xp_regmap_add_hashed(struct xp_regmap *map, uint64_t hash,
+                         struct xp_regmap_item *item)
+{
+	XP_ASSERT(hash == item_hash(item));
 	XP_ASSERT(!xp_regmap_find(map, item->ident, item->filter));
-	if (rc < 0)
-		return rc;
-	regmap_link(map, item);
+	if (XP_UNLIKELY(map->count >= map->most)) {
+		int rc = xp_regmap_reserve(map, map->count + 1);
+
+		if (rc < 0)
+			return rc;
+	}
+	regmap_put(map, hash, item);
 	map->drained = 0;
 	map->count++;
 	return 0;
 }
 
+/* The slot of this very item in a block; -1: it is not there. */
+static int item_slot(const struct xp_regmap_block *block, uint64_t tag,
+                     const struct xp_regmap_item *item)
+{
+	uint64_t found = tags_equal(block->tags, tag);
+
+	for (; found; found &= found - 1)
+		if (block->items[tags_slot(found)] == item)
+			return (int)tags_slot(found);
+	return -1;
+}
+
 void xp_regmap_remove(struct xp_regmap *map, struct xp_regmap_item *item)
 {
-	struct xp_regmap_item **link =
-		&map->buckets[bucket_of(map, item->ident, item->filter)];
+	uint64_t hash = item_hash(item);
+	size_t at = regmap_block(map, hash);
+	int slot;
 
-	while (*link != item) {
-		XP_ASSERT(*link);
-		link = &(*link)->next;
+	while ((slot = item_slot(&map->blocks[at], regmap_tag(hash), item)) < 0) {
+		XP_ASSERT(tags_passed(&map->blocks[at]) > 0);
+		if (tags_passed(&map->blocks[at]) < PASSED_MOST)
+			map->blocks[at].tags -= TAGS_PASSED;
+		at = regmap_next(map, at);
 	}
-	*link = item->next;
+	slot_fill(&map->blocks[at], (unsigned)slot, 0, NULL);
 	map->count--;
 }
 
 struct xp_regmap_item *xp_regmap_pop(struct xp_regmap *map)
 {
-	struct xp_regmap_item *item = NULL;
+	uint64_t taken;
+	struct xp_regmap_block *block;
+	struct xp_regmap_item *item;
 
 	if (map->count == 0)
 		return NULL;
-	while (!map->buckets[map->drained])
-		map->drained++;
-	item = map->buckets[map->drained];
-	map->buckets[map->drained] = item->next;
-	map->count--;
+	for (;; map->drained++) {
+		block = &map->blocks[map->drained];
+		taken = TAGS_HIGH & ~tags_equal(block->tags, 0);
+		if (taken)
+			break;
+		regmap_prefetch_block(map, map->drained + REGMAP_AHEAD + 1);
+	}
+	item = block->items[tags_slot(taken)];
+	xp_regmap_remove(map, item);
 	return item;
 }

@@ -94,7 +94,8 @@ static int fd_change(struct xpoll *queue, const struct xpoll_event *change,
 	return xp_interest_disable(queue, fd, XP_BIT(filter));
 }
 
-static int change_apply(struct xpoll *queue, const struct xpoll_event *change)
+static int change_apply(struct xpoll *queue, const struct xpoll_event *change,
+                        uint64_t hash)
 {
 	int rc = flags_check(change);
 
@@ -114,7 +115,7 @@ static int change_apply(struct xpoll *queue, const struct xpoll_event *change)
 	case XPOLL_FILT_TIMER:
 	case XPOLL_FILT_USER:
 	case XPOLL_FILT_EMPTY:
-		return xp_reg_change(queue, change);
+		return xp_reg_change(queue, change, hash);
 	default:
 		return -EINVAL;
 	}
@@ -154,13 +155,22 @@ static void report_status(struct outcome *outcome,
 static void changes_apply(struct xpoll *queue, const struct xpoll_event *changes,
                           int nchanges, struct outcome *outcome)
 {
+	uint64_t hashes[XP_REG_AHEAD];
+
+	queue->change_ns = XP_NOW;
 	for (int i = 0; i < nchanges; i++) {
 		/* A copy: events may be the same array. */
 		struct xpoll_event change = changes[i];
 		uint64_t syscalls =
 			xp_counter_read(&queue->counters.syscalls_change);
-		int rc = change_apply(queue, &change);
+		int left = nchanges - i;
+		int rc;
 
+		if (i % XP_REG_AHEAD == 0)
+			xp_reg_prepare(queue, &changes[i],
+			               left < XP_REG_AHEAD ? left : XP_REG_AHEAD,
+			               hashes);
+		rc = change_apply(queue, &change, hashes[i % XP_REG_AHEAD]);
 		change_counted(queue, rc, syscalls);
 		report_status(outcome, &change, rc);
 	}

@@ -21,6 +21,7 @@
 #include "base/counters.h"
 #include "base/list.h"
 #include "base/mutex.h"
+#include "base/pool.h"
 #include "base/regmap.h"
 #include "core/slot.h"
 #include "os/process.h"
@@ -80,9 +81,11 @@ struct xpoll {
 	struct {
 		void *state;
 		int64_t due_ns;
+		struct xp_pool pool; /* of its registrations */
 	} sources[XP_SOURCES]; /* [q] by enum xp_source_id */
 	int64_t due_ns;        /* [q] the earliest of these, or XP_NEVER */
 	bool looked_at;        /* [q] one of them is XP_WHEN_LOOKED_AT */
+	int64_t change_ns;     /* [q] when this call began to change; or XP_NOW */
 
 	/* Threads. */
 	atomic_int wake_pending; /* [a] xpoll_wake was called, nobody returned */

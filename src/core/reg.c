@@ -3,7 +3,6 @@
 
 #include <errno.h>
 
-#include "base/alloc.h"
 #include "base/assert.h"
 #include "base/time.h"
 
@@ -45,23 +44,46 @@ void xp_reg_deactivate(struct xpoll *queue, struct xp_reg *reg)
 	reg_enlist(queue, reg);
 }
 
+/* Memory for one of this source; NULL: there is none. */
+static struct xp_reg *reg_take(struct xpoll *queue,
+                               const struct xp_source_ops *ops)
+{
+	struct xp_pool *pool = &queue->sources[ops->id].pool;
+	struct xp_reg *reg;
+	uint32_t number;
+
+	pool->size = ops->size;
+	reg = xp_pool_take(pool, &number);
+	if (!reg)
+		return NULL;
+	reg->item.filter = ops->filter;
+	reg->item.number = number;
+	reg->ops = ops;
+	xp_list_init(&reg->ready);
+	xp_count(&queue->counters.registered);
+	return reg;
+}
+
+static void reg_give(struct xpoll *queue, struct xp_reg *reg)
+{
+	xp_count_by(&queue->counters.registered, (uint64_t)-1);
+	xp_pool_give(&queue->sources[reg->ops->id].pool, reg->item.number);
+}
+
 /* A registration in the table, not attached yet; NULL: no memory. */
 static struct xp_reg *reg_make(struct xpoll *queue,
-                               const struct xp_source_ops *ops, uint64_t ident)
+                               const struct xp_source_ops *ops, uint64_t ident,
+                               uint64_t hash)
 {
-	struct xp_reg *reg = xp_alloc(ops->size);
+	struct xp_reg *reg = reg_take(queue, ops);
 
 	if (!reg)
 		return NULL;
 	reg->item.ident = ident;
-	reg->item.filter = ops->filter;
-	reg->ops = ops;
-	xp_list_init(&reg->ready);
-	if (xp_regmap_add(&queue->regs, &reg->item) < 0) {
-		xp_free(reg);
+	if (xp_regmap_add_hashed(&queue->regs, hash, &reg->item) < 0) {
+		reg_give(queue, reg);
 		return NULL;
 	}
-	xp_count(&queue->counters.registered);
 	return reg;
 }
 
@@ -70,8 +92,7 @@ static void reg_free(struct xpoll *queue, struct xp_reg *reg)
 {
 	xp_list_remove(&reg->ready);
 	xp_regmap_remove(&queue->regs, &reg->item);
-	xp_count_by(&queue->counters.registered, (uint64_t)-1);
-	xp_free(reg);
+	reg_give(queue, reg);
 }
 
 void xp_reg_end(struct xpoll *queue, struct xp_reg *reg)
@@ -82,9 +103,9 @@ void xp_reg_end(struct xpoll *queue, struct xp_reg *reg)
 }
 
 static int reg_add(struct xpoll *queue, const struct xp_source_ops *ops,
-                   const struct xpoll_event *change)
+                   const struct xpoll_event *change, uint64_t hash)
 {
-	struct xp_reg *reg = reg_make(queue, ops, change->ident);
+	struct xp_reg *reg = reg_make(queue, ops, change->ident, hash);
 	int rc;
 
 	if (!reg)
@@ -104,7 +125,8 @@ struct xp_reg *xp_reg_spawn(struct xpoll *queue, const struct xp_reg *model,
 
 	if (xp_reg_find(queue, ident, model->item.filter))
 		return NULL;
-	reg = reg_make(queue, model->ops, ident);
+	reg = reg_make(queue, model->ops, ident,
+	               xp_regmap_hash(ident, model->item.filter));
 	if (!reg)
 		return NULL;
 	reg->fflags = model->fflags;
@@ -156,9 +178,25 @@ static int reg_delete(struct xpoll *queue, struct xp_reg *reg)
 	return rc;
 }
 
-int xp_reg_change(struct xpoll *queue, const struct xpoll_event *change)
+void xp_reg_prepare(const struct xpoll *queue,
+                    const struct xpoll_event *changes, int len,
+                    uint64_t hashes[XP_REG_AHEAD])
+{
+	XP_ASSERT(len > 0 && len <= XP_REG_AHEAD);
+	for (int i = 0; i < len; i++) {
+		hashes[i] = xp_regmap_hash(changes[i].ident, changes[i].filter);
+		xp_regmap_prefetch_table(&queue->regs, hashes[i]);
+	}
+	if (len > 1)
+		for (int i = 0; i < len; i++)
+			xp_regmap_prefetch_item(&queue->regs, hashes[i]);
+}
+
+int xp_reg_change(struct xpoll *queue, const struct xpoll_event *change,
+                  uint64_t hash)
 {
 	const struct xp_source_ops *ops = xp_source_find(change->filter);
+	struct xp_regmap_item *item;
 	struct xp_reg *reg;
 	int rc;
 
@@ -168,7 +206,9 @@ int xp_reg_change(struct xpoll *queue, const struct xpoll_event *change)
 		return -EINVAL;
 	if (ops->settle)
 		ops->settle(queue);
-	reg = xp_reg_find(queue, change->ident, change->filter);
+	item = xp_regmap_find_hashed(&queue->regs, hash, change->ident,
+	                             change->filter);
+	reg = item ? XP_CONTAINER_OF(item, struct xp_reg, item) : NULL;
 	if (reg && change->flags & XPOLL_DELETE)
 		return reg_delete(queue, reg);
 	if (reg) {
@@ -178,7 +218,7 @@ int xp_reg_change(struct xpoll *queue, const struct xpoll_event *change)
 		xp_reg_end(queue, reg);
 	}
 	if (change->flags & XPOLL_ADD)
-		return reg_add(queue, ops, change);
+		return reg_add(queue, ops, change, hash);
 	return reg_not_there(queue, ops, change->ident);
 }
 
@@ -215,21 +255,21 @@ void xp_reg_deliver(struct xpoll *queue, struct xp_reg *reg,
 		xp_list_append(&queue->active, &reg->ready);
 }
 
-/* Take all out of the table, chained by `next`, and release the states. */
-static struct xp_regmap_item *regs_release(struct xpoll *queue)
+/* Release all of them, and then the states. */
+static void regs_release(struct xpoll *queue)
 {
-	struct xp_regmap_item *all = NULL;
-	struct xp_regmap_item *item = xp_regmap_pop(&queue->regs);
+	xp_list_init(&queue->active);
+	for (size_t i = 0; xp_sources[i]; i++) {
+		const struct xp_source_ops *ops = xp_sources[i];
+		struct xp_pool *pool = &queue->sources[ops->id].pool;
+		struct xp_reg *reg;
 
-	for (; item; item = xp_regmap_pop(&queue->regs)) {
-		struct xp_reg *reg = XP_CONTAINER_OF(item, struct xp_reg, item);
-
-		xp_list_remove(&reg->ready);
-		reg->active = false;
-		if (reg->ops->release)
-			reg->ops->release(queue, reg);
-		item->next = all;
-		all = item;
+		for (uint32_t n = 0; ops->release &&
+		     (reg = xp_pool_walk(pool, &n));) {
+			xp_list_init(&reg->ready);
+			reg->active = false;
+			ops->release(queue, reg);
+		}
 	}
 	for (size_t i = 0; xp_sources[i]; i++) {
 		void **state = xp_source_state(queue, xp_sources[i]->id);
@@ -240,36 +280,32 @@ static struct xp_regmap_item *regs_release(struct xpoll *queue)
 		xp_source_set_due(queue, xp_sources[i]->id, XP_NEVER);
 	}
 	XP_ASSERT(xp_list_empty(&queue->active));
-	return all;
 }
 
 void xp_regs_fini(struct xpoll *queue)
 {
-	struct xp_regmap_item *item = regs_release(queue);
-
-	while (item) {
-		struct xp_reg *reg = XP_CONTAINER_OF(item, struct xp_reg, item);
-
-		item = item->next;
-		xp_free(reg);
-	}
+	regs_release(queue);
+	for (int i = 0; i < XP_SOURCES; i++)
+		xp_pool_fini(&queue->sources[i].pool);
 	xp_regmap_fini(&queue->regs);
+}
+
+static void reg_inherit(struct xpoll *queue, struct xp_reg *reg)
+{
+	reg->active = false;
+	xp_list_init(&reg->ready);
+	if (!reg->ops->inherit || reg->ops->inherit(queue, reg) < 0)
+		reg_free(queue, reg);
 }
 
 void xp_regs_inherit(struct xpoll *queue)
 {
-	struct xp_regmap_item *item = regs_release(queue);
+	regs_release(queue);
+	for (size_t i = 0; xp_sources[i]; i++) {
+		struct xp_pool *pool = &queue->sources[xp_sources[i]->id].pool;
+		struct xp_reg *reg;
 
-	while (item) {
-		struct xp_reg *reg = XP_CONTAINER_OF(item, struct xp_reg, item);
-
-		item = item->next;
-		/* The table has room: they were all in it. */
-		if (xp_regmap_add(&queue->regs, &reg->item) < 0) {
-			xp_count_by(&queue->counters.registered, (uint64_t)-1);
-			xp_free(reg);
-		} else if (!reg->ops->inherit || reg->ops->inherit(queue, reg) < 0) {
-			reg_free(queue, reg);
-		}
+		for (uint32_t n = 0; (reg = xp_pool_walk(pool, &n));)
+			reg_inherit(queue, reg);
 	}
 }

@@ -7,8 +7,19 @@
 
 #include "core/queue.h"
 
+/*
+ * Changes that come next, up to so many: their hashes, and what they will look
+ * at on its way into the cache.  In a queue of a million registrations most of
+ * what a change costs is waiting for memory.
+ */
+enum { XP_REG_AHEAD = 16 };
+void xp_reg_prepare(const struct xpoll *queue,
+                    const struct xpoll_event *changes, int len,
+                    uint64_t hashes[XP_REG_AHEAD]);
+
 /* Apply a change to a filter of the sources; 0 or a negative errno value. */
-int xp_reg_change(struct xpoll *queue, const struct xpoll_event *change);
+int xp_reg_change(struct xpoll *queue, const struct xpoll_event *change,
+                  uint64_t hash);
 
 /* Is it still of what its ident names?  If not, it ends. */
 bool xp_reg_confirm(struct xpoll *queue, struct xp_reg *reg);

@@ -30,6 +30,13 @@ void xp_source_set_due(struct xpoll *queue, enum xp_source_id id,
 		queue->look_wanted = queue->waiters > 0;
 }
 
+int64_t xp_source_now(struct xpoll *queue)
+{
+	if (queue->change_ns == XP_NOW)
+		queue->change_ns = xp_sys_now();
+	return queue->change_ns;
+}
+
 void xp_sources_run_due(struct xpoll *queue, int room)
 {
 	int64_t now_ns = xp_sys_now();

@@ -196,6 +196,12 @@ bool xp_source_exposed(const struct xpoll *queue);
 /* An observed signal has lost its handler: count it. */
 void xp_source_unobserved(struct xpoll *queue);
 
+/*
+ * The monotonic clock, for changes: it is looked at once for all changes of
+ * one call, by the first that asks.
+ */
+int64_t xp_source_now(struct xpoll *queue);
+
 /* 0 or a negative errno value; the watch is the source's memory. */
 int xp_watch_add(struct xpoll *queue, struct xp_watch *watch);
 /* Before the descriptor is closed. */

@@ -250,26 +250,24 @@ static struct timers *timers_make(struct xpoll *queue)
 static int timers_prepare(struct xpoll *queue, struct timers *timers,
                           unsigned clock)
 {
-	uint32_t count = timers->counts[clock] + 1;
-	int rc = xp_heap_reserve(&timers->heaps[clock], count);
+	int rc = xp_heap_reserve(&timers->heaps[clock],
+	                         timers->counts[clock] + 1);
 
-	/* Here, because one that ends in a wait must not allocate. */
-	xp_heap_trim(&timers->heaps[clock], count);
 	if (rc == 0 && clock == REALTIME)
 		rc = step_begin(queue, timers);
 	return rc;
 }
 
 /* Start it, by the words of the change. */
-static void timer_start(struct timers *timers, struct timer *timer,
-                        const struct xpoll_event *change)
+static void timer_start(struct xpoll *queue, struct timers *timers,
+                        struct timer *timer, const struct xpoll_event *change)
 {
 	int64_t span = span_ns(change->fflags, change->data);
 
 	timer->reg.fflags = change->fflags;
 	timer->reg.data = change->data;
 	timer->deadline_ns = change->fflags & ONCE ? span
-		: xp_deadline(xp_sys_now(), span);
+		: xp_deadline(xp_source_now(queue), span);
 	timer_run(timers, timer);
 }
 
@@ -287,8 +285,9 @@ static int timer_attach(struct xpoll *queue, struct xp_reg *reg,
 	if (rc < 0)
 		return rc;
 	timers->counts[clock]++;
-	timer_start(timers, timer_of(reg), change);
-	timers_tell(queue, timers);
+	timer_start(queue, timers, timer_of(reg), change);
+	if (xp_heap_is_first(&timer_of(reg)->place))
+		timers_tell(queue, timers);
 	return 0;
 }
 
@@ -311,7 +310,7 @@ static int timer_touch(struct xpoll *queue, struct xp_reg *reg,
 	xp_reg_deactivate(queue, reg);
 	timers->counts[before]--;
 	timers->counts[after]++;
-	timer_start(timers, timer_of(reg), change);
+	timer_start(queue, timers, timer_of(reg), change);
 	timers_tell(queue, timers);
 	return 0;
 }
@@ -328,11 +327,12 @@ static void timer_switched(struct xpoll *queue, struct xp_reg *reg)
 static void timer_detach(struct xpoll *queue, struct xp_reg *reg)
 {
 	struct timers *timers = *xp_source_state(queue, XP_SOURCE_TIMER);
-	unsigned clock = clock_of(reg->fflags);
+	bool first = xp_heap_is_first(&timer_of(reg)->place);
 
 	timer_stop(timers, timer_of(reg));
-	timers->counts[clock]--;
-	timers_tell(queue, timers);
+	timers->counts[clock_of(reg->fflags)]--;
+	if (first)
+		timers_tell(queue, timers);
 }
 
 /* How often it has expired; the deadline moves on to the next time. */
@@ -375,12 +375,6 @@ static bool timer_supports(uint32_t fflags)
 	return unit_ns(fflags) != 0;
 }
 
-static void timer_release(struct xpoll *queue, struct xp_reg *reg)
-{
-	(void)queue;
-	timer_of(reg)->place.place = 0;
-}
-
 static void timer_fini(struct xpoll *queue, void *state)
 {
 	struct timers *timers = state;
@@ -403,6 +397,7 @@ static int timer_inherit(struct xpoll *queue, struct xp_reg *reg)
 	if (rc < 0)
 		return rc;
 	timers->counts[clock]++;
+	timer_of(reg)->place.place = 0; /* The old heap is gone. */
 	timer_run(timers, timer_of(reg));
 	timers_tell(queue, timers);
 	return 0;
@@ -421,7 +416,6 @@ const struct xp_source_ops xp_source_timer = {
 	.supports = timer_supports,
 	.switched = timer_switched,
 	.due = timer_due,
-	.release = timer_release,
 	.fini = timer_fini,
 	.inherit = timer_inherit,
 };

@@ -1,0 +1,54 @@
+/*
+ * Objects of one size, known by their number.
+ *
+ * They live in pages that never move, each twice as large as the one before,
+ * without a header each.  Which of them are free is told by bits, 64 in a
+ * word, and one word is used up before the next: objects that are made one
+ * after the other lie side by side, also after others were freed in any order,
+ * and a free object is not touched.
+ *
+ * Memory goes back with the pool, not before.
+ */
+#ifndef XP_BASE_POOL_H
+#define XP_BASE_POOL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	XP_POOL_GROUP = 64, /* objects whose bits are one word */
+	XP_POOL_PAGES = 24,
+};
+
+struct xp_pool_group {
+	uint64_t free; /* a set of its objects */
+	uint32_t next; /* in the list of those with free ones */
+};
+
+struct xp_pool_page {
+	char *objects;
+	struct xp_pool_group *groups; /* twice as many in each page */
+};
+
+struct xp_pool {
+	size_t size;    /* of an object; set before the first use */
+	uint32_t pages; /* how many there are */
+	uint32_t open;  /* the first group with free objects, plus 1; 0: none */
+	struct xp_pool_group *group; /* that one */
+	char *objects;               /* its objects */
+	struct xp_pool_page page[XP_POOL_PAGES];
+};
+
+void xp_pool_fini(struct xp_pool *pool); /* with all that is in use */
+
+/* A zeroed object and its number; NULL: no memory. */
+void *xp_pool_take(struct xp_pool *pool, uint32_t *number);
+void xp_pool_give(struct xp_pool *pool, uint32_t number);
+
+/*
+ * The first object in use from *number on, for a walk over all of them; NULL:
+ * there is none.  *number becomes the one after it.
+ */
+void *xp_pool_walk(const struct xp_pool *pool, uint32_t *number);
+
+#endif

@@ -1,0 +1,186 @@
+/*
+ * Goal: the table finds exactly what is in it, however full it is and whatever
+ * was removed, and grows only when it is told to.
+ * Method: random operations beside an array of marks; idents that collide.
+ */
+#include "base/regmap.h"
+#include "xt.h"
+
+enum { ITEMS = 6000 };
+
+struct model {
+	struct xp_regmap map;
+	struct xp_regmap_item items[ITEMS];
+	bool present[ITEMS];
+	size_t count;
+	uint64_t seed;
+};
+
+/* Dense, strided like addresses, with high bits only, and at random. */
+static uint64_t ident_of(int index)
+{
+	uint64_t number = (uint64_t)index;
+
+	switch (index % 4) {
+	case 0:
+		return number;
+	case 1:
+		return UINT64_C(0x7f0000000000) + number * 64;
+	case 2:
+		return number << 52 | number >> 12;
+	default:
+		return number * UINT64_C(0xda942042e4dd58b5);
+	}
+}
+
+static struct model *model_make(void)
+{
+	struct model *model = calloc(1, sizeof *model);
+
+	if (!XT_EXPECT(model))
+		exit(1);
+	model->seed = xt_seed();
+	for (int i = 0; i < ITEMS; i++) {
+		model->items[i].ident = ident_of(i);
+		model->items[i].filter = -1 - i % 3;
+		model->items[i].number = (uint32_t)i;
+	}
+	return model;
+}
+
+static struct xp_regmap_item *model_find(struct model *model, int index)
+{
+	return xp_regmap_find(&model->map, model->items[index].ident,
+	                      model->items[index].filter);
+}
+
+static void model_toggle(struct model *model, int index)
+{
+	struct xp_regmap_item *item = &model->items[index];
+
+	if (model->present[index]) {
+		xp_regmap_remove(&model->map, item);
+		model->count--;
+	} else {
+		XT_EXPECT_EQ(xp_regmap_add(&model->map, item), 0);
+		model->count++;
+	}
+	model->present[index] = !model->present[index];
+}
+
+static bool model_holds(struct model *model)
+{
+	bool holds = XT_EXPECT_EQ(model->map.count, model->count);
+
+	for (int i = 0; i < ITEMS && holds; i++)
+		holds = XT_EXPECT(model_find(model, i) ==
+		                  (model->present[i] ? &model->items[i] : NULL));
+	return holds;
+}
+
+static void model_free(struct model *model)
+{
+	xp_regmap_fini(&model->map);
+	free(model);
+}
+
+XT_TEST(random_operations_find_what_is_there)
+{
+	struct model *model = model_make();
+
+	XT_CHECK(model_holds(model));
+	for (int step = 0; step < 60000; step++) {
+		int index = (int)(xt_random(&model->seed) % ITEMS);
+		bool grow = xt_random(&model->seed) % 100 <
+			(step / 10000 % 2 ? 20 : 80);
+
+		if (model->present[index] != grow)
+			model_toggle(model, index);
+		if (step % 1500 == 0)
+			XT_CHECK(model_holds(model));
+	}
+	XT_CHECK(model_holds(model));
+	model_free(model);
+}
+
+/* All in one block, so that most pass it: 300 of them, more than are counted. */
+XT_TEST(items_of_one_block_are_found_whatever_is_removed)
+{
+	enum { SAME = 300 };
+	struct model *model = model_make();
+	int found = 0;
+
+	XT_EQ(xp_regmap_reserve(&model->map, ITEMS), 0);
+	for (uint64_t ident = 0; found < SAME; ident++) {
+		uint64_t hash = xp_regmap_hash(ident, -1);
+
+		if (hash % model->map.len != 1 || hash >> 60)
+			continue;
+		model->items[found].filter = -1;
+		model->items[found++].ident = ident;
+	}
+	for (int i = 0; i < SAME; i++)
+		model_toggle(model, i);
+	for (int i = 0; i < 2 * SAME; i++) {
+		model_toggle(model, (int)(xt_random(&model->seed) % SAME));
+		for (int j = 0; j < SAME; j++)
+			XT_CHECK(model_find(model, j) ==
+			         (model->present[j] ? &model->items[j] : NULL));
+	}
+	model_free(model);
+}
+
+XT_TEST(reserved_room_does_not_grow_again)
+{
+	struct model *model = model_make();
+
+	XT_EQ(xp_regmap_reserve(&model->map, ITEMS), 0);
+	const void *blocks = model->map.blocks;
+	XT_EQ((uintptr_t)blocks % 64, 0);
+	for (int i = 0; i < ITEMS; i++)
+		model_toggle(model, i);
+	XT_CHECK(model->map.blocks == blocks);
+	XT_CHECK(model_holds(model));
+	model_free(model);
+}
+
+XT_TEST(pop_takes_each_once)
+{
+	struct model *model = model_make();
+	struct xp_regmap_item *item;
+
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < ITEMS; i += 1 + round)
+			model_toggle(model, i);
+		while ((item = xp_regmap_pop(&model->map))) {
+			XT_CHECK(model->present[item->number]);
+			model->present[item->number] = false;
+			model->count--;
+		}
+		XT_CHECK(model_holds(model));
+	}
+	XT_EQ(model->count, 0);
+	model_free(model);
+}
+
+/* The steps for several at a time come to the same. */
+XT_TEST(prefetches_change_nothing)
+{
+	struct model *model = model_make();
+
+	for (int i = 0; i < ITEMS; i++) {
+		uint64_t hash = xp_regmap_hash(model->items[i].ident,
+		                               model->items[i].filter);
+
+		xp_regmap_prefetch_table(&model->map, hash);
+		xp_regmap_prefetch_item(&model->map, hash);
+		if (i % 3)
+			model_toggle(model, i);
+		XT_CHECK(xp_regmap_find_hashed(&model->map, hash,
+		                               model->items[i].ident,
+		                               model->items[i].filter) ==
+		         model_find(model, i));
+	}
+	XT_CHECK(model_holds(model));
+	model_free(model);
+}
