@@ -54,11 +54,6 @@ static bool same_file(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-static bool same_time(const struct timespec *a, const struct timespec *b)
-{
-	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
-}
-
 /* Growing and shrinking again in between is not seen. */
 static uint32_t compare_size(const struct stat *old, const struct stat *now)
 {
@@ -85,11 +80,11 @@ static uint32_t compare(const struct stat *old, const struct stat *now)
 	uint32_t notes = compare_size(old, now) | compare_links(old, now);
 
 	if (notes & (XPOLL_NOTE_EXTEND | XPOLL_NOTE_TRUNCATE) ||
-	    !same_time(&old->st_mtim, &now->st_mtim))
+	    !xp_same_time(&old->st_mtim, &now->st_mtim))
 		notes |= XPOLL_NOTE_WRITE;
 	if (old->st_mode != now->st_mode || old->st_uid != now->st_uid ||
 	    old->st_gid != now->st_gid ||
-	    (!notes && !same_time(&old->st_ctim, &now->st_ctim)))
+	    (!notes && !xp_same_time(&old->st_ctim, &now->st_ctim)))
 		notes |= XPOLL_NOTE_ATTRIB;
 	return notes;
 }
@@ -149,6 +144,14 @@ static bool user_survives(struct xpoll *queue, struct xp_inodes *inodes,
 	return xp_sys_fstat(user->fd, now) == 0;
 }
 
+static void user_news(struct xpoll *queue, struct xp_inode_user *user,
+                      uint32_t notes, bool lost)
+{
+	notes &= user->notes;
+	if (notes)
+		user->ops->news(queue, user, notes, lost);
+}
+
 static void user_settle(struct xpoll *queue, struct xp_inodes *inodes,
                         struct xp_inode_user *user)
 {
@@ -175,9 +178,7 @@ static void user_settle(struct xpoll *queue, struct xp_inodes *inodes,
 		notes = notes_of(told, &user->last, &now);
 		user->last = now;
 	}
-	notes &= user->notes;
-	if (notes)
-		user->ops->news(queue, user, notes, told & XP_TOLD_LOST);
+	user_news(queue, user, notes, told & XP_TOLD_LOST);
 }
 
 void xp_inodes_settle(struct xpoll *queue, struct xp_inodes *inodes)
@@ -205,6 +206,13 @@ void xp_inodes_due(struct xpoll *queue, int64_t now_ns, int room)
 	xp_source_set_due(queue, XP_SOURCE_VNODE,
 	                  xp_list_empty(&inodes->timed) ? XP_NEVER
 	                  : now_ns + LOOK_EVERY_NS);
+}
+
+/* A change came upon news of others: they are settled by the next wait. */
+static void settle_soon(struct xpoll *queue, struct xp_inodes *inodes)
+{
+	if (!xp_list_empty(&inodes->unsettled))
+		xp_source_set_due(queue, XP_SOURCE_VNODE, xp_sys_now());
 }
 
 /* Those of others are reported by what they asked for up to now. */
@@ -243,6 +251,7 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
 	user->fd = fd;
 	user->notes = notes;
 	user->told = 0;
+	user->hushed = 0;
 	settle_others(queue, inodes);
 	rc = xp_inode_join(queue, inodes, user);
 	timed = rc > 0 || by_time(rc, notes, lenient);
@@ -253,6 +262,7 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
 	/* What happened up to now is none of its business. */
 	(void)xp_sys_fstat(fd, &user->last);
 	user_list(queue, inodes, user, timed);
+	settle_soon(queue, inodes);
 	return 0;
 }
 
@@ -267,6 +277,7 @@ int xp_inode_rewatch(struct xpoll *queue, struct xp_inode_user *user,
 	if (rc < 0)
 		return -ESTALE;
 	user->notes = notes;
+	user->hushed = 0;
 	rc = xp_inode_join(queue, inodes, user);
 	timed = rc > 0 || by_time(rc, notes, false);
 	if (rc < 0 && !timed) {
@@ -274,7 +285,27 @@ int xp_inode_rewatch(struct xpoll *queue, struct xp_inode_user *user,
 		return rc;
 	}
 	user_list(queue, inodes, user, timed);
+	settle_soon(queue, inodes);
 	return 0;
+}
+
+void xp_inode_listen(struct xpoll *queue, struct xp_inode_user *user)
+{
+	struct xp_inodes *inodes = inodes_find(queue);
+	struct stat now;
+	int rc;
+
+	if (!user->hushed)
+		return;
+	user->hushed = 0;
+	rc = xp_inode_join(queue, inodes, user);
+	user_list(queue, inodes, user, rc != 0);
+	settle_soon(queue, inodes);
+	/* If it is another file, that is for the one who has named it to find. */
+	if (xp_sys_fstat(user->fd, &now) < 0 || !same_file(&user->last, &now))
+		return;
+	user_news(queue, user, compare(&user->last, &now), false);
+	user->last = now;
 }
 
 void xp_inode_unwatch(struct xpoll *queue, struct xp_inode_user *user)
@@ -287,6 +318,7 @@ void xp_inode_unwatch(struct xpoll *queue, struct xp_inode_user *user)
 	xp_list_remove(&user->all);
 	xp_list_remove(&user->unsettled);
 	user->self.user = NULL;
+	settle_soon(queue, inodes);
 }
 
 int xp_inode_confirm(const struct xp_inode_user *user)

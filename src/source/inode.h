@@ -36,6 +36,8 @@ struct xp_inode_user_ops {
 	 */
 	void (*news)(struct xpoll *queue, struct xp_inode_user *user,
 	             uint32_t notes, bool lost);
+	/* Does the user want to hear at once, not just when it asks? */
+	bool (*listens)(const struct xp_inode_user *user);
 	/* The descriptor was closed, or is another file's: end the watch. */
 	void (*gone)(struct xpoll *queue, struct xp_inode_user *user);
 };
@@ -51,6 +53,7 @@ struct xp_inode_user {
 	struct xp_inode_link self;  /* its file */
 	struct xp_inode_link above; /* its parent, which tells of rmdir(2) */
 	int reserved;               /* inodes that the provider holds for it */
+	uint32_t hushed;            /* notes it was told and did not listen to */
 	uint32_t told;              /* notes since the last comparison, XP_TOLD_ */
 	struct stat last;           /* as it was then */
 };
@@ -68,6 +71,11 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
 /* Ask for other notes; -ESTALE: the number is another file's by now. */
 int xp_inode_rewatch(struct xpoll *queue, struct xp_inode_user *user,
                      uint32_t notes);
+/*
+ * It listens again: what it would have been told now comes by `news`, before
+ * this returns.
+ */
+void xp_inode_listen(struct xpoll *queue, struct xp_inode_user *user);
 /* Harmless if it is not watched. */
 void xp_inode_unwatch(struct xpoll *queue, struct xp_inode_user *user);
 

@@ -38,6 +38,14 @@ static void vnode_news(struct xpoll *queue, struct xp_inode_user *user,
 	xp_reg_activate(queue, reg);
 }
 
+static bool vnode_listens(const struct xp_inode_user *user)
+{
+	const struct vnode_reg *vnode = (const void *)
+		((const char *)user - offsetof(struct vnode_reg, user));
+
+	return !(vnode->reg.flags & XPOLL_DISABLE);
+}
+
 static void vnode_gone(struct xpoll *queue, struct xp_inode_user *user)
 {
 	xp_reg_end(queue, &XP_CONTAINER_OF(user, struct vnode_reg, user)->reg);
@@ -45,6 +53,7 @@ static void vnode_gone(struct xpoll *queue, struct xp_inode_user *user)
 
 static const struct xp_inode_user_ops vnode_user = {
 	.news = vnode_news,
+	.listens = vnode_listens,
 	.gone = vnode_gone,
 };
 
@@ -76,6 +85,13 @@ static int vnode_touch(struct xpoll *queue, struct xp_reg *reg,
 	if (!reg->report)
 		xp_reg_deactivate(queue, reg);
 	return 0;
+}
+
+/* Disabled, it is told once more of each kind, and not again. */
+static void vnode_switched(struct xpoll *queue, struct xp_reg *reg)
+{
+	if (!(reg->flags & XPOLL_DISABLE))
+		xp_inode_listen(queue, &vnode_of(reg)->user);
 }
 
 static void vnode_detach(struct xpoll *queue, struct xp_reg *reg)
@@ -133,6 +149,7 @@ const struct xp_source_ops xp_source_vnode = {
 	.detach = vnode_detach,
 	.collect = vnode_collect,
 	.confirm = vnode_confirm,
+	.switched = vnode_switched,
 	.supports = xp_inode_supports,
 	.due = xp_inodes_due,
 	.forget = vnode_forget,

@@ -28,6 +28,12 @@ struct xp_inodes {
 	size_t reserved;          /* how many there are in both */
 };
 
+static inline bool xp_same_time(const struct timespec *a,
+                                const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
 /* Note it for the user, who is settled later. */
 static inline void xp_inode_told(struct xp_inodes *inodes,
                                  struct xp_inode_user *user, uint32_t notes)

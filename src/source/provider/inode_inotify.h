@@ -1,0 +1,36 @@
+/*
+ * What the two halves of the inotify provider share: inode_inotify.c decides
+ * what is watched, inode_reports.c reads what is told.
+ */
+#ifndef XP_SOURCE_PROVIDER_INODE_INOTIFY_H
+#define XP_SOURCE_PROVIDER_INODE_INOTIFY_H
+
+#include "source/provider/inode.h"
+
+struct xp_inode {
+	struct xp_regmap_item item; /* its ident is the watch's number */
+	struct xp_list links; /* of users; unused: its place in the pool */
+	uint32_t mask;        /* that the kernel was told */
+	int useless;          /* reports in a row that nobody wanted */
+};
+
+/* Is it the parent of the user's directory? */
+static inline bool xp_link_is_above(const struct xp_inode_link *link)
+{
+	return link == &link->user->above;
+}
+
+/* The inode with this watch; NULL: it is not, or no longer, watched. */
+struct xp_inode *xp_inode_find(const struct xp_inodes *inodes, int number);
+/* Nobody is left who wants to know of it, nor does the kernel. */
+void xp_inode_free(struct xp_inodes *inodes, struct xp_inode *inode);
+
+/* What the kernel is to tell for it. */
+uint32_t xp_link_mask(const struct xp_inode_link *link);
+/*
+ * Much is told that nobody wants, not any more or not while it is disabled: let
+ * the kernel tell less.
+ */
+void xp_inode_narrow(struct xp_inodes *inodes, struct xp_inode *inode);
+
+#endif

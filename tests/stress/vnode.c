@@ -1,0 +1,145 @@
+/*
+ * Stress: files that are written while registrations of them, and of others,
+ * come and go, by DELETE, by close and by xpoll_close_fd (S23, S17).
+ * Oracle: a writer goes on when its event has come; so none is lost.  At the
+ * end nothing is registered but what was not deleted.
+ */
+#include "xt.h"
+
+#include <sched.h>
+
+enum { WAITERS = 2, WRITERS = 2, CHURNERS = 2 };
+
+struct storm {
+	struct xpoll *queue;
+	int64_t end_ns;
+	int files[WRITERS];
+	atomic_int number;
+	atomic_int churner;
+	atomic_int senders_left;
+	atomic_int come[WRITERS];
+};
+
+static int add(struct xpoll *queue, int fd, int flags, uint32_t notes)
+{
+	return xt_change(queue, (uint64_t)fd, VNODE, XPOLL_ADD | flags, notes, 0,
+	                 NULL);
+}
+
+/* Write, and see it reported. */
+static void write_often(void *argument)
+{
+	struct storm *storm = argument;
+	int me = atomic_fetch_add(&storm->number, 1);
+
+	while (xt_now() < storm->end_ns) {
+		int before = atomic_load(&storm->come[me]);
+
+		(void)XT_EXPECT_EQ(pwrite(storm->files[me], "x", 1, 0), 1);
+		xt_until(&storm->come[me], before + 1);
+	}
+	atomic_fetch_sub(&storm->senders_left, 1);
+}
+
+/* ThreadSanitizer is told that this is meant. */
+static __attribute__((noinline)) void churn_close(int fd)
+{
+	(void)close(fd);
+}
+
+/* Registrations of the writers' files and of files that come and go. */
+static void churn(void *argument)
+{
+	struct storm *storm = argument;
+	int me = atomic_fetch_add(&storm->churner, 1);
+	uint64_t random = xt_seed() + (uint64_t)me;
+	char names[2][4096];
+
+	for (int i = 0; i < 2; i++)
+		(void)snprintf(names[i], sizeof *names, "%s/churn-%d-%d",
+		               xt_scratch(), me, i);
+	while (xt_now() < storm->end_ns) {
+		uint32_t dice = xt_random(&random);
+		int fd = dice & 1 ? dup(storm->files[dice / 2 % WRITERS])
+			: open(names[0], O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+		(void)XT_EXPECT(fd >= 0);
+		(void)XT_EXPECT_STATUS(add(storm->queue, fd, XPOLL_DISABLE,
+		                           XPOLL_NOTE_WRITE | XPOLL_NOTE_DELETE |
+		                           XPOLL_NOTE_RENAME), 0);
+		if (!(dice & 1)) {
+			(void)XT_EXPECT_EQ(rename(names[0], names[1]), 0);
+			(void)XT_EXPECT_EQ(unlink(names[1]), 0);
+		}
+		switch (dice >> 8 & 3) {
+		case 0:
+			(void)xpoll_close_fd(fd);
+			break;
+		case 1:
+			churn_close(fd);
+			break;
+		default:
+			(void)xt_flag(storm->queue, (uint64_t)fd, VNODE,
+			              XPOLL_DELETE);
+			churn_close(fd);
+			break;
+		}
+	}
+	atomic_fetch_sub(&storm->senders_left, 1);
+}
+
+static void wait_and_count(void *argument)
+{
+	struct storm *storm = argument;
+
+	while (atomic_load(&storm->senders_left) > 0) {
+		struct xpoll_event events[4];
+		int count = xpoll_event(storm->queue, NULL, 0, events, 4, -1);
+
+		if (!XT_EXPECT(count >= 0))
+			return;
+		for (int i = 0; i < count; i++) {
+			atomic_int *come = events[i].udata;
+
+			if (XT_EXPECT(come && events[i].filter == VNODE))
+				atomic_fetch_add(come, 1);
+		}
+	}
+}
+
+XT_TEST(stress_vnode_writes_none_is_lost)
+{
+	double seconds = xt_stress_seconds(1);
+	struct storm storm = {.queue = xt_open_quiet(),
+	                      .senders_left = WRITERS + CHURNERS};
+	struct xt_thread *senders[WRITERS + CHURNERS];
+	struct xt_thread *waiters[WAITERS];
+
+	(void)xt_scratch(); /* Before there are threads. */
+	xt_watchdog((unsigned)seconds + 30);
+	storm.end_ns = xt_now() + (int64_t)(seconds * 1e9);
+	for (int i = 0; i < WRITERS; i++) {
+		storm.files[i] = xt_file("text");
+		XT_OK(xt_change(storm.queue, (uint64_t)storm.files[i], VNODE,
+		                XPOLL_ADD, XPOLL_NOTE_WRITE, 0, &storm.come[i]));
+	}
+	for (int i = 0; i < WAITERS; i++)
+		waiters[i] = xt_start(wait_and_count, &storm);
+	for (int i = 0; i < WRITERS + CHURNERS; i++)
+		senders[i] = xt_start(i < WRITERS ? write_often : churn, &storm);
+	for (int i = 0; i < WRITERS + CHURNERS; i++)
+		xt_join(senders[i]);
+	for (int i = 0; i < WAITERS; i++)
+		while (!xt_done(waiters[i])) {
+			(void)xpoll_wake_all(storm.queue);
+			(void)sched_yield();
+		}
+	for (int i = 0; i < WRITERS; i++) {
+		XT_EXPECT(atomic_load(&storm.come[i]) > 0);
+		XT_OK(xpoll_close_fd(storm.files[i]));
+	}
+	/* What was closed behind its back is found by number. */
+	for (int fd = 0; fd < 256; fd++)
+		(void)xpoll_forget_fd(fd);
+	XT_EXPECT_EQ(xt_stats(storm.queue).registered, 0);
+}
