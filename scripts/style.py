@@ -14,7 +14,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 C_FOLDERS = ("include", "src", "dropin", "tools", "bench", "examples", "tests", "python")
-SCRIPT_FOLDERS = ("scripts", "cmake", "tests", "dropin", "tools", "bench", "examples", "src", "python")
+SCRIPT_FOLDERS = ("scripts", "cmake", "tests", "dropin", "tools", "bench", "examples", "src",
+                  "python")
 
 FUNCTION_LINES = 60
 FUNCTION_LINES_NOTED = 40

@@ -4,7 +4,10 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+
+#include "base/compiler.h"
 
 /* Of tables this large a huge page is a small part. */
 #define LARGE ((size_t)4 << 20)
@@ -34,6 +37,18 @@ void *xp_alloc(size_t size)
 	if (memory && size >= LARGE)
 		want_huge_pages(memory, size);
 	errno = saved;
+	return memory;
+}
+
+void *xp_alloc_lines(size_t size)
+{
+	size_t lines = (size + XP_CACHE_LINE - 1) / XP_CACHE_LINE;
+	int saved = errno;
+	void *memory = aligned_alloc(XP_CACHE_LINE, lines * XP_CACHE_LINE);
+
+	errno = saved;
+	if (memory)
+		memset(memory, 0, lines * XP_CACHE_LINE);
 	return memory;
 }
 

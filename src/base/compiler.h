@@ -36,6 +36,9 @@ static inline unsigned xp_highest_bit(unsigned long long x)
 }
 #endif
 
+/* Usual; elsewhere only slower. */
+#define XP_CACHE_LINE 64
+
 #define XP_CONTAINER_OF(pointer, type, member) \
 	((type *)(void *)((char *)(pointer) - offsetof(type, member)))
 

@@ -17,9 +17,9 @@
 #include "base/threads.h"
 
 struct xp_mutex {
-	pthread_mutex_t mutex;
 	bool held;   /* the mutex itself is taken; valid while inside */
 	bool inside; /* somebody is between lock and unlock */
+	pthread_mutex_t mutex;
 };
 
 int xp_mutex_init(struct xp_mutex *mutex);

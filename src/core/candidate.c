@@ -69,7 +69,7 @@ static short look_bits(const struct xp_slot *slot, unsigned candidates)
 {
 	unsigned filters = slot->enabled & (candidates | ~(unsigned)slot->edge);
 
-	return (short)xp_interest_watch(slot, XP_MODE_LEVEL, filters);
+	return (short)xp_interest_look(slot, filters);
 }
 
 /* Take one candidate; those that need a look go into the chunk. */
@@ -142,10 +142,10 @@ static unsigned looked_at(const struct xp_slot *slot, int bits)
 }
 
 static XP_INLINE void candidate_found(struct xpoll *queue, struct xp_wait *wait,
-                            const struct pollfd *found, bool confirm)
+                            const struct pollfd *found,
+                            struct xp_slot *slot, bool confirm)
 {
 	int fd = found->fd;
-	struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
 	uint32_t events = (uint32_t)(unsigned short)found->revents;
 
 	if (events & POLLNVAL) {
@@ -190,13 +190,13 @@ static void chunk_look(struct xpoll *queue, struct xp_wait *wait,
 	rc = xp_sys_poll_now(chunk->fds, (size_t)chunk->len);
 	for (; done < chunk->len && !xp_wait_full(wait); done++) {
 		int fd = chunk->fds[done].fd;
+		struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
 
 		/* More than RLIMIT_NOFILE, or no memory: the kernel's set can. */
 		if (rc < 0)
-			(void)xp_interest_publish(queue, fd,
-			                          xp_slots_get(&queue->slots, fd));
+			(void)xp_interest_publish(queue, fd, slot);
 		else
-			candidate_found(queue, wait, &chunk->fds[done],
+			candidate_found(queue, wait, &chunk->fds[done], slot,
 			                chunk->confirm[done]);
 	}
 	while (chunk->len > done) {
@@ -219,6 +219,7 @@ bool xp_candidate_take_single(struct xpoll *queue, struct xp_look *look)
 		return false;
 	look->poll.fd = fd;
 	look->poll.events = look_bits(slot, candidates);
+	look->slot = slot;
 	look->confirm = !asked;
 	slot->asked = 0;
 	slot->delivered = 0;
@@ -231,14 +232,12 @@ bool xp_candidate_take_single(struct xpoll *queue, struct xp_look *look)
 void xp_candidate_looked(struct xpoll *queue, struct xp_wait *wait,
                          const struct xp_look *look, int rc)
 {
-	int fd = look->poll.fd;
-
 	/* No memory: the kernel's set can. */
 	if (XP_UNLIKELY(rc < 0))
-		(void)xp_interest_publish(queue, fd,
-		                          xp_slots_get(&queue->slots, fd));
+		(void)xp_interest_publish(queue, look->poll.fd, look->slot);
 	else
-		candidate_found(queue, wait, &look->poll, look->confirm);
+		candidate_found(queue, wait, &look->poll, look->slot,
+		                look->confirm);
 }
 
 void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait)

@@ -69,6 +69,7 @@ bool xp_slot_lookable(int fd, struct xp_slot *slot);
 /* A look at one candidate. */
 struct xp_look {
 	struct pollfd poll;
+	struct xp_slot *slot;
 	bool confirm; /* nobody named it since it was delivered */
 };
 

@@ -20,22 +20,18 @@ enum {
 	FLIPS_MOST = 4,
 };
 
-static uint32_t wanted_bits(const struct xp_slot *slot, unsigned filters)
-{
-	uint32_t events = 0;
+/* Half-closes come along with READ, for XPOLL_EOF. */
+#define INTEREST_BITS(i) \
+	(((i) & 1 ? POLLRDHUP | ((i) & 8 ? POLLIN : 0) : 0) | \
+	 ((i) & 2 ? POLLOUT : 0) | ((i) & 4 ? POLLPRI : 0))
+#define INTEREST_BITS_4(i) \
+	INTEREST_BITS(i), INTEREST_BITS((i) + 1), \
+	INTEREST_BITS((i) + 2), INTEREST_BITS((i) + 3)
 
-	if (filters & XP_BIT(XP_READ)) {
-		/* Half-closes come along, for XPOLL_EOF. */
-		events |= POLLRDHUP;
-		if (slot->wishes & XP_WISH_IN)
-			events |= POLLIN;
-	}
-	if (filters & XP_BIT(XP_WRITE))
-		events |= POLLOUT;
-	if (filters & XP_BIT(XP_EXCEPT))
-		events |= POLLPRI;
-	return events;
-}
+const uint16_t xp_interest_bits[16] = {
+	INTEREST_BITS_4(0), INTEREST_BITS_4(4),
+	INTEREST_BITS_4(8), INTEREST_BITS_4(12),
+};
 
 uint32_t xp_interest_watch(const struct xp_slot *slot, enum xp_mode mode,
                            unsigned filters)
@@ -47,7 +43,7 @@ uint32_t xp_interest_watch(const struct xp_slot *slot, enum xp_mode mode,
 		[XP_MODE_FILE] = 0,
 	};
 
-	return wanted_bits(slot, filters) | flags[mode];
+	return xp_interest_look(slot, filters) | flags[mode];
 }
 
 void xp_interest_set_mode(struct xpoll *queue, struct xp_slot *slot,

@@ -106,6 +106,18 @@ static inline bool xp_interest_mark_wanted(struct xpoll *queue, int fd,
 	return true;
 }
 
+/* poll(2)'s bits, by a set of filters | XP_WISH_IN << 3. */
+extern const uint16_t xp_interest_bits[16];
+
+/* The bits to look at for these filters. */
+static inline uint32_t xp_interest_look(const struct xp_slot *slot,
+                                        unsigned filters)
+{
+	unsigned wishes = slot->wishes & XP_WISH_IN;
+
+	return xp_interest_bits[(filters & XP_ALL_FILTERS) | wishes << 3];
+}
+
 /* The bits and flags for the back end. */
 uint32_t xp_interest_watch(const struct xp_slot *slot, enum xp_mode mode,
                            unsigned filters);

@@ -27,20 +27,30 @@ static unsigned poll_filters(int events)
 	return filters;
 }
 
+/* The bits that poll(2) would report, by enabled | wishes << 3. */
+#define POLL_MASK(i) \
+	(((i) & 7 ? POLLERR | POLLHUP : 0) | \
+	 ((i) & 1 && (i) >> 3 & XP_WISH_IN ? POLLIN : 0) | \
+	 ((i) & 1 && (i) >> 3 & XP_WISH_RDHUP ? POLLRDHUP : 0) | \
+	 ((i) & 2 ? POLLOUT : 0) | ((i) & 4 ? POLLPRI : 0))
+#define POLL_MASKS_4(i) \
+	POLL_MASK(i), POLL_MASK((i) + 1), POLL_MASK((i) + 2), POLL_MASK((i) + 3)
+
+static const uint16_t poll_masks[32] = {
+	POLL_MASKS_4(0), POLL_MASKS_4(4), POLL_MASKS_4(8), POLL_MASKS_4(12),
+	POLL_MASKS_4(16), POLL_MASKS_4(20), POLL_MASKS_4(24), POLL_MASKS_4(28),
+};
+
+_Static_assert(XP_BIT(XP_READ) == 1 && XP_BIT(XP_WRITE) == 2 &&
+               XP_BIT(XP_EXCEPT) == 4 && XP_WISH_IN == 1 && XP_WISH_RDHUP == 2,
+               "the index of the table");
+
 /* What of these bits poll(2) would report for what is enabled. */
 static XP_INLINE uint32_t poll_bits(const struct xp_slot *slot, uint32_t events)
 {
-	unsigned enabled = slot->enabled;
-	uint32_t mask = enabled ? POLLERR | POLLHUP : 0;
+	unsigned wishes = slot->wishes & (XP_WISH_IN | XP_WISH_RDHUP);
 
-	if (enabled & XP_BIT(XP_READ))
-		mask |= (slot->wishes & XP_WISH_IN ? POLLIN : 0u) |
-			(slot->wishes & XP_WISH_RDHUP ? POLLRDHUP : 0u);
-	if (enabled & XP_BIT(XP_WRITE))
-		mask |= POLLOUT;
-	if (enabled & XP_BIT(XP_EXCEPT))
-		mask |= POLLPRI;
-	return events & mask;
+	return events & poll_masks[slot->enabled | wishes << 3];
 }
 
 /* The filters that a report of these bits is about. */
@@ -48,7 +58,9 @@ static unsigned reported(const struct xp_slot *slot, uint32_t bits)
 {
 	unsigned enabled = slot->enabled;
 
-	if (bits & (POLLERR | POLLHUP))
+	/* A single one needs no telling apart. */
+	if (XP_LIKELY(!(enabled & (enabled - 1))) ||
+	    bits & (POLLERR | POLLHUP))
 		return enabled;
 	return poll_filters((int)bits) & enabled;
 }
@@ -67,6 +79,7 @@ void xp_poll_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
 		slot->fruitless = 0;
 		slot->batch = wait->batch;
 		queue->ready[wait->len++] = (struct xp_ready){
+			.slot = slot,
 			.fd = fd,
 			.generation = slot->generation,
 			.events = events,
@@ -75,10 +88,9 @@ void xp_poll_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
 }
 
 /* The slot of an entry, if its registration still stands. */
-static struct xp_slot *entry_slot(struct xpoll *queue,
-                                  const struct xp_ready *entry)
+static struct xp_slot *entry_slot(const struct xp_ready *entry)
 {
-	struct xp_slot *slot = xp_slots_get(&queue->slots, entry->fd);
+	struct xp_slot *slot = entry->slot;
 
 	return slot->generation == entry->generation ? slot : NULL;
 }
@@ -87,7 +99,7 @@ void xp_poll_return_batch(struct xpoll *queue)
 {
 	for (; queue->batch_next < queue->batch_len; queue->batch_next++) {
 		struct xp_ready *entry = &queue->ready[queue->batch_next];
-		struct xp_slot *slot = entry_slot(queue, entry);
+		struct xp_slot *slot = entry_slot(entry);
 
 		/* Files are looked at by every wait. */
 		if (slot && slot->mode != XP_MODE_FILE)
@@ -217,15 +229,6 @@ int xpoll_ctl(struct xpoll *queue, int op, int events, int fd, void *data)
 	return ctl(queue, op, events, fd, data);
 }
 
-/* The data of the first of these filters. */
-static void *first_udata(const struct xp_slot *slot, unsigned filters)
-{
-	for (int i = 0; i < XP_FD_FILTERS; i++)
-		if (filters & XP_BIT(i))
-			return slot->udata[i];
-	return NULL;
-}
-
 /* The program has the entry now; do as its modes say. */
 static XP_INLINE void hand_out(struct xpoll *queue, int fd, struct xp_slot *slot,
                      unsigned filters)
@@ -248,15 +251,15 @@ static XP_INLINE void hand_out(struct xpoll *queue, int fd, struct xp_slot *slot
 static XP_INLINE uint32_t entry_take(struct xpoll *queue, void **datap)
 {
 	struct xp_ready *entry = &queue->ready[queue->batch_next++];
-	struct xp_slot *slot = entry_slot(queue, entry);
+	struct xp_slot *slot = entry_slot(entry);
 	uint32_t bits = slot ? poll_bits(slot, entry->events) : 0;
 	unsigned filters;
 
 	if (!bits)
 		return 0;
 	filters = reported(slot, bits);
-	if (datap)
-		*datap = first_udata(slot, filters);
+	if (datap) /* That of the first of them. */
+		*datap = slot->udata[filters & 1 ? 0 : filters & 2 ? 1 : 2];
 	hand_out(queue, entry->fd, slot, filters);
 	return bits;
 }
@@ -286,13 +289,21 @@ static XP_APART int revents(struct xpoll *queue, void **datap)
 	return (int)bits;
 }
 
-int xpoll_revents(struct xpoll *queue, void **datap)
+static XP_APART int revents_alone(struct xpoll *queue, void **datap)
 {
-	uint32_t bits;
+	uint32_t bits = batch_next(queue, datap);
 
-	if (XP_UNLIKELY(!queue || !xp_enter_alone(queue)))
-		return revents(queue, datap);
-	bits = batch_next(queue, datap);
 	xp_leave(queue);
 	return (int)bits;
+}
+
+/* The end of the batch, every second call or so, is found without more. */
+int xpoll_revents(struct xpoll *queue, void **datap)
+{
+	if (XP_UNLIKELY(!queue || !xp_enter_alone(queue)))
+		return revents(queue, datap);
+	if (queue->batch_next < queue->batch_len)
+		return revents_alone(queue, datap);
+	xp_mutex_unlock_alone(&queue->lock);
+	return 0;
 }

@@ -118,7 +118,7 @@ struct xpoll *xpoll_open(const struct xpoll_options *options)
 		options = &defaults;
 	if (rc == 0)
 		rc = xp_backend_find(options->backend, &ops);
-	queue = rc == 0 ? xp_alloc(sizeof *queue) : NULL;
+	queue = rc == 0 ? xp_alloc_lines(sizeof *queue) : NULL;
 	if (rc == 0 && !queue)
 		rc = -ENOMEM;
 	if (rc == 0)

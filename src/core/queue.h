@@ -43,33 +43,49 @@ struct xp_file {
 
 /* An entry of xpoll_wait's batch. */
 struct xp_ready {
+	struct xp_slot *slot;
 	int32_t fd;
-	uint32_t generation;
+	uint32_t generation; /* the slot's, when it was found ready */
 	uint32_t events;
 };
 
 struct xpoll {
-	struct xp_mutex lock;
-	const struct xp_backend_ops *ops; /* [I] */
-	void *backend;                    /* [I] the state; its content: [q] */
-	uint32_t process; /* [q] the process this queue is of (process.c) */
-	struct xp_list queues; /* [g] */
-
-	/* Descriptors. */
+	/* What every wait and change looks at, on as few cache lines as can be. */
+	_Alignas(XP_CACHE_LINE) const struct xp_backend_ops *ops; /* [I] */
+	void *backend;         /* [I] the state; its content: [q] */
 	struct xp_slots slots; /* [q] */
+	uint32_t process;      /* [q] the process this queue is of (process.c) */
+	uint32_t sequence;     /* [q] grows with each ENABLE and kernel change */
+	uint32_t batch;        /* [q] grows with each wait call */
 	int candidates_head;   /* [q] queue of slots to check, linked by next */
 	int candidates_tail;   /* [q] */
 	int candidates_len;    /* [q] */
-	struct xp_file *files; /* [q] */
-	int files_len;         /* [q] */
-	int files_cap;         /* [q] */
-	int files_turn;        /* [q] the file to look at first */
-	uint32_t sequence;     /* [q] grows with each ENABLE and kernel change */
-	uint32_t batch;        /* [q] grows with each wait call */
+	int files_len;         /* [q] of `files` */
+	int waiters;           /* [q] threads inside the back end's wait */
+	int changers;          /* [q] threads that wait for waiters to leave */
+	int batch_len;         /* [q] of `ready` */
+	int batch_next;        /* [q] what xpoll_revents hands out next */
+	atomic_int wake_pending; /* [a] xpoll_wake was called, nobody returned */
+	uint32_t wake_all;     /* [q] grows with each xpoll_wake_all */
 	bool lazy;             /* [q] the kernel is not told of each change */
 	bool harvest_due;      /* [q] ask the kernel though events are at hand */
 	uint8_t unharvested;   /* [q] waits since the kernel was asked */
-	int64_t skipped_ns;    /* [q] coarse time of the second of these */
+	bool polling;          /* [q] a thread is in xpoll_wait */
+	bool look_wanted;      /* [q] a sleeper may have to look, see settle */
+	bool exposed;          /* [q] xpoll_fd was called */
+	bool dying;            /* [q] xpoll_destroy was called */
+	struct xp_list active; /* [q] struct xp_reg whose condition holds */
+	int64_t due_ns;        /* [q] when a source wants to run, or XP_NEVER */
+	struct xp_mutex lock;
+	struct xp_counters counters; /* [a] */
+
+	struct xp_list queues; /* [g] */
+
+	/* Descriptors. */
+	struct xp_file *files; /* [q] */
+	int files_cap;         /* [q] */
+	int files_turn;        /* [q] the file to look at first */
+	int64_t skipped_ns;    /* [q] coarse time of the second unharvested wait */
 	struct {
 		uint64_t token;
 		unsigned count;
@@ -77,31 +93,22 @@ struct xpoll {
 
 	/* Everything else. */
 	struct xp_regmap regs;  /* [q] */
-	struct xp_list active;  /* [q] struct xp_reg whose condition holds */
 	struct {
 		void *state;
 		int64_t due_ns;
 		struct xp_pool pool; /* of its registrations */
 	} sources[XP_SOURCES]; /* [q] by enum xp_source_id */
-	int64_t due_ns;        /* [q] the earliest of these, or XP_NEVER */
 	bool looked_at;        /* [q] one of them is XP_WHEN_LOOKED_AT */
 	int64_t change_ns;     /* [q] when this call began to change; or XP_NOW */
 
 	/* Threads. */
-	atomic_int wake_pending; /* [a] xpoll_wake was called, nobody returned */
-	uint32_t wake_all;       /* [q] grows with each xpoll_wake_all */
-	int waiters;             /* [q] threads inside the back end's wait */
 	int inside;              /* [q] threads that sleep in a call */
-	int changers;            /* [q] threads that wait for waiters to leave */
 	uint32_t keeper;         /* [q] the sleeper that minds kept_ns; 0: none */
 	uint32_t keepers;        /* [q] how many there were */
 	int64_t kept_ns;         /* [q] what is minded, see keeper.h */
-	bool look_wanted;        /* [q] a sleeper may have to look, see settle */
 	uint32_t kick_epoch;     /* [q] grows when all waiters must come out */
 	int kicked;              /* [q] waiters from before that */
 	bool several;            /* [q] two threads have waited at a time */
-	bool exposed;            /* [q] xpoll_fd was called */
-	bool dying;              /* [q] xpoll_destroy was called */
 	bool leader;             /* [q] a thread has the turn to wait */
 	int followers;           /* [q] threads that wait for their turn */
 	int called;              /* [q] of these, from before kick_epoch grew */
@@ -110,13 +117,8 @@ struct xpoll {
 	int yielders;            /* [q] threads that have passed the turn on */
 	pthread_cond_t quiet;    /* signalled when a thread leaves */
 
-	/* The poll-like level. */
-	bool polling;    /* [q] a thread is in xpoll_wait */
-	int batch_len;   /* [q] */
-	int batch_next;  /* [q] what xpoll_revents hands out next */
+	/* The poll-like level's batch. */
 	struct xp_ready ready[XP_BATCH_CAP]; /* [q] */
-
-	struct xp_counters counters; /* [a] */
 };
 
 /* One wait call in progress; lives on the caller's stack. */

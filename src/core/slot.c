@@ -30,7 +30,7 @@ struct xp_slot *xp_slots_make(struct xp_slots *slots, int fd)
 		return NULL;
 	if (!slots->pages[page]) {
 		struct xp_slot *fresh =
-			xp_alloc(XP_PAGE_SLOTS * sizeof *fresh);
+			xp_alloc_lines(XP_PAGE_SLOTS * sizeof *fresh);
 
 		if (!fresh)
 			return NULL;

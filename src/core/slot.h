@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
+
 /* The filters a descriptor can have, in the order they are reported. */
 enum { XP_READ, XP_WRITE, XP_EXCEPT, XP_FD_FILTERS };
 
@@ -42,7 +44,7 @@ enum xp_mode {
 };
 
 struct xp_slot {
-	void *udata[XP_FD_FILTERS];
+	_Alignas(XP_CACHE_LINE) void *udata[XP_FD_FILTERS];
 	uint32_t generation;
 	uint32_t sequence; /* of the last ENABLE or kernel change */
 	uint32_t batch;    /* the last wait call that reported it */
@@ -70,8 +72,8 @@ struct xp_slot {
 	uint16_t carried; /* bits harvested but not delivered, unlookable */
 };
 
-_Static_assert(sizeof(struct xp_slot) <= 56 + 8,
-               "the memory target: 64 bytes with the share of its page");
+_Static_assert(sizeof(struct xp_slot) == XP_CACHE_LINE,
+               "the memory target, and one cache line for each");
 
 #define XP_SLOT_END      (-1)
 #define XP_SLOT_UNQUEUED (-2)

@@ -88,7 +88,7 @@ static XP_INLINE int ask_kernel(struct xpoll *queue, struct xp_wait *wait,
  * Must the kernel be asked although events are at hand?  Otherwise those that
  * only it knows of would starve.
  */
-static bool harvest_wanted(struct xpoll *queue)
+static XP_INLINE bool harvest_wanted(struct xpoll *queue)
 {
 	if (queue->harvest_due || ++queue->unharvested >= UNHARVESTED_MOST)
 		return true;
