@@ -274,9 +274,9 @@ class WatchFd(WatchTest):
 
 
 class WatchTimer(WatchTest):
-    def test_timer_goes_on_and_is_never_early(self):
+    def test_timers_go_on_and_are_never_early(self):
         before = time.monotonic()
-        watch = self.watch("--timer", "2ms", "--timer", "0.1s", "--timeout", "0.55s")
+        watch = self.watch("--timer", "2ms", "--timer", "0.1s", "--count", "100")
         lines = watch.rest()
         elapsed = time.monotonic() - before
         self.check_end(watch)
@@ -284,8 +284,8 @@ class WatchTimer(WatchTest):
         for line in lines:
             self.assertEqual((line["source"], line["events"]), ("timer", ["expire"]))
             counts[line["timer"]] += line["count"]
-        self.assertTrue(1 < counts["2ms"] <= elapsed / 0.002, counts)
-        self.assertTrue(1 < counts["0.1s"] <= elapsed / 0.1, counts)
+        self.assertTrue(90 < counts["2ms"] <= elapsed / 0.002, counts)
+        self.assertTrue(1 <= counts["0.1s"] <= elapsed / 0.1, counts)
 
     def test_count_ends_a_timer(self):
         watch = self.watch("--timer", "1ms", "--count", "5")

@@ -355,6 +355,56 @@ class WatchTree(FileTest):
                 known.remove(name)
                 known.add(to + name[len(path):])
 
+    def test_descriptors_that_run_out_are_told_and_names_still_seen(self):
+        watch = self.watch("-r", "--dir", self.folder, preexec_fn=lambda: (
+            resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))))
+        paths = {self.write(f"f{i}") for i in range(100)}
+        created, deleted = set(), set()
+        while created != paths:
+            created.add(watch.until("create")[-1]["path"])
+        for path in paths:
+            os.unlink(path)
+        while deleted != paths:
+            deleted.add(watch.until("delete")[-1]["path"])
+        path = self.write("g")
+        watch.until("create", path=path)
+        self.write("g", "more\n", "a")
+        watch.until("write", path=path)
+        code, said = watch.end()
+        self.assertEqual(code, -signal.SIGTERM)
+        self.assertIn("not watched: too many open files", said)
+        self.assertIn("of others nothing will be said", said)
+        self.assertLess(len(said.splitlines()), 15)
+
+    def test_reports_that_the_kernel_drops_are_told_and_made_good(self):
+        try:
+            with open("/proc/sys/fs/inotify/max_queued_events") as file:
+                most = int(file.read())
+        except OSError as error:
+            self.skipTest(f"no limit of reports is known: {error}")
+        if most > 100000:
+            self.skipTest("too many reports before any is dropped")
+        pair = [self.write("a"), self.write("b")]
+        watch = self.watch("-r", "--dir", self.folder)
+        single = self.watch(*pair)
+        for child in watch.child, single.child:
+            child.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WNOWAIT)
+        for i in range(most + 10):  # those of one file in a row would be one
+            os.chmod(pair[i % 2], 0o600 + i // 2 % 2)
+        os.mkdir(self.path("sub"))
+        late = self.write("sub/late")
+        self.write("b", "more\n", "a")
+        for child in watch.child, single.child:
+            child.send_signal(signal.SIGCONT)
+        watch.until("overflow", source="dir", path=self.folder)
+        watch.until("create", path=late)
+        self.assertTrue(any("extend" in line["events"] and line["path"] == pair[1]
+                            for line in watch.seen), watch.seen)
+        single.until("overflow", "extend", path=pair[1])
+        self.stop(watch)
+        self.stop(single)
+
     def test_thousands_of_files_are_watched_and_idle(self):
         for i in range(50):
             os.mkdir(self.path(f"d{i}"))

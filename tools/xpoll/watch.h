@@ -50,6 +50,12 @@ struct watch {
 	const char *run; /* NULL: nothing */
 	int64_t deadline_ns; /* INT64_MAX: none */
 
+	/*
+	 * Trees use descriptors below this one.  The others are for reading
+	 * directories, and to start commands.
+	 */
+	int fds;
+
 	/* How it goes. */
 	struct watch_item *items;
 	int sources;  /* that may still report something */
@@ -63,6 +69,7 @@ struct watch {
 
 	/* Of watch_tree.c. */
 	struct node *dirty; /* directories to look through */
+	bool overflowed;    /* since the last look; it has been told */
 	int unwatched;      /* entries that cannot be watched */
 	int limit;          /* the errno, if that is for lack of something */
 
@@ -150,6 +157,10 @@ int watch_add_listen(struct watch *w, const struct tool_item *argument);
 #define WATCH_CREATE 0x1u
 #define WATCH_DELETE 0x2u
 #define WATCH_RENAME 0x4u
+
+/* With data 1, for reports that were dropped, other notes are suspicion only. */
+#define WATCH_CERTAIN \
+	(XPOLL_NOTE_EXTEND | XPOLL_NOTE_TRUNCATE | XPOLL_NOTE_LINK | XPOLL_NOTE_DELETE)
 
 /* Set notes and names from "write,create"; NULL: the default. */
 int watch_choose_events(struct watch *w, const char *list);

@@ -116,6 +116,10 @@ static void file_changed(struct watch *w, struct watch_item *item,
 
 	if ((fflags & XPOLL_NOTE_DELETE) != 0) /* which means these, too */
 		fflags &= ~(XPOLL_NOTE_ATTRIB | XPOLL_NOTE_LINK);
+	if (event->data != 0) { /* reports were dropped */
+		watch_say(&record, "overflow");
+		fflags &= WATCH_CERTAIN;
+	}
 	watch_say_notes(w, &record, fflags);
 	watch_about(&record, "", "path", it->path);
 	watch_show(w, &record);

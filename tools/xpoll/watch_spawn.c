@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,8 @@
 
 #include "watch.h"
 
-#define SIGNALS_MAX 128
+#define SIGNALS_MAX  128
+#define FDS_RESERVED 16
 
 static struct xpoll *to_wake;
 static volatile sig_atomic_t stopped_by; /* the first signal that came */
@@ -73,11 +75,15 @@ void watch_signals_open(struct watch *w)
 	}
 	set_action(SIGCHLD, &plain); /* else nobody could wait for our commands */
 	(void)sigprocmask(SIG_UNBLOCK, &wanted, NULL);
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+	w->fds = INT_MAX;
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+		return;
+	raised = files;
+	raised.rlim_cur = raised.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &raised) < 0)
 		raised = files;
-		raised.rlim_cur = raised.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &raised);
-	}
+	if (raised.rlim_cur < INT_MAX)
+		w->fds = (int)raised.rlim_cur - FDS_RESERVED;
 }
 
 static void signals_restore(void)

@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "watch.h"
 #include "watch_tree.h"
@@ -72,6 +73,11 @@ static int node_attach(struct watch *w, struct node *it)
 		it->fd = watch_open(it->parent->fd, it->name, O_NOFOLLOW);
 	if (it->fd < 0)
 		return errno == ENOTSUP ? 0 : errno;
+	if (it->fd >= w->fds) {
+		close(it->fd);
+		it->fd = -1;
+		return EMFILE;
+	}
 	if (node_identify(it) < 0)
 		return errno;
 	it->entered = it->is_folder && (w->recursive || it->parent == NULL);
@@ -173,6 +179,25 @@ static bool root_is_there(const struct node *root)
 	       now.st_ino == root->ino;
 }
 
+/*
+ * The kernel had to drop reports, so every entry is reported on suspicion: it
+ * is told once that something may be missing.
+ */
+static void node_suspected(struct watch *w, const struct node *it)
+{
+	struct watch_record record = { .source = "dir" };
+
+	watch_settle_soon(w);
+	if (w->overflowed)
+		return;
+	w->overflowed = true;
+	while (it->parent != NULL)
+		it = it->parent;
+	watch_say(&record, "overflow");
+	watch_about(&record, "", "path", it->name);
+	watch_show(w, &record);
+}
+
 static void node_changed(struct watch *w, struct watch_item *item,
                          const struct xpoll_event *event)
 {
@@ -190,6 +215,10 @@ static void node_changed(struct watch *w, struct watch_item *item,
 			return;
 		}
 		fflags &= XPOLL_NOTE_ATTRIB;
+	}
+	if (event->data != 0) {
+		node_suspected(w, it);
+		fflags &= WATCH_CERTAIN;
 	}
 	/* Being deleted changes the attributes too, which is no news. */
 	if (fstat(it->fd, &now) < 0 || now.st_nlink == 0)
@@ -213,6 +242,7 @@ void watch_tree_settle(struct watch *w)
 		folder->dirty = false;
 		node_unwatched(w, folder, node_compare(folder, w->excluded, &changes));
 	}
+	w->overflowed = false;
 	changes_sort(&changes);
 	for (size_t i = 0; i < lost->len; i++)
 		if (lost->nodes[i]->match == NULL)
