@@ -83,7 +83,7 @@ class WatchFile(FileTest):
             watch.until("create", path=path)
         os.rename(path, self.path("b"))
         watch.until("rename", path=path)
-        os.rename(self.path("b"), path)
+        self.write("a")
         watch.until("create", path=path)
         self.stop(watch)
 
