@@ -16,10 +16,17 @@
 
 enum { TIMED_OUT = 3 }; /* an exit code of this command alone */
 
-#define TIMEOUT_MAX      (366 * 24 * 3600.0)  /* seconds */
+#define TIMEOUT_MAX (366 * 24 * 3600.0) /* seconds */
+
+/*
+ * A rename tells each directory by itself, one after the other: so long after
+ * the first both will have been told, even if the processor was taken away in
+ * between.  If the queue is never silent, not longer than LATEST.  And looking
+ * takes at most a tenth of the time, however large the directory.
+ */
 #define SETTLE_NS        (WATCH_SECOND / 200)
-#define SETTLE_LATEST_NS (WATCH_SECOND / 50)  /* though the queue is never silent */
-#define REST             9 /* looking takes at most a tenth of the time */
+#define SETTLE_LATEST_NS (WATCH_SECOND / 50)
+#define SETTLE_REST      9
 
 struct watch_options {
 	struct tool_list sources; /* all but --exec, in their order */
@@ -123,7 +130,7 @@ static void watch_output(struct watch *w)
 	static struct watch_item output = { .happened = output_ended };
 	struct stat status;
 
-	if (fstat(STDOUT_FILENO, &status) == 0 &&
+	if (!w->quiet && fstat(STDOUT_FILENO, &status) == 0 &&
 	    (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode)))
 		(void)watch_register(w, STDOUT_FILENO, XPOLL_FILT_WRITE,
 		                     XPOLL_ADD | XPOLL_CLEAR, 0, 0, &output);
@@ -151,7 +158,7 @@ static void watch_settle(struct watch *w, int64_t now_ns, bool queue_is_empty)
 	watch_file_settle(w);
 	watch_tree_settle(w);
 	w->rested_ns = watch_now_ns();
-	w->rested_ns += REST * (w->rested_ns - now_ns);
+	w->rested_ns += SETTLE_REST * (w->rested_ns - now_ns);
 }
 
 /* Nothing more is to be shown.  What --run has to do is still done. */

@@ -234,7 +234,7 @@ int watch_add_listen(struct watch *w, const struct tool_item *argument)
 	                   &it->item);
 	if (result != TOOL_GO_ON)
 		listener_close(w, &it->item);
-	else
+	else if (!w->quiet)
 		fprintf(stderr, "%s: listening on %s\n", w->usage->name, it->address.text);
 	return result;
 }

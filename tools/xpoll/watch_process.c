@@ -20,7 +20,7 @@
 
 #include "watch.h"
 
-#define COMMAND_MAX 160 /* characters of a command line that are shown */
+#define COMMAND_MAX 1024 /* bytes of a command line */
 
 struct processes {
 	struct watch_item item;
@@ -140,8 +140,10 @@ static void process_show(struct watch *w, struct process *it,
 		watch_say(&record, "fork");
 	if ((event->fflags & XPOLL_NOTE_EXEC) != 0)
 		watch_say(&record, "exec");
-	if ((event->fflags & XPOLL_NOTE_TRACKERR) != 0)
+	if ((event->fflags & XPOLL_NOTE_TRACKERR) != 0) {
 		watch_say(&record, "missed");
+		w->partly = true;
+	}
 	watch_about_number(&record, "", "pid", (int64_t)event->ident);
 	/* All of a command line is for the line that says it begins. */
 	if (it != NULL && it->command[0] != '\0')

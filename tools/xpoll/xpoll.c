@@ -71,8 +71,11 @@ bool tool_flush(void)
 	errno = 0;
 	if (fflush(stdout) == 0 && ferror(stdout) == 0)
 		return true;
-	/* What failed before this call has no errno here, and is said already. */
-	if (!said && errno != EPIPE && errno != 0)
+	/*
+	 * What failed before this call has no errno here, and is said already.
+	 * After EINTR a signal ends the command, which says enough.
+	 */
+	if (!said && errno != EPIPE && errno != EINTR && errno != 0)
 		fprintf(stderr, "xpoll: cannot write to standard output: %s\n",
 		        strerror(errno));
 	said = true;
