@@ -66,11 +66,17 @@ void xp_proc_end(struct xpoll *queue, struct xp_proc *proc)
 
 	XP_ASSERT(!proc->ended);
 	proc->ended = true;
-	/* What the descriptor tells is better than what a tracer saw. */
-	if (fd >= 0 && xp_proc_ended(fd) &&
-	    xp_proc_status(fd, xp_proc_pid(proc), &status)) {
-		proc->status = status;
-		proc->status_known = true;
+	/*
+	 * What the descriptor tells is better than what a tracer saw.  If it
+	 * has not ended, it is of another process that has the number now.
+	 */
+	if (fd >= 0 && xp_proc_ended(fd)) {
+		if (xp_proc_status(fd, xp_proc_pid(proc), &status)) {
+			proc->status = status;
+			proc->status_known = true;
+		} else if (proc->early) {
+			proc->status_known = false;
+		}
 	}
 	/* The descriptor stays: it tells whether the number is another's. */
 	proc_unwatch(queue, proc);

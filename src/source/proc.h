@@ -42,6 +42,7 @@ struct xp_proc {
 	int status;            /* as waitpid(2) gives it */
 	bool watched;          /* the queue watches the descriptor */
 	bool leaving;          /* the end of its first thread was told */
+	bool early;            /* when the process had not ended */
 	bool ended;            /* its end was noted */
 	bool status_known;     /* else `status` has no meaning */
 };

@@ -263,6 +263,7 @@ void xp_trace_leaving(struct xpoll *queue, pid_t pid, const int *status)
 	if (!proc || proc->ended)
 		return;
 	proc->leaving = true;
+	proc->early = proc->watch.fd >= 0 && !xp_proc_ended(proc->watch.fd);
 	if (status) {
 		proc->status = *status;
 		proc->status_known = true;
