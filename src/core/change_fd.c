@@ -45,7 +45,8 @@ static unsigned add_merge(struct xp_slot *slot, const struct xp_interest *add)
 }
 
 /* The slot's registrations are of this file; change how it is watched. */
-static int add_to_known(struct xpoll *queue, int fd, struct xp_slot *slot)
+static int add_to_known(struct xpoll *queue, int fd, struct xp_slot *slot,
+                        const struct xp_interest *add)
 {
 	enum xp_mode mode;
 	unsigned filters;
@@ -54,6 +55,8 @@ static int add_to_known(struct xpoll *queue, int fd, struct xp_slot *slot)
 
 	if (slot->mode == XP_MODE_FILE) {
 		rc = xp_file_confirm(queue, fd);
+		if (rc == 0 && add->follows)
+			rc = xp_file_follow(queue, fd);
 		if (rc == 0)
 			xp_file_ask(queue, fd);
 		return rc;
@@ -104,6 +107,8 @@ static int add_fresh(struct xpoll *queue, int fd, struct xp_slot *slot,
 	unsigned fresh = add_merge(slot, add);
 	int rc = add_to_fresh(queue, fd, slot);
 
+	if (rc == 0 && slot->mode == XP_MODE_FILE && add->follows)
+		rc = xp_file_follow(queue, fd);
 	xp_count_by(&queue->counters.registered, fresh);
 	if (rc < 0)
 		xp_interest_drop(queue, fd, slot);
@@ -141,7 +146,7 @@ int xp_interest_add(struct xpoll *queue, int fd, const struct xp_interest *add)
 	}
 	before = *slot;
 	fresh = add_merge(slot, add);
-	rc = add_to_known(queue, fd, slot);
+	rc = add_to_known(queue, fd, slot, add);
 	if (rc == 0) {
 		xp_count_by(&queue->counters.registered, fresh);
 		return 0;

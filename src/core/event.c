@@ -64,6 +64,7 @@ static int fd_add(struct xpoll *queue, const struct xpoll_event *change,
 		.wishes = filter == XP_READ ? XP_WISH_IN : 0,
 		.enable = flags & XPOLL_ENABLE,
 		.disable = flags & XPOLL_DISABLE,
+		.follows = filter == XP_READ,
 		.keep_udata = flags & XPOLL_KEEPUDATA,
 		.udata = change->udata,
 	};

@@ -1,71 +1,173 @@
-/* The queue's table of files that the kernel cannot wait for. */
+/* The queue's files that the kernel cannot wait for. */
 #include "core/file.h"
 
 #include <errno.h>
 
 #include "base/alloc.h"
+#include "base/assert.h"
 #include "core/deliver.h"
 #include "core/interest.h"
 #include "core/wait.h"
+#include "os/fskind.h"
 #include "os/sys.h"
+#include "source/inode.h"
 
-/* The entry of a descriptor that is known to have one. */
-static struct xp_file *file_get(struct xpoll *queue, int fd)
+enum {
+	/* Those that sleep and are looked at by a wait. */
+	ASLEEP_LOOKS = 16,
+	READY_FILTERS = XP_BIT(XP_READ) | XP_BIT(XP_WRITE),
+};
+
+struct xp_file {
+	struct xp_regmap_item item; /* by descriptor */
+	struct xp_list turn;        /* awake, or asleep, or neither */
+	struct xp_inode_user growth;
+	bool sized;   /* regular, and its size tells where it ends */
+	bool follows; /* it is to be told of growth */
+	unsigned due; /* filters to look at though they are CLEAR */
+	dev_t device;
+	ino_t inode;
+};
+
+static int file_fd(const struct xp_file *file)
 {
-	struct xp_file *file = queue->files;
-
-	while (file->fd != fd)
-		file++;
-	XP_ASSERT(file < queue->files + queue->files_len);
-	return file;
+	return (int)file->item.ident;
 }
 
-static int files_reserve(struct xpoll *queue)
+/* Of a descriptor that is known to have one. */
+static struct xp_file *file_get(const struct xpoll *queue, int fd)
 {
-	int cap = queue->files_cap ? queue->files_cap * 2 : 8;
-	struct xp_file *files;
+	struct xp_regmap_item *item =
+		xp_regmap_find(&queue->files, (uint64_t)fd, 0);
 
-	if (queue->files_len < queue->files_cap)
-		return 0;
-	files = xp_realloc(queue->files, (size_t)cap * sizeof *files);
-	if (!files)
-		return -ENOMEM;
-	queue->files = files;
-	queue->files_cap = cap;
-	return 0;
+	XP_ASSERT(item);
+	return XP_CONTAINER_OF(item, struct xp_file, item);
 }
+
+/* At the end of this list; NULL: nothing is wanted of it. */
+static void file_place(struct xpoll *queue, struct xp_file *file,
+                       struct xp_list *list)
+{
+	if (!xp_list_empty(&file->turn)) {
+		xp_list_remove(&file->turn);
+		queue->files_len--;
+	}
+	if (list) {
+		xp_list_append(list, &file->turn);
+		queue->files_len++;
+	}
+	XP_ASSERT(queue->files_len >= 0);
+}
+
+static void file_wake(struct xpoll *queue, struct xp_file *file)
+{
+	file_place(queue, file, &queue->files_awake);
+	/* A thread that sleeps has not looked at it. */
+	queue->look_wanted = queue->waiters > 0;
+}
+
+static void growth_news(struct xpoll *queue, struct xp_inode_user *user,
+                        uint32_t notes, bool lost)
+{
+	struct xp_file *file = XP_CONTAINER_OF(user, struct xp_file, growth);
+
+	(void)notes, (void)lost;
+	file->due |= XP_BIT(XP_READ);
+	file_wake(queue, file);
+}
+
+static bool growth_listens(const struct xpoll *queue,
+                           const struct xp_inode_user *user)
+{
+	return xp_slots_get(&queue->slots, user->fd)->enabled & XP_BIT(XP_READ);
+}
+
+static void growth_gone(struct xpoll *queue, struct xp_inode_user *user)
+{
+	int fd = user->fd;
+
+	xp_interest_drop(queue, fd, xp_slots_get(&queue->slots, fd));
+}
+
+static const struct xp_inode_user_ops growth_user = {
+	.news = growth_news,
+	.listens = growth_listens,
+	.gone = growth_gone,
+};
 
 int xp_file_add(struct xpoll *queue, int fd)
 {
 	struct stat status;
+	struct xp_file *file;
 	int rc = xp_sys_fstat(fd, &status);
 
-	if (rc == 0)
-		rc = files_reserve(queue);
 	if (rc < 0)
 		return rc;
-	queue->files[queue->files_len++] = (struct xp_file){
-		.fd = fd,
-		.regular = S_ISREG(status.st_mode),
-		.due = XP_ALL_FILTERS,
-		.device = status.st_dev,
-		.inode = status.st_ino,
-	};
-	xp_kick(queue); /* A thread that sleeps has not looked at it. */
+	file = xp_alloc(sizeof *file);
+	if (!file)
+		return -ENOMEM;
+	file->item.ident = (uint64_t)fd;
+	rc = xp_regmap_add(&queue->files, &file->item);
+	if (rc < 0) {
+		xp_free(file);
+		return rc;
+	}
+	xp_list_init(&file->turn);
+	file->growth.ops = &growth_user;
+	file->sized = S_ISREG(status.st_mode) && xp_fs_has_sizes(fd);
+	file->due = XP_ALL_FILTERS;
+	file->device = status.st_dev;
+	file->inode = status.st_ino;
+	file_wake(queue, file);
 	return 0;
+}
+
+int xp_file_follow(struct xpoll *queue, int fd)
+{
+	struct xp_file *file = file_get(queue, fd);
+	int rc = 0;
+
+	if (file->sized && !file->follows)
+		rc = xp_inode_watch(queue, &file->growth, fd, XPOLL_NOTE_WRITE,
+		                    true);
+	if (rc == 0)
+		file->follows = file->sized;
+	return rc;
+}
+
+void xp_file_inherit(struct xpoll *queue, int fd)
+{
+	struct xp_file *file = file_get(queue, fd);
+
+	if (!file->follows)
+		return;
+	file->follows = false;
+	(void)xp_file_follow(queue, fd);
+	xp_file_ask(queue, fd);
 }
 
 void xp_file_remove(struct xpoll *queue, int fd)
 {
 	struct xp_file *file = file_get(queue, fd);
 
-	XP_ASSERT(queue->files_len > 0);
-	*file = queue->files[--queue->files_len];
+	xp_inode_unwatch(queue, &file->growth);
+	file_place(queue, file, NULL);
+	xp_regmap_remove(&queue->files, &file->item);
+	xp_free(file);
+}
+
+void xp_files_fini(struct xpoll *queue)
+{
+	struct xp_regmap_item *item = xp_regmap_pop(&queue->files);
+
+	for (; item; item = xp_regmap_pop(&queue->files))
+		xp_free(XP_CONTAINER_OF(item, struct xp_file, item));
+	xp_regmap_fini(&queue->files);
 }
 
 static int file_status(const struct xp_file *file, struct stat *status)
 {
-	int rc = xp_sys_fstat(file->fd, status);
+	int rc = xp_sys_fstat(file_fd(file), status);
 
 	if (rc < 0)
 		return rc;
@@ -84,54 +186,68 @@ int xp_file_confirm(struct xpoll *queue, int fd)
 
 void xp_file_ask(struct xpoll *queue, int fd)
 {
-	file_get(queue, fd)->due = XP_ALL_FILTERS;
-	xp_kick(queue);
+	struct xp_file *file = file_get(queue, fd);
+
+	file->due = XP_ALL_FILTERS;
+	if (file->follows)
+		xp_inode_listen(queue, &file->growth);
+	file_wake(queue, file);
 }
 
 /* The poll(2) bits of a file, or -EBADF, -ENOENT: another file by now. */
 static int file_events(struct xpoll *queue, const struct xp_file *file,
-                       bool poll_level)
+                       unsigned wanted, bool poll_level)
 {
-	int events = POLLIN | POLLOUT;
+	int events = (wanted & XP_BIT(XP_READ) ? POLLIN : 0) |
+		(wanted & XP_BIT(XP_WRITE) ? POLLOUT : 0);
 	struct stat status;
 	int rc = file_status(file, &status);
 
 	xp_count(&queue->counters.syscalls_check);
 	if (rc < 0)
 		return rc;
-	if (file->regular && !poll_level) {
-		int64_t offset = xp_sys_tell(file->fd);
+	if (file->sized && !poll_level && events & POLLIN) {
+		int64_t offset = xp_sys_tell(file_fd(file));
 
 		xp_count(&queue->counters.syscalls_check);
-		if (offset >= status.st_size)
+		/* Beyond the end is not at the end, as in FreeBSD. */
+		if (offset == status.st_size)
 			events &= ~POLLIN;
 	}
 	return events;
 }
 
 /* The filters of the file that are to be looked at. */
-static unsigned file_wanted(const struct xp_file *file,
-                            const struct xp_slot *slot)
+static unsigned file_wanted(const struct xpoll *queue,
+                            const struct xp_file *file)
 {
-	return slot->enabled & (file->due | ~(unsigned)slot->edge);
+	const struct xp_slot *slot = xp_slots_get(&queue->slots, file_fd(file));
+
+	return slot->enabled & READY_FILTERS &
+		(file->due | ~(unsigned)slot->edge);
 }
 
-/* A CLEAR filter, once reported, is silent until it is asked for again. */
-static void file_deliver(struct xpoll *queue, struct xp_wait *wait,
-                         struct xp_file *file, struct xp_slot *slot)
+/* It leaves its place: for the end of the line, or to sleep, or for good. */
+static void file_look(struct xpoll *queue, struct xp_wait *wait,
+                      struct xp_file *file)
 {
-	int fd = file->fd;
-	unsigned wanted = file_wanted(file, slot);
-	int events = file_events(queue, file, wait->events == NULL);
+	int fd = file_fd(file);
+	struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
+	unsigned wanted = file_wanted(queue, file);
+	int events;
 
+	if (!wanted) {
+		file_place(queue, file, NULL);
+		return;
+	}
+	events = file_events(queue, file, wanted, wait->events == NULL);
 	if (events < 0) {
 		xp_interest_drop(queue, fd, slot);
 		return;
 	}
-	if (!(wanted & XP_BIT(XP_READ)))
-		events &= ~POLLIN;
-	if (!(wanted & XP_BIT(XP_WRITE)))
-		events &= ~POLLOUT;
+	file_place(queue, file,
+	           events ? &queue->files_awake : &queue->files_asleep);
+	/* A CLEAR filter, once reported, is silent until there is news. */
 	if (events & POLLIN)
 		file->due &= ~XP_BIT(XP_READ);
 	if (events & POLLOUT)
@@ -140,36 +256,41 @@ static void file_deliver(struct xpoll *queue, struct xp_wait *wait,
 		xp_deliver_slot(queue, wait, fd, slot, (uint32_t)events);
 }
 
+static struct xp_file *file_first(struct xp_list *list)
+{
+	return XP_CONTAINER_OF(list->next, struct xp_file, turn);
+}
+
 void xp_deliver_files(struct xpoll *queue, struct xp_wait *wait)
 {
-	int left = queue->files_len;
+	/* To the poll-like level all of them are ready. */
+	int looks = wait->events ? ASLEEP_LOOKS : INT32_MAX;
+	struct xp_list *last;
+	bool more = true;
 
-	while (left-- > 0 && queue->files_len > 0 && !xp_wait_full(wait)) {
-		struct xp_file *file;
-		struct xp_slot *slot;
+	while (looks-- > 0 && !xp_list_empty(&queue->files_asleep))
+		file_place(queue, file_first(&queue->files_asleep),
+		           &queue->files_awake);
+	last = queue->files_awake.prev;
+	while (more && !xp_list_empty(&queue->files_awake) &&
+	       !xp_wait_full(wait)) {
+		struct xp_file *file = file_first(&queue->files_awake);
 
-		if (++queue->files_turn >= queue->files_len)
-			queue->files_turn = 0;
-		file = &queue->files[queue->files_turn];
-		slot = xp_slots_get(&queue->slots, file->fd);
-		if (file_wanted(file, slot))
-			file_deliver(queue, wait, file, slot);
+		more = &file->turn != last;
+		file_look(queue, wait, file);
 	}
 }
 
 bool xp_files_ready(struct xpoll *queue)
 {
-	for (int i = 0; i < queue->files_len; i++) {
-		const struct xp_file *file = &queue->files[i];
-		const struct xp_slot *slot = xp_slots_get(&queue->slots, file->fd);
-		unsigned wanted = file_wanted(file, slot);
-		int events;
+	struct xp_list *item = queue->files_awake.next;
 
-		if (!wanted)
-			continue;
-		events = file_events(queue, file, false);
-		if ((events & POLLIN && wanted & XP_BIT(XP_READ)) ||
-		    (events & POLLOUT && wanted & XP_BIT(XP_WRITE)))
+	for (; item != &queue->files_awake; item = item->next) {
+		struct xp_file *file =
+			XP_CONTAINER_OF(item, struct xp_file, turn);
+		unsigned wanted = file_wanted(queue, file);
+
+		if (wanted && file_events(queue, file, wanted, false) > 0)
 			return true;
 	}
 	return false;

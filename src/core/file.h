@@ -2,7 +2,11 @@
  * Files that the kernel refuses to wait for: regular files, directories, some
  * devices.  poll(2) calls them always ready, and so does the poll-like level;
  * at the event level READ of a regular file means that its offset is not at
- * its end.  They are looked at when a wait begins.
+ * its end.
+ *
+ * An awake file is looked at when a wait begins, until it turns out not to be
+ * ready; then it sleeps until it is told that it grew.  An offset that is moved
+ * is told by nobody, so each wait looks at a few of those that sleep.
  *
  * All with the queue's lock held.
  */
@@ -13,6 +17,8 @@
 
 /* Note fd as such a file; -EBADF, -ENOMEM. */
 int xp_file_add(struct xpoll *queue, int fd);
+/* Wake it when it grows; -EBADF, -ENOMEM. */
+int xp_file_follow(struct xpoll *queue, int fd);
 void xp_file_remove(struct xpoll *queue, int fd);
 /* Does the number still stand for the file that was added?  -EBADF, -ENOENT. */
 int xp_file_confirm(struct xpoll *queue, int fd);
@@ -21,5 +27,10 @@ void xp_file_ask(struct xpoll *queue, int fd);
 
 /* Is one of them ready?  For xpoll_fd. */
 bool xp_files_ready(struct xpoll *queue);
+
+/* In a forked child: be told on kernel objects of its own. */
+void xp_file_inherit(struct xpoll *queue, int fd);
+/* After the sources have ended. */
+void xp_files_fini(struct xpoll *queue);
 
 #endif

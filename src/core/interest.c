@@ -354,9 +354,12 @@ void xp_interest_attach_all(struct xpoll *queue)
 		enum xp_mode mode;
 		unsigned filters;
 
-		if (!slot || slot->mode == XP_MODE_NONE ||
-		    slot->mode == XP_MODE_FILE)
+		if (!slot || slot->mode == XP_MODE_NONE)
 			continue;
+		if (slot->mode == XP_MODE_FILE) {
+			xp_file_inherit(queue, fd);
+			continue;
+		}
 		if (slot->mode == XP_MODE_WATCH) {
 			xp_watch_attach(queue, fd, slot);
 			continue;

@@ -61,6 +61,8 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 	for (int i = 0; i < XP_SOURCES; i++)
 		queue->sources[i].due_ns = XP_NEVER;
 	xp_list_init(&queue->active);
+	xp_list_init(&queue->files_awake);
+	xp_list_init(&queue->files_asleep);
 	queue->backend = xp_alloc(ops->state_size);
 	if (!queue->backend)
 		return -ENOMEM;
@@ -153,7 +155,7 @@ static void queue_free(struct xpoll *queue)
 	if (queue->turn_fd >= 0)
 		xp_sys_close(queue->turn_fd);
 	xp_slots_fini(&queue->slots);
-	xp_free(queue->files);
+	xp_files_fini(queue);
 	xp_free(queue->backend);
 	xp_free(queue);
 }

@@ -32,15 +32,6 @@ enum {
 	XP_STALE_WATCHED = 16, /* dead registrations counted at a time */
 };
 
-/* A file that the kernel cannot wait for; checked by us. */
-struct xp_file {
-	int fd;
-	bool regular;
-	unsigned due; /* filters to look at though they are CLEAR */
-	dev_t device;
-	ino_t inode;
-};
-
 /* An entry of xpoll_wait's batch. */
 struct xp_ready {
 	struct xp_slot *slot;
@@ -60,7 +51,7 @@ struct xpoll {
 	int candidates_head;   /* [q] queue of slots to check, linked by next */
 	int candidates_tail;   /* [q] */
 	int candidates_len;    /* [q] */
-	int files_len;         /* [q] of `files` */
+	int files_len;         /* [q] files to look at, now and then at least */
 	int waiters;           /* [q] threads inside the back end's wait */
 	int changers;          /* [q] threads that wait for waiters to leave */
 	int batch_len;         /* [q] of `ready` */
@@ -82,9 +73,9 @@ struct xpoll {
 	struct xp_list queues; /* [g] */
 
 	/* Descriptors. */
-	struct xp_file *files; /* [q] */
-	int files_cap;         /* [q] */
-	int files_turn;        /* [q] the file to look at first */
+	struct xp_regmap files;      /* [q] that the kernel cannot wait for */
+	struct xp_list files_awake;  /* [q] of these: to look at; see file.h */
+	struct xp_list files_asleep; /* [q] those that were not ready */
 	int64_t skipped_ns;    /* [q] coarse time of the second unharvested wait */
 	struct {
 		uint64_t token;

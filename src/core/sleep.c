@@ -133,7 +133,7 @@ void xp_pass_on(struct xpoll *queue)
 	if (queue->candidates_len > 0)
 		xp_candidates_publish(queue);
 	if (queue->candidates_len > 0 || !xp_list_empty(&queue->active) ||
-	    queue->files_len > 0 || atomic_load(&queue->wake_pending) ||
+	    !xp_list_empty(&queue->files_awake) || atomic_load(&queue->wake_pending) ||
 	    xp_keeper_missing(queue))
 		call_one(queue);
 }
@@ -144,6 +144,7 @@ void xp_settle(struct xpoll *queue)
 
 	queue->look_wanted = false;
 	if (wanted && (!xp_list_empty(&queue->active) ||
+	               !xp_list_empty(&queue->files_awake) ||
 	               xp_keeper_missing(queue)))
 		call_one(queue);
 	if (queue->exposed)

@@ -222,7 +222,8 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait,
 			return rc;
 		/* What fired may have to be looked at; there may be more of it. */
 		if (queue->candidates_len > 0 || !wait->exhausted ||
-		    (wait->events && !xp_list_empty(&queue->active)) ||
+		    (wait->events && (!xp_list_empty(&queue->active) ||
+		                      !xp_list_empty(&queue->files_awake))) ||
 		    due_passed(queue))
 			continue;
 		if (wait_over(queue, wait))

@@ -44,6 +44,7 @@ static struct xp_inodes *inodes_make(struct xpoll *queue)
 	xp_list_init(&inodes->timed);
 	xp_list_init(&inodes->unsettled);
 	xp_list_init(&inodes->pool);
+	inodes->queue = queue;
 	inodes->watch.fd = -1;
 	*state = inodes;
 	return inodes;

@@ -37,7 +37,8 @@ struct xp_inode_user_ops {
 	void (*news)(struct xpoll *queue, struct xp_inode_user *user,
 	             uint32_t notes, bool lost);
 	/* Does the user want to hear at once, not just when it asks? */
-	bool (*listens)(const struct xp_inode_user *user);
+	bool (*listens)(const struct xpoll *queue,
+	                const struct xp_inode_user *user);
 	/* The descriptor was closed, or is another file's: end the watch. */
 	void (*gone)(struct xpoll *queue, struct xp_inode_user *user);
 };

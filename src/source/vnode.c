@@ -38,11 +38,13 @@ static void vnode_news(struct xpoll *queue, struct xp_inode_user *user,
 	xp_reg_activate(queue, reg);
 }
 
-static bool vnode_listens(const struct xp_inode_user *user)
+static bool vnode_listens(const struct xpoll *queue,
+                          const struct xp_inode_user *user)
 {
 	const struct vnode_reg *vnode = (const void *)
 		((const char *)user - offsetof(struct vnode_reg, user));
 
+	(void)queue;
 	return !(vnode->reg.flags & XPOLL_DISABLE);
 }
 

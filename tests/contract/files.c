@@ -29,7 +29,7 @@ XT_TEST(file_read_is_ready_until_the_end)
 	XT_GETS(queue, NULL, file, READ);
 }
 
-/* That it wakes a sleeping wait comes with the event sources. */
+/* That it wakes a sleeping wait: source/growth.c. */
 XT_TEST(file_that_grew_is_ready_at_the_next_wait)
 {
 	struct xpoll *queue = xt_open();

@@ -27,6 +27,7 @@ const char *__tsan_default_suppressions(void)
 	       "race:^epoll_create1$\n"
 	       "race:^dup2$\n"
 	       "race:^churn_close$\n"
+	       "race:^churn_open$\n"
 	       "race:^cancelled$\n";
 }
 #endif

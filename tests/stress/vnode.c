@@ -41,7 +41,15 @@ static void write_often(void *argument)
 	atomic_fetch_sub(&storm->senders_left, 1);
 }
 
-/* ThreadSanitizer is told that this is meant. */
+/* ThreadSanitizer is told that these are meant. */
+static __attribute__((noinline)) int churn_open(const struct storm *storm,
+                                                uint32_t dice, const char *name)
+{
+	if (dice & 1)
+		return dup(storm->files[dice / 2 % WRITERS]);
+	return open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+}
+
 static __attribute__((noinline)) void churn_close(int fd)
 {
 	(void)close(fd);
@@ -60,8 +68,7 @@ static void churn(void *argument)
 		               xt_scratch(), me, i);
 	while (xt_now() < storm->end_ns) {
 		uint32_t dice = xt_random(&random);
-		int fd = dice & 1 ? dup(storm->files[dice / 2 % WRITERS])
-			: open(names[0], O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+		int fd = churn_open(storm, dice, names[0]);
 
 		(void)XT_EXPECT(fd >= 0);
 		(void)XT_EXPECT_STATUS(add(storm->queue, fd, XPOLL_DISABLE,

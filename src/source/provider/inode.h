@@ -19,6 +19,7 @@ enum {
 
 /* One queue's; the state of the VNODE source. */
 struct xp_inodes {
+	struct xpoll *queue;
 	struct xp_list told;      /* users the kernel tells about */
 	struct xp_list timed;     /* users looked at now and then */
 	struct xp_list unsettled; /* of both: with something to compare */

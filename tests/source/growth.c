@@ -1,0 +1,509 @@
+/*
+ * Goal: READ of regular files (S13): ready while the offset is not at the end,
+ * and again when the file grows, also under a wait that sleeps; nothing spins.
+ * Method: lseek(2) and fstat(2) say where the offset is; the counters of the
+ * queue say how often it looked.
+ */
+#include "xt.h"
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+static void append(int fd, const char *text)
+{
+	if (write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		xt_fail(__FILE__, __LINE__, "write: %s", xt_error_name(errno));
+}
+
+/* Two open files of one name: reading moves one offset only. */
+struct log {
+	int r;
+	int w;
+};
+
+static struct log log_make(const char *name, const char *text)
+{
+	struct log log = {.w = xt_make(name, text)};
+
+	log.r = xt_keep(open(xt_name(name), O_RDONLY | O_CLOEXEC));
+	return log;
+}
+
+XT_TEST(file_that_grows_is_ready_again)
+{
+	struct xpoll *queue = xt_open();
+	struct log log = log_make("f", "text");
+
+	XT_OK(xt_add(queue, log.r, READ, 0));
+	XT_GETS(queue, NULL, log.r, READ);
+	XT_EQ(xt_drain(log.r), 4);
+	XT_NONE(queue);
+	for (int i = 0; i < 10; i++) {
+		append(log.w, "more");
+		XT_GETS(queue, NULL, log.r, READ);
+		XT_EQ(xt_drain(log.r), 4);
+		XT_NONE(queue);
+	}
+}
+
+static void append_later(void *argument)
+{
+	append(*(int *)argument, "more");
+}
+
+/* tail -f */
+XT_TEST(growth_wakes_a_wait_that_sleeps)
+{
+	struct xpoll *queue = xt_open();
+	struct log log = log_make("f", "");
+
+	XT_OK(xt_add(queue, log.r, READ, 0));
+	for (int i = 0; i < 20; i++) {
+		struct xt_thread *writer = xt_start(append_later, &log.w);
+
+		XT_GETS(queue, NULL, log.r, READ);
+		xt_join(writer);
+		XT_EQ(xt_drain(log.r), 4);
+	}
+	XT_NONE(queue);
+}
+
+struct sleeper {
+	struct xpoll *queue;
+	struct xpoll_event event;
+	int count;
+};
+
+static void sleep_for_it(void *argument)
+{
+	struct sleeper *sleeper = argument;
+
+	sleeper->count = xpoll_event(sleeper->queue, NULL, 0, &sleeper->event, 1,
+	                             XT_SOON);
+}
+
+/* Surely asleep, and registered while it was. */
+XT_TEST(growth_wakes_a_wait_that_slept_before_the_file_was_added)
+{
+	struct sleeper sleeper = {.queue = xt_open()};
+	struct log log = log_make("f", "");
+	struct xt_thread *thread = xt_start(sleep_for_it, &sleeper);
+
+	xt_asleep(thread);
+	XT_OK(xt_add(sleeper.queue, log.r, READ, XPOLL_DISPATCH));
+	xt_asleep(thread);
+	append(log.w, "more");
+	xt_join(thread);
+	XT_EQ(sleeper.count, 1);
+	XT_EXPECT_EQ(sleeper.event.ident, log.r);
+	XT_EXPECT_EQ(sleeper.event.filter, READ);
+}
+
+XT_TEST(growth_is_activity_for_clear)
+{
+	struct xpoll *queue = xt_open();
+	struct log log = log_make("f", "text");
+
+	XT_OK(xt_add(queue, log.r, READ, XPOLL_CLEAR));
+	XT_GETS(queue, NULL, log.r, READ);
+	XT_NONE(queue);
+	append(log.w, "more");
+	XT_GETS(queue, NULL, log.r, READ);
+	XT_NONE(queue);
+	XT_EQ(xt_drain(log.r), 8);
+	XT_NONE(queue);
+	struct xt_thread *writer = xt_start(append_later, &log.w);
+	XT_GETS(queue, NULL, log.r, READ);
+	xt_join(writer);
+	XT_NONE(queue);
+}
+
+XT_TEST(growth_and_oneshot_and_dispatch)
+{
+	struct xpoll *queue = xt_open();
+	struct log log = log_make("f", "");
+	uint64_t ident = (uint64_t)log.r;
+
+	XT_OK(xt_add(queue, log.r, READ, XPOLL_DISPATCH));
+	XT_NONE(queue);
+	append(log.w, "more");
+	XT_GETS(queue, NULL, log.r, READ);
+	XT_NONE(queue);
+	XT_EQ(xt_drain(log.r), 4);
+	append(log.w, "more");
+	XT_NONE(queue);
+	XT_OK(xt_flag(queue, ident, READ, XPOLL_ENABLE));
+	XT_GETS(queue, NULL, log.r, READ);
+	XT_EQ(xt_drain(log.r), 4);
+	XT_OK(xt_flag(queue, ident, READ, XPOLL_ENABLE));
+	XT_NONE(queue);
+	XT_OK(xt_flag(queue, ident, READ, XPOLL_DELETE));
+	XT_OK(xt_add(queue, log.r, READ, XPOLL_ONESHOT));
+	XT_NONE(queue);
+	append(log.w, "more");
+	XT_GETS(queue, NULL, log.r, READ);
+	append(log.w, "more");
+	XT_NONE(queue);
+	XT_STATUS(xt_flag(queue, ident, READ, XPOLL_DELETE), ENOENT);
+}
+
+/* As FreeBSD: only at the end is the end. */
+XT_TEST(offset_beyond_the_end_is_ready)
+{
+	struct xpoll *queue = xt_open();
+	struct log log = log_make("f", "text");
+
+	XT_OK(xt_add(queue, log.r, READ, XPOLL_DISPATCH));
+	XT_EQ(lseek(log.r, 100, SEEK_SET), 100);
+	XT_GETS(queue, NULL, log.r, READ);
+	XT_EQ(xt_get(log.r), 0);
+	XT_EQ(lseek(log.r, 4, SEEK_SET), 4);
+	XT_OK(xt_flag(queue, (uint64_t)log.r, READ, XPOLL_ENABLE));
+	XT_NONE(queue);
+	XT_OK(ftruncate(log.w, 0));
+	XT_GETS(queue, NULL, log.r, READ);
+}
+
+/* S3: a bounded number of wake-ups while it is disabled. */
+XT_TEST(growth_while_disabled_is_silent_and_wakes_a_few_times)
+{
+	XT_SINGLE_ONLY();
+	struct xpoll *queue = xt_open_quiet();
+	struct log log = log_make("f", "");
+	uint64_t ident = (uint64_t)log.r;
+
+	XT_OK(xt_add(queue, log.r, READ, 0));
+	XT_NONE(queue);
+	for (int round = 0; round < 3; round++) {
+		XT_OK(xt_flag(queue, ident, READ, XPOLL_DISABLE));
+		struct xpoll_stats before = xt_stats(queue);
+		for (int i = 0; i < 100; i++) {
+			append(log.w, "x");
+			XT_NONE(queue);
+		}
+		struct xpoll_stats after = xt_stats(queue);
+		XT_EXPECT(after.syscalls_wait - before.syscalls_wait < 120);
+		XT_OK(xt_flag(queue, ident, READ, XPOLL_ENABLE));
+		XT_GETS(queue, NULL, log.r, READ);
+		XT_EQ(xt_drain(log.r), 100);
+		XT_NONE(queue);
+		append(log.w, "x");
+		XT_GETS(queue, NULL, log.r, READ);
+		XT_EQ(xt_drain(log.r), 1);
+	}
+}
+
+XT_TEST(file_at_its_end_does_not_keep_the_wait_busy)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xpoll_event event;
+	struct log log = log_make("f", "");
+
+	XT_OK(xt_add(queue, log.r, READ, 0));
+	XT_NONE(queue);
+	struct xpoll_stats before = xt_stats(queue);
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 50000000), 0);
+	struct xpoll_stats after = xt_stats(queue);
+	XT_EXPECT(after.syscalls_wait - before.syscalls_wait <= 3);
+	XT_EXPECT(after.syscalls_check - before.syscalls_check <= 6);
+}
+
+enum { LOGS = 800 }; /* Numbers that select can watch, too. */
+
+static void logs_add(struct xpoll *queue, struct log *logs)
+{
+	if (xt_raise_files(2 * LOGS + 100) < 2 * LOGS + 100)
+		XT_SKIP("too few descriptors");
+	for (int i = 0; i < LOGS && !xt_failures(); i++) {
+		char name[16];
+
+		(void)snprintf(name, sizeof name, "f%d", i);
+		logs[i] = log_make(name, "");
+		XT_OK(xt_add(queue, logs[i].r, READ, 0));
+	}
+	XT_NONE(queue);
+}
+
+XT_TEST(many_files_at_their_ends_cost_little_and_use_one_descriptor)
+{
+	XT_SINGLE_ONLY();
+	struct xpoll *queue = xt_open_quiet();
+	struct log logs[LOGS] = {{0}};
+	struct xpoll_event event;
+	int before = xt_count_open();
+
+	XT_CALL(logs_add(queue, logs));
+	if (!logs[LOGS - 1].r)
+		return;
+	XT_EXPECT_EQ(xt_count_open(), before + 2 * LOGS + 1);
+	struct xpoll_stats start = xt_stats(queue);
+	for (int i = 0; i < 100; i++)
+		XT_NONE(queue);
+	struct xpoll_stats end = xt_stats(queue);
+	/* Some are looked at, in turns: an offset may have been moved. */
+	XT_EXPECT(end.syscalls_check - start.syscalls_check <= 100 * 2 * 32);
+	for (int i = 0; i < LOGS; i += 100) {
+		append(logs[i].w, "x");
+		XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
+		XT_EXPECT_EQ(event.ident, logs[i].r);
+		XT_EXPECT_EQ(xt_drain(logs[i].r), 1);
+	}
+	/* An offset that is moved back is found within so many waits. */
+	XT_NONE(queue);
+	XT_EQ(lseek(logs[100].r, 0, SEEK_SET), 0);
+	int waits = 0;
+	while (xpoll_event(queue, NULL, 0, &event, 1, 0) == 0)
+		XT_CHECK(++waits <= LOGS / 16 + 1);
+	XT_EXPECT_EQ(event.ident, logs[100].r);
+}
+
+/* S11: all of them ready, one slot. */
+XT_TEST(many_files_that_grow_all_come)
+{
+	XT_SINGLE_ONLY();
+	struct xpoll *queue = xt_open_quiet();
+	struct log logs[LOGS] = {{0}};
+	unsigned char seen[LOGS] = {0};
+	struct xpoll_event event;
+
+	XT_CALL(logs_add(queue, logs));
+	for (int i = 0; i < LOGS && logs[i].r; i++)
+		append(logs[i].w, "x");
+	for (int left = logs[LOGS - 1].r ? LOGS : 0, i = 0; left > 0; i++) {
+		XT_CHECK(i < 4 * LOGS);
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
+		for (int k = 0; k < LOGS; k++) {
+			if (event.ident != (uint64_t)logs[k].r)
+				continue;
+			left -= !seen[k];
+			seen[k] = 1;
+			XT_EXPECT(xt_drain(logs[k].r) > 0);
+		}
+	}
+	XT_NONE(queue);
+}
+
+XT_TEST(file_without_a_name_grows)
+{
+	struct xpoll *queue = xt_open();
+	struct log log = log_make("f", "");
+
+	XT_OK(unlink(xt_name("f")));
+	XT_OK(xt_add(queue, log.r, READ, 0));
+	XT_NONE(queue);
+	append(log.w, "x");
+	XT_GETS(queue, NULL, log.r, READ);
+}
+
+/* The kernel does not tell of these; they are looked at by time. */
+XT_TEST(memory_file_grows)
+{
+	struct xpoll *queue = xt_open();
+	int memory = xt_keep(memfd_create("xpoll", MFD_CLOEXEC));
+	struct xt_thread *writer;
+
+	XT_OK(xt_add(queue, memory, READ, 0));
+	XT_NONE(queue);
+	writer = xt_start(append_later, &memory);
+	xt_join(writer);
+	/* That is the offset at the end. */
+	XT_NONE(queue);
+	XT_EQ(pwrite(memory, "more", 4, 4), 4);
+	XT_GETS(queue, NULL, memory, READ);
+}
+
+/* Its size says nothing; a hang would be worse than one read too many. */
+XT_TEST(file_of_proc_is_ready_as_for_poll)
+{
+	struct xpoll *queue = xt_open();
+	int proc = xt_open_path("/proc/self/status", O_RDONLY);
+	struct stat status;
+
+	XT_OK(fstat(proc, &status));
+	XT_EQ(status.st_size, 0);
+	XT_OK(xt_add(queue, proc, READ, 0));
+	XT_GETS(queue, NULL, proc, READ);
+	XT_CHECK(xt_get(proc) > 0);
+	XT_GETS(queue, NULL, proc, READ);
+}
+
+XT_TEST(closed_while_it_sleeps_is_silent)
+{
+	struct xpoll *queue = xt_open();
+	struct xpoll_event now;
+	struct log log = log_make("f", "");
+
+	XT_OK(xt_add(queue, log.r, READ, 0));
+	XT_NONE(queue);
+	xt_close(log.r);
+	append(log.w, "x");
+	XT_NONE(queue);
+	XT_FAILS(xpoll_lookup(queue, (uint64_t)log.r, READ, &now), ENOENT);
+	struct xt_pair pipe = xt_pipe();
+	xt_number(pipe.r, log.r);
+	XT_NONE(queue);
+	XT_OK(xt_add(queue, log.r, READ, 0));
+	xt_put(pipe.w);
+	XT_GETS(queue, NULL, log.r, READ);
+}
+
+XT_TEST(close_fd_ends_it_while_another_goes_on)
+{
+	struct xpoll *queue = xt_open();
+	struct log log = log_make("f", "");
+	int other = xt_keep(open(xt_name("f"), O_RDONLY | O_CLOEXEC));
+
+	XT_OK(xt_add(queue, log.r, READ, 0));
+	XT_OK(xt_add(queue, other, READ, 0));
+	XT_NONE(queue);
+	XT_OK(xpoll_close_fd(log.r));
+	append(log.w, "x");
+	XT_GETS(queue, NULL, other, READ);
+}
+
+/* WRITE goes on when READ is deleted, and nobody asks for growth any more. */
+XT_TEST(write_alone_remains)
+{
+	struct xpoll *queue = xt_open();
+	struct xpoll_event events[4];
+	struct log log = log_make("f", "text");
+	uint64_t ident = (uint64_t)log.w;
+
+	XT_EQ(lseek(log.w, 0, SEEK_SET), 0);
+	XT_OK(xt_add(queue, log.w, READ, 0));
+	XT_OK(xt_add(queue, log.w, WRITE, XPOLL_DISPATCH));
+	XT_EQ(xt_take(queue, events, 4, XT_SOON), 2);
+	XT_OK(xt_flag(queue, ident, READ, XPOLL_DELETE));
+	append(log.w, "x");
+	XT_NONE(queue);
+	XT_OK(xt_flag(queue, ident, WRITE, XPOLL_ENABLE));
+	XT_GETS(queue, NULL, log.w, WRITE);
+}
+
+XT_TEST(poll_level_calls_it_ready_at_the_end_too)
+{
+	XT_SINGLE_ONLY();
+	struct xpoll *queue = xt_open();
+	struct log log = log_make("f", "");
+	void *data = NULL;
+
+	XT_OK(xt_add(queue, log.r, READ, 0));
+	XT_NONE(queue);
+	for (int i = 0; i < 3; i++) {
+		XT_EQ(xpoll_wait(queue, 0), 1);
+		XT_EQ(xpoll_revents(queue, &data), POLLIN);
+		XT_EQ(xpoll_revents(queue, &data), 0);
+	}
+	XT_NONE(queue);
+	append(log.w, "x");
+	XT_GETS(queue, NULL, log.r, READ);
+}
+
+XT_TEST(xpoll_fd_is_readable_when_the_file_grows)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct log log = log_make("f", "");
+	int fd = xpoll_fd(queue);
+
+	if (fd < 0)
+		XT_SKIP("no kernel queue in this back end");
+	XT_OK(xt_add(queue, log.r, READ, 0));
+	XT_NONE(queue);
+	XT_EXPECT_EQ(xt_poll(fd, POLLIN), 0);
+	append(log.w, "x");
+	XT_CHECK(xt_poll_until(fd, POLLIN, POLLIN));
+	XT_GETS(queue, NULL, log.r, READ);
+	/* Level: it is ready until it is read. */
+	XT_CHECK(xt_poll_until(fd, POLLIN, POLLIN));
+	XT_EQ(xt_drain(log.r), 1);
+	XT_NONE(queue);
+	XT_EXPECT_EQ(xt_poll(fd, POLLIN), 0);
+}
+
+struct family {
+	struct xpoll *queue;
+	struct log log;
+};
+
+static void child_takes_over(void *argument)
+{
+	struct family *family = argument;
+	uint64_t ident = (uint64_t)family->log.r;
+
+	XT_OK(xpoll_reinit(family->queue));
+	XT_NONE(family->queue);
+	append(family->log.w, "x");
+	XT_GETS(family->queue, NULL, family->log.r, READ);
+	XT_OK(xt_flag(family->queue, ident, READ, XPOLL_DELETE));
+	xpoll_destroy(family->queue);
+}
+
+XT_TEST(forked_child_is_told_of_growth_after_reinit)
+{
+	XT_SINGLE_ONLY();
+	struct family family = {xt_open_quiet(), log_make("f", "")};
+
+	XT_OK(xt_add(family.queue, family.log.r, READ, 0));
+	XT_NONE(family.queue);
+	XT_CHECK(xt_child(child_takes_over, &family));
+	XT_GETS(family.queue, NULL, family.log.r, READ);
+	XT_EQ(xt_drain(family.log.r), 1);
+	XT_NONE(family.queue);
+	append(family.log.w, "x");
+	XT_GETS(family.queue, NULL, family.log.r, READ);
+}
+
+static bool put_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool done = fd >= 0 &&
+		write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	if (fd >= 0)
+		(void)close(fd);
+	return done;
+}
+
+/* READ does not fail for it: the file is looked at by time. */
+static void instances_are_used_up(void *argument)
+{
+	struct log *log = argument;
+	struct xpoll *queue = xt_open_quiet();
+	char map[40];
+
+	(void)snprintf(map, sizeof map, "0 %u 1", (unsigned)geteuid());
+	if (unshare(CLONE_NEWUSER) < 0 || !put_text("/proc/self/uid_map", map) ||
+	    !put_text("/proc/sys/user/max_inotify_instances", "0"))
+		_exit(77);
+	XT_OK(xt_add(queue, log->r, READ, 0));
+	XT_NONE(queue);
+	append(log->w, "x");
+	XT_GETS(queue, NULL, log->r, READ);
+	XT_EQ(xt_drain(log->r), 1);
+	XT_NONE(queue);
+	struct xt_thread *writer = xt_start(append_later, &log->w);
+	XT_GETS(queue, NULL, log->r, READ);
+	xt_join(writer);
+}
+
+XT_TEST(growth_is_seen_at_the_limit_of_instances)
+{
+	XT_SINGLE_ONLY();
+	struct log log = log_make("f", "");
+	int status = 0;
+
+	(void)fflush(stdout);
+	pid_t child = fork();
+	if (child == 0) {
+		xt_watchdog(20);
+		instances_are_used_up(&log);
+		(void)fflush(stdout);
+		_exit(xt_failures() ? 1 : 0);
+	}
+	XT_EQ(waitpid(child, &status, 0), child);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		XT_SKIP("no user namespaces here");
+	XT_EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
