@@ -4,32 +4,7 @@
  * Method: lseek(2) and fstat(2) say where the offset is; the counters of the
  * queue say how often it looked.
  */
-#include "xt.h"
-
-#include <sched.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-
-static void append(int fd, const char *text)
-{
-	if (write(fd, text, strlen(text)) != (ssize_t)strlen(text))
-		xt_fail(__FILE__, __LINE__, "write: %s", xt_error_name(errno));
-}
-
-/* Two open files of one name: reading moves one offset only. */
-struct log {
-	int r;
-	int w;
-};
-
-static struct log log_make(const char *name, const char *text)
-{
-	struct log log = {.w = xt_make(name, text)};
-
-	log.r = xt_keep(open(xt_name(name), O_RDONLY | O_CLOEXEC));
-	return log;
-}
+#include "growth.h"
 
 XT_TEST(file_that_grows_is_ready_again)
 {
@@ -46,11 +21,6 @@ XT_TEST(file_that_grows_is_ready_again)
 		XT_EQ(xt_drain(log.r), 4);
 		XT_NONE(queue);
 	}
-}
-
-static void append_later(void *argument)
-{
-	append(*(int *)argument, "more");
 }
 
 /* tail -f */
@@ -297,38 +267,6 @@ XT_TEST(file_without_a_name_grows)
 	XT_GETS(queue, NULL, log.r, READ);
 }
 
-/* The kernel does not tell of these; they are looked at by time. */
-XT_TEST(memory_file_grows)
-{
-	struct xpoll *queue = xt_open();
-	int memory = xt_keep(memfd_create("xpoll", MFD_CLOEXEC));
-	struct xt_thread *writer;
-
-	XT_OK(xt_add(queue, memory, READ, 0));
-	XT_NONE(queue);
-	writer = xt_start(append_later, &memory);
-	xt_join(writer);
-	/* That is the offset at the end. */
-	XT_NONE(queue);
-	XT_EQ(pwrite(memory, "more", 4, 4), 4);
-	XT_GETS(queue, NULL, memory, READ);
-}
-
-/* Its size says nothing; a hang would be worse than one read too many. */
-XT_TEST(file_of_proc_is_ready_as_for_poll)
-{
-	struct xpoll *queue = xt_open();
-	int proc = xt_open_path("/proc/self/status", O_RDONLY);
-	struct stat status;
-
-	XT_OK(fstat(proc, &status));
-	XT_EQ(status.st_size, 0);
-	XT_OK(xt_add(queue, proc, READ, 0));
-	XT_GETS(queue, NULL, proc, READ);
-	XT_CHECK(xt_get(proc) > 0);
-	XT_GETS(queue, NULL, proc, READ);
-}
-
 XT_TEST(closed_while_it_sleeps_is_silent)
 {
 	struct xpoll *queue = xt_open();
@@ -453,57 +391,4 @@ XT_TEST(forked_child_is_told_of_growth_after_reinit)
 	XT_NONE(family.queue);
 	append(family.log.w, "x");
 	XT_GETS(family.queue, NULL, family.log.r, READ);
-}
-
-static bool put_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	bool done = fd >= 0 &&
-		write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-
-	if (fd >= 0)
-		(void)close(fd);
-	return done;
-}
-
-/* READ does not fail for it: the file is looked at by time. */
-static void instances_are_used_up(void *argument)
-{
-	struct log *log = argument;
-	struct xpoll *queue = xt_open_quiet();
-	char map[40];
-
-	(void)snprintf(map, sizeof map, "0 %u 1", (unsigned)geteuid());
-	if (unshare(CLONE_NEWUSER) < 0 || !put_text("/proc/self/uid_map", map) ||
-	    !put_text("/proc/sys/user/max_inotify_instances", "0"))
-		_exit(77);
-	XT_OK(xt_add(queue, log->r, READ, 0));
-	XT_NONE(queue);
-	append(log->w, "x");
-	XT_GETS(queue, NULL, log->r, READ);
-	XT_EQ(xt_drain(log->r), 1);
-	XT_NONE(queue);
-	struct xt_thread *writer = xt_start(append_later, &log->w);
-	XT_GETS(queue, NULL, log->r, READ);
-	xt_join(writer);
-}
-
-XT_TEST(growth_is_seen_at_the_limit_of_instances)
-{
-	XT_SINGLE_ONLY();
-	struct log log = log_make("f", "");
-	int status = 0;
-
-	(void)fflush(stdout);
-	pid_t child = fork();
-	if (child == 0) {
-		xt_watchdog(20);
-		instances_are_used_up(&log);
-		(void)fflush(stdout);
-		_exit(xt_failures() ? 1 : 0);
-	}
-	XT_EQ(waitpid(child, &status, 0), child);
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
-		XT_SKIP("no user namespaces here");
-	XT_EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
