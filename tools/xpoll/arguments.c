@@ -17,6 +17,7 @@
 
 #include "tool.h"
 
+__attribute__((format(printf, 2, 0)))
 static void say(const struct tool_usage *usage, const char *format, va_list arguments)
 {
 	fprintf(stderr, "%s: ", usage->name);
