@@ -262,9 +262,14 @@ struct xpoll_aio {
 };
 
 /*
- * Start an operation; it ends as one XPOLL_FILT_AIO event whose ident is the
- * address of aio and whose data is the result.  Errors: EINVAL, EBADF, EAGAIN,
- * ENOMEM, ENOTSUP (no asynchronous I/O here).
+ * Start an operation on a regular file or block device (syncs: a directory,
+ * too); it ends as one XPOLL_FILT_AIO event whose ident is the address of aio
+ * and whose data is the result.  xpoll_destroy, xpoll_close_fd and
+ * xpoll_forget_fd cancel what they meet and wait for its end.
+ *
+ * Errors: EINVAL, EBADF, ENOTSUP (another kind of file, or no asynchronous I/O
+ * here), EISDIR, EBUSY (in flight), EAGAIN (no thread can be started), EMFILE,
+ * ENFILE, ENOMEM.
  */
 XPOLL_API int xpoll_aio_submit(struct xpoll *queue, struct xpoll_aio *aio);
 

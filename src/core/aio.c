@@ -1,25 +1,52 @@
-/* Asynchronous I/O: there is no provider yet. */
+/* Asynchronous I/O: its own two calls. */
 #include <errno.h>
 
 #include "core/queue.h"
+#include "core/reg.h"
 #include "core/result.h"
+#include "source/aio.h"
 
-static int aio_refuse(struct xpoll *queue, const struct xpoll_aio *aio, int why)
+static int aio_submit(struct xpoll *queue, struct xpoll_aio *aio)
 {
-	int rc = queue && aio ? xp_enter(queue) : -EINVAL;
+	uint64_t ident = (uint64_t)(uintptr_t)aio;
+	struct xp_reg *reg;
+	int rc;
 
+	if (xp_reg_find(queue, ident, XPOLL_FILT_AIO))
+		return -EBUSY;
+	reg = xp_reg_make(queue, &xp_source_aio, ident,
+	                  xp_regmap_hash(ident, XPOLL_FILT_AIO));
+	if (!reg)
+		return -ENOMEM;
+	reg->udata = aio->udata;
+	reg->flags = xp_source_aio.implied;
+	rc = xp_aio_submit(queue, reg, aio);
 	if (rc < 0)
-		return xp_result(rc);
-	xp_leave(queue);
-	return xp_result(why);
+		xp_reg_free(queue, reg);
+	return rc;
 }
 
 int xpoll_aio_submit(struct xpoll *queue, struct xpoll_aio *aio)
 {
-	return aio_refuse(queue, aio, -ENOTSUP);
+	int rc = queue && aio ? xp_enter_change(queue) : -EINVAL;
+
+	if (rc < 0)
+		return xp_result(rc);
+	rc = aio_submit(queue, aio);
+	xp_leave(queue);
+	return xp_result(rc);
 }
 
 int xpoll_aio_cancel(struct xpoll *queue, struct xpoll_aio *aio)
 {
-	return aio_refuse(queue, aio, -ENOENT);
+	struct xp_reg *reg;
+	int rc = queue && aio ? xp_enter(queue) : -EINVAL;
+
+	if (rc < 0)
+		return xp_result(rc);
+	reg = xp_reg_find(queue, (uint64_t)(uintptr_t)aio, XPOLL_FILT_AIO);
+	if (reg)
+		xp_aio_cancel_reg(reg);
+	xp_leave(queue);
+	return xp_result(reg ? 0 : -ENOENT);
 }

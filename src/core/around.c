@@ -74,6 +74,7 @@ int xpoll_forget_fd(xpoll_fd_t fd)
 	if (fd < 0)
 		return xp_result(-EBADF);
 	xp_process_each(forget, fd);
+	xp_sources_await_unused(fd);
 	return 0;
 }
 

@@ -70,10 +70,9 @@ static void reg_give(struct xpoll *queue, struct xp_reg *reg)
 	xp_pool_give(&queue->sources[reg->ops->id].pool, reg->item.number);
 }
 
-/* A registration in the table, not attached yet; NULL: no memory. */
-static struct xp_reg *reg_make(struct xpoll *queue,
-                               const struct xp_source_ops *ops, uint64_t ident,
-                               uint64_t hash)
+struct xp_reg *xp_reg_make(struct xpoll *queue,
+                           const struct xp_source_ops *ops, uint64_t ident,
+                           uint64_t hash)
 {
 	struct xp_reg *reg = reg_take(queue, ops);
 
@@ -87,8 +86,7 @@ static struct xp_reg *reg_make(struct xpoll *queue,
 	return reg;
 }
 
-/* Take it out of the table and free it. */
-static void reg_free(struct xpoll *queue, struct xp_reg *reg)
+void xp_reg_free(struct xpoll *queue, struct xp_reg *reg)
 {
 	xp_list_remove(&reg->ready);
 	xp_regmap_remove(&queue->regs, &reg->item);
@@ -99,13 +97,13 @@ void xp_reg_end(struct xpoll *queue, struct xp_reg *reg)
 {
 	if (reg->ops->detach)
 		reg->ops->detach(queue, reg);
-	reg_free(queue, reg);
+	xp_reg_free(queue, reg);
 }
 
 static int reg_add(struct xpoll *queue, const struct xp_source_ops *ops,
                    const struct xpoll_event *change, uint64_t hash)
 {
-	struct xp_reg *reg = reg_make(queue, ops, change->ident, hash);
+	struct xp_reg *reg = xp_reg_make(queue, ops, change->ident, hash);
 	int rc;
 
 	if (!reg)
@@ -114,7 +112,7 @@ static int reg_add(struct xpoll *queue, const struct xp_source_ops *ops,
 	reg->flags = (change->flags & (MODES | XPOLL_DISABLE)) | ops->implied;
 	rc = ops->attach(queue, reg, change);
 	if (rc < 0)
-		reg_free(queue, reg);
+		xp_reg_free(queue, reg);
 	return rc;
 }
 
@@ -125,7 +123,7 @@ struct xp_reg *xp_reg_spawn(struct xpoll *queue, const struct xp_reg *model,
 
 	if (xp_reg_find(queue, ident, model->item.filter))
 		return NULL;
-	reg = reg_make(queue, model->ops, ident,
+	reg = xp_reg_make(queue, model->ops, ident,
 	               xp_regmap_hash(ident, model->item.filter));
 	if (!reg)
 		return NULL;
@@ -174,7 +172,8 @@ static int reg_delete(struct xpoll *queue, struct xp_reg *reg)
 	const struct xp_source_ops *ops = reg->ops;
 	int rc = ops->confirm ? ops->confirm(queue, reg->item.ident, reg) : 0;
 
-	xp_reg_end(queue, reg);
+	if (rc != -EBUSY)
+		xp_reg_end(queue, reg);
 	return rc;
 }
 
@@ -295,7 +294,7 @@ static void reg_inherit(struct xpoll *queue, struct xp_reg *reg)
 	reg->active = false;
 	xp_list_init(&reg->ready);
 	if (!reg->ops->inherit || reg->ops->inherit(queue, reg) < 0)
-		reg_free(queue, reg);
+		xp_reg_free(queue, reg);
 }
 
 void xp_regs_inherit(struct xpoll *queue)

@@ -24,6 +24,16 @@ int xp_reg_change(struct xpoll *queue, const struct xpoll_event *change,
 /* Is it still of what its ident names?  If not, it ends. */
 bool xp_reg_confirm(struct xpoll *queue, struct xp_reg *reg);
 
+/*
+ * A registration in the table, not attached yet; hash is xp_regmap_hash's.
+ * NULL: no memory.
+ */
+struct xp_reg *xp_reg_make(struct xpoll *queue,
+                           const struct xp_source_ops *ops, uint64_t ident,
+                           uint64_t hash);
+/* Take it out of the table and free it. */
+void xp_reg_free(struct xpoll *queue, struct xp_reg *reg);
+
 /* Hand an active registration to the caller, and do as its mode says. */
 void xp_reg_deliver(struct xpoll *queue, struct xp_reg *reg,
                     struct xpoll_event *event);

@@ -85,6 +85,13 @@ void xp_source_unobserved(struct xpoll *queue)
 	xp_count(&queue->counters.signals_unobserved);
 }
 
+void xp_sources_await_unused(int fd)
+{
+	for (int i = 0; xp_sources[i]; i++)
+		if (xp_sources[i]->unused)
+			xp_sources[i]->unused(fd);
+}
+
 int xp_watch_add(struct xpoll *queue, struct xp_watch *watch)
 {
 	struct xp_slot *slot = xp_slots_make(&queue->slots, watch->fd);

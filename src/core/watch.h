@@ -22,6 +22,9 @@ void xp_watch_forget_all(struct xpoll *queue);
  */
 void xp_sources_run_due(struct xpoll *queue, int room);
 
+/* The same, after every queue was told; without any lock, may sleep. */
+void xp_sources_await_unused(int fd);
+
 /*
  * A handler has run on a waiting thread.  Is an event there?  That of an
  * observed signal goes before -EINTR.

@@ -81,6 +81,7 @@ struct xp_source_ops {
 	 * can: does it still mean what was registered?  0, -EBADF (it means
 	 * nothing), -ENOENT (it means something else, or reg is NULL).  Asked
 	 * before DELETE and before delivery; if not, the registration ends.
+	 * -EBUSY: it cannot be deleted now, and stays.
 	 * Optional.
 	 */
 	int (*confirm)(struct xpoll *queue, uint64_t ident,
@@ -101,6 +102,11 @@ struct xp_source_ops {
 	void (*due)(struct xpoll *queue, int64_t now_ns, int room);
 	/* The program is about to close, or to forget, this descriptor. */
 	void (*forget)(struct xpoll *queue, int fd);
+	/*
+	 * After that, and without any lock: wait until the source makes no more
+	 * use of the descriptor, for whatever queue.  Optional.
+	 */
+	void (*unused)(int fd);
 	/*
 	 * A signal's handler has run on a thread that waits: what it left has to
 	 * be active now, or the wait returns EINTR.  Only if there is a state.
@@ -141,6 +147,7 @@ const struct xp_source_ops *xp_source_find(int filter);
 extern const struct xp_source_ops *const xp_sources[];
 
 extern const struct xp_source_ops xp_source_proc;
+extern const struct xp_source_ops xp_source_aio;
 extern const struct xp_source_ops xp_source_signal;
 extern const struct xp_source_ops xp_source_timer;
 extern const struct xp_source_ops xp_source_user;

@@ -9,6 +9,7 @@ const struct xp_source_ops *const xp_sources[] = {
 	&xp_source_signal,
 	&xp_source_vnode,
 	&xp_source_proc,
+	&xp_source_aio,
 	NULL,
 };
 

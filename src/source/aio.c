@@ -1,0 +1,258 @@
+/*
+ * AIO: reads, writes and syncs of files that do not hold up the caller.
+ *
+ * xpoll_aio_submit makes the registration, and its event ends it.  What the
+ * page cache has is read at once: no thread could do it sooner.
+ */
+#include "source/aio.h"
+
+#include <errno.h>
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "os/process.h"
+#include "os/sys.h"
+#include "os/sys_aio.h"
+
+enum {
+	/* As much as may be copied while the queue is locked. */
+	AIO_AT_ONCE_MOST = 64 << 10,
+};
+
+struct aio_reg {
+	struct xp_reg reg;
+	struct xpoll_aio *aio;
+	struct xp_aio_job job;
+	struct xp_list item; /* in the state's list */
+};
+
+struct aio_state {
+	struct xp_watch watch; /* the port's descriptor */
+	struct xp_aio_port port;
+	struct xp_list regs;
+};
+
+static struct aio_reg *aio_reg(struct xp_reg *reg)
+{
+	return XP_CONTAINER_OF(reg, struct aio_reg, reg);
+}
+
+static void port_ready(struct xpoll *queue, struct xp_watch *watch)
+{
+	struct aio_state *state = XP_CONTAINER_OF(watch, struct aio_state, watch);
+	struct xp_aio_job *job;
+
+	while ((job = xp_aio_collect(&state->port)))
+		xp_reg_activate(queue,
+		                &XP_CONTAINER_OF(job, struct aio_reg, job)->reg);
+}
+
+static int state_open(struct xpoll *queue, struct aio_state **opened)
+{
+	struct aio_state *state = xp_alloc(sizeof *state);
+	int rc = state ? xp_aio_open(&state->port) : -ENOMEM;
+
+	if (rc < 0)
+		goto free_state;
+	xp_list_init(&state->regs);
+	state->watch.fd = state->port.fd;
+	state->watch.ready = port_ready;
+	rc = xp_watch_add(queue, &state->watch);
+	if (rc < 0)
+		goto close_port;
+	*opened = state;
+	return 0;
+
+close_port:
+	xp_aio_close(&state->port);
+free_state:
+	xp_free(state);
+	return rc;
+}
+
+/* --- Submitting ------------------------------------------------------------- */
+
+static int aio_check(const struct xpoll_aio *aio)
+{
+	bool moves = aio->op == XPOLL_AIO_READ || aio->op == XPOLL_AIO_WRITE;
+	const unsigned char *bytes = (const unsigned char *)aio;
+
+	if (aio->size < sizeof *aio)
+		return -EINVAL;
+	/* A newer program may ask for what this library does not know. */
+	for (size_t i = sizeof *aio; i < aio->size; i++)
+		if (bytes[i])
+			return -EINVAL;
+	if (!moves)
+		return aio->op == XPOLL_AIO_FSYNC ||
+			aio->op == XPOLL_AIO_FDATASYNC ? 0 : -EINVAL;
+	if (aio->offset < 0 || aio->length > PTRDIFF_MAX ||
+	    (aio->length > 0 && !aio->buffer))
+		return -EINVAL;
+	return 0;
+}
+
+/* May this be done with such a descriptor? */
+static int file_check(const struct xpoll_aio *aio, int traits)
+{
+	bool reads = aio->op == XPOLL_AIO_READ;
+	bool writes = aio->op == XPOLL_AIO_WRITE;
+
+	if (traits < 0)
+		return traits;
+	if ((reads && !(traits & XP_FILE_READABLE)) ||
+	    (writes && !(traits & XP_FILE_WRITABLE)))
+		return -EBADF;
+	/* Anything else could take for ever, and could not be stopped. */
+	if (traits & XP_FILE_OTHER)
+		return -ENOTSUP;
+	return traits & XP_FILE_DIRECTORY && reads ? -EISDIR : 0;
+}
+
+static bool done_at_once(struct xp_aio_job *job, int traits)
+{
+	/* O_DIRECT does not go by the cache, and would wait for the device. */
+	if (job->op != XPOLL_AIO_READ || traits & XP_FILE_DIRECT ||
+	    job->length > AIO_AT_ONCE_MOST)
+		return false;
+	job->result = xp_sys_read_cached(job->fd, job->buffer, job->length,
+	                                 job->offset);
+	job->stage = XP_AIO_DONE;
+	return job->result >= 0;
+}
+
+int xp_aio_submit(struct xpoll *queue, struct xp_reg *reg,
+                  struct xpoll_aio *aio)
+{
+	void **place = xp_source_state(queue, XP_SOURCE_AIO);
+	struct aio_reg *self = aio_reg(reg);
+	struct aio_state *state = *place;
+	int traits = 0;
+	int rc = aio_check(aio);
+
+	if (rc == 0) {
+		traits = xp_sys_file_traits(aio->fd);
+		rc = file_check(aio, traits);
+	}
+	if (rc == 0 && !state)
+		rc = state_open(queue, &state);
+	if (rc < 0)
+		return rc;
+	*place = state;
+	self->aio = aio;
+	self->job = (struct xp_aio_job){
+		.op = aio->op,
+		.fd = aio->fd,
+		.buffer = aio->buffer,
+		.length = aio->length,
+		.offset = aio->offset,
+	};
+	if (done_at_once(&self->job, traits))
+		xp_reg_activate(queue, reg);
+	else
+		rc = xp_aio_start(&state->port, &self->job);
+	if (rc == 0)
+		xp_list_append(&state->regs, &self->item);
+	return rc;
+}
+
+void xp_aio_cancel_reg(struct xp_reg *reg)
+{
+	/* An active one is over: its event is on its way. */
+	if (!reg->active)
+		xp_aio_cancel(&aio_reg(reg)->job);
+}
+
+/* --- The source --------------------------------------------------------------- */
+
+/* Only xpoll_aio_submit makes them. */
+static int aio_attach(struct xpoll *queue, struct xp_reg *reg,
+                      const struct xpoll_event *change)
+{
+	(void)queue, (void)reg, (void)change;
+	return -EPERM;
+}
+
+static int aio_touch(struct xpoll *queue, struct xp_reg *reg,
+                     const struct xpoll_event *change)
+{
+	(void)queue, (void)reg, (void)change;
+	return 0;
+}
+
+/* What is over is known first. */
+static void aio_settle(struct xpoll *queue)
+{
+	struct aio_state *state = *xp_source_state(queue, XP_SOURCE_AIO);
+
+	if (state)
+		port_ready(queue, &state->watch);
+}
+
+/* The structure and the buffer are the library's until it is over. */
+static int aio_confirm(struct xpoll *queue, uint64_t ident,
+                       const struct xp_reg *reg)
+{
+	(void)queue, (void)ident;
+	if (!reg)
+		return -ENOENT;
+	return reg->active ? 0 : -EBUSY;
+}
+
+static void aio_detach(struct xpoll *queue, struct xp_reg *reg)
+{
+	struct aio_reg *self = aio_reg(reg);
+
+	(void)queue;
+	XP_ASSERT(self->job.stage == XP_AIO_DONE);
+	xp_list_remove(&self->item);
+	self->aio->result = self->job.result;
+}
+
+static void aio_collect(struct xpoll *queue, struct xp_reg *reg,
+                        struct xpoll_event *event)
+{
+	(void)queue;
+	XP_ASSERT(aio_reg(reg)->job.stage == XP_AIO_DONE);
+	event->fflags = 0;
+	event->data = aio_reg(reg)->job.result;
+}
+
+static bool aio_supports(uint32_t fflags)
+{
+	return fflags == 0 && xp_aio_usable();
+}
+
+static void aio_fini(struct xpoll *queue, void *opaque)
+{
+	struct aio_state *state = opaque;
+	bool ours = state->port.process == xp_process_current();
+
+	(void)queue;
+	xp_aio_close(&state->port);
+	for (struct xp_list *item = state->regs.next; item != &state->regs;
+	     item = item->next) {
+		struct aio_reg *self = XP_CONTAINER_OF(item, struct aio_reg, item);
+
+		if (ours)
+			self->aio->result = self->job.result;
+	}
+	xp_free(state);
+}
+
+const struct xp_source_ops xp_source_aio = {
+	.filter = XPOLL_FILT_AIO,
+	.id = XP_SOURCE_AIO,
+	.implied = XPOLL_CLEAR | XPOLL_ONESHOT,
+	.size = sizeof(struct aio_reg),
+	.settle = aio_settle,
+	.attach = aio_attach,
+	.touch = aio_touch,
+	.detach = aio_detach,
+	.collect = aio_collect,
+	.confirm = aio_confirm,
+	.supports = aio_supports,
+	.unused = xp_aio_release_fd,
+	.fini = aio_fini,
+	.begin = xp_aio_begin,
+};

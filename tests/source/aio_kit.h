@@ -1,0 +1,58 @@
+/* aio_kit: files with known content, and operations on them. */
+#ifndef AIO_KIT_H
+#define AIO_KIT_H
+
+#include "xt.h"
+
+#define AIO XPOLL_FILT_AIO
+
+enum {
+	/* More than is read at once from the page cache. */
+	AIO_LONG = 128 << 10,
+};
+
+/* Skips the whole test where $XPOLL_AIO names what cannot be used here. */
+#define AIO_NEEDED(queue)                                              \
+	do {                                                           \
+		if (!xpoll_supports((queue), AIO, 0))                  \
+			XT_SKIP("this way of AIO cannot be used here"); \
+	} while (0)
+
+/* The byte at this place of a kit_file. */
+unsigned char kit_byte(int64_t offset);
+/* A nameless file on a disk with these bytes, none of them in memory. */
+int kit_file(int64_t size);
+/* Another descriptor of it, opened with these flags; -1: not possible. */
+int kit_reopen(int fd, int flags);
+/* Are these the bytes of that place? */
+bool kit_right(const void *buffer, int64_t offset, int64_t length);
+
+void kit_op(struct xpoll_aio *aio, int op, int fd, void *buffer, size_t length,
+            int64_t offset);
+/* Submit; 0 or the errno. */
+int kit_submit(struct xpoll *queue, struct xpoll_aio *aio);
+
+/* Take the events of these operations, one each. */
+bool kit_gets_all(const char *file, int line, struct xpoll *queue,
+                  struct xpoll_aio *aios, int count);
+#define KIT_GETS_ALL(queue, aios, count) \
+	XT_CALL(kit_gets_all(__FILE__, __LINE__, (queue), (aios), (count)))
+
+/* The threads of this process, also those that the kernel has for it. */
+int kit_threads(void);
+
+/*
+ * A page that stops whoever touches it first, until it is let go: a buffer
+ * there makes an operation take as long as the test wants.  False: only root
+ * may do that, or nobody.
+ */
+struct kit_trap {
+	char *page;
+	int fd;
+};
+bool kit_trap(struct kit_trap *trap);
+/* Wait until somebody is stopped there. */
+void kit_trap_sprung(const struct kit_trap *trap);
+void kit_trap_open(struct kit_trap *trap);
+
+#endif
