@@ -123,7 +123,9 @@ static int lookup_fd(struct xpoll *queue, uint64_t ident, int filter,
 		                    (slot->once & bit ? XPOLL_ONESHOT : 0) |
 		                    (slot->turn & bit ? XPOLL_DISPATCH : 0) |
 		                    (slot->enabled & bit ? 0 : XPOLL_DISABLE)),
-		.fflags = slot->shared & bit ? XPOLL_NOTE_EXCLUSIVE : 0,
+		.fflags = (slot->shared & bit ? XPOLL_NOTE_EXCLUSIVE : 0) |
+			(slot->counted & bit ? XPOLL_NOTE_COUNT : 0) |
+			(slot->soerr & bit ? XPOLL_NOTE_SOERR : 0),
 	};
 	if (index == XP_EXCEPT && slot->wishes & XP_WISH_OOB)
 		found->fflags |= XPOLL_NOTE_OOB;
@@ -178,7 +180,8 @@ int xpoll_supports(const struct xpoll *queue, int filter, uint32_t fflags)
 	switch (filter) {
 	case XPOLL_FILT_READ:
 	case XPOLL_FILT_WRITE:
-		return !(fflags & ~XPOLL_NOTE_EXCLUSIVE);
+		return !(fflags & ~(XPOLL_NOTE_COUNT | XPOLL_NOTE_SOERR |
+		                    XPOLL_NOTE_EXCLUSIVE));
 	case XPOLL_FILT_EXCEPT:
 		return !(fflags & ~XPOLL_NOTE_OOB);
 	default:

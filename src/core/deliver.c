@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "core/candidate.h"
+#include "core/detail.h"
 #include "core/interest.h"
 #include "core/pollike.h"
 #include "core/reg.h"
@@ -181,6 +182,8 @@ static void emit(struct xpoll *queue, struct xp_wait *wait, int fd,
 	event->data = 1;
 	event->udata64 = 0; /* All of it, also where pointers are short. */
 	event->udata = slot->udata[filter];
+	if (XP_UNLIKELY((slot->counted | slot->soerr) & XP_BIT(filter)))
+		xp_detail(queue, wait, fd, slot, filter);
 	xp_deliver_handed(queue, fd, slot, filter);
 }
 

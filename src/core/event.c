@@ -15,7 +15,6 @@
 
 #define READ_WRITE_NOTES (XPOLL_NOTE_LOWAT | XPOLL_NOTE_COUNT | \
                           XPOLL_NOTE_SOERR | XPOLL_NOTE_EXCLUSIVE)
-#define LATER_NOTES (XPOLL_NOTE_LOWAT | XPOLL_NOTE_COUNT | XPOLL_NOTE_SOERR)
 
 /* The caller's array, as far as statuses and events have filled it. */
 struct outcome {
@@ -51,7 +50,7 @@ static int fd_notes_check(const struct xpoll_event *change)
 	if (change->fflags & ~known)
 		return -EINVAL;
 	return change->filter != XPOLL_FILT_EXCEPT &&
-		change->fflags & LATER_NOTES ? -ENOTSUP : 0;
+		change->fflags & XPOLL_NOTE_LOWAT ? -ENOTSUP : 0;
 }
 
 static int fd_add(struct xpoll *queue, const struct xpoll_event *change,
@@ -71,8 +70,11 @@ static int fd_add(struct xpoll *queue, const struct xpoll_event *change,
 
 	if (filter == XP_EXCEPT && change->fflags & XPOLL_NOTE_OOB)
 		add.wishes = XP_WISH_OOB;
-	if (filter != XP_EXCEPT)
+	if (filter != XP_EXCEPT) {
 		add.shared = change->fflags & XPOLL_NOTE_EXCLUSIVE;
+		add.counted = change->fflags & XPOLL_NOTE_COUNT;
+		add.soerr = change->fflags & XPOLL_NOTE_SOERR;
+	}
 	return xp_interest_add(queue, (int)change->ident, &add);
 }
 

@@ -217,6 +217,17 @@ static int file_events(struct xpoll *queue, const struct xp_file *file,
 	return events;
 }
 
+int64_t xp_file_left(struct xpoll *queue, int fd)
+{
+	struct xp_file *file = file_get(queue, fd);
+	struct stat status;
+
+	xp_count_by(&queue->counters.syscalls_check, 2);
+	if (!file->sized || file_status(file, &status) < 0)
+		return 1;
+	return status.st_size - xp_sys_tell(fd);
+}
+
 /* The filters of the file that are to be looked at. */
 static unsigned file_wanted(const struct xpoll *queue,
                             const struct xp_file *file)

@@ -25,6 +25,9 @@ int xp_file_confirm(struct xpoll *queue, int fd);
 /* Look at it in the next wait, also if all its filters are CLEAR. */
 void xp_file_ask(struct xpoll *queue, int fd);
 
+/* Bytes from the offset to the end, may be negative; 1: nobody tells. */
+int64_t xp_file_left(struct xpoll *queue, int fd);
+
 /* Is one of them ready?  For xpoll_fd. */
 bool xp_files_ready(struct xpoll *queue);
 

@@ -85,6 +85,8 @@ void xp_interest_remove_filters(struct xpoll *queue, struct xp_slot *slot,
 	slot->once &= left;
 	slot->turn &= left;
 	slot->shared &= left;
+	slot->counted &= left;
+	slot->soerr &= left;
 	slot->asked &= left;
 	slot->delivered &= left;
 	if (filters & XP_BIT(XP_READ))

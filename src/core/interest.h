@@ -17,6 +17,8 @@ struct xp_interest {
 	int modes;        /* XPOLL_CLEAR, ONESHOT, DISPATCH */
 	unsigned wishes;  /* XP_WISH_... */
 	bool shared;
+	bool counted;
+	bool soerr;
 	bool follows; /* READ is told when a file grows */
 	bool enable; /* the poll-like ADD also enables */
 	bool disable;

@@ -70,6 +70,8 @@ struct xp_slot {
 	uint8_t quiet;    /* checks after delivery that found nothing */
 	uint8_t sample;   /* deliveries; now and then one is confirmed */
 	uint16_t carried; /* bits harvested but not delivered, unlookable */
+	uint8_t counted;  /* filters with XPOLL_NOTE_COUNT */
+	uint8_t soerr;    /* filters with XPOLL_NOTE_SOERR */
 };
 
 _Static_assert(sizeof(struct xp_slot) == XP_CACHE_LINE,

@@ -84,6 +84,14 @@ int xp_sys_inotify_open(void);
 int xp_sys_inotify_add(int inotify_fd, const char *path, uint32_t mask);
 int xp_sys_inotify_remove(int inotify_fd, int watch);
 
+/* How much can be read or written; none of them changes anything. */
+int64_t xp_sys_unread(int fd);      /* bytes */
+int64_t xp_sys_backlog(int fd);     /* of a listener, at least 1; -EINVAL */
+int64_t xp_sys_socket_room(int fd); /* bytes of the send buffer */
+int64_t xp_sys_pipe_room(int fd);   /* bytes */
+/* SO_ERROR, which is cleared by that; 0: none. */
+int xp_sys_take_error(int fd);
+
 /* A page that reads as zeros in a forked child; NULL where there is none. */
 void *xp_sys_wiped_page(void);
 

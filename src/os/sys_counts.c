@@ -1,0 +1,89 @@
+/*
+ * How much can be read or written.  Each of these is one or two system calls
+ * that change nothing, but for xp_sys_take_error.
+ */
+#include "os/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+static int64_t ask(int fd, unsigned long what)
+{
+	int saved = errno;
+	int count = 0;
+	int rc = ioctl(fd, what, &count);
+
+	if (rc < 0) {
+		rc = -errno;
+		errno = saved;
+	}
+	return rc < 0 ? rc : count;
+}
+
+static int option(int fd, int level, int name, void *value, socklen_t size)
+{
+	int saved = errno;
+	int rc = getsockopt(fd, level, name, value, &size);
+
+	if (rc < 0) {
+		rc = -errno;
+		errno = saved;
+	}
+	return rc;
+}
+
+int64_t xp_sys_unread(int fd)
+{
+	return ask(fd, FIONREAD);
+}
+
+int64_t xp_sys_backlog(int fd)
+{
+	struct tcp_info info = {0};
+	int listens = 0;
+	int rc = option(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, sizeof listens);
+
+	if (rc < 0 || !listens)
+		return rc < 0 ? rc : -EINVAL;
+	rc = option(fd, IPPROTO_TCP, TCP_INFO, &info, sizeof info);
+	/* For a listener this field is its queue; others do not tell. */
+	return rc < 0 || info.tcpi_unacked == 0 ? 1 : (int64_t)info.tcpi_unacked;
+}
+
+int64_t xp_sys_socket_room(int fd)
+{
+	int64_t unsent = ask(fd, SIOCOUTQ);
+	int size = 0;
+	int rc = option(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+
+	if (rc < 0 || unsent < 0)
+		return rc < 0 ? rc : unsent;
+	return unsent < size ? size - unsent : 0;
+}
+
+int64_t xp_sys_pipe_room(int fd)
+{
+	int64_t unread = ask(fd, FIONREAD);
+	int saved = errno;
+	int size = fcntl(fd, F_GETPIPE_SZ);
+
+	if (size < 0) {
+		size = -errno;
+		errno = saved;
+		return size;
+	}
+	return unread < 0 ? unread : unread < size ? size - unread : 0;
+}
+
+int xp_sys_take_error(int fd)
+{
+	int error = 0;
+	int rc = option(fd, SOL_SOCKET, SO_ERROR, &error, sizeof error);
+
+	return rc < 0 ? rc : error;
+}

@@ -1,0 +1,286 @@
+/*
+ * Goal: NOTE_COUNT and NOTE_SOERR (S12): bytes, backlog, room, bytes to the end
+ * of a file; the socket's error for who asks for it, and for nobody else.
+ * Method: FIONREAD, F_GETPIPE_SZ, fstat(2) and SO_ERROR are asked by the test.
+ * Hazard 13: reading SO_ERROR clears it, so it is the program's.
+ */
+#include "xt.h"
+
+#include <sys/ioctl.h>
+#include <sys/un.h>
+
+#define COUNT XPOLL_NOTE_COUNT
+#define SOERR XPOLL_NOTE_SOERR
+
+static int add(struct xpoll *queue, int fd, int filter, uint32_t notes)
+{
+	return xt_change(queue, (uint64_t)fd, filter, XPOLL_ADD, notes, 0, NULL);
+}
+
+static void put(int fd, int bytes)
+{
+	static const char text[1000];
+
+	if (write(fd, text, (size_t)bytes) != bytes)
+		xt_fail(__FILE__, __LINE__, "write: %s", xt_error_name(errno));
+}
+
+static int so_error(int fd)
+{
+	int error = -1;
+	socklen_t size = sizeof error;
+
+	(void)getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
+	return error;
+}
+
+static void counts_bytes(struct xt_pair pair)
+{
+	struct xpoll *queue = xt_open();
+	struct xpoll_event event;
+
+	XT_OK(add(queue, pair.r, READ, COUNT));
+	XT_NONE(queue);
+	for (int bytes = 5; bytes < 500; bytes += 100) {
+		put(pair.w, bytes);
+		XT_CHECK(xt_poll_until(pair.r, POLLIN, POLLIN));
+		int unread = 0;
+		XT_OK(ioctl(pair.r, FIONREAD, &unread));
+		XT_EQ(unread, bytes);
+		XT_GETS(queue, &event, pair.r, READ);
+		XT_EXPECT_EQ(event.data, bytes);
+		XT_EXPECT_EQ(event.fflags, 0);
+		XT_EQ(xt_drain(pair.r), bytes);
+	}
+	/* At the end bytes may be left; then there are none. */
+	put(pair.w, 3);
+	xt_close(pair.w);
+	XT_CHECK(xt_poll_until(pair.r, POLLIN, POLLHUP));
+	XT_GETS(queue, &event, pair.r, READ);
+	XT_EXPECT(event.flags & XPOLL_EOF);
+	XT_EXPECT_EQ(event.data, 3);
+	XT_EQ(xt_drain(pair.r), 3);
+	XT_GETS(queue, &event, pair.r, READ);
+	XT_EXPECT(event.flags & XPOLL_EOF);
+	XT_EXPECT_EQ(event.data, 0);
+}
+
+XT_TEST(count_of_a_pipe_is_its_bytes)
+{
+	counts_bytes(xt_pipe());
+}
+
+XT_TEST(count_of_a_stream_socket_is_its_bytes)
+{
+	counts_bytes(xt_socketpair(SOCK_STREAM));
+}
+
+XT_TEST(without_the_note_it_is_1)
+{
+	struct xpoll *queue = xt_open();
+	struct xpoll_event event;
+	struct xt_pair pipe = xt_pipe();
+
+	put(pipe.w, 7);
+	XT_OK(add(queue, pipe.r, READ, COUNT));
+	XT_GETS(queue, &event, pipe.r, READ);
+	XT_EXPECT_EQ(event.data, 7);
+	XT_OK(xpoll_lookup(queue, (uint64_t)pipe.r, READ, &event));
+	XT_EXPECT_EQ(event.fflags, COUNT);
+	/* An ADD changes the notes. */
+	XT_OK(add(queue, pipe.r, READ, 0));
+	XT_GETS(queue, &event, pipe.r, READ);
+	XT_EXPECT_EQ(event.data, 1);
+	XT_OK(xpoll_lookup(queue, (uint64_t)pipe.r, READ, &event));
+	XT_EXPECT_EQ(event.fflags, 0);
+	XT_OK(xt_flag(queue, (uint64_t)pipe.r, READ, XPOLL_DELETE));
+	XT_OK(add(queue, pipe.r, READ, 0));
+	XT_GETS(queue, &event, pipe.r, READ);
+	XT_EXPECT_EQ(event.data, 1);
+}
+
+XT_TEST(count_for_writing_is_the_room)
+{
+	struct xpoll *queue = xt_open();
+	struct xpoll_event event;
+	struct xt_pair pipe = xt_pipe();
+	int size = fcntl(pipe.w, F_GETPIPE_SZ);
+
+	put(pipe.w, 10);
+	XT_OK(add(queue, pipe.w, WRITE, COUNT));
+	XT_GETS(queue, &event, pipe.w, WRITE);
+	XT_EXPECT_EQ(event.data, size - 10);
+	XT_OK(xt_flag(queue, (uint64_t)pipe.w, WRITE, XPOLL_DELETE));
+
+	struct xt_pair sockets = xt_socketpair(SOCK_STREAM);
+	int buffer = 0;
+	socklen_t length = sizeof buffer;
+	XT_OK(getsockopt(sockets.w, SOL_SOCKET, SO_SNDBUF, &buffer, &length));
+	XT_OK(add(queue, sockets.w, WRITE, COUNT));
+	XT_GETS(queue, &event, sockets.w, WRITE);
+	int64_t before = event.data;
+	XT_EXPECT(before > 0 && before <= buffer);
+	put(sockets.w, 100);
+	XT_GETS(queue, &event, sockets.w, WRITE);
+	XT_EXPECT(event.data > 0 && event.data < before);
+}
+
+XT_TEST(count_of_a_listener_is_its_backlog)
+{
+	struct xpoll *queue = xt_open();
+	struct sockaddr_in address;
+	struct xpoll_event event;
+	int listener = xt_listener(&address);
+
+	XT_OK(add(queue, listener, READ, COUNT));
+	for (int i = 1; i <= 3; i++) {
+		int fd = xt_keep(socket(AF_INET, SOCK_STREAM, 0));
+
+		XT_OK(connect(fd, (struct sockaddr *)&address, sizeof address));
+		XT_GETS(queue, &event, listener, READ);
+		XT_EXPECT_EQ(event.data, i);
+	}
+	for (int i = 2; i > 0; i--) {
+		(void)xt_keep(accept(listener, NULL, NULL));
+		XT_GETS(queue, &event, listener, READ);
+		XT_EXPECT_EQ(event.data, i);
+	}
+}
+
+/* Linux does not tell: DIFFERENCES.md. */
+XT_TEST(count_of_what_nobody_counts_is_1)
+{
+	struct xpoll *queue = xt_open();
+	struct xpoll_event event;
+	struct sockaddr_un name = {.sun_family = AF_UNIX};
+	int listener = xt_socket(AF_UNIX, SOCK_STREAM);
+	int counter = xt_eventfd();
+	uint64_t count = 5;
+
+	XT_OK(bind(listener, (struct sockaddr *)&name, sizeof(sa_family_t)));
+	XT_OK(listen(listener, 5));
+	socklen_t length = sizeof name;
+	XT_OK(getsockname(listener, (struct sockaddr *)&name, &length));
+	for (int i = 0; i < 2; i++)
+		XT_OK(connect(xt_socket(AF_UNIX, SOCK_STREAM),
+		              (struct sockaddr *)&name, length));
+	XT_OK(add(queue, listener, READ, COUNT));
+	XT_GETS(queue, &event, listener, READ);
+	XT_EXPECT_EQ(event.data, 1);
+	XT_OK(xt_flag(queue, (uint64_t)listener, READ, XPOLL_DELETE));
+	XT_EQ(write(counter, &count, sizeof count), (ssize_t)sizeof count);
+	XT_OK(add(queue, counter, READ, COUNT));
+	XT_GETS(queue, &event, counter, READ);
+	XT_EXPECT_EQ(event.data, 1);
+	XT_OK(xt_flag(queue, (uint64_t)counter, READ, XPOLL_DELETE));
+	int directory = xt_open_path("/tmp", O_RDONLY | O_DIRECTORY);
+	XT_OK(add(queue, directory, READ, COUNT));
+	XT_GETS(queue, &event, directory, READ);
+	XT_EXPECT_EQ(event.data, 1);
+}
+
+XT_TEST(count_of_a_file_is_what_is_left_and_may_be_negative)
+{
+	struct xpoll *queue = xt_open();
+	struct xpoll_event event;
+	int file = xt_file("0123456789");
+
+	XT_OK(add(queue, file, READ, COUNT));
+	XT_GETS(queue, &event, file, READ);
+	XT_EXPECT_EQ(event.data, 10);
+	XT_EQ(lseek(file, 7, SEEK_SET), 7);
+	XT_GETS(queue, &event, file, READ);
+	XT_EXPECT_EQ(event.data, 3);
+	XT_EQ(lseek(file, 10, SEEK_SET), 10);
+	XT_NONE(queue);
+	XT_EQ(lseek(file, 25, SEEK_SET), 25);
+	XT_GETS(queue, &event, file, READ);
+	XT_EXPECT_EQ(event.data, -15);
+}
+
+/* A connection to a port where nobody listens. */
+static int refused(void)
+{
+	struct sockaddr_in address;
+	int listener = xt_listener(&address);
+	int fd = xt_socket(AF_INET, SOCK_STREAM);
+
+	xt_close(listener);
+	(void)connect(fd, (struct sockaddr *)&address, sizeof address);
+	(void)xt_poll_until(fd, POLLOUT, POLLHUP);
+	return fd;
+}
+
+XT_TEST(hazard_13_error_of_a_socket_is_left_alone)
+{
+	struct xpoll *queue = xt_open();
+	struct xpoll_event event;
+	int fd = refused();
+
+	XT_OK(add(queue, fd, READ, COUNT));
+	XT_GETS(queue, &event, fd, READ);
+	XT_EXPECT(event.flags & XPOLL_EOF);
+	XT_EXPECT_EQ(event.fflags, 0);
+	XT_EXPECT_EQ(so_error(fd), ECONNREFUSED);
+}
+
+XT_TEST(hazard_13_error_of_a_socket_is_told_to_who_asks)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xpoll_event events[4] = {0};
+	int fd = refused();
+
+	XT_OK(add(queue, fd, READ, SOERR));
+	XT_OK(add(queue, fd, WRITE, SOERR | COUNT));
+	XT_EQ(xpoll_event(queue, NULL, 0, events, 4, XT_SOON), 2);
+	for (int i = 0; i < 2; i++) {
+		XT_EXPECT(events[i].flags & XPOLL_EOF);
+		XT_EXPECT_EQ(events[i].fflags, ECONNREFUSED);
+	}
+	/* It was taken. */
+	XT_EXPECT_EQ(so_error(fd), 0);
+}
+
+XT_TEST(reset_of_a_connection_is_told_to_who_asks)
+{
+	struct xpoll *queue = xt_open();
+	struct xpoll_event event;
+	struct xt_pair tcp = xt_tcp();
+
+	XT_OK(xt_change(queue, (uint64_t)tcp.r, READ, XPOLL_ADD | XPOLL_ONESHOT,
+	                SOERR, 0, NULL));
+	XT_NONE(queue);
+	xt_reset(tcp);
+	XT_CHECK(xt_poll_until(tcp.r, POLLIN, POLLHUP));
+	XT_GETS(queue, &event, tcp.r, READ);
+	XT_EXPECT(event.flags & XPOLL_EOF);
+	XT_EXPECT_EQ(event.fflags, ECONNRESET);
+}
+
+/* No error, no socket: 0. */
+XT_TEST(end_without_an_error_has_none)
+{
+	struct xpoll *queue = xt_open();
+	struct xpoll_event event;
+	struct xt_pair pairs[2] = {xt_pipe(), xt_socketpair(SOCK_STREAM)};
+
+	for (int i = 0; i < 2; i++) {
+		XT_OK(add(queue, pairs[i].r, READ, SOERR));
+		xt_close(pairs[i].w);
+		XT_GETS(queue, &event, pairs[i].r, READ);
+		XT_EXPECT(event.flags & XPOLL_EOF);
+		XT_EXPECT_EQ(event.fflags, 0);
+		XT_OK(xt_flag(queue, (uint64_t)pairs[i].r, READ, XPOLL_DELETE));
+	}
+}
+
+XT_TEST(supports_tells_the_truth)
+{
+	struct xpoll *queue = xt_open();
+
+	for (int filter = WRITE; filter <= READ; filter++) {
+		XT_EXPECT_EQ(xpoll_supports(queue, filter, COUNT | SOERR), 1);
+		XT_EXPECT_EQ(xpoll_supports(queue, filter, XPOLL_NOTE_LOWAT), 0);
+	}
+	XT_EXPECT_EQ(xpoll_supports(queue, XPOLL_FILT_EMPTY, 0), 0);
+}
