@@ -7,6 +7,10 @@ install(TARGETS xpoll xpoll_static EXPORT xpollTargets
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES include/xpoll.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
+if(TARGET xpoll_poll_dropin)
+  install(TARGETS xpoll_poll_dropin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
+
 if(TARGET xpoll_tool)
   target_link_libraries(xpoll_tool PRIVATE xpoll_hardening)
   install(TARGETS xpoll_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -33,6 +33,10 @@ check_tree() {
 		[ -f "$work/prefix/$file" ] || fail "$file is not installed"
 	done
 	"$work/prefix/bin/xpoll" info >/dev/null || fail "the installed command does not run"
+	case $build in
+	*asan | *tsan) ;; # A library with a sanitizer in it loads into no other program.
+	*) "$work/prefix/bin/xpoll" run --poll true || fail "the drop-in is not found" ;;
+	esac
 }
 
 use_pkg_config() {
