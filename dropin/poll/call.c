@@ -108,12 +108,12 @@ static struct set *adopt(struct call *call)
 	return NULL;
 }
 
-static struct set *make(struct call *call, int64_t now_ns)
+static struct set *make(struct call *call)
 {
 	struct set *set = NULL;
 
 	if (call->ops->mapped(call, NULL))
-		set = pool_new(call->site, call->key, now_ns,
+		set = pool_new(call->site, call->key, call->awake_ns,
 		               call->ops->highest(call));
 	if (set)
 		set->balance = BALANCE_START * (int64_t)call->count;
@@ -129,16 +129,16 @@ static void give_up(struct call *call, struct set *set)
 
 static struct set *find_set(struct call *call)
 {
-	int64_t now_ns = xp_sys_now_coarse();
 	struct set *set = pool_find(call->site, call->key);
 
+	call->awake_ns = xp_sys_now_coarse();
 	if (XP_UNLIKELY(!set))
 		set = adopt(call);
 	if (XP_UNLIKELY(!set) && sites_ripe(call->site))
-		set = make(call, now_ns);
+		set = make(call);
 	if (!set)
 		return NULL;
-	set->used_ns = now_ns;
+	atomic_store_explicit(&set->used_ns, call->awake_ns, memory_order_relaxed);
 	if (XP_LIKELY(call->ops->mapped(call, set)))
 		return set;
 	pool_release(set);
@@ -147,16 +147,12 @@ static struct set *find_set(struct call *call)
 
 /* --- Looking ----------------------------------------------------------------------- */
 
-static bool recheck_is_due(struct set *set)
+static bool recheck_is_due(const struct call *call, struct set *set)
 {
-	int64_t now_ns;
-
-	if (settings.recheck_ns == 0)
+	if (settings.recheck_ns == 0 ||
+	    call->awake_ns - set->checked_ns < settings.recheck_ns)
 		return false;
-	now_ns = xp_sys_now_coarse();
-	if (now_ns - set->checked_ns < settings.recheck_ns)
-		return false;
-	set->checked_ns = now_ns;
+	set->checked_ns = call->awake_ns;
 	return true;
 }
 
@@ -172,7 +168,7 @@ static int look(struct call *call, struct set *set, const struct pollfd *sleep,
 
 	if (XP_UNLIKELY(rc < 0 || watch->failed))
 		return -EBADF;
-	if (XP_UNLIKELY(recheck_is_due(set))) {
+	if (XP_UNLIKELY(recheck_is_due(call, set))) {
 		stats_add(&stats.rechecks, 1);
 		watch->spent += (int64_t)call->count;
 		watch->syscalls++;
@@ -246,6 +242,7 @@ static int sleep_and_claim(struct call *call, struct set *set,
 	pool_release(set);
 	call->was_asleep = true;
 	rc = sleep_on(call, fds, *len);
+	call->awake_ns = xp_sys_now_coarse();
 	atomic_fetch_sub(&set->sleepers, 1);
 	if (rc < 0)
 		return rc;

@@ -45,6 +45,7 @@ struct call {
 	size_t count;         /* descriptors */
 	const sigset_t *mask; /* or NULL */
 	int64_t deadline_ns;  /* XP_NOW, XP_NEVER, or a moment */
+	int64_t awake_ns;     /* when it began, or woke up; on the coarse clock */
 	bool is_poll;         /* poll itself: waits in milliseconds */
 	bool was_asleep;      /* so its timeout is not what the caller gave */
 

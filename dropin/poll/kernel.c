@@ -22,14 +22,12 @@
 #define AWAY_ROOM  32
 #define AWAY_TABLE 256 /* a small one */
 
-bool memory_reserve(struct memory *memory, size_t size)
+bool memory_grow(struct memory *memory, size_t size)
 {
 	int saved = errno;
 	size_t wanted = memory->size ? memory->size : PAGE_SIZE_LEAST;
 	void *base;
 
-	if (size <= memory->size)
-		return true;
 	while (wanted < size)
 		wanted *= 2;
 	if (memory->base)

@@ -14,11 +14,17 @@ struct memory {
 	size_t size;
 };
 
+bool memory_grow(struct memory *memory, size_t size);
+
 /*
  * At least that many bytes; what was there is kept, what is new is zero.  It
  * may move.  False: no memory, and the block is as before.
  */
-bool memory_reserve(struct memory *memory, size_t size);
+static inline bool memory_reserve(struct memory *memory, size_t size)
+{
+	return size <= memory->size || memory_grow(memory, size);
+}
+
 void memory_free(struct memory *memory);
 
 /* Do they differ?  size is a multiple of 8. */

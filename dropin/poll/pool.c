@@ -98,7 +98,8 @@ static bool claim(struct set *set, int from)
 void pool_release(struct set *set)
 {
 	XP_ASSERT(set->state == CLAIMED);
-	set->state = IDLE;
+	/* With the next claim: what was done before it is seen after it. */
+	atomic_store_explicit(&set->state, IDLE, memory_order_release);
 }
 
 bool pool_reclaim(struct set *set, uint32_t turn)
