@@ -138,6 +138,8 @@ XT_TEST(threads_may_wait_on_the_same_array)
 {
 	struct crowd crowd;
 
+	if (XT_TSAN)
+		XT_SKIP("the test races on purpose");
 	XT_CALL(crowd_open(&crowd));
 	for (int round = 0; round < 20; round++) {
 		struct waiter waiters[3];
@@ -269,6 +271,8 @@ XT_TEST(numbers_reused_by_another_thread_lose_nothing)
 	struct xt_thread *thread;
 	uint64_t taken = 0;
 
+	if (XT_TSAN)
+		XT_SKIP("the test races on purpose");
 	memset(&shuffle, 0, sizeof shuffle);
 	shuffle.seed = xt_seed();
 	for (int i = 0; i < SHUFFLED; i++) {

@@ -13,6 +13,8 @@ import sys
 import tempfile
 import unittest
 
+import xt
+
 TOOL = os.environ["XPOLL_TOOL"]
 LIBRARY = os.environ["XPOLL_POLL_LIBRARY"]
 REPLACED = {"poll", "ppoll", "__poll_chk", "__ppoll_chk", "select", "pselect",
@@ -155,4 +157,4 @@ class Library(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    xt.main()
