@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -58,8 +59,20 @@ class Server:
         self.process = subprocess.Popen(
             [TOOL, "run", "--poll", "--stats", "--", *command], cwd=folder,
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
-            env=environment(**settings))
-        self.wait_for_port()
+            env=environment(**settings), start_new_session=True)
+        try:
+            self.wait_for_port()
+        except AssertionError:
+            self.kill()
+            raise
+
+    def kill(self):
+        """It and all its workers, if a test has failed before it was stopped."""
+        if self.log.closed:
+            return  # It has stopped, and its number may be another's by now.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
 
     def wait_for_port(self):
         end = time.monotonic() + DEADLINE

@@ -36,6 +36,7 @@ class Nginx(ProgramTest):
         config = self.write("nginx.conf", NGINX.format(method=method, port=port,
                                                        folder=self.folder))
         server = Server(self.folder, port, nginx, "-p", self.folder, "-c", config)
+        self.addCleanup(server.kill)
         self.serve(server)
         self.reload(server)
         self.serve(server)
@@ -74,6 +75,7 @@ class Lighttpd(ProgramTest):
         config = self.write("lighttpd.conf", LIGHTTPD.format(method=method, port=port,
                                                              folder=self.folder))
         server = Server(self.folder, port, find("lighttpd"), "-D", "-f", config)
+        self.addCleanup(server.kill)
         self.serve(server)
         self.check_stop(server, signal.SIGINT)
 
@@ -104,6 +106,7 @@ class Haproxy(ProgramTest):
         self.write("document", self.document)
         config = self.write("haproxy.cfg", HAPROXY.format(methods=methods, port=port))
         server = Server(self.folder, port, find("haproxy"), "-db", "-f", config)
+        self.addCleanup(server.kill)
         self.serve(server)
         self.check_stop(server, signal.SIGUSR1)
 
@@ -150,6 +153,7 @@ class Socat(ProgramTest):
         server = Server(self.folder, port, find("socat"),
                         f"TCP-LISTEN:{port},bind=127.0.0.1,reuseaddr,fork", "EXEC:cat",
                         MIN=1, AFTER=0, RECHECK=0)
+        self.addCleanup(server.kill)
         for _ in range(3):
             with socket.create_connection(("127.0.0.1", port), 5) as client:
                 sender = threading.Thread(target=lambda c=client: (
