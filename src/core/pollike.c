@@ -148,7 +148,8 @@ static int ctl_delete(struct xpoll *queue, int events, int fd)
 			slot->wishes &= XP_WISH_IN | XP_WISH_OOB;
 		if (slot->wishes & (XP_WISH_IN | XP_WISH_RDHUP))
 			filters &= ~XP_BIT(XP_READ);
-		if (!filters)
+		/* A wish went: others that are named need not be there. */
+		if (!(filters & slot->present))
 			return 0;
 	}
 	return xp_interest_delete(queue, fd, filters);

@@ -135,6 +135,20 @@ XT_TEST(delete_removes_what_is_there_of_the_named)
 	XT_EQ(xpoll_wait(queue, 0), 0);
 }
 
+/* POLLIN and POLLRDHUP are two wishes of one registration. */
+XT_TEST(delete_of_one_wish_of_two_beside_a_direction_that_is_not_there)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pair = ready_pair();
+
+	XT_EQ(add(queue, 0, POLLIN | POLLRDHUP, pair.r, NULL), 0);
+	XT_EQ(xpoll_ctl(queue, XPOLL_DELETE, POLLIN | POLLOUT, pair.r, NULL), 0);
+	XT_EQ(xpoll_wait(queue, 0), 0);
+	XT_EQ(shutdown(pair.w, SHUT_WR), 0);
+	XT_EQ(xpoll_wait(queue, -1), 1);
+	XT_EQ(xpoll_revents(queue, NULL), POLLRDHUP);
+}
+
 XT_TEST(enable_and_disable_want_all_named_or_change_nothing)
 {
 	struct xpoll *queue = xt_open();
