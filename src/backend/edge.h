@@ -21,6 +21,8 @@ struct xp_edge {
  */
 int xp_edge_init(struct xp_edge *edge, struct xp_counters *counters);
 void xp_edge_fini(struct xp_edge *edge);
+/* Start over with an empty set, under the same number. */
+int xp_edge_renew(struct xp_edge *edge);
 
 /* As the back end's functions of these names. */
 int xp_edge_attach(struct xp_edge *edge, int fd, uint32_t watch,

@@ -21,6 +21,13 @@ void xp_edge_fini(struct xp_edge *edge)
 	xp_sys_close(edge->fd);
 }
 
+int xp_edge_renew(struct xp_edge *edge)
+{
+	int fresh = xp_sys_epoll_create();
+
+	return fresh < 0 ? fresh : xp_sys_replace(fresh, edge->fd);
+}
+
 static int edge_control(struct xp_edge *edge, int op, int fd, uint32_t watch,
                         uint64_t token)
 {

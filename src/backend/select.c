@@ -1,10 +1,8 @@
 /*
  * The select back end, on bit sets of its own, so any descriptor number will
- * do: the kernel takes as many bits as it is told.
- *
- * select tells three conditions, poll(2) eight.  What fired is therefore
- * looked at once more by poll(2), a few descriptors per wait, and reported in
- * its terms.
+ * do: the kernel takes as many bits as it is told.  select tells three
+ * conditions, poll(2) eight, so what fired is looked at once more by poll(2),
+ * a few descriptors per wait, and reported in its terms.
  */
 #include "backend/backend.h"
 
@@ -58,15 +56,13 @@ static int select_open(void *opaque, int size_hint,
 		return wake_fd;
 	(void)size_hint;
 	rc = xp_edge_init(&state->edge, counters);
-	if (rc < 0) {
-		xp_sys_close(wake_fd);
-		return rc;
+	if (rc == 0) {
+		rc = xp_bitsets_reserve(&state->sets, wake_fd > state->edge.fd
+		                        ? wake_fd : state->edge.fd);
+		if (rc < 0)
+			xp_edge_fini(&state->edge);
 	}
-	rc = xp_bitsets_reserve(&state->sets, wake_fd > state->edge.fd
-	                        ? wake_fd : state->edge.fd);
 	if (rc < 0) {
-		xp_bitsets_fini(&state->sets);
-		xp_edge_fini(&state->edge);
 		xp_sys_close(wake_fd);
 		return rc;
 	}
@@ -146,6 +142,20 @@ static void select_unplace(struct select_state *state, int fd,
 	else if (entry->place == XP_PLACE_EDGE)
 		xp_edge_detach(&state->edge, fd);
 	entry->place = XP_PLACE_IDLE;
+}
+
+/* A dead entry of the helper set is reported for ever. */
+static int select_renew(void *opaque)
+{
+	struct select_state *state = opaque;
+	int rc = xp_edge_renew(&state->edge);
+
+	for (int fd = 0; rc == 0 && fd < state->map.len; fd++) {
+		if (state->map.entries[fd].place == XP_PLACE_ARRAY)
+			xp_bitsets_want(&state->sets, fd, 0);
+		state->map.entries[fd].place = XP_PLACE_NONE;
+	}
+	return rc;
 }
 
 static int select_detach(void *opaque, int fd)
@@ -336,4 +346,5 @@ const struct xp_backend_ops xp_backend_select = {
 	.detach = select_detach,
 	.wait = select_await,
 	.wake = select_wake,
+	.renew = select_renew,
 };

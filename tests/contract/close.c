@@ -287,3 +287,26 @@ XT_TEST(hazard_02_many_dead_entries_others_survive)
 		XT_EQ(xt_get(alive[i].r), 'x');
 	}
 }
+
+/*
+ * Hazard 2: the kernel goes on telling of what is broken, however it was
+ * registered and however many events fit.
+ */
+XT_TEST(hazard_02_broken_pipe_with_duplicate_comes_to_rest)
+{
+	static const int filters[] = {READ, WRITE, EXCEPT};
+	struct xpoll_event event;
+
+	for (int i = 0; i < 6; i++) {
+		struct xpoll *queue = xt_open_quiet();
+		struct xt_pair pipe = xt_pipe();
+
+		(void)xt_dup(pipe.w);
+		XT_OK(xt_add(queue, pipe.w, filters[i % 3], 0));
+		xt_close(pipe.r);
+		xt_close(pipe.w);
+		if (i >= 3)
+			(void)xpoll_event(queue, NULL, 0, &event, 1, 0);
+		XT_CHECK(comes_to_rest(queue));
+	}
+}
