@@ -8,18 +8,26 @@
 #define XP_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define XP_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define XP_COLD        __attribute__((cold, noinline))
-#define XP_PREFETCH(x) __builtin_prefetch(x)
 #define XP_INLINE      inline __attribute__((always_inline))
 #define XP_APART       __attribute__((noinline))
 #define XP_TRAP()      __builtin_trap()
 /* Of what is not 0, as a number from 0 on. */
 #define XP_LOWEST_BIT(x)  ((unsigned)__builtin_ctzll(x))
 #define XP_HIGHEST_BIT(x) (63u - (unsigned)__builtin_clzll(x))
+
+/*
+ * Have this line in the cache soon.  The empty statement keeps the compiler
+ * from leaving out a function that does nothing else: gcc takes it for pure.
+ */
+static XP_INLINE void xp_prefetch(const void *line)
+{
+	__builtin_prefetch(line);
+	__asm__ volatile ("");
+}
 #else
 #define XP_LIKELY(x)   (x)
 #define XP_UNLIKELY(x) (x)
 #define XP_COLD
-#define XP_PREFETCH(x) ((void)(x))
 #define XP_INLINE inline
 #define XP_APART
 #define XP_TRAP() (*(volatile int *)0 = 0)
@@ -33,6 +41,11 @@ static inline unsigned xp_highest_bit(unsigned long long x)
 	while (x >>= 1)
 		bit++;
 	return bit;
+}
+
+static XP_INLINE void xp_prefetch(const void *line)
+{
+	(void)line;
 }
 #endif
 

@@ -11,6 +11,7 @@ enum {
 	HEAP_WIDTH = 4,
 	HEAP_LEAST = 61, /* with the three that are not used 1 KiB */
 	HEAP_LINE = 64,
+	HEAP_AHEAD = 16, /* items to be moved soon that are fetched */
 };
 
 static uint32_t heap_parent(uint32_t place)
@@ -79,7 +80,7 @@ static void heap_sink(struct xp_heap *heap, uint32_t place,
 			break;
 		if (ahead < end)
 			for (int i = 0; i < HEAP_WIDTH; i++)
-				XP_PREFETCH(&heap->entries[ahead + i * HEAP_WIDTH]);
+				xp_prefetch(&heap->entries[ahead + i * HEAP_WIDTH]);
 		child = heap_earliest(heap, child, end);
 		if (entry.deadline_ns <= heap->entries[child].deadline_ns)
 			break;
@@ -126,13 +127,41 @@ int xp_heap_grow(struct xp_heap *heap, uint32_t count)
 	return heap_resize(heap, cap < HEAP_LEAST ? HEAP_LEAST : cap);
 }
 
+/*
+ * Items move when others are added or removed, and are told their new place;
+ * in a heap of a million that is a write to memory that was not touched for
+ * long, and the stores behind it wait.  Which ones come next is known: the
+ * parents of the places behind the last one, and the last ones themselves.
+ */
+static void heap_fetch_parents(const struct xp_heap *heap, uint32_t place)
+{
+	uint32_t parent;
+
+	/* Once for all that have the same parent. */
+	if (place % HEAP_WIDTH || place < 2 * HEAP_AHEAD)
+		return;
+	parent = heap_parent(place + HEAP_AHEAD);
+	xp_prefetch(heap->entries[parent].item);
+	if (place % (HEAP_WIDTH * HEAP_WIDTH) == 0)
+		xp_prefetch(heap->entries[heap_parent(parent)].item);
+}
+
+static void heap_fetch_last(const struct xp_heap *heap)
+{
+	if (heap->len > HEAP_AHEAD)
+		xp_prefetch(heap->entries[XP_HEAP_FIRST + heap->len -
+		                                HEAP_AHEAD].item);
+}
+
 void xp_heap_add(struct xp_heap *heap, struct xp_heap_item *item,
                  int64_t deadline_ns)
 {
 	struct xp_heap_entry entry = {deadline_ns, item};
+	uint32_t place = XP_HEAP_FIRST + heap->len++;
 
-	XP_ASSERT(heap->len < heap->cap && !xp_heap_has(item));
-	heap_rise(heap, XP_HEAP_FIRST + heap->len++, entry);
+	XP_ASSERT(heap->len <= heap->cap && !xp_heap_has(item));
+	heap_fetch_parents(heap, place);
+	heap_rise(heap, place, entry);
 }
 
 void xp_heap_remove(struct xp_heap *heap, struct xp_heap_item *item)
@@ -143,6 +172,7 @@ void xp_heap_remove(struct xp_heap *heap, struct xp_heap_item *item)
 	XP_ASSERT(place >= XP_HEAP_FIRST && place < XP_HEAP_FIRST + heap->len);
 	XP_ASSERT(heap->entries[place].item == item);
 	item->place = 0;
+	heap_fetch_last(heap);
 	last = heap->entries[XP_HEAP_FIRST + --heap->len];
 	if (last.item == item)
 		return;

@@ -1,40 +1,51 @@
 /* Objects of one size in pages. */
 #include "base/pool.h"
 
-#include <string.h>
+#include <stdbool.h>
 
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "base/compiler.h"
 
-/* Groups are numbered through all pages; so are objects. */
-static uint32_t pool_page_groups(unsigned page)
+enum {
+	/* Pages that have 1, 2, 4 ... groups; what comes after has 4096 each. */
+	POOL_SMALL = 12,
+	POOL_LARGE_GROUPS = 1 << POOL_SMALL,
+	POOL_NUMBERS = 1 << 30,
+};
+
+static uint32_t pool_page_groups(uint32_t page)
 {
-	return 1u << page;
+	return page < POOL_SMALL ? 1u << page : POOL_LARGE_GROUPS;
 }
 
-static unsigned pool_page_of(uint32_t group)
+/* Groups are numbered through all pages; so are objects. */
+static uint32_t pool_page_of(uint32_t group)
 {
-	return XP_HIGHEST_BIT(group + 1);
+	if (group < POOL_LARGE_GROUPS - 1)
+		return XP_HIGHEST_BIT(group + 1);
+	return POOL_SMALL + (group + 1) / POOL_LARGE_GROUPS - 1;
 }
 
 /* The number of its first group. */
-static uint32_t pool_page_first(unsigned page)
+static uint32_t pool_page_first(uint32_t page)
 {
-	return pool_page_groups(page) - 1;
+	if (page < POOL_SMALL)
+		return (1u << page) - 1;
+	return (page - POOL_SMALL + 1) * POOL_LARGE_GROUPS - 1;
 }
 
 static struct xp_pool_group *pool_group(const struct xp_pool *pool,
                                       uint32_t group)
 {
-	unsigned page = pool_page_of(group);
+	uint32_t page = pool_page_of(group);
 
 	return &pool->page[page].groups[group - pool_page_first(page)];
 }
 
 static void *pool_object(const struct xp_pool *pool, uint32_t number)
 {
-	unsigned page = pool_page_of(number / XP_POOL_GROUP);
+	uint32_t page = pool_page_of(number / XP_POOL_GROUP);
 	uint32_t first = pool_page_first(page) * XP_POOL_GROUP;
 
 	return pool->page[page].objects + (number - first) * pool->size;
@@ -42,10 +53,11 @@ static void *pool_object(const struct xp_pool *pool, uint32_t number)
 
 void xp_pool_fini(struct xp_pool *pool)
 {
-	for (unsigned i = 0; i < pool->pages; i++) {
+	for (uint32_t i = 0; i < pool->pages; i++) {
 		xp_free(pool->page[i].objects);
 		xp_free(pool->page[i].groups);
 	}
+	xp_free(pool->page);
 	*pool = (struct xp_pool){.size = pool->size};
 }
 
@@ -59,32 +71,47 @@ static void pool_open(struct xp_pool *pool, uint32_t open)
 	}
 }
 
+/* Room for one more in the list of pages: it doubles at powers of two. */
+static bool pool_list_grow(struct xp_pool *pool)
+{
+	uint32_t len = pool->pages;
+	struct xp_pool_page *list;
+
+	if (len & (len - 1))
+		return true;
+	list = xp_realloc(pool->page, (len ? 2 * len : 1) * sizeof *list);
+	if (list)
+		pool->page = list;
+	return list;
+}
+
 /* All objects are in use. */
 static void pool_grow(struct xp_pool *pool)
 {
 	uint32_t count = pool_page_groups(pool->pages);
 	uint32_t first = pool_page_first(pool->pages);
-	struct xp_pool_page *page = &pool->page[pool->pages];
+	struct xp_pool_page page;
 
-	if (pool->pages == XP_POOL_PAGES)
+	if (first + count > POOL_NUMBERS / XP_POOL_GROUP ||
+	    !pool_list_grow(pool))
 		return;
-	page->groups = xp_alloc(count * sizeof *page->groups);
-	page->objects = xp_alloc(count * XP_POOL_GROUP * pool->size);
-	if (!page->groups || !page->objects) {
-		xp_free(page->groups);
-		xp_free(page->objects);
+	page.groups = xp_alloc(count * sizeof *page.groups);
+	page.objects = xp_alloc(count * XP_POOL_GROUP * pool->size);
+	if (!page.groups || !page.objects) {
+		xp_free(page.groups);
+		xp_free(page.objects);
 		return;
 	}
 	for (uint32_t i = 0; i < count; i++) {
-		page->groups[i].free = UINT64_MAX;
-		page->groups[i].next = first + i + 2;
+		page.groups[i].free = UINT64_MAX;
+		page.groups[i].next = first + i + 2;
 	}
-	page->groups[count - 1].next = 0;
-	pool->pages++;
+	page.groups[count - 1].next = 0;
+	pool->page[pool->pages++] = page;
 	pool_open(pool, first + 1);
 }
 
-void *xp_pool_take(struct xp_pool *pool, uint32_t *number)
+void *xp_pool_take(struct xp_pool *pool)
 {
 	struct xp_pool_group *group;
 	unsigned bit;
@@ -98,11 +125,11 @@ void *xp_pool_take(struct xp_pool *pool, uint32_t *number)
 	XP_ASSERT(group->free);
 	bit = XP_LOWEST_BIT(group->free);
 	object = pool->objects + bit * pool->size;
-	*number = (pool->open - 1) * XP_POOL_GROUP + bit;
+	pool->taken = (pool->open - 1) * XP_POOL_GROUP + bit;
 	group->free &= group->free - 1;
 	if (!group->free)
 		pool_open(pool, group->next);
-	return memset(object, 0, pool->size);
+	return object;
 }
 
 void xp_pool_give(struct xp_pool *pool, uint32_t number)

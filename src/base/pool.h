@@ -1,8 +1,8 @@
 /*
  * Objects of one size, known by their number.
  *
- * They live in pages that never move, each twice as large as the one before,
- * without a header each.  Which of them are free is told by bits, 64 in a
+ * They live in pages that never move, each twice as large as the one before up
+ * to 262144 objects, without a header each.  Which of them are free is told by bits, 64 in a
  * word, and one word is used up before the next: objects that are made one
  * after the other lie side by side, also after others were freed in any order,
  * and a free object is not touched.
@@ -15,10 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum {
-	XP_POOL_GROUP = 64, /* objects whose bits are one word */
-	XP_POOL_PAGES = 24,
-};
+enum { XP_POOL_GROUP = 64 }; /* objects whose bits are one word */
 
 struct xp_pool_group {
 	uint64_t free; /* a set of its objects */
@@ -27,7 +24,7 @@ struct xp_pool_group {
 
 struct xp_pool_page {
 	char *objects;
-	struct xp_pool_group *groups; /* twice as many in each page */
+	struct xp_pool_group *groups;
 };
 
 struct xp_pool {
@@ -36,13 +33,14 @@ struct xp_pool {
 	uint32_t open;  /* the first group with free objects, plus 1; 0: none */
 	struct xp_pool_group *group; /* that one */
 	char *objects;               /* its objects */
-	struct xp_pool_page page[XP_POOL_PAGES];
+	uint32_t taken; /* the number of the object that was taken last */
+	struct xp_pool_page *page;
 };
 
 void xp_pool_fini(struct xp_pool *pool); /* with all that is in use */
 
-/* A zeroed object and its number; NULL: no memory. */
-void *xp_pool_take(struct xp_pool *pool, uint32_t *number);
+/* An object, whatever its bytes are; `taken` is its number; NULL: no memory. */
+void *xp_pool_take(struct xp_pool *pool);
 void xp_pool_give(struct xp_pool *pool, uint32_t number);
 
 /*

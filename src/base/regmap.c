@@ -69,13 +69,6 @@ static uint64_t tags_passed(const struct xp_regmap_block *block)
 	return block->tags >> 56;
 }
 
-static void slot_fill(struct xp_regmap_block *block, unsigned slot,
-                      uint64_t tag, struct xp_regmap_item *item)
-{
-	block->tags &= ~(UINT64_C(255) << slot * 8);
-	block->tags |= tag << slot * 8;
-	block->items[slot] = item;
-}
 
 void xp_regmap_fini(struct xp_regmap *map)
 {
@@ -101,7 +94,10 @@ struct xp_regmap_item *xp_regmap_find_hashed(const struct xp_regmap *map,
 {
 	size_t at = regmap_block(map, hash);
 
-	/* Bounded: where too many have passed nobody counts them any more. */
+	/*
+	 * Bounded by all blocks: where very many have passed nobody counts them
+	 * any more.
+	 */
 	for (size_t i = 0; i < map->len; i++, at = regmap_next(map, at)) {
 		const struct xp_regmap_block *block = &map->blocks[at];
 		uint64_t found = tags_equal(block->tags, regmap_tag(hash));
@@ -119,10 +115,20 @@ struct xp_regmap_item *xp_regmap_find_hashed(const struct xp_regmap *map,
 	return NULL;
 }
 
+bool xp_regmap_lacks(const struct xp_regmap *map, uint64_t hash)
+{
+	uint64_t tags;
+
+	if (!map->len)
+		return true;
+	tags = map->blocks[regmap_block(map, hash)].tags;
+	return !tags_equal(tags, regmap_tag(hash)) && !(tags >> 56);
+}
+
 void xp_regmap_prefetch_table(const struct xp_regmap *map, uint64_t hash)
 {
 	if (map->len)
-		XP_PREFETCH(&map->blocks[regmap_block(map, hash)]);
+		xp_prefetch(&map->blocks[regmap_block(map, hash)]);
 }
 
 void xp_regmap_prefetch_item(const struct xp_regmap *map, uint64_t hash)
@@ -137,8 +143,8 @@ void xp_regmap_prefetch_item(const struct xp_regmap *map, uint64_t hash)
 	if (!found)
 		return;
 	/* It is longer than a line. */
-	XP_PREFETCH(block->items[tags_slot(found)]);
-	XP_PREFETCH((const char *)block->items[tags_slot(found)] + REGMAP_LINE);
+	xp_prefetch(block->items[tags_slot(found)]);
+	xp_prefetch((const char *)block->items[tags_slot(found)] + REGMAP_LINE);
 }
 
 /* All of a block. */
@@ -146,21 +152,26 @@ static void regmap_prefetch_block(const struct xp_regmap *map, size_t at)
 {
 	if (at < map->len)
 		for (int slot = 0; slot < XP_REGMAP_SLOTS; slot++)
-			XP_PREFETCH(map->blocks[at].items[slot]);
+			xp_prefetch(map->blocks[at].items[slot]);
 }
 
 static void regmap_put(struct xp_regmap *map, uint64_t hash,
                        struct xp_regmap_item *item)
 {
 	size_t at = regmap_block(map, hash);
+	struct xp_regmap_block *block = &map->blocks[at];
 	uint64_t vacant;
+	unsigned slot;
 
-	while (!(vacant = tags_equal(map->blocks[at].tags, 0))) {
-		if (tags_passed(&map->blocks[at]) < PASSED_MOST)
-			map->blocks[at].tags += TAGS_PASSED;
+	while (XP_UNLIKELY(!(vacant = tags_equal(block->tags, 0)))) {
+		if (tags_passed(block) < PASSED_MOST)
+			block->tags += TAGS_PASSED;
 		at = regmap_next(map, at);
+		block = &map->blocks[at];
 	}
-	slot_fill(&map->blocks[at], tags_slot(vacant), regmap_tag(hash), item);
+	slot = tags_slot(vacant);
+	block->tags |= regmap_tag(hash) << slot * 8;
+	block->items[slot] = item;
 }
 
 /* A table of so many blocks, all free; what is in the map is left out. */
@@ -254,7 +265,8 @@ void xp_regmap_remove(struct xp_regmap *map, struct xp_regmap_item *item)
 			map->blocks[at].tags -= TAGS_PASSED;
 		at = regmap_next(map, at);
 	}
-	slot_fill(&map->blocks[at], (unsigned)slot, 0, NULL);
+	map->blocks[at].tags &= ~(UINT64_C(255) << slot * 8);
+	map->blocks[at].items[slot] = NULL;
 	map->count--;
 }
 

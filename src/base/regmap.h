@@ -11,6 +11,7 @@
 #ifndef XP_BASE_REGMAP_H
 #define XP_BASE_REGMAP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -48,6 +49,8 @@ void xp_regmap_prefetch_item(const struct xp_regmap *map, uint64_t hash);
 struct xp_regmap_item *xp_regmap_find_hashed(const struct xp_regmap *map,
                                              uint64_t hash, uint64_t ident,
                                              int filter);
+/* A quick answer: surely nothing with this hash is in the map. */
+bool xp_regmap_lacks(const struct xp_regmap *map, uint64_t hash);
 
 /* Room for so many items: then adding does not fail.  0 or -ENOMEM. */
 int xp_regmap_reserve(struct xp_regmap *map, size_t count);

@@ -158,7 +158,7 @@ static void report_status(struct outcome *outcome,
 static void changes_apply(struct xpoll *queue, const struct xpoll_event *changes,
                           int nchanges, struct outcome *outcome)
 {
-	uint64_t hashes[XP_REG_AHEAD];
+	struct xp_reg_ahead ahead;
 
 	queue->change_ns = XP_NOW;
 	for (int i = 0; i < nchanges; i++) {
@@ -166,14 +166,12 @@ static void changes_apply(struct xpoll *queue, const struct xpoll_event *changes
 		struct xpoll_event change = changes[i];
 		uint64_t syscalls =
 			xp_counter_read(&queue->counters.syscalls_change);
-		int left = nchanges - i;
 		int rc;
 
 		if (i % XP_REG_AHEAD == 0)
-			xp_reg_prepare(queue, &changes[i],
-			               left < XP_REG_AHEAD ? left : XP_REG_AHEAD,
-			               hashes);
-		rc = change_apply(queue, &change, hashes[i % XP_REG_AHEAD]);
+			xp_reg_look_ahead(queue, &ahead, changes, i, nchanges);
+		rc = change_apply(queue, &change,
+		                  ahead.hashes[i % (2 * XP_REG_AHEAD)]);
 		change_counted(queue, rc, syscalls);
 		report_status(outcome, &change, rc);
 	}

@@ -2,6 +2,7 @@
 #include "core/reg.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/assert.h"
 #include "base/time.h"
@@ -27,6 +28,11 @@ static void reg_enlist(struct xpoll *queue, struct xp_reg *reg)
 	if (ready && !listed) {
 		xp_list_append(&queue->active, &reg->ready);
 		queue->look_wanted = queue->waiters > 0;
+		/* It leaves the table when it is handed out. */
+		if (reg->flags & XPOLL_ONESHOT)
+			xp_regmap_prefetch_table(
+				&queue->regs, xp_regmap_hash(reg->item.ident,
+				                             reg->item.filter));
 	} else if (!ready && listed) {
 		xp_list_remove(&reg->ready);
 	}
@@ -44,21 +50,26 @@ void xp_reg_deactivate(struct xpoll *queue, struct xp_reg *reg)
 	reg_enlist(queue, reg);
 }
 
-/* Memory for one of this source; NULL: there is none. */
+/* Memory for one of this source, with its part zeroed; NULL: there is none. */
 static struct xp_reg *reg_take(struct xpoll *queue,
-                               const struct xp_source_ops *ops)
+                               const struct xp_source_ops *ops, uint64_t ident)
 {
 	struct xp_pool *pool = &queue->sources[ops->id].pool;
 	struct xp_reg *reg;
-	uint32_t number;
 
 	pool->size = ops->size;
-	reg = xp_pool_take(pool, &number);
+	reg = xp_pool_take(pool);
 	if (!reg)
 		return NULL;
-	reg->item.filter = ops->filter;
-	reg->item.number = number;
-	reg->ops = ops;
+	*reg = (struct xp_reg){
+		.item = {
+			.ident = ident,
+			.filter = ops->filter,
+			.number = pool->taken,
+		},
+		.ops = ops,
+	};
+	memset(reg + 1, 0, ops->size - sizeof *reg);
 	xp_list_init(&reg->ready);
 	xp_count(&queue->counters.registered);
 	return reg;
@@ -74,11 +85,10 @@ struct xp_reg *xp_reg_make(struct xpoll *queue,
                            const struct xp_source_ops *ops, uint64_t ident,
                            uint64_t hash)
 {
-	struct xp_reg *reg = reg_take(queue, ops);
+	struct xp_reg *reg = reg_take(queue, ops, ident);
 
 	if (!reg)
 		return NULL;
-	reg->item.ident = ident;
 	if (xp_regmap_add_hashed(&queue->regs, hash, &reg->item) < 0) {
 		reg_give(queue, reg);
 		return NULL;
@@ -177,18 +187,37 @@ static int reg_delete(struct xpoll *queue, struct xp_reg *reg)
 	return rc;
 }
 
-void xp_reg_prepare(const struct xpoll *queue,
-                    const struct xpoll_event *changes, int len,
-                    uint64_t hashes[XP_REG_AHEAD])
+/* The first step: the hashes, and where in the table they lead. */
+static void ahead_hash(const struct xpoll *queue, struct xp_reg_ahead *ahead,
+                       const struct xpoll_event *changes, int from, int end)
 {
-	XP_ASSERT(len > 0 && len <= XP_REG_AHEAD);
-	for (int i = 0; i < len; i++) {
-		hashes[i] = xp_regmap_hash(changes[i].ident, changes[i].filter);
-		xp_regmap_prefetch_table(&queue->regs, hashes[i]);
+	for (int i = from; i < end && i < from + XP_REG_AHEAD; i++) {
+		uint64_t hash = xp_regmap_hash(changes[i].ident,
+		                               changes[i].filter);
+
+		ahead->hashes[i % (2 * XP_REG_AHEAD)] = hash;
+		xp_regmap_prefetch_table(&queue->regs, hash);
 	}
-	if (len > 1)
-		for (int i = 0; i < len; i++)
-			xp_regmap_prefetch_item(&queue->regs, hashes[i]);
+}
+
+/* The second step, when that part of the table has come. */
+static void ahead_find(const struct xpoll *queue,
+                       const struct xp_reg_ahead *ahead, int from, int end)
+{
+	for (int i = from; i < end && i < from + XP_REG_AHEAD; i++)
+		xp_regmap_prefetch_item(
+			&queue->regs, ahead->hashes[i % (2 * XP_REG_AHEAD)]);
+}
+
+void xp_reg_look_ahead(const struct xpoll *queue, struct xp_reg_ahead *ahead,
+                       const struct xpoll_event *changes, int i, int nchanges)
+{
+	XP_ASSERT(i % XP_REG_AHEAD == 0 && i < nchanges);
+	if (i == 0)
+		ahead_hash(queue, ahead, changes, i, nchanges);
+	ahead_hash(queue, ahead, changes, i + XP_REG_AHEAD, nchanges);
+	if (nchanges > 1)
+		ahead_find(queue, ahead, i, nchanges);
 }
 
 int xp_reg_change(struct xpoll *queue, const struct xpoll_event *change,
@@ -196,7 +225,7 @@ int xp_reg_change(struct xpoll *queue, const struct xpoll_event *change,
 {
 	const struct xp_source_ops *ops = xp_source_find(change->filter);
 	struct xp_regmap_item *item;
-	struct xp_reg *reg;
+	struct xp_reg *reg = NULL;
 	int rc;
 
 	if (!ops)
@@ -205,9 +234,12 @@ int xp_reg_change(struct xpoll *queue, const struct xpoll_event *change,
 		return -EINVAL;
 	if (ops->settle)
 		ops->settle(queue);
-	item = xp_regmap_find_hashed(&queue->regs, hash, change->ident,
-	                             change->filter);
-	reg = item ? XP_CONTAINER_OF(item, struct xp_reg, item) : NULL;
+	if (!xp_regmap_lacks(&queue->regs, hash)) {
+		item = xp_regmap_find_hashed(&queue->regs, hash, change->ident,
+		                             change->filter);
+		if (item)
+			reg = XP_CONTAINER_OF(item, struct xp_reg, item);
+	}
 	if (reg && change->flags & XPOLL_DELETE)
 		return reg_delete(queue, reg);
 	if (reg) {

@@ -8,14 +8,19 @@
 #include "core/queue.h"
 
 /*
- * Changes that come next, up to so many: their hashes, and what they will look
- * at on its way into the cache.  In a queue of a million registrations most of
- * what a change costs is waiting for memory.
+ * Changes that are about to be applied: their hashes, and what they will look
+ * at on its way into the cache, in steps of XP_REG_AHEAD.  In a queue of a
+ * million registrations most of what a change costs is waiting for memory.
+ *
+ * Call it before change number i whenever XP_REG_AHEAD divides i; its hash is
+ * ahead.hashes[i % (2 * XP_REG_AHEAD)] then.
  */
 enum { XP_REG_AHEAD = 16 };
-void xp_reg_prepare(const struct xpoll *queue,
-                    const struct xpoll_event *changes, int len,
-                    uint64_t hashes[XP_REG_AHEAD]);
+struct xp_reg_ahead {
+	uint64_t hashes[2 * XP_REG_AHEAD];
+};
+void xp_reg_look_ahead(const struct xpoll *queue, struct xp_reg_ahead *ahead,
+                       const struct xpoll_event *changes, int i, int nchanges);
 
 /* Apply a change to a filter of the sources; 0 or a negative errno value. */
 int xp_reg_change(struct xpoll *queue, const struct xpoll_event *change,

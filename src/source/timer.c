@@ -62,35 +62,34 @@ static unsigned clock_of(uint32_t fflags)
 	return (fflags & ONCE) == XPOLL_NOTE_ABSTIME ? REALTIME : MONOTONIC;
 }
 
-/* 0: several units. */
-static int64_t unit_ns(uint32_t fflags)
+/* By the bits of the unit: how long it is, and the most that can be counted. */
+static const struct unit {
+	int64_t ns; /* 0: several at a time */
+	int64_t most;
+} timer_units[UNITS + 1] = {
+	[XPOLL_NOTE_SECONDS] = {XP_NS_PER_SEC, XP_NEVER / XP_NS_PER_SEC},
+	[XPOLL_NOTE_MSECONDS] = {XP_NS_PER_MS, XP_NEVER / XP_NS_PER_MS},
+	[0] = {XP_NS_PER_MS, XP_NEVER / XP_NS_PER_MS},
+	[XPOLL_NOTE_USECONDS] = {1000, XP_NEVER / 1000},
+	[XPOLL_NOTE_NSECONDS] = {1, XP_NEVER},
+};
+
+static const struct unit *unit_of(uint32_t fflags)
 {
-	switch (fflags & UNITS) {
-	case XPOLL_NOTE_SECONDS:
-		return XP_NS_PER_SEC;
-	case 0:
-	case XPOLL_NOTE_MSECONDS:
-		return XP_NS_PER_MS;
-	case XPOLL_NOTE_USECONDS:
-		return 1000;
-	case XPOLL_NOTE_NSECONDS:
-		return 1;
-	default:
-		return 0;
-	}
+	return &timer_units[fflags & UNITS];
 }
 
 /* `data` in nanoseconds; saturates at XP_NEVER. */
 static int64_t span_ns(uint32_t fflags, int64_t data)
 {
-	int64_t unit = unit_ns(fflags);
+	const struct unit *unit = unit_of(fflags);
 
-	return data > XP_NEVER / unit ? XP_NEVER : data * unit;
+	return data > unit->most ? XP_NEVER : data * unit->ns;
 }
 
 static int change_check(const struct xpoll_event *change)
 {
-	return change->data < 0 || !unit_ns(change->fflags) ? -EINVAL : 0;
+	return change->data < 0 || !unit_of(change->fflags)->ns ? -EINVAL : 0;
 }
 
 /*
@@ -153,7 +152,7 @@ static void timers_retell(struct xpoll *queue, struct timers *timers)
 }
 
 /* Let it run, if it is to. */
-static void timer_run(struct timers *timers, struct timer *timer)
+static XP_INLINE void timer_run(struct timers *timers, struct timer *timer)
 {
 	struct xp_heap *heap = &timers->heaps[clock_of(timer->reg.fflags)];
 
@@ -247,19 +246,19 @@ static struct timers *timers_make(struct xpoll *queue)
 }
 
 /* Room for one more on this clock, and what it needs once. */
-static int timers_prepare(struct xpoll *queue, struct timers *timers,
+static XP_INLINE int timers_prepare(struct xpoll *queue, struct timers *timers,
                           unsigned clock)
 {
 	int rc = xp_heap_reserve(&timers->heaps[clock],
 	                         timers->counts[clock] + 1);
 
-	if (rc == 0 && clock == REALTIME)
+	if (XP_UNLIKELY(rc == 0 && clock == REALTIME))
 		rc = step_begin(queue, timers);
 	return rc;
 }
 
 /* Start it, by the words of the change. */
-static void timer_start(struct xpoll *queue, struct timers *timers,
+static XP_INLINE void timer_start(struct xpoll *queue, struct timers *timers,
                         struct timer *timer, const struct xpoll_event *change)
 {
 	int64_t span = span_ns(change->fflags, change->data);
@@ -274,19 +273,17 @@ static void timer_start(struct xpoll *queue, struct timers *timers,
 static int timer_attach(struct xpoll *queue, struct xp_reg *reg,
                         const struct xpoll_event *change)
 {
+	struct timers *timers = timers_make(queue);
 	unsigned clock = clock_of(change->fflags);
-	struct timers *timers;
 	int rc = change_check(change);
 
-	if (rc < 0)
-		return rc;
-	timers = timers_make(queue);
-	rc = timers ? timers_prepare(queue, timers, clock) : -ENOMEM;
+	if (rc == 0)
+		rc = timers ? timers_prepare(queue, timers, clock) : -ENOMEM;
 	if (rc < 0)
 		return rc;
 	timers->counts[clock]++;
 	timer_start(queue, timers, timer_of(reg), change);
-	if (xp_heap_is_first(&timer_of(reg)->place))
+	if (XP_UNLIKELY(xp_heap_is_first(&timer_of(reg)->place)))
 		timers_tell(queue, timers);
 	return 0;
 }
@@ -347,7 +344,7 @@ static int64_t timer_count(struct timer *timer)
 		return 1;
 	}
 	if (period_ns == 0)
-		period_ns = unit_ns(timer->reg.fflags);
+		period_ns = unit_of(timer->reg.fflags)->ns;
 	late_ns = xp_sys_now() - timer->deadline_ns;
 	missed = late_ns > 0 ? late_ns / period_ns : 0;
 	timer->deadline_ns = xp_deadline(
@@ -372,7 +369,7 @@ static void timer_collect(struct xpoll *queue, struct xp_reg *reg,
 
 static bool timer_supports(uint32_t fflags)
 {
-	return unit_ns(fflags) != 0;
+	return unit_of(fflags)->ns != 0;
 }
 
 static void timer_fini(struct xpoll *queue, void *state)
