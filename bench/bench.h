@@ -1,11 +1,12 @@
 /*
  * Measuring: what a workload and its variants are, and how they are run.
  *
- * A workload (looptest) asks one question.  Its variants answer it: xpoll on
- * each back end, programs written by hand on the kernel's own calls, and the
- * limit, which is the work that is left when waiting costs nothing.  The runner
- * opens the workload once, then lets the variants take turns, round after
- * round, in one process; reports give the median of the rounds.
+ * A workload (looptest) asks one question, or one for each of its phases.  Its
+ * variants answer it: xpoll on each back end, programs written by hand on the
+ * kernel's own calls or on another library, and the limit, which is the work
+ * that is left when waiting costs nothing.  The runner opens the workload once,
+ * then lets the variants take turns, round after round, in one process; reports
+ * give the median of the rounds.
  *
  * A new workload is a struct bench_workload in the table of workloads.c; a new
  * peer is a struct bench_variant in the table of its workload.
@@ -22,16 +23,31 @@
 
 #define BENCH_ROUNDS_MAX   1000
 #define BENCH_VARIANTS_MAX 16
-#define BENCH_BASELINE     "raw-epoll" /* what ratio_raw_epoll refers to */
+#define BENCH_PHASES_MAX   4
+#define BENCH_REFERENCES   2
+
+enum bench_peers {
+	BENCH_PEERS_NONE,
+	BENCH_PEERS_RAW, /* written by hand on the kernel's calls */
+	BENCH_PEERS_ALL, /* those, and other libraries */
+};
 
 struct bench_options {
 	int n;                /* size of the workload */
 	double seconds;       /* for each variant, spread over the rounds */
 	int rounds;
 	const char *backends; /* names with commas between; NULL: all usable */
-	bool peers;           /* measure the hand-written variants too */
+	enum bench_peers peers; /* measured beside xpoll */
 	const char *json;     /* a file, "-" for stdout, NULL for none */
 	const char *library;  /* libxpoll-poll.so; NULL: not found */
+};
+
+/* What one round of one variant gave, or one phase of it. */
+struct bench_sample {
+	uint64_t operations;
+	uint64_t elapsed_ns;
+	uint64_t syscalls;
+	uint64_t bytes; /* of memory for all that n counts; 0: not known */
 };
 
 /*
@@ -43,17 +59,21 @@ struct bench_options {
  *           that run can go on.  A system call that was interrupted is repeated
  *           when bench_goes_on says so.
  * syscalls  how many system calls run has made so far
+ * pass      in place of both where a workload has phases: go through all of
+ *           them once; what each took goes to its sample
  */
 struct bench_ops {
 	int (*open)(void *setup, const char *backend, void **state);
 	int (*run)(void *state, uint64_t count);
 	uint64_t (*syscalls)(const void *state);
+	int (*pass)(void *state, struct bench_sample *samples);
 	void (*close)(void *state);
 };
 
 struct bench_variant {
 	const char *name;
 	const struct bench_ops *ops;
+	struct bench_library *library; /* what it needs; NULL: nothing */
 };
 
 struct bench_workload {
@@ -64,6 +84,10 @@ struct bench_workload {
 	const char *items;   /* what n counts: "pipes" */
 	int n_default;
 	int n_max;
+	/* Ended by NULL; or NULL: it has one phase without a name. */
+	const char *const *phases;
+	/* The variants that the others are compared with. */
+	const char *references[BENCH_REFERENCES];
 
 	/* Descriptors needed beyond those of the process itself. */
 	int64_t (*descriptors)(int n);
@@ -73,32 +97,31 @@ struct bench_workload {
 
 	const struct bench_ops *queue;      /* xpoll, once for each back end */
 	const char *queue_name;             /* NULL; or it has none: its name */
-	const struct bench_variant *peers;  /* by hand; ends with a NULL name */
-	const struct bench_variant *limit;
-};
-
-/* What one round of one variant gave. */
-struct bench_sample {
-	uint64_t operations;
-	uint64_t elapsed_ns;
-	uint64_t syscalls;
+	const struct bench_variant *peers;  /* ends with a NULL name */
+	const struct bench_variant *limit;  /* NULL: nothing is left then */
 };
 
 struct bench_result {
 	char variant[32];
+	const char *phase;   /* NULL: there is but one */
 	const char *backend; /* NULL but for xpoll */
 	const struct bench_ops *ops;
 	bool is_default;
 	double *rates; /* operations per second, one for each round */
 	uint64_t operations;
 	uint64_t syscalls;
+	uint64_t bytes;
 };
 
 struct bench_report {
 	const struct bench_workload *workload;
 	const struct bench_options *options;
-	struct bench_result results[BENCH_VARIANTS_MAX];
+	/* All phases of the first variant, then all of the second, ... */
+	struct bench_result results[BENCH_VARIANTS_MAX * BENCH_PHASES_MAX];
 	int results_len;
+	int phases_len; /* at least 1 */
+	const struct bench_variant *missing[BENCH_VARIANTS_MAX];
+	int missing_len; /* variants that cannot be measured here */
 };
 
 /* The numbers of a result that are printed; NAN where there is none. */
@@ -108,8 +131,8 @@ struct bench_figures {
 	double rate_max;
 	double ns_per_operation;
 	double syscalls_per_operation;
-	double ratio_baseline;
-	double ratio_limit;
+	double bytes_per_item;
+	double ratios[BENCH_REFERENCES];
 };
 
 /* All workloads; ends with NULL. */
@@ -129,9 +152,30 @@ int bench_run(const struct bench_workload *workload,
 void bench_complain(const struct bench_workload *workload, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 int64_t bench_now_ns(void);
+int64_t bench_processor_ns(void); /* used by this process */
 
 /* variants.c: fill in report->results from the options; an exit code. */
 int bench_select_variants(struct bench_report *report);
+
+/*
+ * library.c: the functions of another library, found when they are needed: the
+ * command does not depend on what it is compared with.
+ */
+struct bench_symbol {
+	const char *name;
+	void *function; /* the address of a pointer to such a function */
+};
+struct bench_library {
+	const char *name;    /* "libuv" */
+	const char *file;    /* "libuv.so.1" */
+	const char *package; /* where Debian has it */
+	const struct bench_symbol *symbols; /* ends with a NULL name */
+	void *handle;
+};
+bool bench_library_load(struct bench_library *library);
+
+/* memory_*.c: bytes that this process has allocated; 0: nobody knows. */
+uint64_t bench_memory_used(void);
 
 /* limits.c: make room for that many descriptors more; an exit code. */
 int bench_reserve_descriptors(const struct bench_report *report);

@@ -147,12 +147,12 @@ const struct bench_ops dropin_limit_ops = {
 /* --- The workload ------------------------------------------------------------- */
 
 static const struct bench_variant dropin_peers[] = {
-	{ "raw-poll", &dropin_real_ops },
-	{ "raw-epoll", &dropin_epoll_ops },
-	{ NULL, NULL },
+	{ "raw-poll", &dropin_real_ops, NULL },
+	{ "raw-epoll", &dropin_epoll_ops, NULL },
+	{ NULL, NULL, NULL },
 };
 
-static const struct bench_variant dropin_limit = { "limit", &dropin_limit_ops };
+static const struct bench_variant dropin_limit = { "limit", &dropin_limit_ops, NULL };
 
 static const char dropin_help[] =
 	"A round: 10 of N pipes get a byte, a program waits, and reads them.  The\n"

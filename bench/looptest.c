@@ -107,7 +107,7 @@ int looptest_start(const struct looptest *test)
 }
 
 static const struct bench_variant looptest_limit = {
-	"limit", &looptest_limit_ops
+	"limit", &looptest_limit_ops, NULL
 };
 
 static const char looptest_help[] =
@@ -131,6 +131,7 @@ const struct bench_workload bench_looptest = {
 	.items = "pipes",
 	.n_default = 8,
 	.n_max = 10000000,
+	.references = { "raw-epoll", "limit" },
 	.descriptors = looptest_descriptors,
 	.open = looptest_open,
 	.close = looptest_close,

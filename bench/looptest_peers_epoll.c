@@ -6,8 +6,8 @@
 #include "looptest.h"
 
 const struct bench_variant looptest_peers[] = {
-	{ "raw-epoll", &looptest_epoll_ops },
-	{ "raw-poll", &looptest_poll_ops },
-	{ "raw-select", &looptest_select_ops },
-	{ NULL, NULL },
+	{ "raw-epoll", &looptest_epoll_ops, NULL },
+	{ "raw-poll", &looptest_poll_ops, NULL },
+	{ "raw-select", &looptest_select_ops, NULL },
+	{ NULL, NULL, NULL },
 };

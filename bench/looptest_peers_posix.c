@@ -6,7 +6,7 @@
 #include "looptest.h"
 
 const struct bench_variant looptest_peers[] = {
-	{ "raw-poll", &looptest_poll_ops },
-	{ "raw-select", &looptest_select_ops },
-	{ NULL, NULL },
+	{ "raw-poll", &looptest_poll_ops, NULL },
+	{ "raw-select", &looptest_select_ops, NULL },
+	{ NULL, NULL, NULL },
 };

@@ -1,7 +1,8 @@
 /*
  * The report as JSON for programs.  Names of the per-operation fields follow
- * the workload's unit: reads_per_second, ns_per_read, syscalls_per_read.
- * A ratio to something that was not measured is null.
+ * the workload's unit: reads_per_second, ns_per_read, syscalls_per_read; those
+ * of ratios the variant they are taken to: ratio_raw_epoll.  What was not
+ * measured is null.
  */
 #include <math.h>
 #include <stdio.h>
@@ -46,6 +47,27 @@ static void json_machine(FILE *to)
 	fprintf(to, ", \"cores\": %d },\n", machine.cores);
 }
 
+/* "raw-epoll": its ratio is called ratio_raw_epoll. */
+static void json_ratio(FILE *to, const char *reference, double value)
+{
+	fputs(", \"ratio_", to);
+	for (; *reference != '\0'; reference++)
+		fputc(*reference == '-' ? '_' : *reference, to);
+	fputs("\": ", to);
+	json_number(to, value);
+}
+
+/* Variants that could not be measured here. */
+static void json_missing(FILE *to, const struct bench_report *report)
+{
+	fputs("  \"missing\": [", to);
+	for (int i = 0; i < report->missing_len; i++) {
+		fputs(i > 0 ? ", " : "", to);
+		json_string(to, report->missing[i]->name);
+	}
+	fputs("],\n", to);
+}
+
 static void json_result(FILE *to, const struct bench_report *report,
                         const struct bench_result *result)
 {
@@ -55,6 +77,10 @@ static void json_result(FILE *to, const struct bench_report *report,
 	bench_figures_get(report, result, &figures);
 	fputs("    { \"variant\": ", to);
 	json_string(to, result->variant);
+	if (result->phase != NULL) {
+		fputs(", \"phase\": ", to);
+		json_string(to, result->phase);
+	}
 	fprintf(to, ", \"default\": %s", result->is_default ? "true" : "false");
 	fprintf(to, ",\n      \"%ss_per_second\": ", unit);
 	json_number(to, figures.rate);
@@ -62,10 +88,12 @@ static void json_result(FILE *to, const struct bench_report *report,
 	json_number(to, figures.ns_per_operation);
 	fprintf(to, ", \"syscalls_per_%s\": ", unit);
 	json_number(to, figures.syscalls_per_operation);
-	fputs(",\n      \"ratio_raw_epoll\": ", to);
-	json_number(to, figures.ratio_baseline);
-	fputs(", \"ratio_limit\": ", to);
-	json_number(to, figures.ratio_limit);
+	if (report->workload->phases != NULL) {
+		fprintf(to, ", \"bytes_per_%s\": ", unit);
+		json_number(to, figures.bytes_per_item);
+	}
+	for (int i = 0; i < BENCH_REFERENCES; i++)
+		json_ratio(to, report->workload->references[i], figures.ratios[i]);
 	fprintf(to, ",\n      \"%ss\": %llu, \"spread\": { \"min\": ", unit,
 	        (unsigned long long)result->operations);
 	json_number(to, figures.rate_min);
@@ -86,6 +114,7 @@ void bench_report_json(const struct bench_report *report, FILE *to)
 	json_number(to, report->options->seconds);
 	fprintf(to, ",\n  \"rounds\": %d,\n", report->options->rounds);
 	json_machine(to);
+	json_missing(to, report);
 	fputs("  \"results\": [\n", to);
 	for (int i = 0; i < report->results_len; i++) {
 		json_result(to, report, &report->results[i]);

@@ -35,12 +35,22 @@ void bench_complain(const struct bench_workload *workload, const char *format, .
 	fputc('\n', stderr);
 }
 
-int64_t bench_now_ns(void)
+static int64_t runner_clock_ns(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(clock, &now);
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int64_t bench_now_ns(void)
+{
+	return runner_clock_ns(CLOCK_MONOTONIC);
+}
+
+int64_t bench_processor_ns(void)
+{
+	return runner_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 /* Run until the budget is used up, or operations_max are done. */
@@ -90,26 +100,72 @@ static int runner_measure(const struct bench_ops *ops, void *state, int n,
 	return 0;
 }
 
-/* One turn of one variant. */
+static void runner_sum(struct bench_sample *sums, const struct bench_sample *samples,
+                       int count)
+{
+	for (int i = 0; i < count; i++) {
+		sums[i].operations += samples[i].operations;
+		sums[i].elapsed_ns += samples[i].elapsed_ns;
+		sums[i].syscalls += samples[i].syscalls;
+		sums[i].bytes = samples[i].bytes;
+	}
+}
+
+/*
+ * Passes through all phases until the budget is used up, but at least one, and
+ * one before that only warms up: after it the memory is there.
+ */
+static int runner_passes(const struct bench_report *report, const struct bench_ops *ops,
+                         void *state, int64_t budget_ns, struct bench_sample *sums)
+{
+	struct bench_sample samples[BENCH_PHASES_MAX];
+	int64_t used_ns = 0;
+	bool warm = false;
+
+	do {
+		int rc = ops->pass(state, samples);
+
+		bench_signals_progress();
+		if (rc < 0)
+			return rc;
+		if (bench_interrupted() != 0)
+			return -EINTR;
+		if (warm) {
+			runner_sum(sums, samples, report->phases_len);
+			for (int i = 0; i < report->phases_len; i++)
+				used_ns += (int64_t)samples[i].elapsed_ns;
+		}
+		warm = true;
+	} while (used_ns < budget_ns);
+	return 0;
+}
+
+/* One turn of one variant, whose results begin at `results`. */
 static int runner_turn(const struct bench_report *report, void *setup,
-                       struct bench_result *result, int round)
+                       struct bench_result *results, int round)
 {
 	const struct bench_options *options = report->options;
-	struct bench_sample sample;
+	const struct bench_ops *ops = results->ops;
+	int64_t budget_ns = (int64_t)(options->seconds / options->rounds * 1e9);
+	struct bench_sample samples[BENCH_PHASES_MAX] = { 0 };
 	void *state;
-	int rc = result->ops->open(setup, result->backend, &state);
+	int rc = ops->open(setup, results->backend, &state);
 
 	if (rc < 0)
 		return rc;
-	rc = runner_measure(result->ops, state, options->n,
-	                    (int64_t)(options->seconds / options->rounds * 1e9), &sample);
-	result->ops->close(state);
-	if (rc < 0)
-		return rc;
-	result->rates[round] = (double)sample.operations * 1e9 / (double)sample.elapsed_ns;
-	result->operations += sample.operations;
-	result->syscalls += sample.syscalls;
-	return 0;
+	if (ops->pass != NULL)
+		rc = runner_passes(report, ops, state, budget_ns, samples);
+	else
+		rc = runner_measure(ops, state, options->n, budget_ns, samples);
+	ops->close(state);
+	for (int i = 0; i < report->phases_len && rc >= 0; i++) {
+		results[i].rates[round] = (double)samples[i].operations * 1e9 /
+		                          (double)samples[i].elapsed_ns;
+		results[i].operations += samples[i].operations;
+		results[i].syscalls += samples[i].syscalls;
+		results[i].bytes = samples[i].bytes;
+	}
+	return rc < 0 ? rc : 0;
 }
 
 static int runner_fail(const struct bench_report *report, const char *variant, int rc)
@@ -125,12 +181,14 @@ static int runner_fail(const struct bench_report *report, const char *variant, i
 static int runner_rounds(struct bench_report *report, void *setup)
 {
 	int rounds = report->options->rounds;
-	int turns = rounds * report->results_len;
+	int variants = report->results_len / report->phases_len;
+	int turns = rounds * variants;
 
 	for (int turn = 0; turn < turns; turn++) {
-		int round = turn / report->results_len;
-		int index = (turn + round) % report->results_len;
-		struct bench_result *result = &report->results[index];
+		int round = turn / variants;
+		int index = (turn + round) % variants;
+		struct bench_result *result =
+			&report->results[index * report->phases_len];
 		char doing[80];
 		int rc;
 

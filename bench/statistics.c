@@ -32,12 +32,14 @@ double bench_median(const double *values, int count)
 	return (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
 }
 
-static double rate_of(const struct bench_report *report, const char *variant)
+/* Of another variant, in the same phase. */
+static double rate_of(const struct bench_report *report, const char *variant,
+                      const char *phase)
 {
 	for (int i = 0; i < report->results_len; i++) {
 		const struct bench_result *result = &report->results[i];
 
-		if (strcmp(result->variant, variant) == 0)
+		if (result->phase == phase && strcmp(result->variant, variant) == 0)
 			return bench_median(result->rates, report->options->rounds);
 	}
 	return NAN;
@@ -59,7 +61,10 @@ void bench_figures_get(const struct bench_report *report,
 	figures->ns_per_operation = 1e9 / figures->rate;
 	figures->syscalls_per_operation =
 		(double)result->syscalls / (double)result->operations;
-	figures->ratio_baseline = figures->rate / rate_of(report, BENCH_BASELINE);
-	figures->ratio_limit =
-		figures->rate / rate_of(report, report->workload->limit->name);
+	figures->bytes_per_item = result->bytes == 0 ? NAN
+		: (double)result->bytes / report->options->n;
+	for (int i = 0; i < BENCH_REFERENCES; i++)
+		figures->ratios[i] =
+			figures->rate / rate_of(report, report->workload->references[i],
+			                        result->phase);
 }

@@ -1,6 +1,6 @@
 /*
  * Which variants to measure: xpoll on the back ends asked for, in that order,
- * then the hand-written ones, then the limit.
+ * then the peers, then the limit.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,29 +30,38 @@ static const char *variants_default_backend(void)
 	return chosen;
 }
 
+/* A result for each phase; backend may be NULL. */
 static void variants_add(struct bench_report *report, const char *prefix,
-                         const char *name, const struct bench_ops *ops)
+                         const char *name, const struct bench_ops *ops,
+                         const char *backend, bool is_default)
 {
-	struct bench_result *result = &report->results[report->results_len];
+	const char *const *phases = report->workload->phases;
 
-	if (report->results_len == BENCH_VARIANTS_MAX)
+	if (report->results_len == BENCH_VARIANTS_MAX * report->phases_len)
 		return;
-	snprintf(result->variant, sizeof result->variant, "%s%s", prefix, name);
-	result->ops = ops;
-	report->results_len++;
+	for (int i = 0; i < report->phases_len; i++) {
+		struct bench_result *result =
+			&report->results[report->results_len++];
+
+		snprintf(result->variant, sizeof result->variant, "%s%s", prefix,
+		         name);
+		result->phase = phases != NULL ? phases[i] : NULL;
+		result->backend = backend;
+		result->ops = ops;
+		result->is_default = is_default;
+	}
 }
 
 static void variants_add_backend(struct bench_report *report,
                                  const char *backend, const char *chosen)
 {
-	struct bench_result *result = &report->results[report->results_len];
+	bool is_default = chosen != NULL && strcmp(chosen, backend) == 0;
 
 	for (int i = 0; i < report->results_len; i++)
 		if (strcmp(report->results[i].backend, backend) == 0)
 			return; /* named twice: measured once */
-	result->backend = backend;
-	result->is_default = chosen != NULL && strcmp(chosen, backend) == 0;
-	variants_add(report, "xpoll-", backend, report->workload->queue);
+	variants_add(report, "xpoll-", backend, report->workload->queue, backend,
+	             is_default);
 }
 
 /* Find a name of len bytes; NULL and a message if it is not usable here. */
@@ -104,12 +113,29 @@ static void variants_add_all(struct bench_report *report, const char *chosen)
 		variants_add_backend(report, names[i], chosen);
 }
 
+static void variants_add_peer(struct bench_report *report,
+                              const struct bench_variant *peer)
+{
+	enum bench_peers needed = peer->library != NULL ? BENCH_PEERS_ALL
+	                                                : BENCH_PEERS_RAW;
+
+	if (report->options->peers < needed)
+		return;
+	if (peer->library != NULL && !bench_library_load(peer->library))
+		report->missing[report->missing_len++] = peer;
+	else
+		variants_add(report, "", peer->name, peer->ops, NULL, false);
+}
+
 int bench_select_variants(struct bench_report *report)
 {
 	const struct bench_workload *workload = report->workload;
 	const char *chosen = variants_default_backend();
 	const char *from_environment = getenv("XPOLL_BACKEND");
 
+	report->phases_len = 1;
+	while (workload->phases != NULL && workload->phases[report->phases_len])
+		report->phases_len++;
 	if (chosen == NULL && from_environment != NULL && errno == ENOTSUP) {
 		bench_complain(workload,
 		               "XPOLL_BACKEND=%s: not a back end that is usable here",
@@ -117,15 +143,18 @@ int bench_select_variants(struct bench_report *report)
 		return 2;
 	}
 	if (workload->queue_name != NULL)
-		variants_add(report, "", workload->queue_name, workload->queue);
+		variants_add(report, "", workload->queue_name, workload->queue, NULL,
+		             false);
 	else if (report->options->backends == NULL)
 		variants_add_all(report, chosen);
 	else if (variants_add_listed(report, chosen) != 0)
 		return 2;
 
-	for (const struct bench_variant *peer = workload->peers;
-	     report->options->peers && peer->name != NULL; peer++)
-		variants_add(report, "", peer->name, peer->ops);
-	variants_add(report, "", workload->limit->name, workload->limit->ops);
+	for (const struct bench_variant *peer = workload->peers; peer->name != NULL;
+	     peer++)
+		variants_add_peer(report, peer);
+	if (workload->limit != NULL)
+		variants_add(report, "", workload->limit->name, workload->limit->ops,
+		             NULL, false);
 	return 0;
 }

@@ -147,8 +147,8 @@ class BadArguments(ToolTest):
         (LOOPTEST + ["-t", ""], "-t : expected a number"),
         (LOOPTEST + ["--rounds=0"], "--rounds 0: expected a whole number"),
         (LOOPTEST + ["--rounds", "1001"], "expected a whole number from 1 to 1000"),
-        (LOOPTEST + ["--peers", "all"], "--peers all: expected none or raw"),
-        (LOOPTEST + ["--peers="], "--peers : expected none or raw"),
+        (LOOPTEST + ["--peers", "some"], "--peers some: expected none or raw or all"),
+        (LOOPTEST + ["--peers="], "--peers : expected none or raw or all"),
         (LOOPTEST + ["--json="], "--json: expected FILE, not nothing"),
         (LOOPTEST + ["--backend="], "--backend: expected LIST, not nothing"),
         (LOOPTEST + ["--backend", "abacus"], "'abacus' is not a back end"),
@@ -244,6 +244,44 @@ class Json(ToolTest):
         report = self.check_json(env=environment(XPOLL_BACKEND="select"))
         self.assertEqual([r["variant"] for r in report["results"] if r["default"]],
                          ["xpoll-select"])
+
+
+class Timers(ToolTest):
+    FIELDS = {"variant", "phase", "default", "timers_per_second", "ns_per_timer",
+              "syscalls_per_timer", "bytes_per_timer", "ratio_libevent", "ratio_libuv"}
+
+    def measure(self, *args):
+        out = self.check(run("bench", "timers", *SHORT, "-n", "500", "--json", "-", *args))
+        return json.loads(out)
+
+    def test_each_variant_has_each_phase(self):
+        report = self.measure()
+        self.assertEqual((report["benchmark"], report["n"]), ("timers", 500))
+        variants = ["xpoll-epoll", "xpoll-poll", "xpoll-select"]
+        variants += [name for name in ("libevent", "libuv")
+                     if name not in report["missing"]]
+        self.assertEqual([(r["variant"], r["phase"]) for r in report["results"]],
+                         [(v, p) for v in variants for p in ("arm", "cancel", "expire")])
+        for result in report["results"]:
+            self.assertEqual(self.FIELDS - set(result), set())
+            self.assertGreater(result["timers_per_second"], 0)
+            self.assertEqual(result["timers"] % 500, 0)
+
+    def test_peers_raw_leaves_the_libraries_out(self):
+        report = self.measure("--peers", "raw", "--backend", "poll")
+        self.assertEqual({r["variant"] for r in report["results"]}, {"xpoll-poll"})
+        self.assertEqual(report["missing"], [])
+        self.assertEqual({r["ratio_libuv"] for r in report["results"]}, {None})
+
+    def test_library_that_is_not_here_is_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            # A file that is found first and is no library.
+            open(os.path.join(folder, "libuv.so.1"), "w").close()
+            result = run("bench", "timers", *SHORT, "-n", "500", "--backend", "poll",
+                         env=environment(LD_LIBRARY_PATH=folder))
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertRegex(result.stdout, r"(?m)^libuv was not measured: libuv\.so\.1")
+        self.assertRegex(result.stdout, r"(?m)^expire .* x libevent +x libuv ")
 
 
 class Files(ToolTest):

@@ -10,8 +10,9 @@
 static int bench_list(const struct bench_workload *const *workloads)
 {
 	printf("usage: xpoll bench WORKLOAD [OPTION]...\n\n"
-	       "Measure the queue beside the kernel's own calls used by hand, in turns, in\n"
-	       "one process.  'xpoll bench WORKLOAD --help' lists the options.\n\n"
+	       "Measure the queue beside the kernel's own calls used by hand, and beside\n"
+	       "other libraries, in turns, in one process.  'xpoll bench WORKLOAD --help'\n"
+	       "lists the options.\n\n"
 	       "workloads:\n");
 	for (; *workloads != NULL; workloads++)
 		printf("  %-10s  %s\n", (*workloads)->name, (*workloads)->summary);
@@ -22,8 +23,9 @@ static int bench_list(const struct bench_workload *const *workloads)
 static int bench_parse(const struct bench_workload *workload, int argc, char **argv,
                        struct bench_options *options)
 {
-	static const char *const peers[] = { "none", "raw", NULL };
-	int with_peers = 1;
+	/* In the order of enum bench_peers. */
+	static const char *const peers[] = { "none", "raw", "all", NULL };
+	int with_peers = BENCH_PEERS_ALL;
 	char name[64];
 	const struct tool_option table[] = {
 		{ "-n", "N", workload->items, TOOL_COUNT, 1, workload->n_max, NULL,
@@ -34,8 +36,8 @@ static int bench_parse(const struct bench_workload *workload, int argc, char **a
 		  BENCH_ROUNDS_MAX, NULL, &options->rounds },
 		{ "--backend", "LIST", "back ends, commas between (default: all here)",
 		  TOOL_TEXT, 0, 0, NULL, &options->backends },
-		{ "--peers", "WHICH", "hand-written rivals: raw or none", TOOL_CHOICE, 0, 0,
-		  peers, &with_peers },
+		{ "--peers", "WHICH", "rivals: none, raw (by hand), all (libraries)",
+		  TOOL_CHOICE, 0, 0, peers, &with_peers },
 		{ "--json", "FILE", "also write the numbers there; - is stdout, alone",
 		  TOOL_TEXT, 0, 0, NULL, &options->json },
 		{ 0 },
@@ -50,7 +52,7 @@ static int bench_parse(const struct bench_workload *workload, int argc, char **a
 
 	snprintf(name, sizeof name, "xpoll bench %s", workload->name);
 	result = tool_parse(&usage, argc, argv);
-	options->peers = with_peers == 1;
+	options->peers = (enum bench_peers)with_peers;
 	return result;
 }
 

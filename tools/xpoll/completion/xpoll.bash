@@ -39,7 +39,7 @@ _xpoll_bench() {
 	local cur=$1 prev=$2
 	case $prev in
 	--backend) COMPREPLY=($(compgen -W 'epoll poll select' -- "$cur")) ;;
-	--peers) COMPREPLY=($(compgen -W 'none raw' -- "$cur")) ;;
+	--peers) COMPREPLY=($(compgen -W 'none raw all' -- "$cur")) ;;
 	--json) COMPREPLY=($(compgen -f -- "$cur")); compopt -o filenames 2>/dev/null ;;
 	-n | -t | --rounds) ;;
 	*)
