@@ -104,7 +104,7 @@ XPOLL_API void xpoll_destroy(struct xpoll *queue);
 #define XPOLL_FILT_EXCEPT (-15) /* ident: descriptor */
 
 /* READ, WRITE */
-#define XPOLL_NOTE_LOWAT     0x00000001u /* ready from `data` bytes on */
+#define XPOLL_NOTE_LOWAT     0x00000001u /* ready from `data` >= 1 bytes on */
 #define XPOLL_NOTE_COUNT     0x00010000u /* fill `data` with a byte count */
 #define XPOLL_NOTE_SOERR     0x00020000u /* EOF: take SO_ERROR into fflags */
 #define XPOLL_NOTE_EXCLUSIVE 0x00040000u /* shared listener: wake few; a hint */

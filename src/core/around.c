@@ -6,6 +6,7 @@
 #include "base/time.h"
 #include "core/backends.h"
 #include "core/interest.h"
+#include "core/mark.h"
 #include "core/process.h"
 #include "core/reg.h"
 #include "core/result.h"
@@ -127,6 +128,10 @@ static int lookup_fd(struct xpoll *queue, uint64_t ident, int filter,
 			(slot->counted & bit ? XPOLL_NOTE_COUNT : 0) |
 			(slot->soerr & bit ? XPOLL_NOTE_SOERR : 0),
 	};
+	if (slot->lowat & bit) {
+		found->fflags |= XPOLL_NOTE_LOWAT;
+		found->data = xp_mark_get(queue, (int)ident, (unsigned)index);
+	}
 	if (index == XP_EXCEPT && slot->wishes & XP_WISH_OOB)
 		found->fflags |= XPOLL_NOTE_OOB;
 	found->udata = slot->udata[index];
@@ -181,7 +186,7 @@ int xpoll_supports(const struct xpoll *queue, int filter, uint32_t fflags)
 	case XPOLL_FILT_READ:
 	case XPOLL_FILT_WRITE:
 		return !(fflags & ~(XPOLL_NOTE_COUNT | XPOLL_NOTE_SOERR |
-		                    XPOLL_NOTE_EXCLUSIVE));
+		                    XPOLL_NOTE_EXCLUSIVE | XPOLL_NOTE_LOWAT));
 	case XPOLL_FILT_EXCEPT:
 		return !(fflags & ~XPOLL_NOTE_OOB);
 	default:

@@ -67,7 +67,7 @@ bool xp_slot_lookable(int fd, struct xp_slot *slot)
  */
 static short look_bits(const struct xp_slot *slot, unsigned candidates)
 {
-	unsigned filters = slot->enabled & (candidates | ~(unsigned)slot->edge);
+	unsigned filters = slot->enabled & (candidates | ~xp_slot_by_edge(slot));
 
 	return (short)xp_interest_look(slot, filters);
 }
@@ -104,7 +104,7 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait,
 /* A delivered level was read dry; when that repeats, leave it to the kernel. */
 static void candidate_quiet(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
-	if (slot->mode != XP_MODE_LAZY || slot->edge & slot->enabled)
+	if (slot->mode != XP_MODE_LAZY || xp_slot_by_edge(slot) & slot->enabled)
 		return;
 	if (++slot->quiet < QUIET_MOST << slot->flips)
 		return;
@@ -122,7 +122,7 @@ static bool candidate_confirmed(struct xpoll *queue, int fd,
 {
 	if (slot->mode == XP_MODE_LEVEL)
 		return true;
-	if (slot->edge & slot->enabled)
+	if (xp_slot_by_edge(slot) & slot->enabled)
 		return xp_interest_same_file(queue, fd, slot);
 	return xp_interest_publish(queue, fd, slot) == 0;
 }

@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "core/file.h"
 #include "core/interest.h"
+#include "core/mark.h"
 #include "os/sys.h"
 
 /* Nothing is registered: a closed descriptor is the better answer. */
@@ -44,6 +45,8 @@ static unsigned add_merge(struct xp_slot *slot, const struct xp_interest *add)
 	                       (add->counted ? filters : 0));
 	slot->soerr = XP_SET((slot->soerr & ~filters) |
 	                     (add->soerr ? filters : 0));
+	slot->lowat = XP_SET((slot->lowat & ~filters) |
+	                     (add->mark ? filters : 0));
 	slot->wishes |= add->wishes & 0xf;
 	return count;
 }
@@ -119,7 +122,8 @@ static int add_fresh(struct xpoll *queue, int fd, struct xp_slot *slot,
 	return rc;
 }
 
-int xp_interest_add(struct xpoll *queue, int fd, const struct xp_interest *add)
+static int interest_add(struct xpoll *queue, int fd,
+                        const struct xp_interest *add)
 {
 	struct xp_slot *slot;
 	struct xp_slot before;
@@ -163,6 +167,17 @@ int xp_interest_add(struct xpoll *queue, int fd, const struct xp_interest *add)
 	/* Closed without our knowledge, and perhaps opened anew. */
 	xp_interest_drop(queue, fd, slot);
 	return add_fresh(queue, fd, slot, add);
+}
+
+int xp_interest_add(struct xpoll *queue, int fd, const struct xp_interest *add)
+{
+	int rc = add->mark ? xp_mark_prepare(queue, fd, add->filters) : 0;
+
+	if (rc == 0)
+		rc = interest_add(queue, fd, add);
+	if (rc == 0 && add->mark)
+		xp_mark_set(queue, fd, add->filters, add->mark);
+	return rc;
 }
 
 static int delete_all(struct xpoll *queue, int fd, struct xp_slot *slot)

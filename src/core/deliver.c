@@ -6,6 +6,7 @@
 #include "core/candidate.h"
 #include "core/detail.h"
 #include "core/interest.h"
+#include "core/mark.h"
 #include "core/pollike.h"
 #include "core/reg.h"
 #include "core/renew.h"
@@ -225,6 +226,11 @@ static void event_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
 void xp_deliver_slot(struct xpoll *queue, struct xp_wait *wait, int fd,
                      struct xp_slot *slot, uint32_t events)
 {
+	if (XP_UNLIKELY(slot->lowat & slot->enabled)) {
+		events = xp_mark_reached(queue, fd, slot, events);
+		if (!events)
+			return;
+	}
 	if (wait->events)
 		event_deliver(queue, wait, fd, slot, events);
 	else

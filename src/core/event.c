@@ -49,8 +49,10 @@ static int fd_notes_check(const struct xpoll_event *change)
 
 	if (change->fflags & ~known)
 		return -EINVAL;
+	/* A mark of nothing would be an event without a reason. */
 	return change->filter != XPOLL_FILT_EXCEPT &&
-		change->fflags & XPOLL_NOTE_LOWAT ? -ENOTSUP : 0;
+		change->flags & XPOLL_ADD && change->fflags & XPOLL_NOTE_LOWAT &&
+		change->data < 1 ? -EINVAL : 0;
 }
 
 static int fd_add(struct xpoll *queue, const struct xpoll_event *change,
@@ -72,6 +74,7 @@ static int fd_add(struct xpoll *queue, const struct xpoll_event *change,
 		add.wishes = XP_WISH_OOB;
 	if (filter != XP_EXCEPT) {
 		add.shared = change->fflags & XPOLL_NOTE_EXCLUSIVE;
+		add.mark = change->fflags & XPOLL_NOTE_LOWAT ? change->data : 0;
 		add.counted = change->fflags & XPOLL_NOTE_COUNT;
 		add.soerr = change->fflags & XPOLL_NOTE_SOERR;
 	}

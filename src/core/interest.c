@@ -87,6 +87,8 @@ void xp_interest_remove_filters(struct xpoll *queue, struct xp_slot *slot,
 	slot->shared &= left;
 	slot->counted &= left;
 	slot->soerr &= left;
+	slot->lowat &= left;
+	slot->unmet &= left;
 	slot->asked &= left;
 	slot->delivered &= left;
 	if (filters & XP_BIT(XP_READ))
@@ -178,7 +180,7 @@ static bool wants_oneshot(const struct xpoll *queue, const struct xp_slot *slot,
 	unsigned turns = slot->turn | slot->once;
 
 	return queue->several && queue->ops->caps & XP_CAP_ONESHOT &&
-		enabled && !(enabled & ~turns);
+		enabled && !(enabled & ~turns) && !slot->lowat;
 }
 
 void xp_interest_choose(const struct xpoll *queue, const struct xp_slot *slot,
@@ -186,12 +188,12 @@ void xp_interest_choose(const struct xpoll *queue, const struct xp_slot *slot,
 {
 	unsigned present = slot->present;
 	unsigned enabled = slot->enabled;
-	unsigned edge = slot->edge;
+	unsigned edge = xp_slot_by_edge(slot);
 	bool free_change = queue->ops->caps & XP_CAP_FREE_CHANGE;
 
 	*filters = enabled;
 	*mode = XP_MODE_LEVEL;
-	if (slot->shared && !free_change) {
+	if (slot->shared && !slot->lowat && !free_change) {
 		*mode = XP_MODE_EXCLUSIVE;
 	} else if (xp_exact(queue)) {
 		/* An empty mask still reports POLLHUP, so let it do so once. */
@@ -212,7 +214,7 @@ int xp_interest_publish(struct xpoll *queue, int fd, struct xp_slot *slot)
 
 	if (!enabled)
 		return 0;
-	if (enabled & slot->edge)
+	if (enabled & xp_slot_by_edge(slot))
 		return xp_interest_push(queue, fd, slot, XP_MODE_LAZY,
 		                        xp_exact(queue) ? enabled
 		                                        : slot->present);

@@ -19,6 +19,7 @@ struct xp_interest {
 	bool shared;
 	bool counted;
 	bool soerr;
+	int64_t mark; /* in bytes; 0: none */
 	bool follows; /* READ is told when a file grows */
 	bool enable; /* the poll-like ADD also enables */
 	bool disable;

@@ -10,6 +10,7 @@
 #include "core/backends.h"
 #include "core/candidate.h"
 #include "core/file.h"
+#include "core/mark.h"
 #include "core/process.h"
 #include "core/reg.h"
 #include "core/result.h"
@@ -155,6 +156,7 @@ static void queue_free(struct xpoll *queue)
 	if (queue->turn_fd >= 0)
 		xp_sys_close(queue->turn_fd);
 	xp_slots_fini(&queue->slots);
+	xp_marks_fini(queue);
 	xp_files_fini(queue);
 	xp_free(queue->backend);
 	xp_free(queue);

@@ -76,6 +76,11 @@ struct xpoll {
 	struct xp_regmap files;      /* [q] that the kernel cannot wait for */
 	struct xp_list files_awake;  /* [q] of these: to look at; see file.h */
 	struct xp_list files_asleep; /* [q] those that were not ready */
+	struct {
+		struct xp_mark_page **pages;
+		int pages_len;
+		int64_t pause_ns; /* until the next look at those not reached */
+	} marks; /* [q] see mark.h */
 	int64_t skipped_ns;    /* [q] coarse time of the second unharvested wait */
 	struct {
 		uint64_t token;

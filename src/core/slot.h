@@ -72,10 +72,18 @@ struct xp_slot {
 	uint16_t carried; /* bits harvested but not delivered, unlookable */
 	uint8_t counted;  /* filters with XPOLL_NOTE_COUNT */
 	uint8_t soerr;    /* filters with XPOLL_NOTE_SOERR */
+	uint8_t lowat;    /* filters with XPOLL_NOTE_LOWAT; mark.h has the marks */
+	uint8_t unmet;    /* of these: ready, but for the mark; look again */
 };
 
 _Static_assert(sizeof(struct xp_slot) == XP_CACHE_LINE,
                "the memory target, and one cache line for each");
+
+/* Those that the kernel has to report by edges; mark.h tells of the marks. */
+static inline unsigned xp_slot_by_edge(const struct xp_slot *slot)
+{
+	return slot->edge | slot->lowat;
+}
 
 #define XP_SLOT_END      (-1)
 #define XP_SLOT_UNQUEUED (-2)

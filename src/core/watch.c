@@ -5,6 +5,7 @@
 #include "base/time.h"
 #include "core/interest.h"
 #include "core/keeper.h"
+#include "core/mark.h"
 #include "os/sys.h"
 
 void **xp_source_state(struct xpoll *queue, enum xp_source_id id)
@@ -49,6 +50,8 @@ void xp_sources_run_due(struct xpoll *queue, int room)
 		if (due_ns <= now_ns || due_ns == XP_WHEN_LOOKED_AT)
 			xp_sources[i]->due(queue, now_ns, room);
 	}
+	if (queue->sources[XP_SOURCE_NONE].due_ns <= now_ns)
+		xp_marks_due(queue);
 }
 
 bool xp_source_exposed(const struct xpoll *queue)

@@ -85,7 +85,8 @@ int xp_sys_inotify_add(int inotify_fd, const char *path, uint32_t mask);
 int xp_sys_inotify_remove(int inotify_fd, int watch);
 
 /* How much can be read or written; none of them changes anything. */
-int64_t xp_sys_unread(int fd);      /* bytes */
+int64_t xp_sys_unread(int fd);      /* bytes; -EINVAL: a listener */
+bool xp_sys_is_stream(int fd);      /* a socket of SOCK_STREAM */
 int64_t xp_sys_backlog(int fd);     /* of a listener, at least 1; -EINVAL */
 int64_t xp_sys_socket_room(int fd); /* bytes of the send buffer */
 int64_t xp_sys_pipe_room(int fd);   /* bytes */

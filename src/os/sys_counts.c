@@ -42,6 +42,14 @@ int64_t xp_sys_unread(int fd)
 	return ask(fd, FIONREAD);
 }
 
+bool xp_sys_is_stream(int fd)
+{
+	int type = 0;
+
+	return option(fd, SOL_SOCKET, SO_TYPE, &type, sizeof type) == 0 &&
+		type == SOCK_STREAM;
+}
+
 int64_t xp_sys_backlog(int fd)
 {
 	struct tcp_info info = {0};

@@ -46,6 +46,7 @@ enum xp_source_id {
 	XP_SOURCE_PROC,
 	XP_SOURCE_VNODE,
 	XP_SOURCE_AIO,
+	XP_SOURCE_NONE, /* the queue itself, for moments of its own */
 	XP_SOURCES,
 };
 

@@ -62,9 +62,9 @@ static const struct bad_change cases[] = {
 	{"O_PATH WRITE", O_PATH_FD, WRITE, XPOLL_ADD, 0, 0, ENOTSUP},
 	{"O_PATH EXCEPT", O_PATH_FD, EXCEPT, XPOLL_ADD, 2, 0, ENOTSUP},
 #endif
-	{"LOWAT", FD, READ, XPOLL_ADD, XPOLL_NOTE_LOWAT, 10, ENOTSUP},
+	{"LOWAT of 0", FD, READ, XPOLL_ADD, XPOLL_NOTE_LOWAT, 0, EINVAL},
 	{"COUNT EXCEPT", FD, EXCEPT, XPOLL_ADD, XPOLL_NOTE_COUNT, 0, EINVAL},
-	{"LOWAT WRITE", FD, WRITE, XPOLL_ADD, XPOLL_NOTE_LOWAT, 10, ENOTSUP},
+	{"LOWAT of -1", FD, WRITE, XPOLL_ADD, XPOLL_NOTE_LOWAT, -1, EINVAL},
 	{"TIMER < 0", 1, XPOLL_FILT_TIMER, XPOLL_ADD, 0, -1, EINVAL},
 	{"TIMER units", 1, XPOLL_FILT_TIMER, XPOLL_ADD, 3, 1000, EINVAL},
 	{"SIGNAL 0", 0, XPOLL_FILT_SIGNAL, XPOLL_ADD, 0, 0, EINVAL},
@@ -250,6 +250,5 @@ XT_TEST(other_filters_are_not_supported_for_now)
 	struct xpoll *queue = xt_open();
 
 	XT_EXPECT_EQ(xpoll_supports(queue, XPOLL_FILT_EMPTY, 0), 0);
-	XT_EXPECT_EQ(xpoll_supports(queue, READ, XPOLL_NOTE_LOWAT), 0);
 	XT_EQ(xpoll_next_timeout(queue), -1);
 }

@@ -1,0 +1,198 @@
+/*
+ * Goal: NOTE_LOWAT of WRITE: ready when there is room for so many bytes.
+ * Method: what the kernel says of the room, SIOCOUTQ and F_GETPIPE_SZ, is asked
+ * when the event has come; a mark that is not reached stays silent.
+ */
+#include "xt.h"
+
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+
+static int mark(struct xpoll *queue, int fd, int flags, int64_t bytes)
+{
+	return xt_change(queue, (uint64_t)fd, WRITE, XPOLL_ADD | flags,
+	                 XPOLL_NOTE_LOWAT, bytes, NULL);
+}
+
+static int pipe_size(int fd)
+{
+	return fcntl(fd, F_GETPIPE_SZ);
+}
+
+static int pipe_unread(int fd)
+{
+	int count = 0;
+
+	(void)ioctl(fd, FIONREAD, &count);
+	return count;
+}
+
+static int socket_size(int fd)
+{
+	int size = 0;
+	socklen_t length = sizeof size;
+
+	(void)getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, &length);
+	return size;
+}
+
+static int socket_unsent(int fd)
+{
+	int count = 0;
+
+	(void)ioctl(fd, SIOCOUTQ, &count);
+	return count;
+}
+
+/* Read what may be read, at most so many bytes. */
+static int take(int fd, int bytes)
+{
+	static char text[65536];
+	ssize_t count = read(fd, text, (size_t)bytes);
+
+	return count < 0 ? 0 : (int)count;
+}
+
+/* Filled, and then read a little at a time, until the room is reported. */
+static void reported_when_there_is_room(struct xt_pair pair,
+                                        int (*size)(int), int (*used)(int),
+                                        int modes)
+{
+	struct xpoll *queue = xt_open();
+	struct xpoll_event event;
+	int64_t room;
+
+	xt_fill(pair.w);
+	room = size(pair.w) / 4 * 3;
+	XT_OK(mark(queue, pair.w, modes, room));
+	XT_NONE(queue);
+	XT_CHECK(take(pair.r, 4096) > 0);
+	XT_CHECK(size(pair.w) - used(pair.w) < room);
+	XT_NONE(queue);
+	for (;;) {
+		int count = xt_take(queue, &event, 1, 0);
+
+		if (count > 0)
+			break;
+		(void)take(pair.r, 4096);
+		/* Nobody reads any more: it is not far. */
+		if (xt_poll(pair.r, POLLIN) == 0 &&
+		    size(pair.w) - used(pair.w) >= room) {
+			XT_GETS(queue, &event, pair.w, WRITE);
+			break;
+		}
+	}
+	XT_EXPECT_EQ(event.filter, WRITE);
+	XT_EXPECT(size(pair.w) - used(pair.w) >= room);
+	(void)xt_drain(pair.r);
+}
+
+XT_TEST(room_of_a_pipe_is_reported_from_the_mark_on)
+{
+	reported_when_there_is_room(xt_pipe(), pipe_size, pipe_unread, 0);
+	reported_when_there_is_room(xt_pipe(), pipe_size, pipe_unread,
+	                            XPOLL_CLEAR);
+}
+
+XT_TEST(room_of_a_unix_socket_is_reported_from_the_mark_on)
+{
+	reported_when_there_is_room(xt_socketpair(SOCK_STREAM), socket_size,
+	                            socket_unsent, 0);
+}
+
+XT_TEST(room_of_a_tcp_socket_is_reported_from_the_mark_on)
+{
+	reported_when_there_is_room(xt_tcp(), socket_size, socket_unsent,
+	                            XPOLL_ONESHOT);
+}
+
+/* The kernel calls it writable, so it does not tell; it is looked at again. */
+XT_TEST(room_that_comes_while_a_thread_waits_is_reported)
+{
+	struct xpoll *queue = xt_open();
+	struct xpoll_event event;
+	struct xt_pair pair = xt_pipe();
+	int room = pipe_size(pair.w) - 100;
+
+	xt_fill(pair.w);
+	XT_EQ(take(pair.r, 8192), 8192);
+	XT_EQ(xt_poll(pair.w, POLLOUT), POLLOUT);
+	XT_OK(mark(queue, pair.w, 0, room));
+	XT_NONE(queue);
+	(void)xt_drain(pair.r);
+	XT_GETS(queue, &event, pair.w, WRITE);
+	XT_GETS(queue, &event, pair.w, WRITE);
+	XT_EQ(write(pair.w, "text", 4), 4);
+	XT_GETS(queue, &event, pair.w, WRITE);
+	/* Disabled or deleted it is looked at no more. */
+	xt_fill(pair.w);
+	XT_EQ(take(pair.r, 8192), 8192);
+	XT_NONE(queue);
+	XT_OK(xt_flag(queue, (uint64_t)pair.w, WRITE, XPOLL_DISABLE));
+	XT_NONE(queue);
+	XT_OK(xt_flag(queue, (uint64_t)pair.w, WRITE, XPOLL_ENABLE));
+	XT_NONE(queue);
+	XT_OK(xt_flag(queue, (uint64_t)pair.w, WRITE, XPOLL_DELETE));
+	XT_NONE(queue);
+}
+
+/* It is looked at a few times, less and less, not all the time. */
+XT_TEST(too_little_room_does_not_spin)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xpoll_event event;
+	struct xt_pair pair = xt_pipe();
+	uint64_t before;
+
+	xt_put(pair.w);
+	XT_OK(mark(queue, pair.w, 0, pipe_size(pair.w)));
+	before = xt_stats(queue).syscalls_wait;
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 100000000), 0);
+	XT_EXPECT(xt_stats(queue).syscalls_wait - before < 30);
+}
+
+XT_TEST(end_has_no_mark_for_writing)
+{
+	struct xpoll *queue = xt_open();
+	struct xpoll_event event;
+	struct xt_pair pair = xt_pipe();
+
+	XT_OK(mark(queue, pair.w, 0, INT64_MAX));
+	XT_NONE(queue);
+	xt_close(pair.r);
+	XT_GETS(queue, &event, pair.w, WRITE);
+	XT_EXPECT(event.flags & XPOLL_EOF);
+}
+
+XT_TEST(both_directions_have_marks_of_their_own)
+{
+	struct xpoll *queue = xt_open();
+	struct xpoll_event event;
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	uint64_t r = (uint64_t)pair.r;
+
+	XT_OK(mark(queue, pair.r, 0, INT64_MAX));
+	XT_OK(xt_change(queue, r, READ, XPOLL_ADD, XPOLL_NOTE_LOWAT, 2, NULL));
+	xt_put(pair.w);
+	XT_NONE(queue);
+	XT_OK(xpoll_lookup(queue, r, READ, &event));
+	XT_EXPECT_EQ(event.data, 2);
+	XT_OK(xpoll_lookup(queue, r, WRITE, &event));
+	XT_EXPECT_EQ(event.data, INT64_MAX);
+	xt_put(pair.w);
+	XT_GETS(queue, &event, pair.r, READ);
+	XT_OK(xt_flag(queue, r, READ, XPOLL_DELETE));
+	XT_NONE(queue);
+	XT_OK(mark(queue, pair.r, 0, 1));
+	XT_GETS(queue, &event, pair.r, WRITE);
+}
+
+XT_TEST(room_that_nobody_tells_is_refused)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair tty = xt_pty();
+
+	XT_STATUS(mark(queue, tty.w, 0, 1), ENOTSUP);
+	XT_STATUS(mark(queue, xt_file(""), 0, 1), ENOTSUP);
+	XT_STATUS(mark(queue, xt_socketpair(SOCK_DGRAM).w, 0, 1), ENOTSUP);
+}
