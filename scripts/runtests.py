@@ -6,9 +6,10 @@
 
 "run" passes CTest's output through.  A skip that tests/expected-skips.txt does
 not list, and a test without time limit, label or skip code, is reported before
-CTest's closing lines; with --strict it is a failure.  With --suite the counts
-go to build/results/NAME.json, from which "summary" prints a table and one
-closing line in CTest's own form.
+CTest's closing lines; with --strict it is a failure.  Before those lines stands
+a table as well: suites, back ends, skips and their reasons.  With --suite all
+of it goes to build/results/NAME.json, from which "summary" prints the tables of
+several runs together and one closing line in CTest's own form.
 """
 import argparse
 import json
@@ -18,11 +19,13 @@ import sys
 import time
 from pathlib import Path
 
+import testtable
+
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "build" / "results"
 EXPECTED = ROOT / "tests" / "expected-skips.txt"
 CLOSING = re.compile(r"^\d+% tests passed, (\d+) tests failed out of (\d+)")
-SKIPPED = re.compile(r"^ *\d+/\d+ +Test +#\d+: (\S+) \.*\*\*\*Skipped")
+ENDED = re.compile(r"^ *\d+/\d+ +Test +#\d+: (\S+) [. ]*\**(\w[^.]*?) +([\d.]+) sec")
 PROPERTIES = ("TIMEOUT", "LABELS", "SKIP_RETURN_CODE")
 
 
@@ -63,22 +66,27 @@ def unexpected_skips(skips):
             if not any(name.fullmatch(test) and why.search(reason) for name, why in rules)]
 
 
-def careless_tests(build_dir):
-    """Tests that xpoll_add_test did not add.  Asking CTest overwrites its log."""
+def tests_of(build_dir):
+    """{test: its properties}.  Asking CTest overwrites its log."""
     text = subprocess.run(["ctest", "--test-dir", str(build_dir), "--show-only=json-v1"],
                           check=True, capture_output=True, text=True).stdout
-    for test in json.loads(text)["tests"]:
-        present = {prop["name"] for prop in test.get("properties", [])}
+    return {test["name"]: {prop["name"]: prop["value"] for prop in test.get("properties", [])}
+            for test in json.loads(text)["tests"]}
+
+
+def careless_tests(tests):
+    """Tests that xpoll_add_test did not add."""
+    for test, present in tests.items():
         for name in PROPERTIES:
             if name not in present:
-                yield f"{test['name']}: no {name} (cmake/Test.cmake: xpoll_add_test)"
+                yield f"{test}: no {name} (cmake/Test.cmake: xpoll_add_test)"
 
 
 def run_ctest(build_dir, arguments):
-    """Stream CTest; return (exit code, skipped tests, the held-back closing lines)."""
+    """Stream CTest; return (exit code, {test: (outcome, seconds)}, the held-back closing lines)."""
     command = ["ctest", "--test-dir", str(build_dir), "--output-on-failure",
                "--no-tests=error", *arguments]
-    closing, skipped = [], []
+    closing, ended = [], {}
     with subprocess.Popen(command, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, errors="replace") as ctest:
@@ -87,29 +95,44 @@ def run_ctest(build_dir, arguments):
                 closing.append(line)
             else:
                 print(line, end="", flush=True)
-            skip = SKIPPED.match(line)
-            if skip:
-                skipped.append(skip.group(1))
-    return ctest.returncode, skipped, closing
+            end = ENDED.match(line)
+            if end:
+                ended[end.group(1)] = (end.group(2), float(end.group(3)))
+    return ctest.returncode, ended, closing
+
+
+def record_of(suite, tests, ended, skips):
+    """What a run leaves for the tables."""
+    def outcome(word):
+        return {"Passed": "passed", "Skipped": "skipped"}.get(word, "failed")
+
+    return {"suite": suite, "skips": skips,
+            "tests": [{"name": name, "outcome": outcome(word), "seconds": seconds,
+                       "labels": tests.get(name, {}).get("LABELS", [])}
+                      for name, (word, seconds) in ended.items()]}
 
 
 def run(options):
     build_dir = options.build_dir.resolve()
-    findings = list(careless_tests(build_dir))
+    tests = tests_of(build_dir)
+    findings = list(careless_tests(tests))
     start = time.monotonic()
-    code, skipped, closing = run_ctest(build_dir, options.arguments)
-    skips = skip_reasons(build_dir, skipped)
+    code, ended, closing = run_ctest(build_dir, options.arguments)
+    skips = skip_reasons(build_dir, [name for name, (word, _) in ended.items()
+                                     if word == "Skipped"])
     findings += unexpected_skips(skips)
 
+    record = record_of(options.suite or build_dir.name, tests, ended, skips)
+    record["seconds"] = time.monotonic() - start
+    if closing and options.suite:
+        RESULTS.mkdir(parents=True, exist_ok=True)
+        (RESULTS / f"{options.suite}.json").write_text(json.dumps(record))
+    if len(ended) > 1:
+        testtable.print_suites([record])
+        testtable.print_skips([record])
+        print()
     for finding in findings:
         print(finding)
-    counts = CLOSING.match(closing[0]) if closing else None
-    if options.suite and counts:
-        RESULTS.mkdir(parents=True, exist_ok=True)
-        record = {"suite": options.suite, "failed": int(counts.group(1)),
-                  "count": int(counts.group(2)), "skipped": len(skips),
-                  "seconds": time.monotonic() - start}
-        (RESULTS / f"{options.suite}.json").write_text(json.dumps(record))
     sys.stdout.writelines(closing)
     sys.stdout.flush()
     if code == 0 and findings and options.strict:
@@ -125,15 +148,14 @@ def summary(_options):
     if not records:
         print("dev: no test ran", file=sys.stderr)
         return 1
-    total = {key: sum(r[key] for r in records)
-             for key in ("count", "failed", "skipped", "seconds")}
-    print(f"\n{'suite':<12}{'tests':>8}{'failed':>8}{'skipped':>9}{'seconds':>9}")
-    for r in [*records, {"suite": "total", **total}]:
-        print(f"{r['suite']:<12}{r['count']:>8}{r['failed']:>8}{r['skipped']:>9}"
-              f"{r['seconds']:>9.0f}")
-    percent = 100 * (total["count"] - total["failed"]) // max(total["count"], 1)
-    print(f"\n{percent}% tests passed, {total['failed']} tests failed out of {total['count']}")
-    return 1 if total["failed"] else 0
+    testtable.print_suites(records)
+    testtable.print_skips(records)
+    testtable.print_runs(records)
+    failed = testtable.print_failures(records)
+    count = sum(len(record["tests"]) for record in records)
+    percent = 100 * (count - failed) // max(count, 1)
+    print(f"\n{percent}% tests passed, {failed} tests failed out of {count}")
+    return 1 if failed else 0
 
 
 def main():
