@@ -5,6 +5,7 @@ is watched does not notice, and what was started ends with the watch.  Method:
 shell and Python programs whose processes the test knows.
 """
 
+from collections import Counter
 import json
 import os
 import signal
@@ -157,11 +158,12 @@ for i in range(200): os.wait()""")
         lines = watch.rest()
         self.assertEqual(watch.finish()[0], 0)
         missed = [l for l in lines if "missed" in l["events"]]
-        born = {l["pid"] for l in lines if "child" in l["events"]}
-        died = {l["pid"] for l in lines if "exit" in l["events"]}
+        # A system that is busy gives the same number to several of them.
+        born = Counter(l["pid"] for l in lines if "child" in l["events"])
+        died = Counter(l["pid"] for l in lines if "exit" in l["events"])
         self.assertLessEqual(born, died)
         if not missed:
-            self.assertEqual(len(born), 400)
+            self.assertEqual(sum(born.values()), 400)
 
     def test_pipeline_of_a_shell_is_told_with_its_commands(self):
         self.need_tracking()
