@@ -88,6 +88,7 @@ int xp_sys_inotify_remove(int inotify_fd, int watch);
 int64_t xp_sys_unread(int fd);      /* bytes; -EINVAL: a listener */
 bool xp_sys_is_stream(int fd);      /* a socket of SOCK_STREAM */
 int64_t xp_sys_backlog(int fd);     /* of a listener, at least 1; -EINVAL */
+int64_t xp_sys_unix_backlog(int fd); /* of a UNIX-domain one */
 int64_t xp_sys_socket_room(int fd); /* bytes of the send buffer */
 int64_t xp_sys_pipe_room(int fd);   /* bytes */
 /* SO_ERROR, which is cleared by that; 0: none. */

@@ -54,13 +54,16 @@ int64_t xp_sys_backlog(int fd)
 {
 	struct tcp_info info = {0};
 	int listens = 0;
+	int64_t count;
 	int rc = option(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, sizeof listens);
 
 	if (rc < 0 || !listens)
 		return rc < 0 ? rc : -EINVAL;
+	/* For a TCP listener this field is its queue. */
 	rc = option(fd, IPPROTO_TCP, TCP_INFO, &info, sizeof info);
-	/* For a listener this field is its queue; others do not tell. */
-	return rc < 0 || info.tcpi_unacked == 0 ? 1 : (int64_t)info.tcpi_unacked;
+	count = rc < 0 ? xp_sys_unix_backlog(fd) : (int64_t)info.tcpi_unacked;
+	/* Others do not tell; one is there, or was a moment ago. */
+	return count < 1 ? 1 : count;
 }
 
 int64_t xp_sys_socket_room(int fd)
