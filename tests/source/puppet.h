@@ -7,6 +7,8 @@
 
 #include "xt.h"
 
+extern char puppet_program[256]; /* the path of this program */
+
 struct puppet {
 	int fd; /* the strings */
 	pid_t pid;

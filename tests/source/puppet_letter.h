@@ -31,7 +31,6 @@ struct letter {
 	char path[100];
 };
 
-extern char puppet_program[256]; /* the path of this program */
 extern char puppet_option[];     /* its first argument; then a descriptor */
 
 #endif
