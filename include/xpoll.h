@@ -295,7 +295,7 @@ XPOLL_API int xpoll_wake_all(struct xpoll *queue);
  * A descriptor that is readable whenever an event is pending or due; to be
  * watched with poll(2), epoll or another queue, never read or closed.  It may
  * be readable without an event, never silent with one.  The first call makes
- * kernel objects and turns lazy interest off for this queue.
+ * kernel objects.
  * Errors: ENOTSUP (back ends without a kernel queue), EMFILE, ENFILE, ENOMEM.
  */
 XPOLL_API int xpoll_fd(struct xpoll *queue);

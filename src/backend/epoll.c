@@ -29,7 +29,6 @@ struct epoll_state {
 	int outer_fd;     /* -1: xpoll_fd was not called */
 	int attention_fd; /* -1: likewise */
 	int alarm_fd;     /* -1: likewise */
-	bool attention;   /* attention_fd is readable */
 	int64_t alarm_ns; /* alarm_fd is, from then on */
 	struct xp_counters *counters;
 };
@@ -99,7 +98,6 @@ static int epoll_open(void *opaque, int size_hint, struct xp_counters *counters)
 	state->outer_fd = -1;
 	state->attention_fd = -1;
 	state->alarm_fd = -1;
-	state->attention = false;
 	state->alarm_ns = XP_NEVER;
 	state->epoll_fd = xp_sys_epoll_create();
 	if (state->epoll_fd < 0)
@@ -247,14 +245,11 @@ static void epoll_set_attention(void *opaque, bool on)
 	struct epoll_state *state = opaque;
 	uint64_t count = 1;
 
-	if (on == state->attention)
-		return;
 	XP_ASSERT(state->attention_fd >= 0);
 	if (on)
 		xp_sys_write(state->attention_fd, &count, sizeof count);
 	else
 		xp_sys_read(state->attention_fd, &count, sizeof count);
-	state->attention = on;
 }
 
 static void epoll_set_alarm(void *opaque, int64_t deadline_ns)
@@ -262,6 +257,9 @@ static void epoll_set_alarm(void *opaque, int64_t deadline_ns)
 	struct epoll_state *state = opaque;
 
 	if (deadline_ns == state->alarm_ns)
+		return;
+	/* Too early is right, too: most timers are put off before they expire. */
+	if (state->alarm_ns < deadline_ns && state->alarm_ns > xp_sys_now())
 		return;
 	XP_ASSERT(state->alarm_fd >= 0);
 	xp_sys_timer_set(state->alarm_fd, deadline_ns);

@@ -281,6 +281,20 @@ void xp_candidates_publish(struct xpoll *queue)
 	}
 }
 
+bool xp_candidates_delivered(const struct xpoll *queue)
+{
+	int fd = queue->candidates_head;
+
+	for (int left = queue->candidates_len; left > 0; left--) {
+		const struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
+
+		if ((slot->delivered & slot->enabled) || slot->carried)
+			return true;
+		fd = slot->next;
+	}
+	return false;
+}
+
 void xp_candidates_all(struct xpoll *queue)
 {
 	int last = queue->slots.pages_len << XP_PAGE_BITS;

@@ -88,6 +88,9 @@ void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait);
 /* Let the kernel report them instead, so that another thread sees them. */
 void xp_candidates_publish(struct xpoll *queue);
 
+/* Is one of them by delivery: probably still ready? */
+bool xp_candidates_delivered(const struct xpoll *queue);
+
 /* Check all that is enabled: a report may have been lost on its way. */
 void xp_candidates_all(struct xpoll *queue);
 

@@ -62,7 +62,7 @@ static int reinit_threads(struct xpoll *queue)
 	queue->leader = false;
 	queue->polling = false;
 	queue->exposed = false;
-	queue->lazy = !(queue->ops->caps & XP_CAP_FREE_CHANGE);
+	queue->attention = false;
 	queue->several = false;
 	return 0;
 }

@@ -196,8 +196,7 @@ void xp_interest_choose(const struct xpoll *queue, const struct xp_slot *slot,
 	if (slot->shared && !slot->lowat && !free_change) {
 		*mode = XP_MODE_EXCLUSIVE;
 	} else if (xp_exact(queue)) {
-		/* An empty mask still reports POLLHUP, so let it do so once. */
-		if (enabled & edge || (!enabled && !free_change))
+		if (enabled & edge)
 			*mode = XP_MODE_LAZY;
 	} else if (!edge && wants_oneshot(queue, slot, enabled)) {
 		*mode = XP_MODE_ONESHOT;
@@ -218,7 +217,7 @@ int xp_interest_publish(struct xpoll *queue, int fd, struct xp_slot *slot)
 		return xp_interest_push(queue, fd, slot, XP_MODE_LAZY,
 		                        xp_exact(queue) ? enabled
 		                                        : slot->present);
-	if (!queue->exposed && wants_oneshot(queue, slot, enabled))
+	if (wants_oneshot(queue, slot, enabled))
 		return xp_interest_push(queue, fd, slot, XP_MODE_ONESHOT, enabled);
 	return xp_interest_push(queue, fd, slot, XP_MODE_LEVEL, enabled);
 }
@@ -273,7 +272,7 @@ int xp_interest_wanted(struct xpoll *queue, int fd, struct xp_slot *slot,
 		int rc = push_chosen(queue, fd, slot);
 
 		/* One look at this is cheaper than one at the whole array. */
-		if (rc == 0 && slot->mode == XP_MODE_LEVEL && !queue->exposed)
+		if (rc == 0 && slot->mode == XP_MODE_LEVEL)
 			xp_candidate_asked(queue, fd, slot, filters);
 		return rc;
 	}

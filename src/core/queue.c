@@ -40,13 +40,19 @@ void xp_update_attention(struct xpoll *queue)
 
 	if (queue->dying)
 		return;
-	if (queue->candidates_len > 0)
+	/* Said to be readable once more than necessary, it need not be exact. */
+	if (queue->candidates_len > 0 && !queue->attention &&
+	    !xp_candidates_delivered(queue))
 		xp_candidates_publish(queue);
 	pending = queue->candidates_len > 0 || !xp_list_empty(&queue->active) ||
 		queue->batch_next < queue->batch_len ||
 		atomic_load(&queue->wake_pending) || xp_files_ready(queue);
-	queue->ops->set_attention(queue->backend, pending);
-	queue->ops->set_alarm(queue->backend, queue->due_ns);
+	if (pending != queue->attention)
+		queue->ops->set_attention(queue->backend, pending);
+	queue->attention = pending;
+	/* Readable already: the moment need not be told before it is not. */
+	if (!pending)
+		queue->ops->set_alarm(queue->backend, queue->due_ns);
 }
 
 static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
@@ -208,9 +214,6 @@ static int expose(struct xpoll *queue)
 	if (fd < 0 || queue->exposed)
 		return fd;
 	queue->exposed = true;
-	queue->lazy = false;
-	/* What is lazily watched now, the kernel has to know exactly. */
-	xp_candidates_all(queue);
 	if (queue->looked_at)
 		xp_sources_run_due(queue, XP_BATCH_CAP);
 	return fd;

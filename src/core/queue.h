@@ -64,6 +64,7 @@ struct xpoll {
 	bool polling;          /* [q] a thread is in xpoll_wait */
 	bool look_wanted;      /* [q] a sleeper may have to look, see settle */
 	bool exposed;          /* [q] xpoll_fd was called */
+	bool attention;        /* [q] its descriptor was made readable */
 	bool dying;            /* [q] xpoll_destroy was called */
 	struct xp_list active; /* [q] struct xp_reg whose condition holds */
 	int64_t due_ns;        /* [q] when a source wants to run, or XP_NEVER */

@@ -167,6 +167,38 @@ XT_TEST(hazard_11_queue_fd_made_after_the_trigger_is_readable)
 	XT_CHECK(!readable(queue));
 }
 
+/* Changes that come along with waits are as cheap as without a watcher. */
+XT_TEST(queue_fd_toggles_with_waits_cost_nothing)
+{
+	if (!has_queue_fd())
+		XT_SKIP(no_queue);
+	XT_SINGLE_ONLY();
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair one = xt_pipe();
+	struct xt_pair two = xt_pipe();
+	struct xpoll_event events[4];
+	uint64_t before = 0;
+
+	XT_CHECK(xpoll_fd(queue) >= 0);
+	XT_OK(xt_add(queue, one.w, WRITE, XPOLL_DISABLE));
+	XT_OK(xt_add(queue, two.w, WRITE, XPOLL_DISABLE));
+	for (int i = 0; i < 100; i++) {
+		struct xpoll_event changes[2] = {
+			xt_record((uint64_t)(i % 2 ? one.w : two.w), WRITE,
+			          XPOLL_DISABLE),
+			xt_record((uint64_t)(i % 2 ? two.w : one.w), WRITE,
+			          XPOLL_ENABLE),
+		};
+
+		if (i == 20)
+			before = xt_stats(queue).syscalls_change;
+		XT_EQ(xpoll_event(queue, changes, 2, events, 4, -1), 1);
+		XT_EQ(events[0].ident, changes[1].ident);
+		XT_CHECK(readable(queue));
+	}
+	XT_EQ(xt_stats(queue).syscalls_change, before);
+}
+
 /* A wake makes the watcher call us, so that the next wait can return 0. */
 XT_TEST(queue_fd_wake_is_visible)
 {
