@@ -37,7 +37,9 @@ typedef int xpoll_fd_t;
 extern "C" {
 #endif
 
-#if defined(__GNUC__) && !defined(_WIN32)
+#if defined(XPOLL_API)
+/* Whoever compiles the library into something else says how it is seen. */
+#elif defined(__GNUC__) && !defined(_WIN32)
 #define XPOLL_API __attribute__((visibility("default")))
 #else
 #define XPOLL_API
@@ -89,6 +91,7 @@ XPOLL_API void xpoll_destroy(struct xpoll *queue);
 #define XPOLL_RECEIPT   0x0040 /* return the status of this change */
 #define XPOLL_DISPATCH  0x0080 /* deliver once, then disable */
 #define XPOLL_KEEPUDATA 0x0200 /* ADD leaves the udata of an existing one */
+#define XPOLL_SETUDATA  0x0400 /* any other change writes the udata, too */
 #define XPOLL_ERROR     0x4000 /* out: data is the errno of a change, or 0 */
 #define XPOLL_EOF       0x8000 /* out: end of file, or the peer is gone */
 

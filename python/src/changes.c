@@ -88,6 +88,9 @@ int xpy_change(struct xpy_queue *self, struct xpoll_event *change,
 {
 	if (xpy_handle_check(&self->handle) < 0)
 		return -1;
+	/* The udata are tokens of ours. */
+	if (change->flags & XPOLL_SETUDATA)
+		return EINVAL;
 	/* The result of this call is the receipt. */
 	change->flags &= (uint16_t)~XPOLL_RECEIPT;
 	if (change->flags & XPOLL_ADD)

@@ -11,7 +11,8 @@
 
 #define ACTIONS (XPOLL_ADD | XPOLL_DELETE | XPOLL_ENABLE | XPOLL_DISABLE)
 #define MODES   (XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH)
-#define KNOWN   (ACTIONS | MODES | XPOLL_RECEIPT | XPOLL_KEEPUDATA)
+#define KNOWN   (ACTIONS | MODES | XPOLL_RECEIPT | XPOLL_KEEPUDATA | \
+                 XPOLL_SETUDATA)
 
 #define READ_WRITE_NOTES (XPOLL_NOTE_LOWAT | XPOLL_NOTE_COUNT | \
                           XPOLL_NOTE_SOERR | XPOLL_NOTE_EXCLUSIVE)
@@ -35,6 +36,8 @@ static int flags_check(const struct xpoll_event *change)
 	if (flags & XPOLL_DELETE && actions != XPOLL_DELETE)
 		return -EINVAL;
 	if (flags & XPOLL_ENABLE && flags & XPOLL_DISABLE)
+		return -EINVAL;
+	if (flags & XPOLL_SETUDATA && flags & XPOLL_KEEPUDATA)
 		return -EINVAL;
 	/* Without an action only a user event can be meant: to trigger it. */
 	if (!actions && (change->filter != XPOLL_FILT_USER || !change->fflags))
@@ -96,8 +99,12 @@ static int fd_change(struct xpoll *queue, const struct xpoll_event *change,
 	if (change->flags & XPOLL_DELETE)
 		return xp_interest_delete(queue, fd, XP_BIT(filter));
 	if (change->flags & XPOLL_ENABLE)
-		return xp_interest_enable(queue, fd, XP_BIT(filter));
-	return xp_interest_disable(queue, fd, XP_BIT(filter));
+		rc = xp_interest_enable(queue, fd, XP_BIT(filter));
+	else
+		rc = xp_interest_disable(queue, fd, XP_BIT(filter));
+	if (rc == 0 && change->flags & XPOLL_SETUDATA)
+		xp_slots_get(&queue->slots, fd)->udata[filter] = change->udata;
+	return rc;
 }
 
 static int change_apply(struct xpoll *queue, const struct xpoll_event *change,

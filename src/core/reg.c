@@ -159,6 +159,8 @@ static int reg_modify(struct xpoll *queue, struct xp_reg *reg,
 		reg->flags |= change->flags & MODES;
 		if (!(change->flags & XPOLL_KEEPUDATA))
 			reg->udata = change->udata;
+	} else if (change->flags & XPOLL_SETUDATA) {
+		reg->udata = change->udata;
 	}
 	if (change->flags & XPOLL_ENABLE)
 		reg->flags &= (uint16_t)~XPOLL_DISABLE;

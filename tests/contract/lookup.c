@@ -56,6 +56,30 @@ XT_TEST(lookup_tells_ident_filter_udata_and_flags)
 	XT_EQ(flags_of(queue, ident, READ), -ENOENT);
 }
 
+XT_TEST(setudata_writes_it_with_each_change)
+{
+	struct xpoll *queue = xt_open();
+	uint64_t ident = (uint64_t)xt_pipe().r;
+	const int set = XPOLL_SETUDATA;
+
+	XT_OK(xt_change(queue, ident, READ, XPOLL_ADD, 0, 0, mark(1)));
+	XT_OK(xt_change(queue, ident, READ, XPOLL_DISABLE, 0, 0, mark(2)));
+	XT_EXPECT(udata_of(queue, ident, READ) == mark(1));
+	XT_OK(xt_change(queue, ident, READ, XPOLL_ENABLE | set, 0, 0, mark(3)));
+	XT_EXPECT(udata_of(queue, ident, READ) == mark(3));
+	XT_OK(xt_change(queue, ident, READ, XPOLL_DISABLE | set, 0, 0, NULL));
+	XT_EXPECT(udata_of(queue, ident, READ) == NULL);
+	XT_STATUS(xt_change(queue, ident, READ, XPOLL_ADD | set |
+	                    XPOLL_KEEPUDATA, 0, 0, mark(4)), EINVAL);
+	XT_STATUS(xt_change(queue, ident, WRITE, XPOLL_ENABLE | set, 0, 0, NULL),
+	          ENOENT);
+	XT_OK(xt_change(queue, 9, USER, XPOLL_ADD, 0, 0, mark(5)));
+	XT_OK(xt_change(queue, 9, USER, set, XPOLL_NOTE_TRIGGER, 0, mark(6)));
+	XT_EXPECT(udata_of(queue, 9, USER) == mark(6));
+	XT_OK(xt_change(queue, 9, USER, XPOLL_DISABLE | set, 0, 0, mark(7)));
+	XT_EXPECT(udata_of(queue, 9, USER) == mark(7));
+}
+
 XT_TEST(lookup_of_user_and_other_filters)
 {
 	struct xpoll *queue = xt_open();
