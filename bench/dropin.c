@@ -180,4 +180,5 @@ const struct bench_workload bench_dropin = {
 	.queue_name = "drop-in",
 	.peers = dropin_peers,
 	.limit = &dropin_limit,
+	.references = { "raw-poll", "raw-epoll" },
 };

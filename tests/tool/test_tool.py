@@ -213,6 +213,14 @@ class Json(ToolTest):
             self.assertLessEqual(RESULT_FIELDS, set(result))
             self.assertIs(type(result["default"]), bool)
 
+    def test_every_workload_reports_its_ratios(self):
+        for workload, references in (("drop-in", ("raw_poll", "raw_epoll")),
+                                     ("timers", ("libevent", "libuv"))):
+            result = run("bench", workload, "-n", "40", *SHORT, "--json", "-")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            for line in json.loads(result.stdout)["results"]:
+                self.assertLessEqual({f"ratio_{r}" for r in references}, set(line))
+
     def test_numbers_agree_with_each_other(self):
         results = {r["variant"]: r for r in self.check_json()["results"]}
         for result in results.values():
