@@ -223,18 +223,32 @@ static void event_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
 	deliver_events(queue, wait, fd, slot, events);
 }
 
-void xp_deliver_slot(struct xpoll *queue, struct xp_wait *wait, int fd,
-                     struct xp_slot *slot, uint32_t events)
+static inline void deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
+                           struct xp_slot *slot, uint32_t events)
 {
-	if (XP_UNLIKELY(slot->lowat & slot->enabled)) {
-		events = xp_mark_reached(queue, fd, slot, events);
-		if (!events)
-			return;
-	}
 	if (wait->events)
 		event_deliver(queue, wait, fd, slot, events);
 	else
 		xp_poll_deliver(queue, wait, fd, slot, events);
+}
+
+/* Apart, so that the others need no frame. */
+static XP_COLD void deliver_marked(struct xpoll *queue, struct xp_wait *wait,
+                                   int fd, struct xp_slot *slot,
+                                   uint32_t events)
+{
+	events = xp_mark_reached(queue, fd, slot, events);
+	if (events)
+		deliver(queue, wait, fd, slot, events);
+}
+
+void xp_deliver_slot(struct xpoll *queue, struct xp_wait *wait, int fd,
+                     struct xp_slot *slot, uint32_t events)
+{
+	if (XP_UNLIKELY(slot->lowat & slot->enabled))
+		deliver_marked(queue, wait, fd, slot, events);
+	else
+		deliver(queue, wait, fd, slot, events);
 }
 
 void xp_deliver_active(struct xpoll *queue, struct xp_wait *wait)
