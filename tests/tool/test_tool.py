@@ -98,6 +98,16 @@ class Info(ToolTest):
             self.assertRegex(out, r"(?m)^  timers +nothing of the kernel$")
             self.assertRegex(out, r"(?m)^  files +inotify$")
 
+    def test_info_tells_in_which_way_asynchronous_io_is_done(self):
+        out = self.check(run("info"))
+        self.assertRegex(out, r"asynchronous I/O +by (io_uring: (?=.*io_uring)"
+                              r"|threads[^:]*: )(?=.*thread)")
+        out = self.check(run("info", env=environment(XPOLL_AIO="threads")))
+        self.assertRegex(out, r"asynchronous I/O +by threads, XPOLL_AIO says so: "
+                              r".*thread")
+        out = self.check(run("info", env=environment(XPOLL_AIO="abacus")))
+        self.assertRegex(out, r"asynchronous I/O +no: .*\(XPOLL_AIO is abacus\)")
+
     def test_info_with_few_descriptors_tells_that_reason(self):
         out = self.check(run("info", preexec_fn=lambda: resource.setrlimit(
             resource.RLIMIT_NOFILE, (6, 6))))

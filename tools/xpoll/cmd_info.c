@@ -177,6 +177,17 @@ static long info_read_number(const char *path)
 	return number;
 }
 
+/* The variable that names the only way to do it. */
+static void info_print_choice(int filter)
+{
+	const char *variable = filter == XPOLL_FILT_AIO ? "XPOLL_AIO"
+		: filter == XPOLL_FILT_PROC ? "XPOLL_PROC" : NULL;
+	const char *value = variable != NULL ? getenv(variable) : NULL;
+
+	if (value != NULL)
+		printf(" (%s is %s)", variable, *value != '\0' ? value : "empty");
+}
+
 static void info_print_failure(int filter, int error)
 {
 	long paranoid = info_read_number("/proc/sys/kernel/perf_event_paranoid");
@@ -188,6 +199,8 @@ static void info_print_failure(int filter, int error)
 	    info_read_number("/proc/sys/fs/inotify/max_user_instances") >= 0)
 		printf(" (fs.inotify.max_user_instances is %ld)",
 		       info_read_number("/proc/sys/fs/inotify/max_user_instances"));
+	if (error == ENOTSUP)
+		info_print_choice(filter);
 	putchar('\n');
 }
 

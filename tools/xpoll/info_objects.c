@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <xpoll.h>
@@ -56,6 +57,23 @@ static void objects_add(struct objects *objects, const char *link, int fd)
 	name_object(link, objects->names[objects->len++]);
 }
 
+/* Is it one that the kernel keeps for a ring? */
+static int is_kernel_thread(int folder, const char *thread)
+{
+	char path[64];
+	char name[8] = "";
+	int fd;
+
+	snprintf(path, sizeof path, "%.16s/comm", thread);
+	fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	if (read(fd, name, sizeof name - 1) < 0)
+		name[0] = '\0';
+	close(fd);
+	return strncmp(name, "iou-", 4) == 0;
+}
+
 /* All threads but the first, and all descriptors but that of the listing. */
 static void objects_list(struct objects *objects)
 {
@@ -64,7 +82,9 @@ static void objects_list(struct objects *objects)
 
 	objects->len = 0;
 	while (folder != NULL && (entry = readdir(folder)) != NULL)
-		if (entry->d_name[0] != '.' && atoi(entry->d_name) != getpid())
+		if (entry->d_name[0] != '.' &&
+		    atoi(entry->d_name) != getpid() &&
+		    !is_kernel_thread(dirfd(folder), entry->d_name))
 			objects_add(objects, "thread:", -1);
 	if (folder != NULL)
 		closedir(folder);
@@ -117,26 +137,58 @@ static void objects_print(const struct objects *objects)
 	printf("%s\n", objects->len == 0 ? "nothing of the kernel" : "");
 }
 
-/* Start a read of one byte and wait for it: 0 or an errno. */
+/* Why there is no ring; NULL: nobody knows. */
+static const char *ring_refused(void)
+{
+	char params[256] = {0};
+	long fd;
+
+	if (getenv("XPOLL_AIO") != NULL)
+		return "XPOLL_AIO says so";
+	fd = syscall(SYS_io_uring_setup, 1, params);
+	if (fd >= 0)
+		close((int)fd);
+	else if (errno == ENOSYS)
+		return "this kernel has no io_uring";
+	else if (errno == EPERM || errno == EACCES)
+		return "io_uring is not permitted";
+	return NULL;
+}
+
+static void print_aio(const struct objects *objects)
+{
+	const char *reason = ring_refused();
+	int i = 0;
+
+	while (i < objects->len && strcmp(objects->names[i], "io_uring") != 0)
+		i++;
+	if (i < objects->len)
+		printf("by io_uring: ");
+	else if (objects->len > 0)
+		printf("by threads%s%s: ", reason != NULL ? ", " : "",
+		       reason != NULL ? reason : "");
+}
+
+/*
+ * Start an operation that the page cache cannot serve, and wait for it: 0 or
+ * an errno.  What did it stays for a second.
+ */
 static int try_aio(struct xpoll *queue, int fd, struct objects *after)
 {
-	char byte;
 	struct xpoll_aio aio = {
 		.size = sizeof aio,
-		.op = XPOLL_AIO_READ,
+		.op = XPOLL_AIO_FDATASYNC,
 		.fd = fd,
-		.buffer = &byte,
-		.length = 1,
 	};
 	struct xpoll_event event;
 
 	if (xpoll_aio_submit(queue, &aio) < 0)
 		return errno;
-	objects_list(after);
 	/* It belongs to the queue until it was returned. */
 	while (xpoll_event(queue, NULL, 0, &event, 1, -1) < 1)
 		if (errno != EINTR)
 			return errno;
+	objects_list(after);
 	return event.data < 0 ? (int)-event.data : 0;
 }
 
@@ -165,6 +217,8 @@ int info_try(int filter, uint32_t fflags)
 	}
 	if (error == 0) {
 		objects_subtract(&after, &before);
+		if (filter == XPOLL_FILT_AIO)
+			print_aio(&after);
 		objects_print(&after);
 	}
 	xpoll_destroy(queue);
