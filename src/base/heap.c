@@ -33,7 +33,7 @@ static void heap_put(struct xp_heap *heap, uint32_t place,
 }
 
 /* Let the entry rise from this place to where it belongs. */
-static void heap_rise(struct xp_heap *heap, uint32_t place,
+static XP_INLINE void heap_rise(struct xp_heap *heap, uint32_t place,
                       struct xp_heap_entry entry)
 {
 	while (place > XP_HEAP_FIRST) {

@@ -111,25 +111,12 @@ static void pool_grow(struct xp_pool *pool)
 	pool_open(pool, first + 1);
 }
 
-void *xp_pool_take(struct xp_pool *pool)
+void xp_pool_open_next(struct xp_pool *pool)
 {
-	struct xp_pool_group *group;
-	unsigned bit;
-	void *object;
-
-	if (XP_UNLIKELY(!pool->open))
+	if (pool->open)
+		pool_open(pool, pool->group->next);
+	else
 		pool_grow(pool);
-	if (XP_UNLIKELY(!pool->open))
-		return NULL;
-	group = pool->group;
-	XP_ASSERT(group->free);
-	bit = XP_LOWEST_BIT(group->free);
-	object = pool->objects + bit * pool->size;
-	pool->taken = (pool->open - 1) * XP_POOL_GROUP + bit;
-	group->free &= group->free - 1;
-	if (!group->free)
-		pool_open(pool, group->next);
-	return object;
 }
 
 void xp_pool_give(struct xp_pool *pool, uint32_t number)

@@ -15,6 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/assert.h"
+#include "base/compiler.h"
+
 enum { XP_POOL_GROUP = 64 }; /* objects whose bits are one word */
 
 struct xp_pool_group {
@@ -39,8 +42,31 @@ struct xp_pool {
 
 void xp_pool_fini(struct xp_pool *pool); /* with all that is in use */
 
+/* The open group is used up, or there is none: open another; it may fail. */
+void xp_pool_open_next(struct xp_pool *pool);
+
 /* An object, whatever its bytes are; `taken` is its number; NULL: no memory. */
-void *xp_pool_take(struct xp_pool *pool);
+static inline void *xp_pool_take(struct xp_pool *pool)
+{
+	struct xp_pool_group *group;
+	unsigned bit;
+	void *object;
+
+	if (XP_UNLIKELY(!pool->open)) {
+		xp_pool_open_next(pool);
+		if (!pool->open)
+			return NULL;
+	}
+	group = pool->group;
+	XP_ASSERT(group->free);
+	bit = XP_LOWEST_BIT(group->free);
+	object = pool->objects + bit * pool->size;
+	pool->taken = (pool->open - 1) * XP_POOL_GROUP + bit;
+	group->free &= group->free - 1;
+	if (XP_UNLIKELY(!group->free))
+		xp_pool_open_next(pool);
+	return object;
+}
 void xp_pool_give(struct xp_pool *pool, uint32_t number);
 
 /*

@@ -14,9 +14,6 @@ enum {
 	REGMAP_AHEAD = 4,
 };
 
-#define TAGS_ONE  UINT64_C(0x0101010101010101)
-#define TAGS_HIGH   UINT64_C(0x0080808080808080)
-#define TAGS_LOW   UINT64_C(0x007f7f7f7f7f7f7f)
 #define TAGS_PASSED (UINT64_C(1) << 56)
 #define PASSED_MOST UINT64_C(255)
 
@@ -34,28 +31,9 @@ uint64_t xp_regmap_hash(uint64_t ident, int filter)
 	return hash ^ hash >> 32;
 }
 
-/* Where the items of this hash begin. */
-static size_t regmap_block(const struct xp_regmap *map, uint64_t hash)
-{
-	return (size_t)hash & (map->len - 1);
-}
-
 static size_t regmap_next(const struct xp_regmap *map, size_t block)
 {
 	return (block + 1) & (map->len - 1);
-}
-
-static uint64_t regmap_tag(uint64_t hash)
-{
-	return hash >> 56 ? hash >> 56 : 1;
-}
-
-/* The highest bit of each of the seven bytes that are equal to the tag. */
-static uint64_t tags_equal(uint64_t tags, uint64_t tag)
-{
-	uint64_t differ = tags ^ TAGS_ONE * tag;
-
-	return ~(((differ & TAGS_LOW) + TAGS_LOW) | differ) & TAGS_HIGH;
 }
 
 /* The slot of the first of such bits. */
@@ -92,7 +70,7 @@ struct xp_regmap_item *xp_regmap_find_hashed(const struct xp_regmap *map,
                                              uint64_t hash, uint64_t ident,
                                              int filter)
 {
-	size_t at = regmap_block(map, hash);
+	size_t at = xp_regmap_start(map, hash);
 
 	/*
 	 * Bounded by all blocks: where very many have passed nobody counts them
@@ -100,7 +78,7 @@ struct xp_regmap_item *xp_regmap_find_hashed(const struct xp_regmap *map,
 	 */
 	for (size_t i = 0; i < map->len; i++, at = regmap_next(map, at)) {
 		const struct xp_regmap_block *block = &map->blocks[at];
-		uint64_t found = tags_equal(block->tags, regmap_tag(hash));
+		uint64_t found = xp_regmap_equal(block->tags, xp_regmap_tag(hash));
 
 		for (; found; found &= found - 1) {
 			struct xp_regmap_item *item =
@@ -115,20 +93,10 @@ struct xp_regmap_item *xp_regmap_find_hashed(const struct xp_regmap *map,
 	return NULL;
 }
 
-bool xp_regmap_lacks(const struct xp_regmap *map, uint64_t hash)
-{
-	uint64_t tags;
-
-	if (!map->len)
-		return true;
-	tags = map->blocks[regmap_block(map, hash)].tags;
-	return !tags_equal(tags, regmap_tag(hash)) && !(tags >> 56);
-}
-
 void xp_regmap_prefetch_table(const struct xp_regmap *map, uint64_t hash)
 {
 	if (map->len)
-		xp_prefetch(&map->blocks[regmap_block(map, hash)]);
+		xp_prefetch(&map->blocks[xp_regmap_start(map, hash)]);
 }
 
 void xp_regmap_prefetch_item(const struct xp_regmap *map, uint64_t hash)
@@ -138,8 +106,8 @@ void xp_regmap_prefetch_item(const struct xp_regmap *map, uint64_t hash)
 
 	if (!map->len)
 		return;
-	block = &map->blocks[regmap_block(map, hash)];
-	found = tags_equal(block->tags, regmap_tag(hash));
+	block = &map->blocks[xp_regmap_start(map, hash)];
+	found = xp_regmap_equal(block->tags, xp_regmap_tag(hash));
 	if (!found)
 		return;
 	/* It is longer than a line. */
@@ -155,22 +123,22 @@ static void regmap_prefetch_block(const struct xp_regmap *map, size_t at)
 			xp_prefetch(map->blocks[at].items[slot]);
 }
 
-static void regmap_put(struct xp_regmap *map, uint64_t hash,
+static XP_INLINE void regmap_put(struct xp_regmap *map, uint64_t hash,
                        struct xp_regmap_item *item)
 {
-	size_t at = regmap_block(map, hash);
+	size_t at = xp_regmap_start(map, hash);
 	struct xp_regmap_block *block = &map->blocks[at];
 	uint64_t vacant;
 	unsigned slot;
 
-	while (XP_UNLIKELY(!(vacant = tags_equal(block->tags, 0)))) {
+	while (XP_UNLIKELY(!(vacant = xp_regmap_equal(block->tags, 0)))) {
 		if (tags_passed(block) < PASSED_MOST)
 			block->tags += TAGS_PASSED;
 		at = regmap_next(map, at);
 		block = &map->blocks[at];
 	}
 	slot = tags_slot(vacant);
-	block->tags |= regmap_tag(hash) << slot * 8;
+	block->tags |= xp_regmap_tag(hash) << slot * 8;
 	block->items[slot] = item;
 }
 
@@ -245,7 +213,7 @@ int xp_regmap_add_hashed(struct xp_regmap *map, uint64_t hash,
 static int item_slot(const struct xp_regmap_block *block, uint64_t tag,
                      const struct xp_regmap_item *item)
 {
-	uint64_t found = tags_equal(block->tags, tag);
+	uint64_t found = xp_regmap_equal(block->tags, tag);
 
 	for (; found; found &= found - 1)
 		if (block->items[tags_slot(found)] == item)
@@ -256,10 +224,10 @@ static int item_slot(const struct xp_regmap_block *block, uint64_t tag,
 void xp_regmap_remove(struct xp_regmap *map, struct xp_regmap_item *item)
 {
 	uint64_t hash = item_hash(item);
-	size_t at = regmap_block(map, hash);
+	size_t at = xp_regmap_start(map, hash);
 	int slot;
 
-	while ((slot = item_slot(&map->blocks[at], regmap_tag(hash), item)) < 0) {
+	while ((slot = item_slot(&map->blocks[at], xp_regmap_tag(hash), item)) < 0) {
 		XP_ASSERT(tags_passed(&map->blocks[at]) > 0);
 		if (tags_passed(&map->blocks[at]) < PASSED_MOST)
 			map->blocks[at].tags -= TAGS_PASSED;
@@ -280,7 +248,7 @@ struct xp_regmap_item *xp_regmap_pop(struct xp_regmap *map)
 		return NULL;
 	for (;; map->drained++) {
 		block = &map->blocks[map->drained];
-		taken = TAGS_HIGH & ~tags_equal(block->tags, 0);
+		taken = XP_REGMAP_HIGH & ~xp_regmap_equal(block->tags, 0);
 		if (taken)
 			break;
 		regmap_prefetch_block(map, map->drained + REGMAP_AHEAD + 1);

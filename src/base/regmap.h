@@ -49,8 +49,41 @@ void xp_regmap_prefetch_item(const struct xp_regmap *map, uint64_t hash);
 struct xp_regmap_item *xp_regmap_find_hashed(const struct xp_regmap *map,
                                              uint64_t hash, uint64_t ident,
                                              int filter);
+
+#define XP_REGMAP_HIGH UINT64_C(0x0080808080808080)
+#define XP_REGMAP_LOW  UINT64_C(0x007f7f7f7f7f7f7f)
+
+/* The block where the items of this hash begin. */
+static inline size_t xp_regmap_start(const struct xp_regmap *map, uint64_t hash)
+{
+	return (size_t)hash & (map->len - 1);
+}
+
+/* A slot's tag; 0 is a free one's. */
+static inline uint64_t xp_regmap_tag(uint64_t hash)
+{
+	return hash >> 56 ? hash >> 56 : 1;
+}
+
+/* The highest bit of each of the seven bytes that are equal to the tag. */
+static inline uint64_t xp_regmap_equal(uint64_t tags, uint64_t tag)
+{
+	uint64_t differ = tags ^ UINT64_C(0x0101010101010101) * tag;
+
+	return ~(((differ & XP_REGMAP_LOW) + XP_REGMAP_LOW) | differ) &
+		XP_REGMAP_HIGH;
+}
+
 /* A quick answer: surely nothing with this hash is in the map. */
-bool xp_regmap_lacks(const struct xp_regmap *map, uint64_t hash);
+static inline bool xp_regmap_lacks(const struct xp_regmap *map, uint64_t hash)
+{
+	uint64_t tags;
+
+	if (!map->len)
+		return true;
+	tags = map->blocks[xp_regmap_start(map, hash)].tags;
+	return !xp_regmap_equal(tags, xp_regmap_tag(hash)) && !(tags >> 56);
+}
 
 /* Room for so many items: then adding does not fail.  0 or -ENOMEM. */
 int xp_regmap_reserve(struct xp_regmap *map, size_t count);

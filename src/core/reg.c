@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/compiler.h"
 #include "base/time.h"
 
 #define MODES (XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH)
@@ -50,8 +51,19 @@ void xp_reg_deactivate(struct xpoll *queue, struct xp_reg *reg)
 	reg_enlist(queue, reg);
 }
 
+/* A source's own part; the smallest are not worth a call. */
+static XP_INLINE void reg_clear(struct xp_reg *reg, size_t size)
+{
+	uint64_t *words = (uint64_t *)(void *)(reg + 1);
+
+	if (XP_LIKELY(size == 2 * sizeof *words))
+		words[0] = words[1] = 0;
+	else
+		memset(words, 0, size);
+}
+
 /* Memory for one of this source, with its part zeroed; NULL: there is none. */
-static struct xp_reg *reg_take(struct xpoll *queue,
+static XP_INLINE struct xp_reg *reg_take(struct xpoll *queue,
                                const struct xp_source_ops *ops, uint64_t ident)
 {
 	struct xp_pool *pool = &queue->sources[ops->id].pool;
@@ -69,7 +81,7 @@ static struct xp_reg *reg_take(struct xpoll *queue,
 		},
 		.ops = ops,
 	};
-	memset(reg + 1, 0, ops->size - sizeof *reg);
+	reg_clear(reg, ops->size - sizeof *reg);
 	xp_list_init(&reg->ready);
 	xp_count(&queue->counters.registered);
 	return reg;
@@ -81,9 +93,9 @@ static void reg_give(struct xpoll *queue, struct xp_reg *reg)
 	xp_pool_give(&queue->sources[reg->ops->id].pool, reg->item.number);
 }
 
-struct xp_reg *xp_reg_make(struct xpoll *queue,
-                           const struct xp_source_ops *ops, uint64_t ident,
-                           uint64_t hash)
+static XP_INLINE struct xp_reg *reg_make(struct xpoll *queue,
+                                         const struct xp_source_ops *ops,
+                                         uint64_t ident, uint64_t hash)
 {
 	struct xp_reg *reg = reg_take(queue, ops, ident);
 
@@ -94,6 +106,13 @@ struct xp_reg *xp_reg_make(struct xpoll *queue,
 		return NULL;
 	}
 	return reg;
+}
+
+struct xp_reg *xp_reg_make(struct xpoll *queue,
+                           const struct xp_source_ops *ops, uint64_t ident,
+                           uint64_t hash)
+{
+	return reg_make(queue, ops, ident, hash);
 }
 
 void xp_reg_free(struct xpoll *queue, struct xp_reg *reg)
@@ -110,10 +129,11 @@ void xp_reg_end(struct xpoll *queue, struct xp_reg *reg)
 	xp_reg_free(queue, reg);
 }
 
-static int reg_add(struct xpoll *queue, const struct xp_source_ops *ops,
-                   const struct xpoll_event *change, uint64_t hash)
+static XP_INLINE int reg_add(struct xpoll *queue,
+                             const struct xp_source_ops *ops,
+                             const struct xpoll_event *change, uint64_t hash)
 {
-	struct xp_reg *reg = xp_reg_make(queue, ops, change->ident, hash);
+	struct xp_reg *reg = reg_make(queue, ops, change->ident, hash);
 	int rc;
 
 	if (!reg)

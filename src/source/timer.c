@@ -152,14 +152,21 @@ static void timers_retell(struct xpoll *queue, struct timers *timers)
 }
 
 /* Let it run, if it is to. */
-static XP_INLINE void timer_run(struct timers *timers, struct timer *timer)
+static XP_INLINE void timer_run(struct timers *timers, struct timer *timer,
+                                unsigned clock)
 {
-	struct xp_heap *heap = &timers->heaps[clock_of(timer->reg.fflags)];
-
 	XP_ASSERT(!xp_heap_has(&timer->place));
+	XP_ASSERT(clock == clock_of(timer->reg.fflags));
 	if (timer->deadline_ns != XP_NEVER && !timer->reg.active &&
 	    !(timer->reg.flags & XPOLL_DISABLE))
-		xp_heap_add(heap, &timer->place, timer->deadline_ns);
+		xp_heap_add(&timers->heaps[clock], &timer->place,
+		            timer->deadline_ns);
+}
+
+/* The same where its clock is not at hand. */
+static void timer_run_on(struct timers *timers, struct timer *timer)
+{
+	timer_run(timers, timer, clock_of(timer->reg.fflags));
 }
 
 static void timer_stop(struct timers *timers, struct timer *timer)
@@ -259,7 +266,8 @@ static XP_INLINE int timers_prepare(struct xpoll *queue, struct timers *timers,
 
 /* Start it, by the words of the change. */
 static XP_INLINE void timer_start(struct xpoll *queue, struct timers *timers,
-                        struct timer *timer, const struct xpoll_event *change)
+                        struct timer *timer, const struct xpoll_event *change,
+                        unsigned clock)
 {
 	int64_t span = span_ns(change->fflags, change->data);
 
@@ -267,7 +275,7 @@ static XP_INLINE void timer_start(struct xpoll *queue, struct timers *timers,
 	timer->reg.data = change->data;
 	timer->deadline_ns = change->fflags & ONCE ? span
 		: xp_deadline(xp_source_now(queue), span);
-	timer_run(timers, timer);
+	timer_run(timers, timer, clock);
 }
 
 static int timer_attach(struct xpoll *queue, struct xp_reg *reg,
@@ -282,7 +290,7 @@ static int timer_attach(struct xpoll *queue, struct xp_reg *reg,
 	if (rc < 0)
 		return rc;
 	timers->counts[clock]++;
-	timer_start(queue, timers, timer_of(reg), change);
+	timer_start(queue, timers, timer_of(reg), change, clock);
 	if (XP_UNLIKELY(xp_heap_is_first(&timer_of(reg)->place)))
 		timers_tell(queue, timers);
 	return 0;
@@ -307,7 +315,7 @@ static int timer_touch(struct xpoll *queue, struct xp_reg *reg,
 	xp_reg_deactivate(queue, reg);
 	timers->counts[before]--;
 	timers->counts[after]++;
-	timer_start(queue, timers, timer_of(reg), change);
+	timer_start(queue, timers, timer_of(reg), change, after);
 	timers_tell(queue, timers);
 	return 0;
 }
@@ -317,7 +325,7 @@ static void timer_switched(struct xpoll *queue, struct xp_reg *reg)
 	struct timers *timers = *xp_source_state(queue, XP_SOURCE_TIMER);
 
 	timer_stop(timers, timer_of(reg));
-	timer_run(timers, timer_of(reg));
+	timer_run_on(timers, timer_of(reg));
 	timers_tell(queue, timers);
 }
 
@@ -363,7 +371,7 @@ static void timer_collect(struct xpoll *queue, struct xp_reg *reg,
 	/* With DISPATCH it rests from now on. */
 	if (reg->flags & XPOLL_DISPATCH)
 		return;
-	timer_run(timers, timer_of(reg));
+	timer_run_on(timers, timer_of(reg));
 	timers_tell(queue, timers);
 }
 
@@ -395,7 +403,7 @@ static int timer_inherit(struct xpoll *queue, struct xp_reg *reg)
 		return rc;
 	timers->counts[clock]++;
 	timer_of(reg)->place.place = 0; /* The old heap is gone. */
-	timer_run(timers, timer_of(reg));
+	timer_run_on(timers, timer_of(reg));
 	timers_tell(queue, timers);
 	return 0;
 }
