@@ -17,14 +17,17 @@
 #ifndef BENCH_H
 #define BENCH_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #define BENCH_ROUNDS_MAX   1000
-#define BENCH_VARIANTS_MAX 16
-#define BENCH_PHASES_MAX   4
-#define BENCH_REFERENCES   2
+#define BENCH_VARIANTS_MAX 24
+#define BENCH_PHASES_MAX   8
+#define BENCH_REFERENCES   4
+#define BENCH_UNKNOWN      UINT64_MAX /* a number that nobody counted */
 
 enum bench_peers {
 	BENCH_PEERS_NONE,
@@ -36,6 +39,7 @@ struct bench_options {
 	int n;                /* size of the workload */
 	double seconds;       /* for each variant, spread over the rounds */
 	int rounds;
+	int cpu;              /* to run on; -1: wherever the kernel likes */
 	const char *backends; /* names with commas between; NULL: all usable */
 	enum bench_peers peers; /* measured beside xpoll */
 	const char *json;     /* a file, "-" for stdout, NULL for none */
@@ -46,24 +50,32 @@ struct bench_options {
 struct bench_sample {
 	uint64_t operations;
 	uint64_t elapsed_ns;
-	uint64_t syscalls;
+	uint64_t syscalls; /* or BENCH_UNKNOWN */
 	uint64_t bytes; /* of memory for all that n counts; 0: not known */
+};
+
+/* Which of several ways of waiting a variant is. */
+struct bench_way {
+	const char *backend;         /* of xpoll; else NULL */
+	const struct loop_ops *loop; /* for workloads that are written on loops */
 };
 
 /*
  * How one variant does the work.  Functions return >= 0, or -errno.
  *
- * open      prepare; setup is what the workload opened.  backend: which one,
- *           for xpoll; else NULL.  On success *state goes to the others.
+ * open      prepare; setup is what the workload opened.  On success *state goes
+ *           to the others.
+ * phase     do the work of this phase from now on; NULL where there is but one
  * run       do exactly count operations, then return; the state stays such
  *           that run can go on.  A system call that was interrupted is repeated
  *           when bench_goes_on says so.
- * syscalls  how many system calls run has made so far
- * pass      in place of both where a workload has phases: go through all of
- *           them once; what each took goes to its sample
+ * syscalls  how many system calls run has made so far, or BENCH_UNKNOWN
+ * pass      in place of these three where phases depend on each other: go
+ *           through all of them once; what each took goes to its sample
  */
 struct bench_ops {
-	int (*open)(void *setup, const char *backend, void **state);
+	int (*open)(void *setup, const struct bench_way *way, void **state);
+	int (*phase)(void *state, int phase);
 	int (*run)(void *state, uint64_t count);
 	uint64_t (*syscalls)(const void *state);
 	int (*pass)(void *state, struct bench_sample *samples);
@@ -74,6 +86,7 @@ struct bench_variant {
 	const char *name;
 	const struct bench_ops *ops;
 	struct bench_library *library; /* what it needs; NULL: nothing */
+	const struct loop_ops *loop;   /* NULL: it is not written on one */
 };
 
 struct bench_workload {
@@ -86,8 +99,14 @@ struct bench_workload {
 	int n_max;
 	/* Ended by NULL; or NULL: it has one phase without a name. */
 	const char *const *phases;
-	/* The variants that the others are compared with. */
+	/* The variants that the others are compared with; NULL ends them. */
 	const char *references[BENCH_REFERENCES];
+	bool tells_bytes; /* memory is a result */
+	/*
+	 * Nobody waits for anybody, so it is the time of the processor that
+	 * counts: what else runs on this machine does not.  Else the clock's.
+	 */
+	bool by_processor;
 
 	/* Descriptors needed beyond those of the process itself. */
 	int64_t (*descriptors)(int n);
@@ -97,14 +116,19 @@ struct bench_workload {
 
 	const struct bench_ops *queue;      /* xpoll, once for each back end */
 	const char *queue_name;             /* NULL; or it has none: its name */
-	const struct bench_variant *peers;  /* ends with a NULL name */
+	/*
+	 * Written on loops: `queue` for each loop that can do all of this, a set
+	 * of enum loop_ability.  0: only `peers`.
+	 */
+	unsigned loops;
+	const struct bench_variant *peers;  /* ends with a NULL name; or NULL */
 	const struct bench_variant *limit;  /* NULL: nothing is left then */
 };
 
 struct bench_result {
 	char variant[32];
-	const char *phase;   /* NULL: there is but one */
-	const char *backend; /* NULL but for xpoll */
+	const char *phase;    /* NULL: there is but one */
+	struct bench_way way;
 	const struct bench_ops *ops;
 	bool is_default;
 	double *rates; /* operations per second, one for each round */
@@ -122,6 +146,7 @@ struct bench_report {
 	int phases_len; /* at least 1 */
 	const struct bench_variant *missing[BENCH_VARIANTS_MAX];
 	int missing_len; /* variants that cannot be measured here */
+	int64_t start_ns;
 };
 
 /* The numbers of a result that are printed; NAN where there is none. */
@@ -152,7 +177,53 @@ int bench_run(const struct bench_workload *workload,
 void bench_complain(const struct bench_workload *workload, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 int64_t bench_now_ns(void);
-int64_t bench_processor_ns(void); /* used by this process */
+/* What time is measured by: the clock, or what this process has used of it. */
+int64_t bench_elapsed_ns(const struct bench_workload *workload);
+
+/* Of this thread, where they are counted one by one. */
+extern _Thread_local uint64_t bench_calls;
+
+/*
+ * pairs.c: what bytes go through.  Neither end blocks: who reads where nothing
+ * is, or writes where no room is, gets EAGAIN, and the run fails, not hangs.
+ */
+enum bench_pair_kind { BENCH_PIPES, BENCH_SOCKETS };
+struct bench_pair {
+	int read_fd;
+	int write_fd;
+};
+struct bench_pairs {
+	struct bench_pair *at;
+	int len;
+};
+/* 0 or -errno; prints why. */
+int bench_pairs_open(const struct bench_workload *workload, enum bench_pair_kind kind,
+                     int len, struct bench_pairs *pairs);
+void bench_pairs_close(struct bench_pairs *pairs);
+/* Take out whatever was left in there. */
+void bench_pairs_drain(const struct bench_pairs *pairs);
+/* Descriptors of n pairs. */
+int64_t bench_pairs_descriptors(int n);
+/* One byte; 0 or -errno. */
+static inline int bench_give(const struct bench_pair *pair)
+{
+	ssize_t len = write(pair->write_fd, "t", 1);
+
+	bench_calls++;
+	if (len == 1)
+		return 0;
+	return len < 0 ? -errno : -EIO;
+}
+static inline int bench_take(const struct bench_pair *pair)
+{
+	char byte;
+	ssize_t len = read(pair->read_fd, &byte, 1);
+
+	bench_calls++;
+	if (len == 1)
+		return 0;
+	return len < 0 ? -errno : -EIO;
+}
 
 /* variants.c: fill in report->results from the options; an exit code. */
 int bench_select_variants(struct bench_report *report);
@@ -188,8 +259,11 @@ int bench_interrupted(void);       /* the signal that asked us to stop, or 0 */
 bool bench_stalled(void);          /* a wait did not return */
 bool bench_goes_on(int error);     /* true: EINTR that nobody needs to know */
 
-/* progress.c: a bar on a terminal, else nothing. */
-void bench_progress_show(double fraction, const char *doing);
+/* affinity_*.c: run on one processor from now on; 0 or -errno. */
+int bench_pin(int cpu);
+
+/* progress.c: a bar with the time left on a terminal, else nothing. */
+void bench_progress_show(double fraction, int64_t start_ns, const char *doing);
 void bench_progress_clear(void);
 
 /* statistics.c */

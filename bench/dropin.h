@@ -10,35 +10,11 @@
 #ifndef BENCH_DROPIN_H
 #define BENCH_DROPIN_H
 
-#include <stdint.h>
-
-#include "bench.h"
-
-#define DROPIN_ACTIVE 10
-
-struct dropin_pipe {
-	int read_fd;
-	int write_fd;
-};
-
-struct dropin {
-	const char *library; /* path of libxpoll-poll.so */
-	struct dropin_pipe *pipes;
-	int n;
-	int active; /* DROPIN_ACTIVE, or n */
-	int step;   /* every step-th pipe is active */
-};
+#include "serve.h"
 
 extern const struct bench_workload bench_dropin;
 
-extern const struct bench_ops dropin_limit_ops;
 extern const struct bench_ops dropin_real_ops;
 extern const struct bench_ops dropin_poll_ops;
-extern const struct bench_ops dropin_epoll_ops;
-
-/* One byte into each active pipe; 0 or -errno. */
-int dropin_write(const struct dropin *test);
-/* Take it out of one; 0 or -errno. */
-int dropin_read(int fd);
 
 #endif

@@ -10,11 +10,10 @@
 #include "dropin.h"
 
 struct poll_state {
-	const struct dropin *test;
+	const struct serve *test;
 	int (*poll)(struct pollfd *, nfds_t, int);
 	uint64_t (*poll_syscalls)(void); /* NULL: a poll is a poll */
 	void *library;
-	uint64_t syscalls;
 	uint64_t syscalls_before;
 	struct pollfd *fds;
 };
@@ -28,24 +27,25 @@ static void poll_close(void *opened)
 	free(state);
 }
 
-static int real_open(void *setup, const char *backend, void **opened)
+static int real_open(void *setup, const struct bench_way *way, void **opened)
 {
 	struct poll_state *state = calloc(1, sizeof *state);
-	struct dropin *test = setup;
+	const struct serve *test = setup;
 
-	(void)backend;
+	(void)way;
 	if (state == NULL)
 		return -ENOMEM;
 	state->test = test;
 	state->poll = poll;
-	state->fds = calloc((size_t)test->n, sizeof *state->fds);
+	bench_pairs_drain(&test->field->pairs);
+	state->fds = calloc((size_t)test->field->pairs.len, sizeof *state->fds);
 	if (state->fds == NULL) {
 		poll_close(state);
 		return -ENOMEM;
 	}
-	for (int i = 0; i < test->n; i++)
+	for (int i = 0; i < test->field->pairs.len; i++)
 		state->fds[i] = (struct pollfd){
-			.fd = test->pipes[i].read_fd,
+			.fd = test->field->pairs.at[i].read_fd,
 			.events = POLLIN,
 		};
 	*opened = state;
@@ -63,11 +63,11 @@ static int find(void *library, const char *name, void *pointer)
 	return 0;
 }
 
-static int dropin_poll_open(void *setup, const char *backend, void **opened)
+static int dropin_poll_open(void *setup, const struct bench_way *way, void **opened)
 {
-	const struct dropin *test = setup;
+	const struct serve *test = setup;
 	struct poll_state *state;
-	int rc = real_open(setup, backend, opened);
+	int rc = real_open(setup, way, opened);
 
 	if (rc < 0)
 		return rc;
@@ -86,14 +86,14 @@ static int dropin_poll_open(void *setup, const char *backend, void **opened)
 }
 
 /* Read where poll(2) found something, `ready` times; 0 or -errno. */
-static int poll_serve(struct pollfd *fds, int ready)
+static int poll_serve(const struct poll_state *state, int ready)
 {
-	for (struct pollfd *at = fds; ready > 0; at++) {
+	for (int i = 0; ready > 0; i++) {
 		int rc;
 
-		if (at->revents == 0)
+		if (state->fds[i].revents == 0)
 			continue;
-		rc = dropin_read(at->fd);
+		rc = bench_take(&state->test->field->pairs.at[i]);
 		if (rc < 0)
 			return rc;
 		ready--;
@@ -101,36 +101,39 @@ static int poll_serve(struct pollfd *fds, int ready)
 	return 0;
 }
 
-/* One round; 0 or -errno. */
-static int poll_round(struct poll_state *state)
+static int poll_round(struct poll_state *state, int k)
 {
-	const struct dropin *test = state->test;
-	int left = test->active;
-	int rc = dropin_write(test);
+	const struct serve *test = state->test;
+	int left = k;
+	int rc = serve_write(test, k);
 
 	while (rc == 0 && left > 0) {
-		int ready = state->poll(state->fds, (nfds_t)test->n, -1);
+		int ready = state->poll(state->fds, (nfds_t)test->field->pairs.len, -1);
 
 		if (ready < 0) {
 			if (!bench_goes_on(errno))
 				return -errno;
 			continue;
 		}
-		state->syscalls += state->poll_syscalls == NULL;
+		bench_calls += state->poll_syscalls == NULL;
 		left -= ready;
-		rc = poll_serve(state->fds, ready);
+		rc = poll_serve(state, ready);
 	}
-	state->syscalls += 2 * (uint64_t)test->active;
 	return rc;
 }
 
 static int poll_run(void *opened, uint64_t count)
 {
 	struct poll_state *state = opened;
+	int active = serve_active(state->test, 0);
 	int rc = 0;
 
-	for (uint64_t round = 0; round < count && rc == 0; round++)
-		rc = poll_round(state);
+	while (count > 0 && rc == 0) {
+		int k = count < (uint64_t)active ? (int)count : active;
+
+		rc = poll_round(state, k);
+		count -= (uint64_t)k;
+	}
 	return rc;
 }
 
@@ -139,8 +142,8 @@ static uint64_t poll_syscalls(const void *opened)
 	const struct poll_state *state = opened;
 
 	if (state->poll_syscalls == NULL)
-		return state->syscalls;
-	return state->syscalls + state->poll_syscalls() - state->syscalls_before;
+		return bench_calls;
+	return bench_calls + state->poll_syscalls() - state->syscalls_before;
 }
 
 const struct bench_ops dropin_real_ops = {

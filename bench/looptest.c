@@ -1,113 +1,53 @@
 /*
  * looptest: the pipes that all its variants share.
- *
- * The pipes do not block: a variant that reads where nothing is, or writes
- * where no room is, gets EAGAIN, and the run fails instead of hanging.
  */
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "looptest.h"
 
-static int64_t looptest_descriptors(int n)
-{
-	return 2 * (int64_t)n;
-}
-
-static int looptest_prepare_fd(int fd)
-{
-	int flags = fcntl(fd, F_GETFL);
-
-	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
-	    fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
-		return -errno;
-	return 0;
-}
-
-/* On failure whatever was opened is in *pipe, for looptest_close. */
-static int looptest_open_pipe(struct looptest_pipe *pipe_ends)
-{
-	int fds[2];
-	int rc;
-
-	if (pipe(fds) < 0)
-		return -errno;
-	pipe_ends->read_fd = fds[0];
-	pipe_ends->write_fd = fds[1];
-	rc = looptest_prepare_fd(fds[0]);
-	return rc < 0 ? rc : looptest_prepare_fd(fds[1]);
-}
-
 static void looptest_close(void *setup)
 {
 	struct looptest *test = setup;
 
-	for (int i = 0; i < test->n; i++) {
-		if (test->pipes[i].read_fd < 0)
-			continue;
-		close(test->pipes[i].read_fd);
-		close(test->pipes[i].write_fd);
-	}
-	free(test->pipes);
+	bench_pairs_close(&test->opened);
 	free(test);
-}
-
-static int looptest_open_pipes(struct looptest *test)
-{
-	for (int i = 0; i < test->n; i++) {
-		struct looptest_pipe *ends = &test->pipes[i];
-		int rc = looptest_open_pipe(ends);
-
-		if (rc < 0) {
-			bench_complain(&bench_looptest, "cannot open pipe %d of %d: %s",
-			               i + 1, test->n, strerror(-rc));
-			return rc;
-		}
-		if (ends->read_fd > test->fd_max)
-			test->fd_max = ends->read_fd;
-		if (ends->write_fd > test->fd_max)
-			test->fd_max = ends->write_fd;
-	}
-	return 0;
 }
 
 static int looptest_open(const struct bench_options *options, void **setup)
 {
 	struct looptest *test = calloc(1, sizeof *test);
-	struct looptest_pipe *pipes = calloc((size_t)options->n, sizeof *pipes);
 	int rc;
 
-	if (test == NULL || pipes == NULL) {
-		free(test);
-		free(pipes);
+	if (test == NULL) {
 		bench_complain(&bench_looptest, "%s", strerror(ENOMEM));
 		return -ENOMEM;
 	}
-	for (int i = 0; i < options->n; i++)
-		pipes[i] = (struct looptest_pipe){ -1, -1 };
+	rc = bench_pairs_open(&bench_looptest, BENCH_PIPES, options->n, &test->opened);
+	if (rc < 0) {
+		free(test);
+		return rc;
+	}
+	test->pipes = test->opened.at;
 	test->n = options->n;
-	test->pipes = pipes;
-	rc = looptest_open_pipes(test);
-	if (rc < 0)
-		looptest_close(test);
-	else
-		*setup = test;
-	return rc;
+	for (int i = 0; i < test->n; i++) {
+		if (test->pipes[i].read_fd > test->fd_max)
+			test->fd_max = test->pipes[i].read_fd;
+		if (test->pipes[i].write_fd > test->fd_max)
+			test->fd_max = test->pipes[i].write_fd;
+	}
+	*setup = test;
+	return 0;
 }
 
 int looptest_start(const struct looptest *test)
 {
-	char rest[16];
-
-	for (int i = 0; i < test->n; i++)
-		while (read(test->pipes[i].read_fd, rest, sizeof rest) > 0)
-			; /* left over from the variant before */
-	return looptest_give(&test->pipes[0]);
+	bench_pairs_drain(&test->opened);
+	return bench_give(&test->pipes[0]);
 }
 
 static const struct bench_variant looptest_limit = {
-	"limit", &looptest_limit_ops, NULL
+	"limit", &looptest_limit_ops, NULL, NULL
 };
 
 static const char looptest_help[] =
@@ -131,8 +71,9 @@ const struct bench_workload bench_looptest = {
 	.items = "pipes",
 	.n_default = 8,
 	.n_max = 10000000,
-	.references = { "raw-epoll", "limit" },
-	.descriptors = looptest_descriptors,
+	.references = LOOP_REFERENCES,
+	.by_processor = true,
+	.descriptors = bench_pairs_descriptors,
 	.open = looptest_open,
 	.close = looptest_close,
 	.queue = &looptest_queue_ops,

@@ -13,21 +13,15 @@
 #ifndef BENCH_LOOPTEST_H
 #define BENCH_LOOPTEST_H
 
-#include <errno.h>
 #include <stdint.h>
-#include <unistd.h>
 
-#include "bench.h"
+#include "loop.h"
 
 #define LOOPTEST_EVENTS 64 /* room for events in one wait */
 
-struct looptest_pipe {
-	int read_fd;
-	int write_fd;
-};
-
 struct looptest {
-	struct looptest_pipe *pipes;
+	struct bench_pairs opened;
+	struct bench_pair *pipes; /* those */
 	int n;
 	int fd_max;
 };
@@ -40,6 +34,7 @@ extern const struct bench_ops looptest_epoll_ops; /* where there is epoll */
 extern const struct bench_ops looptest_poll_ops;
 extern const struct bench_ops looptest_select_ops;
 extern const struct bench_ops looptest_limit_ops;
+extern const struct bench_ops looptest_loop_ops; /* other libraries */
 
 /* Of the hand-written ones, those this system has; chosen by the build. */
 extern const struct bench_variant looptest_peers[];
@@ -48,28 +43,15 @@ extern const struct bench_variant looptest_peers[];
 int looptest_start(const struct looptest *test);
 
 /* Take the token out; 1 (a read was done) or -errno. */
-static inline int looptest_take(const struct looptest_pipe *pipe)
+static inline int looptest_take(const struct bench_pair *pipe)
 {
-	char token;
-	ssize_t len = read(pipe->read_fd, &token, 1);
+	int rc = bench_take(pipe);
 
-	if (len == 1)
-		return 1;
-	return len < 0 ? -errno : -EIO;
+	return rc < 0 ? rc : 1;
 }
 
-/* Put it in; 0 or -errno. */
-static inline int looptest_give(const struct looptest_pipe *pipe)
-{
-	ssize_t len = write(pipe->write_fd, "t", 1);
-
-	if (len == 1)
-		return 0;
-	return len < 0 ? -errno : -EIO;
-}
-
-static inline struct looptest_pipe *looptest_next(const struct looptest *test,
-                                                  const struct looptest_pipe *pipe)
+static inline struct bench_pair *looptest_next(const struct looptest *test,
+                                                  const struct bench_pair *pipe)
 {
 	int index = (int)(pipe - test->pipes) + 1;
 

@@ -16,7 +16,7 @@ struct epoll_state {
 };
 
 static int epoll_change(struct epoll_state *state, int op, int fd, uint32_t events,
-                        struct looptest_pipe *pipe)
+                        struct bench_pair *pipe)
 {
 	struct epoll_event event = { .events = events, .data.ptr = pipe };
 
@@ -27,7 +27,7 @@ static int epoll_change(struct epoll_state *state, int op, int fd, uint32_t even
 static int epoll_fill(struct epoll_state *state)
 {
 	for (int i = 0; i < state->test->n; i++) {
-		struct looptest_pipe *pipe = &state->test->pipes[i];
+		struct bench_pair *pipe = &state->test->pipes[i];
 		int rc = epoll_change(state, EPOLL_CTL_ADD, pipe->read_fd, EPOLLIN, pipe);
 
 		if (rc == 0)
@@ -47,12 +47,12 @@ static void epoll_close(void *opened)
 	free(state);
 }
 
-static int epoll_open(void *setup, const char *backend, void **opened)
+static int epoll_open(void *setup, const struct bench_way *way, void **opened)
 {
 	struct epoll_state *state = calloc(1, sizeof *state);
 	int rc;
 
-	(void)backend;
+	(void)way;
 	if (state == NULL)
 		return -ENOMEM;
 	state->test = setup;
@@ -65,9 +65,9 @@ static int epoll_open(void *setup, const char *backend, void **opened)
 	return rc;
 }
 
-static int epoll_readable(struct epoll_state *state, struct looptest_pipe *pipe)
+static int epoll_readable(struct epoll_state *state, struct bench_pair *pipe)
 {
-	struct looptest_pipe *next = looptest_next(state->test, pipe);
+	struct bench_pair *next = looptest_next(state->test, pipe);
 	int rc = looptest_take(pipe);
 	int changed;
 
@@ -78,14 +78,14 @@ static int epoll_readable(struct epoll_state *state, struct looptest_pipe *pipe)
 	return changed < 0 ? changed : rc;
 }
 
-static int epoll_writable(struct epoll_state *state, struct looptest_pipe *pipe)
+static int epoll_writable(struct epoll_state *state, struct bench_pair *pipe)
 {
 	int rc = epoll_change(state, EPOLL_CTL_MOD, pipe->write_fd, 0, pipe);
 
 	if (rc < 0)
 		return rc;
 	state->syscalls++;
-	return looptest_give(pipe);
+	return bench_give(pipe);
 }
 
 static int epoll_run(void *opened, uint64_t count)
@@ -100,7 +100,7 @@ static int epoll_run(void *opened, uint64_t count)
 		if (ready < 0 && !bench_goes_on(errno))
 			return -errno;
 		for (int i = 0; i < ready; i++) {
-			struct looptest_pipe *pipe = state->events[i].data.ptr;
+			struct bench_pair *pipe = state->events[i].data.ptr;
 			int rc = state->events[i].events & EPOLLIN
 			                 ? epoll_readable(state, pipe)
 			                 : epoll_writable(state, pipe);

@@ -8,16 +8,16 @@
 
 struct limit_state {
 	const struct looptest *test;
-	struct looptest_pipe *at; /* the token is in this pipe */
+	struct bench_pair *at; /* the token is in this pipe */
 	uint64_t syscalls;
 };
 
-static int limit_open(void *setup, const char *backend, void **state)
+static int limit_open(void *setup, const struct bench_way *way, void **state)
 {
 	struct limit_state *limit = calloc(1, sizeof *limit);
 	int rc;
 
-	(void)backend;
+	(void)way;
 	if (limit == NULL)
 		return -ENOMEM;
 	limit->test = setup;
@@ -40,7 +40,7 @@ static int limit_run(void *state, uint64_t count)
 		if (rc < 0)
 			return rc;
 		limit->at = looptest_next(limit->test, limit->at);
-		rc = looptest_give(limit->at);
+		rc = bench_give(limit->at);
 		if (rc < 0)
 			return rc;
 		limit->syscalls += 2;

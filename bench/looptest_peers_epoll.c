@@ -1,13 +1,16 @@
 /*
- * The hand-written variants of looptest on a system with epoll(7).
+ * The variants beside xpoll of looptest on a system with epoll(7).
  */
 #include <stddef.h>
 
 #include "looptest.h"
 
 const struct bench_variant looptest_peers[] = {
-	{ "raw-epoll", &looptest_epoll_ops, NULL },
-	{ "raw-poll", &looptest_poll_ops, NULL },
-	{ "raw-select", &looptest_select_ops, NULL },
-	{ NULL, NULL, NULL },
+	{ "raw-epoll", &looptest_epoll_ops, NULL, NULL },
+	{ "raw-poll", &looptest_poll_ops, NULL, NULL },
+	{ "raw-select", &looptest_select_ops, NULL, NULL },
+	{ "libev", &looptest_loop_ops, &loop_libev_library, &loop_libev },
+	{ "libevent", &looptest_loop_ops, &loop_libevent_library, &loop_libevent },
+	{ "libuv", &looptest_loop_ops, &loop_libuv_library, &loop_libuv },
+	{ 0 },
 };

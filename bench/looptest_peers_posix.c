@@ -1,12 +1,15 @@
 /*
- * The hand-written variants of looptest on a system without epoll(7).
+ * The variants beside xpoll of looptest on a system without epoll(7).
  */
 #include <stddef.h>
 
 #include "looptest.h"
 
 const struct bench_variant looptest_peers[] = {
-	{ "raw-poll", &looptest_poll_ops, NULL },
-	{ "raw-select", &looptest_select_ops, NULL },
-	{ NULL, NULL, NULL },
+	{ "raw-poll", &looptest_poll_ops, NULL, NULL },
+	{ "raw-select", &looptest_select_ops, NULL, NULL },
+	{ "libev", &looptest_loop_ops, &loop_libev_library, &loop_libev },
+	{ "libevent", &looptest_loop_ops, &loop_libevent_library, &loop_libevent },
+	{ "libuv", &looptest_loop_ops, &loop_libuv_library, &loop_libuv },
+	{ 0 },
 };

@@ -15,26 +15,26 @@ struct poll_state {
 	const struct looptest *test;
 	uint64_t syscalls;
 	struct pollfd *fds;
-	struct looptest_pipe **owners;
+	struct bench_pair **owners;
 	int *places;
 	int len;
 };
 
 static void poll_append(struct poll_state *state, int fd, short events,
-                        struct looptest_pipe *pipe)
+                        struct bench_pair *pipe)
 {
 	state->fds[state->len] = (struct pollfd){ .fd = fd, .events = events };
 	state->owners[state->len] = pipe;
 	state->len++;
 }
 
-static void poll_enable(struct poll_state *state, struct looptest_pipe *pipe)
+static void poll_enable(struct poll_state *state, struct bench_pair *pipe)
 {
 	state->places[pipe - state->test->pipes] = state->len;
 	poll_append(state, pipe->write_fd, POLLOUT, pipe);
 }
 
-static void poll_disable(struct poll_state *state, struct looptest_pipe *pipe)
+static void poll_disable(struct poll_state *state, struct bench_pair *pipe)
 {
 	int place = state->places[pipe - state->test->pipes];
 	int last = --state->len;
@@ -56,14 +56,14 @@ static void poll_close(void *opened)
 	free(state);
 }
 
-static int poll_open(void *setup, const char *backend, void **opened)
+static int poll_open(void *setup, const struct bench_way *way, void **opened)
 {
 	struct poll_state *state = calloc(1, sizeof *state);
 	struct looptest *test = setup;
 	size_t n = (size_t)test->n;
 	int rc;
 
-	(void)backend;
+	(void)way;
 	if (state == NULL)
 		return -ENOMEM;
 	state->test = test;
@@ -84,18 +84,18 @@ static int poll_open(void *setup, const char *backend, void **opened)
 	return rc;
 }
 
-static int poll_readable(struct poll_state *state, struct looptest_pipe *pipe)
+static int poll_readable(struct poll_state *state, struct bench_pair *pipe)
 {
 	state->syscalls++;
 	poll_enable(state, looptest_next(state->test, pipe));
 	return looptest_take(pipe);
 }
 
-static int poll_writable(struct poll_state *state, struct looptest_pipe *pipe)
+static int poll_writable(struct poll_state *state, struct bench_pair *pipe)
 {
 	state->syscalls++;
 	poll_disable(state, pipe);
-	return looptest_give(pipe);
+	return bench_give(pipe);
 }
 
 /*

@@ -18,7 +18,7 @@ struct queue_state {
 	uint64_t io; /* reads and writes */
 };
 
-static int queue_register(struct xpoll *queue, struct looptest_pipe *pipe)
+static int queue_register(struct xpoll *queue, struct bench_pair *pipe)
 {
 	if (xpoll_ctl(queue, XPOLL_ADD, POLLIN, pipe->read_fd, pipe) < 0 ||
 	    xpoll_ctl(queue, XPOLL_ADD, POLLOUT, pipe->write_fd, pipe) < 0 ||
@@ -46,7 +46,7 @@ static void queue_close(void *opened)
 	free(state);
 }
 
-static int queue_open(void *setup, const char *backend, void **opened)
+static int queue_open(void *setup, const struct bench_way *way, void **opened)
 {
 	struct xpoll_options options;
 	struct queue_state *state = calloc(1, sizeof *state);
@@ -56,7 +56,7 @@ static int queue_open(void *setup, const char *backend, void **opened)
 		return -ENOMEM;
 	memset(&options, 0, sizeof options);
 	options.size = sizeof options;
-	options.backend = backend;
+	options.backend = way->backend;
 	state->test = setup;
 	options.size_hint = 2 * state->test->n;
 	state->queue = xpoll_open(&options);
@@ -68,9 +68,9 @@ static int queue_open(void *setup, const char *backend, void **opened)
 	return rc;
 }
 
-static int queue_readable(struct queue_state *state, struct looptest_pipe *pipe)
+static int queue_readable(struct queue_state *state, struct bench_pair *pipe)
 {
-	const struct looptest_pipe *next = looptest_next(state->test, pipe);
+	const struct bench_pair *next = looptest_next(state->test, pipe);
 	int rc = looptest_take(pipe);
 
 	if (rc < 0)
@@ -81,12 +81,12 @@ static int queue_readable(struct queue_state *state, struct looptest_pipe *pipe)
 	return rc;
 }
 
-static int queue_writable(struct queue_state *state, struct looptest_pipe *pipe)
+static int queue_writable(struct queue_state *state, struct bench_pair *pipe)
 {
 	if (xpoll_ctl(state->queue, XPOLL_DISABLE, POLLOUT, pipe->write_fd, NULL) < 0)
 		return -errno;
 	state->io++;
-	return looptest_give(pipe);
+	return bench_give(pipe);
 }
 
 static int queue_run(void *opened, uint64_t count)

@@ -19,7 +19,7 @@ struct select_state {
 	size_t words;
 	unsigned long *wanted; /* to read, then to write */
 	unsigned long *ready;  /* likewise */
-	struct looptest_pipe **owners;
+	struct bench_pair **owners;
 };
 
 static void bits_set(unsigned long *bits, int fd)
@@ -57,13 +57,13 @@ static int select_allocate(struct select_state *state)
 	return 0;
 }
 
-static int select_open(void *setup, const char *backend, void **opened)
+static int select_open(void *setup, const struct bench_way *way, void **opened)
 {
 	struct select_state *state = calloc(1, sizeof *state);
 	struct looptest *test = setup;
 	int rc;
 
-	(void)backend;
+	(void)way;
 	if (state == NULL)
 		return -ENOMEM;
 	state->test = test;
@@ -82,20 +82,20 @@ static int select_open(void *setup, const char *backend, void **opened)
 	return rc;
 }
 
-static int select_readable(struct select_state *state, struct looptest_pipe *pipe)
+static int select_readable(struct select_state *state, struct bench_pair *pipe)
 {
-	struct looptest_pipe *next = looptest_next(state->test, pipe);
+	struct bench_pair *next = looptest_next(state->test, pipe);
 
 	state->syscalls++;
 	bits_set(state->wanted + state->words, next->write_fd);
 	return looptest_take(pipe);
 }
 
-static int select_writable(struct select_state *state, struct looptest_pipe *pipe)
+static int select_writable(struct select_state *state, struct bench_pair *pipe)
 {
 	state->syscalls++;
 	bits_clear(state->wanted + state->words, pipe->write_fd);
-	return looptest_give(pipe);
+	return bench_give(pipe);
 }
 
 /* Serve the descriptors of one word; how many reads that were, or -errno. */

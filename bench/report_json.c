@@ -88,11 +88,11 @@ static void json_result(FILE *to, const struct bench_report *report,
 	json_number(to, figures.ns_per_operation);
 	fprintf(to, ", \"syscalls_per_%s\": ", unit);
 	json_number(to, figures.syscalls_per_operation);
-	if (report->workload->phases != NULL) {
+	if (report->workload->tells_bytes) {
 		fprintf(to, ", \"bytes_per_%s\": ", unit);
 		json_number(to, figures.bytes_per_item);
 	}
-	for (int i = 0; i < BENCH_REFERENCES; i++)
+	for (int i = 0; i < BENCH_REFERENCES && report->workload->references[i]; i++)
 		json_ratio(to, report->workload->references[i], figures.ratios[i]);
 	fprintf(to, ",\n      \"%ss\": %llu, \"spread\": { \"min\": ", unit,
 	        (unsigned long long)result->operations);
@@ -112,7 +112,9 @@ void bench_report_json(const struct bench_report *report, FILE *to)
 	        version >> 8 & 0xff, version & 0xff);
 	fprintf(to, "  \"n\": %d,\n  \"seconds\": ", report->options->n);
 	json_number(to, report->options->seconds);
-	fprintf(to, ",\n  \"rounds\": %d,\n", report->options->rounds);
+	fprintf(to, ",\n  \"rounds\": %d,\n  \"clock\": \"%s\",\n",
+	        report->options->rounds,
+	        report->workload->by_processor ? "processor" : "monotonic");
 	json_machine(to);
 	json_missing(to, report);
 	fputs("  \"results\": [\n", to);

@@ -34,15 +34,34 @@ static const char *table_ratio(double value, char text[NUMBER_SIZE])
 	return text;
 }
 
+/* With some decimals; "-" if it is not known.  Valid until the next call. */
+static const char *table_number(double value, int decimals)
+{
+	static char text[NUMBER_SIZE];
+
+	if (isnan(value))
+		return "-";
+	snprintf(text, sizeof text, "%.*f", decimals, value);
+	return text;
+}
+
+static int table_ratio_width(const struct bench_workload *workload, int reference)
+{
+	int len = (int)strlen(workload->references[reference]) + 2;
+
+	return len > 7 ? len : 7;
+}
+
 static void table_head(const struct bench_report *report, FILE *to)
 {
 	const struct bench_options *options = report->options;
 	struct bench_machine machine;
 
 	bench_machine_get(&machine);
-	fprintf(to, "%s: %d %s, %d x %.2f s per variant, median of the rounds\n",
+	fprintf(to, "%s: %d %s, %d x %.2f s per variant, median of the rounds%s\n",
 	        report->workload->name, options->n, report->workload->items,
-	        options->rounds, options->seconds / options->rounds);
+	        options->rounds, options->seconds / options->rounds,
+	        report->workload->by_processor ? ", processor time" : "");
 	fprintf(to, "%s, %s, %d cores\n", machine.kernel, machine.cpu, machine.cores);
 }
 
@@ -50,40 +69,50 @@ static void table_columns(const struct bench_report *report, const char *phase,
                           FILE *to)
 {
 	const struct bench_workload *workload = report->workload;
-	char names[5][NUMBER_SIZE];
+	char names[3][NUMBER_SIZE];
 
 	snprintf(names[0], NUMBER_SIZE, "%ss/s", workload->unit);
 	snprintf(names[1], NUMBER_SIZE, "ns/%s", workload->unit);
 	snprintf(names[2], NUMBER_SIZE, "calls/%s", workload->unit);
-	for (int i = 0; i < BENCH_REFERENCES; i++)
-		snprintf(names[3 + i], NUMBER_SIZE, "x %s", workload->references[i]);
-	fprintf(to, "\n%-15s %12s %10s %11s %11s %10s", phase != NULL ? phase : "variant",
-	        names[0], names[1], names[2], names[3], names[4]);
-	fprintf(to, "%s  spread\n", phase != NULL ? "  bytes" : "");
+	fprintf(to, "\n%-15s %12s %12s %15s", phase != NULL ? phase : "variant", names[0],
+	        names[1], names[2]);
+	for (int i = 0; i < BENCH_REFERENCES && workload->references[i] != NULL; i++)
+		fprintf(to, " %*s%s", table_ratio_width(workload, i) -
+		                      (int)strlen(workload->references[i]),
+		        "x ", workload->references[i]);
+	fprintf(to, "%s  spread\n", workload->tells_bytes ? "  bytes" : "");
+}
+
+/* What one operation takes: whole nanoseconds, if they are not few. */
+static const char *table_time(double ns, char text[NUMBER_SIZE])
+{
+	if (ns >= 100)
+		return table_grouped(ns, text);
+	snprintf(text, NUMBER_SIZE, "%.1f", ns);
+	return text;
 }
 
 static void table_row(const struct bench_report *report,
                       const struct bench_result *result, FILE *to)
 {
+	const struct bench_workload *workload = report->workload;
 	struct bench_figures figures;
 	char name[sizeof result->variant + 2];
-	char texts[5][NUMBER_SIZE];
+	char texts[2][NUMBER_SIZE];
 
 	bench_figures_get(report, result, &figures);
 	snprintf(name, sizeof name, "%s%s", result->variant,
 	         result->is_default ? " *" : "");
-	fprintf(to, "%-15s %12s %10s %11.2f %11s %10s", name,
-	        table_grouped(figures.rate, texts[0]),
-	        table_grouped(figures.ns_per_operation, texts[1]),
-	        figures.syscalls_per_operation,
-	        table_ratio(figures.ratios[0], texts[2]),
-	        table_ratio(figures.ratios[1], texts[3]));
-	if (result->phase != NULL && isnan(figures.bytes_per_item))
-		fprintf(to, " %6s", "-");
-	else if (result->phase != NULL)
-		fprintf(to, " %6.0f", figures.bytes_per_item);
-	fprintf(to, "  %s..%s\n", table_grouped(figures.rate_min, texts[4]),
-	        table_grouped(figures.rate_max, texts[0]));
+	fprintf(to, "%-15s %12s %12s %15s", name, table_grouped(figures.rate, texts[0]),
+	        table_time(figures.ns_per_operation, texts[1]),
+	        table_number(figures.syscalls_per_operation, 2));
+	for (int i = 0; i < BENCH_REFERENCES && workload->references[i] != NULL; i++)
+		fprintf(to, " %*s", table_ratio_width(workload, i),
+		        table_ratio(figures.ratios[i], texts[0]));
+	if (workload->tells_bytes)
+		fprintf(to, " %6s", table_number(figures.bytes_per_item, 0));
+	fprintf(to, "  %s..%s\n", table_grouped(figures.rate_min, texts[0]),
+	        table_grouped(figures.rate_max, texts[1]));
 }
 
 static void table_notes(const struct bench_report *report, FILE *to)

@@ -1,9 +1,11 @@
 /*
  * The runner: rounds, warm-up, and the one loop that all variants share.
  *
- * In each round every variant gets a turn of seconds / rounds.  The order
- * rotates from round to round, so that none is always the one after a noisy
- * neighbour.  A turn opens the variant, warms it up, measures it, closes it.
+ * In each round every variant gets a turn of seconds / rounds.  Turns are short,
+ * a fraction of a second, so that whatever else the machine does is spread over
+ * all of them, and the order rotates from round to round, so that none is always
+ * the one after a noisy neighbour.  A turn opens the variant, then warms up and
+ * measures each phase, and closes it.
  *
  * The clock is read between chunks of operations that take about a millisecond
  * each, so reading it costs the same nothing for every variant, and operations
@@ -48,23 +50,25 @@ int64_t bench_now_ns(void)
 	return runner_clock_ns(CLOCK_MONOTONIC);
 }
 
-int64_t bench_processor_ns(void)
+int64_t bench_elapsed_ns(const struct bench_workload *workload)
 {
-	return runner_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	return runner_clock_ns(workload->by_processor ? CLOCK_PROCESS_CPUTIME_ID
+	                                              : CLOCK_MONOTONIC);
 }
 
 /* Run until the budget is used up, or operations_max are done. */
-static int runner_loop(const struct bench_ops *ops, void *state, int64_t budget_ns,
-                       uint64_t operations_max, struct bench_sample *sample)
+static int runner_loop(const struct bench_report *report, const struct bench_ops *ops,
+                       void *state, int64_t budget_ns, uint64_t operations_max,
+                       struct bench_sample *sample)
 {
-	int64_t start_ns = bench_now_ns();
+	int64_t start_ns = bench_elapsed_ns(report->workload);
 	int64_t last_ns = start_ns;
 	uint64_t chunk = 8;
 
 	sample->operations = 0;
 	do {
 		int rc = ops->run(state, chunk);
-		int64_t now_ns = bench_now_ns();
+		int64_t now_ns = bench_elapsed_ns(report->workload);
 
 		if (rc < 0)
 			return rc;
@@ -80,24 +84,49 @@ static int runner_loop(const struct bench_ops *ops, void *state, int64_t budget_
 	return 0;
 }
 
-static int runner_measure(const struct bench_ops *ops, void *state, int n,
-                          int64_t budget_ns, struct bench_sample *sample)
+static int runner_measure(const struct bench_report *report, const struct bench_ops *ops,
+                          void *state, int64_t budget_ns, struct bench_sample *sample)
 {
+	uint64_t warm_up = 2 * (uint64_t)report->options->n + 1000;
 	int64_t warm_up_ns = budget_ns / 10;
-	uint64_t syscalls_before;
+	uint64_t before;
+	uint64_t after;
 	int rc;
 
 	if (warm_up_ns < WARM_UP_NS)
 		warm_up_ns = WARM_UP_NS;
-	rc = runner_loop(ops, state, warm_up_ns, 2 * (uint64_t)n + 1000, sample);
+	rc = runner_loop(report, ops, state, warm_up_ns, warm_up, sample);
 	if (rc < 0)
 		return rc;
-	syscalls_before = ops->syscalls(state);
-	rc = runner_loop(ops, state, budget_ns, UINT64_MAX, sample);
+	before = ops->syscalls(state);
+	rc = runner_loop(report, ops, state, budget_ns, UINT64_MAX, sample);
 	if (rc < 0)
 		return rc;
-	sample->syscalls = ops->syscalls(state) - syscalls_before;
+	after = ops->syscalls(state);
+	sample->syscalls = after == BENCH_UNKNOWN ? BENCH_UNKNOWN : after - before;
 	return 0;
+}
+
+/* Phases one after the other, each with its part of the budget. */
+static int runner_phases(const struct bench_report *report, const struct bench_ops *ops,
+                         void *state, int64_t budget_ns, struct bench_sample *samples)
+{
+	int rc = 0;
+
+	for (int i = 0; i < report->phases_len && rc >= 0; i++) {
+		if (ops->phase != NULL)
+			rc = ops->phase(state, i);
+		if (rc >= 0)
+			rc = runner_measure(report, ops, state,
+			                    budget_ns / report->phases_len, &samples[i]);
+	}
+	return rc;
+}
+
+/* BENCH_UNKNOWN and anything is BENCH_UNKNOWN. */
+static uint64_t runner_add(uint64_t a, uint64_t b)
+{
+	return a == BENCH_UNKNOWN || b == BENCH_UNKNOWN ? BENCH_UNKNOWN : a + b;
 }
 
 static void runner_sum(struct bench_sample *sums, const struct bench_sample *samples,
@@ -106,7 +135,7 @@ static void runner_sum(struct bench_sample *sums, const struct bench_sample *sam
 	for (int i = 0; i < count; i++) {
 		sums[i].operations += samples[i].operations;
 		sums[i].elapsed_ns += samples[i].elapsed_ns;
-		sums[i].syscalls += samples[i].syscalls;
+		sums[i].syscalls = runner_add(sums[i].syscalls, samples[i].syscalls);
 		sums[i].bytes = samples[i].bytes;
 	}
 }
@@ -149,20 +178,21 @@ static int runner_turn(const struct bench_report *report, void *setup,
 	int64_t budget_ns = (int64_t)(options->seconds / options->rounds * 1e9);
 	struct bench_sample samples[BENCH_PHASES_MAX] = { 0 };
 	void *state;
-	int rc = ops->open(setup, results->backend, &state);
+	int rc = ops->open(setup, &results->way, &state);
 
 	if (rc < 0)
 		return rc;
 	if (ops->pass != NULL)
 		rc = runner_passes(report, ops, state, budget_ns, samples);
 	else
-		rc = runner_measure(ops, state, options->n, budget_ns, samples);
+		rc = runner_phases(report, ops, state, budget_ns, samples);
 	ops->close(state);
 	for (int i = 0; i < report->phases_len && rc >= 0; i++) {
 		results[i].rates[round] = (double)samples[i].operations * 1e9 /
 		                          (double)samples[i].elapsed_ns;
 		results[i].operations += samples[i].operations;
-		results[i].syscalls += samples[i].syscalls;
+		results[i].syscalls = runner_add(results[i].syscalls,
+		                                 samples[i].syscalls);
 		results[i].bytes = samples[i].bytes;
 	}
 	return rc < 0 ? rc : 0;
@@ -194,7 +224,7 @@ static int runner_rounds(struct bench_report *report, void *setup)
 
 		snprintf(doing, sizeof doing, "round %d of %d: %s", round + 1, rounds,
 		         result->variant);
-		bench_progress_show((double)turn / turns, doing);
+		bench_progress_show((double)turn / turns, report->start_ns, doing);
 		rc = runner_turn(report, setup, result, round);
 		if (rc < 0)
 			return runner_fail(report, result->variant, rc);
@@ -209,6 +239,7 @@ static int runner_collect(struct bench_report *report)
 	void *setup;
 	int exit_code = 1;
 
+	report->start_ns = bench_now_ns();
 	if (report->workload->open(report->options, &setup) == 0) {
 		exit_code = runner_rounds(report, setup);
 		report->workload->close(setup);
@@ -252,6 +283,18 @@ static int runner_allocate(struct bench_report *report)
 	return 0;
 }
 
+static int runner_pin(const struct bench_report *report)
+{
+	int cpu = report->options->cpu;
+	int rc = cpu < 0 ? 0 : bench_pin(cpu);
+
+	if (rc == 0)
+		return 0;
+	bench_complain(report->workload, "--pin %d: cannot run there: %s", cpu,
+	               strerror(-rc));
+	return 2;
+}
+
 int bench_run(const struct bench_workload *workload,
               const struct bench_options *options)
 {
@@ -261,7 +304,9 @@ int bench_run(const struct bench_workload *workload,
 	memset(&report, 0, sizeof report);
 	report.workload = workload;
 	report.options = options;
-	exit_code = bench_select_variants(&report);
+	exit_code = runner_pin(&report);
+	if (exit_code == 0)
+		exit_code = bench_select_variants(&report);
 	if (exit_code == 0)
 		exit_code = bench_reserve_descriptors(&report);
 	if (exit_code == 0)

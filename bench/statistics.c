@@ -1,9 +1,10 @@
 /*
  * From the rounds to the numbers that are printed.
  *
- * Rates are medians of the rounds and ratios are quotients of these medians,
- * so that a reader can recompute every ratio from the table.  System calls per
- * operation are exact: all calls of all rounds over all operations.
+ * Rates are medians of the rounds.  So are ratios: each round gives one, of two
+ * turns that are a fraction of a second apart, so what else the machine does
+ * strikes both alike; the quotient of two medians would lack that.  System calls
+ * per operation are exact: all calls of all rounds over all operations.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -32,17 +33,33 @@ double bench_median(const double *values, int count)
 	return (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
 }
 
-/* Of another variant, in the same phase. */
-static double rate_of(const struct bench_report *report, const char *variant,
-                      const char *phase)
+/* Another variant in the same phase; NULL: it was not measured. */
+static const struct bench_result *statistics_reference(const struct bench_report *report,
+                                                       const char *variant,
+                                                       const char *phase)
 {
-	for (int i = 0; i < report->results_len; i++) {
+	for (int i = 0; variant != NULL && i < report->results_len; i++) {
 		const struct bench_result *result = &report->results[i];
 
 		if (result->phase == phase && strcmp(result->variant, variant) == 0)
-			return bench_median(result->rates, report->options->rounds);
+			return result;
 	}
-	return NAN;
+	return NULL;
+}
+
+static double statistics_ratio(const struct bench_report *report,
+                               const struct bench_result *result, const char *variant)
+{
+	const struct bench_result *reference =
+		statistics_reference(report, variant, result->phase);
+	double ratios[BENCH_ROUNDS_MAX];
+	int rounds = report->options->rounds;
+
+	if (reference == NULL || rounds > BENCH_ROUNDS_MAX)
+		return NAN;
+	for (int i = 0; i < rounds; i++)
+		ratios[i] = result->rates[i] / reference->rates[i];
+	return bench_median(ratios, rounds);
 }
 
 void bench_figures_get(const struct bench_report *report,
@@ -59,12 +76,11 @@ void bench_figures_get(const struct bench_report *report,
 		figures->rate_max = fmax(figures->rate_max, result->rates[i]);
 	}
 	figures->ns_per_operation = 1e9 / figures->rate;
-	figures->syscalls_per_operation =
-		(double)result->syscalls / (double)result->operations;
+	figures->syscalls_per_operation = result->syscalls == BENCH_UNKNOWN ? NAN
+		: (double)result->syscalls / (double)result->operations;
 	figures->bytes_per_item = result->bytes == 0 ? NAN
 		: (double)result->bytes / report->options->n;
 	for (int i = 0; i < BENCH_REFERENCES; i++)
-		figures->ratios[i] =
-			figures->rate / rate_of(report, report->workload->references[i],
-			                        result->phase);
+		figures->ratios[i] = statistics_ratio(report, result,
+		                                      report->workload->references[i]);
 }

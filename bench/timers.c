@@ -123,12 +123,12 @@ int timers_pass(const struct timers *test, const struct timers_steps *steps,
 		if (rc == 0 && i == TIMERS_EXPIRE)
 			rc = timers_sleep(test);
 		syscalls = steps->syscalls(state);
-		start_ns = bench_processor_ns();
+		start_ns = bench_elapsed_ns(&bench_timers);
 		if (rc == 0)
 			rc = timers_step(steps, state, (enum timers_phase)i);
 		if (rc < 0)
 			return rc;
-		sample->elapsed_ns = (uint64_t)(bench_processor_ns() - start_ns);
+		sample->elapsed_ns = (uint64_t)(bench_elapsed_ns(&bench_timers) - start_ns);
 		sample->operations = (uint64_t)test->n;
 		sample->syscalls = steps->syscalls(state) - syscalls;
 		sample->bytes = 0;
@@ -142,9 +142,9 @@ int timers_pass(const struct timers *test, const struct timers_steps *steps,
 static const char *const timers_phases[] = { "arm", "cancel", "expire", NULL };
 
 static const struct bench_variant timers_peers[] = {
-	{ "libevent", &timers_libevent_ops, &timers_libevent },
-	{ "libuv", &timers_libuv_ops, &timers_libuv },
-	{ NULL, NULL, NULL },
+	{ "libevent", &timers_libevent_ops, &timers_libevent, NULL },
+	{ "libuv", &timers_libuv_ops, &timers_libuv, NULL },
+	{ 0 },
 };
 
 static const char timers_help[] =
@@ -172,6 +172,8 @@ const struct bench_workload bench_timers = {
 	.n_max = 10000000,
 	.phases = timers_phases,
 	.references = { "libevent", "libuv" },
+	.tells_bytes = true,
+	.by_processor = true,
 	.descriptors = timers_descriptors,
 	.open = timers_open,
 	.close = timers_close,

@@ -73,12 +73,12 @@ static void libevent_close(void *opened)
 	free(state);
 }
 
-static int libevent_open(void *setup, const char *backend, void **opened)
+static int libevent_open(void *setup, const struct bench_way *way, void **opened)
 {
 	uint64_t memory_before = bench_memory_used();
 	struct libevent_state *state = calloc(1, sizeof *state);
 
-	(void)backend;
+	(void)way;
 	if (state == NULL)
 		return -ENOMEM;
 	state->test = setup;

@@ -85,12 +85,12 @@ static void libuv_close(void *opened)
 	libuv_free(state);
 }
 
-static int libuv_open(void *setup, const char *backend, void **opened)
+static int libuv_open(void *setup, const struct bench_way *way, void **opened)
 {
 	uint64_t memory_before = bench_memory_used();
 	struct uv_state *state = calloc(1, sizeof *state);
 
-	(void)backend;
+	(void)way;
 	if (state == NULL)
 		return -ENOMEM;
 	state->test = setup;

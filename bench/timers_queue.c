@@ -26,7 +26,7 @@ static void queue_close(void *opened)
 	free(state);
 }
 
-static int queue_open(void *setup, const char *backend, void **opened)
+static int queue_open(void *setup, const struct bench_way *way, void **opened)
 {
 	struct xpoll_options options;
 	uint64_t memory_before = bench_memory_used();
@@ -36,7 +36,7 @@ static int queue_open(void *setup, const char *backend, void **opened)
 		return -ENOMEM;
 	memset(&options, 0, sizeof options);
 	options.size = sizeof options;
-	options.backend = backend;
+	options.backend = way->backend;
 	state->test = setup;
 	state->memory_before = memory_before;
 	state->queue = xpoll_open(&options);

@@ -9,6 +9,7 @@
 #include <xpoll.h>
 
 #include "bench.h"
+#include "loop.h"
 
 #define BACKENDS_MAX 16
 
@@ -30,10 +31,10 @@ static const char *variants_default_backend(void)
 	return chosen;
 }
 
-/* A result for each phase; backend may be NULL. */
+/* A result for each phase. */
 static void variants_add(struct bench_report *report, const char *prefix,
                          const char *name, const struct bench_ops *ops,
-                         const char *backend, bool is_default)
+                         struct bench_way way, bool is_default)
 {
 	const char *const *phases = report->workload->phases;
 
@@ -46,7 +47,7 @@ static void variants_add(struct bench_report *report, const char *prefix,
 		snprintf(result->variant, sizeof result->variant, "%s%s", prefix,
 		         name);
 		result->phase = phases != NULL ? phases[i] : NULL;
-		result->backend = backend;
+		result->way = way;
 		result->ops = ops;
 		result->is_default = is_default;
 	}
@@ -56,12 +57,12 @@ static void variants_add_backend(struct bench_report *report,
                                  const char *backend, const char *chosen)
 {
 	bool is_default = chosen != NULL && strcmp(chosen, backend) == 0;
+	struct bench_way way = { .backend = backend, .loop = &loop_queue };
 
 	for (int i = 0; i < report->results_len; i++)
-		if (strcmp(report->results[i].backend, backend) == 0)
+		if (strcmp(report->results[i].way.backend, backend) == 0)
 			return; /* named twice: measured once */
-	variants_add(report, "xpoll-", backend, report->workload->queue, backend,
-	             is_default);
+	variants_add(report, "xpoll-", backend, report->workload->queue, way, is_default);
 }
 
 /* Find a name of len bytes; NULL and a message if it is not usable here. */
@@ -118,13 +119,34 @@ static void variants_add_peer(struct bench_report *report,
 {
 	enum bench_peers needed = peer->library != NULL ? BENCH_PEERS_ALL
 	                                                : BENCH_PEERS_RAW;
+	const struct bench_ops *ops = peer->ops != NULL ? peer->ops
+	                                                : report->workload->queue;
+	struct bench_way way = { .loop = peer->loop };
 
 	if (report->options->peers < needed)
 		return;
 	if (peer->library != NULL && !bench_library_load(peer->library))
 		report->missing[report->missing_len++] = peer;
 	else
-		variants_add(report, "", peer->name, peer->ops, NULL, false);
+		variants_add(report, "", peer->name, ops, way, false);
+}
+
+/* All that are no back end of xpoll. */
+static void variants_add_peers(struct bench_report *report)
+{
+	const struct bench_workload *workload = report->workload;
+	const struct bench_variant *limit = workload->limit;
+	const struct bench_way no_way = { 0 };
+
+	for (const struct loop_kind *kind = loop_kinds; kind->variant.name != NULL; kind++)
+		if (workload->loops != 0 &&
+		    (workload->loops & ~kind->abilities) == 0)
+			variants_add_peer(report, &kind->variant);
+	for (const struct bench_variant *peer = workload->peers;
+	     peer != NULL && peer->name != NULL; peer++)
+		variants_add_peer(report, peer);
+	if (limit != NULL)
+		variants_add(report, "", limit->name, limit->ops, no_way, false);
 }
 
 int bench_select_variants(struct bench_report *report)
@@ -143,18 +165,12 @@ int bench_select_variants(struct bench_report *report)
 		return 2;
 	}
 	if (workload->queue_name != NULL)
-		variants_add(report, "", workload->queue_name, workload->queue, NULL,
-		             false);
+		variants_add(report, "", workload->queue_name, workload->queue,
+		             (struct bench_way){ 0 }, false);
 	else if (report->options->backends == NULL)
 		variants_add_all(report, chosen);
 	else if (variants_add_listed(report, chosen) != 0)
 		return 2;
-
-	for (const struct bench_variant *peer = workload->peers; peer->name != NULL;
-	     peer++)
-		variants_add_peer(report, peer);
-	if (workload->limit != NULL)
-		variants_add(report, "", workload->limit->name, workload->limit->ops,
-		             NULL, false);
+	variants_add_peers(report);
 	return 0;
 }

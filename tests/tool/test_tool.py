@@ -22,7 +22,7 @@ TOOL = os.environ["XPOLL_TOOL"]
 SHORT = ["-t", "0.01", "--rounds", "1"]
 LOOPTEST = ["bench", "looptest"]
 ALL_VARIANTS = ["xpoll-epoll", "xpoll-poll", "xpoll-select", "raw-epoll",
-                "raw-poll", "raw-select", "limit"]
+                "raw-poll", "raw-select", "libev", "libevent", "libuv", "limit"]
 RESULT_FIELDS = {"variant", "default", "reads_per_second", "ns_per_read",
                  "syscalls_per_read", "ratio_raw_epoll", "ratio_limit"}
 
@@ -69,7 +69,7 @@ class Help(ToolTest):
         self.assertRegex(run("help").stdout, r"(?s)info .*watch .*bench ")
         self.assertRegex(run("bench", "--help").stdout, "looptest ")
         out = run(*LOOPTEST, "--help").stdout
-        for option in "-n", "-t", "--rounds", "--backend", "--peers", "--json":
+        for option in "-n", "-t", "--rounds", "--pin", "--backend", "--peers", "--json":
             self.assertIn("\n  " + option + " ", out)
 
     def test_version_everywhere_is_the_same(self):
@@ -157,6 +157,12 @@ class BadArguments(ToolTest):
         (LOOPTEST + ["-t", ""], "-t : expected a number"),
         (LOOPTEST + ["--rounds=0"], "--rounds 0: expected a whole number"),
         (LOOPTEST + ["--rounds", "1001"], "expected a whole number from 1 to 1000"),
+        (LOOPTEST + ["--pin", "-1"], "--pin -1: expected a whole number from 0 to"),
+        (LOOPTEST + ["--pin", "many"], "--pin many: expected a whole number"),
+        (["bench", "threads", "-n", "0"], "-n 0: expected a whole number from 1 to"),
+        (["bench", "churn", "-n", "-1"], "-n -1: expected a whole number from 1 to"),
+        (["bench", "costs", "-t", "0"], "-t 0: expected a number from 0.001"),
+        (["bench", "memory", "--peers", "mio"], "--peers mio: expected none or raw or"),
         (LOOPTEST + ["--peers", "some"], "--peers some: expected none or raw or all"),
         (LOOPTEST + ["--peers="], "--peers : expected none or raw or all"),
         (LOOPTEST + ["--json="], "--json: expected FILE, not nothing"),
@@ -217,7 +223,8 @@ class Json(ToolTest):
         self.assertLessEqual({"kernel", "cpu", "cores"}, set(report["machine"]))
         variants = [r["variant"] for r in report["results"]]
         if "raw-epoll" in variants:
-            self.assertEqual(variants, ALL_VARIANTS)
+            self.assertEqual(variants, [v for v in ALL_VARIANTS
+                                        if v not in report["missing"]])
         self.assertEqual(sum(r["default"] for r in report["results"]), 1)
         for result in report["results"]:
             self.assertLessEqual(RESULT_FIELDS, set(result))
@@ -262,6 +269,80 @@ class Json(ToolTest):
         report = self.check_json(env=environment(XPOLL_BACKEND="select"))
         self.assertEqual([r["variant"] for r in report["results"] if r["default"]],
                          ["xpoll-select"])
+
+
+class Workloads(ToolTest):
+    """Each workload that is written on loops: n, unit, phases, first reference."""
+    K = ["k=1", "k=16", "k=256"]
+    TABLE = {
+        "active": (20, "read", K, "raw_epoll"),
+        "idle": (20, "read", None, "raw_epoll"),
+        "edge": (20, "read", K, "raw_epoll"),
+        "dispatch": (20, "read", K, "raw_epoll"),
+        "costs": (20, "operation", ["add", "wait, none", "1st disable", "disable",
+                                    "enable", "wait, all", "delete"], "raw_epoll"),
+        "wake": (2, "wake", None, "raw_epoll"),
+        "threads": (20, "event", ["1 thread", "2 threads", "4 threads"], "raw_epoll"),
+        "churn": (2, "connection", None, "raw_epoll"),
+        "memory": (20, "descriptor", None, "raw_epoll"),
+    }
+
+    def measure(self, name, *args):
+        n = self.TABLE[name][0]
+        out = self.check(run("bench", name, "-t", "0.001", "--rounds", "1", "-n", str(n),
+                             *args, "--json", "-"))
+        return json.loads(out)
+
+    def test_each_variant_has_each_phase(self):
+        for name, (n, unit, phases, reference) in self.TABLE.items():
+            with self.subTest(workload=name):
+                report = self.measure(name)
+                self.assertEqual((report["benchmark"], report["n"]), (name, n))
+                self.assertIn(report["clock"], ("processor", "monotonic"))
+                variants = dict.fromkeys(r["variant"] for r in report["results"])
+                self.assertLessEqual({"xpoll-poll", "xpoll-select"}, set(variants))
+                self.assertFalse(set(variants) & set(report["missing"]))
+                self.assertEqual([(r["variant"], r.get("phase")) for r in report["results"]],
+                                 [(v, p) for v in variants for p in phases or [None]])
+                for result in report["results"]:
+                    self.assertGreater(result[f"{unit}s_per_second"], 0)
+                    self.assertGreaterEqual(result[f"{unit}s"], 1)
+                    self.assertIn(f"syscalls_per_{unit}", result)
+                    self.assertIn(f"ratio_{reference}", result)
+
+    def test_reads_of_the_hand_written_take_known_system_calls(self):
+        for name, known in (("active", [3, 2 + 1 / 16, 2 + 1 / 20]),
+                            ("dispatch", [4, 3 + 1 / 16, 3 + 1 / 20])):
+            with self.subTest(workload=name):
+                results = [r for r in self.measure(name)["results"]
+                           if r["variant"] == "raw-epoll"]
+                for result, calls in zip(results, known):
+                    self.assertAlmostEqual(result["syscalls_per_read"], calls, 1)
+
+    def test_memory_of_a_descriptor_is_told(self):
+        results = {r["variant"]: r for r in self.measure("memory")["results"]}
+        told = results["raw-poll"]["bytes_per_descriptor"]
+        if told is None:
+            self.skipTest("malloc does not tell")
+        self.assertGreaterEqual(told, 8)  # a struct pollfd
+
+    def test_library_that_is_not_here_is_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            open(os.path.join(folder, "libev.so.4"), "w").close()
+            result = run("bench", "active", *SHORT, "-n", "4", "--backend", "poll",
+                         env=environment(LD_LIBRARY_PATH=folder))
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertRegex(result.stdout, r"(?m)^libev was not measured: libev\.so\.4")
+
+    def test_one_processor_is_enough(self):
+        first = min(os.sched_getaffinity(0))
+        report = self.measure("threads", "--pin", str(first), "--backend", "poll")
+        self.assertEqual(report["rounds"], 1)
+
+    def test_processor_that_is_not_there_is_refused(self):
+        result = run("bench", "active", *SHORT, "--pin", "1023")
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertIn("--pin 1023: cannot run there", result.stderr)
 
 
 class Timers(ToolTest):

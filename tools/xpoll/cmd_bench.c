@@ -32,6 +32,8 @@ static int bench_parse(const struct bench_workload *workload, int argc, char **a
 		  &options->n },
 		{ "-t", "SECONDS", "time for each variant, over all rounds", TOOL_SECONDS,
 		  0.001, 86400, NULL, &options->seconds },
+		{ "--pin", "CPU", "run on this processor alone (default: on any)", TOOL_COUNT,
+		  0, 1023, NULL, &options->cpu },
 		{ "--rounds", "R", "rounds; the median counts", TOOL_COUNT, 1,
 		  BENCH_ROUNDS_MAX, NULL, &options->rounds },
 		{ "--backend", "LIST", "back ends, commas between (default: all here)",
@@ -61,7 +63,8 @@ static int bench_start(const struct bench_workload *workload, int argc, char **a
 	struct bench_options options = {
 		.n = workload->n_default,
 		.seconds = 5,
-		.rounds = 5,
+		.rounds = 25,
+		.cpu = -1,
 		.library = tool_find_library("libxpoll-poll.so"),
 	};
 	int result = bench_parse(workload, argc, argv, &options);

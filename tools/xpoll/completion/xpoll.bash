@@ -41,13 +41,13 @@ _xpoll_bench() {
 	--backend) COMPREPLY=($(compgen -W 'epoll poll select' -- "$cur")) ;;
 	--peers) COMPREPLY=($(compgen -W 'none raw all' -- "$cur")) ;;
 	--json) COMPREPLY=($(compgen -f -- "$cur")); compopt -o filenames 2>/dev/null ;;
-	-n | -t | --rounds) ;;
+	-n | -t | --rounds | --pin) ;;
 	*)
 		if ((COMP_CWORD == 2)); then
 			COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" bench --help 2>/dev/null |
 				sed -n '/^workloads:/,$s/^  \([a-z-]*\) .*/\1/p') --help --version" -- "$cur"))
 		else
-			COMPREPLY=($(compgen -W "-n -t --rounds --backend --peers --json
+			COMPREPLY=($(compgen -W "-n -t --rounds --pin --backend --peers --json
 				-h --help --version" -- "$cur"))
 		fi
 		;;

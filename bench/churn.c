@@ -1,0 +1,286 @@
+/*
+ * churn: accept, register, one request, close.
+ *
+ * A server and its clients in one thread, over TCP on the loopback.  In a round n
+ * clients connect and send a request; the server accepts and registers each,
+ * reads the request, answers and closes; the clients read the answer and close.
+ *
+ * Trap: the side that closes first keeps the port for a minute, and there are
+ * but 28000 of them.  So the clients end with a reset, which forgets both sides.
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "loop.h"
+#include "workloads.h"
+
+#define LISTENER 0 /* its id; connections have those from 1 on */
+
+struct churn {
+	struct sockaddr_in address;
+	int listener;
+	int n;
+};
+
+struct churn_state {
+	const struct churn *test;
+	struct loop loop;
+	struct loop_target *targets;
+	int *clients;
+	int *unused; /* ids of no connection */
+	int unused_len;
+};
+
+static int64_t churn_descriptors(int n)
+{
+	return 2 * (int64_t)n + 1;
+}
+
+static void churn_close_setup(void *setup)
+{
+	struct churn *test = setup;
+
+	close(test->listener);
+	free(test);
+}
+
+static int churn_listen(struct churn *test)
+{
+	socklen_t len = sizeof test->address;
+
+	test->address.sin_family = AF_INET;
+	test->address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	test->listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (test->listener < 0 ||
+	    bind(test->listener, (struct sockaddr *)&test->address, len) < 0 ||
+	    listen(test->listener, test->n) < 0 ||
+	    getsockname(test->listener, (struct sockaddr *)&test->address, &len) < 0)
+		return -errno;
+	return 0;
+}
+
+static int churn_open_setup(const struct bench_options *options, void **setup)
+{
+	struct churn *test = calloc(1, sizeof *test);
+	int rc = -ENOMEM;
+
+	if (test != NULL) {
+		test->n = options->n;
+		rc = churn_listen(test);
+	}
+	if (rc < 0) {
+		bench_complain(&bench_churn, "cannot listen: %s", strerror(-rc));
+		if (test != NULL && test->listener >= 0)
+			close(test->listener);
+		free(test);
+		return rc;
+	}
+	*setup = test;
+	return 0;
+}
+
+static void churn_free(struct churn_state *state)
+{
+	free(state->targets);
+	free(state->clients);
+	free(state->unused);
+	free(state);
+}
+
+static void churn_close(void *opened)
+{
+	struct churn_state *state = opened;
+
+	loop_close(&state->loop);
+	for (int id = 1; id <= state->test->n; id++) {
+		if (state->targets[id].fd >= 0) /* after a failure */
+			close(state->targets[id].fd);
+		if (state->clients[id - 1] >= 0)
+			close(state->clients[id - 1]);
+	}
+	churn_free(state);
+}
+
+static int churn_prepare(struct churn_state *state)
+{
+	size_t n = (size_t)state->test->n;
+
+	state->targets = calloc(n + 1, sizeof *state->targets);
+	state->clients = calloc(n, sizeof *state->clients);
+	state->unused = calloc(n, sizeof *state->unused);
+	if (state->targets == NULL || state->clients == NULL || state->unused == NULL)
+		return -ENOMEM;
+	state->targets[LISTENER] = (struct loop_target){ state->test->listener, POLLIN };
+	for (int id = 1; id <= state->test->n; id++) {
+		state->targets[id] = (struct loop_target){ -1, POLLIN };
+		state->clients[id - 1] = -1;
+		state->unused[state->unused_len++] = id;
+	}
+	return 0;
+}
+
+static int churn_open(void *setup, const struct bench_way *way, void **opened)
+{
+	struct churn_state *state = calloc(1, sizeof *state);
+	struct loop_setup loop_setup;
+	int listener = LISTENER;
+	int rc;
+
+	if (state == NULL)
+		return -ENOMEM;
+	state->test = setup;
+	rc = churn_prepare(state);
+	memset(&loop_setup, 0, sizeof loop_setup);
+	loop_setup.targets = state->targets;
+	loop_setup.len = state->test->n + 1;
+	loop_setup.mode = LOOP_LEVEL;
+	if (rc >= 0)
+		rc = loop_open(&state->loop, way, &loop_setup, 64);
+	if (rc < 0) {
+		churn_free(state);
+		return rc;
+	}
+	rc = loop_change(&state->loop, LOOP_ADD, &listener, 1);
+	if (rc < 0)
+		churn_close(state);
+	else
+		*opened = state;
+	return rc;
+}
+
+static int churn_connect(const struct churn *test, int *client)
+{
+	static const struct linger reset = { .l_onoff = 1, .l_linger = 0 };
+
+	*client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (*client < 0 ||
+	    connect(*client, (const struct sockaddr *)&test->address,
+	            sizeof test->address) < 0 ||
+	    setsockopt(*client, SOL_SOCKET, SO_LINGER, &reset, sizeof reset) < 0 ||
+	    write(*client, "?", 1) != 1)
+		return -errno;
+	bench_calls += 4;
+	return 0;
+}
+
+static int churn_accept(struct churn_state *state)
+{
+	for (;;) {
+		int fd = accept4(state->test->listener, NULL, NULL,
+		                 SOCK_NONBLOCK | SOCK_CLOEXEC);
+		int id;
+		int rc;
+
+		bench_calls++;
+		if (fd < 0)
+			return errno == EAGAIN || bench_goes_on(errno) ? 0 : -errno;
+		id = state->unused[--state->unused_len];
+		state->targets[id].fd = fd;
+		rc = loop_change(&state->loop, LOOP_ADD, &id, 1);
+		if (rc < 0)
+			return rc;
+	}
+}
+
+/* How many connections were served, or -errno. */
+static int churn_serve(struct churn_state *state, int id)
+{
+	char request;
+	int rc;
+
+	if (id == LISTENER)
+		return churn_accept(state);
+	bench_calls += 2;
+	if (read(state->targets[id].fd, &request, 1) != 1 ||
+	    write(state->targets[id].fd, "!", 1) != 1)
+		return -errno;
+	rc = loop_change(&state->loop, LOOP_CLOSE, &id, 1);
+	if (rc < 0)
+		return rc;
+	state->targets[id].fd = -1;
+	state->unused[state->unused_len++] = id;
+	return 1;
+}
+
+static int churn_finish(int *client)
+{
+	char answer;
+	int rc = read(*client, &answer, 1) == 1 ? 0 : -EIO;
+
+	close(*client);
+	*client = -1;
+	bench_calls += 2;
+	return rc;
+}
+
+static int churn_round(struct churn_state *state, int n)
+{
+	int left = n;
+	int rc = 0;
+
+	for (int i = 0; i < n && rc >= 0; i++)
+		rc = churn_connect(state->test, &state->clients[i]);
+	while (left > 0 && rc >= 0) {
+		int count = loop_wait(&state->loop, NULL, 0, true);
+
+		if (count < 0)
+			return count;
+		for (int i = 0; i < count && rc >= 0; i++) {
+			rc = churn_serve(state, state->loop.hand.ready[i].id);
+			left -= rc;
+		}
+	}
+	for (int i = 0; i < n && rc >= 0; i++)
+		rc = churn_finish(&state->clients[i]);
+	return rc;
+}
+
+static int churn_run(void *opened, uint64_t count)
+{
+	struct churn_state *state = opened;
+	int rc = 0;
+
+	while (count > 0 && rc >= 0) {
+		int n = count < (uint64_t)state->test->n ? (int)count : state->test->n;
+
+		rc = churn_round(state, n);
+		count -= (uint64_t)n;
+	}
+	return rc < 0 ? rc : 0;
+}
+
+static uint64_t churn_syscalls(const void *opened)
+{
+	return loop_syscalls(&((const struct churn_state *)opened)->loop);
+}
+
+static const struct bench_ops churn_ops = {
+	.open = churn_open,
+	.run = churn_run,
+	.syscalls = churn_syscalls,
+	.close = churn_close,
+};
+
+const struct bench_workload bench_churn = {
+	.name = "churn",
+	.summary = "accept, register, one request, close",
+	.help =
+		"Clients and a server in one thread, over TCP on the loopback.  In a round N\n"
+		"clients connect and send a byte; the server accepts, registers, reads,\n"
+		"answers and closes.\n"
+		LOOP_HELP,
+	.unit = "connection",
+	.items = "clients",
+	.n_default = 16,
+	.n_max = 10000,
+	.references = { "raw-epoll", "raw-poll", "raw-select" },
+	.by_processor = true,
+	.descriptors = churn_descriptors,
+	.open = churn_open_setup,
+	.close = churn_close_setup,
+	.queue = &churn_ops,
+	.loops = LOOP_LEVEL | LOOP_CLOSES,
+};

@@ -1,0 +1,194 @@
+/*
+ * costs: what each operation of a queue takes, as in the kqueue paper's figures
+ * 10 to 13.
+ *
+ * A pass goes through the life of n sockets: they are registered, waited for
+ * while none is ready, disabled and enabled twice (the first change of a stable
+ * interest may be dearer than the next), waited for while all are ready, and
+ * deleted.  Changes are followed by one wait that finds nothing, and it counts:
+ * what they leave to be done by the next wait is part of what they take.
+ */
+#include <stdlib.h>
+
+#include "loop.h"
+#include "workloads.h"
+
+#define WAITS 16 /* of each kind, in a pass */
+
+enum {
+	COSTS_ADD, COSTS_NONE, COSTS_FIRST, COSTS_DISABLE, COSTS_ENABLE, COSTS_ALL,
+	COSTS_DELETE, COSTS_PHASES
+};
+
+static const char *const costs_phases[] = {
+	"add", "wait, none", "1st disable", "disable", "enable", "wait, all", "delete",
+	NULL
+};
+
+struct costs_state {
+	const struct loop_field *field;
+	struct loop loop;
+};
+
+static int costs_open_setup(const struct bench_options *options, void **setup)
+{
+	return loop_field_open(&bench_costs, BENCH_SOCKETS, POLLIN, options->n, setup);
+}
+
+static int costs_open(void *setup, const struct bench_way *way, void **opened)
+{
+	struct costs_state *state = calloc(1, sizeof *state);
+	int rc;
+
+	if (state == NULL)
+		return -ENOMEM;
+	state->field = setup;
+	rc = loop_open_on(&state->loop, way, state->field, LOOP_LEVEL,
+	                  state->field->pairs.len);
+	if (rc < 0)
+		free(state);
+	else
+		*opened = state;
+	return rc;
+}
+
+static void costs_close(void *opened)
+{
+	struct costs_state *state = opened;
+
+	loop_close(&state->loop);
+	free(state);
+}
+
+/* Find nothing; 0 or -errno. */
+static int costs_look(struct costs_state *state)
+{
+	int count = loop_wait(&state->loop, NULL, 0, false);
+
+	return count > 0 ? -EPROTO : count;
+}
+
+/* Find all of them, in one call or as many as it takes; 0 or -errno. */
+static int costs_look_for_all(struct costs_state *state)
+{
+	int left = state->field->pairs.len;
+
+	while (left > 0) {
+		int count = loop_wait(&state->loop, NULL, 0, false);
+
+		if (count <= 0)
+			return count < 0 ? count : -EPROTO;
+		left -= count;
+	}
+	return 0;
+}
+
+static int costs_repeat(struct costs_state *state, int (*look)(struct costs_state *))
+{
+	int rc = 0;
+
+	for (int i = 0; i < WAITS && rc == 0; i++)
+		rc = look(state);
+	return rc;
+}
+
+static int costs_change(struct costs_state *state, enum loop_change change)
+{
+	int rc = loop_change_all(&state->loop, change, state->field->pairs.len);
+
+	return rc < 0 ? rc : costs_look(state);
+}
+
+static int costs_do(struct costs_state *state, int phase)
+{
+	switch (phase) {
+	case COSTS_ADD:
+		return costs_change(state, LOOP_ADD);
+	case COSTS_NONE:
+		return costs_repeat(state, costs_look);
+	case COSTS_FIRST:
+	case COSTS_DISABLE:
+		return costs_change(state, LOOP_DISABLE);
+	case COSTS_ENABLE:
+		return costs_change(state, LOOP_ENABLE);
+	case COSTS_ALL:
+		return costs_repeat(state, costs_look_for_all);
+	default:
+		return costs_change(state, LOOP_DELETE);
+	}
+}
+
+/* What has to be before a phase, and does not count. */
+static int costs_prepare(struct costs_state *state, int phase)
+{
+	const struct bench_pairs *pairs = &state->field->pairs;
+	int rc = 0;
+
+	if (phase == COSTS_DISABLE)
+		return costs_change(state, LOOP_ENABLE);
+	if (phase == COSTS_DELETE)
+		bench_pairs_drain(pairs);
+	for (int i = 0; phase == COSTS_ALL && i < pairs->len && rc == 0; i++)
+		rc = bench_give(&pairs->at[i]);
+	return rc;
+}
+
+static int costs_pass(void *opened, struct bench_sample *samples)
+{
+	struct costs_state *state = opened;
+
+	for (int i = 0; i < COSTS_PHASES; i++) {
+		bool waits = i == COSTS_NONE || i == COSTS_ALL;
+		int rc = costs_prepare(state, i);
+		uint64_t before = loop_syscalls(&state->loop);
+		int64_t start_ns = bench_elapsed_ns(&bench_costs);
+
+		if (rc == 0)
+			rc = costs_do(state, i);
+		if (rc < 0)
+			return rc;
+		samples[i].elapsed_ns =
+			(uint64_t)(bench_elapsed_ns(&bench_costs) - start_ns);
+		samples[i].operations = waits ? WAITS : (uint64_t)state->field->pairs.len;
+		samples[i].syscalls = before == BENCH_UNKNOWN
+		                              ? BENCH_UNKNOWN
+		                              : loop_syscalls(&state->loop) - before;
+		samples[i].bytes = 0;
+		bench_signals_progress();
+	}
+	return 0;
+}
+
+static const struct bench_ops costs_ops = {
+	.open = costs_open,
+	.pass = costs_pass,
+	.close = costs_close,
+};
+
+const struct bench_workload bench_costs = {
+	.name = "costs",
+	.summary = "add, delete, enable, disable; a wait with none and with all ready",
+	.help =
+		"The operations of a queue one by one, on N sockets.\n"
+		"\n"
+		"add, disable, enable, delete   for each socket, 64 in a call; one wait\n"
+		"              that finds nothing follows, and counts\n"
+		"1st disable   of a socket whose interest has not changed before\n"
+		"wait, none    one call, while nothing is ready\n"
+		"wait, all     as many calls as it takes to return all sockets, mostly one\n"
+		LOOP_HELP
+		"\n"
+		"poll and select have no registration: that wait does the work.\n",
+	.unit = "operation",
+	.items = "sockets",
+	.n_default = 1000,
+	.n_max = 10000000,
+	.phases = costs_phases,
+	.references = { "raw-epoll", "raw-poll", "raw-select" },
+	.by_processor = true,
+	.descriptors = bench_pairs_descriptors,
+	.open = costs_open_setup,
+	.close = loop_field_close,
+	.queue = &costs_ops,
+	.loops = LOOP_LEVEL,
+};

@@ -1,0 +1,159 @@
+/*
+ * A loop: one way of waiting for descriptors, behind one interface.
+ *
+ * So a workload is written once, and what differs between its variants is the
+ * waiting alone: xpoll, the kernel's calls used by hand, another library.  The
+ * price is a call through a pointer for each change and each wait, the same for
+ * all of them.
+ *
+ * Descriptors are known by an id, their place in the workload's table of
+ * targets; that is also the cookie that comes back with an event.
+ */
+#ifndef BENCH_LOOP_H
+#define BENCH_LOOP_H
+
+#include <poll.h>
+#include <stddef.h>
+
+#include "bench.h"
+
+/* For --help: the variants of a workload that is written on loops. */
+#define LOOP_HELP \
+	"\n" \
+	"xpoll-NAME   xpoll on a back end, through its event level\n" \
+	"raw-NAME     the same, written by hand on the kernel's own calls\n" \
+	"libev, libevent, libuv   the same on these libraries, if they are here\n"
+
+/* What xpoll and the libraries are compared with. */
+#define LOOP_REFERENCES { "raw-epoll", "raw-poll", "raw-select", "limit" }
+
+#define LOOP_WOKEN (-1) /* no id: somebody called wake */
+
+enum loop_ability {
+	LOOP_LEVEL = 1,    /* an event comes again until it is dealt with */
+	LOOP_EDGE = 2,     /* an event comes once for each new activity */
+	LOOP_DISPATCH = 4, /* an event disables itself */
+	LOOP_THREADS = 8,  /* several threads may wait at a time */
+	LOOP_WAKE = 16,    /* another thread can end a wait */
+	LOOP_CLOSES = 32,  /* its descriptors may be closed and opened anew */
+};
+
+enum loop_change { LOOP_ADD, LOOP_DELETE, LOOP_DISABLE, LOOP_ENABLE, LOOP_CLOSE };
+
+struct loop_target {
+	int fd;       /* of LOOP_CLOSE: closed afterwards */
+	short events; /* POLLIN, POLLOUT or both */
+};
+
+struct loop_setup {
+	const struct loop_target *targets;
+	int len;
+	unsigned mode;       /* LOOP_LEVEL, LOOP_EDGE or LOOP_DISPATCH */
+	bool wakes;          /* wake will be called */
+	const char *backend; /* of xpoll */
+};
+
+struct loop_ready {
+	int id;
+	short events;
+};
+
+/* What one thread needs to wait. */
+struct loop_hand {
+	struct loop_ready *ready;
+	void *records; /* room for cap records of record_size */
+	int cap;
+};
+
+/*
+ * Functions return >= 0, or -errno.
+ *
+ * change    the same change for each of these ids
+ * wait      enable these ids (at most hand->cap), then wait until something is
+ *           ready, or only look; how many there are in hand->ready.  0 if a
+ *           signal came that nobody needs to know.
+ * wake      end a wait that runs, or the next one, with LOOP_WOKEN or with 0
+ * syscalls  those that are not counted in bench_calls; NULL: there are none
+ */
+struct loop_ops {
+	size_t record_size;
+	int (*open)(const struct loop_setup *setup, void **loop);
+	int (*change)(void *loop, enum loop_change change, const int *ids, int len);
+	int (*wait)(void *loop, struct loop_hand *hand, const int *enable, int enable_len,
+	            bool block);
+	int (*wake)(void *loop);
+	uint64_t (*syscalls)(void *loop);
+	void (*close)(void *loop);
+};
+
+/* What a loop is called, and what it can do. */
+struct loop_kind {
+	struct bench_variant variant;
+	unsigned abilities;
+};
+
+/* All but xpoll; ends with a NULL name.  Chosen by the build. */
+extern const struct loop_kind loop_kinds[];
+
+extern const struct loop_ops loop_queue;
+extern const struct loop_ops loop_epoll; /* where there is epoll */
+extern const struct loop_ops loop_poll;
+extern const struct loop_ops loop_select;
+extern const struct loop_ops loop_libev;
+extern const struct loop_ops loop_libevent;
+extern const struct loop_ops loop_libuv;
+extern struct bench_library loop_libev_library;
+extern struct bench_library loop_libevent_library;
+extern struct bench_library loop_libuv_library;
+
+/* Pairs, and what a loop is told of them: the read end of pair i has the id i. */
+struct loop_field {
+	struct bench_pairs pairs;
+	struct loop_target *targets;
+};
+
+/* 0 or -errno, with a message; *setup is a struct loop_field. */
+int loop_field_open(const struct bench_workload *workload, enum bench_pair_kind kind,
+                    short events, int n, void **setup);
+void loop_field_close(void *setup);
+
+/* A loop in use, with one hand. */
+struct loop {
+	const struct loop_ops *ops;
+	void *state;
+	struct loop_hand hand;
+};
+
+/* cap: events in one wait.  The second is for a field.  0 or -errno. */
+int loop_open(struct loop *loop, const struct bench_way *way, struct loop_setup *setup,
+              int cap);
+int loop_open_on(struct loop *loop, const struct bench_way *way,
+                 const struct loop_field *field, unsigned mode, int cap);
+void loop_close(struct loop *loop);
+/* Hands of further threads; 0 or -errno. */
+int loop_hand_open(struct loop_hand *hand, const struct loop_ops *ops, int cap);
+void loop_hand_close(struct loop_hand *hand);
+/* Add, or whatever it is, all from 0 to len, 64 in a call; 0 or -errno. */
+int loop_change_all(struct loop *loop, enum loop_change change, int len);
+/* Made so far by this thread and by the loop; or BENCH_UNKNOWN. */
+uint64_t loop_syscalls(const struct loop *loop);
+
+static inline int loop_change(struct loop *loop, enum loop_change change, const int *ids,
+                              int len)
+{
+	return loop->ops->change(loop->state, change, ids, len);
+}
+
+static inline int loop_wait(struct loop *loop, const int *enable, int enable_len,
+                            bool block)
+{
+	return loop->ops->wait(loop->state, &loop->hand, enable, enable_len, block);
+}
+
+static inline void loop_report(struct loop_hand *hand, int *len, int id, short events)
+{
+	if (*len < hand->cap)
+		hand->ready[(*len)++] = (struct loop_ready){ id, events };
+}
+
+#endif

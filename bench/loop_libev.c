@@ -1,0 +1,188 @@
+/*
+ * A loop on libev, found at run time: what of its interface is needed is
+ * declared here.  Its watchers are structures that a program fills in itself.
+ */
+#include "loop.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define EVRUN_NOWAIT 1
+#define EVRUN_ONCE   2
+#define EV_READ      1
+#define EV_WRITE     2
+#define EV_FD_SET    0x80 /* the library calls it EV__IOFDSET */
+
+/* ev_io, ev_async and ev_watcher begin alike. */
+struct libev_watcher {
+	int active;
+	int pending;
+	int priority;
+	void *data;
+	void (*happened)(void *loop, struct libev_watcher *watcher, int events);
+	union {
+		struct {
+			void *next;
+			int fd;
+			int events;
+		} io;
+		int sent;
+	};
+};
+
+static struct {
+	void *(*loop_new)(unsigned flags);
+	void (*loop_destroy)(void *loop);
+	void (*set_userdata)(void *loop, void *data);
+	void *(*userdata)(void *loop);
+	int (*run)(void *loop, int flags);
+	void (*io_start)(void *loop, struct libev_watcher *watcher);
+	void (*io_stop)(void *loop, struct libev_watcher *watcher);
+	void (*async_start)(void *loop, struct libev_watcher *watcher);
+	void (*async_send)(void *loop, struct libev_watcher *watcher);
+} ev;
+
+static const struct bench_symbol libev_symbols[] = {
+	{ "ev_loop_new", &ev.loop_new },
+	{ "ev_loop_destroy", &ev.loop_destroy },
+	{ "ev_set_userdata", &ev.set_userdata },
+	{ "ev_userdata", &ev.userdata },
+	{ "ev_run", &ev.run },
+	{ "ev_io_start", &ev.io_start },
+	{ "ev_io_stop", &ev.io_stop },
+	{ "ev_async_start", &ev.async_start },
+	{ "ev_async_send", &ev.async_send },
+	{ NULL, NULL },
+};
+
+struct bench_library loop_libev_library = {
+	.name = "libev",
+	.file = "libev.so.4",
+	.package = "libev4",
+	.symbols = libev_symbols,
+};
+
+struct libev_loop {
+	const struct loop_target *targets;
+	void *loop;
+	struct libev_watcher *watchers;
+	struct libev_watcher wake;
+	struct loop_hand *hand;
+	int len;
+	bool dispatch;
+};
+
+static void libev_happened(void *ev_loop, struct libev_watcher *watcher, int events)
+{
+	struct libev_loop *loop = ev.userdata(ev_loop);
+
+	loop_report(loop->hand, &loop->len, (int)(watcher - loop->watchers),
+	            (short)((events & EV_READ ? POLLIN : 0) |
+	                    (events & EV_WRITE ? POLLOUT : 0)));
+	if (loop->dispatch)
+		ev.io_stop(ev_loop, watcher);
+}
+
+static void libev_woken(void *ev_loop, struct libev_watcher *watcher, int events)
+{
+	struct libev_loop *loop = ev.userdata(ev_loop);
+
+	(void)watcher, (void)events;
+	loop_report(loop->hand, &loop->len, LOOP_WOKEN, POLLIN);
+}
+
+static void libev_close(void *opened)
+{
+	struct libev_loop *loop = opened;
+
+	if (loop->loop != NULL)
+		ev.loop_destroy(loop->loop);
+	free(loop->watchers);
+	free(loop);
+}
+
+static int libev_open(const struct loop_setup *setup, void **opened)
+{
+	struct libev_loop *loop = calloc(1, sizeof *loop);
+
+	if (loop == NULL)
+		return -ENOMEM;
+	loop->targets = setup->targets;
+	loop->dispatch = setup->mode == LOOP_DISPATCH;
+	loop->watchers = calloc((size_t)setup->len + 1, sizeof *loop->watchers);
+	loop->loop = loop->watchers == NULL ? NULL : ev.loop_new(0);
+	if (loop->loop == NULL) {
+		libev_close(loop);
+		return -ENOMEM;
+	}
+	ev.set_userdata(loop->loop, loop);
+	loop->wake.happened = libev_woken;
+	if (setup->wakes)
+		ev.async_start(loop->loop, &loop->wake);
+	*opened = loop;
+	return 0;
+}
+
+static void libev_start(struct libev_loop *loop, int id)
+{
+	const struct loop_target *target = &loop->targets[id];
+	struct libev_watcher *watcher = &loop->watchers[id];
+
+	watcher->happened = libev_happened;
+	watcher->io.fd = target->fd;
+	watcher->io.events = (target->events & POLLIN ? EV_READ : 0) |
+	                     (target->events & POLLOUT ? EV_WRITE : 0) | EV_FD_SET;
+	ev.io_start(loop->loop, watcher);
+}
+
+static int libev_change(void *opened, enum loop_change change, const int *ids, int len)
+{
+	struct libev_loop *loop = opened;
+
+	for (int i = 0; i < len; i++) {
+		if (change == LOOP_ADD || change == LOOP_ENABLE)
+			libev_start(loop, ids[i]);
+		else
+			ev.io_stop(loop->loop, &loop->watchers[ids[i]]);
+		if (change == LOOP_CLOSE)
+			close(loop->targets[ids[i]].fd);
+	}
+	return 0;
+}
+
+static int libev_wait(void *opened, struct loop_hand *hand, const int *enable,
+                      int enable_len, bool block)
+{
+	struct libev_loop *loop = opened;
+
+	(void)libev_change(loop, LOOP_ENABLE, enable, enable_len);
+	loop->hand = hand;
+	loop->len = 0;
+	(void)ev.run(loop->loop, block ? EVRUN_ONCE : EVRUN_NOWAIT);
+	return loop->len > 0 || bench_goes_on(EINTR) ? loop->len : -EINTR;
+}
+
+static int libev_wake(void *opened)
+{
+	struct libev_loop *loop = opened;
+
+	ev.async_send(loop->loop, &loop->wake);
+	return 0;
+}
+
+static uint64_t libev_syscalls(void *opened)
+{
+	(void)opened;
+	return BENCH_UNKNOWN;
+}
+
+const struct loop_ops loop_libev = {
+	.open = libev_open,
+	.change = libev_change,
+	.wait = libev_wait,
+	.wake = libev_wake,
+	.syscalls = libev_syscalls,
+	.close = libev_close,
+};

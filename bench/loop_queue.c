@@ -1,0 +1,150 @@
+/*
+ * A loop on xpoll, through its event level: many changes in one call, and those
+ * that go with a wait in that call.
+ */
+#include "loop.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xpoll.h>
+
+#define BATCH 128 /* changes in one call: 64 ids, two directions */
+
+struct queue_loop {
+	const struct loop_target *targets;
+	struct xpoll *queue;
+	int mode_flags;
+};
+
+static void queue_close(void *opened)
+{
+	struct queue_loop *loop = opened;
+
+	xpoll_destroy(loop->queue);
+	free(loop);
+}
+
+static int queue_mode_flags(unsigned mode)
+{
+	if (mode == LOOP_EDGE)
+		return XPOLL_CLEAR;
+	return mode == LOOP_DISPATCH ? XPOLL_DISPATCH : 0;
+}
+
+static int queue_open(const struct loop_setup *setup, void **opened)
+{
+	struct xpoll_options options;
+	struct queue_loop *loop = calloc(1, sizeof *loop);
+
+	if (loop == NULL)
+		return -ENOMEM;
+	memset(&options, 0, sizeof options);
+	options.size = sizeof options;
+	options.backend = setup->backend;
+	options.size_hint = setup->len;
+	loop->targets = setup->targets;
+	loop->mode_flags = queue_mode_flags(setup->mode);
+	loop->queue = xpoll_open(&options);
+	if (loop->queue == NULL) {
+		int rc = -errno;
+
+		free(loop);
+		return rc;
+	}
+	*opened = loop;
+	return 0;
+}
+
+/* One or two records for each id; how many. */
+static int queue_fill(const struct queue_loop *loop, struct xpoll_event *changes,
+                      int flags, const int *ids, int len)
+{
+	int count = 0;
+
+	for (int i = 0; i < len; i++) {
+		const struct loop_target *target = &loop->targets[ids[i]];
+		uint64_t fd = (uint64_t)target->fd;
+		void *udata = (void *)(intptr_t)ids[i];
+
+		if (target->events & POLLIN)
+			xpoll_set(&changes[count++], fd, XPOLL_FILT_READ, flags, 0, 0,
+			          udata);
+		if (target->events & POLLOUT)
+			xpoll_set(&changes[count++], fd, XPOLL_FILT_WRITE, flags, 0, 0,
+			          udata);
+	}
+	return count;
+}
+
+static int queue_change(void *opened, enum loop_change change, const int *ids, int len)
+{
+	static const int flags[] = {
+		[LOOP_ADD] = XPOLL_ADD, [LOOP_DELETE] = XPOLL_DELETE,
+		[LOOP_DISABLE] = XPOLL_DISABLE, [LOOP_ENABLE] = XPOLL_ENABLE,
+	};
+	struct queue_loop *loop = opened;
+	struct xpoll_event changes[BATCH];
+	int count;
+
+	if (change == LOOP_CLOSE) {
+		for (int i = 0; i < len; i++)
+			(void)xpoll_close_fd(loop->targets[ids[i]].fd);
+		bench_calls += (uint64_t)len;
+		return 0;
+	}
+	count = queue_fill(loop, changes,
+	                   flags[change] | (change == LOOP_ADD ? loop->mode_flags : 0),
+	                   ids, len);
+	return xpoll_event(loop->queue, changes, count, NULL, 0, 0) < 0 ? -errno : 0;
+}
+
+static int queue_wait(void *opened, struct loop_hand *hand, const int *enable,
+                      int enable_len, bool block)
+{
+	struct queue_loop *loop = opened;
+	struct xpoll_event *events = hand->records;
+	int changes = queue_fill(loop, events, XPOLL_ENABLE, enable, enable_len);
+	int count = xpoll_event(loop->queue, events, changes, events, hand->cap,
+	                        block ? -1 : 0);
+
+	if (count < 0)
+		return bench_goes_on(errno) ? 0 : -errno;
+	for (int i = 0; i < count; i++) {
+		if (events[i].flags & XPOLL_ERROR)
+			return -(int)events[i].data;
+		hand->ready[i] = (struct loop_ready){
+			(int)(intptr_t)events[i].udata,
+			events[i].filter == XPOLL_FILT_READ ? POLLIN : POLLOUT,
+		};
+	}
+	return count;
+}
+
+static int queue_wake(void *opened)
+{
+	return xpoll_wake(((struct queue_loop *)opened)->queue) < 0 ? -errno : 0;
+}
+
+static uint64_t queue_syscalls(void *opened)
+{
+	struct queue_loop *loop = opened;
+	struct xpoll_stats stats;
+
+	if (xpoll_stats(loop->queue, &stats, sizeof stats) < 0)
+		return BENCH_UNKNOWN;
+	return stats.syscalls_wait + stats.syscalls_change + stats.syscalls_check +
+	       stats.syscalls_wake;
+}
+
+const struct loop_ops loop_queue = {
+	.record_size = sizeof(struct xpoll_event),
+	.open = queue_open,
+	.change = queue_change,
+	.wait = queue_wait,
+	.wake = queue_wake,
+	.syscalls = queue_syscalls,
+	.close = queue_close,
+};

@@ -1,0 +1,154 @@
+/*
+ * memory: what a registered descriptor takes in the process.
+ *
+ * A pass makes a queue, registers n idle descriptors and looks once.  The bytes
+ * are those that the process has allocated meanwhile, with the structures that a
+ * library has the program keep.  What the kernel keeps is not among them.
+ *
+ * The descriptors are duplicates of one end of a pipe: of n pipes only every
+ * other number would be registered, which no server does.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "loop.h"
+#include "workloads.h"
+
+struct memory {
+	int ends[2];
+	struct loop_target *targets;
+	int len; /* so many are open */
+};
+
+struct memory_state {
+	const struct memory *test;
+	const struct bench_way *way;
+};
+
+static int64_t memory_descriptors(int n)
+{
+	return (int64_t)n + 2;
+}
+
+static void memory_close_setup(void *setup)
+{
+	struct memory *test = setup;
+
+	for (int i = 0; i < test->len; i++)
+		close(test->targets[i].fd);
+	close(test->ends[0]);
+	close(test->ends[1]);
+	free(test->targets);
+	free(test);
+}
+
+static int memory_duplicate(struct memory *test, int n)
+{
+	for (; test->len < n; test->len++) {
+		int fd = fcntl(test->ends[0], F_DUPFD_CLOEXEC, 0);
+
+		if (fd < 0)
+			return -errno;
+		test->targets[test->len] = (struct loop_target){ fd, POLLIN };
+	}
+	return 0;
+}
+
+static int memory_open_setup(const struct bench_options *options, void **setup)
+{
+	struct memory *test = calloc(1, sizeof *test);
+	int rc = test == NULL ? -ENOMEM : 0;
+
+	if (rc == 0 && pipe2(test->ends, O_CLOEXEC | O_NONBLOCK) < 0) {
+		rc = -errno;
+		free(test);
+	} else if (rc == 0) {
+		test->targets = calloc((size_t)options->n, sizeof *test->targets);
+		rc = test->targets == NULL ? -ENOMEM : memory_duplicate(test, options->n);
+		if (rc < 0)
+			memory_close_setup(test);
+	}
+	if (rc < 0)
+		bench_complain(&bench_memory, "%s", strerror(-rc));
+	else
+		*setup = test;
+	return rc;
+}
+
+static int memory_open(void *setup, const struct bench_way *way, void **opened)
+{
+	struct memory_state *state = calloc(1, sizeof *state);
+
+	if (state == NULL)
+		return -ENOMEM;
+	state->test = setup;
+	state->way = way;
+	*opened = state;
+	return 0;
+}
+
+static int memory_register(struct loop *loop, int n)
+{
+	int rc = loop_change_all(loop, LOOP_ADD, n);
+
+	return rc < 0 ? rc : loop_wait(loop, NULL, 0, false);
+}
+
+static int memory_pass(void *opened, struct bench_sample *sample)
+{
+	struct memory_state *state = opened;
+	int n = state->test->len;
+	struct loop_setup setup;
+	int64_t start_ns = bench_elapsed_ns(&bench_memory);
+	uint64_t used = bench_memory_used();
+	struct loop loop;
+	uint64_t before;
+	int rc;
+
+	memset(&setup, 0, sizeof setup);
+	setup.targets = state->test->targets;
+	setup.len = n;
+	setup.mode = LOOP_LEVEL;
+	rc = loop_open(&loop, state->way, &setup, 1);
+	if (rc < 0)
+		return rc;
+	before = loop_syscalls(&loop);
+	rc = memory_register(&loop, n);
+	sample->elapsed_ns = (uint64_t)(bench_elapsed_ns(&bench_memory) - start_ns);
+	sample->operations = (uint64_t)n;
+	sample->bytes = used == 0 ? 0 : bench_memory_used() - used;
+	sample->syscalls = before == BENCH_UNKNOWN ? BENCH_UNKNOWN
+	                                           : loop_syscalls(&loop) - before;
+	loop_close(&loop);
+	return rc;
+}
+
+static const struct bench_ops memory_ops = {
+	.open = memory_open,
+	.pass = memory_pass,
+	.close = free,
+};
+
+const struct bench_workload bench_memory = {
+	.name = "memory",
+	.summary = "what a registered descriptor takes in the process",
+	.help =
+		"A queue is made, N idle descriptors are registered for reading, and it is\n"
+		"waited for once; then it is closed.  bytes: memory that the process has\n"
+		"allocated for each of them, the program's structures included where a\n"
+		"library wants some.  The kernel's is not in it.\n"
+		LOOP_HELP,
+	.unit = "descriptor",
+	.items = "descriptors",
+	.n_default = 9000,
+	.n_max = 10000000,
+	.references = { "raw-epoll", "raw-poll", "raw-select" },
+	.tells_bytes = true,
+	.by_processor = true,
+	.descriptors = memory_descriptors,
+	.open = memory_open_setup,
+	.close = memory_close_setup,
+	.queue = &memory_ops,
+	.loops = LOOP_LEVEL,
+};
