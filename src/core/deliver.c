@@ -79,6 +79,8 @@ static XP_INLINE void deliver_entry(struct xpoll *queue, struct xp_wait *wait,
 	} else if (fired->events & POLLNVAL) {
 		xp_interest_drop(queue, fd, slot);
 	} else if ((int32_t)(slot->sequence - wait->sequence) > 0) {
+		/* What is level the kernel tells once more: ask it, also if late. */
+		wait->exhausted = false;
 		xp_deliver_outdated(queue, fd, slot);
 	} else {
 		if (slot->mode == XP_MODE_ONESHOT)

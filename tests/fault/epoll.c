@@ -1,0 +1,94 @@
+/*
+ * Goal: what the epoll back end reports late, or about a number that changes
+ * hands meanwhile, is neither lost nor another file's.
+ * Method: the system calls between which it happens are wrapped at link time.
+ */
+#include "xt.h"
+
+#include "os/sys.h"
+
+#include <sched.h>
+#include <sys/epoll.h>
+
+/* Where a thread is held: before it sleeps, or with its first report. */
+static _Thread_local bool holds_before, holds_after;
+static atomic_int held; /* that got there */
+static atomic_bool released;
+
+int __real_xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
+                             int64_t deadline_ns, const sigset_t *mask);
+int __wrap_xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
+                             int64_t deadline_ns, const sigset_t *mask);
+
+static void hold(bool *here)
+{
+	*here = false;
+	atomic_fetch_add(&held, 1);
+	while (!atomic_load(&released))
+		(void)sched_yield();
+}
+
+int __wrap_xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
+                             int64_t deadline_ns, const sigset_t *mask)
+{
+	int rc;
+
+	if (holds_before)
+		hold(&holds_before);
+	rc = __real_xp_sys_epoll_wait(epoll_fd, events, cap, deadline_ns, mask);
+	if (holds_after && rc > 0)
+		hold(&holds_after);
+	return rc;
+}
+
+/* A thread that waits once, with room for `cap` events, and is held. */
+struct waiter {
+	struct xpoll *queue;
+	int cap;
+	int64_t timeout_ns;
+	bool before;
+	int rc;
+};
+
+static void waiter_run(void *argument)
+{
+	struct waiter *waiter = argument;
+	struct xpoll_event events[2];
+
+	holds_before = waiter->before;
+	holds_after = !waiter->before;
+	waiter->rc = xpoll_event(waiter->queue, NULL, 0, events, waiter->cap,
+	                         waiter->timeout_ns);
+}
+
+static struct xt_thread *waiter_start(struct waiter *waiter)
+{
+	struct xt_thread *thread;
+
+	atomic_store(&held, 0);
+	atomic_store(&released, false);
+	thread = xt_start(waiter_run, waiter);
+	xt_until(&held, 1);
+	return thread;
+}
+
+/* S8, S15: it was ready all the time; the report is outdated, and time is up. */
+XT_TEST(enable_before_a_report_at_the_deadline_still_returns_it)
+{
+	static struct waiter waiter = {.cap = 2, .timeout_ns = 1000000};
+	struct xt_pair pipe = xt_pipe();
+	struct xt_thread *thread;
+	int64_t deadline_ns;
+
+	waiter.queue = xt_open_quiet();
+	XT_OK(xt_add(waiter.queue, pipe.r, READ, 0));
+	xt_put(pipe.w);
+	thread = waiter_start(&waiter);
+	deadline_ns = xt_now() + waiter.timeout_ns;
+	XT_OK(xt_flag(waiter.queue, (uint64_t)pipe.r, READ, XPOLL_ENABLE));
+	while (xt_now() < deadline_ns)
+		(void)sched_yield();
+	atomic_store(&released, true);
+	xt_join(thread);
+	XT_EXPECT_EQ(waiter.rc, 1);
+}
