@@ -132,7 +132,9 @@ void xp_pass_on(struct xpoll *queue)
 		return;
 	if (queue->candidates_len > 0)
 		xp_candidates_publish(queue);
-	if (queue->candidates_len > 0 || !xp_list_empty(&queue->active) ||
+	/* One that only looked may have taken the kick of those called out. */
+	if (queue->kicked > 0 || queue->candidates_len > 0 ||
+	    !xp_list_empty(&queue->active) ||
 	    !xp_list_empty(&queue->files_awake) || atomic_load(&queue->wake_pending) ||
 	    xp_keeper_missing(queue))
 		call_one(queue);

@@ -92,3 +92,30 @@ XT_TEST(enable_before_a_report_at_the_deadline_still_returns_it)
 	xt_join(thread);
 	XT_EXPECT_EQ(waiter.rc, 1);
 }
+
+static bool returns_soon(struct xt_thread *thread)
+{
+	int64_t end = xt_now() + XT_SOON / 4;
+
+	while (!xt_done(thread) && xt_now() < end)
+		(void)sched_yield();
+	return xt_done(thread);
+}
+
+/* A thread that only looks does not take the kick of one that sleeps. */
+XT_TEST(wake_all_then_a_look_by_another_still_reaches_the_sleeper)
+{
+	static struct waiter waiter = {.cap = 1, .timeout_ns = -1, .before = true};
+	struct xt_thread *thread;
+
+	waiter.queue = xt_open_quiet();
+	thread = waiter_start(&waiter);
+	XT_OK(xpoll_wake_all(waiter.queue));
+	XT_NONE(waiter.queue);
+	atomic_store(&released, true);
+	XT_EXPECT(returns_soon(thread));
+	while (!xt_done(thread))
+		XT_OK(xpoll_wake(waiter.queue));
+	xt_join(thread);
+	XT_EXPECT_EQ(waiter.rc, 0);
+}
