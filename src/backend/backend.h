@@ -91,6 +91,12 @@ struct xp_backend_ops {
 	 * until they are woken.  Optional.
 	 */
 	int (*renew)(void *state);
+	/*
+	 * Until the end the old set can tell whether a number stands for a file
+	 * that it watches; what it reports does not count any more.  Optional.
+	 */
+	bool (*renew_knows)(void *state, int fd);
+	void (*renew_end)(void *state);
 	/* A descriptor for xpoll_fd; made by the first call.  Optional. */
 	int (*queue_fd)(void *state);
 	/* Make that descriptor readable, or no longer on this ground. */

@@ -26,6 +26,7 @@ enum { EPOLL_CHUNK = 256 };
 struct epoll_state {
 	int epoll_fd;
 	int wake_fd;
+	int previous_fd;  /* the set before, while it is renewed */
 	int outer_fd;     /* -1: xpoll_fd was not called */
 	int attention_fd; /* -1: likewise */
 	int alarm_fd;     /* -1: likewise */
@@ -160,25 +161,11 @@ static void epoll_wake(void *opaque)
 	xp_sys_write(state->wake_fd, &one, sizeof one);
 }
 
-/*
- * Threads inside epoll_wait hold the old set's file; they stay with it until
- * they are woken, which the shared wake_fd can still do.
- */
-static int epoll_renew(void *opaque)
+/* From now on the number stands for the fresh set, also in the outer one. */
+static int epoll_switch(struct epoll_state *state, int fresh)
 {
-	struct epoll_state *state = opaque;
-	int fresh = xp_sys_epoll_create();
 	int rc;
 
-	XP_ASSERT(fresh != state->epoll_fd);
-	if (fresh < 0)
-		return fresh;
-	rc = xp_sys_epoll_ctl(fresh, EPOLL_CTL_ADD, state->wake_fd,
-	                      EPOLLIN | EPOLLET, XP_TOKEN_WAKE);
-	if (rc < 0) {
-		xp_sys_close(fresh);
-		return rc;
-	}
 	if (state->outer_fd >= 0)
 		xp_sys_epoll_ctl(state->outer_fd, EPOLL_CTL_DEL, state->epoll_fd,
 		                 0, 0);
@@ -190,6 +177,49 @@ static int epoll_renew(void *opaque)
 		rc = rc < 0 ? rc : outer_rc;
 	}
 	return rc;
+}
+
+/*
+ * Threads inside epoll_wait hold the old set's file; they stay with it until
+ * they are woken, which the shared wake_fd can still do.
+ */
+static int epoll_renew(void *opaque)
+{
+	struct epoll_state *state = opaque;
+	int previous = xp_sys_dup(state->epoll_fd);
+	int fresh = previous < 0 ? previous : xp_sys_epoll_create();
+	int rc = fresh;
+
+	XP_ASSERT(fresh != state->epoll_fd);
+	if (fresh >= 0)
+		rc = xp_sys_epoll_ctl(fresh, EPOLL_CTL_ADD, state->wake_fd,
+		                      EPOLLIN | EPOLLET, XP_TOKEN_WAKE);
+	if (rc < 0 && fresh >= 0)
+		xp_sys_close(fresh);
+	else if (rc >= 0)
+		rc = epoll_switch(state, fresh);
+	if (rc < 0 && previous >= 0)
+		xp_sys_close(previous);
+	state->previous_fd = previous;
+	return rc;
+}
+
+/* An exclusive entry cannot be modified, which tells that it is there. */
+static bool epoll_renew_knows(void *opaque, int fd)
+{
+	struct epoll_state *state = opaque;
+	int rc;
+
+	xp_count(&state->counters->syscalls_change);
+	rc = xp_sys_epoll_ctl(state->previous_fd, EPOLL_CTL_MOD, fd, EPOLLET, 0);
+	return rc != -ENOENT && rc != -EBADF && rc != -EPERM;
+}
+
+static void epoll_renew_end(void *opaque)
+{
+	struct epoll_state *state = opaque;
+
+	xp_sys_close(state->previous_fd);
 }
 
 /* Nobody takes events from this set: all are in it by level. */
@@ -278,6 +308,8 @@ const struct xp_backend_ops xp_backend_epoll = {
 	.wait = epoll_await,
 	.wake = epoll_wake,
 	.renew = epoll_renew,
+	.renew_knows = epoll_renew_knows,
+	.renew_end = epoll_renew_end,
 	.queue_fd = epoll_queue_fd,
 	.set_attention = epoll_set_attention,
 	.set_alarm = epoll_set_alarm,

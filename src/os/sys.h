@@ -72,6 +72,7 @@ int xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
 int xp_sys_epoll_now(int epoll_fd, struct epoll_event *events, int cap);
 int xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
                       int64_t deadline_ns, const sigset_t *mask);
+int xp_sys_dup(int fd); /* close-on-exec */
 /* Let number refer to fd's file from now on; fd itself is closed. */
 int xp_sys_replace(int fd, int number);
 

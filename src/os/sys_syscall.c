@@ -6,6 +6,7 @@
 #include "os/sys.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -180,6 +181,11 @@ int xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
 	if (!mask)
 		return xp_libcall_result(epoll_wait(epoll_fd, events, cap, timeout_ms), saved);
 	return xp_libcall_result(epoll_pwait(epoll_fd, events, cap, timeout_ms, mask), saved);
+}
+
+int xp_sys_dup(int fd)
+{
+	return (int)xp_rawcall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0, 0, 0, 0);
 }
 
 int xp_sys_replace(int fd, int number)

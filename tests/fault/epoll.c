@@ -14,11 +14,16 @@
 static _Thread_local bool holds_before, holds_after;
 static atomic_int held; /* that got there */
 static atomic_bool released;
+static atomic_int sleeps; /* begun, by any thread */
+
+static void (*when_replaced)(void);
 
 int __real_xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
                              int64_t deadline_ns, const sigset_t *mask);
 int __wrap_xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
                              int64_t deadline_ns, const sigset_t *mask);
+int __real_xp_sys_replace(int fd, int number);
+int __wrap_xp_sys_replace(int fd, int number);
 
 static void hold(bool *here)
 {
@@ -33,11 +38,22 @@ int __wrap_xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
 {
 	int rc;
 
+	atomic_fetch_add(&sleeps, 1);
 	if (holds_before)
 		hold(&holds_before);
 	rc = __real_xp_sys_epoll_wait(epoll_fd, events, cap, deadline_ns, mask);
 	if (holds_after && rc > 0)
 		hold(&holds_after);
+	return rc;
+}
+
+int __wrap_xp_sys_replace(int fd, int number)
+{
+	int rc = __real_xp_sys_replace(fd, number);
+
+	if (when_replaced)
+		when_replaced();
+	when_replaced = NULL;
 	return rc;
 }
 
@@ -118,4 +134,85 @@ XT_TEST(wake_all_then_a_look_by_another_still_reaches_the_sleeper)
 		XT_OK(xpoll_wake(waiter.queue));
 	xt_join(thread);
 	XT_EXPECT_EQ(waiter.rc, 0);
+}
+
+/* A closed file, a copy of which is open and ready: its entry is dead. */
+static void make_dead_entry(struct xpoll *queue)
+{
+	struct xt_pair pipe = xt_pipe();
+	struct xt_pair fresh = xt_pipe();
+
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	(void)xt_dup(pipe.r);
+	xt_put(pipe.w);
+	xt_number(fresh.r, pipe.r);
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+}
+
+static void wait_until_renewed(struct xpoll *queue)
+{
+	for (int i = 0; i < 100 && !xt_stats(queue).rebuilds; i++)
+		XT_NONE(queue);
+	XT_EXPECT_EQ(xt_stats(queue).rebuilds, 1);
+}
+
+static int reused;
+
+static void reuse_number(void)
+{
+	struct xt_pair fresh = xt_pipe();
+
+	xt_put(fresh.w);
+	xt_number(fresh.r, reused);
+}
+
+/* S7: the new file is none of the queue's. */
+XT_TEST(number_reused_while_the_set_is_renewed_is_silent)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pipe = xt_pipe();
+
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	reused = pipe.r;
+	when_replaced = reuse_number;
+	make_dead_entry(queue);
+	wait_until_renewed(queue);
+	XT_NONE(queue);
+	XT_NONE(queue);
+}
+
+static void wait_for_wake(void *argument)
+{
+	struct xpoll_event event;
+
+	(void)xpoll_event(argument, NULL, 0, &event, 1, -1);
+}
+
+/* Two threads have slept at a time: DISPATCH uses the kernel's one-shot mode. */
+static void sleep_together(struct xpoll *queue)
+{
+	struct xt_thread *threads[2];
+
+	atomic_store(&sleeps, 0);
+	for (int i = 0; i < 2; i++)
+		threads[i] = xt_start(wait_for_wake, queue);
+	xt_until(&sleeps, 2);
+	XT_OK(xpoll_wake_all(queue));
+	for (int i = 0; i < 2; i++)
+		xt_join(threads[i]);
+}
+
+XT_TEST(number_reused_before_the_set_is_renewed_is_silent_by_dispatch)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pipe = xt_pipe();
+
+	sleep_together(queue);
+	XT_OK(xt_add(queue, pipe.r, READ, XPOLL_DISPATCH));
+	reused = pipe.r;
+	reuse_number();
+	make_dead_entry(queue);
+	wait_until_renewed(queue);
+	XT_NONE(queue);
+	XT_NONE(queue);
 }
