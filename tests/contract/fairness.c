@@ -102,6 +102,7 @@ XT_TEST(hazard_06_one_busy_100_ready_all_come)
 	static const int modes[] = {0, XPOLL_CLEAR, XPOLL_ONESHOT,
 	                            XPOLL_DISPATCH};
 
+	XT_FILES(4000);
 	for (int i = 0; i < 4; i++) {
 		XT_CALL(run_mix(1, 0, modes[i], 1));
 		XT_CALL(run_mix(1, 1, modes[i], 1));
@@ -110,6 +111,7 @@ XT_TEST(hazard_06_one_busy_100_ready_all_come)
 
 XT_TEST(hazard_06_busy_more_than_slots_100_ready_all_come)
 {
+	XT_FILES(4000);
 	XT_CALL(run_mix(16, 1, XPOLL_DISPATCH, 4));
 	XT_CALL(run_mix(16, 0, XPOLL_CLEAR, 4));
 	XT_CALL(run_mix(40, 1, 0, 1));

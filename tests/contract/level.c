@@ -143,25 +143,25 @@ static void deliver_all(int mode, int total, int slots)
 
 XT_TEST(small_array_1000_ready_level_all_come)
 {
-	XT_EXPECT(xt_raise_files(2100) >= 2100);
+	XT_FILES(2100);
 	deliver_all(0, 1000, 1);
 }
 
 XT_TEST(small_array_1000_ready_clear_all_come_once)
 {
-	XT_EXPECT(xt_raise_files(2100) >= 2100);
+	XT_FILES(2100);
 	deliver_all(XPOLL_CLEAR, 1000, 1);
 }
 
 XT_TEST(small_array_1000_ready_oneshot_all_come_once)
 {
-	XT_EXPECT(xt_raise_files(2100) >= 2100);
+	XT_FILES(2100);
 	deliver_all(XPOLL_ONESHOT, 1000, 1);
 }
 
 XT_TEST(small_array_1000_ready_dispatch_all_come_once)
 {
-	XT_EXPECT(xt_raise_files(2100) >= 2100);
+	XT_FILES(2100);
 	deliver_all(XPOLL_DISPATCH, 1000, 1);
 }
 
@@ -169,6 +169,7 @@ XT_TEST(small_array_100_ready_every_size_all_come_once)
 {
 	static const int slots[] = {2, 3, 7, 63, 64, 65, 100, 128, 1000};
 
+	XT_FILES(2100);
 	for (size_t i = 0; i < sizeof slots / sizeof *slots; i++)
 		deliver_all(i % 2 ? XPOLL_CLEAR : 0, 100, slots[i]);
 }

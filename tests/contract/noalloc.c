@@ -96,6 +96,7 @@ XT_TEST(wait_allocates_nothing)
 {
 	if (!CAN_COUNT)
 		XT_SKIP("malloc cannot be counted here");
+	XT_FILES(4000);
 	XT_CALL(takes_without_allocation(0, 1));
 	XT_CALL(takes_without_allocation(0, 64));
 	XT_CALL(takes_without_allocation(XPOLL_CLEAR, 3));

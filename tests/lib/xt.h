@@ -270,6 +270,11 @@ const char *xt_scratch(void);          /* the directory */
 const char *xt_name(const char *name); /* a path in it; good for 8 calls */
 int xt_make(const char *name, const char *text); /* open at the text's end */
 int xt_raise_files(int wanted); /* RLIMIT_NOFILE; what is possible */
+#define XT_FILES(wanted)                                                       \
+	do {                                                                   \
+		if (xt_raise_files(wanted) < (wanted))                         \
+			XT_SKIP("too few descriptors allowed");                \
+	} while (0)
 int xt_count_open(void);
 void xt_set_open(unsigned char *bits, int count);
 

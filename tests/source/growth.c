@@ -184,8 +184,7 @@ enum { LOGS = 800 }; /* Numbers that select can watch, too. */
 
 static void logs_add(struct xpoll *queue, struct log *logs)
 {
-	if (xt_raise_files(2 * LOGS + 100) < 2 * LOGS + 100)
-		XT_SKIP("too few descriptors");
+	XT_FILES(2 * LOGS + 100);
 	for (int i = 0; i < LOGS && !xt_failures(); i++) {
 		char name[16];
 
