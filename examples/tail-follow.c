@@ -1,34 +1,15 @@
 /*
  * tail -f: print a file from its beginning, and what is appended as it comes.
- *
- *     tail-follow [-F] PATH
- *
- * Like tail(1), -f follows the file, whatever becomes of its name, and starts
- * over when it is truncated.  -F follows the name: the directory is watched
- * too, and when the name leads to another file that one is printed instead.
+ * The open file is followed, whatever becomes of its name; tail-name.c follows
+ * the name.
  */
 #include <fcntl.h>
-#include <libgen.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xpoll.h>
 
-static struct xpoll *queue;
-
-/* Open and watch; the descriptor, or -1. */
-static int watch(const char *path)
-{
-	int fd = open(path, O_RDONLY);
-	struct xpoll_event add;
-
-	xpoll_set(&add, (uint64_t)fd, XPOLL_FILT_VNODE, XPOLL_ADD,
-	          XPOLL_NOTE_WRITE | XPOLL_NOTE_TRUNCATE, 0, NULL);
-	return fd >= 0 && xpoll_event(queue, &add, 1, NULL, 0, 0) == 0 ? fd : -1;
-}
-
-/* Print what is new. */
+/* Print what is new; all of it if the file was truncated. */
 static void copy(const char *path, int fd)
 {
 	char text[65536];
@@ -44,41 +25,20 @@ static void copy(const char *path, int fd)
 	fflush(stdout);
 }
 
-/* Where the name leads to now: fd, or another file once that can be opened. */
-static int follow(const char *path, int fd)
-{
-	struct stat now, old;
-	int other = -1;
-
-	if (stat(path, &now) == 0 && fstat(fd, &old) == 0 &&
-	    (now.st_ino != old.st_ino || now.st_dev != old.st_dev))
-		other = watch(path);
-	if (other < 0)
-		return fd;
-	copy(path, fd); /* the last lines of the old one */
-	xpoll_close_fd(fd);
-	return other;
-}
-
 int main(int argc, char **argv)
 {
-	int by_name = argc == 3 && strcmp(argv[1], "-F") == 0;
-	const char *path = argv[argc - 1];
-	char folder[4096];
+	struct xpoll *queue = xpoll_create(1);
+	int fd = open(argv[argc - 1], O_RDONLY);
 	struct xpoll_event event;
-	int fd;
 
-	snprintf(folder, sizeof folder, "%s", path);
-	queue = xpoll_open(NULL);
-	fd = watch(path);
-	if (fd < 0 || (by_name && watch(dirname(folder)) < 0)) {
-		perror(path);
+	xpoll_set(&event, (uint64_t)fd, XPOLL_FILT_VNODE, XPOLL_ADD,
+	          XPOLL_NOTE_WRITE | XPOLL_NOTE_TRUNCATE, 0, NULL);
+	if (fd < 0 || xpoll_event(queue, &event, 1, NULL, 0, 0) < 0) {
+		perror(argv[argc - 1]);
 		return 1;
 	}
-	do {
-		if (by_name)
-			fd = follow(path, fd);
-		copy(path, fd);
-	} while (!ferror(stdout) && xpoll_event(queue, NULL, 0, &event, 1, -1) >= 0);
+	do
+		copy(argv[argc - 1], fd);
+	while (!ferror(stdout) && xpoll_event(queue, NULL, 0, &event, 1, -1) >= 0);
 	return 1;
 }

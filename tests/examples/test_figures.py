@@ -1,7 +1,7 @@
 """The figures of the kqueue paper as programs, and tail -f.
 
 Goal: the three forms of the echo program do the same; signals are counted;
-changes of a file are told; and tail-follow prints what coreutils' tail prints,
+changes of a file are told; and the tail examples print what coreutils' tail prints,
 whatever becomes of the file.  Method: real sockets, signals and files, and
 tail(1) beside ours.
 """
@@ -172,7 +172,7 @@ class Figures(FigureTest):
         self.assertEqual(child.child.wait(LIMIT_S), 0)
 
     def test_file_that_is_not_there_is_named(self):
-        for name in "file-changes", "tail-follow":
+        for name in "file-changes", "tail-follow", "tail-name":
             result = subprocess.run([program(name), "/no/such/file"], timeout=LIMIT_S,
                                     stderr=subprocess.PIPE, text=True)
             self.assertEqual(result.returncode, 1)
@@ -180,7 +180,7 @@ class Figures(FigureTest):
 
 
 class Tail(FigureTest):
-    """tail-follow and tail(1) side by side."""
+    """tail-follow and tail-name beside tail(1)."""
 
     def setUp(self):
         super().setUp()
@@ -189,11 +189,11 @@ class Tail(FigureTest):
         self.file = self.write("file", "first\n")
         self.printed = ""
 
-    def start_both(self, *options):
+    def start_both(self, option="-f"):
+        ours = {"-f": "tail-follow", "-F": "tail-name"}[option]
         # -s: how often tail looks by itself, where it does.
-        self.ours = self.start(program("tail-follow"), *options, self.file)
-        self.theirs = self.start("tail", "-c", "+1", "-s", "0.1",
-                                 *(options or ["-f"]), self.file)
+        self.ours = self.start(program(ours), self.file)
+        self.theirs = self.start("tail", "-c", "+1", "-s", "0.1", option, self.file)
         self.check("first\n")
 
     def check(self, more):
