@@ -114,11 +114,31 @@ bool kit_gets_all(const char *file, int line, struct xpoll *queue,
 	return true;
 }
 
+static void *return_at_once(void *argument)
+{
+	return argument;
+}
+
+/* ThreadSanitizer adds one of its own when the first one is made. */
+static void settle_sanitizer(void)
+{
+	static bool settled;
+	pthread_t thread;
+
+	if (!XT_TSAN || settled)
+		return;
+	settled = true;
+	if (pthread_create(&thread, NULL, return_at_once, NULL) == 0)
+		(void)pthread_join(thread, NULL);
+}
+
 int kit_threads(void)
 {
-	DIR *directory = opendir("/proc/self/task");
+	DIR *directory;
 	int count = 0;
 
+	settle_sanitizer();
+	directory = opendir("/proc/self/task");
 	if (!directory)
 		kit_broken("/proc/self/task");
 	while (readdir(directory))
