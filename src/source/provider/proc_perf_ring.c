@@ -240,9 +240,6 @@ bool xp_perf_rings_look(struct xp_perf_rings *rings)
 		if (ring->watch.fd < 0)
 			continue;
 		ring->head = ring_head(ring);
-		/* The kernel tells of a loss only with the next record. */
-		if (ring->head - ring->tail > rings->data_size - RECORD_MOST)
-			rings->lost = true;
 		ring_time(rings, ring);
 	}
 	return true;
@@ -281,6 +278,12 @@ bool xp_perf_rings_next(struct xp_perf_rings *rings,
 		size = offsetof(struct xp_perf_record, time);
 	ring_copy(rings, ring, ring->tail, record, size);
 	record->time = ring->time;
+	/*
+	 * Was there no room until now?  The kernel tells of a loss only with the
+	 * next record, which may never come.
+	 */
+	if (ring_head(ring) - ring->tail > rings->data_size - RECORD_MOST)
+		rings->lost = true;
 	ring->tail += record->header.size;
 	ring_release(ring);
 	ring_time(rings, ring);
