@@ -110,7 +110,8 @@ void xt_skip(const char *reason);
 void xt_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 uint64_t xt_seed(void);                /* --seed or XT_SEED, else fixed */
 uint32_t xt_random(uint64_t *state);   /* a small generator */
-double xt_stress_seconds(double usual); /* XPOLL_STRESS_SECONDS, or usual */
+/* --seconds or XPOLL_STRESS_SECONDS, else the usual. */
+double xt_stress_seconds(double usual);
 const char *xt_error_name(int error);
 const char *xt_filter_name(int filter);
 void xt_watchdog(unsigned seconds); /* start this test's time anew */

@@ -1,8 +1,8 @@
 /*
  * xt_main: finds, selects and runs the tests of a program.
  *
- *   program [--backend NAME] [--mode single|threads] [--seed N] [--list]
- *           [TEST...]
+ *   program [--backend NAME] [--mode single|threads] [--seed N]
+ *           [--seconds N] [--list] [TEST...]
  *
  * TEST is a part of a test's name.  Ends with 0 if all passed, 1 if one did
  * not, 77 if all were skipped or the back end cannot be used here, 2 on wrong
@@ -22,6 +22,7 @@ static struct xt_test **main_last = &main_first;
 static atomic_int main_failed_checks;
 static bool main_skipped;
 static uint64_t main_seed = 20240229;
+static double main_seconds; /* 0: not given */
 static const char *main_name = "";
 
 void xt_register(struct xt_test *test)
@@ -93,6 +94,8 @@ double xt_stress_seconds(double usual)
 {
 	const char *text = getenv("XPOLL_STRESS_SECONDS");
 
+	if (main_seconds > 0)
+		return main_seconds;
 	return text ? strtod(text, NULL) : usual;
 }
 
@@ -205,7 +208,7 @@ static int main_usage(const char *program)
 {
 	fprintf(stderr,
 	        "usage: %s [--backend NAME] [--mode single|threads] "
-	        "[--seed N] [--list] [TEST...]\n",
+	        "[--seed N] [--seconds N] [--list] [TEST...]\n",
 	        program);
 	return 2;
 }
@@ -244,6 +247,10 @@ static int main_option(const char *name, const char *value)
 	if (strcmp(name, "--seed") == 0) {
 		main_seed = strtoull(value, NULL, 0);
 		return 2;
+	}
+	if (strcmp(name, "--seconds") == 0) {
+		main_seconds = strtod(value, NULL);
+		return main_seconds > 0 ? 2 : 0;
 	}
 	return 0;
 }
