@@ -13,9 +13,11 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-C_FOLDERS = ("include", "src", "dropin", "tools", "bench", "examples", "tests", "python")
+C_FOLDERS = ("include", "src", "dropin", "tools", "bench", "examples", "tests", "python",
+             "java")
 SCRIPT_FOLDERS = ("scripts", "cmake", "tests", "dropin", "tools", "bench", "examples", "src",
-                  "python")
+                  "python", "java")
+JAVA_FOLDERS = ("java",)
 
 FUNCTION_LINES = 60
 FUNCTION_LINES_NOTED = 40
@@ -229,6 +231,22 @@ def rule_line_ends(source):
 TEXT_RULES = (rule_columns, rule_line_ends)
 
 
+def rule_java_length(source):
+    """Every public name has its comment there, so these are not counted."""
+    lines = sum(1 for line in source.code_lines if line.strip())
+    if lines > FILE_LINES:
+        yield len(source.lines), f"file of {lines} lines of code (at most {FILE_LINES})"
+
+
+def rule_java_tabs(source):
+    for number, line in enumerate(source.lines, 1):
+        if "\t" in line:
+            yield number, "a tab"
+
+
+JAVA_RULES = (rule_java_length, rule_java_tabs, rule_banned_words, *TEXT_RULES)
+
+
 # --- Rules for the tree ---------------------------------------------------------
 
 
@@ -276,6 +294,10 @@ def is_c(path):
     return path.suffix in (".c", ".h")
 
 
+def is_java(path):
+    return path.suffix == ".java"
+
+
 def is_script(path):
     return path.suffix in (".py", ".sh", ".cmake") or path.name == "CMakeLists.txt"
 
@@ -285,6 +307,8 @@ def check_tree():
     findings = []
     for source in sources:
         findings += check_source(source, C_RULES + TEXT_RULES)
+    for source in load(JAVA_FOLDERS, is_java):
+        findings += check_source(source, JAVA_RULES)
     scripts = list(load(SCRIPT_FOLDERS, is_script))
     scripts += [Source(name, (ROOT / name).read_text()) for name in ("dev", "CMakeLists.txt")]
     for source in scripts:
@@ -346,6 +370,8 @@ BAD = (
     (rule_include_edges, "bench/a.c", '/* */\n#include "core/queue.h"\n'),
     (rule_include_edges, "dropin/poll/a.c", '/* */\n#include "core/queue.h"\n'),
     (rule_include_edges, "tests/contract/a.c", '/* */\n#include "base/list.h"\n'),
+    (rule_java_length, "java/A.java", "int a;\n" * 501),
+    (rule_java_tabs, "java/A.java", "class A {\n\tint a;\n}\n"),
     (rule_columns, "src/core/a.c", "/* */\n\t\t" + "a" * 85 + "\n"),
     (rule_line_ends, "src/core/a.c", "/* */ \n"),
     (rule_line_ends, "src/core/a.c", "/* */"),

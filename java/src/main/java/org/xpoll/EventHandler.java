@@ -1,0 +1,17 @@
+package org.xpoll;
+
+import java.io.IOException;
+
+/** What {@link Poller#poll(long, EventHandler)} calls for each event. */
+@FunctionalInterface
+public interface EventHandler {
+    /**
+     * A descriptor is ready.
+     *
+     * @param fd the descriptor
+     * @param events the {@code POLL*} bits, as {@link Poller} defines them
+     * @param attachment what was given to {@code add}, or null
+     * @throws IOException whatever the handler likes; it ends the call of {@code poll}
+     */
+    void ready(int fd, int events, Object attachment) throws IOException;
+}

@@ -1,0 +1,240 @@
+package org.xpoll;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.Objects;
+
+/**
+ * Changes for an {@link EventQueue}, or events from it: an array of C's {@code struct xpoll_event}.
+ *
+ * <p>The memory is the garbage collector's. The list belongs to one thread at a time; while a call
+ * of the queue uses it, methods throw {@link IllegalStateException}.
+ */
+public final class EventList {
+    static final int BYTES = 32;
+    private static final int IDENT = 0;
+    private static final int FILTER = 8;
+    private static final int FLAGS = 10;
+    private static final int FFLAGS = 12;
+    private static final int DATA = 16;
+    private static final int UDATA = 24;
+
+    private static final VarHandle BUSY;
+
+    private final MemorySegment memory;
+    private final int capacity;
+    private int size;
+    private volatile boolean busy;
+
+    static {
+        try {
+            BUSY = MethodHandles.lookup().findVarHandle(EventList.class, "busy", boolean.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    /**
+     * Makes an empty list.
+     *
+     * @param capacity how many records it has room for, 1 to 1,000,000
+     * @throws IllegalArgumentException for another capacity
+     */
+    public EventList(int capacity) {
+        if (capacity < 1 || capacity > 1_000_000) {
+            throw new IllegalArgumentException("capacity " + capacity);
+        }
+        this.capacity = capacity;
+        memory = Arena.ofAuto().allocate((long) BYTES * capacity, 8);
+    }
+
+    /** Holds the offsets above against the library. */
+    static void checkLayout() {
+        EventList one = new EventList(1);
+        Native.set(one.memory, 0x1122334455667788L, (short) -7, 0x8003, 0x80000001, -42L,
+                0x99aabbccddeeff00L);
+        one.size = 1;
+        if (one.ident(0) != 0x1122334455667788L || one.filter(0) != -7 || one.flags(0) != 0x8003
+                || one.fflags(0) != 0x80000001 || one.data(0) != -42L
+                || one.udata(0) != 0x99aabbccddeeff00L) {
+            throw new UnsatisfiedLinkError("this libxpoll has another struct xpoll_event");
+        }
+    }
+
+    /**
+     * How many records there is room for.
+     *
+     * @return the number given to the constructor
+     */
+    public int capacity() {
+        return capacity;
+    }
+
+    /**
+     * How many records there are.
+     *
+     * @return 0 to {@link #capacity()}
+     */
+    public int size() {
+        return size;
+    }
+
+    /**
+     * Removes all records.
+     *
+     * @return this
+     */
+    public EventList clear() {
+        checkIdle();
+        size = 0;
+        return this;
+    }
+
+    /**
+     * Appends a change; xpoll_event(3) tells what each filter makes of it.
+     *
+     * @param ident descriptor, process, signal, or any number for a timer or user event
+     * @param filter one of {@code Xpoll.FILT_...}
+     * @param flags {@link Xpoll#ADD} and its like
+     * @param fflags {@code Xpoll.NOTE_...} of the filter
+     * @param data the filter's: for a timer its time
+     * @param udata comes back with each event
+     * @return this
+     * @throws IndexOutOfBoundsException if the list is full
+     */
+    public EventList put(long ident, short filter, int flags, int fflags, long data, long udata) {
+        checkIdle();
+        if (size >= capacity) {
+            throw new IndexOutOfBoundsException("the list is full: " + capacity + " records");
+        }
+        long at = (long) size * BYTES;
+        memory.set(JAVA_LONG, at + IDENT, ident);
+        memory.set(JAVA_SHORT, at + FILTER, filter);
+        memory.set(JAVA_SHORT, at + FLAGS, (short) flags);
+        memory.set(JAVA_INT, at + FFLAGS, fflags);
+        memory.set(JAVA_LONG, at + DATA, data);
+        memory.set(JAVA_LONG, at + UDATA, udata);
+        size++;
+        return this;
+    }
+
+    private long at(int i) {
+        checkIdle();
+        return (long) Objects.checkIndex(i, size) * BYTES;
+    }
+
+    /**
+     * What the event is about.
+     *
+     * @param i 0 to {@link #size()} - 1
+     * @return descriptor, process, signal, or the number of a timer or user event
+     */
+    public long ident(int i) {
+        return memory.get(JAVA_LONG, at(i) + IDENT);
+    }
+
+    /**
+     * The kind of event.
+     *
+     * @param i 0 to {@link #size()} - 1
+     * @return one of {@code Xpoll.FILT_...}
+     */
+    public short filter(int i) {
+        return memory.get(JAVA_SHORT, at(i) + FILTER);
+    }
+
+    /**
+     * The flags.
+     *
+     * @param i 0 to {@link #size()} - 1
+     * @return {@link Xpoll#EOF}, {@link Xpoll#ERROR} or 0 in an event
+     */
+    public int flags(int i) {
+        return memory.get(JAVA_SHORT, at(i) + FLAGS) & 0xffff;
+    }
+
+    /**
+     * The filter's flags.
+     *
+     * @param i 0 to {@link #size()} - 1
+     * @return {@code Xpoll.NOTE_...} of the filter
+     */
+    public int fflags(int i) {
+        return memory.get(JAVA_INT, at(i) + FFLAGS);
+    }
+
+    /**
+     * The filter's number: bytes, expirations, deliveries, a wait status; or with {@link
+     * Xpoll#ERROR} the system's error number.
+     *
+     * @param i 0 to {@link #size()} - 1
+     * @return the number
+     */
+    public long data(int i) {
+        return memory.get(JAVA_LONG, at(i) + DATA);
+    }
+
+    /**
+     * What was given with the registration.
+     *
+     * @param i 0 to {@link #size()} - 1
+     * @return the number, as it was
+     */
+    public long udata(int i) {
+        return memory.get(JAVA_LONG, at(i) + UDATA);
+    }
+
+    /**
+     * An event in words, for logs: {@code "READ ident=5 data=12 EOF"}.
+     *
+     * @param i 0 to {@link #size()} - 1
+     * @return the text
+     */
+    public String describe(int i) {
+        return Native.describe(memory.asSlice(at(i), BYTES));
+    }
+
+    // --- For the queue ---------------------------------------------------------------
+
+    private void checkIdle() {
+        if (busy) {
+            throw inUse();
+        }
+    }
+
+    private static IllegalStateException inUse() {
+        return new IllegalStateException("a call that has not returned uses this list");
+    }
+
+    void acquire() {
+        if (!BUSY.compareAndSet(this, false, true)) {
+            throw inUse();
+        }
+    }
+
+    void release() {
+        busy = false;
+    }
+
+    long rawIdent(int i) {
+        return memory.get(JAVA_LONG, (long) i * BYTES + IDENT);
+    }
+
+    short rawFilter(int i) {
+        return memory.get(JAVA_SHORT, (long) i * BYTES + FILTER);
+    }
+
+    MemorySegment memory() {
+        return memory;
+    }
+
+    void setSize(int size) {
+        this.size = size;
+    }
+}

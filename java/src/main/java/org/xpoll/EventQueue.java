@@ -1,0 +1,331 @@
+package org.xpoll;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.ref.Cleaner;
+import java.lang.ref.Reference;
+import java.util.Objects;
+
+/**
+ * A queue of events of every kind: descriptors, timers, signals, processes, files, and the
+ * program's own. It is xpoll_event(3), which is in the style of kevent(2): changes go in and
+ * events come out of the same call.
+ *
+ * <p>{@snippet :
+ * try (EventQueue queue = new EventQueue()) {
+ *     EventList changes = new EventList(4);
+ *     changes.put(1, Xpoll.FILT_TIMER, Xpoll.ADD, Xpoll.NOTE_MSECONDS, 500, 0);
+ *     changes.put(process.pid(), Xpoll.FILT_PROC, Xpoll.ADD, Xpoll.NOTE_EXIT, 0, 0);
+ *     queue.apply(changes);
+ *     EventList events = new EventList(16);
+ *     while (queue.await(null, events, -1) > 0) {
+ *         for (int i = 0; i < events.size(); i++) {
+ *             System.out.println(events.describe(i));
+ *         }
+ *     }
+ * }
+ * }
+ *
+ * <p>Threads: as {@link Poller}. Every method may be called by any thread; several may wait, in
+ * turns; changes never wait for them. A process that Java itself started is reaped by Java, too:
+ * whether its wait status can be told depends on who is first.
+ *
+ * <p>Signals that the Java virtual machine lives by, such as SIGSEGV, cannot be observed.
+ */
+public final class EventQueue implements AutoCloseable {
+    private static final Cleaner CLEANER = Cleaner.create();
+
+    /** SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV: the virtual machine's own. */
+    private static final long MACHINE_SIGNALS = 1L << 4 | 1L << 5 | 1L << 7 | 1L << 8 | 1L << 11;
+
+    private final Queue queue;
+    /** The change of trigger, under the lock for changes. */
+    private final EventList one = new EventList(1);
+    private final Cleaner.Cleanable cleanable;
+
+    /** The queue, with the list that the thread that has the turn waits for. */
+    private static final class Queue extends NativeQueue {
+        private EventList events;
+
+        Queue(String backend) throws IOException {
+            super(backend);
+        }
+
+        @Override
+        int nativeWait(long queue, long nanos) {
+            return Native.event(waitErrno, queue, events.memory(), 0, events.memory(),
+                    events.capacity(), nanos);
+        }
+    }
+
+    /**
+     * Makes an empty queue on the best back end.
+     *
+     * @throws IOException if the system refuses
+     */
+    public EventQueue() throws IOException {
+        this(null);
+    }
+
+    private EventQueue(String backend) throws IOException {
+        Queue opened = new Queue(backend);
+        queue = opened;
+        cleanable = CLEANER.register(this, opened::close);
+    }
+
+    /**
+     * Makes an empty queue on a back end of choice.
+     *
+     * @param backend one of {@link Xpoll#backends()}
+     * @return the queue
+     * @throws UnsupportedOperationException if there is no such back end here
+     * @throws IOException if the system refuses
+     */
+    public static EventQueue open(String backend) throws IOException {
+        return new EventQueue(Objects.requireNonNull(backend));
+    }
+
+    /**
+     * Applies changes, in order, and does not wait.
+     *
+     * @param changes is left as it is; {@link Xpoll#RECEIPT} has no place here
+     * @throws XpollException with the first error of a change; all others were applied
+     * @throws IllegalArgumentException for a signal that cannot be observed; nothing was applied
+     * @throws IOException if the queue is closed
+     */
+    public void apply(EventList changes) throws IOException {
+        changes.acquire();
+        try {
+            checkSignals(changes);
+            change(changes, MemorySegment.NULL, 0);
+        } finally {
+            changes.release();
+        }
+    }
+
+    private int change(EventList changes, MemorySegment into, int slots) throws IOException {
+        synchronized (queue.changes) {
+            int n = Native.event(queue.changeErrno, queue.address(), changes.memory(),
+                    changes.size(), into, slots, 0);
+            if (n < 0) {
+                throw new XpollException("change", -n);
+            }
+            return n;
+        }
+    }
+
+    private static void checkSignals(EventList changes) {
+        for (int i = 0; i < changes.size(); i++) {
+            long number = changes.rawIdent(i);
+            if (changes.rawFilter(i) == Xpoll.FILT_SIGNAL && number >= 0 && number < 64
+                    && (MACHINE_SIGNALS >> number & 1) != 0) {
+                throw new IllegalArgumentException("signal " + number
+                        + " is the virtual machine's own");
+            }
+        }
+    }
+
+    /**
+     * Applies changes, then waits for events.
+     *
+     * <p>A change that fails, or has {@link Xpoll#RECEIPT}, comes back in events with {@link
+     * Xpoll#ERROR} and its error number (0: none) in data; then the call returns these at once. A
+     * failed change stops no other.
+     *
+     * @param changes is left as it is; null for none
+     * @param events is filled anew, also with none; another list than changes
+     * @param nanos nanoseconds; 0 only looks, negative waits for ever
+     * @return {@code events.size()}; 0 when the time was up, or after {@link #wakeup()}
+     * @throws IllegalArgumentException for a signal that cannot be observed; nothing was applied
+     * @throws java.io.InterruptedIOException if the thread was interrupted, before or meanwhile; it
+     *     stays so, and the changes are applied. A call that only looks does not mind.
+     * @throws QueueClosedException if the queue was closed, before or meanwhile
+     * @throws IOException if the system refuses
+     */
+    public int await(EventList changes, EventList events, long nanos) throws IOException {
+        events.acquire();
+        try {
+            if (changes == null) {
+                return await(events, nanos);
+            }
+            changes.acquire();
+            try {
+                checkSignals(changes);
+                return awaitAfter(changes, events, nanos);
+            } finally {
+                changes.release();
+            }
+        } finally {
+            events.release();
+            Reference.reachabilityFence(this);
+        }
+    }
+
+    private int await(EventList events, long nanos) throws IOException {
+        events.setSize(0);
+        long deadline = NativeQueue.deadline(nanos);
+        queue.checkOpen();
+        if (queue.takeTurn(nanos, deadline)) {
+            try {
+                finish(events, nanos, deadline);
+            } finally {
+                queue.passTurn();
+            }
+        }
+        return events.size();
+    }
+
+    /** Statuses, and events that are there already, do not wait for the turn. */
+    private int awaitAfter(EventList changes, EventList events, long nanos) throws IOException {
+        events.setSize(0);
+        long deadline = NativeQueue.deadline(nanos);
+        queue.checkOpen();
+        boolean turn = queue.tryTurn();
+        try {
+            int n = change(changes, events.memory(), events.capacity());
+            if (n > 0) {
+                events.setSize(n);
+                return n;
+            }
+            if (!turn) {
+                // That was a look, which may have answered a wake for the thread that waits.
+                queue.wake();
+                turn = queue.takeTurn(nanos, deadline);
+                if (!turn) {
+                    return 0;
+                }
+            } else if (queue.isOver(0)) {
+                return 0;
+            }
+            finish(events, nanos, deadline);
+            return events.size();
+        } finally {
+            if (turn) {
+                queue.passTurn();
+            }
+        }
+    }
+
+    private void finish(EventList events, long nanos, long deadline) throws IOException {
+        queue.events = events;
+        try {
+            events.setSize(queue.await(nanos, deadline));
+        } finally {
+            queue.events = null;
+        }
+    }
+
+    /**
+     * Makes a user event ready: a message to a thread that waits.
+     *
+     * @param ident the number with which it was added, with {@link Xpoll#FILT_USER}
+     * @throws XpollException ENOENT if there is none
+     * @throws IOException if the queue is closed
+     */
+    public void trigger(long ident) throws IOException {
+        synchronized (queue.changes) {
+            change(one.clear().put(ident, Xpoll.FILT_USER, 0, Xpoll.NOTE_TRIGGER, 0, 0),
+                    MemorySegment.NULL, 0);
+        }
+    }
+
+    /**
+     * The registration as it stands.
+     *
+     * @param ident what it is about
+     * @param filter one of {@code Xpoll.FILT_...}
+     * @param into receives one record, or none
+     * @return whether there is one
+     * @throws XpollException EINVAL for an unknown filter
+     * @throws IOException if the queue is closed
+     */
+    public boolean lookup(long ident, short filter, EventList into) throws IOException {
+        into.acquire();
+        try {
+            synchronized (queue.changes) {
+                int rc = Native.lookup(queue.changeErrno, queue.address(), ident, filter,
+                        into.memory());
+                if (rc < 0 && rc != -Errno.ENOENT) {
+                    throw new XpollException("look up", -rc);
+                }
+                into.setSize(rc < 0 ? 0 : 1);
+                return rc >= 0;
+            }
+        } finally {
+            into.release();
+        }
+    }
+
+    /**
+     * Makes one wait return 0: one that waits now, or else the next. Wakeups that no wait has
+     * answered count as one; events go first. Closed queues do not mind.
+     *
+     * @return this
+     */
+    public EventQueue wakeup() {
+        queue.wakeup();
+        return this;
+    }
+
+    /**
+     * A descriptor that is readable whenever an event is pending or due, for another event loop to
+     * watch. It is not to be read or closed.
+     *
+     * @return its number
+     * @throws XpollException ENOTSUP where the kernel has no queue; EMFILE and others
+     * @throws IOException if the queue is closed
+     */
+    public int fd() throws IOException {
+        synchronized (queue.changes) {
+            int fd = Native.queueFd(queue.changeErrno, queue.address());
+            if (fd < 0) {
+                throw new XpollException("descriptor of the queue", -fd);
+            }
+            return fd;
+        }
+    }
+
+    /**
+     * Whether the queue can register this.
+     *
+     * @param filter one of {@code Xpoll.FILT_...}
+     * @param fflags all the notes that it has to know, or 0
+     * @return whether it would be accepted
+     * @throws IOException if the queue is closed
+     */
+    public boolean supports(short filter, int fflags) throws IOException {
+        synchronized (queue.changes) {
+            return Native.supports(queue.address(), filter, fflags);
+        }
+    }
+
+    /**
+     * The kernel's mechanism in use.
+     *
+     * @return one of {@link Xpoll#backends()}
+     * @throws IOException if the queue is closed
+     */
+    public String backend() throws IOException {
+        synchronized (queue.changes) {
+            return Native.backend(queue.address());
+        }
+    }
+
+    /**
+     * Whether it was not closed.
+     *
+     * @return false after {@link #close()}
+     */
+    public boolean isOpen() {
+        return !queue.isClosed();
+    }
+
+    /**
+     * Closes the queue. Threads that wait are woken and throw {@link QueueClosedException}; the
+     * system's objects are released when the last has left. A second call does nothing.
+     */
+    @Override
+    public void close() {
+        cleanable.clean();
+    }
+}

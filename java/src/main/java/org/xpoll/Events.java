@@ -1,0 +1,107 @@
+package org.xpoll;
+
+import java.util.Objects;
+
+/**
+ * Ready descriptors, as {@link Poller#poll(Events, long)} found them: a batch that is filled again
+ * and again, so that waiting makes no garbage.
+ *
+ * <p>Threads: it belongs to one thread at a time; give each thread that waits its own. What is in
+ * it is not taken back when a descriptor is removed later.
+ */
+public final class Events {
+    private final int[] fds;
+    private final short[] bits;
+    private final Member[] members;
+    private int size;
+
+    /**
+     * Makes an empty batch.
+     *
+     * @param capacity how many descriptors one wait may return, at least 1
+     * @throws IllegalArgumentException if capacity is less than 1
+     */
+    public Events(int capacity) {
+        if (capacity < 1) {
+            throw new IllegalArgumentException("capacity " + capacity);
+        }
+        fds = new int[capacity];
+        bits = new short[capacity];
+        members = new Member[capacity];
+    }
+
+    /**
+     * How many descriptors one wait may return.
+     *
+     * @return the number given to the constructor
+     */
+    public int capacity() {
+        return fds.length;
+    }
+
+    /**
+     * How many descriptors the last wait returned.
+     *
+     * @return 0 to {@link #capacity()}
+     */
+    public int size() {
+        return size;
+    }
+
+    /**
+     * The descriptor of an event.
+     *
+     * @param i 0 to {@link #size()} - 1
+     * @return the number of the descriptor
+     * @throws IndexOutOfBoundsException if there is no such event
+     */
+    public int fd(int i) {
+        return fds[Objects.checkIndex(i, size)];
+    }
+
+    /**
+     * What is ready: {@code POLLIN} and its like, as {@link Poller} defines them.
+     *
+     * @param i 0 to {@link #size()} - 1
+     * @return bits of those that were asked for, and {@code POLLERR}, {@code POLLHUP}
+     * @throws IndexOutOfBoundsException if there is no such event
+     */
+    public int events(int i) {
+        return bits[Objects.checkIndex(i, size)];
+    }
+
+    /**
+     * What was attached to the descriptor when it was added.
+     *
+     * @param i 0 to {@link #size()} - 1
+     * @return the object, or null
+     * @throws IndexOutOfBoundsException if there is no such event
+     */
+    public Object attachment(int i) {
+        return members[Objects.checkIndex(i, size)].attachment;
+    }
+
+    /** For the thread that fills it: where to write from now on. */
+    void clear() {
+        size = 0;
+    }
+
+    boolean isFull() {
+        return size == fds.length;
+    }
+
+    void put(Member member, short events) {
+        int i = size;
+        fds[i] = member.fd;
+        bits[i] = events;
+        members[i] = member;
+        size = i + 1;
+    }
+
+    /** Drops what the batch before had more of: a removed member shall not live on here. */
+    void trim(int before) {
+        for (int i = size; i < before; i++) {
+            members[i] = null;
+        }
+    }
+}

@@ -1,0 +1,301 @@
+package org.xpoll;
+
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * One queue of the C library, and the rules by which threads share it.
+ *
+ * <p>Waiting: one thread at a time has the turn. It alone calls what waits, and what it keeps in
+ * fields or in native cells needs no other lock. Others stand in line; the first of the line is
+ * unparked when the turn is given back. Taking the turn is one atomic instruction.
+ *
+ * <p>Changing: under the monitor {@link #changes}, which nobody holds while waiting. C makes a
+ * change known to a thread that waits at that moment.
+ *
+ * <p>Closing: {@link #closed} is set and the waiting thread woken. The queue is released by whoever
+ * finds it closed and the turn free; the turn is then never given back, so nobody gets in again.
+ *
+ * <p>Waking: C wakes for three reasons that it does not tell apart: {@link #wakeup}, an interrupt,
+ * and close. The thread that returns looks which it was; if it was none, because the interrupt came
+ * when its thread had just left, it goes on waiting.
+ */
+abstract class NativeQueue {
+    /** Guards the queue's address and whatever a subclass changes. */
+    final Object changes = new Object();
+    /** For calls under {@link #changes}. */
+    final MemorySegment changeErrno = Native.errnoCell();
+    /** For calls of the thread that has the turn. */
+    final MemorySegment waitErrno = Native.errnoCell();
+
+    private static final VarHandle TURN;
+    private static final VarHandle WAKEUP;
+
+    private final InterruptGuard guard = new InterruptGuard(this::wake);
+    private final ReentrantLock line = new ReentrantLock();
+    /** Written before the queue is published, cleared under changes and the turn. */
+    private volatile long address;
+    private volatile boolean turn;
+    /** The thread at the head of the line, or null. */
+    private volatile Thread first;
+    private volatile boolean closed;
+    /** A wakeup that no wait has answered yet. */
+    private volatile boolean wakeup;
+    /** Waits for virtual threads; made by the first of them. */
+    private Substitute substitute;
+
+    static {
+        try {
+            MethodHandles.Lookup lookup = MethodHandles.lookup();
+            TURN = lookup.findVarHandle(NativeQueue.class, "turn", boolean.class);
+            WAKEUP = lookup.findVarHandle(NativeQueue.class, "wakeup", boolean.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    NativeQueue(String backend) throws IOException {
+        long opened = Native.open(backend);
+        if (opened == -Errno.ENOTSUP) {
+            throw new UnsupportedOperationException("no back end " + backend + " here; there are: "
+                    + String.join(", ", Native.backends()));
+        }
+        if (opened < 0 && opened > -4096) {
+            throw new XpollException("open", (int) -opened);
+        }
+        address = opened;
+    }
+
+    /** Waits in C with the turn; no results are lost if it is not called again. */
+    abstract int nativeWait(long queue, long nanos);
+
+    /** The queue; call it with changes held or with the turn. */
+    final long address() throws QueueClosedException {
+        long queue = address;
+        if (closed || queue == 0) {
+            throw new QueueClosedException();
+        }
+        return queue;
+    }
+
+    final void checkOpen() throws QueueClosedException {
+        if (closed) {
+            throw new QueueClosedException();
+        }
+    }
+
+    final boolean isClosed() {
+        return closed;
+    }
+
+    // --- Turns ---------------------------------------------------------------
+
+    final boolean tryTurn() {
+        return TURN.compareAndSet(this, false, true);
+    }
+
+    /** When a wait of so many nanoseconds is over; means nothing unless they are positive. */
+    static long deadline(long nanos) {
+        return nanos > 0 ? System.nanoTime() + nanos : 0;
+    }
+
+    /** What is left of such a wait; like nanos, negative for ever. */
+    static long left(long nanos, long deadline) {
+        return nanos > 0 ? Math.max(deadline - System.nanoTime(), 0) : nanos;
+    }
+
+    /** Takes the turn; false when the time was up first. */
+    final boolean takeTurn(long nanos, long deadline) throws IOException {
+        return tryTurn() || (nanos != 0 && standInLine(nanos, deadline));
+    }
+
+    private boolean standInLine(long nanos, long deadline) throws IOException {
+        try {
+            if (nanos < 0) {
+                line.lockInterruptibly();
+            } else if (!line.tryLock(nanos, TimeUnit.NANOSECONDS)) {
+                return false;
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw interrupted();
+        }
+        try {
+            return parkForTurn(nanos < 0, deadline);
+        } finally {
+            line.unlock();
+        }
+    }
+
+    private boolean parkForTurn(boolean forever, long deadline) throws IOException {
+        first = Thread.currentThread();
+        try {
+            while (!tryTurn()) {
+                if (closed) {
+                    throw new QueueClosedException();
+                }
+                if (Thread.currentThread().isInterrupted()) {
+                    throw interrupted();
+                }
+                if (forever) {
+                    LockSupport.park(this);
+                    continue;
+                }
+                long left = left(1, deadline);
+                if (left == 0) {
+                    return false;
+                }
+                LockSupport.parkNanos(this, left);
+            }
+            return true;
+        } finally {
+            first = null;
+        }
+    }
+
+    final void passTurn() {
+        turn = false;
+        // A volatile store and loads: who stands in line has set first before trying the turn.
+        Thread next = first;
+        if (next != null) {
+            LockSupport.unpark(next);
+        }
+        if (closed) {
+            release();
+        }
+    }
+
+    // --- Waiting -------------------------------------------------------------
+
+    /**
+     * Waits, with the turn.
+     *
+     * @return what nativeWait returned, if positive; 0 when the time is up or after a wakeup
+     */
+    final int await(long nanos, long deadline) throws IOException {
+        for (;;) {
+            long left = left(nanos, deadline);
+            if (left == 0) {
+                return look();
+            }
+            long queue = address();
+            if (Thread.currentThread().isInterrupted()) {
+                throw interrupted();
+            }
+            int n = Thread.currentThread().isVirtual()
+                    ? virtualWait(queue, left) : guardedWait(queue, left);
+            if (n > 0) {
+                return n;
+            }
+            if (isOver(n)) {
+                return 0;
+            }
+        }
+    }
+
+    private int look() throws IOException {
+        int n = nativeWait(address(), 0);
+        if (n <= 0) {
+            isOver(n);
+            return 0;
+        }
+        return n;
+    }
+
+    /** After a wait without events: is there a reason to return? */
+    final boolean isOver(int n) throws IOException {
+        if (n < 0 && n != -Errno.EINTR) {
+            throw new XpollException("wait", -n);
+        }
+        if (closed) {
+            throw new QueueClosedException();
+        }
+        if (Thread.currentThread().isInterrupted()) {
+            if (wakeup) {
+                // C has answered it with this wait; the next one shall have it.
+                wake();
+            }
+            return false; // The caller's next look at it throws.
+        }
+        return n == 0 && wakeup && (boolean) WAKEUP.getAndSet(this, false);
+    }
+
+    private int guardedWait(long queue, long nanos) {
+        guard.enter();
+        try {
+            return nativeWait(queue, nanos);
+        } finally {
+            guard.leave();
+        }
+    }
+
+    /** A carrier must not be kept in native code: another thread waits there. */
+    private int virtualWait(long queue, long nanos) {
+        int n = nativeWait(queue, 0);
+        if (n != 0 || wakeup || closed) {
+            // A look answers a wake as any wait does.
+            return n;
+        }
+        if (substitute == null) {
+            substitute = new Substitute(this);
+        }
+        return substitute.await(queue, nanos);
+    }
+
+    private static InterruptedIOException interrupted() {
+        return new InterruptedIOException("interrupted while waiting");
+    }
+
+    // --- Waking and closing ----------------------------------------------------
+
+    final void wakeup() {
+        if (!(boolean) WAKEUP.getAndSet(this, true)) {
+            wake();
+        }
+    }
+
+    /** Makes the thread in C return, or the next one that goes there. */
+    final void wake() {
+        synchronized (changes) {
+            long queue = address;
+            if (queue != 0) {
+                Native.wake(queue);
+            }
+        }
+    }
+
+    final void close() {
+        synchronized (changes) {
+            if (closed) {
+                return;
+            }
+            closed = true;
+        }
+        wake();
+        release();
+        Thread waiting = first;
+        if (waiting != null) {
+            LockSupport.unpark(waiting);
+        }
+    }
+
+    /** Frees the queue if nobody is in it; whoever is does it on leaving. */
+    private void release() {
+        if (!tryTurn()) {
+            return;
+        }
+        synchronized (changes) {
+            long queue = address;
+            address = 0;
+            if (queue != 0) {
+                Native.destroy(queue);
+            }
+        }
+    }
+}

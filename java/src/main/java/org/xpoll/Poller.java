@@ -1,0 +1,593 @@
+package org.xpoll;
+
+import java.io.IOException;
+import java.lang.ref.Cleaner;
+import java.lang.ref.Reference;
+import java.util.concurrent.atomic.AtomicReference;
+
+/**
+ * A set of descriptors on which threads wait: Sun's demo class of 1999, with its methods and
+ * constants, and with what its README wished for.
+ *
+ * <p>{@snippet :
+ * try (Poller poller = new Poller()) {
+ *     poller.add(serverSocket, Poller.POLLIN);
+ *     poller.add(channel, Poller.POLLIN | Poller.POLLOUT, session);
+ *     Events events = new Events(64);
+ *     while (poller.poll(events, -1) > 0) {
+ *         for (int i = 0; i < events.size(); i++) {
+ *             handle(events.fd(i), events.events(i), events.attachment(i));
+ *         }
+ *     }
+ * }
+ * }
+ *
+ * <p>It is level-triggered: a descriptor is reported as long as it is ready. What is reported are
+ * the bits of poll(2), the same on every back end. Reading from a plain {@code Socket} blocks again
+ * after the first read.
+ *
+ * <h2>Threads</h2>
+ *
+ * <p>Every method may be called by any thread at any time. Changes never wait for a thread that
+ * waits, and count for the wait in progress. Several threads may wait: they take turns, so each
+ * event goes to one of them; but a descriptor that is still ready, since it was not read yet, goes
+ * to the next one, too, unless it was added with {@link #ONESHOT}. Virtual threads may wait: a
+ * platform thread stands in for one that finds nothing ready, so no carrier is kept.
+ *
+ * <p>After {@code remove} no later wait reports the descriptor, also when its number is used
+ * again; a batch that was returned before is not taken back. Remove before closing. Closing first
+ * is tolerated: the member is then dropped by {@code remove}, by {@code add} of the same number,
+ * or by {@link #close()}.
+ *
+ * <h2>Errors</h2>
+ *
+ * <p>Methods throw {@link QueueClosedException} after {@link #close()}, {@link XpollException} when
+ * the system refuses, and {@link UnsupportedOperationException} when the JDK hides an object's
+ * descriptor; the message of that names the flag to add to the command line. A call that fails has
+ * changed nothing.
+ */
+public final class Poller implements AutoCloseable {
+    /** Readable, at end of file, or a connection waits to be accepted. */
+    public static final short POLLIN = 0x001;
+    /** Urgent data. */
+    public static final short POLLPRI = 0x002;
+    /** Writable, or connected. */
+    public static final short POLLOUT = 0x004;
+    /** Only reported: an error. */
+    public static final short POLLERR = 0x008;
+    /** Only reported: the other end is gone. */
+    public static final short POLLHUP = 0x010;
+    /** Only reported: not an open descriptor. */
+    public static final short POLLNVAL = 0x020;
+    /** Means {@link #POLLIN}. */
+    public static final short POLLRDNORM = 0x040;
+    /** The same as {@link #POLLOUT}. */
+    public static final short POLLWRNORM = POLLOUT;
+    /** Means {@link #POLLPRI}. */
+    public static final short POLLRDBAND = 0x080;
+    /** Means {@link #POLLOUT}. */
+    public static final short POLLWRBAND = 0x100;
+    /** The same as {@link #POLLRDNORM}. */
+    public static final short POLLNORM = POLLRDNORM;
+
+    /** To be ORed to the bits: a report disables the descriptor until {@link #enable(int)}. */
+    public static final int ONESHOT = 0x1_0000;
+
+    private static final int INPUT = POLLIN | POLLPRI | POLLOUT | POLLERR | POLLHUP | POLLNVAL
+            | POLLRDNORM | POLLRDBAND | POLLWRBAND | ONESHOT;
+    private static final int OUTPUT_ONLY = POLLERR | POLLHUP | POLLNVAL;
+    private static final int HANDLER_BATCH = 64;
+    private static final Cleaner CLEANER = Cleaner.create();
+
+    private final PollQueue queue;
+    private final Cleaner.Cleanable cleanable;
+    /** The batch for handlers, while no thread uses it. */
+    private final AtomicReference<Events> spare = new AtomicReference<>();
+
+    /**
+     * Makes an empty set that takes as many descriptors as the process may have.
+     *
+     * @throws IOException if the system refuses
+     */
+    public Poller() throws IOException {
+        this(null, Integer.MAX_VALUE);
+    }
+
+    /**
+     * Makes an empty set.
+     *
+     * @param maxFd how many descriptors it may hold at a time, at least 1
+     * @throws IllegalArgumentException if maxFd is less than 1
+     * @throws IOException if the system refuses
+     */
+    public Poller(int maxFd) throws IOException {
+        this(null, maxFd);
+    }
+
+    private Poller(String backend, int maxFd) throws IOException {
+        PollQueue opened = new PollQueue(backend, checkCapacity(maxFd));
+        queue = opened;
+        cleanable = CLEANER.register(this, opened::close);
+    }
+
+    /**
+     * Makes an empty set on a back end of choice.
+     *
+     * @param backend one of {@link Xpoll#backends()}
+     * @param maxFd how many descriptors it may hold at a time, at least 1
+     * @return the set
+     * @throws UnsupportedOperationException if there is no such back end here
+     * @throws IllegalArgumentException if maxFd is less than 1
+     * @throws IOException if the system refuses
+     */
+    public static Poller open(String backend, int maxFd) throws IOException {
+        return new Poller(backend, maxFd);
+    }
+
+    private static int checkCapacity(int maxFd) {
+        if (maxFd < 1) {
+            throw new IllegalArgumentException("capacity " + maxFd);
+        }
+        return maxFd;
+    }
+
+    // --- Membership --------------------------------------------------------------
+
+    /**
+     * Adds an object. One that is a member already gets this interest instead of its own.
+     *
+     * @param io a Socket, ServerSocket, DatagramSocket, SelectableChannel, FileDescriptor, or an
+     *     Integer for a raw descriptor; kept until it is removed
+     * @param events {@code POLL*} bits, 0 to be silent, with {@link #ONESHOT} or without
+     * @return the number of its descriptor
+     * @throws IllegalArgumentException for an object of another kind, or unknown bits
+     * @throws IllegalStateException if the set is full
+     * @throws UnsupportedOperationException if the JDK hides the descriptor; tells the flag to add
+     * @throws IOException if the object is closed, or the system refuses
+     */
+    public int add(Object io, int events) throws IOException {
+        return add(io, events, null);
+    }
+
+    /**
+     * As {@link #add(Object, int)}, with an object that comes back with each event.
+     *
+     * @param io see there
+     * @param events see there
+     * @param attachment any object, or null
+     * @return the number of its descriptor
+     * @throws IOException see there
+     */
+    public int add(Object io, int events, Object attachment) throws IOException {
+        int fd = FdAccess.of(io);
+        queue.add(fd, io, checkEvents(events), attachment);
+        return fd;
+    }
+
+    /**
+     * Adds an object in {@link #ONESHOT} mode: a report disables it until {@link #enable(int)}, so
+     * that exactly one thread has it and nobody is told again meanwhile.
+     *
+     * @param io see {@link #add(Object, int)}
+     * @param events see there
+     * @param attachment any object, or null
+     * @return the number of its descriptor
+     * @throws IOException see there
+     */
+    public int addOneShot(Object io, int events, Object attachment) throws IOException {
+        return add(io, events | ONESHOT, attachment);
+    }
+
+    /**
+     * Adds a raw descriptor: a pipe's, a terminal's, one that C code opened. It takes no flags.
+     *
+     * @param fd the descriptor
+     * @param events see {@link #add(Object, int)}
+     * @param attachment any object, or null
+     * @throws IOException if it is not open, or the system refuses
+     */
+    public void addFd(int fd, int events, Object attachment) throws IOException {
+        queue.add(fd, null, checkEvents(events), attachment);
+    }
+
+    private static int checkEvents(int events) {
+        if ((events & ~INPUT) != 0) {
+            throw new IllegalArgumentException("unknown bits 0x" + Integer.toHexString(events));
+        }
+        return events & ~OUTPUT_ONLY;
+    }
+
+    /**
+     * Removes an object; to be called before it is closed. It is found by identity, so a late call
+     * still cleans up.
+     *
+     * @param io what was added
+     * @return true
+     * @throws IllegalStateException if it is not a member
+     * @throws IOException if the system refuses
+     */
+    public boolean remove(Object io) throws IOException {
+        Member member = find(io);
+        if (member == null) {
+            throw new IllegalStateException("not a member: " + io);
+        }
+        queue.remove(member);
+        return true;
+    }
+
+    /**
+     * Removes a raw descriptor; to be called before it is closed.
+     *
+     * @param fd the descriptor
+     * @return true
+     * @throws IllegalStateException if it is not a member
+     * @throws IOException if the system refuses
+     */
+    public boolean removeFd(int fd) throws IOException {
+        queue.remove(require(fd));
+        return true;
+    }
+
+    /**
+     * Whether an object was added and not removed since.
+     *
+     * @param io the object, by identity
+     * @return whether it is a member
+     * @throws QueueClosedException after {@link #close()}
+     */
+    public boolean isMember(Object io) throws IOException {
+        return find(io) != null;
+    }
+
+    /**
+     * Whether a descriptor was added, by itself or as an object's, and not removed since.
+     *
+     * @param fd the descriptor
+     * @return whether it is a member
+     */
+    public boolean isMemberFd(int fd) {
+        return queue.find(fd) != null;
+    }
+
+    private Member find(Object io) throws IOException {
+        queue.checkOpen();
+        if (io instanceof Integer fd) {
+            return queue.find((int) fd);
+        }
+        return queue.find(io);
+    }
+
+    private Member require(int fd) throws IOException {
+        queue.checkOpen();
+        Member member = queue.find(fd);
+        if (member == null) {
+            throw new IllegalStateException("descriptor " + fd + " is not a member");
+        }
+        return member;
+    }
+
+    /**
+     * What was attached to a descriptor.
+     *
+     * @param fd the descriptor of a member
+     * @return the object, or null
+     * @throws IllegalStateException if it is not a member
+     * @throws IOException if the poller is closed
+     */
+    public Object attachment(int fd) throws IOException {
+        return require(fd).attachment;
+    }
+
+    /**
+     * The number of members.
+     *
+     * @return 0 or more
+     */
+    public int size() {
+        return queue.size();
+    }
+
+    /**
+     * Asks for other bits of a member, and enables it.
+     *
+     * @param fd its descriptor
+     * @param events see {@link #add(Object, int)}
+     * @throws IllegalStateException if it is not a member
+     * @throws IOException if the system refuses
+     */
+    public void modify(int fd, int events) throws IOException {
+        queue.modify(fd, checkEvents(events));
+    }
+
+    /**
+     * Silences a member, errors and hang-ups included. Most often this takes no system call.
+     *
+     * @param fd its descriptor
+     * @throws IllegalStateException if it is not a member
+     * @throws IOException if the system refuses
+     */
+    public void disable(int fd) throws IOException {
+        queue.disable(fd);
+    }
+
+    /**
+     * Has a member reported again, with the bits last given to {@code add} or {@code modify}: after
+     * {@link #disable(int)}, or after a report in {@link #ONESHOT} mode. What is ready already is
+     * reported by the next wait. Most often this takes no system call.
+     *
+     * @param fd its descriptor
+     * @throws IllegalStateException if it is not a member
+     * @throws IOException if the system refuses
+     */
+    public void enable(int fd) throws IOException {
+        queue.enable(fd);
+    }
+
+    /**
+     * Enables several members under one lock.
+     *
+     * @param fds their descriptors
+     * @param count how many of the array
+     * @throws IllegalStateException if one is not a member; those before it are enabled
+     * @throws IndexOutOfBoundsException if the array is shorter than count
+     * @throws IOException if the system refuses
+     */
+    public void enable(int[] fds, int count) throws IOException {
+        queue.enable(fds, count);
+    }
+
+    /**
+     * Removes all members.
+     *
+     * @throws IOException if the system refuses
+     */
+    public void reset() throws IOException {
+        queue.removeAll(queue.capacity());
+    }
+
+    /**
+     * Removes all members, and sets how many there may be.
+     *
+     * @param maxFd at least 1
+     * @throws IllegalArgumentException if maxFd is less than 1
+     * @throws IOException if the system refuses
+     */
+    public void reset(int maxFd) throws IOException {
+        queue.removeAll(checkCapacity(maxFd));
+    }
+
+    // --- Waiting -------------------------------------------------------------------
+
+    /**
+     * Waits for events, with the arrays of the original. What finds no room is returned by the next
+     * call.
+     *
+     * @param maxRet how many events to return at most; with 0 the call returns 0 when there are any
+     * @param fds receives the descriptors, from index 0 on
+     * @param revents receives what is ready of each
+     * @param timeout milliseconds; 0 only looks, negative waits for ever
+     * @return how many events were stored; 0 when the time was up, or after {@link #wakeup()}
+     * @throws IllegalArgumentException if maxRet is negative or more than an array holds
+     * @throws NullPointerException if an array is null and maxRet is not 0
+     * @throws java.io.InterruptedIOException if the thread was interrupted, before or meanwhile; it
+     *     stays so. A call that only looks does not mind.
+     * @throws QueueClosedException if the poller was closed, before or meanwhile
+     * @throws IOException if the system refuses
+     */
+    public int waitMultiple(int maxRet, int[] fds, short[] revents, long timeout)
+            throws IOException {
+        if (maxRet < 0 || (maxRet > 0 && (maxRet > fds.length || maxRet > revents.length))) {
+            throw new IllegalArgumentException("room for " + maxRet + " events");
+        }
+        long nanos = nanos(timeout);
+        long deadline = NativeQueue.deadline(nanos);
+        if (!takeTurn(nanos, deadline)) {
+            return 0;
+        }
+        try {
+            int count = 0;
+            while (count == 0 && queue.await(nanos, deadline) > 0) {
+                Member member;
+                while (count < maxRet && (member = queue.next()) != null) {
+                    fds[count] = member.fd;
+                    revents[count++] = queue.nextEvents();
+                }
+                if (nanos == 0 || maxRet == 0) {
+                    break;
+                }
+            }
+            return count;
+        } finally {
+            queue.passTurn();
+            Reference.reachabilityFence(this);
+        }
+    }
+
+    /**
+     * As {@link #waitMultiple(int, int[], short[], long)}, for ever.
+     *
+     * @param maxRet see there
+     * @param fds see there
+     * @param revents see there
+     * @return see there
+     * @throws IOException see there
+     */
+    public int waitMultiple(int maxRet, int[] fds, short[] revents) throws IOException {
+        return waitMultiple(maxRet, fds, revents, -1);
+    }
+
+    /**
+     * As {@link #waitMultiple(int, int[], short[], long)}, with as many events as the arrays hold.
+     *
+     * @param fds see there; null, if revents is, for none
+     * @param revents as long as fds
+     * @param timeout see there
+     * @return see there
+     * @throws IllegalArgumentException if the arrays are not of one length
+     * @throws IOException see there
+     */
+    public int waitMultiple(int[] fds, short[] revents, long timeout) throws IOException {
+        if (fds == null && revents == null) {
+            return waitMultiple(0, null, null, timeout);
+        }
+        if (fds.length != revents.length) {
+            throw new IllegalArgumentException("arrays of " + fds.length + " and "
+                    + revents.length);
+        }
+        return waitMultiple(fds.length, fds, revents, timeout);
+    }
+
+    /**
+     * As {@link #waitMultiple(int[], short[], long)}, for ever.
+     *
+     * @param fds see there
+     * @param revents see there
+     * @return see there
+     * @throws IOException see there
+     */
+    public int waitMultiple(int[] fds, short[] revents) throws IOException {
+        return waitMultiple(fds, revents, -1);
+    }
+
+    /**
+     * Waits for events, without garbage and with attachments.
+     *
+     * @param into is filled anew, also with none; what finds no room is returned by the next call
+     * @param timeout milliseconds; 0 only looks, negative waits for ever
+     * @return {@code into.size()}; 0 when the time was up, or after {@link #wakeup()}
+     * @throws java.io.InterruptedIOException see {@link #waitMultiple(int, int[], short[], long)}
+     * @throws QueueClosedException if the poller was closed, before or meanwhile
+     * @throws IOException if the system refuses
+     */
+    public int poll(Events into, long timeout) throws IOException {
+        int before = into.size();
+        into.clear();
+        long nanos = nanos(timeout);
+        long deadline = NativeQueue.deadline(nanos);
+        if (takeTurn(nanos, deadline)) {
+            try {
+                while (into.size() == 0 && queue.await(nanos, deadline) > 0) {
+                    fill(into);
+                    if (nanos == 0) {
+                        break;
+                    }
+                }
+            } finally {
+                queue.passTurn();
+                Reference.reachabilityFence(this);
+            }
+        }
+        into.trim(before);
+        return into.size();
+    }
+
+    private void fill(Events into) throws IOException {
+        Member member;
+        while (!into.isFull() && (member = queue.next()) != null) {
+            into.put(member, queue.nextEvents());
+        }
+    }
+
+    /**
+     * Waits for events and calls the handler for each, on this thread, at most 64 in one call. The
+     * handler may change the poller, wait on it, and close it. An event whose descriptor it has
+     * removed or disabled meanwhile is still reported.
+     *
+     * @param timeout milliseconds; 0 only looks, negative waits for ever
+     * @param handler is called for each event; an exception of its ends the call, and what was not
+     *     reported by then comes again, except for what was added with {@link #ONESHOT}
+     * @return how many events there were; 0 when the time was up, or after {@link #wakeup()}
+     * @throws java.io.InterruptedIOException see {@link #waitMultiple(int, int[], short[], long)}
+     * @throws QueueClosedException if the poller was closed, before or meanwhile
+     * @throws IOException if the system refuses, or the handler throws one
+     */
+    public int poll(long timeout, EventHandler handler) throws IOException {
+        Events batch = spare.getAndSet(null);
+        if (batch == null) {
+            batch = new Events(HANDLER_BATCH);
+        }
+        try {
+            int count = poll(batch, timeout);
+            for (int i = 0; i < count; i++) {
+                handler.ready(batch.fd(i), batch.events(i), batch.attachment(i));
+            }
+            return count;
+        } finally {
+            spare.set(batch);
+        }
+    }
+
+    /** A null array or handler is found before the turn is taken; so is a closed poller. */
+    private boolean takeTurn(long nanos, long deadline) throws IOException {
+        queue.checkOpen();
+        return queue.takeTurn(nanos, deadline);
+    }
+
+    private static long nanos(long millis) {
+        return millis <= 0 ? millis : Math.min(millis, Long.MAX_VALUE / 2_000_000) * 1_000_000;
+    }
+
+    /**
+     * Makes one wait return 0: one that waits now, or else the next. Wakeups that no wait has
+     * answered count as one; events go first. Closed pollers do not mind.
+     *
+     * @return this
+     */
+    public Poller wakeup() {
+        queue.wakeup();
+        return this;
+    }
+
+    // --- Around it -------------------------------------------------------------------
+
+    /**
+     * Whether it was not closed.
+     *
+     * @return false after {@link #close()}
+     */
+    public boolean isOpen() {
+        return !queue.isClosed();
+    }
+
+    /**
+     * Closes the poller, not its members. Threads that wait are woken and throw {@link
+     * QueueClosedException}; the system's objects are released when the last has left. A second
+     * call does nothing.
+     */
+    @Override
+    public void close() {
+        cleanable.clean();
+    }
+
+    /**
+     * The number of processors, as the original told it.
+     *
+     * @return at least 1
+     */
+    public static int getNumCPUs() {
+        return Runtime.getRuntime().availableProcessors();
+    }
+
+    /**
+     * The kernel's mechanism in use.
+     *
+     * @return one of {@link Xpoll#backends()}
+     * @throws IOException if the poller is closed
+     */
+    public String backend() throws IOException {
+        return queue.backend();
+    }
+
+    /**
+     * The descriptor of an object of the JDK.
+     *
+     * @param io see {@link #add(Object, int)}
+     * @return its number
+     * @throws IllegalArgumentException for an object of another kind
+     * @throws UnsupportedOperationException if the JDK hides it; tells the flag to add
+     * @throws IOException if it is closed
+     */
+    public static int fdOf(Object io) throws IOException {
+        return FdAccess.of(io);
+    }
+}

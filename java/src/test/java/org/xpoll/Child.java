@@ -1,0 +1,30 @@
+package org.xpoll;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Another Java, with flags and a class path of its own. */
+record Child(int code, String output) {
+    static final Path BUILD = Path.of(System.getProperty("xpoll.build")).toAbsolutePath();
+
+    static Child run(String... arguments) throws IOException, InterruptedException {
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        // Small and quick to start.
+        command.addAll(List.of("-Xshare:auto", "-XX:TieredStopAtLevel=1", "-Xmx64m"));
+        command.addAll(List.of(arguments));
+        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+        process.getOutputStream().close();
+        String output = new String(process.getInputStream().readAllBytes(),
+                StandardCharsets.UTF_8);
+        return new Child(process.waitFor(), output);
+    }
+
+    /** The compiled classes, and those of the tests. */
+    static String classPath() {
+        return BUILD.resolve("classes") + ":" + BUILD.resolve("test-classes");
+    }
+}

@@ -1,0 +1,430 @@
+package org.xpoll;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** The rules of the original, and those that it lacked, on each back end. */
+@ParameterizedClass
+@MethodSource("backends")
+@Timeout(30)
+class PollerTest {
+    private final String backend;
+    private final int[] pipe = Posix.pipe();
+    private final Events events = new Events(16);
+    private Poller poller;
+
+    PollerTest(String backend) {
+        this.backend = backend;
+    }
+
+    static Stream<String> backends() {
+        return Stream.of(Xpoll.backends());
+    }
+
+    @BeforeEach
+    void open() throws IOException {
+        poller = Poller.open(backend, 1000);
+    }
+
+    @AfterEach
+    void close() {
+        poller.close();
+        Posix.close(pipe);
+    }
+
+    @Test
+    void open_withName_usesThatBackEnd() throws IOException {
+        assertEquals(backend, poller.backend());
+    }
+
+    @Test
+    void open_withUnknownName_tellsTheNames() {
+        var e = assertThrows(UnsupportedOperationException.class, () -> Poller.open("none", 1));
+        assertTrue(e.getMessage().contains(backend), e.getMessage());
+    }
+
+    @Test
+    void poll_nothingReady_returnsZero() throws IOException {
+        poller.addFd(pipe[0], Poller.POLLIN, null);
+        assertEquals(0, poller.poll(events, 0));
+        assertEquals(0, poller.poll(events, 1));
+    }
+
+    @Test
+    void poll_readable_hasDescriptorBitsAndAttachment() throws IOException {
+        Object attachment = new Object();
+        poller.addFd(pipe[0], Poller.POLLIN, attachment);
+        Posix.write(pipe[1], 1);
+        assertEquals(1, poller.poll(events, -1));
+        assertEquals(pipe[0], events.fd(0));
+        assertEquals(Poller.POLLIN, events.events(0));
+        assertSame(attachment, events.attachment(0));
+        assertThrows(IndexOutOfBoundsException.class, () -> events.fd(1));
+    }
+
+    @Test
+    void poll_stillReadable_reportsAgain() throws IOException {
+        poller.addFd(pipe[0], Poller.POLLIN, null);
+        Posix.write(pipe[1], 1);
+        assertEquals(1, poller.poll(events, -1));
+        assertEquals(1, poller.poll(events, -1));
+        Posix.read(pipe[0]);
+        assertEquals(0, poller.poll(events, 0));
+    }
+
+    @Test
+    void poll_writerClosed_saysWhatPollSays() throws IOException {
+        poller.addFd(pipe[0], Poller.POLLIN, null);
+        Posix.write(pipe[1], 1);
+        Posix.close(pipe[1]);
+        assertEquals(1, poller.poll(events, -1));
+        assertEquals(Posix.revents(pipe[0], Poller.POLLIN), events.events(0));
+        Posix.read(pipe[0]);
+        assertEquals(1, poller.poll(events, -1));
+        assertEquals(Poller.POLLHUP, events.events(0));
+        pipe[1] = pipe[0];
+        Posix.dup2(pipe[0], pipe[1]);
+    }
+
+    @Test
+    void poll_readerClosed_reportsError() throws IOException {
+        poller.addFd(pipe[1], Poller.POLLOUT, null);
+        int[] other = Posix.pipe();
+        Posix.dup2(other[0], pipe[0]);
+        assertEquals(1, poller.poll(events, -1));
+        assertEquals(Posix.revents(pipe[1], Poller.POLLOUT), events.events(0));
+        Posix.close(other);
+    }
+
+    @Test
+    void waitMultiple_surplus_comesWithTheNextCall() throws IOException {
+        int[][] pipes = new int[10][];
+        for (int i = 0; i < pipes.length; i++) {
+            pipes[i] = Posix.pipe();
+            poller.addFd(pipes[i][0], Poller.POLLIN | Poller.ONESHOT, null);
+            Posix.write(pipes[i][1], 1);
+        }
+        Set<Integer> seen = new HashSet<>();
+        int[] fds = new int[4];
+        short[] revents = new short[4];
+        while (seen.size() < pipes.length) {
+            int n = poller.waitMultiple(4, fds, revents, 10_000);
+            assertTrue(n > 0, "an event is lost");
+            for (int i = 0; i < n; i++) {
+                assertEquals(Poller.POLLIN, revents[i]);
+                assertTrue(seen.add(fds[i]), "twice, although one-shot");
+            }
+        }
+        for (int[] each : pipes) {
+            Posix.close(each);
+        }
+    }
+
+    @Test
+    void waitMultiple_maxRet_isKept() throws IOException {
+        poller.addFd(pipe[0], Poller.POLLIN, null);
+        poller.addFd(pipe[1], Poller.POLLOUT, null);
+        Posix.write(pipe[1], 1);
+        int[] fds = {-5, -5};
+        short[] revents = {-5, -5};
+        Set<Integer> seen = new HashSet<>();
+        while (seen.size() < 2) {
+            assertEquals(1, poller.waitMultiple(1, fds, revents));
+            assertEquals(fds[0] == pipe[0] ? Poller.POLLIN : Poller.POLLOUT, revents[0]);
+            seen.add(fds[0]);
+        }
+        assertEquals(-5, fds[1]);
+        assertEquals(-5, revents[1]);
+        while (poller.waitMultiple(fds, revents) < 2) {
+            // One that was left over may come alone.
+        }
+        assertEquals(Set.of(pipe[0], pipe[1]), Set.of(fds[0], fds[1]));
+    }
+
+    @Test
+    void waitMultiple_withoutArrays_isASleep() throws IOException {
+        assertEquals(0, poller.waitMultiple(null, null, 1));
+        assertEquals(0, poller.waitMultiple(0, null, null, 1));
+        poller.addFd(pipe[1], Poller.POLLOUT | Poller.ONESHOT, null);
+        assertEquals(0, poller.waitMultiple(null, null));
+        assertEquals(1, poller.poll(events, 0), "the sleep has taken the event");
+    }
+
+    @Test
+    void waitMultiple_badArguments_areRefused() {
+        int[] fds = new int[2];
+        short[] revents = new short[3];
+        assertThrows(IllegalArgumentException.class,
+                () -> poller.waitMultiple(3, fds, revents, 0));
+        assertThrows(IllegalArgumentException.class,
+                () -> poller.waitMultiple(-1, fds, revents, 0));
+        assertThrows(IllegalArgumentException.class, () -> poller.waitMultiple(fds, revents, 0));
+        assertThrows(NullPointerException.class, () -> poller.waitMultiple(1, null, revents, 0));
+        assertThrows(NullPointerException.class, () -> poller.waitMultiple(1, fds, null, 0));
+        assertThrows(NullPointerException.class, () -> poller.waitMultiple(null, revents, 0));
+        assertThrows(NullPointerException.class, () -> poller.poll(null, 0));
+    }
+
+    @Test
+    void add_twice_replaces() throws IOException {
+        Posix.write(pipe[1], 1);
+        poller.addFd(pipe[0], Poller.POLLIN, "first");
+        poller.addFd(pipe[0], Poller.POLLIN, "second");
+        assertEquals(1, poller.size());
+        assertEquals(1, poller.poll(events, -1));
+        assertEquals("second", events.attachment(0));
+        assertEquals("second", poller.attachment(pipe[0]));
+        poller.addFd(pipe[0], Poller.POLLPRI, "third");
+        assertEquals(0, poller.poll(events, 0));
+    }
+
+    @Test
+    void add_oneShotThenPlain_isPlain() throws IOException {
+        Posix.write(pipe[1], 1);
+        poller.addOneShot(pipe[0], Poller.POLLIN, null);
+        assertEquals(1, poller.poll(events, -1));
+        assertEquals(0, poller.poll(events, 0));
+        poller.add(pipe[0], Poller.POLLIN);
+        assertEquals(1, poller.poll(events, -1));
+        assertEquals(1, poller.poll(events, -1));
+    }
+
+    @Test
+    void add_badDescriptor_changesNothing() throws IOException {
+        int[] gone = Posix.pipe();
+        Posix.close(gone);
+        var e = assertThrows(XpollException.class,
+                () -> poller.addFd(gone[1], Poller.POLLIN, null));
+        assertEquals("EBADF", e.errorName());
+        assertThrows(XpollException.class, () -> poller.addFd(-1, Poller.POLLIN, null));
+        assertEquals(0, poller.size());
+        assertFalse(poller.isMemberFd(gone[1]));
+    }
+
+    @Test
+    void add_unknownBits_isRefused() {
+        assertThrows(IllegalArgumentException.class,
+                () -> poller.addFd(pipe[0], 0x20_0000, null));
+        assertThrows(IllegalArgumentException.class, () -> poller.add(new Object(), 1));
+        assertThrows(NullPointerException.class, () -> poller.add(null, 1));
+    }
+
+    @Test
+    void add_beyondCapacity_isRefused() throws IOException {
+        poller.reset(1);
+        poller.addFd(pipe[0], Poller.POLLIN, null);
+        poller.addFd(pipe[0], Poller.POLLIN, null);
+        assertThrows(IllegalStateException.class,
+                () -> poller.addFd(pipe[1], Poller.POLLOUT, null));
+        assertThrows(IllegalArgumentException.class, () -> poller.reset(0));
+    }
+
+    @Test
+    void remove_member_isSilentAndGone() throws IOException {
+        Posix.write(pipe[1], 1);
+        poller.add(pipe[0], Poller.POLLIN);
+        assertTrue(poller.isMember(pipe[0]));
+        assertTrue(poller.remove(pipe[0]));
+        assertFalse(poller.isMember(pipe[0]));
+        assertEquals(0, poller.poll(events, 0));
+    }
+
+    @Test
+    void remove_nonMember_isIllegalState() {
+        assertThrows(IllegalStateException.class, () -> poller.remove(pipe[0]));
+        assertThrows(IllegalStateException.class, () -> poller.removeFd(pipe[0]));
+        assertThrows(IllegalStateException.class, () -> poller.removeFd(1 << 30));
+        assertThrows(IllegalStateException.class, () -> poller.removeFd(-1));
+        assertThrows(IllegalStateException.class, () -> poller.remove("a string"));
+        assertThrows(IllegalStateException.class, () -> poller.enable(pipe[0]));
+        assertThrows(IllegalStateException.class, () -> poller.disable(pipe[0]));
+        assertThrows(IllegalStateException.class, () -> poller.modify(pipe[0], 1));
+        assertThrows(IllegalStateException.class, () -> poller.attachment(pipe[0]));
+    }
+
+    @Test
+    void remove_afterClose_cleansUp() throws IOException {
+        int[] gone = Posix.pipe();
+        poller.addFd(gone[0], Poller.POLLIN, null);
+        Posix.close(gone);
+        assertTrue(poller.removeFd(gone[0]));
+        assertEquals(0, poller.size());
+    }
+
+    @Test
+    void reusedNumber_addedAgain_hasNothingOfTheFirst() throws IOException {
+        poller.addFd(pipe[0], Poller.POLLIN | Poller.POLLOUT | Poller.ONESHOT, "first");
+        int[] other = Posix.pipe();
+        Posix.write(other[1], 1);
+        Posix.dup2(other[0], pipe[0]);
+        poller.addFd(pipe[0], Poller.POLLIN, "second");
+        for (int i = 0; i < 2; i++) {
+            assertEquals(1, poller.poll(events, -1));
+            assertEquals("second", events.attachment(0));
+        }
+        Posix.close(other);
+    }
+
+    @Test
+    void disable_ready_isSilentUntilEnable() throws IOException {
+        Posix.write(pipe[1], 1);
+        poller.addFd(pipe[0], Poller.POLLIN, null);
+        poller.disable(pipe[0]);
+        assertEquals(0, poller.poll(events, 0));
+        poller.enable(pipe[0]);
+        assertEquals(1, poller.poll(events, -1));
+    }
+
+    @Test
+    void disable_hangUp_isSilentToo() throws IOException {
+        int[] other = Posix.pipe();
+        poller.addFd(other[0], Poller.POLLIN, null);
+        poller.disable(other[0]);
+        Posix.close(other[1]);
+        assertEquals(0, poller.poll(events, 0));
+        poller.enable(other[0]);
+        assertEquals(1, poller.poll(events, -1));
+        assertEquals(Poller.POLLHUP, events.events(0));
+        Posix.close(other[0]);
+    }
+
+    @Test
+    void add_withoutBits_isAMemberAndSilent() throws IOException {
+        Posix.write(pipe[1], 1);
+        poller.addFd(pipe[0], 0, null);
+        assertTrue(poller.isMemberFd(pipe[0]));
+        assertEquals(0, poller.poll(events, 0));
+        poller.enable(pipe[0]);
+        assertEquals(0, poller.poll(events, 0));
+        poller.modify(pipe[0], Poller.POLLIN);
+        assertEquals(1, poller.poll(events, -1));
+        poller.modify(pipe[0], 0);
+        assertEquals(0, poller.poll(events, 0));
+        poller.removeFd(pipe[0]);
+    }
+
+    @Test
+    void oneShot_delivered_isSilentUntilEnable() throws IOException {
+        Posix.write(pipe[1], 1);
+        poller.addFd(pipe[0], Poller.POLLIN | Poller.ONESHOT, null);
+        assertEquals(1, poller.poll(events, -1));
+        assertEquals(0, poller.poll(events, 0));
+        poller.enable(pipe[0]);
+        assertEquals(1, poller.poll(events, -1));
+        poller.enable(new int[] {pipe[0]}, 1);
+        assertEquals(1, poller.poll(events, -1));
+        assertEquals(0, poller.poll(events, 0));
+    }
+
+    @Test
+    void modify_toOneShotAndBack_changesTheMode() throws IOException {
+        Posix.write(pipe[1], 1);
+        poller.addFd(pipe[0], Poller.POLLIN, null);
+        poller.modify(pipe[0], Poller.POLLIN | Poller.ONESHOT);
+        assertEquals(1, poller.poll(events, -1));
+        assertEquals(0, poller.poll(events, 0));
+        poller.modify(pipe[0], Poller.POLLIN);
+        assertEquals(1, poller.poll(events, -1));
+        assertEquals(1, poller.poll(events, -1));
+    }
+
+    @Test
+    void reset_dropsAllMembers() throws IOException {
+        poller.add(pipe[0], Poller.POLLIN);
+        poller.add(pipe[1], Poller.POLLOUT);
+        poller.reset();
+        assertEquals(0, poller.size());
+        assertFalse(poller.isMember(pipe[1]));
+        assertEquals(0, poller.poll(events, 0));
+        poller.add(pipe[1], Poller.POLLOUT);
+        assertEquals(1, poller.poll(events, -1));
+    }
+
+    @Test
+    void otherNames_areReportedWhenAskedFor() throws IOException {
+        Posix.write(pipe[1], 1);
+        poller.addFd(pipe[0], Poller.POLLRDNORM, null);
+        poller.addFd(pipe[1], Poller.POLLWRBAND, null);
+        assertEquals(2, poller.poll(events, -1));
+        int reading = events.fd(0) == pipe[0] ? 0 : 1;
+        assertEquals(Poller.POLLRDNORM, events.events(reading));
+        assertEquals(Poller.POLLWRBAND, events.events(1 - reading));
+    }
+
+    @Test
+    void poll_handler_isCalledForEachAndMayRemove() throws IOException {
+        Posix.write(pipe[1], 1);
+        poller.addFd(pipe[0], Poller.POLLIN, "in");
+        poller.addFd(pipe[1], Poller.POLLOUT, "out");
+        Set<Object> seen = new HashSet<>();
+        assertEquals(2, poller.poll(-1, (fd, bits, attachment) -> {
+            seen.add(attachment);
+            poller.removeFd(fd);
+            assertEquals(0, poller.poll(0, (a, b, c) -> {}) & ~1);
+        }));
+        assertEquals(Set.of("in", "out"), seen);
+        assertEquals(0, poller.size());
+    }
+
+    @Test
+    void poll_handlerThrows_theRestComesAgain() throws IOException {
+        Posix.write(pipe[1], 1);
+        poller.addFd(pipe[0], Poller.POLLIN, null);
+        assertThrows(IOException.class, () -> poller.poll(-1, (fd, bits, attachment) -> {
+            throw new IOException("mine");
+        }));
+        assertEquals(1, poller.poll(-1, (fd, bits, attachment) -> {}));
+    }
+
+    @Test
+    void afterClose_everythingSaysSo() throws IOException {
+        poller.addFd(pipe[0], Poller.POLLIN, null);
+        poller.close();
+        poller.close();
+        assertFalse(poller.isOpen());
+        assertThrows(QueueClosedException.class, () -> poller.poll(events, 0));
+        assertThrows(QueueClosedException.class, () -> poller.poll(events, -1));
+        assertThrows(QueueClosedException.class, () -> poller.addFd(pipe[0], 1, null));
+        assertThrows(QueueClosedException.class, () -> poller.removeFd(pipe[0]));
+        assertThrows(QueueClosedException.class, () -> poller.isMember("x"));
+        assertThrows(QueueClosedException.class, () -> poller.enable(pipe[0]));
+        assertThrows(QueueClosedException.class, () -> poller.modify(pipe[0], 4));
+        assertThrows(QueueClosedException.class, () -> poller.reset());
+        assertThrows(QueueClosedException.class, () -> poller.backend());
+        poller.wakeup();
+    }
+
+    @Test
+    void oneShot_bothDirections_oneReportSilencesBoth() throws Exception {
+        try (var server = java.nio.channels.ServerSocketChannel.open().bind(
+                new java.net.InetSocketAddress(java.net.InetAddress.getLoopbackAddress(), 0));
+                var client = java.nio.channels.SocketChannel.open(server.getLocalAddress());
+                var peer = server.accept()) {
+            int both = Poller.POLLIN | Poller.POLLOUT;
+            int fd = poller.addOneShot(client, both, null);
+            assertEquals(1, poller.poll(events, -1));
+            assertEquals(Poller.POLLOUT, events.events(0));
+            peer.write(java.nio.ByteBuffer.allocate(1));
+            Until.yes(() -> (Posix.revents(fd, both) & Poller.POLLIN) != 0);
+            assertEquals(0, poller.poll(events, 0));
+            poller.enable(fd);
+            assertEquals(1, poller.poll(events, -1));
+            assertEquals(both, events.events(0), "both in one report");
+            assertEquals(0, poller.poll(events, 0));
+        }
+    }
+}
