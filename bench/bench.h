@@ -97,6 +97,7 @@ struct bench_workload {
 	const char *items;   /* what n counts: "pipes" */
 	int n_default;
 	int n_max;
+	int rounds_default; /* 0: 25 */
 	/* Ended by NULL; or NULL: it has one phase without a name. */
 	const char *const *phases;
 	/* The variants that the others are compared with; NULL ends them. */

@@ -151,14 +151,24 @@ static int churn_open(void *setup, const struct bench_way *way, void **opened)
 	return rc;
 }
 
+/* The watchdog's signal may strike while it waits: then it goes on by itself. */
+static int churn_connect_one(const struct churn *test, int client)
+{
+	struct pollfd connected = { .fd = client, .events = POLLOUT };
+	int rc = connect(client, (const struct sockaddr *)&test->address,
+	                 sizeof test->address);
+
+	if (rc < 0 && bench_goes_on(errno))
+		rc = poll(&connected, 1, 1000) == 1 ? 0 : -1;
+	return rc;
+}
+
 static int churn_connect(const struct churn *test, int *client)
 {
 	static const struct linger reset = { .l_onoff = 1, .l_linger = 0 };
 
 	*client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (*client < 0 ||
-	    connect(*client, (const struct sockaddr *)&test->address,
-	            sizeof test->address) < 0 ||
+	if (*client < 0 || churn_connect_one(test, *client) < 0 ||
 	    setsockopt(*client, SOL_SOCKET, SO_LINGER, &reset, sizeof reset) < 0 ||
 	    write(*client, "?", 1) != 1)
 		return -errno;
@@ -208,8 +218,13 @@ static int churn_serve(struct churn_state *state, int id)
 static int churn_finish(int *client)
 {
 	char answer;
-	int rc = read(*client, &answer, 1) == 1 ? 0 : -EIO;
+	ssize_t len;
+	int rc;
 
+	do
+		len = read(*client, &answer, 1);
+	while (len < 0 && bench_goes_on(errno));
+	rc = len == 1 ? 0 : -EIO;
 	close(*client);
 	*client = -1;
 	bench_calls += 2;

@@ -170,6 +170,7 @@ const struct bench_workload bench_timers = {
 	.items = "timers",
 	.n_default = 1000000,
 	.n_max = 10000000,
+	.rounds_default = 5, /* a pass takes a second */
 	.phases = timers_phases,
 	.references = { "libevent", "libuv" },
 	.tells_bytes = true,

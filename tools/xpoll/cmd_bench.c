@@ -63,7 +63,7 @@ static int bench_start(const struct bench_workload *workload, int argc, char **a
 	struct bench_options options = {
 		.n = workload->n_default,
 		.seconds = 5,
-		.rounds = 25,
+		.rounds = workload->rounds_default > 0 ? workload->rounds_default : 25,
 		.cpu = -1,
 		.library = tool_find_library("libxpoll-poll.so"),
 	};

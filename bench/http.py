@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+"""Web servers with thousands of idle connections and a fixed active load.
+
+In each round each server gets a turn at each number of idle connections: it is
+started, they are made, wrk loads it as fast as it can with ACTIVE connections, then
+httperf asks for RATE pages a second, each over a connection of its own, as in the
+kqueue paper.  Printed are medians of the rounds.  The servers are examples/http-hello
+on each back end and in each mode, and nginx on epoll, on poll, and on poll with the
+drop-in.  Server and load share this machine's processors.
+
+Exit codes: 0 done, 1 a run failed, 2 wrong arguments, 77 wrk is not installed.
+"""
+
+import argparse
+import json
+import os
+import re
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import servers
+
+BUILD = os.path.join(servers.ROOT, "build")
+COLUMNS = (("requests/s", "requests_per_second", ",.0f"), ("ms", "latency_ms", ".2f"),
+           ("99 %: ms", "latency_99_ms", ".2f"), ("user us", "user_us", ".1f"),
+           ("kernel us", "kernel_us", ".1f"), ("reply ms", "reply_ms", ".2f"),
+           ("replies/s", "replies_per_second", ",.0f"), ("busy %", "busy_percent", ".1f"))
+UNITS = {"us": 1e-3, "ms": 1, "s": 1e3, "m": 6e4}
+
+
+def table_of_servers(options, folder):
+    """name -> a function that starts it"""
+    result = {}
+    for backend in "epoll", "poll", "select":
+        for mode, threads in ("level", 0), ("dispatch-1", 1), ("dispatch-2", 2):
+            result[f"hello-{backend}-{mode}"] = (
+                lambda b=backend, t=threads: servers.Hello(options.hello, b, t))
+    front = [options.xpoll, "run", "--poll", "--"]
+    for name, method, before in (("nginx-epoll", "epoll", []), ("nginx-poll", "poll", []),
+                                 ("nginx-poll+drop-in", "poll", front)):
+        program = find_nginx(options, method)
+        if program:
+            result[name] = lambda p=program, m=method, f=before: servers.Nginx(
+                p, m, folder, max(options.idle), f)
+    return result
+
+
+def find_nginx(options, method):
+    """One that can do it; that of a distribution may have no poll module."""
+    for name in options.nginx, "nginx", "/usr/sbin/nginx":
+        program = shutil.which(name)
+        if program and (method == "epoll" or b"--with-poll_module" in subprocess.run(
+                [program, "-V"], capture_output=True, check=False).stderr):
+            return program
+    return None
+
+
+def output_of(command):
+    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+    if result.returncode != 0:
+        raise RuntimeError(f"{command[0]}: {result.stderr or result.stdout}")
+    return result.stdout
+
+
+def in_ms(text):
+    number, unit = re.fullmatch(r"([\d.]+)([a-z]+)", text).groups()
+    return float(number) * UNITS[unit]
+
+
+def load_by_wrk(server, active, seconds):
+    before = server.used()
+    out = output_of(["wrk", "-t1", f"-c{active}", f"-d{seconds}s", "--latency",
+                     f"http://127.0.0.1:{server.port}{server.path}"])
+    after = server.used()
+    if re.search("Socket errors|Non-2xx", out):
+        raise RuntimeError(f"requests failed:\n{out}")
+    requests = int(re.search(r"(\d+) requests in", out)[1])
+    return {
+        "requests_per_second": float(re.search(r"Requests/sec: *([\d.]+)", out)[1]),
+        "latency_ms": in_ms(re.search(r"Latency +(\S+)", out)[1]),
+        "latency_99_ms": in_ms(re.search(r" 99% +(\S+)", out)[1]),
+        "user_us": (after[0] - before[0]) * 1e6 / requests,
+        "kernel_us": (after[1] - before[1]) * 1e6 / requests,
+    }
+
+
+def load_by_httperf(server, rate, seconds):
+    before, start = server.used(), time.monotonic()
+    out = output_of(["httperf", "--hog", "--server=127.0.0.1", f"--port={server.port}",
+                     f"--uri={server.path}", f"--rate={rate}", "--num-calls=1",
+                     f"--num-conns={int(rate * seconds)}", "--timeout=5"])
+    used = sum(server.used()) - sum(before)
+    errors = int(re.search(r"Errors: total (\d+)", out)[1])
+    if errors > rate * seconds / 100:
+        raise RuntimeError(f"{errors} errors:\n{out}")
+    return {
+        "reply_ms": float(re.search(r"Reply time \[ms\]: response ([\d.]+)", out)[1]),
+        "replies_per_second": float(re.search(r"Request rate: ([\d.]+)", out)[1]),
+        "busy_percent": 100 * used / (time.monotonic() - start),
+    }
+
+
+def turn(start, idle, options):
+    server = start()
+    try:
+        server.connect(idle)
+        load_by_wrk(server, options.c, 1)
+        result = load_by_wrk(server, options.c, options.t)
+        if options.httperf:
+            result |= load_by_httperf(server, options.rate, options.t)
+        return result
+    finally:
+        server.stop()
+
+
+def progress(done, total, began, doing):
+    if not sys.stderr.isatty():
+        return
+    left = (time.monotonic() - began) / done * (total - done) if done else 0
+    print(f"\r\033[K{done} of {total}, {left // 60:.0f}:{left % 60:02.0f} left: {doing}",
+          end="", file=sys.stderr, flush=True)
+
+
+def measure(options, table):
+    """(server, idle) -> its turns"""
+    turns = {(name, idle): [] for name in options.servers for idle in options.idle}
+    total, done, began = len(turns) * options.rounds, 0, time.monotonic()
+    for number in range(options.rounds):
+        for idle in options.idle:
+            for i in range(len(options.servers)):
+                name = options.servers[(number + i) % len(options.servers)]
+                progress(done, total, began, f"{name}, {idle} idle")
+                try:
+                    turns[name, idle].append(turn(table[name], idle, options))
+                except (RuntimeError, OSError, subprocess.SubprocessError) as error:
+                    raise RuntimeError(f"{name} with {idle} idle: {error}") from error
+                done += 1
+    progress(total, total, began, "")
+    return turns
+
+
+def summarize(turns):
+    rows = []
+    for (name, idle), results in turns.items():
+        row = {"server": name, "idle": idle}
+        for key in results[0]:
+            row[key] = statistics.median(result[key] for result in results)
+        rows.append(row)
+    return rows
+
+
+def print_table(options, rows):
+    print(f"web servers: {options.c} active connections under wrk, {options.rate} pages/s by "
+          f"httperf; {options.rounds} x {options.t} s, median of the rounds\n")
+    print(f"{'server':<24}{'idle':>6}" + "".join(f"{head:>11}" for head, _, _ in COLUMNS))
+    for row in rows:
+        print(f"{row['server']:<24}{row['idle']:>6}" + "".join(
+            f"{row[key]:>11{form}}" if key in row else f"{'-':>11}" for _, key, form in COLUMNS))
+
+
+def numbers(text):
+    values = [int(part) for part in text.split(",")]
+    if min(values) < 0 or max(values) > 500000:
+        raise ValueError
+    return values
+
+
+def positive(text):
+    value = int(text)
+    if not 0 < value <= 1000000:
+        raise ValueError
+    return value
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--idle", type=numbers, default=[0, 1000, 9000],
+                        help="numbers of idle connections, with commas between")
+    parser.add_argument("--servers", help="names, with commas between (default: all)")
+    parser.add_argument("-c", type=positive, default=10, help="active connections of wrk")
+    parser.add_argument("-t", type=positive, default=2, help="seconds for each load")
+    parser.add_argument("--rate", type=positive, default=500, help="pages/s for httperf")
+    parser.add_argument("--rounds", type=positive, default=5)
+    parser.add_argument("--json", help="write the numbers there, too")
+    parser.add_argument("--hello", default=os.path.join(BUILD, "release/examples/bin/http-hello"))
+    parser.add_argument("--nginx", default=os.path.join(BUILD, "programs/nginx"))
+    parser.add_argument("--xpoll", default=os.path.join(BUILD, "release/bin/xpoll"))
+    options = parser.parse_args()
+    options.httperf = shutil.which("httperf") is not None
+    return parser, options
+
+
+def raise_limit(wanted):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, hard), hard))
+
+
+def main():
+    parser, options = parse()
+    for needed in "wrk", options.hello:
+        if shutil.which(needed) is None:
+            print(f"{needed} is not there: nothing measured")
+            return 77
+    raise_limit(max(options.idle) + 4096)
+    with tempfile.TemporaryDirectory(prefix="xpoll-http.") as folder:
+        os.chmod(folder, 0o755)
+        table = table_of_servers(options, folder)
+        options.servers = options.servers.split(",") if options.servers else list(table)
+        for name in options.servers:
+            if name not in table:
+                parser.error(f"{name}: no such server here; there are {', '.join(table)}")
+        try:
+            rows = summarize(measure(options, table))
+        except RuntimeError as error:
+            print(f"\nhttp.py: {error}", file=sys.stderr)
+            return 1
+    print_table(options, rows)
+    if options.json:
+        report = {"benchmark": "http", "active": options.c, "seconds": options.t,
+                  "rate": options.rate, "rounds": options.rounds, "results": rows}
+        part = f"{options.json}.{os.getpid()}.part"
+        with open(part, "w", encoding="ascii") as file:
+            json.dump(report, file, indent=1)
+        os.replace(part, options.json)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,97 @@
+"""The report of ./dev bench: its plan, its tables, its page.
+
+Goal: no workload is forgotten, no number is left out, bad arguments are named.  Method:
+short measurements go into a folder, and the page is made of them, without plots.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import xt
+
+TOOL = os.environ["XPOLL_TOOL"]
+BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench")
+sys.path.insert(0, os.path.join(BENCH, "report"))
+sys.dont_write_bytecode = True
+
+import data  # noqa: E402
+import page  # noqa: E402
+import plan  # noqa: E402
+import targets  # noqa: E402
+
+
+def run(*command):
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=50, check=False)
+
+
+class Report(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def measure(self, workload, n):
+        path = os.path.join(self.folder, f"{workload}-{n}.json")
+        result = run(TOOL, "bench", workload, "-n", str(n), "-t", "0.001", "--rounds", "1",
+                     "--peers", "raw", "--backend", "epoll", "--json", path)
+        if "not a back end" in result.stderr:
+            self.skipTest("no epoll here")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def test_plan_has_every_workload(self):
+        known = re.findall(r"(?m)^  ([a-z-]+)  ", run(TOOL, "bench", "--help").stdout)
+        for quick in False, True:
+            steps = plan.steps("folder", quick)
+            planned = {step.command[2] for step in steps if step.command[1] == "bench"}
+            self.assertEqual(planned, set(known))
+            self.assertEqual(len({step.name for step in steps}), len(steps))
+
+    def test_targets_come_from_the_numbers(self):
+        for workload in "looptest", "active", "edge", "dispatch", "costs", "memory":
+            self.measure(workload, 8)
+        rows = targets.rows(data.Results(self.folder))
+        for word in "looptest", "active", "edge", "dispatch", "costs", "memory":
+            self.assertTrue([row for row in rows if row.workload.startswith(word)], word)
+        name = os.path.join(self.folder, "active-8.json")
+        with open(name, encoding="utf-8") as file:
+            report = json.load(file)
+        for result in report["results"]:
+            result["ratio_raw_epoll"] = 0.5
+        with open(name, "w", encoding="utf-8") as file:
+            json.dump(report, file)
+        rows = [row for row in targets.rows(data.Results(self.folder))
+                if row.workload.startswith("active")]
+        self.assertEqual([(row.value, row.good) for row in rows], [("0.50", False)] * 3)
+
+    def test_page_is_whole_without_other_files(self):
+        self.measure("active", 8)
+        with open(os.path.join(self.folder, "kqueue-5.json"), "w", encoding="utf-8") as file:
+            json.dump({"results": [{"variant": "<odd>", "ns": 5.5}]}, file)
+        path = os.path.join(self.folder, "report.html")
+        page.write(data.Results(self.folder), self.folder, path, "./dev bench", {"kernel": "k"})
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        self.assertIn("&lt;odd&gt;", text)
+        for word in "Figure 10", "Figure 16", "zombie", "READMEs", "Not measured here":
+            self.assertIn(word, text)
+        self.assertNotRegex(text, r'(src|href)="(?!data:)')
+
+    def test_bad_arguments_of_the_scripts_are_refused(self):
+        for script, *arguments in (("http.py", "--idle", "-1"), ("http.py", "--idle", "many"),
+                                   ("http.py", "-t", "0"), ("http.py", "--rounds", "9999999"),
+                                   ("report/main.py", "frobnicate"),
+                                   ("report/main.py", "list", "--fast")):
+            with self.subTest(script=script, arguments=arguments):
+                result = run(sys.executable, os.path.join(BENCH, script), *arguments)
+                self.assertEqual((result.returncode, result.stdout), (2, ""))
+                self.assertIn("error: ", result.stderr)
+
+
+if __name__ == "__main__":
+    xt.main()
