@@ -101,8 +101,11 @@ struct xp_backend_ops {
 	int (*queue_fd)(void *state);
 	/* Make that descriptor readable, or no longer on this ground. */
 	void (*set_attention)(void *state, bool on);
-	/* Make it readable from this moment on; XP_NEVER: not on this ground. */
-	void (*set_alarm)(void *state, int64_t deadline_ns);
+	/*
+	 * Make it readable from this moment on, or earlier; XP_NEVER: not on this
+	 * ground.  Fails if there is no descriptor left for that.
+	 */
+	int (*set_alarm)(void *state, int64_t deadline_ns);
 };
 
 /* The back ends of this build, best first; ends with NULL. */

@@ -29,7 +29,7 @@ struct epoll_state {
 	int previous_fd;  /* the set before, while it is renewed */
 	int outer_fd;     /* -1: xpoll_fd was not called */
 	int attention_fd; /* -1: likewise */
-	int alarm_fd;     /* -1: likewise */
+	int alarm_fd;     /* -1: likewise, or there was no timer since */
 	int64_t alarm_ns; /* alarm_fd is, from then on */
 	struct xp_counters *counters;
 };
@@ -223,35 +223,28 @@ static void epoll_renew_end(void *opaque)
 }
 
 /* Nobody takes events from this set: all are in it by level. */
-static int outer_fill(int outer_fd, const int fds[3])
+static int outer_add(int outer_fd, int fd)
 {
-	int rc = outer_fd;
-
-	for (int i = 0; i < 3 && rc >= 0; i++)
-		rc = fds[i] < 0 ? fds[i]
-			: xp_sys_epoll_ctl(outer_fd, EPOLL_CTL_ADD, fds[i],
-			                   EPOLLIN, 0);
-	return rc;
+	if (outer_fd < 0 || fd < 0)
+		return outer_fd < 0 ? outer_fd : fd;
+	return xp_sys_epoll_ctl(outer_fd, EPOLL_CTL_ADD, fd, EPOLLIN, 0);
 }
 
 static int outer_open(struct epoll_state *state)
 {
 	int outer_fd = xp_sys_epoll_create();
 	int attention_fd = xp_sys_eventfd(false);
-	int alarm_fd = xp_sys_timer_fd();
-	int fds[3] = {state->epoll_fd, attention_fd, alarm_fd};
-	int rc = outer_fill(outer_fd, fds);
+	int rc = outer_add(outer_fd, state->epoll_fd);
 
+	if (rc >= 0)
+		rc = outer_add(outer_fd, attention_fd);
 	if (rc < 0) {
-		if (alarm_fd >= 0)
-			xp_sys_close(alarm_fd);
 		if (attention_fd >= 0)
 			xp_sys_close(attention_fd);
 		if (outer_fd >= 0)
 			xp_sys_close(outer_fd);
 		return rc;
 	}
-	state->alarm_fd = alarm_fd;
 	state->attention_fd = attention_fd;
 	state->outer_fd = outer_fd;
 	return 0;
@@ -282,18 +275,36 @@ static void epoll_set_attention(void *opaque, bool on)
 		xp_sys_read(state->attention_fd, &count, sizeof count);
 }
 
-static void epoll_set_alarm(void *opaque, int64_t deadline_ns)
+static int alarm_open(struct epoll_state *state)
+{
+	int fd = xp_sys_timer_fd();
+	int rc = outer_add(state->outer_fd, fd);
+
+	if (rc >= 0)
+		state->alarm_fd = fd;
+	else if (fd >= 0)
+		xp_sys_close(fd);
+	return rc;
+}
+
+static int epoll_set_alarm(void *opaque, int64_t deadline_ns)
 {
 	struct epoll_state *state = opaque;
+	int rc = 0;
 
+	XP_ASSERT(state->outer_fd >= 0);
 	if (deadline_ns == state->alarm_ns)
-		return;
+		return 0;
 	/* Too early is right, too: most timers are put off before they expire. */
 	if (state->alarm_ns < deadline_ns && state->alarm_ns > xp_sys_now())
-		return;
-	XP_ASSERT(state->alarm_fd >= 0);
+		return 0;
+	if (state->alarm_fd < 0)
+		rc = alarm_open(state);
+	if (rc < 0)
+		return rc;
 	xp_sys_timer_set(state->alarm_fd, deadline_ns);
 	state->alarm_ns = deadline_ns;
+	return 0;
 }
 
 const struct xp_backend_ops xp_backend_epoll = {

@@ -79,6 +79,7 @@ void xp_interest_remove_filters(struct xpoll *queue, struct xp_slot *slot,
 		xp_count_by(&queue->counters.registered, (uint64_t)-1);
 	}
 	XP_ASSERT(!(filters & ~(unsigned)slot->present));
+	xp_attention_over(queue);
 	slot->present &= left;
 	slot->enabled &= left;
 	slot->edge &= left;

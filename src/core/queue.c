@@ -47,12 +47,21 @@ void xp_update_attention(struct xpoll *queue)
 	pending = queue->candidates_len > 0 || !xp_list_empty(&queue->active) ||
 		queue->batch_next < queue->batch_len ||
 		atomic_load(&queue->wake_pending) || xp_files_ready(queue);
+	/* For candidates on and off again with each event would be two calls. */
+	if (pending)
+		queue->unattended = queue->candidates_len > 0 ? 0
+			: XP_UNATTENDED_MOST;
+	else if (queue->attention && ++queue->unattended < XP_UNATTENDED_MOST)
+		pending = true;
+	/*
+	 * Readable already: the moment need not be told before it is not.  And
+	 * where it cannot be told, too often is better than too late.
+	 */
+	if (!pending && queue->ops->set_alarm(queue->backend, queue->due_ns) < 0)
+		pending = true;
 	if (pending != queue->attention)
 		queue->ops->set_attention(queue->backend, pending);
 	queue->attention = pending;
-	/* Readable already: the moment need not be told before it is not. */
-	if (!pending)
-		queue->ops->set_alarm(queue->backend, queue->due_ns);
 }
 
 static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,

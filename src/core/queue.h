@@ -30,6 +30,8 @@
 enum {
 	XP_BATCH_CAP = 256,  /* descriptors per xpoll_wait */
 	XP_STALE_WATCHED = 16, /* dead registrations counted at a time */
+	/* Calls after which attention ends; a loop needs it in every few. */
+	XP_UNATTENDED_MOST = 8,
 };
 
 /* An entry of xpoll_wait's batch. */
@@ -65,6 +67,7 @@ struct xpoll {
 	bool look_wanted;      /* [q] a sleeper may have to look, see settle */
 	bool exposed;          /* [q] xpoll_fd was called */
 	bool attention;        /* [q] its descriptor was made readable */
+	uint8_t unattended;    /* [q] calls in a row that had no reason for it */
 	bool dying;            /* [q] xpoll_destroy was called */
 	struct xp_list active; /* [q] struct xp_reg whose condition holds */
 	int64_t due_ns;        /* [q] when a source wants to run, or XP_NEVER */
@@ -165,6 +168,12 @@ static inline int xp_enter_change(struct xpoll *queue)
 	if (XP_UNLIKELY(rc == 0 && queue->waiters > 0))
 		xp_quiesce(queue);
 	return rc;
+}
+
+/* This call found out that there is nothing: attention ends at once. */
+static inline void xp_attention_over(struct xpoll *queue)
+{
+	queue->unattended = XP_UNATTENDED_MOST;
 }
 
 /* xpoll_fd tells of what the kernel cannot. */

@@ -117,6 +117,7 @@ struct xp_reg *xp_reg_make(struct xpoll *queue,
 
 void xp_reg_free(struct xpoll *queue, struct xp_reg *reg)
 {
+	xp_attention_over(queue);
 	xp_list_remove(&reg->ready);
 	xp_regmap_remove(&queue->regs, &reg->item);
 	reg_give(queue, reg);

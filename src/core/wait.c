@@ -299,9 +299,11 @@ static XP_INLINE int wait_run(struct xpoll *queue, struct xp_wait *wait)
 		rc = wait_among_others(queue, wait);
 	else
 		rc = wait_with_turn(queue, wait, true);
-	if (rc == 0 && wait->len == 0)
+	if (rc == 0 && wait->len == 0) {
+		xp_attention_over(queue);
 		xp_count(&queue->counters.empty_returns);
-	else if (rc == 0 && wait->events)
+	}
+	if (rc == 0 && wait->events)
 		xp_count_by(&queue->counters.events, (uint64_t)wait->len);
 	return rc;
 }

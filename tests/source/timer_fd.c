@@ -7,6 +7,7 @@
  */
 #include "xt.h"
 
+#include <sys/resource.h>
 #include <time.h>
 
 #ifdef __linux__
@@ -306,4 +307,31 @@ XT_TEST(abstime_descriptor_is_told_of_clock_steps)
 #else
 	XT_SKIP("no timerfd here");
 #endif
+}
+
+/* The alarm is made with the first timer; who cannot have one is told early. */
+XT_TEST(timer_without_a_descriptor_for_it_is_not_silent)
+{
+	if (!has_queue_fd())
+		XT_SKIP(no_queue);
+	struct xpoll *queue = xt_open_quiet();
+	struct rlimit limit, none;
+	int next;
+
+	XT_CHECK(xpoll_fd(queue) >= 0);
+	XT_CHECK(!readable(queue));
+	next = dup(STDIN_FILENO);
+	XT_CHECK(next >= 0);
+	xt_close(next);
+	XT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = limit;
+	none.rlim_cur = (rlim_t)next;
+	XT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+	bool added = XT_EXPECT_STATUS(timer(queue, 1, XPOLL_ADD, SECONDS, 3600),
+	                              0);
+	bool told = readable(queue);
+	XT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	XT_CHECK(added && told);
+	XT_NONE(queue);
+	XT_CHECK(!readable(queue));
 }
