@@ -11,6 +11,15 @@ if(TARGET xpoll_poll_dropin)
   install(TARGETS xpoll_poll_dropin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
 
+if(TARGET xpoll_kqueue)
+  install(TARGETS xpoll_kqueue xpoll_kqueue_static EXPORT xpollTargets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  # In a folder of its own: other systems' programs ask whether there is one.
+  install(FILES dropin/kqueue/include/sys/event.h
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xpoll-kqueue/sys)
+endif()
+
 if(TARGET xpoll_tool)
   target_link_libraries(xpoll_tool PRIVATE xpoll_hardening)
   install(TARGETS xpoll_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
@@ -38,7 +47,13 @@ configure_file(cmake/xpoll.pc.in ${PROJECT_BINARY_DIR}/xpoll.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/xpoll.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-foreach(section 1 3 7)
+if(TARGET xpoll_kqueue)
+  configure_file(dropin/kqueue/xpoll-kqueue.pc.in ${PROJECT_BINARY_DIR}/xpoll-kqueue.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/xpoll-kqueue.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()
+
+foreach(section 1 2 3 7)
   file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/*.${section})
   if(pages)
     install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})

@@ -56,6 +56,32 @@ use_pkg_config() {
 	c++ -std=c++17 $flags $compile "$here/consumer/main.cpp" -o "$work/cxx-shared" $shared
 	c++ -std=c++17 $flags $compile "$here/consumer/main.cpp" -o "$work/cxx-static" $static
 	run "$work/c-shared" "$work/c-static" "$work/cxx-shared" "$work/cxx-static"
+	kqueue_by_pkg_config
+}
+
+# As the first lines of <sys/event.h> tell.
+kqueue_by_pkg_config() {
+	[ -f "$libdir/pkgconfig/xpoll-kqueue.pc" ] || return 0
+	compile=$(pkg-config --cflags xpoll-kqueue)
+	shared=$(pkg-config --libs xpoll-kqueue)
+	static="$libdir/libxpoll-kqueue.a"
+	static="$static $(pkg-config --static --libs xpoll-kqueue | sed 's/-lxpoll-kqueue//')"
+
+	for standard in c99 c11 gnu17; do
+		${CC:-cc} -std=$standard $flags $compile "$here/consumer/kqueue.c" \
+			-o "$work/kqueue-$standard" $shared
+		run "$work/kqueue-$standard"
+	done
+	${CC:-cc} $flags $compile "$here/consumer/kqueue.c" -o "$work/kqueue-static" $static
+	c++ -x c++ $flags $compile "$here/consumer/kqueue.c" -o "$work/kqueue-cxx" $shared
+	run "$work/kqueue-static" "$work/kqueue-cxx"
+	# Its copy of the library is hidden, so both fit into one program.
+	if nm -D --defined-only "$libdir/libxpoll-kqueue.so" | grep ' xp'; then
+		fail "the names above are not hidden"
+	fi
+	if nm -g --defined-only "$libdir/libxpoll-kqueue.a" | grep ' xp'; then
+		fail "the names above are not local"
+	fi
 }
 
 use_find_package() {
@@ -66,8 +92,8 @@ use_find_package() {
 		-D CMAKE_C_FLAGS="$flags" -D CMAKE_CXX_FLAGS="$flags" >"$work/log" 2>&1 ||
 		{ cat "$work/log"; exit 1; }
 	cmake --build "$work/build"
-	for name in c-shared c-static cxx-shared cxx-static; do
-		run "$work/build/$name"
+	for name in c-shared c-static cxx-shared cxx-static kqueue-shared kqueue-static; do
+		[ ! -x "$work/build/$name" ] || run "$work/build/$name"
 	done
 }
 

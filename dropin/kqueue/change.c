@@ -1,0 +1,217 @@
+/* One change: from FreeBSD's words to xpoll's. */
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <sys/stat.h>
+
+#include "kq.h"
+
+#define KQ_ACTIONS (EV_ADD | EV_DELETE | EV_ENABLE | EV_DISABLE)
+#define KQ_KNOWN   (KQ_ACTIONS | EV_ONESHOT | EV_CLEAR | EV_DISPATCH | \
+                    EV_KEEPUDATA)
+
+#define KQ_VNODE_NOTES 0x7ffu
+#define KQ_PROC_NOTES  (NOTE_EXIT | NOTE_FORK | NOTE_EXEC | NOTE_TRACK)
+#define KQ_TIMER_NOTES (NOTE_SECONDS | NOTE_MSECONDS | NOTE_USECONDS | \
+                        NOTE_NSECONDS | NOTE_ABSTIME)
+
+/* Flags; 0: none of the actions, which means to modify what is there. */
+static unsigned kq_flags(const struct kevent *change)
+{
+	unsigned flags = change->flags & KQ_KNOWN;
+	bool trigger = change->filter == EVFILT_USER && change->fflags;
+
+	if (flags & EV_DELETE)
+		return EV_DELETE;
+	if (!(flags & KQ_ACTIONS) && !trigger)
+		return 0;
+	/* Each change writes udata, not only ADD. */
+	if (!(flags & (EV_ADD | EV_KEEPUDATA)))
+		flags |= XPOLL_SETUDATA;
+	return flags & EV_ADD ? flags : flags & ~(unsigned)EV_KEEPUDATA;
+}
+
+/* Without readers nothing can ever be written: FreeBSD says so at once. */
+static bool kq_pipe_is_dead(int fd)
+{
+	struct pollfd look = {.fd = fd, .events = POLLOUT};
+	struct stat status;
+
+	return poll(&look, 1, 0) == 1 && look.revents & POLLERR &&
+		fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode);
+}
+
+static int kq_translate_fd(struct kq *kq, const struct kevent *change,
+                           struct xpoll_event *record)
+{
+	int fd = change->ident > INT_MAX ? -1 : (int)change->ident;
+
+	record->fflags = XPOLL_NOTE_COUNT;
+	if (change->fflags & NOTE_LOWAT && change->data > 0)
+		record->fflags |= XPOLL_NOTE_LOWAT;
+	if (!(record->flags & EV_ADD))
+		return 0;
+	if (fd < 0)
+		return -EBADF;
+	if (kq_has_number(kq, fd))
+		return -EINVAL;
+	if (change->filter == EVFILT_WRITE && kq_pipe_is_dead(fd))
+		return -EPIPE;
+	kq_watched(fd);
+	return 0;
+}
+
+/* What only ADD may touch is kept away from the other changes. */
+static int kq_translate_other(const struct kevent *change,
+                              struct xpoll_event *record)
+{
+	switch (change->filter) {
+	case EVFILT_VNODE:
+		record->fflags &= KQ_VNODE_NOTES;
+		if (record->flags & EV_ADD && change->ident <= INT_MAX)
+			kq_watched((int)change->ident);
+		return 0;
+	case EVFILT_EMPTY:
+		record->fflags = 0;
+		if (record->flags & EV_ADD && change->ident <= INT_MAX)
+			kq_watched((int)change->ident);
+		return 0;
+	case EVFILT_PROC:
+		record->fflags &= KQ_PROC_NOTES;
+		return 0;
+	case EVFILT_TIMER:
+		record->fflags &= KQ_TIMER_NOTES;
+		if (!(record->flags & EV_ADD))
+			record->fflags = 0; /* It would start anew. */
+		return 0;
+	case EVFILT_USER:
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+static int kq_translate_plain(struct kq *kq, const struct kevent *change,
+                              struct xpoll_event *record)
+{
+	unsigned flags = kq_flags(change);
+
+	record->ident = change->ident;
+	record->filter = change->filter;
+	record->flags = (uint16_t)flags;
+	record->fflags = change->fflags;
+	record->data = change->data;
+	record->udata64 = 0;
+	record->udata = change->udata;
+	if (change->filter == EVFILT_READ || change->filter == EVFILT_WRITE)
+		return kq_translate_fd(kq, change, record);
+	return kq_translate_other(change, record);
+}
+
+static bool kq_has_ext(const struct kevent *change)
+{
+	return change->ext[0] | change->ext[1] | change->ext[2] | change->ext[3];
+}
+
+bool kq_translate(struct kq *kq, const struct kevent *change,
+                  struct xpoll_event *record)
+{
+	switch (change->filter) {
+	case EVFILT_READ:
+	case EVFILT_WRITE:
+	case EVFILT_VNODE:
+	case EVFILT_PROC:
+	case EVFILT_TIMER:
+	case EVFILT_USER:
+		break;
+	default:
+		return false;
+	}
+	if (change->flags & EV_RECEIPT || !kq_flags(change) ||
+	    (change->flags & EV_ADD &&
+	     change->flags & (EV_DELETE | EV_KEEPUDATA)) ||
+	    kq_has_ext(change) ||
+	    atomic_load_explicit(&kq->special, memory_order_relaxed))
+		return false;
+	return kq_translate_plain(kq, change, record) == 0;
+}
+
+static int kq_tell(struct kq *kq, const struct xpoll_event *record)
+{
+	return xpoll_event(kq->queue, record, 1, NULL, 0, 0) < 0 ? -errno : 0;
+}
+
+/* No action: what is there gets new parameters, and nothing is made. */
+static int kq_modify(struct kq *kq, const struct kevent *change)
+{
+	struct kevent add = *change;
+	struct xpoll_event there;
+
+	if (xpoll_lookup(kq->queue, change->ident, change->filter, &there) < 0)
+		return -errno;
+	add.flags |= EV_ADD;
+	return kq_change(kq, &add);
+}
+
+static int kq_change_signal(struct kq *kq, const struct kevent *change)
+{
+	struct xpoll_event record = {
+		.ident = change->ident,
+		.filter = EVFILT_SIGNAL,
+		.flags = (uint16_t)kq_flags(change),
+	};
+	int rc;
+
+	record.udata = change->udata;
+	rc = kq_tell(kq, &record);
+	if (rc == 0)
+		kq_signals_note(kq, (int)change->ident,
+		                !(record.flags & EV_DELETE));
+	return rc;
+}
+
+static int kq_change_plain(struct kq *kq, const struct kevent *change)
+{
+	struct kevent bare = *change;
+	struct xpoll_event record;
+	int rc = kq_ext_note(kq, change);
+
+	for (int i = 0; i < 4; i++)
+		bare.ext[i] = 0;
+	if (rc == 0)
+		rc = kq_translate_plain(kq, &bare, &record);
+	return rc < 0 ? rc : kq_tell(kq, &record);
+}
+
+int kq_change(struct kq *kq, const struct kevent *change)
+{
+	int rc;
+
+	if (!change->filter)
+		return 0;
+	if ((change->flags & EV_ADD && change->flags & EV_KEEPUDATA) ||
+	    (change->flags & EV_ENABLE && change->flags & EV_DISABLE))
+		return -EINVAL;
+	/* Made and deleted in one: what is left is that it may not be there. */
+	if (change->flags & EV_ADD && change->flags & EV_DELETE) {
+		struct kevent delete = *change;
+
+		delete.flags = EV_DELETE;
+		rc = kq_change(kq, &delete);
+		return rc == -ENOENT ? 0 : rc;
+	}
+	switch (change->filter) {
+	case EVFILT_PROCDESC:
+		return kq_procdesc_change(kq, change);
+	case EVFILT_AIO:
+	case EVFILT_LIO:
+		return -EPERM; /* Only a request makes one, as in FreeBSD. */
+	default:
+		break;
+	}
+	if (!kq_flags(change))
+		return kq_modify(kq, change);
+	if (change->filter == EVFILT_SIGNAL)
+		return kq_change_signal(kq, change);
+	return kq_change_plain(kq, change);
+}

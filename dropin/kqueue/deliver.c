@@ -1,0 +1,86 @@
+/* One event: from xpoll's words to FreeBSD's. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "kq.h"
+
+/* Bits of xpoll's own that a program did not ask for. */
+#define KQ_HIDDEN_NOTES XPOLL_NOTE_COUNT
+
+enum { KQ_TCP_CLOSE = 7 };
+
+/*
+ * The error of a connection that broke, without taking it: Linux forgets an
+ * error when it is read, and the program would find none.  So it is told from
+ * the state; who needs to be certain asks for SO_ERROR.
+ */
+static unsigned kq_socket_error(int fd)
+{
+	struct pollfd look = {.fd = fd, .events = 0};
+	struct tcp_info info;
+	socklen_t len = sizeof info;
+
+	if (poll(&look, 1, 0) != 1 || !(look.revents & POLLERR))
+		return 0;
+	memset(&info, 0, sizeof info);
+	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0)
+		return ECONNRESET; /* UNIX domain: the only one there is. */
+	if (info.tcpi_state != KQ_TCP_CLOSE)
+		return 0;
+	if (info.tcpi_retransmits || info.tcpi_probes)
+		return ETIMEDOUT;
+	/* Without a round trip the connection was never made. */
+	return info.tcpi_rtt == 0 ? ECONNREFUSED : ECONNRESET;
+}
+
+/* The end of a descriptor. */
+static void kq_deliver_end(struct kq *kq, struct kevent *event)
+{
+	int fd = (int)event->ident;
+	struct stat status;
+	struct xpoll_event delete;
+
+	if (fstat(fd, &status) < 0)
+		return;
+	if (S_ISSOCK(status.st_mode))
+		event->fflags = kq_socket_error(fd);
+	if (!S_ISFIFO(status.st_mode) || event->filter != EVFILT_WRITE)
+		return;
+	/* As in FreeBSD: without readers, the registration is over. */
+	xpoll_set(&delete, (uint64_t)fd, XPOLL_FILT_WRITE, XPOLL_DELETE, 0, 0,
+	          NULL);
+	xpoll_event(kq->queue, &delete, 1, NULL, 0, 0);
+}
+
+void kq_deliver(struct kq *kq, struct kevent *event,
+                const struct xpoll_event *record)
+{
+	bool descriptor = record->filter == EVFILT_READ ||
+		record->filter == EVFILT_WRITE;
+
+	event->ident = (uintptr_t)record->ident;
+	event->filter = record->filter;
+	event->flags = record->flags;
+	event->fflags = record->fflags;
+	event->data = record->data;
+	event->udata = record->udata;
+	memset(event->ext, 0, sizeof event->ext);
+	if (descriptor)
+		event->fflags &= ~KQ_HIDDEN_NOTES;
+	if (KQ_UNLIKELY(event->flags & EV_ERROR))
+		return;
+	if (KQ_UNLIKELY(event->flags & EV_EOF && descriptor))
+		kq_deliver_end(kq, event);
+	if (record->filter == EVFILT_AIO)
+		kq_aio_event(event);
+	if (KQ_UNLIKELY(atomic_load_explicit(&kq->special,
+	                                     memory_order_relaxed))) {
+		kq_procdesc_event(kq, event);
+		kq_ext_fill(kq, event);
+	}
+}

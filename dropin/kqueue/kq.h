@@ -1,0 +1,138 @@
+/*
+ * A kqueue: an xpoll queue behind a descriptor of the program's.
+ *
+ * Tags: [I] immutable while it lives; [t] guarded by the lock of the table; [a]
+ * atomic; [x] guarded by `extras`.  docs/internals/kqueue.md tells the rest.
+ */
+#ifndef KQ_H
+#define KQ_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/event.h>
+#include <xpoll.h>
+
+#define KQ_EXPORT __attribute__((visibility("default")))
+#define KQ_COLD   __attribute__((cold, noinline))
+
+/* gcc 12 cannot follow either. */
+#define KQ_UNLIKELY(cond) __builtin_expect(!!(cond), 0)
+
+struct kq_aio;
+
+/* What goes with a registration and a queue of xpoll has no place for. */
+struct kq_extra {
+	uint64_t ident;
+	int16_t filter;
+	uint64_t ext[4];
+};
+
+struct kq {
+	atomic_int refs;     /* [a] calls in it, and one while it has numbers */
+	struct xpoll *queue; /* [I] */
+	int watch_fd;        /* [I] xpoll_fd's: all its numbers are this file */
+	uint64_t serial;     /* [I] never used again */
+	int numbers;         /* [t] known descriptors */
+	struct kq *next;     /* [t] of all, or of those that are free */
+
+	/* Registrations that need more than xpoll does, by number of them. */
+	atomic_int special;      /* [a] 0: an event can be handed out as it is */
+	atomic_uint_least64_t signals; /* [a] observed ones, a bit each */
+	pthread_mutex_t extras;
+	int *procdescs;          /* [x] process descriptors */
+	int procdescs_len;       /* [x] */
+	struct kq_extra *exts;   /* [x] */
+	int exts_len;            /* [x] */
+	int exts_cap;            /* [x] */
+};
+
+/* table.c: numbers and the queues behind them ------------------------------- */
+
+/*
+ * The queue of this number, held until kq_drop; NULL: none, errno EBADF.  Keeps
+ * errno otherwise.
+ */
+struct kq *kq_hold(int fd);
+void kq_drop(struct kq *kq);
+
+/* Note a new queue under a new number of its own; the number, or -errno. */
+int kq_publish(struct kq *kq);
+/* Is this number the queue's?  Without looking at the kernel. */
+bool kq_has_number(const struct kq *kq, int fd);
+
+/* A registration of this number is about to be made: its close concerns us. */
+void kq_watched(int fd);
+
+/*
+ * Before and after a number is closed.  begin: false: it does not concern us,
+ * and end need not be called.
+ */
+struct kq_closing {
+	int fd;
+	struct kq *kq;
+};
+bool kq_close_begin(struct kq_closing *closing, int fd);
+void kq_close_end(struct kq_closing *closing);
+/* The numbers that could concern us are below this. */
+unsigned kq_numbers_end(void);
+
+/* What /proc says of a number; -1: nothing. */
+int kq_read_info(int fd, char *text, size_t size);
+
+/* queue.c: their life --------------------------------------------------------- */
+
+/* A struct kq is never freed, only used again: kq_hold may look at it late. */
+void kq_end(struct kq *kq);
+
+/* change.c ------------------------------------------------------------------- */
+
+/* What xpoll is to be told; false: only kq_change can do it. */
+bool kq_translate(struct kq *kq, const struct kevent *change,
+                  struct xpoll_event *record);
+/* Make one change; 0 or a negative errno. */
+int kq_change(struct kq *kq, const struct kevent *change);
+
+/* deliver.c ------------------------------------------------------------------ */
+
+/* From xpoll's record, a status or an event, to FreeBSD's. */
+void kq_deliver(struct kq *kq, struct kevent *event,
+                const struct xpoll_event *record);
+
+/* special.c: what goes with a registration beyond xpoll's -------------------- */
+
+int kq_procdesc_change(struct kq *kq, const struct kevent *change);
+/* READ of a process descriptor is made into what it was asked for. */
+void kq_procdesc_event(struct kq *kq, struct kevent *event);
+void kq_signals_note(struct kq *kq, int number, bool there);
+/* Observe again what sigaction(2) has taken away. */
+void kq_signals_renew(struct kq *kq);
+int kq_ext_note(struct kq *kq, const struct kevent *change);
+void kq_ext_fill(struct kq *kq, struct kevent *event);
+void kq_special_free(struct kq *kq);
+
+/* aio.c ---------------------------------------------------------------------- */
+
+/* The event of an operation; its ident becomes the program's. */
+void kq_aio_event(struct kevent *event);
+
+/* real.c: the C library's functions, not ours --------------------------------- */
+
+#include <stdio.h>
+
+struct kq_real {
+	int (*close)(int);
+	int (*dup2)(int, int);
+	int (*dup3)(int, int, int);
+	int (*close_range)(unsigned, unsigned, int);
+	void (*closefrom)(int);
+	int (*fclose)(FILE *);
+	bool seen; /* the program's close is ours */
+};
+extern struct kq_real kq_real;
+
+/* close.c: what we export as close, wherever that name leads. */
+int kq_own_close(int fd);
+
+#endif

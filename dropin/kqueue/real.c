@@ -1,0 +1,66 @@
+/*
+ * The next definition of each function behind ours.  Until they are looked up,
+ * and where there is none, a bare system call does.
+ */
+#include <dlfcn.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "kq.h"
+
+static int kq_bare_close(int fd)
+{
+	return (int)syscall(SYS_close, fd);
+}
+
+static int kq_bare_dup3(int fd, int number, int flags)
+{
+	return (int)syscall(SYS_dup3, fd, number, flags);
+}
+
+static int kq_bare_dup2(int fd, int number)
+{
+	if (fd == number) /* dup3 refuses it, dup2 only checks that it is open. */
+		return syscall(SYS_fcntl, fd, 1 /* F_GETFD */) < 0 ? -1 : fd;
+	return kq_bare_dup3(fd, number, 0);
+}
+
+static int kq_bare_close_range(unsigned first, unsigned last, int flags)
+{
+	return (int)syscall(SYS_close_range, first, last, flags);
+}
+
+struct kq_real kq_real = {
+	.close = kq_bare_close,
+	.dup2 = kq_bare_dup2,
+	.dup3 = kq_bare_dup3,
+	.close_range = kq_bare_close_range,
+};
+
+/* What is not found stays as it was.  Pointers to functions need a copy. */
+static void kq_find(void *handle, const char *name, void *pointer)
+{
+	void *found = dlsym(handle, name);
+
+	if (found)
+		memcpy(pointer, &found, sizeof found);
+}
+
+__attribute__((constructor)) static void kq_find_all(void)
+{
+	int (*first)(int) = kq_own_close;
+
+	kq_find(RTLD_NEXT, "close", &kq_real.close);
+	kq_find(RTLD_NEXT, "dup2", &kq_real.dup2);
+	kq_find(RTLD_NEXT, "dup3", &kq_real.dup3);
+	kq_find(RTLD_NEXT, "close_range", &kq_real.close_range);
+	kq_find(RTLD_NEXT, "closefrom", &kq_real.closefrom);
+	kq_find(RTLD_NEXT, "fclose", &kq_real.fclose);
+	/*
+	 * A library that is loaded late is behind the C library for everybody
+	 * else; then closes have to be found out.
+	 */
+	kq_find(RTLD_DEFAULT, "close", &first);
+	kq_real.seen = first == kq_own_close;
+}

@@ -1,0 +1,280 @@
+/*
+ * What goes with a registration beyond what xpoll keeps of it: process
+ * descriptors, signals to be observed anew, and the fields ext.  Few programs
+ * use any of it; `special` is 0 for the others.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kq.h"
+
+/* --- Process descriptors: pidfds -------------------------------------------------- */
+
+/* As linux/pidfd.h has them from Linux 6.13 and 6.15 on. */
+struct kq_pidfd_info {
+	uint64_t mask;
+	uint64_t cgroup;
+	uint32_t pid, tgid, ppid;
+	uint32_t ids[8];
+	int32_t exit_code;
+};
+
+enum { KQ_P_PIDFD = 3 };
+
+#define KQ_PIDFD_GET_INFO  _IOWR(0xff, 11, struct kq_pidfd_info)
+#define KQ_PIDFD_INFO_EXIT UINT64_C(8)
+
+_Static_assert(sizeof(struct kq_pidfd_info) == 64, "the kernel's layout");
+
+/* Of this number, under the lock; -1: it is none. */
+static int kq_procdesc_index(const struct kq *kq, int fd)
+{
+	for (int i = 0; i < kq->procdescs_len; i++)
+		if (kq->procdescs[i] == fd)
+			return i;
+	return -1;
+}
+
+/* Note or forget the number; -ENOMEM. */
+static int kq_procdesc_note(struct kq *kq, int fd, bool there)
+{
+	int *grown = kq->procdescs;
+	int index, rc = 0;
+
+	pthread_mutex_lock(&kq->extras);
+	index = kq_procdesc_index(kq, fd);
+	if (!there && index >= 0) {
+		kq->procdescs[index] = kq->procdescs[--kq->procdescs_len];
+		atomic_fetch_sub(&kq->special, 1);
+	} else if (there && index < 0) {
+		grown = realloc(grown, (size_t)(kq->procdescs_len + 1) *
+		                sizeof *grown);
+		if (grown) {
+			kq->procdescs = grown;
+			grown[kq->procdescs_len++] = fd;
+			atomic_fetch_add(&kq->special, 1);
+		}
+		rc = grown ? 0 : -ENOMEM;
+	}
+	pthread_mutex_unlock(&kq->extras);
+	return rc;
+}
+
+/* A pidfd has "Pid:" in its information. */
+static bool kq_is_procdesc(int fd)
+{
+	char text[1024];
+
+	return kq_read_info(fd, text, sizeof text) == 0 &&
+		strstr(text, "\nPid:");
+}
+
+int kq_procdesc_change(struct kq *kq, const struct kevent *change)
+{
+	int fd = change->ident > INT_MAX ? -1 : (int)change->ident;
+	struct xpoll_event record = {
+		.ident = (uint64_t)fd,
+		.filter = XPOLL_FILT_READ,
+		.flags = change->flags &
+			(EV_ADD | EV_DELETE | EV_ENABLE | EV_DISABLE |
+			 EV_ONESHOT | EV_CLEAR | EV_DISPATCH | EV_KEEPUDATA),
+	};
+	bool there;
+
+	if (fd < 0)
+		return -EBADF;
+	pthread_mutex_lock(&kq->extras);
+	there = kq_procdesc_index(kq, fd) >= 0;
+	pthread_mutex_unlock(&kq->extras);
+	if (!there && !(change->flags & EV_ADD))
+		return -ENOENT;
+	if (change->flags & EV_ADD) {
+		/* The end of a process is told once. */
+		record.flags |= EV_ONESHOT;
+		if (!kq_is_procdesc(fd))
+			return fcntl(fd, F_GETFD) < 0 ? -EBADF : -EINVAL;
+		kq_watched(fd);
+		if (kq_procdesc_note(kq, fd, true) < 0)
+			return -ENOMEM;
+	}
+	record.udata = change->udata;
+	if (xpoll_event(kq->queue, &record, 1, NULL, 0, 0) < 0) {
+		int rc = -errno;
+
+		if (!there || rc == -ENOENT || rc == -EBADF)
+			kq_procdesc_note(kq, fd, false);
+		return rc;
+	}
+	if (change->flags & EV_DELETE)
+		kq_procdesc_note(kq, fd, false);
+	return 0;
+}
+
+/* The wait status; -1: nobody tells. */
+static int kq_procdesc_status(int fd)
+{
+	struct kq_pidfd_info info = {.mask = KQ_PIDFD_INFO_EXIT};
+	siginfo_t child;
+
+	child.si_pid = 0;
+	if (waitid((idtype_t)KQ_P_PIDFD, (id_t)fd, &child,
+	           WEXITED | WNOHANG | WNOWAIT) == 0 && child.si_pid) {
+		if (child.si_code == CLD_EXITED)
+			return (child.si_status & 0xff) << 8;
+		return child.si_status |
+			(child.si_code == CLD_DUMPED ? 0x80 : 0);
+	}
+	if (ioctl(fd, KQ_PIDFD_GET_INFO, &info) == 0 &&
+	    info.mask & KQ_PIDFD_INFO_EXIT)
+		return info.exit_code;
+	return -1;
+}
+
+void kq_procdesc_event(struct kq *kq, struct kevent *event)
+{
+	int status, saved = errno;
+
+	if (event->filter != EVFILT_READ)
+		return;
+	pthread_mutex_lock(&kq->extras);
+	status = kq_procdesc_index(kq, (int)event->ident);
+	pthread_mutex_unlock(&kq->extras);
+	if (status < 0)
+		return;
+	status = kq_procdesc_status((int)event->ident);
+	event->filter = EVFILT_PROCDESC;
+	event->flags = EV_EOF;
+	event->fflags = NOTE_EXIT | (status < 0 ? NOTE_EXIT_UNKNOWN : 0);
+	event->data = status < 0 ? 0 : status;
+	kq_procdesc_note(kq, (int)event->ident, false);
+	errno = saved;
+}
+
+/* --- Signals ---------------------------------------------------------------------- */
+
+void kq_signals_note(struct kq *kq, int number, bool there)
+{
+	uint64_t bit = UINT64_C(1) << (number - 1);
+
+	if (there)
+		atomic_fetch_or(&kq->signals, bit);
+	else
+		atomic_fetch_and(&kq->signals, ~bit);
+}
+
+/*
+ * A program may register a signal first and set its action then, as in the
+ * paper's Figure 7.  xpoll observes the action that it finds, so it is told to
+ * look again; that forgets nothing it has counted.
+ */
+void kq_signals_renew(struct kq *kq)
+{
+	uint64_t left = atomic_load(&kq->signals);
+	int saved = errno;
+
+	for (int number = 1; left; number++, left >>= 1) {
+		struct xpoll_event record;
+
+		if (!(left & 1))
+			continue;
+		if (xpoll_lookup(kq->queue, (uint64_t)number,
+		                 XPOLL_FILT_SIGNAL, &record) < 0) {
+			kq_signals_note(kq, number, false);
+			continue;
+		}
+		record.flags = XPOLL_ADD | XPOLL_KEEPUDATA;
+		record.fflags = 0;
+		record.data = 0;
+		xpoll_event(kq->queue, &record, 1, NULL, 0, 0);
+	}
+	errno = saved;
+}
+
+/* --- ext ---------------------------------------------------------------------------- */
+
+static int kq_ext_index(const struct kq *kq, uint64_t ident, int filter)
+{
+	for (int i = 0; i < kq->exts_len; i++)
+		if (kq->exts[i].ident == ident && kq->exts[i].filter == filter)
+			return i;
+	return -1;
+}
+
+static int kq_ext_grow(struct kq *kq)
+{
+	int cap = kq->exts_cap ? 2 * kq->exts_cap : 8;
+	struct kq_extra *grown;
+
+	if (kq->exts_len < kq->exts_cap)
+		return 0;
+	grown = realloc(kq->exts, (size_t)cap * sizeof *grown);
+	if (!grown)
+		return -ENOMEM;
+	kq->exts = grown;
+	kq->exts_cap = cap;
+	return 0;
+}
+
+/* A registration that is made brings its ext; the last one's is forgotten. */
+int kq_ext_note(struct kq *kq, const struct kevent *change)
+{
+	bool there = change->ext[0] | change->ext[1] | change->ext[2] |
+		change->ext[3];
+	int index, rc = 0;
+
+	if (!(change->flags & (EV_ADD | EV_DELETE)) ||
+	    (!there && !atomic_load(&kq->special)))
+		return 0;
+	pthread_mutex_lock(&kq->extras);
+	index = kq_ext_index(kq, change->ident, change->filter);
+	if (change->flags & EV_DELETE || !there) {
+		if (index >= 0) {
+			kq->exts[index] = kq->exts[--kq->exts_len];
+			atomic_fetch_sub(&kq->special, 1);
+		}
+	} else if (index >= 0 || (rc = kq_ext_grow(kq)) == 0) {
+		if (index < 0) {
+			index = kq->exts_len++;
+			atomic_fetch_add(&kq->special, 1);
+		}
+		kq->exts[index].ident = change->ident;
+		kq->exts[index].filter = change->filter;
+		memcpy(kq->exts[index].ext, change->ext, sizeof change->ext);
+	}
+	pthread_mutex_unlock(&kq->extras);
+	return rc;
+}
+
+void kq_ext_fill(struct kq *kq, struct kevent *event)
+{
+	int index;
+
+	pthread_mutex_lock(&kq->extras);
+	index = kq_ext_index(kq, event->ident, event->filter);
+	if (index >= 0)
+		memcpy(event->ext, kq->exts[index].ext, sizeof event->ext);
+	pthread_mutex_unlock(&kq->extras);
+}
+
+void kq_special_free(struct kq *kq)
+{
+	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
+
+	kq->extras = unlocked; /* In a forked child somebody may have had it. */
+	free(kq->procdescs);
+	free(kq->exts);
+	kq->procdescs = NULL;
+	kq->procdescs_len = 0;
+	kq->exts = NULL;
+	kq->exts_len = 0;
+	kq->exts_cap = 0;
+	atomic_store(&kq->special, 0);
+	atomic_store(&kq->signals, 0);
+}

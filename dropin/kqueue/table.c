@@ -1,0 +1,475 @@
+/*
+ * Numbers: which of them are kqueues, and which are watched by one.
+ *
+ * A page is made when one of its numbers first matters, and stays.  What a
+ * number says is read without a lock: by every kevent and by every close.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "kq.h"
+
+enum {
+	KQ_PAGE = 1024,
+	KQ_PAGES = 1 << 14,
+	KQ_SWEEP_FEW = 16,
+};
+
+struct kq_number {
+	_Atomic(struct kq *) kq; /* [a]; written under the lock of the table */
+	atomic_bool watched;     /* [a] some queue may have a registration */
+};
+
+static struct {
+	_Atomic(struct kq_number *) pages[KQ_PAGES];
+	atomic_uint end;      /* no number above matters */
+	pthread_mutex_t lock;
+	struct kq *all;       /* [t] those with numbers */
+	uint64_t serial;      /* [t] */
+	int len;              /* [t] of `all` */
+	int sweep_at;         /* [t] length from which on to sweep again */
+	int mark_fd;          /* [t] is in each queue's descriptor; see kq_is_one */
+	pid_t process;        /* whose numbers these are */
+} kq_table = {.lock = PTHREAD_MUTEX_INITIALIZER, .mark_fd = -1};
+
+static struct kq_number *kq_number_at(int fd)
+{
+	unsigned page = (unsigned)fd / KQ_PAGE;
+	struct kq_number *numbers = page < KQ_PAGES
+		? atomic_load_explicit(&kq_table.pages[page],
+		                       memory_order_acquire)
+		: NULL;
+
+	return numbers ? &numbers[fd % KQ_PAGE] : NULL;
+}
+
+/* The same, made if need be; NULL: no memory, or no such number. */
+static struct kq_number *kq_number_make(int fd)
+{
+	unsigned page = (unsigned)fd / KQ_PAGE;
+	struct kq_number *numbers = NULL, *fresh;
+	unsigned end = atomic_load(&kq_table.end);
+
+	if (page >= KQ_PAGES)
+		return NULL;
+	while (end <= (unsigned)fd &&
+	       !atomic_compare_exchange_weak(&kq_table.end, &end,
+	                                     (page + 1) * KQ_PAGE))
+		continue;
+	if (kq_number_at(fd))
+		return kq_number_at(fd);
+	fresh = calloc(KQ_PAGE, sizeof *fresh);
+	if (fresh && !atomic_compare_exchange_strong(&kq_table.pages[page],
+	                                             &numbers, fresh))
+		free(fresh);
+	return kq_number_at(fd);
+}
+
+unsigned kq_numbers_end(void)
+{
+	return atomic_load(&kq_table.end);
+}
+
+void kq_watched(int fd)
+{
+	struct kq_number *number = kq_number_at(fd);
+
+	if (!number)
+		number = kq_number_make(fd);
+	if (number && !atomic_load_explicit(&number->watched,
+	                                    memory_order_relaxed))
+		atomic_store(&number->watched, true);
+}
+
+bool kq_has_number(const struct kq *kq, int fd)
+{
+	struct kq_number *number = kq_number_at(fd);
+
+	return number && atomic_load(&number->kq) == kq;
+}
+
+/* --- References -------------------------------------------------------------- */
+
+static bool kq_try_hold(struct kq *kq)
+{
+	int refs = atomic_load_explicit(&kq->refs, memory_order_relaxed);
+
+	/* One that has ended is not brought back. */
+	while (refs > 0)
+		if (atomic_compare_exchange_weak_explicit(
+			    &kq->refs, &refs, refs + 1, memory_order_acquire,
+			    memory_order_relaxed))
+			return true;
+	return false;
+}
+
+void kq_drop(struct kq *kq)
+{
+	if (KQ_UNLIKELY(atomic_fetch_sub(&kq->refs, 1) == 1))
+		kq_end(kq);
+}
+
+/* Under the lock: take it off the list; its last number is gone. */
+static void kq_unlist(struct kq *kq)
+{
+	struct kq **link = &kq_table.all;
+
+	while (*link != kq)
+		link = &(*link)->next;
+	*link = kq->next;
+	kq_table.len--;
+	if (!kq_table.all) {
+		kq_real.close(kq_table.mark_fd);
+		kq_table.mark_fd = -1;
+	}
+}
+
+/* --- What the kernel says of a number ----------------------------------------- */
+
+/* Is it a queue of ours?  Each has the mark in it already. */
+static bool kq_is_one(int fd)
+{
+	struct epoll_event event = {.events = 0};
+	int saved = errno;
+	int rc = epoll_ctl(fd, EPOLL_CTL_ADD, kq_table.mark_fd, &event);
+	bool is = rc < 0 && errno == EEXIST;
+
+	if (rc == 0) /* An epoll set of the program's. */
+		epoll_ctl(fd, EPOLL_CTL_DEL, kq_table.mark_fd, &event);
+	errno = saved;
+	return is;
+}
+
+int kq_read_info(int fd, char *text, size_t size)
+{
+	char path[64];
+	ssize_t len;
+	int info;
+
+	snprintf(path, sizeof path, "/proc/self/fdinfo/%d", fd);
+	info = open(path, O_RDONLY | O_CLOEXEC);
+	if (info < 0)
+		return -1;
+	len = read(info, text, size - 1);
+	kq_real.close(info);
+	if (len < 0)
+		return -1;
+	text[len] = '\0';
+	return 0;
+}
+
+/* The serial that the mark has in this number's file; 0: it has none. */
+static uint64_t kq_serial_of(int fd)
+{
+	char text[4096];
+	const char *line = text;
+	uint64_t serial = 0;
+
+	if (kq_read_info(fd, text, sizeof text) < 0)
+		return 0;
+	while (!serial && (line = strstr(line, "tfd:"))) {
+		unsigned long long data;
+		unsigned events;
+		int mark;
+
+		if (sscanf(line, "tfd: %d events: %x data: %llx", &mark,
+		           &events, &data) == 3 && mark == kq_table.mark_fd)
+			serial = data;
+		line++;
+	}
+	return serial;
+}
+
+/* Under the lock: note that this number is the queue's, too. */
+static bool kq_adopt(struct kq *kq, int fd)
+{
+	struct kq_number *number = kq_number_make(fd);
+
+	if (!number || atomic_load(&number->kq))
+		return false;
+	atomic_store(&number->kq, kq);
+	kq->numbers++;
+	return true;
+}
+
+/*
+ * Under the lock: its last known number is gone.  Others may have been made by
+ * dup(2) and the like; without /proc nobody can tell, and there are none.
+ */
+static void kq_find_duplicates(struct kq *kq)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	struct dirent *entry;
+
+	while (folder && (entry = readdir(folder))) {
+		int fd = atoi(entry->d_name);
+		struct kq_number *number;
+
+		if (entry->d_name[0] == '.' || fd == kq->watch_fd ||
+		    fd == dirfd(folder))
+			continue;
+		number = kq_number_at(fd);
+		if (number && atomic_load(&number->kq))
+			continue;
+		if (kq_is_one(fd) && kq_serial_of(fd) == kq->serial)
+			kq_adopt(kq, fd);
+	}
+	if (folder)
+		closedir(folder);
+}
+
+/* Under the lock: a number is not this queue's any more; drop it then? */
+static bool kq_lose(struct kq *kq)
+{
+	if (--kq->numbers > 0)
+		return false;
+	kq_find_duplicates(kq);
+	if (kq->numbers > 0)
+		return false;
+	kq_unlist(kq);
+	return true;
+}
+
+/* --- Holding -------------------------------------------------------------------- */
+
+/* A number that is not known: a duplicate of a queue's? */
+static KQ_COLD struct kq *kq_hold_unknown(int fd)
+{
+	struct kq *kq = NULL;
+
+	pthread_mutex_lock(&kq_table.lock);
+	if (kq_table.all && kq_is_one(fd)) {
+		uint64_t serial = kq_serial_of(fd);
+
+		for (kq = kq_table.all; kq && kq->serial != serial;)
+			kq = kq->next;
+		if (kq && (!kq_adopt(kq, fd) || !kq_try_hold(kq)))
+			kq = NULL;
+	}
+	pthread_mutex_unlock(&kq_table.lock);
+	return kq;
+}
+
+/* Where closes are not seen: is it still what it was? */
+static KQ_COLD bool kq_still_one(int fd)
+{
+	struct kq_number *number = kq_number_at(fd);
+	struct kq *kq, *ended = NULL;
+
+	if (kq_is_one(fd))
+		return true;
+	pthread_mutex_lock(&kq_table.lock);
+	kq = atomic_load(&number->kq);
+	if (kq && !kq_is_one(fd)) {
+		atomic_store(&number->kq, NULL);
+		if (kq_lose(kq))
+			ended = kq;
+	}
+	pthread_mutex_unlock(&kq_table.lock);
+	if (ended)
+		kq_drop(ended);
+	return false;
+}
+
+struct kq *kq_hold(int fd)
+{
+	struct kq_number *number = kq_number_at(fd);
+	struct kq *kq = number ? atomic_load_explicit(&number->kq,
+	                                              memory_order_acquire)
+		: NULL;
+
+	if (KQ_UNLIKELY(!kq))
+		kq = kq_hold_unknown(fd);
+	else if (KQ_UNLIKELY(!kq_real.seen) && !kq_still_one(fd))
+		kq = NULL;
+	else if (!kq_try_hold(kq))
+		kq = NULL;
+	if (KQ_UNLIKELY(!kq)) {
+		errno = EBADF;
+		return NULL;
+	}
+	/* It may have ended, and even begun anew, between the two looks. */
+	if (KQ_UNLIKELY(!kq_has_number(kq, fd))) {
+		kq_drop(kq);
+		errno = EBADF;
+		return NULL;
+	}
+	return kq;
+}
+
+/* --- A new one ------------------------------------------------------------------- */
+
+/*
+ * Under the lock.  Those whose close nobody saw end now: that bounds what they
+ * keep.  Few are looked at each time, many when there are twice as many.
+ */
+static struct kq *kq_sweep(void)
+{
+	struct kq *ended = NULL;
+	unsigned end = kq_numbers_end();
+
+	if (kq_table.len == 0 ||
+	    (kq_table.len > KQ_SWEEP_FEW && kq_table.len < kq_table.sweep_at))
+		return NULL;
+	for (unsigned fd = 0; fd < end; fd++) {
+		struct kq_number *number = kq_number_at((int)fd);
+		struct kq *kq = number ? atomic_load(&number->kq) : NULL;
+
+		if (!kq || kq_is_one((int)fd))
+			continue;
+		atomic_store(&number->kq, NULL);
+		if (kq_lose(kq)) {
+			kq->next = ended;
+			ended = kq;
+		}
+	}
+	kq_table.sweep_at = 2 * kq_table.len;
+	return ended;
+}
+
+static int kq_mark(struct kq *kq)
+{
+	struct epoll_event event = {.events = 0};
+
+	if (kq_table.mark_fd < 0)
+		kq_table.mark_fd = eventfd(0, EFD_CLOEXEC);
+	if (kq_table.mark_fd < 0)
+		return -errno;
+	kq->serial = ++kq_table.serial;
+	event.data.u64 = kq->serial;
+	return epoll_ctl(kq->watch_fd, EPOLL_CTL_ADD, kq_table.mark_fd,
+	                 &event) < 0 ? -errno : 0;
+}
+
+/* Under the lock; the new number or -errno. */
+static int kq_number_new(struct kq *kq)
+{
+	int rc = kq_mark(kq);
+	int fd = rc < 0 ? rc : fcntl(kq->watch_fd, F_DUPFD_CLOEXEC, 0);
+
+	if (rc == 0 && fd < 0)
+		rc = -errno;
+	if (rc == 0 && !kq_adopt(kq, fd)) {
+		kq_real.close(fd);
+		rc = -ENOMEM;
+	}
+	if (rc < 0 && !kq_table.all && kq_table.mark_fd >= 0) {
+		kq_real.close(kq_table.mark_fd);
+		kq_table.mark_fd = -1;
+	}
+	return rc < 0 ? rc : fd;
+}
+
+int kq_publish(struct kq *kq)
+{
+	struct kq *ended;
+	int fd;
+
+	pthread_mutex_lock(&kq_table.lock);
+	kq_table.process = getpid();
+	ended = kq_sweep();
+	fd = kq_number_new(kq);
+	if (fd >= 0) {
+		kq->next = kq_table.all;
+		kq_table.all = kq;
+		kq_table.len++;
+	}
+	pthread_mutex_unlock(&kq_table.lock);
+	while (ended) {
+		struct kq *next = ended->next;
+
+		kq_drop(ended);
+		ended = next;
+	}
+	return fd;
+}
+
+/* --- Closing ------------------------------------------------------------------------ */
+
+bool kq_close_begin(struct kq_closing *closing, int fd)
+{
+	struct kq_number *number = fd < 0 ? NULL : kq_number_at(fd);
+	int saved = errno;
+
+	if (!number || (!atomic_load(&number->watched) &&
+	                !atomic_load(&number->kq)))
+		return false;
+	/* A child of vfork closes its own descriptors, in our memory. */
+	if (kq_table.process != getpid())
+		return false;
+	if (atomic_exchange(&number->watched, false))
+		xpoll_forget_fd(fd);
+	errno = saved;
+	if (!atomic_load(&number->kq))
+		return false;
+	pthread_mutex_lock(&kq_table.lock);
+	closing->fd = fd;
+	closing->kq = atomic_exchange(&number->kq, NULL);
+	pthread_mutex_unlock(&kq_table.lock);
+	return closing->kq != NULL;
+}
+
+void kq_close_end(struct kq_closing *closing)
+{
+	int saved = errno;
+	bool last;
+
+	pthread_mutex_lock(&kq_table.lock);
+	last = kq_lose(closing->kq);
+	pthread_mutex_unlock(&kq_table.lock);
+	if (last)
+		kq_drop(closing->kq);
+	errno = saved;
+}
+
+/* --- Fork ----------------------------------------------------------------------------- */
+
+static void kq_fork_prepare(void)
+{
+	pthread_mutex_lock(&kq_table.lock);
+}
+
+static void kq_fork_parent(void)
+{
+	pthread_mutex_unlock(&kq_table.lock);
+}
+
+/* The child does not have the parent's queues, nor their numbers. */
+static void kq_fork_child(void)
+{
+	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
+	unsigned end = kq_numbers_end();
+	int saved = errno;
+
+	kq_table.lock = unlocked;
+	kq_table.process = getpid();
+	for (unsigned fd = 0; fd < end; fd++) {
+		struct kq_number *number = kq_number_at((int)fd);
+
+		if (!number)
+			continue;
+		atomic_store(&number->watched, false);
+		if (atomic_exchange(&number->kq, NULL))
+			kq_real.close((int)fd);
+	}
+	while (kq_table.all) {
+		struct kq *kq = kq_table.all;
+
+		/* Whoever was inside is not here. */
+		kq_unlist(kq);
+		atomic_store(&kq->refs, 0);
+		kq_end(kq);
+	}
+	errno = saved;
+}
+
+__attribute__((constructor)) static void kq_fork_watch(void)
+{
+	pthread_atfork(kq_fork_prepare, kq_fork_parent, kq_fork_child);
+}

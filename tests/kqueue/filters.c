@@ -1,0 +1,474 @@
+/*
+ * Goal: each filter as FreeBSD's kqueue(2) states it and its kernel was
+ * measured to answer: when it is ready, and what fflags and data say.
+ * Method: the descriptor, the file, the process is used, and the event compared
+ * with what read(2), stat(2), waitpid(2) and the clock say.
+ */
+#include <netinet/tcp.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "kit.h"
+
+/* --- READ ---------------------------------------------------------------------- */
+
+XT_TEST(read_of_a_listener_tells_the_backlog)
+{
+	struct sockaddr_in address;
+	int kq = kit_open();
+	int listener = xt_listener(&address);
+	struct kevent event;
+
+	XT_OK(kit_add(kq, listener, EVFILT_READ, 0));
+	KIT_NONE(kq);
+	for (int i = 1; i <= 3; i++) {
+		int client = xt_socket(AF_INET, SOCK_STREAM);
+
+		(void)connect(client, (struct sockaddr *)&address,
+		              sizeof address);
+		XT_CHECK(xt_poll_until(client, POLLOUT, POLLOUT));
+		KIT_GETS(kq, &event, listener, EVFILT_READ);
+		XT_EQ(event.data, i);
+	}
+}
+
+XT_TEST(read_tells_bytes_and_end_of_file)
+{
+	int kq = kit_open();
+	struct xt_pair pairs[] = {xt_socketpair(SOCK_STREAM), xt_tcp(),
+	                          xt_pipe()};
+	struct kevent event;
+	char text[8];
+
+	for (int i = 0; i < 3; i++) {
+		XT_OK(kit_add(kq, pairs[i].r, EVFILT_READ, 0));
+		XT_EQ(write(pairs[i].w, "hello", 5), 5);
+		XT_CHECK(xt_poll_until(pairs[i].r, POLLIN, POLLIN));
+		KIT_GETS(kq, &event, pairs[i].r, EVFILT_READ);
+		XT_EQ(event.data, 5);
+		XT_EQ(event.flags & EV_EOF, 0);
+		xt_close(pairs[i].w);
+		if (i == 1) /* The others' ends are told at once. */
+			XT_CHECK(xt_poll_until(pairs[i].r, POLLRDHUP, POLLRDHUP));
+		/* Bytes may still be there. */
+		KIT_GETS(kq, &event, pairs[i].r, EVFILT_READ);
+		XT_EQ(event.data, 5);
+		XT_CHECK(event.flags & EV_EOF);
+		XT_EQ(event.fflags, 0);
+		XT_EQ(read(pairs[i].r, text, sizeof text), 5);
+		KIT_GETS(kq, &event, pairs[i].r, EVFILT_READ);
+		XT_EQ(event.data, 0);
+		XT_CHECK(event.flags & EV_EOF);
+		XT_OK(kit_flag(kq, pairs[i].r, EVFILT_READ, EV_DELETE));
+	}
+}
+
+XT_TEST(read_waits_for_the_low_water_mark)
+{
+	int kq = kit_open();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	struct kevent event;
+
+	XT_OK(kit_change(kq, (uintptr_t)pair.r, EVFILT_READ, EV_ADD, NOTE_LOWAT,
+	                 4, NULL));
+	XT_EQ(write(pair.w, "abc", 3), 3);
+	KIT_NONE(kq);
+	xt_put(pair.w);
+	KIT_GETS(kq, &event, pair.r, EVFILT_READ);
+	XT_EQ(event.data, 4);
+}
+
+XT_TEST(read_after_a_reset_tells_the_error_and_leaves_it)
+{
+	int kq = kit_open();
+	struct xt_pair tcp = xt_tcp();
+	struct kevent event;
+	char text[1];
+
+	XT_OK(kit_add(kq, tcp.r, EVFILT_READ, 0));
+	xt_reset(tcp);
+	KIT_GETS(kq, &event, tcp.r, EVFILT_READ);
+	XT_CHECK(event.flags & EV_EOF);
+	XT_EQ(event.fflags, ECONNRESET);
+	KIT_GETS(kq, &event, tcp.r, EVFILT_READ);
+	XT_EQ(event.fflags, ECONNRESET);
+	XT_FAILS(read(tcp.r, text, 1), ECONNRESET);
+}
+
+XT_TEST(refused_connect_tells_the_error_and_leaves_it)
+{
+	int kq = kit_open();
+	int client = xt_socket(AF_INET, SOCK_STREAM);
+	struct sockaddr_in address;
+	struct kevent event;
+	socklen_t len = sizeof(int);
+	int error = 0;
+
+	xt_close(xt_listener(&address));
+	(void)connect(client, (struct sockaddr *)&address, sizeof address);
+	XT_OK(kit_add(kq, client, EVFILT_WRITE, 0));
+	KIT_GETS(kq, &event, client, EVFILT_WRITE);
+	XT_CHECK(event.flags & EV_EOF);
+	XT_EQ(event.fflags, ECONNREFUSED);
+	XT_EQ(getsockopt(client, SOL_SOCKET, SO_ERROR, &error, &len), 0);
+	XT_EQ(error, ECONNREFUSED);
+}
+
+XT_TEST(read_of_a_file_tells_the_distance_to_its_end)
+{
+	int kq = kit_open();
+	int file = xt_file("0123456789");
+	struct kevent event;
+
+	XT_OK(kit_add(kq, file, EVFILT_READ, 0));
+	KIT_GETS(kq, &event, file, EVFILT_READ);
+	XT_EQ(event.data, 10);
+	XT_EQ(lseek(file, 7, SEEK_SET), 7);
+	KIT_GETS(kq, &event, file, EVFILT_READ);
+	XT_EQ(event.data, 3);
+	XT_EQ(lseek(file, 10, SEEK_SET), 10);
+	KIT_NONE(kq);
+	XT_EQ(lseek(file, 14, SEEK_SET), 14);
+	KIT_GETS(kq, &event, file, EVFILT_READ);
+	XT_EQ(event.data, -4);
+}
+
+XT_TEST(read_of_a_fifo_resumes_with_a_new_writer)
+{
+	int kq = kit_open();
+	const char *path = xt_name("fifo");
+	struct kevent event;
+	int reader, writer;
+
+	XT_EQ(mkfifo(path, 0600), 0);
+	reader = xt_keep(open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+	writer = open(path, O_WRONLY | O_CLOEXEC);
+	XT_OK(kit_add(kq, reader, EVFILT_READ, 0));
+	KIT_NONE(kq);
+	xt_close(writer);
+	KIT_GETS(kq, &event, reader, EVFILT_READ);
+	XT_CHECK(event.flags & EV_EOF);
+	writer = open(path, O_WRONLY | O_CLOEXEC);
+	KIT_NONE(kq);
+	xt_put(writer);
+	KIT_GETS(kq, &event, reader, EVFILT_READ);
+	XT_EQ(event.data, 1);
+	XT_EQ(event.flags & EV_EOF, 0);
+	xt_close(writer);
+}
+
+/* --- WRITE --------------------------------------------------------------------- */
+
+XT_TEST(write_tells_the_room)
+{
+	int kq = kit_open();
+	struct xt_pair pipe = xt_pipe(), pair = xt_socketpair(SOCK_STREAM);
+	int size = fcntl(pipe.w, F_GETPIPE_SZ);
+	struct kevent event;
+	int64_t room;
+
+	XT_OK(kit_add(kq, pipe.w, EVFILT_WRITE, 0));
+	KIT_GETS(kq, &event, pipe.w, EVFILT_WRITE);
+	XT_EQ(event.data, size);
+	xt_put(pipe.w);
+	KIT_GETS(kq, &event, pipe.w, EVFILT_WRITE);
+	XT_EQ(event.data, size - 1);
+	xt_fill(pipe.w);
+	KIT_NONE(kq);
+	XT_OK(kit_flag(kq, pipe.w, EVFILT_WRITE, EV_DELETE));
+	XT_OK(kit_add(kq, pair.w, EVFILT_WRITE, 0));
+	KIT_GETS(kq, &event, pair.w, EVFILT_WRITE);
+	room = event.data;
+	XT_CHECK(room > 1000);
+	XT_EQ(write(pair.w, &room, 8), 8);
+	KIT_GETS(kq, &event, pair.w, EVFILT_WRITE);
+	XT_CHECK(event.data < room);
+}
+
+XT_TEST(write_after_the_reader_left_is_eof_and_over)
+{
+	int kq = kit_open();
+	struct xt_pair pipe = xt_pipe();
+	struct kevent event;
+
+	XT_OK(kit_add(kq, pipe.w, EVFILT_WRITE, EV_CLEAR));
+	KIT_GETS(kq, &event, pipe.w, EVFILT_WRITE);
+	xt_close(pipe.r);
+	KIT_GETS(kq, &event, pipe.w, EVFILT_WRITE);
+	XT_CHECK(event.flags & EV_EOF);
+	/* As measured: the registration is gone, and cannot be made. */
+	XT_STATUS(kit_flag(kq, pipe.w, EVFILT_WRITE, EV_DELETE), ENOENT);
+	XT_STATUS(kit_add(kq, pipe.w, EVFILT_WRITE, 0), EPIPE);
+}
+
+/* --- VNODE --------------------------------------------------------------------- */
+
+XT_TEST(vnode_tells_what_happened_to_the_file)
+{
+	int kq = kit_open();
+	int file = xt_make("file", "some text");
+	struct kevent event;
+
+	XT_OK(kit_change(kq, (uintptr_t)file, EVFILT_VNODE, EV_ADD | EV_CLEAR,
+	                 NOTE_WRITE | NOTE_EXTEND | NOTE_ATTRIB | NOTE_LINK |
+	                 NOTE_RENAME | NOTE_DELETE, 0, NULL));
+	KIT_NONE(kq);
+	xt_put(file);
+	KIT_GETS(kq, &event, file, EVFILT_VNODE);
+	XT_EQ(event.fflags, NOTE_WRITE | NOTE_EXTEND);
+	XT_EQ(fchmod(file, 0640), 0);
+	KIT_GETS(kq, &event, file, EVFILT_VNODE);
+	XT_EQ(event.fflags, NOTE_ATTRIB);
+	XT_EQ(link(xt_name("file"), xt_name("other")), 0);
+	KIT_GETS(kq, &event, file, EVFILT_VNODE);
+	XT_CHECK(event.fflags & NOTE_LINK);
+	XT_EQ(rename(xt_name("file"), xt_name("third")), 0);
+	KIT_GETS(kq, &event, file, EVFILT_VNODE);
+	XT_CHECK(event.fflags & NOTE_RENAME);
+	XT_EQ(unlink(xt_name("third")), 0);
+	XT_EQ(unlink(xt_name("other")), 0);
+	KIT_GETS(kq, &event, file, EVFILT_VNODE);
+	XT_CHECK(event.fflags & NOTE_DELETE);
+}
+
+XT_TEST(vnode_tells_of_opening_reading_and_closing)
+{
+	int kq = kit_open();
+	int file = xt_make("file", "some text");
+	struct kevent event;
+	int other;
+
+	XT_OK(kit_change(kq, (uintptr_t)file, EVFILT_VNODE, EV_ADD | EV_CLEAR,
+	                 NOTE_OPEN | NOTE_READ | NOTE_CLOSE | NOTE_CLOSE_WRITE,
+	                 0, NULL));
+	other = open(xt_name("file"), O_RDONLY | O_CLOEXEC);
+	KIT_GETS(kq, &event, file, EVFILT_VNODE);
+	XT_EQ(event.fflags, NOTE_OPEN);
+	XT_CHECK(xt_get(other) == 's');
+	KIT_GETS(kq, &event, file, EVFILT_VNODE);
+	XT_EQ(event.fflags, NOTE_READ);
+	xt_close(other);
+	KIT_GETS(kq, &event, file, EVFILT_VNODE);
+	XT_EQ(event.fflags, NOTE_CLOSE);
+	other = open(xt_name("file"), O_WRONLY | O_CLOEXEC);
+	xt_close(other);
+	KIT_GETS(kq, &event, file, EVFILT_VNODE);
+	XT_EQ(event.fflags, NOTE_OPEN | NOTE_CLOSE_WRITE);
+}
+
+XT_TEST(vnode_of_a_directory_tells_of_its_entries)
+{
+	int kq = kit_open();
+	int folder = xt_open_path(xt_scratch(), O_RDONLY | O_DIRECTORY);
+	struct kevent event;
+
+	XT_OK(kit_change(kq, (uintptr_t)folder, EVFILT_VNODE, EV_ADD | EV_CLEAR,
+	                 NOTE_WRITE | NOTE_LINK, 0, NULL));
+	xt_close(open(xt_name("one"), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	KIT_GETS(kq, &event, folder, EVFILT_VNODE);
+	XT_EQ(event.fflags, NOTE_WRITE);
+	XT_EQ(mkdir(xt_name("two"), 0700), 0);
+	KIT_GETS(kq, &event, folder, EVFILT_VNODE);
+	XT_EQ(event.fflags, NOTE_WRITE | NOTE_LINK);
+	XT_EQ(rmdir(xt_name("two")), 0);
+	XT_EQ(unlink(xt_name("one")), 0);
+}
+
+/* --- PROC, PROCDESC --------------------------------------------------------------- */
+
+/* A child that ends when it is told to. */
+static pid_t child_made(int *to_it)
+{
+	int fds[2];
+	pid_t child;
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return -1;
+	child = fork();
+	if (child == 0) {
+		char byte;
+
+		close(fds[1]);
+		_exit(read(fds[0], &byte, 1) == 1 ? byte : 99);
+	}
+	close(fds[0]);
+	*to_it = fds[1];
+	return child;
+}
+
+XT_TEST(proc_tells_the_exit_status)
+{
+	int kq = kit_open();
+	struct kevent event;
+	int to_it = -1, status;
+	pid_t child = child_made(&to_it);
+
+	XT_OK(kit_change(kq, (uintptr_t)child, EVFILT_PROC, EV_ADD, NOTE_EXIT, 0,
+	                 &kq));
+	KIT_NONE(kq);
+	XT_EQ(write(to_it, "\7", 1), 1);
+	close(to_it);
+	KIT_GETS(kq, &event, child, EVFILT_PROC);
+	XT_EQ(event.fflags, NOTE_EXIT);
+	XT_CHECK(event.flags & EV_EOF);
+	XT_CHECK(event.udata == &kq);
+	/* As measured: one that is not reaped yet is told at once. */
+	XT_OK(kit_change(kq, (uintptr_t)child, EVFILT_PROC, EV_ADD, NOTE_EXIT, 0,
+	                 NULL));
+	KIT_GETS(kq, &event, child, EVFILT_PROC);
+	XT_EQ(waitpid(child, &status, 0), child);
+	XT_EQ(event.data, status);
+	XT_EQ(WEXITSTATUS(status), 7);
+	XT_STATUS(kit_change(kq, (uintptr_t)child, EVFILT_PROC, EV_ADD,
+	                     NOTE_EXIT, 0, NULL), ESRCH);
+}
+
+XT_TEST(procdesc_tells_the_exit_status)
+{
+	int kq = kit_open();
+	struct kevent event;
+	int to_it = -1, status;
+	pid_t child = child_made(&to_it);
+	int descriptor = (int)syscall(SYS_pidfd_open, child, 0);
+
+	if (descriptor < 0)
+		XT_SKIP("no pidfd here");
+	xt_keep(descriptor);
+	XT_OK(kit_change(kq, (uintptr_t)descriptor, EVFILT_PROCDESC, EV_ADD,
+	                 NOTE_EXIT, 0, &kq));
+	KIT_NONE(kq);
+	XT_EQ(kill(child, SIGTERM), 0);
+	KIT_GETS(kq, &event, descriptor, EVFILT_PROCDESC);
+	XT_EQ(event.fflags, NOTE_EXIT);
+	XT_CHECK(event.udata == &kq);
+	KIT_NONE(kq);
+	XT_EQ(waitpid(child, &status, 0), child);
+	XT_EQ(event.data, status);
+	XT_EQ(WTERMSIG(status), SIGTERM);
+	close(to_it);
+	XT_STATUS(kit_change(kq, (uintptr_t)xt_file(""), EVFILT_PROCDESC, EV_ADD,
+	                     NOTE_EXIT, 0, NULL), EINVAL);
+	XT_STATUS(kit_flag(kq, descriptor, EVFILT_PROCDESC, EV_DELETE), ENOENT);
+}
+
+/* --- SIGNAL ------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t handled;
+
+static void handler(int number)
+{
+	(void)number;
+	handled++;
+}
+
+XT_TEST(signal_counts_beside_handlers_and_when_ignored)
+{
+	int kq = kit_open();
+	struct kevent event;
+
+	handled = 0;
+	signal(SIGUSR1, handler);
+	XT_OK(kit_change(kq, SIGUSR1, EVFILT_SIGNAL, EV_ADD, 0, 0, NULL));
+	for (int i = 0; i < 3; i++)
+		raise(SIGUSR1);
+	KIT_GETS(kq, &event, SIGUSR1, EVFILT_SIGNAL);
+	XT_EQ(event.data, 3);
+	XT_EQ(handled, 3);
+	KIT_NONE(kq);
+	signal(SIGUSR1, SIG_IGN);
+	KIT_NONE(kq);
+	raise(SIGUSR1);
+	KIT_GETS(kq, &event, SIGUSR1, EVFILT_SIGNAL);
+	XT_EQ(event.data, 1);
+	XT_EQ(handled, 3);
+}
+
+/* The order of the paper's Figure 7. */
+XT_TEST(signal_ignored_after_it_was_added_is_counted)
+{
+	int kq = kit_open();
+	struct kevent event;
+
+	signal(SIGHUP, SIG_DFL);
+	XT_OK(kit_change(kq, SIGHUP, EVFILT_SIGNAL, EV_ADD | EV_ENABLE, 0, 0,
+	                 NULL));
+	signal(SIGHUP, SIG_IGN);
+	KIT_NONE(kq);
+	raise(SIGHUP);
+	raise(SIGHUP);
+	KIT_GETS(kq, &event, SIGHUP, EVFILT_SIGNAL);
+	XT_EQ(event.data, 2);
+	XT_OK(kit_change(kq, SIGHUP, EVFILT_SIGNAL, EV_DELETE, 0, 0, NULL));
+	KIT_NONE(kq);
+}
+
+/* --- TIMER ------------------------------------------------------------------------- */
+
+XT_TEST(timer_is_periodic_unless_oneshot)
+{
+	int kq = kit_open();
+	struct kevent event;
+	int64_t start = xt_now();
+
+	XT_OK(kit_change(kq, 1, EVFILT_TIMER, EV_ADD, NOTE_USECONDS, 2000, NULL));
+	KIT_GETS(kq, &event, 1, EVFILT_TIMER);
+	XT_CHECK(event.data >= 1 && xt_now() - start >= 2000000);
+	KIT_GETS(kq, &event, 1, EVFILT_TIMER);
+	XT_CHECK(xt_now() - start >= 4000000);
+	/* Added again it starts anew, with a new period. */
+	XT_OK(kit_change(kq, 1, EVFILT_TIMER, EV_ADD, NOTE_SECONDS, 3600, NULL));
+	KIT_NONE(kq);
+	XT_OK(kit_change(kq, 2, EVFILT_TIMER, EV_ADD | EV_ONESHOT,
+	                 NOTE_NSECONDS, 1, NULL));
+	KIT_GETS(kq, &event, 2, EVFILT_TIMER);
+	XT_EQ(event.data, 1);
+	XT_STATUS(kit_flag(kq, 2, EVFILT_TIMER, EV_DELETE), ENOENT);
+}
+
+XT_TEST(timer_at_a_moment_and_of_nothing)
+{
+	int kq = kit_open();
+	struct kevent event;
+
+	XT_OK(kit_change(kq, 1, EVFILT_TIMER, EV_ADD | EV_ONESHOT,
+	                 NOTE_ABSTIME | NOTE_SECONDS, 1, NULL));
+	KIT_GETS(kq, &event, 1, EVFILT_TIMER);
+	XT_OK(kit_change(kq, 1, EVFILT_TIMER, EV_ADD, 0, 0, NULL));
+	KIT_GETS(kq, &event, 1, EVFILT_TIMER);
+	XT_STATUS(kit_change(kq, 2, EVFILT_TIMER, EV_ADD, 0, -1, NULL), EINVAL);
+	/* Enabling does not start it anew. */
+	XT_OK(kit_change(kq, 1, EVFILT_TIMER, EV_ADD, NOTE_SECONDS, 3600, NULL));
+	XT_OK(kit_change(kq, 1, EVFILT_TIMER, EV_ENABLE, NOTE_NSECONDS, 1, NULL));
+	KIT_NONE(kq);
+}
+
+/* --- USER -------------------------------------------------------------------------- */
+
+XT_TEST(user_flags_are_combined_as_asked)
+{
+	int kq = kit_open();
+	struct kevent event;
+	const struct {
+		unsigned control, bits, result;
+	} steps[] = {
+		{NOTE_FFCOPY, 0xff00ff, 0xff00ff}, {NOTE_FFNOP, 0x1, 0xff00ff},
+		{NOTE_FFAND, 0x0f00f0, 0x0f00f0}, {NOTE_FFOR, 0x000f00, 0x0f0ff0},
+	};
+
+	XT_OK(kit_change(kq, 1, EVFILT_USER, EV_ADD, 0, 0, NULL));
+	KIT_NONE(kq);
+	for (int i = 0; i < 4; i++) {
+		XT_OK(kit_change(kq, 1, EVFILT_USER, 0,
+		                 steps[i].control | steps[i].bits | NOTE_TRIGGER,
+		                 i, NULL));
+		KIT_GETS(kq, &event, 1, EVFILT_USER);
+		XT_EQ(event.fflags, steps[i].result);
+		XT_EQ(event.data, i);
+	}
+	/* Without EV_CLEAR it stays. */
+	KIT_GETS(kq, &event, 1, EVFILT_USER);
+	XT_OK(kit_change(kq, 1, EVFILT_USER, EV_ADD | EV_CLEAR, 0, 0, NULL));
+	KIT_NONE(kq);
+}
