@@ -143,7 +143,7 @@ XT_TEST(signal_that_stops_the_process_still_does)
 	XT_EQ(waitpid(child, &status, 0), child);
 }
 
-XT_TEST(number_of_no_signal_is_einval)
+XT_TEST(hazard_14_number_of_no_signal_is_einval)
 {
 	static const uint64_t wrong[] = {0,       SIGKILL,    SIGSTOP,
 	                                 65,      1000,       INT32_MAX,
@@ -352,7 +352,7 @@ static void wait_once(void *argument)
 }
 
 /* S15, hazard 14: its event, not EINTR. */
-XT_TEST(wait_interrupted_by_an_observed_signal_returns_its_event)
+XT_TEST(hazard_14_wait_interrupted_by_an_observed_signal_returns_its_event)
 {
 	struct xpoll *queue = xt_open_quiet();
 	struct waiter waiter = {.queue = queue};

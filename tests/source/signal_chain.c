@@ -106,7 +106,7 @@ XT_TEST(last_observer_restores_the_action)
 	forget(SIGUSR1);
 }
 
-XT_TEST(default_that_ends_the_process_is_left_alone)
+XT_TEST(hazard_14_default_that_ends_the_process_is_left_alone)
 {
 	struct xpoll *queue = xt_open();
 	struct sigaction now;
@@ -126,7 +126,7 @@ XT_TEST(default_that_ends_the_process_is_left_alone)
 }
 
 /* With a handler in place of SIG_IGN these would never end. */
-XT_TEST(ignored_faults_and_terminal_stops_are_left_alone)
+XT_TEST(hazard_14_ignored_faults_and_terminal_stops_are_left_alone)
 {
 	static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL,
 	                              SIGTRAP, SIGSYS, SIGTTIN, SIGTTOU};
@@ -149,7 +149,7 @@ XT_TEST(ignored_faults_and_terminal_stops_are_left_alone)
 
 /* --- The program's own sigaction ------------------------------------------ */
 
-XT_TEST(sigaction_of_the_program_ends_the_observation_and_is_told)
+XT_TEST(hazard_14_sigaction_of_the_program_ends_the_observation_and_is_told)
 {
 	struct xpoll *queue = xt_open();
 	struct sigaction now;

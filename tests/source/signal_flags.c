@@ -249,7 +249,7 @@ XT_TEST(handler_that_jumps_away_is_counted_each_time)
 	forget(SIGUSR1);
 }
 
-XT_TEST(errno_of_what_was_interrupted_is_kept)
+XT_TEST(hazard_14_errno_of_what_was_interrupted_is_kept)
 {
 	struct xpoll *queues[2] = {xt_open_quiet(), xt_open_quiet()};
 
@@ -294,7 +294,7 @@ static void read_meets(int number, struct reader *reader)
 	xt_join(thread);
 }
 
-XT_TEST(read_goes_on_where_the_signal_is_ignored)
+XT_TEST(hazard_14_read_goes_on_where_the_signal_is_ignored)
 {
 	struct xpoll *queue = xt_open();
 	struct reader reader;
@@ -323,8 +323,35 @@ XT_TEST(read_goes_on_or_not_as_the_handler_has_it)
 	}
 }
 
+/* What no handler sees nobody counts: as DIFFERENCES.md says. */
+XT_TEST(hazard_14_blocked_or_waited_for_is_not_counted)
+{
+	struct xpoll *queue = xt_open();
+	struct timespec soon = {.tv_sec = 20};
+	sigset_t set;
+	sigset_t before;
+
+	if (XT_TSAN)
+		XT_SKIP("ThreadSanitizer has signals its own way");
+	put(SIGUSR1, on_plain, 0);
+	XT_OK(observe(queue, SIGUSR1));
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGUSR1);
+	XT_EQ(pthread_sigmask(SIG_BLOCK, &set, &before), 0);
+	XT_EQ(kill(getpid(), SIGUSR1), 0);
+	XT_NONE(queue);
+	/* Whoever waits for it takes it: nothing is left to count. */
+	XT_EQ(sigtimedwait(&set, NULL, &soon), SIGUSR1);
+	XT_NONE(queue);
+	XT_EQ(kill(getpid(), SIGUSR1), 0);
+	XT_NONE(queue);
+	XT_EQ(pthread_sigmask(SIG_SETMASK, &before, NULL), 0);
+	XT_EQ(count_of(queue, SIGUSR1), 1);
+	forget(SIGUSR1);
+}
+
 /* SIGCHLD ignored means no zombies; SA_NOCLDWAIT means the same. */
-XT_TEST(sigchld_ignored_leaves_no_zombies)
+XT_TEST(hazard_14_sigchld_ignored_leaves_no_zombies)
 {
 	struct sigaction kinds[2] = {action(SIG_IGN, 0),
 	                             action(on_plain, SA_NOCLDWAIT)};

@@ -55,7 +55,7 @@ static void child_signals_itself(void *argument)
 	XT_EXPECT_EQ(calls, 5);
 }
 
-XT_TEST(child_signals_do_not_reach_the_parents_queue)
+XT_TEST(hazard_14_child_signals_do_not_reach_the_parents_queue)
 {
 	struct xpoll *queue = family_make();
 

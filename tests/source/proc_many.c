@@ -1,0 +1,98 @@
+/*
+ * Goal: 5,000 watched processes cost nothing while they are idle, and the end
+ * of each is told (S22).
+ * Method: the counters of the queue beside those of one without a process; on
+ * poll and select, where each descriptor costs something in each wait, fewer.
+ */
+#include "xt.h"
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#define PROC XPOLL_FILT_PROC
+
+enum {
+	MOST = 5000,
+	/* Where each look is at all of them, or forking is slow. */
+	FEW = 300,
+};
+
+static pid_t children[MOST];
+
+/* So many that sleep until this process ends or kills them. */
+static int children_start(int count)
+{
+	pid_t parent = getpid();
+	int made = 0;
+
+	(void)fflush(stdout);
+	for (; made < count; made++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+			while (getppid() == parent)
+				(void)pause();
+			_exit(0);
+		}
+		if (pid < 0)
+			break;
+		children[made] = pid;
+	}
+	return made;
+}
+
+static void children_reap(int count)
+{
+	for (int i = 0; i < count; i++) {
+		(void)kill(children[i], SIGKILL);
+		(void)waitpid(children[i], NULL, 0);
+	}
+}
+
+static void idle_and_told(struct xpoll *queue, int count)
+{
+	struct xpoll_stats start;
+	struct xpoll_stats end;
+	struct xpoll_event event;
+	int seen = 0;
+
+	for (int i = 0; i < count; i++)
+		XT_OK(xt_change(queue, (uint64_t)children[i], PROC, XPOLL_ADD,
+		                XPOLL_NOTE_EXIT, 0, &children[i]));
+	XT_NONE(queue);
+	start = xt_stats(queue);
+	for (int i = 0; i < 100; i++)
+		XT_NONE(queue);
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 20000000), 0);
+	end = xt_stats(queue);
+	/* As many system calls as with no process at all. */
+	XT_EXPECT_EQ(end.syscalls_wait - start.syscalls_wait, 101);
+	XT_EXPECT_EQ(end.syscalls_check, start.syscalls_check);
+	XT_EXPECT_EQ(end.syscalls_change, start.syscalls_change);
+	/* All at once, room for one. */
+	for (int i = 0; i < count; i++)
+		XT_EQ(kill(children[i], SIGKILL), 0);
+	for (; seen < count; seen++) {
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
+		XT_CHECK(event.ident == (uint64_t)*(pid_t *)event.udata);
+		XT_EXPECT_EQ(event.fflags, XPOLL_NOTE_EXIT);
+		XT_EXPECT_EQ(event.data, SIGKILL);
+	}
+	XT_NONE(queue);
+}
+
+XT_TEST(five_thousand_processes_cost_nothing_while_idle)
+{
+	int wanted = xt_is("epoll") && !XT_SANITIZED ? MOST : FEW;
+	int room = xt_raise_files(wanted + 100) - 100;
+	struct xpoll *queue = xt_open_quiet();
+	int count = children_start(wanted < room ? wanted : room);
+
+	xt_watchdog(90);
+	xt_note("%d processes", count);
+	/* The limit of processes may be low; some must do. */
+	XT_EXPECT(count >= 20);
+	idle_and_told(queue, count);
+	children_reap(count);
+}
