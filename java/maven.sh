@@ -6,7 +6,8 @@
 #   maven.sh BUILD_FOLDER GOAL...
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-made=$1
+mkdir -p "$1"
+made=$(cd "$1" && pwd)
 shift
 
 skip() { echo "SKIP: $*"; exit 77; }
@@ -21,7 +22,6 @@ if [ ! -w "${HOME:-/nowhere}" ]; then
 	repository="-Dmaven.repo.local=$made/repository"
 fi
 
-mkdir -p "$made"
 log=$made/maven.log
 mvn -B -ntp -f "$here/pom.xml" "-Dxpoll.build=$made" $repository "$@" >"$log" 2>&1
 code=$?

@@ -86,10 +86,6 @@ public final class Events {
         size = 0;
     }
 
-    boolean isFull() {
-        return size == fds.length;
-    }
-
     void put(Member member, short events) {
         int i = size;
         fds[i] = member.fd;

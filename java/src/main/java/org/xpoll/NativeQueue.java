@@ -34,6 +34,9 @@ abstract class NativeQueue {
     /** For calls of the thread that has the turn. */
     final MemorySegment waitErrno = Native.errnoCell();
 
+    /** How many waits follow a look that found nothing. */
+    private static final int WAITS_BEFORE_A_LOOK = 8;
+
     private static final VarHandle TURN;
     private static final VarHandle WAKEUP;
 
@@ -47,6 +50,8 @@ abstract class NativeQueue {
     private volatile boolean closed;
     /** A wakeup that no wait has answered yet. */
     private volatile boolean wakeup;
+    /** Not negative: look before waiting. For the thread that has the turn. */
+    private int credit;
     /** Waits for virtual threads; made by the first of them. */
     private Substitute substitute;
 
@@ -188,8 +193,8 @@ abstract class NativeQueue {
             if (Thread.currentThread().isInterrupted()) {
                 throw interrupted();
             }
-            int n = Thread.currentThread().isVirtual()
-                    ? virtualWait(queue, left) : guardedWait(queue, left);
+            int n = Thread.currentThread().isVirtual() || credit >= 0 ? lookFirst(queue, left)
+                    : guardedWait(queue, left);
             if (n > 0) {
                 return n;
             }
@@ -226,7 +231,26 @@ abstract class NativeQueue {
         return n == 0 && wakeup && (boolean) WAKEUP.getAndSet(this, false);
     }
 
+    /**
+     * A look needs no guard, and does not keep a carrier; but where it finds nothing it was one
+     * system call too many. So on platform threads it is tried as long as it finds something.
+     */
+    private int lookFirst(long queue, long nanos) {
+        int n = nativeWait(queue, 0);
+        if (n != 0) {
+            credit = 0;
+            return n;
+        }
+        credit = -WAITS_BEFORE_A_LOOK;
+        if (wakeup || closed) {
+            return n; // It answers a wake as any wait does.
+        }
+        return Thread.currentThread().isVirtual() ? virtualWait(queue, nanos)
+                : guardedWait(queue, nanos);
+    }
+
     private int guardedWait(long queue, long nanos) {
+        credit++;
         guard.enter();
         try {
             return nativeWait(queue, nanos);
@@ -237,11 +261,6 @@ abstract class NativeQueue {
 
     /** A carrier must not be kept in native code: another thread waits there. */
     private int virtualWait(long queue, long nanos) {
-        int n = nativeWait(queue, 0);
-        if (n != 0 || wakeup || closed) {
-            // A look answers a wake as any wait does.
-            return n;
-        }
         if (substitute == null) {
             substitute = new Substitute(this);
         }

@@ -386,9 +386,11 @@ public final class Poller implements AutoCloseable {
         }
         try {
             int count = 0;
-            while (count == 0 && queue.await(nanos, deadline) > 0) {
+            int ready;
+            while (count == 0 && (ready = queue.await(nanos, deadline)) > 0) {
                 Member member;
-                while (count < maxRet && (member = queue.next()) != null) {
+                int room = Math.min(ready, maxRet);
+                while (count < room && (member = queue.next()) != null) {
                     fds[count] = member.fd;
                     revents[count++] = queue.nextEvents();
                 }
@@ -466,8 +468,9 @@ public final class Poller implements AutoCloseable {
         long deadline = NativeQueue.deadline(nanos);
         if (takeTurn(nanos, deadline)) {
             try {
-                while (into.size() == 0 && queue.await(nanos, deadline) > 0) {
-                    fill(into);
+                int ready;
+                while (into.size() == 0 && (ready = queue.await(nanos, deadline)) > 0) {
+                    fill(into, ready);
                     if (nanos == 0) {
                         break;
                     }
@@ -481,9 +484,10 @@ public final class Poller implements AutoCloseable {
         return into.size();
     }
 
-    private void fill(Events into) throws IOException {
+    private void fill(Events into, int ready) throws IOException {
+        int room = Math.min(ready, into.capacity());
         Member member;
-        while (!into.isFull() && (member = queue.next()) != null) {
+        while (into.size() < room && (member = queue.next()) != null) {
             into.put(member, queue.nextEvents());
         }
     }

@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""Measure the Java binding: what a call costs, looptest, and the table of 1999.
+
+  java.py [--quick] [--connections N,N,N] [--rounds R] [--writes W]
+
+Runs the demo jar (build/release/java) and writes build/bench/java.json.  The
+servers run in turns, round after round in another order, each in a Java of its
+own with the same flags; the load comes from a C program on the same machine.
+Exits with 77 where there is no JDK or no jar.
+"""
+import argparse
+import json
+import os
+import platform
+import re
+import resource
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build" / "release"
+RESULT = ROOT / "build" / "bench" / "java.json"
+FLAGS = ["-XX:+UseSerialGC", "-Xms1g", "-Xmx1g"]
+SERVERS = {
+    "Poller, inline": ["PollingServer", "--inline"],
+    "Poller, gangs (as in 1999)": ["PollingServer"],
+    "Poller, one-shot": ["PollingServer", "--oneshot", "2"],
+    "java.nio Selector": ["NioServer"],
+    "a thread each": ["SimpleServer"],
+    "a virtual thread each": ["VirtualThreadServer"],
+}
+# Seconds, from the README of 1999: two processors of 350 MHz, Solaris 7.
+IN_1999 = {"PollingServer": {1000: 11, 4000: 20, 8000: 39},
+           "SimpleServer": {1000: 12, 4000: 37, 8000: 108}}
+SPARE_DESCRIPTORS = 200
+
+
+def skip(reason):
+    print(f"SKIP: {reason}")
+    sys.exit(77)
+
+
+def find_java():
+    found = subprocess.run(["sh", ROOT / "java" / "find-jdk.sh"], capture_output=True, text=True)
+    if found.returncode:
+        skip("no JDK 22 or later")
+    return Path(found.stdout.strip()) / "bin" / "java"
+
+
+def find_jar():
+    jars = sorted((BUILD / "java").glob("xpoll-*-demo.jar"))
+    if not jars:
+        skip("Maven has made no jar in build/release/java")
+    return jars[-1]
+
+
+def pairs(line):
+    """The numbers of a line of key=value."""
+    result = {}
+    for key, value in re.findall(r"(\w+)=(\S+)", line):
+        try:
+            result[key] = float(value)
+        except ValueError:
+            result[key] = value
+    return result
+
+
+def run_lines(command, key):
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return [pairs(line) for line in text.splitlines() if line.startswith(key + "=")]
+
+
+def serve_once(command, connections, writes):
+    """One server, one client; what the server printed, and its whole processor time."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with subprocess.Popen([*command, "--port", "0"], stdout=subprocess.PIPE, text=True) as server:
+        port = re.search(r"port (\d+)", server.stdout.readline()).group(1)
+        client = subprocess.Popen([BUILD / "bin" / "xpoll_java_client", port, str(connections),
+                                   str(writes)])
+        report = [pairs(line) for line in server.stdout if line.startswith("server=")]
+        server.wait(timeout=300)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        # The client is not waited for yet, so these are the server's alone.
+        seconds = sum(getattr(after, name) - getattr(before, name)
+                      for name in ("ru_utime", "ru_stime"))
+        if client.wait(timeout=60) or not report:
+            sys.exit("java.py: a run failed")
+    return {**report[0], "total_cpu_s": seconds}
+
+
+def table(java, jar, options):
+    runs = {}
+    names = list(SERVERS)
+    for connections in options.connections:
+        for number in range(options.rounds):
+            shift = number % len(names)
+            for name in names[shift:] + names[:shift]:
+                print(f"  {connections} connections, round {number + 1}: {name}", flush=True)
+                command = [java, *FLAGS, "-jar", jar, *SERVERS[name]]
+                runs.setdefault((name, connections), []).append(
+                    serve_once(command, connections, options.writes))
+    return [summary(name, connections, samples)
+            for (name, connections), samples in runs.items()]
+
+
+def summary(name, connections, samples):
+    row = {"server": name, "connections": connections, "runs": len(samples)}
+    for key in ("data_ms", "cpu_ms", "cpu_us_per_event", "events", "threads", "rss_kb",
+                "total_cpu_s"):
+        values = [sample[key] for sample in samples]
+        row[key] = statistics.median(values)
+        row[f"{key}_range"] = [min(values), max(values)]
+    return row
+
+
+def print_table(rows):
+    print(f"\n{'server':<28}{'connections':>12}{'data s':>8}{'CPU s':>8}{'in all':>8}"
+          f"{'us/event':>10}{'MB':>6}{'threads':>9}")
+    for row in rows:
+        print(f"{row['server']:<28}{row['connections']:>12}{row['data_ms'] / 1e3:>8.2f}"
+              f"{row['cpu_ms'] / 1e3:>8.2f}{row['total_cpu_s']:>8.2f}"
+              f"{row['cpu_us_per_event']:>10.2f}{row['rss_kb'] / 1024:>6.0f}"
+              f"{row['threads']:>9.0f}")
+    print("\nIn 1999 (whole seconds, 102,400 writes, other machines):")
+    for name, seconds in IN_1999.items():
+        print(f"{name:<28}" + "".join(f"  {n}: {s} s" for n, s in seconds.items()))
+
+
+def enough_descriptors(connections):
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    kept = [n for n in connections if n + SPARE_DESCRIPTORS <= most]
+    for n in sorted(set(connections) - set(kept)):
+        print(f"{n} connections: only {most} descriptors are allowed; left out")
+    return kept
+
+
+def looptest(java, jar, options):
+    rows = []
+    for pipes in (8, 1000):
+        rows += run_lines([java, *FLAGS, "-jar", jar, "LoopTest", "--pipes", str(pipes),
+                           "--rounds", str(options.rounds)], "variant")
+    base = {row["pipes"]: row["reads_per_s"] for row in rows
+            if row["variant"] == "nio-selectedKeys"}
+    print(f"\n{'looptest':<20}{'pipes':>7}{'reads/s':>10}{'x Selector':>12}{'CPU ns/read':>13}"
+          f"{'bytes/read':>12}")
+    for row in rows:
+        row["ratio"] = row["reads_per_s"] / base[row["pipes"]]
+        print(f"{row['variant']:<20}{row['pipes']:>7.0f}{row['reads_per_s']:>10.0f}"
+              f"{row['ratio']:>12.2f}{row['cpu_ns_per_read']:>13.0f}"
+              f"{row['bytes_per_read']:>12.2f}")
+    return rows
+
+
+def costs(java, jar, rounds):
+    """Nanoseconds of processor time for each call, from C and from Java, in turns."""
+    samples = {}
+    for _ in range(rounds):
+        for side, command in (("c", [BUILD / "bin" / "xpoll_java_costs"]),
+                              ("java", [java, *FLAGS, "-jar", jar, "CallCosts"])):
+            for row in run_lines(command, "call"):
+                samples.setdefault(row["call"], {}).setdefault(side, []).append(row["ns"])
+    rows = [{"call": call, **{side: statistics.median(ns) for side, ns in sides.items()}}
+            for call, sides in samples.items()]
+    print(f"\n{'call':<16}{'C ns':>8}{'Java ns':>9}{'added':>7}")
+    for row in rows:
+        print(f"{row['call']:<16}{row['c']:>8.0f}{row['java']:>9.0f}"
+              f"{row['java'] - row['c']:>7.0f}")
+    return rows
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="one round, a tenth of the writes")
+    parser.add_argument("--connections", default="1000,4000,8000",
+                        type=lambda text: [int(n) for n in text.split(",")])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--writes", type=int, default=1024000)
+    options = parser.parse_args()
+    if options.quick:
+        options.rounds, options.writes = 1, options.writes // 10
+    options.connections = enough_descriptors(options.connections)
+
+    java, jar = find_java(), find_jar()
+    version = subprocess.run([java, "-version"], capture_output=True, text=True).stderr
+    result = {
+        "java": version.splitlines()[0], "kernel": platform.release(),
+        "processors": os.cpu_count(), "load_before": os.getloadavg(), "flags": FLAGS,
+        "writes": options.writes, "in_1999_s": IN_1999,
+        "costs": costs(java, jar, options.rounds),
+        "looptest": looptest(java, jar, options),
+    }
+    print()
+    result["table"] = table(java, jar, options)
+    result["load_after"] = os.getloadavg()
+    print_table(result["table"])
+    RESULT.parent.mkdir(parents=True, exist_ok=True)
+    RESULT.write_text(json.dumps(result, indent=1) + "\n")
+    print(f"\n{RESULT.relative_to(ROOT)}: load of the machine {result['load_before'][0]:.1f} "
+          f"before, {result['load_after'][0]:.1f} after")
+
+
+if __name__ == "__main__":
+    main()

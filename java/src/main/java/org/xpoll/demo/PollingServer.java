@@ -1,0 +1,218 @@
+package org.xpoll.demo;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.SocketChannel;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicLong;
+import org.xpoll.Events;
+import org.xpoll.Poller;
+
+/**
+ * One thread waits for all connections.
+ *
+ * <p>As in 1999 it hands each batch to consumers and waits until all of it is read before it polls
+ * again ("gang scheduling"), since what is not read yet would be reported again. With {@code
+ * --oneshot} a report disables its connection and the consumer enables it after reading, as the
+ * README of 1999 proposed; connections are accepted by a thread of their own. With {@code
+ * --inline} the thread that waits reads, too.
+ */
+final class PollingServer {
+    private static final int BATCH = 100;
+
+    private final Session session;
+    private final Poller poller = new Poller();
+    private long events;
+
+    private PollingServer(Session session) throws IOException {
+        this.session = session;
+    }
+
+    static void main(String[] arguments) throws Exception {
+        Options options = new Options(arguments);
+        boolean inline = options.flag("--inline");
+        int consumers = options.number("--consumers", Poller.getNumCPUs() + 1);
+        int oneShot = options.number("--oneshot", 0);
+        if (inline ? oneShot != 0 : consumers < 1) {
+            throw new IllegalArgumentException("which of them?");
+        }
+        try (Session session = new Session(options)) {
+            PollingServer server = new PollingServer(session);
+            if (inline) {
+                server.inline();
+                session.finish("PollingServer-inline", server.events);
+            } else if (oneShot > 0) {
+                server.oneShot(oneShot);
+                session.finish("PollingServer-oneshot", server.events);
+            } else {
+                server.gang(consumers);
+                session.finish("PollingServer", server.events);
+            }
+        }
+    }
+
+    private Connection accept(int mode) throws IOException {
+        SocketChannel channel = session.listener.accept();
+        if (channel == null) {
+            return null;
+        }
+        Connection connection = new Connection(channel);
+        connection.fd = poller.add(channel, Poller.POLLIN | mode, connection);
+        return connection;
+    }
+
+    private void listen() throws IOException {
+        session.listener.configureBlocking(false);
+        poller.add(session.listener, Poller.POLLIN, null);
+    }
+
+    /** Accepts what waits; how many connections there are now. */
+    private int acceptAll(int before) throws IOException {
+        int accepted = before;
+        while (accepted < session.connections && accept(0) != null) {
+            if (++accepted == session.connections) {
+                session.connected();
+            }
+        }
+        return accepted;
+    }
+
+    // --- No other thread -------------------------------------------------------------
+
+    private void inline() throws IOException {
+        ByteBuffer buffer = Connection.buffer();
+        Events batch = new Events(BATCH);
+        long left = session.bytesToRead;
+        int accepted = 0;
+        listen();
+        while (left > 0) {
+            int n = poller.poll(batch, -1);
+            for (int i = 0; i < n; i++) {
+                if (batch.attachment(i) instanceof Connection connection) {
+                    left -= connection.read(buffer);
+                    events++;
+                } else {
+                    accepted = acceptAll(accepted);
+                }
+            }
+        }
+    }
+
+    // --- Gangs ---------------------------------------------------------------------
+
+    private final AtomicLong bytesLeft = new AtomicLong();
+    private int unread;
+
+    private void gang(int consumers) throws IOException, InterruptedException {
+        BlockingQueue<Connection> queue = new LinkedBlockingQueue<>();
+        bytesLeft.set(session.bytesToRead);
+        for (int i = 0; i < consumers; i++) {
+            start("consumer-" + i, () -> consumeForGang(queue));
+        }
+        int[] fds = new int[BATCH];
+        short[] revents = new short[BATCH];
+        int listener = Poller.fdOf(session.listener);
+        int accepted = 0;
+        listen();
+        while (bytesLeft.get() > 0) {
+            int n = poller.waitMultiple(BATCH, fds, revents, -1);
+            synchronized (this) {
+                unread = n;
+            }
+            for (int i = 0; i < n; i++) {
+                if (fds[i] == listener) {
+                    accepted = acceptAll(accepted);
+                    countDown();
+                } else {
+                    events++;
+                    queue.add((Connection) poller.attachment(fds[i]));
+                }
+            }
+            synchronized (this) {
+                while (unread > 0) {
+                    wait();
+                }
+            }
+        }
+    }
+
+    private synchronized void countDown() {
+        if (--unread == 0) {
+            notifyAll();
+        }
+    }
+
+    private void consumeForGang(BlockingQueue<Connection> queue) throws Exception {
+        ByteBuffer buffer = Connection.buffer();
+        for (;;) {
+            bytesLeft.addAndGet(-queue.take().read(buffer));
+            countDown();
+        }
+    }
+
+    // --- One-shot ------------------------------------------------------------------
+
+    private void oneShot(int consumers) throws IOException, InterruptedException {
+        BlockingQueue<Connection> queue = new ArrayBlockingQueue<>(session.connections + 1);
+        bytesLeft.set(session.bytesToRead);
+        for (int i = 0; i < consumers; i++) {
+            start("consumer-" + i, () -> consumeOneShot(queue));
+        }
+        start("acceptor", () -> {
+            for (int i = 0; i < session.connections; i++) {
+                accept(Poller.ONESHOT);
+            }
+            session.connected();
+        });
+        Events batch = new Events(BATCH);
+        while (bytesLeft.get() > 0) {
+            int n = poller.poll(batch, -1);
+            for (int i = 0; i < n; i++) {
+                queue.add((Connection) batch.attachment(i));
+            }
+            events += n;
+        }
+    }
+
+    /** Reads what is queued, then enables all of it in one go. */
+    private void consumeOneShot(BlockingQueue<Connection> queue) throws Exception {
+        ByteBuffer buffer = Connection.buffer();
+        Connection[] taken = new Connection[BATCH];
+        int[] read = new int[BATCH];
+        for (;;) {
+            int n = 0;
+            taken[n++] = queue.take();
+            while (n < BATCH / 4 && (taken[n] = queue.poll()) != null) {
+                n++;
+            }
+            long bytes = 0;
+            for (int i = 0; i < n; i++) {
+                bytes += taken[i].read(buffer);
+                read[i] = taken[i].fd;
+            }
+            poller.enable(read, n);
+            if (bytesLeft.addAndGet(-bytes) <= 0) {
+                poller.wakeup();
+            }
+        }
+    }
+
+    // --- Threads ---------------------------------------------------------------------
+
+    private interface Body {
+        void run() throws Exception;
+    }
+
+    private static void start(String name, Body body) {
+        Thread.ofPlatform().daemon().name(name).start(() -> {
+            try {
+                body.run();
+            } catch (Exception e) {
+                e.printStackTrace();
+                System.exit(1);
+            }
+        });
+    }
+}
