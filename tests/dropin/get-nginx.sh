@@ -27,10 +27,22 @@ list=all.sources
 [ -s "$list" ] || list=all.list
 
 apt() {
-	apt-get -qq -o Dir::Etc::sourcelist="$work/$list" -o Dir::Etc::sourceparts=/dev/null \
+	command=$1
+	shift
+	"$command" -qq -o Dir::Etc::sourcelist="$work/$list" -o Dir::Etc::sourceparts=/dev/null \
 		-o Dir::State::lists="$work/lists" -o APT::Sandbox::User=root "$@"
 }
-{ apt update && apt source --download-only nginx; } >apt.log 2>&1 ||
+
+# The newest one first; an archive may name what it does not have any more.
+download() {
+	apt apt-get update || return
+	for version in $(apt apt-cache madison nginx | sort -rVu -k 3,3 | awk '{ print $3 }'); do
+		rm -f nginx_*
+		! apt apt-get source --download-only "nginx=$version" || return 0
+	done
+	return 1
+}
+download >apt.log 2>&1 ||
 	{ cat apt.log; echo "SKIP: apt-get has no source of nginx"; exit 77; }
 
 tar xf nginx_*.orig.tar.*
