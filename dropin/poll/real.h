@@ -15,6 +15,12 @@
 #include <sys/select.h>
 #include <time.h>
 
+/* musl declares only freopen, but has a symbol of this name. */
+#ifdef freopen64
+#undef freopen64
+FILE *freopen64(const char *path, const char *mode, FILE *stream);
+#endif
+
 struct real {
 	int (*poll)(struct pollfd *, nfds_t, int);
 	int (*ppoll)(struct pollfd *, nfds_t, const struct timespec *,

@@ -295,6 +295,9 @@ bool xt_done(struct xt_thread *thread);
  * tests of what happens to sleepers: they must be right also if it does not.
  */
 void xt_asleep(struct xt_thread *thread);
+/* As pthread_sigqueue, which not every C library has: 0, or -1 with errno. */
+int xt_queue_signal(int thread_number, int number);
+int xt_thread_number(void); /* of the calling thread */
 
 /* Spin, politely, until the counter has this value or more. */
 void xt_until(atomic_int *counter, int value);

@@ -37,9 +37,7 @@ static void *thread_main(void *argument)
 {
 	struct xt_thread *thread = argument;
 
-#ifdef __linux__
-	atomic_store(&thread->kernel_id, (int)syscall(SYS_gettid));
-#endif
+	atomic_store(&thread->kernel_id, xt_thread_number());
 	pthread_cleanup_push(thread_finished, thread);
 	thread->run(thread->argument);
 	pthread_cleanup_pop(1);
@@ -178,6 +176,32 @@ bool xt_child(void (*run)(void *), void *argument)
 	        WIFEXITED(status) ? "status" : "signal",
 	        WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
 	return false;
+}
+
+int xt_thread_number(void)
+{
+#ifdef __linux__
+	return (int)syscall(SYS_gettid);
+#else
+	return 0;
+#endif
+}
+
+int xt_queue_signal(int thread_number, int number)
+{
+#ifdef __linux__
+	siginfo_t info = {.si_signo = number, .si_code = SI_QUEUE};
+
+	info.si_pid = getpid();
+	info.si_uid = getuid();
+	return (int)syscall(SYS_rt_tgsigqueueinfo, getpid(), thread_number,
+	                    number, &info);
+#else
+	union sigval value = {.sival_int = 0};
+
+	(void)thread_number;
+	return sigqueue(getpid(), number, value);
+#endif
 }
 
 int64_t xt_now(void)

@@ -48,6 +48,12 @@ struct usage {
 	uint64_t registered;
 };
 
+#ifdef __GLIBC__
+#if __GLIBC_PREREQ(2, 33)
+#define CAN_COUNT_ALLOCATED
+#endif
+#endif
+
 static int64_t memory_resident(void)
 {
 	char text[128] = "";
@@ -64,7 +70,7 @@ static int64_t memory_resident(void)
 
 static int64_t memory_allocated(void)
 {
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+#ifdef CAN_COUNT_ALLOCATED
 	struct mallinfo2 info = mallinfo2();
 
 	return (int64_t)(info.uordblks + info.hblkhd);

@@ -29,7 +29,7 @@ static void begin(struct xpoll *queue, int number)
 }
 
 struct sender {
-	pthread_t target;
+	int target; /* a thread */
 	int number;
 	int count;
 	atomic_bool stop;
@@ -39,10 +39,9 @@ struct sender {
 static void send_all(void *argument)
 {
 	struct sender *sender = argument;
-	union sigval value = {.sival_int = 0};
 
 	for (int i = 0; i < sender->count; i++)
-		while (pthread_sigqueue(sender->target, sender->number, value))
+		while (xt_queue_signal(sender->target, sender->number))
 			(void)sched_yield();
 }
 
@@ -101,7 +100,7 @@ static long total_until(struct xpoll *queue, int number, long count)
 XT_TEST(storm_of_real_time_signals_is_counted_each)
 {
 	struct xpoll *queue = xt_open();
-	struct sender sender = {.target = pthread_self(),
+	struct sender sender = {.target = xt_thread_number(),
 	                        .number = SIGRTMIN,
 	                        .count = 3000};
 
@@ -162,7 +161,7 @@ static void take_some(void *argument)
 XT_TEST(storm_with_several_waiters_is_counted_once_each)
 {
 	struct xpoll *queue = xt_open();
-	struct sender sender = {.target = pthread_self(),
+	struct sender sender = {.target = xt_thread_number(),
 	                        .number = SIGRTMIN,
 	                        .count = 4000};
 	atomic_long total;
@@ -230,7 +229,7 @@ XT_TEST(storm_while_queues_come_and_go_touches_nothing_else)
 XT_TEST(storm_while_it_is_added_and_deleted_always_runs_the_handler)
 {
 	struct xpoll *queue = xt_open();
-	struct sender sender = {.target = pthread_self(),
+	struct sender sender = {.target = xt_thread_number(),
 	                        .number = SIGRTMIN,
 	                        .count = 3000};
 
