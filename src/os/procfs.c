@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/time.h"
 #include "os/rawcall.h"
 #include "os/sys.h"
 #include "os/sys_pidfd.h"
@@ -131,27 +132,37 @@ int xp_procfs_children(pid_t pid, xp_procfs_visit *visit, void *context)
 }
 
 /*
- * /proc/PID/stat shows the status as its last number, or 0 to who may not
- * know.  Whether one may, the link to the program tells by its error: a zombie
- * has no program.
+ * What /proc/PID/stat says behind the name, which is in parentheses and may
+ * contain anything; NULL: nothing.
+ */
+static char *stat_of(pid_t pid, char text[1024])
+{
+	char path[32];
+	char *after;
+	int length;
+
+	if (!proc_is_ours())
+		return NULL;
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	length = xp_sys_read_file(path, text, 1023);
+	if (length < 0)
+		return NULL;
+	text[length] = '\0';
+	after = strrchr(text, ')');
+	return after && after[1] == ' ' ? after + 2 : NULL;
+}
+
+/*
+ * The status is the last number, or 0 to who may not know.  Whether one may,
+ * the link to the program tells by its error: a zombie has no program.
  */
 int xp_procfs_zombie_status(pid_t pid, int *status)
 {
 	char path[32];
 	char text[1024];
-	char *after;
-	int length;
+	char *after = stat_of(pid, text);
 
-	if (!proc_is_ours())
-		return -ESRCH;
-	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-	length = xp_sys_read_file(path, text, sizeof text - 1);
-	if (length < 0)
-		return -ESRCH;
-	text[length] = '\0';
-	/* The name is in parentheses and may contain anything. */
-	after = strrchr(text, ')');
-	if (!after || strncmp(after, ") Z", 3) != 0)
+	if (!after || *after != 'Z')
 		return -ESRCH;
 	after = strrchr(after, ' ');
 	*status = (int)strtol(after, NULL, 10);
@@ -159,4 +170,21 @@ int xp_procfs_zombie_status(pid_t pid, int *status)
 		return 0;
 	snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
 	return xp_sys_readlink(path, text, sizeof text) == -ENOENT ? 0 : -EACCES;
+}
+
+int64_t xp_procfs_started(pid_t pid)
+{
+	char text[1024];
+	char *after = stat_of(pid, text);
+	int64_t tick_ns = XP_NS_PER_SEC / sysconf(_SC_CLK_TCK);
+
+	/* The state is field 3, the start field 22, in ticks since the boot. */
+	for (int field = 3; field < 22 && after; field++) {
+		after = strchr(after, ' ');
+		after += after != NULL;
+	}
+	if (!after)
+		return -1;
+	return (int64_t)strtoll(after, NULL, 10) * tick_ns -
+		(xp_sys_boottime() - xp_sys_now());
 }

@@ -3,6 +3,7 @@
 #define XP_OS_PROCFS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Called with each number; false ends the walk. */
@@ -21,5 +22,11 @@ int xp_procfs_children(pid_t pid, xp_procfs_visit *visit, void *context);
  * -EACCES: it is not ours to know.
  */
 int xp_procfs_zombie_status(pid_t pid, int *status);
+
+/*
+ * When a process began, on the monotonic clock, rounded down to what the system
+ * tells, a hundredth of a second; negative: it does not tell.
+ */
+int64_t xp_procfs_started(pid_t pid);
 
 #endif

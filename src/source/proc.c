@@ -120,6 +120,14 @@ int xp_proc_watch(struct xpoll *queue, struct xp_proc *proc)
 	return 0;
 }
 
+void xp_proc_lose(struct xpoll *queue, struct xp_proc *proc)
+{
+	XP_ASSERT(proc->watched && proc->watch.fd >= 0);
+	proc_unwatch(queue, proc);
+	xp_sys_close(proc->watch.fd);
+	proc->watch.fd = -1;
+}
+
 static void proc_close(struct xpoll *queue, struct xp_proc *proc)
 {
 	proc_unwatch(queue, proc);

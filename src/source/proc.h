@@ -79,6 +79,8 @@ void xp_proc_init(struct xp_proc *proc);
 /* Open its descriptor and have the queue watch it; on failure neither. */
 int xp_proc_watch(struct xpoll *queue, struct xp_proc *proc);
 
+/* The descriptor turned out to be another process's: have none. */
+void xp_proc_lose(struct xpoll *queue, struct xp_proc *proc);
 /* The process has ended.  The registration may be gone after this. */
 void xp_proc_end(struct xpoll *queue, struct xp_proc *proc);
 
@@ -167,9 +169,12 @@ void xp_trace_forked(struct xpoll *queue, pid_t parent, pid_t child);
 void xp_trace_execed(struct xpoll *queue, pid_t pid);
 /*
  * The first thread of a process has ended.  So has the process, unless other
- * threads live on or one of them execs.  Its status, if it is known.
+ * threads live on or one of them execs.  Its status, if it is known; and the
+ * moment, on the monotonic clock, where the tracer does not tell of others that
+ * get its number, else XP_NEVER.
  */
-void xp_trace_leaving(struct xpoll *queue, pid_t pid, const int *status);
+void xp_trace_leaving(struct xpoll *queue, pid_t pid, const int *status,
+                      int64_t at_ns);
 /* Something that this process did may have been missed. */
 void xp_trace_missed(struct xpoll *queue, struct xp_proc *proc);
 /* The same of all that are followed. */

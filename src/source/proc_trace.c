@@ -256,7 +256,17 @@ void xp_trace_execed(struct xpoll *queue, pid_t pid)
 		xp_proc_note(queue, proc, XPOLL_NOTE_EXEC);
 }
 
-void xp_trace_leaving(struct xpoll *queue, pid_t pid, const int *status)
+/*
+ * A child that was gone when its birth was told, and whose number was another
+ * process's by then, has that one's descriptor.
+ */
+static bool is_another(pid_t pid, int64_t ended_ns)
+{
+	return ended_ns != XP_NEVER && xp_procfs_started(pid) > ended_ns;
+}
+
+void xp_trace_leaving(struct xpoll *queue, pid_t pid, const int *status,
+                      int64_t at_ns)
 {
 	struct xp_proc *proc = xp_proc_find(queue, pid);
 
@@ -264,6 +274,10 @@ void xp_trace_leaving(struct xpoll *queue, pid_t pid, const int *status)
 		return;
 	proc->leaving = true;
 	proc->early = proc->watch.fd >= 0 && !xp_proc_ended(proc->watch.fd);
+	if (proc->early && is_another(pid, at_ns)) {
+		xp_proc_lose(queue, proc);
+		proc->early = false;
+	}
 	if (status) {
 		proc->status = *status;
 		proc->status_known = true;

@@ -269,7 +269,7 @@ static void connector_tell(struct xpoll *queue, const struct proc_event *event)
 		int status = (int)event->event_data.exit.exit_code;
 
 		xp_trace_leaving(queue, event->event_data.exit.process_tgid,
-		                 &status);
+		                 &status, XP_NEVER);
 		break;
 	}
 	default:

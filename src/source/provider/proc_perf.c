@@ -279,7 +279,7 @@ static void tell_exit(struct xpoll *queue, struct perf *perf,
 			scope_free(scope);
 	}
 	proc->exec_time = 0;
-	xp_trace_leaving(queue, pid, NULL);
+	xp_trace_leaving(queue, pid, NULL, (int64_t)record->time);
 }
 
 static void perf_tell(struct xpoll *queue, struct perf *perf,
