@@ -1,0 +1,227 @@
+package org.xpoll;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.FileDescriptor;
+import java.io.FileInputStream;
+import java.io.IOException;
+import java.net.DatagramPacket;
+import java.net.DatagramSocket;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.ByteBuffer;
+import java.nio.channels.ClosedChannelException;
+import java.nio.channels.DatagramChannel;
+import java.nio.channels.Pipe;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** All that has a descriptor can be polled; what the JDK hides, a flag shows. */
+@Timeout(60)
+class DescriptorTest {
+    private static final InetAddress HERE = InetAddress.getLoopbackAddress();
+
+    private final Events events = new Events(4);
+    private Poller poller;
+
+    @BeforeEach
+    void open() throws IOException {
+        poller = new Poller();
+    }
+
+    @AfterEach
+    void close() {
+        poller.close();
+    }
+
+    /** One event, of this object. */
+    private void expect(Object io, int bits) throws IOException {
+        assertEquals(1, poller.poll(events, -1));
+        assertEquals(Poller.fdOf(io), events.fd(0));
+        assertEquals(bits, events.events(0));
+        assertTrue(poller.isMember(io));
+        poller.remove(io);
+        assertFalse(poller.isMember(io));
+    }
+
+    @Test
+    void plainSockets_connectAndData_areReported() throws IOException {
+        try (ServerSocket server = new ServerSocket(0, 50, HERE)) {
+            poller.add(server, Poller.POLLIN);
+            assertEquals(0, poller.poll(events, 0));
+            try (Socket client = new Socket(HERE, server.getLocalPort())) {
+                expect(server, Poller.POLLIN);
+                try (Socket accepted = server.accept()) {
+                    poller.add(accepted, Poller.POLLIN);
+                    client.getOutputStream().write(7);
+                    expect(accepted, Poller.POLLIN);
+                    assertEquals(7, accepted.getInputStream().read());
+                    poller.add(client, Poller.POLLOUT);
+                    expect(client, Poller.POLLOUT);
+                }
+            }
+        }
+    }
+
+    @Test
+    void channels_connectAndData_areReported() throws IOException {
+        try (ServerSocketChannel server = ServerSocketChannel.open().bind(null)) {
+            server.configureBlocking(false);
+            poller.add(server, Poller.POLLIN);
+            try (SocketChannel client = SocketChannel.open(server.getLocalAddress())) {
+                expect(server, Poller.POLLIN);
+                try (SocketChannel accepted = server.accept()) {
+                    poller.add(accepted, Poller.POLLIN);
+                    client.write(ByteBuffer.allocate(1));
+                    expect(accepted, Poller.POLLIN);
+                    poller.add(accepted.socket(), Poller.POLLIN);
+                    expect(accepted.socket(), Poller.POLLIN);
+                    poller.add(server.socket(), Poller.POLLIN);
+                    poller.remove(server.socket());
+                }
+            }
+        }
+    }
+
+    @Test
+    void datagrams_received_areReported() throws IOException {
+        try (DatagramSocket plain = new DatagramSocket(0, HERE);
+                DatagramChannel channel = DatagramChannel.open().bind(null)) {
+            poller.add(plain, Poller.POLLIN);
+            poller.add(channel, Poller.POLLIN);
+            poller.add(channel.socket(), Poller.POLLIN);
+            assertEquals(2, poller.size(), "a channel and its socket are one descriptor");
+            plain.send(new DatagramPacket(new byte[1], 1, HERE, plain.getLocalPort()));
+            expect(plain, Poller.POLLIN);
+        }
+    }
+
+    @Test
+    void pipes_written_areReported() throws IOException {
+        Pipe pipe = Pipe.open();
+        poller.add(pipe.source(), Poller.POLLIN);
+        pipe.sink().write(ByteBuffer.allocate(1));
+        expect(pipe.source(), Poller.POLLIN);
+        poller.add(pipe.sink(), Poller.POLLOUT);
+        expect(pipe.sink(), Poller.POLLOUT);
+        pipe.sink().close();
+        pipe.source().close();
+    }
+
+    @Test
+    void files_areAlwaysReady() throws IOException {
+        try (FileInputStream file = new FileInputStream("/proc/self/stat")) {
+            int fd = poller.add(file.getFD(), Poller.POLLIN);
+            assertEquals(Posix.revents(fd, Poller.POLLIN) != 0 ? 1 : 0, poller.poll(events, 0));
+        }
+    }
+
+    @Test
+    void standardDescriptors_haveTheirNumbers() throws IOException {
+        assertEquals(0, Poller.fdOf(FileDescriptor.in));
+        assertEquals(1, Poller.fdOf(FileDescriptor.out));
+        assertEquals(2, Poller.fdOf(FileDescriptor.err));
+        assertEquals(33, Poller.fdOf(33));
+    }
+
+    @Test
+    void closedObjects_areRefused() throws IOException {
+        ServerSocketChannel channel = ServerSocketChannel.open();
+        Socket socket = new Socket();
+        ServerSocket server = new ServerSocket();
+        DatagramSocket datagram = new DatagramSocket();
+        channel.close();
+        socket.close();
+        server.close();
+        datagram.close();
+        for (Object io : new Object[] {channel, socket, server, datagram, new FileDescriptor()}) {
+            assertThrows(ClosedChannelException.class, () -> poller.add(io, Poller.POLLIN));
+        }
+        assertEquals(0, poller.size());
+    }
+
+    @Test
+    void unconnectedSocket_isRefused() throws IOException {
+        try (Socket socket = new Socket()) {
+            assertThrows(IOException.class, () -> poller.add(socket, Poller.POLLIN));
+        }
+    }
+
+    @Test
+    void remove_afterTheObjectWasClosed_cleansUp() throws IOException {
+        ServerSocket server = new ServerSocket(0, 50, HERE);
+        poller.add(server, Poller.POLLIN);
+        server.close();
+        assertTrue(poller.isMember(server));
+        assertTrue(poller.remove(server));
+        assertEquals(0, poller.size());
+    }
+
+    @Test
+    void sameNumber_ofANewObject_replacesTheOld() throws IOException {
+        ServerSocket first = new ServerSocket(0, 50, HERE);
+        int fd = poller.add(first, Poller.POLLIN);
+        try (ServerSocket second = new ServerSocket(0, 50, HERE)) {
+            first.close();
+            Posix.dup2(Poller.fdOf(second), fd);
+            poller.add(fd, Poller.POLLIN);
+            assertFalse(poller.isMember(first));
+            assertThrows(IllegalStateException.class, () -> poller.remove(first));
+            assertTrue(poller.isMemberFd(fd));
+            Posix.close(fd);
+        }
+    }
+
+    /** What the children below run: one kind of object each. */
+    static final class Main {
+        public static void main(String[] arguments) throws Exception {
+            Object io = switch (arguments[0]) {
+                case "channel" -> ServerSocketChannel.open().bind(null);
+                case "socket" -> new ServerSocket(0);
+                case "datagram" -> new DatagramSocket(0);
+                case "file" -> new FileInputStream("/dev/null").getFD();
+                default -> FileDescriptor.in;
+            };
+            try {
+                System.out.println("descriptor " + (Poller.fdOf(io) >= 0));
+            } catch (UnsupportedOperationException e) {
+                System.out.println(e.getMessage());
+            }
+        }
+    }
+
+    /** Runs without flags, then with those that the message named. */
+    private static void flagsHelp(String kind) throws Exception {
+        Child plain = Child.run("-cp", Child.classPath(), Main.class.getName(), kind);
+        assertTrue(plain.output().contains("start java with: "), plain.output());
+        String[] flags = plain.output().trim().replaceAll("(?s).*start java with: ", "").split(" ");
+        String[] all = new String[flags.length + 4];
+        System.arraycopy(flags, 0, all, 0, flags.length);
+        System.arraycopy(new String[] {"-cp", Child.classPath(), Main.class.getName(), kind}, 0,
+                all, flags.length, 4);
+        Child helped = Child.run(all);
+        assertTrue(helped.output().contains("descriptor true"), helped.output());
+    }
+
+    @Test
+    void withoutFlags_theMessageHasThoseThatHelp() throws Exception {
+        flagsHelp("channel");
+        flagsHelp("socket");
+        flagsHelp("datagram");
+        flagsHelp("file");
+    }
+
+    @Test
+    void withoutFlags_standardInputAndNumbersWork() throws Exception {
+        Child child = Child.run("-cp", Child.classPath(), Main.class.getName(), "standard");
+        assertTrue(child.output().contains("descriptor true"), child.output());
+    }
+}
