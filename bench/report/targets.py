@@ -56,12 +56,13 @@ def idle(results):
     found, costs = [], {}
     for n in results.sizes("idle"):
         found += at_least(results, f"idle, 10 active of {n}", f"idle-{n}", None, "raw_epoll", 0.97)
-        costs[n] = results.number(f"idle-{n}", "xpoll-epoll", "ns_per_")
-    if costs:
-        values = list(costs.values())
+        costs[n] = results.number(f"idle-{n}", "xpoll-epoll", "ratio_limit")
+    # Beside the limit of the same run: the pipes themselves get slower, too.
+    values = [value for value in costs.values() if value]
+    if values:
         spread = max(values) / min(values) - 1
-        found.append(Target("idle, 0 to 9000", "flat within 5 %", f"{100 * spread:.0f} %",
-                            spread <= 0.05))
+        found.append(Target("idle, 0 to 9000, × limit", "flat within 5 %",
+                            f"{100 * spread:.0f} %", spread <= 0.05))
     return found
 
 
