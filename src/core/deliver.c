@@ -74,6 +74,7 @@ static XP_INLINE void deliver_entry(struct xpoll *queue, struct xp_wait *wait,
 		return;
 	slot = xp_slots_get(&queue->slots, fd);
 	if (!slot->present || slot->generation != (uint32_t)(fired->token >> 32)) {
+		wait->news = true;
 		if (!xp_watch_fired(queue, fd, (uint32_t)(fired->token >> 32)))
 			stale(queue, fired->token);
 	} else if (fired->events & POLLNVAL) {
@@ -102,12 +103,13 @@ void xp_deliver_fired(struct xpoll *queue, struct xp_wait *wait,
  * is no end of file, and there is nothing to write to.  One that was
  * connected is at its end of file as well, which a look for it tells.
  */
-static uint32_t without_unconnected(struct xpoll *queue, int fd,
-                                    struct xp_slot *slot, uint32_t events)
+static XP_APART uint32_t without_unconnected(struct xpoll *queue, int fd,
+                                             struct xp_slot *slot,
+                                             uint32_t events)
 {
 	struct pollfd look = {.fd = fd, .events = POLLIN | POLLRDHUP};
 
-	if (!(events & POLLHUP) || events & (POLLIN | POLLRDHUP))
+	if (events & (POLLIN | POLLRDHUP))
 		return events;
 	(void)xp_slot_lookable(fd, slot);
 	if (slot->kind != XP_KIND_SOCKET)
@@ -187,17 +189,21 @@ static void emit(struct xpoll *queue, struct xp_wait *wait, int fd,
 	event->udata = slot->udata[filter];
 	if (XP_UNLIKELY((slot->counted | slot->soerr) & XP_BIT(filter)))
 		xp_detail(queue, wait, fd, slot, filter);
-	xp_deliver_handed(queue, fd, slot, filter);
+	/* Level mode, the usual one, leaves nothing to do. */
+	if (slot->mode != XP_MODE_LEVEL || (slot->once | slot->turn) & XP_BIT(filter))
+		xp_deliver_handed(queue, fd, slot, filter);
 }
 
-static void deliver_events(struct xpoll *queue, struct xp_wait *wait, int fd,
-                           struct xp_slot *slot, uint32_t events)
+/* What fired of these filters, in their order; there is at least one. */
+static XP_INLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait,
+                                     int fd, struct xp_slot *slot,
+                                     unsigned filters, uint32_t events)
 {
-	unsigned filters = filters_of(events) & slot->enabled;
+	for (; filters != 0; filters &= filters - 1) {
+		unsigned i = XP_LOWEST_BIT(filters);
 
-	for (unsigned i = 0; i < XP_FD_FILTERS; i++) {
 		/* Handing one out may have ended the others' file. */
-		if (!(filters & XP_BIT(i)) || !(slot->enabled & XP_BIT(i)))
+		if (!(slot->enabled & XP_BIT(i)))
 			continue;
 		if (xp_wait_full(wait))
 			xp_candidate_carry(queue, fd, slot, XP_BIT(i), events);
@@ -210,8 +216,12 @@ static void deliver_events(struct xpoll *queue, struct xp_wait *wait, int fd,
 static void event_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
                           struct xp_slot *slot, uint32_t events)
 {
-	events = without_unconnected(queue, fd, slot, events);
-	if (!(filters_of(events) & slot->enabled)) {
+	unsigned filters;
+
+	if (XP_UNLIKELY(events & POLLHUP))
+		events = without_unconnected(queue, fd, slot, events);
+	filters = filters_of(events) & slot->enabled;
+	if (!filters) {
 		xp_interest_fruitless(queue, fd, slot);
 		return;
 	}
@@ -220,9 +230,10 @@ static void event_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
 		return;
 	}
 	slot->fruitless = 0;
+	wait->news = true;
 	if (!xp_wait_full(wait))
 		slot->batch = wait->batch;
-	deliver_events(queue, wait, fd, slot, events);
+	deliver_events(queue, wait, fd, slot, filters, events);
 }
 
 static inline void deliver(struct xpoll *queue, struct xp_wait *wait, int fd,

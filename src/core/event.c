@@ -236,11 +236,3 @@ int xpoll_event_mask(struct xpoll *queue, const struct xpoll_event *changes,
 	xp_leave(queue);
 	return xp_result(rc);
 }
-
-int xpoll_event(struct xpoll *queue, const struct xpoll_event *changes,
-                int nchanges, struct xpoll_event *events, int nevents,
-                int64_t timeout_ns)
-{
-	return xpoll_event_mask(queue, changes, nchanges, events, nevents,
-	                        timeout_ns, NULL);
-}

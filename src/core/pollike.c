@@ -74,9 +74,11 @@ void xp_poll_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
 		xp_deliver_outdated(queue, fd, slot);
 	} else if (XP_UNLIKELY(xp_wait_full(wait))) {
 		slot->fruitless = 0;
+		wait->news = true;
 		xp_candidate_carry(queue, fd, slot, slot->enabled, events);
 	} else {
 		slot->fruitless = 0;
+		wait->news = true;
 		slot->batch = wait->batch;
 		queue->ready[wait->len++] = (struct xp_ready){
 			.slot = slot,

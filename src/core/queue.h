@@ -132,6 +132,7 @@ struct xp_wait {
 	uint32_t sequence; /* the queue's, before the kernel was asked */
 	uint32_t wake_all;
 	bool exhausted; /* the kernel had no more */
+	bool news;      /* it told of something that nothing else had told of */
 };
 
 /* The fork check and the lock; -EBADF. */

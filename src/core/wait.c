@@ -77,9 +77,11 @@ static XP_INLINE int ask_kernel(struct xpoll *queue, struct xp_wait *wait,
 	}
 	XP_ASSERT(rc <= cap);
 	wait->exhausted = rc < cap;
+	wait->news = rc == cap;
 	if (rc > 0)
 		xp_deliver_fired(queue, wait, fired, rc);
-	if (rc > 0 && at_hand)
+	/* Edges of what the check of candidates has found are no news. */
+	if (wait->news && at_hand)
 		queue->harvest_due = true;
 	return rc;
 }
@@ -342,6 +344,27 @@ int xpoll_wait(struct xpoll *queue, int timeout_ms)
 	queue->polling = false;
 	queue->batch_len = wait.len;
 	queue->batch_next = 0;
+	xp_leave(queue);
+	return rc < 0 ? xp_result(rc) : wait.len;
+}
+
+/* Likewise: the call without changes is the usual one. */
+int xpoll_event(struct xpoll *queue, const struct xpoll_event *changes,
+                int nchanges, struct xpoll_event *events, int nevents,
+                int64_t timeout_ns)
+{
+	struct xp_wait wait = {.events = events, .cap = nevents};
+	int rc;
+
+	if (nchanges != 0 || !queue || !events || nevents <= 0)
+		return xpoll_event_mask(queue, changes, nchanges, events,
+		                        nevents, timeout_ns, NULL);
+	rc = xp_enter(queue);
+	if (XP_UNLIKELY(rc < 0))
+		return xp_result(rc);
+	wait.deadline_ns = timeout_ns < 0 ? XP_NEVER : timeout_ns == 0 ? XP_NOW
+		: xp_deadline(xp_sys_now(), timeout_ns);
+	rc = wait_run(queue, &wait);
 	xp_leave(queue);
 	return rc < 0 ? xp_result(rc) : wait.len;
 }
