@@ -14,16 +14,18 @@
 
 #include "kq.h"
 
-KQ_EXPORT int close(int fd) __attribute__((alias("kq_own_close")));
 KQ_EXPORT int close_range(unsigned first, unsigned last, int flags);
 KQ_EXPORT void closefrom(int first);
 
-int kq_own_close(int fd)
+KQ_EXPORT int close(int fd)
 {
 	struct kq_closing closing;
 	bool concerns = kq_close_begin(&closing, fd);
-	int rc = kq_real.close(fd);
+	int rc;
 
+	if (KQ_UNLIKELY(fd == KQ_PROBE_FD))
+		kq_real.seen = true;
+	rc = kq_real.close(fd);
 	if (KQ_UNLIKELY(concerns))
 		kq_close_end(&closing);
 	return rc;

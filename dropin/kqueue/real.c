@@ -3,6 +3,8 @@
  * and where there is none, a bare system call does.
  */
 #include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -39,9 +41,9 @@ struct kq_real kq_real = {
 };
 
 /* What is not found stays as it was.  Pointers to functions need a copy. */
-static void kq_find(void *handle, const char *name, void *pointer)
+static void kq_find(const char *name, void *pointer)
 {
-	void *found = dlsym(handle, name);
+	void *found = dlsym(RTLD_NEXT, name);
 
 	if (found)
 		memcpy(pointer, &found, sizeof found);
@@ -49,18 +51,19 @@ static void kq_find(void *handle, const char *name, void *pointer)
 
 __attribute__((constructor)) static void kq_find_all(void)
 {
-	int (*first)(int) = kq_own_close;
+	int saved = errno;
 
-	kq_find(RTLD_NEXT, "close", &kq_real.close);
-	kq_find(RTLD_NEXT, "dup2", &kq_real.dup2);
-	kq_find(RTLD_NEXT, "dup3", &kq_real.dup3);
-	kq_find(RTLD_NEXT, "close_range", &kq_real.close_range);
-	kq_find(RTLD_NEXT, "closefrom", &kq_real.closefrom);
-	kq_find(RTLD_NEXT, "fclose", &kq_real.fclose);
+	kq_find("close", &kq_real.close);
+	kq_find("dup2", &kq_real.dup2);
+	kq_find("dup3", &kq_real.dup3);
+	kq_find("close_range", &kq_real.close_range);
+	kq_find("closefrom", &kq_real.closefrom);
+	kq_find("fclose", &kq_real.fclose);
 	/*
 	 * A library that is loaded late is behind the C library for everybody
-	 * else; then closes have to be found out.
+	 * else; then closes have to be found out.  Others may be in front of us,
+	 * so ask by closing what does not exist.
 	 */
-	kq_find(RTLD_DEFAULT, "close", &first);
-	kq_real.seen = first == kq_own_close;
+	close(KQ_PROBE_FD);
+	errno = saved;
 }

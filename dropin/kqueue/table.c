@@ -34,7 +34,7 @@ static struct {
 	uint64_t serial;      /* [t] */
 	int len;              /* [t] of `all` */
 	int sweep_at;         /* [t] length from which on to sweep again */
-	int mark_fd;          /* [t] is in each queue's descriptor; see kq_is_one */
+	atomic_int mark_fd;   /* [a] is in each queue's descriptor; see kq_is_one */
 	pid_t process;        /* whose numbers these are */
 } kq_table = {.lock = PTHREAD_MUTEX_INITIALIZER, .mark_fd = -1};
 

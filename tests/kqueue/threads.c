@@ -1,0 +1,270 @@
+/*
+ * Goal: any number of threads in one queue; changes and closes during a wait;
+ * numbers that are closed and used again under everybody's eyes.
+ * Method: counters that must add up, and generations: no call returns an event
+ * of a file that was closed before the call began.
+ */
+#include <sys/resource.h>
+
+#include "kit.h"
+
+enum { THREADS = XT_SANITIZED ? 100 : 1000, NUMBERS = 64 };
+
+/* --- A crowd --------------------------------------------------------------------- */
+
+struct crowd {
+	int kq;
+	atomic_int inside;
+	atomic_int got[THREADS];
+};
+
+static void *crowd_wait(void *opaque)
+{
+	struct crowd *crowd = opaque;
+	struct kevent event;
+
+	atomic_fetch_add(&crowd->inside, 1);
+	if (kevent(crowd->kq, NULL, 0, &event, 1, NULL) == 1)
+		atomic_fetch_add(&crowd->got[event.ident], 1);
+	return NULL;
+}
+
+/* Each event goes to one of them, and each of them gets one. */
+XT_TEST(thousand_threads_get_an_event_each)
+{
+	static struct crowd crowd;
+	static pthread_t threads[THREADS];
+	pthread_attr_t attributes;
+	int started = 0;
+
+	memset(&crowd, 0, sizeof crowd);
+	crowd.kq = kit_open();
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, XT_SANITIZED ? 1 << 20 : 1 << 17);
+	while (started < THREADS &&
+	       pthread_create(&threads[started], &attributes, crowd_wait,
+	                      &crowd) == 0)
+		started++;
+	pthread_attr_destroy(&attributes);
+	xt_until(&crowd.inside, started);
+	for (int i = 0; i < started; i++)
+		XT_EXPECT_STATUS(kit_change(crowd.kq, (uintptr_t)i, EVFILT_USER,
+		                            EV_ADD | EV_ONESHOT, NOTE_TRIGGER, 0,
+		                            NULL), 0);
+	for (int i = 0; i < started; i++)
+		pthread_join(threads[i], NULL);
+	XT_CHECK(started > 0);
+	for (int i = 0; i < started; i++)
+		XT_EQ(crowd.got[i], 1);
+	KIT_NONE(crowd.kq);
+}
+
+/* --- Changes and closes during a wait --------------------------------------------- */
+
+struct waiter {
+	int kq;
+	int rc;
+	struct kevent event;
+};
+
+static void wait_for_one(void *opaque)
+{
+	struct waiter *waiter = opaque;
+
+	waiter->rc = kevent(waiter->kq, NULL, 0, &waiter->event, 1, NULL);
+}
+
+XT_TEST(change_during_a_wait_takes_effect)
+{
+	struct waiter waiter = {.kq = kit_open()};
+	struct xt_pair pipe = xt_pipe();
+
+	xt_put(pipe.w);
+	XT_OK(kit_add(waiter.kq, pipe.r, EVFILT_READ, EV_DISABLE | EV_DISPATCH));
+	for (int i = 0; i < 4; i++) {
+		struct xt_thread *thread = xt_start(wait_for_one, &waiter);
+
+		xt_asleep(thread);
+		if (i % 2)
+			XT_OK(kit_change(waiter.kq, 1, EVFILT_TIMER,
+			                 EV_ADD | EV_ONESHOT, 0, 1, NULL));
+		else
+			XT_OK(kit_flag(waiter.kq, pipe.r, EVFILT_READ, EV_ENABLE));
+		xt_join(thread);
+		XT_EQ(waiter.rc, 1);
+		XT_EQ(waiter.event.filter, i % 2 ? EVFILT_TIMER : EVFILT_READ);
+	}
+}
+
+/* As FreeBSD: it sleeps on, and when it leaves the queue is gone. */
+XT_TEST(close_during_a_wait_leaves_the_waiter_its_queue)
+{
+	struct xt_pair pipe = xt_pipe();
+	int before = xt_count_open();
+	struct waiter waiter = {.kq = kqueue()};
+	struct xt_thread *thread;
+
+	XT_OK(kit_add(waiter.kq, pipe.r, EVFILT_READ, 0));
+	thread = xt_start(wait_for_one, &waiter);
+	xt_asleep(thread);
+	XT_EQ(close(waiter.kq), 0);
+	XT_FAILS(kevent(waiter.kq, NULL, 0, NULL, 0, NULL), EBADF);
+	xt_put(pipe.w);
+	xt_join(thread);
+	XT_EQ(waiter.rc, 1);
+	XT_EQ(waiter.event.ident, pipe.r);
+	XT_EQ(xt_count_open(), before);
+}
+
+static void *wait_until_cancelled(void *opaque)
+{
+	struct waiter *waiter = opaque;
+
+	wait_for_one(waiter);
+	return NULL;
+}
+
+/* What it held is given back. */
+XT_TEST(cancelled_waiter_leaves_nothing)
+{
+	if (XT_SANITIZED)
+		XT_SKIP("a sanitizer loses track of a cancelled thread");
+	int before = xt_count_open();
+	struct waiter waiter = {.kq = kqueue()};
+	pthread_t thread;
+	void *result;
+
+	XT_EQ(pthread_create(&thread, NULL, wait_until_cancelled, &waiter), 0);
+	XT_EQ(pthread_cancel(thread), 0);
+	XT_EQ(pthread_join(thread, &result), 0);
+	XT_CHECK(result == PTHREAD_CANCELED);
+	XT_EQ(close(waiter.kq), 0);
+	XT_EQ(xt_count_open(), before);
+}
+
+/* --- Numbers used again ------------------------------------------------------------- */
+
+struct churn {
+	int kq;
+	int base;
+	atomic_bool stop;
+	atomic_uint closed[NUMBERS]; /* the last generation that was closed */
+	atomic_uint wrong;
+	atomic_uint events;
+};
+
+static void churn_wait(void *opaque)
+{
+	struct churn *churn = opaque;
+
+	while (!atomic_load(&churn->stop)) {
+		const struct timespec while_ = {0, 1000000};
+		struct kevent events[8];
+		unsigned closed[NUMBERS];
+		int count;
+
+		for (int i = 0; i < NUMBERS; i++)
+			closed[i] = atomic_load(&churn->closed[i]);
+		count = kevent(churn->kq, NULL, 0, events, 8, &while_);
+		for (int i = 0; i < count; i++) {
+			unsigned generation = (unsigned)(uintptr_t)events[i].udata;
+			int slot = (int)events[i].ident - churn->base;
+
+			if (generation <= closed[slot])
+				atomic_fetch_add(&churn->wrong, 1);
+		}
+		if (count > 0)
+			atomic_fetch_add(&churn->events, (unsigned)count);
+	}
+}
+
+/* A pipe that is full of news, under this number, with a copy that stays. */
+static int churn_open(int number, int copies[2])
+{
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0 ||
+	    write(fds[1], "x", 1) != 1 || dup2(fds[0], number) != number)
+		return -1;
+	copies[0] = fds[0];
+	copies[1] = fds[1];
+	return 0;
+}
+
+XT_TEST(closed_number_tells_of_its_new_file_only)
+{
+	/* It takes a close for a race with who still looks at the number. */
+	if (XT_TSAN)
+		XT_SKIP("the test races on purpose");
+	static struct churn churn;
+	struct xt_thread *threads[3];
+	int64_t end = xt_now() + (int64_t)(xt_stress_seconds(1.5) * 1e9);
+	unsigned generation = 0;
+
+	memset(&churn, 0, sizeof churn);
+	churn.kq = kit_open();
+	churn.base = 400;
+	for (int i = 0; i < 3; i++)
+		threads[i] = xt_start(churn_wait, &churn);
+	while (xt_now() < end) {
+		int slot = (int)(generation % NUMBERS), copies[2];
+
+		if (churn_open(churn.base + slot, copies) < 0)
+			break;
+		generation++;
+		XT_EXPECT_STATUS(kit_change(churn.kq,
+		                            (uintptr_t)(churn.base + slot),
+		                            EVFILT_READ, EV_ADD, 0, 0,
+		                            (void *)(uintptr_t)generation), 0);
+		if (generation % 4 == 0)
+			while (atomic_load(&churn.events) < generation / 8 &&
+			       xt_now() < end)
+				sched_yield();
+		close(churn.base + slot);
+		atomic_store(&churn.closed[slot], generation);
+		/* The file lives on until now. */
+		close(copies[0]);
+		close(copies[1]);
+	}
+	atomic_store(&churn.stop, true);
+	for (int i = 0; i < 3; i++)
+		xt_join(threads[i]);
+	XT_EQ(churn.wrong, 0);
+	XT_CHECK(churn.events > 0);
+}
+
+/* Queues made and closed by many threads at a time. */
+struct makers {
+	atomic_int rounds;
+	atomic_int failed;
+};
+
+static void make_and_close(void *opaque)
+{
+	struct makers *makers = opaque;
+
+	for (int i = 0; i < (XT_SANITIZED ? 40 : 200); i++) {
+		int kq = kqueue();
+		struct kevent event;
+
+		if (kq < 0 || kit_change(kq, 1, EVFILT_USER, EV_ADD,
+		                         NOTE_TRIGGER, 0, NULL) != 0 ||
+		    kit_look(kq, &event, 1) != 1 || close(kq) < 0)
+			atomic_fetch_add(&makers->failed, 1);
+		atomic_fetch_add(&makers->rounds, 1);
+	}
+}
+
+XT_TEST(queues_are_made_and_closed_by_many_threads)
+{
+	int before = xt_count_open();
+	struct makers makers = {0};
+	struct xt_thread *threads[6];
+
+	for (int i = 0; i < 6; i++)
+		threads[i] = xt_start(make_and_close, &makers);
+	for (int i = 0; i < 6; i++)
+		xt_join(threads[i]);
+	XT_EQ(makers.failed, 0);
+	XT_EQ(xt_count_open(), before);
+}
