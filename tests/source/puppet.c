@@ -344,20 +344,39 @@ static void block_sigchld(void)
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-__attribute__((constructor)) static void puppet_main(int argc, char **argv)
+/*
+ * The descriptor in "PROGRAM OPTION DESCRIPTOR", or -1 if this is no puppet.  Not
+ * every C library tells constructors the arguments.
+ */
+static int puppet_descriptor(void)
 {
+	char text[512] = "";
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	const char *option = text + strlen(text) + 1;
+
+	if (fd >= 0)
+		(void)close(fd);
+	if (length < 0 || option >= text + length ||
+	    strcmp(option, puppet_option) != 0)
+		return -1;
+	return (int)strtol(option + strlen(option) + 1, NULL, 10);
+}
+
+__attribute__((constructor)) static void puppet_main(void)
+{
+	int fd = puppet_descriptor();
 	ssize_t length = readlink("/proc/self/exe", puppet_program,
 	                          sizeof puppet_program - 1);
 
 	if (length > 0)
 		puppet_program[length] = '\0';
-	if (argc != 3 || strcmp(argv[1], puppet_option) != 0) {
+	if (fd < 0) {
 		block_sigchld();
 		return;
 	}
 	/* Whoever it belongs to, it can be watched. */
 	(void)prctl(PR_SET_DUMPABLE, 1);
-	int fd = (int)strtol(argv[2], NULL, 10);
 	answer(fd, getpid());
 	puppet_obey(fd);
 }
