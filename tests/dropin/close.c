@@ -148,7 +148,9 @@ XT_TEST(closedir_as_ever_also_for_null)
 
 	XT_CHECK(directory != NULL);
 	XT_EQ(close_it(directory), 0);
+#ifdef __GLIBC__ /* With others a program gets what it asked for. */
 	XT_FAILS(close_it(NULL), EINVAL);
+#endif
 }
 
 XT_TEST(close_of_what_is_not_open_is_an_error)
