@@ -76,8 +76,6 @@ void kq_deliver(struct kq *kq, struct kevent *event,
 		return;
 	if (KQ_UNLIKELY(event->flags & EV_EOF && descriptor))
 		kq_deliver_end(kq, event);
-	if (record->filter == EVFILT_AIO)
-		kq_aio_event(event);
 	if (KQ_UNLIKELY(atomic_load_explicit(&kq->special,
 	                                     memory_order_relaxed))) {
 		kq_procdesc_event(kq, event);

@@ -20,8 +20,6 @@
 /* gcc 12 cannot follow either. */
 #define KQ_UNLIKELY(cond) __builtin_expect(!!(cond), 0)
 
-struct kq_aio;
-
 /* What goes with a registration and a queue of xpoll has no place for. */
 struct kq_extra {
 	uint64_t ident;
@@ -111,11 +109,6 @@ void kq_signals_renew(struct kq *kq);
 int kq_ext_note(struct kq *kq, const struct kevent *change);
 void kq_ext_fill(struct kq *kq, struct kevent *event);
 void kq_special_free(struct kq *kq);
-
-/* aio.c ---------------------------------------------------------------------- */
-
-/* The event of an operation; its ident becomes the program's. */
-void kq_aio_event(struct kevent *event);
 
 /* real.c: the C library's functions, not ours --------------------------------- */
 

@@ -21,7 +21,7 @@
 
 #define EVFILT_READ     (-1)
 #define EVFILT_WRITE    (-2)
-#define EVFILT_AIO      (-3)  /* attached to aio requests */
+#define EVFILT_AIO      (-3)  /* not here */
 #define EVFILT_VNODE    (-4)  /* attached to files */
 #define EVFILT_PROC     (-5)  /* attached to processes */
 #define EVFILT_SIGNAL   (-6)
@@ -31,7 +31,7 @@
 #define EVFILT_LIO      (-10) /* not here */
 #define EVFILT_USER     (-11)
 #define EVFILT_SENDFILE (-12) /* not here */
-#define EVFILT_EMPTY    (-13) /* the send buffer is empty */
+#define EVFILT_EMPTY    (-13) /* not here */
 #define EVFILT_SYSCOUNT 13
 
 struct kevent {
@@ -96,7 +96,7 @@ struct kevent {
 
 /* EVFILT_READ, EVFILT_WRITE */
 #define NOTE_LOWAT     0x0001
-#define NOTE_FILE_POLL 0x0002 /* READ of a file is always ready */
+#define NOTE_FILE_POLL 0x0002 /* READ: not here, and ignored */
 
 /* EVFILT_VNODE */
 #define NOTE_DELETE      0x0001
@@ -132,19 +132,6 @@ struct kevent {
 
 /* kqueuex */
 #define KQUEUE_CLOEXEC 0x00000001
-
-/*
- * EVFILT_AIO: a request whose aio_sigevent says so ends as an event of this
- * queue, and its aio_read, aio_write, aio_fsync, aio_error, aio_return and
- * aio_cancel are this library's.
- */
-#ifndef SIGEV_KEVENT
-#define SIGEV_KEVENT 3
-#endif
-#if defined(__GLIBC__) && !defined(sigev_notify_kqueue)
-#define sigev_notify_kqueue       _sigev_un._pad[0]
-#define sigev_notify_kevent_flags _sigev_un._pad[1]
-#endif
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,0 +1,77 @@
+/*
+ * Goal: what Linux cannot do, or does otherwise, has the answer that
+ * DIFFERENCES.md tells.
+ * Method: ask for it.
+ */
+#include <sys/resource.h>
+
+#include "kit.h"
+
+XT_TEST(what_linux_cannot_do_has_its_answer)
+{
+	int kq = kit_open();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM), pipe = xt_pipe();
+	struct xt_pair datagrams = xt_socketpair(SOCK_DGRAM);
+	struct sockaddr_in address;
+	int receiver = xt_udp(&address), sender = xt_socket(AF_INET, SOCK_DGRAM);
+	int null = xt_open_path("/dev/null", O_RDWR);
+	struct kevent event;
+
+	/* Nobody wakes us when a send buffer has become empty. */
+	XT_STATUS(kit_add(kq, pair.w, EVFILT_EMPTY, 0), ENOTSUP);
+	/* Requests of aio_read(3) know no queue. */
+	XT_STATUS(kit_change(kq, 1, EVFILT_AIO, EV_ADD, 0, 0, NULL), EPERM);
+	XT_STATUS(kit_change(kq, 1, EVFILT_LIO, EV_ADD, 0, 0, NULL), EPERM);
+	XT_STATUS(kit_change(kq, 1, EVFILT_FS, EV_ADD, 0, 0, NULL), EINVAL);
+	XT_STATUS(kit_change(kq, 1, EVFILT_SENDFILE, EV_ADD, 0, 0, NULL), EINVAL);
+	/* FreeBSD: ENODEV, and accepted. */
+	XT_OK(kit_add(kq, null, EVFILT_READ, EV_ONESHOT));
+	KIT_GETS(kq, &event, null, EVFILT_READ);
+	XT_STATUS(kit_change(kq, 999, EVFILT_SIGNAL, EV_ADD, 0, 0, NULL), EINVAL);
+	/* FreeBSD: reports at once. */
+	XT_OK(kit_add(kq, pipe.r, EVFILT_WRITE, 0));
+	KIT_NONE(kq);
+	XT_OK(kit_flag(kq, pipe.r, EVFILT_WRITE, EV_DELETE));
+	/* FreeBSD: of all datagrams. */
+	XT_EQ(sendto(sender, "abc", 3, 0, (struct sockaddr *)&address,
+	             sizeof address), 3);
+	XT_EQ(sendto(sender, "defgh", 5, 0, (struct sockaddr *)&address,
+	             sizeof address), 5);
+	XT_CHECK(xt_poll_until(receiver, POLLIN, POLLIN));
+	XT_OK(kit_add(kq, receiver, EVFILT_READ, EV_ONESHOT));
+	KIT_GETS(kq, &event, receiver, EVFILT_READ);
+	XT_EQ(event.data, 3);
+	XT_STATUS(kit_change(kq, (uintptr_t)datagrams.r, EVFILT_READ, EV_ADD,
+	                     NOTE_LOWAT, 4, NULL), ENOTSUP);
+}
+
+XT_TEST(what_linux_does_otherwise_has_its_answer)
+{
+	int kq = kit_open(), inner = kit_open();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM), pipe = xt_pipe();
+	int count = xt_eventfd();
+	uint64_t five = 5;
+	struct kevent event;
+
+	/* FreeBSD: the count. */
+	if (count >= 0) {
+		XT_EQ(write(count, &five, sizeof five), sizeof five);
+		XT_OK(kit_add(kq, count, EVFILT_READ, EV_ONESHOT));
+		KIT_GETS(kq, &event, count, EVFILT_READ);
+		XT_EQ(event.data, 1);
+	}
+	XT_OK(kit_change(inner, 1, EVFILT_USER, EV_ADD, NOTE_TRIGGER, 0, NULL));
+	XT_OK(kit_change(inner, 2, EVFILT_USER, EV_ADD, NOTE_TRIGGER, 0, NULL));
+	XT_OK(kit_add(kq, inner, EVFILT_READ, EV_ONESHOT));
+	KIT_GETS(kq, &event, inner, EVFILT_READ);
+	XT_EQ(event.data, 1);
+	/* FreeBSD: EV_EOF. */
+	XT_EQ(shutdown(pair.w, SHUT_WR), 0);
+	XT_OK(kit_add(kq, pair.w, EVFILT_WRITE, EV_ONESHOT));
+	KIT_GETS(kq, &event, pair.w, EVFILT_WRITE);
+	XT_EQ(event.flags & EV_EOF, 0);
+	/* FreeBSD: also EV_CLEAR and the like. */
+	XT_OK(kit_add(kq, pipe.w, EVFILT_WRITE, EV_CLEAR));
+	KIT_GETS(kq, &event, pipe.w, EVFILT_WRITE);
+	XT_EQ(event.flags, 0);
+}
