@@ -58,6 +58,9 @@ struct bench_sample {
 struct bench_way {
 	const char *backend;         /* of xpoll; else NULL */
 	const struct loop_ops *loop; /* for workloads that are written on loops */
+	const char *program;         /* one that is asked to work, see process.h */
+	const struct bench_workload *workload;
+	int n;
 };
 
 /*
@@ -122,6 +125,13 @@ struct bench_workload {
 	 * of enum loop_ability.  0: only `peers`.
 	 */
 	unsigned loops;
+	/*
+	 * Programs can do it, too: k of n descriptors are active, for each phase,
+	 * or one token goes round (rings).  NULL: they cannot.
+	 */
+	const int *programs;
+	int programs_len;
+	bool rings;
 	const struct bench_variant *peers;  /* ends with a NULL name; or NULL */
 	const struct bench_variant *limit;  /* NULL: nothing is left then */
 };
@@ -145,8 +155,12 @@ struct bench_report {
 	struct bench_result results[BENCH_VARIANTS_MAX * BENCH_PHASES_MAX];
 	int results_len;
 	int phases_len; /* at least 1 */
-	const struct bench_variant *missing[BENCH_VARIANTS_MAX];
-	int missing_len; /* variants that cannot be measured here */
+	/* Variants that cannot be measured here, and why. */
+	struct {
+		const char *variant;
+		const struct bench_library *library; /* NULL: it is a program */
+	} missing[BENCH_VARIANTS_MAX];
+	int missing_len;
 	int64_t start_ns;
 };
 

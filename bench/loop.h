@@ -24,6 +24,10 @@
 	"raw-NAME     the same, written by hand on the kernel's own calls\n" \
 	"libev, libevent, libuv   the same on these libraries, if they are here\n"
 
+/* And of one that programs can do, too. */
+#define PROGRAM_HELP \
+	"mio, polling, nio   Rust's and Java's, if they are in $XPOLL_BENCH_PEERS\n"
+
 /* What xpoll and the libraries are compared with. */
 #define LOOP_REFERENCES { "raw-epoll", "raw-poll", "raw-select", "limit" }
 

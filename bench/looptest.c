@@ -58,6 +58,8 @@ static const char looptest_help[] =
 	"\n"
 	"xpoll-NAME   xpoll on a back end, through its poll-like calls\n"
 	"raw-NAME     the same, written by hand on the kernel's own calls\n"
+	"libev, libevent, libuv   the same on these libraries, if they are here\n"
+	PROGRAM_HELP
 	"limit        the reads and writes alone\n"
 	"\n"
 	"System calls of xpoll are those its own counters tell, plus the program's\n"
@@ -77,6 +79,9 @@ const struct bench_workload bench_looptest = {
 	.open = looptest_open,
 	.close = looptest_close,
 	.queue = &looptest_queue_ops,
+	.programs = (const int[]){ 1 },
+	.programs_len = 1,
+	.rings = true,
 	.peers = looptest_peers,
 	.limit = &looptest_limit,
 };

@@ -63,7 +63,7 @@ static void json_missing(FILE *to, const struct bench_report *report)
 	fputs("  \"missing\": [", to);
 	for (int i = 0; i < report->missing_len; i++) {
 		fputs(i > 0 ? ", " : "", to);
-		json_string(to, report->missing[i]->name);
+		json_string(to, report->missing[i].variant);
 	}
 	fputs("],\n", to);
 }

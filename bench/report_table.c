@@ -123,10 +123,18 @@ static void table_notes(const struct bench_report *report, FILE *to)
 		has_default = has_default || report->results[i].is_default;
 	if (has_default)
 		fputs("\n* the back end that xpoll chooses here\n", to);
-	for (int i = 0; i < report->missing_len; i++)
-		fprintf(to, "%s was not measured: %s is not here (Debian: %s)\n",
-		        report->missing[i]->name, report->missing[i]->library->file,
-		        report->missing[i]->library->package);
+	for (int i = 0; i < report->missing_len; i++) {
+		const struct bench_library *library = report->missing[i].library;
+
+		if (library != NULL)
+			fprintf(to, "%s was not measured: %s is not here (Debian: %s)\n",
+			        report->missing[i].variant, library->file,
+			        library->package);
+		else
+			fprintf(to, "%s was not measured: no program of that name in "
+			        "$XPOLL_BENCH_PEERS (bench/peers)\n",
+			        report->missing[i].variant);
+	}
 }
 
 void bench_report_table(const struct bench_report *report, FILE *to)

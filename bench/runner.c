@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "process.h"
 
 #define CHUNK_MAX       65536
 #define CHUNK_ENOUGH_NS 500000   /* a chunk that takes longer grows no more */
@@ -314,6 +315,7 @@ int bench_run(const struct bench_workload *workload,
 	if (exit_code == 0) {
 		bench_signals_install(); /* before there is anything to clean up */
 		exit_code = runner_report(&report);
+		process_end_all();
 		bench_signals_restore();
 	}
 	for (int i = 0; i < report.results_len; i++)

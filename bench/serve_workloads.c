@@ -22,7 +22,7 @@ const struct bench_workload bench_active = {
 	.help =
 		"N pipes are registered for reading, and nothing is changed.  In a round k of\n"
 		"them get a byte; the program waits and reads until it has read them all.\n"
-		LOOP_HELP
+		LOOP_HELP PROGRAM_HELP
 		"limit        the writes and reads alone\n",
 	.unit = "read",
 	.items = "pipes",
@@ -35,6 +35,8 @@ const struct bench_workload bench_active = {
 	.open = active_open,
 	.close = serve_close_setup,
 	.queue = &serve_ops,
+	.programs = active_plan.active,
+	.programs_len = 3,
 	.loops = LOOP_LEVEL,
 	.limit = &serve_limit,
 };
@@ -55,7 +57,7 @@ const struct bench_workload bench_idle = {
 	.summary = "10 active descriptors among n that are idle",
 	.help =
 		"As active, with 10 active pipes among N: what do the idle ones cost?\n"
-		LOOP_HELP
+		LOOP_HELP PROGRAM_HELP
 		"limit        the writes and reads alone\n",
 	.unit = "read",
 	.items = "pipes",
@@ -67,6 +69,8 @@ const struct bench_workload bench_idle = {
 	.open = idle_open,
 	.close = serve_close_setup,
 	.queue = &serve_ops,
+	.programs = idle_plan.active,
+	.programs_len = 1,
 	.loops = LOOP_LEVEL,
 	.limit = &serve_limit,
 };

@@ -10,6 +10,7 @@
 
 #include "bench.h"
 #include "loop.h"
+#include "process.h"
 
 #define BACKENDS_MAX 16
 
@@ -48,6 +49,8 @@ static void variants_add(struct bench_report *report, const char *prefix,
 		         name);
 		result->phase = phases != NULL ? phases[i] : NULL;
 		result->way = way;
+		result->way.workload = report->workload;
+		result->way.n = report->options->n;
 		result->ops = ops;
 		result->is_default = is_default;
 	}
@@ -114,6 +117,29 @@ static void variants_add_all(struct bench_report *report, const char *chosen)
 		variants_add_backend(report, names[i], chosen);
 }
 
+static void variants_miss(struct bench_report *report, const char *variant,
+                          const struct bench_library *library)
+{
+	report->missing[report->missing_len].variant = variant;
+	report->missing[report->missing_len++].library = library;
+}
+
+static void variants_add_programs(struct bench_report *report)
+{
+	static const char *const programs[] = { "mio", "polling", "nio", NULL };
+
+	if (report->options->peers < BENCH_PEERS_ALL || report->workload->programs == NULL)
+		return;
+	for (int i = 0; programs[i] != NULL; i++) {
+		struct bench_way way = { .program = programs[i] };
+
+		if (process_find(programs[i]))
+			variants_add(report, "", programs[i], &process_ops, way, false);
+		else
+			variants_miss(report, programs[i], NULL);
+	}
+}
+
 static void variants_add_peer(struct bench_report *report,
                               const struct bench_variant *peer)
 {
@@ -126,7 +152,7 @@ static void variants_add_peer(struct bench_report *report,
 	if (report->options->peers < needed)
 		return;
 	if (peer->library != NULL && !bench_library_load(peer->library))
-		report->missing[report->missing_len++] = peer;
+		variants_miss(report, peer->name, peer->library);
 	else
 		variants_add(report, "", peer->name, ops, way, false);
 }
@@ -145,6 +171,7 @@ static void variants_add_peers(struct bench_report *report)
 	for (const struct bench_variant *peer = workload->peers;
 	     peer != NULL && peer->name != NULL; peer++)
 		variants_add_peer(report, peer);
+	variants_add_programs(report);
 	if (limit != NULL)
 		variants_add(report, "", limit->name, limit->ops, no_way, false);
 }

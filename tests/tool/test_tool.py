@@ -233,7 +233,8 @@ class Json(ToolTest):
     def test_every_workload_reports_its_ratios(self):
         for workload, references in (("drop-in", ("raw_poll", "raw_epoll")),
                                      ("timers", ("libevent", "libuv"))):
-            result = run("bench", workload, "-n", "40", *SHORT, "--json", "-")
+            result = run("bench", workload, "-n", "40", "-t", "0.001", "--rounds", "1",
+                         "--json", "-")
             self.assertEqual(result.returncode, 0, result.stderr)
             for line in json.loads(result.stdout)["results"]:
                 self.assertLessEqual({f"ratio_{r}" for r in references}, set(line))
@@ -333,6 +334,29 @@ class Workloads(ToolTest):
                          env=environment(LD_LIBRARY_PATH=folder))
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertRegex(result.stdout, r"(?m)^libev was not measured: libev\.so\.4")
+
+    def peer(self, script):
+        """Measure looptest beside a program that is this script."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "mio")
+            with open(path, "w") as file:
+                file.write("#!/bin/sh\n" + script)
+            os.chmod(path, 0o755)
+            return run(*LOOPTEST, *SHORT, "--backend", "poll", "--json", "-",
+                       env=environment(XPOLL_BENCH_PEERS=folder))
+
+    def test_program_that_answers_is_measured(self):
+        report = json.loads(self.check(self.peer(
+            '[ "$*" = "looptest 8" ] && echo ready\nwhile read -r k n; do echo done; done\n')))
+        self.assertIn("mio", [r["variant"] for r in report["results"]])
+        self.assertIn("nio", report["missing"])
+
+    def test_program_that_ends_or_lies_is_an_error(self):
+        for script in "exit 0\n", "echo hello\n", "echo ready; read -r q; echo no\n":
+            with self.subTest(script=script):
+                result = self.peer(script)
+                self.assertEqual((result.returncode, result.stdout), (1, ""))
+                self.assertIn("xpoll bench looptest: mio: ", result.stderr)
 
     def test_one_processor_is_enough(self):
         first = min(os.sched_getaffinity(0))
