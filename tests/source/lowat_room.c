@@ -151,6 +151,33 @@ XT_TEST(too_little_room_does_not_spin)
 	XT_EXPECT(xt_stats(queue).syscalls_wait - before < 30);
 }
 
+/* Who waits for the queue from outside is told, too. */
+XT_TEST(queue_fd_is_readable_when_there_is_room)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xpoll_event event;
+	struct xt_pair pair = xt_pipe();
+	int fd = xpoll_fd(queue);
+	int count = 0;
+
+	if (fd < 0)
+		return; /* Back ends without a kernel queue. */
+	xt_fill(pair.w);
+	XT_EQ(take(pair.r, 8192), 8192);
+	XT_OK(mark(queue, pair.w, 0, pipe_size(pair.w)));
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 0);
+	(void)xt_drain(pair.r);
+	/* It may be readable in vain, when the next look is due. */
+	while (count == 0) {
+		struct pollfd outside = {.fd = fd, .events = POLLIN};
+
+		XT_EQ(poll(&outside, 1, 20000), 1);
+		count = xpoll_event(queue, NULL, 0, &event, 1, 0);
+	}
+	XT_EQ(count, 1);
+	XT_EXPECT_EQ(event.filter, WRITE);
+}
+
 XT_TEST(end_has_no_mark_for_writing)
 {
 	struct xpoll *queue = xt_open();
