@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Measure the Java binding: what a call costs, looptest, and the table of 1999.
 
-  java.py [--quick] [--connections N,N,N] [--rounds R] [--writes W]
+  java.py [--quick] [--only PARTS] [--connections N,N,N] [--rounds R] [--writes W]
 
-Runs the demo jar (build/release/java) and writes build/bench/java.json.  The
-servers run in turns, round after round in another order, each in a Java of its
-own with the same flags; the load comes from a C program on the same machine.
+Runs the demo jar (build/release/java) and writes java-costs.json,
+java-looptest.json and java-servers.json in build/bench, which the page of
+./dev bench shows.  The servers run in turns, round after round in another
+order, each in a Java of its own with the same flags; the load comes from a C
+program on the same machine.
 Exits with 77 where there is no JDK or no jar.
 """
 import argparse
@@ -21,7 +23,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "release"
-RESULT = ROOT / "build" / "bench" / "java.json"
+RESULTS = ROOT / "build" / "bench"
 FLAGS = ["-XX:+UseSerialGC", "-Xms1g", "-Xmx1g"]
 SERVERS = {
     "Poller, inline": ["PollingServer", "--inline"],
@@ -97,7 +99,8 @@ def table(java, jar, options):
         for number in range(options.rounds):
             shift = number % len(names)
             for name in names[shift:] + names[:shift]:
-                print(f"  {connections} connections, round {number + 1}: {name}", flush=True)
+                print(f"  {connections} connections, round {number + 1}: {name}", flush=True,
+                      file=sys.stderr)
                 command = [java, *FLAGS, "-jar", jar, *SERVERS[name]]
                 runs.setdefault((name, connections), []).append(
                     serve_once(command, connections, options.writes))
@@ -171,11 +174,20 @@ def costs(java, jar, rounds):
     return rows
 
 
+def save(name, about, rows):
+    """With the load of the machine: whether somebody else worked on it."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    record = {**about, "load": os.getloadavg(), "results": rows}
+    (RESULTS / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="one round, a tenth of the writes")
     parser.add_argument("--connections", default="1000,4000,8000",
                         type=lambda text: [int(n) for n in text.split(",")])
+    parser.add_argument("--only", default="costs,looptest,servers", metavar="PARTS",
+                        type=lambda text: text.split(","))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--writes", type=int, default=1024000)
     options = parser.parse_args()
@@ -185,21 +197,17 @@ def main():
 
     java, jar = find_java(), find_jar()
     version = subprocess.run([java, "-version"], capture_output=True, text=True).stderr
-    result = {
-        "java": version.splitlines()[0], "kernel": platform.release(),
-        "processors": os.cpu_count(), "load_before": os.getloadavg(), "flags": FLAGS,
-        "writes": options.writes, "in_1999_s": IN_1999,
-        "costs": costs(java, jar, options.rounds),
-        "looptest": looptest(java, jar, options),
-    }
-    print()
-    result["table"] = table(java, jar, options)
-    result["load_after"] = os.getloadavg()
-    print_table(result["table"])
-    RESULT.parent.mkdir(parents=True, exist_ok=True)
-    RESULT.write_text(json.dumps(result, indent=1) + "\n")
-    print(f"\n{RESULT.relative_to(ROOT)}: load of the machine {result['load_before'][0]:.1f} "
-          f"before, {result['load_after'][0]:.1f} after")
+    about = {"java": version.splitlines()[0], "kernel": platform.release(),
+             "processors": os.cpu_count(), "flags": FLAGS, "writes": options.writes,
+             "rounds": options.rounds}
+    if "costs" in options.only:
+        save("java-costs", about, costs(java, jar, options.rounds))
+    if "looptest" in options.only:
+        save("java-looptest", about, looptest(java, jar, options))
+    if "servers" in options.only:
+        rows = table(java, jar, options)
+        save("java-servers", about, rows)
+        print_table(rows)
 
 
 if __name__ == "__main__":

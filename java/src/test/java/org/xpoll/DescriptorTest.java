@@ -71,6 +71,30 @@ class DescriptorTest {
         }
     }
 
+    /** Types and exceptions as a program for the class of 1999 has them. */
+    @Test
+    void programOfTheOriginal_compilesAndWorks() throws Exception {
+        try (ServerSocket server = new ServerSocket(0, 50, HERE);
+                Socket client = new Socket(HERE, server.getLocalPort());
+                Socket socket = server.accept()) {
+            Poller mux = new Poller(65535);
+            short wanted = Poller.POLLIN;
+            int fd = mux.add(socket, wanted);
+            client.getOutputStream().write("data".getBytes());
+            int[] fds = new int[100];
+            short[] revents = new short[100];
+            int count = mux.waitMultiple(100, fds, revents, 10_000L);
+            assertEquals(1, count);
+            assertEquals(fd, fds[0]);
+            assertTrue(revents[0] == Poller.POLLIN);
+            assertEquals(4, socket.getInputStream().read(new byte[10], 0, 10));
+            assertTrue(mux.isMember(socket));
+            assertTrue(mux.remove(socket));
+            mux.reset(10);
+            mux.close();
+        }
+    }
+
     @Test
     void channels_connectAndData_areReported() throws IOException {
         try (ServerSocketChannel server = ServerSocketChannel.open().bind(null)) {
