@@ -26,8 +26,8 @@ final class Substitute implements Runnable {
 
     Substitute(NativeQueue queue) {
         this.queue = queue;
-        // Two: the thread of the wait before may not have come back for work yet.
-        threads = new ThreadPoolExecutor(0, 2, IDLE_SECONDS, TimeUnit.SECONDS,
+        // One works; those of earlier waits may not have come back for work yet.
+        threads = new ThreadPoolExecutor(0, Integer.MAX_VALUE, IDLE_SECONDS, TimeUnit.SECONDS,
                 new SynchronousQueue<>(), task -> Thread.ofPlatform().daemon()
                         .name("xpoll-wait").unstarted(task));
     }
