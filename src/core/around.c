@@ -222,7 +222,7 @@ int xpoll_stats(const struct xpoll *queue, struct xpoll_stats *stats,
 		return xp_result(-EINVAL);
 	if (audit(queue) < 0)
 		return xp_result(-EBADF);
-	counters = &queue->counters.waits;
+	counters = (const xp_counter *)(const void *)&queue->counters;
 	for (size_t i = 0; i < sizeof copy / sizeof *values; i++)
 		values[i] = xp_counter_read(&counters[i]);
 	/* A newer program's structure has a tail this library cannot fill. */

@@ -196,7 +196,7 @@ int info_try(int filter, uint32_t fflags)
 {
 	struct xpoll *queue = xpoll_open(NULL);
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	struct objects before, after;
+	struct objects before = {0}, after = {0};
 	struct xpoll_event change;
 	uint64_t ident = 1;
 	int error = queue == NULL || fd < 0 ? errno : 0;
