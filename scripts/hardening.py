@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""What a built library or program must be, by readelf.
+
+  hardening.py [--library] FILE...
+
+No stack that can be executed, relocations read-only and done at the start, no
+relocation of code, no segment that can be both written and executed.  With
+--library also: it calls nothing that prints, exits, aborts or reads the
+environment without secure_getenv, no function without a bound, and its own
+functions are checked for overwritten stacks.
+"""
+import argparse
+import re
+import subprocess
+import sys
+
+FORBIDDEN = re.compile(
+    r"(__)?(v?f?printf|v?dprintf|puts|fputs|putchar|fwrite|perror|psignal|syslog|err|warn)(_chk)?"
+    r"|abort|_?exit|_Exit|quick_exit|__assert_fail|raise|kill|getenv|setenv|putenv"
+    r"|system|popen|execv?[ple]*|gets|(__)?(v?sprintf|strcpy|strcat|stpcpy)(_chk)?|mktemp|tmpnam"
+    r"|waitpid|wait[34]?|setitimer|alarm|signal|sigprocmask|umask|chdir|setrlimit|srand|rand")
+
+
+def readelf(option, path):
+    return subprocess.run(["readelf", option, "--wide", path], check=True,
+                          capture_output=True, text=True).stdout
+
+
+def segments(path):
+    """[(type, flags)]."""
+    return re.findall(r"^ +(\w+) +0x\S+ 0x\S+ 0x\S+ 0x\S+ 0x\S+ ([RWE ]{3}) ",
+                      readelf("--program-headers", path), re.M)
+
+
+def findings(path, library):
+    parts = segments(path)
+    stack = [flags for kind, flags in parts if kind == "GNU_STACK"]
+    if not stack or "E" in stack[0]:
+        yield "its stack can be executed"
+    if "GNU_RELRO" not in dict(parts):
+        yield "no read-only relocations (-z relro)"
+    if any("W" in flags and "E" in flags for _, flags in parts):
+        yield "a segment can be both written and executed"
+    dynamic = readelf("--dynamic", path)
+    if not re.search(r"\((FLAGS|FLAGS_1)\).*\bNOW\b|\(BIND_NOW\)", dynamic):
+        yield "relocations are not done at the start (-z now)"
+    if "TEXTREL" in dynamic:
+        yield "its code is relocated"
+    if library:
+        called = set(re.findall(r" UND ([\w.]+)", readelf("--dyn-syms", path)))
+        for name in sorted(filter(FORBIDDEN.fullmatch, called)):
+            yield f"calls {name}"
+        if "__stack_chk_fail" not in called:
+            yield "stacks are not checked (-fstack-protector-strong)"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--library", action="store_true")
+    parser.add_argument("files", nargs="+")
+    options = parser.parse_args()
+    found = [f"{path}: {finding}" for path in options.files
+             for finding in findings(path, options.library)]
+    print("\n".join(found) or f"hardening: {len(options.files)} files are as they should be")
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()
