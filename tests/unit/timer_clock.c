@@ -339,3 +339,69 @@ XT_TEST(alarm_of_the_queue_fd_is_never_too_late)
 	XT_NONE(queue);
 	XT_EQ(alarm_ns, XP_NEVER);
 }
+
+/* --- At random ------------------------------------------------------------- */
+
+enum { MOMENTS = 300, MOVES = 3000 };
+
+/* The clock that timers with ABSTIME go by. */
+static int64_t real_ns(void)
+{
+	return clock_ns + offset_ns;
+}
+
+static int64_t set_anew(struct xpoll *queue, uint64_t ident, uint64_t *random)
+{
+	int64_t moment = real_ns() - XP_NS_PER_SEC +
+	                 (int64_t)(xt_random(random) % 20000) * 1000000;
+
+	(void)XT_EXPECT_STATUS(timer(queue, ident, XPOLL_ADD,
+	                             NSECONDS | ABSTIME, moment), 0);
+	return moment;
+}
+
+/* Those whose moment has come, each once, and no other. */
+static int take_due(struct xpoll *queue, int64_t *moments)
+{
+	struct xpoll_event event;
+	int taken = 0;
+
+	while (xpoll_event(queue, NULL, 0, &event, 1, 0) == 1) {
+		(void)XT_EXPECT(moments[event.ident] <= real_ns());
+		(void)XT_EXPECT_EQ(event.data, 1);
+		moments[event.ident] = INT64_MAX;
+		taken++;
+	}
+	for (int i = 0; i < MOMENTS; i++)
+		(void)XT_EXPECT(moments[i] > real_ns());
+	return taken;
+}
+
+XT_TEST(clock_steps_at_random_each_moment_comes_once)
+{
+	struct xpoll *queue = start();
+	uint64_t random = xt_seed();
+	int64_t moments[MOMENTS];
+	long in = MOMENTS, out = 0;
+
+	for (int i = 0; i < MOMENTS; i++)
+		moments[i] = set_anew(queue, (uint64_t)i, &random);
+	for (int move = 0; move < MOVES && !xt_failures(); move++) {
+		uint32_t dice = xt_random(&random);
+		int index = (int)(xt_random(&random) % MOMENTS);
+
+		if (dice % 4)
+			clock_ns += dice % 50000000;
+		else /* up to ten seconds, to and fro */
+			step(((int64_t)(dice / 4 % 20001) - 10000) * 1000000);
+		out += take_due(queue, moments);
+		if (moments[index] == INT64_MAX) {
+			moments[index] = set_anew(queue, (uint64_t)index, &random);
+			in++;
+		}
+	}
+	step(1000000 * XP_NS_PER_SEC);
+	out += take_due(queue, moments);
+	XT_EQ(in, out);
+	xt_note("%ld moments", in);
+}
