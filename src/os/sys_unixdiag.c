@@ -24,9 +24,9 @@ union unix_answer {
 	char bytes[512];
 };
 
-static int64_t unix_queue_in(const union unix_answer *answer, int size)
+static int64_t unix_queue_in(union unix_answer *answer, int size)
 {
-	const struct unix_diag_msg *message = NLMSG_DATA(&answer->header);
+	struct unix_diag_msg *message = NLMSG_DATA(&answer->header);
 	struct rtattr *part = (struct rtattr *)(uintptr_t)(message + 1);
 	int left = size - (int)NLMSG_LENGTH(sizeof *message);
 
