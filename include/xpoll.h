@@ -67,7 +67,7 @@ struct xpoll_options {
  * Returns the queue, to be released with xpoll_destroy; or NULL with errno
  * EINVAL (size_hint < 1 in xpoll_create, or < 0 in options; size 0; unknown
  * flags), E2BIG (a larger struct with a non-zero tail), ENOTSUP (no such back
- * end, or not usable here), EMFILE, ENFILE, ENOMEM.
+ * end, or not usable here), EMFILE, ENFILE, ENOSPC, ENOMEM.
  */
 XPOLL_API struct xpoll *xpoll_create(int size_hint);
 XPOLL_API struct xpoll *xpoll_open(const struct xpoll_options *options);
@@ -177,8 +177,9 @@ XPOLL_API int xpoll_ctl(struct xpoll *queue, int op, int events, int fd,
  *
  * Returns an upper bound of the descriptors that xpoll_revents will hand out;
  * 0 on timeout or after xpoll_wake; -1 with errno EINTR, EBUSY (another thread
- * is in xpoll_wait), EBADF.  Other kinds of events neither end the wait nor
- * are consumed by it.
+ * is in xpoll_wait), EBADF, ENOMEM, ENOSPC (the kernel's set was made anew, and
+ * not all found room in it; the next wait tries again).  Other kinds of events
+ * neither end the wait nor are consumed by it.
  */
 XPOLL_API int xpoll_wait(struct xpoll *queue, int timeout_ms);
 
@@ -224,8 +225,9 @@ XPOLL_API struct xpoll_event *xpoll_set(struct xpoll_event *event,
  * records at once.  A failed change stops no other.
  *
  * Errors: EINVAL (negative count, NULL array, fewer slots than receipts:
- * nothing was applied), EINTR, EBADF; or the errno of the first failed change
- * for which there was no slot (all others were applied).
+ * nothing was applied), EINTR, EBADF, ENOMEM and ENOSPC as xpoll_wait; or the
+ * errno of the first failed change for which there was no slot (all others were
+ * applied).
  */
 XPOLL_API int xpoll_event(struct xpoll *queue,
                           const struct xpoll_event *changes, int nchanges,
@@ -327,7 +329,7 @@ XPOLL_API int xpoll_lookup(struct xpoll *queue, uint64_t ident, int filter,
  * of its own with the same registrations.  Process registrations, AIO in
  * flight and pending events are dropped.  Errors: EINVAL (not in a forked
  * child), EBUSY (another thread of the parent was inside the queue when it
- * forked), EMFILE, ENFILE, ENOMEM.
+ * forked), EMFILE, ENFILE, ENOSPC, ENOMEM; then it can be tried again.
  */
 XPOLL_API int xpoll_reinit(struct xpoll *queue);
 

@@ -161,21 +161,29 @@ static void epoll_wake(void *opaque)
 	xp_sys_write(state->wake_fd, &one, sizeof one);
 }
 
-/* From now on the number stands for the fresh set, also in the outer one. */
+/* Have the outer set hold this one under this number; 0 as well without one. */
+static int outer_control(struct epoll_state *state, int op, int fd)
+{
+	if (state->outer_fd < 0)
+		return 0;
+	return xp_sys_epoll_ctl(state->outer_fd, op, fd, EPOLLIN, 0);
+}
+
+/*
+ * From now on the number stands for the fresh set.  The outer set holds the old
+ * or the fresh one at every moment, and both in between: what fails then is
+ * without harm.
+ */
 static int epoll_switch(struct epoll_state *state, int fresh)
 {
-	int rc;
+	int rc = outer_control(state, EPOLL_CTL_ADD, fresh);
 
-	if (state->outer_fd >= 0)
-		xp_sys_epoll_ctl(state->outer_fd, EPOLL_CTL_DEL, state->epoll_fd,
-		                 0, 0);
-	rc = xp_sys_replace(fresh, state->epoll_fd);
-	if (state->outer_fd >= 0) {
-		int outer_rc = xp_sys_epoll_ctl(state->outer_fd, EPOLL_CTL_ADD,
-		                                state->epoll_fd, EPOLLIN, 0);
-
-		rc = rc < 0 ? rc : outer_rc;
-	}
+	if (rc < 0)
+		return rc;
+	(void)outer_control(state, EPOLL_CTL_DEL, state->epoll_fd);
+	rc = xp_sys_put(fresh, state->epoll_fd);
+	if (outer_control(state, EPOLL_CTL_ADD, state->epoll_fd) == 0)
+		(void)outer_control(state, EPOLL_CTL_DEL, fresh);
 	return rc;
 }
 
@@ -194,10 +202,10 @@ static int epoll_renew(void *opaque)
 	if (fresh >= 0)
 		rc = xp_sys_epoll_ctl(fresh, EPOLL_CTL_ADD, state->wake_fd,
 		                      EPOLLIN | EPOLLET, XP_TOKEN_WAKE);
-	if (rc < 0 && fresh >= 0)
-		xp_sys_close(fresh);
-	else if (rc >= 0)
+	if (rc >= 0)
 		rc = epoll_switch(state, fresh);
+	if (fresh >= 0)
+		xp_sys_close(fresh);
 	if (rc < 0 && previous >= 0)
 		xp_sys_close(previous);
 	state->previous_fd = previous;

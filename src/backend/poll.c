@@ -184,11 +184,18 @@ static int poll_change(void *opaque, int fd, uint32_t watch, uint64_t token)
 	if (!entry)
 		return -ENOENT;
 	entry->token = token;
-	if (entry->place != place_for(watch)) {
+	if (entry->place == XP_PLACE_EDGE && watch & XP_WATCH_EDGE) {
+		rc = xp_edge_change(&state->edge, fd, watch, token);
+	} else if (watch & XP_WATCH_EDGE) {
+		/* First where it may fail, so that it is always somewhere. */
+		rc = xp_edge_attach(&state->edge, fd, watch, token);
+		if (rc == 0) {
+			poll_unplace(state, fd, entry);
+			entry->place = XP_PLACE_EDGE;
+		}
+	} else if (entry->place != place_for(watch)) {
 		poll_unplace(state, fd, entry);
 		rc = poll_place(state, fd, entry, watch);
-	} else if (entry->place == XP_PLACE_EDGE) {
-		rc = xp_edge_change(&state->edge, fd, watch, token);
 	}
 	if (rc < 0)
 		return rc;

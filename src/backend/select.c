@@ -40,9 +40,8 @@ static bool select_needs_helper(const struct xp_fdmap_entry *entry,
 
 	if (watch & XP_WATCH_EDGE)
 		return true;
-	if (!bits || bits & POLLIN || entry->fixed)
-		return false;
-	return bits != POLLOUT || entry->mute;
+	return bits && !(bits & POLLIN) && !entry->fixed &&
+		(bits != POLLOUT || entry->mute);
 }
 
 static int select_open(void *opaque, int size_hint,
@@ -89,10 +88,11 @@ static int select_place(struct select_state *state, int fd,
 	if (select_needs_helper(entry, watch)) {
 		int rc = xp_edge_attach(&state->edge, fd, watch, entry->token);
 
-		if (rc < 0)
-			return rc;
-		entry->place = XP_PLACE_EDGE;
-		return 0;
+		if (rc == 0) {
+			xp_bitsets_want(&state->sets, fd, 0); /* Not before. */
+			entry->place = XP_PLACE_EDGE;
+		}
+		return rc;
 	}
 	xp_bitsets_want(&state->sets, fd, watch);
 	entry->place = watch & XP_WATCH_BITS ? XP_PLACE_ARRAY : XP_PLACE_IDLE;
@@ -184,7 +184,7 @@ static int select_change(void *opaque, int fd, uint32_t watch, uint64_t token)
 	if (entry->place == XP_PLACE_EDGE && select_needs_helper(entry, watch)) {
 		rc = xp_edge_change(&state->edge, fd, watch, token);
 	} else {
-		if (entry->place == XP_PLACE_EDGE || select_needs_helper(entry, watch))
+		if (entry->place == XP_PLACE_EDGE)
 			select_unplace(state, fd, entry);
 		rc = select_place(state, fd, entry, watch);
 	}
@@ -206,18 +206,18 @@ static int select_refine(struct select_state *state, struct pollfd *fds,
                          int len, struct xp_fired *fired)
 {
 	int count = 0;
+	bool told;
 
 	if (len == 0)
 		return 0;
 	xp_count_shared(&state->counters->syscalls_check);
-	if (xp_sys_poll_now(fds, (size_t)len) < 0)
-		return 0;
+	told = xp_sys_poll_now(fds, (size_t)len) >= 0;
 	for (int i = 0; i < len; i++) {
 		const struct xp_fdmap_entry *entry = &state->map.entries[fds[i].fd];
-		uint32_t events = (uint32_t)(unsigned short)fds[i].revents;
+		uint32_t events = told ? (unsigned short)fds[i].revents : 0u;
 
 		/* A first look at such a file takes the news away. */
-		if (entry->fixed)
+		if (entry->fixed || !told)
 			events |= select_bits(state, fds[i].fd) & entry->watch;
 		if (!events)
 			continue;

@@ -20,7 +20,8 @@ static bool usable(const struct xp_backend_ops *ops)
 		ops->close(state);
 	xp_free(state);
 	/* Being out of descriptors or memory says nothing about the kernel. */
-	return rc == 0 || rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM;
+	return rc != -ENOSYS && rc != -EPERM && rc != -EACCES && rc != -EINVAL &&
+		rc != -ENOTSUP;
 }
 
 int xp_backend_find(const char *name, const struct xp_backend_ops **ops)

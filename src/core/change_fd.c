@@ -5,6 +5,7 @@
 #include "core/file.h"
 #include "core/interest.h"
 #include "core/mark.h"
+#include "core/result.h"
 #include "os/sys.h"
 
 /* Nothing is registered: a closed descriptor is the better answer. */
@@ -83,6 +84,25 @@ static int add_to_known(struct xpoll *queue, int fd, struct xp_slot *slot,
 	return rc;
 }
 
+/* Exclusive and disabled, or waiting for memory: the kernel has it not. */
+static int add_to_unknown(struct xpoll *queue, int fd, struct xp_slot *slot,
+                          const struct xp_interest *add)
+{
+	struct xp_slot before = *slot;
+	unsigned fresh = add_merge(slot, add);
+	int rc;
+
+	xp_count_by(&queue->counters.registered, fresh);
+	rc = xp_interest_wanted(queue, fd, slot, add->filters);
+	if (rc < 0 && slot->present) {
+		before.next = slot->next;
+		*slot = before;
+		xp_count_by(&queue->counters.registered,
+		            (uint64_t)-(int64_t)fresh);
+	}
+	return rc;
+}
+
 static int add_to_fresh(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
 	enum xp_mode mode;
@@ -128,6 +148,7 @@ static int interest_add(struct xpoll *queue, int fd,
 	struct xp_slot *slot;
 	struct xp_slot before;
 	unsigned fresh;
+	bool shared;
 	int rc;
 
 	if (fd < 0)
@@ -146,12 +167,8 @@ static int interest_add(struct xpoll *queue, int fd,
 			return -EINVAL; /* The queue's own, as above. */
 		return add_fresh(queue, fd, slot, add);
 	}
-	if (slot->mode == XP_MODE_NONE) {
-		/* Exclusive and disabled: the kernel does not know it now. */
-		fresh = add_merge(slot, add);
-		xp_count_by(&queue->counters.registered, fresh);
-		return xp_interest_wanted(queue, fd, slot, add->filters);
-	}
+	if (slot->mode == XP_MODE_NONE)
+		return add_to_unknown(queue, fd, slot, add);
 	before = *slot;
 	fresh = add_merge(slot, add);
 	rc = add_to_known(queue, fd, slot, add);
@@ -160,9 +177,13 @@ static int interest_add(struct xpoll *queue, int fd,
 		return 0;
 	}
 	before.next = slot->next;
+	shared = slot->shared;
 	*slot = before;
-	if (rc != -ENOENT && rc != -EBADF && rc != -EPERM)
+	if (rc != -ENOENT && rc != -EBADF && rc != -EPERM) {
+		xp_interest_not_pushed(queue, slot, shared ? XP_MODE_EXCLUSIVE
+		                                           : XP_MODE_LEVEL);
 		return rc;
+	}
 
 	/* Closed without our knowledge, and perhaps opened anew. */
 	xp_interest_drop(queue, fd, slot);
@@ -198,6 +219,7 @@ int xp_interest_delete(struct xpoll *queue, int fd, unsigned filters)
 {
 	struct xp_slot *slot = xp_interest_find(queue, fd);
 	enum xp_mode mode;
+	int rc;
 
 	filters &= slot ? slot->present : 0;
 	if (!filters)
@@ -211,7 +233,9 @@ int xp_interest_delete(struct xpoll *queue, int fd, unsigned filters)
 	if (slot->mode == XP_MODE_NONE)
 		return 0;
 	xp_interest_choose(queue, slot, &mode, &filters);
-	return xp_interest_push(queue, fd, slot, mode, filters);
+	rc = xp_interest_push(queue, fd, slot, mode, filters);
+	/* The kernel reports more than is wanted, which is filtered. */
+	return xp_is_lack(rc) ? 0 : rc;
 }
 
 /* The slot if all of these filters are registered. */

@@ -48,8 +48,9 @@ static bool confirmed(struct xpoll *queue, int fd, struct xp_slot *slot)
 		return true;
 	if (slot->mode != XP_MODE_LEVEL && slot->mode != XP_MODE_LAZY)
 		return true;
-	return xp_interest_push(queue, fd, slot, (enum xp_mode)slot->mode,
-	                        slot->armed) == 0;
+	(void)xp_interest_push(queue, fd, slot, (enum xp_mode)slot->mode,
+	                       slot->armed);
+	return slot->present;
 }
 
 void xp_deliver_outdated(struct xpoll *queue, int fd, struct xp_slot *slot)

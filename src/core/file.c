@@ -135,15 +135,20 @@ int xp_file_follow(struct xpoll *queue, int fd)
 	return rc;
 }
 
-void xp_file_inherit(struct xpoll *queue, int fd)
+int xp_file_inherit(struct xpoll *queue, int fd)
 {
 	struct xp_file *file = file_get(queue, fd);
+	int rc;
 
 	if (!file->follows)
-		return;
+		return 0;
 	file->follows = false;
-	(void)xp_file_follow(queue, fd);
-	xp_file_ask(queue, fd);
+	rc = xp_file_follow(queue, fd);
+	if (rc < 0)
+		file->follows = true;
+	else
+		xp_file_ask(queue, fd);
+	return rc;
 }
 
 void xp_file_remove(struct xpoll *queue, int fd)
@@ -165,6 +170,7 @@ void xp_files_fini(struct xpoll *queue)
 	xp_regmap_fini(&queue->files);
 }
 
+/* 0; -EBADF, -ENOENT: closed, or another file by now; what fstat(2) says. */
 static int file_status(const struct xp_file *file, struct stat *status)
 {
 	int rc = xp_sys_fstat(file_fd(file), status);
@@ -180,8 +186,10 @@ int xp_file_confirm(struct xpoll *queue, int fd)
 {
 	struct stat status;
 
+	int rc = file_status(file_get(queue, fd), &status);
+
 	xp_count(&queue->counters.syscalls_check);
-	return file_status(file_get(queue, fd), &status);
+	return rc == -EBADF || rc == -ENOENT ? rc : 0;
 }
 
 void xp_file_ask(struct xpoll *queue, int fd)
@@ -204,9 +212,10 @@ static int file_events(struct xpoll *queue, const struct xp_file *file,
 	int rc = file_status(file, &status);
 
 	xp_count(&queue->counters.syscalls_check);
-	if (rc < 0)
+	if (rc == -EBADF || rc == -ENOENT)
 		return rc;
-	if (file->sized && !poll_level && events & POLLIN) {
+	/* Open, and nobody knows more of it: reading will tell. */
+	if (rc == 0 && file->sized && !poll_level && events & POLLIN) {
 		int64_t offset = xp_sys_tell(file_fd(file));
 
 		xp_count(&queue->counters.syscalls_check);

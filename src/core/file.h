@@ -32,7 +32,7 @@ int64_t xp_file_left(struct xpoll *queue, int fd);
 bool xp_files_ready(struct xpoll *queue);
 
 /* In a forked child: be told on kernel objects of its own. */
-void xp_file_inherit(struct xpoll *queue, int fd);
+int xp_file_inherit(struct xpoll *queue, int fd);
 /* After the sources have ended. */
 void xp_files_fini(struct xpoll *queue);
 

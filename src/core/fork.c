@@ -67,8 +67,24 @@ static int reinit_threads(struct xpoll *queue)
 	return 0;
 }
 
+static int reinit_registrations(struct xpoll *queue)
+{
+	int regs_rc;
+	int fds_rc;
+
+	xp_mutex_lock(&queue->lock);
+	queue->batch_len = 0;
+	queue->batch_next = 0;
+	xp_watch_forget_all(queue);
+	regs_rc = xp_regs_inherit(queue);
+	fds_rc = xp_interest_attach_all(queue, true);
+	xp_mutex_unlock(&queue->lock);
+	return regs_rc < 0 ? regs_rc : fds_rc;
+}
+
 int xpoll_reinit(struct xpoll *queue)
 {
+	uint32_t parent;
 	int rc;
 
 	if (!queue || queue->process == xp_process_current())
@@ -80,13 +96,13 @@ int xpoll_reinit(struct xpoll *queue)
 		rc = reinit_threads(queue);
 	if (rc < 0)
 		return xp_result(rc);
+	parent = queue->process;
 	xp_process_add(queue);
-	xp_mutex_lock(&queue->lock);
-	queue->batch_len = 0;
-	queue->batch_next = 0;
-	xp_watch_forget_all(queue);
-	xp_regs_inherit(queue);
-	xp_interest_attach_all(queue);
-	xp_mutex_unlock(&queue->lock);
-	return 0;
+	rc = reinit_registrations(queue);
+	if (rc < 0) {
+		/* As before: it can be tried again. */
+		xp_process_remove(queue);
+		queue->process = parent;
+	}
+	return xp_result(rc);
 }

@@ -9,6 +9,7 @@
 #include "base/assert.h"
 #include "core/candidate.h"
 #include "core/file.h"
+#include "core/result.h"
 #include "core/watch.h"
 
 enum {
@@ -154,6 +155,16 @@ bool xp_interest_same_file(struct xpoll *queue, int fd, struct xp_slot *slot)
 	return false;
 }
 
+void xp_interest_not_pushed(struct xpoll *queue, struct xp_slot *slot,
+                            enum xp_mode mode)
+{
+	if (slot->mode != XP_MODE_EXCLUSIVE && mode != XP_MODE_EXCLUSIVE)
+		return;
+	slot->mode = XP_MODE_NONE;
+	slot->armed = 0;
+	queue->unattached = true;
+}
+
 int xp_interest_push(struct xpoll *queue, int fd, struct xp_slot *slot,
                      enum xp_mode mode, unsigned filters)
 {
@@ -171,6 +182,8 @@ int xp_interest_push(struct xpoll *queue, int fd, struct xp_slot *slot,
 		xp_interest_set_mode(queue, slot, mode, filters);
 	else if (rc == -ENOENT || rc == -EBADF || rc == -EPERM)
 		xp_interest_drop(queue, fd, slot);
+	else
+		xp_interest_not_pushed(queue, slot, mode);
 	return rc;
 }
 
@@ -248,12 +261,15 @@ static int push_chosen(struct xpoll *queue, int fd, struct xp_slot *slot)
 int xp_interest_silenced(struct xpoll *queue, int fd, struct xp_slot *slot,
                          unsigned filters)
 {
+	int rc = 0;
+
 	xp_interest_mark_silenced(queue, fd, slot, filters);
 	if (slot->mode == XP_MODE_FILE)
 		return 0;
 	if (slot->mode == XP_MODE_EXCLUSIVE || xp_exact(queue))
-		return push_chosen(queue, fd, slot);
-	return 0;
+		rc = push_chosen(queue, fd, slot);
+	/* The kernel reports more than is wanted, which is filtered. */
+	return xp_is_lack(rc) ? 0 : rc;
 }
 
 /* Filters are wanted again; make the next wait report what holds already. */
@@ -349,30 +365,69 @@ void xp_interest_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot)
 	}
 }
 
-void xp_interest_attach_all(struct xpoll *queue)
+/* Put it into the kernel's set, where it is not. */
+static int slot_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
+{
+	enum xp_mode mode;
+	unsigned filters;
+	int rc;
+
+	if (slot->mode == XP_MODE_WATCH)
+		return xp_watch_attach(queue, fd, slot);
+	xp_interest_choose(queue, slot, &mode, &filters);
+	slot->mode = XP_MODE_NONE;
+	slot->armed = 0;
+	if (mode == XP_MODE_EXCLUSIVE && !filters)
+		return 0;
+	rc = xp_interest_push(queue, fd, slot, mode, filters);
+	if (rc < 0 && !xp_is_lack(rc)) {
+		xp_interest_drop(queue, fd, slot);
+		return 0;
+	}
+	return rc;
+}
+
+/* Could not be attached when it should have been. */
+static bool slot_is_missing(const struct xp_slot *slot)
+{
+	if (slot->mode == XP_MODE_WATCH)
+		return !slot->armed;
+	return slot->mode == XP_MODE_NONE && slot->enabled;
+}
+
+int xp_interest_attach_all(struct xpoll *queue, bool inherited)
 {
 	int last = queue->slots.pages_len << XP_PAGE_BITS;
+	int first = 0;
 
 	for (int fd = 0; fd < last; fd++) {
 		struct xp_slot *slot = xp_slots_at(&queue->slots, fd);
-		enum xp_mode mode;
-		unsigned filters;
+		int rc = 0;
 
-		if (!slot || slot->mode == XP_MODE_NONE)
+		if (!slot || (slot->mode == XP_MODE_NONE && !slot_is_missing(slot)))
 			continue;
-		if (slot->mode == XP_MODE_FILE) {
-			xp_file_inherit(queue, fd);
-			continue;
-		}
-		if (slot->mode == XP_MODE_WATCH) {
-			xp_watch_attach(queue, fd, slot);
-			continue;
-		}
-		xp_interest_choose(queue, slot, &mode, &filters);
-		slot->mode = XP_MODE_NONE;
-		if (mode == XP_MODE_EXCLUSIVE && !filters)
-			continue;
-		if (xp_interest_push(queue, fd, slot, mode, filters) < 0)
-			xp_interest_drop(queue, fd, slot);
+		if (slot->mode != XP_MODE_FILE)
+			rc = slot_attach(queue, fd, slot);
+		else if (inherited)
+			rc = xp_file_inherit(queue, fd);
+		if (first == 0)
+			first = rc;
 	}
+	queue->unattached = first < 0;
+	return first;
+}
+
+int xp_interest_attach_rest(struct xpoll *queue)
+{
+	int last = queue->slots.pages_len << XP_PAGE_BITS;
+	int rc = 0;
+
+	for (int fd = 0; fd < last && rc == 0; fd++) {
+		struct xp_slot *slot = xp_slots_at(&queue->slots, fd);
+
+		if (slot && slot_is_missing(slot))
+			rc = slot_attach(queue, fd, slot);
+	}
+	queue->unattached = rc < 0;
+	return rc;
 }

@@ -52,6 +52,13 @@ void xp_interest_forget(struct xpoll *queue, int fd);
 int xp_interest_push(struct xpoll *queue, int fd, struct xp_slot *slot,
                      enum xp_mode mode, unsigned filters);
 
+/*
+ * The back end failed to watch in this mode.  An exclusive registration has
+ * left the kernel's set for that; the next wait puts it back.
+ */
+void xp_interest_not_pushed(struct xpoll *queue, struct xp_slot *slot,
+                            enum xp_mode mode);
+
 /* Enter the kernel's set, whatever dead entry it may hold. */
 int xp_interest_attach(struct xpoll *queue, int fd, uint32_t watch,
                        uint64_t token);
@@ -138,7 +145,12 @@ void xp_interest_delivered_once(struct xpoll *queue, int fd,
 /* The kernel reported what nobody wants now. */
 void xp_interest_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot);
 
-/* Attach every slot to an empty kernel set. */
-void xp_interest_attach_all(struct xpoll *queue);
+/*
+ * Attach every slot to an empty kernel set; inherited: in a forked child.
+ * What cannot be attached for lack of something is left for later.
+ */
+int xp_interest_attach_all(struct xpoll *queue, bool inherited);
+/* It is later. */
+int xp_interest_attach_rest(struct xpoll *queue);
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "base/compiler.h"
 #include "base/time.h"
+#include "core/result.h"
 
 #define MODES (XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH)
 
@@ -322,7 +323,8 @@ static void regs_release(struct xpoll *queue)
 		     (reg = xp_pool_walk(pool, &n));) {
 			xp_list_init(&reg->ready);
 			reg->active = false;
-			ops->release(queue, reg);
+			if (!reg->orphan)
+				ops->release(queue, reg);
 		}
 	}
 	for (size_t i = 0; xp_sources[i]; i++) {
@@ -344,22 +346,37 @@ void xp_regs_fini(struct xpoll *queue)
 	xp_regmap_fini(&queue->regs);
 }
 
-static void reg_inherit(struct xpoll *queue, struct xp_reg *reg)
+/* It is dropped if it cannot be inherited, but not for lack of memory. */
+static int reg_inherit(struct xpoll *queue, struct xp_reg *reg)
 {
+	int rc;
+
 	reg->active = false;
 	xp_list_init(&reg->ready);
-	if (!reg->ops->inherit || reg->ops->inherit(queue, reg) < 0)
+	rc = reg->ops->inherit ? reg->ops->inherit(queue, reg) : -ENOTSUP;
+	reg->orphan = xp_is_lack(rc);
+	if (reg->orphan)
+		return rc;
+	if (rc < 0)
 		xp_reg_free(queue, reg);
+	return 0;
 }
 
-void xp_regs_inherit(struct xpoll *queue)
+int xp_regs_inherit(struct xpoll *queue)
 {
+	int first = 0;
+
 	regs_release(queue);
 	for (size_t i = 0; xp_sources[i]; i++) {
 		struct xp_pool *pool = &queue->sources[xp_sources[i]->id].pool;
 		struct xp_reg *reg;
 
-		for (uint32_t n = 0; (reg = xp_pool_walk(pool, &n));)
-			reg_inherit(queue, reg);
+		for (uint32_t n = 0; (reg = xp_pool_walk(pool, &n));) {
+			int rc = reg_inherit(queue, reg);
+
+			if (first == 0)
+				first = rc;
+		}
 	}
+	return first;
 }

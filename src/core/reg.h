@@ -47,6 +47,6 @@ void xp_reg_deliver(struct xpoll *queue, struct xp_reg *reg,
 void xp_regs_fini(struct xpoll *queue);
 
 /* In a forked child: let them stand on kernel objects of its own. */
-void xp_regs_inherit(struct xpoll *queue);
+int xp_regs_inherit(struct xpoll *queue);
 
 #endif

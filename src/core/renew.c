@@ -21,8 +21,8 @@ static void renew_confirm(struct xpoll *queue)
 		bool level_or_lazy = slot && (slot->mode == XP_MODE_LEVEL ||
 		                              slot->mode == XP_MODE_LAZY);
 
-		if (!slot || !slot->present || slot->mode == XP_MODE_NONE ||
-		    slot->mode == XP_MODE_FILE)
+		if (!slot || !slot->present || slot->mode == XP_MODE_FILE ||
+		    (slot->mode == XP_MODE_NONE && !slot->enabled))
 			continue;
 		if (can_ask && !queue->ops->renew_knows(queue->backend, fd))
 			xp_interest_forget(queue, fd);
@@ -44,7 +44,8 @@ void xp_renew(struct xpoll *queue)
 	if (ops->renew(queue->backend) < 0)
 		return; /* No descriptor free: tried again when it hurts again. */
 	xp_count(&queue->counters.rebuilds);
-	xp_interest_attach_all(queue);
+	/* What the kernel has no memory for the next wait attaches, or says so. */
+	(void)xp_interest_attach_all(queue, false);
 	if (ops->renew_knows) {
 		renew_confirm(queue);
 		ops->renew_end(queue->backend);

@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "core/candidate.h"
 #include "core/deliver.h"
+#include "core/interest.h"
 #include "core/keeper.h"
 #include "core/pollike.h"
 #include "core/result.h"
@@ -194,7 +195,10 @@ static int give_way(struct xpoll *queue, const struct xp_wait *wait)
 	return 0;
 }
 
-/* 0, -EINTR, -EBADF; -EAGAIN: let a follower lead first. */
+/*
+ * 0, -EINTR, -EBADF; -ENOMEM, -ENOSPC: what was taken out of the kernel's set
+ * cannot be put back; -EAGAIN: let a follower lead first.
+ */
 static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait,
                                bool alone)
 {
@@ -205,6 +209,8 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait,
 		if (XP_UNLIKELY(queue->due_ns != XP_NEVER))
 			xp_sources_run_due(queue, wait->cap - wait->len);
 		rc = alone ? 0 : give_way(queue, wait);
+		if (XP_UNLIKELY(queue->unattached) && rc == 0)
+			rc = xp_interest_attach_rest(queue);
 		if (rc < 0)
 			return rc;
 		gather(queue, wait);

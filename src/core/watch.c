@@ -110,6 +110,7 @@ int xp_watch_add(struct xpoll *queue, struct xp_watch *watch)
 	if (rc < 0)
 		return rc;
 	slot->mode = XP_MODE_WATCH;
+	slot->armed = XP_BIT(XP_READ);
 	slot->udata[0] = watch;
 	/* The thread that looks next has not seen it. */
 	queue->harvest_due = true;
@@ -123,6 +124,7 @@ void xp_watch_remove(struct xpoll *queue, struct xp_watch *watch)
 	XP_ASSERT(slot->mode == XP_MODE_WATCH && slot->udata[0] == watch);
 	(void)queue->ops->detach(queue->backend, watch->fd);
 	slot->mode = XP_MODE_NONE;
+	slot->armed = 0;
 	slot->udata[0] = NULL;
 	slot->generation++;
 }
@@ -140,9 +142,12 @@ bool xp_watch_fired(struct xpoll *queue, int fd, uint32_t generation)
 	return true;
 }
 
-void xp_watch_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
+int xp_watch_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
-	(void)xp_interest_attach(queue, fd, POLLIN, xp_slot_token(slot, fd));
+	int rc = xp_interest_attach(queue, fd, POLLIN, xp_slot_token(slot, fd));
+
+	slot->armed = rc == 0 ? XP_BIT(XP_READ) : 0;
+	return rc;
 }
 
 void xp_watch_forget_all(struct xpoll *queue)
@@ -155,6 +160,7 @@ void xp_watch_forget_all(struct xpoll *queue)
 		if (!slot || slot->mode != XP_MODE_WATCH)
 			continue;
 		slot->mode = XP_MODE_NONE;
+		slot->armed = 0;
 		slot->udata[0] = NULL;
 		slot->generation++;
 	}

@@ -10,8 +10,8 @@
 /* The kernel reported a descriptor that is a source's; false: it is none. */
 bool xp_watch_fired(struct xpoll *queue, int fd, uint32_t generation);
 
-/* Watch all of them again, by an empty kernel set. */
-void xp_watch_attach(struct xpoll *queue, int fd, struct xp_slot *slot);
+/* Watch it again, by another kernel set. */
+int xp_watch_attach(struct xpoll *queue, int fd, struct xp_slot *slot);
 
 /* In a forked child, whose sources have closed theirs. */
 void xp_watch_forget_all(struct xpoll *queue);

@@ -74,7 +74,9 @@ int xp_sys_epoll_now(int epoll_fd, struct epoll_event *events, int cap);
 int xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
                       int64_t deadline_ns, const sigset_t *mask);
 int xp_sys_dup(int fd); /* close-on-exec */
-/* Let number refer to fd's file from now on; fd itself is closed. */
+/* Let number refer to fd's file from now on, too; 0. */
+int xp_sys_put(int fd, int number);
+/* The same; fd itself is closed. */
 int xp_sys_replace(int fd, int number);
 
 /* sigaction(2). */

@@ -188,12 +188,19 @@ int xp_sys_dup(int fd)
 	return (int)xp_rawcall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0, 0, 0, 0);
 }
 
-int xp_sys_replace(int fd, int number)
+int xp_sys_put(int fd, int number)
 {
 	int rc = (int)xp_rawcall(SYS_dup3, fd, number, EPOLL_CLOEXEC, 0, 0, 0);
 
-	xp_sys_close(fd);
 	return rc < 0 ? rc : 0;
+}
+
+int xp_sys_replace(int fd, int number)
+{
+	int rc = xp_sys_put(fd, number);
+
+	xp_sys_close(fd);
+	return rc;
 }
 
 void *xp_sys_wiped_page(void)

@@ -35,6 +35,7 @@ struct xp_reg {
 	void *udata;
 	uint16_t flags; /* XPOLL_CLEAR, ONESHOT, DISPATCH, DISABLE */
 	bool active;    /* the condition holds */
+	bool orphan;    /* in a forked child: not inherited yet */
 	uint32_t batch; /* the last wait call that reported it */
 };
 

@@ -22,8 +22,8 @@ int __real_xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
                              int64_t deadline_ns, const sigset_t *mask);
 int __wrap_xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
                              int64_t deadline_ns, const sigset_t *mask);
-int __real_xp_sys_replace(int fd, int number);
-int __wrap_xp_sys_replace(int fd, int number);
+int __real_xp_sys_put(int fd, int number);
+int __wrap_xp_sys_put(int fd, int number);
 
 static void hold(bool *here)
 {
@@ -47,9 +47,9 @@ int __wrap_xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
 	return rc;
 }
 
-int __wrap_xp_sys_replace(int fd, int number)
+int __wrap_xp_sys_put(int fd, int number)
 {
-	int rc = __real_xp_sys_replace(fd, number);
+	int rc = __real_xp_sys_put(fd, number);
 
 	if (when_replaced)
 		when_replaced();

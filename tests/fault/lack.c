@@ -1,0 +1,356 @@
+/*
+ * Goal: what the queue does with a system that lacks memory, watches or
+ * descriptors at the wrong moment: it says so, keeps what it had, and forgets
+ * nothing (S18).  Each of these was wrong once.
+ * Method: the calls are wrapped at link time.
+ */
+#include "xt.h"
+
+#include <sys/epoll.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "os/sys.h"
+
+static int add_passes = -1; /* so many epoll_ctl(ADD) more succeed; -1: all */
+static int adds;            /* that failed */
+static bool put_fails;
+static bool look_fails;
+static int stat_fails; /* so many times */
+static int watches;    /* inotify instances that cannot be had */
+
+int __real_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
+                            uint64_t token);
+int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
+                            uint64_t token);
+int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
+                            uint64_t token)
+{
+	int rc = __real_xp_sys_epoll_ctl(epoll_fd, op, fd, events, token);
+
+	/* What is in the set already needs no memory: EEXIST comes first. */
+	if (op != EPOLL_CTL_ADD || rc < 0 || add_passes < 0)
+		return rc;
+	if (add_passes > 0) {
+		add_passes--;
+		return rc;
+	}
+	(void)__real_xp_sys_epoll_ctl(epoll_fd, EPOLL_CTL_DEL, fd, 0, 0);
+	adds++;
+	return -ENOSPC;
+}
+
+int __real_xp_sys_put(int fd, int number);
+int __wrap_xp_sys_put(int fd, int number);
+int __wrap_xp_sys_put(int fd, int number)
+{
+	return put_fails ? -EBUSY : __real_xp_sys_put(fd, number);
+}
+
+int __real_xp_sys_poll_now(struct pollfd *fds, size_t count);
+int __wrap_xp_sys_poll_now(struct pollfd *fds, size_t count);
+int __wrap_xp_sys_poll_now(struct pollfd *fds, size_t count)
+{
+	return look_fails ? -ENOMEM : __real_xp_sys_poll_now(fds, count);
+}
+
+int __real_xp_sys_fstat(int fd, struct stat *status);
+int __wrap_xp_sys_fstat(int fd, struct stat *status);
+int __wrap_xp_sys_fstat(int fd, struct stat *status)
+{
+	if (stat_fails == 0)
+		return __real_xp_sys_fstat(fd, status);
+	stat_fails--;
+	return -ENOMEM;
+}
+
+int __real_xp_sys_inotify_open(void);
+int __wrap_xp_sys_inotify_open(void);
+int __wrap_xp_sys_inotify_open(void)
+{
+	if (watches == 0)
+		return __real_xp_sys_inotify_open();
+	watches--;
+	return -EMFILE;
+}
+
+/* The test that is over may have left early. */
+static void all_is_well(void)
+{
+	add_passes = -1;
+	adds = 0;
+	put_fails = false;
+	look_fails = false;
+	stat_fails = 0;
+	watches = 0;
+}
+
+XT_TEST(open_without_room_for_a_watch_is_enospc)
+{
+	struct xpoll_options options = {.size = sizeof options,
+	                                .backend = xt_backend};
+
+	all_is_well();
+	if (!xt_is("epoll"))
+		return; /* The others watch nothing at first. */
+	add_passes = 0;
+	errno = 0;
+	struct xpoll *queue = xpoll_open(&options);
+	int error = errno;
+	add_passes = -1;
+	xpoll_destroy(queue);
+	XT_CHECK(!queue);
+	XT_STATUS(error, ENOSPC);
+}
+
+XT_TEST(file_whose_status_fails_is_ready_and_stays)
+{
+	struct xpoll *queue = xt_open_quiet();
+	int fd = xt_file("text");
+	struct xpoll_event now;
+
+	all_is_well();
+	XT_OK(xt_add(queue, fd, READ, 0));
+	XT_GETS(queue, NULL, fd, READ);
+	stat_fails = 1;
+	XT_GETS(queue, NULL, fd, READ);
+	XT_EQ(stat_fails, 0);
+	XT_EQ(xpoll_lookup(queue, (uint64_t)fd, READ, &now), 0);
+	XT_GETS(queue, NULL, fd, READ);
+}
+
+/* Select's own word is enough, and for some files it is the only one. */
+XT_TEST(look_that_fails_does_not_hide_what_select_has_found)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pair = xt_pipe();
+	struct xpoll_event event;
+
+	all_is_well();
+	if (!xt_is("select"))
+		return;
+	XT_OK(xt_add(queue, pair.r, READ, 0));
+	XT_NONE(queue);
+	xt_put(pair.w);
+	look_fails = true;
+	int count = xpoll_event(queue, NULL, 0, &event, 1, 0);
+	look_fails = false;
+	XT_EQ(count, 1);
+	XT_EQ(event.ident, pair.r);
+}
+
+/* The array gives a place up only for one in the helper set. */
+XT_TEST(clear_that_cannot_be_had_leaves_the_level)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pair = xt_pipe();
+	struct xpoll_event now;
+
+	all_is_well();
+	XT_OK(xt_add(queue, pair.r, READ, 0));
+	add_passes = 0;
+	int status = xt_add(queue, pair.r, READ, XPOLL_CLEAR);
+	add_passes = -1;
+	/* With epoll it takes nothing that could be lacking. */
+	XT_EQ(status, xt_is("epoll") ? 0 : ENOSPC);
+	XT_EQ(xpoll_lookup(queue, (uint64_t)pair.r, READ, &now), 0);
+	XT_EQ(now.flags & XPOLL_CLEAR, status ? 0 : XPOLL_CLEAR);
+	xt_put(pair.w);
+	XT_GETS(queue, NULL, pair.r, READ);
+}
+
+XT_TEST(exclusive_that_cannot_be_put_back_fails_the_wait_until_it_is)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	uint64_t ident = (uint64_t)pair.r;
+	struct xpoll_event event;
+
+	all_is_well();
+	if (!xt_is("epoll"))
+		return;
+	XT_OK(xt_change(queue, ident, READ, XPOLL_ADD,
+	                XPOLL_NOTE_EXCLUSIVE, 0, NULL));
+	/* It is taken out of the kernel's set, which is how it is changed. */
+	add_passes = 0;
+	XT_STATUS(xt_change(queue, ident, WRITE, XPOLL_ADD,
+	                    XPOLL_NOTE_EXCLUSIVE, 0, NULL), ENOSPC);
+	XT_FAILS(xpoll_lookup(queue, ident, WRITE, &event), ENOENT);
+	XT_FAILS(xpoll_event(queue, NULL, 0, &event, 1, 0), ENOSPC);
+	add_passes = -1;
+	xt_put(pair.w);
+	XT_GETS(queue, NULL, ident, READ);
+}
+
+XT_TEST(add_to_a_disabled_exclusive_that_fails_changes_nothing)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	uint64_t ident = (uint64_t)pair.r;
+	struct xpoll_event now;
+
+	all_is_well();
+	if (!xt_is("epoll"))
+		return;
+	XT_OK(xt_change(queue, ident, READ, XPOLL_ADD | XPOLL_DISABLE,
+	                XPOLL_NOTE_EXCLUSIVE, 0, NULL));
+	add_passes = 0;
+	XT_STATUS(xt_change(queue, ident, WRITE, XPOLL_ADD, 0, 0, NULL), ENOSPC);
+	add_passes = -1;
+	XT_FAILS(xpoll_lookup(queue, ident, WRITE, &now), ENOENT);
+	XT_EQ(xpoll_lookup(queue, ident, READ, &now), 0);
+	XT_EXPECT(now.flags & XPOLL_DISABLE);
+	XT_EQ(xt_stats(queue).registered, 1);
+}
+
+/* Dead entries that duplicates keep alive, until the set is renewed. */
+struct graves {
+	struct xpoll *queue;
+	struct xt_pair living;
+	struct xt_pair dead;
+	int file;
+};
+
+static void graves_dig(struct graves *graves)
+{
+	graves->queue = xt_open_quiet();
+	graves->living = xt_pipe();
+	graves->dead = xt_pipe();
+	graves->file = xt_file("");
+	XT_OK(xt_add(graves->queue, graves->living.r, READ, XPOLL_CLEAR));
+	XT_OK(xt_add(graves->queue, graves->dead.r, READ, XPOLL_CLEAR));
+	XT_OK(xt_add(graves->queue, graves->file, READ, 0));
+	(void)xt_dup(graves->dead.r);
+	xt_close(graves->dead.r);
+	xt_number(xt_eventfd(), graves->dead.r);
+	/* The number is of another file now, and DEL could not reach the old. */
+	XT_OK(xt_add(graves->queue, graves->dead.r, READ, XPOLL_CLEAR));
+}
+
+/* Each report of the dead entry counts; in the end the set is renewed. */
+static int graves_open(struct graves *graves)
+{
+	uint64_t before = xt_stats(graves->queue).rebuilds;
+	struct xpoll_event event;
+	int rc = 0;
+
+	for (int i = 0; i < 64 && rc == 0; i++) {
+		if (xt_stats(graves->queue).rebuilds != before)
+			return 1;
+		xt_put(graves->dead.w);
+		rc = xpoll_event(graves->queue, NULL, 0, &event, 1, 0);
+	}
+	return rc;
+}
+
+XT_TEST(renewal_without_room_for_watches_fails_the_wait_and_loses_nothing)
+{
+	struct graves graves;
+	struct xpoll_event event;
+
+	all_is_well();
+	if (!xt_is("epoll"))
+		return;
+	XT_CALL(graves_dig(&graves));
+	add_passes = 1; /* The set's own. */
+	errno = 0;
+	XT_EQ(graves_open(&graves), -1);
+	XT_EQ(errno, ENOSPC);
+	XT_EXPECT(adds > 0);
+	XT_FAILS(xpoll_event(graves.queue, NULL, 0, &event, 1, 0), ENOSPC);
+	add_passes = -1;
+	XT_NONE(graves.queue);
+	xt_put(graves.living.w);
+	XT_GETS(graves.queue, NULL, graves.living.r, READ);
+}
+
+XT_TEST(renewal_that_fails_keeps_the_old_set_and_what_watches_it)
+{
+	struct graves graves;
+
+	all_is_well();
+	if (!xt_is("epoll"))
+		return;
+	XT_CALL(graves_dig(&graves));
+	int outer = xpoll_fd(graves.queue);
+	XT_CHECK(outer >= 0);
+	put_fails = true;
+	XT_EQ(graves_open(&graves), 0);
+	XT_EQ(xt_stats(graves.queue).rebuilds, 0);
+	put_fails = false;
+	xt_put(graves.living.w);
+	XT_EQ(xt_poll(outer, POLLIN), POLLIN);
+	XT_GETS(graves.queue, NULL, graves.living.r, READ);
+}
+
+/* Hazard 2: to renew the set is nothing that a file has to hear of. */
+XT_TEST(hazard_02_growing_file_survives_the_renewal)
+{
+	struct graves graves;
+
+	all_is_well();
+	if (!xt_is("epoll"))
+		return;
+	XT_CALL(graves_dig(&graves));
+	XT_EQ(graves_open(&graves), 1);
+	XT_NONE(graves.queue);
+	xt_put(graves.file);
+	XT_EQ(lseek(graves.file, 0, SEEK_SET), 0);
+	XT_GETS(graves.queue, NULL, graves.file, READ);
+}
+
+/* --- In a forked child ------------------------------------------------------- */
+
+struct family {
+	struct xpoll *queue;
+	struct xt_pair pair;
+	int file;
+};
+
+static void child_lacks_watches(void *argument)
+{
+	struct family *family = argument;
+	struct xpoll_event event;
+
+	/* Those that the back end makes for itself succeed. */
+	add_passes = xt_is("epoll") ? 1 : 0;
+	XT_FAILS(xpoll_reinit(family->queue), ENOSPC);
+	XT_FAILS(xpoll_event(family->queue, NULL, 0, &event, 1, 0), EBADF);
+	add_passes = -1;
+	XT_EQ(xpoll_reinit(family->queue), 0);
+	xt_put(family->pair.w);
+	XT_GETS(family->queue, NULL, family->pair.r, READ);
+}
+
+XT_TEST(reinit_without_room_for_watches_says_so_and_can_be_repeated)
+{
+	struct family family = {.queue = xt_open_quiet(), .pair = xt_pipe()};
+
+	all_is_well();
+	/* Edges: what all back ends need the kernel for. */
+	XT_OK(xt_add(family.queue, family.pair.r, READ, XPOLL_CLEAR));
+	XT_CHECK(xt_child(child_lacks_watches, &family));
+}
+
+static void child_lacks_instances(void *argument)
+{
+	struct family *family = argument;
+	struct xpoll_event event;
+
+	watches = 1;
+	XT_FAILS(xpoll_reinit(family->queue), EMFILE);
+	XT_FAILS(xpoll_event(family->queue, NULL, 0, &event, 1, 0), EBADF);
+	XT_EQ(xpoll_reinit(family->queue), 0);
+	xt_put(family->file);
+	XT_GETS(family->queue, &event, family->file, VNODE);
+}
+
+XT_TEST(reinit_without_a_source_says_so_and_can_be_repeated)
+{
+	struct family family = {.queue = xt_open_quiet(), .file = xt_file("")};
+
+	all_is_well();
+	XT_OK(xt_change(family.queue, (uint64_t)family.file, VNODE, XPOLL_ADD,
+	                XPOLL_NOTE_OPEN | XPOLL_NOTE_WRITE, 0, NULL));
+	XT_CHECK(xt_child(child_lacks_instances, &family));
+}
