@@ -8,6 +8,16 @@
 
 #define XT_FD_SCAN 4096 /* numbers that the leak check looks at */
 
+/* The tests of the program, in order, and the seed of all that is random. */
+extern struct xt_test *xt_first;
+extern uint64_t xt_chosen_seed;
+extern double xt_chosen_seconds; /* for stress; 0: not given */
+
+/* Run it and clean up: 0 passed, 1 failed, 77 skipped. */
+int xt_run_one(const struct xt_test *test);
+/* What $XPOLL_BACKEND or the library chooses; ends the program if it cannot. */
+void xt_choose_backend(void);
+
 void xt_fds_release(void);     /* close what the test kept */
 void xt_threads_release(void); /* join what the test started */
 void xt_queues_release(void);
