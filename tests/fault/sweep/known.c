@@ -1,0 +1,45 @@
+/*
+ * Which tests may notice which faults: they count system calls, or the fault
+ * is a fact that they are told of.
+ */
+#include "sweep.h"
+
+static const struct {
+	const char *test; /* part of its name; NULL: any */
+	int kind;         /* -1: any */
+} known[] = {
+	/* What cannot be counted is 1, and has no mark. */
+	{NULL, SWEEP_COUNT},
+	{"count_of_", -1},
+	/* Then a file is called ready, and reading it tells. */
+	{NULL, SWEEP_TELL},
+	/* An open file that cannot be looked at any more was revoked. */
+	{NULL, SWEEP_FSTAT},
+	/* News that come later, and with others. */
+	{NULL, SWEEP_READ},
+	/* A kernel that lacks something. */
+	{"abstime_", SWEEP_STEP_FD},
+	{"looked_at_by_time", SWEEP_READLINK},
+	/* A kernel that does not answer, or not here. */
+	{NULL, SWEEP_SEND},
+	/* Reports that come later, or that the kernel says were lost. */
+	{NULL, SWEEP_RECEIVE},
+	/* What is made to fail is the answer. */
+	{NULL, SWEEP_TRANSFER},
+	{NULL, SWEEP_SYNC},
+	{NULL, SWEEP_PIDFD_INFO},
+	/* They count changes, waits and system calls. */
+	{"stats_", -1},
+	/* Their descriptors are other files by then. */
+	{"number_used_again", SWEEP_GONE},
+	{"made_anew", SWEEP_GONE},
+};
+
+bool sweep_may_notice(const char *test, int kind)
+{
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if ((!known[i].test || strstr(test, known[i].test)) &&
+		    (known[i].kind < 0 || known[i].kind == kind))
+			return true;
+	return false;
+}

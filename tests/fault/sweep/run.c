@@ -1,0 +1,242 @@
+/*
+ * A test in a process of its own, and what is to be said about its end.
+ */
+#include "sweep.h"
+
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#define OUTPUT_MOST 65536
+#define OUTPUT_SHOWN 3000
+/* Showing the stacks by a debugger takes a while. */
+#define LAST_WORDS_MS 40000
+
+struct process {
+	pid_t pid;
+	int pidfd;
+	int output_fd;
+	int status;
+	bool late;
+	size_t len;
+	char output[OUTPUT_MOST + 1];
+};
+
+static struct process run_process;
+
+static void run_child(const struct xt_test *test, int output_fd)
+{
+	int64_t start = xt_now();
+
+	/* What it leaves behind can be ended all at once. */
+	if (setpgid(0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ||
+	    dup2(output_fd, STDOUT_FILENO) < 0 ||
+	    dup2(output_fd, STDERR_FILENO) < 0)
+		_exit(90);
+	(void)close(output_fd);
+	sweep_pause(-1);
+	sweep_shared->result = xt_run_one(test);
+	sweep_pause(1);
+	sweep_count_left();
+	sweep_shared->ns = xt_now() - start;
+	sweep_shared->ended = true;
+	(void)fflush(stdout);
+	_exit(0);
+}
+
+static void run_start(const struct xt_test *test)
+{
+	struct process *process = &run_process;
+	int ends[2];
+
+	(void)fflush(stdout);
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		xt_broken("pipe2");
+	process->pid = fork();
+	if (process->pid < 0)
+		xt_broken("fork");
+	if (process->pid == 0) {
+		(void)close(ends[0]);
+		run_child(test, ends[1]);
+	}
+	(void)close(ends[1]);
+	process->output_fd = ends[0];
+	process->len = 0;
+	process->late = false;
+	process->pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+	if (process->pidfd < 0)
+		xt_broken("pidfd_open");
+	(void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
+}
+
+/* The last of it is kept; false: there is no more. */
+static bool run_read(void)
+{
+	struct process *process = &run_process;
+	ssize_t got;
+
+	if (process->len == OUTPUT_MOST) {
+		memmove(process->output, process->output + OUTPUT_MOST / 2,
+		        OUTPUT_MOST / 2);
+		process->len = OUTPUT_MOST / 2;
+	}
+	got = read(process->output_fd, process->output + process->len,
+	           OUTPUT_MOST - process->len);
+	if (got > 0)
+		process->len += (size_t)got;
+	return got > 0;
+}
+
+/* Until it ends or the moment comes; false: it goes on. */
+static bool run_follow(int64_t until_ns)
+{
+	struct process *process = &run_process;
+
+	for (;;) {
+		struct pollfd look[2] = {{process->pidfd, POLLIN, 0},
+		                         {process->output_fd, POLLIN, 0}};
+		int64_t left_ns = until_ns - xt_now();
+
+		if (left_ns <= 0)
+			return false;
+		if (poll(look, 2, (int)(left_ns / 1000000) + 1) < 0)
+			continue;
+		if (look[1].revents && !run_read())
+			process->output_fd = -1;
+		if (look[0].revents)
+			return true;
+	}
+}
+
+/* How long a test may take that took so long without a fault. */
+static int64_t run_patience(const struct sweep_limits *limits)
+{
+	return INT64_C(1000000000) * (XT_SANITIZED ? 8 : 4) +
+	       (limits ? 10 * limits->ns : 4 * XT_SOON);
+}
+
+static void run_finish(const struct sweep_limits *limits)
+{
+	struct process *process = &run_process;
+	int output_fd = process->output_fd;
+
+	if (!run_follow(xt_now() + run_patience(limits))) {
+		process->late = true;
+		/* To the watchdog, which shows where the threads are. */
+		(void)kill(process->pid, SIGALRM);
+		(void)run_follow(xt_now() + LAST_WORDS_MS * INT64_C(1000000));
+	}
+	process->output_fd = output_fd;
+	(void)kill(-process->pid, SIGKILL);
+	(void)kill(process->pid, SIGKILL);
+	while (waitpid(process->pid, &process->status, 0) < 0)
+		if (errno != EINTR)
+			xt_broken("waitpid");
+	while (run_read())
+		continue;
+	process->output[process->len] = '\0';
+	(void)close(process->output_fd);
+	(void)close(process->pidfd);
+}
+
+/* Somebody sleeps where only events come, nobody where the library works. */
+static bool run_waits_for_events(void)
+{
+	static const char *const working[] = {
+		"xpoll_ctl", "xpoll_destroy", "xpoll_close_fd", "xpoll_wake",
+		"xp_quiesce", "xp_let_others_look", "xpoll_aio", "xpoll_reinit",
+	};
+
+	for (size_t i = 0; i < sizeof working / sizeof *working; i++)
+		if (strstr(run_process.output, working[i]))
+			return false;
+	return true;
+}
+
+static enum sweep_verdict run_verdict(const struct xt_test *test,
+                                      const struct sweep_limits *limits)
+{
+	struct sweep_shared *shared = sweep_shared;
+	int kind = atomic_load(&shared->failed) - 1;
+	bool lax = atomic_load(&shared->lax) ||
+	           (kind >= 0 && sweep_may_notice(test->name, kind));
+
+	if (atomic_load(&shared->found))
+		return SWEEP_BAD;
+	if (run_process.late) {
+		(void)snprintf(shared->finding, sizeof shared->finding, "stuck");
+		return lax && run_waits_for_events() ? SWEEP_STUCK : SWEEP_FAILED;
+	}
+	if (!shared->ended || run_process.status != 0)
+		(void)snprintf(shared->finding, sizeof shared->finding,
+		               "ended by %s %d",
+		               WIFSIGNALED(run_process.status) ? "signal"
+		                                               : "exit code",
+		               WIFSIGNALED(run_process.status)
+		                   ? WTERMSIG(run_process.status)
+		                   : WEXITSTATUS(run_process.status));
+	else if (shared->fds > limits->fds)
+		(void)snprintf(shared->finding, sizeof shared->finding,
+		               "%d descriptors are left",
+		               shared->fds - limits->fds);
+	else if (shared->blocks > limits->blocks)
+		(void)snprintf(shared->finding, sizeof shared->finding,
+		               "%d blocks of memory are left",
+		               shared->blocks - limits->blocks);
+	else if (shared->result == 1 && !lax && kind >= 0)
+		(void)snprintf(shared->finding, sizeof shared->finding,
+		               "the test fails");
+	else
+		return kind < 0 ? SWEEP_NOT_REACHED : SWEEP_FINE;
+	return shared->result == 1 ? SWEEP_FAILED : SWEEP_BAD;
+}
+
+static void run_tell(const struct xt_test *test)
+{
+	struct sweep_shared *shared = sweep_shared;
+	int kind = atomic_load(&shared->failed) - 1;
+	size_t skip = run_process.len > OUTPUT_SHOWN
+	                  ? run_process.len - OUTPUT_SHOWN
+	                  : 0;
+
+	printf("%s: %s, when call %d (%s) fails with %d\n"
+	       "  again: --backend %s --mode %s --seed %ju --fault %d:%d %s\n",
+	       test->name, shared->finding, shared->target,
+	       kind < 0 ? "none" : sweep_kind_name((enum sweep_kind)kind),
+	       shared->error, xt_backend, xt_threads ? "threads" : "single",
+	       (uintmax_t)xt_chosen_seed, shared->target, shared->error,
+	       test->name);
+	for (const char *at = run_process.output + skip; *at;) {
+		size_t length = strcspn(at, "\n");
+
+		printf("  | %.*s\n", (int)length, at);
+		at += length + (at[length] == '\n');
+	}
+}
+
+enum sweep_verdict sweep_run(const struct xt_test *test, int target, int error,
+                             const struct sweep_limits *limits)
+{
+	struct sweep_shared *shared = sweep_shared;
+	enum sweep_verdict verdict;
+
+	memset(shared, 0, offsetof(struct sweep_shared, kinds));
+	shared->test = test->name;
+	shared->file = test->file;
+	shared->target = target;
+	shared->error = error;
+	run_start(test);
+	run_finish(limits);
+	if (!limits) {
+		if (shared->ended && shared->result == 0)
+			return SWEEP_FINE;
+		/* Its own suite tells why it fails as it is. */
+		if (!shared->ended || shared->result != 77)
+			printf("  note  %s fails without a fault\n", test->name);
+		return SWEEP_SKIPPED;
+	}
+	verdict = run_verdict(test, limits);
+	if (verdict == SWEEP_BAD || verdict == SWEEP_FAILED)
+		run_tell(test);
+	return verdict;
+}
