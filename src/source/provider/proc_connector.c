@@ -159,7 +159,7 @@ static int connector_listen(int fd)
 	}
 	if (rc == 0 || rc == -EPERM || rc == -ENOMEM)
 		return rc;
-	return -ENOTSUP;
+	return rc == -ENOBUFS ? -ENOMEM : -ENOTSUP;
 }
 
 /* A socket that hears, or why not. */
