@@ -22,6 +22,7 @@ const struct bench_workload *const bench_workloads[] = {
 	&bench_churn,
 	&bench_memory,
 	&bench_dropin,
+	&bench_kqueue,
 	&bench_timers,
 	NULL,
 };

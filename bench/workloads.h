@@ -11,5 +11,6 @@ extern const struct bench_workload bench_wake;
 extern const struct bench_workload bench_threads;
 extern const struct bench_workload bench_churn;
 extern const struct bench_workload bench_memory;
+extern const struct bench_workload bench_kqueue;
 
 #endif

@@ -25,7 +25,8 @@ FIGURES = [
     ("figure-14", "bench/http.py"), ("figure-15", "bench/http.py"),
     ("figure-16", "bench/http.py"), ("zombies", "xpoll bench idle"),
 ]
-MORE = ["active", "edge", "dispatch", "threads", "wake", "churn", "memory", "timers"]
+MORE = ["active", "edge", "dispatch", "threads", "wake", "churn", "memory", "timers",
+        "kqueue"]
 
 
 def text(value):

@@ -10,7 +10,8 @@ class Target:
 
 
 def rows(results):
-    return [row for part in (looptest, stable, idle, dispatch, costs, others, drop_in, fallback)
+    return [row for part in (looptest, stable, idle, dispatch, costs, others, drop_in,
+                             kqueue, fallback)
             for row in part(results)]
 
 
@@ -116,6 +117,12 @@ def drop_in(results):
             found += at_least(results, f"drop-in, n = {n}", f"drop-in-{n}", None, reference,
                               least, "drop-in")
     return found
+
+
+def kqueue(results):
+    return [row for n in results.sizes("kqueue")
+            for row in at_least(results, f"kqueue, n = {n}", f"kqueue-{n}", None, "raw_epoll",
+                                1.15, "kevent")]
 
 
 def fallback(results):
