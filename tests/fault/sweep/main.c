@@ -10,7 +10,7 @@
  *           [--seconds N | --all [--each N] | --fault CALL:ERROR] [TEST...]
  *
  * --seconds N  a sample, by chance from the seed, for so long; the default is
- *              XPOLL_SWEEP_SECONDS, or 2
+ *              XPOLL_SWEEP_SECONDS, which may be "all", or 2
  * --all        every call, every error that fits it
  * --each N     seconds for each test (60); of one that takes longer every k-th
  * --fault      one of them, with the test's output
@@ -272,7 +272,8 @@ int main(int argc, char **argv)
 	const char *seconds = getenv("XPOLL_SWEEP_SECONDS");
 	int next = 1;
 
-	if (seconds)
+	sweep_everything = seconds && strcmp(seconds, "all") == 0;
+	if (seconds && !sweep_everything)
 		sweep_sample_ns = (int64_t)(strtod(seconds, NULL) * 1e9);
 	(void)setvbuf(stdout, NULL, _IOLBF, 0);
 	while (next < argc && argv[next][0] == '-') {

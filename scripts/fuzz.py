@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Run the fuzz targets, all at the same time.
+
+  fuzz.py BUILD_DIR SECONDS [TARGET...]
+
+Each target goes on from BUILD_DIR/corpus/TARGET, where what it finds new is kept,
+and from the inputs of the tree, tests/fuzz/corpus/TARGET.  An input that ends a
+target is shortened and shown; kept in the tree under a telling name it is a
+test.  Exit code 1: there is one.
+"""
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SEEDS = ROOT / "tests" / "fuzz" / "corpus"
+LONGEST = 512  # bytes of an input
+PATIENCE = 25  # seconds for one input
+SHORTEN = 30  # seconds to make one shorter
+
+
+def start(build, target, seconds):
+    corpus = build / "corpus" / target
+    findings = build / "findings" / target
+    for folder in (corpus, findings):
+        folder.mkdir(parents=True, exist_ok=True)
+    log = open(build / f"fuzz-{target}.log", "w+", encoding="utf-8", errors="replace")
+    command = [build / "tests" / "bin" / f"fuzzer_{target}", f"-max_total_time={seconds}",
+               f"-max_len={LONGEST}", "-len_control=0", f"-timeout={PATIENCE}",
+               "-print_final_stats=1",
+               f"-artifact_prefix={findings}/", corpus, SEEDS / target]
+    return log, subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+
+def shortened(build, target, finding):
+    """A shorter input that ends the target, too; else the same."""
+    result = finding.with_name(f"short-{finding.name}")
+    subprocess.run([build / "tests" / "bin" / f"fuzzer_{target}", "-minimize_crash=1",
+                    f"-max_total_time={SHORTEN}", f"-exact_artifact_path={result}", finding],
+                   stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    return result if result.exists() else finding
+
+
+def tell(build, target, text):
+    print(f"{target}: ended by this input:")
+    for line in re.findall(r"^.*(?:does not hold|ERROR:|runtime error:|SUMMARY:).*$", text, re.M):
+        print(f"  {line}")
+    for name in re.findall(r"Test unit written to (\S+)", text):
+        path = shortened(build, target, Path(name))
+        print(f"  {path}\n  {path.read_bytes().hex()}")
+
+
+def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    build, seconds = Path(sys.argv[1]).resolve(), int(sys.argv[2])
+    targets = sys.argv[3:] or sorted(folder.name for folder in SEEDS.iterdir())
+    running = {target: start(build, target, seconds) for target in targets}
+    failed = 0
+    for target, (log, process) in running.items():
+        code = process.wait()
+        log.seek(0)
+        text = log.read()
+        runs = re.search(r"stat::number_of_executed_units: +(\d+)", text)
+        print(f"fuzz: {target}: {runs.group(1) if runs else '?'} inputs in {seconds} s",
+              flush=True)
+        if code != 0:
+            failed += 1
+            tell(build, target, text)
+    print(f"{len(targets) - failed} passed, {failed} failed")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
