@@ -9,6 +9,7 @@ Exit codes: 0 done, 1 a step failed (the others were run), 2 wrong arguments.
 """
 
 import argparse
+import contextlib
 import datetime
 import os
 import platform
@@ -30,12 +31,22 @@ def show(done, total, began, doing):
           end="" if doing else "\n", file=sys.stderr, flush=True)
 
 
+def forget(folder):
+    """Results of an earlier run would be mixed with those of this one."""
+    for quick in False, True:
+        for step in plan.steps(folder, quick):
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(os.path.join(folder, step.name + ".json"))
+
+
 def measure(options):
     steps = [step for step in plan.steps(options.folder, options.quick)
              if re.search(options.only, step.name)]
     total, done, failed = sum(step.seconds for step in steps), 0, []
     began = time.monotonic()
     os.makedirs(options.folder, exist_ok=True)
+    if not options.only:
+        forget(options.folder)
     for step in steps:
         show(done, total, began, step.name)
         with open(os.path.join(options.folder, step.name + ".txt"), "w",

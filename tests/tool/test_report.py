@@ -20,6 +20,7 @@ sys.path.insert(0, os.path.join(BENCH, "report"))
 sys.dont_write_bytecode = True
 
 import data  # noqa: E402
+import main  # noqa: E402
 import page  # noqa: E402
 import plan  # noqa: E402
 import targets  # noqa: E402
@@ -51,6 +52,13 @@ class Report(unittest.TestCase):
             planned = {step.command[2] for step in steps if step.command[1] == "bench"}
             self.assertEqual(planned, set(known))
             self.assertEqual(len({step.name for step in steps}), len(steps))
+
+    def test_results_of_an_earlier_run_are_forgotten(self):
+        names = ["timers-1000000.json", "timers-100000.json", "http.json", "kqueue.json"]
+        for name in names:
+            open(os.path.join(self.folder, name), "w", encoding="utf-8").close()
+        main.forget(self.folder)
+        self.assertEqual(os.listdir(self.folder), ["kqueue.json"])
 
     def test_targets_come_from_the_numbers(self):
         for workload in "looptest", "active", "edge", "dispatch", "costs", "memory":
