@@ -40,32 +40,30 @@ final class Native {
                     JAVA_LONG), ERRNO);
     private static final MethodHandle WAKE = link("xpoll_wake",
             FunctionDescriptor.of(JAVA_INT, JAVA_LONG));
-    private static final MethodHandle LOOKUP = link("xpoll_lookup",
-            FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT, ADDRESS), ERRNO);
-    private static final MethodHandle CLOSE_FD = link("xpoll_close_fd",
-            FunctionDescriptor.of(JAVA_INT, JAVA_INT), ERRNO);
-    private static final MethodHandle FORGET_FD = link("xpoll_forget_fd",
-            FunctionDescriptor.of(JAVA_INT, JAVA_INT), ERRNO);
-    private static final MethodHandle QUEUE_FD = link("xpoll_fd",
-            FunctionDescriptor.of(JAVA_INT, JAVA_LONG), ERRNO);
-    private static final MethodHandle BACKEND = link("xpoll_backend",
-            FunctionDescriptor.of(ADDRESS, JAVA_LONG));
-    private static final MethodHandle BACKENDS = link("xpoll_backends",
-            FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT));
-    private static final MethodHandle SUPPORTS = link("xpoll_supports",
-            FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_INT));
-    private static final MethodHandle STATS = link("xpoll_stats",
-            FunctionDescriptor.of(JAVA_INT, JAVA_LONG, ADDRESS, JAVA_LONG), ERRNO);
-    private static final MethodHandle DESCRIBE = link("xpoll_describe",
-            FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS, JAVA_LONG), ERRNO);
-    private static final MethodHandle SET = link("xpoll_set",
-            FunctionDescriptor.of(JAVA_LONG, ADDRESS, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT,
-                    JAVA_LONG, JAVA_LONG));
-    private static final MethodHandle GET_VERSION = link("xpoll_version",
-            FunctionDescriptor.of(JAVA_INT));
 
-    static {
-        EventList.checkLayout();
+    /** Linking takes a millisecond or so for each; these are linked when one is first called. */
+    private static final class Seldom {
+        static final MethodHandle LOOKUP = link("xpoll_lookup",
+                FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT, ADDRESS), ERRNO);
+        static final MethodHandle CLOSE_FD = link("xpoll_close_fd",
+                FunctionDescriptor.of(JAVA_INT, JAVA_INT), ERRNO);
+        static final MethodHandle FORGET_FD = link("xpoll_forget_fd",
+                FunctionDescriptor.of(JAVA_INT, JAVA_INT), ERRNO);
+        static final MethodHandle QUEUE_FD = link("xpoll_fd",
+                FunctionDescriptor.of(JAVA_INT, JAVA_LONG), ERRNO);
+        static final MethodHandle BACKEND = link("xpoll_backend",
+                FunctionDescriptor.of(ADDRESS, JAVA_LONG));
+        static final MethodHandle BACKENDS = link("xpoll_backends",
+                FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT));
+        static final MethodHandle SUPPORTS = link("xpoll_supports",
+                FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_INT));
+        static final MethodHandle DESCRIBE = link("xpoll_describe",
+                FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS, JAVA_LONG), ERRNO);
+        static final MethodHandle SET = link("xpoll_set",
+                FunctionDescriptor.of(JAVA_LONG, ADDRESS, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT,
+                        JAVA_LONG, JAVA_LONG));
+        static final MethodHandle GET_VERSION = link("xpoll_version",
+                FunctionDescriptor.of(JAVA_INT));
     }
 
     private Native() {}
@@ -158,7 +156,7 @@ final class Native {
 
     static int lookup(MemorySegment cell, long queue, long ident, int filter, MemorySegment into) {
         try {
-            return result((int) LOOKUP.invokeExact(cell, queue, ident, filter, into), cell);
+            return result((int) Seldom.LOOKUP.invokeExact(cell, queue, ident, filter, into), cell);
         } catch (Throwable e) {
             throw impossible(e);
         }
@@ -167,7 +165,7 @@ final class Native {
     static int closeFd(int fd) {
         MemorySegment cell = errnoCell();
         try {
-            return result((int) CLOSE_FD.invokeExact(cell, fd), cell);
+            return result((int) Seldom.CLOSE_FD.invokeExact(cell, fd), cell);
         } catch (Throwable e) {
             throw impossible(e);
         }
@@ -176,7 +174,7 @@ final class Native {
     static int forgetFd(int fd) {
         MemorySegment cell = errnoCell();
         try {
-            return result((int) FORGET_FD.invokeExact(cell, fd), cell);
+            return result((int) Seldom.FORGET_FD.invokeExact(cell, fd), cell);
         } catch (Throwable e) {
             throw impossible(e);
         }
@@ -184,7 +182,7 @@ final class Native {
 
     static int queueFd(MemorySegment cell, long queue) {
         try {
-            return result((int) QUEUE_FD.invokeExact(cell, queue), cell);
+            return result((int) Seldom.QUEUE_FD.invokeExact(cell, queue), cell);
         } catch (Throwable e) {
             throw impossible(e);
         }
@@ -192,7 +190,7 @@ final class Native {
 
     static String backend(long queue) {
         try {
-            return text((MemorySegment) BACKEND.invokeExact(queue));
+            return text((MemorySegment) Seldom.BACKEND.invokeExact(queue));
         } catch (Throwable e) {
             throw impossible(e);
         }
@@ -201,7 +199,7 @@ final class Native {
     static String[] backends() {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment names = arena.allocate(ADDRESS, 16);
-            int count = Math.min((int) BACKENDS.invokeExact(names, 16), 16);
+            int count = Math.min((int) Seldom.BACKENDS.invokeExact(names, 16), 16);
             String[] result = new String[count];
             for (int i = 0; i < count; i++) {
                 result[i] = text(names.getAtIndex(ADDRESS, i));
@@ -218,15 +216,7 @@ final class Native {
 
     static boolean supports(long queue, int filter, int fflags) {
         try {
-            return (int) SUPPORTS.invokeExact(queue, filter, fflags) == 1;
-        } catch (Throwable e) {
-            throw impossible(e);
-        }
-    }
-
-    static int stats(MemorySegment cell, long queue, MemorySegment into) {
-        try {
-            return result((int) STATS.invokeExact(cell, queue, into, into.byteSize()), cell);
+            return (int) Seldom.SUPPORTS.invokeExact(queue, filter, fflags) == 1;
         } catch (Throwable e) {
             throw impossible(e);
         }
@@ -236,7 +226,8 @@ final class Native {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment text = arena.allocate(256);
             MemorySegment cell = arena.allocate(Linker.Option.captureStateLayout());
-            int length = (int) DESCRIBE.invokeExact(cell, event, text, text.byteSize());
+            int length = (int) Seldom.DESCRIBE.invokeExact(cell, event, text,
+                    text.byteSize());
             return length < 0 ? "?" : text.getString(0);
         } catch (Throwable e) {
             throw impossible(e);
@@ -246,8 +237,8 @@ final class Native {
     static void set(MemorySegment event, long ident, short filter, int flags, int fflags,
             long data, long udata) {
         try {
-            long unused = (long) SET.invokeExact(event, ident, (int) filter, flags, fflags, data,
-                    udata);
+            long unused = (long) Seldom.SET.invokeExact(event, ident, (int) filter, flags, fflags,
+                    data, udata);
         } catch (Throwable e) {
             throw impossible(e);
         }
@@ -255,7 +246,7 @@ final class Native {
 
     static int version() {
         try {
-            return (int) GET_VERSION.invokeExact();
+            return (int) Seldom.GET_VERSION.invokeExact();
         } catch (Throwable e) {
             throw impossible(e);
         }

@@ -4,13 +4,14 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 
-/** A data connection, and the number of its descriptor. */
+/** A data connection, and the number of its descriptor where that is needed. */
 final class Connection {
     final SocketChannel channel;
-    int fd;
+    final int fd;
 
-    Connection(SocketChannel channel) throws IOException {
+    Connection(SocketChannel channel, int fd) throws IOException {
         this.channel = channel;
+        this.fd = fd;
         channel.configureBlocking(false);
     }
 

@@ -46,7 +46,7 @@ final class NioServer {
         int accepted = before;
         SocketChannel channel;
         while (accepted < session.connections && (channel = session.listener.accept()) != null) {
-            Connection connection = new Connection(channel);
+            Connection connection = new Connection(channel, -1);
             channel.register(selector, SelectionKey.OP_READ, connection);
             if (++accepted == session.connections) {
                 session.connected();

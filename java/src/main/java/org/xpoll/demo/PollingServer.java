@@ -58,8 +58,9 @@ final class PollingServer {
         if (channel == null) {
             return null;
         }
-        Connection connection = new Connection(channel);
-        connection.fd = poller.add(channel, Poller.POLLIN | mode, connection);
+        // Complete before it is added: another thread may have its first event at once.
+        Connection connection = new Connection(channel, Poller.fdOf(channel));
+        poller.add(channel, Poller.POLLIN | mode, connection);
         return connection;
     }
 
