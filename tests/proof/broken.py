@@ -1,0 +1,257 @@
+"""The runs of the models, and how copies of them are broken."""
+from typing import NamedTuple
+
+
+class Run(NamedTuple):
+    """A model with its parameters; the others have their defaults."""
+
+    name: str
+    model: str
+    flags: str
+
+
+class Broken(NamedTuple):
+    """Edits (file, old text, new text) of a run's model; what spin then reports."""
+
+    name: str
+    run: str
+    flags: str
+    edits: list
+    notices: str
+
+
+RUNS = [
+    # Lazy interest.
+    Run("level", "waits", "WAITERS=2 CHANGES=2 WRITES=1 EXPIRIES=0"),
+    Run("level-timeouts", "waits", "WAITERS=2 CHANGES=1 EXPIRIES=1"),
+    Run("level-one-waiter", "waits", "WAITERS=1 CHANGES=3"),
+    Run("level-cancel", "waits", "WAITERS=2 CHANGES=1 WRITES=1 EXPIRIES=0 CANCELS=true"),
+    Run("clear", "waits", "WAITERS=2 CHANGES=2 WRITES=1 EXPIRIES=0 EDGE=true"),
+    Run("clear-one-waiter", "waits", "WAITERS=1 CHANGES=2 EDGE=true"),
+    Run("two-numbers", "waits", "WAITERS=2 NUMBERS=2 CAP=1 CHANGES=0 EXPIRIES=0"),
+    Run("small-array", "waits", "WAITERS=1 NUMBERS=2 CAP=1 CHANGES=1"),
+    Run("small-array-dispatch", "waits", "WAITERS=1 NUMBERS=2 CAP=1 CHANGES=1 TURN=true"),
+    Run("not-lookable", "waits", "WAITERS=1 NUMBERS=2 CAP=1 CHANGES=1 LOOKABLE=false"),
+    # DISPATCH and ONESHOT among several waiters.
+    Run("dispatch", "waits", "WAITERS=2 CHANGES=1 WRITES=1 EXPIRIES=0 TURN=true"),
+    Run("dispatch-two-writes", "waits", "WAITERS=2 CHANGES=0 EXPIRIES=0 TURN=true"),
+    Run("dispatch-three", "waits", "WAITERS=3 CHANGES=0 EXPIRIES=0 TURN=true WRITES=1"),
+    Run("dispatch-clear", "waits", "WAITERS=2 CHANGES=1 EXPIRIES=0 TURN=true EDGE=true"),
+    Run("dispatch-cancel", "waits",
+        "WAITERS=2 CHANGES=0 WRITES=1 EXPIRIES=0 TURN=true CANCELS=true"),
+    Run("oneshot", "waits", "WAITERS=2 CHANGES=1 EXPIRIES=0 ONCE=true"),
+    # Numbers that are used again.
+    Run("reuse", "reuse", "WAITERS=1 WRITES=2 EXPIRIES=0"),
+    Run("reuse-timeouts", "reuse", "WAITERS=1"),
+    Run("reuse-clear", "reuse", "WAITERS=1 WRITES=2 EXPIRIES=0 EDGE=true"),
+    Run("reuse-three-files", "reuse",
+        "WAITERS=1 FILES=3 WRITES=2 EXPIRIES=0 SAMPLED=false PAUSES=false"),
+    Run("reuse-two-waiters", "reuse", "WAITERS=2 EXPIRIES=0 SAMPLED=false PAUSES=false"),
+    Run("reuse-dispatch", "reuse",
+        "WAITERS=2 EXPIRIES=0 SAMPLED=false PAUSES=false COPIES=0 TURN=true"),
+    # Sleeping and waking, without descriptors.
+    Run("kicks-two", "kicks", "WAITERS=2 TIMES=1"),
+    Run("kicks-three", "kicks", "WAITERS=3 CALLS=1 TIMES=1"),
+    Run("kicks-poll-level", "kicks", "WAITERS=3 CALLS=2 EXPIRIES=0 TIMES=0 POLL_LEVEL=true"),
+    # Turns on poll and select.
+    Run("turns-two", "turns", "WAITERS=2"),
+    Run("turns-poll-level", "turns", "WAITERS=2 POLL_LEVEL=true"),
+    Run("turns-three", "turns", "WAITERS=3 CALLS=1 WRITES=0"),
+    Run("turns-cancel", "turns", "WAITERS=3 CALLS=1 WRITES=0 EXPIRIES=0 CANCELS=1"),
+]
+
+# What an assertion says when it fails.
+LOST = "ghost[0].wanted&&"  # somebody could be told, and everybody sleeps
+AGAIN = "handed&"           # handed out twice in one wait
+UNSEEN = ".unseen&"         # handed out without having looked since
+UNWANTED = ".registered!=7" # handed out though deleted or disabled
+LATE = "gap"                # a wait returned nothing though it held all the time
+STUCK = "invalid end state"
+
+BROKEN = [
+    # Hazards 3, 4 and 5: an edge wakes one thread only; ...
+    Broken("leaves-candidates-behind", "level", "WRITES=2", [
+        ("wait.pml", ":: waiters -> xp_candidates_publish()", ":: false -> skip"),
+        ("wait.pml", "(to_call_out || candidates ||", "(to_call_out ||")], LOST),
+    Broken("leaves-a-user-event-behind", "level-timeouts", "", [
+        ("wait.pml", "candidates || activated || wake_pending) ->",
+         "candidates || wake_pending) ->")], "activated"),
+    Broken("leaves-a-wake-behind", "level-timeouts", "", [
+        ("wait.pml", "candidates || activated || wake_pending) ->",
+         "candidates || activated) ->")], "wake_pending"),
+    # ... a mark is cleared after the look, with the lock released for it; ...
+    Broken("clears-the-mark-after-the-look", "level", "", [
+        ("slot.pml", """	slot[n].asked = 0;
+	slot[n].delivered = 0;
+	xp_interest_push(n)
+}
+
+/* src/core/interest.c: xp_interest_same_file""", """	xp_interest_push(n)
+}
+
+/* src/core/interest.c: xp_interest_same_file"""),
+        ("slot.pml", """inline candidate_found(n)
+{
+	rc = OK;
+""", """inline candidate_found(n)
+{
+	rc = OK;
+	slot[n].queued = 0;
+	slot[n].asked = 0;
+	slot[n].delivered = 0;
+"""),
+        ("wait.pml", """		:: n < NUMBERS ->
+			if
+			:: chunk & bit_of(n) -> look_at(n)
+			:: else
+			fi;
+			n++
+		:: else -> n = 0; break
+		od
+	}
+	atomic {
+""", """		:: n < NUMBERS ->
+			if
+			:: chunk & bit_of(n) -> look_at(n)
+			:: else
+			fi;
+			n++
+		:: else -> n = 0; break
+		od;
+		locked = 0
+	}
+	atomic {
+		lock();
+""")], LOST),
+    # ... two edges go to two threads.
+    Broken("ignores-the-sequence", "dispatch-two-writes", "", [
+        ("slot.pml", "	   (slot[n].later & bit_of(me)) ->", "	   false ->")], UNSEEN),
+    Broken("forgets-the-sequence-of-a-change", "dispatch-two-writes", "", [
+        ("slot.pml", "	slot[n].armed = a;\n	slot[n].later = noted\n",
+         "	slot[n].armed = a\n")], UNSEEN),
+    Broken("hands-out-without-silencing", "dispatch-two-writes", "", [
+        ("slot.pml", ":: !ONCE && TURN -> xp_interest_silenced(n)",
+         ":: !ONCE && TURN -> skip")], UNWANTED),
+    # Candidates.
+    Broken("skips-the-check", "level-one-waiter", "CHANGES=2", [
+        ("slot.pml", "chunk = chunk | bit_of(n);", "skip;")], LATE),
+    Broken("forgets-what-it-delivered", "level-one-waiter", "CHANGES=2", [
+        ("slot.pml", ":: !EDGE && slot[n].mode == LAZY -> xp_candidate_delivered(n)",
+         ":: false -> skip")], LATE),
+    Broken("enables-without-a-look", "level-one-waiter", "CHANGES=2", [
+        ("slot.pml", "	                    slot[n].mode == ONESHOT) ->\n"
+         "		xp_candidate_asked(n)",
+         "	                    slot[n].mode == ONESHOT) ->\n		skip")], LATE),
+    Broken("enables-while-another-sleeps", "level", "CHANGES=2", [
+        ("slot.pml", "!waiters && (slot[n].armed", "(slot[n].armed")], LOST),
+    Broken("drops-the-rest-of-a-check", "small-array-dispatch", "", [
+        ("wait.pml", "is_full -> candidate_return(n)", "is_full -> skip")], ""),
+    Broken("drops-what-does-not-fit", "small-array-dispatch", "", [
+        ("slot.pml", ":: taken >= CAP -> xp_candidate_carry(n)", ":: taken >= CAP -> skip")], ""),
+    Broken("drops-what-is-outdated", "dispatch-two-writes", "", [
+        ("slot.pml", "(slot[n].mode == LAZY || slot[n].mode == FIRED) ->\n"
+         "		xp_candidate_delivered(n)",
+         "(slot[n].mode == LAZY || slot[n].mode == FIRED) ->\n		skip")], LOST),
+    Broken("does-not-ask-again-at-the-deadline", "level-one-waiter", "CHANGES=1", [
+        ("slot.pml", "more = 1; /*", "skip; /*")], LATE),
+    Broken("believes-a-full-array", "level-one-waiter", "CHANGES=2 CAP=1", [
+        ("wait.pml", "more = count == room;", "more = 0;")], LATE),
+    Broken("reports-twice-in-a-wait", "level-one-waiter", "CHANGES=2", [
+        ("slot.pml", "slot[n].on && slot[n].batch == me + 1 ->",
+         "slot[n].on && false ->")], AGAIN),
+    Broken("forgets-what-a-cancelled-thread-had", "level-cancel", "CHANGES=0 EDGE=true", [
+        ("wait.pml", "	xp_candidates_all()\n", "	skip\n")], LOST),
+    Broken("leaves-a-one-shot-entry-fired", "dispatch-cancel", "", [
+        ("slot.pml", "			:: slot[n].mode == ONESHOT -> slot[n].mode = FIRED\n"
+         "\t\t\t:: else\n\t\t\tfi;\n\t\t\txp_candidate_asked(n)",
+         "			:: slot[n].mode == ONESHOT -> skip\n"
+         "			:: else\n			fi")], LOST),
+    # Waking.
+    Broken("does-not-kick", "level", "CHANGES=1", [
+        ("slot.pml", ":: waiters -> epoll_wake()", ":: false -> epoll_wake()")], "wake_pending"),
+    Broken("activates-without-a-kick", "level", "CHANGES=1", [
+        ("waits.pml", ":: look_wanted && waiters && activated -> xp_kick()",
+         ":: false -> skip")], "activated"),
+    Broken("wakes-without-writing", "level", "CHANGES=1", [
+        ("waits.pml", "atomic { epoll_wake(); busy = 0 }",
+         "atomic { busy = 0 }")], "wake_pending"),
+    # Numbers that are used again.
+    Broken("keeps-the-generation", "reuse", "", [
+        ("slot.pml", "	slot[n].generation = slot[n].generation + 1\n", "	skip\n")], UNSEEN),
+    Broken("ignores-the-generation", "reuse", "", [
+        ("slot.pml", "!slot[n].present || slot[n].generation != token[file] ->",
+         "!slot[n].present ->")], UNSEEN),
+    Broken("deletes-in-the-kernel-only", "reuse", "", [
+        ("slot.pml", "	:: else\n	fi;\n	xp_interest_drop(n)\n}",
+         "	:: else\n	fi\n}")],
+        UNWANTED),
+    Broken("delivers-without-confirming", "reuse", "", [
+        ("slot.pml", ":: (found & bit_of(n)) && (confirm & bit_of(n)) && slot[n].mode != LEVEL ->",
+         ":: false ->")], "looked"),
+    Broken("delivers-edges-without-confirming", "reuse-clear", "", [
+        ("slot.pml", "	:: else -> rc = (entry_of(f).in -> OK : ENOENT)",
+         "	:: else -> rc = OK")],
+        "looked"),
+    Broken("suffers-dead-entries", "reuse", "", [
+        ("reuse.pml", "	:: stale_count == STALE_MOST ->", "	:: false ->")], "stales"),
+    Broken("renews-without-confirming", "reuse-three-files", "", [
+        ("reuse.pml", "	:: slot[0].mode != NONE && (file_now == NO_FILE ||",
+         "	:: false && (file_now == NO_FILE ||")], UNSEEN),
+    Broken("renews-without-calling-out", "reuse-two-waiters", "", [
+        ("reuse.pml", "holds_dead);\n	xp_kick_all()", "holds_dead)")], "asleep_in"),
+    Broken("lets-one-out-only", "kicks-three", "", [
+        ("kicks.pml", "	:: kicked -> xp_kick()", "	:: false -> xp_kick()")], "kicked"),
+    Broken("loses-a-kick-to-a-look", "kicks-two", "", [
+        ("kicks.pml", ":: waiters && (kicked || activated", ":: waiters && (activated")], "kicked"),
+    Broken("leaves-the-next-moment-unminded", "kicks-two", "CALLS=1", [
+        ("kicks.pml", "wake_pending || xp_keeper_missing) ->", "wake_pending) ->")], "due"),
+    Broken("calls-a-keeper-for-good", "kicks-two", "CALLS=1", [
+        ("kicks.pml", "kept = (kept == NOW -> NEVER : kept)", "skip")], "due"),
+    Broken("keeper-does-not-resign", "kicks-two", "CALLS=1", [
+        ("kicks.pml", ":: keeper == me -> keeper = NEVER; kept = NEVER",
+         ":: keeper == me -> keeper = NEVER")], "due"),
+    Broken("moves-a-moment-without-a-kick", "kicks-two", "CALLS=1", [
+        ("kicks.pml", "(activated || xp_keeper_missing) -> call_one()",
+         "activated -> call_one()")], "due"),
+    Broken("leaves-others-uncalled", "kicks-poll-level", "", [
+        ("kicks.pml", "\t\t\tchangers++;\n\t\t\txp_kick_all();\n\t\t\tgoto others_look",
+         "			goto gather")], "activated"),
+    Broken("leaves-the-call-without-a-signal", "kicks-two", "CALLS=0", [
+        ("kicks.pml", "	leave(inside);\n	if\n	:: dying -> broadcast()",
+         "	leave(inside);\n	if\n	:: false -> broadcast()")], STUCK),
+    # Turns.
+    Broken("passes-the-turn-without-the-gate", "turns-two", "", [
+        ("turns.pml", "	leader = 0;\n	gate_open()", "	leader = 0")], "asleep"),
+    Broken("closes-the-gate-on-the-called", "turns-three", "", [
+        ("turns.pml", "	:: !called -> gate_close()", "	:: true -> gate_close()")], STUCK),
+    Broken("takes-the-turn-along-when-interrupted", "turns-three", "", [
+        ("turns.pml", "			:: !leader -> xp_turn_pass()\n",
+         "			:: false -> skip\n")],
+        "asleep"),
+    Broken("does-not-tell-a-changer", "turns-two", "", [
+        ("turns.pml", "	:: changers > 0 -> broadcast()\n	:: else\n	fi\n}",
+         "	:: false -> broadcast()\n	:: else\n	fi\n}")], STUCK),
+    Broken("changes-without-a-kick", "turns-two", "CALLS=1 EXPIRIES=0", [
+        ("turns.pml", """		:: waiters -> xp_kick(); begin_quiet()
+		:: else ->
+			changers--;
+			if
+			:: changers == 0 -> broadcast()""", """		:: waiters -> begin_quiet()
+		:: else ->
+			changers--;
+			if
+			:: changers == 0 -> broadcast()""")], STUCK),
+    Broken("does-not-wait-for-the-array", "turns-two", "CALLS=1 EXPIRIES=0", [
+        ("turns.pml", """		:: waiters -> xp_kick(); begin_quiet()
+		:: else ->
+			changers--;
+			if
+			:: changers == 0 -> broadcast()""", """		:: false -> begin_quiet()
+		:: else ->
+			changers--;
+			if
+			:: changers == 0 -> broadcast()""")], "asleep"),
+    Broken("leads-where-others-should", "turns-poll-level", "EXPIRIES=0", [
+        ("turns.pml", ":: changers == 0 && !dying && poll_level && activated && followers ->",
+         ":: false ->")], "activated"),
+]

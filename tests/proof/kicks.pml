@@ -1,0 +1,393 @@
+/*
+ * Threads that sleep on epoll, and who makes them come out.
+ *
+ * No descriptors: a user event, a source's moment (due_ns), xpoll_wake,
+ * xpoll_wake_all, xpoll_destroy.  With POLL_LEVEL thread 0 is in xpoll_wait,
+ * which leaves events of sources to the others.
+ */
+#ifndef WAITERS
+#define WAITERS 3
+#endif
+#ifndef CALLS
+#define CALLS 2
+#endif
+#ifndef POLL_LEVEL
+#define POLL_LEVEL false
+#endif
+#ifndef EXPIRIES
+#define EXPIRIES 1 /* waits that do not sleep, or whose time-out passes */
+#endif
+#ifndef TIMES
+#define TIMES 2 /* moments after the first */
+#endif
+#define ALL_WAITERS ((1 << WAITERS) - 1)
+#define bit_of(i) (1 << (i))
+#define CALLER 7 /* in the sets of threads */
+#define NEVER 7
+#define NOW 0
+
+/* Sets of waiters. */
+byte waiters; /* inside epoll_wait, or on their way out */
+byte asleep;  /* inside epoll_wait */
+byte inside;  /* in a call, without the lock */
+byte kicked;  /* of an epoch before kick_epoch grew */
+byte called_all; /* in a call that began before wake_all grew */
+byte in_call;
+byte in_quiet; /* on the condition `quiet` */
+byte roused;   /* of these: it was signalled */
+
+bit locked;
+bit wake_linked;
+bit activated;
+bit look_wanted;
+bit wake_pending;
+bit dying;
+bit closing; /* the program: nobody enters any more */
+bit busy;
+unsigned changers : 3;
+unsigned clock : 3 = 1;
+unsigned due : 3 = NEVER;
+unsigned kept : 3 = NEVER;
+unsigned keeper : 3 = NEVER; /* whose deadline is cut */
+byte expiries = EXPIRIES;
+
+#define lock() !locked -> locked = 1
+#define is_in(set) ((set) & bit_of(me))
+#define leave(set) set = set & ~bit_of(me)
+#define enter(set) set = set | bit_of(me)
+#define poll_level (POLL_LEVEL && me == 0)
+
+/* src/core/keeper.h: xp_keeper_missing */
+#define xp_keeper_missing (due < kept)
+
+#define broadcast() roused = in_quiet
+
+/* src/core/sleep.c: xp_kick */
+inline xp_kick()
+{
+	wake_linked = wake_linked || waiters
+}
+
+/* src/core/sleep.c: xp_kick_all */
+inline xp_kick_all()
+{
+	kicked = waiters;
+	xp_kick()
+}
+
+/* src/core/sleep.c: call_one; src/core/keeper.h: xp_keeper_called */
+inline call_one()
+{
+	xp_kick();
+	if
+	:: xp_keeper_missing -> keeper = NEVER; kept = NOW
+	:: else
+	fi
+}
+
+/* src/core/keeper.h: xp_keeper_answered */
+inline xp_keeper_answered()
+{
+	kept = (kept == NOW -> NEVER : kept)
+}
+
+/* src/core/keeper.h: xp_keeper_begin */
+inline xp_keeper_begin()
+{
+	if
+	:: xp_keeper_missing -> keeper = me; kept = due
+	:: else
+	fi
+}
+
+/* src/core/keeper.h: xp_keeper_end */
+inline xp_keeper_end()
+{
+	if
+	:: keeper == me -> keeper = NEVER; kept = NEVER
+	:: else
+	fi
+}
+
+/* src/core/sleep.c: waiter_left */
+inline waiter_left()
+{
+	leave(waiters);
+	xp_keeper_answered();
+	leave(kicked);
+	if
+	:: kicked -> xp_kick()
+	:: else
+	fi;
+	if
+	:: changers > 0 -> broadcast()
+	:: else
+	fi
+}
+
+/* src/core/sleep.c: inside_leave */
+inline inside_leave()
+{
+	leave(inside);
+	if
+	:: dying -> broadcast()
+	:: else
+	fi
+}
+
+/* src/core/sleep.c: xp_settle */
+inline xp_settle()
+{
+	if
+	:: look_wanted && waiters && (activated || xp_keeper_missing) -> call_one()
+	:: else
+	fi;
+	look_wanted = 0
+}
+
+/* src/core/watch.c: xp_source_set_due */
+inline xp_source_set_due(moment)
+{
+	due = moment;
+	look_wanted = (xp_keeper_missing -> waiters != 0 : look_wanted)
+}
+
+/* src/core/watch.c: xp_sources_run_due; src/core/reg.c: xp_reg_activate */
+inline xp_sources_run_due()
+{
+	if
+	:: due <= clock ->
+		look_wanted = look_wanted || (waiters && !activated);
+		activated = 1;
+		xp_source_set_due(NEVER)
+	:: else
+	fi
+}
+
+#define due_passed (due <= clock)
+
+proctype waiter(byte me)
+{
+	bit past, taken, out, again;
+
+call:	atomic {
+		if
+		:: closing -> goto gone
+		:: !closing && !locked -> locked = 1
+		fi;
+		enter(in_call);
+		leave(called_all);
+		if
+		:: expiries > 0 -> expiries--; past = 1
+		:: true
+		fi
+	}
+	/* src/core/wait.c: wait_loop, give_way */
+loop:	atomic {
+		again = 0;
+		xp_sources_run_due()
+	}
+give_way:
+	atomic {
+		if
+		:: changers > 0 -> goto until_quiet
+		:: changers == 0 && dying -> goto leave
+		:: else
+		fi;
+		if
+		:: poll_level && activated && waiters ->
+			/* src/core/sleep.c: xp_let_others_look */
+			changers++;
+			xp_kick_all();
+			goto others_look
+		:: else
+		fi
+	}
+gather:	atomic { /* src/core/wait.c: gather; src/core/deliver.c: xp_deliver_active */
+		if
+		:: activated && !poll_level -> activated = 0; goto leave
+		:: else
+		fi;
+		/* src/core/wait.c: ask_kernel */
+		if
+		:: wake_pending || is_in(called_all) || past ->
+			again = wake_linked;
+			wake_linked = 0;
+			xp_keeper_answered();
+			goto asked
+		:: else -> /* src/core/sleep.c: xp_sleep_in_kernel */
+			enter(waiters);
+			enter(asleep);
+			xp_keeper_begin();
+			look_wanted = 0;
+			enter(inside);
+			locked = 0
+		fi
+	}
+end_asleep:
+	atomic {
+		if
+		:: wake_linked -> wake_linked = 0; again = 1
+		:: keeper == me && kept <= clock
+		:: expiries > 0 -> expiries--; past = 1
+		:: expiries > 0 -> expiries--; taken = 1 /* A descriptor. */
+		fi;
+		leave(asleep)
+	}
+	atomic { lock(); waiter_left(); xp_keeper_end(); inside_leave() }
+asked:	atomic {
+		if
+		:: taken -> goto leave
+		:: !taken && again -> goto loop /* The kick filled the array. */
+		:: !taken && ((activated && !poll_level) || due_passed) -> goto loop
+		:: else
+		fi;
+		if /* src/core/wait.c: wait_over */
+		:: is_in(called_all)
+		:: !is_in(called_all) && wake_pending -> wake_pending = 0
+		:: !is_in(called_all) && !wake_pending && past
+		:: else -> goto loop
+		fi
+	}
+leave:	atomic { /* src/core/sleep.c: xp_pass_on */
+		look_wanted = 0;
+		if
+		:: waiters && (kicked || activated || wake_pending || xp_keeper_missing) ->
+			call_one()
+		:: else
+		fi;
+		past = 0;
+		taken = 0;
+		again = 0;
+		leave(in_call);
+		leave(called_all);
+		locked = 0
+	}
+	goto call;
+
+others_look: /* src/core/sleep.c: xp_sleep_until_quiet */
+	atomic {
+		if
+		:: kicked ->
+			out = 1;
+			goto sleep_until_quiet
+		:: else
+		fi;
+		changers--;
+		if
+		:: changers == 0 -> broadcast()
+		:: else
+		fi;
+		goto gather
+	}
+until_quiet:
+	atomic { out = 0 }
+sleep_until_quiet:
+	atomic { enter(inside); enter(in_quiet); leave(roused); locked = 0 }
+	atomic { is_in(roused) -> lock(); leave(roused); leave(in_quiet); inside_leave() }
+	if
+	:: out -> goto others_look
+	:: else -> goto give_way
+	fi;
+gone:	skip
+}
+
+/* A thread that makes others come out. */
+proctype caller()
+{
+	byte left = CALLS;
+
+	do
+	:: left > 0 ->
+		left--;
+		if
+		:: atomic { /* src/core/reg.c: reg_enlist */
+			lock();
+			look_wanted = waiters && !activated;
+			activated = 1;
+			xp_settle();
+			locked = 0 }
+		:: atomic { lock(); xp_source_set_due(clock + 1); xp_settle(); locked = 0 }
+		:: atomic { lock(); xp_source_set_due(clock + 2); xp_settle(); locked = 0 }
+		:: atomic { lock(); xp_source_set_due(NEVER); xp_settle(); locked = 0 }
+		:: atomic { !wake_pending -> /* src/core/around.c: xpoll_wake */
+			wake_pending = 1;
+			busy = 1 };
+		   atomic { wake_linked = 1; busy = 0 }
+		:: atomic { /* src/core/around.c: xpoll_wake_all */
+			lock();
+			called_all = in_call;
+			xp_kick_all();
+			xp_settle();
+			locked = 0 }
+		fi
+	:: break
+	od;
+	if
+	:: goto done
+	:: true
+	fi;
+	atomic { /* src/core/queue.c: xpoll_destroy */
+		lock();
+		closing = 1; /* Who has not entered by now does not any more. */
+		dying = 1;
+		xp_kick_all()
+	}
+again:	atomic {
+		if
+		:: !inside -> assert(!in_call); locked = 0; goto done
+		:: else ->
+			roused = roused & ~bit_of(CALLER);
+			in_quiet = in_quiet | bit_of(CALLER);
+			locked = 0
+		fi
+	}
+	atomic {
+		roused & bit_of(CALLER) ->
+		lock();
+		in_quiet = in_quiet & ~bit_of(CALLER);
+		goto again
+	}
+done:	skip
+}
+
+proctype time()
+{
+	byte left = TIMES;
+
+	do
+	:: left > 0 -> left--; clock++
+	:: break
+	od
+}
+
+/* When all that wait sleep, and nothing will make one come out. */
+#define keeper_comes_out (keeper != NEVER && kept <= clock)
+#define at_rest (!locked && !busy && in_call && asleep == in_call && !wake_linked && \
+	!keeper_comes_out)
+#define others (asleep & ~POLL_LEVEL)
+
+active proctype claims()
+{
+end:	atomic { at_rest ->
+		assert(!dying && !kicked && !called_all && !wake_pending);
+		assert(!activated || !others);
+		/* The next moment of a source has a sleeper who minds it. */
+		assert(due > clock);
+		assert(due == NEVER || (keeper != NEVER && kept <= due))
+	}
+}
+
+init
+{
+	byte n;
+
+	atomic {
+		do
+		:: n < WAITERS -> run waiter(n); n++
+		:: else -> break
+		od;
+		run caller();
+		run time()
+	}
+}

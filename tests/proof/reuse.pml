@@ -1,0 +1,282 @@
+/*
+ * One number that stands for one file after the other.
+ *
+ * The program closes, with and without telling, opens anew, adds, enables,
+ * deletes, in the order that makes sense; a copy of a closed file may be open
+ * elsewhere, which keeps its entry in the epoll set.
+ */
+#ifndef WAITERS
+#define WAITERS 1
+#endif
+#ifndef FILES
+#define FILES 2
+#endif
+#ifndef WRITES
+#define WRITES 1
+#endif
+#ifndef COPIES
+#define COPIES 1
+#endif
+#ifndef PAUSES
+#define PAUSES true /* The program disables and enables, too. */
+#endif
+#ifndef CAP
+#define CAP 4
+#endif
+#ifndef LOOKABLE
+#define LOOKABLE true
+#endif
+#ifndef SAMPLED
+#define SAMPLED true
+#endif
+#ifndef EDGE
+#define EDGE false
+#endif
+#ifndef ONCE
+#define ONCE false
+#endif
+#ifndef TURN
+#define TURN false
+#endif
+#define CANCELS false
+#define ALL_WAITERS ((1 << WAITERS) - 1)
+#define NUMBERS 1
+#define SETS 2
+#define STALE_MOST 2
+
+#define file_at(n) file_now
+#define number_of(file) 0
+#define to_call_out kicked
+#define looked_right(n) (looked == ghost[n].registered)
+
+#include "kernel.pml"
+
+unsigned file_now : 3 = NO_FILE; /* that the number stands for */
+unsigned copies : 3;             /* files that are open elsewhere, too: a set */
+bit set;                         /* the queue's epoll set; the other is old */
+
+#include "slot.pml"
+
+unsigned kicked : 3; /* sleepers from before kick_epoch grew: a set */
+bit renewing;
+unsigned looked : 3; /* the file that poll(2) has looked at */
+unsigned stale_generation : 3;
+unsigned stale_count : 2;
+byte stales;
+
+/* src/core/sleep.c: waiter_left */
+inline waiter_left()
+{
+	waiters = waiters & ~bit_of(me);
+	kicked = kicked & ~bit_of(me);
+	if
+	:: kicked -> xp_kick()
+	:: else
+	fi
+}
+
+/* src/core/sleep.c: xp_kick_all */
+inline xp_kick_all()
+{
+	kicked = waiters;
+	xp_kick()
+}
+
+inline deliver_next()
+{
+	f = (got & 1 -> 0 : (got & 2 -> 1 : 2));
+	got = got & ~bit_of(f);
+	deliver_entry(f)
+}
+
+/* What a wait is told counts if it is of the file that the program registered;
+ * what it looks at, also if the program has just enabled the number. */
+inline seen(file)
+{
+	ghost[0].unseen = (ghost[0].registered == file -> ghost[0].unseen & ~bit_of(me) :
+		ghost[0].unseen)
+}
+
+inline look_at(n)
+{
+	if
+	:: file_now == NO_FILE -> chunk = 0; xp_interest_drop(n)
+	:: else ->
+		ghost[n].unseen = ghost[n].unseen & ~bit_of(me);
+		looked = file_now;
+		found = ready[file_now]
+	fi
+}
+
+inline drain(n)
+{
+	if
+	:: file_now != NO_FILE -> ready[file_now] = 0
+	:: else
+	fi;
+	gap = 1
+}
+
+/* src/core/deliver.c: stale */
+inline stale(n, file)
+{
+	stale_count = (stale_generation == token[file] -> stale_count : 0);
+	stale_generation = token[file];
+	stale_count++;
+	/* One waiter: a dead entry is not reported for ever. */
+	stales = (WAITERS == 1 -> stales + 1 : 0);
+	assert(WAITERS > 1 || stales <= FILES * STALE_MOST);
+	if
+	:: stale_count == STALE_MOST ->
+		stale_count = 0;
+		stale_generation = 0;
+		/* It may fail; and the model has no third set. */
+		renewing = !asleep_in[1 - set]
+	:: else
+	fi
+}
+
+/*
+ * src/core/renew.c: xp_renew; src/backend/epoll.c: epoll_renew;
+ * src/core/interest.c: xp_interest_attach_all
+ */
+inline xp_renew()
+{
+	set = 1 - set;
+	f = 0;
+	do
+	:: f < FILES -> entry_end(entry_of(f)); f++
+	:: else -> f = 0; break
+	od;
+	if
+	:: wake_linked[set] = 1 /* wake_fd is readable since the first kick. */
+	:: wake_linked[set] = 0
+	fi;
+	if
+	:: slot[0].mode != NONE ->
+		xp_interest_choose(0);
+		slot[0].mode = NONE;
+		xp_interest_push(0)
+	:: else
+	fi
+}
+
+#define holds_dead(f) (entry_of(f).in && entry_of(f).generation != slot[0].generation)
+#define renewed_holds_dead (holds_dead(0) || holds_dead(FILES - 1))
+
+/*
+ * src/core/renew.c: renew_confirm; src/backend/epoll.c: epoll_renew_knows,
+ * epoll_renew_end
+ */
+inline renew_confirm()
+{
+	renewing = 0;
+	if
+	:: slot[0].mode != NONE && (file_now == NO_FILE ||
+	   !entry[(1 - set) * FILES + file_now].in) ->
+		epoll_delete(0);
+		xp_interest_drop(0)
+	:: else
+	fi;
+	/* Dead entries are not in the new set. */
+	assert(!copies || !renewed_holds_dead);
+	xp_kick_all()
+}
+
+/* What holds, is enabled, and is of the file that was registered. */
+#define lost(n) (at_hand(n) && (!EDGE || ghost[n].news))
+
+#include "wait.pml"
+
+/* The last reference to a file ends, or one of several. */
+inline close_file(file)
+{
+	if
+	:: file != file_now && !(copies & bit_of(file)) ->
+		ready[file] = 0;
+		entry_end(entry[file]);
+		entry_end(entry[FILES + file])
+	:: else
+	fi
+}
+
+inline close_number()
+{
+	f = file_now;
+	file_now = NO_FILE;
+	gap = 1;
+	close_file(f);
+	f = 0
+}
+
+proctype program()
+{
+	byte n, f, m, a, rc, next;
+
+	do
+	:: next < FILES ->
+		atomic { file_now = next; next++ };
+		if
+		:: atomic { lock(); xp_interest_add(0); locked = 0 }
+		:: true /* It is not for this queue. */
+		fi;
+		if
+		:: next <= COPIES -> copies = copies | bit_of(file_now)
+		:: true
+		fi;
+		if
+		:: atomic { PAUSES && ghost[0].registered == file_now ->
+			lock(); xp_interest_disable(0); locked = 0 };
+		   atomic { lock(); xp_interest_enable(0); locked = 0 }
+		:: true
+		fi;
+		if
+		:: atomic { /* Or src/core/around.c: forget, xpoll_close_fd */
+			lock();
+			xp_interest_delete(0);
+			locked = 0 };
+		   atomic { close_number() }
+		:: atomic { close_number() }
+		:: break
+		fi
+	:: else -> break
+	od;
+	atomic {
+		if
+		:: copies & 1 -> copies = copies & ~1; close_file(0)
+		:: true
+		fi
+	}
+}
+
+proctype world()
+{
+	byte left = WRITES;
+
+	do
+	:: atomic { left > 0 && file_now != NO_FILE ->
+		left--;
+		activity(file_now);
+		ghost[0].news = (file_now == ghost[0].registered -> EDGE : ghost[0].news) }
+	:: atomic { left > 0 && (copies & 1) ->
+		left--;
+		activity(0);
+		ghost[0].news = (ghost[0].registered == 0 -> EDGE : ghost[0].news) }
+	:: break
+	od
+}
+
+init
+{
+	byte n;
+
+	atomic {
+		ghost[0].registered = NO_FILE;
+		do
+		:: n < WAITERS -> run waiter(n); n++
+		:: else -> n = 0; break
+		od;
+		run program();
+		run world()
+	}
+}

@@ -1,0 +1,479 @@
+/*
+ * The library's half: a slot, its candidacy, and what is handed out.
+ *
+ * An inline has the name of the function that it models, and the comment says
+ * where that is.  Those that run in one go under the lock are in one atomic
+ * step, which the including model makes, as far as they ask the kernel once.
+ *
+ * One filter, READ, of one kind for all: EDGE is XPOLL_CLEAR, ONCE
+ * XPOLL_ONESHOT, TURN XPOLL_DISPATCH.  Numbers that only say how soon (quiet
+ * checks, fruitless reports, the sample) are left open: both ways are tried.
+ *
+ * A sequence or batch number is only ever compared with one noted before, so
+ * the answer is kept instead: `later` is the set of waits that noted theirs
+ * before the slot's last change, `batch` the wait that reported it last, + 1.
+ */
+typedef Slot {
+	bit present;
+	bit on; /* enabled, which is a word of Promela's */
+	bit armed;
+	bit asked;
+	bit delivered;
+	bit carried;
+	bit queued; /* in the queue of candidates */
+	bit flips;  /* more than 0 */
+	unsigned mode : 3;
+	unsigned generation : 3;
+	unsigned later : 3;
+	unsigned batch : 2
+};
+
+Slot slot[NUMBERS];
+bit locked;
+bit several;
+unsigned waiters : 3; /* inside epoll_wait, or on their way out: a set */
+unsigned noted : 3; /* waits that have a sequence number they will compare */
+bit activated;      /* a user event is in the list of active ones */
+bit look_wanted;
+bit wake_pending;
+
+/* What the program knows, for the claims; the library does not look at it. */
+typedef Ghost {
+	unsigned registered : 3; /* the file that it registered, or NO_FILE */
+	bit wanted;              /* enabled, as far as it was told */
+	unsigned unseen : 3;     /* waits that have not looked at it since */
+	bit carried_unseen;      /* of the carried bits, the same */
+	bit news                 /* CLEAR: activity that was not handed out yet */
+};
+Ghost ghost[NUMBERS];
+bit gap = 1; /* one waiter: it was not ready and enabled all the time */
+
+#define candidates (slot[0].queued || slot[NUMBERS - 1].queued)
+#define is_full (taken + (hot & 1) + (hot >> 1) >= CAP)
+
+/* src/core/sleep.c: xp_kick */
+inline xp_kick()
+{
+	if
+	:: waiters -> epoll_wake()
+	:: else
+	fi
+}
+
+inline wanted_from_now(n)
+{
+	ghost[n].wanted = 1;
+	ghost[n].unseen = ALL_WAITERS;
+	ghost[n].carried_unseen = !LOOKABLE;
+	ghost[n].news = EDGE
+}
+
+/* src/core/interest.c: xp_interest_set_mode: m and a were told to the kernel. */
+inline xp_interest_set_mode(n)
+{
+	slot[n].mode = m;
+	slot[n].armed = a;
+	slot[n].later = noted
+}
+
+/* src/core/interest.c: xp_interest_drop */
+inline xp_interest_drop(n)
+{
+	slot[n].present = 0;
+	slot[n].on = 0;
+	slot[n].asked = 0;
+	slot[n].delivered = 0;
+	slot[n].mode = NONE;
+	slot[n].armed = 0;
+	slot[n].carried = 0;
+	slot[n].flips = 0;
+	slot[n].generation = slot[n].generation + 1
+}
+
+/* src/core/interest.c: xp_interest_push; if m is not NONE. */
+inline xp_interest_push(n)
+{
+	rc = OK;
+	if
+	:: m != NONE ->
+		epoll_control(n, slot[n].mode == NONE);
+		if
+		:: rc == OK -> xp_interest_set_mode(n)
+		:: else -> xp_interest_drop(n)
+		fi;
+		m = NONE;
+		a = 0
+	:: else
+	fi
+}
+
+/* src/core/interest.c: wants_oneshot */
+#define wants_oneshot(n) (several && slot[n].on && (TURN || ONCE))
+
+/* src/core/interest.c: xp_interest_choose: into m and a. */
+inline xp_interest_choose(n)
+{
+	a = slot[n].on;
+	if
+	:: !EDGE && wants_oneshot(n) -> m = ONESHOT
+	:: (EDGE || !wants_oneshot(n)) &&
+	   (EDGE || TURN || !slot[n].on || slot[n].flips) ->
+		m = LAZY;
+		a = slot[n].present
+	:: else -> m = LEVEL
+	fi
+}
+
+/* src/core/interest.c: xp_interest_publish: into m and a. */
+inline xp_interest_publish(n)
+{
+	if
+	:: slot[n].on ->
+		a = 1;
+		m = (EDGE -> LAZY : (wants_oneshot(n) -> ONESHOT : LEVEL))
+	:: else
+	fi
+}
+
+/* src/core/candidate.h: xp_candidate_asked */
+inline xp_candidate_asked(n)
+{
+	slot[n].asked = 1;
+	slot[n].later = noted;
+	slot[n].queued = 1
+}
+
+/* src/core/candidate.h: xp_candidate_delivered */
+inline xp_candidate_delivered(n)
+{
+	slot[n].delivered = 1;
+	slot[n].queued = 1
+}
+
+/* src/core/candidate.c: xp_candidate_carry */
+inline xp_candidate_carry(n)
+{
+	if
+	:: LOOKABLE -> xp_candidate_delivered(n)
+	:: else ->
+		slot[n].carried = 1;
+		slot[n].queued = 1;
+		ghost[n].carried_unseen = 0
+	fi
+}
+
+/* src/core/interest.h: xp_interest_mark_silenced;
+ * src/core/candidate.h: xp_candidate_cancel */
+inline xp_interest_silenced(n)
+{
+	slot[n].on = 0;
+	slot[n].asked = 0;
+	slot[n].delivered = 0;
+	slot[n].carried = 0;
+	slot[n].queued = slot[n].queued && NUMBERS > 1 && slot[NUMBERS - 1 - n].queued
+}
+
+/* src/core/interest.c: xp_interest_forget */
+inline xp_interest_forget(n)
+{
+	ghost[n].registered = NO_FILE;
+	ghost[n].wanted = 0;
+	gap = 1;
+	if
+	:: slot[n].mode != NONE -> epoll_delete(n)
+	:: else
+	fi;
+	xp_interest_drop(n)
+}
+
+/* src/core/deliver.c: emit, xp_deliver_handed */
+inline emit(n)
+{
+	/* What is handed out is registered and enabled, not a second time, and
+	 * this wait has found it ready since it was enabled. */
+	assert(ghost[n].registered != NO_FILE && ghost[n].wanted);
+	assert(!(handed & bit_of(n)));
+	assert(!(ghost[n].unseen & bit_of(me)));
+	ghost[n].wanted = !TURN;
+	ghost[n].news = 0;
+	taken++;
+	handed = handed | bit_of(n);
+	if
+	:: ONCE -> xp_interest_forget(n)
+	:: !ONCE && TURN -> xp_interest_silenced(n)
+	:: else ->
+		if
+		:: !EDGE && slot[n].mode == LAZY -> xp_candidate_delivered(n)
+		:: else
+		fi
+	fi
+}
+
+/* src/core/interest.c: xp_interest_fruitless: into m and a. */
+inline xp_interest_fruitless(n)
+{
+	if
+	:: slot[n].mode == LEVEL -> slot[n].flips = 1; m = LAZY; a = slot[n].present
+	:: slot[n].mode == LAZY && slot[n].armed != slot[n].on ->
+		if
+		:: m = LAZY; a = slot[n].on
+		:: true
+		fi
+	:: else
+	fi
+}
+
+/* src/core/deliver.c: xp_deliver_outdated */
+inline xp_deliver_outdated(n)
+{
+	if
+	:: slot[n].mode == ONESHOT -> slot[n].mode = FIRED
+	:: else
+	fi;
+	if
+	:: slot[n].on && (slot[n].mode == LAZY || slot[n].mode == FIRED) ->
+		xp_candidate_delivered(n)
+	:: else
+	fi
+}
+
+/* src/core/deliver.c: event_deliver, deliver_events, xp_deliver_rearm */
+inline xp_deliver_slot(n)
+{
+	if
+	:: !slot[n].on -> xp_interest_fruitless(n)
+	:: slot[n].on && slot[n].batch == me + 1 -> xp_deliver_outdated(n)
+	:: else ->
+		if
+		:: taken >= CAP -> xp_candidate_carry(n)
+		:: else -> slot[n].batch = me + 1; emit(n)
+		fi;
+		if
+		:: slot[n].mode == FIRED && slot[n].on -> m = ONESHOT; a = 1
+		:: else
+		fi
+	fi;
+	xp_interest_push(n)
+}
+
+/* src/core/deliver.c: deliver_entry, confirmed */
+inline deliver_entry(file)
+{
+	n = number_of(file);
+	rc = OK;
+	if
+	:: !slot[n].present || slot[n].generation != token[file] ->
+		stale(n, file);
+		rc = ENOENT
+	:: slot[n].present && slot[n].generation == token[file] &&
+	   (slot[n].later & bit_of(me)) ->
+		more = 1; /* Not exhausted: what holds is reported anew. */
+		xp_deliver_outdated(n);
+		rc = ENOENT
+	:: else ->
+		if
+		:: slot[n].mode == ONESHOT -> slot[n].mode = FIRED
+		:: SAMPLED && (slot[n].mode == LEVEL || slot[n].mode == LAZY) ->
+			m = slot[n].mode;
+			a = slot[n].armed
+		:: slot[n].mode != ONESHOT
+		fi;
+		xp_interest_push(n)
+	fi;
+	hot = (rc == OK -> hot | bit_of(n) : hot);
+	token[file] = 0
+}
+
+/* src/core/candidate.c: candidate_take, xp_candidate_take_single */
+inline candidate_take(n)
+{
+	slot[n].queued = 0;
+	if
+	:: slot[n].carried ->
+		slot[n].carried = 0;
+		hot = hot | bit_of(n);
+		ghost[n].unseen = (ghost[n].carried_unseen -> ghost[n].unseen :
+			ghost[n].unseen & ~bit_of(me))
+	:: !slot[n].carried && slot[n].on && (slot[n].asked || slot[n].delivered) ->
+		if
+		:: slot[n].mode == FIRED || !LOOKABLE -> xp_interest_publish(n)
+		:: else ->
+			chunk = chunk | bit_of(n);
+			confirm = (slot[n].asked -> confirm : confirm | bit_of(n))
+		fi
+	:: else
+	fi;
+	slot[n].asked = 0;
+	slot[n].delivered = 0;
+	xp_interest_push(n)
+}
+
+/* src/core/interest.c: xp_interest_same_file: into rc. */
+inline xp_interest_same_file(n)
+{
+	f = file_at(n);
+	if
+	:: f == NO_FILE -> rc = EBADF
+	:: else -> rc = (entry_of(f).in -> OK : ENOENT)
+	fi;
+	f = 0
+}
+
+/* src/core/candidate.c: candidate_found, candidate_quiet, candidate_confirmed */
+inline candidate_found(n)
+{
+	rc = OK;
+	if
+	:: (found & bit_of(n)) && (confirm & bit_of(n)) && slot[n].mode != LEVEL ->
+		if
+		:: EDGE -> xp_interest_same_file(n)
+		:: else -> xp_interest_publish(n)
+		fi
+	:: !(found & bit_of(n)) && (confirm & bit_of(n)) && slot[n].mode == LAZY &&
+	   !EDGE ->
+		xp_interest_publish(n)
+	:: !(found & bit_of(n))
+	:: else
+	fi;
+	if
+	:: rc == OK -> xp_interest_push(n)
+	:: else -> xp_interest_drop(n)
+	fi;
+	/* What nobody has named since is still the file that was registered. */
+	assert(rc != OK || !(found & confirm & bit_of(n)) || looked_right(n));
+	hot = (rc == OK && (found & bit_of(n)) -> hot | bit_of(n) : hot)
+}
+
+/* src/core/candidate.c: candidate_return */
+inline candidate_return(n)
+{
+	if
+	:: slot[n].queued || !slot[n].on
+	:: else ->
+		slot[n].delivered = slot[n].delivered || (confirm & bit_of(n));
+		slot[n].asked = slot[n].asked || !(confirm & bit_of(n));
+		slot[n].queued = 1
+	fi
+}
+
+/* src/core/candidate.c: xp_candidates_publish */
+inline xp_candidates_publish()
+{
+	n = 0;
+	do
+	:: n < NUMBERS ->
+		if
+		:: slot[n].queued && !slot[n].carried ->
+			if
+			:: (slot[n].asked || slot[n].delivered) && slot[n].mode != LEVEL ->
+				xp_interest_publish(n)
+			:: else
+			fi;
+			slot[n].queued = 0;
+			slot[n].asked = 0;
+			slot[n].delivered = 0;
+			xp_interest_push(n)
+		:: else
+		fi;
+		n++
+	:: else -> n = 0; break
+	od
+}
+
+/* src/core/candidate.c: xp_candidates_all */
+inline xp_candidates_all()
+{
+	n = 0;
+	do
+	:: n < NUMBERS ->
+		if
+		:: slot[n].on && slot[n].mode != LEVEL ->
+			if
+			:: slot[n].mode == ONESHOT -> slot[n].mode = FIRED
+			:: else
+			fi;
+			xp_candidate_asked(n)
+		:: else
+		fi;
+		n++
+	:: else -> n = 0; break
+	od
+}
+
+/* src/core/interest.c: xp_interest_wanted */
+inline xp_interest_wanted(n)
+{
+	if
+	:: slot[n].mode == LEVEL && slot[n].armed -> slot[n].later = noted
+	:: (slot[n].mode != LEVEL || !slot[n].armed) &&
+	   !waiters && (slot[n].armed || slot[n].mode == FIRED ||
+	                    slot[n].mode == ONESHOT) ->
+		xp_candidate_asked(n)
+	:: else ->
+		a = 1;
+		m = (wants_oneshot(n) -> ONESHOT : LAZY);
+		xp_interest_push(n)
+	fi
+}
+
+/* src/core/change_fd.c: xp_interest_enable */
+inline xp_interest_enable(n)
+{
+	if
+	:: ghost[n].registered == file_at(n) && !ghost[n].wanted -> wanted_from_now(n)
+	:: else
+	fi;
+	if
+	:: slot[n].present -> slot[n].on = 1; xp_interest_wanted(n)
+	:: else
+	fi
+}
+
+/* src/core/change_fd.c: xp_interest_disable */
+inline xp_interest_disable(n)
+{
+	ghost[n].wanted = 0;
+	gap = 1;
+	if
+	:: slot[n].present -> xp_interest_silenced(n)
+	:: else
+	fi
+}
+
+/*
+ * src/core/change_fd.c: xp_interest_add, add_merge, add_to_known, add_fresh.
+ * What is registered keeps its state, but not if the number is another file.
+ */
+inline xp_interest_add(n)
+{
+	if
+	:: ghost[n].registered != file_at(n) ->
+		ghost[n].registered = file_at(n);
+		wanted_from_now(n)
+	:: else
+	fi;
+	rc = ENOENT;
+	if
+	:: slot[n].present ->
+		xp_interest_choose(n);
+		xp_interest_push(n) /* The slot ends if it is another file. */
+	:: else
+	fi;
+	if
+	:: rc != OK ->
+		slot[n].present = 1;
+		slot[n].on = 1;
+		xp_interest_choose(n);
+		xp_interest_push(n)
+	:: else
+	fi
+}
+
+/* src/core/change_fd.c: xp_interest_delete, delete_all */
+inline xp_interest_delete(n)
+{
+	if
+	:: slot[n].present -> xp_interest_forget(n)
+	:: else
+	fi
+}

@@ -1,0 +1,431 @@
+/*
+ * Threads that take turns on poll and select: the leader, who sleeps on the
+ * array; followers, who sleep until the turn is passed on; changers, who have
+ * to get the leader off the array.
+ *
+ * With POLL_LEVEL thread 0 is in xpoll_wait, which leaves events of sources to
+ * the others.
+ */
+#ifndef WAITERS
+#define WAITERS 3
+#endif
+#ifndef CALLS
+#define CALLS 2
+#endif
+#ifndef WRITES
+#define WRITES 1
+#endif
+#ifndef POLL_LEVEL
+#define POLL_LEVEL false
+#endif
+#ifndef EXPIRIES
+#define EXPIRIES 1 /* time-outs that are 0 or pass, signals */
+#endif
+#ifndef CANCELS
+#define CANCELS 0
+#endif
+#define bit_of(i) (1 << (i))
+#define CALLER 7 /* in the sets of threads */
+
+/* Sets of threads. */
+byte in_call;
+byte inside;     /* in a call, without the lock */
+byte waiters;    /* inside poll(2), or on their way out */
+byte followers;  /* asleep for their turn, or on their way out */
+byte kicked;     /* of the waiters, from before kick_epoch grew */
+byte called;     /* of the followers, the same */
+byte called_all; /* in a call that began before wake_all grew */
+byte in_quiet;   /* on the condition `quiet` */
+byte roused;     /* of these: it was signalled */
+byte asleep;     /* inside poll(2) */
+
+bit locked;
+bit leader;
+bit gate; /* gate_open: turn_fd is readable */
+bit wake_fd; /* is readable */
+bit in_array;
+bit ready;
+bit activated;
+bit wake_pending;
+bit dying;
+bit closing; /* the program: nobody enters any more */
+bit busy;
+unsigned changers : 3;
+unsigned yielders : 3;
+byte expiries = EXPIRIES;
+byte cancels = CANCELS;
+
+#define lock() !locked -> locked = 1
+#define is_in(set) ((set) & bit_of(me))
+#define leave(set) set = set & ~bit_of(me)
+#define enter(set) set = set | bit_of(me)
+#define poll_level (POLL_LEVEL && me == 0)
+#define broadcast() roused = in_quiet
+
+/* src/core/sleep.c: xp_kick; src/backend/poll.c: poll_wake */
+inline xp_kick()
+{
+	wake_fd = wake_fd || waiters
+}
+
+/* src/core/sleep.c: gate_open */
+#define gate_open() gate = gate || followers
+
+/* src/core/sleep.c: gate_close */
+#define gate_close() gate = 0
+
+/* src/core/sleep.c: xp_kick_all */
+inline xp_kick_all()
+{
+	kicked = waiters;
+	called = followers;
+	xp_kick();
+	gate_open()
+}
+
+/* src/core/sleep.c: waiter_left */
+inline waiter_left()
+{
+	leave(waiters);
+	leave(kicked);
+	if
+	:: kicked -> xp_kick()
+	:: else
+	fi;
+	if
+	:: changers > 0 -> broadcast()
+	:: else
+	fi
+}
+
+/* src/core/sleep.c: follower_left */
+inline follower_left()
+{
+	leave(followers);
+	if
+	:: is_in(called) ->
+		leave(called);
+		if
+		:: !called -> broadcast()
+		:: else
+		fi
+	:: else
+	fi;
+	if
+	:: !called -> gate_close()
+	:: else
+	fi;
+	if
+	:: yielders > 0 -> broadcast()
+	:: else
+	fi
+}
+
+/* src/core/sleep.c: xp_turn_pass */
+inline xp_turn_pass()
+{
+	leader = 0;
+	gate_open()
+}
+
+/* src/core/sleep.c: inside_leave */
+inline inside_leave()
+{
+	leave(inside);
+	if
+	:: dying -> broadcast()
+	:: else
+	fi
+}
+
+/* src/core/sleep.c: xp_sleep_until_quiet; src/base/mutex.c: xp_mutex_wait */
+inline begin_quiet()
+{
+	enter(inside);
+	enter(in_quiet);
+	leave(roused);
+	locked = 0
+}
+
+inline end_quiet()
+{
+	lock();
+	leave(roused);
+	leave(in_quiet);
+	inside_leave()
+}
+
+proctype waiter(byte me)
+{
+	bit past, interrupted, cancelled, taken;
+
+call:	atomic {
+		if
+		:: closing -> goto gone
+		:: !closing && !locked -> locked = 1
+		fi;
+		enter(in_call);
+		leave(called_all);
+		if
+		:: expiries > 0 -> expiries--; past = 1
+		:: true
+		fi
+	}
+	/* src/core/wait.c: wait_in_turn */
+top:	atomic {
+		if
+		:: leader && activated && !poll_level -> changers++
+		:: else -> goto turn_take
+		fi
+	}
+	/* src/core/wait.c: take_without_turn; src/core/queue.c: xp_quiesce */
+quiesce: atomic {
+		if
+		:: waiters -> xp_kick(); begin_quiet()
+		:: else ->
+			changers--;
+			if
+			:: changers == 0 || dying -> broadcast()
+			:: else
+			fi;
+			if
+			:: activated -> activated = 0; goto leave
+			:: else -> goto turn_take
+			fi
+		fi
+	}
+	atomic { is_in(roused) -> end_quiet(); goto quiesce }
+
+turn_take: /* src/core/sleep.c: xp_turn_take */
+	atomic {
+		if
+		:: !leader -> leader = 1; goto loop
+		:: leader && (dying || past || is_in(called_all)) -> goto leave
+		:: else
+		fi;
+		if
+		:: called -> begin_quiet()
+		:: else -> goto sleep_for_turn
+		fi
+	}
+	atomic { is_in(roused) -> end_quiet(); goto top }
+
+sleep_for_turn: /* src/core/sleep.c: sleep_for_turn */
+	atomic { enter(followers); enter(inside); locked = 0 }
+end_follower:
+	atomic {
+		if
+		:: gate
+		:: expiries > 0 -> expiries--; past = 1
+		:: expiries > 0 -> expiries--; interrupted = 1
+		:: cancels > 0 -> cancels--; cancelled = 1
+		fi
+	}
+	atomic {
+		lock();
+		follower_left();
+		inside_leave();
+		if
+		:: cancelled || interrupted -> /* src/core/sleep.c: cancelled */
+			if
+			:: !leader -> xp_turn_pass()
+			:: else
+			fi;
+			goto leave
+		:: else -> goto turn_take
+		fi
+	}
+
+loop:	atomic { /* src/core/wait.c: wait_loop, give_way */
+		if
+		:: changers > 0 -> begin_quiet()
+		:: changers == 0 && dying -> goto pass
+		:: changers == 0 && !dying && poll_level && activated && followers ->
+			goto yield
+		:: else -> goto ask
+		fi
+	}
+	atomic { is_in(roused) -> end_quiet(); goto loop }
+
+ask:	atomic { /* src/core/wait.c: gather, ask_kernel */
+		if
+		:: activated && !poll_level -> activated = 0; goto pass
+		:: else
+		fi;
+		if
+		:: wake_pending || is_in(called_all) || past ->
+			wake_fd = 0; /* src/backend/poll.c: poll_scan_own */
+			taken = in_array && ready;
+			goto asked
+		:: else -> /* src/core/sleep.c: xp_sleep_in_kernel */
+			assert(!waiters);
+			enter(waiters);
+			enter(asleep);
+			enter(inside);
+			locked = 0
+		fi
+	}
+end_asleep:
+	atomic {
+		if
+		:: wake_fd || (in_array && ready) -> wake_fd = 0; taken = in_array && ready
+		:: expiries > 0 -> expiries--; past = 1
+		:: expiries > 0 -> expiries--; interrupted = 1
+		:: cancels > 0 -> cancels--; cancelled = 1
+		fi;
+		leave(asleep)
+	}
+	atomic { lock(); waiter_left(); inside_leave() }
+asked:	atomic {
+		if
+		:: taken || interrupted || cancelled -> goto pass
+		:: !taken && !interrupted && !cancelled && activated && !poll_level ->
+			goto loop
+		:: else
+		fi;
+		if /* src/core/wait.c: wait_over */
+		:: is_in(called_all)
+		:: !is_in(called_all) && wake_pending -> wake_pending = 0
+		:: !is_in(called_all) && !wake_pending && past
+		:: else -> goto loop
+		fi
+	}
+pass:	atomic { xp_turn_pass(); goto leave }
+
+yield:	atomic { xp_turn_pass(); yielders++ } /* src/core/sleep.c: xp_turn_yield */
+yielding:
+	atomic {
+		if
+		:: followers && !leader && !dying -> begin_quiet()
+		:: else -> yielders--; goto top
+		fi
+	}
+	atomic { is_in(roused) -> end_quiet(); goto yielding }
+
+leave:	atomic {
+		past = 0;
+		interrupted = 0;
+		leave(in_call);
+		leave(called_all);
+		locked = 0;
+		if
+		:: cancelled -> goto gone
+		:: else
+		fi;
+		if /* The program reads, or not. */
+		:: taken -> ready = 0
+		:: true
+		fi;
+		taken = 0;
+		goto call
+	}
+gone:	skip
+}
+
+/* A thread that changes, wakes, destroys. */
+proctype caller()
+{
+	byte me = CALLER, left = CALLS;
+
+next:	do
+	:: left > 0 ->
+		left--;
+		if
+		:: atomic { lock(); changers++ };
+			goto quiesce
+		:: atomic { !wake_pending -> /* src/core/around.c: xpoll_wake */
+			wake_pending = 1;
+			busy = 1 };
+		   atomic { wake_fd = 1; busy = 0 }
+		:: atomic { /* src/core/around.c: xpoll_wake_all */
+			lock();
+			called_all = in_call;
+			xp_kick_all();
+			locked = 0 }
+		fi
+	:: break
+	od;
+	goto finish;
+
+	/* src/core/queue.h: xp_enter_change; src/core/queue.c: xp_quiesce */
+quiesce: atomic {
+		if
+		:: waiters -> xp_kick(); begin_quiet()
+		:: else ->
+			changers--;
+			if
+			:: changers == 0 -> broadcast()
+			:: else
+			fi;
+			goto change
+		fi
+	}
+	atomic { is_in(roused) -> end_quiet(); goto quiesce }
+change:	atomic {
+		assert(!asleep); /* Nobody sleeps on what is written now. */
+		if
+		:: in_array = !in_array
+		:: activated = 1
+		fi;
+		locked = 0;
+		goto next
+	}
+
+finish:	if
+	:: goto done
+	:: true
+	fi;
+	atomic { /* src/core/queue.c: xpoll_destroy */
+		lock();
+		closing = 1; /* Who has not entered by now does not any more. */
+		dying = 1;
+		xp_kick_all()
+	}
+again:	atomic {
+		if
+		:: !inside -> assert(!in_call); locked = 0; goto done
+		:: else -> leave(roused); enter(in_quiet); locked = 0
+		fi
+	}
+	atomic { is_in(roused) -> lock(); leave(in_quiet); goto again }
+done:	skip
+}
+
+proctype world()
+{
+	byte left = WRITES;
+
+	do
+	:: left > 0 -> left--; ready = 1
+	:: break
+	od
+}
+
+/* When all that wait sleep, and nothing will make one come out. */
+#define at_rest (!locked && !busy && in_call && (asleep | followers) == in_call && \
+	!in_quiet && !gate && !wake_fd && !(asleep && in_array && ready))
+
+active proctype claims()
+{
+end:	atomic { at_rest ->
+		/* Nobody waits for a turn that nobody has. */
+		assert(asleep);
+		assert(!dying && !called_all && !wake_pending);
+		assert(!activated || !(in_call & ~POLL_LEVEL))
+	}
+}
+
+init
+{
+	byte n;
+
+	atomic {
+		in_array = 1;
+		do
+		:: n < WAITERS -> run waiter(n); n++
+		:: else -> break
+		od;
+		run caller();
+		run world()
+	}
+}

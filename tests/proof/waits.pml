@@ -1,0 +1,163 @@
+/*
+ * Lazy interest, and DISPATCH among several waiters.
+ *
+ * WAITERS threads wait and read, or leave it; one more enables, disables, adds,
+ * deletes, triggers a user event and calls xpoll_wake, CHANGES times; WRITES
+ * times something arrives.
+ */
+#ifndef WAITERS
+#define WAITERS 2
+#endif
+#ifndef NUMBERS
+#define NUMBERS 1
+#endif
+#ifndef CHANGES
+#define CHANGES 2
+#endif
+#ifndef WRITES
+#define WRITES 2
+#endif
+#ifndef CAP
+#define CAP 3
+#endif
+#ifndef CANCELS
+#define CANCELS false
+#endif
+#ifndef LOOKABLE
+#define LOOKABLE true
+#endif
+#ifndef SAMPLED
+#define SAMPLED false
+#endif
+#ifndef EDGE
+#define EDGE false
+#endif
+#ifndef ONCE
+#define ONCE false
+#endif
+#ifndef TURN
+#define TURN false
+#endif
+#define ALL_WAITERS ((1 << WAITERS) - 1)
+#define FILES NUMBERS
+#define SETS 1
+#define file_at(n) (n)
+#define number_of(file) (file)
+#define looked_right(n) true
+
+#define to_call_out false
+
+#include "kernel.pml"
+#include "slot.pml"
+
+/* src/core/sleep.c: waiter_left */
+inline waiter_left()
+{
+	waiters = waiters & ~bit_of(me)
+}
+
+inline deliver_next()
+{
+	f = (got & 1 -> 0 : FILES - 1);
+	got = got & ~bit_of(f);
+	deliver_entry(f)
+}
+
+inline stale(n, file) { skip }
+
+inline seen(file)
+{
+	ghost[file].unseen = ghost[file].unseen & ~bit_of(me)
+}
+
+inline look_at(n)
+{
+	ghost[n].unseen = ghost[n].unseen & ~bit_of(me);
+	found = (ready[n] -> found | bit_of(n) : found)
+}
+
+inline drain(n)
+{
+	ready[n] = 0;
+	gap = 1
+}
+
+/* src/core/sleep.c: xp_settle */
+inline xp_settle()
+{
+	if
+	:: look_wanted && waiters && activated -> xp_kick()
+	:: else
+	fi;
+	look_wanted = 0
+}
+
+/* Enabled and ready, and with CLEAR new. */
+#define lost(n) (at_hand(n) && (!EDGE || ghost[n].news))
+
+#include "wait.pml"
+
+proctype changer()
+{
+	byte n, f, m, a, rc, left = CHANGES;
+
+	do
+	:: left > 0 ->
+		left--;
+		if
+		:: atomic { lock(); xp_interest_enable(0); locked = 0 }
+		:: atomic { lock(); xp_interest_disable(0); locked = 0 }
+		:: atomic { lock(); xp_interest_add(0); locked = 0 }
+		:: atomic { lock(); xp_interest_delete(0); locked = 0 }
+		:: atomic { /* src/core/reg.c: xp_reg_activate, reg_enlist */
+			lock();
+			look_wanted = waiters && !activated;
+			activated = 1;
+			xp_settle();
+			locked = 0 }
+		:: atomic { !wake_pending -> /* src/core/around.c: xpoll_wake */
+			wake_pending = 1;
+			busy = 1 };
+		   atomic { epoll_wake(); busy = 0 }
+		fi
+	:: break
+	od
+}
+
+proctype world()
+{
+	byte left = WRITES;
+
+	do
+	:: atomic { left > 0 ->
+		left--;
+		if
+		:: activity(0); ghost[0].news = EDGE
+#if NUMBERS > 1
+		:: activity(1); ghost[1].news = EDGE
+#endif
+		fi }
+	:: break
+	od
+}
+
+init
+{
+	byte n, f, m, a, rc;
+
+	atomic {
+		do
+		:: n < NUMBERS ->
+			ghost[n].registered = NO_FILE;
+			xp_interest_add(n);
+			n++
+		:: else -> n = 0; break
+		od;
+		do
+		:: n < WAITERS -> run waiter(n); n++
+		:: else -> n = 0; break
+		od;
+		run changer();
+		run world()
+	}
+}
