@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "kq.h"
@@ -35,7 +36,7 @@ static struct {
 	int len;              /* [t] of `all` */
 	int sweep_at;         /* [t] length from which on to sweep again */
 	atomic_int mark_fd;   /* [a] is in each queue's descriptor; see kq_is_one */
-	pid_t process;        /* whose numbers these are */
+	_Atomic pid_t process; /* [a] whose numbers these are */
 } kq_table = {.lock = PTHREAD_MUTEX_INITIALIZER, .mark_fd = -1};
 
 static struct kq_number *kq_number_at(int fd)
@@ -132,16 +133,21 @@ static void kq_unlist(struct kq *kq)
 
 /* --- What the kernel says of a number ----------------------------------------- */
 
-/* Is it a queue of ours?  Each has the mark in it already. */
+/*
+ * Is it a queue of ours?  Each has the mark in it already.  Bare system calls:
+ * it may ask about a descriptor that another thread is just making, which is
+ * no use of it, and a sanitizer need not think so.
+ */
 static bool kq_is_one(int fd)
 {
 	struct epoll_event event = {.events = 0};
 	int saved = errno;
-	int rc = epoll_ctl(fd, EPOLL_CTL_ADD, kq_table.mark_fd, &event);
+	int mark = kq_table.mark_fd;
+	long rc = syscall(SYS_epoll_ctl, fd, EPOLL_CTL_ADD, mark, &event);
 	bool is = rc < 0 && errno == EEXIST;
 
 	if (rc == 0) /* An epoll set of the program's. */
-		epoll_ctl(fd, EPOLL_CTL_DEL, kq_table.mark_fd, &event);
+		syscall(SYS_epoll_ctl, fd, EPOLL_CTL_DEL, mark, &event);
 	errno = saved;
 	return is;
 }
