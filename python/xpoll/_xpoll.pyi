@@ -18,6 +18,7 @@ CLEAR: Final[int]
 RECEIPT: Final[int]
 DISPATCH: Final[int]
 KEEPUDATA: Final[int]
+SETUDATA: Final[int]
 ERROR: Final[int]
 EOF: Final[int]
 
