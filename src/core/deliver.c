@@ -195,22 +195,49 @@ static void emit(struct xpoll *queue, struct xp_wait *wait, int fd,
 		xp_deliver_handed(queue, fd, slot, filter);
 }
 
-/* What fired of these filters, in their order; there is at least one. */
-static XP_INLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait,
-                                     int fd, struct xp_slot *slot,
-                                     unsigned filters, uint32_t events)
+/* Of these filters, in their order; returns those that found no room. */
+static XP_INLINE unsigned deliver_filters(struct xpoll *queue,
+                                          struct xp_wait *wait, int fd,
+                                          struct xp_slot *slot,
+                                          unsigned filters, uint32_t events)
 {
+	unsigned left = 0;
+
 	for (; filters != 0; filters &= filters - 1) {
 		unsigned i = XP_LOWEST_BIT(filters);
 
 		/* Handing one out may have ended the others' file. */
 		if (!(slot->enabled & XP_BIT(i)))
 			continue;
-		if (xp_wait_full(wait))
-			xp_candidate_carry(queue, fd, slot, XP_BIT(i), events);
-		else
+		if (!xp_wait_full(wait)) {
 			emit(queue, wait, fd, slot, i, events);
+			continue;
+		}
+		xp_candidate_carry(queue, fd, slot, XP_BIT(i), events);
+		left |= XP_BIT(i);
 	}
+	return left;
+}
+
+/*
+ * What fired of these filters; there is at least one.  Who found no room begins
+ * the next time, or it would never find any.
+ */
+static XP_INLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait,
+                                     int fd, struct xp_slot *slot,
+                                     unsigned filters, uint32_t events)
+{
+	unsigned later = filters & (XP_BIT(slot->first) - 1u);
+	unsigned left = deliver_filters(queue, wait, fd, slot, filters & ~later,
+	                                events);
+
+	if (XP_UNLIKELY(later)) {
+		unsigned also = deliver_filters(queue, wait, fd, slot, later,
+		                                events);
+
+		left = left ? left : also;
+	}
+	slot->first = left ? XP_LOWEST_BIT(left) & 3u : XP_READ;
 	xp_deliver_rearm(queue, fd, slot);
 }
 

@@ -116,6 +116,7 @@ void xp_interest_drop(struct xpoll *queue, int fd, struct xp_slot *slot)
 	slot->fruitless = 0;
 	slot->quiet = 0;
 	slot->flips = 0;
+	slot->first = 0;
 }
 
 void xp_interest_forget(struct xpoll *queue, int fd)

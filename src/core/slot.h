@@ -68,7 +68,8 @@ struct xp_slot {
 	uint8_t wishes : 4;
 	uint8_t fruitless : 4; /* reports nobody wanted, in a row */
 	uint8_t quiet;    /* checks after delivery that found nothing */
-	uint8_t sample;   /* deliveries; now and then one is confirmed */
+	uint8_t sample : 6; /* deliveries; now and then one is confirmed */
+	uint8_t first : 2;  /* the filter to begin with: it found no room */
 	uint16_t carried; /* bits harvested but not delivered, unlookable */
 	uint8_t counted;  /* filters with XPOLL_NOTE_COUNT */
 	uint8_t soerr;    /* filters with XPOLL_NOTE_SOERR */

@@ -191,6 +191,38 @@ XT_TEST(small_array_both_directions_come_in_turn)
 	XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &one, 1, 0), 0);
 }
 
+static void add_both_ready(struct xpoll *queue, int fd, int toggled)
+{
+	XT_OK(xt_add(queue, fd, READ, 0));
+	XT_OK(xt_add(queue, fd, WRITE, 0));
+	if (!toggled)
+		return;
+	XT_OK(xt_flag(queue, (uint64_t)fd, WRITE, XPOLL_DISABLE));
+	XT_OK(xt_flag(queue, (uint64_t)fd, WRITE, XPOLL_ENABLE));
+}
+
+/* Neither pushes the other out, though both are ready all the time. */
+XT_TEST(small_array_both_levels_take_turns)
+{
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+
+	xt_put(pair.w);
+	for (int i = 0; i < 4; i++) {
+		struct xpoll *queue = xt_open_quiet();
+		int fd = i < 2 ? pair.r : xt_file("text");
+		int reads = 0;
+		struct xpoll_event event;
+
+		XT_CALL(add_both_ready(queue, fd, i % 2));
+		for (int k = 0; k < 20; k++) {
+			XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 1);
+			reads += event.filter == READ;
+		}
+		XT_EXPECT_EQ(reads, 10);
+		xt_destroy(queue);
+	}
+}
+
 /* The same by edge, where one activity may be told twice, but not for ever */
 XT_TEST(small_array_both_edges_come)
 {
