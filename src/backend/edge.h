@@ -34,8 +34,8 @@ int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap);
 
 /*
  * Prepare to watch a descriptor by level: -EBADF, -ENOTSUP (O_PATH), -EPERM
- * (its file is always ready: regular files, directories); 1: one of those
- * files of /proc that can be waited for; else 0.
+ * (its file is always ready: regular files, directories, some devices); 1: one
+ * of those files of /proc that can be waited for; else 0.
  */
 int xp_edge_admit(struct xp_edge *edge, int fd);
 

@@ -87,13 +87,17 @@ int xp_edge_admit(struct xp_edge *edge, int fd)
 	rc = xp_sys_fstat(fd, &status);
 	if (rc < 0)
 		return rc;
-	if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
+	if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode) &&
+	    !S_ISCHR(status.st_mode) && !S_ISBLK(status.st_mode))
 		return 0;
 
-	/* Some files of /proc can be waited for; the kernel knows which. */
+	/*
+	 * Terminals and some files of /proc can be waited for, others cannot; the
+	 * kernel knows which.
+	 */
 	rc = xp_edge_attach(edge, fd, 0, 0);
 	if (rc < 0)
 		return rc;
 	xp_edge_detach(edge, fd);
-	return 1;
+	return S_ISREG(status.st_mode) || S_ISDIR(status.st_mode);
 }

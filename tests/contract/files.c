@@ -208,6 +208,21 @@ XT_TEST(dev_null_and_zero_register_and_are_ready)
 	}
 }
 
+/* The mechanism behind CLEAR may refuse what the others take. */
+XT_TEST(dev_null_with_a_clear_direction_keeps_the_other)
+{
+	struct xpoll *queue = xt_open();
+	int fd = xt_open_path("/dev/null", O_RDWR);
+	struct xpoll_event events[4];
+
+	XT_OK(xt_add(queue, fd, READ, 0));
+	XT_OK(xt_add(queue, fd, WRITE, XPOLL_CLEAR));
+	XT_EQ(xt_take(queue, events, 4, XT_SOON), 2);
+	XT_GETS(queue, NULL, fd, READ);
+	XT_OK(xt_flag(queue, (uint64_t)fd, READ, XPOLL_DELETE));
+	XT_NONE(queue);
+}
+
 XT_TEST(tty_reads_and_writes_like_poll)
 {
 	struct xpoll *queue = xt_open();
