@@ -79,6 +79,8 @@ static XP_INLINE void deliver_entry(struct xpoll *queue, struct xp_wait *wait,
 		if (!xp_watch_fired(queue, fd, (uint32_t)(fired->token >> 32)))
 			stale(queue, fired->token);
 	} else if (fired->events & POLLNVAL) {
+		/* Beside it select tells of nothing: ask once more. */
+		wait->exhausted = false;
 		xp_interest_drop(queue, fd, slot);
 	} else if ((int32_t)(slot->sequence - wait->sequence) > 0) {
 		/* What is level the kernel tells once more: ask it, also if late. */

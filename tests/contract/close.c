@@ -310,3 +310,19 @@ XT_TEST(hazard_02_broken_pipe_with_duplicate_comes_to_rest)
 		XT_CHECK(comes_to_rest(queue));
 	}
 }
+
+/* select(2) says EBADF, and of the others nothing. */
+XT_TEST(closed_one_does_not_hide_a_ready_one)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair closed = xt_pipe();
+	struct xt_pair ready = xt_pipe();
+	struct xpoll_event events[4];
+
+	xt_put(ready.w);
+	XT_OK(xt_add(queue, closed.r, READ, 0));
+	XT_OK(xt_add(queue, ready.r, READ, 0));
+	xt_close(closed.r);
+	XT_EQ(xpoll_event(queue, NULL, 0, events, 4, 0), 1);
+	XT_EXPECT_EQ(events[0].ident, ready.r);
+}
