@@ -98,12 +98,13 @@ void xpy_cells_settle(struct xpy_cells *cells, struct xpoll *queue,
 }
 
 void xpy_cells_delivered(struct xpy_cells *cells, struct xpoll *queue,
-                         uint64_t token)
+                         uint64_t token, bool idle)
 {
 	struct xpy_cell *cell = xpy_cells_find(cells, token);
 
 	/* After a newer ADD another event may be on its way. */
-	if (cell && cell->fragile && (uint32_t)token == cell->newest)
+	if (cell && cell->fragile && (uint32_t)token == cell->newest &&
+	    (idle || !cell->common))
 		xpy_cells_settle(cells, queue, token);
 }
 
@@ -188,6 +189,17 @@ uint64_t xpy_cells_make(struct xpy_cells *cells, struct xpoll *queue, bool idle,
 	cells->first_free = next;
 	cells->used++;
 	return token_make((uint32_t)(cell - cells->cells), cell->newest);
+}
+
+uint64_t xpy_cells_make_common(struct xpy_cells *cells, struct xpoll *queue,
+                               bool idle, const struct xpoll_event *change,
+                               PyObject *udata)
+{
+	uint64_t token = xpy_cells_make(cells, queue, idle, change, udata);
+
+	if (token)
+		cells->cells[token_index(token)].common = true;
+	return token;
 }
 
 uint64_t xpy_cells_renew(struct xpy_cells *cells, uint64_t token)

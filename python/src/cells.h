@@ -21,6 +21,7 @@ struct xpy_cell {
 	uint64_t ident;
 	int16_t filter;
 	bool fragile;        /* a delivery may end the registration */
+	bool common;         /* of several directions: as many events may come */
 	bool pinned;         /* xpoll_lookup does not tell whether it is in use */
 	uint32_t born;       /* the number of its first token */
 	uint32_t newest;     /* and of the last one that was registered */
@@ -46,6 +47,10 @@ int xpy_token_fd(uint64_t token);
  */
 uint64_t xpy_cells_make(struct xpy_cells *cells, struct xpoll *queue, bool idle,
                         const struct xpoll_event *change, PyObject *udata);
+/* The same for several directions of a descriptor. */
+uint64_t xpy_cells_make_common(struct xpy_cells *cells, struct xpoll *queue,
+                               bool idle, const struct xpoll_event *change,
+                               PyObject *udata);
 /* The same cell under a new number; it counts once xpy_cells_renewed. */
 uint64_t xpy_cells_renew(struct xpy_cells *cells, uint64_t token);
 void xpy_cells_renewed(struct xpy_cells *cells, uint64_t token,
@@ -62,9 +67,12 @@ struct xpy_cell *xpy_cells_find(const struct xpy_cells *cells, uint64_t token);
 /* Free the cell unless a registration still has it. */
 void xpy_cells_settle(struct xpy_cells *cells, struct xpoll *queue,
                       uint64_t token);
-/* The same after an event, for cells whose registration may be over. */
+/*
+ * The same after an event, for cells whose registration may be over.  `idle`
+ * as above: no other thread has an event of the cell on its way.
+ */
 void xpy_cells_delivered(struct xpy_cells *cells, struct xpoll *queue,
-                         uint64_t token);
+                         uint64_t token, bool idle);
 
 /* What a forked child does not have. */
 void xpy_cells_drop_filter(struct xpy_cells *cells, int filter);

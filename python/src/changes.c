@@ -235,9 +235,9 @@ static int ctl(struct xpy_queue *self, int op, int events, int fd,
 	}
 	change.udata64 = xpy_token_plain(change.ident, XPOLL_FILT_READ);
 	if (fresh)
-		change.udata64 = xpy_cells_make(&self->cells, self->handle.queue,
-		                                self->handle.busy == 0, &whole,
-		                                udata);
+		change.udata64 = xpy_cells_make_common(
+			&self->cells, self->handle.queue,
+			self->handle.busy == 0, &whole, udata);
 	if (!change.udata64 || xpy_handle_check(&self->handle) < 0)
 		return -1;
 	if (xpoll_ctl(self->handle.queue, op, events, fd, change.udata) < 0)

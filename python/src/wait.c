@@ -30,8 +30,6 @@ static PyObject *take_event(struct xpy_queue *self,
 		xpy_cells_drop(&self->cells, token);
 		udata = xpy_aio_ended(aio, event->data);
 		Py_DECREF(aio);
-	} else if (cell) {
-		xpy_cells_delivered(&self->cells, self->handle.queue, token);
 	}
 	object = xpy_event_new(self->state, event, udata);
 	Py_XDECREF(udata);
@@ -52,6 +50,10 @@ static PyObject *take_events(struct xpy_queue *self,
 		else if (PyErr_Occurred())
 			Py_CLEAR(list);
 	}
+	/* Not before: two of them may have one object. */
+	for (int i = 0; i < count && self->handle.queue; i++)
+		xpy_cells_delivered(&self->cells, self->handle.queue,
+		                    events[i].udata64, self->handle.busy == 0);
 	if (list && len < count && PyList_SetSlice(list, len, count, NULL) < 0)
 		Py_CLEAR(list);
 	return list;
@@ -307,7 +309,8 @@ static int append_ready(struct xpy_queue *self, PyObject *list, uint64_t token,
 	int rc;
 
 	if (cell)
-		xpy_cells_delivered(&self->cells, self->handle.queue, token);
+		xpy_cells_delivered(&self->cells, self->handle.queue, token,
+		                    self->handle.busy == 0);
 	entry = Py_BuildValue("(iiN)", fd, revents, udata);
 	rc = entry ? PyList_Append(list, entry) : -1;
 	Py_XDECREF(entry);

@@ -1,6 +1,8 @@
 """The objects behind udata live exactly as long as somebody may get them."""
 import gc
 import os
+import select
+import socket
 import threading
 import weakref
 from collections.abc import Callable
@@ -223,6 +225,20 @@ def test_events_of_deleted_registrations_never_come(queue: Queue) -> None:
     queue.trigger(99)
     waiter.join()
     assert not wrong
+
+
+def test_object_of_two_directions_is_there_for_both(queue: Queue) -> None:
+    left, right = socket.socketpair()
+    with left, right:
+        right.send(b"x")
+        thing = Thing()
+        gone = weakref.ref(thing)
+        queue.ctl(ADD | ONESHOT, select.POLLIN | select.POLLOUT, left, thing)
+        events = queue.wait(0)
+        assert {event.filter for event in events} == {FILT_READ, FILT_WRITE}
+        assert all(event.udata is thing for event in events)
+        del events, thing
+        assert gone() is None
 
 
 def test_oneshot_added_again_is_never_lost(queue: Queue) -> None:
