@@ -242,9 +242,12 @@ static unsigned file_wanted(const struct xpoll *queue,
                             const struct xp_file *file)
 {
 	const struct xp_slot *slot = xp_slots_get(&queue->slots, file_fd(file));
+	unsigned filters = READY_FILTERS;
 
-	return slot->enabled & READY_FILTERS &
-		(file->due | ~(unsigned)slot->edge);
+	/* Nobody hangs up: POLLRDHUP alone is never ready. */
+	if (!(slot->wishes & XP_WISH_IN))
+		filters &= ~XP_BIT(XP_READ);
+	return slot->enabled & filters & (file->due | ~(unsigned)slot->edge);
 }
 
 /* It leaves its place: for the end of the line, or to sleep, or for good. */

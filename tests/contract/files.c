@@ -137,6 +137,19 @@ XT_TEST(file_on_a_pipes_number_is_found_by_add)
 }
 
 /* S11 */
+XT_TEST(file_asked_for_a_half_close_only_is_silent)
+{
+	struct xpoll *queue = xt_open();
+	int file = xt_file("text");
+
+	XT_EXPECT_EQ(xt_poll(file, POLLRDHUP), 0);
+	XT_CHECK(xpoll_ctl(queue, XPOLL_ADD, POLLRDHUP, file, NULL) == 0);
+	XT_EQ(xpoll_wait(queue, 0), 0);
+	XT_NONE(queue);
+	XT_CHECK(xpoll_ctl(queue, XPOLL_ADD, POLLIN, file, NULL) == 0);
+	XT_GETS(queue, NULL, file, READ);
+}
+
 XT_TEST(file_and_pipe_both_come)
 {
 	struct xpoll *queue = xt_open();
