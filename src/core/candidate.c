@@ -311,3 +311,18 @@ void xp_candidates_all(struct xpoll *queue)
 		xp_candidate_asked(queue, fd, slot, enabled);
 	}
 }
+
+void xp_candidates_withheld(struct xpoll *queue)
+{
+	int last = queue->slots.pages_len << XP_PAGE_BITS;
+
+	queue->withheld = false;
+	for (int fd = 0; fd < last; fd++) {
+		struct xp_slot *slot = xp_slots_at(&queue->slots, fd);
+
+		if (!slot || !slot->withheld)
+			continue;
+		slot->withheld = 0;
+		xp_candidate_asked(queue, fd, slot, slot->enabled);
+	}
+}

@@ -94,4 +94,7 @@ bool xp_candidates_delivered(const struct xpoll *queue);
 /* Check all that is enabled: a report may have been lost on its way. */
 void xp_candidates_all(struct xpoll *queue);
 
+/* Check what the event level saw and the poll-like level reports. */
+void xp_candidates_withheld(struct xpoll *queue);
+
 #endif

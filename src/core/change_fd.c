@@ -48,7 +48,7 @@ static unsigned add_merge(struct xp_slot *slot, const struct xp_interest *add)
 	                     (add->soerr ? filters : 0));
 	slot->lowat = XP_SET((slot->lowat & ~filters) |
 	                     (add->mark ? filters : 0));
-	slot->wishes |= add->wishes & 0xf;
+	slot->wishes |= add->wishes & 7;
 	return count;
 }
 

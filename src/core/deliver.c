@@ -246,12 +246,17 @@ static XP_INLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait,
 static void event_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
                           struct xp_slot *slot, uint32_t events)
 {
+	uint32_t told = events;
 	unsigned filters;
 
 	if (XP_UNLIKELY(events & POLLHUP))
-		events = without_unconnected(queue, fd, slot, events);
-	filters = filters_of(events) & slot->enabled;
+		told = without_unconnected(queue, fd, slot, events);
+	filters = filters_of(told) & slot->enabled;
 	if (!filters) {
+		if (slot->enabled && events & (POLLHUP | POLLERR)) {
+			slot->withheld = 1;
+			queue->withheld = true;
+		}
 		xp_interest_fruitless(queue, fd, slot);
 		return;
 	}
@@ -263,7 +268,7 @@ static void event_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
 	wait->news = true;
 	if (!xp_wait_full(wait))
 		slot->batch = wait->batch;
-	deliver_events(queue, wait, fd, slot, filters, events);
+	deliver_events(queue, wait, fd, slot, filters, told);
 }
 
 static inline void deliver(struct xpoll *queue, struct xp_wait *wait, int fd,

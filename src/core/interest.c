@@ -117,6 +117,7 @@ void xp_interest_drop(struct xpoll *queue, int fd, struct xp_slot *slot)
 	slot->quiet = 0;
 	slot->flips = 0;
 	slot->first = 0;
+	slot->withheld = 0;
 }
 
 void xp_interest_forget(struct xpoll *queue, int fd)

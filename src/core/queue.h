@@ -64,6 +64,7 @@ struct xpoll {
 	bool harvest_due;      /* [q] ask the kernel though events are at hand */
 	uint8_t unharvested;   /* [q] waits since the kernel was asked */
 	bool unattached;       /* [q] the kernel lacks slots that it should have */
+	bool withheld;         /* [q] a slot may have that mark */
 	bool polling;          /* [q] a thread is in xpoll_wait */
 	bool look_wanted;      /* [q] a sleeper may have to look, see settle */
 	bool exposed;          /* [q] xpoll_fd was called */

@@ -65,7 +65,8 @@ struct xp_slot {
 	uint8_t mode;      /* enum xp_mode */
 	uint8_t kind : 4;  /* enum xp_fd_kind */
 	uint8_t flips : 4; /* times level mode turned out wrong */
-	uint8_t wishes : 4;
+	uint8_t wishes : 3;
+	uint8_t withheld : 1;  /* a hang-up that the event level does not tell */
 	uint8_t fruitless : 4; /* reports nobody wanted, in a row */
 	uint8_t quiet;    /* checks after delivery that found nothing */
 	uint8_t sample : 6; /* deliveries; now and then one is confirmed */

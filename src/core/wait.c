@@ -346,6 +346,8 @@ int xpoll_wait(struct xpoll *queue, int timeout_ms)
 	rc = wait_enter(queue);
 	if (XP_UNLIKELY(rc < 0))
 		return xp_result(rc);
+	if (XP_UNLIKELY(queue->withheld))
+		xp_candidates_withheld(queue);
 	rc = wait_run(queue, &wait);
 	queue->polling = false;
 	queue->batch_len = wait.len;

@@ -105,6 +105,28 @@ XT_TEST(registrations_are_shared_with_the_event_level)
 	XT_EXPECT(data == &now);
 }
 
+/* The event level is silent about some hang-ups; that must not hide them. */
+XT_TEST(hang_up_that_the_event_level_does_not_tell_is_reported)
+{
+	static const int modes[] = {0, XPOLL_CLEAR, XPOLL_DISPATCH, XPOLL_ONESHOT};
+
+	for (int i = 0; i < 8; i++) {
+		struct xpoll *queue = xt_open_quiet();
+		struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+		int fd = i < 4 ? xt_socket(AF_INET, SOCK_STREAM) : pair.r;
+		int events = i < 4 ? POLLIN | POLLOUT : POLLPRI;
+
+		xt_close(pair.w);
+		XT_EQ(add(queue, modes[i % 4], events, fd, NULL), 0);
+		XT_NONE(queue);
+		XT_NONE(queue);
+		XT_EQ(xpoll_wait(queue, 0), 1);
+		XT_EQ(xpoll_revents(queue, NULL), xt_poll(fd, events));
+		XT_NONE(queue);
+		xt_destroy(queue);
+	}
+}
+
 XT_TEST(rdhup_belongs_to_reading)
 {
 	struct xpoll *queue = xt_open();
