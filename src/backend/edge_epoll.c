@@ -68,8 +68,13 @@ int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap)
 	count = xp_sys_epoll_now(edge->fd, events,
 	                         cap < EDGE_CHUNK ? cap : EDGE_CHUNK);
 	for (int i = 0; i < count; i++) {
-		fired[i].token = events[i].data.u64;
-		fired[i].events = events[i].events;
+		uint64_t token = events[i].data.u64;
+
+		/* Of a closed file with a duplicate the set goes on telling. */
+		xp_count_shared(&edge->counters->syscalls_check);
+		fired[i].token = token;
+		fired[i].events = xp_sys_open_flags((int)(uint32_t)token) < 0
+			? POLLNVAL : events[i].events;
 	}
 	return count < 0 ? 0 : count;
 }

@@ -180,9 +180,12 @@ int xp_interest_push(struct xpoll *queue, int fd, struct xp_slot *slot,
 		rc = xp_interest_attach(queue, fd, watch, token);
 	else
 		rc = queue->ops->change(queue->backend, fd, watch, token);
+	/* The number is a file that cannot be waited for: another one. */
+	if (rc == -EPERM)
+		rc = -ENOENT;
 	if (rc == 0)
 		xp_interest_set_mode(queue, slot, mode, filters);
-	else if (rc == -ENOENT || rc == -EBADF || rc == -EPERM)
+	else if (rc == -ENOENT || rc == -EBADF)
 		xp_interest_drop(queue, fd, slot);
 	else
 		xp_interest_not_pushed(queue, slot, mode);

@@ -326,3 +326,38 @@ XT_TEST(closed_one_does_not_hide_a_ready_one)
 	XT_EQ(xpoll_event(queue, NULL, 0, events, 4, 0), 1);
 	XT_EXPECT_EQ(events[0].ident, ready.r);
 }
+
+/* epoll tells of it until it is noticed: DIFFERENCES.md. */
+XT_TEST(closed_one_with_a_duplicate_is_silent_without_a_kernel_queue)
+{
+	static const int modes[] = {0, XPOLL_CLEAR, XPOLL_ONESHOT,
+	                            XPOLL_DISPATCH};
+	struct xpoll *queue = xt_open();
+
+	for (int i = 0; i < 4 && !sees_reuse(); i++) {
+		struct xt_pair pipe = xt_pipe();
+
+		(void)xt_dup(pipe.r);
+		XT_OK(xt_add(queue, pipe.r, READ, modes[i]));
+		xt_put(pipe.w);
+		xt_close(pipe.r);
+		XT_NONE(queue);
+		XT_STATUS(xt_flag(queue, (uint64_t)pipe.r, READ, XPOLL_DELETE),
+		          EBADF);
+	}
+}
+
+/* With xpoll_fd an ENABLE asks the kernel, which may refuse the new file. */
+XT_TEST(enable_of_a_number_that_is_a_file_now_is_enoent)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pipe = xt_pipe();
+
+	if (!sees_reuse())
+		XT_SKIP("this back end cannot tell a reopened number (S7)");
+	XT_CHECK(xpoll_fd(queue) >= 0);
+	XT_OK(xt_add(queue, pipe.r, READ, XPOLL_DISABLE));
+	xt_number(xt_file("text"), pipe.r);
+	XT_STATUS(xt_flag(queue, (uint64_t)pipe.r, READ, XPOLL_ENABLE), ENOENT);
+	XT_NONE(queue);
+}
