@@ -354,8 +354,9 @@ void xp_interest_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot)
 			                       enabled);
 		break;
 	case XP_MODE_FIRED:
+		/* Armed by state again, it would make the same report at once. */
 		if (enabled)
-			(void)xp_interest_push(queue, fd, slot, XP_MODE_ONESHOT,
+			(void)xp_interest_push(queue, fd, slot, XP_MODE_LAZY,
 			                       enabled);
 		break;
 	case XP_MODE_EXCLUSIVE:

@@ -341,3 +341,31 @@ XT_TEST(user_event_before_the_event_level_comes_is_not_missed)
 	}
 	waiters_send_home(&poller, 1);
 }
+
+/*
+ * After two have slept, a descriptor that reports what nobody is told of must
+ * not be asked for it again and again.
+ */
+XT_TEST(hang_up_that_is_not_told_does_not_keep_a_wait_busy)
+{
+	for (int i = 0; i < 2; i++) {
+		struct xpoll *queue = xt_open_quiet();
+		struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+		int fd = i ? xt_socket(AF_INET, SOCK_STREAM) : pair.r;
+		struct waiter waiters[2];
+		atomic_int returned = 0;
+		struct xpoll_event event;
+		uint64_t before;
+
+		xt_threads_reuse();
+		waiters_start(waiters, 2, queue, &returned);
+		waiters_send_home(waiters, 2);
+		xt_close(pair.w);
+		XT_OK(xt_add(queue, fd, i ? WRITE : EXCEPT, XPOLL_DISPATCH));
+		before = xt_stats(queue).syscalls_wait;
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 0);
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 20000000), 0);
+		XT_CHECK(xt_stats(queue).syscalls_wait - before < 10);
+		xt_destroy(queue);
+	}
+}
