@@ -23,6 +23,7 @@ enum { SELECT_CHUNK = 64 };
 struct select_state {
 	struct xp_bitsets sets;
 	int start;   /* the number the next scan begins at */
+	bool helper_last; /* whose turn it was */
 	int wake_fd; /* immutable: read without the lock */
 	struct xp_fdmap map;
 	struct xp_edge edge;
@@ -201,10 +202,42 @@ static uint32_t select_bits(const struct select_state *state, int fd)
 		(bit_get(state->sets.fired[SET_EXCEPT], fd) ? POLLPRI : 0u);
 }
 
-/* Look at the gathered descriptors in poll(2)'s terms; keep what fired. */
-static int select_refine(struct select_state *state, struct pollfd *fds,
-                         int len, struct xp_fired *fired)
+/* Gather descriptors whose bit is in the sets, from `start` on and round. */
+static int select_gather(struct select_state *state, struct pollfd *fds, int cap)
 {
+	int words = (state->sets.top + WORD_BITS - 1) / WORD_BITS;
+	int word = state->start / WORD_BITS < words ? state->start / WORD_BITS : 0;
+	unsigned long low = ~0ul << (state->start % WORD_BITS);
+	int len = 0;
+
+	/* The first word is visited twice: its high bits first, its low last. */
+	for (int i = 0; i <= words; i++) {
+		unsigned long bits = bits_any(state->sets.fired, word) &
+			(i == 0 ? low : i == words ? ~low : ~0ul);
+
+		while (bits) {
+			int fd = word * WORD_BITS + __builtin_ctzl(bits);
+
+			bits &= bits - 1;
+			if (fd == state->wake_fd || fd == state->edge.fd)
+				continue;
+			fds[len].fd = fd;
+			fds[len].events = (short)state->map.entries[fd].watch;
+			state->start = fd + 1;
+			if (++len == cap)
+				return len;
+		}
+		word = word + 1 < words ? word + 1 : 0;
+	}
+	return len;
+}
+
+/* Look at what select has found in poll(2)'s terms; keep what fired. */
+static int select_scan(struct select_state *state, struct xp_fired *fired,
+                       int room)
+{
+	struct pollfd fds[SELECT_CHUNK];
+	int len = select_gather(state, fds, room);
 	int count = 0;
 	bool told;
 
@@ -225,40 +258,6 @@ static int select_refine(struct select_state *state, struct pollfd *fds,
 		fired[count++].events = events;
 	}
 	return count;
-}
-
-/*
- * Gather up to cap descriptors whose bit is in the sets, from `start` on and
- * round; the back end's own two are left out.
- */
-static int select_gather(struct select_state *state, long *const sets[SETS],
-                         struct pollfd *fds, int cap)
-{
-	int words = (state->sets.top + WORD_BITS - 1) / WORD_BITS;
-	int word = state->start / WORD_BITS < words ? state->start / WORD_BITS : 0;
-	unsigned long low = ~0ul << (state->start % WORD_BITS);
-	int len = 0;
-
-	/* The first word is visited twice: its high bits first, its low last. */
-	for (int i = 0; i <= words; i++) {
-		unsigned long bits = bits_any(sets, word) &
-			(i == 0 ? low : i == words ? ~low : ~0ul);
-
-		while (bits) {
-			int fd = word * WORD_BITS + __builtin_ctzl(bits);
-
-			bits &= bits - 1;
-			if (fd == state->wake_fd || fd == state->edge.fd)
-				continue;
-			fds[len].fd = fd;
-			fds[len].events = (short)state->map.entries[fd].watch;
-			state->start = fd + 1;
-			if (++len == cap)
-				return len;
-		}
-		word = word + 1 < words ? word + 1 : 0;
-	}
-	return len;
 }
 
 /* EBADF: somebody closed a descriptor; find those and report POLLNVAL. */
@@ -284,25 +283,24 @@ static int select_find_closed(struct select_state *state,
 static int select_harvest(struct select_state *state, struct xp_fired *fired,
                           int cap)
 {
-	struct pollfd fds[SELECT_CHUNK];
+	uint64_t wakes;
 	int count = 0;
-	int len;
 
 	if (bit_get(state->sets.fired[SET_IN], state->wake_fd)) {
-		uint64_t wakes;
-
 		xp_sys_read(state->wake_fd, &wakes, sizeof wakes);
 		fired[count++] = (struct xp_fired){.token = XP_TOKEN_WAKE};
 	}
-	if (count < cap &&
-	    bit_get(state->sets.fired[SET_IN], state->edge.fd))
-		count += xp_edge_harvest(&state->edge, fired + count, cap - count);
-	if (count == cap)
-		return count;
-	cap -= count;
-	len = select_gather(state, state->sets.fired, fds,
-	                    cap < SELECT_CHUNK ? cap : SELECT_CHUNK);
-	return count + select_refine(state, fds, len, fired + count);
+	/* Each is first in its turn, or it would take all the room each time. */
+	state->helper_last = !state->helper_last;
+	for (int last = 0; last <= 1 && count < cap; last++) {
+		int room = cap - count < SELECT_CHUNK ? cap - count : SELECT_CHUNK;
+
+		if (last != state->helper_last)
+			count += select_scan(state, fired + count, room);
+		else if (bit_get(state->sets.fired[SET_IN], state->edge.fd))
+			count += xp_edge_harvest(&state->edge, fired + count, room);
+	}
+	return count;
 }
 
 static int select_await(void *opaque, int64_t deadline_ns,

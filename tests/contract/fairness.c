@@ -118,6 +118,27 @@ XT_TEST(hazard_06_busy_more_than_slots_100_ready_all_come)
 	XT_CALL(run_mix(40, 0, 0, 1));
 }
 
+/* select watches some in a helper set: neither goes first each time. */
+XT_TEST(hazard_06_writable_socket_and_readable_pipe_share_one_slot)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pipe = xt_pipe();
+	int socket = xt_socketpair(SOCK_STREAM).r;
+	int writes = 0;
+
+	xt_put(pipe.w);
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	XT_OK(xt_add(queue, socket, WRITE, 0));
+	for (int i = 0; i < 1000; i++) {
+		struct xpoll_event event;
+
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 1);
+		writes += event.filter == WRITE;
+	}
+	XT_CHECK(writes >= 1000 / BOUND_EACH);
+	XT_CHECK(writes <= 1000 - 1000 / BOUND_EACH);
+}
+
 /* Kinds that the kernel does not report do not push each other out. */
 XT_TEST(hazard_06_user_file_and_pipe_share_one_slot)
 {
