@@ -1,0 +1,294 @@
+"""One queue beside its reference: each call is made on the one and judged by the other."""
+from __future__ import annotations
+
+import contextlib
+import select
+import threading
+import time
+from collections.abc import Callable
+from errno import EBADF, ENOENT
+from typing import Any
+
+import xpoll
+from reference import FD_FILTERS, MODES, Change, FdRegistration, Key, Reference, Wrong
+from world import Look, World
+from xpoll import ADD, CLEAR, DELETE, DISABLE, ENABLE, Event
+
+# Waits within which all that is ready must have come (S11), for each registration.
+BOUND = 64
+# Longer than any machine needs: whoever sleeps so long was not woken.
+FOR_EVER = 30.0
+
+
+class Side:
+    """A queue on one back end, and its reference."""
+
+    def __init__(self, name: str, world: World) -> None:
+        self.name = name
+        self.world = world
+        self.queue = xpoll.Queue(name.split()[0])
+        self.exact = self.queue.backend == "epoll"  # It notices that a number was used again.
+        self.exposed = name.endswith("exposed")
+        self.ref = Reference(lingers=self.exact)
+        self.wake_pending = False
+        self.sleeper: threading.Thread | None = None
+        self.came: list[Event] = []
+        if name.endswith("several"):
+            self.let_two_sleep()
+        if self.exposed:
+            self.queue.fileno()
+
+    def let_two_sleep(self) -> None:
+        """From now on the queue knows that several threads may wait."""
+        threads = [threading.Thread(target=self.queue.wait, args=[FOR_EVER]) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        while self.queue.stats()["syscalls_wait"] < 2:
+            time.sleep(0)
+        self.queue.wake_all()
+        for thread in threads:
+            thread.join()
+
+    def wrong(self, what: str) -> Wrong:
+        return Wrong(f"{self.name}: {what}")
+
+    # --- Changes --------------------------------------------------------------------------
+
+    def change(self, change: Change) -> None:
+        fd = change.ident if change.filters[0] in FD_FILTERS else -1
+        self.prune(fd)
+        allowed = self.allowed(change, fd)
+        doubtful = self.ref.in_doubt(fd)
+        error = self.error_of(change)
+        if error not in allowed:
+            raise self.wrong(f"{change}: errno {error}, not {sorted(allowed)}")
+        if error and not (doubtful and change.op == DELETE):
+            return
+        if change.op == ADD:
+            self.ref.add(change, self.world.files.get(fd))
+        elif change.op == DELETE:
+            self.ref.delete(change)
+        else:
+            self.ref.switch(change)
+        if doubtful and change.op == ADD:
+            self.resolve(change, fd)
+
+    def error_of(self, change: Change) -> int:
+        try:
+            if change.events:
+                # That level's ADD enables by itself.
+                op = change.op | change.flags & ~(ENABLE if change.op == ADD else 0)
+                self.queue.ctl(op, change.events, change.ident, change.udata)
+            else:
+                self.queue.control([Event(change.ident, change.filters[0],
+                                          change.op | change.flags, change.fflags,
+                                          change.data, change.udata)])
+        except OSError as error:
+            return error.errno or -1
+        return 0
+
+    def allowed(self, change: Change, fd: int) -> set[int]:
+        closed = fd >= 0 and fd not in self.world.files
+        if change.op == ADD:
+            return {EBADF} if closed else {0}
+        if self.ref.in_doubt(fd):
+            return {0, ENOENT, EBADF}
+        there = self.ref.there(change)
+        if there == change.filters or (there and change.op == DELETE):
+            return {0}
+        return {EBADF} if closed else {ENOENT}
+
+    def prune(self, fd: int) -> None:
+        """The library may have noticed what the reference is in doubt about."""
+        for reg in self.ref.of_number(fd):
+            if reg.doubtful and self.queue.lookup(fd, reg.filter) is None:
+                del self.ref.regs[reg.key]
+
+    def resolve(self, change: Change, fd: int) -> None:
+        """After an ADD of a number in doubt: take over what is registered."""
+        file = self.world.files[fd]
+        for reg in self.ref.of_number(fd):
+            found = self.queue.lookup(fd, reg.filter)
+            if reg.filter in change.filters:
+                if found is None:
+                    raise self.wrong(f"{change}: not registered")
+                reg.file, reg.doubtful = file, False
+                reg.modes = found.flags & MODES
+                reg.enabled = not found.flags & DISABLE
+            elif found is None:
+                del self.ref.regs[reg.key]
+            elif self.exact and reg.file is not file and file.kind != "regular":
+                # A file system may give the number of an inode to the next one.
+                raise self.wrong(f"{found} is of a file that was closed")
+
+    def check(self) -> None:
+        """What is registered is what the reference says."""
+        self.ref.observe(look := self.world.look())
+        for (ident, filter), reg in self.ref.regs.items():
+            if isinstance(reg, FdRegistration) and reg.doubtful:
+                continue
+            found = self.queue.lookup(ident, filter)
+            if found is None:
+                raise self.wrong(f"{reg} is not registered")
+            flags = reg.modes | (0 if reg.enabled else DISABLE)
+            if (found.flags, found.udata) != (flags, reg.udata):
+                raise self.wrong(f"{found} is not {reg}")
+        if self.exposed and self.ref.owed(look) and not select.select([self.queue], [], [], 0)[0]:
+            raise self.wrong(f"its descriptor is silent: {self.tell(self.ref.owed(look), look)}")
+
+    # --- Waits ----------------------------------------------------------------------------
+
+    def tell(self, keys: set[Key], look: Look) -> str:
+        return "; ".join(f"{self.ref.regs[key]}, poll(2) {look.bits.get(key[0], 0):#x}"
+                         for key in sorted(keys))
+
+    def wait(self, poll_level: bool = False, max_events: int = 64, timeout: float = 0) -> None:
+        """Wait until all that has to come came; judge all that comes."""
+        call = self.queue.poll if poll_level else self.queue.wait
+        arguments = [timeout] if poll_level else [timeout, max_events]
+        before = self.world.look()
+        missing = self.ref.owed(before, poll_level)
+        for _ in range(BOUND * (1 + len(self.ref.regs))):
+            ready = self.once(lambda: call(*arguments))
+            after = self.world.look()
+            missing &= self.ref.owed(after, poll_level)
+            if missing and not ready:
+                raise self.wrong(f"nothing came, but {self.tell(missing, after)}")
+            missing -= (self.judge_ready(ready, before, after) if poll_level
+                        else self.judge_events(ready, before, after))
+            if not missing:
+                return
+            before = after
+        raise self.wrong(f"never came: {self.tell(missing, before)}")
+
+    def once(self, call: Callable[[], Any]) -> Any:
+        """One wait: a wake makes exactly one return nothing; ready events go first."""
+        wakes = self.queue.stats()["wakes"]
+        ready = call()
+        wakes = self.queue.stats()["wakes"] - wakes
+        if wakes != (self.wake_pending and not ready):
+            raise self.wrong(f"{wakes} wakes, pending: {self.wake_pending}, {ready}")
+        self.wake_pending &= not wakes
+        return ready
+
+    def wake(self) -> None:
+        self.queue.wake()
+        self.wake_pending = True
+
+    # --- Events ---------------------------------------------------------------------------
+
+    def judge_events(self, events: list[Event], before: Look, after: Look) -> set[Key]:
+        keys = {(event.ident, event.filter) for event in events}
+        if len(keys) < len(events):
+            raise self.wrong(f"twice in one call: {events}")
+        for event in events:
+            reg = self.ref.regs.get((event.ident, event.filter))
+            doubtful = isinstance(reg, FdRegistration) and reg.doubtful
+            if reg is None:
+                fault = "is not registered"
+            elif not reg.enabled:
+                fault = "is disabled"
+            elif event.udata is not reg.udata and not doubtful:
+                fault = f"has not {reg.udata}"
+            else:
+                fault = reg.check(event, (before, after))
+            if reg is None or fault:
+                raise self.wrong(f"{event} {fault}: {reg}, {before}, {after}")
+            self.ref.delivered(reg)
+        return keys
+
+    def judge_ready(self, ready: list[tuple[int, int, Any]], before: Look,
+                    after: Look) -> set[Key]:
+        """The results of the poll-like level."""
+        told: set[Key] = set()
+        if len({fd for fd, _, _ in ready}) < len(ready):
+            raise self.wrong(f"twice in one call: {ready}")
+        for fd, revents, udata in ready:
+            regs = [reg for reg in self.ref.of_number(fd) if reg.enabled]
+            mine = [reg for reg in regs if reg.condition("", revents, False, True)]
+            fault = self.fault_of(revents, regs, mine, (before, after))
+            if not fault and udata is not mine[0].udata and not mine[0].doubtful:
+                fault = "udata"
+            if fault:
+                raise self.wrong(f"poll: {fd}, {revents:#x}, {udata}: {fault}, {regs}, "
+                                 f"{before}, {after}")
+            for reg in mine:
+                self.ref.delivered(reg)
+                told.add(reg.key)
+        return told
+
+    def fault_of(self, revents: int, regs: list[FdRegistration], mine: list[FdRegistration],
+                 looks: tuple[Look, Look]) -> str:
+        allowed = required = 0
+        for reg in regs:
+            held = [reg.conditions(look, True) for look in looks]
+            for bits in held[0] + held[1]:
+                allowed |= bits
+            if not reg.doubtful and not reg.modes & CLEAR:
+                required |= held[0][0] & held[1][0]
+        if revents & ~allowed:
+            return f"poll(2) says {allowed:#x} at most"
+        if required & ~revents and not any(reg.doubtful for reg in regs):
+            return f"poll(2) says {required:#x}"
+        return "" if any(reg.may() for reg in mine) else "without a reason"
+
+    # --- Asleep ---------------------------------------------------------------------------
+
+    def fall_asleep(self) -> None:
+        """If nothing is ready, let a thread wait."""
+        self.before = self.world.look()
+        doubts = any(self.ref.in_doubt(ident) for ident, _ in self.ref.regs)
+        if doubts or self.wake_pending or self.ref.owed(self.before):
+            return
+        waits = self.queue.stats()["waits"]
+        self.sleeper = threading.Thread(target=self.sleep)
+        self.sleeper.start()
+        while self.queue.stats()["waits"] == waits:
+            time.sleep(0)
+
+    def sleep(self) -> None:
+        self.came = []
+        with contextlib.suppress(OSError):  # It is closed: the test has failed already.
+            self.came = self.queue.wait(FOR_EVER)
+
+    def get_up(self) -> None:
+        """What has to come ends the sleep; otherwise a wake does."""
+        if not self.sleeper:
+            return
+        after = self.world.look()
+        self.ref.observe(after)
+        owed = self.ref.owed(after)
+        if not owed:
+            self.wake()
+        self.sleeper.join(FOR_EVER / 2)
+        awake, self.sleeper = not self.sleeper.is_alive(), None
+        if not awake:
+            raise self.wrong(f"sleeps on: {self.tell(owed, after)}")
+        if owed and not self.came:
+            raise self.wrong(f"woke for nothing, but {self.tell(owed, after)}")
+        self.wake_pending &= bool(self.came)
+        self.judge_events(self.came, self.before, after)
+
+    # --- Fork -----------------------------------------------------------------------------
+
+    def inherit(self) -> None:
+        """In a forked child: silent until reinit, then as in the parent."""
+        for call in (lambda: self.queue.wait(0), lambda: self.queue.poll(0), self.queue.wake):
+            try:
+                call()
+            except OSError as error:
+                if error.errno == EBADF:
+                    continue
+            raise self.wrong("a forked child could use it")
+        self.queue.reinit()
+        self.wake_pending = False
+        for reg in self.ref.regs.values():
+            reg.forked()
+        if self.exposed:
+            self.queue.fileno()
+        self.check()
+        self.wait(poll_level=True)
+        self.wait()
+
+    def close(self) -> None:
+        self.queue.close()

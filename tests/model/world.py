@@ -1,0 +1,277 @@
+"""The files of the model, and what the kernel says of them.
+
+The operations let the kernel do what it likes, refusals included: what came of it is seen
+by poll(2).  Noted is only what poll(2) does not tell: that something arrived, or happened.
+"""
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import select
+import socket
+import tempfile
+import tty
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+POLLRDHUP = select.POLLRDHUP
+ALL_BITS = select.POLLIN | select.POLLOUT | select.POLLPRI | POLLRDHUP
+KINDS = ("pipe", "unix", "tcp", "tty", "regular", "dgram", "eventfd", "listener", "lone",
+         "nested", "null", "directory")
+SOCKETS = ("unix", "dgram", "tcp", "lone", "listener")
+STREAMS = ("pipe", "unix", "tcp", "dgram")  # With a peer, and a buffer that fills up.
+SMALL = 4096
+# Numbers from here on are the model's; what the library opens stays below.
+LOWEST = 200
+
+
+class File:
+    """An open file, as the kernel knows it: several numbers may name it."""
+
+    def __init__(self, kind: str, fd: int) -> None:
+        self.kind = kind
+        self.numbers = {fd}
+        self.peers: list[File] = []
+        self.activity = 0  # Grows with whatever may change its state.
+        self.arrivals = 0  # Grows with whatever arrives to be read.
+
+
+@dataclass
+class Look:
+    """What the kernel says of all open numbers at a moment."""
+
+    kinds: dict[int, str]
+    bits: dict[int, int]
+    at_end: set[int]  # Regular files with nothing to read.
+
+
+def duplicate(fd: int) -> int:
+    return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, LOWEST)
+
+
+def is_at_end(fd: int) -> bool:
+    return os.lseek(fd, 0, os.SEEK_CUR) == os.fstat(fd).st_size
+
+
+class World:
+    """All open files by their numbers."""
+
+    def __init__(self) -> None:
+        self.files: dict[int, File] = {}
+
+    def look(self) -> Look:
+        poll = select.poll()
+        for fd in self.files:
+            poll.register(fd, ALL_BITS)
+        bits = dict.fromkeys(self.files, 0)
+        bits.update(poll.poll(0))
+        kinds = {fd: file.kind for fd, file in self.files.items()}
+        ends = {fd for fd, kind in kinds.items() if kind == "regular" and is_at_end(fd)}
+        return Look(kinds, bits, ends)
+
+    # --- Making files -----------------------------------------------------------------
+
+    def make(self, kind: str) -> None:
+        """A new file, or two that are connected."""
+        low = getattr(self, f"make_{kind}")()
+        fds = [duplicate(fd) for fd in low]
+        for fd in low:
+            os.close(fd)
+        made = [File(kind, fd) for fd in fds]
+        for file, fd in zip(made, fds):
+            file.peers = [other for other in made if other is not file]
+            os.set_blocking(fd, False)
+            self.files[fd] = file
+
+    def make_pipe(self) -> Iterable[int]:
+        reader, writer = os.pipe()
+        fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, SMALL)
+        return reader, writer
+
+    def make_pair(self, kind: socket.SocketKind) -> Iterable[int]:
+        ends = socket.socketpair(socket.AF_UNIX, kind)
+        for end in ends:
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SMALL)
+        return [end.detach() for end in ends]
+
+    def make_unix(self) -> Iterable[int]:
+        return self.make_pair(socket.SOCK_STREAM)
+
+    def make_dgram(self) -> Iterable[int]:
+        return self.make_pair(socket.SOCK_DGRAM)
+
+    def make_tcp(self) -> Iterable[int]:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL)
+            client = socket.create_connection(server.getsockname())
+            ends = client, server.accept()[0]
+        for end in ends:
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SMALL)
+            end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return [end.detach() for end in ends]
+
+    def make_tty(self) -> Iterable[int]:
+        master, slave = pty.openpty()
+        tty.setraw(slave)
+        return master, slave
+
+    def make_regular(self) -> Iterable[int]:
+        fd, path = tempfile.mkstemp()
+        os.unlink(path)
+        os.write(fd, b"some text")
+        os.lseek(fd, 0, os.SEEK_SET)
+        return [fd]
+
+    def make_eventfd(self) -> Iterable[int]:
+        return [os.eventfd(0)]
+
+    def make_listener(self) -> Iterable[int]:
+        return [socket.create_server(("127.0.0.1", 0)).detach()]
+
+    def make_lone(self) -> Iterable[int]:
+        """A stream socket that is not connected."""
+        return [socket.socket().detach()]
+
+    def make_nested(self) -> Iterable[int]:
+        """An epoll set, which nobody may look at from the side, and what is in it."""
+        fd = os.eventfd(0)
+        with select.epoll() as nest:
+            nest.register(fd, select.EPOLLIN)
+            return os.dup(nest.fileno()), fd
+
+    def make_null(self) -> Iterable[int]:
+        return [os.open(os.devnull, os.O_RDWR)]
+
+    def make_directory(self) -> Iterable[int]:
+        return [os.open("/", os.O_RDONLY)]
+
+    # --- What happens to them -----------------------------------------------------------
+
+    def touch(self, file: File, arrived: bool = False) -> None:
+        """Something was done to it; what it wrote arrived where it is read."""
+        for each in [file, *file.peers]:
+            each.activity += 1
+        if arrived and file.kind != "nested":
+            for reader in [file] if file.kind in ("regular", "eventfd") else file.peers:
+                reader.arrivals += 1
+
+    def write(self, fd: int, size: int = 1) -> None:
+        file = self.files[fd]
+        try:
+            if file.kind in ("eventfd", "nested"):
+                os.eventfd_write(fd, 1)
+            elif file.kind == "regular":
+                os.pwrite(fd, b"x" * size, os.fstat(fd).st_size)
+            else:
+                os.write(fd, b"x" * size)
+        except OSError:
+            self.touch(file)
+        else:
+            self.touch(file, arrived=True)
+
+    def write_much(self, fd: int) -> None:
+        self.write(fd, 5000)
+
+    def fill(self, fd: int) -> None:
+        file = self.files[fd]
+        if file.kind not in STREAMS:
+            return
+        try:
+            while True:
+                os.write(fd, b"x" * SMALL)
+                self.touch(file, arrived=True)
+        except OSError:
+            self.touch(file)
+
+    def read(self, fd: int) -> None:
+        file = self.files[fd]
+        try:
+            if file.kind == "listener":
+                with socket.socket(fileno=os.dup(fd)) as server:
+                    server.accept()[0].close()
+            else:
+                os.read(fd, 8)
+        except OSError:
+            pass
+        self.touch(file)
+
+    def drain(self, fd: int) -> None:
+        file = self.files[fd]
+        try:
+            while file.kind != "listener" and os.read(fd, 65536):
+                self.touch(file)
+        except OSError:
+            pass
+        self.touch(file)
+
+    def seek_start(self, fd: int) -> None:
+        if self.files[fd].kind == "regular":
+            os.lseek(fd, 0, os.SEEK_SET)
+
+    def seek_end(self, fd: int) -> None:
+        if self.files[fd].kind == "regular":
+            os.lseek(fd, 0, os.SEEK_END)
+
+    def shut(self, fd: int, how: int) -> None:
+        file = self.files[fd]
+        if file.kind not in SOCKETS:
+            return
+        try:
+            with socket.socket(fileno=os.dup(fd)) as sock:
+                sock.shutdown(how)
+        except OSError:
+            pass
+        self.touch(file)
+
+    def shut_reading(self, fd: int) -> None:
+        self.shut(fd, socket.SHUT_RD)
+
+    def shut_writing(self, fd: int) -> None:
+        self.shut(fd, socket.SHUT_WR)
+
+    def shut_both(self, fd: int) -> None:
+        self.shut(fd, socket.SHUT_RDWR)
+
+    def send_urgent(self, fd: int) -> None:
+        file = self.files[fd]
+        if file.kind != "tcp":
+            return
+        try:
+            with socket.socket(fileno=os.dup(fd)) as sock:
+                sock.send(b"!", socket.MSG_OOB)
+        except OSError:
+            pass
+        self.touch(file)
+
+    def knock(self, fd: int) -> None:
+        """A client for a listener; it stays in the backlog."""
+        file = self.files[fd]
+        if file.kind != "listener":
+            return
+        with socket.socket(fileno=os.dup(fd)) as server, socket.socket() as client:
+            client.setblocking(False)
+            client.connect_ex(server.getsockname())
+        self.touch(file)
+
+    # --- Numbers --------------------------------------------------------------------------
+
+    def closed(self, fd: int) -> None:
+        file = self.files.pop(fd)
+        file.numbers.discard(fd)
+        self.touch(file)
+        if not file.numbers:
+            for peer in file.peers:
+                peer.peers.remove(file)
+
+    def named(self, fd: int, file: File) -> None:
+        """The number is this file's now."""
+        if fd in self.files:
+            self.closed(fd)
+        file.numbers.add(fd)
+        self.files[fd] = file
+
+    def close_all(self) -> None:
+        for fd in self.files:
+            os.close(fd)
+        self.files.clear()
