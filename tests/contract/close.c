@@ -361,3 +361,30 @@ XT_TEST(enable_of_a_number_that_is_a_file_now_is_enoent)
 	XT_STATUS(xt_flag(queue, (uint64_t)pipe.r, READ, XPOLL_ENABLE), ENOENT);
 	XT_NONE(queue);
 }
+
+/* Getting rid of a dead entry takes no wait's events away. */
+XT_TEST(hazard_02_ready_one_is_told_by_every_wait_beside_a_dead_one)
+{
+	for (int i = 0; i < 2; i++) {
+		struct xpoll *queue = xt_open_quiet();
+		struct xt_pair dead = xt_socketpair(SOCK_STREAM);
+		struct xt_pair ready = xt_socketpair(SOCK_STREAM);
+
+		if (i)
+			(void)xpoll_fd(queue);
+		(void)xt_dup(dead.r);
+		XT_OK(xt_add(queue, dead.r, READ, 0));
+		XT_OK(xt_add(queue, ready.r, READ, 0));
+		xt_close(dead.w);
+		xt_close(ready.w);
+		XT_OK(xt_flag(queue, (uint64_t)dead.r, READ, XPOLL_DISABLE));
+		xt_close(dead.r);
+		for (int k = 0; k < 100; k++) {
+			struct xpoll_event events[4];
+
+			XT_EQ(xpoll_event(queue, NULL, 0, events, 4, 0), 1);
+			XT_EQ(events[0].ident, ready.r);
+		}
+		xt_destroy(queue);
+	}
+}

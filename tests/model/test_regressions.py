@@ -128,3 +128,17 @@ def test_helper_set_of_select_leaves_room_for_others() -> None:
         model.add(asleep=False, filter=FILT_READ, modes=0, pick=0, switch=0)
         model.add(asleep=False, filter=FILT_WRITE, modes=0, pick=1, switch=0,
                   then="wait for one")
+
+
+def test_dead_entry_that_is_got_rid_of_hides_nobody() -> None:
+    with Machine() as model:
+        model.first_file(kind="unix")
+        model.add(asleep=False, filter=FILT_READ, modes=0, pick=1, switch=0)
+        model.make(kind="unix")
+        model.add(asleep=False, filter=FILT_EXCEPT, modes=0, pick=2, switch=0)
+        model.dup(pick=2)
+        model.close(exactly=False, pick=3)
+        model.close(exactly=False, pick=2)
+        model.dup_onto(onto=0, pick=2, then="wait")
+        for then in ("wait for one", "wait", "poll", "poll"):
+            model.wait(max_events=64, timeout=0, then=then)
