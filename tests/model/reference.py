@@ -86,6 +86,9 @@ class Registration:
     def told(self) -> None:
         """It was delivered."""
 
+    def may_repeat(self) -> None:
+        """The kernel was told anew: CLEAR may be told anew what it told before."""
+
     def forked(self) -> None:
         """Queue.reinit in a child."""
 
@@ -156,7 +159,9 @@ class FdRegistration(Registration):
     def must(self, look: Look, poll_level: bool = False) -> bool:
         if self.doubtful or (self.modes & CLEAR and not self.owed):
             return False
-        return bool(self.conditions(look, poll_level)[0])
+        # An edge that both levels know: one has told the other's, perhaps.
+        levels = {poll_level, False} if self.modes & CLEAR else {poll_level}
+        return all(self.conditions(look, level)[0] for level in levels)
 
     def may(self) -> bool:
         """Its condition holds; is there a reason to tell it?"""
@@ -183,6 +188,10 @@ class FdRegistration(Registration):
         if self.filter == xpoll.FILT_WRITE:
             return bool(bits & POLLHUP or (bits & POLLERR and self.file.kind == "pipe"))
         return False
+
+    def may_repeat(self) -> None:
+        self.repeated = False
+        self.activity = -1
 
     def told(self) -> None:
         self.repeated = not self.owed and self.activity == self.file.activity

@@ -3,7 +3,7 @@
 
   run.py [--seconds S] [--seed N] [--first-failure]
 
-Without arguments every run is the same, but for $XPOLL_MODEL_SECONDS, which gives the
+Without arguments one round is played, always the same; $XPOLL_MODEL_SECONDS gives the
 seconds and lets the seeds begin anywhere.  Each round has the next seed, which is printed:
 a wait that hangs ends the program, and that round repeated will hang again.
 
@@ -90,7 +90,7 @@ def report(steps: Steps) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     seconds = os.environ.get("XPOLL_MODEL_SECONDS")
-    parser.add_argument("--seconds", type=float, default=float(seconds or 4))
+    parser.add_argument("--seconds", type=float, default=float(seconds or 0))
     parser.add_argument("--seed", type=int, default=time.time_ns() % 10**9 if seconds else 0)
     parser.add_argument("--first-failure", action="store_true", help="do not make it short")
     arguments = parser.parse_args()

@@ -62,6 +62,8 @@ class Side:
         error = self.error_of(change)
         if error not in allowed:
             raise self.wrong(f"{change}: errno {error}, not {sorted(allowed)}")
+        for reg in self.ref.of_number(fd):
+            reg.may_repeat()
         if error and not (doubtful and change.op == DELETE):
             return
         if change.op == ADD:
@@ -163,9 +165,13 @@ class Side:
 
     def once(self, call: Callable[[], Any]) -> Any:
         """One wait: a wake makes exactly one return nothing; ready events go first."""
-        wakes = self.queue.stats()["wakes"]
+        before = self.queue.stats()
         ready = call()
-        wakes = self.queue.stats()["wakes"] - wakes
+        after = self.queue.stats()
+        wakes = after["wakes"] - before["wakes"]
+        if after["rebuilds"] != before["rebuilds"]:
+            for reg in self.ref.regs.values():
+                reg.may_repeat()
         if wakes != (self.wake_pending and not ready):
             raise self.wrong(f"{wakes} wakes, pending: {self.wake_pending}, {ready}")
         self.wake_pending &= not wakes
