@@ -214,6 +214,23 @@ XT_TEST(queue_fd_wake_is_visible)
 	XT_CHECK(!readable(queue));
 }
 
+/*
+ * The outer queue tells of nothing when the inner one has nothing.  While other
+ * threads wait in the inner one it may call for a look in vain.
+ */
+static void silent(struct xpoll *outer, struct xpoll *inner)
+{
+	struct xpoll_event event;
+
+	XT_NONE(inner);
+	for (int i = 0; i < 100 && xt_threads; i++) {
+		if (xpoll_event(outer, NULL, 0, &event, 1, 0) == 0)
+			return;
+		XT_NONE(inner);
+	}
+	XT_NONE(outer);
+}
+
 XT_TEST(queue_in_queue_each_kind_of_event_wakes_the_outer)
 {
 	if (!has_queue_fd())
@@ -231,13 +248,11 @@ XT_TEST(queue_in_queue_each_kind_of_event_wakes_the_outer)
 	XT_GETS(outer, NULL, fd, READ);
 	XT_GETS(inner, NULL, pipe.r, READ);
 	XT_EQ(xt_get(pipe.r), 'x');
-	XT_NONE(inner);
-	XT_NONE(outer);
+	XT_CALL(silent(outer, inner));
 	XT_OK(xt_trigger(inner, 1));
 	XT_GETS(outer, NULL, fd, READ);
 	XT_GETS(inner, NULL, 1, USER);
-	XT_NONE(inner);
-	XT_NONE(outer);
+	XT_CALL(silent(outer, inner));
 }
 
 XT_TEST(queue_in_queue_edge_is_told_each_time)
