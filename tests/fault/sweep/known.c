@@ -15,6 +15,12 @@ static const struct {
 	{NULL, SWEEP_TELL},
 	/* An open file that cannot be looked at any more was revoked. */
 	{NULL, SWEEP_FSTAT},
+	/* Kinds of files, where a guess is as good. */
+	{NULL, SWEEP_FS_TYPE},
+	{NULL, SWEEP_IS_TTY},
+	/* Readable too often rather than too late. */
+	{"queue_fd_", SWEEP_EPOLL_ADD},
+	{"queue_fd_", SWEEP_MAKE_FD},
 	/* News that come later, and with others. */
 	{NULL, SWEEP_READ},
 	/* A kernel that lacks something. */
@@ -37,6 +43,9 @@ static const struct {
 
 bool sweep_may_notice(const char *test, int kind)
 {
+	/* Then select's own word has to do, which knows of no hang-up. */
+	if (kind == SWEEP_POLL_NOW && xt_is("select"))
+		return true;
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		if ((!known[i].test || strstr(test, known[i].test)) &&
 		    (known[i].kind < 0 || known[i].kind == kind))
