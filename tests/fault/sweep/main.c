@@ -18,6 +18,7 @@
 #include "sweep.h"
 
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 #define SAMPLE_TEST_NS INT64_C(400000000) /* longer ones are for --all */
 #define FINDINGS_MOST 3 /* per test: more of them say little more */
@@ -291,6 +292,7 @@ int main(int argc, char **argv)
 	xt_choose_backend();
 	xt_watchdog_install();
 	(void)signal(SIGPIPE, SIG_IGN);
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 	make_shared();
 	find_subjects();
 	if (sweep_fault_call) {
