@@ -1,5 +1,5 @@
 /*
- * Goal: 20000 descriptors in one queue (issue 2, item 5; S11, S13): all are
+ * Goal: 20000 descriptors in one queue (S11, S13): all are
  * registered, delivered, toggled and deleted; select works beyond FD_SETSIZE or
  * refuses such a number, and never touches memory that is not its own.
  * Method: as many pipes as the limit on open files allows, up to 10000.
