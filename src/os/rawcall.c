@@ -2,6 +2,9 @@
  * System calls without the C library, as a function: only what is linked with
  * tests has it, and there each of these calls can be made to fail.
  */
+#ifndef XPOLL_RAWCALL_APART
+#define XPOLL_RAWCALL_APART
+#endif
 #include "os/rawcall.h"
 
 long xp_rawcall(long call, long a, long b, long c, long d, long e, long f)
