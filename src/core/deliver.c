@@ -48,8 +48,9 @@ static bool confirmed(struct xpoll *queue, int fd, struct xp_slot *slot)
 		return true;
 	if (slot->mode != XP_MODE_LEVEL && slot->mode != XP_MODE_LAZY)
 		return true;
+	/* The kernel may still have what was deleted since. */
 	(void)xp_interest_push(queue, fd, slot, (enum xp_mode)slot->mode,
-	                       slot->armed);
+	                       slot->armed & slot->present);
 	return slot->present;
 }
 
