@@ -1,37 +1,11 @@
 /*
- * timers on libevent, found at run time: what of its interface is needed is
- * declared here.  The structures are made beforehand.
+ * timers on libevent.  The structures are made beforehand.
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/time.h>
 
+#include "libevent.h"
 #include "timers.h"
-
-#define EVLOOP_NONBLOCK 2
-
-static struct {
-	void *(*base_new)(void);
-	void (*base_free)(void *base);
-	int (*base_loop)(void *base, int flags);
-	size_t (*event_size)(void);
-	int (*assign)(void *event, void *base, int fd, short events,
-	              void (*happened)(int fd, short events, void *argument),
-	              void *argument);
-	int (*add)(void *event, const struct timeval *timeout);
-	int (*del)(void *event);
-} libevent;
-
-static const struct bench_symbol libevent_symbols[] = {
-	{ "event_base_new", &libevent.base_new },
-	{ "event_base_free", &libevent.base_free },
-	{ "event_base_loop", &libevent.base_loop },
-	{ "event_get_struct_event_size", &libevent.event_size },
-	{ "event_assign", &libevent.assign },
-	{ "event_add", &libevent.add },
-	{ "event_del", &libevent.del },
-	{ NULL, NULL },
-};
 
 struct bench_library timers_libevent = {
 	.name = "libevent",
