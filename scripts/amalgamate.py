@@ -3,8 +3,8 @@
 
   amalgamate.py FOLDER
 
-xpoll.c holds the sources that src/CMakeLists.txt lists, in that order, each
-header once, at its first use.  Compile it as C11 with -pthread.
+xpoll.c holds the sources that src/Sources.cmake lists for Linux, in that order,
+each header once, at its first use.  Compile it as C11 with -pthread.
 """
 import re
 import shutil
@@ -28,9 +28,17 @@ def opening():
 
 
 def sources():
-    text = (SRC / "CMakeLists.txt").read_text()
-    listed = re.search(r"set\(XPOLL_SOURCES\n(.*?)^\)", text, re.M | re.S).group(1)
-    return [SRC / name for name in listed.split()]
+    text = (SRC / "Sources.cmake").read_text()
+    lists = dict(re.findall(r"^set\((\w+)\s(.*?)\)$", text, re.M | re.S))
+
+    def names(name):
+        for word in lists[name].split():
+            if word.startswith("${"):
+                yield from names(word[2:-1])
+            else:
+                yield word
+
+    return [SRC / name for name in names("XPOLL_SOURCES_LINUX")]
 
 
 def expand(path, seen):

@@ -268,11 +268,12 @@ def tree_conditionals(sources):
 
 
 def tree_dead_files(sources):
-    listed = (ROOT / "src" / "CMakeLists.txt").read_text()
+    listed = "".join((ROOT / "src" / name).read_text()
+                     for name in ("CMakeLists.txt", "Sources.cmake"))
     for source in sources:
         if source.under("src") and source.path.endswith(".c"):
             if source.path.removeprefix("src/") not in listed:
-                yield f"{source.path}: src/CMakeLists.txt does not name it"
+                yield f"{source.path}: src/Sources.cmake does not name it"
 
 
 TREE_RULES = (tree_assertions, tree_conditionals, tree_dead_files)

@@ -15,6 +15,7 @@
 #include "base/time.h"
 #include "numbers.h"
 #include "os/sys.h"
+#include "os/sys_linux.h"
 #include "stats.h"
 
 enum { FREE, IDLE, CLAIMED, RETIRED };

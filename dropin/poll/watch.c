@@ -16,6 +16,7 @@
 #include "numbers.h"
 #include "os/fdkind.h"
 #include "os/sys.h"
+#include "os/sys_linux.h"
 
 enum {
 	PRESENT = 1, /* wanted, perhaps with no bits but those of WATCH_ALWAYS */

@@ -6,6 +6,7 @@
 #include <sys/epoll.h>
 
 #include "os/sys.h"
+#include "os/sys_linux.h"
 
 enum { EDGE_CHUNK = 64 };
 

@@ -19,7 +19,7 @@
 #include "base/assert.h"
 #include "base/time.h"
 #include "os/sys.h"
-#include "os/sys_hot.h"
+#include "os/sys_linux.h"
 
 enum { EPOLL_CHUNK = 256 };
 

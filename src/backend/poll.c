@@ -18,6 +18,7 @@
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "base/time.h"
+#include "os/beacon.h"
 #include "os/sys.h"
 
 enum { OWN_WAKE, OWN_EDGE, OWN_ENTRIES };
@@ -28,7 +29,7 @@ struct poll_state {
 	int cap;      /* entries there is room for: >= attached + OWN_ENTRIES */
 	int attached; /* descriptors known, in the array or not */
 	int start;    /* where the next scan begins */
-	int wake_fd;  /* immutable: read by any thread, without the lock */
+	struct xp_beacon wake; /* immutable: lit by any thread, without the lock */
 	struct xp_fdmap map;
 	struct xp_edge edge;
 	struct xp_counters *counters;
@@ -52,22 +53,20 @@ static int poll_reserve(struct poll_state *state, int cap)
 static int poll_open(void *opaque, int size_hint, struct xp_counters *counters)
 {
 	struct poll_state *state = opaque;
-	int wake_fd = xp_sys_eventfd(false);
-	int rc;
+	int rc = xp_beacon_open(&state->wake);
 
 	(void)size_hint;
-	if (wake_fd < 0)
-		return wake_fd;
+	if (rc < 0)
+		return rc;
 	rc = poll_reserve(state, 64);
 	if (rc == 0)
 		rc = xp_edge_init(&state->edge, counters);
 	if (rc < 0) {
 		xp_free(state->fds);
-		xp_sys_close(wake_fd);
+		xp_beacon_close(&state->wake);
 		return rc;
 	}
 	state->counters = counters;
-	state->wake_fd = wake_fd;
 	return 0;
 }
 
@@ -75,7 +74,7 @@ static void poll_close(void *opaque)
 {
 	struct poll_state *state = opaque;
 
-	xp_sys_close(state->wake_fd);
+	xp_beacon_close(&state->wake);
 	xp_edge_fini(&state->edge);
 	xp_fdmap_fini(&state->map);
 	xp_free(state->fds);
@@ -233,9 +232,7 @@ static int poll_scan_own(struct poll_state *state, const struct pollfd *own,
 	int count = 0;
 
 	if (own[OWN_WAKE].revents) {
-		uint64_t wakes;
-
-		xp_sys_read(state->wake_fd, &wakes, sizeof wakes);
+		xp_beacon_dim(&state->wake);
 		fired[count++] = (struct xp_fired){.token = XP_TOKEN_WAKE};
 		--*ready;
 	}
@@ -258,7 +255,7 @@ static int poll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 	int ready;
 
 	XP_ASSERT(state->len + OWN_ENTRIES <= state->cap);
-	own[OWN_WAKE] = (struct pollfd){.fd = state->wake_fd, .events = POLLIN};
+	own[OWN_WAKE] = (struct pollfd){.fd = state->wake.fd, .events = POLLIN};
 	own[OWN_EDGE] = (struct pollfd){.fd = state->edge.fd, .events = POLLIN};
 	if (deadline_ns == XP_NOW)
 		ready = xp_sys_poll_now(state->fds, len);
@@ -272,11 +269,10 @@ static int poll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 
 static void poll_wake(void *opaque)
 {
-	static const uint64_t one = 1;
 	struct poll_state *state = opaque;
 
 	xp_count_shared(&state->counters->syscalls_wake);
-	xp_sys_write(state->wake_fd, &one, sizeof one);
+	xp_beacon_light(&state->wake);
 }
 
 const struct xp_backend_ops xp_backend_poll = {

@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "base/time.h"
+#include "os/beacon.h"
 #include "os/sys.h"
 
 enum { SELECT_CHUNK = 64 };
@@ -24,7 +25,7 @@ struct select_state {
 	struct xp_bitsets sets;
 	int start;   /* the number the next scan begins at */
 	bool helper_last; /* whose turn it was */
-	int wake_fd; /* immutable: read without the lock */
+	struct xp_beacon wake; /* immutable: lit without the lock */
 	struct xp_fdmap map;
 	struct xp_edge edge;
 	struct xp_counters *counters;
@@ -49,26 +50,25 @@ static int select_open(void *opaque, int size_hint,
                        struct xp_counters *counters)
 {
 	struct select_state *state = opaque;
-	int wake_fd = xp_sys_eventfd(false);
-	int rc;
+	int rc = xp_beacon_open(&state->wake);
 
-	if (wake_fd < 0)
-		return wake_fd;
 	(void)size_hint;
+	if (rc < 0)
+		return rc;
 	rc = xp_edge_init(&state->edge, counters);
 	if (rc == 0) {
-		rc = xp_bitsets_reserve(&state->sets, wake_fd > state->edge.fd
-		                        ? wake_fd : state->edge.fd);
+		rc = xp_bitsets_reserve(&state->sets,
+		                        state->wake.fd > state->edge.fd
+		                        ? state->wake.fd : state->edge.fd);
 		if (rc < 0)
 			xp_edge_fini(&state->edge);
 	}
 	if (rc < 0) {
-		xp_sys_close(wake_fd);
+		xp_beacon_close(&state->wake);
 		return rc;
 	}
 	state->counters = counters;
-	state->wake_fd = wake_fd;
-	xp_bitsets_want(&state->sets, wake_fd, POLLIN);
+	xp_bitsets_want(&state->sets, state->wake.fd, POLLIN);
 	xp_bitsets_want(&state->sets, state->edge.fd, POLLIN);
 	return 0;
 }
@@ -77,7 +77,7 @@ static void select_close(void *opaque)
 {
 	struct select_state *state = opaque;
 
-	xp_sys_close(state->wake_fd);
+	xp_beacon_close(&state->wake);
 	xp_edge_fini(&state->edge);
 	xp_fdmap_fini(&state->map);
 	xp_bitsets_fini(&state->sets);
@@ -219,7 +219,7 @@ static int select_gather(struct select_state *state, struct pollfd *fds, int cap
 			int fd = word * WORD_BITS + __builtin_ctzl(bits);
 
 			bits &= bits - 1;
-			if (fd == state->wake_fd || fd == state->edge.fd)
+			if (fd == state->wake.fd || fd == state->edge.fd)
 				continue;
 			fds[len].fd = fd;
 			fds[len].events = (short)state->map.entries[fd].watch;
@@ -283,11 +283,10 @@ static int select_find_closed(struct select_state *state,
 static int select_harvest(struct select_state *state, struct xp_fired *fired,
                           int cap)
 {
-	uint64_t wakes;
 	int count = 0;
 
-	if (bit_get(state->sets.fired[SET_IN], state->wake_fd)) {
-		xp_sys_read(state->wake_fd, &wakes, sizeof wakes);
+	if (bit_get(state->sets.fired[SET_IN], state->wake.fd)) {
+		xp_beacon_dim(&state->wake);
 		fired[count++] = (struct xp_fired){.token = XP_TOKEN_WAKE};
 	}
 	/* Each is first in its turn, or it would take all the room each time. */
@@ -326,11 +325,10 @@ static int select_await(void *opaque, int64_t deadline_ns,
 
 static void select_wake(void *opaque)
 {
-	static const uint64_t one = 1;
 	struct select_state *state = opaque;
 
 	xp_count_shared(&state->counters->syscalls_wake);
-	xp_sys_write(state->wake_fd, &one, sizeof one);
+	xp_beacon_light(&state->wake);
 }
 
 const struct xp_backend_ops xp_backend_select = {

@@ -15,15 +15,13 @@
 static int reinit_kernel(struct xpoll *queue)
 {
 	void *fresh = xp_alloc(queue->ops->state_size);
-	int turn_fd = -1;
+	struct xp_beacon turn = {.fd = -1};
 	int rc = fresh ? queue->ops->open(fresh, 0, &queue->counters) : -ENOMEM;
 
-	if (rc == 0 && queue->turn_fd >= 0) {
-		turn_fd = xp_sys_eventfd(false);
-		if (turn_fd < 0) {
-			rc = turn_fd;
+	if (rc == 0 && queue->turn.fd >= 0) {
+		rc = xp_beacon_open(&turn);
+		if (rc < 0)
 			queue->ops->close(fresh);
-		}
 	}
 	if (rc < 0) {
 		xp_free(fresh);
@@ -32,9 +30,8 @@ static int reinit_kernel(struct xpoll *queue)
 	queue->ops->close(queue->backend);
 	xp_free(queue->backend);
 	queue->backend = fresh;
-	if (queue->turn_fd >= 0)
-		xp_sys_close(queue->turn_fd);
-	queue->turn_fd = turn_fd;
+	xp_beacon_close(&queue->turn);
+	queue->turn = turn;
 	return 0;
 }
 

@@ -71,7 +71,7 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 
 	queue->ops = ops;
 	queue->lazy = !(ops->caps & XP_CAP_FREE_CHANGE);
-	queue->turn_fd = -1;
+	queue->turn.fd = -1;
 	queue->due_ns = XP_NEVER;
 	queue->kept_ns = XP_NEVER;
 	for (int i = 0; i < XP_SOURCES; i++)
@@ -86,10 +86,9 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 	if (rc < 0)
 		goto free_backend;
 	if (!(ops->caps & XP_CAP_CONCURRENT)) {
-		rc = xp_sys_eventfd(false);
+		rc = xp_beacon_open(&queue->turn);
 		if (rc < 0)
 			goto close_backend;
-		queue->turn_fd = rc;
 	}
 	rc = xp_mutex_init(&queue->lock);
 	if (rc < 0)
@@ -102,8 +101,7 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 fini_lock:
 	xp_mutex_fini(&queue->lock);
 close_turn:
-	if (queue->turn_fd >= 0)
-		xp_sys_close(queue->turn_fd);
+	xp_beacon_close(&queue->turn);
 close_backend:
 	ops->close(queue->backend);
 free_backend:
@@ -168,8 +166,7 @@ static void queue_free(struct xpoll *queue)
 {
 	xp_regs_fini(queue);
 	queue->ops->close(queue->backend);
-	if (queue->turn_fd >= 0)
-		xp_sys_close(queue->turn_fd);
+	xp_beacon_close(&queue->turn);
 	xp_slots_fini(&queue->slots);
 	xp_marks_fini(queue);
 	xp_files_fini(queue);

@@ -24,6 +24,7 @@
 #include "base/pool.h"
 #include "base/regmap.h"
 #include "core/slot.h"
+#include "os/beacon.h"
 #include "os/process.h"
 #include "source/source.h"
 
@@ -114,8 +115,8 @@ struct xpoll {
 	bool leader;             /* [q] a thread has the turn to wait */
 	int followers;           /* [q] threads that wait for their turn */
 	int called;              /* [q] of these, from before kick_epoch grew */
-	bool gate_open;          /* [q] followers come out: turn_fd is readable */
-	int turn_fd;             /* [I] -1: not needed */
+	bool gate_open;          /* [q] followers come out: turn is lit */
+	struct xp_beacon turn;   /* [I] its fd is -1: not needed */
 	int yielders;            /* [q] threads that have passed the turn on */
 	pthread_cond_t quiet;    /* signalled when a thread leaves */
 

@@ -22,22 +22,18 @@ void xp_kick(struct xpoll *queue)
 /* Followers come out while the gate is open; the kernel wakes all of them. */
 static void gate_open(struct xpoll *queue)
 {
-	static const uint64_t one = 1;
-
 	if (queue->followers == 0 || queue->gate_open)
 		return;
 	queue->gate_open = true;
-	xp_sys_write(queue->turn_fd, &one, sizeof one);
+	xp_beacon_light(&queue->turn);
 }
 
 static void gate_close(struct xpoll *queue)
 {
-	uint64_t count;
-
 	if (!queue->gate_open)
 		return;
 	queue->gate_open = false;
-	xp_sys_read(queue->turn_fd, &count, sizeof count);
+	xp_beacon_dim(&queue->turn);
 }
 
 void xp_kick_all(struct xpoll *queue)
@@ -228,7 +224,7 @@ static int sleep_for_turn(struct xpoll *queue, struct xp_wait *wait)
 		.follower = true,
 		.poll_level = wait->events == NULL,
 	};
-	struct pollfd turn = {.fd = queue->turn_fd, .events = POLLIN};
+	struct pollfd turn = {.fd = queue->turn.fd, .events = POLLIN};
 	int rc;
 
 	queue->followers++;

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "os/sys.h"
+#include "os/sys_linux.h"
 
 #ifndef PIPEFS_MAGIC
 #define PIPEFS_MAGIC 0x50495045

@@ -25,14 +25,8 @@ int64_t xp_sys_realtime(void);   /* since the epoch; it may be set */
 int64_t xp_sys_boottime(void);   /* monotonic, and it counts sleep, too */
 
 /*
- * A descriptor that becomes readable at a moment of the monotonic clock;
- * XP_NEVER: not at all.  Setting it ends its being readable.
- */
-int xp_sys_timer_fd(void);
-int xp_sys_timer_set(int timer_fd, int64_t deadline_ns);
-/*
- * One that becomes readable when the real-time clock is set, until it is
- * read; the read fails.  -ENOSYS, -EINVAL: this system has no such thing.
+ * A descriptor that becomes readable when the real-time clock is set, until it
+ * is read; the read fails.  -ENOSYS, -EINVAL: this system has no such thing.
  */
 int xp_sys_step_fd(void);
 
@@ -42,13 +36,17 @@ int xp_sys_read(int fd, void *buffer, size_t size);
 int xp_sys_write(int fd, const void *buffer, size_t size);
 int xp_sys_fstat(int fd, struct stat *status);
 int64_t xp_sys_tell(int fd);       /* the file offset */
-int64_t xp_sys_fs_type(int fd);    /* statfs(2): which file system */
 int xp_sys_open_flags(int fd);     /* fcntl F_GETFL; -EBADF: not open */
 bool xp_sys_is_tty(int fd);
 int xp_sys_readlink(const char *path, char *buffer, size_t size);
 
 /* Look with poll(2), without waiting; restarted after a signal. */
 int xp_sys_poll_now(struct pollfd *fds, size_t count);
+
+/* How long that is, for the kernel; NULL: for ever. */
+struct timespec;
+const struct timespec *xp_sys_time_left(int64_t deadline_ns,
+                                        struct timespec *left);
 
 /*
  * Wait with ppoll(2) until deadline_ns; mask may be NULL.  A cancellation
@@ -62,37 +60,19 @@ int xp_sys_select_now(int count, long *in, long *out, long *except);
 int xp_sys_select_wait(int count, long *const sets[3], int64_t deadline_ns,
                        const sigset_t *mask);
 
-/* A counter that can be polled, to wake a waiting thread. */
-int xp_sys_eventfd(bool semaphore);
-
-/* epoll(7).  events: EPOLL* bits. */
-struct epoll_event;
-int xp_sys_epoll_create(void);
-int xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
-                     uint64_t token);
-int xp_sys_epoll_now(int epoll_fd, struct epoll_event *events, int cap);
-int xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
-                      int64_t deadline_ns, const sigset_t *mask);
-int xp_sys_dup(int fd); /* close-on-exec */
-/* Let number refer to fd's file from now on, too; 0. */
-int xp_sys_put(int fd, int number);
-/* The same; fd itself is closed. */
-int xp_sys_replace(int fd, int number);
+/* Both ends without blocking and close-on-exec. */
+int xp_sys_pipe(int ends[2]);
 
 /* sigaction(2). */
 int xp_sys_sigaction(int number, const struct sigaction *action,
                      struct sigaction *before);
 
-/* inotify(7); a watch is a number >= 0. */
-int xp_sys_inotify_open(void);
-int xp_sys_inotify_add(int inotify_fd, const char *path, uint32_t mask);
-int xp_sys_inotify_remove(int inotify_fd, int watch);
-
 /* How much can be read or written; none of them changes anything. */
 int64_t xp_sys_unread(int fd);      /* bytes; -EINVAL: a listener */
+/* getsockopt(2). */
+int xp_sys_option(int fd, int level, int name, void *value, size_t size);
 bool xp_sys_is_stream(int fd);      /* a socket of SOCK_STREAM */
 int64_t xp_sys_backlog(int fd);     /* of a listener, at least 1; -EINVAL */
-int64_t xp_sys_unix_backlog(int fd); /* of a UNIX-domain one */
 int64_t xp_sys_socket_room(int fd); /* bytes of the send buffer */
 int64_t xp_sys_pipe_room(int fd);   /* bytes */
 /* SO_ERROR, which is cleared by that; 0: none. */

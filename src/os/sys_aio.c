@@ -1,17 +1,12 @@
-/* Input and output at an offset, and threads to do it. */
+/* Input and output at an offset. */
 #include "os/sys_aio.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/types.h>
-#include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/time.h"
 #include "os/sys.h"
 
 #ifndef O_DIRECT
@@ -60,39 +55,6 @@ static bool offset_fits(int64_t offset)
 	return (off_t)offset == offset;
 }
 
-#if defined(RWF_NOWAIT) && defined(SYS_preadv2)
-/* One look at the page cache; by syscall(2): no cancellation point. */
-static int64_t read_now(int fd, void *buffer, size_t size, int64_t offset)
-{
-	struct iovec part = {.iov_base = buffer, .iov_len = size};
-	int saved = errno;
-	unsigned long low = (unsigned long)offset;
-	unsigned long high = (unsigned long)((uint64_t)offset >> 32);
-
-	return aio_result(syscall(SYS_preadv2, fd, &part, 1UL, low, high,
-	                          RWF_NOWAIT), saved);
-}
-
-int64_t xp_sys_read_cached(int fd, void *buffer, size_t size, int64_t offset)
-{
-	int64_t got = read_now(fd, buffer, size, offset);
-
-	if (got <= 0 || got == (int64_t)size)
-		return got < 0 ? -EAGAIN : got;
-	/* The end of the file, or of what is cached. */
-	if (read_now(fd, (char *)buffer + got, size - (size_t)got,
-	             offset + got) == 0)
-		return got;
-	return -EAGAIN;
-}
-#else
-int64_t xp_sys_read_cached(int fd, void *buffer, size_t size, int64_t offset)
-{
-	(void)fd, (void)buffer, (void)size, (void)offset;
-	return -EAGAIN;
-}
-#endif
-
 int64_t xp_sys_pread(int fd, void *buffer, size_t size, int64_t offset)
 {
 	int saved = errno;
@@ -123,60 +85,4 @@ int xp_sys_fdatasync(int fd)
 	int saved = errno;
 
 	return (int)aio_result(fdatasync(fd), saved);
-}
-
-int xp_sys_thread_start(pthread_t *thread, void *(*run)(void *), void *argument)
-{
-	sigset_t all;
-	sigset_t before;
-	int rc;
-
-	/* It inherits the mask: no moment in which a signal could come to it. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = -pthread_create(thread, NULL, run, argument);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return rc;
-}
-
-void xp_sys_thread_join(pthread_t thread)
-{
-	int state;
-
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	pthread_join(thread, NULL);
-	pthread_setcancelstate(state, NULL);
-}
-
-int xp_sys_cond_init(pthread_cond_t *condition)
-{
-	pthread_condattr_t attributes;
-	int rc = -pthread_condattr_init(&attributes);
-
-	if (rc < 0)
-		return rc;
-	rc = -pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	if (rc == 0)
-		rc = -pthread_cond_init(condition, &attributes);
-	pthread_condattr_destroy(&attributes);
-	return rc;
-}
-
-int xp_sys_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex,
-                     int64_t deadline_ns)
-{
-	struct timespec deadline = {
-		.tv_sec = (time_t)(deadline_ns / XP_NS_PER_SEC),
-		.tv_nsec = (long)(deadline_ns % XP_NS_PER_SEC),
-	};
-	int state;
-	int rc;
-
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	if (deadline_ns == XP_NEVER)
-		rc = -pthread_cond_wait(condition, mutex);
-	else
-		rc = -pthread_cond_timedwait(condition, mutex, &deadline);
-	pthread_setcancelstate(state, NULL);
-	return rc;
 }

@@ -1,8 +1,9 @@
 /*
- * How much can be read or written.  Each of these is one or two system calls
- * that change nothing, but for xp_sys_take_error.
+ * How much can be read or written, as Linux tells it.  Each of these is one or
+ * two system calls.
  */
 #include "os/sys.h"
+#include "os/sys_linux.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,29 +26,9 @@ static int64_t ask(int fd, unsigned long what)
 	return rc < 0 ? rc : count;
 }
 
-static int option(int fd, int level, int name, void *value, socklen_t size)
-{
-	int saved = errno;
-	int rc = getsockopt(fd, level, name, value, &size);
-
-	if (rc < 0) {
-		rc = -errno;
-		errno = saved;
-	}
-	return rc;
-}
-
 int64_t xp_sys_unread(int fd)
 {
 	return ask(fd, FIONREAD);
-}
-
-bool xp_sys_is_stream(int fd)
-{
-	int type = 0;
-
-	return option(fd, SOL_SOCKET, SO_TYPE, &type, sizeof type) == 0 &&
-		type == SOCK_STREAM;
 }
 
 int64_t xp_sys_backlog(int fd)
@@ -55,12 +36,13 @@ int64_t xp_sys_backlog(int fd)
 	struct tcp_info info = {0};
 	int listens = 0;
 	int64_t count;
-	int rc = option(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, sizeof listens);
+	int rc = xp_sys_option(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens,
+	                       sizeof listens);
 
 	if (rc < 0 || !listens)
 		return rc < 0 ? rc : -EINVAL;
 	/* For a TCP listener this field is its queue. */
-	rc = option(fd, IPPROTO_TCP, TCP_INFO, &info, sizeof info);
+	rc = xp_sys_option(fd, IPPROTO_TCP, TCP_INFO, &info, sizeof info);
 	count = rc < 0 ? xp_sys_unix_backlog(fd) : (int64_t)info.tcpi_unacked;
 	/* Others do not tell; one is there, or was a moment ago. */
 	return count < 1 ? 1 : count;
@@ -70,7 +52,7 @@ int64_t xp_sys_socket_room(int fd)
 {
 	int64_t unsent = ask(fd, SIOCOUTQ);
 	int size = 0;
-	int rc = option(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+	int rc = xp_sys_option(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
 
 	if (rc < 0 || unsent < 0)
 		return rc < 0 ? rc : unsent;
@@ -89,12 +71,4 @@ int64_t xp_sys_pipe_room(int fd)
 		return size;
 	}
 	return unread < 0 ? unread : unread < size ? size - unread : 0;
-}
-
-int xp_sys_take_error(int fd)
-{
-	int error = 0;
-	int rc = option(fd, SOL_SOCKET, SO_ERROR, &error, sizeof error);
-
-	return rc < 0 ? rc : error;
 }

@@ -1,5 +1,6 @@
 /* What Linux tells of files: inotify(7), statfs(2). */
 #include "os/sys.h"
+#include "os/sys_linux.h"
 
 #include <errno.h>
 #include <sys/inotify.h>

@@ -1,5 +1,6 @@
 /*
- * The two system calls of a usual wait, inline.
+ * The system calls of a usual wait, inline: here the look at one descriptor,
+ * in os/sys_linux.h that of epoll.
  *
  * The kernel leaves the processor's predictor of returns empty.  So each
  * function between the caller of the library and the system call costs a
@@ -10,15 +11,15 @@
 #ifndef XP_OS_SYS_HOT_H
 #define XP_OS_SYS_HOT_H
 
+#include <errno.h>
 #include <poll.h>
-#include <pthread.h>
-#include <sys/epoll.h>
 
 #include "base/compiler.h"
-#include "base/threads.h"
-#include "base/time.h"
-#include "os/rawcall.h"
 #include "os/sys.h"
+
+#if defined(__linux__) && !defined(XPOLL_SEAM)
+#include "os/rawcall.h"
+#endif
 
 /* As xp_sys_poll_now, for one descriptor. */
 static XP_INLINE int xp_sys_look(struct pollfd *look)
@@ -30,25 +31,6 @@ static XP_INLINE int xp_sys_look(struct pollfd *look)
 		return rc;
 #endif
 	return xp_sys_poll_now(look, 1);
-}
-
-/*
- * As xp_sys_epoll_wait.  The only thread of a process can be cancelled by
- * itself alone, and that before it waits.
- */
-static XP_INLINE int xp_sys_epoll_sleep(int epoll_fd,
-                                        struct epoll_event *events, int cap,
-                                        int64_t deadline_ns,
-                                        const sigset_t *mask)
-{
-#if defined(SYS_epoll_wait) && !defined(XPOLL_SEAM)
-	if (XP_LIKELY(deadline_ns == XP_NEVER && !mask && xp_single_threaded())) {
-		pthread_testcancel();
-		return (int)xp_rawcall(SYS_epoll_wait, epoll_fd, (long)events, cap,
-		                       -1, 0, 0);
-	}
-#endif
-	return xp_sys_epoll_wait(epoll_fd, events, cap, deadline_ns, mask);
 }
 
 #endif

@@ -4,6 +4,7 @@
  * see them.
  */
 #include "os/sys.h"
+#include "os/sys_linux.h"
 
 #include <errno.h>
 #include <fcntl.h>

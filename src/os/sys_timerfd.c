@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "os/rawcall.h"
 #include "os/sys.h"
+#include "os/sys_linux.h"
 
 static int set(int timer_fd, int flags, int64_t at_ns)
 {

@@ -3,6 +3,7 @@
  * kernel's socket diagnosis tells; it is asked by the socket's inode.
  */
 #include "os/sys.h"
+#include "os/sys_linux.h"
 
 #include <errno.h>
 #include <linux/netlink.h>

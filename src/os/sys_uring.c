@@ -1,5 +1,5 @@
 /* io_uring without a library: three system calls and some shared memory. */
-#include "os/sys_aio.h"
+#include "os/sys_uring.h"
 
 #include <errno.h>
 #include <sys/mman.h>

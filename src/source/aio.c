@@ -55,7 +55,7 @@ static int state_open(struct xpoll *queue, struct aio_state **opened)
 	if (rc < 0)
 		goto free_state;
 	xp_list_init(&state->regs);
-	state->watch.fd = state->port.fd;
+	state->watch.fd = state->port.lit.fd;
 	state->watch.ready = port_ready;
 	rc = xp_watch_add(queue, &state->watch);
 	if (rc < 0)

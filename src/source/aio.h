@@ -14,6 +14,7 @@
 #include <xpoll.h>
 
 #include "base/list.h"
+#include "os/beacon.h"
 #include "source/source.h"
 
 enum xp_aio_stage {
@@ -39,7 +40,7 @@ struct xp_aio_job {
 };
 
 struct xp_aio_port {
-	int fd;              /* [I] readable while jobs are done */
+	struct xp_beacon lit; /* [I] while jobs are done */
 	uint32_t process;    /* [I] that opened it */
 	int unfinished;      /* [w] its jobs that are not done */
 	struct xp_list done; /* [w] */

@@ -24,8 +24,9 @@ struct signal_reg {
 };
 
 struct signal_state {
-	struct xp_watch watch; /* the bell's descriptor */
+	struct xp_watch watch;
 	struct xp_bell *bell;
+	struct xp_beacon beacon; /* the bell's */
 	struct xp_list regs;
 	uint32_t process; /* that opened the bell */
 };
@@ -77,7 +78,8 @@ static int state_make(struct xpoll *queue, struct signal_state **made)
 		goto free_state;
 	xp_list_init(&state->regs);
 	state->process = xp_process_current();
-	state->watch.fd = xp_bell_fd(state->bell);
+	state->beacon = xp_bell_beacon(state->bell);
+	state->watch.fd = state->beacon.fd;
 	state->watch.ready = bell_rang;
 	rc = xp_watch_add(queue, &state->watch);
 	if (rc < 0)
@@ -188,7 +190,7 @@ static void signal_fini(struct xpoll *queue, void *opaque)
 	if (state->process == xp_process_current())
 		xp_bell_close(state->bell);
 	else
-		xp_sys_close(state->watch.fd);
+		xp_beacon_close(&state->beacon);
 	xp_free(state);
 }
 

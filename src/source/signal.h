@@ -12,16 +12,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "os/beacon.h"
+
 enum { XP_SIGNALS = NSIG };
 
 struct xp_bell;
 
 /* 0 or a negative errno value. */
 int xp_bell_open(struct xp_bell **bell);
-int xp_bell_fd(const struct xp_bell *bell);
+struct xp_beacon xp_bell_beacon(const struct xp_bell *bell);
 /* It may ring again from now on; what rang it is counted. */
 void xp_bell_answer(struct xp_bell *bell);
-/* Not in a forked child, where the bell is gone and only its number open. */
+/* Not in a forked child, where the bell is gone and only its beacon open. */
 void xp_bell_close(struct xp_bell *bell);
 /* Does it want this signal from now on?  False: that is not new. */
 bool xp_bell_want(struct xp_bell *bell, unsigned number, bool want);

@@ -6,6 +6,7 @@
 #include "xt.h"
 
 #include "os/sys.h"
+#include "os/sys_linux.h"
 
 #include <sched.h>
 #include <sys/epoll.h>

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "os/procfs.h"
 #include "os/sys.h"
+#include "os/sys_linux.h"
 #include "os/sys_netlink.h"
 #include "os/sys_perf.h"
 #include "os/sys_pidfd.h"

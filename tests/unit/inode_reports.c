@@ -4,6 +4,7 @@
  * Method: the library gets an inotify instance of this program, a pipe.
  */
 #include "os/sys.h"
+#include "os/sys_linux.h"
 #include "xt.h"
 
 #include <sys/inotify.h>

@@ -5,6 +5,7 @@
  */
 #include "base/time.h"
 #include "os/sys.h"
+#include "os/sys_linux.h"
 #include "xt.h"
 
 #include <sys/eventfd.h>

@@ -22,7 +22,9 @@
 #include "base/time.h"
 #include "os/process.h"
 #include "os/sys.h"
-#include "os/sys_aio.h"
+#include "os/sys_linux.h"
+#include "os/sys_threads.h"
+#include "os/sys_uring.h"
 
 #if defined(__has_include)
 #if __has_include(<linux/io_uring.h>)

@@ -18,7 +18,7 @@
 #include "base/time.h"
 #include "os/process.h"
 #include "os/sys.h"
-#include "os/sys_aio.h"
+#include "os/sys_threads.h"
 
 #define AIO_PATIENCE_NS XP_NS_PER_SEC
 
@@ -49,11 +49,6 @@ static struct {
 	int waiting; /* threads that wait for a job */
 	struct aio_worker workers[XP_AIO_THREADS];
 } aio_work = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static const struct xp_aio_provider *const aio_providers[] = {
-	&xp_aio_uring,
-	&xp_aio_threads,
-};
 
 void xp_aio_begin(void)
 {
@@ -127,7 +122,6 @@ struct xp_aio_job *xp_aio_next_stop(void)
 
 static void aio_done(struct xp_aio_job *job, int64_t result)
 {
-	static const uint64_t one = 1;
 	struct xp_aio_port *port = job->port;
 
 	XP_ASSERT(job->stage != XP_AIO_DONE && port->unfinished > 0);
@@ -137,7 +131,7 @@ static void aio_done(struct xp_aio_job *job, int64_t result)
 	xp_list_remove(&job->unfinished);
 	port->unfinished--;
 	if (xp_list_empty(&port->done))
-		xp_sys_write(port->fd, &one, sizeof one);
+		xp_beacon_light(&port->lit);
 	xp_list_append(&port->done, &job->item);
 	pthread_cond_broadcast(&aio_work.changed);
 }
@@ -276,11 +270,10 @@ void xp_aio_cancel(struct xp_aio_job *job)
 struct xp_aio_job *xp_aio_collect(struct xp_aio_port *port)
 {
 	struct xp_aio_job *job = NULL;
-	uint64_t ignored;
 
 	pthread_mutex_lock(&aio_work.lock);
 	if (xp_list_empty(&port->done)) {
-		xp_sys_read(port->fd, &ignored, sizeof ignored);
+		xp_beacon_dim(&port->lit);
 	} else {
 		job = XP_CONTAINER_OF(port->done.next, struct xp_aio_job, item);
 		xp_list_remove(&job->item);
@@ -322,10 +315,9 @@ void xp_aio_release_fd(int fd)
 static const struct xp_aio_provider *aio_choose(void)
 {
 	const char *name = xp_sys_getenv("XPOLL_AIO");
-	size_t count = sizeof aio_providers / sizeof *aio_providers;
 
-	for (size_t i = 0; i < count; i++) {
-		const struct xp_aio_provider *provider = aio_providers[i];
+	for (size_t i = 0; xp_aio_providers[i]; i++) {
+		const struct xp_aio_provider *provider = xp_aio_providers[i];
 
 		if (!name)
 			return provider;
@@ -338,11 +330,10 @@ static const struct xp_aio_provider *aio_choose(void)
 
 int xp_aio_open(struct xp_aio_port *port)
 {
-	int rc = xp_sys_eventfd(false);
+	int rc = xp_beacon_open(&port->lit);
 
 	if (rc < 0)
 		return rc;
-	port->fd = rc;
 	port->process = xp_process_current();
 	port->unfinished = 0;
 	xp_list_init(&port->done);
@@ -355,7 +346,7 @@ int xp_aio_open(struct xp_aio_port *port)
 	aio_work.ports += rc == 0;
 	pthread_mutex_unlock(&aio_work.lock);
 	if (rc < 0)
-		xp_sys_close(port->fd);
+		xp_beacon_close(&port->lit);
 	return rc;
 }
 
@@ -379,11 +370,18 @@ static void aio_end(void)
 	pthread_cond_broadcast(&aio_work.changed);
 }
 
+static void aio_abandon(uint32_t process)
+{
+	for (size_t i = 0; xp_aio_providers[i]; i++)
+		if (xp_aio_providers[i]->abandon)
+			xp_aio_providers[i]->abandon(process);
+}
+
 void xp_aio_close(struct xp_aio_port *port)
 {
 	if (port->process != xp_process_current()) {
-		xp_sys_close(port->fd);
-		xp_aio_uring.abandon(port->process);
+		xp_beacon_close(&port->lit);
+		aio_abandon(port->process);
 		return;
 	}
 	pthread_mutex_lock(&aio_work.lock);
@@ -393,7 +391,7 @@ void xp_aio_close(struct xp_aio_port *port)
 	if (--aio_work.ports == 0)
 		aio_end();
 	pthread_mutex_unlock(&aio_work.lock);
-	xp_sys_close(port->fd);
+	xp_beacon_close(&port->lit);
 }
 
 bool xp_aio_usable(void)

@@ -17,6 +17,7 @@
 #include "base/assert.h"
 #include "base/time.h"
 #include "os/sys.h"
+#include "os/sys_linux.h"
 
 enum { PATH_SIZE = 64 };
 

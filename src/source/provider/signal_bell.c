@@ -16,7 +16,6 @@
 
 #include "base/alloc.h"
 #include "base/assert.h"
-#include "os/sys.h"
 
 /* In a bell's state, beside the number of those who are ringing it. */
 #define BELL_FREE    0x80000000u /* nobody's: it has no descriptor */
@@ -25,7 +24,8 @@
 /* [I] immutable, [a] atomic. */
 struct xp_bell {
 	struct xp_bell *next;          /* [I] */
-	atomic_int fd;                 /* [a] set while it is free */
+	atomic_int fd;                 /* [a] a beacon's two numbers, */
+	atomic_int lamp;               /* [a] set while it is free */
 	atomic_uint state;             /* [a] */
 	atomic_bool rung;              /* [a] since it was answered */
 	atomic_bool wants[XP_SIGNALS]; /* [a] */
@@ -34,26 +34,38 @@ struct xp_bell {
 static pthread_mutex_t bell_lock = PTHREAD_MUTEX_INITIALIZER; /* of opening */
 static struct xp_bell *_Atomic bells;
 
+struct xp_beacon xp_bell_beacon(const struct xp_bell *bell)
+{
+	struct xp_beacon beacon = {
+		.fd = atomic_load(&bell->fd),
+		.lamp = atomic_load(&bell->lamp),
+	};
+
+	return beacon;
+}
+
 static void bell_leave(struct xp_bell *bell)
 {
-	int fd = atomic_load(&bell->fd);
+	struct xp_beacon beacon = xp_bell_beacon(bell);
 	unsigned closing = BELL_CLOSING;
 
 	if (atomic_fetch_sub(&bell->state, 1) == (BELL_CLOSING | 1) &&
 	    atomic_compare_exchange_strong(&bell->state, &closing, BELL_FREE))
-		xp_sys_close(fd);
+		xp_beacon_close(&beacon);
 }
 
 /* A handler left by longjmp in here costs a descriptor, and nothing else. */
 static void bell_ring(struct xp_bell *bell, unsigned number)
 {
-	static const uint64_t one = 1;
+	struct xp_beacon beacon;
 	unsigned state = atomic_fetch_add(&bell->state, 1);
 
 	if (!(state & (BELL_FREE | BELL_CLOSING)) &&
 	    atomic_load(&bell->wants[number]) &&
-	    !atomic_exchange(&bell->rung, true))
-		xp_sys_write(atomic_load(&bell->fd), &one, sizeof one);
+	    !atomic_exchange(&bell->rung, true)) {
+		beacon = xp_bell_beacon(bell);
+		xp_beacon_light(&beacon);
+	}
 	bell_leave(bell);
 }
 
@@ -84,37 +96,34 @@ static struct xp_bell *bell_find(void)
 
 int xp_bell_open(struct xp_bell **opened)
 {
-	int fd = xp_sys_eventfd(false);
+	struct xp_beacon beacon;
 	struct xp_bell *bell;
+	int rc = xp_beacon_open(&beacon);
 
-	if (fd < 0)
-		return fd;
+	if (rc < 0)
+		return rc;
 	pthread_mutex_lock(&bell_lock);
 	bell = bell_find();
 	if (bell) {
-		atomic_store(&bell->fd, fd);
+		atomic_store(&bell->fd, beacon.fd);
+		atomic_store(&bell->lamp, beacon.lamp);
 		atomic_store(&bell->rung, false);
 		atomic_fetch_and(&bell->state, ~BELL_FREE);
 	}
 	pthread_mutex_unlock(&bell_lock);
 	if (!bell) {
-		xp_sys_close(fd);
+		xp_beacon_close(&beacon);
 		return -ENOMEM;
 	}
 	*opened = bell;
 	return 0;
 }
 
-int xp_bell_fd(const struct xp_bell *bell)
-{
-	return atomic_load(&bell->fd);
-}
-
 void xp_bell_answer(struct xp_bell *bell)
 {
-	uint64_t rings;
+	struct xp_beacon beacon = xp_bell_beacon(bell);
 
-	xp_sys_read(atomic_load(&bell->fd), &rings, sizeof rings);
+	xp_beacon_dim(&beacon);
 	atomic_store(&bell->rung, false);
 }
 

@@ -6,7 +6,10 @@
 
 #include "base/alloc.h"
 #include "os/sys.h"
+#include "os/sys_linux.h"
 #include "os/sys_aio.h"
+#include "os/sys_threads.h"
+#include "os/sys_uring.h"
 #include "os/sys_perf.h"
 
 #include <sys/epoll.h>

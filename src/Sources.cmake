@@ -1,0 +1,120 @@
+# Which files make the library on which system: the choice that #if does not make.
+# A system is a list of lists; scripts/amalgamate.py reads those of Linux.
+
+# On every system.
+set(XPOLL_BASE
+  base/alloc.c
+  base/heap.c
+  base/mutex.c
+  base/pool.c
+  base/regmap.c
+)
+set(XPOLL_CORE
+  source/inode.c
+  source/proc.c
+  source/proc_trace.c
+  source/aio.c
+  source/signal.c
+  source/table.c
+  source/timer.c
+  source/user.c
+  source/vnode.c
+  core/aio.c
+  core/around.c
+  core/backends.c
+  core/candidate.c
+  core/change_fd.c
+  core/deliver.c
+  core/describe.c
+  core/detail.c
+  core/event.c
+  core/file.c
+  core/fork.c
+  core/interest.c
+  core/mark.c
+  core/pollike.c
+  core/process.c
+  core/queue.c
+  core/reg.c
+  core/renew.c
+  core/sleep.c
+  core/slot.c
+  core/version.c
+  core/wait.c
+  core/watch.c
+)
+
+# On every system whose descriptors, signals and threads are those of POSIX.
+set(XPOLL_POSIX
+  os/process.c
+  os/sys_aio.c
+  os/sys_clock.c
+  os/sys_libc.c
+  os/sys_select.c
+  os/sys_socket.c
+  os/sys_threads.c
+  backend/bitset.c
+  backend/fdmap.c
+  backend/select.c
+  source/provider/aio_threads.c
+  source/provider/aio_work.c
+  source/provider/signal_bell.c
+  source/provider/signal_handler.c
+)
+
+# Linux: what the kernel has beyond POSIX, without the C library where it is
+# called with a lock held.
+set(XPOLL_LINUX
+  os/beacon_eventfd.c
+  os/fdkind.c
+  os/fskind.c
+  os/procfs.c
+  os/sys_cached.c
+  os/sys_counts.c
+  os/sys_files.c
+  os/sys_netlink.c
+  os/sys_perf.c
+  os/sys_pidfd.c
+  os/sys_ppoll.c
+  os/sys_syscall.c
+  os/sys_timerfd.c
+  os/sys_unixdiag.c
+  os/sys_uring.c
+  backend/edge_epoll.c
+  backend/epoll.c
+  backend/poll.c
+  backend/table_epoll.c
+  source/provider/aio_table_uring.c
+  source/provider/aio_uring.c
+  source/provider/inode_inotify.c
+  source/provider/inode_reports.c
+  source/provider/proc_connector.c
+  source/provider/proc_perf.c
+  source/provider/proc_perf_ring.c
+  source/provider/proc_pidfd.c
+  source/provider/proc_tracers.c
+)
+
+# The systems with kqueue(2): FreeBSD, NetBSD, OpenBSD, DragonFly, macOS.
+set(XPOLL_KQUEUE
+  os/beacon_pipe.c
+  os/counts_kqueue.c
+  os/fdkind_posix.c
+  os/fskind_posix.c
+  os/procfs_none.c
+  os/sys_kqueue.c
+  os/sys_posix.c
+  os/sys_ppoll.c
+  source/provider/aio_table_threads.c
+)
+
+set(XPOLL_SOURCES_LINUX ${XPOLL_BASE} ${XPOLL_POSIX} ${XPOLL_LINUX} ${XPOLL_CORE})
+set(XPOLL_SOURCES_KQUEUE ${XPOLL_BASE} ${XPOLL_POSIX} ${XPOLL_KQUEUE} ${XPOLL_CORE})
+
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  set(XPOLL_SOURCES ${XPOLL_SOURCES_LINUX})
+elseif(CMAKE_SYSTEM_NAME MATCHES "^(FreeBSD|NetBSD|OpenBSD|DragonFly|Darwin)$")
+  set(XPOLL_SOURCES ${XPOLL_SOURCES_KQUEUE})
+else()
+  message(FATAL_ERROR "xpoll does not know ${CMAKE_SYSTEM_NAME} yet; see PLATFORMS.md")
+endif()

@@ -1,0 +1,53 @@
+/*
+ * kqueue(2): see sys.h for the conventions.
+ *
+ * The systems that have it differ in the types of a record's fields and in
+ * which filters and notes there are.  Records are written by xp_kq_set; what
+ * is missing is known here.
+ */
+#ifndef XP_OS_SYS_KQUEUE_H
+#define XP_OS_SYS_KQUEUE_H
+
+#include <signal.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/event.h>
+#include <sys/time.h>
+
+/* A tag is 32 bits: it fits into udata everywhere. */
+static inline void xp_kq_set(struct kevent *record, uint64_t ident, int filter,
+                             unsigned flags, uint32_t fflags, uint32_t tag)
+{
+	EV_SET(record, (uintptr_t)ident, (short)filter, (unsigned short)flags,
+	       fflags, 0, (void *)(uintptr_t)tag);
+}
+
+static inline uint32_t xp_kq_tag(const struct kevent *record)
+{
+	return (uint32_t)(uintptr_t)record->udata;
+}
+
+/* A queue; close-on-exec. */
+int xp_sys_kqueue(void);
+
+/*
+ * Changes alone, each with a receipt: `changes` is filled with them.  0, or
+ * what keeps the call as a whole from being made.
+ */
+int xp_sys_kevent_change(int queue_fd, struct kevent *changes, int count);
+
+/* Changes, and a look; restarted after a signal.  The number of events. */
+int xp_sys_kevent_now(int queue_fd, const struct kevent *changes, int count,
+                      struct kevent *events, int cap);
+
+/*
+ * Changes, and events until a deadline; a cancellation point.  With a mask of
+ * signals it may be restarted for one that comes just before it.
+ */
+int xp_sys_kevent_wait(int queue_fd, const struct kevent *changes, int count,
+                       struct kevent *events, int cap, int64_t deadline_ns);
+
+/* What the filter says in `data` of a descriptor now; 0: it says nothing. */
+int64_t xp_sys_kevent_ask(int fd, int filter);
+
+#endif

@@ -1,0 +1,69 @@
+/* What only Linux has: see sys.h for the conventions. */
+#ifndef XP_OS_SYS_LINUX_H
+#define XP_OS_SYS_LINUX_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+
+#include "base/compiler.h"
+#include "base/threads.h"
+#include "base/time.h"
+#include "os/rawcall.h"
+
+/* A counter that can be polled, to wake a waiting thread. */
+int xp_sys_eventfd(bool semaphore);
+
+/*
+ * A descriptor that becomes readable at a moment of the monotonic clock;
+ * XP_NEVER: not at all.  Setting it ends its being readable.
+ */
+int xp_sys_timer_fd(void);
+int xp_sys_timer_set(int timer_fd, int64_t deadline_ns);
+
+int xp_sys_dup(int fd); /* close-on-exec */
+/* Let number refer to fd's file from now on, too; 0. */
+int xp_sys_put(int fd, int number);
+/* The same; fd itself is closed. */
+int xp_sys_replace(int fd, int number);
+
+/* inotify(7); a watch is a number >= 0. */
+int xp_sys_inotify_open(void);
+int xp_sys_inotify_add(int inotify_fd, const char *path, uint32_t mask);
+int xp_sys_inotify_remove(int inotify_fd, int watch);
+
+/* statfs(2): which file system. */
+int64_t xp_sys_fs_type(int fd);
+/* Of a UNIX-domain listener. */
+int64_t xp_sys_unix_backlog(int fd);
+
+/* epoll(7).  events: EPOLL* bits. */
+int xp_sys_epoll_create(void);
+int xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
+                     uint64_t token);
+int xp_sys_epoll_now(int epoll_fd, struct epoll_event *events, int cap);
+int xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
+                      int64_t deadline_ns, const sigset_t *mask);
+
+/*
+ * As xp_sys_epoll_wait.  The only thread of a process can be cancelled by
+ * itself alone, and that before it waits.
+ */
+static XP_INLINE int xp_sys_epoll_sleep(int epoll_fd,
+                                        struct epoll_event *events, int cap,
+                                        int64_t deadline_ns,
+                                        const sigset_t *mask)
+{
+#if defined(SYS_epoll_wait) && !defined(XPOLL_SEAM)
+	if (XP_LIKELY(deadline_ns == XP_NEVER && !mask && xp_single_threaded())) {
+		pthread_testcancel();
+		return (int)xp_rawcall(SYS_epoll_wait, epoll_fd, (long)events, cap,
+		                       -1, 0, 0);
+	}
+#endif
+	return xp_sys_epoll_wait(epoll_fd, events, cap, deadline_ns, mask);
+}
+
+#endif

@@ -1,0 +1,133 @@
+/*
+ * System calls that are made with a lock held, where the C library is the only
+ * way to make them.  Its functions are cancellation points: not in here.
+ */
+#include "os/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/select.h>
+#include <unistd.h>
+
+#include "os/uncancelled.h"
+
+int xp_sys_close(int fd)
+{
+	struct xp_uncancelled before = xp_uncancelled_begin();
+
+	return (int)xp_uncancelled_end(&before, close(fd));
+}
+
+int xp_sys_read(int fd, void *buffer, size_t size)
+{
+	struct xp_uncancelled before = xp_uncancelled_begin();
+
+	return (int)xp_uncancelled_end(&before, read(fd, buffer, size));
+}
+
+int xp_sys_write(int fd, const void *buffer, size_t size)
+{
+	struct xp_uncancelled before = xp_uncancelled_begin();
+
+	return (int)xp_uncancelled_end(&before, write(fd, buffer, size));
+}
+
+int xp_sys_poll_now(struct pollfd *fds, size_t count)
+{
+	struct xp_uncancelled before = xp_uncancelled_begin();
+	int rc;
+
+	do
+		rc = poll(fds, (nfds_t)count, 0);
+	while (rc < 0 && errno == EINTR);
+	return (int)xp_uncancelled_end(&before, rc);
+}
+
+int xp_sys_select_now(int count, long *in, long *out, long *except)
+{
+	struct xp_uncancelled before = xp_uncancelled_begin();
+	struct timeval zero;
+	int rc;
+
+	do {
+		zero.tv_sec = 0;
+		zero.tv_usec = 0;
+		rc = select(count, (fd_set *)(void *)in, (fd_set *)(void *)out,
+		            (fd_set *)(void *)except, &zero);
+	} while (rc < 0 && errno == EINTR);
+	return (int)xp_uncancelled_end(&before, rc);
+}
+
+static int flags_add(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+		return -1;
+	return fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+/* pipe2(2) is not everywhere. */
+int xp_sys_pipe(int ends[2])
+{
+	struct xp_uncancelled before = xp_uncancelled_begin();
+	int rc = pipe(ends);
+
+	if (rc == 0 && (flags_add(ends[0]) < 0 || flags_add(ends[1]) < 0)) {
+		rc = errno;
+		close(ends[0]);
+		close(ends[1]);
+		errno = rc;
+		rc = -1;
+	}
+	return (int)xp_uncancelled_end(&before, rc);
+}
+
+/* A moment at which the clock is set is not told by a descriptor. */
+int xp_sys_step_fd(void)
+{
+	return -ENOSYS;
+}
+
+/* The page cache does not answer without waiting for the device. */
+int64_t xp_sys_read_cached(int fd, void *buffer, size_t size, int64_t offset)
+{
+	(void)fd, (void)buffer, (void)size, (void)offset;
+	return -EAGAIN;
+}
+
+void *xp_sys_wiped_page(void)
+{
+#if defined(INHERIT_ZERO)
+	int zero = INHERIT_ZERO;
+#elif defined(MAP_INHERIT_ZERO)
+	int zero = MAP_INHERIT_ZERO;
+#endif
+#if defined(INHERIT_ZERO) || defined(MAP_INHERIT_ZERO)
+	int saved = errno;
+	size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	void *page = mmap(NULL, size, PROT_READ | PROT_WRITE,
+	                  MAP_PRIVATE | MAP_ANON, -1, 0);
+
+	if (page != MAP_FAILED && minherit(page, size, zero) < 0) {
+		munmap(page, size);
+		page = MAP_FAILED;
+	}
+	errno = saved;
+	return page == MAP_FAILED ? NULL : page;
+#else
+	return NULL;
+#endif
+}
+
+const char *xp_sys_getenv(const char *name)
+{
+#ifdef __GLIBC__
+	return secure_getenv(name);
+#else
+	return issetugid() ? NULL : getenv(name);
+#endif
+}

@@ -1,0 +1,19 @@
+/* Waiting with poll(2), where it takes nanoseconds and a mask of signals. */
+#include "os/sys.h"
+
+#include <errno.h>
+#include <time.h>
+
+int xp_sys_poll_wait(struct pollfd *fds, size_t count, int64_t deadline_ns,
+                     const sigset_t *mask)
+{
+	struct timespec left;
+	int saved = errno;
+	int rc = ppoll(fds, (nfds_t)count, xp_sys_time_left(deadline_ns, &left), mask);
+
+	if (rc < 0) {
+		rc = -errno;
+		errno = saved;
+	}
+	return rc;
+}
