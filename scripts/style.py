@@ -38,7 +38,7 @@ MAY_INCLUDE = {
 }
 # Folders outside src/ that may use the headers of another folder.
 MAY_ALSO_INCLUDE = {"tools/xpoll": ("bench",), "tests": ("tests/lib",),
-                    "tests/fuzz": ("tools/xpoll",)}
+                    "tests/fuzz": ("tools/xpoll",), "tests/dropin": ("dropin/poll",)}
 SEES_INSIDE = ("tests/unit/", "tests/fault/")
 # Folders outside src/ that carry their own copy of some of it: see docs/decisions.
 CARRIES = {"dropin/poll": {"base", "os"}}

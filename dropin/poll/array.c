@@ -250,32 +250,6 @@ int array_report(struct array *array, const struct watch *watch,
 	return (int)array->reported_len;
 }
 
-int array_learn(struct array *array, struct watch *watch,
-                const struct pollfd *fds)
-{
-	int doubted = 0;
-
-	array->reported_len = 0;
-	for (size_t i = 0; i < watch->ready_len; i++)
-		watch->slots[watch->ready[i].fd].found = true;
-	for (size_t at = 0; at < array->len; at++) {
-		struct pollfd *known = &array->image[at];
-
-		known->revents = fds[at].revents;
-		if (known->revents == 0)
-			continue;
-		array->reported[array->reported_len++] = (int32_t)at;
-		if (known->fd >= 0 && watch_is_cold(watch, known->fd) &&
-		    !watch->slots[known->fd].found) {
-			watch_doubt(watch, known->fd);
-			doubted++;
-		}
-	}
-	for (size_t i = 0; i < watch->ready_len; i++)
-		watch->slots[watch->ready[i].fd].found = false;
-	return doubted;
-}
-
 bool array_resembles(const struct watch *watch, const struct pollfd *fds,
                      size_t count)
 {

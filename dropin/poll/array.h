@@ -45,13 +45,6 @@ int64_t array_sync(struct array *array, struct watch *watch,
 int array_report(struct array *array, const struct watch *watch,
                  struct pollfd *fds);
 
-/*
- * A real poll(2) has written to the program's array: learn from it, and doubt
- * what it found and the watch did not.  Returns how many those were.
- */
-int array_learn(struct array *array, struct watch *watch,
-                const struct pollfd *fds);
-
 /* Does it look like an array that was synchronised here? */
 bool array_resembles(const struct watch *watch, const struct pollfd *fds,
                      size_t count);

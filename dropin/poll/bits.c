@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "os/sys.h"
-
 #define WORD_BITS (8 * (int)sizeof(unsigned long))
 
 /* The kernel's own translation: what makes a number ready in which set. */
@@ -78,14 +76,13 @@ static bool bits_reserve(struct bits *bits, size_t words)
 
 	if (words <= bits->words)
 		return true;
-	if (!memory_reserve(&grown, 2 * BITS_KINDS * words * sizeof *block))
+	if (!memory_reserve(&grown, BITS_KINDS * words * sizeof *block))
 		return false;
 	block = grown.base;
-	for (int kind = 0; kind < BITS_KINDS; kind++, block += 2 * words) {
+	for (int kind = 0; kind < BITS_KINDS; kind++, block += words) {
 		if (bits->words > 0)
 			memcpy(block, bits->image[kind], bits->words * sizeof *block);
 		bits->image[kind] = block;
-		bits->answer[kind] = block + words;
 	}
 	memory_free(&bits->memory);
 	bits->memory = grown;
@@ -185,52 +182,6 @@ int bits_report(const struct bits *bits, const struct watch *watch,
 					1UL << ready->fd % WORD_BITS;
 	}
 	return count;
-}
-
-/* Doubt what select(2) found and the watch did not. */
-static int learn(struct bits *bits, struct watch *watch, size_t words)
-{
-	int doubted = 0;
-
-	for (size_t i = 0; i < watch->ready_len; i++)
-		watch->slots[watch->ready[i].fd].found = true;
-	for (size_t at = 0; at < words; at++) {
-		unsigned long any = bits->answer[BITS_IN][at] |
-		                    bits->answer[BITS_OUT][at] |
-		                    bits->answer[BITS_EXCEPT][at];
-
-		for (; any != 0; any &= any - 1) {
-			int fd = (int)at * WORD_BITS + __builtin_ctzl(any);
-
-			if (!watch_is_cold(watch, fd) || watch->slots[fd].found)
-				continue;
-			watch_doubt(watch, fd);
-			doubted++;
-		}
-	}
-	for (size_t i = 0; i < watch->ready_len; i++)
-		watch->slots[watch->ready[i].fd].found = false;
-	return doubted;
-}
-
-int bits_ask(struct bits *bits, struct watch *watch,
-             const struct bits_sets *sets, int *doubted)
-{
-	size_t words = bits_words(sets);
-	int rc;
-
-	for (int kind = 0; kind < BITS_KINDS; kind++)
-		memcpy(bits->answer[kind], bits->image[kind],
-		       words * sizeof(unsigned long));
-	rc = xp_sys_select_now(sets->count, (long *)bits->answer[BITS_IN],
-	                       (long *)bits->answer[BITS_OUT],
-	                       (long *)bits->answer[BITS_EXCEPT]);
-	*doubted = rc > 0 ? learn(bits, watch, words) : 0;
-	for (int kind = 0; kind < BITS_KINDS && rc > 0; kind++)
-		if (sets->words[kind])
-			memcpy(sets->words[kind], bits->answer[kind],
-			       words * sizeof(unsigned long));
-	return rc;
 }
 
 bool bits_resemble(const struct watch *watch, const struct bits_sets *sets)

@@ -23,7 +23,6 @@ struct bits_sets {
 struct bits {
 	struct memory memory;
 	unsigned long *image[BITS_KINDS];
-	unsigned long *answer[BITS_KINDS]; /* room for a real select(2) */
 	size_t words; /* of each; the rest counts as 0 */
 };
 
@@ -43,14 +42,6 @@ int64_t bits_sync(struct bits *bits, struct watch *watch,
 int bits_report(const struct bits *bits, const struct watch *watch,
                 const struct bits_sets *sets);
 void bits_clear(const struct bits_sets *sets);
-
-/*
- * Ask a real select(2), without waiting.  Its answer goes to the program's sets
- * if there is any; what the watch did not find is doubted and counted.  Returns
- * what select(2) does, or a negative errno.
- */
-int bits_ask(struct bits *bits, struct watch *watch,
-             const struct bits_sets *sets, int *doubted);
 
 bool bits_resemble(const struct watch *watch, const struct bits_sets *sets);
 

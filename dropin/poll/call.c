@@ -147,13 +147,31 @@ static struct set *find_set(struct call *call)
 
 /* --- Looking ----------------------------------------------------------------------- */
 
-static bool recheck_is_due(const struct call *call, struct set *set)
+/*
+ * Within settings.recheck_ns each descriptor is looked at: who sleeps for half
+ * of it goes through all of them in the other half at the latest.
+ */
+static int64_t recheck_period_ns(void)
 {
-	if (settings.recheck_ns == 0 ||
-	    call->awake_ns - set->checked_ns < settings.recheck_ns)
+	return settings.recheck_ns / 2;
+}
+
+/* A slice of the full look, if one is owed; true: look again. */
+static bool recheck(struct set *set)
+{
+	int doubted;
+
+	if (set->recheck.owed == 0)
 		return false;
-	set->checked_ns = call->awake_ns;
-	return true;
+	doubted = recheck_slice(&set->recheck, &set->watch);
+	stats_add(&stats.doubted, (uint64_t)doubted);
+	if (set->recheck.at == 0) {
+		/* From time to time its memory and its length, too. */
+		set->mapped_to = 0;
+		set->most = 0;
+		stats_add(&stats.rechecks, 1);
+	}
+	return doubted > 0;
 }
 
 /*
@@ -168,15 +186,6 @@ static int look(struct call *call, struct set *set, const struct pollfd *sleep,
 
 	if (XP_UNLIKELY(rc < 0 || watch->failed))
 		return -EBADF;
-	if (XP_UNLIKELY(recheck_is_due(call, set))) {
-		stats_add(&stats.rechecks, 1);
-		watch->spent += (int64_t)call->count;
-		watch->syscalls++;
-		rc = call->ops->ask(call, set);
-		if (rc == 0)
-			watch->ready_len = 0;
-		return watch->failed ? -EBADF : rc;
-	}
 	rc = call->ops->report(call, set);
 	/* Ready in a way that this call does not ask for would keep us awake. */
 	return rc < 0 || (rc == 0 && watch->ready_len > 0) ? SPEAK : rc;
@@ -208,8 +217,8 @@ static int64_t sleep_ns(const struct call *call)
 {
 	int64_t left_ns = call_left_ns(call);
 
-	if (settings.recheck_ns != 0 && left_ns > settings.recheck_ns)
-		return settings.recheck_ns;
+	if (settings.recheck_ns != 0 && left_ns > recheck_period_ns())
+		return recheck_period_ns();
 	return left_ns;
 }
 
@@ -248,7 +257,11 @@ static int sleep_and_claim(struct call *call, struct set *set,
 		return rc;
 	if (rc == 0 && call_left_ns(call) == 0)
 		return 0;
-	return pool_reclaim(set, turn) ? 1 : AGAIN;
+	if (!pool_reclaim(set, turn))
+		return AGAIN;
+	if (rc == 0) /* Nothing has come for as long as a look at all takes. */
+		set->recheck.owed = recheck_slices(&set->watch);
+	return 1;
 }
 
 /* --- All of it -------------------------------------------------------------------------- */
@@ -270,8 +283,15 @@ static int run(struct call *call, struct set *set)
 	}
 	watch_begin(&set->watch);
 	for (;;) {
-		int rc = look(call, set, sleep, len);
+		int rc;
 
+		if (settings.recheck_ns != 0)
+			recheck_reckon(&set->recheck, &set->watch, call->awake_ns,
+			               recheck_period_ns());
+		rc = look(call, set, sleep, len);
+		len = 0;
+		if (rc >= 0 && XP_UNLIKELY(recheck(set)))
+			continue;
 		if (rc == -EBADF || rc == SPEAK) {
 			if (rc == SPEAK)
 				account(call, set, 0);
@@ -286,6 +306,9 @@ static int run(struct call *call, struct set *set)
 				call->ops->clear(call);
 			return result(rc);
 		}
+		/* There is time now: on with what is owed. */
+		if (set->recheck.owed > 0)
+			continue;
 		rc = sleep_and_claim(call, set, sleep, &len);
 		if (rc == 0)
 			call->ops->clear(call);

@@ -30,8 +30,6 @@ struct call_ops {
 	int64_t (*sync)(struct call *call, struct set *set);
 	/* Hand out what was found: how many, or a negative errno. */
 	int (*report)(struct call *call, struct set *set);
-	/* Ask the real call without waiting; what report does. */
-	int (*ask)(struct call *call, struct set *set);
 	/* Hand out nothing. */
 	void (*clear)(struct call *call);
 	/* The real call, with the time that is left; -1 and errno as it does. */

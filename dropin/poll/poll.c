@@ -60,16 +60,6 @@ static int poll_report(struct call *call, struct set *set)
 	return array_report(&set->array, &set->watch, call->fds);
 }
 
-static int poll_ask(struct call *call, struct set *set)
-{
-	int rc = xp_sys_poll_now(call->fds, call->count);
-
-	if (rc >= 0)
-		stats_add(&stats.doubted,
-		          (uint64_t)array_learn(&set->array, &set->watch, call->fds));
-	return rc;
-}
-
 static void poll_clear(struct call *call)
 {
 	(void)call; /* poll_sync has done it, and nothing was handed out since. */
@@ -96,7 +86,6 @@ static const struct call_ops poll_ops = {
 	.highest = poll_highest,
 	.sync = poll_sync,
 	.report = poll_report,
-	.ask = poll_ask,
 	.clear = poll_clear,
 	.pass = poll_pass,
 };

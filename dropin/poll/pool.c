@@ -221,7 +221,7 @@ struct set *pool_new(uintptr_t site, uintptr_t key, int64_t now_ns, int above)
 	set->key = key;
 	set->turn++;
 	set->used_ns = now_ns;
-	set->checked_ns = now_ns;
+	set->recheck = (struct recheck){.due_ns = now_ns};
 	set->mapped_from = 0;
 	set->mapped_to = 0;
 	set->most = 0;

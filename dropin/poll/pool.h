@@ -18,6 +18,7 @@
 
 #include "array.h"
 #include "bits.h"
+#include "recheck.h"
 #include "watch.h"
 
 struct set {
@@ -31,7 +32,7 @@ struct set {
 	struct watch watch;     /* [c], but for epoll_fd */
 	struct array array;     /* [c] of poll */
 	struct bits bits;       /* [c] of select */
-	int64_t checked_ns;     /* [c] when a real call looked at all of it */
+	struct recheck recheck; /* [c] */
 	int64_t balance;        /* [c] what it has saved; below 0 it is given up */
 	uintptr_t mapped_from;  /* [c] memory that is known to be there */
 	uintptr_t mapped_to;    /* [c] */

@@ -55,15 +55,6 @@ static int select_report(struct call *call, struct set *set)
 	return bits_report(&set->bits, &set->watch, &call->sets);
 }
 
-static int select_ask(struct call *call, struct set *set)
-{
-	int doubted;
-	int rc = bits_ask(&set->bits, &set->watch, &call->sets, &doubted);
-
-	stats_add(&stats.doubted, (uint64_t)doubted);
-	return rc;
-}
-
 static void select_clear(struct call *call)
 {
 	bits_clear(&call->sets);
@@ -90,7 +81,6 @@ static const struct call_ops select_ops = {
 	.highest = select_highest,
 	.sync = select_sync,
 	.report = select_report,
-	.ask = select_ask,
 	.clear = select_clear,
 	.pass = select_pass,
 };

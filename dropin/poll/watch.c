@@ -43,11 +43,6 @@ _Static_assert(EPOLLIN == POLLIN && EPOLLPRI == POLLPRI &&
                EPOLLWRBAND == POLLWRBAND && EPOLLRDHUP == POLLRDHUP,
                "epoll and poll share their bits here");
 
-static uint64_t token_of(int fd, const struct watch_slot *slot)
-{
-	return (uint64_t)slot->generation << 32 | (uint32_t)fd;
-}
-
 static int control(struct watch *watch, int op, int fd)
 {
 	const struct watch_slot *slot = &watch->slots[fd];
@@ -56,7 +51,8 @@ static int control(struct watch *watch, int op, int fd)
 	watch->syscalls++;
 	watch->changes++;
 	return xp_sys_epoll_ctl(watch->epoll_fd, op, fd,
-	                        slot->wanted & KERNEL_BITS, token_of(fd, slot));
+	                        slot->wanted & KERNEL_BITS,
+	                        watch_token(fd, slot));
 }
 
 /* --- Slots ------------------------------------------------------------------ */
@@ -380,7 +376,7 @@ static int reported(struct watch *watch, const struct epoll_event *event)
 	/* Of the file that the number still is it can be taken out. */
 	if (!(slot->flags & ARMED))
 		return control(watch, EPOLL_CTL_DEL, (int)fd) == 0;
-	if (event->data.u64 != token_of((int)fd, slot))
+	if (event->data.u64 != watch_token((int)fd, slot))
 		return 0;
 	bits = event->events & (slot->wanted | WATCH_ALWAYS);
 	if (slot->flags & HOT) {

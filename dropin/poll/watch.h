@@ -46,7 +46,7 @@ struct watch_slot {
 	uint8_t flags;
 	uint8_t flips;       /* how often the registration was wrong */
 	uint8_t hot_at;      /* its place among the hot ones */
-	bool found;          /* for the owner: among the ready ones */
+	bool found;          /* for recheck.c: among the ready ones */
 };
 
 struct watch_ready {
@@ -123,7 +123,13 @@ int watch_look(struct watch *watch);
 int watch_sleepers(const struct watch *watch, struct pollfd *sleep);
 int watch_take(struct watch *watch, const struct pollfd *sleep, int len);
 
-/* A cold descriptor was ready and not reported: trust it no longer. */
+/* What the kernel gives back with a report of the registration. */
+static inline uint64_t watch_token(int fd, const struct watch_slot *slot)
+{
+	return (uint64_t)slot->generation << 32 | (uint32_t)fd;
+}
+
+/* The registration of a cold descriptor is of another file. */
 void watch_doubt(struct watch *watch, int fd);
 bool watch_is_cold(const struct watch *watch, int fd);
 

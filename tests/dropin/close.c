@@ -265,7 +265,7 @@ XT_TEST(own_descriptor_survives_closing_everything)
 
 /* --- Closes that nobody sees ---------------------------------------------------- */
 
-/* The full look at the latest is due after XPOLL_POLL_RECHECK. */
+/* The full look takes XPOLL_POLL_RECHECK at the most. */
 XT_TEST(hidden_close_and_reuse_is_seen_by_the_full_look)
 {
 	struct crowd crowd;
@@ -280,6 +280,48 @@ XT_TEST(hidden_close_and_reuse_is_seen_by_the_full_look)
 	/* It is known from then on. */
 	xt_get(number);
 	XT_CALL(crowd_settle(&crowd));
+}
+
+/* It never sleeps, and there is something for it in every call. */
+XT_TEST(hidden_close_and_reuse_is_seen_by_a_busy_program)
+{
+	struct crowd crowd;
+	int number;
+
+	XT_CALL(crowd_open(&crowd));
+	xt_put(crowd.pipes[3].w);
+	number = crowd.fds[VICTIM].fd;
+	XT_EQ(syscall(SYS_close, number), 0);
+	XT_CALL(crowd_reopen(number));
+	while (poll(crowd.fds, CROWD, -1) == 1) /* The watchdog ends it. */
+		XT_EQ(crowd.fds[3].revents, POLLIN);
+	XT_EQ(crowd.fds[3].revents, POLLIN);
+	XT_EQ(crowd.fds[VICTIM].revents, POLLIN);
+}
+
+XT_TEST(hidden_close_and_reuse_is_seen_by_a_select)
+{
+	struct crowd crowd;
+	fd_set wanted;
+	fd_set set;
+	int number;
+
+	XT_CALL(crowd_open(&crowd));
+	number = crowd.fds[VICTIM].fd;
+	FD_ZERO(&wanted);
+	for (int i = 0; i < CROWD; i++)
+		FD_SET(crowd.fds[i].fd, &wanted);
+	for (int i = 0; i < 2 * CROWD; i++) {
+		struct timeval zero = {0};
+
+		set = wanted;
+		XT_EQ(select(FD_SETSIZE, &set, NULL, NULL, &zero), 0);
+	}
+	XT_EQ(syscall(SYS_close, number), 0);
+	XT_CALL(crowd_reopen(number));
+	set = wanted;
+	XT_EQ(select(FD_SETSIZE, &set, NULL, NULL, NULL), 1);
+	XT_CHECK(FD_ISSET(number, &set));
 }
 
 XT_TEST(own_descriptor_closed_by_a_bare_system_call_is_made_anew)
