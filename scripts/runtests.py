@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "build" / "results"
 EXPECTED = ROOT / "tests" / "expected-skips.txt"
 CLOSING = re.compile(r"^\d+% tests passed, (\d+) tests failed out of (\d+)")
-ENDED = re.compile(r"^ *\d+/\d+ +Test +#\d+: (\S+) [. ]*\**(\w[^.]*?) +([\d.]+) sec")
+ENDED = re.compile(r"^ *\d+/\d+ +Test +#\d+: (\S+) [. ]*\**(\w.*?) +([\d.]+) sec")
 PROPERTIES = ("TIMEOUT", "LABELS", "SKIP_RETURN_CODE")
 
 
@@ -124,6 +124,7 @@ def run(options):
 
     record = record_of(options.suite or build_dir.name, tests, ended, skips)
     record["seconds"] = time.monotonic() - start
+    record["findings"] = findings if options.strict else []
     if closing and options.suite:
         RESULTS.mkdir(parents=True, exist_ok=True)
         (RESULTS / f"{options.suite}.json").write_text(json.dumps(record))
@@ -152,6 +153,7 @@ def summary(_options):
     testtable.print_skips(records)
     testtable.print_runs(records)
     failed = testtable.print_failures(records)
+    testtable.print_findings(records)
     count = sum(len(record["tests"]) for record in records)
     percent = 100 * (count - failed) // max(count, 1)
     print(f"\n{percent}% tests passed, {failed} tests failed out of {count}")

@@ -69,6 +69,16 @@ def print_failures(records):
     return len(failures)
 
 
+def print_findings(records):
+    """What made a run fail without a failed test."""
+    findings = [f"{finding} ({record['suite']})" for record in records
+                for finding in record["findings"]]
+    if findings:
+        print("\nfailures beside the tests")
+    for finding in findings:
+        print(f"       {finding}")
+
+
 def print_skips(records):
     """Every reason once: how often, in which suites, and in which runs if not in all."""
     reasons = defaultdict(lambda: (Counter(), set()))
