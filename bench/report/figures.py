@@ -194,15 +194,15 @@ class Plotter:
                                   for variant in self.results.variants(name)} for phase in phases}
                 self.bars(name, f"{workload}, n = {n}: less is better", groups,
                           "ns per operation", log=True)
-        for workload in "wake", "churn":
+        for workload, where in ("wake", " on one processor"), ("churn", ""):
             for n in self.results.sizes(workload):
                 name = f"{workload}-{n}"
-                self.bars(name, f"{workload}: less is better", {"": {
+                self.bars(name, f"{workload}{where}: less is better", {"": {
                     variant: self.results.number(name, variant, "ns_per_")
                     for variant in self.results.variants(name)}}, "ns per operation")
         for n in self.results.sizes("memory"):
             name = f"memory-{n}"
-            self.bars(name, "memory: less is better", {"": {
+            self.bars(name, f"memory, {n} descriptors: less is better", {"": {
                 variant: self.results.number(name, variant, "bytes_per_")
                 for variant in self.results.variants(name)}}, "bytes per descriptor")
         lines = {variant: self.results.series("drop-in", variant, lambda ns, _: ns / 100)

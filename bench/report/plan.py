@@ -15,6 +15,10 @@ Step = collections.namedtuple("Step", "name command seconds")
 # The article's numbers of idle connections beside its 10 active ones; the last one is
 # what a usual limit of 20000 descriptors leaves of its 10240.
 IDLE = [0, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120, 9000]
+# The table grows by 256 descriptors at a time.
+MEMORY = [1000, 1000 + 32 * 256]
+# Where two processors play, a turn takes what the scheduler makes of it.
+EXTRA = {"wake": ["--pin", "0"]}
 COSTS = [100, 250, 500, 750, 1000]
 # workload, sizes, seconds for each variant, rounds, variants with --peers all
 LONG = [
@@ -27,7 +31,7 @@ LONG = [
     ("wake", [2], 4, 25, 8),
     ("threads", [256], 6, 25, 4),
     ("churn", [16], 4, 25, 9),
-    ("memory", [9000], 1, 5, 9),
+    ("memory", MEMORY, 1, 5, 9),
     ("timers", [1000000], 5, 5, 5),
     ("drop-in", [16, 100, 1000, 5000, 9000], 4, 20, 4),
     ("kqueue", [8, 1000, 9000], 4, 20, 8),
@@ -42,7 +46,7 @@ QUICK = [
     ("wake", [2], 0.4, 5, 8),
     ("threads", [256], 0.6, 5, 4),
     ("churn", [16], 0.4, 5, 9),
-    ("memory", [9000], 0.2, 5, 9),
+    ("memory", MEMORY, 0.2, 5, 9),
     ("timers", [100000], 0.5, 5, 5),
     ("drop-in", [16, 100, 1000, 5000, 9000], 0.25, 5, 4),
     ("kqueue", [8, 1000, 9000], 0.3, 5, 8),
@@ -58,7 +62,8 @@ def steps(folder, quick):
         for n in sizes:
             name = f"{workload}-{n}"
             command = [XPOLL, "bench", workload, "-n", str(n), "-t", str(seconds),
-                       "--rounds", str(rounds), "--json", os.path.join(folder, name + ".json")]
+                       "--rounds", str(rounds), *EXTRA.get(workload, []),
+                       "--json", os.path.join(folder, name + ".json")]
             # Turns begin with a warm-up of up to 50 ms.
             result.append(Step(name, command, variants * (seconds * 1.2 + 0.05 * rounds)))
     command = ["python3", HTTP, *(QUICK_HTTP if quick else LONG_HTTP), "--json",

@@ -49,6 +49,16 @@ static XP_INLINE void xp_prefetch(const void *line)
 }
 #endif
 
+/* This processor waits for another one: let it do so cheaply. */
+static XP_INLINE void xp_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__GNUC__) && (defined(__aarch64__) || defined(__arm__))
+	__asm__ volatile ("yield");
+#endif
+}
+
 /* Usual; elsewhere only slower. */
 #define XP_CACHE_LINE 64
 

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 
 #include "base/assert.h"
+#include "base/compiler.h"
 #include "base/threads.h"
 
 struct xp_mutex {
@@ -23,6 +24,9 @@ struct xp_mutex {
 };
 
 int xp_mutex_init(struct xp_mutex *mutex);
+
+/* Another thread has it: try for some microseconds, then sleep. */
+void xp_mutex_lock_busy(struct xp_mutex *mutex);
 void xp_mutex_fini(struct xp_mutex *mutex);
 
 /* The branch was taken already: the process has one thread. */
@@ -45,7 +49,8 @@ static inline void xp_mutex_lock(struct xp_mutex *mutex)
 		xp_mutex_lock_alone(mutex);
 		return;
 	}
-	pthread_mutex_lock(&mutex->mutex);
+	if (XP_UNLIKELY(pthread_mutex_trylock(&mutex->mutex) != 0))
+		xp_mutex_lock_busy(mutex);
 	mutex->held = true;
 	mutex->inside = true;
 }
