@@ -62,6 +62,12 @@ struct xp_backend_ops {
 	void (*close)(void *state);
 
 	/*
+	 * Is this descriptor one of the state's own?  Whoever watched it, or
+	 * stopped, would take the state's own watch of it away.
+	 */
+	bool (*owns)(const void *state, int fd);
+
+	/*
 	 * Begin to watch.  -EEXIST: this very file is watched under this number.
 	 * -EPERM: such a file cannot be waited for and is always ready.
 	 * -ENOTSUP: an O_PATH descriptor.

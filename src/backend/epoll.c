@@ -60,6 +60,15 @@ static int epoll_control(struct epoll_state *state, int op, int fd,
 	return xp_sys_epoll_ctl(state->epoll_fd, op, fd, to_kernel(watch), token);
 }
 
+static bool epoll_owns(const void *opaque, int fd)
+{
+	const struct epoll_state *state = opaque;
+
+	return fd == state->wake_fd || fd == state->epoll_fd ||
+		fd == state->outer_fd || fd == state->attention_fd ||
+		fd == state->alarm_fd;
+}
+
 static int epoll_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 {
 	int rc = epoll_control(opaque, EPOLL_CTL_ADD, fd, watch, token);
@@ -321,6 +330,7 @@ const struct xp_backend_ops xp_backend_epoll = {
 	.state_size = sizeof(struct epoll_state),
 	.open = epoll_open,
 	.close = epoll_close,
+	.owns = epoll_owns,
 	.attach = epoll_attach,
 	.change = epoll_change,
 	.detach = epoll_detach,

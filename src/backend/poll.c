@@ -124,6 +124,13 @@ static void poll_set_bits(struct poll_state *state,
 		state->fds[entry->index].events = (short)entry->watch;
 }
 
+static bool poll_owns(const void *opaque, int fd)
+{
+	const struct poll_state *state = opaque;
+
+	return xp_beacon_has(&state->wake, fd) || fd == state->edge.fd;
+}
+
 static int poll_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 {
 	struct poll_state *state = opaque;
@@ -281,6 +288,7 @@ const struct xp_backend_ops xp_backend_poll = {
 	.state_size = sizeof(struct poll_state),
 	.open = poll_open,
 	.close = poll_close,
+	.owns = poll_owns,
 	.attach = poll_attach,
 	.change = poll_change,
 	.detach = poll_detach,

@@ -112,6 +112,13 @@ static bool hangs_up_mute(int fd)
 		(xp_sys_fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode));
 }
 
+static bool select_owns(const void *opaque, int fd)
+{
+	const struct select_state *state = opaque;
+
+	return xp_beacon_has(&state->wake, fd) || fd == state->edge.fd;
+}
+
 static int select_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 {
 	struct select_state *state = opaque;
@@ -166,11 +173,11 @@ static int select_detach(void *opaque, int fd)
 	int rc = xp_sys_open_flags(fd);
 
 	xp_count(&state->counters->syscalls_check);
-	if (!entry)
-		return rc < 0 ? rc : -ENOENT;
-	select_unplace(state, fd, entry);
-	entry->place = XP_PLACE_NONE;
-	return rc < 0 ? rc : 0;
+	if (entry) {
+		select_unplace(state, fd, entry);
+		entry->place = XP_PLACE_NONE;
+	}
+	return rc < 0 ? rc : entry ? 0 : -ENOENT;
 }
 
 static int select_change(void *opaque, int fd, uint32_t watch, uint64_t token)
@@ -252,10 +259,8 @@ static int select_scan(struct select_state *state, struct xp_fired *fired,
 		/* A first look at such a file takes the news away. */
 		if (entry->fixed || !told)
 			events |= select_bits(state, fds[i].fd) & entry->watch;
-		if (!events)
-			continue;
-		fired[count].token = entry->token;
-		fired[count++].events = events;
+		if (events)
+			fired[count++] = (struct xp_fired){entry->token, events};
 	}
 	return count;
 }
@@ -272,10 +277,8 @@ static int select_find_closed(struct select_state *state,
 		if (!entry || entry->place != XP_PLACE_ARRAY)
 			continue;
 		xp_count_shared(&state->counters->syscalls_check);
-		if (xp_sys_open_flags(fd) >= 0)
-			continue;
-		fired[count].token = entry->token;
-		fired[count++].events = POLLNVAL;
+		if (xp_sys_open_flags(fd) < 0)
+			fired[count++] = (struct xp_fired){entry->token, POLLNVAL};
 	}
 	return count;
 }
@@ -337,6 +340,7 @@ const struct xp_backend_ops xp_backend_select = {
 	.state_size = sizeof(struct select_state),
 	.open = select_open,
 	.close = select_close,
+	.owns = select_owns,
 	.attach = select_attach,
 	.change = select_change,
 	.detach = select_detach,

@@ -153,8 +153,6 @@ static int interest_add(struct xpoll *queue, int fd,
 
 	if (fd < 0)
 		return -EBADF;
-	if (queue->exposed && fd == queue->ops->queue_fd(queue->backend))
-		return -EINVAL;
 	slot = xp_interest_find(queue, fd);
 	if (!slot) {
 		/* Numbers that are not open must not cost memory. */
@@ -164,7 +162,7 @@ static int interest_add(struct xpoll *queue, int fd,
 		if (!slot)
 			return rc < 0 ? rc : -ENOMEM;
 		if (slot->mode == XP_MODE_WATCH)
-			return -EINVAL; /* The queue's own, as above. */
+			return -EINVAL; /* The queue's own. */
 		return add_fresh(queue, fd, slot, add);
 	}
 	if (slot->mode == XP_MODE_NONE)

@@ -136,8 +136,12 @@ void xp_interest_forget(struct xpoll *queue, int fd)
 int xp_interest_attach(struct xpoll *queue, int fd, uint32_t watch,
                        uint64_t token)
 {
-	int rc = queue->ops->attach(queue->backend, fd, watch, token);
+	int rc;
 
+	if (xp_beacon_has(&queue->turn, fd) ||
+	    queue->ops->owns(queue->backend, fd))
+		return -EINVAL;
+	rc = queue->ops->attach(queue->backend, fd, watch, token);
 	/* A dead entry whose file was dup'ed back to its old number. */
 	if (rc == -EEXIST)
 		rc = queue->ops->change(queue->backend, fd, watch, token);

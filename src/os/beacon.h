@@ -5,6 +5,8 @@
 #ifndef XP_OS_BEACON_H
 #define XP_OS_BEACON_H
 
+#include <stdbool.h>
+
 struct xp_beacon {
 	int fd;   /* readable while it is lit; -1: there is none */
 	int lamp; /* what is written to; may be the same number */
@@ -16,5 +18,10 @@ void xp_beacon_close(const struct xp_beacon *beacon);
 /* Async-signal-safe, and never waits. */
 void xp_beacon_light(const struct xp_beacon *beacon);
 void xp_beacon_dim(const struct xp_beacon *beacon);
+
+static inline bool xp_beacon_has(const struct xp_beacon *beacon, int fd)
+{
+	return fd == beacon->fd || fd == beacon->lamp;
+}
 
 #endif

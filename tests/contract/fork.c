@@ -227,6 +227,38 @@ XT_TEST(child_reinit_after_toggles_delivers_what_holds)
 	XT_CHECK(xt_child(child_reinits_lazy, &family));
 }
 
+/*
+ * The child's queue gets the numbers of closed descriptors, of which the tables
+ * still tell: those registrations end, and the queue's own wake does not.
+ */
+static void child_reinits_in_closed_numbers(void *argument)
+{
+	struct family *family = argument;
+	int numbers[] = {family->pipe.r, family->edge.r};
+	struct xpoll_event now;
+
+	XT_EQ(close(numbers[0]), 0);
+	XT_EQ(close(numbers[1]), 0);
+	XT_EQ(xpoll_reinit(family->queue), 0);
+	XT_CHECK(fcntl(numbers[0], F_GETFD) >= 0);
+	for (int i = 0; i < 2; i++) {
+		XT_FAILS(xpoll_lookup(family->queue, (uint64_t)numbers[i], READ,
+		                      &now), ENOENT);
+		(void)xt_flag(family->queue, (uint64_t)numbers[i], READ,
+		              XPOLL_DELETE);
+		XT_EQ(xpoll_wake(family->queue), 0);
+		XT_EQ(xpoll_event(family->queue, NULL, 0, &now, 1, -1), 0);
+	}
+}
+
+XT_TEST(child_reinit_in_closed_numbers_keeps_its_wake)
+{
+	struct family family;
+
+	XT_CALL(family_make(&family));
+	XT_CHECK(xt_child(child_reinits_in_closed_numbers, &family));
+}
+
 /* Pending events are dropped, a wake too. */
 static void child_reinits_pending(void *argument)
 {

@@ -1,9 +1,11 @@
 /*
  * Goal: a queue can be watched by another queue, by poll(2) and by epoll (S14);
  * hazard 11: what the kernel does not know of is visible too.  Back ends
- * without a kernel queue say ENOTSUP.
+ * without a kernel queue say ENOTSUP.  What belongs to the queue itself cannot
+ * be registered with it.
  * Method: xpoll_fd is readable whenever an event is pending, also a user event
- * or one that was carried over; a queue in itself, and rings of queues.
+ * or one that was carried over; a queue in itself, and rings of queues; a
+ * sleeper that has to be reached after all of a queue's own was tried.
  */
 #include "xt.h"
 
@@ -414,4 +416,55 @@ XT_TEST(queue_fd_sleeping_poll_is_woken_by_each_change)
 			              XPOLL_DISABLE));
 		XT_NONE(queue);
 	}
+}
+
+/* A look, a thread that sleeps, and a change that has to reach it. */
+static void take_user_event(void *argument)
+{
+	struct xpoll_event event;
+
+	if (XT_EXPECT_EQ(xpoll_event(argument, NULL, 0, &event, 1, -1), 1))
+		(void)XT_EXPECT_EQ(event.filter, USER);
+}
+
+static void refuses_own(struct xpoll *queue, int fd)
+{
+	static const int filters[] = {READ, WRITE, EXCEPT};
+	static const int flags[] = {0, XPOLL_CLEAR, XPOLL_DISABLE,
+	                            XPOLL_DISPATCH};
+
+	for (int i = 0; i < 3; i++) {
+		for (int j = 0; j < 4; j++)
+			XT_STATUS(xt_add(queue, fd, filters[i], flags[j]), EINVAL);
+		XT_STATUS(xt_flag(queue, (uint64_t)fd, filters[i], XPOLL_DISABLE),
+		          ENOENT);
+		XT_STATUS(xt_flag(queue, (uint64_t)fd, filters[i], XPOLL_DELETE),
+		          ENOENT);
+	}
+	XT_FAILS(xpoll_ctl(queue, XPOLL_ADD, POLLPRI, fd, NULL), EINVAL);
+	XT_FAILS(xpoll_ctl(queue, XPOLL_DELETE, POLLIN, fd, NULL), ENOENT);
+}
+
+XT_TEST(queues_own_descriptors_are_refused_and_go_on_working)
+{
+	unsigned char before[1024];
+	int owned = 0;
+
+	xt_set_open(before, 1024);
+	struct xpoll *queue = xt_open_quiet();
+	XT_OK(xt_change(queue, 1, USER, XPOLL_ADD | XPOLL_CLEAR, 0, 0, NULL));
+	(void)xpoll_fd(queue);
+	for (int fd = 0; fd < 1024; fd++) {
+		if (before[fd] || fcntl(fd, F_GETFD) < 0)
+			continue;
+		XT_CALL(refuses_own(queue, fd));
+		owned++;
+	}
+	XT_CHECK(owned > 0);
+	struct xt_thread *thread = xt_start(take_user_event, queue);
+	xt_asleep(thread);
+	XT_OK(xt_trigger(queue, 1));
+	xt_join(thread);
+	XT_EQ(xpoll_wake(queue), 0);
+	XT_EQ(xpoll_event(queue, NULL, 0, &(struct xpoll_event){0}, 1, -1), 0);
 }
