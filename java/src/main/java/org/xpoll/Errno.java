@@ -16,6 +16,8 @@ final class Errno {
 
     static final int ENOTSUP = LINUX ? 95 : 45;
     static final int ELOOP = LINUX ? 40 : 62;
+    private static final int ECANCELED = LINUX ? 125 : 89;
+    private static final int EAGAIN = LINUX ? 11 : 35;
 
     private static final Map<Integer, String> NAMES = Map.ofEntries(
             Map.entry(EPERM, "EPERM"), Map.entry(ENOENT, "ENOENT"), Map.entry(3, "ESRCH"),
@@ -23,7 +25,8 @@ final class Errno {
             Map.entry(EBADF, "EBADF"), Map.entry(12, "ENOMEM"), Map.entry(13, "EACCES"),
             Map.entry(16, "EBUSY"), Map.entry(20, "ENOTDIR"), Map.entry(21, "EISDIR"),
             Map.entry(EINVAL, "EINVAL"), Map.entry(23, "ENFILE"), Map.entry(24, "EMFILE"),
-            Map.entry(28, "ENOSPC"), Map.entry(ENOTSUP, "ENOTSUP"), Map.entry(ELOOP, "ELOOP"));
+            Map.entry(28, "ENOSPC"), Map.entry(ENOTSUP, "ENOTSUP"), Map.entry(ELOOP, "ELOOP"),
+            Map.entry(ECANCELED, "ECANCELED"), Map.entry(EAGAIN, "EAGAIN"));
 
     private static final Map<String, String> TEXTS = Map.ofEntries(
             Map.entry("EPERM", "not permitted"),
@@ -36,6 +39,8 @@ final class Errno {
             Map.entry("ENFILE", "the system has too many open files"),
             Map.entry("ENOSPC", "a limit of the system is reached"),
             Map.entry("ENOTSUP", "not supported here"),
+            Map.entry("ECANCELED", "cancelled"),
+            Map.entry("EAGAIN", "a limit of the system is reached for now"),
             Map.entry("ELOOP", "queues would wait for each other"));
 
     private Errno() {}

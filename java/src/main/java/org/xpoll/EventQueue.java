@@ -4,6 +4,8 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Cleaner;
 import java.lang.ref.Reference;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Objects;
 
 /**
@@ -48,8 +50,12 @@ public final class EventQueue implements AutoCloseable {
     private final Cleaner.Cleanable cleanable;
 
     /** The queue, with the list that the thread that has the turn waits for. */
-    private static final class Queue extends NativeQueue {
+    static final class Queue extends NativeQueue {
         private EventList events;
+        /** Operations in flight, by the address of their memory; under changes. */
+        private final Map<Long, Aio> operations = new HashMap<>();
+        /** How many; not less than there are. */
+        private volatile int inFlight;
 
         Queue(String backend) throws IOException {
             super(backend);
@@ -59,6 +65,58 @@ public final class EventQueue implements AutoCloseable {
         int nativeWait(long queue, long nanos) {
             return Native.event(waitErrno, queue, events.memory(), 0, events.memory(),
                     events.capacity(), nanos);
+        }
+
+        /** Started, or refused: a negative error number. */
+        int start(Aio aio) throws IOException {
+            synchronized (changes) {
+                long queue = address();
+                operations.put(aio.ident(), aio);
+                inFlight = operations.size();
+                int rc = Native.aioSubmit(changeErrno, queue, aio.memory());
+                if (rc < 0) {
+                    operations.remove(aio.ident());
+                    inFlight = operations.size();
+                }
+                return rc;
+            }
+        }
+
+        boolean cancel(Aio aio) throws IOException {
+            synchronized (changes) {
+                long queue = address();
+                if (operations.get(aio.ident()) != aio) {
+                    return false;
+                }
+                int rc = Native.aioCancel(changeErrno, queue, aio.memory());
+                if (rc < 0 && rc != -Errno.ENOENT) {
+                    throw new XpollException("cancel", -rc);
+                }
+                return rc >= 0;
+            }
+        }
+
+        /** Operations that these events end are let go of. */
+        void finish(EventList events, int count) {
+            if (inFlight == 0) {
+                return;
+            }
+            synchronized (changes) {
+                for (int i = 0; i < count; i++) {
+                    Aio aio = events.rawFilter(i) != Xpoll.FILT_AIO ? null
+                            : operations.remove(events.rawIdent(i));
+                    if (aio != null) {
+                        aio.finish();
+                    }
+                }
+                inFlight = operations.size();
+            }
+        }
+
+        @Override
+        void destroyed() {
+            operations.values().forEach(Aio::finish);
+            operations.clear();
         }
     }
 
@@ -94,13 +152,14 @@ public final class EventQueue implements AutoCloseable {
      *
      * @param changes is left as it is; {@link Xpoll#RECEIPT} has no place here
      * @throws XpollException with the first error of a change; all others were applied
-     * @throws IllegalArgumentException for a signal that cannot be observed; nothing was applied
+     * @throws IllegalArgumentException for {@link Xpoll#FILT_AIO}, and for a signal that
+     *     cannot be observed; nothing was applied
      * @throws IOException if the queue is closed
      */
     public void apply(EventList changes) throws IOException {
         changes.acquire();
         try {
-            checkSignals(changes);
+            check(changes);
             change(changes, MemorySegment.NULL, 0);
         } finally {
             changes.release();
@@ -118,9 +177,13 @@ public final class EventQueue implements AutoCloseable {
         }
     }
 
-    private static void checkSignals(EventList changes) {
+    private static void check(EventList changes) {
         for (int i = 0; i < changes.size(); i++) {
             long number = changes.rawIdent(i);
+            if (changes.rawFilter(i) == Xpoll.FILT_AIO) {
+                throw new IllegalArgumentException("an operation is started by read, write or sync"
+                        + ", and ended by cancel");
+            }
             if (changes.rawFilter(i) == Xpoll.FILT_SIGNAL && number >= 0 && number < 64
                     && (MACHINE_SIGNALS >> number & 1) != 0) {
                 throw new IllegalArgumentException("signal " + number
@@ -140,7 +203,8 @@ public final class EventQueue implements AutoCloseable {
      * @param events is filled anew, also with none; another list than changes
      * @param nanos nanoseconds; 0 only looks, negative waits for ever
      * @return {@code events.size()}; 0 when the time was up, or after {@link #wakeup()}
-     * @throws IllegalArgumentException for a signal that cannot be observed; nothing was applied
+     * @throws IllegalArgumentException for {@link Xpoll#FILT_AIO}, and for a signal that
+     *     cannot be observed; nothing was applied
      * @throws java.io.InterruptedIOException if the thread was interrupted, before or meanwhile; it
      *     stays so, and the changes are applied. A call that only looks does not mind.
      * @throws QueueClosedException if the queue was closed, before or meanwhile
@@ -154,7 +218,7 @@ public final class EventQueue implements AutoCloseable {
             }
             changes.acquire();
             try {
-                checkSignals(changes);
+                check(changes);
                 return awaitAfter(changes, events, nanos);
             } finally {
                 changes.release();
@@ -188,6 +252,7 @@ public final class EventQueue implements AutoCloseable {
         try {
             int n = change(changes, events.memory(), events.capacity());
             if (n > 0) {
+                queue.finish(events, n);
                 events.setSize(n);
                 return n;
             }
@@ -213,7 +278,9 @@ public final class EventQueue implements AutoCloseable {
     private void finish(EventList events, long nanos, long deadline) throws IOException {
         queue.events = events;
         try {
-            events.setSize(queue.await(nanos, deadline));
+            int n = queue.await(nanos, deadline);
+            queue.finish(events, n);
+            events.setSize(n);
         } finally {
             queue.events = null;
         }
@@ -231,6 +298,72 @@ public final class EventQueue implements AutoCloseable {
             change(one.clear().put(ident, Xpoll.FILT_USER, 0, Xpoll.NOTE_TRIGGER, 0, 0),
                     MemorySegment.NULL, 0);
         }
+    }
+
+    /**
+     * Starts to read from a file. What the system has in memory is there at once; the rest does not
+     * hold up the caller.
+     *
+     * @param fd a regular file's or a block device's; open until the event
+     * @param buffer how many bytes at most, and where to; see {@link Aio}
+     * @param offset where in the file, in bytes; the descriptor's own is neither used nor moved
+     * @param udata comes back with the event
+     * @return the operation
+     * @throws XpollException ENOTSUP for a pipe, socket or terminal, or where there is no
+     *     asynchronous I/O; EBADF, EINVAL, EISDIR, EAGAIN, EMFILE, ENFILE, ENOMEM
+     * @throws IllegalArgumentException if buffer is read-only
+     * @throws IllegalStateException if the arena of buffer is closed
+     * @throws WrongThreadException if buffer belongs to another thread
+     * @throws IOException if the queue is closed
+     */
+    public Aio read(int fd, MemorySegment buffer, long offset, long udata) throws IOException {
+        return start(Xpoll.AIO_READ, fd, Objects.requireNonNull(buffer), offset, udata);
+    }
+
+    /**
+     * Starts to write to a file. Operations in flight have no order.
+     *
+     * @param fd as for {@link #read}
+     * @param buffer what is to be written
+     * @param offset as for {@link #read}
+     * @param udata comes back with the event
+     * @return the operation
+     * @throws XpollException as {@link #read}
+     * @throws IllegalStateException if the arena of buffer is closed
+     * @throws WrongThreadException if buffer belongs to another thread
+     * @throws IOException if the queue is closed
+     */
+    public Aio write(int fd, MemorySegment buffer, long offset, long udata) throws IOException {
+        return start(Xpoll.AIO_WRITE, fd, Objects.requireNonNull(buffer), offset, udata);
+    }
+
+    /**
+     * Starts to write to the device what the system has of a file in memory. It covers the writes
+     * that are over by now.
+     *
+     * @param op {@link Xpoll#AIO_FSYNC} or {@link Xpoll#AIO_FDATASYNC}
+     * @param fd a file's or a directory's; open until the event
+     * @param udata comes back with the event
+     * @return the operation
+     * @throws XpollException as {@link #read}
+     * @throws IllegalArgumentException for another op
+     * @throws IOException if the queue is closed
+     */
+    public Aio sync(int op, int fd, long udata) throws IOException {
+        if (op != Xpoll.AIO_FSYNC && op != Xpoll.AIO_FDATASYNC) {
+            throw new IllegalArgumentException("operation " + op);
+        }
+        return start(op, fd, null, 0, udata);
+    }
+
+    private Aio start(int op, int fd, MemorySegment buffer, long offset, long udata)
+            throws IOException {
+        Aio aio = new Aio(queue, op, fd, buffer, offset, udata);
+        int rc = queue.start(aio);
+        if (rc < 0) {
+            throw new XpollException("asynchronous I/O", -rc);
+        }
+        return aio;
     }
 
     /**

@@ -62,6 +62,10 @@ final class Native {
         static final MethodHandle SET = link("xpoll_set",
                 FunctionDescriptor.of(JAVA_LONG, ADDRESS, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT,
                         JAVA_LONG, JAVA_LONG));
+        static final MethodHandle AIO_SUBMIT = link("xpoll_aio_submit",
+                FunctionDescriptor.of(JAVA_INT, JAVA_LONG, ADDRESS), ERRNO);
+        static final MethodHandle AIO_CANCEL = link("xpoll_aio_cancel",
+                FunctionDescriptor.of(JAVA_INT, JAVA_LONG, ADDRESS), ERRNO);
         static final MethodHandle GET_VERSION = link("xpoll_version",
                 FunctionDescriptor.of(JAVA_INT));
     }
@@ -239,6 +243,22 @@ final class Native {
         try {
             long unused = (long) Seldom.SET.invokeExact(event, ident, (int) filter, flags, fflags,
                     data, udata);
+        } catch (Throwable e) {
+            throw impossible(e);
+        }
+    }
+
+    static int aioSubmit(MemorySegment cell, long queue, MemorySegment aio) {
+        try {
+            return result((int) Seldom.AIO_SUBMIT.invokeExact(cell, queue, aio), cell);
+        } catch (Throwable e) {
+            throw impossible(e);
+        }
+    }
+
+    static int aioCancel(MemorySegment cell, long queue, MemorySegment aio) {
+        try {
+            return result((int) Seldom.AIO_CANCEL.invokeExact(cell, queue, aio), cell);
         } catch (Throwable e) {
             throw impossible(e);
         }

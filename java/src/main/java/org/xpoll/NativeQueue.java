@@ -80,6 +80,11 @@ abstract class NativeQueue {
     /** Waits in C with the turn; no results are lost if it is not called again. */
     abstract int nativeWait(long queue, long nanos);
 
+    /** The queue is no more; with changes held. */
+    void destroyed() {
+        // Most have nothing to do then.
+    }
+
     /** The queue; call it with changes held or with the turn. */
     final long address() throws QueueClosedException {
         long queue = address;
@@ -314,6 +319,7 @@ abstract class NativeQueue {
             address = 0;
             if (queue != 0) {
                 Native.destroy(queue);
+                destroyed();
             }
         }
     }

@@ -38,7 +38,7 @@ public final class Xpoll {
     public static final short FILT_READ = -1;
     /** Writable; ident is a descriptor. */
     public static final short FILT_WRITE = -2;
-    /** An asynchronous operation; this binding starts none. */
+    /** An {@link Aio} is over; ident is {@link Aio#ident()}. */
     public static final short FILT_AIO = -3;
     /** What happens to a file; ident is its descriptor. */
     public static final short FILT_VNODE = -4;
@@ -54,6 +54,15 @@ public final class Xpoll {
     public static final short FILT_EMPTY = -13;
     /** Urgent data; ident is a descriptor. */
     public static final short FILT_EXCEPT = -15;
+
+    /** The operation of {@link EventQueue#read}. */
+    public static final int AIO_READ = 1;
+    /** The operation of {@link EventQueue#write}. */
+    public static final int AIO_WRITE = 2;
+    /** A sync of a file and of all that is told of it; see {@link EventQueue#sync}. */
+    public static final int AIO_FSYNC = 3;
+    /** A sync of a file and of what it takes to read it; see {@link EventQueue#sync}. */
+    public static final int AIO_FDATASYNC = 4;
 
     /** READ, WRITE: ready from {@code data} bytes on. */
     public static final int NOTE_LOWAT = 0x00000001;

@@ -4,6 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
@@ -14,6 +18,7 @@ import java.util.random.RandomGeneratorFactory;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -35,6 +40,8 @@ class StressTest {
     private final AtomicReferenceArray<EventQueue> queues = new AtomicReferenceArray<>(QUEUES);
     private final AtomicReferenceArray<int[]> pipes = new AtomicReferenceArray<>(16);
     private final List<Thread> threads = new ArrayList<>();
+    /** Of a file that nobody else has; each operation is of some thread that forgets it. */
+    private int file;
     private volatile boolean over;
 
     StressTest(String backend) {
@@ -51,7 +58,15 @@ class StressTest {
     }
 
     @Test
-    void everythingAtOnce_endsWell() throws Exception {
+    void everythingAtOnce_endsWell(@TempDir Path folder) throws Exception {
+        try (RandomAccessFile opened =
+                new RandomAccessFile(folder.resolve("file").toFile(), "rw")) {
+            file = Poller.fdOf(opened.getFD());
+            doEverything();
+        }
+    }
+
+    private void doEverything() throws Exception {
         for (int i = 0; i < QUEUES; i++) {
             pollers.set(i, Poller.open(backend, 1000));
             queues.set(i, EventQueue.open(backend));
@@ -197,7 +212,8 @@ class StressTest {
             throws IOException {
         int at = random.nextInt(QUEUES);
         EventQueue queue = queues.get(at);
-        switch (random.nextInt(8)) {
+        switch (random.nextInt(9)) {
+            case 8 -> startOperation(random, queue);
             case 0 -> queue.trigger(random.nextInt(4));
             case 1 -> queue.wakeup();
             case 2 -> queue.lookup(someFd(random), (short) -random.nextInt(17), found);
@@ -213,12 +229,35 @@ class StressTest {
         }
     }
 
-    /** Anything at all, but for processes: what is traced is not ours alone. */
+    private void startOperation(RandomGenerator random, EventQueue queue) throws IOException {
+        long offset = random.nextInt(-1, 1 << 16);
+        int fd = random.nextInt(4) == 0 ? someFd(random) : file;
+        Aio aio;
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment buffer = random.nextBoolean() ? arena.allocate(random.nextInt(5000))
+                    : Aio.allocate(random.nextInt(5000));
+            aio = switch (random.nextInt(3)) {
+                case 0 -> queue.read(fd, buffer, offset, 1);
+                case 1 -> queue.write(file, buffer, offset, 1);
+                default -> queue.sync(Xpoll.AIO_FDATASYNC, fd, 1);
+            };
+            if (random.nextBoolean()) {
+                aio.cancel();
+            }
+        }
+        aio.result();
+    }
+
+    /**
+     * Anything at all, but for processes: what is traced is not ours alone. Of operations little:
+     * they are refused with all that comes along.
+     */
     private EventList fill(RandomGenerator random, EventList changes) {
         changes.clear();
         while (changes.size() < changes.capacity()) {
             short filter = (short) -random.nextInt(17);
-            if (filter == Xpoll.FILT_PROC) {
+            if (filter == Xpoll.FILT_PROC
+                    || (filter == Xpoll.FILT_AIO && random.nextInt(20) > 0)) {
                 continue;
             }
             long ident = switch (random.nextInt(3)) {
