@@ -24,7 +24,8 @@ expect() { grep -qxE "$2" "$work/$1" || fail "$1 has no line: $2"; }
 
 # serve NAME OPTION...
 serve() {
-	demo "$@" --port 0 >"$work/server" 2>&1 &
+	: >"$work/server" # Not the port of the server before.
+	demo "$@" --port 0 >>"$work/server" 2>&1 &
 	server=$!
 	port=
 	while [ -z "$port" ]; do
