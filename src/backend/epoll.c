@@ -81,7 +81,10 @@ static int epoll_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 
 static int epoll_detach(void *opaque, int fd)
 {
-	return epoll_control(opaque, EPOLL_CTL_DEL, fd, 0, 0);
+	int rc = epoll_control(opaque, EPOLL_CTL_DEL, fd, 0, 0);
+
+	/* A file that cannot be waited for: not the one that was attached. */
+	return rc == -EPERM ? -ENOENT : rc;
 }
 
 static int epoll_change(void *opaque, int fd, uint32_t watch, uint64_t token)

@@ -364,6 +364,34 @@ XT_TEST(enable_of_a_number_that_is_a_file_now_is_enoent_or_nothing)
 	XT_STATUS(xt_flag(queue, (uint64_t)pipe.r, READ, XPOLL_ENABLE), ENOENT);
 }
 
+/* The kernel refuses such a file whatever it is asked. */
+XT_TEST(delete_on_a_number_that_is_a_file_now_is_enoent)
+{
+	static const int modes[] = {0, XPOLL_CLEAR, XPOLL_DISPATCH};
+
+	for (int i = 0; i < 12; i++) {
+		struct xpoll *queue = xt_open_quiet();
+		struct xt_pair old = xt_socketpair(SOCK_STREAM);
+		uint64_t ident = (uint64_t)old.r;
+		uint32_t notes = i >= 9 ? XPOLL_NOTE_EXCLUSIVE : 0;
+		int flags = XPOLL_ADD | modes[i % 3];
+		int rc;
+
+		XT_OK(xt_change(queue, ident, READ, flags, notes, 0, NULL));
+		if (i >= 3 && i < 9)
+			XT_OK(xt_add(queue, old.r, WRITE, i < 6 ? modes[i % 3] : 0));
+		xt_number(xt_file("text"), old.r);
+		rc = xt_flag(queue, ident, READ, XPOLL_DELETE);
+		if (sees_reuse())
+			XT_EXPECT_STATUS(rc, ENOENT);
+		else /* The array of poll and select knows the number only. */
+			XT_EXPECT(rc == 0 || rc == ENOENT);
+		rc = xt_flag(queue, ident, READ, XPOLL_DELETE);
+		XT_EXPECT_STATUS(rc, ENOENT);
+		xt_destroy(queue);
+	}
+}
+
 /* Getting rid of a dead entry takes no wait's events away. */
 XT_TEST(hazard_02_ready_one_is_told_by_every_wait_beside_a_dead_one)
 {

@@ -75,8 +75,7 @@ static void control(struct fuzz_input *input)
 	if (rc < 0) {
 		/* The kernel frees inotify instances late, and allows few. */
 		FUZZ_HOLDS(errno == EINVAL || errno == EBADF || errno == ENOENT ||
-		           errno == ENOTSUP || errno == EPERM ||
-		           errno == EMFILE);
+		           errno == ENOTSUP || errno == EMFILE);
 		/* It may have been found out that the file is gone. */
 		if (errno != EINVAL)
 			model->doubtful = model->present != 0 || model->doubtful;
