@@ -138,15 +138,15 @@ int xp_file_follow(struct xpoll *queue, int fd)
 int xp_file_inherit(struct xpoll *queue, int fd)
 {
 	struct xp_file *file = file_get(queue, fd);
-	int rc;
+	int rc = 0;
 
-	if (!file->follows)
-		return 0;
-	file->follows = false;
-	rc = xp_file_follow(queue, fd);
-	if (rc < 0)
-		file->follows = true;
-	else
+	if (file->follows) {
+		file->follows = false;
+		rc = xp_file_follow(queue, fd);
+		if (rc < 0)
+			file->follows = true;
+	}
+	if (rc == 0)
 		xp_file_ask(queue, fd);
 	return rc;
 }
