@@ -291,11 +291,11 @@ static XP_APART void event_deliver_any(struct xpoll *queue, struct xp_wait *wait
 	if (XP_UNLIKELY(events & POLLHUP))
 		told = without_unconnected(queue, fd, slot, events);
 	filters = filters_of(told) & slot->enabled;
+	if (XP_UNLIKELY(events & (POLLHUP | POLLERR)) && filters != slot->enabled) {
+		slot->withheld = 1;
+		queue->withheld = true;
+	}
 	if (!filters) {
-		if (slot->enabled && events & (POLLHUP | POLLERR)) {
-			slot->withheld = 1;
-			queue->withheld = true;
-		}
 		xp_interest_fruitless(queue, fd, slot);
 		return;
 	}

@@ -127,6 +127,26 @@ XT_TEST(hang_up_that_the_event_level_does_not_tell_is_reported)
 	}
 }
 
+/* Nor if the event level has told it of another filter, which is gone now. */
+XT_TEST(hang_up_that_is_told_of_one_filter_only_is_reported_of_the_other)
+{
+	static const int modes[] = {0, XPOLL_CLEAR, XPOLL_DISPATCH, XPOLL_ONESHOT};
+
+	for (int i = 0; i < 4; i++) {
+		struct xpoll *queue = xt_open_quiet();
+		struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+
+		xt_close(pair.w);
+		XT_OK(xt_add(queue, pair.r, EXCEPT, modes[i]));
+		XT_OK(xt_add(queue, pair.r, WRITE, XPOLL_ONESHOT));
+		XT_GETS(queue, NULL, pair.r, WRITE);
+		XT_NONE(queue);
+		XT_EQ(xpoll_wait(queue, 0), 1);
+		XT_EQ(xpoll_revents(queue, NULL), POLLHUP);
+		xt_destroy(queue);
+	}
+}
+
 XT_TEST(rdhup_belongs_to_reading)
 {
 	struct xpoll *queue = xt_open();
