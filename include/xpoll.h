@@ -28,6 +28,9 @@
 #ifdef _WIN32
 #include <winsock2.h>
 typedef SOCKET xpoll_fd_t;
+#ifndef POLLRDHUP
+#define POLLRDHUP 0x2000 /* Windows has no such bit */
+#endif
 #else
 #include <poll.h>
 typedef int xpoll_fd_t;
@@ -167,8 +170,8 @@ XPOLL_API void xpoll_destroy(struct xpoll *queue);
  * Errors: EINVAL (op, events), EBADF, ENOENT (not registered), ENOTSUP
  * (O_PATH), ENOMEM, ENOSPC, ELOOP.  A failed call changes nothing.
  */
-XPOLL_API int xpoll_ctl(struct xpoll *queue, int op, int events, int fd,
-                        void *data);
+XPOLL_API int xpoll_ctl(struct xpoll *queue, int op, int events,
+                        xpoll_fd_t fd, void *data);
 
 /*
  * Wait until a registered descriptor is ready.

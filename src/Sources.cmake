@@ -3,23 +3,14 @@
 
 # On every system.
 set(XPOLL_BASE
-  base/alloc.c
   base/heap.c
   base/mutex.c
   base/pool.c
   base/regmap.c
 )
 set(XPOLL_CORE
-  source/inode.c
-  source/proc.c
-  source/proc_trace.c
-  source/aio.c
-  source/signal.c
-  source/table.c
   source/timer.c
   source/user.c
-  source/vnode.c
-  core/aio.c
   core/around.c
   core/backends.c
   core/candidate.c
@@ -46,6 +37,7 @@ set(XPOLL_CORE
 
 # On every system whose descriptors, signals and threads are those of POSIX.
 set(XPOLL_POSIX
+  base/alloc.c
   os/process.c
   os/sys_aio.c
   os/sys_clock.c
@@ -60,6 +52,14 @@ set(XPOLL_POSIX
   source/provider/aio_work.c
   source/provider/signal_bell.c
   source/provider/signal_handler.c
+  source/inode.c
+  source/proc.c
+  source/proc_trace.c
+  source/aio.c
+  source/signal.c
+  source/table.c
+  source/vnode.c
+  core/aio.c
 )
 
 # Linux: what the kernel has beyond POSIX, without the C library where it is
@@ -108,13 +108,35 @@ set(XPOLL_KQUEUE
   source/provider/aio_table_threads.c
 )
 
+# Windows: sockets are all that is waited for.  os/nt/posix has what the library uses
+# of POSIX headers that are not there.
+set(XPOLL_NT
+  base/alloc_aligned.c
+  os/nt/absent.c
+  os/nt/afd_ioctl.c
+  os/nt/process.c
+  os/nt/sys_clock.c
+  os/nt/sys_look.c
+  os/nt/sys_sockets.c
+  backend/afd.c
+  backend/afd_edge.c
+  backend/afd_sock.c
+  backend/table_afd.c
+  source/inode_none.c
+  source/table_few.c
+  core/aio_none.c
+)
+
 set(XPOLL_SOURCES_LINUX ${XPOLL_BASE} ${XPOLL_POSIX} ${XPOLL_LINUX} ${XPOLL_CORE})
 set(XPOLL_SOURCES_KQUEUE ${XPOLL_BASE} ${XPOLL_POSIX} ${XPOLL_KQUEUE} ${XPOLL_CORE})
+set(XPOLL_SOURCES_NT ${XPOLL_BASE} ${XPOLL_NT} ${XPOLL_CORE})
 
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
   set(XPOLL_SOURCES ${XPOLL_SOURCES_LINUX})
 elseif(CMAKE_SYSTEM_NAME MATCHES "^(FreeBSD|NetBSD|OpenBSD|DragonFly|Darwin)$")
   set(XPOLL_SOURCES ${XPOLL_SOURCES_KQUEUE})
+elseif(CMAKE_SYSTEM_NAME STREQUAL "Windows")
+  set(XPOLL_SOURCES ${XPOLL_SOURCES_NT})
 else()
   message(FATAL_ERROR "xpoll does not know ${CMAKE_SYSTEM_NAME} yet; see PLATFORMS.md")
 endif()

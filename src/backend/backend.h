@@ -89,6 +89,12 @@ struct xp_backend_ops {
 	 */
 	int (*wait)(void *state, int64_t deadline_ns, const sigset_t *mask,
 	            struct xp_fired *fired, int cap);
+	/*
+	 * A thread leaves with what fired while others are in `wait`: they are
+	 * told of what holds still, or again.  Only where the kernel has to be
+	 * asked anew about what it has told.  Optional.
+	 */
+	void (*rearm)(void *state);
 	/* Make one `wait`, this or the next, return.  Async-signal-safe. */
 	void (*wake)(void *state);
 
@@ -117,6 +123,7 @@ struct xp_backend_ops {
 /* The back ends of this build, best first; ends with NULL. */
 extern const struct xp_backend_ops *const xp_backends[];
 
+extern const struct xp_backend_ops xp_backend_afd;
 extern const struct xp_backend_ops xp_backend_epoll;
 extern const struct xp_backend_ops xp_backend_poll;
 extern const struct xp_backend_ops xp_backend_select;

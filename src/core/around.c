@@ -12,6 +12,7 @@
 #include "core/result.h"
 #include "core/wait.h"
 #include "core/watch.h"
+#include "os/fdnum.h"
 #include "os/sys.h"
 
 int xpoll_wake(struct xpoll *queue)
@@ -72,10 +73,12 @@ static void forget(struct xpoll *queue, int fd)
 
 int xpoll_forget_fd(xpoll_fd_t fd)
 {
-	if (fd < 0)
+	int number = xp_fd_of(fd);
+
+	if (number < 0)
 		return xp_result(-EBADF);
-	xp_process_each(forget, fd);
-	xp_sources_await_unused(fd);
+	xp_process_each(forget, number);
+	xp_sources_await_unused(number);
 	return 0;
 }
 
@@ -83,7 +86,7 @@ int xpoll_close_fd(xpoll_fd_t fd)
 {
 	int rc = xpoll_forget_fd(fd);
 
-	return rc < 0 ? rc : xp_result(xp_sys_close(fd));
+	return rc < 0 ? rc : xp_result(xp_sys_close(xp_fd_of(fd)));
 }
 
 static int fd_filter(int filter)
@@ -110,8 +113,8 @@ static bool filter_known(int filter)
 static int lookup_fd(struct xpoll *queue, uint64_t ident, int filter,
                      struct xpoll_event *found)
 {
-	struct xp_slot *slot = ident > INT32_MAX ? NULL
-		: xp_interest_find(queue, (int)ident);
+	int fd = xp_fd_number(ident);
+	struct xp_slot *slot = xp_interest_find(queue, fd);
 	int index = fd_filter(filter);
 	unsigned bit = XP_BIT(index);
 
@@ -130,7 +133,7 @@ static int lookup_fd(struct xpoll *queue, uint64_t ident, int filter,
 	};
 	if (slot->lowat & bit) {
 		found->fflags |= XPOLL_NOTE_LOWAT;
-		found->data = xp_mark_get(queue, (int)ident, (unsigned)index);
+		found->data = xp_mark_get(queue, fd, (unsigned)index);
 	}
 	if (index == XP_EXCEPT && slot->wishes & XP_WISH_OOB)
 		found->fflags |= XPOLL_NOTE_OOB;

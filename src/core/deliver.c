@@ -12,6 +12,7 @@
 #include "core/renew.h"
 #include "core/watch.h"
 #include "os/fdkind.h"
+#include "os/fdnum.h"
 #include "os/sys.h"
 
 enum {
@@ -186,7 +187,7 @@ static XP_INLINE struct xpoll_event *event_next(struct xp_wait *wait, int fd,
 
 	XP_ASSERT(wait->len <= wait->cap);
 	XP_ASSERT(slot->enabled & XP_BIT(filter));
-	event->ident = (uint64_t)fd;
+	event->ident = xp_fd_ident(fd);
 	event->filter = names[filter];
 	event->flags = 0;
 	event->fflags = 0;

@@ -5,6 +5,7 @@
 #include "core/candidate.h"
 #include "core/file.h"
 #include "os/fdkind.h"
+#include "os/fdnum.h"
 #include "os/sys.h"
 
 /* Bytes or connections; negative: nobody tells. */
@@ -61,7 +62,7 @@ void xp_detail(struct xpoll *queue, const struct xp_wait *wait, int fd,
 {
 	struct xpoll_event *event = &wait->events[wait->len - 1];
 
-	XP_ASSERT(wait->len > 0 && event->ident == (uint64_t)fd);
+	XP_ASSERT(wait->len > 0 && event->ident == xp_fd_ident(fd));
 	if (slot->counted & XP_BIT(filter))
 		event->data = count_of(queue, fd, slot, filter);
 	if (slot->soerr & XP_BIT(filter) && event->flags & XPOLL_EOF)

@@ -7,6 +7,7 @@
 #include "core/reg.h"
 #include "core/result.h"
 #include "core/wait.h"
+#include "os/fdnum.h"
 #include "os/sys.h"
 
 #define ACTIONS (XPOLL_ADD | XPOLL_DELETE | XPOLL_ENABLE | XPOLL_DISABLE)
@@ -58,7 +59,7 @@ static int fd_notes_check(const struct xpoll_event *change)
 		change->data < 1 ? -EINVAL : 0;
 }
 
-static int fd_add(struct xpoll *queue, const struct xpoll_event *change,
+static int fd_add(struct xpoll *queue, const struct xpoll_event *change, int fd,
                   unsigned filter)
 {
 	unsigned flags = change->flags;
@@ -81,21 +82,21 @@ static int fd_add(struct xpoll *queue, const struct xpoll_event *change,
 		add.counted = change->fflags & XPOLL_NOTE_COUNT;
 		add.soerr = change->fflags & XPOLL_NOTE_SOERR;
 	}
-	return xp_interest_add(queue, (int)change->ident, &add);
+	return xp_interest_add(queue, fd, &add);
 }
 
 static int fd_change(struct xpoll *queue, const struct xpoll_event *change,
                      unsigned filter)
 {
-	int fd = (int)change->ident;
+	int fd = xp_fd_number(change->ident);
 	int rc = fd_notes_check(change);
 
 	if (rc < 0)
 		return rc;
-	if (change->ident > INT32_MAX)
+	if (fd < 0)
 		return -EBADF;
 	if (change->flags & XPOLL_ADD)
-		return fd_add(queue, change, filter);
+		return fd_add(queue, change, fd, filter);
 	if (change->flags & XPOLL_DELETE)
 		return xp_interest_delete(queue, fd, XP_BIT(filter));
 	if (change->flags & XPOLL_ENABLE)

@@ -10,6 +10,7 @@
 #include "core/interest.h"
 #include "core/result.h"
 #include "core/wait.h"
+#include "os/fdnum.h"
 #include "os/sys.h"
 
 #define POLL_EVENTS (POLLIN | POLLOUT | POLLPRI | POLLRDHUP)
@@ -219,8 +220,11 @@ static XP_APART int ctl(struct xpoll *queue, int op, int events, int fd,
 	return xp_result(rc);
 }
 
-int xpoll_ctl(struct xpoll *queue, int op, int events, int fd, void *data)
+int xpoll_ctl(struct xpoll *queue, int op, int events, xpoll_fd_t descriptor,
+              void *data)
 {
+	int fd = xp_fd_of(descriptor);
+
 	if ((op == XPOLL_ENABLE || op == XPOLL_DISABLE) && queue &&
 	    xp_enter_alone(queue)) {
 		bool done = ctl_mark(queue, op, events, fd);

@@ -128,6 +128,8 @@ void xp_pass_on(struct xpoll *queue)
 		return;
 	if (queue->candidates_len > 0)
 		xp_candidates_publish(queue);
+	if (queue->ops->rearm)
+		queue->ops->rearm(queue->backend);
 	/* One that only looked may have taken the kick of those called out. */
 	if (queue->kicked > 0 || queue->candidates_len > 0 ||
 	    !xp_list_empty(&queue->active) ||

@@ -1,0 +1,234 @@
+/*
+ * The afd back end: polls of the sockets' driver, which end as packets of an
+ * I/O completion port.
+ *
+ * A wait is one system call, which takes as many packets as there is room
+ * for; each socket that has answered costs one more, to be asked about again
+ * (afd_sock.c).  A change of what is wanted mostly costs none.  xpoll_wake is a
+ * packet, too.
+ */
+#include "backend/afd.h"
+
+#include <errno.h>
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "base/time.h"
+#include "os/sys.h"
+
+enum {
+	AFD_PACKETS = 256,
+	/* Until a poll that was cancelled must have answered. */
+	AFD_CLOSE_MS = 5000,
+};
+
+static int afd_open(void *opaque, int size_hint, struct xp_counters *counters)
+{
+	struct afd_state *state = opaque;
+	WSADATA data;
+	int rc;
+
+	(void)size_hint;
+	/* Counted: the program's own call and the end of it are its own affair. */
+	if (WSAStartup(MAKEWORD(2, 2), &data) != 0)
+		return -ENOSYS;
+	state->port = CreateIoCompletionPort(INVALID_HANDLE_VALUE, NULL, 0, 0);
+	rc = state->port ? xp_mutex_init(&state->lock)
+		: xp_nt_error(GetLastError());
+	if (rc < 0) {
+		if (state->port)
+			CloseHandle(state->port);
+		WSACleanup();
+		return rc;
+	}
+	state->counters = counters;
+	xp_list_init(&state->groups);
+	xp_list_init(&state->updates);
+	return 0;
+}
+
+/* Polls that were cancelled: their memory is the driver's until they answer. */
+static void afd_drain(struct afd_state *state)
+{
+	OVERLAPPED_ENTRY packets[16];
+	struct xp_fired none;
+	ULONG count = 0;
+
+	while (state->polls > 0 &&
+	       GetQueuedCompletionStatusEx(state->port, packets, 16, &count,
+	                                   AFD_CLOSE_MS, FALSE))
+		for (ULONG i = 0; i < count; i++)
+			if (packets[i].lpCompletionKey == AFD_KEY_POLL)
+				(void)afd_poll_ended(
+					state, (void *)packets[i].lpOverlapped,
+					&none);
+}
+
+static void afd_close(void *opaque)
+{
+	struct afd_state *state = opaque;
+
+	for (int fd = 0; fd < state->socks_len; fd++)
+		if (state->socks[fd])
+			afd_sock_detach(state, state->socks[fd]);
+	XP_ASSERT(xp_list_empty(&state->updates) && state->waiters == 0);
+	afd_drain(state);
+	afd_groups_close(state);
+	CloseHandle(state->port);
+	xp_mutex_fini(&state->lock);
+	xp_free(state->socks);
+	WSACleanup();
+}
+
+static int afd_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
+{
+	struct afd_state *state = opaque;
+	int rc = -EEXIST;
+
+	xp_mutex_lock(&state->lock);
+	if (!afd_sock_find(state, fd))
+		rc = afd_sock_attach(state, fd, watch, token);
+	xp_mutex_unlock(&state->lock);
+	return rc;
+}
+
+static int afd_change(void *opaque, int fd, uint32_t watch, uint64_t token)
+{
+	struct afd_state *state = opaque;
+	struct afd_sock *sock;
+	int rc = -ENOENT;
+
+	xp_mutex_lock(&state->lock);
+	sock = afd_sock_find(state, fd);
+	if (sock)
+		rc = afd_sock_change(state, sock, watch, token);
+	xp_mutex_unlock(&state->lock);
+	return rc;
+}
+
+static int afd_detach(void *opaque, int fd)
+{
+	struct afd_state *state = opaque;
+	struct afd_sock *sock;
+	int rc = xp_sys_open_flags(fd);
+
+	xp_count(&state->counters->syscalls_check);
+	xp_mutex_lock(&state->lock);
+	sock = afd_sock_find(state, fd);
+	if (sock)
+		afd_sock_detach(state, sock);
+	else if (rc >= 0)
+		rc = -ENOENT;
+	xp_mutex_unlock(&state->lock);
+	return rc < 0 ? rc : 0;
+}
+
+/* Milliseconds to sleep, rounded up. */
+static DWORD afd_timeout(int64_t deadline_ns, int fired)
+{
+	int64_t left_ns;
+
+	if (deadline_ns == XP_NOW || fired > 0)
+		return 0;
+	if (deadline_ns == XP_NEVER)
+		return INFINITE;
+	left_ns = deadline_ns - xp_sys_now();
+	return left_ns > 0 ? (DWORD)xp_ms_ceil(left_ns) : 0;
+}
+
+/* What a packet tells; false: nothing. */
+static bool afd_packet(struct afd_state *state, const OVERLAPPED_ENTRY *packet,
+                       struct xp_fired *fired)
+{
+	ULONG_PTR key = packet->lpCompletionKey;
+
+	switch (key & ((1u << AFD_KEY_BITS) - 1)) {
+	case AFD_KEY_WAKE:
+		*fired = (struct xp_fired){.token = XP_TOKEN_WAKE};
+		return true;
+	case AFD_KEY_EDGE:
+		return afd_edge_fired(state, (int)(key >> AFD_KEY_BITS),
+		                      packet->dwNumberOfBytesTransferred, fired);
+	default:
+		return afd_poll_ended(state, (void *)packet->lpOverlapped, fired);
+	}
+}
+
+static int afd_harvest(struct afd_state *state, const OVERLAPPED_ENTRY *packets,
+                       ULONG len, struct xp_fired *fired)
+{
+	int count = 0;
+
+	for (ULONG i = 0; i < len; i++)
+		count += afd_packet(state, &packets[i], &fired[count]);
+	return count;
+}
+
+static int afd_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
+                     struct xp_fired *fired, int cap)
+{
+	OVERLAPPED_ENTRY packets[AFD_PACKETS];
+	struct afd_state *state = opaque;
+	ULONG most = cap < AFD_PACKETS ? (ULONG)cap : AFD_PACKETS;
+	ULONG len = 0;
+	DWORD timeout_ms;
+	int count = 0;
+	int rc;
+
+	(void)mask;
+	xp_mutex_lock(&state->lock);
+	rc = afd_socks_submit(state, fired, cap, &count);
+	if (count > 0)
+		rc = 0;
+	timeout_ms = afd_timeout(deadline_ns, count);
+	state->waiters++;
+	xp_mutex_unlock(&state->lock);
+	if (rc == 0 && count < cap &&
+	    !GetQueuedCompletionStatusEx(state->port, packets,
+	                                 most - (ULONG)count, &len, timeout_ms,
+	                                 FALSE)) {
+		len = 0;
+		rc = GetLastError() == WAIT_TIMEOUT ? 0
+			: xp_nt_error(GetLastError());
+	}
+	xp_mutex_lock(&state->lock);
+	state->waiters--;
+	count += afd_harvest(state, packets, len, fired + count);
+	XP_ASSERT(count <= cap && state->waiters >= 0);
+	xp_mutex_unlock(&state->lock);
+	return count > 0 ? count : rc;
+}
+
+/* Others sleep while this thread leaves: they are told of what is still so. */
+static void afd_rearm(void *opaque)
+{
+	struct afd_state *state = opaque;
+	int count = 0;
+
+	xp_mutex_lock(&state->lock);
+	if (state->waiters > 0 && !xp_list_empty(&state->updates))
+		(void)afd_socks_submit(state, NULL, 1, &count);
+	xp_mutex_unlock(&state->lock);
+}
+
+static void afd_wake(void *opaque)
+{
+	struct afd_state *state = opaque;
+
+	xp_count_shared(&state->counters->syscalls_wake);
+	PostQueuedCompletionStatus(state->port, 0, AFD_KEY_WAKE, NULL);
+}
+
+const struct xp_backend_ops xp_backend_afd = {
+	.name = "afd",
+	.caps = XP_CAP_CONCURRENT | XP_CAP_FREE_CHANGE,
+	.state_size = sizeof(struct afd_state),
+	.open = afd_open,
+	.close = afd_close,
+	.attach = afd_attach,
+	.change = afd_change,
+	.detach = afd_detach,
+	.wait = afd_await,
+	.rearm = afd_rearm,
+	.wake = afd_wake,
+};

@@ -1,0 +1,35 @@
+/* Memory from a C library that keeps aligned blocks apart: all of ours are. */
+#include <errno.h>
+#include <malloc.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/compiler.h"
+
+void *xp_alloc_lines(size_t size)
+{
+	void *memory = xp_realloc(NULL, size);
+
+	if (memory)
+		memset(memory, 0, size);
+	return memory;
+}
+
+void *xp_alloc(size_t size)
+{
+	return xp_alloc_lines(size);
+}
+
+void *xp_realloc(void *memory, size_t size)
+{
+	int saved = errno;
+	void *grown = _aligned_realloc(memory, size ? size : 1, XP_CACHE_LINE);
+
+	errno = saved;
+	return grown;
+}
+
+void xp_free(void *memory)
+{
+	_aligned_free(memory);
+}

@@ -1,0 +1,145 @@
+/* Polls of the driver AFD, and what stands for its results elsewhere. */
+#include "os/nt/nt.h"
+
+#include <errno.h>
+#include <mswsock.h>
+#include <poll.h>
+#include <xpoll.h>
+
+enum {
+	AFD_IOCTL_POLL = 0x00012024,
+	NT_FILE_OPEN = 1,
+	NT_SYNCHRONOUS = 0x20, /* every call on it ends before it returns */
+};
+
+/* Without them no program would learn that its poll has ended. */
+#define AFD_ALWAYS (XP_AFD_ABORT | XP_AFD_LOCAL_CLOSE | XP_AFD_CONNECT_FAIL)
+
+NTSYSAPI NTSTATUS NTAPI NtCancelIoFileEx(HANDLE file, IO_STATUS_BLOCK *which,
+                                         IO_STATUS_BLOCK *status);
+
+ULONG xp_afd_wanted(uint32_t events)
+{
+	ULONG wanted = AFD_ALWAYS;
+
+	if (events & POLLIN)
+		wanted |= XP_AFD_RECEIVE | XP_AFD_ACCEPT | XP_AFD_DISCONNECT;
+	if (events & POLLRDHUP)
+		wanted |= XP_AFD_DISCONNECT;
+	if (events & POLLOUT)
+		wanted |= XP_AFD_SEND;
+	if (events & POLLPRI)
+		wanted |= XP_AFD_RECEIVE_OOB;
+	return wanted;
+}
+
+uint32_t xp_afd_told(ULONG told)
+{
+	uint32_t events = 0;
+
+	if (told & XP_AFD_LOCAL_CLOSE)
+		return POLLNVAL;
+	if (told & (XP_AFD_RECEIVE | XP_AFD_ACCEPT))
+		events |= POLLIN;
+	if (told & XP_AFD_SEND)
+		events |= POLLOUT;
+	if (told & XP_AFD_RECEIVE_OOB)
+		events |= POLLPRI;
+	if (told & XP_AFD_DISCONNECT)
+		events |= POLLIN | POLLRDHUP;
+	/* As after a reset elsewhere: reads and writes end at once. */
+	if (told & XP_AFD_ABORT)
+		events |= POLLIN | POLLRDHUP | POLLOUT | POLLHUP;
+	if (told & XP_AFD_CONNECT_FAIL)
+		events |= POLLIN | POLLRDHUP | POLLOUT | POLLERR | POLLHUP;
+	return events;
+}
+
+int xp_nt_error(DWORD error)
+{
+	switch (error) {
+	case ERROR_INVALID_HANDLE:
+	case WSAENOTSOCK:
+	case WSAEBADF:
+		return -EBADF;
+	case ERROR_NOT_ENOUGH_MEMORY:
+	case ERROR_OUTOFMEMORY:
+	case ERROR_NO_SYSTEM_RESOURCES:
+	case WSAENOBUFS:
+		return -ENOMEM;
+	case ERROR_TOO_MANY_OPEN_FILES:
+	case WSAEMFILE:
+		return -EMFILE;
+	case ERROR_ACCESS_DENIED:
+		return -EACCES;
+	case ERROR_FILE_NOT_FOUND:
+	case ERROR_PATH_NOT_FOUND:
+	case ERROR_NOT_SUPPORTED:
+	case ERROR_CALL_NOT_IMPLEMENTED:
+		return -ENOSYS;
+	default:
+		return -EIO;
+	}
+}
+
+static int nt_status(NTSTATUS status)
+{
+	return status >= 0 ? 0 : xp_nt_error(RtlNtStatusToDosError(status));
+}
+
+int xp_nt_open_afd(HANDLE port, HANDLE *afd)
+{
+	/* Any name below the device will do. */
+	static WCHAR name[] = L"\\Device\\Afd\\Xpoll";
+	UNICODE_STRING string = {
+		.Length = sizeof name - sizeof *name,
+		.MaximumLength = sizeof name,
+		.Buffer = name,
+	};
+	OBJECT_ATTRIBUTES attributes = {
+		.Length = sizeof attributes,
+		.ObjectName = &string,
+	};
+	IO_STATUS_BLOCK status;
+	int rc = nt_status(NtCreateFile(afd, SYNCHRONIZE, &attributes, &status,
+	                                NULL, 0,
+	                                FILE_SHARE_READ | FILE_SHARE_WRITE,
+	                                NT_FILE_OPEN, port ? 0 : NT_SYNCHRONOUS,
+	                                NULL, 0));
+
+	if (rc < 0)
+		return rc;
+	if (port && !CreateIoCompletionPort(*afd, port, 0, 0)) {
+		rc = xp_nt_error(GetLastError());
+		CloseHandle(*afd);
+	}
+	return rc;
+}
+
+int xp_nt_poll(HANDLE afd, void *argument, ULONG size, IO_STATUS_BLOCK *status,
+               void *context)
+{
+	status->Status = STATUS_PENDING;
+	return nt_status(NtDeviceIoControlFile(afd, NULL, NULL, context, status,
+	                                       AFD_IOCTL_POLL, argument, size,
+	                                       argument, size));
+}
+
+void xp_nt_poll_cancel(HANDLE afd, IO_STATUS_BLOCK *status)
+{
+	IO_STATUS_BLOCK own;
+
+	/* If it has ended meanwhile its packet is on its way. */
+	(void)NtCancelIoFileEx(afd, status, &own);
+}
+
+HANDLE xp_nt_base(SOCKET socket)
+{
+	SOCKET base = INVALID_SOCKET;
+	DWORD size;
+
+	if (WSAIoctl(socket, SIO_BASE_HANDLE, NULL, 0, &base, sizeof base, &size,
+	             NULL, NULL) != 0)
+		return INVALID_HANDLE_VALUE;
+	return (HANDLE)base;
+}

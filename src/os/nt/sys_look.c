@@ -1,0 +1,124 @@
+/*
+ * A look at sockets: one poll of the driver that does not wait, for as many
+ * of them as fit.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "os/fdnum.h"
+#include "os/nt/nt.h"
+#include "os/sys.h"
+
+static INIT_ONCE look_once = INIT_ONCE_STATIC_INIT;
+static HANDLE look_afd; /* the process's own; NULL: cannot be opened */
+
+static BOOL CALLBACK look_open(PINIT_ONCE once, void *argument, void **context)
+{
+	(void)once, (void)argument, (void)context;
+	if (xp_nt_open_afd(NULL, &look_afd) < 0)
+		look_afd = NULL;
+	return TRUE;
+}
+
+/* As struct xp_afd_poll, with room. */
+struct look {
+	LARGE_INTEGER timeout;
+	ULONG count;
+	ULONG exclusive;
+	struct xp_afd_handle handles[XP_AFD_LOOK_MOST];
+};
+
+int xp_nt_look(struct xp_afd_handle *handles, int count)
+{
+	struct look look = {.count = (ULONG)count};
+	IO_STATUS_BLOCK status;
+	ULONG told;
+	int rc;
+
+	XP_ASSERT(count > 0 && count <= XP_AFD_LOOK_MOST);
+	InitOnceExecuteOnce(&look_once, look_open, NULL, NULL);
+	if (!look_afd)
+		return -ENOSYS;
+	memcpy(look.handles, handles, (size_t)count * sizeof *handles);
+	rc = xp_nt_poll(look_afd, &look,
+	                (ULONG)(offsetof(struct look, handles) +
+	                        (size_t)count * sizeof *handles),
+	                &status, NULL);
+	if (rc < 0)
+		return rc;
+	if (status.Status == STATUS_PENDING)
+		(void)WaitForSingleObject(look_afd, INFINITE);
+	/* Nothing is ready if the time was up; then the count is not told. */
+	told = status.Status == 0 ? look.count : 0;
+	/* What is ready comes in the order in which it was asked for. */
+	for (int i = 0, k = 0; i < count; i++) {
+		bool ready = k < (int)told &&
+			look.handles[k].handle == handles[i].handle;
+
+		handles[i].events = ready ? look.handles[k++].events : 0;
+	}
+	return 0;
+}
+
+static struct xp_afd_handle look_for(const struct pollfd *entry)
+{
+	return (struct xp_afd_handle){
+		.handle = xp_nt_base((SOCKET)xp_fd_ident((int)entry->fd)),
+		.events = xp_afd_wanted((uint32_t)(unsigned short)entry->events),
+	};
+}
+
+/* Only what is asked for, but for what poll(2) tells in any case. */
+static int look_told(struct pollfd *entry, ULONG told)
+{
+	uint32_t wanted = (uint32_t)(unsigned short)entry->events | POLLERR |
+		POLLHUP | POLLNVAL;
+
+	entry->revents = (short)(xp_afd_told(told) & wanted);
+	return entry->revents != 0;
+}
+
+/* One of them is no socket any more: each alone. */
+static int look_at_each(struct pollfd *fds, int count)
+{
+	int ready = 0;
+
+	for (int i = 0; i < count; i++) {
+		struct xp_afd_handle handle = look_for(&fds[i]);
+
+		if (xp_nt_look(&handle, 1) < 0)
+			handle.events = XP_AFD_LOCAL_CLOSE;
+		ready += look_told(&fds[i], handle.events);
+	}
+	return ready;
+}
+
+static int look_at(struct pollfd *fds, int count)
+{
+	struct xp_afd_handle handles[XP_AFD_LOOK_MOST];
+	int ready = 0;
+
+	for (int i = 0; i < count; i++)
+		handles[i] = look_for(&fds[i]);
+	if (xp_nt_look(handles, count) < 0)
+		return look_at_each(fds, count);
+	for (int i = 0; i < count; i++)
+		ready += look_told(&fds[i], handles[i].events);
+	return ready;
+}
+
+int xp_sys_poll_now(struct pollfd *fds, size_t count)
+{
+	int ready = 0;
+
+	for (size_t i = 0; i < count; i += XP_AFD_LOOK_MOST) {
+		size_t left = count - i;
+
+		ready += look_at(fds + i,
+		                 left < XP_AFD_LOOK_MOST ? (int)left
+		                                         : XP_AFD_LOOK_MOST);
+	}
+	return ready;
+}

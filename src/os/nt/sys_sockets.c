@@ -1,0 +1,89 @@
+/* Sockets: what the queue asks of one, besides whether it is ready. */
+#include <errno.h>
+#include <ws2tcpip.h>
+
+#include "os/fdkind.h"
+#include "os/fdnum.h"
+#include "os/nt/nt.h"
+#include "os/sys.h"
+
+static SOCKET socket_of(int fd)
+{
+	return (SOCKET)xp_fd_ident(fd);
+}
+
+/* The last error stays as it was, too: it is the program's errno. */
+static int option(int fd, int name, int *value)
+{
+	int saved = WSAGetLastError();
+	int size = sizeof *value;
+	int rc = 0;
+
+	if (getsockopt(socket_of(fd), SOL_SOCKET, name, (char *)value, &size) != 0)
+		rc = xp_nt_error((DWORD)WSAGetLastError());
+	WSASetLastError(saved);
+	return rc;
+}
+
+int xp_sys_close(int fd)
+{
+	return closesocket(socket_of(fd)) == 0 ? 0
+		: xp_nt_error((DWORD)WSAGetLastError());
+}
+
+int xp_sys_open_flags(int fd)
+{
+	int type = 0;
+
+	return option(fd, SO_TYPE, &type);
+}
+
+int xp_fd_kind(int fd)
+{
+	int rc = xp_sys_open_flags(fd);
+
+	return rc < 0 ? rc : XP_KIND_SOCKET;
+}
+
+bool xp_sys_is_stream(int fd)
+{
+	int type = 0;
+
+	return option(fd, SO_TYPE, &type) == 0 && type == SOCK_STREAM;
+}
+
+int64_t xp_sys_unread(int fd)
+{
+	int saved = WSAGetLastError();
+	u_long count = 0;
+	int rc = 0;
+
+	if (ioctlsocket(socket_of(fd), (long)FIONREAD, &count) != 0)
+		rc = xp_nt_error((DWORD)WSAGetLastError());
+	WSASetLastError(saved);
+	return rc < 0 ? rc : (int64_t)count;
+}
+
+int64_t xp_sys_backlog(int fd)
+{
+	int listens = 0;
+
+	/* How many connections wait nobody tells: one at least. */
+	return option(fd, SO_ACCEPTCONN, &listens) == 0 && listens ? 1 : -EINVAL;
+}
+
+int64_t xp_sys_socket_room(int fd)
+{
+	int size = 0;
+	int rc = option(fd, SO_SNDBUF, &size);
+
+	return rc < 0 ? rc : size;
+}
+
+int xp_sys_take_error(int fd)
+{
+	int error = 0;
+	int rc = option(fd, SO_ERROR, &error);
+
+	return rc < 0 ? rc : error;
+}
