@@ -47,6 +47,7 @@ set(XPOLL_POSIX
   os/sys_threads.c
   backend/bitset.c
   backend/fdmap.c
+  backend/own.c
   backend/select.c
   source/provider/aio_threads.c
   source/provider/aio_work.c

@@ -64,3 +64,48 @@ void xp_bitsets_want(struct xp_bitsets *sets, int fd, uint32_t watch)
 	       !bits_any(sets->wanted, (sets->top - 1) / WORD_BITS))
 		sets->top = (sets->top - 1) / WORD_BITS * WORD_BITS;
 }
+
+void xp_bitsets_unfire(struct xp_bitsets *sets, int fd)
+{
+	for (int i = 0; i < SETS; i++)
+		bit_set(sets->fired[i], fd, false);
+}
+
+uint32_t xp_bitsets_fired(const struct xp_bitsets *sets, int fd)
+{
+	return (bit_get(sets->fired[SET_IN], fd) ? POLLIN : 0u) |
+		(bit_get(sets->fired[SET_OUT], fd) ? POLLOUT : 0u) |
+		(bit_get(sets->fired[SET_EXCEPT], fd) ? POLLPRI : 0u);
+}
+
+int xp_bitsets_gather(const struct xp_bitsets *sets, struct xp_fdmap *map,
+                      int *start, struct pollfd *fds, int cap)
+{
+	int words = (sets->top + WORD_BITS - 1) / WORD_BITS;
+	int word = *start / WORD_BITS < words ? *start / WORD_BITS : 0;
+	unsigned long low = ~0ul << (*start % WORD_BITS);
+	int len = 0;
+
+	/* The first word is visited twice: its high bits first, its low last. */
+	for (int i = 0; i <= words; i++) {
+		unsigned long bits = bits_any(sets->fired, word) &
+			(i == 0 ? low : i == words ? ~low : ~0ul);
+
+		while (bits) {
+			int fd = word * WORD_BITS + __builtin_ctzl(bits);
+			const struct xp_fdmap_entry *entry = xp_fdmap_find(map, fd);
+
+			bits &= bits - 1;
+			/* The back end's own, or taken out since. */
+			if (!entry || entry->place != XP_PLACE_ARRAY)
+				continue;
+			fds[len].fd = fd;
+			fds[len].events = (short)entry->watch;
+			*start = fd + 1;
+			if (++len == cap)
+				return len;
+		}
+		word = word + 1 < words ? word + 1 : 0;
+	}
+	return len;
+}

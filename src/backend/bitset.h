@@ -6,8 +6,11 @@
 #define XP_BACKEND_BITSET_H
 
 #include <limits.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "backend/fdmap.h"
 
 enum { SET_IN, SET_OUT, SET_EXCEPT, SETS };
 
@@ -15,7 +18,7 @@ enum { SET_IN, SET_OUT, SET_EXCEPT, SETS };
 
 struct xp_bitsets {
 	long *wanted[SETS]; /* what is asked for */
-	long *fired[SETS];  /* the kernel's answer, while `wait` runs */
+	long *fired[SETS];  /* the kernel's answer, less what was reported */
 	long *memory;       /* all six, one after the other */
 	int words;          /* length of each */
 	int top;            /* no descriptor >= top is in a wanted set */
@@ -27,6 +30,18 @@ void xp_bitsets_fini(struct xp_bitsets *sets);
 
 /* Want exactly these poll(2) bits of fd. */
 void xp_bitsets_want(struct xp_bitsets *sets, int fd, uint32_t watch);
+
+/* What the kernel said of fd, in poll(2)'s terms. */
+uint32_t xp_bitsets_fired(const struct xp_bitsets *sets, int fd);
+/* It was reported. */
+void xp_bitsets_unfire(struct xp_bitsets *sets, int fd);
+
+/*
+ * Gather what fired and is wanted still, from *start on and round: entries for
+ * poll(2), at most cap.  *start moves behind the last one.
+ */
+int xp_bitsets_gather(const struct xp_bitsets *sets, struct xp_fdmap *map,
+                      int *start, struct pollfd *fds, int cap);
 
 static inline bool bit_get(const long *set, int fd)
 {

@@ -4,7 +4,11 @@
  * A disabled descriptor is not in the array, so it costs nothing and cannot
  * report POLLHUP.  The scan starts where the last one stopped, so that busy
  * descriptors in front do not starve the others when the caller takes few
- * events.  The back end's own two, the wake counter and the set of
+ * events.  What was ready and did not fit is looked at by the next waits, only
+ * that and as much as fits, before there is another look at all of them: else
+ * many that are ready would cost a look at all for each handful.
+ *
+ * The back end's own two, the wake counter and the set of
  * edge-triggered registrations, are put behind it for each call: once the
  * kernel has found something ready it does not queue on the entries that
  * follow.
@@ -13,25 +17,25 @@
 
 #include <errno.h>
 
-#include "backend/edge.h"
 #include "backend/fdmap.h"
+#include "backend/own.h"
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "base/time.h"
-#include "os/beacon.h"
 #include "os/sys.h"
 
-enum { OWN_WAKE, OWN_EDGE, OWN_ENTRIES };
+/* Entries looked at once more by one wait. */
+enum { POLL_AGAIN = 256 };
 
 struct poll_state {
 	struct pollfd *fds;
 	int len;      /* entries in use */
-	int cap;      /* entries there is room for: >= attached + OWN_ENTRIES */
+	int cap;      /* entries there is room for: >= attached + XP_OWN_ENTRIES */
 	int attached; /* descriptors known, in the array or not */
 	int start;    /* where the next scan begins */
-	struct xp_beacon wake; /* immutable: lit by any thread, without the lock */
+	int left;     /* entries with revents that were not reported, at most */
+	struct xp_own own;
 	struct xp_fdmap map;
-	struct xp_edge edge;
 	struct xp_counters *counters;
 };
 
@@ -53,17 +57,14 @@ static int poll_reserve(struct poll_state *state, int cap)
 static int poll_open(void *opaque, int size_hint, struct xp_counters *counters)
 {
 	struct poll_state *state = opaque;
-	int rc = xp_beacon_open(&state->wake);
+	int rc = poll_reserve(state, 64);
 
 	(void)size_hint;
 	if (rc < 0)
 		return rc;
-	rc = poll_reserve(state, 64);
-	if (rc == 0)
-		rc = xp_edge_init(&state->edge, counters);
+	rc = xp_own_open(&state->own, counters);
 	if (rc < 0) {
 		xp_free(state->fds);
-		xp_beacon_close(&state->wake);
 		return rc;
 	}
 	state->counters = counters;
@@ -74,8 +75,7 @@ static void poll_close(void *opaque)
 {
 	struct poll_state *state = opaque;
 
-	xp_beacon_close(&state->wake);
-	xp_edge_fini(&state->edge);
+	xp_own_close(&state->own);
 	xp_fdmap_fini(&state->map);
 	xp_free(state->fds);
 }
@@ -90,7 +90,7 @@ static void poll_unplace(struct poll_state *state, int fd,
 		state->fds[entry->index] = *last;
 		state->map.entries[last->fd].index = entry->index;
 	} else if (entry->place == XP_PLACE_EDGE) {
-		xp_edge_detach(&state->edge, fd);
+		xp_edge_detach(&state->own.edge, fd);
 	}
 	entry->place = XP_PLACE_IDLE;
 	XP_ASSERT(state->len >= 0);
@@ -100,15 +100,15 @@ static int poll_place(struct poll_state *state, int fd,
                       struct xp_fdmap_entry *entry, uint32_t watch)
 {
 	if (watch & XP_WATCH_EDGE) {
-		int rc = xp_edge_attach(&state->edge, fd, watch, entry->token);
+		int rc = xp_edge_attach(&state->own.edge, fd, watch, entry->token);
 
 		if (rc < 0)
 			return rc;
 		entry->place = XP_PLACE_EDGE;
 	} else if (watch & XP_WATCH_BITS) {
-		XP_ASSERT(state->len + OWN_ENTRIES < state->cap);
+		XP_ASSERT(state->len + XP_OWN_ENTRIES < state->cap);
 		entry->index = state->len++;
-		state->fds[entry->index].fd = fd;
+		state->fds[entry->index] = (struct pollfd){.fd = fd};
 		entry->place = XP_PLACE_ARRAY;
 	} else {
 		entry->place = XP_PLACE_IDLE;
@@ -128,28 +128,30 @@ static bool poll_owns(const void *opaque, int fd)
 {
 	const struct poll_state *state = opaque;
 
-	return xp_beacon_has(&state->wake, fd) || fd == state->edge.fd;
+	return xp_own_has(&state->own, fd);
 }
 
 static int poll_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 {
 	struct poll_state *state = opaque;
 	struct xp_fdmap_entry *entry;
+	int admitted;
 	int rc;
 
 	if (xp_fdmap_find(&state->map, fd))
 		return -EEXIST;
-	rc = xp_edge_admit(&state->edge, fd);
-	if (rc < 0)
-		return rc;
+	admitted = xp_edge_admit(&state->own.edge, fd);
+	if (admitted < 0)
+		return admitted;
 	rc = xp_fdmap_reserve(&state->map, fd);
 	if (rc == 0)
-		rc = poll_reserve(state, state->attached + 1 + OWN_ENTRIES);
+		rc = poll_reserve(state, state->attached + 1 + XP_OWN_ENTRIES);
 	if (rc < 0)
 		return rc;
 	XP_ASSERT(fd < state->map.len);
 	entry = &state->map.entries[fd];
 	entry->token = token;
+	entry->fixed = admitted > 0;
 	rc = poll_place(state, fd, entry, watch);
 	if (rc < 0)
 		return rc;
@@ -191,10 +193,10 @@ static int poll_change(void *opaque, int fd, uint32_t watch, uint64_t token)
 		return -ENOENT;
 	entry->token = token;
 	if (entry->place == XP_PLACE_EDGE && watch & XP_WATCH_EDGE) {
-		rc = xp_edge_change(&state->edge, fd, watch, token);
+		rc = xp_edge_change(&state->own.edge, fd, watch, token);
 	} else if (watch & XP_WATCH_EDGE) {
 		/* First where it may fail, so that it is always somewhere. */
-		rc = xp_edge_attach(&state->edge, fd, watch, token);
+		rc = xp_edge_attach(&state->own.edge, fd, watch, token);
 		if (rc == 0) {
 			poll_unplace(state, fd, entry);
 			entry->place = XP_PLACE_EDGE;
@@ -214,40 +216,82 @@ static int poll_scan(struct poll_state *state, int ready,
                      struct xp_fired *fired, int cap)
 {
 	int count = 0;
-	int left = state->len;
+	int steps = state->len;
 	int i = state->start < state->len ? state->start : 0;
 
-	for (; left > 0 && ready > 0 && count < cap; left--) {
-		const struct pollfd *entry = &state->fds[i];
+	for (; steps > 0 && ready > 0 && count < cap; steps--) {
+		struct pollfd *entry = &state->fds[i];
 
 		if (entry->revents) {
 			fired[count].token = state->map.entries[entry->fd].token;
 			fired[count++].events = (uint32_t)(unsigned short)entry->revents;
+			entry->revents = 0;
 			ready--;
 		}
 		if (++i == state->len)
 			i = 0;
 	}
 	state->start = i;
+	state->left = steps > 0 ? ready : 0;
 	return count;
 }
 
-/* The wake counter and the edge-triggered registrations. */
-static int poll_scan_own(struct poll_state *state, const struct pollfd *own,
-                         int *ready, struct xp_fired *fired, int cap)
+/* Take out what was ready and not reported, round from `start`. */
+static int poll_gather(struct poll_state *state, struct pollfd *fds, int cap)
 {
-	int count = 0;
+	int len = 0;
+	int steps = state->len;
+	int i = state->start < state->len ? state->start : 0;
 
-	if (own[OWN_WAKE].revents) {
-		xp_beacon_dim(&state->wake);
-		fired[count++] = (struct xp_fired){.token = XP_TOKEN_WAKE};
-		--*ready;
+	for (; steps > 0 && state->left > 0 && len < cap; steps--) {
+		struct pollfd *entry = &state->fds[i];
+
+		if (entry->revents) {
+			fds[len++] = *entry;
+			entry->revents = 0;
+			state->left--;
+		}
+		if (++i == state->len)
+			i = 0;
 	}
-	if (own[OWN_EDGE].revents) {
-		if (count < cap)
-			count += xp_edge_harvest(&state->edge, fired + count,
-			                         cap - count);
-		--*ready;
+	state->start = i;
+	if (steps == 0) /* Some were taken out of the array meanwhile. */
+		state->left = 0;
+	return len;
+}
+
+/* Look once more at some of what did not fit; report what is ready still. */
+static int poll_again(struct poll_state *state, struct xp_fired *fired, int cap)
+{
+	struct pollfd fds[XP_OWN_ENTRIES + POLL_AGAIN];
+	unsigned short before[POLL_AGAIN];
+	struct pollfd *some = fds + XP_OWN_ENTRIES;
+	int len = poll_gather(state, some, cap < POLL_AGAIN ? cap : POLL_AGAIN);
+	int count;
+
+	for (int i = 0; i < len; i++)
+		before[i] = (unsigned short)some[i].revents;
+	xp_own_entries(&state->own, fds);
+	if (xp_sys_poll_now(fds, (size_t)(XP_OWN_ENTRIES + len)) < 0)
+		return 0;
+	count = xp_own_report_wake(&state->own, fds, fired);
+	count += xp_own_report_edges(&state->own, fds, fired + count, cap - count);
+	for (int i = 0; i < len; i++) {
+		const struct xp_fdmap_entry *entry = &state->map.entries[some[i].fd];
+		uint32_t events = (unsigned short)some[i].revents;
+
+		/* The first look at such a file has taken the news away. */
+		if (entry->fixed)
+			events |= before[i] & (entry->watch | POLLERR);
+		if (!events)
+			continue;
+		if (count == cap) {
+			/* The back end's own have taken its room. */
+			state->fds[entry->index].revents = (short)events;
+			state->left++;
+			continue;
+		}
+		fired[count++] = (struct xp_fired){entry->token, events};
 	}
 	return count;
 }
@@ -256,21 +300,30 @@ static int poll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
                       struct xp_fired *fired, int cap)
 {
 	struct poll_state *state = opaque;
-	size_t len = (size_t)state->len + OWN_ENTRIES;
+	size_t len = (size_t)state->len + XP_OWN_ENTRIES;
 	struct pollfd *own = state->fds + state->len;
 	int count;
 	int ready;
 
-	XP_ASSERT(state->len + OWN_ENTRIES <= state->cap);
-	own[OWN_WAKE] = (struct pollfd){.fd = state->wake.fd, .events = POLLIN};
-	own[OWN_EDGE] = (struct pollfd){.fd = state->edge.fd, .events = POLLIN};
+	XP_ASSERT(state->len + XP_OWN_ENTRIES <= state->cap);
+	/* Fewer than there is room for mean that there is no more. */
+	for (count = 0; state->left > 0 && count <= cap / 2;) {
+		count += poll_again(state, fired + count, cap - count);
+		if (count <= cap / 2)
+			xp_count_shared(&state->counters->syscalls_check);
+	}
+	if (count > 0)
+		return count;
+	xp_own_entries(&state->own, own);
 	if (deadline_ns == XP_NOW)
 		ready = xp_sys_poll_now(state->fds, len);
 	else
 		ready = xp_sys_poll_wait(state->fds, len, deadline_ns, mask);
 	if (ready <= 0)
 		return ready;
-	count = poll_scan_own(state, own, &ready, fired, cap);
+	ready -= (own[XP_OWN_WAKE].revents != 0) + (own[XP_OWN_EDGE].revents != 0);
+	count = xp_own_report_wake(&state->own, own, fired);
+	count += xp_own_report_edges(&state->own, own, fired + count, cap - count);
 	return count + poll_scan(state, ready, fired + count, cap - count);
 }
 
@@ -279,7 +332,7 @@ static void poll_wake(void *opaque)
 	struct poll_state *state = opaque;
 
 	xp_count_shared(&state->counters->syscalls_wake);
-	xp_beacon_light(&state->wake);
+	xp_beacon_light(&state->own.wake);
 }
 
 const struct xp_backend_ops xp_backend_poll = {

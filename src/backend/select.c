@@ -2,7 +2,8 @@
  * The select back end, on bit sets of its own, so any descriptor number will
  * do: the kernel takes as many bits as it is told.  select tells three
  * conditions, poll(2) eight, so what fired is looked at once more by poll(2),
- * a few descriptors per wait, and reported in its terms.
+ * as many as fit, and reported in its terms.  The next waits go on with the
+ * rest, before all are looked at again.
  */
 #include "backend/backend.h"
 
@@ -11,23 +12,22 @@
 #include <string.h>
 
 #include "backend/bitset.h"
-#include "backend/edge.h"
 #include "backend/fdmap.h"
+#include "backend/own.h"
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "base/time.h"
-#include "os/beacon.h"
 #include "os/sys.h"
 
-enum { SELECT_CHUNK = 64 };
+enum { SELECT_CHUNK = 256 };
 
 struct select_state {
 	struct xp_bitsets sets;
 	int start;   /* the number the next scan begins at */
+	bool left;   /* some that fired were perhaps not reported */
 	bool helper_last; /* whose turn it was */
-	struct xp_beacon wake; /* immutable: lit without the lock */
+	struct xp_own own;
 	struct xp_fdmap map;
-	struct xp_edge edge;
 	struct xp_counters *counters;
 };
 
@@ -50,26 +50,21 @@ static int select_open(void *opaque, int size_hint,
                        struct xp_counters *counters)
 {
 	struct select_state *state = opaque;
-	int rc = xp_beacon_open(&state->wake);
+	const struct xp_own *own = &state->own;
+	int rc = xp_own_open(&state->own, counters);
 
 	(void)size_hint;
 	if (rc < 0)
 		return rc;
-	rc = xp_edge_init(&state->edge, counters);
-	if (rc == 0) {
-		rc = xp_bitsets_reserve(&state->sets,
-		                        state->wake.fd > state->edge.fd
-		                        ? state->wake.fd : state->edge.fd);
-		if (rc < 0)
-			xp_edge_fini(&state->edge);
-	}
+	rc = xp_bitsets_reserve(&state->sets, own->wake.fd > own->edge.fd
+	                        ? own->wake.fd : own->edge.fd);
 	if (rc < 0) {
-		xp_beacon_close(&state->wake);
+		xp_own_close(&state->own);
 		return rc;
 	}
 	state->counters = counters;
-	xp_bitsets_want(&state->sets, state->wake.fd, POLLIN);
-	xp_bitsets_want(&state->sets, state->edge.fd, POLLIN);
+	xp_bitsets_want(&state->sets, own->wake.fd, POLLIN);
+	xp_bitsets_want(&state->sets, own->edge.fd, POLLIN);
 	return 0;
 }
 
@@ -77,8 +72,7 @@ static void select_close(void *opaque)
 {
 	struct select_state *state = opaque;
 
-	xp_beacon_close(&state->wake);
-	xp_edge_fini(&state->edge);
+	xp_own_close(&state->own);
 	xp_fdmap_fini(&state->map);
 	xp_bitsets_fini(&state->sets);
 }
@@ -87,7 +81,7 @@ static int select_place(struct select_state *state, int fd,
                         struct xp_fdmap_entry *entry, uint32_t watch)
 {
 	if (select_needs_helper(entry, watch)) {
-		int rc = xp_edge_attach(&state->edge, fd, watch, entry->token);
+		int rc = xp_edge_attach(&state->own.edge, fd, watch, entry->token);
 
 		if (rc == 0) {
 			xp_bitsets_want(&state->sets, fd, 0); /* Not before. */
@@ -116,7 +110,7 @@ static bool select_owns(const void *opaque, int fd)
 {
 	const struct select_state *state = opaque;
 
-	return xp_beacon_has(&state->wake, fd) || fd == state->edge.fd;
+	return xp_own_has(&state->own, fd);
 }
 
 static int select_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
@@ -128,7 +122,7 @@ static int select_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 
 	if (xp_fdmap_find(&state->map, fd))
 		return -EEXIST;
-	admitted = xp_edge_admit(&state->edge, fd);
+	admitted = xp_edge_admit(&state->own.edge, fd);
 	rc = admitted < 0 ? admitted : xp_fdmap_reserve(&state->map, fd);
 	if (rc == 0)
 		rc = xp_bitsets_reserve(&state->sets, fd);
@@ -148,7 +142,7 @@ static void select_unplace(struct select_state *state, int fd,
 	if (entry->place == XP_PLACE_ARRAY)
 		xp_bitsets_want(&state->sets, fd, 0);
 	else if (entry->place == XP_PLACE_EDGE)
-		xp_edge_detach(&state->edge, fd);
+		xp_edge_detach(&state->own.edge, fd);
 	entry->place = XP_PLACE_IDLE;
 }
 
@@ -156,7 +150,7 @@ static void select_unplace(struct select_state *state, int fd,
 static int select_renew(void *opaque)
 {
 	struct select_state *state = opaque;
-	int rc = xp_edge_renew(&state->edge);
+	int rc = xp_edge_renew(&state->own.edge);
 
 	for (int fd = 0; rc == 0 && fd < state->map.len; fd++) {
 		if (state->map.entries[fd].place == XP_PLACE_ARRAY)
@@ -190,7 +184,7 @@ static int select_change(void *opaque, int fd, uint32_t watch, uint64_t token)
 		return -ENOENT;
 	entry->token = token;
 	if (entry->place == XP_PLACE_EDGE && select_needs_helper(entry, watch)) {
-		rc = xp_edge_change(&state->edge, fd, watch, token);
+		rc = xp_edge_change(&state->own.edge, fd, watch, token);
 	} else {
 		if (entry->place == XP_PLACE_EDGE)
 			select_unplace(state, fd, entry);
@@ -201,64 +195,50 @@ static int select_change(void *opaque, int fd, uint32_t watch, uint64_t token)
 	return rc;
 }
 
-/* What select itself says, in poll(2)'s terms. */
-static uint32_t select_bits(const struct select_state *state, int fd)
+/*
+ * Look at some of what select has found in poll(2)'s terms, and at the back
+ * end's own, which come first.  fresh: select has just told.
+ */
+static int select_look(struct select_state *state, struct pollfd *fds,
+                       int cap, bool fresh)
 {
-	return (bit_get(state->sets.fired[SET_IN], fd) ? POLLIN : 0u) |
-		(bit_get(state->sets.fired[SET_OUT], fd) ? POLLOUT : 0u) |
-		(bit_get(state->sets.fired[SET_EXCEPT], fd) ? POLLPRI : 0u);
-}
+	const struct xp_bitsets *sets = &state->sets;
+	struct pollfd *some = fds + XP_OWN_ENTRIES;
+	int len = xp_bitsets_gather(sets, &state->map, &state->start, some, cap);
 
-/* Gather descriptors whose bit is in the sets, from `start` on and round. */
-static int select_gather(struct select_state *state, struct pollfd *fds, int cap)
-{
-	int words = (state->sets.top + WORD_BITS - 1) / WORD_BITS;
-	int word = state->start / WORD_BITS < words ? state->start / WORD_BITS : 0;
-	unsigned long low = ~0ul << (state->start % WORD_BITS);
-	int len = 0;
-
-	/* The first word is visited twice: its high bits first, its low last. */
-	for (int i = 0; i <= words; i++) {
-		unsigned long bits = bits_any(state->sets.fired, word) &
-			(i == 0 ? low : i == words ? ~low : ~0ul);
-
-		while (bits) {
-			int fd = word * WORD_BITS + __builtin_ctzl(bits);
-
-			bits &= bits - 1;
-			if (fd == state->wake.fd || fd == state->edge.fd)
-				continue;
-			fds[len].fd = fd;
-			fds[len].events = (short)state->map.entries[fd].watch;
-			state->start = fd + 1;
-			if (++len == cap)
-				return len;
-		}
-		word = word + 1 < words ? word + 1 : 0;
-	}
+	xp_own_entries(&state->own, fds);
+	for (int i = 0; i < XP_OWN_ENTRIES; i++)
+		if (fresh && xp_bitsets_fired(sets, fds[i].fd))
+			fds[i].revents = POLLIN;
+	state->left = len > 0;
+	if (len == 0)
+		return 0;
+	if (fresh) /* Else it is what the wait does. */
+		xp_count_shared(&state->counters->syscalls_check);
+	if (xp_sys_poll_now(fds, (size_t)(XP_OWN_ENTRIES + len)) < 0)
+		for (int i = 0; i < len; i++)
+			some[i].revents = (short)xp_bitsets_fired(sets, some[i].fd);
 	return len;
 }
 
-/* Look at what select has found in poll(2)'s terms; keep what fired. */
-static int select_scan(struct select_state *state, struct xp_fired *fired,
-                       int room)
+static int select_report(struct select_state *state, const struct pollfd *fds,
+                         int len, struct xp_fired *fired, int room)
 {
-	struct pollfd fds[SELECT_CHUNK];
-	int len = select_gather(state, fds, room);
 	int count = 0;
-	bool told;
 
-	if (len == 0)
-		return 0;
-	xp_count_shared(&state->counters->syscalls_check);
-	told = xp_sys_poll_now(fds, (size_t)len) >= 0;
 	for (int i = 0; i < len; i++) {
-		const struct xp_fdmap_entry *entry = &state->map.entries[fds[i].fd];
-		uint32_t events = told ? (unsigned short)fds[i].revents : 0u;
+		int fd = fds[i].fd;
+		const struct xp_fdmap_entry *entry = &state->map.entries[fd];
+		uint32_t events = (unsigned short)fds[i].revents;
 
+		if (count == room) {
+			state->start = fd;
+			break;
+		}
 		/* A first look at such a file takes the news away. */
-		if (entry->fixed || !told)
-			events |= select_bits(state, fds[i].fd) & entry->watch;
+		if (entry->fixed)
+			events |= xp_bitsets_fired(&state->sets, fd) & entry->watch;
+		xp_bitsets_unfire(&state->sets, fd);
 		if (events)
 			fired[count++] = (struct xp_fired){entry->token, events};
 	}
@@ -284,24 +264,25 @@ static int select_find_closed(struct select_state *state,
 }
 
 static int select_harvest(struct select_state *state, struct xp_fired *fired,
-                          int cap)
+                          int cap, bool fresh)
 {
-	int count = 0;
+	struct pollfd fds[XP_OWN_ENTRIES + SELECT_CHUNK];
+	int len = select_look(state, fds, cap < SELECT_CHUNK ? cap : SELECT_CHUNK,
+	                      fresh);
+	int count = xp_own_report_wake(&state->own, fds, fired);
 
-	if (bit_get(state->sets.fired[SET_IN], state->wake.fd)) {
-		xp_beacon_dim(&state->wake);
-		fired[count++] = (struct xp_fired){.token = XP_TOKEN_WAKE};
-	}
 	/* Each is first in its turn, or it would take all the room each time. */
-	state->helper_last = !state->helper_last;
 	for (int last = 0; last <= 1 && count < cap; last++) {
-		int room = cap - count < SELECT_CHUNK ? cap - count : SELECT_CHUNK;
+		int room = cap - count;
 
 		if (last != state->helper_last)
-			count += select_scan(state, fired + count, room);
-		else if (bit_get(state->sets.fired[SET_IN], state->edge.fd))
-			count += xp_edge_harvest(&state->edge, fired + count, room);
+			count += select_report(state, fds + XP_OWN_ENTRIES, len,
+			                       fired + count, room);
+		else
+			count += xp_own_report_edges(&state->own, fds, fired + count, room);
 	}
+	if (count > 0)
+		state->helper_last = !state->helper_last;
 	return count;
 }
 
@@ -311,8 +292,14 @@ static int select_await(void *opaque, int64_t deadline_ns,
 	struct select_state *state = opaque;
 	size_t size = (size_t)((state->sets.top + WORD_BITS - 1) / WORD_BITS) *
 		sizeof(long);
+	int count = 0;
 	int rc;
 
+	/* Fewer than there is room for mean that there is no more. */
+	while (state->left && count <= cap / 2)
+		count += select_harvest(state, fired + count, cap - count, false);
+	if (count > 0)
+		return count;
 	for (int i = 0; i < SETS; i++)
 		memcpy(state->sets.fired[i], state->sets.wanted[i], size);
 	if (deadline_ns == XP_NOW)
@@ -323,7 +310,7 @@ static int select_await(void *opaque, int64_t deadline_ns,
 		rc = xp_sys_select_wait(state->sets.top, state->sets.fired, deadline_ns, mask);
 	if (rc == -EBADF)
 		return select_find_closed(state, fired, cap);
-	return rc <= 0 ? rc : select_harvest(state, fired, cap);
+	return rc <= 0 ? rc : select_harvest(state, fired, cap, true);
 }
 
 static void select_wake(void *opaque)
@@ -331,7 +318,7 @@ static void select_wake(void *opaque)
 	struct select_state *state = opaque;
 
 	xp_count_shared(&state->counters->syscalls_wake);
-	xp_beacon_light(&state->wake);
+	xp_beacon_light(&state->own.wake);
 }
 
 const struct xp_backend_ops xp_backend_select = {

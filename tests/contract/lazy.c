@@ -122,12 +122,56 @@ static void mount_table_changes(void *argument)
 	(void)rmdir(path);
 }
 
+/* The same while others are ready and one event fits. */
+static void mount_table_changes_among_others(void *argument)
+{
+	enum { OTHERS = 5 };
+	struct xpoll *queue = xt_open_quiet();
+	int *skipped = argument;
+	char path[] = "/tmp/xt-mount-XXXXXX";
+	struct xpoll_event event;
+	int table;
+
+	if (unshare(CLONE_NEWNS) < 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    !mkdtemp(path)) {
+		*skipped = 1;
+		return;
+	}
+	for (int i = 0; i < OTHERS; i++) {
+		struct xt_pair pipe = xt_pipe();
+
+		xt_put(pipe.w);
+		XT_OK(xt_add(queue, pipe.r, READ, 0));
+	}
+	table = xt_open_path("/proc/self/mountinfo", O_RDONLY);
+	XT_OK(xt_add(queue, table, EXCEPT, 0));
+	for (int i = 0; i < 10; i++) {
+		int rc = i % 2 ? umount(path)
+		               : mount("none", path, "tmpfs", 0, NULL);
+		bool told = false;
+
+		if (rc < 0) {
+			*skipped = 1;
+			break;
+		}
+		for (int k = 0; k < 10 * OTHERS && !told; k++) {
+			XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
+			told = event.ident == (uint64_t)table;
+		}
+		XT_EXPECT(told);
+	}
+	(void)rmdir(path);
+}
+
 static void mount_table_child(void *argument)
 {
 	int skipped = 0;
 
 	(void)argument;
 	mount_table_changes(&skipped);
+	if (!skipped)
+		mount_table_changes_among_others(&skipped);
 	if (skipped)
 		xt_note("mounts cannot be changed here");
 }
