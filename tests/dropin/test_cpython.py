@@ -20,6 +20,9 @@ TOOL = os.environ["XPOLL_TOOL"]
 DROPIN = [TOOL, "run", "--poll", "--"]
 # Everything is taken up, and no full look hides a mistake.
 EAGER = {"XPOLL_POLL_MIN": "1", "XPOLL_POLL_AFTER": "0", "XPOLL_POLL_RECHECK": "0"}
+# A virtual machine may offer such sockets and never connect them: with nothing in
+# front the test hangs there, too.
+IGNORED = ["-i", "*VSOCK*"]
 POLL_SELECTOR = "import selectors\nselectors.DefaultSelector = selectors.PollSelector\n"
 
 
@@ -41,7 +44,7 @@ class CPython(unittest.TestCase):
     def run_module(self, module, front):
         """{case: how it ended}"""
         report = os.path.join(self.folder, "report.xml")
-        command = [*front, self.python, "-m", "test", "--junit-xml", report, module]
+        command = [*front, self.python, "-m", "test", *IGNORED, "--junit-xml", report, module]
         path = os.environ.get("PYTHONPATH")
         subprocess.run(command, cwd=self.folder, stdin=subprocess.DEVNULL,
                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
