@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
-#include <sys/stat.h>
 
 #include "kq.h"
 
@@ -35,10 +34,9 @@ static unsigned kq_flags(const struct kevent *change)
 static bool kq_pipe_is_dead(int fd)
 {
 	struct pollfd look = {.fd = fd, .events = POLLOUT};
-	struct stat status;
 
-	return poll(&look, 1, 0) == 1 && look.revents & POLLERR &&
-		fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode);
+	return kq_is_pipe(fd) && poll(&look, 1, 0) == 1 &&
+		look.revents & POLLERR;
 }
 
 static int kq_translate_fd(struct kq *kq, const struct kevent *change,
@@ -55,10 +53,9 @@ static int kq_translate_fd(struct kq *kq, const struct kevent *change,
 		return -EBADF;
 	if (kq_has_number(kq, fd))
 		return -EINVAL;
-	if (change->filter == EVFILT_WRITE && kq_pipe_is_dead(fd))
-		return -EPIPE;
 	kq_watched(fd);
-	return 0;
+	return change->filter == EVFILT_WRITE && kq_pipe_is_dead(fd) ? -EPIPE
+		: 0;
 }
 
 /* What only ADD may touch is kept away from the other changes. */

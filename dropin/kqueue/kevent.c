@@ -46,13 +46,38 @@ static struct xpoll_event *kq_room(struct kevent *events, int nevents)
 		(size_t)nevents * sizeof(struct xpoll_event));
 }
 
-static int kq_wait_in(struct kq *kq, const struct xpoll_event *changes,
-                      int nchanges, struct kevent *events, int nevents,
-                      int64_t timeout_ns, struct xpoll_event *room)
+/*
+ * The change that a loop makes most: READ or WRITE is switched on or off.
+ * Neither fflags nor ext nor what they stand for matter then.
+ */
+static KQ_INLINE bool kq_switch(const struct kevent *change,
+                                struct xpoll_event *record)
 {
-	int count = xpoll_event(kq->queue, changes, nchanges, room, nevents,
-	                        timeout_ns);
+	if ((change->flags != EV_ENABLE && change->flags != EV_DISABLE) ||
+	    (change->filter != EVFILT_READ && change->filter != EVFILT_WRITE))
+		return false;
+	record->ident = change->ident;
+	record->filter = change->filter;
+	record->flags = change->flags | XPOLL_SETUDATA;
+	record->fflags = 0;
+	record->data = 0;
+	record->udata64 = 0;
+	record->udata = change->udata;
+	return true;
+}
 
+/* Inline, as all on the way from kevent to the wait: see src/os/sys_hot.h. */
+static KQ_INLINE int kq_wait(struct kq *kq, const struct xpoll_event *changes,
+                             int nchanges, struct kevent *events, int nevents,
+                             int64_t timeout_ns)
+{
+	struct xpoll_event few[KQ_EVENTS], *room = few;
+	int count;
+
+	if (KQ_UNLIKELY(nevents > KQ_EVENTS))
+		room = kq_room(events, nevents);
+	count = xpoll_event(kq->queue, changes, nchanges, room, nevents,
+	                    timeout_ns);
 	for (int i = 0; i < count; i++) {
 		struct xpoll_event record;
 		struct kevent event;
@@ -62,19 +87,6 @@ static int kq_wait_in(struct kq *kq, const struct xpoll_event *changes,
 		memcpy(&events[i], &event, sizeof event);
 	}
 	return count;
-}
-
-static int kq_wait(struct kq *kq, const struct xpoll_event *changes,
-                   int nchanges, struct kevent *events, int nevents,
-                   int64_t timeout_ns)
-{
-	struct xpoll_event room[KQ_EVENTS];
-
-	if (KQ_UNLIKELY(nevents > KQ_EVENTS))
-		return kq_wait_in(kq, changes, nchanges, events, nevents,
-		                  timeout_ns, kq_room(events, nevents));
-	return kq_wait_in(kq, changes, nchanges, events, nevents, timeout_ns,
-	                  room);
 }
 
 /* One by one; the number of places taken, or a negative errno. */
@@ -123,41 +135,43 @@ static KQ_COLD int kq_call_slowly(struct kq *kq, const struct kevent *changes,
 	return kq_wait(kq, NULL, 0, events, nevents, timeout_ns);
 }
 
-static int kq_call(struct kq *kq, const struct kevent *changes, int nchanges,
-                   struct kevent *events, int nevents,
-                   const struct timespec *timeout)
+/* Without room for any status the first that fails is the last. */
+static int kq_call_changes(struct kq *kq, const struct kevent *changes,
+                           int nchanges)
+{
+	for (int i = 0; i < nchanges; i++) {
+		struct xpoll_event record;
+
+		if (!kq_translate(kq, &changes[i], &record))
+			return kq_call_slowly(kq, &changes[i], nchanges - i, NULL,
+			                      0, NULL);
+		if (xpoll_event(kq->queue, &record, 1, NULL, 0, 0) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static KQ_INLINE int kq_call(struct kq *kq, const struct kevent *changes,
+                             int nchanges, struct kevent *events, int nevents,
+                             const struct timespec *timeout)
 {
 	struct xpoll_event records[KQ_CHANGES];
 	int64_t timeout_ns = kq_timeout(timeout);
 	int i = 0;
 
-	if (nevents > 0 &&
-	    atomic_load_explicit(&kq->signals, memory_order_relaxed))
+	if (nevents == 0)
+		return kq_call_changes(kq, changes, nchanges);
+	if (KQ_UNLIKELY(atomic_load_explicit(&kq->signals,
+	                                     memory_order_relaxed)))
 		kq_signals_renew(kq);
 	while (i < nchanges && i < KQ_CHANGES &&
-	       kq_translate(kq, &changes[i], &records[i]))
+	       (kq_switch(&changes[i], &records[i]) ||
+	        kq_translate(kq, &changes[i], &records[i])))
 		i++;
-	if (i < nchanges || nchanges > nevents || timeout_ns == -2)
+	if (KQ_UNLIKELY(i < nchanges || nchanges > nevents || timeout_ns == -2))
 		return kq_call_slowly(kq, changes, nchanges, events, nevents,
 		                      timeout);
-	if (nevents == 0)
-		return 0;
 	return kq_wait(kq, records, nchanges, events, nevents, timeout_ns);
-}
-
-/* Once there are changes, a thread is cancelled before them or not at all. */
-static int kq_call_whole(struct kq *kq, const struct kevent *changes,
-                         int nchanges, struct kevent *events, int nevents,
-                         const struct timespec *timeout)
-{
-	int state, rc;
-
-	if (nevents > 0)
-		pthread_testcancel();
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	rc = kq_call(kq, changes, nchanges, events, nevents, timeout);
-	pthread_setcancelstate(state, &state);
-	return rc;
 }
 
 static void kq_cancelled(void *opaque)
@@ -170,7 +184,9 @@ KQ_EXPORT int kevent(int fd, const struct kevent *changelist, int nchanges,
                      const struct timespec *timeout)
 {
 	struct kq *kq = kq_hold(fd);
-	int rc;
+	/* Who is alone is cancelled by nobody once the call has begun. */
+	bool whole = nchanges > 0 && !kq_alone();
+	int state, rc;
 
 	if (KQ_UNLIKELY(!kq))
 		return -1;
@@ -182,11 +198,14 @@ KQ_EXPORT int kevent(int fd, const struct kevent *changelist, int nchanges,
 		return -1;
 	}
 	pthread_cleanup_push(kq_cancelled, kq);
-	if (nchanges > 0)
-		rc = kq_call_whole(kq, changelist, nchanges, eventlist, nevents,
-		                   timeout);
-	else
-		rc = kq_call(kq, NULL, 0, eventlist, nevents, timeout);
+	if (nchanges > 0 && nevents > 0)
+		pthread_testcancel();
+	/* Once there are changes, a thread is cancelled before them or not. */
+	if (KQ_UNLIKELY(whole))
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	rc = kq_call(kq, changelist, nchanges, eventlist, nevents, timeout);
+	if (KQ_UNLIKELY(whole))
+		pthread_setcancelstate(state, &state);
 	pthread_cleanup_pop(0);
 	kq_drop(kq);
 	return rc;

@@ -16,9 +16,26 @@
 
 #define KQ_EXPORT __attribute__((visibility("default")))
 #define KQ_COLD   __attribute__((cold, noinline))
+#define KQ_INLINE inline __attribute__((always_inline))
 
 /* gcc 12 cannot follow either. */
+#define KQ_LIKELY(cond)   __builtin_expect(!!(cond), 1)
 #define KQ_UNLIKELY(cond) __builtin_expect(!!(cond), 0)
+
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#define KQ_HAVE_SINGLE_THREADED 1
+#endif
+
+/* Has the process this thread only?  "No" may be wrong. */
+static inline bool kq_alone(void)
+{
+#ifdef KQ_HAVE_SINGLE_THREADED
+	return __libc_single_threaded;
+#else
+	return false;
+#endif
+}
 
 /* What goes with a registration and a queue of xpoll has no place for. */
 struct kq_extra {
@@ -62,6 +79,8 @@ bool kq_has_number(const struct kq *kq, int fd);
 
 /* A registration of this number is about to be made: its close concerns us. */
 void kq_watched(int fd);
+/* A pipe or FIFO?  Of a watched number, which is asked once. */
+bool kq_is_pipe(int fd);
 
 /*
  * Before and after a number is closed.  begin: false: it does not concern us,
@@ -76,8 +95,12 @@ void kq_close_end(struct kq_closing *closing);
 /* The numbers that could concern us are below this. */
 unsigned kq_numbers_end(void);
 
+/* info.c --------------------------------------------------------------------- */
+
 /* What /proc says of a number; -1: nothing. */
 int kq_read_info(int fd, char *text, size_t size);
+/* The serial that the mark has in this number's file; 0: it has none. */
+uint64_t kq_read_serial(int fd, int mark_fd);
 
 /* queue.c: their life --------------------------------------------------------- */
 

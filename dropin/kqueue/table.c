@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -25,6 +26,7 @@ enum {
 struct kq_number {
 	_Atomic(struct kq *) kq; /* [a]; written under the lock of the table */
 	atomic_bool watched;     /* [a] some queue may have a registration */
+	atomic_schar pipe;       /* [a] 1: it is one, -1: not; 0: not known */
 };
 
 static struct {
@@ -88,6 +90,23 @@ void kq_watched(int fd)
 		atomic_store(&number->watched, true);
 }
 
+bool kq_is_pipe(int fd)
+{
+	struct kq_number *number = kq_number_at(fd);
+	int pipe = number ? atomic_load_explicit(&number->pipe,
+	                                         memory_order_relaxed) : 0;
+	struct stat status;
+
+	if (pipe)
+		return pipe > 0;
+	if (fstat(fd, &status) < 0)
+		return false;
+	pipe = S_ISFIFO(status.st_mode) ? 1 : -1;
+	if (number)
+		atomic_store(&number->pipe, (signed char)pipe);
+	return pipe > 0;
+}
+
 bool kq_has_number(const struct kq *kq, int fd)
 {
 	struct kq_number *number = kq_number_at(fd);
@@ -96,6 +115,15 @@ bool kq_has_number(const struct kq *kq, int fd)
 }
 
 /* --- References -------------------------------------------------------------- */
+
+/* For who is alone in the process. */
+static inline int kq_count(struct kq *kq, int change)
+{
+	int refs = atomic_load_explicit(&kq->refs, memory_order_relaxed);
+
+	atomic_store_explicit(&kq->refs, refs + change, memory_order_relaxed);
+	return refs;
+}
 
 static bool kq_try_hold(struct kq *kq)
 {
@@ -112,7 +140,10 @@ static bool kq_try_hold(struct kq *kq)
 
 void kq_drop(struct kq *kq)
 {
-	if (KQ_UNLIKELY(atomic_fetch_sub(&kq->refs, 1) == 1))
+	int refs = kq_alone() ? kq_count(kq, -1)
+		: atomic_fetch_sub(&kq->refs, 1);
+
+	if (KQ_UNLIKELY(refs == 1))
 		kq_end(kq);
 }
 
@@ -152,46 +183,6 @@ static bool kq_is_one(int fd)
 	return is;
 }
 
-int kq_read_info(int fd, char *text, size_t size)
-{
-	char path[64];
-	ssize_t len;
-	int info;
-
-	snprintf(path, sizeof path, "/proc/self/fdinfo/%d", fd);
-	info = open(path, O_RDONLY | O_CLOEXEC);
-	if (info < 0)
-		return -1;
-	len = read(info, text, size - 1);
-	kq_real.close(info);
-	if (len < 0)
-		return -1;
-	text[len] = '\0';
-	return 0;
-}
-
-/* The serial that the mark has in this number's file; 0: it has none. */
-static uint64_t kq_serial_of(int fd)
-{
-	char text[4096];
-	const char *line = text;
-	uint64_t serial = 0;
-
-	if (kq_read_info(fd, text, sizeof text) < 0)
-		return 0;
-	while (!serial && (line = strstr(line, "tfd:"))) {
-		unsigned long long data;
-		unsigned events;
-		int mark;
-
-		if (sscanf(line, "tfd: %d events: %x data: %llx", &mark,
-		           &events, &data) == 3 && mark == kq_table.mark_fd)
-			serial = data;
-		line++;
-	}
-	return serial;
-}
-
 /* Under the lock: note that this number is the queue's, too. */
 static bool kq_adopt(struct kq *kq, int fd)
 {
@@ -223,7 +214,7 @@ static void kq_find_duplicates(struct kq *kq)
 		number = kq_number_at(fd);
 		if (number && atomic_load(&number->kq))
 			continue;
-		if (kq_is_one(fd) && kq_serial_of(fd) == kq->serial)
+		if (kq_is_one(fd) && kq_read_serial(fd, kq_table.mark_fd) == kq->serial)
 			kq_adopt(kq, fd);
 	}
 	if (folder)
@@ -251,7 +242,7 @@ static KQ_COLD struct kq *kq_hold_unknown(int fd)
 
 	pthread_mutex_lock(&kq_table.lock);
 	if (kq_table.all && kq_is_one(fd)) {
-		uint64_t serial = kq_serial_of(fd);
+		uint64_t serial = kq_read_serial(fd, kq_table.mark_fd);
 
 		for (kq = kq_table.all; kq && kq->serial != serial;)
 			kq = kq->next;
@@ -290,6 +281,11 @@ struct kq *kq_hold(int fd)
 	                                              memory_order_acquire)
 		: NULL;
 
+	if (KQ_LIKELY(kq && kq_real.seen && kq_alone())) {
+		/* Nobody ends it meanwhile. */
+		kq_count(kq, 1);
+		return kq;
+	}
 	if (KQ_UNLIKELY(!kq))
 		kq = kq_hold_unknown(fd);
 	else if (KQ_UNLIKELY(!kq_real.seen) && !kq_still_one(fd))
@@ -409,8 +405,10 @@ bool kq_close_begin(struct kq_closing *closing, int fd)
 	/* A child of vfork closes its own descriptors, in our memory. */
 	if (kq_table.process != getpid())
 		return false;
-	if (atomic_exchange(&number->watched, false))
+	if (atomic_exchange(&number->watched, false)) {
+		atomic_store(&number->pipe, 0);
 		xpoll_forget_fd(fd);
+	}
 	errno = saved;
 	if (!atomic_load(&number->kq))
 		return false;
@@ -461,6 +459,7 @@ static void kq_fork_child(void)
 		if (!number)
 			continue;
 		atomic_store(&number->watched, false);
+		atomic_store(&number->pipe, 0);
 		if (atomic_exchange(&number->kq, NULL))
 			kq_real.close((int)fd);
 	}

@@ -111,8 +111,13 @@ struct xp_backend_ops {
 	void (*renew_end)(void *state);
 	/* A descriptor for xpoll_fd; made by the first call.  Optional. */
 	int (*queue_fd)(void *state);
-	/* Make that descriptor readable, or no longer on this ground. */
-	void (*set_attention)(void *state, bool on);
+	/*
+	 * Make that descriptor readable, or no longer on this ground; the latter
+	 * can fail.
+	 */
+	int (*set_attention)(void *state, bool on);
+	/* It will be on for long: nothing else need make it readable. */
+	void (*attention_lasts)(void *state);
 	/*
 	 * Make it readable from this moment on, or earlier; XP_NEVER: not on this
 	 * ground.  Fails if there is no descriptor left for that.

@@ -29,10 +29,17 @@ struct epoll_state {
 	int previous_fd;  /* the set before, while it is renewed */
 	int outer_fd;     /* -1: xpoll_fd was not called */
 	int attention_fd; /* -1: likewise */
+	bool apart;       /* the outer set is readable, and does not hold this one */
 	int alarm_fd;     /* -1: likewise, or there was no timer since */
 	int64_t alarm_ns; /* alarm_fd is, from then on */
 	struct xp_counters *counters;
 };
+
+static void close_any(int fd)
+{
+	if (fd >= 0)
+		xp_sys_close(fd);
+}
 
 static uint32_t to_kernel(uint32_t watch)
 {
@@ -110,6 +117,7 @@ static int epoll_open(void *opaque, int size_hint, struct xp_counters *counters)
 	state->counters = counters;
 	state->outer_fd = -1;
 	state->attention_fd = -1;
+	state->apart = false;
 	state->alarm_fd = -1;
 	state->alarm_ns = XP_NEVER;
 	state->epoll_fd = xp_sys_epoll_create();
@@ -122,8 +130,7 @@ static int epoll_open(void *opaque, int size_hint, struct xp_counters *counters)
 		                   POLLIN | XP_WATCH_EDGE, XP_TOKEN_WAKE);
 	if (rc >= 0)
 		return 0;
-	if (state->wake_fd >= 0)
-		xp_sys_close(state->wake_fd);
+	close_any(state->wake_fd);
 	xp_sys_close(state->epoll_fd);
 	return rc;
 }
@@ -132,12 +139,9 @@ static void epoll_close(void *opaque)
 {
 	struct epoll_state *state = opaque;
 
-	if (state->outer_fd >= 0)
-		xp_sys_close(state->outer_fd);
-	if (state->attention_fd >= 0)
-		xp_sys_close(state->attention_fd);
-	if (state->alarm_fd >= 0)
-		xp_sys_close(state->alarm_fd);
+	close_any(state->outer_fd);
+	close_any(state->attention_fd);
+	close_any(state->alarm_fd);
 	xp_sys_close(state->epoll_fd);
 	xp_sys_close(state->wake_fd);
 }
@@ -176,7 +180,7 @@ static void epoll_wake(void *opaque)
 /* Have the outer set hold this one under this number; 0 as well without one. */
 static int outer_control(struct epoll_state *state, int op, int fd)
 {
-	if (state->outer_fd < 0)
+	if (state->outer_fd < 0 || state->apart)
 		return 0;
 	return xp_sys_epoll_ctl(state->outer_fd, op, fd, EPOLLIN, 0);
 }
@@ -216,10 +220,9 @@ static int epoll_renew(void *opaque)
 		                      EPOLLIN | EPOLLET, XP_TOKEN_WAKE);
 	if (rc >= 0)
 		rc = epoll_switch(state, fresh);
-	if (fresh >= 0)
-		xp_sys_close(fresh);
-	if (rc < 0 && previous >= 0)
-		xp_sys_close(previous);
+	close_any(fresh);
+	if (rc < 0)
+		close_any(previous);
 	state->previous_fd = previous;
 	return rc;
 }
@@ -259,10 +262,8 @@ static int outer_open(struct epoll_state *state)
 	if (rc >= 0)
 		rc = outer_add(outer_fd, attention_fd);
 	if (rc < 0) {
-		if (attention_fd >= 0)
-			xp_sys_close(attention_fd);
-		if (outer_fd >= 0)
-			xp_sys_close(outer_fd);
+		close_any(attention_fd);
+		close_any(outer_fd);
 		return rc;
 	}
 	state->attention_fd = attention_fd;
@@ -273,26 +274,36 @@ static int outer_open(struct epoll_state *state)
 static int epoll_queue_fd(void *opaque)
 {
 	struct epoll_state *state = opaque;
+	int rc = state->outer_fd < 0 ? outer_open(state) : 0;
 
-	if (state->outer_fd < 0) {
-		int rc = outer_open(state);
-
-		if (rc < 0)
-			return rc;
-	}
-	return state->outer_fd;
+	return rc < 0 ? rc : state->outer_fd;
 }
 
-static void epoll_set_attention(void *opaque, bool on)
+static int epoll_set_attention(void *opaque, bool on)
 {
 	struct epoll_state *state = opaque;
 	uint64_t count = 1;
+	int rc = 0;
 
 	XP_ASSERT(state->attention_fd >= 0);
-	if (on)
+	if (on) {
 		xp_sys_write(state->attention_fd, &count, sizeof count);
-	else
+		return 0;
+	}
+	if (state->apart)
+		rc = outer_add(state->outer_fd, state->epoll_fd);
+	if (rc == 0)
 		xp_sys_read(state->attention_fd, &count, sizeof count);
+	state->apart = rc < 0;
+	return rc;
+}
+
+/* Each event of this set would be told to the outer one: a tenth of its price. */
+static void epoll_attention_lasts(void *opaque)
+{
+	struct epoll_state *state = opaque;
+
+	state->apart = outer_control(state, EPOLL_CTL_DEL, state->epoll_fd) == 0;
 }
 
 static int alarm_open(struct epoll_state *state)
@@ -302,8 +313,8 @@ static int alarm_open(struct epoll_state *state)
 
 	if (rc >= 0)
 		state->alarm_fd = fd;
-	else if (fd >= 0)
-		xp_sys_close(fd);
+	else
+		close_any(fd);
 	return rc;
 }
 
@@ -344,5 +355,6 @@ const struct xp_backend_ops xp_backend_epoll = {
 	.renew_end = epoll_renew_end,
 	.queue_fd = epoll_queue_fd,
 	.set_attention = epoll_set_attention,
+	.attention_lasts = epoll_attention_lasts,
 	.set_alarm = epoll_set_alarm,
 };

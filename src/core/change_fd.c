@@ -42,8 +42,9 @@ static unsigned add_merge(struct xp_slot *slot, const struct xp_interest *add)
 		slot->turn |= filters;
 	if (add->shared)
 		slot->shared |= filters;
-	slot->counted = XP_SET((slot->counted & ~filters) |
-	                       (add->counted ? filters : 0));
+	slot->counted = ((slot->counted & ~filters) |
+	                 (add->counted ? filters : 0)) & XP_ALL_FILTERS;
+	slot->size = 0;
 	slot->soerr = XP_SET((slot->soerr & ~filters) |
 	                     (add->soerr ? filters : 0));
 	slot->lowat = XP_SET((slot->lowat & ~filters) |

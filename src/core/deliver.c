@@ -204,7 +204,8 @@ static void emit(struct xpoll *queue, struct xp_wait *wait, int fd,
 
 	event->flags = eof_of(fd, slot, filter, events);
 	event->fflags = filter == XP_EXCEPT ? XPOLL_NOTE_OOB : 0;
-	if (XP_UNLIKELY((slot->counted | slot->soerr) & XP_BIT(filter)))
+	if (XP_UNLIKELY((slot->counted | slot->soerr) & XP_BIT(filter)) &&
+	    !xp_detail_usual(wait, slot, filter))
 		xp_detail(queue, wait, fd, slot, filter);
 	/* Level mode, the usual one, leaves nothing to do. */
 	if (slot->mode != XP_MODE_LEVEL || (slot->once | slot->turn) & XP_BIT(filter))
@@ -261,11 +262,12 @@ static XP_INLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait,
  * The most usual event by far, in a few instructions: level mode, one of READ
  * and WRITE, nothing special about it.  False: it is another.
  */
-static XP_INLINE bool deliver_plain(struct xp_wait *wait, int fd,
-                                    struct xp_slot *slot, uint32_t events)
+static XP_INLINE bool deliver_plain(struct xpoll *queue, struct xp_wait *wait,
+                                    int fd, struct xp_slot *slot,
+                                    uint32_t events)
 {
-	unsigned special = slot->once | slot->turn | slot->counted | slot->soerr |
-		slot->lowat | slot->first;
+	unsigned special = slot->once | slot->turn | slot->soerr | slot->lowat |
+		slot->first;
 	unsigned filters = events & POLLIN ? XP_BIT(XP_READ) : 0;
 
 	filters |= events & POLLOUT ? XP_BIT(XP_WRITE) : 0;
@@ -279,6 +281,8 @@ static XP_INLINE bool deliver_plain(struct xp_wait *wait, int fd,
 	slot->fruitless = 0;
 	wait->news = true;
 	(void)event_next(wait, fd, slot, filters >> 1);
+	if (slot->counted & filters && !xp_detail_usual(wait, slot, filters >> 1))
+		xp_detail(queue, wait, fd, slot, filters >> 1);
 	return true;
 }
 
@@ -314,7 +318,7 @@ static XP_APART void event_deliver_any(struct xpoll *queue, struct xp_wait *wait
 static void event_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
                           struct xp_slot *slot, uint32_t events)
 {
-	if (!deliver_plain(wait, fd, slot, events))
+	if (!deliver_plain(queue, wait, fd, slot, events))
 		event_deliver_any(queue, wait, fd, slot, events);
 }
 

@@ -4,38 +4,70 @@
 #include "base/assert.h"
 #include "core/candidate.h"
 #include "core/file.h"
-#include "os/fdkind.h"
 #include "os/fdnum.h"
 #include "os/sys.h"
 
-/* Bytes or connections; negative: nobody tells. */
-static int64_t count_in(int fd, enum xp_fd_kind kind)
+/*
+ * There may be a connection in place of bytes.  Most listeners say that they
+ * have none to read, and the others that there are 0.
+ */
+static int64_t unusual_in(const struct xpoll_event *event, enum xp_fd_kind kind,
+                          int64_t unread)
 {
-	int64_t backlog = kind == XP_KIND_SOCKET ? xp_sys_backlog(fd) : -1;
+	int fd = xp_fd_number(event->ident);
+	int64_t backlog = -1;
 
-	return backlog >= 0 ? backlog : xp_sys_unread(fd);
+	if (kind == XP_KIND_SOCKET && !(event->flags & XPOLL_EOF))
+		backlog = xp_sys_backlog(fd);
+	return backlog >= 0 ? backlog : unread >= 0 ? unread : 1;
 }
 
-static int64_t count_out(int fd, enum xp_fd_kind kind)
+int64_t xp_detail_unusual(const struct xpoll_event *event,
+                          enum xp_fd_kind kind, int64_t unread)
 {
-	if (kind == XP_KIND_SOCKET)
-		return xp_sys_socket_room(fd);
-	return kind == XP_KIND_FIFO ? xp_sys_pipe_room(fd) : -1;
+	int fd = xp_fd_number(event->ident);
+	int64_t room;
+
+	if (event->filter == XPOLL_FILT_READ)
+		return unusual_in(event, kind, unread);
+	room = kind == XP_KIND_SOCKET ? xp_sys_socket_room(fd)
+		: xp_sys_pipe_room(fd);
+	return room < 0 ? 1 : room;
 }
 
-static int64_t count_of(struct xpoll *queue, int fd, struct xp_slot *slot,
-                        unsigned filter)
+/*
+ * The size of a pipe as a power of two.  It hardly ever changes, so it is
+ * asked for now and then only, and when it cannot be true.
+ */
+static unsigned pipe_size(const struct xp_wait *wait, int fd,
+                          struct xp_slot *slot)
 {
-	enum xp_fd_kind kind;
-	int64_t count;
+	int64_t size = 0;
 
-	if (slot->mode == XP_MODE_FILE)
-		return filter == XP_READ ? xp_file_left(queue, fd) : 1;
+	if (slot->size == 0 || wait->batch % XP_SIZE_EVERY == 0)
+		size = xp_sys_pipe_size(fd);
+	if (size > 0)
+		slot->size = XP_HIGHEST_BIT((uint64_t)size) & 31;
+	return slot->size;
+}
+
+static void count_begin(struct xpoll *queue, struct xp_wait *wait, int fd,
+                        struct xp_slot *slot)
+{
+	struct xpoll_event *event = &wait->events[wait->len - 1];
+	bool reads = event->filter == XPOLL_FILT_READ;
+
+	if (slot->mode == XP_MODE_FILE) {
+		event->data = reads ? xp_file_left(queue, fd) : 1;
+		return;
+	}
 	(void)xp_slot_lookable(fd, slot);
-	kind = (enum xp_fd_kind)slot->kind;
-	xp_count(&queue->counters.syscalls_check);
-	count = filter == XP_READ ? count_in(fd, kind) : count_out(fd, kind);
-	return count < 0 ? 1 : count;
+	if (!reads && slot->kind != XP_KIND_SOCKET && slot->kind != XP_KIND_FIFO)
+		return;
+	event->fflags = XP_COUNT_PENDING | slot->kind;
+	if (!reads && slot->kind == XP_KIND_FIFO)
+		event->fflags |= pipe_size(wait, fd, slot) << 4;
+	wait->counts = wait->len;
 }
 
 /* Both events of a socket in one array tell the error that one read. */
@@ -57,14 +89,18 @@ static uint32_t error_of(struct xpoll *queue, const struct xp_wait *wait,
 	return error < 0 ? 0 : (uint32_t)error;
 }
 
-void xp_detail(struct xpoll *queue, const struct xp_wait *wait, int fd,
+void xp_detail(struct xpoll *queue, struct xp_wait *wait, int fd,
                struct xp_slot *slot, unsigned filter)
 {
 	struct xpoll_event *event = &wait->events[wait->len - 1];
 
 	XP_ASSERT(wait->len > 0 && event->ident == xp_fd_ident(fd));
 	if (slot->counted & XP_BIT(filter))
-		event->data = count_of(queue, fd, slot, filter);
-	if (slot->soerr & XP_BIT(filter) && event->flags & XPOLL_EOF)
-		event->fflags = error_of(queue, wait, fd, slot);
+		count_begin(queue, wait, fd, slot);
+	if (!(slot->soerr & XP_BIT(filter) && event->flags & XPOLL_EOF))
+		return;
+	/* Where the error goes there is no place for a count that is pending. */
+	if (event->fflags)
+		xp_detail_count(queue, event);
+	event->fflags = error_of(queue, wait, fd, slot);
 }

@@ -1,8 +1,11 @@
 /* The event level: changes in order, each with its status; then the wait. */
+#include "core/event.h"
+
 #include <errno.h>
 
 #include "base/assert.h"
 #include "base/time.h"
+#include "core/detail.h"
 #include "core/interest.h"
 #include "core/reg.h"
 #include "core/result.h"
@@ -135,6 +138,28 @@ static int change_apply(struct xpoll *queue, const struct xpoll_event *change,
 	}
 }
 
+/* The change that a loop makes most; false: it is another, or not so simple. */
+static XP_INLINE bool change_mark(struct xpoll *queue,
+                                  const struct xpoll_event *change)
+{
+	unsigned action = change->flags & ~(unsigned)XPOLL_SETUDATA;
+	unsigned filter = ~(unsigned)change->filter; /* -1: 0, -2: 1 */
+	int fd = xp_fd_number(change->ident);
+	struct xp_slot *slot;
+
+	_Static_assert(XPOLL_FILT_READ == ~XP_READ &&
+	               XPOLL_FILT_WRITE == ~XP_WRITE, "filters in their order");
+	if ((action != XPOLL_ENABLE && action != XPOLL_DISABLE) ||
+	    filter > XP_WRITE || change->fflags & ~READ_WRITE_NOTES ||
+	    fd < 0)
+		return false;
+	slot = xp_interest_mark(queue, fd, XP_BIT(filter),
+	                        action == XPOLL_ENABLE);
+	if (slot && change->flags & XPOLL_SETUDATA)
+		slot->udata[filter] = change->udata;
+	return slot;
+}
+
 static void change_counted(struct xpoll *queue, int rc, uint64_t syscalls)
 {
 	xp_count(&queue->counters.changes);
@@ -145,16 +170,13 @@ static void change_counted(struct xpoll *queue, int rc, uint64_t syscalls)
 }
 
 /* An error must leave the slots that receipts still to come are promised. */
-static void report_status(struct outcome *outcome,
+static XP_APART void report_status(struct outcome *outcome,
                           const struct xpoll_event *change, int rc)
 {
-	bool receipt = change->flags & XPOLL_RECEIPT;
 	struct xpoll_event *status;
 
-	if (receipt)
+	if (change->flags & XPOLL_RECEIPT)
 		outcome->receipts--;
-	if (rc >= 0 && !receipt)
-		return;
 	if (outcome->len + outcome->receipts >= outcome->cap) {
 		if (!outcome->unreported)
 			outcome->unreported = rc;
@@ -170,21 +192,27 @@ static void changes_apply(struct xpoll *queue, const struct xpoll_event *changes
                           int nchanges, struct outcome *outcome)
 {
 	struct xp_reg_ahead ahead;
+	int next = 0;
 
 	queue->change_ns = XP_NOW;
 	for (int i = 0; i < nchanges; i++) {
-		/* A copy: events may be the same array. */
-		struct xpoll_event change = changes[i];
-		uint64_t syscalls =
-			xp_counter_read(&queue->counters.syscalls_change);
+		/* Statuses may go to the same array, but not beyond this one. */
+		const struct xpoll_event *change = &changes[i];
+		uint64_t syscalls;
 		int rc;
 
-		if (i % XP_REG_AHEAD == 0)
-			xp_reg_look_ahead(queue, &ahead, changes, i, nchanges);
-		rc = change_apply(queue, &change,
-		                  ahead.hashes[i % (2 * XP_REG_AHEAD)]);
+		if (change_mark(queue, change))
+			continue;
+		/* Descriptors are in a table of their own. */
+		for (; change->filter < XPOLL_FILT_WRITE && next <= i;
+		     next += XP_REG_AHEAD)
+			xp_reg_look_ahead(queue, &ahead, changes, next, nchanges);
+		syscalls = xp_counter_read(&queue->counters.syscalls_change);
+		rc = change_apply(queue, change, next <= i ? 0
+			: ahead.hashes[i % (2 * XP_REG_AHEAD)]);
 		change_counted(queue, rc, syscalls);
-		report_status(outcome, &change, rc);
+		if (XP_UNLIKELY(rc < 0 || change->flags & XPOLL_RECEIPT))
+			report_status(outcome, change, rc);
 	}
 }
 
@@ -200,12 +228,29 @@ static int arguments_check(const struct xpoll_event *changes, int nchanges,
 	return outcome->receipts > outcome->cap ? -EINVAL : 0;
 }
 
-static int event_wait(struct xpoll *queue, struct outcome *outcome,
-                      int64_t timeout_ns, const void *sigset)
+int xp_event_begin(struct xpoll *queue, const struct xpoll_event *changes,
+                   int nchanges, struct xpoll_event *events, int nevents)
+{
+	struct outcome outcome = {.events = events, .cap = nevents};
+	int rc = arguments_check(changes, nchanges, &outcome);
+
+	if (rc == 0)
+		rc = nchanges > 0 ? xp_enter_change(queue) : xp_enter(queue);
+	if (rc < 0)
+		return rc;
+	changes_apply(queue, changes, nchanges, &outcome);
+	rc = outcome.unreported ? outcome.unreported : outcome.len;
+	if (rc != 0)
+		xp_leave(queue);
+	return rc;
+}
+
+static int event_wait(struct xpoll *queue, struct xpoll_event *events,
+                      int nevents, int64_t timeout_ns, const void *sigset)
 {
 	struct xp_wait wait = {
-		.events = outcome->events,
-		.cap = outcome->cap,
+		.events = events,
+		.cap = nevents,
 		.mask = sigset,
 	};
 	int rc;
@@ -213,6 +258,7 @@ static int event_wait(struct xpoll *queue, struct outcome *outcome,
 	wait.deadline_ns = timeout_ns < 0 ? XP_NEVER : timeout_ns == 0 ? XP_NOW
 		: xp_deadline(xp_sys_now(), timeout_ns);
 	rc = xp_wait_run(queue, &wait);
+	xp_detail_finish(queue, &wait);
 	return rc < 0 ? rc : wait.len;
 }
 
@@ -220,20 +266,13 @@ int xpoll_event_mask(struct xpoll *queue, const struct xpoll_event *changes,
                      int nchanges, struct xpoll_event *events, int nevents,
                      int64_t timeout_ns, const void *sigset)
 {
-	struct outcome outcome = {.events = events, .cap = nevents};
-	int rc = queue ? arguments_check(changes, nchanges, &outcome) : -EINVAL;
+	int rc = queue ? xp_event_begin(queue, changes, nchanges, events, nevents)
+		: -EINVAL;
 
-	if (rc == 0)
-		rc = nchanges > 0 ? xp_enter_change(queue) : xp_enter(queue);
-	if (rc < 0)
+	if (rc != 0)
 		return xp_result(rc);
-	changes_apply(queue, changes, nchanges, &outcome);
-	if (outcome.unreported)
-		rc = outcome.unreported;
-	else if (outcome.len > 0 || nevents == 0)
-		rc = outcome.len;
-	else
-		rc = event_wait(queue, &outcome, timeout_ns, sigset);
+	if (nevents > 0)
+		rc = event_wait(queue, events, nevents, timeout_ns, sigset);
 	xp_leave(queue);
 	return xp_result(rc);
 }

@@ -87,7 +87,7 @@ void xp_interest_remove_filters(struct xpoll *queue, struct xp_slot *slot,
 	slot->once &= left;
 	slot->turn &= left;
 	slot->shared &= left;
-	slot->counted &= left;
+	slot->counted &= left & XP_ALL_FILTERS;
 	slot->soerr &= left;
 	slot->lowat &= left;
 	slot->unmet &= left;
@@ -112,6 +112,7 @@ void xp_interest_drop(struct xpoll *queue, int fd, struct xp_slot *slot)
 	slot->mode = XP_MODE_NONE;
 	slot->armed = 0;
 	slot->kind = 0;
+	slot->size = 0;
 	slot->carried = 0;
 	slot->fruitless = 0;
 	slot->quiet = 0;

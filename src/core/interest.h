@@ -117,6 +117,28 @@ static inline bool xp_interest_mark_wanted(struct xpoll *queue, int fd,
 	return true;
 }
 
+/*
+ * ENABLE and DISABLE of what the kernel reports by edges: no more than marks.
+ * It is what programs do most, so it is tried before all else.  The slot; NULL:
+ * it is not that simple, and nothing was done.
+ */
+static inline struct xp_slot *xp_interest_mark(struct xpoll *queue, int fd,
+                                               unsigned filters, bool wanted)
+{
+	struct xp_slot *slot = xp_slots_at(&queue->slots, fd);
+
+	if (!slot || filters & ~(unsigned)slot->present ||
+	    slot->mode != XP_MODE_LAZY || !queue->lazy)
+		return NULL;
+	if (!wanted)
+		xp_interest_mark_silenced(queue, fd, slot, filters);
+	else if (!xp_interest_mark_wanted(queue, fd, slot, filters))
+		return NULL;
+	xp_count(&queue->counters.changes);
+	xp_count(&queue->counters.changes_free);
+	return slot;
+}
+
 /* poll(2)'s bits, by a set of filters | XP_WISH_IN << 3. */
 extern const uint16_t xp_interest_bits[16];
 

@@ -158,29 +158,14 @@ static int ctl_delete(struct xpoll *queue, int events, int fd)
 	return xp_interest_delete(queue, fd, filters);
 }
 
-/*
- * ENABLE and DISABLE of what the kernel reports by edges: no more than marks.
- * It is what programs do most, so it is tried before all else; false: it is
- * not that simple.
- */
+/* See xp_interest_mark. */
 static XP_INLINE bool ctl_mark(struct xpoll *queue, int op, int events, int fd)
 {
 	unsigned filters = poll_filters(events);
-	struct xp_slot *slot;
 
 	if (!filters || events & ~POLL_EVENTS || fd < 0)
 		return false;
-	slot = xp_slots_at(&queue->slots, fd);
-	if (!slot || filters & ~(unsigned)slot->present ||
-	    slot->mode != XP_MODE_LAZY || !queue->lazy)
-		return false;
-	if (op == XPOLL_DISABLE)
-		xp_interest_mark_silenced(queue, fd, slot, filters);
-	else if (!xp_interest_mark_wanted(queue, fd, slot, filters))
-		return false;
-	xp_count(&queue->counters.changes);
-	xp_count(&queue->counters.changes_free);
-	return true;
+	return xp_interest_mark(queue, fd, filters, op == XPOLL_ENABLE);
 }
 
 static int ctl_change(struct xpoll *queue, int op, int events, int fd,

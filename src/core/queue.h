@@ -33,6 +33,8 @@ enum {
 	XP_STALE_WATCHED = 16, /* dead registrations counted at a time */
 	/* Calls after which attention ends; a loop needs it in every few. */
 	XP_UNATTENDED_MOST = 8,
+	/* Calls after which it is likely to last, and what that saves pays. */
+	XP_ATTENDED_LONG = 64,
 };
 
 /* An entry of xpoll_wait's batch. */
@@ -70,7 +72,8 @@ struct xpoll {
 	bool look_wanted;      /* [q] a sleeper may have to look, see settle */
 	bool exposed;          /* [q] xpoll_fd was called */
 	bool attention;        /* [q] its descriptor was made readable */
-	uint8_t unattended;    /* [q] calls in a row that had no reason for it */
+	uint8_t attended;      /* [q] calls since then, modulo 256 */
+	uint8_t unattended;    /* [q] of these, in a row, that had no reason */
 	bool dying;            /* [q] xpoll_destroy was called */
 	struct xp_list active; /* [q] struct xp_reg whose condition holds */
 	int64_t due_ns;        /* [q] when a source wants to run, or XP_NEVER */
@@ -134,6 +137,7 @@ struct xp_wait {
 	uint32_t batch;    /* this call's number */
 	uint32_t sequence; /* the queue's, before the kernel was asked */
 	uint32_t wake_all;
+	int counts;     /* none is pending from this event on, see detail.h */
 	bool exhausted; /* the kernel had no more */
 	bool news;      /* it told of something that nothing else had told of */
 };

@@ -72,7 +72,8 @@ struct xp_slot {
 	uint8_t sample : 6; /* deliveries; now and then one is confirmed */
 	uint8_t first : 2;  /* the filter to begin with: it found no room */
 	uint16_t carried; /* bits harvested but not delivered, unlookable */
-	uint8_t counted;  /* filters with XPOLL_NOTE_COUNT */
+	uint8_t counted : 3; /* filters with XPOLL_NOTE_COUNT */
+	uint8_t size : 5;    /* of a pipe, as a power of two; 0: not asked for */
 	uint8_t soerr;    /* filters with XPOLL_NOTE_SOERR */
 	uint8_t lowat;    /* filters with XPOLL_NOTE_LOWAT; mark.h has the marks */
 	uint8_t unmet;    /* of these: ready, but for the mark; look again */

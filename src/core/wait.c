@@ -13,6 +13,8 @@
 #include "base/time.h"
 #include "core/candidate.h"
 #include "core/deliver.h"
+#include "core/detail.h"
+#include "core/event.h"
 #include "core/interest.h"
 #include "core/keeper.h"
 #include "core/pollike.h"
@@ -356,7 +358,7 @@ int xpoll_wait(struct xpoll *queue, int timeout_ms)
 	return rc < 0 ? xp_result(rc) : wait.len;
 }
 
-/* Likewise: the call without changes is the usual one. */
+/* Likewise. */
 int xpoll_event(struct xpoll *queue, const struct xpoll_event *changes,
                 int nchanges, struct xpoll_event *events, int nevents,
                 int64_t timeout_ns)
@@ -364,15 +366,17 @@ int xpoll_event(struct xpoll *queue, const struct xpoll_event *changes,
 	struct xp_wait wait = {.events = events, .cap = nevents};
 	int rc;
 
-	if (nchanges != 0 || !queue || !events || nevents <= 0)
+	if (XP_UNLIKELY(!queue || !events || nevents <= 0))
 		return xpoll_event_mask(queue, changes, nchanges, events,
 		                        nevents, timeout_ns, NULL);
-	rc = xp_enter(queue);
-	if (XP_UNLIKELY(rc < 0))
+	rc = nchanges == 0 ? xp_enter(queue)
+		: xp_event_begin(queue, changes, nchanges, events, nevents);
+	if (XP_UNLIKELY(rc != 0))
 		return xp_result(rc);
 	wait.deadline_ns = timeout_ns < 0 ? XP_NEVER : timeout_ns == 0 ? XP_NOW
 		: xp_deadline(xp_sys_now(), timeout_ns);
 	rc = wait_run(queue, &wait);
+	xp_detail_finish(queue, &wait);
 	xp_leave(queue);
 	return rc < 0 ? xp_result(rc) : wait.len;
 }

@@ -74,6 +74,7 @@ int xp_sys_option(int fd, int level, int name, void *value, size_t size);
 bool xp_sys_is_stream(int fd);      /* a socket of SOCK_STREAM */
 int64_t xp_sys_backlog(int fd);     /* of a listener, at least 1; -EINVAL */
 int64_t xp_sys_socket_room(int fd); /* bytes of the send buffer */
+int64_t xp_sys_pipe_size(int fd);   /* bytes: unread and room; or negative */
 int64_t xp_sys_pipe_room(int fd);   /* bytes */
 /* SO_ERROR, which is cleared by that; 0: none. */
 int xp_sys_take_error(int fd);

@@ -13,6 +13,8 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "os/rawcall.h"
+
 static int64_t ask(int fd, unsigned long what)
 {
 	int saved = errno;
@@ -59,16 +61,19 @@ int64_t xp_sys_socket_room(int fd)
 	return unsent < size ? size - unsent : 0;
 }
 
+int64_t xp_sys_pipe_size(int fd)
+{
+	int saved = errno;
+
+	return xp_libcall_result(fcntl(fd, F_GETPIPE_SZ), saved);
+}
+
 int64_t xp_sys_pipe_room(int fd)
 {
-	int64_t unread = ask(fd, FIONREAD);
-	int saved = errno;
-	int size = fcntl(fd, F_GETPIPE_SZ);
+	int64_t unread = xp_sys_unread(fd);
+	int64_t size = xp_sys_pipe_size(fd);
 
-	if (size < 0) {
-		size = -errno;
-		errno = saved;
+	if (size < 0)
 		return size;
-	}
 	return unread < 0 ? unread : unread < size ? size - unread : 0;
 }

@@ -18,6 +18,8 @@
 #include "os/sys.h"
 
 #if defined(__linux__) && !defined(XPOLL_SEAM)
+#include <sys/ioctl.h>
+
 #include "os/rawcall.h"
 #endif
 
@@ -31,6 +33,19 @@ static XP_INLINE int xp_sys_look(struct pollfd *look)
 		return rc;
 #endif
 	return xp_sys_poll_now(look, 1);
+}
+
+/* As xp_sys_unread. */
+static XP_INLINE int64_t xp_sys_unread_hot(int fd)
+{
+#if defined(__linux__) && !defined(XPOLL_SEAM)
+	int count = 0;
+	long rc = xp_rawcall(SYS_ioctl, fd, FIONREAD, (long)&count, 0, 0, 0);
+
+	return rc < 0 ? rc : count;
+#else
+	return xp_sys_unread(fd);
+#endif
 }
 
 #endif

@@ -128,6 +128,27 @@ XT_TEST(count_for_writing_is_the_room)
 	XT_EXPECT(event.data > 0 && event.data < before);
 }
 
+XT_TEST(count_of_a_pipe_follows_its_size)
+{
+	struct xpoll *queue = xt_open();
+	struct xpoll_event event;
+	struct xt_pair pipe = xt_pipe();
+
+	XT_OK(add(queue, pipe.w, WRITE, COUNT));
+	XT_GETS(queue, &event, pipe.w, WRITE);
+	XT_EXPECT_EQ(event.data, fcntl(pipe.w, F_GETPIPE_SZ));
+	/* An ADD asks for it. */
+	XT_CHECK(fcntl(pipe.w, F_SETPIPE_SZ, 16384) > 0);
+	XT_OK(add(queue, pipe.w, WRITE, COUNT));
+	XT_GETS(queue, &event, pipe.w, WRITE);
+	XT_EXPECT_EQ(event.data, fcntl(pipe.w, F_GETPIPE_SZ));
+	/* And so does one of 64 waits. */
+	XT_CHECK(fcntl(pipe.w, F_SETPIPE_SZ, 32768) > 0);
+	for (int i = 0; i < 64; i++)
+		XT_GETS(queue, &event, pipe.w, WRITE);
+	XT_EXPECT_EQ(event.data, fcntl(pipe.w, F_GETPIPE_SZ));
+}
+
 XT_TEST(count_of_a_listener_is_its_backlog)
 {
 	struct xpoll *queue = xt_open();

@@ -92,6 +92,7 @@ SWEPT(int, xp_sys_inotify_add, SWEEP_WATCH_ADD,
 SWEPT(int64_t, xp_sys_unread, SWEEP_COUNT, (int fd), (fd))
 SWEPT(int64_t, xp_sys_backlog, SWEEP_COUNT, (int fd), (fd))
 SWEPT(int64_t, xp_sys_socket_room, SWEEP_COUNT, (int fd), (fd))
+SWEPT(int64_t, xp_sys_pipe_size, SWEEP_COUNT, (int fd), (fd))
 SWEPT(int64_t, xp_sys_pipe_room, SWEEP_COUNT, (int fd), (fd))
 SWEPT(int, xp_sys_take_error, SWEEP_COUNT, (int fd), (fd))
 SWEPT(int64_t, xp_sys_read_cached, SWEEP_READ_CACHED,
