@@ -76,6 +76,7 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 	queue->ops = ops;
 	queue->lazy = !(ops->caps & XP_CAP_FREE_CHANGE);
 	queue->turn.fd = -1;
+	queue->turn.lamp = -1;
 	queue->due_ns = XP_NEVER;
 	queue->kept_ns = XP_NEVER;
 	for (int i = 0; i < XP_SOURCES; i++)

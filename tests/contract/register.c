@@ -313,3 +313,18 @@ XT_TEST(enable_disable_many_turns_always_agrees)
 			XT_NONE(queue);
 	}
 }
+
+/* 0 is what a field that nobody has set says. */
+XT_TEST(number_0_is_a_descriptor_like_any_other)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pipe = xt_pipe();
+
+	xt_number(pipe.r, 0);
+	XT_OK(xt_add(queue, 0, READ, 0));
+	XT_NONE(queue);
+	xt_put(pipe.w);
+	XT_GETS(queue, NULL, 0, READ);
+	XT_OK(xt_flag(queue, 0, READ, XPOLL_DELETE));
+	XT_NONE(queue);
+}
