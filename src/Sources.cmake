@@ -83,6 +83,7 @@ set(XPOLL_LINUX
   os/sys_uring.c
   backend/edge_epoll.c
   backend/epoll.c
+  backend/outer_epoll.c
   backend/poll.c
   backend/table_epoll.c
   source/provider/aio_table_uring.c

@@ -7,8 +7,7 @@
  * a duplicate is open anywhere.  Both shape the queue's use of it; here they
  * are only reported.
  *
- * xpoll_fd hands out an outer epoll set that holds the inner one: the inner
- * can be renewed without the holder of the descriptor noticing.
+ * xpoll_fd hands out an outer epoll set that holds this one: see outer.h.
  */
 #include "backend/backend.h"
 
@@ -16,6 +15,7 @@
 #include <fcntl.h>
 #include <sys/epoll.h>
 
+#include "backend/outer.h"
 #include "base/assert.h"
 #include "base/time.h"
 #include "os/sys.h"
@@ -27,19 +27,9 @@ struct epoll_state {
 	int epoll_fd;
 	int wake_fd;
 	int previous_fd;  /* the set before, while it is renewed */
-	int outer_fd;     /* -1: xpoll_fd was not called */
-	int attention_fd; /* -1: likewise */
-	bool apart;       /* the outer set is readable, and does not hold this one */
-	int alarm_fd;     /* -1: likewise, or there was no timer since */
-	int64_t alarm_ns; /* alarm_fd is, from then on */
+	struct xp_outer outer;
 	struct xp_counters *counters;
 };
-
-static void close_any(int fd)
-{
-	if (fd >= 0)
-		xp_sys_close(fd);
-}
 
 static uint32_t to_kernel(uint32_t watch)
 {
@@ -72,8 +62,7 @@ static bool epoll_owns(const void *opaque, int fd)
 	const struct epoll_state *state = opaque;
 
 	return fd == state->wake_fd || fd == state->epoll_fd ||
-		fd == state->outer_fd || fd == state->attention_fd ||
-		fd == state->alarm_fd;
+		xp_outer_owns(&state->outer, fd);
 }
 
 static int epoll_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
@@ -115,11 +104,7 @@ static int epoll_open(void *opaque, int size_hint, struct xp_counters *counters)
 
 	(void)size_hint;
 	state->counters = counters;
-	state->outer_fd = -1;
-	state->attention_fd = -1;
-	state->apart = false;
-	state->alarm_fd = -1;
-	state->alarm_ns = XP_NEVER;
+	xp_outer_init(&state->outer);
 	state->epoll_fd = xp_sys_epoll_create();
 	if (state->epoll_fd < 0)
 		return state->epoll_fd;
@@ -130,7 +115,8 @@ static int epoll_open(void *opaque, int size_hint, struct xp_counters *counters)
 		                   POLLIN | XP_WATCH_EDGE, XP_TOKEN_WAKE);
 	if (rc >= 0)
 		return 0;
-	close_any(state->wake_fd);
+	if (state->wake_fd >= 0)
+		xp_sys_close(state->wake_fd);
 	xp_sys_close(state->epoll_fd);
 	return rc;
 }
@@ -139,9 +125,7 @@ static void epoll_close(void *opaque)
 {
 	struct epoll_state *state = opaque;
 
-	close_any(state->outer_fd);
-	close_any(state->attention_fd);
-	close_any(state->alarm_fd);
+	xp_outer_fini(&state->outer);
 	xp_sys_close(state->epoll_fd);
 	xp_sys_close(state->wake_fd);
 }
@@ -177,14 +161,6 @@ static void epoll_wake(void *opaque)
 	xp_sys_write(state->wake_fd, &one, sizeof one);
 }
 
-/* Have the outer set hold this one under this number; 0 as well without one. */
-static int outer_control(struct epoll_state *state, int op, int fd)
-{
-	if (state->outer_fd < 0 || state->apart)
-		return 0;
-	return xp_sys_epoll_ctl(state->outer_fd, op, fd, EPOLLIN, 0);
-}
-
 /*
  * From now on the number stands for the fresh set.  The outer set holds the old
  * or the fresh one at every moment, and both in between: what fails then is
@@ -192,14 +168,14 @@ static int outer_control(struct epoll_state *state, int op, int fd)
  */
 static int epoll_switch(struct epoll_state *state, int fresh)
 {
-	int rc = outer_control(state, EPOLL_CTL_ADD, fresh);
+	int rc = xp_outer_hold(&state->outer, fresh);
 
 	if (rc < 0)
 		return rc;
-	(void)outer_control(state, EPOLL_CTL_DEL, state->epoll_fd);
+	xp_outer_release(&state->outer, state->epoll_fd);
 	rc = xp_sys_put(fresh, state->epoll_fd);
-	if (outer_control(state, EPOLL_CTL_ADD, state->epoll_fd) == 0)
-		(void)outer_control(state, EPOLL_CTL_DEL, fresh);
+	if (xp_outer_hold(&state->outer, state->epoll_fd) == 0)
+		xp_outer_release(&state->outer, fresh);
 	return rc;
 }
 
@@ -220,9 +196,10 @@ static int epoll_renew(void *opaque)
 		                      EPOLLIN | EPOLLET, XP_TOKEN_WAKE);
 	if (rc >= 0)
 		rc = epoll_switch(state, fresh);
-	close_any(fresh);
-	if (rc < 0)
-		close_any(previous);
+	if (fresh >= 0)
+		xp_sys_close(fresh);
+	if (rc < 0 && previous >= 0)
+		xp_sys_close(previous);
 	state->previous_fd = previous;
 	return rc;
 }
@@ -245,97 +222,32 @@ static void epoll_renew_end(void *opaque)
 	xp_sys_close(state->previous_fd);
 }
 
-/* Nobody takes events from this set: all are in it by level. */
-static int outer_add(int outer_fd, int fd)
-{
-	if (outer_fd < 0 || fd < 0)
-		return outer_fd < 0 ? outer_fd : fd;
-	return xp_sys_epoll_ctl(outer_fd, EPOLL_CTL_ADD, fd, EPOLLIN, 0);
-}
-
-static int outer_open(struct epoll_state *state)
-{
-	int outer_fd = xp_sys_epoll_create();
-	int attention_fd = xp_sys_eventfd(false);
-	int rc = outer_add(outer_fd, state->epoll_fd);
-
-	if (rc >= 0)
-		rc = outer_add(outer_fd, attention_fd);
-	if (rc < 0) {
-		close_any(attention_fd);
-		close_any(outer_fd);
-		return rc;
-	}
-	state->attention_fd = attention_fd;
-	state->outer_fd = outer_fd;
-	return 0;
-}
-
 static int epoll_queue_fd(void *opaque)
 {
 	struct epoll_state *state = opaque;
-	int rc = state->outer_fd < 0 ? outer_open(state) : 0;
 
-	return rc < 0 ? rc : state->outer_fd;
+	return xp_outer_fd(&state->outer, state->epoll_fd);
 }
 
 static int epoll_set_attention(void *opaque, bool on)
 {
 	struct epoll_state *state = opaque;
-	uint64_t count = 1;
-	int rc = 0;
 
-	XP_ASSERT(state->attention_fd >= 0);
-	if (on) {
-		xp_sys_write(state->attention_fd, &count, sizeof count);
-		return 0;
-	}
-	if (state->apart)
-		rc = outer_add(state->outer_fd, state->epoll_fd);
-	if (rc == 0)
-		xp_sys_read(state->attention_fd, &count, sizeof count);
-	state->apart = rc < 0;
-	return rc;
+	return xp_outer_set_attention(&state->outer, on, state->epoll_fd);
 }
 
-/* Each event of this set would be told to the outer one: a tenth of its price. */
 static void epoll_attention_lasts(void *opaque)
 {
 	struct epoll_state *state = opaque;
 
-	state->apart = outer_control(state, EPOLL_CTL_DEL, state->epoll_fd) == 0;
-}
-
-static int alarm_open(struct epoll_state *state)
-{
-	int fd = xp_sys_timer_fd();
-	int rc = outer_add(state->outer_fd, fd);
-
-	if (rc >= 0)
-		state->alarm_fd = fd;
-	else
-		close_any(fd);
-	return rc;
+	xp_outer_attention_lasts(&state->outer, state->epoll_fd);
 }
 
 static int epoll_set_alarm(void *opaque, int64_t deadline_ns)
 {
 	struct epoll_state *state = opaque;
-	int rc = 0;
 
-	XP_ASSERT(state->outer_fd >= 0);
-	if (deadline_ns == state->alarm_ns)
-		return 0;
-	/* Too early is right, too: most timers are put off before they expire. */
-	if (state->alarm_ns < deadline_ns && state->alarm_ns > xp_sys_now())
-		return 0;
-	if (state->alarm_fd < 0)
-		rc = alarm_open(state);
-	if (rc < 0)
-		return rc;
-	xp_sys_timer_set(state->alarm_fd, deadline_ns);
-	state->alarm_ns = deadline_ns;
-	return 0;
+	return xp_outer_set_alarm(&state->outer, deadline_ns);
 }
 
 const struct xp_backend_ops xp_backend_epoll = {

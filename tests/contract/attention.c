@@ -1,0 +1,112 @@
+/*
+ * Goal: in a loop that leaves candidates behind, xpoll_fd's descriptor is
+ * readable all the time at no cost, and afterwards tells the truth again (S14,
+ * hazard 11).
+ * Method: poll(2) looks at it, during such loops and after them.
+ */
+#include "xt.h"
+
+static const char no_queue[] = "no kernel queue in this back end";
+
+static bool has_queue_fd(void)
+{
+	return !xt_is("poll") && !xt_is("select");
+}
+
+static bool readable(struct xpoll *queue)
+{
+	return xt_poll(xpoll_fd(queue), POLLIN) & POLLIN;
+}
+
+/* A loop in which one of two pipes can always be written to. */
+static void toggle(struct xpoll *queue, struct xt_pair one, struct xt_pair two,
+                   int times)
+{
+	for (int i = 0; i < times; i++) {
+		struct xpoll_event events[4], changes[2] = {
+			xt_record((uint64_t)(i % 2 ? one.w : two.w), WRITE,
+			          XPOLL_DISABLE),
+			xt_record((uint64_t)(i % 2 ? two.w : one.w), WRITE,
+			          XPOLL_ENABLE),
+		};
+
+		XT_EQ(xpoll_event(queue, changes, 2, events, 4, -1), 1);
+		XT_EQ(events[0].ident, changes[1].ident);
+		XT_CHECK(readable(queue));
+	}
+}
+
+XT_TEST(queue_fd_toggles_with_waits_cost_nothing)
+{
+	if (!has_queue_fd())
+		XT_SKIP(no_queue);
+	XT_SINGLE_ONLY();
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair one = xt_pipe();
+	struct xt_pair two = xt_pipe();
+	uint64_t before;
+
+	XT_CHECK(xpoll_fd(queue) >= 0);
+	XT_OK(xt_add(queue, one.w, WRITE, XPOLL_DISABLE));
+	XT_OK(xt_add(queue, two.w, WRITE, XPOLL_DISABLE));
+	toggle(queue, one, two, 20);
+	before = xt_stats(queue).syscalls_change;
+	toggle(queue, one, two, 80);
+	XT_EQ(xt_stats(queue).syscalls_change, before);
+}
+
+/* Meanwhile it was readable for that alone, and told of nothing else. */
+XT_TEST(queue_fd_tells_of_everything_after_a_long_loop)
+{
+	if (!has_queue_fd())
+		XT_SKIP(no_queue);
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair one = xt_pipe(), two = xt_pipe(), other = xt_pipe();
+
+	XT_CHECK(xpoll_fd(queue) >= 0);
+	XT_OK(xt_add(queue, one.w, WRITE, XPOLL_DISABLE));
+	XT_OK(xt_add(queue, two.w, WRITE, XPOLL_DISABLE));
+	XT_OK(xt_add(queue, other.r, READ, 0));
+	for (int i = 0; i < 3; i++) {
+		toggle(queue, one, two, 200);
+		XT_OK(xt_flag(queue, (uint64_t)two.w, WRITE, XPOLL_DISABLE));
+		XT_NONE(queue);
+		XT_CHECK(!readable(queue));
+		xt_put(other.w);
+		XT_CHECK(xt_poll_until(xpoll_fd(queue), POLLIN, POLLIN));
+		XT_GETS(queue, NULL, other.r, READ);
+		XT_EQ(xt_get(other.r), 'x');
+		XT_NONE(queue);
+		XT_CHECK(!readable(queue));
+	}
+}
+
+/* The kernel's set is made anew (hazard 2) while the watchers do without it. */
+XT_TEST(queue_fd_survives_a_renewal_in_a_long_loop)
+{
+	if (!has_queue_fd())
+		XT_SKIP(no_queue);
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair one = xt_pipe(), two = xt_pipe(), other = xt_pipe();
+	struct xt_pair grave = xt_pipe(), fresh = xt_pipe();
+
+	XT_CHECK(xpoll_fd(queue) >= 0);
+	XT_OK(xt_add(queue, one.w, WRITE, XPOLL_DISABLE));
+	XT_OK(xt_add(queue, two.w, WRITE, XPOLL_DISABLE));
+	XT_OK(xt_add(queue, other.r, READ, 0));
+	XT_OK(xt_add(queue, grave.r, READ, 0));
+	toggle(queue, one, two, 100);
+	/* A duplicate keeps the file in the kernel's set, which goes on telling. */
+	(void)xt_dup(grave.r);
+	xt_number(fresh.r, grave.r);
+	XT_OK(xt_add(queue, grave.r, READ, 0));
+	xt_put(grave.w);
+	toggle(queue, one, two, 200);
+	XT_CHECK(xt_stats(queue).rebuilds > 0);
+	XT_OK(xt_flag(queue, (uint64_t)two.w, WRITE, XPOLL_DISABLE));
+	XT_NONE(queue);
+	XT_CHECK(!readable(queue));
+	xt_put(other.w);
+	XT_CHECK(xt_poll_until(xpoll_fd(queue), POLLIN, POLLIN));
+	XT_GETS(queue, NULL, other.r, READ);
+}
