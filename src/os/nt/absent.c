@@ -28,6 +28,12 @@ bool xp_fs_has_sizes(int fd)
 	return false;
 }
 
+int64_t xp_sys_pipe_size(int fd)
+{
+	(void)fd;
+	return -ENOTSUP;
+}
+
 int64_t xp_sys_pipe_room(int fd)
 {
 	(void)fd;
