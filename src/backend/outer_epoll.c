@@ -104,6 +104,7 @@ int xp_outer_set_attention(struct xp_outer *outer, bool on, int inner_fd)
 /* Each event of the inner set would be told here: a tenth of its price. */
 void xp_outer_attention_lasts(struct xp_outer *outer, int inner_fd)
 {
+	XP_ASSERT(outer->fd >= 0);
 	xp_outer_release(outer, inner_fd);
 	outer->apart = true;
 }

@@ -44,6 +44,7 @@ static unsigned pipe_size(const struct xp_wait *wait, int fd,
 {
 	int64_t size = 0;
 
+	XP_ASSERT(slot->kind == XP_KIND_FIFO);
 	if (slot->size == 0 || wait->batch % XP_SIZE_EVERY == 0)
 		size = xp_sys_pipe_size(fd);
 	if (size > 0)

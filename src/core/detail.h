@@ -10,6 +10,7 @@
 #ifndef XP_CORE_DETAIL_H
 #define XP_CORE_DETAIL_H
 
+#include "base/assert.h"
 #include "core/queue.h"
 #include "os/fdkind.h"
 #include "os/fdnum.h"
@@ -62,6 +63,7 @@ static XP_INLINE void xp_detail_count(struct xpoll *queue,
 	int fd = xp_fd_number(event->ident);
 	int64_t unread = -1, count;
 
+	XP_ASSERT(event->fflags & XP_COUNT_PENDING);
 	xp_count(&queue->counters.syscalls_check);
 	if (reads || kind == XP_KIND_FIFO)
 		unread = xp_sys_unread_hot(fd);
