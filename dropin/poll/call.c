@@ -139,6 +139,12 @@ static struct set *find_set(struct call *call)
 	if (!set)
 		return NULL;
 	atomic_store_explicit(&set->used_ns, call->awake_ns, memory_order_relaxed);
+	if (XP_UNLIKELY(call->awake_ns - set->mapped_ns > settings.recheck_ns) &&
+	    settings.recheck_ns != 0) {
+		set->mapped_ns = call->awake_ns;
+		set->mapped_to = 0;
+		set->most = 0;
+	}
 	if (XP_LIKELY(call->ops->mapped(call, set)))
 		return set;
 	pool_release(set);
@@ -165,12 +171,7 @@ static bool recheck(struct set *set)
 		return false;
 	doubted = recheck_slice(&set->recheck, &set->watch);
 	stats_add(&stats.doubted, (uint64_t)doubted);
-	if (set->recheck.at == 0) {
-		/* From time to time its memory and its length, too. */
-		set->mapped_to = 0;
-		set->most = 0;
-		stats_add(&stats.rechecks, 1);
-	}
+	stats_add(&stats.rechecks, set->recheck.at == 0);
 	return doubted > 0;
 }
 

@@ -36,6 +36,7 @@ struct set {
 	int64_t balance;        /* [c] what it has saved; below 0 it is given up */
 	uintptr_t mapped_from;  /* [c] memory that is known to be there */
 	uintptr_t mapped_to;    /* [c] */
+	int64_t mapped_ns;      /* [c] when that was forgotten, to look anew */
 	size_t most;            /* [c] entries that are known to be allowed */
 };
 

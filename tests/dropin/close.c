@@ -7,6 +7,7 @@
 #include "dropin.h"
 
 #include <dirent.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -69,6 +70,62 @@ static void by_fclose(int fd)
 XT_TEST(fclose_then_reuse_is_another_file)
 {
 	check_closing(by_fclose);
+}
+
+XT_TEST(closefrom_then_reuse_is_another_file)
+{
+	struct crowd crowd;
+	int high;
+
+	XT_CALL(crowd_open(&crowd));
+	high = xt_keep(fcntl(crowd.fds[VICTIM].fd, F_DUPFD_CLOEXEC, 900));
+	crowd.fds[VICTIM].fd = high;
+	XT_CALL(crowd_settle(&crowd));
+	closefrom(high);
+	XT_EQ(crowd_ready(&crowd), VICTIM);
+	XT_EQ(crowd.fds[VICTIM].revents, POLLNVAL);
+	XT_CALL(crowd_reopen(high));
+	XT_EQ(crowd_ready(&crowd), VICTIM);
+	XT_EQ(crowd.fds[VICTIM].revents, POLLIN);
+	xt_get(high);
+	xt_put(crowd.pipes[VICTIM].w);
+	XT_EQ(crowd_ready(&crowd), -1);
+}
+
+/* The usual way of servers: a connection takes the number of the last one. */
+XT_TEST(accept_into_the_number_of_a_closed_connection_is_another_file)
+{
+	struct sockaddr_in address;
+	struct crowd crowd;
+	int listener = xt_listener(&address);
+	int clients[2];
+	int number;
+	int free_one;
+
+	for (int i = 0; i < 2; i++) {
+		clients[i] = xt_socket(AF_INET, SOCK_STREAM);
+		(void)connect(clients[i], (struct sockaddr *)&address, sizeof address);
+		XT_CHECK(xt_poll_until(clients[i], POLLOUT, POLLOUT));
+	}
+	XT_CALL(crowd_open(&crowd));
+	XT_CHECK(xt_poll_until(listener, POLLIN, POLLIN));
+	number = xt_keep(accept(listener, NULL, NULL));
+	crowd.fds[VICTIM].fd = number;
+	XT_CALL(crowd_settle(&crowd));
+	xt_keep(fcntl(number, F_DUPFD_CLOEXEC, 500));
+	while ((free_one = dup(listener)) < number) /* No lower one is free. */
+		xt_keep(free_one);
+	xt_close(free_one);
+	XT_EQ(close(number), 0);
+	XT_CHECK(xt_poll_until(listener, POLLIN, POLLIN));
+	XT_EQ(accept(listener, NULL, NULL), number);
+	XT_EQ(crowd_ready(&crowd), -1);
+	xt_put(clients[1]);
+	XT_CHECK(xt_poll_until(number, POLLIN, POLLIN));
+	XT_EQ(crowd_ready(&crowd), VICTIM);
+	xt_get(number);
+	xt_put(clients[0]); /* for the old one, of which there is a duplicate */
+	XT_EQ(crowd_ready(&crowd), -1);
 }
 
 /* What dup2 does to the number is not closing, but it ends the file there. */
@@ -323,6 +380,57 @@ XT_TEST(hidden_close_and_reuse_is_seen_by_a_select)
 	XT_EQ(select(FD_SETSIZE, &set, NULL, NULL, NULL), 1);
 	XT_CHECK(FD_ISSET(number, &set));
 }
+
+/* --- Memory that is gone -------------------------------------------------------- */
+
+/* So large that what is mapped meanwhile goes to its other end. */
+#define HOLE ((size_t)64 << 20)
+
+static struct pollfd *array_in_a_hole(const struct crowd *crowd)
+{
+	void *memory = mmap(NULL, HOLE, PROT_READ | PROT_WRITE,
+	                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (!XT_EXPECT(memory != MAP_FAILED))
+		return NULL;
+	memcpy(memory, crowd->fds, sizeof crowd->fds);
+	for (int i = 0; i < 2 * CROWD; i++)
+		XT_EXPECT_EQ(poll(memory, CROWD, 0), 0);
+	return memory;
+}
+
+/* Not at once, as the manual says. */
+XT_TEST(array_that_was_unmapped_a_while_ago_is_efault)
+{
+	struct crowd crowd;
+	struct pollfd *fds;
+
+	XT_CALL(crowd_open(&crowd));
+	XT_CALL(fds = array_in_a_hole(&crowd));
+	XT_EQ(munmap(fds, HOLE), 0);
+	XT_EQ(poll(NULL, 0, 150), 0); /* It is the time that counts. */
+	XT_FAILS(poll(fds, CROWD, 0), EFAULT);
+}
+
+XT_TEST(another_array_in_the_same_memory_is_another_array)
+{
+	struct crowd crowd;
+	struct pollfd *fds;
+
+	XT_CALL(crowd_open(&crowd));
+	XT_CALL(fds = array_in_a_hole(&crowd));
+	XT_CHECK(mmap(fds, HOLE, PROT_READ | PROT_WRITE,
+	              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+	              0) == fds);
+	for (int i = 0; i < CROWD; i++)
+		fds[i] = crowd.fds[CROWD - 1 - i];
+	xt_put(crowd.pipes[4].w);
+	XT_EQ(poll(fds, CROWD - 1, -1), 1);
+	XT_EQ(fds[CROWD - 1 - 4].revents, POLLIN);
+	XT_EQ(munmap(fds, HOLE), 0);
+}
+
+/* --- Closes that nobody sees, of our own ---------------------------------------- */
 
 XT_TEST(own_descriptor_closed_by_a_bare_system_call_is_made_anew)
 {
