@@ -3,6 +3,7 @@
 
   main.py measure [--quick] [--only REGEX] FOLDER   run the steps, into FOLDER/*.json
   main.py page [--quick] FOLDER                     FOLDER/plots, FOLDER/report.html
+  main.py readme FOLDER                             put those of the README into it
   main.py list [--quick]                            the steps and how long they take
 
 Exit codes: 0 done, 1 a step failed (the others were run), 2 wrong arguments.
@@ -88,6 +89,15 @@ def page(options):
     return 0
 
 
+def readme(options):
+    import data
+    import readme as readme_of
+
+    readme_of.update(data.Results(options.folder), os.path.join(options.folder, "plots"),
+                     plan.ROOT)
+    return 0
+
+
 def list_steps(options):
     steps = plan.steps(options.folder, options.quick)
     for step in steps:
@@ -98,12 +108,13 @@ def list_steps(options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("measure", "page", "list"))
+    parser.add_argument("what", choices=("measure", "page", "readme", "list"))
     parser.add_argument("folder", nargs="?", default="build/bench")
     parser.add_argument("--quick", action="store_true", help="short turns, few sizes")
     parser.add_argument("--only", default="", help="steps whose name this finds")
     options = parser.parse_intermixed_args()
-    return {"measure": measure, "page": page, "list": list_steps}[options.what](options)
+    return {"measure": measure, "page": page, "readme": readme,
+            "list": list_steps}[options.what](options)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ import data  # noqa: E402
 import main  # noqa: E402
 import page  # noqa: E402
 import plan  # noqa: E402
+import readme  # noqa: E402
 import targets  # noqa: E402
 
 
@@ -90,6 +91,35 @@ class Report(unittest.TestCase):
         for word in "Figure 10", "Figure 16", "zombie", "READMEs", "Not measured here":
             self.assertIn(word, text)
         self.assertNotRegex(text, r'(src|href)="(?!data:)')
+
+    def test_readme_gets_the_table_and_nothing_else_of_it_changes(self):
+        readme.SIZES = [8, 16, 24]
+        for n in readme.SIZES:
+            self.measure("looptest", n)
+        for name in readme.PLOTS:
+            open(os.path.join(self.folder, name + ".svg"), "w", encoding="utf-8").close()
+        path = os.path.join(self.folder, "README.md")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("before\n<!-- looptest -->\nold\n<!-- /looptest -->\nafter\n")
+        results = data.Results(self.folder)
+        readme.update(results, self.folder, self.folder)
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        self.assertEqual((lines[:2], lines[-2:]), (["before", "<!-- looptest -->"],
+                                                   ["<!-- /looptest -->", "after"]))
+        rows = {cells[1]: cells for cells in ([cell.strip() for cell in line.split("|")]
+                                              for line in lines[2:-2])}
+        self.assertEqual({len(cells) for cells in rows.values()}, {10})
+        ours = rows["xpoll-epoll (default)"]
+        self.assertEqual(ours[2], f"{results.number('looptest-8', 'xpoll-epoll', 'ns_per_'):,.0f}")
+        self.assertEqual(rows["raw-epoll"][4], "1.00")
+        self.assertEqual(rows["libev"][2], "-")
+        self.assertEqual(sorted(os.listdir(os.path.join(self.folder, "docs/images"))),
+                         sorted(name + ".svg" for name in readme.PLOTS))
+
+    def test_readme_without_results_stays_as_it_is(self):
+        with self.assertRaisesRegex(SystemExit, "no results of looptest"):
+            readme.update(data.Results(self.folder), self.folder, self.folder)
 
     def test_bad_arguments_of_the_scripts_are_refused(self):
         for script, *arguments in (("http.py", "--idle", "-1"), ("http.py", "--idle", "many"),
