@@ -22,6 +22,8 @@ enum {
 	 * reporting, and only this tells.
 	 */
 	SAMPLE_EVERY = 64,
+	/* Harvests that leave room for two events of each entry. */
+	CROWDED_FOR = 64,
 	/* Reports of one dead registration until the kernel's set is renewed. */
 	STALE_MOST = 4,
 };
@@ -231,6 +233,7 @@ static XP_INLINE unsigned deliver_filters(struct xpoll *queue,
 			continue;
 		}
 		xp_candidate_carry(queue, fd, slot, XP_BIT(i), events);
+		queue->crowded = CROWDED_FOR;
 		left |= XP_BIT(i);
 	}
 	return left;

@@ -65,6 +65,7 @@ struct xpoll {
 	uint32_t wake_all;     /* [q] grows with each xpoll_wake_all */
 	bool lazy;             /* [q] the kernel is not told of each change */
 	bool harvest_due;      /* [q] ask the kernel though events are at hand */
+	uint8_t crowded;       /* [q] harvests until it is tried to fill the array */
 	uint8_t unharvested;   /* [q] waits since the kernel was asked */
 	bool unattached;       /* [q] the kernel lacks slots that it should have */
 	bool withheld;         /* [q] a slot may have that mark */

@@ -52,6 +52,17 @@ static XP_INLINE int sleep_alone(struct xpoll *queue, struct xp_wait *wait,
 }
 
 /*
+ * An entry whose READ and WRITE are both ready makes two events.  What finds no
+ * room in the caller's array has to be looked at and confirmed: better to leave
+ * it in the kernel for the next wait.
+ */
+static XP_APART int room_if_crowded(struct xpoll *queue, int room)
+{
+	queue->crowded--;
+	return room > 1 ? room / 2 : 1;
+}
+
+/*
  * Ask the kernel; look_only: do not sleep.  alone: known when compiled, as in
  * the functions below.
  */
@@ -64,6 +75,8 @@ static XP_INLINE int ask_kernel(struct xpoll *queue, struct xp_wait *wait,
 	int cap = room > FIRED_CAP ? FIRED_CAP : room;
 	int rc;
 
+	if (XP_UNLIKELY(queue->crowded))
+		cap = room_if_crowded(queue, cap);
 	if (at_hand && cap < PRIVATE_CAP)
 		cap = PRIVATE_CAP;
 	queue->harvest_due = false;

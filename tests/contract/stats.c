@@ -55,6 +55,38 @@ XT_TEST(stats_registered_follows_every_way_in_and_out)
 	XT_EXPECT_EQ(xt_stats(queue).registered, 0);
 }
 
+/* Ready in both directions, a descriptor takes two of the array's places. */
+XT_TEST(stats_short_array_costs_no_change_for_each_event)
+{
+	enum { PAIRS = 32, ROUNDS = 40, CAP = 16 };
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pairs[PAIRS];
+	struct xpoll_event events[CAP];
+
+	for (int i = 0; i < PAIRS; i++) {
+		pairs[i] = xt_socketpair(SOCK_STREAM);
+		XT_OK(xt_add(queue, pairs[i].r, READ, XPOLL_CLEAR));
+		XT_OK(xt_add(queue, pairs[i].r, WRITE, XPOLL_CLEAR));
+	}
+	struct xpoll_stats before = xt_stats(queue);
+	int reads = 0;
+	for (int i = 0; i < ROUNDS; i++) {
+		for (int j = 0; j < PAIRS; j++)
+			xt_put(pairs[j].w);
+		while (reads < (i + 1) * PAIRS) {
+			int count = xpoll_event(queue, NULL, 0, events, CAP, -1);
+
+			XT_CHECK(count > 0);
+			for (int j = 0; j < count; j++)
+				if (events[j].filter == READ)
+					reads += xt_drain((int)events[j].ident);
+		}
+	}
+	struct xpoll_stats after = xt_stats(queue);
+	xt_note("%ju changes", (uintmax_t)(after.syscalls_change - before.syscalls_change));
+	XT_EXPECT(after.syscalls_change - before.syscalls_change <= ROUNDS * PAIRS / 8);
+}
+
 XT_TEST(stats_small_struct_is_filled_as_far_as_it_goes)
 {
 	struct xpoll *queue = xt_open_quiet();
