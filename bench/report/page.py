@@ -4,6 +4,7 @@ import base64
 import html
 import os
 
+import java
 import sources
 import targets
 
@@ -126,12 +127,24 @@ def more(results, plots):
     return "".join(parts)
 
 
-def others(results):
-    """Reports of other commands, when their numbers are there."""
+def of_java(results):
     parts = ["<h2>Java: the Poller package's README</h2><p>Seconds for all connections, on a PC of "
              "1999 with Solaris 7.</p>", table(*sources.JAVA_TABLE)]
-    known = ("http", *(f"{w}-{n}" for w in ("looptest", "idle", "costs", "drop-in", *MORE)
-                       for n in results.sizes(w)))
+    for name, head in java.HEADS.items():
+        found = java.rows(results, name)
+        if found:
+            parts += [f"<h2>{text(java.TITLES[name])}</h2>",
+                      f"<p>{text(java.said(results.get(name)))}</p>",
+                      table([title for _, title in head],
+                            [[number(row.get(key)) for key, _ in head] for row in found])]
+    return "".join([*parts, "<p>Again: <code>./dev bench java</code></p>"])
+
+
+def others(results):
+    """Reports of other commands, when their numbers are there."""
+    parts = [of_java(results)]
+    workloads = ("looptest", "idle", "costs", "drop-in", *MORE)
+    known = ("http", *java.HEADS, *(f"{w}-{n}" for w in workloads for n in results.sizes(w)))
     for name in sorted(set(results.reports) - set(known)):
         report = results.get(name)
         if isinstance(report, dict) and report.get("results"):

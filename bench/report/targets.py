@@ -1,6 +1,9 @@
 """The targets of the project, with what was measured."""
 
 
+import java
+
+
 class Target:
     """One row: text, the number it is about, and whether that is good."""
 
@@ -11,7 +14,7 @@ class Target:
 
 def rows(results):
     return [row for part in (looptest, stable, idle, dispatch, costs, others, drop_in,
-                             kqueue, fallback)
+                             kqueue, fallback, java.targets)
             for row in part(results)]
 
 

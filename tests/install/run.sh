@@ -37,6 +37,18 @@ check_tree() {
 	*asan | *tsan) ;; # A library with a sanitizer in it loads into no other program.
 	*) "$work/prefix/bin/xpoll" run --poll true || fail "the drop-in is not found" ;;
 	esac
+	check_jars
+}
+
+# Where they were made they are there, and run by "java -jar" alone.
+check_jars() {
+	version=$("$work/prefix/bin/xpoll" --version | sed 's/.* //')
+	[ -f "$build/java/xpoll-$version-demo.jar" ] || return 0
+	jar=$(find "$work/prefix" -path "*/java/xpoll-$version-demo.jar")
+	[ -n "$jar" ] && [ -f "${jar%-demo.jar}.jar" ] || fail "the jars are not installed"
+	java_home=$(sh "$here/../../java/find-jdk.sh") || return 0
+	"$java_home/bin/java" -jar "$jar" --help >"$work/help" || fail "java -jar"
+	grep -q '^usage: java -jar' "$work/help" || fail "the demo jar does not tell its usage"
 }
 
 use_pkg_config() {

@@ -79,6 +79,31 @@ class Report(unittest.TestCase):
                 if row.workload.startswith("active")]
         self.assertEqual([(row.value, row.good) for row in rows], [("0.50", False)] * 3)
 
+    def test_java_has_its_tables_and_targets(self):
+        servers = [{"server": name, "connections": 1000, "data_ms": 1.0, "cpu_ms": cpu,
+                    "cpu_us_per_event": 1.0, "rss_kb": 2048, "threads": 3, "in_1999_s": 11}
+                   for name, cpu in (("Poller, inline", 5), ("Poller, gangs (as in 1999)", 7),
+                                     ("Poller, one-shot", 9), ("java.nio Selector", 6))]
+        loops = [{"variant": "xpoll-descriptors", "pipes": n, "reads_per_s": 1.0, "ratio": 2.3,
+                  "cpu_ns_per_read": ns, "bytes_per_read": 0.0} for n, ns in ((8, 10), (1000, 12))]
+        costs = [{"call": "look_ready", "c": 100, "java": 161}]
+        for name, rows in ("servers", servers), ("looptest", loops), ("costs", costs):
+            with open(os.path.join(self.folder, f"java-{name}.json"), "w",
+                      encoding="utf-8") as file:
+                json.dump({"java": "a Java", "writes": 5, "rounds": 1, "results": rows}, file)
+        results = data.Results(self.folder)
+        found = [(row.value, row.good) for row in targets.rows(results)]
+        self.assertEqual(found, [("61 ns", False), ("2.30", True), ("0.0 bytes/read", True),
+                                 ("2.30", True), ("0.0 bytes/read", True), ("20 %", False),
+                                 ("0.83 × the least of them", True),
+                                 ("1.17 × the least of them", False), ("1.29", False)])
+        path = os.path.join(self.folder, "report.html")
+        page.write(results, self.folder, path, "./dev bench", {"kernel": "k"})
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        for word in "in 1999, s", "garbage", "java.nio Selector", "from Java, ns", "a Java":
+            self.assertIn(word, text)
+
     def test_page_is_whole_without_other_files(self):
         self.measure("active", 8)
         with open(os.path.join(self.folder, "kqueue-5.json"), "w", encoding="utf-8") as file:

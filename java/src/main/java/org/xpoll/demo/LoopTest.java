@@ -212,6 +212,7 @@ final class LoopTest {
         int pipes = options.number("--pipes", 8);
         int seconds = options.number("--seconds", 1);
         int rounds = options.number("--rounds", 5);
+        double warmUp = options.number("--warm-up", 1500) / 1e3;
         options.end();
 
         Map<String, Variant> variants = new LinkedHashMap<>();
@@ -219,14 +220,14 @@ final class LoopTest {
         variants.put("xpoll-channels", new PollerChannels(pipes));
         variants.put("nio-selectedKeys", new Nio(pipes, false));
         variants.put("nio-consumer", new Nio(pipes, true));
-        measure(variants, seconds, rounds);
+        measure(variants, seconds, rounds, warmUp);
     }
 
-    private static void measure(Map<String, Variant> variants, int seconds, int rounds)
-            throws IOException {
+    private static void measure(Map<String, Variant> variants, int seconds, int rounds,
+            double warmUp) throws IOException {
         Map<String, double[][]> results = new LinkedHashMap<>();
         for (Variant variant : variants.values()) {
-            variant.run(1.5); // Until it is compiled.
+            variant.run(warmUp); // Until it is compiled.
         }
         for (int round = 0; round < rounds; round++) {
             for (Map.Entry<String, Variant> entry : variants.entrySet()) {

@@ -16,7 +16,7 @@ public final class Main {
               NioServer             one thread and a java.nio.channels.Selector
               Client CONNECTIONS [HOST [KILOBYTES]]
                                     connects to one of them and writes 10 bytes at a time
-              LoopTest [--pipes N] [--seconds S] [--rounds R]
+              LoopTest [--pipes N] [--seconds S] [--rounds R] [--warm-up MS]
                                     Poller beside Selector, over pipes
               CallCosts             what a call through java.lang.foreign adds
 
