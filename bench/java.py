@@ -28,14 +28,14 @@ RESULTS = ROOT / "build" / "bench"
 FLAGS = ["-XX:+UseSerialGC", "-Xms1g", "-Xmx1g"]
 SERVERS = {
     "Poller, inline": ["PollingServer", "--inline"],
-    "Poller, gangs (as in 1999)": ["PollingServer"],
+    "Poller, gangs": ["PollingServer"],
     "Poller, one-shot": ["PollingServer", "--oneshot", "2"],
     "java.nio Selector": ["NioServer"],
     "a thread each": ["SimpleServer"],
     "a virtual thread each": ["VirtualThreadServer"],
 }
 # Seconds for 102,400 writes, from the README of 1999: two processors of 350 MHz, Solaris 7.
-IN_1999 = {"Poller, gangs (as in 1999)": {1000: 11, 4000: 20, 8000: 39},
+IN_1999 = {"Poller, gangs": {1000: 11, 4000: 20, 8000: 39},
            "a thread each": {1000: 12, 4000: 37, 8000: 108}}
 SPARE_DESCRIPTORS = 200
 

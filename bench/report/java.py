@@ -17,7 +17,7 @@ TITLES = {
     "java-looptest": "Java: looptest beside java.nio",
     "java-servers": "Java: the table of the Poller package's README",
 }
-INLINE, GANGS = "Poller, inline", "Poller, gangs (as in 1999)"
+INLINE, GANGS = "Poller, inline", "Poller, gangs"
 ONE_SHOT, SELECTOR = "Poller, one-shot", "java.nio Selector"
 OTHERS = (SELECTOR, "a thread each", "a virtual thread each")
 

@@ -82,7 +82,7 @@ class Report(unittest.TestCase):
     def test_java_has_its_tables_and_targets(self):
         servers = [{"server": name, "connections": 1000, "data_ms": 1.0, "cpu_ms": cpu,
                     "cpu_us_per_event": 1.0, "rss_kb": 2048, "threads": 3, "in_1999_s": 11}
-                   for name, cpu in (("Poller, inline", 5), ("Poller, gangs (as in 1999)", 7),
+                   for name, cpu in (("Poller, inline", 5), ("Poller, gangs", 7),
                                      ("Poller, one-shot", 9), ("java.nio Selector", 6))]
         loops = [{"variant": "xpoll-descriptors", "pipes": n, "reads_per_s": 1.0, "ratio": 2.3,
                   "cpu_ns_per_read": ns, "bytes_per_read": 0.0} for n, ns in ((8, 10), (1000, 12))]

@@ -16,11 +16,14 @@ import org.xpoll.Poller;
  * <p>As in 1999 it hands each batch to consumers and waits until all of it is read before it polls
  * again ("gang scheduling"), since what is not read yet would be reported again. With {@code
  * --oneshot} a report disables its connection and the consumer enables it after reading, as the
- * README of 1999 proposed; connections are accepted by a thread of their own. With {@code
- * --inline} the thread that waits reads, too.
+ * README of 1999 proposed; connections are accepted by a thread of their own. Other than in 1999
+ * the thread that waits reads its share: what is not worth waking another for is not handed over.
+ * With {@code --inline} it reads all.
  */
 final class PollingServer {
     private static final int BATCH = 100;
+    /** So many reads take about as long as to wake a thread, and to be woken by it. */
+    private static final int WORTH_A_HAND_OVER = 16;
 
     private final Session session;
     private final Poller poller = new Poller();
@@ -114,23 +117,30 @@ final class PollingServer {
         }
         int[] fds = new int[BATCH];
         short[] revents = new short[BATCH];
+        Connection[] ready = new Connection[BATCH];
+        ByteBuffer buffer = Connection.buffer();
         int listener = Poller.fdOf(session.listener);
         int accepted = 0;
         listen();
         while (bytesLeft.get() > 0) {
             int n = poller.waitMultiple(BATCH, fds, revents, -1);
-            synchronized (this) {
-                unread = n;
-            }
+            int count = 0;
             for (int i = 0; i < n; i++) {
                 if (fds[i] == listener) {
                     accepted = acceptAll(accepted);
-                    countDown();
                 } else {
-                    events++;
-                    queue.add((Connection) poller.attachment(fds[i]));
+                    ready[count++] = (Connection) poller.attachment(fds[i]);
                 }
             }
+            events += count;
+            int own = ownShare(count, consumers);
+            synchronized (this) {
+                unread = count - own;
+            }
+            for (int i = own; i < count; i++) {
+                queue.add(ready[i]);
+            }
+            bytesLeft.addAndGet(-readAll(ready, own, buffer));
             synchronized (this) {
                 while (unread > 0) {
                     wait();
@@ -139,17 +149,45 @@ final class PollingServer {
         }
     }
 
-    private synchronized void countDown() {
-        if (--unread == 0) {
+    /** How many of a batch the thread that waits reads itself. */
+    private static int ownShare(int count, int consumers) {
+        return count <= WORTH_A_HAND_OVER ? count : (count + consumers) / (consumers + 1);
+    }
+
+    private static long readAll(Connection[] ready, int count, ByteBuffer buffer)
+            throws IOException {
+        long bytes = 0;
+        for (int i = 0; i < count; i++) {
+            bytes += ready[i].read(buffer);
+        }
+        return bytes;
+    }
+
+    private synchronized void countDown(int count) {
+        unread -= count;
+        if (unread == 0) {
             notifyAll();
         }
     }
 
+    /** At least one, and what else there is up to a share. */
+    private static int take(BlockingQueue<Connection> queue, Connection[] taken)
+            throws InterruptedException {
+        int n = 0;
+        taken[n++] = queue.take();
+        while (n < WORTH_A_HAND_OVER && (taken[n] = queue.poll()) != null) {
+            n++;
+        }
+        return n;
+    }
+
     private void consumeForGang(BlockingQueue<Connection> queue) throws Exception {
         ByteBuffer buffer = Connection.buffer();
+        Connection[] taken = new Connection[BATCH];
         for (;;) {
-            bytesLeft.addAndGet(-queue.take().read(buffer));
-            countDown();
+            int n = take(queue, taken);
+            bytesLeft.addAndGet(-readAll(taken, n, buffer));
+            countDown(n);
         }
     }
 
@@ -168,35 +206,42 @@ final class PollingServer {
             session.connected();
         });
         Events batch = new Events(BATCH);
+        Connection[] ready = new Connection[BATCH];
+        int[] read = new int[BATCH];
+        ByteBuffer buffer = Connection.buffer();
         while (bytesLeft.get() > 0) {
             int n = poller.poll(batch, -1);
-            for (int i = 0; i < n; i++) {
+            int own = ownShare(n, consumers);
+            for (int i = own; i < n; i++) {
                 queue.add((Connection) batch.attachment(i));
             }
+            for (int i = 0; i < own; i++) {
+                ready[i] = (Connection) batch.attachment(i);
+            }
+            readAndEnable(ready, own, read, buffer);
             events += n;
         }
     }
 
-    /** Reads what is queued, then enables all of it in one go. */
+    /** Enables all of it in one go. */
+    private void readAndEnable(Connection[] ready, int count, int[] read, ByteBuffer buffer)
+            throws IOException {
+        long bytes = readAll(ready, count, buffer);
+        for (int i = 0; i < count; i++) {
+            read[i] = ready[i].fd;
+        }
+        poller.enable(read, count);
+        if (bytesLeft.addAndGet(-bytes) <= 0) {
+            poller.wakeup();
+        }
+    }
+
     private void consumeOneShot(BlockingQueue<Connection> queue) throws Exception {
         ByteBuffer buffer = Connection.buffer();
         Connection[] taken = new Connection[BATCH];
         int[] read = new int[BATCH];
         for (;;) {
-            int n = 0;
-            taken[n++] = queue.take();
-            while (n < BATCH / 4 && (taken[n] = queue.poll()) != null) {
-                n++;
-            }
-            long bytes = 0;
-            for (int i = 0; i < n; i++) {
-                bytes += taken[i].read(buffer);
-                read[i] = taken[i].fd;
-            }
-            poller.enable(read, n);
-            if (bytesLeft.addAndGet(-bytes) <= 0) {
-                poller.wakeup();
-            }
+            readAndEnable(taken, take(queue, taken), read, buffer);
         }
     }
 
