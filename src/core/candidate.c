@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "core/deliver.h"
+#include "core/file.h"
 #include "core/interest.h"
 #include "os/fdkind.h"
 #include "os/sys.h"
@@ -72,6 +73,26 @@ static short look_bits(const struct xp_slot *slot, unsigned candidates)
 	return (short)xp_interest_look(slot, filters);
 }
 
+/* It is handed out without a look: is the number still that of the file? */
+static bool carried_confirmed(struct xpoll *queue, int fd,
+                              struct xp_slot *slot)
+{
+	int rc;
+
+	if (slot->mode != XP_MODE_FILE && slot->mode != XP_MODE_NONE &&
+	    !(queue->ops->caps & XP_CAP_FREE_CHANGE))
+		return xp_interest_same_file(queue, fd, slot);
+	if (slot->mode == XP_MODE_FILE) {
+		rc = xp_file_confirm(queue, fd);
+	} else {
+		rc = xp_sys_open_flags(fd);
+		xp_count(&queue->counters.syscalls_check);
+	}
+	if (rc < 0)
+		xp_interest_drop(queue, fd, slot);
+	return rc >= 0;
+}
+
 /* Take one candidate; those that need a look go into the chunk. */
 static void candidate_take(struct xpoll *queue, struct xp_wait *wait,
                            struct chunk *chunk)
@@ -88,7 +109,8 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait,
 		uint32_t events = slot->carried;
 
 		slot->carried = 0;
-		xp_deliver_slot(queue, wait, fd, slot, events);
+		if (carried_confirmed(queue, fd, slot))
+			xp_deliver_slot(queue, wait, fd, slot, events);
 	} else if (!candidates) {
 		/* Disabled or deleted since. */
 	} else if (slot->mode == XP_MODE_FIRED || !xp_slot_lookable(fd, slot)) {

@@ -8,6 +8,10 @@
  */
 #include "xt.h"
 
+#ifdef __linux__
+#include <sys/epoll.h>
+#endif
+
 /* Can this back end see that a number was reused? */
 static bool sees_reuse(void)
 {
@@ -363,6 +367,42 @@ XT_TEST(enable_of_a_number_that_is_a_file_now_is_enoent_or_nothing)
 	XT_NONE(queue);
 	XT_STATUS(xt_flag(queue, (uint64_t)pipe.r, READ, XPOLL_ENABLE), ENOENT);
 }
+
+#ifdef __linux__
+/*
+ * What found no room and may not be looked at is kept as it was reported.  An
+ * epoll set is such a file; the user event is handed out before it.
+ */
+XT_TEST(close_one_whose_event_found_no_room_is_silent)
+{
+	static const int modes[] = {0, XPOLL_CLEAR, XPOLL_ONESHOT,
+	                            XPOLL_DISPATCH};
+
+	for (int i = 0; i < 8; i++) {
+		struct xpoll *queue = xt_open_quiet();
+		struct xt_pair pipe = xt_pipe();
+		int set = xt_keep(epoll_create1(EPOLL_CLOEXEC));
+		struct epoll_event wanted = {.events = EPOLLIN};
+		struct xpoll_event event;
+
+		xt_put(pipe.w);
+		XT_OK(epoll_ctl(set, EPOLL_CTL_ADD, pipe.r, &wanted));
+		XT_OK(xt_flag(queue, 1, USER, XPOLL_ADD));
+		XT_OK(xt_trigger(queue, 1));
+		XT_OK(xt_add(queue, set, READ, modes[i % 4]));
+		for (int k = 0; k < 20; k++)
+			XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 1);
+		XT_OK(xt_flag(queue, 1, USER, XPOLL_DELETE));
+		if (i < 4)
+			xt_close(set);
+		else
+			xt_number(xt_pipe().r, set);
+		if (i < 4 || sees_reuse())
+			XT_NONE(queue);
+		xt_destroy(queue);
+	}
+}
+#endif
 
 /* The kernel refuses such a file whatever it is asked. */
 XT_TEST(delete_on_a_number_that_is_a_file_now_is_enoent)

@@ -61,6 +61,25 @@ XT_TEST(file_write_is_always_ready)
 	}
 }
 
+/* S11: what found no room is remembered, and comes with the next wait. */
+XT_TEST(file_both_directions_come_with_room_for_one)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xpoll_event event;
+	int file = xt_file("text");
+	int seen[2] = {0, 0};
+
+	XT_OK(xt_add(queue, file, READ, 0));
+	XT_OK(xt_add(queue, file, WRITE, 0));
+	for (int i = 0; i < 8; i++) {
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 1);
+		XT_EQ(event.ident, file);
+		seen[event.filter == WRITE]++;
+	}
+	XT_EXPECT_EQ(seen[0], 4);
+	XT_EXPECT_EQ(seen[1], 4);
+}
+
 XT_TEST(file_flags_work_as_for_others)
 {
 	struct xpoll *queue = xt_open();
