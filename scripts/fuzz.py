@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """Run the fuzz targets, all at the same time.
 
-  fuzz.py BUILD_DIR SECONDS [TARGET...]
+  fuzz.py [--seed N] BUILD_DIR SECONDS [TARGET...]
 
 Each target goes on from BUILD_DIR/corpus/TARGET, where what it finds new is kept,
-and from the inputs of the tree, tests/fuzz/corpus/TARGET.  An input that ends a
+and from the inputs of the tree, tests/fuzz/corpus/TARGET.  With --seed it begins
+from those of the tree alone, and chance is the same each time.  An input that ends a
 target is shortened and shown; kept in the tree under a telling name it is a
 test.  Exit code 1: there is one.
 """
+import argparse
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -20,8 +23,10 @@ PATIENCE = 25  # seconds for one input
 SHORTEN = 30  # seconds to make one shorter
 
 
-def start(build, target, seconds):
-    corpus = build / "corpus" / target
+def start(build, target, seconds, seed):
+    corpus = build / ("corpus" if seed is None else "corpus-of-seed") / target
+    if seed is not None:
+        shutil.rmtree(corpus, ignore_errors=True)
     findings = build / "findings" / target
     for folder in (corpus, findings):
         folder.mkdir(parents=True, exist_ok=True)
@@ -29,6 +34,7 @@ def start(build, target, seconds):
     command = [build / "tests" / "bin" / f"fuzzer_{target}", f"-max_total_time={seconds}",
                f"-max_len={LONGEST}", "-len_control=0", f"-timeout={PATIENCE}",
                "-print_final_stats=1",
+               f"-seed={seed or 0}",  # 0: chance
                f"-artifact_prefix={findings}/", corpus, SEEDS / target]
     return log, subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
@@ -52,11 +58,15 @@ def tell(build, target, text):
 
 
 def main():
-    if len(sys.argv) < 3:
-        sys.exit(__doc__)
-    build, seconds = Path(sys.argv[1]).resolve(), int(sys.argv[2])
-    targets = sys.argv[3:] or sorted(folder.name for folder in SEEDS.iterdir())
-    running = {target: start(build, target, seconds) for target in targets}
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--seed", type=int)
+    parser.add_argument("build", type=Path)
+    parser.add_argument("seconds", type=int)
+    parser.add_argument("targets", nargs="*")
+    options = parser.parse_args()
+    build, seconds = options.build.resolve(), options.seconds
+    targets = options.targets or sorted(folder.name for folder in SEEDS.iterdir())
+    running = {target: start(build, target, seconds, options.seed) for target in targets}
     failed = 0
     for target, (log, process) in running.items():
         code = process.wait()

@@ -16,9 +16,10 @@ from typing import Any
 import xpoll
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
-from reference import FD_FILTERS, Change, SignalRegistration, Wrong
+from registrations import FD_FILTERS, Change, Wrong
 from sides import Side
-from world import KINDS, POLLRDHUP, World, duplicate
+from sources import SignalRegistration
+from world import KINDS, POLLRDHUP, Child, World, duplicate
 from xpoll import ADD, CLEAR, DELETE, DISABLE, DISPATCH, ENABLE, KEEPUDATA, ONESHOT
 
 PICK = st.integers(0, 30)
@@ -41,8 +42,19 @@ TIMERS = st.sampled_from([
 SIGNALS = st.sampled_from([signal.SIGUSR1, signal.SIGRTMIN + 1])
 THEN = st.sampled_from(["", "", "wait", "wait for one", "poll"])
 ACTS = st.sampled_from(["write", "write_much", "fill", "read", "drain", "seek_start", "seek_end",
-                        "shut_reading", "shut_writing", "shut_both", "send_urgent", "knock"])
+                        "shut_reading", "shut_writing", "shut_both", "send_urgent", "knock",
+                        "cut", "change_mode"])
+# From "any" over "some" to "more than there is ever room for".
+SIZES = st.sampled_from([1, 2, 9, 2000, 10**9])
+CHANGES_OF_SIZE = xpoll.NOTE_WRITE | xpoll.NOTE_EXTEND | xpoll.NOTE_TRUNCATE
+NOTES = st.sampled_from([xpoll.NOTE_WRITE, CHANGES_OF_SIZE, xpoll.NOTE_ATTRIB, xpoll.NOTE_READ,
+                         CHANGES_OF_SIZE | xpoll.NOTE_ATTRIB | xpoll.NOTE_READ])
+# Of these others know, too; or they hear of what the library itself does.
+UNWATCHED = ("tty", "null", "directory")
+OPERATIONS = st.sampled_from([xpoll.AIO_READ, xpoll.AIO_WRITE, xpoll.AIO_FSYNC])
+ENDS = st.sampled_from([0, 3, -signal.SIGKILL])
 MOST_FILES = 6
+MOST_CHILDREN = 3
 
 
 def filters_in(events: int) -> list[int]:
@@ -130,17 +142,20 @@ class Machine(RuleBasedStateMachine):
     @step(pick=PICK, what=ACTS, asleep=st.booleans())
     def act(self, pick: int, what: str, asleep: bool) -> None:
         """Something is done to a file; asleep: while a thread waits."""
+        self.happens(lambda: getattr(self.world, what)(self.an_open(pick)), asleep)
+
+    def happens(self, act: Callable[[], None], asleep: bool) -> None:
         for side in self.sides:
             if asleep:
                 side.fall_asleep()
-        getattr(self.world, what)(self.an_open(pick))
+        act()
         for side in self.sides:
             side.get_up()
 
     # --- Numbers --------------------------------------------------------------------------
 
     def was_closed(self, fd: int) -> None:
-        if any(side.ref.of_number(fd) for side in self.sides):
+        if any(side.ref.all_of_number(fd) for side in self.sides):
             self.closed.append(fd)
         for side in self.sides:
             side.ref.closed(fd)
@@ -206,6 +221,28 @@ class Machine(RuleBasedStateMachine):
                            udata=self.udata()))
 
     @some_number
+    @step(pick=PICK, filter=st.sampled_from(FD_FILTERS[:2]), modes=MODES, switch=SWITCHES,
+          size=SIZES, asleep=st.booleans())
+    def add_mark(self, pick: int, filter: int, modes: int, switch: int, size: int,
+                 asleep: bool) -> None:
+        self.change(Change(ADD, self.a_number(pick), [filter], modes | switch,
+                           fflags=xpoll.NOTE_LOWAT, data=size, udata=self.udata()), asleep)
+
+    @some_number
+    @step(pick=PICK, modes=MODES, switch=SWITCHES, notes=NOTES, asleep=st.booleans())
+    def add_vnode(self, pick: int, modes: int, switch: int, notes: int, asleep: bool) -> None:
+        fd = self.a_number(pick)
+        file = self.world.files.get(fd)
+        if not file or file.kind not in UNWATCHED:
+            self.change(Change(ADD, fd, [xpoll.FILT_VNODE], modes | switch, fflags=notes,
+                               udata=self.udata(), subject=file), asleep)
+
+    @some_number
+    @step(pick=PICK, op=OPS, asleep=st.booleans())
+    def switch_vnode(self, pick: int, op: int, asleep: bool) -> None:
+        self.change(Change(op, self.a_number(pick), [xpoll.FILT_VNODE]), asleep)
+
+    @some_number
     @step(pick=PICK, filter=FILTERS, op=OPS, asleep=st.booleans())
     def switch(self, pick: int, filter: int, op: int, asleep: bool) -> None:
         self.change(Change(op, self.a_number(pick), [filter]), asleep)
@@ -243,6 +280,64 @@ class Machine(RuleBasedStateMachine):
                         st.tuples(st.just(xpoll.FILT_SIGNAL), SIGNALS)), op=OPS)
     def switch_source(self, key: tuple[int, int], op: int) -> None:
         self.change(Change(op, key[1], [key[0]]))
+
+    # --- Processes ------------------------------------------------------------------------
+
+    some_child = precondition(lambda self: bool(self.world.children))
+    room_for_children = precondition(lambda self: len(self.world.children) < MOST_CHILDREN)
+
+    def a_child(self, pick: int) -> Child:
+        return self.world.children[pick % len(self.world.children)]
+
+    @room_for_children
+    @step(modes=MODES, switch=SWITCHES)
+    def spawn(self, modes: int, switch: int) -> None:
+        self.watch(self.world.spawn(), modes | switch)
+
+    def watch(self, child: Child, flags: int, asleep: bool = False) -> None:
+        self.change(Change(ADD, child.pid, [xpoll.FILT_PROC], flags, fflags=xpoll.NOTE_EXIT,
+                           udata=self.udata(), subject=child), asleep)
+
+    @some_child
+    @step(pick=PICK, modes=MODES, switch=SWITCHES, asleep=st.booleans())
+    def add_proc(self, pick: int, modes: int, switch: int, asleep: bool) -> None:
+        self.watch(self.a_child(pick), modes | switch, asleep)
+
+    @some_child
+    @step(pick=PICK, op=OPS)
+    def switch_proc(self, pick: int, op: int) -> None:
+        self.change(Change(op, self.a_child(pick).pid, [xpoll.FILT_PROC]))
+
+    @some_child
+    @step(pick=PICK, how=ENDS, asleep=st.booleans())
+    def end_child(self, pick: int, how: int, asleep: bool) -> None:
+        child = self.a_child(pick)
+        if child.status is None:
+            self.happens(lambda: self.world.end(child, how), asleep)
+
+    @some_child
+    @step(pick=PICK)
+    def reap(self, pick: int) -> None:
+        self.world.reap(self.a_child(pick))
+
+    # --- Operations on files --------------------------------------------------------------
+
+    @step(op=OPERATIONS, size=st.sampled_from([1, 5000]), offset=st.sampled_from([0, 16000]))
+    def submit(self, op: int, size: int, offset: int) -> None:
+        for side in self.sides:
+            side.submit(op, size, offset)
+
+    @step(pick=PICK)
+    def cancel(self, pick: int) -> None:
+        for side in self.sides:
+            side.cancel(pick)
+
+    @step(pick=PICK, op=OPS)
+    def switch_operation(self, pick: int, op: int) -> None:
+        for side in self.sides:
+            operation = side.in_flight(pick)
+            if operation:
+                side.change(Change(op, operation.aio.ident, [xpoll.FILT_AIO]))
 
     # --- What happens ---------------------------------------------------------------------
 

@@ -4,8 +4,9 @@
   run.py [--seconds S] [--seed N] [--first-failure]
 
 Without arguments one round is played, always the same; $XPOLL_MODEL_SECONDS gives the
-seconds and lets the seeds begin anywhere.  Each round has the next seed, which is printed:
-a wait that hangs ends the program, and that round repeated will hang again.
+seconds and lets the seeds begin anywhere, or at $XPOLL_MODEL_SEED.  Each round has the
+next seed, which is printed: a wait that hangs ends the program, and that round repeated
+will hang again.
 
 Hypothesis chooses the steps; it is not asked to shrink them, since leaving out steps and
 playing the rest again finds as short a sequence in seconds.
@@ -31,7 +32,7 @@ ROUND = settings(max_examples=20, stateful_step_count=50, deadline=None, databas
 HANGS = 120  # Seconds: a round takes a few.
 # Arguments that say less than these do.
 PLAIN = {"asleep": False, "timeout": 0, "modes": 0, "switch": 0, "max_events": 64,
-         "disabled": False, "pick": 0, "onto": 0, "count": 1, "then": ""}
+         "disabled": False, "pick": 0, "onto": 0, "count": 1, "size": 1, "then": ""}
 
 
 def place(error: BaseException) -> tuple[type, int]:
@@ -91,7 +92,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     seconds = os.environ.get("XPOLL_MODEL_SECONDS")
     parser.add_argument("--seconds", type=float, default=float(seconds or 0))
-    parser.add_argument("--seed", type=int, default=time.time_ns() % 10**9 if seconds else 0)
+    anywhere = time.time_ns() % 10**9 if seconds else 0
+    parser.add_argument("--seed", type=int,
+                        default=int(os.environ.get("XPOLL_MODEL_SEED", anywhere)))
     parser.add_argument("--first-failure", action="store_true", help="do not make it short")
     arguments = parser.parse_args()
     end = time.monotonic() + arguments.seconds

@@ -2,22 +2,40 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import select
+import tempfile
 import threading
 import time
 from collections.abc import Callable
-from errno import EBADF, ENOENT
+from errno import EBADF, EBUSY, EINVAL, ENOENT, ENOTSUP
+from select import POLLERR, POLLHUP
 from typing import Any
 
 import xpoll
-from reference import FD_FILTERS, MODES, Change, FdRegistration, Key, Reference, Wrong
-from world import Look, World
+from reference import Reference
+from registrations import FD_FILTERS, MODES, Change, FdRegistration, Key, Registration, Wrong
+from sources import AioRegistration, Operation
+from world import ASIDE, Look, World, duplicate
 from xpoll import ADD, CLEAR, DELETE, DISABLE, ENABLE, Event
 
 # Waits within which all that is ready must have come (S11), for each registration.
 BOUND = 64
 # Longer than any machine needs: whoever sleeps so long was not woken.
 FOR_EVER = 30.0
+
+
+# The filters whose ident is a descriptor.
+NAMED = (*FD_FILTERS, xpoll.FILT_VNODE)
+# What is in the file of a side's operations.
+TEXT = bytes(range(256)) * 64
+
+
+def scratch_file() -> int:
+    with tempfile.TemporaryFile() as file:
+        file.write(TEXT)
+        file.flush()
+        return duplicate(file.fileno(), ASIDE)
 
 
 class Side:
@@ -33,6 +51,7 @@ class Side:
         self.wake_pending = False
         self.sleeper: threading.Thread | None = None
         self.came: list[Event] = []
+        self.scratch = scratch_file()
         if name.endswith("several"):
             self.let_two_sleep()
         if self.exposed:
@@ -55,14 +74,16 @@ class Side:
     # --- Changes --------------------------------------------------------------------------
 
     def change(self, change: Change) -> None:
-        fd = change.ident if change.filters[0] in FD_FILTERS else -1
-        self.prune(fd)
+        fd = change.ident if change.filters[0] in NAMED else -1
+        alike = self.alike(change)
+        self.prune(alike)
+        alike = self.alike(change)
         allowed = self.allowed(change, fd)
-        doubtful = self.ref.in_doubt(fd)
+        doubtful = any(reg.doubtful for reg in alike)
         error = self.error_of(change)
         if error not in allowed:
             raise self.wrong(f"{change}: errno {error}, not {sorted(allowed)}")
-        for reg in self.ref.of_number(fd):
+        for reg in alike:
             reg.may_repeat()
         if error and not (doubtful and change.op == DELETE):
             return
@@ -73,7 +94,10 @@ class Side:
         else:
             self.ref.switch(change)
         if doubtful and change.op == ADD:
-            self.resolve(change, fd)
+            self.resolve(change)
+
+    def alike(self, change: Change) -> list[Registration]:
+        return self.ref.alike(change.ident, change.filters[0])
 
     def error_of(self, change: Change) -> int:
         try:
@@ -92,29 +116,44 @@ class Side:
     def allowed(self, change: Change, fd: int) -> set[int]:
         closed = fd >= 0 and fd not in self.world.files
         if change.op == ADD:
-            return {EBADF} if closed else {0}
-        if self.ref.in_doubt(fd):
+            return {EBADF if closed else self.refused(change)}
+        if self.ref.in_doubt(change.ident, change.filters[0]):
             return {0, ENOENT, EBADF}
         there = self.ref.there(change)
+        if change.op == DELETE and change.filters == [xpoll.FILT_AIO] and there:
+            return {0, EBUSY}  # It is over, or not.
         if there == change.filters or (there and change.op == DELETE):
             return {0}
         return {EBADF} if closed else {ENOENT}
 
-    def prune(self, fd: int) -> None:
+    def refused(self, change: Change) -> int:
+        """What an ADD says of what cannot be had, or 0."""
+        kind = self.world.files[change.ident].kind if change.filters[0] in NAMED else ""
+        if change.filters == [xpoll.FILT_VNODE]:
+            return 0 if kind == "regular" else EINVAL
+        if change.mark:
+            look = self.world.look()
+            counted = look.unread if change.filters == [xpoll.FILT_READ] else look.room
+            return 0 if change.ident in counted or kind == "listener" else ENOTSUP
+        return 0
+
+    def prune(self, regs: list[Registration]) -> None:
         """The library may have noticed what the reference is in doubt about."""
-        for reg in self.ref.of_number(fd):
-            if reg.doubtful and self.queue.lookup(fd, reg.filter) is None:
+        for reg in regs:
+            if reg.doubtful and self.queue.lookup(*reg.key) is None:
                 del self.ref.regs[reg.key]
 
-    def resolve(self, change: Change, fd: int) -> None:
+    def resolve(self, change: Change) -> None:
         """After an ADD of a number in doubt: take over what is registered."""
-        file = self.world.files[fd]
-        for reg in self.ref.of_number(fd):
-            found = self.queue.lookup(fd, reg.filter)
+        file = self.world.files[change.ident]
+        for reg in self.alike(change):
+            found = self.queue.lookup(*reg.key)
             if reg.filter in change.filters:
                 if found is None:
                     raise self.wrong(f"{change}: not registered")
-                reg.file, reg.doubtful = file, False
+                # poll and select go on in the belief that it is the old one.
+                if self.exact or reg.filter == xpoll.FILT_VNODE:
+                    reg.resolved(change, file, reg.file is not file)
                 reg.modes = found.flags & MODES
                 reg.enabled = not found.flags & DISABLE
             elif found is None:
@@ -127,7 +166,7 @@ class Side:
         """What is registered is what the reference says."""
         self.ref.observe(look := self.world.look())
         for (ident, filter), reg in self.ref.regs.items():
-            if isinstance(reg, FdRegistration) and reg.doubtful:
+            if reg.doubtful:
                 continue
             found = self.queue.lookup(ident, filter)
             if found is None:
@@ -137,6 +176,28 @@ class Side:
                 raise self.wrong(f"{found} is not {reg}")
         if self.exposed and self.ref.owed(look) and not select.select([self.queue], [], [], 0)[0]:
             raise self.wrong(f"its descriptor is silent: {self.tell(self.ref.owed(look), look)}")
+
+    # --- Operations on files --------------------------------------------------------------
+
+    def submit(self, op: int, size: int, offset: int) -> None:
+        """On a file of its own: what is written is there already, so order does not matter."""
+        text = TEXT[offset:offset + size]
+        buffer = bytearray(len(text) if op == xpoll.AIO_READ else text)
+        moves = op in (xpoll.AIO_READ, xpoll.AIO_WRITE)
+        aio = (self.queue.aio_submit(op, self.scratch, buffer, offset) if moves
+               else self.queue.aio_submit(op, self.scratch))
+        operation = Operation(aio, len(text) if moves else 0, buffer, text)
+        self.ref.add(Change(ADD, aio.ident, [xpoll.FILT_AIO], udata=aio, subject=operation), None)
+
+    def in_flight(self, pick: int) -> Operation | None:
+        regs = [reg for reg in self.ref.regs.values() if isinstance(reg, AioRegistration)]
+        return regs[pick % len(regs)].operation if regs else None
+
+    def cancel(self, pick: int) -> None:
+        operation = self.in_flight(pick)
+        if operation:
+            self.queue.aio_cancel(operation.aio)
+            operation.cancelled = True
 
     # --- Waits ----------------------------------------------------------------------------
 
@@ -156,12 +217,40 @@ class Side:
             missing &= self.ref.owed(after, poll_level)
             if missing and not ready:
                 raise self.wrong(f"nothing came, but {self.tell(missing, after)}")
-            missing -= (self.judge_ready(ready, before, after) if poll_level
-                        else self.judge_events(ready, before, after))
-            if not missing:
-                return
+            missing -= self.judge(ready, before, after, poll_level)
             before = after
+            if not missing:
+                self.wait_slowly(call, poll_level)
+                return
         raise self.wrong(f"never came: {self.tell(missing, before)}")
+
+    def wait_slowly(self, call: Callable[..., Any], poll_level: bool) -> None:
+        """Wait until all came that takes time."""
+        before = self.world.look()
+        missing = self.ref.owed(before, poll_level, slow=True)
+        end = time.monotonic() + FOR_EVER
+        while missing:
+            if time.monotonic() > end:
+                raise self.wrong(f"never came: {self.tell(missing, before)}")
+            ready = self.once(lambda: call(FOR_EVER))
+            after = self.world.look()
+            missing &= self.ref.owed(after, poll_level, slow=True)
+            missing -= self.judge(ready, before, after, poll_level)
+            before = after
+
+    def look_beside(self, looks: tuple[Look, Look]) -> None:
+        """Of one file an end or error is told of all filters together."""
+        for reg in self.ref.regs.values():
+            if isinstance(reg, FdRegistration):
+                bits = [look.bits.get(reg.ident, 0) for look in looks]
+                reg.beside_level = any(each & (POLLERR | POLLHUP) for each in bits) and any(
+                    other.enabled and not other.modes & CLEAR
+                    for other in self.ref.of_number(reg.ident))
+
+    def judge(self, ready: list[Any], before: Look, after: Look, poll_level: bool) -> set[Key]:
+        self.look_beside((before, after))
+        return (self.judge_ready(ready, before, after) if poll_level
+                else self.judge_events(ready, before, after))
 
     def once(self, call: Callable[[], Any]) -> Any:
         """One wait: a wake makes exactly one return nothing; ready events go first."""
@@ -189,18 +278,17 @@ class Side:
             raise self.wrong(f"twice in one call: {events}")
         for event in events:
             reg = self.ref.regs.get((event.ident, event.filter))
-            doubtful = isinstance(reg, FdRegistration) and reg.doubtful
             if reg is None:
                 fault = "is not registered"
             elif not reg.enabled:
                 fault = "is disabled"
-            elif event.udata is not reg.udata and not doubtful:
+            elif event.udata is not reg.udata and not reg.doubtful:
                 fault = f"has not {reg.udata}"
             else:
                 fault = reg.check(event, (before, after))
             if reg is None or fault:
                 raise self.wrong(f"{event} {fault}: {reg}, {before}, {after}")
-            self.ref.delivered(reg)
+            self.ref.delivered(reg, event)
         return keys
 
     def judge_ready(self, ready: list[tuple[int, int, Any]], before: Look,
@@ -243,7 +331,7 @@ class Side:
     def fall_asleep(self) -> None:
         """If nothing is ready, let a thread wait."""
         self.before = self.world.look()
-        doubts = any(self.ref.in_doubt(ident) for ident, _ in self.ref.regs)
+        doubts = any(reg.doubtful for reg in self.ref.regs.values())
         if doubts or self.wake_pending or self.ref.owed(self.before):
             return
         waits = self.queue.stats()["waits"]
@@ -273,7 +361,7 @@ class Side:
         if owed and not self.came:
             raise self.wrong(f"woke for nothing, but {self.tell(owed, after)}")
         self.wake_pending &= bool(self.came)
-        self.judge_events(self.came, self.before, after)
+        self.judge(self.came, self.before, after, False)
 
     # --- Fork -----------------------------------------------------------------------------
 
@@ -288,8 +376,7 @@ class Side:
             raise self.wrong("a forked child could use it")
         self.queue.reinit()
         self.wake_pending = False
-        for reg in self.ref.regs.values():
-            reg.forked()
+        self.ref.forked()
         if self.exposed:
             self.queue.fileno()
         self.check()
@@ -298,3 +385,4 @@ class Side:
 
     def close(self) -> None:
         self.queue.close()
+        os.close(self.scratch)

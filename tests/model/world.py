@@ -5,25 +5,35 @@ by poll(2).  Noted is only what poll(2) does not tell: that something arrived, o
 """
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import pty
 import select
+import signal
 import socket
 import tempfile
+import termios
 import tty
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+
+import xpoll
 
 POLLRDHUP = select.POLLRDHUP
 ALL_BITS = select.POLLIN | select.POLLOUT | select.POLLPRI | POLLRDHUP
 KINDS = ("pipe", "unix", "tcp", "tty", "regular", "dgram", "eventfd", "listener", "lone",
          "nested", "null", "directory")
 SOCKETS = ("unix", "dgram", "tcp", "lone", "listener")
+COUNTED = ("pipe", "unix", "tcp", "tty", "lone")  # Bytes to read can be counted,
+ROOMY = ("pipe", "unix", "tcp", "lone")  # and the room for writing.
 STREAMS = ("pipe", "unix", "tcp", "dgram")  # With a peer, and a buffer that fills up.
 SMALL = 4096
-# Numbers from here on are the model's; what the library opens stays below.
+# Numbers from here on are the files'; what else the model opens stays below, and below that
+# what the library opens.
 LOWEST = 200
+ASIDE = 150
 
 
 class File:
@@ -35,6 +45,8 @@ class File:
         self.peers: list[File] = []
         self.activity = 0  # Grows with whatever may change its state.
         self.arrivals = 0  # Grows with whatever arrives to be read.
+        self.size = 0  # Of a regular file;
+        self.happened: Counter[int] = Counter()  # NOTE_*: how often this happened to it.
 
 
 @dataclass
@@ -44,10 +56,34 @@ class Look:
     kinds: dict[int, str]
     bits: dict[int, int]
     at_end: set[int]  # Regular files with nothing to read.
+    unread: dict[int, int]  # Bytes to read
+    room: dict[int, int]  # and to write.
 
 
-def duplicate(fd: int) -> int:
-    return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, LOWEST)
+@dataclass
+class Child:
+    """A process of ours."""
+
+    pid: int
+    letters: int  # It reads from the other end what to do.
+    status: int | None = None  # What waitpid(2) says; None: it is alive.
+    reaped: bool = False
+
+
+def duplicate(fd: int, lowest: int = LOWEST) -> int:
+    return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, lowest)
+
+
+def count_unread(fd: int) -> int:
+    return int.from_bytes(fcntl.ioctl(fd, termios.FIONREAD, bytes(4)), "little")
+
+
+def count_room(fd: int, kind: str) -> int:
+    if kind == "pipe":
+        return fcntl.fcntl(fd, fcntl.F_GETPIPE_SZ) - count_unread(fd)
+    unsent = int.from_bytes(fcntl.ioctl(fd, termios.TIOCOUTQ, bytes(4)), "little")
+    with socket.socket(fileno=os.dup(fd)) as sock:
+        return sock.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) - unsent
 
 
 def is_at_end(fd: int) -> bool:
@@ -59,6 +95,7 @@ class World:
 
     def __init__(self) -> None:
         self.files: dict[int, File] = {}
+        self.children: list[Child] = []
 
     def look(self) -> Look:
         poll = select.poll()
@@ -68,7 +105,12 @@ class World:
         bits.update(poll.poll(0))
         kinds = {fd: file.kind for fd, file in self.files.items()}
         ends = {fd for fd, kind in kinds.items() if kind == "regular" and is_at_end(fd)}
-        return Look(kinds, bits, ends)
+        unread = {}
+        for fd, kind in kinds.items():
+            with contextlib.suppress(OSError):  # A terminal that has hung up.
+                unread |= {fd: count_unread(fd)} if kind in COUNTED else {}
+        room = {fd: count_room(fd, kind) for fd, kind in kinds.items() if kind in ROOMY}
+        return Look(kinds, bits, ends, unread, room)
 
     # --- Making files -----------------------------------------------------------------
 
@@ -81,6 +123,7 @@ class World:
         made = [File(kind, fd) for fd in fds]
         for file, fd in zip(made, fds):
             file.peers = [other for other in made if other is not file]
+            file.size = os.fstat(fd).st_size
             os.set_blocking(fd, False)
             self.files[fd] = file
 
@@ -156,6 +199,16 @@ class World:
             for reader in [file] if file.kind in ("regular", "eventfd") else file.peers:
                 reader.arrivals += 1
 
+    def note(self, fd: int, note: int) -> None:
+        """Something happened to a regular file that VNODE tells of."""
+        file = self.files[fd]
+        if file.kind != "regular":
+            return
+        before, file.size = file.size, os.fstat(fd).st_size
+        file.happened[note] += 1
+        file.happened[xpoll.NOTE_EXTEND] += file.size > before
+        file.happened[xpoll.NOTE_TRUNCATE] += file.size < before
+
     def write(self, fd: int, size: int = 1) -> None:
         file = self.files[fd]
         try:
@@ -163,6 +216,7 @@ class World:
                 os.eventfd_write(fd, 1)
             elif file.kind == "regular":
                 os.pwrite(fd, b"x" * size, os.fstat(fd).st_size)
+                self.note(fd, xpoll.NOTE_WRITE)
             else:
                 os.write(fd, b"x" * size)
         except OSError:
@@ -190,8 +244,8 @@ class World:
             if file.kind == "listener":
                 with socket.socket(fileno=os.dup(fd)) as server:
                     server.accept()[0].close()
-            else:
-                os.read(fd, 8)
+            elif os.read(fd, 8):
+                self.note(fd, xpoll.NOTE_READ)
         except OSError:
             pass
         self.touch(file)
@@ -201,9 +255,24 @@ class World:
         try:
             while file.kind != "listener" and os.read(fd, 65536):
                 self.touch(file)
+                self.note(fd, xpoll.NOTE_READ)
         except OSError:
             pass
         self.touch(file)
+
+    def cut(self, fd: int) -> None:
+        """A regular file loses half of what it has."""
+        file = self.files[fd]
+        if file.kind == "regular" and file.size > 0:
+            os.ftruncate(fd, file.size // 2)
+            self.note(fd, xpoll.NOTE_WRITE)
+            self.touch(file)
+
+    def change_mode(self, fd: int) -> None:
+        file = self.files[fd]
+        if file.kind == "regular":
+            os.fchmod(fd, os.fstat(fd).st_mode ^ 0o020)
+            self.note(fd, xpoll.NOTE_ATTRIB)
 
     def seek_start(self, fd: int) -> None:
         if self.files[fd].kind == "regular":
@@ -254,6 +323,36 @@ class World:
             client.connect_ex(server.getsockname())
         self.touch(file)
 
+    # --- Processes ------------------------------------------------------------------------
+
+    def spawn(self) -> Child:
+        """A child that has nothing of ours open, and ends when it is told how."""
+        reader, writer = os.pipe()
+        pid = os.posix_spawn("/bin/sh", ["sh", "-c", "read status; exit $status"], os.environ,
+                             file_actions=[(os.POSIX_SPAWN_DUP2, reader, 0)])
+        os.close(reader)
+        child = Child(pid, duplicate(writer, ASIDE))
+        os.close(writer)
+        self.children.append(child)
+        return child
+
+    def end(self, child: Child, how: int) -> None:
+        """By exit(2), or, if negative, by a signal; it stays a zombie."""
+        if how < 0:
+            os.kill(child.pid, -how)
+        else:
+            os.write(child.letters, b"%d\n" % how)
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        child.status = how << 8 if how >= 0 else -how
+
+    def reap(self, child: Child) -> None:
+        if child.status is None:
+            self.end(child, -signal.SIGKILL)
+        os.waitpid(child.pid, 0)
+        os.close(child.letters)
+        child.reaped = True
+        self.children.remove(child)
+
     # --- Numbers --------------------------------------------------------------------------
 
     def closed(self, fd: int) -> None:
@@ -275,3 +374,5 @@ class World:
         for fd in self.files:
             os.close(fd)
         self.files.clear()
+        for child in list(self.children):
+            self.reap(child)
