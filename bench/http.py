@@ -8,6 +8,10 @@ kqueue paper.  Printed are medians of the rounds.  The servers are examples/http
 on each back end and in each mode, and nginx on epoll, on poll, and on poll with the
 drop-in.  Server and load share this machine's processors.
 
+How nginx on poll compares with nginx on epoll is told besides: ratios of turns of the
+same round, so what else the machine does concerns both, of the throughput and of the
+worker's processor time for a request, which does not depend on the load generator.
+
 Exit codes: 0 done, 1 a run failed, 2 wrong arguments, 77 wrk is not installed.
 """
 
@@ -27,9 +31,11 @@ import servers
 
 BUILD = os.path.join(servers.ROOT, "build")
 COLUMNS = (("requests/s", "requests_per_second", ",.0f"), ("ms", "latency_ms", ".2f"),
-           ("99 %: ms", "latency_99_ms", ".2f"), ("user us", "user_us", ".1f"),
-           ("kernel us", "kernel_us", ".1f"), ("reply ms", "reply_ms", ".2f"),
-           ("replies/s", "replies_per_second", ",.0f"), ("busy %", "busy_percent", ".1f"))
+           ("99 %: ms", "latency_99_ms", ".2f"), ("cpu us", "request_us", ".1f"),
+           ("user us", "user_us", ".1f"), ("kernel us", "kernel_us", ".1f"),
+           ("reply ms", "reply_ms", ".2f"), ("replies/s", "replies_per_second", ",.0f"),
+           ("busy %", "busy_percent", ".1f"))
+COMPARED = (("nginx-poll+drop-in", "nginx-epoll"), ("nginx-poll", "nginx-epoll"))
 UNITS = {"us": 1e-3, "ms": 1, "s": 1e3, "m": 6e4}
 
 
@@ -73,14 +79,16 @@ def in_ms(text):
 
 
 def load_by_wrk(server, active, seconds):
-    before = server.used()
+    before, computed = server.used(), server.computed()
     out = output_of(["wrk", "-t1", f"-c{active}", f"-d{seconds}s", "--latency",
                      f"http://127.0.0.1:{server.port}{server.path}"])
-    after = server.used()
+    after, computed_after = server.used(), server.computed()
     if re.search("Socket errors|Non-2xx", out):
         raise RuntimeError(f"requests failed:\n{out}")
     requests = int(re.search(r"(\d+) requests in", out)[1])
+    used = sum(after) - sum(before) if computed is None else computed_after - computed
     return {
+        "request_us": used * 1e6 / requests,
         "requests_per_second": float(re.search(r"Requests/sec: *([\d.]+)", out)[1]),
         "latency_ms": in_ms(re.search(r"Latency +(\S+)", out)[1]),
         "latency_99_ms": in_ms(re.search(r" 99% +(\S+)", out)[1]),
@@ -154,6 +162,33 @@ def summarize(turns):
     return rows
 
 
+def compare(turns):
+    """Ratios of the turns of each round: their median, and the middle half of them."""
+    found = []
+    for (name, idle), results in turns.items():
+        for this, other in COMPARED:
+            if name != this or (other, idle) not in turns:
+                continue
+            row = {"server": this, "to": other, "idle": idle}
+            for key in "requests_per_second", "request_us":
+                ratios = sorted(a[key] / b[key] for a, b in zip(results, turns[other, idle]))
+                quarter = len(ratios) // 4
+                row[key] = {"median": statistics.median(ratios), "low": ratios[quarter],
+                            "high": ratios[-1 - quarter]}
+            found.append(row)
+    return found
+
+
+def print_ratios(rows):
+    if rows:
+        print("\nratios of the turns of each round: their median (the middle half of them)\n\n"
+              f"{'':<40}{'idle':>6}{'requests/s':>22}{'time of a request':>22}")
+    for row in rows:
+        values = (row["requests_per_second"], row["request_us"])
+        print(f"{row['server'] + ' : ' + row['to']:<40}{row['idle']:>6}" + "".join(
+            f"{v['median']:>8.2f} ({v['low']:.2f}..{v['high']:.2f})" for v in values))
+
+
 def print_table(options, rows):
     print(f"web servers: {options.c} active connections under wrk, {options.rate} pages/s by "
           f"httperf; {options.rounds} x {options.t} s, median of the rounds\n")
@@ -216,14 +251,17 @@ def main():
             if name not in table:
                 parser.error(f"{name}: no such server here; there are {', '.join(table)}")
         try:
-            rows = summarize(measure(options, table))
+            turns = measure(options, table)
+            rows, ratios = summarize(turns), compare(turns)
         except RuntimeError as error:
             print(f"\nhttp.py: {error}", file=sys.stderr)
             return 1
     print_table(options, rows)
+    print_ratios(ratios)
     if options.json:
         report = {"benchmark": "http", "active": options.c, "seconds": options.t,
-                  "rate": options.rate, "rounds": options.rounds, "results": rows}
+                  "rate": options.rate, "rounds": options.rounds, "results": rows,
+                  "ratios": ratios}
         part = f"{options.json}.{os.getpid()}.part"
         with open(part, "w", encoding="ascii") as file:
             json.dump(report, file, indent=1)
