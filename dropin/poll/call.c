@@ -29,6 +29,9 @@
 /* What look returns when the real call has to speak for itself, this time. */
 #define SPEAK (INT_MIN + 1)
 
+/* Calls in a row that begin with the sleep. */
+#define UNLOOKED_MOST 16
+
 /* A new set may lose what its registrations cost and as much again. */
 #define BALANCE_START 20
 #define BALANCE_MOST  100
@@ -265,7 +268,56 @@ static int sleep_and_claim(struct call *call, struct set *set,
 	return 1;
 }
 
+/*
+ * Begin with the sleep?  A look that finds nothing is a system call too many, so
+ * where the last one found nothing the next calls do without, but for one in a
+ * while: it may have changed.
+ */
+static bool sleep_is_first(const struct call *call, struct set *set)
+{
+	if (!set->slept || call->was_asleep || call->deadline_ns == XP_NOW ||
+	    set->recheck.owed > 0 || set->watch.failed)
+		return false;
+	if (++set->unlooked < UNLOOKED_MOST)
+		return true;
+	set->unlooked = 0;
+	return false;
+}
+
 /* --- All of it -------------------------------------------------------------------------- */
+
+/*
+ * Look; true: that is the end of the call, the set is released, and *rcp what
+ * it returns.
+ */
+static bool look_ends(struct call *call, struct set *set,
+                      const struct pollfd *sleep, int len, int *rcp)
+{
+	int rc;
+
+	do {
+		rc = look(call, set, sleep, len);
+		len = 0;
+	} while (rc >= 0 && XP_UNLIKELY(recheck(set)));
+	if (rc == -EBADF || rc == SPEAK) {
+		if (rc == SPEAK)
+			account(call, set, 0);
+		else
+			give_up(call, set);
+		*rcp = pass(call);
+		return true;
+	}
+	if (!call->was_asleep)
+		set->slept = rc == 0;
+	/* A signal mask has to be in force at least for a moment. */
+	if (rc == 0 && (call->deadline_ns != XP_NOW || call->mask))
+		return false;
+	account(call, set, call->count);
+	if (rc == 0)
+		call->ops->clear(call);
+	*rcp = result(rc);
+	return true;
+}
 
 /* With a claimed set; releases it.  The result, -1 with errno, or AGAIN. */
 static int run(struct call *call, struct set *set)
@@ -273,6 +325,7 @@ static int run(struct call *call, struct set *set)
 	struct pollfd sleep[WATCH_SLEEP_LEN];
 	int64_t changed = call->ops->sync(call, set);
 	int len = 0;
+	int rc;
 
 	if (XP_UNLIKELY(changed < 0)) {
 		give_up(call, set);
@@ -284,32 +337,17 @@ static int run(struct call *call, struct set *set)
 	}
 	watch_begin(&set->watch);
 	for (;;) {
-		int rc;
-
 		if (settings.recheck_ns != 0)
 			recheck_reckon(&set->recheck, &set->watch, call->awake_ns,
 			               recheck_period_ns());
-		rc = look(call, set, sleep, len);
-		len = 0;
-		if (rc >= 0 && XP_UNLIKELY(recheck(set)))
-			continue;
-		if (rc == -EBADF || rc == SPEAK) {
-			if (rc == SPEAK)
-				account(call, set, 0);
-			else
-				give_up(call, set);
-			return pass(call);
+		if (!sleep_is_first(call, set)) {
+			if (look_ends(call, set, sleep, len, &rc))
+				return rc;
+			len = 0;
+			/* There is time now: on with what is owed. */
+			if (set->recheck.owed > 0)
+				continue;
 		}
-		/* A signal mask has to be in force at least for a moment. */
-		if (rc != 0 || (call->deadline_ns == XP_NOW && !call->mask)) {
-			account(call, set, call->count);
-			if (rc == 0)
-				call->ops->clear(call);
-			return result(rc);
-		}
-		/* There is time now: on with what is owed. */
-		if (set->recheck.owed > 0)
-			continue;
 		rc = sleep_and_claim(call, set, sleep, &len);
 		if (rc == 0)
 			call->ops->clear(call);

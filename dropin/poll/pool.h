@@ -38,6 +38,8 @@ struct set {
 	uintptr_t mapped_to;    /* [c] */
 	int64_t mapped_ns;      /* [c] when that was forgotten, to look anew */
 	size_t most;            /* [c] entries that are known to be allowed */
+	bool slept;             /* [c] the last first look found nothing */
+	uint8_t unlooked;       /* [c] calls since then that began with the sleep */
 };
 
 /* Called once, at the start.  False: nothing will be claimed. */

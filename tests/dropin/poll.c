@@ -179,6 +179,30 @@ XT_TEST(byte_from_another_thread_ends_the_sleep)
 	}
 }
 
+uint64_t xpoll_poll_syscalls(void); /* the drop-in's own counter */
+
+/* The wait and the look that tells what is ready; now and then one before. */
+XT_TEST(waiting_again_and_again_takes_two_system_calls)
+{
+	enum { CALLS = 64 };
+	struct crowd crowd;
+	uint64_t before = 0;
+
+	XT_CALL(crowd_open(&crowd));
+	/* What is polled at this place gets known in the first calls. */
+	for (int i = -2 * CROWD; i < CALLS; i++) {
+		struct xt_thread *thread = xt_start(put_when_asleep, &crowd);
+
+		if (i == 0)
+			before = xpoll_poll_syscalls();
+		XT_EQ(poll(crowd.fds, CROWD, -1), 1);
+		xt_get(crowd.fds[11].fd);
+		xt_join(thread);
+		xt_threads_reuse();
+	}
+	XT_CHECK(xpoll_poll_syscalls() - before <= 2 * CALLS + CALLS / 8);
+}
+
 static void put_into_hot(void *argument)
 {
 	struct crowd *crowd = argument;
