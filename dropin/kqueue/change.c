@@ -81,6 +81,11 @@ static int kq_translate_other(const struct kevent *change,
 		if (!(record->flags & EV_ADD))
 			record->fflags = 0; /* It would start anew. */
 		return 0;
+	case EVFILT_EXCEPT:
+		record->fflags &= NOTE_OOB;
+		if (record->flags & EV_ADD && change->ident <= INT_MAX)
+			kq_watched((int)change->ident);
+		return 0;
 	case EVFILT_USER:
 		return 0;
 	default:
@@ -116,6 +121,7 @@ bool kq_translate(struct kq *kq, const struct kevent *change,
 	switch (change->filter) {
 	case EVFILT_READ:
 	case EVFILT_WRITE:
+	case EVFILT_EXCEPT:
 	case EVFILT_VNODE:
 	case EVFILT_PROC:
 	case EVFILT_TIMER:

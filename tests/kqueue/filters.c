@@ -203,6 +203,26 @@ XT_TEST(write_after_the_reader_left_is_eof_and_over)
 	XT_STATUS(kit_add(kq, pipe.w, EVFILT_WRITE, 0), EPIPE);
 }
 
+/* --- EXCEPT, which FreeBSD does not have ------------------------------------------- */
+
+XT_TEST(except_tells_urgent_data)
+{
+	int kq = kit_open();
+	struct xt_pair tcp = xt_tcp();
+	struct kevent event;
+
+	XT_OK(kit_add(kq, tcp.r, EVFILT_EXCEPT, EV_CLEAR));
+	xt_put(tcp.w);
+	XT_CHECK(xt_poll_until(tcp.r, POLLIN, POLLIN));
+	KIT_NONE(kq);
+	XT_EQ(send(tcp.w, "!", 1, MSG_OOB), 1);
+	XT_CHECK(xt_poll_until(tcp.r, POLLPRI, POLLPRI));
+	KIT_GETS(kq, &event, tcp.r, EVFILT_EXCEPT);
+	XT_CHECK(event.fflags & NOTE_OOB);
+	KIT_NONE(kq);
+	XT_OK(kit_flag(kq, tcp.r, EVFILT_EXCEPT, EV_DELETE));
+}
+
 /* --- VNODE --------------------------------------------------------------------- */
 
 XT_TEST(vnode_tells_what_happened_to_the_file)

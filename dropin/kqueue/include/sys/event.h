@@ -33,6 +33,8 @@
 #define EVFILT_SENDFILE (-12) /* not here */
 #define EVFILT_EMPTY    (-13) /* not here */
 #define EVFILT_SYSCOUNT 13
+/* Not FreeBSD's: out-of-band data, by the names of OpenBSD and macOS. */
+#define EVFILT_EXCEPT   (-15)
 
 struct kevent {
 	uintptr_t ident;       /* identifier for this event */
@@ -97,6 +99,9 @@ struct kevent {
 /* EVFILT_READ, EVFILT_WRITE */
 #define NOTE_LOWAT     0x0001
 #define NOTE_FILE_POLL 0x0002 /* READ: not here, and ignored */
+
+/* EVFILT_EXCEPT */
+#define NOTE_OOB 0x0002
 
 /* EVFILT_VNODE */
 #define NOTE_DELETE      0x0001
