@@ -107,7 +107,17 @@ set(XPOLL_KQUEUE
   os/sys_kqueue.c
   os/sys_posix.c
   os/sys_ppoll.c
+  backend/edge_kqueue.c
+  backend/kqueue.c
+  backend/kqueue_later.c
+  backend/kqueue_outer.c
+  backend/kqueue_set.c
+  backend/poll.c
+  backend/table_kqueue.c
   source/provider/aio_table_threads.c
+  source/provider/inode_kqueue.c
+  source/provider/proc_kqueue.c
+  source/provider/proc_tracers_none.c
 )
 
 # Windows: sockets are all that is waited for.  os/nt/posix has what the library uses

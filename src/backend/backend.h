@@ -40,6 +40,10 @@ enum {
 	XP_CAP_ONESHOT = 4,
 	/* There is a kernel queue, so xpoll_fd can exist. */
 	XP_CAP_QUEUE_FD = 8,
+	/* `attach` knows by -EEXIST whether the number is the same file still. */
+	XP_CAP_TELLS_FILE = 16,
+	/* POLLPRI. */
+	XP_CAP_EXCEPT = 32,
 };
 
 #define XP_TOKEN_WAKE UINT64_MAX
@@ -95,6 +99,13 @@ struct xp_backend_ops {
 	 * asked anew about what it has told.  Optional.
 	 */
 	void (*rearm)(void *state);
+	/*
+	 * Changes that the kernel was not told: they ride along with a wait that
+	 * has the lock, or that nobody else can be beside.  `flush` tells it some
+	 * of them at once; those whose files are gone fire POLLNVAL.  Optional.
+	 */
+	bool (*laden)(const void *state);
+	int (*flush)(void *state, struct xp_fired *fired, int cap);
 	/* Make one `wait`, this or the next, return.  Async-signal-safe. */
 	void (*wake)(void *state);
 
@@ -130,6 +141,7 @@ extern const struct xp_backend_ops *const xp_backends[];
 
 extern const struct xp_backend_ops xp_backend_afd;
 extern const struct xp_backend_ops xp_backend_epoll;
+extern const struct xp_backend_ops xp_backend_kqueue;
 extern const struct xp_backend_ops xp_backend_poll;
 extern const struct xp_backend_ops xp_backend_select;
 

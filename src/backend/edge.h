@@ -13,6 +13,7 @@
 struct xp_edge {
 	int fd; /* readable while something fired */
 	struct xp_counters *counters;
+	void *inner; /* what the set is made of, if that is more */
 };
 
 /*

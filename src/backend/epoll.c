@@ -252,7 +252,8 @@ static int epoll_set_alarm(void *opaque, int64_t deadline_ns)
 
 const struct xp_backend_ops xp_backend_epoll = {
 	.name = "epoll",
-	.caps = XP_CAP_CONCURRENT | XP_CAP_ONESHOT | XP_CAP_QUEUE_FD,
+	.caps = XP_CAP_CONCURRENT | XP_CAP_ONESHOT | XP_CAP_QUEUE_FD |
+		XP_CAP_TELLS_FILE | XP_CAP_EXCEPT,
 	.state_size = sizeof(struct epoll_state),
 	.open = epoll_open,
 	.close = epoll_close,

@@ -184,13 +184,14 @@ int xpoll_supports(const struct xpoll *queue, int filter, uint32_t fflags)
 {
 	const struct xp_source_ops *source;
 
-	(void)queue; /* So far every back end supports the same. */
 	switch (filter) {
 	case XPOLL_FILT_READ:
 	case XPOLL_FILT_WRITE:
 		return !(fflags & ~(XPOLL_NOTE_COUNT | XPOLL_NOTE_SOERR |
 		                    XPOLL_NOTE_EXCLUSIVE | XPOLL_NOTE_LOWAT));
 	case XPOLL_FILT_EXCEPT:
+		if (queue && !(queue->ops->caps & XP_CAP_EXCEPT))
+			return 0;
 		return !(fflags & ~XPOLL_NOTE_OOB);
 	default:
 		source = xp_source_find(filter);

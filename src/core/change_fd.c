@@ -53,6 +53,16 @@ static unsigned add_merge(struct xp_slot *slot, const struct xp_interest *add)
 	return count;
 }
 
+/* 0; -ENOENT: the number is another file's by now; -EBADF ... */
+static int still_that_file(struct xpoll *queue, int fd, uint64_t token)
+{
+	int rc = queue->ops->attach(queue->backend, fd, 0, token);
+
+	if (rc == 0)
+		(void)queue->ops->detach(queue->backend, fd);
+	return rc == -EEXIST ? 0 : rc == 0 ? -ENOENT : rc;
+}
+
 /* The slot's registrations are of this file; change how it is watched. */
 static int add_to_known(struct xpoll *queue, int fd, struct xp_slot *slot,
                         const struct xp_interest *add)
@@ -70,7 +80,12 @@ static int add_to_known(struct xpoll *queue, int fd, struct xp_slot *slot,
 			xp_file_ask(queue, fd);
 		return rc;
 	}
-	if (queue->ops->caps & XP_CAP_FREE_CHANGE) {
+	if (queue->ops->flush) {
+		/* A change that is told later cannot fail now. */
+		rc = still_that_file(queue, fd, token);
+		if (rc < 0)
+			return rc;
+	} else if (queue->ops->caps & XP_CAP_FREE_CHANGE) {
 		/* The array would take any number. */
 		rc = xp_sys_open_flags(fd);
 		xp_count(&queue->counters.syscalls_check);

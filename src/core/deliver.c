@@ -98,6 +98,15 @@ static XP_INLINE void deliver_entry(struct xpoll *queue, struct xp_wait *wait,
 	}
 }
 
+void xp_deliver_gone(struct xpoll *queue, const struct xp_fired *fired)
+{
+	int fd = (int)(uint32_t)fired->token;
+	struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
+
+	if (slot->present && slot->generation == (uint32_t)(fired->token >> 32))
+		xp_interest_drop(queue, fd, slot);
+}
+
 void xp_deliver_fired(struct xpoll *queue, struct xp_wait *wait,
                       const struct xp_fired *fired, int count)
 {

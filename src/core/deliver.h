@@ -32,6 +32,9 @@ void xp_deliver_handed(struct xpoll *queue, int fd, struct xp_slot *slot,
 void xp_deliver_rearm(struct xpoll *queue, int fd, struct xp_slot *slot);
 
 /* Active registrations of the other sources. */
+/* The file of this token turned out to be closed. */
+void xp_deliver_gone(struct xpoll *queue, const struct xp_fired *fired);
+
 void xp_deliver_active(struct xpoll *queue, struct xp_wait *wait);
 
 /* Files that the kernel cannot wait for. */

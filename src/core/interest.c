@@ -57,8 +57,11 @@ void xp_interest_set_mode(struct xpoll *queue, struct xp_slot *slot,
 	slot->fruitless = 0;
 	slot->sequence = ++queue->sequence;
 	/* Where changes are free nothing but the next look tells anything. */
-	if (!(queue->ops->caps & XP_CAP_FREE_CHANGE))
+	if (!(queue->ops->caps & XP_CAP_FREE_CHANGE) || queue->ops->flush)
 		queue->harvest_due = true;
+	/* Who sleeps does not take them along. */
+	if (queue->ops->flush && queue->waiters > 0)
+		queue->look_wanted = true;
 }
 
 struct xp_slot *xp_interest_find(const struct xpoll *queue, int fd)
@@ -299,7 +302,7 @@ int xp_interest_wanted(struct xpoll *queue, int fd, struct xp_slot *slot,
 		int rc = push_chosen(queue, fd, slot);
 
 		/* One look at this is cheaper than one at the whole array. */
-		if (rc == 0 && slot->mode == XP_MODE_LEVEL)
+		if (rc == 0 && slot->mode == XP_MODE_LEVEL && !queue->ops->flush)
 			xp_candidate_asked(queue, fd, slot, filters);
 		return rc;
 	}

@@ -202,6 +202,13 @@ static inline void xp_leave(struct xpoll *queue)
 	xp_mutex_unlock(&queue->lock);
 }
 
+/* Are there changes that a wait with the lock has to take along first? */
+static inline bool xp_laden(const struct xpoll *queue)
+{
+	return XP_UNLIKELY(queue->ops->laden != NULL) &&
+		queue->ops->laden(queue->backend);
+}
+
 static inline bool xp_exact(const struct xpoll *queue)
 {
 	return !queue->lazy;

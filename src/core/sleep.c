@@ -9,9 +9,12 @@
 
 #include "base/assert.h"
 #include "core/candidate.h"
+#include "core/deliver.h"
 #include "core/keeper.h"
 #include "core/wait.h"
 #include "os/sys.h"
+
+enum { FLUSH_CAP = 64 };
 
 void xp_kick(struct xpoll *queue)
 {
@@ -121,9 +124,29 @@ static void call_one(struct xpoll *queue)
 		xp_keeper_called(queue);
 }
 
+void xp_flush(struct xpoll *queue)
+{
+	struct xp_fired fired[FLUSH_CAP];
+
+	while (queue->ops->laden(queue->backend)) {
+		int count = queue->ops->flush(queue->backend, fired, FLUSH_CAP);
+
+		for (int i = 0; i < count; i++)
+			xp_deliver_gone(queue, &fired[i]);
+	}
+}
+
+/* Others do not take changes along: they sleep already. */
+static void flush_for_others(struct xpoll *queue)
+{
+	if (queue->ops->flush && (queue->waiters > 0 || queue->exposed))
+		xp_flush(queue);
+}
+
 void xp_pass_on(struct xpoll *queue)
 {
 	queue->look_wanted = false;
+	flush_for_others(queue);
 	if (queue->waiters == 0)
 		return;
 	if (queue->candidates_len > 0)
@@ -143,6 +166,7 @@ void xp_settle(struct xpoll *queue)
 	bool wanted = queue->look_wanted && queue->waiters > 0;
 
 	queue->look_wanted = false;
+	flush_for_others(queue);
 	if (wanted && (!xp_list_empty(&queue->active) ||
 	               !xp_list_empty(&queue->files_awake) ||
 	               xp_keeper_missing(queue)))

@@ -18,6 +18,9 @@
 int xp_sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
                        struct xp_fired *fired, int cap);
 
+/* Have the kernel know of all changes. */
+void xp_flush(struct xpoll *queue);
+
 /* Until another thread signals `quiet`. */
 void xp_sleep_until_quiet(struct xpoll *queue);
 

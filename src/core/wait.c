@@ -235,7 +235,8 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait,
 		look_only = wait->len > 0 ||
 			atomic_load(&queue->wake_pending) ||
 			wait->wake_all != queue->wake_all ||
-			(wait->deadline_ns == XP_NOW && !wait->mask);
+			(wait->deadline_ns == XP_NOW && !wait->mask) ||
+			(!alone && xp_laden(queue));
 		rc = ask_kernel(queue, wait, look_only, alone);
 		if (rc == -EINTR && wait->events && xp_sources_interrupted(queue))
 			gather(queue, wait);

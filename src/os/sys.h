@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 
 /* Clocks, in nanoseconds. */
 int64_t xp_sys_now(void);        /* monotonic */
@@ -37,6 +38,7 @@ int xp_sys_write(int fd, const void *buffer, size_t size);
 int xp_sys_fstat(int fd, struct stat *status);
 int64_t xp_sys_tell(int fd);       /* the file offset */
 int xp_sys_open_flags(int fd);     /* fcntl F_GETFL; -EBADF: not open */
+bool xp_sys_is_path(int fd);       /* O_PATH: it stands for a name */
 bool xp_sys_is_tty(int fd);
 int xp_sys_readlink(const char *path, char *buffer, size_t size);
 
@@ -78,6 +80,12 @@ int64_t xp_sys_pipe_size(int fd);   /* bytes: unread and room; or negative */
 int64_t xp_sys_pipe_room(int fd);   /* bytes */
 /* SO_ERROR, which is cleared by that; 0: none. */
 int xp_sys_take_error(int fd);
+
+/*
+ * The wait status of a child that has ended, as waitpid(2) would give it;
+ * nothing is reaped.  -ECHILD: no child; -ENODATA: it has not ended.
+ */
+int xp_sys_peek_child(pid_t pid, int *status);
 
 /* A page that reads as zeros in a forked child; NULL where there is none. */
 void *xp_sys_wiped_page(void);

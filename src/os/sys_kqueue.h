@@ -8,23 +8,70 @@
 #ifndef XP_OS_SYS_KQUEUE_H
 #define XP_OS_SYS_KQUEUE_H
 
+#include <limits.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <sys/event.h>
 #include <sys/time.h>
 
-/* A tag is 32 bits: it fits into udata everywhere. */
+/* 0: there is no such filter. */
+#ifdef EVFILT_USER
+#define XP_KQ_USER    EVFILT_USER
+#define XP_KQ_TRIGGER NOTE_TRIGGER
+#else
+#define XP_KQ_USER    0
+#define XP_KQ_TRIGGER 0
+#endif
+#if defined(EVFILT_EXCEPT) && defined(NOTE_OOB)
+#define XP_KQ_EXCEPT EVFILT_EXCEPT
+#define XP_KQ_OOB    NOTE_OOB
+#else
+#define XP_KQ_EXCEPT 0
+#define XP_KQ_OOB    0
+#endif
+
+#ifdef NOTE_EXITSTATUS
+#define XP_KQ_EXIT (NOTE_EXIT | NOTE_EXITSTATUS)
+#else
+#define XP_KQ_EXIT NOTE_EXIT
+#endif
+#ifdef NOTE_EXIT_UNKNOWN
+#define XP_KQ_EXIT_UNKNOWN NOTE_EXIT_UNKNOWN
+#else
+#define XP_KQ_EXIT_UNKNOWN 0
+#endif
+
+/* Enabled again, a filter has to say what holds already. */
+#ifdef __NetBSD__
+#define XP_KQ_ENABLE (EV_ADD | EV_ENABLE)
+#else
+#define XP_KQ_ENABLE EV_ENABLE
+#endif
+
+/*
+ * A tag is 32 bits: it fits into udata everywhere.  Where pointers are longer
+ * there is room for a hint beside it.
+ */
+#define XP_KQ_HINT ((uintptr_t)(UINTPTR_MAX >> 31 >> 1) ? \
+	(uintptr_t)1 << (sizeof(uintptr_t) * CHAR_BIT / 2) : 0)
+
 static inline void xp_kq_set(struct kevent *record, uint64_t ident, int filter,
-                             unsigned flags, uint32_t fflags, uint32_t tag)
+                             unsigned flags, uint32_t fflags, uintptr_t tag)
 {
 	EV_SET(record, (uintptr_t)ident, (short)filter, (unsigned short)flags,
-	       fflags, 0, (void *)(uintptr_t)tag);
+	       fflags, 0, (void *)tag);
 }
 
 static inline uint32_t xp_kq_tag(const struct kevent *record)
 {
 	return (uint32_t)(uintptr_t)record->udata;
+}
+
+static inline bool xp_kq_hinted(const struct kevent *record)
+{
+	return (uintptr_t)record->udata & XP_KQ_HINT;
 }
 
 /* A queue; close-on-exec. */

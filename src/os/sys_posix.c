@@ -8,10 +8,13 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/select.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "os/sys_aio.h"
 #include "os/uncancelled.h"
 
 int xp_sys_close(int fd)
@@ -97,6 +100,39 @@ int64_t xp_sys_read_cached(int fd, void *buffer, size_t size, int64_t offset)
 {
 	(void)fd, (void)buffer, (void)size, (void)offset;
 	return -EAGAIN;
+}
+
+int xp_sys_peek_child(pid_t pid, int *status)
+{
+	struct xp_uncancelled before = xp_uncancelled_begin();
+	siginfo_t info;
+	int rc;
+
+	memset(&info, 0, sizeof info);
+	rc = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT | WNOHANG);
+	rc = (int)xp_uncancelled_end(&before, rc);
+	if (rc < 0)
+		return rc;
+	if (info.si_pid == 0)
+		return -ENODATA;
+	*status = info.si_status & 0x7f;
+	if (info.si_code == CLD_EXITED)
+		*status = (info.si_status & 0xff) << 8;
+	else if (info.si_code == CLD_DUMPED)
+		*status |= 0x80;
+	return 0;
+}
+
+bool xp_sys_is_path(int fd)
+{
+#ifdef O_PATH
+	int flags = xp_sys_open_flags(fd);
+
+	return flags >= 0 && flags & O_PATH;
+#else
+	(void)fd;
+	return false;
+#endif
 }
 
 void *xp_sys_wiped_page(void)

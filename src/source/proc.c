@@ -112,7 +112,7 @@ int xp_proc_watch(struct xpoll *queue, struct xp_proc *proc)
 	proc->watch = (struct xp_watch){.fd = fd, .ready = proc_ready};
 	rc = xp_watch_add(queue, &proc->watch);
 	if (rc < 0) {
-		xp_sys_close(fd);
+		xp_proc_shut(fd, false);
 		proc->watch.fd = -1;
 		return rc;
 	}
@@ -124,7 +124,7 @@ void xp_proc_lose(struct xpoll *queue, struct xp_proc *proc)
 {
 	XP_ASSERT(proc->watched && proc->watch.fd >= 0);
 	proc_unwatch(queue, proc);
-	xp_sys_close(proc->watch.fd);
+	xp_proc_shut(proc->watch.fd, false);
 	proc->watch.fd = -1;
 }
 
@@ -134,7 +134,8 @@ static void proc_close(struct xpoll *queue, struct xp_proc *proc)
 	xp_trace_end(queue, proc);
 	xp_list_remove(&proc->gone);
 	if (proc->watch.fd >= 0)
-		xp_sys_close(proc->watch.fd);
+		xp_proc_shut(proc->watch.fd, xp_proc_state(queue)->process !=
+		                             xp_process_current());
 	proc->watch.fd = -1;
 }
 
@@ -204,12 +205,12 @@ static bool proc_replaced(const struct xp_proc *proc)
 {
 	int fd = proc->watch.fd;
 
-	if (!proc->ended || (fd >= 0 && !xp_proc_reaped(fd)))
+	if (!proc->ended || (fd >= 0 && !xp_proc_reaped(fd, xp_proc_pid(proc))))
 		return false;
 	fd = xp_proc_open(xp_proc_pid(proc));
 	if (fd < 0)
 		return false;
-	xp_sys_close(fd);
+	xp_proc_shut(fd, false);
 	return true;
 }
 
@@ -276,7 +277,7 @@ static bool proc_supports(uint32_t fflags)
 
 	if (fd < 0)
 		return false;
-	xp_sys_close(fd);
+	xp_proc_shut(fd, false);
 	return !(fflags & XP_PROC_TRACED) || xp_trace_usable();
 }
 

@@ -111,13 +111,15 @@ bool xp_trace_usable(void);
 /* The queue ends. */
 void xp_trace_fini(struct xp_proc_state *state);
 
-/* The end of a process (provider/proc_pidfd.c). ------------------------------ */
+/* The end of a process (provider/proc_pidfd.c, proc_kqueue.c). ------------------------------ */
 
 /* A descriptor for it; -ESRCH: no such process; -ENOTSUP, -EMFILE ... */
 int xp_proc_open(pid_t pid);
+/* forked: this is a child of the process that has opened it. */
+void xp_proc_shut(int fd, bool forked);
 bool xp_proc_ended(int fd);
 /* Its number is free again, or another's by now. */
-bool xp_proc_reaped(int fd);
+bool xp_proc_reaped(int fd, pid_t pid);
 /* The wait status, if the system tells; the process has ended. */
 bool xp_proc_status(int fd, pid_t pid, int *status);
 

@@ -133,7 +133,7 @@ XT_TEST(hazard_20_cancelled_beside_another_waiter)
 		(void)poll(NULL, 0, 1);
 	XT_EQ(pthread_cancel(xt_pthread(thread)), 0);
 	xt_join(thread);
-	XT_CHECK(stays.got == 1);
+	XT_EQ(stays.got, 1);
 }
 
 /* Changes and looks without waiting are no cancellation points. */

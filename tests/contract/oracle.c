@@ -78,6 +78,22 @@ static bool ctl(struct xpoll *queue, int op, int events, int fd,
 	return false;
 }
 
+/* What a kernel's kqueue(2) has no words for: see DIFFERENCES.md. */
+static bool untold(const struct kind *kind)
+{
+	return xt_is("kqueue") &&
+		(kind->traits & KIND_EVENT_SILENT || kind->pair.writer ||
+		 strcmp(kind->name, "udp_error") == 0);
+}
+
+/* A hang-up with POLLPRI alone, and POLLRDHUP without POLLIN. */
+static bool has_no_filter(int events)
+{
+	return xt_is("kqueue") &&
+		(events == POLLPRI ||
+		 (events & (POLLIN | POLLRDHUP)) == POLLRDHUP);
+}
+
 static bool check_kind(struct xpoll *queue, const struct kind *kind, int fd,
                        int events)
 {
@@ -123,12 +139,13 @@ XT_TEST(poll_like_level_agrees_with_poll_for_every_kind)
 	struct xpoll *queue = xt_open();
 
 	for (int i = 0; i < kinds_count; i++) {
-		int fd = kinds[i].make(&kinds[i]);
+		int fd = untold(&kinds[i]) ? -1 : kinds[i].make(&kinds[i]);
 
 		if (fd < 0)
 			continue;
 		for (int number = 1; number < COMBINATIONS; number++)
-			if (!check_kind(queue, &kinds[i], fd,
+			if (!has_no_filter(combination(number)) &&
+			    !check_kind(queue, &kinds[i], fd,
 			                combination(number)))
 				break;
 	}
@@ -139,7 +156,7 @@ XT_TEST(poll_like_level_each_direction_alone_agrees_with_poll)
 	struct xpoll *queue = xt_open();
 
 	for (int i = 0; i < kinds_count; i++) {
-		int fd = kinds[i].make(&kinds[i]);
+		int fd = untold(&kinds[i]) ? -1 : kinds[i].make(&kinds[i]);
 
 		if (fd >= 0)
 			one_direction_at_a_time(queue, &kinds[i], fd);
@@ -156,7 +173,7 @@ XT_TEST(poll_like_level_all_kinds_together_agree_with_poll)
 
 	XT_CHECK(kinds_count <= 128);
 	for (int i = 0; i < kinds_count; i++) {
-		fds[i] = kinds[i].make(&kinds[i]);
+		fds[i] = untold(&kinds[i]) ? -1 : kinds[i].make(&kinds[i]);
 		if (fds[i] >= 0)
 			XT_CHECK(ctl(queue, XPOLL_ADD, events, fds[i],
 			             &kinds[i]));

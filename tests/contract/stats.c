@@ -162,3 +162,33 @@ XT_TEST(toggles_with_traffic_need_no_system_call)
 	        (double)(after.syscalls_change - before.syscalls_change) /
 	            1000);
 }
+
+/* Changes ride along with the wait: no call of their own, and no look either. */
+XT_TEST(stats_kqueue_toggles_cost_no_call_and_a_wait_is_one)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	struct xpoll_event changes[2];
+	struct xpoll_event event;
+	uint64_t fd = (uint64_t)pair.r;
+
+	XT_OK(xt_add(queue, pair.r, READ, 0));
+	XT_OK(xt_add(queue, pair.r, WRITE, XPOLL_DISABLE));
+	xt_put(pair.w);
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, -1), 1);
+	struct xpoll_stats start = xt_stats(queue);
+	for (int i = 0; i < 1000; i++) {
+		int on = i % 2 ? READ : WRITE;
+
+		xpoll_set(&changes[0], fd, READ + WRITE - on, XPOLL_DISABLE, 0, 0, NULL);
+		xpoll_set(&changes[1], fd, on, XPOLL_ENABLE, 0, 0, NULL);
+		XT_EQ(xpoll_event(queue, changes, 2, &event, 1, -1), 1);
+		XT_EQ(event.filter, on);
+	}
+	struct xpoll_stats now = xt_stats(queue);
+	if (!xt_is("kqueue"))
+		return;
+	XT_EXPECT_EQ(now.syscalls_change - start.syscalls_change, 0);
+	XT_EXPECT_EQ(now.syscalls_check - start.syscalls_check, 0);
+	XT_EXPECT_EQ(now.syscalls_wait - start.syscalls_wait, 1000);
+}

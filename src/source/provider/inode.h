@@ -24,6 +24,7 @@ struct xp_inodes {
 	struct xp_list timed;     /* users looked at now and then */
 	struct xp_list unsettled; /* of both: with something to compare */
 	struct xp_watch watch;    /* the kernel's instance; its fd is -1: none */
+	uint32_t process;         /* that has opened it (os/process.h) */
 	struct xp_regmap map;     /* of watched inodes, by the kernel's number */
 	struct xp_list pool;      /* of unused ones: a wait does not allocate */
 	size_t reserved;          /* how many there are in both */

@@ -26,13 +26,21 @@ int xp_proc_open(pid_t pid)
 	}
 }
 
+/* A child has a copy. */
+void xp_proc_shut(int fd, bool forked)
+{
+	(void)forked;
+	xp_sys_close(fd);
+}
+
 bool xp_proc_ended(int fd)
 {
 	return xp_sys_pidfd_ended(fd);
 }
 
-bool xp_proc_reaped(int fd)
+bool xp_proc_reaped(int fd, pid_t pid)
 {
+	(void)pid;
 	return xp_sys_pidfd_reaped(fd);
 }
 

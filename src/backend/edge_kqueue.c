@@ -1,0 +1,95 @@
+/*
+ * A helper queue for what the array itself cannot watch: the kqueue back end,
+ * as one entry of another one's array.
+ */
+#include "backend/edge.h"
+
+#include <errno.h>
+
+#include "backend/kqueue_set.h"
+#include "base/alloc.h"
+#include "base/time.h"
+#include "os/sys.h"
+
+enum { EDGE_ROOM = 16 };
+
+int xp_edge_init(struct xp_edge *edge, struct xp_counters *counters)
+{
+	const struct xp_backend_ops *ops = &xp_backend_kqueue;
+	int rc;
+
+	edge->counters = counters;
+	edge->inner = xp_alloc(ops->state_size);
+	rc = edge->inner ? ops->open(edge->inner, 0, counters) : -ENOMEM;
+	edge->fd = rc < 0 ? rc : xp_kqueue_fd(edge->inner);
+	if (rc < 0)
+		xp_free(edge->inner);
+	return rc;
+}
+
+void xp_edge_fini(struct xp_edge *edge)
+{
+	xp_backend_kqueue.close(edge->inner);
+	xp_free(edge->inner);
+}
+
+/* A closed file leaves no dead entry behind here. */
+int xp_edge_renew(struct xp_edge *edge)
+{
+	(void)edge;
+	return -ENOTSUP;
+}
+
+/* Nobody but the array knows when to look into the set. */
+static void edge_flush(struct xp_edge *edge)
+{
+	struct xp_fired gone[EDGE_ROOM];
+
+	while (xp_backend_kqueue.laden(edge->inner))
+		(void)xp_backend_kqueue.flush(edge->inner, gone, EDGE_ROOM);
+}
+
+int xp_edge_attach(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token)
+{
+	int rc = xp_backend_kqueue.attach(edge->inner, fd, watch, token);
+
+	if (rc == -EEXIST)
+		rc = xp_edge_change(edge, fd, watch, token);
+	return rc;
+}
+
+int xp_edge_change(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token)
+{
+	int rc = xp_backend_kqueue.change(edge->inner, fd, watch, token);
+
+	edge_flush(edge);
+	return rc;
+}
+
+void xp_edge_detach(struct xp_edge *edge, int fd)
+{
+	(void)xp_backend_kqueue.detach(edge->inner, fd);
+}
+
+int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap)
+{
+	int count;
+
+	xp_count_shared(&edge->counters->syscalls_check);
+	count = xp_backend_kqueue.wait(edge->inner, XP_NOW, NULL, fired, cap);
+	edge_flush(edge);
+	return count < 0 ? 0 : count;
+}
+
+int xp_edge_admit(struct xp_edge *edge, int fd)
+{
+	struct stat status;
+	int rc = xp_sys_fstat(fd, &status);
+
+	xp_count(&edge->counters->syscalls_check);
+	if (rc < 0)
+		return rc;
+	if (xp_sys_is_path(fd))
+		return -ENOTSUP;
+	return S_ISREG(status.st_mode) || S_ISDIR(status.st_mode) ? -EPERM : 0;
+}

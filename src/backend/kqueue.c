@@ -1,0 +1,308 @@
+/*
+ * The kqueue back end.
+ *
+ * What enables and disables rides along with the next wait, so that a change
+ * costs no call of its own; what has to succeed or fail at once is told at
+ * once (kqueue_set.c).  The kernel's two reports of a descriptor, READ and
+ * WRITE, are made one.  An end of file is told in poll(2)'s terms by a look,
+ * since the kernels word it differently.  A forked child does not have the
+ * kernel's queue, only the beacons.
+ */
+#include "backend/backend.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "backend/kqueue_outer.h"
+#include "backend/kqueue_set.h"
+#include "base/assert.h"
+#include "base/threads.h"
+#include "base/time.h"
+#include "os/beacon.h"
+#include "os/sys.h"
+
+enum {
+	KQ_EVENTS = 256,
+	KQ_PAIRS = 512, /* a power of two, and more than KQ_EVENTS */
+};
+
+struct kqueue_state {
+	struct xp_kq_set set;
+	struct xp_kq_outer outer;
+	struct xp_beacon wake; /* immutable: lit without the lock */
+	pid_t owner;           /* whose the kernel's queues are */
+};
+
+static int kqueue_open(void *opaque, int size_hint,
+                       struct xp_counters *counters)
+{
+	struct kqueue_state *state = opaque;
+	int rc;
+
+	(void)size_hint;
+	state->set.counters = counters;
+	atomic_init(&state->set.mend, KQ_MEND_NONE);
+	xp_kq_outer_init(&state->outer);
+	state->owner = getpid();
+	state->set.fd = xp_sys_kqueue();
+	if (state->set.fd < 0)
+		return state->set.fd;
+	rc = xp_beacon_open(&state->wake);
+	if (rc == 0)
+		rc = xp_kq_hold(state->set.fd, state->wake.fd, EV_CLEAR);
+	if (rc == 0)
+		return 0;
+	xp_beacon_close(&state->wake);
+	xp_sys_close(state->set.fd);
+	return rc;
+}
+
+int xp_kqueue_fd(const void *opaque)
+{
+	const struct kqueue_state *state = opaque;
+
+	return state->set.fd;
+}
+
+static void kqueue_close(void *opaque)
+{
+	struct kqueue_state *state = opaque;
+	/* In a child these numbers may be somebody else's. */
+	bool ours = state->owner == getpid();
+
+	xp_kq_outer_fini(&state->outer, ours);
+	if (ours)
+		xp_sys_close(state->set.fd);
+	xp_beacon_close(&state->wake);
+	xp_kq_set_fini(&state->set);
+}
+
+static int kqueue_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
+{
+	struct kqueue_state *state = opaque;
+
+	return xp_kq_attach(&state->set, fd, watch, token);
+}
+
+static int kqueue_change(void *opaque, int fd, uint32_t watch, uint64_t token)
+{
+	struct kqueue_state *state = opaque;
+
+	return xp_kq_change(&state->set, fd, watch, token);
+}
+
+static int kqueue_detach(void *opaque, int fd)
+{
+	struct kqueue_state *state = opaque;
+
+	return xp_kq_detach(&state->set, fd);
+}
+
+static bool kqueue_laden(const void *opaque)
+{
+	const struct kqueue_state *state = opaque;
+
+	return xp_kq_laden(&state->set);
+}
+
+static int kqueue_flush(void *opaque, struct xp_fired *fired, int cap)
+{
+	struct kqueue_state *state = opaque;
+
+	return xp_kq_flush(&state->set, fired, cap);
+}
+
+/* --- What the kernel says ---------------------------------------------------- */
+
+/* An end of file or an error, in this system's own words. */
+static uint32_t kqueue_look(struct kqueue_state *state,
+                            const struct kevent *event)
+{
+	bool reads = event->filter == EVFILT_READ;
+	/* The queue takes of these bits what is wanted. */
+	struct pollfd look = {
+		.fd = (int)event->ident,
+		.events = POLLIN | POLLOUT | POLLRDHUP,
+	};
+	uint32_t bits = 0;
+
+	xp_count_shared(&state->set.counters->syscalls_check);
+	if (xp_sys_poll_now(&look, 1) > 0)
+		bits = (unsigned short)look.revents;
+	if (bits & POLLNVAL)
+		return POLLNVAL;
+	if (event->filter == EVFILT_WRITE && event->flags & EV_EOF &&
+	    bits & (POLLERR | POLLHUP))
+		xp_kq_broken(&state->set, look.fd);
+	/* Not every poll(2) knows of half an end. */
+	if (reads && event->flags & EV_EOF && !xp_kq_hinted(event) &&
+	    !(bits & (POLLRDHUP | POLLHUP)))
+		bits |= POLLIN | POLLRDHUP;
+	if (!reads && !bits)
+		bits = POLLOUT;
+	return bits;
+}
+
+static uint32_t kqueue_bits(struct kqueue_state *state,
+                            const struct kevent *event)
+{
+	if (event->flags & EV_ERROR)
+		return xp_kq_gone(&state->set, event) ? POLLNVAL : 0;
+	if (event->filter == XP_KQ_EXCEPT)
+		return POLLPRI;
+	/* With an error there is nothing to be read or written either. */
+	if (event->flags & EV_EOF || event->data <= 0 || xp_kq_hinted(event))
+		return kqueue_look(state, event);
+	return event->filter == EVFILT_READ ? POLLIN : POLLOUT;
+}
+
+/* Of one descriptor's reports one remains, with the bits of both. */
+static int kqueue_merge(struct xp_fired *fired, int count)
+{
+	uint16_t places[KQ_PAIRS] = {0}; /* plus 1 */
+	int kept = 0;
+
+	for (int i = 0; i < count; i++) {
+		uint32_t place = (uint32_t)fired[i].token * 0x9e3779b1u >> 23;
+
+		while (places[place] &&
+		       fired[places[place] - 1].token != fired[i].token)
+			place = (place + 1) % KQ_PAIRS;
+		if (places[place]) {
+			fired[places[place] - 1].events |= fired[i].events;
+			continue;
+		}
+		fired[kept++] = fired[i];
+		places[place] = (uint16_t)kept;
+	}
+	return kept;
+}
+
+static int kqueue_harvest(struct kqueue_state *state,
+                          const struct kevent *events, int len,
+                          struct xp_fired *fired)
+{
+	bool differ = false;
+	int count = 0;
+
+	for (int i = 0; i < len; i++) {
+		struct xp_fired *next = &fired[count];
+
+		if ((int)events[i].ident == state->wake.fd) {
+			xp_beacon_dim(&state->wake);
+			next->token = XP_TOKEN_WAKE;
+			next->events = 0;
+			count++;
+			continue;
+		}
+		next->token = xp_kq_token(&events[i]);
+		next->events = kqueue_bits(state, &events[i]);
+		differ |= events[i].filter != events[0].filter;
+		count += next->events != 0;
+	}
+	return differ ? kqueue_merge(fired, count) : count;
+}
+
+/* --- Waiting ----------------------------------------------------------------- */
+
+/*
+ * kevent(2) takes no mask of signals.  Whoever wants one sleeps in poll(2) on
+ * the queue.
+ */
+static int kqueue_sleep_masked(struct kqueue_state *state, int64_t deadline_ns,
+                               const sigset_t *mask, struct kevent *events,
+                               int cap)
+{
+	struct pollfd look = {.fd = state->set.fd, .events = POLLIN};
+	int rc = xp_sys_poll_wait(&look, 1, deadline_ns, mask);
+
+	if (rc <= 0)
+		return rc;
+	return xp_sys_kevent_now(state->set.fd, NULL, 0, events, cap);
+}
+
+/*
+ * The lock is held, or nobody else is here to take it: changes come along.
+ * If there are more than fit, those that fit do not sleep.
+ */
+static int kqueue_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
+                        struct xp_fired *fired, int cap)
+{
+	struct kqueue_state *state = opaque;
+	struct kevent changes[KQ_CHUNK];
+	struct kevent events[KQ_EVENTS];
+	int count = 0;
+	int rc;
+
+	XP_ASSERT(cap > 0);
+	if (cap > KQ_EVENTS)
+		cap = KQ_EVENTS;
+	if (deadline_ns == XP_NOW || xp_single_threaded()) {
+		/* A failed change takes a place among the events. */
+		int room = cap < KQ_FILTERS ? KQ_FILTERS : cap;
+
+		count = xp_kq_load(&state->set, changes,
+		                   room < KQ_CHUNK ? room : KQ_CHUNK);
+		if (xp_kq_laden(&state->set))
+			deadline_ns = XP_NOW;
+	}
+	if (mask && deadline_ns != XP_NOW) {
+		if (count > 0)
+			(void)xp_sys_kevent_change(state->set.fd, changes, count);
+		rc = kqueue_sleep_masked(state, deadline_ns, mask, events, cap);
+	} else if (deadline_ns == XP_NOW) {
+		rc = xp_sys_kevent_now(state->set.fd, changes, count, events, cap);
+	} else {
+		rc = xp_sys_kevent_wait(state->set.fd, changes, count, events, cap,
+		                        deadline_ns);
+	}
+	return rc <= 0 ? rc : kqueue_harvest(state, events, rc, fired);
+}
+
+static void kqueue_wake(void *opaque)
+{
+	struct kqueue_state *state = opaque;
+
+	xp_count_shared(&state->set.counters->syscalls_wake);
+	xp_beacon_light(&state->wake);
+}
+
+static int kqueue_queue_fd(void *opaque)
+{
+	struct kqueue_state *state = opaque;
+
+	return xp_kq_outer_open(&state->outer, state->set.fd);
+}
+
+static void kqueue_set_attention(void *opaque, bool on)
+{
+	struct kqueue_state *state = opaque;
+
+	xp_kq_outer_attention(&state->outer, on);
+}
+
+static int kqueue_set_alarm(void *opaque, int64_t deadline_ns)
+{
+	struct kqueue_state *state = opaque;
+
+	return xp_kq_outer_alarm(&state->outer, deadline_ns);
+}
+
+const struct xp_backend_ops xp_backend_kqueue = {
+	.name = "kqueue",
+	.caps = XP_CAP_CONCURRENT | XP_CAP_FREE_CHANGE | XP_CAP_QUEUE_FD |
+		XP_CAP_TELLS_FILE | (XP_KQ_EXCEPT ? XP_CAP_EXCEPT : 0),
+	.state_size = sizeof(struct kqueue_state),
+	.open = kqueue_open,
+	.close = kqueue_close,
+	.attach = kqueue_attach,
+	.change = kqueue_change,
+	.detach = kqueue_detach,
+	.laden = kqueue_laden,
+	.flush = kqueue_flush,
+	.wait = kqueue_await,
+	.wake = kqueue_wake,
+	.queue_fd = kqueue_queue_fd,
+	.set_attention = kqueue_set_attention,
+	.set_alarm = kqueue_set_alarm,
+};

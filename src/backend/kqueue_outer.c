@@ -1,0 +1,108 @@
+/* The queue around a kqueue back end's own. */
+#include "backend/kqueue_outer.h"
+
+#include "base/assert.h"
+#include "base/time.h"
+#include "os/sys.h"
+#include "os/sys_kqueue.h"
+
+static int kq_outer_change(int queue_fd, struct kevent *change)
+{
+	int rc = xp_sys_kevent_change(queue_fd, change, 1);
+
+	return rc < 0 ? rc : -(int)change->data;
+}
+
+int xp_kq_hold(int queue_fd, int fd, unsigned flags)
+{
+	struct kevent change;
+
+	xp_kq_set(&change, (uint64_t)fd, EVFILT_READ, EV_ADD | flags, 0, 0);
+	return kq_outer_change(queue_fd, &change);
+}
+
+void xp_kq_outer_init(struct xp_kq_outer *outer)
+{
+	outer->fd = -1;
+	outer->attention.fd = -1;
+	outer->alarm_ns = XP_NEVER;
+}
+
+void xp_kq_outer_fini(struct xp_kq_outer *outer, bool ours)
+{
+	if (ours && outer->fd >= 0)
+		xp_sys_close(outer->fd);
+	xp_beacon_close(&outer->attention);
+}
+
+int xp_kq_outer_open(struct xp_kq_outer *outer, int inner_fd)
+{
+	int fd;
+	int rc;
+
+	if (outer->fd >= 0)
+		return outer->fd;
+	fd = xp_sys_kqueue();
+	if (fd < 0)
+		return fd;
+	rc = xp_beacon_open(&outer->attention);
+	if (rc == 0)
+		rc = xp_kq_hold(fd, outer->attention.fd, 0);
+	if (rc == 0)
+		rc = xp_kq_hold(fd, inner_fd, 0);
+	if (rc < 0) {
+		xp_beacon_close(&outer->attention);
+		outer->attention.fd = -1;
+		xp_sys_close(fd);
+		return rc;
+	}
+	outer->fd = fd;
+	return fd;
+}
+
+void xp_kq_outer_attention(struct xp_kq_outer *outer, bool on)
+{
+	XP_ASSERT(outer->attention.fd >= 0);
+	if (on)
+		xp_beacon_light(&outer->attention);
+	else
+		xp_beacon_dim(&outer->attention);
+}
+
+/* Whole milliseconds are known everywhere; 0 and what is huge are not. */
+static int64_t alarm_ms(int64_t left_ns)
+{
+	int64_t left_ms = left_ns / XP_NS_PER_MS;
+
+	if (left_ms < 1)
+		return 1;
+	return left_ms > INT32_MAX ? INT32_MAX : left_ms;
+}
+
+/* A timer that has fired stays in the queue until it is deleted. */
+int xp_kq_outer_alarm(struct xp_kq_outer *outer, int64_t deadline_ns)
+{
+	int64_t now_ns = xp_sys_now();
+	struct kevent change;
+	int rc;
+
+	XP_ASSERT(outer->fd >= 0);
+	if (deadline_ns == outer->alarm_ns)
+		return 0;
+	/* Too early is right, too: most timers are put off before they expire. */
+	if (outer->alarm_ns < deadline_ns && outer->alarm_ns > now_ns)
+		return 0;
+	if (outer->alarm_ns != XP_NEVER) {
+		xp_kq_set(&change, 0, EVFILT_TIMER, EV_DELETE, 0, 0);
+		(void)kq_outer_change(outer->fd, &change);
+		outer->alarm_ns = XP_NEVER;
+	}
+	if (deadline_ns == XP_NEVER)
+		return 0;
+	xp_kq_set(&change, 0, EVFILT_TIMER, EV_ADD | EV_ONESHOT, 0, 0);
+	change.data = alarm_ms(deadline_ns - now_ns);
+	rc = kq_outer_change(outer->fd, &change);
+	if (rc == 0)
+		outer->alarm_ns = deadline_ns;
+	return rc;
+}

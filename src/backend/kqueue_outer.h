@@ -1,0 +1,31 @@
+/*
+ * What xpoll_fd hands out of a kqueue back end: a queue that holds the inner
+ * one, a beacon and a timer.  Nobody takes events from it.
+ */
+#ifndef XP_BACKEND_KQUEUE_OUTER_H
+#define XP_BACKEND_KQUEUE_OUTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "os/beacon.h"
+
+struct xp_kq_outer {
+	int fd;                     /* -1: xpoll_fd was not called */
+	struct xp_beacon attention; /* its fd is -1: likewise */
+	int64_t alarm_ns;           /* XP_NEVER: the timer is not set */
+};
+
+void xp_kq_outer_init(struct xp_kq_outer *outer);
+/* `ours`: this is no forked child. */
+void xp_kq_outer_fini(struct xp_kq_outer *outer, bool ours);
+
+/* As the back end's functions queue_fd, set_attention and set_alarm. */
+int xp_kq_outer_open(struct xp_kq_outer *outer, int inner_fd);
+void xp_kq_outer_attention(struct xp_kq_outer *outer, bool on);
+int xp_kq_outer_alarm(struct xp_kq_outer *outer, int64_t deadline_ns);
+
+/* Have a queue hold a descriptor of the library's own: 0 or -errno. */
+int xp_kq_hold(int queue_fd, int fd, unsigned flags);
+
+#endif

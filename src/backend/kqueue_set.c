@@ -1,0 +1,329 @@
+/* The descriptors of the kqueue back end, and changes that have to succeed. */
+#include "backend/kqueue_set.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "os/sys.h"
+
+void xp_kq_set_fini(struct xp_kq_set *set)
+{
+	xp_free(set->entries);
+	xp_free(set->dirty);
+}
+
+struct xp_kq_entry *xp_kq_find(const struct xp_kq_set *set, int fd)
+{
+	if (fd < 0 || fd >= set->len || !set->entries[fd].attached)
+		return NULL;
+	return &set->entries[fd];
+}
+
+static int kq_reserve(struct xp_kq_set *set, int fd)
+{
+	int len = set->len ? set->len : 64;
+	struct xp_kq_entry *entries;
+	int *dirty;
+
+	if (fd < set->len)
+		return 0;
+	while (len <= fd)
+		len *= 2;
+	dirty = xp_realloc(set->dirty, (size_t)len * sizeof *dirty);
+	if (!dirty)
+		return -ENOMEM;
+	set->dirty = dirty;
+	entries = xp_realloc(set->entries, (size_t)len * sizeof *entries);
+	if (!entries)
+		return -ENOMEM;
+	memset(entries + set->len, 0,
+	       (size_t)(len - set->len) * sizeof *entries);
+	set->entries = entries;
+	set->len = len;
+	return 0;
+}
+
+/* --- What a watch means ------------------------------------------------------ */
+
+static uint8_t kq_wanted(uint32_t watch)
+{
+	return (uint8_t)((watch & (POLLIN | POLLRDHUP) ? KQ_BIT(KQ_READ) : 0) |
+	                 (watch & POLLOUT ? KQ_BIT(KQ_WRITE) : 0) |
+	                 (watch & POLLPRI ? KQ_BIT(KQ_EXCEPT) : 0));
+}
+
+static bool kq_end_only(uint32_t watch)
+{
+	return (watch & (POLLIN | POLLRDHUP)) == POLLRDHUP;
+}
+
+static int kq_filter(const struct xp_kq_entry *entry, int filter)
+{
+	switch (filter) {
+	case KQ_READ:
+		return EVFILT_READ;
+	case KQ_WRITE:
+		return entry->broken ? XP_KQ_USER : EVFILT_WRITE;
+	default:
+		return XP_KQ_EXCEPT;
+	}
+}
+
+void xp_kq_record(struct kevent *record, const struct xp_kq_entry *entry,
+                      int fd, int filter, unsigned flags)
+{
+	uint32_t fflags = filter == KQ_EXCEPT ? XP_KQ_OOB : 0;
+	bool hint = filter == KQ_READ && entry->write_end;
+
+	xp_kq_set(record, (uint64_t)fd, kq_filter(entry, filter), flags, fflags,
+	          entry->tag | (hint ? XP_KQ_HINT : 0));
+	/* More than there can ever be. */
+	if (filter == KQ_READ && (entry->end_only || hint)) {
+		record->fflags = NOTE_LOWAT;
+		record->data = INT_MAX;
+	}
+	if (filter == KQ_WRITE && entry->broken)
+		record->fflags = XP_KQ_TRIGGER;
+}
+
+/* --- Told at once ------------------------------------------------------------ */
+
+static int kq_tell(struct xp_kq_set *set, struct kevent *changes, int count)
+{
+	xp_count(&set->counters->syscalls_change);
+	return xp_sys_kevent_change(set->fd, changes, count);
+}
+
+int xp_kq_tell_one(struct xp_kq_set *set, const struct xp_kq_entry *entry,
+                       int fd, int filter, unsigned flags)
+{
+	struct kevent record;
+	int rc;
+
+	xp_kq_record(&record, entry, fd, filter, flags);
+	rc = kq_tell(set, &record, 1);
+	return rc < 0 ? rc : -(int)record.data;
+}
+
+int xp_kq_break(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd)
+{
+	int rc = -EPIPE;
+
+	entry->broken = XP_KQ_USER != 0;
+	if (entry->broken)
+		rc = xp_kq_tell_one(set, entry, fd, KQ_WRITE,
+		                 EV_ADD | xp_kq_switch(entry, KQ_WRITE));
+	return rc;
+}
+
+static void kq_remove(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
+                      unsigned filters)
+{
+	for (int i = 0; i < KQ_FILTERS; i++)
+		if (filters & KQ_BIT(i))
+			(void)xp_kq_tell_one(set, entry, fd, i, EV_DELETE);
+	entry->there &= (uint8_t)~filters;
+	entry->armed &= entry->there;
+}
+
+/* A file that the kernel refuses: one that is always ready? */
+static int kq_refused(struct xp_kq_set *set, int fd, int error)
+{
+	struct pollfd look = {.fd = fd, .events = POLLIN | POLLOUT};
+
+	switch (error) {
+	case -ENODEV:
+	case -EINVAL:
+	case -EPERM:
+	case -ENOTSUP:
+		xp_count(&set->counters->syscalls_check);
+		return xp_sys_poll_now(&look, 1) > 0 && look.revents & POLLIN
+			? -EPERM : -ENOTSUP;
+	default:
+		return error;
+	}
+}
+
+/* Filters that are not there; on failure none of them is. */
+static int kq_add(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
+                  unsigned filters)
+{
+	struct kevent records[KQ_FILTERS];
+	unsigned flags = EV_ADD | (entry->clear ? EV_CLEAR : 0);
+	int count = 0;
+	int at = 0;
+	int rc;
+
+	XP_ASSERT(!(entry->there & filters));
+	for (int i = 0; i < KQ_FILTERS; i++)
+		if (filters & KQ_BIT(i))
+			xp_kq_record(&records[count++], entry, fd, i,
+			          flags | xp_kq_switch(entry, i));
+	rc = kq_tell(set, records, count);
+	for (int i = 0; i < KQ_FILTERS && at < count; i++) {
+		int error;
+
+		if (!(filters & KQ_BIT(i)))
+			continue;
+		error = rc < 0 ? rc : -(int)records[at].data;
+		at++;
+		/* NetBSD says EBADF of a pipe that nobody reads. */
+		if (i == KQ_WRITE && entry->pipe &&
+		    (error == -EPIPE || error == -EBADF))
+			error = xp_kq_break(set, entry, fd);
+		if (error == 0)
+			entry->there |= (uint8_t)KQ_BIT(i);
+		else if (entry->want & KQ_BIT(i) || error == -EBADF)
+			rc = rc < 0 ? rc : error;
+	}
+	if (rc < 0) {
+		kq_remove(set, entry, fd, entry->there & filters);
+		return kq_refused(set, fd, rc);
+	}
+	entry->armed = entry->want & entry->there;
+	return 0;
+}
+
+/*
+ * Is the number still that of the file?  Any change of it tells: one that says
+ * what is so already.  But what is enabled is looked at anew by that.
+ */
+static int kq_verify(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd)
+{
+	int rc = -ENOENT;
+
+	for (int i = 0; i < KQ_FILTERS && rc == -ENOENT; i++)
+		if (entry->there & ~entry->armed & KQ_BIT(i))
+			rc = xp_kq_tell_one(set, entry, fd, i, EV_DISABLE);
+	entry->looked = rc == -ENOENT;
+	/* A pipe's WRITE may have ended by itself: one of them suffices. */
+	for (int i = 0; i < KQ_FILTERS && rc == -ENOENT; i++)
+		if (entry->armed & KQ_BIT(i))
+			rc = xp_kq_tell_one(set, entry, fd, i, EV_ENABLE);
+	return rc;
+}
+
+static void kq_forget(struct xp_kq_entry *entry)
+{
+	entry->attached = false;
+	entry->there = 0;
+	entry->armed = 0;
+}
+
+static void kq_describe(struct xp_kq_entry *entry, uint32_t watch,
+                        uint64_t token)
+{
+	entry->tag = (uint32_t)(token >> 32);
+	entry->want = kq_wanted(watch);
+	entry->clear = watch & XP_WATCH_EDGE;
+	entry->end_only = kq_end_only(watch);
+}
+
+int xp_kq_attach(struct xp_kq_set *set, int fd, uint32_t watch, uint64_t token)
+{
+	struct xp_kq_entry *entry = xp_kq_find(set, fd);
+	unsigned filters = KQ_BIT(KQ_READ) | KQ_BIT(KQ_WRITE) | kq_wanted(watch);
+	struct stat status;
+	int rc;
+
+	if (entry && kq_verify(set, entry, fd) == 0)
+		return -EEXIST;
+	if (entry)
+		kq_forget(entry);
+	rc = xp_sys_fstat(fd, &status);
+	xp_count(&set->counters->syscalls_check);
+	if (rc == 0 && filters & KQ_BIT(KQ_EXCEPT) && !XP_KQ_EXCEPT)
+		rc = -ENOTSUP;
+	/* The kernel's idea of when these are ready is not the queue's. */
+	if (rc == 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)))
+		rc = xp_sys_is_path(fd) ? -ENOTSUP : -EPERM;
+	if (rc == 0)
+		rc = kq_reserve(set, fd);
+	if (rc < 0)
+		return rc;
+	entry = &set->entries[fd];
+	kq_describe(entry, watch, token);
+	entry->pipe = S_ISFIFO(status.st_mode);
+	entry->write_end = entry->pipe &&
+		(xp_sys_open_flags(fd) & O_ACCMODE) == O_WRONLY;
+	entry->broken = false;
+	entry->looked = false;
+	rc = kq_add(set, entry, fd, filters);
+	if (rc < 0)
+		return rc;
+	entry->attached = true;
+	return 0;
+}
+
+int xp_kq_detach(struct xp_kq_set *set, int fd)
+{
+	struct xp_kq_entry *entry = xp_kq_find(set, fd);
+	struct kevent records[KQ_FILTERS];
+	int count = 0;
+	int rc;
+
+	if (!entry) {
+		rc = xp_sys_open_flags(fd);
+		xp_count(&set->counters->syscalls_check);
+		return rc < 0 ? rc : -ENOENT;
+	}
+	for (int i = 0; i < KQ_FILTERS; i++)
+		if (entry->there & KQ_BIT(i))
+			xp_kq_record(&records[count++], entry, fd, i, EV_DELETE);
+	rc = kq_tell(set, records, count);
+	kq_forget(entry);
+	/* A pipe's WRITE may have ended by itself: one of them suffices. */
+	for (int i = 0; i < count && rc >= 0; i++)
+		if (records[i].data == 0)
+			return 0;
+	return rc < 0 ? rc : -(int)records[0].data;
+}
+
+int xp_kq_change(struct xp_kq_set *set, int fd, uint32_t watch, uint64_t token)
+{
+	struct xp_kq_entry *entry = xp_kq_find(set, fd);
+	struct xp_kq_entry before;
+	unsigned missing;
+	int rc;
+
+	if (!entry)
+		return -ENOENT;
+	before = *entry;
+	before.looked = false;
+	kq_describe(entry, watch, token);
+	missing = entry->want & ~(unsigned)entry->there;
+	if (missing & KQ_BIT(KQ_EXCEPT) && !XP_KQ_EXCEPT) {
+		*entry = before;
+		return -ENOTSUP;
+	}
+	if (!missing && entry->clear == before.clear &&
+	    entry->end_only == before.end_only && entry->tag == before.tag) {
+		entry->touch |= entry->clear && !entry->looked;
+		entry->looked = false;
+		if (entry->want != entry->armed || entry->touch)
+			xp_kq_mark(set, entry, fd);
+		return 0;
+	}
+	rc = kq_verify(set, &before, fd);
+	if (rc == 0) {
+		unsigned filters = before.there | missing;
+
+		kq_remove(set, entry, fd, before.there);
+		entry->broken = false;
+		entry->looked = false;
+		rc = kq_add(set, entry, fd, filters);
+		if (rc == 0)
+			return 0;
+		before.there = 0;
+		before.broken = false;
+		*entry = before;
+		(void)kq_add(set, entry, fd, filters & ~missing);
+		return rc;
+	}
+	*entry = before;
+	return rc;
+}

@@ -1,0 +1,230 @@
+/*
+ * Files watched by kqueue(2): one instance per queue, with an EVFILT_VNODE for
+ * each descriptor, whatever its users ask for.  A filter ends when its
+ * descriptor is closed; nothing tells of that.
+ */
+#include "source/provider/inode.h"
+
+#include <errno.h>
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "os/process.h"
+#include "os/sys.h"
+#include "os/sys_kqueue.h"
+
+/* A descriptor that is watched. */
+struct xp_inode {
+	struct xp_regmap_item item; /* its number */
+	struct xp_list links;
+};
+
+static const struct {
+	uint32_t note;
+	uint32_t kernel;
+} vnode_notes[] = {
+	{XPOLL_NOTE_DELETE, NOTE_DELETE | NOTE_LINK},
+	{XPOLL_NOTE_WRITE, NOTE_WRITE | NOTE_EXTEND},
+	{XPOLL_NOTE_EXTEND, NOTE_WRITE | NOTE_EXTEND},
+	{XPOLL_NOTE_TRUNCATE, NOTE_WRITE | NOTE_EXTEND | NOTE_ATTRIB},
+	{XPOLL_NOTE_ATTRIB, NOTE_ATTRIB},
+	{XPOLL_NOTE_LINK, NOTE_LINK | NOTE_DELETE},
+	{XPOLL_NOTE_RENAME, NOTE_RENAME},
+	{XPOLL_NOTE_REVOKE, NOTE_REVOKE},
+#ifdef NOTE_OPEN
+	{XPOLL_NOTE_OPEN, NOTE_OPEN},
+	{XPOLL_NOTE_CLOSE, NOTE_CLOSE},
+	{XPOLL_NOTE_CLOSE_WRITE, NOTE_CLOSE_WRITE},
+	{XPOLL_NOTE_READ, NOTE_READ},
+#endif
+};
+
+enum { VNODE_NOTES = sizeof vnode_notes / sizeof *vnode_notes };
+
+uint32_t xp_inodes_tellable(void)
+{
+	uint32_t notes = 0;
+
+	for (int i = 0; i < VNODE_NOTES; i++)
+		notes |= vnode_notes[i].note;
+	return notes;
+}
+
+static uint32_t kernel_notes(uint32_t notes)
+{
+	uint32_t kernel = 0;
+
+	for (int i = 0; i < VNODE_NOTES; i++)
+		if (notes & vnode_notes[i].note)
+			kernel |= vnode_notes[i].kernel;
+	return kernel;
+}
+
+/* What a look at the file tells is left to that. */
+static uint32_t notes_told(uint32_t kernel)
+{
+	static const uint32_t passing = XPOLL_NOTE_RENAME | XPOLL_NOTE_REVOKE |
+		XPOLL_NOTE_OPEN | XPOLL_NOTE_CLOSE | XPOLL_NOTE_CLOSE_WRITE |
+		XPOLL_NOTE_READ | XPOLL_NOTE_ATTRIB;
+	uint32_t notes = XP_TOLD_LOOK;
+
+	for (int i = 0; i < VNODE_NOTES; i++)
+		if (vnode_notes[i].note & passing && kernel & vnode_notes[i].kernel)
+			notes |= vnode_notes[i].note;
+	if (kernel & (NOTE_WRITE | NOTE_EXTEND))
+		notes |= XPOLL_NOTE_WRITE;
+	if (kernel & (NOTE_DELETE | NOTE_LINK))
+		notes |= XPOLL_NOTE_DELETE;
+	return notes;
+}
+
+static struct xp_inode *inode_find(const struct xp_inodes *inodes, int fd)
+{
+	struct xp_regmap_item *item =
+		xp_regmap_find(&inodes->map, (uint64_t)fd, 0);
+
+	return item ? XP_CONTAINER_OF(item, struct xp_inode, item) : NULL;
+}
+
+void xp_inodes_harvest(struct xp_inodes *inodes)
+{
+	struct kevent events[32];
+	int count;
+
+	do {
+		count = xp_sys_kevent_now(inodes->watch.fd, NULL, 0, events, 32);
+		for (int i = 0; i < count; i++) {
+			struct xp_inode *inode =
+				inode_find(inodes, (int)events[i].ident);
+			struct xp_list *item = inode ? inode->links.next : NULL;
+
+			for (; inode && item != &inode->links; item = item->next)
+				xp_inode_told(inodes,
+				              XP_CONTAINER_OF(item, struct xp_inode_link,
+				                              item)->user,
+				              notes_told(events[i].fflags));
+		}
+	} while (count == 32);
+}
+
+static void vnodes_ready(struct xpoll *queue, struct xp_watch *watch)
+{
+	struct xp_inodes *inodes =
+		XP_CONTAINER_OF(watch, struct xp_inodes, watch);
+
+	xp_inodes_harvest(inodes);
+	xp_inodes_settle(queue, inodes);
+}
+
+static int instance_open(struct xpoll *queue, struct xp_inodes *inodes)
+{
+	int rc;
+
+	if (inodes->watch.fd >= 0)
+		return 0;
+	inodes->watch.fd = xp_sys_kqueue();
+	if (inodes->watch.fd < 0)
+		return inodes->watch.fd;
+	inodes->process = xp_process_current();
+	inodes->watch.ready = vnodes_ready;
+	rc = xp_watch_add(queue, &inodes->watch);
+	if (rc < 0) {
+		xp_sys_close(inodes->watch.fd);
+		inodes->watch.fd = -1;
+	}
+	return rc;
+}
+
+static int inode_tell_kernel(struct xp_inodes *inodes,
+                             const struct xp_inode *inode, uint32_t more)
+{
+	struct xp_list *item = inode->links.next;
+	uint32_t notes = more;
+	struct kevent change;
+	int rc;
+
+	for (; item != &inode->links; item = item->next)
+		notes |= XP_CONTAINER_OF(item, struct xp_inode_link,
+		                         item)->user->notes;
+	xp_kq_set(&change, inode->item.ident, EVFILT_VNODE,
+	          notes ? EV_ADD | EV_CLEAR : EV_DELETE, kernel_notes(notes), 0);
+	rc = xp_sys_kevent_change(inodes->watch.fd, &change, 1);
+	return rc < 0 ? rc : -(int)change.data;
+}
+
+static void inode_drop(struct xp_inodes *inodes, struct xp_inode *inode)
+{
+	XP_ASSERT(xp_list_empty(&inode->links));
+	xp_regmap_remove(&inodes->map, &inode->item);
+	xp_free(inode);
+}
+
+static int inode_make(struct xp_inodes *inodes, int fd, struct xp_inode **made)
+{
+	struct xp_inode *inode = inode_find(inodes, fd);
+
+	if (!inode) {
+		inode = xp_alloc(sizeof *inode);
+		if (!inode)
+			return -ENOMEM;
+		xp_list_init(&inode->links);
+		inode->item.ident = (uint64_t)fd;
+		if (xp_regmap_add(&inodes->map, &inode->item) < 0) {
+			xp_free(inode);
+			return -ENOMEM;
+		}
+	}
+	*made = inode;
+	return 0;
+}
+
+int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
+                  struct xp_inode_user *user)
+{
+	struct xp_inode *inode = NULL;
+	int rc = instance_open(queue, inodes);
+
+	if (rc == 0)
+		rc = inode_make(inodes, user->fd, &inode);
+	if (rc == 0)
+		rc = inode_tell_kernel(inodes, inode, user->notes);
+	if (rc == 0 && !user->self.inode) {
+		user->self.inode = inode;
+		xp_list_append(&inode->links, &user->self.item);
+	}
+	if (inode && xp_list_empty(&inode->links))
+		inode_drop(inodes, inode);
+	return rc == -ENODEV ? -ENOTSUP : rc;
+}
+
+/* The descriptor is watched, not a name. */
+int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user)
+{
+	(void)inodes, (void)user;
+	return 0;
+}
+
+void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user)
+{
+	struct xp_inode *inode = user->self.inode;
+
+	if (!inode)
+		return;
+	user->self.inode = NULL;
+	xp_list_remove(&user->self.item);
+	(void)inode_tell_kernel(inodes, inode, 0);
+	if (xp_list_empty(&inode->links))
+		inode_drop(inodes, inode);
+}
+
+void xp_inodes_close(struct xp_inodes *inodes)
+{
+	struct xp_regmap_item *item = xp_regmap_pop(&inodes->map);
+
+	for (; item; item = xp_regmap_pop(&inodes->map))
+		xp_free(XP_CONTAINER_OF(item, struct xp_inode, item));
+	xp_regmap_fini(&inodes->map);
+	/* In a forked child the number may be another file's. */
+	if (inodes->watch.fd >= 0 && inodes->process == xp_process_current())
+		xp_sys_close(inodes->watch.fd);
+}

@@ -1,0 +1,85 @@
+/*
+ * The end of a process by kqueue(2): a queue for each, with EVFILT_PROC in it,
+ * readable once the process has ended.  Nothing is reaped.
+ */
+#include <errno.h>
+#include <sys/wait.h>
+
+#include "os/sys.h"
+#include "os/sys_kqueue.h"
+#include "source/proc.h"
+
+/* It ended before it could be watched, and some kernels say ESRCH then. */
+static bool is_zombie_child(pid_t pid, int *status)
+{
+	return xp_sys_peek_child(pid, status) == 0;
+}
+
+static int proc_change(int fd, pid_t pid, int filter, uint32_t fflags)
+{
+	struct kevent change;
+	int rc;
+
+	xp_kq_set(&change, (uint64_t)pid, filter, EV_ADD | EV_ONESHOT, fflags, 0);
+	change.data = filter == EVFILT_TIMER; /* At once, nearly. */
+	rc = xp_sys_kevent_change(fd, &change, 1);
+	return rc < 0 ? rc : -(int)change.data;
+}
+
+int xp_proc_open(pid_t pid)
+{
+	int fd = xp_sys_kqueue();
+	int status;
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	rc = proc_change(fd, pid, EVFILT_PROC, XP_KQ_EXIT);
+	if (rc == -ESRCH && is_zombie_child(pid, &status))
+		rc = proc_change(fd, pid, EVFILT_TIMER, 0);
+	if (rc == 0)
+		return fd;
+	xp_sys_close(fd);
+	return rc == -EINVAL || rc == -ENOTSUP ? -ENOTSUP : rc;
+}
+
+/* A child has no copy: the number is free there, or another file's. */
+void xp_proc_shut(int fd, bool forked)
+{
+	if (!forked)
+		xp_sys_close(fd);
+}
+
+bool xp_proc_ended(int fd)
+{
+	struct pollfd look = {.fd = fd, .events = POLLIN};
+
+	return xp_sys_poll_now(&look, 1) > 0;
+}
+
+/* There is none of that number, or it is one that lives. */
+bool xp_proc_reaped(int fd, pid_t pid)
+{
+	int again = xp_proc_open(pid);
+	bool ended;
+
+	(void)fd;
+	if (again < 0)
+		return again == -ESRCH;
+	ended = xp_proc_ended(again);
+	xp_sys_close(again);
+	return !ended;
+}
+
+bool xp_proc_status(int fd, pid_t pid, int *status)
+{
+	struct kevent event;
+
+	if (is_zombie_child(pid, status))
+		return true;
+	if (xp_sys_kevent_now(fd, NULL, 0, &event, 1) <= 0 ||
+	    event.filter != EVFILT_PROC || event.fflags & XP_KQ_EXIT_UNKNOWN)
+		return false;
+	*status = (int)event.data;
+	return true;
+}
