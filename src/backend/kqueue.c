@@ -77,6 +77,15 @@ static void kqueue_close(void *opaque)
 	xp_kq_set_fini(&state->set);
 }
 
+static bool kqueue_owns(const void *opaque, int fd)
+{
+	const struct kqueue_state *state = opaque;
+
+	return fd == state->set.fd || fd == state->outer.fd ||
+		xp_beacon_has(&state->wake, fd) ||
+		xp_beacon_has(&state->outer.attention, fd);
+}
+
 static int kqueue_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 {
 	struct kqueue_state *state = opaque;
@@ -295,6 +304,7 @@ const struct xp_backend_ops xp_backend_kqueue = {
 	.state_size = sizeof(struct kqueue_state),
 	.open = kqueue_open,
 	.close = kqueue_close,
+	.owns = kqueue_owns,
 	.attach = kqueue_attach,
 	.change = kqueue_change,
 	.detach = kqueue_detach,

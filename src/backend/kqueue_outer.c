@@ -25,6 +25,7 @@ void xp_kq_outer_init(struct xp_kq_outer *outer)
 {
 	outer->fd = -1;
 	outer->attention.fd = -1;
+	outer->attention.lamp = -1;
 	outer->alarm_ns = XP_NEVER;
 }
 
@@ -52,7 +53,7 @@ int xp_kq_outer_open(struct xp_kq_outer *outer, int inner_fd)
 		rc = xp_kq_hold(fd, inner_fd, 0);
 	if (rc < 0) {
 		xp_beacon_close(&outer->attention);
-		outer->attention.fd = -1;
+		xp_kq_outer_init(outer);
 		xp_sys_close(fd);
 		return rc;
 	}

@@ -60,7 +60,7 @@ static int still_that_file(struct xpoll *queue, int fd, uint64_t token)
 
 	if (rc == 0)
 		(void)queue->ops->detach(queue->backend, fd);
-	return rc == -EEXIST ? 0 : rc == 0 ? -ENOENT : rc;
+	return rc == -EEXIST ? 0 : rc == 0 || rc == -EPERM ? -ENOENT : rc;
 }
 
 /* The slot's registrations are of this file; change how it is watched. */
@@ -246,6 +246,13 @@ int xp_interest_delete(struct xpoll *queue, int fd, unsigned filters)
 		return xp_file_confirm(queue, fd);
 	if (slot->mode == XP_MODE_NONE)
 		return 0;
+	if (queue->ops->flush) {
+		rc = still_that_file(queue, fd, xp_slot_token(slot, fd));
+		if (rc < 0) {
+			xp_interest_drop(queue, fd, slot);
+			return rc;
+		}
+	}
 	xp_interest_choose(queue, slot, &mode, &filters);
 	rc = xp_interest_push(queue, fd, slot, mode, filters);
 	/* The kernel reports more than is wanted, which is filtered. */
