@@ -283,11 +283,12 @@ static int kqueue_queue_fd(void *opaque)
 	return xp_kq_outer_open(&state->outer, state->set.fd);
 }
 
-static void kqueue_set_attention(void *opaque, bool on)
+static int kqueue_set_attention(void *opaque, bool on)
 {
 	struct kqueue_state *state = opaque;
 
 	xp_kq_outer_attention(&state->outer, on);
+	return 0;
 }
 
 static int kqueue_set_alarm(void *opaque, int64_t deadline_ns)

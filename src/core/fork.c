@@ -15,7 +15,7 @@
 static int reinit_kernel(struct xpoll *queue)
 {
 	void *fresh = xp_alloc(queue->ops->state_size);
-	struct xp_beacon turn = {.fd = -1};
+	struct xp_beacon turn = {.fd = -1, .lamp = -1};
 	int rc = fresh ? queue->ops->open(fresh, 0, &queue->counters) : -ENOMEM;
 
 	if (rc == 0 && queue->turn.fd >= 0) {
