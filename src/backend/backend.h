@@ -127,7 +127,7 @@ struct xp_backend_ops {
 	 * can fail.
 	 */
 	int (*set_attention)(void *state, bool on);
-	/* It will be on for long: nothing else need make it readable. */
+	/* It will be on for long: nothing else need make it readable.  Optional. */
 	void (*attention_lasts)(void *state);
 	/*
 	 * Make it readable from this moment on, or earlier; XP_NEVER: not on this

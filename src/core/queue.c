@@ -60,7 +60,8 @@ void xp_update_attention(struct xpoll *queue)
 	if (!pending && queue->ops->set_alarm(queue->backend, queue->due_ns) < 0)
 		pending = true;
 	if (pending == queue->attention) {
-		if (pending && ++queue->attended == XP_ATTENDED_LONG)
+		if (pending && ++queue->attended == XP_ATTENDED_LONG &&
+		    queue->ops->attention_lasts)
 			queue->ops->attention_lasts(queue->backend);
 	} else if (queue->ops->set_attention(queue->backend, pending) == 0) {
 		queue->attention = pending;

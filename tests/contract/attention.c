@@ -102,7 +102,8 @@ XT_TEST(queue_fd_survives_a_renewal_in_a_long_loop)
 	XT_OK(xt_add(queue, grave.r, READ, 0));
 	xt_put(grave.w);
 	toggle(queue, one, two, 200);
-	XT_CHECK(xt_stats(queue).rebuilds > 0);
+	/* kqueue(2) keeps nothing of a closed number. */
+	XT_CHECK(xt_stats(queue).rebuilds > 0 || xt_is("kqueue"));
 	XT_OK(xt_flag(queue, (uint64_t)two.w, WRITE, XPOLL_DISABLE));
 	XT_NONE(queue);
 	XT_CHECK(!readable(queue));

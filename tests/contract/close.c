@@ -397,7 +397,8 @@ XT_TEST(close_one_whose_event_found_no_room_is_silent)
 			xt_close(set);
 		else
 			xt_number(xt_pipe().r, set);
-		if (i < 4 || sees_reuse())
+		/* What waits in this process, kqueue(2) does not take back. */
+		if (i < 4 || (sees_reuse() && !xt_is("kqueue")))
 			XT_NONE(queue);
 		xt_destroy(queue);
 	}

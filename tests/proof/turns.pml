@@ -254,7 +254,7 @@ ask:	atomic { /* src/core/wait.c: gather, ask_kernel */
 		fi;
 		if
 		:: wake_pending || is_in(called_all) || past ->
-			wake_fd = 0; /* src/backend/poll.c: poll_scan_own */
+			wake_fd = 0; /* src/backend/own.c: xp_own_report_wake */
 			taken = in_array && ready;
 			goto asked
 		:: else -> /* src/core/sleep.c: xp_sleep_in_kernel */
