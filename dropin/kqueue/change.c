@@ -207,6 +207,7 @@ int kq_change(struct kq *kq, const struct kevent *change)
 	case EVFILT_PROCDESC:
 		return kq_procdesc_change(kq, change);
 	case EVFILT_AIO:
+		return kq_aio_change(kq, change);
 	case EVFILT_LIO:
 		return -EPERM; /* Only a request makes one, as in FreeBSD. */
 	default:

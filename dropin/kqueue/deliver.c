@@ -57,7 +57,7 @@ static void kq_deliver_end(struct kq *kq, struct kevent *event)
 	xpoll_event(kq->queue, &delete, 1, NULL, 0, 0);
 }
 
-void kq_deliver(struct kq *kq, struct kevent *event,
+bool kq_deliver(struct kq *kq, struct kevent *event,
                 const struct xpoll_event *record)
 {
 	bool descriptor = record->filter == EVFILT_READ ||
@@ -73,7 +73,7 @@ void kq_deliver(struct kq *kq, struct kevent *event,
 	if (descriptor)
 		event->fflags &= ~KQ_HIDDEN_NOTES;
 	if (KQ_UNLIKELY(event->flags & EV_ERROR))
-		return;
+		return true;
 	if (KQ_UNLIKELY(event->flags & EV_EOF && descriptor))
 		kq_deliver_end(kq, event);
 	if (KQ_UNLIKELY(atomic_load_explicit(&kq->special,
@@ -81,4 +81,7 @@ void kq_deliver(struct kq *kq, struct kevent *event,
 		kq_procdesc_event(kq, event);
 		kq_ext_fill(kq, event);
 	}
+	return KQ_LIKELY(!atomic_load_explicit(&kq->requests,
+	                                       memory_order_relaxed)) ||
+		kq_aio_event(kq, event);
 }

@@ -72,21 +72,25 @@ static KQ_INLINE int kq_wait(struct kq *kq, const struct xpoll_event *changes,
                              int64_t timeout_ns)
 {
 	struct xpoll_event few[KQ_EVENTS], *room = few;
-	int count;
+	int count, kept = 0;
 
 	if (KQ_UNLIKELY(nevents > KQ_EVENTS))
 		room = kq_room(events, nevents);
-	count = xpoll_event(kq->queue, changes, nchanges, room, nevents,
-	                    timeout_ns);
-	for (int i = 0; i < count; i++) {
-		struct xpoll_event record;
-		struct kevent event;
+	do {
+		count = xpoll_event(kq->queue, changes, nchanges, room, nevents,
+		                    timeout_ns);
+		for (int i = 0; i < count; i++) {
+			struct xpoll_event record;
+			struct kevent event;
 
-		memcpy(&record, &room[i], sizeof record);
-		kq_deliver(kq, &event, &record);
-		memcpy(&events[i], &event, sizeof event);
-	}
-	return count;
+			memcpy(&record, &room[i], sizeof record);
+			if (KQ_LIKELY(kq_deliver(kq, &event, &record)))
+				memcpy(&events[kept++], &event, sizeof event);
+		}
+		nchanges = 0;
+		/* None was left of those there were: that is no timeout. */
+	} while (KQ_UNLIKELY(count > 0 && kept == 0));
+	return count < 0 ? count : kept;
 }
 
 /* One by one; the number of places taken, or a negative errno. */

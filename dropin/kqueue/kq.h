@@ -54,6 +54,7 @@ struct kq {
 
 	/* Registrations that need more than xpoll does, by number of them. */
 	atomic_int special;      /* [a] 0: an event can be handed out as it is */
+	atomic_int requests;     /* [a] of asynchronous I/O */
 	atomic_uint_least64_t signals; /* [a] observed ones, a bit each */
 	pthread_mutex_t extras;
 	int *procdescs;          /* [x] process descriptors */
@@ -117,9 +118,20 @@ int kq_change(struct kq *kq, const struct kevent *change);
 
 /* deliver.c ------------------------------------------------------------------ */
 
-/* From xpoll's record, a status or an event, to FreeBSD's. */
-void kq_deliver(struct kq *kq, struct kevent *event,
+/* From xpoll's record, a status or an event, to FreeBSD's; false: to none. */
+bool kq_deliver(struct kq *kq, struct kevent *event,
                 const struct xpoll_event *record);
+
+/* aio.c ---------------------------------------------------------------------- */
+
+/* Is it an event still?  If it is a request's, it is made into that. */
+bool kq_aio_event(struct kq *kq, struct kevent *event);
+int kq_aio_change(struct kq *kq, const struct kevent *change);
+/* Before and after xpoll_destroy, which waits for requests in flight. */
+void kq_aio_end_begin(struct kq *kq);
+void kq_aio_end(struct kq *kq);
+enum kq_fork { KQ_FORK_PREPARE, KQ_FORK_PARENT, KQ_FORK_CHILD };
+void kq_aio_fork(enum kq_fork when);
 
 /* special.c: what goes with a registration beyond xpoll's -------------------- */
 
@@ -137,6 +149,7 @@ void kq_special_free(struct kq *kq);
 
 #include <stdio.h>
 
+struct aiocb;
 struct kq_real {
 	int (*close)(int);
 	int (*dup2)(int, int);
@@ -144,6 +157,15 @@ struct kq_real {
 	int (*close_range)(unsigned, unsigned, int);
 	void (*closefrom)(int);
 	int (*fclose)(FILE *);
+	int (*aio_read)(struct aiocb *);
+	int (*aio_write)(struct aiocb *);
+	int (*aio_fsync)(int, struct aiocb *);
+	int (*aio_error)(const struct aiocb *);
+	ssize_t (*aio_return)(struct aiocb *);
+	int (*aio_cancel)(int, struct aiocb *);
+	int (*aio_suspend)(const struct aiocb *const *, int,
+	                   const struct timespec *);
+	int (*lio_listio)(int, struct aiocb *const *, int, struct sigevent *);
 	bool seen; /* the program's close is ours */
 };
 extern struct kq_real kq_real;

@@ -41,8 +41,10 @@ void kq_end(struct kq *kq)
 	struct xpoll *queue = kq->queue;
 	int saved = errno;
 
+	kq_aio_end_begin(kq);
 	kq->queue = NULL;
 	xpoll_destroy(queue);
+	kq_aio_end(kq);
 	kq_special_free(kq);
 	kq_give(kq);
 	errno = saved;

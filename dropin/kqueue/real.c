@@ -59,6 +59,14 @@ __attribute__((constructor)) static void kq_find_all(void)
 	kq_find("close_range", &kq_real.close_range);
 	kq_find("closefrom", &kq_real.closefrom);
 	kq_find("fclose", &kq_real.fclose);
+	kq_find("aio_read", &kq_real.aio_read);
+	kq_find("aio_write", &kq_real.aio_write);
+	kq_find("aio_fsync", &kq_real.aio_fsync);
+	kq_find("aio_error", &kq_real.aio_error);
+	kq_find("aio_return", &kq_real.aio_return);
+	kq_find("aio_cancel", &kq_real.aio_cancel);
+	kq_find("aio_suspend", &kq_real.aio_suspend);
+	kq_find("lio_listio", &kq_real.lio_listio);
 	/*
 	 * A library that is loaded late is behind the C library for everybody
 	 * else; then closes have to be found out.  Others may be in front of us,

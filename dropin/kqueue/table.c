@@ -437,10 +437,12 @@ void kq_close_end(struct kq_closing *closing)
 static void kq_fork_prepare(void)
 {
 	pthread_mutex_lock(&kq_table.lock);
+	kq_aio_fork(KQ_FORK_PREPARE);
 }
 
 static void kq_fork_parent(void)
 {
+	kq_aio_fork(KQ_FORK_PARENT);
 	pthread_mutex_unlock(&kq_table.lock);
 }
 
@@ -453,6 +455,7 @@ static void kq_fork_child(void)
 
 	kq_table.lock = unlocked;
 	kq_table.process = getpid();
+	kq_aio_fork(KQ_FORK_CHILD);
 	for (unsigned fd = 0; fd < end; fd++) {
 		struct kq_number *number = kq_number_at((int)fd);
 

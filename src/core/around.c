@@ -144,8 +144,12 @@ static int lookup_fd(struct xpoll *queue, uint64_t ident, int filter,
 static int lookup_reg(struct xpoll *queue, uint64_t ident, int filter,
                       struct xpoll_event *found)
 {
-	const struct xp_reg *reg = xp_reg_find(queue, ident, filter);
+	const struct xp_source_ops *ops = xp_source_find(filter);
+	const struct xp_reg *reg;
 
+	if (ops && ops->settle)
+		ops->settle(queue);
+	reg = xp_reg_find(queue, ident, filter);
 	if (!reg)
 		return -ENOENT;
 	*found = (struct xpoll_event){

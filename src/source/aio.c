@@ -42,9 +42,12 @@ static void port_ready(struct xpoll *queue, struct xp_watch *watch)
 	struct aio_state *state = XP_CONTAINER_OF(watch, struct aio_state, watch);
 	struct xp_aio_job *job;
 
-	while ((job = xp_aio_collect(&state->port)))
-		xp_reg_activate(queue,
-		                &XP_CONTAINER_OF(job, struct aio_reg, job)->reg);
+	while ((job = xp_aio_collect(&state->port))) {
+		struct aio_reg *self = XP_CONTAINER_OF(job, struct aio_reg, job);
+
+		self->reg.data = job->result;
+		xp_reg_activate(queue, &self->reg);
+	}
 }
 
 static int state_open(struct xpoll *queue, struct aio_state **opened)
@@ -147,10 +150,13 @@ int xp_aio_submit(struct xpoll *queue, struct xp_reg *reg,
 		.length = aio->length,
 		.offset = aio->offset,
 	};
-	if (done_at_once(&self->job, traits))
+	if (done_at_once(&self->job, traits)) {
+		reg->data = self->job.result;
 		xp_reg_activate(queue, reg);
-	else
+	} else {
+		reg->data = -EINPROGRESS;
 		rc = xp_aio_start(&state->port, &self->job);
+	}
 	if (rc == 0)
 		xp_list_append(&state->regs, &self->item);
 	return rc;

@@ -19,7 +19,7 @@ XT_TEST(what_linux_cannot_do_has_its_answer)
 
 	/* Nobody wakes us when a send buffer has become empty. */
 	XT_STATUS(kit_add(kq, pair.w, EVFILT_EMPTY, 0), ENOTSUP);
-	/* Requests of aio_read(3) know no queue. */
+	/* Requests make one, of aio_read(2) and the like. */
 	XT_STATUS(kit_change(kq, 1, EVFILT_AIO, EV_ADD, 0, 0, NULL), EPERM);
 	XT_STATUS(kit_change(kq, 1, EVFILT_LIO, EV_ADD, 0, 0, NULL), EPERM);
 	XT_STATUS(kit_change(kq, 1, EVFILT_FS, EV_ADD, 0, 0, NULL), EINVAL);

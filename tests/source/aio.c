@@ -50,6 +50,30 @@ XT_TEST(read_gives_what_the_file_has)
 	}
 }
 
+/* The program need not wait for the event. */
+XT_TEST(lookup_tells_the_result_once_there_is_one)
+{
+	struct xpoll *queue = xt_open();
+	int fd = kit_file(1 << 20);
+	struct xpoll_event found = {.data = -EINPROGRESS};
+	struct xpoll_aio aio;
+
+	AIO_NEEDED(queue);
+	for (int op = XPOLL_AIO_READ; op <= XPOLL_AIO_FSYNC; op += 2) {
+		kit_op(&aio, op, fd, buffer, 4096, 0);
+		XT_OK(xpoll_aio_submit(queue, &aio));
+		do
+			XT_OK(xpoll_lookup(queue, (uintptr_t)&aio,
+			                   XPOLL_FILT_AIO, &found));
+		while (found.data == -EINPROGRESS);
+		XT_EQ(found.data, op == XPOLL_AIO_READ ? 4096 : 0);
+		XT_GETS(queue, &found, (uintptr_t)&aio, XPOLL_FILT_AIO);
+		XT_EQ(found.data, op == XPOLL_AIO_READ ? 4096 : 0);
+		XT_FAILS(xpoll_lookup(queue, (uintptr_t)&aio, XPOLL_FILT_AIO,
+		                      &found), ENOENT);
+	}
+}
+
 XT_TEST(read_at_the_end_is_short_and_beyond_it_is_0)
 {
 	struct xpoll *queue = xt_open();

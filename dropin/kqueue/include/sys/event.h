@@ -21,7 +21,7 @@
 
 #define EVFILT_READ     (-1)
 #define EVFILT_WRITE    (-2)
-#define EVFILT_AIO      (-3)  /* not here */
+#define EVFILT_AIO      (-3)  /* made by aio_read(2) and the like */
 #define EVFILT_VNODE    (-4)  /* attached to files */
 #define EVFILT_PROC     (-5)  /* attached to processes */
 #define EVFILT_SIGNAL   (-6)
@@ -134,6 +134,18 @@ struct kevent {
 #define NOTE_USECONDS 0x00000004
 #define NOTE_NSECONDS 0x00000008
 #define NOTE_ABSTIME  0x00000010
+
+/*
+ * A request of aio_read(2) and the like names its queue in aio_sigevent; these
+ * are fields of <signal.h> by FreeBSD's names.
+ */
+#define SIGEV_KEVENT        3
+#define sigev_notify_kqueue sigev_signo
+#ifdef __GLIBC__
+#define sigev_notify_kevent_flags _sigev_un._tid
+#else
+#define sigev_notify_kevent_flags __sev_fields.sigev_notify_thread_id
+#endif
 
 /* kqueuex */
 #define KQUEUE_CLOEXEC 0x00000001
