@@ -21,6 +21,7 @@ static int dropin_open(const struct bench_options *options, void **setup)
 }
 
 static const struct bench_variant dropin_peers[] = {
+	{ "ideal", &dropin_ideal_ops, NULL, NULL },
 	{ "raw-poll", &dropin_real_ops, NULL, NULL },
 	{ "raw-epoll", &serve_ops, NULL, &loop_epoll },
 	{ 0 },
@@ -31,6 +32,8 @@ static const char dropin_help[] =
 	"written for poll(2) and goes through its whole array each time.\n"
 	"\n"
 	"drop-in     that program with libxpoll-poll.so in front of the C library\n"
+	"ideal       that program with a drop-in that would cost nothing: it is told by\n"
+	"            epoll(7), and goes through its array nonetheless\n"
 	"raw-poll    that program as it is\n"
 	"raw-epoll   the same work, written for epoll(7)\n"
 	"limit       the writes and reads alone\n"

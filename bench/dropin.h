@@ -16,5 +16,6 @@ extern const struct bench_workload bench_dropin;
 
 extern const struct bench_ops dropin_real_ops;
 extern const struct bench_ops dropin_poll_ops;
+extern const struct bench_ops dropin_ideal_ops;
 
 #endif
