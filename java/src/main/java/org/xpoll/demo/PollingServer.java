@@ -3,7 +3,7 @@ package org.xpoll.demo;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
-import java.util.concurrent.ArrayBlockingQueue;
+import java.util.Arrays;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicLong;
@@ -110,7 +110,7 @@ final class PollingServer {
     private int unread;
 
     private void gang(int consumers) throws IOException, InterruptedException {
-        BlockingQueue<Connection> queue = new LinkedBlockingQueue<>();
+        BlockingQueue<Connection[]> queue = new LinkedBlockingQueue<>();
         bytesLeft.set(session.bytesToRead);
         for (int i = 0; i < consumers; i++) {
             start("consumer-" + i, () -> consumeForGang(queue));
@@ -133,14 +133,12 @@ final class PollingServer {
                 }
             }
             events += count;
-            int own = ownShare(count, consumers);
+            int share = share(count, consumers);
             synchronized (this) {
-                unread = count - own;
+                unread = Math.max(count - share, 0);
             }
-            for (int i = own; i < count; i++) {
-                queue.add(ready[i]);
-            }
-            bytesLeft.addAndGet(-readAll(ready, own, buffer));
+            handOver(ready, count, share, queue);
+            bytesLeft.addAndGet(-readAll(ready, share, buffer));
             synchronized (this) {
                 while (unread > 0) {
                     wait();
@@ -149,9 +147,17 @@ final class PollingServer {
         }
     }
 
-    /** How many of a batch the thread that waits reads itself. */
-    private static int ownShare(int count, int consumers) {
+    /** How many of a batch each thread reads, and among them the one that waits. */
+    private static int share(int count, int consumers) {
         return count <= WORTH_A_HAND_OVER ? count : (count + consumers) / (consumers + 1);
+    }
+
+    /** All but the first share. */
+    private static void handOver(Connection[] ready, int count, int share,
+            BlockingQueue<Connection[]> queue) {
+        for (int from = share; from < count; from += share) {
+            queue.add(Arrays.copyOfRange(ready, from, Math.min(from + share, count)));
+        }
     }
 
     private static long readAll(Connection[] ready, int count, ByteBuffer buffer)
@@ -163,38 +169,24 @@ final class PollingServer {
         return bytes;
     }
 
-    private synchronized void countDown(int count) {
-        unread -= count;
-        if (unread == 0) {
-            notifyAll();
-        }
-    }
-
-    /** At least one, and what else there is up to a share. */
-    private static int take(BlockingQueue<Connection> queue, Connection[] taken)
-            throws InterruptedException {
-        int n = 0;
-        taken[n++] = queue.take();
-        while (n < WORTH_A_HAND_OVER && (taken[n] = queue.poll()) != null) {
-            n++;
-        }
-        return n;
-    }
-
-    private void consumeForGang(BlockingQueue<Connection> queue) throws Exception {
+    private void consumeForGang(BlockingQueue<Connection[]> queue) throws Exception {
         ByteBuffer buffer = Connection.buffer();
-        Connection[] taken = new Connection[BATCH];
         for (;;) {
-            int n = take(queue, taken);
-            bytesLeft.addAndGet(-readAll(taken, n, buffer));
-            countDown(n);
+            Connection[] share = queue.take();
+            bytesLeft.addAndGet(-readAll(share, share.length, buffer));
+            synchronized (this) {
+                unread -= share.length;
+                if (unread == 0) {
+                    notifyAll();
+                }
+            }
         }
     }
 
     // --- One-shot ------------------------------------------------------------------
 
     private void oneShot(int consumers) throws IOException, InterruptedException {
-        BlockingQueue<Connection> queue = new ArrayBlockingQueue<>(session.connections + 1);
+        BlockingQueue<Connection[]> queue = new LinkedBlockingQueue<>();
         bytesLeft.set(session.bytesToRead);
         for (int i = 0; i < consumers; i++) {
             start("consumer-" + i, () -> consumeOneShot(queue));
@@ -211,14 +203,12 @@ final class PollingServer {
         ByteBuffer buffer = Connection.buffer();
         while (bytesLeft.get() > 0) {
             int n = poller.poll(batch, -1);
-            int own = ownShare(n, consumers);
-            for (int i = own; i < n; i++) {
-                queue.add((Connection) batch.attachment(i));
-            }
-            for (int i = 0; i < own; i++) {
+            for (int i = 0; i < n; i++) {
                 ready[i] = (Connection) batch.attachment(i);
             }
-            readAndEnable(ready, own, read, buffer);
+            int share = share(n, consumers);
+            handOver(ready, n, share, queue);
+            readAndEnable(ready, share, read, buffer);
             events += n;
         }
     }
@@ -236,12 +226,12 @@ final class PollingServer {
         }
     }
 
-    private void consumeOneShot(BlockingQueue<Connection> queue) throws Exception {
+    private void consumeOneShot(BlockingQueue<Connection[]> queue) throws Exception {
         ByteBuffer buffer = Connection.buffer();
-        Connection[] taken = new Connection[BATCH];
         int[] read = new int[BATCH];
         for (;;) {
-            readAndEnable(taken, take(queue, taken), read, buffer);
+            Connection[] share = queue.take();
+            readAndEnable(share, share.length, read, buffer);
         }
     }
 
