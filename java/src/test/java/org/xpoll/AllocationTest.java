@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Timeout;
  */
 @Timeout(600)
 class AllocationTest {
-    private static final int CALLS = 20_000;
+    private static final int CALLS = 10_000;
     private static final int SLOW_CALLS = 100;
     private static final int ROUNDS_IN_A_ROW = 3;
     private static final int ROUNDS_MOST = 150;

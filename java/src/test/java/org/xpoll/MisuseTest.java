@@ -1,0 +1,125 @@
+package org.xpoll;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * Every number is tried as a descriptor, a signal and a process, the virtual machine's own among
+ * them. It is told off or it works; the machine goes on, and the queue still wakes.
+ */
+@ParameterizedClass
+@MethodSource("backends")
+@Timeout(120)
+class MisuseTest {
+    private static final int SIGNALS = 70;
+    private static final int DESCRIPTORS = 80;
+
+    private final String backend;
+    private final EventList changes = new EventList(1);
+    private final EventList statuses = new EventList(4);
+    private final EventList events = new EventList(4);
+    private EventQueue queue;
+
+    MisuseTest(String backend) {
+        this.backend = backend;
+    }
+
+    static Stream<String> backends() {
+        return Stream.of(Xpoll.backends());
+    }
+
+    @BeforeEach
+    void open() throws IOException {
+        queue = EventQueue.open(backend);
+    }
+
+    @AfterEach
+    void close() {
+        queue.close();
+    }
+
+    private void change(long ident, int filter, int flags, int notes) {
+        try {
+            changes.clear().put(ident, (short) filter, flags, notes, 1, 0);
+            queue.await(changes, statuses, 0);
+        } catch (IOException | IllegalArgumentException e) {
+            // Told off.
+        }
+    }
+
+    private void stillWakes() throws Exception {
+        Thread waker = Thread.ofPlatform().start(queue::wakeup);
+        int n;
+        do {
+            n = queue.await(null, events, -1);
+            for (int i = 0; i < n; i++) {
+                change(events.ident(i), events.filter(i), Xpoll.DELETE, 0);
+            }
+        } while (n > 0);
+        waker.join();
+    }
+
+    private static int deeper(int depth) {
+        return deeper(depth + 1) + 1;
+    }
+
+    @Test
+    void signals_allObserved_theMachineKeepsItsOwn() throws Exception {
+        for (int signal = -2; signal < SIGNALS; signal++) {
+            change(signal, Xpoll.FILT_SIGNAL, Xpoll.ADD, 0);
+        }
+        String[] none = new String[1];
+        for (int i = 0; i < 20_000; i++) {
+            assertThrows(NullPointerException.class, () -> none[0].length());
+        }
+        assertThrows(StackOverflowError.class, () -> deeper(0));
+        assertTrue(Thread.getAllStackTraces().size() > 1);
+        stillWakes();
+    }
+
+    @Test
+    void processes_itselfAndStrangers_harmNobody() throws Exception {
+        long self = ProcessHandle.current().pid();
+        long[] processes = {self, ProcessHandle.current().parent().orElseThrow().pid(), 1, 0, -1,
+            Long.MIN_VALUE};
+        for (long process : processes) {
+            // Exits only: to be told of forks a process has to be traced.
+            change(process, Xpoll.FILT_PROC, Xpoll.ADD, Xpoll.NOTE_EXIT);
+            change(process, Xpoll.FILT_PROC, Xpoll.ADD, -1);
+            change(process, Xpoll.FILT_PROC, Xpoll.DELETE, 0);
+        }
+        change(self, Xpoll.FILT_PROC, Xpoll.ADD, Xpoll.NOTE_TRACK | Xpoll.NOTE_FORK);
+        assertEquals(0, new ProcessBuilder("true").start().waitFor());
+        stillWakes();
+    }
+
+    @Test
+    void descriptors_eachNumber_theQueueKeepsItsOwn() throws Exception {
+        int[] flags = {Xpoll.ADD, Xpoll.ADD | Xpoll.DISABLE, Xpoll.ADD | Xpoll.CLEAR,
+            Xpoll.ADD | Xpoll.ONESHOT | Xpoll.DISPATCH, Xpoll.DISABLE, Xpoll.ENABLE, Xpoll.DELETE};
+        for (int fd = -3; fd < DESCRIPTORS; fd++) {
+            for (int filter = 0; filter > -17; filter--) {
+                for (int flag : flags) {
+                    if (filter != Xpoll.FILT_PROC && filter != Xpoll.FILT_SIGNAL) {
+                        change(fd, filter, flag, 0);
+                    }
+                }
+            }
+        }
+        // What belongs to the queue itself is no member: after EXCEPT of it nothing woke.
+        for (int fd = 0; fd < DESCRIPTORS; fd++) {
+            change(fd, Xpoll.FILT_EXCEPT, Xpoll.ADD, 0);
+        }
+        stillWakes();
+    }
+}
