@@ -81,6 +81,7 @@ set(XPOLL_LINUX
   os/sys_timerfd.c
   os/sys_unixdiag.c
   os/sys_uring.c
+  os/uring.c
   backend/edge_epoll.c
   backend/epoll.c
   backend/outer_epoll.c
