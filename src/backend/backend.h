@@ -44,9 +44,22 @@ enum {
 	XP_CAP_TELLS_FILE = 16,
 	/* POLLPRI. */
 	XP_CAP_EXCEPT = 32,
+	/*
+	 * What may be looked at is to be watched by edges alone: states are for
+	 * the queue to look at.
+	 */
+	XP_CAP_BY_EDGE = 64,
+	/* What was attached stays until it is detached, in the state at least. */
+	XP_CAP_STAYS = 128,
 };
 
 #define XP_TOKEN_WAKE UINT64_MAX
+
+/*
+ * ORed to fired bits: they tell of a moment that may be past, so the state has
+ * to be looked at.
+ */
+#define XP_FIRED_HINT 0x10000u
 
 struct xp_fired {
 	uint64_t token;
@@ -64,6 +77,8 @@ struct xp_backend_ops {
 	 */
 	int (*open)(void *state, int size_hint, struct xp_counters *counters);
 	void (*close)(void *state);
+	/* 0, or why the kernel does not offer it.  Optional: else it is opened. */
+	int (*usable)(void);
 
 	/*
 	 * Is this descriptor one of the state's own?  Whoever watched it, or
@@ -85,6 +100,8 @@ struct xp_backend_ops {
 	/* Stop watching; what is harvested later has no such token. */
 	int (*detach)(void *state, int fd);
 
+	/* What has fired, as far as that is known without asking.  Optional. */
+	int (*harvest)(void *state, struct xp_fired *fired, int cap);
 	/*
 	 * Wait until something fires or the deadline passes; up to cap entries.
 	 * 0: deadline; may come early, the queue checks.  -EINTR.  With
@@ -141,6 +158,7 @@ extern const struct xp_backend_ops *const xp_backends[];
 
 extern const struct xp_backend_ops xp_backend_afd;
 extern const struct xp_backend_ops xp_backend_epoll;
+extern const struct xp_backend_ops xp_backend_io_uring;
 extern const struct xp_backend_ops xp_backend_kqueue;
 extern const struct xp_backend_ops xp_backend_poll;
 extern const struct xp_backend_ops xp_backend_select;

@@ -12,14 +12,16 @@ enum xp_fdmap_place {
 	XP_PLACE_IDLE, /* attached, nothing wanted */
 	XP_PLACE_ARRAY,
 	XP_PLACE_EDGE,
+	XP_PLACE_RING,
 };
 
 struct xp_fdmap_entry {
 	uint64_t token;
-	int32_t index; /* in the array, if there */
+	int32_t index; /* in the array, if there; in the ring: its arming */
 	uint16_t watch;
 	uint8_t place;      /* enum xp_fdmap_place */
 	uint8_t fixed : 1;  /* a /proc file: looking takes its news away */
+	uint8_t aside : 1;  /* not to be looked at, but not for that reason */
 	uint8_t mute : 1;   /* its hang-up does not make it writable */
 };
 

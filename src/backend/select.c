@@ -323,7 +323,7 @@ static void select_wake(void *opaque)
 
 const struct xp_backend_ops xp_backend_select = {
 	.name = "select",
-	.caps = XP_CAP_FREE_CHANGE | XP_CAP_EXCEPT,
+	.caps = XP_CAP_FREE_CHANGE | XP_CAP_EXCEPT | XP_CAP_STAYS,
 	.state_size = sizeof(struct select_state),
 	.open = select_open,
 	.close = select_close,

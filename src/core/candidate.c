@@ -80,7 +80,7 @@ static bool carried_confirmed(struct xpoll *queue, int fd,
 	int rc;
 
 	if (slot->mode != XP_MODE_FILE && slot->mode != XP_MODE_NONE &&
-	    !(queue->ops->caps & XP_CAP_FREE_CHANGE))
+	    !(queue->ops->caps & XP_CAP_STAYS))
 		return xp_interest_same_file(queue, fd, slot);
 	if (slot->mode == XP_MODE_FILE) {
 		rc = xp_file_confirm(queue, fd);
@@ -126,7 +126,8 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait,
 /* A delivered level was read dry; when that repeats, leave it to the kernel. */
 static void candidate_quiet(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
-	if (slot->mode != XP_MODE_LAZY || xp_slot_by_edge(slot) & slot->enabled)
+	if (slot->mode != XP_MODE_LAZY || xp_by_edge(queue, slot) ||
+	    xp_slot_by_edge(slot) & slot->enabled)
 		return;
 	if (++slot->quiet < QUIET_MOST << slot->flips)
 		return;
@@ -144,7 +145,7 @@ static bool candidate_confirmed(struct xpoll *queue, int fd,
 {
 	if (slot->mode == XP_MODE_LEVEL)
 		return true;
-	if (xp_slot_by_edge(slot) & slot->enabled)
+	if (xp_slot_by_edge(slot) & slot->enabled || xp_by_edge(queue, slot))
 		return xp_interest_same_file(queue, fd, slot);
 	return xp_interest_publish(queue, fd, slot) == 0;
 }
@@ -278,6 +279,22 @@ void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait)
 		}
 		chunk_look(queue, wait, &chunk);
 	}
+}
+
+void xp_candidates_served(struct xpoll *queue, int count)
+{
+	int first = queue->candidates_head;
+	int last = first;
+
+	if (count == 0 || count == queue->candidates_len)
+		return;
+	XP_ASSERT(count > 0 && count < queue->candidates_len);
+	while (--count > 0)
+		last = xp_slots_get(&queue->slots, last)->next;
+	queue->candidates_head = xp_slots_get(&queue->slots, last)->next;
+	xp_slots_get(&queue->slots, last)->next = XP_SLOT_END;
+	xp_slots_get(&queue->slots, queue->candidates_tail)->next = first;
+	queue->candidates_tail = last;
 }
 
 void xp_candidates_publish(struct xpoll *queue)

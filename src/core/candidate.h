@@ -85,6 +85,9 @@ void xp_candidate_looked(struct xpoll *queue, struct xp_wait *wait,
 /* Check candidates until the wait has events or all were checked. */
 void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait);
 
+/* The first of them were served: they go behind the others. */
+void xp_candidates_served(struct xpoll *queue, int count);
+
 /* Let the kernel report them instead, so that another thread sees them. */
 void xp_candidates_publish(struct xpoll *queue);
 

@@ -47,7 +47,7 @@ static void stale(struct xpoll *queue, uint64_t token)
 /* Is the descriptor what it was?  If not, its slot is dropped. */
 static bool confirmed(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
-	if (++slot->sample % SAMPLE_EVERY || xp_exact(queue))
+	if (++slot->sample % SAMPLE_EVERY || xp_exact(queue) || xp_by_edge(queue, slot))
 		return true;
 	if (slot->mode != XP_MODE_LEVEL && slot->mode != XP_MODE_LAZY)
 		return true;
@@ -67,6 +67,35 @@ void xp_deliver_outdated(struct xpoll *queue, int fd, struct xp_slot *slot)
 	if (enabled && (slot->mode == XP_MODE_LAZY ||
 	                slot->mode == XP_MODE_FIRED))
 		xp_candidate_delivered(queue, fd, slot, enabled);
+}
+
+static unsigned filters_of(uint32_t events)
+{
+	unsigned filters = 0;
+
+	if (events & (POLLIN | POLLRDHUP | POLLHUP | POLLERR))
+		filters |= XP_BIT(XP_READ);
+	if (events & (POLLOUT | POLLHUP | POLLERR))
+		filters |= XP_BIT(XP_WRITE);
+	if (events & POLLPRI)
+		filters |= XP_BIT(XP_EXCEPT);
+	return filters;
+}
+
+/* Something was so a moment ago; a look will tell whether it still is. */
+static void deliver_hint(struct xpoll *queue, struct xp_wait *wait, int fd,
+                         struct xp_slot *slot, uint32_t events)
+{
+	unsigned filters = filters_of(events);
+
+	if (events & (POLLHUP | POLLERR))
+		filters = XP_ALL_FILTERS;
+	filters &= slot->enabled;
+	wait->exhausted = false;
+	if (filters)
+		xp_candidate_delivered(queue, fd, slot, filters);
+	else
+		xp_interest_fruitless(queue, fd, slot);
 }
 
 static XP_INLINE void deliver_entry(struct xpoll *queue, struct xp_wait *wait,
@@ -90,6 +119,8 @@ static XP_INLINE void deliver_entry(struct xpoll *queue, struct xp_wait *wait,
 		/* What is level the kernel tells once more: ask it, also if late. */
 		wait->exhausted = false;
 		xp_deliver_outdated(queue, fd, slot);
+	} else if (XP_UNLIKELY(fired->events & XP_FIRED_HINT)) {
+		deliver_hint(queue, wait, fd, slot, fired->events);
 	} else {
 		if (slot->mode == XP_MODE_ONESHOT)
 			slot->mode = XP_MODE_FIRED;
@@ -134,19 +165,6 @@ static XP_APART uint32_t without_unconnected(struct xpoll *queue, int fd,
 	if (xp_sys_poll_now(&look, 1) > 0 && look.revents & (POLLIN | POLLRDHUP))
 		return events;
 	return events & ~(uint32_t)(POLLHUP | POLLOUT);
-}
-
-static unsigned filters_of(uint32_t events)
-{
-	unsigned filters = 0;
-
-	if (events & (POLLIN | POLLRDHUP | POLLHUP | POLLERR))
-		filters |= XP_BIT(XP_READ);
-	if (events & (POLLOUT | POLLHUP | POLLERR))
-		filters |= XP_BIT(XP_WRITE);
-	if (events & POLLPRI)
-		filters |= XP_BIT(XP_EXCEPT);
-	return filters;
 }
 
 static uint16_t eof_of(int fd, struct xp_slot *slot, unsigned filter,

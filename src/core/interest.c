@@ -107,8 +107,7 @@ void xp_interest_drop(struct xpoll *queue, int fd, struct xp_slot *slot)
 	xp_interest_remove_filters(queue, slot, slot->present);
 	if (slot->mode == XP_MODE_FILE)
 		xp_file_remove(queue, fd);
-	else if (queue->ops->caps & XP_CAP_FREE_CHANGE &&
-	         slot->mode != XP_MODE_NONE)
+	else if (queue->ops->caps & XP_CAP_STAYS && slot->mode != XP_MODE_NONE)
 		(void)queue->ops->detach(queue->backend, fd);
 	XP_ASSERT(!slot->present && !slot->enabled);
 	slot->generation++;
@@ -216,11 +215,11 @@ void xp_interest_choose(const struct xpoll *queue, const struct xp_slot *slot,
 	unsigned present = slot->present;
 	unsigned enabled = slot->enabled;
 	unsigned edge = xp_slot_by_edge(slot);
-	bool free_change = queue->ops->caps & XP_CAP_FREE_CHANGE;
+	bool cannot_share = queue->ops->caps & (XP_CAP_FREE_CHANGE | XP_CAP_BY_EDGE);
 
 	*filters = enabled;
 	*mode = XP_MODE_LEVEL;
-	if (slot->shared && !slot->lowat && !free_change) {
+	if (slot->shared && !slot->lowat && !cannot_share) {
 		*mode = XP_MODE_EXCLUSIVE;
 	} else if (xp_exact(queue)) {
 		if (enabled & edge)
@@ -228,7 +227,7 @@ void xp_interest_choose(const struct xpoll *queue, const struct xp_slot *slot,
 	} else if (!edge && wants_oneshot(queue, slot, enabled)) {
 		*mode = XP_MODE_ONESHOT;
 	} else if (edge || present != enabled || slot->flips ||
-	           slot->turn) {
+	           slot->turn || xp_by_edge(queue, slot)) {
 		*mode = XP_MODE_LAZY;
 		*filters = present;
 	}
@@ -240,7 +239,7 @@ int xp_interest_publish(struct xpoll *queue, int fd, struct xp_slot *slot)
 
 	if (!enabled)
 		return 0;
-	if (enabled & xp_slot_by_edge(slot))
+	if (enabled & xp_slot_by_edge(slot) || xp_by_edge(queue, slot))
 		return xp_interest_push(queue, fd, slot, XP_MODE_LAZY,
 		                        xp_exact(queue) ? enabled
 		                                        : slot->present);

@@ -100,6 +100,8 @@ static struct xp_slot *entry_slot(const struct xp_ready *entry)
 
 void xp_poll_return_batch(struct xpoll *queue)
 {
+	int served = queue->candidates_len;
+
 	for (; queue->batch_next < queue->batch_len; queue->batch_next++) {
 		struct xp_ready *entry = &queue->ready[queue->batch_next];
 		struct xp_slot *slot = entry_slot(entry);
@@ -109,6 +111,7 @@ void xp_poll_return_batch(struct xpoll *queue)
 			xp_candidate_carry(queue, entry->fd, slot,
 			                   slot->enabled, entry->events);
 	}
+	xp_candidates_served(queue, served);
 	queue->batch_len = 0;
 	queue->batch_next = 0;
 }

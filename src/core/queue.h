@@ -25,6 +25,7 @@
 #include "base/regmap.h"
 #include "core/slot.h"
 #include "os/beacon.h"
+#include "os/fdkind.h"
 #include "os/process.h"
 #include "source/source.h"
 
@@ -212,6 +213,14 @@ static inline bool xp_laden(const struct xpoll *queue)
 static inline bool xp_exact(const struct xpoll *queue)
 {
 	return !queue->lazy;
+}
+
+/* No level mode for this one: a ready level is looked at again and again. */
+static inline bool xp_by_edge(const struct xpoll *queue,
+                              const struct xp_slot *slot)
+{
+	return queue->ops->caps & XP_CAP_BY_EDGE &&
+		xp_kind_can_look((enum xp_fd_kind)slot->kind);
 }
 
 #endif

@@ -154,8 +154,22 @@ static XP_APART void gather_in_turn(struct xpoll *queue, struct xp_wait *wait)
 	}
 }
 
+/* What it costs nothing to know of. */
+static XP_APART void gather_told(struct xpoll *queue, struct xp_wait *wait)
+{
+	struct xp_fired fired[PRIVATE_CAP];
+	int count;
+
+	wait->sequence = queue->sequence;
+	count = queue->ops->harvest(queue->backend, fired, PRIVATE_CAP);
+	if (count > 0)
+		xp_deliver_fired(queue, wait, fired, count);
+}
+
 static XP_INLINE void gather(struct xpoll *queue, struct xp_wait *wait)
 {
+	if (XP_UNLIKELY(queue->ops->harvest != NULL))
+		gather_told(queue, wait);
 	if (XP_LIKELY(xp_list_empty(&queue->active) && queue->files_len == 0))
 		check_candidates(queue, wait);
 	else

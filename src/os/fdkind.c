@@ -33,6 +33,8 @@ static enum xp_fd_kind anonymous_kind(int fd)
 	if (strcmp(name, "anon_inode:[eventfd]") == 0 ||
 	    strcmp(name, "anon_inode:[timerfd]") == 0)
 		return XP_KIND_COUNTER;
+	if (strcmp(name, "anon_inode:[perf_event]") == 0)
+		return XP_KIND_NEWS;
 	return XP_KIND_OTHER;
 }
 

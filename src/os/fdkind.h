@@ -14,6 +14,7 @@ enum xp_fd_kind {
 	XP_KIND_COUNTER,   /* eventfd, timerfd */
 	XP_KIND_REGULAR,
 	XP_KIND_DIRECTORY,
+	XP_KIND_NEWS,      /* looking takes away what there is: perf counters */
 	XP_KIND_OTHER,
 };
 

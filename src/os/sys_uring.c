@@ -6,14 +6,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#if defined(__has_include)
-#if __has_include(<linux/io_uring.h>) && defined(SYS_io_uring_setup)
-#include <linux/io_uring.h>
-#define URING_DECLARED 1
-#endif
-#endif
+#include "os/rawcall.h"
+#include "os/uring.h"
 
-#ifdef URING_DECLARED
+#if defined(XP_HAVE_URING) && defined(SYS_io_uring_setup)
 static int uring_result(long rc, int saved)
 {
 	if (rc < 0) {
@@ -46,7 +42,42 @@ int xp_sys_uring_probe(int ring_fd, void *probe, unsigned ops)
 	return uring_result(syscall(SYS_io_uring_register, ring_fd,
 	                            IORING_REGISTER_PROBE, probe, ops), saved);
 }
+
+int xp_sys_uring_allowed(void)
+{
+#ifdef IORING_SETUP_COOP_TASKRUN
+	/*
+	 * Made of what the kernel cannot write to: it checks everything, makes
+	 * the ring, cannot tell about it and takes it away.
+	 */
+	static const struct io_uring_params params = {
+		.flags = IORING_SETUP_COOP_TASKRUN, /* of 5.19 */
+	};
+	int rc = (int)xp_rawcall(SYS_io_uring_setup, 1, (long)&params, 0, 0, 0, 0);
+
+	return rc == -EFAULT ? 0 : rc == -EINVAL || rc >= 0 ? -ENOSYS : rc;
 #else
+	return -ENOSYS;
+#endif
+}
+
+int xp_sys_uring_flush(int ring_fd)
+{
+	return (int)xp_rawcall(SYS_io_uring_enter, ring_fd, 0, 0,
+	                       IORING_ENTER_GETEVENTS, 0, 0);
+}
+#else
+int xp_sys_uring_allowed(void)
+{
+	return -ENOSYS;
+}
+
+int xp_sys_uring_flush(int ring_fd)
+{
+	(void)ring_fd;
+	return -ENOSYS;
+}
+
 int xp_sys_uring_setup(unsigned entries, struct io_uring_params *params)
 {
 	(void)entries, (void)params;

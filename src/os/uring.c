@@ -52,7 +52,6 @@ static int uring_map(struct xp_uring *ring, int ring_fd,
 	rings = ring->rings;
 	ring->capacity = params->sq_entries;
 	ring->submit_tail = (void *)(rings + params->sq_off.tail);
-	ring->submit_flags = (void *)(rings + params->sq_off.flags);
 	ring->submit_array = (void *)(rings + params->sq_off.array);
 	ring->submit_mask = params->sq_entries - 1;
 	ring->done_head = (void *)(rings + params->cq_off.head);

@@ -31,7 +31,6 @@ struct xp_uring {
 	struct io_uring_sqe *entries; /* [I] */
 	size_t entries_size; /* [I] */
 	_Atomic uint32_t *submit_tail;
-	const _Atomic uint32_t *submit_flags; /* the kernel's */
 	uint32_t *submit_array;
 	uint32_t submit_mask; /* [I] */
 	_Atomic uint32_t *done_head;
@@ -62,8 +61,8 @@ void xp_uring_give(struct xp_uring *ring);
 /* The kernel did not take it: the last one given, which is no entry again. */
 struct io_uring_sqe *xp_uring_take_back(struct xp_uring *ring);
 
-/* The next completion is copied and taken; false: there is none. */
-static inline bool xp_uring_next(struct xp_uring *ring,
+/* A copy of the next completion; false: there is none. */
+static inline bool xp_uring_peek(const struct xp_uring *ring,
                                  struct io_uring_cqe *done)
 {
 	uint32_t head = atomic_load_explicit(ring->done_head,
@@ -76,7 +75,24 @@ static inline bool xp_uring_next(struct xp_uring *ring,
 	done->user_data = next->user_data;
 	done->res = next->res;
 	done->flags = next->flags;
+	return true;
+}
+
+/* It is done with: the kernel may have its place. */
+static inline void xp_uring_taken(struct xp_uring *ring)
+{
+	uint32_t head = atomic_load_explicit(ring->done_head,
+	                                     memory_order_relaxed);
+
 	atomic_store_explicit(ring->done_head, head + 1, memory_order_release);
+}
+
+static inline bool xp_uring_next(struct xp_uring *ring,
+                                 struct io_uring_cqe *done)
+{
+	if (!xp_uring_peek(ring, done))
+		return false;
+	xp_uring_taken(ring);
 	return true;
 }
 

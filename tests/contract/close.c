@@ -12,12 +12,6 @@
 #include <sys/epoll.h>
 #endif
 
-/* Can this back end see that a number was reused? */
-static bool sees_reuse(void)
-{
-	return !xt_is("poll") && !xt_is("select");
-}
-
 /* Bring the registration into the lazy form, delivered once. */
 static int toggle(struct xpoll *queue, int fd, int filter)
 {
@@ -105,7 +99,7 @@ XT_TEST(hazard_01_reused_number_gets_no_stale_event)
 	struct xpoll *queue = xt_open();
 	struct xpoll_event now;
 
-	if (!sees_reuse())
+	if (!xt_sees_reuse())
 		XT_SKIP("this back end cannot tell a reopened number (S7)");
 	for (int i = 0; i < 4; i++) {
 		struct xt_pair old = xt_pipe();
@@ -144,7 +138,7 @@ XT_TEST(hazard_01_add_on_reused_number_starts_clean)
 	XT_OK(xt_add(queue, old.r, READ, XPOLL_CLEAR | XPOLL_DISABLE));
 	xt_number(new.r, old.r);
 	XT_OK(xt_add(queue, (int)ident, READ, 0));
-	if (sees_reuse()) {
+	if (xt_sees_reuse()) {
 		XT_FAILS(xpoll_lookup(queue, ident, WRITE, &now), ENOENT);
 		XT_EQ(xpoll_lookup(queue, ident, READ, &now), 0);
 		XT_EXPECT_EQ(now.flags & (XPOLL_CLEAR | XPOLL_DISABLE), 0);
@@ -216,7 +210,7 @@ XT_TEST(hazard_02_close_with_duplicate_is_dropped)
 /* Hazard 2: and now the number is reused and registered. */
 XT_TEST(hazard_02_dead_entry_and_reused_number_do_not_mix)
 {
-	if (!sees_reuse())
+	if (!xt_sees_reuse())
 		XT_SKIP("this back end cannot tell a reopened number (S7)");
 	for (int i = 0; i < 4; i++) {
 		struct xpoll *queue = xt_open_quiet();
@@ -338,7 +332,7 @@ XT_TEST(closed_one_with_a_duplicate_is_silent_without_a_kernel_queue)
 	                            XPOLL_DISPATCH};
 	struct xpoll *queue = xt_open();
 
-	for (int i = 0; i < 4 && !sees_reuse(); i++) {
+	for (int i = 0; i < 4 && !xt_sees_reuse(); i++) {
 		struct xt_pair pipe = xt_pipe();
 
 		(void)xt_dup(pipe.r);
@@ -357,7 +351,7 @@ XT_TEST(enable_of_a_number_that_is_a_file_now_is_enoent_or_nothing)
 	struct xpoll *queue = xt_open();
 	struct xt_pair pipe = xt_pipe();
 
-	if (!sees_reuse())
+	if (!xt_sees_reuse())
 		XT_SKIP("this back end cannot tell a reopened number (S7)");
 	XT_CHECK(xpoll_fd(queue) >= 0);
 	XT_OK(xt_add(queue, pipe.r, READ, XPOLL_DISABLE));
@@ -398,7 +392,7 @@ XT_TEST(close_one_whose_event_found_no_room_is_silent)
 		else
 			xt_number(xt_pipe().r, set);
 		/* What waits in this process, kqueue(2) does not take back. */
-		if (i < 4 || (sees_reuse() && !xt_is("kqueue")))
+		if (i < 4 || (xt_sees_reuse() && !xt_is("kqueue")))
 			XT_NONE(queue);
 		xt_destroy(queue);
 	}
@@ -423,7 +417,7 @@ XT_TEST(delete_on_a_number_that_is_a_file_now_is_enoent)
 			XT_OK(xt_add(queue, old.r, WRITE, i < 6 ? modes[i % 3] : 0));
 		xt_number(xt_file("text"), old.r);
 		rc = xt_flag(queue, ident, READ, XPOLL_DELETE);
-		if (sees_reuse())
+		if (xt_sees_reuse())
 			XT_EXPECT_STATUS(rc, ENOENT);
 		else /* The array of poll and select knows the number only. */
 			XT_EXPECT(rc == 0 || rc == ENOENT);

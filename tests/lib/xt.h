@@ -101,6 +101,8 @@ extern bool xt_threads;        /* threads mode */
 
 bool xt_is(const char *backend); /* the back end under test is this one */
 bool xt_usable(const char *backend); /* the library offers this one here */
+/* It can tell that a number is another file's by now (S7). */
+bool xt_sees_reuse(void);
 
 /* Number of failed checks of this test so far.  From any thread. */
 int xt_failures(void);

@@ -99,6 +99,11 @@ bool xt_is(const char *backend)
 	return strcmp(xt_backend, backend) == 0;
 }
 
+bool xt_sees_reuse(void)
+{
+	return !xt_is("poll") && !xt_is("select") && !xt_is("io_uring");
+}
+
 bool xt_usable(const char *backend)
 {
 	const char *names[32];

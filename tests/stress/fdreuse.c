@@ -149,7 +149,7 @@ XT_TEST(stress_numbers_reused_under_waiters_no_stale_event)
 {
 	double seconds = xt_stress_seconds(1.5);
 	struct reuse reuse = {.queue = xt_open_quiet(),
-	                      .sees_close = !xt_is("poll") && !xt_is("select"),
+	                      .sees_close = xt_sees_reuse(),
 	                      .seed = xt_seed()};
 	struct xt_thread *threads[CHURNERS + WAITERS];
 	struct xpoll_event event;

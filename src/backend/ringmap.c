@@ -1,0 +1,212 @@
+/* Descriptors and their polls. */
+#include "backend/ringmap.h"
+
+#ifdef XP_HAVE_POLLRING
+
+#include <errno.h>
+
+#include "os/fdkind.h"
+#include "os/sys.h"
+
+int xp_ringmap_open(struct xp_ringmap *ring, struct xp_edge *edge,
+                    struct xp_counters *counters)
+{
+	int rc = xp_mutex_init(&ring->lock);
+
+	if (rc < 0)
+		return rc;
+	ring->edge = edge;
+	rc = xp_pollring_open(&ring->polls, counters);
+	if (rc < 0)
+		xp_mutex_fini(&ring->lock);
+	return rc;
+}
+
+void xp_ringmap_close(struct xp_ringmap *ring)
+{
+	/* A thread of a parent's may have the lock. */
+	if (xp_pollring_close(&ring->polls))
+		xp_mutex_fini(&ring->lock);
+	xp_fdmap_fini(&ring->map);
+}
+
+/* What cancelled polls say last is not to make the ring readable. */
+static void ringmap_skim(struct xp_ringmap *ring)
+{
+	struct xp_pollring_report report;
+
+	while (xp_pollring_peek(&ring->polls, &report)) {
+		const struct xp_fdmap_entry *entry =
+			xp_fdmap_find(&ring->map, report.fd);
+
+		if (entry && (uint32_t)entry->index == report.arming)
+			return;
+		xp_pollring_taken(&ring->polls);
+	}
+}
+
+static enum xp_fdmap_place ringmap_choose(const struct xp_fdmap_entry *entry,
+                                         uint32_t watch)
+{
+	/* A poll for POLLPRI is not woken by a socket's. */
+	if (!entry->fixed &&
+	    (!(watch & XP_WATCH_EDGE) || watch & POLLPRI || entry->aside))
+		return XP_PLACE_EDGE;
+	return watch & XP_WATCH_BITS ? XP_PLACE_RING : XP_PLACE_IDLE;
+}
+
+/* Leave the place it has.  Its reports are none any more, from now on. */
+static void ringmap_unplace(struct xp_ringmap *ring, int fd,
+                         struct xp_fdmap_entry *entry)
+{
+	if (entry->place == XP_PLACE_EDGE)
+		xp_edge_detach(ring->edge, fd);
+	if (entry->place == XP_PLACE_RING &&
+	    xp_pollring_reserve(&ring->polls) == 0) {
+		xp_pollring_cancel(&ring->polls, fd, (uint32_t)entry->index);
+		(void)xp_pollring_submit(&ring->polls);
+	}
+	entry->index = 0;
+	entry->place = XP_PLACE_IDLE;
+}
+
+/* First where it may fail, so that it is always somewhere. */
+static int ringmap_place(struct xp_ringmap *ring, int fd,
+                      struct xp_fdmap_entry *entry, uint32_t watch)
+{
+	enum xp_fdmap_place place = ringmap_choose(entry, watch);
+	uint32_t arming = 0;
+	int rc = 0;
+
+	if (place == XP_PLACE_EDGE && entry->place == XP_PLACE_EDGE)
+		return xp_edge_change(ring->edge, fd, watch, entry->token);
+	if (place == XP_PLACE_EDGE) {
+		rc = xp_edge_attach(ring->edge, fd, watch, entry->token);
+	} else if (place == XP_PLACE_RING) {
+		rc = xp_pollring_reserve(&ring->polls);
+		if (rc == 0) {
+			arming = xp_pollring_arm(&ring->polls, fd,
+			                         watch & XP_WATCH_BITS);
+			rc = xp_pollring_submit_last(&ring->polls);
+		}
+	}
+	if (rc < 0)
+		return rc;
+	ringmap_unplace(ring, fd, entry);
+	entry->index = (int32_t)arming;
+	entry->place = (uint8_t)place;
+	entry->watch = (uint16_t)(watch & XP_WATCH_BITS);
+	ringmap_skim(ring);
+	return 0;
+}
+
+int xp_ringmap_attach(struct xp_ringmap *ring, int fd, uint32_t watch,
+                      uint64_t token)
+{
+	int admitted;
+	int kind;
+	int rc;
+
+	if (xp_fdmap_find(&ring->map, fd))
+		return -EEXIST;
+	admitted = xp_edge_admit(ring->edge, fd);
+	kind = admitted < 0 ? admitted : xp_fd_kind(fd);
+	if (kind < 0)
+		return kind;
+	xp_mutex_lock(&ring->lock);
+	rc = xp_fdmap_reserve(&ring->map, fd);
+	if (rc == 0) {
+		struct xp_fdmap_entry *entry = &ring->map.entries[fd];
+
+		entry->token = token;
+		entry->fixed = admitted > 0 || kind == XP_KIND_NEWS;
+		entry->aside = !xp_kind_can_look((enum xp_fd_kind)kind);
+		rc = ringmap_place(ring, fd, entry, watch);
+	}
+	xp_mutex_unlock(&ring->lock);
+	return rc;
+}
+
+/* Where it is, NULL: not attached; *rc: -EBADF, -ENOENT or 0. */
+static struct xp_fdmap_entry *ringmap_find(struct xp_ringmap *ring, int fd,
+                                          int *rc)
+{
+	struct xp_fdmap_entry *entry = xp_fdmap_find(&ring->map, fd);
+	int flags = xp_sys_open_flags(fd);
+
+	xp_count(&ring->polls.counters->syscalls_check);
+	*rc = flags < 0 ? flags : entry ? 0 : -ENOENT;
+	return entry;
+}
+
+int xp_ringmap_change(struct xp_ringmap *ring, int fd, uint32_t watch,
+                      uint64_t token)
+{
+	int rc;
+	struct xp_fdmap_entry *entry = ringmap_find(ring, fd, &rc);
+
+	if (rc < 0)
+		return rc;
+	xp_mutex_lock(&ring->lock);
+	entry->token = token;
+	rc = ringmap_place(ring, fd, entry, watch);
+	xp_mutex_unlock(&ring->lock);
+	return rc;
+}
+
+int xp_ringmap_detach(struct xp_ringmap *ring, int fd)
+{
+	int rc;
+	struct xp_fdmap_entry *entry = ringmap_find(ring, fd, &rc);
+
+	if (!entry)
+		return rc;
+	xp_mutex_lock(&ring->lock);
+	ringmap_unplace(ring, fd, entry);
+	entry->place = XP_PLACE_NONE;
+	ringmap_skim(ring);
+	xp_mutex_unlock(&ring->lock);
+	return rc;
+}
+
+/* 1 if it is to be told, 0 if not. */
+static int ringmap_report(struct xp_ringmap *ring,
+                         const struct xp_pollring_report *report,
+                         struct xp_fired *fired)
+{
+	struct xp_fdmap_entry *entry = xp_fdmap_find(&ring->map, report->fd);
+
+	if (!entry || (uint32_t)entry->index != report->arming)
+		return 0;
+	/* Of a closed number there is no other; the look finds that out. */
+	if (report->ended && report->events != -EBADF) {
+		entry->index = (int32_t)xp_pollring_arm(&ring->polls, report->fd,
+		                                        entry->watch);
+		/* If it is ready, that one tells. */
+		if (report->events <= 0)
+			return 0;
+	}
+	fired->token = entry->token;
+	fired->events = report->events > 0 ? (uint32_t)report->events : entry->watch;
+	if (!entry->fixed)
+		fired->events |= XP_FIRED_HINT;
+	return 1;
+}
+
+int xp_ringmap_harvest(struct xp_ringmap *ring, struct xp_fired *fired, int cap)
+{
+	struct xp_pollring_report report;
+	int count = 0;
+
+	xp_mutex_lock(&ring->lock);
+	while (count < cap && xp_pollring_reserve(&ring->polls) == 0 &&
+	       xp_pollring_peek(&ring->polls, &report)) {
+		xp_pollring_taken(&ring->polls);
+		count += ringmap_report(ring, &report, &fired[count]);
+	}
+	(void)xp_pollring_submit(&ring->polls);
+	xp_mutex_unlock(&ring->lock);
+	return count;
+}
+
+#endif
