@@ -82,7 +82,8 @@ struct xp_backend_ops {
 
 	/*
 	 * Is this descriptor one of the state's own?  Whoever watched it, or
-	 * stopped, would take the state's own watch of it away.
+	 * stopped, would take the state's own watch of it away.  Not there where it
+	 * has none that a program could name.
 	 */
 	bool (*owns)(const void *state, int fd);
 

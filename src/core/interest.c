@@ -139,10 +139,10 @@ void xp_interest_forget(struct xpoll *queue, int fd)
 int xp_interest_attach(struct xpoll *queue, int fd, uint32_t watch,
                        uint64_t token)
 {
+	bool (*owns)(const void *state, int fd) = queue->ops->owns;
 	int rc;
 
-	if (xp_beacon_has(&queue->turn, fd) ||
-	    queue->ops->owns(queue->backend, fd))
+	if (xp_beacon_has(&queue->turn, fd) || (owns && owns(queue->backend, fd)))
 		return -EINVAL;
 	rc = queue->ops->attach(queue->backend, fd, watch, token);
 	/* A dead entry whose file was dup'ed back to its old number. */
