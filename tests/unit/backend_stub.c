@@ -1,0 +1,107 @@
+/*
+ * A back end that watches nothing: where to begin, see docs/internals/porting.md.
+ * It is compiled with the tests, so that it stays what the interface asks for.
+ */
+#include "backend/backend.h"
+
+#include <errno.h>
+
+#include "base/time.h"
+#include "os/beacon.h"
+#include "os/sys.h"
+
+struct stub_state {
+	struct xp_beacon wake; /* immutable: lit by any thread, without the lock */
+	struct xp_counters *counters;
+};
+
+static int stub_open(void *opaque, int size_hint, struct xp_counters *counters)
+{
+	struct stub_state *state = opaque;
+
+	(void)size_hint;
+	state->counters = counters;
+	return xp_beacon_open(&state->wake);
+}
+
+/* Also in a forked child: touch nothing that the parent goes on to use. */
+static void stub_close(void *opaque)
+{
+	struct stub_state *state = opaque;
+
+	xp_beacon_close(&state->wake);
+}
+
+static bool stub_owns(const void *opaque, int fd)
+{
+	const struct stub_state *state = opaque;
+
+	return xp_beacon_has(&state->wake, fd);
+}
+
+/* Watch these bits of fd; what fires is to be reported with this token. */
+static int stub_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
+{
+	struct stub_state *state = opaque;
+	int rc = xp_sys_open_flags(fd);
+
+	(void)watch, (void)token;
+	xp_count(&state->counters->syscalls_check);
+	return rc < 0 ? rc : -ENOTSUP;
+}
+
+static int stub_change(void *opaque, int fd, uint32_t watch, uint64_t token)
+{
+	(void)opaque, (void)fd, (void)watch, (void)token;
+	return -ENOENT;
+}
+
+static int stub_detach(void *opaque, int fd)
+{
+	(void)opaque, (void)fd;
+	return -ENOENT;
+}
+
+/* Without the lock, unless the deadline is XP_NOW: then it must not sleep. */
+static int stub_wait(void *opaque, int64_t deadline_ns, const sigset_t *mask,
+                     struct xp_fired *fired, int cap)
+{
+	struct stub_state *state = opaque;
+	struct pollfd wake = {.fd = state->wake.fd, .events = POLLIN};
+	int rc;
+
+	(void)cap;
+	if (deadline_ns == XP_NOW)
+		rc = xp_sys_poll_now(&wake, 1);
+	else
+		rc = xp_sys_poll_wait(&wake, 1, deadline_ns, mask);
+	if (rc <= 0)
+		return rc;
+	xp_beacon_dim(&state->wake);
+	fired[0] = (struct xp_fired){.token = XP_TOKEN_WAKE};
+	return 1;
+}
+
+/* From any thread, and from a signal handler. */
+static void stub_wake(void *opaque)
+{
+	struct stub_state *state = opaque;
+
+	xp_count_shared(&state->counters->syscalls_wake);
+	xp_beacon_light(&state->wake);
+}
+
+const struct xp_backend_ops xp_backend_stub;
+const struct xp_backend_ops xp_backend_stub = {
+	.name = "stub",
+	.caps = XP_CAP_FREE_CHANGE | XP_CAP_STAYS,
+	.state_size = sizeof(struct stub_state),
+	.open = stub_open,
+	.close = stub_close,
+	.owns = stub_owns,
+	.attach = stub_attach,
+	.change = stub_change,
+	.detach = stub_detach,
+	.wait = stub_wait,
+	.wake = stub_wake,
+};
