@@ -19,7 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from registrations import FD_FILTERS, Change, Wrong
 from sides import Side
 from sources import SignalRegistration
-from world import KINDS, POLLRDHUP, Child, World, duplicate
+from world import KINDS, POLLRDHUP, STREAMS, Child, World, duplicate
 from xpoll import ADD, CLEAR, DELETE, DISABLE, DISPATCH, ENABLE, KEEPUDATA, ONESHOT
 
 PICK = st.integers(0, 30)
@@ -41,6 +41,8 @@ TIMERS = st.sampled_from([
     (xpoll.NOTE_MONOTONIC | xpoll.NOTE_NSECONDS, 1)])
 SIGNALS = st.sampled_from([signal.SIGUSR1, signal.SIGRTMIN + 1])
 THEN = st.sampled_from(["", "", "wait", "wait for one", "poll"])
+SENDS = st.sampled_from(["write", "write", "write_much", "fill"])
+TAKES = st.sampled_from(["read", "drain"])
 ACTS = st.sampled_from(["write", "write_much", "fill", "read", "drain", "seek_start", "seek_end",
                         "shut_reading", "shut_writing", "shut_both", "send_urgent", "knock",
                         "cut", "change_mode"])
@@ -123,6 +125,18 @@ class Machine(RuleBasedStateMachine):
         numbers = sorted(self.world.files) + sorted(set(self.closed) - self.world.files.keys())
         return numbers[pick % len(numbers)]
 
+    def a_registered(self, pick: int, filter: int) -> tuple[int, int]:
+        """A descriptor's registration that is there, or as likely a number and this filter."""
+        keys = [key for key in sorted(self.sides[0].ref.regs) if key[1] in FD_FILTERS]
+        if pick % 2 and keys:
+            return keys[pick // 2 % len(keys)]
+        return self.a_number(pick), filter
+
+    def one_of(self, pick: int, kinds: tuple[str, ...]) -> int:
+        """An open number of such a file if there is one, or as likely any number."""
+        fitting = [fd for fd, file in sorted(self.world.files.items()) if file.kind in kinds]
+        return fitting[pick // 2 % len(fitting)] if pick % 2 and fitting else self.a_number(pick)
+
     some_open = precondition(lambda self: bool(self.world.files))
     some_number = precondition(lambda self: bool(self.world.files or self.closed))
     some_room = precondition(lambda self: len(self.world.files) < MOST_FILES)
@@ -143,6 +157,26 @@ class Machine(RuleBasedStateMachine):
     def act(self, pick: int, what: str, asleep: bool) -> None:
         """Something is done to a file; asleep: while a thread waits."""
         self.happens(lambda: getattr(self.world, what)(self.an_open(pick)), asleep)
+
+    def a_busy(self, pick: int) -> int:
+        """An open number; most likely one that is registered."""
+        busy = [fd for fd in sorted(self.world.files) if self.sides[0].ref.of_number(fd)]
+        return busy[pick // 4 % len(busy)] if pick % 4 and busy else self.an_open(pick)
+
+    @some_open
+    @step(pick=PICK, what=SENDS, asleep=st.booleans())
+    def send(self, pick: int, what: str, asleep: bool) -> None:
+        """To a registered number: by its peer, if it has one that is open."""
+        fd = self.a_busy(pick)
+        peers = [number for peer in self.world.files[fd].peers for number in peer.numbers]
+        fd = min(peers, default=fd)
+        self.happens(lambda: getattr(self.world, what)(fd), asleep)
+
+    @some_open
+    @step(pick=PICK, what=TAKES)
+    def take(self, pick: int, what: str) -> None:
+        fd = self.a_busy(pick)
+        self.happens(lambda: getattr(self.world, what)(fd), False)
 
     def happens(self, act: Callable[[], None], asleep: bool) -> None:
         for side in self.sides:
@@ -225,13 +259,13 @@ class Machine(RuleBasedStateMachine):
           size=SIZES, asleep=st.booleans())
     def add_mark(self, pick: int, filter: int, modes: int, switch: int, size: int,
                  asleep: bool) -> None:
-        self.change(Change(ADD, self.a_number(pick), [filter], modes | switch,
+        self.change(Change(ADD, self.one_of(pick, STREAMS), [filter], modes | switch,
                            fflags=xpoll.NOTE_LOWAT, data=size, udata=self.udata()), asleep)
 
     @some_number
     @step(pick=PICK, modes=MODES, switch=SWITCHES, notes=NOTES, asleep=st.booleans())
     def add_vnode(self, pick: int, modes: int, switch: int, notes: int, asleep: bool) -> None:
-        fd = self.a_number(pick)
+        fd = self.one_of(pick, ("regular",))
         file = self.world.files.get(fd)
         if not file or file.kind not in UNWATCHED:
             self.change(Change(ADD, fd, [xpoll.FILT_VNODE], modes | switch, fflags=notes,
@@ -245,7 +279,8 @@ class Machine(RuleBasedStateMachine):
     @some_number
     @step(pick=PICK, filter=FILTERS, op=OPS, asleep=st.booleans())
     def switch(self, pick: int, filter: int, op: int, asleep: bool) -> None:
-        self.change(Change(op, self.a_number(pick), [filter]), asleep)
+        ident, filter = self.a_registered(pick, filter)
+        self.change(Change(op, ident, [filter]), asleep)
 
     @some_number
     @step(pick=PICK, events=EVENTS, op=OPS)

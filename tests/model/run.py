@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Run the model for a while; a failure is made short and printed as a regression test.
 
-  run.py [--seconds S] [--seed N] [--first-failure]
+  run.py [--seconds S] [--rounds N] [--seed N] [--first-failure]
 
 Without arguments one round is played, always the same; $XPOLL_MODEL_SECONDS gives the
-seconds and lets the seeds begin anywhere, or at $XPOLL_MODEL_SEED.  Each round has the
-next seed, which is printed: a wait that hangs ends the program, and that round repeated
-will hang again.
+seconds and lets the seeds begin anywhere; $XPOLL_MODEL_ROUNDS gives the rounds, from 0 on,
+as far as the seconds allow: the same on each machine.  Each round has the next seed, which
+is printed: a wait that hangs ends the program, and that round repeated will hang again.
 
 Hypothesis chooses the steps; it is not asked to shrink them, since leaving out steps and
 playing the rest again finds as short a sequence in seconds.
@@ -92,14 +92,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     seconds = os.environ.get("XPOLL_MODEL_SECONDS")
     parser.add_argument("--seconds", type=float, default=float(seconds or 0))
-    anywhere = time.time_ns() % 10**9 if seconds else 0
-    parser.add_argument("--seed", type=int,
-                        default=int(os.environ.get("XPOLL_MODEL_SEED", anywhere)))
+    rounds = int(os.environ.get("XPOLL_MODEL_ROUNDS", "0"))
+    chance = seconds and not rounds
+    parser.add_argument("--seed", type=int, default=time.time_ns() % 10**9 if chance else 0)
+    parser.add_argument("--rounds", type=int, default=rounds or 10**9)
     parser.add_argument("--first-failure", action="store_true", help="do not make it short")
     arguments = parser.parse_args()
     end = time.monotonic() + arguments.seconds
     number = arguments.seed
-    while number == arguments.seed or time.monotonic() < end:
+    last = number + arguments.rounds
+    while number == arguments.seed or (time.monotonic() < end and number < last):
         print(f"seed {number}", flush=True)
         faulthandler.dump_traceback_later(HANGS, exit=True)
         try:

@@ -51,6 +51,7 @@ class Side:
         self.wake_pending = False
         self.sleeper: threading.Thread | None = None
         self.came: list[Event] = []
+        self.known: set[Key] = set()  # What was registered after the last step.
         self.scratch = scratch_file()
         if name.endswith("several"):
             self.let_two_sleep()
@@ -174,6 +175,10 @@ class Side:
             flags = reg.modes | (0 if reg.enabled else DISABLE)
             if (found.flags, found.udata) != (flags, reg.udata):
                 raise self.wrong(f"{found} is not {reg}")
+        for key in self.known - self.ref.regs.keys():
+            if (found := self.queue.lookup(*key)) is not None:
+                raise self.wrong(f"{found} was deleted")
+        self.known = {key for key in self.ref.regs if key[1] != xpoll.FILT_AIO}
         if self.exposed and self.ref.owed(look) and not select.select([self.queue], [], [], 0)[0]:
             raise self.wrong(f"its descriptor is silent: {self.tell(self.ref.owed(look), look)}")
 
