@@ -49,6 +49,9 @@ RUNS = [
     Run("reuse-two-waiters", "reuse", "WAITERS=2 EXPIRIES=0 SAMPLED=false PAUSES=false"),
     Run("reuse-dispatch", "reuse",
         "WAITERS=2 EXPIRIES=0 SAMPLED=false PAUSES=false COPIES=0 TURN=true"),
+    # Low-water marks, of what the kernel tells of and of what it does not.
+    Run("marks-told", "marks", "TOLD=true"),
+    Run("marks-untold", "marks", "TOLD=false"),
     # Sleeping and waking, without descriptors.
     Run("kicks-two", "kicks", "WAITERS=2 TIMES=1"),
     Run("kicks-three", "kicks", "WAITERS=3 CALLS=1 TIMES=1"),
@@ -68,7 +71,25 @@ UNWANTED = ".registered!=7" # handed out though deleted or disabled
 LATE = "gap"                # a wait returned nothing though it held all the time
 STUCK = "invalid end state"
 
+BELOW = "wanted&&(amount>="  # enough for the mark, and everybody sleeps
+
 BROKEN = [
+    # Marks: ready, but not enough; by level from the mark on; room that nobody tells of.
+    Broken("leaves-a-marked-candidate-behind", "marks-told", "", [
+        ("marks.pml", ":: waiters && candidate -> candidate = 0; xp_interest_publish()",
+         ":: false -> skip")], BELOW),
+    Broken("forgets-what-was-below-its-mark", "marks-untold", "", [
+        ("marks.pml", "unmet = 1; due = 1", "due = 1")], BELOW),
+    Broken("sets-no-moment-for-it", "marks-untold", "", [
+        ("marks.pml", "unmet = 1; due = 1", "unmet = 1")], BELOW),
+    Broken("leaves-its-moment-to-nobody", "marks-untold", "", [
+        ("marks.pml", ":: waiters && due && keeper == NOBODY -> kicked = 1",
+         ":: false -> skip")], BELOW),
+    Broken("takes-a-marked-filter-for-told", "marks-told", "", [
+        ("marks.pml", "by level from now on */\n\t\tcandidate = 1",
+         "by level from now on */\n\t\tskip")], BELOW),
+    Broken("enables-a-marked-filter-for-itself", "marks-told", "", [
+        ("marks.pml", ":: waiters -> xp_interest_publish()\n", ":: false -> skip\n")], BELOW),
     # Hazards 3, 4 and 5: an edge wakes one thread only; ...
     Broken("leaves-candidates-behind", "level", "WRITES=2", [
         ("wait.pml", ":: waiters -> xp_candidates_publish()", ":: false -> skip"),

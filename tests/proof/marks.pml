@@ -1,0 +1,211 @@
+/*
+ * Low-water marks: a filter of one descriptor that is ready from MARK bytes on.
+ *
+ * The kernel knows only "some": it reports by edges, and each report is counted.
+ * With TOLD each byte that arrives makes an edge, as for reading; without, none
+ * does, as for room that grows in what is writable already: then a filter that
+ * was found below its mark is looked at again when a moment has come.
+ * The descriptor has a second filter, of the same mask, whose edges arrive as well.
+ */
+#ifndef WAITERS
+#define WAITERS 2
+#endif
+#ifndef CHANGES
+#define CHANGES 2
+#endif
+#ifndef BYTES
+#define BYTES 4 /* that arrive, in all */
+#endif
+#ifndef EXPIRIES
+#define EXPIRIES 1 /* waits whose time-out passes */
+#endif
+#ifndef TOLD
+#define TOLD true
+#endif
+#define MARK 2
+#define NOBODY 7
+#define bit_of(i) (1 << (i))
+
+byte amount;  /* bytes to read, or room */
+bit linked;   /* the entry's edge */
+bit kicked;   /* the wake counter's */
+byte asleep;  /* inside epoll_wait */
+byte waiters; /* the same, or on their way out */
+byte in_wait; /* in a wait: others may never come back */
+byte expiries = EXPIRIES;
+bit locked;
+bit wanted = 1;
+bit candidate;
+bit unmet;    /* ready, but for the mark */
+bit due;      /* a moment is set */
+byte keeper = NOBODY; /* the sleeper that minds it */
+
+#define lock() !locked -> locked = 1
+#define wake_up() asleep = asleep & ~bit_of(me)
+#define enough (amount >= MARK)
+
+/* src/core/interest.c: xp_interest_publish: the kernel looks anew */
+inline xp_interest_publish()
+{
+	linked = linked || amount > 0
+}
+
+/* src/core/mark.c: xp_mark_reached, look_later */
+inline xp_mark_reached()
+{
+	if
+	:: !wanted
+	:: wanted && enough ->
+		unmet = 0;
+		handed = 1;
+		/* src/core/deliver.c: xp_deliver_handed: by level from now on */
+		candidate = 1
+	:: wanted && !enough ->
+		if
+		:: !TOLD && amount -> unmet = 1; due = 1
+		:: else
+		fi
+	fi
+}
+
+/* src/core/mark.c: xp_marks_due */
+inline xp_marks_due()
+{
+	due = 0;
+	candidate = candidate || (unmet && wanted);
+	unmet = 0
+}
+
+/* src/core/sleep.c: xp_pass_on */
+inline xp_pass_on()
+{
+	if
+	:: waiters && candidate -> candidate = 0; xp_interest_publish()
+	:: else
+	fi;
+	if
+	:: waiters && due && keeper == NOBODY -> kicked = 1
+	:: else
+	fi
+}
+
+proctype waiter(byte me)
+{
+	bit handed, look, over;
+
+	do
+	:: atomic { lock(); handed = 0; over = 0; in_wait = in_wait | bit_of(me) }
+		do
+		:: atomic { candidate -> /* src/core/candidate.c: candidate_take */
+			candidate = 0;
+			look = amount > 0 }
+			/* src/core/candidate.c: candidate_found */
+			atomic {
+				if
+				:: look -> xp_mark_reached()
+				:: else
+				fi;
+				look = 0 }
+		:: atomic { !candidate && due -> xp_marks_due() } /* the time has come */
+		:: atomic { handed || (over && !candidate) -> break }
+		:: atomic { !candidate && !handed && !over -> /* src/core/sleep.c: xp_sleep_in_kernel */
+			waiters = waiters | bit_of(me);
+			asleep = asleep | bit_of(me);
+			if
+			:: keeper == NOBODY -> keeper = me
+			:: else
+			fi;
+			locked = 0 }
+end_asleep:
+			if
+			:: atomic { linked -> linked = 0; look = 1; wake_up() }
+			:: atomic { kicked -> kicked = 0; wake_up() }
+			:: atomic { due && keeper == me -> wake_up() } /* its deadline is cut */
+			:: atomic { expiries > 0 -> expiries--; over = 1; wake_up() }
+			fi;
+			atomic { lock();
+				waiters = waiters & ~bit_of(me);
+				if
+				:: keeper == me -> keeper = NOBODY
+				:: else
+				fi }
+			atomic { /* src/core/deliver.c: deliver_marked */
+				if
+				:: look -> xp_mark_reached()
+				:: else
+				fi;
+				look = 0 }
+		od;
+		atomic { xp_pass_on(); in_wait = in_wait & ~bit_of(me); locked = 0 }
+		/* The program takes some of it, or all, or is in no hurry. */
+		if
+		:: atomic { amount > 0 -> amount-- }
+		:: amount = 0
+		:: true
+		fi
+	od
+}
+
+proctype changer()
+{
+	byte left = CHANGES;
+
+	do
+	:: left > 0 ->
+		left--;
+		if
+		:: atomic { lock(); /* src/core/change_fd.c: xp_interest_disable */
+			wanted = 0;
+			candidate = 0;
+			locked = 0 }
+		:: atomic { lock(); /* src/core/change_fd.c: xp_interest_enable */
+			wanted = 1;
+			if
+			:: waiters -> xp_interest_publish()
+			:: else -> candidate = 1
+			fi;
+			locked = 0 }
+		:: atomic { linked = 1 } /* an edge of the other filter */
+		fi
+	:: else -> break
+	od
+}
+
+proctype world()
+{
+	byte left = BYTES;
+
+	do
+	:: atomic { left > 0 ->
+		left--;
+		/* The first makes an edge in any case: there was nothing. */
+		linked = linked || TOLD || amount == 0;
+		amount++ }
+	:: else -> break
+	od
+}
+
+/* Nothing is lost: if all that wait sleep, one of them will come out. */
+proctype watch()
+{
+end:	do
+	:: atomic { asleep && asleep == in_wait && !linked && !kicked &&
+		!(due && keeper != NOBODY) ->
+		assert(!(wanted && enough)) }
+	od
+}
+
+init
+{
+	byte n;
+
+	atomic {
+		do
+		:: n < WAITERS -> run waiter(n); n++
+		:: else -> break
+		od;
+		run changer();
+		run world();
+		run watch()
+	}
+}
