@@ -133,6 +133,7 @@ class FdRegistration(Registration):
         self.arrivals = file.arrivals
         self.activity = file.activity  # When it was delivered last.
         self.repeated = False  # CLEAR: it was told twice.
+        self.kept = False  # It was ready, and may not be looked at from the side.
         self.beside_level = False  # A filter that is told by level has the same end or error.
 
     def added(self, change: Change) -> None:
@@ -205,6 +206,7 @@ class FdRegistration(Registration):
         elif self.filter == xpoll.FILT_READ:
             self.owed |= bool(self.follows and arrived)
         self.seen = ready
+        self.kept |= bool(ready) and self.file.kind == "nested"
         self.arrivals = self.file.arrivals
 
     def must(self, look: Look, poll_level: bool = False) -> bool:
@@ -224,6 +226,8 @@ class FdRegistration(Registration):
 
     def check(self, event: Event, looks: Iterable[Look]) -> str:
         held = [bits for look in looks for bits in self.conditions(look) if bits]
+        if not held and self.kept:
+            return ""  # Found no room, and was kept as it was.
         if not held or not self.may():
             return "has no reason"
         if event.data != 1:
@@ -246,7 +250,7 @@ class FdRegistration(Registration):
 
     def told(self, event: Event | None = None) -> None:
         self.repeated = not self.owed and self.activity == self.file.activity
-        self.owed = False
+        self.owed = self.kept = False
         self.activity = self.file.activity
 
     def forked(self) -> None:

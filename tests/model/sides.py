@@ -321,6 +321,7 @@ class Side:
         allowed = required = 0
         for reg in regs:
             held = [reg.conditions(look, True) for look in looks]
+            allowed |= revents if reg.kept else 0
             for bits in held[0] + held[1]:
                 allowed |= bits
             if not reg.doubtful and not reg.modes & CLEAR:
