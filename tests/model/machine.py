@@ -89,8 +89,10 @@ class Machine(RuleBasedStateMachine):
         super().__init__()
         self.steps = Machine.last = []
         self.world = World()
+        # A ring keeps what it watches open, so the peer of a closed file hears nothing.
+        backends = [name for name in xpoll.backends() if name != "io_uring"]
         names = [f"epoll {how}" for how in ("exposed", "several")
-                 if "epoll" in xpoll.backends()] + xpoll.backends()
+                 if "epoll" in backends] + backends
         self.sides = [Side(name, self.world) for name in names]
         self.closed: list[int] = []  # Numbers that were registered and closed.
         self.objects = 0
