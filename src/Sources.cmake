@@ -136,6 +136,7 @@ set(XPOLL_NT
   os/nt/sys_sockets.c
   backend/afd.c
   backend/afd_edge.c
+  backend/afd_group.c
   backend/afd_sock.c
   backend/table_afd.c
   source/inode_none.c

@@ -44,6 +44,7 @@ static int afd_open(void *opaque, int size_hint, struct xp_counters *counters)
 	state->counters = counters;
 	xp_list_init(&state->groups);
 	xp_list_init(&state->updates);
+	xp_list_init(&state->edges);
 	return 0;
 }
 
@@ -72,12 +73,20 @@ static void afd_close(void *opaque)
 		if (state->socks[fd])
 			afd_sock_detach(state, state->socks[fd]);
 	XP_ASSERT(xp_list_empty(&state->updates) && state->waiters == 0);
+	afd_edges_close(state);
 	afd_drain(state);
 	afd_groups_close(state);
 	CloseHandle(state->port);
 	xp_mutex_fini(&state->lock);
 	xp_free(state->socks);
 	WSACleanup();
+}
+
+/* Nothing of the state's is a socket. */
+static bool afd_owns(const void *opaque, int fd)
+{
+	(void)opaque, (void)fd;
+	return false;
 }
 
 static int afd_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
@@ -136,8 +145,22 @@ static DWORD afd_timeout(int64_t deadline_ns, int fired)
 	return left_ns > 0 ? (DWORD)xp_ms_ceil(left_ns) : 0;
 }
 
+/* The end of a poll; call: this wait. */
+static bool afd_answer(struct afd_state *state, struct afd_poll *poll,
+                       uint32_t call, struct afd_doubts *doubts,
+                       struct xp_fired *fired)
+{
+	bool old = (int32_t)(poll->call - call) < 0;
+	struct afd_sock *sock = afd_poll_ended(state, poll, fired);
+
+	if (sock && old && !sock->hung && !(fired->events & POLLNVAL))
+		afd_doubt(state, doubts, sock, fired);
+	return sock != NULL;
+}
+
 /* What a packet tells; false: nothing. */
 static bool afd_packet(struct afd_state *state, const OVERLAPPED_ENTRY *packet,
+                       uint32_t call, struct afd_doubts *doubts,
                        struct xp_fired *fired)
 {
 	ULONG_PTR key = packet->lpCompletionKey;
@@ -146,55 +169,83 @@ static bool afd_packet(struct afd_state *state, const OVERLAPPED_ENTRY *packet,
 	case AFD_KEY_WAKE:
 		*fired = (struct xp_fired){.token = XP_TOKEN_WAKE};
 		return true;
+	case AFD_KEY_LOOK:
+		return false; /* The next wait begins with it. */
 	case AFD_KEY_EDGE:
-		return afd_edge_fired(state, (int)(key >> AFD_KEY_BITS),
-		                      packet->dwNumberOfBytesTransferred, fired);
+		return afd_edge_fired(state, (int)(key >> AFD_KEY_BITS), fired);
 	default:
-		return afd_poll_ended(state, (void *)packet->lpOverlapped, fired);
+		return afd_answer(state, (void *)packet->lpOverlapped, call,
+		                  doubts, fired);
 	}
 }
 
 static int afd_harvest(struct afd_state *state, const OVERLAPPED_ENTRY *packets,
-                       ULONG len, struct xp_fired *fired)
+                       ULONG len, uint32_t call, struct xp_fired *fired)
 {
+	struct afd_doubts doubts;
+	int count = 0;
+	int told = 0;
+
+	doubts.len = 0;
+	for (ULONG i = 0; i < len; i++)
+		count += afd_packet(state, &packets[i], call, &doubts,
+		                    &fired[count]);
+	afd_doubts_settle(state, &doubts);
+	for (int i = 0; i < count; i++)
+		if (fired[i].events || fired[i].token == XP_TOKEN_WAKE)
+			fired[told++] = fired[i];
+	return told;
+}
+
+/*
+ * Packets, until one tells something or there are no more.  rc: 0 or a negative
+ * errno value; with the lock.
+ */
+static int afd_take(struct afd_state *state, DWORD timeout_ms, uint32_t call,
+                    struct xp_fired *fired, int cap, int *rc)
+{
+	OVERLAPPED_ENTRY packets[AFD_PACKETS];
+	ULONG most = cap < AFD_PACKETS ? (ULONG)cap : AFD_PACKETS;
+	ULONG len = most;
 	int count = 0;
 
-	for (ULONG i = 0; i < len; i++)
-		count += afd_packet(state, &packets[i], &fired[count]);
+	for (; count == 0 && len == most; timeout_ms = 0) {
+		bool taken;
+
+		state->waiters++;
+		xp_mutex_unlock(&state->lock);
+		taken = GetQueuedCompletionStatusEx(state->port, packets, most,
+		                                    &len, timeout_ms, FALSE);
+		if (!taken) {
+			len = 0;
+			*rc = GetLastError() == WAIT_TIMEOUT ? 0
+				: xp_nt_error(GetLastError());
+		}
+		xp_mutex_lock(&state->lock);
+		state->waiters--;
+		count = afd_harvest(state, packets, len, call, fired);
+	}
+	XP_ASSERT(count <= cap && state->waiters >= 0);
 	return count;
 }
 
 static int afd_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
                      struct xp_fired *fired, int cap)
 {
-	OVERLAPPED_ENTRY packets[AFD_PACKETS];
 	struct afd_state *state = opaque;
-	ULONG most = cap < AFD_PACKETS ? (ULONG)cap : AFD_PACKETS;
-	ULONG len = 0;
-	DWORD timeout_ms;
+	uint32_t call;
 	int count = 0;
 	int rc;
 
 	(void)mask;
 	xp_mutex_lock(&state->lock);
+	call = ++state->calls;
 	rc = afd_socks_submit(state, fired, cap, &count);
 	if (count > 0)
 		rc = 0;
-	timeout_ms = afd_timeout(deadline_ns, count);
-	state->waiters++;
-	xp_mutex_unlock(&state->lock);
-	if (rc == 0 && count < cap &&
-	    !GetQueuedCompletionStatusEx(state->port, packets,
-	                                 most - (ULONG)count, &len, timeout_ms,
-	                                 FALSE)) {
-		len = 0;
-		rc = GetLastError() == WAIT_TIMEOUT ? 0
-			: xp_nt_error(GetLastError());
-	}
-	xp_mutex_lock(&state->lock);
-	state->waiters--;
-	count += afd_harvest(state, packets, len, fired + count);
-	XP_ASSERT(count <= cap && state->waiters >= 0);
+	if (rc == 0 && count < cap)
+		count += afd_take(state, afd_timeout(deadline_ns, count), call,
+		                  fired + count, cap - count, &rc);
 	xp_mutex_unlock(&state->lock);
 	return count > 0 ? count : rc;
 }
@@ -225,6 +276,7 @@ const struct xp_backend_ops xp_backend_afd = {
 	.state_size = sizeof(struct afd_state),
 	.open = afd_open,
 	.close = afd_close,
+	.owns = afd_owns,
 	.attach = afd_attach,
 	.change = afd_change,
 	.detach = afd_detach,

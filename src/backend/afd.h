@@ -20,12 +20,14 @@ struct afd_group {
 };
 
 struct afd_sock;
+struct afd_edge; /* afd_edge.c */
 
 /* A poll: from its beginning until its packet has come it is the driver's. */
 struct afd_poll {
 	IO_STATUS_BLOCK status;
 	struct xp_afd_poll argument;
 	struct afd_sock *sock; /* NULL: nobody cares for the answer */
+	uint32_t call;         /* the last wait that had begun before it */
 };
 
 struct afd_sock {
@@ -38,11 +40,10 @@ struct afd_sock {
 	uint32_t watch; /* what is wanted, and how */
 	uint32_t asked; /* bits of the poll under way */
 	bool pending;   /* it is */
-	/* Of those watched by edges; [s] does not change while `wait` is set. */
-	HANDLE event;    /* [s] signalled by activity; NULL: not by edges */
-	HANDLE wait;     /* of the system's threads for the event */
-	HANDLE port;     /* [s] */
-	uint32_t serial; /* [s] tells its packets from older ones' */
+	/* Of those watched by edges. */
+	struct afd_edge *edge; /* kept while nothing is wanted; NULL: none */
+	uint32_t first;        /* bits that held when it began, to be told */
+	bool hung;             /* the peer's end was told */
 };
 
 /* All but what is said otherwise guarded by `lock`. */
@@ -56,11 +57,18 @@ struct afd_state {
 	int socks_len;
 	int polls;   /* whose packet has not come */
 	int waiters; /* threads at the port */
-	uint32_t serial; /* of the last one watched by edges */
+	uint32_t calls; /* waits begun */
+	struct xp_list edges;  /* struct afd_edge that are free */
 };
 
 /* Keys of packets: the kind, and above it, if it is an edge, the number. */
-enum { AFD_KEY_POLL, AFD_KEY_WAKE, AFD_KEY_EDGE, AFD_KEY_BITS = 2 };
+enum {
+	AFD_KEY_POLL,
+	AFD_KEY_WAKE,
+	AFD_KEY_LOOK,
+	AFD_KEY_EDGE,
+	AFD_KEY_BITS = 2,
+};
 
 /* NULL: not attached. */
 static inline struct afd_sock *afd_sock_find(const struct afd_state *state,
@@ -86,20 +94,43 @@ void afd_sock_update(struct afd_state *state, struct afd_sock *sock);
 int afd_socks_submit(struct afd_state *state, struct xp_fired *fired, int cap,
                      int *count);
 
-/* The packet of a poll has come; true: it is something to tell. */
-bool afd_poll_ended(struct afd_state *state, struct afd_poll *poll,
-                    struct xp_fired *fired);
+/*
+ * The packet of a poll has come: its socket, if there is something to tell, or
+ * NULL.
+ */
+struct afd_sock *afd_poll_ended(struct afd_state *state, struct afd_poll *poll,
+                                struct xp_fired *fired);
 
+/*
+ * What was answered before this wait began, and may not hold any more: looked
+ * at anew, all at once.
+ */
+struct afd_doubts {
+	struct xp_afd_handle handles[XP_AFD_LOOK_MOST];
+	struct afd_sock *socks[XP_AFD_LOOK_MOST];
+	struct xp_fired *fired[XP_AFD_LOOK_MOST];
+	int len;
+};
+
+void afd_doubt(struct afd_state *state, struct afd_doubts *doubts,
+               struct afd_sock *sock, struct xp_fired *fired);
+void afd_doubts_settle(struct afd_state *state, struct afd_doubts *doubts);
+
+/* One with room; NULL: no memory.  And out of it. */
+struct afd_group *afd_group_enter(struct afd_state *state);
+void afd_group_leave(struct afd_state *state, struct afd_group *group);
 void afd_groups_close(struct afd_state *state);
 
 /*
  * Edges: watched by activity instead of by state.  Begins with what holds, also
  * if it is watched so already.
  */
-int afd_edge_begin(struct afd_state *state, struct afd_sock *sock);
-void afd_edge_end(struct afd_sock *sock);
+int afd_edge_begin(struct afd_state *state, struct afd_sock *sock,
+                   uint32_t watch);
+void afd_edge_end(struct afd_state *state, struct afd_sock *sock);
 /* A packet of that kind has come; true: it is something to tell. */
-bool afd_edge_fired(struct afd_state *state, int fd, uint32_t serial,
-                    struct xp_fired *fired);
+bool afd_edge_fired(struct afd_state *state, int fd, struct xp_fired *fired);
+/* Give back those that are free. */
+void afd_edges_close(struct afd_state *state);
 
 #endif

@@ -4,74 +4,145 @@
  * Polls of the driver tell of states.  Activity is what WSAEventSelect keeps
  * records of: each kind once, and then not before the program has called what
  * reads, writes or accepts.  So a socket gets an event object, for which a
- * thread of the system waits, and when it is signalled a packet is sent.
+ * thread of the system waits, and when it is signalled a packet is sent.  The
+ * peer's end, and the socket's, are told by a poll.
  */
 #include <errno.h>
 #include <poll.h>
+#include <stdatomic.h>
 
 #include "backend/afd.h"
+#include "base/alloc.h"
 #include "base/assert.h"
 #include "os/fdnum.h"
 
 enum {
-	EDGE_ALL = FD_READ | FD_WRITE | FD_OOB | FD_ACCEPT | FD_CONNECT | FD_CLOSE,
+	EDGE_ALL = FD_READ | FD_WRITE | FD_OOB | FD_ACCEPT | FD_CONNECT,
+};
+
+/*
+ * An event object that a thread of the system waits for.  It goes from socket
+ * to socket: to begin and to end such a wait costs more than all else.
+ */
+struct afd_edge {
+	struct xp_list free; /* in `edges` */
+	HANDLE event;        /* signalled by activity */
+	HANDLE wait;
+	HANDLE port;
+	atomic_int fd; /* of the socket; one that had it before does not matter */
 };
 
 /* On a thread of the system, without any lock. */
 static VOID CALLBACK edge_signalled(void *opaque, BOOLEAN timed_out)
 {
-	const struct afd_sock *sock = opaque;
+	struct afd_edge *edge = opaque;
+	ULONG_PTR fd = (ULONG_PTR)atomic_load(&edge->fd);
 
 	(void)timed_out;
-	PostQueuedCompletionStatus(sock->port, sock->serial,
-	                           (ULONG_PTR)sock->fd << AFD_KEY_BITS |
-	                           AFD_KEY_EDGE, NULL);
+	PostQueuedCompletionStatus(edge->port, 0, fd << AFD_KEY_BITS | AFD_KEY_EDGE,
+	                           NULL);
 }
 
-static int edge_make(struct afd_state *state, struct afd_sock *sock)
+static int edge_make(struct afd_state *state, struct afd_edge *edge)
 {
 	int rc;
 
-	sock->event = CreateEventW(NULL, FALSE, FALSE, NULL);
-	if (!sock->event)
+	xp_list_init(&edge->free);
+	edge->port = state->port;
+	edge->event = CreateEventW(NULL, FALSE, FALSE, NULL);
+	if (!edge->event)
 		return xp_nt_error(GetLastError());
-	sock->port = state->port;
-	sock->serial = ++state->serial;
-	if (RegisterWaitForSingleObject(&sock->wait, sock->event, edge_signalled,
-	                                sock, INFINITE, WT_EXECUTEINWAITTHREAD))
+	if (RegisterWaitForSingleObject(&edge->wait, edge->event, edge_signalled,
+	                                edge, INFINITE, WT_EXECUTEINWAITTHREAD))
 		return 0;
 	rc = xp_nt_error(GetLastError());
-	CloseHandle(sock->event);
-	sock->event = NULL;
+	CloseHandle(edge->event);
 	return rc;
 }
 
-int afd_edge_begin(struct afd_state *state, struct afd_sock *sock)
+static int edge_take(struct afd_state *state, struct afd_sock *sock)
 {
-	int rc = sock->event ? 0 : edge_make(state, sock);
+	struct afd_edge *edge;
+	int rc;
+
+	if (!xp_list_empty(&state->edges)) {
+		edge = XP_CONTAINER_OF(state->edges.next, struct afd_edge, free);
+		xp_list_remove(&edge->free);
+	} else {
+		edge = xp_alloc(sizeof *edge);
+		rc = edge ? edge_make(state, edge) : -ENOMEM;
+		if (rc < 0) {
+			xp_free(edge);
+			return rc;
+		}
+	}
+	atomic_store(&edge->fd, sock->fd);
+	XP_ASSERT(!sock->edge && edge->event);
+	sock->edge = edge;
+	return 0;
+}
+
+void afd_edges_close(struct afd_state *state)
+{
+	while (!xp_list_empty(&state->edges)) {
+		struct afd_edge *edge = XP_CONTAINER_OF(
+			state->edges.next, struct afd_edge, free);
+
+		xp_list_remove(&edge->free);
+		/* Waits until the callback is not running, which takes no lock. */
+		(void)UnregisterWaitEx(edge->wait, INVALID_HANDLE_VALUE);
+		CloseHandle(edge->event);
+		xp_free(edge);
+	}
+}
+
+/*
+ * What holds now is looked at, for it may have been on record before; and what
+ * is on record is taken off, or it would be told twice.
+ */
+static int edge_look(struct afd_sock *sock, uint32_t watch)
+{
+	struct xp_afd_handle handle = {sock->base, xp_afd_wanted(watch), 0};
+	WSANETWORKEVENTS records;
+	int rc;
+
+	(void)WSAEnumNetworkEvents((SOCKET)xp_fd_ident(sock->fd), NULL, &records);
+	rc = xp_nt_look(&handle, 1);
+	if (rc < 0)
+		return rc;
+	sock->first = xp_afd_told(handle.events) &
+		((watch & XP_WATCH_BITS) | POLLERR | POLLHUP | POLLNVAL);
+	sock->hung = handle.events & XP_AFD_DISCONNECT ||
+		sock->first & (POLLERR | POLLHUP);
+	return 0;
+}
+
+int afd_edge_begin(struct afd_state *state, struct afd_sock *sock,
+                   uint32_t watch)
+{
+	int rc = sock->edge ? 0 : edge_take(state, sock);
 
 	if (rc < 0)
 		return rc;
-	/* Again, it makes records of what holds now. */
-	xp_count_shared(&state->counters->syscalls_change);
-	if (WSAEventSelect((SOCKET)xp_fd_ident(sock->fd), sock->event,
+	xp_count_by(&state->counters->syscalls_change, 2);
+	xp_count(&state->counters->syscalls_check);
+	if (WSAEventSelect((SOCKET)xp_fd_ident(sock->fd), sock->edge->event,
 	                   EDGE_ALL) == 0)
-		return 0;
-	rc = xp_nt_error((DWORD)WSAGetLastError());
-	afd_edge_end(sock);
+		rc = edge_look(sock, watch);
+	else
+		rc = xp_nt_error((DWORD)WSAGetLastError());
+	if (rc < 0)
+		afd_edge_end(state, sock);
 	return rc;
 }
 
-void afd_edge_end(struct afd_sock *sock)
+void afd_edge_end(struct afd_state *state, struct afd_sock *sock)
 {
-	if (!sock->event)
+	if (!sock->edge)
 		return;
 	(void)WSAEventSelect((SOCKET)xp_fd_ident(sock->fd), NULL, 0);
-	/* Waits until the callback is not running, which takes no lock. */
-	(void)UnregisterWaitEx(sock->wait, INVALID_HANDLE_VALUE);
-	CloseHandle(sock->event);
-	sock->event = NULL;
-	sock->wait = NULL;
+	xp_list_append(&state->edges, &sock->edge->free);
+	sock->edge = NULL;
 }
 
 /* What the records stand for. */
@@ -90,22 +161,19 @@ static uint32_t edge_told(const WSANETWORKEVENTS *records)
 	if (kinds & FD_CONNECT)
 		events |= records->iErrorCode[FD_CONNECT_BIT] ? POLLERR | dead
 			: POLLOUT;
-	if (kinds & FD_CLOSE)
-		events |= records->iErrorCode[FD_CLOSE_BIT] ? dead
-			: POLLIN | POLLRDHUP;
+	/* The end of the peer's data is told by the poll. */
 	return events;
 }
 
-bool afd_edge_fired(struct afd_state *state, int fd, uint32_t serial,
-                    struct xp_fired *fired)
+bool afd_edge_fired(struct afd_state *state, int fd, struct xp_fired *fired)
 {
 	struct afd_sock *sock = afd_sock_find(state, fd);
 	WSANETWORKEVENTS records;
 	uint32_t events = POLLNVAL;
 
-	if (!sock || !sock->event || sock->serial != serial)
+	if (!sock || !(sock->watch & XP_WATCH_EDGE))
 		return false;
-	XP_ASSERT(sock->watch & XP_WATCH_EDGE);
+	XP_ASSERT(sock->edge);
 	xp_count_shared(&state->counters->syscalls_check);
 	if (WSAEnumNetworkEvents((SOCKET)xp_fd_ident(fd), NULL, &records) == 0)
 		events = edge_told(&records);

@@ -18,64 +18,6 @@
 
 #define AFD_TOLD_ALWAYS (POLLERR | POLLHUP | POLLNVAL)
 
-static struct afd_group *group_open(struct afd_state *state)
-{
-	struct afd_group *group = xp_alloc(sizeof *group);
-
-	if (!group)
-		return NULL;
-	if (xp_nt_open_afd(state->port, &group->device) < 0) {
-		xp_free(group);
-		return NULL;
-	}
-	xp_list_init(&group->item);
-	xp_list_append(&state->groups, &group->item);
-	return group;
-}
-
-/* Full ones go to the end of the list, behind all that have room. */
-static void group_place(struct afd_state *state, struct afd_group *group)
-{
-	xp_list_remove(&group->item);
-	xp_list_append(group->socks == AFD_GROUP_MOST ? &state->groups
-	                                              : state->groups.next,
-	               &group->item);
-}
-
-static struct afd_group *group_enter(struct afd_state *state)
-{
-	struct afd_group *group = NULL;
-
-	if (!xp_list_empty(&state->groups))
-		group = XP_CONTAINER_OF(state->groups.next, struct afd_group, item);
-	if (!group || group->socks == AFD_GROUP_MOST)
-		group = group_open(state);
-	if (!group)
-		return NULL;
-	group->socks++;
-	group_place(state, group);
-	return group;
-}
-
-static void group_leave(struct afd_state *state, struct afd_group *group)
-{
-	XP_ASSERT(group->socks > 0);
-	group->socks--;
-	group_place(state, group);
-}
-
-void afd_groups_close(struct afd_state *state)
-{
-	while (!xp_list_empty(&state->groups)) {
-		struct afd_group *group = XP_CONTAINER_OF(
-			state->groups.next, struct afd_group, item);
-
-		xp_list_remove(&group->item);
-		CloseHandle(group->device);
-		xp_free(group);
-	}
-}
-
 static int socks_reserve(struct afd_state *state, int fd)
 {
 	int len = state->socks_len ? state->socks_len : 256;
@@ -101,10 +43,22 @@ void afd_sock_update(struct afd_state *state, struct afd_sock *sock)
 		xp_list_append(&state->updates, &sock->update);
 }
 
-/* What the next poll has to ask for. */
+/*
+ * What the next poll has to ask for.  By edges it is the peer's end, and that
+ * the socket is closed, of which the records tell late or not at all.
+ */
 static uint32_t sock_wants(const struct afd_sock *sock)
 {
-	return sock->watch & XP_WATCH_EDGE ? 0 : sock->watch & XP_WATCH_BITS;
+	if (!(sock->watch & XP_WATCH_EDGE))
+		return sock->watch & XP_WATCH_BITS;
+	return sock->hung ? 0 : POLLRDHUP;
+}
+
+/* A thread at the port comes out and looks at `updates`. */
+static void sock_tell_wait(struct afd_state *state)
+{
+	xp_count_shared(&state->counters->syscalls_wake);
+	PostQueuedCompletionStatus(state->port, 0, AFD_KEY_LOOK, NULL);
 }
 
 static int sock_submit(struct afd_state *state, struct afd_sock *sock)
@@ -126,6 +80,7 @@ static int sock_submit(struct afd_state *state, struct afd_sock *sock)
 		return rc;
 	sock->pending = true;
 	sock->asked = wants;
+	poll->call = state->calls;
 	state->polls++;
 	return 0;
 }
@@ -133,18 +88,29 @@ static int sock_submit(struct afd_state *state, struct afd_sock *sock)
 int afd_socks_submit(struct afd_state *state, struct xp_fired *fired, int cap,
                      int *count)
 {
-	while (!xp_list_empty(&state->updates) && *count < cap) {
-		struct afd_sock *sock = XP_CONTAINER_OF(
-			state->updates.next, struct afd_sock, update);
+	struct xp_list *item = state->updates.next;
+
+	while (item != &state->updates && *count < cap) {
+		struct afd_sock *sock =
+			XP_CONTAINER_OF(item, struct afd_sock, update);
+		uint32_t first = sock->first;
 		int rc = 0;
 
+		item = item->next;
 		if (!sock->pending && sock_wants(sock))
 			rc = sock_submit(state, sock);
 		if (rc == -ENOMEM || (rc < 0 && !fired))
 			return rc;
+		if (first && !fired) {
+			sock_tell_wait(state);
+			continue;
+		}
 		xp_list_remove(&sock->update);
-		if (rc < 0)
-			fired[(*count)++] = (struct xp_fired){sock->token, POLLNVAL};
+		sock->first = 0;
+		if (rc < 0 || first)
+			fired[(*count)++] = (struct xp_fired){
+				sock->token, rc < 0 ? POLLNVAL : first,
+			};
 	}
 	return 0;
 }
@@ -154,10 +120,14 @@ static int sock_submit_now(struct afd_state *state, struct afd_sock *sock)
 {
 	int rc;
 
-	if (state->waiters == 0 || sock->pending || !sock_wants(sock))
+	if (state->waiters == 0)
+		return 0;
+	if (sock->first)
+		sock_tell_wait(state);
+	if (sock->pending || !sock_wants(sock))
 		return 0;
 	rc = sock_submit(state, sock);
-	if (rc == 0)
+	if (rc == 0 && !sock->first)
 		xp_list_remove(&sock->update);
 	return rc;
 }
@@ -193,7 +163,7 @@ int afd_sock_attach(struct afd_state *state, int fd, uint32_t watch,
 	sock->fd = fd;
 	sock->base = base;
 	sock->poll = xp_alloc(sizeof *sock->poll);
-	sock->group = sock->poll ? group_enter(state) : NULL;
+	sock->group = sock->poll ? afd_group_enter(state) : NULL;
 	if (!sock->group) {
 		xp_free(sock->poll);
 		xp_free(sock);
@@ -211,19 +181,21 @@ int afd_sock_attach(struct afd_state *state, int fd, uint32_t watch,
 static int sock_want(struct afd_state *state, struct afd_sock *sock,
                      uint32_t watch)
 {
+	uint32_t before = sock->watch;
 	struct afd_poll *fresh;
 
-	if (sock->pending && (watch & XP_WATCH_EDGE ||
-	                      watch & XP_WATCH_BITS & ~sock->asked)) {
+	sock->watch = watch;
+	if (sock->pending && sock_wants(sock) & ~sock->asked) {
+		sock->watch = before;
 		fresh = xp_alloc(sizeof *fresh);
 		if (!fresh)
 			return -ENOMEM;
 		fresh->sock = sock;
 		xp_count_shared(&state->counters->syscalls_change);
 		sock_orphan(sock, fresh);
+		sock->watch = watch;
 	}
-	sock->watch = watch;
-	if (sock_wants(sock) && !sock->pending)
+	if (sock->first || (sock_wants(sock) && !sock->pending))
 		afd_sock_update(state, sock);
 	return sock_submit_now(state, sock);
 }
@@ -234,22 +206,24 @@ int afd_sock_change(struct afd_state *state, struct afd_sock *sock,
 	int rc = 0;
 
 	sock->token = token;
+	sock->first = 0;
+	sock->hung = false;
 	if (watch & XP_WATCH_EDGE)
-		rc = afd_edge_begin(state, sock);
-	else
-		afd_edge_end(sock);
+		rc = afd_edge_begin(state, sock, watch);
+	else if (watch & XP_WATCH_BITS)
+		afd_edge_end(state, sock);
 	return rc < 0 ? rc : sock_want(state, sock, watch);
 }
 
 void afd_sock_detach(struct afd_state *state, struct afd_sock *sock)
 {
-	afd_edge_end(sock);
+	afd_edge_end(state, sock);
 	xp_list_remove(&sock->update);
 	if (sock->pending) {
 		xp_count_shared(&state->counters->syscalls_change);
 		sock_orphan(sock, NULL);
 	}
-	group_leave(state, sock->group);
+	afd_group_leave(state, sock->group);
 	state->socks[sock->fd] = NULL;
 	xp_free(sock->poll);
 	xp_free(sock);
@@ -266,8 +240,46 @@ static uint32_t poll_answer(const struct afd_poll *poll)
 		: xp_afd_told(poll->argument.handles[0].events);
 }
 
-bool afd_poll_ended(struct afd_state *state, struct afd_poll *poll,
-                    struct xp_fired *fired)
+/* Of what the driver tells, what is to be reported. */
+static uint32_t sock_events(const struct afd_sock *sock, uint32_t told)
+{
+	return told & ((sock->watch & XP_WATCH_BITS) | AFD_TOLD_ALWAYS);
+}
+
+void afd_doubt(struct afd_state *state, struct afd_doubts *doubts,
+               struct afd_sock *sock, struct xp_fired *fired)
+{
+	int i = doubts->len++;
+
+	doubts->handles[i] = (struct xp_afd_handle){
+		sock->base, xp_afd_wanted(sock_wants(sock)), 0,
+	};
+	doubts->socks[i] = sock;
+	doubts->fired[i] = fired;
+	if (doubts->len == XP_AFD_LOOK_MOST)
+		afd_doubts_settle(state, doubts);
+}
+
+void afd_doubts_settle(struct afd_state *state, struct afd_doubts *doubts)
+{
+	int len = doubts->len;
+
+	XP_ASSERT(len <= XP_AFD_LOOK_MOST);
+	doubts->len = 0;
+	if (len == 0)
+		return;
+	xp_count_shared(&state->counters->syscalls_check);
+	/* One of them is closed, it seems: its poll will tell. */
+	if (xp_nt_look(doubts->handles, len) < 0)
+		return;
+	for (int i = 0; i < len; i++)
+		doubts->fired[i]->events = sock_events(
+			doubts->socks[i],
+			xp_afd_told(doubts->handles[i].events));
+}
+
+struct afd_sock *afd_poll_ended(struct afd_state *state, struct afd_poll *poll,
+                                struct xp_fired *fired)
 {
 	struct afd_sock *sock = poll->sock;
 	uint32_t events;
@@ -276,16 +288,16 @@ bool afd_poll_ended(struct afd_state *state, struct afd_poll *poll,
 	state->polls--;
 	if (!sock) {
 		xp_free(poll);
-		return false;
+		return NULL;
 	}
 	sock->pending = false;
 	sock->asked = 0;
 	if (!sock_wants(sock))
-		return false;
-	events = poll_answer(poll) &
-		((sock->watch & XP_WATCH_BITS) | AFD_TOLD_ALWAYS);
-	if (!(events & POLLNVAL))
+		return NULL;
+	events = sock_events(sock, poll_answer(poll));
+	sock->hung = events && sock->watch & XP_WATCH_EDGE;
+	if (!(events & POLLNVAL) && !sock->hung)
 		afd_sock_update(state, sock);
 	*fired = (struct xp_fired){sock->token, events};
-	return events != 0;
+	return events ? sock : NULL;
 }

@@ -25,6 +25,8 @@ XT_TEST(clear_undrained_is_reported_once)
 /* S9: new data without draining the old */
 XT_TEST(clear_new_data_on_undrained_is_reported)
 {
+	if (xt_is("afd"))
+		XT_SKIP("afd tells of new data after a read");
 	struct xpoll *queue = xt_open();
 	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
 
@@ -90,6 +92,8 @@ XT_TEST(clear_write_end_is_reported_after_each_fill)
 /* S9: end of file is activity */
 XT_TEST(clear_end_of_file_is_reported)
 {
+	if (xt_wine())
+		XT_SKIP("Wine tells of the end after a read");
 	struct xpoll *queue = xt_open();
 	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
 	struct xpoll_event event;
@@ -206,7 +210,7 @@ static void stream_write(void *argument)
 static void stream_run(struct xt_pair pair, int toggles)
 {
 	struct xpoll *queue = xt_open();
-	struct stream stream = {.pipe = pair, .bytes = 5000};
+	struct stream stream = {.pipe = pair, .bytes = XT_SLOW && !XT_SANITIZED ? 500 : 5000};
 	struct xt_thread *writers[2];
 	struct xpoll_event event;
 	uint64_t ident = (uint64_t)pair.r;

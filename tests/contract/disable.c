@@ -52,6 +52,8 @@ static const struct {
 /* S3 */
 XT_TEST(disable_pipe_hangup_is_silent_and_sleeps)
 {
+	if (xt_wine())
+		XT_SKIP("Wine tells of the end after a read");
 	for (size_t i = 0; i < VARIANTS; i++) {
 		struct xpoll *queue = xt_open();
 		struct xt_pair pipe = xt_pipe();
@@ -113,7 +115,7 @@ XT_TEST(disable_tcp_reset_is_silent_and_sleeps)
 	XT_OK(xt_add(queue, tcp.r, READ, 0));
 	XT_OK(disable(queue, tcp.r, READ, 1));
 	xt_reset(tcp);
-	XT_CHECK(xt_poll_until(tcp.r, POLLIN, POLLHUP));
+	XT_CHECK(xt_poll_until(tcp.r, POLLIN, XT_RESET));
 	XT_CHECK(stays_quiet(queue));
 	XT_OK(xt_flag(queue, (uint64_t)tcp.r, READ, XPOLL_ENABLE));
 	XT_GETS(queue, NULL, tcp.r, READ);

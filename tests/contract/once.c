@@ -251,7 +251,7 @@ static void pool_run(int mode, int total)
 	XT_CHECK(atomic_load(&pool.bytes) < total + WAITERS * 3 + PIPES);
 }
 
-#define TOTAL (XT_SANITIZED ? 10000 : 100000)
+#define TOTAL (XT_SANITIZED ? 10000 : XT_SLOW ? 1000 : 100000)
 
 XT_TEST(hazard_05_dispatch_several_waiters_exactly_one_gets_it)
 {
@@ -260,6 +260,8 @@ XT_TEST(hazard_05_dispatch_several_waiters_exactly_one_gets_it)
 
 XT_TEST(hazard_05_dispatch_clear_several_waiters_exactly_one_gets_it)
 {
+	if (xt_wine())
+		XT_SKIP("Wine may forget activity unless all is read");
 	pool_run(XPOLL_DISPATCH | XPOLL_CLEAR, TOTAL);
 }
 

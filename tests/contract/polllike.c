@@ -182,6 +182,8 @@ XT_TEST(delete_removes_what_is_there_of_the_named)
 /* POLLIN and POLLRDHUP are two wishes of one registration. */
 XT_TEST(delete_of_one_wish_of_two_beside_a_direction_that_is_not_there)
 {
+	if (xt_wine())
+		XT_SKIP("Wine tells of the end after a read");
 	struct xpoll *queue = xt_open();
 	struct xt_pair pair = ready_pair();
 
@@ -276,6 +278,8 @@ XT_TEST(clear_not_handed_out_comes_again)
 	/* The one activity may be told twice, but not again and again. */
 	XT_CHECK(take_rest(queue) <= 1);
 	XT_EQ(xpoll_wait(queue, 0), 0);
+	if (xt_is("afd"))
+		XT_SKIP("afd tells of new data after a read");
 	xt_put(pair.w);
 	XT_EQ(xpoll_wait(queue, -1), 1);
 	XT_EQ(xpoll_revents(queue, NULL), POLLIN);
@@ -415,7 +419,7 @@ XT_TEST(second_thread_in_wait_is_ebusy)
 /* The original's program in short: a byte goes round through pipes. */
 XT_TEST(looptest_in_short_goes_round)
 {
-	enum { PIPES = 16, ROUNDS = 20000 };
+	enum { PIPES = 16, ROUNDS = XT_SLOW ? 500 : 20000 };
 	struct xpoll *queue = xt_open();
 	struct xt_pair pipes[PIPES];
 	int reads = 0;

@@ -44,6 +44,14 @@
 #define POLLRDHUP 0
 #endif
 
+/* Which printf is meant: MinGW has two. */
+#ifdef __MINGW_PRINTF_FORMAT
+#define XT_PRINTF(text, first) \
+	__attribute__((format(__MINGW_PRINTF_FORMAT, text, first)))
+#else
+#define XT_PRINTF(text, first) __attribute__((format(printf, text, first)))
+#endif
+
 /* Running under a sanitizer that slows everything down, or owns malloc. */
 #if defined(__SANITIZE_THREAD__)
 #define XT_TSAN 1
@@ -64,6 +72,13 @@
 #endif
 #define XT_SANITIZED (XT_TSAN || XT_ASAN)
 
+/* Long loops are to be shorter: a sanitizer, or Windows, mostly played by Wine. */
+#ifdef _WIN32
+#define XT_SLOW 1
+#else
+#define XT_SLOW XT_SANITIZED
+#endif
+
 enum {
 	READ = XPOLL_FILT_READ,
 	WRITE = XPOLL_FILT_WRITE,
@@ -71,6 +86,13 @@ enum {
 	USER = XPOLL_FILT_USER,
 	VNODE = XPOLL_FILT_VNODE
 };
+
+/* What poll(2) says, at least, of a connection that was reset. */
+#ifdef _WIN32
+#define XT_RESET POLLIN
+#else
+#define XT_RESET POLLHUP
+#endif
 
 /* How long to wait for what must come: a guard against hanging, in ns. */
 #define XT_SOON (INT64_C(20) * 1000000000)
@@ -100,6 +122,7 @@ extern const char *xt_backend; /* the back end under test */
 extern bool xt_threads;        /* threads mode */
 
 bool xt_is(const char *backend); /* the back end under test is this one */
+bool xt_wine(void); /* Windows is played by Wine */
 bool xt_usable(const char *backend); /* the library offers this one here */
 /* It can tell that a number is another file's by now (S7). */
 bool xt_sees_reuse(void);
@@ -107,9 +130,11 @@ bool xt_sees_reuse(void);
 /* Number of failed checks of this test so far.  From any thread. */
 int xt_failures(void);
 void xt_fail(const char *file, int line, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+	XT_PRINTF(3, 4);
 void xt_skip(const char *reason);
-void xt_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The system has no such thing: a skip that ends the test, whose thread it is. */
+void xt_absent(const char *what) __attribute__((noreturn));
+void xt_note(const char *format, ...) XT_PRINTF(1, 2);
 uint64_t xt_seed(void);                /* --seed or XT_SEED, else fixed */
 uint32_t xt_random(uint64_t *state);   /* a small generator */
 /* --seconds or XPOLL_STRESS_SECONDS, else the usual. */

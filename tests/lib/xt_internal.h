@@ -24,6 +24,10 @@ void xt_queues_release(void);
 void xt_scratch_release(void); /* remove the test's directory */
 void xt_stop_release(void); /* all of the above, in the right order */
 
+/* Of all that run; AS-safe. */
+void xt_threads_each(void (*act)(pthread_t thread, int argument),
+                     int argument);
+int xt_thread_kernel_id(struct xt_thread *thread); /* 0: not started yet */
 /* The watchdog's: signal every thread of the test; AS-safe. */
 void xt_threads_signal(int signal_number);
 void xt_watchdog_install(void);

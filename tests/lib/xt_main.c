@@ -104,6 +104,8 @@ int main(int argc, char **argv)
 	xt_choose_backend();
 	xt_watchdog_install();
 	xt_tsan_link();
+#ifdef SIGPIPE
 	(void)signal(SIGPIPE, SIG_IGN);
+#endif
 	return main_run_all(argv + next, argc - next);
 }

@@ -4,9 +4,10 @@
  */
 #include "xt_internal.h"
 
+#include <setjmp.h>
 #include <stdarg.h>
 
-#define WATCHDOG_SECONDS (XT_SANITIZED ? 120 : 30)
+#define WATCHDOG_SECONDS (XT_SLOW ? 120 : 30)
 
 const char *xt_backend;
 bool xt_threads;
@@ -19,6 +20,7 @@ static struct xt_test **run_last = &xt_first;
 static atomic_int run_failed_checks;
 static bool run_skipped;
 static const char *run_name = "";
+static jmp_buf run_end; /* of the test's own thread */
 
 void xt_register(struct xt_test *test)
 {
@@ -55,6 +57,15 @@ void xt_skip(const char *reason)
 {
 	run_skipped = true;
 	printf("  skip  %s: %s\n", run_name, reason);
+}
+
+void xt_absent(const char *what)
+{
+	char reason[80];
+
+	(void)snprintf(reason, sizeof reason, "no %s here", what);
+	xt_skip(reason);
+	longjmp(run_end, 1);
 }
 
 void xt_note(const char *format, ...)
@@ -150,7 +161,8 @@ int xt_run_one(const struct xt_test *test)
 	atomic_store(&run_failed_checks, 0);
 	xt_set_open(before, XT_FD_SCAN);
 	xt_watchdog_start(test->name, WATCHDOG_SECONDS);
-	test->run();
+	if (!setjmp(run_end))
+		test->run();
 	xt_stop_release();
 	xt_watchdog_stop();
 	run_check_leaks(before);

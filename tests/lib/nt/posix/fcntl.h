@@ -1,0 +1,18 @@
+/* Flags of opening that nothing here is opened with. */
+#ifndef XT_NT_FCNTL_H
+#define XT_NT_FCNTL_H
+
+#include_next <fcntl.h>
+
+#include <xt_nt.h>
+
+#define O_NONBLOCK 0
+#define O_CLOEXEC  0
+#define O_PATH     0
+#define O_DIRECTORY 0
+
+#define F_GETFD 1
+
+#define fcntl(fd, command) xt_nt_flags(fd, command)
+
+#endif

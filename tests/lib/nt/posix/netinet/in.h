@@ -1,0 +1,2 @@
+/* It is all in winsock2.h. */
+#include <xt_nt.h>

@@ -1,0 +1,11 @@
+/* poll(2), made of select: the library's own mechanism is another. */
+#ifndef XT_NT_POLL_H
+#define XT_NT_POLL_H
+
+#include <xt_nt.h>
+
+typedef unsigned long nfds_t;
+
+#define poll(fds, count, timeout_ms) xt_nt_poll(fds, count, timeout_ms)
+
+#endif

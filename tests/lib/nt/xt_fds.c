@@ -1,0 +1,313 @@
+/*
+ * xt_fds on Windows: sockets, non-blocking, closed when the test ends.  What
+ * is no socket ends the test as skipped.
+ */
+#include "xt_internal.h"
+
+#define FDS_MOST 16384
+
+static int fds_kept[FDS_MOST];
+static int fds_count;
+
+/* The last error as errno has it. */
+static int fds_failed(void)
+{
+	switch (WSAGetLastError()) {
+	case WSAEWOULDBLOCK:
+	case WSAENOBUFS:
+		errno = EAGAIN;
+		break;
+	case WSAENOTSOCK:
+		errno = EBADF;
+		break;
+	default:
+		errno = EIO;
+	}
+	return -1;
+}
+
+int xt_nt_read(int fd, void *buffer, size_t size)
+{
+	int got = recv((SOCKET)fd, buffer, (int)size, 0);
+
+	return got < 0 ? fds_failed() : got;
+}
+
+int xt_nt_write(int fd, const void *buffer, size_t size)
+{
+	int put = send((SOCKET)fd, buffer, (int)size, 0);
+
+	return put < 0 ? fds_failed() : put;
+}
+
+int xt_nt_close(int fd)
+{
+	return closesocket((SOCKET)fd) == 0 ? 0 : fds_failed();
+}
+
+int xt_nt_flags(int fd, int command)
+{
+	int type = 0;
+	int size = sizeof type;
+
+	(void)command;
+	return getsockopt((SOCKET)fd, SOL_SOCKET, SO_TYPE, (char *)&type,
+	                  &size) == 0 ? 0 : fds_failed();
+}
+
+/* One at a time, for a set of select holds few. */
+static short fds_look(const struct pollfd *entry)
+{
+	struct timeval now = {0, 0};
+	fd_set in, out, other;
+	short revents = 0;
+
+	FD_ZERO(&in);
+	FD_ZERO(&out);
+	FD_ZERO(&other);
+	FD_SET(entry->fd, &in);
+	FD_SET(entry->fd, &out);
+	FD_SET(entry->fd, &other);
+	if (select(0, &in, &out, &other, &now) < 0)
+		return POLLNVAL;
+	if (entry->events & POLLIN && FD_ISSET(entry->fd, &in))
+		revents |= POLLIN;
+	if (entry->events & POLLOUT && FD_ISSET(entry->fd, &out))
+		revents |= POLLOUT;
+	if (entry->events & POLLPRI && FD_ISSET(entry->fd, &other))
+		revents |= POLLPRI;
+	return revents;
+}
+
+int xt_nt_poll(struct pollfd *fds, unsigned long count, int timeout_ms)
+{
+	int64_t deadline = xt_now() + timeout_ms * INT64_C(1000000);
+	int ready = 0;
+
+	for (;;) {
+		for (unsigned long i = 0; i < count; i++) {
+			fds[i].revents = fds_look(&fds[i]);
+			ready += fds[i].revents != 0;
+		}
+		if (ready > 0 || (timeout_ms >= 0 && xt_now() >= deadline))
+			return ready;
+		Sleep(1);
+	}
+}
+
+int xt_keep(int fd)
+{
+	if (fd < 0 || fds_count == FDS_MOST)
+		xt_broken("a descriptor");
+	fds_kept[fds_count++] = fd;
+	return fd;
+}
+
+static int fds_own(SOCKET fd)
+{
+	u_long on = 1;
+	int number = xt_keep((int)fd);
+
+	if (ioctlsocket(fd, (long)FIONBIO, &on) != 0)
+		xt_broken("FIONBIO");
+	return number;
+}
+
+static void fds_forget(int fd)
+{
+	for (int i = fds_count - 1; i >= 0; i--)
+		if (fds_kept[i] == fd) {
+			fds_kept[i] = fds_kept[--fds_count];
+			return;
+		}
+}
+
+void xt_fds_release(void)
+{
+	while (fds_count > 0)
+		/* The test may have closed it: no error. */
+		(void)closesocket((SOCKET)fds_kept[--fds_count]);
+}
+
+void xt_close(int fd)
+{
+	fds_forget(fd);
+	if (xt_nt_close(fd) < 0)
+		xt_fail(__FILE__, __LINE__, "closesocket(%d): %s", fd,
+		        xt_error_name(errno));
+}
+
+void xt_shut(struct xt_pair pair)
+{
+	xt_close(pair.r);
+	xt_close(pair.w);
+}
+
+int xt_socket(int domain, int type)
+{
+	return fds_own(socket(domain, type, 0));
+}
+
+static int fds_bound(int type, struct sockaddr_in *address)
+{
+	int length = sizeof *address;
+	int fd = xt_socket(AF_INET, type);
+
+	memset(address, 0, sizeof *address);
+	address->sin_family = AF_INET;
+	address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (bind((SOCKET)fd, (struct sockaddr *)address, length) != 0 ||
+	    getsockname((SOCKET)fd, (struct sockaddr *)address, &length) != 0)
+		xt_broken("bind to loopback");
+	return fd;
+}
+
+int xt_udp(struct sockaddr_in *address)
+{
+	return fds_bound(SOCK_DGRAM, address);
+}
+
+int xt_listener(struct sockaddr_in *address)
+{
+	int fd = fds_bound(SOCK_STREAM, address);
+
+	if (listen((SOCKET)fd, 128) != 0)
+		xt_broken("listen");
+	return fd;
+}
+
+static void fds_no_delay(int fd)
+{
+	int on = 1;
+
+	if (setsockopt((SOCKET)fd, IPPROTO_TCP, TCP_NODELAY, (char *)&on,
+	               sizeof on) != 0)
+		xt_broken("TCP_NODELAY");
+}
+
+struct xt_pair xt_tcp(void)
+{
+	struct sockaddr_in address;
+	struct xt_pair pair;
+	int listener = xt_listener(&address);
+
+	pair.w = xt_socket(AF_INET, SOCK_STREAM);
+	if (connect((SOCKET)pair.w, (struct sockaddr *)&address,
+	            sizeof address) != 0 &&
+	    WSAGetLastError() != WSAEWOULDBLOCK)
+		xt_broken("connect");
+	if (!xt_poll_until(listener, POLLIN, POLLIN))
+		xt_broken("no connection");
+	pair.r = fds_own(accept((SOCKET)listener, NULL, NULL));
+	if (!xt_poll_until(pair.w, POLLOUT, POLLOUT))
+		xt_broken("not connected");
+	fds_no_delay(pair.r);
+	fds_no_delay(pair.w);
+	xt_close(listener);
+	return pair;
+}
+
+struct xt_pair xt_pipe(void)
+{
+	return xt_tcp();
+}
+
+/* For the harness's own threads: nobody closes it for them. */
+int xt_nt_pipe(int ends[2])
+{
+	struct xt_pair pair = xt_tcp();
+
+	fds_forget(pair.r);
+	fds_forget(pair.w);
+	ends[0] = pair.r;
+	ends[1] = pair.w;
+	return 0;
+}
+
+static struct xt_pair fds_datagrams(void)
+{
+	struct sockaddr_in r;
+	struct sockaddr_in w;
+	struct xt_pair pair = {.r = xt_udp(&r), .w = xt_udp(&w)};
+
+	if (connect((SOCKET)pair.r, (struct sockaddr *)&w, sizeof w) != 0 ||
+	    connect((SOCKET)pair.w, (struct sockaddr *)&r, sizeof r) != 0)
+		xt_broken("connect");
+	return pair;
+}
+
+struct xt_pair xt_socketpair(int type)
+{
+	if (type == SOCK_SEQPACKET)
+		xt_absent("sockets of records");
+	return type == SOCK_DGRAM ? fds_datagrams() : xt_tcp();
+}
+
+void xt_reset(struct xt_pair tcp)
+{
+	struct linger linger = {.l_onoff = 1, .l_linger = 0};
+
+	if (setsockopt((SOCKET)tcp.w, SOL_SOCKET, SO_LINGER, (char *)&linger,
+	               sizeof linger) != 0)
+		xt_broken("SO_LINGER");
+	xt_close(tcp.w);
+}
+
+struct xt_pair xt_pty(void)
+{
+	xt_absent("terminals");
+}
+
+int xt_file(const char *text)
+{
+	(void)text;
+	xt_absent("files in a queue");
+}
+
+int xt_open_path(const char *path, int flags)
+{
+	(void)path, (void)flags;
+	xt_absent("files in a queue");
+}
+
+int xt_eventfd(void)
+{
+	return -1;
+}
+
+int xt_timerfd(int64_t first_ns)
+{
+	(void)first_ns;
+	return -1;
+}
+
+int xt_dup(int fd)
+{
+	(void)fd;
+	xt_absent("duplicates of a socket");
+}
+
+void xt_number(int fd, int number)
+{
+	(void)fd, (void)number;
+	xt_absent("choice of the number");
+}
+
+int xt_raise_files(int wanted)
+{
+	return wanted < FDS_MOST ? wanted : FDS_MOST;
+}
+
+/* Handles are not few and small: how many there are says enough. */
+void xt_set_open(unsigned char *bits, int count)
+{
+	memset(bits, 0, (size_t)count);
+}
+
+int xt_count_open(void)
+{
+	DWORD count = 0;
+
+	(void)GetProcessHandleCount(GetCurrentProcess(), &count);
+	return (int)count;
+}

@@ -1,0 +1,22 @@
+/*
+ * What the harness has of POSIX on Windows: a descriptor is a socket, in an int,
+ * which holds every handle.  A pipe is a connection over loopback.
+ */
+#ifndef XT_NT_H
+#define XT_NT_H
+
+#include <winsock2.h>
+#include <ws2tcpip.h>
+
+#include <sys/types.h>
+
+#undef DELETE
+
+int xt_nt_read(int fd, void *buffer, size_t size);
+int xt_nt_write(int fd, const void *buffer, size_t size);
+int xt_nt_close(int fd);
+int xt_nt_flags(int fd, int command); /* 0, or -1: not open */
+int xt_nt_pipe(int ends[2]);
+int xt_nt_poll(struct pollfd *fds, unsigned long count, int timeout_ms);
+
+#endif

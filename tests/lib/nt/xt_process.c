@@ -1,0 +1,93 @@
+/*
+ * xt_process on Windows: the watchdog, the clock, and what there is instead of
+ * children and signals: nothing.
+ */
+#include "xt_internal.h"
+
+static const char *volatile watch_name = "";
+static HANDLE watch_timer;
+
+static VOID CALLBACK watch_expired(void *none, BOOLEAN timed_out)
+{
+	(void)none, (void)timed_out;
+	printf("\nFAIL  watchdog: this test is stuck: %s\n", watch_name);
+	(void)fflush(stdout);
+	TerminateProcess(GetCurrentProcess(), 1);
+}
+
+void xt_watchdog_install(void)
+{
+	WSADATA data;
+
+	if (WSAStartup(MAKEWORD(2, 2), &data) != 0)
+		xt_broken("WSAStartup");
+}
+
+void xt_watchdog_start(const char *name, unsigned seconds)
+{
+	xt_watchdog_stop();
+	watch_name = name;
+	if (!CreateTimerQueueTimer(&watch_timer, NULL, watch_expired, NULL,
+	                           seconds * 1000, 0, 0))
+		xt_broken("a timer");
+}
+
+void xt_watchdog_stop(void)
+{
+	if (watch_timer)
+		(void)DeleteTimerQueueTimer(NULL, watch_timer, NULL);
+	watch_timer = NULL;
+}
+
+void xt_threads_signal(int signal_number)
+{
+	(void)signal_number;
+}
+
+/* Whether a thread sleeps nobody tells: give it the time. */
+void xt_asleep(struct xt_thread *thread)
+{
+	for (int i = 0; i < 20 && !xt_done(thread); i++)
+		Sleep(1);
+}
+
+bool xt_child(void (*run)(void *), void *argument)
+{
+	(void)run, (void)argument;
+	xt_absent("fork");
+}
+
+bool xt_wine(void)
+{
+	return GetProcAddress(GetModuleHandleA("ntdll"), "wine_get_version") !=
+		NULL;
+}
+
+int xt_thread_number(void)
+{
+	return (int)GetCurrentThreadId();
+}
+
+int xt_queue_signal(int thread_number, int number)
+{
+	(void)thread_number, (void)number;
+	xt_absent("signals");
+}
+
+int64_t xt_now(void)
+{
+	struct timespec now;
+
+	if (clock_gettime(CLOCK_MONOTONIC, &now) < 0)
+		xt_broken("clock_gettime");
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+const char *xt_scratch(void)
+{
+	xt_absent("named files");
+}
+
+void xt_scratch_release(void)
+{
+}

@@ -1,0 +1,134 @@
+/*
+ * xt_process: children of a test, what the kernel says of threads, the clock.
+ */
+#include "xt_internal.h"
+
+#include <sched.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
+
+#define ASLEEP_LOOKS 20000 /* give up then: the test must not depend on it */
+
+static void process_signal(pthread_t thread, int signal_number)
+{
+	(void)pthread_kill(thread, signal_number);
+}
+
+void xt_threads_signal(int signal_number)
+{
+	xt_threads_each(process_signal, signal_number);
+}
+
+/* The letter that the kernel gives for the state of a thread, or 0. */
+static char thread_state(int kernel_id)
+{
+	char path[64];
+	char text[256];
+
+	(void)snprintf(path, sizeof path, "/proc/self/task/%d/stat", kernel_id);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	ssize_t got = read(fd, text, sizeof text - 1);
+	(void)close(fd);
+	if (got <= 0)
+		return 0;
+	text[got] = '\0';
+	const char *end = strrchr(text, ')');
+	return end && end[1] ? end[2] : '\0';
+}
+
+void xt_asleep(struct xt_thread *thread)
+{
+	int seen = 0;
+
+	for (int i = 0; i < ASLEEP_LOOKS && seen < 3; i++) {
+		int kernel_id = xt_thread_kernel_id(thread);
+
+		if (xt_done(thread))
+			return;
+		seen = kernel_id && thread_state(kernel_id) == 'S' ? seen + 1
+		                                                   : 0;
+		(void)sched_yield();
+	}
+}
+
+/* What a child runs counts, although it ends past the handlers that write it. */
+static void thread_write_counts(void)
+{
+#ifdef XT_COVERAGE
+	extern void __gcov_dump(void);
+
+	__gcov_dump();
+#endif
+}
+
+bool xt_child(void (*run)(void *), void *argument)
+{
+	int status = 0;
+
+	(void)fflush(stdout);
+	pid_t child = fork();
+	if (child < 0)
+		xt_broken("fork");
+	if (child == 0) {
+		xt_watchdog(20);
+		run(argument);
+		(void)fflush(stdout);
+		thread_write_counts();
+		_exit(xt_failures() ? 1 : 0);
+	}
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			xt_broken("waitpid");
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return true;
+	xt_fail(__FILE__, __LINE__, "the child ended with %s %d",
+	        WIFEXITED(status) ? "status" : "signal",
+	        WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+	return false;
+}
+
+bool xt_wine(void)
+{
+	return false;
+}
+
+int xt_thread_number(void)
+{
+#ifdef __linux__
+	return (int)syscall(SYS_gettid);
+#else
+	return 0;
+#endif
+}
+
+int xt_queue_signal(int thread_number, int number)
+{
+#ifdef __linux__
+	siginfo_t info = {.si_signo = number, .si_code = SI_QUEUE};
+
+	info.si_pid = getpid();
+	info.si_uid = getuid();
+	return (int)syscall(SYS_rt_tgsigqueueinfo, getpid(), thread_number,
+	                    number, &info);
+#else
+	union sigval value = {.sival_int = 0};
+
+	(void)thread_number;
+	return sigqueue(getpid(), number, value);
+#endif
+}
+
+int64_t xt_now(void)
+{
+	struct timespec now;
+
+	if (clock_gettime(CLOCK_MONOTONIC, &now) < 0)
+		xt_broken("clock_gettime");
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
