@@ -191,9 +191,11 @@ class FdRegistration(Registration):
         numbers = [self.ident] if self.ident in look.bits else []
         if self.doubtful and (self.lingers or numbers):
             numbers += sorted(self.file.numbers)[:1]
-        return [self.condition(look.kinds[fd], self.reached(look, fd, look.bits[fd]),
+        # The kind, too, may be that of the file before: a lone socket is not silent then.
+        return [self.condition(kind, self.reached(look, fd, look.bits[fd]),
                                fd in look.at_end, poll_level, wishes)
-                for wishes in {0: None, self.old_wishes: None} for fd in numbers]
+                for wishes in {0: None, self.old_wishes: None} for fd in numbers
+                for kind in ([look.kinds[fd], ""] if self.doubtful else [look.kinds[fd]])]
 
     def observe(self, look: Look) -> None:
         """Is there news that CLEAR has to tell?"""
