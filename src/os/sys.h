@@ -83,7 +83,7 @@ int xp_sys_take_error(int fd);
 
 /*
  * The wait status of a child that has ended, as waitpid(2) would give it;
- * nothing is reaped.  -ECHILD: no child; -ENODATA: it has not ended.
+ * nothing is reaped.  -ECHILD: no child; -EAGAIN: it has not ended.
  */
 int xp_sys_peek_child(pid_t pid, int *status);
 

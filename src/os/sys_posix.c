@@ -114,7 +114,7 @@ int xp_sys_peek_child(pid_t pid, int *status)
 	if (rc < 0)
 		return rc;
 	if (info.si_pid == 0)
-		return -ENODATA;
+		return -EAGAIN;
 	*status = info.si_status & 0x7f;
 	if (info.si_code == CLD_EXITED)
 		*status = (info.si_status & 0xff) << 8;

@@ -1,0 +1,82 @@
+#!/bin/sh
+# Compile the library for other kernels and processors, with warnings as errors:
+#
+#   scripts/cross.sh [TARGET...]
+#
+# The compiler is "zig cc", which brings the headers and the C libraries of these
+# systems; it is made ready in build/venv-zig.  Nothing is run.  The result of a
+# target is in build/cross/TARGET.  77: there is no such compiler here.
+set -eu
+cd -- "$(dirname -- "$0")/.."
+
+ZIG=0.17.0 # of the package ziglang
+FEW="x86_64-freebsd x86_64-openbsd aarch64-macos x86_64-linux-musl"
+ALL="$FEW aarch64-freebsd x86_64-netbsd.11.0 x86_64-macos
+	aarch64-linux-gnu riscv64-linux-gnu s390x-linux-gnu"
+
+say() { printf '%s\n' "cross: $*" >&2; }
+
+make_zig() {
+	[ "$(cat build/venv-zig/made 2>/dev/null)" != "$ZIG" ] || return 0
+	rm -rf build/venv-zig
+	mkdir -p build
+	python3 -m venv build/venv-zig >build/venv-zig.log 2>&1 &&
+		build/venv-zig/bin/python -m pip install --quiet \
+			--disable-pip-version-check "ziglang==$ZIG" \
+			>>build/venv-zig.log 2>&1 &&
+		echo "$ZIG" >build/venv-zig/made
+}
+
+# CMake's name of the system.
+system_of() {
+	case $1 in
+	*-freebsd*) echo FreeBSD ;;
+	*-netbsd*) echo NetBSD ;;
+	*-openbsd*) echo OpenBSD ;;
+	*-macos*) echo Darwin ;;
+	*-linux-*) echo Linux ;;
+	*) say "$1: unknown target"; return 1 ;;
+	esac
+}
+
+# wrapper FILE ZIG_ARGUMENT...
+wrapper() {
+	file=$1
+	shift
+	printf '#!/bin/sh\nexec "%s" -m ziglang %s "$@"\n' \
+		"$PWD/build/venv-zig/bin/python" "$*" >"$file"
+	chmod +x "$file"
+}
+
+compile() {
+	target=$1
+	folder=$PWD/build/cross/$target
+	system=$(system_of "$target") || return 1
+	mkdir -p "$folder"
+	wrapper "$folder/cc" cc -target "$target"
+	wrapper "$folder/ar" ar
+	wrapper "$folder/ranlib" ranlib
+	cmake -S . -B "$folder" -G Ninja -D CMAKE_SYSTEM_NAME="$system" \
+		-D CMAKE_SYSTEM_PROCESSOR="${target%%-*}" \
+		-D CMAKE_C_COMPILER="$folder/cc" -D CMAKE_AR="$folder/ar" \
+		-D CMAKE_RANLIB="$folder/ranlib" -D CMAKE_C_COMPILER_LAUNCHER= \
+		-D XPOLL_WERROR=ON -D XPOLL_TOOLS=OFF -D XPOLL_TESTS=OFF \
+		-D XPOLL_PYTHON=OFF -D XPOLL_JAVA=OFF >"$folder/configure.log" 2>&1 ||
+		{ tail -20 "$folder/configure.log" >&2; return 1; }
+	cmake --build "$folder" --target xpoll xpoll_static >"$folder/build.log" 2>&1 ||
+		{ tail -40 "$folder/build.log" >&2; return 1; }
+}
+
+[ "${1:-}" != --few ] || { shift; set -- $FEW; }
+[ $# -gt 0 ] || set -- $ALL
+make_zig || { say "SKIP: no zig (build/venv-zig.log says why)"; exit 77; }
+failed=
+for target; do
+	if compile "$target"; then
+		say "$target: compiled"
+	else
+		say "$target: FAILED"
+		failed="$failed $target"
+	fi
+done
+[ -z "$failed" ]
