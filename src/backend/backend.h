@@ -24,6 +24,11 @@
 
 #include "base/counters.h"
 
+/* Where the system has no such bit it is the library's own: poll(2) ignores it. */
+#ifndef POLLRDHUP
+#define POLLRDHUP 0x2000
+#endif
+
 /* How a descriptor is watched; ORed to the wanted bits. */
 #define XP_WATCH_EDGE      0x10000u /* report activity, not state */
 #define XP_WATCH_ONESHOT   0x20000u /* silent after one report until changed */

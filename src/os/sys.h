@@ -19,6 +19,11 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#ifdef __APPLE__
+#define st_mtim st_mtimespec
+#define st_ctim st_ctimespec
+#endif
+
 /* Clocks, in nanoseconds. */
 int64_t xp_sys_now(void);        /* monotonic */
 int64_t xp_sys_now_coarse(void); /* the same clock, cheap, a few ms behind */

@@ -12,6 +12,9 @@
 #ifndef O_DIRECT
 #define O_DIRECT 0
 #endif
+#ifdef __APPLE__ /* Its header does not declare the other. */
+#define fdatasync fsync
+#endif
 #ifndef O_PATH
 #define O_PATH 0
 #endif

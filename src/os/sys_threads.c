@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/time.h"
+#include "os/sys.h"
 
 int xp_sys_thread_start(pthread_t *thread, void *(*run)(void *), void *argument)
 {
@@ -37,20 +38,41 @@ int xp_sys_cond_init(pthread_cond_t *condition)
 
 	if (rc < 0)
 		return rc;
+#ifndef __APPLE__
 	rc = -pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+#endif
 	if (rc == 0)
 		rc = -pthread_cond_init(condition, &attributes);
 	pthread_condattr_destroy(&attributes);
 	return rc;
 }
 
-int xp_sys_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex,
-                     int64_t deadline_ns)
+#ifdef __APPLE__
+/* Its conditions know no other clock, but a duration. */
+static int cond_wait_until(pthread_cond_t *condition, pthread_mutex_t *mutex,
+                           int64_t deadline_ns)
+{
+	struct timespec left;
+
+	return pthread_cond_timedwait_relative_np(condition, mutex,
+		xp_sys_time_left(deadline_ns, &left));
+}
+#else
+static int cond_wait_until(pthread_cond_t *condition, pthread_mutex_t *mutex,
+                           int64_t deadline_ns)
 {
 	struct timespec deadline = {
 		.tv_sec = (time_t)(deadline_ns / XP_NS_PER_SEC),
 		.tv_nsec = (long)(deadline_ns % XP_NS_PER_SEC),
 	};
+
+	return pthread_cond_timedwait(condition, mutex, &deadline);
+}
+#endif
+
+int xp_sys_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex,
+                     int64_t deadline_ns)
+{
 	int state;
 	int rc;
 
@@ -58,7 +80,7 @@ int xp_sys_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex,
 	if (deadline_ns == XP_NEVER)
 		rc = -pthread_cond_wait(condition, mutex);
 	else
-		rc = -pthread_cond_timedwait(condition, mutex, &deadline);
+		rc = -cond_wait_until(condition, mutex, deadline_ns);
 	pthread_setcancelstate(state, NULL);
 	return rc;
 }
