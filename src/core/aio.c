@@ -18,7 +18,7 @@ static int aio_submit(struct xpoll *queue, struct xpoll_aio *aio)
 	                  xp_regmap_hash(ident, XPOLL_FILT_AIO));
 	if (!reg)
 		return -ENOMEM;
-	reg->udata = aio->udata;
+	reg->udata = xp_udata_pointer(aio->udata);
 	reg->flags = xp_source_aio.implied;
 	rc = xp_aio_submit(queue, reg, aio);
 	if (rc < 0)

@@ -137,7 +137,7 @@ static int lookup_fd(struct xpoll *queue, uint64_t ident, int filter,
 	}
 	if (index == XP_EXCEPT && slot->wishes & XP_WISH_OOB)
 		found->fflags |= XPOLL_NOTE_OOB;
-	found->udata = slot->udata[index];
+	found->udata64 = slot->udata[index].bits;
 	return 0;
 }
 
@@ -159,7 +159,7 @@ static int lookup_reg(struct xpoll *queue, uint64_t ident, int filter,
 		.fflags = reg->fflags,
 		.data = reg->data,
 	};
-	found->udata = reg->udata;
+	found->udata64 = reg->udata.bits;
 	return 0;
 }
 

@@ -221,8 +221,7 @@ static XP_INLINE struct xpoll_event *event_next(struct xp_wait *wait, int fd,
 	event->flags = 0;
 	event->fflags = 0;
 	event->data = 1;
-	event->udata64 = 0; /* All of it, also where pointers are short. */
-	event->udata = slot->udata[filter];
+	event->udata64 = slot->udata[filter].bits;
 	return event;
 }
 

@@ -74,7 +74,7 @@ static int fd_add(struct xpoll *queue, const struct xpoll_event *change, int fd,
 		.disable = flags & XPOLL_DISABLE,
 		.follows = filter == XP_READ,
 		.keep_udata = flags & XPOLL_KEEPUDATA,
-		.udata = change->udata,
+		.udata = xp_udata_bits(change->udata64),
 	};
 
 	if (filter == XP_EXCEPT && change->fflags & XPOLL_NOTE_OOB)
@@ -107,7 +107,7 @@ static int fd_change(struct xpoll *queue, const struct xpoll_event *change,
 	else
 		rc = xp_interest_disable(queue, fd, XP_BIT(filter));
 	if (rc == 0 && change->flags & XPOLL_SETUDATA)
-		xp_slots_get(&queue->slots, fd)->udata[filter] = change->udata;
+		xp_slots_get(&queue->slots, fd)->udata[filter] = xp_udata_bits(change->udata64);
 	return rc;
 }
 
@@ -156,7 +156,7 @@ static XP_INLINE bool change_mark(struct xpoll *queue,
 	slot = xp_interest_mark(queue, fd, XP_BIT(filter),
 	                        action == XPOLL_ENABLE);
 	if (slot && change->flags & XPOLL_SETUDATA)
-		slot->udata[filter] = change->udata;
+		slot->udata[filter] = xp_udata_bits(change->udata64);
 	return slot;
 }
 

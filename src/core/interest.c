@@ -79,7 +79,7 @@ void xp_interest_remove_filters(struct xpoll *queue, struct xp_slot *slot,
 	for (int i = 0; i < XP_FD_FILTERS; i++) {
 		if (!(filters & XP_BIT(i)))
 			continue;
-		slot->udata[i] = NULL;
+		slot->udata[i].bits = 0;
 		xp_count_by(&queue->counters.registered, (uint64_t)-1);
 	}
 	XP_ASSERT(!(filters & ~(unsigned)slot->present));

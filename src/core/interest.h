@@ -24,7 +24,7 @@ struct xp_interest {
 	bool enable; /* the poll-like ADD also enables */
 	bool disable;
 	bool keep_udata;
-	void *udata;
+	union xp_udata udata;
 };
 
 int xp_interest_add(struct xpoll *queue, int fd, const struct xp_interest *add);

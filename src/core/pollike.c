@@ -135,7 +135,7 @@ static int ctl_add(struct xpoll *queue, int op, int events, int fd, void *data)
 			(events & POLLRDHUP ? XP_WISH_RDHUP : 0),
 		.enable = !(op & XPOLL_DISABLE),
 		.disable = op & XPOLL_DISABLE,
-		.udata = data,
+		.udata = xp_udata_pointer(data),
 	};
 
 	return xp_interest_add(queue, fd, &add);
@@ -254,7 +254,7 @@ static XP_INLINE uint32_t entry_take(struct xpoll *queue, void **datap)
 		return 0;
 	filters = reported(slot, bits);
 	if (datap) /* That of the first of them. */
-		*datap = slot->udata[filters & 1 ? 0 : filters & 2 ? 1 : 2];
+		*datap = slot->udata[filters & 1 ? 0 : filters & 2 ? 1 : 2].pointer;
 	hand_out(queue, entry->fd, slot, filters);
 	return bits;
 }

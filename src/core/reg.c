@@ -140,7 +140,7 @@ static XP_INLINE int reg_add(struct xpoll *queue,
 
 	if (!reg)
 		return -ENOMEM;
-	reg->udata = change->udata;
+	reg->udata = xp_udata_bits(change->udata64);
 	reg->flags = (change->flags & (MODES | XPOLL_DISABLE)) | ops->implied;
 	rc = ops->attach(queue, reg, change);
 	if (rc < 0)
@@ -180,9 +180,9 @@ static int reg_modify(struct xpoll *queue, struct xp_reg *reg,
 	if (added) {
 		reg->flags |= change->flags & MODES;
 		if (!(change->flags & XPOLL_KEEPUDATA))
-			reg->udata = change->udata;
+			reg->udata = xp_udata_bits(change->udata64);
 	} else if (change->flags & XPOLL_SETUDATA) {
-		reg->udata = change->udata;
+		reg->udata = xp_udata_bits(change->udata64);
 	}
 	if (change->flags & XPOLL_ENABLE)
 		reg->flags &= (uint16_t)~XPOLL_DISABLE;
@@ -292,8 +292,7 @@ void xp_reg_deliver(struct xpoll *queue, struct xp_reg *reg,
 	event->ident = reg->item.ident;
 	event->filter = (int16_t)reg->item.filter;
 	event->flags = 0;
-	event->udata64 = 0;
-	event->udata = reg->udata;
+	event->udata64 = reg->udata.bits;
 	reg->ops->collect(queue, reg, event);
 	if (reg->flags & XPOLL_ONESHOT) {
 		xp_reg_end(queue, reg);

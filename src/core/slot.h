@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
+#include "base/udata.h"
 
 /* The filters a descriptor can have, in the order they are reported. */
 enum { XP_READ, XP_WRITE, XP_EXCEPT, XP_FD_FILTERS };
@@ -44,7 +45,7 @@ enum xp_mode {
 };
 
 struct xp_slot {
-	_Alignas(XP_CACHE_LINE) void *udata[XP_FD_FILTERS];
+	_Alignas(XP_CACHE_LINE) union xp_udata udata[XP_FD_FILTERS];
 	uint32_t generation;
 	uint32_t sequence; /* of the last ENABLE or kernel change */
 	uint32_t batch;    /* the last wait call that reported it */

@@ -111,7 +111,7 @@ int xp_watch_add(struct xpoll *queue, struct xp_watch *watch)
 		return rc;
 	slot->mode = XP_MODE_WATCH;
 	slot->armed = XP_BIT(XP_READ);
-	slot->udata[0] = watch;
+	slot->udata[0].pointer = watch;
 	/* The thread that looks next has not seen it. */
 	queue->harvest_due = true;
 	return 0;
@@ -121,11 +121,11 @@ void xp_watch_remove(struct xpoll *queue, struct xp_watch *watch)
 {
 	struct xp_slot *slot = xp_slots_get(&queue->slots, watch->fd);
 
-	XP_ASSERT(slot->mode == XP_MODE_WATCH && slot->udata[0] == watch);
+	XP_ASSERT(slot->mode == XP_MODE_WATCH && slot->udata[0].pointer == watch);
 	(void)queue->ops->detach(queue->backend, watch->fd);
 	slot->mode = XP_MODE_NONE;
 	slot->armed = 0;
-	slot->udata[0] = NULL;
+	slot->udata[0].pointer = NULL;
 	slot->generation++;
 }
 
@@ -137,7 +137,7 @@ bool xp_watch_fired(struct xpoll *queue, int fd, uint32_t generation)
 	if (!slot || slot->mode != XP_MODE_WATCH ||
 	    slot->generation != generation)
 		return false;
-	watch = slot->udata[0];
+	watch = slot->udata[0].pointer;
 	watch->ready(queue, watch);
 	return true;
 }
@@ -161,7 +161,7 @@ void xp_watch_forget_all(struct xpoll *queue)
 			continue;
 		slot->mode = XP_MODE_NONE;
 		slot->armed = 0;
-		slot->udata[0] = NULL;
+		slot->udata[0].pointer = NULL;
 		slot->generation++;
 	}
 }

@@ -24,6 +24,7 @@
 #include "base/list.h"
 #include "base/regmap.h"
 #include "base/time.h"
+#include "base/udata.h"
 
 struct xp_reg {
 	struct xp_regmap_item item; /* ident and filter */
@@ -32,7 +33,7 @@ struct xp_reg {
 	uint32_t fflags; /* what is asked for */
 	uint32_t report; /* what happened: the event's fflags */
 	int64_t data;
-	void *udata;
+	union xp_udata udata;
 	uint16_t flags; /* XPOLL_CLEAR, ONESHOT, DISPATCH, DISABLE */
 	bool active;    /* the condition holds */
 	bool orphan;    /* in a forked child: not inherited yet */
