@@ -50,7 +50,7 @@ static struct {
 	unsigned jobs; /* [t] in flight */
 	unsigned others; /* [t] stops in flight, and the poll of call_fd */
 	bool listening; /* [t] call_fd is polled */
-	atomic_bool calling; /* somebody has written to call_fd */
+	atomic_uint calling; /* somebody has written to call_fd */
 } uring = {.ring.fd = -1};
 
 /* --- The ring ---------------------------------------------------------------- */
@@ -134,7 +134,7 @@ static void uring_call(void)
 	static const uint64_t one = 1;
 
 	XP_ASSERT(uring.ring.fd >= 0);
-	if (!atomic_exchange(&uring.calling, true))
+	if (!atomic_exchange(&uring.calling, 1))
 		xp_sys_write(uring.call_fd, &one, sizeof one);
 }
 
@@ -221,7 +221,7 @@ static void uring_completed(uint64_t token, int32_t result)
 	xp_sys_read(uring.call_fd, &ignored, sizeof ignored);
 	uring.listening = false;
 	/* From now on a call is a new one; then the lists are looked at. */
-	atomic_store(&uring.calling, false);
+	atomic_store(&uring.calling, 0);
 }
 
 static void uring_reap(void)

@@ -27,8 +27,8 @@ struct xp_bell {
 	atomic_int fd;                 /* [a] a beacon's two numbers, */
 	atomic_int lamp;               /* [a] set while it is free */
 	atomic_uint state;             /* [a] */
-	atomic_bool rung;              /* [a] since it was answered */
-	atomic_bool wants[XP_SIGNALS]; /* [a] */
+	atomic_uint rung;              /* [a] since it was answered */
+	atomic_uint wants[XP_SIGNALS]; /* [a] 0 or 1 */
 };
 
 static pthread_mutex_t bell_lock = PTHREAD_MUTEX_INITIALIZER; /* of opening */
@@ -62,7 +62,7 @@ static void bell_ring(struct xp_bell *bell, unsigned number)
 
 	if (!(state & (BELL_FREE | BELL_CLOSING)) &&
 	    atomic_load(&bell->wants[number]) &&
-	    !atomic_exchange(&bell->rung, true)) {
+	    !atomic_exchange(&bell->rung, 1)) {
 		beacon = xp_bell_beacon(bell);
 		xp_beacon_light(&beacon);
 	}
@@ -107,7 +107,7 @@ int xp_bell_open(struct xp_bell **opened)
 	if (bell) {
 		atomic_store(&bell->fd, beacon.fd);
 		atomic_store(&bell->lamp, beacon.lamp);
-		atomic_store(&bell->rung, false);
+		atomic_store(&bell->rung, 0);
 		atomic_fetch_and(&bell->state, ~BELL_FREE);
 	}
 	pthread_mutex_unlock(&bell_lock);
@@ -124,7 +124,7 @@ void xp_bell_answer(struct xp_bell *bell)
 	struct xp_beacon beacon = xp_bell_beacon(bell);
 
 	xp_beacon_dim(&beacon);
-	atomic_store(&bell->rung, false);
+	atomic_store(&bell->rung, 0);
 }
 
 void xp_bell_close(struct xp_bell *bell)
@@ -137,7 +137,7 @@ void xp_bell_close(struct xp_bell *bell)
 
 bool xp_bell_want(struct xp_bell *bell, unsigned number, bool want)
 {
-	return atomic_exchange(&bell->wants[number], want) != want;
+	return (atomic_exchange(&bell->wants[number], want ? 1 : 0) != 0) != want;
 }
 
 void xp_bells_begin(void)
@@ -148,7 +148,7 @@ void xp_bells_begin(void)
 	for (struct xp_bell *bell = atomic_load(&bells); bell;
 	     bell = bell->next) {
 		for (unsigned i = 0; i < XP_SIGNALS; i++)
-			atomic_store(&bell->wants[i], false);
+			atomic_store(&bell->wants[i], 0);
 		atomic_store(&bell->state, BELL_FREE);
 	}
 }

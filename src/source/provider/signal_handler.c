@@ -43,7 +43,7 @@ struct signal_link {
 	signal_plain *_Atomic plain;       /* [a] that handler, or ... */
 	signal_detailed *_Atomic detailed; /* [a] ... that, or neither */
 	atomic_bool once;          /* [a] SA_RESETHAND, and ours to keep */
-	atomic_bool spent;         /* [a] it has run that once */
+	atomic_uint spent;         /* [a] it has run that once */
 	bool given_away;           /* [l] the program may call or restore it */
 	struct sigaction previous; /* [l] what it was put in front of */
 };
@@ -81,7 +81,7 @@ static void handler_run(unsigned index, int number, siginfo_t *info,
 	plain = atomic_load(&link->plain);
 	if (!detailed && !plain)
 		return;
-	if (atomic_load(&link->once) && atomic_exchange(&link->spent, true))
+	if (atomic_load(&link->once) && atomic_exchange(&link->spent, 1))
 		return;
 	if (detailed)
 		detailed(number, info, context);
@@ -203,7 +203,7 @@ static void link_set(struct signal_link *link, unsigned number,
 	bool detailed = any && previous->sa_flags & SA_SIGINFO;
 
 	link->previous = *previous;
-	atomic_store(&link->spent, false);
+	atomic_store(&link->spent, 0);
 	atomic_store(&link->once, any && previous->sa_flags & SA_RESETHAND &&
 	             signal_harmless(number));
 	if (detailed)
