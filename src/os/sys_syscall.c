@@ -215,11 +215,14 @@ void *xp_sys_wiped_page(void)
 		errno = saved;
 		return NULL;
 	}
-	if (madvise(page, size, MADV_WIPEONFORK) < 0) {
+	/* An emulator that says yes to any advice follows none. */
+	if (madvise(page, size, MADV_WIPEONFORK) < 0 ||
+	    madvise(page, size, -1) == 0) {
 		munmap(page, size);
 		errno = saved;
 		return NULL;
 	}
+	errno = saved;
 	return page;
 }
 

@@ -134,24 +134,35 @@ XT_TEST(children_are_left_to_the_program)
 	XT_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
 }
 
-XT_TEST(no_thread_is_made)
+/* Threads of this process; an emulator has some of its own. */
+static int threads_here(void)
 {
 	int count = 0;
 	struct dirent *entry;
+	DIR *directory = opendir("/proc/self/task");
+
+	if (!directory)
+		return 0;
+	while ((entry = readdir(directory)))
+		count += entry->d_name[0] != '.';
+	(void)closedir(directory);
+	return count;
+}
+
+XT_TEST(no_thread_is_made)
+{
+	int before = threads_here();
 
 	XT_SINGLE_ONLY();
+	if (before == 0)
+		XT_SKIP("threads cannot be counted here");
 	XT_CALL(whole_round());
 	struct xpoll *queue = xt_open();
 	XT_OK(xt_add(queue, xt_pipe().r, READ, 0));
 	XT_NONE(queue);
-	DIR *directory = opendir("/proc/self/task");
-	if (!directory)
-		XT_SKIP("threads cannot be counted here");
-	while ((entry = readdir(directory)))
-		count += entry->d_name[0] != '.';
-	(void)closedir(directory);
+	int after = threads_here();
 	/* ThreadSanitizer has one of its own. */
-	XT_CHECK(count == 1 || (XT_SANITIZED && count == 2));
+	XT_CHECK(after == before || (XT_SANITIZED && after == before + 1));
 }
 
 /* S18: standard output and error stay empty. */
