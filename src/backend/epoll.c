@@ -204,14 +204,18 @@ static int epoll_renew(void *opaque)
 	return rc;
 }
 
-/* An exclusive entry cannot be modified, which tells that it is there. */
+/*
+ * An exclusive entry cannot be modified, which tells that it is there.  What
+ * hung up is reported all the same, to a thread that sleeps in the old set.
+ */
 static bool epoll_renew_knows(void *opaque, int fd)
 {
 	struct epoll_state *state = opaque;
 	int rc;
 
 	xp_count(&state->counters->syscalls_change);
-	rc = xp_sys_epoll_ctl(state->previous_fd, EPOLL_CTL_MOD, fd, EPOLLET, 0);
+	rc = xp_sys_epoll_ctl(state->previous_fd, EPOLL_CTL_MOD, fd, EPOLLET,
+	                      XP_TOKEN_WAKE);
 	return rc != -ENOENT && rc != -EBADF && rc != -EPERM;
 }
 

@@ -11,6 +11,9 @@
 #include <sched.h>
 #include <sys/epoll.h>
 
+/* Out of the table's first page, as in a program with many descriptors. */
+enum { HUNG_UP = 700, DEAD };
+
 /* Where a thread is held: before it sleeps, or with its first report. */
 static _Thread_local bool holds_before, holds_after;
 static atomic_int held; /* that got there */
@@ -19,10 +22,19 @@ static atomic_int sleeps; /* begun, by any thread */
 
 static void (*when_replaced)(void);
 
+/* What a thread that still sleeps in the old set is told during a renewal. */
+static bool reports_old;
+static struct epoll_event old_report[4];
+static int old_reports;
+
 int __real_xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
                              int64_t deadline_ns, const sigset_t *mask);
 int __wrap_xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
                              int64_t deadline_ns, const sigset_t *mask);
+int __real_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
+                            uint64_t token);
+int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
+                            uint64_t token);
 int __real_xp_sys_put(int fd, int number);
 int __wrap_xp_sys_put(int fd, int number);
 
@@ -42,9 +54,26 @@ int __wrap_xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
 	atomic_fetch_add(&sleeps, 1);
 	if (holds_before)
 		hold(&holds_before);
+	if (old_reports > 0 && !reports_old) {
+		rc = old_reports < cap ? old_reports : cap;
+		memcpy(events, old_report, (size_t)rc * sizeof *events);
+		old_reports = 0;
+		return rc;
+	}
 	rc = __real_xp_sys_epoll_wait(epoll_fd, events, cap, deadline_ns, mask);
 	if (holds_after && rc > 0)
 		hold(&holds_after);
+	return rc;
+}
+
+int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
+                            uint64_t token)
+{
+	int rc = __real_xp_sys_epoll_ctl(epoll_fd, op, fd, events, token);
+
+	/* Of the old set a renewal asks with an empty mask. */
+	if (reports_old && fd == HUNG_UP && op == EPOLL_CTL_MOD && events == EPOLLET)
+		old_reports = epoll_wait(epoll_fd, old_report, 4, 0);
 	return rc;
 }
 
@@ -216,4 +245,35 @@ XT_TEST(number_reused_before_the_set_is_renewed_is_silent_by_dispatch)
 	wait_until_renewed(queue);
 	XT_NONE(queue);
 	XT_NONE(queue);
+}
+
+/*
+ * What hung up is reported whatever is asked for, so the entry that a renewal
+ * leaves in the old set wakes a thread that still sleeps there.
+ */
+XT_TEST(hung_up_file_while_the_set_is_renewed_means_nothing_to_a_sleeper)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair gone = xt_pipe();
+	struct xt_pair dead = xt_pipe();
+	struct xt_pair fresh = xt_pipe();
+	struct xpoll_event event[4];
+
+	xt_number(gone.r, HUNG_UP);
+	XT_OK(xt_add(queue, HUNG_UP, READ, XPOLL_DISPATCH));
+	(void)close(gone.w);
+	XT_GETS(queue, event, HUNG_UP, READ);
+	xt_number(dead.r, DEAD);
+	XT_OK(xt_add(queue, DEAD, READ, 0));
+	(void)xt_dup(DEAD);
+	xt_put(dead.w);
+	xt_number(fresh.r, DEAD);
+	XT_OK(xt_add(queue, DEAD, READ, 0));
+	reports_old = true;
+	wait_until_renewed(queue);
+	reports_old = false;
+	XT_EXPECT_EQ(old_reports, 2);
+	/* This wait stands for the one that slept there. */
+	XT_EQ(xpoll_event(queue, NULL, 0, event, 4, 1000000), 0);
+	XT_EXPECT_EQ(old_reports, 0);
 }
