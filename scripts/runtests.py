@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "build" / "results"
 EXPECTED = ROOT / "tests" / "expected-skips.txt"
 CLOSING = re.compile(r"^\d+% tests passed, (\d+) tests failed out of (\d+)")
-ENDED = re.compile(r"^ *\d+/\d+ +Test +#\d+: (\S+) [. ]*\**(\w.*?) +([\d.]+) sec")
+ENDED = re.compile(r"^ *(?:\d+/\d+ +)?Test +#\d+: (\S+) [. ]*\**(\w.*?) +([\d.]+) sec")
 PROPERTIES = ("TIMEOUT", "LABELS", "SKIP_RETURN_CODE")
 
 
@@ -83,10 +83,11 @@ def careless_tests(tests):
 
 
 def run_ctest(build_dir, arguments):
-    """Stream CTest; return (exit code, {test: (outcome, seconds)}, the held-back closing lines)."""
+    """Stream CTest; return (exit code, {test: (outcome, seconds)}, tests that failed and were
+    run again, the held-back closing lines)."""
     command = ["ctest", "--test-dir", str(build_dir), "--output-on-failure",
                "--no-tests=error", *arguments]
-    closing, ended = [], {}
+    closing, ended, again = [], {}, []
     with subprocess.Popen(command, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, errors="replace") as ctest:
@@ -97,8 +98,10 @@ def run_ctest(build_dir, arguments):
                 print(line, end="", flush=True)
             end = ENDED.match(line)
             if end:
+                if end.group(1) in ended and end.group(2) == "Passed":
+                    again.append(end.group(1))
                 ended[end.group(1)] = (end.group(2), float(end.group(3)))
-    return ctest.returncode, ended, closing
+    return ctest.returncode, ended, again, closing
 
 
 def record_of(suite, tests, ended, skips):
@@ -117,13 +120,14 @@ def run(options):
     tests = tests_of(build_dir)
     findings = list(careless_tests(tests))
     start = time.monotonic()
-    code, ended, closing = run_ctest(build_dir, options.arguments)
+    code, ended, again, closing = run_ctest(build_dir, options.arguments)
     skips = skip_reasons(build_dir, [name for name, (word, _) in ended.items()
                                      if word == "Skipped"])
     findings += unexpected_skips(skips)
 
     record = record_of(options.suite or build_dir.name, tests, ended, skips)
     record["seconds"] = time.monotonic() - start
+    record["again"] = again
     record["findings"] = findings if options.strict else []
     if closing and options.suite:
         RESULTS.mkdir(parents=True, exist_ok=True)
@@ -154,6 +158,7 @@ def summary(_options):
     testtable.print_runs(records)
     failed = testtable.print_failures(records)
     testtable.print_findings(records)
+    testtable.print_again(records)
     count = sum(len(record["tests"]) for record in records)
     percent = 100 * (count - failed) // max(count, 1)
     print(f"\n{percent}% tests passed, {failed} tests failed out of {count}")

@@ -79,6 +79,15 @@ def print_findings(records):
         print(f"       {finding}")
 
 
+def print_again(records):
+    """Tests that passed only when they were run again: each is a question."""
+    tests = [f"{test} ({record['suite']})" for record in records for test in record["again"]]
+    if tests:
+        print("\nfailed first, and passed when run again: find out why")
+    for test in tests:
+        print(f"       {test}")
+
+
 def print_skips(records):
     """Every reason once: how often, in which suites, and in which runs if not in all."""
     reasons = defaultdict(lambda: (Counter(), set()))
