@@ -44,7 +44,8 @@ def sources():
     """All but those for Windows, whose headers are not here."""
     names = [str(path.relative_to(ROOT)) for folder in FOLDERS
              for path in sorted((ROOT / folder).rglob("*.c"))]
-    return [name for name in names if not name.startswith(("src/os/nt/", "src/backend/afd"))]
+    windows = "src/os/nt/", "src/backend/afd", "src/base/alloc_aligned.c"
+    return [name for name in names if not name.startswith(windows)]
 
 
 def text_of(name, number):
