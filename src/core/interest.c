@@ -316,6 +316,12 @@ int xp_interest_wanted(struct xpoll *queue, int fd, struct xp_slot *slot,
 		xp_candidate_asked(queue, fd, slot, filters);
 		return 0;
 	}
+	/* signalfd answers for the thread that asks: one that waits has to. */
+	if (queue->waiters > 0 && !xp_slot_lookable(fd, slot)) {
+		xp_candidate_asked(queue, fd, slot, filters);
+		queue->look_wanted = true;
+		return 0;
+	}
 	if (wants_oneshot(queue, slot, slot->enabled))
 		return xp_interest_push(queue, fd, slot, XP_MODE_ONESHOT,
 		                        slot->enabled);

@@ -167,7 +167,8 @@ void xp_settle(struct xpoll *queue)
 
 	queue->look_wanted = false;
 	flush_for_others(queue);
-	if (wanted && (!xp_list_empty(&queue->active) ||
+	if (wanted && (queue->candidates_len > 0 ||
+	               !xp_list_empty(&queue->active) ||
 	               !xp_list_empty(&queue->files_awake) ||
 	               xp_keeper_missing(queue)))
 		call_one(queue);

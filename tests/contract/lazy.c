@@ -223,6 +223,37 @@ XT_TEST(hazard_08_signalfd_is_looked_at_by_the_waiting_thread)
 	XT_EXPECT_EQ(waiter.event.ident, fd);
 	XT_EQ(pthread_sigmask(SIG_SETMASK, &old, NULL), 0);
 }
+
+/* The report was seen and dropped while nobody wanted it. */
+XT_TEST(hazard_08_signalfd_enabled_for_another_thread_is_reported)
+{
+	if (xt_is("kqueue"))
+		XT_SKIP("the systems with kqueue(2) have no such file");
+
+	struct signal_waiter waiter = {.queue = xt_open()};
+	sigset_t set;
+	sigset_t old;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGUSR2);
+	XT_EQ(pthread_sigmask(SIG_BLOCK, &set, &old), 0);
+	int fd = xt_keep(signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
+	XT_OK(xt_add(waiter.queue, fd, READ, 0));
+	struct xt_thread *thread = xt_start(signal_wait, &waiter);
+	xt_asleep(thread);
+	XT_OK(xt_flag(waiter.queue, (uint64_t)fd, READ, XPOLL_DISABLE));
+	uint64_t fruitless = xt_stats(waiter.queue).fruitless;
+	XT_EQ(pthread_kill(xt_pthread(thread), SIGUSR2), 0);
+	/* Only there does the kernel wake for what is disabled. */
+	while (xt_is("epoll") && xt_stats(waiter.queue).fruitless == fruitless)
+		(void)sched_yield();
+	xt_asleep(thread);
+	XT_OK(xt_flag(waiter.queue, (uint64_t)fd, READ, XPOLL_ENABLE));
+	xt_join(thread);
+	XT_EXPECT_EQ(waiter.rc, 1);
+	XT_EXPECT_EQ(waiter.event.ident, fd);
+	XT_EQ(pthread_sigmask(SIG_SETMASK, &old, NULL), 0);
+}
 #endif
 
 /* Hazard 8: what a check found is delivered or kept, never looked at twice. */
