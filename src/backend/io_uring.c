@@ -33,6 +33,9 @@
 /* What a sleeping thread waits for: its own entries, and the ring. */
 enum { IORING_ENTRY = XP_OWN_ENTRIES, IORING_ENTRIES };
 
+/* So long a thread sleeps at most while the kernel lacks memory for a poll. */
+#define IORING_AGAIN_NS (10 * XP_NS_PER_MS)
+
 struct ioring_state {
 	struct xp_ringmap ring; /* it has a lock of its own */
 	struct xp_own own;      /* immutable */
@@ -91,6 +94,17 @@ static int ioring_take(struct ioring_state *state, const struct pollfd *fds,
 	return count;
 }
 
+/* The queue looks at the clock, and harvests again before it sleeps again. */
+static int64_t ioring_deadline(struct ioring_state *state, int64_t deadline_ns)
+{
+	int64_t again_ns;
+
+	if (!xp_ringmap_behind(&state->ring))
+		return deadline_ns;
+	again_ns = xp_sys_now() + IORING_AGAIN_NS;
+	return again_ns < deadline_ns ? again_ns : deadline_ns;
+}
+
 static int ioring_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
                         struct xp_fired *fired, int cap)
 {
@@ -105,7 +119,8 @@ static int ioring_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 	if (deadline_ns == XP_NOW)
 		rc = xp_sys_poll_now(fds, IORING_ENTRIES);
 	else
-		rc = xp_sys_poll_wait(fds, IORING_ENTRIES, deadline_ns, mask);
+		rc = xp_sys_poll_wait(fds, IORING_ENTRIES,
+		                      ioring_deadline(state, deadline_ns), mask);
 	return rc <= 0 ? rc : ioring_take(state, fds, fired, cap);
 }
 

@@ -72,8 +72,11 @@ int xp_pollring_submit(struct xp_pollring *polls)
 		xp_count_shared(&polls->counters->syscalls_change);
 		if (rc == -EINTR)
 			continue;
-		if (rc <= 0)
-			return rc < 0 ? rc : -EAGAIN;
+		/* For lack of memory the kernel says "again", or takes none. */
+		if (rc == 0 || rc == -EAGAIN || rc == -EBUSY)
+			return -ENOMEM;
+		if (rc < 0)
+			return rc;
 		XP_ASSERT((unsigned)rc <= polls->ring.filled);
 		polls->ring.filled -= (unsigned)rc;
 	}

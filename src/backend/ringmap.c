@@ -209,4 +209,14 @@ int xp_ringmap_harvest(struct xp_ringmap *ring, struct xp_fired *fired, int cap)
 	return count;
 }
 
+bool xp_ringmap_behind(struct xp_ringmap *ring)
+{
+	bool behind;
+
+	xp_mutex_lock(&ring->lock);
+	behind = ring->polls.ring.filled > 0;
+	xp_mutex_unlock(&ring->lock);
+	return behind;
+}
+
 #endif

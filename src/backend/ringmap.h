@@ -35,6 +35,8 @@ int xp_ringmap_change(struct xp_ringmap *ring, int fd, uint32_t watch,
                       uint64_t token);
 int xp_ringmap_detach(struct xp_ringmap *ring, int fd);
 int xp_ringmap_harvest(struct xp_ringmap *ring, struct xp_fired *fired, int cap);
+/* Has the kernel not taken all polls yet?  The next harvest tries again. */
+bool xp_ringmap_behind(struct xp_ringmap *ring);
 
 #endif
 #endif

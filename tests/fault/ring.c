@@ -1,0 +1,89 @@
+/*
+ * Goal: a ring that takes no polls for a moment, as the kernel is short of memory,
+ * loses none: they are submitted later, and a thread does not sleep without them.
+ * Method: io_uring_enter(2) is wrapped at link time and refuses at first.
+ */
+#include "xt.h"
+
+#include "os/sys_uring.h"
+
+static atomic_int refusals; /* that are to come */
+static atomic_int refused;
+
+int __real_xp_sys_uring_enter(int ring_fd, unsigned submit, unsigned wait);
+int __wrap_xp_sys_uring_enter(int ring_fd, unsigned submit, unsigned wait);
+int __wrap_xp_sys_uring_enter(int ring_fd, unsigned submit, unsigned wait)
+{
+	if (atomic_fetch_sub(&refusals, 1) > 0) {
+		atomic_fetch_add(&refused, 1);
+		return -EAGAIN;
+	}
+	return __real_xp_sys_uring_enter(ring_fd, submit, wait);
+}
+
+static void refuse(int times)
+{
+	atomic_store(&refused, 0);
+	atomic_store(&refusals, times);
+}
+
+struct maker {
+	struct xpoll *queue;
+	struct xt_pair pipe;
+};
+
+static void make(void *argument)
+{
+	struct maker *maker = argument;
+
+	maker->queue = xt_open_quiet();
+	maker->pipe = xt_pipe();
+	XT_OK(xt_add(maker->queue, maker->pipe.r, READ, 0));
+}
+
+/* The kernel cancels what a thread submitted that has ended: it is submitted anew. */
+XT_TEST(poll_that_could_not_be_submitted_anew_is_not_forgotten)
+{
+	struct maker maker;
+
+	/* Each time another attempt is the first that succeeds: the one before a sleep, too. */
+	for (int times = 1; times <= 5; times++) {
+		xt_join(xt_start(make, &maker));
+		refuse(times);
+		XT_NONE(maker.queue);
+		xt_put(maker.pipe.w);
+		XT_GETS(maker.queue, NULL, maker.pipe.r, READ);
+		XT_EXPECT(atomic_load(&refused) > 0);
+		refuse(0);
+	}
+}
+
+/* It fails, and leaves nothing that is submitted later. */
+XT_TEST(add_that_could_not_be_submitted_fails_and_leaves_nothing)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pipe = xt_pipe();
+
+	refuse(1);
+	XT_STATUS(xt_add(queue, pipe.r, READ, 0), ENOMEM);
+	xt_put(pipe.w);
+	XT_NONE(queue);
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	XT_GETS(queue, NULL, pipe.r, READ);
+}
+
+/* What is cancelled late is silent all the same, and let go with the next call. */
+XT_TEST(delete_that_could_not_be_submitted_is_made_up_for)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+
+	XT_OK(xt_add(queue, pair.r, READ, 0));
+	refuse(1);
+	XT_OK(xt_flag(queue, (uint64_t)pair.r, READ, XPOLL_DELETE));
+	XT_EXPECT_EQ(atomic_load(&refused), 1);
+	xt_put(pair.w);
+	XT_NONE(queue);
+	xt_close(pair.r);
+	XT_EXPECT(xt_poll_until(pair.w, POLLIN, POLLHUP));
+}
