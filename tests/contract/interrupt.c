@@ -26,8 +26,11 @@ static void handle(int number, int flags)
 	atomic_store(&handled, 0);
 }
 
+/* Ignored in between: what is still pending then ends nobody (qemu may forget
+ * to deliver what ppoll's mask held back until something else happens). */
 static void unhandle(int number)
 {
+	(void)signal(number, SIG_IGN);
 	(void)signal(number, SIG_DFL);
 }
 
