@@ -41,6 +41,14 @@ bool fuzz_more(const struct fuzz_input *input)
 	return input->at < input->end;
 }
 
+const char *fuzz_backend(struct fuzz_input *input)
+{
+	static const char *const backends[] = {"epoll", "poll", "select"};
+	uint8_t byte = fuzz_byte(input);
+
+	return byte < 192 ? backends[byte % 3] : "io_uring";
+}
+
 void fuzz_wrong(const char *what, const char *file, int line)
 {
 	fprintf(stderr, "%s:%d: does not hold: %s\n", file, line, what);
