@@ -224,6 +224,30 @@ XT_TEST(bad_ctl_descriptor_is_ebadf_or_enotsup)
 #endif
 }
 
+XT_TEST(no_queue_is_einval_in_every_call)
+{
+	struct xpoll_event record = xt_record(1, USER, XPOLL_ADD);
+	struct xpoll_stats stats;
+	void *data;
+
+	XT_FAILS(xpoll_event(NULL, &record, 1, NULL, 0, 0), EINVAL);
+	XT_FAILS(xpoll_event_mask(NULL, NULL, 0, &record, 1, 0, NULL), EINVAL);
+	XT_FAILS(xpoll_ctl(NULL, XPOLL_ADD, POLLIN, 0, NULL), EINVAL);
+	XT_FAILS(xpoll_wait(NULL, 0), EINVAL);
+	XT_FAILS(xpoll_wake(NULL), EINVAL);
+	XT_FAILS(xpoll_wake_all(NULL), EINVAL);
+	XT_FAILS(xpoll_fd(NULL), EINVAL);
+	XT_FAILS(xpoll_next_timeout(NULL), EINVAL);
+	XT_FAILS(xpoll_lookup(NULL, 1, USER, &record), EINVAL);
+	XT_FAILS(xpoll_stats(NULL, &stats, sizeof stats), EINVAL);
+	XT_FAILS(xpoll_reinit(NULL), EINVAL);
+	XT_EXPECT(!xpoll_backend(NULL));
+	/* Its end is 0, as always. */
+	errno = 0;
+	XT_EQ(xpoll_revents(NULL, &data), 0);
+	XT_EXPECT_STATUS(errno, EINVAL);
+}
+
 XT_TEST(bad_arguments_of_the_small_calls)
 {
 	struct xpoll *queue = xt_open();
@@ -242,6 +266,8 @@ XT_TEST(bad_arguments_of_the_small_calls)
 	XT_FAILS(xpoll_forget_fd(-1), EBADF);
 	XT_EQ(xpoll_forget_fd(900), 0);
 	XT_FAILS(xpoll_reinit(queue), EINVAL);
+	XT_FAILS(xpoll_backends(NULL, 1), EINVAL);
+	XT_FAILS(xpoll_backends(NULL, -1), EINVAL);
 }
 
 XT_TEST(other_filters_are_not_supported_for_now)

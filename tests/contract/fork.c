@@ -72,6 +72,7 @@ static void child_tries_all(void *argument)
 	struct xpoll *queue = family->queue;
 	struct xpoll_event change = xt_record(family->ident, READ, XPOLL_DELETE);
 	struct xpoll_event event;
+	struct xpoll_stats stats;
 	struct xpoll_aio aio = {.size = sizeof aio, .fd = family->file};
 
 	XT_FAILS(xpoll_event(queue, &change, 1, NULL, 0, 0), EBADF);
@@ -86,6 +87,10 @@ static void child_tries_all(void *argument)
 	XT_FAILS(xpoll_wake_all(queue), EBADF);
 	XT_FAILS(xpoll_fd(queue), EBADF);
 	XT_FAILS(xpoll_next_timeout(queue), EBADF);
+	XT_FAILS(xpoll_stats(queue, &stats, sizeof stats), EBADF);
+	errno = 0;
+	XT_EQ(xpoll_revents(queue, NULL), 0);
+	XT_EXPECT_STATUS(errno, EBADF);
 	XT_FAILS(xpoll_lookup(queue, family->ident, READ, &event), EBADF);
 	XT_FAILS(xpoll_aio_submit(queue, &aio), EBADF);
 	XT_FAILS(xpoll_aio_cancel(queue, &aio), EBADF);
