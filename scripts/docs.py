@@ -4,8 +4,8 @@
   docs.py [--only CHECK]   one line per finding; exit 1 if there is any
 
 Checks: names (header, symbol map, manual pages and tests agree), pages (mandoc
-finds nothing), examples (programs in README.md and docs/guide compile), links
-(relative links in *.md lead somewhere).
+finds nothing), examples (every block of C in *.md compiles), links
+(relative links in *.md lead somewhere), tests (those that *.md name are there).
 """
 import argparse
 import os
@@ -73,11 +73,9 @@ def check_pages():
 
 def check_examples():
     compiler = shlex.split(os.environ.get("CC", "cc"))
-    for path in [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]:
+    for path in markdown():
         text = path.read_text()
         for block in re.finditer(r"^```c\n(.*?)^```", text, re.M | re.S):
-            if not re.search(r"\bmain\s*\(", block.group(1)):
-                continue
             line = text.count("\n", 0, block.start()) + 1
             result = subprocess.run(
                 [*compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE",
@@ -101,8 +99,18 @@ def check_links():
                 yield f"{path.relative_to(ROOT)}: link to {target} leads nowhere"
 
 
+def check_tests():
+    for path in markdown():
+        for suite, name in re.findall(r"`(contract|source|stress|unit|secure)[./](\w+)`",
+                                      path.read_text()):
+            folder = ROOT / "tests" / suite
+            if not (folder / f"{name}.c").exists() and not (
+                    re.search(rf"NAME {suite}\.{name}\b", (folder / "CMakeLists.txt").read_text())):
+                yield f"{path.relative_to(ROOT)}: there is no test {suite}.{name}"
+
+
 CHECKS = {"names": check_names, "pages": check_pages,
-          "examples": check_examples, "links": check_links}
+          "examples": check_examples, "links": check_links, "tests": check_tests}
 
 
 def main():
