@@ -71,6 +71,7 @@ def step(mark: Callable[..., Any] = rule, **strategies: Any) -> Callable[..., An
         def checked(self: Machine, then: str = "", **arguments: Any) -> None:
             noted = {**arguments, "then": then} if then else arguments
             self.steps.append((act.__name__, noted))
+            self.begin()
             act(self, **arguments)
             for side in self.sides:
                 side.check()
@@ -84,15 +85,21 @@ class Machine(RuleBasedStateMachine):
     """The model."""
 
     last: list[tuple[str, dict[str, Any]]] = []  # What the last machine did.
+    begin: Callable[[], Any] = staticmethod(lambda: None)  # Before each step.
+    alone = ""  # The back end that is played alone; none: all that share a world.
 
-    def __init__(self) -> None:
+    def __init__(self, alone: str = "") -> None:
         super().__init__()
+        self.alone = alone or Machine.alone
+        self.begin()
         self.steps = Machine.last = []
         self.world = World()
-        # A ring keeps what it watches open, so the peer of a closed file hears nothing.
-        backends = [name for name in xpoll.backends() if name != "io_uring"]
-        names = [f"epoll {how}" for how in ("exposed", "several")
-                 if "epoll" in backends] + backends
+        # A ring keeps what it watches open, so the peer of a closed file hears nothing:
+        # a world that it shares with nobody else.
+        backends = [self.alone] if self.alone else [
+            name for name in xpoll.backends() if name != "io_uring"]
+        names = [f"{backends[0]} {how}" for how in ("exposed", "several")
+                 if backends[0] not in ("poll", "select")] + backends
         self.sides = [Side(name, self.world) for name in names]
         self.closed: list[int] = []  # Numbers that were registered and closed.
         self.objects = 0
@@ -190,6 +197,17 @@ class Machine(RuleBasedStateMachine):
 
     # --- Numbers --------------------------------------------------------------------------
 
+    def tell_of_close(self, fd: int) -> None:
+        """A ring would keep the file open, and its peer would hear nothing of the end."""
+        file = self.world.files[fd]
+        if self.alone == "io_uring" and file.peers and file.numbers == {fd}:
+            self.let_go(fd)
+
+    def let_go(self, fd: int) -> None:
+        xpoll.forget_fd(fd)
+        for side in self.sides:
+            side.ref.forgotten(fd)
+
     def was_closed(self, fd: int) -> None:
         if any(side.ref.all_of_number(fd) for side in self.sides):
             self.closed.append(fd)
@@ -200,6 +218,8 @@ class Machine(RuleBasedStateMachine):
     @step(pick=PICK, exactly=st.booleans())
     def close(self, pick: int, exactly: bool) -> None:
         fd = self.an_open(pick)
+        if not exactly:
+            self.tell_of_close(fd)
         self.world.closed(fd)
         if not exactly:
             os.close(fd)
@@ -212,10 +232,7 @@ class Machine(RuleBasedStateMachine):
     @some_number
     @step(pick=PICK)
     def forget(self, pick: int) -> None:
-        fd = self.a_number(pick)
-        xpoll.forget_fd(fd)
-        for side in self.sides:
-            side.ref.forgotten(fd)
+        self.let_go(self.a_number(pick))
 
     @some_open
     @some_room
@@ -229,6 +246,7 @@ class Machine(RuleBasedStateMachine):
     def dup_onto(self, pick: int, onto: int) -> None:
         fd, target = self.an_open(pick), self.an_open(onto)
         if fd != target:
+            self.tell_of_close(target)
             os.dup2(fd, target, inheritable=False)
             self.world.named(target, self.world.files[fd])
             self.was_closed(target)
@@ -394,6 +412,7 @@ class Machine(RuleBasedStateMachine):
         pid = os.fork()
         if pid == 0:
             try:
+                self.begin()
                 for side in self.sides:
                     side.inherit()
             except BaseException:

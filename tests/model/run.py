@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Run the model for a while; a failure is made short and printed as a regression test.
 
-  run.py [--seconds S] [--rounds N] [--seed N] [--first-failure]
+  run.py [--seconds S] [--rounds N] [--seed N] [--first-failure] [--backend NAME]
 
+With --backend that one plays alone, as io_uring has to; else all others play side by side.
 Without arguments one round is played, always the same; $XPOLL_MODEL_SECONDS gives the
 seconds and lets the seeds begin anywhere; $XPOLL_MODEL_ROUNDS gives the rounds, from 0 on,
 as far as the seconds allow: the same on each machine.  Each round has the next seed, which
@@ -15,12 +16,15 @@ from __future__ import annotations
 
 import argparse
 import faulthandler
+import functools
 import os
+import signal
 import sys
 import time
 import traceback
 from typing import Any
 
+import xpoll
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 from machine import Machine
@@ -29,7 +33,7 @@ Steps = list[tuple[str, dict[str, Any]]]
 ROUND = settings(max_examples=20, stateful_step_count=50, deadline=None, database=None,
                  phases=[Phase.generate], suppress_health_check=list(HealthCheck),
                  report_multiple_bugs=False, print_blob=False)
-HANGS = 120  # Seconds: a round takes a few.
+HANGS = 120  # Seconds, for a step: none waits as long, on any machine.
 # Arguments that say less than these do.
 PLAIN = {"asleep": False, "timeout": 0, "modes": 0, "switch": 0, "max_events": 64,
          "disabled": False, "pick": 0, "onto": 0, "count": 1, "size": 1, "then": ""}
@@ -82,7 +86,8 @@ def report(steps: Steps) -> None:
     else:
         steps = shorten(steps, place(error))
         print(play(steps))
-    print("    with Machine() as model:")
+    alone = f'"{Machine.alone}"' if Machine.alone else ""
+    print(f"    with Machine({alone}) as model:")
     for name, arguments in steps:
         text = ", ".join(f"{argument}={value!r}" for argument, value in arguments.items())
         print(f"        model.{name}({text})")
@@ -97,13 +102,20 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=time.time_ns() % 10**9 if chance else 0)
     parser.add_argument("--rounds", type=int, default=rounds or 10**9)
     parser.add_argument("--first-failure", action="store_true", help="do not make it short")
+    parser.add_argument("--backend", default="")
     arguments = parser.parse_args()
+    if arguments.backend and arguments.backend not in xpoll.backends():
+        print(f"SKIP: {arguments.backend} cannot be used here")
+        return 77
+    Machine.alone = arguments.backend
+    # Not faulthandler's own timer: that is a thread, beside which the model would fork.
+    faulthandler.register(signal.SIGALRM, chain=True)
+    Machine.begin = staticmethod(functools.partial(signal.alarm, HANGS))
     end = time.monotonic() + arguments.seconds
     number = arguments.seed
     last = number + arguments.rounds
     while number == arguments.seed or (time.monotonic() < end and number < last):
         print(f"seed {number}", flush=True)
-        faulthandler.dump_traceback_later(HANGS, exit=True)
         try:
             run_state_machine_as_test(seed(number)(Machine), settings=ROUND)
         except Exception as error:
@@ -112,7 +124,7 @@ def main() -> int:
                 report(list(Machine.last))
             return 1
         number += 1
-    faulthandler.cancel_dump_traceback_later()
+    signal.alarm(0)
     print(f"{number - arguments.seed} rounds of {ROUND.max_examples} sequences")
     return 0
 

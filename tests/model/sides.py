@@ -45,7 +45,8 @@ class Side:
         self.name = name
         self.world = world
         self.queue = xpoll.Queue(name.split()[0])
-        self.exact = self.queue.backend == "epoll"  # It notices that a number was used again.
+        # Does it notice that a number was used again?
+        self.exact = self.queue.backend in ("epoll", "kqueue")
         self.exposed = name.endswith("exposed")
         self.ref = Reference(lingers=self.exact)
         self.wake_pending = False
