@@ -164,6 +164,23 @@ static unsigned looked_at(const struct xp_slot *slot, int bits)
 	return filters & slot->enabled;
 }
 
+/*
+ * POLLHUP and POLLERR come unasked.  What they mean to an edge filter that was
+ * not looked at is the kernel's to tell, once: see that it is asked.
+ */
+static XP_APART void candidate_ended(struct xpoll *queue, struct xp_wait *wait,
+                                     const struct pollfd *found,
+                                     struct xp_slot *slot, uint32_t events)
+{
+	unsigned looked = looked_at(slot, found->events);
+
+	wait->passed_over = xp_slot_by_edge(slot) & slot->enabled & ~looked;
+	if (wait->passed_over)
+		queue->harvest_due = true;
+	xp_deliver_slot(queue, wait, found->fd, slot, events);
+	wait->passed_over = 0;
+}
+
 static XP_INLINE void candidate_found(struct xpoll *queue, struct xp_wait *wait,
                             const struct pollfd *found,
                             struct xp_slot *slot, bool confirm)
@@ -176,7 +193,11 @@ static XP_INLINE void candidate_found(struct xpoll *queue, struct xp_wait *wait,
 	} else if (!events) {
 		if (confirm)
 			candidate_quiet(queue, fd, slot);
-	} else if (!confirm || candidate_confirmed(queue, fd, slot)) {
+	} else if (confirm && !candidate_confirmed(queue, fd, slot)) {
+		/* Dropped: the number is another file. */
+	} else if (XP_UNLIKELY(events & (POLLHUP | POLLERR))) {
+		candidate_ended(queue, wait, found, slot, events);
+	} else {
 		xp_deliver_slot(queue, wait, fd, slot, events);
 	}
 }

@@ -202,22 +202,23 @@ void xp_deliver_rearm(struct xpoll *queue, int fd, struct xp_slot *slot)
 		(void)xp_interest_push(queue, fd, slot, XP_MODE_ONESHOT, enabled);
 }
 
+static const int16_t deliver_names[XP_FD_FILTERS] = {
+	[XP_READ] = XPOLL_FILT_READ,
+	[XP_WRITE] = XPOLL_FILT_WRITE,
+	[XP_EXCEPT] = XPOLL_FILT_EXCEPT,
+};
+
 /* Another event in the caller's array, as far as all of them are alike. */
 static XP_INLINE struct xpoll_event *event_next(struct xp_wait *wait, int fd,
                                                 const struct xp_slot *slot,
                                                 unsigned filter)
 {
-	static const int16_t names[XP_FD_FILTERS] = {
-		[XP_READ] = XPOLL_FILT_READ,
-		[XP_WRITE] = XPOLL_FILT_WRITE,
-		[XP_EXCEPT] = XPOLL_FILT_EXCEPT,
-	};
 	struct xpoll_event *event = &wait->events[wait->len++];
 
 	XP_ASSERT(wait->len <= wait->cap);
 	XP_ASSERT(slot->enabled & XP_BIT(filter));
 	event->ident = xp_fd_ident(fd);
-	event->filter = names[filter];
+	event->filter = deliver_names[filter];
 	event->flags = 0;
 	event->fflags = 0;
 	event->data = 1;
@@ -315,17 +316,51 @@ static XP_INLINE bool deliver_plain(struct xpoll *queue, struct xp_wait *wait,
 	return true;
 }
 
+/* The filters of this descriptor that are in the caller's array by now. */
+static unsigned deliver_told(const struct xp_wait *wait, int fd)
+{
+	unsigned filters = 0;
+
+	for (int i = 0; i < wait->len; i++) {
+		const struct xpoll_event *event = &wait->events[i];
+
+		if (event->ident != xp_fd_ident(fd))
+			continue;
+		for (int filter = 0; filter < XP_FD_FILTERS; filter++)
+			if (event->filter == deliver_names[filter])
+				filters |= XP_BIT(filter);
+	}
+	return filters;
+}
+
+/*
+ * A descriptor that this call has told of fired again: the kernel may know of
+ * filters that a look did not ask for.  Of the others nothing is missed: the
+ * program has not seen their events yet.
+ */
+static XP_APART void deliver_more(struct xpoll *queue, struct xp_wait *wait,
+                                  int fd, struct xp_slot *slot,
+                                  unsigned filters, uint32_t events)
+{
+	filters &= ~deliver_told(wait, fd);
+	if (filters)
+		deliver_events(queue, wait, fd, slot, filters, events);
+	else if (slot->mode != XP_MODE_LAZY)
+		xp_deliver_outdated(queue, fd, slot);
+}
+
 static XP_APART void event_deliver_any(struct xpoll *queue, struct xp_wait *wait,
                                        int fd, struct xp_slot *slot,
                                        uint32_t events)
 {
 	uint32_t told = events;
-	unsigned filters;
+	unsigned filters, wanted;
 
 	if (XP_UNLIKELY(events & POLLHUP))
 		told = without_unconnected(queue, fd, slot, events);
-	filters = filters_of(told) & slot->enabled;
-	if (XP_UNLIKELY(events & (POLLHUP | POLLERR)) && filters != slot->enabled) {
+	wanted = slot->enabled & ~wait->passed_over;
+	filters = filters_of(told) & wanted;
+	if (XP_UNLIKELY(events & (POLLHUP | POLLERR)) && filters != wanted) {
 		slot->withheld = 1;
 		queue->withheld = true;
 	}
@@ -334,7 +369,7 @@ static XP_APART void event_deliver_any(struct xpoll *queue, struct xp_wait *wait
 		return;
 	}
 	if (slot->batch == wait->batch) {
-		xp_deliver_outdated(queue, fd, slot);
+		deliver_more(queue, wait, fd, slot, filters, told);
 		return;
 	}
 	slot->fruitless = 0;

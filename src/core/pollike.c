@@ -66,13 +66,25 @@ static unsigned reported(const struct xp_slot *slot, uint32_t bits)
 	return poll_filters((int)bits) & enabled;
 }
 
+/* It is in the batch already: what else fired of it comes with the same entry. */
+static XP_APART void poll_deliver_more(struct xpoll *queue,
+                                       struct xp_wait *wait, int fd,
+                                       struct xp_slot *slot, uint32_t events)
+{
+	for (int i = 0; i < wait->len; i++)
+		if (queue->ready[i].fd == fd)
+			queue->ready[i].events |= events;
+	if (slot->mode != XP_MODE_LAZY)
+		xp_deliver_outdated(queue, fd, slot);
+}
+
 void xp_poll_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
                      struct xp_slot *slot, uint32_t events)
 {
 	if (XP_UNLIKELY(!poll_bits(slot, events))) {
 		xp_interest_fruitless(queue, fd, slot);
 	} else if (XP_UNLIKELY(slot->batch == wait->batch)) {
-		xp_deliver_outdated(queue, fd, slot);
+		poll_deliver_more(queue, wait, fd, slot, events);
 	} else if (XP_UNLIKELY(xp_wait_full(wait))) {
 		slot->fruitless = 0;
 		wait->news = true;

@@ -242,7 +242,11 @@ inline xp_deliver_slot(n)
 {
 	if
 	:: !slot[n].on -> xp_interest_fruitless(n)
-	:: slot[n].on && slot[n].batch == me + 1 -> xp_deliver_outdated(n)
+	:: slot[n].on && slot[n].batch == me + 1 ->
+		if /* deliver_more, of one filter */
+		:: slot[n].mode == LAZY
+		:: else -> xp_deliver_outdated(n)
+		fi
 	:: else ->
 		if
 		:: taken >= CAP -> xp_candidate_carry(n)
