@@ -58,9 +58,12 @@ struct xpoll; /* opaque */
 struct xpoll_options {
 	size_t size;         /* sizeof(struct xpoll_options) */
 	const char *backend; /* NULL: $XPOLL_BACKEND, else the best one here */
-	uint32_t flags;      /* none yet: must be 0 */
+	uint32_t flags;      /* XPOLL_TELL_MODES, or 0 */
 	int size_hint;       /* descriptors expected; a hint, never a limit */
 };
+
+/* Events tell the modes of their registration: CLEAR, ONESHOT, DISPATCH. */
+#define XPOLL_TELL_MODES 0x00000001u
 
 /*
  * Make a queue.  xpoll_create(size_hint) is xpoll_open with that hint.

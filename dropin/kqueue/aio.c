@@ -120,7 +120,7 @@ bool kq_aio_event(struct kq *kq, struct kevent *event)
 		result = request->aio.result;
 		event->ident = (uintptr_t)request->control;
 		event->filter = EVFILT_AIO;
-		event->flags = EV_EOF;
+		event->flags = EV_EOF | (request->flags & KQ_AIO_MODES);
 		event->fflags = 0;
 		event->data = result < 0 ? -result : 0;
 		event->udata = request->udata;

@@ -150,7 +150,7 @@ void kq_procdesc_event(struct kq *kq, struct kevent *event)
 		return;
 	status = kq_procdesc_status((int)event->ident);
 	event->filter = EVFILT_PROCDESC;
-	event->flags = EV_EOF;
+	event->flags = EV_EOF | EV_ONESHOT | EV_CLEAR;
 	event->fflags = NOTE_EXIT | (status < 0 ? NOTE_EXIT_UNKNOWN : 0);
 	event->data = status < 0 ? 0 : status;
 	kq_procdesc_note(kq, (int)event->ident, false);

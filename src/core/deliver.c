@@ -226,12 +226,21 @@ static XP_INLINE struct xpoll_event *event_next(struct xp_wait *wait, int fd,
 	return event;
 }
 
+static uint16_t modes_of(const struct xp_slot *slot, unsigned filter)
+{
+	return (uint16_t)((slot->edge >> filter & 1u) * XPOLL_CLEAR |
+	                  (slot->once >> filter & 1u) * XPOLL_ONESHOT |
+	                  (slot->turn >> filter & 1u) * XPOLL_DISPATCH);
+}
+
 static void emit(struct xpoll *queue, struct xp_wait *wait, int fd,
                  struct xp_slot *slot, unsigned filter, uint32_t events)
 {
 	struct xpoll_event *event = event_next(wait, fd, slot, filter);
 
 	event->flags = eof_of(fd, slot, filter, events);
+	if (queue->modes_told)
+		event->flags |= modes_of(slot, filter);
 	event->fflags = filter == XP_EXCEPT ? XPOLL_NOTE_OOB : 0;
 	if (XP_UNLIKELY((slot->counted | slot->soerr) & XP_BIT(filter)) &&
 	    !xp_detail_usual(wait, slot, filter))

@@ -126,7 +126,8 @@ static int options_check(const struct xpoll_options *options)
 	for (size_t i = sizeof *options; i < options->size; i++)
 		if (bytes[i])
 			return -E2BIG;
-	return options->flags || options->size_hint < 0 ? -EINVAL : 0;
+	return options->flags & ~XPOLL_TELL_MODES || options->size_hint < 0
+		? -EINVAL : 0;
 }
 
 struct xpoll *xpoll_open(const struct xpoll_options *options)
@@ -150,6 +151,8 @@ struct xpoll *xpoll_open(const struct xpoll_options *options)
 		errno = -rc;
 		return NULL;
 	}
+	if (options->flags & XPOLL_TELL_MODES)
+		queue->modes_told = XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH;
 	xp_process_add(queue);
 	return queue;
 }

@@ -73,6 +73,7 @@ struct xpoll {
 	bool polling;          /* [q] a thread is in xpoll_wait */
 	bool look_wanted;      /* [q] a sleeper may have to look, see settle */
 	bool exposed;          /* [q] xpoll_fd was called */
+	uint16_t modes_told;   /* [I] of XPOLL_CLEAR and its like, in events */
 	bool attention;        /* [q] its descriptor was made readable */
 	uint8_t attended;      /* [q] calls since then, modulo 256 */
 	uint8_t unattended;    /* [q] of these, in a row, that had no reason */

@@ -294,6 +294,7 @@ void xp_reg_deliver(struct xpoll *queue, struct xp_reg *reg,
 	event->flags = 0;
 	event->udata64 = reg->udata.bits;
 	reg->ops->collect(queue, reg, event);
+	event->flags |= reg->flags & queue->modes_told;
 	if (reg->flags & XPOLL_ONESHOT) {
 		xp_reg_end(queue, reg);
 		return;

@@ -81,9 +81,40 @@ XT_TEST(open_bad_options_is_einval)
 	size_t size = sizeof(struct xpoll_options);
 
 	XT_CHECK(refused_with(open_with(NULL, 0, 0, 0), EINVAL));
-	XT_CHECK(refused_with(open_with(NULL, 1, 0, size), EINVAL));
+	XT_CHECK(refused_with(open_with(NULL, 2, 0, size), EINVAL));
 	XT_CHECK(refused_with(open_with(NULL, 0x80000000u, 0, size), EINVAL));
 	XT_CHECK(refused_with(open_with(NULL, 0, -1, size), EINVAL));
+}
+
+XT_TEST(open_with_tell_modes_gives_events_the_modes_of_theirs)
+{
+	static const int modes[] = {0, XPOLL_CLEAR, XPOLL_ONESHOT,
+	                            XPOLL_DISPATCH,
+	                            XPOLL_CLEAR | XPOLL_ONESHOT};
+	size_t size = sizeof(struct xpoll_options);
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	struct xpoll_event event;
+
+	xt_put(pair.w);
+	for (uint32_t tell = 0; tell <= XPOLL_TELL_MODES; tell++) {
+		struct xpoll *queue = open_with(xt_backend, tell, 0, size);
+
+		XT_CHECK(queue);
+		for (int i = 0; i < 5; i++) {
+			XT_OK(xt_add(queue, pair.r, READ, modes[i]));
+			XT_GETS(queue, &event, pair.r, READ);
+			XT_EXPECT_EQ(event.flags, tell ? modes[i] : 0);
+			(void)xt_flag(queue, (uint64_t)pair.r, READ,
+			              XPOLL_DELETE);
+			XT_OK(xt_change(queue, 1, XPOLL_FILT_USER,
+			                XPOLL_ADD | modes[i], XPOLL_NOTE_TRIGGER,
+			                0, NULL));
+			XT_GETS(queue, &event, 1, XPOLL_FILT_USER);
+			XT_EXPECT_EQ(event.flags, tell ? modes[i] : 0);
+			(void)xt_flag(queue, 1, XPOLL_FILT_USER, XPOLL_DELETE);
+		}
+		xpoll_destroy(queue);
+	}
 }
 
 XT_TEST(open_larger_options_zero_tail_is_fine_else_e2big)

@@ -312,6 +312,37 @@ XT_TEST(clear_tells_of_new_activity_only)
 	KIT_NONE(kq);
 }
 
+/* As its kernel does: what the registration has, but no actions. */
+XT_TEST(event_tells_the_modes_of_its_registration)
+{
+	int kq = kit_open();
+	struct xt_pair pipe = xt_pipe();
+	const int modes[] = {0, EV_CLEAR, EV_DISPATCH, EV_ONESHOT,
+	                     EV_CLEAR | EV_DISPATCH, EV_CLEAR | EV_ONESHOT};
+	struct kevent event;
+
+	xt_put(pipe.w);
+	for (int i = 0; i < 6; i++) {
+		XT_OK(kit_add(kq, pipe.r, EVFILT_READ, modes[i]));
+		KIT_GETS(kq, &event, pipe.r, EVFILT_READ);
+		XT_EQ(event.flags, modes[i]);
+		(void)kit_flag(kq, pipe.r, EVFILT_READ, EV_DELETE);
+		XT_OK(kit_change(kq, 1, EVFILT_USER, EV_ADD | modes[i],
+		                 NOTE_TRIGGER, 0, NULL));
+		KIT_GETS(kq, &event, 1, EVFILT_USER);
+		XT_EQ(event.flags, modes[i]);
+		(void)kit_change(kq, 1, EVFILT_USER, EV_DELETE, 0, 0, NULL);
+	}
+	/* Given or not. */
+	XT_OK(kit_change(kq, 1, EVFILT_TIMER, EV_ADD | EV_ONESHOT, 0, 1, NULL));
+	KIT_GETS(kq, &event, 1, EVFILT_TIMER);
+	XT_EQ(event.flags, EV_ONESHOT | EV_CLEAR);
+	xt_close(pipe.w);
+	XT_OK(kit_add(kq, pipe.r, EVFILT_READ, EV_CLEAR));
+	KIT_GETS(kq, &event, pipe.r, EVFILT_READ);
+	XT_EQ(event.flags, EV_CLEAR | EV_EOF);
+}
+
 XT_TEST(udata_is_written_by_each_change_but_kept_by_keepudata)
 {
 	int kq = kit_open();

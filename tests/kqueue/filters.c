@@ -332,7 +332,7 @@ XT_TEST(proc_tells_the_exit_status)
 	close(to_it);
 	KIT_GETS(kq, &event, child, EVFILT_PROC);
 	XT_EQ(event.fflags, NOTE_EXIT);
-	XT_CHECK(event.flags & EV_EOF);
+	XT_EQ(event.flags, EV_EOF | EV_ONESHOT | EV_CLEAR);
 	XT_CHECK(event.udata == &kq);
 	/* As measured: one that is not reaped yet is told at once. */
 	XT_OK(kit_change(kq, (uintptr_t)child, EVFILT_PROC, EV_ADD, NOTE_EXIT, 0,
@@ -362,6 +362,7 @@ XT_TEST(procdesc_tells_the_exit_status)
 	XT_EQ(kill(child, SIGTERM), 0);
 	KIT_GETS(kq, &event, descriptor, EVFILT_PROCDESC);
 	XT_EQ(event.fflags, NOTE_EXIT);
+	XT_EQ(event.flags, EV_EOF | EV_ONESHOT | EV_CLEAR);
 	XT_CHECK(event.udata == &kq);
 	KIT_NONE(kq);
 	XT_EQ(waitpid(child, &status, 0), child);
