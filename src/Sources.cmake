@@ -57,6 +57,7 @@ set(XPOLL_POSIX
   source/proc.c
   source/proc_trace.c
   source/aio.c
+  source/empty.c
   source/signal.c
   source/table.c
   source/vnode.c

@@ -353,7 +353,8 @@ def test_supports_is_what_add_does(queue: Queue) -> None:
     assert queue.supports(FILT_READ)
     assert xpoll.supports(FILT_USER)
     assert not queue.supports(1000)
-    assert not queue.supports(xpoll.FILT_EMPTY)
+    assert queue.supports(xpoll.FILT_EMPTY)
+    assert not queue.supports(xpoll.FILT_EMPTY, 1)
     with pytest.raises(OverflowError):
         queue.supports(FILT_READ, -1)
 

@@ -281,7 +281,7 @@ bool xp_reg_confirm(struct xpoll *queue, struct xp_reg *reg)
 {
 	if (!reg->ops->confirm ||
 	    reg->ops->confirm(queue, reg->item.ident, reg) == 0)
-		return true;
+		return !reg->ops->holds || reg->ops->holds(queue, reg);
 	xp_reg_end(queue, reg);
 	return false;
 }

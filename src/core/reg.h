@@ -26,7 +26,10 @@ void xp_reg_look_ahead(const struct xpoll *queue, struct xp_reg_ahead *ahead,
 int xp_reg_change(struct xpoll *queue, const struct xpoll_event *change,
                   uint64_t hash);
 
-/* Is it still of what its ident names?  If not, it ends. */
+/*
+ * May it be delivered?  If it is not of what its ident names any more, it
+ * ends; if its condition is over, it is not active any more.
+ */
 bool xp_reg_confirm(struct xpoll *queue, struct xp_reg *reg);
 
 /*

@@ -1,5 +1,6 @@
 /* How much can be read or written, as the filters of kqueue(2) tell it. */
 #include <errno.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "os/sys.h"
@@ -30,6 +31,29 @@ int64_t xp_sys_backlog(int fd)
 int64_t xp_sys_socket_room(int fd)
 {
 	return xp_sys_kevent_ask(fd, EVFILT_WRITE);
+}
+
+/* A pipe has one buffer for both ends. */
+int64_t xp_sys_unsent(int fd)
+{
+#if defined(FIONWRITE)
+	unsigned long what = FIONWRITE;
+#elif defined(__linux__)
+	unsigned long what = TIOCOUTQ; /* With kqueue(2) of our own. */
+#else
+	unsigned long what = 0;
+#endif
+	int saved = errno;
+	int count = 0;
+	int rc = what ? ioctl(fd, what, &count) : -1;
+
+	if (!what)
+		return -ENOTSUP;
+	if (rc < 0 && errno == ENOTTY)
+		rc = ioctl(fd, FIONREAD, &count);
+	rc = rc < 0 ? -errno : 0;
+	errno = saved;
+	return rc < 0 ? rc : count;
 }
 
 /* Nobody tells; the room is known. */

@@ -81,6 +81,8 @@ int xp_sys_option(int fd, int level, int name, void *value, size_t size);
 bool xp_sys_is_stream(int fd);      /* a socket of SOCK_STREAM */
 int64_t xp_sys_backlog(int fd);     /* of a listener, at least 1; -EINVAL */
 int64_t xp_sys_socket_room(int fd); /* bytes of the send buffer */
+/* Bytes that a socket, or a pipe, still has to hand on; -ENOTSUP. */
+int64_t xp_sys_unsent(int fd);
 int64_t xp_sys_pipe_size(int fd);   /* bytes: unread and room; or negative */
 int64_t xp_sys_pipe_room(int fd);   /* bytes */
 /* SO_ERROR, which is cleared by that; 0: none. */

@@ -61,6 +61,14 @@ int64_t xp_sys_socket_room(int fd)
 	return unsent < size ? size - unsent : 0;
 }
 
+int64_t xp_sys_unsent(int fd)
+{
+	int64_t unsent = ask(fd, SIOCOUTQ);
+
+	/* A pipe has one buffer for both ends. */
+	return unsent == -ENOTTY ? ask(fd, FIONREAD) : unsent;
+}
+
 int64_t xp_sys_pipe_size(int fd)
 {
 	int saved = errno;

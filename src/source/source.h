@@ -48,6 +48,7 @@ enum xp_source_id {
 	XP_SOURCE_PROC,
 	XP_SOURCE_VNODE,
 	XP_SOURCE_AIO,
+	XP_SOURCE_EMPTY,
 	XP_SOURCE_NONE, /* the queue itself, for moments of its own */
 	XP_SOURCES,
 };
@@ -89,6 +90,13 @@ struct xp_source_ops {
 	 */
 	int (*confirm)(struct xpoll *queue, uint64_t ident,
 	               const struct xp_reg *reg);
+
+	/*
+	 * Where nobody tells that the condition is over: does it still hold?  Asked
+	 * before delivery; if not, the registration is not active any more, which
+	 * the source sees to.  Optional.
+	 */
+	bool (*holds)(struct xpoll *queue, struct xp_reg *reg);
 
 	/* Of these fflags, are all supported here?  NULL: all of `fflags`. */
 	bool (*supports)(uint32_t fflags);
@@ -151,6 +159,7 @@ extern const struct xp_source_ops *const xp_sources[];
 
 extern const struct xp_source_ops xp_source_proc;
 extern const struct xp_source_ops xp_source_aio;
+extern const struct xp_source_ops xp_source_empty;
 extern const struct xp_source_ops xp_source_signal;
 extern const struct xp_source_ops xp_source_timer;
 extern const struct xp_source_ops xp_source_user;

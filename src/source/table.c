@@ -10,6 +10,7 @@ const struct xp_source_ops *const xp_sources[] = {
 	&xp_source_vnode,
 	&xp_source_proc,
 	&xp_source_aio,
+	&xp_source_empty,
 	NULL,
 };
 

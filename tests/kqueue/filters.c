@@ -203,6 +203,35 @@ XT_TEST(write_after_the_reader_left_is_eof_and_over)
 	XT_STATUS(kit_add(kq, pipe.w, EVFILT_WRITE, 0), EPIPE);
 }
 
+/* --- EMPTY --------------------------------------------------------------------- */
+
+XT_TEST(empty_tells_when_all_has_been_taken)
+{
+	int kq = kit_open();
+	struct xt_pair pairs[] = {xt_socketpair(SOCK_STREAM), xt_tcp()};
+	struct kevent event;
+
+	for (int i = 0; i < 2; i++) {
+		int left = 0;
+
+		XT_OK(kit_add(kq, pairs[i].w, EVFILT_EMPTY, EV_DISPATCH));
+		KIT_GETS(kq, &event, pairs[i].w, EVFILT_EMPTY);
+		XT_EQ(event.data, 0);
+		XT_EQ(event.flags, EV_DISPATCH);
+		while (left == 0) {
+			xt_fill(pairs[i].w);
+			XT_EQ(ioctl(pairs[i].w, TIOCOUTQ, &left), 0);
+		}
+		XT_OK(kit_flag(kq, pairs[i].w, EVFILT_EMPTY, EV_ENABLE));
+		KIT_NONE(kq);
+		while (left > 0) {
+			(void)xt_drain(pairs[i].r);
+			XT_EQ(ioctl(pairs[i].w, TIOCOUTQ, &left), 0);
+		}
+		KIT_GETS(kq, &event, pairs[i].w, EVFILT_EMPTY);
+	}
+}
+
 /* --- EXCEPT, which FreeBSD does not have ------------------------------------------- */
 
 XT_TEST(except_tells_urgent_data)

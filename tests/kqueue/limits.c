@@ -12,13 +12,14 @@ XT_TEST(what_linux_cannot_do_has_its_answer)
 	int kq = kit_open();
 	struct xt_pair pair = xt_socketpair(SOCK_STREAM), pipe = xt_pipe();
 	struct xt_pair datagrams = xt_socketpair(SOCK_DGRAM);
-	struct sockaddr_in address;
+	struct sockaddr_in address, listens;
 	int receiver = xt_udp(&address), sender = xt_socket(AF_INET, SOCK_DGRAM);
 	int null = xt_open_path("/dev/null", O_RDWR);
 	struct kevent event;
 
 	/* Nobody wakes us when a send buffer has become empty. */
-	XT_STATUS(kit_add(kq, pair.w, EVFILT_EMPTY, 0), ENOTSUP);
+	XT_STATUS(kit_add(kq, pair.w, EVFILT_EMPTY, EV_CLEAR), ENOTSUP);
+	XT_STATUS(kit_add(kq, xt_listener(&listens), EVFILT_EMPTY, 0), ENOTSUP);
 	/* Requests make one, of aio_read(2) and the like. */
 	XT_STATUS(kit_change(kq, 1, EVFILT_AIO, EV_ADD, 0, 0, NULL), EPERM);
 	XT_STATUS(kit_change(kq, 1, EVFILT_LIO, EV_ADD, 0, 0, NULL), EPERM);

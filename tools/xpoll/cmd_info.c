@@ -133,8 +133,6 @@ static const char *info_reason(int filter)
 	case XPOLL_FILT_READ:
 	case XPOLL_FILT_WRITE:
 		return "  not in this version";
-	case XPOLL_FILT_EMPTY:
-		return "  the kernel does not tell";
 	default:
 		return "  see below";
 	}

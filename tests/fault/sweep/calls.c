@@ -90,6 +90,7 @@ SWEPT(int, xp_sys_inotify_add, SWEEP_WATCH_ADD,
       (int inotify_fd, const char *path, uint32_t mask),
       (inotify_fd, path, mask))
 SWEPT(int64_t, xp_sys_unread, SWEEP_COUNT, (int fd), (fd))
+SWEPT(int64_t, xp_sys_unsent, SWEEP_COUNT, (int fd), (fd))
 SWEPT(int64_t, xp_sys_backlog, SWEEP_COUNT, (int fd), (fd))
 SWEPT(int64_t, xp_sys_socket_room, SWEEP_COUNT, (int fd), (fd))
 SWEPT(int64_t, xp_sys_pipe_size, SWEEP_COUNT, (int fd), (fd))

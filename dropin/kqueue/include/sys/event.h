@@ -31,7 +31,7 @@
 #define EVFILT_LIO      (-10) /* not here */
 #define EVFILT_USER     (-11)
 #define EVFILT_SENDFILE (-12) /* not here */
-#define EVFILT_EMPTY    (-13) /* not here */
+#define EVFILT_EMPTY    (-13) /* nothing is left to be sent */
 #define EVFILT_SYSCOUNT 13
 /* Not FreeBSD's: out-of-band data, by the names of OpenBSD and macOS. */
 #define EVFILT_EXCEPT   (-15)

@@ -1,0 +1,261 @@
+/*
+ * EMPTY: everything that was written to a socket or pipe has left its buffer.
+ *
+ * The kernels do not wake anybody for that.  So those that have something left
+ * are looked at now and then, with pauses that grow as long as it is in vain,
+ * and what was found empty is looked at once more when it is handed out.
+ *
+ * Between two looks a buffer may be filled and emptied, and nobody could tell:
+ * so there is no CLEAR.
+ */
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "base/compiler.h"
+#include "os/fdkind.h"
+#include "os/sys.h"
+#include "source/source.h"
+
+enum {
+	EMPTY_PAUSE_LEAST_NS = XP_NS_PER_MS,
+	EMPTY_PAUSE_MOST_NS = 64 * XP_NS_PER_MS,
+};
+
+struct empty_reg {
+	struct xp_reg reg;
+	struct xp_list filled; /* in the state's list */
+	dev_t device;          /* the file that was meant */
+	ino_t inode;
+};
+
+struct empty_state {
+	struct xp_list filled; /* those that are enabled and not empty */
+	int64_t pause_ns;      /* until the next look at them */
+};
+
+static struct empty_reg *empty_of(const struct xp_reg *reg)
+{
+	return XP_CONTAINER_OF((struct xp_reg *)(uintptr_t)reg,
+	                       struct empty_reg, reg);
+}
+
+/* Whoever has a registration has one. */
+static struct empty_state *empty_state(struct xpoll *queue)
+{
+	return *xp_source_state(queue, XP_SOURCE_EMPTY);
+}
+
+static int empty_state_make(struct xpoll *queue)
+{
+	struct empty_state *made;
+
+	if (empty_state(queue))
+		return 0;
+	made = xp_alloc(sizeof *made);
+	if (!made)
+		return -ENOMEM;
+	xp_list_init(&made->filled);
+	*xp_source_state(queue, XP_SOURCE_EMPTY) = made;
+	return 0;
+}
+
+/* 0: nothing is left; -ENOTSUP: nobody can tell; -EBADF. */
+static int64_t empty_left(int fd)
+{
+	int kind = xp_fd_kind(fd);
+	int64_t left;
+
+	if (kind < 0)
+		return kind;
+	if (kind != XP_KIND_SOCKET && kind != XP_KIND_FIFO)
+		return -ENOTSUP;
+	left = xp_sys_unsent(fd);
+	return left < 0 ? -ENOTSUP : left;
+}
+
+/* It is empty, or it is one of those to be looked at. */
+static void empty_found(struct xpoll *queue, struct xp_reg *reg, int64_t left)
+{
+	struct empty_state *state = empty_state(queue);
+	bool first = xp_list_empty(&state->filled);
+
+	xp_list_remove(&empty_of(reg)->filled);
+	if (left == 0) {
+		xp_reg_activate(queue, reg);
+		return;
+	}
+	xp_reg_deactivate(queue, reg);
+	if (reg->flags & XPOLL_DISABLE)
+		return;
+	XP_ASSERT(first || state->pause_ns >= EMPTY_PAUSE_LEAST_NS);
+	xp_list_append(&state->filled, &empty_of(reg)->filled);
+	/* A new one has its chance at once, and the others with it. */
+	if (first || state->pause_ns > EMPTY_PAUSE_LEAST_NS) {
+		state->pause_ns = EMPTY_PAUSE_LEAST_NS;
+		xp_source_set_due(queue, XP_SOURCE_EMPTY,
+		                  xp_sys_now() + state->pause_ns);
+	}
+}
+
+static int empty_attach(struct xpoll *queue, struct xp_reg *reg,
+                        const struct xpoll_event *change)
+{
+	struct empty_reg *empty = empty_of(reg);
+	struct stat status;
+	int64_t left;
+	int rc;
+
+	if (change->ident > INT32_MAX)
+		return -EBADF;
+	if (change->flags & XPOLL_CLEAR)
+		return -ENOTSUP;
+	left = empty_left((int)change->ident);
+	rc = left < 0 ? (int)left : xp_sys_fstat((int)change->ident, &status);
+	if (rc == 0)
+		rc = empty_state_make(queue);
+	if (rc < 0)
+		return rc;
+	empty->device = status.st_dev;
+	empty->inode = status.st_ino;
+	xp_list_init(&empty->filled);
+	empty_found(queue, reg, left);
+	return 0;
+}
+
+static int empty_confirm(struct xpoll *queue, uint64_t ident,
+                         const struct xp_reg *reg)
+{
+	struct stat status;
+
+	(void)queue;
+	if (ident > INT32_MAX || xp_sys_fstat((int)ident, &status) < 0)
+		return -EBADF;
+	return reg && empty_of(reg)->device == status.st_dev &&
+		empty_of(reg)->inode == status.st_ino ? 0 : -ENOENT;
+}
+
+static int empty_touch(struct xpoll *queue, struct xp_reg *reg,
+                       const struct xpoll_event *change)
+{
+	int fd = (int)reg->item.ident, rc;
+
+	if (change->flags & XPOLL_CLEAR)
+		return -ENOTSUP;
+	if (!(change->flags & XPOLL_ADD))
+		return 0;
+	rc = empty_confirm(queue, reg->item.ident, reg);
+	if (rc == 0)
+		empty_found(queue, reg, xp_sys_unsent(fd) > 0);
+	return rc == -ENOENT ? -ESTALE : rc;
+}
+
+static bool empty_holds(struct xpoll *queue, struct xp_reg *reg)
+{
+	int64_t left = xp_sys_unsent((int)reg->item.ident);
+
+	/* What cannot be asked any more does not come back. */
+	if (left > 0)
+		empty_found(queue, reg, left);
+	return left <= 0;
+}
+
+/* Enabled, it is looked at; disabled, not any more. */
+static void empty_switched(struct xpoll *queue, struct xp_reg *reg)
+{
+	if (reg->flags & XPOLL_DISABLE)
+		xp_list_remove(&empty_of(reg)->filled);
+	else if (!reg->active)
+		empty_found(queue, reg, xp_sys_unsent((int)reg->item.ident) > 0);
+}
+
+static void empty_detach(struct xpoll *queue, struct xp_reg *reg)
+{
+	(void)queue;
+	xp_list_remove(&empty_of(reg)->filled);
+}
+
+static void empty_collect(struct xpoll *queue, struct xp_reg *reg,
+                          struct xpoll_event *event)
+{
+	(void)queue, (void)reg;
+	event->fflags = 0;
+	event->data = 0;
+}
+
+static void empty_due(struct xpoll *queue, int64_t now_ns, int room)
+{
+	struct empty_state *state = empty_state(queue);
+	struct xp_list *item = state->filled.next;
+
+	(void)room;
+	XP_ASSERT(!xp_list_empty(&state->filled) || state->pause_ns > 0);
+	while (item != &state->filled) {
+		struct empty_reg *empty =
+			XP_CONTAINER_OF(item, struct empty_reg, filled);
+
+		item = item->next;
+		/* Closed, or another file by now: that is found out there. */
+		if (xp_sys_unsent((int)empty->reg.item.ident) <= 0) {
+			xp_list_remove(&empty->filled);
+			xp_reg_activate(queue, &empty->reg);
+		}
+	}
+	state->pause_ns *= 2;
+	if (state->pause_ns > EMPTY_PAUSE_MOST_NS)
+		state->pause_ns = EMPTY_PAUSE_MOST_NS;
+	xp_source_set_due(queue, XP_SOURCE_EMPTY,
+	                  xp_list_empty(&state->filled)
+	                  ? XP_NEVER : now_ns + state->pause_ns);
+}
+
+static void empty_forget(struct xpoll *queue, int fd)
+{
+	struct xp_reg *reg = xp_reg_find(queue, (uint64_t)fd,
+	                                 XPOLL_FILT_EMPTY);
+
+	if (reg)
+		xp_reg_end(queue, reg);
+}
+
+static void empty_fini(struct xpoll *queue, void *state)
+{
+	(void)queue;
+	xp_free(state);
+}
+
+static int empty_inherit(struct xpoll *queue, struct xp_reg *reg)
+{
+	int64_t left = xp_sys_unsent((int)reg->item.ident);
+	int rc = left < 0 ? -EBADF : empty_state_make(queue);
+
+	xp_list_init(&empty_of(reg)->filled);
+	if (rc == 0)
+		empty_found(queue, reg, left);
+	return rc;
+}
+
+static bool empty_supports(uint32_t fflags)
+{
+	(void)fflags; /* There are none. */
+	return xp_sys_unsent(-1) != -ENOTSUP;
+}
+
+const struct xp_source_ops xp_source_empty = {
+	.filter = XPOLL_FILT_EMPTY,
+	.id = XP_SOURCE_EMPTY,
+	.size = sizeof(struct empty_reg),
+	.attach = empty_attach,
+	.touch = empty_touch,
+	.detach = empty_detach,
+	.collect = empty_collect,
+	.confirm = empty_confirm,
+	.holds = empty_holds,
+	.switched = empty_switched,
+	.supports = empty_supports,
+	.due = empty_due,
+	.forget = empty_forget,
+	.fini = empty_fini,
+	.inherit = empty_inherit,
+};

@@ -1,0 +1,326 @@
+/*
+ * Goal: EMPTY: told when everything written has left the send buffer, in each
+ * mode, and of the file that was meant only (S3, S4, S7, S8, S10).
+ * Method: buffers that are filled and read by the other end; ioctl(2) says what
+ * is left.
+ */
+#include <sys/ioctl.h>
+
+#include "xt.h"
+
+#define EMPTY XPOLL_FILT_EMPTY
+
+enum { KINDS = 3 };
+
+/* Each kind of file that has such a buffer. */
+static struct xt_pair kind_made(int kind)
+{
+	return kind == 0 ? xt_socketpair(SOCK_STREAM)
+		: kind == 1 ? xt_tcp() : xt_pipe();
+}
+
+/* What is left to be sent or read; a pipe has one number for both. */
+static int left(int fd)
+{
+	int count = 0;
+
+	if (ioctl(fd, TIOCOUTQ, &count) < 0)
+		(void)ioctl(fd, FIONREAD, &count);
+	return count;
+}
+
+static struct xt_pair filled(int kind)
+{
+	struct xt_pair pair = kind_made(kind);
+
+	/* TCP hands on what the other end has room for; fill both. */
+	do
+		xt_fill(pair.w);
+	while (xt_poll(pair.w, POLLOUT) || left(pair.w) == 0);
+	return pair;
+}
+
+static void emptied(struct xt_pair pair)
+{
+	while (left(pair.w) > 0)
+		(void)xt_drain(pair.r);
+	(void)xt_drain(pair.r);
+}
+
+static bool registered(struct xpoll *queue, int fd)
+{
+	struct xpoll_event now;
+
+	return xpoll_lookup(queue, (uint64_t)fd, EMPTY, &now) == 0;
+}
+
+/* S4, S8 */
+XT_TEST(empty_from_the_beginning_is_reported_by_each_wait)
+{
+	struct xpoll *queue = xt_open();
+	struct xpoll_event event;
+
+	for (int kind = 0; kind < KINDS; kind++) {
+		struct xt_pair pair = kind_made(kind);
+
+		XT_OK(xt_add(queue, pair.w, EMPTY, 0));
+		for (int i = 0; i < 3; i++) {
+			XT_GETS(queue, &event, pair.w, EMPTY);
+			XT_EXPECT_EQ(event.data, 0);
+			XT_EXPECT_EQ(event.fflags, 0);
+		}
+		XT_OK(xt_flag(queue, (uint64_t)pair.w, EMPTY, XPOLL_DELETE));
+		XT_NONE(queue);
+	}
+}
+
+/* S8: silent while something is left, told when nothing is, silent again */
+XT_TEST(filled_is_silent_until_the_other_end_has_it_all)
+{
+	struct xpoll *queue = xt_open();
+
+	for (int kind = 0; kind < KINDS; kind++) {
+		struct xt_pair pair = filled(kind);
+
+		XT_OK(xt_add(queue, pair.w, EMPTY, 0));
+		for (int i = 0; i < 3; i++) {
+			XT_NONE(queue);
+			XT_EXPECT(xt_get(pair.r) >= 0);
+			XT_CHECK(left(pair.w) > 0);
+			XT_NONE(queue);
+			emptied(pair);
+			XT_GETS(queue, NULL, pair.w, EMPTY);
+			XT_EXPECT_EQ(left(pair.w), 0);
+			xt_fill(pair.w);
+			while (left(pair.w) == 0)
+				xt_fill(pair.w);
+		}
+		XT_NONE(queue);
+		XT_OK(xt_flag(queue, (uint64_t)pair.w, EMPTY, XPOLL_DELETE));
+		emptied(pair);
+		XT_NONE(queue);
+	}
+}
+
+/* Filled after it was found empty and before it was handed out. */
+XT_TEST(empty_that_is_over_is_not_reported)
+{
+	struct xpoll *queue = xt_open();
+
+	for (int kind = 0; kind < KINDS; kind++) {
+		struct xt_pair pair = kind_made(kind);
+
+		XT_OK(xt_add(queue, pair.w, EMPTY, 0));
+		do
+			xt_fill(pair.w);
+		while (left(pair.w) == 0);
+		XT_NONE(queue);
+		emptied(pair);
+		XT_GETS(queue, NULL, pair.w, EMPTY);
+		XT_OK(xt_flag(queue, (uint64_t)pair.w, EMPTY, XPOLL_DELETE));
+	}
+}
+
+/* S10 */
+XT_TEST(oneshot_and_dispatch_are_told_once)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair one = filled(0), other = filled(0);
+
+	XT_OK(xt_add(queue, one.w, EMPTY, XPOLL_ONESHOT));
+	XT_OK(xt_add(queue, other.w, EMPTY, XPOLL_DISPATCH));
+	XT_NONE(queue);
+	emptied(one);
+	XT_GETS(queue, NULL, one.w, EMPTY);
+	XT_NONE(queue);
+	XT_CHECK(!registered(queue, one.w));
+	for (int i = 0; i < 3; i++) {
+		emptied(other);
+		XT_GETS(queue, NULL, other.w, EMPTY);
+		XT_NONE(queue);
+		xt_fill(other.w);
+		XT_OK(xt_flag(queue, (uint64_t)other.w, EMPTY, XPOLL_ENABLE));
+		XT_NONE(queue);
+	}
+}
+
+/* S3 */
+XT_TEST(disabled_is_silent_and_enabling_looks_anew)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pair = kind_made(0);
+	uint64_t ident = (uint64_t)pair.w;
+
+	XT_OK(xt_add(queue, pair.w, EMPTY, XPOLL_DISABLE));
+	XT_NONE(queue);
+	XT_OK(xt_flag(queue, ident, EMPTY, XPOLL_ENABLE));
+	XT_GETS(queue, NULL, ident, EMPTY);
+	XT_OK(xt_flag(queue, ident, EMPTY, XPOLL_DISABLE));
+	XT_NONE(queue);
+	xt_fill(pair.w);
+	XT_OK(xt_flag(queue, ident, EMPTY, XPOLL_ENABLE));
+	XT_NONE(queue);
+	XT_OK(xt_flag(queue, ident, EMPTY, XPOLL_DISABLE));
+	emptied(pair);
+	XT_NONE(queue);
+	/* Adding it again enables nothing; with ENABLE it does. */
+	XT_OK(xt_add(queue, pair.w, EMPTY, 0));
+	XT_NONE(queue);
+	XT_OK(xt_add(queue, pair.w, EMPTY, XPOLL_ENABLE));
+	XT_GETS(queue, NULL, ident, EMPTY);
+}
+
+XT_TEST(what_has_no_such_buffer_is_refused)
+{
+	struct xpoll *queue = xt_open();
+	struct sockaddr_in address;
+	struct xt_pair pair = kind_made(0);
+	int file = xt_file("text"), listener = xt_listener(&address);
+	int closed = xt_dup(pair.r);
+
+	XT_STATUS(xt_add(queue, file, EMPTY, 0), ENOTSUP);
+	XT_STATUS(xt_add(queue, listener, EMPTY, 0), ENOTSUP);
+	xt_close(closed);
+	XT_STATUS(xt_add(queue, closed, EMPTY, 0), EBADF);
+	XT_STATUS(xt_add(queue, -1, EMPTY, 0), EBADF);
+	/* Between two looks there may have been activity unseen. */
+	XT_STATUS(xt_add(queue, pair.w, EMPTY, XPOLL_CLEAR), ENOTSUP);
+	XT_CHECK(!registered(queue, pair.w));
+	XT_OK(xt_add(queue, pair.w, EMPTY, XPOLL_DISABLE));
+	XT_STATUS(xt_add(queue, pair.w, EMPTY, XPOLL_CLEAR), ENOTSUP);
+	XT_STATUS(xt_change(queue, (uint64_t)pair.w, EMPTY, XPOLL_ADD, 1, 0,
+	                    NULL), EINVAL);
+	XT_OK(xt_flag(queue, (uint64_t)pair.w, EMPTY, XPOLL_DELETE));
+	XT_STATUS(xt_flag(queue, (uint64_t)pair.w, EMPTY, XPOLL_DELETE), ENOENT);
+	XT_STATUS(xt_flag(queue, (uint64_t)closed, EMPTY, XPOLL_DELETE), EBADF);
+}
+
+struct sleeper {
+	struct xpoll *queue;
+	int count;
+	struct xpoll_event event;
+};
+
+static void sleep_for_one(void *opaque)
+{
+	struct sleeper *sleeper = opaque;
+
+	sleeper->count = xpoll_event(sleeper->queue, NULL, 0, &sleeper->event, 1,
+	                             -1);
+}
+
+/* S16: whoever sleeps looks now and then. */
+XT_TEST(sleeping_thread_is_told)
+{
+	struct sleeper sleeper = {.queue = xt_open_quiet()};
+
+	for (int kind = 0; kind < KINDS; kind++) {
+		struct xt_pair pair = filled(kind);
+		struct xt_thread *thread = xt_start(sleep_for_one, &sleeper);
+
+		xt_asleep(thread);
+		XT_OK(xt_add(sleeper.queue, pair.w, EMPTY, XPOLL_ONESHOT));
+		emptied(pair);
+		xt_join(thread);
+		XT_EQ(sleeper.count, 1);
+		XT_EQ(sleeper.event.ident, pair.w);
+		XT_EQ(sleeper.event.filter, EMPTY);
+	}
+}
+
+/* S7 */
+XT_TEST(number_used_again_is_not_reported_for_the_old_file)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair old = filled(0), fresh = kind_made(0), third = kind_made(0);
+	int number = old.w;
+
+	XT_OK(xt_add(queue, number, EMPTY, 0));
+	XT_NONE(queue);
+	xt_number(fresh.w, number);
+	XT_NONE(queue);
+	XT_STATUS(xt_flag(queue, (uint64_t)number, EMPTY, XPOLL_DELETE), ENOENT);
+	/* Active when the number becomes another file's. */
+	XT_OK(xt_add(queue, number, EMPTY, 0));
+	XT_GETS(queue, NULL, number, EMPTY);
+	xt_number(third.w, number);
+	XT_NONE(queue);
+	XT_CHECK(!registered(queue, number));
+	/* S1: by ADD it starts clean. */
+	XT_OK(xt_add(queue, number, EMPTY, XPOLL_DISPATCH | XPOLL_DISABLE));
+	xt_number(kind_made(0).w, number);
+	XT_OK(xt_add(queue, number, EMPTY, 0));
+	XT_GETS(queue, NULL, number, EMPTY);
+	XT_GETS(queue, NULL, number, EMPTY);
+}
+
+/* S6, S7 */
+XT_TEST(closed_is_not_reported)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair one = kind_made(0), other = filled(0), third = filled(0);
+
+	XT_OK(xt_add(queue, one.w, EMPTY, 0));
+	xt_close(one.w);
+	XT_NONE(queue);
+	XT_CHECK(!registered(queue, one.w));
+	XT_OK(xt_add(queue, other.w, EMPTY, 0));
+	XT_EQ(xpoll_forget_fd(other.w), 0);
+	emptied(other);
+	XT_NONE(queue);
+	XT_CHECK(!registered(queue, other.w));
+	XT_OK(xt_add(queue, third.w, EMPTY, 0));
+	xt_close(third.w);
+	XT_NONE(queue);
+	XT_STATUS(xt_flag(queue, (uint64_t)third.w, EMPTY, XPOLL_DELETE), EBADF);
+}
+
+/* S14 */
+XT_TEST(queue_is_readable_when_it_is_empty)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pair = filled(1);
+	int watched = xpoll_fd(queue);
+
+	if (watched < 0)
+		XT_SKIP("no kernel queue in this back end");
+	XT_OK(xt_add(queue, pair.w, EMPTY, 0));
+	XT_NONE(queue);
+	XT_EXPECT_EQ(xt_poll(watched, POLLIN), 0);
+	emptied(pair);
+	/* By itself: nobody waits on the queue. */
+	while (!xt_poll_until(watched, POLLIN, POLLIN))
+		continue;
+	XT_GETS(queue, NULL, pair.w, EMPTY);
+}
+
+static void in_the_child(void *opaque)
+{
+	struct xpoll *queue = opaque;
+	struct xpoll_event events[4];
+
+	XT_EQ(xpoll_reinit(queue), 0);
+	XT_EQ(xpoll_event(queue, NULL, 0, events, 4, -1), 1);
+	XT_EQ(events[0].filter, EMPTY);
+}
+
+/* S26 */
+XT_TEST(reinit_in_a_child_goes_on)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pair = kind_made(0), full = filled(0);
+
+	XT_OK(xt_add(queue, pair.w, EMPTY, 0));
+	XT_OK(xt_add(queue, full.w, EMPTY, 0));
+	XT_GETS(queue, NULL, pair.w, EMPTY);
+	XT_CHECK(xt_child(in_the_child, queue));
+	XT_GETS(queue, NULL, pair.w, EMPTY);
+}
+
+XT_TEST(supports_tells_of_it)
+{
+	struct xpoll *queue = xt_open();
+
+	XT_EXPECT_EQ(xpoll_supports(queue, EMPTY, 0), 1);
+	XT_EXPECT_EQ(xpoll_supports(queue, EMPTY, 1), 0);
+}
