@@ -324,6 +324,15 @@ XPOLL_API int xpoll_close_fd(xpoll_fd_t fd);
 XPOLL_API int xpoll_forget_fd(xpoll_fd_t fd);
 
 /*
+ * The program has set a signal's action, which may have ended its observation:
+ * take it up again in every queue that has it.  XPOLL_ADD does so as well.
+ * Async-signal-safe; keeps errno unless it fails.
+ * Errors: EINVAL (no such signal), EBUSY (another thread, or the one that a
+ * handler interrupted, is at it; or an action was set too often), ENOTSUP.
+ */
+XPOLL_API int xpoll_signal_changed(int number);
+
+/*
  * The registration as it stands: flags has CLEAR, ONESHOT, DISPATCH, DISABLE
  * as they apply.  Errors: ENOENT, EINVAL (unknown filter, NULL).
  */

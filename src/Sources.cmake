@@ -62,6 +62,7 @@ set(XPOLL_POSIX
   source/table.c
   source/vnode.c
   core/aio.c
+  core/signal.c
 )
 
 # Linux: what the kernel has beyond POSIX, without the C library where it is

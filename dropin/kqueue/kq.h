@@ -8,6 +8,7 @@
 #define KQ_H
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -138,6 +139,7 @@ void kq_aio_fork(enum kq_fork when);
 int kq_procdesc_change(struct kq *kq, const struct kevent *change);
 /* READ of a process descriptor is made into what it was asked for. */
 void kq_procdesc_event(struct kq *kq, struct kevent *event);
+extern atomic_uint_least64_t kq_signals_ever; /* [a] observed by any queue */
 void kq_signals_note(struct kq *kq, int number, bool there);
 /* Observe again what sigaction(2) has taken away. */
 void kq_signals_renew(struct kq *kq);
@@ -150,6 +152,7 @@ void kq_special_free(struct kq *kq);
 #include <stdio.h>
 
 struct aiocb;
+typedef void kq_handler(int);
 struct kq_real {
 	int (*close)(int);
 	int (*dup2)(int, int);
@@ -166,9 +169,14 @@ struct kq_real {
 	int (*aio_suspend)(const struct aiocb *const *, int,
 	                   const struct timespec *);
 	int (*lio_listio)(int, struct aiocb *const *, int, struct sigevent *);
+	int (*sigaction)(int, const struct sigaction *, struct sigaction *);
+	kq_handler *(*signal)(int, kq_handler *);
+	kq_handler *(*sysv_signal)(int, kq_handler *);
 	bool seen; /* the program's close is ours */
 };
 extern struct kq_real kq_real;
+/* They are found when the library is loaded, or by this. */
+void kq_find_real(void);
 
 /* A number that only our own test of close() has. */
 #define KQ_PROBE_FD (INT_MIN + 4711)

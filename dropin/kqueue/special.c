@@ -159,20 +159,25 @@ void kq_procdesc_event(struct kq *kq, struct kevent *event)
 
 /* --- Signals ---------------------------------------------------------------------- */
 
+atomic_uint_least64_t kq_signals_ever;
+
 void kq_signals_note(struct kq *kq, int number, bool there)
 {
 	uint64_t bit = UINT64_C(1) << (number - 1);
 
-	if (there)
+	if (there) {
+		atomic_fetch_or(&kq_signals_ever, bit);
 		atomic_fetch_or(&kq->signals, bit);
-	else
+	} else {
 		atomic_fetch_and(&kq->signals, ~bit);
+	}
 }
 
 /*
  * A program may register a signal first and set its action then, as in the
  * paper's Figure 7.  xpoll observes the action that it finds, so it is told to
- * look again; that forgets nothing it has counted.
+ * look again; that forgets nothing it has counted.  front.c does so at once,
+ * where it is in front; here is what it did not see.
  */
 void kq_signals_renew(struct kq *kq)
 {

@@ -1,4 +1,4 @@
-/* Asynchronous I/O where nobody does it. */
+/* Asynchronous I/O and signals where there are none. */
 #include <errno.h>
 #include <xpoll.h>
 
@@ -12,4 +12,9 @@ int xpoll_aio_submit(struct xpoll *queue, struct xpoll_aio *aio)
 int xpoll_aio_cancel(struct xpoll *queue, struct xpoll_aio *aio)
 {
 	return xp_result(queue && aio ? -ENOENT : -EINVAL);
+}
+
+int xpoll_signal_changed(int number)
+{
+	return xp_result(number < 0 ? -EINVAL : -ENOTSUP);
 }

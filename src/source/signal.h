@@ -41,6 +41,8 @@ void xp_bells_begin(void);
  * changed its action too often.
  */
 int xp_signal_observe(struct xp_bell *bell, unsigned number);
+/* That again, for whoever observes it; async-signal-safe.  -EBUSY: not now. */
+int xp_signal_observe_again(unsigned number);
 void xp_signal_ignore(struct xp_bell *bell, unsigned number);
 
 /* Deliveries so far; grows at any time. */

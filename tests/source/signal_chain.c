@@ -178,6 +178,47 @@ XT_TEST(hazard_14_sigaction_of_the_program_ends_the_observation_and_is_told)
 	forget(SIGUSR1);
 }
 
+static void ignore_and_tell(int number)
+{
+	(void)number;
+	(void)signal(SIGUSR1, SIG_IGN);
+	if (xpoll_signal_changed(SIGUSR1) != 0)
+		_exit(4);
+}
+
+XT_TEST(signal_changed_takes_up_the_observation_in_every_queue)
+{
+	struct xpoll *first = xt_open(), *second = xt_open();
+
+	XT_FAILS(xpoll_signal_changed(-1), EINVAL);
+	XT_FAILS(xpoll_signal_changed(0), EINVAL);
+	XT_FAILS(xpoll_signal_changed(NSIG), EINVAL);
+	/* Of a signal that nobody observes it is nothing. */
+	put(SIGUSR1, on_plain, 0);
+	XT_EQ(xpoll_signal_changed(SIGUSR1), 0);
+	/* As it is by default, it would end the process and is let alone. */
+	forget(SIGUSR1);
+	XT_OK(observe(first, SIGUSR1));
+	XT_OK(observe(second, SIGUSR1));
+	XT_EQ(xpoll_signal_changed(SIGUSR1), 0);
+	for (int i = 1; i <= 3; i++) {
+		put(SIGUSR1, on_plain, 0);
+		XT_EQ(xpoll_signal_changed(SIGUSR1), 0);
+		XT_EQ(xpoll_signal_changed(SIGUSR1), 0);
+		XT_EQ(raise(SIGUSR1), 0);
+		XT_EXPECT_EQ(calls, 1);
+		/* From a signal handler, too. */
+		put(SIGUSR2, ignore_and_tell, 0);
+		XT_EQ(raise(SIGUSR2), 0);
+		XT_EQ(raise(SIGUSR1), 0);
+		XT_EXPECT_EQ(calls, 0);
+		XT_EXPECT_EQ(count_of(first, SIGUSR1), 2);
+		XT_EXPECT_EQ(count_of(second, SIGUSR1), 2);
+	}
+	forget(SIGUSR2);
+	forget(SIGUSR1);
+}
+
 /* A handler that goes on to the one it found, as a library's would. */
 static struct sigaction found[3];
 static volatile sig_atomic_t passed[3];

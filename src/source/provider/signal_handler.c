@@ -323,6 +323,28 @@ int xp_signal_observe(struct xp_bell *bell, unsigned number)
 	return rc;
 }
 
+int xp_signal_observe_again(unsigned number)
+{
+	struct sigaction action;
+	struct signal_watched *signal;
+	int rc = 0;
+
+	if (number == 0 || number >= XP_SIGNALS)
+		return -EINVAL;
+	/* A handler may have interrupted whoever has the lock. */
+	if (pthread_mutex_trylock(&signal_lock) != 0)
+		return -EBUSY;
+	signal = &signals[number];
+	if (signal->observers > 0 &&
+	    atomic_load(&signal_process) == xp_process_current()) {
+		rc = handler_look(signal, number, &action);
+		if (rc == 0 && !signal->installed)
+			rc = handler_install(signal, number, &action);
+	}
+	pthread_mutex_unlock(&signal_lock);
+	return rc;
+}
+
 void xp_signal_ignore(struct xp_bell *bell, unsigned number)
 {
 	struct signal_watched *signal = &signals[number];

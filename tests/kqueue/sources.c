@@ -1,0 +1,241 @@
+/*
+ * Goal: the filters without a file, PROC, PROCDESC, SIGNAL, TIMER and USER, as
+ * FreeBSD's kqueue(2) states them and its kernel was measured to answer.
+ * Method: processes end, signals are sent, time passes; the event is compared
+ * with what waitpid(2), the handlers and the clock say.
+ */
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "kit.h"
+
+/* --- PROC, PROCDESC --------------------------------------------------------------- */
+
+/* A child that ends when it is told to. */
+static pid_t child_made(int *to_it)
+{
+	int fds[2];
+	pid_t child;
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return -1;
+	child = fork();
+	if (child == 0) {
+		char byte;
+
+		close(fds[1]);
+		_exit(read(fds[0], &byte, 1) == 1 ? byte : 99);
+	}
+	close(fds[0]);
+	*to_it = fds[1];
+	return child;
+}
+
+XT_TEST(proc_tells_the_exit_status)
+{
+	int kq = kit_open();
+	struct kevent event;
+	int to_it = -1, status;
+	pid_t child = child_made(&to_it);
+
+	XT_OK(kit_change(kq, (uintptr_t)child, EVFILT_PROC, EV_ADD, NOTE_EXIT, 0,
+	                 &kq));
+	KIT_NONE(kq);
+	XT_EQ(write(to_it, "\7", 1), 1);
+	close(to_it);
+	KIT_GETS(kq, &event, child, EVFILT_PROC);
+	XT_EQ(event.fflags, NOTE_EXIT);
+	XT_EQ(event.flags, EV_EOF | EV_ONESHOT | EV_CLEAR);
+	XT_CHECK(event.udata == &kq);
+	/* As measured: one that is not reaped yet is told at once. */
+	XT_OK(kit_change(kq, (uintptr_t)child, EVFILT_PROC, EV_ADD, NOTE_EXIT, 0,
+	                 NULL));
+	KIT_GETS(kq, &event, child, EVFILT_PROC);
+	XT_EQ(waitpid(child, &status, 0), child);
+	XT_EQ(event.data, status);
+	XT_EQ(WEXITSTATUS(status), 7);
+	XT_STATUS(kit_change(kq, (uintptr_t)child, EVFILT_PROC, EV_ADD,
+	                     NOTE_EXIT, 0, NULL), ESRCH);
+}
+
+XT_TEST(procdesc_tells_the_exit_status)
+{
+	int kq = kit_open();
+	struct kevent event;
+	int to_it = -1, status;
+	pid_t child = child_made(&to_it);
+	int descriptor = (int)syscall(SYS_pidfd_open, child, 0);
+
+	if (descriptor < 0)
+		XT_SKIP("no pidfd here");
+	xt_keep(descriptor);
+	XT_OK(kit_change(kq, (uintptr_t)descriptor, EVFILT_PROCDESC, EV_ADD,
+	                 NOTE_EXIT, 0, &kq));
+	KIT_NONE(kq);
+	XT_EQ(kill(child, SIGTERM), 0);
+	KIT_GETS(kq, &event, descriptor, EVFILT_PROCDESC);
+	XT_EQ(event.fflags, NOTE_EXIT);
+	XT_EQ(event.flags, EV_EOF | EV_ONESHOT | EV_CLEAR);
+	XT_CHECK(event.udata == &kq);
+	KIT_NONE(kq);
+	XT_EQ(waitpid(child, &status, 0), child);
+	XT_EQ(event.data, status);
+	XT_EQ(WTERMSIG(status), SIGTERM);
+	close(to_it);
+	XT_STATUS(kit_change(kq, (uintptr_t)xt_file(""), EVFILT_PROCDESC, EV_ADD,
+	                     NOTE_EXIT, 0, NULL), EINVAL);
+	XT_STATUS(kit_flag(kq, descriptor, EVFILT_PROCDESC, EV_DELETE), ENOENT);
+}
+
+/* --- SIGNAL ------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t handled;
+
+static void handler(int number)
+{
+	(void)number;
+	handled++;
+}
+
+XT_TEST(signal_counts_beside_handlers_and_when_ignored)
+{
+	int kq = kit_open();
+	struct kevent event;
+
+	handled = 0;
+	signal(SIGUSR1, handler);
+	XT_OK(kit_change(kq, SIGUSR1, EVFILT_SIGNAL, EV_ADD, 0, 0, NULL));
+	for (int i = 0; i < 3; i++)
+		raise(SIGUSR1);
+	KIT_GETS(kq, &event, SIGUSR1, EVFILT_SIGNAL);
+	XT_EQ(event.data, 3);
+	XT_EQ(handled, 3);
+	KIT_NONE(kq);
+	signal(SIGUSR1, SIG_IGN);
+	raise(SIGUSR1);
+	KIT_GETS(kq, &event, SIGUSR1, EVFILT_SIGNAL);
+	XT_EQ(event.data, 1);
+	XT_EQ(handled, 3);
+}
+
+/* The order of the paper's Figure 7. */
+XT_TEST(signal_ignored_after_it_was_added_is_counted)
+{
+	int kq = kit_open();
+	struct kevent event;
+
+	signal(SIGHUP, SIG_DFL);
+	XT_OK(kit_change(kq, SIGHUP, EVFILT_SIGNAL, EV_ADD | EV_ENABLE, 0, 0,
+	                 NULL));
+	/* Nothing is called between this and the signals. */
+	signal(SIGHUP, SIG_IGN);
+	raise(SIGHUP);
+	raise(SIGHUP);
+	KIT_GETS(kq, &event, SIGHUP, EVFILT_SIGNAL);
+	XT_EQ(event.data, 2);
+	XT_OK(kit_change(kq, SIGHUP, EVFILT_SIGNAL, EV_DELETE, 0, 0, NULL));
+	KIT_NONE(kq);
+}
+
+/* A handler that sets an action, and one that is set by sigaction(2). */
+static void ignore_another(int number)
+{
+	(void)number;
+	signal(SIGUSR1, SIG_IGN);
+}
+
+XT_TEST(signal_is_counted_whatever_is_done_to_its_action)
+{
+	int kq = kit_open();
+	struct sigaction action = {.sa_handler = handler}, before;
+	struct kevent event;
+
+	handled = 0;
+	XT_OK(kit_change(kq, SIGUSR1, EVFILT_SIGNAL, EV_ADD, 0, 0, NULL));
+	for (int i = 0; i < 20; i++) {
+		XT_EQ(sigaction(SIGUSR1, &action, &before), 0);
+		raise(SIGUSR1);
+		XT_EQ(handled, i + 1);
+		signal(SIGUSR2, ignore_another);
+		raise(SIGUSR2);
+		raise(SIGUSR1);
+		XT_EQ(handled, i + 1);
+		KIT_GETS(kq, &event, SIGUSR1, EVFILT_SIGNAL);
+		XT_EQ(event.data, 2);
+		/* What was there before may be put back. */
+		XT_EQ(sigaction(SIGUSR1, &before, NULL), 0);
+	}
+	signal(SIGUSR1, SIG_DFL);
+	XT_OK(kit_change(kq, SIGUSR1, EVFILT_SIGNAL, EV_DELETE, 0, 0, NULL));
+	XT_EQ(sigaction(SIGUSR1, NULL, &before), 0);
+	XT_CHECK(before.sa_handler == SIG_DFL);
+}
+
+/* --- TIMER ------------------------------------------------------------------------- */
+
+XT_TEST(timer_is_periodic_unless_oneshot)
+{
+	int kq = kit_open();
+	struct kevent event;
+	int64_t start = xt_now();
+
+	XT_OK(kit_change(kq, 1, EVFILT_TIMER, EV_ADD, NOTE_USECONDS, 2000, NULL));
+	KIT_GETS(kq, &event, 1, EVFILT_TIMER);
+	XT_CHECK(event.data >= 1 && xt_now() - start >= 2000000);
+	KIT_GETS(kq, &event, 1, EVFILT_TIMER);
+	XT_CHECK(xt_now() - start >= 4000000);
+	/* Added again it starts anew, with a new period. */
+	XT_OK(kit_change(kq, 1, EVFILT_TIMER, EV_ADD, NOTE_SECONDS, 3600, NULL));
+	KIT_NONE(kq);
+	XT_OK(kit_change(kq, 2, EVFILT_TIMER, EV_ADD | EV_ONESHOT,
+	                 NOTE_NSECONDS, 1, NULL));
+	KIT_GETS(kq, &event, 2, EVFILT_TIMER);
+	XT_EQ(event.data, 1);
+	XT_STATUS(kit_flag(kq, 2, EVFILT_TIMER, EV_DELETE), ENOENT);
+}
+
+XT_TEST(timer_at_a_moment_and_of_nothing)
+{
+	int kq = kit_open();
+	struct kevent event;
+
+	XT_OK(kit_change(kq, 1, EVFILT_TIMER, EV_ADD | EV_ONESHOT,
+	                 NOTE_ABSTIME | NOTE_SECONDS, 1, NULL));
+	KIT_GETS(kq, &event, 1, EVFILT_TIMER);
+	XT_OK(kit_change(kq, 1, EVFILT_TIMER, EV_ADD, 0, 0, NULL));
+	KIT_GETS(kq, &event, 1, EVFILT_TIMER);
+	XT_STATUS(kit_change(kq, 2, EVFILT_TIMER, EV_ADD, 0, -1, NULL), EINVAL);
+	/* Enabling does not start it anew. */
+	XT_OK(kit_change(kq, 1, EVFILT_TIMER, EV_ADD, NOTE_SECONDS, 3600, NULL));
+	XT_OK(kit_change(kq, 1, EVFILT_TIMER, EV_ENABLE, NOTE_NSECONDS, 1, NULL));
+	KIT_NONE(kq);
+}
+
+/* --- USER -------------------------------------------------------------------------- */
+
+XT_TEST(user_flags_are_combined_as_asked)
+{
+	int kq = kit_open();
+	struct kevent event;
+	const struct {
+		unsigned control, bits, result;
+	} steps[] = {
+		{NOTE_FFCOPY, 0xff00ff, 0xff00ff}, {NOTE_FFNOP, 0x1, 0xff00ff},
+		{NOTE_FFAND, 0x0f00f0, 0x0f00f0}, {NOTE_FFOR, 0x000f00, 0x0f0ff0},
+	};
+
+	XT_OK(kit_change(kq, 1, EVFILT_USER, EV_ADD, 0, 0, NULL));
+	KIT_NONE(kq);
+	for (int i = 0; i < 4; i++) {
+		XT_OK(kit_change(kq, 1, EVFILT_USER, 0,
+		                 steps[i].control | steps[i].bits | NOTE_TRIGGER,
+		                 i, NULL));
+		KIT_GETS(kq, &event, 1, EVFILT_USER);
+		XT_EQ(event.fflags, steps[i].result);
+		XT_EQ(event.data, i);
+	}
+	/* Without EV_CLEAR it stays. */
+	KIT_GETS(kq, &event, 1, EVFILT_USER);
+	XT_OK(kit_change(kq, 1, EVFILT_USER, EV_ADD | EV_CLEAR, 0, 0, NULL));
+	KIT_NONE(kq);
+}
