@@ -49,7 +49,7 @@ static void kq_deliver_end(struct kq *kq, struct kevent *event)
 		return;
 	if (S_ISSOCK(status.st_mode))
 		event->fflags = kq_socket_error(fd);
-	if (!S_ISFIFO(status.st_mode) || event->filter != EVFILT_WRITE)
+	if (event->filter != EVFILT_WRITE || !kq_is_pipe(fd))
 		return;
 	/* As in FreeBSD: without readers, the registration is over. */
 	xpoll_set(&delete, (uint64_t)fd, XPOLL_FILT_WRITE, XPOLL_DELETE, 0, 0,

@@ -81,7 +81,7 @@ bool kq_has_number(const struct kq *kq, int fd);
 
 /* A registration of this number is about to be made: its close concerns us. */
 void kq_watched(int fd);
-/* A pipe or FIFO?  Of a watched number, which is asked once. */
+/* A pipe, and no FIFO?  Of a watched number, which is asked once. */
 bool kq_is_pipe(int fd);
 
 /*

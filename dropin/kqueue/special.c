@@ -100,6 +100,9 @@ int kq_procdesc_change(struct kq *kq, const struct kevent *change)
 		record.flags |= EV_ONESHOT;
 		if (!kq_is_procdesc(fd))
 			return fcntl(fd, F_GETFD) < 0 ? -EBADF : -EINVAL;
+		/* A registration that never tells would be a riddle. */
+		if (change->fflags != NOTE_EXIT)
+			return change->fflags ? -ENOTSUP : -EINVAL;
 		kq_watched(fd);
 		if (kq_procdesc_note(kq, fd, true) < 0)
 			return -ENOMEM;

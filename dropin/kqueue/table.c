@@ -13,6 +13,7 @@
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "kq.h"
@@ -21,6 +22,7 @@ enum {
 	KQ_PAGE = 1024,
 	KQ_PAGES = 1 << 14,
 	KQ_SWEEP_FEW = 16,
+	KQ_PIPEFS = 0x50495045, /* of <linux/magic.h> */
 };
 
 struct kq_number {
@@ -90,6 +92,15 @@ void kq_watched(int fd)
 		atomic_store(&number->watched, true);
 }
 
+/* A pipe has no name, so nobody can open its other end again. */
+static bool kq_look_for_pipe(int fd, mode_t mode)
+{
+	struct statfs system;
+
+	return S_ISFIFO(mode) && fstatfs(fd, &system) == 0 &&
+		system.f_type == KQ_PIPEFS;
+}
+
 bool kq_is_pipe(int fd)
 {
 	struct kq_number *number = kq_number_at(fd);
@@ -101,7 +112,7 @@ bool kq_is_pipe(int fd)
 		return pipe > 0;
 	if (fstat(fd, &status) < 0)
 		return false;
-	pipe = S_ISFIFO(status.st_mode) ? 1 : -1;
+	pipe = kq_look_for_pipe(fd, status.st_mode) ? 1 : -1;
 	if (number)
 		atomic_store(&number->pipe, (signed char)pipe);
 	return pipe > 0;

@@ -5,6 +5,7 @@
  * epoll and another queue; /proc.
  */
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/wait.h>
 
@@ -244,6 +245,31 @@ XT_TEST(executed_program_does_not_have_it)
 	}
 	XT_FAILS(kqueue1(O_NONBLOCK | 3), EINVAL);
 	XT_FAILS(kqueuex(0x80), EINVAL);
+	XT_FAILS(kqueuex(2 /* KQUEUE_CPONFORK of FreeBSD 15 */), EINVAL);
+}
+
+/* Whatever it has opened until then is closed again. */
+XT_TEST(kqueue_without_a_descriptor_left_is_emfile)
+{
+	struct rlimit limit, tight;
+	int before = xt_count_open(), failures = 0, kq = -1;
+
+	XT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	/* There are no holes below in a test that has opened nothing. */
+	for (tight = limit, tight.rlim_cur = 3; kq < 0; tight.rlim_cur++) {
+		XT_EQ(setrlimit(RLIMIT_NOFILE, &tight), 0);
+		errno = 0;
+		kq = kqueue();
+		if (kq < 0 && errno == EMFILE)
+			failures++;
+		else if (kq < 0)
+			break;
+	}
+	XT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	XT_CHECK(kq >= 0 && failures > 3);
+	XT_CHECK(is_queue(kq));
+	XT_EQ(close(kq), 0);
+	XT_EQ(xt_count_open(), before);
 }
 
 XT_TEST(registration_ends_with_its_number_though_a_duplicate_is_open)

@@ -78,6 +78,30 @@ XT_TEST(read_waits_for_the_low_water_mark)
 	XT_EQ(event.data, 4);
 }
 
+XT_TEST(read_waits_for_the_sockets_own_mark)
+{
+	int kq = kit_open();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM), tcp = xt_tcp();
+	struct kevent event;
+	int four = 4;
+
+	XT_EQ(setsockopt(tcp.r, SOL_SOCKET, SO_RCVLOWAT, &four, sizeof four), 0);
+	XT_OK(kit_add(kq, tcp.r, EVFILT_READ, 0));
+	XT_EQ(write(tcp.w, "abc", 3), 3);
+	KIT_NONE(kq);
+	XT_EQ(write(tcp.w, "d", 1), 1);
+	KIT_GETS(kq, &event, tcp.r, EVFILT_READ);
+	XT_EQ(event.data, 4);
+	XT_OK(kit_flag(kq, tcp.r, EVFILT_READ, EV_DELETE));
+	/* The read direction is shut down by its own end. */
+	XT_OK(kit_add(kq, pair.r, EVFILT_READ, 0));
+	KIT_NONE(kq);
+	XT_EQ(shutdown(pair.r, SHUT_RD), 0);
+	KIT_GETS(kq, &event, pair.r, EVFILT_READ);
+	XT_CHECK(event.flags & EV_EOF);
+	XT_EQ(event.fflags, 0);
+}
+
 XT_TEST(read_after_a_reset_tells_the_error_and_leaves_it)
 {
 	int kq = kit_open();
@@ -228,6 +252,35 @@ XT_TEST(empty_tells_when_all_has_been_taken)
 		}
 		KIT_GETS(kq, &event, pairs[i].w, EVFILT_EMPTY);
 	}
+}
+
+/* As its manual says of FIFOs; only pipes are over, see above. */
+XT_TEST(write_of_a_fifo_resumes_with_a_new_reader)
+{
+	int kq = kit_open();
+	const char *path = xt_name("fifo");
+	struct kevent event;
+	int reader, writer;
+
+	XT_EQ(mkfifo(path, 0600), 0);
+	reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	writer = xt_keep(open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+	for (int i = 0; i < 3; i++) {
+		XT_OK(kit_add(kq, writer, EVFILT_WRITE, 0));
+		KIT_GETS(kq, &event, writer, EVFILT_WRITE);
+		XT_EQ(event.flags & EV_EOF, 0);
+		xt_close(reader);
+		for (int told = 0; told < 2; told++) {
+			KIT_GETS(kq, &event, writer, EVFILT_WRITE);
+			XT_CHECK(event.flags & EV_EOF);
+		}
+		XT_OK(kit_flag(kq, writer, EVFILT_WRITE, EV_DELETE));
+		XT_OK(kit_add(kq, writer, EVFILT_WRITE, 0));
+		reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+		KIT_GETS(kq, &event, writer, EVFILT_WRITE);
+		XT_EQ(event.flags & EV_EOF, 0);
+	}
+	xt_close(reader);
 }
 
 /* --- EXCEPT, which FreeBSD does not have ------------------------------------------- */

@@ -3,7 +3,7 @@
  * DIFFERENCES.md tells.
  * Method: ask for it.
  */
-#include <sys/resource.h>
+#include <sys/wait.h>
 
 #include "kit.h"
 
@@ -51,9 +51,11 @@ XT_TEST(what_linux_does_otherwise_has_its_answer)
 	int kq = kit_open(), inner = kit_open();
 	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
 	int count = xt_eventfd();
+	int folder = xt_open_path(xt_scratch(), O_RDONLY | O_DIRECTORY);
 	uint64_t five = 5;
 	struct kevent event;
 
+	xt_close(xt_make("one", ""));
 	/* FreeBSD: the count. */
 	if (count >= 0) {
 		XT_EQ(write(count, &five, sizeof five), sizeof five);
@@ -66,9 +68,38 @@ XT_TEST(what_linux_does_otherwise_has_its_answer)
 	XT_OK(kit_add(kq, inner, EVFILT_READ, EV_ONESHOT));
 	KIT_GETS(kq, &event, inner, EVFILT_READ);
 	XT_EQ(event.data, 1);
+	/* FreeBSD: NOTE_EXTEND as well, as by each rename(2). */
+	XT_OK(kit_change(kq, (uintptr_t)folder, EVFILT_VNODE, EV_ADD,
+	                 NOTE_WRITE | NOTE_EXTEND, 0, NULL));
+	XT_EQ(rename(xt_name("one"), xt_name("other")), 0);
+	KIT_GETS(kq, &event, folder, EVFILT_VNODE);
+	XT_EQ(event.fflags, NOTE_WRITE);
+	/* FreeBSD: told again and again, without EV_CLEAR. */
+	KIT_NONE(kq);
+	XT_OK(kit_flag(kq, folder, EVFILT_VNODE, EV_DELETE));
 	/* FreeBSD: EV_EOF. */
 	XT_EQ(shutdown(pair.w, SHUT_WR), 0);
 	XT_OK(kit_add(kq, pair.w, EVFILT_WRITE, EV_ONESHOT));
 	KIT_GETS(kq, &event, pair.w, EVFILT_WRITE);
 	XT_EQ(event.flags & EV_EOF, 0);
+}
+
+/* FreeBSD's manual: not recorded. */
+XT_TEST(sigchld_is_counted_though_it_is_ignored)
+{
+	int kq = kit_open();
+	struct kevent event;
+	pid_t child;
+
+	signal(SIGCHLD, SIG_IGN);
+	XT_OK(kit_change(kq, SIGCHLD, EVFILT_SIGNAL, EV_ADD, 0, 0, NULL));
+	child = fork();
+	if (child == 0)
+		_exit(0);
+	XT_CHECK(child > 0);
+	KIT_GETS(kq, &event, SIGCHLD, EVFILT_SIGNAL);
+	XT_EQ(event.data, 1);
+	XT_FAILS(waitpid(child, NULL, 0), ECHILD);
+	XT_OK(kit_change(kq, SIGCHLD, EVFILT_SIGNAL, EV_DELETE, 0, 0, NULL));
+	signal(SIGCHLD, SIG_DFL);
 }

@@ -82,6 +82,10 @@ XT_TEST(procdesc_tells_the_exit_status)
 	XT_EQ(event.data, status);
 	XT_EQ(WTERMSIG(status), SIGTERM);
 	close(to_it);
+	XT_STATUS(kit_change(kq, (uintptr_t)descriptor, EVFILT_PROCDESC, EV_ADD,
+	                     NOTE_EXIT | NOTE_FORK, 0, NULL), ENOTSUP);
+	XT_STATUS(kit_change(kq, (uintptr_t)descriptor, EVFILT_PROCDESC, EV_ADD,
+	                     0, 0, NULL), EINVAL);
 	XT_STATUS(kit_change(kq, (uintptr_t)xt_file(""), EVFILT_PROCDESC, EV_ADD,
 	                     NOTE_EXIT, 0, NULL), EINVAL);
 	XT_STATUS(kit_flag(kq, descriptor, EVFILT_PROCDESC, EV_DELETE), ENOENT);
@@ -192,6 +196,33 @@ XT_TEST(timer_is_periodic_unless_oneshot)
 	KIT_GETS(kq, &event, 2, EVFILT_TIMER);
 	XT_EQ(event.data, 1);
 	XT_STATUS(kit_flag(kq, 2, EVFILT_TIMER, EV_DELETE), ENOENT);
+}
+
+XT_TEST(timer_tells_how_often_it_expired)
+{
+	int kq = kit_open();
+	struct kevent event;
+	int64_t start = xt_now(), passed;
+
+	XT_OK(kit_change(kq, 1, EVFILT_TIMER, EV_ADD, NOTE_USECONDS, 10, NULL));
+	while ((passed = xt_now() - start) < 5000000)
+		continue;
+	KIT_GETS(kq, &event, 1, EVFILT_TIMER);
+	XT_CHECK(event.data >= 2 && event.data <= (xt_now() - start) / 10000);
+	/* Added again, what was not told yet is forgotten. */
+	XT_CHECK(xt_poll_until(kq, POLLIN, POLLIN));
+	XT_OK(kit_change(kq, 1, EVFILT_TIMER, EV_ADD, NOTE_SECONDS, 3600, NULL));
+	KIT_NONE(kq);
+	/* Disabled it goes on. */
+	XT_OK(kit_change(kq, 2, EVFILT_TIMER, EV_ADD | EV_DISABLE,
+	                 NOTE_USECONDS, 10, NULL));
+	KIT_NONE(kq);
+	start = xt_now();
+	while (xt_now() - start < 1000000)
+		continue;
+	XT_OK(kit_change(kq, 2, EVFILT_TIMER, EV_ENABLE, 0, 0, NULL));
+	KIT_GETS(kq, &event, 2, EVFILT_TIMER);
+	XT_CHECK(event.data >= 90);
 }
 
 XT_TEST(timer_at_a_moment_and_of_nothing)

@@ -4,6 +4,7 @@
  * Method: counters that must add up, and generations: no call returns an event
  * of a file that was closed before the call began.
  */
+#include <sched.h>
 #include <sys/resource.h>
 
 #include "kit.h"
@@ -140,6 +141,78 @@ XT_TEST(cancelled_waiter_leaves_nothing)
 	XT_CHECK(result == PTHREAD_CANCELED);
 	XT_EQ(close(waiter.kq), 0);
 	XT_EQ(xt_count_open(), before);
+}
+
+/* FreeBSD: the call begins with it or is over it, but never half way. */
+struct cancelled {
+	int kq;
+	int rc;
+};
+
+static void *cancel_myself(void *opaque)
+{
+	struct cancelled *cancelled = opaque;
+	struct kevent change, event;
+
+	pthread_cancel(pthread_self());
+	EV_SET(&change, 1, EVFILT_USER, EV_ADD, 0, 0, NULL);
+	/* Without room for events it is no cancellation point. */
+	cancelled->rc = kevent(cancelled->kq, &change, 1, NULL, 0, NULL);
+	EV_SET(&change, 2, EVFILT_USER, EV_ADD, NOTE_TRIGGER, 0, NULL);
+	cancelled->rc = 100 + kevent(cancelled->kq, &change, 1, &event, 1, NULL);
+	return NULL;
+}
+
+XT_TEST(cancelled_call_has_made_no_changes)
+{
+	if (XT_SANITIZED)
+		XT_SKIP("a sanitizer loses track of a cancelled thread");
+	struct cancelled cancelled = {.kq = kit_open(), .rc = -1};
+	pthread_t thread;
+	void *result;
+
+	XT_EQ(pthread_create(&thread, NULL, cancel_myself, &cancelled), 0);
+	XT_EQ(pthread_join(thread, &result), 0);
+	XT_CHECK(result == PTHREAD_CANCELED);
+	XT_EQ(cancelled.rc, 0);
+	XT_OK(kit_change(cancelled.kq, 1, EVFILT_USER, EV_DELETE, 0, 0, NULL));
+	XT_STATUS(kit_change(cancelled.kq, 2, EVFILT_USER, EV_DELETE, 0, 0, NULL),
+	          ENOENT);
+}
+
+static void interrupted(int number)
+{
+	(void)number;
+}
+
+static void add_and_wait(void *opaque)
+{
+	struct waiter *waiter = opaque;
+	struct kevent change;
+
+	EV_SET(&change, 1, EVFILT_USER, EV_ADD, 0, 0, NULL);
+	waiter->rc = kevent(waiter->kq, &change, 1, &waiter->event, 1, NULL);
+	if (waiter->rc < 0)
+		waiter->rc = -errno;
+}
+
+XT_TEST(interrupted_call_has_made_its_changes)
+{
+	struct waiter waiter = {.kq = kit_open(), .rc = 1};
+	struct sigaction action = {.sa_handler = interrupted};
+	struct xt_thread *thread;
+
+	XT_EQ(sigaction(SIGUSR2, &action, NULL), 0);
+	thread = xt_start(add_and_wait, &waiter);
+	xt_asleep(thread);
+	while (!xt_done(thread)) {
+		(void)pthread_kill(xt_pthread(thread), SIGUSR2);
+		sched_yield();
+	}
+	xt_join(thread);
+	XT_EQ(waiter.rc, -EINTR);
+	XT_OK(kit_change(waiter.kq, 1, EVFILT_USER, EV_DELETE, 0, 0, NULL));
+	signal(SIGUSR2, SIG_DFL);
 }
 
 /* --- Numbers used again ------------------------------------------------------------- */
