@@ -88,11 +88,13 @@ def alarm() -> Iterator[Callable[[Callable[[], None]], None]]:
 
 
 def in_child(function: Callable[[], None]) -> None:
-    """Run a function in a forked child; fails unless it returns."""
+    """Run a function in a forked child; fails unless it returns within a minute."""
     pid = os.fork()
     if pid == 0:
         code = 1
         try:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.alarm(60)
             function()
             code = 0
         except BaseException:
