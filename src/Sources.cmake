@@ -126,6 +126,29 @@ set(XPOLL_KQUEUE
   source/provider/proc_tracers_none.c
 )
 
+# illumos and Solaris: event ports.  Edges are by epoll(7), which illumos has.
+set(XPOLL_SUNOS
+  os/beacon_pipe.c
+  os/counts_ioctl.c
+  os/fdkind_posix.c
+  os/fskind_posix.c
+  os/procfs_none.c
+  os/sys_epoll_libc.c
+  os/sys_port.c
+  os/sys_posix.c
+  os/sys_ppoll.c
+  backend/edge_epoll.c
+  backend/outer_epoll.c
+  backend/poll.c
+  backend/port.c
+  backend/port_event.c
+  backend/port_set.c
+  backend/table_port.c
+  source/provider/aio_table_threads.c
+  source/provider/inode_timed.c
+  source/table_no_proc.c
+)
+
 # Windows: sockets are all that is waited for.  os/nt/posix has what the library uses
 # of POSIX headers that are not there.
 set(XPOLL_NT
@@ -153,6 +176,10 @@ set(XPOLL_SOURCES_DARWIN ${XPOLL_SOURCES_KQUEUE}
   os/sys_pselect.c backend/table_kqueue_select.c)
 list(REMOVE_ITEM XPOLL_SOURCES_DARWIN
   os/sys_ppoll.c backend/poll.c backend/table_kqueue.c)
+set(XPOLL_SOURCES_SUNOS ${XPOLL_BASE} ${XPOLL_POSIX} ${XPOLL_SUNOS} ${XPOLL_CORE})
+# No provider for processes yet.
+list(REMOVE_ITEM XPOLL_SOURCES_SUNOS
+  os/procfs_none.c source/proc.c source/proc_trace.c source/table.c)
 set(XPOLL_SOURCES_NT ${XPOLL_BASE} ${XPOLL_NT} ${XPOLL_CORE})
 
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
@@ -161,6 +188,8 @@ elseif(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
   set(XPOLL_SOURCES ${XPOLL_SOURCES_DARWIN})
 elseif(CMAKE_SYSTEM_NAME MATCHES "^(FreeBSD|NetBSD|OpenBSD|DragonFly)$")
   set(XPOLL_SOURCES ${XPOLL_SOURCES_KQUEUE})
+elseif(CMAKE_SYSTEM_NAME STREQUAL "SunOS")
+  set(XPOLL_SOURCES ${XPOLL_SOURCES_SUNOS})
 elseif(CMAKE_SYSTEM_NAME STREQUAL "Windows")
   set(XPOLL_SOURCES ${XPOLL_SOURCES_NT})
 else()

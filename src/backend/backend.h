@@ -167,6 +167,7 @@ extern const struct xp_backend_ops xp_backend_epoll;
 extern const struct xp_backend_ops xp_backend_io_uring;
 extern const struct xp_backend_ops xp_backend_kqueue;
 extern const struct xp_backend_ops xp_backend_poll;
+extern const struct xp_backend_ops xp_backend_port;
 extern const struct xp_backend_ops xp_backend_select;
 
 #endif

@@ -3,10 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/epoll.h>
 
 #include "os/sys.h"
-#include "os/sys_linux.h"
+#include "os/sys_epoll.h"
+
+#ifndef O_PATH
+#define O_PATH 0
+#endif
 
 enum { EDGE_CHUNK = 64 };
 

@@ -1,12 +1,10 @@
 /* The outer epoll set. */
 #include "backend/outer.h"
 
-#include <sys/epoll.h>
-
 #include "base/assert.h"
 #include "base/time.h"
 #include "os/sys.h"
-#include "os/sys_linux.h"
+#include "os/sys_epoll.h"
 
 void xp_outer_init(struct xp_outer *outer)
 {

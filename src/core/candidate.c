@@ -80,7 +80,8 @@ static bool carried_confirmed(struct xpoll *queue, int fd,
 	int rc;
 
 	if (slot->mode != XP_MODE_FILE && slot->mode != XP_MODE_NONE &&
-	    !(queue->ops->caps & XP_CAP_STAYS))
+	    (queue->ops->caps & (XP_CAP_STAYS | XP_CAP_TELLS_FILE)) !=
+	    XP_CAP_STAYS)
 		return xp_interest_same_file(queue, fd, slot);
 	if (slot->mode == XP_MODE_FILE) {
 		rc = xp_file_confirm(queue, fd);

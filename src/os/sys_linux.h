@@ -6,28 +6,16 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/epoll.h>
 
 #include "base/compiler.h"
 #include "base/threads.h"
 #include "base/time.h"
 #include "os/rawcall.h"
-
-/* A counter that can be polled, to wake a waiting thread. */
-int xp_sys_eventfd(bool semaphore);
-
-/*
- * A descriptor that becomes readable at a moment of the monotonic clock;
- * XP_NEVER: not at all.  Setting it ends its being readable.
- */
-int xp_sys_timer_fd(void);
-int xp_sys_timer_set(int timer_fd, int64_t deadline_ns);
+#include "os/sys_epoll.h"
 
 int xp_sys_dup(int fd); /* close-on-exec */
 /* Let number refer to fd's file from now on, too; 0. */
 int xp_sys_put(int fd, int number);
-/* The same; fd itself is closed. */
-int xp_sys_replace(int fd, int number);
 
 /* inotify(7); a watch is a number >= 0. */
 int xp_sys_inotify_open(void);
@@ -39,11 +27,7 @@ int64_t xp_sys_fs_type(int fd);
 /* Of a UNIX-domain listener. */
 int64_t xp_sys_unix_backlog(int fd);
 
-/* epoll(7).  events: EPOLL* bits. */
-int xp_sys_epoll_create(void);
-int xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
-                     uint64_t token);
-int xp_sys_epoll_now(int epoll_fd, struct epoll_event *events, int cap);
+/* As xp_sys_epoll_now, until a deadline. */
 int xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
                       int64_t deadline_ns, const sigset_t *mask);
 

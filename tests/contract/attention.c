@@ -52,7 +52,9 @@ XT_TEST(queue_fd_toggles_with_waits_cost_nothing)
 	toggle(queue, one, two, 20);
 	before = xt_stats(queue).syscalls_change;
 	toggle(queue, one, two, 80);
-	XT_EQ(xt_stats(queue).syscalls_change, before);
+	/* But that an event ends an association, which is made anew. */
+	XT_CHECK(xt_stats(queue).syscalls_change - before <=
+	         (xt_is("port") ? 2 * 80 : 0));
 }
 
 /* Meanwhile it was readable for that alone, and told of nothing else. */
@@ -104,7 +106,7 @@ XT_TEST(queue_fd_survives_a_renewal_in_a_long_loop)
 	toggle(queue, one, two, 200);
 	/* Nothing of a closed number is kept but by epoll(7). */
 	XT_CHECK(xt_stats(queue).rebuilds > 0 || xt_is("kqueue") ||
-	         xt_is("io_uring"));
+	         xt_is("io_uring") || xt_is("port"));
 	XT_OK(xt_flag(queue, (uint64_t)two.w, WRITE, XPOLL_DISABLE));
 	XT_NONE(queue);
 	XT_CHECK(!readable(queue));

@@ -80,6 +80,13 @@ static const struct bad_change cases[] = {
 
 #define CASES ((int)(sizeof cases / sizeof *cases))
 
+/* The systems with event ports have no provider for processes. */
+static int case_status(const struct bad_change *change)
+{
+	return xt_is("port") && change->filter == XPOLL_FILT_PROC ? ENOTSUP
+		: change->status;
+}
+
 struct stand_ins {
 	int fd;
 	int closed;
@@ -125,10 +132,10 @@ XT_TEST(bad_change_alone_has_its_error)
 
 		errno = 0;
 		rc = xpoll_event(queue, &record, 1, NULL, 0, 0);
-		if (rc != -1 || errno != cases[i].status)
+		if (rc != -1 || errno != case_status(&cases[i]))
 			xt_fail(__FILE__, __LINE__, "%s: %d, %s, not %s",
 			        cases[i].what, rc, xt_error_name(errno),
-			        xt_error_name(cases[i].status));
+			        xt_error_name(case_status(&cases[i])));
 	}
 	XT_NONE(queue);
 	XT_EXPECT(xt_threads || xt_stats(queue).registered == 0);
@@ -145,11 +152,11 @@ XT_TEST(bad_changes_together_each_has_its_error)
 	XT_EQ(xpoll_event(queue, records, CASES, records, CASES, -1), CASES);
 	for (int i = 0; i < CASES; i++)
 		if (!(records[i].flags & XPOLL_ERROR) ||
-		    records[i].data != cases[i].status)
+		    records[i].data != case_status(&cases[i]))
 			xt_fail(__FILE__, __LINE__, "%s: %s, not %s",
 			        cases[i].what,
 			        xt_error_name((int)records[i].data),
-			        xt_error_name(cases[i].status));
+			        xt_error_name(case_status(&cases[i])));
 }
 
 XT_TEST(bad_counts_and_arrays_are_einval)

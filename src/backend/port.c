@@ -1,0 +1,334 @@
+/*
+ * The port back end: event ports of illumos and Solaris.
+ *
+ * An association tells once (port_set.c).  An event says what was so when it
+ * was sent, which may be long ago; what was sent before a wait began is looked
+ * at anew, all of it by one poll(2).  xpoll_wake sends an event of its own.
+ *
+ * A port knows no edges.  Registrations with them are in a set of epoll(7),
+ * which cannot be in a port; who has some sleeps in poll(2) on both.
+ */
+#include "backend/backend.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+#include "backend/outer.h"
+#include "backend/port_set.h"
+#include "base/assert.h"
+#include "base/threads.h"
+#include "base/time.h"
+#include "os/sys.h"
+
+enum { PORT_EVENTS = 256 };
+
+struct port_state {
+	struct xp_port_set set;
+	struct xp_outer outer;
+};
+
+static int port_open(void *opaque, int size_hint, struct xp_counters *counters)
+{
+	struct port_state *state = opaque;
+
+	(void)size_hint;
+	xp_outer_init(&state->outer);
+	return xp_port_set_open(&state->set, counters);
+}
+
+static void port_close(void *opaque)
+{
+	struct port_state *state = opaque;
+
+	xp_outer_fini(&state->outer);
+	xp_port_set_close(&state->set);
+}
+
+static bool port_owns(const void *opaque, int fd)
+{
+	const struct port_state *state = opaque;
+
+	return fd == state->set.fd || fd == state->set.edge.fd ||
+		xp_outer_owns(&state->outer, fd);
+}
+
+static int port_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
+{
+	struct port_state *state = opaque;
+	int rc;
+
+	xp_mutex_lock(&state->set.lock);
+	rc = xp_port_attach(&state->set, fd, watch, token);
+	xp_mutex_unlock(&state->set.lock);
+	return rc;
+}
+
+static int port_change(void *opaque, int fd, uint32_t watch, uint64_t token)
+{
+	struct port_state *state = opaque;
+	int rc;
+
+	xp_mutex_lock(&state->set.lock);
+	rc = xp_port_change(&state->set, fd, watch, token);
+	xp_mutex_unlock(&state->set.lock);
+	return rc;
+}
+
+static int port_detach(void *opaque, int fd)
+{
+	struct port_state *state = opaque;
+	int rc;
+
+	xp_mutex_lock(&state->set.lock);
+	rc = xp_port_detach(&state->set, fd);
+	xp_mutex_unlock(&state->set.lock);
+	return rc;
+}
+
+static bool port_laden(const void *opaque)
+{
+	struct port_state *state = (struct port_state *)(uintptr_t)opaque;
+	bool laden;
+
+	xp_mutex_lock(&state->set.lock);
+	laden = state->set.due_head >= 0 || state->set.lost;
+	/* Who flushes gives up, once; the next wait tries again. */
+	if (laden && state->set.stuck) {
+		state->set.stuck = false;
+		laden = false;
+	}
+	xp_mutex_unlock(&state->set.lock);
+	return laden;
+}
+
+static int port_flush(void *opaque, struct xp_fired *fired, int cap)
+{
+	struct port_state *state = opaque;
+	int count = 0;
+
+	xp_mutex_lock(&state->set.lock);
+	state->set.stuck =
+		xp_port_associate_due(&state->set, fired, cap, &count) < 0;
+	xp_mutex_unlock(&state->set.lock);
+	return count;
+}
+
+/* --- Waiting ----------------------------------------------------------------- */
+
+/* One wait call in progress; lives on the caller's stack. */
+struct port_call {
+	struct port_state *state;
+	struct xp_fired *fired;
+	int cap;
+	int count;
+	uint32_t number;
+	bool edges; /* there are some to look for */
+	bool deaf;  /* it sleeps at the port alone */
+	port_event_t events[PORT_EVENTS];
+};
+
+/* With the set's lock. */
+static void port_harvest(struct port_call *call, int len)
+{
+	struct port_state *state = call->state;
+	struct xp_port_doubts doubts;
+	int first = call->count;
+	int told = first;
+
+	doubts.len = 0;
+	for (int i = 0; i < len; i++) {
+		const port_event_t *event = &call->events[i];
+		struct xp_fired *next = &call->fired[call->count];
+
+		if (event->portev_source == PORT_SOURCE_FD) {
+			call->count += xp_port_fired(&state->set, event,
+			                             call->number, &doubts, next);
+		} else {
+			*next = (struct xp_fired){.token = XP_TOKEN_WAKE};
+			call->count++;
+		}
+		if (event->portev_source == PORT_SOURCE_ALERT)
+			xp_port_called(&state->set);
+	}
+	xp_port_settle(&state->set, &doubts);
+	for (int i = first; i < call->count; i++)
+		if (call->fired[i].events || call->fired[i].token == XP_TOKEN_WAKE)
+			call->fired[told++] = call->fired[i];
+	call->count = told;
+}
+
+static void port_harvest_edges(struct port_call *call)
+{
+	int room = call->cap - call->count;
+
+	if (call->edges && room > 0)
+		call->count += xp_edge_harvest(&call->state->set.edge,
+		                               call->fired + call->count, room);
+}
+
+/* Begin to wait, with the set's lock. */
+static int port_begin(struct port_call *call, int64_t *deadline_ns,
+                      const sigset_t *mask)
+{
+	struct xp_port_set *set = &call->state->set;
+	int rc = 0;
+
+	call->number = ++set->calls;
+	/* The queue's lock is held, or nobody else is here to take it. */
+	if (*deadline_ns == XP_NOW || xp_single_threaded())
+		rc = xp_port_associate_due(set, call->fired, call->cap,
+		                           &call->count);
+	call->edges = set->edges > 0;
+	if (call->count > 0 || rc < 0)
+		*deadline_ns = XP_NOW;
+	call->deaf = *deadline_ns != XP_NOW && !call->edges && !mask;
+	set->deaf += call->deaf;
+	set->waiters++;
+	return rc;
+}
+
+/* With the set's lock. */
+static void port_end(struct port_call *call)
+{
+	struct xp_port_set *set = &call->state->set;
+
+	set->waiters--;
+	set->deaf -= call->deaf;
+	XP_ASSERT(set->waiters >= 0 && set->deaf >= 0);
+}
+
+static void port_cancelled(void *opaque)
+{
+	struct port_call *call = opaque;
+
+	xp_mutex_lock(&call->state->set.lock);
+	port_end(call);
+	call->state->set.lost = true;
+	xp_mutex_unlock(&call->state->set.lock);
+}
+
+/* A number of events of the port, or a negative errno value. */
+static int port_sleep(struct port_call *call, int64_t deadline_ns,
+                      const sigset_t *mask)
+{
+	struct xp_port_set *set = &call->state->set;
+	int room = call->cap - call->count;
+	struct pollfd looks[] = {
+		{.fd = set->fd, .events = POLLIN},
+		{.fd = call->edges ? set->edge.fd : -1, .events = POLLIN},
+	};
+	int rc;
+
+	if (room > PORT_EVENTS)
+		room = PORT_EVENTS;
+	if (room == 0)
+		return 0;
+	if (call->deaf)
+		return xp_sys_port_wait(set->fd, call->events, room, deadline_ns);
+	if (deadline_ns != XP_NOW) {
+		rc = xp_sys_poll_wait(looks, 2, deadline_ns, mask);
+		if (rc <= 0)
+			return rc;
+		if (!looks[0].revents)
+			room = 0;
+		xp_count_shared(&set->counters->syscalls_check);
+	}
+	/* The kinds take turns in being first. */
+	if (call->number % 2)
+		port_harvest_edges(call);
+	room = call->cap - call->count < room ? call->cap - call->count : room;
+	return room > 0 ? xp_sys_port_now(set->fd, call->events, room) : 0;
+}
+
+static int port_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
+                      struct xp_fired *fired, int cap)
+{
+	struct port_call call;
+	struct port_state *state = opaque;
+	int before;
+	int rc;
+
+	XP_ASSERT(cap > 0);
+	call.state = state;
+	call.fired = fired;
+	call.cap = cap;
+	call.count = 0;
+	xp_mutex_lock(&state->set.lock);
+	before = port_begin(&call, &deadline_ns, mask);
+	xp_mutex_unlock(&state->set.lock);
+	pthread_cleanup_push(port_cancelled, &call);
+	rc = port_sleep(&call, deadline_ns, mask);
+	pthread_cleanup_pop(0);
+	xp_mutex_lock(&state->set.lock);
+	port_end(&call);
+	port_harvest(&call, rc);
+	xp_mutex_unlock(&state->set.lock);
+	if (call.number % 2 == 0)
+		port_harvest_edges(&call);
+	if (call.count > 0)
+		return call.count;
+	return before < 0 ? before : rc < 0 ? rc : 0;
+}
+
+static void port_wake(void *opaque)
+{
+	struct port_state *state = opaque;
+
+	xp_count_shared(&state->set.counters->syscalls_wake);
+	xp_port_wake(&state->set);
+}
+
+/* --- xpoll_fd: a port cannot hold what edges are in, a set of epoll(7) can --- */
+
+static int port_queue_fd(void *opaque)
+{
+	struct port_state *state = opaque;
+	bool fresh = state->outer.fd < 0;
+	int rc = xp_outer_fd(&state->outer, state->set.fd);
+
+	if (rc >= 0 && fresh)
+		(void)xp_outer_hold(&state->outer, state->set.edge.fd);
+	return rc;
+}
+
+static int port_set_attention(void *opaque, bool on)
+{
+	struct port_state *state = opaque;
+
+	return xp_outer_set_attention(&state->outer, on, state->set.fd);
+}
+
+static void port_attention_lasts(void *opaque)
+{
+	struct port_state *state = opaque;
+
+	xp_outer_attention_lasts(&state->outer, state->set.fd);
+}
+
+static int port_set_alarm(void *opaque, int64_t deadline_ns)
+{
+	struct port_state *state = opaque;
+
+	return xp_outer_set_alarm(&state->outer, deadline_ns);
+}
+
+const struct xp_backend_ops xp_backend_port = {
+	.name = "port",
+	.caps = XP_CAP_CONCURRENT | XP_CAP_FREE_CHANGE | XP_CAP_QUEUE_FD |
+		XP_CAP_TELLS_FILE | XP_CAP_EXCEPT | XP_CAP_STAYS,
+	.state_size = sizeof(struct port_state),
+	.open = port_open,
+	.close = port_close,
+	.owns = port_owns,
+	.attach = port_attach,
+	.change = port_change,
+	.detach = port_detach,
+	.laden = port_laden,
+	.flush = port_flush,
+	.wait = port_await,
+	.wake = port_wake,
+	.queue_fd = port_queue_fd,
+	.set_attention = port_set_attention,
+	.attention_lasts = port_attention_lasts,
+	.set_alarm = port_set_alarm,
+};

@@ -1,0 +1,56 @@
+/* What the events of a port tell, and whether that is still so. */
+#include <poll.h>
+
+#include "backend/port_set.h"
+#include "os/sys.h"
+
+#define PORT_TOLD_ALWAYS (POLLERR | POLLHUP | POLLNVAL)
+
+static uint32_t port_told(const struct xp_port_object *object, int events)
+{
+	return (uint32_t)events & (object->want | PORT_TOLD_ALWAYS);
+}
+
+void xp_port_settle(struct xp_port_set *set, struct xp_port_doubts *doubts)
+{
+	if (doubts->len == 0)
+		return;
+	xp_count_shared(&set->counters->syscalls_check);
+	if (xp_sys_poll_now(doubts->looks, (size_t)doubts->len) >= 0)
+		for (int i = 0; i < doubts->len; i++)
+			doubts->fired[i]->events =
+				(unsigned short)doubts->looks[i].revents;
+	doubts->len = 0;
+}
+
+bool xp_port_fired(struct xp_port_set *set, const port_event_t *event,
+                   uint32_t call, struct xp_port_doubts *doubts,
+                   struct xp_fired *fired)
+{
+	int fd = (int)event->portev_object;
+	struct xp_port_object *object = xp_port_find(set, fd);
+
+	if (!object || object->arming != (uint32_t)(uintptr_t)event->portev_user)
+		return false;
+	object->arming = 0;
+	object->armed = 0;
+	if (!object->want)
+		return false;
+	xp_port_due(set, object, fd);
+	fired->token = object->token;
+	fired->events = port_told(object, event->portev_events);
+	if (!fired->events)
+		return false;
+	/* Associated since this wait began, it holds since then, too. */
+	if ((int32_t)(object->call - call) < 0) {
+		int i = doubts->len++;
+
+		doubts->looks[i] = (struct pollfd){
+			.fd = fd, .events = (short)object->want,
+		};
+		doubts->fired[i] = fired;
+		if (doubts->len == sizeof doubts->looks / sizeof *doubts->looks)
+			xp_port_settle(set, doubts);
+	}
+	return true;
+}

@@ -1,0 +1,66 @@
+/*
+ * How much can be read, as ioctl(2) tells everywhere.  How much can be written
+ * no call tells; that something can is told by poll(2).
+ */
+#include <errno.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#ifdef __sun
+#include <sys/filio.h>
+#endif
+
+#include "os/sys.h"
+
+static bool ioctl_is_listener(int fd)
+{
+	int listens = 0;
+
+	return xp_sys_option(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens,
+	                     sizeof listens) == 0 && listens;
+}
+
+int64_t xp_sys_unread(int fd)
+{
+	int saved = errno;
+	int count = 0;
+	int rc = ioctl_is_listener(fd) ? -EINVAL : 0;
+
+	if (rc == 0 && ioctl(fd, FIONREAD, &count) < 0) {
+		rc = -errno;
+		errno = saved;
+	}
+	return rc < 0 ? rc : count;
+}
+
+/* Nobody tells how many; one is there, or was a moment ago. */
+int64_t xp_sys_backlog(int fd)
+{
+	return ioctl_is_listener(fd) ? 1 : -EINVAL;
+}
+
+static int64_t room(int fd)
+{
+	struct pollfd look = {.fd = fd, .events = POLLOUT};
+	int rc = xp_sys_poll_now(&look, 1);
+
+	if (rc < 0)
+		return rc;
+	return look.revents & POLLOUT ? 1 : 0;
+}
+
+int64_t xp_sys_socket_room(int fd)
+{
+	return room(fd);
+}
+
+int64_t xp_sys_pipe_size(int fd)
+{
+	(void)fd;
+	return -ENOTSUP;
+}
+
+int64_t xp_sys_pipe_room(int fd)
+{
+	return room(fd);
+}

@@ -1,0 +1,31 @@
+/*
+ * epoll(7) and what goes with it, of Linux and of illumos: see sys.h for the
+ * conventions.  How Linux waits with it is in sys_linux.h.
+ */
+#ifndef XP_OS_SYS_EPOLL_H
+#define XP_OS_SYS_EPOLL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+
+/* events: EPOLL* bits. */
+int xp_sys_epoll_create(void);
+int xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
+                     uint64_t token);
+int xp_sys_epoll_now(int epoll_fd, struct epoll_event *events, int cap);
+
+/* A counter that can be polled, to wake a waiting thread. */
+int xp_sys_eventfd(bool semaphore);
+
+/*
+ * A descriptor that becomes readable at a moment of the monotonic clock;
+ * XP_NEVER: not at all.  Setting it ends its being readable.
+ */
+int xp_sys_timer_fd(void);
+int xp_sys_timer_set(int timer_fd, int64_t deadline_ns);
+
+/* Let number refer to fd's file from now on; fd itself is closed.  0. */
+int xp_sys_replace(int fd, int number);
+
+#endif

@@ -1,0 +1,21 @@
+/* The sources of a system without a provider for processes. */
+#include <stddef.h>
+
+#include "source/source.h"
+
+const struct xp_source_ops *const xp_sources[] = {
+	&xp_source_user,
+	&xp_source_timer,
+	&xp_source_signal,
+	&xp_source_vnode,
+	&xp_source_aio,
+	NULL,
+};
+
+const struct xp_source_ops *xp_source_find(int filter)
+{
+	for (size_t i = 0; xp_sources[i]; i++)
+		if (xp_sources[i]->filter == filter)
+			return xp_sources[i];
+	return NULL;
+}

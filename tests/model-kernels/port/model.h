@@ -1,0 +1,76 @@
+/*
+ * A model of event ports: what a port holds.  All with the model's lock.
+ *
+ * A port is an epoll set, so that it can be polled and be in another one.  A
+ * descriptor that is associated is in it for one report, which becomes an event
+ * in the port's queue by the next call of the model.  While there is a queue or
+ * an alert, a descriptor that is always readable is in the set as well.
+ */
+#ifndef MODEL_KERNELS_PORT_MODEL_H
+#define MODEL_KERNELS_PORT_MODEL_H
+
+#include <port.h>
+#include <signal.h>
+#include <stdbool.h>
+
+enum { PORT_FDS = 1 << 16 };
+
+struct association {
+	int events;
+	void *user;
+	uint32_t serial; /* of the set's entry; 0: never associated */
+	bool active;     /* an event may be sent */
+	bool posted;     /* one is in the queue */
+};
+
+struct queued {
+	port_event_t event;
+	uint32_t serial; /* of the association; 0: of none */
+	struct queued *next; /* in a queue, or of those that are free */
+};
+
+struct port {
+	int fd;
+	bool lit;
+	struct association *objects; /* by number */
+	int objects_len;
+	int allocated; /* events there are, and objects that would need one */
+	struct queued *first;
+	struct queued **last;
+	int len;
+	bool alert;
+	int alert_events;
+	void *alert_user;
+	unsigned calls;
+	uint32_t serials;
+};
+
+/*
+ * The lock is also taken in signal handlers, so no signal comes while it is, and
+ * no thread ends that has it.
+ */
+struct held {
+	sigset_t signals;
+	int cancel;
+};
+
+void model_lock(struct held *before);
+void model_unlock(const struct held *before);
+
+/* NULL and errno: it is none. */
+struct port *model_port(int fd);
+
+void model_free(struct queued *queued);
+/* Put an event into the queue. */
+int model_post(struct port *port, const port_event_t *event, uint32_t serial);
+/* Take what the set has reported into the queue. */
+void model_harvest(struct port *port);
+/* Take events out; how many. */
+uint_t model_take(struct port *port, port_event_t *list, uint_t max);
+/* Readable or not, by what there is. */
+void model_light(struct port *port);
+
+/* Its number is about to be closed, or to become another file's. */
+void model_dissociate(struct port *port, int fd);
+
+#endif
