@@ -1,9 +1,8 @@
 /*
  * How much can be read, as ioctl(2) tells everywhere.  How much can be written
- * no call tells; that something can is told by poll(2).
+ * no call tells.
  */
 #include <errno.h>
-#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #ifdef __sun
@@ -39,19 +38,10 @@ int64_t xp_sys_backlog(int fd)
 	return ioctl_is_listener(fd) ? 1 : -EINVAL;
 }
 
-static int64_t room(int fd)
-{
-	struct pollfd look = {.fd = fd, .events = POLLOUT};
-	int rc = xp_sys_poll_now(&look, 1);
-
-	if (rc < 0)
-		return rc;
-	return look.revents & POLLOUT ? 1 : 0;
-}
-
 int64_t xp_sys_socket_room(int fd)
 {
-	return room(fd);
+	(void)fd;
+	return -ENOTSUP;
 }
 
 int64_t xp_sys_pipe_size(int fd)
@@ -62,5 +52,6 @@ int64_t xp_sys_pipe_size(int fd)
 
 int64_t xp_sys_pipe_room(int fd)
 {
-	return room(fd);
+	(void)fd;
+	return -ENOTSUP;
 }
