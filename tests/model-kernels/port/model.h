@@ -21,6 +21,8 @@ struct association {
 	uint32_t serial; /* of the set's entry; 0: never associated */
 	bool active;     /* an event may be sent */
 	bool posted;     /* one is in the queue */
+	bool in_set;
+	bool is_epoll;   /* which a port cannot wait for */
 };
 
 struct queued {

@@ -18,14 +18,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* What a poll(2) of an epoll set inside a port says. */
 static bool is_epoll(int fd)
 {
 	char path[64], name[64];
+	struct stat status;
 	ssize_t length;
 
+	/* Files of no kind are those of the kernel. */
+	if (fstat(fd, &status) < 0 || status.st_mode & S_IFMT)
+		return false;
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	length = readlink(path, name, sizeof name - 1);
 	if (length < 0)
@@ -84,11 +89,43 @@ static bool take_back(struct port *port, struct association *object, int fd)
 	return posted;
 }
 
+/* The set has it for one report; EPERM: it knows no such file. */
+static int enter_set(struct port *port, struct association *object, int fd)
+{
+	struct epoll_event entry = {
+		.events = (uint32_t)object->events | EPOLLONESHOT,
+		.data.u64 = (uint64_t)object->serial << 32 | (uint32_t)fd,
+	};
+	int op = object->in_set ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+
+	if (object->is_epoll)
+		return EPERM;
+	if (epoll_ctl(port->fd, op, fd, &entry) < 0)
+		return errno == EBADF ? EBADFD : errno;
+	object->in_set = true;
+	return 0;
+}
+
+/* Always ready, or never to be waited for. */
+static int post_at_once(struct port *port, struct association *object, int fd)
+{
+	port_event_t event = {
+		.portev_source = PORT_SOURCE_FD,
+		.portev_object = (uintptr_t)fd,
+		.portev_user = object->user,
+		.portev_events = object->is_epoll ? POLLERR
+			: object->events & (POLLIN | POLLOUT),
+	};
+
+	object->posted = event.portev_events != 0;
+	object->active = !object->posted;
+	return object->posted ? model_post(port, &event, object->serial) : 0;
+}
+
 static int associate(struct port *port, int fd, int events, void *user)
 {
-	struct epoll_event entry = {0};
 	struct association *object;
-	int rc = fcntl(fd, F_GETFD) < 0 ? EBADFD : object_reserve(port, fd);
+	int rc = fd < 0 ? EBADFD : object_reserve(port, fd);
 
 	if (rc != 0)
 		return rc;
@@ -97,31 +134,18 @@ static int associate(struct port *port, int fd, int events, void *user)
 		if (port->allocated >= most_events())
 			return EAGAIN;
 		port->allocated++;
+		object->is_epoll = is_epoll(fd);
 	}
-	(void)take_back(port, object, fd);
+	if (object->posted)
+		(void)take_back(port, object, fd);
 	object->events = events;
 	object->user = user;
 	object->serial = ++port->serials;
 	object->active = true;
-	entry.events = (uint32_t)events | EPOLLONESHOT;
-	entry.data.u64 = (uint64_t)object->serial << 32 | (uint32_t)fd;
-	rc = is_epoll(fd) ? EPERM : 0;
-	if (rc == 0 && epoll_ctl(port->fd, EPOLL_CTL_ADD, fd, &entry) < 0)
-		rc = errno == EEXIST
-			? epoll_ctl(port->fd, EPOLL_CTL_MOD, fd, &entry) : errno;
-	if (rc == EPERM) {
-		port_event_t event = {
-			.portev_source = PORT_SOURCE_FD,
-			.portev_object = (uintptr_t)fd,
-			.portev_user = user,
-			.portev_events = is_epoll(fd) ? POLLERR
-				: events & (POLLIN | POLLOUT),
-		};
-
-		object->posted = event.portev_events != 0;
-		object->active = !object->posted;
-		rc = object->posted ? model_post(port, &event, object->serial) : 0;
-	} else if (rc != 0) {
+	rc = enter_set(port, object, fd);
+	if (rc == EPERM)
+		rc = post_at_once(port, object, fd);
+	if (rc != 0) {
 		memset(object, 0, sizeof *object);
 		port->allocated--;
 	}
@@ -141,7 +165,8 @@ static int dissociate(struct port *port, int fd)
 		return ENOENT;
 	object = &port->objects[fd];
 	active = object->active || object->posted;
-	(void)epoll_ctl(port->fd, EPOLL_CTL_DEL, fd, NULL);
+	if (object->in_set)
+		(void)epoll_ctl(port->fd, EPOLL_CTL_DEL, fd, NULL);
 	/* Every other time its event is on its way already. */
 	if (object->serial % 2)
 		(void)take_back(port, object, fd);

@@ -173,19 +173,14 @@ static void report(struct port *port, const struct epoll_event *told)
 void model_harvest(struct port *port)
 {
 	struct epoll_event told[CHUNK];
-	int news;
+	int count;
 
 	do {
-		int count = epoll_wait(port->fd, told, CHUNK, 0);
-
-		news = 0;
-		for (int i = 0; i < count; i++) {
-			if (told[i].data.u64 == LAMP)
-				continue;
-			report(port, &told[i]);
-			news++;
-		}
-	} while (news > 0);
+		count = epoll_wait(port->fd, told, CHUNK, 0);
+		for (int i = 0; i < count; i++)
+			if (told[i].data.u64 != LAMP)
+				report(port, &told[i]);
+	} while (count == CHUNK);
 }
 
 uint_t model_take(struct port *port, port_event_t *list, uint_t max)
