@@ -132,7 +132,6 @@ set(XPOLL_SUNOS
   os/counts_ioctl.c
   os/fdkind_posix.c
   os/fskind_posix.c
-  os/procfs_none.c
   os/sys_epoll_libc.c
   os/sys_port.c
   os/sys_posix.c
@@ -177,9 +176,9 @@ set(XPOLL_SOURCES_DARWIN ${XPOLL_SOURCES_KQUEUE}
 list(REMOVE_ITEM XPOLL_SOURCES_DARWIN
   os/sys_ppoll.c backend/poll.c backend/table_kqueue.c)
 set(XPOLL_SOURCES_SUNOS ${XPOLL_BASE} ${XPOLL_POSIX} ${XPOLL_SUNOS} ${XPOLL_CORE})
-# No provider for processes yet.
+# No provider for processes yet, and no call that tells how much was not sent.
 list(REMOVE_ITEM XPOLL_SOURCES_SUNOS
-  os/procfs_none.c source/proc.c source/proc_trace.c source/table.c)
+  source/empty.c source/proc.c source/proc_trace.c source/table.c)
 set(XPOLL_SOURCES_NT ${XPOLL_BASE} ${XPOLL_NT} ${XPOLL_CORE})
 
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux")

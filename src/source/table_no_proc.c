@@ -1,4 +1,4 @@
-/* The sources of a system without a provider for processes. */
+/* The sources of a system without a provider for processes, and for EMPTY. */
 #include <stddef.h>
 
 #include "source/source.h"
