@@ -14,6 +14,12 @@ struct crowd {
 	struct xt_pair pipes[CROWD];
 };
 
+/*
+ * poll(2) of the array.  Always by this: to the drop-in a call from another place
+ * in the program is one of another array, which it does not know yet.
+ */
+int crowd_poll(struct crowd *crowd, int timeout_ms);
+
 /* CROWD pipes with nothing in them, wanted for POLLIN; polled, so cold. */
 void crowd_open(struct crowd *crowd);
 void crowd_settle(struct crowd *crowd);

@@ -17,14 +17,14 @@ static void child_upsets_everything(void *argument)
 	struct crowd *crowd = argument;
 
 	for (int i = 0; i < CROWD; i++)
-		XT_EQ(poll(crowd->fds, CROWD, 0), 0);
+		XT_EQ(crowd_poll(crowd, 0), 0);
 	for (int i = 0; i < CROWD; i++) {
 		crowd->fds[i].events = POLLPRI;
-		XT_EQ(poll(crowd->fds, CROWD, 0), 0);
+		XT_EQ(crowd_poll(crowd, 0), 0);
 	}
 	for (int i = 0; i < CROWD; i++)
 		XT_EQ(close(crowd->fds[i].fd), 0);
-	XT_EQ(poll(crowd->fds, CROWD, 0), CROWD);
+	XT_EQ(crowd_poll(crowd, 0), CROWD);
 }
 
 XT_TEST(forked_child_does_not_touch_what_the_parent_watches)
@@ -129,7 +129,7 @@ static void wait_on_crowd(void *argument)
 {
 	struct waiter *waiter = argument;
 
-	waiter->rc = poll(waiter->crowd->fds, CROWD, -1);
+	waiter->rc = crowd_poll(waiter->crowd, -1);
 	atomic_fetch_add(waiter->done, 1);
 }
 
