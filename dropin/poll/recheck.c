@@ -2,12 +2,12 @@
  * A slice of the full look.
  *
  * What poll(2) calls ready may have become so after the watch was asked.
- * Whether the registration is still one of this file EPOLL_CTL_ADD tells: the
- * kernel keeps them by number and file.
+ * Whether the registration is still one of this file EPOLL_CTL_MOD tells: the
+ * kernel keeps them by number and file.  It also makes the kernel ask the file
+ * once more, so what became ready without a wake-up is reported from then on.
  */
 #include "recheck.h"
 
-#include <errno.h>
 #include <sys/epoll.h>
 
 #include "os/sys.h"
@@ -36,8 +36,8 @@ static bool is_registered(const struct watch *watch, int fd)
 	const struct watch_slot *slot = &watch->slots[fd];
 	uint64_t token = watch_token(fd, slot);
 
-	return xp_sys_epoll_ctl(watch->epoll_fd, EPOLL_CTL_ADD, fd, slot->armed,
-	                        token) == -EEXIST;
+	return xp_sys_epoll_ctl(watch->epoll_fd, EPOLL_CTL_MOD, fd, slot->armed,
+	                        token) == 0;
 }
 
 static void mark_found(struct watch *watch, bool found)

@@ -382,6 +382,27 @@ XT_TEST(hidden_close_and_reuse_is_seen_by_a_select)
 	XT_CHECK(FD_ISSET(number, &set));
 }
 
+/*
+ * A byte out of band that is to be among the others from now on: poll(2) looks
+ * and finds it, but nobody is woken.
+ */
+XT_TEST(readiness_without_a_wakeup_is_seen_by_the_full_look)
+{
+	struct xt_pair tcp = xt_tcp();
+	struct crowd crowd;
+	int one = 1;
+
+	XT_CALL(crowd_open(&crowd));
+	crowd.fds[VICTIM].fd = tcp.r;
+	XT_CALL(crowd_settle(&crowd));
+	XT_EQ(send(tcp.w, "u", 1, MSG_OOB), 1);
+	XT_CHECK(xt_poll_until(tcp.r, POLLPRI, POLLPRI));
+	XT_EQ(crowd_ready(&crowd), -1);
+	XT_EQ(setsockopt(tcp.r, SOL_SOCKET, SO_OOBINLINE, &one, sizeof one), 0);
+	XT_EQ(crowd_poll(&crowd, -1), 1);
+	XT_EQ(crowd.fds[VICTIM].revents, POLLIN);
+}
+
 /* --- Memory that is gone -------------------------------------------------------- */
 
 /* So large that what is mapped meanwhile goes to its other end. */
