@@ -1,13 +1,16 @@
 /*
  * Goal: what the drop-in answers is what the kernel answers, bit for bit.
  * Method: random things happen to descriptors of all kinds, and random changes
- * to several arrays and sets.  After each the drop-in is asked, and the kernel
- * before and after it by bare system calls: each bit has to agree with one of
- * them.  They differ from each other only by what happens meanwhile, as on TCP,
- * where another processor may be at work: then all three are asked again.
+ * to several arrays and sets: one of them moves, one is longer than what is
+ * compared at once, one so short that it often has nothing and the call waits.
+ * After each the drop-in is asked, and the kernel before and after it by bare
+ * system calls: each bit has to agree with one of them.  They differ from each
+ * other only by what happens meanwhile, as on TCP, where another processor may
+ * be at work: then all three are asked again.
  * The seed is printed; XT_SEED repeats it, XPOLL_DROPIN_STEPS sets the length.
  */
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/select.h>
 #include <sys/socket.h>
@@ -16,9 +19,19 @@
 #include "world.h"
 #include "xt.h"
 
-#define ARRAYS  5
-#define ENTRIES 256
+#define ENTRIES 1400 /* of the longest: more than two blocks, and no multiple */
 #define TRIES   100
+
+enum { MOVING, LONG, SHORT, USUAL, ARRAYS = 5 };
+
+/* How many entries an array has at least and at most. */
+static const struct {
+	int least;
+	int most;
+} sizes[ARRAYS] = {
+	[MOVING] = {0, 256}, [LONG] = {ENTRIES - 300, ENTRIES}, [SHORT] = {0, 3},
+	[USUAL] = {0, 256},  [USUAL + 1] = {0, 256},
+};
 
 struct list {
 	struct pollfd fds[ENTRIES];
@@ -73,12 +86,23 @@ static void set_entry(struct run *run, struct pollfd *entry)
 	entry->events = random_events(&run->world);
 }
 
-static void change_list(struct run *run, struct list *list)
+/* Entries that name nobody, in memory that was in use before. */
+static void fill_up(struct list *list, int least)
+{
+	while (list->len < least)
+		list->fds[list->len++] = (struct pollfd){
+			.fd = -1,
+			.events = POLLIN,
+			.revents = POLLIN,
+		};
+}
+
+static void change_list(struct run *run, struct list *list, int most)
 {
 	struct world *world = &run->world;
 	struct pollfd *entry;
 
-	if (list->len == 0 || (world_chance(world, 23) && list->len < ENTRIES)) {
+	if (list->len == 0 || (world_chance(world, 23) && list->len < most)) {
 		set_entry(run, &list->fds[list->len++]);
 		return;
 	}
@@ -130,6 +154,27 @@ static bool may_be_under_way(int fd)
 		domain == AF_INET;
 }
 
+/*
+ * Ask the drop-in, in one of its ways.  What is ready ends any wait, so that may
+ * be a long one; else it is a millisecond at most, and mostly none.
+ */
+static int ask(struct run *run, struct pollfd *fds, int len, bool ready)
+{
+	struct world *world = &run->world;
+	struct timespec time = {0};
+	int timeout_ms = 0;
+	sigset_t none;
+
+	if (world_chance(world, ready ? 50 : 1))
+		timeout_ms = ready ? 5000 : 1;
+	if (world_chance(world, 70))
+		return poll(fds, (nfds_t)len, timeout_ms);
+	time.tv_sec = timeout_ms / 1000;
+	time.tv_nsec = timeout_ms % 1000 * 1000000L;
+	sigemptyset(&none);
+	return ppoll(fds, (nfds_t)len, &time, world_chance(world, 50) ? &none : NULL);
+}
+
 /* The first entry with an answer of its own; len: there is none. */
 static int compare_once(struct run *run, struct list *list, struct pollfd *fds,
                         bool last)
@@ -143,8 +188,7 @@ static int compare_once(struct run *run, struct list *list, struct pollfd *fds,
 
 	memcpy(before, list->fds, size);
 	memcpy(after, list->fds, size);
-	(void)kernel_poll(before, list->len);
-	rc = poll(fds, (nfds_t)list->len, 0);
+	rc = ask(run, fds, list->len, kernel_poll(before, list->len) > 0);
 	(void)kernel_poll(after, list->len);
 	for (i = 0; i < list->len; i++) {
 		expected += fds[i].revents != 0;
@@ -176,11 +220,15 @@ static void compare_list(struct run *run, struct list *list, struct pollfd *fds)
 static void poll_step(struct run *run)
 {
 	uint32_t which = world_pick(&run->world, ARRAYS);
-	struct list *list = &run->lists[which];
+	struct list *list;
 
+	if (which == LONG && world_chance(&run->world, 80))
+		which = USUAL; /* The kernel takes its time for it. */
+	list = &run->lists[which];
 	while (world_chance(&run->world, 40))
-		change_list(run, list);
-	if (which > 0) {
+		change_list(run, list, sizes[which].most);
+	fill_up(list, sizes[which].least);
+	if (which != MOVING) {
 		compare_list(run, list, list->fds);
 		return;
 	}
@@ -250,20 +298,37 @@ static bool differ_under_way(const struct sets *ours, const struct sets *kernels
 	return found;
 }
 
+/* As ask: what is ready ends any wait. */
+static int ask_sets(struct run *run, struct sets *sets, bool ready)
+{
+	struct timespec exact = {0};
+	struct timeval time = {0};
+	int rc;
+
+	if (world_chance(&run->world, ready ? 50 : 1)) {
+		time.tv_sec = ready ? 5 : 0;
+		time.tv_usec = ready ? 0 : 1000;
+	}
+	exact.tv_sec = time.tv_sec;
+	exact.tv_nsec = time.tv_usec * 1000L;
+	if (world_chance(&run->world, 70))
+		rc = select(sets->count, &sets->sets[0], &sets->sets[1],
+		            &sets->sets[2], &time);
+	else
+		rc = pselect(sets->count, &sets->sets[0], &sets->sets[1],
+		             &sets->sets[2], &exact, NULL);
+	return rc < 0 ? -errno : rc;
+}
+
 /* false: ask again. */
 static bool compare_sets_once(struct run *run, struct sets *ours, bool last)
 {
 	struct sets before = *ours;
 	struct sets after = *ours;
-	struct timeval zero = {0};
 	int rc_before = kernel_select(&before);
-	int rc = select(ours->count, &ours->sets[0], &ours->sets[1],
-	                &ours->sets[2], &zero);
-	int rc_after;
+	int rc = ask_sets(run, ours, rc_before > 0);
+	int rc_after = kernel_select(&after);
 
-	if (rc < 0)
-		rc = -errno;
-	rc_after = kernel_select(&after);
 	run->ready += rc > 0 ? (uint64_t)rc : 0;
 	if (memcmp(&before, &after, sizeof before) != 0) {
 		run->uneven++;
