@@ -34,11 +34,28 @@ static dev_t pipe_device; /* of pipes without a name */
 
 static int (*real_close)(int fd);
 
-/* The parent's ports are not this process's to change. */
+static void port_end(int fd)
+{
+	struct port *port = ports[fd];
+
+	ports[fd] = NULL;
+	while (port->first) {
+		struct queued *queued = port->first;
+
+		port->first = queued->next;
+		model_free(queued);
+	}
+	free(port->objects);
+	free(port);
+}
+
+/* The parent's sets are not this process's to change. */
 static void forked(void)
 {
 	pthread_mutex_init(&lock, NULL);
-	memset(ports, 0, sizeof ports);
+	for (int i = 0; i <= ports_most; i++)
+		if (ports[i])
+			port_end(i);
 }
 
 __attribute__((constructor)) static void begin(void)
@@ -218,21 +235,6 @@ void model_light(struct port *port)
 }
 
 /* --- Closing ------------------------------------------------------------------ */
-
-static void port_end(int fd)
-{
-	struct port *port = ports[fd];
-
-	ports[fd] = NULL;
-	while (port->first) {
-		struct queued *queued = port->first;
-
-		port->first = queued->next;
-		model_free(queued);
-	}
-	free(port->objects);
-	free(port);
-}
 
 static void closing(int fd)
 {
