@@ -35,28 +35,6 @@ void xp_port_set_close(struct xp_port_set *set)
 	xp_free(set->objects);
 }
 
-/* Who sees the alert must find that it is to be ended. */
-static void port_call_all(struct xp_port_set *set)
-{
-	atomic_store(&set->alert, true);
-	xp_sys_port_alert(set->fd, true);
-}
-
-void xp_port_wake(struct xp_port_set *set)
-{
-	if (xp_sys_port_send(set->fd) == -ENOSPC)
-		port_call_all(set);
-}
-
-void xp_port_called(struct xp_port_set *set)
-{
-	bool others = set->edges > 0 && set->deaf > 0;
-
-	/* Of several that have seen it, one ends it. */
-	if (!others && atomic_exchange(&set->alert, false))
-		xp_sys_port_alert(set->fd, false);
-}
-
 struct xp_port_object *xp_port_find(const struct xp_port_set *set, int fd)
 {
 	if (fd < 0 || fd >= set->len || set->objects[fd].place == XP_PORT_NONE)
@@ -84,6 +62,11 @@ static int port_reserve(struct xp_port_set *set, int fd)
 
 /* --- Which file ---------------------------------------------------------------- */
 
+static int64_t port_born(const struct stat *status)
+{
+	return S_ISSOCK(status->st_mode) ? (int64_t)status->st_ctime : 0;
+}
+
 /* 0; -ENOENT: the number is another file's by now; -EBADF. */
 static int port_same_file(struct xp_port_set *set,
                           const struct xp_port_object *object, int fd)
@@ -95,7 +78,8 @@ static int port_same_file(struct xp_port_set *set,
 	if (rc < 0)
 		return rc;
 	return (uint64_t)status.st_dev == object->device &&
-		(uint64_t)status.st_ino == object->inode ? 0 : -ENOENT;
+		(uint64_t)status.st_ino == object->inode &&
+		port_born(&status) == object->born_s ? 0 : -ENOENT;
 }
 
 /*
@@ -222,7 +206,7 @@ static int port_watch_edges(struct xp_port_set *set,
 	object->want = 0;
 	/* Who sleeps at the port alone would not hear of it. */
 	if (set->edges++ == 0 && set->deaf > 0)
-		port_call_all(set);
+		xp_port_call_all(set);
 	return 0;
 }
 
@@ -304,6 +288,7 @@ int xp_port_attach(struct xp_port_set *set, int fd, uint32_t watch,
 	object->token = token;
 	object->device = (uint64_t)status.st_dev;
 	object->inode = (uint64_t)status.st_ino;
+	object->born_s = port_born(&status);
 	rc = port_watch(set, object, fd, watch);
 	if (rc == 0 && object->want)
 		rc = port_associate_now(set, object, fd);

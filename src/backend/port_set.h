@@ -30,6 +30,7 @@ struct xp_port_object {
 	uint64_t token;
 	uint64_t device; /* which file it is */
 	uint64_t inode;
+	int64_t born_s;  /* of a socket, whose inode is made from its address */
 	uint32_t arming; /* cookie of the association; others' events are stale */
 	uint32_t call;   /* the last wait that had begun before it */
 	uint16_t want;   /* bits */
@@ -62,6 +63,8 @@ struct xp_port_set {
 
 /* Make one thread at the port, this or the next, return.  Async-signal-safe. */
 void xp_port_wake(struct xp_port_set *set);
+/* Make all of them return. */
+void xp_port_call_all(struct xp_port_set *set);
 /* This thread has seen that the port is on alert; with the lock. */
 void xp_port_called(struct xp_port_set *set);
 

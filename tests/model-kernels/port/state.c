@@ -276,7 +276,10 @@ int dup3(int fd, int number, int flags)
 	return (int)syscall(SYS_dup3, fd, number, flags);
 }
 
-/* Such a pipe has no links on illumos. */
+/*
+ * As illumos tells it: such a pipe has no links, the inode of a socket is a part
+ * of its address, and its times are seconds.
+ */
 int fstat(int fd, struct stat *status)
 {
 	int rc = fstatat(fd, "", status, AT_EMPTY_PATH);
@@ -284,5 +287,9 @@ int fstat(int fd, struct stat *status)
 	if (rc == 0 && S_ISFIFO(status->st_mode) &&
 	    status->st_dev == pipe_device)
 		status->st_nlink = 0;
+	if (rc == 0 && S_ISSOCK(status->st_mode)) {
+		status->st_ino &= 0xffff;
+		status->st_ctim.tv_nsec = 0;
+	}
 	return rc;
 }
