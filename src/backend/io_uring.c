@@ -18,6 +18,7 @@
  */
 #include "backend/backend.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 
 #include "backend/outer.h"
@@ -145,7 +146,8 @@ static int ioring_open(void *opaque, int size_hint, struct xp_counters *counters
 	rc = xp_ringmap_open(&state->ring, &state->own.edge, counters);
 	if (rc < 0)
 		xp_own_close(&state->own);
-	return rc;
+	/* Whoever looked whether it is allowed may see it otherwise by now. */
+	return rc == -ENOSYS || rc == -EPERM || rc == -EACCES ? -ENOTSUP : rc;
 }
 
 static void ioring_close(void *opaque)

@@ -13,6 +13,7 @@ enum {
 	POLLRING_ENTRIES = 64,
 	POLLRING_COMPLETIONS = 1024, /* more of them wait in the kernel */
 	POLLRING_RESERVED = 2,
+	POLLRING_ATTEMPTS = 4, /* while the kernel says that it lacks memory */
 };
 
 /* The number of what nobody wants to know of. */
@@ -66,6 +67,8 @@ bool xp_pollring_close(struct xp_pollring *polls)
 
 int xp_pollring_submit(struct xp_pollring *polls)
 {
+	int attempts = POLLRING_ATTEMPTS;
+
 	while (polls->ring.filled > 0) {
 		int rc = xp_sys_uring_enter(polls->ring.fd, polls->ring.filled, 0);
 
@@ -73,8 +76,11 @@ int xp_pollring_submit(struct xp_pollring *polls)
 		if (rc == -EINTR)
 			continue;
 		/* For lack of memory the kernel says "again", or takes none. */
-		if (rc == 0 || rc == -EAGAIN || rc == -EBUSY)
-			return -ENOMEM;
+		if (rc == 0 || rc == -EAGAIN || rc == -EBUSY) {
+			if (--attempts == 0)
+				return -ENOMEM;
+			continue;
+		}
 		if (rc < 0)
 			return rc;
 		XP_ASSERT((unsigned)rc <= polls->ring.filled);

@@ -12,20 +12,23 @@
 
 enum { URING_PROBED = 64 };
 
-static bool uring_knows(int ring_fd, const struct xp_uring_needs *needs)
+/* 0; -ENOSYS: it cannot do all of that; or why it does not tell. */
+static int uring_knows(int ring_fd, const struct xp_uring_needs *needs)
 {
 	_Alignas(struct io_uring_probe) unsigned char
 		memory[sizeof(struct io_uring_probe) +
 		       URING_PROBED * sizeof(struct io_uring_probe_op)];
 	struct io_uring_probe *probe = (struct io_uring_probe *)(void *)memory;
+	int rc;
 
 	memset(memory, 0, sizeof memory);
-	if (xp_sys_uring_probe(ring_fd, probe, URING_PROBED) < 0)
-		return false;
+	rc = xp_sys_uring_probe(ring_fd, probe, URING_PROBED);
+	if (rc < 0)
+		return rc == -EINVAL ? -ENOSYS : rc;
 	for (size_t i = 0; i < needs->ops_len; i++)
 		if (!(probe->ops[needs->ops[i]].flags & IO_URING_OP_SUPPORTED))
-			return false;
-	return true;
+			return -ENOSYS;
+	return 0;
 }
 
 static int uring_map(struct xp_uring *ring, int ring_fd,
@@ -77,8 +80,9 @@ int xp_uring_open(struct xp_uring *ring, const struct xp_uring_needs *needs)
 	ring_fd = xp_sys_uring_setup(needs->entries, &params);
 	if (ring_fd < 0)
 		return ring_fd;
-	if ((params.features & features) == features &&
-	    uring_knows(ring_fd, needs))
+	if ((params.features & features) == features)
+		rc = uring_knows(ring_fd, needs);
+	if (rc == 0)
 		rc = uring_map(ring, ring_fd, &params);
 	if (rc < 0) {
 		xp_sys_close(ring_fd);

@@ -7,6 +7,8 @@
 
 #include "os/sys_uring.h"
 
+#include <linux/io_uring.h>
+
 static atomic_int refusals; /* that are to come */
 static atomic_int refused;
 
@@ -19,6 +21,16 @@ int __wrap_xp_sys_uring_enter(int ring_fd, unsigned submit, unsigned wait)
 		return -EAGAIN;
 	}
 	return __real_xp_sys_uring_enter(ring_fd, submit, wait);
+}
+
+static int setup_error; /* 0: none */
+
+int __real_xp_sys_uring_setup(unsigned entries, struct io_uring_params *params);
+int __wrap_xp_sys_uring_setup(unsigned entries, struct io_uring_params *params);
+int __wrap_xp_sys_uring_setup(unsigned entries, struct io_uring_params *params)
+{
+	return setup_error ? -setup_error
+	                   : __real_xp_sys_uring_setup(entries, params);
 }
 
 static void refuse(int times)
@@ -47,7 +59,7 @@ XT_TEST(poll_that_could_not_be_submitted_anew_is_not_forgotten)
 	struct maker maker;
 
 	/* Each time another attempt is the first that succeeds: the one before a sleep, too. */
-	for (int times = 1; times <= 5; times++) {
+	for (int times = 1; times <= 20; times++) {
 		xt_join(xt_start(make, &maker));
 		refuse(times);
 		XT_NONE(maker.queue);
@@ -58,14 +70,28 @@ XT_TEST(poll_that_could_not_be_submitted_anew_is_not_forgotten)
 	}
 }
 
+/* Refused once it would be tried again. */
+XT_TEST(close_fd_lets_go_of_the_file_although_the_ring_refused_at_first)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+
+	XT_OK(xt_add(queue, pair.r, READ, 0));
+	refuse(1);
+	XT_EQ(xpoll_close_fd(pair.r), 0);
+	XT_EXPECT_EQ(atomic_load(&refused), 1);
+	XT_EXPECT(xt_poll_until(pair.w, POLLIN, POLLHUP));
+}
+
 /* It fails, and leaves nothing that is submitted later. */
 XT_TEST(add_that_could_not_be_submitted_fails_and_leaves_nothing)
 {
 	struct xpoll *queue = xt_open_quiet();
 	struct xt_pair pipe = xt_pipe();
 
-	refuse(1);
+	refuse(100);
 	XT_STATUS(xt_add(queue, pipe.r, READ, 0), ENOMEM);
+	refuse(0);
 	xt_put(pipe.w);
 	XT_NONE(queue);
 	XT_OK(xt_add(queue, pipe.r, READ, 0));
@@ -79,11 +105,32 @@ XT_TEST(delete_that_could_not_be_submitted_is_made_up_for)
 	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
 
 	XT_OK(xt_add(queue, pair.r, READ, 0));
-	refuse(1);
+	refuse(100);
 	XT_OK(xt_flag(queue, (uint64_t)pair.r, READ, XPOLL_DELETE));
-	XT_EXPECT_EQ(atomic_load(&refused), 1);
+	XT_EXPECT(atomic_load(&refused) > 0);
+	refuse(0);
 	xt_put(pair.w);
 	XT_NONE(queue);
 	xt_close(pair.r);
 	XT_EXPECT(xt_poll_until(pair.w, POLLIN, POLLHUP));
+}
+
+/* Between the look at what is usable and the making of the ring. */
+XT_TEST(open_of_a_ring_that_is_forbidden_meanwhile_is_enotsup)
+{
+	static const int errors[] = {EPERM, EACCES, ENOSYS};
+	struct xpoll_options options = {.size = sizeof options,
+	                                .backend = "io_uring"};
+
+	for (int i = 0; i < 3; i++) {
+		setup_error = errors[i];
+		errno = 0;
+		XT_EXPECT(!xpoll_open(&options));
+		XT_EXPECT_STATUS(errno, ENOTSUP);
+	}
+	setup_error = ENOMEM;
+	errno = 0;
+	XT_EXPECT(!xpoll_open(&options));
+	XT_EXPECT_STATUS(errno, ENOMEM);
+	setup_error = 0;
 }

@@ -23,7 +23,9 @@ static const struct {
 	{"queue_fd_", SWEEP_MAKE_FD},
 	/* News that come later, and with others. */
 	{NULL, SWEEP_READ},
-	/* A kernel that lacks something. */
+	/* A kernel that lacks something: ENOTSUP. */
+	{NULL, SWEEP_RING},
+	{NULL, SWEEP_RING_PROBE},
 	{"abstime_", SWEEP_STEP_FD},
 	{"looked_at_by_time", SWEEP_READLINK},
 	/* A kernel that does not answer, or not here. */
