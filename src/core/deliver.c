@@ -202,23 +202,22 @@ void xp_deliver_rearm(struct xpoll *queue, int fd, struct xp_slot *slot)
 		(void)xp_interest_push(queue, fd, slot, XP_MODE_ONESHOT, enabled);
 }
 
-static const int16_t deliver_names[XP_FD_FILTERS] = {
-	[XP_READ] = XPOLL_FILT_READ,
-	[XP_WRITE] = XPOLL_FILT_WRITE,
-	[XP_EXCEPT] = XPOLL_FILT_EXCEPT,
-};
-
 /* Another event in the caller's array, as far as all of them are alike. */
 static XP_INLINE struct xpoll_event *event_next(struct xp_wait *wait, int fd,
                                                 const struct xp_slot *slot,
                                                 unsigned filter)
 {
+	static const int16_t names[XP_FD_FILTERS] = {
+		[XP_READ] = XPOLL_FILT_READ,
+		[XP_WRITE] = XPOLL_FILT_WRITE,
+		[XP_EXCEPT] = XPOLL_FILT_EXCEPT,
+	};
 	struct xpoll_event *event = &wait->events[wait->len++];
 
 	XP_ASSERT(wait->len <= wait->cap);
 	XP_ASSERT(slot->enabled & XP_BIT(filter));
 	event->ident = xp_fd_ident(fd);
-	event->filter = deliver_names[filter];
+	event->filter = names[filter];
 	event->flags = 0;
 	event->fflags = 0;
 	event->data = 1;
@@ -238,6 +237,7 @@ static void emit(struct xpoll *queue, struct xp_wait *wait, int fd,
 {
 	struct xpoll_event *event = event_next(wait, fd, slot, filter);
 
+	slot->told |= XP_SET(XP_BIT(filter));
 	event->flags = eof_of(fd, slot, filter, events);
 	if (queue->modes_told)
 		event->flags |= modes_of(slot, filter);
@@ -317,29 +317,13 @@ static XP_INLINE bool deliver_plain(struct xpoll *queue, struct xp_wait *wait,
 	if (filters != XP_BIT(XP_READ) && filters != XP_BIT(XP_WRITE))
 		return false;
 	slot->batch = wait->batch;
+	slot->told = XP_SET(filters);
 	slot->fruitless = 0;
 	wait->news = true;
 	(void)event_next(wait, fd, slot, filters >> 1);
 	if (slot->counted & filters && !xp_detail_usual(wait, slot, filters >> 1))
 		xp_detail(queue, wait, fd, slot, filters >> 1);
 	return true;
-}
-
-/* The filters of this descriptor that are in the caller's array by now. */
-static unsigned deliver_told(const struct xp_wait *wait, int fd)
-{
-	unsigned filters = 0;
-
-	for (int i = 0; i < wait->len; i++) {
-		const struct xpoll_event *event = &wait->events[i];
-
-		if (event->ident != xp_fd_ident(fd))
-			continue;
-		for (int filter = 0; filter < XP_FD_FILTERS; filter++)
-			if (event->filter == deliver_names[filter])
-				filters |= XP_BIT(filter);
-	}
-	return filters;
 }
 
 /*
@@ -351,7 +335,7 @@ static XP_APART void deliver_more(struct xpoll *queue, struct xp_wait *wait,
                                   int fd, struct xp_slot *slot,
                                   unsigned filters, uint32_t events)
 {
-	filters &= ~deliver_told(wait, fd);
+	filters &= ~(unsigned)slot->told;
 	if (filters)
 		deliver_events(queue, wait, fd, slot, filters, events);
 	else if (slot->mode != XP_MODE_LAZY)
@@ -383,8 +367,10 @@ static XP_APART void event_deliver_any(struct xpoll *queue, struct xp_wait *wait
 	}
 	slot->fruitless = 0;
 	wait->news = true;
-	if (!xp_wait_full(wait))
+	if (!xp_wait_full(wait)) {
 		slot->batch = wait->batch;
+		slot->told = 0;
+	}
 	deliver_events(queue, wait, fd, slot, filters, told);
 }
 

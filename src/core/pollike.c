@@ -71,9 +71,14 @@ static XP_APART void poll_deliver_more(struct xpoll *queue,
                                        struct xp_wait *wait, int fd,
                                        struct xp_slot *slot, uint32_t events)
 {
-	for (int i = 0; i < wait->len; i++)
-		if (queue->ready[i].fd == fd)
+	bool single = !(slot->enabled & (slot->enabled - 1u));
+	bool known = single && !(events & (POLLERR | POLLHUP | POLLRDHUP));
+
+	for (int i = 0; i < wait->len && !known; i++) {
+		known = queue->ready[i].fd == fd;
+		if (known)
 			queue->ready[i].events |= events;
+	}
 	if (slot->mode != XP_MODE_LAZY)
 		xp_deliver_outdated(queue, fd, slot);
 }

@@ -57,7 +57,8 @@ struct xp_slot {
 	uint8_t edge;    /* XPOLL_CLEAR */
 	uint8_t once;    /* XPOLL_ONESHOT */
 	uint8_t turn;    /* XPOLL_DISPATCH */
-	uint8_t shared;  /* XPOLL_NOTE_EXCLUSIVE */
+	uint8_t shared : 3; /* XPOLL_NOTE_EXCLUSIVE */
+	uint8_t unmet : 3;  /* of lowat: ready, but for the mark; look again */
 	/* Sets of filters: what is going on with them. */
 	uint8_t armed;     /* in the kernel's mask */
 	uint8_t asked;     /* candidate: to check because of an ENABLE */
@@ -77,7 +78,7 @@ struct xp_slot {
 	uint8_t size : 5;    /* of a pipe, as a power of two; 0: not asked for */
 	uint8_t soerr;    /* filters with XPOLL_NOTE_SOERR */
 	uint8_t lowat;    /* filters with XPOLL_NOTE_LOWAT; mark.h has the marks */
-	uint8_t unmet;    /* of these: ready, but for the mark; look again */
+	uint8_t told;     /* filters that the wait call of `batch` has told of */
 };
 
 _Static_assert(sizeof(struct xp_slot) == XP_CACHE_LINE,
