@@ -33,6 +33,7 @@
 #define XP_WATCH_EDGE      0x10000u /* report activity, not state */
 #define XP_WATCH_ONESHOT   0x20000u /* silent after one report until changed */
 #define XP_WATCH_EXCLUSIVE 0x40000u /* wake few of several queues */
+#define XP_WATCH_SOURCE    0x80000u /* on Windows: an object, until it is signalled */
 #define XP_WATCH_BITS      (POLLIN | POLLOUT | POLLPRI | POLLRDHUP)
 
 /* What a back end can do. */

@@ -25,8 +25,8 @@ struct xp_file {
 	bool sized;   /* regular, and its size tells where it ends */
 	bool follows; /* it is to be told of growth */
 	unsigned due; /* filters to look at though they are CLEAR */
-	dev_t device;
-	ino_t inode;
+	uint64_t device;
+	uint64_t inode;
 };
 
 static int file_fd(const struct xp_file *file)

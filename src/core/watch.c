@@ -8,6 +8,8 @@
 #include "core/mark.h"
 #include "os/sys.h"
 
+#define WATCHED (POLLIN | XP_WATCH_SOURCE)
+
 void **xp_source_state(struct xpoll *queue, enum xp_source_id id)
 {
 	return &queue->sources[id].state;
@@ -105,7 +107,7 @@ int xp_watch_add(struct xpoll *queue, struct xp_watch *watch)
 	/* The program has closed the file it had registered under this number. */
 	if (slot->present)
 		xp_interest_drop(queue, watch->fd, slot);
-	rc = xp_interest_attach(queue, watch->fd, POLLIN,
+	rc = xp_interest_attach(queue, watch->fd, WATCHED,
 	                        xp_slot_token(slot, watch->fd));
 	if (rc < 0)
 		return rc;
@@ -144,7 +146,7 @@ bool xp_watch_fired(struct xpoll *queue, int fd, uint32_t generation)
 
 int xp_watch_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
-	int rc = xp_interest_attach(queue, fd, POLLIN, xp_slot_token(slot, fd));
+	int rc = xp_interest_attach(queue, fd, WATCHED, xp_slot_token(slot, fd));
 
 	slot->armed = rc == 0 ? XP_BIT(XP_READ) : 0;
 	return rc;

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "os/fdnum.h"
 #include "os/process.h"
 #include "os/sys.h"
 #include "os/sys_aio.h"
@@ -130,11 +131,12 @@ int xp_aio_submit(struct xpoll *queue, struct xp_reg *reg,
 	void **place = xp_source_state(queue, XP_SOURCE_AIO);
 	struct aio_reg *self = aio_reg(reg);
 	struct aio_state *state = *place;
+	int fd = xp_fd_of(aio->fd);
 	int traits = 0;
 	int rc = aio_check(aio);
 
 	if (rc == 0) {
-		traits = xp_sys_file_traits(aio->fd);
+		traits = xp_sys_file_traits(fd);
 		rc = file_check(aio, traits);
 	}
 	if (rc == 0 && !state)
@@ -145,7 +147,7 @@ int xp_aio_submit(struct xpoll *queue, struct xp_reg *reg,
 	self->aio = aio;
 	self->job = (struct xp_aio_job){
 		.op = aio->op,
-		.fd = aio->fd,
+		.fd = fd,
 		.buffer = aio->buffer,
 		.length = aio->length,
 		.offset = aio->offset,

@@ -75,8 +75,12 @@ static uint32_t compare_links(const struct stat *old, const struct stat *now)
 	return XPOLL_NOTE_LINK;
 }
 
-/* All that two looks tell. */
-static uint32_t compare(const struct stat *old, const struct stat *now)
+/*
+ * All that two looks tell.  A time that has changed alone is of an attribute that
+ * cannot be seen, unless what was told explains it.
+ */
+static uint32_t compare(uint32_t told, const struct stat *old,
+                        const struct stat *now)
 {
 	uint32_t notes = compare_size(old, now) | compare_links(old, now);
 
@@ -85,7 +89,8 @@ static uint32_t compare(const struct stat *old, const struct stat *now)
 		notes |= XPOLL_NOTE_WRITE;
 	if (old->st_mode != now->st_mode || old->st_uid != now->st_uid ||
 	    old->st_gid != now->st_gid ||
-	    (!notes && !xp_same_time(&old->st_ctim, &now->st_ctim)))
+	    (!notes && !(told & XPOLL_NOTE_RENAME) &&
+	     !xp_same_time(&old->st_ctim, &now->st_ctim)))
 		notes |= XPOLL_NOTE_ATTRIB;
 	return notes;
 }
@@ -101,7 +106,7 @@ static uint32_t notes_of(uint32_t told, const struct stat *old,
 	if (told & (XPOLL_NOTE_ATTRIB | XPOLL_NOTE_DELETE))
 		notes |= compare_links(old, now);
 	if (told & (XP_TOLD_LOOK | XP_TOLD_LOST | XP_TOLD_ENDED))
-		notes |= compare(old, now);
+		notes |= compare(told, old, now);
 	if (told & XP_TOLD_LOST)
 		notes |= SUSPECTED |
 			(S_ISDIR(now->st_mode) ? SUSPECTED_OF_DIRECTORY : 0);
@@ -305,7 +310,7 @@ void xp_inode_listen(struct xpoll *queue, struct xp_inode_user *user)
 	/* If it is another file, that is for the one who has named it to find. */
 	if (xp_sys_fstat(user->fd, &now) < 0 || !same_file(&user->last, &now))
 		return;
-	user_news(queue, user, compare(&user->last, &now), false);
+	user_news(queue, user, compare(0, &user->last, &now), false);
 	user->last = now;
 }
 

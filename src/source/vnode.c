@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "base/compiler.h"
+#include "os/fdnum.h"
 #include "os/sys.h"
 #include "source/inode.h"
 #include "source/source.h"
@@ -63,13 +64,13 @@ static int vnode_attach(struct xpoll *queue, struct xp_reg *reg,
                         const struct xpoll_event *change)
 {
 	struct xp_inode_user *user = &vnode_of(reg)->user;
+	int fd = xp_fd_number(change->ident);
 
-	if (change->ident > INT32_MAX)
+	if (fd < 0)
 		return -EBADF;
 	reg->fflags = change->fflags;
 	user->ops = &vnode_user;
-	return xp_inode_watch(queue, user, (int)change->ident, change->fflags,
-	                      false);
+	return xp_inode_watch(queue, user, fd, change->fflags, false);
 }
 
 static int vnode_touch(struct xpoll *queue, struct xp_reg *reg,
@@ -114,17 +115,18 @@ static void vnode_collect(struct xpoll *queue, struct xp_reg *reg,
 static int vnode_confirm(struct xpoll *queue, uint64_t ident,
                          const struct xp_reg *reg)
 {
+	int fd = xp_fd_number(ident);
+
 	(void)queue;
 	if (!reg)
-		return ident <= INT32_MAX && xp_sys_open_flags((int)ident) >= 0
-			? -ENOENT : -EBADF;
+		return fd >= 0 && xp_sys_open_flags(fd) >= 0 ? -ENOENT : -EBADF;
 	return xp_inode_confirm(
 		&((const struct vnode_reg *)(const void *)reg)->user);
 }
 
 static void vnode_forget(struct xpoll *queue, int fd)
 {
-	struct xp_reg *reg = xp_reg_find(queue, (uint64_t)fd,
+	struct xp_reg *reg = xp_reg_find(queue, xp_fd_ident(fd),
 	                                 XPOLL_FILT_VNODE);
 
 	if (reg)
@@ -137,7 +139,7 @@ static int vnode_inherit(struct xpoll *queue, struct xp_reg *reg)
 	reg->report = 0;
 	reg->data = 0;
 	return xp_inode_watch(queue, &vnode_of(reg)->user,
-	                      (int)reg->item.ident, reg->fflags, false);
+	                      xp_fd_number(reg->item.ident), reg->fflags, false);
 }
 
 const struct xp_source_ops xp_source_vnode = {

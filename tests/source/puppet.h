@@ -9,6 +9,16 @@
 
 extern char puppet_program[256]; /* the path of this program */
 
+/* The status of one that exits with this code. */
+#ifdef _WIN32
+#define PUPPET_STATUS(code) (code)
+#define PUPPET_LINGERS      true /* while anybody has a handle of it */
+typedef int uid_t;
+#else
+#define PUPPET_STATUS(code) ((code) << 8)
+#define PUPPET_LINGERS      false
+#endif
+
 struct puppet {
 	int fd; /* the strings */
 	pid_t pid;
