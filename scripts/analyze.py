@@ -44,7 +44,9 @@ def sources():
     """All but those for Windows, whose headers are not here."""
     names = [str(path.relative_to(ROOT)) for folder in FOLDERS
              for path in sorted((ROOT / folder).rglob("*.c"))]
-    windows = "src/os/nt/", "src/backend/afd", "src/base/alloc_aligned.c"
+    windows = ("src/os/nt/", "src/backend/afd", "src/base/alloc_aligned.c",
+               "src/source/provider/inode_change.c", "src/source/provider/proc_handle.c",
+               "src/source/provider/signal_console.c")
     return [name for name in names if not name.startswith(windows)]
 
 

@@ -148,24 +148,46 @@ set(XPOLL_SUNOS
   source/table_no_proc.c
 )
 
-# Windows: sockets are all that is waited for.  os/nt/posix has what the library uses
-# of POSIX headers that are not there.
+# Windows.  os/nt/posix has what the library uses of POSIX headers that are not there.
 set(XPOLL_NT
   base/alloc_aligned.c
   os/nt/absent.c
   os/nt/afd_ioctl.c
+  os/nt/beacon_event.c
   os/nt/process.c
+  os/nt/sys_aio.c
   os/nt/sys_clock.c
+  os/nt/sys_files.c
   os/nt/sys_look.c
+  os/nt/sys_pipes.c
   os/nt/sys_sockets.c
+  os/nt/sys_threads.c
   backend/afd.c
   backend/afd_edge.c
   backend/afd_group.c
+  backend/afd_kinds.c
+  backend/afd_object.c
+  backend/afd_pipe.c
   backend/afd_sock.c
   backend/table_afd.c
-  source/inode_none.c
+  os/procfs_none.c
+  source/aio.c
+  source/inode.c
+  source/proc.c
+  source/proc_trace.c
+  source/provider/aio_table_threads.c
+  source/provider/aio_threads.c
+  source/provider/aio_work.c
+  source/provider/inode_change.c
+  source/provider/proc_handle.c
+  source/provider/proc_tracers_none.c
+  source/provider/signal_bell.c
+  source/provider/signal_console.c
+  source/signal.c
   source/table_few.c
-  core/aio_none.c
+  source/vnode.c
+  core/aio.c
+  core/signal.c
 )
 
 set(XPOLL_SOURCES_LINUX ${XPOLL_BASE} ${XPOLL_POSIX} ${XPOLL_LINUX} ${XPOLL_CORE})

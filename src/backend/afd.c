@@ -45,6 +45,8 @@ static int afd_open(void *opaque, int size_hint, struct xp_counters *counters)
 	xp_list_init(&state->groups);
 	xp_list_init(&state->updates);
 	xp_list_init(&state->edges);
+	xp_list_init(&state->lapsed);
+	xp_list_init(&state->pipes);
 	return 0;
 }
 
@@ -74,6 +76,8 @@ static void afd_close(void *opaque)
 			afd_sock_detach(state, state->socks[fd]);
 	XP_ASSERT(xp_list_empty(&state->updates) && state->waiters == 0);
 	afd_edges_close(state);
+	afd_objects_close(state);
+	afd_pipes_close(state);
 	afd_drain(state);
 	afd_groups_close(state);
 	CloseHandle(state->port);
@@ -89,55 +93,12 @@ static bool afd_owns(const void *opaque, int fd)
 	return false;
 }
 
-static int afd_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
-{
-	struct afd_state *state = opaque;
-	int rc = -EEXIST;
-
-	xp_mutex_lock(&state->lock);
-	if (!afd_sock_find(state, fd))
-		rc = afd_sock_attach(state, fd, watch, token);
-	xp_mutex_unlock(&state->lock);
-	return rc;
-}
-
-static int afd_change(void *opaque, int fd, uint32_t watch, uint64_t token)
-{
-	struct afd_state *state = opaque;
-	struct afd_sock *sock;
-	int rc = -ENOENT;
-
-	xp_mutex_lock(&state->lock);
-	sock = afd_sock_find(state, fd);
-	if (sock)
-		rc = afd_sock_change(state, sock, watch, token);
-	xp_mutex_unlock(&state->lock);
-	return rc;
-}
-
-static int afd_detach(void *opaque, int fd)
-{
-	struct afd_state *state = opaque;
-	struct afd_sock *sock;
-	int rc = xp_sys_open_flags(fd);
-
-	xp_count(&state->counters->syscalls_check);
-	xp_mutex_lock(&state->lock);
-	sock = afd_sock_find(state, fd);
-	if (sock)
-		afd_sock_detach(state, sock);
-	else if (rc >= 0)
-		rc = -ENOENT;
-	xp_mutex_unlock(&state->lock);
-	return rc < 0 ? rc : 0;
-}
-
 /* Milliseconds to sleep, rounded up. */
-static DWORD afd_timeout(int64_t deadline_ns, int fired)
+static DWORD afd_timeout(int64_t deadline_ns)
 {
 	int64_t left_ns;
 
-	if (deadline_ns == XP_NOW || fired > 0)
+	if (deadline_ns == XP_NOW)
 		return 0;
 	if (deadline_ns == XP_NEVER)
 		return INFINITE;
@@ -173,6 +134,8 @@ static bool afd_packet(struct afd_state *state, const OVERLAPPED_ENTRY *packet,
 		return false; /* The next wait begins with it. */
 	case AFD_KEY_EDGE:
 		return afd_edge_fired(state, (int)(key >> AFD_KEY_BITS), fired);
+	case AFD_KEY_OBJECT:
+		return afd_object_fired(state, (int)(key >> AFD_KEY_BITS), fired);
 	default:
 		return afd_answer(state, (void *)packet->lpOverlapped, call,
 		                  doubts, fired);
@@ -229,23 +192,52 @@ static int afd_take(struct afd_state *state, DWORD timeout_ms, uint32_t call,
 	return count;
 }
 
+/* Of sockets and objects. */
+static int afd_ask(struct afd_state *state, DWORD timeout_ms,
+                   struct xp_fired *fired, int cap, int *rc)
+{
+	uint32_t call = ++state->calls;
+	int count = 0;
+
+	afd_objects_submit(state);
+	*rc = afd_socks_submit(state, fired, cap, &count);
+	if (count > 0)
+		*rc = 0;
+	if (*rc == 0 && count < cap)
+		count += afd_take(state, count > 0 ? 0 : timeout_ms, call,
+		                  fired + count, cap - count, rc);
+	return count;
+}
+
+/* Neither kind takes all the room, call after call. */
+static int ask_with_pipes(struct afd_state *state, int64_t deadline_ns,
+                          struct xp_fired *fired, int cap, int *rc)
+{
+	int most = cap > 1 ? cap / 2 : (int)(state->calls & 1);
+	int count = afd_pipes_look(state, fired, most);
+	DWORD timeout_ms = count > 0 || most == 0 ? 0
+		: afd_pipes_pause(state, afd_timeout(deadline_ns));
+
+	if (count < cap)
+		count += afd_ask(state, timeout_ms, fired + count, cap - count,
+		                 rc);
+	return count > 0 || most > 0 ? count
+		: afd_pipes_look(state, fired, cap);
+}
+
 static int afd_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
                      struct xp_fired *fired, int cap)
 {
 	struct afd_state *state = opaque;
-	uint32_t call;
-	int count = 0;
-	int rc;
+	int count;
+	int rc = 0;
 
 	(void)mask;
 	xp_mutex_lock(&state->lock);
-	call = ++state->calls;
-	rc = afd_socks_submit(state, fired, cap, &count);
-	if (count > 0)
-		rc = 0;
-	if (rc == 0 && count < cap)
-		count += afd_take(state, afd_timeout(deadline_ns, count), call,
-		                  fired + count, cap - count, &rc);
+	if (xp_list_empty(&state->pipes))
+		count = afd_ask(state, afd_timeout(deadline_ns), fired, cap, &rc);
+	else
+		count = ask_with_pipes(state, deadline_ns, fired, cap, &rc);
 	xp_mutex_unlock(&state->lock);
 	return count > 0 ? count : rc;
 }
@@ -257,8 +249,11 @@ static void afd_rearm(void *opaque)
 	int count = 0;
 
 	xp_mutex_lock(&state->lock);
-	if (state->waiters > 0 && !xp_list_empty(&state->updates))
-		(void)afd_socks_submit(state, NULL, 1, &count);
+	if (state->waiters > 0) {
+		afd_objects_submit(state);
+		if (!xp_list_empty(&state->updates))
+			(void)afd_socks_submit(state, NULL, 1, &count);
+	}
 	xp_mutex_unlock(&state->lock);
 }
 

@@ -8,6 +8,7 @@
 #include "backend/backend.h"
 #include "base/list.h"
 #include "base/mutex.h"
+#include "base/regmap.h"
 #include "os/nt/nt.h"
 
 /* Polls of one open device; the driver looks through them one by one. */
@@ -59,15 +60,21 @@ struct afd_state {
 	int waiters; /* threads at the port */
 	uint32_t calls; /* waits begun */
 	struct xp_list edges;  /* struct afd_edge that are free */
+	struct xp_regmap objects; /* struct afd_object */
+	struct xp_list lapsed;    /* of these, those that nobody waits for */
+	struct xp_regmap pipe_map; /* struct afd_pipe */
+	struct xp_list pipes;      /* of these, those that are wanted */
+	DWORD pipe_pause_ms;       /* until they are looked at again */
 };
 
-/* Keys of packets: the kind, and above it, if it is an edge, the number. */
+/* Keys of packets: the kind, and above it, of the last two, the number. */
 enum {
 	AFD_KEY_POLL,
 	AFD_KEY_WAKE,
 	AFD_KEY_LOOK,
 	AFD_KEY_EDGE,
-	AFD_KEY_BITS = 2,
+	AFD_KEY_OBJECT,
+	AFD_KEY_BITS = 3,
 };
 
 /* NULL: not attached. */
@@ -77,12 +84,20 @@ static inline struct afd_sock *afd_sock_find(const struct afd_state *state,
 	return fd >= 0 && fd < state->socks_len ? state->socks[fd] : NULL;
 }
 
-/* As the back end's functions of these names, with the lock held. */
+/* The back end's functions of these names; they take the lock. */
+int afd_attach(void *opaque, int fd, uint32_t watch, uint64_t token);
+int afd_change(void *opaque, int fd, uint32_t watch, uint64_t token);
+int afd_detach(void *opaque, int fd);
+
+/* For sockets, with the lock held. */
 int afd_sock_attach(struct afd_state *state, int fd, uint32_t watch,
                     uint64_t token);
 int afd_sock_change(struct afd_state *state, struct afd_sock *sock,
                     uint32_t watch, uint64_t token);
 void afd_sock_detach(struct afd_state *state, struct afd_sock *sock);
+
+/* A thread at the port comes out and looks at everything. */
+void afd_tell_wait(struct afd_state *state);
 
 /* The next wait asks the driver about it. */
 void afd_sock_update(struct afd_state *state, struct afd_sock *sock);
@@ -132,5 +147,34 @@ void afd_edge_end(struct afd_state *state, struct afd_sock *sock);
 bool afd_edge_fired(struct afd_state *state, int fd, struct xp_fired *fired);
 /* Give back those that are free. */
 void afd_edges_close(struct afd_state *state);
+
+/*
+ * What is no socket, but is signalled: as the back end's functions of these
+ * names.  The last two want one that is attached.
+ */
+bool afd_object_has(const struct afd_state *state, int fd);
+int afd_object_attach(struct afd_state *state, int fd, uint32_t watch,
+                      uint64_t token);
+int afd_object_change(struct afd_state *state, int fd, uint32_t watch,
+                      uint64_t token);
+void afd_object_detach(struct afd_state *state, int fd);
+/* Wait again for those that have answered. */
+void afd_objects_submit(struct afd_state *state);
+/* A packet of that kind has come; true: it is something to tell. */
+bool afd_object_fired(struct afd_state *state, int fd, struct xp_fired *fired);
+void afd_objects_close(struct afd_state *state);
+
+/* Pipes, in the same way. */
+bool afd_pipe_has(const struct afd_state *state, int fd);
+int afd_pipe_attach(struct afd_state *state, int fd, uint32_t watch,
+                    uint64_t token);
+int afd_pipe_change(struct afd_state *state, int fd, uint32_t watch,
+                    uint64_t token);
+void afd_pipe_detach(struct afd_state *state, int fd);
+/* What is ready of them. */
+int afd_pipes_look(struct afd_state *state, struct xp_fired *fired, int cap);
+/* How long a thread may sleep until they are looked at again. */
+DWORD afd_pipes_pause(struct afd_state *state, DWORD timeout_ms);
+void afd_pipes_close(struct afd_state *state);
 
 #endif

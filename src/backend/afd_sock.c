@@ -54,8 +54,7 @@ static uint32_t sock_wants(const struct afd_sock *sock)
 	return sock->hung ? 0 : POLLRDHUP;
 }
 
-/* A thread at the port comes out and looks at `updates`. */
-static void sock_tell_wait(struct afd_state *state)
+void afd_tell_wait(struct afd_state *state)
 {
 	xp_count_shared(&state->counters->syscalls_wake);
 	PostQueuedCompletionStatus(state->port, 0, AFD_KEY_LOOK, NULL);
@@ -102,7 +101,7 @@ int afd_socks_submit(struct afd_state *state, struct xp_fired *fired, int cap,
 		if (rc == -ENOMEM || (rc < 0 && !fired))
 			return rc;
 		if (first && !fired) {
-			sock_tell_wait(state);
+			afd_tell_wait(state);
 			continue;
 		}
 		xp_list_remove(&sock->update);
@@ -123,7 +122,7 @@ static int sock_submit_now(struct afd_state *state, struct afd_sock *sock)
 	if (state->waiters == 0)
 		return 0;
 	if (sock->first)
-		sock_tell_wait(state);
+		afd_tell_wait(state);
 	if (sock->pending || !sock_wants(sock))
 		return 0;
 	rc = sock_submit(state, sock);

@@ -1,4 +1,4 @@
-/* The sources of a system without signals, or without a provider for more. */
+/* The sources of a system that does not tell what is left in a buffer. */
 #include <stddef.h>
 
 #include "source/source.h"
@@ -6,6 +6,10 @@
 const struct xp_source_ops *const xp_sources[] = {
 	&xp_source_user,
 	&xp_source_timer,
+	&xp_source_signal,
+	&xp_source_vnode,
+	&xp_source_proc,
+	&xp_source_aio,
 	NULL,
 };
 

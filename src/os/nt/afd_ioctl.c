@@ -71,7 +71,13 @@ int xp_nt_error(DWORD error)
 	case WSAEMFILE:
 		return -EMFILE;
 	case ERROR_ACCESS_DENIED:
+	case ERROR_LOCK_VIOLATION:
 		return -EACCES;
+	case ERROR_DISK_FULL:
+	case ERROR_HANDLE_DISK_FULL:
+		return -ENOSPC;
+	case ERROR_INVALID_PARAMETER:
+		return -EINVAL;
 	case ERROR_FILE_NOT_FOUND:
 	case ERROR_PATH_NOT_FOUND:
 	case ERROR_NOT_SUPPORTED:

@@ -14,10 +14,32 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "os/fdnum.h"
+
 /* Headers that have it and winternl.h cannot be included together. */
 #ifndef STATUS_CANCELLED
 #define STATUS_CANCELLED ((NTSTATUS)0xC0000120)
 #endif
+
+/* What a number stands for. */
+static inline HANDLE xp_nt_handle(int fd)
+{
+	return (HANDLE)(uintptr_t)xp_fd_ident(fd);
+}
+
+/* FILE_TYPE_DISK, FILE_TYPE_CHAR, FILE_TYPE_PIPE, as sockets are, too; -EBADF. */
+int xp_nt_file_type(int fd);
+
+bool xp_nt_is_socket(int fd);
+/* Input of a console?  As an object it is signalled while there is some. */
+bool xp_nt_is_console(int fd);
+/*
+ * Bytes to be read from a pipe; -EPIPE: they are read, and its other end is
+ * closed; -EBADF: it is not open for reading.
+ */
+int64_t xp_nt_pipe_unread(int fd);
+/* The bits of poll(2) of what is no socket. */
+uint32_t xp_nt_file_look(int fd);
 
 /* What a poll asks for and tells. */
 enum {

@@ -71,27 +71,32 @@ static struct xp_afd_handle look_for(const struct pollfd *entry)
 }
 
 /* Only what is asked for, but for what poll(2) tells in any case. */
-static int look_told(struct pollfd *entry, ULONG told)
+static int look_told(struct pollfd *entry, uint32_t told)
 {
 	uint32_t wanted = (uint32_t)(unsigned short)entry->events | POLLERR |
 		POLLHUP | POLLNVAL;
 
-	entry->revents = (short)(xp_afd_told(told) & wanted);
+	entry->revents = (short)(told & wanted);
 	return entry->revents != 0;
 }
 
-/* One of them is no socket any more: each alone. */
+static uint32_t look_at_one(struct pollfd *entry)
+{
+	struct xp_afd_handle handle = look_for(entry);
+
+	if (xp_nt_look(&handle, 1) == 0)
+		return xp_afd_told(handle.events);
+	return xp_nt_is_socket((int)entry->fd) ? POLLNVAL
+		: xp_nt_file_look((int)entry->fd);
+}
+
+/* One of them is no socket, or not any more: each alone. */
 static int look_at_each(struct pollfd *fds, int count)
 {
 	int ready = 0;
 
-	for (int i = 0; i < count; i++) {
-		struct xp_afd_handle handle = look_for(&fds[i]);
-
-		if (xp_nt_look(&handle, 1) < 0)
-			handle.events = XP_AFD_LOCAL_CLOSE;
-		ready += look_told(&fds[i], handle.events);
-	}
+	for (int i = 0; i < count; i++)
+		ready += look_told(&fds[i], look_at_one(&fds[i]));
 	return ready;
 }
 
@@ -105,7 +110,7 @@ static int look_at(struct pollfd *fds, int count)
 	if (xp_nt_look(handles, count) < 0)
 		return look_at_each(fds, count);
 	for (int i = 0; i < count; i++)
-		ready += look_told(&fds[i], handles[i].events);
+		ready += look_told(&fds[i], xp_afd_told(handles[i].events));
 	return ready;
 }
 

@@ -25,24 +25,48 @@ static int option(int fd, int name, int *value)
 	return rc;
 }
 
+bool xp_nt_is_socket(int fd)
+{
+	int type = 0;
+
+	return option(fd, SO_TYPE, &type) == 0;
+}
+
 int xp_sys_close(int fd)
 {
-	return closesocket(socket_of(fd)) == 0 ? 0
-		: xp_nt_error((DWORD)WSAGetLastError());
+	if (closesocket(socket_of(fd)) == 0)
+		return 0;
+	if (WSAGetLastError() == WSAENOTSOCK && xp_nt_file_type(fd) >= 0 &&
+	    CloseHandle(xp_nt_handle(fd)))
+		return 0;
+	return -EBADF;
 }
 
 int xp_sys_open_flags(int fd)
 {
-	int type = 0;
+	int rc = xp_nt_is_socket(fd) ? 0 : xp_nt_file_type(fd);
 
-	return option(fd, SO_TYPE, &type);
+	return rc < 0 ? rc : 0;
 }
 
 int xp_fd_kind(int fd)
 {
 	int rc = xp_sys_open_flags(fd);
 
-	return rc < 0 ? rc : XP_KIND_SOCKET;
+	if (rc < 0)
+		return rc;
+	if (xp_nt_is_socket(fd))
+		return XP_KIND_SOCKET;
+	switch (xp_nt_file_type(fd)) {
+	case FILE_TYPE_DISK:
+		return XP_KIND_REGULAR;
+	case FILE_TYPE_PIPE:
+		return XP_KIND_FIFO;
+	case FILE_TYPE_CHAR:
+		return XP_KIND_TTY;
+	default:
+		return XP_KIND_OTHER;
+	}
 }
 
 bool xp_sys_is_stream(int fd)
@@ -58,6 +82,8 @@ int64_t xp_sys_unread(int fd)
 	u_long count = 0;
 	int rc = 0;
 
+	if (!xp_nt_is_socket(fd) && xp_nt_file_type(fd) == FILE_TYPE_PIPE)
+		return xp_nt_pipe_unread(fd);
 	if (ioctlsocket(socket_of(fd), (long)FIONREAD, &count) != 0)
 		rc = xp_nt_error((DWORD)WSAGetLastError());
 	WSASetLastError(saved);

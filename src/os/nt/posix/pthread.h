@@ -13,6 +13,7 @@
 typedef SRWLOCK pthread_mutex_t;
 typedef CONDITION_VARIABLE pthread_cond_t;
 typedef INIT_ONCE pthread_once_t;
+typedef HANDLE pthread_t;
 
 #define PTHREAD_MUTEX_INITIALIZER SRWLOCK_INIT
 #define PTHREAD_ONCE_INIT         INIT_ONCE_STATIC_INIT
@@ -69,10 +70,27 @@ static inline int pthread_cond_wait(pthread_cond_t *condition,
 	return 0;
 }
 
+static inline int pthread_cond_signal(pthread_cond_t *condition)
+{
+	WakeConditionVariable(condition);
+	return 0;
+}
+
 static inline int pthread_cond_broadcast(pthread_cond_t *condition)
 {
 	WakeAllConditionVariable(condition);
 	return 0;
+}
+
+/* Good for pthread_equal. */
+static inline pthread_t pthread_self(void)
+{
+	return GetCurrentThread();
+}
+
+static inline int pthread_equal(pthread_t a, pthread_t b)
+{
+	return GetThreadId(a) == GetThreadId(b);
 }
 
 static inline int pthread_setcancelstate(int state, int *before)

@@ -1,4 +1,4 @@
-/* There are no signals that a thread could block: the names alone. */
+/* There are no signals that a thread could block: the names, and a few numbers. */
 #ifndef XP_OS_NT_SIGNAL_H
 #define XP_OS_NT_SIGNAL_H
 
@@ -7,5 +7,11 @@ typedef struct {
 } sigset_t;
 
 struct sigaction;
+
+/* As the C library has them. */
+#define SIGINT   2
+#define SIGTERM  15
+#define SIGBREAK 21
+#define NSIG     23
 
 #endif

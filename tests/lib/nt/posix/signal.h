@@ -6,6 +6,9 @@
 
 typedef unsigned long sigset_t;
 
+#define SIGHUP  1
+#define SIGKILL 9
+#define SIGUSR1 10
 #define SIGUSR2 12
 
 #define sigemptyset(set) (*(set) = 0)

@@ -11,5 +11,6 @@
 #define close(fd)               xt_nt_close(fd)
 #define pipe(ends)              xt_nt_pipe(ends)
 #define setenv(name, value, overwrite) _putenv_s(name, value)
+#define unsetenv(name)  _putenv_s(name, "")
 
 #endif

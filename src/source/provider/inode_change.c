@@ -1,0 +1,272 @@
+/*
+ * Files watched by way of their directories: a handle of each directory is
+ * signalled when anything in it has changed.  What it was, nobody asks: the
+ * watched files of the directory are looked at, by their own handles, so no
+ * name is compared and no report can be lost.
+ *
+ * The system tells of a size or a time when they go to the directory, which may
+ * be when the file is closed.  So a file that is watched for what is written to
+ * it is looked at now and then, too.
+ */
+#include "source/provider/inode.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "os/nt/nt.h"
+#include "os/sys.h"
+
+/* Paths that are longer are not watched, but looked at. */
+enum { CHANGE_PATH_MOST = 1024 };
+
+#define CHANGE_KINDS                                                      \
+	(FILE_NOTIFY_CHANGE_FILE_NAME | FILE_NOTIFY_CHANGE_DIR_NAME |     \
+	 FILE_NOTIFY_CHANGE_ATTRIBUTES | FILE_NOTIFY_CHANGE_SIZE |        \
+	 FILE_NOTIFY_CHANGE_LAST_WRITE | FILE_NOTIFY_CHANGE_SECURITY)
+
+#define CHANGE_NOTES_WRITTEN \
+	(XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND | XPOLL_NOTE_TRUNCATE)
+
+/* A directory that is watched. */
+struct xp_inode {
+	struct xp_regmap_item item; /* a hash of its path */
+	struct xp_list links;       /* the users that are told by it */
+	struct xp_inodes *inodes;
+	struct xp_watch watch;
+	WCHAR path[];
+};
+
+uint32_t xp_inodes_tellable(void)
+{
+	return XPOLL_NOTE_DELETE | XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND |
+		XPOLL_NOTE_TRUNCATE | XPOLL_NOTE_ATTRIB | XPOLL_NOTE_LINK |
+		XPOLL_NOTE_RENAME | XPOLL_NOTE_REVOKE;
+}
+
+/* FNV-1a. */
+static uint64_t change_hash(const WCHAR *path)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	for (; *path; path++)
+		hash = (hash ^ (uint64_t)*path) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+/* The path of an open file, as it is now. */
+static int change_path(int fd, WCHAR *path)
+{
+	DWORD length = GetFinalPathNameByHandleW(xp_nt_handle(fd), path,
+	                                         CHANGE_PATH_MOST, 0);
+
+	if (length == 0)
+		return xp_nt_error(GetLastError());
+	return length < CHANGE_PATH_MOST ? 0 : -ENOTSUP;
+}
+
+static HANDLE change_handle(const struct xp_inode *inode)
+{
+	return xp_nt_handle(inode->watch.fd);
+}
+
+/* It was renamed if its path is another; its last name is no path. */
+static void change_tell(struct xp_inodes *inodes, struct xp_inode_user *user)
+{
+	WCHAR path[CHANGE_PATH_MOST];
+	uint32_t notes = XP_TOLD_LOOK;
+	struct stat status;
+
+	if (change_path(user->fd, path) == 0 &&
+	    change_hash(path) != user->place &&
+	    xp_sys_fstat(user->fd, &status) == 0 && status.st_nlink > 0) {
+		user->place = change_hash(path);
+		notes |= XPOLL_NOTE_RENAME;
+	}
+	xp_inode_told(inodes, user, notes);
+}
+
+static void change_ready(struct xpoll *queue, struct xp_watch *watch)
+{
+	struct xp_inode *inode = XP_CONTAINER_OF(watch, struct xp_inode, watch);
+	struct xp_inodes *inodes = inode->inodes;
+
+	XP_ASSERT(!xp_list_empty(&inode->links));
+	/* First: what comes after the look signals it again. */
+	(void)FindNextChangeNotification(change_handle(inode));
+	for (struct xp_list *item = inode->links.next; item != &inode->links;
+	     item = item->next)
+		change_tell(inodes, XP_CONTAINER_OF(item, struct xp_inode_link,
+		                                    item)->user);
+	xp_inodes_settle(queue, inodes);
+}
+
+/* --- Directories ------------------------------------------------------------ */
+
+static int change_open(struct xpoll *queue, struct xp_inode *inode)
+{
+	HANDLE change = FindFirstChangeNotificationW(inode->path, FALSE,
+	                                             CHANGE_KINDS);
+	int rc;
+
+	if (change == INVALID_HANDLE_VALUE)
+		return -ENOTSUP;
+	inode->watch.fd = xp_fd_number((uintptr_t)change);
+	inode->watch.ready = change_ready;
+	rc = inode->watch.fd < 0 ? -EMFILE : xp_watch_add(queue, &inode->watch);
+	if (rc < 0)
+		(void)FindCloseChangeNotification(change);
+	return rc;
+}
+
+static int directory_make(struct xpoll *queue, struct xp_inodes *inodes,
+                          const WCHAR *path, struct xp_inode **made)
+{
+	size_t size = (wcslen(path) + 1) * sizeof *path;
+	struct xp_inode *inode = xp_alloc(sizeof *inode + size);
+	int rc;
+
+	if (!inode)
+		return -ENOMEM;
+	memcpy(inode->path, path, size);
+	inode->item.ident = change_hash(path);
+	inode->inodes = inodes;
+	xp_list_init(&inode->links);
+	rc = xp_regmap_add(&inodes->map, &inode->item);
+	if (rc == 0) {
+		rc = change_open(queue, inode);
+		if (rc < 0)
+			xp_regmap_remove(&inodes->map, &inode->item);
+	}
+	if (rc < 0)
+		xp_free(inode);
+	else
+		*made = inode;
+	return rc;
+}
+
+static void directory_drop(struct xp_inodes *inodes, struct xp_inode *inode)
+{
+	XP_ASSERT(xp_list_empty(&inode->links));
+	xp_watch_remove(inodes->queue, &inode->watch);
+	(void)FindCloseChangeNotification(change_handle(inode));
+	xp_regmap_remove(&inodes->map, &inode->item);
+	xp_free(inode);
+}
+
+static int directory_join(struct xpoll *queue, struct xp_inodes *inodes,
+                          struct xp_inode_link *link, const WCHAR *path)
+{
+	struct xp_regmap_item *item =
+		xp_regmap_find(&inodes->map, change_hash(path), 0);
+	struct xp_inode *inode =
+		item ? XP_CONTAINER_OF(item, struct xp_inode, item) : NULL;
+	int rc = 0;
+
+	if (inode && wcscmp(inode->path, path) != 0)
+		return -ENOTSUP; /* Two paths with one hash. */
+	if (!inode)
+		rc = directory_make(queue, inodes, path, &inode);
+	if (rc < 0)
+		return rc;
+	link->inode = inode;
+	xp_list_append(&inode->links, &link->item);
+	return 0;
+}
+
+static void directory_leave(struct xp_inodes *inodes,
+                            struct xp_inode_link *link)
+{
+	struct xp_inode *inode = link->inode;
+
+	if (!inode)
+		return;
+	link->inode = NULL;
+	xp_list_remove(&link->item);
+	if (xp_list_empty(&inode->links))
+		directory_drop(inodes, inode);
+}
+
+/* --- Users ------------------------------------------------------------------ */
+
+/* Cut off the last component; the root of a volume has none. */
+static bool path_parent(WCHAR *path)
+{
+	WCHAR *last = wcsrchr(path, L'\\');
+
+	if (!last || last[1] == L'\0' || last < path + 6)
+		return false;
+	/* Of a volume's root the backslash is a part. */
+	last[last[-1] == L':' ? 1 : 0] = L'\0';
+	return true;
+}
+
+/* What is written to it may be told late. */
+static int user_result(const struct xp_inode_user *user)
+{
+	return S_ISREG(user->last.st_mode) &&
+		user->notes & CHANGE_NOTES_WRITTEN ? 1 : 0;
+}
+
+int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
+                  struct xp_inode_user *user)
+{
+	WCHAR path[CHANGE_PATH_MOST];
+	int rc;
+
+	if (user->notes & ~xp_inodes_tellable())
+		return -ENOTSUP;
+	if (user->self.inode)
+		return user_result(user);
+	rc = change_path(user->fd, path);
+	if (rc < 0)
+		return -ENOTSUP;
+	user->place = change_hash(path);
+	/* A directory is told by itself what is in it, by its parent the rest. */
+	if (S_ISDIR(user->last.st_mode)) {
+		rc = directory_join(queue, inodes, &user->self, path);
+		if (rc == 0 && path_parent(path))
+			rc = directory_join(queue, inodes, &user->above, path);
+	} else {
+		rc = path_parent(path)
+			? directory_join(queue, inodes, &user->self, path)
+			: -ENOTSUP;
+	}
+	if (rc < 0)
+		xp_inode_leave(inodes, user);
+	XP_ASSERT(rc == 0 || !user->self.inode);
+	return rc < 0 ? rc : user_result(user);
+}
+
+int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user)
+{
+	xp_inode_leave(inodes, user);
+	return xp_inode_join(inodes->queue, inodes, user) == 0 ? 0 : -ENOTSUP;
+}
+
+void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user)
+{
+	directory_leave(inodes, &user->self);
+	directory_leave(inodes, &user->above);
+}
+
+/* Each directory is heard on its own. */
+void xp_inodes_harvest(struct xp_inodes *inodes)
+{
+	(void)inodes;
+}
+
+void xp_inodes_close(struct xp_inodes *inodes)
+{
+	struct xp_regmap_item *item = xp_regmap_pop(&inodes->map);
+
+	for (; item; item = xp_regmap_pop(&inodes->map)) {
+		struct xp_inode *inode =
+			XP_CONTAINER_OF(item, struct xp_inode, item);
+
+		(void)FindCloseChangeNotification(change_handle(inode));
+		xp_free(inode);
+	}
+	xp_regmap_fini(&inodes->map);
+}

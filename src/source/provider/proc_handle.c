@@ -1,0 +1,63 @@
+/*
+ * The end of a process by a handle of it, which is signalled then.  While the
+ * handle is open nobody else gets the number, and the exit code is kept.
+ */
+#include <errno.h>
+
+#include "os/fdnum.h"
+#include "os/nt/nt.h"
+#include "source/proc.h"
+
+int xp_proc_open(pid_t pid)
+{
+	HANDLE process = OpenProcess(
+		SYNCHRONIZE | PROCESS_QUERY_LIMITED_INFORMATION, FALSE,
+		(DWORD)pid);
+	int fd = -EMFILE;
+
+	if (!process)
+		switch (GetLastError()) {
+		case ERROR_INVALID_PARAMETER:
+			return -ESRCH;
+		case ERROR_ACCESS_DENIED:
+			return -EPERM;
+		default:
+			return xp_nt_error(GetLastError());
+		}
+	/* The two lowest bits are ignored: that is no number of a process. */
+	if (GetProcessId(process) != (DWORD)pid)
+		fd = -ESRCH;
+	else if (xp_fd_number((uintptr_t)process) >= 0)
+		return xp_fd_number((uintptr_t)process);
+	CloseHandle(process);
+	return fd;
+}
+
+void xp_proc_shut(int fd, bool forked)
+{
+	(void)forked;
+	CloseHandle(xp_nt_handle(fd));
+}
+
+bool xp_proc_ended(int fd)
+{
+	return WaitForSingleObject(xp_nt_handle(fd), 0) == WAIT_OBJECT_0;
+}
+
+bool xp_proc_reaped(int fd, pid_t pid)
+{
+	(void)fd, (void)pid;
+	return false;
+}
+
+/* As a status of the system itself is: (int)0xC0000005 for a bad access. */
+bool xp_proc_status(int fd, pid_t pid, int *status)
+{
+	DWORD code;
+
+	(void)pid;
+	if (!GetExitCodeProcess(xp_nt_handle(fd), &code))
+		return false;
+	*status = (int)code;
+	return true;
+}

@@ -1,0 +1,14 @@
+/* Nobody waits for a child that is not named. */
+#ifndef XT_NT_WAIT_H
+#define XT_NT_WAIT_H
+
+#include <xt.h>
+
+static inline pid_t xt_nt_waitpid(void)
+{
+	xt_absent("waitpid(2)");
+}
+
+#define waitpid(pid, status, options) xt_nt_waitpid()
+
+#endif

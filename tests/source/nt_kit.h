@@ -1,0 +1,28 @@
+/* Files of Windows for its tests: handles, and names in a folder of the test's. */
+#ifndef NT_KIT_H
+#define NT_KIT_H
+
+#include "xt.h"
+
+#include <windows.h>
+
+#undef DELETE
+
+/* As an ident. */
+static inline uint64_t nt_ident(HANDLE handle)
+{
+	return (uint64_t)(uintptr_t)handle;
+}
+
+/* A path in the folder, good for 8 calls; the folder is made by the first. */
+const char *nt_name(const char *name);
+/* Open it, with these flags, and let others do with it what they like. */
+HANDLE nt_open(const char *name, DWORD access, DWORD how, DWORD flags);
+/* A new file with this text. */
+HANDLE nt_make(const char *name, const char *text);
+/* By another handle, at this offset; -1: at the end. */
+void nt_write(const char *name, int64_t offset, const char *text);
+/* Remove the folder and what is in it. */
+void nt_clean(void);
+
+#endif
