@@ -152,7 +152,6 @@ void kq_special_free(struct kq *kq);
 #include <stdio.h>
 
 struct aiocb;
-typedef void kq_handler(int);
 struct kq_real {
 	int (*close)(int);
 	int (*dup2)(int, int);
@@ -169,14 +168,9 @@ struct kq_real {
 	int (*aio_suspend)(const struct aiocb *const *, int,
 	                   const struct timespec *);
 	int (*lio_listio)(int, struct aiocb *const *, int, struct sigevent *);
-	int (*sigaction)(int, const struct sigaction *, struct sigaction *);
-	kq_handler *(*signal)(int, kq_handler *);
-	kq_handler *(*sysv_signal)(int, kq_handler *);
 	bool seen; /* the program's close is ours */
 };
 extern struct kq_real kq_real;
-/* They are found when the library is loaded, or by this. */
-void kq_find_real(void);
 
 /* A number that only our own test of close() has. */
 #define KQ_PROBE_FD (INT_MIN + 4711)

@@ -49,7 +49,7 @@ static void kq_find(const char *name, void *pointer)
 		memcpy(pointer, &found, sizeof found);
 }
 
-__attribute__((constructor)) void kq_find_real(void)
+__attribute__((constructor)) static void kq_find_all(void)
 {
 	int saved = errno;
 
@@ -67,9 +67,6 @@ __attribute__((constructor)) void kq_find_real(void)
 	kq_find("aio_cancel", &kq_real.aio_cancel);
 	kq_find("aio_suspend", &kq_real.aio_suspend);
 	kq_find("lio_listio", &kq_real.lio_listio);
-	kq_find("sigaction", &kq_real.sigaction);
-	kq_find("signal", &kq_real.signal);
-	kq_find("__sysv_signal", &kq_real.sysv_signal);
 	/*
 	 * A library that is loaded late is behind the C library for everybody
 	 * else; then closes have to be found out.  Others may be in front of us,
