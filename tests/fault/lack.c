@@ -6,7 +6,9 @@
  */
 #include "xt.h"
 
+#include <sched.h>
 #include <sys/epoll.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 
 #include "base/alloc.h"
@@ -84,6 +86,48 @@ static void all_is_well(void)
 	look_fails = false;
 	stat_fails = 0;
 	watches = 0;
+}
+
+/* Ready pipes, and a mount table that changes; one event fits. */
+static void child_mounts(void *argument)
+{
+	enum { OTHERS = 5 };
+	struct xpoll *queue = argument;
+	struct xpoll_event event;
+
+	if (unshare(CLONE_NEWNS) < 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) {
+		xt_note("mounts cannot be changed here");
+		return;
+	}
+	XT_EQ(xpoll_reinit(queue), 0);
+	for (int i = 0; i < OTHERS; i++) {
+		struct xt_pair pipe = xt_pipe();
+
+		xt_put(pipe.w);
+		XT_OK(xt_add(queue, pipe.r, READ, 0));
+	}
+	int table = xt_open_path("/proc/self/mountinfo", O_RDONLY);
+	XT_OK(xt_add(queue, table, EXCEPT, 0));
+	/* Which look fails: after a call that found more than fits, one matters. */
+	for (int bad = 0; bad < 2 * OTHERS; bad++) {
+		bool told = false;
+
+		XT_EQ(bad % 2 ? umount("/mnt") : mount("none", "/mnt", "tmpfs", 0, NULL), 0);
+		for (int i = 0; i < 10 * OTHERS && !told; i++) {
+			look_fails = i == bad;
+			if (xpoll_event(queue, NULL, 0, &event, 1, XT_SOON) > 0)
+				told = event.ident == (uint64_t)table;
+		}
+		look_fails = false;
+		XT_EXPECT(told);
+	}
+}
+
+XT_TEST(look_that_fails_does_not_take_news_away)
+{
+	all_is_well();
+	XT_CHECK(xt_child(child_mounts, xt_open_quiet()));
 }
 
 XT_TEST(open_without_room_for_a_watch_is_enospc)
