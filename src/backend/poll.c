@@ -269,13 +269,13 @@ static int poll_again(struct poll_state *state, struct xp_fired *fired, int cap)
 	int len = poll_gather(state, some, cap < POLL_AGAIN ? cap : POLL_AGAIN);
 	int count;
 
-	for (int i = 0; i < len; i++)
+	for (int i = 0; i < len; i++) {
 		before[i] = (unsigned short)some[i].revents;
+		some[i].revents = 0;
+	}
 	xp_own_entries(&state->own, fds);
-	/* Without this look the one at all finds them, but for the news. */
-	if (xp_sys_poll_now(fds, (size_t)(XP_OWN_ENTRIES + len)) < 0)
-		for (int i = 0; i < len; i++)
-			some[i].revents = 0;
+	/* If this fails the look at all finds them, but for the news. */
+	(void)xp_sys_poll_now(fds, (size_t)(XP_OWN_ENTRIES + len));
 	count = xp_own_report_wake(&state->own, fds, fired);
 	count += xp_own_report_edges(&state->own, fds, fired + count, cap - count);
 	for (int i = 0; i < len; i++) {
