@@ -266,8 +266,7 @@ static int poll_again(struct poll_state *state, struct xp_fired *fired, int cap)
 	struct pollfd fds[XP_OWN_ENTRIES + POLL_AGAIN];
 	unsigned short before[POLL_AGAIN];
 	struct pollfd *some = fds + XP_OWN_ENTRIES;
-	int len = poll_gather(state, some, cap < POLL_AGAIN ? cap : POLL_AGAIN);
-	int count;
+	int len = poll_gather(state, some, cap < POLL_AGAIN ? cap : POLL_AGAIN), count;
 
 	for (int i = 0; i < len; i++) {
 		before[i] = (unsigned short)some[i].revents;
@@ -287,8 +286,7 @@ static int poll_again(struct poll_state *state, struct xp_fired *fired, int cap)
 			events |= before[i] & (entry->watch | POLLERR);
 		if (!events)
 			continue;
-		if (count == cap) {
-			/* The back end's own have taken its room. */
+		if (count == cap) { /* The back end's own have taken its room. */
 			state->fds[entry->index].revents = (short)events;
 			state->left++;
 			continue;
