@@ -397,6 +397,9 @@ public final class EventQueue implements AutoCloseable {
      * Makes one wait return 0: one that waits now, or else the next. Wakeups that no wait has
      * answered count as one; events go first. Closed queues do not mind.
      *
+     * <p>A wait is any call of {@link #await}: one that brings changes, or only looks, answers a
+     * wakeup as well. {@link #apply} does not.
+     *
      * @return this
      */
     public EventQueue wakeup() {

@@ -532,8 +532,8 @@ public final class Poller implements AutoCloseable {
     }
 
     /**
-     * Makes one wait return 0: one that waits now, or else the next. Wakeups that no wait has
-     * answered count as one; events go first. Closed pollers do not mind.
+     * Makes one wait return 0: one that waits now, or else the next, also if that only looks.
+     * Wakeups that no wait has answered count as one; events go first. Closed pollers do not mind.
      *
      * @return this
      */

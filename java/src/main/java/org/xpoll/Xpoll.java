@@ -153,7 +153,7 @@ public final class Xpoll {
     /**
      * The back ends that work here.
      *
-     * @return their names, best first: some of "epoll", "poll", "select"
+     * @return their names, best first: on Linux some of "epoll", "poll", "select", "io_uring"
      */
     public static String[] backends() {
         return Native.backends();

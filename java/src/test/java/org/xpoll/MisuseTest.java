@@ -35,8 +35,7 @@ class MisuseTest {
     }
 
     static Stream<String> backends() {
-        // On a ring the start of a process beside a trace of it stood still once: DIFFERENCES.md.
-        return Stream.of(Xpoll.backends()).filter(name -> !name.equals("io_uring"));
+        return Stream.of(Xpoll.backends());
     }
 
     @BeforeEach
@@ -58,16 +57,25 @@ class MisuseTest {
         }
     }
 
+    /** Events go before a wake, so they are got rid of; a wait for that would answer the wake. */
     private void stillWakes() throws Exception {
         Thread waker = Thread.ofPlatform().start(queue::wakeup);
         int n;
         do {
             n = queue.await(null, events, -1);
             for (int i = 0; i < n; i++) {
-                change(events.ident(i), events.filter(i), Xpoll.DELETE, 0);
+                delete(events.ident(i), events.filter(i));
             }
         } while (n > 0);
         waker.join();
+    }
+
+    private void delete(long ident, short filter) throws IOException {
+        try {
+            queue.apply(changes.clear().put(ident, filter, Xpoll.DELETE, 0, 0, 0));
+        } catch (XpollException e) {
+            // A process that has ended: its event was the last.
+        }
     }
 
     private static int deeper(int depth) {
