@@ -168,7 +168,8 @@ final class FdAccess {
         }
     }
 
-    private static String module() {
+    /** By this the flags name who is allowed. */
+    static String module() {
         Module module = FdAccess.class.getModule();
         return module.isNamed() ? module.getName() : "ALL-UNNAMED";
     }

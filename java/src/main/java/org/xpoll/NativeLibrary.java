@@ -34,6 +34,15 @@ final class NativeLibrary {
         if (ValueLayout.ADDRESS.byteSize() != 8) {
             throw new UnsatisfiedLinkError("xpoll for Java needs a 64-bit Java");
         }
+        try {
+            return find();
+        } catch (IllegalCallerException e) {
+            throw failure("this Java forbids native code; start java with: "
+                    + "--enable-native-access=" + FdAccess.module(), e);
+        }
+    }
+
+    private static SymbolLookup find() {
         String chosen = System.getProperty(PROPERTY);
         SymbolLookup symbols;
         String origin;

@@ -7,6 +7,10 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import java.io.File;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -24,19 +28,30 @@ class LibraryTest {
         }
     }
 
+    private static final String ALLOWED = "--enable-native-access=ALL-UNNAMED";
+
     private static Child start(String... flags) throws Exception {
-        String[] all = new String[flags.length + 4];
-        System.arraycopy(flags, 0, all, 0, flags.length);
-        all[flags.length] = "--enable-native-access=ALL-UNNAMED";
-        all[flags.length + 1] = "-cp";
-        all[flags.length + 2] = Child.classPath();
-        all[flags.length + 3] = Main.class.getName();
-        return Child.run(all);
+        List<String> all = new ArrayList<>(List.of(flags));
+        all.addAll(List.of("-cp", Child.classPath(), Main.class.getName()));
+        return Child.run(all.toArray(new String[0]));
+    }
+
+    @Test
+    void nativeAccessDenied_theMessageHasTheFlagThatHelps() throws Exception {
+        // Before 24, to allow it to one was to deny it to the others.
+        String deny = Runtime.version().feature() >= 24 ? "--illegal-native-access=deny"
+                : "--enable-native-access=java.logging";
+        Child denied = start(deny);
+        assertEquals(1, denied.code(), denied.output());
+        Matcher flag = Pattern.compile("start java with: (\\S+)").matcher(denied.output());
+        assertTrue(flag.find(), denied.output());
+        Child allowed = start(deny, flag.group(1));
+        assertEquals(0, allowed.code(), allowed.output());
     }
 
     @Test
     void inTheJar_isUsedAndLeavesNoFile(@TempDir Path folder) throws Exception {
-        Child child = start("-Dorg.xpoll.tmpdir=" + folder);
+        Child child = start(ALLOWED, "-Dorg.xpoll.tmpdir=" + folder);
         assertEquals(0, child.code(), child.output());
         assertTrue(child.output().contains("version " + Xpoll.version()), child.output());
         assertEquals(0, folder.toFile().list().length);
@@ -46,7 +61,7 @@ class LibraryTest {
     void byProperty_isUsed() throws Exception {
         File library = Child.BUILD.resolve("classes" + NativeLibrary.resource()).toFile();
         assumeTrue(library.exists());
-        Child child = start("-Dorg.xpoll.library=" + library);
+        Child child = start(ALLOWED, "-Dorg.xpoll.library=" + library);
         assertEquals(0, child.code(), child.output());
     }
 
@@ -54,7 +69,7 @@ class LibraryTest {
     void otherVersion_isRefusedByName() throws Exception {
         Path other = Child.BUILD.resolve("tests/libxpoll_java_other.so");
         assumeTrue(Files.exists(other), "CMake has not made it");
-        Child child = start("-Dorg.xpoll.library=" + other);
+        Child child = start(ALLOWED, "-Dorg.xpoll.library=" + other);
         assertEquals(1, child.code());
         assertTrue(child.output().contains("is xpoll 9.9.9, but this jar needs xpoll 0.1"),
                 child.output());
@@ -62,7 +77,7 @@ class LibraryTest {
 
     @Test
     void missingFile_isNamed(@TempDir Path folder) throws Exception {
-        Child child = start("-Dorg.xpoll.library=" + folder.resolve("none.so"));
+        Child child = start(ALLOWED, "-Dorg.xpoll.library=" + folder.resolve("none.so"));
         assertEquals(1, child.code());
         assertTrue(child.output().contains("cannot load " + folder), child.output());
     }
@@ -77,7 +92,7 @@ class LibraryTest {
                 Files.copy(file.toPath(), copy);
             }
         }
-        Child child = Child.run("--enable-native-access=ALL-UNNAMED", "-cp",
+        Child child = Child.run(ALLOWED, "-cp",
                 folder + ":" + Child.BUILD.resolve("test-classes"), Main.class.getName());
         if (child.code() == 0) {
             // The system has one.
