@@ -20,7 +20,7 @@ final class CallCosts {
 
     static void main(String[] arguments) throws IOException {
         Options options = new Options(arguments);
-        int rounds = options.number("--rounds", 7);
+        int rounds = options.count("--rounds", 7);
         options.end();
         try (Poller poller = new Poller()) {
             Events events = new Events(4);

@@ -3,7 +3,9 @@ package org.xpoll.demo;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.net.ConnectException;
 import java.net.Socket;
+import java.net.UnknownHostException;
 import java.nio.charset.StandardCharsets;
 import java.util.Random;
 
@@ -17,12 +19,12 @@ final class Client {
     static void main(String[] arguments) throws Exception {
         Options options = new Options(arguments);
         int port = options.number("--port", Session.PORT);
-        int connections = options.numberWord("connections", 0);
+        int connections = options.countWord("CONNECTIONS", 0);
         String host = options.word();
-        long bytes = options.numberWord("kilobytes", DEFAULT_KILOBYTES) * 1024L;
+        long bytes = options.countWord("KILOBYTES", DEFAULT_KILOBYTES) * 1024L;
         options.end();
         if (connections < 1) {
-            throw new IllegalArgumentException("how many connections?");
+            throw new IllegalArgumentException("Client takes how many connections to make");
         }
         run(host == null ? "localhost" : host, port, connections,
                 bytes / Session.BYTES_PER_READ * Session.BYTES_PER_READ);
@@ -30,7 +32,7 @@ final class Client {
 
     private static void run(String host, int port, int connections, long bytes)
             throws IOException {
-        try (Socket control = new Socket(host, port)) {
+        try (Socket control = reach(host, port)) {
             control.getOutputStream().write((bytes + "\n" + connections + "\n")
                     .getBytes(StandardCharsets.US_ASCII));
             OutputStream[] data = new OutputStream[connections];
@@ -52,6 +54,17 @@ final class Client {
             }
             System.out.println(" Total connections : " + connections + " Bytes sent : " + bytes
                     + "...Done!");
+        }
+    }
+
+    private static Socket reach(String host, int port) throws IOException {
+        try {
+            return new Socket(host, port);
+        } catch (UnknownHostException e) {
+            throw new IOException("no host " + host, e);
+        } catch (ConnectException e) {
+            throw new IOException("no server at " + host + ", port " + port + ": "
+                    + e.getMessage(), e);
         }
     }
 }

@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -28,13 +29,19 @@ final class Libc {
     }
 
     /** The end to read from, the end to write to. */
-    static int[] pipe() {
+    static int[] pipe() throws IOException {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment ends = arena.allocate(JAVA_INT, 2);
-            if ((int) PIPE.invokeExact(ends) != 0) {
-                throw new IllegalStateException("no pipe: too many open files?");
+            if (pipe(ends) != 0) {
+                throw new IOException("no pipe: too many open files?");
             }
             return ends.toArray(JAVA_INT);
+        }
+    }
+
+    private static int pipe(MemorySegment ends) {
+        try {
+            return (int) PIPE.invokeExact(ends);
         } catch (Throwable e) {
             throw new IllegalStateException(e);
         }

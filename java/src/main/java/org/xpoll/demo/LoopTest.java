@@ -209,9 +209,9 @@ final class LoopTest {
 
     static void main(String[] arguments) throws IOException {
         Options options = new Options(arguments);
-        int pipes = options.number("--pipes", 8);
-        int seconds = options.number("--seconds", 1);
-        int rounds = options.number("--rounds", 5);
+        int pipes = options.count("--pipes", 8);
+        int seconds = options.count("--seconds", 1);
+        int rounds = options.count("--rounds", 5);
         double warmUp = options.number("--warm-up", 1500) / 1e3;
         options.end();
 

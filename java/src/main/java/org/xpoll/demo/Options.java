@@ -2,6 +2,7 @@ package org.xpoll.demo;
 
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.Iterator;
 import java.util.List;
 
 /** A command line: options with or without a number, and what stands beside them. */
@@ -14,23 +15,41 @@ final class Options {
 
     /** The number after an option, or the fallback where there is no such option. */
     int number(String option, int fallback) {
-        if (!rest.contains(option)) {
-            return fallback;
-        }
-        Deque<String> others = new ArrayDeque<>();
-        Integer value = null;
-        while (!rest.isEmpty()) {
-            String word = rest.removeFirst();
-            if (!word.equals(option)) {
-                others.add(word);
-            } else if (rest.isEmpty()) {
-                throw new IllegalArgumentException(option + " takes a number");
-            } else {
-                value = parse(option, rest.removeFirst());
+        String word = after(option, true);
+        return word == null ? fallback : parse(option, word);
+    }
+
+    /** The same, at least 1. */
+    int count(String option, int fallback) {
+        String word = after(option, true);
+        return word == null ? fallback : positive(option, word);
+    }
+
+    /** The same for an option whose number may be left out; 0 where there is no such option. */
+    int countIfAny(String option, int usual) {
+        String word = after(option, false);
+        return word == null ? 0 : word.isEmpty() ? usual : positive(option, word);
+    }
+
+    /** What follows an option; null: there is no such option, "": nothing follows that fits. */
+    private String after(String option, boolean required) {
+        Iterator<String> words = rest.iterator();
+        while (words.hasNext()) {
+            if (!words.next().equals(option)) {
+                continue;
             }
+            words.remove();
+            String word = words.hasNext() ? words.next() : "";
+            if (required && word.isEmpty()) {
+                throw new IllegalArgumentException(option + " takes a number");
+            }
+            if (!required && !word.matches("[0-9]+")) {
+                return "";
+            }
+            words.remove();
+            return word;
         }
-        rest.addAll(others);
-        return value;
+        return null;
     }
 
     boolean flag(String option) {
@@ -46,15 +65,24 @@ final class Options {
         return word;
     }
 
-    int numberWord(String what, int fallback) {
+    /** Such a word, a number of at least 1. */
+    int countWord(String what, int fallback) {
         String word = word();
-        return word == null ? fallback : parse(what, word);
+        return word == null ? fallback : positive(what, word);
     }
 
     void end() {
         if (!rest.isEmpty()) {
             throw new IllegalArgumentException("unexpected: " + rest.getFirst());
         }
+    }
+
+    private static int positive(String what, String word) {
+        int number = parse(what, word);
+        if (number < 1) {
+            throw new IllegalArgumentException(what + ": at least 1");
+        }
+        return number;
     }
 
     private static int parse(String what, String word) {

@@ -35,11 +35,13 @@ final class PollingServer {
 
     static void main(String[] arguments) throws Exception {
         Options options = new Options(arguments);
+        int usual = Poller.getNumCPUs() + 1;
         boolean inline = options.flag("--inline");
-        int consumers = options.number("--consumers", Poller.getNumCPUs() + 1);
-        int oneShot = options.number("--oneshot", 0);
-        if (inline ? oneShot != 0 : consumers < 1) {
-            throw new IllegalArgumentException("which of them?");
+        int oneShot = options.countIfAny("--oneshot", usual);
+        int consumers = options.count("--consumers", 0);
+        if ((inline ? 1 : 0) + Math.min(oneShot, 1) + Math.min(consumers, 1) > 1) {
+            throw new IllegalArgumentException(
+                    "--consumers, --oneshot and --inline exclude each other");
         }
         try (Session session = new Session(options)) {
             PollingServer server = new PollingServer(session);
@@ -50,7 +52,7 @@ final class PollingServer {
                 server.oneShot(oneShot);
                 session.finish("PollingServer-oneshot", server.events);
             } else {
-                server.gang(consumers);
+                server.gang(consumers > 0 ? consumers : usual);
                 session.finish("PollingServer", server.events);
             }
         }
@@ -246,8 +248,7 @@ final class PollingServer {
             try {
                 body.run();
             } catch (Exception e) {
-                e.printStackTrace();
-                System.exit(1);
+                Main.fail(e);
             }
         });
     }

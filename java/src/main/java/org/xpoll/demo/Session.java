@@ -3,6 +3,7 @@ package org.xpoll.demo;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.channels.ServerSocketChannel;
@@ -22,6 +23,7 @@ final class Session implements AutoCloseable {
     static final int PORT = 4444;
     static final int BYTES_PER_READ = 10;
     private static final int BACKLOG = 4096;
+    private static final String CLIENT_HAS_GONE = "the client has gone";
 
     final ServerSocketChannel listener;
     final Socket control;
@@ -31,31 +33,58 @@ final class Session implements AutoCloseable {
     private final long start;
     private long connectedAt;
     private long cpuAtConnected;
+    /** From now on the control connection may end. */
+    private volatile boolean finished;
 
     /** Listens, and takes the control connection. */
     Session(Options options) throws IOException {
         int port = options.number("--port", PORT);
         options.end();
-        listener = ServerSocketChannel.open();
-        listener.bind(new InetSocketAddress(port), BACKLOG);
+        listener = listen(port);
         System.out.println("Serv: Initializing port " + listener.socket().getLocalPort());
         System.out.flush();
         control = listener.accept().socket();
         BufferedReader lines = new BufferedReader(
                 new InputStreamReader(control.getInputStream(), StandardCharsets.US_ASCII));
         bytesToRead = line(lines);
-        connections = (int) line(lines);
+        connections = (int) Math.min(line(lines), Integer.MAX_VALUE);
         System.out.println("Receiving " + bytesToRead + " bytes from " + connections
                 + " client connections");
         start = System.nanoTime();
+        Thread.ofPlatform().daemon().name("control").start(this::watchControl);
+    }
+
+    private static ServerSocketChannel listen(int port) throws IOException {
+        ServerSocketChannel channel = ServerSocketChannel.open();
+        try {
+            return channel.bind(new InetSocketAddress(port), BACKLOG);
+        } catch (BindException e) {
+            throw new IOException("port " + port + ": " + e.getMessage(), e);
+        }
     }
 
     private static long line(BufferedReader lines) throws IOException {
         String line = lines.readLine();
+        if (line == null) {
+            throw new IOException(CLIENT_HAS_GONE);
+        }
+        if (!line.matches("[1-9][0-9]{0,17}")) {
+            throw new IOException("a Client sends two numbers first; this one sent: " + line);
+        }
+        return Long.parseLong(line);
+    }
+
+    /** A client that is killed says no more; without this the server would wait for ever. */
+    private void watchControl() {
         try {
-            return Long.parseLong(line);
-        } catch (NumberFormatException e) {
-            throw new IOException("the control connection sent no number: " + line);
+            while (control.getInputStream().read() >= 0) {
+                // It has nothing more to tell.
+            }
+        } catch (IOException e) {
+            // Gone with what it had not read; or this end was closed.
+        }
+        if (!finished) {
+            Main.fail(new IOException(CLIENT_HAS_GONE));
         }
     }
 
@@ -77,6 +106,7 @@ final class Session implements AutoCloseable {
                 cpu / 1e3 / Math.max(events, 1),
                 status("Threads:"), status("VmHWM:"));
         System.out.flush();
+        finished = true;
         control.getOutputStream().write(new byte[BYTES_PER_READ]);
         control.getOutputStream().flush();
     }
@@ -102,6 +132,7 @@ final class Session implements AutoCloseable {
 
     @Override
     public void close() throws IOException {
+        finished = true;
         control.close();
         listener.close();
     }
