@@ -18,7 +18,8 @@ public final class Events {
     /**
      * Makes an empty batch.
      *
-     * @param capacity how many descriptors one wait may return, at least 1
+     * @param capacity how many descriptors one wait may return, at least 1; the library finds 256
+     *     at most in one look, and looks again at those that found no room
      * @throws IllegalArgumentException if capacity is less than 1
      */
     public Events(int capacity) {

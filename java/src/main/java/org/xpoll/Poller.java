@@ -13,7 +13,7 @@ import java.util.concurrent.atomic.AtomicReference;
  * try (Poller poller = new Poller()) {
  *     poller.add(serverSocket, Poller.POLLIN);
  *     poller.add(channel, Poller.POLLIN | Poller.POLLOUT, session);
- *     Events events = new Events(64);
+ *     Events events = new Events(256);
  *     while (poller.poll(events, -1) > 0) {
  *         for (int i = 0; i < events.size(); i++) {
  *             handle(events.fd(i), events.events(i), events.attachment(i));
@@ -76,7 +76,7 @@ public final class Poller implements AutoCloseable {
     private static final int INPUT = POLLIN | POLLPRI | POLLOUT | POLLERR | POLLHUP | POLLNVAL
             | POLLRDNORM | POLLRDBAND | POLLWRBAND | ONESHOT;
     private static final int OUTPUT_ONLY = POLLERR | POLLHUP | POLLNVAL;
-    private static final int HANDLER_BATCH = 64;
+    private static final int HANDLER_BATCH = 256;
     private static final Cleaner CLEANER = Cleaner.create();
 
     private final PollQueue queue;
@@ -493,7 +493,7 @@ public final class Poller implements AutoCloseable {
     }
 
     /**
-     * Waits for events and calls the handler for each, on this thread, at most 64 in one call. The
+     * Waits for events and calls the handler for each, on this thread, at most 256 in one call. The
      * handler may change the poller, wait on it, and close it. An event whose descriptor it has
      * removed or disabled meanwhile is still reported.
      *
