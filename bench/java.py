@@ -5,7 +5,9 @@
 
 Runs the demo jar (build/release/java) and writes java-costs.json,
 java-looptest.json and java-servers.json in build/bench, which the page of
-./dev bench shows.  The servers run in turns, round after round in another
+./dev bench shows.  A run with other --connections adds to the last file of
+servers; bench/report/main.py readme --only java puts all into java/README.md.
+The servers run in turns, round after round in another
 order, each in a Java of its own with the same flags; the load comes from a C
 program on the same machine.
 Exits with 77 where there is no JDK or no jar.
@@ -186,6 +188,18 @@ def save(name, about, rows):
     (RESULTS / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n")
 
 
+def of_other_runs(about, rows):
+    """Servers' rows of the last file for connections that were not measured now."""
+    try:
+        last = json.loads((RESULTS / "java-servers.json").read_text())
+    except (OSError, ValueError):
+        return []
+    if any(last.get(key) != value for key, value in about.items()):
+        return []
+    done = {row["connections"] for row in rows}
+    return [row for row in last["results"] if row["connections"] not in done]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true",
@@ -213,6 +227,8 @@ def main():
         save("java-looptest", about, looptest(java, jar, options))
     if "servers" in options.only:
         rows = table(java, jar, options)
+        rows += of_other_runs(about, rows)
+        rows.sort(key=lambda row: row["connections"])
         save("java-servers", about, rows)
         print_table(rows, options.writes)
 

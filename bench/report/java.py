@@ -37,6 +37,62 @@ def said(report):
     return "; ".join(words)
 
 
+def cell(value, form):
+    return format(value, form) if value is not None else ""
+
+
+def costs_lines(results):
+    """The README's tables: the lines, cells and all."""
+    names = {"look_nothing": "a wait that finds nothing, ns",
+             "look_ready": "a wait that finds one descriptor, ns",
+             "disable_enable": "disable and enable, ns"}
+    return [("", "C", "from Java"),
+            *((names[row["call"]], cell(row.get("c"), ",.0f"), cell(row.get("java"), ",.0f"))
+              for row in rows(results, "java-costs") if row["call"] in names)]
+
+
+def looptest_lines(results):
+    names = {"xpoll-descriptors": "Poller, descriptors", "xpoll-channels": "Poller, channels",
+             "nio-selectedKeys": "Selector, selectedKeys", "nio-consumer": "Selector, consumer"}
+    found = {(row["variant"], row["pipes"]): row for row in rows(results, "java-looptest")}
+    sizes = sorted({size for _, size in found})
+    head = [""]
+    for size in sizes:
+        head += [f"n = {size:.0f}: ns", "x Selector", "garbage, bytes"]
+    lines = [head]
+    for variant, name in names.items():
+        line = [name]
+        for size in sizes:
+            row = found.get((variant, size), {})
+            line += [cell(row.get("cpu_ns_per_read"), ",.0f"), cell(row.get("ratio"), ".2f"),
+                     cell(row.get("bytes_per_read"), ".0f")]
+        lines.append(line)
+    return lines
+
+
+def servers_lines(results):
+    found = {(row["server"], row["connections"]): row for row in rows(results, "java-servers")}
+    sizes = sorted({size for _, size in found})
+    head = [""]
+    for size in sizes:
+        head += [f"{size:,}: CPU s", "us/event", "in 1999, s"]
+    lines = [[*head, "MB", "threads"]]
+    for server in dict.fromkeys(server for server, _ in found):
+        line = [server]
+        for size in sizes:
+            row = found.get((server, size), {})
+            cpu_ms = row.get("cpu_ms")
+            line += [cell(cpu_ms and cpu_ms / 1e3, ".1f"), cell(row.get("cpu_us_per_event"), ".1f"),
+                     cell(row.get("in_1999_s"), "d")]
+        most = found.get((server, sizes[-1]), {})
+        lines.append([*line, cell(most.get("rss_mb"), ".0f"), cell(most.get("threads"), ",.0f")])
+    return lines
+
+
+LINES = {"java-costs": costs_lines, "java-looptest": looptest_lines,
+         "java-servers": servers_lines}
+
+
 Found = collections.namedtuple("Found", "workload target value good")
 
 

@@ -3,7 +3,8 @@
 
   main.py measure [--quick] [--only REGEX] FOLDER   run the steps, into FOLDER/*.json
   main.py page [--quick] FOLDER                     FOLDER/plots, FOLDER/report.html
-  main.py readme FOLDER                             put those of the README into it
+  main.py readme FOLDER                             put those of the README into it,
+  main.py readme --only java FOLDER                 or those of java/README.md
   main.py list [--quick]                            the steps and how long they take
 
 Exit codes: 0 done, 1 a step failed (the others were run), 2 wrong arguments.
@@ -93,8 +94,11 @@ def readme(options):
     import data
     import readme as readme_of
 
-    readme_of.update(data.Results(options.folder), os.path.join(options.folder, "plots"),
-                     plan.ROOT)
+    results = data.Results(options.folder)
+    if options.only == "java":
+        readme_of.update_java(results, plan.ROOT)
+    else:
+        readme_of.update(results, os.path.join(options.folder, "plots"), plan.ROOT)
     return 0
 
 

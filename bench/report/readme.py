@@ -1,14 +1,15 @@
-"""The README's numbers: its table of the loop test, and the plots it shows."""
+"""The READMEs' numbers: the table of the loop test and its plots, and those of Java."""
 
 import os
 import re
 import shutil
 
+import java
+
 VARIANTS = ["xpoll-epoll", "xpoll-poll", "xpoll-select", "raw-epoll", "raw-poll", "raw-select",
             "libev", "libevent", "libuv", "limit"]
 SIZES = [8, 1000, 9000]
 PLOTS = ["looptest", "drop-in"]
-TABLE = re.compile(r"(<!-- looptest -->\n).*?(<!-- /looptest -->)", re.S)
 
 
 def number(value, form):
@@ -38,10 +39,35 @@ def table(results):
         if n == SIZES[0]:
             heads.append("calls/read")
         heads.append("x raw-epoll")
-    lines = ["| " + " | ".join(cells) + " |\n"
-             for cells in [heads, *(row(results, variant) for variant in VARIANTS)]]
-    lines.insert(1, "|---|" + "--:|" * (len(heads) - 1) + "\n")
+    return markdown([heads, *(row(results, variant) for variant in VARIANTS)])
+
+
+def markdown(rows):
+    lines = ["| " + " | ".join(cells) + " |\n" for cells in rows]
+    lines.insert(1, "|---|" + "--:|" * (len(rows[0]) - 1) + "\n")
     return "".join(lines)
+
+
+def put(path, tables):
+    """Each between its marks, <!-- name --> and <!-- /name -->."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    for name, lines in tables.items():
+        marks = re.compile(f"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.S)
+        if not marks.search(text):
+            raise SystemExit(f"bench: {path} has no place for {name}")
+        text = marks.sub(lambda found, lines=lines: found.group(1) + lines + found.group(2), text)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def update_java(results, root):
+    """Put what was measured into java/README.md."""
+    tables = {name: markdown(lines(results)) for name, lines in java.LINES.items()
+              if java.rows(results, name)}
+    if not tables:
+        raise SystemExit("bench: no results of ./dev bench java")
+    put(os.path.join(root, "java/README.md"), tables)
 
 
 def update(results, plots, root):
@@ -50,12 +76,7 @@ def update(results, plots, root):
     if missing:
         raise SystemExit("bench: no results of looptest with n = " +
                          ", ".join(str(n) for n in missing))
-    path = os.path.join(root, "README.md")
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
-    text = TABLE.sub(lambda found: found.group(1) + table(results) + found.group(2), text)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
+    put(os.path.join(root, "README.md"), {"looptest": table(results)})
     images = os.path.join(root, "docs/images")
     os.makedirs(images, exist_ok=True)
     for name in PLOTS:

@@ -104,6 +104,24 @@ class Report(unittest.TestCase):
         for word in "in 1999, s", "garbage", "java.nio Selector", "from Java, ns", "a Java":
             self.assertIn(word, text)
 
+    def test_java_readme_gets_the_tables_that_were_measured(self):
+        rows = [{"server": name, "connections": n, "cpu_ms": 1234.0, "cpu_us_per_event": 2.46,
+                 "rss_kb": 2048, "threads": 1003, "in_1999_s": year}
+                for n, year in ((1000, 11), (8000, None)) for name in ("a", "b")]
+        with open(os.path.join(self.folder, "java-servers.json"), "w", encoding="utf-8") as file:
+            json.dump({"results": rows}, file)
+        os.mkdir(os.path.join(self.folder, "java"))
+        path = os.path.join(self.folder, "java", "README.md")
+        marks = "<!-- java-costs -->\nold\n<!-- /java-costs -->\n"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"{marks}<!-- java-servers -->\nold\n<!-- /java-servers -->\nend\n")
+        readme.update_java(data.Results(self.folder), self.folder)
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        self.assertTrue(text.startswith(marks), text)
+        self.assertIn("| b | 1.2 | 2.5 | 11 | 1.2 | 2.5 |  | 2 | 1,003 |\n", text)
+        self.assertTrue(text.endswith("|\n<!-- /java-servers -->\nend\n"), text)
+
     def test_page_is_whole_without_other_files(self):
         self.measure("active", 8)
         with open(os.path.join(self.folder, "kqueue-5.json"), "w", encoding="utf-8") as file:
