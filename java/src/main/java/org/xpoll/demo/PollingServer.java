@@ -3,9 +3,6 @@ package org.xpoll.demo;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
-import java.util.Arrays;
-import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicLong;
 import org.xpoll.Events;
 import org.xpoll.Poller;
@@ -17,13 +14,12 @@ import org.xpoll.Poller;
  * again ("gang scheduling"), since what is not read yet would be reported again. With {@code
  * --oneshot} a report disables its connection and the consumer enables it after reading, as the
  * README of 1999 proposed; connections are accepted by a thread of their own. Other than in 1999
- * the thread that waits reads its share: what is not worth waking another for is not handed over.
- * With {@code --inline} it reads all.
+ * the thread that waits reads, too, and few it reads alone: see {@link Gang}. With {@code --inline}
+ * there is no other thread.
  */
 final class PollingServer {
-    private static final int BATCH = 100;
-    /** So many reads take about as long as to wake a thread, and to be woken by it. */
-    private static final int WORTH_A_HAND_OVER = 16;
+    /** As many as the library looks at in one wait. */
+    private static final int BATCH = 256;
 
     private final Session session;
     private final Poller poller = new Poller();
@@ -109,90 +105,42 @@ final class PollingServer {
     // --- Gangs ---------------------------------------------------------------------
 
     private final AtomicLong bytesLeft = new AtomicLong();
-    private int unread;
+    private final Connection[] ready = new Connection[BATCH];
+    private final Gang gang = new Gang(ready);
 
     private void gang(int consumers) throws IOException, InterruptedException {
-        BlockingQueue<Connection[]> queue = new LinkedBlockingQueue<>();
         bytesLeft.set(session.bytesToRead);
-        for (int i = 0; i < consumers; i++) {
-            start("consumer-" + i, () -> consumeForGang(queue));
-        }
-        int[] fds = new int[BATCH];
-        short[] revents = new short[BATCH];
-        Connection[] ready = new Connection[BATCH];
-        ByteBuffer buffer = Connection.buffer();
-        int listener = Poller.fdOf(session.listener);
+        startConsumers(consumers, this::readForGang);
+        Events batch = new Events(BATCH);
+        Worker worker = new Worker();
         int accepted = 0;
         listen();
         while (bytesLeft.get() > 0) {
-            int n = poller.waitMultiple(BATCH, fds, revents, -1);
+            int n = poller.poll(batch, -1);
             int count = 0;
             for (int i = 0; i < n; i++) {
-                if (fds[i] == listener) {
-                    accepted = acceptAll(accepted);
+                if (batch.attachment(i) instanceof Connection connection) {
+                    ready[count++] = connection;
                 } else {
-                    ready[count++] = (Connection) poller.attachment(fds[i]);
+                    accepted = acceptAll(accepted);
                 }
             }
             events += count;
-            int share = share(count, consumers);
-            synchronized (this) {
-                unread = Math.max(count - share, 0);
-            }
-            handOver(ready, count, share, queue);
-            bytesLeft.addAndGet(-readAll(ready, share, buffer));
-            synchronized (this) {
-                while (unread > 0) {
-                    wait();
-                }
-            }
+            readShared(count, worker, this::readForGang);
+            gang.finish();
         }
     }
 
-    /** How many of a batch each thread reads, and among them the one that waits. */
-    private static int share(int count, int consumers) {
-        return count <= WORTH_A_HAND_OVER ? count : (count + consumers) / (consumers + 1);
-    }
-
-    /** All but the first share. */
-    private static void handOver(Connection[] ready, int count, int share,
-            BlockingQueue<Connection[]> queue) {
-        for (int from = share; from < count; from += share) {
-            queue.add(Arrays.copyOfRange(ready, from, Math.min(from + share, count)));
-        }
-    }
-
-    private static long readAll(Connection[] ready, int count, ByteBuffer buffer)
+    private void readForGang(Connection[] connections, int count, Worker worker)
             throws IOException {
-        long bytes = 0;
-        for (int i = 0; i < count; i++) {
-            bytes += ready[i].read(buffer);
-        }
-        return bytes;
-    }
-
-    private void consumeForGang(BlockingQueue<Connection[]> queue) throws Exception {
-        ByteBuffer buffer = Connection.buffer();
-        for (;;) {
-            Connection[] share = queue.take();
-            bytesLeft.addAndGet(-readAll(share, share.length, buffer));
-            synchronized (this) {
-                unread -= share.length;
-                if (unread == 0) {
-                    notifyAll();
-                }
-            }
-        }
+        bytesLeft.addAndGet(-worker.readAll(connections, count));
     }
 
     // --- One-shot ------------------------------------------------------------------
 
-    private void oneShot(int consumers) throws IOException, InterruptedException {
-        BlockingQueue<Connection[]> queue = new LinkedBlockingQueue<>();
+    private void oneShot(int consumers) throws IOException {
         bytesLeft.set(session.bytesToRead);
-        for (int i = 0; i < consumers; i++) {
-            start("consumer-" + i, () -> consumeOneShot(queue));
-        }
+        startConsumers(consumers, this::readAndEnable);
         start("acceptor", () -> {
             for (int i = 0; i < session.connections; i++) {
                 accept(Poller.ONESHOT);
@@ -200,40 +148,79 @@ final class PollingServer {
             session.connected();
         });
         Events batch = new Events(BATCH);
-        Connection[] ready = new Connection[BATCH];
-        int[] read = new int[BATCH];
-        ByteBuffer buffer = Connection.buffer();
+        Worker worker = new Worker();
         while (bytesLeft.get() > 0) {
             int n = poller.poll(batch, -1);
             for (int i = 0; i < n; i++) {
                 ready[i] = (Connection) batch.attachment(i);
             }
-            int share = share(n, consumers);
-            handOver(ready, n, share, queue);
-            readAndEnable(ready, share, read, buffer);
             events += n;
+            readShared(n, worker, this::readAndEnable);
         }
     }
 
     /** Enables all of it in one go. */
-    private void readAndEnable(Connection[] ready, int count, int[] read, ByteBuffer buffer)
+    private void readAndEnable(Connection[] connections, int count, Worker worker)
             throws IOException {
-        long bytes = readAll(ready, count, buffer);
-        for (int i = 0; i < count; i++) {
-            read[i] = ready[i].fd;
-        }
-        poller.enable(read, count);
+        long bytes = worker.readAll(connections, count);
+        poller.enable(worker.descriptors(connections, count), count);
         if (bytesLeft.addAndGet(-bytes) <= 0) {
             poller.wakeup();
         }
     }
 
-    private void consumeOneShot(BlockingQueue<Connection[]> queue) throws Exception {
-        ByteBuffer buffer = Connection.buffer();
-        int[] read = new int[BATCH];
-        for (;;) {
-            Connection[] share = queue.take();
-            readAndEnable(share, share.length, read, buffer);
+    // --- Sharing -----------------------------------------------------------------------
+
+    /** What a thread that reads has of its own. */
+    private static final class Worker {
+        final Connection[] piece = new Connection[Gang.PIECE];
+        private final ByteBuffer buffer = Connection.buffer();
+        private final int[] fds = new int[BATCH];
+
+        long readAll(Connection[] connections, int count) throws IOException {
+            long bytes = 0;
+            for (int i = 0; i < count; i++) {
+                bytes += connections[i].read(buffer);
+            }
+            return bytes;
+        }
+
+        int[] descriptors(Connection[] connections, int count) {
+            for (int i = 0; i < count; i++) {
+                fds[i] = connections[i].fd;
+            }
+            return fds;
+        }
+    }
+
+    /** What is done with ready connections. */
+    private interface Reader {
+        void read(Connection[] connections, int count, Worker worker) throws IOException;
+    }
+
+    /** Reads what is in the array of ready connections, with the others' help if it is much. */
+    private void readShared(int count, Worker worker, Reader reader) throws IOException {
+        if (count <= Gang.WORTH_SHARING) {
+            reader.read(ready, count, worker);
+            return;
+        }
+        gang.share(count);
+        int length;
+        while ((length = gang.take(worker.piece)) > 0) {
+            reader.read(worker.piece, length, worker);
+        }
+    }
+
+    private void startConsumers(int consumers, Reader reader) {
+        for (int i = 0; i < consumers; i++) {
+            start("consumer-" + i, () -> {
+                Worker worker = new Worker();
+                for (;;) {
+                    int length = gang.awaitPiece(worker.piece);
+                    reader.read(worker.piece, length, worker);
+                    gang.read();
+                }
+            });
         }
     }
 
