@@ -82,7 +82,7 @@ def servers_lines(results):
         for size in sizes:
             row = found.get((server, size), {})
             cpu_ms = row.get("cpu_ms")
-            line += [cell(cpu_ms and cpu_ms / 1e3, ".1f"), cell(row.get("cpu_us_per_event"), ".1f"),
+            line += [cell(cpu_ms and cpu_ms / 1e3, ".2f"), cell(row.get("cpu_us_per_event"), ".1f"),
                      cell(row.get("in_1999_s"), "d")]
         most = found.get((server, sizes[-1]), {})
         lines.append([*line, cell(most.get("rss_mb"), ".0f"), cell(most.get("threads"), ",.0f")])

@@ -119,7 +119,7 @@ class Report(unittest.TestCase):
         with open(path, encoding="utf-8") as file:
             text = file.read()
         self.assertTrue(text.startswith(marks), text)
-        self.assertIn("| b | 1.2 | 2.5 | 11 | 1.2 | 2.5 |  | 2 | 1,003 |\n", text)
+        self.assertIn("| b | 1.23 | 2.5 | 11 | 1.23 | 2.5 |  | 2 | 1,003 |\n", text)
         self.assertTrue(text.endswith("|\n<!-- /java-servers -->\nend\n"), text)
 
     def test_page_is_whole_without_other_files(self):
