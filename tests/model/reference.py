@@ -97,3 +97,7 @@ class Reference:
             del self.regs[reg.key]
         elif reg.modes & DISPATCH:
             reg.enabled = False
+        if reg.modes & (ONESHOT | DISPATCH) and reg.file and not self.lingers:
+            # The helper set is changed, and tells of what is left as of new (DIFFERENCES.md).
+            for other in self.of_number(reg.ident):
+                other.may_repeat()

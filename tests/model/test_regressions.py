@@ -142,3 +142,14 @@ def test_dead_entry_that_is_got_rid_of_hides_nobody() -> None:
         model.dup_onto(onto=0, pick=2, then="wait")
         for then in ("wait for one", "wait", "poll", "poll"):
             model.wait(max_events=64, timeout=0, then=then)
+
+
+def test_edge_beside_a_dispatch_of_the_same_hang_up_comes_to_rest() -> None:
+    with Machine() as model:
+        model.first_file(kind="unix")
+        model.close(exactly=False, pick=1)
+        model.add(asleep=False, filter=FILT_WRITE, modes=CLEAR, pick=0, switch=0,
+                  then="wait for one")
+        model.add(asleep=True, filter=FILT_EXCEPT, modes=CLEAR | DISPATCH, pick=0, switch=0)
+        for _ in range(4):
+            model.poll(timeout=0)
