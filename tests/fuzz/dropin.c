@@ -5,6 +5,7 @@
 #include "fuzz.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -88,6 +89,10 @@ static void compare(struct list *list)
 	memcpy(ours, list->fds, size);
 	rc = poll(list->fds, list->len, 0);
 	wanted = (int)syscall(SYS_ppoll, kernel, (long)list->len, &now, NULL, 8L);
+	for (unsigned i = 0; rc != wanted && i < list->len; i++)
+		fprintf(stderr, "entry %u: descriptor %d for 0x%x: 0x%x, not 0x%x\n", i,
+		        ours[i].fd, (unsigned)ours[i].events,
+		        (unsigned)list->fds[i].revents, (unsigned)kernel[i].revents);
 	FUZZ_HOLDS(rc == wanted);
 	for (unsigned i = 0; i < list->len; i++) {
 		FUZZ_HOLDS(list->fds[i].fd == ours[i].fd);
