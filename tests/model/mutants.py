@@ -35,7 +35,8 @@ MUTANTS = {
         "filters == slot->present)\n\t\treturn 0;", "was deleted"),
     "a periodic timer expires once": (
         "\ttimer_run_on(timers, timer_of(reg));\n\ttimers_tell(queue, timers);\n}\n\n"
-        "static bool timer_supports", "}\n\nstatic bool timer_supports", "(nothing came|is silent).* -7 "),
+        "static bool timer_supports", "}\n\nstatic bool timer_supports",
+        "(nothing came|is silent).* -7 "),
     "a child keeps the parent's counts of signals": (
         "self->reported = xp_signal_delivered(number_of(reg));\n\trc = xp_signal_observe",
         "rc = xp_signal_observe", "came . times.*-6 "),
