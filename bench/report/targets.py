@@ -125,7 +125,7 @@ def memory(results):
 def drop_in(results):
     found = []
     for n, poll, epoll in (5000, 18, 0.9), (9000, 22, 0.7):
-        for reference, least in ("raw_poll", poll), ("raw_epoll", epoll):
+        for reference, least in ("raw_poll", poll), ("raw_epoll", epoll), ("ideal", 0.85):
             found += at_least(results, f"drop-in, n = {n}", f"drop-in-{n}", None, reference,
                               least, "drop-in")
     return found
