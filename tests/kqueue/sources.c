@@ -66,8 +66,11 @@ XT_TEST(procdesc_tells_the_exit_status)
 	pid_t child = child_made(&to_it);
 	int descriptor = (int)syscall(SYS_pidfd_open, child, 0);
 
-	if (descriptor < 0)
+	if (descriptor < 0) {
+		close(to_it);
+		(void)waitpid(child, NULL, 0);
 		XT_SKIP("no pidfd here");
+	}
 	xt_keep(descriptor);
 	XT_OK(kit_change(kq, (uintptr_t)descriptor, EVFILT_PROCDESC, EV_ADD,
 	                 NOTE_EXIT, 0, &kq));
