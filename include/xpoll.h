@@ -14,7 +14,8 @@
  * success; -1 or NULL is failure with errno set; every function may be called
  * from any thread at any time; none but xpoll_wake is async-signal-safe; only
  * the waiting calls are cancellation points.  The library never prints, exits
- * or aborts, and changes no process-wide state.  Unknown bits are EINVAL.
+ * or aborts, and changes no process-wide state but the actions of signals that
+ * are registered.  Unknown bits are EINVAL.
  *
  * The manual pages (start at xpoll(3)) are the reference; this file is the
  * contract in short.
@@ -348,7 +349,7 @@ XPOLL_API int xpoll_lookup(struct xpoll *queue, uint64_t ident, int filter,
  */
 XPOLL_API int xpoll_reinit(struct xpoll *queue);
 
-/* The name of the queue's back end: "epoll", "poll", "select". */
+/* The name of the queue's back end: "epoll", "poll" or another. */
 XPOLL_API const char *xpoll_backend(const struct xpoll *queue);
 
 /*
