@@ -107,6 +107,10 @@ def check_tests():
             if not (folder / f"{name}.c").exists() and not (
                     re.search(rf"NAME {suite}\.{name}\b", (folder / "CMakeLists.txt").read_text())):
                 yield f"{path.relative_to(ROOT)}: there is no test {suite}.{name}"
+        for suite, name, case in re.findall(r"`(\w+)\.(\w+):(\w+)`", path.read_text()):
+            file = ROOT / "tests" / suite / f"{name}.c"
+            if not file.exists() or f"XT_TEST({case})" not in file.read_text():
+                yield f"{path.relative_to(ROOT)}: there is no test {suite}.{name}:{case}"
 
 
 CHECKS = {"names": check_names, "pages": check_pages,
