@@ -1,8 +1,8 @@
 /*
  * Options: parsing, messages, --help, all from one table.
  *
- * Accepts "-n 8", "-n8", "--rounds 5" and "--rounds=5"; behind "--" nothing is
- * an option.  The last of repeated options counts, unless it makes a list.  A
+ * Accepts "-n 8", "-n8", "--rounds 5", "--rounds=5" and "-qr" for "-q -r"; behind
+ * "--" nothing is an option.  The last of repeated options counts, unless it makes a list.  A
  * message names the argument, what was given and what was expected.
  */
 #include <errno.h>
@@ -232,10 +232,31 @@ static const struct tool_option *find_option(const struct tool_usage *usage,
 	return NULL;
 }
 
+/* "-qr": one character for each flag; as take_option. */
+static int take_flags(const struct tool_usage *usage, const char *argument)
+{
+	for (const char *at = argument + 1; *at != '\0'; at++) {
+		const char name[] = { '-', *at, '\0' };
+		size_t len;
+		const struct tool_option *option = find_option(usage, name, &len);
+
+		if (option == NULL || option->kind != TOOL_FLAG) {
+			(void)tool_complain(usage, option == NULL ? "%s: no such option %s"
+			                    : "%s: %s does not go in there",
+			                    argument, name);
+			return 0;
+		}
+		*(bool *)option->value = true;
+	}
+	return 1;
+}
+
 /* The option without a value in argv[0]; as take_option. */
 static int take_flag(const struct tool_usage *usage, const struct tool_option *option,
                      int left, char **argv)
 {
+	if (option->kind == TOOL_FLAG && argv[0][1] != '-')
+		return take_flags(usage, argv[0]);
 	if (strcmp(argv[0], option->name) != 0) {
 		(void)tool_complain(usage, "%s: %s takes nothing like this", argv[0],
 		                    option->name);

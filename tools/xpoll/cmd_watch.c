@@ -70,6 +70,13 @@ int watch_register(struct watch *w, uint64_t ident, int filter, int flags,
 	return xpoll_event(w->queue, &change, 1, NULL, 0, 0) < 0 ? errno : 0;
 }
 
+bool watch_has(const struct watch *w, uint64_t ident, int filter)
+{
+	struct xpoll_event registration;
+
+	return xpoll_lookup(w->queue, ident, filter, &registration) == 0;
+}
+
 int watch_add(struct watch *w, const struct tool_item *argument, uint64_t ident,
               int filter, int flags, uint32_t fflags, int64_t data,
               struct watch_item *item)
@@ -292,7 +299,11 @@ static int watch_start(struct watch *w, const struct watch_options *options)
 
 	w->queue = xpoll_open(NULL);
 	if (w->queue == NULL) {
-		tool_warn(w->usage, "no queue can be opened: %s", strerror(errno));
+		const char *wanted = getenv("XPOLL_BACKEND");
+
+		tool_warn(w->usage, "no queue can be opened%s%s: %s",
+		          wanted != NULL ? " with XPOLL_BACKEND=" : "",
+		          wanted != NULL ? wanted : "", strerror(errno));
 		return TOOL_FAILED;
 	}
 	watch_signals_open(w);

@@ -87,6 +87,9 @@ void watch_unlink(struct watch *w, struct watch_item *item);
 int watch_register(struct watch *w, uint64_t ident, int filter, int flags,
                    uint32_t fflags, int64_t data, struct watch_item *item);
 
+/* It was asked for twice: one registration tells all that there is. */
+bool watch_has(const struct watch *w, uint64_t ident, int filter);
+
 /*
  * Register a source that is being added, link and count it.  Returns
  * TOOL_GO_ON, or complains.

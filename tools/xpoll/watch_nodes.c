@@ -312,7 +312,7 @@ static int lost_by_inode(const void *a, const void *b)
 	return inode_order(*(struct node *const *)a, *(struct node *const *)b);
 }
 
-static int node_depth(const struct node *it)
+int node_depth(const struct node *it)
 {
 	int depth = 0;
 
@@ -327,6 +327,19 @@ static int lost_by_depth(const void *a, const void *b)
 	int deeper = node_depth(y) - node_depth(x);
 
 	return deeper != 0 ? deeper : strcmp(x->name, y->name);
+}
+
+/* How many levels there are below it. */
+static int node_height(const struct node *it)
+{
+	int height = 0;
+
+	for (size_t i = 0; i < it->len; i++) {
+		int below = 1 + node_height(it->children[i]);
+
+		height = below > height ? below : height;
+	}
+	return height;
 }
 
 bool node_is_gone(const struct node *it)
@@ -373,6 +386,8 @@ void changes_sort(struct changes *changes)
 
 		/* Only while a node holds its file can no other have its number. */
 		if (same == NULL || (*same)->fd < 0 || (*same)->match != NULL)
+			continue;
+		if (node_depth(found) + node_height(*same) > NODE_DEEPEST)
 			continue;
 		(*same)->match = found;
 		found->match = *same;

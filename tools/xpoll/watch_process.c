@@ -257,6 +257,8 @@ int watch_add_pid(struct watch *w, const struct tool_item *argument)
 	if (argument->text[digits] != '\0' || number < 1 || number > INT_MAX)
 		return tool_complain(w->usage, "%s %s: expected a process id",
 		                     argument->option, argument->text);
+	if (watch_has(w, (uint64_t)number, XPOLL_FILT_PROC))
+		return TOOL_GO_ON;
 	if (w->recursive)
 		fflags |= XPOLL_NOTE_TRACK;
 	return processes_add(w, argument, (pid_t)number, fflags, &its);

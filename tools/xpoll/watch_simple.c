@@ -150,8 +150,16 @@ int watch_add_fd(struct watch *w, const struct tool_item *argument)
 		.fflags = fd.counts ? XPOLL_NOTE_COUNT : 0,
 	};
 
+	int flags;
+
 	if (argument->text[digits] != '\0' || number > INT_MAX)
 		return tool_complain(w->usage, "%s %s: expected the number of a descriptor",
 		                     argument->option, argument->text);
+	/* What is close-on-exec was not inherited: it is one of our own. */
+	flags = fcntl((int)number, F_GETFD);
+	if (flags < 0 || (flags & FD_CLOEXEC) != 0)
+		return watch_refuse(w, argument, EBADF);
+	if (watch_has(w, fd.ident, XPOLL_FILT_READ))
+		return TOOL_GO_ON;
 	return simple_add(w, argument, &fd, registration);
 }

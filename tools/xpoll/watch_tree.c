@@ -35,7 +35,7 @@ static void node_unwatched(struct watch *w, const struct node *it, int error)
 		return;
 	w->partly = true;
 	w->unwatched++;
-	if (w->limit == 0 && error != EACCES && error != EPERM)
+	if (w->limit == 0 && error != EACCES && error != EPERM && error != ENAMETOOLONG)
 		w->limit = error;
 	if (w->unwatched > MESSAGES)
 		return;
@@ -81,6 +81,10 @@ static int node_attach(struct watch *w, struct node *it)
 	if (node_identify(it) < 0)
 		return errno;
 	it->entered = it->is_folder && (w->recursive || it->parent == NULL);
+	if (it->entered && node_depth(it) >= NODE_DEEPEST) {
+		it->entered = false;
+		return ENAMETOOLONG;
+	}
 	notes = node_notes(w, it);
 	if (notes == 0)
 		return 0;

@@ -6,11 +6,18 @@
 #ifndef XPOLL_WATCH_TREE_H
 #define XPOLL_WATCH_TREE_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
 #include "watch.h"
+
+/*
+ * Directories are not entered deeper than a path can tell; so what goes through
+ * a tree may call itself.
+ */
+#define NODE_DEEPEST (PATH_MAX / 2)
 
 /* An entry of a directory; the root is what was asked for. */
 struct node {
@@ -40,6 +47,9 @@ struct changes {
 	struct node_list lost;  /* nodes that no directory has any more */
 	struct node_list found; /* nodes made for entries that are new */
 };
+
+/* How many directories are above it. */
+int node_depth(const struct node *it);
 
 /* The root for a path, not held yet; NULL with errno. */
 struct node *node_root(const char *path);

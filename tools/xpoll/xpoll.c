@@ -5,11 +5,17 @@
  * be written the exit code is 1, with a message unless the reader went away.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tool.h"
+
+#ifndef O_PATH
+#define O_PATH O_RDONLY
+#endif
 
 static const struct tool_command *const commands[] = {
 	&tool_info,
@@ -32,9 +38,31 @@ static int print_help(void)
 	printf("usage: %s %s\n\n%s\ncommands:\n", usage.name, usage.synopsis, usage.text);
 	for (int i = 0; commands[i] != NULL; i++)
 		printf("  %-8s  %s\n", commands[i]->name, commands[i]->summary);
-	printf("  %-8s  %s\n", "help", "print this, as --help does");
+	printf("  %-8s  %s\n", "help", "print this, or what a command's --help does");
 	printf("  %-8s  %s\n", "version", "print the version, as --version does");
 	return TOOL_OK;
+}
+
+/* argv[0] is the command's name. */
+static int run_named(int argc, char **argv)
+{
+	for (int i = 0; commands[i] != NULL; i++)
+		if (strcmp(commands[i]->name, argv[0]) == 0)
+			return commands[i]->run(argc, argv);
+	return tool_complain(&usage, "%s: no such %s", argv[0],
+	                     argv[0][0] == '-' ? "option" : "command");
+}
+
+/* "help watch", "help bench looptest": the words go before --help. */
+static int help_about(int argc, char **argv)
+{
+	static char option[] = "--help";
+	char *words[] = { argv[0], argc > 1 ? argv[1] : option, option, NULL };
+
+	for (int i = 0; i < argc; i++)
+		if (argc > 2 || argv[i][0] == '-')
+			return tool_complain(&usage, "help: expected a command");
+	return run_named(argc + 1, words);
 }
 
 static int run_command(int argc, char **argv)
@@ -43,6 +71,8 @@ static int run_command(int argc, char **argv)
 
 	if (name == NULL)
 		return tool_complain(&usage, "expected a command");
+	if (strcmp(name, "help") == 0 && argc > 2)
+		return help_about(argc - 2, argv + 2);
 	if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 ||
 	    strcmp(name, "-h") == 0)
 		return print_help();
@@ -50,11 +80,7 @@ static int run_command(int argc, char **argv)
 		tool_print_version();
 		return TOOL_OK;
 	}
-	for (int i = 0; commands[i] != NULL; i++)
-		if (strcmp(commands[i]->name, name) == 0)
-			return commands[i]->run(argc - 1, argv + 1);
-	return tool_complain(&usage, "%s: no such %s", name,
-	                     name[0] == '-' ? "option" : "command");
+	return run_named(argc - 1, argv + 1);
 }
 
 static void (*sigpipe_before)(int);
@@ -82,10 +108,27 @@ bool tool_flush(void)
 	return false;
 }
 
+/*
+ * Of the standard descriptors those that are closed must not become a queue's, or
+ * what is printed would go there.  What takes their place can neither be read nor
+ * written, and a command that is started finds them closed.
+ */
+static void hold_standard_descriptors(void)
+{
+	int fd;
+
+	do
+		fd = open("/", O_PATH | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd > STDERR_FILENO)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	int exit_code;
 
+	hold_standard_descriptors();
 	/* A reader that leaves is seen by tool_flush. */
 	sigpipe_before = signal(SIGPIPE, SIG_IGN);
 	exit_code = run_command(argc, argv);

@@ -95,6 +95,7 @@ _xpoll() {
 		fi
 		;;
 	info) COMPREPLY=($(compgen -W '-h --help --version' -- "$cur")) ;;
+	help) COMPREPLY=($(compgen -W 'info watch bench run' -- "$cur")) ;;
 	esac
 }
 
