@@ -38,6 +38,10 @@ typedef int xpoll_fd_t;
 #endif
 
 #ifdef __cplusplus
+#ifdef __GNUC__ /* xpoll_event is a structure and a function, as stat is */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+#endif
 extern "C" {
 #endif
 
@@ -404,6 +408,9 @@ XPOLL_API unsigned xpoll_version(void);
 
 #ifdef __cplusplus
 }
+#ifdef __GNUC__
+#pragma GCC diagnostic pop
+#endif
 #endif
 
 #endif

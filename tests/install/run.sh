@@ -11,6 +11,8 @@ here=$(cd -- "$(dirname -- "$0")" && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/xpoll-install.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 flags='-Wall -Wextra -Wpedantic -Werror'
+# What only headers have to bear.
+strict="$flags -Wshadow -Wconversion"
 
 skip() { echo "SKIP: $*"; exit 77; }
 fail() { echo "FAIL: $*"; exit 1; }
@@ -63,10 +65,10 @@ use_pkg_config() {
 	static="$libdir/libxpoll.a $(pkg-config --static --libs xpoll | sed 's/-lxpoll//')"
 
 	# The variables hold lists of words, hence no quotes.
-	${CC:-cc} -std=c11 $flags $compile "$here/consumer/main.c" -o "$work/c-shared" $shared
-	${CC:-cc} -std=c11 $flags $compile "$here/consumer/main.c" -o "$work/c-static" $static
-	c++ -std=c++17 $flags $compile "$here/consumer/main.cpp" -o "$work/cxx-shared" $shared
-	c++ -std=c++17 $flags $compile "$here/consumer/main.cpp" -o "$work/cxx-static" $static
+	${CC:-cc} -std=c11 $strict $compile "$here/consumer/main.c" -o "$work/c-shared" $shared
+	${CC:-cc} -std=c11 $strict $compile "$here/consumer/main.c" -o "$work/c-static" $static
+	c++ -std=c++17 $strict $compile "$here/consumer/main.cpp" -o "$work/cxx-shared" $shared
+	c++ -std=c++17 $strict $compile "$here/consumer/main.cpp" -o "$work/cxx-static" $static
 	run "$work/c-shared" "$work/c-static" "$work/cxx-shared" "$work/cxx-static"
 	kqueue_by_pkg_config
 }
@@ -80,12 +82,12 @@ kqueue_by_pkg_config() {
 	static="$static $(pkg-config --static --libs xpoll-kqueue | sed 's/-lxpoll-kqueue//')"
 
 	for standard in c99 c11 gnu17; do
-		${CC:-cc} -std=$standard $flags $compile "$here/consumer/kqueue.c" \
+		${CC:-cc} -std=$standard $strict $compile "$here/consumer/kqueue.c" \
 			-o "$work/kqueue-$standard" $shared
 		run "$work/kqueue-$standard"
 	done
-	${CC:-cc} $flags $compile "$here/consumer/kqueue.c" -o "$work/kqueue-static" $static
-	c++ -x c++ $flags $compile "$here/consumer/kqueue.c" -o "$work/kqueue-cxx" $shared
+	${CC:-cc} $strict $compile "$here/consumer/kqueue.c" -o "$work/kqueue-static" $static
+	c++ -x c++ $strict $compile "$here/consumer/kqueue.c" -o "$work/kqueue-cxx" $shared
 	run "$work/kqueue-static" "$work/kqueue-cxx"
 	# Its copy of the library is hidden, so both fit into one program.
 	if nm -D --defined-only "$libdir/libxpoll-kqueue.so" | grep ' xp'; then
@@ -101,7 +103,7 @@ use_find_package() {
 	install_moved
 	cmake -G Ninja -S "$here/consumer" -B "$work/build" \
 		-D CMAKE_PREFIX_PATH="$work/prefix" \
-		-D CMAKE_C_FLAGS="$flags" -D CMAKE_CXX_FLAGS="$flags" >"$work/log" 2>&1 ||
+		-D CMAKE_C_FLAGS="$strict" -D CMAKE_CXX_FLAGS="$strict" >"$work/log" 2>&1 ||
 		{ cat "$work/log"; exit 1; }
 	cmake --build "$work/build"
 	for name in c-shared c-static cxx-shared cxx-static kqueue-shared kqueue-static; do

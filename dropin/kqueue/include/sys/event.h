@@ -151,6 +151,10 @@ struct kevent {
 #define KQUEUE_CLOEXEC 0x00000001
 
 #ifdef __cplusplus
+#ifdef __GNUC__ /* kevent is a structure and a function, as stat is */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+#endif
 extern "C" {
 #endif
 
@@ -165,6 +169,9 @@ int kevent(int kq, const struct kevent *changelist, int nchanges,
 
 #ifdef __cplusplus
 }
+#ifdef __GNUC__
+#pragma GCC diagnostic pop
+#endif
 #endif
 
 #endif
