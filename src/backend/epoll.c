@@ -69,6 +69,10 @@ static int epoll_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 {
 	int rc = epoll_control(opaque, EPOLL_CTL_ADD, fd, watch, token);
 
+	/* Not for another epoll set; it was no more than a hint. */
+	if (rc == -EINVAL && watch & XP_WATCH_EXCLUSIVE)
+		rc = epoll_control(opaque, EPOLL_CTL_ADD, fd,
+		                   watch & ~(uint32_t)XP_WATCH_EXCLUSIVE, token);
 	/* An O_PATH descriptor is open, whatever epoll says. */
 	if (rc == -EBADF && xp_sys_open_flags(fd) >= 0)
 		return -ENOTSUP;

@@ -40,8 +40,8 @@ static unsigned add_merge(struct xp_slot *slot, const struct xp_interest *add)
 		slot->once |= filters;
 	if (add->modes & XPOLL_DISPATCH)
 		slot->turn |= filters;
-	if (add->shared)
-		slot->shared |= filters;
+	slot->shared = XP_SET((slot->shared & ~filters) |
+	                      (add->shared ? filters : 0));
 	slot->counted = ((slot->counted & ~filters) |
 	                 (add->counted ? filters : 0)) & XP_ALL_FILTERS;
 	slot->size = 0;

@@ -49,6 +49,8 @@ static bool confirmed(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
 	if (++slot->sample % SAMPLE_EVERY || xp_exact(queue) || xp_by_edge(queue, slot))
 		return true;
+	if (slot->mode == XP_MODE_EXCLUSIVE)
+		return xp_interest_same_file(queue, fd, slot);
 	if (slot->mode != XP_MODE_LEVEL && slot->mode != XP_MODE_LAZY)
 		return true;
 	/* The kernel may still have what was deleted since. */
@@ -98,6 +100,29 @@ static void deliver_hint(struct xpoll *queue, struct xp_wait *wait, int fd,
 		xp_interest_fruitless(queue, fd, slot);
 }
 
+/*
+ * A report whose mode matters: a one-shot entry has made it, and an exclusive one
+ * cannot tell half-closes from data.
+ */
+static XP_APART uint32_t report_of_mode(struct xpoll *queue, int fd,
+                                        struct xp_slot *slot, uint32_t events)
+{
+	struct pollfd look = {.fd = fd, .events = POLLRDHUP};
+
+	if (slot->mode == XP_MODE_ONESHOT)
+		slot->mode = XP_MODE_FIRED;
+	if (slot->mode != XP_MODE_EXCLUSIVE || events & POLLHUP ||
+	    !(events & POLLIN && slot->enabled & XP_BIT(XP_READ)))
+		return events;
+	(void)xp_slot_lookable(fd, slot);
+	if (slot->kind != XP_KIND_SOCKET)
+		return events;
+	xp_count(&queue->counters.syscalls_check);
+	if (xp_sys_poll_now(&look, 1) > 0)
+		events |= (uint32_t)look.revents & POLLRDHUP;
+	return events;
+}
+
 static XP_INLINE void deliver_entry(struct xpoll *queue, struct xp_wait *wait,
                           const struct xp_fired *fired)
 {
@@ -122,10 +147,12 @@ static XP_INLINE void deliver_entry(struct xpoll *queue, struct xp_wait *wait,
 	} else if (XP_UNLIKELY(fired->events & XP_FIRED_HINT)) {
 		deliver_hint(queue, wait, fd, slot, fired->events);
 	} else {
-		if (slot->mode == XP_MODE_ONESHOT)
-			slot->mode = XP_MODE_FIRED;
+		uint32_t events = fired->events;
+
+		if (XP_UNLIKELY(slot->mode >= XP_MODE_ONESHOT))
+			events = report_of_mode(queue, fd, slot, events);
 		if (confirmed(queue, fd, slot))
-			xp_deliver_slot(queue, wait, fd, slot, fired->events);
+			xp_deliver_slot(queue, wait, fd, slot, events);
 	}
 }
 

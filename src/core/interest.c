@@ -209,6 +209,18 @@ static bool wants_oneshot(const struct xpoll *queue, const struct xp_slot *slot,
 		enabled && !(enabled & ~turns) && !slot->lowat;
 }
 
+/*
+ * The kernel's exclusive entries know POLLIN and POLLOUT alone, and by state.  It
+ * is a hint: what they cannot say is more important.
+ */
+static bool exclusive_suits(const struct xp_slot *slot)
+{
+	bool in = slot->wishes & XP_WISH_IN || !(slot->present & XP_BIT(XP_READ));
+
+	return in && !xp_slot_by_edge(slot) &&
+		!(slot->present & XP_BIT(XP_EXCEPT));
+}
+
 void xp_interest_choose(const struct xpoll *queue, const struct xp_slot *slot,
                         enum xp_mode *mode, unsigned *filters)
 {
@@ -219,7 +231,7 @@ void xp_interest_choose(const struct xpoll *queue, const struct xp_slot *slot,
 
 	*filters = enabled;
 	*mode = XP_MODE_LEVEL;
-	if (slot->shared && !slot->lowat && !cannot_share) {
+	if (slot->shared && !cannot_share && exclusive_suits(slot)) {
 		*mode = XP_MODE_EXCLUSIVE;
 	} else if (xp_exact(queue)) {
 		if (enabled & edge)
@@ -373,7 +385,9 @@ void xp_interest_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot)
 			                       enabled);
 		break;
 	case XP_MODE_EXCLUSIVE:
-		(void)push_chosen(queue, fd, slot);
+		/* It is by state, too, and must not repeat. */
+		(void)xp_interest_push(queue, fd, slot, XP_MODE_LAZY,
+		                       slot->present);
 		break;
 	case XP_MODE_ONESHOT:
 	case XP_MODE_NONE:
