@@ -258,8 +258,13 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait,
 			return 0;
 		if (rc < 0)
 			return rc;
-		/* What fired may have to be looked at; there may be more of it. */
+		/*
+		 * What fired may have to be looked at; there may be more of it.  And
+		 * who watches from outside by edges hears of nothing new while the
+		 * kernel has something left to tell.
+		 */
 		if (queue->candidates_len > 0 || !wait->exhausted ||
+		    (queue->exposed && queue->harvest_due) ||
 		    (wait->events && (!xp_list_empty(&queue->active) ||
 		                      !xp_list_empty(&queue->files_awake))) ||
 		    due_passed(queue))

@@ -6,6 +6,8 @@
  */
 #include "xt.h"
 
+#include <sys/epoll.h>
+
 static const char no_queue[] = "no kernel queue in this back end";
 
 static bool has_queue_fd(void)
@@ -113,4 +115,26 @@ XT_TEST(queue_fd_survives_a_renewal_in_a_long_loop)
 	xt_put(other.w);
 	XT_CHECK(xt_poll_until(xpoll_fd(queue), POLLIN, POLLIN));
 	XT_GETS(queue, NULL, other.r, READ);
+}
+
+/* Nothing was left, and then it is enabled by an ADD: an edge for who watches. */
+XT_TEST(queue_fd_by_edges_is_told_of_what_an_add_enables)
+{
+	if (!has_queue_fd())
+		XT_SKIP(no_queue);
+	struct xpoll *queue = xt_open_quiet();
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
+	int set = xt_keep(epoll_create1(EPOLL_CLOEXEC));
+	struct xt_pair pipe = xt_pipe();
+
+	XT_EQ(epoll_ctl(set, EPOLL_CTL_ADD, xpoll_fd(queue), &event), 0);
+	XT_OK(xt_add(queue, pipe.w, WRITE, 0));
+	for (int i = 0; i < 20; i++) {
+		XT_EQ(epoll_wait(set, &event, 1, 0), 1);
+		XT_GETS(queue, NULL, pipe.w, WRITE);
+		XT_OK(xt_flag(queue, (uint64_t)pipe.w, WRITE, XPOLL_DISABLE));
+		XT_NONE(queue);
+		(void)epoll_wait(set, &event, 1, 0);
+		XT_OK(xt_add(queue, pipe.w, WRITE, XPOLL_ENABLE));
+	}
 }

@@ -173,6 +173,8 @@ XT_TEST(exclusive_of_another_queue_is_accepted)
 
 	if (fd < 0)
 		XT_SKIP("no kernel queue in this back end");
+	if (xt_is("kqueue"))
+		XT_SKIP("epoll sets cannot be nested as deeply");
 	XT_OK(add(queue, fd, READ, 0));
 	XT_NONE(queue);
 	XT_OK(xt_add(inner, pipe.r, READ, 0));
