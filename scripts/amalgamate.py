@@ -4,7 +4,7 @@
   amalgamate.py FOLDER
 
 xpoll.c holds the sources that src/Sources.cmake lists for Linux, in that order,
-each header once, at its first use.  Compile it as C11 with -pthread.
+each header once, at its first use.  Compile it as C11 or later with -pthread.
 """
 import re
 import shutil
@@ -46,7 +46,9 @@ def expand(path, seen):
     yield f"/* --- {path.relative_to(SRC)} */"
     for line in path.read_text().splitlines():
         include = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
-        if not include:
+        if line == "#include <xpoll.h>":
+            yield '#include "xpoll.h"' # The one beside it.
+        elif not include:
             yield line
         elif include.group(1) not in seen:
             seen.add(include.group(1))

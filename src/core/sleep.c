@@ -76,6 +76,7 @@ struct sleeper {
 	struct xpoll *queue;
 	uint32_t kick_epoch;
 	uint32_t keeper; /* not 0: it minds kept_ns */
+	int64_t deadline_ns;
 	bool follower;
 	bool poll_level;
 };
@@ -206,16 +207,16 @@ int xp_sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
 {
 	struct sleeper sleeper = {
 		.queue = queue,
+		/* XP_NOW would neither sleep nor apply the mask. */
+		.deadline_ns = wait->deadline_ns == XP_NOW ? 1 : wait->deadline_ns,
 		.poll_level = wait->events == NULL,
 	};
-	/* XP_NOW would neither sleep nor apply the mask. */
-	int64_t deadline_ns = wait->deadline_ns == XP_NOW ? 1 : wait->deadline_ns;
 	int rc;
 
 	if (queue->waiters++ > 0)
 		queue->several = true;
 	sleeper.kick_epoch = queue->kick_epoch;
-	sleeper.keeper = xp_keeper_begin(queue, &deadline_ns);
+	sleeper.keeper = xp_keeper_begin(queue, &sleeper.deadline_ns);
 	wait->sequence = queue->sequence;
 	/* What this thread could have called others for it sees to itself. */
 	queue->look_wanted = false;
@@ -224,7 +225,8 @@ int xp_sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
 	inside_enter(queue);
 	xp_mutex_unlock(&queue->lock);
 	pthread_cleanup_push(cancelled, &sleeper);
-	rc = queue->ops->wait(queue->backend, deadline_ns, wait->mask, fired, cap);
+	rc = queue->ops->wait(queue->backend, sleeper.deadline_ns, wait->mask, fired,
+	                      cap);
 	pthread_cleanup_pop(0);
 	xp_mutex_lock(&queue->lock);
 	waiter_left(queue, sleeper.kick_epoch);
