@@ -262,9 +262,13 @@ class Machine(RuleBasedStateMachine):
             side.get_up()
 
     @some_number
-    @step(pick=PICK, filter=FILTERS, modes=MODES, switch=SWITCHES, asleep=st.booleans())
-    def add(self, pick: int, filter: int, modes: int, switch: int, asleep: bool) -> None:
-        self.change(Change(ADD, self.a_number(pick), [filter], modes | switch,
+    @step(pick=PICK, filter=FILTERS, modes=MODES, switch=SWITCHES, asleep=st.booleans(),
+          hint=st.booleans())
+    def add(self, pick: int, filter: int, modes: int, switch: int, asleep: bool,
+            hint: bool = False) -> None:
+        # A hint, which changes nothing of what is told.
+        fflags = xpoll.NOTE_EXCLUSIVE if hint and filter != xpoll.FILT_EXCEPT else 0
+        self.change(Change(ADD, self.a_number(pick), [filter], modes | switch, fflags=fflags,
                            udata=self.udata()), asleep)
 
     @some_number
