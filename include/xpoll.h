@@ -12,10 +12,10 @@
  *
  * Conventions, unless a function says otherwise: a result >= 0 or a pointer is
  * success; -1 or NULL is failure with errno set; every function may be called
- * from any thread at any time; none but xpoll_wake is async-signal-safe; only
- * the waiting calls are cancellation points.  The library never prints, exits
- * or aborts, and changes no process-wide state but the actions of signals that
- * are registered.  Unknown bits are EINVAL.
+ * from any thread at any time; none but xpoll_wake and xpoll_signal_changed is
+ * async-signal-safe; only the waiting calls are cancellation points.  The
+ * library never prints, exits or aborts, and changes no process-wide state but
+ * the actions of signals that are registered.  Unknown bits are EINVAL.
  *
  * The manual pages (start at xpoll(3)) are the reference; this file is the
  * contract in short.
