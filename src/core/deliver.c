@@ -109,6 +109,8 @@ static XP_APART uint32_t report_of_mode(struct xpoll *queue, int fd,
 {
 	struct pollfd look = {.fd = fd, .events = POLLRDHUP};
 
+	XP_ASSERT(slot->present && slot->mode >= XP_MODE_ONESHOT);
+	XP_ASSERT(slot->mode != XP_MODE_FILE && slot->mode != XP_MODE_WATCH);
 	if (slot->mode == XP_MODE_ONESHOT)
 		slot->mode = XP_MODE_FIRED;
 	if (slot->mode != XP_MODE_EXCLUSIVE || events & POLLHUP ||

@@ -217,6 +217,8 @@ static bool exclusive_suits(const struct xp_slot *slot)
 {
 	bool in = slot->wishes & XP_WISH_IN || !(slot->present & XP_BIT(XP_READ));
 
+	XP_ASSERT(!(slot->shared & ~(unsigned)slot->present));
+	XP_ASSERT(!(slot->shared & XP_BIT(XP_EXCEPT)));
 	return in && !xp_slot_by_edge(slot) &&
 		!(slot->present & XP_BIT(XP_EXCEPT));
 }
