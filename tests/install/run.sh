@@ -124,9 +124,9 @@ use_package() {
 use_amalgamation() {
 	want python3
 	python3 -B "$here/../../scripts/amalgamate.py" "$work/two"
-	# Beside the program, as README has it; -O3 sees most, and warns of most.
+	# Beside the program, as README has it.
 	cp "$here/consumer/main.c" "$work/two"
-	(cd "$work/two" && ${CC:-cc} -std=c11 $flags -O3 -pthread -I. main.c xpoll.c -o embedded)
+	(cd "$work/two" && ${CC:-cc} -std=c11 $flags -O2 -pthread -I. main.c xpoll.c -o embedded)
 	run "$work/two/embedded"
 }
 
