@@ -38,7 +38,9 @@ static const struct {
 	{NULL, SWEEP_PIDFD_INFO},
 	/* They count changes, waits and system calls. */
 	{"stats_", -1},
-	{"_costs_one_", -1},
+	{"_cost_", -1},
+	{"_costs_", -1},
+	{"_no_system_call", -1},
 	/* An edge that cannot be looked at is told again rather than lost. */
 	{"told_of_a_hang_up_once", SWEEP_POLL_NOW},
 	/* Their descriptors are other files by then. */
