@@ -71,7 +71,7 @@ class WatchArguments(WatchTest):
         (["--exec"], "--exec: expected CMD... behind it"),
         (["--exec=true"], "--exec=true: --exec takes nothing like this"),
         (["--json=yes"], "--json=yes: --json takes nothing like this"),
-        (["-rx"], "-rx: -r takes nothing like this"),
+        (["-rx"], "-rx: no such option -x"),
         (["--events", "made", "."], "--events: 'made' is no event; expected some of"),
         (["--events", "write,", "."], "--events: '' is no event"),
         (["--events=", "."], "--events: expected LIST, not nothing"),
