@@ -227,6 +227,8 @@ XT_TEST(console_is_ready_while_there_is_input)
 	struct xpoll_event event;
 	DWORD count;
 
+	/* One of the test's own. */
+	(void)FreeConsole();
 	(void)AllocConsole();
 	input = CreateFileA("CONIN$", GENERIC_READ | GENERIC_WRITE,
 	                    FILE_SHARE_READ | FILE_SHARE_WRITE, NULL,
