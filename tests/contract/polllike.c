@@ -151,6 +151,8 @@ XT_TEST(hang_up_that_is_told_of_one_filter_only_is_reported_of_the_other)
 
 XT_TEST(rdhup_belongs_to_reading)
 {
+	if (xt_wine())
+		XT_SKIP("Wine tells of the end after a read");
 	struct xpoll *queue = xt_open();
 	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
 	struct xpoll_event now;

@@ -66,6 +66,7 @@ XT_TEST(add_asks_for_exit_later)
 	struct xpoll *queue = xt_open();
 	struct puppet first = puppet_start();
 	struct puppet second = puppet_start();
+	int status;
 
 	/* Nothing is asked for: it goes without a word. */
 	XT_OK(xt_flag(queue, (uint64_t)first.pid, PROC, XPOLL_ADD));
@@ -74,10 +75,11 @@ XT_TEST(add_asks_for_exit_later)
 	puppet_exit(first, 0);
 	puppet_await_end(first);
 	XT_NONE(queue);
-	XT_STATUS(xt_flag(queue, (uint64_t)first.pid, PROC, XPOLL_DELETE),
-	          ENOENT);
 	puppet_exit(second, 0);
 	XT_CHECK(story_ends_with(queue, second, 0));
+	/* Where another thread tells of the ends they come in any order. */
+	status = xt_flag(queue, (uint64_t)first.pid, PROC, XPOLL_DELETE);
+	XT_EXPECT(status == ENOENT || (PUPPET_LINGERS && status == 0));
 	(void)puppet_wait(first);
 }
 
