@@ -26,7 +26,10 @@ MUTANTS = {
         "xp_candidate_asked(queue, fd, slot, filters);\n\t\treturn 0;", "return 0;",
         "nothing came|sleeps on"),
     "DISPATCH does not disable": (
-        "slot->enabled &= XP_SET(~XP_BIT(filter));", "", "is disabled|is not <"),
+        "slot->enabled &= XP_SET(~XP_BIT(filter));\n"
+        "\t/* A failure means that the file is gone, and the slot with it. */\n"
+        "\t(void)xp_interest_silenced(queue, fd, slot, XP_BIT(filter));", "",
+        "is disabled|is not <"),
     "a wake is never used up": (
         "atomic_exchange(&queue->wake_pending, 0)", "atomic_load(&queue->wake_pending)",
         "[01] wakes, pending"),
