@@ -22,7 +22,8 @@ ALLOWED = ROOT / "scripts" / "analyze-allowed.txt"
 FOLDERS = ("src", "dropin", "tools")
 INCLUDES = [f"-I{folder}" for folder in
             ("include", "src", "dropin/poll", "dropin/kqueue", "dropin/kqueue/include",
-             "tools/xpoll", "bench")]
+             "tools/xpoll", "bench", "tests/model-kernels/devpoll/include",
+             "tests/model-kernels/port/include")]
 # What CMake would say.
 DEFINES = ["-D_GNU_SOURCE=", "-DXP_HAVE_EPOLL_PWAIT2", "-DXPOLL_ASSERTS",
            '-DTOOL_LIBRARIES="../lib"', '-DTOOL_LIBRARIES_BUILT="../lib"']

@@ -126,16 +126,19 @@ set(XPOLL_KQUEUE
   source/provider/proc_tracers_none.c
 )
 
-# illumos and Solaris: event ports.  Edges are by epoll(7), which illumos has.
+# illumos and Solaris: event ports and /dev/poll.  Edges are by epoll(7), which illumos has.
 set(XPOLL_SUNOS
   os/beacon_pipe.c
   os/counts_ioctl.c
   os/fdkind_posix.c
   os/fskind_posix.c
+  os/sys_devpoll.c
   os/sys_epoll_libc.c
   os/sys_port.c
   os/sys_posix.c
   os/sys_ppoll.c
+  backend/devpoll.c
+  backend/devpoll_set.c
   backend/edge_epoll.c
   backend/outer_epoll.c
   backend/poll.c

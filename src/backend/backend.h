@@ -126,7 +126,8 @@ struct xp_backend_ops {
 	/*
 	 * Changes that the kernel was not told: they ride along with a wait that
 	 * has the lock, or that nobody else can be beside.  `flush` tells it some
-	 * of them at once; those whose files are gone fire POLLNVAL.  Optional.
+	 * of them at once; those whose files are gone fire POLLNVAL.  If it fails
+	 * they are left to a wait.  Optional.
 	 */
 	bool (*laden)(const void *state);
 	int (*flush)(void *state, struct xp_fired *fired, int cap);
@@ -164,6 +165,7 @@ struct xp_backend_ops {
 extern const struct xp_backend_ops *const xp_backends[];
 
 extern const struct xp_backend_ops xp_backend_afd;
+extern const struct xp_backend_ops xp_backend_devpoll;
 extern const struct xp_backend_ops xp_backend_epoll;
 extern const struct xp_backend_ops xp_backend_io_uring;
 extern const struct xp_backend_ops xp_backend_kqueue;

@@ -17,12 +17,14 @@ enum xp_fdmap_place {
 
 struct xp_fdmap_entry {
 	uint64_t token;
-	int32_t index; /* in the array, if there; in the ring: its arming */
+	int32_t index; /* in the array, if there; or what the kernel has of it */
 	uint16_t watch;
 	uint8_t place;      /* enum xp_fdmap_place */
 	uint8_t fixed : 1;  /* a /proc file: looking takes its news away */
 	uint8_t aside : 1;  /* not to be looked at, but not for that reason */
 	uint8_t mute : 1;   /* its hang-up does not make it writable */
+	uint8_t dirty : 1;  /* the kernel is to be told about it */
+	uint8_t anew : 1;   /* as if it had never been told */
 };
 
 struct xp_fdmap {

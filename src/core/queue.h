@@ -205,10 +205,15 @@ static inline void xp_leave(struct xpoll *queue)
 	xp_mutex_unlock(&queue->lock);
 }
 
-/* Are there changes that a wait with the lock has to take along first? */
+/*
+ * Are there changes that a wait with the lock has to take along first?  A thread
+ * that is in the kernel alone takes them along as well: nobody changes anything
+ * while it is there.
+ */
 static inline bool xp_laden(const struct xpoll *queue)
 {
 	return XP_UNLIKELY(queue->ops->laden != NULL) &&
+		queue->ops->caps & XP_CAP_CONCURRENT &&
 		queue->ops->laden(queue->backend);
 }
 

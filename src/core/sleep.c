@@ -132,6 +132,8 @@ void xp_flush(struct xpoll *queue)
 	while (queue->ops->laden(queue->backend)) {
 		int count = queue->ops->flush(queue->backend, fired, FLUSH_CAP);
 
+		if (count < 0)
+			return;
 		for (int i = 0; i < count; i++)
 			xp_deliver_gone(queue, &fired[i]);
 	}

@@ -10,11 +10,6 @@
 
 static const char no_queue[] = "no kernel queue in this back end";
 
-static bool has_queue_fd(void)
-{
-	return !xt_is("poll") && !xt_is("select");
-}
-
 static bool readable(struct xpoll *queue)
 {
 	return xt_poll(xpoll_fd(queue), POLLIN) & POLLIN;
@@ -40,7 +35,7 @@ static void toggle(struct xpoll *queue, struct xt_pair one, struct xt_pair two,
 
 XT_TEST(queue_fd_toggles_with_waits_cost_nothing)
 {
-	if (!has_queue_fd())
+	if (!xt_has_queue_fd())
 		XT_SKIP(no_queue);
 	XT_SINGLE_ONLY();
 	struct xpoll *queue = xt_open_quiet();
@@ -62,7 +57,7 @@ XT_TEST(queue_fd_toggles_with_waits_cost_nothing)
 /* Meanwhile it was readable for that alone, and told of nothing else. */
 XT_TEST(queue_fd_tells_of_everything_after_a_long_loop)
 {
-	if (!has_queue_fd())
+	if (!xt_has_queue_fd())
 		XT_SKIP(no_queue);
 	struct xpoll *queue = xt_open_quiet();
 	struct xt_pair one = xt_pipe(), two = xt_pipe(), other = xt_pipe();
@@ -88,7 +83,7 @@ XT_TEST(queue_fd_tells_of_everything_after_a_long_loop)
 /* The kernel's set is made anew (hazard 2) while the watchers do without it. */
 XT_TEST(queue_fd_survives_a_renewal_in_a_long_loop)
 {
-	if (!has_queue_fd())
+	if (!xt_has_queue_fd())
 		XT_SKIP(no_queue);
 	struct xpoll *queue = xt_open_quiet();
 	struct xt_pair one = xt_pipe(), two = xt_pipe(), other = xt_pipe();
@@ -120,7 +115,7 @@ XT_TEST(queue_fd_survives_a_renewal_in_a_long_loop)
 /* Nothing was left, and then it is enabled by an ADD: an edge for who watches. */
 XT_TEST(queue_fd_by_edges_is_told_of_what_an_add_enables)
 {
-	if (!has_queue_fd())
+	if (!xt_has_queue_fd())
 		XT_SKIP(no_queue);
 	struct xpoll *queue = xt_open_quiet();
 	struct epoll_event event = {.events = EPOLLIN | EPOLLET};

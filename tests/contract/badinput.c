@@ -80,10 +80,10 @@ static const struct bad_change cases[] = {
 
 #define CASES ((int)(sizeof cases / sizeof *cases))
 
-/* The systems with event ports have no provider for processes. */
+/* illumos has no provider for processes. */
 static int case_status(const struct bad_change *change)
 {
-	return xt_is("port") && change->filter == XPOLL_FILT_PROC ? ENOTSUP
+	return xt_sunos() && change->filter == XPOLL_FILT_PROC ? ENOTSUP
 		: change->status;
 }
 

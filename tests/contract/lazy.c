@@ -179,7 +179,7 @@ static void mount_table_child(void *argument)
 XT_TEST(hazard_08_mount_table_change_is_told_once_not_consumed)
 {
 	XT_SINGLE_ONLY();
-	if (xt_is("kqueue") || xt_is("port"))
+	if (xt_is("kqueue") || xt_sunos())
 		XT_SKIP("only Linux has such a file");
 	XT_CHECK(xt_child(mount_table_child, NULL));
 }
@@ -200,7 +200,7 @@ static void signal_wait(void *argument)
 
 XT_TEST(hazard_08_signalfd_is_looked_at_by_the_waiting_thread)
 {
-	if (xt_is("kqueue") || xt_is("port"))
+	if (xt_is("kqueue") || xt_sunos())
 		XT_SKIP("only Linux has such a file");
 
 	struct signal_waiter waiter = {.queue = xt_open()};
@@ -227,7 +227,7 @@ XT_TEST(hazard_08_signalfd_is_looked_at_by_the_waiting_thread)
 /* The report was seen and dropped while nobody wanted it. */
 XT_TEST(hazard_08_signalfd_enabled_for_another_thread_is_reported)
 {
-	if (xt_is("kqueue") || xt_is("port"))
+	if (xt_is("kqueue") || xt_sunos())
 		XT_SKIP("only Linux has such a file");
 
 	struct signal_waiter waiter = {.queue = xt_open()};

@@ -15,11 +15,6 @@
 
 static const char no_queue[] = "no kernel queue in this back end";
 
-static bool has_queue_fd(void)
-{
-	return !xt_is("poll") && !xt_is("select");
-}
-
 static bool readable(struct xpoll *queue)
 {
 	return xt_poll(xpoll_fd(queue), POLLIN) & POLLIN;
@@ -39,7 +34,7 @@ XT_TEST(queue_fd_without_kernel_queue_is_enotsup)
 {
 	struct xpoll *queue = xt_open();
 
-	if (!has_queue_fd()) {
+	if (!xt_has_queue_fd()) {
 		XT_FAILS(xpoll_fd(queue), ENOTSUP);
 		return;
 	}
@@ -51,7 +46,7 @@ XT_TEST(queue_fd_without_kernel_queue_is_enotsup)
 
 XT_TEST(queue_fd_follows_a_pipe)
 {
-	if (!has_queue_fd())
+	if (!xt_has_queue_fd())
 		XT_SKIP(no_queue);
 	struct xpoll *queue = xt_open_quiet();
 	struct xt_pair pipe = xt_pipe();
@@ -70,7 +65,7 @@ XT_TEST(queue_fd_follows_a_pipe)
 /* Hazard 11: registrations that were lazy before the first xpoll_fd */
 XT_TEST(hazard_11_queue_fd_after_toggles_is_not_silent)
 {
-	if (!has_queue_fd())
+	if (!xt_has_queue_fd())
 		XT_SKIP(no_queue);
 	struct xpoll *queue = xt_open_quiet();
 	struct xt_pair pipes[4];
@@ -102,7 +97,7 @@ XT_TEST(hazard_11_queue_fd_after_toggles_is_not_silent)
 /* Hazard 11: a level event that was taken holds on. */
 XT_TEST(hazard_11_queue_fd_delivered_level_event_is_visible)
 {
-	if (!has_queue_fd())
+	if (!xt_has_queue_fd())
 		XT_SKIP(no_queue);
 	struct xpoll *queue = xt_open_quiet();
 	struct xt_pair pipe = xt_pipe();
@@ -121,7 +116,7 @@ XT_TEST(hazard_11_queue_fd_delivered_level_event_is_visible)
 /* Hazard 11: what did not fit into the caller's array */
 XT_TEST(hazard_11_queue_fd_carried_over_event_is_visible)
 {
-	if (!has_queue_fd())
+	if (!xt_has_queue_fd())
 		XT_SKIP(no_queue);
 	struct xpoll *queue = xt_open_quiet();
 	struct xt_pair one = xt_pipe();
@@ -143,7 +138,7 @@ XT_TEST(hazard_11_queue_fd_carried_over_event_is_visible)
 /* Hazard 11: user events, and regular files, which no kernel queue knows */
 XT_TEST(hazard_11_queue_fd_user_and_file_events_are_visible)
 {
-	if (!has_queue_fd())
+	if (!xt_has_queue_fd())
 		XT_SKIP(no_queue);
 	struct xpoll *queue = xt_open_quiet();
 	int file = xt_file("");
@@ -165,7 +160,7 @@ XT_TEST(hazard_11_queue_fd_user_and_file_events_are_visible)
 /* Hazard 11: a trigger before the first xpoll_fd */
 XT_TEST(hazard_11_queue_fd_made_after_the_trigger_is_readable)
 {
-	if (!has_queue_fd())
+	if (!xt_has_queue_fd())
 		XT_SKIP(no_queue);
 	struct xpoll *queue = xt_open_quiet();
 
@@ -183,7 +178,7 @@ XT_TEST(hazard_11_queue_fd_made_after_the_trigger_is_readable)
 /* A wake makes the watcher call us, so that the next wait can return 0. */
 XT_TEST(queue_fd_wake_is_visible)
 {
-	if (!has_queue_fd())
+	if (!xt_has_queue_fd())
 		XT_SKIP(no_queue);
 	struct xpoll *queue = xt_open_quiet();
 	struct xpoll_event event;
@@ -217,7 +212,7 @@ XT_TEST(queue_in_queue_each_kind_of_event_wakes_the_outer)
 	if (too_deep())
 		XT_SKIP("epoll sets cannot be nested as deeply");
 
-	if (!has_queue_fd())
+	if (!xt_has_queue_fd())
 		XT_SKIP(no_queue);
 	struct xpoll *inner = xt_open();
 	struct xpoll *outer = xt_open();
@@ -244,7 +239,7 @@ XT_TEST(queue_in_queue_edge_is_told_each_time)
 	if (too_deep())
 		XT_SKIP("epoll sets cannot be nested as deeply");
 
-	if (!has_queue_fd())
+	if (!xt_has_queue_fd())
 		XT_SKIP(no_queue);
 	struct xpoll *inner = xt_open_quiet();
 	struct xpoll *outer = xt_open_quiet();
@@ -286,7 +281,7 @@ XT_TEST(queue_in_queue_of_another_backend)
 XT_TEST(queue_in_kernel_epoll_is_told)
 {
 #ifdef __linux__
-	if (!has_queue_fd())
+	if (!xt_has_queue_fd())
 		XT_SKIP(no_queue);
 	struct xpoll *inner = xt_open_quiet();
 	struct epoll_event event = {.events = EPOLLIN};
@@ -307,7 +302,7 @@ XT_TEST(queue_in_kernel_epoll_is_told)
 
 XT_TEST(queue_in_itself_is_einval)
 {
-	if (!has_queue_fd())
+	if (!xt_has_queue_fd())
 		XT_SKIP(no_queue);
 	struct xpoll *queue = xt_open();
 	int fd = xpoll_fd(queue);
@@ -323,7 +318,7 @@ XT_TEST(queues_in_a_ring_are_eloop)
 	if (too_deep())
 		XT_SKIP("epoll sets cannot be nested as deeply");
 
-	if (!has_queue_fd())
+	if (!xt_has_queue_fd())
 		XT_SKIP(no_queue);
 	struct xpoll *ring[4];
 
@@ -351,7 +346,7 @@ XT_TEST(queue_destroyed_inside_another_is_silent)
 	if (too_deep())
 		XT_SKIP("epoll sets cannot be nested as deeply");
 
-	if (!has_queue_fd())
+	if (!xt_has_queue_fd())
 		XT_SKIP(no_queue);
 	struct xpoll *inner = xt_open_quiet();
 	struct xpoll *outer = xt_open_quiet();
@@ -382,7 +377,7 @@ static void sleep_in_poll(void *argument)
 /* A thread that sleeps in poll(2) on the queue's descriptor */
 XT_TEST(queue_fd_sleeping_poll_is_woken_by_each_change)
 {
-	if (!has_queue_fd())
+	if (!xt_has_queue_fd())
 		XT_SKIP(no_queue);
 	struct xpoll *queue = xt_open_quiet();
 	struct xt_pair pipe = xt_pipe();

@@ -123,7 +123,10 @@ extern bool xt_threads;        /* threads mode */
 
 bool xt_is(const char *backend); /* the back end under test is this one */
 bool xt_wine(void); /* Windows is played by Wine */
+bool xt_sunos(void); /* illumos is played by models, or it is itself */
 bool xt_usable(const char *backend); /* the library offers this one here */
+/* It has a kernel's queue, for xpoll_fd. */
+bool xt_has_queue_fd(void);
 /* It can tell that a number is another file's by now (S7). */
 bool xt_sees_reuse(void);
 

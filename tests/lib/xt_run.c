@@ -110,9 +110,19 @@ bool xt_is(const char *backend)
 	return strcmp(xt_backend, backend) == 0;
 }
 
+bool xt_sunos(void)
+{
+	return xt_is("port") || xt_is("devpoll");
+}
+
+bool xt_has_queue_fd(void)
+{
+	return !xt_is("poll") && !xt_is("select") && !xt_is("devpoll");
+}
+
 bool xt_sees_reuse(void)
 {
-	return !xt_is("poll") && !xt_is("select") && !xt_is("io_uring");
+	return xt_has_queue_fd() && !xt_is("io_uring");
 }
 
 bool xt_usable(const char *backend)

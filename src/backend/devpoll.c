@@ -1,0 +1,253 @@
+/*
+ * The /dev/poll back end, for Solaris and illumos.
+ *
+ * The device keeps a set of numbers, which changes are written to just before a
+ * wait (devpoll_set.c).  So a wait is one call, or two if anything has changed,
+ * and a change is none.
+ *
+ * One thread at a time is inside: on older kernels a write waits until nobody is
+ * asleep in the device, and it must not wait with the queue's lock held.  The
+ * device belongs to the process that wrote to it first; it cannot be waited for
+ * itself, it takes no mask of signals, and it knows no edges.
+ */
+#include "backend/backend.h"
+
+#include <errno.h>
+
+#include "backend/devpoll_set.h"
+#include "backend/own.h"
+#include "base/assert.h"
+#include "base/time.h"
+#include "os/sys.h"
+#include "os/sys_devpoll.h"
+
+enum { DEVPOLL_ENTRIES = 256 }; /* taken by one wait */
+
+struct devpoll_state {
+	struct xp_dp_set set;
+	struct xp_own own;
+	int room;  /* what one call may ask for */
+	int start; /* where a look at all begins */
+};
+
+/* The device, with the back end's own two in it. */
+static int devpoll_open_device(struct devpoll_state *state)
+{
+	struct pollfd own[XP_OWN_ENTRIES];
+	int device = xp_sys_devpoll_open();
+	int rc;
+
+	if (device < 0)
+		return device;
+	xp_own_entries(&state->own, own);
+	rc = xp_sys_devpoll_write(device, own, XP_OWN_ENTRIES);
+	/* Something else of that name may take the records as well. */
+	if (rc == 0)
+		rc = xp_sys_devpoll_has(device, state->own.wake.fd);
+	state->set.device = device;
+	if (rc > 0)
+		return 0;
+	xp_sys_close(device);
+	return rc < 0 ? rc : -ENOSYS;
+}
+
+static int devpoll_open(void *opaque, int size_hint,
+                        struct xp_counters *counters)
+{
+	struct devpoll_state *state = opaque;
+	int rc = xp_dp_set_init(&state->set, &state->own.edge, DEVPOLL_ENTRIES,
+	                        counters);
+
+	(void)size_hint;
+	if (rc < 0)
+		return rc;
+	state->room = DEVPOLL_ENTRIES;
+	rc = xp_own_open(&state->own, counters);
+	if (rc == 0) {
+		rc = devpoll_open_device(state);
+		if (rc < 0)
+			xp_own_close(&state->own);
+	}
+	if (rc < 0)
+		xp_dp_set_fini(&state->set);
+	/* A kernel without it, or a place where it is not shown. */
+	return rc == -ENOENT || rc == -ENXIO || rc == -ENODEV || rc == -ENOTTY
+		? -ENOSYS : rc;
+}
+
+static void devpoll_close(void *opaque)
+{
+	struct devpoll_state *state = opaque;
+
+	xp_sys_close(state->set.device);
+	xp_own_close(&state->own);
+	xp_dp_set_fini(&state->set);
+}
+
+static bool devpoll_owns(const void *opaque, int fd)
+{
+	const struct devpoll_state *state = opaque;
+
+	return fd == state->set.device || xp_own_has(&state->own, fd);
+}
+
+static int devpoll_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
+{
+	struct devpoll_state *state = opaque;
+
+	return xp_dp_attach(&state->set, fd, watch, token);
+}
+
+static int devpoll_change(void *opaque, int fd, uint32_t watch, uint64_t token)
+{
+	struct devpoll_state *state = opaque;
+
+	return xp_dp_change(&state->set, fd, watch, token);
+}
+
+static int devpoll_detach(void *opaque, int fd)
+{
+	struct devpoll_state *state = opaque;
+
+	return xp_dp_detach(&state->set, fd);
+}
+
+static bool devpoll_laden(const void *opaque)
+{
+	const struct devpoll_state *state = opaque;
+
+	return xp_dp_laden(&state->set);
+}
+
+/* What is closed is told by a wait. */
+static int devpoll_flush(void *opaque, struct xp_fired *fired, int cap)
+{
+	struct devpoll_state *state = opaque;
+
+	(void)fired, (void)cap;
+	return xp_dp_tell(&state->set);
+}
+
+/* What one number tells; up to `room` entries. */
+static int devpoll_report(struct devpoll_state *state, const struct pollfd *ready,
+                          struct xp_fired *fired, int room)
+{
+	const struct xp_fdmap_entry *entry;
+	uint32_t events = (unsigned short)ready->revents;
+
+	XP_ASSERT(room > 0);
+	if (ready->fd == state->own.wake.fd) {
+		xp_beacon_dim(&state->own.wake);
+		*fired = (struct xp_fired){.token = XP_TOKEN_WAKE};
+		return 1;
+	}
+	if (ready->fd == state->own.edge.fd)
+		return xp_edge_harvest(&state->own.edge, fired, room);
+	XP_ASSERT(ready->fd < state->set.map.len);
+	entry = &state->set.map.entries[ready->fd];
+	events &= entry->watch | POLLERR | POLLHUP | POLLNVAL;
+	if (entry->place == XP_PLACE_ARRAY && events) {
+		*fired = (struct xp_fired){entry->token, events};
+		return 1;
+	}
+	xp_dp_mend(&state->set, ready->fd);
+	return 0;
+}
+
+/* With a mask of signals: a look at all, by poll(2). */
+static int devpoll_await_masked(struct devpoll_state *state, int64_t deadline_ns,
+                                const sigset_t *mask, struct xp_fired *fired,
+                                int cap)
+{
+	struct xp_dp_set *set = &state->set;
+	int len = XP_OWN_ENTRIES;
+	int count = 0;
+	int rc;
+
+	xp_own_entries(&state->own, set->fds);
+	for (int fd = 0; fd < set->map.len; fd++)
+		if (set->map.entries[fd].place == XP_PLACE_ARRAY)
+			set->fds[len++] = (struct pollfd){
+				.fd = fd,
+				.events = (short)set->map.entries[fd].watch,
+			};
+	XP_ASSERT(len <= set->cap);
+	rc = xp_sys_poll_wait(set->fds, (size_t)len, deadline_ns, mask);
+	if (rc < 0)
+		return rc;
+	for (int i = 0; i < len && rc > 0 && count < cap; i++) {
+		const struct pollfd *entry = &set->fds[state->start++ % len];
+
+		if (entry->revents)
+			count += devpoll_report(state, entry, fired + count,
+			                        cap - count);
+	}
+	state->start %= len;
+	return count;
+}
+
+static int devpoll_ask(struct devpoll_state *state, int64_t deadline_ns, int cap)
+{
+	struct xp_dp_set *set = &state->set;
+
+	for (;;) {
+		int room = cap < state->room ? cap : state->room;
+		int rc = deadline_ns == XP_NOW
+			? xp_sys_devpoll_now(set->device, set->fds, room)
+			: xp_sys_devpoll_wait(set->device, set->fds, room,
+			                      deadline_ns);
+
+		/* It has to be below the limit of descriptors. */
+		if (rc != -EINVAL || room == 1)
+			return rc;
+		state->room = room / 2;
+	}
+}
+
+static int devpoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
+                         struct xp_fired *fired, int cap)
+{
+	struct devpoll_state *state = opaque;
+	int count = 0;
+	int len;
+
+	/* If nothing that was told counts, the device is told so. */
+	do {
+		len = xp_dp_tell(&state->set);
+		if (len < 0)
+			return len;
+		if (mask && deadline_ns != XP_NOW)
+			return devpoll_await_masked(state, deadline_ns, mask, fired,
+			                            cap);
+		len = devpoll_ask(state, deadline_ns, cap);
+		for (int i = 0; i < len; i++)
+			count += devpoll_report(state, &state->set.fds[i],
+			                        fired + count,
+			                        cap - count - (len - 1 - i));
+	} while (len > 0 && count == 0);
+	return len < 0 ? len : count;
+}
+
+static void devpoll_wake(void *opaque)
+{
+	struct devpoll_state *state = opaque;
+
+	xp_count_shared(&state->set.counters->syscalls_wake);
+	xp_beacon_light(&state->own.wake);
+}
+
+const struct xp_backend_ops xp_backend_devpoll = {
+	.name = "devpoll",
+	.caps = XP_CAP_FREE_CHANGE | XP_CAP_EXCEPT | XP_CAP_STAYS,
+	.state_size = sizeof(struct devpoll_state),
+	.open = devpoll_open,
+	.close = devpoll_close,
+	.owns = devpoll_owns,
+	.attach = devpoll_attach,
+	.change = devpoll_change,
+	.detach = devpoll_detach,
+	.laden = devpoll_laden,
+	.flush = devpoll_flush,
+	.wait = devpoll_await,
+	.wake = devpoll_wake,
+};

@@ -1,0 +1,221 @@
+/* A model of /dev/poll: looking, sleeping, and ioctl(2). */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+#include "model.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/devpoll.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <time.h>
+
+enum { CHUNK = 64 };
+
+static int (*real_ioctl)(int fd, unsigned long request, ...); /* the C library's */
+
+__attribute__((constructor)) static void begin(void)
+{
+	void *found = dlsym(RTLD_NEXT, "ioctl");
+
+	memcpy(&real_ioctl, &found, sizeof found);
+}
+
+static void device_hear(struct device *device, const struct epoll_event *told,
+                        int count)
+{
+	for (int i = 0; i < count; i++)
+		device->entries[told[i].data.fd].look = true;
+}
+
+/* Look at these; those that are ready are moved to the front. */
+static int chunk_look(struct device *device, int device_fd, struct pollfd *chunk,
+                      int len)
+{
+	int count = 0;
+
+	if (poll(chunk, (nfds_t)len, 0) < 0)
+		return 0;
+	for (int i = 0; i < len; i++) {
+		struct entry *entry = &device->entries[chunk[i].fd];
+
+		if (chunk[i].revents)
+			chunk[count++] = chunk[i];
+		else if (dp_model_heed(device_fd, chunk[i].fd, entry->events))
+			/* What comes after this look is told; before it, too. */
+			entry->look = false;
+	}
+	return count;
+}
+
+/* Once round, or until there is no room. */
+static int device_look(struct device *device, int device_fd, struct pollfd *fds,
+                       int cap)
+{
+	struct epoll_event told[CHUNK];
+	int left = device->end;
+	int count = 0;
+	int heard;
+
+	do {
+		heard = epoll_wait(device_fd, told, CHUNK, 0);
+		device_hear(device, told, heard);
+	} while (heard == CHUNK);
+	while (left > 0 && count < cap) {
+		struct pollfd chunk[CHUNK];
+		int room = cap - count < CHUNK ? cap - count : CHUNK;
+		int len = 0;
+
+		for (; left > 0 && len < room; left--) {
+			int fd = device->start++ % device->end;
+			const struct entry *entry = &device->entries[fd];
+
+			device->start %= device->end;
+			if (entry->there && entry->look)
+				chunk[len++] = (struct pollfd){
+					.fd = fd,
+					.events = entry->events,
+				};
+		}
+		len = chunk_look(device, device_fd, chunk, len);
+		memcpy(fds + count, chunk, (size_t)len * sizeof *fds);
+		count += len;
+	}
+	return count;
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+/* How a thread comes into the model, to be so in its sleep. */
+struct caller {
+	sigset_t mask;
+	int state;
+	int type;
+};
+
+struct sleeper {
+	struct device *device;
+	const struct caller *caller;
+};
+
+/* Nobody looks at what it returns if the thread is cancelled here. */
+static void sleeper_back(void *opaque)
+{
+	struct sleeper *sleeper = opaque;
+
+	dp_model_lock();
+	dp_model_calls.asleep--;
+	if (--sleeper->device->readers == 0)
+		dp_model_moved();
+}
+
+static void sleeper_cancelled(void *opaque)
+{
+	struct sleeper *sleeper = opaque;
+
+	sleeper_back(sleeper);
+	dp_model_leave(&sleeper->caller->mask);
+}
+
+/* Without the lock.  This is a cancellation point, and ioctl is none. */
+static int device_sleep(struct device *device, int device_fd, int timeout_ms,
+                        const struct caller *caller)
+{
+	struct sleeper sleeper = {device, caller};
+	struct epoll_event told[CHUNK];
+	int rc;
+
+	device->readers++;
+	dp_model_calls.asleep++;
+	dp_model_unlock();
+	pthread_cleanup_push(sleeper_cancelled, &sleeper);
+	if (caller->type == PTHREAD_CANCEL_ASYNCHRONOUS)
+		pthread_setcancelstate(caller->state, NULL);
+	rc = epoll_pwait(device_fd, told, CHUNK, timeout_ms, &caller->mask);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	pthread_cleanup_pop(0);
+	sleeper_back(&sleeper);
+	device_hear(device, told, rc);
+	return rc;
+}
+
+static int device_poll(struct device *device, int device_fd,
+                       const struct dvpoll *call, const struct caller *caller)
+{
+	int64_t end_ns = now_ns() + call->dp_timeout * INT64_C(1000000);
+	int left_ms = call->dp_timeout;
+
+	dp_model_calls.polls++;
+	if (call->dp_nfds < 1 || dp_model_too_many((size_t)call->dp_nfds + 1)) {
+		dp_model_calls.refused++;
+		errno = EINVAL;
+		return -1;
+	}
+	while (device->writers > 0)
+		dp_model_wait();
+	for (;;) {
+		int count = device_look(device, device_fd, call->dp_fds,
+		                        call->dp_nfds);
+
+		if (count > 0 || left_ms == 0)
+			return count;
+		if (device_sleep(device, device_fd, left_ms, caller) < 0)
+			return -1;
+		if (call->dp_timeout > 0) {
+			int64_t left_ns = end_ns - now_ns();
+
+			left_ms = left_ns > 0 ? (int)((left_ns + 999999) / 1000000)
+				: 0;
+		}
+	}
+}
+
+static int device_ispolled(const struct device *device, struct pollfd *entry)
+{
+	if (entry->fd < 0 || entry->fd >= device->end ||
+	    !device->entries[entry->fd].there)
+		return 0;
+	entry->revents = device->entries[entry->fd].events;
+	return 1;
+}
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	struct device *device;
+	struct caller caller;
+	va_list args;
+	void *arg;
+	int rc = -1;
+
+	va_start(args, request);
+	arg = va_arg(args, void *);
+	va_end(args);
+	if (request != DP_POLL && request != DP_ISPOLLED)
+		return real_ioctl(fd, request, arg);
+	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &caller.type);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &caller.state);
+	dp_model_enter(&caller.mask);
+	device = dp_model_device(fd);
+	if (device && dp_model_deaf())
+		errno = ENOTTY;
+	else if (device && request == DP_POLL)
+		rc = device_poll(device, fd, arg, &caller);
+	else if (device)
+		rc = device_ispolled(device, arg);
+	dp_model_leave(&caller.mask);
+	pthread_setcancelstate(caller.state, NULL);
+	pthread_setcanceltype(caller.type, NULL);
+	return rc;
+}
