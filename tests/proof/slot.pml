@@ -243,8 +243,10 @@ inline xp_deliver_slot(n)
 	if
 	:: !slot[n].on -> xp_interest_fruitless(n)
 	:: slot[n].on && slot[n].batch == me + 1 ->
-		if /* deliver_more, of one filter */
-		:: slot[n].mode == LAZY
+		if /* deliver_more, of one filter: the program is yet to see its event */
+		:: slot[n].mode == LAZY ->
+			assert(handed & bit_of(n));
+			ghost[n].news = 0
 		:: else -> xp_deliver_outdated(n)
 		fi
 	:: else ->
