@@ -52,14 +52,23 @@ void xp_candidate_carry(struct xpoll *queue, int fd, struct xp_slot *slot,
 	xp_candidate_append(queue, fd, slot);
 }
 
+int xp_slot_know(int fd, struct xp_slot *slot)
+{
+	int kind;
+
+	if (slot->kind != XP_KIND_UNKNOWN)
+		return 0;
+	kind = xp_fd_kind(fd);
+	if (kind < 0)
+		return kind;
+	slot->kind = kind & 15;
+	return 0;
+}
+
 bool xp_slot_lookable(int fd, struct xp_slot *slot)
 {
-	if (slot->kind == XP_KIND_UNKNOWN) {
-		int kind = xp_fd_kind(fd);
-
-		slot->kind = (uint8_t)(kind < 0 ? XP_KIND_OTHER : kind);
-	}
-	return xp_kind_can_look((enum xp_fd_kind)slot->kind);
+	return xp_slot_know(fd, slot) == 0 &&
+		xp_kind_can_look((enum xp_fd_kind)slot->kind);
 }
 
 /*

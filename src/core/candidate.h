@@ -63,7 +63,10 @@ static inline void xp_candidate_cancel(struct xpoll *queue, int fd,
 void xp_candidate_carry(struct xpoll *queue, int fd, struct xp_slot *slot,
                         unsigned filters, uint32_t events);
 
-/* May poll(2) look at the file?  Finds out at the first question. */
+/* Find out what kind of file it is, once; 0, -EBADF, -ENOMEM: not this time. */
+int xp_slot_know(int fd, struct xp_slot *slot);
+
+/* May poll(2) look at the file?  Not if that cannot be found out now. */
 bool xp_slot_lookable(int fd, struct xp_slot *slot);
 
 /* A look at one candidate. */

@@ -148,12 +148,13 @@ static int add_fresh(struct xpoll *queue, int fd, struct xp_slot *slot,
                      const struct xp_interest *add)
 {
 	unsigned fresh = add_merge(slot, add);
-	int rc;
+	int rc = 0;
 
 	/* How it is to be watched depends on that. */
 	if (queue->ops->caps & XP_CAP_BY_EDGE)
-		(void)xp_slot_lookable(fd, slot);
-	rc = add_to_fresh(queue, fd, slot);
+		rc = xp_slot_know(fd, slot);
+	if (rc == 0)
+		rc = add_to_fresh(queue, fd, slot);
 	if (rc == 0 && slot->mode == XP_MODE_FILE && add->follows)
 		rc = xp_file_follow(queue, fd);
 	xp_count_by(&queue->counters.registered, fresh);

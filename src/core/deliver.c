@@ -184,14 +184,19 @@ static XP_APART uint32_t without_unconnected(struct xpoll *queue, int fd,
                                              uint32_t events)
 {
 	struct pollfd look = {.fd = fd, .events = POLLIN | POLLRDHUP};
+	int rc;
 
 	if (events & (POLLIN | POLLRDHUP))
 		return events;
-	(void)xp_slot_lookable(fd, slot);
+	(void)xp_slot_know(fd, slot);
 	if (slot->kind != XP_KIND_SOCKET)
 		return events;
 	xp_count(&queue->counters.syscalls_check);
-	if (xp_sys_poll_now(&look, 1) > 0 && look.revents & (POLLIN | POLLRDHUP))
+	rc = xp_sys_poll_now(&look, 1);
+	if (rc > 0 && look.revents & (POLLIN | POLLRDHUP))
+		return events;
+	/* No memory: what is level the kernel tells again, an edge it does not. */
+	if (rc < 0 && slot->mode != XP_MODE_LEVEL)
 		return events;
 	return events & ~(uint32_t)(POLLHUP | POLLOUT);
 }
@@ -206,7 +211,7 @@ static uint16_t eof_of(int fd, struct xp_slot *slot, unsigned filter,
 	if (filter == XP_READ)
 		return 0;
 	/* POLLERR alone: a pipe has no reader; a socket has an error. */
-	(void)xp_slot_lookable(fd, slot);
+	(void)xp_slot_know(fd, slot);
 	return events & POLLERR && slot->kind == XP_KIND_FIFO ? XPOLL_EOF : 0;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "os/fdkind.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "os/sys.h"
@@ -20,7 +21,8 @@ static const char *proc_path(char path[40], int fd)
 	return memcpy(at - (sizeof folder - 1), folder, sizeof folder - 1);
 }
 
-static enum xp_fd_kind anonymous_kind(int fd)
+/* Without /proc it is unknown; without memory it is not even that. */
+static int anonymous_kind(int fd)
 {
 	char path[40];
 	char name[64];
@@ -28,7 +30,7 @@ static enum xp_fd_kind anonymous_kind(int fd)
 
 	length = xp_sys_readlink(proc_path(path, fd), name, sizeof name - 1);
 	if (length < 0)
-		return XP_KIND_OTHER;
+		return length == -ENOMEM ? length : XP_KIND_OTHER;
 	name[length] = '\0';
 	if (strcmp(name, "anon_inode:[eventfd]") == 0 ||
 	    strcmp(name, "anon_inode:[timerfd]") == 0)

@@ -18,7 +18,7 @@ enum xp_fd_kind {
 	XP_KIND_OTHER,
 };
 
-/* Up to three system calls; never XP_KIND_UNKNOWN.  -EBADF: not open. */
+/* Up to three system calls; never XP_KIND_UNKNOWN.  -EBADF: not open; -ENOMEM. */
 int xp_fd_kind(int fd);
 
 /*

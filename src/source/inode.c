@@ -113,6 +113,23 @@ static uint32_t notes_of(uint32_t told, const struct stat *old,
 	return notes;
 }
 
+/*
+ * What was not compared is left for the report that tells of it: it is still to
+ * come, though the look that another one has caused has seen it already.
+ */
+static void remember(struct stat *last, uint32_t told, const struct stat *now)
+{
+	struct stat before = *last;
+
+	*last = *now;
+	if (told & (XP_TOLD_LOOK | XP_TOLD_LOST | XP_TOLD_ENDED))
+		return;
+	if (!(told & XPOLL_NOTE_WRITE))
+		last->st_size = before.st_size;
+	if (!(told & (XPOLL_NOTE_ATTRIB | XPOLL_NOTE_DELETE)))
+		last->st_nlink = before.st_nlink;
+}
+
 static void user_list(struct xpoll *queue, struct xp_inodes *inodes,
                       struct xp_inode_user *user, bool timed)
 {
@@ -182,7 +199,7 @@ static void user_settle(struct xpoll *queue, struct xp_inodes *inodes,
 	/* Open, and it cannot be looked at: its file system is gone. */
 	if (rc == 0) {
 		notes = notes_of(told, &user->last, &now);
-		user->last = now;
+		remember(&user->last, told, &now);
 	}
 	user_news(queue, user, notes, told & XP_TOLD_LOST);
 }

@@ -20,6 +20,7 @@ static int adds;            /* that failed */
 static bool put_fails;
 static bool look_fails;
 static int stat_fails; /* so many times */
+static void (*before_look)(void); /* the next fstat; then no more */
 static int watches;    /* inotify instances that cannot be had */
 
 int __real_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
@@ -61,6 +62,12 @@ int __real_xp_sys_fstat(int fd, struct stat *status);
 int __wrap_xp_sys_fstat(int fd, struct stat *status);
 int __wrap_xp_sys_fstat(int fd, struct stat *status)
 {
+	if (before_look) {
+		void (*happens)(void) = before_look;
+
+		before_look = NULL;
+		happens();
+	}
 	if (stat_fails == 0)
 		return __real_xp_sys_fstat(fd, status);
 	stat_fails--;
@@ -85,7 +92,62 @@ static void all_is_well(void)
 	put_fails = false;
 	look_fails = false;
 	stat_fails = 0;
+	before_look = NULL;
 	watches = 0;
+}
+
+/* All notes of VNODE that come for it until these are there, or time is up. */
+static uint32_t notes_until(struct xpoll *queue, uint32_t wanted)
+{
+	struct xpoll_event event;
+	uint32_t notes = 0;
+
+	while ((notes & wanted) != wanted &&
+	       xpoll_event(queue, NULL, 0, &event, 1, XT_SOON) == 1)
+		notes |= event.fflags;
+	return notes;
+}
+
+static void remove_directory(void)
+{
+	XT_OK(rmdir(xt_name("d")));
+}
+
+/* A look sees more than the report that caused it: the next report tells. */
+XT_TEST(directory_removed_before_a_look_for_another_reason_is_told)
+{
+	struct xpoll *queue = xt_open_quiet();
+	uint32_t notes = XPOLL_NOTE_WRITE | XPOLL_NOTE_DELETE;
+
+	all_is_well();
+	XT_OK(mkdir(xt_name("d"), 0755));
+	xt_close(xt_make("d/f", ""));
+	int fd = xt_open_path(xt_name("d"), O_RDONLY | O_DIRECTORY);
+	XT_OK(xt_change(queue, (uint64_t)fd, VNODE, XPOLL_ADD, notes, 0, NULL));
+	XT_OK(unlink(xt_name("d/f")));
+	before_look = remove_directory;
+	XT_EXPECT_EQ(notes_until(queue, notes), notes);
+}
+
+static int grown;
+
+static void grow(void)
+{
+	XT_EQ(write(grown, "more", 4), 4);
+}
+
+XT_TEST(file_grown_before_a_look_for_another_reason_is_told)
+{
+	struct xpoll *queue = xt_open_quiet();
+	uint32_t notes = XPOLL_NOTE_ATTRIB | XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND;
+
+	all_is_well();
+	grown = xt_file("");
+	XT_OK(xt_change(queue, (uint64_t)grown, VNODE, XPOLL_ADD, notes, 0, NULL));
+	XT_EQ(fchmod(grown, 0600), 0);
+	XT_EQ(fchmod(grown, 0640), 0);
+	before_look = grow;
+	XT_EXPECT_EQ(notes_until(queue, notes), notes);
 }
 
 /* Ready pipes, and a mount table that changes; one event fits. */

@@ -49,6 +49,10 @@ static const struct {
 	{"number_used_again", SWEEP_GONE},
 	{"made_anew", SWEEP_GONE},
 	{"on_a_registered_number", SWEEP_GONE},
+	{"close_then_change", SWEEP_GONE},
+	{"close_without_delete", SWEEP_GONE},
+	/* Its parent, which is not watched then, would tell of its end at once. */
+	{"directory_by_o_path", SWEEP_WATCH_ADD},
 	/* Which numbers the library gets is their situation. */
 	{"in_closed_numbers", -1},
 };

@@ -134,7 +134,11 @@ static int device_sleep(struct device *device, int device_fd, int timeout_ms,
                         const struct caller *caller)
 {
 	struct sleeper sleeper = {device, caller};
-	struct epoll_event told[CHUNK];
+	struct pollfd news = {.fd = device_fd, .events = POLLIN};
+	struct timespec timeout = {
+		.tv_sec = timeout_ms / 1000,
+		.tv_nsec = timeout_ms % 1000 * 1000000L,
+	};
 	int rc;
 
 	device->readers++;
@@ -143,11 +147,11 @@ static int device_sleep(struct device *device, int device_fd, int timeout_ms,
 	pthread_cleanup_push(sleeper_cancelled, &sleeper);
 	if (caller->type == PTHREAD_CANCEL_ASYNCHRONOUS)
 		pthread_setcancelstate(caller->state, NULL);
-	rc = epoll_pwait(device_fd, told, CHUNK, timeout_ms, &caller->mask);
+	/* epoll_pwait would end for an ignored signal that was held back. */
+	rc = ppoll(&news, 1, timeout_ms < 0 ? NULL : &timeout, &caller->mask);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	pthread_cleanup_pop(0);
 	sleeper_back(&sleeper);
-	device_hear(device, told, rc);
 	return rc;
 }
 
