@@ -169,6 +169,20 @@ int xp_ringmap_detach(struct xp_ringmap *ring, int fd)
 	return rc;
 }
 
+/*
+ * A terminal that was hung up wakes nobody any more, so each poll of it ends with its
+ * first report, which is the same each time.
+ */
+static bool ringmap_is_over(const struct xp_pollring_report *report)
+{
+	int kind;
+
+	if (report->events <= 0 || !(report->events & POLLHUP))
+		return false;
+	kind = xp_fd_kind(report->fd);
+	return kind == XP_KIND_TTY || kind == XP_KIND_OTHER;
+}
+
 /* 1 if it is to be told, 0 if not. */
 static int ringmap_report(struct xp_ringmap *ring,
                          const struct xp_pollring_report *report,
@@ -179,7 +193,7 @@ static int ringmap_report(struct xp_ringmap *ring,
 	if (!entry || (uint32_t)entry->index != report->arming)
 		return 0;
 	/* Of a closed number there is no other; the look finds that out. */
-	if (report->ended && report->events != -EBADF) {
+	if (report->ended && report->events != -EBADF && !ringmap_is_over(report)) {
 		entry->index = (int32_t)xp_pollring_arm(&ring->polls, report->fd,
 		                                        entry->watch);
 		/* If it is ready, that one tells. */

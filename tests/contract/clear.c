@@ -234,6 +234,22 @@ XT_TEST(clear_beside_level_is_told_of_a_hang_up_once)
 }
 
 /* S9: one level and one edge queue on the same pipe do not disturb each other */
+/* Its poll ends at once, whoever asks again. */
+XT_TEST(clear_terminal_hung_up_while_registered_is_told_once)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pty = xt_pty();
+	struct xpoll_event events[4];
+
+	XT_OK(xt_add(queue, pty.r, WRITE, 0));
+	XT_GETS(queue, NULL, pty.r, WRITE);
+	xt_close(pty.w);
+	XT_OK(xpoll_ctl(queue, XPOLL_ADD | XPOLL_CLEAR, POLLIN | POLLOUT, pty.r, NULL));
+	XT_EQ(xt_take(queue, events, 4, XT_SOON), 2);
+	for (int i = 0; i < 5; i++)
+		XT_EQ(xpoll_event(queue, NULL, 0, events, 4, 1000000), 0);
+}
+
 XT_TEST(clear_in_two_queues_each_is_told)
 {
 	struct xpoll *edge = xt_open();
