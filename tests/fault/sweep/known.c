@@ -43,6 +43,8 @@ static const struct {
 	{"_no_system_call", -1},
 	/* An edge that cannot be looked at is told again rather than lost. */
 	{"told_of_a_hang_up_once", SWEEP_POLL_NOW},
+	{"no_kind_spins", SWEEP_POLL_NOW},
+	{"unconnected", SWEEP_POLL_NOW},
 	/* Without that look an end comes as data; the next report has it. */
 	{"exclusive_half_close", SWEEP_POLL_NOW},
 	/* Their descriptors are other files by then. */
