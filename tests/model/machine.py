@@ -22,6 +22,10 @@ from sources import SignalRegistration
 from world import KINDS, POLLRDHUP, STREAMS, Child, World, duplicate
 from xpoll import ADD, CLEAR, DELETE, DISABLE, DISPATCH, ENABLE, KEEPUDATA, ONESHOT
 
+# AddressSanitizer's allocator knows nothing of fork: what another thread holds of it just
+# then, as while it starts or ends, is held in the child for ever.
+SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
+
 PICK = st.integers(0, 30)
 MODES = st.sampled_from([0, 0, CLEAR, ONESHOT, DISPATCH, CLEAR | DISPATCH, CLEAR | ONESHOT])
 SWITCHES = st.sampled_from([0, 0, 0, ENABLE, DISABLE, KEEPUDATA])
@@ -412,6 +416,8 @@ class Machine(RuleBasedStateMachine):
     @step()
     def fork(self) -> None:
         """All of it once more in a child, of which the parent notices nothing."""
+        if SANITIZED and len(os.listdir("/proc/self/task")) > 1:
+            return
         reader, writer = os.pipe()
         pid = os.fork()
         if pid == 0:
