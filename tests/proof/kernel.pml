@@ -47,6 +47,7 @@ bit wake_linked[SETS]; /* wake_fd's entry, which is by edge */
 #define linked_in(s) (wake_linked[s] || entry[(s) * FILES].linked || \
 	entry[(s) * FILES + FILES / 2].linked || entry[(s) * FILES + FILES - 1].linked)
 
+/* The kernel: something arrives, and links the entries that want it. */
 inline activity(f)
 {
 	ready[f] = 1;
@@ -78,6 +79,7 @@ inline epoll_control(n, may_add)
 	f = 0
 }
 
+/* The kernel: an entry ends, told or because its file did. */
 inline entry_end(e)
 {
 	e.in = 0;
@@ -108,6 +110,7 @@ inline epoll_wake()
 #endif
 }
 
+/* The kernel: a linked entry, checked once more. */
 inline harvest_entry()
 {
 	sleepers_entry(f).linked = 0;

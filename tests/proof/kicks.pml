@@ -170,7 +170,7 @@ proctype waiter(byte me)
 {
 	bit past, taken, out, again;
 
-call:	atomic {
+call:	atomic { /* src/core/wait.c: wait_run */
 		if
 		:: closing -> goto gone
 		:: !closing && !locked -> locked = 1
@@ -224,7 +224,7 @@ gather:	atomic { /* src/core/wait.c: gather; src/core/deliver.c: xp_deliver_acti
 			locked = 0
 		fi
 	}
-end_asleep:
+end_asleep: /* src/backend/epoll.c: epoll_await */
 	atomic {
 		if
 		:: wake_linked -> wake_linked = 0; again = 1
@@ -280,7 +280,7 @@ others_look: /* src/core/sleep.c: xp_sleep_until_quiet */
 		fi;
 		goto gather
 	}
-until_quiet:
+until_quiet: /* src/core/sleep.c: xp_sleep_until_quiet */
 	atomic { out = 0 }
 sleep_until_quiet:
 	atomic { enter(inside); enter(in_quiet); leave(roused); locked = 0 }
@@ -333,7 +333,7 @@ proctype caller()
 		dying = 1;
 		xp_kick_all()
 	}
-again:	atomic {
+again:	atomic { /* src/core/queue.c: xpoll_destroy */
 		if
 		:: !inside -> assert(!in_call); locked = 0; goto done
 		:: else ->
@@ -342,7 +342,7 @@ again:	atomic {
 			locked = 0
 		fi
 	}
-	atomic {
+	atomic { /* src/core/queue.c: xpoll_destroy: it was signalled */
 		roused & bit_of(CALLER) ->
 		lock();
 		in_quiet = in_quiet & ~bit_of(CALLER);

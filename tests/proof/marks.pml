@@ -94,7 +94,8 @@ proctype waiter(byte me)
 	bit handed, look, over;
 
 	do
-	:: atomic { lock(); handed = 0; over = 0; in_wait = in_wait | bit_of(me) }
+	:: atomic { lock(); /* src/core/wait.c: wait_run */
+		handed = 0; over = 0; in_wait = in_wait | bit_of(me) }
 		do
 		:: atomic { candidate -> /* src/core/candidate.c: candidate_take */
 			candidate = 0;
@@ -107,7 +108,7 @@ proctype waiter(byte me)
 				fi;
 				look = 0 }
 		:: atomic { !candidate && due -> xp_marks_due() } /* the time has come */
-		:: atomic { handed || (over && !candidate) -> break }
+		:: atomic { handed || (over && !candidate) -> break } /* src/core/wait.c: wait_over */
 		:: atomic { !candidate && !handed && !over -> /* src/core/sleep.c: xp_sleep_in_kernel */
 			waiters = waiters | bit_of(me);
 			asleep = asleep | bit_of(me);
@@ -116,14 +117,14 @@ proctype waiter(byte me)
 			:: else
 			fi;
 			locked = 0 }
-end_asleep:
+end_asleep: /* src/backend/epoll.c: epoll_await */
 			if
 			:: atomic { linked -> linked = 0; look = 1; wake_up() }
 			:: atomic { kicked -> kicked = 0; wake_up() }
 			:: atomic { due && keeper == me -> wake_up() } /* its deadline is cut */
 			:: atomic { expiries > 0 -> expiries--; over = 1; wake_up() }
 			fi;
-			atomic { lock();
+			atomic { lock(); /* src/core/sleep.c: waiter_left */
 				waiters = waiters & ~bit_of(me);
 				if
 				:: keeper == me -> keeper = NOBODY
@@ -165,7 +166,7 @@ proctype changer()
 			:: else -> candidate = 1
 			fi;
 			locked = 0 }
-		:: atomic { linked = 1 } /* an edge of the other filter */
+		:: atomic { linked = 1 } /* The kernel: an edge of the other filter. */
 		fi
 	:: else -> break
 	od

@@ -3,7 +3,7 @@
 
   prove.py verify [RUN...]   exhaustively; without names all, and that each line is reached
   prove.py break [NAME...]   break copies of the models: spin has to notice each
-  prove.py names             do the C functions that the models name exist?
+  prove.py names             is each step some C function's, and do all these exist?
   prove.py show RUN|NAME     the steps to the error, if there is one
 
 Needs spin and gcc; exits with 77 where they are missing.
@@ -192,6 +192,58 @@ def names_exist():
     return good and count > 0
 
 
+# Whose an inline or a step is: a function's of the library, or what stands for others.
+NAMED = re.compile(r"src/\S+?\.[ch]:\s+\w+|/\* The (?:program|kernel|claims)\b")
+# Processes that are not the library's: the program, the kernel, the clock, the claims.
+OUTSIDE = ("program", "world", "time", "claims", "watch")
+NEAR = 6  # so many lines before a step may tell of it
+
+
+def block_end(text, at):
+    """Behind the bracket that closes the one at this place."""
+    depth = 0
+    for at in range(at, len(text)):
+        depth += {"{": 1, "}": -1}.get(text[at], 0)
+        if depth == 0:
+            return at + 1
+    raise Failure("a bracket is not closed")
+
+
+def steps_of(text):
+    """Each step of the library's processes: its line, itself, and what is around it."""
+    for process in re.finditer(r"^(?:active )?proctype (\w+)\(.*?^\}", text, re.M | re.S):
+        if process.group(1) in OUTSIDE:
+            continue
+        body = process.group()
+        for found in re.finditer(r"atomic \{", body):
+            end = block_end(body, found.end() - 1)
+            rest = body[end:].partition("\n")[0]
+            near = "\n".join(body[:found.start()].splitlines()[-NEAR:]) + body[found.start():end]
+            line = text[:process.start() + found.start()].count("\n") + 1
+            yield line, body[found.start():end], near + rest
+
+
+def steps_named():
+    """Does each inline say what it models, and each step, or an inline that it calls?"""
+    texts = {path.name: path.read_text() for path in sorted(HERE.glob("*.pml"))}
+    good, count, told = True, 0, set()
+    for name, text in texts.items():
+        for comment, inline in re.findall(r"(/\*(?:(?!\*/).)*\*/\n)?inline (\w+)\(", text, re.S):
+            if NAMED.search(comment):
+                told.add(inline)
+            else:
+                print(f"{name}: what does {inline} model?")
+                good = False
+    for name, text in texts.items():
+        for line, step, around in steps_of(text):
+            count += 1
+            if not NAMED.search(around) and not told & set(re.findall(r"(\w+)\(", step)):
+                print(f"{name}:{line}: of which function is this step?")
+                good = False
+    print(f"{count} steps and {len(told)} inlines say what they model")
+    return good and count > 0
+
+
 def main():
     verb, names = sys.argv[1] if len(sys.argv) > 1 else "", sys.argv[2:]
     if verb != "names":
@@ -200,7 +252,7 @@ def main():
                 print(f"SKIP: {tool} is not installed")
                 return 77
     verbs = {"verify": lambda: verify(names), "break": lambda: break_all(names),
-             "names": names_exist, "show": lambda: show(*names)}
+             "names": lambda: names_exist() & steps_named(), "show": lambda: show(*names)}
     if verb not in verbs:
         print(__doc__)
         return 2

@@ -82,6 +82,7 @@ inline xp_kick_all()
 	xp_kick()
 }
 
+/* src/core/deliver.c: xp_deliver_fired: one of what was harvested */
 inline deliver_next()
 {
 	f = (got & 1 -> 0 : (got & 2 -> 1 : 2));
@@ -89,7 +90,7 @@ inline deliver_next()
 	deliver_entry(f)
 }
 
-/* What a wait is told counts if it is of the file that the program registered;
+/* The claims: what a wait is told counts if it is of the file that the program registered;
  * what it looks at, also if the program has just enabled the number. */
 inline seen(file)
 {
@@ -97,6 +98,7 @@ inline seen(file)
 		ghost[0].unseen)
 }
 
+/* src/core/candidate.c: chunk_look */
 inline look_at(n)
 {
 	if
@@ -108,6 +110,7 @@ inline look_at(n)
 	fi
 }
 
+/* The program reads all there is. */
 inline drain(n)
 {
 	if
@@ -188,7 +191,7 @@ inline renew_confirm()
 
 #include "wait.pml"
 
-/* The last reference to a file ends, or one of several. */
+/* The kernel: the last reference to a file ends, or one of several. */
 inline close_file(file)
 {
 	if
@@ -200,6 +203,7 @@ inline close_file(file)
 	fi
 }
 
+/* The program: close(2), of which nobody is told. */
 inline close_number()
 {
 	f = file_now;

@@ -60,6 +60,7 @@ inline xp_kick()
 	fi
 }
 
+/* The claims: what is handed out from now on has to be looked at anew. */
 inline wanted_from_now(n)
 {
 	ghost[n].wanted = 1;

@@ -147,6 +147,7 @@ inline begin_quiet()
 	locked = 0
 }
 
+/* src/core/sleep.c: xp_sleep_until_quiet: it was signalled */
 inline end_quiet()
 {
 	lock();
@@ -159,7 +160,8 @@ proctype waiter(byte me)
 {
 	bit past, interrupted, cancelled, taken;
 
-call:	atomic {
+call:	/* src/core/wait.c: wait_in_turn */
+	atomic {
 		if
 		:: closing -> goto gone
 		:: !closing && !locked -> locked = 1
@@ -265,7 +267,7 @@ ask:	atomic { /* src/core/wait.c: gather, ask_kernel */
 			locked = 0
 		fi
 	}
-end_asleep:
+end_asleep: /* src/backend/poll.c: poll_await */
 	atomic {
 		if
 		:: wake_fd || (in_array && ready) -> wake_fd = 0; taken = in_array && ready
@@ -302,7 +304,7 @@ yielding:
 	}
 	atomic { is_in(roused) -> end_quiet(); goto yielding }
 
-leave:	atomic {
+leave:	atomic { /* src/core/wait.c: wait_in_turn */
 		past = 0;
 		interrupted = 0;
 		leave(in_call);
@@ -331,7 +333,7 @@ next:	do
 	:: left > 0 ->
 		left--;
 		if
-		:: atomic { lock(); changers++ };
+		:: atomic { lock(); changers++ }; /* src/core/queue.h: xp_enter_change */
 			goto quiesce
 		:: atomic { !wake_pending -> /* src/core/around.c: xpoll_wake */
 			wake_pending = 1;
@@ -361,7 +363,7 @@ quiesce: atomic {
 		fi
 	}
 	atomic { is_in(roused) -> end_quiet(); goto quiesce }
-change:	atomic {
+change:	atomic { /* src/backend/poll.c: poll_change; src/core/reg.c: reg_enlist */
 		assert(!asleep); /* Nobody sleeps on what is written now. */
 		if
 		:: in_array = !in_array
@@ -381,12 +383,13 @@ finish:	if
 		dying = 1;
 		xp_kick_all()
 	}
-again:	atomic {
+again:	atomic { /* src/core/queue.c: xpoll_destroy */
 		if
 		:: !inside -> assert(!in_call); locked = 0; goto done
 		:: else -> leave(roused); enter(in_quiet); locked = 0
 		fi
 	}
+	/* src/core/queue.c: xpoll_destroy: it was signalled */
 	atomic { is_in(roused) -> lock(); leave(in_quiet); goto again }
 done:	skip
 }

@@ -56,6 +56,7 @@ inline waiter_left()
 	waiters = waiters & ~bit_of(me)
 }
 
+/* src/core/deliver.c: xp_deliver_fired: one of what was harvested */
 inline deliver_next()
 {
 	f = (got & 1 -> 0 : FILES - 1);
@@ -63,19 +64,23 @@ inline deliver_next()
 	deliver_entry(f)
 }
 
+/* src/core/deliver.c: stale: no file ends here. */
 inline stale(n, file) { skip }
 
+/* The claims: this wait was told of it. */
 inline seen(file)
 {
 	ghost[file].unseen = ghost[file].unseen & ~bit_of(me)
 }
 
+/* src/core/candidate.c: chunk_look */
 inline look_at(n)
 {
 	ghost[n].unseen = ghost[n].unseen & ~bit_of(me);
 	found = (ready[n] -> found | bit_of(n) : found)
 }
 
+/* The program reads all there is. */
 inline drain(n)
 {
 	ready[n] = 0;
