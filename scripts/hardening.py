@@ -4,10 +4,12 @@
   hardening.py [--library] FILE...
 
 No stack that can be executed, relocations read-only and done at the start, no
-relocation of code, no segment that can be both written and executed.  With
---library also: it calls nothing that prints, exits, aborts or reads the
-environment without secure_getenv, no function without a bound, and its own
-functions are checked for overwritten stacks.
+relocation of code, no segment that can be both written and executed, no folder
+of its own in which libraries are looked for.  With --library also: it calls
+nothing that prints, exits, aborts or reads the environment without
+secure_getenv, no function without a bound, and its own functions are checked
+for overwritten stacks.  With --fortified: it calls checked forms of the C
+library's functions, as _FORTIFY_SOURCE makes it do with glibc.
 """
 import argparse
 import re
@@ -32,7 +34,17 @@ def segments(path):
                       readelf("--program-headers", path), re.M)
 
 
-def findings(path, library):
+def called_by(path):
+    return set(re.findall(r" UND ([\w.]+)", readelf("--dyn-syms", path)))
+
+
+def is_fortified(path):
+    """What the compiler cannot prove goes to glibc's checked forms."""
+    return (any(name.endswith("_chk") for name in called_by(path)) or
+            "GLIBC_" not in readelf("--dyn-syms", path))
+
+
+def findings(path, library, fortified):
     parts = segments(path)
     stack = [flags for kind, flags in parts if kind == "GNU_STACK"]
     if not stack or "E" in stack[0]:
@@ -46,8 +58,12 @@ def findings(path, library):
         yield "relocations are not done at the start (-z now)"
     if "TEXTREL" in dynamic:
         yield "its code is relocated"
+    if re.search(r"\((RPATH|RUNPATH)\)", dynamic):
+        yield "it looks for libraries in a folder of its own"
+    if fortified and not is_fortified(path):
+        yield "nothing that it calls is checked for its bounds (_FORTIFY_SOURCE)"
     if library:
-        called = set(re.findall(r" UND ([\w.]+)", readelf("--dyn-syms", path)))
+        called = called_by(path)
         for name in sorted(filter(FORBIDDEN.fullmatch, called)):
             yield f"calls {name}"
         if "__stack_chk_fail" not in called:
@@ -57,10 +73,11 @@ def findings(path, library):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--library", action="store_true")
+    parser.add_argument("--fortified", action="store_true")
     parser.add_argument("files", nargs="+")
     options = parser.parse_args()
     found = [f"{path}: {finding}" for path in options.files
-             for finding in findings(path, options.library)]
+             for finding in findings(path, options.library, options.fortified)]
     print("\n".join(found) or f"hardening: {len(options.files)} files are as they should be")
     sys.exit(1 if found else 0)
 
