@@ -35,6 +35,13 @@
 #define XP_WATCH_EXCLUSIVE 0x40000u /* wake few of several queues */
 #define XP_WATCH_SOURCE    0x80000u /* on Windows: an object, until it is signalled */
 #define XP_WATCH_BITS      (POLLIN | POLLOUT | POLLPRI | POLLRDHUP)
+/*
+ * What kind of file it is (enum xp_fd_kind), as far as the queue knows; ORed as
+ * well.  With XP_CAP_BY_EDGE it always knows: a back end that asked for itself
+ * could be of another opinion, since /proc may answer once and refuse once.
+ */
+#define XP_WATCH_KIND(kind)     ((uint32_t)(kind) << 20)
+#define XP_WATCH_KIND_OF(watch) ((enum xp_fd_kind)((watch) >> 20))
 
 /* What a back end can do. */
 enum {

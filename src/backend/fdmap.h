@@ -21,10 +21,10 @@ struct xp_fdmap_entry {
 	uint16_t watch;
 	uint8_t place;      /* enum xp_fdmap_place */
 	uint8_t fixed : 1;  /* a /proc file: looking takes its news away */
-	uint8_t aside : 1;  /* not to be looked at, but not for that reason */
 	uint8_t mute : 1;   /* its hang-up does not make it writable */
 	uint8_t dirty : 1;  /* the kernel is to be told about it */
 	uint8_t anew : 1;   /* as if it had never been told */
+	uint8_t kind : 4;   /* enum xp_fd_kind, where the queue tells it */
 };
 
 struct xp_fdmap {

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 
+#include "base/assert.h"
 #include "os/fdkind.h"
 #include "os/sys.h"
 
@@ -50,7 +51,8 @@ static enum xp_fdmap_place ringmap_choose(const struct xp_fdmap_entry *entry,
 {
 	/* A poll for POLLPRI is not woken by a socket's. */
 	if (!entry->fixed &&
-	    (!(watch & XP_WATCH_EDGE) || watch & POLLPRI || entry->aside))
+	    (!(watch & XP_WATCH_EDGE) || watch & POLLPRI ||
+	     !xp_kind_can_look((enum xp_fd_kind)entry->kind)))
 		return XP_PLACE_EDGE;
 	return watch & XP_WATCH_BITS ? XP_PLACE_RING : XP_PLACE_IDLE;
 }
@@ -103,16 +105,16 @@ static int ringmap_place(struct xp_ringmap *ring, int fd,
 int xp_ringmap_attach(struct xp_ringmap *ring, int fd, uint32_t watch,
                       uint64_t token)
 {
+	enum xp_fd_kind kind = XP_WATCH_KIND_OF(watch);
 	int admitted;
-	int kind;
 	int rc;
 
 	if (xp_fdmap_find(&ring->map, fd))
 		return -EEXIST;
+	XP_ASSERT(kind != XP_KIND_UNKNOWN);
 	admitted = xp_edge_admit(ring->edge, fd);
-	kind = admitted < 0 ? admitted : xp_fd_kind(fd);
-	if (kind < 0)
-		return kind;
+	if (admitted < 0)
+		return admitted;
 	xp_mutex_lock(&ring->lock);
 	rc = xp_fdmap_reserve(&ring->map, fd);
 	if (rc == 0) {
@@ -120,7 +122,7 @@ int xp_ringmap_attach(struct xp_ringmap *ring, int fd, uint32_t watch,
 
 		entry->token = token;
 		entry->fixed = admitted > 0 || kind == XP_KIND_NEWS;
-		entry->aside = !xp_kind_can_look((enum xp_fd_kind)kind);
+		entry->kind = kind & 15;
 		rc = ringmap_place(ring, fd, entry, watch);
 	}
 	xp_mutex_unlock(&ring->lock);
@@ -173,14 +175,11 @@ int xp_ringmap_detach(struct xp_ringmap *ring, int fd)
  * A terminal that was hung up wakes nobody any more, so each poll of it ends with its
  * first report, which is the same each time.
  */
-static bool ringmap_is_over(const struct xp_pollring_report *report)
+static bool ringmap_is_over(const struct xp_fdmap_entry *entry,
+                            const struct xp_pollring_report *report)
 {
-	int kind;
-
-	if (report->events <= 0 || !(report->events & POLLHUP))
-		return false;
-	kind = xp_fd_kind(report->fd);
-	return kind == XP_KIND_TTY || kind == XP_KIND_OTHER;
+	return report->events > 0 && report->events & POLLHUP &&
+		(entry->kind == XP_KIND_TTY || entry->kind == XP_KIND_OTHER);
 }
 
 /* 1 if it is to be told, 0 if not. */
@@ -193,7 +192,8 @@ static int ringmap_report(struct xp_ringmap *ring,
 	if (!entry || (uint32_t)entry->index != report->arming)
 		return 0;
 	/* Of a closed number there is no other; the look finds that out. */
-	if (report->ended && report->events != -EBADF && !ringmap_is_over(report)) {
+	if (report->ended && report->events != -EBADF &&
+	    !ringmap_is_over(entry, report)) {
 		entry->index = (int32_t)xp_pollring_arm(&ring->polls, report->fd,
 		                                        entry->watch);
 		/* If it is ready, that one tells. */

@@ -44,7 +44,8 @@ uint32_t xp_interest_watch(const struct xp_slot *slot, enum xp_mode mode,
 		[XP_MODE_FILE] = 0,
 	};
 
-	return xp_interest_look(slot, filters) | flags[mode];
+	return xp_interest_look(slot, filters) | flags[mode] |
+		XP_WATCH_KIND(slot->kind);
 }
 
 void xp_interest_set_mode(struct xpoll *queue, struct xp_slot *slot,
@@ -153,7 +154,8 @@ int xp_interest_attach(struct xpoll *queue, int fd, uint32_t watch,
 
 bool xp_interest_same_file(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
-	int rc = queue->ops->attach(queue->backend, fd, 0,
+	int rc = queue->ops->attach(queue->backend, fd,
+	                            XP_WATCH_KIND(slot->kind),
 	                            xp_slot_token(slot, fd));
 
 	if (rc == -EEXIST)

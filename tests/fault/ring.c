@@ -33,6 +33,18 @@ int __wrap_xp_sys_uring_setup(unsigned entries, struct io_uring_params *params)
 	                   : __real_xp_sys_uring_setup(entries, params);
 }
 
+static atomic_int links_read;
+static int link_refused; /* the number of the one that fails; 0: none */
+
+int __real_xp_sys_readlink(const char *path, char *buffer, size_t size);
+int __wrap_xp_sys_readlink(const char *path, char *buffer, size_t size);
+int __wrap_xp_sys_readlink(const char *path, char *buffer, size_t size)
+{
+	if (atomic_fetch_add(&links_read, 1) + 1 == link_refused)
+		return -EACCES;
+	return __real_xp_sys_readlink(path, buffer, size);
+}
+
 static void refuse(int times)
 {
 	atomic_store(&refused, 0);
@@ -133,4 +145,23 @@ XT_TEST(open_of_a_ring_that_is_forbidden_meanwhile_is_enotsup)
 	XT_EXPECT(!xpoll_open(&options));
 	XT_EXPECT_STATUS(errno, ENOMEM);
 	setup_error = 0;
+}
+
+/* A second question could have another answer: queue and ring would be of two minds. */
+XT_TEST(kind_of_a_file_is_asked_once)
+{
+	for (link_refused = 0; link_refused <= 2; link_refused++) {
+		struct xpoll *queue = xt_open_quiet();
+		int counter = xt_eventfd();
+		uint64_t one = 1;
+
+		atomic_store(&links_read, 0);
+		XT_OK(xt_add(queue, counter, READ, XPOLL_CLEAR));
+		XT_NONE(queue);
+		XT_EQ(write(counter, &one, sizeof one), (ssize_t)sizeof one);
+		XT_GETS(queue, NULL, counter, READ);
+		XT_NONE(queue);
+		XT_EXPECT_EQ(atomic_load(&links_read), 1);
+	}
+	link_refused = 0;
 }
