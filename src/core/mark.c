@@ -101,16 +101,19 @@ int64_t xp_mark_get(const struct xpoll *queue, int fd, unsigned filter)
 
 /*
  * The count ends where urgent data begins, and nothing says how much is
- * behind; so urgent data is enough.
+ * behind; so urgent data is enough.  And so is a look that fails for lack of
+ * memory: it is for an edge, which nobody tells again.
  */
 static bool urgent(struct xpoll *queue, int fd, const struct xp_slot *slot)
 {
 	struct pollfd look = {.fd = fd, .events = POLLPRI};
+	int rc;
 
 	if (slot->kind != XP_KIND_SOCKET)
 		return false;
 	xp_count(&queue->counters.syscalls_check);
-	return xp_sys_poll_now(&look, 1) > 0 && look.revents & POLLPRI;
+	rc = xp_sys_poll_now(&look, 1);
+	return rc < 0 || (rc > 0 && look.revents & POLLPRI);
 }
 
 static bool enough_to_read(struct xpoll *queue, int fd,

@@ -19,6 +19,7 @@ static int add_passes = -1; /* so many epoll_ctl(ADD) more succeed; -1: all */
 static int adds;            /* that failed */
 static bool put_fails;
 static bool look_fails;
+static short look_fails_for; /* one for these bits alone; 0: none */
 static int stat_fails; /* so many times */
 static void (*before_look)(void); /* the next fstat; then no more */
 static int watches;    /* inotify instances that cannot be had */
@@ -55,7 +56,10 @@ int __real_xp_sys_poll_now(struct pollfd *fds, size_t count);
 int __wrap_xp_sys_poll_now(struct pollfd *fds, size_t count);
 int __wrap_xp_sys_poll_now(struct pollfd *fds, size_t count)
 {
-	return look_fails ? -ENOMEM : __real_xp_sys_poll_now(fds, count);
+	bool fails = look_fails ||
+		(look_fails_for && count == 1 && fds->events == look_fails_for);
+
+	return fails ? -ENOMEM : __real_xp_sys_poll_now(fds, count);
 }
 
 int __real_xp_sys_fstat(int fd, struct stat *status);
@@ -91,6 +95,7 @@ static void all_is_well(void)
 	adds = 0;
 	put_fails = false;
 	look_fails = false;
+	look_fails_for = 0;
 	stat_fails = 0;
 	before_look = NULL;
 	watches = 0;
@@ -460,4 +465,21 @@ XT_TEST(reinit_without_a_source_says_so_and_can_be_repeated)
 	XT_OK(xt_change(family.queue, (uint64_t)family.file, VNODE, XPOLL_ADD,
 	                XPOLL_NOTE_OPEN | XPOLL_NOTE_WRITE, 0, NULL));
 	XT_CHECK(xt_child(child_lacks_instances, &family));
+}
+
+/* Its edge would be lost with the look: the event comes, though perhaps too early. */
+XT_TEST(urgent_data_below_the_mark_that_cannot_be_looked_for_is_reported)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair tcp = xt_tcp();
+
+	all_is_well();
+	XT_OK(xt_change(queue, (uint64_t)tcp.r, READ, XPOLL_ADD, XPOLL_NOTE_LOWAT, 10,
+	                NULL));
+	xt_put(tcp.w);
+	XT_EQ(send(tcp.w, "!", 1, MSG_OOB), 1);
+	XT_CHECK(xt_poll_until(tcp.r, POLLPRI, POLLPRI));
+	look_fails_for = POLLPRI;
+	XT_GETS(queue, NULL, tcp.r, READ);
+	look_fails_for = 0;
 }

@@ -32,6 +32,8 @@ static const struct {
 	{NULL, SWEEP_SEND},
 	/* Reports that come later, or that the kernel says were lost. */
 	{NULL, SWEEP_RECEIVE},
+	/* Then there may be urgent data, which has no mark. */
+	{"mark", SWEEP_POLL_NOW},
 	/* What is made to fail is the answer. */
 	{NULL, SWEEP_TRANSFER},
 	{NULL, SWEEP_SYNC},
