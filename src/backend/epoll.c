@@ -234,7 +234,7 @@ static int epoll_queue_fd(void *opaque)
 {
 	struct epoll_state *state = opaque;
 
-	return xp_outer_fd(&state->outer, state->epoll_fd);
+	return xp_outer_fd(&state->outer, state->epoll_fd, -1);
 }
 
 static int epoll_set_attention(void *opaque, bool on)

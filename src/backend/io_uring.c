@@ -171,13 +171,8 @@ static int ioring_queue_fd(void *opaque)
 {
 	struct ioring_state *state = opaque;
 
-	bool fresh = state->outer.fd < 0;
-	int rc = xp_outer_fd(&state->outer, xp_pollring_fd(&state->ring.polls));
-
-	/* The ring tells of it; but so the kernel finds queues in a circle. */
-	if (rc >= 0 && fresh)
-		(void)xp_outer_hold(&state->outer, state->own.edge.fd);
-	return rc;
+	return xp_outer_fd(&state->outer, xp_pollring_fd(&state->ring.polls),
+	                   state->own.edge.fd);
 }
 
 static int ioring_set_attention(void *opaque, bool on)

@@ -23,8 +23,8 @@ void xp_outer_init(struct xp_outer *outer);
 void xp_outer_fini(struct xp_outer *outer);
 bool xp_outer_owns(const struct xp_outer *outer, int fd);
 
-/* Its number; opened by the first call. */
-int xp_outer_fd(struct xp_outer *outer, int inner_fd);
+/* Its number; opened by the first call, with the inner sets; second_fd -1: none. */
+int xp_outer_fd(struct xp_outer *outer, int inner_fd, int second_fd);
 
 /* Hold an inner set, and no longer; nothing if it is not open or apart. */
 int xp_outer_hold(struct xp_outer *outer, int inner_fd);

@@ -42,12 +42,15 @@ static int outer_add(int outer_fd, int fd)
 	return xp_sys_epoll_ctl(outer_fd, EPOLL_CTL_ADD, fd, EPOLLIN, 0);
 }
 
-static int outer_open(struct xp_outer *outer, int inner_fd)
+/* With all that is to make it readable, or not at all: it must not be silent. */
+static int outer_open(struct xp_outer *outer, int inner_fd, int second_fd)
 {
 	int outer_fd = xp_sys_epoll_create();
 	int attention_fd = xp_sys_eventfd(false);
 	int rc = outer_add(outer_fd, inner_fd);
 
+	if (rc >= 0 && second_fd >= 0)
+		rc = outer_add(outer_fd, second_fd);
 	if (rc >= 0)
 		rc = outer_add(outer_fd, attention_fd);
 	if (rc < 0) {
@@ -60,9 +63,9 @@ static int outer_open(struct xp_outer *outer, int inner_fd)
 	return 0;
 }
 
-int xp_outer_fd(struct xp_outer *outer, int inner_fd)
+int xp_outer_fd(struct xp_outer *outer, int inner_fd, int second_fd)
 {
-	int rc = outer->fd < 0 ? outer_open(outer, inner_fd) : 0;
+	int rc = outer->fd < 0 ? outer_open(outer, inner_fd, second_fd) : 0;
 
 	return rc < 0 ? rc : outer->fd;
 }

@@ -283,12 +283,8 @@ static void port_wake(void *opaque)
 static int port_queue_fd(void *opaque)
 {
 	struct port_state *state = opaque;
-	bool fresh = state->outer.fd < 0;
-	int rc = xp_outer_fd(&state->outer, state->set.fd);
 
-	if (rc >= 0 && fresh)
-		(void)xp_outer_hold(&state->outer, state->set.edge.fd);
-	return rc;
+	return xp_outer_fd(&state->outer, state->set.fd, state->set.edge.fd);
 }
 
 static int port_set_attention(void *opaque, bool on)

@@ -5,6 +5,7 @@
  */
 #include "xt.h"
 
+#include "os/sys_epoll.h"
 #include "os/sys_uring.h"
 
 #include <linux/io_uring.h>
@@ -43,6 +44,21 @@ int __wrap_xp_sys_readlink(const char *path, char *buffer, size_t size)
 	if (atomic_fetch_add(&links_read, 1) + 1 == link_refused)
 		return -EACCES;
 	return __real_xp_sys_readlink(path, buffer, size);
+}
+
+static int adds;
+static int add_refused; /* the number of the one that fails; 0: none */
+
+int __real_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
+                            uint64_t token);
+int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
+                            uint64_t token);
+int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
+                            uint64_t token)
+{
+	if (op == EPOLL_CTL_ADD && ++adds == add_refused)
+		return -ENOMEM;
+	return __real_xp_sys_epoll_ctl(epoll_fd, op, fd, events, token);
 }
 
 static void refuse(int times)
@@ -164,4 +180,30 @@ XT_TEST(kind_of_a_file_is_asked_once)
 		XT_EXPECT_EQ(atomic_load(&links_read), 1);
 	}
 	link_refused = 0;
+}
+
+/* It would be silent about what it does not hold; once there is memory it is whole. */
+XT_TEST(queue_descriptor_that_lacks_a_part_is_not_handed_out)
+{
+	for (int refused_one = 1; refused_one <= 3; refused_one++) {
+		struct xpoll *queue = xt_open_quiet();
+		int set = xt_keep(epoll_create1(EPOLL_CLOEXEC));
+		struct xt_pair pipe = xt_pipe();
+		struct epoll_event wanted = {.events = EPOLLIN};
+		int fd;
+
+		/* It must not be looked at from the side, so no ring has it. */
+		XT_OK(epoll_ctl(set, EPOLL_CTL_ADD, pipe.r, &wanted));
+		XT_OK(xt_add(queue, set, READ, 0));
+		XT_NONE(queue);
+		adds = 0;
+		add_refused = refused_one;
+		XT_FAILS(xpoll_fd(queue), ENOMEM);
+		add_refused = 0;
+		fd = xpoll_fd(queue);
+		XT_CHECK(fd >= 0);
+		xt_put(pipe.w);
+		XT_EQ(xt_poll(fd, POLLIN), POLLIN);
+		XT_GETS(queue, NULL, set, READ);
+	}
 }
