@@ -82,7 +82,7 @@ void xp_kq_record(struct kevent *record, const struct xp_kq_entry *entry,
 	xp_kq_set(record, (uint64_t)fd, kq_filter(entry, filter), flags, fflags,
 	          entry->tag | (hint ? XP_KQ_HINT : 0));
 	/* More than there can ever be. */
-	if (filter == KQ_READ && (entry->end_only || hint)) {
+	if (filter == KQ_READ && ((entry->end_only && !entry->unmarked) || hint)) {
 		record->fflags = NOTE_LOWAT;
 		record->data = INT_MAX;
 	}
@@ -130,22 +130,38 @@ static void kq_remove(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 	entry->armed &= entry->there;
 }
 
-/* A file that the kernel refuses: one that is always ready? */
-static int kq_refused(struct xp_kq_set *set, int fd, int error)
+/* The kernels' words for a file, or a mark, that a filter is not for. */
+static bool kq_refused(int error)
+{
+	return error == -ENODEV || error == -EINVAL || error == -EPERM ||
+		error == -ENOTSUP;
+}
+
+/* A device that the kernel refuses as it never has to be waited for? */
+static bool kq_always_ready(struct xp_kq_set *set, int fd, mode_t mode)
 {
 	struct pollfd look = {.fd = fd, .events = POLLIN | POLLOUT};
 
-	switch (error) {
-	case -ENODEV:
-	case -EINVAL:
-	case -EPERM:
-	case -ENOTSUP:
-		xp_count(&set->counters->syscalls_check);
-		return xp_sys_poll_now(&look, 1) > 0 && look.revents & POLLIN
-			? -EPERM : -ENOTSUP;
-	default:
-		return error;
+	if ((!S_ISCHR(mode) && !S_ISBLK(mode)) || xp_sys_is_tty(fd))
+		return false;
+	xp_count(&set->counters->syscalls_check);
+	return xp_sys_poll_now(&look, 1) > 0 && look.revents & POLLIN;
+}
+
+/* What one filter's ADD was answered; some of it there is another way for. */
+static int kq_added(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
+                    int filter, unsigned flags, int error)
+{
+	/* NetBSD says EBADF of a pipe that nobody reads. */
+	if (filter == KQ_WRITE && entry->pipe &&
+	    (error == -EPIPE || error == -EBADF))
+		return xp_kq_break(set, entry, fd);
+	/* Without the mark it tells too much, of which the queue takes the end. */
+	if (filter == KQ_READ && entry->end_only && kq_refused(error)) {
+		entry->unmarked = true;
+		return xp_kq_tell_one(set, entry, fd, filter, flags);
 	}
+	return error;
 }
 
 /* Filters that are not there; on failure none of them is. */
@@ -171,10 +187,9 @@ static int kq_add(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 			continue;
 		error = rc < 0 ? rc : -(int)records[at].data;
 		at++;
-		/* NetBSD says EBADF of a pipe that nobody reads. */
-		if (i == KQ_WRITE && entry->pipe &&
-		    (error == -EPIPE || error == -EBADF))
-			error = xp_kq_break(set, entry, fd);
+		if (error < 0)
+			error = kq_added(set, entry, fd, i,
+			                 flags | xp_kq_switch(entry, i), error);
 		if (error == 0)
 			entry->there |= (uint8_t)KQ_BIT(i);
 		else if (entry->want & KQ_BIT(i) || error == -EBADF)
@@ -182,7 +197,7 @@ static int kq_add(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 	}
 	if (rc < 0) {
 		kq_remove(set, entry, fd, entry->there & filters);
-		return kq_refused(set, fd, rc);
+		return kq_refused(rc) ? -ENOTSUP : rc;
 	}
 	entry->armed = entry->want & entry->there;
 	return 0;
@@ -250,9 +265,12 @@ int xp_kq_attach(struct xp_kq_set *set, int fd, uint32_t watch, uint64_t token)
 	entry->pipe = S_ISFIFO(status.st_mode);
 	entry->write_end = entry->pipe &&
 		(xp_sys_open_flags(fd) & O_ACCMODE) == O_WRONLY;
+	entry->unmarked = false;
 	entry->broken = false;
 	entry->looked = false;
 	rc = kq_add(set, entry, fd, filters);
+	if (rc == -ENOTSUP && kq_always_ready(set, fd, status.st_mode))
+		rc = -EPERM;
 	if (rc < 0)
 		return rc;
 	entry->attached = true;

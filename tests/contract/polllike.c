@@ -197,6 +197,40 @@ XT_TEST(delete_of_one_wish_of_two_beside_a_direction_that_is_not_there)
 	XT_EQ(xpoll_revents(queue, NULL), POLLRDHUP);
 }
 
+/* Not every kernel can tell the end of such a file from what is before it. */
+XT_TEST(rdhup_alone_of_what_is_no_stream_leaves_the_other_directions)
+{
+	if (xt_wine())
+		XT_SKIP("Wine tells of the end after a read");
+	struct xt_pair pair = xt_socketpair(SOCK_DGRAM);
+	int fds[2] = {pair.r, xt_eventfd()};
+	uint64_t one = 1;
+
+	xt_put(pair.w);
+	for (int i = 0; i < 2 && fds[i] >= 0; i++) {
+		struct xpoll *queue = xt_open_quiet();
+		struct xpoll_event now;
+
+		if (i == 1)
+			XT_EQ(write(fds[i], &one, sizeof one), (ssize_t)sizeof one);
+		XT_EQ(xt_poll(fds[i], POLLIN), POLLIN);
+		XT_EQ(add(queue, 0, POLLOUT, fds[i], &pair), 0);
+		XT_EQ(add(queue, 0, POLLRDHUP, fds[i], NULL), 0);
+		XT_EQ(xpoll_lookup(queue, (uint64_t)fds[i], XPOLL_FILT_WRITE, &now), 0);
+		XT_EXPECT(now.udata == &pair);
+		XT_EQ(xpoll_wait(queue, 0), 1);
+		XT_EXPECT_EQ(xpoll_revents(queue, NULL), POLLOUT);
+		XT_EQ(xpoll_ctl(queue, XPOLL_DISABLE, POLLOUT, fds[i], NULL), 0);
+		XT_EQ(xpoll_wait(queue, 0), 0);
+		/* The wish for data comes and goes. */
+		XT_EQ(add(queue, 0, POLLIN, fds[i], NULL), 0);
+		XT_EQ(xpoll_wait(queue, 0), 1);
+		XT_EXPECT_EQ(xpoll_revents(queue, NULL), POLLIN);
+		XT_EQ(xpoll_ctl(queue, XPOLL_DELETE, POLLIN, fds[i], NULL), 0);
+		XT_EQ(xpoll_wait(queue, 0), 0);
+	}
+}
+
 XT_TEST(enable_and_disable_want_all_named_or_change_nothing)
 {
 	struct xpoll *queue = xt_open();
