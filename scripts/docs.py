@@ -5,7 +5,9 @@
 
 Checks: names (header, symbol map, manual pages and tests agree), pages (mandoc
 finds nothing), examples (every block of C in *.md compiles), links
-(relative links in *.md lead somewhere), tests (those that *.md name are there).
+(relative links in *.md lead somewhere), tests (those that *.md name are there),
+cited (so are the files and functions that docs/internals names, and the numbers of
+the contract and of the hazards that the tests name).
 """
 import argparse
 import os
@@ -20,6 +22,8 @@ ROOT = Path(__file__).resolve().parent.parent
 MAN = ROOT / "docs" / "man"
 # Pages of section 3 that describe no function of their own name.
 OTHER_PAGES = {"xpoll", "xpoll_aio"}
+# Names in docs/internals that stand in no file: a pattern, and what CMake puts together.
+MADE_NAMES = {"what_situation_result", "fault_sweep_usual", "fault_sweep_puppet"}
 
 
 def functions():
@@ -88,21 +92,35 @@ def check_examples():
 def markdown():
     yield from sorted(ROOT.glob("*.md"))
     yield from sorted((ROOT / "docs").rglob("*.md"))
+    for folder in "java", "python", "bench/peers":
+        yield ROOT / folder / "README.md"
+
+
+def prose(path):
+    return re.sub(r"^```.*?^```", "", path.read_text(), flags=re.M | re.S)
+
+
+def anchors(path):
+    """The names under which a page's headings can be linked to."""
+    for heading in re.findall(r"^#+ (.*)$", prose(path), re.M):
+        yield re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 def check_links():
     for path in markdown():
-        text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.M | re.S)
-        for target in re.findall(r"\]\(([^)\s]+)\)", text):
-            file = target.split("#")[0]
-            if file and not re.match(r"[a-z]+:", file) and not (path.parent / file).exists():
+        for target in re.findall(r"\]\(([^)\s]+)\)", prose(path)):
+            if re.match(r"[a-z]+:", target):
+                continue
+            name, _, anchor = target.partition("#")
+            file = path.parent / name if name else path
+            if not file.exists() or (anchor and anchor not in anchors(file)):
                 yield f"{path.relative_to(ROOT)}: link to {target} leads nowhere"
 
 
 def check_tests():
     for path in markdown():
-        for suite, name in re.findall(r"`(contract|source|stress|unit|secure)[./](\w+)`",
-                                      path.read_text()):
+        for suite, name in re.findall(
+                r"`(contract|source|stress|unit|secure|fault)[./](?!c`)(\w+)`", path.read_text()):
             folder = ROOT / "tests" / suite
             if not (folder / f"{name}.c").exists() and not (
                     re.search(rf"NAME {suite}\.{name}\b", (folder / "CMakeLists.txt").read_text())):
@@ -113,8 +131,49 @@ def check_tests():
                 yield f"{path.relative_to(ROOT)}: there is no test {suite}.{name}:{case}"
 
 
-CHECKS = {"names": check_names, "pages": check_pages,
-          "examples": check_examples, "links": check_links, "tests": check_tests}
+def source_files():
+    for folder in ("include", "src", "dropin", "tests", "bench", "tools", "examples", "scripts",
+                   "cmake", "python", "java/src"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in {".c", ".h", ".py", ".cmake", ".pml", ".sh", ".txt", ".supp"}:
+                yield path
+
+
+def check_cited():
+    files = list(source_files())
+    names = {path.name for path in files}
+    words = set(re.findall(r"\w+", " ".join(path.read_text(errors="replace") for path in files)))
+    inside = ROOT / "docs" / "internals"
+    for path in sorted(inside.glob("*.md")):
+        for word in re.findall(r"`([\w./]+?)(?:\(\))?`", prose(path)):
+            if re.search(r"\.[ch]$", word):
+                known = word.split("/")[-1] in names or "NAME" in word
+            else:
+                known = (not re.fullmatch(r"[a-z]+_\w+", word) or
+                         word in words | MADE_NAMES)
+            if not known:
+                yield f"docs/internals/{path.name}: there is no {word}"
+
+    sentences = set(re.findall(r"^\| (S\d+) \|", (inside / "contract.md").read_text(), re.M))
+    hazards = set(re.findall(r"^\| (\d+) \|", (inside / "protocol.md").read_text(), re.M))
+    cited = set()
+    for path in files:
+        if not path.is_relative_to(ROOT / "tests"):
+            continue
+        text = path.read_text(errors="replace")
+        here = set(re.findall(r"\bS\d{1,2}\b", text))
+        cited |= here
+        for sentence in sorted(here - sentences):
+            yield f"{path.relative_to(ROOT)}: contract.md has no {sentence}"
+        for hazard in sorted(set(re.findall(r"\bhazards?[ _](\d+)", text)) - {
+                number.zfill(width) for number in hazards for width in (1, 2)}):
+            yield f"{path.relative_to(ROOT)}: protocol.md has no hazard {hazard}"
+    for sentence in sorted(sentences - cited):
+        yield f"docs/internals/contract.md: no test cites {sentence}"
+
+
+CHECKS = {"names": check_names, "pages": check_pages, "examples": check_examples,
+          "links": check_links, "tests": check_tests, "cited": check_cited}
 
 
 def main():

@@ -1,6 +1,6 @@
 /*
- * Goal: bad input has its error, never a silent no-op ("Bad input" of
- * 02-semantics.md), and each of several bad changes in one call its own (S5).
+ * Goal: bad input has its error, never a silent no-op, and each of several bad
+ * changes in one call its own (S5).
  * Method: a table of changes and the status each must get; each is submitted
  * alone, and then all at once with a slot each.
  */

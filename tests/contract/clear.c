@@ -1,6 +1,6 @@
 /*
  * Goal: CLEAR is edge-triggered: at least once per new activity since the last
- * delivery, never lost (S9); hazard 10 of 07-hazards.md.
+ * delivery, never lost (S9, hazard 10).
  * Method: activity, delivery and draining in every order; then writers that
  * race with a draining reader, whose last byte must still arrive.
  */

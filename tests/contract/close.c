@@ -1,7 +1,7 @@
 /*
- * Goal: close(2) of a registered descriptor without DELETE (S7; hazards 1 and
- * 2 of 07-hazards.md): the registration goes away wherever the kernel tells,
- * and no stale event reaches a new file with the same number.
+ * Goal: close(2) of a registered descriptor without DELETE (S7, hazards 1 and
+ * 2): the registration goes away wherever the kernel tells, and no stale event
+ * reaches a new file with the same number.
  * Method: close, duplicate, reuse.  The kernel does not tell poll and select
  * that a number stands for another file now; what is documented for them
  * (xpoll_close_fd is exact) is checked in close_fd.c.

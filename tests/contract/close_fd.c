@@ -1,7 +1,7 @@
 /*
  * Goal: xpoll_close_fd and xpoll_forget_fd remove a descriptor from every queue
  * of the process, exactly, on every back end and with duplicates around, before
- * they return (S6, S7, 01-api.md section 4).
+ * they return (S6, S7).
  * Method: several queues and back ends, duplicates with unread data, reuse of
  * the number, and waiting threads.
  */

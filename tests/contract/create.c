@@ -1,6 +1,6 @@
 /*
- * Goal: queues are made, named, refused and released as the header's section 1
- * says (01-api.md section 1; S19: every descriptor is close-on-exec).
+ * Goal: queues are made, named, refused and released as section 1 of xpoll.h
+ * says, and every descriptor of theirs is close-on-exec (S19).
  * Method: good and bad options; a look at the descriptors a queue brings.
  */
 #include "xt.h"

@@ -1,6 +1,6 @@
 /*
  * Goal: xpoll_destroy wakes those who wait, they return -1/EBADF, and it
- * returns when they have left (01-api.md section 1).
+ * returns when they have left (section 1 of xpoll.h).
  * Method: destroy under blocked threads of every kind, many times, also while
  * they are only on their way in or out.
  */

@@ -1,6 +1,6 @@
 /*
- * Goal: end of file and errors are said as S12 tells; hazard 13: SO_ERROR stays
- * the program's (07-hazards.md).
+ * Goal: end of file and errors are said as S12 tells; SO_ERROR stays the
+ * program's (hazard 13).
  * Method: every way in which a pipe, a UNIX, TCP or UDP socket can end, with
  * the flags that READ and WRITE must carry; both level and CLEAR.
  */

@@ -1,6 +1,6 @@
 /*
  * Goal: a ready registration is delivered within a bounded number of waits
- * however busy the others are (S11, hazard 6 of 07-hazards.md).
+ * however busy the others are (S11, hazard 6).
  * Method: one to many registrations that are ready at every wait, and others
  * that became ready once; count the waits until the last of these has come.
  */

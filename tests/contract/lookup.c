@@ -1,7 +1,7 @@
 /*
  * Goal: xpoll_lookup tells the registration as it stands, udata is the user's
  * and only ADD writes it, KEEPUDATA keeps it; xpoll_set and xpoll_describe
- * (01-api.md sections 3 and 4, S1).
+ * (S1).
  * Method: look after each change.
  */
 #include "xt.h"

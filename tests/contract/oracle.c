@@ -1,7 +1,7 @@
 /*
  * Goal: the poll-like level says exactly what poll(2) on this system says, for
- * any descriptor (01-api.md section 2, S12, S13); and the event level agrees
- * with it where the two speak of the same thing (S8, S12).
+ * any descriptor (S12, S13); and the event level agrees with it where the two
+ * speak of the same thing (S8, S12).
  * Method: poll(2) is the oracle, for every kind of descriptor and every
  * combination of events; first registered, toggled, and found again.
  */

@@ -1,7 +1,6 @@
 /*
- * Goal: xpoll_stats counts what it says (01-api.md section 4), and interest
- * that is toggled costs no system call where the kernel allows it
- * (04-performance.md).
+ * Goal: xpoll_stats counts what it says, and interest that is toggled costs no
+ * system call where the kernel allows it (docs/guide/cost.md).
  * Method: known numbers of everything; differences of the counters.
  */
 #include "xt.h"

@@ -1,7 +1,6 @@
 /*
  * Goal: several threads may wait on one queue: each event goes to one of them,
- * but for level without DISPATCH, which may go to more (S17); hazards 3 and 4
- * of 07-hazards.md.
+ * but for level without DISPATCH, which may go to more (S17, hazards 3 and 4).
  * Method: blocked threads and one event; and rounds of a race in which losing
  * an event would mean to hang.
  */

@@ -2,7 +2,7 @@
  * Goal: xpoll_wake makes exactly one wait, this or the next, return 0; wakes
  * that none has answered count as one; ready events go first; it is
  * async-signal-safe and keeps errno.  xpoll_wake_all is for those who wait now
- * (01-api.md section 4, S15, S16).
+ * (S15, S16).
  * Method: the counter of answered wakes tells a wake from a timeout.
  */
 #include "xt.h"

@@ -1,6 +1,6 @@
 /*
  * Stress: threads close and reopen the same descriptor numbers while others
- * wait (S6, S7; hazards 1 and 2 of 07-hazards.md).
+ * wait (S6, S7, hazards 1 and 2).
  * Oracle: each registration has a number of its own as udata.  A wait that
  * began after a registration was deleted, or its file closed, must not return
  * it.

@@ -1,7 +1,7 @@
 /*
  * Stress: queues are made and destroyed by several threads, with waiters in
  * them, while another thread closes descriptors in all queues and children are
- * forked (S6, S26; 01-api.md sections 1 and 4).
+ * forked (S6, S26).
  * Oracle: no descriptor is left open, no thread hangs, waiters get their event
  * or EBADF; the sanitizers.
  */

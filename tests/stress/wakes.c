@@ -1,5 +1,5 @@
 /*
- * Stress: storms of wakes and triggers (01-api.md section 4; S25, S17).
+ * Stress: storms of wakes and triggers (S17, S25).
  * Oracle: no more waits return 0 than wakes were sent, the last wake is always
  * answered, and each trigger that its sender waited for has come.
  */

@@ -1,12 +1,10 @@
 /*
  * Goal: the poll-like level beyond readiness: registrations shared with the
  * event level, data, the order in the iterator, modes that act when an entry is
- * handed out, one waiting thread (01-api.md section 2).
+ * handed out, one waiting thread (section 3 of xpoll.h).
  * Method: sockets with both directions ready; each sentence of the section.
  */
 #include "xt.h"
-
-#include <sched.h>
 
 static int add(struct xpoll *queue, int op, int events, int fd, void *data)
 {
