@@ -282,7 +282,6 @@ void bench_progress_show(double fraction, int64_t start_ns, const char *doing);
 void bench_progress_clear(void);
 
 /* statistics.c */
-double bench_median(const double *values, int count);
 void bench_figures_get(const struct bench_report *report,
                        const struct bench_result *result,
                        struct bench_figures *figures);

@@ -5,7 +5,7 @@
 
 struct libevent libevent;
 
-const struct bench_symbol libevent_symbols[] = {
+static const struct bench_symbol libevent_symbols[] = {
 	{ "event_base_new", &libevent.base_new },
 	{ "event_base_free", &libevent.base_free },
 	{ "event_base_loop", &libevent.base_loop },
@@ -14,4 +14,11 @@ const struct bench_symbol libevent_symbols[] = {
 	{ "event_add", &libevent.add },
 	{ "event_del", &libevent.del },
 	{ NULL, NULL },
+};
+
+struct bench_library libevent_library = {
+	.name = "libevent",
+	.file = "libevent_core-2.1.so.7",
+	.package = "libevent-core-2.1-7",
+	.symbols = libevent_symbols,
 };

@@ -27,8 +27,8 @@ struct libevent {
 	int (*del)(void *event);
 };
 
-/* To be called when the library of these symbols has been loaded. */
+/* To be called when the library has been loaded. */
 extern struct libevent libevent;
-extern const struct bench_symbol libevent_symbols[];
+extern struct bench_library libevent_library;
 
 #endif

@@ -107,8 +107,6 @@ extern const struct loop_ops loop_libev;
 extern const struct loop_ops loop_libevent;
 extern const struct loop_ops loop_libuv;
 extern struct bench_library loop_libev_library;
-extern struct bench_library loop_libevent_library;
-extern struct bench_library loop_libuv_library;
 
 /* Pairs, and what a loop is told of them: the read end of pair i has the id i. */
 struct loop_field {

@@ -3,6 +3,8 @@
  */
 #include <stddef.h>
 
+#include "libevent.h"
+#include "libuv.h"
 #include "loop.h"
 
 const struct loop_kind loop_kinds[] = {
@@ -13,9 +15,9 @@ const struct loop_kind loop_kinds[] = {
 	{ { "raw-select", NULL, NULL, &loop_select }, LOOP_LEVEL | LOOP_CLOSES },
 	{ { "libev", NULL, &loop_libev_library, &loop_libev },
 	  LOOP_LEVEL | LOOP_DISPATCH | LOOP_WAKE | LOOP_CLOSES },
-	{ { "libevent", NULL, &loop_libevent_library, &loop_libevent },
+	{ { "libevent", NULL, &libevent_library, &loop_libevent },
 	  LOOP_LEVEL | LOOP_DISPATCH | LOOP_CLOSES },
-	{ { "libuv", NULL, &loop_libuv_library, &loop_libuv },
+	{ { "libuv", NULL, &libuv_library, &loop_libuv },
 	  LOOP_LEVEL | LOOP_DISPATCH | LOOP_WAKE | LOOP_CLOSES },
 	{ { 0 }, 0 },
 };

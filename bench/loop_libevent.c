@@ -10,13 +10,6 @@
 
 #include "libevent.h"
 
-struct bench_library loop_libevent_library = {
-	.name = "libevent",
-	.file = "libevent_core-2.1.so.7",
-	.package = "libevent-core-2.1-7",
-	.symbols = libevent_symbols,
-};
-
 struct libevent_loop {
 	const struct loop_target *targets;
 	void *base;

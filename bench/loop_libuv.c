@@ -1,6 +1,5 @@
 /*
- * A loop on libuv, found at run time: what of its interface is needed is
- * declared here.  A handle is made when its descriptor is added; the library
+ * A loop on libuv.  A handle is made when its descriptor is added; the library
  * gives it back a while after it was closed.
  */
 #include "loop.h"
@@ -10,53 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define UV_ASYNC      1 /* of uv_handle_type */
-#define UV_POLL       8
-#define UV_RUN_ONCE   1 /* of uv_run_mode */
-#define UV_RUN_NOWAIT 2
-#define UV_READABLE   1
-#define UV_WRITABLE   2
-
-static struct {
-	int (*loop_init)(void *loop);
-	int (*loop_close)(void *loop);
-	size_t (*loop_size)(void);
-	size_t (*handle_size)(int type);
-	int (*poll_init)(void *loop, void *handle, int fd);
-	int (*poll_start)(void *handle, int events,
-	                  void (*happened)(void *handle, int status, int events));
-	int (*poll_stop)(void *handle);
-	int (*async_init)(void *loop, void *handle, void (*happened)(void *handle));
-	int (*async_send)(void *handle);
-	void (*set_data)(void *handle, void *data);
-	void *(*get_data)(const void *handle);
-	void (*close)(void *handle, void (*closed)(void *handle));
-	int (*run)(void *loop, int mode);
-} uv;
-
-static const struct bench_symbol libuv_symbols[] = {
-	{ "uv_loop_init", &uv.loop_init },
-	{ "uv_loop_close", &uv.loop_close },
-	{ "uv_loop_size", &uv.loop_size },
-	{ "uv_handle_size", &uv.handle_size },
-	{ "uv_poll_init", &uv.poll_init },
-	{ "uv_poll_start", &uv.poll_start },
-	{ "uv_poll_stop", &uv.poll_stop },
-	{ "uv_async_init", &uv.async_init },
-	{ "uv_async_send", &uv.async_send },
-	{ "uv_handle_set_data", &uv.set_data },
-	{ "uv_handle_get_data", &uv.get_data },
-	{ "uv_close", &uv.close },
-	{ "uv_run", &uv.run },
-	{ NULL, NULL },
-};
-
-struct bench_library loop_libuv_library = {
-	.name = "libuv",
-	.file = "libuv.so.1",
-	.package = "libuv1",
-	.symbols = libuv_symbols,
-};
+#include "libuv.h"
 
 struct libuv_loop {
 	const struct loop_target *targets;
@@ -80,9 +33,9 @@ static void libuv_happened(void *handle, int status, int events)
 
 	if (status < 0)
 		revents = POLLERR;
-	loop_report(loop->hand, &loop->len, (int)(intptr_t)uv.get_data(handle), revents);
+	loop_report(loop->hand, &loop->len, (int)(intptr_t)libuv.get_data(handle), revents);
 	if (loop->dispatch)
-		(void)uv.poll_stop(handle);
+		(void)libuv.poll_stop(handle);
 }
 
 static void libuv_woken(void *handle)
@@ -94,7 +47,7 @@ static void libuv_woken(void *handle)
 static void libuv_end_handle(void *handle)
 {
 	if (handle != NULL)
-		uv.close(handle, free);
+		libuv.close(handle, free);
 }
 
 static void libuv_close(void *opened)
@@ -104,8 +57,8 @@ static void libuv_close(void *opened)
 	for (int i = 0; i < loop->targets_len; i++)
 		libuv_end_handle(loop->handles[i]);
 	libuv_end_handle(loop->wake);
-	(void)uv.run(loop->loop, UV_RUN_NOWAIT); /* frees them */
-	(void)uv.loop_close(loop->loop);
+	(void)libuv.run(loop->loop, UV_RUN_NOWAIT); /* frees them */
+	(void)libuv.loop_close(loop->loop);
 	free(loop->loop);
 	free(loop->handles);
 	free(loop);
@@ -113,10 +66,10 @@ static void libuv_close(void *opened)
 
 static int libuv_open_wake(struct libuv_loop *loop)
 {
-	loop->wake = calloc(1, uv.handle_size(UV_ASYNC));
+	loop->wake = calloc(1, libuv.handle_size(UV_ASYNC));
 	if (loop->wake == NULL)
 		return -ENOMEM;
-	return uv.async_init(loop->loop, loop->wake, libuv_woken);
+	return libuv.async_init(loop->loop, loop->wake, libuv_woken);
 }
 
 static int libuv_open(const struct loop_setup *setup, void **opened)
@@ -129,9 +82,9 @@ static int libuv_open(const struct loop_setup *setup, void **opened)
 	loop->targets = setup->targets;
 	loop->targets_len = setup->len;
 	loop->dispatch = setup->mode == LOOP_DISPATCH;
-	loop->loop = calloc(1, uv.loop_size());
+	loop->loop = calloc(1, libuv.loop_size());
 	loop->handles = calloc((size_t)setup->len + 1, sizeof *loop->handles);
-	if (loop->loop == NULL || loop->handles == NULL || uv.loop_init(loop->loop) < 0) {
+	if (loop->loop == NULL || loop->handles == NULL || libuv.loop_init(loop->loop) < 0) {
 		free(loop->loop);
 		free(loop->handles);
 		free(loop);
@@ -148,15 +101,15 @@ static int libuv_open(const struct loop_setup *setup, void **opened)
 
 static int libuv_make(struct libuv_loop *loop, int id)
 {
-	void *handle = calloc(1, uv.handle_size(UV_POLL));
+	void *handle = calloc(1, libuv.handle_size(UV_POLL));
 
 	if (handle == NULL)
 		return -ENOMEM;
-	if (uv.poll_init(loop->loop, handle, loop->targets[id].fd) < 0) {
+	if (libuv.poll_init(loop->loop, handle, loop->targets[id].fd) < 0) {
 		free(handle);
 		return -EIO;
 	}
-	uv.set_data(handle, (void *)(intptr_t)id);
+	libuv.set_data(handle, (void *)(intptr_t)id);
 	loop->handles[id] = handle;
 	return 0;
 }
@@ -168,7 +121,7 @@ static int libuv_start(struct libuv_loop *loop, int id)
 	             (wanted & POLLOUT ? UV_WRITABLE : 0);
 	int rc = loop->handles[id] == NULL ? libuv_make(loop, id) : 0;
 
-	return rc < 0 ? rc : uv.poll_start(loop->handles[id], events, libuv_happened);
+	return rc < 0 ? rc : libuv.poll_start(loop->handles[id], events, libuv_happened);
 }
 
 static int libuv_change(void *opened, enum loop_change change, const int *ids, int len)
@@ -182,9 +135,9 @@ static int libuv_change(void *opened, enum loop_change change, const int *ids, i
 		if (change == LOOP_ADD || change == LOOP_ENABLE)
 			rc = libuv_start(loop, ids[i]);
 		else
-			rc = uv.poll_stop(*handle);
+			rc = libuv.poll_stop(*handle);
 		if (change == LOOP_CLOSE) {
-			uv.close(*handle, free);
+			libuv.close(*handle, free);
 			*handle = NULL;
 			close(loop->targets[ids[i]].fd);
 		}
@@ -203,13 +156,13 @@ static int libuv_wait(void *opened, struct loop_hand *hand, const int *enable,
 	loop->hand = hand;
 	loop->len = 0;
 	libuv_running = loop;
-	(void)uv.run(loop->loop, block ? UV_RUN_ONCE : UV_RUN_NOWAIT);
+	(void)libuv.run(loop->loop, block ? UV_RUN_ONCE : UV_RUN_NOWAIT);
 	return loop->len > 0 || bench_goes_on(EINTR) ? loop->len : -EINTR;
 }
 
 static int libuv_wake(void *opened)
 {
-	return uv.async_send(((struct libuv_loop *)opened)->wake);
+	return libuv.async_send(((struct libuv_loop *)opened)->wake);
 }
 
 static uint64_t libuv_syscalls(void *opened)

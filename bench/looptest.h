@@ -13,8 +13,6 @@
 #ifndef BENCH_LOOPTEST_H
 #define BENCH_LOOPTEST_H
 
-#include <stdint.h>
-
 #include "loop.h"
 
 #define LOOPTEST_EVENTS 64 /* room for events in one wait */

@@ -3,6 +3,8 @@
  */
 #include <stddef.h>
 
+#include "libevent.h"
+#include "libuv.h"
 #include "looptest.h"
 
 const struct bench_variant looptest_peers[] = {
@@ -10,7 +12,7 @@ const struct bench_variant looptest_peers[] = {
 	{ "raw-poll", &looptest_poll_ops, NULL, NULL },
 	{ "raw-select", &looptest_select_ops, NULL, NULL },
 	{ "libev", &looptest_loop_ops, &loop_libev_library, &loop_libev },
-	{ "libevent", &looptest_loop_ops, &loop_libevent_library, &loop_libevent },
-	{ "libuv", &looptest_loop_ops, &loop_libuv_library, &loop_libuv },
+	{ "libevent", &looptest_loop_ops, &libevent_library, &loop_libevent },
+	{ "libuv", &looptest_loop_ops, &libuv_library, &loop_libuv },
 	{ 0 },
 };

@@ -20,7 +20,7 @@ static int compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-double bench_median(const double *values, int count)
+static double median(const double *values, int count)
 {
 	double sorted[BENCH_ROUNDS_MAX];
 
@@ -59,7 +59,7 @@ static double statistics_ratio(const struct bench_report *report,
 		return NAN;
 	for (int i = 0; i < rounds; i++)
 		ratios[i] = result->rates[i] / reference->rates[i];
-	return bench_median(ratios, rounds);
+	return median(ratios, rounds);
 }
 
 void bench_figures_get(const struct bench_report *report,
@@ -68,7 +68,7 @@ void bench_figures_get(const struct bench_report *report,
 {
 	int rounds = report->options->rounds;
 
-	figures->rate = bench_median(result->rates, rounds);
+	figures->rate = median(result->rates, rounds);
 	figures->rate_min = result->rates[0];
 	figures->rate_max = result->rates[0];
 	for (int i = 1; i < rounds; i++) {

@@ -8,6 +8,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "libevent.h"
+#include "libuv.h"
+
 /* Half a microsecond for each, from a millisecond to half a second. */
 #define NEAR_NS(n) \
 	((n) < 2000 ? 1000000 : (n) < 1000000 ? 500 * (uint32_t)(n) : 500000000)
@@ -142,8 +145,8 @@ int timers_pass(const struct timers *test, const struct timers_steps *steps,
 static const char *const timers_phases[] = { "arm", "cancel", "expire", NULL };
 
 static const struct bench_variant timers_peers[] = {
-	{ "libevent", &timers_libevent_ops, &timers_libevent, NULL },
-	{ "libuv", &timers_libuv_ops, &timers_libuv, NULL },
+	{ "libevent", &timers_libevent_ops, &libevent_library, NULL },
+	{ "libuv", &timers_libuv_ops, &libuv_library, NULL },
 	{ 0 },
 };
 

@@ -43,9 +43,6 @@ extern const struct bench_ops timers_queue_ops;
 extern const struct bench_ops timers_libevent_ops;
 extern const struct bench_ops timers_libuv_ops;
 
-extern struct bench_library timers_libevent;
-extern struct bench_library timers_libuv;
-
 /* One pass; memory_before: what was in use before the variant was opened. */
 int timers_pass(const struct timers *test, const struct timers_steps *steps,
                 void *state, uint64_t memory_before,

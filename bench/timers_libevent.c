@@ -7,13 +7,6 @@
 #include "libevent.h"
 #include "timers.h"
 
-struct bench_library timers_libevent = {
-	.name = "libevent",
-	.file = "libevent_core-2.1.so.7",
-	.package = "libevent-dev",
-	.symbols = libevent_symbols,
-};
-
 struct libevent_state {
 	const struct timers *test;
 	void *base;
