@@ -17,6 +17,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import reasons
+
 ROOT = Path(__file__).resolve().parent.parent
 ALLOWED = ROOT / "scripts" / "analyze-allowed.txt"
 FOLDERS = ("src", "dropin", "tools")
@@ -51,26 +53,9 @@ def sources():
     return [name for name in names if not name.startswith(windows)]
 
 
-def text_of(name, number):
-    """A line of the source, without the blanks around it."""
-    lines = (ROOT / name).read_text().splitlines()
-    return lines[number - 1].strip() if 0 < number <= len(lines) else ""
-
-
 def allowed():
-    """{(tool, check, file, line's text)}; every block begins with its reason."""
-    entries, explained = [], False
-    for line in ALLOWED.read_text().splitlines():
-        if not line.strip():
-            explained = False
-        elif line.startswith("#"):
-            explained = True
-        elif not explained:
-            sys.exit(f"analyze: {ALLOWED.name}: no reason above: {line}")
-        else:
-            tool, check, name, text = line.split(None, 3)
-            entries.append((tool, check, name, text))
-    return entries
+    """[(tool, check, file, line's text)]."""
+    return [tuple(line.split(None, 3)) for line in reasons.entries(ALLOWED)]
 
 
 def analyze(tool, name):
@@ -106,11 +91,11 @@ def main():
 
     entries = allowed()
     new = [finding for finding in findings
-           if (*finding[:3], text_of(*finding[2:4])) not in entries]
+           if (*finding[:3], reasons.text_of(*finding[2:4])) not in entries]
     stale = [entry for entry in entries
              if entry[3] not in map(str.strip, (ROOT / entry[2]).read_text().splitlines())]
     for tool, check, name, number, message in new:
-        print(f"{name}:{number}: {message} [{tool} {check}]\n    {text_of(name, number)}")
+        print(f"{name}:{number}: {message} [{tool} {check}]\n    {reasons.text_of(name, number)}")
     for entry in stale:
         print(f"{ALLOWED.name}: no such line any more: {' '.join(entry)}")
     print(f"analyze: {len(new)} findings in {len(set(name for _, name in jobs))} files by "

@@ -16,6 +16,8 @@ import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
+import reasons
+
 ROOT = Path(__file__).resolve().parent.parent
 UNCOVERED = ROOT / "scripts" / "uncovered.txt"
 
@@ -51,24 +53,12 @@ def ranges(numbers):
     return " ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
 
 
-def text_of(name, number):
-    """A line of the source, without the blanks around it."""
-    return (ROOT / name).read_text().splitlines()[number - 1].strip()
-
-
 def justified():
-    """{(file, text of a line): how many such lines}; every block has a reason above."""
-    entries, explained = Counter(), False
-    for line in UNCOVERED.read_text().splitlines() if UNCOVERED.exists() else ():
-        if not line.strip():
-            explained = False
-        elif line.startswith("#"):
-            explained = True
-        elif not explained:
-            sys.exit(f"coverage: {UNCOVERED.name}: no reason above: {line}")
-        else:
-            name, text = line.split(None, 1)
-            entries[name, text.strip()] += 1
+    """{(file, text of a line): how many such lines}."""
+    entries = Counter()
+    for line in reasons.entries(UNCOVERED) if UNCOVERED.exists() else ():
+        name, text = line.split(None, 1)
+        entries[name, text.strip()] += 1
     return entries
 
 
@@ -105,7 +95,7 @@ def main():
         left = Counter({key: count for key, count in entries.items() if key[0] == name})
         missed = []
         for number in sorted(line for line, times in lines[name].items() if times == 0):
-            text = text_of(name, number)
+            text = reasons.text_of(name, number)
             if options.list:
                 print(f"{name} {text}")
             elif left[name, text] > 0:
