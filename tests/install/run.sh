@@ -31,7 +31,8 @@ install_moved() {
 
 check_tree() {
 	for file in include/xpoll.h share/man/man3/xpoll_event.3 share/man/man1/xpoll.1 \
-		share/bash-completion/completions/xpoll share/zsh/site-functions/_xpoll; do
+		share/bash-completion/completions/xpoll share/zsh/site-functions/_xpoll \
+		share/doc/xpoll/DIFFERENCES.md share/doc/xpoll/docs/guide/from-epoll.md; do
 		[ -f "$work/prefix/$file" ] || fail "$file is not installed"
 	done
 	"$work/prefix/bin/xpoll" info >/dev/null || fail "the installed command does not run"
