@@ -4,8 +4,6 @@
  */
 #include "kinds.h"
 
-#include <sys/un.h>
-
 #ifdef __linux__
 #include <sys/epoll.h>
 #include <sys/inotify.h>

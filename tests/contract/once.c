@@ -6,8 +6,6 @@
  */
 #include "xt.h"
 
-#include <sched.h>
-
 XT_TEST(oneshot_unread_data_reports_once)
 {
 	struct xpoll *queue = xt_open();

@@ -6,8 +6,6 @@
  */
 #include "xt.h"
 
-#include <sched.h>
-
 /* Is the file at the other end gone, soon? */
 static bool hangs_up(int fd)
 {

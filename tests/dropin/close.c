@@ -9,7 +9,6 @@
 #include <dirent.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 #define VICTIM 17
 

@@ -5,8 +5,6 @@
  */
 #include "dropin.h"
 
-#include <dirent.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 

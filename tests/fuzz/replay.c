@@ -7,7 +7,6 @@
 
 #include <dirent.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define INPUT_MOST 65536

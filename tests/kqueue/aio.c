@@ -8,7 +8,6 @@
 #include <sys/event.h>
 
 #include <aio.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "kit.h"

@@ -7,7 +7,6 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/select.h>
-#include <sys/wait.h>
 
 #include "kit.h"
 

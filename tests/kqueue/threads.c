@@ -5,7 +5,6 @@
  * of a file that was closed before the call began.
  */
 #include <sched.h>
-#include <sys/resource.h>
 
 #include "kit.h"
 

@@ -4,7 +4,6 @@
  */
 #include "xt_internal.h"
 
-#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <termios.h>
 

@@ -22,7 +22,6 @@ void xt_fds_release(void);     /* close what the test kept */
 void xt_threads_release(void); /* join what the test started */
 void xt_queues_release(void);
 void xt_scratch_release(void); /* remove the test's directory */
-void xt_stop_release(void); /* all of the above, in the right order */
 
 /* Of all that run; AS-safe. */
 void xt_threads_each(void (*act)(pthread_t thread, int argument),

@@ -141,7 +141,8 @@ void xt_watchdog(unsigned seconds)
 	xt_watchdog_start(run_name, XT_SANITIZED ? 4 * seconds : seconds);
 }
 
-void xt_stop_release(void)
+/* In the right order. */
+static void run_release(void)
 {
 	xt_queues_release();
 	xt_threads_release();
@@ -173,7 +174,7 @@ int xt_run_one(const struct xt_test *test)
 	xt_watchdog_start(test->name, WATCHDOG_SECONDS);
 	if (!setjmp(run_end))
 		test->run();
-	xt_stop_release();
+	run_release();
 	xt_watchdog_stop();
 	run_check_leaks(before);
 	if (!run_skipped || xt_failures())

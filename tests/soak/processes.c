@@ -5,7 +5,6 @@
  */
 #include "soak.h"
 
-#include <sched.h>
 #include <sys/wait.h>
 
 /* --- signals ------------------------------------------------------------- */

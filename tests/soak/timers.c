@@ -5,7 +5,6 @@
  */
 #include "soak.h"
 
-#include <sched.h>
 #include <time.h>
 
 #define NSECONDS XPOLL_NOTE_NSECONDS

@@ -5,7 +5,6 @@
 #include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
 static void kit_broken(const char *what)
@@ -14,7 +13,8 @@ static void kit_broken(const char *what)
 	exit(1);
 }
 
-unsigned char kit_byte(int64_t offset)
+/* The byte at this place of a kit_file. */
+static unsigned char kit_byte(int64_t offset)
 {
 	return (unsigned char)(offset % 251 + offset / 4096 % 5);
 }

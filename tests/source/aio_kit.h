@@ -18,8 +18,6 @@ enum {
 			XT_SKIP("this way of AIO cannot be used here"); \
 	} while (0)
 
-/* The byte at this place of a kit_file. */
-unsigned char kit_byte(int64_t offset);
 /* A nameless file on a disk with these bytes, none of them in memory. */
 int kit_file(int64_t size);
 /* Another descriptor of it, opened with these flags; -1: not possible. */

@@ -6,7 +6,6 @@
 #include "story.h"
 
 #include <sched.h>
-#include <sys/wait.h>
 
 #define REUSE_OR_SKIP()                                                     \
 	do {                                                                \

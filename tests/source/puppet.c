@@ -224,11 +224,6 @@ static int storm(int count, int fd)
 	return there;
 }
 
-static int become(uid_t user)
-{
-	return setresuid(user, user, user);
-}
-
 static int end_by(int number)
 {
 	(void)signal(number, SIG_DFL);
@@ -288,8 +283,6 @@ static int puppet_do(int fd, int child_fd, const struct letter *letter)
 	case IGNORE_CHILDREN:
 		(void)signal(SIGCHLD, SIG_IGN);
 		return 0;
-	case BECOME:
-		return become((uid_t)letter->argument);
 	case KILL:
 		return end_by(letter->argument);
 	case EXIT:

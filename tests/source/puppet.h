@@ -67,7 +67,6 @@ void puppet_exec_copy(struct puppet puppet, const char *path); /* of this one */
 void puppet_exec_other(struct puppet puppet, const char *path);
 
 void puppet_ignores_children(struct puppet puppet); /* SIGCHLD: SIG_IGN */
-void puppet_becomes(struct puppet puppet, uid_t user);
 
 /* They do not wait for the end. */
 void puppet_exit(struct puppet puppet, int code);

@@ -19,7 +19,6 @@ enum order {
 	EXEC_COPY,
 	EXEC_OTHER,
 	IGNORE_CHILDREN,
-	BECOME,
 	EXIT,
 	KILL,
 };

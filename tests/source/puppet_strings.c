@@ -235,11 +235,6 @@ void puppet_ignores_children(struct puppet puppet)
 	XT_EXPECT_EQ(order(puppet, IGNORE_CHILDREN, 0), 0);
 }
 
-void puppet_becomes(struct puppet puppet, uid_t user)
-{
-	XT_EXPECT_EQ(order(puppet, BECOME, (int)user), 0);
-}
-
 void puppet_exit(struct puppet puppet, int code)
 {
 	struct letter letter = {.order = EXIT, .argument = code};

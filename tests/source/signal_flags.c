@@ -5,59 +5,11 @@
  * Method: handlers that look around; read(2), waitpid(2) and the fate of
  * children as the judges.
  */
-#include "xt.h"
+#include "signal_kit.h"
 
 #include <setjmp.h>
 #include <sys/wait.h>
 #include <ucontext.h>
-
-#define SIGNAL XPOLL_FILT_SIGNAL
-
-static int observe(struct xpoll *queue, int number)
-{
-	return xt_change(queue, (uint64_t)number, SIGNAL, XPOLL_ADD, 0, 0,
-	                 NULL);
-}
-
-static int64_t count_of(struct xpoll *queue, int number)
-{
-	struct xpoll_event event;
-	int rc = xpoll_event(queue, NULL, 0, &event, 1, 0);
-
-	if (rc != 1)
-		return rc;
-	return event.ident == (uint64_t)number ? event.data : -1;
-}
-
-static volatile sig_atomic_t calls;
-
-static void on_plain(int number)
-{
-	(void)number;
-	calls++;
-}
-
-static struct sigaction action(void (*handler)(int), int flags)
-{
-	struct sigaction made = {.sa_flags = flags};
-
-	made.sa_handler = handler;
-	(void)sigemptyset(&made.sa_mask);
-	return made;
-}
-
-static void put(int number, void (*handler)(int), int flags)
-{
-	struct sigaction made = action(handler, flags);
-
-	calls = 0;
-	XT_EQ(sigaction(number, &made, NULL), 0);
-}
-
-static void forget(int number)
-{
-	(void)signal(number, SIG_DFL);
-}
 
 /* --- The program's handler as if it were the only one -------------------- */
 

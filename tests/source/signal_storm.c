@@ -8,7 +8,6 @@
 #include "xt.h"
 
 #include <sched.h>
-#include <time.h>
 
 #define SIGNAL XPOLL_FILT_SIGNAL
 

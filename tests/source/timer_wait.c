@@ -5,7 +5,6 @@
  */
 #include "xt.h"
 
-#include <sched.h>
 #include <sys/resource.h>
 
 enum { TIMER = XPOLL_FILT_TIMER };

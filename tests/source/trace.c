@@ -6,7 +6,6 @@
 #include "story.h"
 
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 /* Nothing more comes of it. */
 static void is_silent(struct xpoll *queue)

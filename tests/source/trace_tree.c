@@ -7,7 +7,6 @@
 #include "story.h"
 
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 /*
  * "Kqueue: a generic and scalable event notification facility", section 5: A

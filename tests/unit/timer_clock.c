@@ -8,8 +8,6 @@
 #include "os/sys_linux.h"
 #include "xt.h"
 
-#include <sys/eventfd.h>
-
 enum { TIMER = XPOLL_FILT_TIMER };
 
 #define NSECONDS XPOLL_NOTE_NSECONDS

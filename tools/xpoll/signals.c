@@ -1,7 +1,6 @@
 /*
  * Signals by name, as kill(1) spells them.
  */
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

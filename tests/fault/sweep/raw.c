@@ -8,7 +8,6 @@
 
 #include <linux/perf_event.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 
 long __real_xp_rawcall(long call, long a, long b, long c, long d, long e,
