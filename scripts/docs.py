@@ -4,7 +4,7 @@
   docs.py [--only CHECK]   one line per finding; exit 1 if there is any
 
 Checks: names (header, symbol map, manual pages and tests agree), pages (mandoc
-finds nothing), examples (every block of C in *.md compiles), links
+finds nothing), examples (every block of C in *.md and every program of the manual compiles), links
 (relative links in *.md lead somewhere), tests (those that *.md name are there),
 cited (so are the files and functions that docs/internals names, and the numbers of
 the contract and of the hazards that the tests name).
@@ -75,18 +75,30 @@ def check_pages():
         yield from (line.strip() for line in lint.stdout.splitlines())
 
 
-def check_examples():
-    compiler = shlex.split(os.environ.get("CC", "cc"))
+def blocks_of_c():
+    """(path, line, text) of each."""
     for path in markdown():
         text = path.read_text()
         for block in re.finditer(r"^```c\n(.*?)^```", text, re.M | re.S):
-            line = text.count("\n", 0, block.start()) + 1
-            result = subprocess.run(
-                [*compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE",
-                 "-fsyntax-only", f"-I{ROOT}/include", "-x", "c", "-"],
-                input=block.group(1), capture_output=True, text=True)
-            if result.returncode != 0:
-                yield f"{path.relative_to(ROOT)}:{line}: does not compile:\n{result.stderr}"
+            yield path, text.count("\n", 0, block.start()) + 1, block.group(1)
+    for path in sorted(MAN.glob("*.[1-8]")):
+        text = path.read_text()
+        for block in re.finditer(r"^\.Bd -literal.*\n((?:#define .*\n)*#include .*\n(?s:.*?))^\.Ed",
+                                 text, re.M):
+            program = block.group(1).replace("\\e", "\\").replace("\\-", "-").replace("\\&", "")
+            yield path, text.count("\n", 0, block.start()) + 1, program
+
+
+def check_examples():
+    compiler = shlex.split(os.environ.get("CC", "cc"))
+    for path, line, program in blocks_of_c():
+        result = subprocess.run(
+            [*compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", "-U_POSIX_C_SOURCE",
+             "-D_GNU_SOURCE", "-fsyntax-only", f"-I{ROOT}/include",
+             f"-I{ROOT}/dropin/kqueue/include", "-x", "c", "-"],
+            input=program, capture_output=True, text=True)
+        if result.returncode != 0:
+            yield f"{path.relative_to(ROOT)}:{line}: does not compile:\n{result.stderr}"
 
 
 def markdown():
