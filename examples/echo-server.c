@@ -9,6 +9,7 @@
  * End of file needs no special case: the buffer is empty whenever we read, so
  * when read(2) returns 0 everything was sent back.  Ends on SIGINT and SIGTERM.
  */
+#define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -11,6 +11,7 @@
  *
  * GET and keep-alive, pipelined requests, slow readers.  Ends on SIGINT, SIGTERM.
  */
+#define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

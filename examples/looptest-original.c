@@ -9,6 +9,7 @@
  * hand-written programs.  The original counted iterations, two for each read,
  * as reads; this counts reads.
  */
+#define _POSIX_C_SOURCE 200809L
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
