@@ -137,7 +137,7 @@ XPOLL_API void xpoll_destroy(struct xpoll *queue);
 #define XPOLL_NOTE_MSECONDS  0x00000002u
 #define XPOLL_NOTE_USECONDS  0x00000004u
 #define XPOLL_NOTE_NSECONDS  0x00000008u
-#define XPOLL_NOTE_ABSTIME   0x00000010u /* on the realtime clock, once */
+#define XPOLL_NOTE_ABSTIME   0x00000010u /* on the real-time clock, once */
 #define XPOLL_NOTE_MONOTONIC 0x00000020u /* ABSTIME on the monotonic clock */
 /* PROC */
 #define XPOLL_NOTE_EXIT           0x80000000u

@@ -32,7 +32,7 @@ PyDoc_STRVAR(control_doc,
 "timeout     in seconds; None: for ever; 0: look only\n"
 "sigmask     signals to be blocked while waiting, instead of the thread's own\n"
 "\n"
-"Returns a list of Events, empty at the time-out or after wake().\n"
+"Returns a list of Events, empty at the timeout or after wake().\n"
 "\n"
 "A change that fails, or has RECEIPT, comes back with ERROR in flags and its\n"
 "errno value, or 0, in data; then these are returned at once.  A failed change\n"

@@ -28,7 +28,7 @@ PyDoc_STRVAR(select_doc,
 "select($self, /, timeout=None)\n"
 "--\n"
 "\n"
-"Wait; returns a list of tuples (SelectorKey, events), empty at the time-out.\n"
+"Wait; returns a list of tuples (SelectorKey, events), empty at the timeout.\n"
 "\n"
 "timeout is in seconds, rounded up to milliseconds; None: for ever; 0 or less:\n"
 "look only.  One thread at a time: OSError (EBUSY).");

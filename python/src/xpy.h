@@ -67,7 +67,7 @@ int xpy_integer(PyObject *value, const char *name, int64_t low, int64_t high,
 /* What a filter's ident may be: a descriptor, or an object that has one. */
 int xpy_ident(PyObject *value, int filter, uint64_t *ident);
 
-/* A time-out in seconds, or None; rounded up. */
+/* A timeout in seconds, or None; rounded up. */
 enum xpy_negative { XPY_NEGATIVE_FAILS, XPY_NEGATIVE_IS_ZERO };
 int xpy_timeout(PyObject *value, enum xpy_negative negative, int64_t *ns);
 

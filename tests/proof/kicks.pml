@@ -15,7 +15,7 @@
 #define POLL_LEVEL false
 #endif
 #ifndef EXPIRIES
-#define EXPIRIES 1 /* waits that do not sleep, or whose time-out passes */
+#define EXPIRIES 1 /* waits that do not sleep, or whose timeout passes */
 #endif
 #ifndef TIMES
 #define TIMES 2 /* moments after the first */

@@ -17,7 +17,7 @@
 #define BYTES 4 /* that arrive, in all */
 #endif
 #ifndef EXPIRIES
-#define EXPIRIES 1 /* waits whose time-out passes */
+#define EXPIRIES 1 /* waits whose timeout passes */
 #endif
 #ifndef TOLD
 #define TOLD true

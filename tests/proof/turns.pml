@@ -19,7 +19,7 @@
 #define POLL_LEVEL false
 #endif
 #ifndef EXPIRIES
-#define EXPIRIES 1 /* time-outs that are 0 or pass, signals */
+#define EXPIRIES 1 /* timeouts that are 0 or pass, signals */
 #endif
 #ifndef CANCELS
 #define CANCELS 0
