@@ -4,6 +4,7 @@
  */
 #include "fuzz.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,7 +89,12 @@ static void compare(struct list *list)
 	memcpy(kernel, list->fds, size);
 	memcpy(ours, list->fds, size);
 	rc = poll(list->fds, list->len, 0);
-	wanted = (int)syscall(SYS_ppoll, kernel, (long)list->len, &now, NULL, 8L);
+	/* The fuzzer's own timer may interrupt either, and they differ in that. */
+	while (rc < 0 && errno == EINTR)
+		rc = poll(list->fds, list->len, 0);
+	do
+		wanted = (int)syscall(SYS_ppoll, kernel, (long)list->len, &now, NULL, 8L);
+	while (wanted < 0 && errno == EINTR);
 	for (unsigned i = 0; rc != wanted && i < list->len; i++)
 		fprintf(stderr, "entry %u: descriptor %d for 0x%x: 0x%x, not 0x%x\n", i,
 		        ours[i].fd, (unsigned)ours[i].events,

@@ -1,6 +1,7 @@
 /* Input as choices, and the world. */
 #include "fuzz.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -177,7 +178,13 @@ short fuzz_poll(int fd, int events)
 	struct pollfd look = {.fd = fd, .events = (short)events};
 	struct timespec now = {0};
 
-	FUZZ_HOLDS(syscall(SYS_ppoll, &look, 1L, &now, NULL, 8L) >= 0);
+	long rc;
+
+	/* The fuzzer's own timer may interrupt it. */
+	do
+		rc = syscall(SYS_ppoll, &look, 1L, &now, NULL, 8L);
+	while (rc < 0 && errno == EINTR);
+	FUZZ_HOLDS(rc >= 0);
 	return look.revents;
 }
 
