@@ -37,6 +37,8 @@ void settings_read(void)
 	settings.stats = number("XPOLL_POLL_STATS", 0, 1) != 0;
 	settings.least = (size_t)number("XPOLL_POLL_MIN", (long)settings.least,
 	                                1000000);
+	if (settings.least == 0) /* Nothing cannot be taken up. */
+		settings.least = 1;
 	settings.after = (uint32_t)number("XPOLL_POLL_AFTER", settings.after, 1000000);
 	settings.recheck_ns = number("XPOLL_POLL_RECHECK", 1000, 86400000) *
 	                      XP_NS_PER_MS;

@@ -18,8 +18,11 @@ __attribute__((constructor)) static void start(void)
 
 __attribute__((destructor)) static void end(void)
 {
-	if (settings.stats)
-		stats_print();
+	if (!settings.stats)
+		return;
+	/* A forked child that has not called has nothing to tell of its parent. */
+	(void)pool_is_ours();
+	stats_print();
 }
 
 EXPORT uint64_t xpoll_poll_syscalls(void)

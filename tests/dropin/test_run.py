@@ -81,6 +81,42 @@ class Run(unittest.TestCase):
                      env=environment(**{f"XPOLL_POLL_{k}": v for k, v in wrong.items()}))
         self.check(result, 0, "fine\n")
 
+    def test_least_of_0_descriptors_is_1(self):
+        # Through ctypes all calls come from one place.
+        poller = "import ctypes\n" \
+            "poll = ctypes.CDLL(None).poll\n" \
+            "nobody = (ctypes.c_uint64 * 40)(*[0xffffffff] * 40)\n" \
+            "print([poll(nobody, 40, 0), poll(None, 0, 0), poll(nobody, 40, 0)])\n"
+        result = run("--poll", sys.executable, "-c", poller,
+                     env=environment(XPOLL_POLL_MIN="0", XPOLL_POLL_AFTER="0"))
+        self.check(result, 0, "[0, 0, 0]\n")
+
+    def test_long_program_name_is_cut_in_the_statistics(self):
+        with tempfile.TemporaryDirectory() as folder:
+            link = os.path.join(folder, "x" * 250)
+            os.symlink(sys.executable, link)
+            result = run("--poll", "--stats", link, "-c", POLLER)
+        self.check(result, 0, "fine\n", r"xpoll-poll: x{64}\[\d+\]: .* found by them\n")
+
+    def test_child_that_does_not_call_tells_no_statistics(self):
+        poller = POLLER + "import sys\nsys.stdout.flush()\n" \
+            "if os.fork() != 0:\n    assert os.wait()[1] == 0\n"
+        result = run("--poll", "--stats", sys.executable, "-c", poller)
+        self.check(result, 0, "fine\n", r"xpoll-poll: [^\n]*: 100 calls, [^\n]*\n")
+
+    def test_statistics_that_nobody_reads_change_nothing(self):
+        poller = "import signal\nsignal.signal(signal.SIGPIPE, signal.SIG_DFL)\n" + POLLER
+        reader, writer = os.pipe()
+        os.close(reader)
+        with open(writer, "wb") as stderr:
+            for more in ({"stderr": stderr}, {"preexec_fn": lambda: os.close(2)}):
+                with self.subTest(**more):
+                    result = subprocess.run(
+                        [TOOL, "run", "--poll", "--stats", sys.executable, "-c", poller],
+                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                        env=environment(), timeout=50, **more)
+                    self.assertEqual((result.returncode, result.stdout), (0, "fine\n"))
+
     def test_program_that_is_not_there_is_127(self):
         self.check(run("--poll", "/no/such/program"), 127, "",
                    "xpoll run: /no/such/program: No such file or directory\n")
