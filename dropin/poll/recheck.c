@@ -1,7 +1,8 @@
 /*
  * A slice of the full look.
  *
- * What poll(2) calls ready may have become so after the watch was asked.
+ * What poll(2) calls ready may have become so after the watch was asked, and what
+ * the watch found may have been taken by another thread.
  * Whether the registration is still one of this file EPOLL_CTL_MOD tells: the
  * kernel keeps them by number and file.  It also makes the kernel ask the file
  * once more, so what became ready without a wake-up is reported from then on.
@@ -70,16 +71,20 @@ int recheck_slice(struct recheck *recheck, struct watch *watch)
 	struct pollfd fds[RECHECK_SLICE];
 	int len = gather(recheck, watch, fds);
 	int doubted = 0;
+	int ready;
 
 	if (recheck->owed > 0)
 		recheck->owed--;
 	watch->spent += len;
 	watch->syscalls += len > 0;
-	if (len == 0 || xp_sys_poll_now(fds, (size_t)len) <= 0)
+	if (len == 0)
+		return 0;
+	ready = xp_sys_poll_now(fds, (size_t)len);
+	if (ready < 0 || (ready == 0 && watch->ready_len == 0))
 		return 0;
 	mark_found(watch, true);
 	for (int i = 0; i < len; i++) {
-		if (fds[i].revents == 0 || watch->slots[fds[i].fd].found)
+		if ((fds[i].revents != 0) == watch->slots[fds[i].fd].found)
 			continue;
 		watch->syscalls++;
 		if (is_registered(watch, fds[i].fd))

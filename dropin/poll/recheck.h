@@ -34,9 +34,10 @@ void recheck_reckon(struct recheck *recheck, const struct watch *watch,
                     int64_t now_ns, int64_t period_ns);
 
 /*
- * Look at a slice, which counts as one that was owed.  What is ready there, is
- * not among what the watch has just found, and is another file than the one
- * that was registered, is trusted no longer: how many those were.
+ * Look at a slice, which counts as one that was owed.  What is ready there and is
+ * not among what the watch has just found, or is among it and not ready, and is
+ * another file than the one that was registered, is trusted no longer: how many
+ * those were.
  */
 int recheck_slice(struct recheck *recheck, struct watch *watch);
 

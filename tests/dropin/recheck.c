@@ -136,6 +136,30 @@ XT_TEST(what_is_ready_and_registered_is_not_doubted)
 	field_close(&field);
 }
 
+/* The old file is open elsewhere, so what comes in for it is still reported. */
+XT_TEST(what_is_found_and_not_ready_is_another_file)
+{
+	struct recheck recheck = {0};
+	struct field field;
+	int empty = xt_keep(eventfd(0, EFD_NONBLOCK));
+	int doubted = 0;
+
+	XT_CALL(field_open(&field));
+	XT_EQ(syscall(SYS_dup3, empty, field.fds[300], O_CLOEXEC), field.fds[300]);
+	XT_EQ(eventfd_write(field.quiet, 1), 0);
+	XT_EQ(watch_look(&field.watch), 0);
+	XT_EQ(field.watch.ready_len, NUMBERS);
+	for (size_t i = 0; i < recheck_slices(&field.watch); i++)
+		doubted += recheck_slice(&recheck, &field.watch);
+	XT_EQ(doubted, 1);
+	XT_EQ(watch_look(&field.watch), 0);
+	XT_EQ(watch_look(&field.watch), 0); /* Its instance was made anew. */
+	XT_EQ(field.watch.ready_len, NUMBERS - 1);
+	for (size_t i = 0; i < field.watch.ready_len; i++)
+		XT_CHECK(field.watch.ready[i].fd != field.fds[300]);
+	field_close(&field);
+}
+
 XT_TEST(slices_are_due_evenly_and_none_is_owed_twice)
 {
 	struct recheck recheck = {0};
