@@ -56,6 +56,18 @@ size_t bits_count(const struct bits_sets *sets)
 	return count;
 }
 
+int bits_highest(const struct bits_sets *sets)
+{
+	for (size_t at = bits_words(sets); at-- > 0;) {
+		unsigned long any = any_of(sets, at);
+
+		if (any != 0)
+			return (int)at * WORD_BITS + WORD_BITS - 1 -
+			       __builtin_clzl(any);
+	}
+	return 0;
+}
+
 /* What the sets want of a number, given the words that it is in. */
 static uint32_t wanted_of(const unsigned long words[BITS_KINDS], int bit)
 {

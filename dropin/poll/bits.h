@@ -30,6 +30,7 @@ void bits_free(struct bits *bits);
 
 size_t bits_count(const struct bits_sets *sets); /* numbers in any of them */
 size_t bits_words(const struct bits_sets *sets);
+int bits_highest(const struct bits_sets *sets); /* or 0 */
 
 /* As array_sync: how many numbers differed, or -1. */
 int64_t bits_sync(struct bits *bits, struct watch *watch,

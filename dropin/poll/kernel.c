@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "os/fdkind.h"
 #include "os/sys.h"
 
 #define PAGE_SIZE_LEAST 4096u
@@ -119,28 +121,45 @@ int kernel_move_away(int fd, int above)
 	return copy;
 }
 
-bool kernel_mapped(const void *start, size_t size)
+bool kernel_is_open(int fd)
+{
+	int saved = errno;
+	bool open = syscall(SYS_fcntl, fd, F_GETFD) >= 0;
+
+	errno = saved;
+	return open;
+}
+
+/*
+ * The kernel adds 0 to a word of this page, and wakes nobody who waits for it.
+ * In a sandbox without futex(2) it has to do that the page is there.
+ */
+static bool page_writable(uintptr_t at, size_t page)
+{
+	unsigned char there;
+
+	if (syscall(SYS_futex, at, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, NULL, at,
+	            FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0)) >= 0)
+		return true;
+	return errno != EFAULT && syscall(SYS_mincore, at, page, &there) == 0;
+}
+
+bool kernel_writable(const void *start, size_t size)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	uintptr_t at = (uintptr_t)start & ~(uintptr_t)(page - 1);
 	uintptr_t end = (uintptr_t)start + size;
-	unsigned char pages[256];
 	int saved = errno;
-	bool mapped = end >= (uintptr_t)start;
+	bool writable = end >= (uintptr_t)start;
 
-	while (mapped && at < end) {
-		size_t chunk = sizeof pages * page;
-
-		if (chunk > end - at)
-			chunk = end - at;
-		mapped = syscall(SYS_mincore, at, chunk, pages) == 0;
-		at += chunk;
-	}
+	for (; writable && at < end; at += page)
+		writable = page_writable(at, page);
 	errno = saved;
-	return mapped;
+	return writable;
 }
 
-int kernel_socket_domain(int fd)
+/* AF_INET and so on; negative errno if fd is no socket. */
+static int socket_domain(int fd)
 {
 	int domain = 0;
 	socklen_t length = sizeof domain;
@@ -151,4 +170,27 @@ int kernel_socket_domain(int fd)
 		domain = -errno;
 	errno = saved;
 	return domain;
+}
+
+int kernel_may_watch(int fd, unsigned *syscalls)
+{
+	int kind = xp_fd_kind(fd);
+
+	++*syscalls;
+	if (kind < 0)
+		return kind;
+	if (kind == XP_KIND_FIFO || kind == XP_KIND_COUNTER)
+		return 1;
+	if (kind != XP_KIND_SOCKET)
+		return 0; /* Among them ttys, where a look moves data along. */
+	++*syscalls;
+	switch (socket_domain(fd)) {
+	case AF_UNIX:
+	case AF_INET:
+	case AF_INET6:
+	case AF_NETLINK:
+		return 1;
+	default: /* Rings in shared memory change without a wake-up. */
+		return 0;
+	}
 }

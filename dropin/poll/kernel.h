@@ -46,10 +46,15 @@ int kernel_move_away(int fd, int above);
 /* How many descriptors this process may have, at most. */
 size_t kernel_descriptor_limit(void);
 
-/* Is all of this memory mapped?  Whether it is readable is not looked at. */
-bool kernel_mapped(const void *start, size_t size);
+bool kernel_is_open(int fd);
 
-/* AF_INET and so on; negative errno if fd is no socket. */
-int kernel_socket_domain(int fd);
+/* May all of this memory be read and written?  It is not changed. */
+bool kernel_writable(const void *start, size_t size);
+
+/*
+ * May epoll speak for this file?  1, 0, or -EBADF: it is not open.  Counts the
+ * system calls that it takes to find out.
+ */
+int kernel_may_watch(int fd, unsigned *syscalls);
 
 #endif

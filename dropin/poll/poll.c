@@ -3,7 +3,7 @@
  */
 #include "call.h"
 
-#include <errno.h>
+#include <limits.h>
 
 #include "array.h"
 #include "base/compiler.h"
@@ -25,7 +25,7 @@ static bool poll_mapped(struct call *call, struct set *set)
 		return true;
 	/* More entries than descriptors allowed is EINVAL. */
 	if (to < from || call->count > kernel_descriptor_limit() ||
-	    !kernel_mapped(call->fds, to - from))
+	    !kernel_writable(call->fds, to - from))
 		return false;
 	if (set) {
 		set->mapped_from = from;
@@ -40,14 +40,22 @@ static bool poll_resembles(const struct call *call, const struct set *set)
 	return array_resembles(&set->watch, call->fds, call->count);
 }
 
+/* Numbers that are not open, or are garbage, do not count; a few are looked at. */
 static int poll_highest(const struct call *call)
 {
-	int highest = 0;
+	int below = INT_MAX;
 
-	for (size_t i = 0; i < call->count; i++)
-		if (call->fds[i].fd > highest)
-			highest = call->fds[i].fd;
-	return highest;
+	for (int tries = 0; tries < 4; tries++) {
+		int highest = 0;
+
+		for (size_t i = 0; i < call->count; i++)
+			if (call->fds[i].fd > highest && call->fds[i].fd < below)
+				highest = call->fds[i].fd;
+		if (highest == 0 || kernel_is_open(highest))
+			return highest;
+		below = highest;
+	}
+	return 0;
 }
 
 static int64_t poll_sync(struct call *call, struct set *set)
@@ -94,12 +102,13 @@ static inline bool passes(nfds_t count)
 {
 	if (XP_UNLIKELY(settings.stats))
 		stats_add(&stats.calls, 1);
-	if (XP_LIKELY(count < settings.least) || numbers_len == 0) {
+	if (XP_LIKELY(count < settings.least) || numbers_len == 0 ||
+	    count > INT32_MAX) {
 		if (XP_UNLIKELY(settings.stats))
 			stats_add(&stats.passed, 1);
 		return true;
 	}
-	return count > INT32_MAX;
+	return false;
 }
 
 static int poll_large(struct pollfd *fds, nfds_t count, int timeout_ms,
@@ -137,8 +146,10 @@ static int ppoll_large(struct pollfd *fds, nfds_t count,
 	};
 
 	if (timeout) {
-		if (!call_timeout_is_valid(timeout)) /* EINVAL */
+		if (!call_timeout_is_valid(timeout)) { /* EINVAL */
+			stats_add(&stats.passed, 1);
 			return real.ppoll(fds, count, timeout, mask);
+		}
 		call.deadline_ns = call_deadline(call_timeout_ns(timeout));
 	}
 	return call_run(&call);

@@ -226,6 +226,7 @@ struct set *pool_new(uintptr_t site, uintptr_t key, int64_t now_ns, int above)
 	set->mapped_to = 0;
 	set->mapped_ns = now_ns;
 	set->most = 0;
+	set->reach = 0;
 	set->slept = false;
 	set->unlooked = 0;
 	stats_add(&stats.sets, 1);

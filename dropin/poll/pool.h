@@ -34,10 +34,12 @@ struct set {
 	struct bits bits;       /* [c] of select */
 	struct recheck recheck; /* [c] */
 	int64_t balance;        /* [c] what it has saved; below 0 it is given up */
-	uintptr_t mapped_from;  /* [c] memory that is known to be there */
-	uintptr_t mapped_to;    /* [c] */
+	uintptr_t mapped_from;  /* [c] of poll: memory that is known to be there */
+	uintptr_t mapped_to;    /* [c] of select: of each of mapped_sets so much */
+	uintptr_t mapped_sets[BITS_KINDS]; /* [c] of select */
 	int64_t mapped_ns;      /* [c] when that was forgotten, to look anew */
 	size_t most;            /* [c] entries that are known to be allowed */
+	int reach;              /* [c] numbers that the kernel's table has room for */
 	bool slept;             /* [c] the last first look found nothing */
 	uint8_t unlooked;       /* [c] calls since then that began with the sleep */
 };

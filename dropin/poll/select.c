@@ -3,7 +3,7 @@
  */
 #include "call.h"
 
-#include <errno.h>
+#include <string.h>
 
 #include "base/compiler.h"
 #include "base/time.h"
@@ -16,20 +16,44 @@
 #define US_PER_SEC 1000000LL
 #define NS_PER_US  1000LL
 
+/*
+ * The kernel reads no more of a set than its table has room for, so a program that
+ * says getdtablesize() need not have memory for so many.  The table, which does
+ * not shrink, has room for each number that is open.
+ */
+static bool select_reaches(const struct call *call, struct set *set)
+{
+	int count = call->sets.count;
+
+	if (count <= FD_SETSIZE || (set && count <= set->reach))
+		return true;
+	if (!kernel_is_open(count - 1))
+		return false;
+	if (set)
+		set->reach = count;
+	return true;
+}
+
+/* The three lie anywhere; each is remembered by its address. */
 static bool select_mapped(struct call *call, struct set *set)
 {
 	size_t size = bits_words(&call->sets) * sizeof(unsigned long);
 
-	/* The sets lie anywhere; what was there at this key is taken as good. */
-	if (!set || call->key != set->mapped_from || size > set->mapped_to) {
-		for (int kind = 0; kind < BITS_KINDS; kind++)
-			if (call->sets.words[kind] &&
-			    !kernel_mapped(call->sets.words[kind], size))
-				return false;
-		if (set) {
-			set->mapped_from = call->key;
-			set->mapped_to = size;
-		}
+	if (!select_reaches(call, set))
+		return false;
+	if (set && size != set->mapped_to) {
+		memset(set->mapped_sets, 0, sizeof set->mapped_sets);
+		set->mapped_to = size;
+	}
+	for (int kind = 0; kind < BITS_KINDS; kind++) {
+		unsigned long *words = call->sets.words[kind];
+
+		if (!words || (set && set->mapped_sets[kind] == (uintptr_t)words))
+			continue;
+		if (!kernel_writable(words, size))
+			return false;
+		if (set)
+			set->mapped_sets[kind] = (uintptr_t)words;
 	}
 	call->count = bits_count(&call->sets);
 	return call->count >= settings.least;
@@ -42,7 +66,7 @@ static bool select_resembles(const struct call *call, const struct set *set)
 
 static int select_highest(const struct call *call)
 {
-	return call->sets.count;
+	return bits_highest(&call->sets);
 }
 
 static int64_t select_sync(struct call *call, struct set *set)
@@ -106,7 +130,8 @@ static inline bool passes(int count)
 static int run(struct call *call, uintptr_t site)
 {
 	call->ops = &select_ops;
-	call->site = site;
+	/* By a jump at its end a function may call poll for the same caller. */
+	call->site = ~site;
 	for (int kind = BITS_KINDS - 1; kind >= 0; kind--)
 		if (call->sets.words[kind])
 			call->key = (uintptr_t)call->sets.words[kind];
@@ -125,8 +150,10 @@ static int pselect_large(int count, fd_set *in, fd_set *out, fd_set *except,
 	};
 
 	if (timeout) {
-		if (!call_timeout_is_valid(timeout)) /* EINVAL */
+		if (!call_timeout_is_valid(timeout)) { /* EINVAL */
+			stats_add(&stats.passed, 1);
 			return real.pselect(count, in, out, except, timeout, mask);
+		}
 		call.deadline_ns = call_deadline(call_timeout_ns(timeout));
 	}
 	return run(&call, site);
@@ -145,18 +172,19 @@ static int select_large(int count, fd_set *in, fd_set *out, fd_set *except,
 
 	if (!timeout)
 		return run(&call, site);
-	if (timeout->tv_sec < 0 || timeout->tv_usec < 0) /* EINVAL */
+	if (timeout->tv_sec < 0 || timeout->tv_usec < 0 || /* EINVAL */
+	    __builtin_add_overflow(timeout->tv_sec, timeout->tv_usec / US_PER_SEC,
+	                           &copy.tv_sec)) {
+		stats_add(&stats.passed, 1);
 		return real.select(count, in, out, except, timeout);
-	copy.tv_sec = timeout->tv_sec + timeout->tv_usec / US_PER_SEC;
+	}
 	copy.tv_nsec = timeout->tv_usec % US_PER_SEC * NS_PER_US;
 	call.timeout = &copy;
 	call.deadline_ns = call_deadline(call_timeout_ns(&copy));
 	rc = run(&call, site);
-	if (rc < 0 && errno != EINTR)
-		return rc;
-	/* As the kernel does. */
-	left_us = call.deadline_ns == XP_NEVER ? 0 : call_left_ns(&call) / NS_PER_US;
+	/* As the kernel does, after errors too. */
 	if (call.deadline_ns != XP_NEVER) {
+		left_us = call_left_ns(&call) / NS_PER_US;
 		timeout->tv_sec = (time_t)(left_us / US_PER_SEC);
 		timeout->tv_usec = (suseconds_t)(left_us % US_PER_SEC);
 	}

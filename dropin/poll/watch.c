@@ -9,12 +9,10 @@
 
 #include <errno.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 
 #include "base/assert.h"
 #include "base/compiler.h"
 #include "numbers.h"
-#include "os/fdkind.h"
 #include "os/sys.h"
 #include "os/sys_linux.h"
 
@@ -63,7 +61,8 @@ struct watch_slot *watch_slot_of(struct watch *watch, int fd)
 
 	if (XP_LIKELY((size_t)fd < len))
 		return &watch->slots[fd];
-	if (!numbers_has(fd) ||
+	/* Garbage may look like a large number; there is no memory for that. */
+	if (!numbers_has(fd) || (size_t)fd >= kernel_descriptor_limit() ||
 	    !memory_reserve(&watch->slots_memory,
 	                    ((size_t)fd + 1) * sizeof *watch->slots))
 		return NULL;
@@ -118,33 +117,9 @@ static void disarm(struct watch *watch, int fd, bool in_kernel)
 	watch->armed_len--;
 }
 
-/* May epoll speak for this file?  -EBADF: it is not open. */
-static int may_arm(struct watch *watch, int fd)
-{
-	int kind = xp_fd_kind(fd);
-
-	watch->syscalls++;
-	if (kind < 0)
-		return kind;
-	if (kind == XP_KIND_FIFO || kind == XP_KIND_COUNTER)
-		return true;
-	if (kind != XP_KIND_SOCKET)
-		return false; /* Among them ttys, where a look moves data along. */
-	watch->syscalls++;
-	switch (kernel_socket_domain(fd)) {
-	case AF_UNIX:
-	case AF_INET:
-	case AF_INET6:
-	case AF_NETLINK:
-		return true;
-	default: /* Rings in shared memory change without a wake-up. */
-		return false;
-	}
-}
-
 static int register_new(struct watch *watch, int fd)
 {
-	int rc = may_arm(watch, fd);
+	int rc = kernel_may_watch(fd, &watch->syscalls);
 
 	if (rc == 0)
 		return -EPERM;

@@ -1,123 +1,16 @@
 /*
  * Goal: what poll, ppoll, select and pselect promise besides their answers:
- * errors, times, signals, and memory.
+ * times, ends of a sleep, signals.
  * Method: the situations one by one, with arrays that the drop-in has taken up.
  */
 #include "dropin.h"
 
 #include <setjmp.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 
 #define MS 1000000LL
-
-/* --- Errors ------------------------------------------------------------------ */
-
-XT_TEST(array_that_is_not_there_is_efault)
-{
-	struct crowd crowd;
-	struct pollfd *volatile nowhere = (struct pollfd *)(void *)8;
-
-	XT_CALL(crowd_open(&crowd));
-	for (int i = 0; i < 30; i++)
-		XT_FAILS(poll(nowhere, CROWD, 0), EFAULT);
-}
-
-XT_TEST(array_that_ends_beyond_memory_is_efault)
-{
-	/* So large that what is mapped meanwhile goes to its other end. */
-	enum { HOLE = 64 << 20 };
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	char *memory = mmap(NULL, HOLE, PROT_READ | PROT_WRITE,
-	                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	struct pollfd *fds = (struct pollfd *)(void *)(memory + page - 8 * CROWD);
-
-	XT_CHECK(memory != MAP_FAILED);
-	for (int i = 0; i < CROWD + 1; i++)
-		fds[i] = (struct pollfd){.fd = -1};
-	XT_EQ(munmap(memory + page, HOLE - page), 0);
-	for (int i = 0; i < 30; i++)
-		XT_EQ(poll(fds, CROWD, 0), 0);
-	XT_FAILS(poll(fds, CROWD + 1, 0), EFAULT);
-	XT_EQ(poll(fds, CROWD, 0), 0);
-	XT_EQ(munmap(memory, page), 0);
-}
-
-static void poll_beyond_limit(void *unused)
-{
-	static struct pollfd fds[200];
-	struct rlimit limit = {.rlim_cur = 100, .rlim_max = 100};
-	volatile nfds_t too_many = (nfds_t)-1;
-
-	(void)unused;
-	for (int i = 0; i < 200; i++)
-		fds[i] = (struct pollfd){.fd = -1};
-	XT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
-	for (int i = 0; i < 30; i++) {
-		XT_FAILS(poll(fds, 101, 0), EINVAL);
-		XT_EQ(poll(fds, 100, 0), 0);
-	}
-	if (!XT_SANITIZED) /* It would look at so many by itself. */
-		XT_FAILS(poll(fds, too_many, 0), EINVAL);
-}
-
-XT_TEST(more_entries_than_descriptors_allowed_is_einval)
-{
-	XT_CHECK(xt_child(poll_beyond_limit, NULL));
-}
-
-XT_TEST(bad_timeout_is_einval)
-{
-	struct crowd crowd;
-	struct timespec bad[] = {{.tv_sec = -1},
-	                         {.tv_nsec = -1},
-	                         {.tv_nsec = 1000000000}};
-	struct timeval negative = {.tv_sec = -1};
-	fd_set set;
-
-	FD_ZERO(&set);
-	XT_CALL(crowd_open(&crowd));
-	for (int i = 0; i < 3; i++) {
-		XT_FAILS(ppoll(crowd.fds, CROWD, &bad[i], NULL), EINVAL);
-		XT_FAILS(pselect(100, &set, NULL, NULL, &bad[i], NULL), EINVAL);
-	}
-	XT_FAILS(select(100, &set, NULL, NULL, &negative), EINVAL);
-	XT_FAILS(select(-1, &set, NULL, NULL, &negative), EINVAL);
-}
-
-XT_TEST(select_of_a_closed_number_is_ebadf)
-{
-	struct crowd crowd;
-	fd_set set;
-	fd_set asked;
-
-	XT_CALL(crowd_open(&crowd));
-	FD_ZERO(&asked);
-	for (int i = 0; i < CROWD; i++)
-		FD_SET(crowd.fds[i].fd, &asked);
-	/* All by one call, or the drop-in would not know them. */
-	for (int i = 0; i < 33; i++) {
-		struct timeval zero = {0};
-		int rc;
-
-		if (i == 30)
-			xt_close(crowd.fds[5].fd);
-		if (i == 32)
-			FD_CLR(crowd.fds[5].fd, &asked);
-		set = asked;
-		rc = select(FD_SETSIZE, &set, NULL, NULL, &zero);
-		if (i < 30 || i == 32) {
-			XT_EQ(rc, 0);
-			continue;
-		}
-		XT_CHECK(rc < 0 && errno == EBADF);
-		/* The set is left alone. */
-		XT_CHECK(memcmp(&set, &asked, sizeof set) == 0);
-	}
-}
 
 /* --- Times --------------------------------------------------------------------- */
 
