@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <string.h>
 
 #include "base/compiler.h"
 #include "base/time.h"
@@ -240,6 +241,27 @@ static int sleep_on(const struct call *call, struct pollfd *fds, int len)
 }
 
 /*
+ * Of what has become hot during the sleep: as it is now.  The others must not be
+ * looked at again, as there are files of which that consumes what there is.
+ */
+static int look_at_new(const struct watch *watch, struct pollfd *sleep, int len)
+{
+	struct pollfd now[WATCH_SLEEP_LEN];
+	int now_len = watch_sleepers(watch, now);
+
+	for (int i = 0; i < now_len; i++)
+		for (int k = 0; k < len; k++)
+			if (sleep[k].fd == now[i].fd)
+				now[i].fd = ~k; /* which poll ignores */
+	(void)xp_sys_poll_now(now, (size_t)now_len);
+	for (int i = 0; i < now_len; i++)
+		if (now[i].fd < 0)
+			now[i] = sleep[~now[i].fd];
+	memcpy(sleep, now, (size_t)now_len * sizeof *now);
+	return now_len;
+}
+
+/*
  * Sleep until something may be ready.  1: look, the set is claimed; 0: the time
  * is over; -1: errno tells, EINTR as a rule; AGAIN.  Enters claimed, and leaves
  * unclaimed but for 1.
@@ -251,18 +273,22 @@ static int sleep_and_claim(struct call *call, struct set *set,
 	int rc;
 
 	*len = watch_sleepers(&set->watch, fds);
-	atomic_fetch_add(&set->sleepers, 1);
+	pool_sleep(set);
 	pool_release(set);
 	call->was_asleep = true;
 	rc = sleep_on(call, fds, *len);
 	call->awake_ns = xp_sys_now_coarse();
-	atomic_fetch_sub(&set->sleepers, 1);
+	pool_awake(set);
 	if (rc < 0)
 		return rc;
 	if (rc == 0 && call_left_ns(call) == 0)
 		return 0;
 	if (!pool_reclaim(set, turn))
 		return AGAIN;
+	atomic_store_explicit(&set->used_ns, call->awake_ns, memory_order_relaxed);
+	/* What was closed meanwhile poll(2) looks at anew; select(2) varies. */
+	if (call->fds && watch_hear(&set->watch))
+		*len = look_at_new(&set->watch, fds, *len);
 	if (rc == 0) /* Nothing has come for as long as a look at all takes. */
 		set->recheck.owed = recheck_slices(&set->watch);
 	return 1;
@@ -351,6 +377,8 @@ static int run(struct call *call, struct set *set)
 		rc = sleep_and_claim(call, set, sleep, &len);
 		if (rc == 0)
 			call->ops->clear(call);
+		if (rc == -1 && errno != EINTR) /* Our few may be too many. */
+			return pass(call);
 		if (rc != 1)
 			return rc;
 	}

@@ -16,6 +16,7 @@
 #include "base/compiler.h"
 #include "export.h"
 #include "numbers.h"
+#include "os/sys.h"
 #include "pool.h"
 #include "real.h"
 
@@ -47,7 +48,7 @@ EXPORT int close(int fd)
 {
 	int rc;
 
-	if (XP_UNLIKELY(numbers_is_own(fd)) && pool_is_ours()) {
+	if (XP_UNLIKELY(numbers_is_own(fd)) && pool_keeps(fd)) {
 		errno = EBADF;
 		return -1;
 	}
@@ -57,35 +58,48 @@ EXPORT int close(int fd)
 	return rc;
 }
 
-/* Another file is about to get this number. */
-static void replace_begin(int number)
+/* Another file is about to get this number; true: it was one of ours. */
+static bool replace_begin(int number)
 {
-	if (XP_UNLIKELY(numbers_is_own(number)) && pool_is_ours())
+	bool ours = XP_UNLIKELY(numbers_is_own(number)) && pool_keeps(number);
+
+	if (ours)
 		pool_vacate(number);
 	close_begin(number);
+	return ours;
+}
+
+static void replace_end(int number, bool was_ours, int rc)
+{
+	/* No file has come; to the program the number was not open before. */
+	if (XP_UNLIKELY(was_ours && rc < 0))
+		xp_sys_close(number);
+	close_end(number);
 }
 
 EXPORT int dup2(int fd, int number)
 {
+	bool was_ours;
 	int rc;
 
 	if (fd == number)
 		return real.dup2(fd, number);
-	replace_begin(number);
+	was_ours = replace_begin(number);
 	rc = real.dup2(fd, number);
-	close_end(number);
+	replace_end(number, was_ours, rc);
 	return rc;
 }
 
 EXPORT int dup3(int fd, int number, int flags)
 {
+	bool was_ours;
 	int rc;
 
 	if (fd == number)
 		return real.dup3(fd, number, flags);
-	replace_begin(number);
+	was_ours = replace_begin(number);
 	rc = real.dup3(fd, number, flags);
-	close_end(number);
+	replace_end(number, was_ours, rc);
 	return rc;
 }
 
@@ -97,7 +111,7 @@ static int close_between(unsigned first, unsigned last, unsigned known)
 	unsigned from = first;
 
 	for (unsigned fd = first; fd < known; fd++) {
-		if (!numbers_is_own((int)fd))
+		if (!pool_keeps((int)fd))
 			continue;
 		if (fd > from && real.close_range(from, fd - 1, 0) < 0)
 			return -1;

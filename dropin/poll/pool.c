@@ -9,6 +9,7 @@
  */
 #include "pool.h"
 
+#include <limits.h>
 #include <sys/epoll.h>
 
 #include "base/assert.h"
@@ -23,6 +24,9 @@ enum { FREE, IDLE, CLAIMED, RETIRED };
 /* A set that nobody has used for so long may be taken over by another array. */
 #define UNUSED_NS (10 * XP_NS_PER_SEC)
 
+/* In place of a descriptor: a number that is never open. */
+#define GONE INT_MAX
+
 /* What the page that forked children get as zeros holds. */
 enum { FORKED, STARTING, RUNNING };
 
@@ -31,6 +35,16 @@ static _Atomic int sets_len; /* those after it have never been used */
 static _Atomic int detaching; /* threads that may use a set's descriptor */
 static _Atomic uint32_t *process;
 static _Atomic int process_id;
+
+/* --- Descriptors ------------------------------------------------------------------ */
+
+/* Ours, and not a file of the program: a bare system call may have closed it. */
+static bool is_instance(int fd)
+{
+	struct epoll_event event;
+
+	return numbers_is_own(fd) && xp_sys_epoll_now(fd, &event, 1) >= 0;
+}
 
 /* --- Processes ------------------------------------------------------------------- */
 
@@ -44,7 +58,26 @@ bool pool_init(void)
 	return true;
 }
 
-/* In a forked child: the sets are the parent's, and so are their instances. */
+/*
+ * In a forked child: the set is the parent's.  Of one that another thread was at
+ * work on only what the table of numbers says is sure; its memory is left alone.
+ */
+static void forget(struct set *set)
+{
+	if (is_instance(set->watch.epoll_fd))
+		xp_sys_close(set->watch.epoll_fd);
+	if (set->state != CLAIMED) {
+		memory_free(&set->watch.slots_memory);
+		memory_free(&set->watch.events_memory);
+		memory_free(&set->watch.ready_memory);
+		array_free(&set->array);
+		bits_free(&set->bits);
+	}
+	set->watch = (struct watch){.epoll_fd = GONE};
+	set->array = (struct array){0};
+	set->bits = (struct bits){0};
+}
+
 static void start_anew(void)
 {
 	for (int i = 0; i < NUMBERS_SETS; i++) {
@@ -52,12 +85,7 @@ static void start_anew(void)
 
 		if (set->state == FREE)
 			continue;
-		xp_sys_close(set->watch.epoll_fd);
-		memory_free(&set->watch.slots_memory);
-		memory_free(&set->watch.events_memory);
-		memory_free(&set->watch.ready_memory);
-		array_free(&set->array);
-		bits_free(&set->bits);
+		forget(set);
 		set->turn++;
 		set->sleepers = 0;
 		set->state = FREE;
@@ -103,6 +131,22 @@ void pool_release(struct set *set)
 	atomic_store_explicit(&set->state, IDLE, memory_order_release);
 }
 
+void pool_sleep(struct set *set)
+{
+	atomic_fetch_add(&set->sleepers, 1);
+}
+
+void pool_awake(struct set *set)
+{
+	int sleepers = set->sleepers;
+
+	/* It may have been taken over meanwhile, and be counted anew. */
+	while (sleepers > 0 &&
+	       !atomic_compare_exchange_weak(&set->sleepers, &sleepers,
+	                                     sleepers - 1))
+		;
+}
+
 bool pool_reclaim(struct set *set, uint32_t turn)
 {
 	if (!is_running() || !claim(set, IDLE))
@@ -134,7 +178,7 @@ struct set *pool_next_of(uintptr_t site, struct set *last)
 	for (struct set *set = last ? last + 1 : sets; set < sets + sets_len; set++) {
 		if (set->site != site || set->sleepers > 0 || !claim(set, IDLE))
 			continue;
-		if (set->site == site && set->sleepers <= 0)
+		if (set->site == site && set->sleepers == 0)
 			return set;
 		pool_release(set);
 	}
@@ -148,11 +192,16 @@ static void reap(void)
 {
 	for (int i = 0; i < NUMBERS_SETS; i++) {
 		struct set *set = &sets[i];
+		bool open;
+		int fd;
 
 		if (set->state != RETIRED || detaching > 0 || !claim(set, RETIRED))
 			continue;
-		numbers_disown(set->watch.epoll_fd);
-		xp_sys_close(set->watch.epoll_fd);
+		fd = set->watch.epoll_fd;
+		open = is_instance(fd);
+		numbers_disown(fd);
+		if (open)
+			xp_sys_close(fd);
 		set->state = FREE;
 	}
 }
@@ -171,13 +220,16 @@ void pool_drop(struct set *set)
 	reap();
 }
 
-/* The one that has been unused for longest, if that is long; claimed. */
+/*
+ * The one that has been unused for longest, if that is long; claimed.  Who sleeps
+ * on it says so each time it wakes up; else it has left by longjmp, or ended.
+ */
 static struct set *claim_unused(int64_t now_ns)
 {
 	struct set *oldest = NULL;
 
 	for (int i = 0; i < NUMBERS_SETS; i++)
-		if (sets[i].state == IDLE && sets[i].sleepers <= 0 &&
+		if (sets[i].state == IDLE &&
 		    (!oldest || sets[i].used_ns < oldest->used_ns))
 			oldest = &sets[i];
 	if (!oldest || now_ns - oldest->used_ns < UNUSED_NS || !claim(oldest, IDLE))
@@ -220,6 +272,7 @@ struct set *pool_new(uintptr_t site, uintptr_t key, int64_t now_ns, int above)
 	set->site = site;
 	set->key = key;
 	set->turn++;
+	set->sleepers = 0;
 	set->used_ns = now_ns;
 	set->recheck = (struct recheck){.due_ns = now_ns};
 	set->mapped_from = 0;
@@ -246,6 +299,16 @@ void pool_detach(int fd, uint64_t relying)
 		reap();
 }
 
+bool pool_keeps(int fd)
+{
+	if (!numbers_is_own(fd) || !pool_is_ours())
+		return false;
+	if (is_instance(fd))
+		return true;
+	numbers_disown(fd); /* It is the program's by now. */
+	return false;
+}
+
 void pool_vacate(int number)
 {
 	for (int i = 0; i < NUMBERS_SETS; i++) {
@@ -257,11 +320,13 @@ void pool_vacate(int number)
 			continue;
 		moved = kernel_copy_away(number, number);
 		if (moved < 0)
-			return; /* The set finds it gone, and is dropped. */
+			moved = GONE; /* The set finds that out, and is given up. */
 		numbers_own(moved);
 		if (!atomic_compare_exchange_strong(&set->watch.epoll_fd, &expected,
-		                                    moved))
+		                                    moved)) {
+			numbers_disown(moved);
 			xp_sys_close(moved);
-		numbers_disown(number);
+		}
 	}
+	numbers_disown(number);
 }

@@ -64,6 +64,9 @@ struct set *pool_next_of(uintptr_t site, struct set *last);
 struct set *pool_new(uintptr_t site, uintptr_t key, int64_t now_ns, int above);
 
 void pool_release(struct set *set);
+/* Around a sleep, in which the set is not claimed. */
+void pool_sleep(struct set *set);
+void pool_awake(struct set *set);
 /* Claim it once more after a sleep; false: it is not what it was. */
 bool pool_reclaim(struct set *set, uint32_t turn);
 /* Give up a claimed set. */
@@ -71,6 +74,8 @@ void pool_drop(struct set *set);
 
 /* Around closing: take fd out of the epoll instances of these sets. */
 void pool_detach(int fd, uint64_t sets);
+/* Is it one of ours, and has no bare system call made it the program's? */
+bool pool_keeps(int fd);
 /* The program wants this number, which is one of ours: give it another one. */
 void pool_vacate(int number);
 

@@ -266,10 +266,17 @@ static void read_log(struct watch *watch)
 	watch->log_at = end;
 }
 
+bool watch_hear(struct watch *watch)
+{
+	if (XP_LIKELY(watch->log_at == numbers_log_end()))
+		return false;
+	read_log(watch);
+	return true;
+}
+
 void watch_begin(struct watch *watch)
 {
-	if (XP_UNLIKELY(watch->log_at != numbers_log_end()))
-		read_log(watch);
+	(void)watch_hear(watch);
 	watch->calls++;
 	for (int i = 0; i < HOT_CHECKED && i < watch->hot_len; i++) {
 		unsigned at = watch->hot_turn++ % (unsigned)watch->hot_len;
@@ -420,8 +427,9 @@ int watch_take(struct watch *watch, const struct pollfd *sleep, int len)
 {
 	if (!make_room(watch) || (sleep[0].revents & ~POLLIN) != 0)
 		return -EBADF;
+	/* Another thread may have given one to the kernel: then that reports it. */
 	for (int i = 1; i < len; i++)
-		if (sleep[i].revents != 0)
+		if (sleep[i].revents != 0 && (watch->slots[sleep[i].fd].flags & HOT))
 			found(watch, sleep[i].fd, (uint16_t)sleep[i].revents);
 	watch->spent += len;
 	return sleep[0].revents != 0 ? harvest(watch) : 0;

@@ -106,7 +106,10 @@ bool watch_wants(const struct watch *watch, int fd, uint16_t bits);
 void watch_want(struct watch *watch, int fd, uint16_t bits);
 void watch_unwant(struct watch *watch, int fd);
 
-/* At the start of a call: see what was closed, and let old hot ones get cold. */
+/* See what was closed since it was last asked; true: something was. */
+bool watch_hear(struct watch *watch);
+
+/* At the start of a call: the same, and let old hot ones get cold. */
 void watch_begin(struct watch *watch);
 
 /*
@@ -118,7 +121,7 @@ int watch_look(struct watch *watch);
 /*
  * To wait: fill `sleep` with what a real poll(2) has to wait for, and return
  * its length; afterwards give it back to watch_take, which does what watch_look
- * does.
+ * does.  Meanwhile others may have been in here.
  */
 int watch_sleepers(const struct watch *watch, struct pollfd *sleep);
 int watch_take(struct watch *watch, const struct pollfd *sleep, int len);

@@ -221,25 +221,6 @@ XT_TEST(close_of_what_is_not_open_is_an_error)
 
 /* --- The drop-in's own descriptors ------------------------------------------ */
 
-/* The number of the epoll instance that the drop-in has made, or -1. */
-static int find_own(void)
-{
-	char path[40];
-	char name[64];
-
-	for (int fd = 200; fd < 4096; fd++) {
-		snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-		ssize_t len = readlink(path, name, sizeof name - 1);
-
-		if (len <= 0)
-			continue;
-		name[len] = '\0';
-		if (strcmp(name, "anon_inode:[eventpoll]") == 0)
-			return fd;
-	}
-	return -1;
-}
-
 XT_TEST(own_descriptor_is_not_among_the_low_ones)
 {
 	struct crowd crowd;

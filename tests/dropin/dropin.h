@@ -27,6 +27,9 @@ void crowd_settle(struct crowd *crowd);
 /* poll(2) now; the index of the one entry that is ready, -1: none, -2: more. */
 int crowd_ready(struct crowd *crowd);
 
+/* The number of an epoll instance that the drop-in has made, or -1. */
+int find_own(void);
+
 /* A pipe with a byte in it takes exactly this number, by dup2 or by luck. */
 void crowd_reopen(int number);
 

@@ -334,6 +334,49 @@ XT_TEST(handler_may_leave_the_sleep_by_longjmp)
 	XT_EQ(crowd_ready(&crowd), -1);
 }
 
+static void poll_and_jump_out(int number)
+{
+	(void)number;
+	(void)crowd_poll(handler_crowd, 0);
+	siglongjmp(way_out, 1);
+}
+
+/* Wherever it interrupts: in the sleep, in the drop-in, or between two calls. */
+static void jump_out_of_anywhere(void *unused)
+{
+	struct crowd crowd;
+	volatile int jumps = 0;
+
+	(void)unused;
+	XT_CALL(crowd_open(&crowd));
+	handler_crowd = &crowd;
+	catch_signal(SIGALRM, 0, poll_and_jump_out);
+	while (jumps < 200) {
+		struct itimerval soon = {.it_value.tv_usec = 20 + jumps};
+
+		if (sigsetjmp(way_out, 1) != 0) {
+			jumps = jumps + 1;
+			continue;
+		}
+		setitimer(ITIMER_REAL, &soon, NULL);
+		for (int i = 0;; i++)
+			XT_EQ(crowd_poll(&crowd, i % 8 == 7 ? -1 : 0), 0);
+	}
+	xt_watchdog(30); /* It uses the same signal. */
+	for (int i = 0; i < CROWD; i++) {
+		xt_put(crowd.pipes[i].w);
+		XT_EQ(crowd_ready(&crowd), i);
+		xt_get(crowd.fds[i].fd);
+	}
+	XT_EQ(crowd_ready(&crowd), -1);
+}
+
+/* In a child, whose sets may all be lost by that. */
+XT_TEST(handler_may_poll_the_same_array_and_leave_by_longjmp)
+{
+	XT_CHECK(xt_child(jump_out_of_anywhere, NULL));
+}
+
 /* --- Sets and files --------------------------------------------------------------------- */
 
 XT_TEST(hung_up_pipe_that_select_does_not_ask_about_lets_it_sleep)

@@ -220,6 +220,40 @@ XT_TEST(cancelled_thread_leaves_the_set_to_others)
 	XT_EQ(crowd_ready(&crowd), 4);
 }
 
+static void upset_beside_a_sleeper(void *argument)
+{
+	struct crowd *crowd = argument;
+
+	XT_EQ(crowd_poll(crowd, 0), 0);
+	for (int i = 0; i < CROWD; i++)
+		XT_EQ(close(crowd->fds[i].fd), 0);
+	XT_EQ(crowd_poll(crowd, -1), CROWD);
+}
+
+XT_TEST(forked_child_beside_a_sleeper_does_not_disturb_it)
+{
+	struct crowd crowd;
+
+	if (XT_SANITIZED)
+		XT_SKIP("a sanitizer bears no fork beside other threads");
+	XT_CALL(crowd_open(&crowd));
+	for (int round = 0; round < 10; round++) {
+		atomic_int done = 0;
+		struct waiter waiter = {.crowd = &crowd, .done = &done};
+		struct xt_thread *thread = xt_start(wait_on_crowd, &waiter);
+
+		xt_asleep(thread);
+		XT_CHECK(xt_child(upset_beside_a_sleeper, &crowd));
+		XT_EQ(atomic_load(&done), 0);
+		xt_put(crowd.pipes[round].w);
+		xt_join(thread);
+		XT_EQ(waiter.rc, 1);
+		XT_EQ(crowd.fds[round].revents, POLLIN);
+		xt_get(crowd.fds[round].fd);
+		xt_threads_reuse();
+	}
+}
+
 /* --- Closing and opening while others poll ------------------------------------------ */
 
 enum { SHUFFLED = 64, ROUNDS = 4000 };

@@ -1,0 +1,80 @@
+/*
+ * Goal: what is hot, and what the kernel watches, may change while a thread
+ * sleeps; what is ready is found once all the same.
+ * Method: white box.  One thread plays the sleeper and the others in turn.
+ */
+#include "watch.h"
+
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+
+#include "xt.h"
+
+enum { NUMBERS = 20 };
+
+struct field {
+	struct watch watch;
+	int fds[NUMBERS]; /* eventfds, hot to begin with */
+};
+
+static void field_open(struct field *field)
+{
+	*field = (struct field){0};
+	XT_EQ(watch_init(&field->watch, 0, 0), 0);
+	for (int i = 0; i < NUMBERS; i++) {
+		field->fds[i] = xt_keep(eventfd(0, EFD_NONBLOCK));
+		XT_CHECK(watch_slot_of(&field->watch, field->fds[i]));
+		watch_want(&field->watch, field->fds[i], POLLIN);
+	}
+	XT_EQ(field->watch.hot_len, NUMBERS);
+}
+
+static void field_close(struct field *field)
+{
+	syscall(SYS_close, watch_fini(&field->watch));
+}
+
+static void cool_all(struct field *field)
+{
+	for (int i = 0; i < 10 * WATCH_HOT_MOST && field->watch.hot_len > 0; i++)
+		watch_begin(&field->watch);
+	XT_EQ(field->watch.hot_len, 0);
+}
+
+XT_TEST(what_got_cold_during_a_sleep_is_found_once)
+{
+	struct pollfd sleep[WATCH_SLEEP_LEN];
+	struct field field;
+	int len;
+
+	XT_CALL(field_open(&field));
+	len = watch_sleepers(&field.watch, sleep);
+	XT_EQ(len, 1 + NUMBERS);
+	XT_CALL(cool_all(&field));
+	for (int i = 0; i < NUMBERS; i++)
+		XT_EQ(eventfd_write(field.fds[i], 1), 0);
+	XT_EQ(poll(sleep, (nfds_t)len, 0), 1 + NUMBERS);
+	XT_EQ(watch_take(&field.watch, sleep, len), 0);
+	XT_EQ(field.watch.ready_len, NUMBERS);
+	field_close(&field);
+}
+
+/* The sleep had ended before: the instance itself was not ready then. */
+XT_TEST(what_got_cold_after_a_sleep_is_found_by_the_next_look)
+{
+	struct pollfd sleep[WATCH_SLEEP_LEN];
+	struct field field;
+	int len;
+
+	XT_CALL(field_open(&field));
+	len = watch_sleepers(&field.watch, sleep);
+	XT_EQ(eventfd_write(field.fds[3], 1), 0);
+	XT_EQ(poll(sleep, (nfds_t)len, 0), 1);
+	XT_CALL(cool_all(&field));
+	XT_EQ(watch_take(&field.watch, sleep, len), 0);
+	XT_EQ(field.watch.ready_len, 0);
+	XT_EQ(watch_look(&field.watch), 0);
+	XT_EQ(field.watch.ready_len, 1);
+	XT_EQ(field.watch.ready[0].fd, field.fds[3]);
+	field_close(&field);
+}
