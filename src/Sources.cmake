@@ -9,6 +9,7 @@ set(XPOLL_BASE
   base/regmap.c
 )
 set(XPOLL_CORE
+  source/find.c
   source/timer.c
   source/user.c
   core/around.c
