@@ -131,6 +131,7 @@ set(XPOLL_KQUEUE
 set(XPOLL_SUNOS
   os/beacon_pipe.c
   os/counts_ioctl.c
+  os/pipes_untold.c
   os/fdkind_posix.c
   os/fskind_posix.c
   os/sys_devpoll.c
@@ -156,6 +157,7 @@ set(XPOLL_SUNOS
 set(XPOLL_NT
   base/alloc_aligned.c
   os/nt/absent.c
+  os/pipes_untold.c
   os/nt/afd_ioctl.c
   os/nt/beacon_event.c
   os/nt/process.c

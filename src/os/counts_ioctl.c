@@ -43,15 +43,3 @@ int64_t xp_sys_socket_room(int fd)
 	(void)fd;
 	return -ENOTSUP;
 }
-
-int64_t xp_sys_pipe_size(int fd)
-{
-	(void)fd;
-	return -ENOTSUP;
-}
-
-int64_t xp_sys_pipe_room(int fd)
-{
-	(void)fd;
-	return -ENOTSUP;
-}

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/time.h"
+#include "os/timer_moment.h"
 #include "os/uncancelled.h"
 
 int xp_sys_epoll_create(void)
@@ -61,15 +62,7 @@ int xp_sys_timer_fd(void)
 int xp_sys_timer_set(int timer_fd, int64_t deadline_ns)
 {
 	struct xp_uncancelled before = xp_uncancelled_begin();
-	/* All zeros would stop it, and that is what XP_NEVER wants. */
-	int64_t at_ns = deadline_ns == XP_NEVER ? 0
-		: deadline_ns <= 0 ? 1 : deadline_ns;
-	struct itimerspec when = {
-		.it_value = {
-			.tv_sec = (time_t)(at_ns / XP_NS_PER_SEC),
-			.tv_nsec = (long)(at_ns % XP_NS_PER_SEC),
-		},
-	};
+	struct itimerspec when = xp_timer_spec(xp_timer_moment(deadline_ns));
 	int rc = timerfd_settime(timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
 
 	return (int)xp_uncancelled_end(&before, rc);

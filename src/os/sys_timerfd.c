@@ -12,15 +12,11 @@
 #include "os/rawcall.h"
 #include "os/sys.h"
 #include "os/sys_linux.h"
+#include "os/timer_moment.h"
 
 static int set(int timer_fd, int flags, int64_t at_ns)
 {
-	struct itimerspec when = {
-		.it_value = {
-			.tv_sec = (time_t)(at_ns / XP_NS_PER_SEC),
-			.tv_nsec = (long)(at_ns % XP_NS_PER_SEC),
-		},
-	};
+	struct itimerspec when = xp_timer_spec(at_ns);
 	int saved = errno;
 
 	return xp_libcall_result(timerfd_settime(timer_fd, flags, &when, NULL), saved);
@@ -36,12 +32,7 @@ int xp_sys_timer_fd(void)
 
 int xp_sys_timer_set(int timer_fd, int64_t deadline_ns)
 {
-	/* All zeros would stop it, and that is what XP_NEVER wants. */
-	if (deadline_ns == XP_NEVER)
-		deadline_ns = 0;
-	else if (deadline_ns <= 0)
-		deadline_ns = 1;
-	return set(timer_fd, TFD_TIMER_ABSTIME, deadline_ns);
+	return set(timer_fd, TFD_TIMER_ABSTIME, xp_timer_moment(deadline_ns));
 }
 
 /*

@@ -8,18 +8,6 @@
 
 #include "os/sys.h"
 
-int64_t xp_sys_pipe_size(int fd)
-{
-	(void)fd;
-	return -ENOTSUP;
-}
-
-int64_t xp_sys_pipe_room(int fd)
-{
-	(void)fd;
-	return -ENOTSUP;
-}
-
 int xp_sys_read(int fd, void *buffer, size_t size)
 {
 	(void)fd, (void)buffer, (void)size;
