@@ -65,6 +65,11 @@ int xp_slot_know(int fd, struct xp_slot *slot)
 	return 0;
 }
 
+bool xp_slot_is(int fd, struct xp_slot *slot, enum xp_fd_kind kind)
+{
+	return xp_slot_know(fd, slot) == 0 && slot->kind == kind;
+}
+
 bool xp_slot_lookable(int fd, struct xp_slot *slot)
 {
 	return xp_slot_know(fd, slot) == 0 &&

@@ -66,6 +66,9 @@ void xp_candidate_carry(struct xpoll *queue, int fd, struct xp_slot *slot,
 /* Find out what kind of file it is, once; 0, -EBADF, -ENOMEM: not this time. */
 int xp_slot_know(int fd, struct xp_slot *slot);
 
+/* Is the file of that kind?  What cannot be found out now is of none. */
+bool xp_slot_is(int fd, struct xp_slot *slot, enum xp_fd_kind kind);
+
 /* May poll(2) look at the file?  Not if that cannot be found out now. */
 bool xp_slot_lookable(int fd, struct xp_slot *slot);
 

@@ -116,8 +116,7 @@ static XP_APART uint32_t report_of_mode(struct xpoll *queue, int fd,
 	if (slot->mode != XP_MODE_EXCLUSIVE || events & POLLHUP ||
 	    !(events & POLLIN && slot->enabled & XP_BIT(XP_READ)))
 		return events;
-	(void)xp_slot_lookable(fd, slot);
-	if (slot->kind != XP_KIND_SOCKET)
+	if (!xp_slot_is(fd, slot, XP_KIND_SOCKET))
 		return events;
 	xp_count(&queue->counters.syscalls_check);
 	if (xp_sys_poll_now(&look, 1) > 0)
@@ -188,8 +187,7 @@ static XP_APART uint32_t without_unconnected(struct xpoll *queue, int fd,
 
 	if (events & (POLLIN | POLLRDHUP))
 		return events;
-	(void)xp_slot_know(fd, slot);
-	if (slot->kind != XP_KIND_SOCKET)
+	if (!xp_slot_is(fd, slot, XP_KIND_SOCKET))
 		return events;
 	xp_count(&queue->counters.syscalls_check);
 	rc = xp_sys_poll_now(&look, 1);
@@ -211,8 +209,8 @@ static uint16_t eof_of(int fd, struct xp_slot *slot, unsigned filter,
 	if (filter == XP_READ)
 		return 0;
 	/* POLLERR alone: a pipe has no reader; a socket has an error. */
-	(void)xp_slot_know(fd, slot);
-	return events & POLLERR && slot->kind == XP_KIND_FIFO ? XPOLL_EOF : 0;
+	return events & POLLERR && xp_slot_is(fd, slot, XP_KIND_FIFO)
+		? XPOLL_EOF : 0;
 }
 
 void xp_deliver_handed(struct xpoll *queue, int fd, struct xp_slot *slot,

@@ -82,8 +82,7 @@ static uint32_t error_of(struct xpoll *queue, const struct xp_wait *wait,
 	    event[-1].filter == XPOLL_FILT_READ && slot->soerr & XP_BIT(XP_READ) &&
 	    event[-1].fflags)
 		return event[-1].fflags;
-	(void)xp_slot_lookable(fd, slot);
-	if (slot->kind != XP_KIND_SOCKET)
+	if (!xp_slot_is(fd, slot, XP_KIND_SOCKET))
 		return 0;
 	xp_count(&queue->counters.syscalls_check);
 	error = xp_sys_take_error(fd);

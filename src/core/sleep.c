@@ -76,7 +76,7 @@ struct sleeper {
 	struct xpoll *queue;
 	uint32_t kick_epoch;
 	uint32_t keeper; /* not 0: it minds kept_ns */
-	int64_t deadline_ns;
+	int64_t deadline_ns; /* here, not a local: those a longjmp may change */
 	bool follower;
 	bool poll_level;
 };

@@ -99,6 +99,14 @@ static void empty_found(struct xpoll *queue, struct xp_reg *reg, int64_t left)
 	}
 }
 
+/* What cannot be asked any more is no longer filled. */
+static void empty_look(struct xpoll *queue, struct xp_reg *reg)
+{
+	int64_t left = xp_sys_unsent((int)reg->item.ident);
+
+	empty_found(queue, reg, left > 0 ? left : 0);
+}
+
 static int empty_attach(struct xpoll *queue, struct xp_reg *reg,
                         const struct xpoll_event *change)
 {
@@ -139,7 +147,7 @@ static int empty_confirm(struct xpoll *queue, uint64_t ident,
 static int empty_touch(struct xpoll *queue, struct xp_reg *reg,
                        const struct xpoll_event *change)
 {
-	int fd = (int)reg->item.ident, rc;
+	int rc;
 
 	if (change->flags & XPOLL_CLEAR)
 		return -ENOTSUP;
@@ -147,7 +155,7 @@ static int empty_touch(struct xpoll *queue, struct xp_reg *reg,
 		return 0;
 	rc = empty_confirm(queue, reg->item.ident, reg);
 	if (rc == 0)
-		empty_found(queue, reg, xp_sys_unsent(fd) > 0);
+		empty_look(queue, reg);
 	return rc == -ENOENT ? -ESTALE : rc;
 }
 
@@ -167,7 +175,7 @@ static void empty_switched(struct xpoll *queue, struct xp_reg *reg)
 	if (reg->flags & XPOLL_DISABLE)
 		xp_list_remove(&empty_of(reg)->filled);
 	else if (!reg->active)
-		empty_found(queue, reg, xp_sys_unsent((int)reg->item.ident) > 0);
+		empty_look(queue, reg);
 }
 
 static void empty_detach(struct xpoll *queue, struct xp_reg *reg)
