@@ -198,19 +198,26 @@ static void signal_wait(void *argument)
 	self->rc = xpoll_event(self->queue, NULL, 0, &self->event, 1, -1);
 }
 
+/* SIGUSR2 is blocked from now on, and read from the file. */
+static int usr2_file(sigset_t *old)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGUSR2);
+	XT_EXPECT_EQ(pthread_sigmask(SIG_BLOCK, &set, old), 0);
+	return xt_keep(signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
+}
+
 XT_TEST(hazard_08_signalfd_is_looked_at_by_the_waiting_thread)
 {
 	if (xt_is("kqueue") || xt_sunos())
 		XT_SKIP("only Linux has such a file");
 
 	struct signal_waiter waiter = {.queue = xt_open()};
-	sigset_t set;
 	sigset_t old;
+	int fd = usr2_file(&old);
 
-	(void)sigemptyset(&set);
-	(void)sigaddset(&set, SIGUSR2);
-	XT_EQ(pthread_sigmask(SIG_BLOCK, &set, &old), 0);
-	int fd = xt_keep(signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
 	XT_OK(xt_add(waiter.queue, fd, READ, 0));
 	XT_OK(toggle(waiter.queue, fd, READ));
 	struct xt_thread *thread = xt_start(signal_wait, &waiter);
@@ -231,13 +238,9 @@ XT_TEST(hazard_08_signalfd_enabled_for_another_thread_is_reported)
 		XT_SKIP("only Linux has such a file");
 
 	struct signal_waiter waiter = {.queue = xt_open()};
-	sigset_t set;
 	sigset_t old;
+	int fd = usr2_file(&old);
 
-	(void)sigemptyset(&set);
-	(void)sigaddset(&set, SIGUSR2);
-	XT_EQ(pthread_sigmask(SIG_BLOCK, &set, &old), 0);
-	int fd = xt_keep(signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
 	XT_OK(xt_add(waiter.queue, fd, READ, 0));
 	struct xt_thread *thread = xt_start(signal_wait, &waiter);
 	xt_asleep(thread);
