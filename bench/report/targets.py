@@ -119,7 +119,7 @@ def memory(results):
     few, many = min(taken), max(taken)
     each = (taken[many] - taken[few]) / (many - few)
     return [Target(f"memory, from {few:,} to {many:,} descriptors", "≤ 64 bytes each",
-                   f"{each:.1f}", each < 64.5)]
+                   f"{each:.0f}", round(each) <= 64)]
 
 
 def drop_in(results):
