@@ -167,7 +167,7 @@ static const struct bench_ops costs_ops = {
 
 const struct bench_workload bench_costs = {
 	.name = "costs",
-	.summary = "add, delete, enable, disable; a wait with none and with all ready",
+	.summary = "add, delete, enable, disable; waits for none and for all",
 	.help =
 		"The operations of a queue one by one, on N sockets.\n"
 		"\n"

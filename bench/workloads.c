@@ -23,6 +23,7 @@ const struct bench_workload *const bench_workloads[] = {
 	&bench_memory,
 	&bench_dropin,
 	&bench_kqueue,
+	&bench_kqueue_change,
 	&bench_timers,
 	NULL,
 };

@@ -12,5 +12,6 @@ extern const struct bench_workload bench_threads;
 extern const struct bench_workload bench_churn;
 extern const struct bench_workload bench_memory;
 extern const struct bench_workload bench_kqueue;
+extern const struct bench_workload bench_kqueue_change;
 
 #endif

@@ -27,7 +27,7 @@ FIGURES = [
     ("figure-16", "bench/http.py"), ("zombies", "xpoll bench idle"),
 ]
 MORE = ["active", "edge", "dispatch", "threads", "wake", "churn", "memory", "timers",
-        "kqueue"]
+        "kqueue", "kqueue-change"]
 
 
 def text(value):

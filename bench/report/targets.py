@@ -134,7 +134,17 @@ def drop_in(results):
 def kqueue(results):
     return [row for n in results.sizes("kqueue")
             for row in at_least(results, f"kqueue, n = {n}", f"kqueue-{n}", None, "raw_epoll",
-                                1.15, "kevent")]
+                                1.15, "kevent")] + kqueue_change(results)
+
+
+def kqueue_change(results):
+    found = []
+    for n in results.sizes("kqueue-change"):
+        ratio = results.number(f"kqueue-change-{n}", "kevent", "ratio_raw_epoll")
+        if ratio:
+            found.append(Target(f"add and delete by kevent, n = {n}", "≤ 1.3 × raw epoll_ctl",
+                                f"{1 / ratio:.2f}", 1 / ratio <= 1.3))
+    return found
 
 
 def fallback(results):

@@ -15,7 +15,7 @@ static int bench_list(const struct bench_workload *const *workloads)
 	       "lists the options.\n\n"
 	       "workloads:\n");
 	for (; *workloads != NULL; workloads++)
-		printf("  %-10s  %s\n", (*workloads)->name, (*workloads)->summary);
+		printf("  %-13s  %s\n", (*workloads)->name, (*workloads)->summary);
 	return TOOL_OK;
 }
 
