@@ -65,10 +65,10 @@ static bool epoll_owns(const void *opaque, int fd)
 		xp_outer_owns(&state->outer, fd);
 }
 
-static int epoll_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
+/* Apart, so that the function around the system call is a short one. */
+static XP_APART int epoll_refused(void *opaque, int fd, uint32_t watch,
+                                  uint64_t token, int rc)
 {
-	int rc = epoll_control(opaque, EPOLL_CTL_ADD, fd, watch, token);
-
 	/* Not for another epoll set; it was no more than a hint. */
 	if (rc == -EINVAL && watch & XP_WATCH_EXCLUSIVE)
 		rc = epoll_control(opaque, EPOLL_CTL_ADD, fd,
@@ -77,6 +77,15 @@ static int epoll_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 	if (rc == -EBADF && xp_sys_open_flags(fd) >= 0)
 		return -ENOTSUP;
 	return rc;
+}
+
+static int epoll_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
+{
+	int rc = epoll_control(opaque, EPOLL_CTL_ADD, fd, watch, token);
+
+	if (XP_LIKELY(rc == 0))
+		return 0;
+	return epoll_refused(opaque, fd, watch, token, rc);
 }
 
 static int epoll_detach(void *opaque, int fd)

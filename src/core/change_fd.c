@@ -119,45 +119,44 @@ static int add_to_unknown(struct xpoll *queue, int fd, struct xp_slot *slot,
 	return rc;
 }
 
-static int add_to_fresh(struct xpoll *queue, int fd, struct xp_slot *slot)
+int xp_interest_refused(struct xpoll *queue, int fd, struct xp_slot *slot,
+                        bool follows, int rc)
 {
-	enum xp_mode mode;
-	unsigned filters;
-	uint64_t token = xp_slot_token(slot, fd);
-	int rc;
-
-	xp_interest_choose(queue, slot, &mode, &filters);
-	if (mode == XP_MODE_EXCLUSIVE && !filters)
-		filters = slot->present; /* Ask the kernel; silenced below. */
-	rc = xp_interest_attach(queue, fd,
-	                        xp_interest_watch(slot, mode, filters), token);
 	if (rc == -EPERM) {
 		rc = xp_file_add(queue, fd);
 		if (rc == 0)
 			slot->mode = XP_MODE_FILE;
-		return rc;
+		if (rc == 0 && follows)
+			rc = xp_file_follow(queue, fd);
 	}
 	if (rc < 0)
-		return rc;
-	xp_interest_set_mode(queue, slot, mode, filters);
-	return slot->enabled ? 0
-		: xp_interest_silenced(queue, fd, slot, XP_ALL_FILTERS);
+		xp_interest_drop(queue, fd, slot);
+	return rc;
 }
 
 static int add_fresh(struct xpoll *queue, int fd, struct xp_slot *slot,
                      const struct xp_interest *add)
 {
-	unsigned fresh = add_merge(slot, add);
+	enum xp_mode mode;
+	unsigned filters;
 	int rc = 0;
 
+	xp_count_by(&queue->counters.registered, add_merge(slot, add));
 	/* How it is to be watched depends on that. */
 	if (queue->ops->caps & XP_CAP_BY_EDGE)
 		rc = xp_slot_know(fd, slot);
+	xp_interest_choose(queue, slot, &mode, &filters);
+	if (mode == XP_MODE_EXCLUSIVE && !filters)
+		filters = slot->present; /* Ask the kernel; silenced below. */
 	if (rc == 0)
-		rc = add_to_fresh(queue, fd, slot);
-	if (rc == 0 && slot->mode == XP_MODE_FILE && add->follows)
-		rc = xp_file_follow(queue, fd);
-	xp_count_by(&queue->counters.registered, fresh);
+		rc = xp_interest_attach(queue, fd,
+		                        xp_interest_watch(slot, mode, filters),
+		                        xp_slot_token(slot, fd));
+	if (rc < 0)
+		return xp_interest_refused(queue, fd, slot, add->follows, rc);
+	xp_interest_set_mode(queue, slot, mode, filters);
+	if (!slot->enabled)
+		rc = xp_interest_silenced(queue, fd, slot, XP_ALL_FILTERS);
 	if (rc < 0)
 		xp_interest_drop(queue, fd, slot);
 	return rc;
@@ -224,12 +223,10 @@ static int delete_all(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
 	int rc = 0;
 
-	if (slot->mode == XP_MODE_FILE) {
+	if (xp_slot_in_kernel(slot))
+		return xp_interest_end(queue, fd, slot);
+	if (slot->mode == XP_MODE_FILE)
 		rc = xp_file_confirm(queue, fd);
-	} else if (slot->mode != XP_MODE_NONE) {
-		rc = queue->ops->detach(queue->backend, fd);
-		slot->mode = XP_MODE_NONE;
-	}
 	xp_interest_drop(queue, fd, slot);
 	return rc;
 }

@@ -330,7 +330,7 @@ static XP_INLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait,
 }
 
 /*
- * The most usual event by far, in a few instructions: level mode, one of READ
+ * The most usual event by far, in a few instructions: by level, one of READ
  * and WRITE, nothing special about it.  False: it is another.
  */
 static XP_INLINE bool deliver_plain(struct xpoll *queue, struct xp_wait *wait,
@@ -340,10 +340,13 @@ static XP_INLINE bool deliver_plain(struct xpoll *queue, struct xp_wait *wait,
 	unsigned special = slot->once | slot->turn | slot->soerr | slot->lowat |
 		slot->first;
 	unsigned filters = events & POLLIN ? XP_BIT(XP_READ) : 0;
+	bool level = slot->mode == XP_MODE_LEVEL;
 
 	filters |= events & POLLOUT ? XP_BIT(XP_WRITE) : 0;
 	filters &= slot->enabled;
-	if (special || slot->mode != XP_MODE_LEVEL || xp_wait_full(wait) ||
+	if (slot->mode == XP_MODE_LAZY)
+		level = !(slot->edge & filters);
+	if (special || !level || xp_wait_full(wait) ||
 	    events & ~(uint32_t)(POLLIN | POLLOUT) || slot->batch == wait->batch)
 		return false;
 	if (filters != XP_BIT(XP_READ) && filters != XP_BIT(XP_WRITE))
@@ -355,6 +358,9 @@ static XP_INLINE bool deliver_plain(struct xpoll *queue, struct xp_wait *wait,
 	(void)event_next(wait, fd, slot, filters >> 1);
 	if (slot->counted & filters && !xp_detail_usual(wait, slot, filters >> 1))
 		xp_detail(queue, wait, fd, slot, filters >> 1);
+	/* By edges to the kernel: it will not tell of this level again. */
+	if (slot->mode == XP_MODE_LAZY)
+		xp_candidate_delivered(queue, fd, slot, filters);
 	return true;
 }
 

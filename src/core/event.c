@@ -18,9 +18,6 @@
 #define KNOWN   (ACTIONS | MODES | XPOLL_RECEIPT | XPOLL_KEEPUDATA | \
                  XPOLL_SETUDATA)
 
-#define READ_WRITE_NOTES (XPOLL_NOTE_LOWAT | XPOLL_NOTE_COUNT | \
-                          XPOLL_NOTE_SOERR | XPOLL_NOTE_EXCLUSIVE)
-
 /* The caller's array, as far as statuses and events have filled it. */
 struct outcome {
 	struct xpoll_event *events;
@@ -52,7 +49,7 @@ static int flags_check(const struct xpoll_event *change)
 static int fd_notes_check(const struct xpoll_event *change)
 {
 	uint32_t known = change->filter == XPOLL_FILT_EXCEPT ? XPOLL_NOTE_OOB
-		: READ_WRITE_NOTES;
+		: XP_READ_WRITE_NOTES;
 
 	if (change->fflags & ~known)
 		return -EINVAL;
@@ -111,8 +108,8 @@ static int fd_change(struct xpoll *queue, const struct xpoll_event *change,
 	return rc;
 }
 
-static int change_apply(struct xpoll *queue, const struct xpoll_event *change,
-                        uint64_t hash)
+static XP_APART int change_any(struct xpoll *queue,
+                               const struct xpoll_event *change, uint64_t hash)
 {
 	int rc = flags_check(change);
 
@@ -138,26 +135,63 @@ static int change_apply(struct xpoll *queue, const struct xpoll_event *change,
 	}
 }
 
-/* The change that a loop makes most; false: it is another, or not so simple. */
-static XP_INLINE bool change_mark(struct xpoll *queue,
-                                  const struct xpoll_event *change)
+/* ADD of READ or WRITE to a descriptor of which nothing is registered. */
+static XP_INLINE int change_add_first(struct xpoll *queue,
+                                      const struct xpoll_event *change, int fd,
+                                      struct xp_slot *slot, unsigned filter)
 {
-	unsigned action = change->flags & ~(unsigned)XPOLL_SETUDATA;
-	unsigned filter = ~(unsigned)change->filter; /* -1: 0, -2: 1 */
+	unsigned bit = XP_BIT(filter);
+	bool edge = change->flags & XPOLL_CLEAR;
+	uint32_t watch;
+	int rc;
+
+	slot->udata[filter] = xp_udata_bits(change->udata64);
+	slot->present = XP_SET(bit);
+	slot->enabled = XP_SET(bit);
+	slot->edge = edge ? XP_SET(bit) : 0;
+	slot->counted = change->fflags & XPOLL_NOTE_COUNT
+		? bit & XP_ALL_FILTERS : 0;
+	slot->wishes = filter == XP_READ ? XP_WISH_IN : 0;
+	xp_count(&queue->counters.registered);
+	watch = xp_interest_look(slot, bit) | (edge ? XP_WATCH_EDGE : 0);
+	rc = xp_interest_attach(queue, fd, watch, xp_slot_token(slot, fd));
+	if (XP_UNLIKELY(rc < 0))
+		return xp_interest_refused(queue, fd, slot, filter == XP_READ, rc);
+	xp_interest_set_mode(queue, slot, edge ? XP_MODE_LAZY : XP_MODE_LEVEL,
+	                     bit);
+	return 0;
+}
+
+/*
+ * Descriptors come and go with one filter, mostly, and each change costs a
+ * system call: the functions around that are what can be saved.  False: it is
+ * another change, and nothing was done.
+ */
+static XP_INLINE bool change_usual(struct xpoll *queue,
+                                   const struct xpoll_event *change, int *rc)
+{
+	const unsigned modes = XPOLL_ENABLE | XPOLL_CLEAR;
+	unsigned filter = ~(unsigned)change->filter; /* as in xp_event_mark */
 	int fd = xp_fd_number(change->ident);
 	struct xp_slot *slot;
 
-	_Static_assert(XPOLL_FILT_READ == ~XP_READ &&
-	               XPOLL_FILT_WRITE == ~XP_WRITE, "filters in their order");
-	if ((action != XPOLL_ENABLE && action != XPOLL_DISABLE) ||
-	    filter > XP_WRITE || change->fflags & ~READ_WRITE_NOTES ||
+	if (filter > XP_WRITE || change->fflags & ~(uint32_t)XPOLL_NOTE_COUNT ||
 	    fd < 0)
 		return false;
-	slot = xp_interest_mark(queue, fd, XP_BIT(filter),
-	                        action == XPOLL_ENABLE);
-	if (slot && change->flags & XPOLL_SETUDATA)
-		slot->udata[filter] = xp_udata_bits(change->udata64);
-	return slot;
+	slot = xp_slots_at(&queue->slots, fd);
+	if (!slot)
+		return false;
+	if (change->flags == XPOLL_DELETE) {
+		if (slot->present != XP_BIT(filter) || !xp_slot_in_kernel(slot))
+			return false;
+		*rc = xp_interest_end(queue, fd, slot);
+		return true;
+	}
+	if ((change->flags & ~modes) != XPOLL_ADD || slot->present ||
+	    slot->mode != XP_MODE_NONE || queue->ops->caps & XP_CAP_BY_EDGE)
+		return false;
+	*rc = change_add_first(queue, change, fd, slot, filter);
+	return true;
 }
 
 static void change_counted(struct xpoll *queue, int rc, uint64_t syscalls)
@@ -188,8 +222,9 @@ static XP_APART void report_status(struct outcome *outcome,
 	status->data = rc < 0 ? -rc : 0;
 }
 
-static void changes_apply(struct xpoll *queue, const struct xpoll_event *changes,
-                          int nchanges, struct outcome *outcome)
+static XP_INLINE void changes_apply(struct xpoll *queue,
+                                    const struct xpoll_event *changes,
+                                    int nchanges, struct outcome *outcome)
 {
 	struct xp_reg_ahead ahead;
 	int next = 0;
@@ -201,15 +236,18 @@ static void changes_apply(struct xpoll *queue, const struct xpoll_event *changes
 		uint64_t syscalls;
 		int rc;
 
-		if (change_mark(queue, change))
+		if (xp_event_mark(queue, change))
 			continue;
-		/* Descriptors are in a table of their own. */
-		for (; change->filter < XPOLL_FILT_WRITE && next <= i;
-		     next += XP_REG_AHEAD)
-			xp_reg_look_ahead(queue, &ahead, changes, next, nchanges);
 		syscalls = xp_counter_read(&queue->counters.syscalls_change);
-		rc = change_apply(queue, change, next <= i ? 0
-			: ahead.hashes[i % (2 * XP_REG_AHEAD)]);
+		if (!change_usual(queue, change, &rc)) {
+			/* Descriptors are in a table of their own. */
+			for (; change->filter < XPOLL_FILT_WRITE && next <= i;
+			     next += XP_REG_AHEAD)
+				xp_reg_look_ahead(queue, &ahead, changes, next,
+				                  nchanges);
+			rc = change_any(queue, change, next <= i ? 0
+				: ahead.hashes[i % (2 * XP_REG_AHEAD)]);
+		}
 		change_counted(queue, rc, syscalls);
 		if (XP_UNLIKELY(rc < 0 || change->flags & XPOLL_RECEIPT))
 			report_status(outcome, change, rc);
@@ -228,8 +266,10 @@ static int arguments_check(const struct xpoll_event *changes, int nchanges,
 	return outcome->receipts > outcome->cap ? -EINVAL : 0;
 }
 
-int xp_event_begin(struct xpoll *queue, const struct xpoll_event *changes,
-                   int nchanges, struct xpoll_event *events, int nevents)
+static XP_INLINE int event_begin(struct xpoll *queue,
+                                 const struct xpoll_event *changes,
+                                 int nchanges, struct xpoll_event *events,
+                                 int nevents)
 {
 	struct outcome outcome = {.events = events, .cap = nevents};
 	int rc = arguments_check(changes, nchanges, &outcome);
@@ -243,6 +283,22 @@ int xp_event_begin(struct xpoll *queue, const struct xpoll_event *changes,
 	if (rc != 0)
 		xp_leave(queue);
 	return rc;
+}
+
+int xp_event_begin(struct xpoll *queue, const struct xpoll_event *changes,
+                   int nchanges, struct xpoll_event *events, int nevents)
+{
+	return event_begin(queue, changes, nchanges, events, nevents);
+}
+
+int xp_event_changes(struct xpoll *queue, const struct xpoll_event *changes,
+                     int nchanges)
+{
+	int rc = queue ? event_begin(queue, changes, nchanges, NULL, 0) : -EINVAL;
+
+	if (rc == 0)
+		xp_leave(queue);
+	return xp_result(rc);
 }
 
 static int event_wait(struct xpoll *queue, struct xpoll_event *events,

@@ -48,23 +48,6 @@ uint32_t xp_interest_watch(const struct xp_slot *slot, enum xp_mode mode,
 		XP_WATCH_KIND(slot->kind);
 }
 
-void xp_interest_set_mode(struct xpoll *queue, struct xp_slot *slot,
-                          enum xp_mode mode, unsigned filters)
-{
-	xp_mutex_assert_held(&queue->lock);
-	XP_ASSERT(!(filters & ~(unsigned)slot->present));
-	slot->mode = (uint8_t)mode;
-	slot->armed = XP_SET(filters);
-	slot->fruitless = 0;
-	slot->sequence = ++queue->sequence;
-	/* Where changes are free nothing but the next look tells anything. */
-	if (!(queue->ops->caps & XP_CAP_FREE_CHANGE) || queue->ops->flush)
-		queue->harvest_due = true;
-	/* Who sleeps does not take them along. */
-	if (queue->ops->flush && queue->waiters > 0)
-		queue->look_wanted = true;
-}
-
 struct xp_slot *xp_interest_find(const struct xpoll *queue, int fd)
 {
 	struct xp_slot *slot = fd < 0 ? NULL : xp_slots_at(&queue->slots, fd);
@@ -105,23 +88,14 @@ void xp_interest_remove_filters(struct xpoll *queue, struct xp_slot *slot,
 
 void xp_interest_drop(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
-	xp_interest_remove_filters(queue, slot, slot->present);
-	if (slot->mode == XP_MODE_FILE)
+	enum xp_mode mode = (enum xp_mode)slot->mode;
+
+	xp_interest_clear(queue, slot);
+	if (mode == XP_MODE_FILE)
 		xp_file_remove(queue, fd);
-	else if (queue->ops->caps & XP_CAP_STAYS && slot->mode != XP_MODE_NONE)
+	else if (queue->ops->caps & XP_CAP_STAYS && mode != XP_MODE_NONE)
 		(void)queue->ops->detach(queue->backend, fd);
 	XP_ASSERT(!slot->present && !slot->enabled);
-	slot->generation++;
-	slot->mode = XP_MODE_NONE;
-	slot->armed = 0;
-	slot->kind = 0;
-	slot->size = 0;
-	slot->carried = 0;
-	slot->fruitless = 0;
-	slot->quiet = 0;
-	slot->flips = 0;
-	slot->first = 0;
-	slot->withheld = 0;
 }
 
 void xp_interest_forget(struct xpoll *queue, int fd)
@@ -130,26 +104,10 @@ void xp_interest_forget(struct xpoll *queue, int fd)
 
 	if (!slot)
 		return;
-	if (slot->mode != XP_MODE_FILE && slot->mode != XP_MODE_NONE) {
-		(void)queue->ops->detach(queue->backend, fd);
-		slot->mode = XP_MODE_NONE;
-	}
-	xp_interest_drop(queue, fd, slot);
-}
-
-int xp_interest_attach(struct xpoll *queue, int fd, uint32_t watch,
-                       uint64_t token)
-{
-	bool (*owns)(const void *state, int fd) = queue->ops->owns;
-	int rc;
-
-	if (xp_beacon_has(&queue->turn, fd) || (owns && owns(queue->backend, fd)))
-		return -EINVAL;
-	rc = queue->ops->attach(queue->backend, fd, watch, token);
-	/* A dead entry whose file was dup'ed back to its old number. */
-	if (rc == -EEXIST)
-		rc = queue->ops->change(queue->backend, fd, watch, token);
-	return rc;
+	if (xp_slot_in_kernel(slot))
+		(void)xp_interest_end(queue, fd, slot);
+	else
+		xp_interest_drop(queue, fd, slot);
 }
 
 bool xp_interest_same_file(struct xpoll *queue, int fd, struct xp_slot *slot)

@@ -39,6 +39,13 @@ struct xp_slot *xp_interest_find(const struct xpoll *queue, int fd);
 void xp_interest_remove_filters(struct xpoll *queue, struct xp_slot *slot,
                                 unsigned filters);
 
+/*
+ * An ADD of what was not registered, and the kernel said no: rc tells why.  It
+ * is a file that cannot be waited for, or nothing becomes of it.
+ */
+int xp_interest_refused(struct xpoll *queue, int fd, struct xp_slot *slot,
+                        bool follows, int rc);
+
 /* End all registrations of fd; the kernel's entry is gone or will be stale. */
 void xp_interest_drop(struct xpoll *queue, int fd, struct xp_slot *slot);
 
@@ -58,10 +65,6 @@ int xp_interest_push(struct xpoll *queue, int fd, struct xp_slot *slot,
  */
 void xp_interest_not_pushed(struct xpoll *queue, struct xp_slot *slot,
                             enum xp_mode mode);
-
-/* Enter the kernel's set, whatever dead entry it may hold. */
-int xp_interest_attach(struct xpoll *queue, int fd, uint32_t watch,
-                       uint64_t token);
 
 /* Is the number still that of the registered file?  If not, it is dropped. */
 bool xp_interest_same_file(struct xpoll *queue, int fd, struct xp_slot *slot);
@@ -154,9 +157,68 @@ static inline uint32_t xp_interest_look(const struct xp_slot *slot,
 /* The bits and flags for the back end. */
 uint32_t xp_interest_watch(const struct xp_slot *slot, enum xp_mode mode,
                            unsigned filters);
-/* The back end was told so. */
-void xp_interest_set_mode(struct xpoll *queue, struct xp_slot *slot,
-                          enum xp_mode mode, unsigned filters);
+/*
+ * What every ADD and DELETE does around its system call; inline, as
+ * os/sys_hot.h tells.
+ */
+
+/* The back end watches the slot so from now on. */
+static inline void xp_interest_set_mode(struct xpoll *queue,
+                                        struct xp_slot *slot,
+                                        enum xp_mode mode, unsigned filters)
+{
+	xp_mutex_assert_held(&queue->lock);
+	XP_ASSERT(!(filters & ~(unsigned)slot->present));
+	slot->mode = (uint8_t)mode;
+	slot->armed = XP_SET(filters);
+	slot->fruitless = 0;
+	slot->sequence = ++queue->sequence;
+	/* Where changes are free nothing but the next look tells anything. */
+	if (!(queue->ops->caps & XP_CAP_FREE_CHANGE) || queue->ops->flush)
+		queue->harvest_due = true;
+	/* Who sleeps does not take them along. */
+	if (queue->ops->flush && queue->waiters > 0)
+		queue->look_wanted = true;
+}
+
+/* Enter the kernel's set, whatever dead entry it may hold. */
+static inline int xp_interest_attach(struct xpoll *queue, int fd,
+                                     uint32_t watch, uint64_t token)
+{
+	bool (*owns)(const void *state, int fd) = queue->ops->owns;
+	int rc;
+
+	if (xp_beacon_has(&queue->turn, fd) || (owns && owns(queue->backend, fd)))
+		return -EINVAL;
+	rc = queue->ops->attach(queue->backend, fd, watch, token);
+	/* A dead entry whose file was dup'ed back to its old number. */
+	if (XP_UNLIKELY(rc == -EEXIST))
+		rc = queue->ops->change(queue->backend, fd, watch, token);
+	return rc;
+}
+
+/* All registrations of the slot end; the kernel is not told. */
+static inline void xp_interest_clear(struct xpoll *queue, struct xp_slot *slot)
+{
+	unsigned present = slot->present;
+	unsigned count = (present & 1) + (present >> 1 & 1) + (present >> 2);
+
+	XP_ASSERT(!(present & ~XP_ALL_FILTERS));
+	xp_count_by(&queue->counters.registered, (uint64_t)-(int64_t)count);
+	xp_attention_over(queue);
+	xp_slot_clear(slot);
+}
+
+/* The same for one that the kernel watches, and no longer does. */
+static inline int xp_interest_end(struct xpoll *queue, int fd,
+                                  struct xp_slot *slot)
+{
+	int rc = queue->ops->detach(queue->backend, fd);
+
+	XP_ASSERT(slot->present && xp_slot_in_kernel(slot));
+	xp_interest_clear(queue, slot);
+	return rc;
+}
 
 /* After a delivery: the filter is to be silent, or to be gone. */
 void xp_interest_delivered_turn(struct xpoll *queue, int fd,

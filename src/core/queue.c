@@ -57,7 +57,10 @@ void xp_update_attention(struct xpoll *queue)
 	 * Readable already: the moment need not be told before it is not.  And
 	 * where it cannot be told, too often is better than too late.
 	 */
-	if (!pending && queue->ops->set_alarm(queue->backend, queue->due_ns) < 0)
+	if (queue->due_ns != XP_NEVER)
+		queue->alarmed = true;
+	if (!pending && queue->alarmed &&
+	    queue->ops->set_alarm(queue->backend, queue->due_ns) < 0)
 		pending = true;
 	if (pending == queue->attention) {
 		if (pending && ++queue->attended == XP_ATTENDED_LONG &&

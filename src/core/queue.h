@@ -75,6 +75,7 @@ struct xpoll {
 	bool exposed;          /* [q] xpoll_fd was called */
 	uint16_t modes_told;   /* [I] of XPOLL_CLEAR and its like, in events */
 	bool attention;        /* [q] its descriptor was made readable */
+	bool alarmed;          /* [q] the back end has been told of a moment */
 	uint8_t attended;      /* [q] calls since then, modulo 256 */
 	uint8_t unattended;    /* [q] of these, in a row, that had no reason */
 	bool dying;            /* [q] xpoll_destroy was called */

@@ -90,6 +90,23 @@ static inline unsigned xp_slot_by_edge(const struct xp_slot *slot)
 	return slot->edge | slot->lowat;
 }
 
+/* Of a slot with registrations: does the kernel watch it? */
+static inline bool xp_slot_in_kernel(const struct xp_slot *slot)
+{
+	return slot->mode != XP_MODE_NONE && slot->mode != XP_MODE_FILE;
+}
+
+/* Its registrations have ended: nothing of them is left. */
+static inline void xp_slot_clear(struct xp_slot *slot)
+{
+	*slot = (struct xp_slot){
+		.generation = slot->generation + 1,
+		.sequence = slot->sequence,
+		.batch = slot->batch,
+		.next = slot->next,
+	};
+}
+
 #define XP_SLOT_END      (-1)
 #define XP_SLOT_UNQUEUED (-2)
 

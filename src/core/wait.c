@@ -391,10 +391,35 @@ int xpoll_wait(struct xpoll *queue, int timeout_ms)
 	return rc < 0 ? xp_result(rc) : wait.len;
 }
 
-/* Likewise. */
-int xpoll_event(struct xpoll *queue, const struct xpoll_event *changes,
-                int nchanges, struct xpoll_event *events, int nevents,
-                int64_t timeout_ns)
+/*
+ * Enter, and make the changes.  A program that handles one event after the other
+ * mostly makes one, and that is a mark: nothing to be called for.
+ */
+static XP_INLINE int event_enter(struct xpoll *queue,
+                                 const struct xpoll_event *changes,
+                                 int nchanges, struct xpoll_event *events,
+                                 int nevents)
+{
+	int rc;
+
+	if (nchanges == 0)
+		return xp_enter(queue);
+	if (nchanges == 1 && changes && xp_event_may_mark(changes)) {
+		rc = xp_enter(queue);
+		if (rc < 0)
+			return rc;
+		if (XP_LIKELY(queue->waiters == 0 && xp_event_mark(queue, changes)))
+			return 0;
+		xp_mutex_unlock(&queue->lock);
+	}
+	return xp_event_begin(queue, changes, nchanges, events, nevents);
+}
+
+/* Likewise; but changes alone need none of what a wait needs. */
+static XP_APART int event_and_wait(struct xpoll *queue,
+                                   const struct xpoll_event *changes,
+                                   int nchanges, struct xpoll_event *events,
+                                   int nevents, int64_t timeout_ns)
 {
 	struct xp_wait wait = {.events = events, .cap = nevents};
 	int rc;
@@ -402,8 +427,7 @@ int xpoll_event(struct xpoll *queue, const struct xpoll_event *changes,
 	if (XP_UNLIKELY(!queue || !events || nevents <= 0))
 		return xpoll_event_mask(queue, changes, nchanges, events,
 		                        nevents, timeout_ns, NULL);
-	rc = nchanges == 0 ? xp_enter(queue)
-		: xp_event_begin(queue, changes, nchanges, events, nevents);
+	rc = event_enter(queue, changes, nchanges, events, nevents);
 	if (XP_UNLIKELY(rc != 0))
 		return xp_result(rc);
 	wait.deadline_ns = timeout_ns < 0 ? XP_NEVER : timeout_ns == 0 ? XP_NOW
@@ -412,4 +436,14 @@ int xpoll_event(struct xpoll *queue, const struct xpoll_event *changes,
 	xp_detail_finish(queue, &wait);
 	xp_leave(queue);
 	return rc < 0 ? xp_result(rc) : wait.len;
+}
+
+int xpoll_event(struct xpoll *queue, const struct xpoll_event *changes,
+                int nchanges, struct xpoll_event *events, int nevents,
+                int64_t timeout_ns)
+{
+	if (nevents == 0)
+		return xp_event_changes(queue, changes, nchanges);
+	return event_and_wait(queue, changes, nchanges, events, nevents,
+	                      timeout_ns);
 }

@@ -328,3 +328,39 @@ XT_TEST(number_0_is_a_descriptor_like_any_other)
 	XT_OK(xt_flag(queue, 0, READ, XPOLL_DELETE));
 	XT_NONE(queue);
 }
+
+static int status_by_receipt(struct xpoll *queue, int fd, int filter, int flags)
+{
+	struct xpoll_event status;
+	struct xpoll_event change =
+		xt_record((uint64_t)fd, filter, flags | XPOLL_RECEIPT);
+
+	return xpoll_event(queue, &change, 1, &status, 1, 0) == 1
+		? (int)status.data : -1;
+}
+
+/* The usual change takes a shorter way through the library. */
+XT_TEST(add_and_delete_answer_alike_with_a_receipt)
+{
+	const int steps[] = {XPOLL_ADD, XPOLL_ADD, XPOLL_DELETE, XPOLL_DELETE,
+	                     XPOLL_ADD | XPOLL_CLEAR, XPOLL_DELETE};
+	struct xt_pair pipe = xt_pipe();
+	struct xpoll *usual = xt_open(), *other = xt_open();
+	int fds[] = {pipe.r, pipe.w, xt_file("x"), 900};
+
+	for (int i = 0; i < 8; i++) {
+		int fd = fds[i / 2], filter = i % 2 ? WRITE : READ;
+
+		for (size_t j = 0; j < sizeof steps / sizeof *steps; j++) {
+			int status = xt_flag(usual, (uint64_t)fd, filter,
+			                     steps[j]);
+
+			if (!XT_EXPECT_STATUS(status_by_receipt(other, fd, filter,
+			                                        steps[j]), status))
+				xt_note("flags 0x%x, %s of %d", (unsigned)steps[j],
+				        xt_filter_name(filter), fd);
+		}
+	}
+	XT_OK(xt_add(usual, pipe.r, READ, 0));
+	XT_STATUS(xt_add(usual, 900, READ, 0), EBADF);
+}

@@ -34,8 +34,7 @@ MUTANTS = {
         "atomic_exchange(&queue->wake_pending, 0)", "atomic_load(&queue->wake_pending)",
         "[01] wakes, pending"),
     "DELETE does not reach the kernel": (
-        "filters == slot->present)\n\t\treturn delete_all(queue, fd, slot);",
-        "filters == slot->present)\n\t\treturn 0;", "was deleted"),
+        "*rc = xp_interest_end(queue, fd, slot);", "*rc = 0;", "was deleted"),
     "a periodic timer expires once": (
         "\ttimer_run_on(timers, timer_of(reg));\n\ttimers_tell(queue, timers);\n}\n\n"
         "static bool timer_supports", "}\n\nstatic bool timer_supports",

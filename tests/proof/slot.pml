@@ -69,7 +69,7 @@ inline wanted_from_now(n)
 	ghost[n].news = EDGE
 }
 
-/* src/core/interest.c: xp_interest_set_mode: m and a were told to the kernel. */
+/* src/core/interest.h: xp_interest_set_mode: m and a were told to the kernel. */
 inline xp_interest_set_mode(n)
 {
 	slot[n].mode = m;
@@ -476,7 +476,7 @@ inline xp_interest_add(n)
 	fi
 }
 
-/* src/core/change_fd.c: xp_interest_delete, delete_all */
+/* src/core/change_fd.c: xp_interest_delete; src/core/interest.h: xp_interest_end */
 inline xp_interest_delete(n)
 {
 	if
