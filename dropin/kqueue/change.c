@@ -110,11 +110,6 @@ static int kq_translate_plain(struct kq *kq, const struct kevent *change,
 	return kq_translate_other(change, record);
 }
 
-static bool kq_has_ext(const struct kevent *change)
-{
-	return change->ext[0] | change->ext[1] | change->ext[2] | change->ext[3];
-}
-
 bool kq_translate(struct kq *kq, const struct kevent *change,
                   struct xpoll_event *record)
 {

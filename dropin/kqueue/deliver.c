@@ -1,4 +1,4 @@
-/* One event: from xpoll's words to FreeBSD's. */
+/* Events that are more than bytes and room. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -8,9 +8,6 @@
 #include <sys/stat.h>
 
 #include "kq.h"
-
-/* Bits of xpoll's own that a program did not ask for. */
-#define KQ_HIDDEN_NOTES XPOLL_NOTE_COUNT
 
 enum { KQ_TCP_CLOSE = 7 };
 
@@ -57,31 +54,19 @@ static void kq_deliver_end(struct kq *kq, struct kevent *event)
 	xpoll_event(kq->queue, &delete, 1, NULL, 0, 0);
 }
 
-bool kq_deliver(struct kq *kq, struct kevent *event,
-                const struct xpoll_event *record)
+bool kq_deliver(struct kq *kq, struct kevent *event)
 {
-	bool descriptor = record->filter == EVFILT_READ ||
-		record->filter == EVFILT_WRITE;
+	bool descriptor = event->filter == EVFILT_READ ||
+		event->filter == EVFILT_WRITE;
 
-	event->ident = (uintptr_t)record->ident;
-	event->filter = record->filter;
-	event->flags = record->flags;
-	event->fflags = record->fflags;
-	event->data = record->data;
-	event->udata = record->udata;
-	memset(event->ext, 0, sizeof event->ext);
-	if (descriptor)
-		event->fflags &= ~KQ_HIDDEN_NOTES;
-	if (KQ_UNLIKELY(event->flags & EV_ERROR))
+	if (event->flags & EV_ERROR)
 		return true;
-	if (KQ_UNLIKELY(event->flags & EV_EOF && descriptor))
+	if (event->flags & EV_EOF && descriptor)
 		kq_deliver_end(kq, event);
-	if (KQ_UNLIKELY(atomic_load_explicit(&kq->special,
-	                                     memory_order_relaxed))) {
+	if (atomic_load_explicit(&kq->special, memory_order_relaxed)) {
 		kq_procdesc_event(kq, event);
 		kq_ext_fill(kq, event);
 	}
-	return KQ_LIKELY(!atomic_load_explicit(&kq->requests,
-	                                       memory_order_relaxed)) ||
+	return !atomic_load_explicit(&kq->requests, memory_order_relaxed) ||
 		kq_aio_event(kq, event);
 }

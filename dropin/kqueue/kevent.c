@@ -66,6 +66,87 @@ static KQ_INLINE bool kq_switch(const struct kevent *change,
 	return true;
 }
 
+/*
+ * What programs do with each connection: READ is made, or READ or WRITE deleted,
+ * and nothing else is said.
+ */
+static KQ_INLINE bool kq_make_or_delete(struct kq *kq,
+                                        const struct kevent *change,
+                                        struct xpoll_event *record)
+{
+	bool made = (change->flags & ~(EV_ENABLE | EV_CLEAR)) == EV_ADD;
+
+	if ((made ? change->filter != EVFILT_READ || change->ident > INT_MAX
+	          : change->flags != EV_DELETE ||
+	            (change->filter != EVFILT_READ &&
+	             change->filter != EVFILT_WRITE)) ||
+	    change->fflags || kq_has_ext(change) ||
+	    atomic_load_explicit(&kq->special, memory_order_relaxed))
+		return false;
+	if (made && kq_has_number(kq, (int)change->ident))
+		return false;
+	if (made)
+		kq_watched((int)change->ident);
+	record->ident = change->ident;
+	record->filter = change->filter;
+	record->flags = change->flags;
+	record->fflags = XPOLL_NOTE_COUNT;
+	record->data = 0;
+	record->udata64 = 0;
+	record->udata = change->udata;
+	return true;
+}
+
+/* What xpoll is to be told; false: it takes more than one record. */
+static KQ_INLINE bool kq_record(struct kq *kq, const struct kevent *change,
+                                struct xpoll_event *record)
+{
+	return kq_switch(change, record) ||
+		kq_make_or_delete(kq, change, record) ||
+		kq_translate(kq, change, record);
+}
+
+/* One event, from xpoll's words to FreeBSD's; false: to none. */
+static KQ_INLINE bool kq_tell_event(struct kq *kq, struct kevent *event,
+                                    const struct xpoll_event *record)
+{
+	event->ident = (uintptr_t)record->ident;
+	event->filter = record->filter;
+	event->flags = record->flags;
+	event->fflags = record->fflags;
+	/* READ and WRITE: a bit of xpoll's that the program did not ask for. */
+	if (record->filter == EVFILT_READ || record->filter == EVFILT_WRITE)
+		event->fflags &= ~XPOLL_NOTE_COUNT;
+	event->data = record->data;
+	event->udata = record->udata;
+	memset(event->ext, 0, sizeof event->ext);
+	if (KQ_LIKELY(!(event->flags & (EV_EOF | EV_ERROR)) &&
+	              !atomic_load_explicit(&kq->special,
+	                                    memory_order_relaxed) &&
+	              !atomic_load_explicit(&kq->requests,
+	                                    memory_order_relaxed)))
+		return true;
+	return kq_deliver(kq, event);
+}
+
+/* The same for records that lie where the events go. */
+static KQ_APART int kq_tell_in_place(struct kq *kq, struct kevent *events,
+                                     const struct xpoll_event *records,
+                                     int count)
+{
+	int kept = 0;
+
+	for (int i = 0; i < count; i++) {
+		struct xpoll_event record;
+		struct kevent event;
+
+		memcpy(&record, &records[i], sizeof record);
+		if (kq_tell_event(kq, &event, &record))
+			memcpy(&events[kept++], &event, sizeof event);
+	}
+	return kept;
+}
+
 /* Inline, as all on the way from kevent to the wait: see src/os/sys_hot.h. */
 static KQ_INLINE int kq_wait(struct kq *kq, const struct xpoll_event *changes,
                              int nchanges, struct kevent *events, int nevents,
@@ -79,14 +160,10 @@ static KQ_INLINE int kq_wait(struct kq *kq, const struct xpoll_event *changes,
 	do {
 		count = xpoll_event(kq->queue, changes, nchanges, room, nevents,
 		                    timeout_ns);
-		for (int i = 0; i < count; i++) {
-			struct xpoll_event record;
-			struct kevent event;
-
-			memcpy(&record, &room[i], sizeof record);
-			if (KQ_LIKELY(kq_deliver(kq, &event, &record)))
-				memcpy(&events[kept++], &event, sizeof event);
-		}
+		for (int i = 0; room == few && i < count; i++)
+			kept += kq_tell_event(kq, &events[kept], &few[i]);
+		if (KQ_UNLIKELY(room != few))
+			kept = kq_tell_in_place(kq, events, room, count);
 		nchanges = 0;
 		/* None was left of those there were: that is no timeout. */
 	} while (KQ_UNLIKELY(count > 0 && kept == 0));
@@ -139,16 +216,43 @@ static KQ_COLD int kq_call_slowly(struct kq *kq, const struct kevent *changes,
 	return kq_wait(kq, NULL, 0, events, nevents, timeout_ns);
 }
 
+/* Some of them ask the system first, which a cancelled thread does not survive. */
+static KQ_APART int kq_call_other_changes(struct kq *kq,
+                                          const struct kevent *changes,
+                                          int nchanges)
+{
+	bool whole = !kq_alone();
+	int state, rc = 0;
+
+	if (whole)
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	for (int i = 0; i < nchanges && rc == 0; i++) {
+		struct xpoll_event record;
+
+		if (kq_record(kq, &changes[i], &record)) {
+			rc = xpoll_event(kq->queue, &record, 1, NULL, 0, 0);
+		} else {
+			rc = kq_call_slowly(kq, &changes[i], nchanges - i, NULL, 0,
+			                    NULL);
+			break;
+		}
+	}
+	if (whole)
+		pthread_setcancelstate(state, &state);
+	return rc;
+}
+
 /* Without room for any status the first that fails is the last. */
-static int kq_call_changes(struct kq *kq, const struct kevent *changes,
-                           int nchanges)
+static KQ_INLINE int kq_call_changes(struct kq *kq,
+                                     const struct kevent *changes, int nchanges)
 {
 	for (int i = 0; i < nchanges; i++) {
 		struct xpoll_event record;
 
-		if (!kq_translate(kq, &changes[i], &record))
-			return kq_call_slowly(kq, &changes[i], nchanges - i, NULL,
-			                      0, NULL);
+		if (!kq_switch(&changes[i], &record) &&
+		    !kq_make_or_delete(kq, &changes[i], &record))
+			return kq_call_other_changes(kq, &changes[i],
+			                             nchanges - i);
 		if (xpoll_event(kq->queue, &record, 1, NULL, 0, 0) < 0)
 			return -1;
 	}
@@ -160,17 +264,17 @@ static KQ_INLINE int kq_call(struct kq *kq, const struct kevent *changes,
                              const struct timespec *timeout)
 {
 	struct xpoll_event records[KQ_CHANGES];
-	int64_t timeout_ns = kq_timeout(timeout);
+	int64_t timeout_ns;
 	int i = 0;
 
 	if (nevents == 0)
 		return kq_call_changes(kq, changes, nchanges);
+	timeout_ns = kq_timeout(timeout);
 	if (KQ_UNLIKELY(atomic_load_explicit(&kq->signals,
 	                                     memory_order_relaxed)))
 		kq_signals_renew(kq);
 	while (i < nchanges && i < KQ_CHANGES &&
-	       (kq_switch(&changes[i], &records[i]) ||
-	        kq_translate(kq, &changes[i], &records[i])))
+	       kq_record(kq, &changes[i], &records[i]))
 		i++;
 	if (KQ_UNLIKELY(i < nchanges || nchanges > nevents || timeout_ns == -2))
 		return kq_call_slowly(kq, changes, nchanges, events, nevents,
@@ -189,7 +293,7 @@ KQ_EXPORT int kevent(int fd, const struct kevent *changelist, int nchanges,
 {
 	struct kq *kq = kq_hold(fd);
 	/* Who is alone is cancelled by nobody once the call has begun. */
-	bool whole = nchanges > 0 && !kq_alone();
+	bool whole = nchanges > 0 && nevents > 0 && !kq_alone();
 	int state, rc;
 
 	if (KQ_UNLIKELY(!kq))

@@ -18,6 +18,7 @@
 #define KQ_EXPORT __attribute__((visibility("default")))
 #define KQ_COLD   __attribute__((cold, noinline))
 #define KQ_INLINE inline __attribute__((always_inline))
+#define KQ_APART  __attribute__((noinline))
 
 /* gcc 12 cannot follow either. */
 #define KQ_LIKELY(cond)   __builtin_expect(!!(cond), 1)
@@ -111,6 +112,11 @@ void kq_end(struct kq *kq);
 
 /* change.c ------------------------------------------------------------------- */
 
+static inline bool kq_has_ext(const struct kevent *change)
+{
+	return change->ext[0] | change->ext[1] | change->ext[2] | change->ext[3];
+}
+
 /* What xpoll is to be told; false: only kq_change can do it. */
 bool kq_translate(struct kq *kq, const struct kevent *change,
                   struct xpoll_event *record);
@@ -119,9 +125,11 @@ int kq_change(struct kq *kq, const struct kevent *change);
 
 /* deliver.c ------------------------------------------------------------------ */
 
-/* From xpoll's record, a status or an event, to FreeBSD's; false: to none. */
-bool kq_deliver(struct kq *kq, struct kevent *event,
-                const struct xpoll_event *record);
+/*
+ * What an event needs that is at its end, or in a queue of which xpoll does not
+ * know everything; false: it is none.
+ */
+bool kq_deliver(struct kq *kq, struct kevent *event);
 
 /* aio.c ---------------------------------------------------------------------- */
 

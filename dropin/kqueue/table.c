@@ -285,18 +285,9 @@ static KQ_COLD bool kq_still_one(int fd)
 	return false;
 }
 
-struct kq *kq_hold(int fd)
+/* kq: whose number it was a moment ago; NULL: nobody's. */
+static KQ_APART struct kq *kq_hold_among_others(int fd, struct kq *kq)
 {
-	struct kq_number *number = kq_number_at(fd);
-	struct kq *kq = number ? atomic_load_explicit(&number->kq,
-	                                              memory_order_acquire)
-		: NULL;
-
-	if (KQ_LIKELY(kq && kq_real.seen && kq_alone())) {
-		/* Nobody ends it meanwhile. */
-		kq_count(kq, 1);
-		return kq;
-	}
 	if (KQ_UNLIKELY(!kq))
 		kq = kq_hold_unknown(fd);
 	else if (KQ_UNLIKELY(!kq_real.seen) && !kq_still_one(fd))
@@ -313,6 +304,20 @@ struct kq *kq_hold(int fd)
 		errno = EBADF;
 		return NULL;
 	}
+	return kq;
+}
+
+struct kq *kq_hold(int fd)
+{
+	struct kq_number *number = kq_number_at(fd);
+	struct kq *kq = number ? atomic_load_explicit(&number->kq,
+	                                              memory_order_acquire)
+		: NULL;
+
+	if (KQ_UNLIKELY(!kq || !kq_real.seen || !kq_alone()))
+		return kq_hold_among_others(fd, kq);
+	/* Nobody ends it meanwhile. */
+	kq_count(kq, 1);
 	return kq;
 }
 
