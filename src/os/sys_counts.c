@@ -33,9 +33,9 @@ int64_t xp_sys_unread(int fd)
 	return ask(fd, FIONREAD);
 }
 
-int64_t xp_sys_backlog(int fd)
+/* Of a socket that is not TCP's. */
+static int64_t other_backlog(int fd)
 {
-	struct tcp_info info = {0};
 	int listens = 0;
 	int64_t count;
 	int rc = xp_sys_option(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens,
@@ -43,11 +43,21 @@ int64_t xp_sys_backlog(int fd)
 
 	if (rc < 0 || !listens)
 		return rc < 0 ? rc : -EINVAL;
-	/* For a TCP listener this field is its queue. */
-	rc = xp_sys_option(fd, IPPROTO_TCP, TCP_INFO, &info, sizeof info);
-	count = rc < 0 ? xp_sys_unix_backlog(fd) : (int64_t)info.tcpi_unacked;
+	count = xp_sys_unix_backlog(fd);
 	/* Others do not tell; one is there, or was a moment ago. */
 	return count < 1 ? 1 : count;
+}
+
+int64_t xp_sys_backlog(int fd)
+{
+	struct tcp_info info = {0};
+
+	if (xp_sys_option(fd, IPPROTO_TCP, TCP_INFO, &info, sizeof info) < 0)
+		return other_backlog(fd);
+	if (info.tcpi_state != TCP_LISTEN)
+		return -EINVAL;
+	/* For a listener this field is its queue. */
+	return info.tcpi_unacked < 1 ? 1 : info.tcpi_unacked;
 }
 
 int64_t xp_sys_socket_room(int fd)
