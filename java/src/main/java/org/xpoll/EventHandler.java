@@ -2,11 +2,15 @@ package org.xpoll;
 
 import java.io.IOException;
 
-/** What {@link Poller#poll(long, EventHandler)} calls for each event. */
+/**
+ * What {@link Poller#poll(long, EventHandler)} calls for each event. One that several threads poll
+ * with is called by all of them, also at the same time.
+ */
 @FunctionalInterface
 public interface EventHandler {
     /**
-     * A descriptor is ready.
+     * A descriptor is ready. This is called by the thread that polls, which may change the poller,
+     * wait on it and close it here.
      *
      * @param fd the descriptor
      * @param events the {@code POLL*} bits, as {@link Poller} defines them

@@ -163,6 +163,7 @@ public final class EventQueue implements AutoCloseable {
             change(changes, MemorySegment.NULL, 0);
         } finally {
             changes.release();
+            Reference.reachabilityFence(this);
         }
     }
 
@@ -298,6 +299,7 @@ public final class EventQueue implements AutoCloseable {
             change(one.clear().put(ident, Xpoll.FILT_USER, 0, Xpoll.NOTE_TRIGGER, 0, 0),
                     MemorySegment.NULL, 0);
         }
+        Reference.reachabilityFence(this);
     }
 
     /**
@@ -360,6 +362,7 @@ public final class EventQueue implements AutoCloseable {
             throws IOException {
         Aio aio = new Aio(queue, op, fd, buffer, offset, udata);
         int rc = queue.start(aio);
+        Reference.reachabilityFence(this);
         if (rc < 0) {
             throw new XpollException("asynchronous I/O", -rc);
         }
@@ -390,6 +393,7 @@ public final class EventQueue implements AutoCloseable {
             }
         } finally {
             into.release();
+            Reference.reachabilityFence(this);
         }
     }
 
@@ -421,6 +425,7 @@ public final class EventQueue implements AutoCloseable {
             if (fd < 0) {
                 throw new XpollException("descriptor of the queue", -fd);
             }
+            Reference.reachabilityFence(this);
             return fd;
         }
     }
@@ -435,7 +440,9 @@ public final class EventQueue implements AutoCloseable {
      */
     public boolean supports(short filter, int fflags) throws IOException {
         synchronized (queue.changes) {
-            return Native.supports(queue.address(), filter, fflags);
+            boolean supported = Native.supports(queue.address(), filter, fflags);
+            Reference.reachabilityFence(this);
+            return supported;
         }
     }
 
@@ -447,7 +454,9 @@ public final class EventQueue implements AutoCloseable {
      */
     public String backend() throws IOException {
         synchronized (queue.changes) {
-            return Native.backend(queue.address());
+            String name = Native.backend(queue.address());
+            Reference.reachabilityFence(this);
+            return name;
         }
     }
 

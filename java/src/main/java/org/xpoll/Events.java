@@ -95,6 +95,13 @@ public final class Events {
         size = i + 1;
     }
 
+    /** Lets go of everything. */
+    void drop() {
+        int before = size;
+        size = 0;
+        trim(before);
+    }
+
     /** Drops what the batch before had more of: a removed member shall not live on here. */
     void trim(int before) {
         for (int i = size; i < before; i++) {

@@ -9,6 +9,7 @@ import java.lang.invoke.VarHandle;
 import java.net.DatagramSocket;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.net.SocketException;
 import java.net.SocketImpl;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.DatagramChannel;
@@ -88,7 +89,7 @@ final class FdAccess {
         }
     }
 
-    private static int ofSocket(Socket socket) {
+    private static int ofSocket(Socket socket) throws IOException {
         if (socket.isClosed()) {
             return -1;
         }
@@ -96,7 +97,7 @@ final class FdAccess {
         return channel != null ? ofChannel(channel) : ofImpl(Socket.class, socket);
     }
 
-    private static int ofServerSocket(ServerSocket socket) {
+    private static int ofServerSocket(ServerSocket socket) throws IOException {
         if (socket.isClosed()) {
             return -1;
         }
@@ -123,7 +124,17 @@ final class FdAccess {
         }
     }
 
-    private static int ofImpl(Class<?> owner, Object socket) {
+    /** Of a socket that is open; it has no descriptor from its beginning. */
+    private static int ofImpl(Class<?> owner, Object socket) throws IOException {
+        int fd = descriptorOf(owner, socket);
+        if (fd < 0) {
+            throw new SocketException("the " + owner.getSimpleName()
+                    + " has no descriptor: bind or connect it first");
+        }
+        return fd;
+    }
+
+    private static int descriptorOf(Class<?> owner, Object socket) {
         try {
             Object impl = field(owner, "impl", socket);
             // A Socket that connects may have one that passes all on to another.

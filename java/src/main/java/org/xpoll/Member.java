@@ -17,8 +17,6 @@ final class Member {
     volatile int interest;
     /** The directions that C has a registration for, as its poll bits. */
     int registered;
-    /** Disabled by the program, not by a delivery. */
-    boolean disabled;
 
     Member(int fd, int generation, Object io, Object attachment, int interest) {
         this.fd = fd;

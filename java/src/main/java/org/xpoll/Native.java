@@ -18,23 +18,30 @@ import java.lang.invoke.MethodHandle;
  * cell for it, {@link #errnoCell()}, because nothing may be allocated on these paths: whoever owns
  * the cell has to see to it that no two threads use it at once. A queue is passed by its address;
  * NativeQueue knows how long that stands.
+ *
+ * <p>A call that may sleep leaves the virtual machine's hands, which costs some 4 ns both ways.
+ * Those that take a queue's lock, and a system call that does not sleep at most, are critical and
+ * go without: what the garbage collector has to wait for then is no longer than if the thread
+ * was about to run Java. They come without errno.
  */
 final class Native {
     private static final Linker LINKER = Linker.nativeLinker();
     private static final SymbolLookup LIBRARY = NativeLibrary.load();
     private static final Linker.Option ERRNO = Linker.Option.captureCallState("errno");
+    private static final Linker.Option CRITICAL = Linker.Option.critical(false);
+    private static final FunctionDescriptor CTL_TYPE =
+            FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG);
 
     private static final MethodHandle OPEN = link("xpoll_open",
             FunctionDescriptor.of(JAVA_LONG, ADDRESS), ERRNO);
     private static final MethodHandle DESTROY = link("xpoll_destroy",
             FunctionDescriptor.ofVoid(JAVA_LONG));
-    private static final MethodHandle CTL = link("xpoll_ctl",
-            FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG),
-            ERRNO);
+    private static final MethodHandle CTL = link("xpoll_ctl", CTL_TYPE, ERRNO);
+    private static final MethodHandle QUICK_CTL = link("xpoll_ctl", CTL_TYPE, CRITICAL);
     private static final MethodHandle WAIT = link("xpoll_wait",
             FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT), ERRNO);
     private static final MethodHandle REVENTS = link("xpoll_revents",
-            FunctionDescriptor.of(JAVA_INT, JAVA_LONG, ADDRESS));
+            FunctionDescriptor.of(JAVA_INT, JAVA_LONG, ADDRESS), CRITICAL);
     private static final MethodHandle EVENT = link("xpoll_event",
             FunctionDescriptor.of(JAVA_INT, JAVA_LONG, ADDRESS, JAVA_INT, ADDRESS, JAVA_INT,
                     JAVA_LONG), ERRNO);
@@ -119,6 +126,19 @@ final class Native {
     static int ctl(MemorySegment cell, long queue, int op, int events, int fd, long data) {
         try {
             return result((int) CTL.invokeExact(cell, queue, op, events, fd, data), cell);
+        } catch (Throwable e) {
+            throw impossible(e);
+        }
+    }
+
+    /**
+     * ENABLE or DISABLE while nobody waits in C, which would have to come out for some of them.
+     *
+     * @return whether it was done; if not, {@link #ctl} tells why
+     */
+    static boolean quickCtl(long queue, int op, int events, int fd) {
+        try {
+            return (int) QUICK_CTL.invokeExact(queue, op, events, fd, 0L) == 0;
         } catch (Throwable e) {
             throw impossible(e);
         }

@@ -110,6 +110,11 @@ abstract class NativeQueue {
         return TURN.compareAndSet(this, false, true);
     }
 
+    /** Whether nobody waits in C, nor is about to; a moment later that may be otherwise. */
+    final boolean isTurnFree() {
+        return !turn;
+    }
+
     /** When a wait of so many nanoseconds is over; means nothing unless they are positive. */
     static long deadline(long nanos) {
         return nanos > 0 ? System.nanoTime() + nanos : 0;

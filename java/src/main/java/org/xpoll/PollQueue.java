@@ -6,6 +6,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
 import java.util.IdentityHashMap;
+import java.util.Objects;
 
 /**
  * The queue behind a {@link Poller}, and its members.
@@ -16,6 +17,9 @@ import java.util.IdentityHashMap;
  */
 final class PollQueue extends NativeQueue {
     private static final int DIRECTIONS = Poller.POLLIN | Poller.POLLOUT | Poller.POLLPRI;
+    /** How many filters stand for them; and how many changes go to C at a time. */
+    private static final int FILTERS = 3;
+    private static final int BATCH = 128;
 
     /** Where C puts a member's token; for the thread that has the turn. */
     private final MemorySegment token = Arena.ofAuto().allocate(ValueLayout.JAVA_LONG);
@@ -24,6 +28,8 @@ final class PollQueue extends NativeQueue {
     private int generations;
     private int size;
     private int capacity;
+    /** Changes that go to C together; made for the first of them. */
+    private EventList batch;
     /** What the last call of next found. */
     private short nextEvents;
 
@@ -199,6 +205,7 @@ final class PollQueue extends NativeQueue {
 
     void removeAll(int capacity) throws IOException {
         synchronized (changes) {
+            address();
             for (Member member : members) {
                 if (member != null) {
                     remove(member);
@@ -233,7 +240,6 @@ final class PollQueue extends NativeQueue {
                 ctl(Xpoll.ENABLE, wanted & ~added, member, false);
             }
             member.interest = interest;
-            member.disabled = false;
             int silent = member.registered & ~wanted;
             if (silent != 0) {
                 ctl(Xpoll.DISABLE, silent, member, false);
@@ -249,50 +255,109 @@ final class PollQueue extends NativeQueue {
         member.interest = interest;
         try {
             register(member, shadow);
-            member.disabled = false;
         } catch (IOException e) {
             member.interest = before;
             throw e;
         }
     }
 
-    void disable(int fd) throws IOException {
+    // --- Enabling and disabling: the changes that are made most -----------------
+
+    void toggle(int op, int fd) throws IOException {
         synchronized (changes) {
-            Member member = require(fd);
-            ctl(Xpoll.DISABLE, member.registered, member, false);
-            member.disabled = true;
+            toggle(op, require(fd));
         }
     }
 
-    void enable(int fd) throws IOException {
-        synchronized (changes) {
-            enable(require(fd));
+    private void toggle(int op, Member member) throws IOException {
+        int directions = toggled(op, member);
+        if (directions != 0 && !(isTurnFree()
+                && Native.quickCtl(address(), op, directions & DIRECTIONS, member.fd))) {
+            ctl(op, directions, member, false);
         }
     }
 
-    void enable(int[] fds, int count) throws IOException {
+    private static int toggled(int op, Member member) {
+        return op == Xpoll.ENABLE ? Member.directions(member.interest) : member.registered;
+    }
+
+    /** All of them in one call of C, as far as they find room in the batch. */
+    void toggle(int op, int[] fds, int count) throws IOException {
+        Objects.checkFromIndexSize(0, count, fds.length);
         synchronized (changes) {
+            address();
             for (int i = 0; i < count; i++) {
-                enable(require(fds[i]));
+                require(fds[i]);
+            }
+            if (batch == null) {
+                EventList.checkLayout();
+                batch = new EventList(BATCH);
+            }
+            IOException failure = null;
+            for (int from = 0, to; from < count; from = to) {
+                to = collect(op, fds, from, count);
+                IOException next = send(op, fds, from, to);
+                failure = failure == null ? next : failure;
+            }
+            if (failure != null) {
+                throw failure;
             }
         }
     }
 
-    private void enable(Member member) throws IOException {
-        int wanted = Member.directions(member.interest);
-        if (wanted != 0) {
-            ctl(Xpoll.ENABLE, wanted, member, false);
+    /** As many as find room in the batch; the end of them. */
+    private int collect(int op, int[] fds, int from, int count) throws IOException {
+        int i = from;
+        batch.clear();
+        while (i < count && batch.size() + FILTERS <= BATCH) {
+            collect(op, require(fds[i++]));
         }
-        member.disabled = false;
+        return i;
     }
 
-    /** The only call of xpoll_ctl; what is not there may be tolerated. */
+    private void collect(int op, Member member) {
+        int directions = toggled(op, member);
+        if ((directions & Poller.POLLIN) != 0) {
+            batch.put(member.fd, Xpoll.FILT_READ, op, 0, 0, 0);
+        }
+        if ((directions & Poller.POLLOUT) != 0) {
+            batch.put(member.fd, Xpoll.FILT_WRITE, op, 0, 0, 0);
+        }
+        if ((directions & Poller.POLLPRI) != 0) {
+            batch.put(member.fd, Xpoll.FILT_EXCEPT, op, 0, 0, 0);
+        }
+    }
+
+    /** What was collected of these; the first failure, or null. */
+    private IOException send(int op, int[] fds, int from, int to) throws IOException {
+        int rc = Native.event(changeErrno, address(), batch.memory(), batch.size(),
+                MemorySegment.NULL, 0, 0);
+        // What could be done is done. Once more singly, for the name of what could not.
+        for (int i = from; rc < 0 && i < to; i++) {
+            try {
+                toggle(op, require(fds[i]));
+            } catch (XpollException e) {
+                return e;
+            }
+        }
+        return null;
+    }
+
+    /** A change, and why it was refused; what is not there may be tolerated. */
     private void ctl(int op, int directions, Member member, boolean tolerant) throws IOException {
         int rc = Native.ctl(changeErrno, address(), op, directions & DIRECTIONS, member.fd,
                 member.token());
         if (rc < 0 && !(tolerant && (rc == -Errno.ENOENT || rc == -Errno.EBADF))) {
             throw new XpollException("descriptor " + member.fd, -rc);
         }
+    }
+
+    @Override
+    void destroyed() {
+        // Who keeps a closed poller does not keep what was attached.
+        members = new Member[0];
+        byObject.clear();
+        size = 0;
     }
 
     String backend() throws IOException {

@@ -3,6 +3,7 @@ package org.xpoll;
 import java.io.IOException;
 import java.lang.ref.Cleaner;
 import java.lang.ref.Reference;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
@@ -57,7 +58,7 @@ public final class Poller implements AutoCloseable {
     public static final short POLLERR = 0x008;
     /** Only reported: the other end is gone. */
     public static final short POLLHUP = 0x010;
-    /** Only reported: not an open descriptor. */
+    /** For poll(2) not an open descriptor. Not reported here: one that is closed is silent. */
     public static final short POLLNVAL = 0x020;
     /** Means {@link #POLLIN}. */
     public static final short POLLRDNORM = 0x040;
@@ -118,10 +119,11 @@ public final class Poller implements AutoCloseable {
      * @return the set
      * @throws UnsupportedOperationException if there is no such back end here
      * @throws IllegalArgumentException if maxFd is less than 1
+     * @throws NullPointerException if backend is null
      * @throws IOException if the system refuses
      */
     public static Poller open(String backend, int maxFd) throws IOException {
-        return new Poller(backend, maxFd);
+        return new Poller(Objects.requireNonNull(backend), maxFd);
     }
 
     private static int checkCapacity(int maxFd) {
@@ -143,7 +145,7 @@ public final class Poller implements AutoCloseable {
      * @throws IllegalArgumentException for an object of another kind, or unknown bits
      * @throws IllegalStateException if the set is full
      * @throws UnsupportedOperationException if the JDK hides the descriptor; tells the flag to add
-     * @throws IOException if the object is closed, or the system refuses
+     * @throws IOException if the object is closed or has no descriptor yet, or the system refuses
      */
     public int add(Object io, int events) throws IOException {
         return add(io, events, null);
@@ -152,15 +154,20 @@ public final class Poller implements AutoCloseable {
     /**
      * As {@link #add(Object, int)}, with an object that comes back with each event.
      *
-     * @param io see there
-     * @param events see there
-     * @param attachment any object, or null
+     * @param io a Socket, ServerSocket, DatagramSocket, SelectableChannel, FileDescriptor, or an
+     *     Integer for a raw descriptor; kept until it is removed
+     * @param events {@code POLL*} bits, 0 to be silent, with {@link #ONESHOT} or without
+     * @param attachment any object, or null; kept until the descriptor is removed or added anew
      * @return the number of its descriptor
-     * @throws IOException see there
+     * @throws IllegalArgumentException for an object of another kind, or unknown bits
+     * @throws IllegalStateException if the set is full
+     * @throws UnsupportedOperationException if the JDK hides the descriptor; tells the flag to add
+     * @throws IOException if the object is closed or has no descriptor yet, or the system refuses
      */
     public int add(Object io, int events, Object attachment) throws IOException {
         int fd = FdAccess.of(io);
         queue.add(fd, io, checkEvents(events), attachment);
+        Reference.reachabilityFence(this);
         return fd;
     }
 
@@ -168,11 +175,14 @@ public final class Poller implements AutoCloseable {
      * Adds an object in {@link #ONESHOT} mode: a report disables it until {@link #enable(int)}, so
      * that exactly one thread has it and nobody is told again meanwhile.
      *
-     * @param io see {@link #add(Object, int)}
-     * @param events see there
+     * @param io as for {@link #add(Object, int, Object)}
+     * @param events {@code POLL*} bits; the report of one disables all of them
      * @param attachment any object, or null
      * @return the number of its descriptor
-     * @throws IOException see there
+     * @throws IllegalArgumentException for an object of another kind, or unknown bits
+     * @throws IllegalStateException if the set is full
+     * @throws UnsupportedOperationException if the JDK hides the descriptor; tells the flag to add
+     * @throws IOException if the object is closed or has no descriptor yet, or the system refuses
      */
     public int addOneShot(Object io, int events, Object attachment) throws IOException {
         return add(io, events | ONESHOT, attachment);
@@ -182,12 +192,15 @@ public final class Poller implements AutoCloseable {
      * Adds a raw descriptor: a pipe's, a terminal's, one that C code opened. It takes no flags.
      *
      * @param fd the descriptor
-     * @param events see {@link #add(Object, int)}
-     * @param attachment any object, or null
+     * @param events {@code POLL*} bits, 0 to be silent, with {@link #ONESHOT} or without
+     * @param attachment any object, or null; kept until the descriptor is removed or added anew
+     * @throws IllegalArgumentException for unknown bits
+     * @throws IllegalStateException if the set is full
      * @throws IOException if it is not open, or the system refuses
      */
     public void addFd(int fd, int events, Object attachment) throws IOException {
         queue.add(fd, null, checkEvents(events), attachment);
+        Reference.reachabilityFence(this);
     }
 
     private static int checkEvents(int events) {
@@ -212,6 +225,7 @@ public final class Poller implements AutoCloseable {
             throw new IllegalStateException("not a member: " + io);
         }
         queue.remove(member);
+        Reference.reachabilityFence(this);
         return true;
     }
 
@@ -225,6 +239,7 @@ public final class Poller implements AutoCloseable {
      */
     public boolean removeFd(int fd) throws IOException {
         queue.remove(require(fd));
+        Reference.reachabilityFence(this);
         return true;
     }
 
@@ -236,17 +251,21 @@ public final class Poller implements AutoCloseable {
      * @throws QueueClosedException after {@link #close()}
      */
     public boolean isMember(Object io) throws IOException {
-        return find(io) != null;
+        boolean found = find(io) != null;
+        Reference.reachabilityFence(this);
+        return found;
     }
 
     /**
      * Whether a descriptor was added, by itself or as an object's, and not removed since.
      *
      * @param fd the descriptor
-     * @return whether it is a member
+     * @return whether it is a member; false after {@link #close()}
      */
     public boolean isMemberFd(int fd) {
-        return queue.find(fd) != null;
+        boolean found = queue.find(fd) != null;
+        Reference.reachabilityFence(this);
+        return found;
     }
 
     private Member find(Object io) throws IOException {
@@ -275,28 +294,34 @@ public final class Poller implements AutoCloseable {
      * @throws IOException if the poller is closed
      */
     public Object attachment(int fd) throws IOException {
-        return require(fd).attachment;
+        Object attachment = require(fd).attachment;
+        Reference.reachabilityFence(this);
+        return attachment;
     }
 
     /**
      * The number of members.
      *
-     * @return 0 or more
+     * @return 0 or more; 0 after {@link #close()}
      */
     public int size() {
-        return queue.size();
+        int size = queue.size();
+        Reference.reachabilityFence(this);
+        return size;
     }
 
     /**
      * Asks for other bits of a member, and enables it.
      *
      * @param fd its descriptor
-     * @param events see {@link #add(Object, int)}
+     * @param events {@code POLL*} bits, 0 to be silent, with {@link #ONESHOT} or without
+     * @throws IllegalArgumentException for unknown bits
      * @throws IllegalStateException if it is not a member
      * @throws IOException if the system refuses
      */
     public void modify(int fd, int events) throws IOException {
         queue.modify(fd, checkEvents(events));
+        Reference.reachabilityFence(this);
     }
 
     /**
@@ -307,7 +332,22 @@ public final class Poller implements AutoCloseable {
      * @throws IOException if the system refuses
      */
     public void disable(int fd) throws IOException {
-        queue.disable(fd);
+        queue.toggle(Xpoll.DISABLE, fd);
+        Reference.reachabilityFence(this);
+    }
+
+    /**
+     * Silences several members in one call of the library.
+     *
+     * @param fds their descriptors
+     * @param count how many of the array, from its start
+     * @throws IllegalStateException if one is not a member; nothing is changed then
+     * @throws IndexOutOfBoundsException if count is negative or more than the array holds
+     * @throws IOException if the system refuses one; the others are silent
+     */
+    public void disable(int[] fds, int count) throws IOException {
+        queue.toggle(Xpoll.DISABLE, fds, count);
+        Reference.reachabilityFence(this);
     }
 
     /**
@@ -320,20 +360,23 @@ public final class Poller implements AutoCloseable {
      * @throws IOException if the system refuses
      */
     public void enable(int fd) throws IOException {
-        queue.enable(fd);
+        queue.toggle(Xpoll.ENABLE, fd);
+        Reference.reachabilityFence(this);
     }
 
     /**
-     * Enables several members under one lock.
+     * Enables several members in one call of the library: a batch of {@link #ONESHOT} events, say,
+     * when all of it is handled.
      *
      * @param fds their descriptors
-     * @param count how many of the array
-     * @throws IllegalStateException if one is not a member; those before it are enabled
-     * @throws IndexOutOfBoundsException if the array is shorter than count
-     * @throws IOException if the system refuses
+     * @param count how many of the array, from its start
+     * @throws IllegalStateException if one is not a member; nothing is changed then
+     * @throws IndexOutOfBoundsException if count is negative or more than the array holds
+     * @throws IOException if the system refuses one; the others are enabled
      */
     public void enable(int[] fds, int count) throws IOException {
-        queue.enable(fds, count);
+        queue.toggle(Xpoll.ENABLE, fds, count);
+        Reference.reachabilityFence(this);
     }
 
     /**
@@ -343,6 +386,7 @@ public final class Poller implements AutoCloseable {
      */
     public void reset() throws IOException {
         queue.removeAll(queue.capacity());
+        Reference.reachabilityFence(this);
     }
 
     /**
@@ -354,6 +398,7 @@ public final class Poller implements AutoCloseable {
      */
     public void reset(int maxFd) throws IOException {
         queue.removeAll(checkCapacity(maxFd));
+        Reference.reachabilityFence(this);
     }
 
     // --- Waiting -------------------------------------------------------------------
@@ -406,27 +451,36 @@ public final class Poller implements AutoCloseable {
     }
 
     /**
-     * As {@link #waitMultiple(int, int[], short[], long)}, for ever.
+     * Waits for events for ever, as {@link #waitMultiple(int, int[], short[], long)} does with a
+     * negative timeout.
      *
-     * @param maxRet see there
-     * @param fds see there
-     * @param revents see there
-     * @return see there
-     * @throws IOException see there
+     * @param maxRet how many events to return at most; with 0 the call returns 0 when there are any
+     * @param fds receives the descriptors, from index 0 on
+     * @param revents receives what is ready of each
+     * @return how many events were stored; 0 after {@link #wakeup()}
+     * @throws IllegalArgumentException if maxRet is negative or more than an array holds
+     * @throws NullPointerException if an array is null and maxRet is not 0
+     * @throws java.io.InterruptedIOException if the thread was interrupted; it stays so
+     * @throws QueueClosedException if the poller was closed, before or meanwhile
+     * @throws IOException if the system refuses
      */
     public int waitMultiple(int maxRet, int[] fds, short[] revents) throws IOException {
         return waitMultiple(maxRet, fds, revents, -1);
     }
 
     /**
-     * As {@link #waitMultiple(int, int[], short[], long)}, with as many events as the arrays hold.
+     * Waits for as many events as the arrays hold. Without arrays it is a sleep that ends early
+     * when there are events; none of them is lost.
      *
-     * @param fds see there; null, if revents is, for none
-     * @param revents as long as fds
-     * @param timeout see there
-     * @return see there
+     * @param fds receives the descriptors, from index 0 on; null, if revents is, for none
+     * @param revents receives what is ready of each; as long as fds
+     * @param timeout milliseconds; 0 only looks, negative waits for ever
+     * @return how many events were stored; 0 when the time was up, or after {@link #wakeup()}
      * @throws IllegalArgumentException if the arrays are not of one length
-     * @throws IOException see there
+     * @throws NullPointerException if one of them is null
+     * @throws java.io.InterruptedIOException if the thread was interrupted; it stays so
+     * @throws QueueClosedException if the poller was closed, before or meanwhile
+     * @throws IOException if the system refuses
      */
     public int waitMultiple(int[] fds, short[] revents, long timeout) throws IOException {
         if (fds == null && revents == null) {
@@ -440,12 +494,17 @@ public final class Poller implements AutoCloseable {
     }
 
     /**
-     * As {@link #waitMultiple(int[], short[], long)}, for ever.
+     * Waits for ever for as many events as the arrays hold, as {@link #waitMultiple(int[], short[],
+     * long)} does with a negative timeout.
      *
-     * @param fds see there
-     * @param revents see there
-     * @return see there
-     * @throws IOException see there
+     * @param fds receives the descriptors, from index 0 on; null, if revents is, for none
+     * @param revents receives what is ready of each; as long as fds
+     * @return how many events were stored; 0 after {@link #wakeup()}
+     * @throws IllegalArgumentException if the arrays are not of one length
+     * @throws NullPointerException if one of them is null
+     * @throws java.io.InterruptedIOException if the thread was interrupted; it stays so
+     * @throws QueueClosedException if the poller was closed, before or meanwhile
+     * @throws IOException if the system refuses
      */
     public int waitMultiple(int[] fds, short[] revents) throws IOException {
         return waitMultiple(fds, revents, -1);
@@ -457,7 +516,9 @@ public final class Poller implements AutoCloseable {
      * @param into is filled anew, also with none; what finds no room is returned by the next call
      * @param timeout milliseconds; 0 only looks, negative waits for ever
      * @return {@code into.size()}; 0 when the time was up, or after {@link #wakeup()}
-     * @throws java.io.InterruptedIOException see {@link #waitMultiple(int, int[], short[], long)}
+     * @throws NullPointerException if into is null
+     * @throws java.io.InterruptedIOException if the thread was interrupted, before or meanwhile; it
+     *     stays so. A call that only looks does not mind.
      * @throws QueueClosedException if the poller was closed, before or meanwhile
      * @throws IOException if the system refuses
      */
@@ -501,11 +562,14 @@ public final class Poller implements AutoCloseable {
      * @param handler is called for each event; an exception of its ends the call, and what was not
      *     reported by then comes again, except for what was added with {@link #ONESHOT}
      * @return how many events there were; 0 when the time was up, or after {@link #wakeup()}
-     * @throws java.io.InterruptedIOException see {@link #waitMultiple(int, int[], short[], long)}
+     * @throws java.io.InterruptedIOException if the thread was interrupted, before or meanwhile; it
+     *     stays so. A call that only looks does not mind.
+     * @throws NullPointerException if handler is null; no event is lost by that
      * @throws QueueClosedException if the poller was closed, before or meanwhile
      * @throws IOException if the system refuses, or the handler throws one
      */
     public int poll(long timeout, EventHandler handler) throws IOException {
+        Objects.requireNonNull(handler);
         Events batch = spare.getAndSet(null);
         if (batch == null) {
             batch = new Events(HANDLER_BATCH);
@@ -517,11 +581,12 @@ public final class Poller implements AutoCloseable {
             }
             return count;
         } finally {
+            batch.drop();
             spare.set(batch);
         }
     }
 
-    /** A null array or handler is found before the turn is taken; so is a closed poller. */
+    /** A closed poller is found before the turn is taken, as are null arrays and handlers. */
     private boolean takeTurn(long nanos, long deadline) throws IOException {
         queue.checkOpen();
         return queue.takeTurn(nanos, deadline);
@@ -579,17 +644,20 @@ public final class Poller implements AutoCloseable {
      * @throws IOException if the poller is closed
      */
     public String backend() throws IOException {
-        return queue.backend();
+        String name = queue.backend();
+        Reference.reachabilityFence(this);
+        return name;
     }
 
     /**
      * The descriptor of an object of the JDK.
      *
-     * @param io see {@link #add(Object, int)}
+     * @param io a Socket, ServerSocket, DatagramSocket, SelectableChannel, FileDescriptor or
+     *     Integer
      * @return its number
      * @throws IllegalArgumentException for an object of another kind
      * @throws UnsupportedOperationException if the JDK hides it; tells the flag to add
-     * @throws IOException if it is closed
+     * @throws IOException if it is closed, or has no descriptor yet
      */
     public static int fdOf(Object io) throws IOException {
         return FdAccess.of(io);

@@ -175,6 +175,7 @@ public final class Xpoll {
      * another thread opens a file meanwhile that is given the same number.
      *
      * <p>Only for descriptors that no object of the JDK owns: their close would hit another file.
+     * For a {@link Poller} it is a silent member until it is removed or added anew.
      *
      * @param fd the descriptor
      * @throws XpollException EBADF, or what close(2) gives
@@ -188,7 +189,8 @@ public final class Xpoll {
 
     /**
      * Removes a descriptor from every queue of this process: the thing to do before an object that
-     * owns it is closed, if it is not known who registered it.
+     * owns it is closed, if it is not known who registered it. For a {@link Poller} it is a silent
+     * member until it is removed or added anew.
      *
      * @param fd the descriptor
      * @throws XpollException EBADF for a negative number

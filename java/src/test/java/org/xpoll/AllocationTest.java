@@ -112,6 +112,7 @@ class AllocationTest {
         isFree(() -> poller.disable(pipe[1]));
         isFree(() -> poller.enable(pipe[1]));
         isFree(() -> poller.enable(one, 1));
+        isFree(() -> poller.disable(one, 1));
         isFree(() -> poller.modify(pipe[1], Poller.POLLOUT));
     }
 

@@ -50,6 +50,25 @@ class ConstantsTest {
         return Long.decode(matcher.group(1)).intValue();
     }
 
+    /** Source of that time may have them as numbers; and they were of type short. */
+    @Test
+    void pollerConstants_areThoseOf1999() throws Exception {
+        Map<String, Integer> then = Map.ofEntries(Map.entry("POLLIN", 0x001),
+                Map.entry("POLLPRI", 0x002), Map.entry("POLLOUT", 0x004),
+                Map.entry("POLLERR", 0x008), Map.entry("POLLHUP", 0x010),
+                Map.entry("POLLNVAL", 0x020), Map.entry("POLLRDNORM", 0x040),
+                Map.entry("POLLWRNORM", 0x004), Map.entry("POLLRDBAND", 0x080),
+                Map.entry("POLLWRBAND", 0x100), Map.entry("POLLNORM", 0x040));
+        Map<String, Integer> here = new TreeMap<>();
+        for (Field field : Poller.class.getFields()) {
+            if (field.getName().startsWith("POLL")) {
+                assertEquals(short.class, field.getType());
+                here.put(field.getName(), (int) field.getShort(null));
+            }
+        }
+        assertEquals(new TreeMap<>(then), here);
+    }
+
     @Test
     void questions_withoutAQueue_areAnswered() {
         assertTrue(Xpoll.supports(Xpoll.FILT_TIMER, Xpoll.NOTE_NSECONDS));

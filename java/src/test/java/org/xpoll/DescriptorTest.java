@@ -13,16 +13,26 @@ import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.DatagramChannel;
 import java.nio.channels.Pipe;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.jar.Attributes;
+import java.util.jar.JarOutputStream;
+import java.util.jar.Manifest;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
 /** All that has a descriptor can be polled; what the JDK hides, a flag shows. */
 @Timeout(60)
@@ -87,10 +97,17 @@ class DescriptorTest {
             assertEquals(1, count);
             assertEquals(fd, fds[0]);
             assertTrue(revents[0] == Poller.POLLIN);
+            assertEquals(1, mux.waitMultiple(100, fds, revents));
+            assertEquals(1, mux.waitMultiple(fds, revents, 10_000L));
+            assertEquals(1, mux.waitMultiple(fds, revents));
+            assertEquals(fd, fds[0]);
             assertEquals(4, socket.getInputStream().read(new byte[10], 0, 10));
             assertTrue(mux.isMember(socket));
             assertTrue(mux.remove(socket));
             mux.reset(10);
+            mux.reset();
+            assertFalse(mux.isMember(socket));
+            assertTrue(Poller.getNumCPUs() > 0);
             mux.close();
         }
     }
@@ -110,6 +127,35 @@ class DescriptorTest {
                     expect(accepted.socket(), Poller.POLLIN);
                     poller.add(server.socket(), Poller.POLLIN);
                     poller.remove(server.socket());
+                }
+            }
+        }
+    }
+
+    @Test
+    void urgentData_received_isReported() throws IOException {
+        try (ServerSocket server = new ServerSocket(0, 50, HERE);
+                Socket client = new Socket(HERE, server.getLocalPort());
+                Socket accepted = server.accept()) {
+            poller.add(accepted, Poller.POLLPRI);
+            assertEquals(0, poller.poll(events, 0));
+            client.sendUrgentData(1);
+            expect(accepted, Poller.POLLPRI);
+        }
+    }
+
+    @Test
+    void unixChannels_connectAndData_areReported(@TempDir Path folder) throws IOException {
+        var address = UnixDomainSocketAddress.of(folder.resolve("socket"));
+        try (var server = ServerSocketChannel.open(StandardProtocolFamily.UNIX).bind(address)) {
+            poller.add(server, Poller.POLLIN);
+            try (SocketChannel client = SocketChannel.open(address)) {
+                expect(server, Poller.POLLIN);
+                try (SocketChannel accepted = server.accept()) {
+                    poller.add(accepted, Poller.POLLIN);
+                    assertEquals(0, poller.poll(events, 0));
+                    client.write(ByteBuffer.allocate(1));
+                    expect(accepted, Poller.POLLIN);
                 }
             }
         }
@@ -175,8 +221,14 @@ class DescriptorTest {
     @Test
     void unconnectedSocket_isRefused() throws IOException {
         try (Socket socket = new Socket()) {
-            assertThrows(IOException.class, () -> poller.add(socket, Poller.POLLIN));
+            var e = assertThrows(IOException.class, () -> poller.add(socket, Poller.POLLIN));
+            assertEquals("the Socket has no descriptor: bind or connect it first",
+                    e.getMessage());
         }
+        try (ServerSocket server = new ServerSocket()) {
+            assertThrows(IOException.class, () -> poller.add(server, Poller.POLLIN));
+        }
+        assertEquals(0, poller.size());
     }
 
     @Test
@@ -207,9 +259,20 @@ class DescriptorTest {
     /** What the children below run: one kind of object each. */
     static final class Main {
         public static void main(String[] arguments) throws Exception {
-            Object io = switch (arguments[0]) {
+            for (String kind : arguments) {
+                tell(kind);
+            }
+        }
+
+        private static void tell(String kind) throws Exception {
+            Object io = switch (kind) {
                 case "channel" -> ServerSocketChannel.open().bind(null);
+                case "pipe" -> Pipe.open().sink();
                 case "socket" -> new ServerSocket(0);
+                case "client" -> {
+                    ServerSocket server = new ServerSocket(0, 50, HERE);
+                    yield new Socket(HERE, server.getLocalPort());
+                }
                 case "datagram" -> new DatagramSocket(0);
                 case "file" -> new FileInputStream("/dev/null").getFD();
                 default -> FileDescriptor.in;
@@ -239,8 +302,32 @@ class DescriptorTest {
     void withoutFlags_theMessageHasThoseThatHelp() throws Exception {
         flagsHelp("channel");
         flagsHelp("socket");
+        flagsHelp("client");
         flagsHelp("datagram");
         flagsHelp("file");
+    }
+
+    /** Those of java/README.md, in the manifest of the jar that is run. */
+    @Test
+    void manifestAttributes_needNoFlags(@TempDir Path folder) throws Exception {
+        Manifest manifest = new Manifest();
+        Attributes attributes = manifest.getMainAttributes();
+        attributes.put(Attributes.Name.MANIFEST_VERSION, "1.0");
+        attributes.put(Attributes.Name.MAIN_CLASS, Main.class.getName());
+        attributes.put(Attributes.Name.CLASS_PATH, Child.BUILD.resolve("classes").toUri() + " "
+                + Child.BUILD.resolve("test-classes").toUri());
+        attributes.putValue("Enable-Native-Access", "ALL-UNNAMED");
+        attributes.putValue("Add-Exports", "java.base/sun.nio.ch");
+        attributes.putValue("Add-Opens", "java.base/java.net java.base/sun.nio.ch");
+        Path jar = folder.resolve("program.jar");
+        new JarOutputStream(Files.newOutputStream(jar), manifest).close();
+
+        String[] kinds = {"channel", "pipe", "socket", "client", "datagram", "file"};
+        List<String> command = new ArrayList<>(List.of("-jar", jar.toString()));
+        command.addAll(List.of(kinds));
+        Child child = Child.run(command.toArray(new String[0]));
+        assertEquals("descriptor true".repeat(kinds.length),
+                child.output().replaceAll("\\R", ""));
     }
 
     @Test

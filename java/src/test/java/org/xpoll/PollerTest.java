@@ -53,6 +53,7 @@ class PollerTest {
 
     @Test
     void open_withUnknownName_tellsTheNames() {
+        assertThrows(NullPointerException.class, () -> Poller.open(null, 1));
         var e = assertThrows(UnsupportedOperationException.class, () -> Poller.open("none", 1));
         assertTrue(e.getMessage().contains(backend), e.getMessage());
     }
@@ -391,6 +392,13 @@ class PollerTest {
     }
 
     @Test
+    void poll_withoutHandler_losesNoEvent() throws IOException {
+        poller.addOneShot(pipe[1], Poller.POLLOUT, null);
+        assertThrows(NullPointerException.class, () -> poller.poll(-1, null));
+        assertEquals(1, poller.poll(-1, (fd, bits, attachment) -> {}));
+    }
+
+    @Test
     void afterClose_everythingSaysSo() throws IOException {
         poller.addFd(pipe[0], Poller.POLLIN, null);
         poller.close();
@@ -405,7 +413,12 @@ class PollerTest {
         assertThrows(QueueClosedException.class, () -> poller.modify(pipe[0], 4));
         assertThrows(QueueClosedException.class, () -> poller.reset());
         assertThrows(QueueClosedException.class, () -> poller.backend());
+        assertEquals(0, poller.size());
+        assertFalse(poller.isMemberFd(pipe[0]));
         poller.wakeup();
+        Poller empty = Poller.open(backend, 1);
+        empty.close();
+        assertThrows(QueueClosedException.class, () -> empty.reset());
     }
 
     @Test

@@ -89,6 +89,9 @@ class StressTest {
         while (System.nanoTime() < end) {
             threads.get(random.nextInt(threads.size())).interrupt();
             pollers.get(random.nextInt(QUEUES)).wakeup();
+            if (random.nextInt(100) == 0) {
+                System.gc(); // It has to stop all of them, wherever they are.
+            }
             Thread.sleep(1);
         }
         over = true;
@@ -163,7 +166,7 @@ class StressTest {
         int at = random.nextInt(QUEUES);
         Poller poller = pollers.get(at);
         int fd = someFd(random);
-        switch (random.nextInt(15)) {
+        switch (random.nextInt(17)) {
             case 0, 1, 2 -> poller.addFd(fd, random.nextInt(8)
                     | (random.nextBoolean() ? Poller.ONESHOT : 0), fd);
             case 3 -> poller.removeFd(fd);
@@ -181,6 +184,8 @@ class StressTest {
             }
             case 11 -> poller.poll(1, (f, bits, attachment) -> poller.disable(f));
             case 12 -> poller.reset();
+            case 13 -> poller.enable(new int[] {fd, someFd(random)}, 2);
+            case 14 -> poller.disable(new int[] {someFd(random), fd}, 2);
             default -> check(poller, events, random.nextInt(10) == 0 ? -1 : random.nextInt(2));
         }
     }
