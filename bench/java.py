@@ -152,12 +152,9 @@ def looptest(java, jar, options):
                            "--rounds", str(options.rounds), "--warm-up",
                            "500" if options.quick else "1500"], "variant")
     # The one thread never sleeps, so processor time tells it, on a busy machine as well.
-    base = {row["pipes"]: row["cpu_ns_per_read"] for row in rows
-            if row["variant"] == "nio-selectedKeys"}
     print(f"\n{'looptest':<20}{'pipes':>7}{'reads/s':>10}{'x Selector':>12}{'CPU ns/read':>13}"
           f"{'bytes/read':>12}")
     for row in rows:
-        row["ratio"] = base[row["pipes"]] / row["cpu_ns_per_read"]
         print(f"{row['variant']:<20}{row['pipes']:>7.0f}{row['reads_per_s']:>10.0f}"
               f"{row['ratio']:>12.2f}{row['cpu_ns_per_read']:>13.0f}"
               f"{row['bytes_per_read']:>12.2f}")

@@ -52,7 +52,8 @@ def costs_lines(results):
 
 
 def looptest_lines(results):
-    names = {"xpoll-descriptors": "Poller, descriptors", "xpoll-channels": "Poller, channels",
+    names = {"xpoll-oneshot": "Poller, one-shot", "xpoll-descriptors": "Poller, descriptors",
+             "xpoll-channels": "Poller, channels",
              "nio-selectedKeys": "Selector, selectedKeys", "nio-consumer": "Selector, consumer"}
     found = {(row["variant"], row["pipes"]): row for row in rows(results, "java-looptest")}
     sizes = sorted({size for _, size in found})

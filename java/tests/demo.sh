@@ -83,6 +83,11 @@ refuse() {
 
 demo --help >"$work/help" 2>&1 || fail "--help"
 expect help 'usage: java -jar xpoll-demo.jar PROGRAM .*'
+for program in PollingServer SimpleServer VirtualThreadServer NioServer Client; do
+	expect help "  $program  .*"
+	demo "$program" --help >"$work/help-of-one" 2>&1 || fail "$program --help"
+	expect help-of-one "usage: java -jar xpoll-demo.jar $program .*--port N.*"
+done
 refuse 2 'xpoll-demo: no program Nothing' Nothing
 refuse 2 'xpoll-demo: --consumers, .* exclude each other' PollingServer --inline --oneshot
 refuse 1 'xpoll-demo: no server at localhost, port 1: .*' Client --port 1 20

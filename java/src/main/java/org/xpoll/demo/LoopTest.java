@@ -5,20 +5,26 @@ import java.nio.ByteBuffer;
 import java.nio.channels.Pipe;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
-import java.util.Arrays;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.function.IntToDoubleFunction;
+import java.util.stream.IntStream;
 import org.xpoll.Events;
 import org.xpoll.Poller;
 
 /**
  * The benchmark of the original xpoll, from Java: N pipes in a ring, of which both ends are
  * registered. A readable one is read and the next one's writing end enabled; a writable one is
- * disabled and written to. All variants run in turns, and the median of the rounds counts.
+ * disabled and written to. With one-shot writing ends the report disables them, which is how a
+ * program for Poller would do it. All variants run in turns, in an order that rotates, and the
+ * median of the rounds counts: also of the ratios, whose two runs were close together in time.
  */
 final class LoopTest {
     private static final int BATCH = 64;
+    /** What the ratios are to. */
+    private static final String RIVAL = "nio-selectedKeys";
 
     /** One way to do it; made once, so that it is compiled when it counts. */
     private abstract static class Variant {
@@ -59,10 +65,17 @@ final class LoopTest {
         final Poller poller = new Poller();
         final Events events = new Events(BATCH);
         final int[] writers;
+        /** Of the writing ends. */
+        final boolean oneShot;
 
-        PollerLoop(int pipes) throws IOException {
+        PollerLoop(int pipes, boolean oneShot) throws IOException {
             super(pipes);
+            this.oneShot = oneShot;
             writers = new int[pipes];
+        }
+
+        final int writing() {
+            return Poller.POLLOUT | (oneShot ? Poller.ONESHOT : 0);
         }
 
         abstract void read(int pipe) throws IOException;
@@ -79,7 +92,9 @@ final class LoopTest {
                     poller.enable(writers[after(pipe)]);
                     reads++;
                 } else {
-                    poller.disable(events.fd(i));
+                    if (!oneShot) {
+                        poller.disable(events.fd(i));
+                    }
                     write(pipe);
                 }
             }
@@ -89,15 +104,15 @@ final class LoopTest {
     private static final class PollerRaw extends PollerLoop {
         private final int[] readers;
 
-        PollerRaw(int pipes) throws IOException {
-            super(pipes);
+        PollerRaw(int pipes, boolean oneShot) throws IOException {
+            super(pipes, oneShot);
             readers = new int[pipes];
             for (int i = 0; i < pipes; i++) {
                 int[] ends = Libc.pipe();
                 readers[i] = ends[0];
                 writers[i] = ends[1];
                 poller.addFd(ends[0], Poller.POLLIN, i);
-                poller.addFd(ends[1], Poller.POLLOUT, i);
+                poller.addFd(ends[1], writing(), i);
                 poller.disable(ends[1]);
             }
             Libc.write(writers[0]);
@@ -130,11 +145,11 @@ final class LoopTest {
         private final Pipe[] ends;
 
         PollerChannels(int pipes) throws IOException {
-            super(pipes);
+            super(pipes, false);
             ends = open(pipes);
             for (int i = 0; i < pipes; i++) {
                 poller.add(ends[i].source(), Poller.POLLIN, i);
-                writers[i] = poller.add(ends[i].sink(), Poller.POLLOUT, i);
+                writers[i] = poller.add(ends[i].sink(), writing(), i);
                 poller.disable(writers[i]);
             }
         }
@@ -216,9 +231,10 @@ final class LoopTest {
         options.end();
 
         Map<String, Variant> variants = new LinkedHashMap<>();
-        variants.put("xpoll-descriptors", new PollerRaw(pipes));
+        variants.put("xpoll-oneshot", new PollerRaw(pipes, true));
+        variants.put("xpoll-descriptors", new PollerRaw(pipes, false));
         variants.put("xpoll-channels", new PollerChannels(pipes));
-        variants.put("nio-selectedKeys", new Nio(pipes, false));
+        variants.put(RIVAL, new Nio(pipes, false));
         variants.put("nio-consumer", new Nio(pipes, true));
         measure(variants, seconds, rounds, warmUp);
     }
@@ -226,31 +242,42 @@ final class LoopTest {
     private static void measure(Map<String, Variant> variants, int seconds, int rounds,
             double warmUp) throws IOException {
         Map<String, double[][]> results = new LinkedHashMap<>();
-        for (Variant variant : variants.values()) {
-            variant.run(warmUp); // Until it is compiled.
+        for (Map.Entry<String, Variant> entry : variants.entrySet()) {
+            entry.getValue().run(warmUp); // Until it is compiled.
+            results.put(entry.getKey(), new double[rounds][]);
         }
+        List<String> names = List.copyOf(variants.keySet());
         for (int round = 0; round < rounds; round++) {
-            for (Map.Entry<String, Variant> entry : variants.entrySet()) {
-                results.computeIfAbsent(entry.getKey(), name -> new double[rounds][])[round] =
-                        entry.getValue().run(seconds);
+            for (int i = 0; i < names.size(); i++) {
+                String name = names.get((i + round) % names.size());
+                results.get(name)[round] = variants.get(name).run(seconds);
             }
         }
-        for (Map.Entry<String, double[][]> entry : results.entrySet()) {
-            report(entry.getKey(), variants.get(entry.getKey()), entry.getValue());
+        for (String name : names) {
+            report(name, variants.get(name), results.get(name), results.get(RIVAL));
         }
     }
 
-    private static void report(String name, Variant variant, double[][] rounds)
+    private static double[] sorted(int rounds, IntToDoubleFunction value) {
+        return IntStream.range(0, rounds).mapToDouble(value).sorted().toArray();
+    }
+
+    private static double median(int rounds, IntToDoubleFunction value) {
+        return sorted(rounds, value)[rounds / 2];
+    }
+
+    private static void report(String name, Variant variant, double[][] rounds, double[][] rival)
             throws IOException {
-        double[] speed = Arrays.stream(rounds).mapToDouble(round -> round[0]).sorted().toArray();
-        double[] cpu = Arrays.stream(rounds).mapToDouble(round -> round[1]).sorted().toArray();
+        int count = rounds.length;
+        double[] speed = sorted(count, i -> rounds[i][0]);
         long reads = variant.reads;
         long bytes = ThisThread.allocatedBytes();
         variant.run(0.2);
         bytes = ThisThread.allocatedBytes() - bytes;
         System.out.printf("variant=%s pipes=%d reads_per_s=%.0f least=%.0f most=%.0f"
-                        + " cpu_ns_per_read=%.0f bytes_per_read=%.2f%n",
-                name, variant.pipes, speed[speed.length / 2], speed[0], speed[speed.length - 1],
-                cpu[cpu.length / 2], (double) bytes / (variant.reads - reads));
+                        + " cpu_ns_per_read=%.0f ratio=%.3f bytes_per_read=%.2f%n",
+                name, variant.pipes, speed[count / 2], speed[0], speed[count - 1],
+                median(count, i -> rounds[i][1]), median(count, i -> rival[i][1] / rounds[i][1]),
+                (double) bytes / (variant.reads - reads));
     }
 }
