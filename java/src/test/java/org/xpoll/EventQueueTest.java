@@ -10,6 +10,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.ExecutionException;
@@ -68,6 +71,60 @@ class EventQueueTest {
         assertEquals(3, events.data(0));
         assertEquals(0x1234567890L, events.udata(0));
         assertTrue(events.describe(0).startsWith("READ ident=" + pipe[0]), events.describe(0));
+    }
+
+    @Test
+    void await_writable_isReportedWithItsEnd() throws IOException {
+        int[] other = Posix.pipe();
+        changes.put(other[1], Xpoll.FILT_WRITE, Xpoll.ADD, 0, 0, 6);
+        assertEquals(1, queue.await(changes, events, -1));
+        assertEquals(Xpoll.FILT_WRITE, events.filter(0));
+        assertEquals(other[1], events.ident(0));
+        assertEquals(0, events.flags(0));
+        Posix.close(other[0]);
+        assertEquals(1, queue.await(null, events, -1));
+        assertEquals(Xpoll.EOF, events.flags(0));
+        assertEquals(6, events.udata(0));
+        Posix.close(other[1]);
+    }
+
+    @Test
+    void await_buffersEmptied_isReported() throws IOException {
+        Posix.write(pipe[1], 1);
+        queue.apply(changes.put(pipe[1], Xpoll.FILT_EMPTY, Xpoll.ADD, 0, 0, 0));
+        assertEquals(0, queue.await(null, events, 0));
+        assertEquals(1, Posix.read(pipe[0]));
+        assertEquals(1, queue.await(null, events, -1));
+        assertEquals(Xpoll.FILT_EMPTY, events.filter(0));
+        assertEquals(pipe[1], events.ident(0));
+    }
+
+    @Test
+    void await_urgentData_isReported() throws Exception {
+        InetAddress here = InetAddress.getLoopbackAddress();
+        try (ServerSocket server = new ServerSocket(0, 1, here);
+                Socket client = new Socket(here, server.getLocalPort());
+                Socket accepted = server.accept()) {
+            int fd = Poller.fdOf(accepted);
+            queue.apply(changes.put(fd, Xpoll.FILT_EXCEPT, Xpoll.ADD, Xpoll.NOTE_OOB, 0, 0));
+            assertEquals(0, queue.await(null, events, 0));
+            client.sendUrgentData(1);
+            assertEquals(1, queue.await(null, events, -1));
+            assertEquals(Xpoll.FILT_EXCEPT, events.filter(0));
+            assertEquals(fd, events.ident(0));
+            assertEquals(Xpoll.NOTE_OOB, events.fflags(0));
+        }
+    }
+
+    @Test
+    void await_byVirtualThread_keepsNoCarrier() throws Exception {
+        FutureTask<Integer> waiting = new FutureTask<>(() ->
+                queue.await(null, new EventList(1), -1));
+        Thread thread = Thread.startVirtualThread(waiting);
+        Until.yes(() -> thread.getState() == Thread.State.WAITING);
+        // There is one carrier, which this needs.
+        Thread.startVirtualThread(queue::wakeup).join();
+        assertEquals(0, waiting.get());
     }
 
     @Test

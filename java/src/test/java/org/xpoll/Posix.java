@@ -21,14 +21,25 @@ final class Posix {
     private static final MethodHandle CLOSE = link("close", JAVA_INT, JAVA_INT);
     private static final MethodHandle DUP2 = link("dup2", JAVA_INT, JAVA_INT, JAVA_INT);
     private static final MethodHandle KILL = link("kill", JAVA_INT, JAVA_INT, JAVA_INT);
+    private static final MethodHandle FORK = link("fork", JAVA_INT);
+    private static final MethodHandle EXIT = linkVoid("_exit", JAVA_INT);
+    private static final MethodHandle WAITPID =
+            link("waitpid", JAVA_INT, JAVA_INT, ADDRESS, JAVA_INT);
     private static final MethodHandle POLL = link("poll", JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT);
 
     private Posix() {}
 
     private static MethodHandle link(String name, MemoryLayout result, MemoryLayout... arguments) {
+        return link(name, FunctionDescriptor.of(result, arguments));
+    }
+
+    private static MethodHandle linkVoid(String name, MemoryLayout... arguments) {
+        return link(name, FunctionDescriptor.ofVoid(arguments));
+    }
+
+    private static MethodHandle link(String name, FunctionDescriptor type) {
         Linker linker = Linker.nativeLinker();
-        return linker.downcallHandle(linker.defaultLookup().find(name).orElseThrow(),
-                FunctionDescriptor.of(result, arguments));
+        return linker.downcallHandle(linker.defaultLookup().find(name).orElseThrow(), type);
     }
 
     private static long call(MethodHandle handle, Object... arguments) {
@@ -80,6 +91,34 @@ final class Posix {
     static void kill(long pid, int signal) {
         if (call(KILL, (int) pid, signal) != 0) {
             throw new AssertionError("kill");
+        }
+    }
+
+    /** 0 in the child. */
+    static int fork() {
+        try {
+            return (int) FORK.invokeExact();
+        } catch (Throwable e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /** Ends the process, and nothing of Java is asked. */
+    static void exitNow(int code) {
+        try {
+            EXIT.invokeExact(code);
+        } catch (Throwable e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /** Of a child that has ended, 99 if a signal ended it; -1 if it has not. */
+    static int exitCode(int child) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment status = arena.allocate(JAVA_INT);
+            long ended = call(WAITPID, child, status, 1);
+            int bits = status.get(JAVA_INT, 0);
+            return ended != child ? -1 : (bits & 0x7f) != 0 ? 99 : bits >> 8 & 0xff;
         }
     }
 
