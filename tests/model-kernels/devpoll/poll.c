@@ -195,6 +195,21 @@ static int device_ispolled(const struct device *device, struct pollfd *entry)
 	return 1;
 }
 
+/*
+ * A thread that was cancelled by force is sent a signal, which may come late, and
+ * up to glibc 2.40 it then ends the thread inside any function that is a
+ * cancellation point, whether cancellation is disabled or not: with a lock of ours,
+ * or of the caller's.  Such a function waits for the signal, and so does this one,
+ * before there is a lock.  For the same reason the type stays as it is set here.
+ */
+static void caller_enter(struct caller *caller)
+{
+	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &caller->type);
+	if (caller->type == PTHREAD_CANCEL_ASYNCHRONOUS)
+		(void)poll(NULL, 0, 0);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &caller->state);
+}
+
 int ioctl(int fd, unsigned long request, ...)
 {
 	struct device *device;
@@ -208,8 +223,7 @@ int ioctl(int fd, unsigned long request, ...)
 	va_end(args);
 	if (request != DP_POLL && request != DP_ISPOLLED)
 		return real_ioctl(fd, request, arg);
-	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &caller.type);
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &caller.state);
+	caller_enter(&caller);
 	dp_model_enter(&caller.mask);
 	device = dp_model_device(fd);
 	if (device && dp_model_deaf())
@@ -220,6 +234,5 @@ int ioctl(int fd, unsigned long request, ...)
 		rc = device_ispolled(device, arg);
 	dp_model_leave(&caller.mask);
 	pthread_setcancelstate(caller.state, NULL);
-	pthread_setcanceltype(caller.type, NULL);
 	return rc;
 }
