@@ -137,6 +137,7 @@ set(XPOLL_SUNOS
   os/sys_devpoll.c
   os/sys_epoll_libc.c
   os/sys_port.c
+  os/sys_port_file.c
   os/sys_posix.c
   os/sys_ppoll.c
   backend/devpoll.c
@@ -149,7 +150,7 @@ set(XPOLL_SUNOS
   backend/port_set.c
   backend/table_port.c
   source/provider/aio_table_threads.c
-  source/provider/inode_timed.c
+  source/provider/inode_port.c
   source/table_no_proc.c
 )
 

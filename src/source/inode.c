@@ -75,6 +75,22 @@ static uint32_t compare_links(const struct stat *old, const struct stat *now)
 	return XPOLL_NOTE_LINK;
 }
 
+static bool earlier(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec < b->tv_sec ||
+		(a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
+}
+
+/* Was something written?  A time that went back was set by somebody. */
+static bool was_written(const struct stat *old, const struct stat *now)
+{
+	if (xp_same_time(&old->st_mtim, &now->st_mtim))
+		return false;
+	/* Or the clock was: writing sets both times to the same. */
+	return !earlier(&now->st_mtim, &old->st_mtim) ||
+		xp_same_time(&now->st_mtim, &now->st_ctim);
+}
+
 /*
  * All that two looks tell.  A time that has changed alone is of an attribute that
  * cannot be seen, unless what was told explains it.
@@ -85,8 +101,11 @@ static uint32_t compare(uint32_t told, const struct stat *old,
 	uint32_t notes = compare_size(old, now) | compare_links(old, now);
 
 	if (notes & (XPOLL_NOTE_EXTEND | XPOLL_NOTE_TRUNCATE) ||
-	    !xp_same_time(&old->st_mtim, &now->st_mtim))
+	    was_written(old, now))
 		notes |= XPOLL_NOTE_WRITE;
+	/* As Linux says it in one breath. */
+	if (notes & XPOLL_NOTE_LINK && !S_ISDIR(now->st_mode))
+		notes |= XPOLL_NOTE_ATTRIB;
 	if (old->st_mode != now->st_mode || old->st_uid != now->st_uid ||
 	    old->st_gid != now->st_gid ||
 	    (!notes && !(told & XPOLL_NOTE_RENAME) &&
@@ -140,6 +159,11 @@ static void user_list(struct xpoll *queue, struct xp_inodes *inodes,
 	if (first)
 		xp_source_set_due(queue, XP_SOURCE_VNODE,
 		                  xp_sys_now() + LOOK_EVERY_NS);
+}
+
+void xp_inode_by_time(struct xp_inodes *inodes, struct xp_inode_user *user)
+{
+	user_list(inodes->queue, inodes, user, true);
 }
 
 /* It is in another directory now, which has to tell of its end. */
@@ -219,9 +243,12 @@ void xp_inodes_settle(struct xpoll *queue, struct xp_inodes *inodes)
 void xp_inodes_due(struct xpoll *queue, int64_t now_ns, int room)
 {
 	struct xp_inodes *inodes = inodes_find(queue);
-	struct xp_list *item = inodes->timed.next;
+	struct xp_list *item;
 
 	(void)room; /* No more events than registrations. */
+	if (inodes->again)
+		inodes->again(inodes);
+	item = inodes->timed.next;
 	for (; item != &inodes->timed; item = item->next)
 		xp_inode_told(inodes, XP_CONTAINER_OF(item, struct xp_inode_user,
 		                                      all), XP_TOLD_LOOK);

@@ -7,6 +7,7 @@
 
 #include <port.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
 #include <time.h>
 
 static int port(void)
@@ -236,4 +237,190 @@ XT_TEST(set_of_epoll_in_a_port_is_an_error)
 	XT_OK(associate(fd, set, POLLIN, 0));
 	XT_EQ(take(fd, &event), 1);
 	XT_EQ(event.portev_events, POLLERR);
+}
+
+/* --- Files -------------------------------------------------------------------- */
+
+enum { ASKED = FILE_ACCESS | FILE_MODIFIED | FILE_ATTRIB | FILE_TRUNC };
+
+/* Watch a name from now on. */
+static int watch(int fd, struct file_obj *object, const char *name, int events)
+{
+	static char names[4][1024];
+	static int used;
+	char *copy = names[used++ % 4];
+	struct stat now;
+
+	(void)snprintf(copy, sizeof *names, "%s", xt_name(name));
+	if (stat(copy, &now) < 0)
+		return errno;
+	*object = (struct file_obj){
+		.fo_atime = now.st_atim,
+		.fo_mtime = now.st_mtim,
+		.fo_ctime = now.st_ctim,
+		.fo_name = copy,
+	};
+	return port_associate(fd, PORT_SOURCE_FILE, (uintptr_t)object, events,
+	                      object) < 0 ? errno : 0;
+}
+
+static int unwatch(int fd, struct file_obj *object)
+{
+	return port_dissociate(fd, PORT_SOURCE_FILE, (uintptr_t)object) < 0
+		? errno : 0;
+}
+
+/* What one event tells of this object; 0: there is none. */
+static int told_of(int fd, const struct file_obj *object)
+{
+	port_event_t event;
+
+	if (take(fd, &event) != 1 || event.portev_source != PORT_SOURCE_FILE ||
+	    event.portev_object != (uintptr_t)object ||
+	    event.portev_user != object)
+		return 0;
+	return event.portev_events;
+}
+
+XT_TEST(file_is_told_once_until_it_is_associated_again)
+{
+	int fd = port();
+	int file = xt_make("f", "text");
+	struct file_obj object;
+
+	XT_OK(watch(fd, &object, "f", ASKED));
+	XT_EQ(told_of(fd, &object), 0);
+	xt_put(file);
+	XT_EQ(xt_poll(fd, POLLIN), POLLIN);
+	XT_EQ(told_of(fd, &object), FILE_MODIFIED | FILE_ATTRIB);
+	xt_put(file);
+	XT_EQ(told_of(fd, &object), 0);
+	XT_EQ(unwatch(fd, &object), ENOENT);
+	XT_OK(watch(fd, &object, "f", FILE_ATTRIB));
+	xt_put(file);
+	XT_EQ(told_of(fd, &object), FILE_ATTRIB);
+}
+
+/* "if there has been a change, an event is immediately sent" */
+XT_TEST(times_of_another_moment_are_told_at_once)
+{
+	int fd = port();
+	int file = xt_make("f", "text");
+	struct timespec times[2] = {{.tv_sec = 1}, {.tv_sec = 2}};
+	struct file_obj object;
+
+	XT_OK(watch(fd, &object, "f", FILE_MODIFIED | FILE_ACCESS));
+	XT_OK(unwatch(fd, &object));
+	XT_OK(futimens(file, times));
+	XT_EQ(told_of(fd, &object), 0);
+	XT_EQ(port_associate(fd, PORT_SOURCE_FILE, (uintptr_t)&object,
+	                     FILE_MODIFIED, &object), 0);
+	XT_EQ(told_of(fd, &object), FILE_MODIFIED);
+}
+
+XT_TEST(loss_of_the_name_is_told_unasked_in_place_of_another_event)
+{
+	int fd = port();
+	int file = xt_make("f", "text");
+	struct file_obj object;
+
+	XT_OK(watch(fd, &object, "f", FILE_MODIFIED));
+	xt_put(file);
+	XT_EQ(xt_poll(fd, POLLIN), POLLIN);
+	XT_OK(rename(xt_name("f"), xt_name("g")));
+	XT_EQ(told_of(fd, &object), FILE_RENAME_FROM);
+	XT_OK(watch(fd, &object, "g", 0));
+	xt_close(xt_make("f", "other"));
+	XT_OK(rename(xt_name("f"), xt_name("g")));
+	XT_EQ(told_of(fd, &object), FILE_RENAME_TO);
+	XT_OK(watch(fd, &object, "g", 0));
+	XT_OK(unlink(xt_name("g")));
+	/* It is on its way, and does not come back. */
+	XT_EQ(unwatch(fd, &object), ENOENT);
+	XT_EQ(told_of(fd, &object), FILE_DELETE);
+	XT_EQ(watch(fd, &object, "g", 0), ENOENT);
+}
+
+XT_TEST(loss_of_the_name_between_two_associations_is_not_told)
+{
+	int fd = port();
+	int file = xt_make("f", "text");
+	struct file_obj object;
+
+	XT_OK(watch(fd, &object, "f", FILE_MODIFIED));
+	xt_put(file);
+	XT_EQ(told_of(fd, &object), FILE_MODIFIED);
+	XT_OK(rename(xt_name("f"), xt_name("g")));
+	XT_EQ(told_of(fd, &object), 0);
+}
+
+XT_TEST(name_of_another_link_is_an_attribute)
+{
+	int fd = port();
+	struct file_obj first;
+	struct file_obj second;
+
+	xt_close(xt_make("f", "text"));
+	XT_OK(link(xt_name("f"), xt_name("g")));
+	XT_OK(watch(fd, &first, "f", FILE_ATTRIB));
+	XT_OK(watch(fd, &second, "g", 0));
+	XT_OK(unlink(xt_name("f")));
+	XT_EQ(told_of(fd, &first), FILE_DELETE);
+	XT_OK(watch(fd, &first, "g", FILE_ATTRIB));
+	XT_OK(link(xt_name("g"), xt_name("h")));
+	XT_EQ(told_of(fd, &first), FILE_ATTRIB);
+	XT_EQ(told_of(fd, &second), 0);
+}
+
+XT_TEST(truncation_is_told_if_nothing_is_left)
+{
+	int fd = port();
+	int file = xt_make("f", "text");
+	struct file_obj object;
+
+	XT_OK(watch(fd, &object, "f", ASKED));
+	XT_OK(ftruncate(file, 2));
+	XT_EQ(told_of(fd, &object), 0);
+	XT_OK(ftruncate(file, 0));
+	XT_EQ(told_of(fd, &object), FILE_TRUNC);
+}
+
+XT_TEST(directory_is_told_of_its_entries)
+{
+	int fd = port();
+	struct file_obj object;
+
+	XT_OK(mkdir(xt_name("d"), 0700));
+	XT_OK(watch(fd, &object, "d", FILE_MODIFIED));
+	int file = xt_make("d/f", "text");
+	XT_EQ(told_of(fd, &object), FILE_MODIFIED);
+	XT_OK(watch(fd, &object, "d", FILE_MODIFIED));
+	xt_put(file);
+	XT_EQ(told_of(fd, &object), 0);
+	XT_OK(unlink(xt_name("d/f")));
+	XT_EQ(told_of(fd, &object), FILE_MODIFIED);
+	XT_OK(watch(fd, &object, "d", 0));
+	XT_OK(rmdir(xt_name("d")));
+	XT_EQ(told_of(fd, &object), FILE_DELETE);
+}
+
+/* proc(5): the name of an open file. */
+XT_TEST(path_of_a_descriptor_leads_to_the_file)
+{
+	int file = xt_make("f", "text");
+	char link[64];
+	char path[1024];
+
+	(void)snprintf(link, sizeof link, "/proc/self/path/%d", file);
+	XT_OK(rename(xt_name("f"), xt_name("g")));
+	ssize_t length = readlink(link, path, sizeof path - 1);
+	XT_CHECK(length > 0);
+	path[length] = '\0';
+	struct stat named;
+	struct stat open;
+	XT_OK(lstat(path, &named));
+	XT_OK(fstat(file, &open));
+	XT_EQ(named.st_ino, open.st_ino);
+	XT_OK(unlink(xt_name("g")));
+	XT_FAILS(readlink(link, path, sizeof path), ENOENT);
 }

@@ -15,6 +15,17 @@
 #define QUIET_NOTES (ALL_NOTES & ~(XPOLL_NOTE_OPEN | XPOLL_NOTE_CLOSE | \
                                    XPOLL_NOTE_CLOSE_WRITE | XPOLL_NOTE_READ))
 
+/* All that can be told here. */
+static inline uint32_t vnode_notes(struct xpoll *queue)
+{
+	uint32_t notes = 0;
+
+	for (uint32_t note = 1; note; note <<= 1)
+		if (note & ALL_NOTES && xpoll_supports(queue, VNODE, note) == 1)
+			notes |= note;
+	return notes;
+}
+
 static inline int vnode_add(struct xpoll *queue, int fd, int flags,
                             uint32_t notes)
 {

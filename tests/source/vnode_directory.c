@@ -36,6 +36,10 @@ XT_TEST(subdirectories_that_come_and_go_are_link)
 
 	XT_OK(vnode_add(queue, top, 0, QUIET_NOTES));
 	XT_OK(mkdir(xt_name("d/sub"), 0700));
+	struct stat status;
+	XT_OK(fstat(top, &status));
+	if (xt_sunos() && status.st_nlink < 3)
+		XT_SKIP("this file system does not count directories");
 	VNODE_GETS(queue, top, XPOLL_NOTE_WRITE | XPOLL_NOTE_LINK);
 	XT_OK(rmdir(xt_name("d/sub")));
 	VNODE_GETS(queue, top, XPOLL_NOTE_WRITE | XPOLL_NOTE_LINK);
@@ -44,6 +48,9 @@ XT_TEST(subdirectories_that_come_and_go_are_link)
 
 XT_TEST(entry_moved_in_or_out_is_extend_and_within_is_not)
 {
+	if (xt_sunos())
+		XT_SKIP("no call of this system tells of them");
+
 	struct xpoll *queue = xt_open();
 	int top = directory("d");
 
@@ -70,7 +77,7 @@ XT_TEST(what_happens_to_an_entry_is_not_the_directorys)
 	int top = directory("d");
 	int file = xt_make("d/f", "text");
 
-	XT_OK(vnode_add(queue, top, 0, ALL_NOTES));
+	XT_OK(vnode_add(queue, top, 0, vnode_notes(queue)));
 	xt_put(file);
 	XT_OK(fchmod(file, 0600));
 	XT_OK(ftruncate(file, 0));
@@ -94,6 +101,9 @@ XT_TEST(removed_directory_is_delete)
 
 XT_TEST(moved_directory_is_followed_to_its_end)
 {
+	if (xt_sunos())
+		XT_SKIP("the end of a name takes the place of another event");
+
 	struct xpoll *queue = xt_open();
 	int top = directory("d");
 
@@ -155,6 +165,9 @@ XT_TEST(parent_and_child_are_watched_together)
 
 XT_TEST(directory_by_o_path_is_watched_too)
 {
+	if (xt_sunos())
+		XT_SKIP("the end of a name takes the place of another event");
+
 	struct xpoll *queue = xt_open();
 
 	(void)directory("d");

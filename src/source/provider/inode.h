@@ -28,6 +28,9 @@ struct xp_inodes {
 	struct xp_regmap map;     /* of watched inodes, by the kernel's number */
 	struct xp_list pool;      /* of unused ones: a wait does not allocate */
 	size_t reserved;          /* how many there are in both */
+	uint32_t made;            /* inodes so far, where they have numbers */
+	/* Files are about to be looked at by time; optional. */
+	void (*again)(struct xp_inodes *inodes);
 };
 
 static inline bool xp_same_time(const struct timespec *a,
@@ -44,6 +47,9 @@ static inline void xp_inode_told(struct xp_inodes *inodes,
 	if (xp_list_empty(&user->unsettled))
 		xp_list_append(&inodes->unsettled, &user->unsettled);
 }
+
+/* The kernel does not tell this one any more: it is looked at now and then. */
+void xp_inode_by_time(struct xp_inodes *inodes, struct xp_inode_user *user);
 
 /* What was told is compared and handed to the users. */
 void xp_inodes_settle(struct xpoll *queue, struct xp_inodes *inodes);

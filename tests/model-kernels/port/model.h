@@ -15,6 +15,9 @@
 
 enum { PORT_FDS = 1 << 16 };
 
+/* In the set: the inotify instance has something to tell. */
+#define MODEL_FILES (UINT64_MAX - 1)
+
 struct association {
 	int events;
 	void *user;
@@ -31,6 +34,8 @@ struct queued {
 	struct queued *next; /* in a queue, or of those that are free */
 };
 
+struct file; /* of a name that is associated */
+
 struct port {
 	int fd;
 	bool lit;
@@ -45,6 +50,8 @@ struct port {
 	void *alert_user;
 	unsigned calls;
 	uint32_t serials;
+	int files_fd; /* an inotify instance; -1: no file was associated */
+	struct file *files;
 };
 
 /*
@@ -62,6 +69,9 @@ void model_unlock(const struct held *before);
 /* NULL and errno: it is none. */
 struct port *model_port(int fd);
 
+/* The limit of events there are, and objects that would need one. */
+int model_most_events(void);
+
 void model_free(struct queued *queued);
 /* Put an event into the queue. */
 int model_post(struct port *port, const port_event_t *event, uint32_t serial);
@@ -71,6 +81,17 @@ void model_harvest(struct port *port);
 uint_t model_take(struct port *port, port_event_t *list, uint_t max);
 /* Readable or not, by what there is. */
 void model_light(struct port *port);
+
+/* --- Files: 0 or an errno value ------------------------------------------------ */
+
+int model_file_associate(struct port *port, const struct file_obj *object,
+                         int events, void *user);
+int model_file_dissociate(struct port *port, uintptr_t object);
+/* Take what happened to files into the queue. */
+void model_files_harvest(struct port *port);
+/* An event of this association is not in the queue any more. */
+void model_file_taken(struct port *port, uint32_t serial);
+void model_files_end(struct port *port);
 
 /* Its number is about to be closed, or to become another file's. */
 void model_dissociate(struct port *port, int fd);

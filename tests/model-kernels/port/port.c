@@ -59,7 +59,7 @@ static int object_reserve(struct port *port, int fd)
 }
 
 /* The process's limit of events and objects of a port. */
-static int most_events(void)
+int model_most_events(void)
 {
 	const char *text = getenv("PORT_MODEL_MAX_EVENTS");
 
@@ -131,7 +131,7 @@ static int associate(struct port *port, int fd, int events, void *user)
 		return rc;
 	object = &port->objects[fd];
 	if (!object->serial) {
-		if (port->allocated >= most_events())
+		if (port->allocated >= model_most_events())
 			return EAGAIN;
 		port->allocated++;
 		object->is_epoll = is_epoll(fd);
@@ -202,8 +202,12 @@ int port_associate(int fd, int source, uintptr_t object, int events, void *user)
 
 	model_lock(&before);
 	port = model_port(fd);
-	rc = !port ? errno : source != PORT_SOURCE_FD ? EINVAL
-		: associate(port, (int)object, events, user);
+	rc = !port ? errno
+		: source == PORT_SOURCE_FD ? associate(port, (int)object, events, user)
+		: source == PORT_SOURCE_FILE
+		? model_file_associate(port, (const struct file_obj *)object, events,
+		                       user)
+		: EINVAL;
 	model_unlock(&before);
 	return result(rc);
 }
@@ -216,8 +220,10 @@ int port_dissociate(int fd, int source, uintptr_t object)
 
 	model_lock(&before);
 	port = model_port(fd);
-	rc = !port ? errno : source != PORT_SOURCE_FD ? EINVAL
-		: dissociate(port, (int)object);
+	rc = !port ? errno
+		: source == PORT_SOURCE_FD ? dissociate(port, (int)object)
+		: source == PORT_SOURCE_FILE ? model_file_dissociate(port, object)
+		: EINVAL;
 	model_unlock(&before);
 	return result(rc);
 }
@@ -236,7 +242,7 @@ int port_send(int fd, int events, void *user)
 
 	model_lock(&before);
 	port = model_port(fd);
-	rc = !port ? errno : port->allocated >= most_events() ? EAGAIN
+	rc = !port ? errno : port->allocated >= model_most_events() ? EAGAIN
 		: model_post(port, &event, 0);
 	if (rc == 0) {
 		port->allocated++;

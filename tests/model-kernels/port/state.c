@@ -44,6 +44,7 @@ static void port_end(int fd)
 		port->first = queued->next;
 		model_free(queued);
 	}
+	model_files_end(port);
 	free(port->objects);
 	free(port);
 }
@@ -120,6 +121,7 @@ int port_create(void)
 		return -1;
 	}
 	port->fd = fd;
+	port->files_fd = -1;
 	port->last = &port->first;
 	model_lock(&before);
 	ports[fd] = port;
@@ -194,7 +196,9 @@ void model_harvest(struct port *port)
 	do {
 		count = epoll_wait(port->fd, told, CHUNK, 0);
 		for (int i = 0; i < count; i++)
-			if (told[i].data.u64 != LAMP)
+			if (told[i].data.u64 == MODEL_FILES)
+				model_files_harvest(port);
+			else if (told[i].data.u64 != LAMP)
 				report(port, &told[i]);
 	} while (count == CHUNK);
 }
@@ -212,7 +216,9 @@ uint_t model_take(struct port *port, port_event_t *list, uint_t max)
 			port->last = &port->first;
 		port->len--;
 		list[count] = queued->event;
-		if (queued->event.portev_source != PORT_SOURCE_FD)
+		if (queued->event.portev_source == PORT_SOURCE_FILE && queued->serial)
+			model_file_taken(port, queued->serial);
+		else if (queued->event.portev_source != PORT_SOURCE_FD)
 			port->allocated--;
 		else if (port->objects[fd].serial == queued->serial)
 			port->objects[fd].posted = false;

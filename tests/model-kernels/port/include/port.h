@@ -25,6 +25,26 @@ typedef struct timespec timespec_t;
 #define PORT_ALERT_SET    1
 #define PORT_ALERT_UPDATE 2
 
+/* What happens to a file; from FILE_DELETE on it is told unasked. */
+#define FILE_ACCESS      0x00000001
+#define FILE_MODIFIED    0x00000002
+#define FILE_ATTRIB      0x00000004
+#define FILE_TRUNC       0x00100000
+#define FILE_NOFOLLOW    0x10000000
+#define FILE_DELETE      0x00000010
+#define FILE_RENAME_TO   0x00000020
+#define FILE_RENAME_FROM 0x00000040
+#define UNMOUNTED        0x20000000
+#define MOUNTEDOVER      0x40000000
+
+typedef struct file_obj {
+	struct timespec fo_atime;
+	struct timespec fo_mtime;
+	struct timespec fo_ctime;
+	uintptr_t fo_pad[3];
+	char *fo_name;
+} file_obj_t;
+
 typedef struct port_event {
 	int portev_events;
 	ushort_t portev_source;

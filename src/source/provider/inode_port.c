@@ -1,0 +1,373 @@
+/*
+ * Files watched by event ports: one port per queue, with a watch for each user.
+ *
+ * A watch is of a name and tells once.  So the name is that which /proc knows of
+ * the descriptor; after an event the watch is made anew at once, before the file
+ * is looked at, and what comes between the event and the new watch is found by
+ * that look.  A file that has lost its name, or whose name nobody knows, is
+ * looked at now and then, until a name is found.
+ *
+ * ftruncate(2) is told only when nothing is left of the file, so a file that is
+ * watched for what is written to it is looked at now and then, too.
+ */
+#include "source/provider/inode.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "os/sys.h"
+#include "os/sys_port_file.h"
+
+enum {
+	PORT_FILE_PATH_MOST = 1024,
+	PORT_FILE_EVENTS = 32,
+	/* Reads in a row; a busy writer must not keep the lock for ever. */
+	PORT_FILE_READS = 64,
+};
+
+#define PORT_FILE_WRITTEN \
+	(XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND | XPOLL_NOTE_TRUNCATE)
+
+/* A user's file. */
+struct xp_inode {
+	struct xp_regmap_item item; /* its ident is the cookie of the events */
+	struct xp_inode_user *user;
+	struct file_obj object;     /* the kernel knows it by its address */
+	bool armed;                 /* an event may come */
+	char *path;                 /* where it was last; NULL: nowhere yet */
+};
+
+uint32_t xp_inodes_tellable(void)
+{
+	return PORT_FILE_WRITTEN | XPOLL_NOTE_DELETE | XPOLL_NOTE_ATTRIB |
+		XPOLL_NOTE_LINK | XPOLL_NOTE_RENAME | XPOLL_NOTE_REVOKE |
+		XPOLL_NOTE_READ;
+}
+
+/* What happens to its name is told unasked. */
+static int port_file_events(uint32_t notes)
+{
+	int events = FILE_NOFOLLOW;
+
+	if (notes & PORT_FILE_WRITTEN)
+		events |= FILE_MODIFIED | FILE_TRUNC;
+	/* Writing changes an attribute, the time: that has to be told apart. */
+	if (notes & (XPOLL_NOTE_ATTRIB | XPOLL_NOTE_LINK))
+		events |= FILE_ATTRIB | FILE_MODIFIED;
+	if (notes & XPOLL_NOTE_READ)
+		events |= FILE_ACCESS;
+	return events;
+}
+
+/* The rest is left to a look at the file, as it is now. */
+static uint32_t port_file_notes(const struct xp_inode_user *user, int events,
+                                const struct stat *now)
+{
+	uint32_t notes = XP_TOLD_LOOK;
+
+	if (events & FILE_ACCESS)
+		notes |= XPOLL_NOTE_READ;
+	if (events & FILE_RENAME_FROM)
+		notes |= XPOLL_NOTE_RENAME;
+	if (events & FILE_MODIFIED) {
+		/* Twice behind one tick of a coarse clock. */
+		if (xp_same_time(&user->last.st_mtim, &now->st_mtim))
+			notes |= XPOLL_NOTE_WRITE;
+	} else if (events & FILE_ATTRIB) {
+		notes |= XPOLL_NOTE_ATTRIB;
+	}
+	return notes;
+}
+
+/* --- Names ------------------------------------------------------------------- */
+
+static bool port_file_has_path(const struct stat *status, const char *path)
+{
+	struct stat found;
+
+	return xp_sys_lstat(path, &found) == 0 &&
+		found.st_dev == status->st_dev && found.st_ino == status->st_ino;
+}
+
+/* FNV-1a. */
+static uint64_t port_file_hash(uint64_t hash, const void *data, size_t size)
+{
+	const unsigned char *byte = data;
+
+	for (; size > 0; size--)
+		hash = (hash ^ *byte++) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+/* Its name and which directory that is in, wherever the directory is. */
+static uint64_t port_file_place(char *path)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	char *name = strrchr(path, '/') + 1;
+	char first = *name;
+	struct stat above;
+
+	hash = port_file_hash(hash, name, strlen(name));
+	*name = '\0';
+	if (xp_sys_lstat(path, &above) == 0) {
+		hash = port_file_hash(hash, &above.st_dev, sizeof above.st_dev);
+		hash = port_file_hash(hash, &above.st_ino, sizeof above.st_ino);
+	}
+	*name = first;
+	return hash;
+}
+
+/* Where it is now; in another place than before, it was renamed. */
+static int port_file_find(struct xp_inodes *inodes, struct xp_inode *inode,
+                          const struct stat *now)
+{
+	struct xp_inode_user *user = inode->user;
+	bool known = inode->path;
+	char path[PORT_FILE_PATH_MOST];
+	int length = xp_sys_port_path(user->fd, path, sizeof path);
+	uint64_t place;
+	char *copy;
+
+	if (length < 0 || !port_file_has_path(now, path))
+		return -ENOENT;
+	copy = xp_realloc(inode->path, (size_t)length + 1);
+	if (!copy)
+		return -ENOMEM;
+	inode->path = copy;
+	memcpy(copy, path, (size_t)length + 1);
+	place = port_file_place(path);
+	if (known && user->place != place)
+		xp_inode_told(inodes, user, XPOLL_NOTE_RENAME);
+	user->place = place;
+	return 0;
+}
+
+/* --- Watches ----------------------------------------------------------------- */
+
+static int port_file_watch(struct xp_inodes *inodes, struct xp_inode *inode,
+                           const struct stat *now)
+{
+	int rc;
+
+	inode->object.fo_name = inode->path;
+	inode->object.fo_atime = now->st_atim;
+	inode->object.fo_mtime = now->st_mtim;
+	inode->object.fo_ctime = now->st_ctim;
+	rc = xp_sys_port_watch(inodes->watch.fd, &inode->object,
+	                       port_file_events(inode->user->notes),
+	                       (uintptr_t)inode->item.ident);
+	/* Another file's name by now, perhaps. */
+	inode->armed = rc == 0 && port_file_has_path(now, inode->path);
+	if (rc == 0 && !inode->armed)
+		xp_sys_port_unwatch(inodes->watch.fd, &inode->object);
+	return rc < 0 ? rc : inode->armed ? 0 : -ENOENT;
+}
+
+/* Have one event told of the file, which looks like this now. */
+static int port_file_arm(struct xp_inodes *inodes, struct xp_inode *inode,
+                         const struct stat *now)
+{
+	int rc = -ENOENT;
+
+	if (inode->armed) {
+		/* That may take an event back. */
+		xp_inode_told(inodes, inode->user, XP_TOLD_LOOK);
+		inode->armed = false;
+	}
+	if (now->st_nlink == 0)
+		return -ENOTSUP;
+	if (inode->path)
+		rc = port_file_watch(inodes, inode, now);
+	if (rc == -ENOENT) {
+		rc = port_file_find(inodes, inode, now);
+		if (rc == 0)
+			rc = port_file_watch(inodes, inode, now);
+	}
+	return rc == -ENOENT ? -ENOTSUP : rc;
+}
+
+static void port_file_told(struct xp_inodes *inodes, const port_event_t *event)
+{
+	struct xp_regmap_item *item = xp_regmap_find(
+		&inodes->map, (uintptr_t)event->portev_user, 0);
+	struct xp_inode *inode;
+	struct xp_inode_user *user;
+	uint32_t notes;
+	struct stat now;
+
+	if (!item)
+		return; /* It was under way when its watch ended. */
+	inode = XP_CONTAINER_OF(item, struct xp_inode, item);
+	user = inode->user;
+	inode->armed = false;
+	/* Closed, or out of reach: who settles it finds out. */
+	if (xp_sys_fstat(user->fd, &now) < 0)
+		now = user->last;
+	notes = port_file_notes(user, event->portev_events, &now);
+	xp_inode_told(inodes, user, notes);
+	if (!user->ops->listens(inodes->queue, user))
+		user->hushed |= notes;
+	else if (port_file_arm(inodes, inode, &now) < 0)
+		xp_inode_by_time(inodes, user);
+}
+
+void xp_inodes_harvest(struct xp_inodes *inodes)
+{
+	port_event_t events[PORT_FILE_EVENTS];
+	int count = PORT_FILE_EVENTS;
+
+	for (int i = 0; i < PORT_FILE_READS && count == PORT_FILE_EVENTS; i++) {
+		count = xp_sys_port_now(inodes->watch.fd, events,
+		                        PORT_FILE_EVENTS);
+		for (int j = 0; j < count; j++)
+			port_file_told(inodes, &events[j]);
+	}
+}
+
+static void port_files_ready(struct xpoll *queue, struct xp_watch *watch)
+{
+	struct xp_inodes *inodes =
+		XP_CONTAINER_OF(watch, struct xp_inodes, watch);
+
+	xp_inodes_harvest(inodes);
+	xp_inodes_settle(queue, inodes);
+}
+
+/* Those whose name was lost may have one by now. */
+static void port_files_again(struct xp_inodes *inodes)
+{
+	struct xp_list *item;
+
+	xp_inodes_harvest(inodes);
+	for (item = inodes->timed.next; item != &inodes->timed;
+	     item = item->next) {
+		struct xp_inode_user *user =
+			XP_CONTAINER_OF(item, struct xp_inode_user, all);
+		struct xp_inode *inode = user->self.inode;
+		struct stat now;
+
+		if (inode && !inode->armed && !user->hushed &&
+		    xp_inode_confirm(user) == 0 &&
+		    xp_sys_fstat(user->fd, &now) == 0)
+			(void)port_file_arm(inodes, inode, &now);
+	}
+}
+
+/* --- Users ------------------------------------------------------------------- */
+
+static int port_files_open(struct xpoll *queue, struct xp_inodes *inodes)
+{
+	int rc;
+
+	if (inodes->watch.fd >= 0)
+		return 0;
+	inodes->watch.fd = xp_sys_port_create();
+	if (inodes->watch.fd < 0)
+		return inodes->watch.fd;
+	inodes->watch.ready = port_files_ready;
+	inodes->again = port_files_again;
+	rc = xp_watch_add(queue, &inodes->watch);
+	if (rc < 0) {
+		xp_sys_close(inodes->watch.fd);
+		inodes->watch.fd = -1;
+	}
+	return rc;
+}
+
+static void port_file_drop(struct xp_inodes *inodes, struct xp_inode *inode)
+{
+	inode->user->self.inode = NULL;
+	xp_regmap_remove(&inodes->map, &inode->item);
+	xp_free(inode->path);
+	xp_free(inode);
+}
+
+static int port_file_make(struct xp_inodes *inodes, struct xp_inode_user *user)
+{
+	struct xp_inode *inode = xp_alloc(sizeof *inode);
+
+	if (!inode)
+		return -ENOMEM;
+	/* Those before the last 2^32 - 1 are gone. */
+	inodes->made += inodes->made == UINT32_MAX ? 2 : 1;
+	inode->item.ident = inodes->made;
+	inode->user = user;
+	if (xp_regmap_add(&inodes->map, &inode->item) < 0) {
+		xp_free(inode);
+		return -ENOMEM;
+	}
+	user->self.inode = inode;
+	return 0;
+}
+
+/* 1: it is looked at now and then as well. */
+static int port_file_result(const struct xp_inode_user *user)
+{
+	return S_ISREG(user->last.st_mode) && user->notes & PORT_FILE_WRITTEN;
+}
+
+int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
+                  struct xp_inode_user *user)
+{
+	bool joined = user->self.inode;
+	struct stat now;
+	int rc = user->notes & ~xp_inodes_tellable() ? -ENOTSUP
+		: port_files_open(queue, inodes);
+
+	if (rc < 0)
+		return rc;
+	xp_inodes_harvest(inodes);
+	rc = xp_sys_fstat(user->fd, &now);
+	/* It cannot be renamed any more; a look tells the rest. */
+	if (rc == 0 && !joined && now.st_nlink == 0)
+		return user->notes & XPOLL_NOTE_READ ? -ENOTSUP : 1;
+	if (rc == 0 && !joined)
+		rc = port_file_make(inodes, user);
+	if (rc == 0)
+		rc = port_file_arm(inodes, user->self.inode, &now);
+	if (rc == 0)
+		return port_file_result(user);
+	if (joined)
+		xp_inode_by_time(inodes, user);
+	else if (user->self.inode)
+		port_file_drop(inodes, user->self.inode);
+	return rc;
+}
+
+/* The new name was looked for when its event came. */
+int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user)
+{
+	(void)inodes;
+	return user->self.inode && user->self.inode->armed &&
+		!port_file_result(user) ? 0 : -ENOTSUP;
+}
+
+void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user)
+{
+	struct xp_inode *inode = user->self.inode;
+
+	if (!inode)
+		return;
+	XP_ASSERT(inode->user == user);
+	/* The kernel remembers also one that has told. */
+	xp_sys_port_unwatch(inodes->watch.fd, &inode->object);
+	port_file_drop(inodes, inode);
+}
+
+void xp_inodes_close(struct xp_inodes *inodes)
+{
+	struct xp_regmap_item *item = xp_regmap_pop(&inodes->map);
+
+	for (; item; item = xp_regmap_pop(&inodes->map)) {
+		struct xp_inode *inode =
+			XP_CONTAINER_OF(item, struct xp_inode, item);
+
+		xp_free(inode->path);
+		xp_free(inode);
+	}
+	xp_regmap_fini(&inodes->map);
+	if (inodes->watch.fd >= 0)
+		xp_sys_close(inodes->watch.fd);
+}
