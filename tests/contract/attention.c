@@ -6,7 +6,9 @@
  */
 #include "xt.h"
 
+#ifdef __linux__
 #include <sys/epoll.h>
+#endif
 
 static const char no_queue[] = "no kernel queue in this back end";
 
@@ -115,6 +117,7 @@ XT_TEST(queue_fd_survives_a_renewal_in_a_long_loop)
 /* Nothing was left, and then it is enabled by an ADD: an edge for who watches. */
 XT_TEST(queue_fd_by_edges_is_told_of_what_an_add_enables)
 {
+#ifdef __linux__
 	if (!xt_has_queue_fd())
 		XT_SKIP(no_queue);
 	struct xpoll *queue = xt_open_quiet();
@@ -132,4 +135,7 @@ XT_TEST(queue_fd_by_edges_is_told_of_what_an_add_enables)
 		(void)epoll_wait(set, &event, 1, 0);
 		XT_OK(xt_add(queue, pipe.w, WRITE, XPOLL_ENABLE));
 	}
+#else
+	XT_SKIP("no epoll here");
+#endif
 }
