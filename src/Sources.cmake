@@ -127,7 +127,7 @@ set(XPOLL_KQUEUE
   source/provider/proc_tracers_none.c
 )
 
-# illumos and Solaris: event ports and /dev/poll.  Edges are by epoll(7), which illumos has.
+# illumos: event ports and /dev/poll.  Edges are by epoll(7).
 set(XPOLL_SUNOS
   os/beacon_pipe.c
   os/counts_ioctl.c
@@ -208,6 +208,12 @@ set(XPOLL_SOURCES_SUNOS ${XPOLL_BASE} ${XPOLL_POSIX} ${XPOLL_SUNOS} ${XPOLL_CORE
 # No provider for processes yet, and no call that tells how much was not sent.
 list(REMOVE_ITEM XPOLL_SOURCES_SUNOS
   source/empty.c source/proc.c source/proc_trace.c source/table.c)
+# Solaris 11: no epoll(7), so no edges, and no descriptor of a queue.
+set(XPOLL_SOURCES_SOLARIS ${XPOLL_SOURCES_SUNOS}
+  backend/edge_none.c backend/outer_none.c backend/table_port_poll.c)
+list(REMOVE_ITEM XPOLL_SOURCES_SOLARIS
+  os/sys_epoll_libc.c backend/bitset.c backend/edge_epoll.c backend/outer_epoll.c
+  backend/select.c backend/table_port.c)
 set(XPOLL_SOURCES_NT ${XPOLL_BASE} ${XPOLL_NT} ${XPOLL_CORE})
 
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
@@ -217,7 +223,12 @@ elseif(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
 elseif(CMAKE_SYSTEM_NAME MATCHES "^(FreeBSD|NetBSD|OpenBSD|DragonFly)$")
   set(XPOLL_SOURCES ${XPOLL_SOURCES_KQUEUE})
 elseif(CMAKE_SYSTEM_NAME STREQUAL "SunOS")
-  set(XPOLL_SOURCES ${XPOLL_SOURCES_SUNOS})
+  include(CheckIncludeFile)
+  check_include_file(sys/epoll.h XPOLL_HAS_EPOLL)
+  set(XPOLL_SOURCES ${XPOLL_SOURCES_SOLARIS})
+  if(XPOLL_HAS_EPOLL)
+    set(XPOLL_SOURCES ${XPOLL_SOURCES_SUNOS})
+  endif()
 elseif(CMAKE_SYSTEM_NAME STREQUAL "Windows")
   set(XPOLL_SOURCES ${XPOLL_SOURCES_NT})
 else()

@@ -40,7 +40,8 @@ static int devpoll_open_device(struct devpoll_state *state)
 	if (device < 0)
 		return device;
 	xp_own_entries(&state->own, own);
-	rc = xp_sys_devpoll_write(device, own, XP_OWN_ENTRIES);
+	rc = xp_sys_devpoll_write(device, own, state->own.edge.fd < 0
+	                          ? XP_OWN_EDGE : XP_OWN_ENTRIES);
 	/* Something else of that name may take the records as well. */
 	if (rc == 0)
 		rc = xp_sys_devpoll_has(device, state->own.wake.fd);

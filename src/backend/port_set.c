@@ -234,7 +234,7 @@ static void port_forget(struct xp_port_set *set, struct xp_port_object *object)
 
 /*
  * Can it be waited for at all?  1: not by a port, perhaps; devices may be sets
- * of epoll(7), which are queues.
+ * of epoll(7), which are queues, where there are such sets.
  */
 static int port_admit(struct xp_port_set *set, int fd, struct stat *status)
 {
@@ -251,7 +251,7 @@ static int port_admit(struct xp_port_set *set, int fd, struct stat *status)
 	if (S_ISREG(status->st_mode) || S_ISDIR(status->st_mode))
 		return -EPERM;
 	rc = xp_edge_admit(&set->edge, fd);
-	return rc < 0 ? rc : 1;
+	return rc < 0 ? rc : set->edge.fd >= 0;
 }
 
 static bool port_known(struct xp_port_set *set, struct xp_port_object *object,

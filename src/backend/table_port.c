@@ -1,4 +1,4 @@
-/* The back ends of illumos and Solaris, best first. */
+/* The back ends of illumos, best first. */
 #include "backend/backend.h"
 
 const struct xp_backend_ops *const xp_backends[] = {
