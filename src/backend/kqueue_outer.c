@@ -27,6 +27,9 @@ void xp_kq_outer_init(struct xp_kq_outer *outer)
 	outer->attention.fd = -1;
 	outer->attention.lamp = -1;
 	outer->alarm_ns = XP_NEVER;
+	outer->attended = false;
+	outer->due = false;
+	outer->lit = false;
 }
 
 void xp_kq_outer_fini(struct xp_kq_outer *outer, bool ours)
@@ -61,13 +64,23 @@ int xp_kq_outer_open(struct xp_kq_outer *outer, int inner_fd)
 	return fd;
 }
 
+/* One beacon for both reasons. */
+static void kq_outer_show(struct xp_kq_outer *outer)
+{
+	bool lit = outer->attended || outer->due;
+
+	XP_ASSERT(outer->attention.fd >= 0);
+	if (lit && !outer->lit)
+		xp_beacon_light(&outer->attention);
+	else if (!lit && outer->lit)
+		xp_beacon_dim(&outer->attention);
+	outer->lit = lit;
+}
+
 void xp_kq_outer_attention(struct xp_kq_outer *outer, bool on)
 {
-	XP_ASSERT(outer->attention.fd >= 0);
-	if (on)
-		xp_beacon_light(&outer->attention);
-	else
-		xp_beacon_dim(&outer->attention);
+	outer->attended = on;
+	kq_outer_show(outer);
 }
 
 /* Whole milliseconds are known everywhere; 0 and what is huge are not. */
@@ -80,7 +93,10 @@ static int64_t alarm_ms(int64_t left_ns)
 	return left_ms > INT32_MAX ? INT32_MAX : left_ms;
 }
 
-/* A timer that has fired stays in the queue until it is deleted. */
+/*
+ * A timer that has fired stays in the queue until it is deleted.  For a moment
+ * that has come there is none: it would be a millisecond late.
+ */
 int xp_kq_outer_alarm(struct xp_kq_outer *outer, int64_t deadline_ns)
 {
 	int64_t now_ns = xp_sys_now();
@@ -98,7 +114,11 @@ int xp_kq_outer_alarm(struct xp_kq_outer *outer, int64_t deadline_ns)
 		(void)kq_outer_change(outer->fd, &change);
 		outer->alarm_ns = XP_NEVER;
 	}
-	if (deadline_ns == XP_NEVER)
+	outer->due = deadline_ns <= now_ns;
+	kq_outer_show(outer);
+	if (outer->due)
+		outer->alarm_ns = deadline_ns;
+	if (outer->due || deadline_ns == XP_NEVER)
 		return 0;
 	xp_kq_set(&change, 0, EVFILT_TIMER, EV_ADD | EV_ONESHOT, 0, 0);
 	change.data = alarm_ms(deadline_ns - now_ns);

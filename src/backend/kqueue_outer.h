@@ -14,6 +14,9 @@ struct xp_kq_outer {
 	int fd;                     /* -1: xpoll_fd was not called */
 	struct xp_beacon attention; /* its fd is -1: likewise */
 	int64_t alarm_ns;           /* XP_NEVER: the timer is not set */
+	bool attended;              /* why the beacon is lit */
+	bool due;                   /* the same: alarm_ns has come */
+	bool lit;
 };
 
 void xp_kq_outer_init(struct xp_kq_outer *outer);
