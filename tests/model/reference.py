@@ -5,6 +5,7 @@ A Reference holds the registrations of one queue and follows the changes that su
 from __future__ import annotations
 
 import xpoll
+from kernels import Kernel
 from registrations import FD_FILTERS, Change, FdRegistration, Key, Registration
 from sources import SOURCES, UserRegistration
 from world import File, Look
@@ -14,9 +15,9 @@ from xpoll import DISPATCH, ONESHOT, Event
 class Reference:
     """The registrations of one queue."""
 
-    def __init__(self, lingers: bool) -> None:
+    def __init__(self, kernel: Kernel) -> None:
         self.regs: dict[Key, Registration] = {}
-        self.lingers = lingers
+        self.kernel = kernel
 
     def of_number(self, fd: int) -> list[FdRegistration]:
         regs = (self.regs.get((fd, filter)) for filter in FD_FILTERS)
@@ -51,7 +52,7 @@ class Reference:
         for filter in change.filters:
             key = change.ident, filter
             if key not in self.regs:
-                self.regs[key] = (FdRegistration(change, filter, file, self.lingers)
+                self.regs[key] = (FdRegistration(change, filter, file, self.kernel)
                                   if file and filter in FD_FILTERS
                                   else SOURCES[filter](change, filter))
             self.regs[key].added(change)
@@ -97,7 +98,7 @@ class Reference:
             del self.regs[reg.key]
         elif reg.modes & DISPATCH:
             reg.enabled = False
-        if reg.modes & (ONESHOT | DISPATCH) and reg.file and not self.lingers:
-            # The helper set is changed, and tells of what is left as of new (DIFFERENCES.md).
+        if reg.modes & (ONESHOT | DISPATCH) and reg.file and self.kernel.anew:
+            # It is a change, and tells of what is left as of new (DIFFERENCES.md).
             for other in self.of_number(reg.ident):
                 other.may_repeat()

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from select import POLLERR, POLLHUP, POLLIN, POLLOUT, POLLPRI
 
 import xpoll
+from kernels import Kernel
 from world import POLLRDHUP, SOCKETS, File, Look
 from xpoll import CLEAR, DISABLE, DISPATCH, ENABLE, KEEPUDATA, ONESHOT, Event
 
@@ -120,10 +121,10 @@ class FdRegistration(Registration):
 
     file: File
 
-    def __init__(self, change: Change, filter: int, file: File, lingers: bool) -> None:
+    def __init__(self, change: Change, filter: int, file: File, kernel: Kernel) -> None:
         super().__init__(change, filter)
         self.file = file
-        self.lingers = lingers  # A closed file of which there is a duplicate may be reported.
+        self.kernel = kernel
         self.wishes = 0
         self.old_wishes = 0  # Perhaps these as well.
         self.mark = 0  # NOTE_LOWAT: ready from so many bytes on; 0: none.
@@ -189,7 +190,7 @@ class FdRegistration(Registration):
     def conditions(self, look: Look, poll_level: bool = False) -> list[int]:
         """First what is sure; then one for what else it may be of, if in doubt."""
         numbers = [self.ident] if self.ident in look.bits else []
-        if self.doubtful and (self.lingers or numbers):
+        if self.doubtful and (self.kernel.lingers or numbers):
             numbers += sorted(self.file.numbers)[:1]
         # The kind, too, may be that of the file before: a lone socket is not silent then.
         return [self.condition(kind, self.reached(look, fd, look.bits[fd]),
@@ -216,7 +217,12 @@ class FdRegistration(Registration):
             return False
         # An edge that both levels know: one has told the other's, perhaps.
         levels = {poll_level, False} if self.modes & CLEAR else {poll_level}
-        return all(self.conditions(look, level)[0] for level in levels)
+        return all(self.demanded(look, level) for level in levels)
+
+    def demanded(self, look: Look, poll_level: bool = False) -> int:
+        """The bits that have to be told; it is not in doubt."""
+        return self.kernel.demands(self.filter, look.kinds[self.ident], look.bits[self.ident],
+                                   self.conditions(look, poll_level)[0])
 
     def may(self) -> bool:
         """Its condition holds; is there a reason to tell it?"""

@@ -8,11 +8,11 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
-from errno import EBADF, EBUSY, EINVAL, ENOENT, ENOTSUP
-from select import POLLERR, POLLHUP
+from errno import EBADF, EBUSY, EINVAL, ELOOP, ENOENT, ENOTSUP
 from typing import Any
 
 import xpoll
+from kernels import kernel_of
 from reference import Reference
 from registrations import FD_FILTERS, MODES, Change, FdRegistration, Key, Registration, Wrong
 from sources import AioRegistration, Operation
@@ -45,10 +45,9 @@ class Side:
         self.name = name
         self.world = world
         self.queue = xpoll.Queue(name.split()[0])
-        # Does it notice that a number was used again?
-        self.exact = self.queue.backend in ("epoll", "kqueue")
+        self.kernel = kernel_of(self.queue.backend)
         self.exposed = name.endswith("exposed")
-        self.ref = Reference(lingers=self.exact)
+        self.ref = Reference(self.kernel)
         self.wake_pending = False
         self.sleeper: threading.Thread | None = None
         self.came: list[Event] = []
@@ -118,7 +117,7 @@ class Side:
     def allowed(self, change: Change, fd: int) -> set[int]:
         closed = fd >= 0 and fd not in self.world.files
         if change.op == ADD:
-            return {EBADF if closed else self.refused(change)}
+            return {EBADF} if closed else {self.refused(change), *self.too_deep(change)}
         if self.ref.in_doubt(change.ident, change.filters[0]):
             return {0, ENOENT, EBADF}
         there = self.ref.there(change)
@@ -127,6 +126,12 @@ class Side:
         if there == change.filters or (there and change.op == DELETE):
             return {0}
         return {EBADF} if closed else {ENOENT}
+
+    def too_deep(self, change: Change) -> set[int]:
+        """What else an ADD may say of what has a set or a queue of its own."""
+        kind = self.world.files[change.ident].kind if change.filters[0] in NAMED else ""
+        deep = kind == "nested" or change.filters[0] in (xpoll.FILT_PROC, xpoll.FILT_VNODE)
+        return {ELOOP} if deep and self.exposed and self.kernel.shallow else set()
 
     def refused(self, change: Change) -> int:
         """What an ADD says of what cannot be had, or 0."""
@@ -154,13 +159,13 @@ class Side:
                 if found is None:
                     raise self.wrong(f"{change}: not registered")
                 # poll and select go on in the belief that it is the old one.
-                if self.exact or reg.filter == xpoll.FILT_VNODE:
+                if self.kernel.exact or reg.filter == xpoll.FILT_VNODE:
                     reg.resolved(change, file, reg.file is not file)
                 reg.modes = found.flags & MODES
                 reg.enabled = not found.flags & DISABLE
             elif found is None:
                 del self.ref.regs[reg.key]
-            elif self.exact and reg.file is not file and file.kind != "regular":
+            elif self.kernel.exact and reg.file is not file and file.kind != "regular":
                 # A file system may give the number of an inode to the next one.
                 raise self.wrong(f"{found} is of a file that was closed")
 
@@ -245,13 +250,14 @@ class Side:
             before = after
 
     def look_beside(self, looks: tuple[Look, Look]) -> None:
-        """Of one file an end or error is told of all filters together."""
+        """What is told by level may tell the edges of the same file again."""
         for reg in self.ref.regs.values():
             if isinstance(reg, FdRegistration):
-                bits = [look.bits.get(reg.ident, 0) for look in looks]
-                reg.beside_level = any(each & (POLLERR | POLLHUP) for each in bits) and any(
-                    other.enabled and not other.modes & CLEAR
-                    for other in self.ref.of_number(reg.ident))
+                reg.beside_level = any(
+                    self.kernel.repeats(look.kinds.get(reg.ident, ""),
+                                        look.bits.get(reg.ident, 0)) for look in looks
+                ) and any(other.enabled and not other.modes & CLEAR
+                          for other in self.ref.of_number(reg.ident))
 
     def judge(self, ready: list[Any], before: Look, after: Look, poll_level: bool) -> set[Key]:
         self.look_beside((before, after))
@@ -326,7 +332,7 @@ class Side:
             for bits in held[0] + held[1]:
                 allowed |= bits
             if not reg.doubtful and not reg.modes & CLEAR:
-                required |= held[0][0] & held[1][0]
+                required |= reg.demanded(looks[0], True) & reg.demanded(looks[1], True)
         if revents & ~allowed:
             return f"poll(2) says {allowed:#x} at most"
         if required & ~revents and not any(reg.doubtful for reg in regs):

@@ -1,0 +1,64 @@
+"""What the kernel behind a back end says otherwise than poll(2).
+
+DIFFERENCES.md tells programs of the same.  It is about what has to be told, and what may be
+told once more; what may be told at all is the same for all: nothing that does not hold.
+"""
+from __future__ import annotations
+
+from select import POLLERR, POLLHUP, POLLIN, POLLOUT, POLLPRI
+
+import xpoll
+from world import POLLRDHUP, SOCKETS
+
+
+class Kernel:
+    """That of poll, select and io_uring: what poll(2) says."""
+
+    exact = False  # It notices that a number was used again.
+    lingers = False  # A closed file of which there is a duplicate may be reported.
+    anew = True  # With a filter that ends, or is silent, the others' edges are told again.
+    shallow = False  # A watched queue cannot watch what is a set of files itself.
+
+    def demands(self, filter: int, kind: str, bits: int, ready: int) -> int:
+        """Of the bits that make a filter ready, those that have to be told."""
+        return ready
+
+    def repeats(self, kind: str, bits: int) -> bool:
+        """Is an edge told again to a filter beside which another is told by level?"""
+        return bool(bits & (POLLERR | POLLHUP))  # They are told of all filters together.
+
+
+class Epoll(Kernel):
+    exact = True
+    lingers = True
+    anew = False
+
+
+class Kqueue(Kernel):
+    exact = True
+    # Over the drop-in each queue is two epoll sets, of which Linux nests five.
+    shallow = True
+
+    def demands(self, filter: int, kind: str, bits: int, ready: int) -> int:
+        # EVFILT_EXCEPT is about urgent data, and knows of no end.
+        if filter == xpoll.FILT_EXCEPT:
+            return ready & POLLPRI
+        # A socket that was never connected has no end and no room: the filters are silent.
+        if kind in SOCKETS and bits & POLLHUP and not bits & (POLLIN | POLLRDHUP):
+            return 0
+        # An error without an end is READ's; there is no room that WRITE could tell of.
+        if filter == xpoll.FILT_WRITE and not bits & (POLLOUT | POLLHUP):
+            return 0
+        return ready
+
+    def repeats(self, kind: str, bits: int) -> bool:
+        # EV_CLEAR belongs to a filter, but what nobody may look at from the side is looked at
+        # by enabling it anew, and so are all filters of an end.
+        return kind not in ("pipe", *SOCKETS) or bool(bits & (POLLERR | POLLHUP | POLLRDHUP))
+
+
+KERNELS: dict[str, Kernel] = {"epoll": Epoll(), "kqueue": Kqueue()}
+
+
+def kernel_of(backend: str) -> Kernel:
+    return KERNELS.get(backend, Kernel())
