@@ -27,6 +27,7 @@ static const struct {
 	{NULL, SWEEP_RING},
 	{NULL, SWEEP_RING_PROBE},
 	{"abstime_", SWEEP_STEP_FD},
+	{"huge_timers", SWEEP_STEP_FD},
 	{"looked_at_by_time", SWEEP_READLINK},
 	/* A kernel that does not answer, or not here. */
 	{NULL, SWEEP_SEND},
@@ -47,6 +48,8 @@ static const struct {
 	{"told_of_a_hang_up_once", SWEEP_POLL_NOW},
 	{"no_kind_spins", SWEEP_POLL_NOW},
 	{"unconnected", SWEEP_POLL_NOW},
+	{"event_level_agrees", SWEEP_POLL_NOW},
+	{"event_level_does_not_tell", SWEEP_POLL_NOW},
 	/* Without that look an end comes as data; the next report has it. */
 	{"exclusive_half_close", SWEEP_POLL_NOW},
 	/* Their descriptors are other files by then. */
@@ -57,6 +60,7 @@ static const struct {
 	{"close_without_delete", SWEEP_GONE},
 	/* Its parent, which is not watched then, would tell of its end at once. */
 	{"directory_by_o_path", SWEEP_WATCH_ADD},
+	{"moved_directory", SWEEP_WATCH_ADD},
 	/* Which numbers the library gets is their situation. */
 	{"in_closed_numbers", -1},
 };
