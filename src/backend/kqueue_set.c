@@ -82,7 +82,7 @@ void xp_kq_record(struct kevent *record, const struct xp_kq_entry *entry,
 	xp_kq_set(record, (uint64_t)fd, kq_filter(entry, filter), flags, fflags,
 	          entry->tag | (hint ? XP_KQ_HINT : 0));
 	/* More than there can ever be. */
-	if (filter == KQ_READ && ((entry->end_only && !entry->unmarked) || hint)) {
+	if (filter == KQ_READ && (entry->end_only || hint)) {
 		record->fflags = NOTE_LOWAT;
 		record->data = INT_MAX;
 	}
@@ -148,20 +148,15 @@ static bool kq_always_ready(struct xp_kq_set *set, int fd, mode_t mode)
 	return xp_sys_poll_now(&look, 1) > 0 && look.revents & POLLIN;
 }
 
-/* What one filter's ADD was answered; some of it there is another way for. */
-static int kq_added(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
-                    int filter, unsigned flags, int error)
+/*
+ * Can it be done without this filter?  Yes if it is not wanted; and what takes no
+ * mark has no end either that could be told from what is before it.
+ */
+static bool kq_dispensable(const struct xp_kq_entry *entry, int filter, int error)
 {
-	/* NetBSD says EBADF of a pipe that nobody reads. */
-	if (filter == KQ_WRITE && entry->pipe &&
-	    (error == -EPIPE || error == -EBADF))
-		return xp_kq_break(set, entry, fd);
-	/* Without the mark it tells too much, of which the queue takes the end. */
-	if (filter == KQ_READ && entry->end_only && kq_refused(error)) {
-		entry->unmarked = true;
-		return xp_kq_tell_one(set, entry, fd, filter, flags);
-	}
-	return error;
+	return error != -EBADF &&
+		(!(entry->want & KQ_BIT(filter)) ||
+		 (filter == KQ_READ && entry->end_only && kq_refused(error)));
 }
 
 /* Filters that are not there; on failure none of them is. */
@@ -187,14 +182,17 @@ static int kq_add(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 			continue;
 		error = rc < 0 ? rc : -(int)records[at].data;
 		at++;
-		if (error < 0)
-			error = kq_added(set, entry, fd, i,
-			                 flags | xp_kq_switch(entry, i), error);
+		/* NetBSD says EBADF of a pipe that nobody reads. */
+		if (i == KQ_WRITE && entry->pipe &&
+		    (error == -EPIPE || error == -EBADF))
+			error = xp_kq_break(set, entry, fd);
 		if (error == 0)
 			entry->there |= (uint8_t)KQ_BIT(i);
-		else if (entry->want & KQ_BIT(i) || error == -EBADF)
+		else if (!kq_dispensable(entry, i, error))
 			rc = rc < 0 ? rc : error;
 	}
+	if (rc >= 0 && !entry->there)
+		rc = -ENOTSUP; /* It could not be told from a closed one. */
 	if (rc < 0) {
 		kq_remove(set, entry, fd, entry->there & filters);
 		return kq_refused(rc) ? -ENOTSUP : rc;
@@ -265,7 +263,6 @@ int xp_kq_attach(struct xp_kq_set *set, int fd, uint32_t watch, uint64_t token)
 	entry->pipe = S_ISFIFO(status.st_mode);
 	entry->write_end = entry->pipe &&
 		(xp_sys_open_flags(fd) & O_ACCMODE) == O_WRONLY;
-	entry->unmarked = false;
 	entry->broken = false;
 	entry->looked = false;
 	rc = kq_add(set, entry, fd, filters);

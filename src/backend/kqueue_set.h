@@ -31,7 +31,6 @@ struct xp_kq_entry {
 	bool touch;    /* have what is enabled looked at anew */
 	bool clear;    /* EV_CLEAR */
 	bool end_only; /* READ: the end of file, not what is before it */
-	bool unmarked; /* it takes no mark that would tell these apart */
 	bool looked;   /* what is enabled was looked at just now */
 	bool pipe;
 	bool write_end; /* READ tells nothing of it but the end */
