@@ -58,7 +58,7 @@ struct bench_sample {
 struct bench_way {
 	const char *backend;         /* of xpoll; else NULL */
 	const struct loop_ops *loop; /* for workloads that are written on loops */
-	const char *program;         /* one that is asked to work, see process.h */
+	const char *program;         /* one that is asked to work, see peer_process.h */
 	const struct bench_workload *workload;
 	int n;
 };
@@ -191,9 +191,13 @@ int bench_run(const struct bench_workload *workload,
 /* runner.c */
 void bench_complain(const struct bench_workload *workload, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* clock.c */
 int64_t bench_now_ns(void);
 /* What time is measured by: the clock, or what this process has used of it. */
 int64_t bench_elapsed_ns(const struct bench_workload *workload);
+/* It is the latter: where this system counts that well enough. */
+bool bench_by_processor(const struct bench_workload *workload);
 
 /* Of this thread, where they are counted one by one. */
 extern _Thread_local uint64_t bench_calls;
@@ -239,6 +243,11 @@ static inline int bench_take(const struct bench_pair *pair)
 		return 0;
 	return len < 0 ? -errno : -EIO;
 }
+/*
+ * loop.c: the byte that was given a moment ago.  On some systems it takes one to
+ * arrive, for which who does not wait otherwise has to wait.
+ */
+int bench_take_given(const struct bench_pair *pair);
 
 /* variants.c: fill in report->results from the options; an exit code. */
 int bench_select_variants(struct bench_report *report);

@@ -11,6 +11,16 @@
 
 _Thread_local uint64_t bench_calls;
 
+int bench_take_given(const struct bench_pair *pair)
+{
+	int rc;
+
+	do
+		rc = bench_take(pair);
+	while (rc == -EAGAIN && bench_interrupted() == 0 && !bench_stalled());
+	return rc;
+}
+
 int loop_field_open(const struct bench_workload *workload, enum bench_pair_kind kind,
                     short events, int n, void **setup)
 {

@@ -93,11 +93,11 @@ static int poll_take(struct poll_loop *loop, struct loop_hand *hand, int left)
 		if (at->revents == 0)
 			continue;
 		left--;
-		if (loop->wakes && at->fd == loop->wake_fds[0]) {
+		if (loop->wakes && id == loop->len - 1) {
 			char byte;
 
 			bench_calls++;
-			(void)!read(at->fd, &byte, 1); /* one wake at a time */
+			(void)!read(loop->wake_fds[0], &byte, 1); /* one wake at a time */
 			loop_report(hand, &len, LOOP_WOKEN, POLLIN);
 			continue;
 		}

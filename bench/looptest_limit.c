@@ -35,7 +35,7 @@ static int limit_run(void *state, uint64_t count)
 	struct limit_state *limit = state;
 
 	for (uint64_t reads = 0; reads < count; reads++) {
-		int rc = looptest_take(limit->at);
+		int rc = bench_take_given(limit->at);
 
 		if (rc < 0)
 			return rc;

@@ -114,7 +114,7 @@ void bench_report_json(const struct bench_report *report, FILE *to)
 	json_number(to, report->options->seconds);
 	fprintf(to, ",\n  \"rounds\": %d,\n  \"clock\": \"%s\",\n",
 	        report->options->rounds,
-	        report->workload->by_processor ? "processor" : "monotonic");
+	        bench_by_processor(report->workload) ? "processor" : "monotonic");
 	json_machine(to);
 	json_missing(to, report);
 	fputs("  \"results\": [\n", to);

@@ -61,7 +61,7 @@ static void table_head(const struct bench_report *report, FILE *to)
 	fprintf(to, "%s: %d %s, %d x %.2f s per variant, median of the rounds%s\n",
 	        report->workload->name, options->n, report->workload->items,
 	        options->rounds, options->seconds / options->rounds,
-	        report->workload->by_processor ? ", processor time" : "");
+	        bench_by_processor(report->workload) ? ", processor time" : "");
 	fprintf(to, "%s, %s, %d cores\n", machine.kernel, machine.cpu, machine.cores);
 }
 

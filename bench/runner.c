@@ -16,11 +16,10 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "bench.h"
-#include "process.h"
+#include "peer_process.h"
 
 #define CHUNK_MAX       65536
 #define CHUNK_ENOUGH_NS 500000   /* a chunk that takes longer grows no more */
@@ -36,25 +35,6 @@ void bench_complain(const struct bench_workload *workload, const char *format, .
 	vfprintf(stderr, format, arguments);
 	va_end(arguments);
 	fputc('\n', stderr);
-}
-
-static int64_t runner_clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-int64_t bench_now_ns(void)
-{
-	return runner_clock_ns(CLOCK_MONOTONIC);
-}
-
-int64_t bench_elapsed_ns(const struct bench_workload *workload)
-{
-	return runner_clock_ns(workload->by_processor ? CLOCK_PROCESS_CPUTIME_ID
-	                                              : CLOCK_MONOTONIC);
 }
 
 /* Run until the budget is used up, or operations_max are done. */

@@ -211,7 +211,7 @@ static int limit_run(void *opened, uint64_t count)
 
 		rc = serve_write(test, k);
 		for (int i = 0; i < k && rc == 0; i++)
-			rc = bench_take(&test->field->pairs.at[i * step]);
+			rc = bench_take_given(&test->field->pairs.at[i * step]);
 		count -= (uint64_t)k;
 	}
 	return rc;

@@ -10,7 +10,7 @@
 
 #include "bench.h"
 #include "loop.h"
-#include "process.h"
+#include "peer_process.h"
 
 #define BACKENDS_MAX 16
 

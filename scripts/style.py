@@ -37,7 +37,8 @@ MAY_INCLUDE = {
     "core": {"core", "backend", "source", "base", "os"},
 }
 # Folders outside src/ that may use the headers of another folder.
-MAY_ALSO_INCLUDE = {"tools/xpoll": ("bench",), "tests": ("tests/lib",),
+MAY_ALSO_INCLUDE = {"tools/xpoll": ("bench",), "tools/xpoll/nt": ("tools/xpoll",),
+                    "bench/nt": ("bench",), "tests": ("tests/lib",),
                     "tests/fuzz": ("tools/xpoll",), "tests/dropin": ("dropin/poll",)}
 SEES_INSIDE = ("tests/unit/", "tests/fault/")
 # Folders outside src/ that carry their own copy of some of it: see docs/decisions.

@@ -70,6 +70,9 @@ struct tool_command {
 	int (*run)(int argc, char **argv);
 };
 
+/* Those of this system; ends with NULL. */
+extern const struct tool_command *const tool_commands[];
+
 extern const struct tool_command tool_info;
 extern const struct tool_command tool_bench;
 extern const struct tool_command tool_run;
@@ -80,6 +83,9 @@ extern const struct tool_command tool_watch;
  * TOOL_GO_ON, or the exit code to end with; then everything has been said.
  */
 int tool_parse(const struct tool_usage *usage, int argc, char **argv);
+
+/* Before all else: nothing that this process was given shall be in the way. */
+void tool_begin(void);
 
 /* Signals as this command got them, for a program that takes its place. */
 void tool_restore_signals(void);

@@ -1,29 +1,14 @@
 /*
- * The xpoll command: the table of its subcommands.
+ * The xpoll command: finding its subcommands, and its end.
  *
  * Output goes to stdout, complaints and progress to stderr.  If stdout cannot
  * be written the exit code is 1, with a message unless the reader went away.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tool.h"
-
-#ifndef O_PATH
-#define O_PATH O_RDONLY
-#endif
-
-static const struct tool_command *const commands[] = {
-	&tool_info,
-	&tool_watch,
-	&tool_bench,
-	&tool_run,
-	NULL,
-};
 
 static const struct tool_usage usage = {
 	.name = "xpoll",
@@ -36,8 +21,8 @@ static const struct tool_usage usage = {
 static int print_help(void)
 {
 	printf("usage: %s %s\n\n%s\ncommands:\n", usage.name, usage.synopsis, usage.text);
-	for (int i = 0; commands[i] != NULL; i++)
-		printf("  %-8s  %s\n", commands[i]->name, commands[i]->summary);
+	for (int i = 0; tool_commands[i] != NULL; i++)
+		printf("  %-8s  %s\n", tool_commands[i]->name, tool_commands[i]->summary);
 	printf("  %-8s  %s\n", "help", "print this, or what a command's --help does");
 	printf("  %-8s  %s\n", "version", "print the version, as --version does");
 	return TOOL_OK;
@@ -46,9 +31,9 @@ static int print_help(void)
 /* argv[0] is the command's name. */
 static int run_named(int argc, char **argv)
 {
-	for (int i = 0; commands[i] != NULL; i++)
-		if (strcmp(commands[i]->name, argv[0]) == 0)
-			return commands[i]->run(argc, argv);
+	for (int i = 0; tool_commands[i] != NULL; i++)
+		if (strcmp(tool_commands[i]->name, argv[0]) == 0)
+			return tool_commands[i]->run(argc, argv);
 	return tool_complain(&usage, "%s: no such %s", argv[0],
 	                     argv[0][0] == '-' ? "option" : "command");
 }
@@ -83,13 +68,6 @@ static int run_command(int argc, char **argv)
 	return run_named(argc - 1, argv + 1);
 }
 
-static void (*sigpipe_before)(int);
-
-void tool_restore_signals(void)
-{
-	(void)signal(SIGPIPE, sigpipe_before);
-}
-
 bool tool_flush(void)
 {
 	static bool said;
@@ -108,29 +86,11 @@ bool tool_flush(void)
 	return false;
 }
 
-/*
- * Of the standard descriptors those that are closed must not become a queue's, or
- * what is printed would go there.  What takes their place can neither be read nor
- * written, and a command that is started finds them closed.
- */
-static void hold_standard_descriptors(void)
-{
-	int fd;
-
-	do
-		fd = open("/", O_PATH | O_CLOEXEC);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd > STDERR_FILENO)
-		close(fd);
-}
-
 int main(int argc, char **argv)
 {
 	int exit_code;
 
-	hold_standard_descriptors();
-	/* A reader that leaves is seen by tool_flush. */
-	sigpipe_before = signal(SIGPIPE, SIG_IGN);
+	tool_begin();
 	exit_code = run_command(argc, argv);
 	if (tool_flush())
 		return exit_code;

@@ -5,8 +5,8 @@
  * It is started when it is measured first, and stays until the end, so that it
  * need not warm up again in each round; while nobody asks it only sleeps.
  */
-#ifndef BENCH_PROCESS_H
-#define BENCH_PROCESS_H
+#ifndef BENCH_PEER_PROCESS_H
+#define BENCH_PEER_PROCESS_H
 
 #include "bench.h"
 

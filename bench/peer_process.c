@@ -1,7 +1,7 @@
 /*
  * Asking a process to work, and looking at the processor time it has used.
  */
-#include "process.h"
+#include "peer_process.h"
 
 #include <errno.h>
 #include <fcntl.h>
