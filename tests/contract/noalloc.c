@@ -41,6 +41,70 @@ static int allocations(void)
 {
 	return atomic_load(&counted);
 }
+#elif defined(_WIN32)
+#define CAN_COUNT 1
+
+#include <windows.h>
+
+#undef DELETE
+
+#ifdef _UCRT
+#define NT_LIBRARY "ucrtbase"
+#else
+#define NT_LIBRARY "msvcrt"
+#endif
+
+static atomic_int counted;
+
+/* The C library's, behind those of this program. */
+static uintptr_t nt_real(const char *name)
+{
+	return (uintptr_t)GetProcAddress(GetModuleHandleA(NT_LIBRARY), name);
+}
+
+void *malloc(size_t size)
+{
+	static void *(*real)(size_t size);
+
+	if (!real)
+		real = (void *(*)(size_t))nt_real("malloc");
+	atomic_fetch_add(&counted, 1);
+	return real(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+	static void *(*real)(size_t count, size_t size);
+
+	if (!real)
+		real = (void *(*)(size_t, size_t))nt_real("calloc");
+	atomic_fetch_add(&counted, 1);
+	return real(count, size);
+}
+
+void *realloc(void *old, size_t size)
+{
+	static void *(*real)(void *old, size_t size);
+
+	if (!real)
+		real = (void *(*)(void *, size_t))nt_real("realloc");
+	atomic_fetch_add(&counted, 1);
+	return real(old, size);
+}
+
+void free(void *old)
+{
+	static void (*real)(void *old);
+
+	if (!real)
+		real = (void (*)(void *))nt_real("free");
+	real(old);
+}
+
+static int allocations(void)
+{
+	return atomic_load(&counted);
+}
 #else
 #define CAN_COUNT 0
 
@@ -66,7 +130,8 @@ static void prepare(struct setting *setting, int mode)
 		XT_OK(xt_add(setting->queue, setting->pipes[i].w, WRITE,
 		             mode | XPOLL_DISABLE));
 	}
-	XT_OK(xt_add(setting->queue, xt_file("text"), READ, mode));
+	if (!xt_is("afd")) /* It has no file that stays ready. */
+		XT_OK(xt_add(setting->queue, xt_file("text"), READ, mode));
 	XT_OK(xt_flag(setting->queue, 1, USER, XPOLL_ADD | XPOLL_CLEAR));
 }
 

@@ -123,6 +123,13 @@ extern bool xt_threads;        /* threads mode */
 
 bool xt_is(const char *backend); /* the back end under test is this one */
 bool xt_wine(void); /* Windows is played by Wine */
+/*
+ * For the peer's end its server peeks at one byte: as long as there is one to be
+ * read it does not know.  Windows tells of an end behind unread bytes.
+ */
+#define XT_WINE_PEEKS "Wine does not see an end behind unread bytes"
+/* On Windows, of harness and library, pipes and such sockets are TCP connections. */
+#define XT_NO_UNIX "no UNIX-domain sockets here"
 bool xt_sunos(void); /* illumos is played by models, or it is itself */
 bool xt_usable(const char *backend); /* the library offers this one here */
 /* It has a kernel's queue, for xpoll_fd. */
@@ -306,6 +313,7 @@ int xt_raise_files(int wanted); /* RLIMIT_NOFILE; what is possible */
 		if (xt_raise_files(wanted) < (wanted))                         \
 			XT_SKIP("too few descriptors allowed");                \
 	} while (0)
+bool xt_inherited(int fd); /* open, and would be in a program that is executed */
 int xt_count_open(void);
 void xt_set_open(unsigned char *bits, int count);
 

@@ -250,6 +250,13 @@ int xt_raise_files(int wanted)
 	return limit.rlim_cur > (rlim_t)wanted ? wanted : (int)limit.rlim_cur;
 }
 
+bool xt_inherited(int fd)
+{
+	int flags = fcntl(fd, F_GETFD);
+
+	return flags >= 0 && !(flags & FD_CLOEXEC);
+}
+
 void xt_set_open(unsigned char *bits, int count)
 {
 	for (int fd = 0; fd < count; fd++)

@@ -45,7 +45,18 @@ int xt_nt_close(int fd)
 	return closesocket((SOCKET)fd) == 0 ? 0 : fds_failed();
 }
 
-int xt_nt_flags(int fd, int command)
+/* One that goes on is told as POSIX tells it. */
+int xt_nt_connect(int fd, const struct sockaddr *address, int size)
+{
+	if ((connect)((SOCKET)fd, address, size) == 0)
+		return 0;
+	if (WSAGetLastError() != WSAEWOULDBLOCK)
+		return fds_failed();
+	errno = EINPROGRESS;
+	return -1;
+}
+
+int xt_nt_flags(int fd, int command, ...)
 {
 	int type = 0;
 	int size = sizeof type;
@@ -192,9 +203,8 @@ struct xt_pair xt_tcp(void)
 	int listener = xt_listener(&address);
 
 	pair.w = xt_socket(AF_INET, SOCK_STREAM);
-	if (connect((SOCKET)pair.w, (struct sockaddr *)&address,
-	            sizeof address) != 0 &&
-	    WSAGetLastError() != WSAEWOULDBLOCK)
+	if (connect(pair.w, (struct sockaddr *)&address, sizeof address) != 0 &&
+	    errno != EINPROGRESS)
 		xt_broken("connect");
 	if (!xt_poll_until(listener, POLLIN, POLLIN))
 		xt_broken("no connection");
@@ -230,8 +240,8 @@ static struct xt_pair fds_datagrams(void)
 	struct sockaddr_in w;
 	struct xt_pair pair = {.r = xt_udp(&r), .w = xt_udp(&w)};
 
-	if (connect((SOCKET)pair.r, (struct sockaddr *)&w, sizeof w) != 0 ||
-	    connect((SOCKET)pair.w, (struct sockaddr *)&r, sizeof r) != 0)
+	if (connect(pair.r, (struct sockaddr *)&w, sizeof w) != 0 ||
+	    connect(pair.w, (struct sockaddr *)&r, sizeof r) != 0)
 		xt_broken("connect");
 	return pair;
 }
@@ -281,6 +291,12 @@ int xt_timerfd(int64_t first_ns)
 	return -1;
 }
 
+int xt_nt_mkfifo(const char *path)
+{
+	(void)path;
+	xt_absent("pipes with names");
+}
+
 int xt_dup(int fd)
 {
 	(void)fd;
@@ -296,6 +312,14 @@ void xt_number(int fd, int number)
 int xt_raise_files(int wanted)
 {
 	return wanted < FDS_MOST ? wanted : FDS_MOST;
+}
+
+bool xt_inherited(int fd)
+{
+	DWORD flags = 0;
+
+	return GetHandleInformation((HANDLE)(uintptr_t)fd, &flags) &&
+		flags & HANDLE_FLAG_INHERIT;
 }
 
 /* Handles are not few and small: how many there are says enough. */

@@ -57,6 +57,18 @@ bool xt_child(void (*run)(void *), void *argument)
 	xt_absent("fork");
 }
 
+int xt_nt_sigaction(int number, const void *action, void *old)
+{
+	(void)number, (void)action, (void)old;
+	xt_absent("signals");
+}
+
+int xt_nt_no_limit(int which, const void *limit)
+{
+	(void)which, (void)limit;
+	xt_absent("limit of descriptors");
+}
+
 bool xt_wine(void)
 {
 	return GetProcAddress(GetModuleHandleA("ntdll"), "wine_get_version") !=

@@ -11,8 +11,9 @@
 #define O_PATH     0
 #define O_DIRECTORY 0
 
+#define F_DUPFD 0
 #define F_GETFD 1
 
-#define fcntl(fd, command) xt_nt_flags(fd, command)
+#define fcntl(fd, ...) xt_nt_flags(fd, __VA_ARGS__)
 
 #endif
