@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <sys/mman.h>
+#include <sys/select.h>
 #include <sys/syscall.h>
 
 #define VICTIM 17

@@ -7,6 +7,11 @@
 
 #include "xt.h"
 
+#ifndef __GLIBC__ /* The drop-in has them in any case. */
+int close_range(unsigned first, unsigned last, int flags);
+void closefrom(int first);
+#endif
+
 #define CROWD 40 /* calls that make hot descriptors cold, and entries */
 
 struct crowd {

@@ -15,7 +15,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "xt.h"
+#include "dropin.h"
 
 uint32_t world_pick(struct world *world, uint32_t below)
 {
