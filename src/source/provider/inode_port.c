@@ -139,7 +139,7 @@ static int port_file_find(struct xp_inodes *inodes, struct xp_inode *inode,
 	memcpy(copy, path, (size_t)length + 1);
 	place = port_file_place(path);
 	if (known && user->place != place)
-		xp_inode_told(inodes, user, XPOLL_NOTE_RENAME);
+		xp_inode_told(inodes, user, XPOLL_NOTE_RENAME | XP_TOLD_LOOK);
 	user->place = place;
 	return 0;
 }
