@@ -46,6 +46,7 @@ static const struct {
 	{"_no_system_call", -1},
 	/* An edge that cannot be looked at is told again rather than lost. */
 	{"told_of_a_hang_up_once", SWEEP_POLL_NOW},
+	{"both_edges_come", SWEEP_POLL_NOW},
 	{"no_kind_spins", SWEEP_POLL_NOW},
 	{"unconnected", SWEEP_POLL_NOW},
 	{"event_level_agrees", SWEEP_POLL_NOW},
