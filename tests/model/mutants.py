@@ -36,9 +36,9 @@ MUTANTS = {
         "contract.concurrent:trigger_wakes_the_waiter"),
     "what found no room is forgotten": Mutant(
         "xp_candidate_carry(queue, fd, slot, XP_BIT(i), events);", "", "nothing came|never came",
-        "contract.crowd:crowd_clear_loses_nothing"),
+        "contract.fairness:hazard_06_user_file_and_pipe_share_one_slot"),
     "what was enabled is not looked at": Mutant(
-        "xp_candidate_asked(queue, fd, slot, filters);\n\t\treturn 0;", "return 0;",
+        "xp_candidate_asked(queue, fd, slot, filters);\n\treturn true;", "return true;",
         "nothing came|sleeps on",
         "contract.disable:add_disabled_readable_never_fires_until_enabled"),
     "DISPATCH does not disable": Mutant(
@@ -67,7 +67,7 @@ MUTANTS = {
         "source.lowat:mark_of_a_pipe_is_kept"),
     "room is not looked at again": Mutant(
         "slot->unmet |= XP_BIT(XP_WRITE);", "return;", "never came|nothing came",
-        "source.lowat_room:room_of_a_unix_socket_is_reported_from_the_mark_on"),
+        "source.lowat_room:room_of_a_pipe_is_reported_from_the_mark_on"),
     "growth of a file is not told": Mutant(
         "\treg->report |= notes;\n\tif (lost)",
         "\treg->report |= notes & ~(uint32_t)XPOLL_NOTE_EXTEND;\n\tif (lost)",

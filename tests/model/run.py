@@ -119,9 +119,10 @@ def main() -> int:
         try:
             run_state_machine_as_test(seed(number)(Machine), settings=ROUND)
         except Exception as error:
+            error, steps = next(iter(Machine.failures), (error, []))
             print(f"{type(error).__name__}: {error}", flush=True)
             if not arguments.first_failure:
-                report(list(Machine.last))
+                report(steps)
             return 1
         number += 1
     signal.alarm(0)
