@@ -326,8 +326,8 @@ class DescriptorTest {
         List<String> command = new ArrayList<>(List.of("-jar", jar.toString()));
         command.addAll(List.of(kinds));
         Child child = Child.run(command.toArray(new String[0]));
-        assertEquals("descriptor true".repeat(kinds.length),
-                child.output().replaceAll("\\R", ""));
+        long shown = child.output().lines().filter("descriptor true"::equals).count();
+        assertEquals(kinds.length, shown, child.output());
     }
 
     @Test
