@@ -400,14 +400,10 @@ static XP_INLINE int event_enter(struct xpoll *queue,
                                  int nchanges, struct xpoll_event *events,
                                  int nevents)
 {
-	int rc;
-
 	if (nchanges == 0)
 		return xp_enter(queue);
-	if (nchanges == 1 && changes && xp_event_may_mark(changes)) {
-		rc = xp_enter(queue);
-		if (rc < 0)
-			return rc;
+	if (nchanges == 1 && changes && xp_event_may_mark(changes) &&
+	    xp_enter(queue) == 0) {
 		if (XP_LIKELY(queue->waiters == 0 && xp_event_mark(queue, changes)))
 			return 0;
 		xp_mutex_unlock(&queue->lock);
