@@ -4,7 +4,8 @@
 #   scripts/cross.sh [TARGET...]
 #
 # The compiler is "zig cc", which brings the headers and the C libraries of these
-# systems; it is made ready in build/venv-zig.  Nothing is run.  The result of a
+# systems; it is made ready in build/venv-zig.  Nothing is run; for FreeBSD the
+# tests that run there are compiled as well.  The result of a
 # target is in build/cross/TARGET.  77: there is no such compiler here.
 set -eu
 cd -- "$(dirname -- "$0")/.."
@@ -53,6 +54,9 @@ compile() {
 	target=$1
 	folder=$PWD/build/cross/$target
 	system=$(system_of "$target") || return 1
+	tests=OFF programs=
+	# Those that ./dev test is to run there.
+	[ "$system" != FreeBSD ] || tests=ON programs=all
 	mkdir -p "$folder"
 	wrapper "$folder/cc" cc -target "$target" -Wno-unused-command-line-argument
 	wrapper "$folder/ar" ar
@@ -61,10 +65,11 @@ compile() {
 		-D CMAKE_SYSTEM_PROCESSOR="${target%%-*}" \
 		-D CMAKE_C_COMPILER="$folder/cc" -D CMAKE_AR="$folder/ar" \
 		-D CMAKE_RANLIB="$folder/ranlib" -D CMAKE_C_COMPILER_LAUNCHER= \
-		-D XPOLL_WERROR=ON -D XPOLL_TOOLS=OFF -D XPOLL_TESTS=OFF \
+		-D XPOLL_WERROR=ON -D XPOLL_TOOLS=OFF -D XPOLL_TESTS="$tests" \
 		-D XPOLL_PYTHON=OFF -D XPOLL_JAVA=OFF >"$folder/configure.log" 2>&1 ||
 		{ tail -20 "$folder/configure.log" >&2; return 1; }
-	cmake --build "$folder" --target xpoll xpoll_static >"$folder/build.log" 2>&1 ||
+	cmake --build "$folder" --target xpoll xpoll_static $programs \
+		>"$folder/build.log" 2>&1 ||
 		{ tail -40 "$folder/build.log" >&2; return 1; }
 }
 
