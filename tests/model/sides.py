@@ -345,7 +345,9 @@ class Side:
         """If nothing is ready, let a thread wait."""
         self.before = self.world.look()
         doubts = any(reg.doubtful for reg in self.ref.regs.values())
-        if doubts or self.wake_pending or self.ref.owed(self.before):
+        # One that comes late may come while the thread sleeps, but before the change.
+        late = [key for key in self.ref.owed(self.before, slow=True) if key[1] in FD_FILTERS]
+        if doubts or late or self.wake_pending or self.ref.owed(self.before):
             return
         waits = self.queue.stats()["waits"]
         self.sleeper = threading.Thread(target=self.sleep)
