@@ -18,6 +18,8 @@
 
 enum {
 	AFD_PACKETS = 256,
+	/* Of calls in a row whose packets tell nothing. */
+	AFD_TAKES_MOST = 256,
 	/* Until a poll that was cancelled must have answered. */
 	AFD_CLOSE_MS = 5000,
 };
@@ -133,7 +135,7 @@ static bool afd_packet(struct afd_state *state, const OVERLAPPED_ENTRY *packet,
 	case AFD_KEY_LOOK:
 		return false; /* The next wait begins with it. */
 	case AFD_KEY_EDGE:
-		return afd_edge_fired(state, (int)(key >> AFD_KEY_BITS), fired);
+		return afd_edge_fired(state, (void *)packet->lpOverlapped, fired);
 	case AFD_KEY_OBJECT:
 		return afd_object_fired(state, (int)(key >> AFD_KEY_BITS), fired);
 	default:
@@ -161,8 +163,9 @@ static int afd_harvest(struct afd_state *state, const OVERLAPPED_ENTRY *packets,
 }
 
 /*
- * Packets, until one tells something or there are no more.  rc: 0 or a negative
- * errno value; with the lock.
+ * Packets, until one tells something or there are no more, or so many told nothing
+ * that the queue has to look at the time.  rc: 0 or a negative errno value; with
+ * the lock.
  */
 static int afd_take(struct afd_state *state, DWORD timeout_ms, uint32_t call,
                     struct xp_fired *fired, int cap, int *rc)
@@ -171,8 +174,9 @@ static int afd_take(struct afd_state *state, DWORD timeout_ms, uint32_t call,
 	ULONG most = cap < AFD_PACKETS ? (ULONG)cap : AFD_PACKETS;
 	ULONG len = most;
 	int count = 0;
+	int left = AFD_TAKES_MOST;
 
-	for (; count == 0 && len == most; timeout_ms = 0) {
+	for (; count == 0 && len == most && left > 0; timeout_ms = 0, left--) {
 		bool taken;
 
 		state->waiters++;

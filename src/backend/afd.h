@@ -67,7 +67,7 @@ struct afd_state {
 	DWORD pipe_pause_ms;       /* until they are looked at again */
 };
 
-/* Keys of packets: the kind, and above it, of the last two, the number. */
+/* Keys of packets: the kind, and above it, of objects, the number. */
 enum {
 	AFD_KEY_POLL,
 	AFD_KEY_WAKE,
@@ -144,7 +144,8 @@ int afd_edge_begin(struct afd_state *state, struct afd_sock *sock,
                    uint32_t watch);
 void afd_edge_end(struct afd_state *state, struct afd_sock *sock);
 /* A packet of that kind has come; true: it is something to tell. */
-bool afd_edge_fired(struct afd_state *state, int fd, struct xp_fired *fired);
+bool afd_edge_fired(struct afd_state *state, struct afd_edge *edge,
+                    struct xp_fired *fired);
 /* Give back those that are free. */
 void afd_edges_close(struct afd_state *state);
 

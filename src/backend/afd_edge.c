@@ -29,18 +29,24 @@ struct afd_edge {
 	HANDLE event;        /* signalled by activity */
 	HANDLE wait;
 	HANDLE port;
+	atomic_bool sent; /* its packet has not been taken: no other one */
 	atomic_int fd; /* of the socket; one that had it before does not matter */
 };
 
-/* On a thread of the system, without any lock. */
+/*
+ * On a thread of the system, without any lock.  Whoever takes the packet looks at
+ * the records afterwards, so what comes before that is seen; and a system that
+ * signals again and again does not fill the port.
+ */
 static VOID CALLBACK edge_signalled(void *opaque, BOOLEAN timed_out)
 {
 	struct afd_edge *edge = opaque;
-	ULONG_PTR fd = (ULONG_PTR)atomic_load(&edge->fd);
 
 	(void)timed_out;
-	PostQueuedCompletionStatus(edge->port, 0, fd << AFD_KEY_BITS | AFD_KEY_EDGE,
-	                           NULL);
+	if (atomic_exchange(&edge->sent, true))
+		return;
+	if (!PostQueuedCompletionStatus(edge->port, 0, AFD_KEY_EDGE, (void *)edge))
+		atomic_store(&edge->sent, false);
 }
 
 static int edge_make(struct afd_state *state, struct afd_edge *edge)
@@ -165,12 +171,15 @@ static uint32_t edge_told(const WSANETWORKEVENTS *records)
 	return events;
 }
 
-bool afd_edge_fired(struct afd_state *state, int fd, struct xp_fired *fired)
+bool afd_edge_fired(struct afd_state *state, struct afd_edge *edge,
+                    struct xp_fired *fired)
 {
+	int fd = atomic_load(&edge->fd);
 	struct afd_sock *sock = afd_sock_find(state, fd);
 	WSANETWORKEVENTS records;
 	uint32_t events = POLLNVAL;
 
+	atomic_store(&edge->sent, false);
 	if (!sock || !(sock->watch & XP_WATCH_EDGE))
 		return false;
 	XP_ASSERT(sock->edge);

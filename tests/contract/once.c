@@ -262,8 +262,6 @@ XT_TEST(hazard_05_dispatch_several_waiters_exactly_one_gets_it)
 
 XT_TEST(hazard_05_dispatch_clear_several_waiters_exactly_one_gets_it)
 {
-	if (xt_wine())
-		XT_SKIP("Wine may forget activity unless all is read");
 	pool_run(XPOLL_DISPATCH | XPOLL_CLEAR, TOTAL, false);
 }
 
