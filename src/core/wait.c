@@ -259,11 +259,12 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait,
 		if (rc < 0)
 			return rc;
 		/*
-		 * What fired may have to be looked at; there may be more of it.  And
+		 * What fired may have to be looked at; there may be more of it, and
+		 * changes that did not fit may be what there is to tell of.  And
 		 * who watches from outside by edges hears of nothing new while the
 		 * kernel has something left to tell.
 		 */
-		if (queue->candidates_len > 0 || !wait->exhausted ||
+		if (queue->candidates_len > 0 || !wait->exhausted || xp_laden(queue) ||
 		    (queue->exposed && queue->harvest_due) ||
 		    (wait->events && (!xp_list_empty(&queue->active) ||
 		                      !xp_list_empty(&queue->files_awake))) ||

@@ -248,6 +248,26 @@ XT_TEST(small_array_both_edges_come)
 	XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 0);
 }
 
+/* Where changes ride along with waits, a small one takes few of them along. */
+XT_TEST(small_array_each_of_those_just_enabled_comes_in_a_look)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pipes[6];
+	struct xpoll_event event;
+
+	for (int i = 0; i < 6; i++) {
+		pipes[i] = xt_pipe();
+		xt_put(pipes[i].w);
+		XT_OK(xt_add(queue, pipes[i].r, READ, XPOLL_DISPATCH | XPOLL_DISABLE));
+	}
+	XT_NONE(queue);
+	for (int i = 0; i < 6; i++)
+		XT_OK(xt_flag(queue, (uint64_t)pipes[i].r, READ, XPOLL_ENABLE));
+	for (int i = 0; i < 6; i++)
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 1);
+	XT_NONE(queue);
+}
+
 /* S8, S11: carried over, but the condition is gone before the next wait */
 XT_TEST(small_array_condition_gone_meanwhile_is_not_reported)
 {
