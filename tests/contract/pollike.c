@@ -202,8 +202,6 @@ XT_TEST(delete_of_one_wish_of_two_beside_a_direction_that_is_not_there)
 /* Not every kernel can tell the end of such a file from what is before it. */
 XT_TEST(rdhup_alone_of_what_is_no_stream_leaves_the_other_directions)
 {
-	if (xt_wine())
-		XT_SKIP("Wine tells of the end after a read");
 	struct xt_pair pair = xt_socketpair(SOCK_DGRAM);
 	int fds[2] = {pair.r, xt_eventfd()};
 	uint64_t one = 1;
