@@ -393,10 +393,19 @@ class Side:
         self.wake_pending = False
         self.ref.forked()
         if self.exposed:
-            self.queue.fileno()
+            self.expose_again()
         self.check()
         self.wait(poll_level=True)
         self.wait()
+
+    def expose_again(self) -> None:
+        """Its registrations came first this time, and may be too deep for that."""
+        try:
+            self.queue.fileno()
+        except OSError as error:
+            if error.errno != ELOOP or not self.kernel.shallow:
+                raise
+            self.exposed = False
 
     def close(self) -> None:
         self.queue.close()
