@@ -46,8 +46,9 @@ class Kqueue(Kernel):
         # A socket that was never connected has no end and no room: the filters are silent.
         if kind in SOCKETS and bits & POLLHUP and not bits & (POLLIN | POLLRDHUP):
             return 0
-        # The end alone is a mark that is never reached, and datagrams have no marks.
-        if filter == xpoll.FILT_READ and kind == "dgram" and not ready & POLLIN:
+        # The end alone is a mark that is never reached; datagrams have none, nor has a
+        # terminal that was hung up.
+        if filter == xpoll.FILT_READ and kind in ("dgram", "tty") and not ready & POLLIN:
             return 0
         # An error without an end is READ's; there is no room that WRITE could tell of.
         if filter == xpoll.FILT_WRITE and not bits & (POLLOUT | POLLHUP):
