@@ -16,9 +16,10 @@ enum {
 	CHUNK_MOST = 256,
 	/*
 	 * Checks after delivery that found nothing, in a row, after which the
-	 * descriptor goes back to level mode; doubled with each flip.
+	 * descriptor goes back to level mode; doubled with each flip.  See
+	 * docs/decisions/0020-thresholds.md.
 	 */
-	QUIET_MOST = 8,
+	QUIET_MOST = 2,
 };
 
 struct chunk {

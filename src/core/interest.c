@@ -19,6 +19,11 @@ enum {
 	 */
 	FRUITLESS_MOST = 8,
 	FLIPS_MOST = 4,
+	/*
+	 * Reports that level mode has to make, each without a look afterwards, to
+	 * be worth the two changes in the kernel.
+	 */
+	LEVEL_WORTH = 2,
 };
 
 /* Half-closes come along with READ, for XPOLL_EOF. */
@@ -258,6 +263,20 @@ int xp_interest_silenced(struct xpoll *queue, int fd, struct xp_slot *slot,
 	return xp_is_lack(rc) ? 0 : rc;
 }
 
+/*
+ * Level mode ends, after some reports, of which in_vain were wanted by nobody.
+ * If it was too short, more patience is wanted the next time.
+ */
+static void level_ends(struct xp_slot *slot, unsigned in_vain)
+{
+	unsigned reports = (slot->sample - slot->since) & 31u;
+
+	if (reports >= LEVEL_WORTH + in_vain)
+		slot->flips = 0;
+	else if (slot->flips < FLIPS_MOST)
+		slot->flips++;
+}
+
 /* Filters are wanted again; make the next wait report what holds already. */
 int xp_interest_wanted(struct xpoll *queue, int fd, struct xp_slot *slot,
                        unsigned filters)
@@ -285,6 +304,8 @@ int xp_interest_wanted(struct xpoll *queue, int fd, struct xp_slot *slot,
 		queue->harvest_due = true;
 		return 0;
 	}
+	if (slot->mode == XP_MODE_LEVEL)
+		level_ends(slot, 0);
 	if (queue->waiters == 0 && (covered || slot->mode == XP_MODE_FIRED ||
 	                            slot->mode == XP_MODE_ONESHOT)) {
 		xp_candidate_asked(queue, fd, slot, filters);
@@ -329,8 +350,7 @@ void xp_interest_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot)
 	xp_count(&queue->counters.fruitless);
 	switch ((enum xp_mode)slot->mode) {
 	case XP_MODE_LEVEL:
-		if (slot->flips < FLIPS_MOST)
-			slot->flips++;
+		level_ends(slot, 1);
 		(void)xp_interest_push(queue, fd, slot, XP_MODE_LAZY,
 		                       xp_exact(queue) ? enabled
 		                                       : slot->present);

@@ -66,7 +66,7 @@ struct xp_slot {
 
 	uint8_t mode;      /* enum xp_mode */
 	uint8_t kind : 4;  /* enum xp_fd_kind */
-	uint8_t flips : 4; /* times level mode turned out wrong */
+	uint8_t flips : 4; /* times in a row that level mode was not worth it */
 	uint8_t wishes : 3;
 	uint8_t withheld : 1;  /* a hang-up that the event level does not tell */
 	uint8_t fruitless : 4; /* reports nobody wanted, in a row */
@@ -76,7 +76,8 @@ struct xp_slot {
 	uint16_t carried; /* bits harvested but not delivered, unlookable */
 	uint8_t counted : 3; /* filters with XPOLL_NOTE_COUNT */
 	uint8_t size : 5;    /* of a pipe, as a power of two; 0: not asked for */
-	uint8_t soerr;    /* filters with XPOLL_NOTE_SOERR */
+	uint8_t soerr : 3; /* filters with XPOLL_NOTE_SOERR */
+	uint8_t since : 5; /* `sample` when level mode began */
 	uint8_t lowat;    /* filters with XPOLL_NOTE_LOWAT; mark.h has the marks */
 	uint8_t told;     /* filters that the wait call of `batch` has told of */
 };

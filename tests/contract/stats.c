@@ -196,3 +196,45 @@ XT_TEST(stats_kqueue_toggles_cost_no_call_and_a_wait_is_one)
 	XT_EXPECT_EQ(now.syscalls_check - start.syscalls_check, 0);
 	XT_EXPECT_EQ(now.syscalls_wait - start.syscalls_wait, 1000);
 }
+
+/* One of two is paused while it has data, at every so many of its bytes. */
+static void pauses(int bytes, double *calls)
+{
+	enum { STEPS = 2000 };
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pipes[2] = {xt_pipe(), xt_pipe()};
+	uint64_t paused = (uint64_t)pipes[0].r;
+
+	XT_OK(xt_add(queue, pipes[0].r, READ, 0));
+	XT_OK(xt_add(queue, pipes[1].r, READ, 0));
+	struct xpoll_stats start = xt_stats(queue);
+	for (int i = 0; i < STEPS; i++) {
+		xt_put(pipes[i % 2].w);
+		if (i % 2 == 0 && i / 2 % bytes == 0) {
+			XT_OK(xt_flag(queue, paused, READ, XPOLL_DISABLE));
+			xt_put(pipes[1].w);
+			XT_GETS(queue, NULL, pipes[1].r, READ);
+			XT_EQ(xt_get(pipes[1].r), 'x');
+			XT_OK(xt_flag(queue, paused, READ, XPOLL_ENABLE));
+		}
+		XT_GETS(queue, NULL, pipes[i % 2].r, READ);
+		XT_EQ(xt_get(pipes[i % 2].r), 'x');
+	}
+	struct xpoll_stats now = xt_stats(queue);
+	*calls = (double)(now.syscalls_wait + now.syscalls_check +
+	                  now.syscalls_change - start.syscalls_wait -
+	                  start.syscalls_check - start.syscalls_change) / STEPS;
+}
+
+/* Level mode comes back: what is paused now and then is not looked at for ever. */
+XT_TEST(stats_pauses_now_and_then_cost_little)
+{
+	double sixteenth = 9, hundredth = 9;
+
+	pauses(16, &sixteenth);
+	pauses(100, &hundredth);
+	xt_note("%.2f and %.2f calls for each event", sixteenth, hundredth);
+	XT_EXPECT(hundredth < sixteenth || !xt_is("epoll"));
+	XT_EXPECT(sixteenth < (xt_is("epoll") ? 1.4 : 5));
+	XT_EXPECT(hundredth < (xt_is("epoll") ? 1.2 : 5));
+}
