@@ -388,7 +388,7 @@ int model_file_associate(struct port *port, const struct file_obj *object,
 int model_file_dissociate(struct port *port, uintptr_t object)
 {
 	struct file *file;
-	bool active;
+	bool active = false;
 
 	if (port->files_fd < 0)
 		return EINVAL;
@@ -399,7 +399,7 @@ int model_file_dissociate(struct port *port, uintptr_t object)
 		file_remove(port, file);
 	}
 	model_light(port);
-	return file && active ? 0 : ENOENT;
+	return active ? 0 : ENOENT;
 }
 
 /* /proc/self/path/NUMBER leads to the file by its name, if it has one. */
