@@ -49,7 +49,7 @@ def sources():
              for path in sorted((ROOT / folder).rglob("*.c"))]
     windows = ("src/os/nt/", "src/backend/afd", "src/base/alloc_aligned.c",
                "src/source/provider/inode_change.c", "src/source/provider/proc_handle.c",
-               "src/source/provider/signal_console.c")
+               "src/source/provider/signal_console.c", "tools/xpoll/nt/")
     return [name for name in names if not name.startswith(windows)]
 
 
