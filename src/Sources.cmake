@@ -114,6 +114,7 @@ set(XPOLL_KQUEUE
   os/sys_kqueue.c
   os/sys_posix.c
   os/sys_ppoll.c
+  backend/edge_admit.c
   backend/edge_kqueue.c
   backend/kqueue.c
   backend/kqueue_later.c
@@ -210,7 +211,7 @@ list(REMOVE_ITEM XPOLL_SOURCES_SUNOS
   source/empty.c source/proc.c source/proc_trace.c source/table.c)
 # Solaris 11: no epoll(7), so no edges, and no descriptor of a queue.
 set(XPOLL_SOURCES_SOLARIS ${XPOLL_SOURCES_SUNOS}
-  backend/edge_none.c backend/outer_none.c backend/table_port_poll.c)
+  backend/edge_admit.c backend/edge_none.c backend/outer_none.c backend/table_port_poll.c)
 list(REMOVE_ITEM XPOLL_SOURCES_SOLARIS
   os/sys_epoll_libc.c backend/bitset.c backend/edge_epoll.c backend/outer_epoll.c
   backend/select.c backend/table_port.c)

@@ -80,16 +80,3 @@ int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap)
 	edge_flush(edge);
 	return count < 0 ? 0 : count;
 }
-
-int xp_edge_admit(struct xp_edge *edge, int fd)
-{
-	struct stat status;
-	int rc = xp_sys_fstat(fd, &status);
-
-	xp_count(&edge->counters->syscalls_check);
-	if (rc < 0)
-		return rc;
-	if (xp_sys_is_path(fd))
-		return -ENOTSUP;
-	return S_ISREG(status.st_mode) || S_ISDIR(status.st_mode) ? -EPERM : 0;
-}

@@ -49,16 +49,3 @@ int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap)
 	(void)edge, (void)fired, (void)cap;
 	return 0;
 }
-
-int xp_edge_admit(struct xp_edge *edge, int fd)
-{
-	struct stat status;
-	int rc = xp_sys_fstat(fd, &status);
-
-	xp_count(&edge->counters->syscalls_check);
-	if (rc < 0)
-		return rc;
-	if (xp_sys_is_path(fd))
-		return -ENOTSUP;
-	return S_ISREG(status.st_mode) || S_ISDIR(status.st_mode) ? -EPERM : 0;
-}
