@@ -269,7 +269,7 @@ int xp_interest_silenced(struct xpoll *queue, int fd, struct xp_slot *slot,
  */
 static void level_ends(struct xp_slot *slot, unsigned in_vain)
 {
-	unsigned reports = (slot->sample - slot->since) & 31u;
+	unsigned reports = xp_slot_mode_reports(slot);
 
 	if (reports >= LEVEL_WORTH + in_vain)
 		slot->flips = 0;

@@ -172,7 +172,7 @@ static inline void xp_interest_set_mode(struct xpoll *queue,
 	slot->mode = (uint8_t)mode;
 	slot->armed = XP_SET(filters);
 	slot->fruitless = 0;
-	slot->since = slot->sample & 31;
+	xp_slot_mode_begins(slot);
 	slot->sequence = ++queue->sequence;
 	/* Where changes are free nothing but the next look tells anything. */
 	if (!(queue->ops->caps & XP_CAP_FREE_CHANGE) || queue->ops->flush)

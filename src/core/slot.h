@@ -77,7 +77,7 @@ struct xp_slot {
 	uint8_t counted : 3; /* filters with XPOLL_NOTE_COUNT */
 	uint8_t size : 5;    /* of a pipe, as a power of two; 0: not asked for */
 	uint8_t soerr : 3; /* filters with XPOLL_NOTE_SOERR */
-	uint8_t since : 5; /* `sample` when level mode began */
+	uint8_t since : 5; /* `sample` when the mode began */
 	uint8_t lowat;    /* filters with XPOLL_NOTE_LOWAT; mark.h has the marks */
 	uint8_t told;     /* filters that the wait call of `batch` has told of */
 };
@@ -95,6 +95,18 @@ static inline unsigned xp_slot_by_edge(const struct xp_slot *slot)
 static inline bool xp_slot_in_kernel(const struct xp_slot *slot)
 {
 	return slot->mode != XP_MODE_NONE && slot->mode != XP_MODE_FILE;
+}
+
+/* The kernel watches it in another way, or anew. */
+static inline void xp_slot_mode_begins(struct xp_slot *slot)
+{
+	slot->since = slot->sample & 31;
+}
+
+/* The reports since then, modulo 32. */
+static inline unsigned xp_slot_mode_reports(const struct xp_slot *slot)
+{
+	return (slot->sample - slot->since) & 31u;
 }
 
 /* Its registrations have ended: nothing of them is left. */
