@@ -101,35 +101,13 @@ static void number_release(const struct port *port, int number)
 		(void)inotify_rm_watch(port->files_fd, number);
 }
 
-/* Its event that nobody has taken; was there one? */
-static bool take_back(struct port *port, struct file *file)
-{
-	bool posted = file->posted;
-
-	for (struct queued **at = &port->first; posted && *at; at = &(*at)->next) {
-		struct queued *queued = *at;
-
-		if (queued->event.portev_source != PORT_SOURCE_FILE ||
-		    queued->serial != file->serial)
-			continue;
-		*at = queued->next;
-		if (!*at)
-			port->last = at;
-		port->len--;
-		model_free(queued);
-		break;
-	}
-	file->posted = false;
-	return posted;
-}
-
 static void file_remove(struct port *port, struct file *file)
 {
 	struct file **at = &port->files;
 	int self = file->self;
 	int above = file->above;
 
-	(void)take_back(port, file);
+	(void)model_take_back(port, PORT_SOURCE_FILE, file->serial, &file->posted);
 	while (*at != file)
 		at = &(*at)->next;
 	*at = file->next;
@@ -166,7 +144,7 @@ static void file_tell(struct port *port, struct file *file, int events)
 /* The name is another file's, or nobody's. */
 static void file_lost(struct port *port, struct file *file, int event)
 {
-	if (take_back(port, file) || file->active) {
+	if (model_take_back(port, PORT_SOURCE_FILE, file->serial, &file->posted) || file->active) {
 		port->allocated++;
 		(void)post(port, file, event, 0);
 	}
@@ -336,7 +314,7 @@ static struct file *file_enter(struct port *port, struct file *made)
 	struct file *old = file_find(port, made->object);
 
 	if (old && same_name(old, made)) {
-		(void)take_back(port, old);
+		(void)model_take_back(port, PORT_SOURCE_FILE, old->serial, &old->posted);
 		old->last = made->last;
 		file_free(made);
 		return old;

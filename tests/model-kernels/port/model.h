@@ -75,6 +75,11 @@ int model_most_events(void);
 void model_free(struct queued *queued);
 /* Put an event into the queue. */
 int model_post(struct port *port, const port_event_t *event, uint32_t serial);
+/*
+ * The association of that serial number is over: an event of it that nobody has
+ * retrieved is none any more.  posted: was there one?  Not any more.
+ */
+bool model_take_back(struct port *port, int source, uint32_t serial, bool *posted);
 /* Take what the set has reported into the queue. */
 void model_harvest(struct port *port);
 /* Take events out; how many. */

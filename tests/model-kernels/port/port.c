@@ -66,29 +66,6 @@ int model_most_events(void)
 	return text ? atoi(text) : 65536;
 }
 
-/* An event of it that nobody retrieved is none any more. */
-static bool take_back(struct port *port, struct association *object, int fd)
-{
-	bool posted = object->posted;
-
-	for (struct queued **at = &port->first; *at; at = &(*at)->next) {
-		struct queued *queued = *at;
-
-		if (queued->event.portev_source != PORT_SOURCE_FD ||
-		    queued->event.portev_object != (uintptr_t)fd ||
-		    queued->serial != object->serial)
-			continue;
-		*at = queued->next;
-		if (!*at)
-			port->last = at;
-		port->len--;
-		model_free(queued);
-		break;
-	}
-	object->posted = false;
-	return posted;
-}
-
 /* The set has it for one report; EPERM: it knows no such file. */
 static int enter_set(struct port *port, struct association *object, int fd)
 {
@@ -137,7 +114,7 @@ static int associate(struct port *port, int fd, int events, void *user)
 		object->is_epoll = is_epoll(fd);
 	}
 	if (object->posted)
-		(void)take_back(port, object, fd);
+		(void)model_take_back(port, PORT_SOURCE_FD, object->serial, &object->posted);
 	object->events = events;
 	object->user = user;
 	object->serial = ++port->serials;
@@ -169,7 +146,7 @@ static int dissociate(struct port *port, int fd)
 		(void)epoll_ctl(port->fd, EPOLL_CTL_DEL, fd, NULL);
 	/* Every other time its event is on its way already. */
 	if (object->serial % 2)
-		(void)take_back(port, object, fd);
+		(void)model_take_back(port, PORT_SOURCE_FD, object->serial, &object->posted);
 	memset(object, 0, sizeof *object);
 	port->allocated--;
 	model_light(port);
@@ -179,7 +156,8 @@ static int dissociate(struct port *port, int fd)
 void model_dissociate(struct port *port, int fd)
 {
 	if (fd < port->objects_len && port->objects[fd].serial) {
-		(void)take_back(port, &port->objects[fd], fd);
+		(void)model_take_back(port, PORT_SOURCE_FD, port->objects[fd].serial,
+		                      &port->objects[fd].posted);
 		(void)dissociate(port, fd);
 	}
 }

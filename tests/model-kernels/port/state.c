@@ -169,6 +169,27 @@ int model_post(struct port *port, const port_event_t *event, uint32_t serial)
 	return 0;
 }
 
+bool model_take_back(struct port *port, int source, uint32_t serial, bool *posted)
+{
+	bool was_posted = *posted;
+
+	for (struct queued **at = &port->first; *at; at = &(*at)->next) {
+		struct queued *queued = *at;
+
+		if (queued->event.portev_source != source ||
+		    queued->serial != serial)
+			continue;
+		*at = queued->next;
+		if (!*at)
+			port->last = at;
+		port->len--;
+		model_free(queued);
+		break;
+	}
+	*posted = false;
+	return was_posted;
+}
+
 static void report(struct port *port, const struct epoll_event *told)
 {
 	int fd = (int)(uint32_t)told->data.u64;
