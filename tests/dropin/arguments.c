@@ -95,9 +95,7 @@ XT_TEST(select_of_a_closed_number_is_ebadf)
 	fd_set asked;
 
 	XT_CALL(crowd_open(&crowd));
-	FD_ZERO(&asked);
-	for (int i = 0; i < CROWD; i++)
-		FD_SET(crowd.fds[i].fd, &asked);
+	asked = crowd_set(&crowd);
 	/* All by one call, or the drop-in would not know them. */
 	for (int i = 0; i < 33; i++) {
 		struct timeval zero = {0};
@@ -201,9 +199,7 @@ XT_TEST(second_set_that_is_not_there_is_efault)
 	fd_set in;
 
 	XT_CALL(crowd_open(&crowd));
-	FD_ZERO(&asked);
-	for (int i = 0; i < CROWD; i++)
-		FD_SET(crowd.fds[i].fd, &asked);
+	asked = crowd_set(&crowd);
 	for (int i = 0; i < ROUNDS; i++) {
 		in = asked;
 		XT_EQ(select_now(&in, NULL), 0);
@@ -233,9 +229,7 @@ static void select_more_than_there_is(void *unused)
 		struct timeval zero = {0};
 
 		memset(&memory, 0xff, sizeof memory);
-		FD_ZERO(&memory.in);
-		for (int k = 0; k < CROWD; k++)
-			FD_SET(crowd.fds[k].fd, &memory.in);
+		memory.in = crowd_set(&crowd);
 		XT_EQ(select(4096, &memory.in, NULL, NULL, &zero), 0);
 		for (size_t k = 0; k < sizeof memory.beyond; k++)
 			XT_EQ(memory.beyond[k], 0xff);
@@ -334,9 +328,7 @@ static int wait_long(struct crowd *crowd, int way)
 	struct timeval long_time = {.tv_sec = 1L << 40, .tv_usec = 1999999};
 	fd_set set;
 
-	FD_ZERO(&set);
-	for (int i = 0; i < CROWD; i++)
-		FD_SET(crowd->fds[i].fd, &set);
+	set = crowd_set(crowd);
 	switch (way) {
 	case 0:
 		return crowd_poll(crowd, INT_MIN);
@@ -376,9 +368,7 @@ XT_TEST(seconds_in_microseconds_count)
 	for (int i = 0; i < ROUNDS; i++) {
 		struct timeval time = {.tv_sec = 500, .tv_usec = 500000000};
 
-		FD_ZERO(&set);
-		for (int k = 0; k < CROWD; k++)
-			FD_SET(crowd.fds[k].fd, &set);
+		set = crowd_set(&crowd);
 		XT_EQ(select(FD_SETSIZE, &set, NULL, NULL, &time), 1);
 		XT_CHECK(time.tv_sec >= 900 && time.tv_sec < 1000);
 		XT_CHECK(time.tv_usec >= 0 && time.tv_usec < 1000000);
@@ -394,9 +384,7 @@ XT_TEST(select_writes_the_time_that_is_left_after_an_error_too)
 	XT_CALL(crowd_open(&crowd));
 	xt_close(crowd.fds[5].fd);
 	for (int i = 0; i < ROUNDS; i++) {
-		FD_ZERO(&set);
-		for (int k = 0; k < CROWD; k++)
-			FD_SET(crowd.fds[k].fd, &set);
+		set = crowd_set(&crowd);
 		XT_FAILS(select(FD_SETSIZE, &set, NULL, NULL, &time), EBADF);
 	}
 	XT_CHECK(time.tv_sec >= 900 && time.tv_sec < 1000);
@@ -412,9 +400,7 @@ XT_TEST(pselect_leaves_its_timeout_alone)
 	for (int i = 0; i < ROUNDS; i++) {
 		fd_set set;
 
-		FD_ZERO(&set);
-		for (int k = 0; k < CROWD; k++)
-			FD_SET(crowd.fds[k].fd, &set);
+		set = crowd_set(&crowd);
 		XT_EQ(pselect(FD_SETSIZE, &set, NULL, NULL, &time, NULL), 1);
 		XT_EQ(time.tv_sec, 1000);
 		XT_EQ(time.tv_nsec, 7);

@@ -346,9 +346,7 @@ XT_TEST(hidden_close_and_reuse_is_seen_by_a_select)
 
 	XT_CALL(crowd_open(&crowd));
 	number = crowd.fds[VICTIM].fd;
-	FD_ZERO(&wanted);
-	for (int i = 0; i < CROWD; i++)
-		FD_SET(crowd.fds[i].fd, &wanted);
+	wanted = crowd_set(&crowd);
 	for (int i = 0; i <= 2 * CROWD; i++) {
 		struct timeval zero = {0};
 		bool last = i == 2 * CROWD;

@@ -27,6 +27,16 @@ void crowd_open(struct crowd *crowd)
 	crowd_settle(crowd);
 }
 
+fd_set crowd_set(const struct crowd *crowd)
+{
+	fd_set set;
+
+	FD_ZERO(&set);
+	for (int i = 0; i < CROWD; i++)
+		FD_SET(crowd->fds[i].fd, &set);
+	return set;
+}
+
 int crowd_ready(struct crowd *crowd)
 {
 	int rc = crowd_poll(crowd, 0);

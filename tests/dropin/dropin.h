@@ -29,6 +29,9 @@ int crowd_poll(struct crowd *crowd, int timeout_ms);
 void crowd_open(struct crowd *crowd);
 void crowd_settle(struct crowd *crowd);
 
+/* All of it, for select(2). */
+fd_set crowd_set(const struct crowd *crowd);
+
 /* poll(2) now; the index of the one entry that is ready, -1: none, -2: more. */
 int crowd_ready(struct crowd *crowd);
 

@@ -42,9 +42,7 @@ XT_TEST(select_writes_the_time_that_is_left)
 	XT_CALL(crowd_open(&crowd));
 	xt_put(crowd.pipes[7].w);
 	for (int i = 0; i < 30; i++) {
-		FD_ZERO(&set);
-		for (int k = 0; k < CROWD; k++)
-			FD_SET(crowd.fds[k].fd, &set);
+		set = crowd_set(&crowd);
 		XT_EQ(select(FD_SETSIZE, &set, NULL, NULL, &time), 1);
 		XT_CHECK(FD_ISSET(crowd.fds[7].fd, &set));
 	}

@@ -198,17 +198,23 @@ XT_TEST(hidden_close_of_a_file_that_lives_on_ends_within_a_full_look)
 
 /* --- The drop-in's own ----------------------------------------------------------------- */
 
+/* A crowd, and a number that the drop-in has for it. */
+static void crowd_open_own(struct crowd *crowd, int *own)
+{
+	XT_CALL(crowd_open(crowd));
+	*own = find_own();
+	XT_CHECK(*own >= 0);
+}
+
 /* In a child there is one array, and one number of the drop-in. */
 static void own_number_is_the_programs_by_now(void *unused)
 {
 	struct xt_pair pipe = xt_pipe();
 	struct crowd crowd;
-	int own;
+	int own = -1;
 
 	(void)unused;
-	XT_CALL(crowd_open(&crowd));
-	own = find_own();
-	XT_CHECK(own >= 0);
+	XT_CALL(crowd_open_own(&crowd, &own));
 	XT_EQ(syscall(SYS_close, own), 0);
 	XT_EQ(fcntl(pipe.r, F_DUPFD_CLOEXEC, own), own);
 	for (int i = 0; i < CROWD; i++) {
@@ -233,12 +239,10 @@ static void own_number_is_closed_by_the_program(void *unused)
 {
 	struct xt_pair pipe = xt_pipe();
 	struct crowd crowd;
-	int own;
+	int own = -1;
 
 	(void)unused;
-	XT_CALL(crowd_open(&crowd));
-	own = find_own();
-	XT_CHECK(own >= 0);
+	XT_CALL(crowd_open_own(&crowd, &own));
 	XT_EQ(syscall(SYS_dup3, pipe.r, own, O_CLOEXEC), own);
 	XT_EQ(close(own), 0);
 	XT_CHECK(fcntl(own, F_GETFD) < 0);
@@ -256,13 +260,11 @@ static void own_number_is_wanted_when_none_is_left(void *unused)
 	struct rlimit limit = {.rlim_cur = 256, .rlim_max = 256};
 	struct xt_pair pipe = xt_pipe();
 	struct crowd crowd;
-	int own;
+	int own = -1;
 
 	(void)unused;
 	XT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
-	XT_CALL(crowd_open(&crowd));
-	own = find_own();
-	XT_CHECK(own >= 0);
+	XT_CALL(crowd_open_own(&crowd, &own));
 	while (dup(pipe.r) >= 0)
 		;
 	XT_EQ(errno, EMFILE);
@@ -286,7 +288,7 @@ XT_TEST(own_number_is_given_up_when_no_other_is_left)
 static void own_number_is_not_replaced(void *unused)
 {
 	struct crowd crowd;
-	int own;
+	int own = -1;
 	int open;
 
 	(void)unused;
@@ -323,11 +325,9 @@ XT_TEST(spawned_program_gets_its_descriptors_and_we_keep_ours)
 	char *const arguments[] = {shell, option, command, NULL};
 	struct xt_pair pipe = xt_pipe();
 	struct crowd crowd;
-	int own;
+	int own = -1;
 
-	XT_CALL(crowd_open(&crowd));
-	own = find_own();
-	XT_CHECK(own >= 0);
+	XT_CALL(crowd_open_own(&crowd, &own));
 	for (int i = 0; i < 5; i++) {
 		int status = -1;
 		pid_t child;
