@@ -12,10 +12,9 @@ set(XPOLL_CORE
   source/find.c
   source/timer.c
   source/user.c
-  core/around.c
   core/backends.c
   core/candidate.c
-  core/change_fd.c
+  core/close.c
   core/deliver.c
   core/describe.c
   core/detail.c
@@ -23,9 +22,11 @@ set(XPOLL_CORE
   core/file.c
   core/fork.c
   core/interest.c
+  core/interest_change.c
   core/mark.c
   core/pollike.c
   core/process.c
+  core/query.c
   core/queue.c
   core/reg.c
   core/renew.c
@@ -33,6 +34,7 @@ set(XPOLL_CORE
   core/slot.c
   core/version.c
   core/wait.c
+  core/wake.c
   core/watch.c
 )
 

@@ -31,14 +31,11 @@ void xp_deliver_handed(struct xpoll *queue, int fd, struct xp_slot *slot,
 /* After the last of them: watch again what is still enabled. */
 void xp_deliver_rearm(struct xpoll *queue, int fd, struct xp_slot *slot);
 
-/* Active registrations of the other sources. */
 /* The file of this token turned out to be closed. */
 void xp_deliver_gone(struct xpoll *queue, const struct xp_fired *fired);
 
+/* Active registrations of the other sources. */
 void xp_deliver_active(struct xpoll *queue, struct xp_wait *wait);
-
-/* Files that the kernel cannot wait for. */
-void xp_deliver_files(struct xpoll *queue, struct xp_wait *wait);
 
 static inline bool xp_wait_full(const struct xp_wait *wait)
 {

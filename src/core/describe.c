@@ -144,17 +144,3 @@ int xpoll_describe(const struct xpoll_event *event, char *buf, size_t size)
 		text_bits(&text, event->fflags, notes);
 	return (int)text.len;
 }
-
-struct xpoll_event *xpoll_set(struct xpoll_event *event, uint64_t ident,
-                              int filter, int flags, uint32_t fflags,
-                              int64_t data, void *udata)
-{
-	event->ident = ident;
-	event->filter = (int16_t)filter;
-	event->flags = (uint16_t)flags;
-	event->fflags = fflags;
-	event->data = data;
-	event->udata64 = 0; /* All of it, also where pointers are short. */
-	event->udata = udata;
-	return event;
-}

@@ -332,3 +332,17 @@ int xpoll_event_mask(struct xpoll *queue, const struct xpoll_event *changes,
 	xp_leave(queue);
 	return xp_result(rc);
 }
+
+struct xpoll_event *xpoll_set(struct xpoll_event *event, uint64_t ident,
+                              int filter, int flags, uint32_t fflags,
+                              int64_t data, void *udata)
+{
+	event->ident = ident;
+	event->filter = (int16_t)filter;
+	event->flags = (uint16_t)flags;
+	event->fflags = fflags;
+	event->data = data;
+	event->udata64 = 0; /* All of it, also where pointers are short. */
+	event->udata = udata;
+	return event;
+}

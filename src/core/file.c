@@ -7,7 +7,6 @@
 #include "base/assert.h"
 #include "core/deliver.h"
 #include "core/interest.h"
-#include "core/wait.h"
 #include "os/fskind.h"
 #include "os/sys.h"
 #include "source/inode.h"
@@ -185,7 +184,6 @@ static int file_status(const struct xp_file *file, struct stat *status)
 int xp_file_confirm(struct xpoll *queue, int fd)
 {
 	struct stat status;
-
 	int rc = file_status(file_get(queue, fd), &status);
 
 	xp_count(&queue->counters.syscalls_check);
@@ -284,7 +282,7 @@ static struct xp_file *file_first(struct xp_list *list)
 	return XP_CONTAINER_OF(list->next, struct xp_file, turn);
 }
 
-void xp_deliver_files(struct xpoll *queue, struct xp_wait *wait)
+void xp_files_deliver(struct xpoll *queue, struct xp_wait *wait)
 {
 	/* To the poll-like level all of them are ready. */
 	int looks = wait->events ? ASLEEP_LOOKS : INT32_MAX;

@@ -28,6 +28,9 @@ void xp_file_ask(struct xpoll *queue, int fd);
 /* Bytes from the offset to the end, may be negative; 1: nobody tells. */
 int64_t xp_file_left(struct xpoll *queue, int fd);
 
+/* Look at those that are awake, and deliver what is ready. */
+void xp_files_deliver(struct xpoll *queue, struct xp_wait *wait);
+
 /* Is one of them ready?  For xpoll_fd. */
 bool xp_files_ready(struct xpoll *queue);
 

@@ -27,6 +27,7 @@ struct xp_interest {
 	union xp_udata udata;
 };
 
+/* The four changes are in interest_change.c, what they are made of in interest.c. */
 int xp_interest_add(struct xpoll *queue, int fd, const struct xp_interest *add);
 int xp_interest_delete(struct xpoll *queue, int fd, unsigned filters);
 int xp_interest_enable(struct xpoll *queue, int fd, unsigned filters);

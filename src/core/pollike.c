@@ -9,7 +9,6 @@
 #include "core/deliver.h"
 #include "core/interest.h"
 #include "core/result.h"
-#include "core/wait.h"
 #include "os/fdnum.h"
 #include "os/sys.h"
 

@@ -14,7 +14,7 @@
 #include "core/process.h"
 #include "core/reg.h"
 #include "core/result.h"
-#include "core/wait.h"
+#include "core/sleep.h"
 #include "core/watch.h"
 #include "os/sys.h"
 

@@ -3,7 +3,7 @@
 
 #include "base/assert.h"
 #include "core/interest.h"
-#include "core/wait.h"
+#include "core/sleep.h"
 
 /*
  * Drop the slots whose number is another file's by now.  The back end that can

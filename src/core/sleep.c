@@ -11,7 +11,6 @@
 #include "core/candidate.h"
 #include "core/deliver.h"
 #include "core/keeper.h"
-#include "core/wait.h"
 #include "os/sys.h"
 
 enum { FLUSH_CAP = 64 };
@@ -125,7 +124,8 @@ static void call_one(struct xpoll *queue)
 		xp_keeper_called(queue);
 }
 
-void xp_flush(struct xpoll *queue)
+/* Have the kernel know of all changes. */
+static void flush_changes(struct xpoll *queue)
 {
 	struct xp_fired fired[FLUSH_CAP];
 
@@ -143,7 +143,7 @@ void xp_flush(struct xpoll *queue)
 static void flush_for_others(struct xpoll *queue)
 {
 	if (queue->ops->flush && (queue->waiters > 0 || queue->exposed))
-		xp_flush(queue);
+		flush_changes(queue);
 }
 
 void xp_pass_on(struct xpoll *queue)

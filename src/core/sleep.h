@@ -11,15 +11,17 @@
 #include "core/queue.h"
 #include "os/sys.h"
 
+/* One thread that sleeps in the kernel comes out and looks again. */
+void xp_kick(struct xpoll *queue);
+/* All of them do. */
+void xp_kick_all(struct xpoll *queue);
+
 /*
  * Let the back end wait; the lock is released meanwhile, and it is a
  * cancellation point.  The back end's result.
  */
 int xp_sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
                        struct xp_fired *fired, int cap);
-
-/* Have the kernel know of all changes. */
-void xp_flush(struct xpoll *queue);
 
 /* Until another thread signals `quiet`. */
 void xp_sleep_until_quiet(struct xpoll *queue);

@@ -15,6 +15,7 @@
 #include "core/deliver.h"
 #include "core/detail.h"
 #include "core/event.h"
+#include "core/file.h"
 #include "core/interest.h"
 #include "core/keeper.h"
 #include "core/pollike.h"
@@ -148,7 +149,7 @@ static XP_APART void gather_in_turn(struct xpoll *queue, struct xp_wait *wait)
 			break;
 		default:
 			if (queue->files_len > 0)
-				xp_deliver_files(queue, wait);
+				xp_files_deliver(queue, wait);
 			break;
 		}
 	}

@@ -11,9 +11,4 @@
  */
 int xp_wait_run(struct xpoll *queue, struct xp_wait *wait);
 
-/* One thread that sleeps in the kernel comes out and looks again. */
-void xp_kick(struct xpoll *queue);
-/* All of them do. */
-void xp_kick_all(struct xpoll *queue);
-
 #endif

@@ -310,11 +310,11 @@ proctype caller()
 		:: atomic { lock(); xp_source_set_due(clock + 1); xp_settle(); locked = 0 }
 		:: atomic { lock(); xp_source_set_due(clock + 2); xp_settle(); locked = 0 }
 		:: atomic { lock(); xp_source_set_due(NEVER); xp_settle(); locked = 0 }
-		:: atomic { !wake_pending -> /* src/core/around.c: xpoll_wake */
+		:: atomic { !wake_pending -> /* src/core/wake.c: xpoll_wake */
 			wake_pending = 1;
 			busy = 1 };
 		   atomic { wake_linked = 1; busy = 0 }
-		:: atomic { /* src/core/around.c: xpoll_wake_all */
+		:: atomic { /* src/core/wake.c: xpoll_wake_all */
 			lock();
 			called_all = in_call;
 			xp_kick_all();

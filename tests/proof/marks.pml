@@ -155,11 +155,11 @@ proctype changer()
 	:: left > 0 ->
 		left--;
 		if
-		:: atomic { lock(); /* src/core/change_fd.c: xp_interest_disable */
+		:: atomic { lock(); /* src/core/interest_change.c: xp_interest_disable */
 			wanted = 0;
 			candidate = 0;
 			locked = 0 }
-		:: atomic { lock(); /* src/core/change_fd.c: xp_interest_enable */
+		:: atomic { lock(); /* src/core/interest_change.c: xp_interest_enable */
 			wanted = 1;
 			if
 			:: waiters -> xp_interest_publish()

@@ -235,7 +235,7 @@ proctype program()
 		:: true
 		fi;
 		if
-		:: atomic { /* Or src/core/around.c: forget, xpoll_close_fd */
+		:: atomic { /* Or src/core/close.c: forget, xpoll_close_fd */
 			lock();
 			xp_interest_delete(0);
 			locked = 0 };

@@ -423,7 +423,7 @@ inline xp_interest_wanted(n)
 	fi
 }
 
-/* src/core/change_fd.c: xp_interest_enable */
+/* src/core/interest_change.c: xp_interest_enable */
 inline xp_interest_enable(n)
 {
 	if
@@ -436,7 +436,7 @@ inline xp_interest_enable(n)
 	fi
 }
 
-/* src/core/change_fd.c: xp_interest_disable */
+/* src/core/interest_change.c: xp_interest_disable */
 inline xp_interest_disable(n)
 {
 	ghost[n].wanted = 0;
@@ -448,7 +448,7 @@ inline xp_interest_disable(n)
 }
 
 /*
- * src/core/change_fd.c: xp_interest_add, add_merge, add_to_known, add_fresh.
+ * src/core/interest_change.c: xp_interest_add, add_merge, add_to_known, add_fresh.
  * What is registered keeps its state, but not if the number is another file.
  */
 inline xp_interest_add(n)
@@ -476,7 +476,7 @@ inline xp_interest_add(n)
 	fi
 }
 
-/* src/core/change_fd.c: xp_interest_delete; src/core/interest.h: xp_interest_end */
+/* src/core/interest_change.c: xp_interest_delete; src/core/interest.h: xp_interest_end */
 inline xp_interest_delete(n)
 {
 	if

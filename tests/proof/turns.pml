@@ -335,11 +335,11 @@ next:	do
 		if
 		:: atomic { lock(); changers++ }; /* src/core/queue.h: xp_enter_change */
 			goto quiesce
-		:: atomic { !wake_pending -> /* src/core/around.c: xpoll_wake */
+		:: atomic { !wake_pending -> /* src/core/wake.c: xpoll_wake */
 			wake_pending = 1;
 			busy = 1 };
 		   atomic { wake_fd = 1; busy = 0 }
-		:: atomic { /* src/core/around.c: xpoll_wake_all */
+		:: atomic { /* src/core/wake.c: xpoll_wake_all */
 			lock();
 			called_all = in_call;
 			xp_kick_all();

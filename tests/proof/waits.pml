@@ -120,7 +120,7 @@ proctype changer()
 			activated = 1;
 			xp_settle();
 			locked = 0 }
-		:: atomic { !wake_pending -> /* src/core/around.c: xpoll_wake */
+		:: atomic { !wake_pending -> /* src/core/wake.c: xpoll_wake */
 			wake_pending = 1;
 			busy = 1 };
 		   atomic { epoll_wake(); busy = 0 }

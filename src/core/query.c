@@ -1,4 +1,4 @@
-/* The calls around the two levels: waking, looking up, forgetting, counting. */
+/* What can be asked of a queue; none of it changes anything. */
 #include <errno.h>
 #include <string.h>
 
@@ -7,36 +7,11 @@
 #include "core/backends.h"
 #include "core/interest.h"
 #include "core/mark.h"
-#include "core/process.h"
 #include "core/reg.h"
 #include "core/result.h"
-#include "core/wait.h"
 #include "core/watch.h"
 #include "os/fdnum.h"
 #include "os/sys.h"
-
-int xpoll_wake(struct xpoll *queue)
-{
-	if (!queue)
-		return xp_result(-EINVAL);
-	if (queue->process != xp_process_current())
-		return xp_result(-EBADF);
-	if (!atomic_exchange(&queue->wake_pending, 1))
-		queue->ops->wake(queue->backend);
-	return 0;
-}
-
-int xpoll_wake_all(struct xpoll *queue)
-{
-	int rc = queue ? xp_enter(queue) : -EINVAL;
-
-	if (rc < 0)
-		return xp_result(rc);
-	queue->wake_all++;
-	xp_kick_all(queue);
-	xp_leave(queue);
-	return 0;
-}
 
 static int64_t next_timeout(const struct xpoll *queue)
 {
@@ -60,33 +35,6 @@ int64_t xpoll_next_timeout(struct xpoll *queue)
 	left_ns = next_timeout(queue);
 	xp_leave(queue);
 	return left_ns;
-}
-
-static void forget(struct xpoll *queue, int fd)
-{
-	if (xp_enter_change(queue) < 0)
-		return;
-	xp_interest_forget(queue, fd);
-	xp_sources_forget(queue, fd);
-	xp_leave(queue);
-}
-
-int xpoll_forget_fd(xpoll_fd_t fd)
-{
-	int number = xp_fd_of(fd);
-
-	if (number < 0)
-		return xp_result(-EBADF);
-	xp_process_each(forget, number);
-	xp_sources_await_unused(number);
-	return 0;
-}
-
-int xpoll_close_fd(xpoll_fd_t fd)
-{
-	int rc = xpoll_forget_fd(fd);
-
-	return rc < 0 ? rc : xp_result(xp_sys_close(xp_fd_of(fd)));
 }
 
 static int fd_filter(int filter)
