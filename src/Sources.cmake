@@ -76,7 +76,7 @@ set(XPOLL_LINUX
   os/fskind.c
   os/procfs.c
   os/sys_cached.c
-  os/sys_counts.c
+  os/sys_counts_linux.c
   os/sys_files.c
   os/sys_netlink.c
   os/sys_perf.c
@@ -109,10 +109,10 @@ set(XPOLL_LINUX
 # The systems with kqueue(2): FreeBSD, NetBSD, OpenBSD, DragonFly, macOS.
 set(XPOLL_KQUEUE
   os/beacon_pipe.c
-  os/counts_kqueue.c
   os/fdkind_posix.c
   os/fskind_posix.c
   os/procfs_none.c
+  os/sys_counts_kqueue.c
   os/sys_kqueue.c
   os/sys_posix.c
   os/sys_ppoll.c
@@ -133,12 +133,12 @@ set(XPOLL_KQUEUE
 # illumos: event ports and /dev/poll.  Edges are by epoll(7).
 set(XPOLL_SUNOS
   os/beacon_pipe.c
-  os/counts_ioctl.c
-  os/pipes_untold.c
   os/fdkind_posix.c
   os/fskind_posix.c
+  os/sys_counts_ioctl.c
   os/sys_devpoll.c
   os/sys_epoll_libc.c
+  os/sys_pipe_counts_none.c
   os/sys_port.c
   os/sys_port_file.c
   os/sys_posix.c
@@ -154,14 +154,14 @@ set(XPOLL_SUNOS
   backend/table_port.c
   source/provider/aio_table_threads.c
   source/provider/inode_port.c
-  source/table_no_proc.c
+  source/table_no_empty_proc.c
 )
 
 # Windows.  os/nt/posix has what the library uses of POSIX headers that are not there.
 set(XPOLL_NT
   base/alloc_aligned.c
+  os/sys_pipe_counts_none.c
   os/nt/absent.c
-  os/pipes_untold.c
   os/nt/afd_ioctl.c
   os/nt/beacon_event.c
   os/nt/process.c
@@ -194,7 +194,7 @@ set(XPOLL_NT
   source/provider/signal_bell.c
   source/provider/signal_console.c
   source/signal.c
-  source/table_few.c
+  source/table_no_empty.c
   source/vnode.c
   core/aio.c
   core/signal.c

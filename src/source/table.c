@@ -1,4 +1,4 @@
-/* The sources of this build. */
+/* The sources of a system that has all of them. */
 #include "source/source.h"
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* The sources of a system without a provider for processes, and for EMPTY. */
+/* All sources but EMPTY: this system does not tell what is left in a buffer. */
 #include <stddef.h>
 
 #include "source/source.h"
@@ -8,6 +8,7 @@ const struct xp_source_ops *const xp_sources[] = {
 	&xp_source_timer,
 	&xp_source_signal,
 	&xp_source_vnode,
+	&xp_source_proc,
 	&xp_source_aio,
 	NULL,
 };

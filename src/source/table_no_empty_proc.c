@@ -1,4 +1,4 @@
-/* The sources of a system that does not tell what is left in a buffer. */
+/* All sources but EMPTY and PROC, which have no provider on this system. */
 #include <stddef.h>
 
 #include "source/source.h"
@@ -8,7 +8,6 @@ const struct xp_source_ops *const xp_sources[] = {
 	&xp_source_timer,
 	&xp_source_signal,
 	&xp_source_vnode,
-	&xp_source_proc,
 	&xp_source_aio,
 	NULL,
 };
