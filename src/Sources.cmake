@@ -41,6 +41,8 @@ set(XPOLL_CORE
 # On every system whose descriptors, signals and threads are those of POSIX.
 set(XPOLL_POSIX
   base/alloc.c
+  os/fdkind.c
+  os/fskind.c
   os/process.c
   os/sys_aio.c
   os/sys_clock.c
@@ -72,8 +74,8 @@ set(XPOLL_POSIX
 # called with a lock held.
 set(XPOLL_LINUX
   os/beacon_eventfd.c
-  os/fdkind.c
-  os/fskind.c
+  os/fdkind_anon.c
+  os/fskind_statfs.c
   os/procfs.c
   os/sys_cached.c
   os/sys_counts_linux.c
@@ -109,8 +111,8 @@ set(XPOLL_LINUX
 # The systems with kqueue(2): FreeBSD, NetBSD, OpenBSD, DragonFly, macOS.
 set(XPOLL_KQUEUE
   os/beacon_pipe.c
-  os/fdkind_posix.c
-  os/fskind_posix.c
+  os/fdkind_anon_none.c
+  os/fskind_fstat.c
   os/procfs_none.c
   os/sys_counts_kqueue.c
   os/sys_kqueue.c
@@ -133,8 +135,8 @@ set(XPOLL_KQUEUE
 # illumos: event ports and /dev/poll.  Edges are by epoll(7).
 set(XPOLL_SUNOS
   os/beacon_pipe.c
-  os/fdkind_posix.c
-  os/fskind_posix.c
+  os/fdkind_anon_none.c
+  os/fskind_fstat.c
   os/sys_counts_ioctl.c
   os/sys_devpoll.c
   os/sys_epoll_libc.c

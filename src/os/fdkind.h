@@ -21,6 +21,9 @@ enum xp_fd_kind {
 /* Up to three system calls; never XP_KIND_UNKNOWN.  -EBADF: not open; -ENOMEM. */
 int xp_fd_kind(int fd);
 
+/* For xp_fd_kind: the same of a file that has no type for fstat(2). */
+int xp_fd_kind_anonymous(int fd);
+
 /*
  * May poll(2) look at such a file at any time, from any thread, and change
  * nothing?  Not on perf descriptors, mount tables and /proc/sys files, where

@@ -11,6 +11,9 @@
  */
 bool xp_fs_is_file(int fd, mode_t mode);
 
+/* For xp_fs_is_file: has this FIFO a name in a file system?  Else it is a pipe. */
+bool xp_fs_holds_fifo(int fd);
+
 /*
  * Is a regular file's size how much can be read?  Not where the kernel writes
  * the text while it is read: in /proc, /sys and the like.

@@ -4,22 +4,11 @@
 #include "os/sys.h"
 
 /* A pipe that no file system holds has no names. */
-bool xp_fs_is_file(int fd, mode_t mode)
+bool xp_fs_holds_fifo(int fd)
 {
 	struct stat status;
 
-	switch (mode & S_IFMT) {
-	case S_IFREG:
-	case S_IFDIR:
-	case S_IFLNK:
-	case S_IFCHR:
-	case S_IFBLK:
-		return true;
-	case S_IFIFO:
-		return xp_sys_fstat(fd, &status) == 0 && status.st_nlink > 0;
-	default:
-		return false;
-	}
+	return xp_sys_fstat(fd, &status) == 0 && status.st_nlink > 0;
 }
 
 /* These systems do without /proc. */

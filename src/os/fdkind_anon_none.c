@@ -1,0 +1,8 @@
+/* Systems whose anonymous files nothing tells apart. */
+#include "os/fdkind.h"
+
+int xp_fd_kind_anonymous(int fd)
+{
+	(void)fd;
+	return XP_KIND_OTHER;
+}
