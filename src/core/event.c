@@ -142,6 +142,7 @@ static XP_INLINE int change_add_first(struct xpoll *queue,
 {
 	unsigned bit = XP_BIT(filter);
 	bool edge = change->flags & XPOLL_CLEAR;
+	enum xp_mode mode = edge ? XP_MODE_LAZY : XP_MODE_LEVEL;
 	uint32_t watch;
 	int rc;
 
@@ -152,13 +153,13 @@ static XP_INLINE int change_add_first(struct xpoll *queue,
 	slot->counted = change->fflags & XPOLL_NOTE_COUNT
 		? bit & XP_ALL_FILTERS : 0;
 	slot->wishes = filter == XP_READ ? XP_WISH_IN : 0;
+	XP_ASSERT(xp_interest_chosen(queue, slot, mode, bit));
 	xp_count(&queue->counters.registered);
 	watch = xp_interest_look(slot, bit) | (edge ? XP_WATCH_EDGE : 0);
 	rc = xp_interest_attach(queue, fd, watch, xp_slot_token(slot, fd));
 	if (XP_UNLIKELY(rc < 0))
 		return xp_interest_refused(queue, fd, slot, filter == XP_READ, rc);
-	xp_interest_set_mode(queue, slot, edge ? XP_MODE_LAZY : XP_MODE_LEVEL,
-	                     bit);
+	xp_interest_set_mode(queue, slot, mode, bit);
 	return 0;
 }
 
@@ -266,36 +267,42 @@ static int arguments_check(const struct xpoll_event *changes, int nchanges,
 	return outcome->receipts > outcome->cap ? -EINVAL : 0;
 }
 
-static XP_INLINE int event_begin(struct xpoll *queue,
-                                 const struct xpoll_event *changes,
-                                 int nchanges, struct xpoll_event *events,
-                                 int nevents)
+/*
+ * The changes of a caller that holds the lock; it is released unless 0 is
+ * returned.
+ */
+static XP_INLINE int event_make(struct xpoll *queue,
+                                const struct xpoll_event *changes,
+                                int nchanges, struct xpoll_event *events,
+                                int nevents)
 {
 	struct outcome outcome = {.events = events, .cap = nevents};
 	int rc = arguments_check(changes, nchanges, &outcome);
 
-	if (rc == 0)
-		rc = nchanges > 0 ? xp_enter_change(queue) : xp_enter(queue);
-	if (rc < 0)
-		return rc;
-	changes_apply(queue, changes, nchanges, &outcome);
-	rc = outcome.unreported ? outcome.unreported : outcome.len;
+	if (rc == 0) {
+		if (XP_UNLIKELY(nchanges > 0 && queue->waiters > 0))
+			xp_quiesce(queue);
+		changes_apply(queue, changes, nchanges, &outcome);
+		rc = outcome.unreported ? outcome.unreported : outcome.len;
+	}
 	if (rc != 0)
 		xp_leave(queue);
 	return rc;
 }
 
-int xp_event_begin(struct xpoll *queue, const struct xpoll_event *changes,
-                   int nchanges, struct xpoll_event *events, int nevents)
+int xp_event_make(struct xpoll *queue, const struct xpoll_event *changes,
+                  int nchanges, struct xpoll_event *events, int nevents)
 {
-	return event_begin(queue, changes, nchanges, events, nevents);
+	return event_make(queue, changes, nchanges, events, nevents);
 }
 
 int xp_event_changes(struct xpoll *queue, const struct xpoll_event *changes,
                      int nchanges)
 {
-	int rc = queue ? event_begin(queue, changes, nchanges, NULL, 0) : -EINVAL;
+	int rc = queue ? xp_enter(queue) : -EINVAL;
 
+	if (rc == 0)
+		rc = event_make(queue, changes, nchanges, NULL, 0);
 	if (rc == 0)
 		xp_leave(queue);
 	return xp_result(rc);
@@ -322,9 +329,10 @@ int xpoll_event_mask(struct xpoll *queue, const struct xpoll_event *changes,
                      int nchanges, struct xpoll_event *events, int nevents,
                      int64_t timeout_ns, const void *sigset)
 {
-	int rc = queue ? xp_event_begin(queue, changes, nchanges, events, nevents)
-		: -EINVAL;
+	int rc = queue ? xp_enter(queue) : -EINVAL;
 
+	if (rc == 0)
+		rc = xp_event_make(queue, changes, nchanges, events, nevents);
 	if (rc != 0)
 		return xp_result(rc);
 	if (nevents > 0)

@@ -10,27 +10,15 @@
                              XPOLL_NOTE_SOERR | XPOLL_NOTE_EXCLUSIVE)
 
 /*
- * Enter the queue and apply the changes.  0: without anything to report, and
- * the caller is inside; else outside: statuses in events, or a negative errno.
+ * Apply the changes; the caller is inside.  0: without anything to report, and
+ * it stays inside; else it is outside: statuses in events, or a negative errno.
  */
-int xp_event_begin(struct xpoll *queue, const struct xpoll_event *changes,
-                   int nchanges, struct xpoll_event *events, int nevents);
+int xp_event_make(struct xpoll *queue, const struct xpoll_event *changes,
+                  int nchanges, struct xpoll_event *events, int nevents);
 
 /* xpoll_event without room for events: the changes are all there is to do. */
 int xp_event_changes(struct xpoll *queue, const struct xpoll_event *changes,
                      int nchanges);
-
-/* May it be no more than a mark?  Said without a look at the queue. */
-static XP_INLINE bool xp_event_may_mark(const struct xpoll_event *change)
-{
-	unsigned action = change->flags & ~(unsigned)XPOLL_SETUDATA;
-	unsigned filter = ~(unsigned)change->filter; /* -1: 0, -2: 1 */
-
-	_Static_assert(XPOLL_FILT_READ == ~XP_READ &&
-	               XPOLL_FILT_WRITE == ~XP_WRITE, "filters in their order");
-	return (action == XPOLL_ENABLE || action == XPOLL_DISABLE) &&
-		filter <= XP_WRITE && !(change->fflags & ~XP_READ_WRITE_NOTES);
-}
 
 /*
  * The change that a loop makes most, with the lock held; false: it is another,
@@ -39,11 +27,15 @@ static XP_INLINE bool xp_event_may_mark(const struct xpoll_event *change)
 static XP_INLINE bool xp_event_mark(struct xpoll *queue,
                                     const struct xpoll_event *change)
 {
-	unsigned filter = ~(unsigned)change->filter;
+	unsigned action = change->flags & ~(unsigned)XPOLL_SETUDATA;
+	unsigned filter = ~(unsigned)change->filter; /* -1: 0, -2: 1 */
 	int fd = xp_fd_number(change->ident);
 	struct xp_slot *slot;
 
-	if (!xp_event_may_mark(change) || fd < 0)
+	_Static_assert(XPOLL_FILT_READ == ~XP_READ &&
+	               XPOLL_FILT_WRITE == ~XP_WRITE, "filters in their order");
+	if ((action != XPOLL_ENABLE && action != XPOLL_DISABLE) ||
+	    filter > XP_WRITE || change->fflags & ~XP_READ_WRITE_NOTES || fd < 0)
 		return false;
 	slot = xp_interest_mark(queue, fd, XP_BIT(filter),
 	                        change->flags & XPOLL_ENABLE);

@@ -212,6 +212,16 @@ void xp_interest_choose(const struct xpoll *queue, const struct xp_slot *slot,
 	}
 }
 
+bool xp_interest_chosen(const struct xpoll *queue, const struct xp_slot *slot,
+                        enum xp_mode mode, unsigned filters)
+{
+	enum xp_mode chosen;
+	unsigned chosen_filters;
+
+	xp_interest_choose(queue, slot, &chosen, &chosen_filters);
+	return chosen == mode && chosen_filters == filters;
+}
+
 int xp_interest_publish(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
 	unsigned enabled = slot->enabled;

@@ -80,6 +80,10 @@ int xp_interest_publish(struct xpoll *queue, int fd, struct xp_slot *slot);
 void xp_interest_choose(const struct xpoll *queue, const struct xp_slot *slot,
                         enum xp_mode *mode, unsigned *filters);
 
+/* Does it choose this?  For the assertions of those that know without asking. */
+bool xp_interest_chosen(const struct xpoll *queue, const struct xp_slot *slot,
+                        enum xp_mode mode, unsigned filters);
+
 /* Filters were disabled or removed; others of the slot remain. */
 int xp_interest_silenced(struct xpoll *queue, int fd, struct xp_slot *slot,
                          unsigned filters);

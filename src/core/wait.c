@@ -402,15 +402,14 @@ static XP_INLINE int event_enter(struct xpoll *queue,
                                  int nchanges, struct xpoll_event *events,
                                  int nevents)
 {
-	if (nchanges == 0)
-		return xp_enter(queue);
-	if (nchanges == 1 && changes && xp_event_may_mark(changes) &&
-	    xp_enter(queue) == 0) {
-		if (XP_LIKELY(queue->waiters == 0 && xp_event_mark(queue, changes)))
-			return 0;
-		xp_mutex_unlock(&queue->lock);
-	}
-	return xp_event_begin(queue, changes, nchanges, events, nevents);
+	int rc = xp_enter(queue);
+
+	if (rc < 0 || nchanges == 0)
+		return rc;
+	if (XP_LIKELY(nchanges == 1 && changes && queue->waiters == 0 &&
+	              xp_event_mark(queue, changes)))
+		return 0;
+	return xp_event_make(queue, changes, nchanges, events, nevents);
 }
 
 /* Likewise; but changes alone need none of what a wait needs. */
