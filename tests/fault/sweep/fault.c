@@ -98,8 +98,10 @@ bool sweep_fails(enum sweep_kind kind, int *error)
 	if (fault_paused || !sweep_shared)
 		return false;
 	number = atomic_fetch_add(&sweep_shared->calls, 1) + 1;
-	if (number <= SWEEP_CALLS)
+	if (number <= SWEEP_CALLS && sweep_shared->target == 0) {
 		sweep_shared->kinds[number - 1] = (unsigned char)kind;
+		sweep_shared->places[number - 1] = sweep_place();
+	}
 	if (number != sweep_shared->target)
 		return false;
 	*error = fitting_error(kind);

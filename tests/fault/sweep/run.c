@@ -231,12 +231,11 @@ enum sweep_verdict sweep_run(const struct xt_test *test, int target, int error,
 	run_start(test);
 	run_finish(limits);
 	if (!limits) {
-		if (shared->ended && shared->result == 0)
-			return SWEEP_FINE;
-		/* Its own suite tells why it fails as it is. */
-		if (!shared->ended || shared->result != 77)
-			printf("  note  %s fails without a fault\n", test->name);
-		return SWEEP_SKIPPED;
+		if (shared->ended && shared->result != 1)
+			return shared->result == 0 ? SWEEP_FINE : SWEEP_SKIPPED;
+		/* Its own suite tells why. */
+		printf("  note  %s fails without a fault\n", test->name);
+		return SWEEP_FAILED;
 	}
 	verdict = run_verdict(test, limits);
 	if (verdict == SWEEP_BAD || verdict == SWEEP_FAILED)

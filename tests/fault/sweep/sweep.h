@@ -76,6 +76,7 @@ struct sweep_shared {
 	int64_t ns;        /* how long it took */
 	char finding[256];
 	unsigned char kinds[SWEEP_CALLS];
+	uint32_t places[SWEEP_CALLS]; /* plan.c; of a run without a fault */
 };
 
 extern struct sweep_shared *sweep_shared;
@@ -97,6 +98,23 @@ void sweep_own(int fd);
 void sweep_disown(int fd);
 void sweep_hold(int blocks);
 void sweep_count_left(void); /* into sweep_shared */
+
+/* plan.c: a call, and how soon it has its turn. */
+struct sweep_point {
+	int call; /* its number */
+	enum sweep_kind kind;
+	uint32_t place;
+	int depth; /* 0: the place's first call; 1: its last */
+};
+
+/* Where this call comes from: the same for the same stack of calls. */
+uint32_t sweep_place(void);
+/*
+ * The calls of the last run, which made so many, in the order in which they are
+ * to fail; *places: how many different ones there are, and so many of
+ * depth 0.  The caller's to free.
+ */
+struct sweep_point *sweep_plan(int calls, int *places);
 
 /* run.c */
 enum sweep_verdict {
