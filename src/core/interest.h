@@ -30,6 +30,8 @@ struct xp_interest {
 /* The four changes are in interest_change.c, what they are made of in interest.c. */
 int xp_interest_add(struct xpoll *queue, int fd, const struct xp_interest *add);
 int xp_interest_delete(struct xpoll *queue, int fd, unsigned filters);
+/* Less is wanted of a slot that keeps registrations: 0, or as a change. */
+int xp_interest_narrowed(struct xpoll *queue, int fd, struct xp_slot *slot);
 int xp_interest_enable(struct xpoll *queue, int fd, unsigned filters);
 int xp_interest_disable(struct xpoll *queue, int fd, unsigned filters);
 

@@ -231,19 +231,13 @@ static int delete_all(struct xpoll *queue, int fd, struct xp_slot *slot)
 	return rc;
 }
 
-int xp_interest_delete(struct xpoll *queue, int fd, unsigned filters)
+int xp_interest_narrowed(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
-	struct xp_slot *slot = xp_interest_find(queue, fd);
 	enum xp_mode mode;
+	unsigned filters;
 	int rc;
 
-	filters &= slot ? slot->present : 0;
-	if (!filters)
-		return not_there(queue, fd);
-	if (filters == slot->present)
-		return delete_all(queue, fd, slot);
-
-	xp_interest_remove_filters(queue, slot, filters);
+	XP_ASSERT(slot->present);
 	if (slot->mode == XP_MODE_FILE)
 		return xp_file_confirm(queue, fd);
 	if (slot->mode == XP_MODE_NONE)
@@ -259,6 +253,19 @@ int xp_interest_delete(struct xpoll *queue, int fd, unsigned filters)
 	rc = xp_interest_push(queue, fd, slot, mode, filters);
 	/* The kernel reports more than is wanted, which is filtered. */
 	return xp_is_lack(rc) ? 0 : rc;
+}
+
+int xp_interest_delete(struct xpoll *queue, int fd, unsigned filters)
+{
+	struct xp_slot *slot = xp_interest_find(queue, fd);
+
+	filters &= slot ? slot->present : 0;
+	if (!filters)
+		return not_there(queue, fd);
+	if (filters == slot->present)
+		return delete_all(queue, fd, slot);
+	xp_interest_remove_filters(queue, slot, filters);
+	return xp_interest_narrowed(queue, fd, slot);
 }
 
 /* The slot if all of these filters are registered. */

@@ -172,7 +172,7 @@ static int ctl_delete(struct xpoll *queue, int events, int fd)
 			filters &= ~XP_BIT(XP_READ);
 		/* A wish went: others that are named need not be there. */
 		if (!(filters & slot->present))
-			return 0;
+			return xp_interest_narrowed(queue, fd, slot);
 	}
 	return xp_interest_delete(queue, fd, filters);
 }

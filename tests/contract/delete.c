@@ -230,3 +230,27 @@ XT_TEST(delete_against_waiting_threads_dispatch_is_exact)
 {
 	race_run(XPOLL_DISPATCH);
 }
+
+/* What is left of READ is POLLRDHUP, to the event level as well. */
+XT_TEST(delete_of_pollin_beside_pollrdhup_leaves_the_end_alone)
+{
+	static const int modes[] = {0, XPOLL_CLEAR, XPOLL_DISPATCH};
+
+	if (xt_wine())
+		XT_SKIP(XT_WINE_PEEKS);
+	for (int i = 0; i < 3; i++) {
+		struct xpoll *queue = xt_open();
+		struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+		struct xpoll_event event;
+
+		XT_EQ(xpoll_ctl(queue, XPOLL_ADD | modes[i], POLLIN | POLLRDHUP,
+		                pair.r, NULL), 0);
+		XT_EQ(xpoll_ctl(queue, XPOLL_DELETE, POLLIN, pair.r, NULL), 0);
+		xt_put(pair.w);
+		XT_NONE(queue);
+		XT_EQ(shutdown(pair.w, SHUT_WR), 0);
+		XT_GETS(queue, &event, pair.r, READ);
+		XT_EXPECT_EQ(event.flags, XPOLL_EOF);
+		xt_destroy(queue);
+	}
+}
