@@ -221,7 +221,9 @@ static int proc_touch(struct xpoll *queue, struct xp_reg *reg,
 	uint32_t added = change->fflags & ~reg->fflags;
 	int rc = 0;
 
-	if (change->flags & XPOLL_ADD && proc_replaced(proc))
+	if (!(change->flags & XPOLL_ADD))
+		return 0;
+	if (proc_replaced(proc))
 		return -ESTALE;
 	if (proc->ended) {
 		if (added & XPOLL_NOTE_EXIT)

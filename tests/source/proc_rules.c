@@ -83,6 +83,25 @@ XT_TEST(add_asks_for_exit_later)
 	(void)puppet_wait(first);
 }
 
+/* S1: ADD alone writes fflags. */
+XT_TEST(enable_and_disable_with_notes_leave_those_of_the_registration)
+{
+	static const int flags[] = {XPOLL_DISABLE, XPOLL_ENABLE};
+	struct xpoll *queue = xt_open();
+	struct puppet puppet = puppet_start();
+	uint64_t pid = (uint64_t)puppet.pid;
+	struct xpoll_event now;
+
+	XT_OK(watch(queue, puppet.pid, 0));
+	for (int i = 0; i < 2; i++) {
+		XT_OK(xt_change(queue, pid, PROC, flags[i], FORK, 0, NULL));
+		XT_EQ(xpoll_lookup(queue, pid, PROC, &now), 0);
+		XT_EXPECT_EQ(now.fflags, EXIT);
+	}
+	puppet_exit(puppet, 0);
+	XT_CHECK(story_ends_with(queue, puppet, 0));
+}
+
 XT_TEST(several_queues_watch_one_process)
 {
 	struct xpoll *queues[4];
