@@ -171,7 +171,7 @@ static int reg_modify(struct xpoll *queue, struct xp_reg *reg,
 	bool switched = change->flags & (XPOLL_ENABLE | XPOLL_DISABLE);
 	bool added = change->flags & XPOLL_ADD;
 
-	if (added || !switched || change->fflags) {
+	if (added || !switched || change->fflags || change->flags & XPOLL_CLEAR) {
 		int rc = reg->ops->touch(queue, reg, change);
 
 		if (rc < 0)

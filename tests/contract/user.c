@@ -178,6 +178,20 @@ XT_TEST(add_clear_on_triggered_takes_it_back)
 	XT_NONE(queue);
 }
 
+XT_TEST(enable_and_disable_with_clear_take_a_trigger_back)
+{
+	static const int flags[] = {XPOLL_ENABLE, XPOLL_DISABLE};
+	struct xpoll *queue = xt_open();
+
+	for (int i = 0; i < 2; i++) {
+		XT_OK(user(queue, XPOLL_ADD | XPOLL_DISABLE,
+		           XPOLL_NOTE_TRIGGER, 0));
+		XT_OK(user(queue, flags[i] | XPOLL_CLEAR, 0, 0));
+		XT_OK(user(queue, XPOLL_ENABLE, 0, 0));
+		XT_NONE(queue);
+	}
+}
+
 XT_TEST(idents_of_user_events_and_descriptors_do_not_mix)
 {
 	struct xpoll *queue = xt_open();
