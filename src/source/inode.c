@@ -220,6 +220,10 @@ static void user_settle(struct xpoll *queue, struct xp_inodes *inodes,
 		user->ops->gone(queue, user);
 		return;
 	}
+	/* Removed from where nobody listened yet: no report tells of its end. */
+	if (rc == 0 && told & XPOLL_NOTE_RENAME && now.st_nlink == 0 &&
+	    S_ISDIR(now.st_mode))
+		told |= XPOLL_NOTE_DELETE;
 	/* Open, and it cannot be looked at: its file system is gone. */
 	if (rc == 0) {
 		notes = notes_of(told, &user->last, &now);

@@ -121,6 +121,29 @@ XT_TEST(moved_directory_is_followed_to_its_end)
 	XT_NONE(queue);
 }
 
+/* Nobody had listened to the parent that it was removed from. */
+XT_TEST(directory_moved_elsewhere_and_removed_before_a_wait_is_delete)
+{
+	if (xt_sunos())
+		XT_SKIP("the end of a name takes the place of another event");
+
+	struct xpoll *queue = xt_open();
+	int first = directory("d");
+	int second = directory("e");
+
+	(void)directory("other");
+	XT_OK(vnode_add(queue, first, 0, QUIET_NOTES));
+	XT_OK(vnode_add(queue, second, XPOLL_DISABLE, XPOLL_NOTE_DELETE));
+	XT_OK(rename(xt_name("d"), xt_name("other/d")));
+	XT_OK(rename(xt_name("e"), xt_name("other/e")));
+	XT_OK(rmdir(xt_name("other/d")));
+	XT_OK(rmdir(xt_name("other/e")));
+	VNODE_GETS(queue, first, XPOLL_NOTE_RENAME | XPOLL_NOTE_DELETE);
+	XT_OK(xt_flag(queue, (uint64_t)second, VNODE, XPOLL_ENABLE));
+	VNODE_GETS(queue, second, XPOLL_NOTE_DELETE);
+	XT_NONE(queue);
+}
+
 XT_TEST(directory_replaced_by_rename_is_delete)
 {
 	struct xpoll *queue = xt_open();
