@@ -71,6 +71,30 @@ XT_TEST(entry_moved_in_or_out_is_extend_and_within_is_not)
 	XT_NONE(queue);
 }
 
+/* The two halves of such a move need not be read together. */
+XT_TEST(many_entries_moved_within_are_no_extend)
+{
+	if (xt_sunos())
+		XT_SKIP("no call of this system tells of them");
+
+	struct xpoll *queue = xt_open();
+	int top = directory("d");
+	char names[3][203];
+
+	for (int i = 0; i < 3; i++)
+		(void)snprintf(names[i], sizeof names[i], "d/%0200d", i);
+	XT_OK(mkdir(xt_name(names[0]), 0700));
+	XT_OK(vnode_add(queue, top, 0, XPOLL_NOTE_EXTEND | XPOLL_NOTE_LINK));
+	for (int odd = 0; odd < 2; odd++) {
+		if (odd) /* A report as long as each half. */
+			xt_close(xt_make(names[2], ""));
+		for (int i = 0; i < 40; i++)
+			XT_OK(rename(xt_name(names[i % 2]),
+			             xt_name(names[!(i % 2)])));
+		XT_NONE(queue);
+	}
+}
+
 XT_TEST(what_happens_to_an_entry_is_not_the_directorys)
 {
 	struct xpoll *queue = xt_open();

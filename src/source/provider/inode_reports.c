@@ -1,4 +1,5 @@
 /* What inotify(7) reports, as notes for those who want to know. */
+#include <string.h>
 #include <sys/inotify.h>
 
 #include "base/compiler.h"
@@ -152,17 +153,41 @@ static void reports_read(struct xp_inodes *inodes, const struct reports *reports
 	}
 }
 
+/*
+ * A rename within a directory is told in two halves, one behind the other.
+ * Where does the last report begin, if it is the first of them?
+ */
+static size_t half_at_end(const struct reports *reports)
+{
+	const struct inotify_event *last = NULL;
+	size_t end = 0;
+
+	for (size_t at = 0; at < reports->len;) {
+		last = (const void *)(reports->bytes + at);
+		end = at;
+		at += sizeof *last + last->len;
+	}
+	return last && last->mask & IN_MOVED_FROM ? end : reports->len;
+}
+
+/* A half at the end waits for what is read next. */
 void xp_inodes_harvest(struct xp_inodes *inodes)
 {
 	struct reports reports;
+	size_t kept = 0;
 
-	for (int i = 0; i < HARVEST_READS; i++) {
-		int rc = xp_sys_read(inodes->watch.fd, reports.bytes,
-		                     sizeof reports.bytes);
+	for (int i = 0; i < HARVEST_READS || kept > 0; i++) {
+		int rc = i < HARVEST_READS
+			? xp_sys_read(inodes->watch.fd, reports.bytes + kept,
+		                      sizeof reports.bytes - kept) : 0;
+		size_t len = kept + (rc > 0 ? (size_t)rc : 0);
 
-		if (rc <= 0)
+		if (len == 0)
 			return;
-		reports.len = (size_t)rc;
+		reports.len = len;
+		reports.len = rc > 0 ? half_at_end(&reports) : len;
 		reports_read(inodes, &reports);
+		kept = len - reports.len;
+		memmove(reports.bytes, reports.bytes + reports.len, kept);
 	}
 }
