@@ -20,4 +20,10 @@ bool xp_fs_holds_fifo(int fd);
  */
 bool xp_fs_has_sizes(int fd);
 
+/*
+ * Is something mounted here, and seen from there?  Then the directory above is
+ * not the one that holds its name.  Before Linux 5.8 nobody knows: false.
+ */
+bool xp_fs_is_mounted(int fd);
+
 #endif

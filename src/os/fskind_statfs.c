@@ -1,9 +1,12 @@
-/* Kinds of file systems, by statfs(2). */
+/* Kinds of file systems, by statfs(2), and where they are mounted. */
 #include "os/fskind.h"
 
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <stddef.h>
+#include <sys/syscall.h>
 
+#include "os/rawcall.h"
 #include "os/sys_linux.h"
 
 #ifndef PIPEFS_MAGIC
@@ -27,4 +30,21 @@ bool xp_fs_has_sizes(int fd)
 		if (type == made_up[i])
 			return false;
 	return true;
+}
+
+/* In the second word of what statx(2) fills, and, if it is known, the eighth. */
+#define MOUNT_ROOT UINT64_C(0x2000)
+
+bool xp_fs_is_mounted(int fd)
+{
+#ifdef SYS_statx
+	uint64_t words[32] = {0};
+	long rc = xp_rawcall(SYS_statx, fd, (long)"", AT_EMPTY_PATH, 0, (long)words,
+	                     0);
+
+	return rc == 0 && words[1] & words[7] & MOUNT_ROOT;
+#else
+	(void)fd;
+	return false;
+#endif
 }

@@ -122,6 +122,32 @@ XT_TEST(no_watch_left_is_enospc_and_changes_nothing)
 		XT_SKIP("no user namespaces here");
 }
 
+/* What is above a mount is not the directory that its name is in. */
+static void bound_directory_ends(void)
+{
+	struct xpoll *queue = xt_open_quiet();
+
+	XT_EQ(mkdir(xt_name("held"), 0700), 0);
+	XT_EQ(mkdir(xt_name("held/d"), 0700), 0);
+	XT_EQ(mkdir(xt_name("seen"), 0700), 0);
+	if (mount(xt_name("held/d"), xt_name("seen"), NULL, MS_BIND, NULL) < 0)
+		_exit(REFUSED);
+	int seen = xt_keep(open(xt_name("seen"), O_RDONLY | O_DIRECTORY));
+	XT_OK(vnode_add(queue, seen, 0, XPOLL_NOTE_DELETE | XPOLL_NOTE_WRITE));
+	xt_close(xt_make("held/d/f", ""));
+	VNODE_GETS(queue, seen, XPOLL_NOTE_WRITE);
+	XT_EQ(unlink(xt_name("held/d/f")), 0);
+	VNODE_GETS(queue, seen, XPOLL_NOTE_WRITE);
+	XT_EQ(rmdir(xt_name("held/d")), 0);
+	VNODE_GETS(queue, seen, XPOLL_NOTE_DELETE);
+}
+
+XT_TEST(directory_seen_by_a_bind_mount_is_deleted_where_it_is_held)
+{
+	if (!in_namespaces(bound_directory_ends))
+		XT_SKIP("no user namespaces here");
+}
+
 XT_TEST(no_descriptor_left_is_emfile_and_changes_nothing)
 {
 	struct xpoll *queue = xt_open_quiet();

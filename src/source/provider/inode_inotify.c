@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "base/time.h"
+#include "os/fskind.h"
 #include "os/sys.h"
 #include "os/sys_linux.h"
 
@@ -307,7 +308,11 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user)
 {
 	link_leave(inodes, &user->above);
-	return wants_above(user) ? link_join(inodes, &user->above) : 0;
+	if (!wants_above(user))
+		return 0;
+	if (xp_fs_is_mounted(user->fd))
+		return -ENOTSUP;
+	return link_join(inodes, &user->above);
 }
 
 void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user)
