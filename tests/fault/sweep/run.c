@@ -34,6 +34,8 @@ static void run_child(const struct xt_test *test, int output_fd)
 	    dup2(output_fd, STDERR_FILENO) < 0)
 		_exit(90);
 	(void)close(output_fd);
+	(void)signal(SIGTERM, SIG_DFL);
+	(void)signal(SIGINT, SIG_DFL);
 	sweep_pause(-1);
 	sweep_shared->result = xt_run_one(test);
 	sweep_pause(1);
@@ -111,8 +113,10 @@ static bool run_follow(int64_t until_ns)
 /* How long a test may take that took so long without a fault. */
 static int64_t run_patience(const struct sweep_limits *limits)
 {
-	return INT64_C(1000000000) * (XT_SANITIZED ? 8 : 4) +
-	       (limits ? 10 * limits->ns : 4 * XT_SOON);
+	if (!limits)
+		return 5 * XT_SOON;
+	return limits->patience * (INT64_C(1000000000) * (XT_SANITIZED ? 8 : 4) +
+	                           10 * limits->ns);
 }
 
 static void run_finish(const struct sweep_limits *limits)

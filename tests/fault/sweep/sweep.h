@@ -130,6 +130,7 @@ struct sweep_limits {
 	int fds;    /* that a run without a fault leaves */
 	int blocks;
 	int64_t ns; /* that it takes */
+	int patience; /* so many times as long it is waited for; 1 */
 };
 
 /* Run the test in a process of its own; with limits, judge it. */
