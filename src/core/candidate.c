@@ -49,6 +49,8 @@ void xp_candidate_carry(struct xpoll *queue, int fd, struct xp_slot *slot,
 		return;
 	}
 	XP_ASSERT(events <= UINT16_MAX);
+	slot->kept = ((slot->carried ? slot->kept : 0) | filters) &
+		XP_ALL_FILTERS;
 	slot->carried |= (uint16_t)events;
 	xp_candidate_append(queue, fd, slot);
 }
@@ -109,6 +111,27 @@ static bool carried_confirmed(struct xpoll *queue, int fd,
 	return rc >= 0;
 }
 
+/*
+ * A report that was kept is for those that found no room: the others have been
+ * told of it, and may have been read dry since.  Of them the kernel is asked, if
+ * they are candidates.
+ */
+static void carried_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
+                            struct xp_slot *slot, unsigned candidates)
+{
+	uint32_t events = slot->carried;
+	unsigned kept = slot->kept & slot->enabled;
+
+	slot->carried = 0;
+	if (kept && carried_confirmed(queue, fd, slot)) {
+		wait->passed_over = slot->enabled & ~kept;
+		xp_deliver_slot(queue, wait, fd, slot, events);
+		wait->passed_over = 0;
+	}
+	if (candidates & slot->enabled & ~kept)
+		(void)xp_interest_publish(queue, fd, slot);
+}
+
 /* Take one candidate; those that need a look go into the chunk. */
 static void candidate_take(struct xpoll *queue, struct xp_wait *wait,
                            struct chunk *chunk)
@@ -122,11 +145,7 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait,
 	slot->asked = 0;
 	slot->delivered = 0;
 	if (slot->carried) {
-		uint32_t events = slot->carried;
-
-		slot->carried = 0;
-		if (carried_confirmed(queue, fd, slot))
-			xp_deliver_slot(queue, wait, fd, slot, events);
+		carried_deliver(queue, wait, fd, slot, candidates);
 	} else if (!candidates) {
 		/* Disabled or deleted since. */
 	} else if (slot->mode == XP_MODE_FIRED || !xp_slot_lookable(fd, slot)) {

@@ -6,7 +6,13 @@
  */
 #include "xt.h"
 
+#include <fcntl.h>
 #include <sched.h>
+#include <stdio.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <mqueue.h>
+#endif
 
 /* S9 */
 XT_TEST(clear_undrained_is_reported_once)
@@ -204,6 +210,112 @@ XT_TEST(clear_both_directions_that_hold_are_one_entry)
 	XT_EXPECT_EQ(xpoll_revents(queue, NULL), POLLIN | POLLOUT);
 	XT_EQ(xpoll_wait(queue, 0), 0);
 }
+
+/* Two waits with room for one: each direction comes, and then nothing does. */
+static void come_once_each(struct xpoll *queue, int fd)
+{
+	struct xpoll_event event;
+	unsigned told = 0;
+
+	for (int i = 0; i < 2; i++) {
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
+		XT_EQ(event.ident, (uint64_t)fd);
+		told |= event.filter == READ ? 1 : 2;
+	}
+	XT_EXPECT_EQ(told, 3);
+	for (int i = 0; i < 40; i++)
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 0);
+}
+
+/*
+ * S9, S11: what found no room is told, what was told is not.  Of such files
+ * nobody may look what is ready, so the report of both is what there is.
+ */
+XT_TEST(clear_both_directions_of_a_device_with_room_for_one_come_once)
+{
+	struct xpoll *queue = xt_open();
+	int fd = xt_open_path("/dev/null", O_RDWR);
+
+	XT_OK(xt_add(queue, fd, READ, XPOLL_CLEAR));
+	XT_OK(xt_add(queue, fd, WRITE, XPOLL_CLEAR));
+	XT_CALL(come_once_each(queue, fd));
+}
+
+/* The same of a hang-up, which is about all that is registered. */
+XT_TEST(clear_terminal_hung_up_with_room_for_one_comes_once)
+{
+	if (xt_is("kqueue"))
+		XT_SKIP("what nobody may look at is asked for, which brings the edge up again");
+	struct xpoll *queue = xt_open();
+	struct xt_pair pty = xt_pty();
+
+	xt_close(pty.w);
+	XT_OK(xpoll_ctl(queue, XPOLL_ADD | XPOLL_CLEAR, POLLIN | POLLOUT, pty.r, NULL));
+	XT_CALL(come_once_each(queue, pty.r));
+}
+
+/* The one that found no room is ONESHOT: what is left is not told again. */
+XT_TEST(clear_beside_a_oneshot_with_room_for_one_comes_once)
+{
+	struct xpoll *queue = xt_open();
+	int fd = xt_open_path("/", O_RDONLY);
+
+	XT_OK(xt_add(queue, fd, READ, XPOLL_CLEAR));
+	XT_OK(xt_add(queue, fd, WRITE, XPOLL_CLEAR | XPOLL_ONESHOT));
+	XT_CALL(come_once_each(queue, fd));
+}
+
+#ifdef __linux__
+/* A message queue is a file, of which the kernel tells both directions. */
+static mqd_t message_queue(void)
+{
+	struct mq_attr room = {.mq_maxmsg = 2, .mq_msgsize = 1};
+	char name[40];
+	mqd_t fd;
+
+	(void)snprintf(name, sizeof name, "/xpoll-test-%d", (int)getpid());
+	fd = mq_open(name, O_RDWR | O_CREAT | O_EXCL | O_NONBLOCK, 0600, &room);
+	if (fd >= 0)
+		(void)mq_unlink(name);
+	return fd;
+}
+
+/*
+ * S8: beside a level it is the same.  The report that was kept for the edge says
+ * that there is something to read, which was so when it was made.
+ */
+XT_TEST(clear_that_found_no_room_does_not_tell_the_level_of_the_past)
+{
+	if (xt_is("kqueue") || xt_is("port"))
+		XT_SKIP("only Linux has such a file");
+	mqd_t fd = message_queue();
+	if (fd < 0)
+		XT_SKIP("no message queues here");
+	struct xpoll *queue = xt_open();
+	struct xpoll_event event;
+	char byte;
+
+	XT_EQ(mq_send(fd, "x", 1, 0), 0);
+	XT_OK(xt_add(queue, fd, READ, 0));
+	XT_OK(xt_add(queue, fd, WRITE, XPOLL_CLEAR));
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
+	XT_EQ(event.filter, READ);
+	XT_EQ(mq_receive(fd, &byte, 1, NULL), 1);
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
+	XT_EQ(event.filter, WRITE);
+	for (int i = 0; i < 40; i++) {
+		int count = xpoll_event(queue, NULL, 0, &event, 1, 0);
+
+		XT_CHECK(count == 0 || event.filter == WRITE);
+	}
+	XT_EQ(mq_send(fd, "x", 1, 0), 0);
+	/* That something happened may be told of WRITE as well. */
+	do {
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
+	} while (event.filter == WRITE);
+	XT_EQ(mq_close(fd), 0);
+}
+#endif
 
 /* S9: a hang-up is told again to the level filter beside it, not to this one. */
 XT_TEST(clear_beside_level_is_told_of_a_hang_up_once)
