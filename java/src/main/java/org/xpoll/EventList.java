@@ -14,7 +14,7 @@ import java.util.Objects;
  * Changes for an {@link EventQueue}, or events from it: an array of C's {@code struct xpoll_event}.
  *
  * <p>The memory is the garbage collector's. The list belongs to one thread at a time; while a call
- * of the queue uses it, methods throw {@link IllegalStateException}.
+ * of the queue uses it, or another thread changes it, methods throw {@link IllegalStateException}.
  */
 public final class EventList {
     static final int BYTES = 32;
@@ -91,8 +91,9 @@ public final class EventList {
      * @return this
      */
     public EventList clear() {
-        checkIdle();
+        acquire();
         size = 0;
+        release();
         return this;
     }
 
@@ -109,7 +110,17 @@ public final class EventList {
      * @throws IndexOutOfBoundsException if the list is full
      */
     public EventList put(long ident, short filter, int flags, int fflags, long data, long udata) {
-        checkIdle();
+        acquire(); // Else a change could be made after the queue has looked at it.
+        try {
+            append(ident, filter, flags, fflags, data, udata);
+        } finally {
+            release();
+        }
+        return this;
+    }
+
+    /** For lists of which no other thread knows, or that are acquired. */
+    void append(long ident, short filter, int flags, int fflags, long data, long udata) {
         if (size >= capacity) {
             throw new IndexOutOfBoundsException("the list is full: " + capacity + " records");
         }
@@ -121,7 +132,6 @@ public final class EventList {
         memory.set(JAVA_LONG, at + DATA, data);
         memory.set(JAVA_LONG, at + UDATA, udata);
         size++;
-        return this;
     }
 
     private long at(int i) {
@@ -134,6 +144,7 @@ public final class EventList {
      *
      * @param i 0 to {@link #size()} - 1
      * @return descriptor, process, signal, or the number of a timer or user event
+     * @throws IndexOutOfBoundsException if there is no such record
      */
     public long ident(int i) {
         return memory.get(JAVA_LONG, at(i) + IDENT);
@@ -144,6 +155,7 @@ public final class EventList {
      *
      * @param i 0 to {@link #size()} - 1
      * @return one of {@code Xpoll.FILT_...}
+     * @throws IndexOutOfBoundsException if there is no such record
      */
     public short filter(int i) {
         return memory.get(JAVA_SHORT, at(i) + FILTER);
@@ -154,6 +166,7 @@ public final class EventList {
      *
      * @param i 0 to {@link #size()} - 1
      * @return {@link Xpoll#EOF}, {@link Xpoll#ERROR} or 0 in an event
+     * @throws IndexOutOfBoundsException if there is no such record
      */
     public int flags(int i) {
         return memory.get(JAVA_SHORT, at(i) + FLAGS) & 0xffff;
@@ -164,6 +177,7 @@ public final class EventList {
      *
      * @param i 0 to {@link #size()} - 1
      * @return {@code Xpoll.NOTE_...} of the filter
+     * @throws IndexOutOfBoundsException if there is no such record
      */
     public int fflags(int i) {
         return memory.get(JAVA_INT, at(i) + FFLAGS);
@@ -175,6 +189,7 @@ public final class EventList {
      *
      * @param i 0 to {@link #size()} - 1
      * @return the number
+     * @throws IndexOutOfBoundsException if there is no such record
      */
     public long data(int i) {
         return memory.get(JAVA_LONG, at(i) + DATA);
@@ -185,6 +200,7 @@ public final class EventList {
      *
      * @param i 0 to {@link #size()} - 1
      * @return the number, as it was
+     * @throws IndexOutOfBoundsException if there is no such record
      */
     public long udata(int i) {
         return memory.get(JAVA_LONG, at(i) + UDATA);
@@ -195,6 +211,7 @@ public final class EventList {
      *
      * @param i 0 to {@link #size()} - 1
      * @return the text
+     * @throws IndexOutOfBoundsException if there is no such record
      */
     public String describe(int i) {
         return Native.describe(memory.asSlice(at(i), BYTES));

@@ -238,7 +238,8 @@ public final class EventQueue implements AutoCloseable {
             try {
                 finish(events, nanos, deadline);
             } finally {
-                queue.passTurn();
+                queue.turn = false;
+                queue.turnGiven();
             }
         }
         return events.size();
@@ -271,7 +272,8 @@ public final class EventQueue implements AutoCloseable {
             return events.size();
         } finally {
             if (turn) {
-                queue.passTurn();
+                queue.turn = false;
+                queue.turnGiven();
             }
         }
     }
@@ -296,8 +298,9 @@ public final class EventQueue implements AutoCloseable {
      */
     public void trigger(long ident) throws IOException {
         synchronized (queue.changes) {
-            change(one.clear().put(ident, Xpoll.FILT_USER, 0, Xpoll.NOTE_TRIGGER, 0, 0),
-                    MemorySegment.NULL, 0);
+            one.setSize(0);
+            one.append(ident, Xpoll.FILT_USER, 0, Xpoll.NOTE_TRIGGER, 0, 0);
+            change(one, MemorySegment.NULL, 0);
         }
         Reference.reachabilityFence(this);
     }

@@ -95,8 +95,11 @@ final class Native {
         return rc >= 0 ? rc : -cell.get(JAVA_INT, 0);
     }
 
-    /** Nothing of what is called throws; were it otherwise, it would be a mistake in here. */
+    /** Nothing of what is called throws, but for the machine itself: no stack is left, say. */
     private static AssertionError impossible(Throwable e) {
+        if (e instanceof Error error) {
+            throw error;
+        }
         return new AssertionError(e);
     }
 

@@ -44,7 +44,7 @@ abstract class NativeQueue {
     private final ReentrantLock line = new ReentrantLock();
     /** Written before the queue is published, cleared under changes and the turn. */
     private volatile long address;
-    private volatile boolean turn;
+    volatile boolean turn;
     /** The thread at the head of the line, or null. */
     private volatile Thread first;
     private volatile boolean closed;
@@ -174,8 +174,11 @@ abstract class NativeQueue {
         }
     }
 
-    final void passTurn() {
-        turn = false;
+    /**
+     * The turn was given back, which who has it does by itself, "turn = false": where the stack is
+     * at its end no method could be called for that, and all would wait for ever.
+     */
+    final void turnGiven() {
         // A volatile store and loads: who stands in line has set first before trying the turn.
         Thread next = first;
         if (next != null) {

@@ -103,13 +103,14 @@ final class PollQueue extends NativeQueue {
 
     Member find(int fd) {
         synchronized (changes) {
-            return at(fd);
+            return isClosed() ? null : at(fd);
         }
     }
 
+    /** A closed one has none, also while the last thread leaves it. */
     int size() {
         synchronized (changes) {
-            return size;
+            return isClosed() ? 0 : size;
         }
     }
 
@@ -149,7 +150,7 @@ final class PollQueue extends NativeQueue {
             put(member);
             try {
                 register(member, before);
-            } catch (IOException | RuntimeException e) {
+            } catch (Throwable e) {
                 // C has kept the earlier one, or nothing.
                 members[fd] = before;
                 throw e;
@@ -203,7 +204,7 @@ final class PollQueue extends NativeQueue {
         }
     }
 
-    void removeAll(int capacity) throws IOException {
+    void removeAll() throws IOException {
         synchronized (changes) {
             address();
             for (Member member : members) {
@@ -211,13 +212,13 @@ final class PollQueue extends NativeQueue {
                     remove(member);
                 }
             }
-            this.capacity = capacity;
         }
     }
 
-    int capacity() {
+    void removeAll(int newCapacity) throws IOException {
         synchronized (changes) {
-            return capacity;
+            removeAll();
+            capacity = newCapacity;
         }
     }
 
@@ -255,7 +256,7 @@ final class PollQueue extends NativeQueue {
         member.interest = interest;
         try {
             register(member, shadow);
-        } catch (IOException e) {
+        } catch (Throwable e) {
             member.interest = before;
             throw e;
         }
@@ -308,7 +309,7 @@ final class PollQueue extends NativeQueue {
     /** As many as find room in the batch; the end of them. */
     private int collect(int op, int[] fds, int from, int count) throws IOException {
         int i = from;
-        batch.clear();
+        batch.setSize(0);
         while (i < count && batch.size() + FILTERS <= BATCH) {
             collect(op, require(fds[i++]));
         }
@@ -318,13 +319,13 @@ final class PollQueue extends NativeQueue {
     private void collect(int op, Member member) {
         int directions = toggled(op, member);
         if ((directions & Poller.POLLIN) != 0) {
-            batch.put(member.fd, Xpoll.FILT_READ, op, 0, 0, 0);
+            batch.append(member.fd, Xpoll.FILT_READ, op, 0, 0, 0);
         }
         if ((directions & Poller.POLLOUT) != 0) {
-            batch.put(member.fd, Xpoll.FILT_WRITE, op, 0, 0, 0);
+            batch.append(member.fd, Xpoll.FILT_WRITE, op, 0, 0, 0);
         }
         if ((directions & Poller.POLLPRI) != 0) {
-            batch.put(member.fd, Xpoll.FILT_EXCEPT, op, 0, 0, 0);
+            batch.append(member.fd, Xpoll.FILT_EXCEPT, op, 0, 0, 0);
         }
     }
 

@@ -385,7 +385,7 @@ public final class Poller implements AutoCloseable {
      * @throws IOException if the system refuses
      */
     public void reset() throws IOException {
-        queue.removeAll(queue.capacity());
+        queue.removeAll();
         Reference.reachabilityFence(this);
     }
 
@@ -445,7 +445,8 @@ public final class Poller implements AutoCloseable {
             }
             return count;
         } finally {
-            queue.passTurn();
+            queue.turn = false;
+            queue.turnGiven();
             Reference.reachabilityFence(this);
         }
     }
@@ -537,7 +538,8 @@ public final class Poller implements AutoCloseable {
                     }
                 }
             } finally {
-                queue.passTurn();
+                queue.turn = false;
+                queue.turnGiven();
                 Reference.reachabilityFence(this);
             }
         }

@@ -1,6 +1,8 @@
 package org.xpoll;
 
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 
 /**
  * The constants of the event level, and what can be asked or done without a queue.
@@ -179,8 +181,14 @@ public final class Xpoll {
      *
      * @param fd the descriptor
      * @throws XpollException EBADF, or what close(2) gives
+     * @throws IllegalArgumentException for a file of the Java installation, of which the virtual
+     *     machine reads its classes; nothing was closed
      */
     public static void closeFd(int fd) throws IOException {
+        if (isMachines(fd)) {
+            throw new IllegalArgumentException("descriptor " + fd
+                    + " is the virtual machine's own");
+        }
         int rc = Native.closeFd(fd);
         if (rc < 0) {
             throw new XpollException("close descriptor " + fd, -rc);
@@ -199,6 +207,15 @@ public final class Xpoll {
         int rc = Native.forgetFd(fd);
         if (rc < 0) {
             throw new XpollException("forget descriptor " + fd, -rc);
+        }
+    }
+
+    private static boolean isMachines(int fd) {
+        try {
+            return Files.readSymbolicLink(Path.of("/proc/self/fd", Integer.toString(fd)))
+                    .startsWith(Path.of(System.getProperty("java.home")).toRealPath());
+        } catch (IOException e) {
+            return false; // It is not open, or this system does not tell.
         }
     }
 }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.util.concurrent.FutureTask;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -130,5 +131,69 @@ class MisuseTest {
             change(fd, Xpoll.FILT_EXCEPT, Xpoll.ADD, 0);
         }
         stillWakes();
+    }
+
+    /** A queue's own descriptors are among them, and those of the virtual machine. */
+    static final class Main {
+        public static void main(String[] arguments) throws Exception {
+            int[] pipe = Posix.pipe();
+            Poller victim = Poller.open(arguments[0], 10);
+            victim.addFd(pipe[0], Poller.POLLIN, null);
+            for (int fd = 3; fd < 4 * DESCRIPTORS; fd++) {
+                try {
+                    Xpoll.closeFd(fd);
+                } catch (IOException | IllegalArgumentException e) {
+                    // Told off.
+                }
+            }
+            try {
+                victim.poll(new Events(1), 0);
+            } catch (IOException e) {
+                // It has lost what it waits with.
+            }
+            victim.close();
+            int[] other = Posix.pipe();
+            try (Poller poller = Poller.open(arguments[0], 10)) {
+                poller.addFd(other[1], Poller.POLLOUT, null);
+                System.out.println("ready " + poller.poll(new Events(1), -1));
+            }
+            // Of a class that nothing has used yet.
+            System.out.println("loaded " + Class.forName("java.util.Formatter").getSimpleName());
+        }
+    }
+
+    @Test
+    void descriptors_allClosed_theMachineGoesOn() throws Exception {
+        Child child = Child.run("--enable-native-access=ALL-UNNAMED", "-cp", Child.classPath(),
+                Main.class.getName(), backend);
+        assertEquals(0, child.code(), child.output());
+        assertTrue(child.output().contains("ready 1"), child.output());
+        assertTrue(child.output().contains("loaded Formatter"), child.output());
+    }
+
+    /** Nobody is told of records that are not there, nor the system of any that are not checked. */
+    @Test
+    void list_changedByManyThreads_holdsNoMoreThanItsRoom() throws Exception {
+        EventList shared = new EventList(1);
+        FutureTask<?>[] tasks = new FutureTask<?>[3];
+        for (int i = 0; i < tasks.length; i++) {
+            tasks[i] = new FutureTask<>(() -> fillAndEmpty(shared), null);
+            Thread.ofPlatform().start(tasks[i]);
+        }
+        for (FutureTask<?> task : tasks) {
+            task.get();
+        }
+    }
+
+    private void fillAndEmpty(EventList shared) {
+        for (int i = 0; i < 100_000; i++) {
+            try {
+                shared.put(1, Xpoll.FILT_USER, Xpoll.ADD, 0, 0, 0);
+                shared.clear();
+            } catch (IllegalStateException | IndexOutOfBoundsException e) {
+                // Told off.
+            }
+            assertTrue(shared.size() <= 1, "more than there is room for");
+        }
     }
 }

@@ -2,6 +2,8 @@ package org.xpoll;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -9,6 +11,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.util.HashSet;
 import java.util.Set;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -419,6 +423,48 @@ class PollerTest {
         Poller empty = Poller.open(backend, 1);
         empty.close();
         assertThrows(QueueClosedException.class, () -> empty.reset());
+    }
+
+    /** There is no queue any more for those that ask, but the last thread has not left it yet. */
+    @Test
+    void close_aThreadIsInside_isEmptyAtOnce() throws IOException {
+        PollQueue queue = new PollQueue(backend, 10);
+        queue.add(pipe[0], null, Poller.POLLIN, null);
+        assertTrue(queue.tryTurn());
+        queue.close();
+        assertEquals(0, queue.size());
+        assertNull(queue.find(pipe[0]));
+        queue.turn = false;
+        queue.turnGiven();
+    }
+
+    private void deeper(boolean[] full) throws IOException {
+        poller.poll(events, 0);
+        poller.disable(pipe[1]);
+        poller.enable(pipe[1]);
+        full[0] = true;
+        deeper(full);
+    }
+
+    /** Wherever the stack ends: it is said as anywhere else, and the poller is as it was. */
+    @Test
+    void stackExhausted_pollerGoesOn() throws Exception {
+        poller.addFd(pipe[1], Poller.POLLOUT, null);
+        for (int i = 0; i < 10; i++) {
+            int kilobytes = 256 + i;
+            boolean[] reached = new boolean[1];
+            FutureTask<Void> task = new FutureTask<>(() -> {
+                deeper(reached);
+                return null;
+            });
+            Thread thread = new Thread(null, task, "deep", kilobytes * 1024L);
+            thread.start();
+            var e = assertThrows(ExecutionException.class, task::get);
+            assertInstanceOf(StackOverflowError.class, e.getCause());
+            assertTrue(reached[0]);
+            poller.enable(pipe[1]);
+            assertEquals(1, poller.poll(events, -1));
+        }
     }
 
     @Test
