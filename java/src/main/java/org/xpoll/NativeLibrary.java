@@ -2,6 +2,7 @@ package org.xpoll;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -11,6 +12,7 @@ import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.util.Locale;
 
 /**
@@ -27,6 +29,8 @@ final class NativeLibrary {
     static final int VERSION = 0x000100;
 
     private static final String SYSTEM_NAME = "libxpoll.so.0";
+    /** For memfd_create(2). */
+    private static final int CLOSE_ON_EXEC = 1;
 
     private NativeLibrary() {}
 
@@ -51,7 +55,7 @@ final class NativeLibrary {
             symbols = open(Path.of(chosen).toAbsolutePath());
         } else if (NativeLibrary.class.getResource(resource()) != null) {
             origin = "the library in the jar";
-            symbols = openCopy();
+            symbols = openInJar();
         } else {
             origin = SYSTEM_NAME;
             symbols = openSystem();
@@ -84,27 +88,80 @@ final class NativeLibrary {
         }
     }
 
+    private static SymbolLookup openInJar() {
+        try {
+            return openCopy();
+        } catch (UnsatisfiedLinkError e) {
+            SymbolLookup symbols = openInMemory();
+            if (symbols == null) {
+                throw e;
+            }
+            return symbols;
+        }
+    }
+
     /** A mapped file needs no name: it is gone again before this returns. */
     private static SymbolLookup openCopy() {
+        String parent = System.getProperty(TMPDIR, System.getProperty("java.io.tmpdir"));
         Path folder = null;
         Path file = null;
         try (InputStream in = NativeLibrary.class.getResourceAsStream(resource())) {
             // Only the owner may look into it.
-            String parent = System.getProperty(TMPDIR);
-            folder = parent != null
-                    ? Files.createTempDirectory(Path.of(parent), "xpoll")
-                    : Files.createTempDirectory("xpoll");
+            folder = Files.createTempDirectory(Path.of(parent), "xpoll");
             file = folder.resolve("libxpoll.so");
             Files.copy(in, file, StandardCopyOption.REPLACE_EXISTING);
             return SymbolLookup.libraryLookup(file, Arena.global());
         } catch (IOException e) {
-            throw failure("cannot copy libxpoll out of the jar; name a folder by -D" + TMPDIR, e);
+            throw failure("cannot copy libxpoll out of the jar into " + parent + ": " + e
+                    + "; name another folder by -D" + TMPDIR, e);
         } catch (IllegalArgumentException e) {
-            throw failure("cannot load libxpoll from " + folder + ", where programs may be"
+            throw failure("cannot load libxpoll from " + parent + ", where programs may be"
                     + " forbidden; name another folder by -D" + TMPDIR, e);
         } finally {
             delete(file);
             delete(folder);
+        }
+    }
+
+    /**
+     * Where no folder takes it: a file that has no name and is in memory. Null if that cannot be
+     * had either.
+     */
+    private static SymbolLookup openInMemory() {
+        Linker linker = Linker.nativeLinker();
+        MemorySegment create = linker.defaultLookup().find("memfd_create").orElse(null);
+        MemorySegment close = linker.defaultLookup().find("close").orElse(null);
+        if (create == null || close == null) {
+            return null;
+        }
+        int fd = -1;
+        try (Arena arena = Arena.ofConfined();
+                InputStream in = NativeLibrary.class.getResourceAsStream(resource())) {
+            fd = (int) linker.downcallHandle(create, FunctionDescriptor.of(ValueLayout.JAVA_INT,
+                    ValueLayout.ADDRESS, ValueLayout.JAVA_INT))
+                    .invokeExact(arena.allocateFrom("libxpoll.so"), CLOSE_ON_EXEC);
+            String name = "/proc/self/fd/" + fd;
+            try (OutputStream out = Files.newOutputStream(Path.of(name),
+                    StandardOpenOption.WRITE)) {
+                in.transferTo(out);
+            }
+            return SymbolLookup.libraryLookup(name, Arena.global());
+        } catch (IllegalCallerException e) {
+            throw e;
+        } catch (Throwable e) {
+            return null; // What the folder said is of more use.
+        } finally {
+            close(linker, close, fd);
+        }
+    }
+
+    private static void close(Linker linker, MemorySegment close, int fd) {
+        try {
+            int unused = (int) linker.downcallHandle(close,
+                    FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.JAVA_INT))
+                    .invokeExact(fd);
+        } catch (Throwable e) {
+            throw failure("cannot close a descriptor", e);
         }
     }
 

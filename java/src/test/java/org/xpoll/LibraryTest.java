@@ -25,6 +25,8 @@ class LibraryTest {
             try (Poller poller = new Poller()) {
                 System.out.println("back end " + poller.backend());
             }
+            System.out.println("mapped from memory "
+                    + Files.readString(Path.of("/proc/self/maps")).contains("/memfd:libxpoll"));
         }
     }
 
@@ -54,7 +56,17 @@ class LibraryTest {
         Child child = start(ALLOWED, "-Dorg.xpoll.tmpdir=" + folder);
         assertEquals(0, child.code(), child.output());
         assertTrue(child.output().contains("version " + Xpoll.version()), child.output());
+        assertTrue(child.output().contains("mapped from memory false"), child.output());
         assertEquals(0, folder.toFile().list().length);
+    }
+
+    /** As where programs are forbidden in /tmp, or there is no room, or nobody may write. */
+    @Test
+    void inTheJar_noFolderTakesIt_isLoadedFromMemory(@TempDir Path folder) throws Exception {
+        Child child = start(ALLOWED, "-Dorg.xpoll.tmpdir=" + folder.resolve("none"));
+        assertEquals(0, child.code(), child.output());
+        assertTrue(child.output().contains("version " + Xpoll.version()), child.output());
+        assertTrue(child.output().contains("mapped from memory true"), child.output());
     }
 
     @Test
