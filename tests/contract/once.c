@@ -253,7 +253,7 @@ static void pool_run(int mode, int total, bool drains)
 	XT_CHECK(atomic_load(&pool.bytes) < total + WAITERS * 3 + PIPES);
 }
 
-#define TOTAL (XT_SANITIZED ? 10000 : XT_SLOW ? 1000 : 100000)
+#define TOTAL (XT_SANITIZED ? 10000 : XT_SLOW ? 1000 : 30000)
 
 XT_TEST(hazard_05_dispatch_several_waiters_exactly_one_gets_it)
 {
