@@ -11,6 +11,14 @@ rm -rf "$work"
 mkdir -p "$work"
 cd "$work"
 
+# wheel FOLDER SOURCE [OPTION...]
+wheel() {
+	folder=$1 from=$2
+	shift 2
+	"$python" -m pip wheel --quiet --no-deps --no-build-isolation --no-index \
+		--wheel-dir "$folder" "$@" "$from"
+}
+
 # use NAME FILE: install the wheel into an empty folder and run the tests there.
 use() {
 	"$python" -m pip install --quiet --no-deps --no-index --target "$work/$1" "$2"
@@ -22,15 +30,14 @@ use() {
 		--rootdir "$source" "$source/tests/test_queue.py" "$source/tests/test_selector.py"
 }
 
-"$python" -m pip wheel --quiet --no-deps --no-build-isolation --no-index \
-	--wheel-dir from-tree "$source"
+wheel from-tree "$source"
 use tree from-tree/xpoll-*.whl
 
 "$python" -c 'import sys, os; os.chdir(sys.argv[1]); sys.path.insert(0, ".")
 import build_backend; build_backend.build_sdist(sys.argv[2])' "$source" "$work"
 test ! -e "$source/library"
-"$python" -m pip wheel --quiet --no-deps --no-build-isolation --no-index \
-	--wheel-dir from-sdist xpoll-*.tar.gz
+# Here it matters that nothing is missing, which is found out faster without an optimiser.
+wheel from-sdist xpoll-*.tar.gz --config-settings=cmake.build-type=Debug
 use sdist from-sdist/xpoll-*.whl
 
 # Only the module's entry is visible: no clash with another libxpoll in the process.
