@@ -1,15 +1,16 @@
 # A test as this project wants it: with a time limit, a label and 77 for "skipped".
 #
 #   xpoll_add_test(NAME name COMMAND command... [TIMEOUT seconds] [LABELS label...]
-#                  [ENVIRONMENT VAR=value...] [SERIAL])
+#                  [ENVIRONMENT VAR=value...] [COST seconds] [SERIAL])
 #
 # TIMEOUT defaults to 60.  Sanitizer builds and the nightly run multiply it by
 # XPOLL_TIMEOUT_FACTOR.  A command that names a target is run under
-# XPOLL_TEST_WRAPPER, which the valgrind preset sets.
+# XPOLL_TEST_WRAPPER, which the valgrind preset sets.  COST is about how long a test
+# takes that takes long: it is begun early, so that it is not what all wait for.
 set(XPOLL_TEST_WRAPPER "" CACHE STRING "Command, as a list, under which test programs run")
 
 function(xpoll_add_test)
-  cmake_parse_arguments(arg "SERIAL" "NAME;TIMEOUT" "COMMAND;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(arg "SERIAL" "NAME;TIMEOUT;COST" "COMMAND;LABELS;ENVIRONMENT" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 60)
   endif()
@@ -27,6 +28,9 @@ function(xpoll_add_test)
   endif()
   if(arg_ENVIRONMENT)
     set_tests_properties(${arg_NAME} PROPERTIES ENVIRONMENT "${arg_ENVIRONMENT}")
+  endif()
+  if(arg_COST)
+    set_tests_properties(${arg_NAME} PROPERTIES COST ${arg_COST})
   endif()
   if(arg_SERIAL)
     set_tests_properties(${arg_NAME} PROPERTIES RUN_SERIAL ON)
