@@ -14,7 +14,12 @@
 
 #include "os/beacon.h"
 
+/* One more than the highest; FreeBSD's NSIG leaves real-time signals out. */
+#ifdef _SIG_MAXSIG
+enum { XP_SIGNALS = _SIG_MAXSIG + 1 };
+#else
 enum { XP_SIGNALS = NSIG };
+#endif
 
 struct xp_bell;
 

@@ -139,6 +139,10 @@ static unsigned link_of(const struct sigaction *action)
 /* Does the default action leave the process as it is? */
 static bool signal_harmless(unsigned number)
 {
+#if defined(SIGINFO) && !defined(__linux__) /* BSD */
+	if (number == SIGINFO || number == SIGIO)
+		return true;
+#endif
 	return number == SIGCHLD || number == SIGURG || number == SIGWINCH ||
 		number == SIGCONT;
 }
