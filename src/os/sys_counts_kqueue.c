@@ -33,26 +33,38 @@ int64_t xp_sys_socket_room(int fd)
 	return xp_sys_kevent_ask(fd, EVFILT_WRITE);
 }
 
-/* A pipe has one buffer for both ends. */
+#if defined(FIONWRITE) || defined(__linux__)
+static int counts_ask(int fd, unsigned long what, int *count)
+{
+	int saved = errno;
+	int rc = ioctl(fd, what, count) < 0 ? -errno : 0;
+
+	errno = saved;
+	return rc;
+}
+#endif
+
+/*
+ * Of a pipe NetBSD tells, and Linux with kqueue(2) of our own, where both ends
+ * have one number.  FreeBSD says 0 at the end for writing, whatever is in it.
+ */
 int64_t xp_sys_unsent(int fd)
 {
-#if defined(FIONWRITE)
-	unsigned long what = FIONWRITE;
-#elif defined(__linux__)
-	unsigned long what = TIOCOUTQ; /* With kqueue(2) of our own. */
-#else
-	unsigned long what = 0;
-#endif
-	int saved = errno;
 	int count = 0;
-	int rc = what ? ioctl(fd, what, &count) : -1;
+	int rc;
 
-	if (!what)
-		return -ENOTSUP;
-	if (rc < 0 && errno == ENOTTY)
-		rc = ioctl(fd, FIONREAD, &count);
-	rc = rc < 0 ? -errno : 0;
-	errno = saved;
+#if defined(SO_NWRITE)
+	rc = xp_sys_option(fd, SOL_SOCKET, SO_NWRITE, &count, sizeof count);
+#elif defined(FIONWRITE)
+	rc = counts_ask(fd, FIONWRITE, &count);
+#elif defined(__linux__)
+	rc = counts_ask(fd, TIOCOUTQ, &count);
+	if (rc == -ENOTTY)
+		rc = counts_ask(fd, FIONREAD, &count);
+#else
+	(void)fd;
+	rc = -ENOTSUP;
+#endif
 	return rc < 0 ? rc : count;
 }
 
