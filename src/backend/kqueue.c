@@ -230,6 +230,15 @@ static int kqueue_sleep_masked(struct kqueue_state *state, int64_t deadline_ns,
 	return xp_sys_kevent_now(state->set.fd, NULL, 0, events, cap);
 }
 
+/* Whoever watches it calls without waiting: nothing else is to be told of. */
+static void kqueue_outer_look(struct kqueue_state *state)
+{
+	if (state->outer.fd < 0)
+		return;
+	xp_count_shared(&state->set.counters->syscalls_check);
+	xp_kq_outer_look(&state->outer);
+}
+
 /*
  * The lock is held, or nobody else is here to take it: changes come along.
  * If there are more than fit, those that fit do not sleep.
@@ -261,6 +270,7 @@ static int kqueue_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 		rc = kqueue_sleep_masked(state, deadline_ns, mask, events, cap);
 	} else if (deadline_ns == XP_NOW) {
 		rc = xp_sys_kevent_now(state->set.fd, changes, count, events, cap);
+		kqueue_outer_look(state);
 	} else {
 		rc = xp_sys_kevent_wait(state->set.fd, changes, count, events, cap,
 		                        deadline_ns);

@@ -6,6 +6,8 @@
 #include "os/sys.h"
 #include "os/sys_kqueue.h"
 
+enum { KQ_OUTER_HELD = 3 }; /* the inner queue, the beacon, the timer */
+
 static int kq_outer_change(int queue_fd, struct kevent *change)
 {
 	int rc = xp_sys_kevent_change(queue_fd, change, 1);
@@ -68,13 +70,28 @@ int xp_kq_outer_open(struct xp_kq_outer *outer, int inner_fd)
 static void kq_outer_show(struct xp_kq_outer *outer)
 {
 	bool lit = outer->attended || outer->due;
+	bool was = outer->lit;
 
 	XP_ASSERT(outer->attention.fd >= 0);
-	if (lit && !outer->lit)
-		xp_beacon_light(&outer->attention);
-	else if (!lit && outer->lit)
-		xp_beacon_dim(&outer->attention);
 	outer->lit = lit;
+	if (lit && !was)
+		xp_beacon_light(&outer->attention);
+	if (lit || !was)
+		return;
+	xp_beacon_dim(&outer->attention);
+	xp_kq_outer_look(outer);
+}
+
+/* The timer is used up by the look: the beacon stands for it. */
+void xp_kq_outer_look(struct xp_kq_outer *outer)
+{
+	struct kevent events[KQ_OUTER_HELD];
+	int count = xp_sys_kevent_now(outer->fd, NULL, 0, events, KQ_OUTER_HELD);
+
+	for (int i = 0; i < count; i++)
+		outer->due |= events[i].filter == EVFILT_TIMER;
+	if (outer->due && !outer->lit)
+		kq_outer_show(outer);
 }
 
 void xp_kq_outer_attention(struct xp_kq_outer *outer, bool on)
@@ -88,13 +105,12 @@ static int64_t alarm_ms(int64_t left_ns)
 {
 	int64_t left_ms = left_ns / XP_NS_PER_MS;
 
-	if (left_ms < 1)
-		return 1;
-	return left_ms > INT32_MAX ? INT32_MAX : left_ms;
+	/* Not before it is due. */
+	return left_ms >= INT32_MAX ? INT32_MAX : left_ms + 1;
 }
 
 /*
- * A timer that has fired stays in the queue until it is deleted.  For a moment
+ * A timer that has fired stays in the queue until a look takes it.  For a moment
  * that has come there is none: it would be a millisecond late.
  */
 int xp_kq_outer_alarm(struct xp_kq_outer *outer, int64_t deadline_ns)

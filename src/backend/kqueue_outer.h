@@ -1,6 +1,6 @@
 /*
  * What xpoll_fd hands out of a kqueue back end: a queue that holds the inner
- * one, a beacon and a timer.  Nobody takes events from it.
+ * one, a beacon and a timer.  Nobody else takes events from it.
  */
 #ifndef XP_BACKEND_KQUEUE_OUTER_H
 #define XP_BACKEND_KQUEUE_OUTER_H
@@ -27,6 +27,12 @@ void xp_kq_outer_fini(struct xp_kq_outer *outer, bool ours);
 int xp_kq_outer_open(struct xp_kq_outer *outer, int inner_fd);
 void xp_kq_outer_attention(struct xp_kq_outer *outer, bool on);
 int xp_kq_outer_alarm(struct xp_kq_outer *outer, int64_t deadline_ns);
+
+/*
+ * Have its kernel find out what is over: it only does so when it is asked for
+ * events, and up to then the queue is readable.  With the lock held.
+ */
+void xp_kq_outer_look(struct xp_kq_outer *outer);
 
 /* Have a queue hold a descriptor of the library's own: 0 or -errno. */
 int xp_kq_hold(int queue_fd, int fd, unsigned flags);

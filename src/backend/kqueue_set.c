@@ -109,6 +109,13 @@ int xp_kq_tell_one(struct xp_kq_set *set, const struct xp_kq_entry *entry,
 	return rc < 0 ? rc : -(int)record.data;
 }
 
+/* The kernels' words for a file, or a mark, that a filter is not for. */
+static bool kq_refused(int error)
+{
+	return error == -ENODEV || error == -EINVAL || error == -EPERM ||
+		error == -ENOTSUP;
+}
+
 int xp_kq_break(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd)
 {
 	int rc = -EPIPE;
@@ -117,7 +124,11 @@ int xp_kq_break(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd)
 	if (entry->broken)
 		rc = xp_kq_tell_one(set, entry, fd, KQ_WRITE,
 		                 EV_ADD | xp_kq_switch(entry, KQ_WRITE));
-	return rc;
+	if (rc == 0)
+		return 0;
+	entry->broken = false;
+	/* The header has such events, and this kernel has not. */
+	return kq_refused(rc) ? -EPIPE : rc;
 }
 
 static void kq_remove(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
@@ -128,13 +139,6 @@ static void kq_remove(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 			(void)xp_kq_tell_one(set, entry, fd, i, EV_DELETE);
 	entry->there &= (uint8_t)~filters;
 	entry->armed &= entry->there;
-}
-
-/* The kernels' words for a file, or a mark, that a filter is not for. */
-static bool kq_refused(int error)
-{
-	return error == -ENODEV || error == -EINVAL || error == -EPERM ||
-		error == -ENOTSUP;
 }
 
 /* A device that the kernel refuses as it never has to be waited for? */
