@@ -61,7 +61,7 @@ static uint32_t kernel_notes(uint32_t notes)
 }
 
 /* What a look at the file tells is left to that. */
-static uint32_t notes_told(uint32_t kernel)
+static uint32_t notes_told(uint32_t kernel, bool directory)
 {
 	static const uint32_t passing = XPOLL_NOTE_RENAME | XPOLL_NOTE_REVOKE |
 		XPOLL_NOTE_OPEN | XPOLL_NOTE_CLOSE | XPOLL_NOTE_CLOSE_WRITE |
@@ -75,6 +75,9 @@ static uint32_t notes_told(uint32_t kernel)
 		notes |= XPOLL_NOTE_WRITE;
 	if (kernel & (NOTE_DELETE | NOTE_LINK))
 		notes |= XPOLL_NOTE_DELETE;
+	/* An entry was moved in or out: no look tells that. */
+	if (directory && kernel & NOTE_EXTEND)
+		notes |= XPOLL_NOTE_EXTEND;
 	return notes;
 }
 
@@ -84,6 +87,16 @@ static struct xp_inode *inode_find(const struct xp_inodes *inodes, int fd)
 		xp_regmap_find(&inodes->map, (uint64_t)fd, 0);
 
 	return item ? XP_CONTAINER_OF(item, struct xp_inode, item) : NULL;
+}
+
+static void inode_told(struct xp_inodes *inodes, struct xp_list *item,
+                       uint32_t kernel)
+{
+	struct xp_inode_user *user =
+		XP_CONTAINER_OF(item, struct xp_inode_link, item)->user;
+
+	xp_inode_told(inodes, user,
+	              notes_told(kernel, S_ISDIR(user->last.st_mode)));
 }
 
 void xp_inodes_harvest(struct xp_inodes *inodes)
@@ -99,10 +112,7 @@ void xp_inodes_harvest(struct xp_inodes *inodes)
 			struct xp_list *item = inode ? inode->links.next : NULL;
 
 			for (; inode && item != &inode->links; item = item->next)
-				xp_inode_told(inodes,
-				              XP_CONTAINER_OF(item, struct xp_inode_link,
-				                              item)->user,
-				              notes_told(events[i].fflags));
+				inode_told(inodes, item, events[i].fflags);
 		}
 	} while (count == 32);
 }
@@ -135,21 +145,29 @@ static int instance_open(struct xpoll *queue, struct xp_inodes *inodes)
 	return rc;
 }
 
+static int inode_change(struct xp_inodes *inodes, const struct xp_inode *inode,
+                        unsigned flags, uint32_t notes)
+{
+	struct kevent change;
+	int rc;
+
+	xp_kq_set(&change, inode->item.ident, EVFILT_VNODE, flags,
+	          kernel_notes(notes), 0);
+	rc = xp_sys_kevent_change(inodes->watch.fd, &change, 1);
+	return rc < 0 ? rc : -(int)change.data;
+}
+
 static int inode_tell_kernel(struct xp_inodes *inodes,
                              const struct xp_inode *inode, uint32_t more)
 {
 	struct xp_list *item = inode->links.next;
 	uint32_t notes = more;
-	struct kevent change;
-	int rc;
 
 	for (; item != &inode->links; item = item->next)
 		notes |= XP_CONTAINER_OF(item, struct xp_inode_link,
 		                         item)->user->notes;
-	xp_kq_set(&change, inode->item.ident, EVFILT_VNODE,
-	          notes ? EV_ADD | EV_CLEAR : EV_DELETE, kernel_notes(notes), 0);
-	rc = xp_sys_kevent_change(inodes->watch.fd, &change, 1);
-	return rc < 0 ? rc : -(int)change.data;
+	return inode_change(inodes, inode, notes ? EV_ADD | EV_CLEAR : EV_DELETE,
+	                    notes);
 }
 
 static void inode_drop(struct xp_inodes *inodes, struct xp_inode *inode)
@@ -186,6 +204,10 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 
 	if (rc == 0)
 		rc = inode_make(inodes, user->fd, &inode);
+	/* A filter that has ended was that of a descriptor closed since. */
+	if (rc == 0 && user->self.inode &&
+	    inode_change(inodes, inode, EV_ENABLE, user->notes) == -ENOENT)
+		return -ESTALE;
 	if (rc == 0)
 		rc = inode_tell_kernel(inodes, inode, user->notes);
 	if (rc == 0 && !user->self.inode) {

@@ -35,6 +35,9 @@ int xp_proc_open(pid_t pid)
 	if (fd < 0)
 		return fd;
 	rc = proc_change(fd, pid, EVFILT_PROC, XP_KQ_EXIT);
+	/* macOS gives the status to those alone who may send it a signal. */
+	if (rc == -EACCES)
+		rc = proc_change(fd, pid, EVFILT_PROC, NOTE_EXIT);
 	if (rc == -ESRCH && is_zombie_child(pid, &status))
 		rc = proc_change(fd, pid, EVFILT_TIMER, 0);
 	if (rc == 0)
@@ -78,7 +81,8 @@ bool xp_proc_status(int fd, pid_t pid, int *status)
 	if (is_zombie_child(pid, status))
 		return true;
 	if (xp_sys_kevent_now(fd, NULL, 0, &event, 1) <= 0 ||
-	    event.filter != EVFILT_PROC || event.fflags & XP_KQ_EXIT_UNKNOWN)
+	    event.filter != EVFILT_PROC || event.fflags & XP_KQ_EXIT_UNKNOWN ||
+	    (event.fflags & XP_KQ_EXIT) != XP_KQ_EXIT)
 		return false;
 	*status = (int)event.data;
 	return true;
