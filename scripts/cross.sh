@@ -4,9 +4,10 @@
 #   scripts/cross.sh [TARGET...]
 #
 # The compiler is "zig cc", which brings the headers and the C libraries of these
-# systems; it is made ready in build/venv-zig.  Nothing is run; for FreeBSD the
-# tests that run there are compiled as well.  The result of a
-# target is in build/cross/TARGET.  77: there is no such compiler here.
+# systems; it is made ready in build/venv-zig.  Nothing is run.  For other kernels
+# than Linux the tests that ./dev test runs there are compiled and linked as well.
+# The result of a target is in build/cross/TARGET.  77: there is no such compiler
+# here.
 set -eu
 cd -- "$(dirname -- "$0")/.."
 
@@ -41,12 +42,18 @@ system_of() {
 	esac
 }
 
+# The program itself, without the Python in front of it.
+zig_program() {
+	build/venv-zig/bin/python -c 'if True:
+		import os, ziglang
+		print(os.path.join(os.path.dirname(ziglang.__file__), "zig"))'
+}
+
 # wrapper FILE ZIG_ARGUMENT...
 wrapper() {
 	file=$1
 	shift
-	printf '#!/bin/sh\nexec "%s" -m ziglang %s "$@"\n' \
-		"$PWD/build/venv-zig/bin/python" "$*" >"$file"
+	printf '#!/bin/sh\nexec "%s" %s "$@"\n' "$zig" "$*" >"$file"
 	chmod +x "$file"
 }
 
@@ -54,9 +61,8 @@ compile() {
 	target=$1
 	folder=$PWD/build/cross/$target
 	system=$(system_of "$target") || return 1
-	tests=OFF programs=
-	# Those that ./dev test is to run there.
-	[ "$system" != FreeBSD ] || tests=ON programs=all
+	tests=ON programs=all
+	[ "$system" != Linux ] || tests=OFF programs=
 	mkdir -p "$folder"
 	wrapper "$folder/cc" cc -target "$target" -Wno-unused-command-line-argument
 	wrapper "$folder/ar" ar
@@ -76,6 +82,7 @@ compile() {
 [ "${1:-}" != --few ] || { shift; set -- $FEW; }
 [ $# -gt 0 ] || set -- $ALL
 make_zig || { say "SKIP: no zig (build/venv-zig.log says why)"; exit 77; }
+zig=$(zig_program)
 failed=
 for target; do
 	if compile "$target"; then

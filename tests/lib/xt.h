@@ -94,6 +94,31 @@ enum {
 #define XT_RESET POLLHUP
 #endif
 
+/* A descriptor that only names a file; 0: there is no such thing. */
+#ifdef O_PATH
+#define XT_O_PATH O_PATH
+#else
+#define XT_O_PATH 0
+#endif
+
+/* The first real-time signal; 0: there are none. */
+#ifdef SIGRTMIN
+#define XT_RTMIN SIGRTMIN
+#else
+#define XT_RTMIN 0
+#endif
+/* No signal has this number, nor a higher one; FreeBSD's NSIG is not it. */
+#ifdef _SIG_MAXSIG
+#define XT_NO_SIGNAL (_SIG_MAXSIG + 1)
+#else
+#define XT_NO_SIGNAL NSIG
+#endif
+#define XT_NEEDS_RT()                                         \
+	do {                                                  \
+		if (!XT_RTMIN)                                \
+			XT_SKIP("no real-time signals here"); \
+	} while (0)
+
 /* How long to wait for what must come: a guard against hanging, in ns. */
 #define XT_SOON (INT64_C(20) * 1000000000)
 
@@ -118,6 +143,9 @@ void xt_register(struct xt_test *test);
 	}                                                              \
 	static void name(void)
 
+/* For a constructor to set: main gives it the arguments before all else. */
+extern void (*xt_main_first)(int argc, char **argv);
+
 extern const char *xt_backend; /* the back end under test */
 extern bool xt_threads;        /* threads mode */
 
@@ -131,6 +159,8 @@ bool xt_wine(void); /* Windows is played by Wine */
 /* On Windows, of harness and library, pipes and such sockets are TCP connections. */
 #define XT_NO_UNIX "no UNIX-domain sockets here"
 bool xt_sunos(void); /* illumos is played by models, or it is itself */
+bool xt_kqueue(void); /* the library is that of the systems with kqueue(2) */
+bool xt_dropin(void); /* and kqueue(2) is played by the drop-in */
 bool xt_usable(const char *backend); /* the library offers this one here */
 /* It has a kernel's queue, for xpoll_fd. */
 bool xt_has_queue_fd(void);
@@ -333,9 +363,12 @@ bool xt_done(struct xt_thread *thread);
  * tests of what happens to sleepers: they must be right also if it does not.
  */
 void xt_asleep(struct xt_thread *thread);
-/* As pthread_sigqueue, which not every C library has: 0, or -1 with errno. */
+/*
+ * As pthread_sigqueue, which not every C library has: 0, or -1 with errno.
+ * Where threads have no numbers it is for the process.
+ */
 int xt_queue_signal(int thread_number, int number);
-int xt_thread_number(void); /* of the calling thread */
+int xt_thread_number(void); /* of the calling thread; 0: it has none */
 
 /* Spin, politely, until the counter has this value or more. */
 void xt_until(atomic_int *counter, int value);

@@ -89,6 +89,8 @@ int main(int argc, char **argv)
 	const char *seed = getenv("XT_SEED");
 	int next = 1;
 
+	if (xt_main_first)
+		xt_main_first(argc, argv);
 	(void)setvbuf(stdout, NULL, _IOLBF, 0);
 	if (seed)
 		xt_chosen_seed = strtoull(seed, NULL, 0);

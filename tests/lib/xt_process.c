@@ -116,11 +116,14 @@ int xt_queue_signal(int thread_number, int number)
 	info.si_uid = getuid();
 	return (int)syscall(SYS_rt_tgsigqueueinfo, getpid(), thread_number,
 	                    number, &info);
-#else
+#elif defined(SIGRTMIN)
 	union sigval value = {.sival_int = 0};
 
 	(void)thread_number;
 	return sigqueue(getpid(), number, value);
+#else
+	(void)thread_number;
+	return kill(getpid(), number);
 #endif
 }
 

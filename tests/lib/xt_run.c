@@ -105,6 +105,8 @@ double xt_stress_seconds(double usual)
 	return text ? strtod(text, NULL) : usual;
 }
 
+void (*xt_main_first)(int argc, char **argv);
+
 bool xt_is(const char *backend)
 {
 	return strcmp(xt_backend, backend) == 0;
@@ -113,6 +115,20 @@ bool xt_is(const char *backend)
 bool xt_sunos(void)
 {
 	return xt_is("port") || xt_is("devpoll");
+}
+
+bool xt_kqueue(void)
+{
+	return xt_usable("kqueue");
+}
+
+bool xt_dropin(void)
+{
+#ifdef __linux__
+	return xt_kqueue();
+#else
+	return false;
+#endif
 }
 
 bool xt_has_queue_fd(void)

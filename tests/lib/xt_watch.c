@@ -38,14 +38,20 @@ static void watch_show_stack(int signal_number)
 #endif
 }
 
-/* vfork and exec: no lock of the C library may be needed here. */
+/* No lock of the C library may be needed here; macOS has nothing better. */
+#ifdef __APPLE__
+#define watch_fork fork
+#else
+#define watch_fork vfork
+#endif
+
 static bool watch_run_debugger(void)
 {
 	static char pid_text[24];
 	int status = 0;
 
 	(void)snprintf(pid_text, sizeof pid_text, "%d", (int)getpid());
-	pid_t child = vfork();
+	pid_t child = watch_fork();
 	if (child == 0) {
 		execlp("gdb", "gdb", "-p", pid_text, "-nx", "-batch", "-ex",
 		       "thread apply all backtrace", (char *)NULL);

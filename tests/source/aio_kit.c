@@ -1,11 +1,13 @@
 /* aio_kit: see the header. */
 #include "aio_kit.h"
 
+#ifdef __linux__
 #include <dirent.h>
 #include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#endif
 
 static void kit_broken(const char *what)
 {
@@ -19,10 +21,19 @@ static unsigned char kit_byte(int64_t offset)
 	return (unsigned char)(offset % 251 + offset / 4096 % 5);
 }
 
+/* The name of the file that was made with this number. */
+static const char *kit_name(int fd)
+{
+	char name[32];
+
+	(void)snprintf(name, sizeof name, "aio-%d", fd);
+	return xt_name(name);
+}
+
 int kit_file(int64_t size)
 {
 	char block[4096];
-	int fd = xt_file("");
+	int fd = xt_make("aio", "");
 
 	for (int64_t at = 0; at < size; at += (int64_t)sizeof block) {
 		size_t length = sizeof block;
@@ -34,18 +45,29 @@ int kit_file(int64_t size)
 		if (pwrite(fd, block, length, at) != (ssize_t)length)
 			kit_broken("a file");
 	}
+	if (rename(xt_name("aio"), kit_name(fd)) < 0)
+		kit_broken("a file's name");
+#ifdef POSIX_FADV_DONTNEED
 	if (fsync(fd) < 0 || posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) != 0)
 		kit_broken("a file out of memory");
+#endif
 	return fd;
+}
+
+void kit_random(int fd)
+{
+#ifdef POSIX_FADV_RANDOM
+	if (posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM) != 0)
+		kit_broken("advice");
+#else
+	(void)fd;
+#endif
 }
 
 int kit_reopen(int fd, int flags)
 {
-	char path[64];
-	int opened;
+	int opened = open(kit_name(fd), flags | O_CLOEXEC);
 
-	(void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	opened = open(path, flags | O_CLOEXEC);
 	return opened < 0 ? -1 : xt_keep(opened);
 }
 
@@ -113,6 +135,8 @@ bool kit_gets_all(const char *file, int line, struct xpoll *queue,
 	}
 	return true;
 }
+
+#ifdef __linux__
 
 static void *return_at_once(void *argument)
 {
@@ -183,3 +207,28 @@ void kit_trap_open(struct kit_trap *trap)
 	if (ioctl(trap->fd, UFFDIO_ZEROPAGE, &zero) < 0)
 		kit_broken("UFFDIO_ZEROPAGE");
 }
+
+#else
+
+int kit_threads(void)
+{
+	return 0;
+}
+
+bool kit_trap(struct kit_trap *trap)
+{
+	(void)trap;
+	return false;
+}
+
+void kit_trap_sprung(const struct kit_trap *trap)
+{
+	(void)trap;
+}
+
+void kit_trap_open(struct kit_trap *trap)
+{
+	(void)trap;
+}
+
+#endif

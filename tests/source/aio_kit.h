@@ -18,9 +18,14 @@ enum {
 			XT_SKIP("this way of AIO cannot be used here"); \
 	} while (0)
 
-/* A nameless file on a disk with these bytes, none of them in memory. */
+/*
+ * A file on a disk with these bytes, none of them in memory where that can be
+ * asked for.
+ */
 int kit_file(int64_t size);
-/* Another descriptor of it, opened with these flags; -1: not possible. */
+/* What is read of it brings nothing else along, where that can be asked for. */
+void kit_random(int fd);
+/* Another descriptor of a kit_file, opened with these flags; -1: not possible. */
 int kit_reopen(int fd, int flags);
 /* Are these the bytes of that place? */
 bool kit_right(const void *buffer, int64_t offset, int64_t length);
@@ -36,7 +41,7 @@ bool kit_gets_all(const char *file, int line, struct xpoll *queue,
 #define KIT_GETS_ALL(queue, aios, count) \
 	XT_CALL(kit_gets_all(__FILE__, __LINE__, (queue), (aios), (count)))
 
-/* The threads of this process, also those that the kernel has for it. */
+/* The threads of this process, also those that the kernel has for it: Linux. */
 int kit_threads(void);
 
 /*
@@ -49,6 +54,11 @@ struct kit_trap {
 	int fd;
 };
 bool kit_trap(struct kit_trap *trap);
+#ifdef __linux__
+#define KIT_NO_TRAP "only root may hold up a system call"
+#else
+#define KIT_NO_TRAP "no userfaultfd(2) to hold up a system call with"
+#endif
 /* Wait until somebody is stopped there. */
 void kit_trap_sprung(const struct kit_trap *trap);
 void kit_trap_open(struct kit_trap *trap);

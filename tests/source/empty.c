@@ -10,33 +10,66 @@
 
 #define EMPTY XPOLL_FILT_EMPTY
 
+/*
+ * Each kind of file that has such a buffer.  Elsewhere than on Linux what is
+ * written to a UNIX-domain socket is in the other one's at once, and pipes do
+ * not tell.
+ */
+#ifdef __linux__
 enum { KINDS = 3 };
 
-/* Each kind of file that has such a buffer. */
 static struct xt_pair kind_made(int kind)
 {
 	return kind == 0 ? xt_socketpair(SOCK_STREAM)
 		: kind == 1 ? xt_tcp() : xt_pipe();
 }
+#else
+enum { KINDS = 1 };
 
-/* What is left to be sent or read; a pipe has one number for both. */
+static struct xt_pair kind_made(int kind)
+{
+	(void)kind;
+	return xt_tcp();
+}
+#endif
+
+#define EMPTY_NEEDED()                                                  \
+	do {                                                            \
+		if (xpoll_supports(NULL, EMPTY, 0) != 1)                \
+			XT_SKIP("no call tells what was not sent here"); \
+	} while (0)
+
+/* What is left to be sent or read; a pipe of Linux has one number for both. */
 static int left(int fd)
 {
 	int count = 0;
 
+#ifdef FIONWRITE
+	(void)ioctl(fd, FIONWRITE, &count);
+#elif defined(SO_NWRITE)
+	socklen_t size = sizeof count;
+
+	(void)getsockopt(fd, SOL_SOCKET, SO_NWRITE, &count, &size);
+#else
 	if (ioctl(fd, TIOCOUTQ, &count) < 0)
 		(void)ioctl(fd, FIONREAD, &count);
+#endif
 	return count;
+}
+
+/* TCP hands on what the other end has room for; fill both. */
+static void fill(int fd)
+{
+	do
+		xt_fill(fd);
+	while (xt_poll(fd, POLLOUT) || left(fd) == 0);
 }
 
 static struct xt_pair filled(int kind)
 {
 	struct xt_pair pair = kind_made(kind);
 
-	/* TCP hands on what the other end has room for; fill both. */
-	do
-		xt_fill(pair.w);
-	while (xt_poll(pair.w, POLLOUT) || left(pair.w) == 0);
+	fill(pair.w);
 	return pair;
 }
 
@@ -60,6 +93,7 @@ XT_TEST(empty_from_the_beginning_is_reported_by_each_wait)
 	struct xpoll *queue = xt_open();
 	struct xpoll_event event;
 
+	EMPTY_NEEDED();
 	for (int kind = 0; kind < KINDS; kind++) {
 		struct xt_pair pair = kind_made(kind);
 
@@ -79,6 +113,7 @@ XT_TEST(filled_is_silent_until_the_other_end_has_it_all)
 {
 	struct xpoll *queue = xt_open();
 
+	EMPTY_NEEDED();
 	for (int kind = 0; kind < KINDS; kind++) {
 		struct xt_pair pair = filled(kind);
 
@@ -91,9 +126,7 @@ XT_TEST(filled_is_silent_until_the_other_end_has_it_all)
 			emptied(pair);
 			XT_GETS(queue, NULL, pair.w, EMPTY);
 			XT_EXPECT_EQ(left(pair.w), 0);
-			xt_fill(pair.w);
-			while (left(pair.w) == 0)
-				xt_fill(pair.w);
+			fill(pair.w);
 		}
 		XT_NONE(queue);
 		XT_OK(xt_flag(queue, (uint64_t)pair.w, EMPTY, XPOLL_DELETE));
@@ -107,13 +140,12 @@ XT_TEST(empty_that_is_over_is_not_reported)
 {
 	struct xpoll *queue = xt_open();
 
+	EMPTY_NEEDED();
 	for (int kind = 0; kind < KINDS; kind++) {
 		struct xt_pair pair = kind_made(kind);
 
 		XT_OK(xt_add(queue, pair.w, EMPTY, 0));
-		do
-			xt_fill(pair.w);
-		while (left(pair.w) == 0);
+		fill(pair.w);
 		XT_NONE(queue);
 		emptied(pair);
 		XT_GETS(queue, NULL, pair.w, EMPTY);
@@ -127,6 +159,7 @@ XT_TEST(oneshot_and_dispatch_are_told_once)
 	struct xpoll *queue = xt_open();
 	struct xt_pair one = filled(0), other = filled(0);
 
+	EMPTY_NEEDED();
 	XT_OK(xt_add(queue, one.w, EMPTY, XPOLL_ONESHOT));
 	XT_OK(xt_add(queue, other.w, EMPTY, XPOLL_DISPATCH));
 	XT_NONE(queue);
@@ -138,7 +171,7 @@ XT_TEST(oneshot_and_dispatch_are_told_once)
 		emptied(other);
 		XT_GETS(queue, NULL, other.w, EMPTY);
 		XT_NONE(queue);
-		xt_fill(other.w);
+		fill(other.w);
 		XT_OK(xt_flag(queue, (uint64_t)other.w, EMPTY, XPOLL_ENABLE));
 		XT_NONE(queue);
 	}
@@ -151,13 +184,14 @@ XT_TEST(disabled_is_silent_and_enabling_looks_anew)
 	struct xt_pair pair = kind_made(0);
 	uint64_t ident = (uint64_t)pair.w;
 
+	EMPTY_NEEDED();
 	XT_OK(xt_add(queue, pair.w, EMPTY, XPOLL_DISABLE));
 	XT_NONE(queue);
 	XT_OK(xt_flag(queue, ident, EMPTY, XPOLL_ENABLE));
 	XT_GETS(queue, NULL, ident, EMPTY);
 	XT_OK(xt_flag(queue, ident, EMPTY, XPOLL_DISABLE));
 	XT_NONE(queue);
-	xt_fill(pair.w);
+	fill(pair.w);
 	XT_OK(xt_flag(queue, ident, EMPTY, XPOLL_ENABLE));
 	XT_NONE(queue);
 	XT_OK(xt_flag(queue, ident, EMPTY, XPOLL_DISABLE));
@@ -178,6 +212,7 @@ XT_TEST(what_has_no_such_buffer_is_refused)
 	int file = xt_file("text"), listener = xt_listener(&address);
 	int closed = xt_dup(pair.r);
 
+	EMPTY_NEEDED();
 	XT_STATUS(xt_add(queue, file, EMPTY, 0), ENOTSUP);
 	XT_STATUS(xt_add(queue, listener, EMPTY, 0), ENOTSUP);
 	xt_close(closed);
@@ -214,6 +249,7 @@ XT_TEST(sleeping_thread_is_told)
 {
 	struct sleeper sleeper = {.queue = xt_open_quiet()};
 
+	EMPTY_NEEDED();
 	for (int kind = 0; kind < KINDS; kind++) {
 		struct xt_pair pair = filled(kind);
 		struct xt_thread *thread = xt_start(sleep_for_one, &sleeper);
@@ -235,6 +271,7 @@ XT_TEST(number_used_again_is_not_reported_for_the_old_file)
 	struct xt_pair old = filled(0), fresh = kind_made(0), third = kind_made(0);
 	int number = old.w;
 
+	EMPTY_NEEDED();
 	XT_OK(xt_add(queue, number, EMPTY, 0));
 	XT_NONE(queue);
 	xt_number(fresh.w, number);
@@ -260,6 +297,7 @@ XT_TEST(closed_is_not_reported)
 	struct xpoll *queue = xt_open();
 	struct xt_pair one = kind_made(0), other = filled(0), third = filled(0);
 
+	EMPTY_NEEDED();
 	XT_OK(xt_add(queue, one.w, EMPTY, 0));
 	xt_close(one.w);
 	XT_NONE(queue);
@@ -282,6 +320,7 @@ XT_TEST(queue_is_readable_when_it_is_empty)
 	struct xt_pair pair = filled(1);
 	int watched = xpoll_fd(queue);
 
+	EMPTY_NEEDED();
 	if (watched < 0)
 		XT_SKIP("no kernel queue in this back end");
 	XT_OK(xt_add(queue, pair.w, EMPTY, 0));
@@ -310,6 +349,7 @@ XT_TEST(reinit_in_a_child_goes_on)
 	struct xpoll *queue = xt_open_quiet();
 	struct xt_pair pair = kind_made(0), full = filled(0);
 
+	EMPTY_NEEDED();
 	XT_OK(xt_add(queue, pair.w, EMPTY, 0));
 	XT_OK(xt_add(queue, full.w, EMPTY, 0));
 	XT_GETS(queue, NULL, pair.w, EMPTY);
@@ -321,6 +361,7 @@ XT_TEST(supports_tells_of_it)
 {
 	struct xpoll *queue = xt_open();
 
+	EMPTY_NEEDED();
 	XT_EXPECT_EQ(xpoll_supports(queue, EMPTY, 0), 1);
 	XT_EXPECT_EQ(xpoll_supports(queue, EMPTY, 1), 0);
 }

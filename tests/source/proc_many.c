@@ -6,7 +6,6 @@
  */
 #include "xt.h"
 
-#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #define PROC XPOLL_FILT_PROC
@@ -22,18 +21,18 @@ static pid_t children[MOST];
 /* So many that sleep until this process ends or kills them. */
 static int children_start(int count)
 {
-	pid_t parent = getpid();
+	struct xt_pair pipe = xt_pipe();
 	int made = 0;
 
+	XT_EXPECT_EQ(fcntl(pipe.r, F_SETFL, 0), 0);
 	(void)fflush(stdout);
 	for (; made < count; made++) {
 		pid_t pid = fork();
+		char end;
 
 		if (pid == 0) {
-			(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-			while (getppid() == parent)
-				(void)pause();
-			_exit(0);
+			(void)close(pipe.w);
+			_exit((int)read(pipe.r, &end, 1));
 		}
 		if (pid < 0)
 			break;

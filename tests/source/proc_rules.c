@@ -196,6 +196,8 @@ XT_TEST(watched_processes_take_one_descriptor_each_and_give_it_back)
 	struct puppet puppets[8];
 	int before = 0;
 
+	if (xt_dropin())
+		XT_SKIP("a queue of the drop-in has several");
 	for (int i = 0; i < 8; i++)
 		puppets[i] = puppet_start();
 	before = xt_count_open();
@@ -332,7 +334,7 @@ static void watch_as_another_user(void *argument)
 	struct xpoll *queue = xt_open_quiet();
 	struct xpoll_event event;
 
-	XT_EQ(setresuid(65534, 65534, 65534), 0);
+	XT_EQ(setuid(65534), 0);
 	XT_FAILS(kill(puppet->pid, 0), EPERM);
 	XT_OK(watch(queue, puppet->pid, 0));
 	puppet_exit(*puppet, 3);

@@ -7,12 +7,15 @@
 #include "puppet_letter.h"
 
 #include <sched.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 
-char puppet_program[256];
+#ifdef __linux__
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#endif
+
+char puppet_program[PATH_MAX];
 char puppet_option[] = "--puppet";
 
 static void puppet_obey(int fd);
@@ -26,7 +29,8 @@ static void answer(int fd, int value)
 static void exec_puppet(const char *path, int fd)
 {
 	char number[16];
-	char *arguments[] = {puppet_program, puppet_option, number, NULL};
+	char *arguments[] = {(char *)(uintptr_t)path, puppet_option, number,
+	                     NULL};
 
 	(void)snprintf(number, sizeof number, "%d", fd);
 	(void)execv(path, arguments);
@@ -74,14 +78,23 @@ static void *thread_obeys(void *argument)
 	return NULL;
 }
 
-static void *thread_obeys_alone(void *argument)
+/* --- What not every system has ----------------------------------------------- */
+
+#ifdef __linux__
+
+static void leader_ends(void)
 {
-	int fd = ((struct errand *)argument)->fd;
+	(void)syscall(SYS_exit, 0);
+}
+
+/* Not before it is a zombie. */
+static void leader_has_ended(pthread_t leader)
+{
 	char path[64];
 	char text[512];
 	char *after = NULL;
 
-	/* Not before the first thread is a zombie. */
+	(void)leader;
 	(void)snprintf(path, sizeof path, "/proc/self/task/%d/stat", getpid());
 	while (!after || after[2] != 'Z') {
 		int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -92,6 +105,57 @@ static void *thread_obeys_alone(void *argument)
 		after = strrchr(text, ')');
 		(void)sched_yield();
 	}
+}
+
+/* Whoever it belongs to, it can be watched. */
+static void be_watchable(void)
+{
+	(void)prctl(PR_SET_DUMPABLE, 1);
+}
+
+/* One that has ended and was reaped. */
+static pid_t vfork_child(void)
+{
+	pid_t child = vfork();
+
+	if (child == 0)
+		_exit(0);
+	(void)waitpid(child, NULL, 0);
+	return child;
+}
+
+#else
+
+static void leader_ends(void)
+{
+	pthread_exit(NULL);
+}
+
+static void leader_has_ended(pthread_t leader)
+{
+	(void)pthread_join(leader, NULL);
+}
+
+static void be_watchable(void)
+{
+}
+
+static pid_t vfork_child(void)
+{
+	return -1; /* There is no tracer that tells of it. */
+}
+
+#endif
+
+/* The first thread's; its stack may be gone. */
+static pthread_t first_thread;
+static struct errand last_errand;
+
+static void *thread_obeys_alone(void *argument)
+{
+	int fd = ((struct errand *)argument)->fd;
+
+	leader_has_ended(first_thread);
 	answer(fd, 0);
 	puppet_obey(fd);
 	return NULL;
@@ -237,7 +301,6 @@ static int puppet_do(int fd, int child_fd, const struct letter *letter)
 {
 	struct errand errand = {.fd = fd, .child_fd = child_fd};
 	int status = -1;
-	pid_t child;
 
 	switch (letter->order) {
 	case FORK:
@@ -245,11 +308,7 @@ static int puppet_do(int fd, int child_fd, const struct letter *letter)
 	case FORK_BY_THREAD:
 		return run_thread(thread_forks, &errand, true);
 	case VFORK:
-		child = vfork();
-		if (child == 0)
-			_exit(0);
-		(void)waitpid(child, &status, 0);
-		return child;
+		return vfork_child();
 	case GROW:
 		return grow_all(letter->argument, letter->other, child_fd);
 	case STORM:
@@ -264,8 +323,10 @@ static int puppet_do(int fd, int child_fd, const struct letter *letter)
 	case THREAD_OBEYS:
 		return run_thread(thread_obeys, &errand, true);
 	case LEADER_ENDS:
-		(void)run_thread(thread_obeys_alone, &errand, false);
-		(void)syscall(SYS_exit, 0);
+		first_thread = pthread_self();
+		last_errand = errand;
+		(void)run_thread(thread_obeys_alone, &last_errand, false);
+		leader_ends();
 		return 0;
 	case EXEC:
 		exec_puppet(puppet_program, fd);
@@ -295,18 +356,18 @@ static int puppet_do(int fd, int child_fd, const struct letter *letter)
 /* A descriptor may come along. */
 static bool receive(int fd, struct letter *letter, int *passed)
 {
-	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+	union letter_cover cover;
 	struct iovec vector = {letter, sizeof *letter};
 	struct msghdr message = {
 		.msg_iov = &vector,
 		.msg_iovlen = 1,
-		.msg_control = control,
-		.msg_controllen = sizeof control,
+		.msg_control = &cover,
+		.msg_controllen = CMSG_SPACE(sizeof(int)),
 	};
 	struct cmsghdr *header;
 
 	*passed = -1;
-	if (recvmsg(fd, &message, 0) != sizeof *letter)
+	if (recvmsg(fd, &message, MSG_WAITALL) != sizeof *letter)
 		return false;
 	header = CMSG_FIRSTHDR(&message);
 	if (header)
@@ -337,39 +398,24 @@ static void block_sigchld(void)
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-/*
- * The descriptor in "PROGRAM OPTION DESCRIPTOR", or -1 if this is no puppet.  Not
- * every C library tells constructors the arguments.
- */
-static int puppet_descriptor(void)
+/* Started as "PROGRAM OPTION DESCRIPTOR" it is a puppet. */
+static void puppet_main(int argc, char **argv)
 {
-	char text[512] = "";
-	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-	ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-	const char *option = text + strlen(text) + 1;
+	int fd;
 
-	if (fd >= 0)
-		(void)close(fd);
-	if (length < 0 || option >= text + length ||
-	    strcmp(option, puppet_option) != 0)
-		return -1;
-	return (int)strtol(option + strlen(option) + 1, NULL, 10);
-}
-
-__attribute__((constructor)) static void puppet_main(void)
-{
-	int fd = puppet_descriptor();
-	ssize_t length = readlink("/proc/self/exe", puppet_program,
-	                          sizeof puppet_program - 1);
-
-	if (length > 0)
-		puppet_program[length] = '\0';
-	if (fd < 0) {
+	if (!realpath(argv[0], puppet_program))
+		puppet_program[0] = '\0';
+	if (argc != 3 || strcmp(argv[1], puppet_option) != 0) {
 		block_sigchld();
 		return;
 	}
-	/* Whoever it belongs to, it can be watched. */
-	(void)prctl(PR_SET_DUMPABLE, 1);
+	fd = (int)strtol(argv[2], NULL, 10);
+	be_watchable();
 	answer(fd, getpid());
 	puppet_obey(fd);
+}
+
+__attribute__((constructor)) static void puppet_first(void)
+{
+	xt_main_first = puppet_main;
 }

@@ -7,7 +7,9 @@
 
 #include "xt.h"
 
-extern char puppet_program[256]; /* the path of this program */
+#include <limits.h>
+
+extern char puppet_program[PATH_MAX]; /* the path of this program */
 
 /* The status of one that exits with this code. */
 #ifdef _WIN32

@@ -30,6 +30,12 @@ struct letter {
 	char path[100];
 };
 
+/* Room for a descriptor that comes along. */
+union letter_cover {
+	struct cmsghdr header;
+	char room[64]; /* CMSG_SPACE is not a constant everywhere */
+};
+
 extern char puppet_option[];     /* its first argument; then a descriptor */
 
 #endif

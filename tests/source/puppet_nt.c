@@ -16,7 +16,7 @@ static struct string {
 	pid_t pid;
 } strings[PUPPETS_MOST];
 
-char puppet_program[256];
+char puppet_program[PATH_MAX];
 
 __attribute__((constructor)) static void puppet_main(void)
 {

@@ -3,32 +3,34 @@
 #include "puppet_letter.h"
 
 #include <spawn.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
 
 extern char **environ;
 
 static bool tell(struct puppet puppet, const struct letter *letter, int passed)
 {
-	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+	union letter_cover cover;
 	struct iovec vector = {(void *)(uintptr_t)letter, sizeof *letter};
 	struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
 
 	if (passed >= 0) {
 		struct cmsghdr *header;
 
-		memset(control, 0, sizeof control);
-		message.msg_control = control;
-		message.msg_controllen = sizeof control;
+		memset(&cover, 0, sizeof cover);
+		message.msg_control = &cover;
+		message.msg_controllen = CMSG_SPACE(sizeof passed);
 		header = CMSG_FIRSTHDR(&message);
 		header->cmsg_level = SOL_SOCKET;
 		header->cmsg_type = SCM_RIGHTS;
 		header->cmsg_len = CMSG_LEN(sizeof passed);
 		memcpy(CMSG_DATA(header), &passed, sizeof passed);
 	}
-	return XT_EXPECT_EQ(sendmsg(puppet.fd, &message, MSG_NOSIGNAL),
-	                    sizeof *letter);
+	return XT_EXPECT_EQ(sendmsg(puppet.fd, &message, 0), sizeof *letter);
 }
 
 static int hear(struct puppet puppet)
@@ -50,7 +52,9 @@ static int order(struct puppet puppet, int what, int argument)
 /* Blocking, and with ends that the puppet may keep. */
 static void strings(int ends[2])
 {
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0 ||
+	    fcntl(ends[0], F_SETFD, FD_CLOEXEC) < 0 ||
+	    fcntl(ends[1], F_SETFD, FD_CLOEXEC) < 0)
 		xt_fail(__FILE__, __LINE__, "socketpair: %s", strerror(errno));
 	(void)xt_keep(ends[0]);
 }
@@ -58,7 +62,6 @@ static void strings(int ends[2])
 struct puppet puppet_start(void)
 {
 	struct puppet puppet = {-1, -1};
-	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t none;
 	char number[16];
@@ -71,14 +74,12 @@ struct puppet puppet_start(void)
 	(void)posix_spawnattr_init(&attributes);
 	(void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
 	(void)posix_spawnattr_setsigmask(&attributes, &none);
-	(void)posix_spawn_file_actions_init(&actions);
-	/* The same number: it stays open. */
-	(void)posix_spawn_file_actions_adddup2(&actions, ends[1], ends[1]);
+	/* It stays open: nobody else starts programs here. */
+	(void)fcntl(ends[1], F_SETFD, 0);
 	(void)snprintf(number, sizeof number, "%d", ends[1]);
-	XT_EXPECT_EQ(posix_spawn(&puppet.pid, puppet_program, &actions,
-	                         &attributes, arguments, environ), 0);
+	XT_EXPECT_EQ(posix_spawn(&puppet.pid, puppet_program, NULL, &attributes,
+	                         arguments, environ), 0);
 	(void)posix_spawnattr_destroy(&attributes);
-	(void)posix_spawn_file_actions_destroy(&actions);
 	(void)close(ends[1]);
 	XT_EXPECT_EQ(hear(puppet), puppet.pid);
 	return puppet;
@@ -249,9 +250,10 @@ void puppet_kill(struct puppet puppet, int signal)
 	(void)tell(puppet, &letter, -1);
 }
 
-/* A descriptor of the test's own is the oracle. */
+/* A call of the test's own is the oracle. */
 void puppet_await_end(struct puppet puppet)
 {
+#ifdef __linux__
 	int fd = (int)syscall(SYS_pidfd_open, puppet.pid, 0);
 
 	if (fd < 0) {
@@ -260,6 +262,14 @@ void puppet_await_end(struct puppet puppet)
 	}
 	(void)xt_poll_until(fd, POLLIN, POLLIN);
 	(void)close(fd);
+#else
+	siginfo_t info;
+
+	/* Of children alone. */
+	while (waitid(P_PID, (id_t)puppet.pid, &info, WEXITED | WNOWAIT) < 0)
+		if (!XT_EXPECT_EQ(errno, EINTR))
+			return;
+#endif
 }
 
 int puppet_wait(struct puppet puppet)

@@ -100,18 +100,19 @@ XT_TEST(storm_of_real_time_signals_is_counted_each)
 {
 	struct xpoll *queue = xt_open();
 	struct sender sender = {.target = xt_thread_number(),
-	                        .number = SIGRTMIN,
+	                        .number = XT_RTMIN,
 	                        .count = 3000};
 
+	XT_NEEDS_RT();
 	if (XT_TSAN)
 		XT_SKIP("ThreadSanitizer has signals its own way");
-	XT_CALL(begin(queue, SIGRTMIN));
+	XT_CALL(begin(queue, XT_RTMIN));
 	for (int i = 0; i < SENDERS; i++)
 		(void)xt_start(send_all, &sender);
-	XT_EQ(total_until(queue, SIGRTMIN, 9000), 9000);
+	XT_EQ(total_until(queue, XT_RTMIN, 9000), 9000);
 	XT_EXPECT_EQ(atomic_load(&handled), 9000);
 	XT_NONE(queue);
-	(void)signal(SIGRTMIN, SIG_DFL);
+	(void)signal(XT_RTMIN, SIG_DFL);
 }
 
 /* What the process gets is handled by any thread that does not block it. */
@@ -161,16 +162,17 @@ XT_TEST(storm_with_several_waiters_is_counted_once_each)
 {
 	struct xpoll *queue = xt_open();
 	struct sender sender = {.target = xt_thread_number(),
-	                        .number = SIGRTMIN,
+	                        .number = XT_RTMIN,
 	                        .count = 4000};
 	atomic_long total;
 	struct taker taker = {queue, &total, 4000};
 	struct xt_thread *threads[4];
 
 	atomic_init(&total, 0);
+	XT_NEEDS_RT();
 	if (XT_TSAN)
 		XT_SKIP("ThreadSanitizer has signals its own way");
-	XT_CALL(begin(queue, SIGRTMIN));
+	XT_CALL(begin(queue, XT_RTMIN));
 	for (int i = 0; i < 4; i++)
 		threads[i] = i ? xt_start(take_some, &taker)
 		               : xt_start(send_all, &sender);
@@ -179,7 +181,7 @@ XT_TEST(storm_with_several_waiters_is_counted_once_each)
 		xt_join(threads[i]);
 	XT_EXPECT_EQ(atomic_load(&total), 4000);
 	XT_EXPECT_EQ(atomic_load(&handled), 4000);
-	(void)signal(SIGRTMIN, SIG_DFL);
+	(void)signal(XT_RTMIN, SIG_DFL);
 }
 
 /*
@@ -229,19 +231,20 @@ XT_TEST(storm_while_it_is_added_and_deleted_always_runs_the_handler)
 {
 	struct xpoll *queue = xt_open();
 	struct sender sender = {.target = xt_thread_number(),
-	                        .number = SIGRTMIN,
+	                        .number = XT_RTMIN,
 	                        .count = 3000};
 
+	XT_NEEDS_RT();
 	if (XT_TSAN)
 		XT_SKIP("ThreadSanitizer has signals its own way");
-	XT_CALL(begin(queue, SIGRTMIN));
+	XT_CALL(begin(queue, XT_RTMIN));
 	struct xt_thread *thread = xt_start(send_all, &sender);
 	while (!xt_done(thread)) {
-		XT_OK(xt_flag(queue, (uint64_t)SIGRTMIN, SIGNAL, XPOLL_DELETE));
-		XT_OK(xt_change(queue, (uint64_t)SIGRTMIN, SIGNAL, XPOLL_ADD, 0,
+		XT_OK(xt_flag(queue, (uint64_t)XT_RTMIN, SIGNAL, XPOLL_DELETE));
+		XT_OK(xt_change(queue, (uint64_t)XT_RTMIN, SIGNAL, XPOLL_ADD, 0,
 		                0, NULL));
 	}
 	xt_join(thread);
 	XT_EXPECT_EQ(atomic_load(&handled), 3000);
-	(void)signal(SIGRTMIN, SIG_DFL);
+	(void)signal(XT_RTMIN, SIG_DFL);
 }

@@ -205,6 +205,8 @@ XT_TEST(hazard_11_timers_of_nested_queues_are_told)
 {
 	if (!has_queue_fd())
 		XT_SKIP(no_queue);
+	if (xt_dropin())
+		XT_SKIP("Linux allows the drop-in no third level");
 	struct xpoll *inner = xt_open_quiet();
 	struct xpoll *outer = xt_open_quiet();
 	int fd = xpoll_fd(inner);
@@ -277,6 +279,8 @@ XT_TEST(descriptors_of_timers_are_close_on_exec)
 			XT_CHECK(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 }
 
+#ifdef __linux__
+
 /* The kernel's own words of a timerfd; false: it is none. */
 static bool timerfd_says(int fd, int *clock, int *flags)
 {
@@ -299,6 +303,8 @@ static bool timerfd_says(int fd, int *clock, int *flags)
 	return true;
 }
 
+#endif
+
 /*
  * Nobody may set the clock of this machine for a test; so the kernel is asked
  * whether it would tell: TFD_TIMER_ABSTIME (1) and TFD_TIMER_CANCEL_ON_SET (2)
@@ -312,6 +318,8 @@ XT_TEST(abstime_descriptor_is_told_of_clock_steps)
 	int flags = -1;
 	int found = 0;
 
+	if (xt_kqueue())
+		XT_SKIP("no timerfd here");
 	XT_OK(timer(queue, 1, XPOLL_ADD, XPOLL_NOTE_ABSTIME, 1));
 	for (int fd = 0; fd < 256; fd++)
 		if (timerfd_says(fd, &clock, &flags) && clock == 0)
@@ -344,7 +352,8 @@ XT_TEST(timer_without_a_descriptor_for_it_is_not_silent)
 	                              0);
 	bool told = readable(queue);
 	XT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
-	XT_CHECK(added && told);
+	/* The kernel's own timer of kqueue(2) takes none. */
+	XT_CHECK(added && (told || xt_is("kqueue")));
 	XT_NONE(queue);
 	XT_CHECK(!readable(queue));
 }

@@ -300,6 +300,8 @@ XT_TEST(abstime_without_descriptors_is_emfile_and_changes_nothing)
 {
 	struct xpoll *queue = xt_open_quiet();
 
+	if (xt_kqueue())
+		XT_SKIP("no descriptor tells that the clock was set");
 	/* A child, for the limit is the process's. */
 	XT_CHECK(xt_child(no_descriptors, queue));
 }

@@ -334,9 +334,12 @@ XT_TEST(read_and_vnode_of_one_file_are_apart)
 
 XT_TEST(o_path_descriptors_are_watched_too)
 {
+	if (!XT_O_PATH)
+		XT_SKIP("no O_PATH here");
+
 	struct xpoll *queue = xt_open();
 	int file = xt_make("f", "text");
-	int path = xt_keep(open(xt_name("f"), O_PATH));
+	int path = xt_keep(open(xt_name("f"), XT_O_PATH));
 
 	XT_OK(vnode_add(queue, path, 0, QUIET_NOTES));
 	xt_put(file);
@@ -350,10 +353,13 @@ XT_TEST(o_path_descriptors_are_watched_too)
 
 XT_TEST(symbolic_link_opened_by_o_path_is_watched_itself)
 {
+	if (!XT_O_PATH)
+		XT_SKIP("no O_PATH here");
+
 	struct xpoll *queue = xt_open();
 
 	XT_OK(symlink("nowhere", xt_name("s")));
-	int path = xt_keep(open(xt_name("s"), O_PATH | O_NOFOLLOW));
+	int path = xt_keep(open(xt_name("s"), XT_O_PATH | O_NOFOLLOW));
 	XT_OK(vnode_add(queue, path, 0, QUIET_NOTES));
 	XT_OK(rename(xt_name("s"), xt_name("t")));
 	VNODE_GETS(queue, path, XPOLL_NOTE_RENAME);
@@ -372,7 +378,9 @@ XT_TEST(fifo_and_device_are_files)
 	XT_OK(fchmod(fifo, 0644));
 	VNODE_GETS(queue, fifo, XPOLL_NOTE_ATTRIB);
 	int null = xt_open_path("/dev/null", O_RDWR);
-	XT_OK(vnode_add(queue, null, 0, XPOLL_NOTE_RENAME));
+	int status = vnode_add(queue, null, 0, XPOLL_NOTE_RENAME);
+	/* FreeBSD's kernel tells nothing of its devices. */
+	XT_EXPECT(status == 0 || (xt_kqueue() && status == ENOTSUP));
 	XT_NONE(queue);
 }
 
@@ -385,16 +393,19 @@ XT_TEST(what_no_file_system_holds_is_einval)
 	int fds[] = {pipe.r, pipe.w, sockets.r, xt_eventfd()};
 
 	for (int i = 0; i < 4; i++)
-		XT_STATUS(vnode_add(queue, fds[i], 0, ALL_NOTES), EINVAL);
-	XT_STATUS(vnode_add(queue, -1, 0, ALL_NOTES), EBADF);
+		XT_STATUS(vnode_add(queue, fds[i], 0, QUIET_NOTES),
+		          fds[i] < 0 ? EBADF : EINVAL);
+	XT_STATUS(vnode_add(queue, -1, 0, QUIET_NOTES), EBADF);
 	XT_STATUS(xt_change(queue, UINT64_C(1) << 40, VNODE, XPOLL_ADD,
 	                    XPOLL_NOTE_WRITE, 0, NULL), EBADF);
 	int file = xt_make("f", "");
 	XT_STATUS(vnode_add(queue, file, 0, 0x800), EINVAL);
 	xt_close(file);
-	XT_STATUS(vnode_add(queue, file, 0, ALL_NOTES), EBADF);
+	XT_STATUS(vnode_add(queue, file, 0, QUIET_NOTES), EBADF);
 	XT_EXPECT_EQ(xt_stats(xt_open_quiet()).registered, 0);
 }
+
+#ifdef __linux__
 
 /*
  * The kernel accepts a watch of such memory and never tells anything, so it is
@@ -402,7 +413,7 @@ XT_TEST(what_no_file_system_holds_is_einval)
  */
 XT_TEST(memory_file_is_looked_at_by_time)
 {
-	if (xt_sunos())
+	if (xt_sunos() || xt_kqueue())
 		XT_SKIP("only Linux has such a file");
 
 	struct xpoll *queue = xt_open();
@@ -448,12 +459,18 @@ XT_TEST(files_of_other_file_systems_are_watched)
 	VNODE_GETS(queue, proc, XPOLL_NOTE_READ);
 }
 
+#endif
+
 XT_TEST(supports_tells_the_truth)
 {
 	struct xpoll *queue = xt_open();
+	uint32_t notes = ALL_NOTES;
 
-	uint32_t notes = xt_sunos() ? QUIET_NOTES | XPOLL_NOTE_READ : ALL_NOTES;
-
+	if (xt_sunos())
+		notes = QUIET_NOTES | XPOLL_NOTE_READ;
+	/* Some of the systems with kqueue(2) tell of these four, some do not. */
+	if (xt_kqueue() && !xpoll_supports(queue, VNODE, XPOLL_NOTE_OPEN))
+		notes = QUIET_NOTES;
 	XT_EXPECT_EQ(xpoll_supports(queue, VNODE, notes), 1);
 	XT_EXPECT_EQ(vnode_notes(queue), notes);
 	XT_EXPECT_EQ(xpoll_supports(queue, VNODE, 0), 1);

@@ -13,9 +13,15 @@ static bool registered(struct xpoll *queue, int fd)
 	return xpoll_lookup(queue, (uint64_t)fd, VNODE, &now) == 0;
 }
 
+/* Else it is noticed by the next report, ADD or DELETE. */
+static bool close_is_told(void)
+{
+	return !xt_sunos() && !xt_kqueue();
+}
+
 XT_TEST(closed_without_delete_ends_silently)
 {
-	if (xt_sunos())
+	if (!close_is_told())
 		XT_SKIP("nobody is told of a close");
 
 	struct xpoll *queue = xt_open();
@@ -40,7 +46,8 @@ XT_TEST(closed_while_a_duplicate_is_open_ends_when_something_happens)
 	XT_NONE(queue);
 	xt_put(copy);
 	XT_NONE(queue);
-	XT_CHECK(!registered(queue, file));
+	/* kqueue(2) has dropped its watch, and tells nothing more. */
+	XT_CHECK(xt_kqueue() || !registered(queue, file));
 }
 
 XT_TEST(delete_of_a_closed_one_is_ebadf)
@@ -67,7 +74,7 @@ XT_TEST(number_used_again_is_not_reported_for_the_old_file)
 	XT_NONE(queue);
 	xt_put(file);
 	XT_NONE(queue);
-	XT_CHECK(!registered(queue, file));
+	XT_CHECK(xt_kqueue() || !registered(queue, file));
 	XT_STATUS(xt_flag(queue, (uint64_t)file, VNODE, XPOLL_DELETE), ENOENT);
 }
 

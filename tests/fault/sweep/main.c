@@ -427,6 +427,8 @@ int main(int argc, char **argv)
 	sweep_everything = seconds && strcmp(seconds, "all") == 0;
 	if (seconds && !sweep_everything)
 		sweep_sample_ns = (int64_t)(strtod(seconds, NULL) * 1e9);
+	if (xt_main_first)
+		xt_main_first(argc, argv);
 	(void)setvbuf(stdout, NULL, _IOLBF, 0);
 	while (next < argc && argv[next][0] == '-') {
 		int taken = option(argv[next], argv[next + 1]);
