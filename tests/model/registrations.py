@@ -107,6 +107,10 @@ class Registration:
     def may_repeat(self) -> None:
         """The kernel was told anew: CLEAR may be told anew what it told before."""
 
+    def repeatable(self, look: Look) -> bool:
+        """May a wait tell it though it has not to?"""
+        return False
+
     def resolved(self, change: Change, file: File, clean: bool) -> None:
         """No doubt any more: this ADD was of this file; clean: nothing is left from before."""
         self.file = file
@@ -231,6 +235,9 @@ class FdRegistration(Registration):
         # The answers of a TCP peer come when they come.  Twice, but not for ever.
         return (self.file.activity != self.activity or self.file.kind in ("tcp", "lone")
                 or not self.repeated)
+
+    def repeatable(self, look: Look) -> bool:
+        return bool(self.modes & CLEAR and self.conditions(look)[0])
 
     def check(self, event: Event, looks: Iterable[Look]) -> str:
         held = [bits for look in looks for bits in self.conditions(look) if bits]

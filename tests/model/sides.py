@@ -349,11 +349,25 @@ class Side:
         late = [key for key in self.ref.owed(self.before, slow=True) if key[1] in FD_FILTERS]
         if doubts or late or self.wake_pending or self.ref.owed(self.before):
             return
+        self.take_repeats()
         waits = self.queue.stats()["waits"]
         self.sleeper = threading.Thread(target=self.sleep)
         self.sleeper.start()
         while self.queue.stats()["waits"] == waits:
             time.sleep(0)
+
+    def take_repeats(self) -> None:
+        """What CLEAR may tell once more comes at once, so before what is to change."""
+        for _ in range(BOUND):
+            if not any(reg.enabled and reg.repeatable(self.before)
+                       for reg in self.ref.regs.values()):
+                return
+            ready = self.once(lambda: self.queue.wait(0))
+            if not ready:
+                return
+            before, self.before = self.before, self.world.look()
+            self.judge(ready, before, self.before, False)
+        raise self.wrong("never comes to rest")
 
     def sleep(self) -> None:
         self.came = []

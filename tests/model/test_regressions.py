@@ -153,3 +153,32 @@ def test_edge_beside_a_dispatch_of_the_same_hang_up_comes_to_rest() -> None:
         model.add(asleep=True, filter=FILT_EXCEPT, modes=CLEAR | DISPATCH, pick=0, switch=0)
         for _ in range(4):
             model.poll(timeout=0)
+
+
+def test_direction_that_found_room_is_not_told_with_the_other() -> None:
+    """Of files that may not be looked at: a directory, and a terminal that has hung up."""
+    with Machine() as model:
+        model.first_file(kind="directory")
+        model.add(asleep=False, filter=FILT_READ, hint=True, modes=CLEAR, pick=0, switch=0)
+        model.add(asleep=False, filter=FILT_WRITE, hint=True, modes=CLEAR | ONESHOT, pick=0,
+                  switch=0, then="wait for one")
+        model.add(asleep=True, filter=FILT_READ, modes=0, pick=0, switch=0)
+    with Machine() as model:
+        model.first_file(kind="tty")
+        model.close(exactly=False, pick=0)
+        model.ctl_add(disabled=False, events=POLLIN | POLLOUT, modes=CLEAR, pick=0,
+                      then="wait for one")
+        for _ in range(4):
+            model.wait(max_events=1, timeout=0)
+
+
+def test_edge_that_is_told_again_comes_before_what_is_changed_asleep() -> None:
+    for op in (DISABLE, DELETE):
+        with Machine() as model:
+            model.first_file(kind="unix")
+            model.add(asleep=False, filter=FILT_WRITE, modes=CLEAR, pick=0, switch=0,
+                      then="wait")
+            model.act(pick=1, what="write", asleep=False)
+            model.add(asleep=False, filter=FILT_READ, modes=DISPATCH, pick=0, switch=0,
+                      then="wait for one")
+            model.switch(asleep=True, filter=FILT_WRITE, op=op, pick=0)
