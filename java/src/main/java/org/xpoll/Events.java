@@ -14,6 +14,8 @@ public final class Events {
     private final short[] bits;
     private final Member[] members;
     private int size;
+    /** Members up to here may be of an earlier batch. */
+    private int filled;
 
     /**
      * Makes an empty batch.
@@ -82,8 +84,9 @@ public final class Events {
         return members[Objects.checkIndex(i, size)].attachment;
     }
 
-    /** For the thread that fills it: where to write from now on. */
+    /** For the thread that fills it: where to write from now on. {@link #trim} is to follow. */
     void clear() {
+        filled = Math.max(filled, size);
         size = 0;
     }
 
@@ -97,15 +100,15 @@ public final class Events {
 
     /** Lets go of everything. */
     void drop() {
-        int before = size;
-        size = 0;
-        trim(before);
+        clear();
+        trim();
     }
 
-    /** Drops what the batch before had more of: a removed member shall not live on here. */
-    void trim(int before) {
-        for (int i = size; i < before; i++) {
+    /** Drops what earlier batches had more of: a removed member shall not live on here. */
+    void trim() {
+        for (int i = size; i < filled; i++) {
             members[i] = null;
         }
+        filled = size;
     }
 }

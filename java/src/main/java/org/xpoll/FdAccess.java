@@ -94,7 +94,8 @@ final class FdAccess {
             return -1;
         }
         SocketChannel channel = socket.getChannel();
-        return channel != null ? ofChannel(channel) : ofImpl(Socket.class, socket);
+        return channel != null ? ofChannel(channel)
+                : ofImpl(Socket.class, socket, socket.isConnected());
     }
 
     private static int ofServerSocket(ServerSocket socket) throws IOException {
@@ -102,7 +103,8 @@ final class FdAccess {
             return -1;
         }
         ServerSocketChannel channel = socket.getChannel();
-        return channel != null ? ofChannel(channel) : ofImpl(ServerSocket.class, socket);
+        return channel != null ? ofChannel(channel)
+                : ofImpl(ServerSocket.class, socket, false);
     }
 
     private static int ofDatagramSocket(DatagramSocket socket) {
@@ -125,11 +127,14 @@ final class FdAccess {
     }
 
     /** Of a socket that is open; it has no descriptor from its beginning. */
-    private static int ofImpl(Class<?> owner, Object socket) throws IOException {
+    private static int ofImpl(Class<?> owner, Object socket, boolean connected)
+            throws IOException {
         int fd = descriptorOf(owner, socket);
         if (fd < 0) {
-            throw new SocketException("the " + owner.getSimpleName()
-                    + " has no descriptor: bind or connect it first");
+            // What is connected without one speaks TLS through another socket.
+            throw new SocketException("the " + owner.getSimpleName() + " has no descriptor"
+                    + (connected ? " of its own: add the socket beneath it"
+                    : ": bind or connect it first"));
         }
         return fd;
     }

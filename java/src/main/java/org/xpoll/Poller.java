@@ -524,7 +524,6 @@ public final class Poller implements AutoCloseable {
      * @throws IOException if the system refuses
      */
     public int poll(Events into, long timeout) throws IOException {
-        int before = into.size();
         into.clear();
         long nanos = nanos(timeout);
         long deadline = NativeQueue.deadline(nanos);
@@ -543,7 +542,7 @@ public final class Poller implements AutoCloseable {
                 Reference.reachabilityFence(this);
             }
         }
-        into.trim(before);
+        into.trim();
         return into.size();
     }
 

@@ -28,6 +28,7 @@ import java.util.List;
 import java.util.jar.Attributes;
 import java.util.jar.JarOutputStream;
 import java.util.jar.Manifest;
+import javax.net.ssl.SSLSocketFactory;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -229,6 +230,20 @@ class DescriptorTest {
             assertThrows(IOException.class, () -> poller.add(server, Poller.POLLIN));
         }
         assertEquals(0, poller.size());
+    }
+
+    @Test
+    void socketUponAnother_isRefused() throws Exception {
+        try (ServerSocket server = new ServerSocket(0, 50, HERE);
+                Socket beneath = new Socket(HERE, server.getLocalPort());
+                Socket upon = ((SSLSocketFactory) SSLSocketFactory.getDefault())
+                        .createSocket(beneath, "localhost", server.getLocalPort(), false)) {
+            var e = assertThrows(IOException.class, () -> poller.add(upon, Poller.POLLIN));
+            assertEquals("the Socket has no descriptor of its own: add the socket beneath it",
+                    e.getMessage());
+            poller.add(beneath, Poller.POLLOUT);
+            expect(beneath, Poller.POLLOUT);
+        }
     }
 
     @Test

@@ -9,6 +9,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.lang.ref.WeakReference;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
@@ -423,6 +425,27 @@ class PollerTest {
         Poller empty = Poller.open(backend, 1);
         empty.close();
         assertThrows(QueueClosedException.class, () -> empty.reset());
+    }
+
+    private WeakReference<Object> leaveAttachmentIn(Events batch) throws IOException {
+        Object attachment = new Object();
+        poller.addFd(pipe[1], Poller.POLLOUT, attachment);
+        assertEquals(1, poller.poll(batch, -1));
+        poller.removeFd(pipe[1]);
+        return new WeakReference<>(attachment);
+    }
+
+    @Test
+    void attachmentOfRemoved_aWaitThrewSince_isLetGoByTheNext() throws Exception {
+        WeakReference<Object> left = leaveAttachmentIn(events);
+        Thread.currentThread().interrupt();
+        assertThrows(InterruptedIOException.class, () -> poller.poll(events, -1));
+        assertTrue(Thread.interrupted());
+        assertEquals(0, poller.poll(events, 0));
+        Until.yes(() -> {
+            System.gc();
+            return left.get() == null;
+        });
     }
 
     /** There is no queue any more for those that ask, but the last thread has not left it yet. */
