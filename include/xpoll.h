@@ -312,7 +312,8 @@ XPOLL_API int xpoll_wake_all(struct xpoll *queue);
  * watched with poll(2), epoll or another queue, never read or closed.  It may
  * be readable without an event, never silent with one.  The first call makes
  * kernel objects.
- * Errors: ENOTSUP (back ends without a kernel queue), EMFILE, ENFILE, ENOMEM.
+ * Errors: ENOTSUP (back ends without a kernel queue), ELOOP (nested too deep),
+ * EMFILE, ENFILE, ENOMEM.
  */
 XPOLL_API int xpoll_fd(struct xpoll *queue);
 
