@@ -131,6 +131,11 @@ struct xp_backend_ops {
 	 */
 	void (*rearm)(void *state);
 	/*
+	 * Was something told that may hold still, and that a wait has to look at, as
+	 * the kernel does not tell again?  Optional.
+	 */
+	bool (*owes)(void *state);
+	/*
 	 * Changes that the kernel was not told: they ride along with a wait that
 	 * has the lock, or that nobody else can be beside.  `flush` tells it some
 	 * of them at once; those whose files are gone fire POLLNVAL.  If it fails

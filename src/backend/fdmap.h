@@ -13,6 +13,7 @@ enum xp_fdmap_place {
 	XP_PLACE_ARRAY,
 	XP_PLACE_EDGE,
 	XP_PLACE_RING,
+	XP_PLACE_STATE, /* in the ring, and looked at once it has reported */
 };
 
 struct xp_fdmap_entry {

@@ -10,7 +10,8 @@
  * that thread has ended the poll ends with ECANCELED; then, and whenever a poll
  * ends by itself, whoever finds that out submits it anew.
  *
- * Where looking takes the news away the report itself is what is told.  What else
+ * Where looking takes the news away the report itself is what is told, and as long
+ * as it lasts what a look at it tells.  What else
  * must not be looked at from the side, and the library's own descriptors,
  * which are watched by level, are in a set of their own.  A thread sleeps in
  * poll(2) on that, on the ring and on the eventfd that wakes it: unlike
@@ -125,6 +126,13 @@ static int ioring_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 	return rc <= 0 ? rc : ioring_take(state, fds, fired, cap);
 }
 
+static bool ioring_owes(void *opaque)
+{
+	struct ioring_state *state = opaque;
+
+	return xp_ringmap_owes(&state->ring);
+}
+
 static void ioring_wake(void *opaque)
 {
 	struct ioring_state *state = opaque;
@@ -211,6 +219,7 @@ const struct xp_backend_ops xp_backend_io_uring = {
 	.detach = ioring_detach,
 	.harvest = ioring_harvest,
 	.wait = ioring_await,
+	.owes = ioring_owes,
 	.wake = ioring_wake,
 	.queue_fd = ioring_queue_fd,
 	.set_attention = ioring_set_attention,

@@ -54,7 +54,9 @@ static enum xp_fdmap_place ringmap_choose(const struct xp_fdmap_entry *entry,
 	    (!(watch & XP_WATCH_EDGE) || watch & POLLPRI ||
 	     !xp_kind_can_look((enum xp_fd_kind)entry->kind)))
 		return XP_PLACE_EDGE;
-	return watch & XP_WATCH_BITS ? XP_PLACE_RING : XP_PLACE_IDLE;
+	if (!(watch & XP_WATCH_BITS))
+		return XP_PLACE_IDLE;
+	return watch & XP_WATCH_EDGE ? XP_PLACE_RING : XP_PLACE_STATE;
 }
 
 /* Leave the place it has.  Its reports are none any more, from now on. */
@@ -63,12 +65,12 @@ static void ringmap_unplace(struct xp_ringmap *ring, int fd,
 {
 	if (entry->place == XP_PLACE_EDGE)
 		xp_edge_detach(ring->edge, fd);
-	if (entry->place == XP_PLACE_RING &&
-	    xp_pollring_reserve(&ring->polls) == 0) {
+	if (entry->index && xp_pollring_reserve(&ring->polls) == 0) {
 		xp_pollring_cancel(&ring->polls, fd, (uint32_t)entry->index);
 		(void)xp_pollring_submit(&ring->polls);
 	}
 	entry->index = 0;
+	entry->dirty = false;
 	entry->place = XP_PLACE_IDLE;
 }
 
@@ -84,7 +86,7 @@ static int ringmap_place(struct xp_ringmap *ring, int fd,
 		return xp_edge_change(ring->edge, fd, watch, entry->token);
 	if (place == XP_PLACE_EDGE) {
 		rc = xp_edge_attach(ring->edge, fd, watch, entry->token);
-	} else if (place == XP_PLACE_RING) {
+	} else if (place != XP_PLACE_IDLE) {
 		rc = xp_pollring_reserve(&ring->polls);
 		if (rc == 0) {
 			arming = xp_pollring_arm(&ring->polls, fd,
@@ -182,6 +184,26 @@ static bool ringmap_is_over(const struct xp_fdmap_entry *entry,
 		(entry->kind == XP_KIND_TTY || entry->kind == XP_KIND_OTHER);
 }
 
+/* Of a state: the next waits look whether it lasts. */
+static int ringmap_report_state(struct xp_ringmap *ring,
+                                struct xp_fdmap_entry *entry,
+                                const struct xp_pollring_report *report,
+                                struct xp_fired *fired)
+{
+	if (report->events <= 0 && report->events != -EBADF) {
+		entry->index = (int32_t)xp_pollring_arm(&ring->polls, report->fd,
+		                                        entry->watch);
+		return 0;
+	}
+	if (report->ended)
+		entry->index = 0;
+	entry->dirty = true;
+	ring->owes = true;
+	fired->token = entry->token;
+	fired->events = report->events > 0 ? (uint32_t)report->events : POLLNVAL;
+	return 1;
+}
+
 /* 1 if it is to be told, 0 if not. */
 static int ringmap_report(struct xp_ringmap *ring,
                          const struct xp_pollring_report *report,
@@ -191,6 +213,13 @@ static int ringmap_report(struct xp_ringmap *ring,
 
 	if (!entry || (uint32_t)entry->index != report->arming)
 		return 0;
+	/* What has nobody to wake is as it is. */
+	if (report->events == -EINVAL) {
+		entry->index = 0;
+		return 0;
+	}
+	if (entry->place == XP_PLACE_STATE)
+		return ringmap_report_state(ring, entry, report, fired);
 	/* Of a closed number there is no other; the look finds that out. */
 	if (report->ended && report->events != -EBADF &&
 	    !ringmap_is_over(entry, report)) {
@@ -207,12 +236,70 @@ static int ringmap_report(struct xp_ringmap *ring,
 	return 1;
 }
 
+/* 1 if it is ready; else its poll tells when it is, which may have to begin. */
+static int ringmap_look(struct xp_ringmap *ring, int fd,
+                        struct xp_fdmap_entry *entry, struct xp_fired *fired)
+{
+	struct pollfd look = {.fd = fd, .events = (short)entry->watch};
+
+	xp_count_shared(&ring->polls.counters->syscalls_check);
+	if (xp_sys_poll_now(&look, 1) != 0) {
+		fired->token = entry->token;
+		fired->events = look.revents ? (unsigned short)look.revents
+			: entry->watch;
+		return 1;
+	}
+	if (!entry->index && xp_pollring_reserve(&ring->polls) < 0)
+		return 0;
+	if (!entry->index)
+		entry->index = (int32_t)xp_pollring_arm(&ring->polls, fd,
+		                                        entry->watch);
+	entry->dirty = false;
+	return 0;
+}
+
+/* The states that were told, round from where the last one stopped. */
+static int ringmap_look_at_states(struct xp_ringmap *ring,
+                                  struct xp_fired *fired, int cap)
+{
+	int count = 0;
+	int len = ring->map.len;
+
+	if (!ring->owes || cap == 0)
+		return 0;
+	ring->owes = false;
+	for (int steps = 0; steps < len; steps++) {
+		int fd = ring->look_at < len ? ring->look_at : 0;
+		struct xp_fdmap_entry *entry = &ring->map.entries[fd];
+
+		if (entry->dirty && count < cap)
+			count += ringmap_look(ring, fd, entry, &fired[count]);
+		if (entry->dirty)
+			ring->owes = true;
+		if (count < cap)
+			ring->look_at = fd + 1;
+	}
+	return count;
+}
+
+bool xp_ringmap_owes(struct xp_ringmap *ring)
+{
+	bool owes;
+
+	xp_mutex_lock(&ring->lock);
+	owes = ring->owes;
+	xp_mutex_unlock(&ring->lock);
+	return owes;
+}
+
 int xp_ringmap_harvest(struct xp_ringmap *ring, struct xp_fired *fired, int cap)
 {
 	struct xp_pollring_report report;
-	int count = 0;
+	int count;
 
 	xp_mutex_lock(&ring->lock);
+	/* States must not take all the room from what is told by the ring. */
+	count = ringmap_look_at_states(ring, fired, cap / 2);
 	while (count < cap && xp_pollring_reserve(&ring->polls) == 0 &&
 	       xp_pollring_peek(&ring->polls, &report)) {
 		xp_pollring_taken(&ring->polls);

@@ -22,6 +22,8 @@ struct xp_ringmap {
 	struct xp_pollring polls; /* its descriptor: [I] */
 	struct xp_fdmap map;
 	struct xp_edge *edge; /* [I] */
+	bool owes;   /* a dirty entry was told of, and may be ready still */
+	int look_at; /* where the next look at those begins */
 };
 
 int xp_ringmap_open(struct xp_ringmap *ring, struct xp_edge *edge,
@@ -35,6 +37,8 @@ int xp_ringmap_change(struct xp_ringmap *ring, int fd, uint32_t watch,
                       uint64_t token);
 int xp_ringmap_detach(struct xp_ringmap *ring, int fd);
 int xp_ringmap_harvest(struct xp_ringmap *ring, struct xp_fired *fired, int cap);
+/* Was a state told that may last, and that the next harvest looks at? */
+bool xp_ringmap_owes(struct xp_ringmap *ring);
 /* Has the kernel not taken all polls yet?  The next harvest tries again. */
 bool xp_ringmap_behind(struct xp_ringmap *ring);
 

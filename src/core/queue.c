@@ -46,7 +46,8 @@ void xp_update_attention(struct xpoll *queue)
 		xp_candidates_publish(queue);
 	pending = queue->candidates_len > 0 || !xp_list_empty(&queue->active) ||
 		queue->batch_next < queue->batch_len ||
-		atomic_load(&queue->wake_pending) || xp_files_ready(queue);
+		atomic_load(&queue->wake_pending) || xp_files_ready(queue) ||
+		xp_owed(queue);
 	/* For candidates on and off again with each event would be two calls. */
 	if (pending)
 		queue->unattended = queue->candidates_len > 0 ? 0

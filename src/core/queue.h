@@ -218,6 +218,13 @@ static inline bool xp_laden(const struct xpoll *queue)
 		queue->ops->laden(queue->backend);
 }
 
+/* Has the back end something to look at that would wake nobody? */
+static inline bool xp_owed(const struct xpoll *queue)
+{
+	return XP_UNLIKELY(queue->ops->owes != NULL) &&
+		queue->ops->owes(queue->backend);
+}
+
 static inline bool xp_exact(const struct xpoll *queue)
 {
 	return !queue->lazy;

@@ -209,6 +209,48 @@ static int usr2_file(sigset_t *old)
 	return xt_keep(signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
 }
 
+XT_TEST(hazard_08_ready_file_of_proc_is_told_by_every_wait)
+{
+	if (xt_is("kqueue") || xt_sunos())
+		XT_SKIP("only Linux has such a file");
+
+	struct xpoll *queue = xt_open();
+	int mounts = xt_open_path("/proc/self/mounts", O_RDONLY);
+	uint64_t ident = (uint64_t)mounts;
+
+	XT_OK(xt_add(queue, mounts, READ, 0));
+	for (int i = 0; i < 3; i++)
+		XT_GETS(queue, NULL, mounts, READ);
+	XT_OK(toggle(queue, mounts, READ));
+	XT_GETS(queue, NULL, mounts, READ);
+	XT_OK(xt_flag(queue, ident, READ, XPOLL_DISABLE));
+	XT_NONE(queue);
+	XT_OK(xt_flag(queue, ident, READ, XPOLL_ADD | XPOLL_ENABLE |
+	              XPOLL_DISPATCH));
+	XT_GETS(queue, NULL, mounts, READ);
+	XT_NONE(queue);
+	XT_OK(xt_flag(queue, ident, READ, XPOLL_ENABLE));
+	XT_GETS(queue, NULL, mounts, READ);
+}
+
+/* Files without anything to wait for that are not ready let a wait sleep. */
+XT_TEST(hazard_08_file_that_wakes_nobody_lets_a_wait_sleep)
+{
+	if (xt_is("kqueue") || xt_sunos())
+		XT_SKIP("only Linux has such a file");
+	XT_SINGLE_ONLY();
+
+	struct xpoll *queue = xt_open();
+	int file = xt_open_path("/proc/sys/kernel/random/boot_id", O_RDONLY);
+	struct xpoll_event event;
+
+	/* It is never at an end. */
+	XT_EQ(xpoll_ctl(queue, XPOLL_ADD, POLLRDHUP, file, NULL), 0);
+	uint64_t before = xt_stats(queue).syscalls_wait;
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 5000000), 0);
+	XT_EXPECT(xt_stats(queue).syscalls_wait - before < 20);
+}
+
 XT_TEST(hazard_08_signalfd_is_looked_at_by_the_waiting_thread)
 {
 	if (xt_is("kqueue") || xt_sunos())
