@@ -74,6 +74,12 @@ enum {
  */
 #define XP_FIRED_HINT 0x10000u
 
+/*
+ * ORed to the bits of XP_TOKEN_WAKE: fewer fired than there was room for, but
+ * not all was looked at.
+ */
+#define XP_FIRED_MORE 0x20000u
+
 struct xp_fired {
 	uint64_t token;
 	uint32_t events;

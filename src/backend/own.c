@@ -1,6 +1,8 @@
 /* The beacon and the edge-triggered registrations of an array back end. */
 #include "backend/own.h"
 
+#include "base/assert.h"
+
 int xp_own_open(struct xp_own *own, struct xp_counters *counters)
 {
 	int rc = xp_beacon_open(&own->wake);
@@ -38,6 +40,15 @@ int xp_own_report_wake(const struct xp_own *own, const struct pollfd *fds,
 	xp_beacon_dim(&own->wake);
 	*fired = (struct xp_fired){.token = XP_TOKEN_WAKE};
 	return 1;
+}
+
+int xp_own_report_part(struct xp_fired *fired, int count, int cap)
+{
+	XP_ASSERT(count <= cap);
+	if (count == 0 || count == cap)
+		return count;
+	fired[count] = (struct xp_fired){XP_TOKEN_WAKE, XP_FIRED_MORE};
+	return count + 1;
 }
 
 int xp_own_report_edges(struct xp_own *own, const struct pollfd *fds,

@@ -29,4 +29,7 @@ int xp_own_report_wake(const struct xp_own *own, const struct pollfd *fds,
 int xp_own_report_edges(struct xp_own *own, const struct pollfd *fds,
                         struct xp_fired *fired, int room);
 
+/* Some of the array was not looked at: say so where `count` would not. */
+int xp_own_report_part(struct xp_fired *fired, int count, int cap);
+
 #endif

@@ -306,14 +306,13 @@ static int poll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 	int ready;
 
 	XP_ASSERT(state->len + XP_OWN_ENTRIES <= state->cap);
-	/* Fewer than there is room for mean that there is no more. */
 	for (count = 0; state->left > 0 && count <= cap / 2;) {
 		count += poll_again(state, fired + count, cap - count);
 		if (count <= cap / 2)
 			xp_count_shared(&state->counters->syscalls_check);
 	}
 	if (count > 0)
-		return count;
+		return xp_own_report_part(fired, count, cap);
 	xp_own_entries(&state->own, own);
 	if (deadline_ns == XP_NOW)
 		ready = xp_sys_poll_now(state->fds, len);

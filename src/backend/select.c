@@ -295,11 +295,10 @@ static int select_await(void *opaque, int64_t deadline_ns,
 	int count = 0;
 	int rc;
 
-	/* Fewer than there is room for mean that there is no more. */
 	while (state->left && count <= cap / 2)
 		count += select_harvest(state, fired + count, cap - count, false);
 	if (count > 0)
-		return count;
+		return xp_own_report_part(fired, count, cap);
 	for (int i = 0; i < SETS; i++)
 		memcpy(state->sets.fired[i], state->sets.wanted[i], size);
 	if (deadline_ns == XP_NOW)

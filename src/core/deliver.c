@@ -130,8 +130,11 @@ static XP_INLINE void deliver_entry(struct xpoll *queue, struct xp_wait *wait,
 	int fd = (int)(uint32_t)fired->token;
 	struct xp_slot *slot;
 
-	if (fired->token == XP_TOKEN_WAKE)
+	if (fired->token == XP_TOKEN_WAKE) {
+		if (fired->events & XP_FIRED_MORE)
+			wait->exhausted = false;
 		return;
+	}
 	slot = xp_slots_get(&queue->slots, fd);
 	if (!slot->present || slot->generation != (uint32_t)(fired->token >> 32)) {
 		wait->news = true;

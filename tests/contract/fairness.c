@@ -139,6 +139,30 @@ XT_TEST(hazard_06_writable_socket_and_readable_pipe_share_one_slot)
 	XT_CHECK(writes <= 1000 - 1000 / BOUND_EACH);
 }
 
+/*
+ * What did not fit is looked at first, but if nothing is told of it that is not
+ * all there is (S4, S8): here a socket that was never connected.
+ */
+XT_TEST(silent_one_that_found_no_room_does_not_hide_a_ready_one)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair first = xt_pipe();
+	struct xt_pair second = xt_pipe();
+	int silent = xt_socket(AF_INET, SOCK_STREAM);
+	struct xpoll_event events[8];
+
+	xt_put(first.w);
+	XT_OK(xt_add(queue, first.r, READ, 0));
+	XT_OK(xt_add(queue, silent, READ, 0));
+	XT_OK(xt_add(queue, second.r, READ, 0));
+	XT_EQ(xpoll_event(queue, NULL, 0, events, 1, XT_SOON), 1);
+	XT_EQ(events[0].ident, (uint64_t)first.r);
+	XT_EQ(xt_drain(first.r), 1);
+	xt_put(second.w);
+	XT_EQ(xpoll_event(queue, NULL, 0, events, 8, 0), 1);
+	XT_EQ(events[0].ident, (uint64_t)second.r);
+}
+
 /* Kinds that the kernel does not report do not push each other out. */
 XT_TEST(hazard_06_user_file_and_pipe_share_one_slot)
 {

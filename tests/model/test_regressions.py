@@ -182,3 +182,17 @@ def test_edge_that_is_told_again_comes_before_what_is_changed_asleep() -> None:
             model.add(asleep=False, filter=FILT_READ, modes=DISPATCH, pick=0, switch=0,
                       then="wait for one")
             model.switch(asleep=True, filter=FILT_WRITE, op=op, pick=0)
+
+
+def test_end_of_a_process_behind_one_that_found_no_room() -> None:
+    with Machine() as model:
+        model.spawn(modes=0, switch=0)
+        model.spawn(modes=0, switch=0)
+        model.spawn(modes=0, switch=DISABLE)
+        model.reap(pick=13, then="poll")
+        model.reap(pick=0, then="wait for one")
+        model.spawn(modes=0, switch=0)
+        model.reap(pick=0)
+        model.spawn(modes=0, switch=0)
+        model.reap(pick=0, then="wait for one")
+        model.reap(pick=0, then="wait")
