@@ -196,3 +196,11 @@ def test_end_of_a_process_behind_one_that_found_no_room() -> None:
         model.spawn(modes=0, switch=0)
         model.reap(pick=0, then="wait for one")
         model.reap(pick=0, then="wait")
+
+
+def test_bytes_for_a_terminal_are_on_their_way_for_a_while() -> None:
+    with Machine() as model:
+        model.first_file(kind="tty")
+        model.add(asleep=False, filter=FILT_READ, modes=CLEAR, pick=1, switch=0)
+        for what in ("write", "write", "write_much", "write_much", "write"):
+            model.act(asleep=False, pick=0, what=what, then="wait")

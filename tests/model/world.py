@@ -14,6 +14,7 @@ import signal
 import socket
 import tempfile
 import termios
+import time
 import tty
 from collections import Counter
 from collections.abc import Iterable
@@ -30,6 +31,9 @@ COUNTED = ("pipe", "unix", "tcp", "tty", "lone")  # Bytes to read can be counted
 ROOMY = ("pipe", "unix", "tcp", "lone")  # and the room for writing.
 STREAMS = ("pipe", "unix", "tcp", "dgram")  # With a peer, and a buffer that fills up.
 SMALL = 4096
+TERMINAL_HOLDS = 4095  # Bytes to read; what is written beyond stays outside.
+# Longer than a terminal needs for that on any machine.
+ARRIVES = 10.0
 # Numbers from here on are the files'; what else the model opens stays below, and below that
 # what the library opens.
 LOWEST = 200
@@ -217,12 +221,30 @@ class World:
             elif file.kind == "regular":
                 os.pwrite(fd, b"x" * size, os.fstat(fd).st_size)
                 self.note(fd, xpoll.NOTE_WRITE)
+            elif file.kind == "tty":
+                self.touch(file, arrived=self.write_terminal(fd, size))
+                return
             else:
                 os.write(fd, b"x" * size)
         except OSError:
             self.touch(file)
         else:
             self.touch(file, arrived=True)
+
+    def write_terminal(self, fd: int, size: int) -> bool:
+        """A thread of the kernel brings it to the other end: wait for that.  Did anything?"""
+        reader = min((number for peer in self.files[fd].peers for number in peer.numbers),
+                     default=-1)
+        before = count_unread(reader) if reader >= 0 else 0
+        size = os.write(fd, b"x" * size)
+        if reader < 0:
+            return False
+        end = time.monotonic() + ARRIVES
+        while count_unread(reader) < min(before + size, TERMINAL_HOLDS):
+            if time.monotonic() > end:
+                raise RuntimeError("the terminal keeps what was written")
+            time.sleep(0)
+        return count_unread(reader) > before
 
     def write_much(self, fd: int) -> None:
         self.write(fd, 5000)
