@@ -176,7 +176,7 @@ static int file_status(const struct xp_file *file, struct stat *status)
 
 	if (rc < 0)
 		return rc;
-	if (status->st_dev != file->device || status->st_ino != file->inode)
+	if ((uint64_t)status->st_dev != file->device || status->st_ino != file->inode)
 		return -ENOENT;
 	return 0;
 }

@@ -37,7 +37,7 @@ static void family_end(struct xpoll *queue)
 	XT_EXPECT(signal(SIGUSR2, SIG_DFL) == on_signal);
 }
 
-static void gets(struct xpoll *queue, int number, int count)
+static void tells(struct xpoll *queue, int number, int count)
 {
 	struct xpoll_event event;
 
@@ -62,7 +62,7 @@ XT_TEST(hazard_14_child_signals_do_not_reach_the_parents_queue)
 	XT_CHECK(xt_child(child_signals_itself, queue));
 	XT_NONE(queue);
 	XT_EQ(raise(SIGUSR1), 0);
-	XT_CALL(gets(queue, SIGUSR1, 1));
+	XT_CALL(tells(queue, SIGUSR1, 1));
 	XT_CALL(family_end(queue));
 }
 
@@ -79,9 +79,9 @@ XT_TEST(child_destroy_leaves_the_parents_observation)
 
 	XT_EQ(raise(SIGUSR2), 0);
 	XT_CHECK(xt_child(child_destroys, queue));
-	XT_CALL(gets(queue, SIGUSR2, 1));
+	XT_CALL(tells(queue, SIGUSR2, 1));
 	XT_EQ(raise(SIGUSR1), 0);
-	XT_CALL(gets(queue, SIGUSR1, 1));
+	XT_CALL(tells(queue, SIGUSR1, 1));
 	XT_CALL(family_end(queue));
 }
 
@@ -96,9 +96,9 @@ static void child_takes_over(void *argument)
 	calls = 0;
 	XT_EQ(raise(SIGUSR2), 0);
 	XT_EXPECT_EQ(calls, 1);
-	XT_CALL(gets(queue, SIGUSR2, 1));
+	XT_CALL(tells(queue, SIGUSR2, 1));
 	XT_EQ(raise(SIGUSR1), 0);
-	XT_CALL(gets(queue, SIGUSR1, 1));
+	XT_CALL(tells(queue, SIGUSR1, 1));
 	xpoll_destroy(queue);
 	XT_EXPECT(signal(SIGUSR1, SIG_DFL) == SIG_IGN);
 	XT_EXPECT(signal(SIGUSR2, SIG_DFL) == on_signal);
@@ -110,7 +110,7 @@ XT_TEST(child_reinit_observes_its_own)
 
 	XT_EQ(raise(SIGUSR1), 0);
 	XT_CHECK(xt_child(child_takes_over, queue));
-	XT_CALL(gets(queue, SIGUSR1, 1));
+	XT_CALL(tells(queue, SIGUSR1, 1));
 	XT_NONE(queue);
 	XT_CALL(family_end(queue));
 }
@@ -126,11 +126,11 @@ static void child_mixes(void *argument)
 	XT_OK(xt_change(fresh, SIGUSR1, SIGNAL, XPOLL_ADD, 0, 0, NULL));
 	xpoll_destroy(queues[1]);
 	XT_EQ(raise(SIGUSR1), 0);
-	XT_CALL(gets(queues[0], SIGUSR1, 1));
-	XT_CALL(gets(fresh, SIGUSR1, 1));
+	XT_CALL(tells(queues[0], SIGUSR1, 1));
+	XT_CALL(tells(fresh, SIGUSR1, 1));
 	xpoll_destroy(queues[0]);
 	XT_EQ(raise(SIGUSR1), 0);
-	XT_CALL(gets(fresh, SIGUSR1, 1));
+	XT_CALL(tells(fresh, SIGUSR1, 1));
 	xpoll_destroy(fresh);
 }
 
@@ -144,8 +144,8 @@ XT_TEST(child_with_several_queues_keeps_them_apart)
 	XT_NONE(queues[0]);
 	XT_NONE(queues[1]);
 	XT_EQ(raise(SIGUSR1), 0);
-	XT_CALL(gets(queues[0], SIGUSR1, 1));
-	XT_CALL(gets(queues[1], SIGUSR1, 1));
+	XT_CALL(tells(queues[0], SIGUSR1, 1));
+	XT_CALL(tells(queues[1], SIGUSR1, 1));
 	xt_destroy(queues[1]);
 	XT_CALL(family_end(queues[0]));
 }
@@ -156,7 +156,7 @@ static void child_has_grandchild(void *argument)
 	XT_CHECK(xt_child(child_takes_over, argument));
 	XT_NONE(argument);
 	XT_EQ(raise(SIGUSR1), 0);
-	XT_CALL(gets(argument, SIGUSR1, 1));
+	XT_CALL(tells(argument, SIGUSR1, 1));
 }
 
 XT_TEST(grandchild_reinit_observes_its_own)
