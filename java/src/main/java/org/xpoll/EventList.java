@@ -89,6 +89,7 @@ public final class EventList {
      * Removes all records.
      *
      * @return this
+     * @throws IllegalStateException if another thread changes the list, or a call uses it
      */
     public EventList clear() {
         acquire();
@@ -108,6 +109,7 @@ public final class EventList {
      * @param udata comes back with each event
      * @return this
      * @throws IndexOutOfBoundsException if the list is full
+     * @throws IllegalStateException if another thread changes the list, or a call uses it
      */
     public EventList put(long ident, short filter, int flags, int fflags, long data, long udata) {
         acquire(); // Else a change could be made after the queue has looked at it.

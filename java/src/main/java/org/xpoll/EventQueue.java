@@ -141,6 +141,7 @@ public final class EventQueue implements AutoCloseable {
      * @param backend one of {@link Xpoll#backends()}
      * @return the queue
      * @throws UnsupportedOperationException if there is no such back end here
+     * @throws NullPointerException if backend is null
      * @throws IOException if the system refuses
      */
     public static EventQueue open(String backend) throws IOException {
@@ -154,6 +155,7 @@ public final class EventQueue implements AutoCloseable {
      * @throws XpollException with the first error of a change; all others were applied
      * @throws IllegalArgumentException for {@link Xpoll#FILT_AIO}, and for a signal that
      *     cannot be observed; nothing was applied
+     * @throws IllegalStateException if another call uses the list; nothing was applied
      * @throws IOException if the queue is closed
      */
     public void apply(EventList changes) throws IOException {
@@ -206,6 +208,9 @@ public final class EventQueue implements AutoCloseable {
      * @return {@code events.size()}; 0 when the time was up, or after {@link #wakeup()}
      * @throws IllegalArgumentException for {@link Xpoll#FILT_AIO}, and for a signal that
      *     cannot be observed; nothing was applied
+     * @throws IllegalStateException if another call uses one of the lists, or both are the same;
+     *     nothing was applied
+     * @throws NullPointerException if events is null; nothing was applied
      * @throws java.io.InterruptedIOException if the thread was interrupted, before or meanwhile; it
      *     stays so, and the changes are applied. A call that only looks does not mind.
      * @throws QueueClosedException if the queue was closed, before or meanwhile
@@ -380,6 +385,7 @@ public final class EventQueue implements AutoCloseable {
      * @param into receives one record, or none
      * @return whether there is one
      * @throws XpollException EINVAL for an unknown filter
+     * @throws IllegalStateException if another call uses the list
      * @throws IOException if the queue is closed
      */
     public boolean lookup(long ident, short filter, EventList into) throws IOException {
