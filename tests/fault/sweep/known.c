@@ -39,6 +39,8 @@ static const struct {
 	{NULL, SWEEP_TRANSFER},
 	{NULL, SWEEP_SYNC},
 	{NULL, SWEEP_PIDFD_INFO},
+	/* What is not in memory is a thread's work. */
+	{"threads_are_few", SWEEP_READ_CACHED},
 	/* They count changes, waits and system calls. */
 	{"stats_", -1},
 	{"_cost_", -1},
