@@ -81,8 +81,11 @@ int xp_mark_prepare(struct xpoll *queue, int fd, unsigned filters)
 	count = filters & XP_BIT(XP_READ)
 		? unread_of(fd, (enum xp_fd_kind)kind)
 		: room_of(fd, (enum xp_fd_kind)kind);
-	/* A listener has no bytes, and one connection makes it ready. */
-	if (count < 0 && count != -EINVAL)
+	/*
+	 * A listener has no bytes, and one connection makes it ready; so does its
+	 * end a pipe that nobody reads.
+	 */
+	if (count < 0 && count != -EINVAL && count != -EPIPE)
 		return -ENOTSUP;
 	return pages_reserve(queue, fd >> XP_PAGE_BITS);
 }

@@ -52,6 +52,9 @@ class File:
         self.size = 0  # Of a regular file;
         self.happened: Counter[int] = Counter()  # NOTE_*: how often this happened to it.
 
+    def __repr__(self) -> str:
+        return f"<{self.kind} {sorted(self.numbers)}>"
+
 
 @dataclass
 class Look:

@@ -191,6 +191,19 @@ XT_TEST(end_has_no_mark_for_writing)
 	XT_EXPECT(event.flags & XPOLL_EOF);
 }
 
+/* Not even where the kernel asks the end for its room. */
+XT_TEST(mark_of_a_pipe_that_nobody_reads_is_taken)
+{
+	struct xpoll *queue = xt_open();
+	struct xpoll_event event;
+	struct xt_pair pair = xt_pipe();
+
+	xt_close(pair.r);
+	XT_OK(mark(queue, pair.w, 0, 1));
+	XT_GETS(queue, &event, pair.w, WRITE);
+	XT_EXPECT(event.flags & XPOLL_EOF);
+}
+
 XT_TEST(both_directions_have_marks_of_their_own)
 {
 	struct xpoll *queue = xt_open();
