@@ -331,7 +331,8 @@ class Side:
             allowed |= revents if reg.kept else 0
             for bits in held[0] + held[1]:
                 allowed |= bits
-            if not reg.doubtful and not reg.modes & CLEAR:
+            # What is told by edges comes when it is its turn, and marks are so watched.
+            if not reg.doubtful and not reg.modes & CLEAR and not reg.mark:
                 required |= reg.demanded(looks[0], True) & reg.demanded(looks[1], True)
         if revents & ~allowed:
             return f"poll(2) says {allowed:#x} at most"

@@ -204,3 +204,12 @@ def test_bytes_for_a_terminal_are_on_their_way_for_a_while() -> None:
         model.add(asleep=False, filter=FILT_READ, modes=CLEAR, pick=1, switch=0)
         for what in ("write", "write", "write_much", "write_much", "write"):
             model.act(asleep=False, pick=0, what=what, then="wait")
+
+
+def test_marks_of_both_directions_are_told_each_in_its_turn() -> None:
+    with Machine() as model:
+        model.first_file(kind="unix")
+        model.add_mark(asleep=False, filter=FILT_WRITE, modes=0, pick=0, size=1, switch=0)
+        model.add_mark(asleep=False, filter=FILT_READ, modes=0, pick=0, size=1, switch=0,
+                       then="wait for one")
+        model.act(asleep=False, pick=15, what="fill", then="poll")
