@@ -191,7 +191,7 @@ static int kqueue_harvest(struct kqueue_state *state,
                           const struct kevent *events, int len,
                           struct xp_fired *fired)
 {
-	bool differ = false;
+	bool differ = XP_KQ_TWICE;
 	int count = 0;
 
 	for (int i = 0; i < len; i++) {

@@ -50,6 +50,13 @@
 #define XP_KQ_ENABLE EV_ENABLE
 #endif
 
+/* An end of file may be told twice by one call, with the same filter. */
+#ifdef __OpenBSD__
+#define XP_KQ_TWICE true
+#else
+#define XP_KQ_TWICE false
+#endif
+
 /*
  * A tag is 32 bits: it fits into udata everywhere.  Where pointers are longer
  * there is room for a hint beside it.
