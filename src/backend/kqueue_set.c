@@ -123,7 +123,8 @@ int xp_kq_break(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd)
 	entry->broken = XP_KQ_USER != 0;
 	if (entry->broken)
 		rc = xp_kq_tell_one(set, entry, fd, KQ_WRITE,
-		                 EV_ADD | xp_kq_switch(entry, KQ_WRITE));
+		                 EV_ADD | (entry->clear ? EV_CLEAR : 0) |
+		                 xp_kq_switch(entry, KQ_WRITE));
 	if (rc == 0)
 		return 0;
 	entry->broken = false;

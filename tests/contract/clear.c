@@ -95,6 +95,20 @@ XT_TEST(clear_write_end_is_reported_after_each_fill)
 	}
 }
 
+/* S9: nobody reads it any more, which is told once */
+XT_TEST(clear_broken_pipe_is_reported_once)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pipe = xt_pipe();
+	struct xpoll_event event;
+
+	xt_close(pipe.r);
+	XT_OK(xt_add(queue, pipe.w, WRITE, XPOLL_CLEAR));
+	XT_GETS(queue, NULL, pipe.w, WRITE);
+	for (int i = 0; i < 8; i++)
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 0);
+}
+
 /* S9: end of file is activity */
 XT_TEST(clear_end_of_file_is_reported)
 {
