@@ -3,6 +3,7 @@
 #   xpoll_hardening  what a distribution would add, for what is installed
 # Sanitizers and coverage must reach every object, so they are set globally.
 include(CheckCCompilerFlag)
+include(CheckCSourceCompiles)
 include(CheckLinkerFlag)
 include(CheckPIESupported)
 check_pie_supported(LANGUAGES C)
@@ -54,8 +55,18 @@ if(NOT WIN32)
   endforeach()
 endif()
 # Fortify needs an optimiser, and hides from the sanitizers what it checks itself.
+# A level that comes with the compiler, or with the flags of a distribution, stays.
 if(NOT WIN32 AND NOT XPOLL_SANITIZE AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
-  target_compile_options(xpoll_hardening INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+  set(CMAKE_TRY_COMPILE_CONFIGURATION ${CMAKE_BUILD_TYPE})
+  check_c_source_compiles("
+    #ifndef _FORTIFY_SOURCE
+    #error
+    #endif
+    int main(void) { return 0; }" XPOLL_IS_FORTIFIED)
+  unset(CMAKE_TRY_COMPILE_CONFIGURATION)
+  if(NOT XPOLL_IS_FORTIFIED)
+    target_compile_options(xpoll_hardening INTERFACE -D_FORTIFY_SOURCE=2)
+  endif()
 endif()
 foreach(flag -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
   string(MAKE_C_IDENTIFIER "XPOLL_HAVE${flag}" known)
