@@ -9,7 +9,6 @@
 #ifndef DROPIN_RECHECK_H
 #define DROPIN_RECHECK_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -99,9 +99,6 @@ void afd_sock_detach(struct afd_state *state, struct afd_sock *sock);
 /* A thread at the port comes out and looks at everything. */
 void afd_tell_wait(struct afd_state *state);
 
-/* The next wait asks the driver about it. */
-void afd_sock_update(struct afd_state *state, struct afd_sock *sock);
-
 /*
  * Begin the polls that are due.  What turns out to be closed goes to fired,
  * *count grows; NULL: that is left for later.  0, or not all have begun.

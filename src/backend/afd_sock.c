@@ -37,7 +37,8 @@ static int socks_reserve(struct afd_state *state, int fd)
 	return 0;
 }
 
-void afd_sock_update(struct afd_state *state, struct afd_sock *sock)
+/* The next wait asks the driver about it. */
+static void sock_update(struct afd_state *state, struct afd_sock *sock)
 {
 	if (xp_list_empty(&sock->update))
 		xp_list_append(&state->updates, &sock->update);
@@ -195,7 +196,7 @@ static int sock_want(struct afd_state *state, struct afd_sock *sock,
 		sock->watch = watch;
 	}
 	if (sock->first || (sock_wants(sock) && !sock->pending))
-		afd_sock_update(state, sock);
+		sock_update(state, sock);
 	return sock_submit_now(state, sock);
 }
 
@@ -296,7 +297,7 @@ struct afd_sock *afd_poll_ended(struct afd_state *state, struct afd_poll *poll,
 	events = sock_events(sock, poll_answer(poll));
 	sock->hung = events && sock->watch & XP_WATCH_EDGE;
 	if (!(events & POLLNVAL) && !sock->hung)
-		afd_sock_update(state, sock);
+		sock_update(state, sock);
 	*fired = (struct xp_fired){sock->token, events};
 	return events ? sock : NULL;
 }

@@ -10,7 +10,6 @@
  */
 #include "backend/backend.h"
 
-#include <errno.h>
 #include <unistd.h>
 
 #include "backend/kqueue_outer.h"

@@ -10,7 +10,6 @@
  */
 #include "backend/backend.h"
 
-#include <errno.h>
 #include <pthread.h>
 
 #include "backend/outer.h"

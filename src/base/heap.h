@@ -14,7 +14,6 @@
 #define XP_BASE_HEAP_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/compiler.h"

@@ -3,7 +3,6 @@
 #define XP_BASE_LIST_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 struct xp_list {
 	struct xp_list *next;

@@ -2,7 +2,6 @@
 #include "core/pollike.h"
 
 #include <errno.h>
-#include <fcntl.h>
 
 #include "base/time.h"
 #include "core/candidate.h"

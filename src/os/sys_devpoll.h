@@ -7,7 +7,6 @@
 #define XP_OS_SYS_DEVPOLL_H
 
 #include <poll.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/devpoll.h>
 

@@ -1,7 +1,6 @@
 /* Threads that get no signal, and conditions with a deadline. */
 #include "os/sys_threads.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <time.h>
 

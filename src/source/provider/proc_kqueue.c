@@ -3,7 +3,6 @@
  * readable once the process has ended.  Nothing is reaped.
  */
 #include <errno.h>
-#include <sys/wait.h>
 
 #include "os/sys.h"
 #include "os/sys_kqueue.h"
