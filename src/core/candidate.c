@@ -271,7 +271,10 @@ static void chunk_look(struct xpoll *queue, struct xp_wait *wait,
 		int fd = chunk->fds[done].fd;
 		struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
 
-		/* More than RLIMIT_NOFILE, or no memory: the kernel's set can. */
+		/*
+		 * poll(2) takes no more than RLIMIT_NOFILE, or has no memory: have
+		 * the kernel's set tell.
+		 */
 		if (rc < 0)
 			(void)xp_interest_publish(queue, fd, slot);
 		else
@@ -311,7 +314,7 @@ bool xp_candidate_take_single(struct xpoll *queue, struct xp_look *look)
 void xp_candidate_looked(struct xpoll *queue, struct xp_wait *wait,
                          const struct xp_look *look, int rc)
 {
-	/* No memory: the kernel's set can. */
+	/* No memory for poll(2): have the kernel's set tell. */
 	if (XP_UNLIKELY(rc < 0))
 		(void)xp_interest_publish(queue, look->poll.fd, look->slot);
 	else

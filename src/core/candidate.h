@@ -103,7 +103,7 @@ bool xp_candidates_delivered(const struct xpoll *queue);
 /* Check all that is enabled: a report may have been lost on its way. */
 void xp_candidates_all(struct xpoll *queue);
 
-/* Check what the event level saw and the poll-like level reports. */
+/* Check those that hung up without an event: the poll-like level tells of it. */
 void xp_candidates_withheld(struct xpoll *queue);
 
 #endif

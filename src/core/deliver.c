@@ -141,11 +141,14 @@ static XP_INLINE void deliver_entry(struct xpoll *queue, struct xp_wait *wait,
 		if (!xp_watch_fired(queue, fd, (uint32_t)(fired->token >> 32)))
 			stale(queue, fired->token);
 	} else if (fired->events & POLLNVAL) {
-		/* Beside it select tells of nothing: ask once more. */
+		/* A select(2) that meets a closed number tells of nothing else: again. */
 		wait->exhausted = false;
 		xp_interest_drop(queue, fd, slot);
 	} else if ((int32_t)(slot->sequence - wait->sequence) > 0) {
-		/* What is level the kernel tells once more: ask it, also if late. */
+		/*
+		 * The kernel tells of a level once more: ask it again, also after the
+		 * deadline.
+		 */
 		wait->exhausted = false;
 		xp_deliver_outdated(queue, fd, slot);
 	} else if (XP_UNLIKELY(fired->events & XP_FIRED_HINT)) {
@@ -431,7 +434,7 @@ static inline void deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
 		event_deliver(queue, wait, fd, slot, events);
 }
 
-/* Apart, so that the others need no frame. */
+/* A function apart, so that those without marks need no stack frame. */
 static XP_COLD void deliver_marked(struct xpoll *queue, struct xp_wait *wait,
                                    int fd, struct xp_slot *slot,
                                    uint32_t events)

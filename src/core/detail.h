@@ -46,7 +46,7 @@ static XP_INLINE bool xp_detail_usual(struct xp_wait *wait,
 	return true;
 }
 
-/* Complete it in any case. */
+/* The same in all other cases, and the error. */
 void xp_detail(struct xpoll *queue, struct xp_wait *wait, int fd,
                struct xp_slot *slot, unsigned filter);
 

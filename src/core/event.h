@@ -10,8 +10,9 @@
                              XPOLL_NOTE_SOERR | XPOLL_NOTE_EXCLUSIVE)
 
 /*
- * Apply the changes; the caller is inside.  0: without anything to report, and
- * it stays inside; else it is outside: statuses in events, or a negative errno.
+ * Apply the changes; the caller has the lock.  0: there is nothing to report,
+ * and it still has it.  Else the lock is released: so many statuses are in
+ * events, or it is a negative errno value.
  */
 int xp_event_make(struct xpoll *queue, const struct xpoll_event *changes,
                   int nchanges, struct xpoll_event *events, int nevents);

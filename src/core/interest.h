@@ -164,9 +164,10 @@ static inline uint32_t xp_interest_look(const struct xp_slot *slot,
 /* The bits and flags for the back end. */
 uint32_t xp_interest_watch(const struct xp_slot *slot, enum xp_mode mode,
                            unsigned filters);
+
 /*
- * What every ADD and DELETE does around its system call; inline, as
- * os/sys_hot.h tells.
+ * From here to xp_interest_end: what every ADD and DELETE does around its system
+ * call; inline, as os/sys_hot.h tells.
  */
 
 /* The back end watches the slot so from now on. */
@@ -242,7 +243,7 @@ void xp_interest_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot);
  * What cannot be attached for lack of something is left for later.
  */
 int xp_interest_attach_all(struct xpoll *queue, bool inherited);
-/* It is later. */
+/* Attach those that were left. */
 int xp_interest_attach_rest(struct xpoll *queue);
 
 #endif

@@ -8,7 +8,7 @@
 #include "core/result.h"
 #include "os/sys.h"
 
-/* Nothing is registered: a closed descriptor is the better answer. */
+/* Nothing is registered; that the descriptor is closed says more, if it is. */
 static int not_there(struct xpoll *queue, int fd)
 {
 	int rc = fd < 0 ? -EBADF : xp_sys_open_flags(fd);
@@ -100,7 +100,7 @@ static int add_to_known(struct xpoll *queue, int fd, struct xp_slot *slot,
 	return rc;
 }
 
-/* Exclusive and disabled, or waiting for memory: the kernel has it not. */
+/* It is exclusive and disabled, or there was no memory: the kernel has it not. */
 static int add_to_unknown(struct xpoll *queue, int fd, struct xp_slot *slot,
                           const struct xp_interest *add)
 {
@@ -142,7 +142,7 @@ static int add_fresh(struct xpoll *queue, int fd, struct xp_slot *slot,
 	int rc = 0;
 
 	xp_count_by(&queue->counters.registered, add_merge(slot, add));
-	/* How it is to be watched depends on that. */
+	/* How it is to be watched depends on what kind of file it is. */
 	if (queue->ops->caps & XP_CAP_BY_EDGE)
 		rc = xp_slot_know(fd, slot);
 	xp_interest_choose(queue, slot, &mode, &filters);

@@ -30,7 +30,7 @@ int64_t xp_mark_get(const struct xpoll *queue, int fd, unsigned filter);
 uint32_t xp_mark_reached(struct xpoll *queue, int fd, struct xp_slot *slot,
                          uint32_t events);
 
-/* The while is over. */
+/* That while is over: those with too little room are looked at again. */
 void xp_marks_due(struct xpoll *queue);
 
 void xp_marks_fini(struct xpoll *queue);

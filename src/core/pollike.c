@@ -307,7 +307,7 @@ static XP_APART int revents_alone(struct xpoll *queue, void **datap)
 	return (int)bits;
 }
 
-/* The end of the batch, every second call or so, is found without more. */
+/* Every second call or so finds the end of the batch: that one is kept short. */
 int xpoll_revents(struct xpoll *queue, void **datap)
 {
 	if (XP_UNLIKELY(!queue || !xp_enter_alone(queue)))

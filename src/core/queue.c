@@ -40,7 +40,12 @@ void xp_update_attention(struct xpoll *queue)
 
 	if (queue->dying)
 		return;
-	/* Said to be readable once more than necessary, it need not be exact. */
+	/*
+	 * Whether candidates are ready nobody knows yet: leave them to the kernel,
+	 * which makes the descriptor readable if one is.  Not while it is readable
+	 * already, nor for those that were ready a moment ago: to be readable once
+	 * in vain does no harm.
+	 */
 	if (queue->candidates_len > 0 && !queue->attention &&
 	    !xp_candidates_delivered(queue))
 		xp_candidates_publish(queue);
@@ -48,15 +53,19 @@ void xp_update_attention(struct xpoll *queue)
 		queue->batch_next < queue->batch_len ||
 		atomic_load(&queue->wake_pending) || xp_files_ready(queue) ||
 		xp_owed(queue);
-	/* For candidates on and off again with each event would be two calls. */
+	/*
+	 * Candidates come and go with each event, and off and on again would be
+	 * two system calls each time; so it stays on for some calls.
+	 */
 	if (pending)
 		queue->unattended = queue->candidates_len > 0 ? 0
 			: XP_UNATTENDED_MOST;
 	else if (queue->attention && ++queue->unattended < XP_UNATTENDED_MOST)
 		pending = true;
 	/*
-	 * Readable already: the moment need not be told before it is not.  And
-	 * where it cannot be told, too often is better than too late.
+	 * The moment has to be told only while the descriptor is not readable
+	 * anyway.  Where it cannot be told, readable too often is better than too
+	 * late.
 	 */
 	if (queue->due_ns != XP_NEVER)
 		queue->alarmed = true;

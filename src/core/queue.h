@@ -31,9 +31,12 @@
 enum {
 	XP_BATCH_CAP = 256,  /* descriptors per xpoll_wait */
 	XP_STALE_WATCHED = 16, /* dead registrations counted at a time */
-	/* Calls after which attention ends; a loop needs it in every few. */
+	/*
+	 * Calls without a reason, in a row, after which attention ends: an event
+	 * loop has a reason in every few of its calls.
+	 */
 	XP_UNATTENDED_MOST = 8,
-	/* Calls after which it is likely to last, and what that saves pays. */
+	/* Calls after which attention is likely to last: the back end is told. */
 	XP_ATTENDED_LONG = 64,
 };
 

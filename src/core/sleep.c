@@ -220,7 +220,7 @@ int xp_sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
 	sleeper.kick_epoch = queue->kick_epoch;
 	sleeper.keeper = xp_keeper_begin(queue, &sleeper.deadline_ns);
 	wait->sequence = queue->sequence;
-	/* What this thread could have called others for it sees to itself. */
+	/* What others were to be called for this thread has taken just now. */
 	queue->look_wanted = false;
 	if (XP_UNLIKELY(queue->exposed))
 		xp_update_attention(queue);

@@ -25,7 +25,7 @@ enum { XP_READ, XP_WRITE, XP_EXCEPT, XP_FD_FILTERS };
 #define XP_SET(filters) ((uint8_t)(filters))
 #define XP_ALL_FILTERS 7u
 
-/* What the poll-like level calls by bits that are no filters of their own. */
+/* What a filter was asked for in particular, beyond that it is wanted. */
 enum {
 	XP_WISH_IN = 1,    /* READ: POLLIN */
 	XP_WISH_RDHUP = 2, /* READ: POLLRDHUP */
@@ -40,7 +40,7 @@ enum xp_mode {
 	XP_MODE_ONESHOT,   /* one report, then nothing */
 	XP_MODE_FIRED,     /* that one report was made */
 	XP_MODE_EXCLUSIVE, /* by state, outside lazy interest */
-	XP_MODE_FILE,      /* the kernel cannot: always ready, or a file */
+	XP_MODE_FILE,      /* the kernel cannot wait for it: see file.h */
 	XP_MODE_WATCH,     /* by state, for a source: not the program's */
 };
 
@@ -67,7 +67,7 @@ struct xp_slot {
 	uint8_t mode;      /* enum xp_mode */
 	uint8_t kind : 4;  /* enum xp_fd_kind */
 	uint8_t flips : 4; /* times in a row that level mode was not worth it */
-	uint8_t wishes : 3;
+	uint8_t wishes : 3;    /* XP_WISH_... */
 	uint8_t withheld : 1;  /* a hang-up that the event level does not tell */
 	uint8_t fruitless : 4; /* reports nobody wanted, in a row */
 	uint8_t quiet;    /* checks after delivery that found nothing */

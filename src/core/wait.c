@@ -202,7 +202,7 @@ static bool wait_over(struct xpoll *queue, const struct xp_wait *wait)
 	return xp_wait_deadline_passed(wait);
 }
 
-/* What came while this thread sleeps is for others. */
+/* Has a source an event that this thread, of the poll-like level, does not take? */
 static bool for_others(const struct xpoll *queue, const struct xp_wait *wait)
 {
 	return !wait->events && !xp_list_empty(&queue->active);
@@ -412,7 +412,10 @@ static XP_INLINE int event_enter(struct xpoll *queue,
 	return xp_event_make(queue, changes, nchanges, events, nevents);
 }
 
-/* Likewise; but changes alone need none of what a wait needs. */
+/*
+ * Here for the same reason.  A function apart: changes alone need no room on the
+ * stack for what a wait needs.
+ */
 static XP_APART int event_and_wait(struct xpoll *queue,
                                    const struct xpoll_event *changes,
                                    int nchanges, struct xpoll_event *events,

@@ -22,9 +22,6 @@ void xp_watch_forget_all(struct xpoll *queue);
  */
 void xp_sources_run_due(struct xpoll *queue, int room);
 
-/* The same, after every queue was told; without any lock, may sleep. */
-void xp_sources_await_unused(int fd);
-
 /*
  * A handler has run on a waiting thread.  Is an event there?  That of an
  * observed signal goes before -EINTR.
@@ -36,5 +33,11 @@ void xp_sources_audit(struct xpoll *queue);
 
 /* A descriptor is about to be closed. */
 void xp_sources_forget(struct xpoll *queue, int fd);
+
+/*
+ * Every queue was told so: wait until nothing uses the descriptor.  Without the
+ * queue's lock or any other; may sleep.
+ */
+void xp_sources_await_unused(int fd);
 
 #endif
