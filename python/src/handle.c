@@ -101,3 +101,14 @@ bool xpy_busy_end(struct xpy_handle *handle, PyThreadState *thread)
 	errno = error;
 	return handle->queue && !handle->closing;
 }
+
+int xpy_wait_end(struct xpy_handle *handle, PyThreadState *thread, int count)
+{
+	if (!xpy_busy_end(handle, thread)) {
+		xpy_error(EBADF);
+		return -1;
+	}
+	if (count < 0 && errno != EINTR)
+		PyErr_SetFromErrno(PyExc_OSError);
+	return count;
+}

@@ -124,13 +124,7 @@ static int sleep_once(struct xpy_selector *self, const struct xpy_wait *wait)
 	PyThreadState *thread = xpy_busy_begin(&self->handle);
 	int count = xpoll_wait(self->handle.queue, xpy_wait_ms(wait));
 
-	if (!xpy_busy_end(&self->handle, thread)) {
-		xpy_error(EBADF);
-		return -1;
-	}
-	if (count < 0 && errno != EINTR)
-		PyErr_SetFromErrno(PyExc_OSError);
-	return count;
+	return xpy_wait_end(&self->handle, thread, count);
 }
 
 PyObject *xpy_selector_select(PyObject *object, PyObject *const *args,

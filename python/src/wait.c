@@ -77,13 +77,7 @@ static int sleep_once(struct xpy_queue *self, struct xpoll_event *events,
 	                             (int)arguments->max_events, timeout_ns,
 	                             arguments->masked ? &arguments->mask : NULL);
 
-	if (!xpy_busy_end(&self->handle, thread)) {
-		xpy_error(EBADF);
-		return -1;
-	}
-	if (count < 0 && errno != EINTR)
-		PyErr_SetFromErrno(PyExc_OSError);
-	return count;
+	return xpy_wait_end(&self->handle, thread, count);
 }
 
 static PyObject *wait_with(struct xpy_queue *self, struct xpoll_event *events,
@@ -335,13 +329,7 @@ static int poll_once(struct xpy_queue *self, int timeout_ms)
 	PyThreadState *thread = xpy_busy_begin(&self->handle);
 	int count = xpoll_wait(self->handle.queue, timeout_ms);
 
-	if (!xpy_busy_end(&self->handle, thread)) {
-		xpy_error(EBADF);
-		return -1;
-	}
-	if (count < 0 && errno != EINTR)
-		PyErr_SetFromErrno(PyExc_OSError);
-	return count;
+	return xpy_wait_end(&self->handle, thread, count);
 }
 
 PyObject *xpy_queue_poll(PyObject *self, PyObject *const *args,

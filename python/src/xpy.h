@@ -113,6 +113,8 @@ int xpy_handle_check(const struct xpy_handle *handle);
 PyThreadState *xpy_busy_begin(struct xpy_handle *handle);
 /* Take it again; false: the queue was closed meanwhile. */
 bool xpy_busy_end(struct xpy_handle *handle, PyThreadState *thread);
+/* The same after a wait: its count, or -1 with an exception, but for EINTR. */
+int xpy_wait_end(struct xpy_handle *handle, PyThreadState *thread, int count);
 
 /* --- event.c --------------------------------------------------------------- */
 

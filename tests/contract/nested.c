@@ -30,6 +30,14 @@ static bool too_deep(void)
 #endif
 }
 
+/* Why no queue can be in another one here; NULL: it can. */
+static const char *cannot_nest(void)
+{
+	if (too_deep())
+		return "epoll sets cannot be nested as deeply";
+	return xt_has_queue_fd() ? NULL : no_queue;
+}
+
 XT_TEST(queue_fd_without_kernel_queue_is_enotsup)
 {
 	struct xpoll *queue = xt_open();
@@ -209,11 +217,8 @@ static void silent(struct xpoll *outer, struct xpoll *inner)
 
 XT_TEST(queue_in_queue_each_kind_of_event_wakes_the_outer)
 {
-	if (too_deep())
-		XT_SKIP("epoll sets cannot be nested as deeply");
-
-	if (!xt_has_queue_fd())
-		XT_SKIP(no_queue);
+	if (cannot_nest())
+		XT_SKIP(cannot_nest());
 	struct xpoll *inner = xt_open();
 	struct xpoll *outer = xt_open();
 	struct xt_pair pipe = xt_pipe();
@@ -236,11 +241,8 @@ XT_TEST(queue_in_queue_each_kind_of_event_wakes_the_outer)
 
 XT_TEST(queue_in_queue_edge_is_told_each_time)
 {
-	if (too_deep())
-		XT_SKIP("epoll sets cannot be nested as deeply");
-
-	if (!xt_has_queue_fd())
-		XT_SKIP(no_queue);
+	if (cannot_nest())
+		XT_SKIP(cannot_nest());
 	struct xpoll *inner = xt_open_quiet();
 	struct xpoll *outer = xt_open_quiet();
 	struct xt_pair pipe = xt_pipe();
@@ -315,11 +317,8 @@ XT_TEST(queue_in_itself_is_einval)
 
 XT_TEST(queues_in_a_ring_are_eloop)
 {
-	if (too_deep())
-		XT_SKIP("epoll sets cannot be nested as deeply");
-
-	if (!xt_has_queue_fd())
-		XT_SKIP(no_queue);
+	if (cannot_nest())
+		XT_SKIP(cannot_nest());
 	struct xpoll *ring[4];
 
 	for (int i = 0; i < 4; i++)
@@ -343,11 +342,8 @@ XT_TEST(queues_in_a_ring_are_eloop)
 
 XT_TEST(queue_destroyed_inside_another_is_silent)
 {
-	if (too_deep())
-		XT_SKIP("epoll sets cannot be nested as deeply");
-
-	if (!xt_has_queue_fd())
-		XT_SKIP(no_queue);
+	if (cannot_nest())
+		XT_SKIP(cannot_nest());
 	struct xpoll *inner = xt_open_quiet();
 	struct xpoll *outer = xt_open_quiet();
 	struct xt_pair pipe = xt_pipe();

@@ -318,6 +318,7 @@ int xt_socket(int domain, int type);
 int xt_udp(struct sockaddr_in *address); /* bound to loopback */
 int xt_file(const char *text);           /* nameless, offset 0 */
 int xt_open_path(const char *path, int flags);
+bool xt_put_text(const char *path, const char *text); /* false: it may not be written */
 int xt_eventfd(void);                  /* -1 where there is none */
 int xt_timerfd(int64_t first_ns);      /* -1 where there is none */
 int xt_keep(int fd);                   /* close it when the test ends */

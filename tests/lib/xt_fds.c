@@ -186,6 +186,17 @@ int xt_file(const char *text)
 	return fd;
 }
 
+bool xt_put_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool done = fd >= 0 &&
+		write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	if (fd >= 0)
+		(void)close(fd);
+	return done;
+}
+
 int xt_open_path(const char *path, int flags)
 {
 	return xt_keep(open(path, flags | O_CLOEXEC));

@@ -42,17 +42,6 @@ XT_TEST(file_of_proc_is_ready_as_for_poll)
 	XT_GETS(queue, NULL, proc, READ);
 }
 
-static bool put_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	bool done = fd >= 0 &&
-		write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-
-	if (fd >= 0)
-		(void)close(fd);
-	return done;
-}
-
 /* READ does not fail for it: the file is looked at by time. */
 static void instances_are_used_up(void *argument)
 {
@@ -61,8 +50,8 @@ static void instances_are_used_up(void *argument)
 	char map[40];
 
 	(void)snprintf(map, sizeof map, "0 %u 1", (unsigned)geteuid());
-	if (unshare(CLONE_NEWUSER) < 0 || !put_text("/proc/self/uid_map", map) ||
-	    !put_text("/proc/sys/user/max_inotify_instances", "0"))
+	if (unshare(CLONE_NEWUSER) < 0 || !xt_put_text("/proc/self/uid_map", map) ||
+	    !xt_put_text("/proc/sys/user/max_inotify_instances", "0"))
 		_exit(77);
 	XT_OK(xt_add(queue, log->r, READ, 0));
 	XT_NONE(queue);

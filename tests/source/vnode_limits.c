@@ -13,17 +13,6 @@
 
 enum { REFUSED = 77 };
 
-static bool put_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	bool done = fd >= 0 &&
-		write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-
-	if (fd >= 0)
-		(void)close(fd);
-	return done;
-}
-
 /* This user is root there. */
 static bool enter_namespaces(void)
 {
@@ -32,9 +21,9 @@ static bool enter_namespaces(void)
 	(void)snprintf(map[0], sizeof *map, "0 %u 1", (unsigned)geteuid());
 	(void)snprintf(map[1], sizeof *map, "0 %u 1", (unsigned)getegid());
 	return unshare(CLONE_NEWNS | CLONE_NEWUSER) == 0 &&
-		put_text("/proc/self/uid_map", map[0]) &&
-		put_text("/proc/self/setgroups", "deny") &&
-		put_text("/proc/self/gid_map", map[1]) &&
+		xt_put_text("/proc/self/uid_map", map[0]) &&
+		xt_put_text("/proc/self/setgroups", "deny") &&
+		xt_put_text("/proc/self/gid_map", map[1]) &&
 		mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
 }
 
@@ -66,12 +55,12 @@ static void instances_are_used_up(void)
 	struct xpoll *queue = xt_open_quiet();
 	int file = xt_make("f", "text");
 
-	if (!put_text("/proc/sys/user/max_inotify_instances", "0"))
+	if (!xt_put_text("/proc/sys/user/max_inotify_instances", "0"))
 		_exit(REFUSED);
 	XT_STATUS(vnode_add(queue, file, 0, XPOLL_NOTE_WRITE), EMFILE);
 	XT_EXPECT_EQ(xt_stats(queue).registered, 0);
 	XT_EXPECT_EQ(xpoll_supports(queue, VNODE, ALL_NOTES), 1);
-	XT_CHECK(put_text("/proc/sys/user/max_inotify_instances", "1"));
+	XT_CHECK(xt_put_text("/proc/sys/user/max_inotify_instances", "1"));
 	XT_OK(vnode_add(queue, file, 0, XPOLL_NOTE_WRITE));
 	/* One is enough for a queue; a second queue has none. */
 	XT_OK(vnode_add(queue, xt_make("g", ""), 0, XPOLL_NOTE_WRITE));
@@ -94,7 +83,7 @@ static void watches_are_used_up(void)
 	int first = xt_make("f", "text");
 	int second = xt_make("g", "text");
 
-	if (!put_text("/proc/sys/user/max_inotify_watches", "1"))
+	if (!xt_put_text("/proc/sys/user/max_inotify_watches", "1"))
 		_exit(REFUSED);
 	XT_OK(vnode_add(queue, first, 0, XPOLL_NOTE_WRITE));
 	XT_STATUS(vnode_add(queue, second, 0, XPOLL_NOTE_WRITE), ENOSPC);
