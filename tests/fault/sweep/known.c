@@ -64,6 +64,7 @@ static const struct {
 	/* Its parent, which is not watched then, would tell of its end at once. */
 	{"directory_by_o_path", SWEEP_WATCH_ADD},
 	{"moved_directory", SWEEP_WATCH_ADD},
+	{"parent_and_child", SWEEP_WATCH_ADD},
 	/* Which numbers the library gets is their situation. */
 	{"in_closed_numbers", -1},
 };
