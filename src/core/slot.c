@@ -26,7 +26,8 @@ struct xp_slot *xp_slots_make(struct xp_slots *slots, int fd)
 {
 	int page = fd >> XP_PAGE_BITS;
 
-	if (page >= slots->pages_len && slots_grow(slots, page) < 0)
+	if (page >= XP_PAGES_MOST ||
+	    (page >= slots->pages_len && slots_grow(slots, page) < 0))
 		return NULL;
 	if (!slots->pages[page]) {
 		struct xp_slot *fresh =

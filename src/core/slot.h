@@ -126,12 +126,18 @@ static inline void xp_slot_clear(struct xp_slot *slot)
 
 enum { XP_PAGE_BITS = 8, XP_PAGE_SLOTS = 1 << XP_PAGE_BITS };
 
+/*
+ * Tables by descriptor number double, here and in the back ends, and their
+ * lengths are of type int.
+ */
+enum { XP_PAGES_MOST = 1 << (30 - XP_PAGE_BITS) };
+
 struct xp_slots {
 	struct xp_slot **pages;
 	int pages_len;
 };
 
-/* The slot of fd, made if need be; NULL: no memory. */
+/* The slot of fd, made if need be; NULL: no memory for such a number. */
 struct xp_slot *xp_slots_make(struct xp_slots *slots, int fd);
 void xp_slots_fini(struct xp_slots *slots);
 

@@ -1,0 +1,34 @@
+/*
+ * Goal: a number of a descriptor that tables cannot have is refused as want of
+ * memory, and nothing grows for it.
+ * Method: Linux allows such numbers where fs.nr_open was raised to its limit;
+ * here the table is asked directly.
+ */
+#include "core/slot.h"
+#include "xt.h"
+
+enum { NUMBERS = 1 << 30 };
+
+XT_TEST(highest_number_of_the_table_has_a_slot)
+{
+	struct xp_slots slots = {0};
+	struct xp_slot *slot = xp_slots_make(&slots, NUMBERS - 1);
+
+	XT_CHECK(slot);
+	XT_CHECK(xp_slots_at(&slots, NUMBERS - 1) == slot);
+	XT_CHECK(slots.pages_len == NUMBERS >> XP_PAGE_BITS);
+	XT_CHECK(!xp_slots_at(&slots, 0));
+	xp_slots_fini(&slots);
+}
+
+XT_TEST(number_beyond_the_table_is_refused)
+{
+	struct xp_slots slots = {0};
+
+	XT_CHECK(xp_slots_make(&slots, 0));
+	XT_CHECK(!xp_slots_make(&slots, NUMBERS));
+	XT_CHECK(!xp_slots_make(&slots, INT32_MAX));
+	XT_CHECK(slots.pages_len < 10);
+	XT_CHECK(!xp_slots_at(&slots, INT32_MAX));
+	xp_slots_fini(&slots);
+}
