@@ -1,6 +1,7 @@
 /* Pipes and consoles: nothing tells of a pipe, but it can be looked at. */
 #include <errno.h>
 #include <poll.h>
+#include <xpoll.h>
 
 #include "os/nt/nt.h"
 
