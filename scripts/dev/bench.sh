@@ -1,0 +1,69 @@
+# Part of ./dev: demo, and the measurements.
+
+demo() {
+	for n in 8 1000; do
+		build/release/bin/xpoll bench looptest -n "$n" -t 1 --rounds 3
+	done
+}
+
+peers_here() {
+	cached=$(ldconfig -p 2>/dev/null) || return 1
+	case $cached in *libevent_core-2.1.so.7*) ;; *) return 1 ;; esac
+	case $cached in *libuv.so.1*) ;; *) return 1 ;; esac
+	case $cached in *libev.so.4*) ;; *) return 1 ;; esac
+}
+
+install_peers() {
+	find_manager
+	case $manager in
+	apt-get) install_packages libev4 libevent-dev libuv1-dev ;;
+	*) install_packages libev libevent libuv ;;
+	esac
+}
+
+# What draws the plots.
+make_plots_venv() {
+	venv venv-bench bench/report/requirements.txt matplotlib ||
+		die "no environment for the plots; build/venv-bench.log says why"
+}
+
+# Measured beside xpoll, and what loads the servers.  The reports name what is
+# missing, and every system lacks some of it.
+need_rivals() {
+	peers_here || (install_peers) || true
+	(need wrk) || true
+	(need httperf) || true
+	sh tests/dropin/get-nginx.sh build/programs || [ $? -eq 77 ]
+	# Those that need a compiler of Rust or a JDK, where there is one.
+	sh bench/peers/build.sh build/bench/peers
+	XPOLL_BENCH_PEERS=$PWD/build/bench/peers
+	export XPOLL_BENCH_PEERS
+}
+
+# bench [--quick]
+bench() {
+	for argument; do
+		[ "$argument" = --quick ] || die "bench: $argument: expected --quick or nothing"
+	done
+	need python3
+	need_python
+	need_rivals
+	step="plots"
+	make_plots_venv
+	step="bench"
+	python3 bench/report/main.py measure "$@" build/bench
+	build/venv-bench/bin/python bench/report/main.py page "$@" build/bench
+}
+
+# bench_java [--quick]
+bench_java() {
+	step="bench java"
+	need python3
+	need_python
+	need_java
+	sh java/maven.sh build/release/java package -DskipTests
+	python3 bench/java.py "$@"
+	step="plots"
+	make_plots_venv
+	build/venv-bench/bin/python bench/report/main.py page build/bench
+}
