@@ -124,6 +124,8 @@ static void carried_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
 
 	slot->carried = 0;
 	if (kept && carried_confirmed(queue, fd, slot)) {
+		/* The poll-like level goes by bits. */
+		events &= xp_interest_look(slot, kept) | POLLHUP | POLLERR;
 		wait->passed_over = slot->enabled & ~kept;
 		xp_deliver_slot(queue, wait, fd, slot, events);
 		wait->passed_over = 0;
@@ -322,6 +324,12 @@ void xp_candidate_looked(struct xpoll *queue, struct xp_wait *wait,
 		                look->confirm);
 }
 
+/* It needs no look, and must not be told before those that wait for theirs. */
+static bool next_is_carried(const struct xpoll *queue)
+{
+	return xp_slots_get(&queue->slots, queue->candidates_head)->carried;
+}
+
 void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait)
 {
 	struct chunk chunk;
@@ -333,6 +341,8 @@ void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait)
 		: room > CHUNK_MOST ? CHUNK_MOST : room;
 	while (left > 0 && !xp_wait_full(wait)) {
 		while (left > 0 && chunk.len < chunk.cap && !xp_wait_full(wait)) {
+			if (chunk.len > 0 && next_is_carried(queue))
+				break;
 			candidate_take(queue, wait, &chunk);
 			left--;
 		}

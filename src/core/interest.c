@@ -85,6 +85,7 @@ void xp_interest_remove_filters(struct xpoll *queue, struct xp_slot *slot,
 	slot->unmet &= left;
 	slot->asked &= left;
 	slot->delivered &= left;
+	slot->kept &= left & XP_ALL_FILTERS;
 	if (filters & XP_BIT(XP_READ))
 		slot->wishes &= XP_WISH_OOB;
 	if (filters & XP_BIT(XP_EXCEPT))

@@ -108,8 +108,11 @@ static inline void xp_interest_mark_silenced(struct xpoll *queue, int fd,
 	slot->asked &= others;
 	slot->delivered &= others;
 	slot->quiet = 0;
-	if (!slot->enabled)
-		slot->carried = 0;
+	if (XP_UNLIKELY(slot->carried)) {
+		slot->kept &= others & XP_ALL_FILTERS;
+		if (!slot->enabled)
+			slot->carried = 0;
+	}
 	xp_candidate_cancel(queue, fd, slot);
 }
 

@@ -1,4 +1,4 @@
-/* What can be asked of a queue; none of it changes anything. */
+/* What can be asked of a queue. */
 #include <errno.h>
 #include <string.h>
 

@@ -144,7 +144,7 @@ struct xp_wait {
 	uint32_t sequence; /* the queue's, before the kernel was asked */
 	uint32_t wake_all;
 	int counts;     /* none is pending from this event on, see detail.h */
-	unsigned passed_over; /* edge filters that the look at hand is not for */
+	unsigned passed_over; /* filters that the look or report at hand is not for */
 	bool exhausted; /* the kernel had no more */
 	bool news;      /* it told of something that nothing else had told of */
 };

@@ -78,8 +78,8 @@ struct xp_slot {
 	uint8_t size : 5;    /* of a pipe, as a power of two; 0: not asked for */
 	uint8_t soerr : 3; /* filters with XPOLL_NOTE_SOERR */
 	uint8_t since : 5; /* `sample` when the mode began */
-	uint8_t lowat : 3; /* filters with XPOLL_NOTE_LOWAT, see mark.h */
 	uint8_t kept : 3;  /* filters that `carried` is for */
+	uint8_t lowat;    /* filters with XPOLL_NOTE_LOWAT; mark.h has the marks */
 	uint8_t told;     /* filters that the wait call of `batch` has told of */
 };
 
