@@ -126,7 +126,8 @@ struct xp_backend_ops {
 	 * Wait until something fires or the deadline passes; up to cap entries.
 	 * 0: deadline; may come early, the queue checks.  -EINTR.  With
 	 * XP_NOW it is called with the lock held and is no cancellation point,
-	 * else without the lock and it is one.  XP_TOKEN_WAKE stands for a wake.
+	 * else without the lock and it is one.  XP_TOKEN_WAKE stands for a wake, or
+	 * carries XP_FIRED_MORE.  Fewer than cap without that: there is no more.
 	 */
 	int (*wait)(void *state, int64_t deadline_ns, const sigset_t *mask,
 	            struct xp_fired *fired, int cap);

@@ -20,7 +20,8 @@ struct xp_fdmap_entry {
 	uint64_t token;
 	int32_t index; /* in the array, if there; or what the kernel has of it */
 	uint16_t watch;
-	uint8_t place;      /* enum xp_fdmap_place */
+	uint8_t place : 4;  /* enum xp_fdmap_place */
+	uint8_t told : 1;   /* XP_PLACE_STATE: it has reported, and may last */
 	uint8_t fixed : 1;  /* a /proc file: looking takes its news away */
 	uint8_t mute : 1;   /* its hang-up does not make it writable */
 	uint8_t dirty : 1;  /* the kernel is to be told about it */

@@ -10,9 +10,9 @@
  * that thread has ended the poll ends with ECANCELED; then, and whenever a poll
  * ends by itself, whoever finds that out submits it anew.
  *
- * Where looking takes the news away the report itself is what is told, and as long
- * as it lasts what a look at it tells.  What else
- * must not be looked at from the side, and the library's own descriptors,
+ * Where looking takes the news away the report itself is what is told; of a state
+ * that lasts each wait after it looks, and tells the answer.  Others that must
+ * not be looked at from the side, and the library's own descriptors,
  * which are watched by level, are in a set of their own.  A thread sleeps in
  * poll(2) on that, on the ring and on the eventfd that wakes it: unlike
  * io_uring_enter(2) it is a cancellation point, and tells EINTR in all cases.

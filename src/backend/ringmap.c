@@ -70,7 +70,7 @@ static void ringmap_unplace(struct xp_ringmap *ring, int fd,
 		(void)xp_pollring_submit(&ring->polls);
 	}
 	entry->index = 0;
-	entry->dirty = false;
+	entry->told = false;
 	entry->place = XP_PLACE_IDLE;
 }
 
@@ -197,7 +197,7 @@ static int ringmap_report_state(struct xp_ringmap *ring,
 	}
 	if (report->ended)
 		entry->index = 0;
-	entry->dirty = true;
+	entry->told = true;
 	ring->owes = true;
 	fired->token = entry->token;
 	fired->events = report->events > 0 ? (uint32_t)report->events : POLLNVAL;
@@ -254,7 +254,7 @@ static int ringmap_look(struct xp_ringmap *ring, int fd,
 	if (!entry->index)
 		entry->index = (int32_t)xp_pollring_arm(&ring->polls, fd,
 		                                        entry->watch);
-	entry->dirty = false;
+	entry->told = false;
 	return 0;
 }
 
@@ -272,11 +272,13 @@ static int ringmap_look_at_states(struct xp_ringmap *ring,
 		int fd = ring->look_at < len ? ring->look_at : 0;
 		struct xp_fdmap_entry *entry = &ring->map.entries[fd];
 
-		if (entry->dirty && count < cap)
+		bool room = count < cap;
+
+		if (entry->told && room)
 			count += ringmap_look(ring, fd, entry, &fired[count]);
-		if (entry->dirty)
+		if (entry->told)
 			ring->owes = true;
-		if (count < cap)
+		if (room)
 			ring->look_at = fd + 1;
 	}
 	return count;
@@ -284,12 +286,7 @@ static int ringmap_look_at_states(struct xp_ringmap *ring,
 
 bool xp_ringmap_owes(struct xp_ringmap *ring)
 {
-	bool owes;
-
-	xp_mutex_lock(&ring->lock);
-	owes = ring->owes;
-	xp_mutex_unlock(&ring->lock);
-	return owes;
+	return atomic_load(&ring->owes);
 }
 
 int xp_ringmap_harvest(struct xp_ringmap *ring, struct xp_fired *fired, int cap)

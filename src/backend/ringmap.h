@@ -5,6 +5,8 @@
 #ifndef XP_BACKEND_RINGMAP_H
 #define XP_BACKEND_RINGMAP_H
 
+#include <stdatomic.h>
+
 #include "backend/backend.h"
 #include "backend/edge.h"
 #include "backend/fdmap.h"
@@ -15,15 +17,15 @@
 
 /*
  * The lock comes after the queue's and is not held while a thread sleeps.  It
- * guards all but [I], what is immutable.
+ * guards all but [I], what is immutable, and [a], what is atomic.
  */
 struct xp_ringmap {
 	struct xp_mutex lock;
 	struct xp_pollring polls; /* its descriptor: [I] */
 	struct xp_fdmap map;
 	struct xp_edge *edge; /* [I] */
-	bool owes;   /* a dirty entry was told of, and may be ready still */
-	int look_at; /* where the next look at those begins */
+	int look_at; /* where the next look at states that were told begins */
+	atomic_bool owes; /* [a] such a state may last */
 };
 
 int xp_ringmap_open(struct xp_ringmap *ring, struct xp_edge *edge,

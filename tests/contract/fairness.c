@@ -193,6 +193,69 @@ XT_TEST(hazard_06_user_file_and_pipe_share_one_slot)
 	XT_CHECK(seen_pipe >= waits / BOUND_EACH);
 }
 
+#ifdef __linux__
+enum { STATES = 40 };
+
+/* A file of /proc: it is ready, and may not be looked at unasked. */
+static int add_state(struct xpoll *queue)
+{
+	int mounts = xt_open_path("/proc/self/mounts", O_RDONLY);
+
+	XT_EXPECT_EQ(xpoll_ctl(queue, XPOLL_ADD, POLLIN, mounts, NULL), 0);
+	return mounts;
+}
+
+/* Nor do states that each wait tells anew push out what only they hide. */
+XT_TEST(hazard_06_states_that_last_leave_room_for_the_others)
+{
+	if (xt_is("kqueue") || xt_sunos())
+		XT_SKIP("only Linux has such a file");
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pipe = xt_pipe();
+	int states[2] = {add_state(queue), add_state(queue)};
+	int seen[2] = {0, 0};
+	int seen_user = 0;
+	int seen_pipe = 0;
+	int waits = 0;
+
+	xt_put(pipe.w);
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	XT_OK(xt_flag(queue, 1, USER, XPOLL_ADD));
+	XT_OK(xt_trigger(queue, 1));
+	for (; waits < 1000; waits++) {
+		struct xpoll_event event;
+
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 1);
+		seen_user += event.filter == USER;
+		seen_pipe += event.ident == (uint64_t)pipe.r;
+		for (int i = 0; i < 2; i++)
+			seen[i] += event.ident == (uint64_t)states[i];
+	}
+	XT_CHECK(seen_user >= waits / BOUND_EACH);
+	XT_CHECK(seen_pipe >= waits / BOUND_EACH);
+	XT_CHECK(seen[0] >= waits / BOUND_EACH);
+	XT_CHECK(seen[1] >= waits / BOUND_EACH);
+}
+
+/* Closed ones tell of nothing, and must not hide the one that is open. */
+XT_TEST(many_closed_states_do_not_hide_one_that_is_ready)
+{
+	if (xt_is("kqueue") || xt_sunos())
+		XT_SKIP("only Linux has such a file");
+	struct xpoll *queue = xt_open_quiet();
+	struct xpoll_event events[STATES];
+	int states[STATES];
+
+	for (int i = 0; i < STATES; i++)
+		states[i] = add_state(queue);
+	XT_EQ(xpoll_event(queue, NULL, 0, events, STATES, XT_SOON), STATES);
+	for (int i = 0; i < STATES - 1; i++)
+		xt_close(states[i]);
+	XT_EQ(xpoll_event(queue, NULL, 0, events, STATES, 0), 1);
+	XT_EQ(events[0].ident, (uint64_t)states[STATES - 1]);
+}
+#endif
+
 /* The poll-like level: everything ready comes, wait by wait. */
 XT_TEST(hazard_06_poll_like_level_all_come)
 {
