@@ -149,10 +149,10 @@ static int empty_touch(struct xpoll *queue, struct xp_reg *reg,
 {
 	int rc;
 
-	if (change->flags & XPOLL_CLEAR)
-		return -ENOTSUP;
 	if (!(change->flags & XPOLL_ADD))
 		return 0;
+	if (change->flags & XPOLL_CLEAR)
+		return -ENOTSUP;
 	rc = empty_confirm(queue, reg->item.ident, reg);
 	if (rc == 0)
 		empty_look(queue, reg);

@@ -60,6 +60,9 @@ static int left(int fd)
 /* TCP hands on what the other end has room for; fill both. */
 static void fill(int fd)
 {
+	/* Where nobody tells what is left the test is skipped. */
+	if (xpoll_supports(NULL, EMPTY, 0) != 1)
+		return;
 	do
 		xt_fill(fd);
 	while (xt_poll(fd, POLLOUT) || left(fd) == 0);
@@ -223,6 +226,9 @@ XT_TEST(what_has_no_such_buffer_is_refused)
 	XT_CHECK(!registered(queue, pair.w));
 	XT_OK(xt_add(queue, pair.w, EMPTY, XPOLL_DISABLE));
 	XT_STATUS(xt_add(queue, pair.w, EMPTY, XPOLL_CLEAR), ENOTSUP);
+	/* With the others a mode means nothing. */
+	XT_OK(xt_flag(queue, (uint64_t)pair.w, EMPTY, XPOLL_ENABLE | XPOLL_CLEAR));
+	XT_OK(xt_flag(queue, (uint64_t)pair.w, EMPTY, XPOLL_DISABLE | XPOLL_CLEAR));
 	XT_STATUS(xt_change(queue, (uint64_t)pair.w, EMPTY, XPOLL_ADD, 1, 0,
 	                    NULL), EINVAL);
 	XT_OK(xt_flag(queue, (uint64_t)pair.w, EMPTY, XPOLL_DELETE));
