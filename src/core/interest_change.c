@@ -250,14 +250,13 @@ int xp_interest_narrowed(struct xpoll *queue, int fd, struct xp_slot *slot)
 		}
 	}
 	xp_interest_choose(queue, slot, &mode, &filters);
-	rc = xp_interest_push(queue, fd, slot, mode, filters);
-	/* The kernel reports more than is wanted, which is filtered. */
-	return xp_is_lack(rc) ? 0 : rc;
+	return xp_interest_push(queue, fd, slot, mode, filters);
 }
 
 int xp_interest_delete(struct xpoll *queue, int fd, unsigned filters)
 {
 	struct xp_slot *slot = xp_interest_find(queue, fd);
+	int rc;
 
 	filters &= slot ? slot->present : 0;
 	if (!filters)
@@ -265,7 +264,9 @@ int xp_interest_delete(struct xpoll *queue, int fd, unsigned filters)
 	if (filters == slot->present)
 		return delete_all(queue, fd, slot);
 	xp_interest_remove_filters(queue, slot, filters);
-	return xp_interest_narrowed(queue, fd, slot);
+	rc = xp_interest_narrowed(queue, fd, slot);
+	/* The kernel reports more than is wanted, which is filtered. */
+	return xp_is_lack(rc) ? 0 : rc;
 }
 
 /* The slot if all of these filters are registered. */

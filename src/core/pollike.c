@@ -156,22 +156,40 @@ static int ctl_add(struct xpoll *queue, int op, int events, int fd, void *data)
 	return xp_interest_add(queue, fd, &add);
 }
 
-/* POLLIN and POLLRDHUP are two wishes of one filter. */
+/*
+ * POLLIN and POLLRDHUP are two wishes of one filter.  What the kernel reports
+ * beyond them nobody filters, so where it cannot be told they stay.
+ */
+static int wishes_narrow(struct xpoll *queue, int fd, struct xp_slot *slot,
+                         unsigned wishes)
+{
+	unsigned before = slot->wishes;
+	int rc;
+
+	slot->wishes = (wishes | (before & XP_WISH_OOB)) & 7;
+	rc = xp_interest_narrowed(queue, fd, slot);
+	if (xp_is_lack(rc))
+		slot->wishes = before & 7;
+	return rc;
+}
+
 static int ctl_delete(struct xpoll *queue, int events, int fd)
 {
 	struct xp_slot *slot = xp_interest_find(queue, fd);
 	unsigned filters = poll_filters(events);
+	unsigned wishes = slot ? slot->wishes & (XP_WISH_IN | XP_WISH_RDHUP) : 0;
 
-	if (slot && slot->present & filters & XP_BIT(XP_READ)) {
-		if (events & POLLIN)
-			slot->wishes &= XP_WISH_RDHUP | XP_WISH_OOB;
-		if (events & POLLRDHUP)
-			slot->wishes &= XP_WISH_IN | XP_WISH_OOB;
-		if (slot->wishes & (XP_WISH_IN | XP_WISH_RDHUP))
-			filters &= ~XP_BIT(XP_READ);
+	if (events & POLLIN)
+		wishes &= XP_WISH_RDHUP;
+	if (events & POLLRDHUP)
+		wishes &= XP_WISH_IN;
+	if (wishes && filters & XP_BIT(XP_READ)) {
+		int rc = wishes_narrow(queue, fd, slot, wishes);
+
+		filters &= ~XP_BIT(XP_READ);
 		/* A wish went: others that are named need not be there. */
-		if (!(filters & slot->present))
-			return xp_interest_narrowed(queue, fd, slot);
+		if (rc < 0 || !(filters & slot->present))
+			return rc;
 	}
 	return xp_interest_delete(queue, fd, filters);
 }
