@@ -190,7 +190,7 @@ static int kqueue_harvest(struct kqueue_state *state,
                           const struct kevent *events, int len,
                           struct xp_fired *fired)
 {
-	bool differ = XP_KQ_TWICE;
+	bool differ = XP_KQ_TWICE && len > 1;
 	int count = 0;
 
 	for (int i = 0; i < len; i++) {

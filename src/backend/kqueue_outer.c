@@ -105,7 +105,7 @@ static int64_t alarm_ms(int64_t left_ns)
 {
 	int64_t left_ms = left_ns / XP_NS_PER_MS;
 
-	/* Not before it is due. */
+	/* Not before it is due, but for what no timer can be set to. */
 	return left_ms >= INT32_MAX ? INT32_MAX : left_ms + 1;
 }
 
@@ -117,13 +117,15 @@ int xp_kq_outer_alarm(struct xp_kq_outer *outer, int64_t deadline_ns)
 {
 	int64_t now_ns = xp_sys_now();
 	struct kevent change;
+	bool early = outer->due && outer->alarm_ns > now_ns;
 	int rc;
 
 	XP_ASSERT(outer->fd >= 0);
-	if (deadline_ns == outer->alarm_ns)
+	/* What is too far off for a timer came too early: it is made anew. */
+	if (deadline_ns == outer->alarm_ns && !early)
 		return 0;
 	/* Too early is right, too: most timers are put off before they expire. */
-	if (outer->alarm_ns < deadline_ns && outer->alarm_ns > now_ns)
+	if (outer->alarm_ns < deadline_ns && outer->alarm_ns > now_ns && !early)
 		return 0;
 	if (outer->alarm_ns != XP_NEVER) {
 		xp_kq_set(&change, 0, EVFILT_TIMER, EV_DELETE, 0, 0);

@@ -83,7 +83,10 @@ void xp_kq_mark(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd);
 /* Tell the kernel now: 0 or a negative errno value. */
 int xp_kq_tell_one(struct xp_kq_set *set, const struct xp_kq_entry *entry,
                    int fd, int filter, unsigned flags);
-/* Have an event that is always there stand for WRITE, which is refused. */
+/*
+ * Have an event that holds from the start stand for WRITE, which is refused; by
+ * EV_CLEAR if WRITE is.
+ */
 int xp_kq_break(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd);
 
 static inline unsigned xp_kq_switch(const struct xp_kq_entry *entry, int filter)

@@ -147,6 +147,17 @@ XT_TEST(queue_fd_of_abstime_timers)
 	XT_CHECK(!readable(queue));
 }
 
+/* Not readable; where kqueue(2) has to be asked first, after a call in vain. */
+static bool quiet(struct xpoll *queue)
+{
+	struct xpoll_event event;
+
+	if (!readable(queue))
+		return true;
+	return xt_kqueue() && xpoll_event(queue, NULL, 0, &event, 1, 0) == 0 &&
+		!readable(queue);
+}
+
 /* The thread that sleeps in the queue itself takes it; then all is quiet. */
 static void wait_for_one(void *argument)
 {
@@ -170,7 +181,7 @@ XT_TEST(queue_fd_beside_a_sleeping_waiter)
 		XT_OK(timer(queue, 1, XPOLL_ADD | XPOLL_ONESHOT, NSECONDS,
 		            i * 200000));
 		xt_join(thread);
-		XT_CHECK(!readable(queue));
+		XT_CHECK(quiet(queue));
 	}
 }
 

@@ -157,15 +157,22 @@ static int inode_change(struct xp_inodes *inodes, const struct xp_inode *inode,
 	return rc < 0 ? rc : -(int)change.data;
 }
 
+/* What its users want, and `more`. */
+static uint32_t inode_notes(const struct xp_inode *inode, uint32_t more)
+{
+	struct xp_list *item = inode->links.next;
+
+	for (; item != &inode->links; item = item->next)
+		more |= XP_CONTAINER_OF(item, struct xp_inode_link,
+		                        item)->user->notes;
+	return more;
+}
+
 static int inode_tell_kernel(struct xp_inodes *inodes,
                              const struct xp_inode *inode, uint32_t more)
 {
-	struct xp_list *item = inode->links.next;
-	uint32_t notes = more;
+	uint32_t notes = inode_notes(inode, more);
 
-	for (; item != &inode->links; item = item->next)
-		notes |= XP_CONTAINER_OF(item, struct xp_inode_link,
-		                         item)->user->notes;
 	return inode_change(inodes, inode, notes ? EV_ADD | EV_CLEAR : EV_DELETE,
 	                    notes);
 }
@@ -206,7 +213,8 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 		rc = inode_make(inodes, user->fd, &inode);
 	/* A filter that has ended was that of a descriptor closed since. */
 	if (rc == 0 && user->self.inode &&
-	    inode_change(inodes, inode, EV_ENABLE, user->notes) == -ENOENT)
+	    inode_change(inodes, inode, EV_ENABLE,
+	                 inode_notes(inode, user->notes)) == -ENOENT)
 		return -ESTALE;
 	if (rc == 0)
 		rc = inode_tell_kernel(inodes, inode, user->notes);
