@@ -7,6 +7,7 @@
 #ifndef KQ_H
 #define KQ_H
 
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>

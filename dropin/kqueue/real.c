@@ -50,6 +50,8 @@ static void kq_find(const char *name, void *pointer)
 
 __attribute__((constructor)) static void kq_find_all(void)
 {
+	/* A compiler takes a close() of this library for ours, unless it cannot know. */
+	int (*volatile probe)(int) = close;
 	int saved = errno;
 
 	kq_find("close", &kq_real.close);
@@ -71,6 +73,6 @@ __attribute__((constructor)) static void kq_find_all(void)
 	 * else; then closes have to be found out.  Others may be in front of us,
 	 * so ask by closing what does not exist.
 	 */
-	close(KQ_PROBE_FD);
+	probe(KQ_PROBE_FD);
 	errno = saved;
 }
