@@ -145,13 +145,18 @@ final class NativeLibrary {
                     StandardOpenOption.WRITE)) {
                 in.transferTo(out);
             }
-            return SymbolLookup.libraryLookup(name, Arena.global());
+            SymbolLookup symbols = SymbolLookup.libraryLookup(name, Arena.global());
+            // It stays open: by this name the linker knows the library, and nobody else may get it.
+            fd = -1;
+            return symbols;
         } catch (IllegalCallerException e) {
             throw e;
         } catch (Throwable e) {
             return null; // What the folder said is of more use.
         } finally {
-            close(linker, close, fd);
+            if (fd >= 0) {
+                close(linker, close, fd);
+            }
         }
     }
 

@@ -159,7 +159,8 @@ abstract class NativeQueue {
                     throw interrupted();
                 }
                 if (forever) {
-                    LockSupport.park(this);
+                    // Not for ever: who gave the turn back may have had no stack left to say so.
+                    LockSupport.parkNanos(this, 1_000_000_000L);
                     continue;
                 }
                 long left = left(1, deadline);
