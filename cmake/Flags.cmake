@@ -58,6 +58,7 @@ endif()
 # A level that comes with the compiler, or with the flags of a distribution, stays.
 if(NOT WIN32 AND NOT XPOLL_SANITIZE AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
   set(CMAKE_TRY_COMPILE_CONFIGURATION ${CMAKE_BUILD_TYPE})
+  unset(XPOLL_IS_FORTIFIED CACHE) # The flags may be others than last time.
   check_c_source_compiles("
     #ifndef _FORTIFY_SOURCE
     #error

@@ -236,6 +236,7 @@ XT_TEST(delete_of_pollin_beside_pollrdhup_leaves_the_end_alone)
 {
 	static const int modes[] = {0, XPOLL_CLEAR, XPOLL_DISPATCH};
 
+	XT_NEEDS_RDHUP();
 	if (xt_wine())
 		XT_SKIP(XT_WINE_PEEKS);
 	for (int i = 0; i < 3; i++) {

@@ -158,6 +158,7 @@ XT_TEST(tcp_peer_shut_with_nothing_unread_read_is_eof_write_is_not)
 /* The poll-like level can ask for the end alone. */
 XT_TEST(rdhup_alone_is_told_with_nothing_unread)
 {
+	XT_NEEDS_RDHUP();
 	struct xpoll *queue = xt_open();
 	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
 

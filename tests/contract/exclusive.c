@@ -37,6 +37,7 @@ XT_TEST(exclusive_half_close_is_eof)
 
 XT_TEST(exclusive_half_close_has_the_bits_of_poll)
 {
+	XT_NEEDS_RDHUP();
 	struct xpoll *queue = xt_open_quiet();
 	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
 
@@ -54,6 +55,7 @@ XT_TEST(exclusive_half_close_has_the_bits_of_poll)
 
 XT_TEST(exclusive_half_close_alone_is_told)
 {
+	XT_NEEDS_RDHUP();
 	struct xpoll *queue = xt_open_quiet();
 	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
 

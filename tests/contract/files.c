@@ -158,6 +158,7 @@ XT_TEST(file_on_a_pipes_number_is_found_by_add)
 /* S11 */
 XT_TEST(file_asked_for_a_half_close_only_is_silent)
 {
+	XT_NEEDS_RDHUP();
 	struct xpoll *queue = xt_open();
 	int file = xt_file("text");
 

@@ -153,6 +153,7 @@ XT_TEST(hang_up_that_is_told_of_one_filter_only_is_reported_of_the_other)
 
 XT_TEST(rdhup_belongs_to_reading)
 {
+	XT_NEEDS_RDHUP();
 	if (xt_wine())
 		XT_SKIP(XT_WINE_PEEKS);
 	struct xpoll *queue = xt_open();
@@ -186,6 +187,7 @@ XT_TEST(delete_removes_what_is_there_of_the_named)
 /* POLLIN and POLLRDHUP are two wishes of one registration. */
 XT_TEST(delete_of_one_wish_of_two_beside_a_direction_that_is_not_there)
 {
+	XT_NEEDS_RDHUP();
 	if (xt_wine())
 		XT_SKIP(XT_WINE_PEEKS);
 	struct xpoll *queue = xt_open();
@@ -202,6 +204,7 @@ XT_TEST(delete_of_one_wish_of_two_beside_a_direction_that_is_not_there)
 /* Not every kernel can tell the end of such a file from what is before it. */
 XT_TEST(rdhup_alone_of_what_is_no_stream_leaves_the_other_directions)
 {
+	XT_NEEDS_RDHUP();
 	struct xt_pair pair = xt_socketpair(SOCK_DGRAM);
 	int fds[2] = {pair.r, xt_eventfd()};
 	uint64_t one = 1;

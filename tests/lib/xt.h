@@ -43,6 +43,11 @@
 #ifndef POLLRDHUP
 #define POLLRDHUP 0
 #endif
+#define XT_NEEDS_RDHUP() \
+	do { \
+		if (!POLLRDHUP) \
+			XT_SKIP("no POLLRDHUP here"); \
+	} while (0)
 
 /* Which printf is meant: MinGW has two. */
 #ifdef __MINGW_PRINTF_FORMAT

@@ -8,9 +8,6 @@
 
 #ifdef __linux__
 #include <dirent.h>
-#endif
-
-#ifdef __linux__
 
 /* Watches of the inotify instances of this process. */
 static int watches_in_kernel(void)

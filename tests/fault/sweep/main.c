@@ -279,6 +279,7 @@ static bool option_of_choice(const char *name, const char *value)
 	if (strcmp(name, "--seed") == 0) {
 		xt_chosen_seed = strtoull(value, NULL, 0);
 	} else if (strcmp(name, "--seconds") == 0) {
+		sweep_everything = false;
 		sweep_sample_ns = (int64_t)(strtod(value, NULL) * 1e9);
 	} else if (strcmp(name, "--each") == 0) {
 		sweep_each_ns = (int64_t)(strtod(value, NULL) * 1e9);
@@ -295,7 +296,8 @@ static bool option_of_choice(const char *name, const char *value)
 	} else {
 		return false;
 	}
-	return sweep_from >= 1 && sweep_part >= 1 && sweep_part <= sweep_parts;
+	return sweep_depth >= 1 && sweep_from >= 1 && sweep_part >= 1 &&
+		sweep_part <= sweep_parts;
 }
 
 /* The argument's meaning; how many arguments it took, 0: none. */
