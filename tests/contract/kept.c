@@ -11,13 +11,15 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* A message queue is a file, of which the kernel tells both directions. */
+/* A message queue is a file, of which the kernel tells both directions; -1: none. */
 static mqd_t message_queue(void)
 {
 	struct mq_attr room = {.mq_maxmsg = 2, .mq_msgsize = 1};
 	char name[40];
 	mqd_t fd;
 
+	if (xt_is("kqueue") || xt_is("port"))
+		return -1;
 	(void)snprintf(name, sizeof name, "/xpoll-test-%d", (int)getpid());
 	fd = mq_open(name, O_RDWR | O_CREAT | O_EXCL | O_NONBLOCK, 0600, &room);
 	if (fd >= 0)
@@ -25,40 +27,10 @@ static mqd_t message_queue(void)
 	return fd;
 }
 
-/*
- * S8: the report that was kept for the edge says that there is something to read,
- * which was so when it was made.
- */
-XT_TEST(kept_edge_does_not_tell_the_level_beside_it_of_the_past)
+static const char *lacking(void)
 {
-	if (xt_is("kqueue") || xt_is("port"))
-		XT_SKIP("only Linux has such a file");
-	mqd_t fd = message_queue();
-	if (fd < 0)
-		XT_SKIP("no message queues here");
-	struct xpoll *queue = xt_open();
-	struct xpoll_event event;
-	char byte;
-
-	XT_EQ(mq_send(fd, "x", 1, 0), 0);
-	XT_OK(xt_add(queue, fd, READ, 0));
-	XT_OK(xt_add(queue, fd, WRITE, XPOLL_CLEAR));
-	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
-	XT_EQ(event.filter, READ);
-	XT_EQ(mq_receive(fd, &byte, 1, NULL), 1);
-	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
-	XT_EQ(event.filter, WRITE);
-	for (int i = 0; i < 40; i++) {
-		int count = xpoll_event(queue, NULL, 0, &event, 1, 0);
-
-		XT_CHECK(count == 0 || event.filter == WRITE);
-	}
-	XT_EQ(mq_send(fd, "x", 1, 0), 0);
-	/* That something happened may be told of WRITE as well. */
-	do {
-		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
-	} while (event.filter == WRITE);
-	XT_EQ(mq_close(fd), 0);
+	return xt_is("kqueue") || xt_is("port") ? "only Linux has such a file"
+		: "no message queues here";
 }
 
 /* READ by level was told, and the edge of WRITE found no room. */
@@ -75,13 +47,41 @@ static struct xpoll *with_a_kept_edge(mqd_t fd)
 	return queue;
 }
 
-XT_TEST(kept_edge_ends_with_its_registration)
+/*
+ * S8: the report that was kept for the edge says that there is something to read,
+ * which was so when it was made.
+ */
+XT_TEST(kept_edge_does_not_tell_the_level_beside_it_of_the_past)
 {
-	if (xt_is("kqueue") || xt_is("port"))
-		XT_SKIP("only Linux has such a file");
 	mqd_t fd = message_queue();
 	if (fd < 0)
-		XT_SKIP("no message queues here");
+		XT_SKIP(lacking());
+	struct xpoll *queue = with_a_kept_edge(fd);
+	struct xpoll_event event;
+	char byte;
+
+	XT_EQ(mq_receive(fd, &byte, 1, NULL), 1);
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
+	XT_EQ(event.filter, WRITE);
+	for (int i = 0; i < 40; i++) {
+		int count = xpoll_event(queue, NULL, 0, &event, 1, 0);
+
+		XT_CHECK(count == 0 || event.filter == WRITE);
+	}
+	XT_EQ(mq_send(fd, "x", 1, 0), 0);
+	/* That something happened may be told of WRITE as well. */
+	do {
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
+	} while (event.filter == WRITE);
+	XT_EQ(mq_close(fd), 0);
+}
+
+/* S3 */
+XT_TEST(kept_edge_ends_with_its_registration)
+{
+	mqd_t fd = message_queue();
+	if (fd < 0)
+		XT_SKIP(lacking());
 	struct xpoll *queue = with_a_kept_edge(fd);
 
 	XT_OK(xt_flag(queue, (uint64_t)fd, WRITE, XPOLL_DELETE));
@@ -97,13 +97,12 @@ XT_TEST(kept_edge_ends_with_its_registration)
 	XT_EQ(mq_close(fd), 0);
 }
 
+/* S8: it goes by bits. */
 XT_TEST(kept_edge_is_all_that_the_other_level_is_told)
 {
-	if (xt_is("kqueue") || xt_is("port"))
-		XT_SKIP("only Linux has such a file");
 	mqd_t fd = message_queue();
 	if (fd < 0)
-		XT_SKIP("no message queues here");
+		XT_SKIP(lacking());
 	struct xpoll *queue = with_a_kept_edge(fd);
 	char byte;
 
