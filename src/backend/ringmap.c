@@ -184,6 +184,13 @@ static bool ringmap_is_over(const struct xp_fdmap_entry *entry,
 		(entry->kind == XP_KIND_TTY || entry->kind == XP_KIND_OTHER);
 }
 
+/* The same poll once more; there is room for it. */
+static void ringmap_rearm(struct xp_ringmap *ring, int fd,
+                          struct xp_fdmap_entry *entry)
+{
+	entry->index = (int32_t)xp_pollring_arm(&ring->polls, fd, entry->watch);
+}
+
 /* Of a state: the next waits look whether it lasts. */
 static int ringmap_report_state(struct xp_ringmap *ring,
                                 struct xp_fdmap_entry *entry,
@@ -191,8 +198,7 @@ static int ringmap_report_state(struct xp_ringmap *ring,
                                 struct xp_fired *fired)
 {
 	if (report->events <= 0 && report->events != -EBADF) {
-		entry->index = (int32_t)xp_pollring_arm(&ring->polls, report->fd,
-		                                        entry->watch);
+		ringmap_rearm(ring, report->fd, entry);
 		return 0;
 	}
 	if (report->ended)
@@ -223,8 +229,7 @@ static int ringmap_report(struct xp_ringmap *ring,
 	/* Of a closed number there is no other; the look finds that out. */
 	if (report->ended && report->events != -EBADF &&
 	    !ringmap_is_over(entry, report)) {
-		entry->index = (int32_t)xp_pollring_arm(&ring->polls, report->fd,
-		                                        entry->watch);
+		ringmap_rearm(ring, report->fd, entry);
 		/* If it is ready, that one tells. */
 		if (report->events <= 0)
 			return 0;
@@ -249,11 +254,11 @@ static int ringmap_look(struct xp_ringmap *ring, int fd,
 			: entry->watch;
 		return 1;
 	}
-	if (!entry->index && xp_pollring_reserve(&ring->polls) < 0)
-		return 0;
-	if (!entry->index)
-		entry->index = (int32_t)xp_pollring_arm(&ring->polls, fd,
-		                                        entry->watch);
+	if (!entry->index) {
+		if (xp_pollring_reserve(&ring->polls) < 0)
+			return 0;
+		ringmap_rearm(ring, fd, entry);
+	}
 	entry->told = false;
 	return 0;
 }
@@ -271,7 +276,6 @@ static int ringmap_look_at_states(struct xp_ringmap *ring,
 	for (int steps = 0; steps < len; steps++) {
 		int fd = ring->look_at < len ? ring->look_at : 0;
 		struct xp_fdmap_entry *entry = &ring->map.entries[fd];
-
 		bool room = count < cap;
 
 		if (entry->told && room)
