@@ -9,7 +9,7 @@ import shutil
 import textwrap
 from collections import Counter, defaultdict
 
-BACKENDS = ("epoll", "poll", "select", "kqueue", "io_uring", "devpoll", "port", "afd")
+BACKENDS = ("epoll", "poll", "select", "kqueue", "devpoll", "port", "afd")
 OUTCOMES = ("failed", "skipped")
 
 

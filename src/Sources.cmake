@@ -91,10 +91,7 @@ set(XPOLL_LINUX
   os/uring.c
   backend/edge_epoll.c
   backend/epoll.c
-  backend/io_uring.c
   backend/outer_epoll.c
-  backend/pollring.c
-  backend/ringmap.c
   backend/poll.c
   backend/table_epoll.c
   source/provider/aio_table_uring.c

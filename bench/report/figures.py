@@ -11,7 +11,6 @@ import sources  # noqa: E402
 
 COLORS = {
     "xpoll-epoll": "#0b6e4f", "xpoll-poll": "#7fb069", "xpoll-select": "#b5cf9a",
-    "xpoll-io_uring": "#3d9a82",
     "raw-epoll": "#1d4e89", "raw-poll": "#c1292e", "raw-select": "#e57f84",
     "libev": "#8d6a9f", "libevent": "#b08968", "libuv": "#e6b800", "limit": "#555555",
     "drop-in": "#0b6e4f", "mio": "#8c564b", "polling": "#e377c2", "nio": "#17becf",

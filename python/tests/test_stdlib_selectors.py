@@ -33,9 +33,6 @@ def make_case(backend: str) -> type[unittest.TestCase]:
     }
     if backend in ("poll", "select"):
         attributes["test_fileno"] = fileno_is_not_supported
-    if backend == "io_uring":
-        # Of thousands that are ready it tells a part at a time (DIFFERENCES.md).
-        attributes["test_above_fd_setsize"] = None
     bases = (cases.BaseSelectorTestCase, cases.ScalableSelectorMixIn, unittest.TestCase)
     return type("Case", bases, attributes)
 

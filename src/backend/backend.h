@@ -35,13 +35,6 @@
 #define XP_WATCH_EXCLUSIVE 0x40000u /* wake few of several queues */
 #define XP_WATCH_SOURCE    0x80000u /* on Windows: an object, until it is signalled */
 #define XP_WATCH_BITS      (POLLIN | POLLOUT | POLLPRI | POLLRDHUP)
-/*
- * What kind of file it is (enum xp_fd_kind), as far as the queue knows; ORed as
- * well.  With XP_CAP_BY_EDGE it always knows: a back end that asked for itself
- * could be of another opinion, since /proc may answer once and refuse once.
- */
-#define XP_WATCH_KIND(kind)     ((uint32_t)(kind) << 20)
-#define XP_WATCH_KIND_OF(watch) ((enum xp_fd_kind)((watch) >> 20))
 
 /* What a back end can do. */
 enum {
@@ -57,28 +50,17 @@ enum {
 	XP_CAP_TELLS_FILE = 16,
 	/* POLLPRI. */
 	XP_CAP_EXCEPT = 32,
-	/*
-	 * What may be looked at is to be watched by edges alone: states are for
-	 * the queue to look at.
-	 */
-	XP_CAP_BY_EDGE = 64,
 	/* What was attached stays until it is detached, in the state at least. */
-	XP_CAP_STAYS = 128,
+	XP_CAP_STAYS = 64,
 };
 
 #define XP_TOKEN_WAKE UINT64_MAX
 
 /*
- * ORed to fired bits: they tell of a moment that may be past, so the state has
- * to be looked at.
- */
-#define XP_FIRED_HINT 0x10000u
-
-/*
  * ORed to the bits of XP_TOKEN_WAKE: fewer fired than there was room for, but
  * not all was looked at.
  */
-#define XP_FIRED_MORE 0x20000u
+#define XP_FIRED_MORE 0x10000u
 
 struct xp_fired {
 	uint64_t token;
@@ -96,8 +78,6 @@ struct xp_backend_ops {
 	 */
 	int (*open)(void *state, int size_hint, struct xp_counters *counters);
 	void (*close)(void *state);
-	/* 0, or why the kernel does not offer it.  Optional: else it is opened. */
-	int (*usable)(void);
 
 	/*
 	 * Is this descriptor one of the state's own?  Whoever watched it, or
@@ -120,8 +100,6 @@ struct xp_backend_ops {
 	/* Stop watching; what is harvested later has no such token. */
 	int (*detach)(void *state, int fd);
 
-	/* What has fired, as far as that is known without asking.  Optional. */
-	int (*harvest)(void *state, struct xp_fired *fired, int cap);
 	/*
 	 * Wait until something fires or the deadline passes; up to cap entries.
 	 * 0: deadline; may come early, the queue checks.  -EINTR.  With
@@ -137,11 +115,6 @@ struct xp_backend_ops {
 	 * asked anew about what it has told.  Optional.
 	 */
 	void (*rearm)(void *state);
-	/*
-	 * Was something told that may hold still, and that a wait has to look at, as
-	 * the kernel does not tell again?  Optional.
-	 */
-	bool (*owes)(void *state);
 	/*
 	 * Changes that the kernel was not told: they ride along with a wait that
 	 * has the lock, or that nobody else can be beside.  `flush` tells it some
@@ -186,7 +159,6 @@ extern const struct xp_backend_ops *const xp_backends[];
 extern const struct xp_backend_ops xp_backend_afd;
 extern const struct xp_backend_ops xp_backend_devpoll;
 extern const struct xp_backend_ops xp_backend_epoll;
-extern const struct xp_backend_ops xp_backend_io_uring;
 extern const struct xp_backend_ops xp_backend_kqueue;
 extern const struct xp_backend_ops xp_backend_poll;
 extern const struct xp_backend_ops xp_backend_port;

@@ -13,14 +13,10 @@
 static bool usable(const struct xp_backend_ops *ops)
 {
 	struct xp_counters counters = {0};
-	void *state = ops->usable ? NULL : xp_alloc(ops->state_size);
-	int rc;
+	void *state = xp_alloc(ops->state_size);
+	int rc = state ? ops->open(state, 0, &counters) : -ENOMEM;
 
-	if (ops->usable)
-		rc = ops->usable();
-	else
-		rc = state ? ops->open(state, 0, &counters) : -ENOMEM;
-	if (rc == 0 && state)
+	if (rc == 0)
 		ops->close(state);
 	xp_free(state);
 	/* Being out of descriptors or memory says nothing about the kernel. */

@@ -55,7 +55,8 @@ void xp_candidate_carry(struct xpoll *queue, int fd, struct xp_slot *slot,
 	xp_candidate_append(queue, fd, slot);
 }
 
-int xp_slot_know(int fd, struct xp_slot *slot)
+/* Find out what kind of file it is, once; 0, -EBADF, -ENOMEM: not this time. */
+static int slot_know(int fd, struct xp_slot *slot)
 {
 	int kind;
 
@@ -70,12 +71,12 @@ int xp_slot_know(int fd, struct xp_slot *slot)
 
 bool xp_slot_is(int fd, struct xp_slot *slot, enum xp_fd_kind kind)
 {
-	return xp_slot_know(fd, slot) == 0 && slot->kind == kind;
+	return slot_know(fd, slot) == 0 && slot->kind == kind;
 }
 
 bool xp_slot_lookable(int fd, struct xp_slot *slot)
 {
-	return xp_slot_know(fd, slot) == 0 &&
+	return slot_know(fd, slot) == 0 &&
 		xp_kind_can_look((enum xp_fd_kind)slot->kind);
 }
 
@@ -163,8 +164,7 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait,
 /* A delivered level was read dry; when that repeats, leave it to the kernel. */
 static void candidate_quiet(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
-	if (slot->mode != XP_MODE_LAZY || xp_by_edge(queue, slot) ||
-	    xp_slot_by_edge(slot) & slot->enabled)
+	if (slot->mode != XP_MODE_LAZY || xp_slot_by_edge(slot) & slot->enabled)
 		return;
 	if (++slot->quiet < QUIET_MOST << slot->flips)
 		return;
@@ -182,7 +182,7 @@ static bool candidate_confirmed(struct xpoll *queue, int fd,
 {
 	if (slot->mode == XP_MODE_LEVEL)
 		return true;
-	if (xp_slot_by_edge(slot) & slot->enabled || xp_by_edge(queue, slot))
+	if (xp_slot_by_edge(slot) & slot->enabled)
 		return xp_interest_same_file(queue, fd, slot);
 	return xp_interest_publish(queue, fd, slot) == 0;
 }

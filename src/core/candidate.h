@@ -63,9 +63,6 @@ static inline void xp_candidate_cancel(struct xpoll *queue, int fd,
 void xp_candidate_carry(struct xpoll *queue, int fd, struct xp_slot *slot,
                         unsigned filters, uint32_t events);
 
-/* Find out what kind of file it is, once; 0, -EBADF, -ENOMEM: not this time. */
-int xp_slot_know(int fd, struct xp_slot *slot);
-
 /* Is the file of that kind?  What cannot be found out now is of none. */
 bool xp_slot_is(int fd, struct xp_slot *slot, enum xp_fd_kind kind);
 

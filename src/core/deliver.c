@@ -47,7 +47,7 @@ static void stale(struct xpoll *queue, uint64_t token)
 /* Is the descriptor what it was?  If not, its slot is dropped. */
 static bool confirmed(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
-	if (++slot->sample % SAMPLE_EVERY || xp_exact(queue) || xp_by_edge(queue, slot))
+	if (++slot->sample % SAMPLE_EVERY || xp_exact(queue))
 		return true;
 	if (slot->mode == XP_MODE_EXCLUSIVE)
 		return xp_interest_same_file(queue, fd, slot);
@@ -82,22 +82,6 @@ static unsigned filters_of(uint32_t events)
 	if (events & POLLPRI)
 		filters |= XP_BIT(XP_EXCEPT);
 	return filters;
-}
-
-/* Something was so a moment ago; a look will tell whether it still is. */
-static void deliver_hint(struct xpoll *queue, struct xp_wait *wait, int fd,
-                         struct xp_slot *slot, uint32_t events)
-{
-	unsigned filters = filters_of(events);
-
-	if (events & (POLLHUP | POLLERR))
-		filters = XP_ALL_FILTERS;
-	filters &= slot->enabled;
-	wait->exhausted = false;
-	if (filters)
-		xp_candidate_delivered(queue, fd, slot, filters);
-	else
-		xp_interest_fruitless(queue, fd, slot);
 }
 
 /*
@@ -151,8 +135,6 @@ static XP_INLINE void deliver_entry(struct xpoll *queue, struct xp_wait *wait,
 		 */
 		wait->exhausted = false;
 		xp_deliver_outdated(queue, fd, slot);
-	} else if (XP_UNLIKELY(fired->events & XP_FIRED_HINT)) {
-		deliver_hint(queue, wait, fd, slot, fired->events);
 	} else {
 		uint32_t events = fired->events;
 

@@ -189,7 +189,7 @@ static XP_INLINE bool change_usual(struct xpoll *queue,
 		return true;
 	}
 	if ((change->flags & ~modes) != XPOLL_ADD || slot->present ||
-	    slot->mode != XP_MODE_NONE || queue->ops->caps & XP_CAP_BY_EDGE)
+	    slot->mode != XP_MODE_NONE)
 		return false;
 	*rc = change_add_first(queue, change, fd, slot, filter);
 	return true;

@@ -49,8 +49,7 @@ uint32_t xp_interest_watch(const struct xp_slot *slot, enum xp_mode mode,
 		[XP_MODE_FILE] = 0,
 	};
 
-	return xp_interest_look(slot, filters) | flags[mode] |
-		XP_WATCH_KIND(slot->kind);
+	return xp_interest_look(slot, filters) | flags[mode];
 }
 
 struct xp_slot *xp_interest_find(const struct xpoll *queue, int fd)
@@ -118,8 +117,7 @@ void xp_interest_forget(struct xpoll *queue, int fd)
 
 bool xp_interest_same_file(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
-	int rc = queue->ops->attach(queue->backend, fd,
-	                            XP_WATCH_KIND(slot->kind),
+	int rc = queue->ops->attach(queue->backend, fd, 0,
 	                            xp_slot_token(slot, fd));
 
 	if (rc == -EEXIST)
@@ -195,7 +193,7 @@ void xp_interest_choose(const struct xpoll *queue, const struct xp_slot *slot,
 	unsigned present = slot->present;
 	unsigned enabled = slot->enabled;
 	unsigned edge = xp_slot_by_edge(slot);
-	bool cannot_share = queue->ops->caps & (XP_CAP_FREE_CHANGE | XP_CAP_BY_EDGE);
+	bool cannot_share = queue->ops->caps & XP_CAP_FREE_CHANGE;
 
 	*filters = enabled;
 	*mode = XP_MODE_LEVEL;
@@ -206,8 +204,7 @@ void xp_interest_choose(const struct xpoll *queue, const struct xp_slot *slot,
 			*mode = XP_MODE_LAZY;
 	} else if (!edge && wants_oneshot(queue, slot, enabled)) {
 		*mode = XP_MODE_ONESHOT;
-	} else if (edge || present != enabled || slot->flips ||
-	           slot->turn || xp_by_edge(queue, slot)) {
+	} else if (edge || present != enabled || slot->flips || slot->turn) {
 		*mode = XP_MODE_LAZY;
 		*filters = present;
 	}
@@ -229,7 +226,7 @@ int xp_interest_publish(struct xpoll *queue, int fd, struct xp_slot *slot)
 
 	if (!enabled)
 		return 0;
-	if (enabled & xp_slot_by_edge(slot) || xp_by_edge(queue, slot))
+	if (enabled & xp_slot_by_edge(slot))
 		return xp_interest_push(queue, fd, slot, XP_MODE_LAZY,
 		                        xp_exact(queue) ? enabled
 		                                        : slot->present);

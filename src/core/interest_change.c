@@ -139,19 +139,15 @@ static int add_fresh(struct xpoll *queue, int fd, struct xp_slot *slot,
 {
 	enum xp_mode mode;
 	unsigned filters;
-	int rc = 0;
+	int rc;
 
 	xp_count_by(&queue->counters.registered, add_merge(slot, add));
-	/* How it is to be watched depends on what kind of file it is. */
-	if (queue->ops->caps & XP_CAP_BY_EDGE)
-		rc = xp_slot_know(fd, slot);
 	xp_interest_choose(queue, slot, &mode, &filters);
 	if (mode == XP_MODE_EXCLUSIVE && !filters)
 		filters = slot->present; /* Ask the kernel; silenced below. */
-	if (rc == 0)
-		rc = xp_interest_attach(queue, fd,
-		                        xp_interest_watch(slot, mode, filters),
-		                        xp_slot_token(slot, fd));
+	rc = xp_interest_attach(queue, fd,
+	                        xp_interest_watch(slot, mode, filters),
+	                        xp_slot_token(slot, fd));
 	if (rc < 0)
 		return xp_interest_refused(queue, fd, slot, add->follows, rc);
 	xp_interest_set_mode(queue, slot, mode, filters);

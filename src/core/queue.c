@@ -51,8 +51,7 @@ void xp_update_attention(struct xpoll *queue)
 		xp_candidates_publish(queue);
 	pending = queue->candidates_len > 0 || !xp_list_empty(&queue->active) ||
 		queue->batch_next < queue->batch_len ||
-		atomic_load(&queue->wake_pending) || xp_files_ready(queue) ||
-		xp_owed(queue);
+		atomic_load(&queue->wake_pending) || xp_files_ready(queue);
 	/*
 	 * Candidates come and go with each event, and off and on again would be
 	 * two system calls each time; so it stays on for some calls.

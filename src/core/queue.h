@@ -220,24 +220,9 @@ static inline bool xp_laden(const struct xpoll *queue)
 		queue->ops->laden(queue->backend);
 }
 
-/* Has the back end something to look at that would wake nobody? */
-static inline bool xp_owed(const struct xpoll *queue)
-{
-	return XP_UNLIKELY(queue->ops->owes != NULL) &&
-		queue->ops->owes(queue->backend);
-}
-
 static inline bool xp_exact(const struct xpoll *queue)
 {
 	return !queue->lazy;
-}
-
-/* No level mode for this one: a ready level is looked at again and again. */
-static inline bool xp_by_edge(const struct xpoll *queue,
-                              const struct xp_slot *slot)
-{
-	return queue->ops->caps & XP_CAP_BY_EDGE &&
-		xp_kind_can_look((enum xp_fd_kind)slot->kind);
 }
 
 #endif

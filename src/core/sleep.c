@@ -160,7 +160,7 @@ void xp_pass_on(struct xpoll *queue)
 	if (queue->kicked > 0 || queue->candidates_len > 0 ||
 	    !xp_list_empty(&queue->active) ||
 	    !xp_list_empty(&queue->files_awake) || atomic_load(&queue->wake_pending) ||
-	    xp_keeper_missing(queue) || xp_owed(queue))
+	    xp_keeper_missing(queue))
 		call_one(queue);
 }
 

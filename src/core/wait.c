@@ -155,43 +155,8 @@ static XP_APART void gather_in_turn(struct xpoll *queue, struct xp_wait *wait)
 	}
 }
 
-/* What it costs nothing to know of. */
-static XP_APART void gather_told(struct xpoll *queue, struct xp_wait *wait)
-{
-	struct xp_fired fired[PRIVATE_CAP];
-	int left = queue->slots.pages_len << XP_PAGE_BITS;
-	int count;
-
-	/* What tells of nothing must not hide the rest. */
-	do {
-		wait->sequence = queue->sequence;
-		count = queue->ops->harvest(queue->backend, fired, PRIVATE_CAP);
-		if (count > 0)
-			xp_deliver_fired(queue, wait, fired, count);
-		left -= count;
-	} while (count > 0 && left > 0 && wait->len == 0 && xp_owed(queue));
-}
-
-/*
- * A state is told by every wait as long as it lasts, so it must not be first each
- * time.  True: there is something to return with, and no wait looks twice at
- * what it has told of.
- */
-static XP_APART bool gather_hints(struct xpoll *queue, struct xp_wait *wait)
-{
-	bool others_first = wait->batch & 1 && xp_owed(queue);
-
-	if (others_first)
-		gather_in_turn(queue, wait);
-	if (!xp_wait_full(wait))
-		gather_told(queue, wait);
-	return others_first && wait->len > 0;
-}
-
 static XP_INLINE void gather(struct xpoll *queue, struct xp_wait *wait)
 {
-	if (XP_UNLIKELY(queue->ops->harvest != NULL) && gather_hints(queue, wait))
-		return;
 	if (XP_LIKELY(xp_list_empty(&queue->active) && queue->files_len == 0))
 		check_candidates(queue, wait);
 	else

@@ -6,15 +6,7 @@
 #include "core/interest.h"
 #include "core/keeper.h"
 #include "core/mark.h"
-#include "os/fdkind.h"
 #include "os/sys.h"
-
-/* The source knows what it has there: nobody need ask the kernel. */
-static uint32_t watch_bits(const struct xp_watch *watch)
-{
-	return POLLIN | XP_WATCH_SOURCE |
-		XP_WATCH_KIND(watch->news ? XP_KIND_NEWS : XP_KIND_OTHER);
-}
 
 void **xp_source_state(struct xpoll *queue, enum xp_source_id id)
 {
@@ -113,7 +105,7 @@ int xp_watch_add(struct xpoll *queue, struct xp_watch *watch)
 	/* The program has closed the file it had registered under this number. */
 	if (slot->present)
 		xp_interest_drop(queue, watch->fd, slot);
-	rc = xp_interest_attach(queue, watch->fd, watch_bits(watch),
+	rc = xp_interest_attach(queue, watch->fd, POLLIN | XP_WATCH_SOURCE,
 	                        xp_slot_token(slot, watch->fd));
 	if (rc < 0)
 		return rc;
@@ -152,7 +144,8 @@ bool xp_watch_fired(struct xpoll *queue, int fd, uint32_t generation)
 
 int xp_watch_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
-	int rc = xp_interest_attach(queue, fd, watch_bits(slot->udata[0].pointer),
+	/* The source knows what it has there: nobody need ask the kernel. */
+	int rc = xp_interest_attach(queue, fd, POLLIN | XP_WATCH_SOURCE,
 	                            xp_slot_token(slot, fd));
 
 	slot->armed = rc == 0 ? XP_BIT(XP_READ) : 0;

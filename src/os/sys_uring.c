@@ -6,7 +6,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "os/rawcall.h"
 #include "os/uring.h"
 
 #if defined(XP_HAVE_URING) && defined(SYS_io_uring_setup)
@@ -42,42 +41,7 @@ int xp_sys_uring_probe(int ring_fd, void *probe, unsigned ops)
 	return uring_result(syscall(SYS_io_uring_register, ring_fd,
 	                            IORING_REGISTER_PROBE, probe, ops), saved);
 }
-
-int xp_sys_uring_allowed(void)
-{
-#ifdef IORING_SETUP_COOP_TASKRUN
-	/*
-	 * Made of what the kernel cannot write to: it checks everything, makes
-	 * the ring, cannot tell about it and takes it away.
-	 */
-	static const struct io_uring_params params = {
-		.flags = IORING_SETUP_COOP_TASKRUN, /* of 5.19 */
-	};
-	int rc = (int)xp_rawcall(SYS_io_uring_setup, 1, (long)&params, 0, 0, 0, 0);
-
-	return rc == -EFAULT ? 0 : rc == -EINVAL || rc >= 0 ? -ENOSYS : rc;
 #else
-	return -ENOSYS;
-#endif
-}
-
-int xp_sys_uring_flush(int ring_fd)
-{
-	return (int)xp_rawcall(SYS_io_uring_enter, ring_fd, 0, 0,
-	                       IORING_ENTER_GETEVENTS, 0, 0);
-}
-#else
-int xp_sys_uring_allowed(void)
-{
-	return -ENOSYS;
-}
-
-int xp_sys_uring_flush(int ring_fd)
-{
-	(void)ring_fd;
-	return -ENOSYS;
-}
-
 int xp_sys_uring_setup(unsigned entries, struct io_uring_params *params)
 {
 	(void)entries, (void)params;

@@ -17,13 +17,4 @@ int xp_sys_uring_probe(int ring_fd, void *probe, unsigned ops);
 void *xp_sys_uring_map(int ring_fd, size_t size, uint64_t offset);
 void xp_sys_uring_unmap(void *memory, size_t size);
 
-/*
- * May this process have a ring, from a kernel of 5.19 or later?  0, -ENOSYS, -EPERM.
- * Asked without making one: closing it would interrupt the caller's calls.
- */
-int xp_sys_uring_allowed(void);
-
-/* Bring what did not fit into the ring's memory, as far as there is room. */
-int xp_sys_uring_flush(int ring_fd);
-
 #endif

@@ -168,7 +168,6 @@ extern const struct xp_source_ops xp_source_vnode;
 /* A descriptor of a source's own, watched by the queue for being readable. */
 struct xp_watch {
 	int fd;
-	bool news; /* looking takes away what there is: perf counters */
 	/* It is readable, or was a moment ago; read it without waiting. */
 	void (*ready)(struct xpoll *queue, struct xp_watch *watch);
 };

@@ -105,7 +105,7 @@ XT_TEST(queue_fd_survives_a_renewal_in_a_long_loop)
 	toggle(queue, one, two, 200);
 	/* Nothing of a closed number is kept but by epoll(7). */
 	XT_CHECK(xt_stats(queue).rebuilds > 0 || xt_is("kqueue") ||
-	         xt_is("io_uring") || xt_is("port"));
+	         xt_is("port"));
 	XT_OK(xt_flag(queue, (uint64_t)two.w, WRITE, XPOLL_DISABLE));
 	XT_NONE(queue);
 	XT_CHECK(!readable(queue));

@@ -24,7 +24,7 @@ uint8_t fuzz_byte(struct fuzz_input *input);
 uint32_t fuzz_word(struct fuzz_input *input); /* the next four */
 unsigned fuzz_below(struct fuzz_input *input, unsigned limit);
 bool fuzz_more(const struct fuzz_input *input);
-/* The back end that the first byte asks for; of 192 and more it is io_uring. */
+/* The back end that the first byte asks for. */
 const char *fuzz_backend(struct fuzz_input *input);
 
 /* Not as it has to be: say so and stop. */

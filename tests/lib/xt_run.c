@@ -138,7 +138,7 @@ bool xt_has_queue_fd(void)
 
 bool xt_sees_reuse(void)
 {
-	return xt_has_queue_fd() && !xt_is("io_uring");
+	return xt_has_queue_fd();
 }
 
 bool xt_usable(const char *backend)

@@ -12,7 +12,7 @@ from world import POLLRDHUP, SOCKETS
 
 
 class Kernel:
-    """That of poll, select and io_uring: what poll(2) says."""
+    """That of poll and select: what poll(2) says."""
 
     exact = False  # It notices that a number was used again.
     lingers = False  # A closed file of which there is a duplicate may be reported.

@@ -104,10 +104,7 @@ class Machine(RuleBasedStateMachine):
         self.begin()
         self.steps: list[tuple[str, dict[str, Any]]] = []
         self.world = World()
-        # A ring keeps what it watches open, so the peer of a closed file hears nothing:
-        # a world that it shares with nobody else.
-        backends = [self.alone] if self.alone else [
-            name for name in xpoll.backends() if name != "io_uring"]
+        backends = [self.alone] if self.alone else xpoll.backends()
         names = [f"{backends[0]} {how}" for how in ("exposed", "several")
                  if backends[0] not in ("poll", "select")] + backends
         self.sides = [Side(name, self.world) for name in names]
@@ -207,12 +204,6 @@ class Machine(RuleBasedStateMachine):
 
     # --- Numbers --------------------------------------------------------------------------
 
-    def tell_of_close(self, fd: int) -> None:
-        """A ring would keep the file open, and its peer would hear nothing of the end."""
-        file = self.world.files[fd]
-        if self.alone == "io_uring" and file.peers and file.numbers == {fd}:
-            self.let_go(fd)
-
     def let_go(self, fd: int) -> None:
         xpoll.forget_fd(fd)
         for side in self.sides:
@@ -228,8 +219,6 @@ class Machine(RuleBasedStateMachine):
     @step(pick=PICK, exactly=st.booleans())
     def close(self, pick: int, exactly: bool) -> None:
         fd = self.an_open(pick)
-        if not exactly:
-            self.tell_of_close(fd)
         self.world.closed(fd)
         if not exactly:
             os.close(fd)
@@ -256,7 +245,6 @@ class Machine(RuleBasedStateMachine):
     def dup_onto(self, pick: int, onto: int) -> None:
         fd, target = self.an_open(pick), self.an_open(onto)
         if fd != target:
-            self.tell_of_close(target)
             os.dup2(fd, target, inheritable=False)
             self.world.named(target, self.world.files[fd])
             self.was_closed(target)

@@ -3,7 +3,7 @@
 
   run.py [--seconds S] [--rounds N] [--seed N] [--first-failure] [--backend NAME]
 
-With --backend that one plays alone, as io_uring has to; else all others play side by side.
+With --backend that one plays alone; else all play side by side.
 Without arguments one round is played, always the same; $XPOLL_MODEL_SECONDS gives the
 seconds and lets the seeds begin anywhere; $XPOLL_MODEL_ROUNDS gives the rounds, from 0 on,
 as far as the seconds allow: the same on each machine.  Each round has the next seed, which

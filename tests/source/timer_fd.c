@@ -238,19 +238,6 @@ XT_TEST(hazard_11_timers_of_nested_queues_are_told)
 	}
 }
 
-#ifdef __linux__
-/* A ring interrupts calls that the kernel never restarts (DIFFERENCES.md). */
-static int outer_wait(int outer, struct epoll_event *event)
-{
-	int count;
-
-	do
-		count = epoll_wait(outer, event, 1, -1);
-	while (count < 0 && errno == EINTR && xt_is("io_uring"));
-	return count;
-}
-#endif
-
 XT_TEST(queue_fd_of_timers_in_kernel_epoll)
 {
 #ifdef __linux__
@@ -265,7 +252,7 @@ XT_TEST(queue_fd_of_timers_in_kernel_epoll)
 	for (int i = 0; i < 5; i++) {
 		XT_OK(timer(queue, 1, XPOLL_ADD | XPOLL_ONESHOT, NSECONDS,
 		            i * 500000));
-		XT_EQ(outer_wait(outer, &event), 1);
+		XT_EQ(epoll_wait(outer, &event, 1, -1), 1);
 		XT_GETS(queue, NULL, 1, TIMER);
 	}
 #else

@@ -77,7 +77,7 @@ static void info_find_default(char *chosen, size_t size)
 /* Back ends that this version has somewhere, but not here. */
 static void info_print_missing(const struct info_queues *queues)
 {
-	static const char *const known[] = { "epoll", "poll", "select", "io_uring" };
+	static const char *const known[] = { "epoll", "poll", "select" };
 
 	for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
 		int at = 0;

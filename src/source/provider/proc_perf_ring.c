@@ -119,7 +119,6 @@ int xp_perf_rings_open(struct xp_perf_rings *rings)
 	for (int i = 0; i < rings->len; i++) {
 		rings->rings[i].cpu = i;
 		rings->rings[i].watch.fd = -1;
-		rings->rings[i].watch.news = true;
 	}
 	/* The kernel says EPERM if too much memory is locked already. */
 	for (rc = rings_try(rings, size);

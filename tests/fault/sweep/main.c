@@ -83,9 +83,6 @@ static struct {
 
 static bool selected(const struct xt_test *test)
 {
-	/* It is about what only a ring does. */
-	if (strstr(test->file, "/ring.c") && !xt_is("io_uring"))
-		return false;
 	for (int i = 0; i < sweep_wanted_count; i++)
 		if (strstr(test->name, sweep_wanted[i]))
 			return true;

@@ -155,7 +155,7 @@ public final class Xpoll {
     /**
      * The back ends that work here.
      *
-     * @return their names, best first: on Linux some of "epoll", "poll", "select", "io_uring"
+     * @return their names, best first: on Linux some of "epoll", "poll", "select"
      */
     public static String[] backends() {
         return Native.backends();
