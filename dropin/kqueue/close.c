@@ -90,7 +90,13 @@ KQ_EXPORT void closefrom(int first)
 	errno = saved;
 }
 
-KQ_EXPORT int fclose(FILE *stream)
+/*
+ * Under a name of its own: the C library's declaration says that the stream is
+ * never NULL, and a compiler that believes it drops the test for it.
+ */
+KQ_EXPORT int kq_fclose(FILE *stream) __asm__("fclose");
+
+int kq_fclose(FILE *stream)
 {
 	struct kq_closing closing;
 	int saved = errno;
