@@ -29,6 +29,7 @@ extern const struct bench_workload bench_looptest;
 /* One for each way of waiting. */
 extern const struct bench_ops looptest_queue_ops;
 extern const struct bench_ops looptest_epoll_ops; /* where there is epoll */
+extern const struct bench_ops looptest_four_calls_ops; /* likewise */
 extern const struct bench_ops looptest_afd_ops;   /* on Windows */
 extern const struct bench_ops looptest_poll_ops;
 extern const struct bench_ops looptest_select_ops;

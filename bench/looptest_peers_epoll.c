@@ -9,6 +9,7 @@
 
 const struct bench_variant looptest_peers[] = {
 	{ "raw-epoll", &looptest_epoll_ops, NULL, NULL },
+	{ "four-calls", &looptest_four_calls_ops, NULL, NULL },
 	{ "raw-poll", &looptest_poll_ops, NULL, NULL },
 	{ "raw-select", &looptest_select_ops, NULL, NULL },
 	{ "libev", &looptest_loop_ops, &loop_libev_library, &loop_libev },

@@ -11,7 +11,7 @@ import sources  # noqa: E402
 
 COLORS = {
     "xpoll-epoll": "#0b6e4f", "xpoll-poll": "#7fb069", "xpoll-select": "#b5cf9a",
-    "raw-epoll": "#1d4e89", "raw-poll": "#c1292e", "raw-select": "#e57f84",
+    "four-calls": "#4a7fb5", "raw-epoll": "#1d4e89", "raw-poll": "#c1292e", "raw-select": "#e57f84",
     "libev": "#8d6a9f", "libevent": "#b08968", "libuv": "#e6b800", "limit": "#555555",
     "drop-in": "#0b6e4f", "mio": "#8c564b", "polling": "#e377c2", "nio": "#17becf",
     "kqueue": "#1d4e89", "epoll": "#1d4e89", "poll": "#c1292e", "select": "#c1292e",

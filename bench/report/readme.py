@@ -6,7 +6,7 @@ import shutil
 
 import java
 
-VARIANTS = ["xpoll-epoll", "xpoll-poll", "xpoll-select", "raw-epoll", "raw-poll",
+VARIANTS = ["xpoll-epoll", "xpoll-poll", "xpoll-select", "raw-epoll", "four-calls", "raw-poll",
             "raw-select", "libev", "libevent", "libuv", "mio", "polling", "limit"]
 SIZES = [8, 1000, 9000]
 PLOTS = ["looptest", "drop-in"]
