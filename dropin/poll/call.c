@@ -4,9 +4,11 @@
  *   claimed     find the set, synchronise, look, report
  *   unclaimed   sleep in a real poll(2) on the epoll descriptor and the hot ones
  *
- * The sleep is a call of the C library, with the signal mask and the time that
- * the program asked for: it is interrupted, restarted, cancelled and left by
- * longjmp just as the program's own would be, since nothing is held meanwhile.
+ * The sleep is a call of the C library, with the signal mask that the program asked
+ * for: it is interrupted, restarted, cancelled and left by longjmp just as the
+ * program's own would be, since no set is claimed meanwhile.  A call may need
+ * several sleeps.  From the first one on signals are handled inside of them only,
+ * or one between two sleeps would interrupt none.
  * If another thread or a signal handler has used the set in between, all starts
  * over with what the array holds by then.
  */
@@ -21,6 +23,7 @@
 #include "os/sys.h"
 #include "real.h"
 #include "settings.h"
+#include "signals.h"
 #include "sites.h"
 #include "stats.h"
 
@@ -89,10 +92,25 @@ static int result(int rc)
 	return -1;
 }
 
+static void release_signals(void *argument)
+{
+	const struct call *call = argument;
+
+	if (call->holds)
+		signals_release(&call->held);
+}
+
 static int pass(struct call *call)
 {
+	int rc;
+
 	stats_add(&stats.passed, 1);
-	return call->ops->pass(call);
+	if (XP_LIKELY(!call->holds))
+		return call->ops->pass(call);
+	pthread_cleanup_push(release_signals, call);
+	rc = call->ops->pass(call);
+	pthread_cleanup_pop(0);
+	return rc;
 }
 
 /* --- Which set ------------------------------------------------------------------- */
@@ -167,13 +185,14 @@ static int64_t recheck_period_ns(void)
 }
 
 /* A slice of the full look, if one is owed; true: look again. */
-static bool recheck(struct set *set)
+static bool recheck(struct call *call, struct set *set)
 {
 	int doubted;
 
 	if (set->recheck.owed == 0)
 		return false;
 	doubted = recheck_slice(&set->recheck, &set->watch);
+	call->rechecked++;
 	stats_add(&stats.doubted, (uint64_t)doubted);
 	stats_add(&stats.rechecks, set->recheck.at == 0);
 	return doubted > 0;
@@ -218,26 +237,42 @@ static void account(struct call *call, struct set *set, size_t saved)
 
 /* --- Sleeping ----------------------------------------------------------------------- */
 
-static int64_t sleep_ns(const struct call *call)
+/*
+ * What was closed unseen before this call, a full look finds; what is closed
+ * during the call, poll(2) would not notice either.  So one full look is enough.
+ */
+static int64_t sleep_ns(const struct call *call, const struct set *set)
 {
 	int64_t left_ns = call_left_ns(call);
 
-	if (settings.recheck_ns != 0 && left_ns > recheck_period_ns())
+	if (settings.recheck_ns != 0 && left_ns > recheck_period_ns() &&
+	    call->rechecked < recheck_slices(&set->watch))
 		return recheck_period_ns();
 	return left_ns;
 }
 
-static int sleep_on(const struct call *call, struct pollfd *fds, int len)
+static void hold_signals(struct call *call)
 {
-	int64_t ns = sleep_ns(call);
+	if (call->holds)
+		return;
+	signals_hold(&call->held);
+	call->holds = true;
+	if (!call->mask)
+		call->mask = &call->held;
+	stats_add(&stats.syscalls, 2);
+}
+
+static int sleep_for(struct call *call, int64_t ns, struct pollfd *fds,
+                     int len)
+{
 	struct timespec time = to_timespec(ns);
+	int rc;
 
 	stats_add(&stats.syscalls, 1);
-	if (call->is_poll)
-		return real.poll(fds, (nfds_t)len,
-		                 ns == XP_NEVER ? -1 : xp_ms_ceil(ns));
-	return real.ppoll(fds, (nfds_t)len, ns == XP_NEVER ? NULL : &time,
-	                  call->mask);
+	pthread_cleanup_push(release_signals, call);
+	rc = real.ppoll(fds, (nfds_t)len, ns == XP_NEVER ? NULL : &time, call->mask);
+	pthread_cleanup_pop(0);
+	return rc;
 }
 
 /*
@@ -270,13 +305,15 @@ static int sleep_and_claim(struct call *call, struct set *set,
                            struct pollfd *fds, int *len)
 {
 	uint32_t turn = set->turn;
+	int64_t ns = sleep_ns(call, set);
 	int rc;
 
+	hold_signals(call);
 	*len = watch_sleepers(&set->watch, fds);
 	pool_sleep(set);
 	pool_release(set);
 	call->was_asleep = true;
-	rc = sleep_on(call, fds, *len);
+	rc = sleep_for(call, ns, fds, *len);
 	call->awake_ns = xp_sys_now_coarse();
 	pool_awake(set);
 	if (rc < 0)
@@ -324,7 +361,7 @@ static bool look_ends(struct call *call, struct set *set,
 	do {
 		rc = look(call, set, sleep, len);
 		len = 0;
-	} while (rc >= 0 && XP_UNLIKELY(recheck(set)));
+	} while (rc >= 0 && XP_UNLIKELY(recheck(call, set)));
 	if (rc == -EBADF || rc == SPEAK) {
 		if (rc == SPEAK)
 			account(call, set, 0);
@@ -394,5 +431,6 @@ int call_run(struct call *call)
 
 		rc = set ? run(call, set) : pass(call);
 	} while (rc == AGAIN);
+	release_signals(call);
 	return rc;
 }

@@ -46,6 +46,9 @@ struct call {
 	int64_t awake_ns;     /* when it began, or woke up; on the coarse clock */
 	bool is_poll;         /* poll itself: waits in milliseconds */
 	bool was_asleep;      /* so its timeout is not what the caller gave */
+	bool holds;           /* signals are held back; `mask` is for the sleeps */
+	size_t rechecked;     /* slices of the full look that it has taken */
+	sigset_t held;        /* what was blocked before */
 
 	struct pollfd *fds;             /* poll, ppoll */
 	struct bits_sets sets;          /* select, pselect */

@@ -76,16 +76,11 @@ static void poll_clear(struct call *call)
 static int poll_pass(struct call *call)
 {
 	struct timespec left;
-	int64_t left_ns;
 
-	if (!call->is_poll)
-		return real.ppoll(call->fds, call->count, call_timeout(call, &left),
-		                  call->mask);
-	if (!call->was_asleep)
+	if (call->is_poll && !call->was_asleep)
 		return real.poll(call->fds, call->count, call->timeout_ms);
-	left_ns = call_left_ns(call);
-	return real.poll(call->fds, call->count,
-	                 left_ns == XP_NEVER ? -1 : xp_ms_ceil(left_ns));
+	return real.ppoll(call->fds, call->count, call_timeout(call, &left),
+	                  call->mask);
 }
 
 static const struct call_ops poll_ops = {

@@ -81,8 +81,11 @@ XT_TEST(byte_from_another_thread_ends_the_sleep)
 
 uint64_t xpoll_poll_syscalls(void); /* the drop-in's own counter */
 
-/* The wait and the look that tells what is ready; now and then one before. */
-XT_TEST(waiting_again_and_again_takes_two_system_calls)
+/*
+ * The wait, the look that finds what is ready, and two that hold signals back; now and
+ * then a look before.
+ */
+XT_TEST(waiting_again_and_again_takes_four_system_calls)
 {
 	enum { CALLS = 64 };
 	struct crowd crowd;
@@ -100,7 +103,7 @@ XT_TEST(waiting_again_and_again_takes_two_system_calls)
 		xt_join(thread);
 		xt_threads_reuse();
 	}
-	XT_CHECK(xpoll_poll_syscalls() - before <= 2 * CALLS + CALLS / 8);
+	XT_CHECK(xpoll_poll_syscalls() - before <= 4 * CALLS + CALLS / 8);
 }
 
 static void put_into_hot(void *argument)

@@ -1,0 +1,228 @@
+/*
+ * Goal: where one sleep of the kernel's poll(2) is several in here, a signal that
+ * comes between two of them interrupts the call, and what is found between them
+ * is returned.
+ * Method: white box.  The functions of the C library that the drop-in sleeps in are
+ * replaced by ones that do the real thing, and then what the test says.
+ */
+#include "dropin.h"
+
+#include <sys/select.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "real.h"
+#include "settings.h"
+
+/* So many sleeps, and the signal has interrupted none: then the call may end. */
+#define LOST 5
+
+#define SECOND 1000000000LL
+
+static struct crowd crowd;
+static atomic_int handled;
+static int sleeps;
+static bool cut;            /* the first sleep was only to be so long, and is over */
+static int64_t asked_ns[8]; /* how long each was to be; -1: for ever */
+static void (*after_sleep)(void);
+static void (*before_sleep)(void);
+
+static void count_signal(int number)
+{
+	(void)number;
+	atomic_fetch_add(&handled, 1);
+}
+
+static void raise_signal(void)
+{
+	pthread_kill(pthread_self(), SIGUSR1);
+}
+
+/*
+ * The first sleep ends by a byte that is gone when it is looked for, or by its time.
+ * Those after it only look, so a call that has lost its signal fails and does not hang.
+ */
+static int sleep_in_parts(struct pollfd *fds, nfds_t count,
+                          const struct timespec *timeout, const sigset_t *mask)
+{
+	struct timespec zero = {0};
+	bool first = sleeps++ == 0;
+	int rc;
+
+	asked_ns[sleeps % 8] = timeout ? timeout->tv_sec * SECOND + timeout->tv_nsec : -1;
+	if (!first && before_sleep)
+		before_sleep();
+	if ((first && !cut) || sleeps == LOST)
+		xt_put(crowd.pipes[5].w);
+	rc = (int)syscall(SYS_ppoll, fds, count, first && !cut ? NULL : &zero, mask, 8);
+	if (first && !cut)
+		xt_get(crowd.pipes[5].r);
+	if (first && after_sleep)
+		after_sleep();
+	return rc;
+}
+
+static int sleep_in_parts_ms(struct pollfd *fds, nfds_t count, int timeout_ms)
+{
+	(void)timeout_ms;
+	return sleep_in_parts(fds, count, NULL, NULL);
+}
+
+static void seams_open(void)
+{
+	struct sigaction action = {.sa_handler = count_signal, .sa_flags = SA_RESTART};
+
+	sigemptyset(&action.sa_mask);
+	XT_EQ(sigaction(SIGUSR1, &action, NULL), 0);
+	XT_CALL(crowd_open(&crowd));
+	atomic_store(&handled, 0);
+	sleeps = 0;
+	cut = false;
+	settings.recheck_ns = 0;
+	after_sleep = NULL;
+	before_sleep = NULL;
+}
+
+/* poll, ppoll, select, pselect; nothing is ready. */
+static int call(int kind, bool wait)
+{
+	struct timespec zero = {0};
+	struct timeval zero_us = {0};
+	fd_set set = crowd_set(&crowd);
+
+	switch (kind) {
+	case 0:
+		return crowd_poll(&crowd, wait ? -1 : 0);
+	case 1:
+		return ppoll(crowd.fds, CROWD, wait ? NULL : &zero, NULL);
+	case 2:
+		return select(FD_SETSIZE, &set, NULL, NULL, wait ? NULL : &zero_us);
+	default:
+		return pselect(FD_SETSIZE, &set, NULL, NULL, wait ? NULL : &zero, NULL);
+	}
+}
+
+/* Each way to wait, with sets that are known. */
+static void check_seam(bool by_time, void (*after)(void), void (*before)(void))
+{
+	struct real saved = real;
+
+	XT_CALL(seams_open());
+	cut = by_time;
+	settings.recheck_ns = by_time ? SECOND : 0;
+	for (int kind = 0; kind < 4; kind++) {
+		sigset_t mask;
+		sigset_t mask_after;
+		int saved_errno;
+		int rc;
+
+		for (int i = 0; i < 2 * CROWD; i++) /* The kernel watches all of them. */
+			XT_EQ(call(kind, false), 0);
+		sleeps = 0;
+		after_sleep = after;
+		before_sleep = before;
+		atomic_store(&handled, 0);
+		pthread_sigmask(SIG_SETMASK, NULL, &mask);
+		real.poll = sleep_in_parts_ms;
+		real.ppoll = sleep_in_parts;
+		rc = call(kind, true);
+		saved_errno = errno;
+		real = saved;
+		XT_EQ(rc, -1);
+		XT_EQ(saved_errno, EINTR);
+		XT_EQ(sleeps, 2);
+		XT_EQ(atomic_load(&handled), 1);
+		pthread_sigmask(SIG_SETMASK, NULL, &mask_after);
+		XT_CHECK(memcmp(&mask, &mask_after, 8) == 0);
+	}
+}
+
+XT_TEST(signal_right_after_a_sleep_in_vain_interrupts)
+{
+	check_seam(false, raise_signal, NULL);
+}
+
+XT_TEST(signal_right_before_the_next_sleep_interrupts)
+{
+	check_seam(false, NULL, raise_signal);
+}
+
+/* --- The full look ------------------------------------------------------------ */
+
+XT_TEST(signal_right_after_a_sleep_that_was_cut_interrupts)
+{
+	check_seam(true, raise_signal, NULL);
+}
+
+XT_TEST(signal_right_before_the_sleep_after_the_full_look_interrupts)
+{
+	check_seam(true, NULL, raise_signal);
+}
+
+/* A call that waits for an hour has looked at all of them in its first second. */
+XT_TEST(one_sleep_of_a_call_is_cut_and_the_next_one_has_no_end)
+{
+	struct real saved = real;
+	int rc;
+
+	XT_CALL(seams_open());
+	cut = true;
+	settings.recheck_ns = SECOND;
+	for (int i = 0; i < 3; i++) {
+		sleeps = 0;
+		real.ppoll = sleep_in_parts;
+		rc = crowd_poll(&crowd, -1);
+		real = saved;
+		XT_EQ(rc, 1);
+		XT_EQ(sleeps, LOST);
+		XT_EQ(asked_ns[1], SECOND / 2);
+		for (int k = 2; k <= LOST; k++)
+			XT_EQ(asked_ns[k], -1);
+		xt_get(crowd.pipes[5].r);
+	}
+}
+
+/* --- Cancellation ------------------------------------------------------------- */
+
+static int cancelled_in(struct pollfd *fds, nfds_t count,
+                        const struct timespec *timeout, const sigset_t *mask)
+{
+	(void)fds;
+	(void)count;
+	(void)timeout;
+	(void)mask;
+	pthread_cancel(pthread_self());
+	pthread_testcancel();
+	return 0;
+}
+
+static void note_mask(void *mask)
+{
+	pthread_sigmask(SIG_SETMASK, NULL, mask);
+}
+
+static void wait_and_note_mask(void *mask)
+{
+	pthread_cleanup_push(note_mask, mask);
+	(void)crowd_poll(&crowd, -1);
+	pthread_cleanup_pop(0);
+}
+
+/* Before the sleep or after it, where signals are blocked. */
+XT_TEST(cancelled_thread_has_its_mask_again)
+{
+	struct real saved = real;
+	sigset_t before;
+	sigset_t after;
+
+	if (XT_SANITIZED)
+		XT_SKIP("a sanitizer loses track of a cancelled thread");
+	XT_CALL(seams_open());
+	sigfillset(&after);
+	real.ppoll = cancelled_in;
+	xt_join(xt_start(wait_and_note_mask, &after));
+	real = saved;
+	pthread_sigmask(SIG_SETMASK, NULL, &before);
+	for (int number = 1; number < 32; number++)
+		XT_EQ(sigismember(&after, number), sigismember(&before, number));
+}
