@@ -52,6 +52,33 @@ final class FdAccess {
         return fd;
     }
 
+    /** The same, but -1 where there is none to be had. */
+    static int find(Object io) {
+        try {
+            return io == null ? -1 : of(io);
+        } catch (IOException | IllegalArgumentException | UnsupportedOperationException e) {
+            return -1;
+        }
+    }
+
+    /** Whether the program has closed it: its number may be another file's by now. */
+    static boolean isClosed(Object io) {
+        // No switch: this is asked of each event.
+        if (io instanceof SelectableChannel channel) {
+            return !channel.isOpen();
+        }
+        if (io instanceof Socket socket) {
+            return socket.isClosed();
+        }
+        if (io instanceof ServerSocket socket) {
+            return socket.isClosed();
+        }
+        if (io instanceof DatagramSocket socket) {
+            return socket.isClosed();
+        }
+        return io instanceof FileDescriptor file && !file.valid();
+    }
+
     private static int ofFile(FileDescriptor file) {
         if (file == FileDescriptor.in) {
             return 0;

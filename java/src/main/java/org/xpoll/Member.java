@@ -49,6 +49,12 @@ final class Member {
         return directions;
     }
 
+    /** The same, but that C does not know what it is to have nothing to wait for. */
+    static int asked(int interest) {
+        int directions = directions(interest);
+        return directions != 0 ? directions : Poller.POLLIN;
+    }
+
     /** The program's bits for those of C, limited to what it asked for; errors always. */
     short events(int revents) {
         int bits = revents;

@@ -60,6 +60,10 @@ final class PollQueue extends NativeQueue {
             if (member == null || member.generation != (int) (found >>> 32)) {
                 continue;
             }
+            if (FdAccess.isClosed(member.io)) {
+                silence(member);
+                continue;
+            }
             if (member.isOneShot()) {
                 delivered(member, revents);
             }
@@ -73,6 +77,18 @@ final class PollQueue extends NativeQueue {
 
     short nextEvents() {
         return nextEvents;
+    }
+
+    /**
+     * It was closed and not removed. A back end that asks the system about numbers, as poll(2)
+     * does, reports whatever has the number now, and would again.
+     */
+    private void silence(Member member) throws IOException {
+        synchronized (changes) {
+            if (at(member.fd) == member) {
+                ctl(Xpoll.DELETE, member.registered, member, true);
+            }
+        }
     }
 
     /** C disables the directions that it reported; one-shot means all of them. */
@@ -123,13 +139,23 @@ final class PollQueue extends NativeQueue {
         return member;
     }
 
-    private void put(Member member) {
-        Member[] table = members;
-        if (member.fd >= table.length) {
-            table = Arrays.copyOf(table, Math.max(table.length * 2, member.fd + 1));
-            members = table;
+    /**
+     * Room in the table. It is as large as the largest number, so that number has to be an open
+     * descriptor's, which C finds out: it takes it, silent as yet.
+     */
+    private void makeRoom(Member member) throws IOException {
+        int fd = member.fd;
+        if (fd < members.length) {
+            return;
         }
-        table[member.fd] = member;
+        int asked = Member.asked(member.interest);
+        ctl(Xpoll.ADD | Xpoll.DISABLE, asked, member, false);
+        try {
+            members = Arrays.copyOf(members, Math.max(members.length * 2, fd + 1));
+        } catch (Throwable e) {
+            ctl(Xpoll.DELETE, asked, member, true);
+            throw e;
+        }
     }
 
     // --- Changes ---------------------------------------------------------------
@@ -147,7 +173,8 @@ final class PollQueue extends NativeQueue {
                         + " descriptors");
             }
             Member member = new Member(fd, ++generations, io, attachment, interest);
-            put(member);
+            makeRoom(member);
+            members[fd] = member;
             try {
                 register(member, before);
             } catch (Throwable e) {
@@ -167,8 +194,7 @@ final class PollQueue extends NativeQueue {
 
     private void register(Member member, Member before) throws IOException {
         int wanted = Member.directions(member.interest);
-        // To have nothing to wait for is something that C does not know.
-        int asked = wanted != 0 ? wanted : Poller.POLLIN;
+        int asked = Member.asked(member.interest);
         int op = Xpoll.ADD | (wanted == 0 ? Xpoll.DISABLE : 0)
                 | (member.isOneShot() ? Xpoll.DISPATCH : 0);
         if (before != null && before.isOneShot() && !member.isOneShot()) {

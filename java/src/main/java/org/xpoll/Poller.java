@@ -5,6 +5,7 @@ import java.lang.ref.Cleaner;
 import java.lang.ref.Reference;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
+import javax.net.ssl.SSLSocket;
 
 /**
  * A set of descriptors on which threads wait: Sun's demo class of 1999, with its methods and
@@ -37,8 +38,9 @@ import java.util.concurrent.atomic.AtomicReference;
  *
  * <p>After {@code remove} no later wait reports the descriptor, also when its number is used
  * again; a batch that was returned before is not taken back. Remove before closing. Closing first
- * is tolerated: the member is then dropped by {@code remove}, by {@code add} of the same number,
- * or by {@link #close()}.
+ * is tolerated: the member is then silent, and dropped by {@code remove}, by {@code add} of the
+ * same number, or by {@link #close()}. Of a number added by itself nobody can know that it was
+ * closed: on back ends other than epoll whatever has the number next may be reported in its name.
  *
  * <h2>Errors</h2>
  *
@@ -142,7 +144,8 @@ public final class Poller implements AutoCloseable {
      *     Integer for a raw descriptor; kept until it is removed
      * @param events {@code POLL*} bits, 0 to be silent, with {@link #ONESHOT} or without
      * @return the number of its descriptor
-     * @throws IllegalArgumentException for an object of another kind, or unknown bits
+     * @throws IllegalArgumentException for an object of another kind, an SSLSocket among them, or
+     *     unknown bits
      * @throws IllegalStateException if the set is full
      * @throws UnsupportedOperationException if the JDK hides the descriptor; tells the flag to add
      * @throws IOException if the object is closed or has no descriptor yet, or the system refuses
@@ -159,12 +162,18 @@ public final class Poller implements AutoCloseable {
      * @param events {@code POLL*} bits, 0 to be silent, with {@link #ONESHOT} or without
      * @param attachment any object, or null; kept until the descriptor is removed or added anew
      * @return the number of its descriptor
-     * @throws IllegalArgumentException for an object of another kind, or unknown bits
+     * @throws IllegalArgumentException for an object of another kind, an SSLSocket among them, or
+     *     unknown bits
      * @throws IllegalStateException if the set is full
      * @throws UnsupportedOperationException if the JDK hides the descriptor; tells the flag to add
      * @throws IOException if the object is closed or has no descriptor yet, or the system refuses
      */
     public int add(Object io, int events, Object attachment) throws IOException {
+        if (io instanceof SSLSocket) {
+            throw new IllegalArgumentException("an SSLSocket's descriptor has records of TLS, and"
+                    + " what was read of them already is not reported: use an SSLEngine above a"
+                    + " SocketChannel, or add the number, fdOf(socket)");
+        }
         int fd = FdAccess.of(io);
         queue.add(fd, io, checkEvents(events), attachment);
         Reference.reachabilityFence(this);
@@ -179,7 +188,8 @@ public final class Poller implements AutoCloseable {
      * @param events {@code POLL*} bits; the report of one disables all of them
      * @param attachment any object, or null
      * @return the number of its descriptor
-     * @throws IllegalArgumentException for an object of another kind, or unknown bits
+     * @throws IllegalArgumentException for an object of another kind, an SSLSocket among them, or
+     *     unknown bits
      * @throws IllegalStateException if the set is full
      * @throws UnsupportedOperationException if the JDK hides the descriptor; tells the flag to add
      * @throws IOException if the object is closed or has no descriptor yet, or the system refuses
@@ -212,15 +222,19 @@ public final class Poller implements AutoCloseable {
 
     /**
      * Removes an object; to be called before it is closed. It is found by identity, so a late call
-     * still cleans up.
+     * still cleans up, or by its descriptor: a channel's socket stands for the channel.
      *
      * @param io what was added
-     * @return true
-     * @throws IllegalStateException if it is not a member
+     * @return true; false if it was closed and is no member any more, since its number was added
+     *     anew
+     * @throws IllegalStateException if it is open and not a member
      * @throws IOException if the system refuses
      */
     public boolean remove(Object io) throws IOException {
         Member member = find(io);
+        if (member == null && FdAccess.isClosed(io)) {
+            return false;
+        }
         if (member == null) {
             throw new IllegalStateException("not a member: " + io);
         }
@@ -244,9 +258,9 @@ public final class Poller implements AutoCloseable {
     }
 
     /**
-     * Whether an object was added and not removed since.
+     * Whether an object, or another one with its descriptor, was added and not removed since.
      *
-     * @param io the object, by identity
+     * @param io the object
      * @return whether it is a member
      * @throws QueueClosedException after {@link #close()}
      */
@@ -273,7 +287,15 @@ public final class Poller implements AutoCloseable {
         if (io instanceof Integer fd) {
             return queue.find((int) fd);
         }
-        return queue.find(io);
+        Member member = queue.find(io);
+        return member != null ? member : sameDescriptor(io);
+    }
+
+    /** Not one that was closed: its descriptor was another file. */
+    private Member sameDescriptor(Object io) {
+        int fd = FdAccess.find(io);
+        Member member = fd < 0 ? null : queue.find(fd);
+        return member == null || FdAccess.isClosed(member.io) ? null : member;
     }
 
     private Member require(int fd) throws IOException {

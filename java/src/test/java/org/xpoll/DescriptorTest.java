@@ -238,7 +238,8 @@ class DescriptorTest {
                 Socket beneath = new Socket(HERE, server.getLocalPort());
                 Socket upon = ((SSLSocketFactory) SSLSocketFactory.getDefault())
                         .createSocket(beneath, "localhost", server.getLocalPort(), false)) {
-            var e = assertThrows(IOException.class, () -> poller.add(upon, Poller.POLLIN));
+            assertThrows(IllegalArgumentException.class, () -> poller.add(upon, Poller.POLLIN));
+            var e = assertThrows(IOException.class, () -> Poller.fdOf(upon));
             assertEquals("the Socket has no descriptor of its own: add the socket beneath it",
                     e.getMessage());
             poller.add(beneath, Poller.POLLOUT);
@@ -265,9 +266,108 @@ class DescriptorTest {
             Posix.dup2(Poller.fdOf(second), fd);
             poller.add(fd, Poller.POLLIN);
             assertFalse(poller.isMember(first));
-            assertThrows(IllegalStateException.class, () -> poller.remove(first));
+            assertFalse(poller.remove(first), "it was closed, and its number added anew");
             assertTrue(poller.isMemberFd(fd));
             Posix.close(fd);
+        }
+    }
+
+    /** The class of 1999 went by the number. */
+    @Test
+    void otherObject_ofTheSameDescriptor_standsForIt() throws IOException {
+        try (SocketChannel channel = SocketChannel.open();
+                SocketChannel stranger = SocketChannel.open()) {
+            poller.add(channel, Poller.POLLIN);
+            assertTrue(poller.isMember(channel.socket()));
+            assertFalse(poller.isMember(stranger));
+            assertTrue(poller.remove(channel.socket()));
+            assertFalse(poller.isMember(channel));
+            assertThrows(IllegalStateException.class, () -> poller.remove(channel));
+            int fd = poller.add(channel.socket(), Poller.POLLIN);
+            assertTrue(poller.isMember(channel));
+            assertTrue(poller.isMember(fd));
+            assertTrue(poller.remove(channel));
+            poller.addFd(fd, Poller.POLLIN, null);
+            assertTrue(poller.remove(channel));
+            assertEquals(0, poller.size());
+        }
+    }
+
+    /** The number of an object that was closed is no proof for the next one that has it. */
+    @Test
+    void closedMember_itsNumberIsAnothers_doesNotStandForIt() throws IOException {
+        for (String backend : Xpoll.backends()) {
+            try (Poller one = Poller.open(backend, 10)) {
+                SocketChannel first = SocketChannel.open();
+                int fd = one.add(first, Poller.POLLIN, "first");
+                first.close();
+                try (SocketChannel second = openedAs(fd)) {
+                    assertTrue(one.isMember(first));
+                    assertFalse(one.isMember(second));
+                    assertThrows(IllegalStateException.class, () -> one.remove(second));
+                    assertTrue(one.remove(first));
+                    assertEquals(0, one.size());
+                }
+            }
+        }
+    }
+
+    /** The lowest number that is free is given out first, so this one comes. */
+    private static SocketChannel openedAs(int fd) throws IOException {
+        List<SocketChannel> below = new ArrayList<>();
+        SocketChannel channel = SocketChannel.open();
+        while (Poller.fdOf(channel) < fd) {
+            below.add(channel);
+            channel = SocketChannel.open();
+        }
+        for (SocketChannel each : below) {
+            each.close();
+        }
+        assertEquals(fd, Poller.fdOf(channel), "another thread has it");
+        return channel;
+    }
+
+    /** A closed object's number, and under it a file that is ready. */
+    @Test
+    void strangerUnderAReusedNumber_isNotReported() throws IOException {
+        for (String backend : Xpoll.backends()) {
+            int[] ready = Posix.pipe();
+            try (Poller one = Poller.open(backend, 10)) {
+                for (Object io : new Object[] {SocketChannel.open(),
+                    new ServerSocket(0, 50, HERE), new DatagramSocket(0, HERE)}) {
+                    int fd = one.add(io, Poller.POLLIN | Poller.POLLOUT, "old");
+                    while (one.poll(events, 0) > 0) {
+                        one.disable(fd);
+                    }
+                    one.enable(fd);
+                    ((AutoCloseable) io).close();
+                    Posix.dup2(ready[1], fd);
+                    // Twice: what was dropped makes no wait return, either.
+                    assertEquals(0, one.poll(events, 0), backend);
+                    assertEquals(0, one.waitMultiple(null, null, 1), backend);
+                    one.addFd(fd, Poller.POLLOUT, "new");
+                    assertEquals(1, one.poll(events, -1));
+                    assertEquals("new", events.attachment(0));
+                    one.removeFd(fd);
+                    Posix.close(fd);
+                }
+            } catch (Exception e) {
+                throw new IOException(backend, e);
+            }
+            Posix.close(ready);
+        }
+    }
+
+    @Test
+    void sslSocket_isRefusedAndSaysWhy() throws Exception {
+        try (ServerSocket server = new ServerSocket(0, 50, HERE);
+                Socket socket = SSLSocketFactory.getDefault().createSocket(HERE,
+                        server.getLocalPort())) {
+            var e = assertThrows(IllegalArgumentException.class,
+                    () -> poller.add(socket, Poller.POLLOUT));
+            assertTrue(e.getMessage().contains("SSLEngine"), e.getMessage());
+            poller.addFd(Poller.fdOf(socket), Poller.POLLOUT, null);
+            assertEquals(1, poller.poll(events, -1));
         }
     }
 

@@ -8,8 +8,10 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.sun.management.ThreadMXBean;
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.lang.management.ManagementFactory;
 import java.lang.ref.WeakReference;
 import java.util.HashSet;
 import java.util.Set;
@@ -220,6 +222,36 @@ class PollerTest {
         assertThrows(XpollException.class, () -> poller.addFd(-1, Poller.POLLIN, null));
         assertEquals(0, poller.size());
         assertFalse(poller.isMemberFd(gone[1]));
+    }
+
+    /** Nothing is made for it that would be as large as the number. */
+    @Test
+    void add_largeNumberThatIsClosed_isRefusedAndCostsNothing() throws IOException {
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        long before = threads.getCurrentThreadAllocatedBytes();
+        for (int fd : new int[] {1 << 20, 100_000_000, 1 << 30, Integer.MAX_VALUE}) {
+            var e = assertThrows(XpollException.class,
+                    () -> poller.addFd(fd, Poller.POLLIN, null));
+            assertEquals("EBADF", e.errorName());
+            assertFalse(poller.isMemberFd(fd));
+        }
+        long allocated = threads.getCurrentThreadAllocatedBytes() - before;
+        assertTrue(allocated < 1 << 20, allocated + " bytes");
+        assertEquals(0, poller.size());
+    }
+
+    @Test
+    void add_largeNumberThatIsOpen_isReportedAsAnyOther() throws IOException {
+        int fd = 900;
+        Posix.dup2(pipe[1], fd);
+        poller.addFd(fd, 0, null);
+        assertEquals(0, poller.poll(events, 0));
+        poller.removeFd(fd);
+        poller.addOneShot(fd, Poller.POLLOUT, "large");
+        assertEquals(1, poller.poll(events, -1));
+        assertEquals("large", events.attachment(0));
+        assertEquals(0, poller.poll(events, 0));
+        Posix.close(fd);
     }
 
     @Test
