@@ -216,6 +216,7 @@ public final class EventList {
      * @throws IndexOutOfBoundsException if there is no such record
      */
     public String describe(int i) {
+        NativeLibrary.load();
         return Native.describe(memory.asSlice(at(i), BYTES));
     }
 

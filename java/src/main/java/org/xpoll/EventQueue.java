@@ -40,10 +40,6 @@ public final class EventQueue implements AutoCloseable {
     /** SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV: the virtual machine's own. */
     private static final long MACHINE_SIGNALS = 1L << 4 | 1L << 5 | 1L << 7 | 1L << 8 | 1L << 11;
 
-    static {
-        EventList.checkLayout();
-    }
-
     private final Queue queue;
     /** The change of trigger, under the lock for changes. */
     private final EventList one = new EventList(1);
@@ -59,6 +55,12 @@ public final class EventQueue implements AutoCloseable {
 
         Queue(String backend) throws IOException {
             super(backend);
+            try {
+                EventList.checkLayout();
+            } catch (Throwable e) {
+                close();
+                throw e;
+            }
         }
 
         @Override

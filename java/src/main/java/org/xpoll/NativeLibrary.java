@@ -9,6 +9,7 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -16,9 +17,11 @@ import java.nio.file.StandardOpenOption;
 import java.util.Locale;
 
 /**
- * Finds libxpoll: the file that a property names, else the one in this jar, else the system's.
+ * Finds libxpoll: the file that a property names, else one that this process has loaded already,
+ * else the one in this jar, else the system's.
  *
- * <p>A library of another version is refused here, before anything of it is called.
+ * <p>A library of another version is refused here, before anything of it is called. All class
+ * loaders share one library, so that what it knows of a descriptor is true for all of them.
  */
 final class NativeLibrary {
     /** Names a file to be used instead of any other. */
@@ -31,37 +34,70 @@ final class NativeLibrary {
     private static final String SYSTEM_NAME = "libxpoll.so.0";
     /** For memfd_create(2). */
     private static final int CLOSE_ON_EXEC = 1;
+    /** For dlopen(3), as Linux counts. */
+    private static final int NOW = 2;
+    private static final int NO_LOAD = 4;
+
+    private static volatile SymbolLookup loaded;
 
     private NativeLibrary() {}
 
+    /**
+     * The library. To be called before any method of {@link Native}, whose class could not be
+     * initialized without it, and would from then on say nothing but that.
+     */
     static SymbolLookup load() {
+        SymbolLookup symbols = loaded;
+        return symbols != null ? symbols : loadOnce();
+    }
+
+    private static SymbolLookup loadOnce() {
         if (ValueLayout.ADDRESS.byteSize() != 8) {
             throw new UnsatisfiedLinkError("xpoll for Java needs a 64-bit Java");
         }
-        try {
-            return find();
-        } catch (IllegalCallerException e) {
-            throw failure("this Java forbids native code; start java with: "
-                    + "--enable-native-access=" + FdAccess.module(), e);
+        // An interned string: the same object for every class loader.
+        synchronized (PROPERTY) {
+            try {
+                if (loaded == null) {
+                    loaded = find();
+                }
+                return loaded;
+            } catch (IllegalCallerException e) {
+                throw failure("this Java forbids native code; start java with: "
+                        + "--enable-native-access=" + FdAccess.module(), e);
+            }
         }
     }
 
     private static SymbolLookup find() {
         String chosen = System.getProperty(PROPERTY);
-        SymbolLookup symbols;
-        String origin;
         if (chosen != null) {
-            origin = chosen;
-            symbols = open(Path.of(chosen).toAbsolutePath());
-        } else if (NativeLibrary.class.getResource(resource()) != null) {
-            origin = "the library in the jar";
-            symbols = openInJar();
-        } else {
-            origin = SYSTEM_NAME;
-            symbols = openSystem();
+            return checked(open(Path.of(chosen).toAbsolutePath()), chosen);
         }
-        checkVersion(symbols, origin);
-        return symbols;
+        SymbolLookup symbols = findLoaded();
+        if (symbols != null) {
+            return symbols;
+        }
+        if (NativeLibrary.class.getResource(resource()) == null) {
+            return checked(openSystem("this jar has none for this system (" + resource() + ")",
+                    null), SYSTEM_NAME);
+        }
+        try {
+            symbols = openInJar();
+        } catch (UnsatisfiedLinkError e) {
+            return checked(openSystem(e.getMessage(), e), SYSTEM_NAME);
+        }
+        return checked(symbols, "the library in the jar");
+    }
+
+    /** What another class loader has loaded, or C code of this process; null if nobody has. */
+    private static SymbolLookup findLoaded() {
+        if (dlopen(SYSTEM_NAME, NOW | NO_LOAD) == 0) {
+            return null;
+        }
+        SymbolLookup symbols = SymbolLookup.libraryLookup(SYSTEM_NAME, Arena.global());
+        int version = version(symbols, SYSTEM_NAME);
+        return fits(version) && version >= VERSION ? symbols : null;
     }
 
     /** Where the jar has the library for this system: /native/linux-amd64/libxpoll.so. */
@@ -74,17 +110,17 @@ final class NativeLibrary {
         try {
             return SymbolLookup.libraryLookup(file, Arena.global());
         } catch (IllegalArgumentException e) {
-            throw failure("cannot load " + file + " (is it there, and made for this system?)", e);
+            throw failure("cannot load " + file + ": " + whyNot(file.toString()), e);
         }
     }
 
-    private static SymbolLookup openSystem() {
+    private static SymbolLookup openSystem(String before, UnsatisfiedLinkError cause) {
         try {
             return SymbolLookup.libraryLookup(SYSTEM_NAME, Arena.global());
         } catch (IllegalArgumentException e) {
-            throw failure("no libxpoll: this jar has none for this system (" + resource()
-                    + "), and the system has no " + SYSTEM_NAME
-                    + "; install it, or name a file by -D" + PROPERTY + "=FILE", e);
+            throw failure("no libxpoll: " + before + ", and the system has no usable "
+                    + SYSTEM_NAME + ": " + whyNot(SYSTEM_NAME) + "; install it, or name a file by"
+                    + " -D" + PROPERTY + "=FILE", cause != null ? cause : e);
         }
     }
 
@@ -112,11 +148,10 @@ final class NativeLibrary {
             Files.copy(in, file, StandardCopyOption.REPLACE_EXISTING);
             return SymbolLookup.libraryLookup(file, Arena.global());
         } catch (IOException e) {
-            throw failure("cannot copy libxpoll out of the jar into " + parent + ": " + e
-                    + "; name another folder by -D" + TMPDIR, e);
+            throw failure("that in the jar cannot be copied into " + parent + " (" + e
+                    + "; another folder is named by -D" + TMPDIR + ")", e);
         } catch (IllegalArgumentException e) {
-            throw failure("cannot load libxpoll from " + parent + ", where programs may be"
-                    + " forbidden; name another folder by -D" + TMPDIR, e);
+            throw failure("that in the jar cannot be loaded (" + whyNot(file.toString()) + ")", e);
         } finally {
             delete(file);
             delete(folder);
@@ -180,21 +215,65 @@ final class NativeLibrary {
         }
     }
 
-    private static void checkVersion(SymbolLookup symbols, String origin) {
+    /** Of a name that could not be loaded: what the system says to that. */
+    private static String whyNot(String name) {
+        Linker linker = Linker.nativeLinker();
+        MemorySegment function = linker.defaultLookup().find("dlerror").orElse(null);
+        if (function == null) {
+            return "is it there, and made for this system?";
+        }
+        MethodHandle dlerror = linker.downcallHandle(function,
+                FunctionDescriptor.of(ValueLayout.ADDRESS));
+        dlopen(name, NOW);
+        try {
+            MemorySegment text = (MemorySegment) dlerror.invokeExact();
+            return text.address() == 0 ? "it cannot be loaded"
+                    : text.reinterpret(Long.MAX_VALUE).getString(0);
+        } catch (Throwable e) {
+            throw failure("cannot ask why " + name + " cannot be loaded", e);
+        }
+    }
+
+    private static long dlopen(String name, int mode) {
+        Linker linker = Linker.nativeLinker();
+        MemorySegment function = linker.defaultLookup().find("dlopen").orElse(null);
+        if (function == null) {
+            return 0;
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            return (long) linker.downcallHandle(function, FunctionDescriptor.of(
+                    ValueLayout.JAVA_LONG, ValueLayout.ADDRESS, ValueLayout.JAVA_INT))
+                    .invokeExact(arena.allocateFrom(name), mode);
+        } catch (IllegalCallerException e) {
+            throw e;
+        } catch (Throwable e) {
+            throw failure("cannot ask for " + name, e);
+        }
+    }
+
+    private static SymbolLookup checked(SymbolLookup symbols, String origin) {
+        int version = version(symbols, origin);
+        if (!fits(version)) {
+            throw new UnsatisfiedLinkError(origin + " is xpoll " + text(version)
+                    + ", but this jar needs xpoll " + (VERSION >> 16) + "."
+                    + (VERSION >> 8 & 255) + "; use the jar and the library of one release");
+        }
+        return symbols;
+    }
+
+    private static boolean fits(int version) {
+        return version >> 8 == VERSION >> 8;
+    }
+
+    private static int version(SymbolLookup symbols, String origin) {
         MemorySegment address = symbols.find("xpoll_version").orElseThrow(() ->
                 new UnsatisfiedLinkError(origin + " is no libxpoll: it has no xpoll_version"));
-        int version;
         try {
-            version = (int) Linker.nativeLinker()
+            return (int) Linker.nativeLinker()
                     .downcallHandle(address, FunctionDescriptor.of(ValueLayout.JAVA_INT))
                     .invokeExact();
         } catch (Throwable e) {
             throw failure("cannot ask " + origin + " for its version", e);
-        }
-        if (version >> 8 != VERSION >> 8) {
-            throw new UnsatisfiedLinkError(origin + " is xpoll " + text(version)
-                    + ", but this jar needs xpoll " + (VERSION >> 16) + "."
-                    + (VERSION >> 8 & 255) + "; use the jar and the library of one release");
         }
     }
 

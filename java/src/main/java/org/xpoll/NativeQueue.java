@@ -30,9 +30,9 @@ abstract class NativeQueue {
     /** Guards the queue's address and whatever a subclass changes. */
     final Object changes = new Object();
     /** For calls under {@link #changes}. */
-    final MemorySegment changeErrno = Native.errnoCell();
+    final MemorySegment changeErrno;
     /** For calls of the thread that has the turn. */
-    final MemorySegment waitErrno = Native.errnoCell();
+    final MemorySegment waitErrno;
 
     /** How many waits follow a look that found nothing. */
     private static final int WAITS_BEFORE_A_LOOK = 8;
@@ -66,6 +66,9 @@ abstract class NativeQueue {
     }
 
     NativeQueue(String backend) throws IOException {
+        NativeLibrary.load();
+        changeErrno = Native.errnoCell();
+        waitErrno = Native.errnoCell();
         long opened = Native.open(backend);
         if (opened == -Errno.ENOTSUP) {
             throw new UnsupportedOperationException("no back end " + backend + " here; there are: "

@@ -149,6 +149,7 @@ public final class Xpoll {
      * @return such as {@code "0.1.0"}
      */
     public static String version() {
+        NativeLibrary.load();
         return NativeLibrary.text(Native.version());
     }
 
@@ -158,6 +159,7 @@ public final class Xpoll {
      * @return their names, best first: on Linux some of "epoll", "poll", "select"
      */
     public static String[] backends() {
+        NativeLibrary.load();
         return Native.backends();
     }
 
@@ -169,12 +171,16 @@ public final class Xpoll {
      * @return whether {@link EventQueue} would accept it
      */
     public static boolean supports(short filter, int fflags) {
+        NativeLibrary.load();
         return Native.supports(0, filter, fflags);
     }
 
     /**
      * Removes a descriptor from every queue of this process and closes it. This is exact, also when
      * another thread opens a file meanwhile that is given the same number.
+     *
+     * <p>Every queue: those of other class loaders, and of C code that uses the shared library, are
+     * among them, unless another file was named for one of them or they are of another version.
      *
      * <p>Only for descriptors that no object of the JDK owns: their close would hit another file.
      * For a {@link Poller} it is a silent member until it is removed or added anew.
@@ -189,6 +195,7 @@ public final class Xpoll {
             throw new IllegalArgumentException("descriptor " + fd
                     + " is the virtual machine's own");
         }
+        NativeLibrary.load();
         int rc = Native.closeFd(fd);
         if (rc < 0) {
             throw new XpollException("close descriptor " + fd, -rc);
@@ -196,7 +203,7 @@ public final class Xpoll {
     }
 
     /**
-     * Removes a descriptor from every queue of this process: the thing to do before an object that
+     * Removes a descriptor from every queue of this process, as {@link #closeFd} does: the thing to do before an object that
      * owns it is closed, if it is not known who registered it. For a {@link Poller} it is a silent
      * member until it is removed or added anew.
      *
@@ -204,6 +211,7 @@ public final class Xpoll {
      * @throws XpollException EBADF for a negative number
      */
     public static void forgetFd(int fd) throws IOException {
+        NativeLibrary.load();
         int rc = Native.forgetFd(fd);
         if (rc < 0) {
             throw new XpollException("forget descriptor " + fd, -rc);

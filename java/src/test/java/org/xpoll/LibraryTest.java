@@ -1,14 +1,19 @@
 package org.xpoll;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.File;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
@@ -67,6 +72,111 @@ class LibraryTest {
         assertEquals(0, child.code(), child.output());
         assertTrue(child.output().contains("version " + Xpoll.version()), child.output());
         assertTrue(child.output().contains("mapped from memory true"), child.output());
+    }
+
+    /** A class path on which the library "in the jar" is no library. */
+    private static String pathOfSpoilt(Path folder) throws Exception {
+        Path file = folder.resolve("spoilt" + NativeLibrary.resource());
+        Files.createDirectories(file.getParent());
+        Files.writeString(file, "not a library");
+        return folder.resolve("spoilt") + ":" + Child.classPath();
+    }
+
+    /** As where the jar was made for a newer C library: the system's was made for this one. */
+    @Test
+    void inTheJar_cannotBeLoaded_theSystemsIsUsed(@TempDir Path folder) throws Exception {
+        Files.copy(Child.BUILD.resolve("classes" + NativeLibrary.resource()),
+                folder.resolve("libxpoll.so.0"));
+        Child child = Child.run(Map.of("LD_LIBRARY_PATH", folder.toString()), ALLOWED, "-cp",
+                pathOfSpoilt(folder), Main.class.getName());
+        assertEquals(0, child.code(), child.output());
+        assertTrue(child.output().contains("version " + Xpoll.version()), child.output());
+    }
+
+    @Test
+    void noneCanBeLoaded_theReasonsAreGivenEachTime(@TempDir Path folder) throws Exception {
+        // The system's comes after this one.
+        Files.writeString(folder.resolve("libxpoll.so.0"), "nor this");
+        Child child = Child.run(Map.of("LD_LIBRARY_PATH", folder.toString()), ALLOWED, "-cp",
+                pathOfSpoilt(folder), Insistent.class.getName());
+        assertEquals(0, child.code(), child.output());
+        List<String> lines = child.output().lines().filter(line -> line.startsWith("refused"))
+                .toList();
+        assertEquals(Insistent.USES, lines.size(), child.output());
+        for (String line : lines) {
+            // Of both, what the system says; and no advice that does not help.
+            assertTrue(line.startsWith("refused no libxpoll: that in the jar cannot be loaded ("),
+                    child.output());
+            assertTrue(line.matches(".*/libxpoll[.]so: .*, and the system has no usable"
+                    + " libxpoll[.]so[.]0: .*libxpoll[.]so[.]0: .*"), child.output());
+            assertTrue(line.contains("-Dorg.xpoll.library=FILE"), child.output());
+            assertFalse(line.contains("tmpdir"), child.output());
+        }
+    }
+
+    /** Whatever a program tries first, and whatever next. */
+    static final class Insistent {
+        static final int USES = 8;
+
+        public static void main(String[] arguments) {
+            tell(Xpoll::version);
+            tell(Xpoll::backends);
+            tell(() -> Xpoll.supports(Xpoll.FILT_READ, 0));
+            tell(Poller::new);
+            tell(EventQueue::new);
+            tell(EventQueue::new);
+            tell(() -> new EventList(1).put(1, Xpoll.FILT_USER, 0, 0, 0, 0).describe(0));
+            tell(() -> {
+                Xpoll.forgetFd(1);
+                return null;
+            });
+        }
+
+        private static void tell(Callable<Object> use) {
+            try {
+                System.out.println("used " + use.call());
+            } catch (UnsatisfiedLinkError e) {
+                System.out.println("refused " + e.getMessage().replace('\n', ' '));
+            } catch (Throwable e) {
+                System.out.println("otherwise " + e);
+            }
+        }
+    }
+
+    /** Two class loaders, as in a server of applications; each has its own class Poller. */
+    static final class Loaders {
+        public static void main(String[] arguments) throws Exception {
+            URL[] path = {Child.BUILD.resolve("classes").toUri().toURL()};
+            ClassLoader system = ClassLoader.getPlatformClassLoader();
+            try (URLClassLoader one = new URLClassLoader(path, system);
+                    URLClassLoader two = new URLClassLoader(path, system)) {
+                System.out.println("ready " + readyAfterForget(one, two) + " "
+                        + readyAfterForget(two, one));
+            }
+        }
+
+        /** Standard input, which is at its end. */
+        private static Object readyAfterForget(ClassLoader mine, ClassLoader others)
+                throws Exception {
+            Class<?> poller = mine.loadClass("org.xpoll.Poller");
+            Class<?> events = mine.loadClass("org.xpoll.Events");
+            try (AutoCloseable made = (AutoCloseable) poller.getConstructor().newInstance()) {
+                poller.getMethod("addFd", int.class, int.class, Object.class)
+                        .invoke(made, 0, 1, null);
+                others.loadClass("org.xpoll.Xpoll").getMethod("forgetFd", int.class)
+                        .invoke(null, 0);
+                return poller.getMethod("poll", events, long.class)
+                        .invoke(made, events.getConstructor(int.class).newInstance(1), 0L);
+            }
+        }
+    }
+
+    @Test
+    void classLoaders_haveOneLibrary() throws Exception {
+        Child child = Child.run(ALLOWED, "-Dxpoll.build=" + Child.BUILD, "-cp", Child.classPath(),
+                Loaders.class.getName());
+        assertEquals(0, child.code(), child.output());
+        assertTrue(child.output().contains("ready 0 0"), child.output());
     }
 
     @Test
