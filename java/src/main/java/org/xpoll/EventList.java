@@ -43,11 +43,11 @@ public final class EventList {
     /**
      * Makes an empty list.
      *
-     * @param capacity how many records it has room for, 1 to 1,000,000
-     * @throws IllegalArgumentException for another capacity
+     * @param capacity how many records of 32 bytes it has room for, at least 1
+     * @throws IllegalArgumentException if capacity is less than 1
      */
     public EventList(int capacity) {
-        if (capacity < 1 || capacity > 1_000_000) {
+        if (capacity < 1) {
             throw new IllegalArgumentException("capacity " + capacity);
         }
         this.capacity = capacity;

@@ -32,7 +32,12 @@ import java.util.Objects;
  * turns; changes never wait for them. A process that Java itself started is reaped by Java, too:
  * whether its wait status can be told depends on who is first.
  *
- * <p>Signals that the Java virtual machine lives by, such as SIGSEGV, cannot be observed.
+ * <p>To observe a signal is not to handle it: {@link Xpoll#FILT_SIGNAL} counts deliveries beside
+ * whatever action the signal has. One whose default action ends or stops the process still does
+ * that: SIGUSR1 and SIGALRM end it; SIGHUP, SIGINT and SIGTERM have Java's own handlers, which
+ * begin its shutdown. Give the signal a handler first ({@code sun.misc.Signal.handle}), or have the
+ * program started with the signal ignored. Signals that the Java virtual machine lives by, such as
+ * SIGSEGV, cannot be observed.
  */
 public final class EventQueue implements AutoCloseable {
     private static final Cleaner CLEANER = Cleaner.create();

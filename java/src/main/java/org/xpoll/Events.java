@@ -1,5 +1,6 @@
 package org.xpoll;
 
+import java.util.Arrays;
 import java.util.Objects;
 
 /**
@@ -10,9 +11,10 @@ import java.util.Objects;
  * it is not taken back when a descriptor is removed later.
  */
 public final class Events {
-    private final int[] fds;
-    private final short[] bits;
-    private final Member[] members;
+    private final boolean grows;
+    private int[] fds;
+    private short[] bits;
+    private Member[] members;
     private int size;
     /** Members up to here may be of an earlier batch. */
     private int filled;
@@ -20,11 +22,17 @@ public final class Events {
     /**
      * Makes an empty batch.
      *
-     * @param capacity how many descriptors one wait may return, at least 1; the library finds 256
-     *     at most in one look, and looks again at those that found no room
+     * @param capacity how many descriptors one wait may return, at least 1; what finds no room is
+     *     returned by the next wait
      * @throws IllegalArgumentException if capacity is less than 1
      */
     public Events(int capacity) {
+        this(capacity, false);
+    }
+
+    /** One that grows has room for all that are ready. */
+    Events(int capacity, boolean grows) {
+        this.grows = grows;
         if (capacity < 1) {
             throw new IllegalArgumentException("capacity " + capacity);
         }
@@ -90,8 +98,18 @@ public final class Events {
         size = 0;
     }
 
+    /** How many a wait may put here. */
+    int most() {
+        return grows ? Integer.MAX_VALUE : fds.length;
+    }
+
     void put(Member member, short events) {
         int i = size;
+        if (i == fds.length) {
+            fds = Arrays.copyOf(fds, i * 2);
+            bits = Arrays.copyOf(bits, i * 2);
+            members = Arrays.copyOf(members, i * 2);
+        }
         fds[i] = member.fd;
         bits[i] = events;
         members[i] = member;

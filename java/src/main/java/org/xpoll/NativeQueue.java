@@ -230,6 +230,15 @@ abstract class NativeQueue {
         return n;
     }
 
+    /** A look of a call that has events already: a wake that it answers is for another one. */
+    final int lookAgain() throws IOException {
+        int n = nativeWait(address(), 0);
+        if (n <= 0 && wakeup) {
+            wake();
+        }
+        return Math.max(n, 0);
+    }
+
     /** After a wait without events: is there a reason to return? */
     final boolean isOver(int n) throws IOException {
         if (n < 0 && n != -Errno.EINTR) {

@@ -20,6 +20,10 @@ final class PollQueue extends NativeQueue {
     /** How many filters stand for them; and how many changes go to C at a time. */
     private static final int FILTERS = 3;
     private static final int BATCH = 128;
+    /** So many C returns at a time. */
+    private static final int C_BATCH = 256;
+    /** A look that finds so many may have left others for the next one. */
+    private static final int MANY = 64;
 
     /** Where C puts a member's token; for the thread that has the turn. */
     private final MemorySegment token = Arena.ofAuto().allocate(ValueLayout.JAVA_LONG);
@@ -32,6 +36,9 @@ final class PollQueue extends NativeQueue {
     private EventList batch;
     /** What the last call of next found. */
     private short nextEvents;
+    /** The number of the call that has the turn, and what it had found when it last asked. */
+    private long round;
+    private int found;
 
     PollQueue(String backend, int capacity) throws IOException {
         super(backend);
@@ -45,6 +52,27 @@ final class PollQueue extends NativeQueue {
         // Rounded up, so that it is not over too early; a longer wait is continued.
         long millis = nanos <= 0 ? nanos : Math.min((nanos - 1) / 1_000_000 + 1, 1 << 30);
         return Native.await(waitErrno, queue, (int) Math.max(millis, -1));
+    }
+
+    /** Takes the turn, for one call of the program: in it a member comes once. */
+    boolean takeRound(long nanos, long deadline) throws IOException {
+        if (!takeTurn(nanos, deadline)) {
+            return false;
+        }
+        round++;
+        found = 0;
+        return true;
+    }
+
+    /**
+     * How many more are ready, for a call that has found so many and has room for more than C
+     * returns at a time; 0 as soon as a look brings nothing new.
+     */
+    int more(int ready, int count, int room) throws IOException {
+        boolean anyNew = count > found;
+        found = count;
+        return ready < MANY || room <= C_BATCH || !anyNew || count >= room || count >= size ? 0
+                : lookAgain();
     }
 
     /** The next ready member, or null at the end; what of it is ready is {@link #nextEvents}. */
@@ -66,7 +94,10 @@ final class PollQueue extends NativeQueue {
             }
             if (member.isOneShot()) {
                 delivered(member, revents);
+            } else if (member.round == round) {
+                continue; // Still ready in a second look.
             }
+            member.round = round;
             short events = member.events(revents);
             if (events != 0) {
                 nextEvents = events;

@@ -455,11 +455,13 @@ public final class Poller implements AutoCloseable {
             int count = 0;
             int ready;
             while (count == 0 && (ready = queue.await(nanos, deadline)) > 0) {
-                Member member;
-                int room = Math.min(ready, maxRet);
-                while (count < room && (member = queue.next()) != null) {
-                    fds[count] = member.fd;
-                    revents[count++] = queue.nextEvents();
+                for (; ready > 0; ready = queue.more(ready, count, maxRet)) {
+                    Member member;
+                    int room = count + Math.min(ready, maxRet - count);
+                    while (count < room && (member = queue.next()) != null) {
+                        fds[count] = member.fd;
+                        revents[count++] = queue.nextEvents();
+                    }
                 }
                 if (nanos == 0 || maxRet == 0) {
                     break;
@@ -568,18 +570,21 @@ public final class Poller implements AutoCloseable {
         return into.size();
     }
 
-    private void fill(Events into, int ready) throws IOException {
-        int room = Math.min(ready, into.capacity());
-        Member member;
-        while (into.size() < room && (member = queue.next()) != null) {
-            into.put(member, queue.nextEvents());
+    private void fill(Events into, int first) throws IOException {
+        int most = into.most();
+        for (int ready = first; ready > 0; ready = queue.more(ready, into.size(), most)) {
+            int room = into.size() + Math.min(ready, most - into.size());
+            Member member;
+            while (into.size() < room && (member = queue.next()) != null) {
+                into.put(member, queue.nextEvents());
+            }
         }
     }
 
     /**
-     * Waits for events and calls the handler for each, on this thread, at most 256 in one call. The
-     * handler may change the poller, wait on it, and close it. An event whose descriptor it has
-     * removed or disabled meanwhile is still reported.
+     * Waits for events and calls the handler for each that is ready, on this thread. The handler
+     * may change the poller, wait on it, and close it. An event whose descriptor it has removed or
+     * disabled meanwhile is still reported.
      *
      * @param timeout milliseconds; 0 only looks, negative waits for ever
      * @param handler is called for each event; an exception of its ends the call, and what was not
@@ -595,7 +600,7 @@ public final class Poller implements AutoCloseable {
         Objects.requireNonNull(handler);
         Events batch = spare.getAndSet(null);
         if (batch == null) {
-            batch = new Events(HANDLER_BATCH);
+            batch = new Events(HANDLER_BATCH, true);
         }
         try {
             int count = poll(batch, timeout);
@@ -612,7 +617,7 @@ public final class Poller implements AutoCloseable {
     /** A closed poller is found before the turn is taken, as are null arrays and handlers. */
     private boolean takeTurn(long nanos, long deadline) throws IOException {
         queue.checkOpen();
-        return queue.takeTurn(nanos, deadline);
+        return queue.takeRound(nanos, deadline);
     }
 
     private static long nanos(long millis) {

@@ -46,7 +46,7 @@ public final class Xpoll {
     public static final short FILT_VNODE = -4;
     /** What a process does; ident is its number. */
     public static final short FILT_PROC = -5;
-    /** Deliveries of a signal; ident is its number. */
+    /** Deliveries of a signal, whose action is taken as well; ident is its number. */
     public static final short FILT_SIGNAL = -6;
     /** Time; ident is any number. */
     public static final short FILT_TIMER = -7;
@@ -203,9 +203,9 @@ public final class Xpoll {
     }
 
     /**
-     * Removes a descriptor from every queue of this process, as {@link #closeFd} does: the thing to do before an object that
-     * owns it is closed, if it is not known who registered it. For a {@link Poller} it is a silent
-     * member until it is removed or added anew.
+     * Removes a descriptor from every queue of this process, as {@link #closeFd} does: the thing to
+     * do before an object that owns it is closed, if it is not known who registered it. For a
+     * {@link Poller} it is a silent member until it is removed or added anew.
      *
      * @param fd the descriptor
      * @throws XpollException EBADF for a negative number

@@ -31,6 +31,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 @MethodSource("backends")
 @Timeout(60)
 class EventQueueTest {
+    private static final int SIGALRM = 14;
     private static final int SIGWINCH = 28;
     private static final int SIGSEGV = 11;
 
@@ -184,6 +185,28 @@ class EventQueueTest {
         assertEquals(1, events.data(0));
     }
 
+    /** To observe is not to handle. */
+    static final class Observer {
+        public static void main(String[] arguments) throws Exception {
+            try (EventQueue queue = new EventQueue()) {
+                queue.apply(new EventList(1).put(SIGALRM, Xpoll.FILT_SIGNAL, Xpoll.ADD, 0, 0, 0));
+                System.out.println("observing");
+                Posix.kill(ProcessHandle.current().pid(), SIGALRM);
+                queue.await(null, new EventList(1), -1);
+                System.out.println("alive");
+            }
+        }
+    }
+
+    @Test
+    void signal_defaultAction_isTakenAsWell() throws Exception {
+        Child child = Child.run("--enable-native-access=ALL-UNNAMED", "-cp", Child.classPath(),
+                Observer.class.getName());
+        assertTrue(child.output().contains("observing"), child.output());
+        assertFalse(child.output().contains("alive"), child.output());
+        assertEquals(128 + SIGALRM, child.code());
+    }
+
     @Test
     void signal_ofTheMachine_isRefused() {
         changes.put(1, Xpoll.FILT_USER, Xpoll.ADD, 0, 0, 0);
@@ -290,7 +313,9 @@ class EventQueueTest {
         assertThrows(IndexOutOfBoundsException.class, () -> one.data(1));
         assertThrows(IndexOutOfBoundsException.class, () -> one.describe(-1));
         assertThrows(IllegalArgumentException.class, () -> new EventList(0));
-        assertThrows(IllegalArgumentException.class, () -> new EventList(Integer.MAX_VALUE));
+        // No limit but the memory.
+        assertEquals(1_500_000, new EventList(1_500_000).capacity());
+        assertThrows(OutOfMemoryError.class, () -> new EventList(Integer.MAX_VALUE));
     }
 
     @Test

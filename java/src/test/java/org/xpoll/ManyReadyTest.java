@@ -1,0 +1,124 @@
+package org.xpoll;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.util.BitSet;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** As many events as there is room for come in one call, each once. */
+@ParameterizedClass
+@MethodSource("backends")
+@Timeout(60)
+class ManyReadyTest {
+    private static final int FIRST = 300;
+    /** More than twice what C returns at a time. */
+    private static final int COUNT = 600;
+
+    private final String backend;
+    private final int[] pipe = Posix.pipe();
+    private final Events events = new Events(COUNT + 1);
+    private final BitSet seen = new BitSet();
+    private Poller poller;
+
+    ManyReadyTest(String backend) {
+        this.backend = backend;
+    }
+
+    static Stream<String> backends() {
+        return Stream.of(Xpoll.backends());
+    }
+
+    @BeforeEach
+    void open() throws IOException {
+        poller = Poller.open(backend, 1000);
+        for (int i = 0; i < COUNT; i++) {
+            Posix.dup2(pipe[1], FIRST + i);
+        }
+    }
+
+    @AfterEach
+    void close() {
+        poller.close();
+        Posix.close(pipe);
+        for (int i = 0; i < COUNT; i++) {
+            Posix.close(FIRST + i);
+        }
+    }
+
+    private void addAll(int mode) throws IOException {
+        for (int i = 0; i < COUNT; i++) {
+            poller.addFd(FIRST + i, Poller.POLLOUT | mode, null);
+        }
+    }
+
+    private void note(int fd, int bits) {
+        assertEquals(Poller.POLLOUT, bits);
+        assertTrue(fd >= FIRST && fd < FIRST + COUNT && !seen.get(fd), fd + " twice");
+        seen.set(fd);
+    }
+
+    private void noteEvents() {
+        seen.clear();
+        for (int i = 0; i < events.size(); i++) {
+            note(events.fd(i), events.events(i));
+        }
+    }
+
+    @Test
+    void waitMultiple_fillsItsArrays() throws IOException {
+        addAll(0);
+        int[] fds = new int[COUNT + 1];
+        short[] revents = new short[COUNT + 1];
+        for (int room : new int[] {COUNT + 1, COUNT, COUNT + 1, COUNT - 1}) {
+            seen.clear();
+            int n = poller.waitMultiple(room, fds, revents, -1);
+            assertEquals(Math.min(room, COUNT), n);
+            for (int i = 0; i < n; i++) {
+                note(fds[i], revents[i]);
+            }
+        }
+    }
+
+    @Test
+    void poll_fillsItsBatch() throws IOException {
+        addAll(0);
+        for (int i = 0; i < 3; i++) {
+            assertEquals(COUNT, poller.poll(events, -1));
+            noteEvents();
+        }
+    }
+
+    @Test
+    void poll_oneShot_eachOnce() throws IOException {
+        addAll(Poller.ONESHOT);
+        assertEquals(COUNT, poller.poll(events, -1));
+        noteEvents();
+        assertEquals(0, poller.poll(events, 0));
+    }
+
+    @Test
+    void poll_handler_isCalledForAll() throws IOException {
+        addAll(0);
+        for (int i = 0; i < 2; i++) {
+            seen.clear();
+            assertEquals(COUNT, poller.poll(-1, (fd, bits, attachment) -> note(fd, bits)));
+        }
+    }
+
+    /** The looks that fill the batch answer no wakeup: events go first. */
+    @Test
+    void wakeup_whileManyAreReady_isLeftForTheNextWait() throws IOException {
+        addAll(Poller.ONESHOT);
+        poller.wakeup();
+        assertEquals(COUNT, poller.poll(events, -1));
+        assertEquals(0, poller.poll(events, -1));
+    }
+}
