@@ -147,6 +147,7 @@ struct xp_wait {
 	unsigned passed_over; /* filters that the look or report at hand is not for */
 	bool exhausted; /* the kernel had no more */
 	bool news;      /* it told of something that nothing else had told of */
+	bool kicker;    /* it calls out the next of those that were called out */
 };
 
 /* The fork check and the lock; -EBADF. */

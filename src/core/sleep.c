@@ -80,20 +80,26 @@ struct sleeper {
 	bool poll_level;
 };
 
-/* Back from the kernel, with the lock. */
-static void waiter_left(struct xpoll *queue, uint32_t kick_epoch)
+/* Back from the kernel, with the lock.  True: it was called out. */
+static bool waiter_left(struct xpoll *queue, uint32_t kick_epoch)
 {
+	bool called = kick_epoch != queue->kick_epoch;
+
 	XP_ASSERT(queue->waiters > 0);
 	queue->waiters--;
 	xp_keeper_answered(queue);
-	if (kick_epoch != queue->kick_epoch)
-		queue->kicked--;
+	queue->kicked -= called;
 	XP_ASSERT(queue->kicked >= 0 && queue->kicked <= queue->waiters);
-	/* A kick lets one out; that one lets the next out. */
-	if (queue->kicked > 0)
-		xp_kick(queue);
-	if (queue->changers > 0)
+	if (queue->changers > 0 || (called && queue->kicked == 0))
 		pthread_cond_broadcast(&queue->quiet);
+	return called;
+}
+
+void xp_kick_next(struct xpoll *queue, struct xp_wait *wait)
+{
+	if (wait->kicker && queue->kicked > 0)
+		xp_kick(queue);
+	wait->kicker = false;
 }
 
 static void follower_left(struct xpoll *queue, uint32_t kick_epoch)
@@ -156,9 +162,7 @@ void xp_pass_on(struct xpoll *queue)
 		xp_candidates_publish(queue);
 	if (queue->ops->rearm)
 		queue->ops->rearm(queue->backend);
-	/* One that only looked may have taken the kick of those called out. */
-	if (queue->kicked > 0 || queue->candidates_len > 0 ||
-	    !xp_list_empty(&queue->active) ||
+	if (queue->candidates_len > 0 || !xp_list_empty(&queue->active) ||
 	    !xp_list_empty(&queue->files_awake) || atomic_load(&queue->wake_pending) ||
 	    xp_keeper_missing(queue))
 		call_one(queue);
@@ -190,7 +194,8 @@ static void cancelled(void *opaque)
 		if (!queue->leader)
 			xp_turn_pass(queue);
 	} else {
-		waiter_left(queue, sleeper->kick_epoch);
+		if (waiter_left(queue, sleeper->kick_epoch) && queue->kicked > 0)
+			xp_kick(queue);
 		xp_keeper_end(queue, sleeper->keeper);
 		if (!xp_concurrent(queue))
 			xp_turn_pass(queue);
@@ -231,10 +236,16 @@ int xp_sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
 	                      cap);
 	pthread_cleanup_pop(0);
 	xp_mutex_lock(&queue->lock);
-	waiter_left(queue, sleeper.kick_epoch);
+	wait->kicker |= waiter_left(queue, sleeper.kick_epoch);
 	xp_keeper_end(queue, sleeper.keeper);
 	inside_leave(queue);
 	return rc;
+}
+
+void xp_kick_taken(struct xp_wait *wait, const struct xp_fired *fired, int count)
+{
+	for (int i = 0; i < count; i++)
+		wait->kicker |= fired[i].token == XP_TOKEN_WAKE;
 }
 
 void xp_let_others_look(struct xpoll *queue)

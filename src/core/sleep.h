@@ -27,6 +27,16 @@ int xp_sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
 void xp_sleep_until_quiet(struct xpoll *queue);
 
 /*
+ * Who was called out calls the next one out, when it has looked at what there is
+ * for it and before it waits for anything: a kick in the kernel would be taken by
+ * its own look.  Nobody goes to sleep in the kernel meanwhile, which wakes whom
+ * it likes, and could wake that one again and again.
+ */
+void xp_kick_next(struct xpoll *queue, struct xp_wait *wait);
+/* Others were being called out while this thread looked: it may have their kick. */
+void xp_kick_taken(struct xp_wait *wait, const struct xp_fired *fired, int count);
+
+/*
  * This thread leaves with what it has; others that sleep must not miss what
  * it leaves behind.
  */

@@ -87,6 +87,8 @@ static XP_INLINE int ask_kernel(struct xpoll *queue, struct xp_wait *wait,
 		wait->sequence = queue->sequence;
 		rc = queue->ops->wait(queue->backend, XP_NOW, NULL, fired, cap);
 		xp_keeper_answered(queue);
+		if (XP_UNLIKELY(queue->kicked > 0))
+			xp_kick_taken(wait, fired, rc);
 	} else if (alone) {
 		rc = sleep_alone(queue, wait, fired, cap);
 	} else {
@@ -194,12 +196,18 @@ static bool for_others(const struct xpoll *queue, const struct xp_wait *wait)
 	return !wait->events && !xp_list_empty(&queue->active);
 }
 
+static void wait_until_quiet(struct xpoll *queue, struct xp_wait *wait)
+{
+	xp_kick_next(queue, wait);
+	xp_sleep_until_quiet(queue);
+}
+
 /* Other threads first; -EAGAIN: let a follower lead; -EBADF. */
-static int give_way(struct xpoll *queue, const struct xp_wait *wait)
+static int give_way(struct xpoll *queue, struct xp_wait *wait)
 {
 	/* Let those in who made this thread come out. */
 	while (queue->changers > 0)
-		xp_sleep_until_quiet(queue);
+		wait_until_quiet(queue, wait);
 	if (queue->dying)
 		return -EBADF;
 	if (!for_others(queue, wait))
@@ -238,6 +246,10 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait,
 			wait->wake_all != queue->wake_all ||
 			(wait->deadline_ns == XP_NOW && !wait->mask) ||
 			(!alone && xp_laden(queue));
+		if (!alone && !look_only && XP_UNLIKELY(queue->kicked > 0)) {
+			wait_until_quiet(queue, wait);
+			continue;
+		}
 		rc = ask_kernel(queue, wait, look_only, alone);
 		if (rc == -EINTR && wait->events && xp_sources_interrupted(queue))
 			gather(queue, wait);
@@ -314,6 +326,7 @@ static XP_APART int wait_among_others(struct xpoll *queue,
 	if (!xp_concurrent(queue))
 		return wait_in_turn(queue, wait);
 	rc = wait_with_turn(queue, wait, false);
+	xp_kick_next(queue, wait);
 	xp_pass_on(queue);
 	return rc;
 }

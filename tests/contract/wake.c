@@ -158,6 +158,113 @@ XT_TEST(wake_all_ends_every_wait_and_is_not_sticky)
 	XT_EQ(xt_stats(queue).wakes, wakes);
 }
 
+/* So many waits have begun: whoever began one is called out from now on. */
+static void until_waits(struct xpoll *queue, uint64_t count)
+{
+	while (xt_stats(queue).waits < count)
+		(void)sched_yield();
+}
+
+/* Threads that wait again as soon as a wait has ended. */
+enum { RETURNING = 16 };
+
+struct returning {
+	struct xpoll *queue;
+	atomic_int returned; /* waits, of all of them */
+	atomic_bool stop;
+};
+
+static void wait_again_and_again(void *argument)
+{
+	struct returning *self = argument;
+	struct xpoll_event event;
+
+	while (!atomic_load(&self->stop)) {
+		(void)XT_EXPECT_EQ(xpoll_event(self->queue, NULL, 0, &event, 1, -1), 0);
+		atomic_fetch_add(&self->returned, 1);
+	}
+}
+
+/* A kick must not wake those again who are out already. */
+XT_TEST(wake_all_of_threads_that_return_at_once_is_few_writes)
+{
+	static struct returning self;
+	struct xt_thread *threads[RETURNING];
+	uint64_t writes;
+	int before;
+
+	self.queue = xt_open_quiet();
+	for (int i = 0; i < RETURNING; i++)
+		threads[i] = xt_start(wait_again_and_again, &self);
+	for (int round = 0; round < 20; round++) {
+		before = atomic_load(&self.returned);
+		until_waits(self.queue, (uint64_t)before + RETURNING);
+		(void)XT_EXPECT_EQ(xpoll_wake_all(self.queue), 0);
+		xt_until(&self.returned, before + RETURNING);
+	}
+	writes = xt_stats(self.queue).syscalls_wake;
+	XT_EXPECT(writes <= 2 * (uint64_t)atomic_load(&self.returned));
+	xt_note("%d waits ended by %llu writes", atomic_load(&self.returned),
+	        (unsigned long long)writes);
+	atomic_store(&self.stop, true);
+	for (int i = 0; i < RETURNING; i++)
+		while (!xt_done(threads[i])) {
+			(void)xpoll_wake_all(self.queue);
+			(void)sched_yield();
+		}
+}
+
+/* A thread that waits once; the last one says so to the test's own wait. */
+struct last {
+	struct xpoll *queue;
+	struct xt_pair pipe;
+	atomic_int left;
+};
+
+static void wait_once(void *argument)
+{
+	struct last *last = argument;
+	struct xpoll_event event;
+
+	(void)XT_EXPECT_EQ(xpoll_event(last->queue, NULL, 0, &event, 1, -1), 0);
+	if (atomic_fetch_sub(&last->left, 1) == 1)
+		xt_put(last->pipe.w);
+}
+
+/* A change of the call may make it look before it sleeps: see xp_laden. */
+XT_TEST(wake_all_then_a_change_and_a_wait_leaves_nobody_asleep)
+{
+	struct last last = {.queue = xt_open_quiet(), .pipe = xt_pipe()};
+	struct xt_pair other = xt_pipe();
+	struct xpoll_event change = xt_record((uint64_t)other.r, READ, XPOLL_DISABLE);
+	struct xt_thread *threads[RETURNING];
+
+	XT_OK(xt_add(last.queue, last.pipe.r, READ, 0));
+	XT_OK(xt_add(last.queue, other.r, READ, 0));
+	for (int round = 0; round < 20 && !xt_failures(); round++) {
+		uint64_t before = xt_stats(last.queue).waits;
+		struct xpoll_event event;
+
+		atomic_store(&last.left, RETURNING);
+		for (int i = 0; i < RETURNING; i++)
+			threads[i] = xt_start(wait_once, &last);
+		until_waits(last.queue, before + RETURNING);
+		(void)XT_EXPECT_EQ(xpoll_wake_all(last.queue), 0);
+		(void)XT_EXPECT_EQ(xpoll_event(last.queue, &change, 1, &event, 1,
+		                               XT_SOON / 4), 1);
+		change.flags ^= XPOLL_DISABLE | XPOLL_ENABLE;
+		for (int i = 0; i < RETURNING; i++)
+			while (!xt_done(threads[i])) {
+				(void)xpoll_wake_all(last.queue);
+				(void)sched_yield();
+			}
+		XT_EXPECT_EQ(xt_get(last.pipe.r), 'x');
+		for (int i = 0; i < RETURNING; i++)
+			xt_join(threads[i]);
+		xt_threads_reuse();
+	}
+}
+
 /* Each wake is sent after the one before was answered: none may be lost. */
 struct ping {
 	struct xpoll *queue;

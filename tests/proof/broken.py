@@ -93,7 +93,7 @@ BROKEN = [
     # Hazards 3, 4 and 5: an edge wakes one thread only; ...
     Broken("leaves-candidates-behind", "level", "WRITES=2", [
         ("wait.pml", ":: waiters -> xp_candidates_publish()", ":: false -> skip"),
-        ("wait.pml", "(to_call_out || candidates ||", "(to_call_out ||")], LOST),
+        ("wait.pml", "(kicks_next || candidates ||", "(kicks_next ||")], LOST),
     Broken("leaves-a-user-event-behind", "level-timeouts", "", [
         ("wait.pml", "candidates || activated || wake_pending) ->",
          "candidates || wake_pending) ->")], "activated"),
@@ -221,9 +221,17 @@ BROKEN = [
     Broken("renews-without-calling-out", "reuse-two-waiters", "", [
         ("reuse.pml", "holds_dead);\n	xp_kick_all()", "holds_dead)")], "asleep_in"),
     Broken("lets-one-out-only", "kicks-three", "", [
-        ("kicks.pml", "	:: kicked -> xp_kick()", "	:: false -> xp_kick()")], "kicked"),
+        ("kicks.pml", "	:: is_in(kicker) && kicked -> xp_kick()",
+         "	:: false -> xp_kick()")], "kicked"),
     Broken("loses-a-kick-to-a-look", "kicks-two", "", [
-        ("kicks.pml", ":: waiters && (kicked || activated", ":: waiters && (activated")], "kicked"),
+        ("kicks.pml", "(wake_linked && kicked -> kicker | bit_of(me) : kicker)", "kicker")],
+        STUCK),
+    Broken("sleeps-while-others-are-called-out", "kicks-two", "", [
+        ("kicks.pml", "		:: !must_look && kicked -> back = 2; goto until_quiet\n"
+         "		:: !must_look && !kicked ->", "		:: !must_look ->")], "kicked"),
+    Broken("waits-for-the-called-with-their-kick", "kicks-two", "", [
+        ("kicks.pml", "	atomic { xp_kick_next() }\nsleep", "	atomic { skip }\nsleep")],
+        STUCK),
     Broken("leaves-the-next-moment-unminded", "kicks-two", "CALLS=1", [
         ("kicks.pml", "wake_pending || xp_keeper_missing) ->", "wake_pending) ->")], "due"),
     Broken("calls-a-keeper-for-good", "kicks-two", "CALLS=1", [
@@ -237,7 +245,7 @@ BROKEN = [
     Broken("leaves-others-uncalled", "kicks-poll-level", "", [
         ("kicks.pml", "\t\t\tchangers++;\n\t\t\txp_kick_all();\n\t\t\tgoto others_look",
          "			goto gather")], "activated"),
-    Broken("leaves-the-call-without-a-signal", "kicks-two", "CALLS=0", [
+    Broken("leaves-the-call-without-a-signal", "kicks-two", "CALLS=1", [
         ("kicks.pml", "	leave(inside);\n	if\n	:: dying -> broadcast()",
          "	leave(inside);\n	if\n	:: false -> broadcast()")], STUCK),
     # Turns.

@@ -3,7 +3,9 @@
  *
  * No descriptors: a user event, a source's moment (due_ns), xpoll_wake,
  * xpoll_wake_all, xpoll_destroy.  With POLL_LEVEL thread 0 is in xpoll_wait,
- * which leaves events of sources to the others.
+ * which leaves events of sources to the others.  Threads wait again when a wait
+ * has ended; any wait may have changes to take along (xp_laden), and looks before
+ * it sleeps.
  */
 #ifndef WAITERS
 #define WAITERS 3
@@ -16,6 +18,9 @@
 #endif
 #ifndef EXPIRIES
 #define EXPIRIES 1 /* waits that do not sleep, or whose timeout passes */
+#endif
+#ifndef LOOKS
+#define LOOKS 1 /* waits that have changes to take along first */
 #endif
 #ifndef TIMES
 #define TIMES 2 /* moments after the first */
@@ -31,6 +36,7 @@ byte waiters; /* inside epoll_wait, or on their way out */
 byte asleep;  /* inside epoll_wait */
 byte inside;  /* in a call, without the lock */
 byte kicked;  /* of an epoch before kick_epoch grew */
+byte kicker;  /* who calls out the next of those */
 byte called_all; /* in a call that began before wake_all grew */
 byte in_call;
 byte in_quiet; /* on the condition `quiet` */
@@ -50,12 +56,14 @@ unsigned due : 3 = NEVER;
 unsigned kept : 3 = NEVER;
 unsigned keeper : 3 = NEVER; /* whose deadline is cut */
 byte expiries = EXPIRIES;
+byte looks = LOOKS;
 
 #define lock() !locked -> locked = 1
 #define is_in(set) ((set) & bit_of(me))
 #define leave(set) set = set & ~bit_of(me)
 #define enter(set) set = set | bit_of(me)
 #define poll_level (POLL_LEVEL && me == 0)
+#define must_look (wake_pending || is_in(called_all) || past)
 
 /* src/core/keeper.h: xp_keeper_missing */
 #define xp_keeper_missing (due < kept)
@@ -114,15 +122,22 @@ inline waiter_left()
 {
 	leave(waiters);
 	xp_keeper_answered();
-	leave(kicked);
+	kicker = kicker | (kicked & bit_of(me));
 	if
-	:: kicked -> xp_kick()
+	:: changers > 0 || kicked == bit_of(me) -> broadcast()
 	:: else
 	fi;
+	leave(kicked)
+}
+
+/* src/core/sleep.c: xp_kick_next */
+inline xp_kick_next()
+{
 	if
-	:: changers > 0 -> broadcast()
+	:: is_in(kicker) && kicked -> xp_kick()
 	:: else
-	fi
+	fi;
+	leave(kicker)
 }
 
 /* src/core/sleep.c: inside_leave */
@@ -168,7 +183,8 @@ inline xp_sources_run_due()
 
 proctype waiter(byte me)
 {
-	bit past, taken, out, again;
+	bit past, taken, again;
+	unsigned back : 2; /* where to, from the condition `quiet` */
 
 call:	atomic { /* src/core/wait.c: wait_run */
 		if
@@ -190,7 +206,7 @@ loop:	atomic {
 give_way:
 	atomic {
 		if
-		:: changers > 0 -> goto until_quiet
+		:: changers > 0 -> back = 0; goto until_quiet
 		:: changers == 0 && dying -> goto leave
 		:: else
 		fi;
@@ -210,19 +226,27 @@ gather:	atomic { /* src/core/wait.c: gather; src/core/deliver.c: xp_deliver_acti
 		fi;
 		/* src/core/wait.c: ask_kernel */
 		if
-		:: wake_pending || is_in(called_all) || past ->
-			again = wake_linked;
-			wake_linked = 0;
-			xp_keeper_answered();
-			goto asked
-		:: else -> /* src/core/sleep.c: xp_sleep_in_kernel */
+		:: must_look -> goto look
+		:: looks > 0 -> looks--; goto look /* src/core/queue.h: xp_laden */
+		:: !must_look && kicked -> back = 2; goto until_quiet
+		:: !must_look && !kicked -> /* src/core/sleep.c: xp_sleep_in_kernel */
 			enter(waiters);
 			enter(asleep);
+			/* Else a kick could wake this one, again and again. */
+			assert(!kicked);
 			xp_keeper_begin();
 			look_wanted = 0;
 			enter(inside);
 			locked = 0
 		fi
+	}
+	goto end_asleep;
+look:	atomic { /* src/core/sleep.c: xp_kick_taken */
+		again = wake_linked;
+		kicker = (wake_linked && kicked -> kicker | bit_of(me) : kicker);
+		wake_linked = 0;
+		xp_keeper_answered();
+		goto asked
 	}
 end_asleep: /* src/backend/epoll.c: epoll_await */
 	atomic {
@@ -250,9 +274,10 @@ asked:	atomic {
 		fi
 	}
 leave:	atomic { /* src/core/sleep.c: xp_pass_on */
+		xp_kick_next();
 		look_wanted = 0;
 		if
-		:: waiters && (kicked || activated || wake_pending || xp_keeper_missing) ->
+		:: waiters && (activated || wake_pending || xp_keeper_missing) ->
 			call_one()
 		:: else
 		fi;
@@ -269,7 +294,7 @@ others_look: /* src/core/sleep.c: xp_sleep_until_quiet */
 	atomic {
 		if
 		:: kicked ->
-			out = 1;
+			back = 1;
 			goto sleep_until_quiet
 		:: else
 		fi;
@@ -280,14 +305,15 @@ others_look: /* src/core/sleep.c: xp_sleep_until_quiet */
 		fi;
 		goto gather
 	}
-until_quiet: /* src/core/sleep.c: xp_sleep_until_quiet */
-	atomic { out = 0 }
+until_quiet: /* src/core/wait.c: wait_until_quiet */
+	atomic { xp_kick_next() }
 sleep_until_quiet:
 	atomic { enter(inside); enter(in_quiet); leave(roused); locked = 0 }
 	atomic { is_in(roused) -> lock(); leave(roused); leave(in_quiet); inside_leave() }
 	if
-	:: out -> goto others_look
-	:: else -> goto give_way
+	:: back == 0 -> goto give_way
+	:: back == 1 -> goto others_look
+	:: back == 2 -> goto loop
 	fi;
 gone:	skip
 }

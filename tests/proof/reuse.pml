@@ -46,7 +46,9 @@
 
 #define file_at(n) file_now
 #define number_of(file) 0
-#define to_call_out kicked
+#define calling_out kicked
+#define kick_passed() kicker = kicker & ~bit_of(me)
+#define kicks_next ((kicker & bit_of(me)) && kicked)
 #define looked_right(n) (looked == ghost[n].registered)
 
 #include "kernel.pml"
@@ -58,6 +60,7 @@ bit set;                         /* the queue's epoll set; the other is old */
 #include "slot.pml"
 
 unsigned kicked : 3; /* sleepers from before kick_epoch grew: a set */
+unsigned kicker : 3; /* who calls out the next of those: a set */
 bit renewing;
 unsigned looked : 3; /* the file that poll(2) has looked at */
 unsigned stale_generation : 3;
@@ -68,11 +71,14 @@ byte stales;
 inline waiter_left()
 {
 	waiters = waiters & ~bit_of(me);
-	kicked = kicked & ~bit_of(me);
-	if
-	:: kicked -> xp_kick()
-	:: else
-	fi
+	kicker = kicker | (kicked & bit_of(me));
+	kicked = kicked & ~bit_of(me)
+}
+
+/* src/core/sleep.c: xp_kick_taken */
+inline xp_kick_taken()
+{
+	kicker = (!slept && kicked && wake_linked[my_set] -> kicker | bit_of(me) : kicker)
 }
 
 /* src/core/sleep.c: xp_kick_all */

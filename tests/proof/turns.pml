@@ -88,10 +88,7 @@ inline waiter_left()
 {
 	leave(waiters);
 	leave(kicked);
-	if
-	:: kicked -> xp_kick()
-	:: else
-	fi;
+	assert(!kicked); /* There is one leader. */
 	if
 	:: changers > 0 -> broadcast()
 	:: else

@@ -118,6 +118,8 @@ ask:	atomic { /* src/core/wait.c: ask_kernel */
 		asked_kernel = 1;
 		if
 		:: taken > 0 || wake_pending || past -> goto harvest
+		:: taken == 0 && !wake_pending && !past && calling_out ->
+			goto until_quiet
 		:: else -> /* src/core/sleep.c: xp_sleep_in_kernel */
 			several = several || waiters;
 			waiters = waiters | bit_of(me);
@@ -138,6 +140,7 @@ end_asleep:
 harvest:	if
 		:: interrupted || (cancelled && !linked_in(my_set))
 		:: else ->
+			xp_kick_taken();
 			room = (taken > 0 -> FILES + 1 : CAP);
 			epoll_harvest();
 			more = count == room;
@@ -215,10 +218,11 @@ leave:	atomic { /* src/core/sleep.c: xp_pass_on */
 	}
 	atomic {
 		if
-		:: waiters && (to_call_out || candidates || activated || wake_pending) ->
+		:: waiters && (kicks_next || candidates || activated || wake_pending) ->
 			xp_kick()
 		:: else
 		fi;
+		kick_passed();
 		/* Who asks without sleeping is told of what held all the time. */
 		assert(WAITERS > 1 || taken > 0 || interrupted || cancelled ||
 		       gap);
@@ -259,6 +263,14 @@ leave:	atomic { /* src/core/sleep.c: xp_pass_on */
 renew:	atomic { xp_renew() }
 	atomic { renew_confirm(); goto entries }
 #endif
+until_quiet: /* src/core/wait.c: wait_until_quiet */
+	atomic { /* Of two waiters there is no third whom this one has to call out. */
+		assert(!kicks_next);
+		noted = noted & ~bit_of(me);
+		locked = 0
+	}
+	/* src/core/wait.c: wait_until_quiet: it was signalled */
+	atomic { !calling_out -> lock(); goto gather }
 gone:	skip
 }
 

@@ -45,7 +45,10 @@
 #define number_of(file) (file)
 #define looked_right(n) true
 
-#define to_call_out false
+#define calling_out false
+#define kick_passed() skip
+#define kicks_next false
+#define xp_kick_taken() skip
 
 #include "kernel.pml"
 #include "slot.pml"
