@@ -28,11 +28,18 @@ enum {
 	STALE_MOST = 4,
 };
 
-static void stale(struct xpoll *queue, uint64_t token)
+/*
+ * Of a set that was renewed meanwhile it says nothing about the new one: threads
+ * that slept in the old set all come out with it.
+ */
+static void stale(struct xpoll *queue, const struct xp_wait *wait,
+                  uint64_t token)
 {
 	unsigned index = (unsigned)(token ^ token >> 32) % XP_STALE_WATCHED;
 
 	xp_count(&queue->counters.stale_dropped);
+	if (wait->set != xp_set_number(queue))
+		return;
 	if (queue->stale[index].token != token) {
 		queue->stale[index].token = token;
 		queue->stale[index].count = 0;
@@ -123,7 +130,7 @@ static XP_INLINE void deliver_entry(struct xpoll *queue, struct xp_wait *wait,
 	if (!slot->present || slot->generation != (uint32_t)(fired->token >> 32)) {
 		wait->news = true;
 		if (!xp_watch_fired(queue, fd, (uint32_t)(fired->token >> 32)))
-			stale(queue, fired->token);
+			stale(queue, wait, fired->token);
 	} else if (fired->events & POLLNVAL) {
 		/* A select(2) that meets a closed number tells of nothing else: again. */
 		wait->exhausted = false;

@@ -142,6 +142,7 @@ struct xp_wait {
 	const sigset_t *mask;
 	uint32_t batch;    /* this call's number */
 	uint32_t sequence; /* the queue's, before the kernel was asked */
+	uint32_t set;      /* number of the kernel's set that was asked */
 	uint32_t wake_all;
 	int counts;     /* none is pending from this event on, see detail.h */
 	unsigned passed_over; /* filters that the look or report at hand is not for */
@@ -219,6 +220,12 @@ static inline bool xp_laden(const struct xpoll *queue)
 	return XP_UNLIKELY(queue->ops->laden != NULL) &&
 		queue->ops->caps & XP_CAP_CONCURRENT &&
 		queue->ops->laden(queue->backend);
+}
+
+/* Of the kernel's set: it grows with each that is made. */
+static inline uint32_t xp_set_number(const struct xpoll *queue)
+{
+	return (uint32_t)xp_counter_read(&queue->counters.rebuilds);
 }
 
 static inline bool xp_exact(const struct xpoll *queue)

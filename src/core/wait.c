@@ -82,6 +82,7 @@ static XP_INLINE int ask_kernel(struct xpoll *queue, struct xp_wait *wait,
 		cap = PRIVATE_CAP;
 	queue->harvest_due = false;
 	queue->unharvested = 0;
+	wait->set = xp_set_number(queue);
 	xp_count(&queue->counters.syscalls_wait);
 	if (look_only) {
 		wait->sequence = queue->sequence;

@@ -186,6 +186,35 @@ static void wait_until_renewed(struct xpoll *queue)
 	XT_EXPECT_EQ(xt_stats(queue).rebuilds, 1);
 }
 
+enum { SLEEPERS = 8 };
+
+/*
+ * They all come out with the dead entry's report, and it takes half of them to
+ * have the set renewed.  What the others bring is of the old set.
+ */
+XT_TEST(dead_entry_reported_to_many_sleepers_renews_the_set_once)
+{
+	static struct waiter waiter = {.cap = 2, .timeout_ns = -1};
+	struct xt_thread *threads[SLEEPERS];
+
+	waiter.queue = xt_open_quiet();
+	make_dead_entry(waiter.queue);
+	atomic_store(&held, 0);
+	atomic_store(&released, false);
+	for (int i = 0; i < SLEEPERS; i++)
+		threads[i] = xt_start(waiter_run, &waiter);
+	xt_until(&held, SLEEPERS);
+	atomic_store(&released, true);
+	while (xt_stats(waiter.queue).stale_dropped < SLEEPERS)
+		(void)sched_yield();
+	for (int i = 0; i < SLEEPERS; i++)
+		while (!xt_done(threads[i])) {
+			(void)xpoll_wake_all(waiter.queue);
+			(void)sched_yield();
+		}
+	XT_EXPECT_EQ(xt_stats(waiter.queue).rebuilds, 1);
+}
+
 static int reused;
 
 static void reuse_number(void)

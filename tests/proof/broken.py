@@ -47,6 +47,8 @@ RUNS = [
     Run("reuse-three-files", "reuse",
         "WAITERS=1 FILES=3 WRITES=2 EXPIRIES=0 SAMPLED=false PAUSES=false"),
     Run("reuse-two-waiters", "reuse", "WAITERS=2 EXPIRIES=0 SAMPLED=false PAUSES=false"),
+    Run("reuse-renewed-at-once", "reuse",
+        "WAITERS=2 EXPIRIES=0 SAMPLED=false PAUSES=false STALE_MOST=1"),
     Run("reuse-dispatch", "reuse",
         "WAITERS=2 EXPIRIES=0 SAMPLED=false PAUSES=false COPIES=0 TURN=true"),
     # Low-water marks, of what the kernel tells of and of what it does not.
@@ -215,6 +217,10 @@ BROKEN = [
         "looked"),
     Broken("suffers-dead-entries", "reuse", "", [
         ("reuse.pml", "	:: stale_count == STALE_MOST ->", "	:: false ->")], "stales"),
+    Broken("counts-reports-of-the-old-set", "reuse-renewed-at-once", "", [
+        ("reuse.pml", "	:: my_set == set ->\n		stale_count",
+         "	:: true ->\n		stale_count")],
+        "my_set"),
     Broken("renews-without-confirming", "reuse-three-files", "", [
         ("reuse.pml", "	:: slot[0].mode != NONE && (file_now == NO_FILE ||",
          "	:: false && (file_now == NO_FILE ||")], UNSEEN),

@@ -42,7 +42,9 @@
 #define ALL_WAITERS ((1 << WAITERS) - 1)
 #define NUMBERS 1
 #define SETS 2
+#ifndef STALE_MOST
 #define STALE_MOST 2
+#endif
 
 #define file_at(n) file_now
 #define number_of(file) 0
@@ -129,9 +131,13 @@ inline drain(n)
 /* src/core/deliver.c: stale */
 inline stale(n, file)
 {
-	stale_count = (stale_generation == token[file] -> stale_count : 0);
-	stale_generation = token[file];
-	stale_count++;
+	if
+	:: my_set == set ->
+		stale_count = (stale_generation == token[file] -> stale_count : 0);
+		stale_generation = token[file];
+		stale_count++
+	:: else /* The set was renewed since. */
+	fi;
 	/* One waiter: a dead entry is not reported for ever. */
 	stales = (WAITERS == 1 -> stales + 1 : 0);
 	assert(WAITERS > 1 || stales <= FILES * STALE_MOST);
@@ -151,6 +157,8 @@ inline stale(n, file)
  */
 inline xp_renew()
 {
+	/* For what the queue's set reported, not an old one. */
+	assert(my_set == set);
 	set = 1 - set;
 	f = 0;
 	do
