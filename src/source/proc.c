@@ -200,12 +200,14 @@ static int proc_attach(struct xpoll *queue, struct xp_reg *reg,
 	return 0;
 }
 
-/* It has ended, and the number is that of another process now. */
-static bool proc_replaced(const struct xp_proc *proc)
+bool xp_proc_replaced(const struct xp_proc *proc)
 {
 	int fd = proc->watch.fd;
 
-	if (!proc->ended || (fd >= 0 && !xp_proc_reaped(fd, xp_proc_pid(proc))))
+	/* Without a descriptor it was gone before anybody could open one. */
+	if (fd >= 0 && !proc->ended && !xp_proc_ended(fd))
+		return false;
+	if (fd >= 0 && !xp_proc_reaped(fd, xp_proc_pid(proc)))
 		return false;
 	fd = xp_proc_open(xp_proc_pid(proc));
 	if (fd < 0)
@@ -223,7 +225,8 @@ static int proc_touch(struct xpoll *queue, struct xp_reg *reg,
 
 	if (!(change->flags & XPOLL_ADD))
 		return 0;
-	if (proc_replaced(proc))
+	/* No wait need have noted the end. */
+	if (xp_proc_replaced(proc))
 		return -ESTALE;
 	if (proc->ended) {
 		if (added & XPOLL_NOTE_EXIT)

@@ -81,6 +81,8 @@ int xp_proc_watch(struct xpoll *queue, struct xp_proc *proc);
 
 /* The descriptor turned out to be another process's: have none. */
 void xp_proc_lose(struct xpoll *queue, struct xp_proc *proc);
+/* It has ended, noted or not, and the number is that of another process now. */
+bool xp_proc_replaced(const struct xp_proc *proc);
 /* The process has ended.  The registration may be gone after this. */
 void xp_proc_end(struct xpoll *queue, struct xp_proc *proc);
 

@@ -219,7 +219,8 @@ static bool child_known(struct xpoll *queue, struct xp_proc *child,
 {
 	if (child->ended)
 		return false;
-	if (child->leaving) {
+	/* A tracer need not report the end of what it does not follow. */
+	if (child->leaving || xp_proc_replaced(child)) {
 		xp_list_remove(&child->gone);
 		xp_proc_end(queue, child);
 		return false;

@@ -30,6 +30,8 @@ static int fails_at;   /* the number of the one that does; 0: none */
 static int fails_with; /* and its error */
 static bool old_kernel; /* tells no status of others */
 static bool no_pidfd;   /* an older one yet */
+static pid_t reused;    /* a number that was given anew ... */
+static pid_t reused_by; /* ... to this process, as far as the library sees */
 
 static bool fails(void)
 {
@@ -49,6 +51,8 @@ int __wrap_xp_sys_pidfd_open(pid_t pid)
 {
 	if (no_pidfd)
 		return -ENOSYS;
+	if (pid == reused && reused_by > 0)
+		pid = reused_by;
 	return fails() ? fails_with : __real_xp_sys_pidfd_open(pid);
 }
 
@@ -329,4 +333,58 @@ XT_TEST(status_that_an_old_kernel_does_not_tell_is_unknown)
 	XT_EXPECT_EQ(event.fflags, EXIT);
 	XT_EXPECT_EQ(event.data, 3 << 8);
 	(void)waitpid(zombie.pid, NULL, 0);
+}
+
+/* S1: no wait has come between the end of the first and this ADD. */
+static void add_finds_another(int modes, int same_modes)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct child old = child_start(0, 3);
+	struct child fresh = child_start(0, 4);
+	struct xpoll_event event;
+
+	XT_OK(xt_change(queue, (uint64_t)old.pid, PROC, XPOLL_ADD | modes, EXIT,
+	                0, &old));
+	child_ends(old);
+	XT_EQ(waitpid(old.pid, NULL, 0), old.pid);
+	reused = old.pid;
+	reused_by = fresh.pid;
+	XT_OK(xt_change(queue, (uint64_t)old.pid, PROC,
+	                XPOLL_ADD | same_modes, EXIT, 0, &fresh));
+	XT_NONE(queue);
+	XT_EQ(xpoll_lookup(queue, (uint64_t)old.pid, PROC, &event), 0);
+	XT_EXPECT_EQ(event.flags, XPOLL_CLEAR);
+	child_ends(fresh);
+	XT_GETS(queue, &event, old.pid, PROC);
+	reused_by = 0;
+	XT_EXPECT_EQ(event.fflags, EXIT);
+	XT_EXPECT_EQ(event.data, 4 << 8);
+	XT_EXPECT(event.udata == &fresh);
+	XT_NONE(queue);
+	(void)waitpid(fresh.pid, NULL, 0);
+	xt_destroy(queue);
+}
+
+XT_TEST(add_of_a_reused_number_before_any_wait_begins_anew)
+{
+	XT_CALL(add_finds_another(0, 0));
+	XT_CALL(add_finds_another(XPOLL_DISPATCH, 0));
+	XT_CALL(add_finds_another(XPOLL_DISABLE, 0));
+	XT_CALL(add_finds_another(XPOLL_ONESHOT, XPOLL_ENABLE));
+}
+
+/* Reaped, but nobody has the number: what it was registered for still comes. */
+XT_TEST(add_of_a_reaped_number_keeps_the_end)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct child child = child_start(0, 3);
+	struct xpoll_event event;
+
+	XT_OK(watch(queue, child, EXIT));
+	child_ends(child);
+	XT_EQ(waitpid(child.pid, NULL, 0), child.pid);
+	XT_OK(watch(queue, child, EXIT));
+	XT_GETS(queue, &event, child.pid, PROC);
+	XT_EXPECT(event.fflags & EXIT);
+	XT_NONE(queue);
 }

@@ -84,6 +84,63 @@ XT_TEST(add_begins_anew_for_the_process_that_has_the_number_now)
 	(void)puppet_wait(fresh);
 }
 
+/* The same with no wait in between, which would have noted the end. */
+XT_TEST(add_before_any_wait_begins_anew)
+{
+	struct xpoll *queue;
+	struct puppet old;
+	struct puppet fresh;
+	struct xpoll_event event;
+
+	REUSE_OR_SKIP();
+	queue = xt_open_quiet();
+	old = puppet_start();
+	XT_OK(story_watch(queue, old.pid, EXIT));
+	XT_CHECK(replace(old, 3, &fresh));
+	XT_OK(xt_change(queue, (uint64_t)fresh.pid, PROC, XPOLL_ADD, EXIT, 0,
+	                &fresh));
+	XT_NONE(queue);
+	puppet_exit(fresh, 4);
+	XT_GETS(queue, &event, fresh.pid, PROC);
+	XT_EXPECT_EQ(event.fflags, EXIT);
+	XT_EXPECT_EQ(event.data, 4 << 8);
+	XT_EXPECT(event.udata == &fresh);
+	XT_NONE(queue);
+	(void)puppet_wait(fresh);
+}
+
+/*
+ * A tracked child gets the number of a registered process that was reaped: it
+ * is not taken for that one.  As both cannot be registered, its parent has
+ * TRACKERR.
+ */
+XT_TEST(tracked_child_is_not_taken_for_who_had_its_number)
+{
+	struct xpoll *queue;
+	struct puppet old;
+	struct puppet fresh;
+	struct xpoll_event event;
+	uint32_t notes = 0;
+
+	REUSE_OR_SKIP();
+	STORY_OR_SKIP();
+	queue = xt_open_quiet();
+	old = puppet_start();
+	XT_OK(story_watch(queue, old.pid, EXIT));
+	XT_OK(story_watch(queue, getpid(), FORK | TRACK));
+	XT_CHECK(replace(old, 3, &fresh));
+	for (int i = 0; i < 2; i++) {
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
+		if (event.ident == (uint64_t)old.pid)
+			XT_EXPECT(told_is(&event, 3));
+		else
+			notes = event.fflags;
+	}
+	XT_EXPECT_EQ(notes, FORK | TRACKERR);
+	puppet_exit(fresh, 4);
+	(void)puppet_wait(fresh);
+}
+
 /* An ADD that only changes the notes of one that is a zombie keeps its end. */
 XT_TEST(add_of_a_zombie_keeps_what_was_noted)
 {
