@@ -175,23 +175,35 @@ static void devpoll_put(struct xp_dp_set *set, int fd, uint32_t watch,
 		devpoll_mark(set, fd);
 }
 
+static void devpoll_remove(struct xp_dp_set *set, int fd,
+                           struct xp_fdmap_entry *entry)
+{
+	if (entry->place == XP_PLACE_EDGE)
+		xp_edge_detach(set->edge, fd);
+	entry->place = XP_PLACE_NONE;
+	if (entry->index)
+		devpoll_mark(set, fd);
+	XP_ASSERT(set->attached > 0);
+	set->attached--;
+}
+
 int xp_dp_attach(struct xp_dp_set *set, int fd, uint32_t watch, uint64_t token)
 {
 	struct xp_fdmap_entry *entry = xp_fdmap_find(&set->map, fd);
-	int rc;
+	int rc = entry ? xp_fdmap_confirm(&set->map, fd, set->counters) : -ENOENT;
 
-	if (entry) {
-		rc = xp_sys_open_flags(fd);
-		xp_count(&set->counters->syscalls_check);
-		if (rc < 0)
-			return rc;
+	if (rc == 0) {
 		/* Another file, perhaps: then the device knows the old one. */
 		entry->anew = true;
 		devpoll_mark(set, fd);
 		return -EEXIST;
 	}
-	rc = xp_edge_admit(set->edge, fd);
-	if (rc >= 0)
+	if (rc != -ENOENT)
+		return rc;
+	if (entry)
+		devpoll_remove(set, fd, entry);
+	rc = xp_fdmap_admit(&set->map, set->edge, fd, token);
+	if (rc == 0)
 		rc = devpoll_reserve(set, fd);
 	if (rc == 0 && watch & XP_WATCH_EDGE)
 		rc = xp_edge_attach(set->edge, fd, watch, token);
@@ -224,18 +236,10 @@ int xp_dp_change(struct xp_dp_set *set, int fd, uint32_t watch, uint64_t token)
 
 int xp_dp_detach(struct xp_dp_set *set, int fd)
 {
+	int rc = xp_fdmap_confirm(&set->map, fd, set->counters);
 	struct xp_fdmap_entry *entry = xp_fdmap_find(&set->map, fd);
-	int rc = xp_sys_open_flags(fd);
 
-	xp_count(&set->counters->syscalls_check);
-	if (!entry)
-		return rc < 0 ? rc : -ENOENT;
-	if (entry->place == XP_PLACE_EDGE)
-		xp_edge_detach(set->edge, fd);
-	entry->place = XP_PLACE_NONE;
-	if (entry->index)
-		devpoll_mark(set, fd);
-	XP_ASSERT(set->attached > 0);
-	set->attached--;
-	return rc < 0 ? rc : 0;
+	if (entry)
+		devpoll_remove(set, fd, entry);
+	return rc;
 }

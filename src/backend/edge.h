@@ -8,6 +8,8 @@
 #ifndef XP_BACKEND_EDGE_H
 #define XP_BACKEND_EDGE_H
 
+#include <sys/stat.h>
+
 #include "backend/backend.h"
 
 struct xp_edge {
@@ -36,8 +38,9 @@ int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap);
 /*
  * Prepare to watch a descriptor by level: -EBADF, -ENOTSUP (O_PATH), -EPERM
  * (its file is always ready: regular files, directories, some devices); 1: one
- * of those files of /proc that can be waited for; else 0.
+ * of those files of /proc that can be waited for; else 0.  What fstat(2) says of
+ * it is in *status then.
  */
-int xp_edge_admit(struct xp_edge *edge, int fd);
+int xp_edge_admit(struct xp_edge *edge, int fd, struct stat *status);
 
 #endif

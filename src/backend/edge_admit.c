@@ -6,15 +6,14 @@
 
 #include "os/sys.h"
 
-int xp_edge_admit(struct xp_edge *edge, int fd)
+int xp_edge_admit(struct xp_edge *edge, int fd, struct stat *status)
 {
-	struct stat status;
-	int rc = xp_sys_fstat(fd, &status);
+	int rc = xp_sys_fstat(fd, status);
 
 	xp_count(&edge->counters->syscalls_check);
 	if (rc < 0)
 		return rc;
 	if (xp_sys_is_path(fd))
 		return -ENOTSUP;
-	return S_ISREG(status.st_mode) || S_ISDIR(status.st_mode) ? -EPERM : 0;
+	return S_ISREG(status->st_mode) || S_ISDIR(status->st_mode) ? -EPERM : 0;
 }

@@ -83,9 +83,8 @@ int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap)
 	return count < 0 ? 0 : count;
 }
 
-int xp_edge_admit(struct xp_edge *edge, int fd)
+int xp_edge_admit(struct xp_edge *edge, int fd, struct stat *status)
 {
-	struct stat status;
 	int rc = xp_sys_open_flags(fd);
 
 	xp_count(&edge->counters->syscalls_check);
@@ -93,11 +92,11 @@ int xp_edge_admit(struct xp_edge *edge, int fd)
 		return rc;
 	if (rc & O_PATH)
 		return -ENOTSUP;
-	rc = xp_sys_fstat(fd, &status);
+	rc = xp_sys_fstat(fd, status);
 	if (rc < 0)
 		return rc;
-	if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode) &&
-	    !S_ISCHR(status.st_mode) && !S_ISBLK(status.st_mode))
+	if (!S_ISREG(status->st_mode) && !S_ISDIR(status->st_mode) &&
+	    !S_ISCHR(status->st_mode) && !S_ISBLK(status->st_mode))
 		return 0;
 
 	/*
@@ -108,5 +107,5 @@ int xp_edge_admit(struct xp_edge *edge, int fd)
 	if (rc < 0)
 		return rc;
 	xp_edge_detach(edge, fd);
-	return S_ISREG(status.st_mode) || S_ISDIR(status.st_mode);
+	return S_ISREG(status->st_mode) || S_ISDIR(status->st_mode);
 }

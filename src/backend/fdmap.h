@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+#include "backend/edge.h"
+
 enum xp_fdmap_place {
 	XP_PLACE_NONE, /* not attached */
 	XP_PLACE_IDLE, /* attached, nothing wanted */
@@ -18,6 +20,7 @@ enum xp_fdmap_place {
 
 struct xp_fdmap_entry {
 	uint64_t token;
+	uint64_t file; /* which it was when it was attached: see fdmap.c */
 	int32_t index; /* in the array, if there; or what the kernel has of it */
 	uint16_t watch;
 	uint8_t place : 4;  /* enum xp_fdmap_place */
@@ -37,6 +40,14 @@ struct xp_fdmap {
 /* Make room for fd; -ENOMEM. */
 int xp_fdmap_reserve(struct xp_fdmap *map, int fd);
 void xp_fdmap_fini(struct xp_fdmap *map);
+/*
+ * 0: fd is attached, and the number still stands for that file, as far as fstat(2)
+ * says; -ENOENT: it is not, or stands for another; -EBADF.
+ */
+int xp_fdmap_confirm(struct xp_fdmap *map, int fd, struct xp_counters *counters);
+/* As xp_edge_admit, and make its entry; where it is is the caller's to say. */
+int xp_fdmap_admit(struct xp_fdmap *map, struct xp_edge *edge, int fd,
+                   uint64_t token);
 
 /* NULL: not attached. */
 static inline struct xp_fdmap_entry *xp_fdmap_find(struct xp_fdmap *map, int fd)

@@ -131,27 +131,33 @@ static bool poll_owns(const void *opaque, int fd)
 	return xp_own_has(&state->own, fd);
 }
 
+/* It is attached no more. */
+static void poll_remove(struct poll_state *state, int fd,
+                        struct xp_fdmap_entry *entry)
+{
+	poll_unplace(state, fd, entry);
+	entry->place = XP_PLACE_NONE;
+	state->attached--;
+	XP_ASSERT(state->attached >= state->len);
+}
+
 static int poll_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 {
 	struct poll_state *state = opaque;
-	struct xp_fdmap_entry *entry;
-	int admitted;
-	int rc;
+	struct xp_fdmap_entry *entry = xp_fdmap_find(&state->map, fd);
+	int rc = entry ? xp_fdmap_confirm(&state->map, fd, state->counters) : -ENOENT;
 
-	if (xp_fdmap_find(&state->map, fd))
-		return -EEXIST;
-	admitted = xp_edge_admit(&state->own.edge, fd);
-	if (admitted < 0)
-		return admitted;
-	rc = xp_fdmap_reserve(&state->map, fd);
+	if (rc != -ENOENT)
+		return rc < 0 ? rc : -EEXIST;
+	if (entry)
+		poll_remove(state, fd, entry);
+	rc = xp_fdmap_admit(&state->map, &state->own.edge, fd, token);
 	if (rc == 0)
 		rc = poll_reserve(state, state->attached + 1 + XP_OWN_ENTRIES);
 	if (rc < 0)
 		return rc;
 	XP_ASSERT(fd < state->map.len);
 	entry = &state->map.entries[fd];
-	entry->token = token;
-	entry->fixed = admitted > 0;
 	rc = poll_place(state, fd, entry, watch);
 	if (rc < 0)
 		return rc;
@@ -163,17 +169,12 @@ static int poll_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 static int poll_detach(void *opaque, int fd)
 {
 	struct poll_state *state = opaque;
+	int rc = xp_fdmap_confirm(&state->map, fd, state->counters);
 	struct xp_fdmap_entry *entry = xp_fdmap_find(&state->map, fd);
-	int rc = xp_sys_open_flags(fd);
 
-	xp_count(&state->counters->syscalls_check);
-	if (!entry)
-		return rc < 0 ? rc : -ENOENT;
-	poll_unplace(state, fd, entry);
-	entry->place = XP_PLACE_NONE;
-	state->attached--;
-	XP_ASSERT(state->attached >= state->len);
-	return rc < 0 ? rc : 0;
+	if (entry)
+		poll_remove(state, fd, entry);
+	return rc;
 }
 
 static enum xp_fdmap_place place_for(uint32_t watch)
@@ -336,7 +337,7 @@ static void poll_wake(void *opaque)
 
 const struct xp_backend_ops xp_backend_poll = {
 	.name = "poll",
-	.caps = XP_CAP_FREE_CHANGE | XP_CAP_EXCEPT | XP_CAP_STAYS,
+	.caps = XP_CAP_FREE_CHANGE | XP_CAP_TELLS_FILE | XP_CAP_EXCEPT | XP_CAP_STAYS,
 	.state_size = sizeof(struct poll_state),
 	.open = poll_open,
 	.close = poll_close,

@@ -113,29 +113,6 @@ static bool select_owns(const void *opaque, int fd)
 	return xp_own_has(&state->own, fd);
 }
 
-static int select_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
-{
-	struct select_state *state = opaque;
-	struct xp_fdmap_entry *entry;
-	int admitted;
-	int rc;
-
-	if (xp_fdmap_find(&state->map, fd))
-		return -EEXIST;
-	admitted = xp_edge_admit(&state->own.edge, fd);
-	rc = admitted < 0 ? admitted : xp_fdmap_reserve(&state->map, fd);
-	if (rc == 0)
-		rc = xp_bitsets_reserve(&state->sets, fd);
-	if (rc < 0)
-		return rc;
-	entry = &state->map.entries[fd];
-	entry->token = token;
-	entry->fixed = admitted > 0;
-	entry->mute = hangs_up_mute(fd);
-	entry->watch = (uint16_t)(watch & XP_WATCH_BITS);
-	return select_place(state, fd, entry, watch);
-}
-
 static void select_unplace(struct select_state *state, int fd,
                            struct xp_fdmap_entry *entry)
 {
@@ -144,6 +121,29 @@ static void select_unplace(struct select_state *state, int fd,
 	else if (entry->place == XP_PLACE_EDGE)
 		xp_edge_detach(&state->own.edge, fd);
 	entry->place = XP_PLACE_IDLE;
+}
+
+static int select_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
+{
+	struct select_state *state = opaque;
+	struct xp_fdmap_entry *entry = xp_fdmap_find(&state->map, fd);
+	int rc = entry ? xp_fdmap_confirm(&state->map, fd, state->counters) : -ENOENT;
+
+	if (rc != -ENOENT)
+		return rc < 0 ? rc : -EEXIST;
+	if (entry) {
+		select_unplace(state, fd, entry);
+		entry->place = XP_PLACE_NONE;
+	}
+	rc = xp_fdmap_admit(&state->map, &state->own.edge, fd, token);
+	if (rc == 0)
+		rc = xp_bitsets_reserve(&state->sets, fd);
+	if (rc < 0)
+		return rc;
+	entry = &state->map.entries[fd];
+	entry->mute = hangs_up_mute(fd);
+	entry->watch = (uint16_t)(watch & XP_WATCH_BITS);
+	return select_place(state, fd, entry, watch);
 }
 
 /* A dead entry of the helper set is reported for ever. */
@@ -163,15 +163,14 @@ static int select_renew(void *opaque)
 static int select_detach(void *opaque, int fd)
 {
 	struct select_state *state = opaque;
+	int rc = xp_fdmap_confirm(&state->map, fd, state->counters);
 	struct xp_fdmap_entry *entry = xp_fdmap_find(&state->map, fd);
-	int rc = xp_sys_open_flags(fd);
 
-	xp_count(&state->counters->syscalls_check);
 	if (entry) {
 		select_unplace(state, fd, entry);
 		entry->place = XP_PLACE_NONE;
 	}
-	return rc < 0 ? rc : entry ? 0 : -ENOENT;
+	return rc;
 }
 
 static int select_change(void *opaque, int fd, uint32_t watch, uint64_t token)
@@ -322,7 +321,7 @@ static void select_wake(void *opaque)
 
 const struct xp_backend_ops xp_backend_select = {
 	.name = "select",
-	.caps = XP_CAP_FREE_CHANGE | XP_CAP_EXCEPT | XP_CAP_STAYS,
+	.caps = XP_CAP_FREE_CHANGE | XP_CAP_TELLS_FILE | XP_CAP_EXCEPT | XP_CAP_STAYS,
 	.state_size = sizeof(struct select_state),
 	.open = select_open,
 	.close = select_close,

@@ -53,11 +53,23 @@ static unsigned add_merge(struct xp_slot *slot, const struct xp_interest *add)
 	return count;
 }
 
-/* 0; -ENOENT: the number is another file's by now; -EBADF ... */
+/*
+ * Where a change asks no kernel, it would be made to any number: ask whether the
+ * slot's file still has it.  0; -ENOENT: it is another file's by now; -EBADF ...
+ */
 static int still_that_file(struct xpoll *queue, int fd, uint64_t token)
 {
-	int rc = queue->ops->attach(queue->backend, fd, 0, token);
+	unsigned caps = queue->ops->caps;
+	int rc;
 
+	if (!(caps & XP_CAP_FREE_CHANGE))
+		return 0;
+	if (!(caps & XP_CAP_TELLS_FILE)) {
+		xp_count(&queue->counters.syscalls_check);
+		rc = xp_sys_open_flags(fd);
+		return rc < 0 ? rc : 0;
+	}
+	rc = queue->ops->attach(queue->backend, fd, 0, token);
 	if (rc == 0)
 		(void)queue->ops->detach(queue->backend, fd);
 	return rc == -EEXIST ? 0 : rc == 0 || rc == -EPERM ? -ENOENT : rc;
@@ -80,18 +92,9 @@ static int add_to_known(struct xpoll *queue, int fd, struct xp_slot *slot,
 			xp_file_ask(queue, fd);
 		return rc;
 	}
-	if (queue->ops->flush) {
-		/* A change that is told later cannot fail now. */
-		rc = still_that_file(queue, fd, token);
-		if (rc < 0)
-			return rc;
-	} else if (queue->ops->caps & XP_CAP_FREE_CHANGE) {
-		/* The array would take any number. */
-		rc = xp_sys_open_flags(fd);
-		xp_count(&queue->counters.syscalls_check);
-		if (rc < 0)
-			return rc;
-	}
+	rc = still_that_file(queue, fd, token);
+	if (rc < 0)
+		return rc;
 	xp_interest_choose(queue, slot, &mode, &filters);
 	rc = queue->ops->change(queue->backend, fd,
 	                        xp_interest_watch(slot, mode, filters), token);
@@ -238,12 +241,10 @@ int xp_interest_narrowed(struct xpoll *queue, int fd, struct xp_slot *slot)
 		return xp_file_confirm(queue, fd);
 	if (slot->mode == XP_MODE_NONE)
 		return 0;
-	if (queue->ops->flush) {
-		rc = still_that_file(queue, fd, xp_slot_token(slot, fd));
-		if (rc < 0) {
-			xp_interest_drop(queue, fd, slot);
-			return rc;
-		}
+	rc = still_that_file(queue, fd, xp_slot_token(slot, fd));
+	if (rc < 0) {
+		xp_interest_drop(queue, fd, slot);
+		return rc;
 	}
 	xp_interest_choose(queue, slot, &mode, &filters);
 	return xp_interest_push(queue, fd, slot, mode, filters);

@@ -125,30 +125,6 @@ XT_TEST(hazard_01_reused_number_gets_no_stale_event)
 	}
 }
 
-/* Hazard 1: ADD on a reused number discards all of the old file's filters. */
-XT_TEST(hazard_01_add_on_reused_number_starts_clean)
-{
-	struct xpoll *queue = xt_open();
-	struct xt_pair old = xt_socketpair(SOCK_STREAM);
-	struct xt_pair new = xt_socketpair(SOCK_STREAM);
-	struct xpoll_event now;
-	uint64_t ident = (uint64_t)old.r;
-
-	XT_OK(xt_add(queue, old.r, WRITE, XPOLL_CLEAR));
-	XT_OK(xt_add(queue, old.r, READ, XPOLL_CLEAR | XPOLL_DISABLE));
-	xt_number(new.r, old.r);
-	XT_OK(xt_add(queue, (int)ident, READ, 0));
-	if (xt_sees_reuse()) {
-		XT_FAILS(xpoll_lookup(queue, ident, WRITE, &now), ENOENT);
-		XT_EQ(xpoll_lookup(queue, ident, READ, &now), 0);
-		XT_EXPECT_EQ(now.flags & (XPOLL_CLEAR | XPOLL_DISABLE), 0);
-		xt_put(new.w);
-		XT_GETS(queue, NULL, ident, READ);
-		XT_GETS(queue, NULL, ident, READ);
-	}
-	/* Else it is taken for the old one: documented, and no error. */
-}
-
 /* S7 with the poll-like level, whose ADD enables */
 XT_TEST(close_reopen_and_ctl_add_works)
 {
@@ -419,9 +395,9 @@ XT_TEST(delete_on_a_number_that_is_a_file_now_is_enoent)
 			XT_OK(xt_add(queue, old.r, WRITE, i < 6 ? modes[i % 3] : 0));
 		xt_number(xt_file("text"), old.r);
 		rc = xt_flag(queue, ident, READ, XPOLL_DELETE);
-		if (xt_sees_reuse())
+		if (xt_add_sees_reuse())
 			XT_EXPECT_STATUS(rc, ENOENT);
-		else /* The array of poll and select knows the number only. */
+		else /* It knows the number only. */
 			XT_EXPECT(rc == 0 || rc == ENOENT);
 		rc = xt_flag(queue, ident, READ, XPOLL_DELETE);
 		XT_EXPECT_STATUS(rc, ENOENT);

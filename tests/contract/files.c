@@ -145,7 +145,7 @@ XT_TEST(file_on_a_pipes_number_is_found_by_add)
 	int number = pipe.r;
 	int file = xt_file("text");
 
-	if (!xt_sees_reuse())
+	if (!xt_add_sees_reuse())
 		XT_SKIP("this back end cannot tell a reopened number (S7)");
 	XT_OK(xt_add(queue, number, READ, 0));
 	xt_number(file, number);

@@ -171,6 +171,8 @@ bool xt_usable(const char *backend); /* the library offers this one here */
 bool xt_has_queue_fd(void);
 /* It can tell that a number is another file's by now (S7). */
 bool xt_sees_reuse(void);
+/* Its ADD and DELETE can, of files that fstat(2) tells apart. */
+bool xt_add_sees_reuse(void);
 
 /* Number of failed checks of this test so far.  From any thread. */
 int xt_failures(void);

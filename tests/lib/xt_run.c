@@ -141,6 +141,11 @@ bool xt_sees_reuse(void)
 	return xt_has_queue_fd();
 }
 
+bool xt_add_sees_reuse(void)
+{
+	return !xt_is("afd");
+}
+
 bool xt_usable(const char *backend)
 {
 	const char *names[32];

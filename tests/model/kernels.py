@@ -11,13 +11,20 @@ import xpoll
 from world import POLLRDHUP, SOCKETS
 
 
+# Files that fstat(2) cannot tell apart: the kernel gives all of them one inode.
+ANONYMOUS = ("eventfd", "nested")
+
+
 class Kernel:
     """That of poll and select: what poll(2) says."""
 
-    exact = False  # It notices that a number was used again.
     lingers = False  # A closed file of which there is a duplicate may be reported.
     anew = True  # With a filter that ends, or is silent, the others' edges are told again.
     shallow = False  # A watched queue cannot watch what is a set of files itself.
+
+    def notices(self, old: str, new: str) -> bool:
+        """Does an ADD see that the number of a file of one kind is another's of this kind?"""
+        return old not in ANONYMOUS or new not in ANONYMOUS
 
     def demands(self, filter: int, kind: str, bits: int, ready: int) -> int:
         """Of the bits that make a filter ready, those that have to be told."""
@@ -29,15 +36,19 @@ class Kernel:
 
 
 class Epoll(Kernel):
-    exact = True
     lingers = True
     anew = False
 
+    def notices(self, old: str, new: str) -> bool:
+        return True
+
 
 class Kqueue(Kernel):
-    exact = True
     # Over the drop-in each queue is two epoll sets, of which Linux nests five.
     shallow = True
+
+    def notices(self, old: str, new: str) -> bool:
+        return True
 
     def demands(self, filter: int, kind: str, bits: int, ready: int) -> int:
         # EVFILT_EXCEPT is about urgent data, and knows of no end.

@@ -116,6 +116,10 @@ class Registration:
         self.file = file
         self.doubtful = False
 
+    def inherits(self, change: Change, found: Event) -> int:
+        """The modes that this ADD, which made it, did not ask for."""
+        return 0
+
     def forked(self) -> None:
         """Queue.reinit in a child."""
 
@@ -154,6 +158,9 @@ class FdRegistration(Registration):
             self.old_wishes = 0 if clean else self.wishes
             self.wishes = change.wishes
             self.follows = not change.events
+
+    def inherits(self, change: Change, found: Event) -> int:
+        return found.flags & (MODES | DISABLE) & ~change.flags
 
     @property
     def slow(self) -> bool:

@@ -16,7 +16,7 @@ from kernels import kernel_of
 from reference import Reference
 from registrations import FD_FILTERS, MODES, Change, FdRegistration, Key, Registration, Wrong
 from sources import AioRegistration, Operation
-from world import ASIDE, Look, World, duplicate
+from world import ASIDE, File, Look, World, duplicate
 from xpoll import ADD, CLEAR, DELETE, DISABLE, ENABLE, Event
 
 # Waits within which all that is ready must have come (S11), for each registration.
@@ -150,6 +150,11 @@ class Side:
             if reg.doubtful and self.queue.lookup(*reg.key) is None:
                 del self.ref.regs[reg.key]
 
+    def notices(self, reg: Registration, file: File) -> bool:
+        """Does an ADD see that this is another file than the registered one, if it is?"""
+        return (reg.filter == xpoll.FILT_VNODE or not reg.file
+                or self.kernel.notices(reg.file.kind, file.kind))
+
     def resolve(self, change: Change) -> None:
         """After an ADD of a number in doubt: take over what is registered."""
         file = self.world.files[change.ident]
@@ -158,15 +163,17 @@ class Side:
             if reg.filter in change.filters:
                 if found is None:
                     raise self.wrong(f"{change}: not registered")
-                # poll and select go on in the belief that it is the old one.
-                if self.kernel.exact or reg.filter == xpoll.FILT_VNODE:
-                    reg.resolved(change, file, reg.file is not file)
+                # Else the library goes on in the belief that it is the old one.
+                if self.notices(reg, file):
+                    clean = reg.file is not file
+                    reg.resolved(change, file, clean)
+                    if clean and (wrong := reg.inherits(change, found)):
+                        raise self.wrong(f"{change}: {found} has {wrong} of a closed file")
                 reg.modes = found.flags & MODES
                 reg.enabled = not found.flags & DISABLE
             elif found is None:
                 del self.ref.regs[reg.key]
-            elif self.kernel.exact and reg.file is not file and file.kind != "regular":
-                # A file system may give the number of an inode to the next one.
+            elif reg.file is not file and self.notices(reg, file):
                 raise self.wrong(f"{found} is of a file that was closed")
 
     def check(self) -> None:

@@ -1,0 +1,123 @@
+/*
+ * Goal: ADD and DELETE of a number that another file has got, by close(2) and
+ * open(2) or by dup2(2), unseen: the old file's registrations are gone, and the
+ * new file starts clean (S1, S2, S7, hazard 1).
+ * Method: every mode, alone and disabled, of one and of two filters, on every
+ * back end; what fstat(2) cannot tell apart is documented, and stands here too.
+ */
+#include "xt.h"
+
+#ifdef __linux__
+#include <sys/eventfd.h>
+#endif
+
+/* The number is given to another file, and nobody calls the queue. */
+static void reuse(struct xt_pair old, struct xt_pair new, bool by_dup)
+{
+	if (!by_dup)
+		xt_close(old.r);
+	xt_number(new.r, old.r);
+}
+
+/* Hazard 1: ADD on a reused number discards all of the old file's filters. */
+XT_TEST(hazard_01_add_on_reused_number_starts_clean)
+{
+	static const int modes[] = {XPOLL_CLEAR, XPOLL_ONESHOT, XPOLL_DISPATCH,
+	                            0};
+
+	if (!xt_add_sees_reuse())
+		XT_SKIP("this back end cannot tell a reopened number (S7)");
+	for (int i = 0; i < 16; i++) {
+		struct xpoll *queue = xt_open_quiet();
+		struct xt_pair old = xt_socketpair(SOCK_STREAM);
+		struct xt_pair new = xt_socketpair(SOCK_STREAM);
+		int disable = i & 4 ? XPOLL_DISABLE : 0;
+		uint64_t ident = (uint64_t)old.r;
+		struct xpoll_event now;
+
+		XT_OK(xt_add(queue, old.r, WRITE, modes[i % 4]));
+		XT_OK(xt_add(queue, old.r, READ, modes[i % 4] | disable));
+		reuse(old, new, i & 8);
+		XT_OK(xt_add(queue, (int)ident, READ, 0));
+		XT_FAILS(xpoll_lookup(queue, ident, WRITE, &now), ENOENT);
+		XT_EQ(xpoll_lookup(queue, ident, READ, &now), 0);
+		XT_EXPECT_EQ(now.flags, 0);
+		XT_NONE(queue);
+		xt_put(new.w);
+		XT_GETS(queue, NULL, ident, READ);
+		XT_GETS(queue, NULL, ident, READ);
+		xt_destroy(queue);
+	}
+}
+
+/* The poll-like level's ADD is an ADD. */
+XT_TEST(hazard_01_ctl_add_on_reused_number_starts_clean)
+{
+	if (!xt_add_sees_reuse())
+		XT_SKIP("this back end cannot tell a reopened number (S7)");
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair old = xt_socketpair(SOCK_STREAM);
+	struct xt_pair new = xt_socketpair(SOCK_STREAM);
+	struct xpoll_event now;
+
+	XT_OK(xt_add(queue, old.r, READ, XPOLL_ONESHOT));
+	XT_EQ(xpoll_ctl(queue, XPOLL_ADD, POLLOUT, old.r, &old), 0);
+	xt_number(new.r, old.r);
+	XT_EQ(xpoll_ctl(queue, XPOLL_ADD, POLLIN, old.r, &new), 0);
+	XT_FAILS(xpoll_lookup(queue, (uint64_t)old.r, WRITE, &now), ENOENT);
+	XT_EQ(xpoll_lookup(queue, (uint64_t)old.r, READ, &now), 0);
+	XT_EXPECT_EQ(now.flags, 0);
+	XT_EXPECT(now.udata == &new);
+}
+
+/* S2: DELETE asks, be it of all that is registered or of a part. */
+XT_TEST(hazard_01_delete_on_reused_number_is_enoent)
+{
+	if (!xt_add_sees_reuse())
+		XT_SKIP("this back end cannot tell a reopened number (S7)");
+	for (int i = 0; i < 8; i++) {
+		struct xpoll *queue = xt_open_quiet();
+		struct xt_pair old = xt_socketpair(SOCK_STREAM);
+		struct xt_pair new = xt_socketpair(SOCK_STREAM);
+		int modes = i & 1 ? XPOLL_CLEAR : 0;
+		uint64_t ident = (uint64_t)old.r;
+		struct xpoll_event now;
+
+		XT_OK(xt_add(queue, old.r, READ, modes));
+		if (i & 4)
+			XT_OK(xt_add(queue, old.r, WRITE, modes));
+		reuse(old, new, i & 2);
+		int rc = xt_flag(queue, ident, READ, XPOLL_DELETE);
+		XT_EXPECT_STATUS(rc, ENOENT);
+		XT_EXPECT_FAILS(xpoll_lookup(queue, ident, WRITE, &now), ENOENT);
+		XT_NONE(queue);
+		xt_destroy(queue);
+	}
+}
+
+#ifdef __linux__
+/*
+ * All eventfds have one inode.  An edge the kernel watches for the array: it
+ * knows.  Of a level the array goes on in the belief that it is the old one.
+ */
+XT_TEST(hazard_01_add_on_a_reused_number_of_an_eventfd)
+{
+	if (!xt_add_sees_reuse())
+		XT_SKIP("this back end cannot tell a reopened number (S7)");
+	for (int i = 0; i < 2; i++) {
+		struct xpoll *queue = xt_open_quiet();
+		int old = xt_keep(eventfd(0, EFD_CLOEXEC));
+		int new = xt_keep(eventfd(1, EFD_CLOEXEC));
+		struct xpoll_event now;
+
+		XT_OK(xt_add(queue, old, READ, i ? XPOLL_DISPATCH : XPOLL_CLEAR));
+		xt_number(new, old);
+		XT_OK(xt_add(queue, old, READ, 0));
+		XT_EQ(xpoll_lookup(queue, (uint64_t)old, READ, &now), 0);
+		if (i == 0 || xt_sees_reuse())
+			XT_EXPECT_EQ(now.flags, 0);
+		XT_GETS(queue, NULL, old, READ);
+		xt_destroy(queue);
+	}
+}
+#endif
