@@ -47,6 +47,7 @@ set(XPOLL_POSIX
   os/sys_aio.c
   os/sys_clock.c
   os/sys_libc.c
+  os/sys_listener.c
   os/sys_select.c
   os/sys_socket.c
   os/sys_threads.c

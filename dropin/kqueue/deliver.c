@@ -12,17 +12,40 @@
 enum { KQ_TCP_CLOSE = 7 };
 
 /*
+ * Nobody has hung up, and yet it is at its end: TCP's.  Of the others nobody can
+ * count what is to be read, which makes it 1.
+ */
+static bool kq_is_ended_listener(int fd, const struct kevent *event, int bits)
+{
+	int listens = 0;
+	socklen_t len = sizeof listens;
+
+	if (!(bits & POLLRDHUP))
+		return bits & POLLHUP;
+	return event->data == 1 &&
+		getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) == 0 &&
+		listens;
+}
+
+/*
  * The error of a connection that broke, without taking it: Linux forgets an
  * error when it is read, and the program would find none.  So it is told from
  * the state; who needs to be certain asks for SO_ERROR.
  */
-static unsigned kq_socket_error(int fd)
+static unsigned kq_socket_error(int fd, struct kevent *event)
 {
-	struct pollfd look = {.fd = fd, .events = 0};
+	struct pollfd look = {.fd = fd, .events = POLLRDHUP};
 	struct tcp_info info;
 	socklen_t len = sizeof info;
 
-	if (poll(&look, 1, 0) != 1 || !(look.revents & POLLERR))
+	if (poll(&look, 1, 0) != 1)
+		return 0;
+	if (event->filter == EVFILT_READ && !(look.revents & POLLERR) &&
+	    kq_is_ended_listener(fd, event, look.revents)) {
+		event->data = 0;
+		return ECONNABORTED;
+	}
+	if (!(look.revents & POLLERR))
 		return 0;
 	memset(&info, 0, sizeof info);
 	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0)
@@ -45,7 +68,7 @@ static void kq_deliver_end(struct kq *kq, struct kevent *event)
 	if (fstat(fd, &status) < 0)
 		return;
 	if (S_ISSOCK(status.st_mode))
-		event->fflags = kq_socket_error(fd);
+		event->fflags = kq_socket_error(fd, event);
 	if (event->filter != EVFILT_WRITE || !kq_is_pipe(fd))
 		return;
 	/* As in FreeBSD: without readers, the registration is over. */

@@ -171,7 +171,9 @@ void xp_deliver_fired(struct xpoll *queue, struct xp_wait *wait,
 /*
  * An unconnected stream socket reports POLLOUT and POLLHUP all the time; that
  * is no end of file, and there is nothing to write to.  One that was
- * connected is at its end of file as well, which a look for it tells.
+ * connected is at its end of file as well, which a look for it shows.  And TCP
+ * makes an unconnected socket of a listener that is shut down: whoever waits
+ * for connections has to see that none will come.
  */
 static XP_APART uint32_t without_unconnected(struct xpoll *queue, int fd,
                                              struct xp_slot *slot,
@@ -191,6 +193,9 @@ static XP_APART uint32_t without_unconnected(struct xpoll *queue, int fd,
 	/* No memory: what is level the kernel tells again, an edge it does not. */
 	if (rc < 0 && slot->mode != XP_MODE_LEVEL)
 		return events;
+	xp_count(&queue->counters.syscalls_check);
+	if (slot->enabled & XP_BIT(XP_READ) && xp_sys_was_listener(fd))
+		return POLLIN | POLLRDHUP | XP_EVENT_ABORTED;
 	return events & ~(uint32_t)(POLLHUP | POLLOUT);
 }
 
@@ -271,7 +276,7 @@ static void emit(struct xpoll *queue, struct xp_wait *wait, int fd,
 	event->fflags = filter == XP_EXCEPT ? XPOLL_NOTE_OOB : 0;
 	if (XP_UNLIKELY((slot->counted | slot->soerr) & XP_BIT(filter)) &&
 	    !xp_detail_usual(wait, slot, filter))
-		xp_detail(queue, wait, fd, slot, filter);
+		xp_detail(queue, wait, fd, slot, filter, events);
 	/* Level mode, the usual one, leaves nothing to do. */
 	if (slot->mode != XP_MODE_LEVEL || (slot->once | slot->turn) & XP_BIT(filter))
 		xp_deliver_handed(queue, fd, slot, filter);
@@ -352,7 +357,7 @@ static XP_INLINE bool deliver_plain(struct xpoll *queue, struct xp_wait *wait,
 	wait->news = true;
 	(void)event_next(wait, fd, slot, filters >> 1);
 	if (slot->counted & filters && !xp_detail_usual(wait, slot, filters >> 1))
-		xp_detail(queue, wait, fd, slot, filters >> 1);
+		xp_detail(queue, wait, fd, slot, filters >> 1, events);
 	/* By edges to the kernel: it will not tell of this level again. */
 	if (slot->mode == XP_MODE_LAZY)
 		xp_candidate_delivered(queue, fd, slot, filters);

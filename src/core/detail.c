@@ -1,6 +1,8 @@
 /* Counts and errors in events. */
 #include "core/detail.h"
 
+#include <errno.h>
+
 #include "base/assert.h"
 #include "core/candidate.h"
 #include "core/file.h"
@@ -71,6 +73,29 @@ static void count_begin(struct xpoll *queue, struct xp_wait *wait, int fd,
 	wait->counts = wait->len;
 }
 
+/*
+ * A listener that was shut down, as FreeBSD reports it.  Of others than TCP's the
+ * end of file leaves open what it is; a count, if there is one, that is not the 1
+ * of those that nobody can count says that it is no listener.
+ */
+static bool is_aborted(struct xpoll *queue, struct xpoll_event *event, int fd,
+                       const struct xp_slot *slot, uint32_t events)
+{
+	bool counted = slot->counted & XP_BIT(XP_READ);
+
+	if (event->filter != XPOLL_FILT_READ)
+		return false;
+	if (!(events & XP_EVENT_ABORTED)) {
+		if (counted && event->data != 1)
+			return false;
+		xp_count(&queue->counters.syscalls_check);
+		if (!xp_sys_is_listener(fd))
+			return false;
+	}
+	event->data = counted ? 0 : event->data;
+	return true;
+}
+
 /* Both events of a socket in one array tell the error that one read. */
 static uint32_t error_of(struct xpoll *queue, const struct xp_wait *wait,
                          int fd, struct xp_slot *slot)
@@ -90,7 +115,7 @@ static uint32_t error_of(struct xpoll *queue, const struct xp_wait *wait,
 }
 
 void xp_detail(struct xpoll *queue, struct xp_wait *wait, int fd,
-               struct xp_slot *slot, unsigned filter)
+               struct xp_slot *slot, unsigned filter, uint32_t events)
 {
 	struct xpoll_event *event = &wait->events[wait->len - 1];
 
@@ -103,4 +128,7 @@ void xp_detail(struct xpoll *queue, struct xp_wait *wait, int fd,
 	if (event->fflags)
 		xp_detail_count(queue, event);
 	event->fflags = error_of(queue, wait, fd, slot);
+	if (!event->fflags && slot->kind == XP_KIND_SOCKET &&
+	    is_aborted(queue, event, fd, slot, events))
+		event->fflags = ECONNABORTED;
 }

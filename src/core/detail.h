@@ -46,9 +46,12 @@ static XP_INLINE bool xp_detail_usual(struct xp_wait *wait,
 	return true;
 }
 
+/* ORed to the bits of a listener of TCP's that was shut down. */
+#define XP_EVENT_ABORTED 0x40000u
+
 /* The same in all other cases, and the error. */
 void xp_detail(struct xpoll *queue, struct xp_wait *wait, int fd,
-               struct xp_slot *slot, unsigned filter);
+               struct xp_slot *slot, unsigned filter, uint32_t events);
 
 /* The usual questions did not tell: ask others; 1: nobody tells. */
 int64_t xp_detail_unusual(const struct xpoll_event *event,

@@ -80,6 +80,9 @@ int64_t xp_sys_unread(int fd);      /* bytes; -EINVAL: a listener */
 int xp_sys_option(int fd, int level, int name, void *value, size_t size);
 bool xp_sys_is_stream(int fd);      /* a socket of SOCK_STREAM */
 int64_t xp_sys_backlog(int fd);     /* of a listener, at least 1; -EINVAL */
+bool xp_sys_is_listener(int fd);    /* SO_ACCEPTCONN */
+/* Is a socket that looks unconnected a listener of TCP's that was shut down? */
+bool xp_sys_was_listener(int fd);
 int64_t xp_sys_socket_room(int fd); /* bytes of the send buffer */
 /* Bytes that a socket, or a pipe, still has to hand on; -ENOTSUP. */
 int64_t xp_sys_unsent(int fd);

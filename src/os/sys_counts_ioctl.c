@@ -11,19 +11,11 @@
 
 #include "os/sys.h"
 
-static bool ioctl_is_listener(int fd)
-{
-	int listens = 0;
-
-	return xp_sys_option(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens,
-	                     sizeof listens) == 0 && listens;
-}
-
 int64_t xp_sys_unread(int fd)
 {
 	int saved = errno;
 	int count = 0;
-	int rc = ioctl_is_listener(fd) ? -EINVAL : 0;
+	int rc = xp_sys_is_listener(fd) ? -EINVAL : 0;
 
 	if (rc == 0 && ioctl(fd, FIONREAD, &count) < 0) {
 		rc = -errno;
@@ -35,7 +27,7 @@ int64_t xp_sys_unread(int fd)
 /* Nobody tells how many; one is there, or was a moment ago. */
 int64_t xp_sys_backlog(int fd)
 {
-	return ioctl_is_listener(fd) ? 1 : -EINVAL;
+	return xp_sys_is_listener(fd) ? 1 : -EINVAL;
 }
 
 int64_t xp_sys_socket_room(int fd)

@@ -6,22 +6,14 @@
 #include "os/sys.h"
 #include "os/sys_kqueue.h"
 
-static bool is_listener(int fd)
-{
-	int listens = 0;
-
-	return xp_sys_option(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens,
-	                     sizeof listens) == 0 && listens;
-}
-
 int64_t xp_sys_unread(int fd)
 {
-	return is_listener(fd) ? -EINVAL : xp_sys_kevent_ask(fd, EVFILT_READ);
+	return xp_sys_is_listener(fd) ? -EINVAL : xp_sys_kevent_ask(fd, EVFILT_READ);
 }
 
 int64_t xp_sys_backlog(int fd)
 {
-	int64_t count = is_listener(fd) ? xp_sys_kevent_ask(fd, EVFILT_READ)
+	int64_t count = xp_sys_is_listener(fd) ? xp_sys_kevent_ask(fd, EVFILT_READ)
 		: -EINVAL;
 
 	/* One is there, or was a moment ago. */

@@ -36,13 +36,10 @@ int64_t xp_sys_unread(int fd)
 /* Of a socket that is not TCP's. */
 static int64_t other_backlog(int fd)
 {
-	int listens = 0;
 	int64_t count;
-	int rc = xp_sys_option(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens,
-	                       sizeof listens);
 
-	if (rc < 0 || !listens)
-		return rc < 0 ? rc : -EINVAL;
+	if (!xp_sys_is_listener(fd))
+		return -EINVAL;
 	count = xp_sys_unix_backlog(fd);
 	/* Others do not tell; one is there, or was a moment ago. */
 	return count < 1 ? 1 : count;

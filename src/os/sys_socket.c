@@ -25,6 +25,14 @@ bool xp_sys_is_stream(int fd)
 	                     sizeof type) == 0 && type == SOCK_STREAM;
 }
 
+bool xp_sys_is_listener(int fd)
+{
+	int listens = 0;
+
+	return xp_sys_option(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens,
+	                     sizeof listens) == 0 && listens;
+}
+
 int xp_sys_take_error(int fd)
 {
 	int error = 0;

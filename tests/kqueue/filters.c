@@ -32,6 +32,33 @@ XT_TEST(read_of_a_listener_tells_the_backlog)
 	}
 }
 
+/* FreeBSD: filt_soread of a listener with so_error, which shutdown(2) sets. */
+XT_TEST(read_of_a_listener_that_is_shut_down_is_econnaborted)
+{
+	for (int i = 0; i < 2; i++) {
+		struct sockaddr name = {.sa_family = AF_UNIX};
+		struct sockaddr_in address;
+		int kq = kit_open();
+		int listener = i ? xt_socket(AF_UNIX, SOCK_STREAM)
+		                 : xt_listener(&address);
+		struct kevent event;
+
+		/* A name of the kernel's choice. */
+		if (i)
+			XT_EQ(bind(listener, &name, sizeof(sa_family_t)), 0);
+		XT_EQ(listen(listener, 5), 0);
+		XT_OK(kit_add(kq, listener, EVFILT_READ, 0));
+		KIT_NONE(kq);
+		XT_EQ(shutdown(listener, SHUT_RDWR), 0);
+		for (int k = 0; k < 2; k++) {
+			KIT_GETS(kq, &event, listener, EVFILT_READ);
+			XT_EXPECT(event.flags & EV_EOF);
+			XT_EXPECT_EQ(event.fflags, ECONNABORTED);
+			XT_EXPECT_EQ(event.data, 0);
+		}
+	}
+}
+
 XT_TEST(read_tells_bytes_and_end_of_file)
 {
 	int kq = kit_open();

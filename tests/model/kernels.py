@@ -56,7 +56,7 @@ class Kqueue(Kernel):
             return ready & POLLPRI
         # A socket that was never connected has no end and no room: the filters are silent.
         if kind in SOCKETS and bits & POLLHUP and not bits & (POLLIN | POLLRDHUP):
-            return 0
+            return ready if kind == "listener" else 0
         # The end alone is a mark that is never reached; datagrams have none, nor has a
         # terminal that was hung up.
         if filter == xpoll.FILT_READ and kind in ("dgram", "tty") and not ready & POLLIN:

@@ -189,7 +189,8 @@ class FdRegistration(Registration):
         if poll_level:
             return bits & (wanted | POLLERR | POLLHUP)
         if kind in SOCKETS and bits & POLLHUP and not bits & (POLLIN | POLLRDHUP):
-            bits &= ~(POLLHUP | POLLOUT)  # Not connected: silent.
+            # Not connected: silent, but for the end of a listener.
+            bits = POLLIN | POLLRDHUP if kind == "listener" else bits & ~(POLLHUP | POLLOUT)
         if at_end:
             bits &= ~POLLIN
         if self.filter == xpoll.FILT_READ:

@@ -90,12 +90,24 @@ int64_t xp_sys_unread(int fd)
 	return rc < 0 ? rc : (int64_t)count;
 }
 
-int64_t xp_sys_backlog(int fd)
+bool xp_sys_is_listener(int fd)
 {
 	int listens = 0;
 
-	/* How many connections wait nobody tells: one at least. */
-	return option(fd, SO_ACCEPTCONN, &listens) == 0 && listens ? 1 : -EINVAL;
+	return option(fd, SO_ACCEPTCONN, &listens) == 0 && listens;
+}
+
+/* Here shutdown(2) refuses a listener. */
+bool xp_sys_was_listener(int fd)
+{
+	(void)fd;
+	return false;
+}
+
+/* How many connections wait nobody tells: one at least. */
+int64_t xp_sys_backlog(int fd)
+{
+	return xp_sys_is_listener(fd) ? 1 : -EINVAL;
 }
 
 int64_t xp_sys_socket_room(int fd)

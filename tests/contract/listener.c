@@ -1,0 +1,250 @@
+/*
+ * Goal: a listener that is shut down is READ with EOF, so that a program which
+ * ends its accept loop so does not wait for ever (S8, S9, S12).
+ * Method: listeners of every kind, every mode, shut down before the first wait,
+ * between two, and beneath one that sleeps.  To the kernel what is left of a
+ * listener of TCP's is an unconnected socket: those that never listened stay
+ * silent.
+ */
+#include "xt.h"
+
+#include <sys/un.h>
+
+enum { KINDS = 4, BEFORE = 0, BETWEEN, BENEATH, MOMENTS };
+
+static const int modes[] = {0, XPOLL_CLEAR, XPOLL_ONESHOT, XPOLL_DISPATCH};
+
+/* -1: the system has no such socket. */
+static int socket_of(int kind)
+{
+	static const int domains[KINDS] = {AF_INET, AF_INET6, AF_UNIX, AF_UNIX};
+	int type = kind == 3 ? SOCK_SEQPACKET : SOCK_STREAM;
+	int fd = socket(domains[kind], type, 0);
+
+	if (fd < 0)
+		return -1;
+	(void)fcntl(fd, F_SETFL, O_NONBLOCK);
+	return xt_keep(fd);
+}
+
+static int bound(int kind)
+{
+	struct sockaddr_in in = {.sin_family = AF_INET};
+	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6,
+	                           .sin6_addr = in6addr_loopback};
+	struct sockaddr_un un = {.sun_family = AF_UNIX};
+	static int serial;
+	int fd = socket_of(kind);
+	int rc;
+
+	in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	(void)snprintf(un.sun_path, sizeof un.sun_path, "/tmp/xt-listener-%d-%d",
+	               (int)getpid(), serial++);
+	if (kind == 0)
+		rc = bind(fd, (struct sockaddr *)&in, sizeof in);
+	else if (kind == 1)
+		rc = bind(fd, (struct sockaddr *)&in6, sizeof in6);
+	else
+		rc = bind(fd, (struct sockaddr *)&un, sizeof un);
+	if (kind >= 2)
+		(void)unlink(un.sun_path);
+	return fd < 0 || rc < 0 ? -1 : fd;
+}
+
+static int listener(int kind)
+{
+	int fd = bound(kind);
+
+	return fd >= 0 && listen(fd, 5) == 0 ? fd : -1;
+}
+
+static void shut(void *argument)
+{
+	if (shutdown(*(int *)argument, SHUT_RDWR) < 0)
+		xt_fail(__FILE__, __LINE__, "shutdown: %s",
+		        xt_error_name(errno));
+}
+
+static void expect_end(struct xpoll *queue, int fd, int mode, int moment)
+{
+	struct xt_thread *thread = NULL;
+	struct xpoll_event event;
+
+	if (moment != BEFORE)
+		XT_NONE(queue);
+	if (moment == BENEATH)
+		thread = xt_start(shut, &fd);
+	else
+		XT_CALL(shut(&fd));
+	XT_GETS(queue, &event, fd, READ);
+	XT_EXPECT_EQ(event.flags, XPOLL_EOF);
+	XT_EXPECT_EQ(event.fflags, 0);
+	if (thread)
+		xt_join(thread);
+	if (mode == 0)
+		XT_GETS(queue, &event, fd, READ);
+	else
+		XT_NONE(queue);
+	if (mode == 0 || mode == XPOLL_DISPATCH) {
+		XT_OK(xt_flag(queue, (uint64_t)fd, READ, XPOLL_DISABLE));
+		XT_NONE(queue);
+		XT_OK(xt_flag(queue, (uint64_t)fd, READ, XPOLL_ENABLE));
+		XT_GETS(queue, &event, fd, READ);
+		XT_EXPECT_EQ(event.flags, XPOLL_EOF);
+	}
+}
+
+XT_TEST(listener_that_is_shut_down_is_read_with_eof)
+{
+	for (int i = 0; i < KINDS * 4 * MOMENTS; i++) {
+		int mode = modes[i / KINDS % 4];
+		struct xpoll *queue = xt_open();
+		int fd = listener(i % KINDS);
+
+		if (fd < 0)
+			continue; /* No IPv6, no SOCK_SEQPACKET. */
+		XT_OK(xt_add(queue, fd, READ, mode));
+		XT_CALL(expect_end(queue, fd, mode, i / KINDS / 4));
+		xt_destroy(queue);
+		xt_close(fd);
+	}
+}
+
+/* The hint makes another registration in the kernel. */
+XT_TEST(listener_with_exclusive_that_is_shut_down_is_read_with_eof)
+{
+	for (int i = 0; i < KINDS * MOMENTS; i++) {
+		struct xpoll *queue = xt_open();
+		int fd = listener(i % KINDS);
+
+		if (fd < 0)
+			continue;
+		XT_OK(xt_change(queue, (uint64_t)fd, READ, XPOLL_ADD,
+		                XPOLL_NOTE_EXCLUSIVE, 0, NULL));
+		XT_CALL(expect_end(queue, fd, 0, i / KINDS));
+		xt_destroy(queue);
+		xt_close(fd);
+	}
+}
+
+/* Registered before listen(2), and WRITE beside it, of which there is none. */
+XT_TEST(listener_registered_before_it_listens_and_shut_down_is_read_alone)
+{
+	for (int i = 0; i < 2; i++) {
+		struct xpoll *queue = xt_open();
+		struct xpoll_event events[4];
+		int fd = bound(i);
+
+		if (fd < 0)
+			continue;
+		XT_OK(xt_add(queue, fd, READ, 0));
+		XT_OK(xt_add(queue, fd, WRITE, 0));
+		XT_NONE(queue);
+		XT_OK(listen(fd, 5));
+		XT_NONE(queue);
+		XT_CALL(shut(&fd));
+		XT_EQ(xt_take(queue, events, 4, XT_SOON), 1);
+		XT_EXPECT_EQ(events[0].filter, READ);
+		XT_EXPECT_EQ(events[0].flags, XPOLL_EOF);
+	}
+}
+
+/* As FreeBSD says it: nobody waits, and the error is that of accept(2) there. */
+XT_TEST(listener_that_is_shut_down_has_econnaborted)
+{
+	for (int i = 0; i < KINDS * 2; i++) {
+		uint32_t notes = XPOLL_NOTE_SOERR |
+			(i < KINDS ? XPOLL_NOTE_COUNT : 0);
+		struct xpoll *queue = xt_open();
+		struct xpoll_event event;
+		int fd = listener(i % KINDS);
+
+		if (fd < 0)
+			continue;
+		XT_OK(xt_change(queue, (uint64_t)fd, READ, XPOLL_ADD, notes, 0,
+		                NULL));
+		XT_CALL(shut(&fd));
+		XT_GETS(queue, &event, fd, READ);
+		XT_EXPECT_EQ(event.flags, XPOLL_EOF);
+		XT_EXPECT_EQ(event.fflags, ECONNABORTED);
+		XT_EXPECT_EQ(event.data, i < KINDS ? 0 : 1);
+		xt_destroy(queue);
+	}
+}
+
+/* The other side of it: an end of file of a connection is no such error. */
+XT_TEST(end_of_a_connection_is_not_econnaborted)
+{
+	for (int i = 0; i < 4; i++) {
+		uint32_t notes = XPOLL_NOTE_SOERR | (i & 1 ? XPOLL_NOTE_COUNT : 0);
+		struct xpoll *queue = xt_open();
+		struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+		struct xpoll_event event;
+
+		if (i & 2)
+			xt_put(pair.w); /* One byte, as if nobody could count. */
+		XT_EQ(shutdown(pair.w, SHUT_WR), 0);
+		XT_OK(xt_change(queue, (uint64_t)pair.r, READ, XPOLL_ADD, notes,
+		                0, NULL));
+		XT_GETS(queue, &event, pair.r, READ);
+		XT_EXPECT(event.flags & XPOLL_EOF);
+		XT_EXPECT_EQ(event.fflags, 0);
+		XT_EXPECT_EQ(event.data, i == 1 ? 0 : 1);
+		xt_destroy(queue);
+	}
+}
+
+/* The poll-like level reports what poll(2) does. */
+XT_TEST(listener_that_is_shut_down_has_the_bits_of_poll)
+{
+	for (int i = 0; i < KINDS; i++) {
+		struct xpoll *queue = xt_open();
+		int fd = listener(i);
+
+		if (fd < 0)
+			continue;
+		XT_EQ(xpoll_ctl(queue, XPOLL_ADD, POLLIN, fd, NULL), 0);
+		XT_EQ(xpoll_wait(queue, 0), 0);
+		XT_CALL(shut(&fd));
+		XT_EQ(xpoll_wait(queue, -1), 1);
+		XT_EXPECT_EQ(xpoll_revents(queue, NULL), xt_poll(fd, POLLIN));
+		xt_destroy(queue);
+	}
+}
+
+/* SHUT_WR means nothing to a listener, and one can connect to it still. */
+XT_TEST(listener_shut_for_writing_is_silent)
+{
+	struct xpoll *queue = xt_open();
+	struct xpoll_event event;
+	struct sockaddr_in address;
+	int fd = xt_listener(&address);
+	int client = xt_socket(AF_INET, SOCK_STREAM);
+
+	XT_OK(xt_add(queue, fd, READ, 0));
+	if (shutdown(fd, SHUT_WR) < 0)
+		XT_SKIP("no shutdown(2) of a listener here");
+	XT_NONE(queue);
+	XT_CHECK(connect(client, (struct sockaddr *)&address, sizeof address) == 0 ||
+	         errno == EINPROGRESS);
+	XT_GETS(queue, &event, fd, READ);
+	XT_EXPECT_EQ(event.flags, 0);
+}
+
+/* Unconnected sockets that look the same to poll(2), and never listened. */
+XT_TEST(sockets_that_never_listened_are_silent)
+{
+	struct xpoll *queue = xt_open();
+
+	for (int i = 0; i < 2; i++) {
+		int fresh = socket_of(i);
+		int named = bound(i);
+
+		if (fresh < 0 || named < 0)
+			continue;
+		XT_OK(xt_add(queue, fresh, READ, 0));
+		XT_OK(xt_add(queue, named, READ, XPOLL_CLEAR));
+		XT_NONE(queue);
+		XT_NONE(queue);
+	}
+}
