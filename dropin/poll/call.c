@@ -206,8 +206,10 @@ static int look(struct call *call, struct set *set, const struct pollfd *sleep,
                 int len)
 {
 	struct watch *watch = &set->watch;
-	int rc = len > 0 ? watch_take(watch, sleep, len) : watch_look(watch);
+	int rc;
 
+	watch->shared = call->deadline_ns == XP_NOW && set->sleepers > 0;
+	rc = len > 0 ? watch_take(watch, sleep, len) : watch_look(watch);
 	if (XP_UNLIKELY(rc < 0 || watch->failed))
 		return -EBADF;
 	rc = call->ops->report(call, set);

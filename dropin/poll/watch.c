@@ -383,14 +383,34 @@ static int harvest(struct watch *watch)
 	if (!memory_reserve(&watch->events_memory, most * sizeof *events))
 		return -EBADF;
 	events = watch->events_memory.base;
-	watch->syscalls++;
-	count = xp_sys_epoll_now(watch->epoll_fd, events, (int)most);
+	count = collect(watch, events, (int)most);
 	if (count < 0)
 		return -EBADF;
 	for (int i = 0; i < count; i++) {
 		int rc = reported(watch, &events[i]);
 
 		if (rc < 0)
+/*
+ * epoll_wait(2).  Without a timeout the kernel looks at its list of what is ready
+ * without a lock, and misses what another thread that polls the instance has taken
+ * off it for a moment.  poll(2) of the instance waits for that thread.
+ */
+static int collect(struct watch *watch, struct epoll_event *events, int most)
+{
+	struct pollfd instance = {.fd = watch->epoll_fd, .events = POLLIN};
+	int count;
+
+	for (;;) {
+		watch->syscalls++;
+		count = xp_sys_epoll_now(watch->epoll_fd, events, most);
+		if (XP_LIKELY(count != 0 || !watch->shared))
+			return count;
+		watch->syscalls++;
+		if (xp_sys_poll_now(&instance, 1) <= 0)
+			return 0;
+	}
+}
+
 			return rc;
 		dead |= rc == 0;
 	}

@@ -78,6 +78,8 @@ struct watch {
 	int64_t spent; /* costs since the owner last took them */
 	unsigned syscalls;
 	unsigned changes; /* of them, those that change what the kernel watches */
+	bool shared;  /* others poll the instance; for looks whose answer is final */
+	bool checked; /* in this call, that the instance is ours */
 	bool failed; /* something is not watched: too much is hot */
 };
 

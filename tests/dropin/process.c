@@ -199,6 +199,44 @@ XT_TEST(threads_may_wait_on_arrays_of_their_own)
 }
 
 XT_TEST(cancelled_thread_leaves_the_set_to_others)
+struct onlooker {
+	struct crowd *crowd;
+	atomic_int stop;
+};
+
+static void look_on(void *argument)
+{
+	struct onlooker *onlooker = argument;
+
+	while (!atomic_load(&onlooker->stop))
+		(void)crowd_poll(onlooker->crowd, -1);
+}
+
+/* Others that are just waking up for it keep nothing from a call that does not wait. */
+XT_TEST(byte_that_is_there_is_found_beside_sleepers)
+{
+	struct crowd crowd;
+	struct onlooker onlooker = {.crowd = &crowd};
+	struct xt_thread *threads[2];
+	int found = 1;
+
+	if (XT_TSAN)
+		XT_SKIP("the test races on purpose");
+	XT_CALL(crowd_open(&crowd));
+	for (int i = 0; i < 2; i++)
+		threads[i] = xt_start(look_on, &onlooker);
+	for (int i = 0; i < 20000 && found == 1; i++) {
+		xt_put(crowd.pipes[7].w);
+		found = crowd_poll(&crowd, 0);
+		xt_get(crowd.fds[7].fd);
+	}
+	atomic_store(&onlooker.stop, 1);
+	xt_put(crowd.pipes[7].w);
+	for (int i = 0; i < 2; i++)
+		xt_join(threads[i]);
+	XT_EQ(found, 1);
+}
+
 {
 	struct crowd crowd;
 

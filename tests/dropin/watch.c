@@ -5,6 +5,7 @@
  */
 #include "watch.h"
 
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 
@@ -32,6 +33,22 @@ static void field_open(struct field *field)
 static void field_close(struct field *field)
 {
 	syscall(SYS_close, watch_fini(&field->watch));
+}
+
+/* --- The kernel's answers -------------------------------------------------- */
+
+int __real_xp_sys_epoll_now(int epoll_fd, struct epoll_event *events, int cap);
+int __wrap_xp_sys_epoll_now(int epoll_fd, struct epoll_event *events, int cap);
+
+static int missed; /* so many calls find nothing, as beside another thread */
+
+int __wrap_xp_sys_epoll_now(int epoll_fd, struct epoll_event *events, int cap)
+{
+	if (missed > 0) {
+		missed--;
+		return 0;
+	}
+	return __real_xp_sys_epoll_now(epoll_fd, events, cap);
 }
 
 static void cool_all(struct field *field)
@@ -76,5 +93,23 @@ XT_TEST(what_got_cold_after_a_sleep_is_found_by_the_next_look)
 	XT_EQ(watch_look(&field.watch), 0);
 	XT_EQ(field.watch.ready_len, 1);
 	XT_EQ(field.watch.ready[0].fd, field.fds[3]);
+	field_close(&field);
+}
+
+/* The kernel's list of what is ready looks empty while another thread goes through it. */
+XT_TEST(what_another_thread_has_off_the_list_is_waited_for)
+{
+	struct field field;
+
+	XT_CALL(field_open(&field));
+	XT_CALL(cool_all(&field));
+	XT_EQ(eventfd_write(field.fds[3], 1), 0);
+	field.watch.shared = true;
+	for (int times = 0; times < 4; times++) {
+		missed = times;
+		XT_EQ(watch_look(&field.watch), 0);
+		XT_EQ(missed, 0);
+		XT_EQ(field.watch.ready_len, 1);
+	}
 	field_close(&field);
 }
