@@ -10,11 +10,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
 #include "export.h"
+#include "kernel.h"
 #include "numbers.h"
 #include "os/sys.h"
 #include "pool.h"
@@ -22,6 +24,13 @@
 
 EXPORT int close_range(unsigned first, unsigned last, int flags);
 EXPORT void closefrom(int first);
+EXPORT int unshare(int flags);
+EXPORT int epoll_create(int size);
+EXPORT int epoll_create1(int flags);
+
+#ifndef CLOSE_RANGE_UNSHARE
+#define CLOSE_RANGE_UNSHARE 2
+#endif
 
 static void close_begin(int fd)
 {
@@ -125,8 +134,12 @@ static int close_all(unsigned first, unsigned last, int flags)
 	unsigned known;
 	int rc;
 
-	/* CLOEXEC closes nothing, and UNSHARE is for those about to execute. */
-	if (first > last || flags != 0 || numbers_len == 0 || !pool_is_ours())
+	/* Not for nothing: that is the end of all sets. */
+	if ((flags & CLOSE_RANGE_UNSHARE) && kernel_shares_descriptors())
+		pool_part();
+	/* CLOEXEC closes nothing. */
+	if (first > last || (flags & ~CLOSE_RANGE_UNSHARE) != 0 || numbers_len == 0 ||
+	    !pool_is_ours())
 		return real.close_range(first, last, flags);
 	known = numbers_range_begin(last < UINT_MAX ? last + 1 : last);
 	for (unsigned fd = first; fd < known; fd++) {
@@ -154,6 +167,36 @@ EXPORT void closefrom(int first)
 	/* Kernels before 5.9 have no close_range. */
 	if (close_all((unsigned)first, UINT_MAX, 0) < 0 && real.closefrom)
 		real.closefrom(first);
+}
+
+EXPORT int unshare(int flags)
+{
+	if ((flags & CLONE_FILES) && kernel_shares_descriptors())
+		pool_part();
+	return real.unshare(flags);
+}
+
+/* --- Opening ----------------------------------------------------------------------- */
+
+/*
+ * The kernel gives nobody a number of ours while it is open.  But a bare system call may
+ * have closed it, and an epoll instance of the program's looks like ours.
+ */
+static int opened(int fd)
+{
+	if (XP_UNLIKELY(numbers_is_own(fd)))
+		pool_lost(fd);
+	return fd;
+}
+
+EXPORT int epoll_create(int size)
+{
+	return opened(real.epoll_create(size));
+}
+
+EXPORT int epoll_create1(int flags)
+{
+	return opened(real.epoll_create1(flags));
 }
 
 /* --- Streams ----------------------------------------------------------------------- */

@@ -7,18 +7,25 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "os/fdkind.h"
 #include "os/sys.h"
+#include "os/sys_epoll.h"
 
 #define PAGE_SIZE_LEAST 4096u
+
+#define MARK 64 /* the last real-time signal */
 
 /* Room below the end of the kernel's table, or the limit, for those of ours. */
 #define AWAY_ROOM  32
@@ -119,6 +126,67 @@ int kernel_move_away(int fd, int above)
 
 	xp_sys_close(fd);
 	return copy;
+}
+
+/*
+ * The mark is the signal that would report input or output on this file, if epoll(7)
+ * reported any in that way and the file had an owner.
+ */
+int kernel_instance(void)
+{
+	int saved = errno;
+	int fd = (int)syscall(SYS_epoll_create1, EPOLL_CLOEXEC);
+
+	if (fd >= 0 && syscall(SYS_fcntl, fd, F_SETSIG, MARK) < 0) {
+		xp_sys_close(fd);
+		fd = -1;
+	}
+	if (fd < 0)
+		fd = -errno;
+	errno = saved;
+	return fd;
+}
+
+bool kernel_is_instance(int fd)
+{
+	int saved = errno;
+	bool marked = syscall(SYS_fcntl, fd, F_GETSIG) == MARK;
+
+	errno = saved;
+	return marked;
+}
+
+/*
+ * Without a timeout the kernel looks at its list of what is ready without a lock, and
+ * misses what another thread that polls the instance has taken off it for a moment.
+ * poll(2) of the instance waits for that thread.
+ */
+int kernel_collect(int epoll_fd, struct epoll_event *events, int most, bool shared,
+                   unsigned *syscalls)
+{
+	struct pollfd instance = {.fd = epoll_fd, .events = POLLIN};
+	int count;
+
+	for (;;) {
+		++*syscalls;
+		count = xp_sys_epoll_now(epoll_fd, events, most);
+		if (XP_LIKELY(count != 0 || !shared))
+			return count;
+		++*syscalls;
+		if (xp_sys_poll_now(&instance, 1) <= 0)
+			return 0;
+	}
+}
+
+/* The folder has an entry for each thread. */
+bool kernel_shares_descriptors(void)
+{
+	int saved = errno;
+	struct stat threads;
+	bool alone = stat("/proc/self/task", &threads) == 0 && threads.st_nlink == 3;
+
+	errno = saved;
+	return !alone;
 }
 
 bool kernel_is_open(int fd)

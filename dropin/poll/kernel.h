@@ -43,6 +43,24 @@ int kernel_copy_away(int fd, int above);
 /* The same, and fd is closed in any case. */
 int kernel_move_away(int fd, int above);
 
+/*
+ * A new epoll instance; or a negative errno.  An instance of ours has a mark on it, its
+ * duplicates and those in forked children too; one of the program's has none.
+ */
+int kernel_instance(void);
+bool kernel_is_instance(int fd);
+
+/*
+ * epoll_wait(2) without waiting.  `shared`: others may be polling the instance.  Counts
+ * its system calls.
+ */
+struct epoll_event;
+int kernel_collect(int epoll_fd, struct epoll_event *events, int most, bool shared,
+                   unsigned *syscalls);
+
+/* Do other threads use the descriptors of this one?  True if in doubt. */
+bool kernel_shares_descriptors(void);
+
 /* How many descriptors this process may have, at most. */
 size_t kernel_descriptor_limit(void);
 

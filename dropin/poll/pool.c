@@ -28,7 +28,7 @@ enum { FREE, IDLE, CLAIMED, RETIRED };
 #define GONE INT_MAX
 
 /* What the page that forked children get as zeros holds. */
-enum { FORKED, STARTING, RUNNING };
+enum { FORKED, STARTING, RUNNING, PARTED };
 
 static struct set sets[NUMBERS_SETS];
 static _Atomic int sets_len; /* those after it have never been used */
@@ -41,9 +41,7 @@ static _Atomic int process_id;
 /* Ours, and not a file of the program: a bare system call may have closed it. */
 static bool is_instance(int fd)
 {
-	struct epoll_event event;
-
-	return numbers_is_own(fd) && xp_sys_epoll_now(fd, &event, 1) >= 0;
+	return numbers_is_own(fd) && kernel_is_instance(fd);
 }
 
 /* --- Processes ------------------------------------------------------------------- */
@@ -111,6 +109,17 @@ static bool is_running(void)
 	return true;
 }
 
+/*
+ * A number is not the same file to all of them any more, and there is one table of
+ * numbers.  Who sleeps, or is at work on a set, goes on with descriptors that are as
+ * they were.  A child has one thread, and starts anew.
+ */
+void pool_part(void)
+{
+	if (is_running())
+		*process = PARTED;
+}
+
 bool pool_is_ours(void)
 {
 	/* A child of vfork has our memory, and another number. */
@@ -175,6 +184,8 @@ struct set *pool_find(uintptr_t site, uintptr_t key)
 
 struct set *pool_next_of(uintptr_t site, struct set *last)
 {
+	if (!is_running())
+		return NULL;
 	for (struct set *set = last ? last + 1 : sets; set < sets + sets_len; set++) {
 		if (set->site != site || set->sleepers > 0 || !claim(set, IDLE))
 			continue;
@@ -255,9 +266,9 @@ static struct set *claim_free(void)
 
 struct set *pool_new(uintptr_t site, uintptr_t key, int64_t now_ns, int above)
 {
-	struct set *set = claim_free();
+	struct set *set = is_running() ? claim_free() : NULL;
 
-	if (!set) {
+	if (!set && is_running()) {
 		set = claim_unused(now_ns);
 		if (set)
 			pool_drop(set);
@@ -307,6 +318,17 @@ bool pool_keeps(int fd)
 		return true;
 	numbers_disown(fd); /* It is the program's by now. */
 	return false;
+}
+
+void pool_lost(int number)
+{
+	for (int i = 0; i < NUMBERS_SETS; i++) {
+		int expected = number;
+
+		atomic_compare_exchange_strong(&sets[i].watch.epoll_fd, &expected,
+		                               GONE);
+	}
+	numbers_disown(number);
 }
 
 void pool_vacate(int number)

@@ -69,6 +69,8 @@ void pool_sleep(struct set *set);
 void pool_awake(struct set *set);
 /* Claim it once more after a sleep; false: it is not what it was. */
 bool pool_reclaim(struct set *set, uint32_t turn);
+/* From now on threads of this process have descriptors of their own: an end of it. */
+void pool_part(void);
 /* Give up a claimed set. */
 void pool_drop(struct set *set);
 
@@ -76,6 +78,8 @@ void pool_drop(struct set *set);
 void pool_detach(int fd, uint64_t sets);
 /* Is it one of ours, and has no bare system call made it the program's? */
 bool pool_keeps(int fd);
+/* The program has opened a file under this number: a bare system call closed ours. */
+void pool_lost(int number);
 /* The program wants this number, which is one of ours: give it another one. */
 void pool_vacate(int number);
 

@@ -4,6 +4,7 @@
 #include "real.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -80,6 +81,24 @@ static int bare_close_range(unsigned first, unsigned last, int flags)
 	return (int)syscall(SYS_close_range, first, last, flags);
 }
 
+static int bare_unshare(int flags)
+{
+	return (int)syscall(SYS_unshare, flags);
+}
+
+static int bare_epoll_create1(int flags)
+{
+	return (int)syscall(SYS_epoll_create1, flags);
+}
+
+static int bare_epoll_create(int size)
+{
+	if (size > 0)
+		return bare_epoll_create1(0);
+	errno = EINVAL;
+	return -1;
+}
+
 struct real real = {
 	.poll = bare_poll,
 	.ppoll = bare_ppoll,
@@ -89,6 +108,9 @@ struct real real = {
 	.dup2 = bare_dup2,
 	.dup3 = bare_dup3,
 	.close_range = bare_close_range,
+	.unshare = bare_unshare,
+	.epoll_create = bare_epoll_create,
+	.epoll_create1 = bare_epoll_create1,
 };
 
 /* What is not found stays as it was.  Pointers to functions need a copy. */
@@ -110,6 +132,9 @@ void real_init(void)
 	find("dup2", &real.dup2);
 	find("dup3", &real.dup3);
 	find("close_range", &real.close_range);
+	find("unshare", &real.unshare);
+	find("epoll_create", &real.epoll_create);
+	find("epoll_create1", &real.epoll_create1);
 	find("__poll_chk", &real.poll_chk);
 	find("__ppoll_chk", &real.ppoll_chk);
 	find("closefrom", &real.closefrom);

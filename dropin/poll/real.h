@@ -32,6 +32,9 @@ struct real {
 	int (*dup2)(int, int);
 	int (*dup3)(int, int, int);
 	int (*close_range)(unsigned, unsigned, int);
+	int (*unshare)(int);
+	int (*epoll_create)(int);
+	int (*epoll_create1)(int);
 
 	/* NULL before real_init, and where the C library has none. */
 	int (*poll_chk)(struct pollfd *, nfds_t, int, size_t);

@@ -79,6 +79,10 @@ int recheck_slice(struct recheck *recheck, struct watch *watch)
 	watch->syscalls += len > 0;
 	if (len == 0)
 		return 0;
+	if (!kernel_is_instance(watch->epoll_fd)) {
+		watch->failed = true;
+		return 1;
+	}
 	ready = xp_sys_poll_now(fds, (size_t)len);
 	if (ready < 0 || (ready == 0 && watch->ready_len == 0))
 		return 0;

@@ -41,10 +41,27 @@ _Static_assert(EPOLLIN == POLLIN && EPOLLPRI == POLLPRI &&
                EPOLLWRBAND == POLLWRBAND && EPOLLRDHUP == POLLRDHUP,
                "epoll and poll share their bits here");
 
+/*
+ * Once in each call that changes something: what is in an instance of the program's
+ * is not ours to change.
+ */
+static bool watch_is_ours(struct watch *watch)
+{
+	if (!watch->checked) {
+		watch->checked = true;
+		watch->syscalls++;
+		if (!kernel_is_instance(watch->epoll_fd))
+			watch->failed = true;
+	}
+	return !watch->failed;
+}
+
 static int control(struct watch *watch, int op, int fd)
 {
 	const struct watch_slot *slot = &watch->slots[fd];
 
+	if (!watch_is_ours(watch))
+		return -EBADF;
 	watch->spent += WATCH_COST_CHANGE;
 	watch->syscalls++;
 	watch->changes++;
@@ -277,6 +294,7 @@ bool watch_hear(struct watch *watch)
 void watch_begin(struct watch *watch)
 {
 	(void)watch_hear(watch);
+	watch->checked = false;
 	watch->calls++;
 	for (int i = 0; i < HOT_CHECKED && i < watch->hot_len; i++) {
 		unsigned at = watch->hot_turn++ % (unsigned)watch->hot_len;
@@ -304,9 +322,9 @@ static void found(struct watch *watch, int fd, uint32_t bits)
  */
 static int rebuild(struct watch *watch)
 {
-	int fresh = xp_sys_epoll_create();
+	int fresh = watch_is_ours(watch) ? kernel_instance() : -EBADF;
 
-	watch->syscalls += 2;
+	watch->syscalls += 3;
 	if (fresh < 0 || xp_sys_replace(fresh, watch->epoll_fd) < 0)
 		return -EBADF;
 	for (size_t i = 0; i < watch->slots_len; i++) {
@@ -383,34 +401,14 @@ static int harvest(struct watch *watch)
 	if (!memory_reserve(&watch->events_memory, most * sizeof *events))
 		return -EBADF;
 	events = watch->events_memory.base;
-	count = collect(watch, events, (int)most);
+	count = kernel_collect(watch->epoll_fd, events, (int)most, watch->shared,
+	                       &watch->syscalls);
 	if (count < 0)
 		return -EBADF;
 	for (int i = 0; i < count; i++) {
 		int rc = reported(watch, &events[i]);
 
 		if (rc < 0)
-/*
- * epoll_wait(2).  Without a timeout the kernel looks at its list of what is ready
- * without a lock, and misses what another thread that polls the instance has taken
- * off it for a moment.  poll(2) of the instance waits for that thread.
- */
-static int collect(struct watch *watch, struct epoll_event *events, int most)
-{
-	struct pollfd instance = {.fd = watch->epoll_fd, .events = POLLIN};
-	int count;
-
-	for (;;) {
-		watch->syscalls++;
-		count = xp_sys_epoll_now(watch->epoll_fd, events, most);
-		if (XP_LIKELY(count != 0 || !watch->shared))
-			return count;
-		watch->syscalls++;
-		if (xp_sys_poll_now(&instance, 1) <= 0)
-			return 0;
-	}
-}
-
 			return rc;
 		dead |= rc == 0;
 	}
@@ -474,7 +472,7 @@ int watch_look(struct watch *watch)
 
 int watch_init(struct watch *watch, int set, int above)
 {
-	int fd = xp_sys_epoll_create();
+	int fd = kernel_instance();
 
 	if (fd >= 0)
 		fd = kernel_move_away(fd, above);

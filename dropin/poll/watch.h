@@ -128,10 +128,15 @@ int watch_look(struct watch *watch);
 int watch_sleepers(const struct watch *watch, struct pollfd *sleep);
 int watch_take(struct watch *watch, const struct pollfd *sleep, int len);
 
-/* What the kernel gives back with a report of the registration. */
+/*
+ * What the kernel gives back with a report of the registration.  Programs use the
+ * number alone, or an address.
+ */
+#define WATCH_SALT 0xa75e7f0bu
+
 static inline uint64_t watch_token(int fd, const struct watch_slot *slot)
 {
-	return (uint64_t)slot->generation << 32 | (uint32_t)fd;
+	return (uint64_t)(slot->generation ^ WATCH_SALT) << 32 | (uint32_t)fd;
 }
 
 /* The registration of a cold descriptor is of another file. */

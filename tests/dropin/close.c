@@ -7,11 +7,16 @@
 #include "dropin.h"
 
 #include <dirent.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
 
 #define VICTIM 17
+
+#ifndef CLOSE_RANGE_UNSHARE
+#define CLOSE_RANGE_UNSHARE 2
+#endif
 
 /* Close the victim in a certain way, with and without a duplicate of it. */
 static void check_closing(void (*close_it)(int fd))
@@ -57,6 +62,33 @@ static void by_close_range(int fd)
 XT_TEST(close_range_then_reuse_is_another_file)
 {
 	check_closing(by_close_range);
+}
+
+static void by_close_range_unshare(int fd)
+{
+	XT_EQ(close_range((unsigned)fd, (unsigned)fd, CLOSE_RANGE_UNSHARE), 0);
+}
+
+uint64_t xpoll_poll_syscalls(void); /* the drop-in's own counter */
+
+/* In a child, which has one thread: nobody else has these descriptors. */
+static void close_and_unshare(void *unused)
+{
+	struct crowd crowd;
+	uint64_t before;
+
+	(void)unused;
+	check_closing(by_close_range_unshare);
+	XT_CALL(crowd_open(&crowd));
+	XT_EQ(unshare(CLONE_FILES), 0);
+	before = xpoll_poll_syscalls();
+	XT_EQ(crowd_ready(&crowd), -1);
+	XT_CHECK(xpoll_poll_syscalls() > before); /* not passed through */
+}
+
+XT_TEST(close_range_of_an_unshared_table_then_reuse_is_another_file)
+{
+	XT_CHECK(xt_child(close_and_unshare, NULL));
 }
 
 static void by_fclose(int fd)

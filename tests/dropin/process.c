@@ -5,6 +5,7 @@
  */
 #include "dropin.h"
 
+#include <sched.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -198,7 +199,6 @@ XT_TEST(threads_may_wait_on_arrays_of_their_own)
 	}
 }
 
-XT_TEST(cancelled_thread_leaves_the_set_to_others)
 struct onlooker {
 	struct crowd *crowd;
 	atomic_int stop;
@@ -237,6 +237,7 @@ XT_TEST(byte_that_is_there_is_found_beside_sleepers)
 	XT_EQ(found, 1);
 }
 
+XT_TEST(cancelled_thread_leaves_the_set_to_others)
 {
 	struct crowd crowd;
 
@@ -290,6 +291,84 @@ XT_TEST(forked_child_beside_a_sleeper_does_not_disturb_it)
 		xt_get(crowd.fds[round].fd);
 		xt_threads_reuse();
 	}
+}
+
+/* --- Descriptors of one thread ------------------------------------------------------- */
+
+enum { APART = 17 };
+
+struct parting {
+	struct crowd crowd;
+	atomic_int parted;
+	atomic_int done;
+	int (*part)(int fd);
+};
+
+static int by_range(int fd)
+{
+	return close_range((unsigned)fd, (unsigned)fd, 2 /* CLOSE_RANGE_UNSHARE */);
+}
+
+static int by_unshare(int fd)
+{
+	return unshare(CLONE_FILES) < 0 ? -1 : close(fd);
+}
+
+/* Here the number is another file, which is ready. */
+static void poll_apart(void *argument)
+{
+	struct parting *parting = argument;
+	struct crowd *crowd = &parting->crowd;
+	int number = crowd->fds[APART].fd;
+	struct pollfd fds[CROWD];
+
+	memcpy(fds, crowd->fds, sizeof fds);
+	XT_EQ(parting->part(number), 0);
+	XT_EQ(poll(fds, CROWD, 0), 1);
+	XT_EQ(fds[APART].revents, POLLNVAL);
+	XT_EQ(dup2(crowd->pipes[3].w, number), number);
+	fds[APART].events = POLLOUT;
+	XT_EQ(poll(fds, CROWD, 0), 1);
+	XT_EQ(fds[APART].revents, POLLOUT);
+	atomic_store(&parting->parted, 1);
+	xt_until(&parting->done, 1);
+}
+
+static void wait_together(void *argument)
+{
+	struct parting *parting = argument;
+
+	XT_EQ(crowd_poll(&parting->crowd, -1), 1);
+}
+
+/* And to the others, one of them asleep, it is the file that it was. */
+static void part(void *argument)
+{
+	struct parting *parting = argument;
+	struct crowd *crowd = &parting->crowd;
+	struct xt_thread *sleeper;
+	struct xt_thread *apart;
+
+	XT_CALL(crowd_open(crowd));
+	sleeper = xt_start(wait_together, parting);
+	xt_asleep(sleeper);
+	apart = xt_start(poll_apart, parting);
+	xt_until(&parting->parted, 1);
+	xt_put(crowd->pipes[APART].w);
+	xt_join(sleeper);
+	XT_EXPECT_EQ(crowd->fds[APART].revents, POLLIN);
+	for (int i = 0; i < 30; i++)
+		XT_EXPECT_EQ(crowd_ready(crowd), APART);
+	atomic_store(&parting->done, 1);
+	xt_join(apart);
+}
+
+XT_TEST(thread_with_descriptors_of_its_own_does_not_disturb_the_others)
+{
+	if (XT_SANITIZED)
+		XT_SKIP("a sanitizer bears no thread in a forked child");
+	XT_CHECK(xt_child(part, &(struct parting){.part = by_range}));
+	XT_CHECK(xt_child(part, &(struct parting){.part = by_unshare}));
 }
 
 /* --- Closing and opening while others poll ------------------------------------------ */

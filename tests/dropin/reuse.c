@@ -8,6 +8,7 @@
 
 #include <limits.h>
 #include <spawn.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -312,6 +313,63 @@ static void own_number_is_not_replaced(void *unused)
 XT_TEST(own_number_stays_closed_to_the_program_when_dup2_fails)
 {
 	XT_CHECK(xt_child(own_number_is_not_replaced, NULL));
+}
+
+/* An epoll instance of the program's, by a function of the C library or by none. */
+static int by_epoll_create1(int own)
+{
+	int fd;
+
+	while ((fd = epoll_create1(0)) >= 0 && fd < own)
+		; /* The numbers below it are taken. */
+	return fd;
+}
+
+static int by_bare_dup3(int own)
+{
+	return (int)syscall(SYS_dup3, epoll_create1(0), own, 0);
+}
+
+static int (*take_number)(int own);
+
+/* It is the program's in all it does, and all of the array is found. */
+static void own_number_is_an_instance_of_the_program(void *unused)
+{
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
+	struct rlimit limit = {.rlim_cur = 512, .rlim_max = 512};
+	struct xt_pair pipe = xt_pipe();
+	struct crowd crowd;
+	int own = -1;
+
+	(void)unused;
+	XT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	XT_CALL(crowd_open_own(&crowd, &own));
+	XT_EQ(syscall(SYS_close, own), 0);
+	XT_EQ(take_number(own), own);
+	event.data.u64 = (uint64_t)crowd.fds[VICTIM].fd; /* as programs do */
+	XT_EQ(epoll_ctl(own, EPOLL_CTL_ADD, pipe.r, &event), 0);
+	for (int i = 0; i < CROWD; i++) {
+		crowd.fds[i].events ^= POLLPRI;
+		xt_put(crowd.pipes[i].w);
+		if (take_number == by_bare_dup3 && i == 0)
+			(void)crowd_ready(&crowd); /* the one in which it is noticed */
+		XT_EQ(crowd_ready(&crowd), i);
+		XT_EQ(epoll_wait(own, &event, 1, 0), 0); /* It has nothing of ours. */
+		xt_get(crowd.fds[i].fd);
+	}
+	xt_put(pipe.w);
+	XT_EQ(epoll_wait(own, &event, 1, 0), 1);
+	XT_EQ(close(own), 0);
+	XT_CHECK(fcntl(own, F_GETFD) < 0);
+	XT_EQ(crowd_ready(&crowd), -1);
+}
+
+XT_TEST(own_number_that_is_an_epoll_instance_of_the_program_is_the_programs)
+{
+	take_number = by_epoll_create1;
+	XT_CHECK(xt_child(own_number_is_an_instance_of_the_program, NULL));
+	take_number = by_bare_dup3;
+	XT_CHECK(xt_child(own_number_is_an_instance_of_the_program, NULL));
 }
 
 /* --- Other processes --------------------------------------------------------------------- */
