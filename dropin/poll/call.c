@@ -36,10 +36,6 @@
 /* Calls in a row that begin with the sleep. */
 #define UNLOOKED_MOST 16
 
-/* A new set may lose what its registrations cost and as much again. */
-#define BALANCE_START 20
-#define BALANCE_MOST  100
-
 int64_t call_left_ns(const struct call *call)
 {
 	int64_t left_ns;
@@ -97,7 +93,7 @@ static void release_signals(void *argument)
 	const struct call *call = argument;
 
 	if (call->holds)
-		signals_release(&call->held);
+		signals_release(call->held);
 }
 
 static int pass(struct call *call)
@@ -137,15 +133,13 @@ static struct set *make(struct call *call)
 	if (call->ops->mapped(call, NULL))
 		set = pool_new(call->site, call->key, call->awake_ns,
 		               call->ops->highest(call));
-	if (set)
-		set->balance = BALANCE_START * (int64_t)call->count;
 	return set;
 }
 
 /* Give up a set that is not worth it, or that does not work. */
-static void give_up(struct call *call, struct set *set)
+static void give_up(struct call *call, struct set *set, unsigned ready)
 {
-	sites_regret(call->site);
+	sites_regret(call->site, ready);
 	pool_drop(set);
 }
 
@@ -153,10 +147,12 @@ static struct set *find_set(struct call *call)
 {
 	struct set *set = pool_find(call->site, call->key);
 
-	call->awake_ns = xp_sys_now_coarse();
 	if (XP_UNLIKELY(!set))
 		set = adopt(call);
-	if (XP_UNLIKELY(!set) && sites_ripe(call->site))
+	if (XP_UNLIKELY(!set) && !sites_ripe(call->site))
+		return NULL;
+	call->awake_ns = xp_sys_now_coarse();
+	if (XP_UNLIKELY(!set))
 		set = make(call);
 	if (!set)
 		return NULL;
@@ -217,24 +213,42 @@ static int look(struct call *call, struct set *set, const struct pollfd *sleep,
 	return rc < 0 || (rc == 0 && watch->ready_len > 0) ? SPEAK : rc;
 }
 
-/* Is the set still worth it, after a call that saved that much?  Releases it. */
-static void account(struct call *call, struct set *set, size_t saved)
+/* Of 64 descriptors, where rc is what a call of this one returns. */
+static unsigned ready_of(const struct call *call, int rc)
+{
+	return rc > 0 && call->count > 0 ? (unsigned)(64 * (size_t)rc / call->count) : 0;
+}
+
+/* Is the set still worth it, after a call that found so many?  Releases it. */
+static void judge(struct call *call, struct set *set, int rc)
+{
+	enum account_verdict verdict = account_verdict(&set->account);
+
+	if (verdict == ACCOUNT_WINS)
+		sites_trust(call->site);
+	if (verdict == ACCOUNT_LOSES)
+		give_up(call, set, ready_of(call, rc));
+	else
+		pool_release(set);
+}
+
+/* The end of a call that found so many; or, where the real one has to speak, SPEAK. */
+static void account(struct call *call, struct set *set, int rc)
 {
 	struct watch *watch = &set->watch;
-	int64_t most = BALANCE_MOST * (int64_t)call->count;
 
-	set->balance += (int64_t)saved - watch->spent;
-	watch->spent = 0;
 	stats_add(&stats.syscalls, watch->syscalls);
 	stats_add(&stats.changes, watch->changes);
 	watch->syscalls = 0;
 	watch->changes = 0;
-	if (set->balance > most)
-		set->balance = most;
-	if (XP_UNLIKELY(set->balance < 0) && settings.after != 0)
-		give_up(call, set);
-	else
+	if (XP_LIKELY(!call->measured)) {
 		pool_release(set);
+		return;
+	}
+	call->measured = false;
+	account_ours(&set->account, kernel_processor_ns() - call->start_ns, rc == SPEAK,
+	             atomic_exchange(&set->closing_ns, 0));
+	judge(call, set, rc);
 }
 
 /* --- Sleeping ----------------------------------------------------------------------- */
@@ -257,10 +271,10 @@ static void hold_signals(struct call *call)
 {
 	if (call->holds)
 		return;
-	signals_hold(&call->held);
+	signals_hold(call->held);
 	call->holds = true;
 	if (!call->mask)
-		call->mask = &call->held;
+		call->mask = call->held;
 	stats_add(&stats.syscalls, 2);
 }
 
@@ -366,9 +380,9 @@ static bool look_ends(struct call *call, struct set *set,
 	} while (rc >= 0 && XP_UNLIKELY(recheck(call, set)));
 	if (rc == -EBADF || rc == SPEAK) {
 		if (rc == SPEAK)
-			account(call, set, 0);
+			account(call, set, SPEAK);
 		else
-			give_up(call, set);
+			give_up(call, set, 0);
 		*rcp = pass(call);
 		return true;
 	}
@@ -377,7 +391,7 @@ static bool look_ends(struct call *call, struct set *set,
 	/* A signal mask has to be in force at least for a moment. */
 	if (rc == 0 && (call->deadline_ns != XP_NOW || call->mask))
 		return false;
-	account(call, set, call->count);
+	account(call, set, rc);
 	if (rc == 0)
 		call->ops->clear(call);
 	*rcp = result(rc);
@@ -393,7 +407,7 @@ static int run(struct call *call, struct set *set)
 	int rc;
 
 	if (XP_UNLIKELY(changed < 0)) {
-		give_up(call, set);
+		give_up(call, set, 0);
 		return pass(call);
 	}
 	if (changed > 0) {
@@ -423,16 +437,61 @@ static int run(struct call *call, struct set *set)
 	}
 }
 
-int call_run(struct call *call)
+/* As the real function does, with a claimed set that is not asked this time. */
+static int run_real(struct call *call, struct set *set)
 {
+	uint32_t turn = set->turn;
+	int64_t start_ns = kernel_processor_ns();
+	int rc;
+	int saved;
+
+	pool_release(set);
+	rc = pass(call);
+	saved = errno;
+	if (rc >= 0 && pool_reclaim(set, turn)) {
+		account_real(&set->account, kernel_processor_ns() - start_ns);
+		judge(call, set, rc);
+	}
+	errno = saved;
+	return rc;
+}
+
+static int run_set(struct call *call, struct set *set)
+{
+	enum account_next next = ACCOUNT_NEITHER;
+
+	/* A call that has slept is measured whole, or not at all. */
+	if (settings.after != 0 && !call->was_asleep)
+		next = account_next(&set->account);
+	if (XP_UNLIKELY(next == ACCOUNT_REAL))
+		return run_real(call, set);
+	call->measured = next == ACCOUNT_OURS;
+	if (XP_UNLIKELY(call->measured))
+		call->start_ns = kernel_processor_ns();
+	return run(call, set);
+}
+
+bool call_try(struct call *call, int *rcp)
+{
+	struct set *set = find_set(call);
+	sigset_t held; /* not in the call, most of which are passed through or do not sleep */
 	int rc;
 
+	if (!set)
+		return false;
+	call->held = &held;
 	pthread_testcancel();
-	do {
-		struct set *set = find_set(call);
-
-		rc = set ? run(call, set) : pass(call);
-	} while (rc == AGAIN);
+	while ((rc = set ? run_set(call, set) : pass(call)) == AGAIN)
+		set = find_set(call);
 	release_signals(call);
-	return rc;
+	*rcp = rc;
+	return true;
+}
+
+void call_passed(const struct call *call, int rc)
+{
+	if (XP_UNLIKELY(settings.stats))
+		stats_add(&stats.passed, 1);
+	if (rc > 0)
+		sites_passed(call->site, ready_of(call, rc));
 }

@@ -47,7 +47,7 @@ static void close_begin(int fd)
 	numbers_close_cut(fd);
 }
 
-static void close_end(int fd)
+static inline void close_end(int fd)
 {
 	if (numbers_has(fd))
 		numbers_close_end(fd);

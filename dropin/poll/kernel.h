@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* A block of zeroed memory that can grow; {0} is an empty one. */
 struct memory {
@@ -31,6 +32,9 @@ void memory_free(struct memory *memory);
 bool memory_differs(const void *a, const void *b, size_t size);
 
 int kernel_pid(void);
+
+/* Processor time of this thread, in nanoseconds. */
+int64_t kernel_processor_ns(void);
 
 /*
  * A duplicate of fd that is closed on exec, with a number that is out of the

@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#define CLOSING_ONE  (UINT64_C(1) << NUMBERS_SETS)
-#define CLOSING_BITS (UINT64_C(0x7fff) << NUMBERS_SETS)
 #define OWN          (UINT64_C(1) << 63)
 
 /* More than the kernel's own limit is never open at once, as a rule. */
@@ -66,7 +64,7 @@ bool numbers_rely(int fd, int set)
 
 	raise_top(fd);
 	do {
-		if (word & (CLOSING_BITS | OWN))
+		if (word & (NUMBERS_CLOSING_BITS | OWN))
 			return false;
 	} while (!atomic_compare_exchange_weak(&numbers_words[fd], &word,
 	                                       word | UINT64_C(1) << set));
@@ -84,7 +82,7 @@ void numbers_unrely(int fd, int set)
 
 uint64_t numbers_close_begin(int fd)
 {
-	return atomic_fetch_add(&numbers_words[fd], CLOSING_ONE) &
+	return atomic_fetch_add(&numbers_words[fd], NUMBERS_CLOSING_ONE) &
 	       NUMBERS_SET_BITS;
 }
 
@@ -95,17 +93,6 @@ void numbers_close_cut(int fd)
 	atomic_fetch_and(&numbers_words[fd], ~NUMBERS_SET_BITS);
 	position = atomic_fetch_add(&log_end, 1);
 	log_entries[position % LOG_LEN] = position << 32 | ((uint64_t)fd + 1);
-}
-
-void numbers_close_end(int fd)
-{
-	uint64_t word = numbers_words[fd];
-
-	/* A fork in between, by a signal handler, has forgotten that we began. */
-	while ((word & CLOSING_BITS) != 0 &&
-	       !atomic_compare_exchange_weak(&numbers_words[fd], &word,
-	                                     word - CLOSING_ONE))
-		;
 }
 
 unsigned numbers_range_begin(unsigned end)

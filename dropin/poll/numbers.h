@@ -25,6 +25,9 @@
 #define NUMBERS_SETS     48
 #define NUMBERS_SET_BITS ((UINT64_C(1) << NUMBERS_SETS) - 1)
 
+#define NUMBERS_CLOSING_ONE  (UINT64_C(1) << NUMBERS_SETS)
+#define NUMBERS_CLOSING_BITS (UINT64_C(0x7fff) << NUMBERS_SETS)
+
 extern _Atomic uint64_t *numbers_words;
 extern size_t numbers_len; /* 0: not initialised, and nothing is relied on */
 
@@ -59,7 +62,18 @@ static inline uint64_t numbers_relying(int fd)
 /* From before a close until after it.  Returns the sets that relied on fd. */
 uint64_t numbers_close_begin(int fd);
 void numbers_close_cut(int fd); /* nobody relies on fd any longer; log it */
-void numbers_close_end(int fd);
+
+/* Inline, since after a system call each return is mispredicted. */
+static inline void numbers_close_end(int fd)
+{
+	uint64_t word = numbers_words[fd];
+
+	/* A fork in between, by a signal handler, has forgotten that we began. */
+	while ((word & NUMBERS_CLOSING_BITS) != 0 &&
+	       !atomic_compare_exchange_weak(&numbers_words[fd], &word,
+	                                     word - NUMBERS_CLOSING_ONE))
+		;
+}
 
 /*
  * The same for a range.  Only the numbers below the result, which is at most

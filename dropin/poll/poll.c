@@ -121,8 +121,13 @@ static int poll_large(struct pollfd *fds, nfds_t count, int timeout_ms,
 		.fds = fds,
 		.timeout_ms = timeout_ms,
 	};
+	int rc;
 
-	return call_run(&call);
+	if (call_try(&call, &rc))
+		return rc;
+	rc = real.poll(fds, count, timeout_ms);
+	call_passed(&call, rc);
+	return rc;
 }
 
 static int ppoll_large(struct pollfd *fds, nfds_t count,
@@ -139,6 +144,7 @@ static int ppoll_large(struct pollfd *fds, nfds_t count,
 		.fds = fds,
 		.timeout = timeout,
 	};
+	int rc;
 
 	if (timeout) {
 		if (!call_timeout_is_valid(timeout)) { /* EINVAL */
@@ -147,7 +153,11 @@ static int ppoll_large(struct pollfd *fds, nfds_t count,
 		}
 		call.deadline_ns = call_deadline(call_timeout_ns(timeout));
 	}
-	return call_run(&call);
+	if (call_try(&call, &rc))
+		return rc;
+	rc = real.ppoll(fds, count, timeout, mask);
+	call_passed(&call, rc);
+	return rc;
 }
 
 EXPORT int poll(struct pollfd *fds, nfds_t count, int timeout_ms)

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "account.h"
 #include "array.h"
 #include "bits.h"
 #include "recheck.h"
@@ -33,7 +34,8 @@ struct set {
 	struct array array;     /* [c] of poll */
 	struct bits bits;       /* [c] of select */
 	struct recheck recheck; /* [c] */
-	int64_t balance;        /* [c] what it has saved; below 0 it is given up */
+	struct account account; /* [c] */
+	_Atomic int64_t closing_ns; /* [a] what closes have taken because of it */
 	uintptr_t mapped_from;  /* [c] of poll: memory that is known to be there */
 	uintptr_t mapped_to;    /* [c] of select: of each of mapped_sets so much */
 	uintptr_t mapped_sets[BITS_KINDS]; /* [c] of select */

@@ -75,7 +75,7 @@ int recheck_slice(struct recheck *recheck, struct watch *watch)
 
 	if (recheck->owed > 0)
 		recheck->owed--;
-	watch->spent += len;
+	recheck->looked += (size_t)len;
 	watch->syscalls += len > 0;
 	if (len == 0)
 		return 0;

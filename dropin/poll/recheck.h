@@ -20,6 +20,7 @@ struct recheck {
 	int64_t due_ns; /* when another slice is due */
 	size_t owed;    /* slices that are due */
 	size_t at;      /* the number at which the next one begins */
+	size_t looked;  /* numbers in all */
 };
 
 /* Slices to look at everything once. */

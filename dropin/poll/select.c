@@ -129,13 +129,19 @@ static inline bool passes(int count)
 
 static int run(struct call *call, uintptr_t site)
 {
+	int rc;
+
 	call->ops = &select_ops;
 	/* By a jump at its end a function may call poll for the same caller. */
 	call->site = ~site;
 	for (int kind = BITS_KINDS - 1; kind >= 0; kind--)
 		if (call->sets.words[kind])
 			call->key = (uintptr_t)call->sets.words[kind];
-	return call_run(call);
+	if (call_try(call, &rc))
+		return rc;
+	rc = select_pass(call);
+	call_passed(call, rc);
+	return rc;
 }
 
 static int pselect_large(int count, fd_set *in, fd_set *out, fd_set *except,

@@ -11,7 +11,11 @@
 
 /* A call from here was passed through; true: it is time for a set. */
 bool sites_ripe(uintptr_t site);
-/* The set that was made was not worth it. */
-void sites_regret(uintptr_t site);
+/* The set that was made was not worth it, with so many of 64 descriptors ready. */
+void sites_regret(uintptr_t site, unsigned ready);
+/* It is. */
+void sites_trust(uintptr_t site);
+/* What the real function found, in a call that was passed through. */
+void sites_passed(uintptr_t site, unsigned ready);
 
 #endif

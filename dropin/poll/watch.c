@@ -24,7 +24,7 @@ enum {
 	DOUBT = 16,  /* the registration may be of another file by now */
 };
 
-/* Calls after which a registration, 10 times a look, is worth its cost. */
+/* Calls after which a registration, ten times as dear as a look, is worth it. */
 #define HOT_CALLS 16
 /* How many of the hot ones are considered for it in one call. */
 #define HOT_CHECKED 4
@@ -62,7 +62,6 @@ static int control(struct watch *watch, int op, int fd)
 
 	if (!watch_is_ours(watch))
 		return -EBADF;
-	watch->spent += WATCH_COST_CHANGE;
 	watch->syscalls++;
 	watch->changes++;
 	return xp_sys_epoll_ctl(watch->epoll_fd, op, fd,
@@ -412,7 +411,6 @@ static int harvest(struct watch *watch)
 			return rc;
 		dead |= rc == 0;
 	}
-	watch->spent += WATCH_COST_CALL + count;
 	return dead ? rebuild(watch) : 0;
 }
 
@@ -449,7 +447,6 @@ int watch_take(struct watch *watch, const struct pollfd *sleep, int len)
 	for (int i = 1; i < len; i++)
 		if (sleep[i].revents != 0 && (watch->slots[sleep[i].fd].flags & HOT))
 			found(watch, sleep[i].fd, (uint16_t)sleep[i].revents);
-	watch->spent += len;
 	return sleep[0].revents != 0 ? harvest(watch) : 0;
 }
 
@@ -463,7 +460,6 @@ int watch_look(struct watch *watch)
 		return make_room(watch) ? harvest(watch) : -EBADF;
 	len = watch_sleepers(watch, sleep);
 	watch->syscalls++;
-	watch->spent += WATCH_COST_CALL;
 	rc = xp_sys_poll_now(sleep, (size_t)len);
 	return rc < 0 ? -EBADF : watch_take(watch, sleep, len);
 }

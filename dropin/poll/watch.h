@@ -34,10 +34,6 @@
 /* What poll(2) reports whether it is asked for or not. */
 #define WATCH_ALWAYS (POLLERR | POLLHUP | POLLNVAL)
 
-/* Costs, in units of what poll(2) pays for one descriptor of its array. */
-#define WATCH_COST_CALL   6
-#define WATCH_COST_CHANGE 10
-
 struct watch_slot {
 	int32_t first;       /* for the owner: where the number is, or -1 */
 	uint32_t generation; /* of the registration; in its token */
@@ -75,7 +71,6 @@ struct watch {
 	struct watch_ready *ready; /* what the last look found */
 	size_t ready_len;
 
-	int64_t spent; /* costs since the owner last took them */
 	unsigned syscalls;
 	unsigned changes; /* of them, those that change what the kernel watches */
 	bool shared;  /* others poll the instance; for looks whose answer is final */
