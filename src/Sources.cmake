@@ -85,6 +85,7 @@ set(XPOLL_LINUX
   os/sys_perf.c
   os/sys_pidfd.c
   os/sys_ppoll.c
+  os/sys_statx.c
   os/sys_syscall.c
   os/sys_timerfd.c
   os/sys_unixdiag.c
@@ -111,6 +112,7 @@ set(XPOLL_KQUEUE
   os/beacon_pipe.c
   os/fdkind_anon_none.c
   os/fskind_fstat.c
+  os/sys_born.c
   os/procfs_none.c
   os/sys_counts_kqueue.c
   os/sys_kqueue.c
@@ -135,6 +137,7 @@ set(XPOLL_SUNOS
   os/beacon_pipe.c
   os/fdkind_anon_none.c
   os/fskind_fstat.c
+  os/sys_born.c
   os/sys_counts_ioctl.c
   os/sys_devpoll.c
   os/sys_epoll_libc.c

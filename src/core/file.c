@@ -26,6 +26,7 @@ struct xp_file {
 	unsigned due; /* filters to look at though they are CLEAR */
 	uint64_t device;
 	uint64_t inode;
+	int64_t born_ns;
 };
 
 static int file_fd(const struct xp_file *file)
@@ -98,13 +99,15 @@ int xp_file_add(struct xpoll *queue, int fd)
 {
 	struct stat status;
 	struct xp_file *file;
-	int rc = xp_sys_fstat(fd, &status);
+	int64_t born_ns;
+	int rc = xp_sys_fstat_born(fd, &status, &born_ns);
 
 	if (rc < 0)
 		return rc;
 	file = xp_alloc(sizeof *file);
 	if (!file)
 		return -ENOMEM;
+	file->born_ns = xp_fs_keeps_births(fd) ? born_ns : 0;
 	file->item.ident = (uint64_t)fd;
 	rc = xp_regmap_add(&queue->files, &file->item);
 	if (rc < 0) {
@@ -129,6 +132,11 @@ int xp_file_follow(struct xpoll *queue, int fd)
 	if (file->sized && !file->follows)
 		rc = xp_inode_watch(queue, &file->growth, fd, XPOLL_NOTE_WRITE,
 		                    true);
+	else if (file->sized)
+		rc = xp_inode_rewatch(queue, &file->growth, XPOLL_NOTE_WRITE, true);
+	/* The kernel knows a new file by its watch, whatever its numbers are. */
+	if (rc == -ESTALE)
+		return -ENOENT;
 	if (rc == 0)
 		file->follows = file->sized;
 	return rc;
@@ -172,11 +180,14 @@ void xp_files_fini(struct xpoll *queue)
 /* 0; -EBADF, -ENOENT: closed, or another file by now; what fstat(2) says. */
 static int file_status(const struct xp_file *file, struct stat *status)
 {
-	int rc = xp_sys_fstat(file_fd(file), status);
+	int64_t born_ns;
+	int rc = xp_sys_fstat_born(file_fd(file), status, &born_ns);
 
 	if (rc < 0)
 		return rc;
-	if ((uint64_t)status->st_dev != file->device || status->st_ino != file->inode)
+	if ((uint64_t)status->st_dev != file->device ||
+	    status->st_ino != file->inode ||
+	    !xp_sys_same_birth(born_ns, file->born_ns))
 		return -ENOENT;
 	return 0;
 }

@@ -17,7 +17,7 @@
 
 /* Note fd as such a file; -EBADF, -ENOMEM. */
 int xp_file_add(struct xpoll *queue, int fd);
-/* Wake it when it grows; -EBADF, -ENOMEM. */
+/* Wake it when it grows; -EBADF, -ENOMEM, -ENOENT: it is another file by now. */
 int xp_file_follow(struct xpoll *queue, int fd);
 void xp_file_remove(struct xpoll *queue, int fd);
 /* Does the number still stand for the file that was added?  -EBADF, -ENOENT. */

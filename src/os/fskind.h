@@ -20,6 +20,9 @@ bool xp_fs_holds_fifo(int fd);
  */
 bool xp_fs_has_sizes(int fd);
 
+/* Not where a file is copied when it is first written, with another birth. */
+bool xp_fs_keeps_births(int fd);
+
 /*
  * Is something mounted here, and seen from there?  Then the directory above is
  * not the one that holds its name.  Before Linux 5.8 nobody knows: false.

@@ -17,3 +17,9 @@ bool xp_fs_has_sizes(int fd)
 	(void)fd;
 	return true;
 }
+
+bool xp_fs_keeps_births(int fd)
+{
+	(void)fd;
+	return true;
+}

@@ -9,6 +9,9 @@
 #include "os/rawcall.h"
 #include "os/sys_linux.h"
 
+#ifndef OVERLAYFS_SUPER_MAGIC
+#define OVERLAYFS_SUPER_MAGIC 0x794c7630
+#endif
 #ifndef PIPEFS_MAGIC
 #define PIPEFS_MAGIC 0x50495045
 #endif
@@ -30,6 +33,11 @@ bool xp_fs_has_sizes(int fd)
 		if (type == made_up[i])
 			return false;
 	return true;
+}
+
+bool xp_fs_keeps_births(int fd)
+{
+	return xp_sys_fs_type(fd) != OVERLAYFS_SUPER_MAGIC;
 }
 
 /* In the second word of what statx(2) fills, and, if it is known, the eighth. */

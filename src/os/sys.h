@@ -20,6 +20,7 @@
 #include <sys/types.h>
 
 #ifdef __APPLE__
+#define st_birthtim st_birthtimespec
 #define st_mtim st_mtimespec
 #define st_ctim st_ctimespec
 #endif
@@ -41,6 +42,15 @@ int xp_sys_close(int fd);
 int xp_sys_read(int fd, void *buffer, size_t size);
 int xp_sys_write(int fd, const void *buffer, size_t size);
 int xp_sys_fstat(int fd, struct stat *status);
+/*
+ * And when the file was made: a file system may give the number of an inode to
+ * the next file.  0: the system does not say.
+ */
+int xp_sys_fstat_born(int fd, struct stat *status, int64_t *born_ns);
+static inline bool xp_sys_same_birth(int64_t a_ns, int64_t b_ns)
+{
+	return a_ns == b_ns || a_ns == 0 || b_ns == 0;
+}
 int64_t xp_sys_tell(int fd);       /* the file offset */
 int xp_sys_open_flags(int fd);     /* fcntl F_GETFL; -EBADF: not open */
 bool xp_sys_is_path(int fd);       /* O_PATH: it stands for a name */

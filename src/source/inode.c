@@ -50,9 +50,17 @@ static struct xp_inodes *inodes_make(struct xpoll *queue)
 	return inodes;
 }
 
-static bool same_file(const struct stat *a, const struct stat *b)
+/* 0; -ENOENT: the number is another file's by now; -EBADF ... */
+static int user_look(const struct xp_inode_user *user, struct stat *now)
 {
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+	const struct stat *last = &user->last;
+	int64_t born_ns;
+	int rc = xp_sys_fstat_born(user->fd, now, &born_ns);
+
+	if (rc < 0)
+		return rc;
+	return last->st_dev == now->st_dev && last->st_ino == now->st_ino &&
+		xp_sys_same_birth(user->born_ns, born_ns) ? 0 : -ENOENT;
 }
 
 /* Growing and shrinking again in between is not seen. */
@@ -211,8 +219,8 @@ static void user_settle(struct xpoll *queue, struct xp_inodes *inodes,
 	user->told = 0;
 	if (told & XPOLL_NOTE_RENAME)
 		user_moved(queue, inodes, user);
-	rc = xp_sys_fstat(user->fd, &now);
-	gone = rc == -EBADF || (rc == 0 && !same_file(&user->last, &now));
+	rc = user_look(user, &now);
+	gone = rc == -EBADF || rc == -ENOENT;
 	if (!gone && rc == 0 && told & XP_TOLD_ENDED &&
 	    !(told & XPOLL_NOTE_REVOKE))
 		gone = !user_survives(queue, inodes, user, &now);
@@ -281,7 +289,7 @@ static void settle_others(struct xpoll *queue, struct xp_inodes *inodes)
 /* May a file be looked at now and then, which the kernel does not tell of? */
 static bool by_time(int rc, uint32_t notes, bool lenient)
 {
-	if (rc >= 0 || notes & ~(uint32_t)BY_LOOK)
+	if (rc >= 0 || rc == -ESTALE || notes & ~(uint32_t)BY_LOOK)
 		return false;
 	return rc == -ENOTSUP || rc == -EPERM || lenient;
 }
@@ -290,7 +298,7 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
                    uint32_t notes, bool lenient)
 {
 	struct xp_inodes *inodes = inodes_make(queue);
-	int rc = xp_sys_fstat(fd, &user->last);
+	int rc = xp_sys_fstat_born(fd, &user->last, &user->born_ns);
 	bool timed;
 
 	XP_ASSERT(user->ops && !user->self.inode);
@@ -298,6 +306,8 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
 		return rc < 0 ? rc : -ENOMEM;
 	if (!xp_fs_is_file(fd, user->last.st_mode))
 		return -EINVAL;
+	if (!xp_fs_keeps_births(fd))
+		user->born_ns = 0;
 	xp_list_init(&user->all);
 	xp_list_init(&user->unsettled);
 	user->self.user = user;
@@ -321,7 +331,7 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
 }
 
 int xp_inode_rewatch(struct xpoll *queue, struct xp_inode_user *user,
-                     uint32_t notes)
+                     uint32_t notes, bool lenient)
 {
 	struct xp_inodes *inodes = inodes_find(queue);
 	uint32_t before = user->notes;
@@ -333,7 +343,7 @@ int xp_inode_rewatch(struct xpoll *queue, struct xp_inode_user *user,
 	user->notes = notes;
 	user->hushed = 0;
 	rc = xp_inode_join(queue, inodes, user);
-	timed = rc > 0 || by_time(rc, notes, false);
+	timed = rc > 0 || by_time(rc, notes, lenient);
 	if (rc < 0 && !timed) {
 		user->notes = before;
 		return rc;
@@ -356,7 +366,7 @@ void xp_inode_listen(struct xpoll *queue, struct xp_inode_user *user)
 	user_list(queue, inodes, user, rc != 0);
 	settle_soon(queue, inodes);
 	/* If it is another file, that is for the one who has named it to find. */
-	if (xp_sys_fstat(user->fd, &now) < 0 || !same_file(&user->last, &now))
+	if (user_look(user, &now) < 0)
 		return;
 	user_news(queue, user, compare(0, &user->last, &now), false);
 	user->last = now;
@@ -378,11 +388,9 @@ void xp_inode_unwatch(struct xpoll *queue, struct xp_inode_user *user)
 int xp_inode_confirm(const struct xp_inode_user *user)
 {
 	struct stat now;
-	int rc = xp_sys_fstat(user->fd, &now);
+	int rc = user_look(user, &now);
 
-	if (rc == -EBADF)
-		return rc;
-	return rc == 0 && !same_file(&user->last, &now) ? -ENOENT : 0;
+	return rc == -EBADF || rc == -ENOENT ? rc : 0;
 }
 
 bool xp_inode_supports(uint32_t notes)

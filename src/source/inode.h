@@ -57,6 +57,7 @@ struct xp_inode_user {
 	uint64_t place;             /* where the provider saw it last */
 	uint32_t hushed;            /* notes it was told and did not listen to */
 	uint32_t told;              /* notes since the last comparison, XP_TOLD_ */
+	int64_t born_ns;            /* when the file was made; 0: nobody knows */
 	struct stat last;           /* as it was then */
 };
 
@@ -72,7 +73,7 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
                    uint32_t notes, bool lenient);
 /* Ask for other notes; -ESTALE: the number is another file's by now. */
 int xp_inode_rewatch(struct xpoll *queue, struct xp_inode_user *user,
-                     uint32_t notes);
+                     uint32_t notes, bool lenient);
 /*
  * It listens again: what it would have been told now comes by `news`, before
  * this returns.

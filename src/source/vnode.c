@@ -80,7 +80,7 @@ static int vnode_touch(struct xpoll *queue, struct xp_reg *reg,
 
 	if (!(change->flags & XPOLL_ADD))
 		return 0;
-	rc = xp_inode_rewatch(queue, &vnode_of(reg)->user, change->fflags);
+	rc = xp_inode_rewatch(queue, &vnode_of(reg)->user, change->fflags, false);
 	if (rc < 0)
 		return rc;
 	reg->fflags = change->fflags;

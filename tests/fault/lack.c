@@ -62,9 +62,7 @@ int __wrap_xp_sys_poll_now(struct pollfd *fds, size_t count)
 	return fails ? -ENOMEM : __real_xp_sys_poll_now(fds, count);
 }
 
-int __real_xp_sys_fstat(int fd, struct stat *status);
-int __wrap_xp_sys_fstat(int fd, struct stat *status);
-int __wrap_xp_sys_fstat(int fd, struct stat *status)
+static bool stat_is_let_through(void)
 {
 	if (before_look) {
 		void (*happens)(void) = before_look;
@@ -73,9 +71,25 @@ int __wrap_xp_sys_fstat(int fd, struct stat *status)
 		happens();
 	}
 	if (stat_fails == 0)
-		return __real_xp_sys_fstat(fd, status);
+		return true;
 	stat_fails--;
-	return -ENOMEM;
+	return false;
+}
+
+int __real_xp_sys_fstat(int fd, struct stat *status);
+int __wrap_xp_sys_fstat(int fd, struct stat *status);
+int __wrap_xp_sys_fstat(int fd, struct stat *status)
+{
+	return stat_is_let_through() ? __real_xp_sys_fstat(fd, status) : -ENOMEM;
+}
+
+int __real_xp_sys_fstat_born(int fd, struct stat *status, int64_t *born_ns);
+int __wrap_xp_sys_fstat_born(int fd, struct stat *status, int64_t *born_ns);
+int __wrap_xp_sys_fstat_born(int fd, struct stat *status, int64_t *born_ns)
+{
+	return stat_is_let_through()
+	           ? __real_xp_sys_fstat_born(fd, status, born_ns)
+	           : -ENOMEM;
 }
 
 int __real_xp_sys_inotify_open(void);

@@ -40,6 +40,37 @@ XT_TEST(growth_wakes_a_wait_that_sleeps)
 	XT_NONE(queue);
 }
 
+/* Log rotation: ext4 gives the next file the number of the inode as well. */
+XT_TEST(file_under_the_number_of_one_that_was_removed_is_read)
+{
+	static const int modes[] = {0, XPOLL_CLEAR, XPOLL_DISPATCH};
+	struct xpoll *queue = xt_open();
+	struct log log = log_make("f", "");
+	struct xpoll_event now;
+
+	if (xt_sunos())
+		XT_SKIP("no call of this system tells of a file's birth");
+	for (int i = 0; i < 12; i++) {
+		int number = log.r;
+
+		XT_OK(xt_add(queue, number, READ, modes[i % 3]));
+		XT_EQ(xpoll_lookup(queue, (uint64_t)number, READ, &now), 0);
+		XT_EXPECT_EQ(now.flags, modes[i % 3]);
+		if (i >= 6)
+			XT_NONE(queue);
+		append(log.w, "more");
+		XT_GETS(queue, NULL, number, READ);
+		XT_EQ(xt_drain(number), 4);
+		XT_EQ(unlink(xt_name("f")), 0);
+		xt_close(log.r);
+		xt_close(log.w);
+		log = log_make("f", "");
+		if (log.r != number)
+			xt_number(log.r, number);
+		log.r = number;
+	}
+}
+
 struct sleeper {
 	struct xpoll *queue;
 	struct xpoll_event event;

@@ -73,6 +73,13 @@ int xp_sys_fstat(int fd, struct stat *status)
 	return 0;
 }
 
+/* The number of an inode has a part here that changes when it is used again. */
+int xp_sys_fstat_born(int fd, struct stat *status, int64_t *born_ns)
+{
+	*born_ns = 0;
+	return xp_sys_fstat(fd, status);
+}
+
 int xp_nt_file_type(int fd)
 {
 	DWORD saved = GetLastError();
@@ -98,6 +105,12 @@ bool xp_fs_is_file(int fd, mode_t mode)
 }
 
 bool xp_fs_has_sizes(int fd)
+{
+	(void)fd;
+	return true;
+}
+
+bool xp_fs_keeps_births(int fd)
 {
 	(void)fd;
 	return true;

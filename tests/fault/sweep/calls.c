@@ -187,6 +187,18 @@ int __wrap_xp_sys_fstat(int fd, struct stat *status)
 	return sweep_fails(SWEEP_FSTAT, &error) ? -error : 0;
 }
 
+int __real_xp_sys_fstat_born(int fd, struct stat *status, int64_t *born_ns);
+int __wrap_xp_sys_fstat_born(int fd, struct stat *status, int64_t *born_ns);
+int __wrap_xp_sys_fstat_born(int fd, struct stat *status, int64_t *born_ns)
+{
+	int rc = __real_xp_sys_fstat_born(fd, status, born_ns);
+	int error;
+
+	if (rc < 0 || !(S_ISREG(status->st_mode) || S_ISDIR(status->st_mode)))
+		return rc;
+	return sweep_fails(SWEEP_FSTAT, &error) ? -error : 0;
+}
+
 /* Less than there is, or an error. */
 static bool transfer_fails(size_t *size, int64_t *result)
 {
