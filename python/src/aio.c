@@ -31,8 +31,14 @@ static int parse_operation(struct xpy_aio *aio, PyObject *op, PyObject *fd,
 	operation->fd = PyObject_AsFileDescriptor(fd);
 	if (operation->fd < 0)
 		return -1;
-	if (!buffer || buffer == Py_None)
-		return 0;
+	if (!buffer || buffer == Py_None) {
+		if (number != XPOLL_AIO_READ && number != XPOLL_AIO_WRITE)
+			return 0;
+		/* No bytes into no buffer would look like the end of the file. */
+		PyErr_SetString(PyExc_TypeError,
+		                "AIO_READ and AIO_WRITE need a buffer");
+		return -1;
+	}
 	if (PyObject_GetBuffer(buffer, &aio->view,
 	                       number == XPOLL_AIO_READ ? PyBUF_WRITABLE
 	                       : PyBUF_SIMPLE) < 0)
@@ -140,6 +146,46 @@ static void aio_dealloc(PyObject *self)
 	Py_DECREF(type);
 }
 
+static const char *operation_name(int op)
+{
+	switch (op) {
+	case XPOLL_AIO_READ:
+		return "READ";
+	case XPOLL_AIO_WRITE:
+		return "WRITE";
+	case XPOLL_AIO_FSYNC:
+		return "FSYNC";
+	default:
+		return "FDATASYNC";
+	}
+}
+
+static PyObject *aio_repr(PyObject *self)
+{
+	const struct xpoll_aio *operation = &as_aio(self)->operation;
+	PyObject *text = PyUnicode_FromFormat("<xpoll.Aio %s fd=%d",
+	                                      operation_name(operation->op),
+	                                      operation->fd);
+	PyObject *longer = NULL;
+
+	if (text && operation->op != XPOLL_AIO_FSYNC &&
+	    operation->op != XPOLL_AIO_FDATASYNC) {
+		longer = PyUnicode_FromFormat("%U offset=%lld length=%zu", text,
+		                              (long long)operation->offset,
+		                              operation->length);
+		Py_DECREF(text);
+		text = longer;
+	}
+	if (!text)
+		return NULL;
+	longer = as_aio(self)->done
+		? PyUnicode_FromFormat("%U result=%lld>", text,
+		                       (long long)operation->result)
+		: PyUnicode_FromFormat("%U in flight>", text);
+	Py_DECREF(text);
+	return longer;
+}
+
 static PyObject *aio_result(PyObject *self, void *closure)
 {
 	(void)closure;
@@ -185,6 +231,7 @@ static PyType_Slot aio_slots[] = {
 	{Py_tp_dealloc, XPY_SLOT(aio_dealloc)},
 	{Py_tp_traverse, XPY_SLOT(aio_traverse)},
 	{Py_tp_clear, XPY_SLOT(aio_clear)},
+	{Py_tp_repr, XPY_SLOT(aio_repr)},
 	{Py_tp_members, aio_members},
 	{Py_tp_getset, aio_getset},
 	{0, NULL},

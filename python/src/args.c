@@ -198,15 +198,14 @@ static int64_t now(void)
 
 void xpy_wait_start(struct xpy_wait *wait, int64_t timeout_ns)
 {
-	wait->timeout_ns = timeout_ns;
-	if (timeout_ns > 0) {
-		wait->end_ns = now();
-		wait->end_ns = timeout_ns > INT64_MAX - wait->end_ns
-			? INT64_MAX : wait->end_ns + timeout_ns;
-	}
+	/* 146 years: so sums with the clock have room. */
+	wait->timeout_ns = timeout_ns < INT64_MAX / 2 ? timeout_ns : INT64_MAX / 2;
+	if (timeout_ns > 0)
+		wait->end_ns = now() + wait->timeout_ns;
 }
 
-bool xpy_wait_resume(struct xpy_wait *wait)
+/* False: the time is over. */
+static bool recompute(struct xpy_wait *wait)
 {
 	if (wait->timeout_ns < 0)
 		return true;
@@ -218,17 +217,25 @@ bool xpy_wait_resume(struct xpy_wait *wait)
 	return wait->timeout_ns > 0;
 }
 
-int xpy_wait_ms(const struct xpy_wait *wait)
+int xpy_wait_again(const struct xpy_handle *handle, struct xpy_wait *wait)
 {
-	if (wait->timeout_ns < 0)
+	if (PyErr_CheckSignals() < 0 || xpy_handle_check(handle) < 0)
 		return -1;
-	return (int)((wait->timeout_ns + NS_PER_MS - 1) / NS_PER_MS);
+	return recompute(wait);
 }
 
-int xpy_wait_fits_ms(int64_t timeout_ns)
+int xpy_wait_ms(const struct xpy_wait *wait)
 {
-	if (timeout_ns / NS_PER_MS < INT_MAX)
-		return 0;
-	PyErr_SetString(PyExc_OverflowError, "timeout is too large");
-	return -1;
+	int64_t ms = wait->timeout_ns / NS_PER_MS +
+		(wait->timeout_ns % NS_PER_MS != 0);
+
+	if (wait->timeout_ns < 0)
+		return -1;
+	return ms < INT_MAX ? (int)ms : INT_MAX;
+}
+
+bool xpy_wait_was_cut(const struct xpy_wait *wait)
+{
+	return wait->timeout_ns / NS_PER_MS >= INT_MAX &&
+		wait->end_ns - now() <= wait->timeout_ns - (int64_t)INT_MAX * NS_PER_MS;
 }

@@ -3,7 +3,32 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <unistd.h>
+
+/* OSError that names the back end and those that are usable; returns -1. */
+static int no_such_backend(const char *backend)
+{
+	enum { MOST = 32 };
+	const char *names[MOST];
+	int count = xpoll_backends(names, MOST);
+	PyObject *text = PyUnicode_FromFormat("no back end '%s' here; usable:",
+	                                      backend);
+	PyObject *args;
+
+	for (int i = 0; text && i < count && i < MOST; i++) {
+		PyObject *longer = PyUnicode_FromFormat("%U%s %s", text,
+		                                        i > 0 ? "," : "", names[i]);
+
+		Py_DECREF(text);
+		text = longer;
+	}
+	args = text ? Py_BuildValue("(iN)", ENOTSUP, text) : NULL;
+	if (args)
+		PyErr_SetObject(PyExc_OSError, args);
+	Py_XDECREF(args);
+	return -1;
+}
 
 int xpy_handle_open(struct xpy_handle *handle, const char *backend,
                     int64_t size_hint)
@@ -20,6 +45,10 @@ int xpy_handle_open(struct xpy_handle *handle, const char *backend,
 	}
 	handle->queue = xpoll_open(&options);
 	if (!handle->queue) {
+		if (!backend)
+			backend = getenv("XPOLL_BACKEND");
+		if (errno == ENOTSUP && backend)
+			return no_such_backend(backend);
 		PyErr_SetFromErrno(PyExc_OSError);
 		return -1;
 	}

@@ -111,6 +111,7 @@ PyDoc_STRVAR(aio_submit_doc,
 "Start an operation on a file, AIO_READ, AIO_WRITE, AIO_FSYNC or AIO_FDATASYNC,\n"
 "and return it as an Aio.\n"
 "\n"
+"buffer is bytes-like, writable for AIO_READ; only a sync goes without.\n"
 "It ends as one FILT_AIO event: data is the number of bytes, or a negative\n"
 "errno value; udata is the Aio unless another one is given here.");
 

@@ -51,6 +51,22 @@ static void selector_dealloc(PyObject *self)
 	Py_DECREF(type);
 }
 
+static PyObject *selector_repr(PyObject *self)
+{
+	struct xpy_handle *handle = &xpy_as_selector(self)->handle;
+	PyObject *name = PyType_GetQualName(Py_TYPE(self));
+	PyObject *text = NULL;
+
+	if (name && (!handle->queue || handle->closing))
+		text = PyUnicode_FromFormat("<xpoll.%U closed>", name);
+	else if (name)
+		text = PyUnicode_FromFormat("<xpoll.%U backend='%s' registered=%zd>",
+		                            name, xpoll_backend(handle->queue),
+		                            PyDict_Size(xpy_as_selector(self)->keys));
+	Py_XDECREF(name);
+	return text;
+}
+
 static PyObject *selector_close(PyObject *self, PyObject *unused)
 {
 	(void)unused;
@@ -115,10 +131,10 @@ static PyMemberDef selector_members[] = {
 
 static PyMethodDef selector_methods[] = {
 	{"register", XPY_METHOD(xpy_selector_register), FAST, register_doc},
-	{"unregister", xpy_selector_unregister, METH_O, unregister_doc},
+	{"unregister", XPY_METHOD(xpy_selector_unregister), FAST, unregister_doc},
 	{"modify", XPY_METHOD(xpy_selector_modify), FAST, modify_doc},
 	{"select", XPY_METHOD(xpy_selector_select), FAST, select_doc},
-	{"get_key", xpy_selector_get_key, METH_O, get_key_doc},
+	{"get_key", XPY_METHOD(xpy_selector_get_key), FAST, get_key_doc},
 	{"close", selector_close, METH_NOARGS, close_doc},
 	{"fileno", selector_fileno, METH_NOARGS, fileno_doc},
 	{"reinit", selector_reinit, METH_NOARGS, reinit_doc},
@@ -132,6 +148,7 @@ static PyType_Slot selector_slots[] = {
 	{Py_tp_traverse, XPY_SLOT(selector_traverse)},
 	{Py_tp_clear, XPY_SLOT(selector_clear)},
 	{Py_tp_methods, selector_methods},
+	{Py_tp_repr, XPY_SLOT(selector_repr)},
 	{Py_tp_members, selector_members},
 	{Py_tp_getset, selector_getset},
 	{0, NULL},

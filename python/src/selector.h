@@ -40,8 +40,10 @@ PyObject *xpy_selector_register(PyObject *self, PyObject *const *args,
                                 Py_ssize_t nargs, PyObject *kwnames);
 PyObject *xpy_selector_modify(PyObject *self, PyObject *const *args,
                               Py_ssize_t nargs, PyObject *kwnames);
-PyObject *xpy_selector_unregister(PyObject *self, PyObject *fileobj);
-PyObject *xpy_selector_get_key(PyObject *self, PyObject *fileobj);
+PyObject *xpy_selector_unregister(PyObject *self, PyObject *const *args,
+                                  Py_ssize_t nargs, PyObject *kwnames);
+PyObject *xpy_selector_get_key(PyObject *self, PyObject *const *args,
+                               Py_ssize_t nargs, PyObject *kwnames);
 PyObject *xpy_selector_find(PyObject *self, PyObject *fileobj);
 
 /* --- selector_wait.c ---------------------------------------------------------- */

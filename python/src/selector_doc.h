@@ -11,7 +11,7 @@ PyDoc_STRVAR(register_doc,
 "Register a file object for EVENT_READ, EVENT_WRITE or both.");
 
 PyDoc_STRVAR(unregister_doc,
-"unregister($self, fileobj, /)\n"
+"unregister($self, /, fileobj)\n"
 "--\n"
 "\n"
 "Stop watching a file object; to be called before it is closed.");
@@ -31,10 +31,10 @@ PyDoc_STRVAR(select_doc,
 "Wait; returns a list of tuples (SelectorKey, events), empty at the timeout.\n"
 "\n"
 "timeout is in seconds, rounded up to milliseconds; None: for ever; 0 or less:\n"
-"look only.  One thread at a time: OSError (EBUSY).");
+"only look.  One thread at a time: OSError (EBUSY).");
 
 PyDoc_STRVAR(get_key_doc,
-"get_key($self, fileobj, /)\n"
+"get_key($self, /, fileobj)\n"
 "--\n"
 "\n"
 "The key of a registered file object.");

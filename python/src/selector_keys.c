@@ -172,6 +172,7 @@ static int parse_events(PyObject *value, int *events)
 }
 
 static const char *const key_names[] = {"fileobj", "events", "data", NULL};
+static const char *const fileobj_names[] = {"fileobj", NULL};
 
 PyObject *xpy_selector_register(PyObject *object, PyObject *const *args,
                                    Py_ssize_t nargs, PyObject *kwnames)
@@ -209,12 +210,16 @@ static void forget(struct xpy_selector *self, int fd)
 		ctl(self, XPOLL_DELETE, XPY_EVENT_READ | XPY_EVENT_WRITE, fd);
 }
 
-PyObject *xpy_selector_unregister(PyObject *object, PyObject *fileobj)
+PyObject *xpy_selector_unregister(PyObject *object, PyObject *const *args,
+                                  Py_ssize_t nargs, PyObject *kwnames)
 {
+	static const struct xpy_call call = {"unregister", fileobj_names, 1};
 	struct xpy_selector *self = xpy_as_selector(object);
-	PyObject *key;
+	PyObject *fileobj, *key;
 	int fd;
 
+	if (xpy_arguments(&call, args, nargs, kwnames, &fileobj) < 0)
+		return NULL;
 	key = Py_XNewRef(find_key(self, fileobj, &fd));
 	if (!key)
 		return NULL;
@@ -269,11 +274,16 @@ PyObject *xpy_selector_modify(PyObject *object, PyObject *const *args,
 	return store_key(self, PyTuple_GetItem(key, KEY_FILEOBJ), fd, events, data);
 }
 
-PyObject *xpy_selector_get_key(PyObject *object, PyObject *fileobj)
+PyObject *xpy_selector_get_key(PyObject *object, PyObject *const *args,
+                               Py_ssize_t nargs, PyObject *kwnames)
 {
+	static const struct xpy_call call = {"get_key", fileobj_names, 1};
 	struct xpy_selector *self = xpy_as_selector(object);
+	PyObject *fileobj;
 	int fd;
 
+	if (xpy_arguments(&call, args, nargs, kwnames, &fileobj) < 0)
+		return NULL;
 	if (!self->handle.queue || self->handle.closing) {
 		PyErr_SetString(PyExc_RuntimeError, "Selector is closed");
 		return NULL;

@@ -16,6 +16,9 @@ static int append_ready(struct xpy_selector *self, PyObject *list, int fd,
 	int events = 0;
 	int rc;
 
+	/* Unregistered in a child before reinit: it would be ready for ever. */
+	if (!key && !PyErr_Occurred())
+		xpoll_ctl(self->handle.queue, XPOLL_DELETE, POLLIN | POLLOUT, fd, NULL);
 	if (!key)
 		return PyErr_Occurred() ? -1 : 0;
 	/* An error or a hang-up makes both directions ready. */
@@ -136,27 +139,27 @@ PyObject *xpy_selector_select(PyObject *object, PyObject *const *args,
 	PyObject *values[1], *list;
 	struct xpy_wait wait;
 	int64_t timeout_ns;
+	int again;
 
 	if (xpy_arguments(&call, args, nargs, kwnames, values) < 0 ||
 	    xpy_timeout(values[0], XPY_NEGATIVE_IS_ZERO, &timeout_ns) < 0 ||
-	    xpy_wait_fits_ms(timeout_ns) < 0 ||
 	    xpy_handle_check(&self->handle) < 0)
 		return NULL;
 	xpy_wait_start(&wait, timeout_ns);
 	do {
 		int count = sleep_once(self, &wait);
 
-		if (count < 0) {
-			/* PEP 475: a handler that does not raise resumes. */
-			if (PyErr_Occurred() || PyErr_CheckSignals() < 0 ||
-			    xpy_handle_check(&self->handle) < 0)
-				return NULL;
-			continue;
+		if (count < 0 && PyErr_Occurred())
+			return NULL;
+		if (count == 0 && !xpy_wait_was_cut(&wait))
+			return PyList_New(0);
+		if (count > 0) {
+			list = take_ready(self, count);
+			if (!list || PyList_Size(list) > 0)
+				return list;
+			Py_DECREF(list);
 		}
-		list = take_ready(self, count);
-		if (!list || count == 0 || PyList_Size(list) > 0)
-			return list;
-		Py_DECREF(list);
-	} while (xpy_wait_resume(&wait));
-	return PyList_New(0);
+		again = xpy_wait_again(&self->handle, &wait);
+	} while (again > 0);
+	return again < 0 ? NULL : PyList_New(0);
 }

@@ -84,26 +84,27 @@ static PyObject *wait_with(struct xpy_queue *self, struct xpoll_event *events,
                            const struct arguments *arguments)
 {
 	struct xpy_wait wait;
+	int again;
 
 	xpy_wait_start(&wait, arguments->timeout_ns);
 	do {
 		int count = sleep_once(self, events, arguments, wait.timeout_ns);
 		PyObject *list;
 
-		if (count < 0) {
-			/* PEP 475: a handler that does not raise resumes. */
-			if (PyErr_Occurred() || PyErr_CheckSignals() < 0 ||
-			    xpy_handle_check(&self->handle) < 0)
-				return NULL;
-			continue;
-		}
-		list = take_events(self, events, count);
+		if (count < 0 && PyErr_Occurred())
+			return NULL;
 		/* 0: the time is over, or Queue.wake. */
-		if (!list || count == 0 || PyList_Size(list) > 0)
-			return list;
-		Py_DECREF(list);
-	} while (xpy_wait_resume(&wait));
-	return PyList_New(0);
+		if (count == 0)
+			return PyList_New(0);
+		if (count > 0) {
+			list = take_events(self, events, count);
+			if (!list || PyList_Size(list) > 0)
+				return list;
+			Py_DECREF(list);
+		}
+		again = xpy_wait_again(&self->handle, &wait);
+	} while (again > 0);
+	return again < 0 ? NULL : PyList_New(0);
 }
 
 static PyObject *wait_for_events(struct xpy_queue *self,
@@ -341,26 +342,27 @@ PyObject *xpy_queue_poll(PyObject *self, PyObject *const *args,
 	struct xpy_wait wait;
 	PyObject *values[1], *list;
 	int64_t timeout_ns;
+	int again;
 
 	if (xpy_arguments(&call, args, nargs, kwnames, values) < 0 ||
 	    xpy_timeout(values[0], XPY_NEGATIVE_FAILS, &timeout_ns) < 0 ||
-	    xpy_wait_fits_ms(timeout_ns) < 0 ||
 	    xpy_handle_check(&queue->handle) < 0)
 		return NULL;
 	xpy_wait_start(&wait, timeout_ns);
 	do {
 		int count = poll_once(queue, xpy_wait_ms(&wait));
 
-		if (count < 0) {
-			if (PyErr_Occurred() || PyErr_CheckSignals() < 0 ||
-			    xpy_handle_check(&queue->handle) < 0)
-				return NULL;
-			continue;
+		if (count < 0 && PyErr_Occurred())
+			return NULL;
+		if (count == 0 && !xpy_wait_was_cut(&wait))
+			return PyList_New(0);
+		if (count > 0) {
+			list = take_ready(queue);
+			if (!list || PyList_Size(list) > 0)
+				return list;
+			Py_DECREF(list);
 		}
-		list = take_ready(queue);
-		if (!list || count == 0 || PyList_Size(list) > 0)
-			return list;
-		Py_DECREF(list);
-	} while (xpy_wait_resume(&wait));
-	return PyList_New(0);
+		again = xpy_wait_again(&queue->handle, &wait);
+	} while (again > 0);
+	return again < 0 ? NULL : PyList_New(0);
 }

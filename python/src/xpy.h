@@ -77,11 +77,10 @@ struct xpy_wait {
 	int64_t end_ns;     /* on the monotonic clock */
 };
 void xpy_wait_start(struct xpy_wait *wait, int64_t timeout_ns);
-/* Recompute what is left; false: the time is over. */
-bool xpy_wait_resume(struct xpy_wait *wait);
-/* The same in the milliseconds of the poll-like level, rounded up. */
+/* What is left, in the milliseconds of the poll-like level; rounded up. */
 int xpy_wait_ms(const struct xpy_wait *wait);
-int xpy_wait_fits_ms(int64_t timeout_ns);
+/* Did a sleep of xpy_wait_ms end because an int has room for no more? */
+bool xpy_wait_was_cut(const struct xpy_wait *wait);
 
 /* OSError of this errno value; returns NULL. */
 PyObject *xpy_error(int error);
@@ -115,6 +114,12 @@ PyThreadState *xpy_busy_begin(struct xpy_handle *handle);
 bool xpy_busy_end(struct xpy_handle *handle, PyThreadState *thread);
 /* The same after a wait: its count, or -1 with an exception, but for EINTR. */
 int xpy_wait_end(struct xpy_handle *handle, PyThreadState *thread, int count);
+/*
+ * After a sleep that has brought nothing: run the handlers of signals, which may
+ * have come between two sleeps and interrupted neither, and recompute what is
+ * left.  1: sleep again; 0: the time is over; -1 with an exception.
+ */
+int xpy_wait_again(const struct xpy_handle *handle, struct xpy_wait *wait);
 
 /* --- event.c --------------------------------------------------------------- */
 

@@ -1,12 +1,38 @@
 """What the tests of the binding share."""
+import importlib.util
 import os
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import xpoll
+
+PYTHON = Path(__file__).resolve().parent.parent
+
+
+def find_built() -> None:
+    """For who calls pytest by hand: in this folder the sources hide the package.
+
+    They have no extension module.  What is installed goes first, then what ./dev build made.
+    """
+    sys.path[:] = [folder for folder in sys.path if Path(folder).resolve() != PYTHON]
+    os.environ["PYTHONSAFEPATH"] = "1"  # The same for the programs that tests start.
+    if importlib.util.find_spec("xpoll"):
+        return
+    built = sorted(PYTHON.parent.glob("build/*/python/xpoll/_xpoll*.so"),
+                   key=lambda path: (path.parts[-4] != "release", path.parts[-4]))
+    if not built:
+        pytest.exit("xpoll is not built: ./dev build, or pip install ./python", 1)
+    folder = str(built[0].parent.parent)
+    sys.path.insert(0, folder)
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        filter(None, [folder, os.environ.get("PYTHONPATH")]))
+
+
+find_built()
+import xpoll  # noqa: E402
 
 Pipe = tuple[int, int]
 

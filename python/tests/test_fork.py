@@ -1,5 +1,6 @@
 """fork: the child has no queue until it asks for one, and the parent never notices."""
 import errno
+import faulthandler
 import os
 import select
 import threading
@@ -16,11 +17,14 @@ pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threade
 
 
 @pytest.fixture(autouse=True)
-def no_thread_is_ending() -> Iterator[None]:
-    """An allocator that knows nothing of fork stays locked if a thread was inside it.
+def no_other_thread() -> Iterator[None]:
+    """pytest's watchdog is one.
+
+    An allocator that knows nothing of fork stays locked if a thread was inside it.
 
     That of AddressSanitizer is one, and a thread that was joined may still be ending.
     """
+    faulthandler.cancel_dump_traceback_later()
     yield
     tasks = Path("/proc/self/task")
     while tasks.exists() and len(list(tasks.iterdir())) > 1:
@@ -95,6 +99,49 @@ def test_fork_beside_a_waiting_thread(queue: Queue) -> None:
     in_child(queue.close)
     queue.trigger(1)
     waiter.join()
+
+
+def test_child_may_ask_what_the_kernel_does_not_know(
+        queue: Queue, selector: XpollSelector, pipe: Pipe) -> None:
+    """The sentences of docs/guide/python.md."""
+    key = selector.register(pipe[1], 2)
+    refused: list[Callable[[], object]] = [
+        lambda: selector.register(pipe[0], 1), lambda: selector.select(0), selector.fileno,
+        queue.stats, queue.fileno, lambda: queue.control([xpoll.Event(1, FILT_USER)]),
+        lambda: selector.modify(pipe[1], 3),
+    ]
+
+    def child() -> None:
+        assert selector.get_key(pipe[1]) is key
+        assert selector.get_map()[pipe[1]] is key
+        assert selector.modify(pipe[1], 2) is key
+        assert queue.backend == selector.backend
+        assert not queue.closed
+        assert queue.supports(FILT_READ)
+        for call in refused:
+            with pytest.raises(OSError) as caught:
+                call()
+            assert caught.value.errno == errno.EBADF
+
+    in_child(child)
+    assert selector.select(0) == [(key, 2)]
+
+
+def test_child_unregisters_before_reinit(selector: XpollSelector, pipe: Pipe) -> None:
+    """What has no key any more does not make the child's select spin."""
+    key = selector.register(pipe[1], 2)
+
+    def child() -> None:
+        assert selector.unregister(pipe[1]) is key
+        selector.reinit()
+        assert selector.select(0.001) == []
+        if selector.backend == "epoll":  # Only there the descriptor says so.
+            assert select.select([selector.fileno()], [], [], 0)[0] == []
+        other = selector.register(pipe[1], 2)
+        assert selector.select(None) == [(other, 2)]
+
+    in_child(child)
+    assert selector.select(0) == [(key, 2)]
 
 
 def test_selector_in_a_child(selector: XpollSelector, pipe: Pipe) -> None:

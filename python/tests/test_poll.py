@@ -1,5 +1,6 @@
 """The poll-like level of xpoll.Queue, held against select.poll."""
 import errno
+import math
 import os
 import select
 import socket
@@ -114,9 +115,12 @@ def test_second_thread_is_ebusy(queue: Queue, pipe: Pipe) -> None:
     assert busy == errno.EBUSY
 
 
-def test_too_long_timeout_is_refused(queue: Queue) -> None:
-    with pytest.raises(OverflowError):
-        queue.poll(1e9)
+@pytest.mark.parametrize("timeout", [1e9, 1e300, math.inf, 10**30])
+def test_long_timeout_is_a_timeout(queue: Queue, pipe: Pipe, timeout: float) -> None:
+    queue.wake()
+    assert queue.poll(timeout) == []
+    queue.ctl(xpoll.ADD, select.POLLOUT, pipe[1])
+    assert queue.poll(timeout) == [(pipe[1], select.POLLOUT, None)]
 
 
 @pytest.mark.parametrize("op, events, error", [

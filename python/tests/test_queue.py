@@ -27,6 +27,17 @@ def test_open_unknown_back_end_is_enotsup() -> None:
     with pytest.raises(OSError) as caught:
         Queue("none such")
     assert caught.value.errno == errno.ENOTSUP
+    usable = ", ".join(xpoll.backends())
+    assert caught.value.strerror == f"no back end 'none such' here; usable: {usable}"
+    with pytest.raises(OSError, match="none such"):
+        xpoll.XpollSelector("none such")
+
+
+def test_open_unknown_back_end_of_the_environment_is_named(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XPOLL_BACKEND", "nothing")
+    with pytest.raises(OSError, match="no back end 'nothing' here; usable: "):
+        Queue()
 
 
 def test_open_bad_arguments_are_refused() -> None:
@@ -253,6 +264,14 @@ def test_bad_timeout_is_refused(queue: Queue, timeout: float, error: type[Except
 def test_endless_timeout_waits(queue: Queue, timeout: float) -> None:
     queue.wake()
     assert queue.wait(timeout) == []
+
+
+@pytest.mark.parametrize("timeout", [1e9, 1e300, math.inf, 10**30])
+def test_long_timeout_is_a_timeout(queue: Queue, timeout: float) -> None:
+    queue.wake()
+    assert queue.wait(timeout) == []
+    queue.add(1, FILT_USER, fflags=xpoll.NOTE_TRIGGER)
+    assert len(queue.wait(timeout)) == 1
 
 
 @pytest.mark.parametrize("count", [0, -1, 2**31])

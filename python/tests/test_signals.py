@@ -3,6 +3,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 
@@ -43,6 +44,51 @@ def test_handler_that_raises_ends_the_wait(wait: Wait, alarm: Alarm) -> None:
     alarm(interrupt)
     with pytest.raises(KeyboardInterrupt):
         wait(60)
+
+
+class Late(Exception):
+    """Raised by the handler of a signal."""
+
+
+def test_handler_between_two_sleeps_is_not_put_off(queue: xpoll.Queue) -> None:
+    """A batch that was deleted before Python saw it leads to another sleep.
+
+    The signal comes when the first sleep is over and interrupts nothing.
+    """
+    main = threading.get_ident()
+    ran = threading.Event()
+    in_time: list[bool] = []
+
+    def handler(*_: object) -> None:
+        ran.set()
+        raise Late
+
+    def other() -> None:
+        while queue.stats()["waits"] == 0:
+            time.sleep(0)
+        # From here to ran.wait this thread does not let go of the interpreter, so what
+        # the library has returned stays where it is.
+        queue.add(1, xpoll.FILT_USER, fflags=xpoll.NOTE_TRIGGER, udata="mine")
+        while queue.stats()["events"] == 0:
+            pass
+        queue.delete(1, xpoll.FILT_USER)
+        signal.pthread_kill(main, signal.SIGALRM)
+        in_time.append(ran.wait(20))
+        queue.wake()
+
+    before = signal.signal(signal.SIGALRM, handler)
+    interval = sys.getswitchinterval()
+    thread = threading.Thread(target=other)
+    try:
+        sys.setswitchinterval(1000)
+        thread.start()
+        with pytest.raises(Late):
+            queue.wait(60)
+    finally:
+        sys.setswitchinterval(interval)
+        thread.join()
+        signal.signal(signal.SIGALRM, before)
+    assert in_time == [True]
 
 
 def test_handler_may_close_what_waits(backend: str, alarm: Alarm) -> None:

@@ -121,14 +121,23 @@ def test_operations_end_as_events(queue: Queue, tmp_path: Path) -> None:
         event, = queue.wait()
         assert (event.ident, event.data, event.udata) == (written.ident, 11, "written")
         assert written.done and written.result == 11
+        assert repr(written) == (f"<xpoll.Aio WRITE fd={file.fileno()} offset=0 length=11"
+                                 " result=11>")
         data = bytearray(5)
         read = queue.aio_submit(xpoll.AIO_READ, file, data, 6)
+        assert repr(read).endswith(" offset=6 length=5 in flight>")
         assert not read.done and read.result is None
         with pytest.raises(BufferError):
             data.append(0)  # It belongs to the operation.
         event, = queue.wait()
         assert event.udata is read
         assert data == b"world"
+        sync = queue.aio_submit(xpoll.AIO_FDATASYNC, file)
+        queue.wait()
+        assert repr(sync) == f"<xpoll.Aio FDATASYNC fd={file.fileno()} result=0>"
+        sync = queue.aio_submit(xpoll.AIO_FSYNC, file)
+        queue.wait()
+        assert repr(sync) == f"<xpoll.Aio FSYNC fd={file.fileno()} result=0>"
         data.append(0)
         with pytest.raises(FileNotFoundError):
             queue.aio_cancel(read)
@@ -151,6 +160,10 @@ def test_closing_ends_operations_in_flight(backend: str, tmp_path: Path) -> None
     ((xpoll.AIO_READ, 0, b"read-only"), BufferError),
     ((xpoll.AIO_READ, 0, 5), TypeError),
     ((xpoll.AIO_READ, 0, bytearray(1), -1), OverflowError),
+    # No bytes read into no buffer would look like the end of the file.
+    ((xpoll.AIO_READ, 0), TypeError),
+    ((xpoll.AIO_READ, 0, None, 10), TypeError),
+    ((xpoll.AIO_WRITE, 0), TypeError),
 ])
 def test_bad_operation_is_refused(queue: Queue, arguments: tuple[int, ...],
                                   error: type[Exception]) -> None:

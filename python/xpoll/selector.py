@@ -58,7 +58,8 @@ class XpollSelector(_xpoll._Selector, selectors.BaseSelector):
     It takes any file object that has a descriptor, regular files included, and may be
     changed while another thread is in select().  One thread at a time may select().
 
-    In a forked child every call raises OSError (EBADF) but close() and reinit().
+    In a forked child register(), select(), fileno() and a modify() that changes events raise
+    OSError (EBADF) until reinit(); what is about the keys alone works on the child's copy.
     """
 
     def get_map(self) -> KeyMap:
