@@ -94,28 +94,74 @@ static Py_hash_t event_hash(PyObject *self)
 	return (Py_hash_t)(hash >> 1);
 }
 
-static bool same_fields(const struct xpoll_event *a, const struct xpoll_event *b)
+/* -1, 0 or 1, by the fields in their order; udata is apart. */
+static int compare_fields(const struct xpoll_event *a, const struct xpoll_event *b)
 {
-	return a->ident == b->ident && a->filter == b->filter &&
-		a->flags == b->flags && a->fflags == b->fflags &&
-		a->data == b->data;
+	if (a->ident != b->ident)
+		return a->ident < b->ident ? -1 : 1;
+	if (a->filter != b->filter)
+		return a->filter < b->filter ? -1 : 1;
+	if (a->flags != b->flags)
+		return a->flags < b->flags ? -1 : 1;
+	if (a->fflags != b->fflags)
+		return a->fflags < b->fflags ? -1 : 1;
+	return a->data < b->data ? -1 : a->data > b->data;
+}
+
+static bool holds(int order, int op)
+{
+	switch (op) {
+	case Py_LT:
+		return order < 0;
+	case Py_LE:
+		return order <= 0;
+	case Py_GT:
+		return order > 0;
+	case Py_GE:
+		return order >= 0;
+	default:
+		return (order == 0) == (op == Py_EQ);
+	}
+}
+
+static PyObject *udata_of(PyObject *self)
+{
+	return as_event(self)->udata ? as_event(self)->udata : Py_None;
 }
 
 static PyObject *event_compare(PyObject *self, PyObject *other, int op)
 {
-	PyObject *mine = as_event(self)->udata;
-	PyObject *theirs;
-	int equal;
+	int order, equal;
 
-	if ((op != Py_EQ && op != Py_NE) || !PyObject_TypeCheck(other, Py_TYPE(self)))
+	if (!PyObject_TypeCheck(other, Py_TYPE(self)))
 		Py_RETURN_NOTIMPLEMENTED;
-	theirs = as_event(other)->udata;
-	equal = same_fields(&as_event(self)->event, &as_event(other)->event);
-	if (equal)
-		equal = PyObject_RichCompareBool(mine ? mine : Py_None,
-		                                 theirs ? theirs : Py_None, Py_EQ);
-	return equal < 0 ? NULL : PyBool_FromLong(equal == (op == Py_EQ));
+	order = compare_fields(&as_event(self)->event, &as_event(other)->event);
+	if (order != 0)
+		return PyBool_FromLong(holds(order, op));
+	/* None and None have no order, but are equal. */
+	equal = PyObject_RichCompareBool(udata_of(self), udata_of(other), Py_EQ);
+	if (equal < 0)
+		return NULL;
+	if (equal || op == Py_EQ || op == Py_NE)
+		return PyBool_FromLong(holds(!equal, op));
+	return PyObject_RichCompare(udata_of(self), udata_of(other), op);
 }
+
+static PyObject *event_reduce(PyObject *self, PyObject *unused)
+{
+	const struct xpoll_event *event = &as_event(self)->event;
+
+	(void)unused;
+	return Py_BuildValue("O(KiiILO)", Py_TYPE(self),
+	                     (unsigned long long)event->ident, event->filter,
+	                     event->flags, event->fflags, (long long)event->data,
+	                     udata_of(self));
+}
+
+static PyMethodDef event_methods[] = {
+	{"__reduce__", event_reduce, METH_NOARGS, "For pickle and copy."},
+	{NULL, NULL, 0, NULL},
+};
 
 #define FIELD(name) offsetof(struct xpy_event, event.name)
 
@@ -140,7 +186,9 @@ PyDoc_STRVAR(event_doc,
 "A change for Queue.control, or an event that it returned.\n"
 "\n"
 "The fields are those of select.kevent, and cannot be changed.  ident is an\n"
-"integer or, for filters of a descriptor, an object with fileno().");
+"integer or, for filters of a descriptor, an object with fileno().\n"
+"\n"
+"Events compare by their fields in this order, and can be pickled if udata can.");
 
 static PyType_Slot event_slots[] = {
 	{Py_tp_doc, XPY_DOC(event_doc)},
@@ -151,6 +199,7 @@ static PyType_Slot event_slots[] = {
 	{Py_tp_repr, XPY_SLOT(event_repr)},
 	{Py_tp_hash, XPY_SLOT(event_hash)},
 	{Py_tp_richcompare, XPY_SLOT(event_compare)},
+	{Py_tp_methods, event_methods},
 	{Py_tp_members, event_members},
 	{0, NULL},
 };

@@ -1,5 +1,7 @@
 """xpoll.Event: a value with the fields of select.kevent."""
+import copy
 import gc
+import pickle
 import socket
 import weakref
 
@@ -85,3 +87,44 @@ def test_cycle_through_udata_is_collected() -> None:
     del node
     gc.collect()
     assert gone() is None
+
+
+def test_order_is_that_of_the_fields() -> None:
+    """As select.kevent has it."""
+    fields = [(1, -1, 0, 0, 0), (1, -1, 0, 0, 5), (1, -1, 0, 1, -5), (1, -1, 1, 0, 0),
+              (1, 1, 0, 0, 0), (2, -2, 0, 0, 0), (2**31 - 1, -1, 0, 0, -1)]
+    events = [xpoll.Event(*each) for each in fields]
+    assert sorted(reversed(events)) == events
+    for i, left in enumerate(events):
+        for j, right in enumerate(events):
+            assert (left < right, left <= right, left > right, left >= right) == (
+                i < j, i <= j, i > j, i >= j)
+            assert (left == right) == (i == j)
+
+
+def test_order_of_the_same_fields_is_that_of_udata() -> None:
+    one, two, none = (xpoll.Event(1, udata=udata) for udata in ("a", "b", None))
+    assert one < two and two > one and one <= two and not one >= two
+    assert none <= none and none >= none and not none < none
+    with pytest.raises(TypeError):
+        assert none < one
+    with pytest.raises(TypeError):
+        assert one < (1,)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("event", [
+    xpoll.Event(5), xpoll.Event(2**64 - 1, xpoll.FILT_USER, 0xffff, 2**32 - 1, -2**63, ["list"]),
+    xpoll.Event(0, -2**15, 0, 0, 2**63 - 1, {"a": None})])
+def test_pickle_and_copy_give_an_equal_one(event: xpoll.Event) -> None:
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        assert pickle.loads(pickle.dumps(event, protocol)) == event
+    assert copy.copy(event) == event
+    assert copy.copy(event).udata is event.udata
+    deep = copy.deepcopy(event)
+    assert deep == event
+    assert event.udata is None or deep.udata is not event.udata
+
+
+def test_pickle_of_what_cannot_be_is_refused() -> None:
+    with pytest.raises((TypeError, AttributeError, pickle.PicklingError)):
+        pickle.dumps(xpoll.Event(1, udata=lambda: None))

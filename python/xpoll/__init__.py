@@ -4,10 +4,27 @@ Queue           descriptors, timers, signals, processes, file changes, asynchron
                 and the program's own events in one call
 Event           a change, or what happened; its fields are those of select.kevent
 XpollSelector   a selector for the selectors module and asyncio
-new_event_loop  an asyncio event loop with that selector
+run             asyncio.run on a loop with that selector
+new_event_loop  such a loop, for a loop_factory
+EventLoopPolicy makes such loops, for programs that take no factory
 
 The constants have their names of xpoll.h without XPOLL_: FILT_READ, ADD, NOTE_TRIGGER.
 """
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from xpoll._xpoll import *
 from xpoll._xpoll import __version__ as __version__
-from xpoll.selector import XpollSelector as XpollSelector, new_event_loop as new_event_loop
+from xpoll.selector import (
+    XpollSelector as XpollSelector, new_event_loop as new_event_loop, run as run)
+
+if _TYPE_CHECKING:
+    from xpoll.policy import EventLoopPolicy as EventLoopPolicy
+
+
+def __getattr__(name: str) -> object:
+    if name != "EventLoopPolicy":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # Only who asks for it pays for importing asyncio.
+    from xpoll.policy import EventLoopPolicy
+
+    return EventLoopPolicy

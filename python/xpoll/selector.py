@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import selectors
-from collections.abc import Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from xpoll import _xpoll
@@ -65,6 +65,14 @@ class XpollSelector(_xpoll._Selector, selectors.BaseSelector):
     def get_map(self) -> KeyMap:
         """The registered file objects and their keys, as a mapping; None if closed."""
         return None if self.closed else _Keys(self)  # type: ignore[return-value]
+
+
+def run(main: Coroutine[Any, Any, T], *, debug: bool | None = None) -> T:
+    """asyncio.run on a loop that waits by xpoll."""
+    import asyncio
+
+    with asyncio.Runner(debug=debug, loop_factory=new_event_loop) as runner:
+        return runner.run(main)
 
 
 def new_event_loop() -> asyncio.SelectorEventLoop:
