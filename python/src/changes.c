@@ -273,3 +273,155 @@ PyObject *xpy_queue_ctl(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
 		return xpy_error(error);
 	return error < 0 ? NULL : Py_NewRef(Py_None);
 }
+
+/* --- As select.epoll has it ---------------------------------------------------- */
+
+/* epoll's bits, which need not be in a header here. */
+#define EDGE_BIT    UINT32_C(0x80000000)
+#define ONESHOT_BIT UINT32_C(0x40000000)
+
+struct wanted {
+	int fd;
+	int events; /* directions */
+	int modes;
+};
+
+static int parse_wanted(PyObject *fd, PyObject *mask, struct wanted *wanted)
+{
+	int64_t bits;
+
+	if (xpy_integer(mask, "eventmask", 0, UINT32_MAX,
+	                POLLIN | POLLPRI | POLLOUT, &bits) < 0)
+		return -1;
+	wanted->fd = PyObject_AsFileDescriptor(fd);
+	if (wanted->fd < 0)
+		return -1;
+	wanted->modes = (bits & EDGE_BIT ? XPOLL_CLEAR : 0) |
+		(bits & ONESHOT_BIT ? XPOLL_DISPATCH : 0);
+	wanted->events = (int)(bits & ~(int64_t)(EDGE_BIT | ONESHOT_BIT));
+	/* Reported anyway. */
+	wanted->events &= ~(POLLERR | POLLHUP);
+	return 0;
+}
+
+/* What is registered: its directions; their modes, and an object, borrowed. */
+static int registered(struct xpy_queue *self, int fd, int *modes, PyObject **udata)
+{
+	int events = 0;
+
+	*modes = 0;
+	*udata = NULL;
+	for (int i = 0; i < DIRECTIONS; i++) {
+		struct xpoll_event found;
+		struct xpy_cell *cell;
+
+		if (xpoll_lookup(self->handle.queue, (uint64_t)fd,
+		                 directions[i].filter, &found) < 0)
+			continue;
+		events |= directions[i].events;
+		*modes |= found.flags & (XPOLL_CLEAR | XPOLL_DISPATCH);
+		cell = xpy_cells_find(&self->cells, found.udata64);
+		if (cell)
+			*udata = cell->udata;
+	}
+	return events;
+}
+
+static int direction_bits(int events)
+{
+	int bits = 0;
+
+	for (int i = 0; i < DIRECTIONS; i++)
+		if (events & directions[i].events)
+			bits |= directions[i].events;
+	return bits;
+}
+
+/* 0, an errno value, or -1 with an exception. */
+static int change_wanted(struct xpy_queue *self, const struct wanted *wanted,
+                         PyObject *udata, int before, int modes)
+{
+	int op = XPOLL_ADD | wanted->modes;
+	int events = wanted->events;
+	int error, surplus;
+
+	/* Only this ends a mode. */
+	if (modes & ~wanted->modes) {
+		ctl(self, XPOLL_DELETE, before, wanted->fd, NULL);
+		before = 0;
+	}
+	/* To have nothing to wait for is something that the library does not know. */
+	if (!events) {
+		op = XPOLL_ADD | XPOLL_DISABLE;
+		events = POLLIN;
+	}
+	error = ctl(self, op, events, wanted->fd, udata);
+	surplus = before & ~direction_bits(events);
+	if (!error && surplus)
+		ctl(self, XPOLL_DELETE, surplus, wanted->fd, NULL);
+	return error;
+}
+
+static PyObject *change_as_epoll(PyObject *object, const struct xpy_call *call,
+                                 PyObject *const *args, Py_ssize_t nargs,
+                                 PyObject *kwnames, bool known)
+{
+	struct xpy_queue *self = xpy_as_queue(object);
+	struct wanted wanted;
+	PyObject *values[3], *udata;
+	int before, modes, error;
+
+	if (xpy_arguments(call, args, nargs, kwnames, values) < 0 ||
+	    parse_wanted(values[0], values[1], &wanted) < 0 ||
+	    xpy_handle_check(&self->handle) < 0)
+		return NULL;
+	before = registered(self, wanted.fd, &modes, &udata);
+	if (known && !before)
+		return xpy_error(ENOENT);
+	udata = Py_XNewRef(values[2] || !known ? values[2] : udata);
+	error = change_wanted(self, &wanted, udata, before, modes);
+	Py_XDECREF(udata);
+	if (error > 0)
+		return xpy_error(error);
+	return error < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static const char *const epoll_names[] = {"fd", "eventmask", "udata", NULL};
+
+PyObject *xpy_queue_register(PyObject *self, PyObject *const *args,
+                             Py_ssize_t nargs, PyObject *kwnames)
+{
+	static const struct xpy_call call = {"register", epoll_names, 1};
+
+	return change_as_epoll(self, &call, args, nargs, kwnames, false);
+}
+
+PyObject *xpy_queue_modify(PyObject *self, PyObject *const *args,
+                           Py_ssize_t nargs, PyObject *kwnames)
+{
+	static const struct xpy_call call = {"modify", epoll_names, 2};
+
+	return change_as_epoll(self, &call, args, nargs, kwnames, true);
+}
+
+PyObject *xpy_queue_unregister(PyObject *self, PyObject *const *args,
+                               Py_ssize_t nargs, PyObject *kwnames)
+{
+	static const char *const names[] = {"fd", NULL};
+	static const struct xpy_call call = {"unregister", names, 1};
+	struct xpy_queue *queue = xpy_as_queue(self);
+	PyObject *fileobj, *udata;
+	int fd, before, modes, error;
+
+	if (xpy_arguments(&call, args, nargs, kwnames, &fileobj) < 0 ||
+	    xpy_handle_check(&queue->handle) < 0)
+		return NULL;
+	fd = PyObject_AsFileDescriptor(fileobj);
+	if (fd < 0)
+		return NULL;
+	before = registered(queue, fd, &modes, &udata);
+	error = before ? ctl(queue, XPOLL_DELETE, before, fd, NULL) : ENOENT;
+	if (error > 0)
+		return xpy_error(error);
+	return error < 0 ? NULL : Py_NewRef(Py_None);
+}

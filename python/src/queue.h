@@ -39,6 +39,13 @@ PyObject *xpy_queue_trigger(PyObject *self, PyObject *const *args,
 PyObject *xpy_queue_ctl(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                         PyObject *kwnames);
 
+PyObject *xpy_queue_register(PyObject *self, PyObject *const *args,
+                             Py_ssize_t nargs, PyObject *kwnames);
+PyObject *xpy_queue_modify(PyObject *self, PyObject *const *args,
+                           Py_ssize_t nargs, PyObject *kwnames);
+PyObject *xpy_queue_unregister(PyObject *self, PyObject *const *args,
+                               Py_ssize_t nargs, PyObject *kwnames);
+
 /* --- wait.c: methods -------------------------------------------------------- */
 
 PyObject *xpy_queue_control(PyObject *self, PyObject *const *args,

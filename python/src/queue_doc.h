@@ -94,6 +94,29 @@ PyDoc_STRVAR(ctl_doc,
 "fd      a descriptor, or an object with fileno()\n"
 "udata   with ADD: comes back from poll()");
 
+PyDoc_STRVAR(register_doc,
+"register($self, /, fd, eventmask=POLLIN | POLLPRI | POLLOUT, udata=None)\n"
+"--\n"
+"\n"
+"Register a descriptor, in the bits of select.epoll; poll() reports it.\n"
+"\n"
+"EPOLLET is CLEAR, EPOLLONESHOT is DISPATCH.  One that is registered is\n"
+"registered anew: a queue may learn late that a descriptor was closed.");
+
+PyDoc_STRVAR(modify_doc,
+"modify($self, /, fd, eventmask, udata=...)\n"
+"--\n"
+"\n"
+"Change what is wanted of a registered descriptor, and enable it; udata stays\n"
+"unless another is given.  FileNotFoundError if it is not registered.");
+
+PyDoc_STRVAR(unregister_doc,
+"unregister($self, /, fd)\n"
+"--\n"
+"\n"
+"Remove a descriptor, in all directions.  FileNotFoundError if it is not\n"
+"registered.");
+
 PyDoc_STRVAR(poll_doc,
 "poll($self, /, timeout=None)\n"
 "--\n"
