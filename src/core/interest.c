@@ -15,7 +15,8 @@
 enum {
 	/*
 	 * Reports in a row of a disabled direction after which it leaves the
-	 * kernel's mask; its next ENABLE costs one system call.
+	 * kernel's mask, or, if nothing is enabled, after which the entry is
+	 * silenced; its next ENABLE costs one system call.
 	 */
 	FRUITLESS_MOST = 8,
 	FLIPS_MOST = 4,
@@ -314,8 +315,8 @@ int xp_interest_wanted(struct xpoll *queue, int fd, struct xp_slot *slot,
 	}
 	if (slot->mode == XP_MODE_LEVEL)
 		level_ends(slot, 0);
-	if (queue->waiters == 0 && (covered || slot->mode == XP_MODE_FIRED ||
-	                            slot->mode == XP_MODE_ONESHOT)) {
+	/* A one-shot entry that has not fired is silent about the rest. */
+	if (queue->waiters == 0 && (covered || slot->mode == XP_MODE_FIRED)) {
 		xp_candidate_asked(queue, fd, slot, filters);
 		return 0;
 	}
@@ -364,7 +365,12 @@ void xp_interest_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot)
 		                                       : slot->present);
 		break;
 	case XP_MODE_LAZY:
-		if (++slot->fruitless >= FRUITLESS_MOST && slot->armed != enabled)
+		if (++slot->fruitless < FRUITLESS_MOST)
+			break;
+		/* Errors and hang-ups no mask keeps out: silent after the next. */
+		if (!enabled && queue->ops->caps & XP_CAP_ONESHOT)
+			(void)xp_interest_push(queue, fd, slot, XP_MODE_ONESHOT, 0);
+		else if (slot->armed != enabled)
 			(void)xp_interest_push(queue, fd, slot, XP_MODE_LAZY,
 			                       enabled);
 		break;

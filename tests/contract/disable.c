@@ -168,6 +168,75 @@ XT_TEST(add_disabled_readable_never_fires_until_enabled)
 	}
 }
 
+/*
+ * S3: nobody can tell the kernel to keep errors to itself.  Each answer from a
+ * port that nobody listens at is one.
+ */
+static void answer(int fd, const struct sockaddr_in *own,
+                   const struct sockaddr_in *address)
+{
+	int peer = xt_socket(AF_INET, SOCK_DGRAM);
+
+	XT_EQ(bind(peer, (const struct sockaddr *)address, sizeof *address), 0);
+	XT_EQ(sendto(peer, "x", 1, 0, (const struct sockaddr *)own, sizeof *own), 1);
+	XT_CHECK(xt_poll_until(fd, POLLIN, POLLIN));
+	xt_close(peer);
+}
+
+static void refused_datagrams(int mode, int enabled_first, int rounds)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct sockaddr_in address;
+	int closed = xt_udp(&address);
+	struct sockaddr_in own;
+	int fd = xt_udp(&own);
+	struct xpoll_event event, events[4];
+
+	XT_EQ(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+	xt_close(closed);
+	XT_OK(xt_add(queue, fd, READ, mode | (enabled_first ? 0 : XPOLL_DISABLE)));
+	if (enabled_first)
+		XT_OK(disable(queue, fd, READ, 3));
+	struct xpoll_stats before = xt_stats(queue);
+	for (int i = 0; i < rounds; i++) {
+		/* Every second one takes the error, which the next brings anew. */
+		(void)send(fd, "x", 1, 0);
+		XT_EQ(xpoll_event(queue, NULL, 0, events, 4, 0), 0);
+	}
+	XT_EXPECT(xt_stats(queue).fruitless - before.fruitless <= WAKE_BOUND);
+	/* And it is heard again when it is wanted again, what is there or comes. */
+	for (int i = 0; i < 3; i++) {
+		char byte;
+
+		while (i % 2 == 0 && xt_poll(fd, POLLIN) != 0)
+			(void)recv(fd, &byte, 1, 0);
+		XT_OK(xt_flag(queue, (uint64_t)fd, READ, i == 1 && !mode
+		              ? XPOLL_ADD | XPOLL_ENABLE : XPOLL_ENABLE));
+		if (i % 2 == 0)
+			XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 0);
+		if (i == 0)
+			XT_CALL(answer(fd, &own, &address));
+		while (xt_poll(fd, POLLIN) == 0)
+			(void)send(fd, "x", 1, 0);
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
+		XT_EXPECT_EQ(event.filter, READ);
+		XT_OK(xt_flag(queue, (uint64_t)fd, READ, XPOLL_DISABLE));
+	}
+	XT_OK(xt_flag(queue, (uint64_t)fd, READ, XPOLL_DELETE));
+	xt_destroy(queue);
+}
+
+XT_TEST(disable_refused_datagrams_wake_a_bounded_number_of_times)
+{
+	if (xt_is("afd"))
+		XT_SKIP("the driver is not asked about what is disabled");
+	for (size_t i = 0; i < VARIANTS; i++)
+		for (int enabled_first = 0; enabled_first < 2; enabled_first++)
+			for (int rounds = 1; rounds < 1000; rounds += rounds < 24 ? 1 : 400)
+				XT_CALL(refused_datagrams(variants[i].mode, enabled_first,
+				                          rounds));
+}
+
 /* S3, S10: one direction disabled, the other not */
 XT_TEST(disable_one_direction_other_still_comes)
 {

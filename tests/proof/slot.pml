@@ -215,7 +215,12 @@ inline xp_interest_fruitless(n)
 {
 	if
 	:: slot[n].mode == LEVEL -> slot[n].flips = 1; m = LAZY; a = slot[n].present
-	:: slot[n].mode == LAZY && slot[n].armed != slot[n].on ->
+	:: slot[n].mode == LAZY && !slot[n].on -> /* what no mask keeps out */
+		if
+		:: m = ONESHOT; a = 0
+		:: true
+		fi
+	:: slot[n].mode == LAZY && slot[n].on && slot[n].armed != slot[n].on ->
 		if
 		:: m = LAZY; a = slot[n].on
 		:: true
@@ -413,8 +418,7 @@ inline xp_interest_wanted(n)
 	if
 	:: slot[n].mode == LEVEL && slot[n].armed -> slot[n].later = noted
 	:: (slot[n].mode != LEVEL || !slot[n].armed) &&
-	   !waiters && (slot[n].armed || slot[n].mode == FIRED ||
-	                    slot[n].mode == ONESHOT) ->
+	   !waiters && (slot[n].armed || slot[n].mode == FIRED) ->
 		xp_candidate_asked(n)
 	:: else ->
 		a = 1;
