@@ -216,7 +216,10 @@ struct xpoll_event {
 	};
 };
 
-/* Fill in a record; returns it.  Touches no queue. */
+/*
+ * Fill in a record; returns it.  Touches no queue.  A filter or flags that do
+ * not fit into 16 bits make a record with filter 0, which is EINVAL as a change.
+ */
 XPOLL_API struct xpoll_event *xpoll_set(struct xpoll_event *event,
                                         uint64_t ident, int filter, int flags,
                                         uint32_t fflags, int64_t data,

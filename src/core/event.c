@@ -345,8 +345,11 @@ struct xpoll_event *xpoll_set(struct xpoll_event *event, uint64_t ident,
                               int filter, int flags, uint32_t fflags,
                               int64_t data, void *udata)
 {
+	bool fits = filter == (int16_t)filter && flags == (uint16_t)flags;
+
 	event->ident = ident;
-	event->filter = (int16_t)filter;
+	/* What has no place in a record makes one that every call refuses. */
+	event->filter = fits ? (int16_t)filter : 0;
 	event->flags = (uint16_t)flags;
 	event->fflags = fflags;
 	event->data = data;

@@ -34,6 +34,12 @@ static const struct bad_change cases[] = {
 	{"filter -100", FD, -100, XPOLL_ADD, 0, 0, EINVAL},
 	{"filter INT16_MIN", FD, INT16_MIN, XPOLL_ADD, 0, 0, EINVAL},
 	{"filter INT16_MAX", FD, INT16_MAX, XPOLL_ADD, 0, 0, EINVAL},
+	/* Cut to 16 bits these would be READ and ADD. */
+	{"filter 65535", FD, 65535, XPOLL_ADD, 0, 0, EINVAL},
+	{"filter INT_MIN | -1", FD, INT_MIN | 0xffff, XPOLL_ADD, 0, 0, EINVAL},
+	{"flag 0x10000", FD, READ, XPOLL_ADD | 0x10000, 0, 0, EINVAL},
+	{"flag INT_MIN", FD, READ, XPOLL_ADD | INT_MIN, 0, 0, EINVAL},
+	{"USER flag 0x10000", 1, USER, XPOLL_ADD | 0x10000, 0, 0, EINVAL},
 	{"no action", FD, READ, 0, 0, 0, EINVAL},
 	{"only CLEAR", FD, READ, XPOLL_CLEAR, 0, 0, EINVAL},
 	{"ADD and DELETE", FD, READ, XPOLL_ADD | XPOLL_DELETE, 0, 0, EINVAL},
