@@ -32,6 +32,7 @@ set(XPOLL_CORE
   core/renew.c
   core/sleep.c
   core/slot.c
+  core/solo.c
   core/version.c
   core/wait.c
   core/wake.c
@@ -95,6 +96,7 @@ set(XPOLL_LINUX
   backend/epoll.c
   backend/outer_epoll.c
   backend/poll.c
+  backend/solo_epoll.c
   backend/table_epoll.c
   source/provider/aio_table_uring.c
   source/provider/aio_uring.c
@@ -154,6 +156,7 @@ set(XPOLL_SUNOS
   backend/port.c
   backend/port_event.c
   backend/port_set.c
+  backend/solo_epoll.c
   backend/table_port.c
   source/provider/aio_table_threads.c
   source/provider/inode_port.c
@@ -219,6 +222,7 @@ set(XPOLL_SOURCES_SOLARIS ${XPOLL_SOURCES_SUNOS}
   backend/edge_admit.c backend/edge_none.c backend/outer_none.c backend/table_port_poll.c)
 list(REMOVE_ITEM XPOLL_SOURCES_SOLARIS
   os/sys_epoll_libc.c backend/bitset.c backend/edge_epoll.c backend/outer_epoll.c
+  backend/solo_epoll.c
   backend/select.c backend/table_port.c)
 set(XPOLL_SOURCES_NT ${XPOLL_BASE} ${XPOLL_NT} ${XPOLL_CORE})
 

@@ -34,6 +34,18 @@
 #define XP_WATCH_ONESHOT   0x20000u /* silent after one report until changed */
 #define XP_WATCH_EXCLUSIVE 0x40000u /* wake few of several queues */
 #define XP_WATCH_SOURCE    0x80000u /* on Windows: an object, until it is signalled */
+/*
+ * Of an epoll set: this filter (XP_READ ...) in an entry of its own, beside the
+ * descriptor's other one.  A change without wanted bits ends that.
+ */
+#define XP_WATCH_SOLO(filter) (0x100000u << (filter))
+#define XP_WATCH_SOLO_ANY  0x700000u
+/*
+ * Of a change: these filters (a set of XP_BIT) are to be looked at anew.  The
+ * others that are watched by edges are not reported again for it.
+ */
+#define XP_WATCH_AGAIN(filters) ((uint32_t)(filters) << 24)
+#define XP_WATCH_AGAIN_OF(watch) ((watch) >> 24)
 #define XP_WATCH_BITS      (POLLIN | POLLOUT | POLLPRI | POLLRDHUP)
 
 /* What a back end can do. */
@@ -61,6 +73,10 @@ enum {
  * not all was looked at.
  */
 #define XP_FIRED_MORE 0x10000u
+
+/* ORed to fired bits: the entry is that of this filter alone. */
+#define XP_FIRED_SOLO(filter) (0x100000u << (filter))
+#define XP_FIRED_SOLO_ANY 0x700000u
 
 struct xp_fired {
 	uint64_t token;
@@ -94,7 +110,9 @@ struct xp_backend_ops {
 	int (*attach)(void *state, int fd, uint32_t watch, uint64_t token);
 	/*
 	 * Watch differently, and look anew at whether it is ready.  -ENOENT: the
-	 * number is not watched, or stands for another file now; -EBADF.
+	 * number is not watched, or stands for another file now; -EBADF.  Where an
+	 * edge cannot be changed without being reported again, as in epoll, the
+	 * queue sees to it (core/solo.h).
 	 */
 	int (*change)(void *state, int fd, uint32_t watch, uint64_t token);
 	/* Stop watching; what is harvested later has no such token. */

@@ -18,6 +18,9 @@ struct xp_edge {
 	void *inner; /* what the set is made of, if that is more */
 };
 
+/* Is this number one of the set's own? */
+bool xp_edge_owns(const struct xp_edge *edge, int fd);
+
 /*
  * Make the set.  Not later, at the first need: the number it gets then may be
  * one that the program has just closed and is about to dup2 over.

@@ -3,7 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 
+#include "backend/solo.h"
+#include "base/alloc.h"
 #include "os/sys.h"
 #include "os/sys_epoll.h"
 
@@ -11,60 +14,199 @@
 #define O_PATH 0
 #endif
 
-enum { EDGE_CHUNK = 64 };
+enum {
+	EDGE_CHUNK = 64,
+	/* ORed to the filters of a descriptor: what is watched of it, and how. */
+	EDGE_LEVEL = 8,
+	EDGE_IN = 16,
+	EDGE_RDHUP = 32,
+};
+
+/*
+ * Each filter has an entry of its own, so that a change or an activity of one is
+ * not reported of another: READ in the set itself, the others in sets in it.
+ */
+struct edge_sets {
+	struct xp_solo solo;
+	uint8_t *there; /* by number: what the sets have */
+	int len;
+};
 
 int xp_edge_init(struct xp_edge *edge, struct xp_counters *counters)
 {
-	edge->fd = xp_sys_epoll_create();
+	struct edge_sets *sets = xp_alloc(sizeof *sets);
+	int rc;
+
 	edge->counters = counters;
-	return edge->fd < 0 ? edge->fd : 0;
+	edge->inner = sets;
+	if (!sets)
+		return -ENOMEM;
+	*sets = (struct edge_sets){.len = 0};
+	xp_solo_init(&sets->solo, counters);
+	edge->fd = xp_sys_epoll_create();
+	rc = edge->fd < 0 ? edge->fd : 0;
+	for (int i = 1; rc == 0 && i < XP_SOLO_SETS; i++)
+		rc = xp_solo_open(&sets->solo, edge->fd, i);
+	if (rc == 0)
+		return 0;
+	xp_solo_fini(&sets->solo);
+	if (edge->fd >= 0)
+		xp_sys_close(edge->fd);
+	xp_free(sets);
+	return rc;
 }
 
 void xp_edge_fini(struct xp_edge *edge)
 {
+	struct edge_sets *sets = edge->inner;
+
+	xp_solo_fini(&sets->solo);
 	xp_sys_close(edge->fd);
+	xp_free(sets->there);
+	xp_free(sets);
+}
+
+bool xp_edge_owns(const struct xp_edge *edge, int fd)
+{
+	const struct edge_sets *sets = edge->inner;
+
+	return fd == edge->fd || xp_solo_owns(&sets->solo, fd);
 }
 
 int xp_edge_renew(struct xp_edge *edge)
 {
+	struct edge_sets *sets = edge->inner;
 	int fresh = xp_sys_epoll_create();
+	int rc = fresh < 0 ? fresh : xp_sys_replace(fresh, edge->fd);
 
-	return fresh < 0 ? fresh : xp_sys_replace(fresh, edge->fd);
+	if (rc < 0)
+		return rc;
+	for (int fd = 0; fd < sets->len; fd++)
+		sets->there[fd] = 0;
+	xp_solo_renew(&sets->solo, edge->fd);
+	return 0;
 }
 
-static int edge_control(struct xp_edge *edge, int op, int fd, uint32_t watch,
-                        uint64_t token)
+static int edge_reserve(struct edge_sets *sets, int fd)
 {
-	uint32_t events = watch & XP_WATCH_BITS;
+	int len = sets->len ? sets->len : 64;
+	uint8_t *there;
 
-	if (watch & XP_WATCH_EDGE)
-		events |= EPOLLET;
-	xp_count(&edge->counters->syscalls_change);
-	return xp_sys_epoll_ctl(edge->fd, op, fd, events, token);
+	if (fd < sets->len)
+		return 0;
+	while (len <= fd)
+		len *= 2;
+	there = xp_realloc(sets->there, (size_t)len);
+	if (!there)
+		return -ENOMEM;
+	memset(there + sets->len, 0, (size_t)(len - sets->len));
+	sets->there = there;
+	sets->len = len;
+	return 0;
+}
+
+static uint32_t filter_bits(unsigned filter)
+{
+	static const uint32_t bits[XP_SOLO_SETS] = {
+		POLLIN | POLLRDHUP, POLLOUT, POLLPRI,
+	};
+
+	return bits[filter];
+}
+
+/* Begin (ADD), change (MOD) or end (DEL) the entry of one filter. */
+static int edge_control(struct xp_edge *edge, int op, unsigned filter, int fd,
+                        uint32_t watch, uint64_t token)
+{
+	struct edge_sets *sets = edge->inner;
+	uint32_t bits = watch & filter_bits(filter);
+	uint32_t by_edge = watch & XP_WATCH_EDGE;
+
+	if (filter == 0) {
+		xp_count(&edge->counters->syscalls_change);
+		return xp_sys_epoll_ctl(edge->fd, op, fd,
+		                        bits | (by_edge ? EPOLLET : 0), token);
+	}
+	if (op == EPOLL_CTL_ADD)
+		return xp_solo_attach(&sets->solo, edge->fd, fd,
+		                      bits | by_edge | XP_WATCH_SOLO(filter), token);
+	return xp_solo_change(&sets->solo, fd,
+	                      bits | by_edge | XP_WATCH_SOLO(filter), token);
+}
+
+/* What the sets have of a descriptor that is watched like this. */
+static uint8_t edge_there(uint32_t watch)
+{
+	unsigned there = watch & XP_WATCH_EDGE ? 0 : EDGE_LEVEL;
+
+	for (unsigned i = 0; i < XP_SOLO_SETS; i++)
+		there |= watch & filter_bits(i) ? 1u << i : 0;
+	return (uint8_t)(there | (watch & POLLIN ? EDGE_IN : 0) |
+	                 (watch & POLLRDHUP ? EDGE_RDHUP : 0));
+}
+
+/* From what the sets have to this; those that are not new only if need be. */
+static int edge_set(struct xp_edge *edge, int fd, uint32_t watch,
+                    uint64_t token)
+{
+	struct edge_sets *sets = edge->inner;
+	uint8_t before = sets->there[fd];
+	uint8_t after = edge_there(watch);
+	unsigned again = XP_WATCH_AGAIN_OF(watch);
+
+	if ((before ^ after) & EDGE_LEVEL)
+		again = ~0u;
+	if ((before ^ after) & (EDGE_IN | EDGE_RDHUP))
+		again |= 1;
+	for (unsigned i = 0; i < XP_SOLO_SETS; i++) {
+		unsigned bit = 1u << i;
+		int rc = 0;
+
+		if (after & ~before & bit) {
+			rc = edge_control(edge, EPOLL_CTL_ADD, i, fd, watch, token);
+			if (rc == -EEXIST) /* Of a file that a duplicate keeps. */
+				rc = edge_control(edge, EPOLL_CTL_MOD, i, fd, watch, token);
+		} else if (after & again & bit) {
+			rc = edge_control(edge, EPOLL_CTL_MOD, i, fd, watch, token);
+		} else if (before & ~after & bit) {
+			/* A closed descriptor has left the set by itself. */
+			(void)edge_control(edge, EPOLL_CTL_DEL, i, fd, 0, 0);
+		}
+		if (rc < 0)
+			return rc;
+		sets->there[fd] = (uint8_t)((sets->there[fd] & ~bit) | (after & bit));
+	}
+	sets->there[fd] = after;
+	return 0;
 }
 
 int xp_edge_attach(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token)
 {
-	int rc = edge_control(edge, EPOLL_CTL_ADD, fd, watch, token);
+	struct edge_sets *sets = edge->inner;
+	int rc = edge_reserve(sets, fd);
 
-	if (rc == -EEXIST) /* Left over from a file that a duplicate keeps. */
-		rc = edge_control(edge, EPOLL_CTL_MOD, fd, watch, token);
+	if (rc < 0)
+		return rc;
+	sets->there[fd] = 0;
+	rc = edge_set(edge, fd, watch, token);
+	if (rc < 0)
+		xp_edge_detach(edge, fd);
 	return rc;
 }
 
 int xp_edge_change(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token)
 {
-	return edge_control(edge, EPOLL_CTL_MOD, fd, watch, token);
+	return edge_set(edge, fd, watch, token);
 }
 
 void xp_edge_detach(struct xp_edge *edge, int fd)
 {
-	/* A closed descriptor has left the set by itself. */
-	(void)edge_control(edge, EPOLL_CTL_DEL, fd, 0, 0);
+	(void)edge_set(edge, fd, XP_WATCH_EDGE, 0);
 }
 
 int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap)
 {
+	struct edge_sets *sets = edge->inner;
 	struct epoll_event events[EDGE_CHUNK];
 	int count;
 
@@ -72,13 +214,15 @@ int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap)
 	count = xp_sys_epoll_now(edge->fd, events,
 	                         cap < EDGE_CHUNK ? cap : EDGE_CHUNK);
 	for (int i = 0; i < count; i++) {
-		uint64_t token = events[i].data.u64;
-
+		fired[i].token = events[i].data.u64;
+		fired[i].events = events[i].events | XP_FIRED_SOLO(0);
+	}
+	count = xp_solo_harvest(&sets->solo, fired, count, cap);
+	for (int i = 0; i < count; i++) {
 		/* Of a closed file with a duplicate the set goes on telling. */
 		xp_count_shared(&edge->counters->syscalls_check);
-		fired[i].token = token;
-		fired[i].events = xp_sys_open_flags((int)(uint32_t)token) < 0
-			? POLLNVAL : events[i].events;
+		if (xp_sys_open_flags((int)(uint32_t)fired[i].token) < 0)
+			fired[i].events = POLLNVAL;
 	}
 	return count < 0 ? 0 : count;
 }
@@ -103,9 +247,9 @@ int xp_edge_admit(struct xp_edge *edge, int fd, struct stat *status)
 	 * Terminals and some files of /proc can be waited for, others cannot; the
 	 * kernel knows which.
 	 */
-	rc = xp_edge_attach(edge, fd, 0, 0);
-	if (rc < 0)
+	rc = edge_control(edge, EPOLL_CTL_ADD, 0, fd, 0, 0);
+	if (rc < 0 && rc != -EEXIST)
 		return rc;
-	xp_edge_detach(edge, fd);
+	(void)edge_control(edge, EPOLL_CTL_DEL, 0, fd, 0, 0);
 	return S_ISREG(status->st_mode) || S_ISDIR(status->st_mode);
 }

@@ -33,6 +33,11 @@ void xp_edge_fini(struct xp_edge *edge)
 	xp_free(edge->inner);
 }
 
+bool xp_edge_owns(const struct xp_edge *edge, int fd)
+{
+	return fd == edge->fd;
+}
+
 /* A closed file leaves no dead entry behind here. */
 int xp_edge_renew(struct xp_edge *edge)
 {

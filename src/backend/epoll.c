@@ -16,6 +16,7 @@
 #include <sys/epoll.h>
 
 #include "backend/outer.h"
+#include "backend/solo.h"
 #include "base/assert.h"
 #include "base/time.h"
 #include "os/sys.h"
@@ -28,6 +29,7 @@ struct epoll_state {
 	int wake_fd;
 	int previous_fd;  /* the set before, while it is renewed */
 	struct xp_outer outer;
+	struct xp_solo solo;
 	struct xp_counters *counters;
 };
 
@@ -62,7 +64,7 @@ static bool epoll_owns(const void *opaque, int fd)
 	const struct epoll_state *state = opaque;
 
 	return fd == state->wake_fd || fd == state->epoll_fd ||
-		xp_outer_owns(&state->outer, fd);
+		xp_outer_owns(&state->outer, fd) || xp_solo_owns(&state->solo, fd);
 }
 
 /* Apart, so that the function around the system call is a short one. */
@@ -81,8 +83,13 @@ static XP_APART int epoll_refused(void *opaque, int fd, uint32_t watch,
 
 static int epoll_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 {
-	int rc = epoll_control(opaque, EPOLL_CTL_ADD, fd, watch, token);
+	struct epoll_state *state = opaque;
+	int rc;
 
+	if (XP_UNLIKELY(watch & XP_WATCH_SOLO_ANY))
+		return xp_solo_attach(&state->solo, state->epoll_fd, fd, watch,
+		                      token);
+	rc = epoll_control(opaque, EPOLL_CTL_ADD, fd, watch, token);
 	if (XP_LIKELY(rc == 0))
 		return 0;
 	return epoll_refused(opaque, fd, watch, token, rc);
@@ -98,8 +105,11 @@ static int epoll_detach(void *opaque, int fd)
 
 static int epoll_change(void *opaque, int fd, uint32_t watch, uint64_t token)
 {
+	struct epoll_state *state = opaque;
 	int rc;
 
+	if (watch & XP_WATCH_SOLO_ANY)
+		return xp_solo_change(&state->solo, fd, watch, token);
 	if (!(watch & XP_WATCH_EXCLUSIVE)) {
 		rc = epoll_control(opaque, EPOLL_CTL_MOD, fd, watch, token);
 		if (rc != -EINVAL)
@@ -118,6 +128,7 @@ static int epoll_open(void *opaque, int size_hint, struct xp_counters *counters)
 	(void)size_hint;
 	state->counters = counters;
 	xp_outer_init(&state->outer);
+	xp_solo_init(&state->solo, counters);
 	state->epoll_fd = xp_sys_epoll_create();
 	if (state->epoll_fd < 0)
 		return state->epoll_fd;
@@ -139,6 +150,7 @@ static void epoll_close(void *opaque)
 	struct epoll_state *state = opaque;
 
 	xp_outer_fini(&state->outer);
+	xp_solo_fini(&state->solo);
 	xp_sys_close(state->epoll_fd);
 	xp_sys_close(state->wake_fd);
 }
@@ -162,6 +174,8 @@ static int epoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 		fired[i].token = events[i].data.u64;
 		fired[i].events = events[i].events;
 	}
+	if (XP_UNLIKELY(xp_solo_any(&state->solo) && count > 0))
+		count = xp_solo_harvest(&state->solo, fired, count, cap);
 	return count;
 }
 
@@ -214,6 +228,8 @@ static int epoll_renew(void *opaque)
 	if (rc < 0 && previous >= 0)
 		xp_sys_close(previous);
 	state->previous_fd = previous;
+	if (rc >= 0)
+		xp_solo_renew(&state->solo, state->epoll_fd);
 	return rc;
 }
 

@@ -1,4 +1,4 @@
-/* What the kernel need not be told before the next wait. */
+/* What the kernel need not be told before the next wait, and what it is asked. */
 #include <errno.h>
 
 #include "backend/kqueue_set.h"
@@ -53,8 +53,7 @@ static int kq_load_one(struct xp_kq_entry *entry, int fd,
 	unsigned differ = entry->want ^ entry->armed;
 	int count = 0;
 
-	if (entry->touch)
-		differ |= entry->want;
+	differ |= entry->touch & entry->want;
 	differ &= entry->there;
 	for (int i = 0; i < KQ_FILTERS; i++)
 		if (differ & KQ_BIT(i))
@@ -78,7 +77,7 @@ int xp_kq_load(struct xp_kq_set *set, struct kevent *changes, int cap)
 		if (entry->attached)
 			count += kq_load_one(entry, fd, changes + count);
 		entry->dirty = false;
-		entry->touch = false;
+		entry->touch = 0;
 	}
 	return count;
 }
@@ -126,4 +125,34 @@ int xp_kq_flush(struct xp_kq_set *set, struct xp_fired *fired, int cap)
 		fired[count++].events = POLLNVAL;
 	}
 	return count;
+}
+
+/* A pipe's WRITE may have ended by itself: one of these suffices. */
+static int kq_verify_by(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
+                        unsigned filters, unsigned flag)
+{
+	int rc = -ENOENT;
+
+	for (int i = 0; i < KQ_FILTERS && rc == -ENOENT; i++) {
+		if (!(filters & KQ_BIT(i)))
+			continue;
+		rc = xp_kq_tell_one(set, entry, fd, i, flag);
+		if (rc == 0 && flag == EV_ENABLE)
+			entry->looked = (uint8_t)KQ_BIT(i);
+	}
+	return rc;
+}
+
+int xp_kq_verify(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
+                 unsigned again)
+{
+	unsigned armed = entry->armed & entry->there;
+	int rc;
+
+	entry->looked = 0;
+	rc = kq_verify_by(set, entry, fd, entry->there & ~armed, EV_DISABLE);
+	if (rc == -ENOENT)
+		rc = kq_verify_by(set, entry, fd, armed & again, EV_ENABLE);
+	return rc != -ENOENT ? rc
+		: kq_verify_by(set, entry, fd, armed & ~again, EV_ENABLE);
 }

@@ -206,25 +206,6 @@ static int kq_add(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 	return 0;
 }
 
-/*
- * Is the number still that of the file?  Any change of it tells: one that says
- * what is so already.  But what is enabled is looked at anew by that.
- */
-static int kq_verify(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd)
-{
-	int rc = -ENOENT;
-
-	for (int i = 0; i < KQ_FILTERS && rc == -ENOENT; i++)
-		if (entry->there & ~entry->armed & KQ_BIT(i))
-			rc = xp_kq_tell_one(set, entry, fd, i, EV_DISABLE);
-	entry->looked = rc == -ENOENT;
-	/* A pipe's WRITE may have ended by itself: one of them suffices. */
-	for (int i = 0; i < KQ_FILTERS && rc == -ENOENT; i++)
-		if (entry->armed & KQ_BIT(i))
-			rc = xp_kq_tell_one(set, entry, fd, i, EV_ENABLE);
-	return rc;
-}
-
 static void kq_forget(struct xp_kq_entry *entry)
 {
 	entry->attached = false;
@@ -248,7 +229,7 @@ int xp_kq_attach(struct xp_kq_set *set, int fd, uint32_t watch, uint64_t token)
 	struct stat status;
 	int rc;
 
-	if (entry && kq_verify(set, entry, fd) == 0)
+	if (entry && xp_kq_verify(set, entry, fd, XP_WATCH_AGAIN_OF(watch)) == 0)
 		return -EEXIST;
 	if (entry)
 		kq_forget(entry);
@@ -269,7 +250,7 @@ int xp_kq_attach(struct xp_kq_set *set, int fd, uint32_t watch, uint64_t token)
 	entry->write_end = entry->pipe &&
 		(xp_sys_open_flags(fd) & O_ACCMODE) == O_WRONLY;
 	entry->broken = false;
-	entry->looked = false;
+	entry->looked = 0;
 	rc = kq_add(set, entry, fd, filters);
 	if (rc == -ENOTSUP && kq_always_ready(set, fd, status.st_mode))
 		rc = -EPERM;
@@ -303,6 +284,18 @@ int xp_kq_detach(struct xp_kq_set *set, int fd)
 	return rc < 0 ? rc : -(int)records[0].data;
 }
 
+/* What was not wanted before; the others stay as they are. */
+static int kq_add_missing(struct xp_kq_set *set, struct xp_kq_entry *entry,
+                          int fd, unsigned missing, unsigned again)
+{
+	uint8_t armed = entry->armed;
+	int rc = xp_kq_verify(set, entry, fd, again);
+
+	rc = rc == 0 ? kq_add(set, entry, fd, missing) : rc;
+	entry->armed = (armed | (entry->armed & missing)) & 7u;
+	return rc;
+}
+
 int xp_kq_change(struct xp_kq_set *set, int fd, uint32_t watch, uint64_t token)
 {
 	struct xp_kq_entry *entry = xp_kq_find(set, fd);
@@ -313,28 +306,36 @@ int xp_kq_change(struct xp_kq_set *set, int fd, uint32_t watch, uint64_t token)
 	if (!entry)
 		return -ENOENT;
 	before = *entry;
-	before.looked = false;
+	before.looked = 0;
 	kq_describe(entry, watch, token);
 	missing = entry->want & ~(unsigned)entry->there;
 	if (missing & KQ_BIT(KQ_EXCEPT) && !XP_KQ_EXCEPT) {
 		*entry = before;
 		return -ENOTSUP;
 	}
-	if (!missing && entry->clear == before.clear &&
+	if (entry->clear == before.clear &&
 	    entry->end_only == before.end_only && entry->tag == before.tag) {
-		entry->touch |= entry->clear && !entry->looked;
-		entry->looked = false;
+		rc = missing ? kq_add_missing(set, entry, fd, missing,
+		                              XP_WATCH_AGAIN_OF(watch)) : 0;
+		if (rc < 0) {
+			*entry = before;
+			return rc;
+		}
+		if (entry->clear)
+			entry->touch |= XP_WATCH_AGAIN_OF(watch) & entry->want &
+				~(entry->looked | missing) & 7u;
+		entry->looked = 0;
 		if (entry->want != entry->armed || entry->touch)
 			xp_kq_mark(set, entry, fd);
 		return 0;
 	}
-	rc = kq_verify(set, &before, fd);
+	rc = xp_kq_verify(set, &before, fd, XP_WATCH_AGAIN_OF(watch));
 	if (rc == 0) {
 		unsigned filters = before.there | missing;
 
 		kq_remove(set, entry, fd, before.there);
 		entry->broken = false;
-		entry->looked = false;
+		entry->looked = 0;
 		rc = kq_add(set, entry, fd, filters);
 		if (rc == 0)
 			return 0;

@@ -20,7 +20,7 @@ enum { KQ_READ, KQ_WRITE, KQ_EXCEPT, KQ_FILTERS };
 
 #define KQ_BIT(filter) (1u << (filter))
 
-/* The three are sets of filters. */
+/* want, armed, there, touch and looked are sets of filters. */
 struct xp_kq_entry {
 	uint32_t tag;  /* the upper half of the token; the number is the lower */
 	uint8_t want;  /* to be reported */
@@ -28,10 +28,10 @@ struct xp_kq_entry {
 	uint8_t there; /* in the kernel */
 	bool attached;
 	bool dirty;    /* in the list of those to tell the kernel of */
-	bool touch;    /* have what is enabled looked at anew */
+	uint8_t touch; /* of what is enabled: to be looked at anew */
 	bool clear;    /* EV_CLEAR */
 	bool end_only; /* READ: the end of file, not what is before it */
-	bool looked;   /* what is enabled was looked at just now */
+	uint8_t looked; /* of what is enabled: was looked at just now */
 	bool pipe;
 	bool write_end; /* READ tells nothing of it but the end */
 	bool broken;   /* nobody reads the pipe: EVFILT_USER stands for WRITE */
@@ -88,6 +88,14 @@ int xp_kq_tell_one(struct xp_kq_set *set, const struct xp_kq_entry *entry,
  * EV_CLEAR if WRITE is.
  */
 int xp_kq_break(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd);
+
+/*
+ * Is the number still that of the file?  Any change of it tells: one that says
+ * what is so already.  But what is enabled is looked at anew by that, so rather
+ * what is to be.
+ */
+int xp_kq_verify(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
+                 unsigned again);
 
 static inline unsigned xp_kq_switch(const struct xp_kq_entry *entry, int filter)
 {

@@ -23,7 +23,7 @@ void xp_own_close(struct xp_own *own)
 
 bool xp_own_has(const struct xp_own *own, int fd)
 {
-	return xp_beacon_has(&own->wake, fd) || fd == own->edge.fd;
+	return xp_beacon_has(&own->wake, fd) || xp_edge_owns(&own->edge, fd);
 }
 
 void xp_own_entries(const struct xp_own *own, struct pollfd *fds)

@@ -47,7 +47,7 @@ static bool port_owns(const void *opaque, int fd)
 {
 	const struct port_state *state = opaque;
 
-	return fd == state->set.fd || fd == state->set.edge.fd ||
+	return fd == state->set.fd || xp_edge_owns(&state->set.edge, fd) ||
 		xp_outer_owns(&state->outer, fd);
 }
 

@@ -93,14 +93,14 @@ static short look_bits(const struct xp_slot *slot, unsigned candidates)
 
 /* It is handed out without a look: is the number still that of the file? */
 static bool carried_confirmed(struct xpoll *queue, int fd,
-                              struct xp_slot *slot)
+                              struct xp_slot *slot, unsigned filters)
 {
 	int rc;
 
 	if (slot->mode != XP_MODE_FILE && slot->mode != XP_MODE_NONE &&
 	    (queue->ops->caps & (XP_CAP_STAYS | XP_CAP_TELLS_FILE)) !=
 	    XP_CAP_STAYS)
-		return xp_interest_same_file(queue, fd, slot);
+		return xp_interest_same_file(queue, fd, slot, filters);
 	if (slot->mode == XP_MODE_FILE) {
 		rc = xp_file_confirm(queue, fd);
 	} else {
@@ -124,7 +124,7 @@ static void carried_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
 	unsigned kept = slot->kept & slot->enabled;
 
 	slot->carried = 0;
-	if (kept && carried_confirmed(queue, fd, slot)) {
+	if (kept && carried_confirmed(queue, fd, slot, kept)) {
 		/* The poll-like level goes by bits. */
 		events &= xp_interest_look(slot, kept) | POLLHUP | POLLERR;
 		wait->passed_over = slot->enabled & ~kept;
@@ -132,7 +132,7 @@ static void carried_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
 		wait->passed_over = 0;
 	}
 	if (candidates & slot->enabled & ~kept)
-		(void)xp_interest_publish(queue, fd, slot);
+		(void)xp_interest_publish(queue, fd, slot, candidates & ~kept);
 }
 
 /* Take one candidate; those that need a look go into the chunk. */
@@ -151,8 +151,10 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait,
 		carried_deliver(queue, wait, fd, slot, candidates);
 	} else if (!candidates) {
 		/* Disabled or deleted since. */
-	} else if (slot->mode == XP_MODE_FIRED || !xp_slot_lookable(fd, slot)) {
-		(void)xp_interest_publish(queue, fd, slot);
+	} else if (slot->mode == XP_MODE_FIRED || !xp_slot_lookable(fd, slot) ||
+	           candidates & xp_slot_by_edge(slot) & ~(unsigned)slot->armed) {
+		/* A look would not do, nor for an edge that the kernel has not got. */
+		(void)xp_interest_publish(queue, fd, slot, candidates);
 	} else {
 		XP_ASSERT(chunk->len < CHUNK_MOST);
 		chunk->fds[chunk->len].fd = fd;
@@ -169,7 +171,7 @@ static void candidate_quiet(struct xpoll *queue, int fd, struct xp_slot *slot)
 	if (++slot->quiet < QUIET_MOST << slot->flips)
 		return;
 	slot->quiet = 0;
-	(void)xp_interest_publish(queue, fd, slot);
+	(void)xp_interest_publish(queue, fd, slot, slot->enabled);
 }
 
 /*
@@ -178,13 +180,13 @@ static void candidate_quiet(struct xpoll *queue, int fd, struct xp_slot *slot)
  * would bring up again: those are asked about by an ADD that has to fail.
  */
 static bool candidate_confirmed(struct xpoll *queue, int fd,
-                                struct xp_slot *slot)
+                                struct xp_slot *slot, unsigned filters)
 {
 	if (slot->mode == XP_MODE_LEVEL)
 		return true;
 	if (xp_slot_by_edge(slot) & slot->enabled)
-		return xp_interest_same_file(queue, fd, slot);
-	return xp_interest_publish(queue, fd, slot) == 0;
+		return xp_interest_same_file(queue, fd, slot, filters);
+	return xp_interest_publish(queue, fd, slot, slot->enabled) == 0;
 }
 
 /* The filters that these bits were looked at for. */
@@ -230,13 +232,31 @@ static XP_INLINE void candidate_found(struct xpoll *queue, struct xp_wait *wait,
 	} else if (!events) {
 		if (confirm)
 			candidate_quiet(queue, fd, slot);
-	} else if (confirm && !candidate_confirmed(queue, fd, slot)) {
+	} else if (confirm && !candidate_confirmed(queue, fd, slot,
+	                                           looked_at(slot, found->events))) {
 		/* Dropped: the number is another file. */
 	} else if (XP_UNLIKELY(events & (POLLHUP | POLLERR))) {
 		candidate_ended(queue, wait, found, slot, events);
 	} else {
 		xp_deliver_slot(queue, wait, fd, slot, events);
 	}
+}
+
+/* What is not ready is left to the kernel: see that it has got it. */
+static void candidate_answered(struct xpoll *queue, struct xp_wait *wait,
+                               const struct pollfd *found,
+                               struct xp_slot *slot, bool confirm)
+{
+	unsigned missing = looked_at(slot, found->events) &
+		~(unsigned)slot->armed;
+
+	if (found->revents & (POLLHUP | POLLERR))
+		missing = 0;
+	missing &= ~looked_at(slot, found->revents);
+	candidate_found(queue, wait, found, slot, confirm);
+	missing &= slot->enabled & ~(unsigned)slot->armed;
+	if (XP_UNLIKELY(missing) && slot->mode == XP_MODE_LAZY)
+		xp_interest_cover(queue, found->fd, slot, missing);
 }
 
 /* No room for it: it is the next to be looked at. */
@@ -278,10 +298,10 @@ static void chunk_look(struct xpoll *queue, struct xp_wait *wait,
 		 * the kernel's set tell.
 		 */
 		if (rc < 0)
-			(void)xp_interest_publish(queue, fd, slot);
+			(void)xp_interest_publish(queue, fd, slot, slot->enabled);
 		else
-			candidate_found(queue, wait, &chunk->fds[done], slot,
-			                chunk->confirm[done]);
+			candidate_answered(queue, wait, &chunk->fds[done], slot,
+			                   chunk->confirm[done]);
 	}
 	while (chunk->len > done) {
 		chunk->len--;
@@ -299,6 +319,7 @@ bool xp_candidate_take_single(struct xpoll *queue, struct xp_look *look)
 	unsigned candidates = asked | (slot->delivered & slot->enabled);
 
 	if (queue->candidates_len != 1 || !candidates || slot->carried ||
+	    candidates & ~(unsigned)slot->armed ||
 	    slot->mode == XP_MODE_FIRED || !xp_slot_lookable(fd, slot))
 		return false;
 	look->poll.fd = fd;
@@ -318,7 +339,8 @@ void xp_candidate_looked(struct xpoll *queue, struct xp_wait *wait,
 {
 	/* No memory for poll(2): have the kernel's set tell. */
 	if (XP_UNLIKELY(rc < 0))
-		(void)xp_interest_publish(queue, look->poll.fd, look->slot);
+		(void)xp_interest_publish(queue, look->poll.fd, look->slot,
+		                          look->slot->enabled);
 	else
 		candidate_found(queue, wait, &look->poll, look->slot,
 		                look->confirm);
@@ -385,7 +407,7 @@ void xp_candidates_publish(struct xpoll *queue)
 		slot->delivered = 0;
 		/* Level mode is the kernel's already. */
 		if (candidates && slot->mode != XP_MODE_LEVEL)
-			(void)xp_interest_publish(queue, fd, slot);
+			(void)xp_interest_publish(queue, fd, slot, candidates);
 	}
 }
 

@@ -56,8 +56,9 @@ static bool confirmed(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
 	if (++slot->sample % SAMPLE_EVERY || xp_exact(queue))
 		return true;
-	if (slot->mode == XP_MODE_EXCLUSIVE)
-		return xp_interest_same_file(queue, fd, slot);
+	/* They cannot be changed, or not without bringing up the edges again. */
+	if (slot->mode == XP_MODE_EXCLUSIVE || (slot->mode == XP_MODE_LAZY && slot->edge))
+		return xp_interest_same_file(queue, fd, slot, 0);
 	if (slot->mode != XP_MODE_LEVEL && slot->mode != XP_MODE_LAZY)
 		return true;
 	/* The kernel may still have what was deleted since. */
@@ -66,16 +67,36 @@ static bool confirmed(struct xpoll *queue, int fd, struct xp_slot *slot)
 	return slot->present;
 }
 
-void xp_deliver_outdated(struct xpoll *queue, int fd, struct xp_slot *slot)
+void xp_deliver_outdated(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
 {
 	unsigned enabled = slot->enabled;
 
 	if (slot->mode == XP_MODE_ONESHOT)
 		slot->mode = XP_MODE_FIRED;
+	if (slot->mode == XP_MODE_LAZY)
+		enabled &= filters;
 	/* Level registrations are with the kernel again. */
 	if (enabled && (slot->mode == XP_MODE_LAZY ||
 	                slot->mode == XP_MODE_FIRED))
 		xp_candidate_delivered(queue, fd, slot, enabled);
+}
+
+/* The filters that are not this entry's; 0: it has them all. */
+static unsigned others_of(const struct xp_slot *slot, uint32_t events)
+{
+	unsigned solo = events / XP_FIRED_SOLO(0) & XP_ALL_FILTERS;
+
+	return solo ? ~solo : slot->solo;
+}
+
+/* Of a descriptor that has several entries: one of them has fired. */
+static XP_APART void deliver_part(struct xpoll *queue, struct xp_wait *wait, int fd,
+                                  struct xp_slot *slot, uint32_t events)
+{
+	wait->passed_over = others_of(slot, events);
+	events &= xp_interest_look(slot, ~wait->passed_over) | POLLHUP | POLLERR;
+	xp_deliver_slot(queue, wait, fd, slot, events);
+	wait->passed_over = 0;
 }
 
 static unsigned filters_of(uint32_t events)
@@ -89,6 +110,14 @@ static unsigned filters_of(uint32_t events)
 	if (events & POLLPRI)
 		filters |= XP_BIT(XP_EXCEPT);
 	return filters;
+}
+
+/* The filters that a report of an entry may be about. */
+static unsigned reported_of(const struct xp_slot *slot, uint32_t events)
+{
+	unsigned all = events & (POLLHUP | POLLERR) ? XP_ALL_FILTERS : 0;
+
+	return (filters_of(events) | all) & ~others_of(slot, events);
 }
 
 /*
@@ -141,13 +170,17 @@ static XP_INLINE void deliver_entry(struct xpoll *queue, struct xp_wait *wait,
 		 * deadline.
 		 */
 		wait->exhausted = false;
-		xp_deliver_outdated(queue, fd, slot);
+		xp_deliver_outdated(queue, fd, slot, reported_of(slot, fired->events));
 	} else {
 		uint32_t events = fired->events;
 
 		if (XP_UNLIKELY(slot->mode >= XP_MODE_ONESHOT))
 			events = report_of_mode(queue, fd, slot, events);
-		if (confirmed(queue, fd, slot))
+		if (!confirmed(queue, fd, slot))
+			return;
+		if (XP_UNLIKELY(slot->solo | (events & XP_FIRED_SOLO_ANY)))
+			deliver_part(queue, wait, fd, slot, events);
+		else
 			xp_deliver_slot(queue, wait, fd, slot, events);
 	}
 }
@@ -377,7 +410,7 @@ static XP_APART void deliver_more(struct xpoll *queue, struct xp_wait *wait,
 	if (filters)
 		deliver_events(queue, wait, fd, slot, filters, events);
 	else if (slot->mode != XP_MODE_LAZY)
-		xp_deliver_outdated(queue, fd, slot);
+		xp_deliver_outdated(queue, fd, slot, slot->enabled);
 }
 
 static XP_APART void event_deliver_any(struct xpoll *queue, struct xp_wait *wait,
@@ -396,7 +429,7 @@ static XP_APART void event_deliver_any(struct xpoll *queue, struct xp_wait *wait
 		queue->withheld = true;
 	}
 	if (!filters) {
-		xp_interest_fruitless(queue, fd, slot);
+		xp_interest_fruitless(queue, fd, slot, wait->passed_over);
 		return;
 	}
 	if (slot->batch == wait->batch) {
@@ -404,6 +437,7 @@ static XP_APART void event_deliver_any(struct xpoll *queue, struct xp_wait *wait
 		return;
 	}
 	slot->fruitless = 0;
+	slot->spent = 1;
 	wait->news = true;
 	if (!xp_wait_full(wait)) {
 		slot->batch = wait->batch;

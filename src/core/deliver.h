@@ -17,10 +17,12 @@ void xp_deliver_slot(struct xpoll *queue, struct xp_wait *wait, int fd,
 
 /*
  * The report was harvested before the slot was changed last, or the slot was
- * reported in this call already: look again.  A one-shot entry may be of the
+ * reported in this call already: look again, at the filters that it is about.
+ * A one-shot entry may be of the
  * arming before the change or of the one after it, which is then spent.
  */
-void xp_deliver_outdated(struct xpoll *queue, int fd, struct xp_slot *slot);
+void xp_deliver_outdated(struct xpoll *queue, int fd, struct xp_slot *slot,
+                         unsigned filters);
 
 /*
  * A filter was handed to the caller: end it, silence it, or check it again

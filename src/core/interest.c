@@ -116,9 +116,10 @@ void xp_interest_forget(struct xpoll *queue, int fd)
 		xp_interest_drop(queue, fd, slot);
 }
 
-bool xp_interest_same_file(struct xpoll *queue, int fd, struct xp_slot *slot)
+bool xp_interest_same_file(struct xpoll *queue, int fd, struct xp_slot *slot,
+                           unsigned filters)
 {
-	int rc = queue->ops->attach(queue->backend, fd, 0,
+	int rc = queue->ops->attach(queue->backend, fd, XP_WATCH_AGAIN(filters),
 	                            xp_slot_token(slot, fd));
 
 	if (rc == -EEXIST)
@@ -139,10 +140,48 @@ void xp_interest_not_pushed(struct xpoll *queue, struct xp_slot *slot,
 	queue->unattached = true;
 }
 
-int xp_interest_push(struct xpoll *queue, int fd, struct xp_slot *slot,
-                     enum xp_mode mode, unsigned filters)
+unsigned xp_interest_lazy(const struct xpoll *queue, const struct xp_slot *slot)
 {
-	uint32_t watch = xp_interest_watch(slot, mode, filters);
+	unsigned edges = slot->edge & ~(unsigned)slot->solo;
+	unsigned now = edges & (slot->enabled | slot->armed);
+
+	if (xp_exact(queue))
+		return slot->enabled;
+	if (!slot->edge)
+		return slot->present;
+	/* What is disabled beside others would only bring those up again. */
+	return now ? now : edges;
+}
+
+/* What the kernel does not have is to be looked at; see solo.h. */
+static XP_APART void pushed_beside(struct xpoll *queue, int fd,
+                                   struct xp_slot *slot)
+{
+	unsigned uncovered;
+
+	if (slot->solo && !xp_solo_wanted(queue, slot))
+		xp_solo_end(queue, fd, slot, slot->solo);
+	slot->armed |= slot->solo;
+	uncovered = slot->enabled & ~(unsigned)slot->armed;
+	if (uncovered && xp_solo_wanted(queue, slot)) {
+		xp_candidate_asked(queue, fd, slot, uncovered);
+		queue->look_wanted |= queue->waiters > 0;
+	}
+}
+
+void xp_interest_pushed(struct xpoll *queue, int fd, struct xp_slot *slot,
+                        enum xp_mode mode, unsigned filters)
+{
+	xp_interest_set_mode(queue, slot, mode, filters);
+	if (XP_UNLIKELY(slot->edge | slot->solo))
+		pushed_beside(queue, fd, slot);
+}
+
+int xp_interest_push_again(struct xpoll *queue, int fd, struct xp_slot *slot,
+                           enum xp_mode mode, unsigned filters, unsigned again)
+{
+	uint32_t watch = xp_interest_watch(slot, mode, filters) |
+		XP_WATCH_AGAIN(again);
 	uint64_t token = xp_slot_token(slot, fd);
 	int rc;
 
@@ -156,12 +195,19 @@ int xp_interest_push(struct xpoll *queue, int fd, struct xp_slot *slot,
 	if (rc == -EPERM)
 		rc = -ENOENT;
 	if (rc == 0)
-		xp_interest_set_mode(queue, slot, mode, filters);
+		xp_interest_pushed(queue, fd, slot, mode, filters);
 	else if (rc == -ENOENT || rc == -EBADF)
 		xp_interest_drop(queue, fd, slot);
 	else
 		xp_interest_not_pushed(queue, slot, mode);
 	return rc;
+}
+
+int xp_interest_push(struct xpoll *queue, int fd, struct xp_slot *slot,
+                     enum xp_mode mode, unsigned filters)
+{
+	return xp_interest_push_again(queue, fd, slot, mode, filters,
+	                              XP_ALL_FILTERS);
 }
 
 /* All that is enabled can be silenced by its own delivery. */
@@ -207,7 +253,7 @@ void xp_interest_choose(const struct xpoll *queue, const struct xp_slot *slot,
 		*mode = XP_MODE_ONESHOT;
 	} else if (edge || present != enabled || slot->flips || slot->turn) {
 		*mode = XP_MODE_LAZY;
-		*filters = present;
+		*filters = xp_interest_lazy(queue, slot);
 	}
 }
 
@@ -221,23 +267,36 @@ bool xp_interest_chosen(const struct xpoll *queue, const struct xp_slot *slot,
 	return chosen == mode && chosen_filters == filters;
 }
 
-int xp_interest_publish(struct xpoll *queue, int fd, struct xp_slot *slot)
+int xp_interest_publish(struct xpoll *queue, int fd, struct xp_slot *slot,
+                        unsigned filters)
 {
 	unsigned enabled = slot->enabled;
 
 	if (!enabled)
 		return 0;
+	if (slot->edge && enabled & xp_slot_by_edge(slot) && !xp_exact(queue))
+		return xp_solo_report(queue, fd, slot, filters & enabled);
 	if (enabled & xp_slot_by_edge(slot))
-		return xp_interest_push(queue, fd, slot, XP_MODE_LAZY,
-		                        xp_exact(queue) ? enabled
-		                                        : slot->present);
+		return xp_interest_push_again(queue, fd, slot, XP_MODE_LAZY,
+		                              xp_interest_lazy(queue, slot), filters);
 	if (wants_oneshot(queue, slot, enabled))
 		return xp_interest_push(queue, fd, slot, XP_MODE_ONESHOT, enabled);
 	return xp_interest_push(queue, fd, slot, XP_MODE_LEVEL, enabled);
 }
 
+void xp_interest_cover(struct xpoll *queue, int fd, struct xp_slot *slot,
+                       unsigned filters)
+{
+	if (slot->edge)
+		(void)xp_solo_report(queue, fd, slot, filters);
+	else
+		(void)xp_interest_push(queue, fd, slot, XP_MODE_LAZY,
+		                       xp_interest_lazy(queue, slot));
+}
+
 /* Choose anew and tell the kernel; with nothing enabled leave its set. */
-static int push_chosen(struct xpoll *queue, int fd, struct xp_slot *slot)
+static int push_chosen(struct xpoll *queue, int fd, struct xp_slot *slot,
+                       unsigned again)
 {
 	enum xp_mode mode;
 	unsigned filters;
@@ -254,7 +313,7 @@ static int push_chosen(struct xpoll *queue, int fd, struct xp_slot *slot)
 			xp_interest_drop(queue, fd, slot);
 		return rc;
 	}
-	return xp_interest_push(queue, fd, slot, mode, filters);
+	return xp_interest_push_again(queue, fd, slot, mode, filters, again);
 }
 
 /* Filters became silent; lazily the kernel need not hear of it. */
@@ -267,7 +326,7 @@ int xp_interest_silenced(struct xpoll *queue, int fd, struct xp_slot *slot,
 	if (slot->mode == XP_MODE_FILE)
 		return 0;
 	if (slot->mode == XP_MODE_EXCLUSIVE || xp_exact(queue))
-		rc = push_chosen(queue, fd, slot);
+		rc = push_chosen(queue, fd, slot, 0);
 	/* The kernel reports more than is wanted, which is filtered. */
 	return xp_is_lack(rc) ? 0 : rc;
 }
@@ -300,13 +359,16 @@ int xp_interest_wanted(struct xpoll *queue, int fd, struct xp_slot *slot,
 	}
 	if (xp_exact(queue) || slot->mode == XP_MODE_NONE ||
 	    slot->mode == XP_MODE_EXCLUSIVE) {
-		int rc = push_chosen(queue, fd, slot);
+		int rc = push_chosen(queue, fd, slot, filters);
 
 		/* One look at this is cheaper than one at the whole array. */
 		if (rc == 0 && slot->mode == XP_MODE_LEVEL && !queue->ops->flush)
 			xp_candidate_asked(queue, fd, slot, filters);
 		return rc;
 	}
+	if (xp_solo_wanted(queue, slot) &&
+	    queue->waiters > 0 && xp_slot_lookable(fd, slot))
+		return xp_solo_report(queue, fd, slot, filters);
 	if (slot->mode == XP_MODE_LEVEL && covered) {
 		/* Its state is in the kernel's hands; see that it is asked. */
 		slot->sequence = ++queue->sequence;
@@ -316,7 +378,8 @@ int xp_interest_wanted(struct xpoll *queue, int fd, struct xp_slot *slot,
 	if (slot->mode == XP_MODE_LEVEL)
 		level_ends(slot, 0);
 	/* A one-shot entry that has not fired is silent about the rest. */
-	if (queue->waiters == 0 && (covered || slot->mode == XP_MODE_FIRED)) {
+	if (queue->waiters == 0 && (covered || slot->mode == XP_MODE_FIRED ||
+	                            xp_solo_wanted(queue, slot))) {
 		xp_candidate_asked(queue, fd, slot, filters);
 		return 0;
 	}
@@ -330,7 +393,7 @@ int xp_interest_wanted(struct xpoll *queue, int fd, struct xp_slot *slot,
 		return xp_interest_push(queue, fd, slot, XP_MODE_ONESHOT,
 		                        slot->enabled);
 	return xp_interest_push(queue, fd, slot, XP_MODE_LAZY,
-	                        slot->present);
+	                        xp_interest_lazy(queue, slot));
 }
 
 void xp_interest_delivered_turn(struct xpoll *queue, int fd,
@@ -352,7 +415,28 @@ void xp_interest_delivered_once(struct xpoll *queue, int fd,
 	(void)xp_interest_silenced(queue, fd, slot, XP_BIT(filter));
 }
 
-void xp_interest_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot)
+/* Eight reports in vain: the bits that make them leave the kernel's mask. */
+static void fruitless_lazy(struct xpoll *queue, int fd, struct xp_slot *slot,
+                           unsigned passed_over)
+{
+	unsigned enabled = slot->enabled;
+	unsigned silent = slot->armed & ~enabled;
+
+	/* Errors and hang-ups no mask keeps out: silent after the next. */
+	if (!enabled && queue->ops->caps & XP_CAP_ONESHOT) {
+		(void)xp_interest_push(queue, fd, slot, XP_MODE_ONESHOT, 0);
+	} else if (silent & slot->solo) {
+		xp_solo_end(queue, fd, slot, silent & slot->solo);
+		slot->fruitless = 0;
+	} else if (silent && (!slot->edge || passed_over == slot->solo)) {
+		/* It was the main entry's report: none of its edges holds. */
+		(void)xp_interest_push(queue, fd, slot, XP_MODE_LAZY,
+		                       xp_interest_lazy(queue, slot) & enabled);
+	}
+}
+
+void xp_interest_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot,
+                           unsigned passed_over)
 {
 	unsigned enabled = slot->enabled;
 
@@ -361,29 +445,22 @@ void xp_interest_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot)
 	case XP_MODE_LEVEL:
 		level_ends(slot, 1);
 		(void)xp_interest_push(queue, fd, slot, XP_MODE_LAZY,
-		                       xp_exact(queue) ? enabled
-		                                       : slot->present);
+		                       xp_interest_lazy(queue, slot));
 		break;
 	case XP_MODE_LAZY:
-		if (++slot->fruitless < FRUITLESS_MOST)
-			break;
-		/* Errors and hang-ups no mask keeps out: silent after the next. */
-		if (!enabled && queue->ops->caps & XP_CAP_ONESHOT)
-			(void)xp_interest_push(queue, fd, slot, XP_MODE_ONESHOT, 0);
-		else if (slot->armed != enabled)
-			(void)xp_interest_push(queue, fd, slot, XP_MODE_LAZY,
-			                       enabled);
+		if (++slot->fruitless >= FRUITLESS_MOST)
+			fruitless_lazy(queue, fd, slot, passed_over);
 		break;
 	case XP_MODE_FIRED:
 		/* Armed by state again, it would make the same report at once. */
 		if (enabled)
 			(void)xp_interest_push(queue, fd, slot, XP_MODE_LAZY,
-			                       enabled);
+			                       xp_interest_lazy(queue, slot) & enabled);
 		break;
 	case XP_MODE_EXCLUSIVE:
 		/* It is by state, too, and must not repeat. */
 		(void)xp_interest_push(queue, fd, slot, XP_MODE_LAZY,
-		                       slot->present);
+		                       xp_interest_lazy(queue, slot));
 		break;
 	case XP_MODE_ONESHOT:
 	case XP_MODE_NONE:
@@ -392,71 +469,4 @@ void xp_interest_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot)
 		/* Armed anew since, or not the kernel's: nothing repeats. */
 		break;
 	}
-}
-
-/* Put it into the kernel's set, where it is not. */
-static int slot_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
-{
-	enum xp_mode mode;
-	unsigned filters;
-	int rc;
-
-	if (slot->mode == XP_MODE_WATCH)
-		return xp_watch_attach(queue, fd, slot);
-	xp_interest_choose(queue, slot, &mode, &filters);
-	slot->mode = XP_MODE_NONE;
-	slot->armed = 0;
-	if (mode == XP_MODE_EXCLUSIVE && !filters)
-		return 0;
-	rc = xp_interest_push(queue, fd, slot, mode, filters);
-	if (rc < 0 && !xp_is_lack(rc)) {
-		xp_interest_drop(queue, fd, slot);
-		return 0;
-	}
-	return rc;
-}
-
-/* Could not be attached when it should have been. */
-static bool slot_is_missing(const struct xp_slot *slot)
-{
-	if (slot->mode == XP_MODE_WATCH)
-		return !slot->armed;
-	return slot->mode == XP_MODE_NONE && slot->enabled;
-}
-
-int xp_interest_attach_all(struct xpoll *queue, bool inherited)
-{
-	int last = queue->slots.pages_len << XP_PAGE_BITS;
-	int first = 0;
-
-	for (int fd = 0; fd < last; fd++) {
-		struct xp_slot *slot = xp_slots_at(&queue->slots, fd);
-		int rc = 0;
-
-		if (!slot || (slot->mode == XP_MODE_NONE && !slot_is_missing(slot)))
-			continue;
-		if (slot->mode != XP_MODE_FILE)
-			rc = slot_attach(queue, fd, slot);
-		else if (inherited)
-			rc = xp_file_inherit(queue, fd);
-		if (first == 0)
-			first = rc;
-	}
-	queue->unattached = first < 0;
-	return first;
-}
-
-int xp_interest_attach_rest(struct xpoll *queue)
-{
-	int last = queue->slots.pages_len << XP_PAGE_BITS;
-	int rc = 0;
-
-	for (int fd = 0; fd < last && rc == 0; fd++) {
-		struct xp_slot *slot = xp_slots_at(&queue->slots, fd);
-
-		if (slot && slot_is_missing(slot))
-			rc = slot_attach(queue, fd, slot);
-	}
-	queue->unattached = rc < 0;
-	return rc;
 }

@@ -10,6 +10,7 @@
 
 #include "core/candidate.h"
 #include "core/queue.h"
+#include "core/solo.h"
 
 /* What an ADD asks for. */
 struct xp_interest {
@@ -30,8 +31,12 @@ struct xp_interest {
 /* The four changes are in interest_change.c, what they are made of in interest.c. */
 int xp_interest_add(struct xpoll *queue, int fd, const struct xp_interest *add);
 int xp_interest_delete(struct xpoll *queue, int fd, unsigned filters);
-/* Less is wanted of a slot that keeps registrations: 0, or as a change. */
-int xp_interest_narrowed(struct xpoll *queue, int fd, struct xp_slot *slot);
+/*
+ * Less is wanted of a slot that keeps registrations, and perhaps of the filters
+ * that are kept: 0, or as a change.
+ */
+int xp_interest_narrowed(struct xpoll *queue, int fd, struct xp_slot *slot,
+                         unsigned kept);
 int xp_interest_enable(struct xpoll *queue, int fd, unsigned filters);
 int xp_interest_disable(struct xpoll *queue, int fd, unsigned filters);
 
@@ -61,6 +66,9 @@ void xp_interest_forget(struct xpoll *queue, int fd);
  */
 int xp_interest_push(struct xpoll *queue, int fd, struct xp_slot *slot,
                      enum xp_mode mode, unsigned filters);
+/* The same in an exact queue, and to look anew at these of them alone. */
+int xp_interest_push_again(struct xpoll *queue, int fd, struct xp_slot *slot,
+                           enum xp_mode mode, unsigned filters, unsigned again);
 
 /*
  * The back end failed to watch in this mode.  An exclusive registration has
@@ -69,14 +77,29 @@ int xp_interest_push(struct xpoll *queue, int fd, struct xp_slot *slot,
 void xp_interest_not_pushed(struct xpoll *queue, struct xp_slot *slot,
                             enum xp_mode mode);
 
-/* Is the number still that of the registered file?  If not, it is dropped. */
-bool xp_interest_same_file(struct xpoll *queue, int fd, struct xp_slot *slot);
+/*
+ * 0; -ENOENT: the number is another file's by now; -EBADF ...  If the kernel has
+ * to be asked by a change of a filter, one of these is the best.
+ */
+int xp_interest_still(struct xpoll *queue, int fd, const struct xp_slot *slot,
+                      unsigned filters);
+/* The same; if not, it is dropped. */
+bool xp_interest_same_file(struct xpoll *queue, int fd, struct xp_slot *slot,
+                           unsigned filters);
 
 /*
- * Make the kernel report by itself what is wanted now: used when another
- * thread waits, or when the state may not be looked at.
+ * Make the kernel report by itself what is wanted now, these filters at least:
+ * used when another thread waits, or when the state may not be looked at.
  */
-int xp_interest_publish(struct xpoll *queue, int fd, struct xp_slot *slot);
+int xp_interest_publish(struct xpoll *queue, int fd, struct xp_slot *slot,
+                        unsigned filters);
+
+/* These were looked at and are not ready, and the kernel has not got them. */
+void xp_interest_cover(struct xpoll *queue, int fd, struct xp_slot *slot,
+                       unsigned filters);
+
+/* Of a slot in LAZY mode: what its main entry is to hold. */
+unsigned xp_interest_lazy(const struct xpoll *queue, const struct xp_slot *slot);
 
 /* How the kernel should watch the slot as it stands. */
 void xp_interest_choose(const struct xpoll *queue, const struct xp_slot *slot,
@@ -183,6 +206,7 @@ static inline void xp_interest_set_mode(struct xpoll *queue,
 	slot->mode = (uint8_t)mode;
 	slot->armed = XP_SET(filters);
 	slot->fruitless = 0;
+	slot->spent = 0;
 	xp_slot_mode_begins(slot);
 	slot->sequence = ++queue->sequence;
 	/* Where changes are free nothing but the next look tells anything. */
@@ -209,6 +233,10 @@ static inline int xp_interest_attach(struct xpoll *queue, int fd,
 	return rc;
 }
 
+/* The same, after a change of what it watched before. */
+void xp_interest_pushed(struct xpoll *queue, int fd, struct xp_slot *slot,
+                        enum xp_mode mode, unsigned filters);
+
 /* All registrations of the slot end; the kernel is not told. */
 static inline void xp_interest_clear(struct xpoll *queue, struct xp_slot *slot)
 {
@@ -225,9 +253,12 @@ static inline void xp_interest_clear(struct xpoll *queue, struct xp_slot *slot)
 static inline int xp_interest_end(struct xpoll *queue, int fd,
                                   struct xp_slot *slot)
 {
-	int rc = queue->ops->detach(queue->backend, fd);
+	int rc;
 
 	XP_ASSERT(slot->present && xp_slot_in_kernel(slot));
+	if (XP_UNLIKELY(slot->solo))
+		xp_solo_end(queue, fd, slot, slot->solo);
+	rc = queue->ops->detach(queue->backend, fd);
 	xp_interest_clear(queue, slot);
 	return rc;
 }
@@ -238,8 +269,9 @@ void xp_interest_delivered_turn(struct xpoll *queue, int fd,
 void xp_interest_delivered_once(struct xpoll *queue, int fd,
                                 struct xp_slot *slot, unsigned filter);
 
-/* The kernel reported what nobody wants now. */
-void xp_interest_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot);
+/* The kernel reported what nobody wants now; not of the filters passed over. */
+void xp_interest_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot,
+                           unsigned passed_over);
 
 /*
  * Attach every slot to an empty kernel set; inherited: in a forked child.

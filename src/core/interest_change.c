@@ -49,27 +49,26 @@ static unsigned add_merge(struct xp_slot *slot, const struct xp_interest *add)
 	                     (add->soerr ? filters : 0));
 	slot->lowat = XP_SET((slot->lowat & ~filters) |
 	                     (add->mark ? filters : 0));
+	/* What is requested beyond what the kernel has, it has to hear of. */
+	if (add->wishes & ~(unsigned)slot->wishes & 7)
+		slot->armed &= XP_SET(~filters);
 	slot->wishes |= add->wishes & 7;
 	return count;
 }
 
-/*
- * Where a change asks no kernel, it would be made to any number: ask whether the
- * slot's file still has it.  0; -ENOENT: it is another file's by now; -EBADF ...
- */
-static int still_that_file(struct xpoll *queue, int fd, uint64_t token)
+int xp_interest_still(struct xpoll *queue, int fd, const struct xp_slot *slot,
+                      unsigned filters)
 {
 	unsigned caps = queue->ops->caps;
 	int rc;
 
-	if (!(caps & XP_CAP_FREE_CHANGE))
-		return 0;
 	if (!(caps & XP_CAP_TELLS_FILE)) {
 		xp_count(&queue->counters.syscalls_check);
 		rc = xp_sys_open_flags(fd);
 		return rc < 0 ? rc : 0;
 	}
-	rc = queue->ops->attach(queue->backend, fd, 0, token);
+	rc = queue->ops->attach(queue->backend, fd, XP_WATCH_AGAIN(filters),
+	                        xp_slot_token(slot, fd));
 	if (rc == 0)
 		(void)queue->ops->detach(queue->backend, fd);
 	return rc == -EEXIST ? 0 : rc == 0 || rc == -EPERM ? -ENOENT : rc;
@@ -92,14 +91,21 @@ static int add_to_known(struct xpoll *queue, int fd, struct xp_slot *slot,
 			xp_file_ask(queue, fd);
 		return rc;
 	}
-	rc = still_that_file(queue, fd, token);
+	if (xp_solo_wanted(queue, slot) &&
+	    (!(add->filters & slot->edge & ~(unsigned)slot->solo) ||
+	     xp_solo_held(queue, slot, add->filters)))
+		return xp_solo_add(queue, fd, slot, add->filters);
+	/* Where a change asks no kernel, it would be made to any number. */
+	rc = queue->ops->caps & XP_CAP_FREE_CHANGE
+		? xp_interest_still(queue, fd, slot, add->filters) : 0;
 	if (rc < 0)
 		return rc;
 	xp_interest_choose(queue, slot, &mode, &filters);
 	rc = queue->ops->change(queue->backend, fd,
-	                        xp_interest_watch(slot, mode, filters), token);
+	                        xp_interest_watch(slot, mode, filters) |
+	                        XP_WATCH_AGAIN(add->filters), token);
 	if (rc == 0)
-		xp_interest_set_mode(queue, slot, mode, filters);
+		xp_interest_pushed(queue, fd, slot, mode, filters);
 	return rc;
 }
 
@@ -230,7 +236,20 @@ static int delete_all(struct xpoll *queue, int fd, struct xp_slot *slot)
 	return rc;
 }
 
-int xp_interest_narrowed(struct xpoll *queue, int fd, struct xp_slot *slot)
+/* What is requested of a filter has changed: the kernel has not got that yet. */
+static void requested_anew(struct xpoll *queue, int fd, struct xp_slot *slot,
+                           unsigned filters)
+{
+	slot->armed &= XP_SET(~filters);
+	filters &= slot->enabled;
+	if (!filters)
+		return;
+	xp_candidate_asked(queue, fd, slot, filters);
+	queue->look_wanted |= queue->waiters > 0;
+}
+
+int xp_interest_narrowed(struct xpoll *queue, int fd, struct xp_slot *slot,
+                         unsigned kept)
 {
 	enum xp_mode mode;
 	unsigned filters;
@@ -241,13 +260,21 @@ int xp_interest_narrowed(struct xpoll *queue, int fd, struct xp_slot *slot)
 		return xp_file_confirm(queue, fd);
 	if (slot->mode == XP_MODE_NONE)
 		return 0;
-	rc = still_that_file(queue, fd, xp_slot_token(slot, fd));
-	if (rc < 0) {
-		xp_interest_drop(queue, fd, slot);
-		return rc;
+	/* The kernel reports more than is wanted, which is filtered. */
+	if (xp_solo_wanted(queue, slot) || queue->ops->caps & XP_CAP_FREE_CHANGE) {
+		rc = xp_interest_still(queue, fd, slot,
+		                       XP_ALL_FILTERS & ~slot->present);
+		if (rc < 0) {
+			xp_interest_drop(queue, fd, slot);
+			return rc;
+		}
+	}
+	if (xp_solo_wanted(queue, slot)) {
+		requested_anew(queue, fd, slot, kept);
+		return 0;
 	}
 	xp_interest_choose(queue, slot, &mode, &filters);
-	return xp_interest_push(queue, fd, slot, mode, filters);
+	return xp_interest_push_again(queue, fd, slot, mode, filters, kept);
 }
 
 int xp_interest_delete(struct xpoll *queue, int fd, unsigned filters)
@@ -261,7 +288,7 @@ int xp_interest_delete(struct xpoll *queue, int fd, unsigned filters)
 	if (filters == slot->present)
 		return delete_all(queue, fd, slot);
 	xp_interest_remove_filters(queue, slot, filters);
-	rc = xp_interest_narrowed(queue, fd, slot);
+	rc = xp_interest_narrowed(queue, fd, slot, 0);
 	/* The kernel reports more than is wanted, which is filtered. */
 	return xp_is_lack(rc) ? 0 : rc;
 }

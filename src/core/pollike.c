@@ -78,22 +78,25 @@ static XP_APART void poll_deliver_more(struct xpoll *queue,
 			queue->ready[i].events |= events;
 	}
 	if (slot->mode != XP_MODE_LAZY)
-		xp_deliver_outdated(queue, fd, slot);
+		xp_deliver_outdated(queue, fd, slot, slot->enabled);
 }
 
 void xp_poll_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
                      struct xp_slot *slot, uint32_t events)
 {
 	if (XP_UNLIKELY(!poll_bits(slot, events))) {
-		xp_interest_fruitless(queue, fd, slot);
+		xp_interest_fruitless(queue, fd, slot, wait->passed_over);
 	} else if (XP_UNLIKELY(slot->batch == wait->batch)) {
 		poll_deliver_more(queue, wait, fd, slot, events);
 	} else if (XP_UNLIKELY(xp_wait_full(wait))) {
 		slot->fruitless = 0;
+		slot->spent = 1;
 		wait->news = true;
 		xp_candidate_carry(queue, fd, slot, slot->enabled, events);
 	} else {
 		slot->fruitless = 0;
+		if (XP_UNLIKELY(slot->edge))
+			slot->spent = 1;
 		wait->news = true;
 		slot->batch = wait->batch;
 		queue->ready[wait->len++] = (struct xp_ready){
@@ -167,7 +170,7 @@ static int wishes_narrow(struct xpoll *queue, int fd, struct xp_slot *slot,
 	int rc;
 
 	slot->wishes = (wishes | (before & XP_WISH_OOB)) & 7;
-	rc = xp_interest_narrowed(queue, fd, slot);
+	rc = xp_interest_narrowed(queue, fd, slot, XP_BIT(XP_READ));
 	if (xp_is_lack(rc))
 		slot->wishes = before & 7;
 	return rc;

@@ -2,8 +2,79 @@
 #include "core/renew.h"
 
 #include "base/assert.h"
+#include "core/file.h"
 #include "core/interest.h"
+#include "core/result.h"
 #include "core/sleep.h"
+#include "core/watch.h"
+
+/* Put it into the kernel's set, where it is not. */
+static int slot_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
+{
+	enum xp_mode mode;
+	unsigned filters;
+	int rc;
+
+	if (slot->mode == XP_MODE_WATCH)
+		return xp_watch_attach(queue, fd, slot);
+	xp_interest_choose(queue, slot, &mode, &filters);
+	slot->mode = XP_MODE_NONE;
+	slot->armed = 0;
+	slot->solo = 0;
+	if (mode == XP_MODE_EXCLUSIVE && !filters)
+		return 0;
+	rc = xp_interest_push(queue, fd, slot, mode, filters);
+	if (rc < 0 && !xp_is_lack(rc)) {
+		xp_interest_drop(queue, fd, slot);
+		return 0;
+	}
+	return rc;
+}
+
+/* Could not be attached when it should have been. */
+static bool slot_is_missing(const struct xp_slot *slot)
+{
+	if (slot->mode == XP_MODE_WATCH)
+		return !slot->armed;
+	return slot->mode == XP_MODE_NONE && slot->enabled;
+}
+
+int xp_interest_attach_all(struct xpoll *queue, bool inherited)
+{
+	int last = queue->slots.pages_len << XP_PAGE_BITS;
+	int first = 0;
+
+	for (int fd = 0; fd < last; fd++) {
+		struct xp_slot *slot = xp_slots_at(&queue->slots, fd);
+		int rc = 0;
+
+		if (!slot || (slot->mode == XP_MODE_NONE && !slot_is_missing(slot)))
+			continue;
+		if (slot->mode != XP_MODE_FILE)
+			rc = slot_attach(queue, fd, slot);
+		else if (inherited)
+			rc = xp_file_inherit(queue, fd);
+		if (first == 0)
+			first = rc;
+	}
+	queue->unattached = first < 0;
+	return first;
+}
+
+int xp_interest_attach_rest(struct xpoll *queue)
+{
+	int last = queue->slots.pages_len << XP_PAGE_BITS;
+	int rc = 0;
+
+	for (int fd = 0; fd < last && rc == 0; fd++) {
+		struct xp_slot *slot = xp_slots_at(&queue->slots, fd);
+
+		if (slot && slot_is_missing(slot))
+			rc = slot_attach(queue, fd, slot);
+	}
+	queue->unattached = rc < 0;
+	return rc;
+}
 
 /*
  * Drop the slots whose number is another file's by now.  The back end that can

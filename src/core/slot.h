@@ -79,6 +79,8 @@ struct xp_slot {
 	uint8_t soerr : 3; /* filters with XPOLL_NOTE_SOERR */
 	uint8_t since : 5; /* `sample` when the mode began */
 	uint8_t kept : 3;  /* filters that `carried` is for */
+	uint8_t solo : 3;  /* filters with an entry of their own: see solo.h */
+	uint8_t spent : 1; /* the main entry's edges were reported since its change */
 	uint8_t lowat;    /* filters with XPOLL_NOTE_LOWAT; mark.h has the marks */
 	uint8_t told;     /* filters that the wait call of `batch` has told of */
 };

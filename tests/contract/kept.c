@@ -33,8 +33,11 @@ static const char *lacking(void)
 		: "no message queues here";
 }
 
-/* READ by level was told, and the edge of WRITE found no room. */
-static struct xpoll *with_a_kept_edge(mqd_t fd)
+/*
+ * READ by level was told, and the edge of WRITE found no room; *kept: or not, as
+ * where each has an entry of its own the edge may have been first.
+ */
+static struct xpoll *with_a_kept_edge(mqd_t fd, bool *kept)
 {
 	struct xpoll *queue = xt_open();
 	struct xpoll_event event;
@@ -43,6 +46,9 @@ static struct xpoll *with_a_kept_edge(mqd_t fd)
 	XT_EXPECT_EQ(xt_add(queue, fd, READ, 0), 0);
 	XT_EXPECT_EQ(xt_add(queue, fd, WRITE, XPOLL_CLEAR), 0);
 	XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
+	*kept = event.filter == READ;
+	if (!*kept)
+		XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
 	XT_EXPECT_EQ(event.filter, READ);
 	return queue;
 }
@@ -56,13 +62,16 @@ XT_TEST(kept_edge_does_not_tell_the_level_beside_it_of_the_past)
 	mqd_t fd = message_queue();
 	if (fd < 0)
 		XT_SKIP(lacking());
-	struct xpoll *queue = with_a_kept_edge(fd);
+	bool kept;
+	struct xpoll *queue = with_a_kept_edge(fd, &kept);
 	struct xpoll_event event;
 	char byte;
 
 	XT_EQ(mq_receive(fd, &byte, 1, NULL), 1);
-	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
-	XT_EQ(event.filter, WRITE);
+	if (kept) {
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
+		XT_EQ(event.filter, WRITE);
+	}
 	for (int i = 0; i < 40; i++) {
 		int count = xpoll_event(queue, NULL, 0, &event, 1, 0);
 
@@ -79,7 +88,8 @@ XT_TEST(kept_edge_does_not_tell_the_level_beside_it_of_the_past)
 /* S3: off and on again it is not told of the past. */
 static void off_and_on(mqd_t fd, int off, int on)
 {
-	struct xpoll *queue = with_a_kept_edge(fd);
+	bool kept;
+	struct xpoll *queue = with_a_kept_edge(fd, &kept);
 	char byte;
 
 	XT_OK(xt_flag(queue, (uint64_t)fd, WRITE, off));
@@ -113,7 +123,8 @@ XT_TEST(kept_edge_is_all_that_the_other_level_is_told)
 	mqd_t fd = message_queue();
 	if (fd < 0)
 		XT_SKIP(lacking());
-	struct xpoll *queue = with_a_kept_edge(fd);
+	bool kept;
+	struct xpoll *queue = with_a_kept_edge(fd, &kept);
 	char byte;
 
 	XT_EQ(mq_receive(fd, &byte, 1, NULL), 1);

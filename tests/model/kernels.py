@@ -19,7 +19,7 @@ class Kernel:
     """That of poll and select: what poll(2) says."""
 
     lingers = False  # A closed file of which there is a duplicate may be reported.
-    anew = True  # With a filter that ends, or is silent, the others' edges are told again.
+    touches = False  # A change of one filter may tell the others' edges again.
     shallow = False  # A watched queue cannot watch what is a set of files itself.
 
     def notices(self, old: str, new: str) -> bool:
@@ -37,13 +37,14 @@ class Kernel:
 
 class Epoll(Kernel):
     lingers = True
-    anew = False
 
     def notices(self, old: str, new: str) -> bool:
         return True
 
 
 class Kqueue(Kernel):
+    # Where all that is registered is an edge, one of them tells whether it is the same file.
+    touches = True
     # Over the drop-in each queue is two epoll sets, of which Linux nests five.
     shallow = True
 

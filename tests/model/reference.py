@@ -98,7 +98,3 @@ class Reference:
             del self.regs[reg.key]
         elif reg.modes & DISPATCH:
             reg.enabled = False
-        if reg.modes & (ONESHOT | DISPATCH) and reg.file and self.kernel.anew:
-            # It is a change, and tells of what is left as of new (DIFFERENCES.md).
-            for other in self.of_number(reg.ident):
-                other.may_repeat()

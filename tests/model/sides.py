@@ -85,7 +85,9 @@ class Side:
         if error not in allowed:
             raise self.wrong(f"{change}: errno {error}, not {sorted(allowed)}")
         for reg in alike:
-            reg.may_repeat()
+            # An edge is told once, whatever happens to the other filters of its descriptor.
+            if not reg.file or reg.filter in change.filters or self.kernel.touches:
+                reg.may_repeat()
         if error and not (doubtful and change.op == DELETE):
             return
         if change.op == ADD:

@@ -162,9 +162,9 @@ BROKEN = [
         ("slot.pml", ":: !EDGE && slot[n].mode == LAZY -> xp_candidate_delivered(n)",
          ":: false -> skip")], LATE),
     Broken("enables-without-a-look", "level-one-waiter", "CHANGES=2", [
-        ("slot.pml", "	                    slot[n].mode == ONESHOT) ->\n"
+        ("slot.pml", "(slot[n].armed || slot[n].mode == FIRED) ->\n"
          "		xp_candidate_asked(n)",
-         "	                    slot[n].mode == ONESHOT) ->\n		skip")], LATE),
+         "(slot[n].armed || slot[n].mode == FIRED) ->\n		skip")], LATE),
     Broken("enables-while-another-sleeps", "level", "CHANGES=2", [
         ("slot.pml", "!waiters && (slot[n].armed", "(slot[n].armed")], LOST),
     Broken("drops-the-rest-of-a-check", "small-array-dispatch", "", [

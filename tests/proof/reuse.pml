@@ -153,7 +153,7 @@ inline stale(n, file)
 
 /*
  * src/core/renew.c: xp_renew; src/backend/epoll.c: epoll_renew;
- * src/core/interest.c: xp_interest_attach_all
+ * src/core/renew.c: xp_interest_attach_all
  */
 inline xp_renew()
 {

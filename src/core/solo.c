@@ -1,0 +1,126 @@
+/* Filters that have an entry of their own in the kernel. */
+#include "core/solo.h"
+
+#include <errno.h>
+
+#include "base/assert.h"
+#include "core/candidate.h"
+#include "core/interest.h"
+
+static uint32_t solo_watch(const struct xp_slot *slot, unsigned filter)
+{
+	return xp_interest_look(slot, XP_BIT(filter)) | XP_WATCH_EDGE |
+		XP_WATCH_SOLO(filter);
+}
+
+/* There is no room for such an entry: an edge told twice is better than none. */
+static int solo_share(struct xpoll *queue, int fd, struct xp_slot *slot,
+                      unsigned filter)
+{
+	unsigned filters = xp_interest_lazy(queue, slot) | XP_BIT(filter);
+	int rc = queue->ops->change(queue->backend, fd,
+	                            xp_interest_watch(slot, XP_MODE_LAZY, filters),
+	                            xp_slot_token(slot, fd));
+
+	if (rc == 0) {
+		xp_interest_set_mode(queue, slot, XP_MODE_LAZY, filters);
+		slot->armed |= slot->solo;
+	}
+	return rc;
+}
+
+/* known: the number was found to be that of the file just now. */
+static int solo_arm(struct xpoll *queue, int fd, struct xp_slot *slot,
+                    unsigned filter, bool known)
+{
+	uint32_t watch = solo_watch(slot, filter);
+	uint64_t token = xp_slot_token(slot, fd);
+	bool there = slot->solo & XP_BIT(filter);
+	int rc = known || there ? 0 : xp_interest_still(queue, fd, slot, 0);
+
+	if (rc == 0 && there)
+		rc = queue->ops->change(queue->backend, fd, watch, token);
+	else if (rc == 0)
+		rc = queue->ops->attach(queue->backend, fd, watch, token);
+	if (rc == -ENOENT || rc == -EBADF || rc == -EPERM)
+		return -ENOENT;
+	if (rc < 0)
+		return solo_share(queue, fd, slot, filter);
+	slot->solo = (slot->solo | XP_BIT(filter)) & XP_ALL_FILTERS;
+	slot->armed |= XP_SET(XP_BIT(filter));
+	slot->sequence = ++queue->sequence;
+	queue->harvest_due = true;
+	return 0;
+}
+
+static int solo_arm_all(struct xpoll *queue, int fd, struct xp_slot *slot,
+                        unsigned filters, bool known)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; rc == 0 && i < XP_FD_FILTERS; i++)
+		if (filters & XP_BIT(i))
+			rc = solo_arm(queue, fd, slot, i, known);
+	return rc;
+}
+
+int xp_solo_report(struct xpoll *queue, int fd, struct xp_slot *slot,
+                   unsigned filters)
+{
+	unsigned main = filters & slot->edge & ~(unsigned)slot->solo;
+	bool lazy = slot->mode == XP_MODE_LAZY;
+	int rc;
+
+	XP_ASSERT(!xp_exact(queue) && !(filters & ~(unsigned)slot->enabled));
+	if (!lazy)
+		filters = slot->enabled;
+	if (!lazy || (main && !xp_solo_held(queue, slot, main)))
+		filters &= ~(slot->edge & ~(unsigned)slot->solo);
+	else
+		main = 0;
+	rc = solo_arm_all(queue, fd, slot, filters, false);
+	if (rc == -ENOENT)
+		xp_interest_drop(queue, fd, slot);
+	if (rc == 0 && (main || !lazy))
+		rc = xp_interest_push(queue, fd, slot, XP_MODE_LAZY,
+		                      xp_interest_lazy(queue, slot));
+	return rc;
+}
+
+int xp_solo_add(struct xpoll *queue, int fd, struct xp_slot *slot,
+                unsigned filters)
+{
+	unsigned enabled = filters & slot->enabled;
+	bool sleeps = queue->waiters > 0 && xp_slot_lookable(fd, slot);
+	bool arm = enabled && (enabled & slot->edge || sleeps);
+	int rc;
+
+	XP_ASSERT(xp_solo_wanted(queue, slot));
+	slot->quiet = 0;
+	slot->fruitless = 0;
+	/* The change of an entry of its own tells whether it is the same file. */
+	if (arm && !(filters & ~(unsigned)slot->solo))
+		return solo_arm_all(queue, fd, slot, enabled, true);
+	rc = xp_interest_still(queue, fd, slot, 0);
+	if (rc < 0)
+		return rc;
+	if (arm)
+		return solo_arm_all(queue, fd, slot, enabled, true);
+	if (enabled) {
+		xp_candidate_asked(queue, fd, slot, enabled);
+		queue->look_wanted |= queue->waiters > 0;
+	}
+	return 0;
+}
+
+void xp_solo_end(struct xpoll *queue, int fd, struct xp_slot *slot,
+                 unsigned filters)
+{
+	for (unsigned i = 0; i < XP_FD_FILTERS; i++)
+		if (filters & slot->solo & XP_BIT(i))
+			(void)queue->ops->change(queue->backend, fd, XP_WATCH_SOLO(i),
+			                         xp_slot_token(slot, fd));
+	slot->armed &= XP_SET(~(filters & slot->solo));
+	slot->solo &= ~filters & XP_ALL_FILTERS;
+	slot->sequence = ++queue->sequence;
+}

@@ -1,0 +1,330 @@
+/*
+ * Goal: an edge is reported once for each activity, whatever happens to the other
+ * filters of its descriptor (S9).
+ * Method: READ with CLEAR is reported and not read; then every change of the
+ * others, by itself, while another thread sleeps, and many times.  Also: WRITE
+ * reported, what becomes of the others meanwhile, and what all that costs.
+ */
+#include "xt.h"
+
+/* A reported and unread byte. */
+static struct xpoll *with_a_spent_edge(int fd, int peer)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xpoll_event event;
+
+	XT_EXPECT_EQ(xt_add(queue, fd, READ, XPOLL_CLEAR), 0);
+	xt_put(peer);
+	XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
+	XT_EXPECT_EQ(event.filter, READ);
+	return queue;
+}
+
+/* READ is not reported by some waits; what else is, is WRITE. */
+static bool stays_spent(struct xpoll *queue)
+{
+	struct xpoll_event events[4];
+
+	for (int i = 0; i < 20; i++) {
+		int count = xpoll_event(queue, NULL, 0, events, 4, 0);
+
+		if (!XT_EXPECT(count >= 0 && count <= 1) ||
+		    (count == 1 && !XT_EXPECT_EQ(events[0].filter, WRITE)))
+			return false;
+	}
+	return true;
+}
+
+/* And the next byte is. */
+static bool comes_with_the_next(struct xpoll *queue, int peer)
+{
+	struct xpoll_event events[4];
+	int count = 0;
+
+	xt_put(peer);
+	for (int i = 0; i < 40 && count >= 0; i++) {
+		count = xpoll_event(queue, NULL, 0, events, 4, XT_SOON);
+		for (int k = 0; k < count; k++)
+			if (events[k].filter == READ)
+				return stays_spent(queue);
+	}
+	return XT_EXPECT(!"READ was reported");
+}
+
+struct step {
+	int filter;
+	int flags;
+};
+
+static const struct {
+	const char *what;
+	struct step steps[4];
+} changes[] = {
+	{"ADD WRITE", {{WRITE, XPOLL_ADD}}},
+	{"ADD WRITE, disabled", {{WRITE, XPOLL_ADD | XPOLL_DISABLE}}},
+	{"ADD, DELETE WRITE", {{WRITE, XPOLL_ADD}, {WRITE, XPOLL_DELETE}}},
+	{"ADD, DELETE EXCEPT", {{EXCEPT, XPOLL_ADD}, {EXCEPT, XPOLL_DELETE}}},
+	{"ADD WRITE twice", {{WRITE, XPOLL_ADD}, {WRITE, XPOLL_ADD}}},
+	{"ADD WRITE by edge", {{WRITE, XPOLL_ADD | XPOLL_CLEAR}}},
+	{"ADD, DELETE WRITE by edge",
+	 {{WRITE, XPOLL_ADD | XPOLL_CLEAR}, {WRITE, XPOLL_DELETE}}},
+	{"ADD WRITE by edge, EXCEPT",
+	 {{WRITE, XPOLL_ADD | XPOLL_CLEAR}, {EXCEPT, XPOLL_ADD}}},
+	{"WRITE once", {{WRITE, XPOLL_ADD | XPOLL_ONESHOT}}},
+	{"WRITE by DISPATCH, and again",
+	 {{WRITE, XPOLL_ADD | XPOLL_DISPATCH}, {WRITE, XPOLL_ENABLE}}},
+	{"WRITE off and on",
+	 {{WRITE, XPOLL_ADD}, {WRITE, XPOLL_DISABLE}, {WRITE, XPOLL_ENABLE}}},
+	{"WRITE added disabled, and enabled",
+	 {{WRITE, XPOLL_ADD | XPOLL_DISABLE}, {WRITE, XPOLL_ENABLE}}},
+	{"WRITE level, then by edge",
+	 {{WRITE, XPOLL_ADD}, {WRITE, XPOLL_ADD | XPOLL_CLEAR}}},
+};
+
+enum { CHANGES = sizeof changes / sizeof *changes };
+
+/* One row, with waits between its steps or without. */
+static bool changes_make(struct xpoll *queue, int fd, int row, bool waits)
+{
+	const struct step *steps = changes[row].steps;
+
+	for (int i = 0; i < 4 && steps[i].flags; i++) {
+		if (!XT_EXPECT_STATUS(xt_flag(queue, (uint64_t)fd, steps[i].filter,
+		                              steps[i].flags), 0) ||
+		    (waits && !stays_spent(queue)))
+			return false;
+	}
+	return true;
+}
+
+static void change_beside(struct xt_pair pair, int row, bool waits, bool full)
+{
+	struct xpoll *queue = with_a_spent_edge(pair.r, pair.w);
+
+	if (full)
+		xt_fill(pair.r);
+	for (int i = 0; i < 12; i++) {
+		XT_CHECK(changes_make(queue, pair.r, row, waits));
+		XT_CHECK(stays_spent(queue));
+		if (i % 3 == 2)
+			XT_CHECK(comes_with_the_next(queue, pair.w));
+	}
+	xt_destroy(queue);
+}
+
+/* A queue whose edges are all there; afd's and some systems' are otherwise. */
+static bool edges_tell_all(void)
+{
+	return !xt_is("afd");
+}
+
+/*
+ * kqueue(2) tells by no other change than one of an edge whether a number is
+ * still the same file, where all that is registered is one.
+ */
+static bool without_touching_an_edge(int row)
+{
+	return !xt_is("kqueue") || changes[row].steps[1].filter != EXCEPT ||
+		!(changes[row].steps[0].flags & XPOLL_CLEAR);
+}
+
+XT_TEST(edge_is_not_repeated_by_changes_of_other_filters)
+{
+	if (!edges_tell_all())
+		XT_SKIP("afd tells of new data after a read");
+	for (int row = 0; row < CHANGES; row++) {
+		if (!without_touching_an_edge(row))
+			continue;
+		for (int kind = 0; kind < 8; kind++) {
+			struct xt_pair pair = kind & 4 ? xt_tcp()
+				: xt_socketpair(SOCK_STREAM);
+
+			change_beside(pair, row, kind & 1, kind & 2);
+			if (xt_failures()) {
+				xt_note("%s, kind %d", changes[row].what, kind);
+				return;
+			}
+			xt_close(pair.r);
+			xt_close(pair.w);
+		}
+	}
+}
+
+/* The same while another thread sleeps, which is to see it all. */
+struct sleeper {
+	struct xpoll *queue;
+	atomic_int reads;
+	atomic_int writes;
+};
+
+static void sleeper_run(void *argument)
+{
+	struct sleeper *self = argument;
+	struct xpoll_event event;
+
+	for (;;) {
+		int count = xpoll_event(self->queue, NULL, 0, &event, 1, -1);
+
+		if (count != 1 || event.filter == USER)
+			return;
+		if (event.filter == READ)
+			atomic_fetch_add(&self->reads, 1);
+		else
+			atomic_fetch_add(&self->writes, 1);
+	}
+}
+
+XT_TEST(edge_is_not_repeated_by_changes_while_another_thread_sleeps)
+{
+	if (!edges_tell_all())
+		XT_SKIP("afd tells of new data after a read");
+	struct sleeper self = {.queue = xt_open_quiet()};
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+
+	XT_OK(xt_flag(self.queue, 1, USER, XPOLL_ADD));
+	XT_OK(xt_add(self.queue, pair.r, READ, XPOLL_CLEAR));
+	struct xt_thread *thread = xt_start(sleeper_run, &self);
+	for (int row = 0; row < CHANGES; row++) {
+		xt_asleep(thread);
+		xt_put(pair.w);
+		while (atomic_load(&self.reads) <= row)
+			xt_asleep(thread);
+		/* WRITE by level would keep it awake: let there be no room. */
+		xt_fill(pair.r);
+		for (int i = 0; i < 12; i++) {
+			xt_asleep(thread);
+			XT_CHECK(changes_make(self.queue, pair.r, row, false));
+		}
+		xt_asleep(thread);
+		if (!XT_EXPECT_EQ(atomic_load(&self.reads), row + 1)) {
+			xt_note("%s", changes[row].what);
+			break;
+		}
+		(void)xt_flag(self.queue, (uint64_t)pair.r, WRITE, XPOLL_DELETE);
+		(void)xt_flag(self.queue, (uint64_t)pair.r, EXCEPT, XPOLL_DELETE);
+	}
+	XT_EXPECT_EQ(atomic_load(&self.writes), 0);
+	XT_OK(xt_trigger(self.queue, 1));
+	xt_join(thread);
+}
+
+/* The usual program of kqueue(2): WRITE comes and goes, READ is an edge. */
+XT_TEST(edge_of_the_usual_kqueue_program_comes_once)
+{
+	enum { ROUNDS = 300 };
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	struct xpoll *queue = with_a_spent_edge(pair.r, pair.w);
+	struct xpoll_stats before = xt_stats(queue);
+
+	for (int i = 0; i < ROUNDS; i++) {
+		struct xpoll_event change = xt_record((uint64_t)pair.r, WRITE,
+		                                      XPOLL_ADD);
+		struct xpoll_event events[4];
+
+		XT_EQ(xpoll_event(queue, &change, 1, events, 4, XT_SOON), 1);
+		XT_EQ(events[0].filter, WRITE);
+		change.flags = XPOLL_DELETE;
+		XT_EQ(xpoll_event(queue, &change, 1, events, 4, 0), 0);
+	}
+	uint64_t calls = xt_stats(queue).syscalls_change - before.syscalls_change;
+	xt_note("%ju system calls for %d changes", (uintmax_t)calls, 2 * ROUNDS);
+	/* A change of an array costs none. */
+	XT_EXPECT(calls <= 2 * ROUNDS + 2);
+}
+
+/* Every 64th report of a descriptor is confirmed, which is no activity. */
+XT_TEST(edge_is_not_repeated_by_its_confirmation)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	struct xpoll_event event;
+	int reads = 0;
+
+	if (!edges_tell_all())
+		XT_SKIP("afd tells of new data after a read");
+	XT_OK(xt_add(queue, pair.r, READ, XPOLL_CLEAR));
+	for (int i = 0; i < 200; i++) {
+		xt_put(pair.w);
+		while (xpoll_event(queue, NULL, 0, &event, 1, 0) == 1)
+			reads++;
+	}
+	XT_EXPECT_EQ(reads, 200);
+}
+
+/* What happens in the other direction is not its activity either. */
+XT_TEST(edge_is_not_repeated_by_activity_of_the_level_beside_it)
+{
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	struct xpoll *queue = with_a_spent_edge(pair.r, pair.w);
+	struct xpoll_event events[4];
+
+	XT_OK(xt_add(queue, pair.r, WRITE, 0));
+	for (int i = 0; i < 100; i++) {
+		xt_fill(pair.r);
+		XT_EQ(xpoll_event(queue, NULL, 0, events, 4, 0), 0);
+		(void)xt_drain(pair.w);
+		XT_EQ(xpoll_event(queue, NULL, 0, events, 4, XT_SOON), 1);
+		XT_EQ(events[0].filter, WRITE);
+	}
+	XT_CHECK(comes_with_the_next(queue, pair.w));
+}
+
+/* S4, S8: the others are reported as without the edge, in all their modes. */
+XT_TEST(edge_beside_it_the_others_are_reported)
+{
+	if (!edges_tell_all())
+		XT_SKIP("afd tells of new data after a read");
+	static const int modes[] = {0, XPOLL_CLEAR, XPOLL_ONESHOT, XPOLL_DISPATCH};
+	struct xpoll_event events[4];
+
+	for (int i = 0; i < 4; i++) {
+		struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+		struct xpoll *queue = with_a_spent_edge(pair.r, pair.w);
+		uint64_t ident = (uint64_t)pair.r;
+
+		xt_fill(pair.r);
+		XT_OK(xt_add(queue, pair.r, WRITE, modes[i]));
+		XT_EQ(xpoll_event(queue, NULL, 0, events, 4, 0), 0);
+		(void)xt_drain(pair.w);
+		XT_EQ(xpoll_event(queue, NULL, 0, events, 4, XT_SOON), 1);
+		XT_EQ(events[0].filter, WRITE);
+		XT_EQ(xpoll_event(queue, NULL, 0, events, 4, 0), modes[i] == 0);
+		/* The end of the edge's registration leaves the other as it is. */
+		XT_OK(xt_flag(queue, ident, READ, XPOLL_DELETE));
+		XT_EQ(xpoll_event(queue, NULL, 0, events, 4, 0), modes[i] == 0);
+		(void)xt_flag(queue, ident, WRITE, XPOLL_ENABLE);
+		XT_EQ(xpoll_event(queue, NULL, 0, events, 4, 0),
+		      modes[i] != XPOLL_ONESHOT);
+		xt_close(pair.w);
+		xt_destroy(queue);
+	}
+}
+
+/* S7: the number is another file's: nothing of the old one's is left. */
+XT_TEST(edge_and_another_of_a_reused_number_are_gone)
+{
+	if (!xt_sees_reuse())
+		XT_SKIP("this back end cannot tell a reopened number (S7)");
+	for (int by_add = 0; by_add < 2; by_add++) {
+		struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+		struct xt_pair other = xt_socketpair(SOCK_STREAM);
+		struct xpoll *queue = with_a_spent_edge(pair.r, pair.w);
+		uint64_t ident = (uint64_t)pair.r;
+		struct xpoll_event event;
+
+		xt_fill(pair.r);
+		XT_OK(xt_add(queue, pair.r, WRITE, 0));
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 0);
+		xt_number(other.r, pair.r);
+		if (by_add)
+			XT_OK(xt_add(queue, pair.r, WRITE, XPOLL_DISABLE));
+		else
+			XT_CHECK(xt_flag(queue, ident, WRITE, XPOLL_DELETE) != 0);
+		XT_FAILS(xpoll_lookup(queue, ident, READ, &event), ENOENT);
+		xt_put(other.w);
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 0);
+		xt_close(pair.w);
+		xt_close(other.w);
+		xt_destroy(queue);
+	}
+}
