@@ -64,6 +64,12 @@ enum {
 	XP_CAP_EXCEPT = 32,
 	/* What was attached stays until it is detached, in the state at least. */
 	XP_CAP_STAYS = 64,
+	/*
+	 * A mask of signals costs `wait` next to nothing; or only where one thread
+	 * waits, as whatever fires wakes all that have a mask.
+	 */
+	XP_CAP_MASK = 128,
+	XP_CAP_MASK_ALONE = 256,
 };
 
 #define XP_TOKEN_WAKE UINT64_MAX
@@ -120,7 +126,8 @@ struct xp_backend_ops {
 
 	/*
 	 * Wait until something fires or the deadline passes; up to cap entries.
-	 * 0: deadline; may come early, the queue checks.  -EINTR.  With
+	 * 0: deadline; may come early, the queue checks.  -EINTR, also when a signal
+	 * that the mask lets in is pending at a deadline that is past.  With
 	 * XP_NOW it is called with the lock held and is no cancellation point,
 	 * else without the lock and it is one.  XP_TOKEN_WAKE stands for a wake, or
 	 * carries XP_FIRED_MORE.  Fewer than cap without that: there is no more.

@@ -155,6 +155,28 @@ static void epoll_close(void *opaque)
 	xp_sys_close(state->wake_fd);
 }
 
+/*
+ * With a mask it is poll(2) that sleeps: epoll_pwait(2) ends with EINTR for what is
+ * ignored as well, if that was pending, and at a timeout of 0 for nothing.
+ */
+static XP_APART int epoll_sleep_masked(struct epoll_state *state,
+                                       int64_t deadline_ns,
+                                       const sigset_t *mask,
+                                       struct epoll_event *events, int cap)
+{
+	struct pollfd look = {.fd = state->epoll_fd, .events = POLLIN};
+	int rc = xp_sys_poll_wait(&look, 1, deadline_ns, mask);
+
+	if (rc <= 0)
+		return rc;
+	rc = xp_sys_epoll_now(state->epoll_fd, events, cap);
+	if (rc != 0)
+		return rc;
+	/* Another thread has taken it; that is not the deadline. */
+	events[0] = (struct epoll_event){.events = XP_FIRED_MORE, .data.u64 = XP_TOKEN_WAKE};
+	return 1;
+}
+
 static int epoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
                        struct xp_fired *fired, int cap)
 {
@@ -167,9 +189,10 @@ static int epoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 		cap = EPOLL_CHUNK;
 	if (deadline_ns == XP_NOW)
 		count = xp_sys_epoll_now(state->epoll_fd, events, cap);
+	else if (XP_UNLIKELY(mask != NULL))
+		count = epoll_sleep_masked(state, deadline_ns, mask, events, cap);
 	else
-		count = xp_sys_epoll_sleep(state->epoll_fd, events, cap, deadline_ns,
-		                           mask);
+		count = xp_sys_epoll_sleep(state->epoll_fd, events, cap, deadline_ns);
 	for (int i = 0; i < count; i++) {
 		fired[i].token = events[i].data.u64;
 		fired[i].events = events[i].events;
@@ -286,7 +309,7 @@ static int epoll_set_alarm(void *opaque, int64_t deadline_ns)
 const struct xp_backend_ops xp_backend_epoll = {
 	.name = "epoll",
 	.caps = XP_CAP_CONCURRENT | XP_CAP_ONESHOT | XP_CAP_QUEUE_FD |
-		XP_CAP_TELLS_FILE | XP_CAP_EXCEPT,
+		XP_CAP_TELLS_FILE | XP_CAP_EXCEPT | XP_CAP_MASK_ALONE,
 	.state_size = sizeof(struct epoll_state),
 	.open = epoll_open,
 	.close = epoll_close,

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #define XP_NOW   ((int64_t)0)  /* a deadline in the past: look only */
+#define XP_PAST  ((int64_t)1)  /* the same, but as every wait that may sleep */
 #define XP_NEVER INT64_MAX
 
 #define XP_NS_PER_SEC 1000000000LL

@@ -311,10 +311,12 @@ int xp_event_changes(struct xpoll *queue, const struct xpoll_event *changes,
 static int event_wait(struct xpoll *queue, struct xpoll_event *events,
                       int nevents, int64_t timeout_ns, const void *sigset)
 {
+	sigset_t held;
 	struct xp_wait wait = {
 		.events = events,
 		.cap = nevents,
 		.mask = sigset,
+		.held = &held,
 	};
 	int rc;
 
@@ -322,6 +324,7 @@ static int event_wait(struct xpoll *queue, struct xpoll_event *events,
 		: xp_deadline(xp_sys_now(), timeout_ns);
 	rc = xp_wait_run(queue, &wait);
 	xp_detail_finish(queue, &wait);
+	xp_wait_leave(queue, &wait);
 	return rc < 0 ? rc : wait.len;
 }
 
@@ -337,7 +340,8 @@ int xpoll_event_mask(struct xpoll *queue, const struct xpoll_event *changes,
 		return xp_result(rc);
 	if (nevents > 0)
 		rc = event_wait(queue, events, nevents, timeout_ns, sigset);
-	xp_leave(queue);
+	else
+		xp_leave(queue);
 	return xp_result(rc);
 }
 

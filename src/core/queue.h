@@ -70,6 +70,8 @@ struct xpoll {
 	bool harvest_due;      /* [q] ask the kernel though events are at hand */
 	uint8_t crowded;       /* [q] harvests until it is tried to fill the array */
 	uint8_t unharvested;   /* [q] waits since the kernel was asked */
+	uint8_t untried;       /* [q] waits until one tries without sleeping */
+	uint8_t vain;          /* [q] waits whose first sleep is taken for vain */
 	bool unattached;       /* [q] the kernel lacks slots that it should have */
 	bool withheld;         /* [q] a slot may have that mark */
 	bool polling;          /* [q] a thread is in xpoll_wait */
@@ -139,7 +141,8 @@ struct xp_wait {
 	int cap;
 	int len;
 	int64_t deadline_ns;
-	const sigset_t *mask;
+	const sigset_t *mask; /* of each sleep */
+	sigset_t *held;       /* what was blocked before it held signals back */
 	uint32_t batch;    /* this call's number */
 	uint32_t sequence; /* the queue's, before the kernel was asked */
 	uint32_t set;      /* number of the kernel's set that was asked */
@@ -149,6 +152,9 @@ struct xp_wait {
 	bool exhausted; /* the kernel had no more */
 	bool news;      /* it told of something that nothing else had told of */
 	bool kicker;    /* it calls out the next of those that were called out */
+	bool slept;     /* for the first time, or more often */
+	bool holds;     /* signals are handled while it sleeps and not in between */
+	bool timed_out; /* the last sleep ended at the deadline */
 };
 
 /* The fork check and the lock; -EBADF. */

@@ -63,8 +63,22 @@ static void inside_leave(struct xpoll *queue)
 		pthread_cond_broadcast(&queue->quiet);
 }
 
-void xp_sleep_until_quiet(struct xpoll *queue)
+void xp_wait_hold(struct xpoll *queue, struct xp_wait *wait)
 {
+	unsigned caps = queue->several ? XP_CAP_MASK : XP_CAP_MASK | XP_CAP_MASK_ALONE;
+
+	if (wait->holds || !(queue->ops->caps & caps || wait->mask))
+		return;
+	xp_sys_signals_hold(wait->held);
+	wait->holds = true;
+	if (!wait->mask)
+		wait->mask = wait->held;
+}
+
+void xp_sleep_until_quiet(struct xpoll *queue, struct xp_wait *wait)
+{
+	xp_wait_hold(queue, wait);
+	xp_kick_next(queue, wait);
 	inside_enter(queue);
 	xp_mutex_wait(&queue->lock, &queue->quiet);
 	inside_leave(queue);
@@ -73,11 +87,11 @@ void xp_sleep_until_quiet(struct xpoll *queue)
 /* A sleeping thread's state, for when it is cancelled. */
 struct sleeper {
 	struct xpoll *queue;
+	const struct xp_wait *wait;
 	uint32_t kick_epoch;
 	uint32_t keeper; /* not 0: it minds kept_ns */
 	int64_t deadline_ns; /* here, not a local: those a longjmp may change */
 	bool follower;
-	bool poll_level;
 };
 
 /* Back from the kernel, with the lock.  True: it was called out. */
@@ -203,20 +217,21 @@ static void cancelled(void *opaque)
 		xp_candidates_all(queue);
 		xp_pass_on(queue);
 	}
-	if (sleeper->poll_level)
+	if (!sleeper->wait->events)
 		queue->polling = false;
 	inside_leave(queue);
 	xp_mutex_unlock(&queue->lock);
+	if (sleeper->wait->holds)
+		xp_sys_signals_release(sleeper->wait->held);
 }
 
 int xp_sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
-                           struct xp_fired *fired, int cap)
+                       int64_t deadline_ns, struct xp_fired *fired, int cap)
 {
 	struct sleeper sleeper = {
 		.queue = queue,
-		/* XP_NOW would neither sleep nor apply the mask. */
-		.deadline_ns = wait->deadline_ns == XP_NOW ? 1 : wait->deadline_ns,
-		.poll_level = wait->events == NULL,
+		.wait = wait,
+		.deadline_ns = deadline_ns,
 	};
 	int rc;
 
@@ -236,6 +251,7 @@ int xp_sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
 	                      cap);
 	pthread_cleanup_pop(0);
 	xp_mutex_lock(&queue->lock);
+	wait->timed_out = rc == 0 && sleeper.deadline_ns == deadline_ns;
 	wait->kicker |= waiter_left(queue, sleeper.kick_epoch);
 	xp_keeper_end(queue, sleeper.keeper);
 	inside_leave(queue);
@@ -248,12 +264,12 @@ void xp_kick_taken(struct xp_wait *wait, const struct xp_fired *fired, int count
 		wait->kicker |= fired[i].token == XP_TOKEN_WAKE;
 }
 
-void xp_let_others_look(struct xpoll *queue)
+void xp_let_others_look(struct xpoll *queue, struct xp_wait *wait)
 {
 	queue->changers++;
 	xp_kick_all(queue);
 	while (queue->kicked > 0)
-		xp_sleep_until_quiet(queue);
+		xp_sleep_until_quiet(queue, wait);
 	if (--queue->changers == 0)
 		pthread_cond_broadcast(&queue->quiet);
 }
@@ -262,13 +278,14 @@ static int sleep_for_turn(struct xpoll *queue, struct xp_wait *wait)
 {
 	struct sleeper sleeper = {
 		.queue = queue,
+		.wait = wait,
 		.kick_epoch = queue->kick_epoch,
 		.follower = true,
-		.poll_level = wait->events == NULL,
 	};
 	struct pollfd turn = {.fd = queue->turn.fd, .events = POLLIN};
 	int rc;
 
+	xp_wait_hold(queue, wait);
 	queue->followers++;
 	inside_enter(queue);
 	xp_mutex_unlock(&queue->lock);
@@ -276,6 +293,7 @@ static int sleep_for_turn(struct xpoll *queue, struct xp_wait *wait)
 	rc = xp_sys_poll_wait(&turn, 1, wait->deadline_ns, wait->mask);
 	pthread_cleanup_pop(0);
 	xp_mutex_lock(&queue->lock);
+	wait->timed_out = rc == 0;
 	follower_left(queue, sleeper.kick_epoch);
 	inside_leave(queue);
 	return rc;
@@ -288,11 +306,11 @@ int xp_turn_take(struct xpoll *queue, struct xp_wait *wait)
 
 		if (queue->dying)
 			return -EBADF;
-		if (xp_wait_deadline_passed(wait) || wait->wake_all != queue->wake_all)
+		if (xp_wait_deadline_over(wait) || wait->wake_all != queue->wake_all)
 			return 0;
 		/* The gate is open for those that were called, not for this one. */
 		if (queue->called > 0) {
-			xp_sleep_until_quiet(queue);
+			xp_sleep_until_quiet(queue, wait);
 			return -EAGAIN;
 		}
 		rc = sleep_for_turn(queue, wait);
@@ -307,10 +325,10 @@ int xp_turn_take(struct xpoll *queue, struct xp_wait *wait)
 	return 1;
 }
 
-void xp_turn_yield(struct xpoll *queue)
+void xp_turn_yield(struct xpoll *queue, struct xp_wait *wait)
 {
 	queue->yielders++;
 	while (queue->followers > 0 && !queue->leader && !queue->dying)
-		xp_sleep_until_quiet(queue);
+		xp_sleep_until_quiet(queue, wait);
 	queue->yielders--;
 }

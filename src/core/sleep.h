@@ -17,14 +17,21 @@ void xp_kick(struct xpoll *queue);
 void xp_kick_all(struct xpoll *queue);
 
 /*
+ * A wait may sleep several times, which its caller takes for once: a signal
+ * between two sleeps has to interrupt the next one.  So signals are held back, and
+ * handled in the sleeps only: see docs/internals/locking.md for where.
+ */
+void xp_wait_hold(struct xpoll *queue, struct xp_wait *wait);
+
+/*
  * Let the back end wait; the lock is released meanwhile, and it is a
  * cancellation point.  The back end's result.
  */
 int xp_sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
-                       struct xp_fired *fired, int cap);
+                       int64_t deadline_ns, struct xp_fired *fired, int cap);
 
 /* Until another thread signals `quiet`. */
-void xp_sleep_until_quiet(struct xpoll *queue);
+void xp_sleep_until_quiet(struct xpoll *queue, struct xp_wait *wait);
 
 /*
  * Who was called out calls the next one out, when it has looked at what there is
@@ -47,7 +54,7 @@ void xp_pass_on(struct xpoll *queue);
  * see: make them all come out and look.  Which of them a kick wakes is the
  * kernel's choice, and could be this thread each time.
  */
-void xp_let_others_look(struct xpoll *queue);
+void xp_let_others_look(struct xpoll *queue, struct xp_wait *wait);
 
 /*
  * 1: this thread's turn; 0: the wait is over; -EINTR, -EBADF; -EAGAIN: it has
@@ -56,7 +63,7 @@ void xp_let_others_look(struct xpoll *queue);
 int xp_turn_take(struct xpoll *queue, struct xp_wait *wait);
 void xp_turn_pass(struct xpoll *queue);
 /* Have a follower take the turn that was passed on. */
-void xp_turn_yield(struct xpoll *queue);
+void xp_turn_yield(struct xpoll *queue, struct xp_wait *wait);
 
 static inline bool xp_concurrent(const struct xpoll *queue)
 {
@@ -68,6 +75,15 @@ static inline bool xp_wait_deadline_passed(const struct xp_wait *wait)
 	if (wait->deadline_ns == XP_NEVER)
 		return false;
 	return wait->deadline_ns == XP_NOW || xp_sys_now() >= wait->deadline_ns;
+}
+
+/*
+ * And is it for the kernel to say so?  With a mask it is: a signal may have become
+ * pending before the deadline.
+ */
+static inline bool xp_wait_deadline_over(const struct xp_wait *wait)
+{
+	return xp_wait_deadline_passed(wait) && (!wait->mask || wait->timed_out);
 }
 
 #endif

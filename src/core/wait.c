@@ -31,6 +31,10 @@ enum {
 	PRIVATE_CAP = 64,
 	/* Waits that may be served without asking the kernel. */
 	UNHARVESTED_MOST = 16,
+	/* Waits that hold signals back at once. */
+	UNTRIED_MOST = 8,
+	/* And after a sleep in vain. */
+	VAIN_FOR = 64,
 };
 
 /*
@@ -38,18 +42,58 @@ enum {
  * anything meanwhile, but a signal handler may fork or call xpoll_wake.
  */
 static XP_INLINE int sleep_alone(struct xpoll *queue, struct xp_wait *wait,
-                                 struct xp_fired *fired, int cap)
+                                 int64_t deadline_ns, struct xp_fired *fired,
+                                 int cap)
 {
-	int64_t deadline_ns = wait->deadline_ns == XP_NOW ? 1 : wait->deadline_ns;
+	bool cut = queue->due_ns < deadline_ns;
 	int rc;
 
-	if (XP_UNLIKELY(queue->due_ns < deadline_ns))
+	if (XP_UNLIKELY(cut))
 		deadline_ns = queue->due_ns;
 	wait->sequence = queue->sequence;
 	xp_mutex_unlock_alone(&queue->lock);
 	rc = queue->ops->wait(queue->backend, deadline_ns, wait->mask, fired, cap);
 	xp_mutex_lock_alone(&queue->lock);
+	wait->timed_out = rc == 0 && !cut;
 	return rc;
+}
+
+/* Is this call's first sleep likely to end in vain? */
+static XP_INLINE bool vain_likely(const struct xpoll *queue,
+                                  const struct xp_wait *wait)
+{
+	return XP_UNLIKELY(queue->ops->caps & XP_CAP_MASK || wait->mask ||
+	                   queue->vain > 0 || queue->due_ns < wait->deadline_ns);
+}
+
+/* As sleep_until, where signals are held back. */
+static XP_APART int64_t sleep_held(struct xpoll *queue, struct xp_wait *wait)
+{
+	if (!wait->slept && !wait->holds) {
+		if (queue->untried == 0)
+			return XP_PAST;
+		queue->untried--;
+		queue->vain -= queue->vain > 0;
+	} else if (!wait->holds) {
+		queue->vain = VAIN_FOR;
+	}
+	wait->slept = true;
+	xp_wait_hold(queue, wait);
+	/* XP_NOW would neither sleep nor apply the mask. */
+	return wait->deadline_ns == XP_NOW ? XP_PAST : wait->deadline_ns;
+}
+
+/*
+ * Until when to sleep.  Where the first sleep is likely to end in vain, one tries
+ * without sleeping first, if the last that tried found something or a few did not
+ * try: a busy queue then needs no system calls for holding signals back.
+ */
+static XP_INLINE int64_t sleep_until(struct xpoll *queue, struct xp_wait *wait)
+{
+	if (XP_UNLIKELY(wait->slept || wait->holds || vain_likely(queue, wait)))
+		return sleep_held(queue, wait);
+	wait->slept = true;
+	return wait->deadline_ns;
 }
 
 /*
@@ -74,6 +118,7 @@ static XP_INLINE int ask_kernel(struct xpoll *queue, struct xp_wait *wait,
 	bool at_hand = wait->len > 0;
 	int room = wait->cap - wait->len;
 	int cap = room > FIRED_CAP ? FIRED_CAP : room;
+	int64_t deadline_ns = look_only ? XP_NOW : sleep_until(queue, wait);
 	int rc;
 
 	if (XP_UNLIKELY(queue->crowded))
@@ -91,11 +136,15 @@ static XP_INLINE int ask_kernel(struct xpoll *queue, struct xp_wait *wait,
 		if (XP_UNLIKELY(queue->kicked > 0))
 			xp_kick_taken(wait, fired, rc);
 	} else if (alone) {
-		rc = sleep_alone(queue, wait, fired, cap);
+		rc = sleep_alone(queue, wait, deadline_ns, fired, cap);
 	} else {
-		rc = xp_sleep_in_kernel(queue, wait, fired, cap);
+		rc = xp_sleep_in_kernel(queue, wait, deadline_ns, fired, cap);
 	}
 	XP_ASSERT(rc <= cap);
+	if (XP_UNLIKELY(rc == 0 && deadline_ns == XP_PAST)) {
+		queue->untried = UNTRIED_MOST;
+		wait->timed_out = wait->deadline_ns == XP_NOW;
+	}
 	wait->exhausted = rc < cap;
 	wait->news = rc == cap;
 	if (rc > 0)
@@ -188,7 +237,7 @@ static bool wait_over(struct xpoll *queue, const struct xp_wait *wait)
 		return true;
 	if (atomic_load(&queue->wake_pending) && wake_taken(queue))
 		return true;
-	return xp_wait_deadline_passed(wait);
+	return xp_wait_deadline_over(wait);
 }
 
 /* Has a source an event that this thread, of the poll-like level, does not take? */
@@ -197,24 +246,18 @@ static bool for_others(const struct xpoll *queue, const struct xp_wait *wait)
 	return !wait->events && !xp_list_empty(&queue->active);
 }
 
-static void wait_until_quiet(struct xpoll *queue, struct xp_wait *wait)
-{
-	xp_kick_next(queue, wait);
-	xp_sleep_until_quiet(queue);
-}
-
 /* Other threads first; -EAGAIN: let a follower lead; -EBADF. */
 static int give_way(struct xpoll *queue, struct xp_wait *wait)
 {
 	/* Let those in who made this thread come out. */
 	while (queue->changers > 0)
-		wait_until_quiet(queue, wait);
+		xp_sleep_until_quiet(queue, wait);
 	if (queue->dying)
 		return -EBADF;
 	if (!for_others(queue, wait))
 		return 0;
 	if (queue->waiters > 0)
-		xp_let_others_look(queue);
+		xp_let_others_look(queue, wait);
 	else if (queue->followers > 0)
 		return -EAGAIN;
 	return 0;
@@ -248,7 +291,7 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait,
 			(wait->deadline_ns == XP_NOW && !wait->mask) ||
 			(!alone && xp_laden(queue));
 		if (!alone && !look_only && XP_UNLIKELY(queue->kicked > 0)) {
-			wait_until_quiet(queue, wait);
+			xp_sleep_until_quiet(queue, wait);
 			continue;
 		}
 		rc = ask_kernel(queue, wait, look_only, alone);
@@ -312,7 +355,7 @@ static int wait_in_turn(struct xpoll *queue, struct xp_wait *wait)
 			rc = wait_with_turn(queue, wait, false);
 			xp_turn_pass(queue);
 			if (rc == -EAGAIN)
-				xp_turn_yield(queue);
+				xp_turn_yield(queue, wait);
 		}
 		if (rc != -EAGAIN)
 			return rc;
@@ -375,7 +418,8 @@ static int wait_enter(struct xpoll *queue)
 /* Here and not with its siblings: see os/sys_hot.h for why it is inline. */
 int xpoll_wait(struct xpoll *queue, int timeout_ms)
 {
-	struct xp_wait wait = {.cap = XP_BATCH_CAP};
+	sigset_t held;
+	struct xp_wait wait = {.cap = XP_BATCH_CAP, .held = &held};
 	int rc;
 
 	wait.deadline_ns = timeout_ms < 0 ? XP_NEVER : timeout_ms == 0 ? XP_NOW
@@ -389,7 +433,7 @@ int xpoll_wait(struct xpoll *queue, int timeout_ms)
 	queue->polling = false;
 	queue->batch_len = wait.len;
 	queue->batch_next = 0;
-	xp_leave(queue);
+	xp_wait_leave(queue, &wait);
 	return rc < 0 ? xp_result(rc) : wait.len;
 }
 
@@ -421,7 +465,8 @@ static XP_APART int event_and_wait(struct xpoll *queue,
                                    int nchanges, struct xpoll_event *events,
                                    int nevents, int64_t timeout_ns)
 {
-	struct xp_wait wait = {.events = events, .cap = nevents};
+	sigset_t held;
+	struct xp_wait wait = {.events = events, .cap = nevents, .held = &held};
 	int rc;
 
 	if (XP_UNLIKELY(!queue || !events || nevents <= 0))
@@ -434,7 +479,7 @@ static XP_APART int event_and_wait(struct xpoll *queue,
 		: xp_deadline(xp_sys_now(), timeout_ns);
 	rc = wait_run(queue, &wait);
 	xp_detail_finish(queue, &wait);
-	xp_leave(queue);
+	xp_wait_leave(queue, &wait);
 	return rc < 0 ? xp_result(rc) : wait.len;
 }
 

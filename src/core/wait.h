@@ -3,6 +3,7 @@
 #define XP_CORE_WAIT_H
 
 #include "core/queue.h"
+#include "os/sys.h"
 
 /*
  * Fill the wait's array or batch; sleep until there is something, until the
@@ -10,5 +11,13 @@
  * lock is released while it sleeps, which is a cancellation point.
  */
 int xp_wait_run(struct xpoll *queue, struct xp_wait *wait);
+
+/* After it.  A signal that was held back is handled now, without the lock. */
+static inline void xp_wait_leave(struct xpoll *queue, const struct xp_wait *wait)
+{
+	xp_leave(queue);
+	if (XP_UNLIKELY(wait->holds))
+		xp_sys_signals_release(wait->held);
+}
 
 #endif

@@ -80,6 +80,13 @@ int xp_sys_select_wait(int count, long *const sets[3], int64_t deadline_ns,
 /* Both ends without blocking and close-on-exec. */
 int xp_sys_pipe(int ends[2]);
 
+/*
+ * Hold signals back, but those that report what this thread has done wrong;
+ * *before is what was blocked.
+ */
+void xp_sys_signals_hold(sigset_t *before);
+void xp_sys_signals_release(const sigset_t *before);
+
 /* sigaction(2). */
 int xp_sys_sigaction(int number, const struct sigaction *action,
                      struct sigaction *before);

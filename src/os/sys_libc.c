@@ -62,6 +62,26 @@ int xp_sys_readlink(const char *path, char *buffer, size_t size)
 	return (int)rc;
 }
 
+void xp_sys_signals_hold(sigset_t *before)
+{
+	/* A fault whose signal is blocked ends the process. */
+	static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
+	sigset_t held;
+
+	(void)sigfillset(&held);
+	for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+		(void)sigdelset(&held, faults[i]);
+	(void)pthread_sigmask(SIG_BLOCK, &held, before); /* Nothing of it can fail. */
+}
+
+void xp_sys_signals_release(const sigset_t *before)
+{
+	int saved = errno;
+
+	(void)pthread_sigmask(SIG_SETMASK, before, NULL);
+	errno = saved; /* A handler may have run just now. */
+}
+
 int xp_sys_sigaction(int number, const struct sigaction *action,
                      struct sigaction *before)
 {

@@ -28,7 +28,7 @@ int64_t xp_sys_unix_backlog(int fd);
 
 /* As xp_sys_epoll_now, until a deadline. */
 int xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
-                      int64_t deadline_ns, const sigset_t *mask);
+                      int64_t deadline_ns);
 
 /*
  * As xp_sys_epoll_wait.  The only thread of a process can be cancelled by
@@ -36,17 +36,19 @@ int xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
  */
 static XP_INLINE int xp_sys_epoll_sleep(int epoll_fd,
                                         struct epoll_event *events, int cap,
-                                        int64_t deadline_ns,
-                                        const sigset_t *mask)
+                                        int64_t deadline_ns)
 {
 #if defined(SYS_epoll_wait) && !defined(XPOLL_SEAM)
-	if (XP_LIKELY(deadline_ns == XP_NEVER && !mask && xp_single_threaded())) {
+	bool past = deadline_ns <= XP_PAST;
+
+	if (XP_LIKELY((past || deadline_ns == XP_NEVER) &&
+	              xp_single_threaded())) {
 		pthread_testcancel();
 		return (int)xp_rawcall(SYS_epoll_wait, epoll_fd, (long)events, cap,
-		                       -1, 0, 0);
+		                       past ? 0 : -1, 0, 0);
 	}
 #endif
-	return xp_sys_epoll_wait(epoll_fd, events, cap, deadline_ns, mask);
+	return xp_sys_epoll_wait(epoll_fd, events, cap, deadline_ns);
 }
 
 #endif

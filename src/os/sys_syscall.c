@@ -121,7 +121,7 @@ int xp_sys_epoll_now(int epoll_fd, struct epoll_event *events, int cap)
  * hides it, which is remembered: there is no use in asking again.
  */
 static int epoll_wait_ns(int epoll_fd, struct epoll_event *events, int cap,
-                         int64_t left_ns, const sigset_t *mask)
+                         int64_t left_ns)
 {
 	static _Atomic int missing;
 	struct timespec left = {
@@ -133,7 +133,7 @@ static int epoll_wait_ns(int epoll_fd, struct epoll_event *events, int cap,
 
 	if (missing)
 		return -ENOSYS;
-	rc = xp_libcall_result(epoll_pwait2(epoll_fd, events, cap, &left, mask), saved);
+	rc = xp_libcall_result(epoll_pwait2(epoll_fd, events, cap, &left, NULL), saved);
 	if (rc == -ENOSYS || rc == -EPERM) {
 		missing = 1;
 		rc = -ENOSYS;
@@ -142,9 +142,9 @@ static int epoll_wait_ns(int epoll_fd, struct epoll_event *events, int cap,
 }
 #else
 static int epoll_wait_ns(int epoll_fd, struct epoll_event *events, int cap,
-                         int64_t left_ns, const sigset_t *mask)
+                         int64_t left_ns)
 {
-	(void)epoll_fd, (void)events, (void)cap, (void)left_ns, (void)mask;
+	(void)epoll_fd, (void)events, (void)cap, (void)left_ns;
 	return -ENOSYS;
 }
 #endif
@@ -158,30 +158,26 @@ static int epoll_wait_forever(int epoll_fd, struct epoll_event *events, int cap)
 }
 
 int xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
-                      int64_t deadline_ns, const sigset_t *mask)
+                      int64_t deadline_ns)
 {
-	int timeout_ms = -1;
+	int timeout_ms = 0;
 	int saved;
 
-	if (XP_LIKELY(deadline_ns == XP_NEVER && !mask))
+	if (XP_LIKELY(deadline_ns == XP_NEVER))
 		return epoll_wait_forever(epoll_fd, events, cap);
 	saved = errno;
-	if (deadline_ns == XP_NOW) {
-		timeout_ms = 0;
-	} else if (deadline_ns != XP_NEVER) {
+	if (deadline_ns > XP_PAST) {
 		int64_t left_ns = deadline_ns - xp_sys_now();
 		int rc;
 
 		if (left_ns < 0)
 			left_ns = 0;
-		rc = epoll_wait_ns(epoll_fd, events, cap, left_ns, mask);
+		rc = epoll_wait_ns(epoll_fd, events, cap, left_ns);
 		if (rc != -ENOSYS)
 			return rc;
 		timeout_ms = xp_ms_ceil(left_ns);
 	}
-	if (!mask)
-		return xp_libcall_result(epoll_wait(epoll_fd, events, cap, timeout_ms), saved);
-	return xp_libcall_result(epoll_pwait(epoll_fd, events, cap, timeout_ms, mask), saved);
+	return xp_libcall_result(epoll_wait(epoll_fd, events, cap, timeout_ms), saved);
 }
 
 int xp_sys_dup(int fd)

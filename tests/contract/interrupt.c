@@ -251,6 +251,46 @@ XT_TEST(mask_pending_signal_unblocked_by_it_is_eintr)
 	XT_EXPECT_EQ(sigismember(&after, SIGUSR1), 1);
 }
 
+/* A signal is pending, and the mask lets it in; there is no event. */
+static int wait_with_pending(int64_t timeout_ns, int *error)
+{
+	struct xpoll *queue = xt_open();
+	struct xpoll_event event;
+	sigset_t block, open_mask;
+	int rc;
+
+	(void)sigemptyset(&block);
+	(void)sigaddset(&block, SIGUSR1);
+	(void)pthread_sigmask(SIG_BLOCK, &block, &open_mask);
+	(void)sigdelset(&open_mask, SIGUSR1);
+	(void)pthread_kill(pthread_self(), SIGUSR1);
+	errno = 0;
+	rc = xpoll_event_mask(queue, NULL, 0, &event, 1, timeout_ns, &open_mask);
+	*error = errno;
+	(void)pthread_sigmask(SIG_UNBLOCK, &block, NULL);
+	unhandle(SIGUSR1);
+	return rc;
+}
+
+/* As poll(2), which looks at signals also when it has no time. */
+XT_TEST(mask_pending_signal_without_time_is_eintr)
+{
+	int error;
+
+	handle(SIGUSR1, 0);
+	XT_EQ(wait_with_pending(0, &error), -1);
+	XT_EXPECT_STATUS(error, EINTR);
+	XT_EXPECT_EQ(atomic_load(&handled), 1);
+}
+
+XT_TEST(mask_pending_signal_that_is_ignored_is_not_eintr)
+{
+	int error;
+
+	(void)signal(SIGUSR1, SIG_IGN);
+	XT_EXPECT_EQ(wait_with_pending(1000000, &error), 0);
+}
+
 /* The mask blocks: the signal waits until the wait is over. */
 XT_TEST(mask_that_blocks_lets_the_event_come_first)
 {

@@ -28,9 +28,9 @@ static struct epoll_event old_report[4];
 static int old_reports;
 
 int __real_xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
-                             int64_t deadline_ns, const sigset_t *mask);
+                             int64_t deadline_ns);
 int __wrap_xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
-                             int64_t deadline_ns, const sigset_t *mask);
+                             int64_t deadline_ns);
 int __real_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
                             uint64_t token);
 int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
@@ -47,7 +47,7 @@ static void hold(bool *here)
 }
 
 int __wrap_xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
-                             int64_t deadline_ns, const sigset_t *mask)
+                             int64_t deadline_ns)
 {
 	int rc;
 
@@ -60,7 +60,7 @@ int __wrap_xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
 		old_reports = 0;
 		return rc;
 	}
-	rc = __real_xp_sys_epoll_wait(epoll_fd, events, cap, deadline_ns, mask);
+	rc = __real_xp_sys_epoll_wait(epoll_fd, events, cap, deadline_ns);
 	if (holds_after && rc > 0)
 		hold(&holds_after);
 	return rc;

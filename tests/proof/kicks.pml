@@ -305,7 +305,7 @@ others_look: /* src/core/sleep.c: xp_sleep_until_quiet */
 		fi;
 		goto gather
 	}
-until_quiet: /* src/core/wait.c: wait_until_quiet */
+until_quiet: /* src/core/sleep.c: xp_sleep_until_quiet */
 	atomic { xp_kick_next() }
 sleep_until_quiet:
 	atomic { enter(inside); enter(in_quiet); leave(roused); locked = 0 }

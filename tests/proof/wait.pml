@@ -263,13 +263,13 @@ leave:	atomic { /* src/core/sleep.c: xp_pass_on */
 renew:	atomic { xp_renew() }
 	atomic { renew_confirm(); goto entries }
 #endif
-until_quiet: /* src/core/wait.c: wait_until_quiet */
+until_quiet: /* src/core/sleep.c: xp_sleep_until_quiet */
 	atomic { /* Of two waiters there is no third whom this one has to call out. */
 		assert(!kicks_next);
 		noted = noted & ~bit_of(me);
 		locked = 0
 	}
-	/* src/core/wait.c: wait_until_quiet: it was signalled */
+	/* src/core/sleep.c: xp_sleep_until_quiet: it was signalled */
 	atomic { !calling_out -> lock(); goto gather }
 gone:	skip
 }

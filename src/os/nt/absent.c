@@ -26,6 +26,16 @@ int xp_sys_poll_wait(struct pollfd *fds, size_t count, int64_t deadline_ns,
 	return -ENOSYS;
 }
 
+void xp_sys_signals_hold(sigset_t *before)
+{
+	(void)before;
+}
+
+void xp_sys_signals_release(const sigset_t *before)
+{
+	(void)before;
+}
+
 const char *xp_sys_getenv(const char *name)
 {
 	return getenv(name);

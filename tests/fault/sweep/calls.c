@@ -83,9 +83,8 @@ SWEPT(int, xp_sys_select_wait, SWEEP_ARRAY_WAIT,
        const sigset_t *mask),
       (count, sets, deadline_ns, mask))
 SWEPT(int, xp_sys_epoll_wait, SWEEP_WAIT,
-      (int epoll_fd, struct epoll_event *events, int cap, int64_t deadline_ns,
-       const sigset_t *mask),
-      (epoll_fd, events, cap, deadline_ns, mask))
+      (int epoll_fd, struct epoll_event *events, int cap, int64_t deadline_ns),
+      (epoll_fd, events, cap, deadline_ns))
 SWEPT(int, xp_sys_inotify_add, SWEEP_WATCH_ADD,
       (int inotify_fd, const char *path, uint32_t mask),
       (inotify_fd, path, mask))

@@ -1,0 +1,297 @@
+/*
+ * Goal: a wait that sleeps several times in the kernel is one sleep to its caller:
+ * a signal whose handler would run between two of them is EINTR, and a mask of
+ * xpoll_event_mask holds there, too (S15).
+ * Method: the calls in which threads sleep are wrapped at link time.  The test's
+ * thread sends itself the signal just after its first sleep, which ends in vain.
+ */
+#include "xt.h"
+
+#include "base/time.h"
+#include "os/sys.h"
+#include "os/sys_linux.h"
+
+#include <sched.h>
+#include <sys/epoll.h>
+
+/* Much longer than anything here takes: a wait of it was not interrupted. */
+#define LONG_NS (XT_SOON / 4)
+
+/* What happens in a thread's first sleep. */
+struct seam {
+	bool armed;
+	bool quiet;       /* there is no signal */
+	bool really;      /* it sleeps; else it ends at once, as if it were early */
+	bool until_past;  /* and goes on after its deadline */
+	bool turn;        /* it is the sleep of one that waits for its turn */
+	int sleeps;       /* begun */
+	int handled_then; /* handlers that had run at the next sleep */
+};
+
+static _Thread_local struct seam seam;
+static atomic_int handled, asleep;
+
+int __real_xp_sys_poll_wait(struct pollfd *fds, size_t count,
+                            int64_t deadline_ns, const sigset_t *mask);
+int __wrap_xp_sys_poll_wait(struct pollfd *fds, size_t count,
+                            int64_t deadline_ns, const sigset_t *mask);
+int __real_xp_sys_select_wait(int count, long *const sets[3],
+                              int64_t deadline_ns, const sigset_t *mask);
+int __wrap_xp_sys_select_wait(int count, long *const sets[3],
+                              int64_t deadline_ns, const sigset_t *mask);
+int __real_xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
+                             int64_t deadline_ns);
+int __wrap_xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
+                             int64_t deadline_ns);
+
+static void on_signal(int number)
+{
+	(void)number;
+	atomic_fetch_add(&handled, 1);
+}
+
+static bool is_first_sleep(int64_t deadline_ns)
+{
+	if (!seam.armed || deadline_ns <= XP_PAST)
+		return false;
+	atomic_fetch_add(&asleep, 1);
+	if (seam.sleeps++ == 0)
+		return true;
+	if (seam.sleeps == 2)
+		seam.handled_then = atomic_load(&handled);
+	return false;
+}
+
+/* Between the first sleep and the next. */
+static void between(int64_t deadline_ns)
+{
+	if (!seam.quiet)
+		(void)pthread_kill(pthread_self(), SIGUSR1);
+	while (seam.until_past && xt_now() < deadline_ns)
+		(void)sched_yield();
+}
+
+int __wrap_xp_sys_poll_wait(struct pollfd *fds, size_t count,
+                            int64_t deadline_ns, const sigset_t *mask)
+{
+	bool first = is_first_sleep(deadline_ns);
+	int rc = 0;
+
+	if (!first || seam.really)
+		rc = __real_xp_sys_poll_wait(fds, count, deadline_ns, mask);
+	if (first)
+		between(deadline_ns);
+	return rc;
+}
+
+int __wrap_xp_sys_select_wait(int count, long *const sets[3],
+                              int64_t deadline_ns, const sigset_t *mask)
+{
+	bool first = is_first_sleep(deadline_ns);
+	int rc = 0;
+
+	if (!first || seam.really)
+		rc = __real_xp_sys_select_wait(count, sets, deadline_ns, mask);
+	if (first)
+		between(deadline_ns);
+	return rc;
+}
+
+int __wrap_xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
+                             int64_t deadline_ns)
+{
+	bool first = is_first_sleep(deadline_ns);
+	int rc = 0;
+
+	if (!first || seam.really)
+		rc = __real_xp_sys_epoll_wait(epoll_fd, events, cap, deadline_ns);
+	if (first)
+		between(deadline_ns);
+	return rc;
+}
+
+/* A wait in a thread of its own, and what came of it. */
+struct waiter {
+	struct xpoll *queue;
+	struct seam seam;
+	int64_t timeout_ns;
+	bool poll_level;
+	const sigset_t *mask;
+	int rc, error;
+	bool mask_kept;
+};
+
+static void handle(void)
+{
+	struct sigaction action = {.sa_flags = SA_RESTART};
+
+	action.sa_handler = on_signal;
+	(void)sigemptyset(&action.sa_mask);
+	XT_EQ(sigaction(SIGUSR1, &action, NULL), 0);
+	atomic_store(&handled, 0);
+	atomic_store(&asleep, 0);
+}
+
+static void waiter_run(void *argument)
+{
+	struct waiter *self = argument;
+	struct xpoll_event event;
+	sigset_t before, after;
+
+	seam = self->seam;
+	seam.armed = true;
+	(void)pthread_sigmask(SIG_SETMASK, NULL, &before);
+	errno = 0;
+	if (self->poll_level)
+		self->rc = xpoll_wait(self->queue, (int)(self->timeout_ns / 1000000));
+	else
+		self->rc = xpoll_event_mask(self->queue, NULL, 0, &event, 1,
+		                            self->timeout_ns, self->mask);
+	self->error = errno;
+	(void)pthread_sigmask(SIG_SETMASK, NULL, &after);
+	self->mask_kept = true;
+	for (int i = 1; i < NSIG; i++)
+		self->mask_kept &= sigismember(&before, i) == sigismember(&after, i);
+	self->seam = seam;
+}
+
+static struct xt_thread *waiter_start(struct waiter *waiter, struct xpoll *queue)
+{
+	waiter->queue = queue;
+	return xt_start(waiter_run, waiter);
+}
+
+/*
+ * epoll, whose sleeps cost more with a mask, takes a first sleep for one in vain
+ * only if another one was: here it was.
+ */
+static struct xpoll *open_after_vain_sleep(void)
+{
+	struct waiter waiter = {.timeout_ns = 2000000, .seam.quiet = true};
+	struct xpoll *queue = xt_open_quiet();
+
+	xt_join(waiter_start(&waiter, queue));
+	XT_EXPECT_EQ(waiter.rc, 0);
+	XT_EXPECT_EQ(waiter.seam.sleeps, 2);
+	atomic_store(&asleep, 0);
+	return queue;
+}
+
+static void is_eintr(const struct waiter *waiter)
+{
+	XT_EQ(waiter->rc, -1);
+	XT_EXPECT_STATUS(waiter->error, EINTR);
+	XT_EXPECT_EQ(atomic_load(&handled), 1);
+	XT_EXPECT(waiter->seam.sleeps >= 2);
+	XT_EXPECT(waiter->mask_kept);
+}
+
+static void vain_sleep_then_signal(bool poll_level)
+{
+	struct waiter waiter = {.timeout_ns = LONG_NS, .poll_level = poll_level};
+
+	handle();
+	xt_join(waiter_start(&waiter, open_after_vain_sleep()));
+	(void)signal(SIGUSR1, SIG_DFL);
+	is_eintr(&waiter);
+}
+
+XT_TEST(signal_after_a_vain_sleep_is_eintr)
+{
+	XT_CALL(vain_sleep_then_signal(false));
+}
+
+XT_TEST(signal_after_a_vain_sleep_is_eintr_at_the_poll_like_level)
+{
+	XT_CALL(vain_sleep_then_signal(true));
+}
+
+/*
+ * On epoll the report of what is disabled ends the sleep, on poll and select a
+ * change by another thread.
+ */
+static void reported_in_vain_then_signal(int64_t timeout_ns, bool until_past)
+{
+	struct waiter waiter = {
+		.timeout_ns = timeout_ns,
+		.seam = {.really = true, .until_past = until_past},
+	};
+	struct xpoll *queue = open_after_vain_sleep();
+	struct xt_pair disabled = xt_pipe();
+	struct xt_pair other = xt_pipe();
+	struct xt_thread *thread;
+
+	handle();
+	XT_OK(xt_add(queue, disabled.r, READ, 0));
+	XT_OK(xt_flag(queue, (uint64_t)disabled.r, READ, XPOLL_DISABLE));
+	thread = waiter_start(&waiter, queue);
+	xt_until(&asleep, 1);
+	xt_asleep(thread);
+	xt_put(disabled.w);
+	XT_OK(xt_add(queue, other.r, READ, 0));
+	xt_join(thread);
+	(void)signal(SIGUSR1, SIG_DFL);
+	is_eintr(&waiter);
+}
+
+XT_TEST(signal_after_a_vain_report_or_a_change_is_eintr)
+{
+	XT_CALL(reported_in_vain_then_signal(LONG_NS, false));
+}
+
+/* It came before the deadline, so the deadline does not hide it. */
+XT_TEST(signal_after_a_vain_report_or_a_change_until_the_deadline_is_eintr)
+{
+	XT_CALL(reported_in_vain_then_signal(200000000, true));
+}
+
+/* It is handled when the call is over, although the thread does not block it. */
+XT_TEST(mask_that_blocks_holds_after_a_vain_sleep)
+{
+	struct waiter waiter = {.timeout_ns = LONG_NS};
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pipe = xt_pipe();
+	struct xt_thread *thread;
+	sigset_t block;
+
+	handle();
+	(void)sigemptyset(&block);
+	(void)sigaddset(&block, SIGUSR1);
+	waiter.mask = &block;
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	thread = waiter_start(&waiter, queue);
+	xt_until(&asleep, 2);
+	xt_put(pipe.w);
+	xt_join(thread);
+	(void)signal(SIGUSR1, SIG_DFL);
+	XT_EXPECT_EQ(waiter.rc, 1);
+	XT_EXPECT_EQ(waiter.seam.handled_then, 0);
+	XT_EXPECT_EQ(atomic_load(&handled), 1);
+	XT_EXPECT(waiter.mask_kept);
+}
+
+/* Its sleep for the turn ended, and the turn was another's. */
+XT_TEST(signal_after_a_vain_sleep_for_the_turn_is_eintr)
+{
+	struct waiter leader = {.timeout_ns = -1};
+	struct waiter follower = {.timeout_ns = LONG_NS};
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_thread *threads[2];
+
+	if (xt_is("epoll"))
+		return; /* There are no turns. */
+	handle();
+	leader.seam.really = true;
+	leader.seam.sleeps = 1;
+	threads[0] = waiter_start(&leader, queue);
+	xt_until(&asleep, 1);
+	threads[1] = waiter_start(&follower, queue);
+	xt_join(threads[1]);
+	while (!xt_done(threads[0])) {
+		(void)xpoll_wake_all(queue);
+		(void)sched_yield();
+	}
+	xt_join(threads[0]);
+	(void)signal(SIGUSR1, SIG_DFL);
+	is_eintr(&follower);
+}
