@@ -194,25 +194,27 @@ enum { SLEEPERS = 8 };
  */
 XT_TEST(dead_entry_reported_to_many_sleepers_renews_the_set_once)
 {
-	static struct waiter waiter = {.cap = 2, .timeout_ns = -1};
+	static struct waiter waiters[SLEEPERS];
 	struct xt_thread *threads[SLEEPERS];
+	struct xpoll *queue = xt_open_quiet();
 
-	waiter.queue = xt_open_quiet();
-	make_dead_entry(waiter.queue);
+	make_dead_entry(queue);
 	atomic_store(&held, 0);
 	atomic_store(&released, false);
-	for (int i = 0; i < SLEEPERS; i++)
-		threads[i] = xt_start(waiter_run, &waiter);
+	for (int i = 0; i < SLEEPERS; i++) {
+		waiters[i] = (struct waiter){.queue = queue, .cap = 2, .timeout_ns = -1};
+		threads[i] = xt_start(waiter_run, &waiters[i]);
+	}
 	xt_until(&held, SLEEPERS);
 	atomic_store(&released, true);
-	while (xt_stats(waiter.queue).stale_dropped < SLEEPERS)
+	while (xt_stats(queue).stale_dropped < SLEEPERS)
 		(void)sched_yield();
 	for (int i = 0; i < SLEEPERS; i++)
 		while (!xt_done(threads[i])) {
-			(void)xpoll_wake_all(waiter.queue);
+			(void)xpoll_wake_all(queue);
 			(void)sched_yield();
 		}
-	XT_EXPECT_EQ(xt_stats(waiter.queue).rebuilds, 1);
+	XT_EXPECT_EQ(xt_stats(queue).rebuilds, 1);
 }
 
 static int reused;
