@@ -71,6 +71,7 @@ void xp_wait_hold(struct xpoll *queue, struct xp_wait *wait)
 		return;
 	xp_sys_signals_hold(wait->held);
 	wait->holds = true;
+	wait->slept = true;
 	if (!wait->mask)
 		wait->mask = wait->held;
 }
@@ -251,7 +252,8 @@ int xp_sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
 	                      cap);
 	pthread_cleanup_pop(0);
 	xp_mutex_lock(&queue->lock);
-	wait->timed_out = rc == 0 && sleeper.deadline_ns == deadline_ns;
+	if (rc == 0)
+		wait->timed_out = sleeper.deadline_ns == deadline_ns;
 	wait->kicker |= waiter_left(queue, sleeper.kick_epoch);
 	xp_keeper_end(queue, sleeper.keeper);
 	inside_leave(queue);

@@ -54,7 +54,8 @@ static XP_INLINE int sleep_alone(struct xpoll *queue, struct xp_wait *wait,
 	xp_mutex_unlock_alone(&queue->lock);
 	rc = queue->ops->wait(queue->backend, deadline_ns, wait->mask, fired, cap);
 	xp_mutex_lock_alone(&queue->lock);
-	wait->timed_out = rc == 0 && !cut;
+	if (XP_UNLIKELY(rc == 0))
+		wait->timed_out = !cut;
 	return rc;
 }
 
@@ -62,22 +63,25 @@ static XP_INLINE int sleep_alone(struct xpoll *queue, struct xp_wait *wait,
 static XP_INLINE bool vain_likely(const struct xpoll *queue,
                                   const struct xp_wait *wait)
 {
-	return XP_UNLIKELY(queue->ops->caps & XP_CAP_MASK || wait->mask ||
-	                   queue->vain > 0 || queue->due_ns < wait->deadline_ns);
+	return XP_UNLIKELY(queue->vain > 0 || wait->mask ||
+	                   queue->due_ns < wait->deadline_ns);
 }
 
 /* As sleep_until, where signals are held back. */
 static XP_APART int64_t sleep_held(struct xpoll *queue, struct xp_wait *wait)
 {
-	if (!wait->slept && !wait->holds) {
+	if (!wait->slept) {
 		if (queue->untried == 0)
 			return XP_PAST;
 		queue->untried--;
-		queue->vain -= queue->vain > 0;
+		/* Where a mask costs nothing, it stays at 1. */
+		queue->vain -= queue->vain > 1 ||
+			(queue->vain == 1 && !(queue->ops->caps & XP_CAP_MASK));
 	} else if (!wait->holds) {
 		queue->vain = VAIN_FOR;
 	}
 	wait->slept = true;
+	wait->timed_out = false;
 	xp_wait_hold(queue, wait);
 	/* XP_NOW would neither sleep nor apply the mask. */
 	return wait->deadline_ns == XP_NOW ? XP_PAST : wait->deadline_ns;
@@ -90,7 +94,7 @@ static XP_APART int64_t sleep_held(struct xpoll *queue, struct xp_wait *wait)
  */
 static XP_INLINE int64_t sleep_until(struct xpoll *queue, struct xp_wait *wait)
 {
-	if (XP_UNLIKELY(wait->slept || wait->holds || vain_likely(queue, wait)))
+	if (XP_UNLIKELY(wait->slept || vain_likely(queue, wait)))
 		return sleep_held(queue, wait);
 	wait->slept = true;
 	return wait->deadline_ns;
