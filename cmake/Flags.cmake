@@ -12,6 +12,8 @@ set(CMAKE_C_STANDARD 11)
 set(CMAKE_C_STANDARD_REQUIRED ON)
 set(CMAKE_C_EXTENSIONS OFF)
 set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
 # -std=c11 hides everything beyond ISO C.  The empty value is the one that a
@@ -24,7 +26,7 @@ elseif(CMAKE_SYSTEM_NAME STREQUAL "Windows")
   # Windows 10 and later; and printf as C has it.
   add_compile_definitions(_WIN32_WINNT=0x0A00 WIN32_LEAN_AND_MEAN __USE_MINGW_ANSI_STDIO=1)
 else()
-  add_compile_definitions("_GNU_SOURCE=")
+  add_compile_definitions("$<$<COMPILE_LANGUAGE:C>:_GNU_SOURCE=>") # C++ has it
 endif()
 
 function(xpoll_flag_if_known target flag)
@@ -39,10 +41,11 @@ add_library(xpoll_warnings INTERFACE)
 target_compile_options(xpoll_warnings INTERFACE -Wall -Wextra -Wpedantic)
 foreach(warning
     -Wshadow -Wpointer-arith -Wcast-qual -Wwrite-strings -Wundef -Wvla -Wformat=2
-    -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition
     -Wimplicit-fallthrough -Wnull-dereference -Wlogical-op -Wduplicated-cond)
   xpoll_flag_if_known(xpoll_warnings ${warning})
 endforeach()
+target_compile_options(xpoll_warnings INTERFACE
+  $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition>)
 if(XPOLL_WERROR)
   target_compile_options(xpoll_warnings INTERFACE -Werror)
 endif()

@@ -76,12 +76,17 @@ def check_pages():
         yield from (line.strip() for line in lint.stdout.splitlines())
 
 
-def blocks_of_c():
-    """(path, line, text) of each."""
+def fenced(language):
+    """(path, line, text) of each block of that language in the *.md."""
     for path in markdown():
         text = path.read_text()
-        for block in re.finditer(r"^```c\n(.*?)^```", text, re.M | re.S):
+        for block in re.finditer(rf"^```{language}\n(.*?)^```", text, re.M | re.S):
             yield path, text.count("\n", 0, block.start()) + 1, block.group(1)
+
+
+def blocks_of_c():
+    """(path, line, text) of each."""
+    yield from fenced("c")
     for path in sorted(MAN.glob("*.[1-8]")):
         text = path.read_text()
         for block in re.finditer(r"^\.Bd -literal.*\n((?:#define .*\n)*#include .*\n(?s:.*?))^\.Ed",
@@ -92,17 +97,22 @@ def blocks_of_c():
         yield path, 1, path.read_text()
 
 
-def check_examples():
-    """By the line that the guides print: no feature test macro comes from outside."""
-    compiler = shlex.split(os.environ.get("CC", "cc"))
-    for path, line, program in blocks_of_c():
+def compiled(blocks, compiler, *flags):
+    for path, line, program in blocks:
         result = subprocess.run(
-            [*compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
-             f"-I{ROOT}/include", f"-I{ROOT}/dropin/kqueue/include", f"-I{ROOT}/examples",
-             "-x", "c", "-"],
+            [*compiler, *flags, "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
+             f"-I{ROOT}/include", f"-I{ROOT}/dropin/kqueue/include", f"-I{ROOT}/examples", "-"],
             input=program, capture_output=True, text=True)
         if result.returncode != 0:
             yield f"{path.relative_to(ROOT)}:{line}: does not compile:\n{result.stderr}"
+
+
+def check_examples():
+    """By the line that the guides print: no feature test macro comes from outside."""
+    compiler = shlex.split(os.environ.get("CC", "cc"))
+    yield from compiled(blocks_of_c(), compiler, "-std=c11", "-x", "c")
+    if shutil.which("c++"):
+        yield from compiled(fenced("cpp"), ["c++"], "-std=c++20", "-x", "c++")
 
 
 def markdown():

@@ -178,6 +178,10 @@ class Echo(ServerTest):
         self.check_stop(signal.SIGINT)
 
 
+class Coroutines(Echo):
+    command = ("coroutines",)
+
+
 class Http(ServerTest):
     """What both modes of http-hello must do."""
 

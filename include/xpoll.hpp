@@ -1,0 +1,734 @@
+/*
+ * xpoll for C++20: one header over <xpoll.h>.
+ *
+ *   xpoll::queue   a queue; move-only, destroyed with the object
+ *   xpoll::event   a change or an event, struct xpoll_event underneath
+ *   xpoll::filter, xpoll::flag, xpoll::note   typed constants
+ *   co_await queue.readable(fd), .writable(fd), .timer(5s), .process(pid),
+ *   .signal(SIGHUP), .file(fd, notes)
+ *
+ * Each call that can fail has two forms: one takes a std::error_code and never
+ * throws, the other throws std::system_error.  With -fno-exceptions only the
+ * first is there.  Threads, ownership and errors are those of the C calls; see
+ * xpoll(3).
+ *
+ * `xpoll` is a class and no namespace, since C calls a structure so:
+ * `using xpoll::queue` does not work outside of a class; write
+ * `using queue = xpoll::queue`.  And xpoll_event is a structure and a function,
+ * as stat is: C++ code that names the structure writes `struct xpoll_event`.
+ */
+#ifndef XPOLL_HPP
+#define XPOLL_HPP
+
+#if (defined(_MSVC_LANG) ? _MSVC_LANG : __cplusplus) < 202002L
+#error "xpoll.hpp needs C++20: compile with -std=c++20 or later"
+#endif
+
+#include <xpoll.h>
+
+#include <cerrno>
+#include <chrono>
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+#if defined(__cpp_exceptions) && __cpp_exceptions
+#define XPOLL_HPP_THROWS 1
+#else
+#define XPOLL_HPP_THROWS 0
+#endif
+
+struct xpoll {
+	xpoll() = delete; /* no object of it: a scope for the names below */
+	~xpoll() = delete;
+
+	/* What an event is about; `ident` is a descriptor unless said otherwise. */
+	enum class filter : std::int16_t {
+		read = XPOLL_FILT_READ,
+		write = XPOLL_FILT_WRITE,
+		aio = XPOLL_FILT_AIO, /* address of a struct xpoll_aio */
+		vnode = XPOLL_FILT_VNODE,
+		process = XPOLL_FILT_PROC,  /* process id */
+		signal = XPOLL_FILT_SIGNAL, /* signal number */
+		timer = XPOLL_FILT_TIMER,   /* any number */
+		user = XPOLL_FILT_USER,     /* any number */
+		empty = XPOLL_FILT_EMPTY,
+		except = XPOLL_FILT_EXCEPT,
+	};
+
+	enum class flag : std::uint16_t {
+		none = 0,
+		add = XPOLL_ADD,
+		remove = XPOLL_DELETE,
+		enable = XPOLL_ENABLE,
+		disable = XPOLL_DISABLE,
+		oneshot = XPOLL_ONESHOT,
+		clear = XPOLL_CLEAR,
+		receipt = XPOLL_RECEIPT,
+		dispatch = XPOLL_DISPATCH,
+		keep_udata = XPOLL_KEEPUDATA,
+		set_udata = XPOLL_SETUDATA,
+		error = XPOLL_ERROR,
+		eof = XPOLL_EOF,
+	};
+
+	enum class note : std::uint32_t {
+		none = 0,
+		/* read, write */
+		lowat = XPOLL_NOTE_LOWAT,
+		count = XPOLL_NOTE_COUNT,
+		socket_error = XPOLL_NOTE_SOERR,
+		exclusive = XPOLL_NOTE_EXCLUSIVE,
+		/* except */
+		oob = XPOLL_NOTE_OOB,
+		/* user */
+		trigger = XPOLL_NOTE_TRIGGER,
+		/* timer */
+		seconds = XPOLL_NOTE_SECONDS,
+		milliseconds = XPOLL_NOTE_MSECONDS,
+		microseconds = XPOLL_NOTE_USECONDS,
+		nanoseconds = XPOLL_NOTE_NSECONDS,
+		absolute = XPOLL_NOTE_ABSTIME,
+		monotonic = XPOLL_NOTE_MONOTONIC,
+		/* process */
+		exit = XPOLL_NOTE_EXIT,
+		fork = XPOLL_NOTE_FORK,
+		exec = XPOLL_NOTE_EXEC,
+		track = XPOLL_NOTE_TRACK,
+		track_error = XPOLL_NOTE_TRACKERR,
+		child = XPOLL_NOTE_CHILD,
+		status_unknown = XPOLL_NOTE_STATUS_UNKNOWN,
+		/* vnode */
+		deleted = XPOLL_NOTE_DELETE,
+		written = XPOLL_NOTE_WRITE,
+		extended = XPOLL_NOTE_EXTEND,
+		attributes = XPOLL_NOTE_ATTRIB,
+		linked = XPOLL_NOTE_LINK,
+		renamed = XPOLL_NOTE_RENAME,
+		revoked = XPOLL_NOTE_REVOKE,
+		opened = XPOLL_NOTE_OPEN,
+		closed = XPOLL_NOTE_CLOSE,
+		closed_written = XPOLL_NOTE_CLOSE_WRITE,
+		was_read = XPOLL_NOTE_READ,
+		truncated = XPOLL_NOTE_TRUNCATE,
+	};
+
+	template <typename T>
+	static constexpr bool is_bits = std::is_same_v<T, flag> || std::is_same_v<T, note>;
+
+	/* Sets of flags or notes. */
+	template <typename T>
+		requires is_bits<T>
+	friend constexpr T operator|(T a, T b) noexcept
+	{
+		using bits = std::underlying_type_t<T>;
+		return static_cast<T>(static_cast<bits>(a) | static_cast<bits>(b));
+	}
+
+	template <typename T>
+		requires is_bits<T>
+	friend constexpr T operator&(T a, T b) noexcept
+	{
+		using bits = std::underlying_type_t<T>;
+		return static_cast<T>(static_cast<bits>(a) & static_cast<bits>(b));
+	}
+
+	template <typename T>
+		requires is_bits<T>
+	friend constexpr T &operator|=(T &a, T b) noexcept
+	{
+		return a = a | b;
+	}
+
+	using c_event = struct ::xpoll_event;
+	struct event;
+	class queue;
+	class awaiter;
+
+	/* Resume the coroutine that waits for this event; false: none does. */
+	static bool resume(const event &occurred);
+
+	static std::error_code last_error() noexcept
+	{
+		return {errno, std::system_category()};
+	}
+};
+
+/*
+ * A change, for queue::change and queue::wait; or an event that a wait has
+ * returned.  It has the layout of struct xpoll_event and may be used as one.
+ */
+struct xpoll::event : xpoll::c_event {
+	constexpr event() noexcept : c_event{} {}
+
+	constexpr event(xpoll::filter what, std::uint64_t id, flag how, note notes = note::none,
+	                std::int64_t amount = 0) noexcept
+		: c_event{}
+	{
+		ident = id;
+		c_event::filter = static_cast<std::int16_t>(what);
+		flags = static_cast<std::uint16_t>(how);
+		fflags = static_cast<std::uint32_t>(notes);
+		data = amount;
+	}
+
+	/* Registrations.  They add and enable; chain the modes below. */
+	static constexpr event read(xpoll_fd_t fd, note notes = note::none) noexcept
+	{
+		return {xpoll::filter::read, id_of(fd), added, notes};
+	}
+	static constexpr event write(xpoll_fd_t fd, note notes = note::none) noexcept
+	{
+		return {xpoll::filter::write, id_of(fd), added, notes};
+	}
+	static constexpr event except(xpoll_fd_t fd) noexcept
+	{
+		return {xpoll::filter::except, id_of(fd), added, note::oob};
+	}
+	static constexpr event vnode(xpoll_fd_t fd, note notes) noexcept
+	{
+		return {xpoll::filter::vnode, id_of(fd), added, notes};
+	}
+	static constexpr event process(std::int64_t pid, note notes = note::exit) noexcept
+	{
+		return {xpoll::filter::process, static_cast<std::uint64_t>(pid), added, notes};
+	}
+	static constexpr event signal(int number) noexcept
+	{
+		return {xpoll::filter::signal, static_cast<std::uint64_t>(number), added};
+	}
+	static constexpr event user(std::uint64_t id) noexcept
+	{
+		return {xpoll::filter::user, id, added | flag::clear};
+	}
+	/* Every `period`, with oneshot() once after it; negative is taken as 0. */
+	template <typename Rep, typename Period>
+	static constexpr event timer(std::uint64_t id,
+	                             std::chrono::duration<Rep, Period> period) noexcept
+	{
+		return {xpoll::filter::timer, id, added, note::nanoseconds, to_ns(period)};
+	}
+
+	/* Of what is registered. */
+	static constexpr event remove(xpoll::filter what, std::uint64_t id) noexcept
+	{
+		return {what, id, flag::remove};
+	}
+	static constexpr event enable(xpoll::filter what, std::uint64_t id) noexcept
+	{
+		return {what, id, flag::enable};
+	}
+	static constexpr event disable(xpoll::filter what, std::uint64_t id) noexcept
+	{
+		return {what, id, flag::disable};
+	}
+	static constexpr event trigger(std::uint64_t id) noexcept
+	{
+		return {xpoll::filter::user, id, flag::none, note::trigger};
+	}
+
+	/* Modes and more: event::read(fd).clear().with(pointer). */
+	constexpr event oneshot() const noexcept { return and_also(flag::oneshot); }
+	constexpr event clear() const noexcept { return and_also(flag::clear); }
+	constexpr event dispatch() const noexcept { return and_also(flag::dispatch); }
+	constexpr event receipt() const noexcept { return and_also(flag::receipt); }
+	constexpr event disabled() const noexcept
+	{
+		event changed = and_also(flag::disable);
+
+		changed.flags &= static_cast<std::uint16_t>(~XPOLL_ENABLE);
+		return changed;
+	}
+	constexpr event with(void *pointer) const noexcept
+	{
+		event changed = *this;
+
+		changed.udata64 = 0; /* all of it, also where pointers are short */
+		changed.udata = pointer;
+		return changed;
+	}
+	constexpr event with_number(std::uint64_t number) const noexcept
+	{
+		event changed = *this;
+
+		changed.udata64 = number;
+		return changed;
+	}
+
+	/* What an event says. */
+	constexpr xpoll::filter what() const noexcept
+	{
+		return static_cast<xpoll::filter>(c_event::filter);
+	}
+	constexpr xpoll_fd_t fd() const noexcept { return static_cast<xpoll_fd_t>(ident); }
+	constexpr note notes() const noexcept { return static_cast<note>(fflags); }
+	constexpr bool has(flag one) const noexcept
+	{
+		return flags & static_cast<std::uint16_t>(one);
+	}
+	constexpr bool has(note one) const noexcept
+	{
+		return fflags & static_cast<std::uint32_t>(one);
+	}
+	constexpr bool eof() const noexcept { return has(flag::eof); }
+	/* Of a change's status: why it failed; no error in a receipt. */
+	std::error_code status() const noexcept
+	{
+		return {has(flag::error) ? static_cast<int>(data) : 0, std::system_category()};
+	}
+	template <typename T> T *pointer() const noexcept { return static_cast<T *>(udata); }
+
+	/* For logs: "READ ident=5 data=12 EOF". */
+	std::string describe() const
+	{
+		char text[256];
+		int len = xpoll_describe(this, text, sizeof text);
+
+		return len < 0 ? std::string() : std::string(text);
+	}
+
+	/* Whole nanoseconds, rounded up; never negative. */
+	template <typename Rep, typename Period>
+	static constexpr std::int64_t to_ns(std::chrono::duration<Rep, Period> time) noexcept
+	{
+		using namespace std::chrono;
+		constexpr auto most = std::numeric_limits<std::int64_t>::max();
+
+		if (!(time > time.zero()))
+			return 0;
+		if (duration<double>(time).count() >= static_cast<double>(most) / 1e9)
+			return most;
+		return ceil<std::chrono::nanoseconds>(time).count();
+	}
+
+private:
+	static constexpr flag added = flag::add | flag::enable;
+
+	static constexpr std::uint64_t id_of(xpoll_fd_t fd) noexcept
+	{
+		return static_cast<std::uint64_t>(fd);
+	}
+	constexpr event and_also(flag more) const noexcept
+	{
+		event changed = *this;
+
+		changed.flags |= static_cast<std::uint16_t>(more);
+		return changed;
+	}
+};
+
+static_assert(sizeof(xpoll::event) == sizeof(struct xpoll_event));
+
+/* A queue.  Any number of threads may use one object, but not move or assign it. */
+class xpoll::queue {
+public:
+	struct options {
+		const char *backend = nullptr; /* nullptr: $XPOLL_BACKEND, else the best */
+		int size_hint = 0;             /* descriptors expected */
+	};
+
+	/* Empty: every call fails with EINVAL.  As a queue that was moved from. */
+	explicit queue(std::nullptr_t) noexcept {}
+	/* Take over a queue of the C interface. */
+	explicit queue(::xpoll *adopted) noexcept : queue_(adopted) {}
+	queue(const options &wanted, std::error_code &error) noexcept
+	{
+		struct xpoll_options given = {};
+
+		given.size = sizeof given;
+		given.backend = wanted.backend;
+		given.size_hint = wanted.size_hint;
+		queue_ = xpoll_open(&given);
+		error = queue_ ? std::error_code() : last_error();
+	}
+	explicit queue(std::error_code &error) noexcept : queue(options{}, error) {}
+
+	queue(queue &&other) noexcept : queue_(std::exchange(other.queue_, nullptr)) {}
+	queue &operator=(queue &&other) noexcept
+	{
+		if (this != &other) {
+			xpoll_destroy(queue_);
+			queue_ = std::exchange(other.queue_, nullptr);
+		}
+		return *this;
+	}
+	queue(const queue &) = delete;
+	queue &operator=(const queue &) = delete;
+	~queue() { xpoll_destroy(queue_); }
+
+	explicit operator bool() const noexcept { return queue_ != nullptr; }
+	::xpoll *get() const noexcept { return queue_; }
+	::xpoll *release() noexcept { return std::exchange(queue_, nullptr); }
+
+	/*
+	 * Apply changes, then wait; for ever without a timeout.  Returns the part
+	 * of `events` that was filled: empty at the timeout and after wake().  A
+	 * change that failed comes back with flag::error.  The form with an
+	 * error_code reports a signal handler that ran as errc::interrupted; the
+	 * one that throws goes on waiting: to end it from a handler call wake().
+	 */
+	std::span<event> wait(std::span<event> events, std::error_code &error) noexcept
+	{
+		return wait_ns({}, events, -1, error);
+	}
+	template <typename Rep, typename Period>
+	std::span<event> wait(std::span<event> events,
+	                      std::chrono::duration<Rep, Period> timeout,
+	                      std::error_code &error) noexcept
+	{
+		return wait_ns({}, events, event::to_ns(timeout), error);
+	}
+	std::span<event> wait(std::span<const event> changes, std::span<event> events,
+	                      std::error_code &error) noexcept
+	{
+		return wait_ns(changes, events, -1, error);
+	}
+	template <typename Rep, typename Period>
+	std::span<event> wait(std::span<const event> changes, std::span<event> events,
+	                      std::chrono::duration<Rep, Period> timeout,
+	                      std::error_code &error) noexcept
+	{
+		return wait_ns(changes, events, event::to_ns(timeout), error);
+	}
+
+	/* Apply changes; all of them, and the error is that of the first that failed. */
+	void change(std::span<const event> changes, std::error_code &error) noexcept
+	{
+		if (changes.size() > most)
+			error = std::make_error_code(std::errc::invalid_argument);
+		else
+			check(xpoll_event(queue_, changes.data(),
+			                  static_cast<int>(changes.size()), nullptr, 0, 0),
+			      error);
+	}
+	void change(const event &one, std::error_code &error) noexcept
+	{
+		check(xpoll_event(queue_, &one, 1, nullptr, 0, 0), error);
+	}
+
+	/* Async-signal-safe.  One wait, this or the next, returns empty. */
+	void wake() noexcept { (void)xpoll_wake(queue_); }
+	/* All waits that run now return empty. */
+	void wake_all() noexcept { (void)xpoll_wake_all(queue_); }
+
+	/* Readable while an event is pending: for other loops.  Never close it. */
+	int fd(std::error_code &error) noexcept { return check(xpoll_fd(queue_), error); }
+	const char *backend() const noexcept
+	{
+		const char *name = xpoll_backend(queue_);
+
+		return name ? name : "";
+	}
+	bool supports(filter what, note notes = note::none) const noexcept
+	{
+		return xpoll_supports(queue_, static_cast<int>(what),
+		                      static_cast<std::uint32_t>(notes)) == 1;
+	}
+	/* The registration as it stands; errc::no_such_file_or_directory: none. */
+	event lookup(filter what, std::uint64_t id, std::error_code &error) noexcept
+	{
+		event found;
+
+		check(xpoll_lookup(queue_, id, static_cast<int>(what), &found), error);
+		return found;
+	}
+
+	/*
+	 * To be awaited: each registers the event once and resumes the coroutine
+	 * when xpoll::resume is called with the event that a wait returned.  One
+	 * coroutine at a time may wait for the same descriptor and filter, process
+	 * or signal.  A coroutine that is destroyed meanwhile takes the
+	 * registration along.  With an error_code the failure to register is put
+	 * there; else it is thrown.
+	 */
+	awaiter readable(xpoll_fd_t fd) noexcept;
+	awaiter writable(xpoll_fd_t fd) noexcept;
+	awaiter process(std::int64_t pid) noexcept;
+	awaiter signal(int number) noexcept;
+	awaiter file(xpoll_fd_t fd, note notes) noexcept;
+	template <typename Rep, typename Period>
+	awaiter timer(std::chrono::duration<Rep, Period> delay) noexcept;
+
+	awaiter readable(xpoll_fd_t fd, std::error_code &error) noexcept;
+	awaiter writable(xpoll_fd_t fd, std::error_code &error) noexcept;
+	awaiter process(std::int64_t pid, std::error_code &error) noexcept;
+	awaiter signal(int number, std::error_code &error) noexcept;
+	awaiter file(xpoll_fd_t fd, note notes, std::error_code &error) noexcept;
+	template <typename Rep, typename Period>
+	awaiter timer(std::chrono::duration<Rep, Period> delay,
+	              std::error_code &error) noexcept;
+
+#if XPOLL_HPP_THROWS
+	queue() : queue(options{}) {}
+	explicit queue(const options &wanted)
+	{
+		std::error_code error;
+
+		*this = queue(wanted, error);
+		raise(error, "xpoll_open");
+	}
+	std::span<event> wait(std::span<event> events) { return wait_on({}, events, -1); }
+	template <typename Rep, typename Period>
+	std::span<event> wait(std::span<event> events,
+	                      std::chrono::duration<Rep, Period> timeout)
+	{
+		return wait_on({}, events, event::to_ns(timeout));
+	}
+	std::span<event> wait(std::span<const event> changes, std::span<event> events)
+	{
+		return wait_on(changes, events, -1);
+	}
+	template <typename Rep, typename Period>
+	std::span<event> wait(std::span<const event> changes, std::span<event> events,
+	                      std::chrono::duration<Rep, Period> timeout)
+	{
+		return wait_on(changes, events, event::to_ns(timeout));
+	}
+	void change(std::span<const event> changes)
+	{
+		std::error_code error;
+
+		change(changes, error);
+		raise(error, "xpoll_event");
+	}
+	void change(const event &one)
+	{
+		if (xpoll_event(queue_, &one, 1, nullptr, 0, 0) < 0) [[unlikely]]
+			raise(last_error(), "xpoll_event");
+	}
+	int fd()
+	{
+		std::error_code error;
+		int number = fd(error);
+
+		raise(error, "xpoll_fd");
+		return number;
+	}
+	event lookup(filter what, std::uint64_t id)
+	{
+		std::error_code error;
+		event found = lookup(what, id, error);
+
+		raise(error, "xpoll_lookup");
+		return found;
+	}
+#endif
+
+private:
+	static constexpr std::size_t most = std::numeric_limits<int>::max();
+
+	static int check(int result, std::error_code &error) noexcept
+	{
+		error = result < 0 ? last_error() : std::error_code();
+		return result;
+	}
+
+	/* The result of the C call, or -1 with errno. */
+	int call(std::span<const event> changes, std::span<event> events,
+	         std::int64_t timeout_ns) noexcept
+	{
+		if (changes.size() > most || events.empty()) [[unlikely]] {
+			errno = EINVAL;
+			return -1;
+		}
+		return xpoll_event(queue_, changes.data(), static_cast<int>(changes.size()),
+		                   events.data(),
+		                   static_cast<int>(events.size() > most ? most : events.size()),
+		                   timeout_ns);
+	}
+
+	std::span<event> wait_ns(std::span<const event> changes, std::span<event> events,
+	                         std::int64_t timeout_ns, std::error_code &error) noexcept
+	{
+		int count = check(call(changes, events, timeout_ns), error);
+
+		return events.first(count < 0 ? 0 : static_cast<std::size_t>(count));
+	}
+
+#if XPOLL_HPP_THROWS
+	static void raise(const std::error_code &error, const char *what)
+	{
+		if (error)
+			throw std::system_error(error, what);
+	}
+
+	std::span<event> wait_on(std::span<const event> changes, std::span<event> events,
+	                         std::int64_t timeout_ns)
+	{
+		std::chrono::steady_clock::time_point start;
+		std::int64_t left_ns = timeout_ns;
+
+		if (timeout_ns > 0)
+			start = std::chrono::steady_clock::now();
+		for (;;) {
+			int count = call(changes, events, left_ns);
+
+			if (count >= 0) [[likely]]
+				return events.first(static_cast<std::size_t>(count));
+			if (errno != EINTR)
+				raise(last_error(), "xpoll_event");
+			changes = {}; /* They have been made. */
+			if (timeout_ns > 0) {
+				std::int64_t past_ns = event::to_ns(
+					std::chrono::steady_clock::now() - start);
+
+				left_ns = past_ns >= timeout_ns ? 0 : timeout_ns - past_ns;
+			}
+		}
+	}
+#endif
+
+	::xpoll *queue_ = nullptr;
+};
+
+/* What queue::readable and the like return; `co_await` it at once. */
+class xpoll::awaiter {
+public:
+	awaiter(awaiter &&) = delete;
+	~awaiter()
+	{
+		if (waiting_)
+			cancel();
+	}
+
+	bool await_ready() const noexcept { return false; }
+
+	bool await_suspend(std::coroutine_handle<> waiter) noexcept
+	{
+		event wanted = change_;
+
+		if (wanted.what() == filter::timer)
+			wanted.ident = change_.ident = reinterpret_cast<std::uintptr_t>(this);
+		wanted.udata64 = 0;
+		wanted.udata = this;
+		waiter_ = waiter;
+		/* Another thread may resume the coroutine before the call returns. */
+		waiting_ = true;
+		if (xpoll_event(queue_, &wanted, 1, nullptr, 0, 0) == 0)
+			return true;
+		waiting_ = false;
+		failure_ = last_error();
+		return false;
+	}
+
+	/* The event.  With an error_code that has an error: the change that failed. */
+#if XPOLL_HPP_THROWS
+	event await_resume()
+	{
+		if (error_)
+			*error_ = failure_;
+		else if (failure_)
+			throw std::system_error(failure_, "xpoll_event");
+		return change_;
+	}
+#else
+	event await_resume() noexcept
+	{
+		*error_ = failure_;
+		return change_;
+	}
+#endif
+
+private:
+	friend class queue;
+	friend struct xpoll;
+
+	awaiter(::xpoll *queue, const event &change, std::error_code *error) noexcept
+		: queue_(queue), change_(change.oneshot()), error_(error)
+	{
+	}
+
+	void cancel() noexcept
+	{
+		event removal = event::remove(change_.what(), change_.ident);
+
+		(void)xpoll_event(queue_, &removal, 1, nullptr, 0, 0);
+	}
+
+	void finish(const event &occurred)
+	{
+		change_ = occurred;
+		waiting_ = false;
+		waiter_.resume();
+	}
+
+	::xpoll *queue_;
+	event change_; /* then the event */
+	std::error_code *error_;
+	std::error_code failure_;
+	std::coroutine_handle<> waiter_;
+	bool waiting_ = false;
+};
+
+inline bool xpoll::resume(const event &occurred)
+{
+	awaiter *waiter = occurred.pointer<awaiter>();
+
+	if (!waiter)
+		return false;
+	waiter->finish(occurred);
+	return true;
+}
+
+#if XPOLL_HPP_THROWS
+inline xpoll::awaiter xpoll::queue::readable(xpoll_fd_t fd) noexcept
+{
+	return {queue_, event::read(fd), nullptr};
+}
+inline xpoll::awaiter xpoll::queue::writable(xpoll_fd_t fd) noexcept
+{
+	return {queue_, event::write(fd), nullptr};
+}
+inline xpoll::awaiter xpoll::queue::process(std::int64_t pid) noexcept
+{
+	return {queue_, event::process(pid), nullptr};
+}
+inline xpoll::awaiter xpoll::queue::signal(int number) noexcept
+{
+	return {queue_, event::signal(number), nullptr};
+}
+inline xpoll::awaiter xpoll::queue::file(xpoll_fd_t fd, note notes) noexcept
+{
+	return {queue_, event::vnode(fd, notes), nullptr};
+}
+template <typename Rep, typename Period>
+xpoll::awaiter xpoll::queue::timer(std::chrono::duration<Rep, Period> delay) noexcept
+{
+	return {queue_, event::timer(0, delay), nullptr};
+}
+#endif
+inline xpoll::awaiter xpoll::queue::readable(xpoll_fd_t fd, std::error_code &error) noexcept
+{
+	return {queue_, event::read(fd), &error};
+}
+inline xpoll::awaiter xpoll::queue::writable(xpoll_fd_t fd, std::error_code &error) noexcept
+{
+	return {queue_, event::write(fd), &error};
+}
+inline xpoll::awaiter xpoll::queue::process(std::int64_t pid, std::error_code &error) noexcept
+{
+	return {queue_, event::process(pid), &error};
+}
+inline xpoll::awaiter xpoll::queue::signal(int number, std::error_code &error) noexcept
+{
+	return {queue_, event::signal(number), &error};
+}
+inline xpoll::awaiter xpoll::queue::file(xpoll_fd_t fd, note notes,
+                                         std::error_code &error) noexcept
+{
+	return {queue_, event::vnode(fd, notes), &error};
+}
+template <typename Rep, typename Period>
+xpoll::awaiter xpoll::queue::timer(std::chrono::duration<Rep, Period> delay,
+                                   std::error_code &error) noexcept
+{
+	return {queue_, event::timer(0, delay), &error};
+}
+
+#endif

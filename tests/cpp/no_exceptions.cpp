@@ -1,0 +1,28 @@
+/*
+ * Goal: <xpoll.hpp> serves a program that is compiled without exceptions, and
+ * beside <xpoll.h>.
+ */
+#include <xpoll.h>
+
+#include <xpoll.hpp>
+
+#include "check.hpp"
+
+using namespace std::chrono_literals;
+
+int main()
+{
+	std::error_code error;
+	xpoll::queue queue(error);
+	struct xpoll_event record = xpoll::event::user(5); /* the C structure */
+	xpoll::event events[2];
+	pipe_pair pipe;
+
+	CHECK(!error && record.filter == XPOLL_FILT_USER);
+	queue.change(xpoll::event::read(pipe.r), error);
+	CHECK(!error);
+	pipe.put();
+	CHECK(queue.wait(events, 1s, error).size() == 1 && !error);
+	CHECK(queue.wait(events, error).front().fd() == pipe.r);
+	return 0;
+}

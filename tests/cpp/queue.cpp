@@ -1,0 +1,295 @@
+/*
+ * Goal: xpoll::queue does what the C calls do: its ownership, both forms of
+ * errors, timeouts, changes and events, and coroutines.
+ * Method: one function for each; pipes, timers, signals and a child process.
+ */
+#include <csignal>
+#include <cstring>
+#include <type_traits>
+
+#include <sys/time.h>
+#include <sys/wait.h>
+
+#include <xpoll.hpp>
+
+#include "check.hpp"
+
+using namespace std::chrono_literals;
+
+namespace {
+
+static_assert(std::is_nothrow_move_constructible_v<xpoll::queue>);
+static_assert(!std::is_copy_constructible_v<xpoll::queue>);
+static_assert(xpoll::event::to_ns(1500us) == 1'500'000);
+static_assert(xpoll::event::to_ns(-5s) == 0);
+static_assert(xpoll::event::to_ns(std::chrono::duration<double>(1e-10)) == 1);
+static_assert(xpoll::event::to_ns(std::chrono::hours::max()) ==
+              std::numeric_limits<std::int64_t>::max());
+static_assert((xpoll::flag::add | xpoll::flag::clear) ==
+              static_cast<xpoll::flag>(XPOLL_ADD | XPOLL_CLEAR));
+static_assert(xpoll::event::read(3).disabled().flags == (XPOLL_ADD | XPOLL_DISABLE));
+
+void queue_moves_and_an_empty_one_fails()
+{
+	xpoll::queue first;
+	xpoll *raw = first.get();
+	xpoll::queue second = std::move(first);
+	xpoll::event events[1];
+	std::error_code error;
+
+	CHECK(!first && second.get() == raw);
+	CHECK(first.wait(events, 0s, error).empty());
+	CHECK(error == std::errc::invalid_argument);
+	first = std::move(second);
+	CHECK(first.get() == raw && !second);
+	CHECK(std::strlen(first.backend()) > 0);
+	CHECK(first.supports(xpoll::filter::timer));
+	xpoll_destroy(first.release());
+	CHECK(!first);
+}
+
+void unknown_back_end_is_an_error_in_both_forms()
+{
+	std::error_code error;
+	xpoll::queue none({.backend = "nope"}, error);
+
+	CHECK(!none && error == std::errc::not_supported);
+	try {
+		xpoll::queue thrown(xpoll::queue::options{.backend = "nope"});
+
+		CHECK(false);
+	} catch (const std::system_error &caught) {
+		CHECK(caught.code() == std::errc::not_supported);
+	}
+}
+
+void events_come_with_their_data()
+{
+	xpoll::queue queue;
+	pipe_pair pipe;
+	xpoll::event events[4];
+	int mine = 7;
+
+	queue.change(xpoll::event::read(pipe.r).with(&mine));
+	CHECK(queue.wait(events, 0s).empty());
+	pipe.put();
+
+	auto ready = queue.wait(events);
+
+	CHECK(ready.size() == 1 && ready.data() == events);
+	CHECK(ready[0].what() == xpoll::filter::read && ready[0].fd() == pipe.r);
+	CHECK(ready[0].pointer<int>() == &mine && !ready[0].eof());
+	CHECK(ready[0].describe().find("READ") == 0);
+	queue.change(xpoll::event::disable(xpoll::filter::read, ready[0].ident));
+	CHECK(queue.wait(events, 1ms).empty());
+	CHECK(queue.lookup(xpoll::filter::read, static_cast<std::uint64_t>(pipe.r))
+	              .has(xpoll::flag::disable));
+}
+
+void changes_report_their_status()
+{
+	xpoll::queue queue;
+	pipe_pair pipe;
+	const xpoll::event changes[] = {
+		xpoll::event::write(pipe.w).receipt(),
+		xpoll::event::remove(xpoll::filter::read, static_cast<std::uint64_t>(pipe.r)),
+	};
+	xpoll::event events[4];
+	auto statuses = queue.wait(changes, events, 0s);
+	std::error_code error;
+
+	CHECK(statuses.size() == 2);
+	CHECK(statuses[0].has(xpoll::flag::error) && !statuses[0].status());
+	CHECK(statuses[1].status() == std::errc::no_such_file_or_directory);
+	queue.change(xpoll::event::read(-1), error);
+	CHECK(error == std::errc::bad_file_descriptor);
+	try {
+		queue.change(xpoll::event::read(-1));
+		CHECK(false);
+	} catch (const std::system_error &caught) {
+		CHECK(caught.code() == std::errc::bad_file_descriptor);
+	}
+}
+
+void no_room_for_events_is_an_error()
+{
+	xpoll::queue queue;
+	std::error_code error;
+
+	queue.wait(std::span<xpoll::event>(), 0s, error);
+	CHECK(error == std::errc::invalid_argument);
+}
+
+xpoll::queue *interrupted;
+int interruptions;
+
+/* The first one does not end the wait; the second does, by a wake. */
+void on_alarm(int)
+{
+	if (++interruptions == 2)
+		interrupted->wake();
+}
+
+void signal_handler_ends_a_wait_only_by_wake()
+{
+	xpoll::queue queue;
+	xpoll::event events[1];
+	struct itimerval every = {{0, 10000}, {0, 10000}};
+	struct itimerval off = {};
+	struct sigaction action = {};
+	std::error_code error;
+
+	interrupted = &queue;
+	action.sa_handler = on_alarm;
+	CHECK(sigaction(SIGALRM, &action, nullptr) == 0);
+	CHECK(setitimer(ITIMER_REAL, &every, nullptr) == 0);
+	CHECK(queue.wait(events).empty());
+	CHECK(interruptions >= 2);
+	queue.wait(events, error);
+	CHECK(error == std::errc::interrupted);
+	CHECK(setitimer(ITIMER_REAL, &off, nullptr) == 0);
+}
+
+/* A coroutine that somebody else owns, as far as it is needed here. */
+struct task {
+	struct promise_type {
+		task get_return_object()
+		{
+			return task{std::coroutine_handle<promise_type>::from_promise(*this)};
+		}
+		std::suspend_never initial_suspend() noexcept { return {}; }
+		std::suspend_always final_suspend() noexcept { return {}; }
+		void return_void() {}
+		void unhandled_exception() { std::terminate(); }
+	};
+
+	explicit task(std::coroutine_handle<promise_type> handle) : handle_(handle) {}
+	task(task &&other) noexcept : handle_(std::exchange(other.handle_, {})) {}
+	~task()
+	{
+		if (handle_)
+			handle_.destroy();
+	}
+	bool done() const { return handle_.done(); }
+
+private:
+	std::coroutine_handle<promise_type> handle_;
+};
+
+void run_until_done(xpoll::queue &queue, const task &waiting)
+{
+	xpoll::event events[8];
+
+	while (!waiting.done())
+		for (const xpoll::event &event : queue.wait(events))
+			CHECK(xpoll::resume(event));
+}
+
+task wait_for_everything(xpoll::queue &queue, const pipe_pair &pipe, int &steps)
+{
+	pid_t child;
+	std::error_code error;
+	xpoll::event event = co_await queue.writable(pipe.w);
+
+	CHECK(event.what() == xpoll::filter::write);
+	steps++;
+	pipe.put();
+	event = co_await queue.readable(pipe.r);
+	CHECK(event.fd() == pipe.r);
+	pipe.take();
+	steps++;
+	co_await queue.timer(1ms);
+	steps++;
+	raise(SIGUSR1);
+	child = fork();
+	if (child == 0)
+		_exit(3);
+	event = co_await queue.process(child);
+	CHECK(event.has(xpoll::note::exit) && WEXITSTATUS(event.data) == 3);
+	CHECK(waitpid(child, nullptr, 0) == child);
+	steps++;
+	co_await queue.readable(-1, error);
+	CHECK(error == std::errc::bad_file_descriptor);
+	steps++;
+	try {
+		co_await queue.readable(-1);
+		CHECK(false);
+	} catch (const std::system_error &caught) {
+		CHECK(caught.code() == std::errc::bad_file_descriptor);
+		steps++;
+	}
+}
+
+void coroutine_is_resumed_by_each_kind_of_event()
+{
+	xpoll::queue queue;
+	pipe_pair pipe;
+	int steps = 0;
+
+	std::signal(SIGUSR1, SIG_IGN);
+	task waiting = wait_for_everything(queue, pipe, steps);
+
+	run_until_done(queue, waiting);
+	CHECK(steps == 6);
+}
+
+task wait_for_a_signal(xpoll::queue &queue, int &count)
+{
+	xpoll::event event = co_await queue.signal(SIGUSR1);
+
+	count = static_cast<int>(event.data);
+}
+
+void coroutine_waits_for_a_signal()
+{
+	xpoll::queue queue;
+	int count = 0;
+
+	std::signal(SIGUSR1, SIG_IGN);
+	task waiting = wait_for_a_signal(queue, count);
+
+	CHECK(kill(getpid(), SIGUSR1) == 0);
+	run_until_done(queue, waiting);
+	CHECK(count == 1);
+}
+
+task wait_to_read(xpoll::queue &queue, int fd)
+{
+	co_await queue.readable(fd);
+}
+
+void destroyed_coroutine_takes_its_registration_along()
+{
+	xpoll::queue queue;
+	pipe_pair pipe;
+	xpoll::event events[1];
+	std::error_code error;
+
+	{
+		task waiting = wait_to_read(queue, pipe.r);
+
+		CHECK(!waiting.done());
+		queue.lookup(xpoll::filter::read, static_cast<std::uint64_t>(pipe.r));
+	}
+	pipe.put();
+	queue.lookup(xpoll::filter::read, static_cast<std::uint64_t>(pipe.r), error);
+	CHECK(error == std::errc::no_such_file_or_directory);
+	CHECK(queue.wait(events, 0s).empty());
+}
+
+} // namespace
+
+int main()
+{
+	queue_moves_and_an_empty_one_fails();
+	unknown_back_end_is_an_error_in_both_forms();
+	events_come_with_their_data();
+	changes_report_their_status();
+	no_room_for_events_is_an_error();
+	signal_handler_ends_a_wait_only_by_wake();
+	coroutine_is_resumed_by_each_kind_of_event();
+	coroutine_waits_for_a_signal();
+	destroyed_coroutine_takes_its_registration_along();
+	std::puts("9 passed, 0 failed");
+	return 0;
+}
