@@ -148,6 +148,7 @@ struct xp_wait {
 	uint32_t set;      /* number of the kernel's set that was asked */
 	uint32_t wake_all;
 	int counts;     /* none is pending from this event on, see detail.h */
+	unsigned fruitless; /* times the kernel was asked again at once */
 	unsigned passed_over; /* filters that the look or report at hand is not for */
 	bool exhausted; /* the kernel had no more */
 	bool news;      /* it told of something that nothing else had told of */

@@ -334,3 +334,14 @@ void xp_turn_yield(struct xpoll *queue, struct xp_wait *wait)
 		xp_sleep_until_quiet(queue, wait);
 	queue->yielders--;
 }
+
+bool xp_wait_in_vain(const struct xpoll *queue, struct xp_wait *wait)
+{
+	enum { LEAST = 64, EACH = 16 };
+
+	return ++wait->fruitless > LEAST &&
+		wait->fruitless > LEAST + EACH *
+			atomic_load_explicit(&queue->counters.registered,
+			                     memory_order_relaxed) &&
+		xp_wait_deadline_passed(wait);
+}

@@ -70,6 +70,13 @@ static inline bool xp_concurrent(const struct xpoll *queue)
 	return queue->ops->caps & XP_CAP_CONCURRENT;
 }
 
+/*
+ * There may be more.  But the deadline has passed, and what is registered does not
+ * explain it any longer: each may have to be silenced, which takes some reports.  What
+ * always says so, a back end or a kernel, keeps no wait.
+ */
+bool xp_wait_in_vain(const struct xpoll *queue, struct xp_wait *wait);
+
 static inline bool xp_wait_deadline_passed(const struct xp_wait *wait)
 {
 	if (wait->deadline_ns == XP_NEVER)

@@ -315,10 +315,12 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait,
 		    (queue->exposed && queue->harvest_due) ||
 		    (wait->events && (!xp_list_empty(&queue->active) ||
 		                      !xp_list_empty(&queue->files_awake))) ||
-		    due_passed(queue))
-			continue;
-		if (wait_over(queue, wait))
+		    due_passed(queue)) {
+			if (xp_wait_in_vain(queue, wait))
+				return 0;
+		} else if (wait_over(queue, wait)) {
 			return 0;
+		}
 	}
 }
 

@@ -1,0 +1,169 @@
+/*
+ * Goal: a wait returns by its deadline, whatever the back end answers.
+ * Method: epoll, but that its wait, its change or its `laden` lie.  How often it may be
+ * asked by a wait that only looks is counted; by others it is a matter of time.
+ */
+#include "xt.h"
+
+#include "backend/backend.h"
+#include "base/time.h"
+#include "os/sys.h"
+
+enum { ASKED_MOST = 10000, TIMEOUT_MS = 5 };
+
+static enum lie {
+	HONEST,
+	STRANGERS,   /* reports, as many as fit, of what is not registered */
+	MORE,        /* that there is more to be looked at */
+	UNWANTED,    /* reports of a hang-up that nobody wants to hear of */
+	FEW_UNWANTED, /* one of them, though there is room for more */
+	UNWANTED_URGENT,
+	LADEN,       /* changes that are never made */
+	EARLY,       /* the deadline has passed */
+	LIES
+} lie;
+static uint64_t token; /* of what is registered */
+static unsigned asked;
+static bool tired; /* it was asked too often, and is honest from now on */
+static int64_t patience_ns;
+
+/* Is it to lie? */
+static bool lies(void)
+{
+	if (lie == HONEST)
+		return false;
+	tired |= patience_ns ? xp_sys_now() > patience_ns : ++asked > ASKED_MOST;
+	return !tired;
+}
+
+static int lying_wait(void *state, int64_t deadline_ns, const sigset_t *mask,
+                      struct xp_fired *fired, int cap)
+{
+	int count = lie == MORE || lie == FEW_UNWANTED ? 1 : cap;
+
+	if (!lies())
+		return xp_backend_epoll.wait(state, lie == HONEST ? deadline_ns : XP_NOW,
+		                             mask, fired, cap);
+	if (lie == EARLY || lie == LADEN)
+		return 0;
+	for (int i = 0; i < count; i++) {
+		fired[i].token = lie == STRANGERS ? UINT64_C(77) << 32 | 77
+			: lie == MORE ? XP_TOKEN_WAKE : token;
+		fired[i].events = lie == MORE ? XP_FIRED_MORE
+			: lie == UNWANTED_URGENT ? POLLPRI | POLLHUP : POLLHUP;
+	}
+	return count;
+}
+
+static int lying_attach(void *state, int fd, uint32_t watch, uint64_t given)
+{
+	token = given;
+	return xp_backend_epoll.attach(state, fd, watch, given);
+}
+
+static int lying_change(void *state, int fd, uint32_t watch, uint64_t given)
+{
+	token = given;
+	if (lie != HONEST && !tired)
+		return -ENOTSUP;
+	return xp_backend_epoll.change(state, fd, watch, given);
+}
+
+static bool lying_laden(const void *state)
+{
+	(void)state;
+	return lie == LADEN && lies();
+}
+
+static int lying_flush(void *state, struct xp_fired *fired, int cap)
+{
+	(void)state, (void)fired, (void)cap;
+	return 0;
+}
+
+static struct xp_backend_ops lying;
+const struct xp_backend_ops *const xp_backends[] = {&lying, NULL};
+
+/* Before the harness asks for names. */
+__attribute__((constructor)) static void lying_make(void)
+{
+	lying = xp_backend_epoll;
+	lying.wait = lying_wait;
+	lying.attach = lying_attach;
+	lying.change = lying_change;
+	lying.laden = lying_laden;
+	lying.flush = lying_flush;
+}
+
+/* An open queue with one that is registered in this way, disabled or used up. */
+static struct xpoll *queue_with(int filter, int mode)
+{
+	lie = HONEST;
+	tired = false;
+	asked = 0;
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+
+	XT_EXPECT_EQ(xt_add(queue, pair.r, filter, mode | XPOLL_DISABLE), 0);
+	XT_EXPECT_EQ(xt_add(queue, pair.r, EXCEPT, XPOLL_DISPATCH), 0);
+	return queue;
+}
+
+static void ask(struct xpoll *queue, int timeout_ms, int room)
+{
+	struct xpoll_event events[8];
+
+	patience_ns = timeout_ms ? xp_sys_now() + XT_SOON / 4 : 0;
+	asked = 0;
+	XT_EXPECT(xpoll_event(queue, NULL, 0, events, room,
+	                      timeout_ms * XP_NS_PER_MS) >= 0);
+	XT_EXPECT(!tired);
+	asked = 0;
+	XT_EXPECT(xpoll_wait(queue, timeout_ms) >= 0);
+	XT_EXPECT(!tired);
+}
+
+static const int modes[] = {0, XPOLL_CLEAR, XPOLL_ONESHOT, XPOLL_DISPATCH};
+
+XT_TEST(wait_that_only_looks_is_over_soon_whatever_is_answered)
+{
+	for (int i = 0; i < 8 * LIES; i++) {
+		struct xpoll *queue = queue_with(i & 1 ? WRITE : READ, modes[i / 2 % 4]);
+
+		lie = (enum lie)(i / 8);
+		for (int room = 1; room <= 8 && lie != HONEST && !tired; room += 7)
+			ask(queue, 0, room);
+		if (tired)
+			xt_note("lie %d, mode %#x", (int)lie, (unsigned)modes[i / 2 % 4]);
+		lie = HONEST;
+	}
+}
+
+XT_TEST(wait_is_over_at_its_deadline_whatever_is_answered)
+{
+	for (int i = 0; i < LIES; i++) {
+		struct xpoll *queue = queue_with(READ, modes[i % 4]);
+
+		lie = (enum lie)i;
+		ask(queue, TIMEOUT_MS, 1);
+		if (tired)
+			xt_note("lie %d", i);
+		lie = HONEST;
+	}
+}
+
+/* And what is ready comes all the same, behind lies that end. */
+XT_TEST(what_is_ready_comes_after_them)
+{
+	struct xpoll *queue = queue_with(READ, 0);
+	struct xt_pair pipe = xt_pipe();
+
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	xt_put(pipe.w);
+	for (int i = HONEST + 1; i < LIES; i++) {
+		lie = (enum lie)i;
+		ask(queue, 0, 1);
+		lie = HONEST;
+		XT_GETS(queue, NULL, pipe.r, READ);
+	}
+}
