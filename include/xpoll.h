@@ -12,8 +12,8 @@
  *
  * Conventions, unless a function says otherwise: a result >= 0 or a pointer is
  * success; -1 or NULL is failure with errno set; every function may be called
- * from any thread at any time; none but xpoll_wake and xpoll_signal_changed is
- * async-signal-safe; only the waiting calls are cancellation points.  The
+ * from any thread at any time; none but xpoll_wake, xpoll_signal_changed and
+ * xpoll_sigaction is async-signal-safe; only the waiting calls are cancellation points.  The
  * library never prints, exits or aborts, and changes no process-wide state but
  * the actions of signals that are registered.  Unknown bits are EINVAL.
  *
@@ -336,10 +336,20 @@ XPOLL_API int xpoll_forget_fd(xpoll_fd_t fd);
  * The program has set a signal's action, which may have ended its observation:
  * take it up again in every queue that has it.  XPOLL_ADD does so as well.
  * Async-signal-safe; keeps errno unless it fails.
- * Errors: EINVAL (no such signal), EBUSY (another thread, or the one that a
- * handler interrupted, is at it; or an action was set too often), ENOTSUP.
+ * Errors: EINVAL (no such signal), EBUSY (an action was set too often),
+ * ENOTSUP (no signals here).
  */
 XPOLL_API int xpoll_signal_changed(int number);
+
+/*
+ * sigaction(2) for a signal that may be registered: sets and returns the
+ * program's own action, with the observation in front of it all the time.
+ * Async-signal-safe; keeps errno unless it fails.
+ * Errors: EINVAL (no such signal, or none that can be set), ENOTSUP.
+ */
+struct sigaction;
+XPOLL_API int xpoll_sigaction(int number, const struct sigaction *action,
+                              struct sigaction *before);
 
 /*
  * The registration as it stands: flags has CLEAR, ONESHOT, DISPATCH, DISABLE

@@ -161,6 +161,10 @@ static int kq_change_signal(struct kq *kq, const struct kevent *change)
 	int rc;
 
 	record.udata = change->udata;
+	/* From now on what shows its action goes by way of xpoll. */
+	if (change->ident >= 1 && change->ident <= 64)
+		atomic_fetch_or(&kq_signals_ever,
+		                UINT64_C(1) << (change->ident - 1));
 	rc = kq_tell(kq, &record);
 	if (rc == 0)
 		kq_signals_note(kq, (int)change->ident,

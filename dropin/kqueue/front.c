@@ -1,6 +1,6 @@
 /*
  * In front of sigaction(2) and signal(3): in FreeBSD a queue observes a signal
- * whatever the program does to its action.
+ * whatever the program does to its action, and leaves no trace in it.
  *
  * Only the shared library has these: in a static program nothing is behind
  * them.  They may be called by signal handlers, and by a sanitizer before
@@ -17,6 +17,7 @@
 typedef void front_handler(int);
 typedef int front_action(int, const struct sigaction *, struct sigaction *);
 typedef front_handler *front_simple(int, front_handler *);
+typedef int front_interrupt(int, int);
 
 KQ_EXPORT front_handler *bsd_signal(int number, front_handler *handler);
 KQ_EXPORT front_handler *__sysv_signal(int number, front_handler *handler);
@@ -24,6 +25,8 @@ KQ_EXPORT front_handler *__sysv_signal(int number, front_handler *handler);
 static struct {
 	front_action *_Atomic action;
 	front_simple *_Atomic simple, *_Atomic sysv;
+	front_interrupt *_Atomic interrupt;
+	atomic_uint_least64_t interrupts; /* by siginterrupt(3), a bit each */
 } front;
 
 /* Pointers to functions need a copy. */
@@ -40,6 +43,7 @@ __attribute__((constructor)) static void front_find_all(void)
 {
 	front_action *action;
 	front_simple *simple;
+	front_interrupt *interrupt;
 
 	if (front_find("sigaction", &action))
 		atomic_store(&front.action, action);
@@ -47,58 +51,101 @@ __attribute__((constructor)) static void front_find_all(void)
 		atomic_store(&front.simple, simple);
 	if (front_find("__sysv_signal", &simple))
 		atomic_store(&front.sysv, simple);
+	if (front_find("siginterrupt", &interrupt))
+		atomic_store(&front.interrupt, interrupt);
 }
 
-static void front_set(int number)
+static uint64_t front_bit(int number)
 {
-	int saved = errno;
+	return number < 1 || number > 64 ? 0 : UINT64_C(1) << (number - 1);
+}
 
-	if (number < 1 || number > 64 ||
-	    !(atomic_load(&kq_signals_ever) >> (number - 1) & 1))
-		return;
-	/* If this is not the moment, the next kevent() does it. */
-	(void)xpoll_signal_changed(number);
-	errno = saved;
+/* By any queue, now or before: then a handler of ours may be in its place. */
+static bool front_observed(int number)
+{
+	return atomic_load(&kq_signals_ever) & front_bit(number);
+}
+
+/* The library's own way past us: see src/os/sys_libc.c. */
+int kq_sigaction(int number, const struct sigaction *action,
+                 struct sigaction *before)
+{
+	if (!atomic_load(&front.action))
+		front_find_all();
+	return atomic_load(&front.action)(number, action, before);
 }
 
 KQ_EXPORT int sigaction(int number, const struct sigaction *action,
                         struct sigaction *before)
 {
-	int rc;
-
-	if (!atomic_load(&front.action))
-		front_find_all();
-	rc = atomic_load(&front.action)(number, action, before);
-	if (rc == 0 && action)
-		front_set(number);
-	return rc;
+	return front_observed(number) ? xpoll_sigaction(number, action, before)
+	                              : kq_sigaction(number, action, before);
 }
 
-static front_handler *front_signal(front_simple *_Atomic *real, int number,
-                                   front_handler *handler)
+/* As the C library makes it of a handler. */
+static front_handler *front_set(int number, front_handler *handler, int flags)
 {
-	front_handler *before;
+	struct sigaction action = {.sa_flags = flags}, before;
 
-	if (!atomic_load(real))
-		front_find_all();
-	before = atomic_load(real)(number, handler);
-	if (before != SIG_ERR)
-		front_set(number);
-	return before;
+	action.sa_handler = handler;
+	sigemptyset(&action.sa_mask);
+	if (handler == SIG_ERR)
+		errno = EINVAL;
+	else if (xpoll_sigaction(number, &action, &before) == 0)
+		return before.sa_handler;
+	return SIG_ERR;
 }
 
 KQ_EXPORT front_handler *signal(int number, front_handler *handler)
 {
-	return front_signal(&front.simple, number, handler);
+	bool interrupts = atomic_load(&front.interrupts) & front_bit(number);
+
+	if (front_observed(number))
+		return front_set(number, handler, interrupts ? 0 : SA_RESTART);
+	if (!atomic_load(&front.simple))
+		front_find_all();
+	return atomic_load(&front.simple)(number, handler);
 }
 
 KQ_EXPORT front_handler *bsd_signal(int number, front_handler *handler)
 {
-	return front_signal(&front.simple, number, handler);
+	return signal(number, handler);
 }
 
 /* signal(3) of programs that ask for System V's or X/Open's. */
 KQ_EXPORT front_handler *__sysv_signal(int number, front_handler *handler)
 {
-	return front_signal(&front.sysv, number, handler);
+#ifdef __GLIBC__
+	if (front_observed(number))
+		return front_set(number, handler,
+		                 (int)(SA_RESETHAND | SA_NODEFER));
+#else
+	if (front_observed(number))
+		return signal(number, handler);
+#endif
+	if (!atomic_load(&front.sysv))
+		front_find_all();
+	return atomic_load(&front.sysv)(number, handler);
+}
+
+/* It sets the flags of the handler that is in place, and of later signal(3)s. */
+KQ_EXPORT int siginterrupt(int number, int interrupts)
+{
+	struct sigaction action;
+	int rc;
+
+	if (!atomic_load(&front.interrupt))
+		front_find_all();
+	rc = atomic_load(&front.interrupt)(number, interrupts);
+	if (rc < 0)
+		return rc;
+	if (interrupts)
+		atomic_fetch_or(&front.interrupts, front_bit(number));
+	else
+		atomic_fetch_and(&front.interrupts, ~front_bit(number));
+	if (!front_observed(number) || xpoll_sigaction(number, NULL, &action))
+		return rc;
+	action.sa_flags = interrupts ? action.sa_flags & ~SA_RESTART
+	                             : action.sa_flags | SA_RESTART;
+	return xpoll_sigaction(number, &action, NULL);
 }

@@ -181,6 +181,10 @@ struct kq_real {
 };
 extern struct kq_real kq_real;
 
+/* sigaction(2), and not front.c's, if that is there. */
+int kq_sigaction(int number, const struct sigaction *action,
+                 struct sigaction *before);
+
 /* A number that only our own test of close() has. */
 #define KQ_PROBE_FD (INT_MIN + 4711)
 

@@ -169,7 +169,6 @@ void kq_signals_note(struct kq *kq, int number, bool there)
 	uint64_t bit = UINT64_C(1) << (number - 1);
 
 	if (there) {
-		atomic_fetch_or(&kq_signals_ever, bit);
 		atomic_fetch_or(&kq->signals, bit);
 	} else {
 		atomic_fetch_and(&kq->signals, ~bit);
@@ -179,8 +178,8 @@ void kq_signals_note(struct kq *kq, int number, bool there)
 /*
  * A program may register a signal first and set its action then, as in the
  * paper's Figure 7.  xpoll observes the action that it finds, so it is told to
- * look again; that forgets nothing it has counted.  front.c does so at once,
- * where it is in front; here is what it did not see.
+ * look again; that forgets nothing it has counted.  Where front.c is in front
+ * the action is set behind the observation; here is what it did not see.
  */
 void kq_signals_renew(struct kq *kq)
 {

@@ -82,11 +82,19 @@ void xp_sys_signals_release(const sigset_t *before)
 	errno = saved; /* A handler may have run just now. */
 }
 
+/* Who stands in front of sigaction(2) names what is behind. */
+#ifdef XP_SIGACTION
+int XP_SIGACTION(int number, const struct sigaction *action,
+                 struct sigaction *before);
+#else
+#define XP_SIGACTION sigaction
+#endif
+
 int xp_sys_sigaction(int number, const struct sigaction *action,
                      struct sigaction *before)
 {
 	int saved = errno;
-	int rc = sigaction(number, action, before);
+	int rc = XP_SIGACTION(number, action, before);
 
 	if (rc < 0) {
 		rc = -errno;

@@ -136,6 +136,8 @@ static int signal_touch(struct xpoll *queue, struct xp_reg *reg,
                         const struct xpoll_event *change)
 {
 	(void)change;
+	if (xp_signal_in_place(number_of(reg)))
+		return 0;
 	signal_audit_reg(queue, signal_reg(reg));
 	return xp_signal_observe(state_of(queue)->bell, number_of(reg));
 }

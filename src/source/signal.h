@@ -22,6 +22,7 @@ enum { XP_SIGNALS = NSIG };
 #endif
 
 struct xp_bell;
+struct sigaction;
 
 /* 0 or a negative errno value. */
 int xp_bell_open(struct xp_bell **bell);
@@ -46,8 +47,16 @@ void xp_bells_begin(void);
  * changed its action too often.
  */
 int xp_signal_observe(struct xp_bell *bell, unsigned number);
-/* That again, for whoever observes it; async-signal-safe.  -EBUSY: not now. */
+/* Is there nothing to be made up for? */
+bool xp_signal_in_place(unsigned number);
+/* That again, for whoever observes it; async-signal-safe. */
 int xp_signal_observe_again(unsigned number);
+/*
+ * sigaction(2) as if nobody observed the signal: sets and shows what is behind
+ * our handler.  Async-signal-safe.
+ */
+int xp_signal_action(unsigned number, const struct sigaction *action,
+                     struct sigaction *before);
 void xp_signal_ignore(struct xp_bell *bell, unsigned number);
 
 /* Deliveries so far; grows at any time. */

@@ -178,6 +178,88 @@ XT_TEST(signal_is_counted_whatever_is_done_to_its_action)
 	XT_CHECK(before.sa_handler == SIG_DFL);
 }
 
+/* Headers call the one deprecated, and have no name for the other. */
+int interrupt(int number, int interrupts) __asm__("siginterrupt");
+void (*sysv_signal(int number, void (*action)(int)))(int)
+	__asm__("__sysv_signal");
+
+/* ThreadSanitizer keeps a list of its own, and does not know that call. */
+static void interrupts_as_asked(int interrupts)
+{
+	struct sigaction action;
+
+	XT_EQ(interrupt(SIGHUP, interrupts), 0);
+	XT_EQ(sigaction(SIGHUP, NULL, &action), 0);
+	if (!XT_TSAN)
+		XT_EQ(action.sa_flags & SA_RESTART, interrupts ? 0 : SA_RESTART);
+}
+
+/* A queue leaves no trace in the actions of the program. */
+XT_TEST(signal_shows_the_action_that_the_program_set)
+{
+	int kq = kit_open();
+	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+	struct sigaction before;
+
+	signal(SIGHUP, SIG_IGN);
+	sigaddset(&action.sa_mask, SIGUSR2);
+	for (int i = 0; i < 12; i++) {
+		XT_OK(kit_change(kq, SIGHUP, EVFILT_SIGNAL, EV_ADD, 0, 0, NULL));
+		/* As shells and daemons ask whether nohup(1) started them. */
+		XT_CHECK(signal(SIGHUP, SIG_IGN) == SIG_IGN);
+		XT_EQ(sigaction(SIGHUP, NULL, &before), 0);
+		XT_CHECK(before.sa_handler == SIG_IGN);
+		XT_EQ(before.sa_flags & SA_SIGINFO, 0);
+		XT_EQ(sigaction(SIGHUP, &action, &before), 0);
+		XT_CHECK(before.sa_handler == SIG_IGN);
+		XT_EQ(sigaction(SIGHUP, NULL, &before), 0);
+		XT_CHECK(before.sa_handler == handler);
+		XT_EQ(before.sa_flags & (SA_SIGINFO | SA_RESTART), SA_RESTART);
+		XT_EQ(sigismember(&before.sa_mask, SIGUSR2), 1);
+		XT_CHECK(signal(SIGHUP, SIG_DFL) == handler);
+		XT_CHECK(signal(SIGHUP, ignore_another) == SIG_DFL);
+		XT_CALL(interrupts_as_asked(i % 2));
+		XT_CHECK(signal(SIGHUP, handler) == ignore_another);
+		XT_EQ(sigaction(SIGHUP, NULL, &before), 0);
+		XT_EQ(before.sa_flags & SA_RESTART,
+		      i % 2 && !XT_TSAN ? 0 : SA_RESTART);
+		handled = 0;
+		raise(SIGHUP);
+		XT_EQ(handled, 1);
+		XT_CHECK(sysv_signal(SIGHUP, SIG_IGN) == handler);
+		/* Also where it is not observed any more. */
+		if (i % 3 == 0)
+			XT_OK(kit_change(kq, SIGHUP, EVFILT_SIGNAL, EV_DELETE, 0,
+			                 0, NULL));
+	}
+	interrupt(SIGHUP, 0);
+	signal(SIGHUP, SIG_DFL);
+}
+
+/* As Python starts programs: with this memory, and actions of its own. */
+XT_TEST(signal_set_by_a_child_of_vfork_is_the_childs_alone)
+{
+	int kq = kit_open();
+	struct kevent event;
+	pid_t child;
+	int status;
+
+	handled = 0;
+	signal(SIGHUP, handler);
+	XT_OK(kit_change(kq, SIGHUP, EVFILT_SIGNAL, EV_ADD, 0, 0, NULL));
+	child = vfork();
+	if (child == 0)
+		_exit(signal(SIGHUP, SIG_IGN) == handler ? 0 : 1);
+	XT_CHECK(child > 0);
+	XT_EQ(waitpid(child, &status, 0), child);
+	XT_EQ(status, 0);
+	raise(SIGHUP);
+	XT_EQ(handled, 1);
+	KIT_GETS(kq, &event, SIGHUP, EVFILT_SIGNAL);
+	XT_EQ(event.data, 1);
+	XT_CHECK(signal(SIGHUP, SIG_DFL) == handler);
+}
+
 /* --- TIMER ------------------------------------------------------------------------- */
 
 XT_TEST(timer_is_periodic_unless_oneshot)

@@ -6,6 +6,8 @@
  */
 #include "signal_kit.h"
 
+#include <sys/wait.h>
+
 static bool same_action(const struct sigaction *a, const struct sigaction *b)
 {
 	for (int i = 1; i < NSIG; i++)
@@ -309,5 +311,180 @@ XT_TEST(handler_put_back_after_the_last_observer_is_harmless)
 	XT_OK(xt_flag(queue, SIGUSR1, SIGNAL, XPOLL_DELETE));
 	XT_EQ(sigaction(SIGUSR1, NULL, &saved), 0);
 	XT_EXPECT(saved.sa_handler == SIG_IGN);
+	forget(SIGUSR1);
+}
+
+/* --- xpoll_sigaction -------------------------------------------------------- */
+
+static bool shows(int number, void (*handler)(int), int flags)
+{
+	struct sigaction now;
+
+	return xpoll_sigaction(number, NULL, &now) == 0 &&
+		now.sa_handler == handler &&
+		(now.sa_flags & (int)(SA_SIGINFO | SA_RESTART | SA_RESETHAND)) ==
+		flags;
+}
+
+XT_TEST(sigaction_by_way_of_the_library_shows_what_the_program_set)
+{
+	struct xpoll *queue = xt_open();
+	struct sigaction made = action(on_plain, SA_RESTART), before;
+	struct sigaction ignored = action(SIG_IGN, 0);
+
+	XT_FAILS(xpoll_sigaction(-1, NULL, NULL), EINVAL);
+	XT_FAILS(xpoll_sigaction(0, NULL, NULL), EINVAL);
+	XT_FAILS(xpoll_sigaction(NSIG, NULL, NULL), EINVAL);
+	XT_FAILS(xpoll_sigaction(SIGKILL, &made, NULL), EINVAL);
+	/* Of a signal that nobody observes it is sigaction(2). */
+	put(SIGUSR1, SIG_IGN, 0);
+	XT_EXPECT(shows(SIGUSR1, SIG_IGN, 0));
+	XT_OK(observe(queue, SIGUSR1));
+	XT_EXPECT(shows(SIGUSR1, SIG_IGN, 0));
+	(void)sigaddset(&made.sa_mask, SIGUSR2);
+	for (int i = 1; i <= 20; i++) {
+		XT_EQ(xpoll_sigaction(SIGUSR1, &made, &before), 0);
+		XT_EXPECT(before.sa_handler == SIG_IGN);
+		calls = 0;
+		XT_EQ(raise(SIGUSR1), 0);
+		XT_EXPECT_EQ(calls, 1);
+		/* Where it stood and where it goes may be the same. */
+		before = ignored;
+		XT_EQ(xpoll_sigaction(SIGUSR1, &before, &before), 0);
+		XT_EXPECT(before.sa_handler == on_plain);
+		XT_EXPECT_EQ(before.sa_flags & SA_RESTART, SA_RESTART);
+		XT_EXPECT_EQ(sigismember(&before.sa_mask, SIGUSR2), 1);
+		XT_EQ(raise(SIGUSR1), 0);
+		XT_EQ(count_of(queue, SIGUSR1), 2);
+	}
+	XT_EXPECT_EQ(xt_stats(queue).signals_unobserved, 0);
+	XT_OK(xt_flag(queue, SIGUSR1, SIGNAL, XPOLL_DELETE));
+	XT_EQ(sigaction(SIGUSR1, NULL, &before), 0);
+	XT_EXPECT(before.sa_handler == SIG_IGN);
+	forget(SIGUSR1);
+}
+
+/* What cannot be observed is set all the same, and observed when it can be. */
+XT_TEST(sigaction_by_way_of_the_library_may_take_the_default)
+{
+	struct xpoll *queue = xt_open();
+	struct sigaction by_default = action(SIG_DFL, 0);
+	struct sigaction once = action(on_plain, (int)SA_RESETHAND), now;
+
+	put(SIGUSR1, SIG_IGN, 0);
+	XT_OK(observe(queue, SIGUSR1));
+	XT_EQ(xpoll_sigaction(SIGUSR1, &by_default, NULL), 0);
+	XT_EQ(sigaction(SIGUSR1, NULL, &now), 0);
+	XT_EXPECT(now.sa_handler == SIG_DFL);
+	XT_EXPECT(shows(SIGUSR1, SIG_DFL, 0));
+	XT_EQ(xpoll_sigaction(SIGUSR1, &once, NULL), 0);
+	XT_EXPECT(shows(SIGUSR1, on_plain, (int)SA_RESETHAND));
+	calls = 0;
+	XT_EQ(raise(SIGUSR1), 0);
+	XT_EXPECT_EQ(calls, 1);
+	XT_EXPECT_EQ(count_of(queue, SIGUSR1), 1);
+	XT_EQ(xpoll_sigaction(SIGUSR1, NULL, &now), 0);
+	XT_EXPECT(now.sa_handler == SIG_DFL);
+	XT_EXPECT_EQ(xt_stats(queue).signals_unobserved, 1);
+	/* Where the default harms nobody the observation goes on. */
+	XT_OK(observe(queue, SIGWINCH));
+	XT_EQ(xpoll_sigaction(SIGWINCH, &once, NULL), 0);
+	XT_EQ(raise(SIGWINCH), 0);
+	XT_EQ(raise(SIGWINCH), 0);
+	XT_EXPECT_EQ(calls, 2);
+	XT_EXPECT_EQ(count_of(queue, SIGWINCH), 2);
+	XT_EXPECT(shows(SIGWINCH, SIG_DFL, (int)SA_RESETHAND));
+	forget(SIGWINCH);
+}
+
+/* The program put a handler of ours back by other ways, and has ours again. */
+XT_TEST(sigaction_by_way_of_the_library_knows_its_own_handlers)
+{
+	struct xpoll *queue = xt_open();
+	struct sigaction ours, made = action(on_plain, 0);
+
+	put(SIGUSR1, SIG_IGN, 0);
+	XT_OK(observe(queue, SIGUSR1));
+	XT_EQ(sigaction(SIGUSR1, NULL, &ours), 0);
+	XT_EQ(xpoll_sigaction(SIGUSR1, &made, NULL), 0);
+	XT_EQ(xpoll_sigaction(SIGUSR1, &ours, NULL), 0);
+	calls = 0;
+	XT_EQ(raise(SIGUSR1), 0);
+	XT_EXPECT_EQ(calls, 1);
+	XT_EXPECT_EQ(count_of(queue, SIGUSR1), 1);
+	XT_EXPECT(shows(SIGUSR1, on_plain, 0));
+	forget(SIGUSR1);
+}
+
+XT_TEST(sigaction_by_way_of_the_library_in_a_child_is_the_childs)
+{
+	struct xpoll *queue = xt_open();
+	struct sigaction made = action(on_plain, 0);
+	pid_t child;
+	int status;
+
+	put(SIGUSR1, SIG_IGN, 0);
+	XT_OK(observe(queue, SIGUSR1));
+	child = fork();
+	if (child == 0) {
+		bool right = shows(SIGUSR1, SIG_IGN, 0) &&
+			xpoll_sigaction(SIGUSR1, &made, NULL) == 0 &&
+			shows(SIGUSR1, on_plain, 0);
+
+		_exit(right ? 0 : 1);
+	}
+	XT_CHECK(child > 0);
+	XT_EQ(waitpid(child, &status, 0), child);
+	XT_EXPECT_EQ(status, 0);
+	XT_EXPECT(shows(SIGUSR1, SIG_IGN, 0));
+	forget(SIGUSR1);
+}
+
+static atomic_bool raising_done;
+
+static void raise_many(void *count)
+{
+	for (long i = 0; i < *(long *)count; i++)
+		(void)raise(SIGUSR1);
+	atomic_store(&raising_done, true);
+}
+
+/* And a handler may set an action while its thread sets one. */
+static void set_from_a_handler(int number)
+{
+	struct sigaction made = action(SIG_IGN, 0);
+
+	(void)number;
+	if (xpoll_sigaction(SIGUSR1, &made, NULL) != 0)
+		_exit(4);
+}
+
+static void raise_other(void *count)
+{
+	(void)count;
+	while (!atomic_load(&raising_done))
+		(void)kill(getpid(), SIGUSR2);
+}
+
+XT_TEST(sigaction_by_way_of_the_library_misses_no_signal)
+{
+	struct xpoll *queue = xt_open();
+	struct sigaction made[2] = {action(on_other_plain, 0), action(SIG_IGN, 0)};
+	struct xt_thread *raiser, *other;
+	long count = 20000, total = 0;
+
+	put(SIGUSR1, SIG_IGN, 0);
+	put(SIGUSR2, set_from_a_handler, 0);
+	XT_OK(observe(queue, SIGUSR1));
+	atomic_store(&raising_done, false);
+	raiser = xt_start(raise_many, &count);
+	other = xt_start(raise_other, NULL);
+	for (int i = 0; !atomic_load(&raising_done); i++)
+		XT_EQ(xpoll_sigaction(SIGUSR1, &made[i % 2], NULL), 0);
+	xt_join(raiser);
+	xt_join(other);
+	total = count_of(queue, SIGUSR1);
+	XT_EXPECT_EQ(total, count);
+	forget(SIGUSR2);
 	forget(SIGUSR1);
 }

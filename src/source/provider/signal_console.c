@@ -105,6 +105,22 @@ int xp_signal_observe_again(unsigned number)
 	return rc;
 }
 
+/* Each time: nobody says who is in front. */
+bool xp_signal_in_place(unsigned number)
+{
+	(void)number;
+	return false;
+}
+
+int xp_signal_action(unsigned number, const struct sigaction *action,
+                     struct sigaction *before)
+{
+	(void)number;
+	(void)action;
+	(void)before;
+	return -ENOTSUP;
+}
+
 void xp_signal_ignore(struct xp_bell *bell, unsigned number)
 {
 	pthread_mutex_lock(&console_lock);

@@ -23,10 +23,12 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <unistd.h>
 
 #include "base/assert.h"
 #include "os/process.h"
 #include "os/sys.h"
+#include "source/provider/signal_rules.h"
 
 enum {
 	SIGNAL_LINKS = 8, /* for each signal */
@@ -60,6 +62,34 @@ struct signal_watched {
 static pthread_mutex_t signal_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct signal_watched signals[XP_SIGNALS];
 static _Atomic uint32_t signal_process; /* the process that all this is of */
+static _Atomic pid_t signal_pid;        /* [a] its number */
+
+/*
+ * No handler runs on the thread that has the lock: it may want to set a
+ * signal's action, and would wait for ever.
+ */
+static void signal_enter(sigset_t *mask)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, mask);
+	pthread_mutex_lock(&signal_lock);
+}
+
+static void signal_leave(const sigset_t *mask)
+{
+	pthread_mutex_unlock(&signal_lock);
+	pthread_sigmask(SIG_SETMASK, mask, NULL);
+}
+
+/* Not in a forked child, where the lock may be somebody's who is not there. */
+static bool signal_is_ours(void)
+{
+	uint32_t process = atomic_load(&signal_process);
+
+	return process && process == xp_process_current();
+}
 
 /* --- The handler --------------------------------------------------------- */
 
@@ -71,8 +101,7 @@ static void handler_run(unsigned index, int number, siginfo_t *info,
 	signal_detailed *detailed;
 	signal_plain *plain;
 
-	if (atomic_load(&signal->top) == index &&
-	    atomic_load(&signal_process) == xp_process_current()) {
+	if (atomic_load(&signal->top) == index && signal_is_ours()) {
 		atomic_fetch_add(&signal->delivered, 1);
 		xp_bells_ring((unsigned)number);
 	}
@@ -116,16 +145,6 @@ _Static_assert(offsetof(struct sigaction, sa_handler) ==
                offsetof(struct sigaction, sa_sigaction),
                "both kinds of handlers are in the same place");
 
-static bool action_handles(const struct sigaction *action)
-{
-	return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
-}
-
-static bool action_same(const struct sigaction *a, const struct sigaction *b)
-{
-	return a->sa_handler == b->sa_handler;
-}
-
 static unsigned link_of(const struct sigaction *action)
 {
 	unsigned index = 0;
@@ -134,39 +153,6 @@ static unsigned link_of(const struct sigaction *action)
 	       action->sa_sigaction != signal_handlers[index])
 		index++;
 	return index;
-}
-
-/* Does the default action leave the process as it is? */
-static bool signal_harmless(unsigned number)
-{
-#if defined(SIGINFO) && !defined(__linux__) /* BSD */
-	if (number == SIGINFO || number == SIGIO)
-		return true;
-#endif
-	return number == SIGCHLD || number == SIGURG || number == SIGWINCH ||
-		number == SIGCONT;
-}
-
-/*
- * Does the kernel itself act otherwise for SIG_IGN?  A fault that is ignored
- * ends the process, where a handler would return to the fault for ever; a
- * read from, or write to, the terminal by a background process fails or
- * succeeds, where a handler would have it restarted for ever.
- */
-static bool signal_ignored_so(unsigned number)
-{
-	return number == SIGSEGV || number == SIGBUS || number == SIGFPE ||
-		number == SIGILL || number == SIGTRAP || number == SIGSYS ||
-		number == SIGTTIN || number == SIGTTOU;
-}
-
-/* Could a handler be put in front, and nothing but the count be different? */
-static bool action_observable(unsigned number, const struct sigaction *action)
-{
-	if (action_handles(action))
-		return true;
-	return action->sa_handler == SIG_DFL ? signal_harmless(number)
-		: !signal_ignored_so(number);
 }
 
 /* The action with this link in front of the previous one. */
@@ -280,20 +266,88 @@ static int handler_install(struct signal_watched *signal, unsigned number,
 	return 0;
 }
 
+/* The action as the program knows it: what is behind a link of ours. */
+static void action_show(const struct signal_watched *signal,
+                        struct sigaction *action)
+{
+	unsigned index = link_of(action);
+
+	if (index == SIGNAL_NO_LINK)
+		return;
+	*action = signal->links[index].previous;
+	if (atomic_load(&signal->links[index].spent)) {
+		action->sa_handler = SIG_DFL;
+		action->sa_flags &= ~SA_SIGINFO;
+	}
+}
+
 static void handler_uninstall(struct signal_watched *signal, unsigned number)
 {
 	struct signal_link *link = &signal->links[atomic_load(&signal->top)];
-	struct sigaction found;
+	struct sigaction back, found;
 
-	if (atomic_load(&link->spent)) {
-		link->previous.sa_handler = SIG_DFL;
-		link->previous.sa_flags &= ~SA_SIGINFO;
-	}
-	xp_sys_sigaction((int)number, &link->previous, &found);
+	back.sa_sigaction = signal_handlers[atomic_load(&signal->top)];
+	action_show(signal, &back);
+	link->previous = back;
+	xp_sys_sigaction((int)number, &back, &found);
 	/* The program was faster: its action is the one that holds. */
 	if (link_of(&found) == SIGNAL_NO_LINK)
 		xp_sys_sigaction((int)number, &found, NULL);
 	signal->installed = false;
+}
+
+/* Put the action behind the link that is in place, or behind a free one. */
+static int action_behind(struct signal_watched *signal, unsigned number,
+                         const struct sigaction *action,
+                         struct sigaction *replaced)
+{
+	int index = signal->installed ? (int)atomic_load(&signal->top)
+	                              : link_choose(signal, action);
+	struct sigaction kept, ours;
+	struct signal_link *link;
+	int rc;
+
+	if (index < 0)
+		return index;
+	link = &signal->links[index];
+	kept = link->previous;
+	link_set(link, number, action);
+	atomic_store(&signal->top, (unsigned)index);
+	ours = action_with(number, (unsigned)index, action);
+	rc = xp_sys_sigaction((int)number, &ours, replaced);
+	if (rc == 0)
+		signal->installed = true;
+	else if (signal->installed)
+		link_set(link, number, &kept);
+	return rc;
+}
+
+/* Observed or not; `found` is what the program had set before. */
+static int action_set(struct signal_watched *signal, unsigned number,
+                      const struct sigaction *action, struct sigaction *found)
+{
+	struct sigaction replaced;
+	int rc = handler_look(signal, number, found);
+
+	if (rc < 0)
+		return rc;
+	action_show(signal, found);
+	if (!action)
+		return 0;
+	rc = -EBUSY;
+	if (signal->observers > 0 && action_observable(number, action) &&
+	    link_of(action) == SIGNAL_NO_LINK)
+		rc = action_behind(signal, number, action, &replaced);
+	if (rc == -EBUSY) {
+		rc = xp_sys_sigaction((int)number, action, &replaced);
+		/* By way of us, so it is no loss. */
+		if (rc == 0)
+			signal->installed = false;
+	}
+	/* Somebody else was faster. */
+	if (rc == 0 && link_of(&replaced) == SIGNAL_NO_LINK)
+		*found = replaced;
+	return rc;
 }
 
 /* --- The interface --------------------------------------------------------- */
@@ -303,13 +357,16 @@ int xp_signal_observe(struct xp_bell *bell, unsigned number)
 	struct sigaction action;
 	struct signal_watched *signal;
 	bool fresh = false;
+	sigset_t mask;
 	int rc;
 
 	if (number == 0 || number >= XP_SIGNALS || number == SIGKILL ||
 	    number == SIGSTOP)
 		return -EINVAL;
 	signal = &signals[number];
-	pthread_mutex_lock(&signal_lock);
+	signal_enter(&mask);
+	if (!signal_is_ours())
+		atomic_store(&signal_pid, getpid());
 	atomic_store(&signal_process, xp_process_current());
 	rc = handler_look(signal, number, &action);
 	if (rc == 0) {
@@ -323,29 +380,61 @@ int xp_signal_observe(struct xp_bell *bell, unsigned number)
 		xp_bell_want(bell, number, false);
 		signal->observers--;
 	}
-	pthread_mutex_unlock(&signal_lock);
+	signal_leave(&mask);
 	return rc;
+}
+
+bool xp_signal_in_place(unsigned number)
+{
+	struct sigaction action;
+
+	return xp_sys_sigaction((int)number, NULL, &action) == 0 &&
+		link_of(&action) == atomic_load(&signals[number].top);
 }
 
 int xp_signal_observe_again(unsigned number)
 {
 	struct sigaction action;
 	struct signal_watched *signal;
+	sigset_t mask;
 	int rc = 0;
 
 	if (number == 0 || number >= XP_SIGNALS)
 		return -EINVAL;
-	/* A handler may have interrupted whoever has the lock. */
-	if (pthread_mutex_trylock(&signal_lock) != 0)
-		return -EBUSY;
+	if (!signal_is_ours())
+		return 0;
+	signal_enter(&mask);
 	signal = &signals[number];
-	if (signal->observers > 0 &&
-	    atomic_load(&signal_process) == xp_process_current()) {
+	if (signal->observers > 0) {
 		rc = handler_look(signal, number, &action);
 		if (rc == 0 && !signal->installed)
 			rc = handler_install(signal, number, &action);
 	}
-	pthread_mutex_unlock(&signal_lock);
+	signal_leave(&mask);
+	return rc;
+}
+
+int xp_signal_action(unsigned number, const struct sigaction *action,
+                     struct sigaction *before)
+{
+	struct sigaction found;
+	sigset_t mask;
+	int rc;
+
+	if (number == 0 || number >= XP_SIGNALS)
+		return -EINVAL;
+	/* A child of vfork has actions of its own, but this memory. */
+	if (!signal_is_ours() || getpid() != atomic_load(&signal_pid)) {
+		rc = xp_sys_sigaction((int)number, action, &found);
+		if (rc == 0)
+			action_show(&signals[number], &found);
+	} else {
+		signal_enter(&mask);
+		rc = action_set(&signals[number], number, action, &found);
+		signal_leave(&mask);
+	}
+	if (rc == 0 && before)
+		*before = found;
 	return rc;
 }
 
@@ -353,15 +442,16 @@ void xp_signal_ignore(struct xp_bell *bell, unsigned number)
 {
 	struct signal_watched *signal = &signals[number];
 	struct sigaction action;
+	sigset_t mask;
 
-	pthread_mutex_lock(&signal_lock);
+	signal_enter(&mask);
 	if (xp_bell_want(bell, number, false)) {
 		XP_ASSERT(signal->observers > 0);
 		if (--signal->observers == 0 &&
 		    handler_look(signal, number, &action) == 0 && signal->installed)
 			handler_uninstall(signal, number);
 	}
-	pthread_mutex_unlock(&signal_lock);
+	signal_leave(&mask);
 }
 
 uint64_t xp_signal_delivered(unsigned number)
@@ -373,12 +463,13 @@ uint64_t xp_signal_losses(unsigned number)
 {
 	struct sigaction action;
 	uint64_t losses;
+	sigset_t mask;
 
 	XP_ASSERT(number < XP_SIGNALS);
-	pthread_mutex_lock(&signal_lock);
+	signal_enter(&mask);
 	handler_look(&signals[number], number, &action);
 	losses = signals[number].losses;
-	pthread_mutex_unlock(&signal_lock);
+	signal_leave(&mask);
 	return losses;
 }
 
