@@ -63,12 +63,17 @@ struct xpoll; /* opaque */
 struct xpoll_options {
 	size_t size;         /* sizeof(struct xpoll_options) */
 	const char *backend; /* NULL: $XPOLL_BACKEND, else the best one here */
-	uint32_t flags;      /* XPOLL_TELL_MODES, or 0 */
+	uint32_t flags;      /* XPOLL_TELL_MODES, XPOLL_VNODE_AS_BSD */
 	int size_hint;       /* descriptors expected; a hint, never a limit */
 };
 
 /* Events tell the modes of their registration: CLEAR, ONESHOT, DISPATCH. */
 #define XPOLL_TELL_MODES 0x00000001u
+/*
+ * VNODE reports each name: DELETE when one is removed, LINK when one is made, and
+ * ATTRIB for neither.  WRITE and EXTEND come together, if one was asked for.
+ */
+#define XPOLL_VNODE_AS_BSD 0x00000002u
 
 /*
  * Make a queue.  xpoll_create(size_hint) is xpoll_open with that hint.

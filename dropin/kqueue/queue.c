@@ -57,7 +57,7 @@ static int kq_make(struct kq *kq)
 	memset(&options, 0, sizeof options);
 	options.size = sizeof options;
 	options.backend = "epoll"; /* The one with a descriptor. */
-	options.flags = XPOLL_TELL_MODES;
+	options.flags = XPOLL_TELL_MODES | XPOLL_VNODE_AS_BSD;
 	kq->numbers = 0;
 	kq->queue = xpoll_open(&options);
 	if (!kq->queue)

@@ -139,8 +139,9 @@ static int options_check(const struct xpoll_options *options)
 	for (size_t i = sizeof *options; i < options->size; i++)
 		if (bytes[i])
 			return -E2BIG;
-	return options->flags & ~XPOLL_TELL_MODES || options->size_hint < 0
-		? -EINVAL : 0;
+	if (options->flags & ~(XPOLL_TELL_MODES | XPOLL_VNODE_AS_BSD))
+		return -EINVAL;
+	return options->size_hint < 0 ? -EINVAL : 0;
 }
 
 struct xpoll *xpoll_open(const struct xpoll_options *options)
@@ -166,6 +167,7 @@ struct xpoll *xpoll_open(const struct xpoll_options *options)
 	}
 	if (options->flags & XPOLL_TELL_MODES)
 		queue->modes_told = XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH;
+	queue->vnode_as_bsd = options->flags & XPOLL_VNODE_AS_BSD;
 	xp_process_add(queue);
 	return queue;
 }

@@ -78,6 +78,7 @@ struct xpoll {
 	bool look_wanted;      /* [q] a sleeper may have to look, see settle */
 	bool exposed;          /* [q] xpoll_fd was called */
 	uint16_t modes_told;   /* [I] of XPOLL_CLEAR and its like, in events */
+	bool vnode_as_bsd;     /* [I] XPOLL_VNODE_AS_BSD */
 	bool attention;        /* [q] its descriptor was made readable */
 	bool alarmed;          /* [q] the back end has been told of a moment */
 	uint8_t attended;      /* [q] calls since then, modulo 256 */

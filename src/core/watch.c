@@ -88,6 +88,11 @@ void xp_source_unobserved(struct xpoll *queue)
 	xp_count(&queue->counters.signals_unobserved);
 }
 
+bool xp_source_vnode_as_bsd(const struct xpoll *queue)
+{
+	return queue->vnode_as_bsd;
+}
+
 void xp_sources_await_unused(int fd)
 {
 	for (int i = 0; xp_sources[i]; i++)

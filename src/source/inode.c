@@ -72,10 +72,14 @@ static uint32_t compare_size(const struct stat *old, const struct stat *now)
 		: XPOLL_NOTE_TRUNCATE;
 }
 
-static uint32_t compare_links(const struct stat *old, const struct stat *now)
+static uint32_t compare_links(bool as_bsd, const struct stat *old,
+                              const struct stat *now)
 {
 	if (now->st_nlink == old->st_nlink)
 		return 0;
+	if (as_bsd && !S_ISDIR(now->st_mode))
+		return now->st_nlink < old->st_nlink ? XPOLL_NOTE_DELETE
+			: XPOLL_NOTE_LINK;
 	/* A directory's count is of its subdirectories; its end is no link. */
 	if (now->st_nlink == 0)
 		return S_ISDIR(now->st_mode) ? XPOLL_NOTE_DELETE
@@ -99,20 +103,30 @@ static bool was_written(const struct stat *old, const struct stat *now)
 		xp_same_time(&now->st_mtim, &now->st_ctim);
 }
 
+/* Did an attribute change, other than the link count? */
+static bool was_set(const struct stat *old, const struct stat *now)
+{
+	return old->st_mode != now->st_mode || old->st_uid != now->st_uid ||
+		old->st_gid != now->st_gid ||
+		(!xp_same_time(&old->st_mtim, &now->st_mtim) &&
+		 !was_written(old, now));
+}
+
 /*
  * All that two looks tell.  A time that has changed alone is of an attribute that
  * cannot be seen, unless what was told explains it.
  */
-static uint32_t compare(uint32_t told, const struct stat *old,
+static uint32_t compare(bool as_bsd, uint32_t told, const struct stat *old,
                         const struct stat *now)
 {
-	uint32_t notes = compare_size(old, now) | compare_links(old, now);
+	uint32_t notes = compare_size(old, now) |
+		compare_links(as_bsd, old, now);
 
 	if (notes & (XPOLL_NOTE_EXTEND | XPOLL_NOTE_TRUNCATE) ||
 	    was_written(old, now))
 		notes |= XPOLL_NOTE_WRITE;
 	/* As Linux says it in one breath. */
-	if (notes & XPOLL_NOTE_LINK && !S_ISDIR(now->st_mode))
+	if (!as_bsd && notes & XPOLL_NOTE_LINK && !S_ISDIR(now->st_mode))
 		notes |= XPOLL_NOTE_ATTRIB;
 	if (old->st_mode != now->st_mode || old->st_uid != now->st_uid ||
 	    old->st_gid != now->st_gid ||
@@ -123,17 +137,23 @@ static uint32_t compare(uint32_t told, const struct stat *old,
 }
 
 /* The notes for what was told of a file that looks like this now. */
-static uint32_t notes_of(uint32_t told, const struct stat *old,
+static uint32_t notes_of(const struct xp_inode_user *user, uint32_t told,
                          const struct stat *now)
 {
 	uint32_t notes = told & ~(uint32_t)XPOLL_NOTE_DELETE;
+	const struct stat *old = &user->last;
+	uint32_t links = compare_links(user->as_bsd, old, now);
 
 	if (told & XPOLL_NOTE_WRITE)
 		notes |= compare_size(old, now);
 	if (told & (XPOLL_NOTE_ATTRIB | XPOLL_NOTE_DELETE))
-		notes |= compare_links(old, now);
+		notes |= links;
+	/* That one came for the names. */
+	if (user->as_bsd && links && !S_ISDIR(now->st_mode) &&
+	    !was_set(old, now))
+		notes &= ~(uint32_t)XPOLL_NOTE_ATTRIB;
 	if (told & (XP_TOLD_LOOK | XP_TOLD_LOST | XP_TOLD_ENDED))
-		notes |= compare(told, old, now);
+		notes |= compare(user->as_bsd, told, old, now);
 	if (told & XP_TOLD_LOST)
 		notes |= SUSPECTED |
 			(S_ISDIR(now->st_mode) ? SUSPECTED_OF_DIRECTORY : 0);
@@ -202,9 +222,15 @@ static bool user_survives(struct xpoll *queue, struct xp_inodes *inodes,
 static void user_news(struct xpoll *queue, struct xp_inode_user *user,
                       uint32_t notes, bool lost)
 {
-	notes &= user->notes;
-	if (notes)
-		user->ops->news(queue, user, notes, lost);
+	uint32_t written = XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND;
+	uint32_t asked = notes & user->notes;
+
+	if (S_ISDIR(user->last.st_mode))
+		written |= XPOLL_NOTE_LINK;
+	if (user->as_bsd && asked & written)
+		asked |= notes & written;
+	if (asked)
+		user->ops->news(queue, user, asked, lost);
 }
 
 static void user_settle(struct xpoll *queue, struct xp_inodes *inodes,
@@ -234,7 +260,7 @@ static void user_settle(struct xpoll *queue, struct xp_inodes *inodes,
 		told |= XPOLL_NOTE_DELETE;
 	/* Open, and it cannot be looked at: its file system is gone. */
 	if (rc == 0) {
-		notes = notes_of(told, &user->last, &now);
+		notes = notes_of(user, told, &now);
 		remember(&user->last, told, &now);
 	}
 	user_news(queue, user, notes, told & XP_TOLD_LOST);
@@ -368,7 +394,8 @@ void xp_inode_listen(struct xpoll *queue, struct xp_inode_user *user)
 	/* If it is another file, that is for the one who has named it to find. */
 	if (user_look(user, &now) < 0)
 		return;
-	user_news(queue, user, compare(0, &user->last, &now), false);
+	user_news(queue, user, compare(user->as_bsd, 0, &user->last, &now),
+	          false);
 	user->last = now;
 }
 

@@ -47,6 +47,7 @@ struct xp_inode_user {
 	const struct xp_inode_user_ops *ops;
 	int fd;
 	uint32_t notes; /* what is asked for */
+	bool as_bsd;    /* XPOLL_VNODE_AS_BSD */
 
 	/* Private to inode.c and the provider. */
 	struct xp_list all;         /* of the queue's users, told or timed */

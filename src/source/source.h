@@ -212,6 +212,9 @@ void xp_source_set_due(struct xpoll *queue, enum xp_source_id id,
  */
 bool xp_source_exposed(const struct xpoll *queue);
 
+/* Was the queue opened with XPOLL_VNODE_AS_BSD? */
+bool xp_source_vnode_as_bsd(const struct xpoll *queue);
+
 /* An observed signal has lost its handler: count it. */
 void xp_source_unobserved(struct xpoll *queue);
 

@@ -70,6 +70,7 @@ static int vnode_attach(struct xpoll *queue, struct xp_reg *reg,
 		return -EBADF;
 	reg->fflags = change->fflags;
 	user->ops = &vnode_user;
+	user->as_bsd = xp_source_vnode_as_bsd(queue);
 	return xp_inode_watch(queue, user, fd, change->fflags, false);
 }
 

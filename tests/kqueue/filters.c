@@ -350,14 +350,74 @@ XT_TEST(vnode_tells_what_happened_to_the_file)
 	XT_EQ(event.fflags, NOTE_ATTRIB);
 	XT_EQ(link(xt_name("file"), xt_name("other")), 0);
 	KIT_GETS(kq, &event, file, EVFILT_VNODE);
-	XT_CHECK(event.fflags & NOTE_LINK);
+	XT_EQ(event.fflags, NOTE_LINK);
 	XT_EQ(rename(xt_name("file"), xt_name("third")), 0);
 	KIT_GETS(kq, &event, file, EVFILT_VNODE);
-	XT_CHECK(event.fflags & NOTE_RENAME);
+	XT_EQ(event.fflags, NOTE_RENAME);
+	/* Each name that is removed, and nothing else. */
 	XT_EQ(unlink(xt_name("third")), 0);
+	KIT_GETS(kq, &event, file, EVFILT_VNODE);
+	XT_EQ(event.fflags, NOTE_DELETE);
+	XT_EQ(link(xt_name("other"), xt_name("fourth")), 0);
+	KIT_GETS(kq, &event, file, EVFILT_VNODE);
+	XT_EQ(event.fflags, NOTE_LINK);
+	xt_close(xt_make("fifth", ""));
+	XT_EQ(rename(xt_name("fifth"), xt_name("fourth")), 0);
+	KIT_GETS(kq, &event, file, EVFILT_VNODE);
+	XT_EQ(event.fflags, NOTE_DELETE);
+	XT_EQ(fchmod(file, 0600), 0);
 	XT_EQ(unlink(xt_name("other")), 0);
 	KIT_GETS(kq, &event, file, EVFILT_VNODE);
-	XT_CHECK(event.fflags & NOTE_DELETE);
+	XT_EQ(event.fflags, NOTE_ATTRIB | NOTE_DELETE);
+}
+
+/* What FreeBSD's kernel says in one breath is said if one word was asked for. */
+XT_TEST(vnode_notes_that_come_together_and_those_that_were_not_asked_for)
+{
+	static const struct {
+		unsigned asked, append, unlink;
+	} table[] = {
+		{NOTE_WRITE, NOTE_WRITE | NOTE_EXTEND, 0},
+		{NOTE_EXTEND, NOTE_WRITE | NOTE_EXTEND, 0},
+		{NOTE_ATTRIB, 0, 0},
+		{NOTE_LINK, 0, 0},
+		{NOTE_DELETE, 0, NOTE_DELETE},
+		{NOTE_DELETE | NOTE_ATTRIB | NOTE_LINK, 0, NOTE_DELETE},
+		{NOTE_WRITE | NOTE_DELETE, NOTE_WRITE | NOTE_EXTEND, NOTE_DELETE},
+	};
+	struct kevent event;
+
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+		int kq = kit_open();
+		int file = xt_make("file", "some text");
+
+		/* An event of nothing would use it up. */
+		XT_OK(kit_change(kq, (uintptr_t)file, EVFILT_VNODE,
+		                 EV_ADD | EV_CLEAR | EV_DISPATCH, table[i].asked, 0,
+		                 NULL));
+		XT_EQ(lseek(file, 0, SEEK_END), 9);
+		xt_put(file);
+		if (table[i].append) {
+			KIT_GETS(kq, &event, file, EVFILT_VNODE);
+			XT_EQ(event.fflags, table[i].append);
+			XT_OK(kit_flag(kq, file, EVFILT_VNODE, EV_ENABLE));
+		}
+		KIT_NONE(kq);
+		XT_EQ(pwrite(file, "x", 1, 0), 1);
+		if (table[i].asked & NOTE_WRITE) {
+			KIT_GETS(kq, &event, file, EVFILT_VNODE);
+			XT_EQ(event.fflags, NOTE_WRITE);
+			XT_OK(kit_flag(kq, file, EVFILT_VNODE, EV_ENABLE));
+		}
+		KIT_NONE(kq);
+		XT_EQ(unlink(xt_name("file")), 0);
+		if (table[i].unlink) {
+			KIT_GETS(kq, &event, file, EVFILT_VNODE);
+			XT_EQ(event.fflags, table[i].unlink);
+		}
+		KIT_NONE(kq);
+		XT_EQ(close(kq), 0);
+	}
 }
 
 XT_TEST(vnode_tells_of_opening_reading_and_closing)
@@ -401,4 +461,24 @@ XT_TEST(vnode_of_a_directory_tells_of_its_entries)
 	XT_EQ(event.fflags, NOTE_WRITE | NOTE_LINK);
 	XT_EQ(rmdir(xt_name("two")), 0);
 	XT_EQ(unlink(xt_name("one")), 0);
+	KIT_GETS(kq, &event, folder, EVFILT_VNODE);
+	/* In and out: EXTEND, with the others or alone. */
+	XT_OK(kit_change(kq, (uintptr_t)folder, EVFILT_VNODE, EV_ADD | EV_CLEAR,
+	                 NOTE_WRITE, 0, NULL));
+	XT_EQ(mkdir(xt_name("two"), 0700), 0);
+	KIT_GETS(kq, &event, folder, EVFILT_VNODE);
+	XT_EQ(event.fflags, NOTE_WRITE | NOTE_LINK);
+	xt_close(xt_make("two/one", ""));
+	KIT_NONE(kq);
+	XT_EQ(rename(xt_name("two/one"), xt_name("one")), 0);
+	KIT_GETS(kq, &event, folder, EVFILT_VNODE);
+	XT_EQ(event.fflags, NOTE_WRITE | NOTE_EXTEND);
+	XT_EQ(rename(xt_name("one"), xt_name("other")), 0);
+	KIT_GETS(kq, &event, folder, EVFILT_VNODE);
+	XT_EQ(event.fflags, NOTE_WRITE);
+	XT_EQ(rename(xt_name("other"), xt_name("two/one")), 0);
+	KIT_GETS(kq, &event, folder, EVFILT_VNODE);
+	XT_EQ(event.fflags, NOTE_WRITE | NOTE_EXTEND);
+	XT_EQ(unlink(xt_name("two/one")), 0);
+	XT_EQ(rmdir(xt_name("two")), 0);
 }

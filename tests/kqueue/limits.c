@@ -68,7 +68,6 @@ XT_TEST(what_linux_does_otherwise_has_its_answer)
 	XT_OK(kit_add(kq, inner, EVFILT_READ, EV_ONESHOT));
 	KIT_GETS(kq, &event, inner, EVFILT_READ);
 	XT_EQ(event.data, 1);
-	/* FreeBSD: NOTE_EXTEND as well, as by each rename(2). */
 	XT_OK(kit_change(kq, (uintptr_t)folder, EVFILT_VNODE, EV_ADD,
 	                 NOTE_WRITE | NOTE_EXTEND, 0, NULL));
 	XT_EQ(rename(xt_name("one"), xt_name("other")), 0);

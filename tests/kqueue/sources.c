@@ -221,8 +221,9 @@ XT_TEST(signal_shows_the_action_that_the_program_set)
 		XT_CALL(interrupts_as_asked(i % 2));
 		XT_CHECK(signal(SIGHUP, handler) == ignore_another);
 		XT_EQ(sigaction(SIGHUP, NULL, &before), 0);
-		XT_EQ(before.sa_flags & SA_RESTART,
-		      i % 2 && !XT_TSAN ? 0 : SA_RESTART);
+		if (!XT_TSAN)
+			XT_EQ(before.sa_flags & SA_RESTART,
+			      i % 2 ? 0 : SA_RESTART);
 		handled = 0;
 		raise(SIGHUP);
 		XT_EQ(handled, 1);
