@@ -18,7 +18,7 @@
 
 #include "kq.h"
 
-enum { KQ_AIO_BUCKETS = 256, KQ_AIO_PAUSE_NS = 1000000 };
+enum { KQ_AIO_BUCKETS = 256 };
 
 #define KQ_AIO_MODES (EV_ONESHOT | EV_CLEAR | EV_DISPATCH)
 
@@ -312,8 +312,7 @@ KQ_EXPORT int aio_fsync(int op, struct aiocb *control)
 		: kq_aio_wrong(op == O_SYNC || op == O_DSYNC ? ENOSYS : EINVAL);
 }
 
-/* A negative errno; 1: not one of ours. */
-static int64_t kq_aio_ask(const struct aiocb *control)
+int64_t kq_aio_ask(const struct aiocb *control)
 {
 	struct kq_request *request;
 	int64_t result = 0;
@@ -409,32 +408,6 @@ KQ_EXPORT int aio_cancel(int fd, struct aiocb *control)
 	return rc;
 }
 
-/* Nobody wakes those who wait for one request, so they look. */
-KQ_EXPORT int aio_suspend(const struct aiocb *const controls[], int count,
-                          const struct timespec *timeout)
-{
-	const struct timespec pause = {0, KQ_AIO_PAUSE_NS};
-	int64_t left_ns = timeout ? timeout->tv_sec * INT64_C(1000000000) +
-		timeout->tv_nsec : INT64_MAX;
-	bool ours = false;
-
-	for (int i = 0; i < count; i++)
-		ours |= controls[i] && kq_aio_ask(controls[i]) <= 0;
-	if (!ours)
-		return kq_real.aio_suspend
-			? kq_real.aio_suspend(controls, count, timeout)
-			: kq_aio_wrong(ENOSYS);
-	for (;; left_ns -= KQ_AIO_PAUSE_NS) {
-		for (int i = 0; i < count; i++)
-			if (controls[i] && aio_error(controls[i]) != EINPROGRESS)
-				return 0;
-		if (left_ns <= 0)
-			return kq_aio_wrong(EAGAIN);
-		if (nanosleep(&pause, NULL) < 0)
-			return -1;
-	}
-}
-
 /* A queue is not told of a list. */
 KQ_EXPORT int lio_listio(int mode, struct aiocb *const controls[], int count,
                          struct sigevent *notify)
@@ -479,13 +452,6 @@ KQ_EXPORT ssize_t aio_return64(struct aiocb64 *control)
 KQ_EXPORT int aio_cancel64(int fd, struct aiocb64 *control)
 {
 	return aio_cancel(fd, (struct aiocb *)(void *)control);
-}
-
-KQ_EXPORT int aio_suspend64(const struct aiocb64 *const controls[], int count,
-                            const struct timespec *timeout)
-{
-	return aio_suspend((const struct aiocb *const *)(const void *)controls, count,
-	                   timeout);
 }
 
 KQ_EXPORT int lio_listio64(int mode, struct aiocb64 *const controls[], int count,

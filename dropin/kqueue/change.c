@@ -9,6 +9,7 @@
 #define KQ_KNOWN   (KQ_ACTIONS | EV_ONESHOT | EV_CLEAR | EV_DISPATCH | \
                     EV_KEEPUDATA)
 
+#define KQ_USER_NOTES  (NOTE_FFCTRLMASK | NOTE_FFLAGSMASK | NOTE_TRIGGER)
 #define KQ_VNODE_NOTES 0x7ffu
 #define KQ_PROC_NOTES  (NOTE_EXIT | NOTE_FORK | NOTE_EXEC | NOTE_TRACK)
 #define KQ_TIMER_NOTES (NOTE_SECONDS | NOTE_MSECONDS | NOTE_USECONDS | \
@@ -18,7 +19,8 @@
 static unsigned kq_flags(const struct kevent *change)
 {
 	unsigned flags = change->flags & KQ_KNOWN;
-	bool trigger = change->filter == EVFILT_USER && change->fflags;
+	bool trigger = change->filter == EVFILT_USER &&
+		change->fflags & KQ_USER_NOTES;
 
 	if (flags & EV_DELETE)
 		return EV_DELETE;
@@ -51,7 +53,9 @@ static int kq_translate_fd(struct kq *kq, const struct kevent *change,
 		return 0;
 	if (fd < 0)
 		return -EBADF;
-	if (kq_has_number(kq, fd))
+	/* A queue is only read. */
+	if (kq_has_number(kq, fd) ||
+	    (change->filter == EVFILT_WRITE && kq_of_number(fd)))
 		return -EINVAL;
 	kq_watched(fd);
 	return change->filter == EVFILT_WRITE && kq_pipe_is_dead(fd) ? -EPIPE
@@ -77,16 +81,16 @@ static int kq_translate_other(const struct kevent *change,
 		record->fflags &= KQ_PROC_NOTES;
 		return 0;
 	case EVFILT_TIMER:
-		record->fflags &= KQ_TIMER_NOTES;
 		if (!(record->flags & EV_ADD))
 			record->fflags = 0; /* It would start anew. */
-		return 0;
+		return record->fflags & ~KQ_TIMER_NOTES ? -EINVAL : 0;
 	case EVFILT_EXCEPT:
 		record->fflags &= NOTE_OOB;
 		if (record->flags & EV_ADD && change->ident <= INT_MAX)
 			kq_watched((int)change->ident);
 		return 0;
 	case EVFILT_USER:
+		record->fflags &= KQ_USER_NOTES;
 		return 0;
 	default:
 		return -EINVAL;

@@ -77,6 +77,15 @@ static void kq_deliver_end(struct kq *kq, struct kevent *event)
 	xpoll_event(kq->queue, &delete, 1, NULL, 0, 0);
 }
 
+/* There is always room in a file, and FreeBSD does not count it. */
+static bool kq_is_file(int fd)
+{
+	struct stat status;
+
+	return fstat(fd, &status) == 0 &&
+		(S_ISREG(status.st_mode) || S_ISDIR(status.st_mode));
+}
+
 bool kq_deliver(struct kq *kq, struct kevent *event)
 {
 	bool descriptor = event->filter == EVFILT_READ ||
@@ -84,6 +93,9 @@ bool kq_deliver(struct kq *kq, struct kevent *event)
 
 	if (event->flags & EV_ERROR)
 		return true;
+	if (event->filter == EVFILT_WRITE && event->data == 1 &&
+	    kq_is_file((int)event->ident))
+		event->data = 0;
 	if (event->flags & EV_EOF && descriptor)
 		kq_deliver_end(kq, event);
 	if (atomic_load_explicit(&kq->special, memory_order_relaxed)) {

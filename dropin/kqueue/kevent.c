@@ -9,7 +9,9 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
+#include <time.h>
 
 #include "kq.h"
 
@@ -31,19 +33,6 @@ static int64_t kq_timeout(const struct timespec *timeout)
 	if (timeout->tv_sec >= INT64_MAX / KQ_NS_PER_S)
 		return INT64_MAX;
 	return timeout->tv_sec * KQ_NS_PER_S + timeout->tv_nsec;
-}
-
-/*
- * An array for many events is too large for the stack, and a wait does not
- * allocate.  But the caller's is large enough for xpoll's records as well: they
- * lie in its second half, and each is copied out before it is overwritten.
- */
-static struct xpoll_event *kq_room(struct kevent *events, int nevents)
-{
-	_Static_assert(2 * sizeof(struct xpoll_event) == sizeof *events,
-	               "records are half as large as events");
-	return (struct xpoll_event *)(void *)((char *)events +
-		(size_t)nevents * sizeof(struct xpoll_event));
 }
 
 /*
@@ -121,6 +110,7 @@ static KQ_INLINE bool kq_tell_event(struct kq *kq, struct kevent *event,
 	event->udata = record->udata;
 	memset(event->ext, 0, sizeof event->ext);
 	if (KQ_LIKELY(!(event->flags & (EV_EOF | EV_ERROR)) &&
+	              (event->filter != EVFILT_WRITE || event->data != 1) &&
 	              !atomic_load_explicit(&kq->special,
 	                                    memory_order_relaxed) &&
 	              !atomic_load_explicit(&kq->requests,
@@ -129,22 +119,93 @@ static KQ_INLINE bool kq_tell_event(struct kq *kq, struct kevent *event,
 	return kq_deliver(kq, event);
 }
 
-/* The same for records that lie where the events go. */
+/*
+ * An array for many records is too large for the stack, and a wait does not
+ * allocate.  So they lie where the events go, which are twice as large, and
+ * become these from the last one on: nothing is written where no event goes,
+ * as a program may pass a larger number than its array has places.
+ */
 static KQ_APART int kq_tell_in_place(struct kq *kq, struct kevent *events,
-                                     const struct xpoll_event *records,
                                      int count)
 {
-	int kept = 0;
+	const struct xpoll_event *records = (const void *)events;
+	int first = count;
 
-	for (int i = 0; i < count; i++) {
+	_Static_assert(2 * sizeof *records == sizeof *events,
+	               "an event covers two records");
+	for (int i = count - 1; i >= 0; i--) {
 		struct xpoll_event record;
 		struct kevent event;
 
 		memcpy(&record, &records[i], sizeof record);
 		if (kq_tell_event(kq, &event, &record))
-			memcpy(&events[kept++], &event, sizeof event);
+			memcpy(&events[--first], &event, sizeof event);
 	}
+	if (first > 0)
+		memmove(events, &events[first],
+		        (size_t)(count - first) * sizeof *events);
+	return count - first;
+}
+
+/* Where the records go first: those that fit, beside the caller's array. */
+static KQ_INLINE struct xpoll_event *kq_room(struct xpoll_event *few,
+                                             struct kevent *events, int nevents)
+{
+	return KQ_LIKELY(nevents <= KQ_EVENTS) ? few : (void *)events;
+}
+
+static KQ_INLINE int kq_tell_all(struct kq *kq, struct kevent *events,
+                                 const struct xpoll_event *few, int nevents,
+                                 int count)
+{
+	int kept = 0;
+
+	if (KQ_UNLIKELY(nevents > KQ_EVENTS))
+		return kq_tell_in_place(kq, events, count);
+	for (int i = 0; i < count; i++)
+		kept += kq_tell_event(kq, &events[kept], &few[i]);
 	return kept;
+}
+
+static int64_t kq_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * KQ_NS_PER_S + now.tv_nsec;
+}
+
+/*
+ * Where requests are, all that a wait returns may be of one that was deleted, and
+ * another wait follows.  A signal that is handled between the two would interrupt
+ * neither: so it is let in while waiting only.
+ */
+static KQ_APART int kq_wait_again(struct kq *kq,
+                                  const struct xpoll_event *changes,
+                                  int nchanges, struct kevent *events,
+                                  int nevents, int64_t timeout_ns)
+{
+	struct xpoll_event few[KQ_EVENTS];
+	bool timed = timeout_ns > 0 && timeout_ns < INT64_MAX;
+	int64_t end_ns = timed ? kq_now() + timeout_ns : 0;
+	sigset_t mask;
+	int count, kept = 0;
+
+	kq_signals_block(&mask);
+	pthread_cleanup_push(kq_signals_restore, &mask);
+	do {
+		count = xpoll_event_mask(kq->queue, changes, nchanges,
+		                         kq_room(few, events, nevents), nevents,
+		                         timeout_ns, &mask);
+		kept = kq_tell_all(kq, events, few, nevents, count);
+		nchanges = 0;
+		if (timed)
+			timeout_ns = end_ns - kq_now();
+		if (timed && timeout_ns < 0)
+			timeout_ns = 0;
+	} while (count > 0 && kept == 0);
+	pthread_cleanup_pop(1);
+	return count < 0 ? count : kept;
 }
 
 /* Inline, as all on the way from kevent to the wait: see src/os/sys_hot.h. */
@@ -152,22 +213,17 @@ static KQ_INLINE int kq_wait(struct kq *kq, const struct xpoll_event *changes,
                              int nchanges, struct kevent *events, int nevents,
                              int64_t timeout_ns)
 {
-	struct xpoll_event few[KQ_EVENTS], *room = few;
-	int count, kept = 0;
+	struct xpoll_event few[KQ_EVENTS];
+	int count;
 
-	if (KQ_UNLIKELY(nevents > KQ_EVENTS))
-		room = kq_room(events, nevents);
-	do {
-		count = xpoll_event(kq->queue, changes, nchanges, room, nevents,
-		                    timeout_ns);
-		for (int i = 0; room == few && i < count; i++)
-			kept += kq_tell_event(kq, &events[kept], &few[i]);
-		if (KQ_UNLIKELY(room != few))
-			kept = kq_tell_in_place(kq, events, room, count);
-		nchanges = 0;
-		/* None was left of those there were: that is no timeout. */
-	} while (KQ_UNLIKELY(count > 0 && kept == 0));
-	return count < 0 ? count : kept;
+	if (KQ_UNLIKELY(atomic_load_explicit(&kq->requests,
+	                                     memory_order_relaxed)))
+		return kq_wait_again(kq, changes, nchanges, events, nevents,
+		                     timeout_ns);
+	count = xpoll_event(kq->queue, changes, nchanges,
+	                    kq_room(few, events, nevents), nevents, timeout_ns);
+	return KQ_UNLIKELY(count < 0)
+		? count : kq_tell_all(kq, events, few, nevents, count);
 }
 
 /* One by one; the number of places taken, or a negative errno. */

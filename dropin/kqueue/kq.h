@@ -47,6 +47,8 @@ struct kq_extra {
 	uint64_t ext[4];
 };
 
+struct aiocb;
+
 struct kq {
 	atomic_int refs;     /* [a] calls in it, and one while it has numbers */
 	struct xpoll *queue; /* [I] */
@@ -78,9 +80,13 @@ void kq_drop(struct kq *kq);
 
 /* Note a new queue under a new number of its own; the number, or -errno. */
 int kq_publish(struct kq *kq);
-/* Is this number the queue's?  Without looking at the kernel. */
-bool kq_has_number(const struct kq *kq, int fd);
+/* Whose number is it?  NULL: no queue's.  Without looking at the kernel. */
+const struct kq *kq_of_number(int fd);
 
+static inline bool kq_has_number(const struct kq *kq, int fd)
+{
+	return kq_of_number(fd) == kq;
+}
 /* A registration of this number is about to be made: its close concerns us. */
 void kq_watched(int fd);
 /* A pipe, and no FIFO?  Of a watched number, which is asked once. */
@@ -140,8 +146,15 @@ int kq_aio_change(struct kq *kq, const struct kevent *change);
 /* Before and after xpoll_destroy, which waits for requests in flight. */
 void kq_aio_end_begin(struct kq *kq);
 void kq_aio_end(struct kq *kq);
+/* How it ended: 0 or a negative errno; 1: not one of ours. */
+int64_t kq_aio_ask(const struct aiocb *control);
 enum kq_fork { KQ_FORK_PREPARE, KQ_FORK_PARENT, KQ_FORK_CHILD };
 void kq_aio_fork(enum kq_fork when);
+
+/* suspend.c: signals between two sleeps --------------------------------------- */
+
+void kq_signals_block(sigset_t *mask);
+void kq_signals_restore(void *mask);
 
 /* special.c: what goes with a registration beyond xpoll's -------------------- */
 
@@ -160,7 +173,6 @@ void kq_special_free(struct kq *kq);
 
 #include <stdio.h>
 
-struct aiocb;
 struct kq_real {
 	int (*close)(int);
 	int (*dup2)(int, int);

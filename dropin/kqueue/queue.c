@@ -94,6 +94,11 @@ static int kq_result(int rc)
 	return -1;
 }
 
+KQ_EXPORT const char *kqueue_version(void)
+{
+	return "xpoll-kqueue " KQ_VERSION;
+}
+
 KQ_EXPORT int kqueue(void)
 {
 	return kq_result(kq_open());

@@ -118,11 +118,11 @@ bool kq_is_pipe(int fd)
 	return pipe > 0;
 }
 
-bool kq_has_number(const struct kq *kq, int fd)
+const struct kq *kq_of_number(int fd)
 {
 	struct kq_number *number = kq_number_at(fd);
 
-	return number && atomic_load(&number->kq) == kq;
+	return number ? atomic_load(&number->kq) : NULL;
 }
 
 /* --- References -------------------------------------------------------------- */

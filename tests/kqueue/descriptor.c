@@ -243,6 +243,7 @@ XT_TEST(executed_program_does_not_have_it)
 			XT_EQ(close(numbers[i]), 0);
 	}
 	XT_FAILS(kqueue1(O_NONBLOCK | 3), EINVAL);
+	XT_CHECK(strncmp(kqueue_version(), "xpoll-kqueue ", 13) == 0);
 	XT_FAILS(kqueuex(0x80), EINVAL);
 	XT_FAILS(kqueuex(2 /* KQUEUE_CPONFORK of FreeBSD 15 */), EINVAL);
 }

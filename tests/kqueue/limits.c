@@ -3,6 +3,7 @@
  * DIFFERENCES.md tells.
  * Method: ask for it.
  */
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "kit.h"
@@ -101,4 +102,95 @@ XT_TEST(sigchld_is_counted_though_it_is_ignored)
 	XT_FAILS(waitpid(child, NULL, 0), ECHILD);
 	XT_OK(kit_change(kq, SIGCHLD, EVFILT_SIGNAL, EV_DELETE, 0, 0, NULL));
 	signal(SIGCHLD, SIG_DFL);
+}
+
+/* --- What is asked for wrongly, or too much ------------------------------------- */
+
+XT_TEST(notes_that_there_are_not_and_filters_that_a_queue_has_not)
+{
+	int kq = kit_open(), other = kit_open();
+	int file = xt_make("file", "some text");
+	struct kevent event;
+
+	/* FreeBSD takes units and NOTE_ABSTIME, one unit at a time. */
+	XT_STATUS(kit_change(kq, 1, EVFILT_TIMER, EV_ADD, 0x20, 1, NULL), EINVAL);
+	XT_STATUS(kit_change(kq, 1, EVFILT_TIMER, EV_ADD, 0x100, 1, NULL), EINVAL);
+	XT_STATUS(kit_change(kq, 1, EVFILT_TIMER, EV_ADD,
+	                     NOTE_SECONDS | NOTE_USECONDS, 1, NULL), EINVAL);
+	XT_STATUS(kit_change(kq, 1, EVFILT_TIMER, EV_DELETE, 0, 0, NULL), ENOENT);
+	XT_OK(kit_change(kq, 1, EVFILT_TIMER, EV_ADD, NOTE_SECONDS, 3600, NULL));
+	XT_OK(kit_change(kq, 1, EVFILT_TIMER, EV_DISABLE, 0x100, 0, NULL));
+	/* Bits of USER that mean nothing are ignored. */
+	XT_OK(kit_change(kq, 2, EVFILT_USER, EV_ADD | EV_CLEAR,
+	                 0x0e000000 | NOTE_FFCOPY | 5, 0, NULL));
+	KIT_NONE(kq);
+	XT_OK(kit_change(kq, 2, EVFILT_USER, 0, 0x0f000000 | NOTE_FFOR | 2, 0,
+	                 NULL));
+	KIT_GETS(kq, &event, 2, EVFILT_USER);
+	XT_EQ(event.fflags, 7);
+	XT_OK(kit_change(kq, 2, EVFILT_USER, 0, 0x0e000000, 0, NULL));
+	KIT_NONE(kq);
+	/* A queue is only read. */
+	XT_STATUS(kit_add(kq, other, EVFILT_WRITE, 0), EINVAL);
+	XT_STATUS(kit_add(kq, kq, EVFILT_WRITE, 0), EINVAL);
+	XT_STATUS(kit_add(kq, other, EVFILT_VNODE, 0), EINVAL);
+	XT_OK(kit_add(kq, other, EVFILT_READ, 0));
+	/* There is always room in a file, and nobody counts it. */
+	XT_OK(kit_add(kq, file, EVFILT_WRITE, 0));
+	KIT_GETS(kq, &event, file, EVFILT_WRITE);
+	XT_EQ(event.data, 0);
+}
+
+/* --- A number that is larger than the array --------------------------------------- */
+
+static struct kevent *at_the_end_of_a_page(int places)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *memory = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
+	                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED || mprotect(memory + page, page, PROT_NONE) < 0)
+		return NULL;
+	return (struct kevent *)(void *)(memory + page) - places;
+}
+
+XT_TEST(events_are_written_where_there_are_events_and_nowhere_else)
+{
+	int kq = kit_open();
+	struct kevent *events = at_the_end_of_a_page(3);
+
+	XT_CHECK(events);
+	for (uintptr_t i = 1; i <= 3; i++)
+		XT_OK(kit_change(kq, i, EVFILT_USER, EV_ADD, NOTE_TRIGGER,
+		                 (intptr_t)i, (void *)(i * 100)));
+	XT_EQ(kit_look(kq, events, 1000), 3);
+	for (uintptr_t i = 1, seen = 0; i <= 3; i++) {
+		uintptr_t ident = events[i - 1].ident;
+
+		XT_CHECK(ident >= 1 && ident <= 3 && !(seen >> ident & 1));
+		seen |= (uintptr_t)1 << ident;
+		XT_EQ(events[i - 1].filter, EVFILT_USER);
+		XT_EQ(events[i - 1].data, (int64_t)ident);
+		XT_EQ((uintptr_t)events[i - 1].udata, ident * 100);
+		XT_EQ(events[i - 1].ext[0], 0);
+	}
+}
+
+XT_TEST(many_events_keep_their_order_and_their_fields)
+{
+	enum { COUNT = 200 };
+	int kq = kit_open();
+	struct kevent events[1000];
+
+	for (uintptr_t i = 0; i < COUNT; i++)
+		XT_OK(kit_change(kq, i, EVFILT_USER, EV_ADD | EV_CLEAR,
+		                 (unsigned)i | NOTE_FFCOPY | NOTE_TRIGGER, 0,
+		                 (void *)(i + 1)));
+	XT_EQ(kit_look(kq, events, 1000), COUNT);
+	for (uintptr_t i = 0; i < COUNT; i++) {
+		XT_EQ(events[i].ident, i);
+		XT_EQ(events[i].fflags, i);
+		XT_EQ((uintptr_t)events[i].udata, i + 1);
+	}
+	KIT_NONE(kq);
 }

@@ -1,0 +1,83 @@
+/*
+ * Several sleeps that are one call: aio_suspend(3), and what kevent shares with
+ * it.
+ *
+ * A signal that is handled between two sleeps interrupts neither, and the call
+ * would go on.  So signals are blocked from the first sleep on, and each sleep
+ * lets in those that the program lets in.
+ */
+#include <aio.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include "kq.h"
+
+enum { KQ_SUSPEND_NS = 1000000 };
+
+void kq_signals_block(sigset_t *mask)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, mask);
+}
+
+void kq_signals_restore(void *mask)
+{
+	int saved = errno;
+
+	pthread_sigmask(SIG_SETMASK, mask, NULL);
+	errno = saved;
+}
+
+/* Nobody wakes those who wait for one request, so they look.  0 or an errno. */
+static int kq_suspend(const struct aiocb *const controls[], int count,
+                      int64_t left_ns, const sigset_t *mask)
+{
+	const struct timespec pause = {0, KQ_SUSPEND_NS};
+
+	for (;; left_ns -= KQ_SUSPEND_NS) {
+		for (int i = 0; i < count; i++)
+			if (controls[i] && aio_error(controls[i]) != EINPROGRESS)
+				return 0;
+		if (left_ns <= 0)
+			return EAGAIN;
+		if (ppoll(NULL, 0, &pause, mask) < 0)
+			return errno;
+	}
+}
+
+KQ_EXPORT int aio_suspend(const struct aiocb *const controls[], int count,
+                          const struct timespec *timeout)
+{
+	int64_t left_ns = timeout ? timeout->tv_sec * INT64_C(1000000000) +
+		timeout->tv_nsec : INT64_MAX;
+	bool ours = false;
+	sigset_t mask;
+	int rc;
+
+	for (int i = 0; i < count; i++)
+		ours |= controls[i] && kq_aio_ask(controls[i]) <= 0;
+	if (!ours && kq_real.aio_suspend)
+		return kq_real.aio_suspend(controls, count, timeout);
+	if (!ours) {
+		errno = ENOSYS;
+		return -1;
+	}
+	kq_signals_block(&mask);
+	pthread_cleanup_push(kq_signals_restore, &mask);
+	rc = kq_suspend(controls, count, left_ns, &mask);
+	pthread_cleanup_pop(1);
+	if (rc)
+		errno = rc;
+	return rc ? -1 : 0;
+}
+
+KQ_EXPORT int aio_suspend64(const struct aiocb64 *const controls[], int count,
+                            const struct timespec *timeout)
+{
+	return aio_suspend((const struct aiocb *const *)(const void *)controls, count,
+	                   timeout);
+}

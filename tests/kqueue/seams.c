@@ -1,0 +1,152 @@
+/*
+ * Goal: a signal whose handler runs between two sleeps of one call interrupts
+ * the call.
+ * Method: functions that the library calls there are in front of the C
+ * library's; they send the signal.
+ */
+#include <sys/event.h>
+
+#include <aio.h>
+#include <dlfcn.h>
+#include <sched.h>
+#include <sys/syscall.h>
+
+#include "kit.h"
+
+/* In front of the C library's. */
+#define XT_SEEN __attribute__((visibility("default")))
+
+static volatile sig_atomic_t handled;
+static pthread_mutex_t *_Atomic taken; /* the first one since this was NULL */
+static pthread_mutex_t *_Atomic seam;  /* whoever locks it is between two */
+static atomic_int to_seam; /* when it is locked for this many times */
+static atomic_bool stuck;              /* whoever waits for a disk */
+
+static void handler(int number)
+{
+	(void)number;
+	handled++;
+}
+
+XT_SEEN int pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+	static int (*real)(pthread_mutex_t *);
+	void *found;
+
+	if (!real) {
+		found = dlsym(RTLD_NEXT, "pthread_mutex_lock");
+		memcpy(&real, &found, sizeof found);
+	}
+	if (!atomic_load(&taken))
+		atomic_store(&taken, mutex);
+	if (mutex == atomic_load(&seam) && atomic_fetch_sub(&to_seam, 1) == 1) {
+		atomic_store(&seam, NULL);
+		raise(SIGUSR1);
+	}
+	return real(mutex);
+}
+
+/* By a thread of the library's. */
+XT_SEEN int fsync(int fd)
+{
+	while (atomic_load(&stuck))
+		sched_yield();
+	return (int)syscall(SYS_fsync, fd);
+}
+
+/* What a look at a request locks first is the seam, so many looks from now. */
+static void find_seam(const struct aiocb *control, int looks)
+{
+	atomic_store(&to_seam, looks);
+	atomic_store(&taken, NULL);
+	(void)aio_error(control);
+	atomic_store(&seam, atomic_load(&taken));
+}
+
+static struct aiocb request(int kq, int fd, void *buffer, size_t length)
+{
+	struct aiocb control;
+
+	memset(&control, 0, sizeof control);
+	control.aio_fildes = fd;
+	control.aio_buf = buffer;
+	control.aio_nbytes = length;
+	control.aio_sigevent.sigev_notify = SIGEV_KEVENT;
+	control.aio_sigevent.sigev_notify_kqueue = kq;
+	return control;
+}
+
+static void observe(void)
+{
+	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+
+	handled = 0;
+	XT_EQ(sigaction(SIGUSR1, &action, NULL), 0);
+}
+
+/* What came is of a request that was deleted, so kevent sleeps once more. */
+XT_TEST(signal_between_two_sleeps_of_kevent_interrupts_it)
+{
+	int kq = kit_open(), fd = xt_file("hello");
+	struct timespec long_time = {5, 0};
+	sigset_t before, after;
+	char buffer[8];
+	struct aiocb control = request(kq, fd, buffer, sizeof buffer);
+	struct kevent events[100];
+
+	XT_CALL(observe());
+	pthread_sigmask(SIG_BLOCK, NULL, &before);
+	for (int room = 1; room <= 100; room += 99) {
+		handled = 0;
+		XT_EQ(aio_read(&control), 0);
+		XT_OK(kit_change(kq, (uintptr_t)&control, EVFILT_AIO, EV_DELETE, 0,
+		                 0, NULL));
+		XT_CALL(find_seam(&control, 1));
+		XT_FAILS(kevent(kq, NULL, 0, events, room, &long_time), EINTR);
+		XT_CHECK(!atomic_load(&seam));
+		XT_EQ(handled, 1);
+		XT_EQ(aio_return(&control), 5);
+	}
+	pthread_sigmask(SIG_BLOCK, NULL, &after);
+	for (int i = 1; i < NSIG; i++)
+		XT_EQ(sigismember(&after, i), sigismember(&before, i));
+}
+
+/* Without a signal it sleeps for the time that is left. */
+XT_TEST(sleeps_of_kevent_end_at_the_time_of_the_call)
+{
+	int kq = kit_open(), fd = xt_file("hello");
+	struct timespec time = {0, 50000000};
+	char buffer[8];
+	struct aiocb control = request(kq, fd, buffer, sizeof buffer);
+	struct kevent event;
+	int64_t start = xt_now();
+
+	XT_EQ(aio_read(&control), 0);
+	XT_OK(kit_change(kq, (uintptr_t)&control, EVFILT_AIO, EV_DELETE, 0, 0,
+	                 NULL));
+	XT_EQ(kevent(kq, NULL, 0, &event, 1, &time), 0);
+	XT_CHECK(xt_now() - start >= 50000000);
+	KIT_NONE(kq);
+}
+
+XT_TEST(signal_between_two_looks_of_aio_suspend_interrupts_it)
+{
+	int kq = kit_open(), fd = xt_file("hello");
+	struct timespec long_time = {5, 0};
+	char buffer[8];
+	struct aiocb control = request(kq, fd, buffer, sizeof buffer);
+	const struct aiocb *list[] = {&control};
+
+	XT_CALL(observe());
+	atomic_store(&stuck, true);
+	XT_EQ(aio_fsync(O_SYNC, &control), 0);
+	XT_EQ(aio_error(&control), EINPROGRESS);
+	/* One is to know whose it is, one before the first sleep. */
+	XT_CALL(find_seam(&control, 3));
+	XT_FAILS(aio_suspend(list, 1, &long_time), EINTR);
+	atomic_store(&stuck, false);
+	XT_EQ(handled, 1);
+	XT_EQ(aio_suspend(list, 1, &long_time), 0);
+	XT_EQ(aio_return(&control), 0);
+}
