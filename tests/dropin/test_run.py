@@ -59,8 +59,9 @@ class Run(unittest.TestCase):
 
     def test_library_is_in_front(self):
         result = run("--poll", "--stats", "--", sys.executable, "-c", POLLER)
+        # How many pass through is decided by times that are measured.
         self.check(result, 0, "fine\n",
-                   r"xpoll-poll: \S+\[\d+\]: 100 calls, 10 passed through, 1 arrays, "
+                   r"xpoll-poll: \S+\[\d+\]: 100 calls, \d+ passed through, 1 arrays, "
                    r"0 evicted, 100 changed entries, .*\n")
 
     def test_other_preloaded_libraries_stay(self):
