@@ -67,7 +67,7 @@ struct xpoll_options {
 	int size_hint;       /* descriptors expected; a hint, never a limit */
 };
 
-/* Events tell the modes of their registration: CLEAR, ONESHOT, DISPATCH. */
+/* Events carry the modes of their registration: CLEAR, ONESHOT, DISPATCH. */
 #define XPOLL_TELL_MODES 0x00000001u
 /*
  * VNODE reports each name: DELETE when one is removed, LINK when one is made, and
@@ -306,9 +306,9 @@ XPOLL_API int xpoll_aio_cancel(struct xpoll *queue, struct xpoll_aio *aio);
 /* 6. Around it -------------------------------------------------------------- */
 
 /*
- * Make exactly one wait, one that runs or else the next, return 0.  Wakes that
- * no wait has answered yet count as one; ready events go first.
- * Async-signal-safe; keeps errno.
+ * Make one wait return 0: one that runs now, else the next one.  Several calls
+ * before that wait returns count as one; events that are ready are returned
+ * first.  Async-signal-safe; keeps errno.
  */
 XPOLL_API int xpoll_wake(struct xpoll *queue);
 
@@ -316,10 +316,10 @@ XPOLL_API int xpoll_wake(struct xpoll *queue);
 XPOLL_API int xpoll_wake_all(struct xpoll *queue);
 
 /*
- * A descriptor that is readable whenever an event is pending or due; to be
- * watched with poll(2), epoll or another queue, never read or closed.  It may
- * be readable without an event, never silent with one.  The first call makes
- * kernel objects.
+ * A descriptor that is readable whenever an event is pending or due.  Watch it
+ * with poll(2), epoll or another queue; never read or close it.  It may be
+ * readable although there is no event, but never silent when there is one.  The
+ * first call creates kernel objects.
  * Errors: ENOTSUP (back ends without a kernel queue), ELOOP (nested too deep),
  * EMFILE, ENFILE, ENOMEM.
  */
@@ -329,17 +329,18 @@ XPOLL_API int xpoll_fd(struct xpoll *queue);
 XPOLL_API int64_t xpoll_next_timeout(struct xpoll *queue);
 
 /*
- * Remove a descriptor from every queue of the process; then, with
- * xpoll_close_fd, close it.  Exact on every back end and with duplicates
- * around.  xpoll_close_fd returns what close(2) returns; xpoll_forget_fd 0,
+ * Remove a descriptor from every queue of the process; xpoll_close_fd then
+ * closes it.  Exact on every back end, also while duplicates are open.
+ * xpoll_close_fd returns what close(2) returns; xpoll_forget_fd 0,
  * or -1/EBADF for a negative number.
  */
 XPOLL_API int xpoll_close_fd(xpoll_fd_t fd);
 XPOLL_API int xpoll_forget_fd(xpoll_fd_t fd);
 
 /*
- * The program has set a signal's action, which may have ended its observation:
- * take it up again in every queue that has it.  XPOLL_ADD does so as well.
+ * Observe a signal again in every queue that has registered it, after the
+ * program has set the signal's action, which may have ended the observation.
+ * XPOLL_ADD does so as well.
  * Async-signal-safe; keeps errno unless it fails.
  * Errors: EINVAL (no such signal), EBUSY (an action was set too often),
  * ENOTSUP (no signals here).
