@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <set>
 
 #include <unistd.h>
 
@@ -24,15 +25,33 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/* A coroutine that runs by itself from its first line on, and frees itself. */
+/*
+ * A coroutine that runs by itself from its first line on, and frees itself at its
+ * end.  Those that still wait when the program ends are freed by end_all().
+ */
 struct task {
 	struct promise_type {
+		promise_type() { alive.insert(handle().address()); }
+		~promise_type() { alive.erase(handle().address()); }
 		task get_return_object() { return {}; }
 		std::suspend_never initial_suspend() noexcept { return {}; }
 		std::suspend_never final_suspend() noexcept { return {}; }
 		void return_void() {}
 		void unhandled_exception() { std::terminate(); }
+
+		std::coroutine_handle<promise_type> handle()
+		{
+			return std::coroutine_handle<promise_type>::from_promise(*this);
+		}
 	};
+
+	static void end_all()
+	{
+		while (!alive.empty())
+			std::coroutine_handle<>::from_address(*alive.begin()).destroy();
+	}
+
+	static inline std::set<void *> alive;
 };
 
 bool would_block()
@@ -109,7 +128,9 @@ int run(const char *port)
 	while (!stopping)
 		for (const xpoll::event &event : queue.wait(events))
 			xpoll::resume(event);
-	return 0; /* What still waits ends with the process. */
+	task::end_all();
+	xpoll_close_fd(listener);
+	return 0;
 }
 
 } // namespace
