@@ -83,8 +83,9 @@ static void expect_end(struct xpoll *queue, int fd, int mode, int moment)
 		xt_join(thread);
 	if (mode == 0)
 		XT_GETS(queue, &event, fd, READ);
-	else
+	else if (mode != XPOLL_CLEAR || moment != BENEATH)
 		XT_NONE(queue);
+	/* Else the kernel may wake for it in two steps, and the wait came between. */
 	if (mode == 0 || mode == XPOLL_DISPATCH) {
 		XT_OK(xt_flag(queue, (uint64_t)fd, READ, XPOLL_DISABLE));
 		XT_NONE(queue);
