@@ -11,8 +11,9 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 if(XPOLL_ARCH STREQUAL "i686")
+  # The old kind of rpath also serves the libraries that the program is linked with.
   set(CMAKE_EXE_LINKER_FLAGS_INIT
-    "-Wl,--dynamic-linker=${root}/lib/ld-linux.so.2 -Wl,-rpath,${root}/lib")
+    "-Wl,--dynamic-linker=${root}/lib/ld-linux.so.2 -Wl,--disable-new-dtags,-rpath,${root}/lib")
 else()
   set(CMAKE_CROSSCOMPILING_EMULATOR qemu-${XPOLL_ARCH} -L ${root})
 endif()

@@ -28,7 +28,7 @@ INCLUDES = [f"-I{folder}" for folder in
              "tests/model-kernels/port/include")]
 # What CMake would say.
 DEFINES = ["-D_GNU_SOURCE=", "-DXP_HAVE_EPOLL_PWAIT2", "-DXPOLL_ASSERTS",
-           '-DTOOL_LIBRARIES="../lib"', '-DTOOL_LIBRARIES_BUILT="../lib"']
+           '-DKQ_VERSION="0.0.0"', '-DTOOL_LIBRARIES="../lib"', '-DTOOL_LIBRARIES_BUILT="../lib"']
 CODE = ["-std=c11", *DEFINES, *INCLUDES]
 COMMANDS = {
     "gcc": ["gcc", *CODE, "-O2", "-fanalyzer", "-fdiagnostics-plain-output", "-c",

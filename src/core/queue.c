@@ -160,7 +160,7 @@ struct xpoll *xpoll_open(const struct xpoll_options *options)
 		rc = -ENOMEM;
 	if (rc == 0)
 		rc = queue_init(queue, ops, options->size_hint);
-	if (rc < 0) {
+	if (!queue || rc < 0) {
 		xp_free(queue);
 		errno = -rc;
 		return NULL;

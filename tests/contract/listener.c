@@ -9,10 +9,32 @@
 #include "xt.h"
 
 #include <sys/un.h>
+#ifdef __linux__
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#endif
 
 enum { KINDS = 4, BEFORE = 0, BETWEEN, BENEATH, MOMENTS };
 
 static const int modes[] = {0, XPOLL_CLEAR, XPOLL_ONESHOT, XPOLL_DISPATCH};
+
+/*
+ * Does the kernel say what a socket of TCP's was?  qemu's emulation of another
+ * processor passes the first four bytes of it on.
+ */
+static bool tcp_info_is_whole(int fd)
+{
+#ifdef __linux__
+	char info[148];
+	socklen_t len = sizeof info;
+
+	return getsockopt(fd, IPPROTO_TCP, TCP_INFO, info, &len) == 0 &&
+		len == sizeof info;
+#else
+	(void)fd;
+	return true;
+#endif
+}
 
 /* -1: the system has no such socket. */
 static int socket_of(int kind)
@@ -23,6 +45,10 @@ static int socket_of(int kind)
 
 	if (fd < 0)
 		return -1;
+	if (kind < 2 && !tcp_info_is_whole(fd)) {
+		(void)close(fd);
+		return -1;
+	}
 	(void)fcntl(fd, F_SETFL, O_NONBLOCK);
 	return xt_keep(fd);
 }
