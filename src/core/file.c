@@ -154,7 +154,7 @@ int xp_file_inherit(struct xpoll *queue, int fd)
 			file->follows = true;
 	}
 	if (rc == 0)
-		xp_file_ask(queue, fd);
+		xp_file_ask(queue, fd, XP_ALL_FILTERS);
 	return rc;
 }
 
@@ -201,11 +201,11 @@ int xp_file_confirm(struct xpoll *queue, int fd)
 	return rc == -EBADF || rc == -ENOENT ? rc : 0;
 }
 
-void xp_file_ask(struct xpoll *queue, int fd)
+void xp_file_ask(struct xpoll *queue, int fd, unsigned filters)
 {
 	struct xp_file *file = file_get(queue, fd);
 
-	file->due = XP_ALL_FILTERS;
+	file->due |= filters;
 	if (file->follows)
 		xp_inode_listen(queue, &file->growth);
 	file_wake(queue, file);

@@ -23,7 +23,7 @@ void xp_file_remove(struct xpoll *queue, int fd);
 /* Does the number still stand for the file that was added?  -EBADF, -ENOENT. */
 int xp_file_confirm(struct xpoll *queue, int fd);
 /* Look at it in the next wait, also if all its filters are CLEAR. */
-void xp_file_ask(struct xpoll *queue, int fd);
+void xp_file_ask(struct xpoll *queue, int fd, unsigned filters);
 
 /* Bytes from the offset to the end, may be negative; 1: nobody tells. */
 int64_t xp_file_left(struct xpoll *queue, int fd);

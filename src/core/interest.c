@@ -354,7 +354,7 @@ int xp_interest_wanted(struct xpoll *queue, int fd, struct xp_slot *slot,
 	slot->quiet = 0;
 	slot->fruitless = 0;
 	if (slot->mode == XP_MODE_FILE) {
-		xp_file_ask(queue, fd);
+		xp_file_ask(queue, fd, filters);
 		return 0;
 	}
 	if (xp_exact(queue) || slot->mode == XP_MODE_NONE ||

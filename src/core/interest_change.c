@@ -88,7 +88,7 @@ static int add_to_known(struct xpoll *queue, int fd, struct xp_slot *slot,
 		if (rc == 0 && add->follows)
 			rc = xp_file_follow(queue, fd);
 		if (rc == 0)
-			xp_file_ask(queue, fd);
+			xp_file_ask(queue, fd, add->filters);
 		return rc;
 	}
 	if (xp_solo_wanted(queue, slot) &&
