@@ -106,6 +106,12 @@ static int add_to_known(struct xpoll *queue, int fd, struct xp_slot *slot,
 	                        XP_WATCH_AGAIN(add->filters), token);
 	if (rc == 0)
 		xp_interest_pushed(queue, fd, slot, mode, filters);
+	/* The entry that was changed holds edges alone: the others have to be checked. */
+	filters = add->filters & slot->enabled & ~filters;
+	if (rc == 0 && mode == XP_MODE_LAZY && !xp_exact(queue) && filters) {
+		xp_candidate_asked(queue, fd, slot, filters);
+		queue->look_wanted |= queue->waiters > 0;
+	}
 	return rc;
 }
 
