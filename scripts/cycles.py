@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+"""Calls go one way: no cycle of calls between the modules of src, dropin and tools.
+
+  cycles.py              check the tree; exit 1 and print each cycle with its calls
+  cycles.py --self-test  check that a planted cycle is found, and what is no call
+
+A module is a .c file with the header of its name.  It uses what the bodies of its
+functions, its macros and its tables of functions name.  Who calls through a table
+uses nothing: that is how a lower module calls an upper one.  This reads the text as
+it is on every system at once and is no compiler: where several files define a
+function for one system each, a call uses all of them.
+"""
+import argparse
+import re
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import style
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = ("src", "dropin", "tools")
+
+# The modules that are still in cycles, and no others: the list only shrinks.
+KNOTTED = """
+dropin/kqueue/aio
+dropin/kqueue/kq
+dropin/kqueue/queue
+dropin/kqueue/special
+dropin/kqueue/table
+src/backend/afd
+src/backend/afd_edge
+src/backend/afd_kinds
+src/backend/afd_pipe
+src/backend/afd_sock
+src/backend/kqueue_later
+src/backend/kqueue_set
+src/backend/port_event
+src/backend/port_set
+src/core/candidate
+src/core/deliver
+src/core/detail
+src/core/event
+src/core/file
+src/core/interest
+src/core/interest_change
+src/core/mark
+src/core/pollike
+src/core/queue
+src/core/reg
+src/core/renew
+src/core/sleep
+src/core/solo
+src/core/wait
+src/core/watch
+src/source/inode
+src/source/proc
+src/source/proc_trace
+src/source/provider/inode_change
+src/source/provider/inode_inotify
+src/source/provider/inode_kqueue
+src/source/provider/inode_port
+src/source/provider/inode_reports
+tools/xpoll/cmd_watch
+tools/xpoll/watch_file
+tools/xpoll/watch_listen
+tools/xpoll/watch_notes
+tools/xpoll/watch_process
+tools/xpoll/watch_run
+tools/xpoll/watch_show
+tools/xpoll/watch_simple
+tools/xpoll/watch_tree
+""".split()
+
+
+def program(module):
+    """A program calls its own functions, and the library; src calls only its own."""
+    parts = module.split("/")
+    return "src" if parts[0] == "src" else "/".join(parts[:2])
+
+
+def top_level(code):
+    """Yield (head, body) of what has braces outside of all others."""
+    depth, start, opened = 0, 0, 0
+    for match in re.finditer(r"[{};]", code):
+        at, mark = match.start(), match.group()
+        if mark == "{":
+            if depth == 0:
+                opened = at
+            depth += 1
+        elif mark == "}":
+            depth -= 1
+            if depth == 0:
+                yield code[start:opened], code[opened:at]
+                start = at + 1
+        elif depth == 0:
+            start = at + 1
+
+
+def defined(head):
+    """The name of the function that this begins; None: it is no function."""
+    head = re.sub(r"__attribute__\s*\(\(.*?\)\)", " ", head, flags=re.S)
+    match = re.search(r"\b(\w+)\s*\([^={}]*\)\s*$", head)
+    return match.group(1) if match else None
+
+
+def named(text):
+    """The functions that this may call or pass on: no members, no labels."""
+    return set(re.findall(r"(?<![.\w])(?<!->)([A-Za-z_]\w*)(?=\s*[(,;)}])", text))
+
+
+class Module:
+    def __init__(self, name):
+        self.name = name
+        self.own = set()      # functions defined here
+        self.offered = set()  # those of them that others can call
+        self.names = set()    # that occur in bodies and tables
+        self.macros = {}      # what those of its files name
+
+    def read(self, path, text):
+        code = style.blank(text)
+        for macro, body in re.findall(
+                r"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:\\\n|[^\n])*)", code, re.M):
+            self.macros[macro] = self.macros.get(macro, set()) | named(body + ";")
+        code = re.sub(r'extern\s+"\s*"\s*\{', "", style.without_directives(code))
+        for head, body in top_level(code):
+            function = defined(head)
+            if function:
+                self.own.add(function)
+                if path.endswith(".h") or not re.search(r"\bstatic\b", head):
+                    self.offered.add(function)
+            if function or "=" in head:
+                self.names |= named(body + "}")
+
+
+def modules(files):
+    """All modules of these (path, text)."""
+    found = {}
+    for path, text in files:
+        name = path.rsplit(".", 1)[0]
+        found.setdefault(name, Module(name)).read(path, text)
+    return found
+
+
+def expand(names, macros):
+    """With what the macros among them name."""
+    todo, seen = list(names), set()
+    while todo:
+        name = todo.pop()
+        if name not in seen:
+            seen.add(name)
+            todo.extend(macros.get(name, ()))
+    return seen
+
+
+def calls(found):
+    """{module: {other module: names of its functions}}"""
+    homes, macros = defaultdict(lambda: defaultdict(set)), defaultdict(set)
+    for module in found.values():
+        for name in module.offered:
+            homes[program(module.name)][name].add(module.name)
+        for name, names in module.macros.items():
+            macros[name] |= names
+    uses = {}
+    for module in found.values():
+        uses[module.name] = defaultdict(set)
+        for name in expand(module.names, macros) - module.own:
+            near = homes[program(module.name)].get(name)
+            for home in near or homes["src"].get(name, ()):
+                uses[module.name][home].add(name)
+    return uses
+
+
+def reached(start, uses):
+    """The modules that calls of this one lead to."""
+    todo, seen = list(uses[start]), set()
+    while todo:
+        name = todo.pop()
+        if name not in seen:
+            seen.add(name)
+            todo.extend(uses[name])
+    return seen
+
+
+def cycles(uses):
+    """The sets of modules that call each other, by whatever way."""
+    ways = {name: reached(name, uses) for name in uses}
+    found = []
+    for name in sorted(uses):
+        if name in ways[name] and not any(name in group for group in found):
+            found.append(sorted(other for other in ways[name] if name in ways[other]))
+    return found
+
+
+def describe(group, uses):
+    yield f"{len(group)} modules call each other: {' '.join(group)}"
+    for one in group:
+        for other in group:
+            if uses[one].get(other):
+                yield f"    {one} calls {other}: {', '.join(sorted(uses[one][other]))}"
+
+
+def findings(files, knotted):
+    uses = calls(modules(files))
+    still = set()
+    for group in cycles(uses):
+        still |= set(group)
+        if not set(group) <= set(knotted):
+            yield from describe(group, uses)
+    for name in sorted(set(knotted) - still):
+        yield f"{name} is in no cycle any more: take it out of KNOTTED"
+
+
+def tree():
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*.[ch]")):
+            yield path.relative_to(ROOT).as_posix(), path.read_text()
+
+
+def check_tree():
+    found = list(findings(tree(), KNOTTED))
+    print("\n".join(found + [f"cycles: {len(KNOTTED)} modules still in cycles"]))
+    return 1 if found else 0
+
+
+# --- Its own test: (what it shows, files, knotted, number of findings) ----------
+
+UPPER = ("src/a.c", "void xp_a(void)\n{\n\txp_b();\n}\n")
+LOWER = ("src/b.c", "void xp_b(void)\n{\n}\n")
+HEADER = ("src/a.h", "static inline void xp_h(void)\n{\n}\nvoid xp_b(void);\n")
+SAMPLES = (
+    ("calls one way", (UPPER, LOWER), (), 0),
+    ("a cycle of two, with both calls", (
+        UPPER, ("src/b.c", "void xp_b(void)\n{\n\txp_a();\n}\n")), (), 3),
+    ("a cycle of three, through an inline function of a header", (
+        UPPER, HEADER, ("src/b.c", "void xp_b(void)\n{\n\txp_c();\n}\n"),
+        ("src/c.c", "int xp_c(int x)\n{\n\treturn x ? xp_h() : 0;\n}\n")), (), 4),
+    ("a table that names a function", (
+        UPPER, ("src/b.c", "void xp_b(void)\n{\n}\n"
+                "const struct ops t = {\n\t.a = xp_a,\n};\n")), (), 3),
+    ("a call through a table, a comment and a declaration are none", (
+        UPPER, ("src/b.c", "void xp_a(void);\nvoid xp_b(void)\n{\n"
+                "\tops->xp_a(1);\n\t/* xp_a(); */\n\ts.xp_a = 0;\n}\n")), (), 0),
+    ("a macro of a third file", (
+        UPPER, ("src/m.h", "#define XP_M(x) \\\n\txp_a(x)\n"),
+        ("src/b.c", "void xp_b(void)\n{\n\tXP_M();\n}\n")), (), 3),
+    ("a static function of the same name is one's own", (
+        UPPER, ("src/b.c", "static void xp_a(void)\n{\n}\n"
+                "void xp_b(void)\n{\n\txp_a();\n}\n")), (), 0),
+    ("the same name in another program", (
+        UPPER, LOWER, ("dropin/x/b.c", "void xp_b(void)\n{\n\txp_a();\n}\n")), (), 0),
+    ("one of two files for different systems", (
+        UPPER, LOWER, ("src/b2.c", "void xp_b(void)\n{\n\txp_a();\n}\n")), (), 3),
+    ("known ones", (
+        UPPER, ("src/b.c", "void xp_b(void)\n{\n\txp_a();\n}\n")),
+     ("src/a", "src/b"), 0),
+    ("another one joins", (
+        UPPER, ("src/b.c", "void xp_b(void)\n{\n\txp_a();\n}\n")), ("src/a",), 3),
+    ("a known one has left", (UPPER, LOWER), ("src/a",), 1),
+)
+
+
+def self_test():
+    failures = 0
+    for shows, files, knotted, expected in SAMPLES:
+        found = list(findings(files, knotted))
+        if len(found) != expected:
+            print(f"{shows}: {expected} findings expected, not", *found, sep="\n    ")
+            failures += 1
+    print(f"cycles: {len(SAMPLES)} samples, {failures} failures")
+    return 1 if failures else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--self-test", action="store_true")
+    sys.exit(self_test() if parser.parse_args().self_test else check_tree())
+
+
+if __name__ == "__main__":
+    main()
