@@ -28,15 +28,6 @@ dropin/kqueue/kq
 dropin/kqueue/queue
 dropin/kqueue/special
 dropin/kqueue/table
-src/backend/afd
-src/backend/afd_edge
-src/backend/afd_kinds
-src/backend/afd_pipe
-src/backend/afd_sock
-src/backend/kqueue_later
-src/backend/kqueue_set
-src/backend/port_event
-src/backend/port_set
 src/core/candidate
 src/core/deliver
 src/core/detail

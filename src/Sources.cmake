@@ -123,6 +123,7 @@ set(XPOLL_KQUEUE
   backend/edge_admit.c
   backend/edge_kqueue.c
   backend/kqueue.c
+  backend/kqueue_entry.c
   backend/kqueue_later.c
   backend/kqueue_outer.c
   backend/kqueue_set.c
@@ -156,6 +157,7 @@ set(XPOLL_SUNOS
   backend/port.c
   backend/port_event.c
   backend/port_set.c
+  backend/port_wake.c
   backend/solo_epoll.c
   backend/table_port.c
   source/provider/aio_table_threads.c

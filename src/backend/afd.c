@@ -7,7 +7,7 @@
  * (afd_sock.c).  A change of what is wanted mostly costs none.  xpoll_wake is a
  * packet, too.
  */
-#include "backend/afd.h"
+#include "backend/afd_state.h"
 
 #include <errno.h>
 

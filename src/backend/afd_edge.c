@@ -11,7 +11,7 @@
 #include <poll.h>
 #include <stdatomic.h>
 
-#include "backend/afd.h"
+#include "backend/afd_state.h"
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "os/fdnum.h"

@@ -1,7 +1,7 @@
 /*
  * Groups of sockets: each has opened the device once, for its polls.
  */
-#include "backend/afd.h"
+#include "backend/afd_state.h"
 #include "base/alloc.h"
 #include "base/assert.h"
 

@@ -1,5 +1,5 @@
 /* Attaching, changing and detaching: each kind of descriptor in its own way. */
-#include "backend/afd.h"
+#include "backend/afd_state.h"
 
 #include <errno.h>
 

@@ -6,7 +6,7 @@
  * Like a poll of a socket such a wait answers once; the next wait of the queue
  * begins it anew.
  */
-#include "backend/afd.h"
+#include "backend/afd_state.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -3,7 +3,7 @@
  * so they are looked at when a wait begins and, while it sleeps, again and again:
  * soon if there was something lately, and less often the longer there is nothing.
  */
-#include "backend/afd.h"
+#include "backend/afd_state.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -10,7 +10,7 @@
 #include <poll.h>
 #include <string.h>
 
-#include "backend/afd.h"
+#include "backend/afd_state.h"
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "os/fdnum.h"

@@ -5,15 +5,6 @@
 #include "base/assert.h"
 #include "os/sys.h"
 
-void xp_kq_mark(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd)
-{
-	if (entry->dirty)
-		return;
-	XP_ASSERT(set->dirty_len < set->len);
-	entry->dirty = true;
-	set->dirty[set->dirty_len++] = fd;
-}
-
 /* FreeBSD ends a pipe's WRITE with its last event. */
 static void kq_mend(struct xp_kq_set *set, int fd)
 {
@@ -22,7 +13,7 @@ static void kq_mend(struct xp_kq_set *set, int fd)
 	if (!entry || !entry->pipe || entry->broken ||
 	    !(entry->there & KQ_BIT(KQ_WRITE)))
 		return;
-	if (xp_kq_tell_one(set, entry, fd, KQ_WRITE, xp_kq_switch(entry, KQ_WRITE)) !=
+	if (xp_kq_apply_one(set, entry, fd, KQ_WRITE, xp_kq_switch(entry, KQ_WRITE)) !=
 	    -ENOENT)
 		return;
 	if (xp_kq_break(set, entry, fd) < 0)
@@ -125,34 +116,4 @@ int xp_kq_flush(struct xp_kq_set *set, struct xp_fired *fired, int cap)
 		fired[count++].events = POLLNVAL;
 	}
 	return count;
-}
-
-/* A pipe's WRITE may have ended by itself: one of these suffices. */
-static int kq_verify_by(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
-                        unsigned filters, unsigned flag)
-{
-	int rc = -ENOENT;
-
-	for (int i = 0; i < KQ_FILTERS && rc == -ENOENT; i++) {
-		if (!(filters & KQ_BIT(i)))
-			continue;
-		rc = xp_kq_tell_one(set, entry, fd, i, flag);
-		if (rc == 0 && flag == EV_ENABLE)
-			entry->looked = (uint8_t)KQ_BIT(i);
-	}
-	return rc;
-}
-
-int xp_kq_verify(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
-                 unsigned again)
-{
-	unsigned armed = entry->armed & entry->there;
-	int rc;
-
-	entry->looked = 0;
-	rc = kq_verify_by(set, entry, fd, entry->there & ~armed, EV_DISABLE);
-	if (rc == -ENOENT)
-		rc = kq_verify_by(set, entry, fd, armed & again, EV_ENABLE);
-	return rc != -ENOENT ? rc
-		: kq_verify_by(set, entry, fd, armed & ~again, EV_ENABLE);
 }

@@ -16,13 +16,6 @@ void xp_kq_set_fini(struct xp_kq_set *set)
 	xp_free(set->dirty);
 }
 
-struct xp_kq_entry *xp_kq_find(const struct xp_kq_set *set, int fd)
-{
-	if (fd < 0 || fd >= set->len || !set->entries[fd].attached)
-		return NULL;
-	return &set->entries[fd];
-}
-
 static int kq_reserve(struct xp_kq_set *set, int fd)
 {
 	int len = set->len ? set->len : 64;
@@ -61,83 +54,14 @@ static bool kq_end_only(uint32_t watch)
 	return (watch & (POLLIN | POLLRDHUP)) == POLLRDHUP;
 }
 
-static int kq_filter(const struct xp_kq_entry *entry, int filter)
-{
-	switch (filter) {
-	case KQ_READ:
-		return EVFILT_READ;
-	case KQ_WRITE:
-		return entry->broken ? XP_KQ_USER : EVFILT_WRITE;
-	default:
-		return XP_KQ_EXCEPT;
-	}
-}
-
-void xp_kq_record(struct kevent *record, const struct xp_kq_entry *entry,
-                      int fd, int filter, unsigned flags)
-{
-	uint32_t fflags = filter == KQ_EXCEPT ? XP_KQ_OOB : 0;
-	bool hint = filter == KQ_READ && entry->write_end;
-
-	xp_kq_set(record, (uint64_t)fd, kq_filter(entry, filter), flags, fflags,
-	          entry->tag | (hint ? XP_KQ_HINT : 0));
-	/* More than there can ever be. */
-	if (filter == KQ_READ && (entry->end_only || hint)) {
-		record->fflags = NOTE_LOWAT;
-		record->data = INT_MAX;
-	}
-	if (filter == KQ_WRITE && entry->broken)
-		record->fflags = XP_KQ_TRIGGER;
-}
-
 /* --- Told at once ------------------------------------------------------------ */
-
-static int kq_tell(struct xp_kq_set *set, struct kevent *changes, int count)
-{
-	xp_count(&set->counters->syscalls_change);
-	return xp_sys_kevent_change(set->fd, changes, count);
-}
-
-int xp_kq_tell_one(struct xp_kq_set *set, const struct xp_kq_entry *entry,
-                       int fd, int filter, unsigned flags)
-{
-	struct kevent record;
-	int rc;
-
-	xp_kq_record(&record, entry, fd, filter, flags);
-	rc = kq_tell(set, &record, 1);
-	return rc < 0 ? rc : -(int)record.data;
-}
-
-/* The kernels' words for a file, or a mark, that a filter is not for. */
-static bool kq_refused(int error)
-{
-	return error == -ENODEV || error == -EINVAL || error == -EPERM ||
-		error == -ENOTSUP;
-}
-
-int xp_kq_break(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd)
-{
-	int rc = -EPIPE;
-
-	entry->broken = XP_KQ_USER != 0;
-	if (entry->broken)
-		rc = xp_kq_tell_one(set, entry, fd, KQ_WRITE,
-		                 EV_ADD | (entry->clear ? EV_CLEAR : 0) |
-		                 xp_kq_switch(entry, KQ_WRITE));
-	if (rc == 0)
-		return 0;
-	entry->broken = false;
-	/* The header has such events, and this kernel has not. */
-	return kq_refused(rc) ? -EPIPE : rc;
-}
 
 static void kq_remove(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
                       unsigned filters)
 {
 	for (int i = 0; i < KQ_FILTERS; i++)
 		if (filters & KQ_BIT(i))
-			(void)xp_kq_tell_one(set, entry, fd, i, EV_DELETE);
+			(void)xp_kq_apply_one(set, entry, fd, i, EV_DELETE);
 	entry->there &= (uint8_t)~filters;
 	entry->armed &= entry->there;
 }
@@ -161,7 +85,7 @@ static bool kq_dispensable(const struct xp_kq_entry *entry, int filter, int erro
 {
 	return error != -EBADF &&
 		(!(entry->want & KQ_BIT(filter)) ||
-		 (filter == KQ_READ && entry->end_only && kq_refused(error)));
+		 (filter == KQ_READ && entry->end_only && xp_kq_refused(error)));
 }
 
 /* Filters that are not there; on failure none of them is. */
@@ -179,7 +103,7 @@ static int kq_add(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 		if (filters & KQ_BIT(i))
 			xp_kq_record(&records[count++], entry, fd, i,
 			          flags | xp_kq_switch(entry, i));
-	rc = kq_tell(set, records, count);
+	rc = xp_kq_apply(set, records, count);
 	for (int i = 0; i < KQ_FILTERS && at < count; i++) {
 		int error;
 
@@ -200,7 +124,7 @@ static int kq_add(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 		rc = -ENOTSUP; /* It could not be told from a closed one. */
 	if (rc < 0) {
 		kq_remove(set, entry, fd, entry->there & filters);
-		return kq_refused(rc) ? -ENOTSUP : rc;
+		return xp_kq_refused(rc) ? -ENOTSUP : rc;
 	}
 	entry->armed = entry->want & entry->there;
 	return 0;
@@ -275,7 +199,7 @@ int xp_kq_detach(struct xp_kq_set *set, int fd)
 	for (int i = 0; i < KQ_FILTERS; i++)
 		if (entry->there & KQ_BIT(i))
 			xp_kq_record(&records[count++], entry, fd, i, EV_DELETE);
-	rc = kq_tell(set, records, count);
+	rc = xp_kq_apply(set, records, count);
 	kq_forget(entry);
 	/* A pipe's WRITE may have ended by itself: one of them suffices. */
 	for (int i = 0; i < count && rc >= 0; i++)

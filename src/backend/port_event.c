@@ -1,4 +1,4 @@
-/* What the events of a port tell, whether that is still so, and our own ones. */
+/* What the events of a port tell, and whether that is still so. */
 #include <errno.h>
 #include <poll.h>
 
@@ -54,28 +54,4 @@ bool xp_port_fired(struct xp_port_set *set, const port_event_t *event,
 			xp_port_settle(set, doubts);
 	}
 	return true;
-}
-
-/* --- Wakes --------------------------------------------------------------------- */
-
-/* Who sees the alert must find that it is to be ended. */
-void xp_port_call_all(struct xp_port_set *set)
-{
-	atomic_store(&set->alert, true);
-	xp_sys_port_alert(set->fd, true);
-}
-
-void xp_port_wake(struct xp_port_set *set)
-{
-	if (xp_sys_port_send(set->fd) == -ENOSPC)
-		xp_port_call_all(set);
-}
-
-void xp_port_called(struct xp_port_set *set)
-{
-	bool others = set->edges > 0 && set->deaf > 0;
-
-	/* Of several that have seen it, one ends it. */
-	if (!others && atomic_exchange(&set->alert, false))
-		xp_sys_port_alert(set->fd, false);
 }

@@ -2,8 +2,8 @@
  * The afd back end's state: sockets, and the polls of the driver that are
  * under way for them.
  */
-#ifndef XP_BACKEND_AFD_H
-#define XP_BACKEND_AFD_H
+#ifndef XP_BACKEND_AFD_STATE_H
+#define XP_BACKEND_AFD_STATE_H
 
 #include "backend/backend.h"
 #include "base/list.h"

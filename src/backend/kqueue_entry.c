@@ -1,0 +1,122 @@
+/* What of one descriptor is in the kernel, and the records that change it. */
+#include "backend/kqueue_entry.h"
+
+#include <errno.h>
+#include <limits.h>
+
+#include "base/assert.h"
+
+struct xp_kq_entry *xp_kq_find(const struct xp_kq_set *set, int fd)
+{
+	if (fd < 0 || fd >= set->len || !set->entries[fd].attached)
+		return NULL;
+	return &set->entries[fd];
+}
+
+static int kq_filter(const struct xp_kq_entry *entry, int filter)
+{
+	switch (filter) {
+	case KQ_READ:
+		return EVFILT_READ;
+	case KQ_WRITE:
+		return entry->broken ? XP_KQ_USER : EVFILT_WRITE;
+	default:
+		return XP_KQ_EXCEPT;
+	}
+}
+
+void xp_kq_record(struct kevent *record, const struct xp_kq_entry *entry,
+                  int fd, int filter, unsigned flags)
+{
+	uint32_t fflags = filter == KQ_EXCEPT ? XP_KQ_OOB : 0;
+	bool hint = filter == KQ_READ && entry->write_end;
+
+	xp_kq_set(record, (uint64_t)fd, kq_filter(entry, filter), flags, fflags,
+	          entry->tag | (hint ? XP_KQ_HINT : 0));
+	/* More than there can ever be. */
+	if (filter == KQ_READ && (entry->end_only || hint)) {
+		record->fflags = NOTE_LOWAT;
+		record->data = INT_MAX;
+	}
+	if (filter == KQ_WRITE && entry->broken)
+		record->fflags = XP_KQ_TRIGGER;
+}
+
+int xp_kq_apply(struct xp_kq_set *set, struct kevent *changes, int count)
+{
+	xp_count(&set->counters->syscalls_change);
+	return xp_sys_kevent_change(set->fd, changes, count);
+}
+
+int xp_kq_apply_one(struct xp_kq_set *set, const struct xp_kq_entry *entry,
+                    int fd, int filter, unsigned flags)
+{
+	struct kevent record;
+	int rc;
+
+	xp_kq_record(&record, entry, fd, filter, flags);
+	rc = xp_kq_apply(set, &record, 1);
+	return rc < 0 ? rc : -(int)record.data;
+}
+
+/* Kernels have several words for it. */
+bool xp_kq_refused(int error)
+{
+	return error == -ENODEV || error == -EINVAL || error == -EPERM ||
+		error == -ENOTSUP;
+}
+
+int xp_kq_break(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd)
+{
+	int rc = -EPIPE;
+
+	entry->broken = XP_KQ_USER != 0;
+	if (entry->broken)
+		rc = xp_kq_apply_one(set, entry, fd, KQ_WRITE,
+		                     EV_ADD | (entry->clear ? EV_CLEAR : 0) |
+		                     xp_kq_switch(entry, KQ_WRITE));
+	if (rc == 0)
+		return 0;
+	entry->broken = false;
+	/* The header has such events, and this kernel has not. */
+	return xp_kq_refused(rc) ? -EPIPE : rc;
+}
+
+void xp_kq_mark(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd)
+{
+	if (entry->dirty)
+		return;
+	XP_ASSERT(set->dirty_len < set->len);
+	entry->dirty = true;
+	set->dirty[set->dirty_len++] = fd;
+}
+
+/* A pipe's WRITE may have ended by itself: one of these suffices. */
+static int kq_verify_by(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
+                        unsigned filters, unsigned flag)
+{
+	int rc = -ENOENT;
+
+	for (int i = 0; i < KQ_FILTERS && rc == -ENOENT; i++) {
+		if (!(filters & KQ_BIT(i)))
+			continue;
+		rc = xp_kq_apply_one(set, entry, fd, i, flag);
+		if (rc == 0 && flag == EV_ENABLE)
+			entry->looked = (uint8_t)KQ_BIT(i);
+	}
+	return rc;
+}
+
+int xp_kq_verify(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
+                 unsigned again)
+{
+	unsigned armed = entry->armed & entry->there;
+	int rc;
+
+	entry->looked = 0;
+	rc = kq_verify_by(set, entry, fd, entry->there & ~armed, EV_DISABLE);
+	if (rc == -ENOENT)
+		rc = kq_verify_by(set, entry, fd, armed & again, EV_ENABLE);
+	return rc != -ENOENT ? rc
+		: kq_verify_by(set, entry, fd, armed & ~again, EV_ENABLE);
+}
