@@ -45,8 +45,6 @@ src/core/solo
 src/core/wait
 src/core/watch
 src/source/inode
-src/source/proc
-src/source/proc_trace
 src/source/provider/inode_change
 src/source/provider/inode_inotify
 src/source/provider/inode_kqueue

@@ -62,6 +62,7 @@ set(XPOLL_POSIX
   source/provider/signal_handler.c
   source/inode.c
   source/proc.c
+  source/proc_state.c
   source/proc_trace.c
   source/aio.c
   source/empty.c
@@ -192,6 +193,7 @@ set(XPOLL_NT
   source/aio.c
   source/inode.c
   source/proc.c
+  source/proc_state.c
   source/proc_trace.c
   source/provider/aio_table_threads.c
   source/provider/aio_threads.c
@@ -218,7 +220,7 @@ list(REMOVE_ITEM XPOLL_SOURCES_DARWIN
 set(XPOLL_SOURCES_SUNOS ${XPOLL_BASE} ${XPOLL_POSIX} ${XPOLL_SUNOS} ${XPOLL_CORE})
 # No provider for processes yet, and no call that tells how much was not sent.
 list(REMOVE_ITEM XPOLL_SOURCES_SUNOS
-  source/empty.c source/proc.c source/proc_trace.c source/table.c)
+  source/empty.c source/proc.c source/proc_state.c source/proc_trace.c source/table.c)
 # Solaris 11: no epoll(7), so no edges, and no descriptor of a queue.
 set(XPOLL_SOURCES_SOLARIS ${XPOLL_SOURCES_SUNOS}
   backend/edge_admit.c backend/edge_none.c backend/outer_none.c backend/table_port_poll.c)

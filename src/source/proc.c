@@ -10,7 +10,7 @@
  * registration of its own that starts with NOTE_CHILD and its parent in `data`.
  * The wait status needs `data` too, so the two never share an event.
  */
-#include "source/proc.h"
+#include "source/proc_state.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -26,111 +26,9 @@ static struct xp_proc *proc_of(struct xp_reg *reg)
 	return XP_CONTAINER_OF(reg, struct xp_proc, reg);
 }
 
-struct xp_proc_state *xp_proc_state(struct xpoll *queue)
-{
-	return *xp_source_state(queue, XP_SOURCE_PROC);
-}
-
-struct xp_proc *xp_proc_find(struct xpoll *queue, pid_t pid)
-{
-	struct xp_reg *reg = xp_reg_find(queue, (uint64_t)pid, XPOLL_FILT_PROC);
-
-	return reg ? proc_of(reg) : NULL;
-}
-
-void xp_proc_note(struct xpoll *queue, struct xp_proc *proc, uint32_t notes)
-{
-	proc->reg.report |= notes;
-	xp_reg_activate(queue, &proc->reg);
-}
-
-void xp_proc_init(struct xp_proc *proc)
-{
-	proc->watch.fd = -1;
-	xp_list_init(&proc->traced);
-	xp_list_init(&proc->gone);
-}
-
-static void proc_unwatch(struct xpoll *queue, struct xp_proc *proc)
-{
-	if (proc->watched)
-		xp_watch_remove(queue, &proc->watch);
-	proc->watched = false;
-}
-
-void xp_proc_end(struct xpoll *queue, struct xp_proc *proc)
-{
-	struct xp_reg *reg = &proc->reg;
-	int fd = proc->watch.fd;
-	int status;
-
-	XP_ASSERT(!proc->ended);
-	proc->ended = true;
-	/*
-	 * What the descriptor tells is better than what a tracer saw.  If it
-	 * has not ended, it is of another process that has the number now.
-	 */
-	if (fd >= 0 && xp_proc_ended(fd)) {
-		if (xp_proc_status(fd, xp_proc_pid(proc), &status)) {
-			proc->status = status;
-			proc->status_known = true;
-		} else if (proc->early) {
-			proc->status_known = false;
-		}
-	}
-	/* The descriptor stays: it tells whether the number is another's. */
-	proc_unwatch(queue, proc);
-	xp_trace_end(queue, proc);
-	if (reg->fflags & XPOLL_NOTE_EXIT)
-		xp_proc_note(queue, proc, XPOLL_NOTE_EXIT);
-	else if (reg->report == 0)
-		xp_reg_end(queue, reg);
-}
-
-static void proc_ready(struct xpoll *queue, struct xp_watch *watch)
-{
-	pid_t pid = xp_proc_pid(XP_CONTAINER_OF(watch, struct xp_proc, watch));
-	struct xp_proc *proc;
-
-	/* Its last deeds first; if they are too many, this is called again. */
-	if (!xp_trace_drain(queue))
-		return;
-	proc = xp_proc_find(queue, pid);
-	if (proc && &proc->watch == watch && proc->watched &&
-	    xp_proc_ended(watch->fd))
-		xp_proc_end(queue, proc);
-	xp_trace_trim(queue);
-}
-
-int xp_proc_watch(struct xpoll *queue, struct xp_proc *proc)
-{
-	int fd = xp_proc_open(xp_proc_pid(proc));
-	int rc;
-
-	if (fd < 0)
-		return fd;
-	proc->watch = (struct xp_watch){.fd = fd, .ready = proc_ready};
-	rc = xp_watch_add(queue, &proc->watch);
-	if (rc < 0) {
-		xp_proc_shut(fd, false);
-		proc->watch.fd = -1;
-		return rc;
-	}
-	proc->watched = true;
-	return 0;
-}
-
-void xp_proc_lose(struct xpoll *queue, struct xp_proc *proc)
-{
-	XP_ASSERT(proc->watched && proc->watch.fd >= 0);
-	proc_unwatch(queue, proc);
-	xp_proc_shut(proc->watch.fd, false);
-	proc->watch.fd = -1;
-}
-
 static void proc_close(struct xpoll *queue, struct xp_proc *proc)
 {
-	proc_unwatch(queue, proc);
+	xp_proc_unwatch(queue, proc);
 	xp_trace_end(queue, proc);
 	xp_list_remove(&proc->gone);
 	if (proc->watch.fd >= 0)
@@ -198,22 +96,6 @@ static int proc_attach(struct xpoll *queue, struct xp_reg *reg,
 		return rc;
 	reg->fflags = change->fflags;
 	return 0;
-}
-
-bool xp_proc_replaced(const struct xp_proc *proc)
-{
-	int fd = proc->watch.fd;
-
-	/* Without a descriptor it was gone before anybody could open one. */
-	if (fd >= 0 && !proc->ended && !xp_proc_ended(fd))
-		return false;
-	if (fd >= 0 && !xp_proc_reaped(fd, xp_proc_pid(proc)))
-		return false;
-	fd = xp_proc_open(xp_proc_pid(proc));
-	if (fd < 0)
-		return false;
-	xp_proc_shut(fd, false);
-	return true;
 }
 
 static int proc_touch(struct xpoll *queue, struct xp_reg *reg,

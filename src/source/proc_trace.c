@@ -15,7 +15,7 @@
 #include "os/procfs.h"
 #include "os/process.h"
 #include "os/sys.h"
-#include "source/proc.h"
+#include "source/proc_state.h"
 
 /* How late an event may be for who watches xpoll_fd. */
 #define ASK_EVERY_NS (20 * XP_NS_PER_MS)
@@ -119,6 +119,36 @@ void xp_trace_end(struct xpoll *queue, struct xp_proc *proc)
 	proc->scope = NULL;
 }
 
+/* The process has ended.  The registration may be gone after this. */
+static void proc_end(struct xpoll *queue, struct xp_proc *proc)
+{
+	struct xp_reg *reg = &proc->reg;
+	int fd = proc->watch.fd;
+	int status;
+
+	XP_ASSERT(!proc->ended);
+	proc->ended = true;
+	/*
+	 * What the descriptor tells is better than what a tracer saw.  If it
+	 * has not ended, it is of another process that has the number now.
+	 */
+	if (fd >= 0 && xp_proc_ended(fd)) {
+		if (xp_proc_status(fd, xp_proc_pid(proc), &status)) {
+			proc->status = status;
+			proc->status_known = true;
+		} else if (proc->early) {
+			proc->status_known = false;
+		}
+	}
+	/* The descriptor stays: it tells whether the number is another's. */
+	xp_proc_unwatch(queue, proc);
+	xp_trace_end(queue, proc);
+	if (reg->fflags & XPOLL_NOTE_EXIT)
+		xp_proc_note(queue, proc, XPOLL_NOTE_EXIT);
+	else if (reg->report == 0)
+		xp_reg_end(queue, reg);
+}
+
 bool xp_trace_drain(struct xpoll *queue)
 {
 	struct xp_proc_state *state = xp_proc_state(queue);
@@ -133,7 +163,7 @@ bool xp_trace_drain(struct xpoll *queue)
 		                                       struct xp_proc, gone);
 
 		xp_list_remove(&proc->gone);
-		xp_proc_end(queue, proc);
+		proc_end(queue, proc);
 	}
 	state->busy = false;
 	return all;
@@ -158,6 +188,39 @@ void xp_trace_trim(struct xpoll *queue)
 	tracer->ops->stop(queue, tracer);
 	tracer->ops->close(tracer, false);
 	xp_free(tracer);
+}
+
+static void proc_ready(struct xpoll *queue, struct xp_watch *watch)
+{
+	pid_t pid = xp_proc_pid(XP_CONTAINER_OF(watch, struct xp_proc, watch));
+	struct xp_proc *proc;
+
+	/* Its last deeds first; if they are too many, this is called again. */
+	if (!xp_trace_drain(queue))
+		return;
+	proc = xp_proc_find(queue, pid);
+	if (proc && &proc->watch == watch && proc->watched &&
+	    xp_proc_ended(watch->fd))
+		proc_end(queue, proc);
+	xp_trace_trim(queue);
+}
+
+int xp_proc_watch(struct xpoll *queue, struct xp_proc *proc)
+{
+	int fd = xp_proc_open(xp_proc_pid(proc));
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	proc->watch = (struct xp_watch){.fd = fd, .ready = proc_ready};
+	rc = xp_watch_add(queue, &proc->watch);
+	if (rc < 0) {
+		xp_proc_shut(fd, false);
+		proc->watch.fd = -1;
+		return rc;
+	}
+	proc->watched = true;
+	return 0;
 }
 
 void xp_trace_fini(struct xp_proc_state *state)
@@ -222,7 +285,7 @@ static bool child_known(struct xpoll *queue, struct xp_proc *child,
 	/* A tracer need not report the end of what it does not follow. */
 	if (child->leaving || xp_proc_replaced(child)) {
 		xp_list_remove(&child->gone);
-		xp_proc_end(queue, child);
+		proc_end(queue, child);
 		return false;
 	}
 	/* There was too much to tell before the program registered it. */
@@ -339,7 +402,7 @@ void xp_trace_lost(struct xpoll *queue)
 		xp_trace_missed(queue, proc);
 		if (proc->watch.fd < 0) {
 			xp_list_remove(&proc->gone);
-			xp_proc_end(queue, proc);
+			proc_end(queue, proc);
 		} else if (proc->reg.fflags & XPOLL_NOTE_TRACK) {
 			(void)xp_procfs_children(xp_proc_pid(proc), search_visit,
 			                         &search);

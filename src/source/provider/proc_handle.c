@@ -6,7 +6,7 @@
 
 #include "os/fdnum.h"
 #include "os/nt/nt.h"
-#include "source/proc.h"
+#include "source/proc_state.h"
 
 int xp_proc_open(pid_t pid)
 {

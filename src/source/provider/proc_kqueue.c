@@ -6,7 +6,7 @@
 
 #include "os/sys.h"
 #include "os/sys_kqueue.h"
-#include "source/proc.h"
+#include "source/proc_state.h"
 
 /* It ended before it could be watched, and some kernels say ESRCH then. */
 static bool is_zombie_child(pid_t pid, int *status)

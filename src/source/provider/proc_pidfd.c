@@ -7,7 +7,7 @@
 #include "os/procfs.h"
 #include "os/sys.h"
 #include "os/sys_pidfd.h"
-#include "source/proc.h"
+#include "source/proc_state.h"
 
 int xp_proc_open(pid_t pid)
 {

@@ -1,7 +1,7 @@
 /* Ways to learn of forks and execs, best first. */
 #include <stddef.h>
 
-#include "source/proc.h"
+#include "source/proc_state.h"
 #include "source/provider/proc_tracers.h"
 
 const struct xp_tracer_ops *const xp_tracers[] = {

@@ -1,7 +1,7 @@
 /* Where forks and execs are not told, or not as the contract wants it. */
 #include <stddef.h>
 
-#include "source/proc.h"
+#include "source/proc_state.h"
 
 const struct xp_tracer_ops *const xp_tracers[] = {
 	NULL,

@@ -1,18 +1,20 @@
 /*
- * Inside PROC.  Four parts know of each other:
+ * Inside PROC.  Five parts share this; each calls those below it:
  *
- *   proc.c                the registrations: how they begin, change and end
- *   proc_trace.c          what processes do while they live, and their children
- *   provider/proc_pidfd.c      a descriptor for a process, and its status
+ *   proc.c                     the filter: registrations begin, change and end
  *   provider/proc_TRACER.c     where forks and execs come from
+ *   proc_trace.c               what processes do while they live, their children,
+ *                              and their end
+ *   proc_state.c               one registered process
+ *   provider/proc_pidfd.c      a descriptor for a process, and its status
  *
  * A queue has at most one tracer: it is opened when the first registration asks
  * for what only a tracer can tell, and closed when none does any more.
  *
  * All with the queue's lock held.
  */
-#ifndef XP_SOURCE_PROC_H
-#define XP_SOURCE_PROC_H
+#ifndef XP_SOURCE_PROC_STATE_H
+#define XP_SOURCE_PROC_STATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -66,7 +68,7 @@ static inline bool xp_proc_is_traced(const struct xp_proc *proc)
 	return !xp_list_empty(&proc->traced);
 }
 
-/* Registrations (proc.c). -------------------------------------------------- */
+/* One registered process (proc_state.c). ------------------------------------- */
 
 struct xp_proc_state *xp_proc_state(struct xpoll *queue);
 
@@ -76,15 +78,12 @@ void xp_proc_note(struct xpoll *queue, struct xp_proc *proc, uint32_t notes);
 
 /* The fields of a new one that are not 0. */
 void xp_proc_init(struct xp_proc *proc);
-/* Open its descriptor and have the queue watch it; on failure neither. */
-int xp_proc_watch(struct xpoll *queue, struct xp_proc *proc);
-
+/* The queue watches its descriptor no more; harmless if it did not. */
+void xp_proc_unwatch(struct xpoll *queue, struct xp_proc *proc);
 /* The descriptor turned out to be another process's: have none. */
 void xp_proc_lose(struct xpoll *queue, struct xp_proc *proc);
 /* It has ended, noted or not, and the number is that of another process now. */
 bool xp_proc_replaced(const struct xp_proc *proc);
-/* The process has ended.  The registration may be gone after this. */
-void xp_proc_end(struct xpoll *queue, struct xp_proc *proc);
 
 /* Forks and execs (proc_trace.c). -------------------------------------------- */
 
@@ -94,6 +93,9 @@ void xp_proc_end(struct xpoll *queue, struct xp_proc *proc);
  */
 int xp_trace_begin(struct xpoll *queue, struct xp_proc *proc, uint32_t fflags);
 void xp_trace_end(struct xpoll *queue, struct xp_proc *proc);
+
+/* Open its descriptor and have the queue watch it; on failure neither. */
+int xp_proc_watch(struct xpoll *queue, struct xp_proc *proc);
 
 /*
  * Hear all that has happened up to now; false: there was too much to take in

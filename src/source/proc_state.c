@@ -1,0 +1,60 @@
+/* One registered process, whoever asks: the filter or a tracer. */
+#include "source/proc_state.h"
+
+#include "base/assert.h"
+
+struct xp_proc_state *xp_proc_state(struct xpoll *queue)
+{
+	return *xp_source_state(queue, XP_SOURCE_PROC);
+}
+
+struct xp_proc *xp_proc_find(struct xpoll *queue, pid_t pid)
+{
+	struct xp_reg *reg = xp_reg_find(queue, (uint64_t)pid, XPOLL_FILT_PROC);
+
+	return reg ? XP_CONTAINER_OF(reg, struct xp_proc, reg) : NULL;
+}
+
+void xp_proc_note(struct xpoll *queue, struct xp_proc *proc, uint32_t notes)
+{
+	proc->reg.report |= notes;
+	xp_reg_activate(queue, &proc->reg);
+}
+
+void xp_proc_init(struct xp_proc *proc)
+{
+	proc->watch.fd = -1;
+	xp_list_init(&proc->traced);
+	xp_list_init(&proc->gone);
+}
+
+void xp_proc_unwatch(struct xpoll *queue, struct xp_proc *proc)
+{
+	if (proc->watched)
+		xp_watch_remove(queue, &proc->watch);
+	proc->watched = false;
+}
+
+void xp_proc_lose(struct xpoll *queue, struct xp_proc *proc)
+{
+	XP_ASSERT(proc->watched && proc->watch.fd >= 0);
+	xp_proc_unwatch(queue, proc);
+	xp_proc_shut(proc->watch.fd, false);
+	proc->watch.fd = -1;
+}
+
+bool xp_proc_replaced(const struct xp_proc *proc)
+{
+	int fd = proc->watch.fd;
+
+	/* Without a descriptor it was gone before anybody could open one. */
+	if (fd >= 0 && !proc->ended && !xp_proc_ended(fd))
+		return false;
+	if (fd >= 0 && !xp_proc_reaped(fd, xp_proc_pid(proc)))
+		return false;
+	fd = xp_proc_open(xp_proc_pid(proc));
+	if (fd < 0)
+		return false;
+	xp_proc_shut(fd, false);
+	return true;
+}
