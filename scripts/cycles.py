@@ -50,15 +50,6 @@ src/source/provider/inode_inotify
 src/source/provider/inode_kqueue
 src/source/provider/inode_port
 src/source/provider/inode_reports
-tools/xpoll/cmd_watch
-tools/xpoll/watch_file
-tools/xpoll/watch_listen
-tools/xpoll/watch_notes
-tools/xpoll/watch_process
-tools/xpoll/watch_run
-tools/xpoll/watch_show
-tools/xpoll/watch_simple
-tools/xpoll/watch_tree
 """.split()
 
 

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "watch.h"
@@ -19,12 +18,9 @@ enum { TIMED_OUT = 3 }; /* an exit code of this command alone */
 #define TIMEOUT_MAX (366 * 24 * 3600.0) /* seconds */
 
 /*
- * A rename tells each directory by itself, one after the other: so long after
- * the first both will have been told, even if the processor was taken away in
- * between.  If the queue is never silent, not longer than LATEST.  And looking
+ * If the queue is never silent, names settle after this.  And looking at them
  * takes at most a tenth of the time, however large the directory.
  */
-#define SETTLE_NS        (WATCH_SECOND / 200)
 #define SETTLE_LATEST_NS (WATCH_SECOND / 50)
 #define SETTLE_REST      9
 
@@ -35,91 +31,6 @@ struct watch_options {
 	char **command; /* of --exec; NULL: none */
 	int64_t timeout_ns; /* 0: none */
 };
-
-/* --- What the sources use ------------------------------------------------- */
-
-int64_t watch_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * WATCH_SECOND + now.tv_nsec;
-}
-
-void watch_link(struct watch *w, struct watch_item *item)
-{
-	item->next = w->items;
-	w->items = item;
-}
-
-void watch_unlink(struct watch *w, struct watch_item *item)
-{
-	struct watch_item **at = &w->items;
-
-	while (*at != item)
-		at = &(*at)->next;
-	*at = item->next;
-}
-
-int watch_register(struct watch *w, uint64_t ident, int filter, int flags,
-                   uint32_t fflags, int64_t data, struct watch_item *item)
-{
-	struct xpoll_event change;
-
-	xpoll_set(&change, ident, filter, flags, fflags, data, item);
-	return xpoll_event(w->queue, &change, 1, NULL, 0, 0) < 0 ? errno : 0;
-}
-
-bool watch_has(const struct watch *w, uint64_t ident, int filter)
-{
-	struct xpoll_event registration;
-
-	return xpoll_lookup(w->queue, ident, filter, &registration) == 0;
-}
-
-int watch_add(struct watch *w, const struct tool_item *argument, uint64_t ident,
-              int filter, int flags, uint32_t fflags, int64_t data,
-              struct watch_item *item)
-{
-	int error = watch_register(w, ident, filter, flags, fflags, data, item);
-
-	if (error != 0)
-		return watch_refuse(w, argument, error);
-	watch_link(w, item);
-	w->sources++;
-	return TOOL_GO_ON;
-}
-
-const char *watch_reason(int error)
-{
-	switch (error) {
-	case EMFILE:
-		return "too many open files, the limit is ulimit -n "
-		       "or fs.inotify.max_user_instances";
-	case ENOSPC:
-		return "too many watches, the limit is fs.inotify.max_user_watches";
-	case EPERM:
-		return "Permission denied";
-	case ESRCH:
-		return "no such process";
-	case EBADF:
-		return "not an open descriptor";
-	case EISDIR:
-		return "a directory: expected a file, or --dir";
-	case ENOTSUP:
-		return "not supported here; xpoll info tells more";
-	default:
-		return strerror(error);
-	}
-}
-
-int watch_refuse(const struct watch *w, const struct tool_item *argument, int error)
-{
-	tool_warn(w->usage, "%s%s%s: %s", argument->option != NULL ? argument->option : "",
-	          argument->option != NULL ? " " : "", argument->text,
-	          watch_reason(error));
-	return TOOL_USAGE;
-}
 
 /* --- The loop ------------------------------------------------------------- */
 
@@ -146,14 +57,6 @@ static void watch_output(struct watch *w)
 static int64_t min_ns(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
-}
-
-void watch_settle_soon(struct watch *w)
-{
-	int64_t soon_ns = watch_now_ns() + SETTLE_NS;
-
-	if (w->settle_ns == INT64_MAX)
-		w->settle_ns = soon_ns > w->rested_ns ? soon_ns : w->rested_ns;
 }
 
 static void watch_settle(struct watch *w, int64_t now_ns, bool queue_is_empty)

@@ -78,6 +78,8 @@ struct watch {
 	int64_t rested_ns;  /* not before */
 };
 
+/* --- watch_item.c: what is watched ---------------------------------------- */
+
 int64_t watch_now_ns(void); /* monotonic */
 
 void watch_link(struct watch *w, struct watch_item *item);
@@ -104,6 +106,12 @@ int watch_refuse(const struct watch *w, const struct tool_item *argument,
 
 /* What an errno means here, with the limit that was met. */
 const char *watch_reason(int error);
+
+/*
+ * Names came or went: look where they are, in a moment.  Then what belongs
+ * together, as the two ends of a move, will have been heard of.
+ */
+void watch_settle_soon(struct watch *w);
 
 /* --- watch_show.c: lines of text, or objects of JSON ---------------------- */
 
@@ -185,11 +193,6 @@ int watch_add_file(struct watch *w, const struct tool_item *argument);
 int watch_add_tree(struct watch *w, const struct tool_item *argument);
 int watch_add_path(struct watch *w, const struct tool_item *argument);
 
-/*
- * Names came or went: look where they are, in a moment.  Then what belongs
- * together, as the two ends of a move, will have been heard of.
- */
-void watch_settle_soon(struct watch *w);
 void watch_file_settle(struct watch *w);
 void watch_tree_settle(struct watch *w);
 
