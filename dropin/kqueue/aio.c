@@ -1,20 +1,13 @@
 /*
- * Asynchronous I/O that tells a queue of its end: aio_read(2) and the like with
- * SIGEV_KEVENT.
+ * Requests of asynchronous I/O whose end is an event of a queue.
  *
- * The C library has these functions but knows no queues, so ours are in front
- * of them.  Requests that name a queue are xpoll's; all others go on to the C
- * library.  An event is told until aio_return has taken the result, as in
- * FreeBSD: xpoll tells it once, after that a USER registration stands for it,
- * whose ident is the address of the request, which no program has.
+ * An event is reported until aio_return has taken the result, as in FreeBSD:
+ * xpoll reports it once, after that a USER registration stands for it, whose
+ * ident is the address of the request, which no program has.
  */
 #include <aio.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #include "kq.h"
 
@@ -214,14 +207,8 @@ void kq_aio_fork(enum kq_fork when)
 
 /* --- Requests ------------------------------------------------------------------------ */
 
-static int kq_aio_wrong(int error)
-{
-	errno = error;
-	return -1;
-}
-
 /* The lock is held: nobody looks for the event before it is noted. */
-static int kq_aio_begin(struct kq *kq, struct kq_request *request)
+static int kq_aio_enter(struct kq *kq, struct kq_request *request)
 {
 	struct kq_request **place;
 	int rc = 0;
@@ -246,18 +233,14 @@ static int kq_aio_begin(struct kq *kq, struct kq_request *request)
 	return rc;
 }
 
-static int kq_aio_submit(struct aiocb *control, int op)
+int kq_aio_begin(struct kq *kq, struct aiocb *control, int op)
 {
 	const struct sigevent *notify = &control->aio_sigevent;
-	struct kq *kq = kq_hold(notify->sigev_notify_kqueue);
-	struct kq_request *request = kq ? calloc(1, sizeof *request) : NULL;
+	struct kq_request *request = calloc(1, sizeof *request);
 	int rc;
 
-	if (!request) {
-		if (kq)
-			kq_drop(kq);
-		return kq_aio_wrong(kq ? EAGAIN : EBADF);
-	}
+	if (!request)
+		return -EAGAIN;
 	request->control = control;
 	request->kq = kq;
 	request->udata = notify->sigev_value.sival_ptr;
@@ -271,45 +254,10 @@ static int kq_aio_submit(struct aiocb *control, int op)
 		request->aio.offset = control->aio_offset;
 	}
 	request->aio.udata = control;
-	kq_watched(control->aio_fildes);
-	rc = kq_aio_begin(kq, request);
-	kq_drop(kq);
-	if (rc == 0)
-		return 0;
-	free(request);
-	return kq_aio_wrong(-rc);
-}
-
-static bool kq_aio_is_ours(const struct aiocb *control)
-{
-	return control && control->aio_sigevent.sigev_notify == SIGEV_KEVENT;
-}
-
-/* --- The functions --------------------------------------------------------------------- */
-
-KQ_EXPORT int aio_read(struct aiocb *control)
-{
-	if (kq_aio_is_ours(control))
-		return kq_aio_submit(control, XPOLL_AIO_READ);
-	return kq_real.aio_read ? kq_real.aio_read(control)
-		: kq_aio_wrong(ENOSYS);
-}
-
-KQ_EXPORT int aio_write(struct aiocb *control)
-{
-	if (kq_aio_is_ours(control))
-		return kq_aio_submit(control, XPOLL_AIO_WRITE);
-	return kq_real.aio_write ? kq_real.aio_write(control)
-		: kq_aio_wrong(ENOSYS);
-}
-
-KQ_EXPORT int aio_fsync(int op, struct aiocb *control)
-{
-	if (kq_aio_is_ours(control) && (op == O_SYNC || op == O_DSYNC))
-		return kq_aio_submit(control, op == O_SYNC
-			? XPOLL_AIO_FSYNC : XPOLL_AIO_FDATASYNC);
-	return kq_real.aio_fsync ? kq_real.aio_fsync(op, control)
-		: kq_aio_wrong(op == O_SYNC || op == O_DSYNC ? ENOSYS : EINVAL);
+	rc = kq_aio_enter(kq, request);
+	if (rc < 0)
+		free(request);
+	return rc;
 }
 
 int64_t kq_aio_ask(const struct aiocb *control)
@@ -327,43 +275,25 @@ int64_t kq_aio_ask(const struct aiocb *control)
 	return !request ? 1 : result < 0 ? result : 0;
 }
 
-KQ_EXPORT int aio_error(const struct aiocb *control)
-{
-	int64_t result = kq_aio_ask(control);
-
-	if (result <= 0)
-		return (int)-result;
-	/* Its result was taken, or it was never begun. */
-	if (kq_aio_is_ours(control))
-		return EINVAL;
-	return kq_real.aio_error ? kq_real.aio_error(control) : EINVAL;
-}
-
-KQ_EXPORT ssize_t aio_return(struct aiocb *control)
+int64_t kq_aio_take(const struct aiocb *control, bool *ours)
 {
 	struct kq_request **place;
 	int64_t result = -EINPROGRESS;
-	bool ours;
 
 	pthread_mutex_lock(&kq_aio.lock);
 	place = kq_aio_place(control);
-	ours = *place;
-	if (ours)
+	*ours = *place;
+	if (*ours)
 		result = kq_aio_result(*place);
-	if (ours && result != -EINPROGRESS) {
+	if (*ours && result != -EINPROGRESS) {
 		kq_aio_withdraw(*place);
 		kq_aio_remove(place);
 	}
 	pthread_mutex_unlock(&kq_aio.lock);
-	if (!ours && !kq_aio_is_ours(control) && kq_real.aio_return)
-		return kq_real.aio_return(control);
-	if (result >= 0)
-		return (ssize_t)result;
-	return kq_aio_wrong(result == -EINPROGRESS ? EINVAL : (int)-result);
+	return result;
 }
 
-/* Several answers: what could not be cancelled goes first. */
-static int kq_aio_worse(int one, int other)
+int kq_aio_worse(int one, int other)
 {
 	if (one == -1 || other == -1)
 		return -1;
@@ -385,12 +315,11 @@ static int kq_aio_cancel_one(struct kq_request *request)
 		: result == -ECANCELED ? AIO_CANCELED : AIO_ALLDONE;
 }
 
-KQ_EXPORT int aio_cancel(int fd, struct aiocb *control)
+int kq_aio_cancel(int fd, const struct aiocb *control, bool *ours)
 {
 	int rc = AIO_ALLDONE;
-	bool ours = false;
-	int saved = errno;
 
+	*ours = false;
 	pthread_mutex_lock(&kq_aio.lock);
 	for (int i = 0; i < KQ_AIO_BUCKETS; i++)
 		for (struct kq_request *request = kq_aio.buckets[i]; request;
@@ -398,69 +327,9 @@ KQ_EXPORT int aio_cancel(int fd, struct aiocb *control)
 			if (request->control != control &&
 			    (control || request->aio.fd != fd))
 				continue;
-			ours = control;
+			*ours = control;
 			rc = kq_aio_worse(rc, kq_aio_cancel_one(request));
 		}
 	pthread_mutex_unlock(&kq_aio.lock);
-	errno = saved;
-	if (!ours && kq_real.aio_cancel)
-		rc = kq_aio_worse(rc, kq_real.aio_cancel(fd, control));
 	return rc;
 }
-
-/* A queue is not told of a list. */
-KQ_EXPORT int lio_listio(int mode, struct aiocb *const controls[], int count,
-                         struct sigevent *notify)
-{
-	bool ours = notify && notify->sigev_notify == SIGEV_KEVENT;
-
-	for (int i = 0; i < count; i++)
-		ours |= kq_aio_is_ours(controls[i]);
-	if (ours)
-		return kq_aio_wrong(ENOTSUP);
-	return !kq_real.lio_listio ? kq_aio_wrong(ENOSYS)
-		: kq_real.lio_listio(mode, controls, count, notify);
-}
-
-/* --- Programs that were compiled with _FILE_OFFSET_BITS=64 ------------------------------ */
-
-KQ_EXPORT int aio_read64(struct aiocb64 *control)
-{
-	return aio_read((struct aiocb *)(void *)control);
-}
-
-KQ_EXPORT int aio_write64(struct aiocb64 *control)
-{
-	return aio_write((struct aiocb *)(void *)control);
-}
-
-KQ_EXPORT int aio_fsync64(int op, struct aiocb64 *control)
-{
-	return aio_fsync(op, (struct aiocb *)(void *)control);
-}
-
-KQ_EXPORT int aio_error64(const struct aiocb64 *control)
-{
-	return aio_error((const struct aiocb *)(const void *)control);
-}
-
-KQ_EXPORT ssize_t aio_return64(struct aiocb64 *control)
-{
-	return aio_return((struct aiocb *)(void *)control);
-}
-
-KQ_EXPORT int aio_cancel64(int fd, struct aiocb64 *control)
-{
-	return aio_cancel(fd, (struct aiocb *)(void *)control);
-}
-
-KQ_EXPORT int lio_listio64(int mode, struct aiocb64 *const controls[], int count,
-                           struct sigevent *notify)
-{
-	return lio_listio(mode, (struct aiocb *const *)(const void *)controls, count,
-	                  notify);
-}
-
-_Static_assert(sizeof(struct aiocb64) == sizeof(struct aiocb) &&
-               offsetof(struct aiocb64, aio_offset) ==
-               offsetof(struct aiocb, aio_offset), "they are the same");

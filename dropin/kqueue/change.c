@@ -54,7 +54,7 @@ static int kq_translate_fd(struct kq *kq, const struct kevent *change,
 	if (fd < 0)
 		return -EBADF;
 	/* A queue is only read. */
-	if (kq_has_number(kq, fd) ||
+	if (kq_of_number(fd) == kq ||
 	    (change->filter == EVFILT_WRITE && kq_of_number(fd)))
 		return -EINVAL;
 	kq_watched(fd);

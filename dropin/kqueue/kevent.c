@@ -72,7 +72,7 @@ static KQ_INLINE bool kq_make_or_delete(struct kq *kq,
 	    change->fflags || kq_has_ext(change) ||
 	    atomic_load_explicit(&kq->special, memory_order_relaxed))
 		return false;
-	if (made && kq_has_number(kq, (int)change->ident))
+	if (made && kq_of_number((int)change->ident) == kq)
 		return false;
 	if (made)
 		kq_watched((int)change->ident);

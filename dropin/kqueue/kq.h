@@ -69,7 +69,18 @@ struct kq {
 	int exts_cap;            /* [x] */
 };
 
-/* table.c: numbers and the queues behind them ------------------------------- */
+/* numbers.c ------------------------------------------------------------------ */
+
+/* Whose number is it?  NULL: no queue's.  Without looking at the kernel. */
+const struct kq *kq_of_number(int fd);
+/* A registration of this number is about to be made: its close concerns us. */
+void kq_watched(int fd);
+/* A pipe, and no FIFO?  Of a watched number, which is asked once. */
+bool kq_is_pipe(int fd);
+/* The numbers that could concern us are below this. */
+unsigned kq_numbers_end(void);
+
+/* table.c: the queues behind numbers ------------------------------------------ */
 
 /*
  * The queue of this number, held until kq_drop; NULL: none, errno EBADF.  Keeps
@@ -80,18 +91,6 @@ void kq_drop(struct kq *kq);
 
 /* Note a new queue under a new number of its own; the number, or -errno. */
 int kq_publish(struct kq *kq);
-/* Whose number is it?  NULL: no queue's.  Without looking at the kernel. */
-const struct kq *kq_of_number(int fd);
-
-static inline bool kq_has_number(const struct kq *kq, int fd)
-{
-	return kq_of_number(fd) == kq;
-}
-/* A registration of this number is about to be made: its close concerns us. */
-void kq_watched(int fd);
-/* A pipe, and no FIFO?  Of a watched number, which is asked once. */
-bool kq_is_pipe(int fd);
-
 /*
  * Before and after a number is closed.  begin: false: it does not concern us,
  * and end need not be called.
@@ -102,8 +101,6 @@ struct kq_closing {
 };
 bool kq_close_begin(struct kq_closing *closing, int fd);
 void kq_close_end(struct kq_closing *closing);
-/* The numbers that could concern us are below this. */
-unsigned kq_numbers_end(void);
 
 /* info.c --------------------------------------------------------------------- */
 
@@ -114,6 +111,8 @@ uint64_t kq_read_serial(int fd, int mark_fd);
 
 /* queue.c: their life --------------------------------------------------------- */
 
+/* A new one, held by the caller alone; 0 or -errno. */
+int kq_begin(struct kq **begun);
 /* A struct kq is never freed, only used again: kq_hold may look at it late. */
 void kq_end(struct kq *kq);
 
@@ -138,7 +137,7 @@ int kq_change(struct kq *kq, const struct kevent *change);
  */
 bool kq_deliver(struct kq *kq, struct kevent *event);
 
-/* aio.c ---------------------------------------------------------------------- */
+/* aio.c: requests whose end is an event --------------------------------------- */
 
 /* Is it an event still?  If it is a request's, it is made into that. */
 bool kq_aio_event(struct kq *kq, struct kevent *event);
@@ -146,10 +145,19 @@ int kq_aio_change(struct kq *kq, const struct kevent *change);
 /* Before and after xpoll_destroy, which waits for requests in flight. */
 void kq_aio_end_begin(struct kq *kq);
 void kq_aio_end(struct kq *kq);
-/* How it ended: 0 or a negative errno; 1: not one of ours. */
-int64_t kq_aio_ask(const struct aiocb *control);
 enum kq_fork { KQ_FORK_PREPARE, KQ_FORK_PARENT, KQ_FORK_CHILD };
 void kq_aio_fork(enum kq_fork when);
+
+/* Begin one; 0 or a negative errno.  op: XPOLL_AIO_READ ... */
+int kq_aio_begin(struct kq *kq, struct aiocb *control, int op);
+/* How it ended: 0 or a negative errno; 1: not one of ours. */
+int64_t kq_aio_ask(const struct aiocb *control);
+/* Its result, which ends it; -EINPROGRESS: not yet; ours: is it one of ours? */
+int64_t kq_aio_take(const struct aiocb *control, bool *ours);
+/* As aio_cancel(3), of ours alone; ours: is this request one of them? */
+int kq_aio_cancel(int fd, const struct aiocb *control, bool *ours);
+/* Several answers of that: what could not be cancelled goes first. */
+int kq_aio_worse(int one, int other);
 
 /* suspend.c: signals between two sleeps --------------------------------------- */
 

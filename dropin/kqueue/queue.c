@@ -1,6 +1,5 @@
-/* kqueue, kqueue1, kqueuex: making a queue; and its end. */
+/* The life of a queue. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,7 +65,7 @@ static int kq_make(struct kq *kq)
 	return kq->watch_fd < 0 ? -errno : 0;
 }
 
-static int kq_open(void)
+int kq_begin(struct kq **begun)
 {
 	struct kq *kq = kq_take();
 	int rc;
@@ -74,44 +73,12 @@ static int kq_open(void)
 	if (!kq)
 		return -ENOMEM;
 	rc = kq_make(kq);
-	if (rc == 0) {
-		atomic_store(&kq->refs, 1);
-		rc = kq_publish(kq);
-	}
 	if (rc < 0) {
-		atomic_store(&kq->refs, 0);
 		xpoll_destroy(kq->queue);
 		kq_give(kq);
-	}
-	return rc;
-}
-
-static int kq_result(int rc)
-{
-	if (rc >= 0)
 		return rc;
-	errno = -rc;
-	return -1;
-}
-
-KQ_EXPORT const char *kqueue_version(void)
-{
-	return "xpoll-kqueue " KQ_VERSION;
-}
-
-KQ_EXPORT int kqueue(void)
-{
-	return kq_result(kq_open());
-}
-
-/* Close-on-exec they all are: a program that is executed has no queue. */
-KQ_EXPORT int kqueue1(int flags)
-{
-	return kq_result(flags & ~O_CLOEXEC ? -EINVAL : kq_open());
-}
-
-KQ_EXPORT int kqueuex(unsigned int flags)
-{
-	return kq_result(flags & ~(unsigned)KQUEUE_CLOEXEC ? -EINVAL
-	                                                    : kq_open());
+	}
+	atomic_store(&kq->refs, 1);
+	*begun = kq;
+	return 0;
 }

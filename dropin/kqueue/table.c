@@ -1,9 +1,4 @@
-/*
- * Numbers: which of them are kqueues, and which are watched by one.
- *
- * A page is made when one of its numbers first matters, and stays.  What a
- * number says is read without a lock: by every kevent and by every close.
- */
+/* The queues behind numbers: how they are found, held, closed and left by a fork. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,29 +6,15 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "kq.h"
+#include "numbers.h"
 
-enum {
-	KQ_PAGE = 1024,
-	KQ_PAGES = 1 << 14,
-	KQ_SWEEP_FEW = 16,
-	KQ_PIPEFS = 0x50495045, /* of <linux/magic.h> */
-};
-
-struct kq_number {
-	_Atomic(struct kq *) kq; /* [a]; written under the lock of the table */
-	atomic_bool watched;     /* [a] some queue may have a registration */
-	atomic_schar pipe;       /* [a] 1: it is one, -1: not; 0: not known */
-};
+enum { KQ_SWEEP_FEW = 16 };
 
 static struct {
-	_Atomic(struct kq_number *) pages[KQ_PAGES];
-	atomic_uint end;      /* no number above matters */
 	pthread_mutex_t lock;
 	struct kq *all;       /* [t] those with numbers */
 	uint64_t serial;      /* [t] */
@@ -42,88 +23,6 @@ static struct {
 	atomic_int mark_fd;   /* [a] is in each queue's descriptor; see kq_is_one */
 	_Atomic pid_t process; /* [a] whose numbers these are */
 } kq_table = {.lock = PTHREAD_MUTEX_INITIALIZER, .mark_fd = -1};
-
-static struct kq_number *kq_number_at(int fd)
-{
-	unsigned page = (unsigned)fd / KQ_PAGE;
-	struct kq_number *numbers = page < KQ_PAGES
-		? atomic_load_explicit(&kq_table.pages[page],
-		                       memory_order_acquire)
-		: NULL;
-
-	return numbers ? &numbers[fd % KQ_PAGE] : NULL;
-}
-
-/* The same, made if need be; NULL: no memory, or no such number. */
-static struct kq_number *kq_number_make(int fd)
-{
-	unsigned page = (unsigned)fd / KQ_PAGE;
-	struct kq_number *numbers = NULL, *fresh;
-	unsigned end = atomic_load(&kq_table.end);
-
-	if (page >= KQ_PAGES)
-		return NULL;
-	while (end <= (unsigned)fd &&
-	       !atomic_compare_exchange_weak(&kq_table.end, &end,
-	                                     (page + 1) * KQ_PAGE))
-		continue;
-	if (kq_number_at(fd))
-		return kq_number_at(fd);
-	fresh = calloc(KQ_PAGE, sizeof *fresh);
-	if (fresh && !atomic_compare_exchange_strong(&kq_table.pages[page],
-	                                             &numbers, fresh))
-		free(fresh);
-	return kq_number_at(fd);
-}
-
-unsigned kq_numbers_end(void)
-{
-	return atomic_load(&kq_table.end);
-}
-
-void kq_watched(int fd)
-{
-	struct kq_number *number = kq_number_at(fd);
-
-	if (!number)
-		number = kq_number_make(fd);
-	if (number && !atomic_load_explicit(&number->watched,
-	                                    memory_order_relaxed))
-		atomic_store(&number->watched, true);
-}
-
-/* A pipe has no name, so nobody can open its other end again. */
-static bool kq_look_for_pipe(int fd, mode_t mode)
-{
-	struct statfs system;
-
-	return S_ISFIFO(mode) && fstatfs(fd, &system) == 0 &&
-		system.f_type == KQ_PIPEFS;
-}
-
-bool kq_is_pipe(int fd)
-{
-	struct kq_number *number = kq_number_at(fd);
-	int pipe = number ? atomic_load_explicit(&number->pipe,
-	                                         memory_order_relaxed) : 0;
-	struct stat status;
-
-	if (pipe)
-		return pipe > 0;
-	if (fstat(fd, &status) < 0)
-		return false;
-	pipe = kq_look_for_pipe(fd, status.st_mode) ? 1 : -1;
-	if (number)
-		atomic_store(&number->pipe, (signed char)pipe);
-	return pipe > 0;
-}
-
-const struct kq *kq_of_number(int fd)
-{
-	struct kq_number *number = kq_number_at(fd);
-
-	return number ? atomic_load(&number->kq) : NULL;
-}
 
 /* --- References -------------------------------------------------------------- */
 
@@ -299,7 +198,7 @@ static KQ_APART struct kq *kq_hold_among_others(int fd, struct kq *kq)
 		return NULL;
 	}
 	/* It may have ended, and even begun anew, between the two looks. */
-	if (KQ_UNLIKELY(!kq_has_number(kq, fd))) {
+	if (KQ_UNLIKELY(kq_of_number(fd) != kq)) {
 		kq_drop(kq);
 		errno = EBADF;
 		return NULL;

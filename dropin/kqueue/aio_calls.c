@@ -1,0 +1,157 @@
+/*
+ * aio_read(2) and the like, whose end a queue reports with SIGEV_KEVENT.
+ *
+ * The C library has these functions but knows no queues, so ours are in front
+ * of them.  Requests that name a queue are xpoll's (aio.c); all others go on to
+ * the C library.
+ */
+#include <aio.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+
+#include "kq.h"
+
+static int kq_aio_wrong(int error)
+{
+	errno = error;
+	return -1;
+}
+
+static int kq_aio_submit(struct aiocb *control, int op)
+{
+	struct kq *kq = kq_hold(control->aio_sigevent.sigev_notify_kqueue);
+	int rc;
+
+	if (!kq)
+		return kq_aio_wrong(EBADF);
+	kq_watched(control->aio_fildes);
+	rc = kq_aio_begin(kq, control, op);
+	kq_drop(kq);
+	return rc < 0 ? kq_aio_wrong(-rc) : 0;
+}
+
+static bool kq_aio_is_ours(const struct aiocb *control)
+{
+	return control && control->aio_sigevent.sigev_notify == SIGEV_KEVENT;
+}
+
+/* --- The functions --------------------------------------------------------------------- */
+
+KQ_EXPORT int aio_read(struct aiocb *control)
+{
+	if (kq_aio_is_ours(control))
+		return kq_aio_submit(control, XPOLL_AIO_READ);
+	return kq_real.aio_read ? kq_real.aio_read(control)
+		: kq_aio_wrong(ENOSYS);
+}
+
+KQ_EXPORT int aio_write(struct aiocb *control)
+{
+	if (kq_aio_is_ours(control))
+		return kq_aio_submit(control, XPOLL_AIO_WRITE);
+	return kq_real.aio_write ? kq_real.aio_write(control)
+		: kq_aio_wrong(ENOSYS);
+}
+
+KQ_EXPORT int aio_fsync(int op, struct aiocb *control)
+{
+	if (kq_aio_is_ours(control) && (op == O_SYNC || op == O_DSYNC))
+		return kq_aio_submit(control, op == O_SYNC
+			? XPOLL_AIO_FSYNC : XPOLL_AIO_FDATASYNC);
+	return kq_real.aio_fsync ? kq_real.aio_fsync(op, control)
+		: kq_aio_wrong(op == O_SYNC || op == O_DSYNC ? ENOSYS : EINVAL);
+}
+
+KQ_EXPORT int aio_error(const struct aiocb *control)
+{
+	int64_t result = kq_aio_ask(control);
+
+	if (result <= 0)
+		return (int)-result;
+	/* Its result was taken, or it was never begun. */
+	if (kq_aio_is_ours(control))
+		return EINVAL;
+	return kq_real.aio_error ? kq_real.aio_error(control) : EINVAL;
+}
+
+KQ_EXPORT ssize_t aio_return(struct aiocb *control)
+{
+	bool ours;
+	int64_t result = kq_aio_take(control, &ours);
+
+	if (!ours && !kq_aio_is_ours(control) && kq_real.aio_return)
+		return kq_real.aio_return(control);
+	if (result >= 0)
+		return (ssize_t)result;
+	return kq_aio_wrong(result == -EINPROGRESS ? EINVAL : (int)-result);
+}
+
+KQ_EXPORT int aio_cancel(int fd, struct aiocb *control)
+{
+	bool ours;
+	int saved = errno;
+	int rc = kq_aio_cancel(fd, control, &ours);
+
+	errno = saved;
+	if (!ours && kq_real.aio_cancel)
+		rc = kq_aio_worse(rc, kq_real.aio_cancel(fd, control));
+	return rc;
+}
+
+/* No event stands for the end of a list. */
+KQ_EXPORT int lio_listio(int mode, struct aiocb *const controls[], int count,
+                         struct sigevent *notify)
+{
+	bool ours = notify && notify->sigev_notify == SIGEV_KEVENT;
+
+	for (int i = 0; i < count; i++)
+		ours |= kq_aio_is_ours(controls[i]);
+	if (ours)
+		return kq_aio_wrong(ENOTSUP);
+	return !kq_real.lio_listio ? kq_aio_wrong(ENOSYS)
+		: kq_real.lio_listio(mode, controls, count, notify);
+}
+
+/* --- Programs that were compiled with _FILE_OFFSET_BITS=64 ------------------------------ */
+
+KQ_EXPORT int aio_read64(struct aiocb64 *control)
+{
+	return aio_read((struct aiocb *)(void *)control);
+}
+
+KQ_EXPORT int aio_write64(struct aiocb64 *control)
+{
+	return aio_write((struct aiocb *)(void *)control);
+}
+
+KQ_EXPORT int aio_fsync64(int op, struct aiocb64 *control)
+{
+	return aio_fsync(op, (struct aiocb *)(void *)control);
+}
+
+KQ_EXPORT int aio_error64(const struct aiocb64 *control)
+{
+	return aio_error((const struct aiocb *)(const void *)control);
+}
+
+KQ_EXPORT ssize_t aio_return64(struct aiocb64 *control)
+{
+	return aio_return((struct aiocb *)(void *)control);
+}
+
+KQ_EXPORT int aio_cancel64(int fd, struct aiocb64 *control)
+{
+	return aio_cancel(fd, (struct aiocb *)(void *)control);
+}
+
+KQ_EXPORT int lio_listio64(int mode, struct aiocb64 *const controls[], int count,
+                           struct sigevent *notify)
+{
+	return lio_listio(mode, (struct aiocb *const *)(const void *)controls, count,
+	                  notify);
+}
+
+_Static_assert(sizeof(struct aiocb64) == sizeof(struct aiocb) &&
+               offsetof(struct aiocb64, aio_offset) ==
+               offsetof(struct aiocb, aio_offset), "they are the same");
