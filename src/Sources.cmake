@@ -12,27 +12,33 @@ set(XPOLL_CORE
   source/find.c
   source/timer.c
   source/user.c
+  core/attention.c
   core/backends.c
+  core/batch.c
   core/candidate.c
+  core/change.c
   core/close.c
+  core/create.c
   core/deliver.c
   core/describe.c
   core/detail.c
+  core/entry.c
   core/event.c
   core/file.c
   core/fork.c
+  core/host.c
   core/interest.c
-  core/interest_change.c
   core/mark.c
   core/pollike.c
   core/process.c
   core/query.c
-  core/queue.c
+  core/recheck.c
   core/reg.c
   core/renew.c
   core/sleep.c
   core/slot.c
   core/solo.c
+  core/sources.c
   core/version.c
   core/wait.c
   core/wake.c

@@ -1,7 +1,7 @@
 /* Asynchronous I/O: its own two calls. */
 #include <errno.h>
 
-#include "core/queue.h"
+#include "core/enter.h"
 #include "core/reg.h"
 #include "core/result.h"
 #include "source/aio.h"

@@ -63,36 +63,11 @@ static inline void xp_candidate_cancel(struct xpoll *queue, int fd,
 void xp_candidate_carry(struct xpoll *queue, int fd, struct xp_slot *slot,
                         unsigned filters, uint32_t events);
 
-/* Is the file of that kind?  What cannot be found out now is of none. */
-bool xp_slot_is(int fd, struct xp_slot *slot, enum xp_fd_kind kind);
-
-/* May poll(2) look at the file?  Not if that cannot be found out now. */
-bool xp_slot_lookable(int fd, struct xp_slot *slot);
-
-/* A look at one candidate. */
-struct xp_look {
-	struct pollfd poll;
-	struct xp_slot *slot;
-	bool confirm; /* nobody named it since it was delivered */
-};
-
-/*
- * Programs that handle one event after the other mostly have one candidate,
- * which only needs a look.  Take it, and when poll(2) has answered, go on;
- * false: it is not this case, and nothing was done.
- */
-bool xp_candidate_take_single(struct xpoll *queue, struct xp_look *look);
-void xp_candidate_looked(struct xpoll *queue, struct xp_wait *wait,
-                         const struct xp_look *look, int rc);
-
-/* Check candidates until the wait has events or all were checked. */
-void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait);
+/* Take the first one off; the result is its descriptor. */
+int xp_candidate_pop(struct xpoll *queue, struct xp_slot **slot);
 
 /* The first of them were served: they go behind the others. */
 void xp_candidates_served(struct xpoll *queue, int count);
-
-/* Let the kernel report them instead, so that another thread sees them. */
-void xp_candidates_publish(struct xpoll *queue);
 
 /* Is one of them by delivery: probably still ready? */
 bool xp_candidates_delivered(const struct xpoll *queue);
@@ -102,5 +77,14 @@ void xp_candidates_all(struct xpoll *queue);
 
 /* Check those that hung up without an event: the poll-like level tells of it. */
 void xp_candidates_withheld(struct xpoll *queue);
+
+/*
+ * The report was harvested before the slot was changed last, or the slot was
+ * reported in this call already: look again, at the filters that it is about.
+ * A one-shot entry may be of the
+ * arming before the change or of the one after it, which is then spent.
+ */
+void xp_candidate_outdated(struct xpoll *queue, int fd, struct xp_slot *slot,
+                         unsigned filters);
 
 #endif

@@ -1,10 +1,11 @@
 /* Before a descriptor is closed all queues of the process forget it. */
 #include <errno.h>
 
+#include "core/enter.h"
 #include "core/interest.h"
 #include "core/process.h"
 #include "core/result.h"
-#include "core/watch.h"
+#include "core/sources.h"
 #include "os/fdnum.h"
 #include "os/sys.h"
 
@@ -12,7 +13,7 @@ static void forget(struct xpoll *queue, int fd)
 {
 	if (xp_enter_change(queue) < 0)
 		return;
-	xp_interest_forget(queue, fd);
+	xp_entry_forget(queue, fd);
 	xp_sources_forget(queue, fd);
 	xp_leave(queue);
 }

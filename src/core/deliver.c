@@ -7,9 +7,8 @@
 #include "core/detail.h"
 #include "core/interest.h"
 #include "core/mark.h"
-#include "core/pollike.h"
+#include "core/batch.h"
 #include "core/reg.h"
-#include "core/renew.h"
 #include "core/watch.h"
 #include "os/fdkind.h"
 #include "os/fdnum.h"
@@ -32,7 +31,7 @@ enum {
  * Of a set that was renewed meanwhile it says nothing about the new one: threads
  * that slept in the old set all come out with it.
  */
-static void stale(struct xpoll *queue, const struct xp_wait *wait,
+static void stale(struct xpoll *queue, struct xp_wait *wait,
                   uint64_t token)
 {
 	unsigned index = (unsigned)(token ^ token >> 32) % XP_STALE_WATCHED;
@@ -47,7 +46,7 @@ static void stale(struct xpoll *queue, const struct xp_wait *wait,
 	/* A race leaves one such report behind, a dead entry many. */
 	if (++queue->stale[index].count >= STALE_MOST) {
 		queue->stale[index].count = 0;
-		xp_renew(queue);
+		wait->renew = true;
 	}
 }
 
@@ -58,27 +57,13 @@ static bool confirmed(struct xpoll *queue, int fd, struct xp_slot *slot)
 		return true;
 	/* They cannot be changed, or not without bringing up the edges again. */
 	if (slot->mode == XP_MODE_EXCLUSIVE || (slot->mode == XP_MODE_LAZY && slot->edge))
-		return xp_interest_same_file(queue, fd, slot, 0);
+		return xp_entry_same_file(queue, fd, slot, 0);
 	if (slot->mode != XP_MODE_LEVEL && slot->mode != XP_MODE_LAZY)
 		return true;
 	/* The kernel may still have what was deleted since. */
-	(void)xp_interest_push(queue, fd, slot, (enum xp_mode)slot->mode,
+	(void)xp_entry_push(queue, fd, slot, (enum xp_mode)slot->mode,
 	                       slot->armed & slot->present);
 	return slot->present;
-}
-
-void xp_deliver_outdated(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
-{
-	unsigned enabled = slot->enabled;
-
-	if (slot->mode == XP_MODE_ONESHOT)
-		slot->mode = XP_MODE_FIRED;
-	if (slot->mode == XP_MODE_LAZY)
-		enabled &= filters;
-	/* Level registrations are with the kernel again. */
-	if (enabled && (slot->mode == XP_MODE_LAZY ||
-	                slot->mode == XP_MODE_FIRED))
-		xp_candidate_delivered(queue, fd, slot, enabled);
 }
 
 /* The filters that are not this entry's; 0: it has them all. */
@@ -94,7 +79,7 @@ static XP_APART void deliver_part(struct xpoll *queue, struct xp_wait *wait, int
                                   struct xp_slot *slot, uint32_t events)
 {
 	wait->passed_over = others_of(slot, events);
-	events &= xp_interest_look(slot, ~wait->passed_over) | POLLHUP | POLLERR;
+	events &= xp_entry_look(slot, ~wait->passed_over) | POLLHUP | POLLERR;
 	xp_deliver_slot(queue, wait, fd, slot, events);
 	wait->passed_over = 0;
 }
@@ -163,14 +148,14 @@ static XP_INLINE void deliver_entry(struct xpoll *queue, struct xp_wait *wait,
 	} else if (fired->events & POLLNVAL) {
 		/* A select(2) that meets a closed number tells of nothing else: again. */
 		wait->exhausted = false;
-		xp_interest_drop(queue, fd, slot);
+		xp_entry_drop(queue, fd, slot);
 	} else if ((int32_t)(slot->sequence - wait->sequence) > 0) {
 		/*
 		 * The kernel tells of a level once more: ask it again, also after the
 		 * deadline.
 		 */
 		wait->exhausted = false;
-		xp_deliver_outdated(queue, fd, slot, reported_of(slot, fired->events));
+		xp_candidate_outdated(queue, fd, slot, reported_of(slot, fired->events));
 	} else {
 		uint32_t events = fired->events;
 
@@ -191,7 +176,7 @@ void xp_deliver_gone(struct xpoll *queue, const struct xp_fired *fired)
 	struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
 
 	if (slot->present && slot->generation == (uint32_t)(fired->token >> 32))
-		xp_interest_drop(queue, fd, slot);
+		xp_entry_drop(queue, fd, slot);
 }
 
 void xp_deliver_fired(struct xpoll *queue, struct xp_wait *wait,
@@ -246,27 +231,6 @@ static uint16_t eof_of(int fd, struct xp_slot *slot, unsigned filter,
 		? XPOLL_EOF : 0;
 }
 
-void xp_deliver_handed(struct xpoll *queue, int fd, struct xp_slot *slot,
-                       unsigned filter)
-{
-	unsigned bit = XP_BIT(filter);
-
-	if (slot->once & bit)
-		xp_interest_delivered_once(queue, fd, slot, filter);
-	else if (slot->turn & bit)
-		xp_interest_delivered_turn(queue, fd, slot, filter);
-	else if (!(slot->edge & bit) && slot->mode == XP_MODE_LAZY)
-		xp_candidate_delivered(queue, fd, slot, bit);
-}
-
-void xp_deliver_rearm(struct xpoll *queue, int fd, struct xp_slot *slot)
-{
-	unsigned enabled = slot->enabled;
-
-	if (slot->mode == XP_MODE_FIRED && enabled)
-		(void)xp_interest_push(queue, fd, slot, XP_MODE_ONESHOT, enabled);
-}
-
 /* Another event in the caller's array, as far as all of them are alike. */
 static XP_INLINE struct xpoll_event *event_next(struct xp_wait *wait, int fd,
                                                 const struct xp_slot *slot,
@@ -312,7 +276,7 @@ static void emit(struct xpoll *queue, struct xp_wait *wait, int fd,
 		xp_detail(queue, wait, fd, slot, filter, events);
 	/* Level mode, the usual one, leaves nothing to do. */
 	if (slot->mode != XP_MODE_LEVEL || (slot->once | slot->turn) & XP_BIT(filter))
-		xp_deliver_handed(queue, fd, slot, filter);
+		xp_interest_handed(queue, fd, slot, filter);
 }
 
 /* Of these filters, in their order; returns those that found no room. */
@@ -359,7 +323,7 @@ static XP_INLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait,
 		left = left ? left : also;
 	}
 	slot->first = left ? XP_LOWEST_BIT(left) & 3u : XP_READ;
-	xp_deliver_rearm(queue, fd, slot);
+	xp_interest_rearm(queue, fd, slot);
 }
 
 /*
@@ -410,7 +374,7 @@ static XP_APART void deliver_more(struct xpoll *queue, struct xp_wait *wait,
 	if (filters)
 		deliver_events(queue, wait, fd, slot, filters, events);
 	else if (slot->mode != XP_MODE_LAZY)
-		xp_deliver_outdated(queue, fd, slot, slot->enabled);
+		xp_candidate_outdated(queue, fd, slot, slot->enabled);
 }
 
 static XP_APART void event_deliver_any(struct xpoll *queue, struct xp_wait *wait,

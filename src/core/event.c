@@ -5,11 +5,12 @@
 
 #include "base/assert.h"
 #include "base/time.h"
+#include "core/change.h"
 #include "core/detail.h"
+#include "core/enter.h"
 #include "core/interest.h"
 #include "core/reg.h"
 #include "core/result.h"
-#include "core/wait.h"
 #include "os/fdnum.h"
 #include "os/sys.h"
 
@@ -82,7 +83,7 @@ static int fd_add(struct xpoll *queue, const struct xpoll_event *change, int fd,
 		add.counted = change->fflags & XPOLL_NOTE_COUNT;
 		add.soerr = change->fflags & XPOLL_NOTE_SOERR;
 	}
-	return xp_interest_add(queue, fd, &add);
+	return xp_change_add(queue, fd, &add);
 }
 
 static int fd_change(struct xpoll *queue, const struct xpoll_event *change,
@@ -98,11 +99,11 @@ static int fd_change(struct xpoll *queue, const struct xpoll_event *change,
 	if (change->flags & XPOLL_ADD)
 		return fd_add(queue, change, fd, filter);
 	if (change->flags & XPOLL_DELETE)
-		return xp_interest_delete(queue, fd, XP_BIT(filter));
+		return xp_change_delete(queue, fd, XP_BIT(filter));
 	if (change->flags & XPOLL_ENABLE)
-		rc = xp_interest_enable(queue, fd, XP_BIT(filter));
+		rc = xp_change_enable(queue, fd, XP_BIT(filter));
 	else
-		rc = xp_interest_disable(queue, fd, XP_BIT(filter));
+		rc = xp_change_disable(queue, fd, XP_BIT(filter));
 	if (rc == 0 && change->flags & XPOLL_SETUDATA)
 		xp_slots_get(&queue->slots, fd)->udata[filter] = xp_udata_bits(change->udata64);
 	return rc;
@@ -155,11 +156,11 @@ static XP_INLINE int change_add_first(struct xpoll *queue,
 	slot->wishes = filter == XP_READ ? XP_WISH_IN : 0;
 	XP_ASSERT(xp_interest_chosen(queue, slot, mode, bit));
 	xp_count(&queue->counters.registered);
-	watch = xp_interest_look(slot, bit) | (edge ? XP_WATCH_EDGE : 0);
-	rc = xp_interest_attach(queue, fd, watch, xp_slot_token(slot, fd));
+	watch = xp_entry_look(slot, bit) | (edge ? XP_WATCH_EDGE : 0);
+	rc = xp_entry_attach(queue, fd, watch, xp_slot_token(slot, fd));
 	if (XP_UNLIKELY(rc < 0))
-		return xp_interest_refused(queue, fd, slot, filter == XP_READ, rc);
-	xp_interest_set_mode(queue, slot, mode, bit);
+		return xp_change_refused(queue, fd, slot, filter == XP_READ, rc);
+	xp_entry_set_mode(queue, slot, mode, bit);
 	return 0;
 }
 
@@ -185,7 +186,7 @@ static XP_INLINE bool change_usual(struct xpoll *queue,
 	if (change->flags == XPOLL_DELETE) {
 		if (slot->present != XP_BIT(filter) || !xp_slot_in_kernel(slot))
 			return false;
-		*rc = xp_interest_end(queue, fd, slot);
+		*rc = xp_entry_end(queue, fd, slot);
 		return true;
 	}
 	if ((change->flags & ~modes) != XPOLL_ADD || slot->present ||
@@ -304,43 +305,6 @@ int xp_event_changes(struct xpoll *queue, const struct xpoll_event *changes,
 	if (rc == 0)
 		rc = event_make(queue, changes, nchanges, NULL, 0);
 	if (rc == 0)
-		xp_leave(queue);
-	return xp_result(rc);
-}
-
-static int event_wait(struct xpoll *queue, struct xpoll_event *events,
-                      int nevents, int64_t timeout_ns, const void *sigset)
-{
-	sigset_t held;
-	struct xp_wait wait = {
-		.events = events,
-		.cap = nevents,
-		.mask = sigset,
-		.held = &held,
-	};
-	int rc;
-
-	wait.deadline_ns = timeout_ns < 0 ? XP_NEVER : timeout_ns == 0 ? XP_NOW
-		: xp_deadline(xp_sys_now(), timeout_ns);
-	rc = xp_wait_run(queue, &wait);
-	xp_detail_finish(queue, &wait);
-	xp_wait_leave(queue, &wait);
-	return rc < 0 ? rc : wait.len;
-}
-
-int xpoll_event_mask(struct xpoll *queue, const struct xpoll_event *changes,
-                     int nchanges, struct xpoll_event *events, int nevents,
-                     int64_t timeout_ns, const void *sigset)
-{
-	int rc = queue ? xp_enter(queue) : -EINVAL;
-
-	if (rc == 0)
-		rc = xp_event_make(queue, changes, nchanges, events, nevents);
-	if (rc != 0)
-		return xp_result(rc);
-	if (nevents > 0)
-		rc = event_wait(queue, events, nevents, timeout_ns, sigset);
-	else
 		xp_leave(queue);
 	return xp_result(rc);
 }

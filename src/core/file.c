@@ -5,8 +5,6 @@
 
 #include "base/alloc.h"
 #include "base/assert.h"
-#include "core/deliver.h"
-#include "core/interest.h"
 #include "os/fskind.h"
 #include "os/sys.h"
 #include "source/inode.h"
@@ -23,6 +21,8 @@ struct xp_file {
 	struct xp_inode_user growth;
 	bool sized;   /* regular, and its size tells where it ends */
 	bool follows; /* it is to be told of growth */
+	bool gone;    /* the number is another file's, or closed */
+	uint32_t pass; /* the last that looked at it */
 	unsigned due; /* filters to look at though they are CLEAR */
 	uint64_t device;
 	uint64_t inode;
@@ -82,11 +82,13 @@ static bool growth_listens(const struct xpoll *queue,
 	return xp_slots_get(&queue->slots, user->fd)->enabled & XP_BIT(XP_READ);
 }
 
+/* The next look at it says so: see file_status. */
 static void growth_gone(struct xpoll *queue, struct xp_inode_user *user)
 {
-	int fd = user->fd;
+	struct xp_file *file = XP_CONTAINER_OF(user, struct xp_file, growth);
 
-	xp_interest_drop(queue, fd, xp_slots_get(&queue->slots, fd));
+	file->gone = true;
+	file_wake(queue, file);
 }
 
 static const struct xp_inode_user_ops growth_user = {
@@ -181,7 +183,8 @@ void xp_files_fini(struct xpoll *queue)
 static int file_status(const struct xp_file *file, struct stat *status)
 {
 	int64_t born_ns;
-	int rc = xp_sys_fstat_born(file_fd(file), status, &born_ns);
+	int rc = file->gone ? -ENOENT
+		: xp_sys_fstat_born(file_fd(file), status, &born_ns);
 
 	if (rc < 0)
 		return rc;
@@ -259,24 +262,24 @@ static unsigned file_wanted(const struct xpoll *queue,
 	return slot->enabled & filters & (file->due | ~(unsigned)slot->edge);
 }
 
-/* It leaves its place: for the end of the line, or to sleep, or for good. */
-static void file_look(struct xpoll *queue, struct xp_wait *wait,
-                      struct xp_file *file)
+static struct xp_file *file_first(struct xp_list *list)
 {
-	int fd = file_fd(file);
-	struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
+	return XP_CONTAINER_OF(list->next, struct xp_file, turn);
+}
+
+/* It leaves its place: for the end of the line, or to sleep, or for good. */
+static int file_look(struct xpoll *queue, struct xp_file *file, bool poll_level)
+{
 	unsigned wanted = file_wanted(queue, file);
 	int events;
 
-	if (!wanted) {
+	if (!wanted && !file->gone) {
 		file_place(queue, file, NULL);
-		return;
+		return 0;
 	}
-	events = file_events(queue, file, wanted, wait->events == NULL);
-	if (events < 0) {
-		xp_interest_drop(queue, fd, slot);
-		return;
-	}
+	events = file_events(queue, file, wanted, poll_level);
+	if (events < 0)
+		return events;
 	file_place(queue, file,
 	           events ? &queue->files_awake : &queue->files_asleep);
 	/* A CLEAR filter, once reported, is silent until there is news. */
@@ -284,33 +287,33 @@ static void file_look(struct xpoll *queue, struct xp_wait *wait,
 		file->due &= ~XP_BIT(XP_READ);
 	if (events & POLLOUT)
 		file->due &= ~XP_BIT(XP_WRITE);
-	if (events)
-		xp_deliver_slot(queue, wait, fd, slot, (uint32_t)events);
+	return events;
 }
 
-static struct xp_file *file_first(struct xp_list *list)
-{
-	return XP_CONTAINER_OF(list->next, struct xp_file, turn);
-}
-
-void xp_files_deliver(struct xpoll *queue, struct xp_wait *wait)
+void xp_files_begin(struct xpoll *queue, bool poll_level)
 {
 	/* To the poll-like level all of them are ready. */
-	int looks = wait->events ? ASLEEP_LOOKS : INT32_MAX;
-	struct xp_list *last;
-	bool more = true;
+	int looks = poll_level ? INT32_MAX : ASLEEP_LOOKS;
 
+	queue->files_pass++;
 	while (looks-- > 0 && !xp_list_empty(&queue->files_asleep))
 		file_place(queue, file_first(&queue->files_asleep),
 		           &queue->files_awake);
-	last = queue->files_awake.prev;
-	while (more && !xp_list_empty(&queue->files_awake) &&
-	       !xp_wait_full(wait)) {
-		struct xp_file *file = file_first(&queue->files_awake);
+}
 
-		more = &file->turn != last;
-		file_look(queue, wait, file);
-	}
+bool xp_files_next(struct xpoll *queue, bool poll_level, int *fd, int *events)
+{
+	struct xp_file *file;
+
+	if (xp_list_empty(&queue->files_awake))
+		return false;
+	file = file_first(&queue->files_awake);
+	if (file->pass == queue->files_pass)
+		return false;
+	file->pass = queue->files_pass;
+	*fd = file_fd(file);
+	*events = file_look(queue, file, poll_level);
+	return true;
 }
 
 bool xp_files_ready(struct xpoll *queue)

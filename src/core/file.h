@@ -28,8 +28,13 @@ void xp_file_ask(struct xpoll *queue, int fd, unsigned filters);
 /* Bytes from the offset to the end, may be negative; 1: nobody tells. */
 int64_t xp_file_left(struct xpoll *queue, int fd);
 
-/* Look at those that are awake, and deliver what is ready. */
-void xp_files_deliver(struct xpoll *queue, struct xp_wait *wait);
+/* A pass over the files begins: it takes in some of those that sleep. */
+void xp_files_begin(struct xpoll *queue, bool poll_level);
+/*
+ * Look at the next that is awake: its bits; 0: not ready; -EBADF, -ENOENT: it is
+ * gone.  false: this pass has looked at all of them.
+ */
+bool xp_files_next(struct xpoll *queue, bool poll_level, int *fd, int *events);
 
 /* Is one of them ready?  For xpoll_fd. */
 bool xp_files_ready(struct xpoll *queue);

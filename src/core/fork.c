@@ -7,6 +7,7 @@
 #include "core/interest.h"
 #include "core/process.h"
 #include "core/reg.h"
+#include "core/renew.h"
 #include "core/result.h"
 #include "core/watch.h"
 #include "os/sys.h"
@@ -74,7 +75,7 @@ static int reinit_registrations(struct xpoll *queue)
 	queue->batch_next = 0;
 	xp_watch_forget_all(queue);
 	regs_rc = xp_regs_inherit(queue);
-	fds_rc = xp_interest_attach_all(queue, true);
+	fds_rc = xp_renew_attach_all(queue, true);
 	xp_mutex_unlock(&queue->lock);
 	return regs_rc < 0 ? regs_rc : fds_rc;
 }

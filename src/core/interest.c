@@ -27,39 +27,6 @@ enum {
 	LEVEL_WORTH = 2,
 };
 
-/* Half-closes come along with READ, for XPOLL_EOF. */
-#define INTEREST_BITS(i) \
-	(((i) & 1 ? POLLRDHUP | ((i) & 8 ? POLLIN : 0) : 0) | \
-	 ((i) & 2 ? POLLOUT : 0) | ((i) & 4 ? POLLPRI : 0))
-#define INTEREST_BITS_4(i) \
-	INTEREST_BITS(i), INTEREST_BITS((i) + 1), \
-	INTEREST_BITS((i) + 2), INTEREST_BITS((i) + 3)
-
-const uint16_t xp_interest_bits[16] = {
-	INTEREST_BITS_4(0), INTEREST_BITS_4(4),
-	INTEREST_BITS_4(8), INTEREST_BITS_4(12),
-};
-
-uint32_t xp_interest_watch(const struct xp_slot *slot, enum xp_mode mode,
-                           unsigned filters)
-{
-	static const uint32_t flags[] = {
-		[XP_MODE_LAZY] = XP_WATCH_EDGE,
-		[XP_MODE_ONESHOT] = XP_WATCH_ONESHOT,
-		[XP_MODE_EXCLUSIVE] = XP_WATCH_EXCLUSIVE,
-		[XP_MODE_FILE] = 0,
-	};
-
-	return xp_interest_look(slot, filters) | flags[mode];
-}
-
-struct xp_slot *xp_interest_find(const struct xpoll *queue, int fd)
-{
-	struct xp_slot *slot = fd < 0 ? NULL : xp_slots_at(&queue->slots, fd);
-
-	return slot && slot->present ? slot : NULL;
-}
-
 void xp_interest_remove_filters(struct xpoll *queue, struct xp_slot *slot,
                                 unsigned filters)
 {
@@ -90,124 +57,6 @@ void xp_interest_remove_filters(struct xpoll *queue, struct xp_slot *slot,
 		slot->wishes &= XP_WISH_OOB;
 	if (filters & XP_BIT(XP_EXCEPT))
 		slot->wishes &= XP_WISH_IN | XP_WISH_RDHUP;
-}
-
-void xp_interest_drop(struct xpoll *queue, int fd, struct xp_slot *slot)
-{
-	enum xp_mode mode = (enum xp_mode)slot->mode;
-
-	xp_interest_clear(queue, slot);
-	if (mode == XP_MODE_FILE)
-		xp_file_remove(queue, fd);
-	else if (queue->ops->caps & XP_CAP_STAYS && mode != XP_MODE_NONE)
-		(void)queue->ops->detach(queue->backend, fd);
-	XP_ASSERT(!slot->present && !slot->enabled);
-}
-
-void xp_interest_forget(struct xpoll *queue, int fd)
-{
-	struct xp_slot *slot = xp_interest_find(queue, fd);
-
-	if (!slot)
-		return;
-	if (xp_slot_in_kernel(slot))
-		(void)xp_interest_end(queue, fd, slot);
-	else
-		xp_interest_drop(queue, fd, slot);
-}
-
-bool xp_interest_same_file(struct xpoll *queue, int fd, struct xp_slot *slot,
-                           unsigned filters)
-{
-	int rc = queue->ops->attach(queue->backend, fd, XP_WATCH_AGAIN(filters),
-	                            xp_slot_token(slot, fd));
-
-	if (rc == -EEXIST)
-		return true;
-	if (rc == 0)
-		(void)queue->ops->detach(queue->backend, fd);
-	xp_interest_drop(queue, fd, slot);
-	return false;
-}
-
-void xp_interest_not_pushed(struct xpoll *queue, struct xp_slot *slot,
-                            enum xp_mode mode)
-{
-	if (slot->mode != XP_MODE_EXCLUSIVE && mode != XP_MODE_EXCLUSIVE)
-		return;
-	slot->mode = XP_MODE_NONE;
-	slot->armed = 0;
-	queue->unattached = true;
-}
-
-unsigned xp_interest_lazy(const struct xpoll *queue, const struct xp_slot *slot)
-{
-	unsigned edges = slot->edge & ~(unsigned)slot->solo;
-	unsigned now = edges & (slot->enabled | slot->armed);
-
-	if (xp_exact(queue))
-		return slot->enabled;
-	if (!slot->edge)
-		return slot->present;
-	/* What is disabled beside others would only bring those up again. */
-	return now ? now : edges;
-}
-
-/* What the kernel does not have is to be looked at; see solo.h. */
-static XP_APART void pushed_beside(struct xpoll *queue, int fd,
-                                   struct xp_slot *slot)
-{
-	unsigned uncovered;
-
-	if (slot->solo && !xp_solo_wanted(queue, slot))
-		xp_solo_end(queue, fd, slot, slot->solo);
-	slot->armed |= slot->solo;
-	uncovered = slot->enabled & ~(unsigned)slot->armed;
-	if (uncovered && xp_solo_wanted(queue, slot)) {
-		xp_candidate_asked(queue, fd, slot, uncovered);
-		queue->look_wanted |= queue->waiters > 0;
-	}
-}
-
-void xp_interest_pushed(struct xpoll *queue, int fd, struct xp_slot *slot,
-                        enum xp_mode mode, unsigned filters)
-{
-	xp_interest_set_mode(queue, slot, mode, filters);
-	if (XP_UNLIKELY(slot->edge | slot->solo))
-		pushed_beside(queue, fd, slot);
-}
-
-int xp_interest_push_again(struct xpoll *queue, int fd, struct xp_slot *slot,
-                           enum xp_mode mode, unsigned filters, unsigned again)
-{
-	uint32_t watch = xp_interest_watch(slot, mode, filters) |
-		XP_WATCH_AGAIN(again);
-	uint64_t token = xp_slot_token(slot, fd);
-	int rc;
-
-	XP_ASSERT(slot->mode != XP_MODE_FILE);
-	XP_ASSERT(mode != XP_MODE_NONE && mode != XP_MODE_FIRED);
-	if (slot->mode == XP_MODE_NONE)
-		rc = xp_interest_attach(queue, fd, watch, token);
-	else
-		rc = queue->ops->change(queue->backend, fd, watch, token);
-	/* The number is a file that cannot be waited for: another one. */
-	if (rc == -EPERM)
-		rc = -ENOENT;
-	if (rc == 0)
-		xp_interest_pushed(queue, fd, slot, mode, filters);
-	else if (rc == -ENOENT || rc == -EBADF)
-		xp_interest_drop(queue, fd, slot);
-	else
-		xp_interest_not_pushed(queue, slot, mode);
-	return rc;
-}
-
-int xp_interest_push(struct xpoll *queue, int fd, struct xp_slot *slot,
-                     enum xp_mode mode, unsigned filters)
-{
-	return xp_interest_push_again(queue, fd, slot, mode, filters,
-	                              XP_ALL_FILTERS);
 }
 
 /* All that is enabled can be silenced by its own delivery. */
@@ -253,7 +102,7 @@ void xp_interest_choose(const struct xpoll *queue, const struct xp_slot *slot,
 		*mode = XP_MODE_ONESHOT;
 	} else if (edge || present != enabled || slot->flips || slot->turn) {
 		*mode = XP_MODE_LAZY;
-		*filters = xp_interest_lazy(queue, slot);
+		*filters = xp_entry_lazy(queue, slot);
 	}
 }
 
@@ -277,11 +126,11 @@ int xp_interest_publish(struct xpoll *queue, int fd, struct xp_slot *slot,
 	if (slot->edge && enabled & xp_slot_by_edge(slot) && !xp_exact(queue))
 		return xp_solo_report(queue, fd, slot, filters & enabled);
 	if (enabled & xp_slot_by_edge(slot))
-		return xp_interest_push_again(queue, fd, slot, XP_MODE_LAZY,
-		                              xp_interest_lazy(queue, slot), filters);
+		return xp_entry_push_again(queue, fd, slot, XP_MODE_LAZY,
+		                              xp_entry_lazy(queue, slot), filters);
 	if (wants_oneshot(queue, slot, enabled))
-		return xp_interest_push(queue, fd, slot, XP_MODE_ONESHOT, enabled);
-	return xp_interest_push(queue, fd, slot, XP_MODE_LEVEL, enabled);
+		return xp_entry_push(queue, fd, slot, XP_MODE_ONESHOT, enabled);
+	return xp_entry_push(queue, fd, slot, XP_MODE_LEVEL, enabled);
 }
 
 void xp_interest_cover(struct xpoll *queue, int fd, struct xp_slot *slot,
@@ -290,8 +139,8 @@ void xp_interest_cover(struct xpoll *queue, int fd, struct xp_slot *slot,
 	if (slot->edge)
 		(void)xp_solo_report(queue, fd, slot, filters);
 	else
-		(void)xp_interest_push(queue, fd, slot, XP_MODE_LAZY,
-		                       xp_interest_lazy(queue, slot));
+		(void)xp_entry_push(queue, fd, slot, XP_MODE_LAZY,
+		                       xp_entry_lazy(queue, slot));
 }
 
 /* Choose anew and tell the kernel; with nothing enabled leave its set. */
@@ -310,10 +159,10 @@ static int push_chosen(struct xpoll *queue, int fd, struct xp_slot *slot,
 		slot->mode = XP_MODE_NONE;
 		slot->armed = 0;
 		if (rc == -ENOENT || rc == -EBADF)
-			xp_interest_drop(queue, fd, slot);
+			xp_entry_drop(queue, fd, slot);
 		return rc;
 	}
-	return xp_interest_push_again(queue, fd, slot, mode, filters, again);
+	return xp_entry_push_again(queue, fd, slot, mode, filters, again);
 }
 
 /* Filters became silent; lazily the kernel need not hear of it. */
@@ -366,7 +215,7 @@ int xp_interest_wanted(struct xpoll *queue, int fd, struct xp_slot *slot,
 			xp_candidate_asked(queue, fd, slot, filters);
 		return rc;
 	}
-	if (xp_solo_wanted(queue, slot) &&
+	if (xp_entry_holds_edges(queue, slot) &&
 	    queue->waiters > 0 && xp_slot_lookable(fd, slot))
 		return xp_solo_report(queue, fd, slot, filters);
 	if (slot->mode == XP_MODE_LEVEL && covered) {
@@ -379,7 +228,7 @@ int xp_interest_wanted(struct xpoll *queue, int fd, struct xp_slot *slot,
 		level_ends(slot, 0);
 	/* A one-shot entry that has not fired is silent about the rest. */
 	if (queue->waiters == 0 && (covered || slot->mode == XP_MODE_FIRED ||
-	                            xp_solo_wanted(queue, slot))) {
+	                            xp_entry_holds_edges(queue, slot))) {
 		xp_candidate_asked(queue, fd, slot, filters);
 		return 0;
 	}
@@ -390,10 +239,10 @@ int xp_interest_wanted(struct xpoll *queue, int fd, struct xp_slot *slot,
 		return 0;
 	}
 	if (wants_oneshot(queue, slot, slot->enabled))
-		return xp_interest_push(queue, fd, slot, XP_MODE_ONESHOT,
+		return xp_entry_push(queue, fd, slot, XP_MODE_ONESHOT,
 		                        slot->enabled);
-	return xp_interest_push(queue, fd, slot, XP_MODE_LAZY,
-	                        xp_interest_lazy(queue, slot));
+	return xp_entry_push(queue, fd, slot, XP_MODE_LAZY,
+	                        xp_entry_lazy(queue, slot));
 }
 
 void xp_interest_delivered_turn(struct xpoll *queue, int fd,
@@ -408,7 +257,7 @@ void xp_interest_delivered_once(struct xpoll *queue, int fd,
                                 struct xp_slot *slot, unsigned filter)
 {
 	if (slot->present == XP_BIT(filter)) {
-		xp_interest_forget(queue, fd);
+		xp_entry_forget(queue, fd);
 		return;
 	}
 	xp_interest_remove_filters(queue, slot, XP_BIT(filter));
@@ -424,14 +273,14 @@ static void fruitless_lazy(struct xpoll *queue, int fd, struct xp_slot *slot,
 
 	/* Errors and hang-ups no mask keeps out: silent after the next. */
 	if (!enabled && queue->ops->caps & XP_CAP_ONESHOT) {
-		(void)xp_interest_push(queue, fd, slot, XP_MODE_ONESHOT, 0);
+		(void)xp_entry_push(queue, fd, slot, XP_MODE_ONESHOT, 0);
 	} else if (silent & slot->solo) {
-		xp_solo_end(queue, fd, slot, silent & slot->solo);
+		xp_entry_end_solo(queue, fd, slot, silent & slot->solo);
 		slot->fruitless = 0;
 	} else if (silent && (!slot->edge || passed_over == slot->solo)) {
 		/* It was the main entry's report: none of its edges holds. */
-		(void)xp_interest_push(queue, fd, slot, XP_MODE_LAZY,
-		                       xp_interest_lazy(queue, slot) & enabled);
+		(void)xp_entry_push(queue, fd, slot, XP_MODE_LAZY,
+		                       xp_entry_lazy(queue, slot) & enabled);
 	}
 }
 
@@ -444,8 +293,8 @@ void xp_interest_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot,
 	switch ((enum xp_mode)slot->mode) {
 	case XP_MODE_LEVEL:
 		level_ends(slot, 1);
-		(void)xp_interest_push(queue, fd, slot, XP_MODE_LAZY,
-		                       xp_interest_lazy(queue, slot));
+		(void)xp_entry_push(queue, fd, slot, XP_MODE_LAZY,
+		                       xp_entry_lazy(queue, slot));
 		break;
 	case XP_MODE_LAZY:
 		if (++slot->fruitless >= FRUITLESS_MOST)
@@ -454,13 +303,13 @@ void xp_interest_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot,
 	case XP_MODE_FIRED:
 		/* Armed by state again, it would make the same report at once. */
 		if (enabled)
-			(void)xp_interest_push(queue, fd, slot, XP_MODE_LAZY,
-			                       xp_interest_lazy(queue, slot) & enabled);
+			(void)xp_entry_push(queue, fd, slot, XP_MODE_LAZY,
+			                       xp_entry_lazy(queue, slot) & enabled);
 		break;
 	case XP_MODE_EXCLUSIVE:
 		/* It is by state, too, and must not repeat. */
-		(void)xp_interest_push(queue, fd, slot, XP_MODE_LAZY,
-		                       xp_interest_lazy(queue, slot));
+		(void)xp_entry_push(queue, fd, slot, XP_MODE_LAZY,
+		                       xp_entry_lazy(queue, slot));
 		break;
 	case XP_MODE_ONESHOT:
 	case XP_MODE_NONE:
@@ -469,4 +318,25 @@ void xp_interest_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot,
 		/* Armed anew since, or not the kernel's: nothing repeats. */
 		break;
 	}
+}
+
+void xp_interest_handed(struct xpoll *queue, int fd, struct xp_slot *slot,
+                       unsigned filter)
+{
+	unsigned bit = XP_BIT(filter);
+
+	if (slot->once & bit)
+		xp_interest_delivered_once(queue, fd, slot, filter);
+	else if (slot->turn & bit)
+		xp_interest_delivered_turn(queue, fd, slot, filter);
+	else if (!(slot->edge & bit) && slot->mode == XP_MODE_LAZY)
+		xp_candidate_delivered(queue, fd, slot, bit);
+}
+
+void xp_interest_rearm(struct xpoll *queue, int fd, struct xp_slot *slot)
+{
+	unsigned enabled = slot->enabled;
+
+	if (slot->mode == XP_MODE_FIRED && enabled)
+		(void)xp_entry_push(queue, fd, slot, XP_MODE_ONESHOT, enabled);
 }

@@ -1,11 +1,13 @@
 /* The poll-like level: xpoll_ctl, xpoll_revents; xpoll_wait is in wait.c. */
-#include "core/pollike.h"
+#include "core/batch.h"
 
 #include <errno.h>
 
 #include "base/time.h"
+#include "core/change.h"
 #include "core/candidate.h"
 #include "core/deliver.h"
+#include "core/enter.h"
 #include "core/interest.h"
 #include "core/result.h"
 #include "os/fdnum.h"
@@ -26,32 +28,6 @@ static unsigned poll_filters(int events)
 	return filters;
 }
 
-/* The bits that poll(2) would report, by enabled | wishes << 3. */
-#define POLL_MASK(i) \
-	(((i) & 7 ? POLLERR | POLLHUP : 0) | \
-	 ((i) & 1 && (i) >> 3 & XP_WISH_IN ? POLLIN : 0) | \
-	 ((i) & 1 && (i) >> 3 & XP_WISH_RDHUP ? POLLRDHUP : 0) | \
-	 ((i) & 2 ? POLLOUT : 0) | ((i) & 4 ? POLLPRI : 0))
-#define POLL_MASKS_4(i) \
-	POLL_MASK(i), POLL_MASK((i) + 1), POLL_MASK((i) + 2), POLL_MASK((i) + 3)
-
-static const uint16_t poll_masks[32] = {
-	POLL_MASKS_4(0), POLL_MASKS_4(4), POLL_MASKS_4(8), POLL_MASKS_4(12),
-	POLL_MASKS_4(16), POLL_MASKS_4(20), POLL_MASKS_4(24), POLL_MASKS_4(28),
-};
-
-_Static_assert(XP_BIT(XP_READ) == 1 && XP_BIT(XP_WRITE) == 2 &&
-               XP_BIT(XP_EXCEPT) == 4 && XP_WISH_IN == 1 && XP_WISH_RDHUP == 2,
-               "the index of the table");
-
-/* What of these bits poll(2) would report for what is enabled. */
-static XP_INLINE uint32_t poll_bits(const struct xp_slot *slot, uint32_t events)
-{
-	unsigned wishes = slot->wishes & (XP_WISH_IN | XP_WISH_RDHUP);
-
-	return events & poll_masks[slot->enabled | wishes << 3];
-}
-
 /* The filters that a report of these bits is about. */
 static unsigned reported(const struct xp_slot *slot, uint32_t bits)
 {
@@ -62,76 +38,6 @@ static unsigned reported(const struct xp_slot *slot, uint32_t bits)
 	    bits & (POLLERR | POLLHUP))
 		return enabled;
 	return poll_filters((int)bits) & enabled;
-}
-
-/* It is in the batch already: what else fired of it comes with the same entry. */
-static XP_APART void poll_deliver_more(struct xpoll *queue,
-                                       struct xp_wait *wait, int fd,
-                                       struct xp_slot *slot, uint32_t events)
-{
-	bool single = !(slot->enabled & (slot->enabled - 1u));
-	bool known = single && !(events & (POLLERR | POLLHUP | POLLRDHUP));
-
-	for (int i = 0; i < wait->len && !known; i++) {
-		known = queue->ready[i].fd == fd;
-		if (known)
-			queue->ready[i].events |= events;
-	}
-	if (slot->mode != XP_MODE_LAZY)
-		xp_deliver_outdated(queue, fd, slot, slot->enabled);
-}
-
-void xp_poll_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
-                     struct xp_slot *slot, uint32_t events)
-{
-	if (XP_UNLIKELY(!poll_bits(slot, events))) {
-		xp_interest_fruitless(queue, fd, slot, wait->passed_over);
-	} else if (XP_UNLIKELY(slot->batch == wait->batch)) {
-		poll_deliver_more(queue, wait, fd, slot, events);
-	} else if (XP_UNLIKELY(xp_wait_full(wait))) {
-		slot->fruitless = 0;
-		slot->spent = 1;
-		wait->news = true;
-		xp_candidate_carry(queue, fd, slot, slot->enabled, events);
-	} else {
-		slot->fruitless = 0;
-		if (XP_UNLIKELY(slot->edge))
-			slot->spent = 1;
-		wait->news = true;
-		slot->batch = wait->batch;
-		queue->ready[wait->len++] = (struct xp_ready){
-			.slot = slot,
-			.fd = fd,
-			.generation = slot->generation,
-			.events = events,
-		};
-	}
-}
-
-/* The slot of an entry, if its registration still stands. */
-static struct xp_slot *entry_slot(const struct xp_ready *entry)
-{
-	struct xp_slot *slot = entry->slot;
-
-	return slot->generation == entry->generation ? slot : NULL;
-}
-
-void xp_poll_return_batch(struct xpoll *queue)
-{
-	int served = queue->candidates_len;
-
-	for (; queue->batch_next < queue->batch_len; queue->batch_next++) {
-		struct xp_ready *entry = &queue->ready[queue->batch_next];
-		struct xp_slot *slot = entry_slot(entry);
-
-		/* Files are looked at by every wait. */
-		if (slot && slot->mode != XP_MODE_FILE)
-			xp_candidate_carry(queue, entry->fd, slot,
-			                   slot->enabled, entry->events);
-	}
-	xp_candidates_served(queue, served);
-	queue->batch_len = 0;
-	queue->batch_next = 0;
 }
 
 static bool ctl_valid(int op, int events)
@@ -156,7 +62,7 @@ static int ctl_add(struct xpoll *queue, int op, int events, int fd, void *data)
 		.udata = xp_udata_pointer(data),
 	};
 
-	return xp_interest_add(queue, fd, &add);
+	return xp_change_add(queue, fd, &add);
 }
 
 /*
@@ -170,7 +76,7 @@ static int wishes_narrow(struct xpoll *queue, int fd, struct xp_slot *slot,
 	int rc;
 
 	slot->wishes = (wishes | (before & XP_WISH_OOB)) & 7;
-	rc = xp_interest_narrowed(queue, fd, slot, XP_BIT(XP_READ));
+	rc = xp_change_narrowed(queue, fd, slot, XP_BIT(XP_READ));
 	if (xp_is_lack(rc))
 		slot->wishes = before & 7;
 	return rc;
@@ -178,7 +84,7 @@ static int wishes_narrow(struct xpoll *queue, int fd, struct xp_slot *slot,
 
 static int ctl_delete(struct xpoll *queue, int events, int fd)
 {
-	struct xp_slot *slot = xp_interest_find(queue, fd);
+	struct xp_slot *slot = xp_entry_find(queue, fd);
 	unsigned filters = poll_filters(events);
 	unsigned wishes = slot ? slot->wishes & (XP_WISH_IN | XP_WISH_RDHUP) : 0;
 
@@ -194,7 +100,7 @@ static int ctl_delete(struct xpoll *queue, int events, int fd)
 		if (rc < 0 || !(filters & slot->present))
 			return rc;
 	}
-	return xp_interest_delete(queue, fd, filters);
+	return xp_change_delete(queue, fd, filters);
 }
 
 /* See xp_interest_mark. */
@@ -218,9 +124,9 @@ static int ctl_change(struct xpoll *queue, int op, int events, int fd,
 	else if (op & XPOLL_DELETE)
 		rc = ctl_delete(queue, events, fd);
 	else if (op & XPOLL_ENABLE)
-		rc = xp_interest_enable(queue, fd, poll_filters(events));
+		rc = xp_change_enable(queue, fd, poll_filters(events));
 	else
-		rc = xp_interest_disable(queue, fd, poll_filters(events));
+		rc = xp_change_disable(queue, fd, poll_filters(events));
 	xp_count(&queue->counters.changes);
 	if (rc < 0)
 		xp_count(&queue->counters.change_errors);
@@ -273,17 +179,17 @@ static XP_INLINE void hand_out(struct xpoll *queue, int fd, struct xp_slot *slot
 	} else {
 		for (unsigned i = 0; i < XP_FD_FILTERS; i++)
 			if (filters & XP_BIT(i) && slot->enabled & XP_BIT(i))
-				xp_deliver_handed(queue, fd, slot, i);
+				xp_interest_handed(queue, fd, slot, i);
 	}
-	xp_deliver_rearm(queue, fd, slot);
+	xp_interest_rearm(queue, fd, slot);
 }
 
 /* Take the next entry; the bits of its descriptor, 0: it is outdated. */
 static XP_INLINE uint32_t entry_take(struct xpoll *queue, void **datap)
 {
 	struct xp_ready *entry = &queue->ready[queue->batch_next++];
-	struct xp_slot *slot = entry_slot(entry);
-	uint32_t bits = slot ? poll_bits(slot, entry->events) : 0;
+	struct xp_slot *slot = xp_ready_slot(entry);
+	uint32_t bits = slot ? xp_poll_bits(slot, entry->events) : 0;
 	unsigned filters;
 
 	if (!bits)

@@ -5,11 +5,12 @@
 #include "base/assert.h"
 #include "base/time.h"
 #include "core/backends.h"
+#include "core/enter.h"
 #include "core/interest.h"
 #include "core/mark.h"
 #include "core/reg.h"
 #include "core/result.h"
-#include "core/watch.h"
+#include "core/sources.h"
 #include "os/fdnum.h"
 #include "os/sys.h"
 
@@ -62,7 +63,7 @@ static int lookup_fd(struct xpoll *queue, uint64_t ident, int filter,
                      struct xpoll_event *found)
 {
 	int fd = xp_fd_number(ident);
-	struct xp_slot *slot = xp_interest_find(queue, fd);
+	struct xp_slot *slot = xp_entry_find(queue, fd);
 	int index = fd_filter(filter);
 	unsigned bit = XP_BIT(index);
 

@@ -95,6 +95,7 @@ struct xpoll {
 	struct xp_regmap files;      /* [q] that the kernel cannot wait for */
 	struct xp_list files_awake;  /* [q] of these: to look at; see file.h */
 	struct xp_list files_asleep; /* [q] those that were not ready */
+	uint32_t files_pass;         /* [q] passes over those awake */
 	struct {
 		struct xp_mark_page **pages;
 		int pages_len;
@@ -155,67 +156,15 @@ struct xp_wait {
 	bool news;      /* it told of something that nothing else had told of */
 	bool kicker;    /* it calls out the next of those that were called out */
 	bool slept;     /* for the first time, or more often */
+	bool renew;     /* a dead registration keeps reporting: make the set anew */
 	bool holds;     /* signals are handled while it sleeps and not in between */
 	bool timed_out; /* the last sleep ended at the deadline */
 };
-
-/* The fork check and the lock; -EBADF. */
-static inline int xp_enter(struct xpoll *queue)
-{
-	if (XP_UNLIKELY(queue->process != xp_process_current()))
-		return -EBADF;
-	xp_mutex_lock(&queue->lock);
-	return 0;
-}
-
-/*
- * The same where this thread is the only one of its process, and so stays
- * until the call ends: no lock, and nobody else to think of.  false: it may
- * not be, or the queue is not of this process.
- */
-static inline bool xp_enter_alone(struct xpoll *queue)
-{
-	if (XP_UNLIKELY(!xp_single_threaded() ||
-	                queue->process != xp_process_current()))
-		return false;
-	xp_mutex_lock_alone(&queue->lock);
-	return true;
-}
-
-/* Make a back end's threads come out before something is changed. */
-void xp_quiesce(struct xpoll *queue);
-
-/* Enter to change something. */
-static inline int xp_enter_change(struct xpoll *queue)
-{
-	int rc = xp_enter(queue);
-
-	if (XP_UNLIKELY(rc == 0 && queue->waiters > 0))
-		xp_quiesce(queue);
-	return rc;
-}
 
 /* This call found out that there is nothing: attention ends at once. */
 static inline void xp_attention_over(struct xpoll *queue)
 {
 	queue->unattended = XP_UNATTENDED_MOST;
-}
-
-/* xpoll_fd tells of what the kernel cannot. */
-void xp_update_attention(struct xpoll *queue);
-
-/*
- * Before the lock is released: if what this thread did concerns those that
- * sleep, and it did not take it itself, one of them comes out.  Once, however
- * much it did.
- */
-void xp_settle(struct xpoll *queue);
-
-static inline void xp_leave(struct xpoll *queue)
-{
-	if (XP_UNLIKELY(queue->exposed || queue->look_wanted))
-		xp_settle(queue);
-	xp_mutex_unlock(&queue->lock);
 }
 
 /*
@@ -239,6 +188,11 @@ static inline uint32_t xp_set_number(const struct xpoll *queue)
 static inline bool xp_exact(const struct xpoll *queue)
 {
 	return !queue->lazy;
+}
+
+static inline bool xp_wait_full(const struct xp_wait *wait)
+{
+	return wait->len >= wait->cap;
 }
 
 #endif

@@ -23,9 +23,9 @@ static int slot_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 	slot->solo = 0;
 	if (mode == XP_MODE_EXCLUSIVE && !filters)
 		return 0;
-	rc = xp_interest_push(queue, fd, slot, mode, filters);
+	rc = xp_entry_push(queue, fd, slot, mode, filters);
 	if (rc < 0 && !xp_is_lack(rc)) {
-		xp_interest_drop(queue, fd, slot);
+		xp_entry_drop(queue, fd, slot);
 		return 0;
 	}
 	return rc;
@@ -39,7 +39,7 @@ static bool slot_is_missing(const struct xp_slot *slot)
 	return slot->mode == XP_MODE_NONE && slot->enabled;
 }
 
-int xp_interest_attach_all(struct xpoll *queue, bool inherited)
+int xp_renew_attach_all(struct xpoll *queue, bool inherited)
 {
 	int last = queue->slots.pages_len << XP_PAGE_BITS;
 	int first = 0;
@@ -61,7 +61,7 @@ int xp_interest_attach_all(struct xpoll *queue, bool inherited)
 	return first;
 }
 
-int xp_interest_attach_rest(struct xpoll *queue)
+int xp_renew_attach_rest(struct xpoll *queue)
 {
 	int last = queue->slots.pages_len << XP_PAGE_BITS;
 	int rc = 0;
@@ -96,9 +96,9 @@ static void renew_confirm(struct xpoll *queue)
 		    (slot->mode == XP_MODE_NONE && !slot->enabled))
 			continue;
 		if (can_ask && !queue->ops->renew_knows(queue->backend, fd))
-			xp_interest_forget(queue, fd);
+			xp_entry_forget(queue, fd);
 		else if (!can_ask && level_or_lazy)
-			(void)xp_interest_push(queue, fd, slot,
+			(void)xp_entry_push(queue, fd, slot,
 			                       (enum xp_mode)slot->mode, slot->armed);
 	}
 }
@@ -116,7 +116,7 @@ void xp_renew(struct xpoll *queue)
 		return; /* No descriptor free: tried again when it hurts again. */
 	xp_count(&queue->counters.rebuilds);
 	/* What the kernel has no memory for the next wait attaches, or says so. */
-	(void)xp_interest_attach_all(queue, false);
+	(void)xp_renew_attach_all(queue, false);
 	if (ops->renew_knows) {
 		renew_confirm(queue);
 		ops->renew_end(queue->backend);

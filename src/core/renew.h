@@ -10,4 +10,12 @@
  */
 void xp_renew(struct xpoll *queue);
 
+/*
+ * Attach every slot to an empty kernel set; inherited: in a forked child.
+ * What cannot be attached for lack of something is left for later.
+ */
+int xp_renew_attach_all(struct xpoll *queue, bool inherited);
+/* Attach those that were left. */
+int xp_renew_attach_rest(struct xpoll *queue);
+
 #endif

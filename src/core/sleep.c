@@ -8,12 +8,18 @@
 #include <pthread.h>
 
 #include "base/assert.h"
+#include "core/attention.h"
 #include "core/candidate.h"
 #include "core/deliver.h"
 #include "core/keeper.h"
+#include "core/recheck.h"
 #include "os/sys.h"
 
-enum { FLUSH_CAP = 64 };
+enum {
+	FLUSH_CAP = 64,
+	/* Waits that hold signals back at once, after a sleep in vain. */
+	VAIN_FOR = 64,
+};
 
 void xp_kick(struct xpoll *queue)
 {
@@ -344,4 +350,39 @@ bool xp_wait_in_vain(const struct xpoll *queue, struct xp_wait *wait)
 			atomic_load_explicit(&queue->counters.registered,
 			                     memory_order_relaxed) &&
 		xp_wait_deadline_passed(wait);
+}
+
+void xp_quiesce(struct xpoll *queue)
+{
+	if (queue->ops->caps & XP_CAP_CONCURRENT)
+		return;
+	queue->changers++;
+	queue->inside++;
+	while (queue->waiters > 0) {
+		xp_kick(queue);
+		xp_mutex_wait(&queue->lock, &queue->quiet);
+	}
+	XP_ASSERT(queue->inside > 0 && queue->changers > 0);
+	queue->inside--;
+	if (--queue->changers == 0 || queue->dying)
+		pthread_cond_broadcast(&queue->quiet);
+}
+
+XP_APART int64_t xp_sleep_held(struct xpoll *queue, struct xp_wait *wait)
+{
+	if (!wait->slept) {
+		if (queue->untried == 0)
+			return XP_PAST;
+		queue->untried--;
+		/* Where a mask costs nothing, it stays at 1. */
+		queue->vain -= queue->vain > 1 ||
+			(queue->vain == 1 && !(queue->ops->caps & XP_CAP_MASK));
+	} else if (!wait->holds) {
+		queue->vain = VAIN_FOR;
+	}
+	wait->slept = true;
+	wait->timed_out = false;
+	xp_wait_hold(queue, wait);
+	/* XP_NOW would neither sleep nor apply the mask. */
+	return wait->deadline_ns == XP_NOW ? XP_PAST : wait->deadline_ns;
 }

@@ -93,4 +93,63 @@ static inline bool xp_wait_deadline_over(const struct xp_wait *wait)
 	return xp_wait_deadline_passed(wait) && (!wait->mask || wait->timed_out);
 }
 
+/* Make a back end's threads come out before something is changed. */
+void xp_quiesce(struct xpoll *queue);
+
+/*
+ * Before the lock is released: if what this thread did concerns those that
+ * sleep, and it did not take it itself, one of them comes out.  Once, however
+ * much it did.
+ */
+void xp_settle(struct xpoll *queue);
+
+/* Waits that hold signals back at once. */
+enum { XP_UNTRIED_MOST = 8 };
+
+/* Is this call's first sleep likely to end in vain? */
+static XP_INLINE bool xp_vain_likely(const struct xpoll *queue,
+                                  const struct xp_wait *wait)
+{
+	return XP_UNLIKELY(queue->vain > 0 || wait->mask ||
+	                   queue->due_ns < wait->deadline_ns);
+}
+
+/* As xp_sleep_deadline, where signals are held back. */
+int64_t xp_sleep_held(struct xpoll *queue, struct xp_wait *wait);
+
+/*
+ * Until when to sleep.  Where the first sleep is likely to end in vain, one tries
+ * without sleeping first, if the last that tried found something or a few did not
+ * try: a busy queue then needs no system calls for holding signals back.
+ */
+static XP_INLINE int64_t xp_sleep_deadline(struct xpoll *queue, struct xp_wait *wait)
+{
+	if (XP_UNLIKELY(wait->slept || xp_vain_likely(queue, wait)))
+		return xp_sleep_held(queue, wait);
+	wait->slept = true;
+	return wait->deadline_ns;
+}
+
+/*
+ * The only thread of its process sleeps: nobody can change, kick or cancel
+ * anything meanwhile, but a signal handler may fork or call xpoll_wake.
+ */
+static XP_INLINE int xp_sleep_alone(struct xpoll *queue, struct xp_wait *wait,
+                                 int64_t deadline_ns, struct xp_fired *fired,
+                                 int cap)
+{
+	bool cut = queue->due_ns < deadline_ns;
+	int rc;
+
+	if (XP_UNLIKELY(cut))
+		deadline_ns = queue->due_ns;
+	wait->sequence = queue->sequence;
+	xp_mutex_unlock_alone(&queue->lock);
+	rc = queue->ops->wait(queue->backend, deadline_ns, wait->mask, fired, cap);
+	xp_mutex_lock_alone(&queue->lock);
+	if (XP_UNLIKELY(rc == 0))
+		wait->timed_out = !cut;
+	return rc;
+}
+
 #endif

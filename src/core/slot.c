@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "os/fdkind.h"
 
 static int slots_grow(struct xp_slots *slots, int page)
 {
@@ -47,4 +48,14 @@ void xp_slots_fini(struct xp_slots *slots)
 	for (int i = 0; i < slots->pages_len; i++)
 		xp_free(slots->pages[i]);
 	xp_free(slots->pages);
+}
+
+int xp_slot_find_kind(int fd, struct xp_slot *slot)
+{
+	int kind = xp_fd_kind(fd);
+
+	if (kind < 0)
+		return kind;
+	slot->kind = kind & 15;
+	return 0;
 }

@@ -16,6 +16,7 @@
 
 #include "base/compiler.h"
 #include "base/udata.h"
+#include "os/fdkind.h"
 
 /* The filters a descriptor can have, in the order they are reported. */
 enum { XP_READ, XP_WRITE, XP_EXCEPT, XP_FD_FILTERS };
@@ -162,6 +163,27 @@ static inline struct xp_slot *xp_slots_get(const struct xp_slots *slots, int fd)
 static inline uint64_t xp_slot_token(const struct xp_slot *slot, int fd)
 {
 	return (uint64_t)slot->generation << 32 | (uint32_t)fd;
+}
+
+/* Find out what kind of file it is, once; 0, -EBADF, -ENOMEM: not this time. */
+int xp_slot_find_kind(int fd, struct xp_slot *slot);
+
+static inline bool xp_slot_kind_known(int fd, struct xp_slot *slot)
+{
+	return slot->kind != XP_KIND_UNKNOWN || xp_slot_find_kind(fd, slot) == 0;
+}
+
+/* Is the file of that kind?  What cannot be found out now is of none. */
+static inline bool xp_slot_is(int fd, struct xp_slot *slot, enum xp_fd_kind kind)
+{
+	return xp_slot_kind_known(fd, slot) && slot->kind == kind;
+}
+
+/* May poll(2) look at the file?  Not if that cannot be found out now. */
+static inline bool xp_slot_lookable(int fd, struct xp_slot *slot)
+{
+	return xp_slot_kind_known(fd, slot) &&
+		xp_kind_can_look((enum xp_fd_kind)slot->kind);
 }
 
 #endif

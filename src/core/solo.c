@@ -5,11 +5,11 @@
 
 #include "base/assert.h"
 #include "core/candidate.h"
-#include "core/interest.h"
+#include "core/entry.h"
 
 static uint32_t solo_watch(const struct xp_slot *slot, unsigned filter)
 {
-	return xp_interest_look(slot, XP_BIT(filter)) | XP_WATCH_EDGE |
+	return xp_entry_look(slot, XP_BIT(filter)) | XP_WATCH_EDGE |
 		XP_WATCH_SOLO(filter);
 }
 
@@ -17,13 +17,13 @@ static uint32_t solo_watch(const struct xp_slot *slot, unsigned filter)
 static int solo_share(struct xpoll *queue, int fd, struct xp_slot *slot,
                       unsigned filter)
 {
-	unsigned filters = xp_interest_lazy(queue, slot) | XP_BIT(filter);
+	unsigned filters = xp_entry_lazy(queue, slot) | XP_BIT(filter);
 	int rc = queue->ops->change(queue->backend, fd,
-	                            xp_interest_watch(slot, XP_MODE_LAZY, filters),
+	                            xp_entry_watch(slot, XP_MODE_LAZY, filters),
 	                            xp_slot_token(slot, fd));
 
 	if (rc == 0) {
-		xp_interest_set_mode(queue, slot, XP_MODE_LAZY, filters);
+		xp_entry_set_mode(queue, slot, XP_MODE_LAZY, filters);
 		slot->armed |= slot->solo;
 	}
 	return rc;
@@ -36,7 +36,7 @@ static int solo_arm(struct xpoll *queue, int fd, struct xp_slot *slot,
 	uint32_t watch = solo_watch(slot, filter);
 	uint64_t token = xp_slot_token(slot, fd);
 	bool there = slot->solo & XP_BIT(filter);
-	int rc = known || there ? 0 : xp_interest_still(queue, fd, slot, 0);
+	int rc = known || there ? 0 : xp_entry_still(queue, fd, slot, 0);
 
 	if (rc == 0 && there)
 		rc = queue->ops->change(queue->backend, fd, watch, token);
@@ -80,10 +80,10 @@ int xp_solo_report(struct xpoll *queue, int fd, struct xp_slot *slot,
 		main = 0;
 	rc = solo_arm_all(queue, fd, slot, filters, false);
 	if (rc == -ENOENT)
-		xp_interest_drop(queue, fd, slot);
+		xp_entry_drop(queue, fd, slot);
 	if (rc == 0 && (main || !lazy))
-		rc = xp_interest_push(queue, fd, slot, XP_MODE_LAZY,
-		                      xp_interest_lazy(queue, slot));
+		rc = xp_entry_push(queue, fd, slot, XP_MODE_LAZY,
+		                      xp_entry_lazy(queue, slot));
 	return rc;
 }
 
@@ -95,13 +95,13 @@ int xp_solo_add(struct xpoll *queue, int fd, struct xp_slot *slot,
 	bool arm = enabled && (enabled & slot->edge || sleeps);
 	int rc;
 
-	XP_ASSERT(xp_solo_wanted(queue, slot));
+	XP_ASSERT(xp_entry_holds_edges(queue, slot));
 	slot->quiet = 0;
 	slot->fruitless = 0;
 	/* The change of an entry of its own tells whether it is the same file. */
 	if (arm && !(filters & ~(unsigned)slot->solo))
 		return solo_arm_all(queue, fd, slot, enabled, true);
-	rc = xp_interest_still(queue, fd, slot, 0);
+	rc = xp_entry_still(queue, fd, slot, 0);
 	if (rc < 0)
 		return rc;
 	if (arm)
@@ -111,16 +111,4 @@ int xp_solo_add(struct xpoll *queue, int fd, struct xp_slot *slot,
 		queue->look_wanted |= queue->waiters > 0;
 	}
 	return 0;
-}
-
-void xp_solo_end(struct xpoll *queue, int fd, struct xp_slot *slot,
-                 unsigned filters)
-{
-	for (unsigned i = 0; i < XP_FD_FILTERS; i++)
-		if (filters & slot->solo & XP_BIT(i))
-			(void)queue->ops->change(queue->backend, fd, XP_WATCH_SOLO(i),
-			                         xp_slot_token(slot, fd));
-	slot->armed &= XP_SET(~(filters & slot->solo));
-	slot->solo &= ~filters & XP_ALL_FILTERS;
-	slot->sequence = ++queue->sequence;
 }

@@ -12,7 +12,7 @@
 #ifndef XP_CORE_SOLO_H
 #define XP_CORE_SOLO_H
 
-#include "core/queue.h"
+#include "core/entry.h"
 
 /*
  * The edges that a change of the main entry would bring up again, for the sake
@@ -29,26 +29,15 @@ static inline unsigned xp_solo_held(const struct xpoll *queue,
 	return slot->edge & slot->enabled & slot->armed & ~slot->solo & ~filters;
 }
 
-/* Does the main entry hold edges, which changes of other filters must not touch? */
-static inline bool xp_solo_wanted(const struct xpoll *queue,
-                                  const struct xp_slot *slot)
-{
-	return slot->edge && slot->mode == XP_MODE_LAZY && !xp_exact(queue);
-}
-
 /*
  * Have the kernel report the state of these enabled filters, and of no edge
- * but theirs.  A result < 0 as that of xp_interest_push.
+ * but theirs.  A result < 0 as that of xp_entry_push.
  */
 int xp_solo_report(struct xpoll *queue, int fd, struct xp_slot *slot,
                    unsigned filters);
 
-/* An ADD of these filters; the slot is one of xp_solo_wanted. */
+/* An ADD of these filters; the slot is one of xp_entry_holds_edges. */
 int xp_solo_add(struct xpoll *queue, int fd, struct xp_slot *slot,
                 unsigned filters);
-
-/* These have no entry of their own any more. */
-void xp_solo_end(struct xpoll *queue, int fd, struct xp_slot *slot,
-                 unsigned filters);
 
 #endif

@@ -18,10 +18,12 @@
 #include "core/file.h"
 #include "core/interest.h"
 #include "core/keeper.h"
-#include "core/pollike.h"
+#include "core/batch.h"
+#include "core/recheck.h"
+#include "core/renew.h"
 #include "core/result.h"
 #include "core/sleep.h"
-#include "core/watch.h"
+#include "core/sources.h"
 #include "os/sys.h"
 #include "os/sys_hot.h"
 
@@ -31,74 +33,7 @@ enum {
 	PRIVATE_CAP = 64,
 	/* Waits that may be served without asking the kernel. */
 	UNHARVESTED_MOST = 16,
-	/* Waits that hold signals back at once. */
-	UNTRIED_MOST = 8,
-	/* And after a sleep in vain. */
-	VAIN_FOR = 64,
 };
-
-/*
- * The only thread of its process sleeps: nobody can change, kick or cancel
- * anything meanwhile, but a signal handler may fork or call xpoll_wake.
- */
-static XP_INLINE int sleep_alone(struct xpoll *queue, struct xp_wait *wait,
-                                 int64_t deadline_ns, struct xp_fired *fired,
-                                 int cap)
-{
-	bool cut = queue->due_ns < deadline_ns;
-	int rc;
-
-	if (XP_UNLIKELY(cut))
-		deadline_ns = queue->due_ns;
-	wait->sequence = queue->sequence;
-	xp_mutex_unlock_alone(&queue->lock);
-	rc = queue->ops->wait(queue->backend, deadline_ns, wait->mask, fired, cap);
-	xp_mutex_lock_alone(&queue->lock);
-	if (XP_UNLIKELY(rc == 0))
-		wait->timed_out = !cut;
-	return rc;
-}
-
-/* Is this call's first sleep likely to end in vain? */
-static XP_INLINE bool vain_likely(const struct xpoll *queue,
-                                  const struct xp_wait *wait)
-{
-	return XP_UNLIKELY(queue->vain > 0 || wait->mask ||
-	                   queue->due_ns < wait->deadline_ns);
-}
-
-/* As sleep_until, where signals are held back. */
-static XP_APART int64_t sleep_held(struct xpoll *queue, struct xp_wait *wait)
-{
-	if (!wait->slept) {
-		if (queue->untried == 0)
-			return XP_PAST;
-		queue->untried--;
-		/* Where a mask costs nothing, it stays at 1. */
-		queue->vain -= queue->vain > 1 ||
-			(queue->vain == 1 && !(queue->ops->caps & XP_CAP_MASK));
-	} else if (!wait->holds) {
-		queue->vain = VAIN_FOR;
-	}
-	wait->slept = true;
-	wait->timed_out = false;
-	xp_wait_hold(queue, wait);
-	/* XP_NOW would neither sleep nor apply the mask. */
-	return wait->deadline_ns == XP_NOW ? XP_PAST : wait->deadline_ns;
-}
-
-/*
- * Until when to sleep.  Where the first sleep is likely to end in vain, one tries
- * without sleeping first, if the last that tried found something or a few did not
- * try: a busy queue then needs no system calls for holding signals back.
- */
-static XP_INLINE int64_t sleep_until(struct xpoll *queue, struct xp_wait *wait)
-{
-	if (XP_UNLIKELY(wait->slept || vain_likely(queue, wait)))
-		return sleep_held(queue, wait);
-	wait->slept = true;
-	return wait->deadline_ns;
-}
 
 /*
  * An entry whose READ and WRITE are both ready makes two events.  What finds no
@@ -122,7 +57,7 @@ static XP_INLINE int ask_kernel(struct xpoll *queue, struct xp_wait *wait,
 	bool at_hand = wait->len > 0;
 	int room = wait->cap - wait->len;
 	int cap = room > FIRED_CAP ? FIRED_CAP : room;
-	int64_t deadline_ns = look_only ? XP_NOW : sleep_until(queue, wait);
+	int64_t deadline_ns = look_only ? XP_NOW : xp_sleep_deadline(queue, wait);
 	int rc;
 
 	if (XP_UNLIKELY(queue->crowded))
@@ -140,19 +75,23 @@ static XP_INLINE int ask_kernel(struct xpoll *queue, struct xp_wait *wait,
 		if (XP_UNLIKELY(queue->kicked > 0))
 			xp_kick_taken(wait, fired, rc);
 	} else if (alone) {
-		rc = sleep_alone(queue, wait, deadline_ns, fired, cap);
+		rc = xp_sleep_alone(queue, wait, deadline_ns, fired, cap);
 	} else {
 		rc = xp_sleep_in_kernel(queue, wait, deadline_ns, fired, cap);
 	}
 	XP_ASSERT(rc <= cap);
 	if (XP_UNLIKELY(rc == 0 && deadline_ns == XP_PAST)) {
-		queue->untried = UNTRIED_MOST;
+		queue->untried = XP_UNTRIED_MOST;
 		wait->timed_out = wait->deadline_ns == XP_NOW;
 	}
 	wait->exhausted = rc < cap;
 	wait->news = rc == cap;
 	if (rc > 0)
 		xp_deliver_fired(queue, wait, fired, rc);
+	if (XP_UNLIKELY(wait->renew)) {
+		wait->renew = false;
+		xp_renew(queue);
+	}
 	/* Edges of what the check of candidates has found are no news. */
 	if (wait->news && at_hand)
 		queue->harvest_due = true;
@@ -205,7 +144,7 @@ static XP_APART void gather_in_turn(struct xpoll *queue, struct xp_wait *wait)
 			break;
 		default:
 			if (queue->files_len > 0)
-				xp_files_deliver(queue, wait);
+				xp_files_check(queue, wait);
 			break;
 		}
 	}
@@ -282,7 +221,7 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait,
 			xp_sources_run_due(queue, wait->cap - wait->len);
 		rc = alone ? 0 : give_way(queue, wait);
 		if (XP_UNLIKELY(queue->unattached) && rc == 0)
-			rc = xp_interest_attach_rest(queue);
+			rc = xp_renew_attach_rest(queue);
 		if (rc < 0)
 			return rc;
 		gather(queue, wait);
@@ -497,4 +436,41 @@ int xpoll_event(struct xpoll *queue, const struct xpoll_event *changes,
 		return xp_event_changes(queue, changes, nchanges);
 	return event_and_wait(queue, changes, nchanges, events, nevents,
 	                      timeout_ns);
+}
+
+static int event_wait(struct xpoll *queue, struct xpoll_event *events,
+                      int nevents, int64_t timeout_ns, const void *sigset)
+{
+	sigset_t held;
+	struct xp_wait wait = {
+		.events = events,
+		.cap = nevents,
+		.mask = sigset,
+		.held = &held,
+	};
+	int rc;
+
+	wait.deadline_ns = timeout_ns < 0 ? XP_NEVER : timeout_ns == 0 ? XP_NOW
+		: xp_deadline(xp_sys_now(), timeout_ns);
+	rc = xp_wait_run(queue, &wait);
+	xp_detail_finish(queue, &wait);
+	xp_wait_leave(queue, &wait);
+	return rc < 0 ? rc : wait.len;
+}
+
+int xpoll_event_mask(struct xpoll *queue, const struct xpoll_event *changes,
+                     int nchanges, struct xpoll_event *events, int nevents,
+                     int64_t timeout_ns, const void *sigset)
+{
+	int rc = queue ? xp_enter(queue) : -EINVAL;
+
+	if (rc == 0)
+		rc = xp_event_make(queue, changes, nchanges, events, nevents);
+	if (rc != 0)
+		return xp_result(rc);
+	if (nevents > 0)
+		rc = event_wait(queue, events, nevents, timeout_ns, sigset);
+	else
+		xp_leave(queue);
+	return xp_result(rc);
 }

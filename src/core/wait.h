@@ -2,7 +2,7 @@
 #ifndef XP_CORE_WAIT_H
 #define XP_CORE_WAIT_H
 
-#include "core/queue.h"
+#include "core/enter.h"
 #include "os/sys.h"
 
 /*

@@ -1,6 +1,7 @@
 /* The calls that end the waits of other threads. */
 #include <errno.h>
 
+#include "core/enter.h"
 #include "core/result.h"
 #include "core/sleep.h"
 

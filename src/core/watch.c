@@ -1,104 +1,8 @@
-/* Descriptors and moments of the sources. */
+/* Descriptors of the sources. */
 #include "core/watch.h"
 
 #include "base/assert.h"
-#include "base/time.h"
-#include "core/interest.h"
-#include "core/keeper.h"
-#include "core/mark.h"
-#include "os/sys.h"
-
-void **xp_source_state(struct xpoll *queue, enum xp_source_id id)
-{
-	return &queue->sources[id].state;
-}
-
-void xp_source_set_due(struct xpoll *queue, enum xp_source_id id,
-                       int64_t deadline_ns)
-{
-	queue->sources[id].due_ns = deadline_ns;
-	queue->due_ns = XP_NEVER;
-	queue->looked_at = false;
-	for (int i = 0; i < XP_SOURCES; i++) {
-		int64_t due_ns = queue->sources[i].due_ns;
-
-		if (due_ns < queue->due_ns)
-			queue->due_ns = due_ns;
-		if (due_ns == XP_WHEN_LOOKED_AT)
-			queue->looked_at = true;
-	}
-	if (xp_keeper_missing(queue))
-		queue->look_wanted = queue->waiters > 0;
-}
-
-int64_t xp_source_now(struct xpoll *queue)
-{
-	if (queue->change_ns == XP_NOW)
-		queue->change_ns = xp_sys_now();
-	return queue->change_ns;
-}
-
-void xp_sources_run_due(struct xpoll *queue, int room)
-{
-	int64_t now_ns = xp_sys_now();
-
-	if (now_ns < queue->due_ns && !queue->looked_at)
-		return;
-	for (int i = 0; xp_sources[i]; i++) {
-		int64_t due_ns = queue->sources[xp_sources[i]->id].due_ns;
-
-		if (due_ns <= now_ns || due_ns == XP_WHEN_LOOKED_AT)
-			xp_sources[i]->due(queue, now_ns, room);
-	}
-	if (queue->sources[XP_SOURCE_NONE].due_ns <= now_ns)
-		xp_marks_due(queue);
-}
-
-bool xp_source_exposed(const struct xpoll *queue)
-{
-	return queue->exposed;
-}
-
-void xp_sources_forget(struct xpoll *queue, int fd)
-{
-	for (int i = 0; xp_sources[i]; i++)
-		if (xp_sources[i]->forget)
-			xp_sources[i]->forget(queue, fd);
-}
-
-bool xp_sources_interrupted(struct xpoll *queue)
-{
-	for (int i = 0; xp_sources[i]; i++)
-		if (xp_sources[i]->interrupted &&
-		    *xp_source_state(queue, xp_sources[i]->id))
-			xp_sources[i]->interrupted(queue);
-	return !xp_list_empty(&queue->active);
-}
-
-void xp_sources_audit(struct xpoll *queue)
-{
-	for (int i = 0; xp_sources[i]; i++)
-		if (xp_sources[i]->audit &&
-		    *xp_source_state(queue, xp_sources[i]->id))
-			xp_sources[i]->audit(queue);
-}
-
-void xp_source_unobserved(struct xpoll *queue)
-{
-	xp_count(&queue->counters.signals_unobserved);
-}
-
-bool xp_source_vnode_as_bsd(const struct xpoll *queue)
-{
-	return queue->vnode_as_bsd;
-}
-
-void xp_sources_await_unused(int fd)
-{
-	for (int i = 0; xp_sources[i]; i++)
-		if (xp_sources[i]->unused)
-			xp_sources[i]->unused(fd);
-}
+#include "core/entry.h"
 
 int xp_watch_add(struct xpoll *queue, struct xp_watch *watch)
 {
@@ -109,8 +13,8 @@ int xp_watch_add(struct xpoll *queue, struct xp_watch *watch)
 		return -ENOMEM;
 	/* The program has closed the file it had registered under this number. */
 	if (slot->present)
-		xp_interest_drop(queue, watch->fd, slot);
-	rc = xp_interest_attach(queue, watch->fd, POLLIN | XP_WATCH_SOURCE,
+		xp_entry_drop(queue, watch->fd, slot);
+	rc = xp_entry_attach(queue, watch->fd, POLLIN | XP_WATCH_SOURCE,
 	                        xp_slot_token(slot, watch->fd));
 	if (rc < 0)
 		return rc;
@@ -150,7 +54,7 @@ bool xp_watch_fired(struct xpoll *queue, int fd, uint32_t generation)
 int xp_watch_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
 	/* The source knows what it has there: nobody need ask the kernel. */
-	int rc = xp_interest_attach(queue, fd, POLLIN | XP_WATCH_SOURCE,
+	int rc = xp_entry_attach(queue, fd, POLLIN | XP_WATCH_SOURCE,
 	                            xp_slot_token(slot, fd));
 
 	slot->armed = rc == 0 ? XP_BIT(XP_READ) : 0;

@@ -52,7 +52,7 @@ MUTANTS = {
         "atomic_exchange(&queue->wake_pending, 0)", "atomic_load(&queue->wake_pending)",
         "[01] wakes, pending", "contract.wake:wake_before_the_wait_ends_it_once"),
     "DELETE does not reach the kernel": Mutant(
-        "*rc = xp_interest_end(queue, fd, slot);", "*rc = 0;", "was deleted",
+        "*rc = xp_entry_end(queue, fd, slot);", "*rc = 0;", "was deleted",
         "contract.delete:delete_ready_one_is_not_delivered"),
     "a periodic timer expires once": Mutant(
         "\ttimer_run_on(timers, timer_of(reg));\n\ttimers_tell(queue, timers);\n}\n\n"

@@ -106,13 +106,13 @@ BROKEN = [
     Broken("clears-the-mark-after-the-look", "level", "", [
         ("slot.pml", """	slot[n].asked = 0;
 	slot[n].delivered = 0;
-	xp_interest_push(n)
+	xp_entry_push(n)
 }
 
-/* src/core/interest.c: xp_interest_same_file""", """	xp_interest_push(n)
+/* src/core/entry.c: xp_entry_same_file""", """	xp_entry_push(n)
 }
 
-/* src/core/interest.c: xp_interest_same_file"""),
+/* src/core/entry.c: xp_entry_same_file"""),
         ("slot.pml", """inline candidate_found(n)
 {
 	rc = OK;
@@ -205,7 +205,7 @@ BROKEN = [
         ("slot.pml", "!slot[n].present || slot[n].generation != token[file] ->",
          "!slot[n].present ->")], UNSEEN),
     Broken("deletes-in-the-kernel-only", "reuse", "", [
-        ("slot.pml", "	:: else\n	fi;\n	xp_interest_drop(n)\n}",
+        ("slot.pml", "	:: else\n	fi;\n	xp_entry_drop(n)\n}",
          "	:: else\n	fi\n}")],
         UNWANTED),
     Broken("delivers-without-confirming", "reuse", "", [

@@ -59,7 +59,7 @@ inline activity(f)
 }
 
 /*
- * src/backend/epoll.c: epoll_change; src/core/interest.h: xp_interest_attach:
+ * src/backend/epoll.c: epoll_change; src/core/entry.h: xp_entry_attach:
  * an ADD, and a change if the file turns out to be in the set.
  */
 inline epoll_control(n, may_add)

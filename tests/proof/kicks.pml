@@ -160,14 +160,14 @@ inline xp_settle()
 	look_wanted = 0
 }
 
-/* src/core/watch.c: xp_source_set_due */
+/* src/core/host.c: xp_source_set_due */
 inline xp_source_set_due(moment)
 {
 	due = moment;
 	look_wanted = (xp_keeper_missing -> waiters != 0 : look_wanted)
 }
 
-/* src/core/watch.c: xp_sources_run_due; src/core/reg.c: xp_reg_activate */
+/* src/core/sources.c: xp_sources_run_due; src/core/reg.c: xp_reg_activate */
 inline xp_sources_run_due()
 {
 	if
@@ -353,13 +353,13 @@ proctype caller()
 	:: goto done
 	:: true
 	fi;
-	atomic { /* src/core/queue.c: xpoll_destroy */
+	atomic { /* src/core/create.c: xpoll_destroy */
 		lock();
 		closing = 1; /* Who has not entered by now does not any more. */
 		dying = 1;
 		xp_kick_all()
 	}
-again:	atomic { /* src/core/queue.c: xpoll_destroy */
+again:	atomic { /* src/core/create.c: xpoll_destroy */
 		if
 		:: !inside -> assert(!in_call); locked = 0; goto done
 		:: else ->
@@ -368,7 +368,7 @@ again:	atomic { /* src/core/queue.c: xpoll_destroy */
 			locked = 0
 		fi
 	}
-	atomic { /* src/core/queue.c: xpoll_destroy: it was signalled */
+	atomic { /* src/core/create.c: xpoll_destroy: it was signalled */
 		roused & bit_of(CALLER) ->
 		lock();
 		in_quiet = in_quiet & ~bit_of(CALLER);

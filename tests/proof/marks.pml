@@ -58,7 +58,7 @@ inline xp_mark_reached()
 	:: wanted && enough ->
 		unmet = 0;
 		handed = 1;
-		/* src/core/deliver.c: xp_deliver_handed: by level from now on */
+		/* src/core/interest.c: xp_interest_handed: by level from now on */
 		candidate = 1
 	:: wanted && !enough ->
 		if
@@ -97,10 +97,10 @@ proctype waiter(byte me)
 	:: atomic { lock(); /* src/core/wait.c: wait_run */
 		handed = 0; over = 0; in_wait = in_wait | bit_of(me) }
 		do
-		:: atomic { candidate -> /* src/core/candidate.c: candidate_take */
+		:: atomic { candidate -> /* src/core/recheck.c: candidate_take */
 			candidate = 0;
 			look = amount > 0 }
-			/* src/core/candidate.c: candidate_found */
+			/* src/core/recheck.c: candidate_found */
 			atomic {
 				if
 				:: look -> xp_mark_reached()
@@ -155,11 +155,11 @@ proctype changer()
 	:: left > 0 ->
 		left--;
 		if
-		:: atomic { lock(); /* src/core/interest_change.c: xp_interest_disable */
+		:: atomic { lock(); /* src/core/change.c: xp_change_disable */
 			wanted = 0;
 			candidate = 0;
 			locked = 0 }
-		:: atomic { lock(); /* src/core/interest_change.c: xp_interest_enable */
+		:: atomic { lock(); /* src/core/change.c: xp_change_enable */
 			wanted = 1;
 			if
 			:: waiters -> xp_interest_publish()

@@ -106,11 +106,11 @@ inline seen(file)
 		ghost[0].unseen)
 }
 
-/* src/core/candidate.c: chunk_look */
+/* src/core/recheck.c: chunk_look */
 inline look_at(n)
 {
 	if
-	:: file_now == NO_FILE -> chunk = 0; xp_interest_drop(n)
+	:: file_now == NO_FILE -> chunk = 0; xp_entry_drop(n)
 	:: else ->
 		ghost[n].unseen = ghost[n].unseen & ~bit_of(me);
 		looked = file_now;
@@ -153,7 +153,7 @@ inline stale(n, file)
 
 /*
  * src/core/renew.c: xp_renew; src/backend/epoll.c: epoll_renew;
- * src/core/renew.c: xp_interest_attach_all
+ * src/core/renew.c: xp_renew_attach_all
  */
 inline xp_renew()
 {
@@ -173,7 +173,7 @@ inline xp_renew()
 	:: slot[0].mode != NONE ->
 		xp_interest_choose(0);
 		slot[0].mode = NONE;
-		xp_interest_push(0)
+		xp_entry_push(0)
 	:: else
 	fi
 }
@@ -192,7 +192,7 @@ inline renew_confirm()
 	:: slot[0].mode != NONE && (file_now == NO_FILE ||
 	   !entry[(1 - set) * FILES + file_now].in) ->
 		epoll_delete(0);
-		xp_interest_drop(0)
+		xp_entry_drop(0)
 	:: else
 	fi;
 	/* Dead entries are not in the new set. */
@@ -235,7 +235,7 @@ proctype program()
 	:: next < FILES ->
 		atomic { file_now = next; next++ };
 		if
-		:: atomic { lock(); xp_interest_add(0); locked = 0 }
+		:: atomic { lock(); xp_change_add(0); locked = 0 }
 		:: true /* It is not for this queue. */
 		fi;
 		if
@@ -244,14 +244,14 @@ proctype program()
 		fi;
 		if
 		:: atomic { PAUSES && ghost[0].registered == file_now ->
-			lock(); xp_interest_disable(0); locked = 0 };
-		   atomic { lock(); xp_interest_enable(0); locked = 0 }
+			lock(); xp_change_disable(0); locked = 0 };
+		   atomic { lock(); xp_change_enable(0); locked = 0 }
 		:: true
 		fi;
 		if
 		:: atomic { /* Or src/core/close.c: forget, xpoll_close_fd */
 			lock();
-			xp_interest_delete(0);
+			xp_change_delete(0);
 			locked = 0 };
 		   atomic { close_number() }
 		:: atomic { close_number() }

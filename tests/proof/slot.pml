@@ -69,16 +69,16 @@ inline wanted_from_now(n)
 	ghost[n].news = EDGE
 }
 
-/* src/core/interest.h: xp_interest_set_mode: m and a were told to the kernel. */
-inline xp_interest_set_mode(n)
+/* src/core/entry.h: xp_entry_set_mode: m and a were told to the kernel. */
+inline xp_entry_set_mode(n)
 {
 	slot[n].mode = m;
 	slot[n].armed = a;
 	slot[n].later = noted
 }
 
-/* src/core/interest.c: xp_interest_drop */
-inline xp_interest_drop(n)
+/* src/core/entry.c: xp_entry_drop */
+inline xp_entry_drop(n)
 {
 	slot[n].present = 0;
 	slot[n].on = 0;
@@ -91,16 +91,16 @@ inline xp_interest_drop(n)
 	slot[n].generation = slot[n].generation + 1
 }
 
-/* src/core/interest.c: xp_interest_push; if m is not NONE. */
-inline xp_interest_push(n)
+/* src/core/entry.c: xp_entry_push; if m is not NONE. */
+inline xp_entry_push(n)
 {
 	rc = OK;
 	if
 	:: m != NONE ->
 		epoll_control(n, slot[n].mode == NONE);
 		if
-		:: rc == OK -> xp_interest_set_mode(n)
-		:: else -> xp_interest_drop(n)
+		:: rc == OK -> xp_entry_set_mode(n)
+		:: else -> xp_entry_drop(n)
 		fi;
 		m = NONE;
 		a = 0
@@ -174,8 +174,8 @@ inline xp_interest_silenced(n)
 	slot[n].queued = slot[n].queued && NUMBERS > 1 && slot[NUMBERS - 1 - n].queued
 }
 
-/* src/core/interest.c: xp_interest_forget */
-inline xp_interest_forget(n)
+/* src/core/entry.c: xp_entry_forget */
+inline xp_entry_forget(n)
 {
 	ghost[n].registered = NO_FILE;
 	ghost[n].wanted = 0;
@@ -184,10 +184,10 @@ inline xp_interest_forget(n)
 	:: slot[n].mode != NONE -> epoll_delete(n)
 	:: else
 	fi;
-	xp_interest_drop(n)
+	xp_entry_drop(n)
 }
 
-/* src/core/deliver.c: emit, xp_deliver_handed */
+/* src/core/deliver.c: emit; src/core/interest.c: xp_interest_handed */
 inline emit(n)
 {
 	/* What is handed out is registered and enabled, not a second time, and
@@ -200,7 +200,7 @@ inline emit(n)
 	taken++;
 	handed = handed | bit_of(n);
 	if
-	:: ONCE -> xp_interest_forget(n)
+	:: ONCE -> xp_entry_forget(n)
 	:: !ONCE && TURN -> xp_interest_silenced(n)
 	:: else ->
 		if
@@ -229,8 +229,8 @@ inline xp_interest_fruitless(n)
 	fi
 }
 
-/* src/core/deliver.c: xp_deliver_outdated */
-inline xp_deliver_outdated(n)
+/* src/core/candidate.c: xp_candidate_outdated */
+inline xp_candidate_outdated(n)
 {
 	if
 	:: slot[n].mode == ONESHOT -> slot[n].mode = FIRED
@@ -243,7 +243,7 @@ inline xp_deliver_outdated(n)
 	fi
 }
 
-/* src/core/deliver.c: event_deliver, deliver_events, xp_deliver_rearm */
+/* src/core/deliver.c: event_deliver, deliver_events; src/core/interest.c: xp_interest_rearm */
 inline xp_deliver_slot(n)
 {
 	if
@@ -253,7 +253,7 @@ inline xp_deliver_slot(n)
 		:: slot[n].mode == LAZY ->
 			assert(handed & bit_of(n));
 			ghost[n].news = 0
-		:: else -> xp_deliver_outdated(n)
+		:: else -> xp_candidate_outdated(n)
 		fi
 	:: else ->
 		if
@@ -265,7 +265,7 @@ inline xp_deliver_slot(n)
 		:: else
 		fi
 	fi;
-	xp_interest_push(n)
+	xp_entry_push(n)
 }
 
 /* src/core/deliver.c: deliver_entry, confirmed */
@@ -280,7 +280,7 @@ inline deliver_entry(file)
 	:: slot[n].present && slot[n].generation == token[file] &&
 	   (slot[n].later & bit_of(me)) ->
 		more = 1; /* Not exhausted: what holds is reported anew. */
-		xp_deliver_outdated(n);
+		xp_candidate_outdated(n);
 		rc = ENOENT
 	:: else ->
 		if
@@ -290,13 +290,13 @@ inline deliver_entry(file)
 			a = slot[n].armed
 		:: slot[n].mode != ONESHOT
 		fi;
-		xp_interest_push(n)
+		xp_entry_push(n)
 	fi;
 	hot = (rc == OK -> hot | bit_of(n) : hot);
 	token[file] = 0
 }
 
-/* src/core/candidate.c: candidate_take, xp_candidate_take_single */
+/* src/core/recheck.c: candidate_take, xp_candidate_take_single */
 inline candidate_take(n)
 {
 	slot[n].queued = 0;
@@ -317,11 +317,11 @@ inline candidate_take(n)
 	fi;
 	slot[n].asked = 0;
 	slot[n].delivered = 0;
-	xp_interest_push(n)
+	xp_entry_push(n)
 }
 
-/* src/core/interest.c: xp_interest_same_file: into rc. */
-inline xp_interest_same_file(n)
+/* src/core/entry.c: xp_entry_same_file: into rc. */
+inline xp_entry_same_file(n)
 {
 	f = file_at(n);
 	if
@@ -331,14 +331,14 @@ inline xp_interest_same_file(n)
 	f = 0
 }
 
-/* src/core/candidate.c: candidate_found, candidate_quiet, candidate_confirmed */
+/* src/core/recheck.c: candidate_found, candidate_quiet, candidate_confirmed */
 inline candidate_found(n)
 {
 	rc = OK;
 	if
 	:: (found & bit_of(n)) && (confirm & bit_of(n)) && slot[n].mode != LEVEL ->
 		if
-		:: EDGE -> xp_interest_same_file(n)
+		:: EDGE -> xp_entry_same_file(n)
 		:: else -> xp_interest_publish(n)
 		fi
 	:: !(found & bit_of(n)) && (confirm & bit_of(n)) && slot[n].mode == LAZY &&
@@ -348,15 +348,15 @@ inline candidate_found(n)
 	:: else
 	fi;
 	if
-	:: rc == OK -> xp_interest_push(n)
-	:: else -> xp_interest_drop(n)
+	:: rc == OK -> xp_entry_push(n)
+	:: else -> xp_entry_drop(n)
 	fi;
 	/* What nobody has named since is still the file that was registered. */
 	assert(rc != OK || !(found & confirm & bit_of(n)) || looked_right(n));
 	hot = (rc == OK && (found & bit_of(n)) -> hot | bit_of(n) : hot)
 }
 
-/* src/core/candidate.c: candidate_return */
+/* src/core/recheck.c: candidate_return */
 inline candidate_return(n)
 {
 	if
@@ -368,7 +368,7 @@ inline candidate_return(n)
 	fi
 }
 
-/* src/core/candidate.c: xp_candidates_publish */
+/* src/core/recheck.c: xp_candidates_publish */
 inline xp_candidates_publish()
 {
 	n = 0;
@@ -384,7 +384,7 @@ inline xp_candidates_publish()
 			slot[n].queued = 0;
 			slot[n].asked = 0;
 			slot[n].delivered = 0;
-			xp_interest_push(n)
+			xp_entry_push(n)
 		:: else
 		fi;
 		n++
@@ -423,12 +423,12 @@ inline xp_interest_wanted(n)
 	:: else ->
 		a = 1;
 		m = (wants_oneshot(n) -> ONESHOT : LAZY);
-		xp_interest_push(n)
+		xp_entry_push(n)
 	fi
 }
 
-/* src/core/interest_change.c: xp_interest_enable */
-inline xp_interest_enable(n)
+/* src/core/change.c: xp_change_enable */
+inline xp_change_enable(n)
 {
 	if
 	:: ghost[n].registered == file_at(n) && !ghost[n].wanted -> wanted_from_now(n)
@@ -440,8 +440,8 @@ inline xp_interest_enable(n)
 	fi
 }
 
-/* src/core/interest_change.c: xp_interest_disable */
-inline xp_interest_disable(n)
+/* src/core/change.c: xp_change_disable */
+inline xp_change_disable(n)
 {
 	ghost[n].wanted = 0;
 	gap = 1;
@@ -452,10 +452,10 @@ inline xp_interest_disable(n)
 }
 
 /*
- * src/core/interest_change.c: xp_interest_add, add_merge, add_to_known, add_fresh.
+ * src/core/change.c: xp_change_add, add_merge, add_to_known, add_fresh.
  * What is registered keeps its state, but not if the number is another file.
  */
-inline xp_interest_add(n)
+inline xp_change_add(n)
 {
 	if
 	:: ghost[n].registered != file_at(n) ->
@@ -467,7 +467,7 @@ inline xp_interest_add(n)
 	if
 	:: slot[n].present ->
 		xp_interest_choose(n);
-		xp_interest_push(n) /* The slot ends if it is another file. */
+		xp_entry_push(n) /* The slot ends if it is another file. */
 	:: else
 	fi;
 	if
@@ -475,16 +475,16 @@ inline xp_interest_add(n)
 		slot[n].present = 1;
 		slot[n].on = 1;
 		xp_interest_choose(n);
-		xp_interest_push(n)
+		xp_entry_push(n)
 	:: else
 	fi
 }
 
-/* src/core/interest_change.c: xp_interest_delete; src/core/interest.h: xp_interest_end */
-inline xp_interest_delete(n)
+/* src/core/change.c: xp_change_delete; src/core/entry.h: xp_entry_end */
+inline xp_change_delete(n)
 {
 	if
-	:: slot[n].present -> xp_interest_forget(n)
+	:: slot[n].present -> xp_entry_forget(n)
 	:: else
 	fi
 }

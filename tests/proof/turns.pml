@@ -177,7 +177,7 @@ top:	atomic {
 		:: else -> goto turn_take
 		fi
 	}
-	/* src/core/wait.c: take_without_turn; src/core/queue.c: xp_quiesce */
+	/* src/core/wait.c: take_without_turn; src/core/sleep.c: xp_quiesce */
 quiesce: atomic {
 		if
 		:: waiters -> xp_kick(); begin_quiet()
@@ -330,7 +330,7 @@ next:	do
 	:: left > 0 ->
 		left--;
 		if
-		:: atomic { lock(); changers++ }; /* src/core/queue.h: xp_enter_change */
+		:: atomic { lock(); changers++ }; /* src/core/enter.h: xp_enter_change */
 			goto quiesce
 		:: atomic { !wake_pending -> /* src/core/wake.c: xpoll_wake */
 			wake_pending = 1;
@@ -346,7 +346,7 @@ next:	do
 	od;
 	goto finish;
 
-	/* src/core/queue.h: xp_enter_change; src/core/queue.c: xp_quiesce */
+	/* src/core/enter.h: xp_enter_change; src/core/sleep.c: xp_quiesce */
 quiesce: atomic {
 		if
 		:: waiters -> xp_kick(); begin_quiet()
@@ -374,19 +374,19 @@ finish:	if
 	:: goto done
 	:: true
 	fi;
-	atomic { /* src/core/queue.c: xpoll_destroy */
+	atomic { /* src/core/create.c: xpoll_destroy */
 		lock();
 		closing = 1; /* Who has not entered by now does not any more. */
 		dying = 1;
 		xp_kick_all()
 	}
-again:	atomic { /* src/core/queue.c: xpoll_destroy */
+again:	atomic { /* src/core/create.c: xpoll_destroy */
 		if
 		:: !inside -> assert(!in_call); locked = 0; goto done
 		:: else -> leave(roused); enter(in_quiet); locked = 0
 		fi
 	}
-	/* src/core/queue.c: xpoll_destroy: it was signalled */
+	/* src/core/create.c: xpoll_destroy: it was signalled */
 	atomic { is_in(roused) -> lock(); leave(in_quiet); goto again }
 done:	skip
 }

@@ -5,7 +5,7 @@
  * calls others can write, close, wake and be woken.
  */
 
-/* The queue's lock; src/core/queue.h: xp_enter, xp_leave */
+/* The queue's lock; src/core/enter.h: xp_enter, xp_leave */
 #define lock() !locked -> locked = 1
 
 byte in_call; /* waits, but for those whose program is doing something else */
@@ -70,7 +70,7 @@ gather:	atomic { /* src/core/wait.c: gather, check_candidates */
 		:: xp_deliver_active()
 		:: true /* The other order. */
 		fi;
-		/* src/core/candidate.c: xp_candidates_check, chunk_look */
+		/* src/core/recheck.c: xp_candidates_check, chunk_look */
 		do
 		:: n < NUMBERS && !is_full && candidates ->
 			if
@@ -248,7 +248,7 @@ leave:	atomic { /* src/core/sleep.c: xp_pass_on */
 		:: atomic { TURN ->
 			lock();
 			if /* What it has been handed out for. */
-			:: ghost[n].registered == file_at(n) -> xp_interest_enable(n)
+			:: ghost[n].registered == file_at(n) -> xp_change_enable(n)
 			:: else
 			fi;
 			n = 0;

@@ -76,7 +76,7 @@ inline seen(file)
 	ghost[file].unseen = ghost[file].unseen & ~bit_of(me)
 }
 
-/* src/core/candidate.c: chunk_look */
+/* src/core/recheck.c: chunk_look */
 inline look_at(n)
 {
 	ghost[n].unseen = ghost[n].unseen & ~bit_of(me);
@@ -113,10 +113,10 @@ proctype changer()
 	:: left > 0 ->
 		left--;
 		if
-		:: atomic { lock(); xp_interest_enable(0); locked = 0 }
-		:: atomic { lock(); xp_interest_disable(0); locked = 0 }
-		:: atomic { lock(); xp_interest_add(0); locked = 0 }
-		:: atomic { lock(); xp_interest_delete(0); locked = 0 }
+		:: atomic { lock(); xp_change_enable(0); locked = 0 }
+		:: atomic { lock(); xp_change_disable(0); locked = 0 }
+		:: atomic { lock(); xp_change_add(0); locked = 0 }
+		:: atomic { lock(); xp_change_delete(0); locked = 0 }
 		:: atomic { /* src/core/reg.c: xp_reg_activate, reg_enlist */
 			lock();
 			look_wanted = waiters && !activated;
@@ -157,7 +157,7 @@ init
 		do
 		:: n < NUMBERS ->
 			ghost[n].registered = NO_FILE;
-			xp_interest_add(n);
+			xp_change_add(n);
 			n++
 		:: else -> n = 0; break
 		od;

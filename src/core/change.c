@@ -3,7 +3,7 @@
 
 #include "base/assert.h"
 #include "core/file.h"
-#include "core/interest.h"
+#include "core/change.h"
 #include "core/mark.h"
 #include "core/result.h"
 #include "os/sys.h"
@@ -56,24 +56,6 @@ static unsigned add_merge(struct xp_slot *slot, const struct xp_interest *add)
 	return count;
 }
 
-int xp_interest_still(struct xpoll *queue, int fd, const struct xp_slot *slot,
-                      unsigned filters)
-{
-	unsigned caps = queue->ops->caps;
-	int rc;
-
-	if (!(caps & XP_CAP_TELLS_FILE)) {
-		xp_count(&queue->counters.syscalls_check);
-		rc = xp_sys_open_flags(fd);
-		return rc < 0 ? rc : 0;
-	}
-	rc = queue->ops->attach(queue->backend, fd, XP_WATCH_AGAIN(filters),
-	                        xp_slot_token(slot, fd));
-	if (rc == 0)
-		(void)queue->ops->detach(queue->backend, fd);
-	return rc == -EEXIST ? 0 : rc == 0 || rc == -EPERM ? -ENOENT : rc;
-}
-
 /* The slot's registrations are of this file; change how it is watched. */
 static int add_to_known(struct xpoll *queue, int fd, struct xp_slot *slot,
                         const struct xp_interest *add)
@@ -91,21 +73,21 @@ static int add_to_known(struct xpoll *queue, int fd, struct xp_slot *slot,
 			xp_file_ask(queue, fd, add->filters);
 		return rc;
 	}
-	if (xp_solo_wanted(queue, slot) &&
+	if (xp_entry_holds_edges(queue, slot) &&
 	    (!(add->filters & slot->edge & ~(unsigned)slot->solo) ||
 	     xp_solo_held(queue, slot, add->filters)))
 		return xp_solo_add(queue, fd, slot, add->filters);
 	/* Where a change asks no kernel, it would be made to any number. */
 	rc = queue->ops->caps & XP_CAP_FREE_CHANGE
-		? xp_interest_still(queue, fd, slot, add->filters) : 0;
+		? xp_entry_still(queue, fd, slot, add->filters) : 0;
 	if (rc < 0)
 		return rc;
 	xp_interest_choose(queue, slot, &mode, &filters);
 	rc = queue->ops->change(queue->backend, fd,
-	                        xp_interest_watch(slot, mode, filters) |
+	                        xp_entry_watch(slot, mode, filters) |
 	                        XP_WATCH_AGAIN(add->filters), token);
 	if (rc == 0)
-		xp_interest_pushed(queue, fd, slot, mode, filters);
+		xp_entry_pushed(queue, fd, slot, mode, filters);
 	/* The entry that was changed holds edges alone: the others have to be checked. */
 	filters = add->filters & slot->enabled & ~filters;
 	if (rc == 0 && mode == XP_MODE_LAZY && !xp_exact(queue) && filters) {
@@ -134,7 +116,7 @@ static int add_to_unknown(struct xpoll *queue, int fd, struct xp_slot *slot,
 	return rc;
 }
 
-int xp_interest_refused(struct xpoll *queue, int fd, struct xp_slot *slot,
+int xp_change_refused(struct xpoll *queue, int fd, struct xp_slot *slot,
                         bool follows, int rc)
 {
 	if (rc == -EPERM) {
@@ -145,7 +127,7 @@ int xp_interest_refused(struct xpoll *queue, int fd, struct xp_slot *slot,
 			rc = xp_file_follow(queue, fd);
 	}
 	if (rc < 0)
-		xp_interest_drop(queue, fd, slot);
+		xp_entry_drop(queue, fd, slot);
 	return rc;
 }
 
@@ -160,16 +142,16 @@ static int add_fresh(struct xpoll *queue, int fd, struct xp_slot *slot,
 	xp_interest_choose(queue, slot, &mode, &filters);
 	if (mode == XP_MODE_EXCLUSIVE && !filters)
 		filters = slot->present; /* Ask the kernel; silenced below. */
-	rc = xp_interest_attach(queue, fd,
-	                        xp_interest_watch(slot, mode, filters),
+	rc = xp_entry_attach(queue, fd,
+	                        xp_entry_watch(slot, mode, filters),
 	                        xp_slot_token(slot, fd));
 	if (rc < 0)
-		return xp_interest_refused(queue, fd, slot, add->follows, rc);
-	xp_interest_set_mode(queue, slot, mode, filters);
+		return xp_change_refused(queue, fd, slot, add->follows, rc);
+	xp_entry_set_mode(queue, slot, mode, filters);
 	if (!slot->enabled)
 		rc = xp_interest_silenced(queue, fd, slot, XP_ALL_FILTERS);
 	if (rc < 0)
-		xp_interest_drop(queue, fd, slot);
+		xp_entry_drop(queue, fd, slot);
 	return rc;
 }
 
@@ -184,7 +166,7 @@ static int interest_add(struct xpoll *queue, int fd,
 
 	if (fd < 0)
 		return -EBADF;
-	slot = xp_interest_find(queue, fd);
+	slot = xp_entry_find(queue, fd);
 	if (!slot) {
 		/* Numbers that are not open must not cost memory. */
 		rc = fd >> XP_PAGE_BITS < queue->slots.pages_len
@@ -209,17 +191,17 @@ static int interest_add(struct xpoll *queue, int fd,
 	shared = slot->shared;
 	*slot = before;
 	if (rc != -ENOENT && rc != -EBADF && rc != -EPERM) {
-		xp_interest_not_pushed(queue, slot, shared ? XP_MODE_EXCLUSIVE
+		xp_entry_not_pushed(queue, slot, shared ? XP_MODE_EXCLUSIVE
 		                                           : XP_MODE_LEVEL);
 		return rc;
 	}
 
 	/* Closed without our knowledge, and perhaps opened anew. */
-	xp_interest_drop(queue, fd, slot);
+	xp_entry_drop(queue, fd, slot);
 	return add_fresh(queue, fd, slot, add);
 }
 
-int xp_interest_add(struct xpoll *queue, int fd, const struct xp_interest *add)
+int xp_change_add(struct xpoll *queue, int fd, const struct xp_interest *add)
 {
 	int rc = add->mark ? xp_mark_prepare(queue, fd, add->filters) : 0;
 
@@ -235,10 +217,10 @@ static int delete_all(struct xpoll *queue, int fd, struct xp_slot *slot)
 	int rc = 0;
 
 	if (xp_slot_in_kernel(slot))
-		return xp_interest_end(queue, fd, slot);
+		return xp_entry_end(queue, fd, slot);
 	if (slot->mode == XP_MODE_FILE)
 		rc = xp_file_confirm(queue, fd);
-	xp_interest_drop(queue, fd, slot);
+	xp_entry_drop(queue, fd, slot);
 	return rc;
 }
 
@@ -254,7 +236,7 @@ static void requested_anew(struct xpoll *queue, int fd, struct xp_slot *slot,
 	queue->look_wanted |= queue->waiters > 0;
 }
 
-int xp_interest_narrowed(struct xpoll *queue, int fd, struct xp_slot *slot,
+int xp_change_narrowed(struct xpoll *queue, int fd, struct xp_slot *slot,
                          unsigned kept)
 {
 	enum xp_mode mode;
@@ -267,25 +249,25 @@ int xp_interest_narrowed(struct xpoll *queue, int fd, struct xp_slot *slot,
 	if (slot->mode == XP_MODE_NONE)
 		return 0;
 	/* The kernel reports more than is wanted, which is filtered. */
-	if (xp_solo_wanted(queue, slot) || queue->ops->caps & XP_CAP_FREE_CHANGE) {
-		rc = xp_interest_still(queue, fd, slot,
+	if (xp_entry_holds_edges(queue, slot) || queue->ops->caps & XP_CAP_FREE_CHANGE) {
+		rc = xp_entry_still(queue, fd, slot,
 		                       XP_ALL_FILTERS & ~slot->present);
 		if (rc < 0) {
-			xp_interest_drop(queue, fd, slot);
+			xp_entry_drop(queue, fd, slot);
 			return rc;
 		}
 	}
-	if (xp_solo_wanted(queue, slot)) {
+	if (xp_entry_holds_edges(queue, slot)) {
 		requested_anew(queue, fd, slot, kept);
 		return 0;
 	}
 	xp_interest_choose(queue, slot, &mode, &filters);
-	return xp_interest_push_again(queue, fd, slot, mode, filters, kept);
+	return xp_entry_push_again(queue, fd, slot, mode, filters, kept);
 }
 
-int xp_interest_delete(struct xpoll *queue, int fd, unsigned filters)
+int xp_change_delete(struct xpoll *queue, int fd, unsigned filters)
 {
-	struct xp_slot *slot = xp_interest_find(queue, fd);
+	struct xp_slot *slot = xp_entry_find(queue, fd);
 	int rc;
 
 	filters &= slot ? slot->present : 0;
@@ -294,7 +276,7 @@ int xp_interest_delete(struct xpoll *queue, int fd, unsigned filters)
 	if (filters == slot->present)
 		return delete_all(queue, fd, slot);
 	xp_interest_remove_filters(queue, slot, filters);
-	rc = xp_interest_narrowed(queue, fd, slot, 0);
+	rc = xp_change_narrowed(queue, fd, slot, 0);
 	/* The kernel reports more than is wanted, which is filtered. */
 	return xp_is_lack(rc) ? 0 : rc;
 }
@@ -302,12 +284,12 @@ int xp_interest_delete(struct xpoll *queue, int fd, unsigned filters)
 /* The slot if all of these filters are registered. */
 static struct xp_slot *find_all(struct xpoll *queue, int fd, unsigned filters)
 {
-	struct xp_slot *slot = xp_interest_find(queue, fd);
+	struct xp_slot *slot = xp_entry_find(queue, fd);
 
 	return slot && !(filters & ~slot->present) ? slot : NULL;
 }
 
-int xp_interest_enable(struct xpoll *queue, int fd, unsigned filters)
+int xp_change_enable(struct xpoll *queue, int fd, unsigned filters)
 {
 	struct xp_slot *slot = find_all(queue, fd, filters);
 	uint32_t generation;
@@ -325,7 +307,7 @@ int xp_interest_enable(struct xpoll *queue, int fd, unsigned filters)
 	return rc;
 }
 
-int xp_interest_disable(struct xpoll *queue, int fd, unsigned filters)
+int xp_change_disable(struct xpoll *queue, int fd, unsigned filters)
 {
 	struct xp_slot *slot = find_all(queue, fd, filters);
 

@@ -1,5 +1,5 @@
-/* Making, entering, leaving and releasing a queue. */
-#include "core/queue.h"
+/* Making and releasing a queue. */
+#include "core/enter.h"
 
 #include <errno.h>
 #include <string.h>
@@ -8,78 +8,14 @@
 #include "base/assert.h"
 #include "base/time.h"
 #include "core/backends.h"
-#include "core/candidate.h"
 #include "core/file.h"
 #include "core/mark.h"
 #include "core/process.h"
 #include "core/reg.h"
 #include "core/result.h"
 #include "core/sleep.h"
-#include "core/watch.h"
+#include "core/sources.h"
 #include "os/sys.h"
-
-void xp_quiesce(struct xpoll *queue)
-{
-	if (queue->ops->caps & XP_CAP_CONCURRENT)
-		return;
-	queue->changers++;
-	queue->inside++;
-	while (queue->waiters > 0) {
-		xp_kick(queue);
-		xp_mutex_wait(&queue->lock, &queue->quiet);
-	}
-	XP_ASSERT(queue->inside > 0 && queue->changers > 0);
-	queue->inside--;
-	if (--queue->changers == 0 || queue->dying)
-		pthread_cond_broadcast(&queue->quiet);
-}
-
-void xp_update_attention(struct xpoll *queue)
-{
-	bool pending;
-
-	if (queue->dying)
-		return;
-	/*
-	 * Whether candidates are ready nobody knows yet: leave them to the kernel,
-	 * which makes the descriptor readable if one is.  Not while it is readable
-	 * already, nor for those that were ready a moment ago: to be readable once
-	 * in vain does no harm.
-	 */
-	if (queue->candidates_len > 0 && !queue->attention &&
-	    !xp_candidates_delivered(queue))
-		xp_candidates_publish(queue);
-	pending = queue->candidates_len > 0 || !xp_list_empty(&queue->active) ||
-		queue->batch_next < queue->batch_len ||
-		atomic_load(&queue->wake_pending) || xp_files_ready(queue);
-	/*
-	 * Candidates come and go with each event, and off and on again would be
-	 * two system calls each time; so it stays on for some calls.
-	 */
-	if (pending)
-		queue->unattended = queue->candidates_len > 0 ? 0
-			: XP_UNATTENDED_MOST;
-	else if (queue->attention && ++queue->unattended < XP_UNATTENDED_MOST)
-		pending = true;
-	/*
-	 * The moment has to be told only while the descriptor is not readable
-	 * anyway.  Where it cannot be told, readable too often is better than too
-	 * late.
-	 */
-	if (queue->due_ns != XP_NEVER)
-		queue->alarmed = true;
-	if (!pending && queue->alarmed &&
-	    queue->ops->set_alarm(queue->backend, queue->due_ns) < 0)
-		pending = true;
-	if (pending == queue->attention) {
-		if (pending && ++queue->attended == XP_ATTENDED_LONG &&
-		    queue->ops->attention_lasts)
-			queue->ops->attention_lasts(queue->backend);
-	} else if (queue->ops->set_attention(queue->backend, pending) == 0) {
-		queue->attention = pending;
-		queue->attended = 0;
-	}
-}
 
 static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
                       int size_hint)

@@ -1,0 +1,35 @@
+/*
+ * The poll-like level's batch: what xpoll_wait has found and xpoll_revents hands
+ * out.
+ */
+#ifndef XP_CORE_BATCH_H
+#define XP_CORE_BATCH_H
+
+#include "core/queue.h"
+
+extern const uint16_t xp_poll_masks[32];
+
+/* What of these bits poll(2) would report for what is enabled. */
+static XP_INLINE uint32_t xp_poll_bits(const struct xp_slot *slot, uint32_t events)
+{
+	unsigned wishes = slot->wishes & (XP_WISH_IN | XP_WISH_RDHUP);
+
+	return events & xp_poll_masks[slot->enabled | wishes << 3];
+}
+
+/* A descriptor was found in this state: into the batch, if it is wanted. */
+void xp_poll_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
+                     struct xp_slot *slot, uint32_t events);
+
+/* What xpoll_revents has not handed out is to be found again. */
+void xp_poll_return_batch(struct xpoll *queue);
+
+/* The slot of an entry, if its registration still stands. */
+static inline struct xp_slot *xp_ready_slot(const struct xp_ready *entry)
+{
+	struct xp_slot *slot = entry->slot;
+
+	return slot->generation == entry->generation ? slot : NULL;
+}
+
+#endif

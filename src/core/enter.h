@@ -1,0 +1,48 @@
+/* Entering a queue, and leaving it: the first and the last step of each call. */
+#ifndef XP_CORE_ENTER_H
+#define XP_CORE_ENTER_H
+
+#include "core/queue.h"
+#include "core/sleep.h"
+
+/* The fork check and the lock; -EBADF. */
+static inline int xp_enter(struct xpoll *queue)
+{
+	if (XP_UNLIKELY(queue->process != xp_process_current()))
+		return -EBADF;
+	xp_mutex_lock(&queue->lock);
+	return 0;
+}
+
+/*
+ * The same where this thread is the only one of its process, and so stays
+ * until the call ends: no lock, and nobody else to think of.  false: it may
+ * not be, or the queue is not of this process.
+ */
+static inline bool xp_enter_alone(struct xpoll *queue)
+{
+	if (XP_UNLIKELY(!xp_single_threaded() ||
+	                queue->process != xp_process_current()))
+		return false;
+	xp_mutex_lock_alone(&queue->lock);
+	return true;
+}
+
+/* Enter to change something. */
+static inline int xp_enter_change(struct xpoll *queue)
+{
+	int rc = xp_enter(queue);
+
+	if (XP_UNLIKELY(rc == 0 && queue->waiters > 0))
+		xp_quiesce(queue);
+	return rc;
+}
+
+static inline void xp_leave(struct xpoll *queue)
+{
+	if (XP_UNLIKELY(queue->exposed || queue->look_wanted))
+		xp_settle(queue);
+	xp_mutex_unlock(&queue->lock);
+}
+
+#endif

@@ -1,0 +1,155 @@
+/*
+ * The kernel's entries of a descriptor: the main one, and those that single
+ * filters have beside it (solo.h).  Making, changing and ending them; which
+ * entry a slot should have is decided in interest.c.
+ *
+ * All with the queue's lock held.
+ */
+#ifndef XP_CORE_ENTRY_H
+#define XP_CORE_ENTRY_H
+
+#include "base/assert.h"
+#include "core/queue.h"
+#include "os/beacon.h"
+
+/* The slot of fd if any of its filters is registered, else NULL. */
+struct xp_slot *xp_entry_find(const struct xpoll *queue, int fd);
+
+/* poll(2)'s bits, by a set of filters | XP_WISH_IN << 3. */
+extern const uint16_t xp_entry_bits[16];
+
+/* The bits to look at for these filters. */
+static inline uint32_t xp_entry_look(const struct xp_slot *slot,
+                                        unsigned filters)
+{
+	unsigned wishes = slot->wishes & XP_WISH_IN;
+
+	return xp_entry_bits[(filters & XP_ALL_FILTERS) | wishes << 3];
+}
+
+/* The bits and flags for the back end. */
+uint32_t xp_entry_watch(const struct xp_slot *slot, enum xp_mode mode,
+                           unsigned filters);
+
+/* Of a slot in LAZY mode: what its main entry is to hold. */
+unsigned xp_entry_lazy(const struct xpoll *queue, const struct xp_slot *slot);
+
+/*
+ * From here to xp_entry_end: what every ADD and DELETE does around its system
+ * call; inline, as os/sys_hot.h tells.
+ */
+
+/* The back end watches the slot so from now on. */
+static inline void xp_entry_set_mode(struct xpoll *queue,
+                                        struct xp_slot *slot,
+                                        enum xp_mode mode, unsigned filters)
+{
+	xp_mutex_assert_held(&queue->lock);
+	XP_ASSERT(!(filters & ~(unsigned)slot->present));
+	slot->mode = (uint8_t)mode;
+	slot->armed = XP_SET(filters);
+	slot->fruitless = 0;
+	slot->spent = 0;
+	xp_slot_mode_begins(slot);
+	slot->sequence = ++queue->sequence;
+	/* Where changes are free nothing but the next look tells anything. */
+	if (!(queue->ops->caps & XP_CAP_FREE_CHANGE) || queue->ops->flush)
+		queue->harvest_due = true;
+	/* Who sleeps does not take them along. */
+	if (queue->ops->flush && queue->waiters > 0)
+		queue->look_wanted = true;
+}
+
+/* Enter the kernel's set, whatever dead entry it may hold. */
+static inline int xp_entry_attach(struct xpoll *queue, int fd,
+                                     uint32_t watch, uint64_t token)
+{
+	bool (*owns)(const void *state, int fd) = queue->ops->owns;
+	int rc;
+
+	if (xp_beacon_has(&queue->turn, fd) || (owns && owns(queue->backend, fd)))
+		return -EINVAL;
+	rc = queue->ops->attach(queue->backend, fd, watch, token);
+	/* A dead entry whose file was dup'ed back to its old number. */
+	if (XP_UNLIKELY(rc == -EEXIST))
+		rc = queue->ops->change(queue->backend, fd, watch, token);
+	return rc;
+}
+
+/* End all registrations of fd; the kernel's entry is gone or will be stale. */
+void xp_entry_drop(struct xpoll *queue, int fd, struct xp_slot *slot);
+
+/* All registrations of the slot end; the kernel is not told. */
+static inline void xp_entry_clear(struct xpoll *queue, struct xp_slot *slot)
+{
+	unsigned present = slot->present;
+	unsigned count = (present & 1) + (present >> 1 & 1) + (present >> 2);
+
+	XP_ASSERT(!(present & ~XP_ALL_FILTERS));
+	xp_count_by(&queue->counters.registered, (uint64_t)-(int64_t)count);
+	xp_attention_over(queue);
+	xp_slot_clear(slot);
+}
+
+/* Does the main entry hold edges, which changes of other filters must not touch? */
+static inline bool xp_entry_holds_edges(const struct xpoll *queue,
+                                  const struct xp_slot *slot)
+{
+	return slot->edge && slot->mode == XP_MODE_LAZY && !xp_exact(queue);
+}
+
+/* These have no entry of their own any more. */
+void xp_entry_end_solo(struct xpoll *queue, int fd, struct xp_slot *slot,
+                 unsigned filters);
+
+/* The same for one that the kernel watches, and no longer does. */
+static inline int xp_entry_end(struct xpoll *queue, int fd,
+                                  struct xp_slot *slot)
+{
+	int rc;
+
+	XP_ASSERT(slot->present && xp_slot_in_kernel(slot));
+	if (XP_UNLIKELY(slot->solo))
+		xp_entry_end_solo(queue, fd, slot, slot->solo);
+	rc = queue->ops->detach(queue->backend, fd);
+	xp_entry_clear(queue, slot);
+	return rc;
+}
+
+/* Remove fd from the kernel's set and drop it. */
+void xp_entry_forget(struct xpoll *queue, int fd);
+
+/*
+ * 0; -ENOENT: the number is another file's by now; -EBADF ...  If the kernel has
+ * to be asked by a change of a filter, one of these is the best.
+ */
+int xp_entry_still(struct xpoll *queue, int fd, const struct xp_slot *slot,
+                      unsigned filters);
+
+/* The same; if not, it is dropped. */
+bool xp_entry_same_file(struct xpoll *queue, int fd, struct xp_slot *slot,
+                           unsigned filters);
+
+/*
+ * The back end failed to watch in this mode.  An exclusive registration has
+ * left the kernel's set for that; the next wait puts it back.
+ */
+void xp_entry_not_pushed(struct xpoll *queue, struct xp_slot *slot,
+                            enum xp_mode mode);
+
+/* The same, after a change of what it watched before. */
+void xp_entry_pushed(struct xpoll *queue, int fd, struct xp_slot *slot,
+                        enum xp_mode mode, unsigned filters);
+
+/*
+ * Tell the kernel: watch these filters in this mode, and look anew.  On
+ * -ENOENT and -EBADF the file is gone and the slot has been dropped.
+ */
+int xp_entry_push(struct xpoll *queue, int fd, struct xp_slot *slot,
+                     enum xp_mode mode, unsigned filters);
+
+/* The same in an exact queue, and to look anew at these of them alone. */
+int xp_entry_push_again(struct xpoll *queue, int fd, struct xp_slot *slot,
+                           enum xp_mode mode, unsigned filters, unsigned again);
+
+#endif

@@ -1,0 +1,50 @@
+/* What the queue does for its sources: the declarations are in source/source.h. */
+#include "core/keeper.h"
+#include "core/queue.h"
+#include "os/sys.h"
+#include "source/source.h"
+
+void **xp_source_state(struct xpoll *queue, enum xp_source_id id)
+{
+	return &queue->sources[id].state;
+}
+
+void xp_source_set_due(struct xpoll *queue, enum xp_source_id id,
+                       int64_t deadline_ns)
+{
+	queue->sources[id].due_ns = deadline_ns;
+	queue->due_ns = XP_NEVER;
+	queue->looked_at = false;
+	for (int i = 0; i < XP_SOURCES; i++) {
+		int64_t due_ns = queue->sources[i].due_ns;
+
+		if (due_ns < queue->due_ns)
+			queue->due_ns = due_ns;
+		if (due_ns == XP_WHEN_LOOKED_AT)
+			queue->looked_at = true;
+	}
+	if (xp_keeper_missing(queue))
+		queue->look_wanted = queue->waiters > 0;
+}
+
+int64_t xp_source_now(struct xpoll *queue)
+{
+	if (queue->change_ns == XP_NOW)
+		queue->change_ns = xp_sys_now();
+	return queue->change_ns;
+}
+
+bool xp_source_exposed(const struct xpoll *queue)
+{
+	return queue->exposed;
+}
+
+void xp_source_unobserved(struct xpoll *queue)
+{
+	xp_count(&queue->counters.signals_unobserved);
+}
+
+bool xp_source_vnode_as_bsd(const struct xpoll *queue)
+{
+	return queue->vnode_as_bsd;
+}

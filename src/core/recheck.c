@@ -1,0 +1,363 @@
+/*
+ * The check of candidates: one poll(2) that does not wait, over a bounded
+ * chunk of them.
+ */
+#include "core/recheck.h"
+
+#include "base/assert.h"
+#include "core/candidate.h"
+#include "core/deliver.h"
+#include "core/file.h"
+#include "core/interest.h"
+#include "os/fdkind.h"
+#include "os/sys.h"
+
+enum {
+	CHUNK_LEAST = 16,
+	CHUNK_MOST = 256,
+	/*
+	 * Checks after delivery that found nothing, in a row, after which the
+	 * descriptor goes back to level mode; doubled with each flip.  See
+	 * docs/decisions/0020-thresholds.md.
+	 */
+	QUIET_MOST = 2,
+};
+
+struct chunk {
+	struct pollfd fds[CHUNK_MOST];
+	bool confirm[CHUNK_MOST]; /* nobody named it since it was delivered */
+	int len;
+	int cap;
+};
+
+/*
+ * The bits to look at: what is enabled, but of edge-triggered filters only
+ * those that are candidates, or they would be reported again and again.
+ */
+static short look_bits(const struct xp_slot *slot, unsigned candidates)
+{
+	unsigned filters = slot->enabled & (candidates | ~xp_slot_by_edge(slot));
+
+	return (short)xp_entry_look(slot, filters);
+}
+
+/* It is handed out without a look: is the number still that of the file? */
+static bool carried_confirmed(struct xpoll *queue, int fd,
+                              struct xp_slot *slot, unsigned filters)
+{
+	int rc;
+
+	if (slot->mode != XP_MODE_FILE && slot->mode != XP_MODE_NONE &&
+	    (queue->ops->caps & (XP_CAP_STAYS | XP_CAP_TELLS_FILE)) !=
+	    XP_CAP_STAYS)
+		return xp_entry_same_file(queue, fd, slot, filters);
+	if (slot->mode == XP_MODE_FILE) {
+		rc = xp_file_confirm(queue, fd);
+	} else {
+		rc = xp_sys_open_flags(fd);
+		xp_count(&queue->counters.syscalls_check);
+	}
+	if (rc < 0)
+		xp_entry_drop(queue, fd, slot);
+	return rc >= 0;
+}
+
+/*
+ * A report that was kept is for those that found no room: the others have been
+ * told of it, and may have been read dry since.  Of them the kernel is asked, if
+ * they are candidates.
+ */
+static void carried_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
+                            struct xp_slot *slot, unsigned candidates)
+{
+	uint32_t events = slot->carried;
+	unsigned kept = slot->kept & slot->enabled;
+
+	slot->carried = 0;
+	if (kept && carried_confirmed(queue, fd, slot, kept)) {
+		/* The poll-like level goes by bits. */
+		events &= xp_entry_look(slot, kept) | POLLHUP | POLLERR;
+		wait->passed_over = slot->enabled & ~kept;
+		xp_deliver_slot(queue, wait, fd, slot, events);
+		wait->passed_over = 0;
+	}
+	if (candidates & slot->enabled & ~kept)
+		(void)xp_interest_publish(queue, fd, slot, candidates & ~kept);
+}
+
+/* Take one candidate; those that need a look go into the chunk. */
+static void candidate_take(struct xpoll *queue, struct xp_wait *wait,
+                           struct chunk *chunk)
+{
+	struct xp_slot *slot;
+	int fd = xp_candidate_pop(queue, &slot);
+	unsigned enabled = slot->enabled;
+	unsigned candidates = (slot->asked | slot->delivered) & enabled;
+	bool asked = slot->asked & enabled;
+
+	slot->asked = 0;
+	slot->delivered = 0;
+	if (slot->carried) {
+		carried_deliver(queue, wait, fd, slot, candidates);
+	} else if (!candidates) {
+		/* Disabled or deleted since. */
+	} else if (slot->mode == XP_MODE_FIRED || !xp_slot_lookable(fd, slot) ||
+	           candidates & xp_slot_by_edge(slot) & ~(unsigned)slot->armed) {
+		/* A look would not do, nor for an edge that the kernel has not got. */
+		(void)xp_interest_publish(queue, fd, slot, candidates);
+	} else {
+		XP_ASSERT(chunk->len < CHUNK_MOST);
+		chunk->fds[chunk->len].fd = fd;
+		chunk->fds[chunk->len].events = look_bits(slot, candidates);
+		chunk->confirm[chunk->len++] = !asked;
+	}
+}
+
+/* A delivered level was read dry; when that repeats, leave it to the kernel. */
+static void candidate_quiet(struct xpoll *queue, int fd, struct xp_slot *slot)
+{
+	if (slot->mode != XP_MODE_LAZY || xp_slot_by_edge(slot) & slot->enabled)
+		return;
+	if (++slot->quiet < QUIET_MOST << slot->flips)
+		return;
+	slot->quiet = 0;
+	(void)xp_interest_publish(queue, fd, slot, slot->enabled);
+}
+
+/*
+ * Is the number still that of the file that was delivered?  Asking may as well
+ * leave it to the kernel's level mode; but not with edges, which every change
+ * would bring up again: those are asked about by an ADD that has to fail.
+ */
+static bool candidate_confirmed(struct xpoll *queue, int fd,
+                                struct xp_slot *slot, unsigned filters)
+{
+	if (slot->mode == XP_MODE_LEVEL)
+		return true;
+	if (xp_slot_by_edge(slot) & slot->enabled)
+		return xp_entry_same_file(queue, fd, slot, filters);
+	return xp_interest_publish(queue, fd, slot, slot->enabled) == 0;
+}
+
+/* The filters that these bits were looked at for. */
+static unsigned looked_at(const struct xp_slot *slot, int bits)
+{
+	unsigned filters = 0;
+
+	if (bits & (POLLIN | POLLRDHUP))
+		filters |= XP_BIT(XP_READ);
+	if (bits & POLLOUT)
+		filters |= XP_BIT(XP_WRITE);
+	if (bits & POLLPRI)
+		filters |= XP_BIT(XP_EXCEPT);
+	return filters & slot->enabled;
+}
+
+/*
+ * POLLHUP and POLLERR come unasked.  What they mean to an edge filter that was
+ * not looked at is the kernel's to tell, once: see that it is asked.
+ */
+static XP_APART void candidate_ended(struct xpoll *queue, struct xp_wait *wait,
+                                     const struct pollfd *found,
+                                     struct xp_slot *slot, uint32_t events)
+{
+	unsigned looked = looked_at(slot, found->events);
+
+	wait->passed_over = xp_slot_by_edge(slot) & slot->enabled & ~looked;
+	if (wait->passed_over)
+		queue->harvest_due = true;
+	xp_deliver_slot(queue, wait, found->fd, slot, events);
+	wait->passed_over = 0;
+}
+
+static XP_INLINE void candidate_found(struct xpoll *queue, struct xp_wait *wait,
+                            const struct pollfd *found,
+                            struct xp_slot *slot, bool confirm)
+{
+	int fd = found->fd;
+	uint32_t events = (uint32_t)(unsigned short)found->revents;
+
+	if (events & POLLNVAL) {
+		xp_entry_drop(queue, fd, slot);
+	} else if (!events) {
+		if (confirm)
+			candidate_quiet(queue, fd, slot);
+	} else if (confirm && !candidate_confirmed(queue, fd, slot,
+	                                           looked_at(slot, found->events))) {
+		/* Dropped: the number is another file. */
+	} else if (XP_UNLIKELY(events & (POLLHUP | POLLERR))) {
+		candidate_ended(queue, wait, found, slot, events);
+	} else {
+		xp_deliver_slot(queue, wait, fd, slot, events);
+	}
+}
+
+/* What is not ready is left to the kernel: see that it has got it. */
+static void candidate_answered(struct xpoll *queue, struct xp_wait *wait,
+                               const struct pollfd *found,
+                               struct xp_slot *slot, bool confirm)
+{
+	unsigned missing = looked_at(slot, found->events) &
+		~(unsigned)slot->armed;
+
+	if (found->revents & (POLLHUP | POLLERR))
+		missing = 0;
+	missing &= ~looked_at(slot, found->revents);
+	candidate_found(queue, wait, found, slot, confirm);
+	missing &= slot->enabled & ~(unsigned)slot->armed;
+	if (XP_UNLIKELY(missing) && slot->mode == XP_MODE_LAZY)
+		xp_interest_cover(queue, found->fd, slot, missing);
+}
+
+/* No room for it: it is the next to be looked at. */
+static void candidate_return(struct xpoll *queue, const struct pollfd *found,
+                             bool confirm)
+{
+	struct xp_slot *slot = xp_slots_get(&queue->slots, found->fd);
+	unsigned looked = looked_at(slot, found->events);
+
+	if (slot->next != XP_SLOT_UNQUEUED || !looked)
+		return;
+	if (confirm)
+		slot->delivered |= XP_SET(looked);
+	else
+		slot->asked |= XP_SET(looked);
+	slot->next = queue->candidates_len++ ? queue->candidates_head
+		: XP_SLOT_END;
+	if (slot->next == XP_SLOT_END)
+		queue->candidates_tail = found->fd;
+	queue->candidates_head = found->fd;
+}
+
+static void chunk_look(struct xpoll *queue, struct xp_wait *wait,
+                       struct chunk *chunk)
+{
+	int done = 0;
+	int rc;
+
+	if (chunk->len == 0)
+		return;
+	xp_count(&queue->counters.syscalls_check);
+	rc = xp_sys_poll_now(chunk->fds, (size_t)chunk->len);
+	for (; done < chunk->len && !xp_wait_full(wait); done++) {
+		int fd = chunk->fds[done].fd;
+		struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
+
+		/*
+		 * poll(2) takes no more than RLIMIT_NOFILE, or has no memory: have
+		 * the kernel's set tell.
+		 */
+		if (rc < 0)
+			(void)xp_interest_publish(queue, fd, slot, slot->enabled);
+		else
+			candidate_answered(queue, wait, &chunk->fds[done], slot,
+			                   chunk->confirm[done]);
+	}
+	while (chunk->len > done) {
+		chunk->len--;
+		candidate_return(queue, &chunk->fds[chunk->len],
+		                 chunk->confirm[chunk->len]);
+	}
+	chunk->len = 0;
+}
+
+bool xp_candidate_take_single(struct xpoll *queue, struct xp_look *look)
+{
+	int fd = queue->candidates_head;
+	struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
+	unsigned asked = slot->asked & slot->enabled;
+	unsigned candidates = asked | (slot->delivered & slot->enabled);
+
+	if (queue->candidates_len != 1 || !candidates || slot->carried ||
+	    candidates & ~(unsigned)slot->armed ||
+	    slot->mode == XP_MODE_FIRED || !xp_slot_lookable(fd, slot))
+		return false;
+	look->poll.fd = fd;
+	look->poll.events = look_bits(slot, candidates);
+	look->slot = slot;
+	look->confirm = !asked;
+	slot->asked = 0;
+	slot->delivered = 0;
+	slot->next = XP_SLOT_UNQUEUED;
+	queue->candidates_len = 0;
+	xp_count(&queue->counters.syscalls_check);
+	return true;
+}
+
+void xp_candidate_looked(struct xpoll *queue, struct xp_wait *wait,
+                         const struct xp_look *look, int rc)
+{
+	/* No memory for poll(2): have the kernel's set tell. */
+	if (XP_UNLIKELY(rc < 0))
+		(void)xp_interest_publish(queue, look->poll.fd, look->slot,
+		                          look->slot->enabled);
+	else
+		candidate_found(queue, wait, &look->poll, look->slot,
+		                look->confirm);
+}
+
+/* It needs no look, and must not be told before those that wait for theirs. */
+static bool next_is_carried(const struct xpoll *queue)
+{
+	return xp_slots_get(&queue->slots, queue->candidates_head)->carried;
+}
+
+void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait)
+{
+	struct chunk chunk;
+	int left = queue->candidates_len;
+	int room = wait->cap - wait->len;
+
+	chunk.len = 0;
+	chunk.cap = room < CHUNK_LEAST ? CHUNK_LEAST
+		: room > CHUNK_MOST ? CHUNK_MOST : room;
+	while (left > 0 && !xp_wait_full(wait)) {
+		while (left > 0 && chunk.len < chunk.cap && !xp_wait_full(wait)) {
+			if (chunk.len > 0 && next_is_carried(queue))
+				break;
+			candidate_take(queue, wait, &chunk);
+			left--;
+		}
+		chunk_look(queue, wait, &chunk);
+	}
+}
+
+void xp_candidates_publish(struct xpoll *queue)
+{
+	int left = queue->candidates_len;
+
+	while (left-- > 0) {
+		struct xp_slot *slot;
+		int fd = xp_candidate_pop(queue, &slot);
+		unsigned enabled = slot->enabled;
+		unsigned candidates = (slot->asked | slot->delivered) & enabled;
+
+		if (slot->carried) {
+			/* Only a wait can hand it out; xp_pass_on wakes one. */
+			xp_candidate_append(queue, fd, slot);
+			continue;
+		}
+		slot->asked = 0;
+		slot->delivered = 0;
+		/* Level mode is the kernel's already. */
+		if (candidates && slot->mode != XP_MODE_LEVEL)
+			(void)xp_interest_publish(queue, fd, slot, candidates);
+	}
+}
+
+void xp_files_check(struct xpoll *queue, struct xp_wait *wait)
+{
+	bool poll_level = !wait->events;
+	int fd, events;
+
+	xp_files_begin(queue, poll_level);
+	while (!xp_wait_full(wait) &&
+	       xp_files_next(queue, poll_level, &fd, &events)) {
+		struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
+
+		if (events < 0)
+			xp_entry_drop(queue, fd, slot);
+		else if (events > 0)
+			xp_deliver_slot(queue, wait, fd, slot, (uint32_t)events);
+	}
+}

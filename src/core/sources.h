@@ -1,0 +1,31 @@
+/* What the queue asks of its sources.  With the queue's lock held. */
+#ifndef XP_CORE_SOURCES_H
+#define XP_CORE_SOURCES_H
+
+#include "core/queue.h"
+
+/*
+ * Call those whose moment has come; the caller takes up to `room` of what they
+ * activate.
+ */
+void xp_sources_run_due(struct xpoll *queue, int room);
+
+/*
+ * A handler has run on a waiting thread.  Is an event there?  That of an
+ * observed signal goes before -EINTR.
+ */
+bool xp_sources_interrupted(struct xpoll *queue);
+
+/* The counters are about to be read. */
+void xp_sources_audit(struct xpoll *queue);
+
+/* A descriptor is about to be closed. */
+void xp_sources_forget(struct xpoll *queue, int fd);
+
+/*
+ * Every queue was told so: wait until nothing uses the descriptor.  Without the
+ * queue's lock or any other; may sleep.
+ */
+void xp_sources_await_unused(int fd);
+
+#endif
