@@ -67,6 +67,7 @@ set(XPOLL_POSIX
   source/provider/signal_bell.c
   source/provider/signal_handler.c
   source/inode.c
+  source/inode_look.c
   source/proc.c
   source/proc_state.c
   source/proc_trace.c
@@ -198,6 +199,7 @@ set(XPOLL_NT
   os/procfs_none.c
   source/aio.c
   source/inode.c
+  source/inode_look.c
   source/proc.c
   source/proc_state.c
   source/proc_trace.c

@@ -15,6 +15,7 @@ enum {
 	XP_TOLD_LOOK = 1 << 24,  /* compare everything */
 	XP_TOLD_LOST = 1 << 25,  /* reports were dropped */
 	XP_TOLD_ENDED = 1 << 26, /* the kernel does not watch it any more */
+	XP_TOLD_BY_TIME = 1 << 27, /* nor reports it: it is looked at now and then */
 };
 
 /* One queue's; the state of the VNODE source. */
@@ -23,7 +24,8 @@ struct xp_inodes {
 	struct xp_list told;      /* users the kernel tells about */
 	struct xp_list timed;     /* users looked at now and then */
 	struct xp_list unsettled; /* of both: with something to compare */
-	struct xp_watch watch;    /* the kernel's instance; its fd is -1: none */
+	/* The kernel's instance; its fd is -1: none.  ready: harvest and settle. */
+	struct xp_watch watch;
 	uint32_t process;         /* that has opened it (os/process.h) */
 	struct xp_regmap map;     /* of watched inodes, by the kernel's number */
 	struct xp_list pool;      /* of unused ones: a wait does not allocate */
@@ -48,11 +50,20 @@ static inline void xp_inode_told(struct xp_inodes *inodes,
 		xp_list_append(&inodes->unsettled, &user->unsettled);
 }
 
-/* The kernel does not tell this one any more: it is looked at now and then. */
-void xp_inode_by_time(struct xp_inodes *inodes, struct xp_inode_user *user);
+/* Two looks at a file (inode_look.c). ---------------------------------------- */
 
-/* What was told is compared and handed to the users. */
-void xp_inodes_settle(struct xpoll *queue, struct xp_inodes *inodes);
+/* 0; -ENOENT: the number is another file's by now; -EBADF ... */
+int xp_inode_look(const struct xp_inode_user *user, struct stat *now);
+/* All that differs; told: what else is known, which may explain it. */
+uint32_t xp_inode_compare(bool as_bsd, uint32_t told, const struct stat *old,
+                          const struct stat *now);
+/* The notes for what was told of a file that looks like this now. */
+uint32_t xp_inode_notes(const struct xp_inode_user *user, uint32_t told,
+                        const struct stat *now);
+/* What is compared next time; told: what was compared now. */
+void xp_inode_remember(struct stat *last, uint32_t told, const struct stat *now);
+
+/* The provider; it calls nothing of inode.c. --------------------------------- */
 
 /* Notes that the kernel tells here; 0: it tells nothing. */
 uint32_t xp_inodes_tellable(void);

@@ -99,7 +99,7 @@ static void change_ready(struct xpoll *queue, struct xp_watch *watch)
 	     item = item->next)
 		change_tell(inodes, XP_CONTAINER_OF(item, struct xp_inode_link,
 		                                    item)->user);
-	xp_inodes_settle(queue, inodes);
+	inodes->watch.ready(queue, &inodes->watch);
 }
 
 /* --- Directories ------------------------------------------------------------ */

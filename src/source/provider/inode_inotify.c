@@ -119,15 +119,6 @@ static uint32_t mask_of_all(struct xp_inode *inode)
 	return mask;
 }
 
-static void inotify_ready(struct xpoll *queue, struct xp_watch *watch)
-{
-	struct xp_inodes *inodes =
-		XP_CONTAINER_OF(watch, struct xp_inodes, watch);
-
-	xp_inodes_harvest(inodes);
-	xp_inodes_settle(queue, inodes);
-}
-
 static int instance_open(struct xpoll *queue, struct xp_inodes *inodes)
 {
 	int fd;
@@ -142,7 +133,6 @@ static int instance_open(struct xpoll *queue, struct xp_inodes *inodes)
 	if (fd < 0)
 		return fd;
 	inodes->watch.fd = fd;
-	inodes->watch.ready = inotify_ready;
 	rc = xp_watch_add(queue, &inodes->watch);
 	if (rc < 0) {
 		xp_sys_close(fd);

@@ -117,15 +117,6 @@ void xp_inodes_harvest(struct xp_inodes *inodes)
 	} while (count == 32);
 }
 
-static void vnodes_ready(struct xpoll *queue, struct xp_watch *watch)
-{
-	struct xp_inodes *inodes =
-		XP_CONTAINER_OF(watch, struct xp_inodes, watch);
-
-	xp_inodes_harvest(inodes);
-	xp_inodes_settle(queue, inodes);
-}
-
 static int instance_open(struct xpoll *queue, struct xp_inodes *inodes)
 {
 	int rc;
@@ -136,7 +127,6 @@ static int instance_open(struct xpoll *queue, struct xp_inodes *inodes)
 	if (inodes->watch.fd < 0)
 		return inodes->watch.fd;
 	inodes->process = xp_process_current();
-	inodes->watch.ready = vnodes_ready;
 	rc = xp_watch_add(queue, &inodes->watch);
 	if (rc < 0) {
 		xp_sys_close(inodes->watch.fd);

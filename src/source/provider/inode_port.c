@@ -210,7 +210,7 @@ static void port_file_told(struct xp_inodes *inodes, const port_event_t *event)
 	if (!user->ops->listens(inodes->queue, user))
 		user->hushed |= notes;
 	else if (port_file_arm(inodes, inode, &now) < 0)
-		xp_inode_by_time(inodes, user);
+		xp_inode_told(inodes, user, XP_TOLD_BY_TIME);
 }
 
 void xp_inodes_harvest(struct xp_inodes *inodes)
@@ -224,15 +224,6 @@ void xp_inodes_harvest(struct xp_inodes *inodes)
 		for (int j = 0; j < count; j++)
 			port_file_told(inodes, &events[j]);
 	}
-}
-
-static void port_files_ready(struct xpoll *queue, struct xp_watch *watch)
-{
-	struct xp_inodes *inodes =
-		XP_CONTAINER_OF(watch, struct xp_inodes, watch);
-
-	xp_inodes_harvest(inodes);
-	xp_inodes_settle(queue, inodes);
 }
 
 /* Those whose name was lost may have one by now. */
@@ -266,7 +257,6 @@ static int port_files_open(struct xpoll *queue, struct xp_inodes *inodes)
 	inodes->watch.fd = xp_sys_port_create();
 	if (inodes->watch.fd < 0)
 		return inodes->watch.fd;
-	inodes->watch.ready = port_files_ready;
 	inodes->again = port_files_again;
 	rc = xp_watch_add(queue, &inodes->watch);
 	if (rc < 0) {
@@ -330,7 +320,7 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 	if (rc == 0)
 		return port_file_result(user);
 	if (joined)
-		xp_inode_by_time(inodes, user);
+		xp_inode_told(inodes, user, XP_TOLD_BY_TIME | XP_TOLD_LOOK);
 	else if (user->self.inode)
 		port_file_drop(inodes, user->self.inode);
 	return rc;

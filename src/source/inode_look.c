@@ -1,0 +1,146 @@
+/* What two looks at a file say of what happened to it in between. */
+#include <errno.h>
+
+#include "os/sys.h"
+#include "source/provider/inode.h"
+
+/* What they cannot, if the kernel's reports were dropped. */
+#define SUSPECTED (XPOLL_NOTE_WRITE | XPOLL_NOTE_ATTRIB | XPOLL_NOTE_RENAME | \
+                   XPOLL_NOTE_OPEN | XPOLL_NOTE_CLOSE | \
+                   XPOLL_NOTE_CLOSE_WRITE | XPOLL_NOTE_READ)
+#define SUSPECTED_OF_DIRECTORY (XPOLL_NOTE_EXTEND | XPOLL_NOTE_LINK)
+
+/* 0; -ENOENT: the number is another file's by now; -EBADF ... */
+int xp_inode_look(const struct xp_inode_user *user, struct stat *now)
+{
+	const struct stat *last = &user->last;
+	int64_t born_ns;
+	int rc = xp_sys_fstat_born(user->fd, now, &born_ns);
+
+	if (rc < 0)
+		return rc;
+	return last->st_dev == now->st_dev && last->st_ino == now->st_ino &&
+		xp_sys_same_birth(user->born_ns, born_ns) ? 0 : -ENOENT;
+}
+
+/* Growing and shrinking again in between is not seen. */
+static uint32_t compare_size(const struct stat *old, const struct stat *now)
+{
+	if (S_ISDIR(now->st_mode) || now->st_size == old->st_size)
+		return 0;
+	return now->st_size > old->st_size ? XPOLL_NOTE_EXTEND
+		: XPOLL_NOTE_TRUNCATE;
+}
+
+static uint32_t compare_links(bool as_bsd, const struct stat *old,
+                              const struct stat *now)
+{
+	if (now->st_nlink == old->st_nlink)
+		return 0;
+	if (as_bsd && !S_ISDIR(now->st_mode))
+		return now->st_nlink < old->st_nlink ? XPOLL_NOTE_DELETE
+			: XPOLL_NOTE_LINK;
+	/* A directory's count is of its subdirectories; its end is no link. */
+	if (now->st_nlink == 0)
+		return S_ISDIR(now->st_mode) ? XPOLL_NOTE_DELETE
+			: XPOLL_NOTE_DELETE | XPOLL_NOTE_LINK;
+	return XPOLL_NOTE_LINK;
+}
+
+static bool earlier(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec < b->tv_sec ||
+		(a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
+}
+
+/* Was something written?  A time that went back was set by somebody. */
+static bool was_written(const struct stat *old, const struct stat *now)
+{
+	if (xp_same_time(&old->st_mtim, &now->st_mtim))
+		return false;
+	/* Or the clock was: writing sets both times to the same. */
+	return !earlier(&now->st_mtim, &old->st_mtim) ||
+		xp_same_time(&now->st_mtim, &now->st_ctim);
+}
+
+/* Did an attribute change, other than the link count? */
+static bool was_set(const struct stat *old, const struct stat *now)
+{
+	return old->st_mode != now->st_mode || old->st_uid != now->st_uid ||
+		old->st_gid != now->st_gid ||
+		(!xp_same_time(&old->st_mtim, &now->st_mtim) &&
+		 !was_written(old, now));
+}
+
+/*
+ * All that two looks tell.  A time that has changed alone is of an attribute that
+ * cannot be seen, unless what was told explains it.
+ */
+uint32_t xp_inode_compare(bool as_bsd, uint32_t told, const struct stat *old,
+                        const struct stat *now)
+{
+	uint32_t notes = compare_size(old, now) |
+		compare_links(as_bsd, old, now);
+
+	if (notes & (XPOLL_NOTE_EXTEND | XPOLL_NOTE_TRUNCATE) ||
+	    was_written(old, now))
+		notes |= XPOLL_NOTE_WRITE;
+	/* As Linux says it in one breath. */
+	if (!as_bsd && notes & XPOLL_NOTE_LINK && !S_ISDIR(now->st_mode))
+		notes |= XPOLL_NOTE_ATTRIB;
+	if (old->st_mode != now->st_mode || old->st_uid != now->st_uid ||
+	    old->st_gid != now->st_gid ||
+	    (!notes && !(told & XPOLL_NOTE_RENAME) &&
+	     !xp_same_time(&old->st_ctim, &now->st_ctim)))
+		notes |= XPOLL_NOTE_ATTRIB;
+	return notes;
+}
+
+/* The notes for what was told of a file that looks like this now. */
+uint32_t xp_inode_notes(const struct xp_inode_user *user, uint32_t told,
+                         const struct stat *now)
+{
+	uint32_t notes = told & ~(uint32_t)XPOLL_NOTE_DELETE;
+	const struct stat *old = &user->last;
+	uint32_t links = compare_links(user->as_bsd, old, now);
+
+	if (told & XPOLL_NOTE_WRITE)
+		notes |= compare_size(old, now);
+	if (told & (XPOLL_NOTE_ATTRIB | XPOLL_NOTE_DELETE))
+		notes |= links;
+	/* That one came for the names. */
+	if (user->as_bsd && links && !S_ISDIR(now->st_mode) &&
+	    !was_set(old, now))
+		notes &= ~(uint32_t)XPOLL_NOTE_ATTRIB;
+	if (told & (XP_TOLD_LOOK | XP_TOLD_LOST | XP_TOLD_ENDED))
+		notes |= xp_inode_compare(user->as_bsd, told, old, now);
+	if (told & XP_TOLD_LOST)
+		notes |= SUSPECTED |
+			(S_ISDIR(now->st_mode) ? SUSPECTED_OF_DIRECTORY : 0);
+	return notes;
+}
+
+/*
+ * What was not compared is left for the report that tells of it: it is still to
+ * come, though the look that another one has caused has seen it already.
+ */
+void xp_inode_remember(struct stat *last, uint32_t told, const struct stat *now)
+{
+	struct stat before = *last;
+
+	*last = *now;
+	if (told & (XP_TOLD_LOOK | XP_TOLD_LOST | XP_TOLD_ENDED))
+		return;
+	if (!(told & XPOLL_NOTE_WRITE))
+		last->st_size = before.st_size;
+	if (!(told & (XPOLL_NOTE_ATTRIB | XPOLL_NOTE_DELETE)))
+		last->st_nlink = before.st_nlink;
+}
+
+int xp_inode_confirm(const struct xp_inode_user *user)
+{
+	struct stat now;
+	int rc = xp_inode_look(user, &now);
+
+	return rc == -EBADF || rc == -ENOENT ? rc : 0;
+}
