@@ -193,7 +193,7 @@ XPOLL_API int xpoll_ctl(struct xpoll *queue, int op, int events,
  *
  * Returns an upper bound of the descriptors that xpoll_revents will hand out;
  * 0 on timeout or after xpoll_wake; -1 with errno EINTR, EBUSY (another thread
- * is in xpoll_wait), EBADF, ENOMEM, ENOSPC (the kernel's set was made anew, and
+ * is in xpoll_wait), EBADF, ENOMEM, ENOSPC (the kernel's set was made again, and
  * not all found room in it; the next wait tries again).  Other kinds of events
  * neither end the wait nor are consumed by it.
  */
@@ -404,7 +404,7 @@ struct xpoll_stats {
 	uint64_t syscalls_wake;      /* to wake a waiting thread */
 	uint64_t stale_dropped;      /* kernel events of dead registrations */
 	uint64_t fruitless;          /* kernel events nobody wanted then */
-	uint64_t rebuilds;           /* times the kernel's set was made anew */
+	uint64_t rebuilds;           /* times the kernel's set was made again */
 	uint64_t registered;         /* registrations now */
 	uint64_t signals_unobserved; /* observed signals whose handler was lost */
 };

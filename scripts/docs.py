@@ -24,7 +24,7 @@ MAN = ROOT / "docs" / "man"
 # Pages of section 3 that describe no function of their own name.
 OTHER_PAGES = {"xpoll", "xpoll_aio"}
 # Names in docs/internals that stand in no file: a pattern, and what CMake puts together.
-MADE_NAMES = {"what_situation_result", "fault_sweep_usual", "fault_sweep_puppet"}
+MADE_NAMES = {"what_situation_result", "fault_sweep_usual", "fault_sweep_helper"}
 
 
 def functions():

@@ -21,19 +21,19 @@ set(XPOLL_CORE
   core/create.c
   core/deliver.c
   core/describe.c
-  core/detail.c
+  core/event_count.c
   core/entry.c
   core/event.c
-  core/file.c
+  core/unpollable.c
   core/fork.c
   core/host.c
   core/interest.c
-  core/mark.c
+  core/lowat.c
   core/pollike.c
   core/process.c
   core/query.c
   core/recheck.c
-  core/reg.c
+  core/registration.c
   core/renew.c
   core/sleep.c
   core/slot.c
@@ -42,7 +42,7 @@ set(XPOLL_CORE
   core/version.c
   core/wait.c
   core/wake.c
-  core/watch.c
+  core/source_host.c
 )
 
 # On every system whose descriptors, signals and threads are those of POSIX.
@@ -64,7 +64,7 @@ set(XPOLL_POSIX
   backend/select.c
   source/provider/aio_threads.c
   source/provider/aio_work.c
-  source/provider/signal_bell.c
+  source/provider/signal_selfpipe.c
   source/provider/signal_handler.c
   source/inode.c
   source/inode_look.c
@@ -83,7 +83,7 @@ set(XPOLL_POSIX
 # Linux: what the kernel has beyond POSIX, without the C library where it is
 # called with a lock held.
 set(XPOLL_LINUX
-  os/beacon_eventfd.c
+  os/wakefd_eventfd.c
   os/fdkind_anon.c
   os/fskind_statfs.c
   os/procfs.c
@@ -119,7 +119,7 @@ set(XPOLL_LINUX
 
 # The systems with kqueue(2): FreeBSD, NetBSD, OpenBSD, DragonFly, macOS.
 set(XPOLL_KQUEUE
-  os/beacon_pipe.c
+  os/wakefd_pipe.c
   os/fdkind_anon_none.c
   os/fskind_fstat.c
   os/sys_born.c
@@ -145,7 +145,7 @@ set(XPOLL_KQUEUE
 
 # illumos: event ports and /dev/poll.  Edges are by epoll(7).
 set(XPOLL_SUNOS
-  os/beacon_pipe.c
+  os/wakefd_pipe.c
   os/fdkind_anon_none.c
   os/fskind_fstat.c
   os/sys_born.c
@@ -179,12 +179,12 @@ set(XPOLL_NT
   os/sys_pipe_counts_none.c
   os/nt/absent.c
   os/nt/afd_ioctl.c
-  os/nt/beacon_event.c
+  os/nt/wakefd_event.c
   os/nt/process.c
   os/nt/sys_aio.c
   os/nt/sys_clock.c
   os/nt/sys_files.c
-  os/nt/sys_look.c
+  os/nt/sys_probe.c
   os/nt/sys_pipes.c
   os/nt/sys_sockets.c
   os/nt/sys_threads.c
@@ -209,7 +209,7 @@ set(XPOLL_NT
   source/provider/inode_change.c
   source/provider/proc_handle.c
   source/provider/proc_tracers_none.c
-  source/provider/signal_bell.c
+  source/provider/signal_selfpipe.c
   source/provider/signal_console.c
   source/signal.c
   source/table_no_empty.c

@@ -33,7 +33,7 @@ THRESHOLDS = {
         [1, 2, 4, 8, 15, NEVER],
         [("room", 1), ("room", 2), ("room", 4), ("room", 16), ("room", 100), ("room", 1000)],
     ),
-    "QUIET_MOST": (
+    "IDLE_CHECKS_MOST": (
         "core/candidate.c",
         [1, 2, 4, 8, NEVER],
         [("pause", 1), ("pause", 4), ("pause", 16), ("pause", 100), ("room", 4), ("room", 16)],

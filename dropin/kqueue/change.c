@@ -82,7 +82,7 @@ static int kq_translate_other(const struct kevent *change,
 		return 0;
 	case EVFILT_TIMER:
 		if (!(record->flags & EV_ADD))
-			record->fflags = 0; /* It would start anew. */
+			record->fflags = 0; /* It would start again. */
 		return record->fflags & ~KQ_TIMER_NOTES ? -EINVAL : 0;
 	case EVFILT_EXCEPT:
 		record->fflags &= NOTE_OOB;

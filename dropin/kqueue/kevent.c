@@ -125,8 +125,8 @@ static KQ_INLINE bool kq_tell_event(struct kq *kq, struct kevent *event,
  * become these from the last one on: nothing is written where no event goes,
  * as a program may pass a larger number than its array has places.
  */
-static KQ_APART int kq_tell_in_place(struct kq *kq, struct kevent *events,
-                                     int count)
+static KQ_NOINLINE int kq_tell_in_place(struct kq *kq, struct kevent *events,
+                                        int count)
 {
 	const struct xpoll_event *records = (const void *)events;
 	int first = count;
@@ -180,10 +180,10 @@ static int64_t kq_now(void)
  * another wait follows.  A signal that is handled between the two would interrupt
  * neither: so it is let in while waiting only.
  */
-static KQ_APART int kq_wait_again(struct kq *kq,
-                                  const struct xpoll_event *changes,
-                                  int nchanges, struct kevent *events,
-                                  int nevents, int64_t timeout_ns)
+static KQ_NOINLINE int kq_wait_again(struct kq *kq,
+                                     const struct xpoll_event *changes,
+                                     int nchanges, struct kevent *events,
+                                     int nevents, int64_t timeout_ns)
 {
 	struct xpoll_event few[KQ_EVENTS];
 	bool timed = timeout_ns > 0 && timeout_ns < INT64_MAX;
@@ -273,9 +273,9 @@ static KQ_COLD int kq_call_slowly(struct kq *kq, const struct kevent *changes,
 }
 
 /* Some of them ask the system first, which a cancelled thread does not survive. */
-static KQ_APART int kq_call_other_changes(struct kq *kq,
-                                          const struct kevent *changes,
-                                          int nchanges)
+static KQ_NOINLINE int kq_call_other_changes(struct kq *kq,
+                                             const struct kevent *changes,
+                                             int nchanges)
 {
 	bool whole = !kq_alone();
 	int state, rc = 0;

@@ -19,7 +19,7 @@
 #define KQ_EXPORT __attribute__((visibility("default")))
 #define KQ_COLD   __attribute__((cold, noinline))
 #define KQ_INLINE inline __attribute__((always_inline))
-#define KQ_APART  __attribute__((noinline))
+#define KQ_NOINLINE  __attribute__((noinline))
 
 /* gcc 12 cannot follow either. */
 #define KQ_LIKELY(cond)   __builtin_expect(!!(cond), 1)

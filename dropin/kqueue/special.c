@@ -1,6 +1,6 @@
 /*
  * What goes with a registration beyond what xpoll keeps of it: process
- * descriptors, signals to be observed anew, and the fields ext.  Few programs
+ * descriptors, signals to be observed again, and the fields ext.  Few programs
  * use any of it; `special` is 0 for the others.
  */
 #include <errno.h>

@@ -185,7 +185,7 @@ static KQ_COLD bool kq_still_one(int fd)
 }
 
 /* kq: whose number it was a moment ago; NULL: nobody's. */
-static KQ_APART struct kq *kq_hold_among_others(int fd, struct kq *kq)
+static KQ_NOINLINE struct kq *kq_hold_among_others(int fd, struct kq *kq)
 {
 	if (KQ_UNLIKELY(!kq))
 		kq = kq_hold_unknown(fd);
@@ -197,7 +197,7 @@ static KQ_APART struct kq *kq_hold_among_others(int fd, struct kq *kq)
 		errno = EBADF;
 		return NULL;
 	}
-	/* It may have ended, and even begun anew, between the two looks. */
+	/* It may have ended, and even begun again, between the two looks. */
 	if (KQ_UNLIKELY(kq_of_number(fd) != kq)) {
 		kq_drop(kq);
 		errno = EBADF;

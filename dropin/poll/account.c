@@ -73,7 +73,7 @@ static uint32_t advantage_of(const struct account *account)
 }
 
 /* All that is known is of times that have gone. */
-static void measure_anew(struct account *account)
+static void measure_again(struct account *account)
 {
 	account->ours = (struct account_mean){0};
 	account->real = (struct account_mean){0};
@@ -89,7 +89,7 @@ enum account_next account_next(struct account *account)
 		return ACCOUNT_NEITHER;
 	/* What it was like before that is no guide. */
 	if (call == ACCOUNT_COLD || call == ACCOUNT_SETTLED)
-		measure_anew(account);
+		measure_again(account);
 	if (call >= account->real_at) {
 		account->real_at = call + stride_of(account) * advantage_of(account);
 		return ACCOUNT_REAL;
@@ -111,7 +111,7 @@ void account_ours(struct account *account, int64_t ns, bool spoke, int64_t closi
 		ns += real;
 	account->since = account->calls;
 	if (stride_of(account) == STRIDE_CLEAR && ns > real)
-		measure_anew(account);
+		measure_again(account);
 	else
 		mean_add(&account->ours, ns);
 }

@@ -183,15 +183,15 @@ static int64_t recheck_period_ns(void)
 /* A slice of the full look, if one is owed; true: look again. */
 static bool recheck(struct call *call, struct set *set)
 {
-	int doubted;
+	int missed;
 
 	if (set->recheck.owed == 0)
 		return false;
-	doubted = recheck_slice(&set->recheck, &set->watch);
+	missed = recheck_slice(&set->recheck, &set->watch);
 	call->rechecked++;
-	stats_add(&stats.doubted, (uint64_t)doubted);
+	stats_add(&stats.missed, (uint64_t)missed);
 	stats_add(&stats.rechecks, set->recheck.at == 0);
-	return doubted > 0;
+	return missed > 0;
 }
 
 /*
@@ -339,7 +339,7 @@ static int sleep_and_claim(struct call *call, struct set *set,
 	if (!pool_reclaim(set, turn))
 		return AGAIN;
 	atomic_store_explicit(&set->used_ns, call->awake_ns, memory_order_relaxed);
-	/* What was closed meanwhile poll(2) looks at anew; select(2) varies. */
+	/* What was closed meanwhile poll(2) looks at again; select(2) varies. */
 	if (call->fds && watch_hear(&set->watch))
 		*len = look_at_new(&set->watch, fds, *len);
 	if (rc == 0) /* Nothing has come for as long as a look at all takes. */

@@ -79,7 +79,7 @@ static void forget(struct set *set)
 	set->bits = (struct bits){0};
 }
 
-static void start_anew(void)
+static void start_over(void)
 {
 	for (int i = 0; i < NUMBERS_SETS; i++) {
 		struct set *set = &sets[i];
@@ -107,7 +107,7 @@ static bool is_running(void)
 		return true;
 	if (!atomic_compare_exchange_strong(process, &forked, STARTING))
 		return false;
-	start_anew();
+	start_over();
 	*process = RUNNING;
 	return true;
 }
@@ -115,7 +115,7 @@ static bool is_running(void)
 /*
  * A number is not the same file to all of them any more, and there is one table of
  * numbers.  Who sleeps, or is at work on a set, goes on with descriptors that are as
- * they were.  A child has one thread, and starts anew.
+ * they were.  A child has one thread, and starts again.
  */
 void pool_part(void)
 {
@@ -152,7 +152,7 @@ void pool_awake(struct set *set)
 {
 	int sleepers = set->sleepers;
 
-	/* It may have been taken over meanwhile, and be counted anew. */
+	/* It may have been taken over meanwhile, and be counted again. */
 	while (sleepers > 0 &&
 	       !atomic_compare_exchange_weak(&set->sleepers, &sleepers,
 	                                     sleepers - 1))

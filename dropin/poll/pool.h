@@ -39,7 +39,7 @@ struct set {
 	uintptr_t mapped_from;  /* [c] of poll: memory that is known to be there */
 	uintptr_t mapped_to;    /* [c] of select: of each of mapped_sets so much */
 	uintptr_t mapped_sets[BITS_KINDS]; /* [c] of select */
-	int64_t mapped_ns;      /* [c] when that was forgotten, to look anew */
+	int64_t mapped_ns;      /* [c] when that was forgotten, to look again */
 	size_t most;            /* [c] entries that are known to be allowed */
 	int reach;              /* [c] numbers that the kernel's table has room for */
 	bool slept;             /* [c] the last first look found nothing */
@@ -51,7 +51,7 @@ bool pool_init(void);
 
 /*
  * Is this process the one that pool_init saw, or a forked child that has
- * started anew?  False in a child of vfork and in one that is just starting.
+ * started again?  False in a child of vfork and in one that is just starting.
  */
 bool pool_is_ours(void);
 

@@ -70,7 +70,7 @@ int recheck_slice(struct recheck *recheck, struct watch *watch)
 {
 	struct pollfd fds[RECHECK_SLICE];
 	int len = gather(recheck, watch, fds);
-	int doubted = 0;
+	int missed = 0;
 	int ready;
 
 	if (recheck->owed > 0)
@@ -93,9 +93,9 @@ int recheck_slice(struct recheck *recheck, struct watch *watch)
 		watch->syscalls++;
 		if (is_registered(watch, fds[i].fd))
 			continue;
-		watch_doubt(watch, fds[i].fd);
-		doubted++;
+		watch_suspect(watch, fds[i].fd);
+		missed++;
 	}
 	mark_found(watch, false);
-	return doubted;
+	return missed;
 }

@@ -61,7 +61,7 @@ void stats_print(void)
 	               (unsigned long long)(changed > changes ? changed - changes : 0),
 	               (unsigned long long)stats.syscalls,
 	               (unsigned long long)stats.rechecks,
-	               (unsigned long long)stats.doubted);
+	               (unsigned long long)stats.missed);
 	if (len > 0 && (size_t)len < sizeof line)
 		say(line, (size_t)len);
 }

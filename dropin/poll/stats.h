@@ -17,7 +17,7 @@ struct stats {
 	_Atomic uint64_t changes;  /* epoll_ctl and what goes with it */
 	_Atomic uint64_t syscalls; /* all, of calls that were not passed through */
 	_Atomic uint64_t rechecks; /* full looks by a real poll(2) */
-	_Atomic uint64_t doubted;  /* what those found that was missed */
+	_Atomic uint64_t missed;   /* what those found that was missed */
 };
 
 extern struct stats stats;
@@ -28,7 +28,7 @@ static inline void stats_add(_Atomic uint64_t *counter, uint64_t amount)
 		atomic_fetch_add_explicit(counter, amount, memory_order_relaxed);
 }
 
-/* Start anew, in a forked child. */
+/* Start again, in a forked child. */
 void stats_reset(void);
 /* One line to stderr. */
 void stats_print(void);

@@ -21,7 +21,7 @@ enum {
 	ARMED = 2,   /* we have registered it */
 	HOT = 4,
 	DIRECT = 8,  /* never to be registered */
-	DOUBT = 16,  /* the registration may be of another file by now */
+	SUSPECT = 16, /* the registration may be of another file by now */
 };
 
 /* Calls after which a registration, ten times as dear as a look, is worth it. */
@@ -128,7 +128,7 @@ static void disarm(struct watch *watch, int fd, bool in_kernel)
 	if (in_kernel)
 		control(watch, EPOLL_CTL_DEL, fd); /* Perhaps it is gone: fine. */
 	numbers_unrely(fd, watch->set);
-	slot->flags &= (uint8_t)~(ARMED | DOUBT);
+	slot->flags &= (uint8_t)~(ARMED | SUSPECT);
 	slot->generation++;
 	watch->armed_len--;
 }
@@ -171,7 +171,7 @@ static bool arm(struct watch *watch, int fd)
 	}
 	if (!(slot->flags & ARMED))
 		watch->armed_len++;
-	slot->flags = (uint8_t)((slot->flags | ARMED) & ~DOUBT);
+	slot->flags = (uint8_t)((slot->flags | ARMED) & ~SUSPECT);
 	slot->armed = slot->wanted & KERNEL_BITS;
 	cool(watch, fd);
 	return true;
@@ -208,7 +208,7 @@ static void heat(struct watch *watch, int fd)
 static void settle(struct watch *watch, int fd)
 {
 	struct watch_slot *slot = &watch->slots[fd];
-	bool covered = (slot->flags & (ARMED | DOUBT)) == ARMED &&
+	bool covered = (slot->flags & (ARMED | SUSPECT)) == ARMED &&
 	               (slot->wanted & KERNEL_BITS & ~slot->armed) == 0;
 
 	if (!(slot->flags & PRESENT) || covered)
@@ -227,7 +227,7 @@ void watch_want(struct watch *watch, int fd, uint16_t bits)
 		return;
 	/* While nobody named it, the number may have become another file. */
 	if (!(slot->flags & PRESENT))
-		slot->flags = (uint8_t)((slot->flags & ~DIRECT) | PRESENT | DOUBT);
+		slot->flags = (uint8_t)((slot->flags & ~DIRECT) | PRESENT | SUSPECT);
 	slot->wanted = bits;
 	settle(watch, fd);
 }
@@ -241,7 +241,7 @@ void watch_unwant(struct watch *watch, int fd)
 	cool(watch, fd);
 }
 
-void watch_doubt(struct watch *watch, int fd)
+void watch_suspect(struct watch *watch, int fd)
 {
 	if (watch->slots[fd].flags & ARMED)
 		disarm(watch, fd, true);

@@ -135,7 +135,7 @@ static inline uint64_t watch_token(int fd, const struct watch_slot *slot)
 }
 
 /* The registration of a cold descriptor is of another file. */
-void watch_doubt(struct watch *watch, int fd);
+void watch_suspect(struct watch *watch, int fd);
 bool watch_is_cold(const struct watch *watch, int fd);
 
 #endif

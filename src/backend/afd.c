@@ -110,20 +110,20 @@ static DWORD afd_timeout(int64_t deadline_ns)
 
 /* The end of a poll; call: this wait. */
 static bool afd_answer(struct afd_state *state, struct afd_poll *poll,
-                       uint32_t call, struct afd_doubts *doubts,
+                       uint32_t call, struct afd_unsure *unsure,
                        struct xp_fired *fired)
 {
 	bool old = (int32_t)(poll->call - call) < 0;
 	struct afd_sock *sock = afd_poll_ended(state, poll, fired);
 
 	if (sock && old && !sock->hung && !(fired->events & POLLNVAL))
-		afd_doubt(state, doubts, sock, fired);
+		afd_unsure_add(state, unsure, sock, fired);
 	return sock != NULL;
 }
 
 /* What a packet tells; false: nothing. */
 static bool afd_packet(struct afd_state *state, const OVERLAPPED_ENTRY *packet,
-                       uint32_t call, struct afd_doubts *doubts,
+                       uint32_t call, struct afd_unsure *unsure,
                        struct xp_fired *fired)
 {
 	ULONG_PTR key = packet->lpCompletionKey;
@@ -132,7 +132,7 @@ static bool afd_packet(struct afd_state *state, const OVERLAPPED_ENTRY *packet,
 	case AFD_KEY_WAKE:
 		*fired = (struct xp_fired){.token = XP_TOKEN_WAKE};
 		return true;
-	case AFD_KEY_LOOK:
+	case AFD_KEY_PROBE:
 		return false; /* The next wait begins with it. */
 	case AFD_KEY_EDGE:
 		return afd_edge_fired(state, (void *)packet->lpOverlapped, fired);
@@ -140,22 +140,22 @@ static bool afd_packet(struct afd_state *state, const OVERLAPPED_ENTRY *packet,
 		return afd_object_fired(state, (int)(key >> AFD_KEY_BITS), fired);
 	default:
 		return afd_answer(state, (void *)packet->lpOverlapped, call,
-		                  doubts, fired);
+		                  unsure, fired);
 	}
 }
 
 static int afd_harvest(struct afd_state *state, const OVERLAPPED_ENTRY *packets,
                        ULONG len, uint32_t call, struct xp_fired *fired)
 {
-	struct afd_doubts doubts;
+	struct afd_unsure unsure;
 	int count = 0;
 	int told = 0;
 
-	doubts.len = 0;
+	unsure.len = 0;
 	for (ULONG i = 0; i < len; i++)
-		count += afd_packet(state, &packets[i], call, &doubts,
+		count += afd_packet(state, &packets[i], call, &unsure,
 		                    &fired[count]);
-	afd_doubts_settle(state, &doubts);
+	afd_unsure_settle(state, &unsure);
 	for (int i = 0; i < count; i++)
 		if (fired[i].events || fired[i].token == XP_TOKEN_WAKE)
 			fired[told++] = fired[i];
@@ -218,7 +218,7 @@ static int ask_with_pipes(struct afd_state *state, int64_t deadline_ns,
                           struct xp_fired *fired, int cap, int *rc)
 {
 	int most = cap > 1 ? cap / 2 : (int)(state->calls & 1);
-	int count = afd_pipes_look(state, fired, most);
+	int count = afd_pipes_probe(state, fired, most);
 	DWORD timeout_ms = count > 0 || most == 0 ? 0
 		: afd_pipes_pause(state, afd_timeout(deadline_ns));
 
@@ -226,7 +226,7 @@ static int ask_with_pipes(struct afd_state *state, int64_t deadline_ns,
 		count += afd_ask(state, timeout_ms, fired + count, cap - count,
 		                 rc);
 	return count > 0 || most > 0 ? count
-		: afd_pipes_look(state, fired, cap);
+		: afd_pipes_probe(state, fired, cap);
 }
 
 static int afd_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,

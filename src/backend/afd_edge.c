@@ -106,14 +106,14 @@ void afd_edges_close(struct afd_state *state)
  * What holds now is looked at, for it may have been on record before; and what
  * is on record is taken off, or it would be told twice.
  */
-static int edge_look(struct afd_sock *sock, uint32_t watch)
+static int edge_probe(struct afd_sock *sock, uint32_t watch)
 {
 	struct xp_afd_handle handle = {sock->base, xp_afd_wanted(watch), 0};
 	WSANETWORKEVENTS records;
 	int rc;
 
 	(void)WSAEnumNetworkEvents((SOCKET)xp_fd_ident(sock->fd), NULL, &records);
-	rc = xp_nt_look(&handle, 1);
+	rc = xp_nt_probe(&handle, 1);
 	if (rc < 0)
 		return rc;
 	sock->first = xp_afd_told(handle.events) &
@@ -134,7 +134,7 @@ int afd_edge_begin(struct afd_state *state, struct afd_sock *sock,
 	xp_count(&state->counters->syscalls_check);
 	if (WSAEventSelect((SOCKET)xp_fd_ident(sock->fd), sock->edge->event,
 	                   EDGE_ALL) == 0)
-		rc = edge_look(sock, watch);
+		rc = edge_probe(sock, watch);
 	else
 		rc = xp_nt_error((DWORD)WSAGetLastError());
 	if (rc < 0)

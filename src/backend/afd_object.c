@@ -1,10 +1,10 @@
 /*
- * Objects that are signalled: the sources' own, such as processes and beacons,
+ * Objects that are signalled: the sources' own, such as processes and wake-up descriptors,
  * and the input of a console.
  *
  * A thread of the system waits for them, for many at a time, and sends a packet.
  * Like a poll of a socket such a wait answers once; the next wait of the queue
- * begins it anew.
+ * begins it again.
  */
 #include "backend/afd_state.h"
 

@@ -97,7 +97,7 @@ void afd_pipe_detach(struct afd_state *state, int fd)
 	xp_free(pipe);
 }
 
-int afd_pipes_look(struct afd_state *state, struct xp_fired *fired, int cap)
+int afd_pipes_probe(struct afd_state *state, struct xp_fired *fired, int cap)
 {
 	struct xp_list *item = state->pipes.next;
 	int count = 0;
@@ -105,7 +105,7 @@ int afd_pipes_look(struct afd_state *state, struct xp_fired *fired, int cap)
 	for (; item != &state->pipes && count < cap; item = item->next) {
 		struct afd_pipe *pipe =
 			XP_CONTAINER_OF(item, struct afd_pipe, wanted);
-		uint32_t events = xp_nt_file_look((int)pipe->item.ident) &
+		uint32_t events = xp_nt_file_probe((int)pipe->item.ident) &
 			(pipe->watch | POLLERR | POLLHUP | POLLNVAL);
 
 		xp_count_shared(&state->counters->syscalls_check);

@@ -58,7 +58,7 @@ static uint32_t sock_wants(const struct afd_sock *sock)
 void afd_tell_wait(struct afd_state *state)
 {
 	xp_count_shared(&state->counters->syscalls_wake);
-	PostQueuedCompletionStatus(state->port, 0, AFD_KEY_LOOK, NULL);
+	PostQueuedCompletionStatus(state->port, 0, AFD_KEY_PROBE, NULL);
 }
 
 static int sock_submit(struct afd_state *state, struct afd_sock *sock)
@@ -246,36 +246,36 @@ static uint32_t sock_events(const struct afd_sock *sock, uint32_t told)
 	return told & ((sock->watch & XP_WATCH_BITS) | AFD_TOLD_ALWAYS);
 }
 
-void afd_doubt(struct afd_state *state, struct afd_doubts *doubts,
-               struct afd_sock *sock, struct xp_fired *fired)
+void afd_unsure_add(struct afd_state *state, struct afd_unsure *unsure,
+                    struct afd_sock *sock, struct xp_fired *fired)
 {
-	int i = doubts->len++;
+	int i = unsure->len++;
 
-	doubts->handles[i] = (struct xp_afd_handle){
+	unsure->handles[i] = (struct xp_afd_handle){
 		sock->base, xp_afd_wanted(sock_wants(sock)), 0,
 	};
-	doubts->socks[i] = sock;
-	doubts->fired[i] = fired;
-	if (doubts->len == XP_AFD_LOOK_MOST)
-		afd_doubts_settle(state, doubts);
+	unsure->socks[i] = sock;
+	unsure->fired[i] = fired;
+	if (unsure->len == XP_AFD_PROBE_MOST)
+		afd_unsure_settle(state, unsure);
 }
 
-void afd_doubts_settle(struct afd_state *state, struct afd_doubts *doubts)
+void afd_unsure_settle(struct afd_state *state, struct afd_unsure *unsure)
 {
-	int len = doubts->len;
+	int len = unsure->len;
 
-	XP_ASSERT(len <= XP_AFD_LOOK_MOST);
-	doubts->len = 0;
+	XP_ASSERT(len <= XP_AFD_PROBE_MOST);
+	unsure->len = 0;
 	if (len == 0)
 		return;
 	xp_count_shared(&state->counters->syscalls_check);
 	/* One of them is closed, it seems: its poll will tell. */
-	if (xp_nt_look(doubts->handles, len) < 0)
+	if (xp_nt_probe(unsure->handles, len) < 0)
 		return;
 	for (int i = 0; i < len; i++)
-		doubts->fired[i]->events = sock_events(
-			doubts->socks[i],
-			xp_afd_told(doubts->handles[i].events));
+		unsure->fired[i]->events = sock_events(
+			unsure->socks[i],
+			xp_afd_told(unsure->handles[i].events));
 }
 
 struct afd_sock *afd_poll_ended(struct afd_state *state, struct afd_poll *poll,

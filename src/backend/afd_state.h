@@ -71,7 +71,7 @@ struct afd_state {
 enum {
 	AFD_KEY_POLL,
 	AFD_KEY_WAKE,
-	AFD_KEY_LOOK,
+	AFD_KEY_PROBE,
 	AFD_KEY_EDGE,
 	AFD_KEY_OBJECT,
 	AFD_KEY_BITS = 3,
@@ -115,18 +115,18 @@ struct afd_sock *afd_poll_ended(struct afd_state *state, struct afd_poll *poll,
 
 /*
  * What was answered before this wait began, and may not hold any more: looked
- * at anew, all at once.
+ * at again, all at once.
  */
-struct afd_doubts {
-	struct xp_afd_handle handles[XP_AFD_LOOK_MOST];
-	struct afd_sock *socks[XP_AFD_LOOK_MOST];
-	struct xp_fired *fired[XP_AFD_LOOK_MOST];
+struct afd_unsure {
+	struct xp_afd_handle handles[XP_AFD_PROBE_MOST];
+	struct afd_sock *socks[XP_AFD_PROBE_MOST];
+	struct xp_fired *fired[XP_AFD_PROBE_MOST];
 	int len;
 };
 
-void afd_doubt(struct afd_state *state, struct afd_doubts *doubts,
-               struct afd_sock *sock, struct xp_fired *fired);
-void afd_doubts_settle(struct afd_state *state, struct afd_doubts *doubts);
+void afd_unsure_add(struct afd_state *state, struct afd_unsure *unsure,
+                    struct afd_sock *sock, struct xp_fired *fired);
+void afd_unsure_settle(struct afd_state *state, struct afd_unsure *unsure);
 
 /* One with room; NULL: no memory.  And out of it. */
 struct afd_group *afd_group_enter(struct afd_state *state);
@@ -170,7 +170,7 @@ int afd_pipe_change(struct afd_state *state, int fd, uint32_t watch,
                     uint64_t token);
 void afd_pipe_detach(struct afd_state *state, int fd);
 /* What is ready of them. */
-int afd_pipes_look(struct afd_state *state, struct xp_fired *fired, int cap);
+int afd_pipes_probe(struct afd_state *state, struct xp_fired *fired, int cap);
 /* How long a thread may sleep until they are looked at again. */
 DWORD afd_pipes_pause(struct afd_state *state, DWORD timeout_ms);
 void afd_pipes_close(struct afd_state *state);

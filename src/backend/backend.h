@@ -41,7 +41,7 @@
 #define XP_WATCH_SOLO(filter) (0x100000u << (filter))
 #define XP_WATCH_SOLO_ANY  0x700000u
 /*
- * Of a change: these filters (a set of XP_BIT) are to be looked at anew.  The
+ * Of a change: these filters (a set of XP_BIT) are to be looked at again.  The
  * others that are watched by edges are not reported again for it.
  */
 #define XP_WATCH_AGAIN(filters) ((uint32_t)(filters) << 24)
@@ -115,7 +115,7 @@ struct xp_backend_ops {
 	 */
 	int (*attach)(void *state, int fd, uint32_t watch, uint64_t token);
 	/*
-	 * Watch differently, and look anew at whether it is ready.  -ENOENT: the
+	 * Watch differently, and look again at whether it is ready.  -ENOENT: the
 	 * number is not watched, or stands for another file now; -EBADF.  Where an
 	 * edge cannot be changed without being reported again, as in epoll, the
 	 * queue sees to it (core/solo.h).
@@ -137,7 +137,7 @@ struct xp_backend_ops {
 	/*
 	 * A thread leaves with what fired while others are in `wait`: they are
 	 * told of what holds still, or again.  Only where the kernel has to be
-	 * asked anew about what it has told.  Optional.
+	 * asked again about what it has told.  Optional.
 	 */
 	void (*rearm)(void *state);
 	/*
@@ -146,7 +146,7 @@ struct xp_backend_ops {
 	 * of them at once; those whose files are gone fire POLLNVAL.  If it fails
 	 * they are left to a wait.  Optional.
 	 */
-	bool (*laden)(const void *state);
+	bool (*has_pending)(const void *state);
 	int (*flush)(void *state, struct xp_fired *fired, int cap);
 	/* Make one `wait`, this or the next, return.  Async-signal-safe. */
 	void (*wake)(void *state);

@@ -113,11 +113,11 @@ static int devpoll_detach(void *opaque, int fd)
 	return xp_dp_detach(&state->set, fd);
 }
 
-static bool devpoll_laden(const void *opaque)
+static bool devpoll_has_pending(const void *opaque)
 {
 	const struct devpoll_state *state = opaque;
 
-	return xp_dp_laden(&state->set);
+	return xp_dp_has_pending(&state->set);
 }
 
 /* What is closed is told by a wait. */
@@ -138,7 +138,7 @@ static int devpoll_report(struct devpoll_state *state, const struct pollfd *read
 
 	XP_ASSERT(room > 0);
 	if (ready->fd == state->own.wake.fd) {
-		xp_beacon_dim(&state->own.wake);
+		xp_wakefd_clear(&state->own.wake);
 		*fired = (struct xp_fired){.token = XP_TOKEN_WAKE};
 		return 1;
 	}
@@ -234,7 +234,7 @@ static void devpoll_wake(void *opaque)
 	struct devpoll_state *state = opaque;
 
 	xp_count_shared(&state->set.counters->syscalls_wake);
-	xp_beacon_light(&state->own.wake);
+	xp_wakefd_signal(&state->own.wake);
 }
 
 const struct xp_backend_ops xp_backend_devpoll = {
@@ -247,7 +247,7 @@ const struct xp_backend_ops xp_backend_devpoll = {
 	.attach = devpoll_attach,
 	.change = devpoll_change,
 	.detach = devpoll_detach,
-	.laden = devpoll_laden,
+	.has_pending = devpoll_has_pending,
 	.flush = devpoll_flush,
 	.wait = devpoll_await,
 	.wake = devpoll_wake,

@@ -7,7 +7,7 @@
  * there, so to take bits away it is removed first, in the same write.  The
  * device does not notice that a file is closed: the number stays in the set, and
  * says POLLNVAL, or nothing, or what is true of another file by now.  So what is
- * attached anew is removed first as well.
+ * attached again is removed first as well.
  */
 #ifndef XP_BACKEND_DEVPOLL_SET_H
 #define XP_BACKEND_DEVPOLL_SET_H
@@ -47,7 +47,7 @@ int xp_dp_tell(struct xp_dp_set *set);
 void xp_dp_mend(struct xp_dp_set *set, int fd);
 
 /* Is there anything that it was not told? */
-static inline bool xp_dp_laden(const struct xp_dp_set *set)
+static inline bool xp_dp_has_pending(const struct xp_dp_set *set)
 {
 	return set->dirty_len > 0;
 }

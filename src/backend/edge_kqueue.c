@@ -50,7 +50,7 @@ static void edge_flush(struct xp_edge *edge)
 {
 	struct xp_fired gone[EDGE_ROOM];
 
-	while (xp_backend_kqueue.laden(edge->inner))
+	while (xp_backend_kqueue.has_pending(edge->inner))
 		(void)xp_backend_kqueue.flush(edge->inner, gone, EDGE_ROOM);
 }
 

@@ -68,8 +68,8 @@ static bool epoll_owns(const void *opaque, int fd)
 }
 
 /* Apart, so that the function around the system call is a short one. */
-static XP_APART int epoll_refused(void *opaque, int fd, uint32_t watch,
-                                  uint64_t token, int rc)
+static XP_NOINLINE int epoll_refused(void *opaque, int fd, uint32_t watch,
+                                     uint64_t token, int rc)
 {
 	/* Not for another epoll set; it was no more than a hint. */
 	if (rc == -EINVAL && watch & XP_WATCH_EXCLUSIVE)
@@ -159,13 +159,13 @@ static void epoll_close(void *opaque)
  * With a mask it is poll(2) that sleeps: epoll_pwait(2) ends with EINTR for what is
  * ignored as well, if that was pending, and at a timeout of 0 for nothing.
  */
-static XP_APART int epoll_sleep_masked(struct epoll_state *state,
-                                       int64_t deadline_ns,
-                                       const sigset_t *mask,
-                                       struct epoll_event *events, int cap)
+static XP_NOINLINE int epoll_sleep_masked(struct epoll_state *state,
+                                          int64_t deadline_ns,
+                                          const sigset_t *mask,
+                                          struct epoll_event *events, int cap)
 {
-	struct pollfd look = {.fd = state->epoll_fd, .events = POLLIN};
-	int rc = xp_sys_poll_wait(&look, 1, deadline_ns, mask);
+	struct pollfd probe = {.fd = state->epoll_fd, .events = POLLIN};
+	int rc = xp_sys_poll_wait(&probe, 1, deadline_ns, mask);
 
 	if (rc <= 0)
 		return rc;

@@ -6,7 +6,7 @@
  * once (kqueue_set.c).  The kernel's two reports of a descriptor, READ and
  * WRITE, are made one.  An end of file is told in poll(2)'s terms by a look,
  * since the kernels word it differently.  A forked child does not have the
- * kernel's queue, only the beacons.
+ * kernel's queue, only the wake-up descriptors.
  */
 #include "backend/backend.h"
 
@@ -17,8 +17,8 @@
 #include "base/assert.h"
 #include "base/threads.h"
 #include "base/time.h"
-#include "os/beacon.h"
 #include "os/sys.h"
+#include "os/wakefd.h"
 
 enum {
 	KQ_EVENTS = 256,
@@ -28,7 +28,7 @@ enum {
 struct kqueue_state {
 	struct xp_kq_set set;
 	struct xp_kq_outer outer;
-	struct xp_beacon wake; /* immutable: lit without the lock */
+	struct xp_wakefd wake; /* immutable: lit without the lock */
 	pid_t owner;           /* whose the kernel's queues are */
 };
 
@@ -46,12 +46,12 @@ static int kqueue_open(void *opaque, int size_hint,
 	state->set.fd = xp_sys_kqueue();
 	if (state->set.fd < 0)
 		return state->set.fd;
-	rc = xp_beacon_open(&state->wake);
+	rc = xp_wakefd_open(&state->wake);
 	if (rc == 0)
 		rc = xp_kq_hold(state->set.fd, state->wake.fd, EV_CLEAR);
 	if (rc == 0)
 		return 0;
-	xp_beacon_close(&state->wake);
+	xp_wakefd_close(&state->wake);
 	xp_sys_close(state->set.fd);
 	return rc;
 }
@@ -72,7 +72,7 @@ static void kqueue_close(void *opaque)
 	xp_kq_outer_fini(&state->outer, ours);
 	if (ours)
 		xp_sys_close(state->set.fd);
-	xp_beacon_close(&state->wake);
+	xp_wakefd_close(&state->wake);
 	xp_kq_set_fini(&state->set);
 }
 
@@ -81,8 +81,8 @@ static bool kqueue_owns(const void *opaque, int fd)
 	const struct kqueue_state *state = opaque;
 
 	return fd == state->set.fd || fd == state->outer.fd ||
-		xp_beacon_has(&state->wake, fd) ||
-		xp_beacon_has(&state->outer.attention, fd);
+		xp_wakefd_has(&state->wake, fd) ||
+		xp_wakefd_has(&state->outer.attention, fd);
 }
 
 static int kqueue_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
@@ -106,11 +106,11 @@ static int kqueue_detach(void *opaque, int fd)
 	return xp_kq_detach(&state->set, fd);
 }
 
-static bool kqueue_laden(const void *opaque)
+static bool kqueue_has_pending(const void *opaque)
 {
 	const struct kqueue_state *state = opaque;
 
-	return xp_kq_laden(&state->set);
+	return xp_kq_has_pending(&state->set);
 }
 
 static int kqueue_flush(void *opaque, struct xp_fired *fired, int cap)
@@ -123,25 +123,25 @@ static int kqueue_flush(void *opaque, struct xp_fired *fired, int cap)
 /* --- What the kernel says ---------------------------------------------------- */
 
 /* An end of file or an error, in this system's own words. */
-static uint32_t kqueue_look(struct kqueue_state *state,
-                            const struct kevent *event)
+static uint32_t kqueue_probe(struct kqueue_state *state,
+                             const struct kevent *event)
 {
 	bool reads = event->filter == EVFILT_READ;
 	/* The queue takes of these bits what is wanted. */
-	struct pollfd look = {
+	struct pollfd probe = {
 		.fd = (int)event->ident,
 		.events = POLLIN | POLLOUT | POLLRDHUP,
 	};
 	uint32_t bits = 0;
 
 	xp_count_shared(&state->set.counters->syscalls_check);
-	if (xp_sys_poll_now(&look, 1) > 0)
-		bits = (unsigned short)look.revents;
+	if (xp_sys_poll_now(&probe, 1) > 0)
+		bits = (unsigned short)probe.revents;
 	if (bits & POLLNVAL)
 		return POLLNVAL;
 	if (event->filter == EVFILT_WRITE && event->flags & EV_EOF &&
 	    bits & (POLLERR | POLLHUP))
-		xp_kq_broken(&state->set, look.fd);
+		xp_kq_broken(&state->set, probe.fd);
 	/* Not every poll(2) knows of half an end. */
 	if (reads && event->flags & EV_EOF && !xp_kq_hinted(event) &&
 	    !(bits & (POLLRDHUP | POLLHUP)))
@@ -160,7 +160,7 @@ static uint32_t kqueue_bits(struct kqueue_state *state,
 		return POLLPRI;
 	/* With an error there is nothing to be read or written either. */
 	if (event->flags & EV_EOF || event->data <= 0 || xp_kq_hinted(event))
-		return kqueue_look(state, event);
+		return kqueue_probe(state, event);
 	return event->filter == EVFILT_READ ? POLLIN : POLLOUT;
 }
 
@@ -197,7 +197,7 @@ static int kqueue_harvest(struct kqueue_state *state,
 		struct xp_fired *next = &fired[count];
 
 		if ((int)events[i].ident == state->wake.fd) {
-			xp_beacon_dim(&state->wake);
+			xp_wakefd_clear(&state->wake);
 			next->token = XP_TOKEN_WAKE;
 			next->events = 0;
 			count++;
@@ -221,8 +221,8 @@ static int kqueue_sleep_masked(struct kqueue_state *state, int64_t deadline_ns,
                                const sigset_t *mask, struct kevent *events,
                                int cap)
 {
-	struct pollfd look = {.fd = state->set.fd, .events = POLLIN};
-	int rc = xp_sys_poll_wait(&look, 1, deadline_ns, mask);
+	struct pollfd probe = {.fd = state->set.fd, .events = POLLIN};
+	int rc = xp_sys_poll_wait(&probe, 1, deadline_ns, mask);
 
 	if (rc <= 0)
 		return rc;
@@ -230,12 +230,12 @@ static int kqueue_sleep_masked(struct kqueue_state *state, int64_t deadline_ns,
 }
 
 /* Whoever watches it calls without waiting: nothing else is to be told of. */
-static void kqueue_outer_look(struct kqueue_state *state)
+static void kqueue_outer_probe(struct kqueue_state *state)
 {
 	if (state->outer.fd < 0)
 		return;
 	xp_count_shared(&state->set.counters->syscalls_check);
-	xp_kq_outer_look(&state->outer);
+	xp_kq_outer_probe(&state->outer);
 }
 
 /*
@@ -260,7 +260,7 @@ static int kqueue_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 
 		count = xp_kq_load(&state->set, changes,
 		                   room < KQ_CHUNK ? room : KQ_CHUNK);
-		if (xp_kq_laden(&state->set))
+		if (xp_kq_has_pending(&state->set))
 			deadline_ns = XP_NOW;
 	}
 	if (mask && deadline_ns != XP_NOW) {
@@ -269,7 +269,7 @@ static int kqueue_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 		rc = kqueue_sleep_masked(state, deadline_ns, mask, events, cap);
 	} else if (deadline_ns == XP_NOW) {
 		rc = xp_sys_kevent_now(state->set.fd, changes, count, events, cap);
-		kqueue_outer_look(state);
+		kqueue_outer_probe(state);
 	} else {
 		rc = xp_sys_kevent_wait(state->set.fd, changes, count, events, cap,
 		                        deadline_ns);
@@ -282,7 +282,7 @@ static void kqueue_wake(void *opaque)
 	struct kqueue_state *state = opaque;
 
 	xp_count_shared(&state->set.counters->syscalls_wake);
-	xp_beacon_light(&state->wake);
+	xp_wakefd_signal(&state->wake);
 }
 
 static int kqueue_queue_fd(void *opaque)
@@ -319,7 +319,7 @@ const struct xp_backend_ops xp_backend_kqueue = {
 	.attach = kqueue_attach,
 	.change = kqueue_change,
 	.detach = kqueue_detach,
-	.laden = kqueue_laden,
+	.has_pending = kqueue_has_pending,
 	.flush = kqueue_flush,
 	.wait = kqueue_await,
 	.wake = kqueue_wake,

@@ -102,7 +102,7 @@ static int kq_verify_by(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd
 			continue;
 		rc = xp_kq_apply_one(set, entry, fd, i, flag);
 		if (rc == 0 && flag == EV_ENABLE)
-			entry->looked = (uint8_t)KQ_BIT(i);
+			entry->probed = (uint8_t)KQ_BIT(i);
 	}
 	return rc;
 }
@@ -113,7 +113,7 @@ int xp_kq_verify(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 	unsigned armed = entry->armed & entry->there;
 	int rc;
 
-	entry->looked = 0;
+	entry->probed = 0;
 	rc = kq_verify_by(set, entry, fd, entry->there & ~armed, EV_DISABLE);
 	if (rc == -ENOENT)
 		rc = kq_verify_by(set, entry, fd, armed & again, EV_ENABLE);

@@ -32,7 +32,7 @@ static void kq_mend_all(struct xp_kq_set *set)
 		kq_mend(set, fd);
 }
 
-bool xp_kq_laden(const struct xp_kq_set *set)
+bool xp_kq_has_pending(const struct xp_kq_set *set)
 {
 	return set->dirty_len > 0 || atomic_load(&set->mend) != KQ_MEND_NONE;
 }

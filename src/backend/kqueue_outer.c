@@ -6,7 +6,7 @@
 #include "os/sys.h"
 #include "os/sys_kqueue.h"
 
-enum { KQ_OUTER_HELD = 3 }; /* the inner queue, the beacon, the timer */
+enum { KQ_OUTER_HELD = 3 }; /* the inner queue, the wake-up descriptor, the timer */
 
 static int kq_outer_change(int queue_fd, struct kevent *change)
 {
@@ -27,18 +27,18 @@ void xp_kq_outer_init(struct xp_kq_outer *outer)
 {
 	outer->fd = -1;
 	outer->attention.fd = -1;
-	outer->attention.lamp = -1;
+	outer->attention.write_fd = -1;
 	outer->alarm_ns = XP_NEVER;
 	outer->attended = false;
 	outer->due = false;
-	outer->lit = false;
+	outer->readable = false;
 }
 
 void xp_kq_outer_fini(struct xp_kq_outer *outer, bool ours)
 {
 	if (ours && outer->fd >= 0)
 		xp_sys_close(outer->fd);
-	xp_beacon_close(&outer->attention);
+	xp_wakefd_close(&outer->attention);
 }
 
 int xp_kq_outer_open(struct xp_kq_outer *outer, int inner_fd)
@@ -51,13 +51,13 @@ int xp_kq_outer_open(struct xp_kq_outer *outer, int inner_fd)
 	fd = xp_sys_kqueue();
 	if (fd < 0)
 		return fd;
-	rc = xp_beacon_open(&outer->attention);
+	rc = xp_wakefd_open(&outer->attention);
 	if (rc == 0)
 		rc = xp_kq_hold(fd, outer->attention.fd, 0);
 	if (rc == 0)
 		rc = xp_kq_hold(fd, inner_fd, 0);
 	if (rc < 0) {
-		xp_beacon_close(&outer->attention);
+		xp_wakefd_close(&outer->attention);
 		xp_kq_outer_init(outer);
 		xp_sys_close(fd);
 		return rc;
@@ -69,28 +69,28 @@ int xp_kq_outer_open(struct xp_kq_outer *outer, int inner_fd)
 /* One beacon for both reasons. */
 static void kq_outer_show(struct xp_kq_outer *outer)
 {
-	bool lit = outer->attended || outer->due;
-	bool was = outer->lit;
+	bool readable = outer->attended || outer->due;
+	bool was = outer->readable;
 
 	XP_ASSERT(outer->attention.fd >= 0);
-	outer->lit = lit;
-	if (lit && !was)
-		xp_beacon_light(&outer->attention);
-	if (lit || !was)
+	outer->readable = readable;
+	if (readable && !was)
+		xp_wakefd_signal(&outer->attention);
+	if (readable || !was)
 		return;
-	xp_beacon_dim(&outer->attention);
-	xp_kq_outer_look(outer);
+	xp_wakefd_clear(&outer->attention);
+	xp_kq_outer_probe(outer);
 }
 
-/* The timer is used up by the look: the beacon stands for it. */
-void xp_kq_outer_look(struct xp_kq_outer *outer)
+/* The timer is used up by the look: the wake-up descriptor stands for it. */
+void xp_kq_outer_probe(struct xp_kq_outer *outer)
 {
 	struct kevent events[KQ_OUTER_HELD];
 	int count = xp_sys_kevent_now(outer->fd, NULL, 0, events, KQ_OUTER_HELD);
 
 	for (int i = 0; i < count; i++)
 		outer->due |= events[i].filter == EVFILT_TIMER;
-	if (outer->due && !outer->lit)
+	if (outer->due && !outer->readable)
 		kq_outer_show(outer);
 }
 
@@ -121,7 +121,7 @@ int xp_kq_outer_alarm(struct xp_kq_outer *outer, int64_t deadline_ns)
 	int rc;
 
 	XP_ASSERT(outer->fd >= 0);
-	/* What is too far off for a timer came too early: it is made anew. */
+	/* What is too far off for a timer came too early: it is made again. */
 	if (deadline_ns == outer->alarm_ns && !early)
 		return 0;
 	/* Too early is right, too: most timers are put off before they expire. */

@@ -1,6 +1,6 @@
 /*
  * What xpoll_fd hands out of a kqueue back end: a queue that holds the inner
- * one, a beacon and a timer.  Nobody else takes events from it.
+ * one, a wake-up descriptor and a timer.  Nobody else takes events from it.
  */
 #ifndef XP_BACKEND_KQUEUE_OUTER_H
 #define XP_BACKEND_KQUEUE_OUTER_H
@@ -8,15 +8,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "os/beacon.h"
+#include "os/wakefd.h"
 
 struct xp_kq_outer {
 	int fd;                     /* -1: xpoll_fd was not called */
-	struct xp_beacon attention; /* its fd is -1: likewise */
+	struct xp_wakefd attention; /* its fd is -1: likewise */
 	int64_t alarm_ns;           /* XP_NEVER: the timer is not set */
-	bool attended;              /* why the beacon is lit */
+	bool attended;              /* why the wake-up descriptor is lit */
 	bool due;                   /* the same: alarm_ns has come */
-	bool lit;
+	bool readable;
 };
 
 void xp_kq_outer_init(struct xp_kq_outer *outer);
@@ -32,7 +32,7 @@ int xp_kq_outer_alarm(struct xp_kq_outer *outer, int64_t deadline_ns);
  * Have its kernel find out what is over: it only does so when it is asked for
  * events, and up to then the queue is readable.  With the lock held.
  */
-void xp_kq_outer_look(struct xp_kq_outer *outer);
+void xp_kq_outer_probe(struct xp_kq_outer *outer);
 
 /* Have a queue hold a descriptor of the library's own: 0 or -errno. */
 int xp_kq_hold(int queue_fd, int fd, unsigned flags);

@@ -69,12 +69,12 @@ static void kq_remove(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 /* A device that the kernel refuses as it never has to be waited for? */
 static bool kq_always_ready(struct xp_kq_set *set, int fd, mode_t mode)
 {
-	struct pollfd look = {.fd = fd, .events = POLLIN | POLLOUT};
+	struct pollfd probe = {.fd = fd, .events = POLLIN | POLLOUT};
 
 	if ((!S_ISCHR(mode) && !S_ISBLK(mode)) || xp_sys_is_tty(fd))
 		return false;
 	xp_count(&set->counters->syscalls_check);
-	return xp_sys_poll_now(&look, 1) > 0 && look.revents & POLLIN;
+	return xp_sys_poll_now(&probe, 1) > 0 && probe.revents & POLLIN;
 }
 
 /*
@@ -174,7 +174,7 @@ int xp_kq_attach(struct xp_kq_set *set, int fd, uint32_t watch, uint64_t token)
 	entry->write_end = entry->pipe &&
 		(xp_sys_open_flags(fd) & O_ACCMODE) == O_WRONLY;
 	entry->broken = false;
-	entry->looked = 0;
+	entry->probed = 0;
 	rc = kq_add(set, entry, fd, filters);
 	if (rc == -ENOTSUP && kq_always_ready(set, fd, status.st_mode))
 		rc = -EPERM;
@@ -230,7 +230,7 @@ int xp_kq_change(struct xp_kq_set *set, int fd, uint32_t watch, uint64_t token)
 	if (!entry)
 		return -ENOENT;
 	before = *entry;
-	before.looked = 0;
+	before.probed = 0;
 	kq_describe(entry, watch, token);
 	missing = entry->want & ~(unsigned)entry->there;
 	if (missing & KQ_BIT(KQ_EXCEPT) && !XP_KQ_EXCEPT) {
@@ -247,8 +247,8 @@ int xp_kq_change(struct xp_kq_set *set, int fd, uint32_t watch, uint64_t token)
 		}
 		if (entry->clear)
 			entry->touch |= XP_WATCH_AGAIN_OF(watch) & entry->want &
-				~(entry->looked | missing) & 7u;
-		entry->looked = 0;
+				~(entry->probed | missing) & 7u;
+		entry->probed = 0;
 		if (entry->want != entry->armed || entry->touch)
 			xp_kq_mark(set, entry, fd);
 		return 0;
@@ -259,7 +259,7 @@ int xp_kq_change(struct xp_kq_set *set, int fd, uint32_t watch, uint64_t token)
 
 		kq_remove(set, entry, fd, before.there);
 		entry->broken = false;
-		entry->looked = 0;
+		entry->probed = 0;
 		rc = kq_add(set, entry, fd, filters);
 		if (rc == 0)
 			return 0;

@@ -25,7 +25,7 @@ int xp_kq_change(struct xp_kq_set *set, int fd, uint32_t watch, uint64_t token);
 int xp_kq_detach(struct xp_kq_set *set, int fd);
 
 /* Is there anything that the kernel was not told? */
-bool xp_kq_laden(const struct xp_kq_set *set);
+bool xp_kq_has_pending(const struct xp_kq_set *set);
 /* Write the changes that it was not told; at least KQ_FILTERS of room. */
 int xp_kq_load(struct xp_kq_set *set, struct kevent *changes, int cap);
 /* Tell it at once: those whose files are gone fire POLLNVAL. */

@@ -5,25 +5,25 @@
 
 int xp_own_open(struct xp_own *own, struct xp_counters *counters)
 {
-	int rc = xp_beacon_open(&own->wake);
+	int rc = xp_wakefd_open(&own->wake);
 
 	if (rc < 0)
 		return rc;
 	rc = xp_edge_init(&own->edge, counters);
 	if (rc < 0)
-		xp_beacon_close(&own->wake);
+		xp_wakefd_close(&own->wake);
 	return rc;
 }
 
 void xp_own_close(struct xp_own *own)
 {
-	xp_beacon_close(&own->wake);
+	xp_wakefd_close(&own->wake);
 	xp_edge_fini(&own->edge);
 }
 
 bool xp_own_has(const struct xp_own *own, int fd)
 {
-	return xp_beacon_has(&own->wake, fd) || xp_edge_owns(&own->edge, fd);
+	return xp_wakefd_has(&own->wake, fd) || xp_edge_owns(&own->edge, fd);
 }
 
 void xp_own_entries(const struct xp_own *own, struct pollfd *fds)
@@ -37,7 +37,7 @@ int xp_own_report_wake(const struct xp_own *own, const struct pollfd *fds,
 {
 	if (!fds[XP_OWN_WAKE].revents)
 		return 0;
-	xp_beacon_dim(&own->wake);
+	xp_wakefd_clear(&own->wake);
 	*fired = (struct xp_fired){.token = XP_TOKEN_WAKE};
 	return 1;
 }

@@ -1,5 +1,5 @@
 /*
- * What an array back end has in its array of its own: a beacon, to be woken by,
+ * What an array back end has in its array of its own: a wake-up descriptor, to be woken by,
  * and the set of edge-triggered registrations.
  */
 #ifndef XP_BACKEND_OWN_H
@@ -7,12 +7,12 @@
 
 #include "backend/backend.h"
 #include "backend/edge.h"
-#include "os/beacon.h"
+#include "os/wakefd.h"
 
 enum { XP_OWN_WAKE, XP_OWN_EDGE, XP_OWN_ENTRIES };
 
 struct xp_own {
-	struct xp_beacon wake; /* immutable: lit by any thread, without the lock */
+	struct xp_wakefd wake; /* immutable: lit by any thread, without the lock */
 	struct xp_edge edge;
 };
 

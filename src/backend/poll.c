@@ -332,7 +332,7 @@ static void poll_wake(void *opaque)
 	struct poll_state *state = opaque;
 
 	xp_count_shared(&state->counters->syscalls_wake);
-	xp_beacon_light(&state->own.wake);
+	xp_wakefd_signal(&state->own.wake);
 }
 
 const struct xp_backend_ops xp_backend_poll = {

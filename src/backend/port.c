@@ -3,7 +3,7 @@
  *
  * An association tells once (port_set.c).  An event says what was so when it
  * was sent, which may be long ago; what was sent before a wait began is looked
- * at anew, all of it by one poll(2).  xpoll_wake sends an event of its own.
+ * at again, all of it by one poll(2).  xpoll_wake sends an event of its own.
  *
  * A port knows no edges.  Registrations with them are in a set of epoll(7),
  * which cannot be in a port; who has some sleeps in poll(2) on both.
@@ -84,20 +84,20 @@ static int port_detach(void *opaque, int fd)
 	return rc;
 }
 
-static bool port_laden(const void *opaque)
+static bool port_has_pending(const void *opaque)
 {
 	struct port_state *state = (struct port_state *)(uintptr_t)opaque;
-	bool laden;
+	bool has_pending;
 
 	xp_mutex_lock(&state->set.lock);
-	laden = state->set.due_head >= 0 || state->set.lost;
+	has_pending = state->set.due_head >= 0 || state->set.lost;
 	/* Who flushes gives up, once; the next wait tries again. */
-	if (laden && state->set.stuck) {
+	if (has_pending && state->set.stuck) {
 		state->set.stuck = false;
-		laden = false;
+		has_pending = false;
 	}
 	xp_mutex_unlock(&state->set.lock);
-	return laden;
+	return has_pending;
 }
 
 static int port_flush(void *opaque, struct xp_fired *fired, int cap)
@@ -130,18 +130,18 @@ struct port_call {
 static void port_harvest(struct port_call *call, int len)
 {
 	struct port_state *state = call->state;
-	struct xp_port_doubts doubts;
+	struct xp_port_unsure unsure;
 	int first = call->count;
 	int told = first;
 
-	doubts.len = 0;
+	unsure.len = 0;
 	for (int i = 0; i < len; i++) {
 		const port_event_t *event = &call->events[i];
 		struct xp_fired *next = &call->fired[call->count];
 
 		if (event->portev_source == PORT_SOURCE_FD) {
 			call->count += xp_port_fired(&state->set, event,
-			                             call->number, &doubts, next);
+			                             call->number, &unsure, next);
 		} else {
 			*next = (struct xp_fired){.token = XP_TOKEN_WAKE};
 			call->count++;
@@ -149,7 +149,7 @@ static void port_harvest(struct port_call *call, int len)
 		if (event->portev_source == PORT_SOURCE_ALERT)
 			xp_port_called(&state->set);
 	}
-	xp_port_settle(&state->set, &doubts);
+	xp_port_settle(&state->set, &unsure);
 	for (int i = first; i < call->count; i++)
 		if (call->fired[i].events || call->fired[i].token == XP_TOKEN_WAKE)
 			call->fired[told++] = call->fired[i];
@@ -212,7 +212,7 @@ static int port_sleep(struct port_call *call, int64_t deadline_ns,
 {
 	struct xp_port_set *set = &call->state->set;
 	int room = call->cap - call->count;
-	struct pollfd looks[] = {
+	struct pollfd probes[] = {
 		{.fd = set->fd, .events = POLLIN},
 		{.fd = call->edges ? set->edge.fd : -1, .events = POLLIN},
 	};
@@ -225,10 +225,10 @@ static int port_sleep(struct port_call *call, int64_t deadline_ns,
 	if (call->deaf)
 		return xp_sys_port_wait(set->fd, call->events, room, deadline_ns);
 	if (deadline_ns != XP_NOW) {
-		rc = xp_sys_poll_wait(looks, 2, deadline_ns, mask);
+		rc = xp_sys_poll_wait(probes, 2, deadline_ns, mask);
 		if (rc <= 0)
 			return rc;
-		if (!looks[0].revents)
+		if (!probes[0].revents)
 			room = 0;
 		xp_count_shared(&set->counters->syscalls_check);
 	}
@@ -318,7 +318,7 @@ const struct xp_backend_ops xp_backend_port = {
 	.attach = port_attach,
 	.change = port_change,
 	.detach = port_detach,
-	.laden = port_laden,
+	.has_pending = port_has_pending,
 	.flush = port_flush,
 	.wait = port_await,
 	.wake = port_wake,

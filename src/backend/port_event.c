@@ -12,20 +12,20 @@ static uint32_t port_told(const struct xp_port_object *object, int events)
 	return (uint32_t)events & (object->want | PORT_TOLD_ALWAYS);
 }
 
-void xp_port_settle(struct xp_port_set *set, struct xp_port_doubts *doubts)
+void xp_port_settle(struct xp_port_set *set, struct xp_port_unsure *unsure)
 {
-	if (doubts->len == 0)
+	if (unsure->len == 0)
 		return;
 	xp_count_shared(&set->counters->syscalls_check);
-	if (xp_sys_poll_now(doubts->looks, (size_t)doubts->len) >= 0)
-		for (int i = 0; i < doubts->len; i++)
-			doubts->fired[i]->events =
-				(unsigned short)doubts->looks[i].revents;
-	doubts->len = 0;
+	if (xp_sys_poll_now(unsure->probes, (size_t)unsure->len) >= 0)
+		for (int i = 0; i < unsure->len; i++)
+			unsure->fired[i]->events =
+				(unsigned short)unsure->probes[i].revents;
+	unsure->len = 0;
 }
 
 bool xp_port_fired(struct xp_port_set *set, const port_event_t *event,
-                   uint32_t call, struct xp_port_doubts *doubts,
+                   uint32_t call, struct xp_port_unsure *unsure,
                    struct xp_fired *fired)
 {
 	int fd = (int)event->portev_object;
@@ -44,14 +44,14 @@ bool xp_port_fired(struct xp_port_set *set, const port_event_t *event,
 		return false;
 	/* Associated since this wait began, it holds since then, too. */
 	if ((int32_t)(object->call - call) < 0) {
-		int i = doubts->len++;
+		int i = unsure->len++;
 
-		doubts->looks[i] = (struct pollfd){
+		unsure->probes[i] = (struct pollfd){
 			.fd = fd, .events = (short)object->want,
 		};
-		doubts->fired[i] = fired;
-		if (doubts->len == sizeof doubts->looks / sizeof *doubts->looks)
-			xp_port_settle(set, doubts);
+		unsure->fired[i] = fired;
+		if (unsure->len == sizeof unsure->probes / sizeof *unsure->probes)
+			xp_port_settle(set, unsure);
 	}
 	return true;
 }

@@ -91,8 +91,8 @@ int xp_port_associate_due(struct xp_port_set *set, struct xp_fired *fired,
                           int cap, int *count);
 
 /* An event that was told long ago, perhaps: what is so now? */
-struct xp_port_doubts {
-	struct pollfd looks[64];
+struct xp_port_unsure {
+	struct pollfd probes[64];
 	struct xp_fired *fired[64];
 	int len;
 };
@@ -103,8 +103,8 @@ struct xp_port_doubts {
  * it may fire nothing.
  */
 bool xp_port_fired(struct xp_port_set *set, const port_event_t *event,
-                   uint32_t call, struct xp_port_doubts *doubts,
+                   uint32_t call, struct xp_port_unsure *unsure,
                    struct xp_fired *fired);
-void xp_port_settle(struct xp_port_set *set, struct xp_port_doubts *doubts);
+void xp_port_settle(struct xp_port_set *set, struct xp_port_unsure *unsure);
 
 #endif

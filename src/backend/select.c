@@ -43,7 +43,7 @@ static bool select_needs_helper(const struct xp_fdmap_entry *entry,
 	if (watch & XP_WATCH_EDGE)
 		return true;
 	return bits && !(bits & POLLIN) && !entry->fixed &&
-		(bits != POLLOUT || entry->mute);
+		(bits != POLLOUT || entry->hup_unwritable);
 }
 
 static int select_open(void *opaque, int size_hint,
@@ -98,7 +98,7 @@ static int select_place(struct select_state *state, int fd,
  * Can the file hang up without being writable?  A descriptor that was opened
  * for reading, and a socket whose buffer is full.
  */
-static bool hangs_up_mute(int fd)
+static bool hangs_up_unwritable(int fd)
 {
 	struct stat status;
 
@@ -141,7 +141,7 @@ static int select_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 	if (rc < 0)
 		return rc;
 	entry = &state->map.entries[fd];
-	entry->mute = hangs_up_mute(fd);
+	entry->hup_unwritable = hangs_up_unwritable(fd);
 	entry->watch = (uint16_t)(watch & XP_WATCH_BITS);
 	return select_place(state, fd, entry, watch);
 }
@@ -316,7 +316,7 @@ static void select_wake(void *opaque)
 	struct select_state *state = opaque;
 
 	xp_count_shared(&state->counters->syscalls_wake);
-	xp_beacon_light(&state->own.wake);
+	xp_wakefd_signal(&state->own.wake);
 }
 
 const struct xp_backend_ops xp_backend_select = {

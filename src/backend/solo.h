@@ -1,7 +1,7 @@
 /*
  * Filters that have an entry of their own, on epoll.
  *
- * Whatever is changed in an entry, the kernel reports all of it anew, and what
+ * Whatever is changed in an entry, the kernel reports all of it again, and what
  * happens to one of its bits is reported with all the others that hold.  So an
  * edge shares its entry with nothing that may change.  As a set has one entry
  * for each descriptor, there is a set for each filter beside the main one, which

@@ -9,7 +9,7 @@
 #define XP_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define XP_COLD        __attribute__((cold, noinline))
 #define XP_INLINE      inline __attribute__((always_inline))
-#define XP_APART       __attribute__((noinline))
+#define XP_NOINLINE       __attribute__((noinline))
 #define XP_TRAP()      __builtin_trap()
 /* Of what is not 0, as a number from 0 on. */
 #define XP_LOWEST_BIT(x)  ((unsigned)__builtin_ctzll(x))
@@ -29,7 +29,7 @@ static XP_INLINE void xp_prefetch(const void *line)
 #define XP_UNLIKELY(x) (x)
 #define XP_COLD
 #define XP_INLINE inline
-#define XP_APART
+#define XP_NOINLINE
 #define XP_TRAP() (*(volatile int *)0 = 0)
 #define XP_LOWEST_BIT(x)  xp_highest_bit((x) & (0 - (x)))
 #define XP_HIGHEST_BIT(x) xp_highest_bit(x)

@@ -3,8 +3,8 @@
 
 #include "base/time.h"
 #include "core/candidate.h"
-#include "core/file.h"
 #include "core/recheck.h"
+#include "core/unpollable.h"
 
 void xp_update_attention(struct xpoll *queue)
 {
@@ -19,11 +19,11 @@ void xp_update_attention(struct xpoll *queue)
 	 * in vain does no harm.
 	 */
 	if (queue->candidates_len > 0 && !queue->attention &&
-	    !xp_candidates_delivered(queue))
+	    !xp_candidates_still_ready(queue))
 		xp_candidates_publish(queue);
 	pending = queue->candidates_len > 0 || !xp_list_empty(&queue->active) ||
 		queue->batch_next < queue->batch_len ||
-		atomic_load(&queue->wake_pending) || xp_files_ready(queue);
+		atomic_load(&queue->wake_pending) || xp_unpollable_ready(queue);
 	/*
 	 * Candidates come and go with each event, and off and on again would be
 	 * two system calls each time; so it stays on for some calls.

@@ -7,8 +7,8 @@
 /* The bits that poll(2) would report, by enabled | wishes << 3. */
 #define POLL_MASK(i) \
 	(((i) & 7 ? POLLERR | POLLHUP : 0) | \
-	 ((i) & 1 && (i) >> 3 & XP_WISH_IN ? POLLIN : 0) | \
-	 ((i) & 1 && (i) >> 3 & XP_WISH_RDHUP ? POLLRDHUP : 0) | \
+	 ((i) & 1 && (i) >> 3 & XP_REQUEST_IN ? POLLIN : 0) | \
+	 ((i) & 1 && (i) >> 3 & XP_REQUEST_RDHUP ? POLLRDHUP : 0) | \
 	 ((i) & 2 ? POLLOUT : 0) | ((i) & 4 ? POLLPRI : 0))
 #define POLL_MASKS_4(i) \
 	POLL_MASK(i), POLL_MASK((i) + 1), POLL_MASK((i) + 2), POLL_MASK((i) + 3)
@@ -19,13 +19,13 @@ const uint16_t xp_poll_masks[32] = {
 };
 
 _Static_assert(XP_BIT(XP_READ) == 1 && XP_BIT(XP_WRITE) == 2 &&
-               XP_BIT(XP_EXCEPT) == 4 && XP_WISH_IN == 1 && XP_WISH_RDHUP == 2,
+               XP_BIT(XP_EXCEPT) == 4 && XP_REQUEST_IN == 1 && XP_REQUEST_RDHUP == 2,
                "the index of the table");
 
 /* It is in the batch already: what else fired of it comes with the same entry. */
-static XP_APART void poll_deliver_more(struct xpoll *queue,
-                                       struct xp_wait *wait, int fd,
-                                       struct xp_slot *slot, uint32_t events)
+static XP_NOINLINE void poll_deliver_more(struct xpoll *queue,
+                                          struct xp_wait *wait, int fd,
+                                          struct xp_slot *slot, uint32_t events)
 {
 	bool single = !(slot->enabled & (slot->enabled - 1u));
 	bool known = single && !(events & (POLLERR | POLLHUP | POLLRDHUP));
@@ -35,7 +35,7 @@ static XP_APART void poll_deliver_more(struct xpoll *queue,
 		if (known)
 			queue->ready[i].events |= events;
 	}
-	if (slot->mode != XP_MODE_LAZY)
+	if (slot->mode != XP_MODE_EDGE)
 		xp_candidate_outdated(queue, fd, slot, slot->enabled);
 }
 
@@ -44,19 +44,19 @@ void xp_poll_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
 {
 	if (XP_UNLIKELY(!xp_poll_bits(slot, events))) {
 		xp_interest_fruitless(queue, fd, slot, wait->passed_over);
-	} else if (XP_UNLIKELY(slot->batch == wait->batch)) {
+	} else if (XP_UNLIKELY(slot->wait_epoch == wait->wait_epoch)) {
 		poll_deliver_more(queue, wait, fd, slot, events);
 	} else if (XP_UNLIKELY(xp_wait_full(wait))) {
 		slot->fruitless = 0;
 		slot->spent = 1;
 		wait->news = true;
-		xp_candidate_carry(queue, fd, slot, slot->enabled, events);
+		xp_candidate_defer(queue, fd, slot, slot->enabled, events);
 	} else {
 		slot->fruitless = 0;
-		if (XP_UNLIKELY(slot->edge))
+		if (XP_UNLIKELY(slot->clear))
 			slot->spent = 1;
 		wait->news = true;
-		slot->batch = wait->batch;
+		slot->wait_epoch = wait->wait_epoch;
 		queue->ready[wait->len++] = (struct xp_ready){
 			.slot = slot,
 			.fd = fd,
@@ -75,8 +75,8 @@ void xp_poll_return_batch(struct xpoll *queue)
 		struct xp_slot *slot = xp_ready_slot(entry);
 
 		/* Files are looked at by every wait. */
-		if (slot && slot->mode != XP_MODE_FILE)
-			xp_candidate_carry(queue, entry->fd, slot,
+		if (slot && slot->mode != XP_MODE_UNPOLLABLE)
+			xp_candidate_defer(queue, entry->fd, slot,
 			                   slot->enabled, entry->events);
 	}
 	xp_candidates_served(queue, served);

@@ -12,9 +12,9 @@ extern const uint16_t xp_poll_masks[32];
 /* What of these bits poll(2) would report for what is enabled. */
 static XP_INLINE uint32_t xp_poll_bits(const struct xp_slot *slot, uint32_t events)
 {
-	unsigned wishes = slot->wishes & (XP_WISH_IN | XP_WISH_RDHUP);
+	unsigned requested = slot->requested & (XP_REQUEST_IN | XP_REQUEST_RDHUP);
 
-	return events & xp_poll_masks[slot->enabled | wishes << 3];
+	return events & xp_poll_masks[slot->enabled | requested << 3];
 }
 
 /* A descriptor was found in this state: into the batch, if it is wanted. */

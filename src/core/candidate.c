@@ -15,17 +15,17 @@ int xp_candidate_pop(struct xpoll *queue, struct xp_slot **slot)
 	return fd;
 }
 
-void xp_candidate_carry(struct xpoll *queue, int fd, struct xp_slot *slot,
+void xp_candidate_defer(struct xpoll *queue, int fd, struct xp_slot *slot,
                         unsigned filters, uint32_t events)
 {
-	if (xp_slot_lookable(fd, slot)) {
-		xp_candidate_delivered(queue, fd, slot, filters);
+	if (xp_slot_can_probe(fd, slot)) {
+		xp_recheck_level(queue, fd, slot, filters);
 		return;
 	}
 	XP_ASSERT(events <= UINT16_MAX);
-	slot->kept = ((slot->carried ? slot->kept : 0) | filters) &
+	slot->deferred_for = ((slot->deferred ? slot->deferred_for : 0) | filters) &
 		XP_ALL_FILTERS;
-	slot->carried |= (uint16_t)events;
+	slot->deferred |= (uint16_t)events;
 	xp_candidate_append(queue, fd, slot);
 }
 
@@ -45,14 +45,14 @@ void xp_candidates_served(struct xpoll *queue, int count)
 	queue->candidates_tail = last;
 }
 
-bool xp_candidates_delivered(const struct xpoll *queue)
+bool xp_candidates_still_ready(const struct xpoll *queue)
 {
 	int fd = queue->candidates_head;
 
 	for (int left = queue->candidates_len; left > 0; left--) {
 		const struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
 
-		if ((slot->delivered & slot->enabled) || slot->carried)
+		if ((slot->recheck_level & slot->enabled) || slot->deferred)
 			return true;
 		fd = slot->next;
 	}
@@ -67,12 +67,12 @@ void xp_candidates_all(struct xpoll *queue)
 		struct xp_slot *slot = xp_slots_at(&queue->slots, fd);
 		unsigned enabled = slot ? slot->enabled : 0;
 
-		if (!enabled || slot->mode == XP_MODE_FILE ||
+		if (!enabled || slot->mode == XP_MODE_UNPOLLABLE ||
 		    slot->mode == XP_MODE_LEVEL)
 			continue;
 		if (slot->mode == XP_MODE_ONESHOT)
 			slot->mode = XP_MODE_FIRED;
-		xp_candidate_asked(queue, fd, slot, enabled);
+		xp_recheck_enabled(queue, fd, slot, enabled);
 	}
 }
 
@@ -87,7 +87,7 @@ void xp_candidates_withheld(struct xpoll *queue)
 		if (!slot || !slot->withheld)
 			continue;
 		slot->withheld = 0;
-		xp_candidate_asked(queue, fd, slot, slot->enabled);
+		xp_recheck_enabled(queue, fd, slot, slot->enabled);
 	}
 }
 
@@ -97,10 +97,10 @@ void xp_candidate_outdated(struct xpoll *queue, int fd, struct xp_slot *slot, un
 
 	if (slot->mode == XP_MODE_ONESHOT)
 		slot->mode = XP_MODE_FIRED;
-	if (slot->mode == XP_MODE_LAZY)
+	if (slot->mode == XP_MODE_EDGE)
 		enabled &= filters;
 	/* Level registrations are with the kernel again. */
-	if (enabled && (slot->mode == XP_MODE_LAZY ||
+	if (enabled && (slot->mode == XP_MODE_EDGE ||
 	                slot->mode == XP_MODE_FIRED))
-		xp_candidate_delivered(queue, fd, slot, enabled);
+		xp_recheck_level(queue, fd, slot, enabled);
 }

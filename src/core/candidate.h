@@ -23,22 +23,22 @@ static inline void xp_candidate_append(struct xpoll *queue, int fd,
 }
 
 /* Look because an ENABLE asks for it: the caller has just named the file. */
-static inline void xp_candidate_asked(struct xpoll *queue, int fd,
+static inline void xp_recheck_enabled(struct xpoll *queue, int fd,
                                       struct xp_slot *slot, unsigned filters)
 {
 	XP_ASSERT(!(filters & ~(unsigned)slot->present));
-	slot->asked |= XP_SET(filters);
+	slot->recheck_enabled |= XP_SET(filters);
 	slot->sequence = ++queue->sequence;
 	xp_candidate_append(queue, fd, slot);
 }
 
 /* Look because it was ready: the file may be another by now. */
-static inline void xp_candidate_delivered(struct xpoll *queue, int fd,
-                                          struct xp_slot *slot,
-                                          unsigned filters)
+static inline void xp_recheck_level(struct xpoll *queue, int fd,
+                                    struct xp_slot *slot,
+                                    unsigned filters)
 {
 	XP_ASSERT(!(filters & ~(unsigned)slot->present));
-	slot->delivered |= XP_SET(filters);
+	slot->recheck_level |= XP_SET(filters);
 	xp_candidate_append(queue, fd, slot);
 }
 
@@ -50,7 +50,7 @@ static inline void xp_candidate_cancel(struct xpoll *queue, int fd,
                                        struct xp_slot *slot)
 {
 	if (queue->candidates_len == 1 && queue->candidates_head == fd &&
-	    !slot->asked && !slot->delivered && !slot->carried) {
+	    !slot->recheck_enabled && !slot->recheck_level && !slot->deferred) {
 		queue->candidates_len = 0;
 		slot->next = XP_SLOT_UNQUEUED;
 	}
@@ -60,7 +60,7 @@ static inline void xp_candidate_cancel(struct xpoll *queue, int fd,
  * Keep a report for the next wait: it is looked at again then, or, where a
  * look would change something, handed out as it is.
  */
-void xp_candidate_carry(struct xpoll *queue, int fd, struct xp_slot *slot,
+void xp_candidate_defer(struct xpoll *queue, int fd, struct xp_slot *slot,
                         unsigned filters, uint32_t events);
 
 /* Take the first one off; the result is its descriptor. */
@@ -70,7 +70,7 @@ int xp_candidate_pop(struct xpoll *queue, struct xp_slot **slot);
 void xp_candidates_served(struct xpoll *queue, int count);
 
 /* Is one of them by delivery: probably still ready? */
-bool xp_candidates_delivered(const struct xpoll *queue);
+bool xp_candidates_still_ready(const struct xpoll *queue);
 
 /* Check all that is enabled: a report may have been lost on its way. */
 void xp_candidates_all(struct xpoll *queue);

@@ -2,9 +2,9 @@
 #include <errno.h>
 
 #include "base/assert.h"
-#include "core/file.h"
+#include "core/unpollable.h"
 #include "core/change.h"
-#include "core/mark.h"
+#include "core/lowat.h"
 #include "core/result.h"
 #include "os/sys.h"
 
@@ -35,24 +35,24 @@ static unsigned add_merge(struct xp_slot *slot, const struct xp_interest *add)
 	if (add->disable)
 		slot->enabled &= XP_SET(~filters);
 	if (add->modes & XPOLL_CLEAR)
-		slot->edge |= filters;
+		slot->clear |= filters;
 	if (add->modes & XPOLL_ONESHOT)
-		slot->once |= filters;
+		slot->oneshot |= filters;
 	if (add->modes & XPOLL_DISPATCH)
-		slot->turn |= filters;
-	slot->shared = XP_SET((slot->shared & ~filters) |
-	                      (add->shared ? filters : 0));
+		slot->dispatch |= filters;
+	slot->exclusive = XP_SET((slot->exclusive & ~filters) |
+	                         (add->exclusive ? filters : 0));
 	slot->counted = ((slot->counted & ~filters) |
 	                 (add->counted ? filters : 0)) & XP_ALL_FILTERS;
 	slot->size = 0;
 	slot->soerr = XP_SET((slot->soerr & ~filters) |
 	                     (add->soerr ? filters : 0));
 	slot->lowat = XP_SET((slot->lowat & ~filters) |
-	                     (add->mark ? filters : 0));
+	                     (add->lowat ? filters : 0));
 	/* What is requested beyond what the kernel has, it has to hear of. */
-	if (add->wishes & ~(unsigned)slot->wishes & 7)
+	if (add->requested & ~(unsigned)slot->requested & 7)
 		slot->armed &= XP_SET(~filters);
-	slot->wishes |= add->wishes & 7;
+	slot->requested |= add->requested & 7;
 	return count;
 }
 
@@ -65,16 +65,16 @@ static int add_to_known(struct xpoll *queue, int fd, struct xp_slot *slot,
 	uint64_t token = xp_slot_token(slot, fd);
 	int rc;
 
-	if (slot->mode == XP_MODE_FILE) {
-		rc = xp_file_confirm(queue, fd);
+	if (slot->mode == XP_MODE_UNPOLLABLE) {
+		rc = xp_unpollable_confirm(queue, fd);
 		if (rc == 0 && add->follows)
-			rc = xp_file_follow(queue, fd);
+			rc = xp_unpollable_follow(queue, fd);
 		if (rc == 0)
-			xp_file_ask(queue, fd, add->filters);
+			xp_unpollable_ask(queue, fd, add->filters);
 		return rc;
 	}
 	if (xp_entry_holds_edges(queue, slot) &&
-	    (!(add->filters & slot->edge & ~(unsigned)slot->solo) ||
+	    (!(add->filters & slot->clear & ~(unsigned)slot->solo) ||
 	     xp_solo_held(queue, slot, add->filters)))
 		return xp_solo_add(queue, fd, slot, add->filters);
 	/* Where a change asks no kernel, it would be made to any number. */
@@ -90,9 +90,9 @@ static int add_to_known(struct xpoll *queue, int fd, struct xp_slot *slot,
 		xp_entry_pushed(queue, fd, slot, mode, filters);
 	/* The entry that was changed holds edges alone: the others have to be checked. */
 	filters = add->filters & slot->enabled & ~filters;
-	if (rc == 0 && mode == XP_MODE_LAZY && !xp_exact(queue) && filters) {
-		xp_candidate_asked(queue, fd, slot, filters);
-		queue->look_wanted |= queue->waiters > 0;
+	if (rc == 0 && mode == XP_MODE_EDGE && !xp_exact(queue) && filters) {
+		xp_recheck_enabled(queue, fd, slot, filters);
+		queue->recheck_wanted |= queue->waiters > 0;
 	}
 	return rc;
 }
@@ -120,11 +120,11 @@ int xp_change_refused(struct xpoll *queue, int fd, struct xp_slot *slot,
                         bool follows, int rc)
 {
 	if (rc == -EPERM) {
-		rc = xp_file_add(queue, fd);
+		rc = xp_unpollable_add(queue, fd);
 		if (rc == 0)
-			slot->mode = XP_MODE_FILE;
+			slot->mode = XP_MODE_UNPOLLABLE;
 		if (rc == 0 && follows)
-			rc = xp_file_follow(queue, fd);
+			rc = xp_unpollable_follow(queue, fd);
 	}
 	if (rc < 0)
 		xp_entry_drop(queue, fd, slot);
@@ -174,7 +174,7 @@ static int interest_add(struct xpoll *queue, int fd,
 		slot = rc < 0 ? NULL : xp_slots_make(&queue->slots, fd);
 		if (!slot)
 			return rc < 0 ? rc : -ENOMEM;
-		if (slot->mode == XP_MODE_WATCH)
+		if (slot->mode == XP_MODE_SOURCE)
 			return -EINVAL; /* The queue's own. */
 		return add_fresh(queue, fd, slot, add);
 	}
@@ -188,7 +188,7 @@ static int interest_add(struct xpoll *queue, int fd,
 		return 0;
 	}
 	before.next = slot->next;
-	shared = slot->shared;
+	shared = slot->exclusive;
 	*slot = before;
 	if (rc != -ENOENT && rc != -EBADF && rc != -EPERM) {
 		xp_entry_not_pushed(queue, slot, shared ? XP_MODE_EXCLUSIVE
@@ -196,19 +196,19 @@ static int interest_add(struct xpoll *queue, int fd,
 		return rc;
 	}
 
-	/* Closed without our knowledge, and perhaps opened anew. */
+	/* Closed without our knowledge, and perhaps opened again. */
 	xp_entry_drop(queue, fd, slot);
 	return add_fresh(queue, fd, slot, add);
 }
 
 int xp_change_add(struct xpoll *queue, int fd, const struct xp_interest *add)
 {
-	int rc = add->mark ? xp_mark_prepare(queue, fd, add->filters) : 0;
+	int rc = add->lowat ? xp_lowat_prepare(queue, fd, add->filters) : 0;
 
 	if (rc == 0)
 		rc = interest_add(queue, fd, add);
-	if (rc == 0 && add->mark)
-		xp_mark_set(queue, fd, add->filters, add->mark);
+	if (rc == 0 && add->lowat)
+		xp_lowat_set(queue, fd, add->filters, add->lowat);
 	return rc;
 }
 
@@ -218,22 +218,22 @@ static int delete_all(struct xpoll *queue, int fd, struct xp_slot *slot)
 
 	if (xp_slot_in_kernel(slot))
 		return xp_entry_end(queue, fd, slot);
-	if (slot->mode == XP_MODE_FILE)
-		rc = xp_file_confirm(queue, fd);
+	if (slot->mode == XP_MODE_UNPOLLABLE)
+		rc = xp_unpollable_confirm(queue, fd);
 	xp_entry_drop(queue, fd, slot);
 	return rc;
 }
 
 /* What is requested of a filter has changed: the kernel has not got that yet. */
-static void requested_anew(struct xpoll *queue, int fd, struct xp_slot *slot,
-                           unsigned filters)
+static void requested_again(struct xpoll *queue, int fd, struct xp_slot *slot,
+                            unsigned filters)
 {
 	slot->armed &= XP_SET(~filters);
 	filters &= slot->enabled;
 	if (!filters)
 		return;
-	xp_candidate_asked(queue, fd, slot, filters);
-	queue->look_wanted |= queue->waiters > 0;
+	xp_recheck_enabled(queue, fd, slot, filters);
+	queue->recheck_wanted |= queue->waiters > 0;
 }
 
 int xp_change_narrowed(struct xpoll *queue, int fd, struct xp_slot *slot,
@@ -244,8 +244,8 @@ int xp_change_narrowed(struct xpoll *queue, int fd, struct xp_slot *slot,
 	int rc;
 
 	XP_ASSERT(slot->present);
-	if (slot->mode == XP_MODE_FILE)
-		return xp_file_confirm(queue, fd);
+	if (slot->mode == XP_MODE_UNPOLLABLE)
+		return xp_unpollable_confirm(queue, fd);
 	if (slot->mode == XP_MODE_NONE)
 		return 0;
 	/* The kernel reports more than is wanted, which is filtered. */
@@ -258,7 +258,7 @@ int xp_change_narrowed(struct xpoll *queue, int fd, struct xp_slot *slot,
 		}
 	}
 	if (xp_entry_holds_edges(queue, slot)) {
-		requested_anew(queue, fd, slot, kept);
+		requested_again(queue, fd, slot, kept);
 		return 0;
 	}
 	xp_interest_choose(queue, slot, &mode, &filters);

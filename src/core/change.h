@@ -13,7 +13,7 @@
 struct xp_interest {
 	unsigned filters; /* set of XP_READ ... */
 	int modes;        /* XPOLL_CLEAR, ONESHOT, DISPATCH */
-	unsigned wishes;  /* XP_WISH_... */
+	unsigned requested; /* XP_REQUEST_... */
 	bool shared;
 	bool counted;
 	bool soerr;

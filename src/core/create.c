@@ -8,13 +8,13 @@
 #include "base/assert.h"
 #include "base/time.h"
 #include "core/backends.h"
-#include "core/file.h"
-#include "core/mark.h"
+#include "core/lowat.h"
 #include "core/process.h"
-#include "core/reg.h"
+#include "core/registration.h"
 #include "core/result.h"
 #include "core/sleep.h"
 #include "core/sources.h"
+#include "core/unpollable.h"
 #include "os/sys.h"
 
 static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
@@ -26,14 +26,14 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 	queue->lazy = !(ops->caps & XP_CAP_FREE_CHANGE);
 	queue->vain = ops->caps & XP_CAP_MASK ? 1 : 0;
 	queue->turn.fd = -1;
-	queue->turn.lamp = -1;
+	queue->turn.write_fd = -1;
 	queue->due_ns = XP_NEVER;
-	queue->kept_ns = XP_NEVER;
+	queue->awaited_ns = XP_NEVER;
 	for (int i = 0; i < XP_SOURCES; i++)
 		queue->sources[i].due_ns = XP_NEVER;
 	xp_list_init(&queue->active);
-	xp_list_init(&queue->files_awake);
-	xp_list_init(&queue->files_asleep);
+	xp_list_init(&queue->unpollable_awake);
+	xp_list_init(&queue->unpollable_asleep);
 	queue->backend = xp_alloc(ops->state_size);
 	if (!queue->backend)
 		return -ENOMEM;
@@ -41,14 +41,14 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 	if (rc < 0)
 		goto free_backend;
 	if (!(ops->caps & XP_CAP_CONCURRENT)) {
-		rc = xp_beacon_open(&queue->turn);
+		rc = xp_wakefd_open(&queue->turn);
 		if (rc < 0)
 			goto close_backend;
 	}
 	rc = xp_mutex_init(&queue->lock);
 	if (rc < 0)
 		goto close_turn;
-	rc = -pthread_cond_init(&queue->quiet, NULL);
+	rc = -pthread_cond_init(&queue->thread_left, NULL);
 	if (rc < 0)
 		goto fini_lock;
 	return 0;
@@ -56,7 +56,7 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 fini_lock:
 	xp_mutex_fini(&queue->lock);
 close_turn:
-	xp_beacon_close(&queue->turn);
+	xp_wakefd_close(&queue->turn);
 close_backend:
 	ops->close(queue->backend);
 free_backend:
@@ -102,7 +102,7 @@ struct xpoll *xpoll_open(const struct xpoll_options *options)
 		return NULL;
 	}
 	if (options->flags & XPOLL_TELL_MODES)
-		queue->modes_told = XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH;
+		queue->report_modes = XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH;
 	queue->vnode_as_bsd = options->flags & XPOLL_VNODE_AS_BSD;
 	xp_process_add(queue);
 	return queue;
@@ -124,12 +124,12 @@ struct xpoll *xpoll_create(int size_hint)
 
 static void queue_free(struct xpoll *queue)
 {
-	xp_regs_fini(queue);
+	xp_registrations_fini(queue);
 	queue->ops->close(queue->backend);
-	xp_beacon_close(&queue->turn);
+	xp_wakefd_close(&queue->turn);
 	xp_slots_fini(&queue->slots);
-	xp_marks_fini(queue);
-	xp_files_fini(queue);
+	xp_lowat_fini(queue);
+	xp_unpollable_fini(queue);
 	xp_free(queue->backend);
 	xp_free(queue);
 }
@@ -162,9 +162,9 @@ void xpoll_destroy(struct xpoll *queue)
 	queue->dying = true;
 	xp_kick_all(queue);
 	while (queue->inside > 0)
-		xp_mutex_wait(&queue->lock, &queue->quiet);
+		xp_mutex_wait(&queue->lock, &queue->thread_left);
 	xp_mutex_unlock(&queue->lock);
-	pthread_cond_destroy(&queue->quiet);
+	pthread_cond_destroy(&queue->thread_left);
 	xp_mutex_fini(&queue->lock);
 	queue_free(queue);
 	errno = saved;
@@ -180,7 +180,7 @@ static int expose(struct xpoll *queue)
 	if (fd < 0 || queue->exposed)
 		return fd;
 	queue->exposed = true;
-	if (queue->looked_at)
+	if (queue->on_demand)
 		xp_sources_run_due(queue, XP_BATCH_CAP);
 	return fd;
 }

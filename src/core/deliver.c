@@ -4,12 +4,12 @@
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "core/candidate.h"
-#include "core/detail.h"
+#include "core/event_count.h"
 #include "core/interest.h"
-#include "core/mark.h"
+#include "core/lowat.h"
 #include "core/batch.h"
-#include "core/reg.h"
-#include "core/watch.h"
+#include "core/registration.h"
+#include "core/source_host.h"
 #include "os/fdkind.h"
 #include "os/fdnum.h"
 #include "os/sys.h"
@@ -56,9 +56,9 @@ static bool confirmed(struct xpoll *queue, int fd, struct xp_slot *slot)
 	if (++slot->sample % SAMPLE_EVERY || xp_exact(queue))
 		return true;
 	/* They cannot be changed, or not without bringing up the edges again. */
-	if (slot->mode == XP_MODE_EXCLUSIVE || (slot->mode == XP_MODE_LAZY && slot->edge))
+	if (slot->mode == XP_MODE_EXCLUSIVE || (slot->mode == XP_MODE_EDGE && slot->clear))
 		return xp_entry_same_file(queue, fd, slot, 0);
-	if (slot->mode != XP_MODE_LEVEL && slot->mode != XP_MODE_LAZY)
+	if (slot->mode != XP_MODE_LEVEL && slot->mode != XP_MODE_EDGE)
 		return true;
 	/* The kernel may still have what was deleted since. */
 	(void)xp_entry_push(queue, fd, slot, (enum xp_mode)slot->mode,
@@ -75,8 +75,8 @@ static unsigned others_of(const struct xp_slot *slot, uint32_t events)
 }
 
 /* Of a descriptor that has several entries: one of them has fired. */
-static XP_APART void deliver_part(struct xpoll *queue, struct xp_wait *wait, int fd,
-                                  struct xp_slot *slot, uint32_t events)
+static XP_NOINLINE void deliver_part(struct xpoll *queue, struct xp_wait *wait, int fd,
+                                     struct xp_slot *slot, uint32_t events)
 {
 	wait->passed_over = others_of(slot, events);
 	events &= xp_entry_look(slot, ~wait->passed_over) | POLLHUP | POLLERR;
@@ -109,13 +109,13 @@ static unsigned reported_of(const struct xp_slot *slot, uint32_t events)
  * A report whose mode matters: a one-shot entry has made it, and an exclusive one
  * cannot tell half-closes from data.
  */
-static XP_APART uint32_t report_of_mode(struct xpoll *queue, int fd,
-                                        struct xp_slot *slot, uint32_t events)
+static XP_NOINLINE uint32_t report_of_mode(struct xpoll *queue, int fd,
+                                           struct xp_slot *slot, uint32_t events)
 {
-	struct pollfd look = {.fd = fd, .events = POLLRDHUP};
+	struct pollfd probe = {.fd = fd, .events = POLLRDHUP};
 
 	XP_ASSERT(slot->present && slot->mode >= XP_MODE_ONESHOT);
-	XP_ASSERT(slot->mode != XP_MODE_FILE && slot->mode != XP_MODE_WATCH);
+	XP_ASSERT(slot->mode != XP_MODE_UNPOLLABLE && slot->mode != XP_MODE_SOURCE);
 	if (slot->mode == XP_MODE_ONESHOT)
 		slot->mode = XP_MODE_FIRED;
 	if (slot->mode != XP_MODE_EXCLUSIVE || events & POLLHUP ||
@@ -124,8 +124,8 @@ static XP_APART uint32_t report_of_mode(struct xpoll *queue, int fd,
 	if (!xp_slot_is(fd, slot, XP_KIND_SOCKET))
 		return events;
 	xp_count(&queue->counters.syscalls_check);
-	if (xp_sys_poll_now(&look, 1) > 0)
-		events |= (uint32_t)look.revents & POLLRDHUP;
+	if (xp_sys_poll_now(&probe, 1) > 0)
+		events |= (uint32_t)probe.revents & POLLRDHUP;
 	return events;
 }
 
@@ -143,7 +143,7 @@ static XP_INLINE void deliver_entry(struct xpoll *queue, struct xp_wait *wait,
 	slot = xp_slots_get(&queue->slots, fd);
 	if (!slot->present || slot->generation != (uint32_t)(fired->token >> 32)) {
 		wait->news = true;
-		if (!xp_watch_fired(queue, fd, (uint32_t)(fired->token >> 32)))
+		if (!xp_source_fd_fired(queue, fd, (uint32_t)(fired->token >> 32)))
 			stale(queue, wait, fired->token);
 	} else if (fired->events & POLLNVAL) {
 		/* A select(2) that meets a closed number tells of nothing else: again. */
@@ -193,11 +193,11 @@ void xp_deliver_fired(struct xpoll *queue, struct xp_wait *wait,
  * makes an unconnected socket of a listener that is shut down: whoever waits
  * for connections has to see that none will come.
  */
-static XP_APART uint32_t without_unconnected(struct xpoll *queue, int fd,
-                                             struct xp_slot *slot,
-                                             uint32_t events)
+static XP_NOINLINE uint32_t without_unconnected(struct xpoll *queue, int fd,
+                                                struct xp_slot *slot,
+                                                uint32_t events)
 {
-	struct pollfd look = {.fd = fd, .events = POLLIN | POLLRDHUP};
+	struct pollfd probe = {.fd = fd, .events = POLLIN | POLLRDHUP};
 	int rc;
 
 	if (events & (POLLIN | POLLRDHUP))
@@ -205,8 +205,8 @@ static XP_APART uint32_t without_unconnected(struct xpoll *queue, int fd,
 	if (!xp_slot_is(fd, slot, XP_KIND_SOCKET))
 		return events;
 	xp_count(&queue->counters.syscalls_check);
-	rc = xp_sys_poll_now(&look, 1);
-	if (rc > 0 && look.revents & (POLLIN | POLLRDHUP))
+	rc = xp_sys_poll_now(&probe, 1);
+	if (rc > 0 && probe.revents & (POLLIN | POLLRDHUP))
 		return events;
 	/* No memory: what is level the kernel tells again, an edge it does not. */
 	if (rc < 0 && slot->mode != XP_MODE_LEVEL)
@@ -256,9 +256,9 @@ static XP_INLINE struct xpoll_event *event_next(struct xp_wait *wait, int fd,
 
 static uint16_t modes_of(const struct xp_slot *slot, unsigned filter)
 {
-	return (uint16_t)((slot->edge >> filter & 1u) * XPOLL_CLEAR |
-	                  (slot->once >> filter & 1u) * XPOLL_ONESHOT |
-	                  (slot->turn >> filter & 1u) * XPOLL_DISPATCH);
+	return (uint16_t)((slot->clear >> filter & 1u) * XPOLL_CLEAR |
+	                  (slot->oneshot >> filter & 1u) * XPOLL_ONESHOT |
+	                  (slot->dispatch >> filter & 1u) * XPOLL_DISPATCH);
 }
 
 static void emit(struct xpoll *queue, struct xp_wait *wait, int fd,
@@ -266,16 +266,16 @@ static void emit(struct xpoll *queue, struct xp_wait *wait, int fd,
 {
 	struct xpoll_event *event = event_next(wait, fd, slot, filter);
 
-	slot->told |= XP_SET(XP_BIT(filter));
+	slot->reported |= XP_SET(XP_BIT(filter));
 	event->flags = eof_of(fd, slot, filter, events);
-	if (queue->modes_told)
+	if (queue->report_modes)
 		event->flags |= modes_of(slot, filter);
 	event->fflags = filter == XP_EXCEPT ? XPOLL_NOTE_OOB : 0;
 	if (XP_UNLIKELY((slot->counted | slot->soerr) & XP_BIT(filter)) &&
-	    !xp_detail_usual(wait, slot, filter))
-		xp_detail(queue, wait, fd, slot, filter, events);
+	    !xp_event_count_usual(wait, slot, filter))
+		xp_event_count(queue, wait, fd, slot, filter, events);
 	/* Level mode, the usual one, leaves nothing to do. */
-	if (slot->mode != XP_MODE_LEVEL || (slot->once | slot->turn) & XP_BIT(filter))
+	if (slot->mode != XP_MODE_LEVEL || (slot->oneshot | slot->dispatch) & XP_BIT(filter))
 		xp_interest_handed(queue, fd, slot, filter);
 }
 
@@ -297,7 +297,7 @@ static XP_INLINE unsigned deliver_filters(struct xpoll *queue,
 			emit(queue, wait, fd, slot, i, events);
 			continue;
 		}
-		xp_candidate_carry(queue, fd, slot, XP_BIT(i), events);
+		xp_candidate_defer(queue, fd, slot, XP_BIT(i), events);
 		queue->crowded = CROWDED_FOR;
 		left |= XP_BIT(i);
 	}
@@ -334,30 +334,30 @@ static XP_INLINE bool deliver_plain(struct xpoll *queue, struct xp_wait *wait,
                                     int fd, struct xp_slot *slot,
                                     uint32_t events)
 {
-	unsigned special = slot->once | slot->turn | slot->soerr | slot->lowat |
+	unsigned special = slot->oneshot | slot->dispatch | slot->soerr | slot->lowat |
 		slot->first;
 	unsigned filters = events & POLLIN ? XP_BIT(XP_READ) : 0;
 	bool level = slot->mode == XP_MODE_LEVEL;
 
 	filters |= events & POLLOUT ? XP_BIT(XP_WRITE) : 0;
 	filters &= slot->enabled;
-	if (slot->mode == XP_MODE_LAZY)
-		level = !(slot->edge & filters);
+	if (slot->mode == XP_MODE_EDGE)
+		level = !(slot->clear & filters);
 	if (special || !level || xp_wait_full(wait) ||
-	    events & ~(uint32_t)(POLLIN | POLLOUT) || slot->batch == wait->batch)
+	    events & ~(uint32_t)(POLLIN | POLLOUT) || slot->wait_epoch == wait->wait_epoch)
 		return false;
 	if (filters != XP_BIT(XP_READ) && filters != XP_BIT(XP_WRITE))
 		return false;
-	slot->batch = wait->batch;
-	slot->told = XP_SET(filters);
+	slot->wait_epoch = wait->wait_epoch;
+	slot->reported = XP_SET(filters);
 	slot->fruitless = 0;
 	wait->news = true;
 	(void)event_next(wait, fd, slot, filters >> 1);
-	if (slot->counted & filters && !xp_detail_usual(wait, slot, filters >> 1))
-		xp_detail(queue, wait, fd, slot, filters >> 1, events);
+	if (slot->counted & filters && !xp_event_count_usual(wait, slot, filters >> 1))
+		xp_event_count(queue, wait, fd, slot, filters >> 1, events);
 	/* By edges to the kernel: it will not tell of this level again. */
-	if (slot->mode == XP_MODE_LAZY)
-		xp_candidate_delivered(queue, fd, slot, filters);
+	if (slot->mode == XP_MODE_EDGE)
+		xp_recheck_level(queue, fd, slot, filters);
 	return true;
 }
 
@@ -366,28 +366,28 @@ static XP_INLINE bool deliver_plain(struct xpoll *queue, struct xp_wait *wait,
  * filters that a look did not ask for.  Of the others nothing is missed: the
  * program has not seen their events yet.
  */
-static XP_APART void deliver_more(struct xpoll *queue, struct xp_wait *wait,
-                                  int fd, struct xp_slot *slot,
-                                  unsigned filters, uint32_t events)
+static XP_NOINLINE void deliver_more(struct xpoll *queue, struct xp_wait *wait,
+                                     int fd, struct xp_slot *slot,
+                                     unsigned filters, uint32_t events)
 {
-	filters &= ~(unsigned)slot->told;
+	filters &= ~(unsigned)slot->reported;
 	if (filters)
 		deliver_events(queue, wait, fd, slot, filters, events);
-	else if (slot->mode != XP_MODE_LAZY)
+	else if (slot->mode != XP_MODE_EDGE)
 		xp_candidate_outdated(queue, fd, slot, slot->enabled);
 }
 
-static XP_APART void event_deliver_any(struct xpoll *queue, struct xp_wait *wait,
-                                       int fd, struct xp_slot *slot,
-                                       uint32_t events)
+static XP_NOINLINE void event_deliver_any(struct xpoll *queue, struct xp_wait *wait,
+                                          int fd, struct xp_slot *slot,
+                                          uint32_t events)
 {
-	uint32_t told = events;
+	uint32_t reported = events;
 	unsigned filters, wanted;
 
 	if (XP_UNLIKELY(events & POLLHUP))
-		told = without_unconnected(queue, fd, slot, events);
+		reported = without_unconnected(queue, fd, slot, events);
 	wanted = slot->enabled & ~wait->passed_over;
-	filters = filters_of(told) & wanted;
+	filters = filters_of(reported) & wanted;
 	if (XP_UNLIKELY(events & (POLLHUP | POLLERR)) && filters != wanted) {
 		slot->withheld = 1;
 		queue->withheld = true;
@@ -396,18 +396,18 @@ static XP_APART void event_deliver_any(struct xpoll *queue, struct xp_wait *wait
 		xp_interest_fruitless(queue, fd, slot, wait->passed_over);
 		return;
 	}
-	if (slot->batch == wait->batch) {
-		deliver_more(queue, wait, fd, slot, filters, told);
+	if (slot->wait_epoch == wait->wait_epoch) {
+		deliver_more(queue, wait, fd, slot, filters, reported);
 		return;
 	}
 	slot->fruitless = 0;
 	slot->spent = 1;
 	wait->news = true;
 	if (!xp_wait_full(wait)) {
-		slot->batch = wait->batch;
-		slot->told = 0;
+		slot->wait_epoch = wait->wait_epoch;
+		slot->reported = 0;
 	}
-	deliver_events(queue, wait, fd, slot, filters, told);
+	deliver_events(queue, wait, fd, slot, filters, reported);
 }
 
 static void event_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
@@ -427,11 +427,11 @@ static inline void deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
 }
 
 /* A function apart, so that those without marks need no stack frame. */
-static XP_COLD void deliver_marked(struct xpoll *queue, struct xp_wait *wait,
-                                   int fd, struct xp_slot *slot,
-                                   uint32_t events)
+static XP_COLD void deliver_lowat(struct xpoll *queue, struct xp_wait *wait,
+                                  int fd, struct xp_slot *slot,
+                                  uint32_t events)
 {
-	events = xp_mark_reached(queue, fd, slot, events);
+	events = xp_lowat_reached(queue, fd, slot, events);
 	if (events)
 		deliver(queue, wait, fd, slot, events);
 }
@@ -440,7 +440,7 @@ void xp_deliver_slot(struct xpoll *queue, struct xp_wait *wait, int fd,
                      struct xp_slot *slot, uint32_t events)
 {
 	if (XP_UNLIKELY(slot->lowat & slot->enabled))
-		deliver_marked(queue, wait, fd, slot, events);
+		deliver_lowat(queue, wait, fd, slot, events);
 	else
 		deliver(queue, wait, fd, slot, events);
 }
@@ -452,13 +452,13 @@ void xp_deliver_active(struct xpoll *queue, struct xp_wait *wait)
 	bool more = wait->events && item != &queue->active;
 
 	while (more && !xp_wait_full(wait)) {
-		struct xp_reg *reg = XP_CONTAINER_OF(item, struct xp_reg, ready);
+		struct xp_registration *reg = XP_CONTAINER_OF(item, struct xp_registration, ready);
 
 		more = item != last;
 		item = item->next;
-		if (reg->batch == wait->batch || !xp_reg_confirm(queue, reg))
+		if (reg->wait_epoch == wait->wait_epoch || !xp_registration_confirm(queue, reg))
 			continue;
-		reg->batch = wait->batch;
-		xp_reg_deliver(queue, reg, &wait->events[wait->len++]);
+		reg->wait_epoch = wait->wait_epoch;
+		xp_registration_deliver(queue, reg, &wait->events[wait->len++]);
 	}
 }

@@ -40,7 +40,7 @@ static inline int xp_enter_change(struct xpoll *queue)
 
 static inline void xp_leave(struct xpoll *queue)
 {
-	if (XP_UNLIKELY(queue->exposed || queue->look_wanted))
+	if (XP_UNLIKELY(queue->exposed || queue->recheck_wanted))
 		xp_settle(queue);
 	xp_mutex_unlock(&queue->lock);
 }

@@ -5,7 +5,7 @@
 
 #include "base/assert.h"
 #include "core/candidate.h"
-#include "core/file.h"
+#include "core/unpollable.h"
 #include "os/sys.h"
 
 /* Half-closes come along with READ, for XPOLL_EOF. */
@@ -25,10 +25,10 @@ uint32_t xp_entry_watch(const struct xp_slot *slot, enum xp_mode mode,
                            unsigned filters)
 {
 	static const uint32_t flags[] = {
-		[XP_MODE_LAZY] = XP_WATCH_EDGE,
+		[XP_MODE_EDGE] = XP_WATCH_EDGE,
 		[XP_MODE_ONESHOT] = XP_WATCH_ONESHOT,
 		[XP_MODE_EXCLUSIVE] = XP_WATCH_EXCLUSIVE,
-		[XP_MODE_FILE] = 0,
+		[XP_MODE_UNPOLLABLE] = 0,
 	};
 
 	return xp_entry_look(slot, filters) | flags[mode];
@@ -43,12 +43,12 @@ struct xp_slot *xp_entry_find(const struct xpoll *queue, int fd)
 
 unsigned xp_entry_lazy(const struct xpoll *queue, const struct xp_slot *slot)
 {
-	unsigned edges = slot->edge & ~(unsigned)slot->solo;
+	unsigned edges = slot->clear & ~(unsigned)slot->solo;
 	unsigned now = edges & (slot->enabled | slot->armed);
 
 	if (xp_exact(queue))
 		return slot->enabled;
-	if (!slot->edge)
+	if (!slot->clear)
 		return slot->present;
 	/* What is disabled beside others would only bring those up again. */
 	return now ? now : edges;
@@ -59,8 +59,8 @@ void xp_entry_drop(struct xpoll *queue, int fd, struct xp_slot *slot)
 	enum xp_mode mode = (enum xp_mode)slot->mode;
 
 	xp_entry_clear(queue, slot);
-	if (mode == XP_MODE_FILE)
-		xp_file_remove(queue, fd);
+	if (mode == XP_MODE_UNPOLLABLE)
+		xp_unpollable_remove(queue, fd);
 	else if (queue->ops->caps & XP_CAP_STAYS && mode != XP_MODE_NONE)
 		(void)queue->ops->detach(queue->backend, fd);
 	XP_ASSERT(!slot->present && !slot->enabled);
@@ -133,8 +133,8 @@ void xp_entry_not_pushed(struct xpoll *queue, struct xp_slot *slot,
 }
 
 /* What the kernel does not have is to be looked at; see solo.h. */
-static XP_APART void pushed_beside(struct xpoll *queue, int fd,
-                                   struct xp_slot *slot)
+static XP_NOINLINE void pushed_beside(struct xpoll *queue, int fd,
+                                      struct xp_slot *slot)
 {
 	unsigned uncovered;
 
@@ -143,8 +143,8 @@ static XP_APART void pushed_beside(struct xpoll *queue, int fd,
 	slot->armed |= slot->solo;
 	uncovered = slot->enabled & ~(unsigned)slot->armed;
 	if (uncovered && xp_entry_holds_edges(queue, slot)) {
-		xp_candidate_asked(queue, fd, slot, uncovered);
-		queue->look_wanted |= queue->waiters > 0;
+		xp_recheck_enabled(queue, fd, slot, uncovered);
+		queue->recheck_wanted |= queue->waiters > 0;
 	}
 }
 
@@ -152,7 +152,7 @@ void xp_entry_pushed(struct xpoll *queue, int fd, struct xp_slot *slot,
                         enum xp_mode mode, unsigned filters)
 {
 	xp_entry_set_mode(queue, slot, mode, filters);
-	if (XP_UNLIKELY(slot->edge | slot->solo))
+	if (XP_UNLIKELY(slot->clear | slot->solo))
 		pushed_beside(queue, fd, slot);
 }
 
@@ -164,7 +164,7 @@ int xp_entry_push_again(struct xpoll *queue, int fd, struct xp_slot *slot,
 	uint64_t token = xp_slot_token(slot, fd);
 	int rc;
 
-	XP_ASSERT(slot->mode != XP_MODE_FILE);
+	XP_ASSERT(slot->mode != XP_MODE_UNPOLLABLE);
 	XP_ASSERT(mode != XP_MODE_NONE && mode != XP_MODE_FIRED);
 	if (slot->mode == XP_MODE_NONE)
 		rc = xp_entry_attach(queue, fd, watch, token);

@@ -10,28 +10,28 @@
 
 #include "base/assert.h"
 #include "core/queue.h"
-#include "os/beacon.h"
+#include "os/wakefd.h"
 
 /* The slot of fd if any of its filters is registered, else NULL. */
 struct xp_slot *xp_entry_find(const struct xpoll *queue, int fd);
 
-/* poll(2)'s bits, by a set of filters | XP_WISH_IN << 3. */
+/* poll(2)'s bits, by a set of filters | XP_REQUEST_IN << 3. */
 extern const uint16_t xp_entry_bits[16];
 
 /* The bits to look at for these filters. */
 static inline uint32_t xp_entry_look(const struct xp_slot *slot,
                                         unsigned filters)
 {
-	unsigned wishes = slot->wishes & XP_WISH_IN;
+	unsigned requested = slot->requested & XP_REQUEST_IN;
 
-	return xp_entry_bits[(filters & XP_ALL_FILTERS) | wishes << 3];
+	return xp_entry_bits[(filters & XP_ALL_FILTERS) | requested << 3];
 }
 
 /* The bits and flags for the back end. */
 uint32_t xp_entry_watch(const struct xp_slot *slot, enum xp_mode mode,
                            unsigned filters);
 
-/* Of a slot in LAZY mode: what its main entry is to hold. */
+/* Of a slot in EDGE mode: what its main entry is to hold. */
 unsigned xp_entry_lazy(const struct xpoll *queue, const struct xp_slot *slot);
 
 /*
@@ -57,7 +57,7 @@ static inline void xp_entry_set_mode(struct xpoll *queue,
 		queue->harvest_due = true;
 	/* Who sleeps does not take them along. */
 	if (queue->ops->flush && queue->waiters > 0)
-		queue->look_wanted = true;
+		queue->recheck_wanted = true;
 }
 
 /* Enter the kernel's set, whatever dead entry it may hold. */
@@ -67,7 +67,7 @@ static inline int xp_entry_attach(struct xpoll *queue, int fd,
 	bool (*owns)(const void *state, int fd) = queue->ops->owns;
 	int rc;
 
-	if (xp_beacon_has(&queue->turn, fd) || (owns && owns(queue->backend, fd)))
+	if (xp_wakefd_has(&queue->turn, fd) || (owns && owns(queue->backend, fd)))
 		return -EINVAL;
 	rc = queue->ops->attach(queue->backend, fd, watch, token);
 	/* A dead entry whose file was dup'ed back to its old number. */
@@ -95,7 +95,7 @@ static inline void xp_entry_clear(struct xpoll *queue, struct xp_slot *slot)
 static inline bool xp_entry_holds_edges(const struct xpoll *queue,
                                   const struct xp_slot *slot)
 {
-	return slot->edge && slot->mode == XP_MODE_LAZY && !xp_exact(queue);
+	return slot->clear && slot->mode == XP_MODE_EDGE && !xp_exact(queue);
 }
 
 /* These have no entry of their own any more. */
@@ -142,13 +142,13 @@ void xp_entry_pushed(struct xpoll *queue, int fd, struct xp_slot *slot,
                         enum xp_mode mode, unsigned filters);
 
 /*
- * Tell the kernel: watch these filters in this mode, and look anew.  On
+ * Tell the kernel: watch these filters in this mode, and look again.  On
  * -ENOENT and -EBADF the file is gone and the slot has been dropped.
  */
 int xp_entry_push(struct xpoll *queue, int fd, struct xp_slot *slot,
                      enum xp_mode mode, unsigned filters);
 
-/* The same in an exact queue, and to look anew at these of them alone. */
+/* The same in an exact queue, and to look again at these of them alone. */
 int xp_entry_push_again(struct xpoll *queue, int fd, struct xp_slot *slot,
                            enum xp_mode mode, unsigned filters, unsigned again);
 

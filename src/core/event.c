@@ -6,10 +6,10 @@
 #include "base/assert.h"
 #include "base/time.h"
 #include "core/change.h"
-#include "core/detail.h"
 #include "core/enter.h"
+#include "core/event_count.h"
 #include "core/interest.h"
-#include "core/reg.h"
+#include "core/registration.h"
 #include "core/result.h"
 #include "os/fdnum.h"
 #include "os/sys.h"
@@ -67,7 +67,7 @@ static int fd_add(struct xpoll *queue, const struct xpoll_event *change, int fd,
 	struct xp_interest add = {
 		.filters = XP_BIT(filter),
 		.modes = (int)flags & MODES,
-		.wishes = filter == XP_READ ? XP_WISH_IN : 0,
+		.requested = filter == XP_READ ? XP_REQUEST_IN : 0,
 		.enable = flags & XPOLL_ENABLE,
 		.disable = flags & XPOLL_DISABLE,
 		.follows = filter == XP_READ,
@@ -76,10 +76,10 @@ static int fd_add(struct xpoll *queue, const struct xpoll_event *change, int fd,
 	};
 
 	if (filter == XP_EXCEPT && change->fflags & XPOLL_NOTE_OOB)
-		add.wishes = XP_WISH_OOB;
+		add.requested = XP_REQUEST_OOB;
 	if (filter != XP_EXCEPT) {
-		add.shared = change->fflags & XPOLL_NOTE_EXCLUSIVE;
-		add.mark = change->fflags & XPOLL_NOTE_LOWAT ? change->data : 0;
+		add.exclusive = change->fflags & XPOLL_NOTE_EXCLUSIVE;
+		add.lowat = change->fflags & XPOLL_NOTE_LOWAT ? change->data : 0;
 		add.counted = change->fflags & XPOLL_NOTE_COUNT;
 		add.soerr = change->fflags & XPOLL_NOTE_SOERR;
 	}
@@ -109,8 +109,8 @@ static int fd_change(struct xpoll *queue, const struct xpoll_event *change,
 	return rc;
 }
 
-static XP_APART int change_any(struct xpoll *queue,
-                               const struct xpoll_event *change, uint64_t hash)
+static XP_NOINLINE int change_any(struct xpoll *queue,
+                                  const struct xpoll_event *change, uint64_t hash)
 {
 	int rc = flags_check(change);
 
@@ -130,7 +130,7 @@ static XP_APART int change_any(struct xpoll *queue,
 	case XPOLL_FILT_TIMER:
 	case XPOLL_FILT_USER:
 	case XPOLL_FILT_EMPTY:
-		return xp_reg_change(queue, change, hash);
+		return xp_registration_change(queue, change, hash);
 	default:
 		return -EINVAL;
 	}
@@ -142,21 +142,21 @@ static XP_INLINE int change_add_first(struct xpoll *queue,
                                       struct xp_slot *slot, unsigned filter)
 {
 	unsigned bit = XP_BIT(filter);
-	bool edge = change->flags & XPOLL_CLEAR;
-	enum xp_mode mode = edge ? XP_MODE_LAZY : XP_MODE_LEVEL;
+	bool clear = change->flags & XPOLL_CLEAR;
+	enum xp_mode mode = clear ? XP_MODE_EDGE : XP_MODE_LEVEL;
 	uint32_t watch;
 	int rc;
 
 	slot->udata[filter] = xp_udata_bits(change->udata64);
 	slot->present = XP_SET(bit);
 	slot->enabled = XP_SET(bit);
-	slot->edge = edge ? XP_SET(bit) : 0;
+	slot->clear = clear ? XP_SET(bit) : 0;
 	slot->counted = change->fflags & XPOLL_NOTE_COUNT
 		? bit & XP_ALL_FILTERS : 0;
-	slot->wishes = filter == XP_READ ? XP_WISH_IN : 0;
+	slot->requested = filter == XP_READ ? XP_REQUEST_IN : 0;
 	XP_ASSERT(xp_interest_chosen(queue, slot, mode, bit));
 	xp_count(&queue->counters.registered);
-	watch = xp_entry_look(slot, bit) | (edge ? XP_WATCH_EDGE : 0);
+	watch = xp_entry_look(slot, bit) | (clear ? XP_WATCH_EDGE : 0);
 	rc = xp_entry_attach(queue, fd, watch, xp_slot_token(slot, fd));
 	if (XP_UNLIKELY(rc < 0))
 		return xp_change_refused(queue, fd, slot, filter == XP_READ, rc);
@@ -173,7 +173,7 @@ static XP_INLINE bool change_usual(struct xpoll *queue,
                                    const struct xpoll_event *change, int *rc)
 {
 	const unsigned modes = XPOLL_ENABLE | XPOLL_CLEAR;
-	unsigned filter = ~(unsigned)change->filter; /* as in xp_event_mark */
+	unsigned filter = ~(unsigned)change->filter; /* as in xp_event_free_change */
 	int fd = xp_fd_number(change->ident);
 	struct xp_slot *slot;
 
@@ -206,7 +206,7 @@ static void change_counted(struct xpoll *queue, int rc, uint64_t syscalls)
 }
 
 /* An error must leave the slots that receipts still to come are promised. */
-static XP_APART void report_status(struct outcome *outcome,
+static XP_NOINLINE void report_status(struct outcome *outcome,
                           const struct xpoll_event *change, int rc)
 {
 	struct xpoll_event *status;
@@ -228,7 +228,7 @@ static XP_INLINE void changes_apply(struct xpoll *queue,
                                     const struct xpoll_event *changes,
                                     int nchanges, struct outcome *outcome)
 {
-	struct xp_reg_ahead ahead;
+	struct xp_prefetch ahead;
 	int next = 0;
 
 	queue->change_ns = XP_NOW;
@@ -238,17 +238,17 @@ static XP_INLINE void changes_apply(struct xpoll *queue,
 		uint64_t syscalls;
 		int rc;
 
-		if (xp_event_mark(queue, change))
+		if (xp_event_free_change(queue, change))
 			continue;
 		syscalls = xp_counter_read(&queue->counters.syscalls_change);
 		if (!change_usual(queue, change, &rc)) {
 			/* Descriptors are in a table of their own. */
 			for (; change->filter < XPOLL_FILT_WRITE && next <= i;
-			     next += XP_REG_AHEAD)
-				xp_reg_look_ahead(queue, &ahead, changes, next,
-				                  nchanges);
+			     next += XP_PREFETCH_AHEAD)
+				xp_registration_prefetch(queue, &ahead, changes, next,
+				                         nchanges);
 			rc = change_any(queue, change, next <= i ? 0
-				: ahead.hashes[i % (2 * XP_REG_AHEAD)]);
+				: ahead.hashes[i % (2 * XP_PREFETCH_AHEAD)]);
 		}
 		change_counted(queue, rc, syscalls);
 		if (XP_UNLIKELY(rc < 0 || change->flags & XPOLL_RECEIPT))

@@ -25,8 +25,8 @@ int xp_event_changes(struct xpoll *queue, const struct xpoll_event *changes,
  * The change that a loop makes most, with the lock held; false: it is another,
  * or not so simple, and nothing was done.
  */
-static XP_INLINE bool xp_event_mark(struct xpoll *queue,
-                                    const struct xpoll_event *change)
+static XP_INLINE bool xp_event_free_change(struct xpoll *queue,
+                                           const struct xpoll_event *change)
 {
 	unsigned action = change->flags & ~(unsigned)XPOLL_SETUDATA;
 	unsigned filter = ~(unsigned)change->filter; /* -1: 0, -2: 1 */
@@ -38,8 +38,8 @@ static XP_INLINE bool xp_event_mark(struct xpoll *queue,
 	if ((action != XPOLL_ENABLE && action != XPOLL_DISABLE) ||
 	    filter > XP_WRITE || change->fflags & ~XP_READ_WRITE_NOTES || fd < 0)
 		return false;
-	slot = xp_interest_mark(queue, fd, XP_BIT(filter),
-	                        change->flags & XPOLL_ENABLE);
+	slot = xp_interest_free_change(queue, fd, XP_BIT(filter),
+	                               change->flags & XPOLL_ENABLE);
 	if (slot && change->flags & XPOLL_SETUDATA)
 		slot->udata[filter] = xp_udata_bits(change->udata64);
 	return slot;

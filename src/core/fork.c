@@ -6,21 +6,21 @@
 #include "base/time.h"
 #include "core/interest.h"
 #include "core/process.h"
-#include "core/reg.h"
+#include "core/registration.h"
 #include "core/renew.h"
 #include "core/result.h"
-#include "core/watch.h"
+#include "core/source_host.h"
 #include "os/sys.h"
 
 /* Kernel objects of the child's own, in place of its copies of the parent's. */
 static int reinit_kernel(struct xpoll *queue)
 {
 	void *fresh = xp_alloc(queue->ops->state_size);
-	struct xp_beacon turn = {.fd = -1, .lamp = -1};
+	struct xp_wakefd turn = {.fd = -1, .write_fd = -1};
 	int rc = fresh ? queue->ops->open(fresh, 0, &queue->counters) : -ENOMEM;
 
 	if (rc == 0 && queue->turn.fd >= 0) {
-		rc = xp_beacon_open(&turn);
+		rc = xp_wakefd_open(&turn);
 		if (rc < 0)
 			queue->ops->close(fresh);
 	}
@@ -31,7 +31,7 @@ static int reinit_kernel(struct xpoll *queue)
 	queue->ops->close(queue->backend);
 	xp_free(queue->backend);
 	queue->backend = fresh;
-	xp_beacon_close(&queue->turn);
+	xp_wakefd_close(&queue->turn);
 	queue->turn = turn;
 	return 0;
 }
@@ -42,7 +42,7 @@ static int reinit_threads(struct xpoll *queue)
 	int rc = xp_mutex_init(&queue->lock);
 
 	if (rc == 0)
-		rc = -pthread_cond_init(&queue->quiet, NULL);
+		rc = -pthread_cond_init(&queue->thread_left, NULL);
 	if (rc < 0)
 		return rc;
 	atomic_store(&queue->wake_pending, 0);
@@ -52,11 +52,11 @@ static int reinit_threads(struct xpoll *queue)
 	queue->kicked = 0;
 	queue->followers = 0;
 	queue->called = 0;
-	queue->gate_open = false;
+	queue->turn_signalled = false;
 	queue->yielders = 0;
-	queue->keeper = 0;
-	queue->kept_ns = XP_NEVER;
-	queue->look_wanted = false;
+	queue->timer_waiter = 0;
+	queue->awaited_ns = XP_NEVER;
+	queue->recheck_wanted = false;
 	queue->leader = false;
 	queue->polling = false;
 	queue->exposed = false;
@@ -67,17 +67,17 @@ static int reinit_threads(struct xpoll *queue)
 
 static int reinit_registrations(struct xpoll *queue)
 {
-	int regs_rc;
+	int registrations_rc;
 	int fds_rc;
 
 	xp_mutex_lock(&queue->lock);
 	queue->batch_len = 0;
 	queue->batch_next = 0;
-	xp_watch_forget_all(queue);
-	regs_rc = xp_regs_inherit(queue);
+	xp_source_fd_forget_all(queue);
+	registrations_rc = xp_registrations_inherit(queue);
 	fds_rc = xp_renew_attach_all(queue, true);
 	xp_mutex_unlock(&queue->lock);
-	return regs_rc < 0 ? regs_rc : fds_rc;
+	return registrations_rc < 0 ? registrations_rc : fds_rc;
 }
 
 int xpoll_reinit(struct xpoll *queue)

@@ -1,6 +1,6 @@
 /* What the queue does for its sources: the declarations are in source/source.h. */
-#include "core/keeper.h"
 #include "core/queue.h"
+#include "core/timer_waiter.h"
 #include "os/sys.h"
 #include "source/source.h"
 
@@ -14,17 +14,17 @@ void xp_source_set_due(struct xpoll *queue, enum xp_source_id id,
 {
 	queue->sources[id].due_ns = deadline_ns;
 	queue->due_ns = XP_NEVER;
-	queue->looked_at = false;
+	queue->on_demand = false;
 	for (int i = 0; i < XP_SOURCES; i++) {
 		int64_t due_ns = queue->sources[i].due_ns;
 
 		if (due_ns < queue->due_ns)
 			queue->due_ns = due_ns;
-		if (due_ns == XP_WHEN_LOOKED_AT)
-			queue->looked_at = true;
+		if (due_ns == XP_ON_DEMAND)
+			queue->on_demand = true;
 	}
-	if (xp_keeper_missing(queue))
-		queue->look_wanted = queue->waiters > 0;
+	if (xp_timer_waiter_missing(queue))
+		queue->recheck_wanted = queue->waiters > 0;
 }
 
 int64_t xp_source_now(struct xpoll *queue)

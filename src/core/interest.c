@@ -8,9 +8,9 @@
 
 #include "base/assert.h"
 #include "core/candidate.h"
-#include "core/file.h"
 #include "core/result.h"
-#include "core/watch.h"
+#include "core/source_host.h"
+#include "core/unpollable.h"
 
 enum {
 	/*
@@ -42,28 +42,28 @@ void xp_interest_remove_filters(struct xpoll *queue, struct xp_slot *slot,
 	xp_attention_over(queue);
 	slot->present &= left;
 	slot->enabled &= left;
-	slot->edge &= left;
-	slot->once &= left;
-	slot->turn &= left;
-	slot->shared &= left;
+	slot->clear &= left;
+	slot->oneshot &= left;
+	slot->dispatch &= left;
+	slot->exclusive &= left;
 	slot->counted &= left & XP_ALL_FILTERS;
 	slot->soerr &= left;
 	slot->lowat &= left;
 	slot->unmet &= left;
-	slot->asked &= left;
-	slot->delivered &= left;
-	slot->kept &= left & XP_ALL_FILTERS;
+	slot->recheck_enabled &= left;
+	slot->recheck_level &= left;
+	slot->deferred_for &= left & XP_ALL_FILTERS;
 	if (filters & XP_BIT(XP_READ))
-		slot->wishes &= XP_WISH_OOB;
+		slot->requested &= XP_REQUEST_OOB;
 	if (filters & XP_BIT(XP_EXCEPT))
-		slot->wishes &= XP_WISH_IN | XP_WISH_RDHUP;
+		slot->requested &= XP_REQUEST_IN | XP_REQUEST_RDHUP;
 }
 
 /* All that is enabled can be silenced by its own delivery. */
 static bool wants_oneshot(const struct xpoll *queue, const struct xp_slot *slot,
                           unsigned enabled)
 {
-	unsigned turns = slot->turn | slot->once;
+	unsigned turns = slot->dispatch | slot->oneshot;
 
 	return queue->several && queue->ops->caps & XP_CAP_ONESHOT &&
 		enabled && !(enabled & ~turns) && !slot->lowat;
@@ -75,10 +75,10 @@ static bool wants_oneshot(const struct xpoll *queue, const struct xp_slot *slot,
  */
 static bool exclusive_suits(const struct xp_slot *slot)
 {
-	bool in = slot->wishes & XP_WISH_IN || !(slot->present & XP_BIT(XP_READ));
+	bool in = slot->requested & XP_REQUEST_IN || !(slot->present & XP_BIT(XP_READ));
 
-	XP_ASSERT(!(slot->shared & ~(unsigned)slot->present));
-	XP_ASSERT(!(slot->shared & XP_BIT(XP_EXCEPT)));
+	XP_ASSERT(!(slot->exclusive & ~(unsigned)slot->present));
+	XP_ASSERT(!(slot->exclusive & XP_BIT(XP_EXCEPT)));
 	return in && !xp_slot_by_edge(slot) &&
 		!(slot->present & XP_BIT(XP_EXCEPT));
 }
@@ -93,15 +93,15 @@ void xp_interest_choose(const struct xpoll *queue, const struct xp_slot *slot,
 
 	*filters = enabled;
 	*mode = XP_MODE_LEVEL;
-	if (slot->shared && !cannot_share && exclusive_suits(slot)) {
+	if (slot->exclusive && !cannot_share && exclusive_suits(slot)) {
 		*mode = XP_MODE_EXCLUSIVE;
 	} else if (xp_exact(queue)) {
 		if (enabled & edge)
-			*mode = XP_MODE_LAZY;
+			*mode = XP_MODE_EDGE;
 	} else if (!edge && wants_oneshot(queue, slot, enabled)) {
 		*mode = XP_MODE_ONESHOT;
-	} else if (edge || present != enabled || slot->flips || slot->turn) {
-		*mode = XP_MODE_LAZY;
+	} else if (edge || present != enabled || slot->flips || slot->dispatch) {
+		*mode = XP_MODE_EDGE;
 		*filters = xp_entry_lazy(queue, slot);
 	}
 }
@@ -123,10 +123,10 @@ int xp_interest_publish(struct xpoll *queue, int fd, struct xp_slot *slot,
 
 	if (!enabled)
 		return 0;
-	if (slot->edge && enabled & xp_slot_by_edge(slot) && !xp_exact(queue))
+	if (slot->clear && enabled & xp_slot_by_edge(slot) && !xp_exact(queue))
 		return xp_solo_report(queue, fd, slot, filters & enabled);
 	if (enabled & xp_slot_by_edge(slot))
-		return xp_entry_push_again(queue, fd, slot, XP_MODE_LAZY,
+		return xp_entry_push_again(queue, fd, slot, XP_MODE_EDGE,
 		                              xp_entry_lazy(queue, slot), filters);
 	if (wants_oneshot(queue, slot, enabled))
 		return xp_entry_push(queue, fd, slot, XP_MODE_ONESHOT, enabled);
@@ -136,14 +136,14 @@ int xp_interest_publish(struct xpoll *queue, int fd, struct xp_slot *slot,
 void xp_interest_cover(struct xpoll *queue, int fd, struct xp_slot *slot,
                        unsigned filters)
 {
-	if (slot->edge)
+	if (slot->clear)
 		(void)xp_solo_report(queue, fd, slot, filters);
 	else
-		(void)xp_entry_push(queue, fd, slot, XP_MODE_LAZY,
+		(void)xp_entry_push(queue, fd, slot, XP_MODE_EDGE,
 		                       xp_entry_lazy(queue, slot));
 }
 
-/* Choose anew and tell the kernel; with nothing enabled leave its set. */
+/* Choose again and tell the kernel; with nothing enabled leave its set. */
 static int push_chosen(struct xpoll *queue, int fd, struct xp_slot *slot,
                        unsigned again)
 {
@@ -171,8 +171,8 @@ int xp_interest_silenced(struct xpoll *queue, int fd, struct xp_slot *slot,
 {
 	int rc = 0;
 
-	xp_interest_mark_silenced(queue, fd, slot, filters);
-	if (slot->mode == XP_MODE_FILE)
+	xp_interest_free_disable(queue, fd, slot, filters);
+	if (slot->mode == XP_MODE_UNPOLLABLE)
 		return 0;
 	if (slot->mode == XP_MODE_EXCLUSIVE || xp_exact(queue))
 		rc = push_chosen(queue, fd, slot, 0);
@@ -200,10 +200,10 @@ int xp_interest_wanted(struct xpoll *queue, int fd, struct xp_slot *slot,
 {
 	bool covered = !(filters & ~(unsigned)slot->armed);
 
-	slot->quiet = 0;
+	slot->idle_checks = 0;
 	slot->fruitless = 0;
-	if (slot->mode == XP_MODE_FILE) {
-		xp_file_ask(queue, fd, filters);
+	if (slot->mode == XP_MODE_UNPOLLABLE) {
+		xp_unpollable_ask(queue, fd, filters);
 		return 0;
 	}
 	if (xp_exact(queue) || slot->mode == XP_MODE_NONE ||
@@ -212,11 +212,11 @@ int xp_interest_wanted(struct xpoll *queue, int fd, struct xp_slot *slot,
 
 		/* One look at this is cheaper than one at the whole array. */
 		if (rc == 0 && slot->mode == XP_MODE_LEVEL && !queue->ops->flush)
-			xp_candidate_asked(queue, fd, slot, filters);
+			xp_recheck_enabled(queue, fd, slot, filters);
 		return rc;
 	}
 	if (xp_entry_holds_edges(queue, slot) &&
-	    queue->waiters > 0 && xp_slot_lookable(fd, slot))
+	    queue->waiters > 0 && xp_slot_can_probe(fd, slot))
 		return xp_solo_report(queue, fd, slot, filters);
 	if (slot->mode == XP_MODE_LEVEL && covered) {
 		/* Its state is in the kernel's hands; see that it is asked. */
@@ -229,32 +229,32 @@ int xp_interest_wanted(struct xpoll *queue, int fd, struct xp_slot *slot,
 	/* A one-shot entry that has not fired is silent about the rest. */
 	if (queue->waiters == 0 && (covered || slot->mode == XP_MODE_FIRED ||
 	                            xp_entry_holds_edges(queue, slot))) {
-		xp_candidate_asked(queue, fd, slot, filters);
+		xp_recheck_enabled(queue, fd, slot, filters);
 		return 0;
 	}
 	/* signalfd answers for the thread that asks: one that waits has to. */
-	if (queue->waiters > 0 && !xp_slot_lookable(fd, slot)) {
-		xp_candidate_asked(queue, fd, slot, filters);
-		queue->look_wanted = true;
+	if (queue->waiters > 0 && !xp_slot_can_probe(fd, slot)) {
+		xp_recheck_enabled(queue, fd, slot, filters);
+		queue->recheck_wanted = true;
 		return 0;
 	}
 	if (wants_oneshot(queue, slot, slot->enabled))
 		return xp_entry_push(queue, fd, slot, XP_MODE_ONESHOT,
 		                        slot->enabled);
-	return xp_entry_push(queue, fd, slot, XP_MODE_LAZY,
+	return xp_entry_push(queue, fd, slot, XP_MODE_EDGE,
 	                        xp_entry_lazy(queue, slot));
 }
 
-void xp_interest_delivered_turn(struct xpoll *queue, int fd,
-                                struct xp_slot *slot, unsigned filter)
+void xp_interest_delivered_dispatch(struct xpoll *queue, int fd,
+                                    struct xp_slot *slot, unsigned filter)
 {
 	slot->enabled &= XP_SET(~XP_BIT(filter));
 	/* A failure means that the file is gone, and the slot with it. */
 	(void)xp_interest_silenced(queue, fd, slot, XP_BIT(filter));
 }
 
-void xp_interest_delivered_once(struct xpoll *queue, int fd,
-                                struct xp_slot *slot, unsigned filter)
+void xp_interest_delivered_oneshot(struct xpoll *queue, int fd,
+                                   struct xp_slot *slot, unsigned filter)
 {
 	if (slot->present == XP_BIT(filter)) {
 		xp_entry_forget(queue, fd);
@@ -265,7 +265,7 @@ void xp_interest_delivered_once(struct xpoll *queue, int fd,
 }
 
 /* Eight reports in vain: the bits that make them leave the kernel's mask. */
-static void fruitless_lazy(struct xpoll *queue, int fd, struct xp_slot *slot,
+static void fruitless_edge(struct xpoll *queue, int fd, struct xp_slot *slot,
                            unsigned passed_over)
 {
 	unsigned enabled = slot->enabled;
@@ -277,9 +277,9 @@ static void fruitless_lazy(struct xpoll *queue, int fd, struct xp_slot *slot,
 	} else if (silent & slot->solo) {
 		xp_entry_end_solo(queue, fd, slot, silent & slot->solo);
 		slot->fruitless = 0;
-	} else if (silent && (!slot->edge || passed_over == slot->solo)) {
+	} else if (silent && (!slot->clear || passed_over == slot->solo)) {
 		/* It was the main entry's report: none of its edges holds. */
-		(void)xp_entry_push(queue, fd, slot, XP_MODE_LAZY,
+		(void)xp_entry_push(queue, fd, slot, XP_MODE_EDGE,
 		                       xp_entry_lazy(queue, slot) & enabled);
 	}
 }
@@ -293,29 +293,29 @@ void xp_interest_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot,
 	switch ((enum xp_mode)slot->mode) {
 	case XP_MODE_LEVEL:
 		level_ends(slot, 1);
-		(void)xp_entry_push(queue, fd, slot, XP_MODE_LAZY,
+		(void)xp_entry_push(queue, fd, slot, XP_MODE_EDGE,
 		                       xp_entry_lazy(queue, slot));
 		break;
-	case XP_MODE_LAZY:
+	case XP_MODE_EDGE:
 		if (++slot->fruitless >= FRUITLESS_MOST)
-			fruitless_lazy(queue, fd, slot, passed_over);
+			fruitless_edge(queue, fd, slot, passed_over);
 		break;
 	case XP_MODE_FIRED:
 		/* Armed by state again, it would make the same report at once. */
 		if (enabled)
-			(void)xp_entry_push(queue, fd, slot, XP_MODE_LAZY,
+			(void)xp_entry_push(queue, fd, slot, XP_MODE_EDGE,
 			                       xp_entry_lazy(queue, slot) & enabled);
 		break;
 	case XP_MODE_EXCLUSIVE:
 		/* It is by state, too, and must not repeat. */
-		(void)xp_entry_push(queue, fd, slot, XP_MODE_LAZY,
+		(void)xp_entry_push(queue, fd, slot, XP_MODE_EDGE,
 		                       xp_entry_lazy(queue, slot));
 		break;
 	case XP_MODE_ONESHOT:
 	case XP_MODE_NONE:
-	case XP_MODE_FILE:
-	case XP_MODE_WATCH:
-		/* Armed anew since, or not the kernel's: nothing repeats. */
+	case XP_MODE_UNPOLLABLE:
+	case XP_MODE_SOURCE:
+		/* Armed again since, or not the kernel's: nothing repeats. */
 		break;
 	}
 }
@@ -325,12 +325,12 @@ void xp_interest_handed(struct xpoll *queue, int fd, struct xp_slot *slot,
 {
 	unsigned bit = XP_BIT(filter);
 
-	if (slot->once & bit)
-		xp_interest_delivered_once(queue, fd, slot, filter);
-	else if (slot->turn & bit)
-		xp_interest_delivered_turn(queue, fd, slot, filter);
-	else if (!(slot->edge & bit) && slot->mode == XP_MODE_LAZY)
-		xp_candidate_delivered(queue, fd, slot, bit);
+	if (slot->oneshot & bit)
+		xp_interest_delivered_oneshot(queue, fd, slot, filter);
+	else if (slot->dispatch & bit)
+		xp_interest_delivered_dispatch(queue, fd, slot, filter);
+	else if (!(slot->clear & bit) && slot->mode == XP_MODE_EDGE)
+		xp_recheck_level(queue, fd, slot, bit);
 }
 
 void xp_interest_rearm(struct xpoll *queue, int fd, struct xp_slot *slot)

@@ -48,35 +48,35 @@ int xp_interest_wanted(struct xpoll *queue, int fd, struct xp_slot *slot,
  * What ENABLE and DISABLE amount to where the kernel reports a registered
  * slot by edges: marks.  Everybody does this most, so it is inline.
  */
-static inline void xp_interest_mark_silenced(struct xpoll *queue, int fd,
-                                             struct xp_slot *slot,
-                                             unsigned filters)
+static inline void xp_interest_free_disable(struct xpoll *queue, int fd,
+                                            struct xp_slot *slot,
+                                            unsigned filters)
 {
 	uint8_t others = XP_SET(~filters);
 
 	slot->enabled &= others;
-	slot->asked &= others;
-	slot->delivered &= others;
-	slot->quiet = 0;
-	if (XP_UNLIKELY(slot->carried)) {
-		slot->kept &= others & XP_ALL_FILTERS;
+	slot->recheck_enabled &= others;
+	slot->recheck_level &= others;
+	slot->idle_checks = 0;
+	if (XP_UNLIKELY(slot->deferred)) {
+		slot->deferred_for &= others & XP_ALL_FILTERS;
 		if (!slot->enabled)
-			slot->carried = 0;
+			slot->deferred = 0;
 	}
 	xp_candidate_cancel(queue, fd, slot);
 }
 
 /* false: the kernel has to hear of it after all. */
-static inline bool xp_interest_mark_wanted(struct xpoll *queue, int fd,
+static inline bool xp_interest_free_enable(struct xpoll *queue, int fd,
                                            struct xp_slot *slot,
                                            unsigned filters)
 {
 	if (queue->waiters > 0 || filters & ~(unsigned)slot->armed)
 		return false;
 	slot->enabled |= XP_SET(filters);
-	slot->quiet = 0;
+	slot->idle_checks = 0;
 	slot->fruitless = 0;
-	xp_candidate_asked(queue, fd, slot, filters);
+	xp_recheck_enabled(queue, fd, slot, filters);
 	return true;
 }
 
@@ -85,17 +85,17 @@ static inline bool xp_interest_mark_wanted(struct xpoll *queue, int fd,
  * It is what programs do most, so it is tried before all else.  The slot; NULL:
  * it is not that simple, and nothing was done.
  */
-static inline struct xp_slot *xp_interest_mark(struct xpoll *queue, int fd,
-                                               unsigned filters, bool wanted)
+static inline struct xp_slot *xp_interest_free_change(struct xpoll *queue, int fd,
+                                                      unsigned filters, bool wanted)
 {
 	struct xp_slot *slot = xp_slots_at(&queue->slots, fd);
 
 	if (!slot || filters & ~(unsigned)slot->present ||
-	    slot->mode != XP_MODE_LAZY || !queue->lazy)
+	    slot->mode != XP_MODE_EDGE || !queue->lazy)
 		return NULL;
 	if (!wanted)
-		xp_interest_mark_silenced(queue, fd, slot, filters);
-	else if (!xp_interest_mark_wanted(queue, fd, slot, filters))
+		xp_interest_free_disable(queue, fd, slot, filters);
+	else if (!xp_interest_free_enable(queue, fd, slot, filters))
 		return NULL;
 	xp_count(&queue->counters.changes);
 	xp_count(&queue->counters.changes_free);
@@ -103,10 +103,10 @@ static inline struct xp_slot *xp_interest_mark(struct xpoll *queue, int fd,
 }
 
 /* After a delivery: the filter is to be silent, or to be gone. */
-void xp_interest_delivered_turn(struct xpoll *queue, int fd,
-                                struct xp_slot *slot, unsigned filter);
-void xp_interest_delivered_once(struct xpoll *queue, int fd,
-                                struct xp_slot *slot, unsigned filter);
+void xp_interest_delivered_dispatch(struct xpoll *queue, int fd,
+                                    struct xp_slot *slot, unsigned filter);
+void xp_interest_delivered_oneshot(struct xpoll *queue, int fd,
+                                   struct xp_slot *slot, unsigned filter);
 
 /* The kernel reported what nobody wants now; not of the filters passed over. */
 void xp_interest_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot,

@@ -55,8 +55,8 @@ static int ctl_add(struct xpoll *queue, int op, int events, int fd, void *data)
 	struct xp_interest add = {
 		.filters = poll_filters(events),
 		.modes = op & (XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH),
-		.wishes = (events & POLLIN ? XP_WISH_IN : 0) |
-			(events & POLLRDHUP ? XP_WISH_RDHUP : 0),
+		.requested = (events & POLLIN ? XP_REQUEST_IN : 0) |
+			(events & POLLRDHUP ? XP_REQUEST_RDHUP : 0),
 		.enable = !(op & XPOLL_DISABLE),
 		.disable = op & XPOLL_DISABLE,
 		.udata = xp_udata_pointer(data),
@@ -69,16 +69,16 @@ static int ctl_add(struct xpoll *queue, int op, int events, int fd, void *data)
  * POLLIN and POLLRDHUP are two wishes of one filter.  What the kernel reports
  * beyond them nobody filters, so where it cannot be told they stay.
  */
-static int wishes_narrow(struct xpoll *queue, int fd, struct xp_slot *slot,
-                         unsigned wishes)
+static int requested_narrow(struct xpoll *queue, int fd, struct xp_slot *slot,
+                            unsigned requested)
 {
-	unsigned before = slot->wishes;
+	unsigned before = slot->requested;
 	int rc;
 
-	slot->wishes = (wishes | (before & XP_WISH_OOB)) & 7;
+	slot->requested = (requested | (before & XP_REQUEST_OOB)) & 7;
 	rc = xp_change_narrowed(queue, fd, slot, XP_BIT(XP_READ));
 	if (xp_is_lack(rc))
-		slot->wishes = before & 7;
+		slot->requested = before & 7;
 	return rc;
 }
 
@@ -86,14 +86,14 @@ static int ctl_delete(struct xpoll *queue, int events, int fd)
 {
 	struct xp_slot *slot = xp_entry_find(queue, fd);
 	unsigned filters = poll_filters(events);
-	unsigned wishes = slot ? slot->wishes & (XP_WISH_IN | XP_WISH_RDHUP) : 0;
+	unsigned requested = slot ? slot->requested & (XP_REQUEST_IN | XP_REQUEST_RDHUP) : 0;
 
 	if (events & POLLIN)
-		wishes &= XP_WISH_RDHUP;
+		requested &= XP_REQUEST_RDHUP;
 	if (events & POLLRDHUP)
-		wishes &= XP_WISH_IN;
-	if (wishes && filters & XP_BIT(XP_READ)) {
-		int rc = wishes_narrow(queue, fd, slot, wishes);
+		requested &= XP_REQUEST_IN;
+	if (requested && filters & XP_BIT(XP_READ)) {
+		int rc = requested_narrow(queue, fd, slot, requested);
 
 		filters &= ~XP_BIT(XP_READ);
 		/* A wish went: others that are named need not be there. */
@@ -103,14 +103,14 @@ static int ctl_delete(struct xpoll *queue, int events, int fd)
 	return xp_change_delete(queue, fd, filters);
 }
 
-/* See xp_interest_mark. */
-static XP_INLINE bool ctl_mark(struct xpoll *queue, int op, int events, int fd)
+/* See xp_interest_free_change. */
+static XP_INLINE bool ctl_free_change(struct xpoll *queue, int op, int events, int fd)
 {
 	unsigned filters = poll_filters(events);
 
 	if (!filters || events & ~POLL_EVENTS || fd < 0)
 		return false;
-	return xp_interest_mark(queue, fd, filters, op == XPOLL_ENABLE);
+	return xp_interest_free_change(queue, fd, filters, op == XPOLL_ENABLE);
 }
 
 static int ctl_change(struct xpoll *queue, int op, int events, int fd,
@@ -136,15 +136,15 @@ static int ctl_change(struct xpoll *queue, int op, int events, int fd,
 }
 
 /* Any change, any number of threads. */
-static XP_APART int ctl(struct xpoll *queue, int op, int events, int fd,
-                        void *data)
+static XP_NOINLINE int ctl(struct xpoll *queue, int op, int events, int fd,
+                           void *data)
 {
 	int rc = queue && ctl_valid(op, events) ? xp_enter_change(queue) : -EINVAL;
 
 	if (rc < 0)
 		return xp_result(rc);
 	if ((op != XPOLL_ENABLE && op != XPOLL_DISABLE) ||
-	    !ctl_mark(queue, op, events, fd))
+	    !ctl_free_change(queue, op, events, fd))
 		rc = ctl_change(queue, op, events, fd, data);
 	xp_leave(queue);
 	return xp_result(rc);
@@ -157,7 +157,7 @@ int xpoll_ctl(struct xpoll *queue, int op, int events, xpoll_fd_t descriptor,
 
 	if ((op == XPOLL_ENABLE || op == XPOLL_DISABLE) && queue &&
 	    xp_enter_alone(queue)) {
-		bool done = ctl_mark(queue, op, events, fd);
+		bool done = ctl_free_change(queue, op, events, fd);
 
 		xp_mutex_unlock_alone(&queue->lock);
 		if (XP_LIKELY(done))
@@ -170,12 +170,12 @@ int xpoll_ctl(struct xpoll *queue, int op, int events, xpoll_fd_t descriptor,
 static XP_INLINE void hand_out(struct xpoll *queue, int fd, struct xp_slot *slot,
                      unsigned filters)
 {
-	unsigned level = filters & ~(unsigned)slot->edge;
+	unsigned level = filters & ~(unsigned)slot->clear;
 
 	xp_count(&queue->counters.events);
-	if (XP_LIKELY(!(filters & (slot->once | slot->turn)))) {
-		if (slot->mode == XP_MODE_LAZY && level)
-			xp_candidate_delivered(queue, fd, slot, level);
+	if (XP_LIKELY(!(filters & (slot->oneshot | slot->dispatch)))) {
+		if (slot->mode == XP_MODE_EDGE && level)
+			xp_recheck_level(queue, fd, slot, level);
 	} else {
 		for (unsigned i = 0; i < XP_FD_FILTERS; i++)
 			if (filters & XP_BIT(i) && slot->enabled & XP_BIT(i))
@@ -211,7 +211,7 @@ static XP_INLINE uint32_t batch_next(struct xpoll *queue, void **datap)
 	return bits;
 }
 
-static XP_APART int revents(struct xpoll *queue, void **datap)
+static XP_NOINLINE int revents(struct xpoll *queue, void **datap)
 {
 	uint32_t bits;
 	int rc = queue ? xp_enter(queue) : -EINVAL;
@@ -226,7 +226,7 @@ static XP_APART int revents(struct xpoll *queue, void **datap)
 	return (int)bits;
 }
 
-static XP_APART int revents_alone(struct xpoll *queue, void **datap)
+static XP_NOINLINE int revents_alone(struct xpoll *queue, void **datap)
 {
 	uint32_t bits = batch_next(queue, datap);
 

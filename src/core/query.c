@@ -7,8 +7,8 @@
 #include "core/backends.h"
 #include "core/enter.h"
 #include "core/interest.h"
-#include "core/mark.h"
-#include "core/reg.h"
+#include "core/lowat.h"
+#include "core/registration.h"
 #include "core/result.h"
 #include "core/sources.h"
 #include "os/fdnum.h"
@@ -20,7 +20,7 @@ static int64_t next_timeout(const struct xpoll *queue)
 
 	if (!xp_list_empty(&queue->active))
 		return 0;
-	if (queue->due_ns >= XP_WHEN_LOOKED_AT)
+	if (queue->due_ns >= XP_ON_DEMAND)
 		return -1;
 	left_ns = queue->due_ns - xp_sys_now();
 	return left_ns < 0 ? 0 : left_ns;
@@ -72,33 +72,33 @@ static int lookup_fd(struct xpoll *queue, uint64_t ident, int filter,
 	*found = (struct xpoll_event){
 		.ident = ident,
 		.filter = (int16_t)filter,
-		.flags = (uint16_t)((slot->edge & bit ? XPOLL_CLEAR : 0) |
-		                    (slot->once & bit ? XPOLL_ONESHOT : 0) |
-		                    (slot->turn & bit ? XPOLL_DISPATCH : 0) |
+		.flags = (uint16_t)((slot->clear & bit ? XPOLL_CLEAR : 0) |
+		                    (slot->oneshot & bit ? XPOLL_ONESHOT : 0) |
+		                    (slot->dispatch & bit ? XPOLL_DISPATCH : 0) |
 		                    (slot->enabled & bit ? 0 : XPOLL_DISABLE)),
-		.fflags = (slot->shared & bit ? XPOLL_NOTE_EXCLUSIVE : 0) |
+		.fflags = (slot->exclusive & bit ? XPOLL_NOTE_EXCLUSIVE : 0) |
 			(slot->counted & bit ? XPOLL_NOTE_COUNT : 0) |
 			(slot->soerr & bit ? XPOLL_NOTE_SOERR : 0),
 	};
 	if (slot->lowat & bit) {
 		found->fflags |= XPOLL_NOTE_LOWAT;
-		found->data = xp_mark_get(queue, fd, (unsigned)index);
+		found->data = xp_lowat_get(queue, fd, (unsigned)index);
 	}
-	if (index == XP_EXCEPT && slot->wishes & XP_WISH_OOB)
+	if (index == XP_EXCEPT && slot->requested & XP_REQUEST_OOB)
 		found->fflags |= XPOLL_NOTE_OOB;
 	found->udata64 = slot->udata[index].bits;
 	return 0;
 }
 
-static int lookup_reg(struct xpoll *queue, uint64_t ident, int filter,
-                      struct xpoll_event *found)
+static int lookup_registration(struct xpoll *queue, uint64_t ident, int filter,
+                               struct xpoll_event *found)
 {
 	const struct xp_source_ops *ops = xp_source_find(filter);
-	const struct xp_reg *reg;
+	const struct xp_registration *reg;
 
 	if (ops && ops->settle)
 		ops->settle(queue);
-	reg = xp_reg_find(queue, ident, filter);
+	reg = xp_registration_find(queue, ident, filter);
 	if (!reg)
 		return -ENOENT;
 	*found = (struct xpoll_event){
@@ -123,7 +123,7 @@ int xpoll_lookup(struct xpoll *queue, uint64_t ident, int filter,
 	if (fd_filter(filter) >= 0)
 		rc = lookup_fd(queue, ident, filter, registration);
 	else
-		rc = lookup_reg(queue, ident, filter, registration);
+		rc = lookup_registration(queue, ident, filter, registration);
 	xp_leave(queue);
 	return xp_result(rc);
 }

@@ -23,9 +23,9 @@
 #include "base/pool.h"
 #include "base/regmap.h"
 #include "core/slot.h"
-#include "os/beacon.h"
 #include "os/fdkind.h"
 #include "os/process.h"
+#include "os/wakefd.h"
 #include "source/source.h"
 
 enum {
@@ -55,11 +55,11 @@ struct xpoll {
 	struct xp_slots slots; /* [q] */
 	uint32_t process;      /* [q] the process this queue is of (process.c) */
 	uint32_t sequence;     /* [q] grows with each ENABLE and kernel change */
-	uint32_t batch;        /* [q] grows with each wait call */
+	uint32_t wait_epoch;   /* [q] grows with each wait call */
 	int candidates_head;   /* [q] queue of slots to check, linked by next */
 	int candidates_tail;   /* [q] */
 	int candidates_len;    /* [q] */
-	int files_len;         /* [q] files to look at, now and then at least */
+	int unpollable_len;    /* [q] files to look at, now and then at least */
 	int waiters;           /* [q] threads inside the back end's wait */
 	int changers;          /* [q] threads that wait for waiters to leave */
 	int batch_len;         /* [q] of `ready` */
@@ -75,16 +75,16 @@ struct xpoll {
 	bool unattached;       /* [q] the kernel lacks slots that it should have */
 	bool withheld;         /* [q] a slot may have that mark */
 	bool polling;          /* [q] a thread is in xpoll_wait */
-	bool look_wanted;      /* [q] a sleeper may have to look, see settle */
+	bool recheck_wanted;   /* [q] a sleeper may have to look, see settle */
 	bool exposed;          /* [q] xpoll_fd was called */
-	uint16_t modes_told;   /* [I] of XPOLL_CLEAR and its like, in events */
+	uint16_t report_modes; /* [I] of XPOLL_CLEAR and its like, in events */
 	bool vnode_as_bsd;     /* [I] XPOLL_VNODE_AS_BSD */
 	bool attention;        /* [q] its descriptor was made readable */
 	bool alarmed;          /* [q] the back end has been told of a moment */
 	uint8_t attended;      /* [q] calls since then, modulo 256 */
 	uint8_t unattended;    /* [q] of these, in a row, that had no reason */
 	bool dying;            /* [q] xpoll_destroy was called */
-	struct xp_list active; /* [q] struct xp_reg whose condition holds */
+	struct xp_list active; /* [q] struct xp_registration whose condition holds */
 	int64_t due_ns;        /* [q] when a source wants to run, or XP_NEVER */
 	struct xp_mutex lock;
 	struct xp_counters counters; /* [a] */
@@ -92,15 +92,15 @@ struct xpoll {
 	struct xp_list queues; /* [g] */
 
 	/* Descriptors. */
-	struct xp_regmap files;      /* [q] that the kernel cannot wait for */
-	struct xp_list files_awake;  /* [q] of these: to look at; see file.h */
-	struct xp_list files_asleep; /* [q] those that were not ready */
+	struct xp_regmap unpollable; /* [q] that the kernel cannot wait for */
+	struct xp_list unpollable_awake; /* [q] of these: to look at; see unpollable.h */
+	struct xp_list unpollable_asleep; /* [q] those that were not ready */
 	uint32_t files_pass;         /* [q] passes over those awake */
 	struct {
-		struct xp_mark_page **pages;
+		struct xp_lowat_page **pages;
 		int pages_len;
 		int64_t pause_ns; /* until the next look at those not reached */
-	} marks; /* [q] see mark.h */
+	} lowat; /* [q] see lowat.h */
 	int64_t skipped_ns;    /* [q] coarse time of the second unharvested wait */
 	struct {
 		uint64_t token;
@@ -108,30 +108,30 @@ struct xpoll {
 	} stale[XP_STALE_WATCHED]; /* [q] */
 
 	/* Everything else. */
-	struct xp_regmap regs;  /* [q] */
+	struct xp_regmap registrations; /* [q] */
 	struct {
 		void *state;
 		int64_t due_ns;
 		struct xp_pool pool; /* of its registrations */
 	} sources[XP_SOURCES]; /* [q] by enum xp_source_id */
-	bool looked_at;        /* [q] one of them is XP_WHEN_LOOKED_AT */
+	bool on_demand;        /* [q] one of them is XP_ON_DEMAND */
 	int64_t change_ns;     /* [q] when this call began to change; or XP_NOW */
 
 	/* Threads. */
 	int inside;              /* [q] threads that sleep in a call */
-	uint32_t keeper;         /* [q] the sleeper that minds kept_ns; 0: none */
-	uint32_t keepers;        /* [q] how many there were */
-	int64_t kept_ns;         /* [q] what is minded, see keeper.h */
+	uint32_t timer_waiter;   /* [q] the sleeper that comes out at awaited_ns; 0: none */
+	uint32_t timer_waiters;  /* [q] how many there were */
+	int64_t awaited_ns;      /* [q] what it waits for, see timer_waiter.h */
 	uint32_t kick_epoch;     /* [q] grows when all waiters must come out */
 	int kicked;              /* [q] waiters from before that */
 	bool several;            /* [q] two threads have waited at a time */
 	bool leader;             /* [q] a thread has the turn to wait */
 	int followers;           /* [q] threads that wait for their turn */
 	int called;              /* [q] of these, from before kick_epoch grew */
-	bool gate_open;          /* [q] followers come out: turn is lit */
-	struct xp_beacon turn;   /* [I] its fd is -1: not needed */
+	bool turn_signalled;     /* [q] followers come out: turn is readable */
+	struct xp_wakefd turn;   /* [I] its fd is -1: not needed */
 	int yielders;            /* [q] threads that have passed the turn on */
-	pthread_cond_t quiet;    /* signalled when a thread leaves */
+	pthread_cond_t thread_left; /* signalled when a thread leaves */
 
 	/* The poll-like level's batch. */
 	struct xp_ready ready[XP_BATCH_CAP]; /* [q] */
@@ -145,18 +145,18 @@ struct xp_wait {
 	int64_t deadline_ns;
 	const sigset_t *mask; /* of each sleep */
 	sigset_t *held;       /* what was blocked before it held signals back */
-	uint32_t batch;    /* this call's number */
+	uint32_t wait_epoch; /* this call's number */
 	uint32_t sequence; /* the queue's, before the kernel was asked */
 	uint32_t set;      /* number of the kernel's set that was asked */
 	uint32_t wake_all;
-	int counts;     /* none is pending from this event on, see detail.h */
+	int counts;     /* none is pending from this event on, see event_count.h */
 	unsigned fruitless; /* times the kernel was asked again at once */
 	unsigned passed_over; /* filters that the look or report at hand is not for */
 	bool exhausted; /* the kernel had no more */
 	bool news;      /* it told of something that nothing else had told of */
 	bool kicker;    /* it calls out the next of those that were called out */
 	bool slept;     /* for the first time, or more often */
-	bool renew;     /* a dead registration keeps reporting: make the set anew */
+	bool renew;     /* a dead registration keeps reporting: make the set again */
 	bool holds;     /* signals are handled while it sleeps and not in between */
 	bool timed_out; /* the last sleep ended at the deadline */
 };
@@ -172,11 +172,11 @@ static inline void xp_attention_over(struct xpoll *queue)
  * that is in the kernel alone takes them along as well: nobody changes anything
  * while it is there.
  */
-static inline bool xp_laden(const struct xpoll *queue)
+static inline bool xp_has_pending(const struct xpoll *queue)
 {
-	return XP_UNLIKELY(queue->ops->laden != NULL) &&
+	return XP_UNLIKELY(queue->ops->has_pending != NULL) &&
 		queue->ops->caps & XP_CAP_CONCURRENT &&
-		queue->ops->laden(queue->backend);
+		queue->ops->has_pending(queue->backend);
 }
 
 /* Of the kernel's set: it grows with each that is made. */

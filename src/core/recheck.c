@@ -7,8 +7,8 @@
 #include "base/assert.h"
 #include "core/candidate.h"
 #include "core/deliver.h"
-#include "core/file.h"
 #include "core/interest.h"
+#include "core/unpollable.h"
 #include "os/fdkind.h"
 #include "os/sys.h"
 
@@ -20,7 +20,7 @@ enum {
 	 * descriptor goes back to level mode; doubled with each flip.  See
 	 * docs/decisions/0020-thresholds.md.
 	 */
-	QUIET_MOST = 2,
+	IDLE_CHECKS_MOST = 2,
 };
 
 struct chunk {
@@ -34,7 +34,7 @@ struct chunk {
  * The bits to look at: what is enabled, but of edge-triggered filters only
  * those that are candidates, or they would be reported again and again.
  */
-static short look_bits(const struct xp_slot *slot, unsigned candidates)
+static short probe_bits(const struct xp_slot *slot, unsigned candidates)
 {
 	unsigned filters = slot->enabled & (candidates | ~xp_slot_by_edge(slot));
 
@@ -42,17 +42,17 @@ static short look_bits(const struct xp_slot *slot, unsigned candidates)
 }
 
 /* It is handed out without a look: is the number still that of the file? */
-static bool carried_confirmed(struct xpoll *queue, int fd,
-                              struct xp_slot *slot, unsigned filters)
+static bool deferred_confirmed(struct xpoll *queue, int fd,
+                               struct xp_slot *slot, unsigned filters)
 {
 	int rc;
 
-	if (slot->mode != XP_MODE_FILE && slot->mode != XP_MODE_NONE &&
+	if (slot->mode != XP_MODE_UNPOLLABLE && slot->mode != XP_MODE_NONE &&
 	    (queue->ops->caps & (XP_CAP_STAYS | XP_CAP_TELLS_FILE)) !=
 	    XP_CAP_STAYS)
 		return xp_entry_same_file(queue, fd, slot, filters);
-	if (slot->mode == XP_MODE_FILE) {
-		rc = xp_file_confirm(queue, fd);
+	if (slot->mode == XP_MODE_UNPOLLABLE) {
+		rc = xp_unpollable_confirm(queue, fd);
 	} else {
 		rc = xp_sys_open_flags(fd);
 		xp_count(&queue->counters.syscalls_check);
@@ -67,14 +67,14 @@ static bool carried_confirmed(struct xpoll *queue, int fd,
  * told of it, and may have been read dry since.  Of them the kernel is asked, if
  * they are candidates.
  */
-static void carried_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
-                            struct xp_slot *slot, unsigned candidates)
+static void deferred_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
+                             struct xp_slot *slot, unsigned candidates)
 {
-	uint32_t events = slot->carried;
-	unsigned kept = slot->kept & slot->enabled;
+	uint32_t events = slot->deferred;
+	unsigned kept = slot->deferred_for & slot->enabled;
 
-	slot->carried = 0;
-	if (kept && carried_confirmed(queue, fd, slot, kept)) {
+	slot->deferred = 0;
+	if (kept && deferred_confirmed(queue, fd, slot, kept)) {
 		/* The poll-like level goes by bits. */
 		events &= xp_entry_look(slot, kept) | POLLHUP | POLLERR;
 		wait->passed_over = slot->enabled & ~kept;
@@ -92,35 +92,35 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait,
 	struct xp_slot *slot;
 	int fd = xp_candidate_pop(queue, &slot);
 	unsigned enabled = slot->enabled;
-	unsigned candidates = (slot->asked | slot->delivered) & enabled;
-	bool asked = slot->asked & enabled;
+	unsigned candidates = (slot->recheck_enabled | slot->recheck_level) & enabled;
+	bool recheck_enabled = slot->recheck_enabled & enabled;
 
-	slot->asked = 0;
-	slot->delivered = 0;
-	if (slot->carried) {
-		carried_deliver(queue, wait, fd, slot, candidates);
+	slot->recheck_enabled = 0;
+	slot->recheck_level = 0;
+	if (slot->deferred) {
+		deferred_deliver(queue, wait, fd, slot, candidates);
 	} else if (!candidates) {
 		/* Disabled or deleted since. */
-	} else if (slot->mode == XP_MODE_FIRED || !xp_slot_lookable(fd, slot) ||
+	} else if (slot->mode == XP_MODE_FIRED || !xp_slot_can_probe(fd, slot) ||
 	           candidates & xp_slot_by_edge(slot) & ~(unsigned)slot->armed) {
 		/* A look would not do, nor for an edge that the kernel has not got. */
 		(void)xp_interest_publish(queue, fd, slot, candidates);
 	} else {
 		XP_ASSERT(chunk->len < CHUNK_MOST);
 		chunk->fds[chunk->len].fd = fd;
-		chunk->fds[chunk->len].events = look_bits(slot, candidates);
-		chunk->confirm[chunk->len++] = !asked;
+		chunk->fds[chunk->len].events = probe_bits(slot, candidates);
+		chunk->confirm[chunk->len++] = !recheck_enabled;
 	}
 }
 
 /* A delivered level was read dry; when that repeats, leave it to the kernel. */
-static void candidate_quiet(struct xpoll *queue, int fd, struct xp_slot *slot)
+static void candidate_idle(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
-	if (slot->mode != XP_MODE_LAZY || xp_slot_by_edge(slot) & slot->enabled)
+	if (slot->mode != XP_MODE_EDGE || xp_slot_by_edge(slot) & slot->enabled)
 		return;
-	if (++slot->quiet < QUIET_MOST << slot->flips)
+	if (++slot->idle_checks < IDLE_CHECKS_MOST << slot->flips)
 		return;
-	slot->quiet = 0;
+	slot->idle_checks = 0;
 	(void)xp_interest_publish(queue, fd, slot, slot->enabled);
 }
 
@@ -140,7 +140,7 @@ static bool candidate_confirmed(struct xpoll *queue, int fd,
 }
 
 /* The filters that these bits were looked at for. */
-static unsigned looked_at(const struct xp_slot *slot, int bits)
+static unsigned probed_filters(const struct xp_slot *slot, int bits)
 {
 	unsigned filters = 0;
 
@@ -157,13 +157,13 @@ static unsigned looked_at(const struct xp_slot *slot, int bits)
  * POLLHUP and POLLERR come unasked.  What they mean to an edge filter that was
  * not looked at is the kernel's to tell, once: see that it is asked.
  */
-static XP_APART void candidate_ended(struct xpoll *queue, struct xp_wait *wait,
-                                     const struct pollfd *found,
-                                     struct xp_slot *slot, uint32_t events)
+static XP_NOINLINE void candidate_ended(struct xpoll *queue, struct xp_wait *wait,
+                                        const struct pollfd *found,
+                                        struct xp_slot *slot, uint32_t events)
 {
-	unsigned looked = looked_at(slot, found->events);
+	unsigned probed = probed_filters(slot, found->events);
 
-	wait->passed_over = xp_slot_by_edge(slot) & slot->enabled & ~looked;
+	wait->passed_over = xp_slot_by_edge(slot) & slot->enabled & ~probed;
 	if (wait->passed_over)
 		queue->harvest_due = true;
 	xp_deliver_slot(queue, wait, found->fd, slot, events);
@@ -181,9 +181,9 @@ static XP_INLINE void candidate_found(struct xpoll *queue, struct xp_wait *wait,
 		xp_entry_drop(queue, fd, slot);
 	} else if (!events) {
 		if (confirm)
-			candidate_quiet(queue, fd, slot);
+			candidate_idle(queue, fd, slot);
 	} else if (confirm && !candidate_confirmed(queue, fd, slot,
-	                                           looked_at(slot, found->events))) {
+	                                           probed_filters(slot, found->events))) {
 		/* Dropped: the number is another file. */
 	} else if (XP_UNLIKELY(events & (POLLHUP | POLLERR))) {
 		candidate_ended(queue, wait, found, slot, events);
@@ -197,15 +197,15 @@ static void candidate_answered(struct xpoll *queue, struct xp_wait *wait,
                                const struct pollfd *found,
                                struct xp_slot *slot, bool confirm)
 {
-	unsigned missing = looked_at(slot, found->events) &
+	unsigned missing = probed_filters(slot, found->events) &
 		~(unsigned)slot->armed;
 
 	if (found->revents & (POLLHUP | POLLERR))
 		missing = 0;
-	missing &= ~looked_at(slot, found->revents);
+	missing &= ~probed_filters(slot, found->revents);
 	candidate_found(queue, wait, found, slot, confirm);
 	missing &= slot->enabled & ~(unsigned)slot->armed;
-	if (XP_UNLIKELY(missing) && slot->mode == XP_MODE_LAZY)
+	if (XP_UNLIKELY(missing) && slot->mode == XP_MODE_EDGE)
 		xp_interest_cover(queue, found->fd, slot, missing);
 }
 
@@ -214,14 +214,14 @@ static void candidate_return(struct xpoll *queue, const struct pollfd *found,
                              bool confirm)
 {
 	struct xp_slot *slot = xp_slots_get(&queue->slots, found->fd);
-	unsigned looked = looked_at(slot, found->events);
+	unsigned probed = probed_filters(slot, found->events);
 
-	if (slot->next != XP_SLOT_UNQUEUED || !looked)
+	if (slot->next != XP_SLOT_UNQUEUED || !probed)
 		return;
 	if (confirm)
-		slot->delivered |= XP_SET(looked);
+		slot->recheck_level |= XP_SET(probed);
 	else
-		slot->asked |= XP_SET(looked);
+		slot->recheck_enabled |= XP_SET(probed);
 	slot->next = queue->candidates_len++ ? queue->candidates_head
 		: XP_SLOT_END;
 	if (slot->next == XP_SLOT_END)
@@ -229,8 +229,8 @@ static void candidate_return(struct xpoll *queue, const struct pollfd *found,
 	queue->candidates_head = found->fd;
 }
 
-static void chunk_look(struct xpoll *queue, struct xp_wait *wait,
-                       struct chunk *chunk)
+static void chunk_probe(struct xpoll *queue, struct xp_wait *wait,
+                        struct chunk *chunk)
 {
 	int done = 0;
 	int rc;
@@ -261,45 +261,45 @@ static void chunk_look(struct xpoll *queue, struct xp_wait *wait,
 	chunk->len = 0;
 }
 
-bool xp_candidate_take_single(struct xpoll *queue, struct xp_look *look)
+bool xp_candidate_take_single(struct xpoll *queue, struct xp_probe *probe)
 {
 	int fd = queue->candidates_head;
 	struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
-	unsigned asked = slot->asked & slot->enabled;
-	unsigned candidates = asked | (slot->delivered & slot->enabled);
+	unsigned recheck_enabled = slot->recheck_enabled & slot->enabled;
+	unsigned candidates = recheck_enabled | (slot->recheck_level & slot->enabled);
 
-	if (queue->candidates_len != 1 || !candidates || slot->carried ||
+	if (queue->candidates_len != 1 || !candidates || slot->deferred ||
 	    candidates & ~(unsigned)slot->armed ||
-	    slot->mode == XP_MODE_FIRED || !xp_slot_lookable(fd, slot))
+	    slot->mode == XP_MODE_FIRED || !xp_slot_can_probe(fd, slot))
 		return false;
-	look->poll.fd = fd;
-	look->poll.events = look_bits(slot, candidates);
-	look->slot = slot;
-	look->confirm = !asked;
-	slot->asked = 0;
-	slot->delivered = 0;
+	probe->poll.fd = fd;
+	probe->poll.events = probe_bits(slot, candidates);
+	probe->slot = slot;
+	probe->confirm = !recheck_enabled;
+	slot->recheck_enabled = 0;
+	slot->recheck_level = 0;
 	slot->next = XP_SLOT_UNQUEUED;
 	queue->candidates_len = 0;
 	xp_count(&queue->counters.syscalls_check);
 	return true;
 }
 
-void xp_candidate_looked(struct xpoll *queue, struct xp_wait *wait,
-                         const struct xp_look *look, int rc)
+void xp_candidate_probed(struct xpoll *queue, struct xp_wait *wait,
+                         const struct xp_probe *probe, int rc)
 {
 	/* No memory for poll(2): have the kernel's set tell. */
 	if (XP_UNLIKELY(rc < 0))
-		(void)xp_interest_publish(queue, look->poll.fd, look->slot,
-		                          look->slot->enabled);
+		(void)xp_interest_publish(queue, probe->poll.fd, probe->slot,
+		                          probe->slot->enabled);
 	else
-		candidate_found(queue, wait, &look->poll, look->slot,
-		                look->confirm);
+		candidate_found(queue, wait, &probe->poll, probe->slot,
+		                probe->confirm);
 }
 
 /* It needs no look, and must not be told before those that wait for theirs. */
-static bool next_is_carried(const struct xpoll *queue)
+static bool next_is_deferred(const struct xpoll *queue)
 {
-	return xp_slots_get(&queue->slots, queue->candidates_head)->carried;
+	return xp_slots_get(&queue->slots, queue->candidates_head)->deferred;
 }
 
 void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait)
@@ -313,12 +313,12 @@ void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait)
 		: room > CHUNK_MOST ? CHUNK_MOST : room;
 	while (left > 0 && !xp_wait_full(wait)) {
 		while (left > 0 && chunk.len < chunk.cap && !xp_wait_full(wait)) {
-			if (chunk.len > 0 && next_is_carried(queue))
+			if (chunk.len > 0 && next_is_deferred(queue))
 				break;
 			candidate_take(queue, wait, &chunk);
 			left--;
 		}
-		chunk_look(queue, wait, &chunk);
+		chunk_probe(queue, wait, &chunk);
 	}
 }
 
@@ -330,15 +330,15 @@ void xp_candidates_publish(struct xpoll *queue)
 		struct xp_slot *slot;
 		int fd = xp_candidate_pop(queue, &slot);
 		unsigned enabled = slot->enabled;
-		unsigned candidates = (slot->asked | slot->delivered) & enabled;
+		unsigned candidates = (slot->recheck_enabled | slot->recheck_level) & enabled;
 
-		if (slot->carried) {
+		if (slot->deferred) {
 			/* Only a wait can hand it out; xp_pass_on wakes one. */
 			xp_candidate_append(queue, fd, slot);
 			continue;
 		}
-		slot->asked = 0;
-		slot->delivered = 0;
+		slot->recheck_enabled = 0;
+		slot->recheck_level = 0;
 		/* Level mode is the kernel's already. */
 		if (candidates && slot->mode != XP_MODE_LEVEL)
 			(void)xp_interest_publish(queue, fd, slot, candidates);

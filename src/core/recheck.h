@@ -8,7 +8,7 @@
 #include "core/queue.h"
 
 /* A look at one candidate. */
-struct xp_look {
+struct xp_probe {
 	struct pollfd poll;
 	struct xp_slot *slot;
 	bool confirm; /* nobody named it since it was delivered */
@@ -19,10 +19,10 @@ struct xp_look {
  * which only needs a look.  Take it, and when poll(2) has answered, go on;
  * false: it is not this case, and nothing was done.
  */
-bool xp_candidate_take_single(struct xpoll *queue, struct xp_look *look);
+bool xp_candidate_take_single(struct xpoll *queue, struct xp_probe *probe);
 
-void xp_candidate_looked(struct xpoll *queue, struct xp_wait *wait,
-                         const struct xp_look *look, int rc);
+void xp_candidate_probed(struct xpoll *queue, struct xp_wait *wait,
+                         const struct xp_probe *probe, int rc);
 
 /* Check candidates until the wait has events or all were checked. */
 void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait);

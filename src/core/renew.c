@@ -2,11 +2,11 @@
 #include "core/renew.h"
 
 #include "base/assert.h"
-#include "core/file.h"
 #include "core/interest.h"
 #include "core/result.h"
 #include "core/sleep.h"
-#include "core/watch.h"
+#include "core/source_host.h"
+#include "core/unpollable.h"
 
 /* Put it into the kernel's set, where it is not. */
 static int slot_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
@@ -15,8 +15,8 @@ static int slot_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 	unsigned filters;
 	int rc;
 
-	if (slot->mode == XP_MODE_WATCH)
-		return xp_watch_attach(queue, fd, slot);
+	if (slot->mode == XP_MODE_SOURCE)
+		return xp_source_fd_attach(queue, fd, slot);
 	xp_interest_choose(queue, slot, &mode, &filters);
 	slot->mode = XP_MODE_NONE;
 	slot->armed = 0;
@@ -34,7 +34,7 @@ static int slot_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 /* Could not be attached when it should have been. */
 static bool slot_is_missing(const struct xp_slot *slot)
 {
-	if (slot->mode == XP_MODE_WATCH)
+	if (slot->mode == XP_MODE_SOURCE)
 		return !slot->armed;
 	return slot->mode == XP_MODE_NONE && slot->enabled;
 }
@@ -50,10 +50,10 @@ int xp_renew_attach_all(struct xpoll *queue, bool inherited)
 
 		if (!slot || (slot->mode == XP_MODE_NONE && !slot_is_missing(slot)))
 			continue;
-		if (slot->mode != XP_MODE_FILE)
+		if (slot->mode != XP_MODE_UNPOLLABLE)
 			rc = slot_attach(queue, fd, slot);
 		else if (inherited)
-			rc = xp_file_inherit(queue, fd);
+			rc = xp_unpollable_inherit(queue, fd);
 		if (first == 0)
 			first = rc;
 	}
@@ -79,7 +79,7 @@ int xp_renew_attach_rest(struct xpoll *queue)
 /*
  * Drop the slots whose number is another file's by now.  The back end that can
  * ask its old set does so when they are in the new one: in the other order a
- * number that is closed and opened anew in between would bring a file in that
+ * number that is closed and opened again in between would bring a file in that
  * nobody has registered.
  */
 static void renew_confirm(struct xpoll *queue)
@@ -89,15 +89,15 @@ static void renew_confirm(struct xpoll *queue)
 
 	for (int fd = 0; fd < last; fd++) {
 		struct xp_slot *slot = xp_slots_at(&queue->slots, fd);
-		bool level_or_lazy = slot && (slot->mode == XP_MODE_LEVEL ||
-		                              slot->mode == XP_MODE_LAZY);
+		bool level_or_edge = slot && (slot->mode == XP_MODE_LEVEL ||
+		                              slot->mode == XP_MODE_EDGE);
 
-		if (!slot || !slot->present || slot->mode == XP_MODE_FILE ||
+		if (!slot || !slot->present || slot->mode == XP_MODE_UNPOLLABLE ||
 		    (slot->mode == XP_MODE_NONE && !slot->enabled))
 			continue;
 		if (can_ask && !queue->ops->renew_knows(queue->backend, fd))
 			xp_entry_forget(queue, fd);
-		else if (!can_ask && level_or_lazy)
+		else if (!can_ask && level_or_edge)
 			(void)xp_entry_push(queue, fd, slot,
 			                       (enum xp_mode)slot->mode, slot->armed);
 	}

@@ -1,4 +1,4 @@
-/* Making the kernel's set of descriptors anew. */
+/* Making the kernel's set of descriptors again. */
 #ifndef XP_CORE_RENEW_H
 #define XP_CORE_RENEW_H
 

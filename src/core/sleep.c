@@ -11,8 +11,8 @@
 #include "core/attention.h"
 #include "core/candidate.h"
 #include "core/deliver.h"
-#include "core/keeper.h"
 #include "core/recheck.h"
+#include "core/timer_waiter.h"
 #include "os/sys.h"
 
 enum {
@@ -27,21 +27,21 @@ void xp_kick(struct xpoll *queue)
 		queue->ops->wake(queue->backend);
 }
 
-/* Followers come out while the gate is open; the kernel wakes all of them. */
-static void gate_open(struct xpoll *queue)
+/* Followers come out while the turn is signalled; the kernel wakes all of them. */
+static void turn_signal(struct xpoll *queue)
 {
-	if (queue->followers == 0 || queue->gate_open)
+	if (queue->followers == 0 || queue->turn_signalled)
 		return;
-	queue->gate_open = true;
-	xp_beacon_light(&queue->turn);
+	queue->turn_signalled = true;
+	xp_wakefd_signal(&queue->turn);
 }
 
-static void gate_close(struct xpoll *queue)
+static void turn_clear(struct xpoll *queue)
 {
-	if (!queue->gate_open)
+	if (!queue->turn_signalled)
 		return;
-	queue->gate_open = false;
-	xp_beacon_dim(&queue->turn);
+	queue->turn_signalled = false;
+	xp_wakefd_clear(&queue->turn);
 }
 
 void xp_kick_all(struct xpoll *queue)
@@ -50,7 +50,7 @@ void xp_kick_all(struct xpoll *queue)
 	queue->kicked = queue->waiters;
 	queue->called = queue->followers;
 	xp_kick(queue);
-	gate_open(queue);
+	turn_signal(queue);
 }
 
 /*
@@ -66,7 +66,7 @@ static void inside_leave(struct xpoll *queue)
 {
 	queue->inside--;
 	if (XP_UNLIKELY(queue->dying))
-		pthread_cond_broadcast(&queue->quiet);
+		pthread_cond_broadcast(&queue->thread_left);
 }
 
 void xp_wait_hold(struct xpoll *queue, struct xp_wait *wait)
@@ -82,12 +82,12 @@ void xp_wait_hold(struct xpoll *queue, struct xp_wait *wait)
 		wait->mask = wait->held;
 }
 
-void xp_sleep_until_quiet(struct xpoll *queue, struct xp_wait *wait)
+void xp_sleep_until_thread_left(struct xpoll *queue, struct xp_wait *wait)
 {
 	xp_wait_hold(queue, wait);
 	xp_kick_next(queue, wait);
 	inside_enter(queue);
-	xp_mutex_wait(&queue->lock, &queue->quiet);
+	xp_mutex_wait(&queue->lock, &queue->thread_left);
 	inside_leave(queue);
 }
 
@@ -96,7 +96,7 @@ struct sleeper {
 	struct xpoll *queue;
 	const struct xp_wait *wait;
 	uint32_t kick_epoch;
-	uint32_t keeper; /* not 0: it minds kept_ns */
+	uint32_t timer_waiter; /* not 0: it minds awaited_ns */
 	int64_t deadline_ns; /* here, not a local: those a longjmp may change */
 	bool follower;
 };
@@ -108,11 +108,11 @@ static bool waiter_left(struct xpoll *queue, uint32_t kick_epoch)
 
 	XP_ASSERT(queue->waiters > 0);
 	queue->waiters--;
-	xp_keeper_answered(queue);
+	xp_timer_waiter_answered(queue);
 	queue->kicked -= called;
 	XP_ASSERT(queue->kicked >= 0 && queue->kicked <= queue->waiters);
 	if (queue->changers > 0 || (called && queue->kicked == 0))
-		pthread_cond_broadcast(&queue->quiet);
+		pthread_cond_broadcast(&queue->thread_left);
 	return called;
 }
 
@@ -128,27 +128,27 @@ static void follower_left(struct xpoll *queue, uint32_t kick_epoch)
 	XP_ASSERT(queue->followers > 0);
 	queue->followers--;
 	if (kick_epoch != queue->kick_epoch && --queue->called == 0)
-		pthread_cond_broadcast(&queue->quiet);
+		pthread_cond_broadcast(&queue->thread_left);
 	XP_ASSERT(queue->called >= 0 && queue->called <= queue->followers);
 	/* If nobody has the turn it is this thread's now. */
 	if (queue->called == 0)
-		gate_close(queue);
+		turn_clear(queue);
 	if (queue->yielders > 0)
-		pthread_cond_broadcast(&queue->quiet);
+		pthread_cond_broadcast(&queue->thread_left);
 }
 
 void xp_turn_pass(struct xpoll *queue)
 {
 	queue->leader = false;
-	gate_open(queue);
+	turn_signal(queue);
 }
 
 /* One sleeper comes out, for whatever reason: it looks at everything. */
 static void call_one(struct xpoll *queue)
 {
 	xp_kick(queue);
-	if (xp_keeper_missing(queue))
-		xp_keeper_called(queue);
+	if (xp_timer_waiter_missing(queue))
+		xp_timer_waiter_called(queue);
 }
 
 /* Have the kernel know of all changes. */
@@ -156,7 +156,7 @@ static void flush_changes(struct xpoll *queue)
 {
 	struct xp_fired fired[FLUSH_CAP];
 
-	while (queue->ops->laden(queue->backend)) {
+	while (queue->ops->has_pending(queue->backend)) {
 		int count = queue->ops->flush(queue->backend, fired, FLUSH_CAP);
 
 		if (count < 0)
@@ -175,7 +175,7 @@ static void flush_for_others(struct xpoll *queue)
 
 void xp_pass_on(struct xpoll *queue)
 {
-	queue->look_wanted = false;
+	queue->recheck_wanted = false;
 	flush_for_others(queue);
 	if (queue->waiters == 0)
 		return;
@@ -184,21 +184,21 @@ void xp_pass_on(struct xpoll *queue)
 	if (queue->ops->rearm)
 		queue->ops->rearm(queue->backend);
 	if (queue->candidates_len > 0 || !xp_list_empty(&queue->active) ||
-	    !xp_list_empty(&queue->files_awake) || atomic_load(&queue->wake_pending) ||
-	    xp_keeper_missing(queue))
+	    !xp_list_empty(&queue->unpollable_awake) || atomic_load(&queue->wake_pending) ||
+	    xp_timer_waiter_missing(queue))
 		call_one(queue);
 }
 
 void xp_settle(struct xpoll *queue)
 {
-	bool wanted = queue->look_wanted && queue->waiters > 0;
+	bool wanted = queue->recheck_wanted && queue->waiters > 0;
 
-	queue->look_wanted = false;
+	queue->recheck_wanted = false;
 	flush_for_others(queue);
 	if (wanted && (queue->candidates_len > 0 ||
 	               !xp_list_empty(&queue->active) ||
-	               !xp_list_empty(&queue->files_awake) ||
-	               xp_keeper_missing(queue)))
+	               !xp_list_empty(&queue->unpollable_awake) ||
+	               xp_timer_waiter_missing(queue)))
 		call_one(queue);
 	if (queue->exposed)
 		xp_update_attention(queue);
@@ -217,7 +217,7 @@ static void cancelled(void *opaque)
 	} else {
 		if (waiter_left(queue, sleeper->kick_epoch) && queue->kicked > 0)
 			xp_kick(queue);
-		xp_keeper_end(queue, sleeper->keeper);
+		xp_timer_waiter_end(queue, sleeper->timer_waiter);
 		if (!xp_concurrent(queue))
 			xp_turn_pass(queue);
 		/* The kernel may just have handed something to this thread. */
@@ -245,10 +245,10 @@ int xp_sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
 	if (queue->waiters++ > 0)
 		queue->several = true;
 	sleeper.kick_epoch = queue->kick_epoch;
-	sleeper.keeper = xp_keeper_begin(queue, &sleeper.deadline_ns);
+	sleeper.timer_waiter = xp_timer_waiter_begin(queue, &sleeper.deadline_ns);
 	wait->sequence = queue->sequence;
 	/* What others were to be called for this thread has taken just now. */
-	queue->look_wanted = false;
+	queue->recheck_wanted = false;
 	if (XP_UNLIKELY(queue->exposed))
 		xp_update_attention(queue);
 	inside_enter(queue);
@@ -261,7 +261,7 @@ int xp_sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
 	if (rc == 0)
 		wait->timed_out = sleeper.deadline_ns == deadline_ns;
 	wait->kicker |= waiter_left(queue, sleeper.kick_epoch);
-	xp_keeper_end(queue, sleeper.keeper);
+	xp_timer_waiter_end(queue, sleeper.timer_waiter);
 	inside_leave(queue);
 	return rc;
 }
@@ -272,14 +272,14 @@ void xp_kick_taken(struct xp_wait *wait, const struct xp_fired *fired, int count
 		wait->kicker |= fired[i].token == XP_TOKEN_WAKE;
 }
 
-void xp_let_others_look(struct xpoll *queue, struct xp_wait *wait)
+void xp_let_others_check(struct xpoll *queue, struct xp_wait *wait)
 {
 	queue->changers++;
 	xp_kick_all(queue);
 	while (queue->kicked > 0)
-		xp_sleep_until_quiet(queue, wait);
+		xp_sleep_until_thread_left(queue, wait);
 	if (--queue->changers == 0)
-		pthread_cond_broadcast(&queue->quiet);
+		pthread_cond_broadcast(&queue->thread_left);
 }
 
 static int sleep_for_turn(struct xpoll *queue, struct xp_wait *wait)
@@ -316,9 +316,9 @@ int xp_turn_take(struct xpoll *queue, struct xp_wait *wait)
 			return -EBADF;
 		if (xp_wait_deadline_over(wait) || wait->wake_all != queue->wake_all)
 			return 0;
-		/* The gate is open for those that were called, not for this one. */
+		/* The turn is signalled for those that were called, not for this one. */
 		if (queue->called > 0) {
-			xp_sleep_until_quiet(queue, wait);
+			xp_sleep_until_thread_left(queue, wait);
 			return -EAGAIN;
 		}
 		rc = sleep_for_turn(queue, wait);
@@ -337,7 +337,7 @@ void xp_turn_yield(struct xpoll *queue, struct xp_wait *wait)
 {
 	queue->yielders++;
 	while (queue->followers > 0 && !queue->leader && !queue->dying)
-		xp_sleep_until_quiet(queue, wait);
+		xp_sleep_until_thread_left(queue, wait);
 	queue->yielders--;
 }
 
@@ -360,15 +360,15 @@ void xp_quiesce(struct xpoll *queue)
 	queue->inside++;
 	while (queue->waiters > 0) {
 		xp_kick(queue);
-		xp_mutex_wait(&queue->lock, &queue->quiet);
+		xp_mutex_wait(&queue->lock, &queue->thread_left);
 	}
 	XP_ASSERT(queue->inside > 0 && queue->changers > 0);
 	queue->inside--;
 	if (--queue->changers == 0 || queue->dying)
-		pthread_cond_broadcast(&queue->quiet);
+		pthread_cond_broadcast(&queue->thread_left);
 }
 
-XP_APART int64_t xp_sleep_held(struct xpoll *queue, struct xp_wait *wait)
+XP_NOINLINE int64_t xp_sleep_held(struct xpoll *queue, struct xp_wait *wait)
 {
 	if (!wait->slept) {
 		if (queue->untried == 0)

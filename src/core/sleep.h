@@ -30,8 +30,8 @@ void xp_wait_hold(struct xpoll *queue, struct xp_wait *wait);
 int xp_sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
                        int64_t deadline_ns, struct xp_fired *fired, int cap);
 
-/* Until another thread signals `quiet`. */
-void xp_sleep_until_quiet(struct xpoll *queue, struct xp_wait *wait);
+/* Until another thread signals `thread_left`. */
+void xp_sleep_until_thread_left(struct xpoll *queue, struct xp_wait *wait);
 
 /*
  * Who was called out calls the next one out, when it has looked at what there is
@@ -54,7 +54,7 @@ void xp_pass_on(struct xpoll *queue);
  * see: make them all come out and look.  Which of them a kick wakes is the
  * kernel's choice, and could be this thread each time.
  */
-void xp_let_others_look(struct xpoll *queue, struct xp_wait *wait);
+void xp_let_others_check(struct xpoll *queue, struct xp_wait *wait);
 
 /*
  * 1: this thread's turn; 0: the wait is over; -EINTR, -EBADF; -EAGAIN: it has

@@ -28,80 +28,80 @@ enum { XP_READ, XP_WRITE, XP_EXCEPT, XP_FD_FILTERS };
 
 /* What a filter was asked for in particular, beyond that it is wanted. */
 enum {
-	XP_WISH_IN = 1,    /* READ: POLLIN */
-	XP_WISH_RDHUP = 2, /* READ: POLLRDHUP */
-	XP_WISH_OOB = 4,   /* EXCEPT: XPOLL_NOTE_OOB was given */
+	XP_REQUEST_IN = 1, /* READ: POLLIN */
+	XP_REQUEST_RDHUP = 2, /* READ: POLLRDHUP */
+	XP_REQUEST_OOB = 4, /* EXCEPT: XPOLL_NOTE_OOB was given */
 };
 
 /* How the kernel watches the descriptor now. */
 enum xp_mode {
 	XP_MODE_NONE,      /* not at all */
 	XP_MODE_LEVEL,     /* by state */
-	XP_MODE_LAZY,      /* by edges; states are checked by us */
+	XP_MODE_EDGE,      /* by edges; states are checked by us */
 	XP_MODE_ONESHOT,   /* one report, then nothing */
 	XP_MODE_FIRED,     /* that one report was made */
 	XP_MODE_EXCLUSIVE, /* by state, outside lazy interest */
-	XP_MODE_FILE,      /* the kernel cannot wait for it: see file.h */
-	XP_MODE_WATCH,     /* by state, for a source: not the program's */
+	XP_MODE_UNPOLLABLE, /* the kernel cannot wait for it: see unpollable.h */
+	XP_MODE_SOURCE,    /* by state, for a source: not the program's */
 };
 
 struct xp_slot {
 	_Alignas(XP_CACHE_LINE) union xp_udata udata[XP_FD_FILTERS];
 	uint32_t generation;
 	uint32_t sequence; /* of the last ENABLE or kernel change */
-	uint32_t batch;    /* the last wait call that reported it */
+	uint32_t wait_epoch; /* the last wait call that reported it */
 	int32_t next;      /* in the candidate queue; XP_SLOT_END, _UNQUEUED */
 
 	/* Sets of filters: which there are, and how. */
 	uint8_t present;
 	uint8_t enabled; /* a subset of present, as are the next four */
-	uint8_t edge;    /* XPOLL_CLEAR */
-	uint8_t once;    /* XPOLL_ONESHOT */
-	uint8_t turn;    /* XPOLL_DISPATCH */
-	uint8_t shared : 3; /* XPOLL_NOTE_EXCLUSIVE */
+	uint8_t clear;   /* XPOLL_CLEAR */
+	uint8_t oneshot; /* XPOLL_ONESHOT */
+	uint8_t dispatch; /* XPOLL_DISPATCH */
+	uint8_t exclusive : 3; /* XPOLL_NOTE_EXCLUSIVE */
 	uint8_t unmet : 3;  /* of lowat: ready, but for the mark; look again */
 	/* Sets of filters: what is going on with them. */
 	uint8_t armed;     /* in the kernel's mask */
-	uint8_t asked;     /* candidate: to check because of an ENABLE */
-	uint8_t delivered; /* candidate: to check because it was delivered */
+	uint8_t recheck_enabled; /* candidate: to check because of an ENABLE */
+	uint8_t recheck_level; /* candidate: to check because it was delivered */
 
 	uint8_t mode;      /* enum xp_mode */
 	uint8_t kind : 4;  /* enum xp_fd_kind */
 	uint8_t flips : 4; /* times in a row that level mode was not worth it */
-	uint8_t wishes : 3;    /* XP_WISH_... */
+	uint8_t requested : 3; /* XP_REQUEST_... */
 	uint8_t withheld : 1;  /* a hang-up that the event level does not tell */
 	uint8_t fruitless : 4; /* reports nobody wanted, in a row */
-	uint8_t quiet;    /* checks after delivery that found nothing */
+	uint8_t idle_checks; /* checks after delivery that found nothing */
 	uint8_t sample : 6; /* deliveries; now and then one is confirmed */
 	uint8_t first : 2;  /* the filter to begin with: it found no room */
-	uint16_t carried; /* bits harvested but not delivered, unlookable */
+	uint16_t deferred; /* bits harvested but not delivered, unlookable */
 	uint8_t counted : 3; /* filters with XPOLL_NOTE_COUNT */
 	uint8_t size : 5;    /* of a pipe, as a power of two; 0: not asked for */
 	uint8_t soerr : 3; /* filters with XPOLL_NOTE_SOERR */
 	uint8_t since : 5; /* `sample` when the mode began */
-	uint8_t kept : 3;  /* filters that `carried` is for */
+	uint8_t deferred_for : 3; /* filters that `deferred` is for */
 	uint8_t solo : 3;  /* filters with an entry of their own: see solo.h */
 	uint8_t spent : 1; /* the main entry's edges were reported since its change */
-	uint8_t lowat;    /* filters with XPOLL_NOTE_LOWAT; mark.h has the marks */
-	uint8_t told;     /* filters that the wait call of `batch` has told of */
+	uint8_t lowat;    /* filters with XPOLL_NOTE_LOWAT; lowat.h has their bytes */
+	uint8_t reported; /* filters that the wait call of `batch` has told of */
 };
 
 _Static_assert(sizeof(struct xp_slot) == XP_CACHE_LINE,
                "the memory target, and one cache line for each");
 
-/* Those that the kernel has to report by edges; mark.h tells of the marks. */
+/* Those that the kernel has to report by edges; see lowat.h for those with XPOLL_NOTE_LOWAT. */
 static inline unsigned xp_slot_by_edge(const struct xp_slot *slot)
 {
-	return slot->edge | slot->lowat;
+	return slot->clear | slot->lowat;
 }
 
 /* Of a slot with registrations: does the kernel watch it? */
 static inline bool xp_slot_in_kernel(const struct xp_slot *slot)
 {
-	return slot->mode != XP_MODE_NONE && slot->mode != XP_MODE_FILE;
+	return slot->mode != XP_MODE_NONE && slot->mode != XP_MODE_UNPOLLABLE;
 }
 
-/* The kernel watches it in another way, or anew. */
+/* The kernel watches it in another way, or again. */
 static inline void xp_slot_mode_begins(struct xp_slot *slot)
 {
 	slot->since = slot->sample & 31;
@@ -119,7 +119,7 @@ static inline void xp_slot_clear(struct xp_slot *slot)
 	*slot = (struct xp_slot){
 		.generation = slot->generation + 1,
 		.sequence = slot->sequence,
-		.batch = slot->batch,
+		.wait_epoch = slot->wait_epoch,
 		.next = slot->next,
 	};
 }
@@ -180,10 +180,10 @@ static inline bool xp_slot_is(int fd, struct xp_slot *slot, enum xp_fd_kind kind
 }
 
 /* May poll(2) look at the file?  Not if that cannot be found out now. */
-static inline bool xp_slot_lookable(int fd, struct xp_slot *slot)
+static inline bool xp_slot_can_probe(int fd, struct xp_slot *slot)
 {
 	return xp_slot_kind_known(fd, slot) &&
-		xp_kind_can_look((enum xp_fd_kind)slot->kind);
+		xp_kind_can_probe((enum xp_fd_kind)slot->kind);
 }
 
 #endif

@@ -19,11 +19,11 @@ static int solo_share(struct xpoll *queue, int fd, struct xp_slot *slot,
 {
 	unsigned filters = xp_entry_lazy(queue, slot) | XP_BIT(filter);
 	int rc = queue->ops->change(queue->backend, fd,
-	                            xp_entry_watch(slot, XP_MODE_LAZY, filters),
+	                            xp_entry_watch(slot, XP_MODE_EDGE, filters),
 	                            xp_slot_token(slot, fd));
 
 	if (rc == 0) {
-		xp_entry_set_mode(queue, slot, XP_MODE_LAZY, filters);
+		xp_entry_set_mode(queue, slot, XP_MODE_EDGE, filters);
 		slot->armed |= slot->solo;
 	}
 	return rc;
@@ -67,22 +67,22 @@ static int solo_arm_all(struct xpoll *queue, int fd, struct xp_slot *slot,
 int xp_solo_report(struct xpoll *queue, int fd, struct xp_slot *slot,
                    unsigned filters)
 {
-	unsigned main = filters & slot->edge & ~(unsigned)slot->solo;
-	bool lazy = slot->mode == XP_MODE_LAZY;
+	unsigned main = filters & slot->clear & ~(unsigned)slot->solo;
+	bool lazy = slot->mode == XP_MODE_EDGE;
 	int rc;
 
 	XP_ASSERT(!xp_exact(queue) && !(filters & ~(unsigned)slot->enabled));
 	if (!lazy)
 		filters = slot->enabled;
 	if (!lazy || (main && !xp_solo_held(queue, slot, main)))
-		filters &= ~(slot->edge & ~(unsigned)slot->solo);
+		filters &= ~(slot->clear & ~(unsigned)slot->solo);
 	else
 		main = 0;
 	rc = solo_arm_all(queue, fd, slot, filters, false);
 	if (rc == -ENOENT)
 		xp_entry_drop(queue, fd, slot);
 	if (rc == 0 && (main || !lazy))
-		rc = xp_entry_push(queue, fd, slot, XP_MODE_LAZY,
+		rc = xp_entry_push(queue, fd, slot, XP_MODE_EDGE,
 		                      xp_entry_lazy(queue, slot));
 	return rc;
 }
@@ -91,12 +91,12 @@ int xp_solo_add(struct xpoll *queue, int fd, struct xp_slot *slot,
                 unsigned filters)
 {
 	unsigned enabled = filters & slot->enabled;
-	bool sleeps = queue->waiters > 0 && xp_slot_lookable(fd, slot);
-	bool arm = enabled && (enabled & slot->edge || sleeps);
+	bool sleeps = queue->waiters > 0 && xp_slot_can_probe(fd, slot);
+	bool arm = enabled && (enabled & slot->clear || sleeps);
 	int rc;
 
 	XP_ASSERT(xp_entry_holds_edges(queue, slot));
-	slot->quiet = 0;
+	slot->idle_checks = 0;
 	slot->fruitless = 0;
 	/* The change of an entry of its own tells whether it is the same file. */
 	if (arm && !(filters & ~(unsigned)slot->solo))
@@ -107,8 +107,8 @@ int xp_solo_add(struct xpoll *queue, int fd, struct xp_slot *slot,
 	if (arm)
 		return solo_arm_all(queue, fd, slot, enabled, true);
 	if (enabled) {
-		xp_candidate_asked(queue, fd, slot, enabled);
-		queue->look_wanted |= queue->waiters > 0;
+		xp_recheck_enabled(queue, fd, slot, enabled);
+		queue->recheck_wanted |= queue->waiters > 0;
 	}
 	return 0;
 }

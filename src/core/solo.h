@@ -2,7 +2,7 @@
  * Filters that have an entry of their own in the kernel.
  *
  * An edge is reported once for each activity, whatever happens to the other
- * filters of its descriptor.  But an entry that is changed is reported anew as
+ * filters of its descriptor.  But an entry that is changed is reported again as
  * a whole, so one with an edge that was reported is not changed for the sake
  * of another filter: that gets an entry of its own, when the kernel has to
  * hear of it.  docs/internals/protocol.md, Solo.
@@ -23,10 +23,10 @@ static inline unsigned xp_solo_held(const struct xpoll *queue,
                                     const struct xp_slot *slot,
                                     unsigned filters)
 {
-	if (slot->mode != XP_MODE_LAZY || xp_exact(queue) ||
+	if (slot->mode != XP_MODE_EDGE || xp_exact(queue) ||
 	    !(slot->spent || queue->waiters > 0))
 		return 0;
-	return slot->edge & slot->enabled & slot->armed & ~slot->solo & ~filters;
+	return slot->clear & slot->enabled & slot->armed & ~slot->solo & ~filters;
 }
 
 /*

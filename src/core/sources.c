@@ -1,7 +1,7 @@
 /* Calls of the sources: when a moment has come, a signal, a close. */
 #include "core/sources.h"
 
-#include "core/mark.h"
+#include "core/lowat.h"
 #include "os/sys.h"
 #include "source/source.h"
 
@@ -9,16 +9,16 @@ void xp_sources_run_due(struct xpoll *queue, int room)
 {
 	int64_t now_ns = xp_sys_now();
 
-	if (now_ns < queue->due_ns && !queue->looked_at)
+	if (now_ns < queue->due_ns && !queue->on_demand)
 		return;
 	for (int i = 0; xp_sources[i]; i++) {
 		int64_t due_ns = queue->sources[xp_sources[i]->id].due_ns;
 
-		if (due_ns <= now_ns || due_ns == XP_WHEN_LOOKED_AT)
+		if (due_ns <= now_ns || due_ns == XP_ON_DEMAND)
 			xp_sources[i]->due(queue, now_ns, room);
 	}
 	if (queue->sources[XP_SOURCE_NONE].due_ns <= now_ns)
-		xp_marks_due(queue);
+		xp_lowat_due(queue);
 }
 
 bool xp_sources_interrupted(struct xpoll *queue)

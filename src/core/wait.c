@@ -13,11 +13,11 @@
 #include "base/time.h"
 #include "core/candidate.h"
 #include "core/deliver.h"
-#include "core/detail.h"
+#include "core/event_count.h"
 #include "core/event.h"
-#include "core/file.h"
+#include "core/unpollable.h"
 #include "core/interest.h"
-#include "core/keeper.h"
+#include "core/timer_waiter.h"
 #include "core/batch.h"
 #include "core/recheck.h"
 #include "core/renew.h"
@@ -40,24 +40,24 @@ enum {
  * room in the caller's array has to be looked at and confirmed: better to leave
  * it in the kernel for the next wait.
  */
-static XP_APART int room_if_crowded(struct xpoll *queue, int room)
+static XP_NOINLINE int room_if_crowded(struct xpoll *queue, int room)
 {
 	queue->crowded--;
 	return room > 1 ? room / 2 : 1;
 }
 
 /*
- * Ask the kernel; look_only: do not sleep.  alone: known when compiled, as in
+ * Ask the kernel; probe_only: do not sleep.  alone: known when compiled, as in
  * the functions below.
  */
 static XP_INLINE int ask_kernel(struct xpoll *queue, struct xp_wait *wait,
-                                bool look_only, bool alone)
+                                bool probe_only, bool alone)
 {
 	struct xp_fired fired[FIRED_CAP];
 	bool at_hand = wait->len > 0;
 	int room = wait->cap - wait->len;
 	int cap = room > FIRED_CAP ? FIRED_CAP : room;
-	int64_t deadline_ns = look_only ? XP_NOW : xp_sleep_deadline(queue, wait);
+	int64_t deadline_ns = probe_only ? XP_NOW : xp_sleep_deadline(queue, wait);
 	int rc;
 
 	if (XP_UNLIKELY(queue->crowded))
@@ -68,10 +68,10 @@ static XP_INLINE int ask_kernel(struct xpoll *queue, struct xp_wait *wait,
 	queue->unharvested = 0;
 	wait->set = xp_set_number(queue);
 	xp_count(&queue->counters.syscalls_wait);
-	if (look_only) {
+	if (probe_only) {
 		wait->sequence = queue->sequence;
 		rc = queue->ops->wait(queue->backend, XP_NOW, NULL, fired, cap);
-		xp_keeper_answered(queue);
+		xp_timer_waiter_answered(queue);
 		if (XP_UNLIKELY(queue->kicked > 0))
 			xp_kick_taken(wait, fired, rc);
 	} else if (alone) {
@@ -116,24 +116,24 @@ static XP_INLINE bool harvest_wanted(struct xpoll *queue)
 static XP_INLINE void check_candidates(struct xpoll *queue,
                                        struct xp_wait *wait)
 {
-	struct xp_look look;
+	struct xp_probe probe;
 
 	if (queue->candidates_len == 0)
 		return;
-	if (XP_LIKELY(xp_candidate_take_single(queue, &look))) {
-		int rc = xp_sys_look(&look.poll);
+	if (XP_LIKELY(xp_candidate_take_single(queue, &probe))) {
+		int rc = xp_sys_probe(&probe.poll);
 
-		xp_candidate_looked(queue, wait, &look, rc);
+		xp_candidate_probed(queue, wait, &probe, rc);
 	} else {
 		xp_candidates_check(queue, wait);
 	}
 }
 
 /* What is at hand, each kind first in its turn. */
-static XP_APART void gather_in_turn(struct xpoll *queue, struct xp_wait *wait)
+static XP_NOINLINE void gather_in_turn(struct xpoll *queue, struct xp_wait *wait)
 {
 	for (unsigned i = 0; i < 3; i++) {
-		switch ((wait->batch + i) % 3) {
+		switch ((wait->wait_epoch + i) % 3) {
 		case 0:
 			if (!xp_list_empty(&queue->active))
 				xp_deliver_active(queue, wait);
@@ -143,7 +143,7 @@ static XP_APART void gather_in_turn(struct xpoll *queue, struct xp_wait *wait)
 				xp_candidates_check(queue, wait);
 			break;
 		default:
-			if (queue->files_len > 0)
+			if (queue->unpollable_len > 0)
 				xp_files_check(queue, wait);
 			break;
 		}
@@ -152,7 +152,7 @@ static XP_APART void gather_in_turn(struct xpoll *queue, struct xp_wait *wait)
 
 static XP_INLINE void gather(struct xpoll *queue, struct xp_wait *wait)
 {
-	if (XP_LIKELY(xp_list_empty(&queue->active) && queue->files_len == 0))
+	if (XP_LIKELY(xp_list_empty(&queue->active) && queue->unpollable_len == 0))
 		check_candidates(queue, wait);
 	else
 		gather_in_turn(queue, wait);
@@ -194,13 +194,13 @@ static int give_way(struct xpoll *queue, struct xp_wait *wait)
 {
 	/* Let those in who made this thread come out. */
 	while (queue->changers > 0)
-		xp_sleep_until_quiet(queue, wait);
+		xp_sleep_until_thread_left(queue, wait);
 	if (queue->dying)
 		return -EBADF;
 	if (!for_others(queue, wait))
 		return 0;
 	if (queue->waiters > 0)
-		xp_let_others_look(queue, wait);
+		xp_let_others_check(queue, wait);
 	else if (queue->followers > 0)
 		return -EAGAIN;
 	return 0;
@@ -214,7 +214,7 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait,
                                bool alone)
 {
 	for (;;) {
-		bool look_only;
+		bool probe_only;
 		int rc;
 
 		if (XP_UNLIKELY(queue->due_ns != XP_NEVER))
@@ -228,16 +228,16 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait,
 		if (wait->len > 0 && !harvest_wanted(queue))
 			return 0;
 		/* Ready events go before a wake, so look for them first. */
-		look_only = wait->len > 0 ||
+		probe_only = wait->len > 0 ||
 			atomic_load(&queue->wake_pending) ||
 			wait->wake_all != queue->wake_all ||
 			(wait->deadline_ns == XP_NOW && !wait->mask) ||
-			(!alone && xp_laden(queue));
-		if (!alone && !look_only && XP_UNLIKELY(queue->kicked > 0)) {
-			xp_sleep_until_quiet(queue, wait);
+			(!alone && xp_has_pending(queue));
+		if (!alone && !probe_only && XP_UNLIKELY(queue->kicked > 0)) {
+			xp_sleep_until_thread_left(queue, wait);
 			continue;
 		}
-		rc = ask_kernel(queue, wait, look_only, alone);
+		rc = ask_kernel(queue, wait, probe_only, alone);
 		if (rc == -EINTR && wait->events && xp_sources_interrupted(queue))
 			gather(queue, wait);
 		if (wait->len > 0)
@@ -250,10 +250,10 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait,
 		 * who watches from outside by edges hears of nothing new while the
 		 * kernel has something left to tell.
 		 */
-		if (queue->candidates_len > 0 || !wait->exhausted || xp_laden(queue) ||
+		if (queue->candidates_len > 0 || !wait->exhausted || xp_has_pending(queue) ||
 		    (queue->exposed && queue->harvest_due) ||
 		    (wait->events && (!xp_list_empty(&queue->active) ||
-		                      !xp_list_empty(&queue->files_awake))) ||
+		                      !xp_list_empty(&queue->unpollable_awake))) ||
 		    due_passed(queue)) {
 			if (xp_wait_in_vain(queue, wait))
 				return 0;
@@ -268,7 +268,7 @@ static XP_INLINE int wait_with_turn(struct xpoll *queue, struct xp_wait *wait,
 {
 	if (queue->batch_next < queue->batch_len)
 		xp_poll_return_batch(queue);
-	wait->batch = ++queue->batch;
+	wait->wait_epoch = ++queue->wait_epoch;
 	return wait_loop(queue, wait, alone);
 }
 
@@ -279,7 +279,7 @@ static XP_INLINE int wait_with_turn(struct xpoll *queue, struct xp_wait *wait,
 static void take_without_turn(struct xpoll *queue, struct xp_wait *wait)
 {
 	xp_quiesce(queue);
-	wait->batch = ++queue->batch;
+	wait->wait_epoch = ++queue->wait_epoch;
 	if (queue->due_ns != XP_NEVER)
 		xp_sources_run_due(queue, wait->cap);
 	xp_deliver_active(queue, wait);
@@ -307,8 +307,8 @@ static int wait_in_turn(struct xpoll *queue, struct xp_wait *wait)
 	}
 }
 
-static XP_APART int wait_among_others(struct xpoll *queue,
-                                      struct xp_wait *wait)
+static XP_NOINLINE int wait_among_others(struct xpoll *queue,
+                                         struct xp_wait *wait)
 {
 	int rc;
 
@@ -396,7 +396,7 @@ static XP_INLINE int event_enter(struct xpoll *queue,
 	if (rc < 0 || nchanges == 0)
 		return rc;
 	if (XP_LIKELY(nchanges == 1 && changes && queue->waiters == 0 &&
-	              xp_event_mark(queue, changes)))
+	              xp_event_free_change(queue, changes)))
 		return 0;
 	return xp_event_make(queue, changes, nchanges, events, nevents);
 }
@@ -405,10 +405,10 @@ static XP_INLINE int event_enter(struct xpoll *queue,
  * Here for the same reason.  A function apart: changes alone need no room on the
  * stack for what a wait needs.
  */
-static XP_APART int event_and_wait(struct xpoll *queue,
-                                   const struct xpoll_event *changes,
-                                   int nchanges, struct xpoll_event *events,
-                                   int nevents, int64_t timeout_ns)
+static XP_NOINLINE int event_and_wait(struct xpoll *queue,
+                                      const struct xpoll_event *changes,
+                                      int nchanges, struct xpoll_event *events,
+                                      int nevents, int64_t timeout_ns)
 {
 	sigset_t held;
 	struct xp_wait wait = {.events = events, .cap = nevents, .held = &held};
@@ -423,7 +423,7 @@ static XP_APART int event_and_wait(struct xpoll *queue,
 	wait.deadline_ns = timeout_ns < 0 ? XP_NEVER : timeout_ns == 0 ? XP_NOW
 		: xp_deadline(xp_sys_now(), timeout_ns);
 	rc = wait_run(queue, &wait);
-	xp_detail_finish(queue, &wait);
+	xp_event_count_finish(queue, &wait);
 	xp_wait_leave(queue, &wait);
 	return rc < 0 ? xp_result(rc) : wait.len;
 }
@@ -453,7 +453,7 @@ static int event_wait(struct xpoll *queue, struct xpoll_event *events,
 	wait.deadline_ns = timeout_ns < 0 ? XP_NEVER : timeout_ns == 0 ? XP_NOW
 		: xp_deadline(xp_sys_now(), timeout_ns);
 	rc = xp_wait_run(queue, &wait);
-	xp_detail_finish(queue, &wait);
+	xp_event_count_finish(queue, &wait);
 	xp_wait_leave(queue, &wait);
 	return rc < 0 ? rc : wait.len;
 }

@@ -30,7 +30,7 @@ int xp_fd_kind_anonymous(int fd);
  * looking consumes the readiness, nor on signalfd, which answers for the
  * calling thread.  Only kinds known to be harmless are.
  */
-static inline bool xp_kind_can_look(enum xp_fd_kind kind)
+static inline bool xp_kind_can_probe(enum xp_fd_kind kind)
 {
 	return kind >= XP_KIND_SOCKET && kind <= XP_KIND_COUNTER;
 }

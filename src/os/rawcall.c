@@ -2,8 +2,8 @@
  * System calls without the C library, as a function: only what is linked with
  * tests has it, and there each of these calls can be made to fail.
  */
-#ifndef XPOLL_RAWCALL_APART
-#define XPOLL_RAWCALL_APART
+#ifndef XPOLL_RAWCALL_EXTERN
+#define XPOLL_RAWCALL_EXTERN
 #endif
 #include "os/rawcall.h"
 

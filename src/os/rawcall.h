@@ -65,7 +65,7 @@ static inline long xp_rawcall_inline(long call, long a, long b, long c,
 
 #endif
 
-#ifdef XPOLL_RAWCALL_APART
+#ifdef XPOLL_RAWCALL_EXTERN
 /* A function of its own, for tests that take its place. */
 long xp_rawcall(long call, long a, long b, long c, long d, long e, long f);
 #else

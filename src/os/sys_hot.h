@@ -24,15 +24,15 @@
 #endif
 
 /* As xp_sys_poll_now, for one descriptor. */
-static XP_INLINE int xp_sys_look(struct pollfd *look)
+static XP_INLINE int xp_sys_probe(struct pollfd *probe)
 {
 #if defined(SYS_poll) && !defined(XPOLL_SEAM)
-	int rc = (int)xp_rawcall(SYS_poll, (long)look, 1, 0, 0, 0, 0);
+	int rc = (int)xp_rawcall(SYS_poll, (long)probe, 1, 0, 0, 0, 0);
 
 	if (XP_LIKELY(rc != -EINTR))
 		return rc;
 #endif
-	return xp_sys_poll_now(look, 1);
+	return xp_sys_poll_now(probe, 1);
 }
 
 /* As xp_sys_unread. */

@@ -40,9 +40,9 @@ int xp_sys_pidfd_open(pid_t pid)
 
 bool xp_sys_pidfd_ended(int pidfd)
 {
-	struct pollfd look = {.fd = pidfd, .events = POLLIN};
+	struct pollfd probe = {.fd = pidfd, .events = POLLIN};
 
-	return xp_sys_poll_now(&look, 1) > 0;
+	return xp_sys_poll_now(&probe, 1) > 0;
 }
 
 bool xp_sys_pidfd_reaped(int pidfd)

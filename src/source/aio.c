@@ -20,34 +20,34 @@ enum {
 	AIO_AT_ONCE_MOST = 64 << 10,
 };
 
-struct aio_reg {
-	struct xp_reg reg;
+struct aio_registration {
+	struct xp_registration reg;
 	struct xpoll_aio *aio;
 	struct xp_aio_job job;
 	struct xp_list item; /* in the state's list */
 };
 
 struct aio_state {
-	struct xp_watch watch; /* the port's descriptor */
+	struct xp_source_fd watch; /* the port's descriptor */
 	struct xp_aio_port port;
 	struct xp_list regs;
 };
 
-static struct aio_reg *aio_reg(struct xp_reg *reg)
+static struct aio_registration *aio_registration(struct xp_registration *reg)
 {
-	return XP_CONTAINER_OF(reg, struct aio_reg, reg);
+	return XP_CONTAINER_OF(reg, struct aio_registration, reg);
 }
 
-static void port_ready(struct xpoll *queue, struct xp_watch *watch)
+static void port_ready(struct xpoll *queue, struct xp_source_fd *watch)
 {
 	struct aio_state *state = XP_CONTAINER_OF(watch, struct aio_state, watch);
 	struct xp_aio_job *job;
 
 	while ((job = xp_aio_collect(&state->port))) {
-		struct aio_reg *self = XP_CONTAINER_OF(job, struct aio_reg, job);
+		struct aio_registration *self = XP_CONTAINER_OF(job, struct aio_registration, job);
 
 		self->reg.data = job->result;
-		xp_reg_activate(queue, &self->reg);
+		xp_registration_activate(queue, &self->reg);
 	}
 }
 
@@ -59,9 +59,9 @@ static int state_open(struct xpoll *queue, struct aio_state **opened)
 	if (rc < 0)
 		goto free_state;
 	xp_list_init(&state->regs);
-	state->watch.fd = state->port.lit.fd;
+	state->watch.fd = state->port.done_fd.fd;
 	state->watch.ready = port_ready;
-	rc = xp_watch_add(queue, &state->watch);
+	rc = xp_source_fd_add(queue, &state->watch);
 	if (rc < 0)
 		goto close_port;
 	*opened = state;
@@ -125,11 +125,11 @@ static bool done_at_once(struct xp_aio_job *job, int traits)
 	return job->result >= 0;
 }
 
-int xp_aio_submit(struct xpoll *queue, struct xp_reg *reg,
+int xp_aio_submit(struct xpoll *queue, struct xp_registration *reg,
                   struct xpoll_aio *aio)
 {
 	void **place = xp_source_state(queue, XP_SOURCE_AIO);
-	struct aio_reg *self = aio_reg(reg);
+	struct aio_registration *self = aio_registration(reg);
 	struct aio_state *state = *place;
 	int fd = xp_fd_of(aio->fd);
 	int traits = 0;
@@ -154,7 +154,7 @@ int xp_aio_submit(struct xpoll *queue, struct xp_reg *reg,
 	};
 	if (done_at_once(&self->job, traits)) {
 		reg->data = self->job.result;
-		xp_reg_activate(queue, reg);
+		xp_registration_activate(queue, reg);
 	} else {
 		reg->data = -EINPROGRESS;
 		rc = xp_aio_start(&state->port, &self->job);
@@ -164,24 +164,24 @@ int xp_aio_submit(struct xpoll *queue, struct xp_reg *reg,
 	return rc;
 }
 
-void xp_aio_cancel_reg(struct xp_reg *reg)
+void xp_aio_cancel_registration(struct xp_registration *reg)
 {
 	/* An active one is over: its event is on its way. */
 	if (!reg->active)
-		xp_aio_cancel(&aio_reg(reg)->job);
+		xp_aio_cancel(&aio_registration(reg)->job);
 }
 
 /* --- The source --------------------------------------------------------------- */
 
 /* Only xpoll_aio_submit makes them. */
-static int aio_attach(struct xpoll *queue, struct xp_reg *reg,
+static int aio_attach(struct xpoll *queue, struct xp_registration *reg,
                       const struct xpoll_event *change)
 {
 	(void)queue, (void)reg, (void)change;
 	return -EPERM;
 }
 
-static int aio_touch(struct xpoll *queue, struct xp_reg *reg,
+static int aio_touch(struct xpoll *queue, struct xp_registration *reg,
                      const struct xpoll_event *change)
 {
 	(void)queue, (void)reg, (void)change;
@@ -199,7 +199,7 @@ static void aio_settle(struct xpoll *queue)
 
 /* The structure and the buffer are the library's until it is over. */
 static int aio_confirm(struct xpoll *queue, uint64_t ident,
-                       const struct xp_reg *reg)
+                       const struct xp_registration *reg)
 {
 	(void)queue, (void)ident;
 	if (!reg)
@@ -207,9 +207,9 @@ static int aio_confirm(struct xpoll *queue, uint64_t ident,
 	return reg->active ? 0 : -EBUSY;
 }
 
-static void aio_detach(struct xpoll *queue, struct xp_reg *reg)
+static void aio_detach(struct xpoll *queue, struct xp_registration *reg)
 {
-	struct aio_reg *self = aio_reg(reg);
+	struct aio_registration *self = aio_registration(reg);
 
 	(void)queue;
 	XP_ASSERT(self->job.stage == XP_AIO_DONE);
@@ -217,13 +217,13 @@ static void aio_detach(struct xpoll *queue, struct xp_reg *reg)
 	self->aio->result = self->job.result;
 }
 
-static void aio_collect(struct xpoll *queue, struct xp_reg *reg,
+static void aio_collect(struct xpoll *queue, struct xp_registration *reg,
                         struct xpoll_event *event)
 {
 	(void)queue;
-	XP_ASSERT(aio_reg(reg)->job.stage == XP_AIO_DONE);
+	XP_ASSERT(aio_registration(reg)->job.stage == XP_AIO_DONE);
 	event->fflags = 0;
-	event->data = aio_reg(reg)->job.result;
+	event->data = aio_registration(reg)->job.result;
 }
 
 static bool aio_supports(uint32_t fflags)
@@ -240,7 +240,8 @@ static void aio_fini(struct xpoll *queue, void *opaque)
 	xp_aio_close(&state->port);
 	for (struct xp_list *item = state->regs.next; item != &state->regs;
 	     item = item->next) {
-		struct aio_reg *self = XP_CONTAINER_OF(item, struct aio_reg, item);
+		struct aio_registration *self = XP_CONTAINER_OF(item, struct aio_registration,
+		                                                item);
 
 		if (ours)
 			self->aio->result = self->job.result;
@@ -252,7 +253,7 @@ const struct xp_source_ops xp_source_aio = {
 	.filter = XPOLL_FILT_AIO,
 	.id = XP_SOURCE_AIO,
 	.implied = XPOLL_CLEAR | XPOLL_ONESHOT,
-	.size = sizeof(struct aio_reg),
+	.size = sizeof(struct aio_registration),
 	.settle = aio_settle,
 	.attach = aio_attach,
 	.touch = aio_touch,

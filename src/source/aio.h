@@ -14,7 +14,7 @@
 #include <xpoll.h>
 
 #include "base/list.h"
-#include "os/beacon.h"
+#include "os/wakefd.h"
 #include "source/source.h"
 
 enum xp_aio_stage {
@@ -40,7 +40,7 @@ struct xp_aio_job {
 };
 
 struct xp_aio_port {
-	struct xp_beacon lit; /* [I] while jobs are done */
+	struct xp_wakefd done_fd; /* [I] while jobs are done */
 	uint32_t process;    /* [I] that opened it */
 	int unfinished;      /* [w] its jobs that are not done */
 	struct xp_list done; /* [w] */
@@ -68,8 +68,8 @@ bool xp_aio_usable(void);
 void xp_aio_begin(void);
 
 /* The queue's side: for xpoll_aio_submit and xpoll_aio_cancel. */
-int xp_aio_submit(struct xpoll *queue, struct xp_reg *reg,
+int xp_aio_submit(struct xpoll *queue, struct xp_registration *reg,
                   struct xpoll_aio *aio);
-void xp_aio_cancel_reg(struct xp_reg *reg);
+void xp_aio_cancel_registration(struct xp_registration *reg);
 
 #endif

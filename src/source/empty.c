@@ -23,8 +23,8 @@ enum {
 	EMPTY_PAUSE_MOST_NS = 64 * XP_NS_PER_MS,
 };
 
-struct empty_reg {
-	struct xp_reg reg;
+struct empty_registration {
+	struct xp_registration reg;
 	struct xp_list filled; /* in the state's list */
 	dev_t device;          /* the file that was meant */
 	ino_t inode;
@@ -35,10 +35,10 @@ struct empty_state {
 	int64_t pause_ns;      /* until the next look at them */
 };
 
-static struct empty_reg *empty_of(const struct xp_reg *reg)
+static struct empty_registration *empty_of(const struct xp_registration *reg)
 {
-	return XP_CONTAINER_OF((struct xp_reg *)(uintptr_t)reg,
-	                       struct empty_reg, reg);
+	return XP_CONTAINER_OF((struct xp_registration *)(uintptr_t)reg,
+	                       struct empty_registration, reg);
 }
 
 /* Whoever has a registration has one. */
@@ -76,17 +76,17 @@ static int64_t empty_left(int fd)
 }
 
 /* It is empty, or it is one of those to be looked at. */
-static void empty_found(struct xpoll *queue, struct xp_reg *reg, int64_t left)
+static void empty_found(struct xpoll *queue, struct xp_registration *reg, int64_t left)
 {
 	struct empty_state *state = empty_state(queue);
 	bool first = xp_list_empty(&state->filled);
 
 	xp_list_remove(&empty_of(reg)->filled);
 	if (left == 0) {
-		xp_reg_activate(queue, reg);
+		xp_registration_activate(queue, reg);
 		return;
 	}
-	xp_reg_deactivate(queue, reg);
+	xp_registration_deactivate(queue, reg);
 	if (reg->flags & XPOLL_DISABLE)
 		return;
 	XP_ASSERT(first || state->pause_ns >= EMPTY_PAUSE_LEAST_NS);
@@ -100,17 +100,17 @@ static void empty_found(struct xpoll *queue, struct xp_reg *reg, int64_t left)
 }
 
 /* What cannot be asked any more is no longer filled. */
-static void empty_look(struct xpoll *queue, struct xp_reg *reg)
+static void empty_look(struct xpoll *queue, struct xp_registration *reg)
 {
 	int64_t left = xp_sys_unsent((int)reg->item.ident);
 
 	empty_found(queue, reg, left > 0 ? left : 0);
 }
 
-static int empty_attach(struct xpoll *queue, struct xp_reg *reg,
+static int empty_attach(struct xpoll *queue, struct xp_registration *reg,
                         const struct xpoll_event *change)
 {
-	struct empty_reg *empty = empty_of(reg);
+	struct empty_registration *empty = empty_of(reg);
 	struct stat status;
 	int64_t left;
 	int rc;
@@ -133,7 +133,7 @@ static int empty_attach(struct xpoll *queue, struct xp_reg *reg,
 }
 
 static int empty_confirm(struct xpoll *queue, uint64_t ident,
-                         const struct xp_reg *reg)
+                         const struct xp_registration *reg)
 {
 	struct stat status;
 
@@ -144,7 +144,7 @@ static int empty_confirm(struct xpoll *queue, uint64_t ident,
 		empty_of(reg)->inode == status.st_ino ? 0 : -ENOENT;
 }
 
-static int empty_touch(struct xpoll *queue, struct xp_reg *reg,
+static int empty_touch(struct xpoll *queue, struct xp_registration *reg,
                        const struct xpoll_event *change)
 {
 	int rc;
@@ -159,7 +159,7 @@ static int empty_touch(struct xpoll *queue, struct xp_reg *reg,
 	return rc == -ENOENT ? -ESTALE : rc;
 }
 
-static bool empty_holds(struct xpoll *queue, struct xp_reg *reg)
+static bool empty_holds(struct xpoll *queue, struct xp_registration *reg)
 {
 	int64_t left = xp_sys_unsent((int)reg->item.ident);
 
@@ -170,7 +170,7 @@ static bool empty_holds(struct xpoll *queue, struct xp_reg *reg)
 }
 
 /* Enabled, it is looked at; disabled, not any more. */
-static void empty_switched(struct xpoll *queue, struct xp_reg *reg)
+static void empty_switched(struct xpoll *queue, struct xp_registration *reg)
 {
 	if (reg->flags & XPOLL_DISABLE)
 		xp_list_remove(&empty_of(reg)->filled);
@@ -178,13 +178,13 @@ static void empty_switched(struct xpoll *queue, struct xp_reg *reg)
 		empty_look(queue, reg);
 }
 
-static void empty_detach(struct xpoll *queue, struct xp_reg *reg)
+static void empty_detach(struct xpoll *queue, struct xp_registration *reg)
 {
 	(void)queue;
 	xp_list_remove(&empty_of(reg)->filled);
 }
 
-static void empty_collect(struct xpoll *queue, struct xp_reg *reg,
+static void empty_collect(struct xpoll *queue, struct xp_registration *reg,
                           struct xpoll_event *event)
 {
 	(void)queue, (void)reg;
@@ -200,14 +200,14 @@ static void empty_due(struct xpoll *queue, int64_t now_ns, int room)
 	(void)room;
 	XP_ASSERT(!xp_list_empty(&state->filled) || state->pause_ns > 0);
 	while (item != &state->filled) {
-		struct empty_reg *empty =
-			XP_CONTAINER_OF(item, struct empty_reg, filled);
+		struct empty_registration *empty =
+			XP_CONTAINER_OF(item, struct empty_registration, filled);
 
 		item = item->next;
 		/* Closed, or another file by now: that is found out there. */
 		if (xp_sys_unsent((int)empty->reg.item.ident) <= 0) {
 			xp_list_remove(&empty->filled);
-			xp_reg_activate(queue, &empty->reg);
+			xp_registration_activate(queue, &empty->reg);
 		}
 	}
 	state->pause_ns *= 2;
@@ -220,11 +220,11 @@ static void empty_due(struct xpoll *queue, int64_t now_ns, int room)
 
 static void empty_forget(struct xpoll *queue, int fd)
 {
-	struct xp_reg *reg = xp_reg_find(queue, (uint64_t)fd,
-	                                 XPOLL_FILT_EMPTY);
+	struct xp_registration *reg = xp_registration_find(queue, (uint64_t)fd,
+	                                                   XPOLL_FILT_EMPTY);
 
 	if (reg)
-		xp_reg_end(queue, reg);
+		xp_registration_end(queue, reg);
 }
 
 static void empty_fini(struct xpoll *queue, void *state)
@@ -233,7 +233,7 @@ static void empty_fini(struct xpoll *queue, void *state)
 	xp_free(state);
 }
 
-static int empty_inherit(struct xpoll *queue, struct xp_reg *reg)
+static int empty_inherit(struct xpoll *queue, struct xp_registration *reg)
 {
 	int64_t left = xp_sys_unsent((int)reg->item.ident);
 	int rc = left < 0 ? -EBADF : empty_state_make(queue);
@@ -253,7 +253,7 @@ static bool empty_supports(uint32_t fflags)
 const struct xp_source_ops xp_source_empty = {
 	.filter = XPOLL_FILT_EMPTY,
 	.id = XP_SOURCE_EMPTY,
-	.size = sizeof(struct empty_reg),
+	.size = sizeof(struct empty_registration),
 	.attach = empty_attach,
 	.touch = empty_touch,
 	.detach = empty_detach,

@@ -121,7 +121,7 @@ static void inodes_settle(struct xpoll *queue, struct xp_inodes *inodes)
 	}
 }
 
-static void inodes_ready(struct xpoll *queue, struct xp_watch *watch)
+static void inodes_ready(struct xpoll *queue, struct xp_source_fd *watch)
 {
 	struct xp_inodes *inodes = inodes_find(queue);
 
@@ -215,7 +215,7 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
 	user->fd = fd;
 	user->notes = notes;
 	user->told = 0;
-	user->hushed = 0;
+	user->ignored = 0;
 	settle_others(queue, inodes);
 	rc = xp_inode_join(queue, inodes, user);
 	timed = rc > 0 || by_time(rc, notes, lenient);
@@ -241,7 +241,7 @@ int xp_inode_rewatch(struct xpoll *queue, struct xp_inode_user *user,
 	if (rc < 0)
 		return -ESTALE;
 	user->notes = notes;
-	user->hushed = 0;
+	user->ignored = 0;
 	rc = xp_inode_join(queue, inodes, user);
 	timed = rc > 0 || by_time(rc, notes, lenient);
 	if (rc < 0 && !timed)
@@ -258,9 +258,9 @@ void xp_inode_listen(struct xpoll *queue, struct xp_inode_user *user)
 	struct stat now;
 	int rc;
 
-	if (!user->hushed)
+	if (!user->ignored)
 		return;
-	user->hushed = 0;
+	user->ignored = 0;
 	rc = xp_inode_join(queue, inodes, user);
 	user_list(queue, inodes, user, rc != 0);
 	settle_soon(queue, inodes);

@@ -21,7 +21,7 @@
 #include "os/process.h"
 #include "os/sys.h"
 
-static struct xp_proc *proc_of(struct xp_reg *reg)
+static struct xp_proc *proc_of(struct xp_registration *reg)
 {
 	return XP_CONTAINER_OF(reg, struct xp_proc, reg);
 }
@@ -80,7 +80,7 @@ static void proc_settle(struct xpoll *queue)
 		(void)xp_trace_drain(queue);
 }
 
-static int proc_attach(struct xpoll *queue, struct xp_reg *reg,
+static int proc_attach(struct xpoll *queue, struct xp_registration *reg,
                        const struct xpoll_event *change)
 {
 	struct xp_proc *proc = proc_of(reg);
@@ -98,7 +98,7 @@ static int proc_attach(struct xpoll *queue, struct xp_reg *reg,
 	return 0;
 }
 
-static int proc_touch(struct xpoll *queue, struct xp_reg *reg,
+static int proc_touch(struct xpoll *queue, struct xp_registration *reg,
                       const struct xpoll_event *change)
 {
 	struct xp_proc *proc = proc_of(reg);
@@ -126,13 +126,13 @@ static int proc_touch(struct xpoll *queue, struct xp_reg *reg,
 	return rc;
 }
 
-static void proc_detach(struct xpoll *queue, struct xp_reg *reg)
+static void proc_detach(struct xpoll *queue, struct xp_registration *reg)
 {
 	proc_close(queue, proc_of(reg));
 	xp_trace_trim(queue);
 }
 
-static void proc_collect(struct xpoll *queue, struct xp_reg *reg,
+static void proc_collect(struct xpoll *queue, struct xp_registration *reg,
                          struct xpoll_event *event)
 {
 	struct xp_proc *proc = proc_of(reg);
@@ -151,7 +151,7 @@ static void proc_collect(struct xpoll *queue, struct xp_reg *reg,
 	event->fflags = notes;
 	if (reg->report)
 		return; /* Its end comes next. */
-	xp_reg_deactivate(queue, reg);
+	xp_registration_deactivate(queue, reg);
 	if (proc->ended) {
 		event->flags |= XPOLL_EOF;
 		reg->flags |= XPOLL_ONESHOT;
@@ -174,7 +174,7 @@ static void proc_due(struct xpoll *queue, int64_t now_ns, int room)
 	xp_trace_due(queue, now_ns);
 }
 
-static void proc_release(struct xpoll *queue, struct xp_reg *reg)
+static void proc_release(struct xpoll *queue, struct xp_registration *reg)
 {
 	struct xp_proc *proc = proc_of(reg);
 

@@ -34,8 +34,8 @@ enum {
 
 /* One registered process. */
 struct xp_proc {
-	struct xp_reg reg;
-	struct xp_watch watch; /* its descriptor; fd -1: it is gone already */
+	struct xp_registration reg;
+	struct xp_source_fd watch; /* its descriptor; fd -1: it is gone already */
 	struct xp_list traced; /* in the list of those the tracer follows */
 	struct xp_list gone;   /* in the list of those whose end is to be noted */
 	void *scope;           /* the tracer's */

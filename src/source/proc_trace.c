@@ -40,7 +40,7 @@ bool xp_trace_usable(void)
 static void trace_ask_again(struct xpoll *queue, int64_t now_ns)
 {
 	int64_t next_ns = xp_source_exposed(queue) ? now_ns + ASK_EVERY_NS
-		: XP_WHEN_LOOKED_AT;
+		: XP_ON_DEMAND;
 
 	xp_source_set_due(queue, XP_SOURCE_PROC, next_ns);
 }
@@ -122,7 +122,7 @@ void xp_trace_end(struct xpoll *queue, struct xp_proc *proc)
 /* The process has ended.  The registration may be gone after this. */
 static void proc_end(struct xpoll *queue, struct xp_proc *proc)
 {
-	struct xp_reg *reg = &proc->reg;
+	struct xp_registration *reg = &proc->reg;
 	int fd = proc->watch.fd;
 	int status;
 
@@ -146,7 +146,7 @@ static void proc_end(struct xpoll *queue, struct xp_proc *proc)
 	if (reg->fflags & XPOLL_NOTE_EXIT)
 		xp_proc_note(queue, proc, XPOLL_NOTE_EXIT);
 	else if (reg->report == 0)
-		xp_reg_end(queue, reg);
+		xp_registration_end(queue, reg);
 }
 
 bool xp_trace_drain(struct xpoll *queue)
@@ -190,7 +190,7 @@ void xp_trace_trim(struct xpoll *queue)
 	xp_free(tracer);
 }
 
-static void proc_ready(struct xpoll *queue, struct xp_watch *watch)
+static void proc_ready(struct xpoll *queue, struct xp_source_fd *watch)
 {
 	pid_t pid = xp_proc_pid(XP_CONTAINER_OF(watch, struct xp_proc, watch));
 	struct xp_proc *proc;
@@ -212,8 +212,8 @@ int xp_proc_watch(struct xpoll *queue, struct xp_proc *proc)
 
 	if (fd < 0)
 		return fd;
-	proc->watch = (struct xp_watch){.fd = fd, .ready = proc_ready};
-	rc = xp_watch_add(queue, &proc->watch);
+	proc->watch = (struct xp_source_fd){.fd = fd, .ready = proc_ready};
+	rc = xp_source_fd_add(queue, &proc->watch);
 	if (rc < 0) {
 		xp_proc_shut(fd, false);
 		proc->watch.fd = -1;
@@ -248,8 +248,8 @@ void xp_trace_missed(struct xpoll *queue, struct xp_proc *proc)
 static void child_add(struct xpoll *queue, struct xp_proc *parent, pid_t pid)
 {
 	struct xp_proc_state *state = xp_proc_state(queue);
-	struct xp_reg *reg =
-		xp_reg_spawn(queue, &parent->reg, (uint64_t)pid);
+	struct xp_registration *reg =
+		xp_registration_spawn(queue, &parent->reg, (uint64_t)pid);
 	struct xp_proc *child;
 	int rc;
 
@@ -264,7 +264,7 @@ static void child_add(struct xpoll *queue, struct xp_proc *parent, pid_t pid)
 	rc = xp_proc_watch(queue, child);
 	/* Gone already: then the tracer tells of its end. */
 	if (rc < 0 && rc != -ESRCH) {
-		xp_reg_end(queue, reg);
+		xp_registration_end(queue, reg);
 		xp_trace_missed(queue, parent);
 		return;
 	}

@@ -16,27 +16,27 @@
 #include "os/sys.h"
 #include "source/signal.h"
 
-struct signal_reg {
-	struct xp_reg reg;
+struct signal_registration {
+	struct xp_registration reg;
 	struct xp_list item; /* in the state's list */
 	uint64_t reported;   /* deliveries */
 	uint64_t losses;     /* of the observation, that are counted */
 };
 
 struct signal_state {
-	struct xp_watch watch;
-	struct xp_bell *bell;
-	struct xp_beacon beacon; /* the bell's */
+	struct xp_source_fd watch;
+	struct xp_selfpipe *selfpipe;
+	struct xp_wakefd wakefd; /* the self-pipe's */
 	struct xp_list regs;
-	uint32_t process; /* that opened the bell */
+	uint32_t process; /* that opened the self-pipe */
 };
 
-static struct signal_reg *signal_reg(struct xp_reg *reg)
+static struct signal_registration *signal_registration(struct xp_registration *reg)
 {
-	return XP_CONTAINER_OF(reg, struct signal_reg, reg);
+	return XP_CONTAINER_OF(reg, struct signal_registration, reg);
 }
 
-static unsigned number_of(const struct xp_reg *reg)
+static unsigned number_of(const struct xp_registration *reg)
 {
 	return reg->item.ident > INT_MAX ? 0 : (unsigned)reg->item.ident;
 }
@@ -52,18 +52,18 @@ static void signal_interrupted(struct xpoll *queue)
 	struct signal_state *state = state_of(queue);
 
 	/* First, so that what is delivered from now on rings it again. */
-	xp_bell_answer(state->bell);
+	xp_selfpipe_clear(state->selfpipe);
 	for (struct xp_list *item = state->regs.next; item != &state->regs;
 	     item = item->next) {
-		struct signal_reg *self =
-			XP_CONTAINER_OF(item, struct signal_reg, item);
+		struct signal_registration *self =
+			XP_CONTAINER_OF(item, struct signal_registration, item);
 
 		if (xp_signal_delivered(number_of(&self->reg)) != self->reported)
-			xp_reg_activate(queue, &self->reg);
+			xp_registration_activate(queue, &self->reg);
 	}
 }
 
-static void bell_rang(struct xpoll *queue, struct xp_watch *watch)
+static void selfpipe_ready(struct xpoll *queue, struct xp_source_fd *watch)
 {
 	(void)watch;
 	signal_interrupted(queue);
@@ -72,32 +72,32 @@ static void bell_rang(struct xpoll *queue, struct xp_watch *watch)
 static int state_make(struct xpoll *queue, struct signal_state **made)
 {
 	struct signal_state *state = xp_alloc(sizeof *state);
-	int rc = state ? xp_bell_open(&state->bell) : -ENOMEM;
+	int rc = state ? xp_selfpipe_open(&state->selfpipe) : -ENOMEM;
 
 	if (rc < 0)
 		goto free_state;
 	xp_list_init(&state->regs);
 	state->process = xp_process_current();
-	state->beacon = xp_bell_beacon(state->bell);
-	state->watch.fd = state->beacon.fd;
-	state->watch.ready = bell_rang;
-	rc = xp_watch_add(queue, &state->watch);
+	state->wakefd = xp_selfpipe_wakefd(state->selfpipe);
+	state->watch.fd = state->wakefd.fd;
+	state->watch.ready = selfpipe_ready;
+	rc = xp_source_fd_add(queue, &state->watch);
 	if (rc < 0)
-		goto close_bell;
+		goto close_selfpipe;
 	*made = state;
 	return 0;
 
-close_bell:
-	xp_bell_close(state->bell);
+close_selfpipe:
+	xp_selfpipe_close(state->selfpipe);
 free_state:
 	xp_free(state);
 	return rc;
 }
 
-static int signal_begin(struct xpoll *queue, struct xp_reg *reg)
+static int signal_begin(struct xpoll *queue, struct xp_registration *reg)
 {
 	void **place = xp_source_state(queue, XP_SOURCE_SIGNAL);
-	struct signal_reg *self = signal_reg(reg);
+	struct signal_registration *self = signal_registration(reg);
 	struct signal_state *state = *place;
 	int rc = state ? 0 : state_make(queue, &state);
 
@@ -106,7 +106,7 @@ static int signal_begin(struct xpoll *queue, struct xp_reg *reg)
 	*place = state;
 	/* Before the handler counts: what it counts then is this one's. */
 	self->reported = xp_signal_delivered(number_of(reg));
-	rc = xp_signal_observe(state->bell, number_of(reg));
+	rc = xp_signal_observe(state->selfpipe, number_of(reg));
 	if (rc < 0)
 		return rc;
 	self->losses = xp_signal_losses(number_of(reg));
@@ -114,7 +114,7 @@ static int signal_begin(struct xpoll *queue, struct xp_reg *reg)
 	return 0;
 }
 
-static int signal_attach(struct xpoll *queue, struct xp_reg *reg,
+static int signal_attach(struct xpoll *queue, struct xp_registration *reg,
                          const struct xpoll_event *change)
 {
 	(void)change;
@@ -122,7 +122,7 @@ static int signal_attach(struct xpoll *queue, struct xp_reg *reg,
 }
 
 /* Losses are counted once for each registration that suffers them. */
-static void signal_audit_reg(struct xpoll *queue, struct signal_reg *self)
+static void signal_audit_registration(struct xpoll *queue, struct signal_registration *self)
 {
 	uint64_t losses = xp_signal_losses(number_of(&self->reg));
 
@@ -132,36 +132,36 @@ static void signal_audit_reg(struct xpoll *queue, struct signal_reg *self)
 	self->losses = losses;
 }
 
-static int signal_touch(struct xpoll *queue, struct xp_reg *reg,
+static int signal_touch(struct xpoll *queue, struct xp_registration *reg,
                         const struct xpoll_event *change)
 {
 	(void)change;
 	if (xp_signal_in_place(number_of(reg)))
 		return 0;
-	signal_audit_reg(queue, signal_reg(reg));
-	return xp_signal_observe(state_of(queue)->bell, number_of(reg));
+	signal_audit_registration(queue, signal_registration(reg));
+	return xp_signal_observe(state_of(queue)->selfpipe, number_of(reg));
 }
 
-static void signal_detach(struct xpoll *queue, struct xp_reg *reg)
+static void signal_detach(struct xpoll *queue, struct xp_registration *reg)
 {
-	struct signal_reg *self = signal_reg(reg);
+	struct signal_registration *self = signal_registration(reg);
 
-	signal_audit_reg(queue, self);
+	signal_audit_registration(queue, self);
 	xp_list_remove(&self->item);
-	xp_signal_ignore(state_of(queue)->bell, number_of(reg));
+	xp_signal_ignore(state_of(queue)->selfpipe, number_of(reg));
 }
 
-static void signal_collect(struct xpoll *queue, struct xp_reg *reg,
+static void signal_collect(struct xpoll *queue, struct xp_registration *reg,
                            struct xpoll_event *event)
 {
-	struct signal_reg *self = signal_reg(reg);
+	struct signal_registration *self = signal_registration(reg);
 	uint64_t delivered = xp_signal_delivered(number_of(reg));
 
 	XP_ASSERT(delivered > self->reported);
 	event->fflags = 0;
 	event->data = (int64_t)(delivered - self->reported);
 	self->reported = delivered;
-	xp_reg_deactivate(queue, reg);
+	xp_registration_deactivate(queue, reg);
 }
 
 static void signal_audit(struct xpoll *queue)
@@ -170,17 +170,17 @@ static void signal_audit(struct xpoll *queue)
 
 	for (struct xp_list *item = state->regs.next; item != &state->regs;
 	     item = item->next)
-		signal_audit_reg(queue,
-		                 XP_CONTAINER_OF(item, struct signal_reg, item));
+		signal_audit_registration(queue,
+		                          XP_CONTAINER_OF(item, struct signal_registration, item));
 }
 
-static void signal_release(struct xpoll *queue, struct xp_reg *reg)
+static void signal_release(struct xpoll *queue, struct xp_registration *reg)
 {
 	struct signal_state *state = state_of(queue);
 
-	xp_list_remove(&signal_reg(reg)->item);
+	xp_list_remove(&signal_registration(reg)->item);
 	if (state->process == xp_process_current())
-		xp_signal_ignore(state->bell, number_of(reg));
+		xp_signal_ignore(state->selfpipe, number_of(reg));
 }
 
 static void signal_fini(struct xpoll *queue, void *opaque)
@@ -190,9 +190,9 @@ static void signal_fini(struct xpoll *queue, void *opaque)
 	(void)queue;
 	XP_ASSERT(xp_list_empty(&state->regs));
 	if (state->process == xp_process_current())
-		xp_bell_close(state->bell);
+		xp_selfpipe_close(state->selfpipe);
 	else
-		xp_beacon_close(&state->beacon);
+		xp_wakefd_close(&state->wakefd);
 	xp_free(state);
 }
 
@@ -200,7 +200,7 @@ const struct xp_source_ops xp_source_signal = {
 	.filter = XPOLL_FILT_SIGNAL,
 	.id = XP_SOURCE_SIGNAL,
 	.implied = XPOLL_CLEAR,
-	.size = sizeof(struct signal_reg),
+	.size = sizeof(struct signal_registration),
 	.attach = signal_attach,
 	.touch = signal_touch,
 	.detach = signal_detach,

@@ -1,8 +1,8 @@
 /*
  * Noticing that signals are delivered: what SIGNAL asks of its provider.
  *
- * A bell is a descriptor, one per queue, that becomes readable when a signal
- * the bell wants was delivered to the process.  How often it was, each
+ * A self-pipe is a descriptor, one per queue, that becomes readable when a signal
+ * the self-pipe wants was delivered to the process.  How often it was, each
  * signal's count tells.
  */
 #ifndef XP_SOURCE_SIGNAL_H
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "os/beacon.h"
+#include "os/wakefd.h"
 
 /* One more than the highest; FreeBSD's NSIG leaves real-time signals out. */
 #ifdef _SIG_MAXSIG
@@ -21,32 +21,32 @@ enum { XP_SIGNALS = _SIG_MAXSIG + 1 };
 enum { XP_SIGNALS = NSIG };
 #endif
 
-struct xp_bell;
+struct xp_selfpipe;
 struct sigaction;
 
 /* 0 or a negative errno value. */
-int xp_bell_open(struct xp_bell **bell);
-struct xp_beacon xp_bell_beacon(const struct xp_bell *bell);
+int xp_selfpipe_open(struct xp_selfpipe **selfpipe);
+struct xp_wakefd xp_selfpipe_wakefd(const struct xp_selfpipe *selfpipe);
 /* It may ring again from now on; what rang it is counted. */
-void xp_bell_answer(struct xp_bell *bell);
-/* Not in a forked child, where the bell is gone and only its beacon open. */
-void xp_bell_close(struct xp_bell *bell);
+void xp_selfpipe_clear(struct xp_selfpipe *selfpipe);
+/* Not in a forked child, where the self-pipe is gone and only its beacon open. */
+void xp_selfpipe_close(struct xp_selfpipe *selfpipe);
 /* Does it want this signal from now on?  False: that is not new. */
-bool xp_bell_want(struct xp_bell *bell, unsigned number, bool want);
+bool xp_selfpipe_want(struct xp_selfpipe *selfpipe, unsigned number, bool want);
 /* Ring all that want it.  Async-signal-safe, and never waits. */
-void xp_bells_ring(unsigned number);
-/* A process begins: none of the bells is its own. */
-void xp_bells_begin(void);
+void xp_selfpipes_signal(unsigned number);
+/* A process begins: none of the self-pipes is its own. */
+void xp_selfpipes_begin(void);
 
 /*
- * Have the signal ring the bell.  If the program has changed the signal's
+ * Have the signal ring the self-pipe.  If the program has changed the signal's
  * action since, this is made up for.  Does nothing where observing would
  * change what the signal does.
  *
  * -EINVAL: no such signal, or not to be observed; -EBUSY: the program has
  * changed its action too often.
  */
-int xp_signal_observe(struct xp_bell *bell, unsigned number);
+int xp_signal_observe(struct xp_selfpipe *selfpipe, unsigned number);
 /* Is there nothing to be made up for? */
 bool xp_signal_in_place(unsigned number);
 /* That again, for whoever observes it; async-signal-safe. */
@@ -57,7 +57,7 @@ int xp_signal_observe_again(unsigned number);
  */
 int xp_signal_action(unsigned number, const struct sigaction *action,
                      struct sigaction *before);
-void xp_signal_ignore(struct xp_bell *bell, unsigned number);
+void xp_signal_ignore(struct xp_selfpipe *selfpipe, unsigned number);
 
 /* Deliveries so far; grows at any time. */
 uint64_t xp_signal_delivered(unsigned number);

@@ -2,7 +2,7 @@
  * The seam between the queue and what can happen besides descriptors: one
  * table of functions per filter.
  *
- * A registration of such a filter is a struct xp_reg, found by (ident,
+ * A registration of such a filter is a struct xp_registration, found by (ident,
  * filter).  The queue owns it; the source keeps its private part behind it
  * and reports through the functions at the end of this file, which the queue
  * implements.  New kinds of events are added here without touching the queue.
@@ -26,7 +26,7 @@
 #include "base/time.h"
 #include "base/udata.h"
 
-struct xp_reg {
+struct xp_registration {
 	struct xp_regmap_item item; /* ident and filter */
 	struct xp_list ready;       /* in the queue's list of active ones */
 	const struct xp_source_ops *ops;
@@ -37,7 +37,7 @@ struct xp_reg {
 	uint16_t flags; /* XPOLL_CLEAR, ONESHOT, DISPATCH, DISABLE */
 	bool active;    /* the condition holds */
 	bool orphan;    /* in a forked child: not inherited yet */
-	uint32_t batch; /* the last wait call that reported it */
+	uint32_t wait_epoch; /* the last wait call that reported it */
 };
 
 /* The sources' order in a queue's table of states. */
@@ -58,7 +58,7 @@ struct xp_source_ops {
 	enum xp_source_id id;
 	uint16_t implied; /* flags every registration gets: XPOLL_CLEAR or 0 */
 	uint32_t fflags;  /* the bits a change may have */
-	size_t size;      /* of its registrations, struct xp_reg first */
+	size_t size;      /* of its registrations, struct xp_registration first */
 
 	/*
 	 * A change is about to be applied: hear first what the kernel has to
@@ -66,18 +66,18 @@ struct xp_source_ops {
 	 */
 	void (*settle)(struct xpoll *queue);
 	/* A change is about to create a registration: 0, or -EINVAL ... */
-	int (*attach)(struct xpoll *queue, struct xp_reg *reg,
+	int (*attach)(struct xpoll *queue, struct xp_registration *reg,
 	              const struct xpoll_event *change);
 	/*
 	 * A change meets an existing one; may alter fflags and data.  -ESTALE: its
-	 * ident stands for something else by now; it ends, and an ADD begins anew.
+	 * ident stands for something else by now; it ends, and an ADD begins again.
 	 */
-	int (*touch)(struct xpoll *queue, struct xp_reg *reg,
+	int (*touch)(struct xpoll *queue, struct xp_registration *reg,
 	             const struct xpoll_event *change);
 	/* The registration ends; its memory is the queue's.  Optional. */
-	void (*detach)(struct xpoll *queue, struct xp_reg *reg);
+	void (*detach)(struct xpoll *queue, struct xp_registration *reg);
 	/* Fill in fflags and data of the event; reset them if CLEAR. */
-	void (*collect)(struct xpoll *queue, struct xp_reg *reg,
+	void (*collect)(struct xpoll *queue, struct xp_registration *reg,
 	                struct xpoll_event *event);
 
 	/*
@@ -89,14 +89,14 @@ struct xp_source_ops {
 	 * Optional.
 	 */
 	int (*confirm)(struct xpoll *queue, uint64_t ident,
-	               const struct xp_reg *reg);
+	               const struct xp_registration *reg);
 
 	/*
 	 * Where nobody tells that the condition is over: does it still hold?  Asked
 	 * before delivery; if not, the registration is not active any more, which
 	 * the source sees to.  Optional.
 	 */
-	bool (*holds)(struct xpoll *queue, struct xp_reg *reg);
+	bool (*holds)(struct xpoll *queue, struct xp_registration *reg);
 
 	/* Of these fflags, are all supported here?  NULL: all of `fflags`. */
 	bool (*supports)(uint32_t fflags);
@@ -104,7 +104,7 @@ struct xp_source_ops {
 	 * It was enabled or disabled, by a change or by DISPATCH; its flags tell.
 	 * For sources that save themselves work while it is disabled.  Optional.
 	 */
-	void (*switched)(struct xpoll *queue, struct xp_reg *reg);
+	void (*switched)(struct xpoll *queue, struct xp_registration *reg);
 	/*
 	 * The moment given to xp_source_set_due has come.  Who waits can take
 	 * `room` events; to activate many more would only hold everybody up.
@@ -135,7 +135,7 @@ struct xp_source_ops {
 	 * kernel's objects: close and free what the registration holds, and
 	 * change nothing that the parent shares.  Optional.
 	 */
-	void (*release)(struct xpoll *queue, struct xp_reg *reg);
+	void (*release)(struct xpoll *queue, struct xp_registration *reg);
 	/* The same for the state, after all registrations; may sleep. */
 	void (*fini)(struct xpoll *queue, void *state);
 	/*
@@ -143,7 +143,7 @@ struct xp_source_ops {
 	 * registration stands on kernel objects of the child; or it ends.  NULL:
 	 * it ends.
 	 */
-	int (*inherit)(struct xpoll *queue, struct xp_reg *reg);
+	int (*inherit)(struct xpoll *queue, struct xp_registration *reg);
 	/*
 	 * For what the source has once per process: a process begins, perhaps
 	 * as a copy of one whose threads held locks.  Nobody else is here yet.
@@ -166,30 +166,31 @@ extern const struct xp_source_ops xp_source_user;
 extern const struct xp_source_ops xp_source_vnode;
 
 /* A descriptor of a source's own, watched by the queue for being readable. */
-struct xp_watch {
+struct xp_source_fd {
 	int fd;
 	/* It is readable, or was a moment ago; read it without waiting. */
-	void (*ready)(struct xpoll *queue, struct xp_watch *watch);
+	void (*ready)(struct xpoll *queue, struct xp_source_fd *source_fd);
 };
 
 /* The rest is implemented by the queue. */
 
 /* The condition began, or ceased, to hold. */
-void xp_reg_activate(struct xpoll *queue, struct xp_reg *reg);
-void xp_reg_deactivate(struct xpoll *queue, struct xp_reg *reg);
+void xp_registration_activate(struct xpoll *queue, struct xp_registration *reg);
+void xp_registration_deactivate(struct xpoll *queue, struct xp_registration *reg);
 
 /* A registration of (ident, filter); NULL: there is none. */
-struct xp_reg *xp_reg_find(const struct xpoll *queue, uint64_t ident,
-                           int filter);
+struct xp_registration *xp_registration_find(const struct xpoll *queue, uint64_t ident,
+                                             int filter);
 /*
  * A registration that the source makes itself, as of a tracked child: a copy
  * of `model` under another ident, without its private part and not attached.
  * NULL: no memory, or there is one.
  */
-struct xp_reg *xp_reg_spawn(struct xpoll *queue, const struct xp_reg *model,
-                            uint64_t ident);
+struct xp_registration *xp_registration_spawn(struct xpoll *queue,
+                                              const struct xp_registration *model,
+                                              uint64_t ident);
 /* End a registration: detach and free it. */
-void xp_reg_end(struct xpoll *queue, struct xp_reg *reg);
+void xp_registration_end(struct xpoll *queue, struct xp_registration *reg);
 
 /* The source's state in this queue, NULL at first; it may be set. */
 void **xp_source_state(struct xpoll *queue, enum xp_source_id id);
@@ -198,16 +199,16 @@ void **xp_source_state(struct xpoll *queue, enum xp_source_id id);
  * No moment: `due` is called whenever somebody looks for events.  For a source
  * whose descriptor may be silent although there is something to tell.
  */
-#define XP_WHEN_LOOKED_AT (XP_NEVER - 1)
+#define XP_ON_DEMAND (XP_NEVER - 1)
 
 /*
  * Call `due` at this moment of the monotonic clock, or soon after; XP_NEVER:
- * not at all.  It holds until it is set anew; `due` has to set it.
+ * not at all.  It holds until it is set again; `due` has to set it.
  */
 void xp_source_set_due(struct xpoll *queue, enum xp_source_id id,
                        int64_t deadline_ns);
 /*
- * Somebody may watch the queue from outside and not look: XP_WHEN_LOOKED_AT
+ * Somebody may watch the queue from outside and not look: XP_ON_DEMAND
  * is not enough then.  When that begins, `due` is called of who has it set.
  */
 bool xp_source_exposed(const struct xpoll *queue);
@@ -225,8 +226,8 @@ void xp_source_unobserved(struct xpoll *queue);
 int64_t xp_source_now(struct xpoll *queue);
 
 /* 0 or a negative errno value; the watch is the source's memory. */
-int xp_watch_add(struct xpoll *queue, struct xp_watch *watch);
+int xp_source_fd_add(struct xpoll *queue, struct xp_source_fd *source_fd);
 /* Before the descriptor is closed. */
-void xp_watch_remove(struct xpoll *queue, struct xp_watch *watch);
+void xp_source_fd_remove(struct xpoll *queue, struct xp_source_fd *source_fd);
 
 #endif

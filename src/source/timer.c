@@ -7,10 +7,10 @@
  * clock then.  So a timer that nobody takes costs nothing, and none drifts.
  *
  * The moments of the real-time clock are translated into the monotonic
- * clock's to wait for, and anew when the clock is set, which the kernel tells
+ * clock's to wait for, and again when the clock is set, which the kernel tells
  * by a descriptor; one for the queue, made with the first such timer.
  *
- * As in FreeBSD, an ADD starts an existing timer anew and drops what it had
+ * As in FreeBSD, an ADD starts an existing timer again and drops what it had
  * counted, and one with a period of 0 has the shortest there is in its unit.
  */
 #include "source/source.h"
@@ -36,7 +36,7 @@
 enum { MONOTONIC, REALTIME, CLOCKS };
 
 struct timer {
-	struct xp_reg reg;         /* fflags and data as they were asked for */
+	struct xp_registration reg; /* fflags and data as they were asked for */
 	struct xp_heap_item place; /* in the heap while it runs */
 	int64_t deadline_ns; /* on its clock; XP_NEVER: it has expired for good */
 };
@@ -48,11 +48,11 @@ struct timers {
 	int64_t due_ns;          /* what the queue was told */
 	int64_t first_ns;        /* of REALTIME: this deadline ... */
 	int64_t first_due_ns;    /* ... is that of the monotonic clock */
-	struct xp_watch step;    /* fd < 0: there is none yet */
+	struct xp_source_fd step; /* fd < 0: there is none yet */
 	bool step_missing;       /* nor can there be */
 };
 
-static struct timer *timer_of(struct xp_reg *reg)
+static struct timer *timer_of(struct xp_registration *reg)
 {
 	return XP_CONTAINER_OF(reg, struct timer, reg);
 }
@@ -143,7 +143,7 @@ static void timers_tell(struct xpoll *queue, struct timers *timers)
 	xp_source_set_due(queue, XP_SOURCE_TIMER, due_ns);
 }
 
-/* Translate anew: the clock may have been set. */
+/* Translate again: the clock may have been set. */
 static void timers_retell(struct xpoll *queue, struct timers *timers)
 {
 	timers->first_ns = XP_NEVER;
@@ -184,7 +184,7 @@ static void timers_expire(struct xpoll *queue, struct xp_heap *heap,
 		                                      struct timer, place);
 
 		xp_heap_remove(heap, &timer->place);
-		xp_reg_activate(queue, &timer->reg);
+		xp_registration_activate(queue, &timer->reg);
 	}
 }
 
@@ -200,7 +200,7 @@ static void timer_due(struct xpoll *queue, int64_t now_ns, int room)
 }
 
 /* The real-time clock was set. */
-static void timers_stepped(struct xpoll *queue, struct xp_watch *watch)
+static void timers_stepped(struct xpoll *queue, struct xp_source_fd *watch)
 {
 	struct timers *timers = XP_CONTAINER_OF(watch, struct timers, step);
 	uint64_t count;
@@ -224,7 +224,7 @@ static int step_begin(struct xpoll *queue, struct timers *timers)
 	if (rc < 0)
 		return rc;
 	timers->step.fd = rc;
-	rc = xp_watch_add(queue, &timers->step);
+	rc = xp_source_fd_add(queue, &timers->step);
 	if (rc < 0) {
 		xp_sys_close(timers->step.fd);
 		timers->step.fd = -1;
@@ -278,7 +278,7 @@ static XP_INLINE void timer_start(struct xpoll *queue, struct timers *timers,
 	timer_run(timers, timer, clock);
 }
 
-static int timer_attach(struct xpoll *queue, struct xp_reg *reg,
+static int timer_attach(struct xpoll *queue, struct xp_registration *reg,
                         const struct xpoll_event *change)
 {
 	struct timers *timers = timers_make(queue);
@@ -296,7 +296,7 @@ static int timer_attach(struct xpoll *queue, struct xp_reg *reg,
 	return 0;
 }
 
-static int timer_touch(struct xpoll *queue, struct xp_reg *reg,
+static int timer_touch(struct xpoll *queue, struct xp_registration *reg,
                        const struct xpoll_event *change)
 {
 	struct timers *timers = *xp_source_state(queue, XP_SOURCE_TIMER);
@@ -312,7 +312,7 @@ static int timer_touch(struct xpoll *queue, struct xp_reg *reg,
 	if (rc < 0)
 		return rc;
 	timer_stop(timers, timer_of(reg));
-	xp_reg_deactivate(queue, reg);
+	xp_registration_deactivate(queue, reg);
 	timers->counts[before]--;
 	timers->counts[after]++;
 	timer_start(queue, timers, timer_of(reg), change, after);
@@ -320,7 +320,7 @@ static int timer_touch(struct xpoll *queue, struct xp_reg *reg,
 	return 0;
 }
 
-static void timer_switched(struct xpoll *queue, struct xp_reg *reg)
+static void timer_switched(struct xpoll *queue, struct xp_registration *reg)
 {
 	struct timers *timers = *xp_source_state(queue, XP_SOURCE_TIMER);
 
@@ -329,7 +329,7 @@ static void timer_switched(struct xpoll *queue, struct xp_reg *reg)
 	timers_tell(queue, timers);
 }
 
-static void timer_detach(struct xpoll *queue, struct xp_reg *reg)
+static void timer_detach(struct xpoll *queue, struct xp_registration *reg)
 {
 	struct timers *timers = *xp_source_state(queue, XP_SOURCE_TIMER);
 	bool first = xp_heap_is_first(&timer_of(reg)->place);
@@ -360,14 +360,14 @@ static int64_t timer_count(struct timer *timer)
 	return missed + 1;
 }
 
-static void timer_collect(struct xpoll *queue, struct xp_reg *reg,
+static void timer_collect(struct xpoll *queue, struct xp_registration *reg,
                           struct xpoll_event *event)
 {
 	struct timers *timers = *xp_source_state(queue, XP_SOURCE_TIMER);
 
 	event->fflags = 0;
 	event->data = timer_count(timer_of(reg));
-	xp_reg_deactivate(queue, reg);
+	xp_registration_deactivate(queue, reg);
 	/* With DISPATCH it rests from now on. */
 	if (reg->flags & XPOLL_DISPATCH)
 		return;
@@ -393,7 +393,7 @@ static void timer_fini(struct xpoll *queue, void *state)
 }
 
 /* It runs on in the child; what had expired is due at once. */
-static int timer_inherit(struct xpoll *queue, struct xp_reg *reg)
+static int timer_inherit(struct xpoll *queue, struct xp_registration *reg)
 {
 	struct timers *timers = timers_make(queue);
 	unsigned clock = clock_of(reg->fflags);

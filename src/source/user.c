@@ -24,41 +24,41 @@ static uint32_t user_combine(uint32_t saved, uint32_t change)
 	}
 }
 
-static int user_apply(struct xpoll *queue, struct xp_reg *reg,
+static int user_apply(struct xpoll *queue, struct xp_registration *reg,
                       const struct xpoll_event *change)
 {
 	reg->fflags = user_combine(reg->fflags, change->fflags);
 	reg->data = change->data;
 	if (change->fflags & XPOLL_NOTE_TRIGGER)
-		xp_reg_activate(queue, reg);
+		xp_registration_activate(queue, reg);
 	return 0;
 }
 
-static int user_attach(struct xpoll *queue, struct xp_reg *reg,
+static int user_attach(struct xpoll *queue, struct xp_registration *reg,
                        const struct xpoll_event *change)
 {
 	return user_apply(queue, reg, change);
 }
 
-static int user_touch(struct xpoll *queue, struct xp_reg *reg,
+static int user_touch(struct xpoll *queue, struct xp_registration *reg,
                       const struct xpoll_event *change)
 {
 	if (change->flags & XPOLL_CLEAR)
-		xp_reg_deactivate(queue, reg);
+		xp_registration_deactivate(queue, reg);
 	return user_apply(queue, reg, change);
 }
 
-static void user_collect(struct xpoll *queue, struct xp_reg *reg,
+static void user_collect(struct xpoll *queue, struct xp_registration *reg,
                          struct xpoll_event *event)
 {
 	event->fflags = reg->fflags;
 	event->data = reg->data;
 	if (reg->flags & XPOLL_CLEAR)
-		xp_reg_deactivate(queue, reg);
+		xp_registration_deactivate(queue, reg);
 }
 
 /* Nothing of it is the kernel's. */
-static int user_inherit(struct xpoll *queue, struct xp_reg *reg)
+static int user_inherit(struct xpoll *queue, struct xp_registration *reg)
 {
 	(void)queue, (void)reg;
 	return 0;
@@ -69,7 +69,7 @@ const struct xp_source_ops xp_source_user = {
 	.id = XP_SOURCE_USER,
 	.fflags = XPOLL_NOTE_FFCTRLMASK | XPOLL_NOTE_FFLAGSMASK |
 		XPOLL_NOTE_TRIGGER,
-	.size = sizeof(struct xp_reg),
+	.size = sizeof(struct xp_registration),
 	.attach = user_attach,
 	.touch = user_touch,
 	.collect = user_collect,

@@ -18,32 +18,32 @@
                XPOLL_NOTE_CLOSE_WRITE | XPOLL_NOTE_READ | \
                XPOLL_NOTE_TRUNCATE)
 
-struct vnode_reg {
-	struct xp_reg reg;
+struct vnode_registration {
+	struct xp_registration reg;
 	struct xp_inode_user user;
 };
 
-static struct vnode_reg *vnode_of(struct xp_reg *reg)
+static struct vnode_registration *vnode_of(struct xp_registration *reg)
 {
-	return XP_CONTAINER_OF(reg, struct vnode_reg, reg);
+	return XP_CONTAINER_OF(reg, struct vnode_registration, reg);
 }
 
 static void vnode_news(struct xpoll *queue, struct xp_inode_user *user,
                        uint32_t notes, bool lost)
 {
-	struct xp_reg *reg = &XP_CONTAINER_OF(user, struct vnode_reg, user)->reg;
+	struct xp_registration *reg = &XP_CONTAINER_OF(user, struct vnode_registration, user)->reg;
 
 	reg->report |= notes;
 	if (lost)
 		reg->data = 1;
-	xp_reg_activate(queue, reg);
+	xp_registration_activate(queue, reg);
 }
 
 static bool vnode_listens(const struct xpoll *queue,
                           const struct xp_inode_user *user)
 {
-	const struct vnode_reg *vnode = (const void *)
-		((const char *)user - offsetof(struct vnode_reg, user));
+	const struct vnode_registration *vnode = (const void *)
+		((const char *)user - offsetof(struct vnode_registration, user));
 
 	(void)queue;
 	return !(vnode->reg.flags & XPOLL_DISABLE);
@@ -51,7 +51,7 @@ static bool vnode_listens(const struct xpoll *queue,
 
 static void vnode_gone(struct xpoll *queue, struct xp_inode_user *user)
 {
-	xp_reg_end(queue, &XP_CONTAINER_OF(user, struct vnode_reg, user)->reg);
+	xp_registration_end(queue, &XP_CONTAINER_OF(user, struct vnode_registration, user)->reg);
 }
 
 static const struct xp_inode_user_ops vnode_user = {
@@ -60,7 +60,7 @@ static const struct xp_inode_user_ops vnode_user = {
 	.gone = vnode_gone,
 };
 
-static int vnode_attach(struct xpoll *queue, struct xp_reg *reg,
+static int vnode_attach(struct xpoll *queue, struct xp_registration *reg,
                         const struct xpoll_event *change)
 {
 	struct xp_inode_user *user = &vnode_of(reg)->user;
@@ -74,7 +74,7 @@ static int vnode_attach(struct xpoll *queue, struct xp_reg *reg,
 	return xp_inode_watch(queue, user, fd, change->fflags, false);
 }
 
-static int vnode_touch(struct xpoll *queue, struct xp_reg *reg,
+static int vnode_touch(struct xpoll *queue, struct xp_registration *reg,
                        const struct xpoll_event *change)
 {
 	int rc;
@@ -87,34 +87,34 @@ static int vnode_touch(struct xpoll *queue, struct xp_reg *reg,
 	reg->fflags = change->fflags;
 	reg->report &= change->fflags;
 	if (!reg->report)
-		xp_reg_deactivate(queue, reg);
+		xp_registration_deactivate(queue, reg);
 	return 0;
 }
 
 /* Disabled, it is told once more of each kind, and not again. */
-static void vnode_switched(struct xpoll *queue, struct xp_reg *reg)
+static void vnode_switched(struct xpoll *queue, struct xp_registration *reg)
 {
 	if (!(reg->flags & XPOLL_DISABLE))
 		xp_inode_listen(queue, &vnode_of(reg)->user);
 }
 
-static void vnode_detach(struct xpoll *queue, struct xp_reg *reg)
+static void vnode_detach(struct xpoll *queue, struct xp_registration *reg)
 {
 	xp_inode_unwatch(queue, &vnode_of(reg)->user);
 }
 
-static void vnode_collect(struct xpoll *queue, struct xp_reg *reg,
+static void vnode_collect(struct xpoll *queue, struct xp_registration *reg,
                           struct xpoll_event *event)
 {
 	event->fflags = reg->report;
 	event->data = reg->data;
 	reg->report = 0;
 	reg->data = 0;
-	xp_reg_deactivate(queue, reg);
+	xp_registration_deactivate(queue, reg);
 }
 
 static int vnode_confirm(struct xpoll *queue, uint64_t ident,
-                         const struct xp_reg *reg)
+                         const struct xp_registration *reg)
 {
 	int fd = xp_fd_number(ident);
 
@@ -122,20 +122,20 @@ static int vnode_confirm(struct xpoll *queue, uint64_t ident,
 	if (!reg)
 		return fd >= 0 && xp_sys_open_flags(fd) >= 0 ? -ENOENT : -EBADF;
 	return xp_inode_confirm(
-		&((const struct vnode_reg *)(const void *)reg)->user);
+		&((const struct vnode_registration *)(const void *)reg)->user);
 }
 
 static void vnode_forget(struct xpoll *queue, int fd)
 {
-	struct xp_reg *reg = xp_reg_find(queue, xp_fd_ident(fd),
-	                                 XPOLL_FILT_VNODE);
+	struct xp_registration *reg = xp_registration_find(queue, xp_fd_ident(fd),
+	                                                   XPOLL_FILT_VNODE);
 
 	if (reg)
-		xp_reg_end(queue, reg);
+		xp_registration_end(queue, reg);
 }
 
 /* What was pending was of the parent's time. */
-static int vnode_inherit(struct xpoll *queue, struct xp_reg *reg)
+static int vnode_inherit(struct xpoll *queue, struct xp_registration *reg)
 {
 	reg->report = 0;
 	reg->data = 0;
@@ -148,7 +148,7 @@ const struct xp_source_ops xp_source_vnode = {
 	.id = XP_SOURCE_VNODE,
 	.implied = XPOLL_CLEAR,
 	.fflags = NOTES,
-	.size = sizeof(struct vnode_reg),
+	.size = sizeof(struct vnode_registration),
 	.attach = vnode_attach,
 	.touch = vnode_touch,
 	.detach = vnode_detach,

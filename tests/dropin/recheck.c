@@ -60,7 +60,7 @@ XT_TEST(replaced_numbers_are_found_each_by_its_slice)
 	struct recheck recheck = {0};
 	struct field field;
 	size_t slices;
-	int doubted = 0;
+	int missed = 0;
 
 	XT_CALL(field_open(&field));
 	for (int i = 0; i < VICTIMS; i++)
@@ -79,10 +79,10 @@ XT_TEST(replaced_numbers_are_found_each_by_its_slice)
 			expected += fd >= from && fd < from + RECHECK_SLICE;
 		}
 		XT_EQ(found, expected);
-		doubted += found;
+		missed += found;
 	}
 	XT_EQ(recheck.at, 0);
-	XT_EQ(doubted, VICTIMS);
+	XT_EQ(missed, VICTIMS);
 	XT_EQ(watch_look(&field.watch), 0);
 	XT_EQ(field.watch.ready_len, VICTIMS);
 	field_close(&field);
@@ -140,7 +140,7 @@ XT_TEST(what_is_found_and_not_ready_is_another_file)
 	struct recheck recheck = {0};
 	struct field field;
 	int empty = xt_keep(eventfd(0, EFD_NONBLOCK));
-	int doubted = 0;
+	int missed = 0;
 
 	XT_CALL(field_open(&field));
 	XT_EQ(syscall(SYS_dup3, empty, field.fds[300], O_CLOEXEC), field.fds[300]);
@@ -148,8 +148,8 @@ XT_TEST(what_is_found_and_not_ready_is_another_file)
 	XT_EQ(watch_look(&field.watch), 0);
 	XT_EQ(field.watch.ready_len, NUMBERS);
 	for (size_t i = 0; i < recheck_slices(&field.watch); i++)
-		doubted += recheck_slice(&recheck, &field.watch);
-	XT_EQ(doubted, 1);
+		missed += recheck_slice(&recheck, &field.watch);
+	XT_EQ(missed, 1);
 	XT_EQ(watch_look(&field.watch), 0);
 	XT_EQ(watch_look(&field.watch), 0); /* Its instance was made anew. */
 	XT_EQ(field.watch.ready_len, NUMBERS - 1);

@@ -33,13 +33,13 @@ class Mutant(NamedTuple):
 
 MUTANTS = {
     "a trigger does not call a sleeping thread out": Mutant(
-        "queue->look_wanted = queue->waiters > 0;\n\t\t/* It leaves", "/*", "sleeps on",
+        "queue->recheck_wanted = queue->waiters > 0;\n\t\t/* It leaves", "/*", "sleeps on",
         "contract.concurrent:trigger_wakes_the_waiter"),
     "what found no room is forgotten": Mutant(
-        "xp_candidate_carry(queue, fd, slot, XP_BIT(i), events);", "", "nothing came|never came",
+        "xp_candidate_defer(queue, fd, slot, XP_BIT(i), events);", "", "nothing came|never came",
         "contract.fairness:hazard_06_user_file_and_pipe_share_one_slot"),
     "what was enabled is not looked at": Mutant(
-        "xp_candidate_asked(queue, fd, slot, filters);\n\treturn true;", "return true;",
+        "xp_recheck_enabled(queue, fd, slot, filters);\n\treturn true;", "return true;",
         "nothing came|sleeps on",
         "contract.disable:add_disabled_readable_never_fires_until_enabled"),
     "DISPATCH does not disable": Mutant(
@@ -64,7 +64,7 @@ MUTANTS = {
         "rc = xp_signal_observe", "came . times.*-6 ",
         "source.signal_fork:child_reinit_observes_its_own"),
     "marks are not kept": Mutant(
-        "unread >= xp_mark_get(queue, fd, XP_READ)", "unread >= 0", "has no reason|at most",
+        "unread >= xp_lowat_get(queue, fd, XP_READ)", "unread >= 0", "has no reason|at most",
         "source.lowat:mark_of_a_pipe_is_kept"),
     "room is not looked at again": Mutant(
         "slot->unmet |= XP_BIT(XP_WRITE);", "return;", "",
@@ -78,7 +78,7 @@ MUTANTS = {
         "event->data = proc->status;", "event->data = 0;", "ended with",
         "source.proc:exit_of_a_child_gives_its_wait_status"),
     "an operation has done nothing": Mutant(
-        "event->data = aio_reg(reg)->job.result;", "event->data = 0;", "AIO.* is not ",
+        "event->data = aio_registration(reg)->job.result;", "event->data = 0;", "AIO.* is not ",
         "source.aio:read_gives_what_the_file_has"),
 }
 ROUNDS = 40  # A few do for most of them, and on each machine the same.

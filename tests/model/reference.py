@@ -69,10 +69,10 @@ class Reference:
         for filter in self.there(change):
             reg = self.regs[change.ident, filter]
             if isinstance(reg, FdRegistration) and filter == xpoll.FILT_READ and change.events:
-                reg.wishes &= ~change.wishes
-                reg.old_wishes &= ~change.wishes
-                reg.doubtful |= not reg.wishes and bool(reg.old_wishes)
-                if reg.wishes or reg.old_wishes:
+                reg.requested &= ~change.requested
+                reg.old_requested &= ~change.requested
+                reg.doubtful |= not reg.requested and bool(reg.old_requested)
+                if reg.requested or reg.old_requested:
                     continue
             del self.regs[change.ident, filter]
 

@@ -42,7 +42,7 @@ class Change:
     subject: object = None  # What the ident stands for: a Child, an Operation.
 
     @property
-    def wishes(self) -> int:
+    def requested(self) -> int:
         return self.events & (POLLIN | POLLRDHUP) if self.events else POLLIN
 
     @property
@@ -133,8 +133,8 @@ class FdRegistration(Registration):
         super().__init__(change, filter)
         self.file = file
         self.kernel = kernel
-        self.wishes = 0
-        self.old_wishes = 0  # Perhaps these as well.
+        self.requested = 0
+        self.old_requested = 0  # Perhaps these as well.
         self.mark = 0  # NOTE_LOWAT: ready from so many bytes on; 0: none.
         self.follows = False  # A regular file: it is told when it grew.
         self.owed = True  # CLEAR: something happened and was not told yet.
@@ -149,14 +149,14 @@ class FdRegistration(Registration):
         super().added(change)
         self.mark = change.mark
         if self.filter == xpoll.FILT_READ:
-            self.wishes |= change.wishes
+            self.requested |= change.requested
             self.follows |= not change.events
 
     def resolved(self, change: Change, file: File, clean: bool) -> None:
         super().resolved(change, file, clean)
         if self.filter == xpoll.FILT_READ:
-            self.old_wishes = 0 if clean else self.wishes
-            self.wishes = change.wishes
+            self.old_requested = 0 if clean else self.requested
+            self.requested = change.requested
             self.follows = not change.events
 
     def inherits(self, change: Change, found: Event) -> int:
@@ -182,9 +182,9 @@ class FdRegistration(Registration):
         return bits
 
     def condition(self, kind: str, bits: int, at_end: bool, poll_level: bool,
-                  old_wishes: int = 0) -> int:
+                  old_requested: int = 0) -> int:
         """The bits of poll(2) that make it ready."""
-        wanted = {xpoll.FILT_READ: self.wishes | old_wishes, xpoll.FILT_WRITE: POLLOUT,
+        wanted = {xpoll.FILT_READ: self.requested | old_requested, xpoll.FILT_WRITE: POLLOUT,
                   xpoll.FILT_EXCEPT: POLLPRI}[self.filter]
         if poll_level:
             return bits & (wanted | POLLERR | POLLHUP)
@@ -206,8 +206,8 @@ class FdRegistration(Registration):
             numbers += sorted(self.file.numbers)[:1]
         # The kind, too, may be that of the file before: a lone socket is not silent then.
         return [self.condition(kind, self.reached(look, fd, look.bits[fd]),
-                               fd in look.at_end, poll_level, wishes)
-                for wishes in {0: None, self.old_wishes: None} for fd in numbers
+                               fd in look.at_end, poll_level, requested)
+                for requested in {0: None, self.old_requested: None} for fd in numbers
                 for kind in ([look.kinds[fd], ""] if self.doubtful else [look.kinds[fd]])]
 
     def observe(self, look: Look) -> None:

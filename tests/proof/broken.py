@@ -26,31 +26,31 @@ RUNS = [
     Run("level-timeouts", "waits", "WAITERS=2 CHANGES=1 EXPIRIES=1"),
     Run("level-one-waiter", "waits", "WAITERS=1 CHANGES=3"),
     Run("level-cancel", "waits", "WAITERS=2 CHANGES=1 WRITES=1 EXPIRIES=0 CANCELS=true"),
-    Run("clear", "waits", "WAITERS=2 CHANGES=2 WRITES=1 EXPIRIES=0 EDGE=true"),
-    Run("clear-one-waiter", "waits", "WAITERS=1 CHANGES=2 EDGE=true"),
+    Run("clear", "waits", "WAITERS=2 CHANGES=2 WRITES=1 EXPIRIES=0 CLEAR=true"),
+    Run("clear-one-waiter", "waits", "WAITERS=1 CHANGES=2 CLEAR=true"),
     Run("two-numbers", "waits", "WAITERS=2 NUMBERS=2 CAP=1 CHANGES=0 EXPIRIES=0"),
     Run("small-array", "waits", "WAITERS=1 NUMBERS=2 CAP=1 CHANGES=1"),
-    Run("small-array-dispatch", "waits", "WAITERS=1 NUMBERS=2 CAP=1 CHANGES=1 TURN=true"),
-    Run("not-lookable", "waits", "WAITERS=1 NUMBERS=2 CAP=1 CHANGES=1 LOOKABLE=false"),
+    Run("small-array-dispatch", "waits", "WAITERS=1 NUMBERS=2 CAP=1 CHANGES=1 DISPATCH=true"),
+    Run("not-lookable", "waits", "WAITERS=1 NUMBERS=2 CAP=1 CHANGES=1 CAN_PROBE=false"),
     # DISPATCH and ONESHOT among several waiters.
-    Run("dispatch", "waits", "WAITERS=2 CHANGES=1 WRITES=1 EXPIRIES=0 TURN=true"),
-    Run("dispatch-two-writes", "waits", "WAITERS=2 CHANGES=0 EXPIRIES=0 TURN=true"),
-    Run("dispatch-three", "waits", "WAITERS=3 CHANGES=0 EXPIRIES=0 TURN=true WRITES=1"),
-    Run("dispatch-clear", "waits", "WAITERS=2 CHANGES=1 EXPIRIES=0 TURN=true EDGE=true"),
+    Run("dispatch", "waits", "WAITERS=2 CHANGES=1 WRITES=1 EXPIRIES=0 DISPATCH=true"),
+    Run("dispatch-two-writes", "waits", "WAITERS=2 CHANGES=0 EXPIRIES=0 DISPATCH=true"),
+    Run("dispatch-three", "waits", "WAITERS=3 CHANGES=0 EXPIRIES=0 DISPATCH=true WRITES=1"),
+    Run("dispatch-clear", "waits", "WAITERS=2 CHANGES=1 EXPIRIES=0 DISPATCH=true CLEAR=true"),
     Run("dispatch-cancel", "waits",
-        "WAITERS=2 CHANGES=0 WRITES=1 EXPIRIES=0 TURN=true CANCELS=true"),
+        "WAITERS=2 CHANGES=0 WRITES=1 EXPIRIES=0 DISPATCH=true CANCELS=true"),
     Run("oneshot", "waits", "WAITERS=2 CHANGES=1 EXPIRIES=0 ONCE=true"),
     # Numbers that are used again.
     Run("reuse", "reuse", "WAITERS=1 WRITES=2 EXPIRIES=0"),
     Run("reuse-timeouts", "reuse", "WAITERS=1"),
-    Run("reuse-clear", "reuse", "WAITERS=1 WRITES=2 EXPIRIES=0 EDGE=true"),
+    Run("reuse-clear", "reuse", "WAITERS=1 WRITES=2 EXPIRIES=0 CLEAR=true"),
     Run("reuse-three-files", "reuse",
         "WAITERS=1 FILES=3 WRITES=2 EXPIRIES=0 SAMPLED=false PAUSES=false"),
     Run("reuse-two-waiters", "reuse", "WAITERS=2 EXPIRIES=0 SAMPLED=false PAUSES=false"),
     Run("reuse-renewed-at-once", "reuse",
         "WAITERS=2 EXPIRIES=0 SAMPLED=false PAUSES=false STALE_MOST=1"),
     Run("reuse-dispatch", "reuse",
-        "WAITERS=2 EXPIRIES=0 SAMPLED=false PAUSES=false COPIES=0 TURN=true"),
+        "WAITERS=2 EXPIRIES=0 SAMPLED=false PAUSES=false COPIES=0 DISPATCH=true"),
     # Low-water marks, of what the kernel tells of and of what it does not.
     Run("marks-told", "marks", "TOLD=true"),
     Run("marks-untold", "marks", "TOLD=false"),
@@ -85,7 +85,7 @@ BROKEN = [
     Broken("sets-no-moment-for-it", "marks-untold", "", [
         ("marks.pml", "unmet = 1; due = 1", "unmet = 1")], BELOW),
     Broken("leaves-its-moment-to-nobody", "marks-untold", "", [
-        ("marks.pml", ":: waiters && due && keeper == NOBODY -> kicked = 1",
+        ("marks.pml", ":: waiters && due && timer_waiter == NOBODY -> kicked = 1",
          ":: false -> skip")], BELOW),
     Broken("takes-a-marked-filter-for-told", "marks-told", "", [
         ("marks.pml", "by level from now on */\n\t\tcandidate = 1",
@@ -104,8 +104,8 @@ BROKEN = [
          "candidates || activated) ->")], "wake_pending"),
     # ... a mark is cleared after the look, with the lock released for it; ...
     Broken("clears-the-mark-after-the-look", "level", "", [
-        ("slot.pml", """	slot[n].asked = 0;
-	slot[n].delivered = 0;
+        ("slot.pml", """	slot[n].recheck_enabled = 0;
+	slot[n].recheck_level = 0;
 	xp_entry_push(n)
 }
 
@@ -120,8 +120,8 @@ BROKEN = [
 {
 	rc = OK;
 	slot[n].queued = 0;
-	slot[n].asked = 0;
-	slot[n].delivered = 0;
+	slot[n].recheck_enabled = 0;
+	slot[n].recheck_level = 0;
 """),
         ("wait.pml", """		:: n < NUMBERS ->
 			if
@@ -153,47 +153,47 @@ BROKEN = [
         ("slot.pml", "	slot[n].armed = a;\n	slot[n].later = noted\n",
          "	slot[n].armed = a\n")], UNSEEN),
     Broken("hands-out-without-silencing", "dispatch-two-writes", "", [
-        ("slot.pml", ":: !ONCE && TURN -> xp_interest_silenced(n)",
-         ":: !ONCE && TURN -> skip")], UNWANTED),
+        ("slot.pml", ":: !ONCE && DISPATCH -> xp_interest_silenced(n)",
+         ":: !ONCE && DISPATCH -> skip")], UNWANTED),
     # Candidates.
     Broken("skips-the-check", "level-one-waiter", "CHANGES=2", [
         ("slot.pml", "chunk = chunk | bit_of(n);", "skip;")], LATE),
     Broken("forgets-what-it-delivered", "level-one-waiter", "CHANGES=2", [
-        ("slot.pml", ":: !EDGE && slot[n].mode == LAZY -> xp_candidate_delivered(n)",
+        ("slot.pml", ":: !CLEAR && slot[n].mode == BY_EDGE -> xp_recheck_level(n)",
          ":: false -> skip")], LATE),
     Broken("enables-without-a-look", "level-one-waiter", "CHANGES=2", [
         ("slot.pml", "(slot[n].armed || slot[n].mode == FIRED) ->\n"
-         "		xp_candidate_asked(n)",
+         "		xp_recheck_enabled(n)",
          "(slot[n].armed || slot[n].mode == FIRED) ->\n		skip")], LATE),
     Broken("enables-while-another-sleeps", "level", "CHANGES=2", [
         ("slot.pml", "!waiters && (slot[n].armed", "(slot[n].armed")], LOST),
     Broken("drops-the-rest-of-a-check", "small-array-dispatch", "", [
         ("wait.pml", "is_full -> candidate_return(n)", "is_full -> skip")], ""),
     Broken("drops-what-does-not-fit", "small-array-dispatch", "", [
-        ("slot.pml", ":: taken >= CAP -> xp_candidate_carry(n)", ":: taken >= CAP -> skip")], ""),
+        ("slot.pml", ":: taken >= CAP -> xp_candidate_defer(n)", ":: taken >= CAP -> skip")], ""),
     Broken("drops-what-is-outdated", "dispatch-two-writes", "", [
-        ("slot.pml", "(slot[n].mode == LAZY || slot[n].mode == FIRED) ->\n"
-         "		xp_candidate_delivered(n)",
-         "(slot[n].mode == LAZY || slot[n].mode == FIRED) ->\n		skip")], LOST),
+        ("slot.pml", "(slot[n].mode == BY_EDGE || slot[n].mode == FIRED) ->\n"
+         "		xp_recheck_level(n)",
+         "(slot[n].mode == BY_EDGE || slot[n].mode == FIRED) ->\n		skip")], LOST),
     Broken("does-not-ask-again-at-the-deadline", "level-one-waiter", "CHANGES=1", [
         ("slot.pml", "more = 1; /*", "skip; /*")], LATE),
     Broken("believes-a-full-array", "level-one-waiter", "CHANGES=2 CAP=1", [
         ("wait.pml", "more = count == room;", "more = 0;")], LATE),
     Broken("reports-twice-in-a-wait", "level-one-waiter", "CHANGES=2", [
-        ("slot.pml", "slot[n].on && slot[n].batch == me + 1 ->",
+        ("slot.pml", "slot[n].on && slot[n].wait_epoch == me + 1 ->",
          "slot[n].on && false ->")], AGAIN),
-    Broken("forgets-what-a-cancelled-thread-had", "level-cancel", "CHANGES=0 EDGE=true", [
+    Broken("forgets-what-a-cancelled-thread-had", "level-cancel", "CHANGES=0 CLEAR=true", [
         ("wait.pml", "	xp_candidates_all()\n", "	skip\n")], LOST),
     Broken("leaves-a-one-shot-entry-fired", "dispatch-cancel", "", [
         ("slot.pml", "			:: slot[n].mode == ONESHOT -> slot[n].mode = FIRED\n"
-         "\t\t\t:: else\n\t\t\tfi;\n\t\t\txp_candidate_asked(n)",
+         "\t\t\t:: else\n\t\t\tfi;\n\t\t\txp_recheck_enabled(n)",
          "			:: slot[n].mode == ONESHOT -> skip\n"
          "			:: else\n			fi")], LOST),
     # Waking.
     Broken("does-not-kick", "level", "CHANGES=1", [
         ("slot.pml", ":: waiters -> epoll_wake()", ":: false -> epoll_wake()")], "wake_pending"),
     Broken("activates-without-a-kick", "level", "CHANGES=1", [
-        ("waits.pml", ":: look_wanted && waiters && activated -> xp_kick()",
+        ("waits.pml", ":: recheck_wanted && waiters && activated -> xp_kick()",
          ":: false -> skip")], "activated"),
     Broken("wakes-without-writing", "level", "CHANGES=1", [
         ("waits.pml", "atomic { epoll_wake(); busy = 0 }",
@@ -233,20 +233,20 @@ BROKEN = [
         ("kicks.pml", "(wake_linked && kicked -> kicker | bit_of(me) : kicker)", "kicker")],
         STUCK),
     Broken("sleeps-while-others-are-called-out", "kicks-two", "", [
-        ("kicks.pml", "		:: !must_look && kicked -> back = 2; goto until_quiet\n"
+        ("kicks.pml", "		:: !must_look && kicked -> back = 2; goto until_left\n"
          "		:: !must_look && !kicked ->", "		:: !must_look ->")], "kicked"),
     Broken("waits-for-the-called-with-their-kick", "kicks-two", "", [
         ("kicks.pml", "	atomic { xp_kick_next() }\nsleep", "	atomic { skip }\nsleep")],
         STUCK),
     Broken("leaves-the-next-moment-unminded", "kicks-two", "CALLS=1", [
-        ("kicks.pml", "wake_pending || xp_keeper_missing) ->", "wake_pending) ->")], "due"),
-    Broken("calls-a-keeper-for-good", "kicks-two", "CALLS=1", [
+        ("kicks.pml", "wake_pending || xp_timer_waiter_missing) ->", "wake_pending) ->")], "due"),
+    Broken("calls-a-timer_waiter-for-good", "kicks-two", "CALLS=1", [
         ("kicks.pml", "kept = (kept == NOW -> NEVER : kept)", "skip")], "due"),
-    Broken("keeper-does-not-resign", "kicks-two", "CALLS=1", [
-        ("kicks.pml", ":: keeper == me -> keeper = NEVER; kept = NEVER",
-         ":: keeper == me -> keeper = NEVER")], "due"),
+    Broken("timer_waiter-does-not-resign", "kicks-two", "CALLS=1", [
+        ("kicks.pml", ":: timer_waiter == me -> timer_waiter = NEVER; kept = NEVER",
+         ":: timer_waiter == me -> timer_waiter = NEVER")], "due"),
     Broken("moves-a-moment-without-a-kick", "kicks-two", "CALLS=1", [
-        ("kicks.pml", "(activated || xp_keeper_missing) -> call_one()",
+        ("kicks.pml", "(activated || xp_timer_waiter_missing) -> call_one()",
          "activated -> call_one()")], "due"),
     Broken("leaves-others-uncalled", "kicks-poll-level", "", [
         ("kicks.pml", "\t\t\tchangers++;\n\t\t\txp_kick_all();\n\t\t\tgoto others_look",
@@ -255,10 +255,10 @@ BROKEN = [
         ("kicks.pml", "	leave(inside);\n	if\n	:: dying -> broadcast()",
          "	leave(inside);\n	if\n	:: false -> broadcast()")], STUCK),
     # Turns.
-    Broken("passes-the-turn-without-the-gate", "turns-two", "", [
-        ("turns.pml", "	leader = 0;\n	gate_open()", "	leader = 0")], "asleep"),
-    Broken("closes-the-gate-on-the-called", "turns-three", "", [
-        ("turns.pml", "	:: !called -> gate_close()", "	:: true -> gate_close()")], STUCK),
+    Broken("passes-the-turn-without-the-turn_signalled", "turns-two", "", [
+        ("turns.pml", "	leader = 0;\n	turn_signal()", "	leader = 0")], "asleep"),
+    Broken("closes-the-turn_signalled-on-the-called", "turns-three", "", [
+        ("turns.pml", "	:: !called -> turn_clear()", "	:: true -> turn_clear()")], STUCK),
     Broken("takes-the-turn-along-when-interrupted", "turns-three", "", [
         ("turns.pml", "			:: !leader -> xp_turn_pass()\n",
          "			:: false -> skip\n")],
@@ -267,21 +267,21 @@ BROKEN = [
         ("turns.pml", "	:: changers > 0 -> broadcast()\n	:: else\n	fi\n}",
          "	:: false -> broadcast()\n	:: else\n	fi\n}")], STUCK),
     Broken("changes-without-a-kick", "turns-two", "CALLS=1 EXPIRIES=0", [
-        ("turns.pml", """		:: waiters -> xp_kick(); begin_quiet()
+        ("turns.pml", """		:: waiters -> xp_kick(); begin_left()
 		:: else ->
 			changers--;
 			if
-			:: changers == 0 -> broadcast()""", """		:: waiters -> begin_quiet()
+			:: changers == 0 -> broadcast()""", """		:: waiters -> begin_left()
 		:: else ->
 			changers--;
 			if
 			:: changers == 0 -> broadcast()""")], STUCK),
     Broken("does-not-wait-for-the-array", "turns-two", "CALLS=1 EXPIRIES=0", [
-        ("turns.pml", """		:: waiters -> xp_kick(); begin_quiet()
+        ("turns.pml", """		:: waiters -> xp_kick(); begin_left()
 		:: else ->
 			changers--;
 			if
-			:: changers == 0 -> broadcast()""", """		:: false -> begin_quiet()
+			:: changers == 0 -> broadcast()""", """		:: false -> begin_left()
 		:: else ->
 			changers--;
 			if

@@ -12,7 +12,7 @@
  */
 #define NONE    0
 #define LEVEL   1 /* the modes of a slot, and what an entry is watched for */
-#define LAZY    2
+#define BY_EDGE    2
 #define ONESHOT 3
 #define FIRED   4
 

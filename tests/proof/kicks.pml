@@ -4,7 +4,7 @@
  * No descriptors: a user event, a source's moment (due_ns), xpoll_wake,
  * xpoll_wake_all, xpoll_destroy.  With POLL_LEVEL thread 0 is in xpoll_wait,
  * which leaves events of sources to the others.  Threads wait again when a wait
- * has ended; any wait may have changes to take along (xp_laden), and looks before
+ * has ended; any wait may have changes to take along (xp_has_pending), and looks before
  * it sleeps.
  */
 #ifndef WAITERS
@@ -39,13 +39,13 @@ byte kicked;  /* of an epoch before kick_epoch grew */
 byte kicker;  /* who calls out the next of those */
 byte called_all; /* in a call that began before wake_all grew */
 byte in_call;
-byte in_quiet; /* on the condition `quiet` */
+byte in_left; /* on the condition `thread_left` */
 byte roused;   /* of these: it was signalled */
 
 bit locked;
 bit wake_linked;
 bit activated;
-bit look_wanted;
+bit recheck_wanted;
 bit wake_pending;
 bit dying;
 bit closing; /* the program: nobody enters any more */
@@ -54,7 +54,7 @@ unsigned changers : 3;
 unsigned clock : 3 = 1;
 unsigned due : 3 = NEVER;
 unsigned kept : 3 = NEVER;
-unsigned keeper : 3 = NEVER; /* whose deadline is cut */
+unsigned timer_waiter : 3 = NEVER; /* whose deadline is cut */
 byte expiries = EXPIRIES;
 byte looks = LOOKS;
 
@@ -65,10 +65,10 @@ byte looks = LOOKS;
 #define poll_level (POLL_LEVEL && me == 0)
 #define must_look (wake_pending || is_in(called_all) || past)
 
-/* src/core/keeper.h: xp_keeper_missing */
-#define xp_keeper_missing (due < kept)
+/* src/core/timer_waiter.h: xp_timer_waiter_missing */
+#define xp_timer_waiter_missing (due < kept)
 
-#define broadcast() roused = in_quiet
+#define broadcast() roused = in_left
 
 /* src/core/sleep.c: xp_kick */
 inline xp_kick()
@@ -83,36 +83,36 @@ inline xp_kick_all()
 	xp_kick()
 }
 
-/* src/core/sleep.c: call_one; src/core/keeper.h: xp_keeper_called */
+/* src/core/sleep.c: call_one; src/core/timer_waiter.h: xp_timer_waiter_called */
 inline call_one()
 {
 	xp_kick();
 	if
-	:: xp_keeper_missing -> keeper = NEVER; kept = NOW
+	:: xp_timer_waiter_missing -> timer_waiter = NEVER; kept = NOW
 	:: else
 	fi
 }
 
-/* src/core/keeper.h: xp_keeper_answered */
-inline xp_keeper_answered()
+/* src/core/timer_waiter.h: xp_timer_waiter_answered */
+inline xp_timer_waiter_answered()
 {
 	kept = (kept == NOW -> NEVER : kept)
 }
 
-/* src/core/keeper.h: xp_keeper_begin */
-inline xp_keeper_begin()
+/* src/core/timer_waiter.h: xp_timer_waiter_begin */
+inline xp_timer_waiter_begin()
 {
 	if
-	:: xp_keeper_missing -> keeper = me; kept = due
+	:: xp_timer_waiter_missing -> timer_waiter = me; kept = due
 	:: else
 	fi
 }
 
-/* src/core/keeper.h: xp_keeper_end */
-inline xp_keeper_end()
+/* src/core/timer_waiter.h: xp_timer_waiter_end */
+inline xp_timer_waiter_end()
 {
 	if
-	:: keeper == me -> keeper = NEVER; kept = NEVER
+	:: timer_waiter == me -> timer_waiter = NEVER; kept = NEVER
 	:: else
 	fi
 }
@@ -121,7 +121,7 @@ inline xp_keeper_end()
 inline waiter_left()
 {
 	leave(waiters);
-	xp_keeper_answered();
+	xp_timer_waiter_answered();
 	kicker = kicker | (kicked & bit_of(me));
 	if
 	:: changers > 0 || kicked == bit_of(me) -> broadcast()
@@ -154,25 +154,25 @@ inline inside_leave()
 inline xp_settle()
 {
 	if
-	:: look_wanted && waiters && (activated || xp_keeper_missing) -> call_one()
+	:: recheck_wanted && waiters && (activated || xp_timer_waiter_missing) -> call_one()
 	:: else
 	fi;
-	look_wanted = 0
+	recheck_wanted = 0
 }
 
 /* src/core/host.c: xp_source_set_due */
 inline xp_source_set_due(moment)
 {
 	due = moment;
-	look_wanted = (xp_keeper_missing -> waiters != 0 : look_wanted)
+	recheck_wanted = (xp_timer_waiter_missing -> waiters != 0 : recheck_wanted)
 }
 
-/* src/core/sources.c: xp_sources_run_due; src/core/reg.c: xp_reg_activate */
+/* src/core/sources.c: xp_sources_run_due; src/core/registration.c: xp_registration_activate */
 inline xp_sources_run_due()
 {
 	if
 	:: due <= clock ->
-		look_wanted = look_wanted || (waiters && !activated);
+		recheck_wanted = recheck_wanted || (waiters && !activated);
 		activated = 1;
 		xp_source_set_due(NEVER)
 	:: else
@@ -184,7 +184,7 @@ inline xp_sources_run_due()
 proctype waiter(byte me)
 {
 	bit past, taken, again;
-	unsigned back : 2; /* where to, from the condition `quiet` */
+	unsigned back : 2; /* where to, from the condition `thread_left` */
 
 call:	atomic { /* src/core/wait.c: wait_run */
 		if
@@ -206,13 +206,13 @@ loop:	atomic {
 give_way:
 	atomic {
 		if
-		:: changers > 0 -> back = 0; goto until_quiet
+		:: changers > 0 -> back = 0; goto until_left
 		:: changers == 0 && dying -> goto leave
 		:: else
 		fi;
 		if
 		:: poll_level && activated && waiters ->
-			/* src/core/sleep.c: xp_let_others_look */
+			/* src/core/sleep.c: xp_let_others_check */
 			changers++;
 			xp_kick_all();
 			goto others_look
@@ -227,15 +227,15 @@ gather:	atomic { /* src/core/wait.c: gather; src/core/deliver.c: xp_deliver_acti
 		/* src/core/wait.c: ask_kernel */
 		if
 		:: must_look -> goto look
-		:: looks > 0 -> looks--; goto look /* src/core/queue.h: xp_laden */
-		:: !must_look && kicked -> back = 2; goto until_quiet
+		:: looks > 0 -> looks--; goto look /* src/core/queue.h: xp_has_pending */
+		:: !must_look && kicked -> back = 2; goto until_left
 		:: !must_look && !kicked -> /* src/core/sleep.c: xp_sleep_in_kernel */
 			enter(waiters);
 			enter(asleep);
 			/* Else a kick could wake this one, again and again. */
 			assert(!kicked);
-			xp_keeper_begin();
-			look_wanted = 0;
+			xp_timer_waiter_begin();
+			recheck_wanted = 0;
 			enter(inside);
 			locked = 0
 		fi
@@ -245,20 +245,20 @@ look:	atomic { /* src/core/sleep.c: xp_kick_taken */
 		again = wake_linked;
 		kicker = (wake_linked && kicked -> kicker | bit_of(me) : kicker);
 		wake_linked = 0;
-		xp_keeper_answered();
+		xp_timer_waiter_answered();
 		goto asked
 	}
 end_asleep: /* src/backend/epoll.c: epoll_await */
 	atomic {
 		if
 		:: wake_linked -> wake_linked = 0; again = 1
-		:: keeper == me && kept <= clock
+		:: timer_waiter == me && kept <= clock
 		:: expiries > 0 -> expiries--; past = 1
 		:: expiries > 0 -> expiries--; taken = 1 /* A descriptor. */
 		fi;
 		leave(asleep)
 	}
-	atomic { lock(); waiter_left(); xp_keeper_end(); inside_leave() }
+	atomic { lock(); waiter_left(); xp_timer_waiter_end(); inside_leave() }
 asked:	atomic {
 		if
 		:: taken -> goto leave
@@ -275,9 +275,9 @@ asked:	atomic {
 	}
 leave:	atomic { /* src/core/sleep.c: xp_pass_on */
 		xp_kick_next();
-		look_wanted = 0;
+		recheck_wanted = 0;
 		if
-		:: waiters && (activated || wake_pending || xp_keeper_missing) ->
+		:: waiters && (activated || wake_pending || xp_timer_waiter_missing) ->
 			call_one()
 		:: else
 		fi;
@@ -290,12 +290,12 @@ leave:	atomic { /* src/core/sleep.c: xp_pass_on */
 	}
 	goto call;
 
-others_look: /* src/core/sleep.c: xp_sleep_until_quiet */
+others_look: /* src/core/sleep.c: xp_sleep_until_thread_left */
 	atomic {
 		if
 		:: kicked ->
 			back = 1;
-			goto sleep_until_quiet
+			goto sleep_until_left
 		:: else
 		fi;
 		changers--;
@@ -305,11 +305,11 @@ others_look: /* src/core/sleep.c: xp_sleep_until_quiet */
 		fi;
 		goto gather
 	}
-until_quiet: /* src/core/sleep.c: xp_sleep_until_quiet */
+until_left: /* src/core/sleep.c: xp_sleep_until_thread_left */
 	atomic { xp_kick_next() }
-sleep_until_quiet:
-	atomic { enter(inside); enter(in_quiet); leave(roused); locked = 0 }
-	atomic { is_in(roused) -> lock(); leave(roused); leave(in_quiet); inside_leave() }
+sleep_until_left:
+	atomic { enter(inside); enter(in_left); leave(roused); locked = 0 }
+	atomic { is_in(roused) -> lock(); leave(roused); leave(in_left); inside_leave() }
 	if
 	:: back == 0 -> goto give_way
 	:: back == 1 -> goto others_look
@@ -327,9 +327,9 @@ proctype caller()
 	:: left > 0 ->
 		left--;
 		if
-		:: atomic { /* src/core/reg.c: reg_enlist */
+		:: atomic { /* src/core/registration.c: registration_enlist */
 			lock();
-			look_wanted = waiters && !activated;
+			recheck_wanted = waiters && !activated;
 			activated = 1;
 			xp_settle();
 			locked = 0 }
@@ -364,14 +364,14 @@ again:	atomic { /* src/core/create.c: xpoll_destroy */
 		:: !inside -> assert(!in_call); locked = 0; goto done
 		:: else ->
 			roused = roused & ~bit_of(CALLER);
-			in_quiet = in_quiet | bit_of(CALLER);
+			in_left = in_left | bit_of(CALLER);
 			locked = 0
 		fi
 	}
 	atomic { /* src/core/create.c: xpoll_destroy: it was signalled */
 		roused & bit_of(CALLER) ->
 		lock();
-		in_quiet = in_quiet & ~bit_of(CALLER);
+		in_left = in_left & ~bit_of(CALLER);
 		goto again
 	}
 done:	skip
@@ -388,9 +388,9 @@ proctype time()
 }
 
 /* When all that wait sleep, and nothing will make one come out. */
-#define keeper_comes_out (keeper != NEVER && kept <= clock)
+#define timer_waiter_comes_out (timer_waiter != NEVER && kept <= clock)
 #define at_rest (!locked && !busy && in_call && asleep == in_call && !wake_linked && \
-	!keeper_comes_out)
+	!timer_waiter_comes_out)
 #define others (asleep & ~POLL_LEVEL)
 
 active proctype claims()
@@ -400,7 +400,7 @@ end:	atomic { at_rest ->
 		assert(!activated || !others);
 		/* The next moment of a source has a sleeper who minds it. */
 		assert(due > clock);
-		assert(due == NEVER || (keeper != NEVER && kept <= due))
+		assert(due == NEVER || (timer_waiter != NEVER && kept <= due))
 	}
 }
 

@@ -38,7 +38,7 @@ bit wanted = 1;
 bit candidate;
 bit unmet;    /* ready, but for the mark */
 bit due;      /* a moment is set */
-byte keeper = NOBODY; /* the sleeper that minds it */
+byte timer_waiter = NOBODY; /* the sleeper that minds it */
 
 #define lock() !locked -> locked = 1
 #define wake_up() asleep = asleep & ~bit_of(me)
@@ -50,8 +50,8 @@ inline xp_interest_publish()
 	linked = linked || amount > 0
 }
 
-/* src/core/mark.c: xp_mark_reached, look_later */
-inline xp_mark_reached()
+/* src/core/lowat.c: xp_lowat_reached, look_later */
+inline xp_lowat_reached()
 {
 	if
 	:: !wanted
@@ -68,8 +68,8 @@ inline xp_mark_reached()
 	fi
 }
 
-/* src/core/mark.c: xp_marks_due */
-inline xp_marks_due()
+/* src/core/lowat.c: xp_lowat_due */
+inline xp_lowat_due()
 {
 	due = 0;
 	candidate = candidate || (unmet && wanted);
@@ -84,7 +84,7 @@ inline xp_pass_on()
 	:: else
 	fi;
 	if
-	:: waiters && due && keeper == NOBODY -> kicked = 1
+	:: waiters && due && timer_waiter == NOBODY -> kicked = 1
 	:: else
 	fi
 }
@@ -103,17 +103,17 @@ proctype waiter(byte me)
 			/* src/core/recheck.c: candidate_found */
 			atomic {
 				if
-				:: look -> xp_mark_reached()
+				:: look -> xp_lowat_reached()
 				:: else
 				fi;
 				look = 0 }
-		:: atomic { !candidate && due -> xp_marks_due() } /* the time has come */
+		:: atomic { !candidate && due -> xp_lowat_due() } /* the time has come */
 		:: atomic { handed || (over && !candidate) -> break } /* src/core/wait.c: wait_over */
 		:: atomic { !candidate && !handed && !over -> /* src/core/sleep.c: xp_sleep_in_kernel */
 			waiters = waiters | bit_of(me);
 			asleep = asleep | bit_of(me);
 			if
-			:: keeper == NOBODY -> keeper = me
+			:: timer_waiter == NOBODY -> timer_waiter = me
 			:: else
 			fi;
 			locked = 0 }
@@ -121,18 +121,18 @@ end_asleep: /* src/backend/epoll.c: epoll_await */
 			if
 			:: atomic { linked -> linked = 0; look = 1; wake_up() }
 			:: atomic { kicked -> kicked = 0; wake_up() }
-			:: atomic { due && keeper == me -> wake_up() } /* its deadline is cut */
+			:: atomic { due && timer_waiter == me -> wake_up() } /* its deadline is cut */
 			:: atomic { expiries > 0 -> expiries--; over = 1; wake_up() }
 			fi;
 			atomic { lock(); /* src/core/sleep.c: waiter_left */
 				waiters = waiters & ~bit_of(me);
 				if
-				:: keeper == me -> keeper = NOBODY
+				:: timer_waiter == me -> timer_waiter = NOBODY
 				:: else
 				fi }
-			atomic { /* src/core/deliver.c: deliver_marked */
+			atomic { /* src/core/deliver.c: deliver_lowat */
 				if
-				:: look -> xp_mark_reached()
+				:: look -> xp_lowat_reached()
 				:: else
 				fi;
 				look = 0 }
@@ -191,7 +191,7 @@ proctype watch()
 {
 end:	do
 	:: atomic { asleep && asleep == in_wait && !linked && !kicked &&
-		!(due && keeper != NOBODY) ->
+		!(due && timer_waiter != NOBODY) ->
 		assert(!(wanted && enough)) }
 	od
 }

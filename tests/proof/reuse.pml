@@ -23,20 +23,20 @@
 #ifndef CAP
 #define CAP 4
 #endif
-#ifndef LOOKABLE
-#define LOOKABLE true
+#ifndef CAN_PROBE
+#define CAN_PROBE true
 #endif
 #ifndef SAMPLED
 #define SAMPLED true
 #endif
-#ifndef EDGE
-#define EDGE false
+#ifndef CLEAR
+#define CLEAR false
 #endif
 #ifndef ONCE
 #define ONCE false
 #endif
-#ifndef TURN
-#define TURN false
+#ifndef DISPATCH
+#define DISPATCH false
 #endif
 #define CANCELS false
 #define ALL_WAITERS ((1 << WAITERS) - 1)
@@ -106,7 +106,7 @@ inline seen(file)
 		ghost[0].unseen)
 }
 
-/* src/core/recheck.c: chunk_look */
+/* src/core/recheck.c: chunk_probe */
 inline look_at(n)
 {
 	if
@@ -201,7 +201,7 @@ inline renew_confirm()
 }
 
 /* What holds, is enabled, and is of the file that was registered. */
-#define lost(n) (at_hand(n) && (!EDGE || ghost[n].news))
+#define lost(n) (at_hand(n) && (!CLEAR || ghost[n].news))
 
 #include "wait.pml"
 
@@ -275,11 +275,11 @@ proctype world()
 	:: atomic { left > 0 && file_now != NO_FILE ->
 		left--;
 		activity(file_now);
-		ghost[0].news = (file_now == ghost[0].registered -> EDGE : ghost[0].news) }
+		ghost[0].news = (file_now == ghost[0].registered -> CLEAR : ghost[0].news) }
 	:: atomic { left > 0 && (copies & 1) ->
 		left--;
 		activity(0);
-		ghost[0].news = (ghost[0].registered == 0 -> EDGE : ghost[0].news) }
+		ghost[0].news = (ghost[0].registered == 0 -> CLEAR : ghost[0].news) }
 	:: break
 	od
 }

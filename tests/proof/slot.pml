@@ -5,27 +5,27 @@
  * where that is.  Those that run in one go under the lock are in one atomic
  * step, which the including model makes, as far as they ask the kernel once.
  *
- * One filter, READ, of one kind for all: EDGE is XPOLL_CLEAR, ONCE
- * XPOLL_ONESHOT, TURN XPOLL_DISPATCH.  Numbers that only say how soon (quiet
+ * One filter, READ, of one kind for all: CLEAR is XPOLL_CLEAR, ONCE
+ * XPOLL_ONESHOT, DISPATCH XPOLL_DISPATCH.  Numbers that only say how soon (quiet
  * checks, fruitless reports, the sample) are left open: both ways are tried.
  *
  * A sequence or batch number is only ever compared with one noted before, so
  * the answer is kept instead: `later` is the set of waits that noted theirs
- * before the slot's last change, `batch` the wait that reported it last, + 1.
+ * before the slot's last change, `wait_epoch` the wait that reported it last, + 1.
  */
 typedef Slot {
 	bit present;
 	bit on; /* enabled, which is a word of Promela's */
 	bit armed;
-	bit asked;
-	bit delivered;
-	bit carried;
+	bit recheck_enabled;
+	bit recheck_level;
+	bit deferred;
 	bit queued; /* in the queue of candidates */
 	bit flips;  /* more than 0 */
 	unsigned mode : 3;
 	unsigned generation : 3;
 	unsigned later : 3;
-	unsigned batch : 2
+	unsigned wait_epoch : 2
 };
 
 Slot slot[NUMBERS];
@@ -34,7 +34,7 @@ bit several;
 unsigned waiters : 3; /* inside epoll_wait, or on their way out: a set */
 unsigned noted : 3; /* waits that have a sequence number they will compare */
 bit activated;      /* a user event is in the list of active ones */
-bit look_wanted;
+bit recheck_wanted;
 bit wake_pending;
 
 /* What the program knows, for the claims; the library does not look at it. */
@@ -42,7 +42,7 @@ typedef Ghost {
 	unsigned registered : 3; /* the file that it registered, or NO_FILE */
 	bit wanted;              /* enabled, as far as it was told */
 	unsigned unseen : 3;     /* waits that have not looked at it since */
-	bit carried_unseen;      /* of the carried bits, the same */
+	bit deferred_unseen;      /* of the carried bits, the same */
 	bit news                 /* CLEAR: activity that was not handed out yet */
 };
 Ghost ghost[NUMBERS];
@@ -65,8 +65,8 @@ inline wanted_from_now(n)
 {
 	ghost[n].wanted = 1;
 	ghost[n].unseen = ALL_WAITERS;
-	ghost[n].carried_unseen = !LOOKABLE;
-	ghost[n].news = EDGE
+	ghost[n].deferred_unseen = !CAN_PROBE;
+	ghost[n].news = CLEAR
 }
 
 /* src/core/entry.h: xp_entry_set_mode: m and a were told to the kernel. */
@@ -82,11 +82,11 @@ inline xp_entry_drop(n)
 {
 	slot[n].present = 0;
 	slot[n].on = 0;
-	slot[n].asked = 0;
-	slot[n].delivered = 0;
+	slot[n].recheck_enabled = 0;
+	slot[n].recheck_level = 0;
 	slot[n].mode = NONE;
 	slot[n].armed = 0;
-	slot[n].carried = 0;
+	slot[n].deferred = 0;
 	slot[n].flips = 0;
 	slot[n].generation = slot[n].generation + 1
 }
@@ -109,17 +109,17 @@ inline xp_entry_push(n)
 }
 
 /* src/core/interest.c: wants_oneshot */
-#define wants_oneshot(n) (several && slot[n].on && (TURN || ONCE))
+#define wants_oneshot(n) (several && slot[n].on && (DISPATCH || ONCE))
 
 /* src/core/interest.c: xp_interest_choose: into m and a. */
 inline xp_interest_choose(n)
 {
 	a = slot[n].on;
 	if
-	:: !EDGE && wants_oneshot(n) -> m = ONESHOT
-	:: (EDGE || !wants_oneshot(n)) &&
-	   (EDGE || TURN || !slot[n].on || slot[n].flips) ->
-		m = LAZY;
+	:: !CLEAR && wants_oneshot(n) -> m = ONESHOT
+	:: (CLEAR || !wants_oneshot(n)) &&
+	   (CLEAR || DISPATCH || !slot[n].on || slot[n].flips) ->
+		m = BY_EDGE;
 		a = slot[n].present
 	:: else -> m = LEVEL
 	fi
@@ -131,46 +131,46 @@ inline xp_interest_publish(n)
 	if
 	:: slot[n].on ->
 		a = 1;
-		m = (EDGE -> LAZY : (wants_oneshot(n) -> ONESHOT : LEVEL))
+		m = (CLEAR -> BY_EDGE : (wants_oneshot(n) -> ONESHOT : LEVEL))
 	:: else
 	fi
 }
 
-/* src/core/candidate.h: xp_candidate_asked */
-inline xp_candidate_asked(n)
+/* src/core/candidate.h: xp_recheck_enabled */
+inline xp_recheck_enabled(n)
 {
-	slot[n].asked = 1;
+	slot[n].recheck_enabled = 1;
 	slot[n].later = noted;
 	slot[n].queued = 1
 }
 
-/* src/core/candidate.h: xp_candidate_delivered */
-inline xp_candidate_delivered(n)
+/* src/core/candidate.h: xp_recheck_level */
+inline xp_recheck_level(n)
 {
-	slot[n].delivered = 1;
+	slot[n].recheck_level = 1;
 	slot[n].queued = 1
 }
 
-/* src/core/candidate.c: xp_candidate_carry */
-inline xp_candidate_carry(n)
+/* src/core/candidate.c: xp_candidate_defer */
+inline xp_candidate_defer(n)
 {
 	if
-	:: LOOKABLE -> xp_candidate_delivered(n)
+	:: CAN_PROBE -> xp_recheck_level(n)
 	:: else ->
-		slot[n].carried = 1;
+		slot[n].deferred = 1;
 		slot[n].queued = 1;
-		ghost[n].carried_unseen = 0
+		ghost[n].deferred_unseen = 0
 	fi
 }
 
-/* src/core/interest.h: xp_interest_mark_silenced;
+/* src/core/interest.h: xp_interest_free_disable;
  * src/core/candidate.h: xp_candidate_cancel */
 inline xp_interest_silenced(n)
 {
 	slot[n].on = 0;
-	slot[n].asked = 0;
-	slot[n].delivered = 0;
-	slot[n].carried = 0;
+	slot[n].recheck_enabled = 0;
+	slot[n].recheck_level = 0;
+	slot[n].deferred = 0;
 	slot[n].queued = slot[n].queued && NUMBERS > 1 && slot[NUMBERS - 1 - n].queued
 }
 
@@ -195,16 +195,16 @@ inline emit(n)
 	assert(ghost[n].registered != NO_FILE && ghost[n].wanted);
 	assert(!(handed & bit_of(n)));
 	assert(!(ghost[n].unseen & bit_of(me)));
-	ghost[n].wanted = !TURN;
+	ghost[n].wanted = !DISPATCH;
 	ghost[n].news = 0;
 	taken++;
 	handed = handed | bit_of(n);
 	if
 	:: ONCE -> xp_entry_forget(n)
-	:: !ONCE && TURN -> xp_interest_silenced(n)
+	:: !ONCE && DISPATCH -> xp_interest_silenced(n)
 	:: else ->
 		if
-		:: !EDGE && slot[n].mode == LAZY -> xp_candidate_delivered(n)
+		:: !CLEAR && slot[n].mode == BY_EDGE -> xp_recheck_level(n)
 		:: else
 		fi
 	fi
@@ -214,15 +214,15 @@ inline emit(n)
 inline xp_interest_fruitless(n)
 {
 	if
-	:: slot[n].mode == LEVEL -> slot[n].flips = 1; m = LAZY; a = slot[n].present
-	:: slot[n].mode == LAZY && !slot[n].on -> /* what no mask keeps out */
+	:: slot[n].mode == LEVEL -> slot[n].flips = 1; m = BY_EDGE; a = slot[n].present
+	:: slot[n].mode == BY_EDGE && !slot[n].on -> /* what no mask keeps out */
 		if
 		:: m = ONESHOT; a = 0
 		:: true
 		fi
-	:: slot[n].mode == LAZY && slot[n].on && slot[n].armed != slot[n].on ->
+	:: slot[n].mode == BY_EDGE && slot[n].on && slot[n].armed != slot[n].on ->
 		if
-		:: m = LAZY; a = slot[n].on
+		:: m = BY_EDGE; a = slot[n].on
 		:: true
 		fi
 	:: else
@@ -237,8 +237,8 @@ inline xp_candidate_outdated(n)
 	:: else
 	fi;
 	if
-	:: slot[n].on && (slot[n].mode == LAZY || slot[n].mode == FIRED) ->
-		xp_candidate_delivered(n)
+	:: slot[n].on && (slot[n].mode == BY_EDGE || slot[n].mode == FIRED) ->
+		xp_recheck_level(n)
 	:: else
 	fi
 }
@@ -248,17 +248,17 @@ inline xp_deliver_slot(n)
 {
 	if
 	:: !slot[n].on -> xp_interest_fruitless(n)
-	:: slot[n].on && slot[n].batch == me + 1 ->
+	:: slot[n].on && slot[n].wait_epoch == me + 1 ->
 		if /* deliver_more, of one filter: the program is yet to see its event */
-		:: slot[n].mode == LAZY ->
+		:: slot[n].mode == BY_EDGE ->
 			assert(handed & bit_of(n));
 			ghost[n].news = 0
 		:: else -> xp_candidate_outdated(n)
 		fi
 	:: else ->
 		if
-		:: taken >= CAP -> xp_candidate_carry(n)
-		:: else -> slot[n].batch = me + 1; emit(n)
+		:: taken >= CAP -> xp_candidate_defer(n)
+		:: else -> slot[n].wait_epoch = me + 1; emit(n)
 		fi;
 		if
 		:: slot[n].mode == FIRED && slot[n].on -> m = ONESHOT; a = 1
@@ -285,7 +285,7 @@ inline deliver_entry(file)
 	:: else ->
 		if
 		:: slot[n].mode == ONESHOT -> slot[n].mode = FIRED
-		:: SAMPLED && (slot[n].mode == LEVEL || slot[n].mode == LAZY) ->
+		:: SAMPLED && (slot[n].mode == LEVEL || slot[n].mode == BY_EDGE) ->
 			m = slot[n].mode;
 			a = slot[n].armed
 		:: slot[n].mode != ONESHOT
@@ -301,22 +301,22 @@ inline candidate_take(n)
 {
 	slot[n].queued = 0;
 	if
-	:: slot[n].carried ->
-		slot[n].carried = 0;
+	:: slot[n].deferred ->
+		slot[n].deferred = 0;
 		hot = hot | bit_of(n);
-		ghost[n].unseen = (ghost[n].carried_unseen -> ghost[n].unseen :
+		ghost[n].unseen = (ghost[n].deferred_unseen -> ghost[n].unseen :
 			ghost[n].unseen & ~bit_of(me))
-	:: !slot[n].carried && slot[n].on && (slot[n].asked || slot[n].delivered) ->
+	:: !slot[n].deferred && slot[n].on && (slot[n].recheck_enabled || slot[n].recheck_level) ->
 		if
-		:: slot[n].mode == FIRED || !LOOKABLE -> xp_interest_publish(n)
+		:: slot[n].mode == FIRED || !CAN_PROBE -> xp_interest_publish(n)
 		:: else ->
 			chunk = chunk | bit_of(n);
-			confirm = (slot[n].asked -> confirm : confirm | bit_of(n))
+			confirm = (slot[n].recheck_enabled -> confirm : confirm | bit_of(n))
 		fi
 	:: else
 	fi;
-	slot[n].asked = 0;
-	slot[n].delivered = 0;
+	slot[n].recheck_enabled = 0;
+	slot[n].recheck_level = 0;
 	xp_entry_push(n)
 }
 
@@ -331,18 +331,18 @@ inline xp_entry_same_file(n)
 	f = 0
 }
 
-/* src/core/recheck.c: candidate_found, candidate_quiet, candidate_confirmed */
+/* src/core/recheck.c: candidate_found, candidate_idle, candidate_confirmed */
 inline candidate_found(n)
 {
 	rc = OK;
 	if
 	:: (found & bit_of(n)) && (confirm & bit_of(n)) && slot[n].mode != LEVEL ->
 		if
-		:: EDGE -> xp_entry_same_file(n)
+		:: CLEAR -> xp_entry_same_file(n)
 		:: else -> xp_interest_publish(n)
 		fi
-	:: !(found & bit_of(n)) && (confirm & bit_of(n)) && slot[n].mode == LAZY &&
-	   !EDGE ->
+	:: !(found & bit_of(n)) && (confirm & bit_of(n)) && slot[n].mode == BY_EDGE &&
+	   !CLEAR ->
 		xp_interest_publish(n)
 	:: !(found & bit_of(n))
 	:: else
@@ -362,8 +362,8 @@ inline candidate_return(n)
 	if
 	:: slot[n].queued || !slot[n].on
 	:: else ->
-		slot[n].delivered = slot[n].delivered || (confirm & bit_of(n));
-		slot[n].asked = slot[n].asked || !(confirm & bit_of(n));
+		slot[n].recheck_level = slot[n].recheck_level || (confirm & bit_of(n));
+		slot[n].recheck_enabled = slot[n].recheck_enabled || !(confirm & bit_of(n));
 		slot[n].queued = 1
 	fi
 }
@@ -375,15 +375,15 @@ inline xp_candidates_publish()
 	do
 	:: n < NUMBERS ->
 		if
-		:: slot[n].queued && !slot[n].carried ->
+		:: slot[n].queued && !slot[n].deferred ->
 			if
-			:: (slot[n].asked || slot[n].delivered) && slot[n].mode != LEVEL ->
+			:: (slot[n].recheck_enabled || slot[n].recheck_level) && slot[n].mode != LEVEL ->
 				xp_interest_publish(n)
 			:: else
 			fi;
 			slot[n].queued = 0;
-			slot[n].asked = 0;
-			slot[n].delivered = 0;
+			slot[n].recheck_enabled = 0;
+			slot[n].recheck_level = 0;
 			xp_entry_push(n)
 		:: else
 		fi;
@@ -404,7 +404,7 @@ inline xp_candidates_all()
 			:: slot[n].mode == ONESHOT -> slot[n].mode = FIRED
 			:: else
 			fi;
-			xp_candidate_asked(n)
+			xp_recheck_enabled(n)
 		:: else
 		fi;
 		n++
@@ -419,10 +419,10 @@ inline xp_interest_wanted(n)
 	:: slot[n].mode == LEVEL && slot[n].armed -> slot[n].later = noted
 	:: (slot[n].mode != LEVEL || !slot[n].armed) &&
 	   !waiters && (slot[n].armed || slot[n].mode == FIRED) ->
-		xp_candidate_asked(n)
+		xp_recheck_enabled(n)
 	:: else ->
 		a = 1;
-		m = (wants_oneshot(n) -> ONESHOT : LAZY);
+		m = (wants_oneshot(n) -> ONESHOT : BY_EDGE);
 		xp_entry_push(n)
 	fi
 }

@@ -35,13 +35,13 @@ byte followers;  /* asleep for their turn, or on their way out */
 byte kicked;     /* of the waiters, from before kick_epoch grew */
 byte called;     /* of the followers, the same */
 byte called_all; /* in a call that began before wake_all grew */
-byte in_quiet;   /* on the condition `quiet` */
+byte in_left;   /* on the condition `thread_left` */
 byte roused;     /* of these: it was signalled */
 byte asleep;     /* inside poll(2) */
 
 bit locked;
 bit leader;
-bit gate; /* gate_open: turn_fd is readable */
+bit turn_signalled; /* turn_signalled: turn_fd is readable */
 bit wake_fd; /* is readable */
 bit in_array;
 bit ready;
@@ -60,7 +60,7 @@ byte cancels = CANCELS;
 #define leave(set) set = set & ~bit_of(me)
 #define enter(set) set = set | bit_of(me)
 #define poll_level (POLL_LEVEL && me == 0)
-#define broadcast() roused = in_quiet
+#define broadcast() roused = in_left
 
 /* src/core/sleep.c: xp_kick; src/backend/poll.c: poll_wake */
 inline xp_kick()
@@ -68,11 +68,11 @@ inline xp_kick()
 	wake_fd = wake_fd || waiters
 }
 
-/* src/core/sleep.c: gate_open */
-#define gate_open() gate = gate || followers
+/* src/core/sleep.c: turn_signal */
+#define turn_signal() turn_signalled = turn_signalled || followers
 
-/* src/core/sleep.c: gate_close */
-#define gate_close() gate = 0
+/* src/core/sleep.c: turn_clear */
+#define turn_clear() turn_signalled = 0
 
 /* src/core/sleep.c: xp_kick_all */
 inline xp_kick_all()
@@ -80,7 +80,7 @@ inline xp_kick_all()
 	kicked = waiters;
 	called = followers;
 	xp_kick();
-	gate_open()
+	turn_signal()
 }
 
 /* src/core/sleep.c: waiter_left */
@@ -109,7 +109,7 @@ inline follower_left()
 	:: else
 	fi;
 	if
-	:: !called -> gate_close()
+	:: !called -> turn_clear()
 	:: else
 	fi;
 	if
@@ -122,7 +122,7 @@ inline follower_left()
 inline xp_turn_pass()
 {
 	leader = 0;
-	gate_open()
+	turn_signal()
 }
 
 /* src/core/sleep.c: inside_leave */
@@ -135,21 +135,21 @@ inline inside_leave()
 	fi
 }
 
-/* src/core/sleep.c: xp_sleep_until_quiet; src/base/mutex.c: xp_mutex_wait */
-inline begin_quiet()
+/* src/core/sleep.c: xp_sleep_until_thread_left; src/base/mutex.c: xp_mutex_wait */
+inline begin_left()
 {
 	enter(inside);
-	enter(in_quiet);
+	enter(in_left);
 	leave(roused);
 	locked = 0
 }
 
-/* src/core/sleep.c: xp_sleep_until_quiet: it was signalled */
-inline end_quiet()
+/* src/core/sleep.c: xp_sleep_until_thread_left: it was signalled */
+inline end_left()
 {
 	lock();
 	leave(roused);
-	leave(in_quiet);
+	leave(in_left);
 	inside_leave()
 }
 
@@ -180,7 +180,7 @@ top:	atomic {
 	/* src/core/wait.c: take_without_turn; src/core/sleep.c: xp_quiesce */
 quiesce: atomic {
 		if
-		:: waiters -> xp_kick(); begin_quiet()
+		:: waiters -> xp_kick(); begin_left()
 		:: else ->
 			changers--;
 			if
@@ -193,7 +193,7 @@ quiesce: atomic {
 			fi
 		fi
 	}
-	atomic { is_in(roused) -> end_quiet(); goto quiesce }
+	atomic { is_in(roused) -> end_left(); goto quiesce }
 
 turn_take: /* src/core/sleep.c: xp_turn_take */
 	atomic {
@@ -203,18 +203,18 @@ turn_take: /* src/core/sleep.c: xp_turn_take */
 		:: else
 		fi;
 		if
-		:: called -> begin_quiet()
+		:: called -> begin_left()
 		:: else -> goto sleep_for_turn
 		fi
 	}
-	atomic { is_in(roused) -> end_quiet(); goto top }
+	atomic { is_in(roused) -> end_left(); goto top }
 
 sleep_for_turn: /* src/core/sleep.c: sleep_for_turn */
 	atomic { enter(followers); enter(inside); locked = 0 }
 end_follower:
 	atomic {
 		if
-		:: gate
+		:: turn_signalled
 		:: expiries > 0 -> expiries--; past = 1
 		:: expiries > 0 -> expiries--; interrupted = 1
 		:: cancels > 0 -> cancels--; cancelled = 1
@@ -237,14 +237,14 @@ end_follower:
 
 loop:	atomic { /* src/core/wait.c: wait_loop, give_way */
 		if
-		:: changers > 0 -> begin_quiet()
+		:: changers > 0 -> begin_left()
 		:: changers == 0 && dying -> goto pass
 		:: changers == 0 && !dying && poll_level && activated && followers ->
 			goto yield
 		:: else -> goto ask
 		fi
 	}
-	atomic { is_in(roused) -> end_quiet(); goto loop }
+	atomic { is_in(roused) -> end_left(); goto loop }
 
 ask:	atomic { /* src/core/wait.c: gather, ask_kernel */
 		if
@@ -295,11 +295,11 @@ yield:	atomic { xp_turn_pass(); yielders++ } /* src/core/sleep.c: xp_turn_yield 
 yielding:
 	atomic {
 		if
-		:: followers && !leader && !dying -> begin_quiet()
+		:: followers && !leader && !dying -> begin_left()
 		:: else -> yielders--; goto top
 		fi
 	}
-	atomic { is_in(roused) -> end_quiet(); goto yielding }
+	atomic { is_in(roused) -> end_left(); goto yielding }
 
 leave:	atomic { /* src/core/wait.c: wait_in_turn */
 		past = 0;
@@ -349,7 +349,7 @@ next:	do
 	/* src/core/enter.h: xp_enter_change; src/core/sleep.c: xp_quiesce */
 quiesce: atomic {
 		if
-		:: waiters -> xp_kick(); begin_quiet()
+		:: waiters -> xp_kick(); begin_left()
 		:: else ->
 			changers--;
 			if
@@ -359,8 +359,8 @@ quiesce: atomic {
 			goto change
 		fi
 	}
-	atomic { is_in(roused) -> end_quiet(); goto quiesce }
-change:	atomic { /* src/backend/poll.c: poll_change; src/core/reg.c: reg_enlist */
+	atomic { is_in(roused) -> end_left(); goto quiesce }
+change:	atomic { /* src/backend/poll.c: poll_change; src/core/registration.c: registration_enlist */
 		assert(!asleep); /* Nobody sleeps on what is written now. */
 		if
 		:: in_array = !in_array
@@ -383,11 +383,11 @@ finish:	if
 again:	atomic { /* src/core/create.c: xpoll_destroy */
 		if
 		:: !inside -> assert(!in_call); locked = 0; goto done
-		:: else -> leave(roused); enter(in_quiet); locked = 0
+		:: else -> leave(roused); enter(in_left); locked = 0
 		fi
 	}
 	/* src/core/create.c: xpoll_destroy: it was signalled */
-	atomic { is_in(roused) -> lock(); leave(in_quiet); goto again }
+	atomic { is_in(roused) -> lock(); leave(in_left); goto again }
 done:	skip
 }
 
@@ -403,7 +403,7 @@ proctype world()
 
 /* When all that wait sleep, and nothing will make one come out. */
 #define at_rest (!locked && !busy && in_call && (asleep | followers) == in_call && \
-	!in_quiet && !gate && !wake_fd && !(asleep && in_array && ready))
+	!in_left && !turn_signalled && !wake_fd && !(asleep && in_array && ready))
 
 active proctype claims()
 {

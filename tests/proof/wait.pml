@@ -58,7 +58,7 @@ call:	atomic { /* src/core/wait.c: wait_run, wait_with_turn */
 		gap = 1;
 		do
 		:: n < NUMBERS ->
-			slot[n].batch = (slot[n].batch == me + 1 -> 0 : slot[n].batch);
+			slot[n].wait_epoch = (slot[n].wait_epoch == me + 1 -> 0 : slot[n].wait_epoch);
 			gap = (lost(n) && WAITERS == 1 -> 0 : gap);
 			n++
 		:: else -> n = 0; break
@@ -70,7 +70,7 @@ gather:	atomic { /* src/core/wait.c: gather, check_candidates */
 		:: xp_deliver_active()
 		:: true /* The other order. */
 		fi;
-		/* src/core/recheck.c: xp_candidates_check, chunk_look */
+		/* src/core/recheck.c: xp_candidates_check, chunk_probe */
 		do
 		:: n < NUMBERS && !is_full && candidates ->
 			if
@@ -119,13 +119,13 @@ ask:	atomic { /* src/core/wait.c: ask_kernel */
 		if
 		:: taken > 0 || wake_pending || past -> goto harvest
 		:: taken == 0 && !wake_pending && !past && calling_out ->
-			goto until_quiet
+			goto until_left
 		:: else -> /* src/core/sleep.c: xp_sleep_in_kernel */
 			several = several || waiters;
 			waiters = waiters | bit_of(me);
 			asleep_in[set] = asleep_in[set] | bit_of(me);
 			slept = 1;
-			look_wanted = 0;
+			recheck_wanted = 0;
 			locked = 0
 		fi
 	}
@@ -210,7 +210,7 @@ deliver:	do
 leave:	atomic { /* src/core/sleep.c: xp_pass_on */
 		more = 0;
 		asked_kernel = 0;
-		look_wanted = 0;
+		recheck_wanted = 0;
 		if
 		:: waiters -> xp_candidates_publish()
 		:: else
@@ -245,7 +245,7 @@ leave:	atomic { /* src/core/sleep.c: xp_pass_on */
 		:: true
 		fi }
 		if
-		:: atomic { TURN ->
+		:: atomic { DISPATCH ->
 			lock();
 			if /* What it has been handed out for. */
 			:: ghost[n].registered == file_at(n) -> xp_change_enable(n)
@@ -263,13 +263,13 @@ leave:	atomic { /* src/core/sleep.c: xp_pass_on */
 renew:	atomic { xp_renew() }
 	atomic { renew_confirm(); goto entries }
 #endif
-until_quiet: /* src/core/sleep.c: xp_sleep_until_quiet */
+until_left: /* src/core/sleep.c: xp_sleep_until_thread_left */
 	atomic { /* Of two waiters there is no third whom this one has to call out. */
 		assert(!kicks_next);
 		noted = noted & ~bit_of(me);
 		locked = 0
 	}
-	/* src/core/sleep.c: xp_sleep_until_quiet: it was signalled */
+	/* src/core/sleep.c: xp_sleep_until_thread_left: it was signalled */
 	atomic { !calling_out -> lock(); goto gather }
 gone:	skip
 }

@@ -23,20 +23,20 @@
 #ifndef CANCELS
 #define CANCELS false
 #endif
-#ifndef LOOKABLE
-#define LOOKABLE true
+#ifndef CAN_PROBE
+#define CAN_PROBE true
 #endif
 #ifndef SAMPLED
 #define SAMPLED false
 #endif
-#ifndef EDGE
-#define EDGE false
+#ifndef CLEAR
+#define CLEAR false
 #endif
 #ifndef ONCE
 #define ONCE false
 #endif
-#ifndef TURN
-#define TURN false
+#ifndef DISPATCH
+#define DISPATCH false
 #endif
 #define ALL_WAITERS ((1 << WAITERS) - 1)
 #define FILES NUMBERS
@@ -76,7 +76,7 @@ inline seen(file)
 	ghost[file].unseen = ghost[file].unseen & ~bit_of(me)
 }
 
-/* src/core/recheck.c: chunk_look */
+/* src/core/recheck.c: chunk_probe */
 inline look_at(n)
 {
 	ghost[n].unseen = ghost[n].unseen & ~bit_of(me);
@@ -94,14 +94,14 @@ inline drain(n)
 inline xp_settle()
 {
 	if
-	:: look_wanted && waiters && activated -> xp_kick()
+	:: recheck_wanted && waiters && activated -> xp_kick()
 	:: else
 	fi;
-	look_wanted = 0
+	recheck_wanted = 0
 }
 
 /* Enabled and ready, and with CLEAR new. */
-#define lost(n) (at_hand(n) && (!EDGE || ghost[n].news))
+#define lost(n) (at_hand(n) && (!CLEAR || ghost[n].news))
 
 #include "wait.pml"
 
@@ -117,9 +117,9 @@ proctype changer()
 		:: atomic { lock(); xp_change_disable(0); locked = 0 }
 		:: atomic { lock(); xp_change_add(0); locked = 0 }
 		:: atomic { lock(); xp_change_delete(0); locked = 0 }
-		:: atomic { /* src/core/reg.c: xp_reg_activate, reg_enlist */
+		:: atomic { /* src/core/registration.c: xp_registration_activate, registration_enlist */
 			lock();
-			look_wanted = waiters && !activated;
+			recheck_wanted = waiters && !activated;
 			activated = 1;
 			xp_settle();
 			locked = 0 }
@@ -140,9 +140,9 @@ proctype world()
 	:: atomic { left > 0 ->
 		left--;
 		if
-		:: activity(0); ghost[0].news = EDGE
+		:: activity(0); ghost[0].news = CLEAR
 #if NUMBERS > 1
-		:: activity(1); ghost[1].news = EDGE
+		:: activity(1); ghost[1].news = CLEAR
 #endif
 		fi }
 	:: break

@@ -15,7 +15,7 @@
 #include <sched.h>
 #include <time.h>
 
-#include "torment.h"
+#include "disturb.h"
 
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -271,7 +271,7 @@ static void run_all(void *argument)
 		struct usage now;
 
 		soak.seed = xt_seed() + (uint64_t)round;
-		torment_pause(lonely);
+		disturb_pause(lonely);
 		run_round(&soak, busy, lonely ? 1 : SOURCES, each);
 		now = use_now(&soak);
 		tell(round, lonely ? (*busy)->name : "all", &now);
@@ -292,5 +292,5 @@ XT_TEST(soak_of_all_sources_nothing_lost_nothing_grows)
 	xt_note("%.0f seconds, seed %ju", seconds, (uintmax_t)xt_seed());
 	xt_watchdog((unsigned)seconds + 150);
 	(void)xt_raise_files(IDLE + 1000);
-	torment_child(run_all, &seconds);
+	disturb_child(run_all, &seconds);
 }

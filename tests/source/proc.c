@@ -2,10 +2,10 @@
  * Goal: PROC tells once that a process ends, with its wait status, of every
  * process that can be seen; it never reaps and touches nothing of the program
  * (S22, S19).
- * Method: puppets that end in each way; waitpid(2), called after the event, is
+ * Method: helpers that end in each way; waitpid(2), called after the event, is
  * the oracle, and shows that nothing was reaped.
  */
-#include "story.h"
+#include "history.h"
 
 #include <sys/wait.h>
 
@@ -21,7 +21,7 @@ static int watch_gone(struct xpoll *queue, pid_t pid)
 	int64_t deadline = xt_now() + XT_SOON;
 	int status = watch(queue, pid, 0);
 
-	while (status == 0 && PUPPET_LINGERS && xt_now() < deadline) {
+	while (status == 0 && HELPER_LINGERS && xt_now() < deadline) {
 		(void)xt_flag(queue, (uint64_t)pid, PROC, XPOLL_DELETE);
 		status = watch(queue, pid, 0);
 	}
@@ -32,12 +32,12 @@ static int watch_gone(struct xpoll *queue, pid_t pid)
 static bool status_outlives(void)
 {
 	struct xpoll *queue = xt_open_quiet();
-	struct puppet puppet = puppet_start();
+	struct helper helper = helper_start();
 	struct xpoll_event event = {0};
 
-	XT_EXPECT_STATUS(watch(queue, puppet.pid, 0), 0);
-	puppet_exit(puppet, 3);
-	(void)puppet_wait(puppet);
+	XT_EXPECT_STATUS(watch(queue, helper.pid, 0), 0);
+	helper_exit(helper, 3);
+	(void)helper_wait(helper);
 	XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
 	xt_destroy(queue);
 	return !(event.fflags & UNKNOWN);
@@ -49,12 +49,12 @@ XT_TEST(exit_of_a_child_gives_its_wait_status)
 	struct xpoll *queue = xt_open();
 
 	for (int i = 0; i < 5; i++) {
-		struct puppet puppet = puppet_start();
+		struct helper helper = helper_start();
 
-		XT_OK(watch(queue, puppet.pid, 0));
+		XT_OK(watch(queue, helper.pid, 0));
 		XT_NONE(queue);
-		puppet_exit(puppet, codes[i]);
-		XT_CHECK(story_ends_with(queue, puppet, PUPPET_STATUS(codes[i])));
+		helper_exit(helper, codes[i]);
+		XT_CHECK(history_ends_with(queue, helper, HELPER_STATUS(codes[i])));
 		XT_NONE(queue);
 	}
 }
@@ -65,46 +65,46 @@ XT_TEST(exit_by_a_signal_gives_the_signal)
 	struct xpoll *queue = xt_open();
 
 	for (int i = 0; i < 4; i++) {
-		struct puppet puppet = puppet_start();
+		struct helper helper = helper_start();
 
-		XT_OK(watch(queue, puppet.pid, 0));
-		puppet_kill(puppet, signals[i]);
-		XT_CHECK(story_ends_with(queue, puppet, signals[i]));
+		XT_OK(watch(queue, helper.pid, 0));
+		helper_kill(helper, signals[i]);
+		XT_CHECK(history_ends_with(queue, helper, signals[i]));
 	}
 }
 
 XT_TEST(exit_ends_the_registration)
 {
 	struct xpoll *queue = xt_open();
-	struct puppet puppet = puppet_start();
-	uint64_t ident = (uint64_t)puppet.pid;
+	struct helper helper = helper_start();
+	uint64_t ident = (uint64_t)helper.pid;
 	struct xpoll_event now;
 
-	XT_OK(watch(queue, puppet.pid, 0));
+	XT_OK(watch(queue, helper.pid, 0));
 	XT_EQ(xpoll_lookup(queue, ident, PROC, &now), 0);
 	XT_EXPECT_EQ(now.fflags, EXIT);
 	XT_EXPECT_EQ(now.flags, XPOLL_CLEAR);
-	puppet_exit(puppet, 1);
-	XT_CHECK(story_ends_with(queue, puppet, PUPPET_STATUS(1)));
+	helper_exit(helper, 1);
+	XT_CHECK(history_ends_with(queue, helper, HELPER_STATUS(1)));
 	XT_FAILS(xpoll_lookup(queue, ident, PROC, &now), ENOENT);
 	XT_STATUS(xt_flag(queue, ident, PROC, XPOLL_DELETE), ENOENT);
-	XT_STATUS(watch_gone(queue, puppet.pid), ESRCH);
+	XT_STATUS(watch_gone(queue, helper.pid), ESRCH);
 }
 
 XT_TEST(udata_comes_back)
 {
 	struct xpoll *queue = xt_open();
-	struct puppet puppet = puppet_start();
-	uint64_t ident = (uint64_t)puppet.pid;
+	struct helper helper = helper_start();
+	uint64_t ident = (uint64_t)helper.pid;
 	struct xpoll_event event;
 
 	XT_OK(xt_change(queue, ident, PROC, XPOLL_ADD, EXIT, 0, queue));
 	XT_OK(xt_change(queue, ident, PROC, XPOLL_ADD | XPOLL_KEEPUDATA, EXIT, 0,
 	                NULL));
-	puppet_exit(puppet, 0);
+	helper_exit(helper, 0);
 	XT_GETS(queue, &event, ident, PROC);
 	XT_EXPECT(event.udata == queue);
-	(void)puppet_wait(puppet);
+	(void)helper_wait(helper);
 }
 
 struct waiter {
@@ -124,60 +124,60 @@ static void wait_for_one(void *argument)
 XT_TEST(exit_ends_a_wait_that_is_under_way)
 {
 	struct waiter waiter = {.queue = xt_open_quiet()};
-	struct puppet puppet = puppet_start();
+	struct helper helper = helper_start();
 	struct xt_thread *thread;
 
-	XT_OK(watch(waiter.queue, puppet.pid, 0));
+	XT_OK(watch(waiter.queue, helper.pid, 0));
 	thread = xt_start(wait_for_one, &waiter);
 	xt_asleep(thread);
-	puppet_exit(puppet, 9);
+	helper_exit(helper, 9);
 	xt_join(thread);
 	XT_EQ(waiter.count, 1);
-	XT_EXPECT_EQ(waiter.event.data, PUPPET_STATUS(9));
-	XT_EXPECT_EQ(puppet_wait(puppet), PUPPET_STATUS(9));
+	XT_EXPECT_EQ(waiter.event.data, HELPER_STATUS(9));
+	XT_EXPECT_EQ(helper_wait(helper), HELPER_STATUS(9));
 }
 
 /* Registered while another thread sleeps. */
 XT_TEST(add_during_a_wait_takes_effect)
 {
 	struct waiter waiter = {.queue = xt_open_quiet()};
-	struct puppet puppet = puppet_start();
+	struct helper helper = helper_start();
 	struct xt_thread *thread = xt_start(wait_for_one, &waiter);
 
 	xt_asleep(thread);
-	XT_OK(watch(waiter.queue, puppet.pid, 0));
-	puppet_exit(puppet, 0);
+	XT_OK(watch(waiter.queue, helper.pid, 0));
+	helper_exit(helper, 0);
 	xt_join(thread);
 	XT_EQ(waiter.count, 1);
-	XT_EXPECT_EQ(waiter.event.ident, (uint64_t)puppet.pid);
-	(void)puppet_wait(puppet);
+	XT_EXPECT_EQ(waiter.event.ident, (uint64_t)helper.pid);
+	(void)helper_wait(helper);
 }
 
 /* S4: the race of every program that forks and then registers */
 XT_TEST(zombie_is_delivered_at_once)
 {
 	struct xpoll *queue = xt_open();
-	struct puppet puppet = puppet_start();
+	struct helper helper = helper_start();
 
-	puppet_exit(puppet, 4);
-	puppet_await_end(puppet);
-	XT_OK(watch(queue, puppet.pid, 0));
-	XT_CHECK(story_ends_with(queue, puppet, PUPPET_STATUS(4)));
+	helper_exit(helper, 4);
+	helper_await_end(helper);
+	XT_OK(watch(queue, helper.pid, 0));
+	XT_CHECK(history_ends_with(queue, helper, HELPER_STATUS(4)));
 }
 
 XT_TEST(no_such_process_is_esrch)
 {
 	struct xpoll *queue = xt_open();
-	struct puppet puppet = puppet_start();
+	struct helper helper = helper_start();
 
-	puppet_exit(puppet, 0);
-	(void)puppet_wait(puppet);
-	XT_STATUS(watch_gone(queue, puppet.pid), ESRCH);
+	helper_exit(helper, 0);
+	(void)helper_wait(helper);
+	XT_STATUS(watch_gone(queue, helper.pid), ESRCH);
 	XT_STATUS(watch(queue, 0, 0), ESRCH);
 	XT_STATUS(watch(queue, -1, 0), ESRCH);
 	XT_STATUS(xt_change(queue, UINT64_C(1) << 32 | 1, PROC, XPOLL_ADD, EXIT,
 	                    0, NULL), ESRCH);
-	XT_STATUS(xt_flag(queue, (uint64_t)puppet.pid, PROC, XPOLL_ENABLE),
+	XT_STATUS(xt_flag(queue, (uint64_t)helper.pid, PROC, XPOLL_ENABLE),
 	          ENOENT);
 }
 
@@ -229,8 +229,8 @@ XT_TEST(supports_tells_of_exit)
 XT_TEST(without_a_tracer_fork_is_enotsup)
 {
 	struct xpoll *queue = xt_open();
-	struct puppet puppet = puppet_start();
-	uint64_t ident = (uint64_t)puppet.pid;
+	struct helper helper = helper_start();
+	uint64_t ident = (uint64_t)helper.pid;
 	struct xpoll_event now;
 
 	XT_EQ(setenv("XPOLL_PROC", "pidfd", 1), 0);
@@ -239,35 +239,35 @@ XT_TEST(without_a_tracer_fork_is_enotsup)
 	XT_EXPECT_STATUS(xt_change(queue, ident, PROC, XPOLL_ADD,
 	                           EXIT | XPOLL_NOTE_FORK, 0, NULL), ENOTSUP);
 	XT_EXPECT_FAILS(xpoll_lookup(queue, ident, PROC, &now), ENOENT);
-	XT_EXPECT_STATUS(watch(queue, puppet.pid, 0), 0);
+	XT_EXPECT_STATUS(watch(queue, helper.pid, 0), 0);
 	XT_EXPECT_STATUS(xt_change(queue, ident, PROC, XPOLL_ADD,
 	                           EXIT | XPOLL_NOTE_EXEC, 0, NULL), ENOTSUP);
 	XT_EXPECT_EQ(xpoll_lookup(queue, ident, PROC, &now), 0);
 	XT_EXPECT_EQ(now.fflags, EXIT);
 	XT_EQ(unsetenv("XPOLL_PROC"), 0);
-	puppet_exit(puppet, 0);
-	XT_CHECK(story_ends_with(queue, puppet, 0));
+	helper_exit(helper, 0);
+	XT_CHECK(history_ends_with(queue, helper, 0));
 }
 
 /* S22: of other processes, as far as the kernel tells */
 XT_TEST(zombie_of_another_process_gives_its_status)
 {
 	struct xpoll *queue = xt_open();
-	struct puppet parent = puppet_start();
-	struct puppet child = puppet_fork(parent);
+	struct helper parent = helper_start();
+	struct helper child = helper_fork(parent);
 	struct xpoll_event event;
 
 	XT_OK(watch(queue, child.pid, 0));
 	XT_NONE(queue);
-	puppet_exit(child, 42);
+	helper_exit(child, 42);
 	XT_GETS(queue, &event, child.pid, PROC);
 	XT_EXPECT_EQ(event.fflags, EXIT);
-	XT_EXPECT_EQ(event.data, PUPPET_STATUS(42));
-	XT_EXPECT_EQ(puppet_reap(parent, child.pid), PUPPET_STATUS(42));
+	XT_EXPECT_EQ(event.data, HELPER_STATUS(42));
+	XT_EXPECT_EQ(helper_reap(parent, child.pid), HELPER_STATUS(42));
 	/* 0 is not taken for "may not know". */
-	child = puppet_fork(parent);
+	child = helper_fork(parent);
 	XT_OK(watch(queue, child.pid, 0));
-	puppet_exit(child, 0);
+	helper_exit(child, 0);
 	XT_GETS(queue, &event, child.pid, PROC);
 	XT_EXPECT_EQ(event.fflags, EXIT);
 	XT_EXPECT_EQ(event.data, 0);
@@ -277,13 +277,13 @@ XT_TEST(reaped_by_its_parent_gives_its_status_or_says_unknown)
 {
 	bool outlives = status_outlives();
 	struct xpoll *queue = xt_open();
-	struct puppet parent = puppet_start();
-	struct puppet child = puppet_fork(parent);
+	struct helper parent = helper_start();
+	struct helper child = helper_fork(parent);
 	struct xpoll_event event;
 
 	XT_OK(watch(queue, child.pid, XPOLL_DISABLE));
-	puppet_kill(child, SIGTERM);
-	XT_EXPECT_EQ(puppet_reap(parent, child.pid), SIGTERM);
+	helper_kill(child, SIGTERM);
+	XT_EXPECT_EQ(helper_reap(parent, child.pid), SIGTERM);
 	XT_OK(xt_flag(queue, (uint64_t)child.pid, PROC, XPOLL_ENABLE));
 	XT_GETS(queue, &event, child.pid, PROC);
 	if (outlives || !(event.fflags & UNKNOWN))
@@ -298,58 +298,58 @@ XT_TEST(reaped_by_the_program_is_still_delivered)
 {
 	bool outlives = status_outlives();
 	struct xpoll *queue = xt_open();
-	struct puppet puppet;
+	struct helper helper;
 	struct xpoll_event event;
 
-	puppet_all_gone();
-	puppet = puppet_start();
-	XT_OK(watch(queue, puppet.pid, 0));
-	puppet_exit(puppet, 6);
-	XT_EQ(waitpid(-1, NULL, 0), puppet.pid);
-	XT_GETS(queue, &event, puppet.pid, PROC);
+	helper_all_gone();
+	helper = helper_start();
+	XT_OK(watch(queue, helper.pid, 0));
+	helper_exit(helper, 6);
+	XT_EQ(waitpid(-1, NULL, 0), helper.pid);
+	XT_GETS(queue, &event, helper.pid, PROC);
 	XT_EXPECT(event.fflags & EXIT);
 	if (outlives)
-		XT_EXPECT_EQ(event.data, PUPPET_STATUS(6));
+		XT_EXPECT_EQ(event.data, HELPER_STATUS(6));
 	XT_NONE(queue);
 }
 
 XT_TEST(child_of_one_that_ignores_sigchld_is_delivered)
 {
 	struct xpoll *queue = xt_open();
-	struct puppet parent = puppet_start();
-	struct puppet child;
+	struct helper parent = helper_start();
+	struct helper child;
 	struct xpoll_event event;
 
-	XT_CALL(puppet_ignores_children(parent));
-	child = puppet_fork(parent);
+	XT_CALL(helper_ignores_children(parent));
+	child = helper_fork(parent);
 	XT_OK(watch(queue, child.pid, 0));
-	puppet_exit(child, 1);
+	helper_exit(child, 1);
 	XT_GETS(queue, &event, child.pid, PROC);
 	XT_EXPECT_EQ(event.fflags & ~UNKNOWN, EXIT);
-	XT_EXPECT_EQ(event.data, event.fflags & UNKNOWN ? 0 : PUPPET_STATUS(1));
+	XT_EXPECT_EQ(event.data, event.fflags & UNKNOWN ? 0 : HELPER_STATUS(1));
 }
 
 /* The first thread ends, the process does not. */
 XT_TEST(end_of_the_first_thread_is_no_exit)
 {
 	struct xpoll *queue = xt_open();
-	struct puppet puppet = puppet_start();
+	struct helper helper = helper_start();
 
-	XT_OK(watch(queue, puppet.pid, 0));
-	XT_CALL(puppet_leader_ends(puppet));
+	XT_OK(watch(queue, helper.pid, 0));
+	XT_CALL(helper_leader_ends(helper));
 	XT_NONE(queue);
-	puppet_exit(puppet, 7);
-	XT_CHECK(story_ends_with(queue, puppet, PUPPET_STATUS(7)));
+	helper_exit(helper, 7);
+	XT_CHECK(history_ends_with(queue, helper, HELPER_STATUS(7)));
 }
 
 XT_TEST(exec_by_another_thread_is_no_exit)
 {
 	struct xpoll *queue = xt_open();
-	struct puppet puppet = puppet_start();
+	struct helper helper = helper_start();
 
-	XT_OK(watch(queue, puppet.pid, 0));
-	XT_CALL(puppet_exec_by_thread(puppet));
+	XT_OK(watch(queue, helper.pid, 0));
+	XT_CALL(helper_exec_by_thread(helper));
 	XT_NONE(queue);
-	puppet_exit(puppet, 7);
-	XT_CHECK(story_ends_with(queue, puppet, PUPPET_STATUS(7)));
+	helper_exit(helper, 7);
+	XT_CHECK(history_ends_with(queue, helper, HELPER_STATUS(7)));
 }

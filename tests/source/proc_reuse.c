@@ -3,7 +3,7 @@
  * before, whenever the queue hears of it (S1, S22).
  * Method: as root, processes are given the number of one that was reaped.
  */
-#include "story.h"
+#include "history.h"
 
 #include <sched.h>
 
@@ -15,12 +15,12 @@
 	} while (0)
 
 /* Ends and is reaped; the number is given to another child of the test. */
-static bool replace(struct puppet old, int status, struct puppet *fresh)
+static bool replace(struct helper old, int status, struct helper *fresh)
 {
-	puppet_exit(old, status);
-	if (!XT_EXPECT_EQ(puppet_wait(old), status << 8))
+	helper_exit(old, status);
+	if (!XT_EXPECT_EQ(helper_wait(old), status << 8))
 		return false;
-	*fresh = puppet_start_as(old.pid);
+	*fresh = helper_start_as(old.pid);
 	return XT_EXPECT_EQ(fresh->pid, old.pid);
 }
 
@@ -35,35 +35,35 @@ static bool told_is(const struct xpoll_event *event, int status)
 XT_TEST(exit_is_that_of_the_process_that_was_registered)
 {
 	struct xpoll *queue;
-	struct puppet old;
-	struct puppet fresh;
+	struct helper old;
+	struct helper fresh;
 	struct xpoll_event event;
 
 	REUSE_OR_SKIP();
 	queue = xt_open();
-	old = puppet_start();
-	XT_OK(story_watch(queue, old.pid, EXIT));
+	old = helper_start();
+	XT_OK(history_watch(queue, old.pid, EXIT));
 	XT_CHECK(replace(old, 3, &fresh));
 	XT_GETS(queue, &event, old.pid, PROC);
 	XT_CHECK(told_is(&event, 3));
 	/* The new one was not registered. */
-	puppet_exit(fresh, 4);
-	puppet_await_end(fresh);
+	helper_exit(fresh, 4);
+	helper_await_end(fresh);
 	XT_NONE(queue);
-	XT_EQ(puppet_wait(fresh), 4 << 8);
+	XT_EQ(helper_wait(fresh), 4 << 8);
 }
 
 /* S1: ADD names what has the number now. */
 XT_TEST(add_begins_anew_for_the_process_that_has_the_number_now)
 {
 	struct xpoll *queue;
-	struct puppet old;
-	struct puppet fresh;
+	struct helper old;
+	struct helper fresh;
 	struct xpoll_event event;
 
 	REUSE_OR_SKIP();
 	queue = xt_open();
-	old = puppet_start();
+	old = helper_start();
 	XT_OK(xt_change(queue, (uint64_t)old.pid, PROC,
 	                XPOLL_ADD | XPOLL_DISPATCH | XPOLL_DISABLE, EXIT, 0,
 	                &old));
@@ -75,38 +75,38 @@ XT_TEST(add_begins_anew_for_the_process_that_has_the_number_now)
 	XT_NONE(queue);
 	XT_EQ(xpoll_lookup(queue, (uint64_t)old.pid, PROC, &event), 0);
 	XT_EXPECT_EQ(event.flags, XPOLL_CLEAR);
-	puppet_exit(fresh, 4);
+	helper_exit(fresh, 4);
 	XT_GETS(queue, &event, fresh.pid, PROC);
 	XT_EXPECT_EQ(event.fflags, EXIT);
 	XT_EXPECT_EQ(event.data, 4 << 8);
 	XT_EXPECT(event.udata == &fresh);
 	XT_NONE(queue);
-	(void)puppet_wait(fresh);
+	(void)helper_wait(fresh);
 }
 
 /* The same with no wait in between, which would have noted the end. */
 XT_TEST(add_before_any_wait_begins_anew)
 {
 	struct xpoll *queue;
-	struct puppet old;
-	struct puppet fresh;
+	struct helper old;
+	struct helper fresh;
 	struct xpoll_event event;
 
 	REUSE_OR_SKIP();
 	queue = xt_open_quiet();
-	old = puppet_start();
-	XT_OK(story_watch(queue, old.pid, EXIT));
+	old = helper_start();
+	XT_OK(history_watch(queue, old.pid, EXIT));
 	XT_CHECK(replace(old, 3, &fresh));
 	XT_OK(xt_change(queue, (uint64_t)fresh.pid, PROC, XPOLL_ADD, EXIT, 0,
 	                &fresh));
 	XT_NONE(queue);
-	puppet_exit(fresh, 4);
+	helper_exit(fresh, 4);
 	XT_GETS(queue, &event, fresh.pid, PROC);
 	XT_EXPECT_EQ(event.fflags, EXIT);
 	XT_EXPECT_EQ(event.data, 4 << 8);
 	XT_EXPECT(event.udata == &fresh);
 	XT_NONE(queue);
-	(void)puppet_wait(fresh);
+	(void)helper_wait(fresh);
 }
 
 /*
@@ -117,18 +117,18 @@ XT_TEST(add_before_any_wait_begins_anew)
 XT_TEST(tracked_child_is_not_taken_for_who_had_its_number)
 {
 	struct xpoll *queue;
-	struct puppet old;
-	struct puppet fresh;
+	struct helper old;
+	struct helper fresh;
 	struct xpoll_event event;
 	uint32_t notes = 0;
 	bool ended = false;
 
 	REUSE_OR_SKIP();
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open_quiet();
-	old = puppet_start();
-	XT_OK(story_watch(queue, old.pid, EXIT));
-	XT_OK(story_watch(queue, getpid(), FORK | TRACK));
+	old = helper_start();
+	XT_OK(history_watch(queue, old.pid, EXIT));
+	XT_OK(history_watch(queue, getpid(), FORK | TRACK));
 	XT_CHECK(replace(old, 3, &fresh));
 	/* Children that got another number meanwhile have events as well. */
 	while (!ended || !(notes & TRACKERR)) {
@@ -141,24 +141,24 @@ XT_TEST(tracked_child_is_not_taken_for_who_had_its_number)
 		}
 	}
 	XT_EXPECT_EQ(notes, FORK | TRACKERR);
-	puppet_exit(fresh, 4);
-	(void)puppet_wait(fresh);
+	helper_exit(fresh, 4);
+	(void)helper_wait(fresh);
 }
 
 /* An ADD that only changes the notes of one that is a zombie keeps its end. */
 XT_TEST(add_of_a_zombie_keeps_what_was_noted)
 {
 	struct xpoll *queue = xt_open();
-	struct puppet puppet = puppet_start();
+	struct helper helper = helper_start();
 
-	XT_OK(xt_change(queue, (uint64_t)puppet.pid, PROC,
+	XT_OK(xt_change(queue, (uint64_t)helper.pid, PROC,
 	                XPOLL_ADD | XPOLL_DISABLE, EXIT, 0, NULL));
-	puppet_exit(puppet, 3);
-	puppet_await_end(puppet);
+	helper_exit(helper, 3);
+	helper_await_end(helper);
 	XT_NONE(queue);
-	XT_OK(xt_change(queue, (uint64_t)puppet.pid, PROC,
+	XT_OK(xt_change(queue, (uint64_t)helper.pid, PROC,
 	                XPOLL_ADD | XPOLL_ENABLE, EXIT, 0, NULL));
-	XT_CHECK(story_ends_with(queue, puppet, 3 << 8));
+	XT_CHECK(history_ends_with(queue, helper, 3 << 8));
 	XT_NONE(queue);
 }
 
@@ -175,23 +175,23 @@ static void await_hundredths(int count)
 XT_TEST(forks_of_the_new_process_are_not_told_of_the_old_one)
 {
 	struct xpoll *queue;
-	struct puppet old;
-	struct puppet fresh;
-	struct story story = {0};
+	struct helper old;
+	struct helper fresh;
+	struct history history = {0};
 
 	REUSE_OR_SKIP();
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open_quiet();
-	old = puppet_start();
-	XT_OK(story_watch(queue, old.pid, ALL));
+	old = helper_start();
+	XT_OK(history_watch(queue, old.pid, ALL));
 	XT_CHECK(replace(old, 3, &fresh));
-	(void)puppet_fork(fresh);
-	XT_CALL(puppet_exec(fresh));
-	XT_CHECK(story_until(queue, &story, old.pid, EXIT));
-	story_hear(queue, &story);
-	XT_EXPECT_EQ(story_of(&story, old.pid)->notes & ~UNKNOWN, EXIT);
-	XT_EXPECT_EQ(story.len, 1);
-	free(story.told);
+	(void)helper_fork(fresh);
+	XT_CALL(helper_exec(fresh));
+	XT_CHECK(history_until(queue, &history, old.pid, EXIT));
+	history_hear(queue, &history);
+	XT_EXPECT_EQ(history_of(&history, old.pid)->notes & ~UNKNOWN, EXIT);
+	XT_EXPECT_EQ(history.len, 1);
+	free(history.told);
 	(void)fresh;
 }
 
@@ -202,36 +202,36 @@ XT_TEST(forks_of_the_new_process_are_not_told_of_the_old_one)
 XT_TEST(tracked_child_whose_number_is_anothers_by_now_is_told)
 {
 	struct xpoll *queue;
-	struct puppet parent;
-	struct puppet child;
-	struct puppet fresh;
-	struct story story = {0};
+	struct helper parent;
+	struct helper child;
+	struct helper fresh;
+	struct history history = {0};
 	struct xpoll_event now;
 
 	REUSE_OR_SKIP();
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open_quiet();
-	parent = puppet_start();
-	XT_OK(story_watch(queue, parent.pid, ALL));
-	child = puppet_fork(parent);
-	puppet_exit(child, 5);
-	XT_EQ(puppet_reap(parent, child.pid), 5 << 8);
+	parent = helper_start();
+	XT_OK(history_watch(queue, parent.pid, ALL));
+	child = helper_fork(parent);
+	helper_exit(child, 5);
+	XT_EQ(helper_reap(parent, child.pid), 5 << 8);
 	/* That soon no number comes round by itself: perf asks when they began. */
 	await_hundredths(2);
-	fresh = puppet_start_as(child.pid);
+	fresh = helper_start_as(child.pid);
 	XT_EQ(fresh.pid, child.pid);
-	(void)puppet_fork(fresh);
-	XT_CHECK(story_until(queue, &story, child.pid, CHILD | EXIT));
-	story_hear(queue, &story);
-	XT_EXPECT_EQ(story_of(&story, child.pid)->notes & ~UNKNOWN,
+	(void)helper_fork(fresh);
+	XT_CHECK(history_until(queue, &history, child.pid, CHILD | EXIT));
+	history_hear(queue, &history);
+	XT_EXPECT_EQ(history_of(&history, child.pid)->notes & ~UNKNOWN,
 	             CHILD | EXIT);
-	XT_EXPECT_EQ(story_of(&story, child.pid)->parent, parent.pid);
-	XT_EXPECT_EQ(story_of(&story, child.pid)->status,
-	             story_by_connector() ? 5 << 8 : 0);
-	XT_EXPECT_EQ(story_of(&story, parent.pid)->notes, FORK);
-	XT_EXPECT_EQ(story.len, 2);
+	XT_EXPECT_EQ(history_of(&history, child.pid)->parent, parent.pid);
+	XT_EXPECT_EQ(history_of(&history, child.pid)->status,
+	             history_by_connector() ? 5 << 8 : 0);
+	XT_EXPECT_EQ(history_of(&history, parent.pid)->notes, FORK);
+	XT_EXPECT_EQ(history.len, 2);
 	XT_FAILS(xpoll_lookup(queue, (uint64_t)child.pid, PROC, &now), ENOENT);
-	free(story.told);
-	puppet_exit(fresh, 0);
-	(void)puppet_wait(fresh);
+	free(history.told);
+	helper_exit(fresh, 0);
+	(void)helper_wait(fresh);
 }

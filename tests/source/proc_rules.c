@@ -1,9 +1,9 @@
 /*
  * Goal: PROC in all modes, with several queues, at the limits and after fork; it
  * touches nothing of the program (S3, S10, S11, S17, S19, S26).
- * Method: puppets that end; waitpid(2), called after the event, is the oracle.
+ * Method: helpers that end; waitpid(2), called after the event, is the oracle.
  */
-#include "story.h"
+#include "history.h"
 
 #ifndef _WIN32
 #include <sys/resource.h>
@@ -20,14 +20,14 @@ static int watch(struct xpoll *queue, pid_t pid, int flags)
 XT_TEST(disabled_is_silent_until_enabled)
 {
 	struct xpoll *queue = xt_open();
-	struct puppet puppet = puppet_start();
+	struct helper helper = helper_start();
 
-	XT_OK(watch(queue, puppet.pid, XPOLL_DISABLE));
-	puppet_exit(puppet, 2);
-	puppet_await_end(puppet);
+	XT_OK(watch(queue, helper.pid, XPOLL_DISABLE));
+	helper_exit(helper, 2);
+	helper_await_end(helper);
 	XT_NONE(queue);
-	XT_OK(xt_flag(queue, (uint64_t)puppet.pid, PROC, XPOLL_ENABLE));
-	XT_CHECK(story_ends_with(queue, puppet, PUPPET_STATUS(2)));
+	XT_OK(xt_flag(queue, (uint64_t)helper.pid, PROC, XPOLL_ENABLE));
+	XT_CHECK(history_ends_with(queue, helper, HELPER_STATUS(2)));
 	XT_NONE(queue);
 }
 
@@ -37,13 +37,13 @@ XT_TEST(each_mode_delivers_once)
 	struct xpoll *queue = xt_open();
 
 	for (int i = 0; i < 3; i++) {
-		struct puppet puppet = puppet_start();
+		struct helper helper = helper_start();
 
-		XT_OK(watch(queue, puppet.pid, modes[i]));
-		puppet_exit(puppet, i);
-		XT_CHECK(story_ends_with(queue, puppet, PUPPET_STATUS(i)));
+		XT_OK(watch(queue, helper.pid, modes[i]));
+		helper_exit(helper, i);
+		XT_CHECK(history_ends_with(queue, helper, HELPER_STATUS(i)));
 		XT_NONE(queue);
-		XT_STATUS(xt_flag(queue, (uint64_t)puppet.pid, PROC,
+		XT_STATUS(xt_flag(queue, (uint64_t)helper.pid, PROC,
 		                  XPOLL_ENABLE), ENOENT);
 	}
 }
@@ -51,36 +51,36 @@ XT_TEST(each_mode_delivers_once)
 XT_TEST(delete_of_one_that_has_ended_is_silent)
 {
 	struct xpoll *queue = xt_open();
-	struct puppet puppet = puppet_start();
+	struct helper helper = helper_start();
 
-	XT_OK(watch(queue, puppet.pid, 0));
-	puppet_exit(puppet, 0);
-	puppet_await_end(puppet);
-	XT_OK(xt_flag(queue, (uint64_t)puppet.pid, PROC, XPOLL_DELETE));
+	XT_OK(watch(queue, helper.pid, 0));
+	helper_exit(helper, 0);
+	helper_await_end(helper);
+	XT_OK(xt_flag(queue, (uint64_t)helper.pid, PROC, XPOLL_DELETE));
 	XT_NONE(queue);
-	XT_EQ(puppet_wait(puppet), 0);
+	XT_EQ(helper_wait(helper), 0);
 }
 
 XT_TEST(add_asks_for_exit_later)
 {
 	struct xpoll *queue = xt_open();
-	struct puppet first = puppet_start();
-	struct puppet second = puppet_start();
+	struct helper first = helper_start();
+	struct helper second = helper_start();
 	int status;
 
 	/* Nothing is asked for: it goes without a word. */
 	XT_OK(xt_flag(queue, (uint64_t)first.pid, PROC, XPOLL_ADD));
 	XT_OK(xt_flag(queue, (uint64_t)second.pid, PROC, XPOLL_ADD));
 	XT_OK(watch(queue, second.pid, 0));
-	puppet_exit(first, 0);
-	puppet_await_end(first);
+	helper_exit(first, 0);
+	helper_await_end(first);
 	XT_NONE(queue);
-	puppet_exit(second, 0);
-	XT_CHECK(story_ends_with(queue, second, 0));
+	helper_exit(second, 0);
+	XT_CHECK(history_ends_with(queue, second, 0));
 	/* Where another thread tells of the ends they come in any order. */
 	status = xt_flag(queue, (uint64_t)first.pid, PROC, XPOLL_DELETE);
-	XT_EXPECT(status == ENOENT || (PUPPET_LINGERS && status == 0));
-	(void)puppet_wait(first);
+	XT_EXPECT(status == ENOENT || (HELPER_LINGERS && status == 0));
+	(void)helper_wait(first);
 }
 
 /* S1: ADD alone writes fflags. */
@@ -88,38 +88,38 @@ XT_TEST(enable_and_disable_with_notes_leave_those_of_the_registration)
 {
 	static const int flags[] = {XPOLL_DISABLE, XPOLL_ENABLE};
 	struct xpoll *queue = xt_open();
-	struct puppet puppet = puppet_start();
-	uint64_t pid = (uint64_t)puppet.pid;
+	struct helper helper = helper_start();
+	uint64_t pid = (uint64_t)helper.pid;
 	struct xpoll_event now;
 
-	XT_OK(watch(queue, puppet.pid, 0));
+	XT_OK(watch(queue, helper.pid, 0));
 	for (int i = 0; i < 2; i++) {
 		XT_OK(xt_change(queue, pid, PROC, flags[i], FORK, 0, NULL));
 		XT_EQ(xpoll_lookup(queue, pid, PROC, &now), 0);
 		XT_EXPECT_EQ(now.fflags, EXIT);
 	}
-	puppet_exit(puppet, 0);
-	XT_CHECK(story_ends_with(queue, puppet, 0));
+	helper_exit(helper, 0);
+	XT_CHECK(history_ends_with(queue, helper, 0));
 }
 
 XT_TEST(several_queues_watch_one_process)
 {
 	struct xpoll *queues[4];
-	struct puppet puppet = puppet_start();
+	struct helper helper = helper_start();
 	struct xpoll_event event;
 
 	for (int i = 0; i < 4; i++) {
 		queues[i] = i ? xt_open_quiet() : xt_open();
-		XT_OK(watch(queues[i], puppet.pid, 0));
+		XT_OK(watch(queues[i], helper.pid, 0));
 	}
 	xt_destroy(queues[3]);
-	puppet_exit(puppet, 5);
+	helper_exit(helper, 5);
 	for (int i = 0; i < 3; i++) {
-		XT_GETS(queues[i], &event, puppet.pid, PROC);
-		XT_EXPECT_EQ(event.data, PUPPET_STATUS(5));
+		XT_GETS(queues[i], &event, helper.pid, PROC);
+		XT_EXPECT_EQ(event.data, HELPER_STATUS(5));
 		XT_NONE(queues[i]);
 	}
-	XT_EQ(puppet_wait(puppet), PUPPET_STATUS(5));
+	XT_EQ(helper_wait(helper), HELPER_STATUS(5));
 }
 
 /* S11 */
@@ -127,16 +127,16 @@ XT_TEST(many_exits_come_one_by_one)
 {
 	enum { COUNT = 70 }; /* A thread of Windows could wait for 64. */
 	struct xpoll *queue = xt_open();
-	struct puppet parent = puppet_start();
-	struct puppet child[COUNT];
+	struct helper parent = helper_start();
+	struct helper child[COUNT];
 	struct xpoll_event event;
 
 	for (int i = 0; i < COUNT; i++) {
-		child[i] = puppet_fork(parent);
+		child[i] = helper_fork(parent);
 		XT_OK(watch(queue, child[i].pid, 0));
 	}
 	for (int i = 0; i < COUNT; i++)
-		puppet_exit(child[i], i);
+		helper_exit(child[i], i);
 	for (int i = 0; i < COUNT; i++) {
 		int found = -1;
 
@@ -145,7 +145,7 @@ XT_TEST(many_exits_come_one_by_one)
 			if (child[j].pid == (pid_t)event.ident)
 				found = j;
 		XT_CHECK(found >= 0);
-		XT_EXPECT_EQ(event.data, PUPPET_STATUS(found));
+		XT_EXPECT_EQ(event.data, HELPER_STATUS(found));
 		child[found].pid = 0;
 	}
 	XT_NONE(queue);
@@ -154,37 +154,37 @@ XT_TEST(many_exits_come_one_by_one)
 XT_TEST(destroy_with_registrations_leaves_the_processes_alone)
 {
 	struct xpoll *queue = xpoll_open(NULL);
-	struct puppet first = puppet_start();
-	struct puppet second = puppet_start();
+	struct helper first = helper_start();
+	struct helper second = helper_start();
 
 	XT_CHECK(queue);
 	XT_EXPECT_STATUS(watch(queue, first.pid, 0), 0);
 	XT_EXPECT_STATUS(watch(queue, second.pid, 0), 0);
-	puppet_exit(first, 3);
-	puppet_await_end(first);
+	helper_exit(first, 3);
+	helper_await_end(first);
 	xpoll_destroy(queue);
-	XT_EXPECT_EQ(puppet_wait(first), PUPPET_STATUS(3));
-	puppet_exit(second, 4);
-	XT_EXPECT_EQ(puppet_wait(second), PUPPET_STATUS(4));
+	XT_EXPECT_EQ(helper_wait(first), HELPER_STATUS(3));
+	helper_exit(second, 4);
+	XT_EXPECT_EQ(helper_wait(second), HELPER_STATUS(4));
 }
 
 /* The poll-like level neither ends for it nor takes it. */
 XT_TEST(poll_like_level_leaves_it)
 {
 	struct xpoll *queue = xt_open_quiet();
-	struct puppet puppet = puppet_start();
+	struct helper helper = helper_start();
 	struct xt_pair pipe = xt_pipe();
 
-	XT_OK(watch(queue, puppet.pid, 0));
+	XT_OK(watch(queue, helper.pid, 0));
 	XT_EQ(xpoll_ctl(queue, XPOLL_ADD, POLLIN, pipe.r, NULL), 0);
-	puppet_exit(puppet, 0);
-	puppet_await_end(puppet);
+	helper_exit(helper, 0);
+	helper_await_end(helper);
 	XT_EQ(xpoll_wait(queue, 0), 0);
 	xt_put(pipe.w);
 	XT_EQ(xpoll_wait(queue, -1), 1);
 	XT_EQ(xpoll_revents(queue, NULL), POLLIN);
 	XT_EQ(xpoll_ctl(queue, XPOLL_DELETE, POLLIN, pipe.r, NULL), 0);
-	XT_CHECK(story_ends_with(queue, puppet, 0));
+	XT_CHECK(history_ends_with(queue, helper, 0));
 }
 
 /* Windows has no such limits, signals, forks and users. */
@@ -193,24 +193,24 @@ XT_TEST(poll_like_level_leaves_it)
 XT_TEST(watched_processes_take_one_descriptor_each_and_give_it_back)
 {
 	struct xpoll *queue = xt_open_quiet();
-	struct puppet puppets[8];
+	struct helper helpers[8];
 	int before = 0;
 
 	if (xt_dropin())
 		XT_SKIP("a queue of the drop-in has several");
 	for (int i = 0; i < 8; i++)
-		puppets[i] = puppet_start();
+		helpers[i] = helper_start();
 	before = xt_count_open();
 	for (int i = 0; i < 8; i++)
-		XT_OK(watch(queue, puppets[i].pid, 0));
+		XT_OK(watch(queue, helpers[i].pid, 0));
 	XT_EQ(xt_count_open(), before + 8);
 	for (int i = 0; i < 4; i++)
-		XT_OK(xt_flag(queue, (uint64_t)puppets[i].pid, PROC,
+		XT_OK(xt_flag(queue, (uint64_t)helpers[i].pid, PROC,
 		              XPOLL_DELETE));
 	XT_EQ(xt_count_open(), before + 4);
 	for (int i = 4; i < 8; i++) {
-		puppet_exit(puppets[i], 0);
-		XT_CHECK(story_ends_with(queue, puppets[i], 0));
+		helper_exit(helpers[i], 0);
+		XT_CHECK(history_ends_with(queue, helpers[i], 0));
 	}
 	XT_EQ(xt_count_open(), before);
 }
@@ -218,7 +218,7 @@ XT_TEST(watched_processes_take_one_descriptor_each_and_give_it_back)
 XT_TEST(no_descriptor_is_emfile_and_nothing_changes)
 {
 	struct xpoll *queue = xt_open_quiet();
-	struct puppet puppet = puppet_start();
+	struct helper helper = helper_start();
 	struct rlimit limit;
 	struct rlimit none;
 	struct xpoll_event now;
@@ -228,13 +228,13 @@ XT_TEST(no_descriptor_is_emfile_and_nothing_changes)
 	none = limit;
 	none.rlim_cur = 0;
 	XT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
-	status = watch(queue, puppet.pid, 0);
+	status = watch(queue, helper.pid, 0);
 	XT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	XT_STATUS(status, EMFILE);
-	XT_FAILS(xpoll_lookup(queue, (uint64_t)puppet.pid, PROC, &now), ENOENT);
-	XT_OK(watch(queue, puppet.pid, 0));
-	puppet_exit(puppet, 0);
-	XT_CHECK(story_ends_with(queue, puppet, 0));
+	XT_FAILS(xpoll_lookup(queue, (uint64_t)helper.pid, PROC, &now), ENOENT);
+	XT_OK(watch(queue, helper.pid, 0));
+	helper_exit(helper, 0);
+	XT_CHECK(history_ends_with(queue, helper, 0));
 }
 
 /* S19: SIGCHLD is the program's; each child is reported to it as ever. */
@@ -252,27 +252,27 @@ XT_TEST(sigchld_and_waitpid_stay_the_programs)
 	struct sigaction action = {.sa_handler = on_child};
 	struct sigaction before;
 	struct sigaction after;
-	struct puppet puppet;
+	struct helper helper;
 	struct xpoll_event event;
 	sigset_t set;
 	int count;
 
-	puppet_all_gone();
+	helper_all_gone();
 	atomic_store(&children_told, 0);
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGCHLD);
 	XT_EQ(pthread_sigmask(SIG_UNBLOCK, &set, NULL), 0);
 	XT_EQ(sigaction(SIGCHLD, &action, &before), 0);
-	puppet = puppet_start();
-	XT_OK(watch(queue, puppet.pid, 0));
+	helper = helper_start();
+	XT_OK(watch(queue, helper.pid, 0));
 	XT_EXPECT_EQ(waitpid(-1, NULL, WNOHANG), 0);
-	puppet_exit(puppet, 1);
+	helper_exit(helper, 1);
 	do
 		count = xpoll_event(queue, NULL, 0, &event, 1, XT_SOON);
 	while (count < 0 && errno == EINTR);
 	XT_EXPECT_EQ(count, 1);
 	xt_until(&children_told, 1);
-	XT_EXPECT_EQ(waitpid(-1, NULL, 0), puppet.pid);
+	XT_EXPECT_EQ(waitpid(-1, NULL, 0), helper.pid);
 	XT_EXPECT_FAILS(waitpid(-1, NULL, WNOHANG), ECHILD);
 	XT_EQ(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
 	XT_EQ(sigaction(SIGCHLD, &before, &after), 0);
@@ -283,14 +283,14 @@ XT_TEST(sigchld_and_waitpid_stay_the_programs)
 /* S26 */
 struct family {
 	struct xpoll *queue;
-	struct puppet puppet;
+	struct helper helper;
 };
 
 static void child_destroys(void *argument)
 {
 	struct family *family = argument;
 
-	XT_EXPECT_STATUS(watch(family->queue, family->puppet.pid, 0), EBADF);
+	XT_EXPECT_STATUS(watch(family->queue, family->helper.pid, 0), EBADF);
 	xpoll_destroy(family->queue);
 }
 
@@ -300,58 +300,58 @@ static void child_reinits(void *argument)
 	struct xpoll_event now;
 
 	XT_EQ(xpoll_reinit(family->queue), 0);
-	XT_FAILS(xpoll_lookup(family->queue, (uint64_t)family->puppet.pid, PROC,
+	XT_FAILS(xpoll_lookup(family->queue, (uint64_t)family->helper.pid, PROC,
 	                      &now), ENOENT);
 	/* It is no child of this process, but it can be watched. */
-	XT_OK(watch(family->queue, family->puppet.pid, 0));
-	puppet_exit(family->puppet, 8);
-	XT_GETS(family->queue, &now, family->puppet.pid, PROC);
+	XT_OK(watch(family->queue, family->helper.pid, 0));
+	helper_exit(family->helper, 8);
+	XT_GETS(family->queue, &now, family->helper.pid, PROC);
 	XT_EXPECT_EQ(now.fflags, EXIT);
-	XT_EXPECT_EQ(now.data, PUPPET_STATUS(8));
+	XT_EXPECT_EQ(now.data, HELPER_STATUS(8));
 	xpoll_destroy(family->queue);
 }
 
 XT_TEST(forked_child_leaves_the_parents_registrations_alone)
 {
 	struct family family = {.queue = xt_open_quiet()};
-	struct puppet other = puppet_start();
+	struct helper other = helper_start();
 
-	family.puppet = puppet_start();
-	XT_OK(watch(family.queue, family.puppet.pid, 0));
+	family.helper = helper_start();
+	XT_OK(watch(family.queue, family.helper.pid, 0));
 	XT_OK(watch(family.queue, other.pid, 0));
 	XT_CHECK(xt_child(child_destroys, &family));
 	XT_NONE(family.queue);
 	XT_CHECK(xt_child(child_reinits, &family));
-	XT_CHECK(story_ends_with(family.queue, family.puppet, PUPPET_STATUS(8)));
-	puppet_exit(other, 0);
-	XT_CHECK(story_ends_with(family.queue, other, 0));
+	XT_CHECK(history_ends_with(family.queue, family.helper, HELPER_STATUS(8)));
+	helper_exit(other, 0);
+	XT_CHECK(history_ends_with(family.queue, other, 0));
 }
 
 /* A process of another user: visible is enough. */
 static void watch_as_another_user(void *argument)
 {
-	struct puppet *puppet = argument;
+	struct helper *helper = argument;
 	struct xpoll *queue = xt_open_quiet();
 	struct xpoll_event event;
 
 	XT_EQ(setuid(65534), 0);
-	XT_FAILS(kill(puppet->pid, 0), EPERM);
-	XT_OK(watch(queue, puppet->pid, 0));
-	puppet_exit(*puppet, 3);
-	XT_GETS(queue, &event, puppet->pid, PROC);
+	XT_FAILS(kill(helper->pid, 0), EPERM);
+	XT_OK(watch(queue, helper->pid, 0));
+	helper_exit(*helper, 3);
+	XT_GETS(queue, &event, helper->pid, PROC);
 	XT_EXPECT_EQ(event.fflags & ~UNKNOWN, EXIT);
-	XT_EXPECT_EQ(event.data, event.fflags & UNKNOWN ? 0 : PUPPET_STATUS(3));
+	XT_EXPECT_EQ(event.data, event.fflags & UNKNOWN ? 0 : HELPER_STATUS(3));
 }
 
 XT_TEST(process_of_another_user_can_be_watched)
 {
-	struct puppet puppet;
+	struct helper helper;
 
 	if (geteuid() != 0)
 		XT_SKIP("only root can start a process of another user");
-	puppet = puppet_start();
-	XT_CHECK(xt_child(watch_as_another_user, &puppet));
-	XT_EQ(puppet_wait(puppet), PUPPET_STATUS(3));
+	helper = helper_start();
+	XT_CHECK(xt_child(watch_as_another_user, &helper));
+	XT_EQ(helper_wait(helper), HELPER_STATUS(3));
 }
 
 #endif

@@ -62,7 +62,7 @@ XT_TEST(armed_by_another_thread_ends_a_sleep)
 }
 
 /* One of several sleepers keeps the time; it leaves, another one has to. */
-XT_TEST(keeper_that_leaves_is_followed_by_another)
+XT_TEST(timer_waiter_that_leaves_is_followed_by_another)
 {
 	struct xpoll *queue = xt_open_quiet();
 
@@ -97,7 +97,7 @@ XT_TEST(keeper_that_leaves_is_followed_by_another)
 }
 
 /* The one who keeps the time is sent away, is cancelled, or times out. */
-XT_TEST(keeper_that_is_cancelled_is_followed_by_another)
+XT_TEST(timer_waiter_that_is_cancelled_is_followed_by_another)
 {
 	if (XT_SANITIZED)
 		XT_SKIP("a sanitizer loses track of a cancelled thread");
@@ -126,7 +126,7 @@ XT_TEST(keeper_that_is_cancelled_is_followed_by_another)
 	}
 }
 
-XT_TEST(keeper_with_a_timeout_is_followed_by_another)
+XT_TEST(timer_waiter_with_a_timeout_is_followed_by_another)
 {
 	struct xpoll *queue = xt_open_quiet();
 

@@ -1,9 +1,9 @@
 /*
  * Goal: what one process does while it lives: NOTE_FORK and NOTE_EXEC, by
  * whichever thread, and nothing else (S22, hazard 15).
- * Method: puppets that fork and exec when they are told to.
+ * Method: helpers that fork and exec when they are told to.
  */
-#include "story.h"
+#include "history.h"
 
 #include <sys/resource.h>
 
@@ -14,11 +14,11 @@ static void is_silent(struct xpoll *queue)
 }
 
 /* Exactly these notes come in one event. */
-static bool notes_are(struct xpoll *queue, struct puppet puppet, uint32_t notes)
+static bool notes_are(struct xpoll *queue, struct helper helper, uint32_t notes)
 {
 	struct xpoll_event event;
 
-	if (!xt_gets(__FILE__, __LINE__, queue, &event, (uint64_t)puppet.pid,
+	if (!xt_gets(__FILE__, __LINE__, queue, &event, (uint64_t)helper.pid,
 	             PROC))
 		return false;
 	XT_EXPECT_EQ(event.fflags, notes);
@@ -32,199 +32,199 @@ static bool notes_are(struct xpoll *queue, struct puppet puppet, uint32_t notes)
 XT_TEST(fork_is_reported_once_each)
 {
 	struct xpoll *queue;
-	struct puppet puppet;
+	struct helper helper;
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open();
-	puppet = puppet_start();
-	XT_OK(story_watch(queue, puppet.pid, FORK));
+	helper = helper_start();
+	XT_OK(history_watch(queue, helper.pid, FORK));
 	XT_CALL(is_silent(queue));
 	for (int i = 0; i < 3; i++) {
-		(void)puppet_fork(puppet);
-		XT_CHECK(notes_are(queue, puppet, FORK));
+		(void)helper_fork(helper);
+		XT_CHECK(notes_are(queue, helper, FORK));
 	}
 }
 
 XT_TEST(several_forks_before_a_delivery_are_one_event)
 {
 	struct xpoll *queue;
-	struct puppet puppet;
+	struct helper helper;
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open();
-	puppet = puppet_start();
-	XT_OK(story_watch(queue, puppet.pid, FORK | EXIT));
+	helper = helper_start();
+	XT_OK(history_watch(queue, helper.pid, FORK | EXIT));
 	for (int i = 0; i < 3; i++)
-		(void)puppet_fork(puppet);
-	XT_CHECK(notes_are(queue, puppet, FORK));
+		(void)helper_fork(helper);
+	XT_CHECK(notes_are(queue, helper, FORK));
 }
 
 XT_TEST(fork_before_add_is_not_reported)
 {
 	struct xpoll *queue;
-	struct puppet puppet;
-	struct puppet other;
+	struct helper helper;
+	struct helper other;
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open();
-	puppet = puppet_start();
-	other = puppet_start();
-	(void)puppet_fork(puppet);
-	XT_OK(story_watch(queue, puppet.pid, FORK));
+	helper = helper_start();
+	other = helper_start();
+	(void)helper_fork(helper);
+	XT_OK(history_watch(queue, helper.pid, FORK));
 	/* Now the tracer is there, and has something to tell. */
-	(void)puppet_fork(other);
-	XT_OK(story_watch(queue, other.pid, FORK));
+	(void)helper_fork(other);
+	XT_OK(history_watch(queue, other.pid, FORK));
 	XT_CALL(is_silent(queue));
-	(void)puppet_fork(other);
+	(void)helper_fork(other);
 	XT_CHECK(notes_are(queue, other, FORK));
 }
 
 XT_TEST(fork_by_a_new_thread_is_reported)
 {
 	struct xpoll *queue;
-	struct puppet puppet;
+	struct helper helper;
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open();
-	puppet = puppet_start();
-	XT_OK(story_watch(queue, puppet.pid, FORK | EXEC));
-	(void)puppet_fork_by_thread(puppet);
-	XT_CHECK(notes_are(queue, puppet, FORK));
+	helper = helper_start();
+	XT_OK(history_watch(queue, helper.pid, FORK | EXEC));
+	(void)helper_fork_by_thread(helper);
+	XT_CHECK(notes_are(queue, helper, FORK));
 }
 
 /* Hazard 15: attaching to a number misses what other threads do. */
 XT_TEST(hazard_15_fork_by_a_thread_from_before_add_is_reported)
 {
 	struct xpoll *queue;
-	struct puppet puppet;
+	struct helper helper;
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open();
-	puppet = puppet_start();
-	XT_CALL(puppet_thread_obeys(puppet));
-	XT_OK(story_watch(queue, puppet.pid, FORK | EXEC));
-	(void)puppet_fork(puppet);
-	XT_CHECK(notes_are(queue, puppet, FORK));
-	(void)puppet_fork_by_thread(puppet);
-	XT_CHECK(notes_are(queue, puppet, FORK));
+	helper = helper_start();
+	XT_CALL(helper_thread_obeys(helper));
+	XT_OK(history_watch(queue, helper.pid, FORK | EXEC));
+	(void)helper_fork(helper);
+	XT_CHECK(notes_are(queue, helper, FORK));
+	(void)helper_fork_by_thread(helper);
+	XT_CHECK(notes_are(queue, helper, FORK));
 }
 
 XT_TEST(fork_after_the_first_thread_has_ended_is_reported)
 {
 	struct xpoll *queue;
-	struct puppet puppet;
+	struct helper helper;
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open();
-	puppet = puppet_start();
-	XT_OK(story_watch(queue, puppet.pid, FORK | EXIT));
-	XT_CALL(puppet_leader_ends(puppet));
-	(void)puppet_fork(puppet);
-	XT_CHECK(notes_are(queue, puppet, FORK));
-	puppet_exit(puppet, 1);
-	XT_CHECK(notes_are(queue, puppet, EXIT));
-	XT_EQ(puppet_wait(puppet), 1 << 8);
+	helper = helper_start();
+	XT_OK(history_watch(queue, helper.pid, FORK | EXIT));
+	XT_CALL(helper_leader_ends(helper));
+	(void)helper_fork(helper);
+	XT_CHECK(notes_are(queue, helper, FORK));
+	helper_exit(helper, 1);
+	XT_CHECK(notes_are(queue, helper, EXIT));
+	XT_EQ(helper_wait(helper), 1 << 8);
 }
 
 XT_TEST(add_after_the_first_thread_has_ended_works)
 {
 	struct xpoll *queue;
-	struct puppet puppet;
+	struct helper helper;
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open();
-	puppet = puppet_start();
-	XT_CALL(puppet_leader_ends(puppet));
-	XT_OK(story_watch(queue, puppet.pid, FORK | EXIT));
-	(void)puppet_fork(puppet);
-	XT_CHECK(notes_are(queue, puppet, FORK));
+	helper = helper_start();
+	XT_CALL(helper_leader_ends(helper));
+	XT_OK(history_watch(queue, helper.pid, FORK | EXIT));
+	(void)helper_fork(helper);
+	XT_CHECK(notes_are(queue, helper, FORK));
 }
 
 XT_TEST(hazard_15_new_thread_is_no_fork)
 {
 	struct xpoll *queue;
-	struct puppet puppet;
+	struct helper helper;
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open();
-	puppet = puppet_start();
-	XT_OK(story_watch(queue, puppet.pid, ALL));
+	helper = helper_start();
+	XT_OK(history_watch(queue, helper.pid, ALL));
 	for (int i = 0; i < 5; i++)
-		puppet_thread(puppet);
+		helper_thread(helper);
 	XT_CALL(is_silent(queue));
-	(void)puppet_fork(puppet);
-	XT_OK(xt_flag(queue, (uint64_t)puppet.pid, PROC, XPOLL_DELETE));
+	(void)helper_fork(helper);
+	XT_OK(xt_flag(queue, (uint64_t)helper.pid, PROC, XPOLL_DELETE));
 }
 
 XT_TEST(vfork_is_a_fork)
 {
 	struct xpoll *queue;
-	struct puppet puppet;
+	struct helper helper;
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open();
-	puppet = puppet_start();
-	XT_OK(story_watch(queue, puppet.pid, FORK));
-	XT_CHECK(puppet_vfork(puppet) > 0);
-	XT_CHECK(notes_are(queue, puppet, FORK));
+	helper = helper_start();
+	XT_OK(history_watch(queue, helper.pid, FORK));
+	XT_CHECK(helper_vfork(helper) > 0);
+	XT_CHECK(notes_are(queue, helper, FORK));
 }
 
 XT_TEST(exec_is_reported)
 {
 	struct xpoll *queue;
-	struct puppet puppet;
+	struct helper helper;
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open();
-	puppet = puppet_start();
-	XT_OK(story_watch(queue, puppet.pid, EXEC | FORK));
+	helper = helper_start();
+	XT_OK(history_watch(queue, helper.pid, EXEC | FORK));
 	for (int i = 0; i < 3; i++) {
-		XT_CALL(puppet_exec(puppet));
-		XT_CHECK(notes_are(queue, puppet, EXEC));
+		XT_CALL(helper_exec(helper));
+		XT_CHECK(notes_are(queue, helper, EXEC));
 	}
 }
 
 XT_TEST(exec_by_another_thread_is_reported_and_tracing_goes_on)
 {
 	struct xpoll *queue;
-	struct puppet puppet;
+	struct helper helper;
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open();
-	puppet = puppet_start();
-	XT_OK(story_watch(queue, puppet.pid, EXEC | FORK | EXIT));
-	XT_CALL(puppet_exec_by_thread(puppet));
-	XT_CHECK(notes_are(queue, puppet, EXEC));
-	(void)puppet_fork(puppet);
-	XT_CHECK(notes_are(queue, puppet, FORK));
-	XT_CALL(puppet_exec(puppet));
-	XT_CHECK(notes_are(queue, puppet, EXEC));
-	puppet_exit(puppet, 0);
-	XT_CHECK(notes_are(queue, puppet, EXIT));
+	helper = helper_start();
+	XT_OK(history_watch(queue, helper.pid, EXEC | FORK | EXIT));
+	XT_CALL(helper_exec_by_thread(helper));
+	XT_CHECK(notes_are(queue, helper, EXEC));
+	(void)helper_fork(helper);
+	XT_CHECK(notes_are(queue, helper, FORK));
+	XT_CALL(helper_exec(helper));
+	XT_CHECK(notes_are(queue, helper, EXEC));
+	helper_exit(helper, 0);
+	XT_CHECK(notes_are(queue, helper, EXIT));
 }
 
 XT_TEST(exec_that_fails_is_none)
 {
 	struct xpoll *queue;
-	struct puppet puppet;
+	struct helper helper;
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open();
-	puppet = puppet_start();
-	XT_OK(story_watch(queue, puppet.pid, EXEC | FORK | EXIT));
-	XT_CALL(puppet_exec_fails(puppet));
+	helper = helper_start();
+	XT_OK(history_watch(queue, helper.pid, EXEC | FORK | EXIT));
+	XT_CALL(helper_exec_fails(helper));
 	XT_CALL(is_silent(queue));
 }
 
 /* Is all told of its end, and this of what it did before? */
-static bool story_is(struct xpoll *queue, struct puppet puppet, uint32_t notes)
+static bool history_is(struct xpoll *queue, struct helper helper, uint32_t notes)
 {
-	struct story story = {0};
+	struct history history = {0};
 
-	(void)story_until(queue, &story, puppet.pid, EXIT);
-	XT_EXPECT_EQ(story_of(&story, puppet.pid)->notes, notes | EXIT);
-	XT_EXPECT_EQ(story.len, 1);
-	free(story.told);
+	(void)history_until(queue, &history, helper.pid, EXIT);
+	XT_EXPECT_EQ(history_of(&history, helper.pid)->notes, notes | EXIT);
+	XT_EXPECT_EQ(history.len, 1);
+	free(history.told);
 	is_silent(queue);
 	return xt_failures() == 0;
 }
@@ -233,19 +233,19 @@ static bool story_is(struct xpoll *queue, struct puppet puppet, uint32_t notes)
 XT_TEST(fork_exec_and_exit_before_a_delivery_come_in_order)
 {
 	struct xpoll *queue;
-	struct puppet puppet;
+	struct helper helper;
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	for (int i = 0; i < 10; i++) {
 		queue = xt_open();
-		puppet = puppet_start();
-		XT_OK(story_watch(queue, puppet.pid, EXEC | FORK | EXIT));
-		(void)puppet_fork(puppet);
-		XT_CALL(puppet_exec(puppet));
-		puppet_exit(puppet, 3);
-		puppet_await_end(puppet);
-		XT_CHECK(story_is(queue, puppet, EXEC | FORK));
-		XT_EQ(puppet_wait(puppet), 3 << 8);
+		helper = helper_start();
+		XT_OK(history_watch(queue, helper.pid, EXEC | FORK | EXIT));
+		(void)helper_fork(helper);
+		XT_CALL(helper_exec(helper));
+		helper_exit(helper, 3);
+		helper_await_end(helper);
+		XT_CHECK(history_is(queue, helper, EXEC | FORK));
+		XT_EQ(helper_wait(helper), 3 << 8);
 		xt_destroy(queue);
 	}
 }
@@ -253,89 +253,89 @@ XT_TEST(fork_exec_and_exit_before_a_delivery_come_in_order)
 XT_TEST(end_of_one_whose_end_is_not_asked_for_closes_its_last_event)
 {
 	struct xpoll *queue;
-	struct puppet puppet;
+	struct helper helper;
 	struct xpoll_event event;
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open();
-	puppet = puppet_start();
-	XT_OK(story_watch(queue, puppet.pid, FORK));
-	(void)puppet_fork(puppet);
-	puppet_exit(puppet, 3);
-	puppet_await_end(puppet);
-	XT_GETS(queue, &event, puppet.pid, PROC);
+	helper = helper_start();
+	XT_OK(history_watch(queue, helper.pid, FORK));
+	(void)helper_fork(helper);
+	helper_exit(helper, 3);
+	helper_await_end(helper);
+	XT_GETS(queue, &event, helper.pid, PROC);
 	XT_EXPECT_EQ(event.fflags, FORK);
-	XT_STATUS(xt_flag(queue, (uint64_t)puppet.pid, PROC, XPOLL_DELETE),
+	XT_STATUS(xt_flag(queue, (uint64_t)helper.pid, PROC, XPOLL_DELETE),
 	          ENOENT);
-	(void)puppet_wait(puppet);
+	(void)helper_wait(helper);
 }
 
 XT_TEST(children_are_not_registered_without_track)
 {
 	struct xpoll *queue;
-	struct puppet puppet;
-	struct puppet child;
+	struct helper helper;
+	struct helper child;
 	struct xpoll_event now;
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open();
-	puppet = puppet_start();
-	XT_OK(story_watch(queue, puppet.pid, FORK | EXEC | EXIT));
-	child = puppet_fork(puppet);
-	XT_CHECK(notes_are(queue, puppet, FORK));
+	helper = helper_start();
+	XT_OK(history_watch(queue, helper.pid, FORK | EXEC | EXIT));
+	child = helper_fork(helper);
+	XT_CHECK(notes_are(queue, helper, FORK));
 	XT_FAILS(xpoll_lookup(queue, (uint64_t)child.pid, PROC, &now), ENOENT);
-	XT_CALL(puppet_exec(child));
-	(void)puppet_fork(child);
-	puppet_exit(child, 0);
+	XT_CALL(helper_exec(child));
+	(void)helper_fork(child);
+	helper_exit(child, 0);
 	XT_CALL(is_silent(queue));
 }
 
 XT_TEST(only_what_is_asked_for_is_reported)
 {
 	struct xpoll *queue;
-	struct puppet puppet;
+	struct helper helper;
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open();
-	puppet = puppet_start();
-	XT_OK(story_watch(queue, puppet.pid, EXEC));
-	(void)puppet_fork(puppet);
+	helper = helper_start();
+	XT_OK(history_watch(queue, helper.pid, EXEC));
+	(void)helper_fork(helper);
 	XT_CALL(is_silent(queue));
-	XT_OK(story_watch(queue, puppet.pid, EXIT));
-	(void)puppet_fork(puppet);
-	XT_CALL(puppet_exec(puppet));
+	XT_OK(history_watch(queue, helper.pid, EXIT));
+	(void)helper_fork(helper);
+	XT_CALL(helper_exec(helper));
 	XT_CALL(is_silent(queue));
-	XT_OK(story_watch(queue, puppet.pid, FORK | EXIT));
-	(void)puppet_fork(puppet);
-	XT_CHECK(notes_are(queue, puppet, FORK));
-	XT_CALL(puppet_exec(puppet));
+	XT_OK(history_watch(queue, helper.pid, FORK | EXIT));
+	(void)helper_fork(helper);
+	XT_CHECK(notes_are(queue, helper, FORK));
+	XT_CALL(helper_exec(helper));
 	XT_CALL(is_silent(queue));
-	puppet_exit(puppet, 0);
-	XT_CHECK(notes_are(queue, puppet, EXIT));
+	helper_exit(helper, 0);
+	XT_CHECK(notes_are(queue, helper, EXIT));
 }
 
 /* S3, S10 */
 XT_TEST(disabled_and_dispatched_forks_wait)
 {
 	struct xpoll *queue;
-	struct puppet puppet;
+	struct helper helper;
 	uint64_t ident;
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open();
-	puppet = puppet_start();
-	ident = (uint64_t)puppet.pid;
+	helper = helper_start();
+	ident = (uint64_t)helper.pid;
 	XT_OK(xt_change(queue, ident, PROC, XPOLL_ADD | XPOLL_DISPATCH,
 	                FORK | EXEC, 0, NULL));
-	(void)puppet_fork(puppet);
-	XT_CHECK(notes_are(queue, puppet, FORK));
-	(void)puppet_fork(puppet);
-	XT_CALL(puppet_exec(puppet));
+	(void)helper_fork(helper);
+	XT_CHECK(notes_are(queue, helper, FORK));
+	(void)helper_fork(helper);
+	XT_CALL(helper_exec(helper));
 	XT_CALL(is_silent(queue));
 	XT_OK(xt_flag(queue, ident, PROC, XPOLL_ENABLE));
-	XT_CHECK(notes_are(queue, puppet, FORK | EXEC));
+	XT_CHECK(notes_are(queue, helper, FORK | EXEC));
 	XT_OK(xt_flag(queue, ident, PROC, XPOLL_DISABLE));
-	(void)puppet_fork(puppet);
+	(void)helper_fork(helper);
 	XT_CALL(is_silent(queue));
 	XT_OK(xt_flag(queue, ident, PROC, XPOLL_DELETE));
 	XT_CALL(is_silent(queue));
@@ -344,65 +344,65 @@ XT_TEST(disabled_and_dispatched_forks_wait)
 XT_TEST(oneshot_is_delivered_and_gone)
 {
 	struct xpoll *queue;
-	struct puppet puppet;
+	struct helper helper;
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open();
-	puppet = puppet_start();
-	XT_OK(xt_change(queue, (uint64_t)puppet.pid, PROC,
+	helper = helper_start();
+	XT_OK(xt_change(queue, (uint64_t)helper.pid, PROC,
 	                XPOLL_ADD | XPOLL_ONESHOT, FORK | EXIT, 0, NULL));
-	(void)puppet_fork(puppet);
-	XT_CHECK(notes_are(queue, puppet, FORK));
-	(void)puppet_fork(puppet);
-	puppet_exit(puppet, 0);
-	puppet_await_end(puppet);
+	(void)helper_fork(helper);
+	XT_CHECK(notes_are(queue, helper, FORK));
+	(void)helper_fork(helper);
+	helper_exit(helper, 0);
+	helper_await_end(helper);
 	XT_CALL(is_silent(queue));
-	(void)puppet_wait(puppet);
+	(void)helper_wait(helper);
 }
 
 XT_TEST(several_queues_trace_one_process)
 {
 	struct xpoll *queues[3];
-	struct puppet puppet;
+	struct helper helper;
 
-	STORY_OR_SKIP();
-	puppet = puppet_start();
+	HISTORY_OR_SKIP();
+	helper = helper_start();
 	for (int i = 0; i < 3; i++) {
 		queues[i] = xt_open_quiet();
-		XT_OK(story_watch(queues[i], puppet.pid, FORK | EXIT));
+		XT_OK(history_watch(queues[i], helper.pid, FORK | EXIT));
 	}
-	(void)puppet_fork(puppet);
-	XT_CHECK(notes_are(queues[0], puppet, FORK));
+	(void)helper_fork(helper);
+	XT_CHECK(notes_are(queues[0], helper, FORK));
 	xt_destroy(queues[0]);
-	XT_CHECK(notes_are(queues[1], puppet, FORK));
-	XT_OK(xt_flag(queues[1], (uint64_t)puppet.pid, PROC, XPOLL_DELETE));
-	(void)puppet_fork(puppet);
-	puppet_exit(puppet, 0);
-	puppet_await_end(puppet);
-	XT_CHECK(story_is(queues[2], puppet, FORK));
+	XT_CHECK(notes_are(queues[1], helper, FORK));
+	XT_OK(xt_flag(queues[1], (uint64_t)helper.pid, PROC, XPOLL_DELETE));
+	(void)helper_fork(helper);
+	helper_exit(helper, 0);
+	helper_await_end(helper);
+	XT_CHECK(history_is(queues[2], helper, FORK));
 	XT_CALL(is_silent(queues[1]));
-	(void)puppet_wait(puppet);
+	(void)helper_wait(helper);
 }
 
 /* What the tracer needs, it gives back: it works whenever anybody forks. */
 XT_TEST(tracer_is_there_only_while_it_is_needed)
 {
 	struct xpoll *queue;
-	struct puppet puppet;
+	struct helper helper;
 	int before;
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open_quiet();
-	puppet = puppet_start();
-	XT_OK(story_watch(queue, puppet.pid, EXIT));
+	helper = helper_start();
+	XT_OK(history_watch(queue, helper.pid, EXIT));
 	before = xt_count_open();
 	for (int i = 0; i < 3; i++) {
-		XT_OK(story_watch(queue, puppet.pid, EXIT | FORK));
+		XT_OK(history_watch(queue, helper.pid, EXIT | FORK));
 		XT_CHECK(xt_count_open() > before);
-		(void)puppet_fork(puppet);
-		XT_CHECK(notes_are(queue, puppet, FORK));
-		XT_OK(story_watch(queue, puppet.pid, EXIT));
-		/* The puppet's strings are one more each time. */
+		(void)helper_fork(helper);
+		XT_CHECK(notes_are(queue, helper, FORK));
+		XT_OK(history_watch(queue, helper.pid, EXIT));
+		/* The helper's strings are one more each time. */
 		XT_EQ(xt_count_open(), ++before);
 	}
 }
@@ -410,16 +410,16 @@ XT_TEST(tracer_is_there_only_while_it_is_needed)
 XT_TEST(no_descriptor_is_emfile_and_nothing_changes)
 {
 	struct xpoll *queue;
-	struct puppet puppet;
+	struct helper helper;
 	struct rlimit limit;
 	struct rlimit tight;
 	struct xpoll_event now;
 	int before;
 	int status = 0;
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open_quiet();
-	puppet = puppet_start();
+	helper = helper_start();
 	XT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	before = xt_count_open();
 	/* One more descriptor each time, until there are enough. */
@@ -431,30 +431,30 @@ XT_TEST(no_descriptor_is_emfile_and_nothing_changes)
 		tight = limit;
 		tight.rlim_cur = (rlim_t)(highest + i);
 		XT_EQ(setrlimit(RLIMIT_NOFILE, &tight), 0);
-		status = story_watch(queue, puppet.pid, FORK | EXIT);
+		status = history_watch(queue, helper.pid, FORK | EXIT);
 		XT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
 		if (status == 0)
 			break;
 		XT_STATUS(status, EMFILE);
 		XT_EQ(xt_count_open(), before);
-		XT_FAILS(xpoll_lookup(queue, (uint64_t)puppet.pid, PROC, &now),
+		XT_FAILS(xpoll_lookup(queue, (uint64_t)helper.pid, PROC, &now),
 		         ENOENT);
 	}
 	XT_STATUS(status, 0);
-	(void)puppet_fork(puppet);
-	XT_CHECK(notes_are(queue, puppet, FORK));
+	(void)helper_fork(helper);
+	XT_CHECK(notes_are(queue, helper, FORK));
 }
 
 /* S26 */
 static void child_reinits(void *argument)
 {
 	struct xpoll *queue = ((void **)argument)[0];
-	struct puppet *puppet = ((void **)argument)[1];
+	struct helper *helper = ((void **)argument)[1];
 
 	XT_EQ(xpoll_reinit(queue), 0);
-	XT_OK(story_watch(queue, puppet->pid, FORK));
-	(void)puppet_fork(*puppet);
-	XT_CHECK(notes_are(queue, *puppet, FORK));
+	XT_OK(history_watch(queue, helper->pid, FORK));
+	(void)helper_fork(*helper);
+	XT_CHECK(notes_are(queue, *helper, FORK));
 	xpoll_destroy(queue);
 }
 
@@ -465,31 +465,31 @@ static void child_destroys(void *argument)
 
 XT_TEST(forked_child_leaves_the_parents_tracer_alone)
 {
-	struct puppet puppet;
+	struct helper helper;
 	void *both[2];
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	both[0] = xt_open_quiet();
-	both[1] = &puppet;
-	puppet = puppet_start();
-	XT_OK(story_watch(both[0], puppet.pid, FORK | EXIT));
+	both[1] = &helper;
+	helper = helper_start();
+	XT_OK(history_watch(both[0], helper.pid, FORK | EXIT));
 	XT_CHECK(xt_child(child_destroys, both));
-	(void)puppet_fork(puppet);
-	XT_CHECK(notes_are(both[0], puppet, FORK));
+	(void)helper_fork(helper);
+	XT_CHECK(notes_are(both[0], helper, FORK));
 	XT_CHECK(xt_child(child_reinits, both));
-	XT_CHECK(notes_are(both[0], puppet, FORK));
-	puppet_exit(puppet, 0);
-	XT_CHECK(notes_are(both[0], puppet, EXIT));
+	XT_CHECK(notes_are(both[0], helper, FORK));
+	helper_exit(helper, 0);
+	XT_CHECK(notes_are(both[0], helper, EXIT));
 }
 
 XT_TEST(own_process_can_be_traced)
 {
 	struct xpoll *queue;
-	struct puppet own = {-1, getpid()};
+	struct helper own = {-1, getpid()};
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open_quiet();
-	XT_OK(story_watch(queue, own.pid, FORK));
-	(void)puppet_start();
+	XT_OK(history_watch(queue, own.pid, FORK));
+	(void)helper_start();
 	XT_CHECK(notes_are(queue, own, FORK));
 }

@@ -4,7 +4,7 @@
  * that are watched from outside (S22, hazards 8 and 15).
  * Method: each limit is brought about for real.
  */
-#include "story.h"
+#include "history.h"
 
 #include <sched.h>
 #include <sys/mount.h>
@@ -30,40 +30,40 @@ static void starve_sockets(void)
 XT_TEST(hazard_15_lost_reports_are_trackerr_and_the_living_are_found)
 {
 	struct xpoll *queue;
-	struct puppet root;
-	struct puppet other;
-	struct puppet last;
-	struct story story = {0};
+	struct helper root;
+	struct helper other;
+	struct helper last;
+	struct history history = {0};
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open_quiet();
-	root = puppet_start();
-	other = puppet_start();
-	XT_OK(story_watch(queue, root.pid, ALL));
-	XT_OK(story_watch(queue, other.pid, FORK));
+	root = helper_start();
+	other = helper_start();
+	XT_OK(history_watch(queue, root.pid, ALL));
+	XT_OK(history_watch(queue, other.pid, FORK));
 	starve_sockets();
-	XT_CALL(puppet_burst(root, story_by_connector() ? 50 : 3000, 0));
-	XT_CALL(puppet_grow(root, 3, 2));
-	last = puppet_fork(root);
+	XT_CALL(helper_burst(root, history_by_connector() ? 50 : 3000, 0));
+	XT_CALL(helper_grow(root, 3, 2));
+	last = helper_fork(root);
 	/* Nobody knows whose reports they were. */
-	XT_CHECK(story_until(queue, &story, root.pid, TRACKERR));
-	XT_CHECK(story_until(queue, &story, other.pid, TRACKERR));
-	XT_CHECK(story_until(queue, &story, last.pid, CHILD));
-	story_hear(queue, &story);
-	XT_EXPECT_EQ(story_of(&story, last.pid)->parent, root.pid);
-	for (int i = 0; i < story.len; i++) {
-		const struct told *told = &story.told[i];
+	XT_CHECK(history_until(queue, &history, root.pid, TRACKERR));
+	XT_CHECK(history_until(queue, &history, other.pid, TRACKERR));
+	XT_CHECK(history_until(queue, &history, last.pid, CHILD));
+	history_hear(queue, &history);
+	XT_EXPECT_EQ(history_of(&history, last.pid)->parent, root.pid);
+	for (int i = 0; i < history.len; i++) {
+		const struct told *told = &history.told[i];
 
 		if (told->notes & CHILD && !(told->notes & EXIT))
 			XT_EXPECT_EQ(kill(told->pid, 0), 0);
 	}
 	/* Those who live are the 12, the last one and the two. */
-	XT_EXPECT(story_count(&story, 0) - story_count(&story, EXIT) >= 15);
+	XT_EXPECT(history_count(&history, 0) - history_count(&history, EXIT) >= 15);
 	/* And it goes on. */
-	other = puppet_fork(last);
-	XT_CHECK(story_until(queue, &story, other.pid, CHILD));
-	XT_EXPECT_EQ(story_of(&story, other.pid)->parent, last.pid);
-	free(story.told);
+	other = helper_fork(last);
+	XT_CHECK(history_until(queue, &history, other.pid, CHILD));
+	XT_EXPECT_EQ(history_of(&history, other.pid)->parent, last.pid);
+	free(history.told);
 }
 
 /* A program in a folder that is gone when the test is. */
@@ -109,7 +109,7 @@ static bool ordinary_user_may_run_this(void)
 
 	if (child == 0) {
 		become_ordinary();
-		_exit(access(puppet_program, X_OK) < 0);
+		_exit(access(helper_program, X_OK) < 0);
 	}
 	(void)waitpid(child, &status, 0);
 	return status == 0;
@@ -138,33 +138,33 @@ static bool as_ordinary_user(void (*run)(void *), void *argument)
 static void run_unreadable(void *argument)
 {
 	struct xpoll *queue;
-	struct puppet puppet;
-	struct story story = {0};
+	struct helper helper;
+	struct history history = {0};
 	char path[64];
 
 	(void)argument;
 	become_ordinary();
 	queue = xt_open_quiet();
-	puppet = puppet_start();
+	helper = helper_start();
 	XT_CHECK(copy_program("/proc/self/exe", path, 0111));
-	XT_OK(story_watch(queue, puppet.pid, ALL));
-	puppet_exec_copy(puppet, path);
-	(void)puppet_fork(puppet);
-	puppet_exit(puppet, 0);
-	XT_EXPECT(story_until(queue, &story, puppet.pid, EXEC | EXIT));
+	XT_OK(history_watch(queue, helper.pid, ALL));
+	helper_exec_copy(helper, path);
+	(void)helper_fork(helper);
+	helper_exit(helper, 0);
+	XT_EXPECT(history_until(queue, &history, helper.pid, EXEC | EXIT));
 	/* What it forked was told, or that this may have been missed. */
-	if (story_by_connector())
-		XT_EXPECT(!(story_of(&story, puppet.pid)->notes & TRACKERR));
+	if (history_by_connector())
+		XT_EXPECT(!(history_of(&history, helper.pid)->notes & TRACKERR));
 	else
-		XT_EXPECT(story_of(&story, puppet.pid)->notes & TRACKERR);
+		XT_EXPECT(history_of(&history, helper.pid)->notes & TRACKERR);
 	remove_program(path);
-	free(story.told);
-	(void)puppet_wait(puppet);
+	free(history.told);
+	(void)helper_wait(helper);
 }
 
 XT_TEST(hazard_15_exec_that_drops_events_is_trackerr)
 {
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	ORDINARY_OR_SKIP();
 	XT_CHECK(as_ordinary_user(run_unreadable, NULL));
 }
@@ -182,24 +182,24 @@ static void run_unreadable_briefly(void *argument)
 	XT_CHECK(copy_program("/bin/true", path, 0111));
 	/* The kernel may have paused between the two records that tell. */
 	for (int i = 0; i < 10 && !(notes & TRACKERR); i++) {
-		struct puppet puppet = puppet_start();
-		struct story story = {0};
+		struct helper helper = helper_start();
+		struct history history = {0};
 
-		XT_EXPECT_STATUS(story_watch(queue, puppet.pid, ALL), 0);
-		puppet_exec_other(puppet, path);
-		(void)puppet_wait(puppet);
-		XT_EXPECT(story_until(queue, &story, puppet.pid, EXIT));
-		notes = story_of(&story, puppet.pid)->notes;
-		free(story.told);
+		XT_EXPECT_STATUS(history_watch(queue, helper.pid, ALL), 0);
+		helper_exec_other(helper, path);
+		(void)helper_wait(helper);
+		XT_EXPECT(history_until(queue, &history, helper.pid, EXIT));
+		notes = history_of(&history, helper.pid)->notes;
+		free(history.told);
 	}
 	XT_EXPECT(notes & EXEC);
-	XT_EXPECT_EQ(!(notes & TRACKERR), story_by_connector());
+	XT_EXPECT_EQ(!(notes & TRACKERR), history_by_connector());
 	remove_program(path);
 }
 
 XT_TEST(hazard_15_exec_that_dropped_events_of_one_that_is_gone_is_trackerr)
 {
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	ORDINARY_OR_SKIP();
 	XT_CHECK(as_ordinary_user(run_unreadable_briefly, NULL));
 }
@@ -207,55 +207,55 @@ XT_TEST(hazard_15_exec_that_dropped_events_of_one_that_is_gone_is_trackerr)
 XT_TEST(usual_programs_are_no_trackerr)
 {
 	struct xpoll *queue;
-	struct story story = {0};
+	struct history history = {0};
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open_quiet();
 	for (int i = 0; i < 10; i++) {
-		struct puppet puppet = puppet_start();
+		struct helper helper = helper_start();
 
-		XT_OK(story_watch(queue, puppet.pid, ALL));
-		puppet_exec_other(puppet, "/bin/true");
-		(void)puppet_wait(puppet);
-		XT_CHECK(story_until(queue, &story, puppet.pid, EXEC | EXIT));
-		XT_EXPECT_EQ(story_of(&story, puppet.pid)->status, 0);
+		XT_OK(history_watch(queue, helper.pid, ALL));
+		helper_exec_other(helper, "/bin/true");
+		(void)helper_wait(helper);
+		XT_CHECK(history_until(queue, &history, helper.pid, EXEC | EXIT));
+		XT_EXPECT_EQ(history_of(&history, helper.pid)->status, 0);
 	}
-	XT_EXPECT_EQ(story_count(&story, TRACKERR), 0);
-	free(story.told);
+	XT_EXPECT_EQ(history_count(&history, TRACKERR), 0);
+	free(history.told);
 }
 
 /* A process of root, watched by an ordinary user. */
 static void trace_root(void *argument)
 {
-	struct puppet *puppet = argument;
+	struct helper *helper = argument;
 	struct xpoll *queue;
 	struct xpoll_event event;
 
 	XT_EQ(setresuid(65534, 65534, 65534), 0);
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open_quiet();
-	if (!story_by_connector()) {
-		XT_STATUS(story_watch(queue, puppet->pid, FORK), EPERM);
-		XT_FAILS(xpoll_lookup(queue, (uint64_t)puppet->pid, PROC,
+	if (!history_by_connector()) {
+		XT_STATUS(history_watch(queue, helper->pid, FORK), EPERM);
+		XT_FAILS(xpoll_lookup(queue, (uint64_t)helper->pid, PROC,
 		                      &event), ENOENT);
-		XT_OK(story_watch(queue, puppet->pid, EXIT));
+		XT_OK(history_watch(queue, helper->pid, EXIT));
 		return;
 	}
-	XT_OK(story_watch(queue, puppet->pid, FORK));
-	(void)puppet_fork(*puppet);
-	XT_GETS(queue, &event, puppet->pid, PROC);
+	XT_OK(history_watch(queue, helper->pid, FORK));
+	(void)helper_fork(*helper);
+	XT_GETS(queue, &event, helper->pid, PROC);
 	XT_EXPECT_EQ(event.fflags, FORK);
 }
 
 XT_TEST(process_of_another_user_is_traced_or_eperm)
 {
-	struct puppet puppet;
+	struct helper helper;
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	if (geteuid() != 0)
 		XT_SKIP("only root can start a process of another user");
-	puppet = puppet_start();
-	XT_CHECK(xt_child(trace_root, &puppet));
+	helper = helper_start();
+	XT_CHECK(xt_child(trace_root, &helper));
 }
 
 /* A namespace of processes, with its own /proc; numbers are as seen there. */
@@ -263,30 +263,30 @@ static void trace_in_namespace(void *argument)
 {
 	bool by_default = argument != NULL;
 	struct xpoll *queue;
-	struct puppet puppet;
-	struct puppet child;
-	struct story story = {0};
+	struct helper helper;
+	struct helper child;
+	struct history history = {0};
 
 	XT_EQ(getpid(), 1);
 	XT_EQ(mount("proc", "/proc", "proc", 0, NULL), 0);
 	queue = xt_open_quiet();
-	puppet = puppet_start();
+	helper = helper_start();
 	if (by_default)
 		XT_EQ(unsetenv("XPOLL_PROC"), 0);
-	else if (story_by_connector())
-		XT_STATUS(story_watch(queue, puppet.pid, ALL), ENOTSUP);
-	if (!story_can_be_told())
+	else if (history_by_connector())
+		XT_STATUS(history_watch(queue, helper.pid, ALL), ENOTSUP);
+	if (!history_can_be_told())
 		return;
-	XT_EXPECT(by_default || !story_by_connector());
-	XT_OK(story_watch(queue, puppet.pid, ALL));
-	child = puppet_fork(puppet);
-	XT_CHECK(story_until(queue, &story, child.pid, CHILD));
-	XT_EXPECT_EQ(story_of(&story, child.pid)->parent, puppet.pid);
+	XT_EXPECT(by_default || !history_by_connector());
+	XT_OK(history_watch(queue, helper.pid, ALL));
+	child = helper_fork(helper);
+	XT_CHECK(history_until(queue, &history, child.pid, CHILD));
+	XT_EXPECT_EQ(history_of(&history, child.pid)->parent, helper.pid);
 	XT_EXPECT(child.pid < 100);
-	puppet_exit(child, 2);
-	XT_CHECK(story_until(queue, &story, child.pid, EXIT));
-	XT_EXPECT_EQ(story_of(&story, child.pid)->status, 2 << 8);
-	free(story.told);
+	helper_exit(child, 2);
+	XT_CHECK(history_until(queue, &history, child.pid, EXIT));
+	XT_EXPECT_EQ(history_of(&history, child.pid)->status, 2 << 8);
+	free(history.told);
 }
 
 /* What is mounted in it stays in it. */
@@ -341,29 +341,29 @@ XT_TEST(in_a_process_namespace_another_tracer_is_taken)
 XT_TEST(hazard_08_queue_that_is_watched_from_outside_is_not_silent)
 {
 	struct xpoll *queue;
-	struct puppet puppet;
+	struct helper helper;
 	struct xpoll_event event;
 	int fd;
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	if (!xt_is("epoll"))
 		XT_SKIP("no kernel queue in this back end");
 	queue = xt_open_quiet();
-	puppet = puppet_start();
+	helper = helper_start();
 	for (int i = 0; i < 2; i++) {
 		/* Exposed after, and before, the registration. */
 		if (i == 0)
-			XT_OK(story_watch(queue, puppet.pid, FORK));
+			XT_OK(history_watch(queue, helper.pid, FORK));
 		fd = xpoll_fd(queue);
 		XT_CHECK(fd >= 0);
-		XT_OK(story_watch(queue, puppet.pid, FORK));
-		(void)puppet_fork(puppet);
+		XT_OK(history_watch(queue, helper.pid, FORK));
+		(void)helper_fork(helper);
 		for (int j = 0; j < 3; j++)
 			XT_CHECK(xt_poll_until(fd, POLLIN, POLLIN));
 		/* It may be readable without an event, so wait for one. */
-		XT_GETS(queue, &event, puppet.pid, PROC);
+		XT_GETS(queue, &event, helper.pid, PROC);
 		XT_EXPECT_EQ(event.fflags, FORK);
-		XT_OK(xt_flag(queue, (uint64_t)puppet.pid, PROC, XPOLL_DELETE));
+		XT_OK(xt_flag(queue, (uint64_t)helper.pid, PROC, XPOLL_DELETE));
 		XT_NONE(queue);
 	}
 }
@@ -372,7 +372,7 @@ XT_TEST(hazard_08_queue_that_is_watched_from_outside_is_not_silent)
 static void *outlive_first_thread(void *argument)
 {
 	void **both = argument;
-	struct puppet *puppet = both[1];
+	struct helper *helper = both[1];
 	char path[64];
 	struct xpoll_event event;
 	struct xpoll_stats before;
@@ -391,7 +391,7 @@ static void *outlive_first_thread(void *argument)
 		(void)sched_yield();
 	}
 	for (int i = 0; i < 3 && count >= 0; i++) {
-		(void)puppet_fork(*puppet);
+		(void)helper_fork(*helper);
 		count = xpoll_event(both[0], NULL, 0, &event, 1, XT_SOON);
 		XT_EXPECT_EQ(count, 1);
 	}
@@ -413,17 +413,17 @@ static void lose_first_thread(void *argument)
 
 static void trace_and_lose_first_thread(void *argument)
 {
-	struct puppet puppet = puppet_start();
-	void *both[2] = {xt_open_quiet(), &puppet};
+	struct helper helper = helper_start();
+	void *both[2] = {xt_open_quiet(), &helper};
 
 	(void)argument;
-	XT_OK(story_watch(both[0], puppet.pid, FORK));
+	XT_OK(history_watch(both[0], helper.pid, FORK));
 	lose_first_thread(both);
 }
 
 XT_TEST(tracing_outlives_the_first_thread)
 {
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	if (XT_SANITIZED)
 		XT_SKIP("a sanitizer needs the first thread");
 	XT_CHECK(xt_child(trace_and_lose_first_thread, NULL));

@@ -2,9 +2,9 @@
  * Goal: NOTE_TRACK follows a tree of processes: each child is a registration of
  * its own that begins with NOTE_CHILD and its parent, nothing is missed, and
  * what may have been is told by NOTE_TRACKERR (S22, S18, hazard 15).
- * Method: trees of puppets; the paper's example; storms; limits.
+ * Method: trees of helpers; the paper's example; storms; limits.
  */
-#include "story.h"
+#include "history.h"
 
 #include <sys/resource.h>
 
@@ -16,23 +16,23 @@
 XT_TEST(example_of_the_paper)
 {
 	struct xpoll *queue;
-	struct puppet a;
-	struct puppet b;
-	struct puppet c;
-	struct puppet d;
+	struct helper a;
+	struct helper b;
+	struct helper c;
+	struct helper d;
 	struct xpoll_event events[8];
 	struct xpoll_event end;
 	int i;
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open_quiet();
-	a = puppet_start();
+	a = helper_start();
 	XT_OK(xt_change(queue, (uint64_t)a.pid, PROC, XPOLL_ADD, ALL, 0, &a));
-	b = puppet_fork(a);
-	c = puppet_fork(a);
-	d = puppet_fork(c);
-	puppet_exec_other(d, "/bin/true");
-	puppet_await_end(d);
+	b = helper_fork(a);
+	c = helper_fork(a);
+	d = helper_fork(c);
+	helper_exec_other(d, "/bin/true");
+	helper_await_end(d);
 
 	XT_EQ(xpoll_event(queue, NULL, 0, events, 8, XT_SOON), 4);
 	i = xt_find(events, 4, (uint64_t)a.pid, PROC);
@@ -56,129 +56,129 @@ XT_TEST(example_of_the_paper)
 	XT_GETS(queue, &end, d.pid, PROC);
 	XT_EXPECT_EQ(end.fflags, EXIT);
 	XT_EXPECT_EQ(end.flags, XPOLL_EOF);
-	XT_EXPECT_EQ(end.data, puppet_reap(c, d.pid));
+	XT_EXPECT_EQ(end.data, helper_reap(c, d.pid));
 	XT_NONE(queue);
 }
 
 XT_TEST(tracked_children_are_registrations)
 {
 	struct xpoll *queue;
-	struct puppet parent;
-	struct puppet child;
-	struct story story = {0};
+	struct helper parent;
+	struct helper child;
+	struct history history = {0};
 	struct xpoll_event now;
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open();
-	parent = puppet_start();
+	parent = helper_start();
 	XT_OK(xt_change(queue, (uint64_t)parent.pid, PROC, XPOLL_ADD, ALL, 0,
 	                queue));
-	child = puppet_fork(parent);
-	XT_CHECK(story_until(queue, &story, child.pid, CHILD));
+	child = helper_fork(parent);
+	XT_CHECK(history_until(queue, &history, child.pid, CHILD));
 	XT_EQ(xpoll_lookup(queue, (uint64_t)child.pid, PROC, &now), 0);
 	XT_EXPECT_EQ(now.fflags, ALL);
 	XT_EXPECT(now.udata == queue);
 	/* Each can be changed by itself. */
 	XT_OK(xt_change(queue, (uint64_t)child.pid, PROC, XPOLL_ADD, EXIT, 0,
-	                &story));
+	                &history));
 	XT_EQ(xpoll_lookup(queue, (uint64_t)child.pid, PROC, &now), 0);
 	XT_EXPECT_EQ(now.fflags, EXIT);
-	(void)puppet_fork(child);
+	(void)helper_fork(child);
 	XT_NONE(queue);
-	puppet_exit(child, 2);
+	helper_exit(child, 2);
 	XT_GETS(queue, &now, child.pid, PROC);
 	XT_EXPECT_EQ(now.fflags, EXIT);
-	XT_EXPECT(now.udata == &story);
-	free(story.told);
+	XT_EXPECT(now.udata == &history);
+	free(history.told);
 }
 
 XT_TEST(deleted_child_is_silent_and_the_rest_goes_on)
 {
 	struct xpoll *queue;
-	struct puppet parent;
-	struct puppet child[2];
-	struct puppet grandchild;
-	struct story story = {0};
+	struct helper parent;
+	struct helper child[2];
+	struct helper grandchild;
+	struct history history = {0};
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open();
-	parent = puppet_start();
-	XT_OK(story_watch(queue, parent.pid, ALL));
+	parent = helper_start();
+	XT_OK(history_watch(queue, parent.pid, ALL));
 	for (int i = 0; i < 2; i++) {
-		child[i] = puppet_fork(parent);
-		XT_CHECK(story_until(queue, &story, child[i].pid, CHILD));
+		child[i] = helper_fork(parent);
+		XT_CHECK(history_until(queue, &history, child[i].pid, CHILD));
 	}
 	XT_OK(xt_flag(queue, (uint64_t)child[0].pid, PROC, XPOLL_DELETE));
-	(void)puppet_fork(child[0]);
-	puppet_exit(child[0], 0);
-	(void)puppet_reap(parent, child[0].pid);
-	grandchild = puppet_fork(child[1]);
-	XT_CHECK(story_until(queue, &story, grandchild.pid, CHILD));
-	story_hear(queue, &story);
-	XT_EXPECT_EQ(story_of(&story, grandchild.pid)->parent, child[1].pid);
-	XT_EXPECT_EQ(story_of(&story, child[0].pid)->notes, CHILD);
-	XT_EXPECT_EQ(story_count(&story, CHILD), 3);
-	free(story.told);
+	(void)helper_fork(child[0]);
+	helper_exit(child[0], 0);
+	(void)helper_reap(parent, child[0].pid);
+	grandchild = helper_fork(child[1]);
+	XT_CHECK(history_until(queue, &history, grandchild.pid, CHILD));
+	history_hear(queue, &history);
+	XT_EXPECT_EQ(history_of(&history, grandchild.pid)->parent, child[1].pid);
+	XT_EXPECT_EQ(history_of(&history, child[0].pid)->notes, CHILD);
+	XT_EXPECT_EQ(history_count(&history, CHILD), 3);
+	free(history.told);
 }
 
 XT_TEST(children_stay_tracked_when_the_parent_is_deleted_or_ends)
 {
 	struct xpoll *queue;
-	struct puppet parent;
-	struct puppet child;
-	struct puppet grandchild[2];
-	struct story story = {0};
+	struct helper parent;
+	struct helper child;
+	struct helper grandchild[2];
+	struct history history = {0};
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open();
-	parent = puppet_start();
-	XT_OK(story_watch(queue, parent.pid, ALL));
-	child = puppet_fork(parent);
-	XT_CHECK(story_until(queue, &story, child.pid, CHILD));
+	parent = helper_start();
+	XT_OK(history_watch(queue, parent.pid, ALL));
+	child = helper_fork(parent);
+	XT_CHECK(history_until(queue, &history, child.pid, CHILD));
 	XT_OK(xt_flag(queue, (uint64_t)parent.pid, PROC, XPOLL_DELETE));
-	grandchild[0] = puppet_fork(child);
-	XT_CHECK(story_until(queue, &story, grandchild[0].pid, CHILD));
-	puppet_exit(parent, 0);
-	(void)puppet_wait(parent);
-	grandchild[1] = puppet_fork(grandchild[0]);
-	XT_CHECK(story_until(queue, &story, grandchild[1].pid, CHILD));
-	XT_CALL(puppet_exec(grandchild[1]));
-	XT_CHECK(story_until(queue, &story, grandchild[1].pid, EXEC));
-	puppet_exit(grandchild[1], 3);
-	XT_CHECK(story_until(queue, &story, grandchild[1].pid, EXIT));
-	XT_EXPECT_EQ(story_of(&story, grandchild[1].pid)->status, 3 << 8);
-	XT_EXPECT(!(story_of(&story, parent.pid)->notes & EXIT));
-	free(story.told);
+	grandchild[0] = helper_fork(child);
+	XT_CHECK(history_until(queue, &history, grandchild[0].pid, CHILD));
+	helper_exit(parent, 0);
+	(void)helper_wait(parent);
+	grandchild[1] = helper_fork(grandchild[0]);
+	XT_CHECK(history_until(queue, &history, grandchild[1].pid, CHILD));
+	XT_CALL(helper_exec(grandchild[1]));
+	XT_CHECK(history_until(queue, &history, grandchild[1].pid, EXEC));
+	helper_exit(grandchild[1], 3);
+	XT_CHECK(history_until(queue, &history, grandchild[1].pid, EXIT));
+	XT_EXPECT_EQ(history_of(&history, grandchild[1].pid)->status, 3 << 8);
+	XT_EXPECT(!(history_of(&history, parent.pid)->notes & EXIT));
+	free(history.told);
 }
 
 XT_TEST(exits_of_grandchildren_have_their_status)
 {
 	struct xpoll *queue;
-	struct puppet parent;
-	struct puppet child;
-	struct puppet grandchild;
-	struct story story = {0};
+	struct helper parent;
+	struct helper child;
+	struct helper grandchild;
+	struct history history = {0};
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open();
-	parent = puppet_start();
-	XT_OK(story_watch(queue, parent.pid, TRACK | EXIT));
-	child = puppet_fork(parent);
-	grandchild = puppet_fork(child);
-	XT_CHECK(story_until(queue, &story, grandchild.pid, CHILD));
-	puppet_kill(grandchild, SIGTERM);
-	XT_CHECK(story_until(queue, &story, grandchild.pid, EXIT));
-	XT_EXPECT_EQ(story_of(&story, grandchild.pid)->status, SIGTERM);
-	XT_EXPECT_EQ(story_of(&story, grandchild.pid)->parent, child.pid);
-	XT_EXPECT_EQ(puppet_reap(child, grandchild.pid), SIGTERM);
-	puppet_exit(child, 5);
-	XT_EXPECT_EQ(puppet_reap(parent, child.pid), 5 << 8);
-	XT_CHECK(story_until(queue, &story, child.pid, EXIT));
-	XT_EXPECT(story_of(&story, child.pid)->notes & UNKNOWN ||
-	          story_of(&story, child.pid)->status == 5 << 8);
+	parent = helper_start();
+	XT_OK(history_watch(queue, parent.pid, TRACK | EXIT));
+	child = helper_fork(parent);
+	grandchild = helper_fork(child);
+	XT_CHECK(history_until(queue, &history, grandchild.pid, CHILD));
+	helper_kill(grandchild, SIGTERM);
+	XT_CHECK(history_until(queue, &history, grandchild.pid, EXIT));
+	XT_EXPECT_EQ(history_of(&history, grandchild.pid)->status, SIGTERM);
+	XT_EXPECT_EQ(history_of(&history, grandchild.pid)->parent, child.pid);
+	XT_EXPECT_EQ(helper_reap(child, grandchild.pid), SIGTERM);
+	helper_exit(child, 5);
+	XT_EXPECT_EQ(helper_reap(parent, child.pid), 5 << 8);
+	XT_CHECK(history_until(queue, &history, child.pid, EXIT));
+	XT_EXPECT(history_of(&history, child.pid)->notes & UNKNOWN ||
+	          history_of(&history, child.pid)->status == 5 << 8);
 	/* Nobody asked for NOTE_FORK. */
-	XT_EXPECT_EQ(story_count(&story, FORK), 0);
-	free(story.told);
+	XT_EXPECT_EQ(history_count(&history, FORK), 0);
+	free(history.told);
 }
 
 /* They came, went and were reaped before anybody looked. */
@@ -186,126 +186,126 @@ XT_TEST(children_that_are_gone_already_are_told_whole)
 {
 	enum { COUNT = 100 };
 	struct xpoll *queue;
-	struct puppet parent;
-	struct story story = {0};
+	struct helper parent;
+	struct history history = {0};
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open_quiet();
-	parent = puppet_start();
-	XT_OK(story_watch(queue, parent.pid, ALL));
-	XT_CALL(puppet_burst(parent, COUNT, 7));
-	XT_CHECK(story_until_count(queue, &story, COUNT, CHILD | EXIT));
-	story_hear(queue, &story);
-	XT_EXPECT_EQ(story_count(&story, CHILD | EXIT), COUNT);
-	XT_EXPECT_EQ(story_count(&story, CHILD), COUNT);
-	XT_EXPECT_EQ(story_count(&story, TRACKERR), 0);
-	for (int i = 0; i < story.len; i++) {
-		const struct told *told = &story.told[i];
+	parent = helper_start();
+	XT_OK(history_watch(queue, parent.pid, ALL));
+	XT_CALL(helper_burst(parent, COUNT, 7));
+	XT_CHECK(history_until_count(queue, &history, COUNT, CHILD | EXIT));
+	history_hear(queue, &history);
+	XT_EXPECT_EQ(history_count(&history, CHILD | EXIT), COUNT);
+	XT_EXPECT_EQ(history_count(&history, CHILD), COUNT);
+	XT_EXPECT_EQ(history_count(&history, TRACKERR), 0);
+	for (int i = 0; i < history.len; i++) {
+		const struct told *told = &history.told[i];
 
 		if (!(told->notes & CHILD))
 			continue;
 		XT_EXPECT_EQ(told->parent, parent.pid);
-		if (story_by_connector())
+		if (history_by_connector())
 			XT_EXPECT(!(told->notes & UNKNOWN));
 		if (!(told->notes & UNKNOWN))
 			XT_EXPECT_EQ(told->status, 7 << 8);
 	}
-	XT_EXPECT_EQ(story_of(&story, parent.pid)->notes, FORK);
-	free(story.told);
+	XT_EXPECT_EQ(history_of(&history, parent.pid)->notes, FORK);
+	free(history.told);
 }
 
 XT_TEST(vforked_child_is_told)
 {
 	struct xpoll *queue;
-	struct puppet parent;
-	struct story story = {0};
+	struct helper parent;
+	struct history history = {0};
 	pid_t child;
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open();
-	parent = puppet_start();
-	XT_OK(story_watch(queue, parent.pid, ALL));
-	child = puppet_vfork(parent);
-	XT_CHECK(story_until(queue, &story, child, CHILD | EXIT));
-	XT_EXPECT_EQ(story_of(&story, child)->parent, parent.pid);
-	free(story.told);
+	parent = helper_start();
+	XT_OK(history_watch(queue, parent.pid, ALL));
+	child = helper_vfork(parent);
+	XT_CHECK(history_until(queue, &history, child, CHILD | EXIT));
+	XT_EXPECT_EQ(history_of(&history, child)->parent, parent.pid);
+	free(history.told);
 }
 
 XT_TEST(child_of_a_new_thread_has_the_process_as_parent)
 {
 	struct xpoll *queue;
-	struct puppet parent;
-	struct puppet child;
-	struct story story = {0};
+	struct helper parent;
+	struct helper child;
+	struct history history = {0};
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open();
-	parent = puppet_start();
-	XT_OK(story_watch(queue, parent.pid, TRACK));
-	child = puppet_fork_by_thread(parent);
-	XT_CHECK(story_until(queue, &story, child.pid, CHILD));
-	XT_EXPECT_EQ(story_of(&story, child.pid)->parent, parent.pid);
-	free(story.told);
+	parent = helper_start();
+	XT_OK(history_watch(queue, parent.pid, TRACK));
+	child = helper_fork_by_thread(parent);
+	XT_CHECK(history_until(queue, &history, child.pid, CHILD));
+	XT_EXPECT_EQ(history_of(&history, child.pid)->parent, parent.pid);
+	free(history.told);
 }
 
 /* A whole tree: each node once, under its parent. */
 XT_TEST(tree_of_many_levels_is_told_whole)
 {
 	struct xpoll *queue;
-	struct puppet root;
-	struct story story = {0};
+	struct helper root;
+	struct history history = {0};
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open_quiet();
-	root = puppet_start();
-	XT_OK(story_watch(queue, root.pid, ALL));
-	XT_CALL(puppet_grow(root, 3, 4));
-	XT_CHECK(story_until_count(queue, &story, 3 + 9 + 27 + 81, CHILD));
-	story_hear(queue, &story);
-	XT_EXPECT_EQ(story.len, 1 + 3 + 9 + 27 + 81);
-	XT_EXPECT_EQ(story_count(&story, FORK), 1 + 3 + 9 + 27);
-	XT_EXPECT_EQ(story_count(&story, TRACKERR), 0);
-	for (int i = 0; i < story.len; i++)
-		if (story.told[i].pid != root.pid)
-			XT_EXPECT(story_of(&story, story.told[i].parent)->notes &
+	root = helper_start();
+	XT_OK(history_watch(queue, root.pid, ALL));
+	XT_CALL(helper_grow(root, 3, 4));
+	XT_CHECK(history_until_count(queue, &history, 3 + 9 + 27 + 81, CHILD));
+	history_hear(queue, &history);
+	XT_EXPECT_EQ(history.len, 1 + 3 + 9 + 27 + 81);
+	XT_EXPECT_EQ(history_count(&history, FORK), 1 + 3 + 9 + 27);
+	XT_EXPECT_EQ(history_count(&history, TRACKERR), 0);
+	for (int i = 0; i < history.len; i++)
+		if (history.told[i].pid != root.pid)
+			XT_EXPECT(history_of(&history, history.told[i].parent)->notes &
 			          FORK);
-	free(story.told);
+	free(history.told);
 }
 
 XT_TEST(two_hundred_that_fork_at_once_are_told_whole)
 {
 	enum { COUNT = 200 };
 	struct xpoll *queue;
-	struct puppet root;
-	struct story story = {0};
+	struct helper root;
+	struct history history = {0};
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	(void)xt_raise_files(4 * COUNT);
 	queue = xt_open_quiet();
-	root = puppet_start();
-	XT_OK(story_watch(queue, root.pid, ALL));
-	XT_CALL(puppet_storm(root, COUNT));
-	XT_CHECK(story_until_count(queue, &story, 2 * COUNT, CHILD));
-	story_hear(queue, &story);
-	XT_EXPECT_EQ(story_count(&story, CHILD | FORK), COUNT);
-	XT_EXPECT_EQ(story_count(&story, TRACKERR), 0);
-	XT_EXPECT_EQ(story.len, 1 + 2 * COUNT);
-	free(story.told);
+	root = helper_start();
+	XT_OK(history_watch(queue, root.pid, ALL));
+	XT_CALL(helper_storm(root, COUNT));
+	XT_CHECK(history_until_count(queue, &history, 2 * COUNT, CHILD));
+	history_hear(queue, &history);
+	XT_EXPECT_EQ(history_count(&history, CHILD | FORK), COUNT);
+	XT_EXPECT_EQ(history_count(&history, TRACKERR), 0);
+	XT_EXPECT_EQ(history.len, 1 + 2 * COUNT);
+	free(history.told);
 }
 
 /* S11: one at a time, none is lost */
 XT_TEST(tree_comes_one_event_at_a_time)
 {
 	struct xpoll *queue;
-	struct puppet root;
+	struct helper root;
 	struct xpoll_event event;
 	int children = 0;
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open_quiet();
-	root = puppet_start();
-	XT_OK(story_watch(queue, root.pid, TRACK));
-	XT_CALL(puppet_grow(root, 30, 1));
+	root = helper_start();
+	XT_OK(history_watch(queue, root.pid, TRACK));
+	XT_CALL(helper_grow(root, 30, 1));
 	for (int i = 0; i < 30; i++) {
 		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
 		XT_EXPECT_EQ(event.fflags, CHILD);
@@ -319,16 +319,16 @@ XT_TEST(tree_comes_one_event_at_a_time)
 XT_TEST(children_of_a_disabled_parent_are_told)
 {
 	struct xpoll *queue;
-	struct puppet parent;
-	struct puppet child;
+	struct helper parent;
+	struct helper child;
 	struct xpoll_event event;
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open();
-	parent = puppet_start();
+	parent = helper_start();
 	XT_OK(xt_change(queue, (uint64_t)parent.pid, PROC,
 	                XPOLL_ADD | XPOLL_DISABLE, ALL, 0, NULL));
-	child = puppet_fork(parent);
+	child = helper_fork(parent);
 	XT_GETS(queue, &event, child.pid, PROC);
 	XT_EXPECT_EQ(event.fflags, CHILD);
 	XT_NONE(queue);
@@ -340,20 +340,20 @@ XT_TEST(children_of_a_disabled_parent_are_told)
 XT_TEST(dispatched_child_waits_for_enable)
 {
 	struct xpoll *queue;
-	struct puppet parent;
-	struct puppet child;
+	struct helper parent;
+	struct helper child;
 	struct xpoll_event event;
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open();
-	parent = puppet_start();
+	parent = helper_start();
 	XT_OK(xt_change(queue, (uint64_t)parent.pid, PROC,
 	                XPOLL_ADD | XPOLL_DISPATCH, TRACK | EXIT, 0, NULL));
-	child = puppet_fork(parent);
+	child = helper_fork(parent);
 	XT_GETS(queue, &event, child.pid, PROC);
 	XT_EXPECT_EQ(event.fflags, CHILD);
-	puppet_exit(child, 1);
-	XT_EXPECT_EQ(puppet_reap(parent, child.pid), 1 << 8);
+	helper_exit(child, 1);
+	XT_EXPECT_EQ(helper_reap(parent, child.pid), 1 << 8);
 	XT_NONE(queue);
 	XT_OK(xt_flag(queue, (uint64_t)child.pid, PROC, XPOLL_ENABLE));
 	XT_GETS(queue, &event, child.pid, PROC);
@@ -365,48 +365,48 @@ XT_TEST(dispatched_child_waits_for_enable)
 XT_TEST(track_can_be_added_later)
 {
 	struct xpoll *queue;
-	struct puppet parent;
-	struct puppet child[2];
-	struct story story = {0};
+	struct helper parent;
+	struct helper child[2];
+	struct history history = {0};
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open();
-	parent = puppet_start();
-	XT_OK(story_watch(queue, parent.pid, FORK));
-	child[0] = puppet_fork(parent);
-	XT_CHECK(story_until(queue, &story, parent.pid, FORK));
-	XT_OK(story_watch(queue, parent.pid, ALL));
-	child[1] = puppet_fork(parent);
-	XT_CHECK(story_until(queue, &story, child[1].pid, CHILD));
-	(void)puppet_fork(child[0]);
-	(void)puppet_fork(child[1]);
-	XT_CHECK(story_until(queue, &story, child[1].pid, FORK));
-	story_hear(queue, &story);
-	XT_EXPECT_EQ(story_of(&story, child[0].pid)->notes, 0);
-	XT_EXPECT_EQ(story_count(&story, CHILD), 2);
-	free(story.told);
+	parent = helper_start();
+	XT_OK(history_watch(queue, parent.pid, FORK));
+	child[0] = helper_fork(parent);
+	XT_CHECK(history_until(queue, &history, parent.pid, FORK));
+	XT_OK(history_watch(queue, parent.pid, ALL));
+	child[1] = helper_fork(parent);
+	XT_CHECK(history_until(queue, &history, child[1].pid, CHILD));
+	(void)helper_fork(child[0]);
+	(void)helper_fork(child[1]);
+	XT_CHECK(history_until(queue, &history, child[1].pid, FORK));
+	history_hear(queue, &history);
+	XT_EXPECT_EQ(history_of(&history, child[0].pid)->notes, 0);
+	XT_EXPECT_EQ(history_count(&history, CHILD), 2);
+	free(history.told);
 }
 
 /* The program registers a child whose birth was not told yet: an upsert. */
 XT_TEST(add_of_a_child_meets_the_tracked_one)
 {
 	struct xpoll *queue;
-	struct puppet parent;
-	struct puppet child;
+	struct helper parent;
+	struct helper child;
 	struct xpoll_event event;
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open_quiet();
-	parent = puppet_start();
-	XT_OK(story_watch(queue, parent.pid, TRACK));
-	child = puppet_fork(parent);
+	parent = helper_start();
+	XT_OK(history_watch(queue, parent.pid, TRACK));
+	child = helper_fork(parent);
 	XT_OK(xt_change(queue, (uint64_t)child.pid, PROC, XPOLL_ADD, EXIT, 0,
 	                &event));
 	XT_GETS(queue, &event, child.pid, PROC);
 	XT_EXPECT_EQ(event.fflags, CHILD);
 	XT_EXPECT_EQ(event.data, parent.pid);
 	XT_EXPECT(event.udata == &event);
-	puppet_exit(child, 0);
+	helper_exit(child, 0);
 	XT_GETS(queue, &event, child.pid, PROC);
 	XT_EXPECT_EQ(event.fflags, EXIT);
 	XT_NONE(queue);
@@ -416,18 +416,18 @@ XT_TEST(add_of_a_child_meets_the_tracked_one)
 XT_TEST(child_without_a_descriptor_is_trackerr)
 {
 	struct xpoll *queue;
-	struct puppet parent;
-	struct puppet child;
+	struct helper parent;
+	struct helper child;
 	struct rlimit limit;
 	struct rlimit none;
 	struct xpoll_event event;
 	int count;
 
-	STORY_OR_SKIP();
+	HISTORY_OR_SKIP();
 	queue = xt_open_quiet();
-	parent = puppet_start();
-	XT_OK(story_watch(queue, parent.pid, ALL));
-	child = puppet_fork(parent);
+	parent = helper_start();
+	XT_OK(history_watch(queue, parent.pid, ALL));
+	child = helper_fork(parent);
 	XT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	none = limit;
 	none.rlim_cur = (rlim_t)dup(0);
@@ -440,7 +440,7 @@ XT_TEST(child_without_a_descriptor_is_trackerr)
 	XT_EXPECT_EQ(event.fflags, FORK | TRACKERR);
 	XT_EXPECT_FAILS(xpoll_lookup(queue, (uint64_t)child.pid, PROC, &event),
 	                ENOENT);
-	child = puppet_fork(parent);
+	child = helper_fork(parent);
 	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
 	XT_EXPECT(!(event.fflags & TRACKERR));
 }
@@ -470,15 +470,15 @@ XT_TEST(several_waiting_threads_share_a_tree)
 	enum { COUNT = 100 };
 	struct hunt hunt = {.queue = xt_open_quiet()};
 	struct xt_thread *threads[3];
-	struct puppet root;
+	struct helper root;
 
-	STORY_OR_SKIP();
-	root = puppet_start();
-	XT_OK(story_watch(hunt.queue, root.pid, TRACK | EXIT));
+	HISTORY_OR_SKIP();
+	root = helper_start();
+	XT_OK(history_watch(hunt.queue, root.pid, TRACK | EXIT));
 	for (int i = 0; i < 3; i++)
 		threads[i] = xt_start(hunt_for, &hunt);
-	puppet_burst(root, COUNT, 0);
-	puppet_exit(root, 0);
+	helper_burst(root, COUNT, 0);
+	helper_exit(root, 0);
 	xt_until(&hunt.exits, COUNT + 1);
 	while (!xt_done(threads[0]) || !xt_done(threads[1]) ||
 	       !xt_done(threads[2]))
@@ -486,5 +486,5 @@ XT_TEST(several_waiting_threads_share_a_tree)
 	XT_EXPECT_EQ(atomic_load(&hunt.children), COUNT);
 	XT_EXPECT_EQ(atomic_load(&hunt.exits), COUNT + 1);
 	XT_NONE(hunt.queue);
-	(void)puppet_wait(root);
+	(void)helper_wait(root);
 }

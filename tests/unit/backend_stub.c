@@ -7,11 +7,11 @@
 #include <errno.h>
 
 #include "base/time.h"
-#include "os/beacon.h"
 #include "os/sys.h"
+#include "os/wakefd.h"
 
 struct stub_state {
-	struct xp_beacon wake; /* immutable: lit by any thread, without the lock */
+	struct xp_wakefd wake; /* immutable: lit by any thread, without the lock */
 	struct xp_counters *counters;
 };
 
@@ -21,7 +21,7 @@ static int stub_open(void *opaque, int size_hint, struct xp_counters *counters)
 
 	(void)size_hint;
 	state->counters = counters;
-	return xp_beacon_open(&state->wake);
+	return xp_wakefd_open(&state->wake);
 }
 
 /* Also in a forked child: touch nothing that the parent goes on to use. */
@@ -29,14 +29,14 @@ static void stub_close(void *opaque)
 {
 	struct stub_state *state = opaque;
 
-	xp_beacon_close(&state->wake);
+	xp_wakefd_close(&state->wake);
 }
 
 static bool stub_owns(const void *opaque, int fd)
 {
 	const struct stub_state *state = opaque;
 
-	return xp_beacon_has(&state->wake, fd);
+	return xp_wakefd_has(&state->wake, fd);
 }
 
 /* Watch these bits of fd; what fires is to be reported with this token. */
@@ -77,7 +77,7 @@ static int stub_wait(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 		rc = xp_sys_poll_wait(&wake, 1, deadline_ns, mask);
 	if (rc <= 0)
 		return rc;
-	xp_beacon_dim(&state->wake);
+	xp_wakefd_clear(&state->wake);
 	fired[0] = (struct xp_fired){.token = XP_TOKEN_WAKE};
 	return 1;
 }
@@ -88,7 +88,7 @@ static void stub_wake(void *opaque)
 	struct stub_state *state = opaque;
 
 	xp_count_shared(&state->counters->syscalls_wake);
-	xp_beacon_light(&state->wake);
+	xp_wakefd_signal(&state->wake);
 }
 
 const struct xp_backend_ops xp_backend_stub;

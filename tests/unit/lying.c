@@ -18,7 +18,7 @@ static enum lie {
 	UNWANTED,    /* reports of a hang-up that nobody wants to hear of */
 	FEW_UNWANTED, /* one of them, though there is room for more */
 	UNWANTED_URGENT,
-	LADEN,       /* changes that are never made */
+	HAS_PENDING, /* changes that are never made */
 	EARLY,       /* the deadline has passed */
 	LIES
 } lie;
@@ -44,7 +44,7 @@ static int lying_wait(void *state, int64_t deadline_ns, const sigset_t *mask,
 	if (!lies())
 		return xp_backend_epoll.wait(state, lie == HONEST ? deadline_ns : XP_NOW,
 		                             mask, fired, cap);
-	if (lie == EARLY || lie == LADEN)
+	if (lie == EARLY || lie == HAS_PENDING)
 		return 0;
 	for (int i = 0; i < count; i++) {
 		fired[i].token = lie == STRANGERS ? UINT64_C(77) << 32 | 77
@@ -69,10 +69,10 @@ static int lying_change(void *state, int fd, uint32_t watch, uint64_t given)
 	return xp_backend_epoll.change(state, fd, watch, given);
 }
 
-static bool lying_laden(const void *state)
+static bool lying_has_pending(const void *state)
 {
 	(void)state;
-	return lie == LADEN && lies();
+	return lie == HAS_PENDING && lies();
 }
 
 static int lying_flush(void *state, struct xp_fired *fired, int cap)
@@ -91,7 +91,7 @@ __attribute__((constructor)) static void lying_make(void)
 	lying.wait = lying_wait;
 	lying.attach = lying_attach;
 	lying.change = lying_change;
-	lying.laden = lying_laden;
+	lying.has_pending = lying_has_pending;
 	lying.flush = lying_flush;
 }
 

@@ -349,7 +349,7 @@ static int64_t real_ns(void)
 	return clock_ns + offset_ns;
 }
 
-static int64_t set_anew(struct xpoll *queue, uint64_t ident, uint64_t *random)
+static int64_t set_again(struct xpoll *queue, uint64_t ident, uint64_t *random)
 {
 	int64_t moment = real_ns() - XP_NS_PER_SEC +
 	                 (int64_t)(xt_random(random) % 20000) * 1000000;
@@ -384,7 +384,7 @@ XT_TEST(clock_steps_at_random_each_moment_comes_once)
 	long in = MOMENTS, out = 0;
 
 	for (int i = 0; i < MOMENTS; i++)
-		moments[i] = set_anew(queue, (uint64_t)i, &random);
+		moments[i] = set_again(queue, (uint64_t)i, &random);
 	for (int move = 0; move < MOVES && !xt_failures(); move++) {
 		uint32_t dice = xt_random(&random);
 		int index = (int)(xt_random(&random) % MOMENTS);
@@ -395,7 +395,7 @@ XT_TEST(clock_steps_at_random_each_moment_comes_once)
 			step(((int64_t)(dice / 4 % 20001) - 10000) * 1000000);
 		out += take_due(queue, moments);
 		if (moments[index] == INT64_MAX) {
-			moments[index] = set_anew(queue, (uint64_t)index, &random);
+			moments[index] = set_again(queue, (uint64_t)index, &random);
 			in++;
 		}
 	}

@@ -39,7 +39,7 @@ bool xp_nt_is_console(int fd);
  */
 int64_t xp_nt_pipe_unread(int fd);
 /* The bits of poll(2) of what is no socket. */
-uint32_t xp_nt_file_look(int fd);
+uint32_t xp_nt_file_probe(int fd);
 
 /* What a poll asks for and tells. */
 enum {
@@ -88,11 +88,11 @@ int xp_nt_poll(HANDLE afd, void *argument, ULONG size, IO_STATUS_BLOCK *status,
 void xp_nt_poll_cancel(HANDLE afd, IO_STATUS_BLOCK *status);
 
 /*
- * Look at up to XP_AFD_LOOK_MOST sockets, without waiting: what holds of what is
+ * Look at up to XP_AFD_PROBE_MOST sockets, without waiting: what holds of what is
  * asked for replaces `events`.  -EBADF: one of them is none.
  */
-enum { XP_AFD_LOOK_MOST = 64 };
-int xp_nt_look(struct xp_afd_handle *handles, int count);
+enum { XP_AFD_PROBE_MOST = 64 };
+int xp_nt_probe(struct xp_afd_handle *handles, int count);
 
 /*
  * The handle that the driver knows, below what providers have put on top of

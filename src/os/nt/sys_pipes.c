@@ -30,7 +30,7 @@ int64_t xp_nt_pipe_unread(int fd)
 	}
 }
 
-uint32_t xp_nt_file_look(int fd)
+uint32_t xp_nt_file_probe(int fd)
 {
 	int64_t unread;
 

@@ -131,7 +131,7 @@ static void aio_done(struct xp_aio_job *job, int64_t result)
 	xp_list_remove(&job->unfinished);
 	port->unfinished--;
 	if (xp_list_empty(&port->done))
-		xp_beacon_light(&port->lit);
+		xp_wakefd_signal(&port->done_fd);
 	xp_list_append(&port->done, &job->item);
 	pthread_cond_broadcast(&aio_work.changed);
 }
@@ -273,7 +273,7 @@ struct xp_aio_job *xp_aio_collect(struct xp_aio_port *port)
 
 	pthread_mutex_lock(&aio_work.lock);
 	if (xp_list_empty(&port->done)) {
-		xp_beacon_dim(&port->lit);
+		xp_wakefd_clear(&port->done_fd);
 	} else {
 		job = XP_CONTAINER_OF(port->done.next, struct xp_aio_job, item);
 		xp_list_remove(&job->item);
@@ -330,7 +330,7 @@ static const struct xp_aio_provider *aio_choose(void)
 
 int xp_aio_open(struct xp_aio_port *port)
 {
-	int rc = xp_beacon_open(&port->lit);
+	int rc = xp_wakefd_open(&port->done_fd);
 
 	if (rc < 0)
 		return rc;
@@ -346,7 +346,7 @@ int xp_aio_open(struct xp_aio_port *port)
 	aio_work.ports += rc == 0;
 	pthread_mutex_unlock(&aio_work.lock);
 	if (rc < 0)
-		xp_beacon_close(&port->lit);
+		xp_wakefd_close(&port->done_fd);
 	return rc;
 }
 
@@ -380,7 +380,7 @@ static void aio_abandon(uint32_t process)
 void xp_aio_close(struct xp_aio_port *port)
 {
 	if (port->process != xp_process_current()) {
-		xp_beacon_close(&port->lit);
+		xp_wakefd_close(&port->done_fd);
 		aio_abandon(port->process);
 		return;
 	}
@@ -391,7 +391,7 @@ void xp_aio_close(struct xp_aio_port *port)
 	if (--aio_work.ports == 0)
 		aio_end();
 	pthread_mutex_unlock(&aio_work.lock);
-	xp_beacon_close(&port->lit);
+	xp_wakefd_close(&port->done_fd);
 }
 
 bool xp_aio_usable(void)

@@ -34,7 +34,7 @@ struct xp_inode {
 	struct xp_regmap_item item; /* a hash of its path */
 	struct xp_list links;       /* the users that are told by it */
 	struct xp_inodes *inodes;
-	struct xp_watch watch;
+	struct xp_source_fd watch;
 	WCHAR path[];
 };
 
@@ -87,7 +87,7 @@ static void change_tell(struct xp_inodes *inodes, struct xp_inode_user *user)
 	xp_inode_told(inodes, user, notes);
 }
 
-static void change_ready(struct xpoll *queue, struct xp_watch *watch)
+static void change_ready(struct xpoll *queue, struct xp_source_fd *watch)
 {
 	struct xp_inode *inode = XP_CONTAINER_OF(watch, struct xp_inode, watch);
 	struct xp_inodes *inodes = inode->inodes;
@@ -114,7 +114,7 @@ static int change_open(struct xpoll *queue, struct xp_inode *inode)
 		return -ENOTSUP;
 	inode->watch.fd = xp_fd_number((uintptr_t)change);
 	inode->watch.ready = change_ready;
-	rc = inode->watch.fd < 0 ? -EMFILE : xp_watch_add(queue, &inode->watch);
+	rc = inode->watch.fd < 0 ? -EMFILE : xp_source_fd_add(queue, &inode->watch);
 	if (rc < 0)
 		(void)FindCloseChangeNotification(change);
 	return rc;
@@ -149,7 +149,7 @@ static int directory_make(struct xpoll *queue, struct xp_inodes *inodes,
 static void directory_drop(struct xp_inodes *inodes, struct xp_inode *inode)
 {
 	XP_ASSERT(xp_list_empty(&inode->links));
-	xp_watch_remove(inodes->queue, &inode->watch);
+	xp_source_fd_remove(inodes->queue, &inode->watch);
 	(void)FindCloseChangeNotification(change_handle(inode));
 	xp_regmap_remove(&inodes->map, &inode->item);
 	xp_free(inode);

@@ -76,28 +76,28 @@ static uint32_t mask_of_user(const struct xp_inode_user *user)
 }
 
 /* What it was told already, and does not listen to. */
-static uint32_t mask_hushed(const struct xp_inode_user *user)
+static uint32_t mask_ignored(const struct xp_inode_user *user)
 {
-	uint32_t hushed = user->hushed;
+	uint32_t ignored = user->ignored;
 	uint32_t mask = 0;
 
-	if (hushed & XPOLL_NOTE_ATTRIB)
+	if (ignored & XPOLL_NOTE_ATTRIB)
 		mask |= IN_ATTRIB; /* A look tells of links. */
-	if (hushed & XPOLL_NOTE_RENAME && !wants_above(user))
+	if (ignored & XPOLL_NOTE_RENAME && !wants_above(user))
 		mask |= IN_MOVE_SELF;
-	if (hushed & XPOLL_NOTE_OPEN)
+	if (ignored & XPOLL_NOTE_OPEN)
 		mask |= IN_OPEN;
-	if (hushed & XPOLL_NOTE_CLOSE)
+	if (ignored & XPOLL_NOTE_CLOSE)
 		mask |= IN_CLOSE_NOWRITE;
-	if (hushed & XPOLL_NOTE_CLOSE_WRITE)
+	if (ignored & XPOLL_NOTE_CLOSE_WRITE)
 		mask |= IN_CLOSE_WRITE;
-	if (hushed & XPOLL_NOTE_READ)
+	if (ignored & XPOLL_NOTE_READ)
 		mask |= IN_ACCESS;
 	/* Of a file a look tells what became of the size. */
-	if (hushed & XPOLL_NOTE_WRITE && !S_ISDIR(user->last.st_mode))
+	if (ignored & XPOLL_NOTE_WRITE && !S_ISDIR(user->last.st_mode))
 		mask |= IN_MODIFY;
-	if (hushed & XPOLL_NOTE_WRITE && !(user->notes & ~hushed &
-	                                   (XPOLL_NOTE_EXTEND | XPOLL_NOTE_LINK)))
+	if (ignored & XPOLL_NOTE_WRITE && !(user->notes & ~ignored &
+	                                    (XPOLL_NOTE_EXTEND | XPOLL_NOTE_LINK)))
 		mask |= IN_ENTRIES;
 	return mask;
 }
@@ -106,7 +106,7 @@ uint32_t xp_link_mask(const struct xp_inode_link *link)
 {
 	if (xp_link_is_above(link))
 		return IN_DELETE;
-	return mask_of_user(link->user) & ~mask_hushed(link->user);
+	return mask_of_user(link->user) & ~mask_ignored(link->user);
 }
 
 static uint32_t mask_of_all(struct xp_inode *inode)
@@ -133,7 +133,7 @@ static int instance_open(struct xpoll *queue, struct xp_inodes *inodes)
 	if (fd < 0)
 		return fd;
 	inodes->watch.fd = fd;
-	rc = xp_watch_add(queue, &inodes->watch);
+	rc = xp_source_fd_add(queue, &inodes->watch);
 	if (rc < 0) {
 		xp_sys_close(fd);
 		inodes->watch.fd = -1;

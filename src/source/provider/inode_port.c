@@ -2,7 +2,7 @@
  * Files watched by event ports: one port per queue, with a watch for each user.
  *
  * A watch is of a name and tells once.  So the name is that which /proc knows of
- * the descriptor; after an event the watch is made anew at once, before the file
+ * the descriptor; after an event the watch is made again at once, before the file
  * is looked at, and what comes between the event and the new watch is found by
  * that look.  A file that has lost its name, or whose name nobody knows, is
  * looked at now and then, until a name is found.
@@ -208,7 +208,7 @@ static void port_file_told(struct xp_inodes *inodes, const port_event_t *event)
 	notes = port_file_notes(user, event->portev_events, &now);
 	xp_inode_told(inodes, user, notes);
 	if (!user->ops->listens(inodes->queue, user))
-		user->hushed |= notes;
+		user->ignored |= notes;
 	else if (port_file_arm(inodes, inode, &now) < 0)
 		xp_inode_told(inodes, user, XP_TOLD_BY_TIME);
 }
@@ -239,7 +239,7 @@ static void port_files_again(struct xp_inodes *inodes)
 		struct xp_inode *inode = user->self.inode;
 		struct stat now;
 
-		if (inode && !inode->armed && !user->hushed &&
+		if (inode && !inode->armed && !user->ignored &&
 		    xp_inode_confirm(user) == 0 &&
 		    xp_sys_fstat(user->fd, &now) == 0)
 			(void)port_file_arm(inodes, inode, &now);
@@ -258,7 +258,7 @@ static int port_files_open(struct xpoll *queue, struct xp_inodes *inodes)
 	if (inodes->watch.fd < 0)
 		return inodes->watch.fd;
 	inodes->again = port_files_again;
-	rc = xp_watch_add(queue, &inodes->watch);
+	rc = xp_source_fd_add(queue, &inodes->watch);
 	if (rc < 0) {
 		xp_sys_close(inodes->watch.fd);
 		inodes->watch.fd = -1;

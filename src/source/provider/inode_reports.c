@@ -88,7 +88,7 @@ static bool link_told(struct xp_inodes *inodes, struct xp_inode_link *link,
 	if (xp_link_is_above(link))
 		notes = XPOLL_NOTE_DELETE;
 	else if (!user->ops->listens(inodes->queue, user))
-		user->hushed |= notes;
+		user->ignored |= notes;
 	if (notes)
 		xp_inode_told(inodes, user, notes);
 	return wanted;

@@ -30,7 +30,7 @@ enum {
 
 struct connector {
 	struct xp_tracer tracer;
-	struct xp_watch watch;
+	struct xp_source_fd watch;
 	bool lost;
 };
 
@@ -196,7 +196,7 @@ static bool connector_usable(void)
 	return true;
 }
 
-static void connector_ready(struct xpoll *queue, struct xp_watch *watch)
+static void connector_ready(struct xpoll *queue, struct xp_source_fd *watch)
 {
 	(void)watch;
 	(void)xp_trace_drain(queue);
@@ -213,7 +213,7 @@ static int connector_open(struct xpoll *queue, struct xp_tracer *tracer)
 		return fd;
 	connector->watch.fd = fd;
 	connector->watch.ready = connector_ready;
-	rc = xp_watch_add(queue, &connector->watch);
+	rc = xp_source_fd_add(queue, &connector->watch);
 	if (rc < 0)
 		connector_disconnect(fd);
 	return rc;
@@ -223,7 +223,7 @@ static void connector_stop(struct xpoll *queue, struct xp_tracer *tracer)
 {
 	struct connector *connector = (struct connector *)tracer;
 
-	xp_watch_remove(queue, &connector->watch);
+	xp_source_fd_remove(queue, &connector->watch);
 }
 
 static void connector_close(struct xp_tracer *tracer, bool forked)

@@ -327,7 +327,7 @@ static bool perf_drain(struct xpoll *queue, struct xp_tracer *tracer)
 
 /* Beginning and end ------------------------------------------------------------ */
 
-static void perf_ready(struct xpoll *queue, struct xp_watch *watch)
+static void perf_ready(struct xpoll *queue, struct xp_source_fd *watch)
 {
 	xp_perf_ring_keep(queue,
 	                  XP_CONTAINER_OF(watch, struct xp_perf_ring, watch));

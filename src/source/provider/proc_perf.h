@@ -14,7 +14,7 @@
 #include "source/source.h"
 
 struct xp_perf_ring {
-	struct xp_watch watch; /* the owner: an event of our own; -1: CPU off */
+	struct xp_source_fd watch; /* the owner: an event of our own; -1: CPU off */
 	int cpu;
 	struct perf_event_mmap_page *page;
 	uint64_t tail; /* read up to here */
@@ -59,7 +59,7 @@ void xp_perf_rings_close(struct xp_perf_rings *rings, bool forked);
 
 int xp_perf_rings_watch(struct xpoll *queue, struct xp_perf_rings *rings,
                         void (*ready)(struct xpoll *queue,
-                                      struct xp_watch *watch));
+                                      struct xp_source_fd *watch));
 void xp_perf_rings_unwatch(struct xpoll *queue, struct xp_perf_rings *rings);
 
 /* Look again at what is there; false: nothing new. */

@@ -143,21 +143,21 @@ void xp_perf_rings_unwatch(struct xpoll *queue, struct xp_perf_rings *rings)
 {
 	for (int i = 0; i < rings->len; i++)
 		if (rings->rings[i].watch.ready)
-			xp_watch_remove(queue, &rings->rings[i].watch);
+			xp_source_fd_remove(queue, &rings->rings[i].watch);
 }
 
 int xp_perf_rings_watch(struct xpoll *queue, struct xp_perf_rings *rings,
                         void (*ready)(struct xpoll *queue,
-                                      struct xp_watch *watch))
+                                      struct xp_source_fd *watch))
 {
 	int rc = 0;
 
 	for (int i = 0; i < rings->len && rc == 0; i++) {
-		struct xp_watch *watch = &rings->rings[i].watch;
+		struct xp_source_fd *watch = &rings->rings[i].watch;
 
 		if (watch->fd < 0)
 			continue;
-		rc = xp_watch_add(queue, watch);
+		rc = xp_source_fd_add(queue, watch);
 		if (rc == 0)
 			watch->ready = ready;
 	}
@@ -294,7 +294,7 @@ void xp_perf_ring_keep(struct xpoll *queue, struct xp_perf_ring *ring)
 {
 	/* Looking consumes the readiness: what it told is read after this. */
 	struct pollfd look = {.fd = ring->watch.fd, .events = POLLIN};
-	struct xp_watch old = ring->watch;
+	struct xp_source_fd old = ring->watch;
 	int fd;
 
 	if (xp_sys_poll_now(&look, 1) <= 0 || !(look.revents & POLLHUP))
@@ -306,9 +306,9 @@ void xp_perf_ring_keep(struct xpoll *queue, struct xp_perf_ring *ring)
 	}
 	if (fd < 0)
 		return; /* Out of descriptors: tried again with the next look. */
-	xp_watch_remove(queue, &ring->watch);
+	xp_source_fd_remove(queue, &ring->watch);
 	ring->watch.fd = fd;
-	if (xp_watch_add(queue, &ring->watch) < 0)
+	if (xp_source_fd_add(queue, &ring->watch) < 0)
 		ring->watch.ready = NULL;
 	xp_sys_close(old.fd);
 }

@@ -2,7 +2,7 @@
  * Console events as signals: Ctrl-C is SIGINT, Ctrl-Break SIGBREAK, and that the
  * console is closed SIGTERM.
  *
- * A handler of ours is in front of the program's.  It counts, rings the bells of
+ * A handler of ours is in front of the program's.  It counts, rings the self-pipes of
  * the queues that want the signal, and leaves the event to the handlers behind
  * it: what the event does is the program's affair, as with signals elsewhere.
  * But a process whose console is closed ends when its handlers have returned, so
@@ -18,10 +18,10 @@
 #include "os/nt/nt.h"
 
 static pthread_mutex_t console_lock = PTHREAD_MUTEX_INITIALIZER;
-static int console_wishes; /* with the lock: of bells for signals */
+static int console_observers; /* with the lock: of self-pipes for signals */
 
 static struct {
-	atomic_int observers; /* bells that want it */
+	atomic_int observers; /* self-pipes that want it */
 	_Atomic uint64_t delivered;
 } console_signals[XP_SIGNALS];
 
@@ -48,7 +48,7 @@ static BOOL WINAPI console_event(DWORD event)
 	if (!number || atomic_load(&console_signals[number].observers) == 0)
 		return FALSE;
 	atomic_fetch_add(&console_signals[number].delivered, 1);
-	xp_bells_ring(number);
+	xp_selfpipes_signal(number);
 	if (event == CTRL_CLOSE_EVENT)
 		Sleep(INFINITE);
 	return FALSE;
@@ -68,12 +68,12 @@ static bool console_handle(void)
 /* In front again, if the program has put another one there. */
 static int console_handle_again(void)
 {
-	if (console_wishes > 0)
+	if (console_observers > 0)
 		(void)SetConsoleCtrlHandler(console_event, FALSE);
 	return console_handle() ? 0 : -ENOTSUP;
 }
 
-int xp_signal_observe(struct xp_bell *bell, unsigned number)
+int xp_signal_observe(struct xp_selfpipe *selfpipe, unsigned number)
 {
 	int rc;
 
@@ -83,8 +83,8 @@ int xp_signal_observe(struct xp_bell *bell, unsigned number)
 		return -ENOTSUP;
 	pthread_mutex_lock(&console_lock);
 	rc = console_handle_again();
-	if (rc == 0 && xp_bell_want(bell, number, true)) {
-		console_wishes++;
+	if (rc == 0 && xp_selfpipe_want(selfpipe, number, true)) {
+		console_observers++;
 		atomic_fetch_add(&console_signals[number].observers, 1);
 	}
 	pthread_mutex_unlock(&console_lock);
@@ -99,7 +99,7 @@ int xp_signal_observe_again(unsigned number)
 		return -EINVAL;
 	if (pthread_mutex_trylock(&console_lock) != 0)
 		return -EBUSY;
-	if (console_wishes > 0)
+	if (console_observers > 0)
 		rc = console_handle_again();
 	pthread_mutex_unlock(&console_lock);
 	return rc;
@@ -121,13 +121,13 @@ int xp_signal_action(unsigned number, const struct sigaction *action,
 	return -ENOTSUP;
 }
 
-void xp_signal_ignore(struct xp_bell *bell, unsigned number)
+void xp_signal_ignore(struct xp_selfpipe *selfpipe, unsigned number)
 {
 	pthread_mutex_lock(&console_lock);
-	if (xp_bell_want(bell, number, false)) {
-		XP_ASSERT(console_wishes > 0);
+	if (xp_selfpipe_want(selfpipe, number, false)) {
+		XP_ASSERT(console_observers > 0);
 		atomic_fetch_sub(&console_signals[number].observers, 1);
-		if (--console_wishes == 0)
+		if (--console_observers == 0)
 			(void)SetConsoleCtrlHandler(console_event, FALSE);
 	}
 	pthread_mutex_unlock(&console_lock);
@@ -148,5 +148,5 @@ uint64_t xp_signal_losses(unsigned number)
 
 void xp_signal_begin(void)
 {
-	xp_bells_begin();
+	xp_selfpipes_begin();
 }

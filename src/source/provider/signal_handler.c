@@ -2,7 +2,7 @@
  * Deliveries of signals, noticed by a handler that is put in front of the
  * program's.
  *
- * The handler counts, rings the bells of the queues that want the signal, and
+ * The handler counts, rings the self-pipes of the queues that want the signal, and
  * goes on to what was there before.  It takes no lock, waits for nobody and
  * allocates nothing; what it walks through is never freed.
  *
@@ -54,7 +54,7 @@ struct signal_watched {
 	struct signal_link links[SIGNAL_LINKS];
 	atomic_uint top;           /* [a] the link that counts */
 	_Atomic uint64_t delivered; /* [a] */
-	int observers;             /* [l] bells that want it */
+	int observers;             /* [l] self-pipes that want it */
 	bool installed;            /* [l] top is in place, as far as we know */
 	uint64_t losses;           /* [l] times that it turned out not to be */
 };
@@ -103,7 +103,7 @@ static void handler_run(unsigned index, int number, siginfo_t *info,
 
 	if (atomic_load(&signal->top) == index && signal_is_ours()) {
 		atomic_fetch_add(&signal->delivered, 1);
-		xp_bells_ring((unsigned)number);
+		xp_selfpipes_signal((unsigned)number);
 	}
 	/* What follows may never return, or look at errno. */
 	detailed = atomic_load(&link->detailed);
@@ -352,7 +352,7 @@ static int action_set(struct signal_watched *signal, unsigned number,
 
 /* --- The interface --------------------------------------------------------- */
 
-int xp_signal_observe(struct xp_bell *bell, unsigned number)
+int xp_signal_observe(struct xp_selfpipe *selfpipe, unsigned number)
 {
 	struct sigaction action;
 	struct signal_watched *signal;
@@ -371,13 +371,13 @@ int xp_signal_observe(struct xp_bell *bell, unsigned number)
 	rc = handler_look(signal, number, &action);
 	if (rc == 0) {
 		/* First of all, so that nothing is missed. */
-		fresh = xp_bell_want(bell, number, true);
+		fresh = xp_selfpipe_want(selfpipe, number, true);
 		signal->observers += fresh;
 		if (!signal->installed)
 			rc = handler_install(signal, number, &action);
 	}
 	if (rc < 0 && fresh) {
-		xp_bell_want(bell, number, false);
+		xp_selfpipe_want(selfpipe, number, false);
 		signal->observers--;
 	}
 	signal_leave(&mask);
@@ -438,14 +438,14 @@ int xp_signal_action(unsigned number, const struct sigaction *action,
 	return rc;
 }
 
-void xp_signal_ignore(struct xp_bell *bell, unsigned number)
+void xp_signal_ignore(struct xp_selfpipe *selfpipe, unsigned number)
 {
 	struct signal_watched *signal = &signals[number];
 	struct sigaction action;
 	sigset_t mask;
 
 	signal_enter(&mask);
-	if (xp_bell_want(bell, number, false)) {
+	if (xp_selfpipe_want(selfpipe, number, false)) {
 		XP_ASSERT(signal->observers > 0);
 		if (--signal->observers == 0 &&
 		    handler_look(signal, number, &action) == 0 && signal->installed)
@@ -480,5 +480,5 @@ void xp_signal_begin(void)
 	signal_lock = unlocked;
 	for (unsigned i = 0; i < XP_SIGNALS; i++)
 		signals[i].observers = 0;
-	xp_bells_begin();
+	xp_selfpipes_begin();
 }

@@ -35,8 +35,8 @@ static void device_hear(struct device *device, const struct epoll_event *told,
 }
 
 /* Look at these; those that are ready are moved to the front. */
-static int chunk_look(struct device *device, int device_fd, struct pollfd *chunk,
-                      int len)
+static int chunk_probe(struct device *device, int device_fd, struct pollfd *chunk,
+                       int len)
 {
 	int count = 0;
 
@@ -83,7 +83,7 @@ static int device_look(struct device *device, int device_fd, struct pollfd *fds,
 					.events = entry->events,
 				};
 		}
-		len = chunk_look(device, device_fd, chunk, len);
+		len = chunk_probe(device, device_fd, chunk, len);
 		memcpy(fds + count, chunk, (size_t)len * sizeof *fds);
 		count += len;
 	}

@@ -1,5 +1,5 @@
 /* The marks, and what they are compared with. */
-#include "core/mark.h"
+#include "core/lowat.h"
 
 #include <errno.h>
 #include <string.h>
@@ -12,22 +12,22 @@
 #include "source/source.h"
 
 /* Bytes; a page of them beside each page of slots that has any. */
-struct xp_mark_page {
+struct xp_lowat_page {
 	int64_t bytes[XP_PAGE_SLOTS][2];
 };
 
 _Static_assert(XP_READ == 0 && XP_WRITE == 1, "the index in a page");
 
 enum {
-	MARKED = XP_BIT(XP_READ) | XP_BIT(XP_WRITE),
+	LOWAT_FILTERS = XP_BIT(XP_READ) | XP_BIT(XP_WRITE),
 	/* Between looks at those with too little room; doubled with each. */
 	PAUSE_LEAST_NS = XP_NS_PER_MS,
 	PAUSE_MOST_NS = 64 * XP_NS_PER_MS,
 };
 
-static int64_t *mark_at(const struct xpoll *queue, int fd, unsigned filter)
+static int64_t *lowat_at(const struct xpoll *queue, int fd, unsigned filter)
 {
-	struct xp_mark_page *page = queue->marks.pages[fd >> XP_PAGE_BITS];
+	struct xp_lowat_page *page = queue->lowat.pages[fd >> XP_PAGE_BITS];
 
 	XP_ASSERT(page && filter <= XP_WRITE);
 	return &page->bytes[fd & (XP_PAGE_SLOTS - 1)][filter];
@@ -39,7 +39,7 @@ static int64_t unread_of(int fd, enum xp_fd_kind kind)
 	/* Of datagrams only the first is counted: it could be too small. */
 	if (kind == XP_KIND_SOCKET && !xp_sys_is_stream(fd))
 		return -ENOTSUP;
-	return xp_kind_can_look(kind) ? xp_sys_unread(fd) : -ENOTSUP;
+	return xp_kind_can_probe(kind) ? xp_sys_unread(fd) : -ENOTSUP;
 }
 
 static int64_t room_of(int fd, enum xp_fd_kind kind)
@@ -51,26 +51,26 @@ static int64_t room_of(int fd, enum xp_fd_kind kind)
 
 static int pages_reserve(struct xpoll *queue, int page)
 {
-	int len = queue->marks.pages_len ? queue->marks.pages_len : 4;
-	struct xp_mark_page **pages = queue->marks.pages;
+	int len = queue->lowat.pages_len ? queue->lowat.pages_len : 4;
+	struct xp_lowat_page **pages = queue->lowat.pages;
 
 	while (len <= page)
 		len *= 2;
-	if (len > queue->marks.pages_len) {
+	if (len > queue->lowat.pages_len) {
 		pages = xp_realloc(pages, (size_t)len * sizeof *pages);
 		if (!pages)
 			return -ENOMEM;
-		memset(pages + queue->marks.pages_len, 0,
-		       (size_t)(len - queue->marks.pages_len) * sizeof *pages);
-		queue->marks.pages = pages;
-		queue->marks.pages_len = len;
+		memset(pages + queue->lowat.pages_len, 0,
+		       (size_t)(len - queue->lowat.pages_len) * sizeof *pages);
+		queue->lowat.pages = pages;
+		queue->lowat.pages_len = len;
 	}
 	if (!pages[page])
 		pages[page] = xp_alloc(sizeof *pages[page]);
 	return pages[page] ? 0 : -ENOMEM;
 }
 
-int xp_mark_prepare(struct xpoll *queue, int fd, unsigned filters)
+int xp_lowat_prepare(struct xpoll *queue, int fd, unsigned filters)
 {
 	int kind = fd < 0 ? -EBADF : xp_fd_kind(fd);
 	int64_t count;
@@ -90,16 +90,16 @@ int xp_mark_prepare(struct xpoll *queue, int fd, unsigned filters)
 	return pages_reserve(queue, fd >> XP_PAGE_BITS);
 }
 
-void xp_mark_set(struct xpoll *queue, int fd, unsigned filters, int64_t bytes)
+void xp_lowat_set(struct xpoll *queue, int fd, unsigned filters, int64_t bytes)
 {
 	for (unsigned i = XP_READ; i <= XP_WRITE; i++)
 		if (filters & XP_BIT(i))
-			*mark_at(queue, fd, i) = bytes;
+			*lowat_at(queue, fd, i) = bytes;
 }
 
-int64_t xp_mark_get(const struct xpoll *queue, int fd, unsigned filter)
+int64_t xp_lowat_get(const struct xpoll *queue, int fd, unsigned filter)
 {
-	return *mark_at(queue, fd, filter);
+	return *lowat_at(queue, fd, filter);
 }
 
 /*
@@ -109,14 +109,14 @@ int64_t xp_mark_get(const struct xpoll *queue, int fd, unsigned filter)
  */
 static bool urgent(struct xpoll *queue, int fd, const struct xp_slot *slot)
 {
-	struct pollfd look = {.fd = fd, .events = POLLPRI};
+	struct pollfd probe = {.fd = fd, .events = POLLPRI};
 	int rc;
 
 	if (slot->kind != XP_KIND_SOCKET)
 		return false;
 	xp_count(&queue->counters.syscalls_check);
-	rc = xp_sys_poll_now(&look, 1);
-	return rc < 0 || (rc > 0 && look.revents & POLLPRI);
+	rc = xp_sys_poll_now(&probe, 1);
+	return rc < 0 || (rc > 0 && probe.revents & POLLPRI);
 }
 
 static bool enough_to_read(struct xpoll *queue, int fd,
@@ -125,7 +125,7 @@ static bool enough_to_read(struct xpoll *queue, int fd,
 	int64_t unread = xp_sys_unread(fd);
 
 	xp_count(&queue->counters.syscalls_check);
-	return unread < 0 || unread >= xp_mark_get(queue, fd, XP_READ) ||
+	return unread < 0 || unread >= xp_lowat_get(queue, fd, XP_READ) ||
 		urgent(queue, fd, slot);
 }
 
@@ -135,7 +135,7 @@ static bool enough_room(struct xpoll *queue, int fd, const struct xp_slot *slot)
 		: xp_sys_pipe_room(fd);
 
 	xp_count_by(&queue->counters.syscalls_check, 2);
-	return room < 0 || room >= xp_mark_get(queue, fd, XP_WRITE);
+	return room < 0 || room >= xp_lowat_get(queue, fd, XP_WRITE);
 }
 
 static void look_later(struct xpoll *queue, struct xp_slot *slot)
@@ -143,29 +143,29 @@ static void look_later(struct xpoll *queue, struct xp_slot *slot)
 	slot->unmet |= XP_BIT(XP_WRITE);
 	if (queue->sources[XP_SOURCE_NONE].due_ns != XP_NEVER)
 		return;
-	if (!queue->marks.pause_ns)
-		queue->marks.pause_ns = PAUSE_LEAST_NS;
+	if (!queue->lowat.pause_ns)
+		queue->lowat.pause_ns = PAUSE_LEAST_NS;
 	xp_source_set_due(queue, XP_SOURCE_NONE,
-	                  xp_sys_now() + queue->marks.pause_ns);
+	                  xp_sys_now() + queue->lowat.pause_ns);
 }
 
-uint32_t xp_mark_reached(struct xpoll *queue, int fd, struct xp_slot *slot,
-                         uint32_t events)
+uint32_t xp_lowat_reached(struct xpoll *queue, int fd, struct xp_slot *slot,
+                          uint32_t events)
 {
-	unsigned marked = slot->lowat & slot->enabled;
+	unsigned with_lowat = slot->lowat & slot->enabled;
 
-	XP_ASSERT(slot->mode != XP_MODE_FILE);
+	XP_ASSERT(slot->mode != XP_MODE_UNPOLLABLE);
 	/* An end or an error has no mark. */
 	if (events & (POLLERR | POLLHUP))
 		return events;
-	(void)xp_slot_lookable(fd, slot);
-	if (marked & XP_BIT(XP_READ) && events & POLLIN &&
+	(void)xp_slot_can_probe(fd, slot);
+	if (with_lowat & XP_BIT(XP_READ) && events & POLLIN &&
 	    !(events & POLLRDHUP) && !enough_to_read(queue, fd, slot))
 		events &= ~(uint32_t)POLLIN;
-	if (marked & XP_BIT(XP_WRITE) && events & POLLOUT) {
+	if (with_lowat & XP_BIT(XP_WRITE) && events & POLLOUT) {
 		slot->unmet = 0;
 		if (enough_room(queue, fd, slot)) {
-			queue->marks.pause_ns = PAUSE_LEAST_NS;
+			queue->lowat.pause_ns = PAUSE_LEAST_NS;
 		} else {
 			events &= ~(uint32_t)POLLOUT;
 			look_later(queue, slot);
@@ -174,17 +174,17 @@ uint32_t xp_mark_reached(struct xpoll *queue, int fd, struct xp_slot *slot,
 	return events;
 }
 
-void xp_marks_due(struct xpoll *queue)
+void xp_lowat_due(struct xpoll *queue)
 {
-	int64_t pause_ns = queue->marks.pause_ns * 2;
+	int64_t pause_ns = queue->lowat.pause_ns * 2;
 
-	queue->marks.pause_ns = pause_ns < PAUSE_MOST_NS ? pause_ns
+	queue->lowat.pause_ns = pause_ns < PAUSE_MOST_NS ? pause_ns
 		: PAUSE_MOST_NS;
 	xp_source_set_due(queue, XP_SOURCE_NONE, XP_NEVER);
-	for (int page = 0; page < queue->marks.pages_len; page++) {
+	for (int page = 0; page < queue->lowat.pages_len; page++) {
 		int fd = page << XP_PAGE_BITS;
 
-		if (!queue->marks.pages[page])
+		if (!queue->lowat.pages[page])
 			continue;
 		for (int i = 0; i < XP_PAGE_SLOTS; i++, fd++) {
 			struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
@@ -192,14 +192,14 @@ void xp_marks_due(struct xpoll *queue)
 
 			slot->unmet = 0;
 			if (again)
-				xp_candidate_delivered(queue, fd, slot, again);
+				xp_recheck_level(queue, fd, slot, again);
 		}
 	}
 }
 
-void xp_marks_fini(struct xpoll *queue)
+void xp_lowat_fini(struct xpoll *queue)
 {
-	for (int i = 0; i < queue->marks.pages_len; i++)
-		xp_free(queue->marks.pages[i]);
-	xp_free(queue->marks.pages);
+	for (int i = 0; i < queue->lowat.pages_len; i++)
+		xp_free(queue->lowat.pages[i]);
+	xp_free(queue->lowat.pages);
 }

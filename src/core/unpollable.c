@@ -1,5 +1,5 @@
 /* The queue's files that the kernel cannot wait for. */
-#include "core/file.h"
+#include "core/unpollable.h"
 
 #include <errno.h>
 
@@ -11,11 +11,11 @@
 
 enum {
 	/* Those that sleep and are looked at by a wait. */
-	ASLEEP_LOOKS = 16,
+	ASLEEP_PROBES = 16,
 	READY_FILTERS = XP_BIT(XP_READ) | XP_BIT(XP_WRITE),
 };
 
-struct xp_file {
+struct xp_unpollable {
 	struct xp_regmap_item item; /* by descriptor */
 	struct xp_list turn;        /* awake, or asleep, or neither */
 	struct xp_inode_user growth;
@@ -29,51 +29,51 @@ struct xp_file {
 	int64_t born_ns;
 };
 
-static int file_fd(const struct xp_file *file)
+static int unpollable_fd(const struct xp_unpollable *file)
 {
 	return (int)file->item.ident;
 }
 
 /* Of a descriptor that is known to have one. */
-static struct xp_file *file_get(const struct xpoll *queue, int fd)
+static struct xp_unpollable *unpollable_get(const struct xpoll *queue, int fd)
 {
 	struct xp_regmap_item *item =
-		xp_regmap_find(&queue->files, (uint64_t)fd, 0);
+		xp_regmap_find(&queue->unpollable, (uint64_t)fd, 0);
 
 	XP_ASSERT(item);
-	return XP_CONTAINER_OF(item, struct xp_file, item);
+	return XP_CONTAINER_OF(item, struct xp_unpollable, item);
 }
 
 /* At the end of this list; NULL: nothing is wanted of it. */
-static void file_place(struct xpoll *queue, struct xp_file *file,
-                       struct xp_list *list)
+static void unpollable_place(struct xpoll *queue, struct xp_unpollable *file,
+                             struct xp_list *list)
 {
 	if (!xp_list_empty(&file->turn)) {
 		xp_list_remove(&file->turn);
-		queue->files_len--;
+		queue->unpollable_len--;
 	}
 	if (list) {
 		xp_list_append(list, &file->turn);
-		queue->files_len++;
+		queue->unpollable_len++;
 	}
-	XP_ASSERT(queue->files_len >= 0);
+	XP_ASSERT(queue->unpollable_len >= 0);
 }
 
-static void file_wake(struct xpoll *queue, struct xp_file *file)
+static void unpollable_wake(struct xpoll *queue, struct xp_unpollable *file)
 {
-	file_place(queue, file, &queue->files_awake);
+	unpollable_place(queue, file, &queue->unpollable_awake);
 	/* A thread that sleeps has not looked at it. */
-	queue->look_wanted = queue->waiters > 0;
+	queue->recheck_wanted = queue->waiters > 0;
 }
 
 static void growth_news(struct xpoll *queue, struct xp_inode_user *user,
                         uint32_t notes, bool lost)
 {
-	struct xp_file *file = XP_CONTAINER_OF(user, struct xp_file, growth);
+	struct xp_unpollable *file = XP_CONTAINER_OF(user, struct xp_unpollable, growth);
 
 	(void)notes, (void)lost;
 	file->due |= XP_BIT(XP_READ);
-	file_wake(queue, file);
+	unpollable_wake(queue, file);
 }
 
 static bool growth_listens(const struct xpoll *queue,
@@ -85,10 +85,10 @@ static bool growth_listens(const struct xpoll *queue,
 /* The next look at it says so: see file_status. */
 static void growth_gone(struct xpoll *queue, struct xp_inode_user *user)
 {
-	struct xp_file *file = XP_CONTAINER_OF(user, struct xp_file, growth);
+	struct xp_unpollable *file = XP_CONTAINER_OF(user, struct xp_unpollable, growth);
 
 	file->gone = true;
-	file_wake(queue, file);
+	unpollable_wake(queue, file);
 }
 
 static const struct xp_inode_user_ops growth_user = {
@@ -97,10 +97,10 @@ static const struct xp_inode_user_ops growth_user = {
 	.gone = growth_gone,
 };
 
-int xp_file_add(struct xpoll *queue, int fd)
+int xp_unpollable_add(struct xpoll *queue, int fd)
 {
 	struct stat status;
-	struct xp_file *file;
+	struct xp_unpollable *file;
 	int64_t born_ns;
 	int rc = xp_sys_fstat_born(fd, &status, &born_ns);
 
@@ -111,7 +111,7 @@ int xp_file_add(struct xpoll *queue, int fd)
 		return -ENOMEM;
 	file->born_ns = xp_fs_keeps_births(fd) ? born_ns : 0;
 	file->item.ident = (uint64_t)fd;
-	rc = xp_regmap_add(&queue->files, &file->item);
+	rc = xp_regmap_add(&queue->unpollable, &file->item);
 	if (rc < 0) {
 		xp_free(file);
 		return rc;
@@ -122,13 +122,13 @@ int xp_file_add(struct xpoll *queue, int fd)
 	file->due = XP_ALL_FILTERS;
 	file->device = status.st_dev;
 	file->inode = status.st_ino;
-	file_wake(queue, file);
+	unpollable_wake(queue, file);
 	return 0;
 }
 
-int xp_file_follow(struct xpoll *queue, int fd)
+int xp_unpollable_follow(struct xpoll *queue, int fd)
 {
-	struct xp_file *file = file_get(queue, fd);
+	struct xp_unpollable *file = unpollable_get(queue, fd);
 	int rc = 0;
 
 	if (file->sized && !file->follows)
@@ -144,47 +144,47 @@ int xp_file_follow(struct xpoll *queue, int fd)
 	return rc;
 }
 
-int xp_file_inherit(struct xpoll *queue, int fd)
+int xp_unpollable_inherit(struct xpoll *queue, int fd)
 {
-	struct xp_file *file = file_get(queue, fd);
+	struct xp_unpollable *file = unpollable_get(queue, fd);
 	int rc = 0;
 
 	if (file->follows) {
 		file->follows = false;
-		rc = xp_file_follow(queue, fd);
+		rc = xp_unpollable_follow(queue, fd);
 		if (rc < 0)
 			file->follows = true;
 	}
 	if (rc == 0)
-		xp_file_ask(queue, fd, XP_ALL_FILTERS);
+		xp_unpollable_ask(queue, fd, XP_ALL_FILTERS);
 	return rc;
 }
 
-void xp_file_remove(struct xpoll *queue, int fd)
+void xp_unpollable_remove(struct xpoll *queue, int fd)
 {
-	struct xp_file *file = file_get(queue, fd);
+	struct xp_unpollable *file = unpollable_get(queue, fd);
 
 	xp_inode_unwatch(queue, &file->growth);
-	file_place(queue, file, NULL);
-	xp_regmap_remove(&queue->files, &file->item);
+	unpollable_place(queue, file, NULL);
+	xp_regmap_remove(&queue->unpollable, &file->item);
 	xp_free(file);
 }
 
-void xp_files_fini(struct xpoll *queue)
+void xp_unpollable_fini(struct xpoll *queue)
 {
-	struct xp_regmap_item *item = xp_regmap_pop(&queue->files);
+	struct xp_regmap_item *item = xp_regmap_pop(&queue->unpollable);
 
-	for (; item; item = xp_regmap_pop(&queue->files))
-		xp_free(XP_CONTAINER_OF(item, struct xp_file, item));
-	xp_regmap_fini(&queue->files);
+	for (; item; item = xp_regmap_pop(&queue->unpollable))
+		xp_free(XP_CONTAINER_OF(item, struct xp_unpollable, item));
+	xp_regmap_fini(&queue->unpollable);
 }
 
 /* 0; -EBADF, -ENOENT: closed, or another file by now; what fstat(2) says. */
-static int file_status(const struct xp_file *file, struct stat *status)
+static int unpollable_status(const struct xp_unpollable *file, struct stat *status)
 {
 	int64_t born_ns;
 	int rc = file->gone ? -ENOENT
-		: xp_sys_fstat_born(file_fd(file), status, &born_ns);
+		: xp_sys_fstat_born(unpollable_fd(file), status, &born_ns);
 
 	if (rc < 0)
 		return rc;
@@ -195,40 +195,40 @@ static int file_status(const struct xp_file *file, struct stat *status)
 	return 0;
 }
 
-int xp_file_confirm(struct xpoll *queue, int fd)
+int xp_unpollable_confirm(struct xpoll *queue, int fd)
 {
 	struct stat status;
-	int rc = file_status(file_get(queue, fd), &status);
+	int rc = unpollable_status(unpollable_get(queue, fd), &status);
 
 	xp_count(&queue->counters.syscalls_check);
 	return rc == -EBADF || rc == -ENOENT ? rc : 0;
 }
 
-void xp_file_ask(struct xpoll *queue, int fd, unsigned filters)
+void xp_unpollable_ask(struct xpoll *queue, int fd, unsigned filters)
 {
-	struct xp_file *file = file_get(queue, fd);
+	struct xp_unpollable *file = unpollable_get(queue, fd);
 
 	file->due |= filters;
 	if (file->follows)
 		xp_inode_listen(queue, &file->growth);
-	file_wake(queue, file);
+	unpollable_wake(queue, file);
 }
 
 /* The poll(2) bits of a file, or -EBADF, -ENOENT: another file by now. */
-static int file_events(struct xpoll *queue, const struct xp_file *file,
-                       unsigned wanted, bool poll_level)
+static int unpollable_events(struct xpoll *queue, const struct xp_unpollable *file,
+                             unsigned wanted, bool poll_level)
 {
 	int events = (wanted & XP_BIT(XP_READ) ? POLLIN : 0) |
 		(wanted & XP_BIT(XP_WRITE) ? POLLOUT : 0);
 	struct stat status;
-	int rc = file_status(file, &status);
+	int rc = unpollable_status(file, &status);
 
 	xp_count(&queue->counters.syscalls_check);
 	if (rc == -EBADF || rc == -ENOENT)
 		return rc;
 	/* Open, and nobody knows more of it: reading will tell. */
 	if (rc == 0 && file->sized && !poll_level && events & POLLIN) {
-		int64_t offset = xp_sys_tell(file_fd(file));
+		int64_t offset = xp_sys_tell(unpollable_fd(file));
 
 		xp_count(&queue->counters.syscalls_check);
 		/* Beyond the end is not at the end, as in FreeBSD. */
@@ -238,50 +238,50 @@ static int file_events(struct xpoll *queue, const struct xp_file *file,
 	return events;
 }
 
-int64_t xp_file_left(struct xpoll *queue, int fd)
+int64_t xp_unpollable_left(struct xpoll *queue, int fd)
 {
-	struct xp_file *file = file_get(queue, fd);
+	struct xp_unpollable *file = unpollable_get(queue, fd);
 	struct stat status;
 
 	xp_count_by(&queue->counters.syscalls_check, 2);
-	if (!file->sized || file_status(file, &status) < 0)
+	if (!file->sized || unpollable_status(file, &status) < 0)
 		return 1;
 	return status.st_size - xp_sys_tell(fd);
 }
 
 /* The filters of the file that are to be looked at. */
-static unsigned file_wanted(const struct xpoll *queue,
-                            const struct xp_file *file)
+static unsigned unpollable_wanted(const struct xpoll *queue,
+                                  const struct xp_unpollable *file)
 {
-	const struct xp_slot *slot = xp_slots_get(&queue->slots, file_fd(file));
+	const struct xp_slot *slot = xp_slots_get(&queue->slots, unpollable_fd(file));
 	unsigned filters = READY_FILTERS;
 
 	/* Nobody hangs up: POLLRDHUP alone is never ready. */
-	if (!(slot->wishes & XP_WISH_IN))
+	if (!(slot->requested & XP_REQUEST_IN))
 		filters &= ~XP_BIT(XP_READ);
-	return slot->enabled & filters & (file->due | ~(unsigned)slot->edge);
+	return slot->enabled & filters & (file->due | ~(unsigned)slot->clear);
 }
 
-static struct xp_file *file_first(struct xp_list *list)
+static struct xp_unpollable *unpollable_first(struct xp_list *list)
 {
-	return XP_CONTAINER_OF(list->next, struct xp_file, turn);
+	return XP_CONTAINER_OF(list->next, struct xp_unpollable, turn);
 }
 
 /* It leaves its place: for the end of the line, or to sleep, or for good. */
-static int file_look(struct xpoll *queue, struct xp_file *file, bool poll_level)
+static int unpollable_deliver(struct xpoll *queue, struct xp_unpollable *file, bool poll_level)
 {
-	unsigned wanted = file_wanted(queue, file);
+	unsigned wanted = unpollable_wanted(queue, file);
 	int events;
 
 	if (!wanted && !file->gone) {
-		file_place(queue, file, NULL);
+		unpollable_place(queue, file, NULL);
 		return 0;
 	}
-	events = file_events(queue, file, wanted, poll_level);
+	events = unpollable_events(queue, file, wanted, poll_level);
 	if (events < 0)
 		return events;
-	file_place(queue, file,
-	           events ? &queue->files_awake : &queue->files_asleep);
+	unpollable_place(queue, file,
+	                 events ? &queue->unpollable_awake : &queue->unpollable_asleep);
 	/* A CLEAR filter, once reported, is silent until there is news. */
 	if (events & POLLIN)
 		file->due &= ~XP_BIT(XP_READ);
@@ -293,39 +293,39 @@ static int file_look(struct xpoll *queue, struct xp_file *file, bool poll_level)
 void xp_files_begin(struct xpoll *queue, bool poll_level)
 {
 	/* To the poll-like level all of them are ready. */
-	int looks = poll_level ? INT32_MAX : ASLEEP_LOOKS;
+	int probes = poll_level ? INT32_MAX : ASLEEP_PROBES;
 
 	queue->files_pass++;
-	while (looks-- > 0 && !xp_list_empty(&queue->files_asleep))
-		file_place(queue, file_first(&queue->files_asleep),
-		           &queue->files_awake);
+	while (probes-- > 0 && !xp_list_empty(&queue->unpollable_asleep))
+		unpollable_place(queue, unpollable_first(&queue->unpollable_asleep),
+		                 &queue->unpollable_awake);
 }
 
 bool xp_files_next(struct xpoll *queue, bool poll_level, int *fd, int *events)
 {
-	struct xp_file *file;
+	struct xp_unpollable *file;
 
-	if (xp_list_empty(&queue->files_awake))
+	if (xp_list_empty(&queue->unpollable_awake))
 		return false;
-	file = file_first(&queue->files_awake);
+	file = unpollable_first(&queue->unpollable_awake);
 	if (file->pass == queue->files_pass)
 		return false;
 	file->pass = queue->files_pass;
-	*fd = file_fd(file);
-	*events = file_look(queue, file, poll_level);
+	*fd = unpollable_fd(file);
+	*events = unpollable_deliver(queue, file, poll_level);
 	return true;
 }
 
-bool xp_files_ready(struct xpoll *queue)
+bool xp_unpollable_ready(struct xpoll *queue)
 {
-	struct xp_list *item = queue->files_awake.next;
+	struct xp_list *item = queue->unpollable_awake.next;
 
-	for (; item != &queue->files_awake; item = item->next) {
-		struct xp_file *file =
-			XP_CONTAINER_OF(item, struct xp_file, turn);
-		unsigned wanted = file_wanted(queue, file);
+	for (; item != &queue->unpollable_awake; item = item->next) {
+		struct xp_unpollable *file =
+			XP_CONTAINER_OF(item, struct xp_unpollable, turn);
+		unsigned wanted = unpollable_wanted(queue, file);
 
-		if (wanted && file_events(queue, file, wanted, false) > 0)
+		if (wanted && unpollable_events(queue, file, wanted, false) > 0)
 			return true;
 	}
 	return false;

@@ -12,8 +12,8 @@
  *
  * All with the queue's lock held.
  */
-#ifndef XP_CORE_MARK_H
-#define XP_CORE_MARK_H
+#ifndef XP_CORE_LOWAT_H
+#define XP_CORE_LOWAT_H
 
 #include "core/queue.h"
 
@@ -21,18 +21,18 @@
  * Before a mark is set for one of READ and WRITE: the memory, and whether the
  * kernel tells how much there is.  0, -EBADF, -ENOTSUP, -ENOMEM.
  */
-int xp_mark_prepare(struct xpoll *queue, int fd, unsigned filters);
-void xp_mark_set(struct xpoll *queue, int fd, unsigned filters, int64_t bytes);
+int xp_lowat_prepare(struct xpoll *queue, int fd, unsigned filters);
+void xp_lowat_set(struct xpoll *queue, int fd, unsigned filters, int64_t bytes);
 /* Of a filter in slot->lowat. */
-int64_t xp_mark_get(const struct xpoll *queue, int fd, unsigned filter);
+int64_t xp_lowat_get(const struct xpoll *queue, int fd, unsigned filter);
 
 /* What is left of a report if all below its mark is taken away. */
-uint32_t xp_mark_reached(struct xpoll *queue, int fd, struct xp_slot *slot,
-                         uint32_t events);
+uint32_t xp_lowat_reached(struct xpoll *queue, int fd, struct xp_slot *slot,
+                          uint32_t events);
 
 /* That while is over: those with too little room are looked at again. */
-void xp_marks_due(struct xpoll *queue);
+void xp_lowat_due(struct xpoll *queue);
 
-void xp_marks_fini(struct xpoll *queue);
+void xp_lowat_fini(struct xpoll *queue);
 
 #endif

@@ -1,11 +1,11 @@
 /* Counts and errors in events. */
-#include "core/detail.h"
+#include "core/event_count.h"
 
 #include <errno.h>
 
 #include "base/assert.h"
 #include "core/candidate.h"
-#include "core/file.h"
+#include "core/unpollable.h"
 #include "os/fdnum.h"
 #include "os/sys.h"
 
@@ -24,8 +24,8 @@ static int64_t unusual_in(const struct xpoll_event *event, enum xp_fd_kind kind,
 	return backlog >= 0 ? backlog : unread >= 0 ? unread : 1;
 }
 
-int64_t xp_detail_unusual(const struct xpoll_event *event,
-                          enum xp_fd_kind kind, int64_t unread)
+int64_t xp_event_count_unusual(const struct xpoll_event *event,
+                               enum xp_fd_kind kind, int64_t unread)
 {
 	int fd = xp_fd_number(event->ident);
 	int64_t room;
@@ -47,7 +47,7 @@ static unsigned pipe_size(const struct xp_wait *wait, int fd,
 	int64_t size = 0;
 
 	XP_ASSERT(slot->kind == XP_KIND_FIFO);
-	if (slot->size == 0 || wait->batch % XP_SIZE_EVERY == 0)
+	if (slot->size == 0 || wait->wait_epoch % XP_SIZE_EVERY == 0)
 		size = xp_sys_pipe_size(fd);
 	if (size > 0)
 		slot->size = XP_HIGHEST_BIT((uint64_t)size) & 31;
@@ -60,11 +60,11 @@ static void count_begin(struct xpoll *queue, struct xp_wait *wait, int fd,
 	struct xpoll_event *event = &wait->events[wait->len - 1];
 	bool reads = event->filter == XPOLL_FILT_READ;
 
-	if (slot->mode == XP_MODE_FILE) {
-		event->data = reads ? xp_file_left(queue, fd) : 1;
+	if (slot->mode == XP_MODE_UNPOLLABLE) {
+		event->data = reads ? xp_unpollable_left(queue, fd) : 1;
 		return;
 	}
-	(void)xp_slot_lookable(fd, slot);
+	(void)xp_slot_can_probe(fd, slot);
 	if (!reads && slot->kind != XP_KIND_SOCKET && slot->kind != XP_KIND_FIFO)
 		return;
 	event->fflags = XP_COUNT_PENDING | slot->kind;
@@ -114,8 +114,8 @@ static uint32_t error_of(struct xpoll *queue, const struct xp_wait *wait,
 	return error < 0 ? 0 : (uint32_t)error;
 }
 
-void xp_detail(struct xpoll *queue, struct xp_wait *wait, int fd,
-               struct xp_slot *slot, unsigned filter, uint32_t events)
+void xp_event_count(struct xpoll *queue, struct xp_wait *wait, int fd,
+                    struct xp_slot *slot, unsigned filter, uint32_t events)
 {
 	struct xpoll_event *event = &wait->events[wait->len - 1];
 
@@ -126,7 +126,7 @@ void xp_detail(struct xpoll *queue, struct xp_wait *wait, int fd,
 		return;
 	/* Where the error goes there is no place for a count that is pending. */
 	if (event->fflags)
-		xp_detail_count(queue, event);
+		xp_event_count_ask(queue, event);
 	event->fflags = error_of(queue, wait, fd, slot);
 	if (!event->fflags && slot->kind == XP_KIND_SOCKET &&
 	    is_aborted(queue, event, fd, slot, events))

@@ -1,9 +1,9 @@
 /*
- * torment: run something in a child that is stopped, continued and starved of
+ * disturb: run something in a child that is stopped, continued and starved of
  * the processor at random, until it ends.
  */
-#ifndef TORMENT_H
-#define TORMENT_H
+#ifndef DISTURB_H
+#define DISTURB_H
 
 #include <stdbool.h>
 
@@ -11,9 +11,9 @@
  * By the child: leave it in peace for a while.  Who is stopped and continued
  * returns from epoll_wait, which would hide a wake that is missing.
  */
-void torment_pause(bool pause);
+void disturb_pause(bool pause);
 
 /* Its failures are ours. */
-void torment_child(void (*run)(void *), void *argument);
+void disturb_child(void (*run)(void *), void *argument);
 
 #endif

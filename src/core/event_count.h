@@ -7,8 +7,8 @@
  * has called: os/sys_hot.h tells what each function between it and a system
  * call costs.  Until then the event's fflags tell what is to be counted.
  */
-#ifndef XP_CORE_DETAIL_H
-#define XP_CORE_DETAIL_H
+#ifndef XP_CORE_EVENT_COUNT_H
+#define XP_CORE_EVENT_COUNT_H
 
 #include "base/assert.h"
 #include "core/queue.h"
@@ -29,14 +29,14 @@ enum { XP_SIZE_EVERY = 64 };
  * The last event of the wait's array is of a filter that asks for its count,
  * and all that is needed for it is known; false: it may be otherwise.
  */
-static XP_INLINE bool xp_detail_usual(struct xp_wait *wait,
-                                      const struct xp_slot *slot,
-                                      unsigned filter)
+static XP_INLINE bool xp_event_count_usual(struct xp_wait *wait,
+                                           const struct xp_slot *slot,
+                                           unsigned filter)
 {
 	unsigned kind = slot->kind;
-	bool sized = slot->size && wait->batch % XP_SIZE_EVERY;
+	bool sized = slot->size && wait->wait_epoch % XP_SIZE_EVERY;
 
-	if (slot->soerr || slot->mode == XP_MODE_FILE ||
+	if (slot->soerr || slot->mode == XP_MODE_UNPOLLABLE ||
 	    (kind != XP_KIND_SOCKET && kind != XP_KIND_FIFO) ||
 	    (kind == XP_KIND_FIFO && filter == XP_WRITE && !sized))
 		return false;
@@ -50,16 +50,16 @@ static XP_INLINE bool xp_detail_usual(struct xp_wait *wait,
 #define XP_EVENT_ABORTED 0x40000u
 
 /* The same in all other cases, and the error. */
-void xp_detail(struct xpoll *queue, struct xp_wait *wait, int fd,
-               struct xp_slot *slot, unsigned filter, uint32_t events);
+void xp_event_count(struct xpoll *queue, struct xp_wait *wait, int fd,
+                    struct xp_slot *slot, unsigned filter, uint32_t events);
 
 /* The usual questions did not tell: ask others; 1: nobody tells. */
-int64_t xp_detail_unusual(const struct xpoll_event *event,
-                          enum xp_fd_kind kind, int64_t unread);
+int64_t xp_event_count_unusual(const struct xpoll_event *event,
+                               enum xp_fd_kind kind, int64_t unread);
 
 /* Ask for the count that is pending. */
-static XP_INLINE void xp_detail_count(struct xpoll *queue,
-                                      struct xpoll_event *event)
+static XP_INLINE void xp_event_count_ask(struct xpoll *queue,
+                                         struct xpoll_event *event)
 {
 	enum xp_fd_kind kind = XP_COUNT_KIND(event->fflags);
 	bool reads = event->filter == XPOLL_FILT_READ;
@@ -72,14 +72,14 @@ static XP_INLINE void xp_detail_count(struct xpoll *queue,
 		unread = xp_sys_unread_hot(fd);
 	count = reads ? unread : XP_COUNT_SIZE(event->fflags) - unread;
 	if (XP_UNLIKELY(count <= 0 || unread < 0))
-		count = xp_detail_unusual(event, kind, unread);
+		count = xp_event_count_unusual(event, kind, unread);
 	event->fflags = 0;
 	event->data = count;
 }
 
 /* Before the lock is released: all of them. */
-static XP_INLINE void xp_detail_finish(struct xpoll *queue,
-                                       const struct xp_wait *wait)
+static XP_INLINE void xp_event_count_finish(struct xpoll *queue,
+                                            const struct xp_wait *wait)
 {
 	for (int i = 0; XP_UNLIKELY(i < wait->counts); i++) {
 		struct xpoll_event *event = &wait->events[i];
@@ -87,7 +87,7 @@ static XP_INLINE void xp_detail_finish(struct xpoll *queue,
 		if ((event->filter == XPOLL_FILT_READ ||
 		     event->filter == XPOLL_FILT_WRITE) &&
 		    event->fflags & XP_COUNT_PENDING)
-			xp_detail_count(queue, event);
+			xp_event_count_ask(queue, event);
 	}
 }
 

@@ -1,5 +1,5 @@
-/* torment: see the header. */
-#include "torment.h"
+/* disturb: see the header. */
+#include "disturb.h"
 
 #include "xt.h"
 
@@ -13,7 +13,7 @@
 
 static atomic_bool *paused; /* shared with the child */
 
-void torment_pause(bool pause)
+void disturb_pause(bool pause)
 {
 	atomic_store(paused, pause);
 }
@@ -43,7 +43,7 @@ static void starve(uint32_t ms)
 	}
 }
 
-static void torment(pid_t child, uint32_t dice)
+static void disturb(pid_t child, uint32_t dice)
 {
 	nap_ms(dice % 200);
 	if (atomic_load(paused))
@@ -56,7 +56,7 @@ static void torment(pid_t child, uint32_t dice)
 	(void)kill(child, SIGCONT);
 }
 
-void torment_child(void (*run)(void *), void *argument)
+void disturb_child(void (*run)(void *), void *argument)
 {
 	uint64_t random = xt_seed();
 	int status = 0;
@@ -79,7 +79,7 @@ void torment_child(void (*run)(void *), void *argument)
 	if (!XT_EXPECT(child > 0))
 		return;
 	do {
-		torment(child, xt_random(&random));
+		disturb(child, xt_random(&random));
 		while ((ended = waitpid(-1, &status, WNOHANG)) > 0 &&
 		       ended != child)
 			continue; /* One that starved it. */

@@ -1,6 +1,6 @@
-/* What a test writes to a puppet, and how a puppet is started. */
-#ifndef PUPPET_LETTER_H
-#define PUPPET_LETTER_H
+/* What a test writes to a helper, and how a helper is started. */
+#ifndef HELPER_LETTER_H
+#define HELPER_LETTER_H
 
 enum order {
 	FORK,
@@ -36,6 +36,6 @@ union letter_cover {
 	char room[64]; /* CMSG_SPACE is not a constant everywhere */
 };
 
-extern char puppet_option[];     /* its first argument; then a descriptor */
+extern char helper_option[];     /* its first argument; then a descriptor */
 
 #endif

@@ -10,23 +10,23 @@
  *
  * All with the queue's lock held.
  */
-#ifndef XP_CORE_FILE_H
-#define XP_CORE_FILE_H
+#ifndef XP_CORE_UNPOLLABLE_H
+#define XP_CORE_UNPOLLABLE_H
 
 #include "core/queue.h"
 
 /* Note fd as such a file; -EBADF, -ENOMEM. */
-int xp_file_add(struct xpoll *queue, int fd);
+int xp_unpollable_add(struct xpoll *queue, int fd);
 /* Wake it when it grows; -EBADF, -ENOMEM, -ENOENT: it is another file by now. */
-int xp_file_follow(struct xpoll *queue, int fd);
-void xp_file_remove(struct xpoll *queue, int fd);
+int xp_unpollable_follow(struct xpoll *queue, int fd);
+void xp_unpollable_remove(struct xpoll *queue, int fd);
 /* Does the number still stand for the file that was added?  -EBADF, -ENOENT. */
-int xp_file_confirm(struct xpoll *queue, int fd);
+int xp_unpollable_confirm(struct xpoll *queue, int fd);
 /* Look at it in the next wait, also if all its filters are CLEAR. */
-void xp_file_ask(struct xpoll *queue, int fd, unsigned filters);
+void xp_unpollable_ask(struct xpoll *queue, int fd, unsigned filters);
 
 /* Bytes from the offset to the end, may be negative; 1: nobody tells. */
-int64_t xp_file_left(struct xpoll *queue, int fd);
+int64_t xp_unpollable_left(struct xpoll *queue, int fd);
 
 /* A pass over the files begins: it takes in some of those that sleep. */
 void xp_files_begin(struct xpoll *queue, bool poll_level);
@@ -37,11 +37,11 @@ void xp_files_begin(struct xpoll *queue, bool poll_level);
 bool xp_files_next(struct xpoll *queue, bool poll_level, int *fd, int *events);
 
 /* Is one of them ready?  For xpoll_fd. */
-bool xp_files_ready(struct xpoll *queue);
+bool xp_unpollable_ready(struct xpoll *queue);
 
 /* In a forked child: be told on kernel objects of its own. */
-int xp_file_inherit(struct xpoll *queue, int fd);
+int xp_unpollable_inherit(struct xpoll *queue, int fd);
 /* After the sources have ended. */
-void xp_files_fini(struct xpoll *queue);
+void xp_unpollable_fini(struct xpoll *queue);
 
 #endif

@@ -1,6 +1,6 @@
-/* Puppets, the side of the test: orders and answers. */
-#include "puppet.h"
-#include "puppet_letter.h"
+/* Helpers, the side of the test: orders and answers. */
+#include "helper.h"
+#include "helper_letter.h"
 
 #include <spawn.h>
 #include <sys/uio.h>
@@ -12,7 +12,7 @@
 
 extern char **environ;
 
-static bool tell(struct puppet puppet, const struct letter *letter, int passed)
+static bool tell(struct helper helper, const struct letter *letter, int passed)
 {
 	union letter_cover cover;
 	struct iovec vector = {(void *)(uintptr_t)letter, sizeof *letter};
@@ -30,26 +30,26 @@ static bool tell(struct puppet puppet, const struct letter *letter, int passed)
 		header->cmsg_len = CMSG_LEN(sizeof passed);
 		memcpy(CMSG_DATA(header), &passed, sizeof passed);
 	}
-	return XT_EXPECT_EQ(sendmsg(puppet.fd, &message, 0), sizeof *letter);
+	return XT_EXPECT_EQ(sendmsg(helper.fd, &message, 0), sizeof *letter);
 }
 
-static int hear(struct puppet puppet)
+static int hear(struct helper helper)
 {
 	int value = -1;
 
-	(void)xt_poll_until(puppet.fd, POLLIN, POLLIN);
-	XT_EXPECT_EQ(recv(puppet.fd, &value, sizeof value, 0), sizeof value);
+	(void)xt_poll_until(helper.fd, POLLIN, POLLIN);
+	XT_EXPECT_EQ(recv(helper.fd, &value, sizeof value, 0), sizeof value);
 	return value;
 }
 
-static int order(struct puppet puppet, int what, int argument)
+static int order(struct helper helper, int what, int argument)
 {
 	struct letter letter = {.order = what, .argument = argument};
 
-	return tell(puppet, &letter, -1) ? hear(puppet) : -1;
+	return tell(helper, &letter, -1) ? hear(helper) : -1;
 }
 
-/* Blocking, and with ends that the puppet may keep. */
+/* Blocking, and with ends that the helper may keep. */
 static void strings(int ends[2])
 {
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0 ||
@@ -59,17 +59,17 @@ static void strings(int ends[2])
 	(void)xt_keep(ends[0]);
 }
 
-struct puppet puppet_start(void)
+struct helper helper_start(void)
 {
-	struct puppet puppet = {-1, -1};
+	struct helper helper = {-1, -1};
 	posix_spawnattr_t attributes;
 	sigset_t none;
 	char number[16];
-	char *arguments[] = {puppet_program, puppet_option, number, NULL};
+	char *arguments[] = {helper_program, helper_option, number, NULL};
 	int ends[2];
 
 	strings(ends);
-	puppet.fd = ends[0];
+	helper.fd = ends[0];
 	(void)sigemptyset(&none);
 	(void)posix_spawnattr_init(&attributes);
 	(void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
@@ -77,40 +77,40 @@ struct puppet puppet_start(void)
 	/* It stays open: nobody else starts programs here. */
 	(void)fcntl(ends[1], F_SETFD, 0);
 	(void)snprintf(number, sizeof number, "%d", ends[1]);
-	XT_EXPECT_EQ(posix_spawn(&puppet.pid, puppet_program, NULL, &attributes,
+	XT_EXPECT_EQ(posix_spawn(&helper.pid, helper_program, NULL, &attributes,
 	                         arguments, environ), 0);
 	(void)posix_spawnattr_destroy(&attributes);
 	(void)close(ends[1]);
-	XT_EXPECT_EQ(hear(puppet), puppet.pid);
-	return puppet;
+	XT_EXPECT_EQ(hear(helper), helper.pid);
+	return helper;
 }
 
 /* The kernel gives the number after the one in this file. */
-struct puppet puppet_start_as(pid_t wanted)
+struct helper helper_start_as(pid_t wanted)
 {
-	struct puppet puppet = {-1, -1};
+	struct helper helper = {-1, -1};
 
-	for (int i = 0; i < 100 && puppet.pid != wanted; i++) {
+	for (int i = 0; i < 100 && helper.pid != wanted; i++) {
 		FILE *last = fopen("/proc/sys/kernel/ns_last_pid", "we");
 
 		if (!last)
-			return puppet;
+			return helper;
 		(void)fprintf(last, "%d", wanted - 1);
 		if (fclose(last) != 0)
-			return puppet;
-		if (puppet.pid > 0) {
-			puppet_exit(puppet, 0);
-			(void)puppet_wait(puppet);
+			return helper;
+		if (helper.pid > 0) {
+			helper_exit(helper, 0);
+			(void)helper_wait(helper);
 		}
-		puppet = puppet_start();
+		helper = helper_start();
 	}
-	return puppet;
+	return helper;
 }
 
-static struct puppet fork_with(struct puppet parent, int what)
+static struct helper fork_with(struct helper parent, int what)
 {
 	struct letter letter = {.order = what};
-	struct puppet child = {-1, -1};
+	struct helper child = {-1, -1};
 	int ends[2];
 
 	strings(ends);
@@ -122,34 +122,34 @@ static struct puppet fork_with(struct puppet parent, int what)
 	return child;
 }
 
-struct puppet puppet_fork(struct puppet parent)
+struct helper helper_fork(struct helper parent)
 {
 	return fork_with(parent, FORK);
 }
 
-struct puppet puppet_fork_by_thread(struct puppet parent)
+struct helper helper_fork_by_thread(struct helper parent)
 {
 	return fork_with(parent, FORK_BY_THREAD);
 }
 
-pid_t puppet_vfork(struct puppet parent)
+pid_t helper_vfork(struct helper parent)
 {
 	return order(parent, VFORK, 0);
 }
 
 /* They live until this end of the socket is closed. */
-static void make_many(struct puppet puppet, const struct letter *letter,
+static void make_many(struct helper helper, const struct letter *letter,
                       int wanted)
 {
 	int ends[2];
 
 	strings(ends);
-	if (tell(puppet, letter, ends[1]))
-		XT_EXPECT_EQ(hear(puppet), wanted);
+	if (tell(helper, letter, ends[1]))
+		XT_EXPECT_EQ(hear(helper), wanted);
 	(void)close(ends[1]);
 }
 
-void puppet_grow(struct puppet puppet, int width, int depth)
+void helper_grow(struct helper helper, int width, int depth)
 {
 	struct letter letter = {.order = GROW, .argument = width,
 	                        .other = depth};
@@ -160,101 +160,101 @@ void puppet_grow(struct puppet puppet, int width, int depth)
 		level *= width;
 		wanted += level;
 	}
-	make_many(puppet, &letter, wanted);
+	make_many(helper, &letter, wanted);
 }
 
-void puppet_storm(struct puppet puppet, int count)
+void helper_storm(struct helper helper, int count)
 {
 	struct letter letter = {.order = STORM, .argument = count};
 
-	make_many(puppet, &letter, 3 * count);
+	make_many(helper, &letter, 3 * count);
 }
 
-void puppet_burst(struct puppet puppet, int count, int code)
+void helper_burst(struct helper helper, int count, int code)
 {
 	struct letter letter = {.order = BURST, .argument = count,
 	                        .other = code};
 
-	if (tell(puppet, &letter, -1))
-		XT_EXPECT_EQ(hear(puppet), count);
+	if (tell(helper, &letter, -1))
+		XT_EXPECT_EQ(hear(helper), count);
 }
 
-int puppet_reap(struct puppet puppet, pid_t child)
+int helper_reap(struct helper helper, pid_t child)
 {
-	return order(puppet, REAP, child);
+	return order(helper, REAP, child);
 }
 
-void puppet_thread(struct puppet puppet)
+void helper_thread(struct helper helper)
 {
-	(void)order(puppet, THREAD, 0);
+	(void)order(helper, THREAD, 0);
 }
 
-void puppet_thread_obeys(struct puppet puppet)
+void helper_thread_obeys(struct helper helper)
 {
-	XT_EXPECT_EQ(order(puppet, THREAD_OBEYS, 0), 0);
+	XT_EXPECT_EQ(order(helper, THREAD_OBEYS, 0), 0);
 }
 
-void puppet_leader_ends(struct puppet puppet)
+void helper_leader_ends(struct helper helper)
 {
-	XT_EXPECT_EQ(order(puppet, LEADER_ENDS, 0), 0);
+	XT_EXPECT_EQ(order(helper, LEADER_ENDS, 0), 0);
 }
 
-void puppet_exec(struct puppet puppet)
+void helper_exec(struct helper helper)
 {
-	XT_EXPECT_EQ(order(puppet, EXEC, 0), puppet.pid);
+	XT_EXPECT_EQ(order(helper, EXEC, 0), helper.pid);
 }
 
-void puppet_exec_by_thread(struct puppet puppet)
+void helper_exec_by_thread(struct helper helper)
 {
-	XT_EXPECT_EQ(order(puppet, EXEC_BY_THREAD, 0), puppet.pid);
+	XT_EXPECT_EQ(order(helper, EXEC_BY_THREAD, 0), helper.pid);
 }
 
-void puppet_exec_fails(struct puppet puppet)
+void helper_exec_fails(struct helper helper)
 {
-	XT_EXPECT_EQ(order(puppet, EXEC_FAILS, 0), -1);
+	XT_EXPECT_EQ(order(helper, EXEC_FAILS, 0), -1);
 }
 
-void puppet_exec_copy(struct puppet puppet, const char *path)
+void helper_exec_copy(struct helper helper, const char *path)
 {
 	struct letter letter = {.order = EXEC_COPY};
 
 	(void)snprintf(letter.path, sizeof letter.path, "%s", path);
-	if (tell(puppet, &letter, -1))
-		XT_EXPECT_EQ(hear(puppet), puppet.pid);
+	if (tell(helper, &letter, -1))
+		XT_EXPECT_EQ(hear(helper), helper.pid);
 }
 
-void puppet_exec_other(struct puppet puppet, const char *path)
+void helper_exec_other(struct helper helper, const char *path)
 {
 	struct letter letter = {.order = EXEC_OTHER};
 
 	(void)snprintf(letter.path, sizeof letter.path, "%s", path);
-	(void)tell(puppet, &letter, -1);
+	(void)tell(helper, &letter, -1);
 }
 
-void puppet_ignores_children(struct puppet puppet)
+void helper_ignores_children(struct helper helper)
 {
-	XT_EXPECT_EQ(order(puppet, IGNORE_CHILDREN, 0), 0);
+	XT_EXPECT_EQ(order(helper, IGNORE_CHILDREN, 0), 0);
 }
 
-void puppet_exit(struct puppet puppet, int code)
+void helper_exit(struct helper helper, int code)
 {
 	struct letter letter = {.order = EXIT, .argument = code};
 
-	(void)tell(puppet, &letter, -1);
+	(void)tell(helper, &letter, -1);
 }
 
-void puppet_kill(struct puppet puppet, int signal)
+void helper_kill(struct helper helper, int signal)
 {
 	struct letter letter = {.order = KILL, .argument = signal};
 
-	(void)tell(puppet, &letter, -1);
+	(void)tell(helper, &letter, -1);
 }
 
 /* A call of the test's own is the oracle. */
-void puppet_await_end(struct puppet puppet)
+void helper_await_end(struct helper helper)
 {
 #ifdef __linux__
-	int fd = (int)syscall(SYS_pidfd_open, puppet.pid, 0);
+	int fd = (int)syscall(SYS_pidfd_open, helper.pid, 0);
 
 	if (fd < 0) {
 		XT_EXPECT_EQ(errno, ESRCH);
@@ -266,21 +266,21 @@ void puppet_await_end(struct puppet puppet)
 	siginfo_t info;
 
 	/* Of children alone. */
-	while (waitid(P_PID, (id_t)puppet.pid, &info, WEXITED | WNOWAIT) < 0)
+	while (waitid(P_PID, (id_t)helper.pid, &info, WEXITED | WNOWAIT) < 0)
 		if (!XT_EXPECT_EQ(errno, EINTR))
 			return;
 #endif
 }
 
-int puppet_wait(struct puppet puppet)
+int helper_wait(struct helper helper)
 {
 	int status = -1;
 
-	XT_EXPECT_EQ(waitpid(puppet.pid, &status, 0), puppet.pid);
+	XT_EXPECT_EQ(waitpid(helper.pid, &status, 0), helper.pid);
 	return status;
 }
 
-void puppet_all_gone(void)
+void helper_all_gone(void)
 {
 	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
 		continue;

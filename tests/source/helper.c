@@ -1,10 +1,10 @@
 /*
- * Puppets, their own side.  The test's program, started with --puppet and the
+ * Helpers, their own side.  The test's program, started with --helper and the
  * number of a socket, reads one order at a time from it and answers each with a
  * number.  A fork hands the child a socket of its own.
  */
-#include "puppet.h"
-#include "puppet_letter.h"
+#include "helper.h"
+#include "helper_letter.h"
 
 #include <sched.h>
 #include <sys/uio.h>
@@ -15,10 +15,10 @@
 #include <sys/syscall.h>
 #endif
 
-char puppet_program[PATH_MAX];
-char puppet_option[] = "--puppet";
+char helper_program[PATH_MAX];
+char helper_option[] = "--helper";
 
-static void puppet_obey(int fd);
+static void helper_obey(int fd);
 
 static void answer(int fd, int value)
 {
@@ -26,10 +26,10 @@ static void answer(int fd, int value)
 		_exit(99);
 }
 
-static void exec_puppet(const char *path, int fd)
+static void exec_helper(const char *path, int fd)
 {
 	char number[16];
-	char *arguments[] = {(char *)(uintptr_t)path, puppet_option, number,
+	char *arguments[] = {(char *)(uintptr_t)path, helper_option, number,
 	                     NULL};
 
 	(void)snprintf(number, sizeof number, "%d", fd);
@@ -43,7 +43,7 @@ static int fork_child(int fd, int child_fd)
 
 	if (child == 0) {
 		(void)close(fd);
-		puppet_obey(child_fd);
+		helper_obey(child_fd);
 	}
 	(void)close(child_fd);
 	return child;
@@ -65,7 +65,7 @@ static void *thread_forks(void *argument)
 
 static void *thread_execs(void *argument)
 {
-	exec_puppet(puppet_program, ((struct errand *)argument)->fd);
+	exec_helper(helper_program, ((struct errand *)argument)->fd);
 	return NULL;
 }
 
@@ -74,7 +74,7 @@ static void *thread_obeys(void *argument)
 	struct errand *errand = argument;
 
 	answer(errand->fd, 0);
-	puppet_obey(errand->fd);
+	helper_obey(errand->fd);
 	return NULL;
 }
 
@@ -157,7 +157,7 @@ static void *thread_obeys_alone(void *argument)
 
 	leader_has_ended(first_thread);
 	answer(fd, 0);
-	puppet_obey(fd);
+	helper_obey(fd);
 	return NULL;
 }
 
@@ -297,7 +297,7 @@ static int end_by(int number)
 	return -1;
 }
 
-static int puppet_do(int fd, int child_fd, const struct letter *letter)
+static int helper_do(int fd, int child_fd, const struct letter *letter)
 {
 	struct errand errand = {.fd = fd, .child_fd = child_fd};
 	int status = -1;
@@ -329,14 +329,14 @@ static int puppet_do(int fd, int child_fd, const struct letter *letter)
 		leader_ends();
 		return 0;
 	case EXEC:
-		exec_puppet(puppet_program, fd);
+		exec_helper(helper_program, fd);
 		return 0;
 	case EXEC_BY_THREAD:
 		return run_thread(thread_execs, &errand, true);
 	case EXEC_FAILS:
 		return execl("/nonexistent/program", "program", (char *)NULL);
 	case EXEC_COPY:
-		exec_puppet(letter->path, fd);
+		exec_helper(letter->path, fd);
 		return 0;
 	case EXEC_OTHER:
 		(void)execl(letter->path, letter->path, (char *)NULL);
@@ -375,13 +375,13 @@ static bool receive(int fd, struct letter *letter, int *passed)
 	return true;
 }
 
-static void puppet_obey(int fd)
+static void helper_obey(int fd)
 {
 	struct letter letter;
 	int passed;
 
 	while (receive(fd, &letter, &passed))
-		answer(fd, puppet_do(fd, passed, &letter));
+		answer(fd, helper_do(fd, passed, &letter));
 	_exit(0);
 }
 
@@ -398,24 +398,24 @@ static void block_sigchld(void)
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-/* Started as "PROGRAM OPTION DESCRIPTOR" it is a puppet. */
-static void puppet_main(int argc, char **argv)
+/* Started as "PROGRAM OPTION DESCRIPTOR" it is a helper. */
+static void helper_main(int argc, char **argv)
 {
 	int fd;
 
-	if (!realpath(argv[0], puppet_program))
-		puppet_program[0] = '\0';
-	if (argc != 3 || strcmp(argv[1], puppet_option) != 0) {
+	if (!realpath(argv[0], helper_program))
+		helper_program[0] = '\0';
+	if (argc != 3 || strcmp(argv[1], helper_option) != 0) {
 		block_sigchld();
 		return;
 	}
 	fd = (int)strtol(argv[2], NULL, 10);
 	be_watchable();
 	answer(fd, getpid());
-	puppet_obey(fd);
+	helper_obey(fd);
 }
 
-__attribute__((constructor)) static void puppet_first(void)
+__attribute__((constructor)) static void helper_first(void)
 {
-	xt_main_first = puppet_main;
+	xt_main_first = helper_main;
 }

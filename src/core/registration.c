@@ -1,5 +1,5 @@
 /* Registrations of the sources: USER, and what else there is. */
-#include "core/reg.h"
+#include "core/registration.h"
 
 #include <errno.h>
 #include <string.h>
@@ -11,17 +11,17 @@
 
 #define MODES (XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH)
 
-struct xp_reg *xp_reg_find(const struct xpoll *queue, uint64_t ident,
-                           int filter)
+struct xp_registration *xp_registration_find(const struct xpoll *queue, uint64_t ident,
+                                             int filter)
 {
 	struct xp_regmap_item *item =
-		xp_regmap_find(&queue->regs, ident, filter);
+		xp_regmap_find(&queue->registrations, ident, filter);
 
-	return item ? XP_CONTAINER_OF(item, struct xp_reg, item) : NULL;
+	return item ? XP_CONTAINER_OF(item, struct xp_registration, item) : NULL;
 }
 
 /* The list of active ones holds exactly those that could be delivered. */
-static void reg_enlist(struct xpoll *queue, struct xp_reg *reg)
+static void registration_enlist(struct xpoll *queue, struct xp_registration *reg)
 {
 	bool listed = !xp_list_empty(&reg->ready);
 	bool ready = reg->active && !(reg->flags & XPOLL_DISABLE);
@@ -29,31 +29,31 @@ static void reg_enlist(struct xpoll *queue, struct xp_reg *reg)
 	xp_mutex_assert_held(&queue->lock);
 	if (ready && !listed) {
 		xp_list_append(&queue->active, &reg->ready);
-		queue->look_wanted = queue->waiters > 0;
+		queue->recheck_wanted = queue->waiters > 0;
 		/* It leaves the table when it is handed out. */
 		if (reg->flags & XPOLL_ONESHOT)
 			xp_regmap_prefetch_table(
-				&queue->regs, xp_regmap_hash(reg->item.ident,
-				                             reg->item.filter));
+				&queue->registrations, xp_regmap_hash(reg->item.ident,
+				                                      reg->item.filter));
 	} else if (!ready && listed) {
 		xp_list_remove(&reg->ready);
 	}
 }
 
-void xp_reg_activate(struct xpoll *queue, struct xp_reg *reg)
+void xp_registration_activate(struct xpoll *queue, struct xp_registration *reg)
 {
 	reg->active = true;
-	reg_enlist(queue, reg);
+	registration_enlist(queue, reg);
 }
 
-void xp_reg_deactivate(struct xpoll *queue, struct xp_reg *reg)
+void xp_registration_deactivate(struct xpoll *queue, struct xp_registration *reg)
 {
 	reg->active = false;
-	reg_enlist(queue, reg);
+	registration_enlist(queue, reg);
 }
 
 /* A source's own part; the smallest are not worth a call. */
-static XP_INLINE void reg_clear(struct xp_reg *reg, size_t size)
+static XP_INLINE void registration_clear(struct xp_registration *reg, size_t size)
 {
 	uint64_t *words = (uint64_t *)(void *)(reg + 1);
 
@@ -64,17 +64,17 @@ static XP_INLINE void reg_clear(struct xp_reg *reg, size_t size)
 }
 
 /* Memory for one of this source, with its part zeroed; NULL: there is none. */
-static XP_INLINE struct xp_reg *reg_take(struct xpoll *queue,
+static XP_INLINE struct xp_registration *registration_take(struct xpoll *queue,
                                const struct xp_source_ops *ops, uint64_t ident)
 {
 	struct xp_pool *pool = &queue->sources[ops->id].pool;
-	struct xp_reg *reg;
+	struct xp_registration *reg;
 
 	pool->size = ops->size;
 	reg = xp_pool_take(pool);
 	if (!reg)
 		return NULL;
-	*reg = (struct xp_reg){
+	*reg = (struct xp_registration){
 		.item = {
 			.ident = ident,
 			.filter = ops->filter,
@@ -82,60 +82,60 @@ static XP_INLINE struct xp_reg *reg_take(struct xpoll *queue,
 		},
 		.ops = ops,
 	};
-	reg_clear(reg, ops->size - sizeof *reg);
+	registration_clear(reg, ops->size - sizeof *reg);
 	xp_list_init(&reg->ready);
 	xp_count(&queue->counters.registered);
 	return reg;
 }
 
-static void reg_give(struct xpoll *queue, struct xp_reg *reg)
+static void registration_give(struct xpoll *queue, struct xp_registration *reg)
 {
 	xp_count_by(&queue->counters.registered, (uint64_t)-1);
 	xp_pool_give(&queue->sources[reg->ops->id].pool, reg->item.number);
 }
 
-static XP_INLINE struct xp_reg *reg_make(struct xpoll *queue,
-                                         const struct xp_source_ops *ops,
-                                         uint64_t ident, uint64_t hash)
+static XP_INLINE struct xp_registration *registration_make(struct xpoll *queue,
+                                                           const struct xp_source_ops *ops,
+                                                           uint64_t ident, uint64_t hash)
 {
-	struct xp_reg *reg = reg_take(queue, ops, ident);
+	struct xp_registration *reg = registration_take(queue, ops, ident);
 
 	if (!reg)
 		return NULL;
-	if (xp_regmap_add_hashed(&queue->regs, hash, &reg->item) < 0) {
-		reg_give(queue, reg);
+	if (xp_regmap_add_hashed(&queue->registrations, hash, &reg->item) < 0) {
+		registration_give(queue, reg);
 		return NULL;
 	}
 	return reg;
 }
 
-struct xp_reg *xp_reg_make(struct xpoll *queue,
-                           const struct xp_source_ops *ops, uint64_t ident,
-                           uint64_t hash)
+struct xp_registration *xp_registration_make(struct xpoll *queue,
+                                             const struct xp_source_ops *ops, uint64_t ident,
+                                             uint64_t hash)
 {
-	return reg_make(queue, ops, ident, hash);
+	return registration_make(queue, ops, ident, hash);
 }
 
-void xp_reg_free(struct xpoll *queue, struct xp_reg *reg)
+void xp_registration_free(struct xpoll *queue, struct xp_registration *reg)
 {
 	xp_attention_over(queue);
 	xp_list_remove(&reg->ready);
-	xp_regmap_remove(&queue->regs, &reg->item);
-	reg_give(queue, reg);
+	xp_regmap_remove(&queue->registrations, &reg->item);
+	registration_give(queue, reg);
 }
 
-void xp_reg_end(struct xpoll *queue, struct xp_reg *reg)
+void xp_registration_end(struct xpoll *queue, struct xp_registration *reg)
 {
 	if (reg->ops->detach)
 		reg->ops->detach(queue, reg);
-	xp_reg_free(queue, reg);
+	xp_registration_free(queue, reg);
 }
 
-static XP_INLINE int reg_add(struct xpoll *queue,
-                             const struct xp_source_ops *ops,
-                             const struct xpoll_event *change, uint64_t hash)
+static XP_INLINE int registration_add(struct xpoll *queue,
+                                      const struct xp_source_ops *ops,
+                                      const struct xpoll_event *change, uint64_t hash)
 {
-	struct xp_reg *reg = reg_make(queue, ops, change->ident, hash);
+	struct xp_registration *reg = registration_make(queue, ops, change->ident, hash);
 	int rc;
 
 	if (!reg)
@@ -144,18 +144,19 @@ static XP_INLINE int reg_add(struct xpoll *queue,
 	reg->flags = (change->flags & (MODES | XPOLL_DISABLE)) | ops->implied;
 	rc = ops->attach(queue, reg, change);
 	if (rc < 0)
-		xp_reg_free(queue, reg);
+		xp_registration_free(queue, reg);
 	return rc;
 }
 
-struct xp_reg *xp_reg_spawn(struct xpoll *queue, const struct xp_reg *model,
-                            uint64_t ident)
+struct xp_registration *xp_registration_spawn(struct xpoll *queue,
+                                              const struct xp_registration *model,
+                                              uint64_t ident)
 {
-	struct xp_reg *reg;
+	struct xp_registration *reg;
 
-	if (xp_reg_find(queue, ident, model->item.filter))
+	if (xp_registration_find(queue, ident, model->item.filter))
 		return NULL;
-	reg = xp_reg_make(queue, model->ops, ident,
+	reg = xp_registration_make(queue, model->ops, ident,
 	               xp_regmap_hash(ident, model->item.filter));
 	if (!reg)
 		return NULL;
@@ -165,8 +166,8 @@ struct xp_reg *xp_reg_spawn(struct xpoll *queue, const struct xp_reg *model,
 	return reg;
 }
 
-static int reg_modify(struct xpoll *queue, struct xp_reg *reg,
-                      const struct xpoll_event *change)
+static int registration_modify(struct xpoll *queue, struct xp_registration *reg,
+                               const struct xpoll_event *change)
 {
 	bool switched = change->flags & (XPOLL_ENABLE | XPOLL_DISABLE);
 	bool added = change->flags & XPOLL_ADD;
@@ -190,66 +191,66 @@ static int reg_modify(struct xpoll *queue, struct xp_reg *reg,
 		reg->flags |= XPOLL_DISABLE;
 	if (switched && reg->ops->switched)
 		reg->ops->switched(queue, reg);
-	reg_enlist(queue, reg);
+	registration_enlist(queue, reg);
 	return 0;
 }
 
 /* Nothing is registered: a closed descriptor is the better answer. */
-static int reg_not_there(struct xpoll *queue, const struct xp_source_ops *ops,
-                         uint64_t ident)
+static int registration_not_there(struct xpoll *queue, const struct xp_source_ops *ops,
+                                  uint64_t ident)
 {
 	return ops->confirm ? ops->confirm(queue, ident, NULL) : -ENOENT;
 }
 
-static int reg_delete(struct xpoll *queue, struct xp_reg *reg)
+static int registration_delete(struct xpoll *queue, struct xp_registration *reg)
 {
 	const struct xp_source_ops *ops = reg->ops;
 	int rc = ops->confirm ? ops->confirm(queue, reg->item.ident, reg) : 0;
 
 	if (rc != -EBUSY)
-		xp_reg_end(queue, reg);
+		xp_registration_end(queue, reg);
 	return rc;
 }
 
 /* The first step: the hashes, and where in the table they lead. */
-static void ahead_hash(const struct xpoll *queue, struct xp_reg_ahead *ahead,
+static void ahead_hash(const struct xpoll *queue, struct xp_prefetch *ahead,
                        const struct xpoll_event *changes, int from, int end)
 {
-	for (int i = from; i < end && i < from + XP_REG_AHEAD; i++) {
+	for (int i = from; i < end && i < from + XP_PREFETCH_AHEAD; i++) {
 		uint64_t hash = xp_regmap_hash(changes[i].ident,
 		                               changes[i].filter);
 
-		ahead->hashes[i % (2 * XP_REG_AHEAD)] = hash;
-		xp_regmap_prefetch_table(&queue->regs, hash);
+		ahead->hashes[i % (2 * XP_PREFETCH_AHEAD)] = hash;
+		xp_regmap_prefetch_table(&queue->registrations, hash);
 	}
 }
 
 /* The second step, when that part of the table has come. */
 static void ahead_find(const struct xpoll *queue,
-                       const struct xp_reg_ahead *ahead, int from, int end)
+                       const struct xp_prefetch *ahead, int from, int end)
 {
-	for (int i = from; i < end && i < from + XP_REG_AHEAD; i++)
+	for (int i = from; i < end && i < from + XP_PREFETCH_AHEAD; i++)
 		xp_regmap_prefetch_item(
-			&queue->regs, ahead->hashes[i % (2 * XP_REG_AHEAD)]);
+			&queue->registrations, ahead->hashes[i % (2 * XP_PREFETCH_AHEAD)]);
 }
 
-void xp_reg_look_ahead(const struct xpoll *queue, struct xp_reg_ahead *ahead,
-                       const struct xpoll_event *changes, int i, int nchanges)
+void xp_registration_prefetch(const struct xpoll *queue, struct xp_prefetch *ahead,
+                              const struct xpoll_event *changes, int i, int nchanges)
 {
-	XP_ASSERT(i % XP_REG_AHEAD == 0 && i < nchanges);
+	XP_ASSERT(i % XP_PREFETCH_AHEAD == 0 && i < nchanges);
 	if (i == 0)
 		ahead_hash(queue, ahead, changes, i, nchanges);
-	ahead_hash(queue, ahead, changes, i + XP_REG_AHEAD, nchanges);
+	ahead_hash(queue, ahead, changes, i + XP_PREFETCH_AHEAD, nchanges);
 	if (nchanges > 1)
 		ahead_find(queue, ahead, i, nchanges);
 }
 
-int xp_reg_change(struct xpoll *queue, const struct xpoll_event *change,
-                  uint64_t hash)
+int xp_registration_change(struct xpoll *queue, const struct xpoll_event *change,
+                           uint64_t hash)
 {
 	const struct xp_source_ops *ops = xp_source_find(change->filter);
 	struct xp_regmap_item *item;
-	struct xp_reg *reg = NULL;
+	struct xp_registration *reg = NULL;
 	int rc;
 
 	if (!ops)
@@ -258,45 +259,45 @@ int xp_reg_change(struct xpoll *queue, const struct xpoll_event *change,
 		return -EINVAL;
 	if (ops->settle)
 		ops->settle(queue);
-	if (!xp_regmap_lacks(&queue->regs, hash)) {
-		item = xp_regmap_find_hashed(&queue->regs, hash, change->ident,
+	if (!xp_regmap_lacks(&queue->registrations, hash)) {
+		item = xp_regmap_find_hashed(&queue->registrations, hash, change->ident,
 		                             change->filter);
 		if (item)
-			reg = XP_CONTAINER_OF(item, struct xp_reg, item);
+			reg = XP_CONTAINER_OF(item, struct xp_registration, item);
 	}
 	if (reg && change->flags & XPOLL_DELETE)
-		return reg_delete(queue, reg);
+		return registration_delete(queue, reg);
 	if (reg) {
-		rc = reg_modify(queue, reg, change);
+		rc = registration_modify(queue, reg, change);
 		if (rc != -ESTALE)
 			return rc;
-		xp_reg_end(queue, reg);
+		xp_registration_end(queue, reg);
 	}
 	if (change->flags & XPOLL_ADD)
-		return reg_add(queue, ops, change, hash);
-	return reg_not_there(queue, ops, change->ident);
+		return registration_add(queue, ops, change, hash);
+	return registration_not_there(queue, ops, change->ident);
 }
 
-bool xp_reg_confirm(struct xpoll *queue, struct xp_reg *reg)
+bool xp_registration_confirm(struct xpoll *queue, struct xp_registration *reg)
 {
 	if (!reg->ops->confirm ||
 	    reg->ops->confirm(queue, reg->item.ident, reg) == 0)
 		return !reg->ops->holds || reg->ops->holds(queue, reg);
-	xp_reg_end(queue, reg);
+	xp_registration_end(queue, reg);
 	return false;
 }
 
-void xp_reg_deliver(struct xpoll *queue, struct xp_reg *reg,
-                    struct xpoll_event *event)
+void xp_registration_deliver(struct xpoll *queue, struct xp_registration *reg,
+                             struct xpoll_event *event)
 {
 	event->ident = reg->item.ident;
 	event->filter = (int16_t)reg->item.filter;
 	event->flags = 0;
 	event->udata64 = reg->udata.bits;
 	reg->ops->collect(queue, reg, event);
-	event->flags |= reg->flags & queue->modes_told;
+	event->flags |= reg->flags & queue->report_modes;
 	if (reg->flags & XPOLL_ONESHOT) {
-		xp_reg_end(queue, reg);
+		xp_registration_end(queue, reg);
 		return;
 	}
 	if (reg->flags & XPOLL_DISPATCH) {
@@ -311,13 +312,13 @@ void xp_reg_deliver(struct xpoll *queue, struct xp_reg *reg,
 }
 
 /* Release all of them, and then the states. */
-static void regs_release(struct xpoll *queue)
+static void registrations_release(struct xpoll *queue)
 {
 	xp_list_init(&queue->active);
 	for (size_t i = 0; xp_sources[i]; i++) {
 		const struct xp_source_ops *ops = xp_sources[i];
 		struct xp_pool *pool = &queue->sources[ops->id].pool;
-		struct xp_reg *reg;
+		struct xp_registration *reg;
 
 		for (uint32_t n = 0; ops->release &&
 		     (reg = xp_pool_walk(pool, &n));) {
@@ -338,16 +339,16 @@ static void regs_release(struct xpoll *queue)
 	XP_ASSERT(xp_list_empty(&queue->active));
 }
 
-void xp_regs_fini(struct xpoll *queue)
+void xp_registrations_fini(struct xpoll *queue)
 {
-	regs_release(queue);
+	registrations_release(queue);
 	for (int i = 0; i < XP_SOURCES; i++)
 		xp_pool_fini(&queue->sources[i].pool);
-	xp_regmap_fini(&queue->regs);
+	xp_regmap_fini(&queue->registrations);
 }
 
 /* It is dropped if it cannot be inherited, but not for lack of memory. */
-static int reg_inherit(struct xpoll *queue, struct xp_reg *reg)
+static int registration_inherit(struct xpoll *queue, struct xp_registration *reg)
 {
 	int rc;
 
@@ -358,21 +359,21 @@ static int reg_inherit(struct xpoll *queue, struct xp_reg *reg)
 	if (reg->orphan)
 		return rc;
 	if (rc < 0)
-		xp_reg_free(queue, reg);
+		xp_registration_free(queue, reg);
 	return 0;
 }
 
-int xp_regs_inherit(struct xpoll *queue)
+int xp_registrations_inherit(struct xpoll *queue)
 {
 	int first = 0;
 
-	regs_release(queue);
+	registrations_release(queue);
 	for (size_t i = 0; xp_sources[i]; i++) {
 		struct xp_pool *pool = &queue->sources[xp_sources[i]->id].pool;
-		struct xp_reg *reg;
+		struct xp_registration *reg;
 
 		for (uint32_t n = 0; (reg = xp_pool_walk(pool, &n));) {
-			int rc = reg_inherit(queue, reg);
+			int rc = registration_inherit(queue, reg);
 
 			if (first == 0)
 				first = rc;

@@ -1,57 +1,57 @@
 /* Descriptors of the sources. */
-#include "core/watch.h"
+#include "core/source_host.h"
 
 #include "base/assert.h"
 #include "core/entry.h"
 
-int xp_watch_add(struct xpoll *queue, struct xp_watch *watch)
+int xp_source_fd_add(struct xpoll *queue, struct xp_source_fd *source_fd)
 {
-	struct xp_slot *slot = xp_slots_make(&queue->slots, watch->fd);
+	struct xp_slot *slot = xp_slots_make(&queue->slots, source_fd->fd);
 	int rc;
 
 	if (!slot)
 		return -ENOMEM;
 	/* The program has closed the file it had registered under this number. */
 	if (slot->present)
-		xp_entry_drop(queue, watch->fd, slot);
-	rc = xp_entry_attach(queue, watch->fd, POLLIN | XP_WATCH_SOURCE,
-	                        xp_slot_token(slot, watch->fd));
+		xp_entry_drop(queue, source_fd->fd, slot);
+	rc = xp_entry_attach(queue, source_fd->fd, POLLIN | XP_WATCH_SOURCE,
+	                        xp_slot_token(slot, source_fd->fd));
 	if (rc < 0)
 		return rc;
-	slot->mode = XP_MODE_WATCH;
+	slot->mode = XP_MODE_SOURCE;
 	slot->armed = XP_BIT(XP_READ);
-	slot->udata[0].pointer = watch;
+	slot->udata[0].pointer = source_fd;
 	/* The thread that looks next has not seen it. */
 	queue->harvest_due = true;
 	return 0;
 }
 
-void xp_watch_remove(struct xpoll *queue, struct xp_watch *watch)
+void xp_source_fd_remove(struct xpoll *queue, struct xp_source_fd *source_fd)
 {
-	struct xp_slot *slot = xp_slots_get(&queue->slots, watch->fd);
+	struct xp_slot *slot = xp_slots_get(&queue->slots, source_fd->fd);
 
-	XP_ASSERT(slot->mode == XP_MODE_WATCH && slot->udata[0].pointer == watch);
-	(void)queue->ops->detach(queue->backend, watch->fd);
+	XP_ASSERT(slot->mode == XP_MODE_SOURCE && slot->udata[0].pointer == source_fd);
+	(void)queue->ops->detach(queue->backend, source_fd->fd);
 	slot->mode = XP_MODE_NONE;
 	slot->armed = 0;
 	slot->udata[0].pointer = NULL;
 	slot->generation++;
 }
 
-bool xp_watch_fired(struct xpoll *queue, int fd, uint32_t generation)
+bool xp_source_fd_fired(struct xpoll *queue, int fd, uint32_t generation)
 {
 	struct xp_slot *slot = fd < 0 ? NULL : xp_slots_at(&queue->slots, fd);
-	struct xp_watch *watch;
+	struct xp_source_fd *source_fd;
 
-	if (!slot || slot->mode != XP_MODE_WATCH ||
+	if (!slot || slot->mode != XP_MODE_SOURCE ||
 	    slot->generation != generation)
 		return false;
-	watch = slot->udata[0].pointer;
-	watch->ready(queue, watch);
+	source_fd = slot->udata[0].pointer;
+	source_fd->ready(queue, source_fd);
 	return true;
 }
 
-int xp_watch_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
+int xp_source_fd_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
 	/* The source knows what it has there: nobody need ask the kernel. */
 	int rc = xp_entry_attach(queue, fd, POLLIN | XP_WATCH_SOURCE,
@@ -61,14 +61,14 @@ int xp_watch_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 	return rc;
 }
 
-void xp_watch_forget_all(struct xpoll *queue)
+void xp_source_fd_forget_all(struct xpoll *queue)
 {
 	int last = queue->slots.pages_len << XP_PAGE_BITS;
 
 	for (int fd = 0; fd < last; fd++) {
 		struct xp_slot *slot = xp_slots_at(&queue->slots, fd);
 
-		if (!slot || slot->mode != XP_MODE_WATCH)
+		if (!slot || slot->mode != XP_MODE_SOURCE)
 			continue;
 		slot->mode = XP_MODE_NONE;
 		slot->armed = 0;

@@ -1,0 +1,55 @@
+/*
+ * Registrations that are not a descriptor's READ, WRITE or EXCEPT.  All with
+ * the queue's lock held.
+ */
+#ifndef XP_CORE_REGISTRATION_H
+#define XP_CORE_REGISTRATION_H
+
+#include "core/queue.h"
+
+/*
+ * Changes that are about to be applied: their hashes, and what they will look
+ * at on its way into the cache, in steps of XP_PREFETCH_AHEAD.  In a queue of a
+ * million registrations most of what a change costs is waiting for memory.
+ *
+ * Call it before change number i whenever XP_PREFETCH_AHEAD divides i; its hash is
+ * ahead.hashes[i % (2 * XP_PREFETCH_AHEAD)] then.
+ */
+enum { XP_PREFETCH_AHEAD = 16 };
+struct xp_prefetch {
+	uint64_t hashes[2 * XP_PREFETCH_AHEAD];
+};
+void xp_registration_prefetch(const struct xpoll *queue, struct xp_prefetch *ahead,
+                              const struct xpoll_event *changes, int i, int nchanges);
+
+/* Apply a change to a filter of the sources; 0 or a negative errno value. */
+int xp_registration_change(struct xpoll *queue, const struct xpoll_event *change,
+                           uint64_t hash);
+
+/*
+ * May it be delivered?  If it is not of what its ident names any more, it
+ * ends; if its condition is over, it is not active any more.
+ */
+bool xp_registration_confirm(struct xpoll *queue, struct xp_registration *reg);
+
+/*
+ * A registration in the table, not attached yet; hash is xp_regmap_hash's.
+ * NULL: no memory.
+ */
+struct xp_registration *xp_registration_make(struct xpoll *queue,
+                                             const struct xp_source_ops *ops, uint64_t ident,
+                                             uint64_t hash);
+/* Take it out of the table and free it. */
+void xp_registration_free(struct xpoll *queue, struct xp_registration *reg);
+
+/* Hand an active registration to the caller, and do as its mode says. */
+void xp_registration_deliver(struct xpoll *queue, struct xp_registration *reg,
+                             struct xpoll_event *event);
+
+/* Release all of them and the sources' states. */
+void xp_registrations_fini(struct xpoll *queue);
+
+/* In a forked child: let them stand on kernel objects of its own. */
+int xp_registrations_inherit(struct xpoll *queue);
+
+#endif

@@ -1,0 +1,154 @@
+/*
+ * Self-pipes: a descriptor for each queue that signals' handlers make readable.
+ *
+ * A handler may run at any moment and on any thread, also on one that is just
+ * opening or closing a self-pipe.  So self-pipes are never freed, only used again; and a
+ * handler counts itself in while it uses the descriptor, which is closed by
+ * whoever is the last to see it in use.
+ */
+#include "source/signal.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/alloc.h"
+#include "base/assert.h"
+
+/* In a self-pipe's state, beside the number of those who are ringing it. */
+#define SELFPIPE_FREE    0x80000000u /* nobody's: it has no descriptor */
+#define SELFPIPE_CLOSING 0x40000000u /* the last one who rings it closes it */
+
+/* [I] immutable, [a] atomic. */
+struct xp_selfpipe {
+	struct xp_selfpipe *next;      /* [I] */
+	atomic_int fd;                 /* [a] a wake-up descriptor's two numbers, */
+	atomic_int write_fd;           /* [a] set while it is free */
+	atomic_uint state;             /* [a] */
+	atomic_uint signalled;         /* [a] since it was answered */
+	atomic_uint wants[XP_SIGNALS]; /* [a] 0 or 1 */
+};
+
+static pthread_mutex_t selfpipe_lock = PTHREAD_MUTEX_INITIALIZER; /* of opening */
+static struct xp_selfpipe *_Atomic selfpipes;
+
+struct xp_wakefd xp_selfpipe_wakefd(const struct xp_selfpipe *selfpipe)
+{
+	struct xp_wakefd wakefd = {
+		.fd = atomic_load(&selfpipe->fd),
+		.write_fd = atomic_load(&selfpipe->write_fd),
+	};
+
+	return wakefd;
+}
+
+static void selfpipe_leave(struct xp_selfpipe *selfpipe)
+{
+	struct xp_wakefd wakefd = xp_selfpipe_wakefd(selfpipe);
+	unsigned closing = SELFPIPE_CLOSING;
+
+	if (atomic_fetch_sub(&selfpipe->state, 1) == (SELFPIPE_CLOSING | 1) &&
+	    atomic_compare_exchange_strong(&selfpipe->state, &closing, SELFPIPE_FREE))
+		xp_wakefd_close(&wakefd);
+}
+
+/* A handler left by longjmp in here costs a descriptor, and nothing else. */
+static void selfpipe_signal(struct xp_selfpipe *selfpipe, unsigned number)
+{
+	struct xp_wakefd wakefd;
+	unsigned state = atomic_fetch_add(&selfpipe->state, 1);
+
+	if (!(state & (SELFPIPE_FREE | SELFPIPE_CLOSING)) &&
+	    atomic_load(&selfpipe->wants[number]) &&
+	    !atomic_exchange(&selfpipe->signalled, 1)) {
+		wakefd = xp_selfpipe_wakefd(selfpipe);
+		xp_wakefd_signal(&wakefd);
+	}
+	selfpipe_leave(selfpipe);
+}
+
+void xp_selfpipes_signal(unsigned number)
+{
+	for (struct xp_selfpipe *selfpipe = atomic_load(&selfpipes); selfpipe;
+	     selfpipe = selfpipe->next)
+		selfpipe_signal(selfpipe, number);
+}
+
+/* A free self-pipe, or a new one at the head of the list. */
+static struct xp_selfpipe *selfpipe_find(void)
+{
+	struct xp_selfpipe *selfpipe = atomic_load(&selfpipes);
+
+	while (selfpipe && !(atomic_load(&selfpipe->state) & SELFPIPE_FREE))
+		selfpipe = selfpipe->next;
+	if (selfpipe)
+		return selfpipe;
+	selfpipe = xp_alloc(sizeof *selfpipe);
+	if (!selfpipe)
+		return NULL;
+	atomic_store(&selfpipe->state, SELFPIPE_FREE);
+	selfpipe->next = atomic_load(&selfpipes);
+	atomic_store(&selfpipes, selfpipe);
+	return selfpipe;
+}
+
+int xp_selfpipe_open(struct xp_selfpipe **opened)
+{
+	struct xp_wakefd wakefd;
+	struct xp_selfpipe *selfpipe;
+	int rc = xp_wakefd_open(&wakefd);
+
+	if (rc < 0)
+		return rc;
+	pthread_mutex_lock(&selfpipe_lock);
+	selfpipe = selfpipe_find();
+	if (selfpipe) {
+		atomic_store(&selfpipe->fd, wakefd.fd);
+		atomic_store(&selfpipe->write_fd, wakefd.write_fd);
+		atomic_store(&selfpipe->signalled, 0);
+		atomic_fetch_and(&selfpipe->state, ~SELFPIPE_FREE);
+	}
+	pthread_mutex_unlock(&selfpipe_lock);
+	if (!selfpipe) {
+		xp_wakefd_close(&wakefd);
+		return -ENOMEM;
+	}
+	*opened = selfpipe;
+	return 0;
+}
+
+void xp_selfpipe_clear(struct xp_selfpipe *selfpipe)
+{
+	struct xp_wakefd wakefd = xp_selfpipe_wakefd(selfpipe);
+
+	xp_wakefd_clear(&wakefd);
+	atomic_store(&selfpipe->signalled, 0);
+}
+
+void xp_selfpipe_close(struct xp_selfpipe *selfpipe)
+{
+	XP_ASSERT(!(atomic_load(&selfpipe->state) & (SELFPIPE_FREE | SELFPIPE_CLOSING)));
+	/* As one who rings: the last of them closes it. */
+	atomic_fetch_add(&selfpipe->state, SELFPIPE_CLOSING + 1);
+	selfpipe_leave(selfpipe);
+}
+
+bool xp_selfpipe_want(struct xp_selfpipe *selfpipe, unsigned number, bool want)
+{
+	return (atomic_exchange(&selfpipe->wants[number], want ? 1 : 0) != 0) != want;
+}
+
+void xp_selfpipes_begin(void)
+{
+	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
+
+	selfpipe_lock = unlocked;
+	for (struct xp_selfpipe *selfpipe = atomic_load(&selfpipes); selfpipe;
+	     selfpipe = selfpipe->next) {
+		for (unsigned i = 0; i < XP_SIGNALS; i++)
+			atomic_store(&selfpipe->wants[i], 0);
+		atomic_store(&selfpipe->state, SELFPIPE_FREE);
+	}
+}
