@@ -161,7 +161,7 @@ static int interest_add(struct xpoll *queue, int fd,
 	struct xp_slot *slot;
 	struct xp_slot before;
 	unsigned fresh;
-	bool shared;
+	bool exclusive;
 	int rc;
 
 	if (fd < 0)
@@ -188,11 +188,11 @@ static int interest_add(struct xpoll *queue, int fd,
 		return 0;
 	}
 	before.next = slot->next;
-	shared = slot->exclusive;
+	exclusive = slot->exclusive;
 	*slot = before;
 	if (rc != -ENOENT && rc != -EBADF && rc != -EPERM) {
-		xp_entry_not_pushed(queue, slot, shared ? XP_MODE_EXCLUSIVE
-		                                           : XP_MODE_LEVEL);
+		xp_entry_not_pushed(queue, slot, exclusive ? XP_MODE_EXCLUSIVE
+		                                              : XP_MODE_LEVEL);
 		return rc;
 	}
 

@@ -14,10 +14,10 @@ struct xp_interest {
 	unsigned filters; /* set of XP_READ ... */
 	int modes;        /* XPOLL_CLEAR, ONESHOT, DISPATCH */
 	unsigned requested; /* XP_REQUEST_... */
-	bool shared;
+	bool exclusive;
 	bool counted;
 	bool soerr;
-	int64_t mark; /* in bytes; 0: none */
+	int64_t lowat; /* in bytes; 0: none */
 	bool follows; /* READ is told when a file grows */
 	bool enable; /* the poll-like ADD also enables */
 	bool disable;
