@@ -16,8 +16,9 @@ ROOT = Path(__file__).resolve().parent.parent
 C_FOLDERS = ("include", "src", "dropin", "tools", "bench", "examples", "tests", "python",
              "java")
 SCRIPT_FOLDERS = ("scripts", "cmake", "tests", "dropin", "tools", "bench", "examples", "src",
-                  "python", "java")
+                  "python", "java", "rust")
 JAVA_FOLDERS = ("java",)
+RUST_FOLDERS = ("rust", "bench/peers/rust")
 
 FUNCTION_LINES = 60
 FUNCTION_LINES_NOTED = 40
@@ -248,6 +249,8 @@ def rule_java_tabs(source):
 
 
 JAVA_RULES = (rule_java_length, rule_java_tabs, rule_banned_words, *TEXT_RULES)
+RUST_RULES = (rule_file_length, rule_java_tabs, rule_banned_words, rule_opening_comment,
+              *TEXT_RULES)
 
 
 # --- Rules for the tree ---------------------------------------------------------
@@ -302,6 +305,10 @@ def is_java(path):
     return path.suffix == ".java"
 
 
+def is_rust(path):
+    return path.suffix == ".rs"
+
+
 def is_script(path):
     return path.suffix in (".py", ".sh", ".cmake") or path.name == "CMakeLists.txt"
 
@@ -313,6 +320,8 @@ def check_tree():
         findings += check_source(source, C_RULES + TEXT_RULES)
     for source in load(JAVA_FOLDERS, is_java):
         findings += check_source(source, JAVA_RULES)
+    for source in load(RUST_FOLDERS, is_rust):
+        findings += check_source(source, RUST_RULES)
     scripts = list(load(SCRIPT_FOLDERS, is_script))
     scripts += [Source(name, (ROOT / name).read_text()) for name in ("dev", "CMakeLists.txt")]
     for source in scripts:

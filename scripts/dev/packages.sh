@@ -154,6 +154,15 @@ need_java() {
 	if ! have mvn; then (install_packages maven) || say "going on without"; fi
 }
 
+# The oldest compiler that the Rust crates promise.  Without it one test is skipped.
+need_oldest_rust() {
+	have rustup || return 0
+	oldest=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' rust/Cargo.toml)
+	rustc "+$oldest" --version >/dev/null 2>&1 ||
+		rustup toolchain install --profile minimal "$oldest" >&2 ||
+		say "no Rust $oldest: going on without"
+}
+
 # Only where the packages are known: elsewhere the cross build is left out.
 need_cross_windows() {
 	find_manager
@@ -164,6 +173,7 @@ need_cross_windows() {
 
 need_check() {
 	need_test
+	need_oldest_rust
 	need valgrind mandoc bash zsh
 	if [ "$manager" = dnf ]; then install_packages $(package_of sanitizers); fi
 }

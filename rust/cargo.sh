@@ -1,0 +1,66 @@
+#!/bin/sh
+# Runs a test of the Rust crates; exits with 77, and says why, where that cannot be done.
+#
+#   cargo.sh test|clippy|doc|package|msrv BUILD_FOLDER
+#
+# pkg-config must find the library.
+set -u
+what=$1
+here=$(cd "$(dirname "$0")" && pwd)
+mkdir -p "$2"
+made=$(cd "$2" && pwd)
+log=$made/$what.log
+cd "$here" || exit 1
+
+skip() { echo "SKIP: $*"; exit 77; }
+
+# loudly COMMAND...: what it prints goes into the log, and is shown if it fails.
+loudly() {
+	"$@" >"$log" 2>&1 || { cat "$log"; exit 1; }
+}
+
+command -v cargo >/dev/null || skip "no cargo"
+minor=$(cargo --version | sed -n 's/^cargo 1\.\([0-9]*\)\..*/\1/p')
+[ "${minor:-0}" -ge 90 ] || skip "cargo is older than 1.90"
+
+CARGO_TARGET_DIR=$made/target
+CARGO_TERM_COLOR=never
+# What it chooses is to be for the oldest compiler that the crates promise.
+CARGO_RESOLVER_INCOMPATIBLE_RUST_VERSIONS=fallback
+export CARGO_TARGET_DIR CARGO_TERM_COLOR CARGO_RESOLVER_INCOMPATIBLE_RUST_VERSIONS
+if ! cargo fetch --quiet >"$log" 2>&1; then
+	cat "$log"
+	grep -qE 'failed to (download|fetch|query)|download of|not resolve|not connect|timed out' \
+		"$log" && skip "cargo cannot fetch crates (see $log)"
+	exit 1
+fi
+
+features="tokio async-io"
+case $what in
+test)
+	loudly cargo test --workspace --features "$features"
+	grep '^test result' "$log"
+	;;
+clippy)
+	cargo clippy --version >/dev/null 2>&1 || skip "no clippy"
+	if cargo fmt --version >/dev/null 2>&1; then loudly cargo fmt --check; fi
+	loudly cargo clippy --workspace --all-targets --features "$features" -- -D warnings
+	;;
+doc)
+	RUSTDOCFLAGS="-D warnings"
+	export RUSTDOCFLAGS
+	loudly cargo doc --workspace --no-deps --features "$features"
+	;;
+package)
+	loudly sh ./package.sh "$made/package"
+	ls "$made/package/target/package"/*.crate
+	;;
+msrv)
+	oldest=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+	rustc "+$oldest" --version 2>/dev/null || skip "no Rust $oldest (rustup brings it)"
+	# Of tokio each release has its own.
+	CARGO_TARGET_DIR=$made/target-msrv
+	loudly cargo "+$oldest" check --workspace --features async-io
+	;;
+*) sed -n '2,6p' "$0" >&2; exit 2 ;;
+esac

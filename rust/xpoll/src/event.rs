@@ -1,0 +1,222 @@
+//! What a wait returns.
+
+use std::ffi::c_char;
+use std::fmt;
+use std::io;
+use std::os::fd::RawFd;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+use crate::interest::{FileNotes, ProcessNotes};
+use crate::sys;
+
+/// A kind of event.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Filter(pub(crate) i16);
+
+macro_rules! filters {
+    ($($(#[$doc:meta])* $name:ident = $value:ident,)*) => {
+        impl Filter {
+            $($(#[$doc])* pub const $name: Filter = Filter(sys::$value as i16);)*
+        }
+
+        impl fmt::Debug for Filter {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match *self {
+                    $(Self::$name => f.write_str(stringify!($name)),)*
+                    Self(number) => write!(f, "Filter({number})"),
+                }
+            }
+        }
+    };
+}
+
+filters! {
+    /// A descriptor can be read, or is at its end.
+    READ = XPOLL_FILT_READ,
+    /// A descriptor can be written.
+    WRITE = XPOLL_FILT_WRITE,
+    /// An asynchronous operation is over: [`Aio`](crate::Aio).
+    AIO = XPOLL_FILT_AIO,
+    /// Something happened to a file: [`Vnode`](crate::Vnode).
+    VNODE = XPOLL_FILT_VNODE,
+    /// A process has ended, forked or executed: [`Process`](crate::Process).
+    PROC = XPOLL_FILT_PROC,
+    /// A signal was delivered: [`Signal`](crate::Signal).
+    SIGNAL = XPOLL_FILT_SIGNAL,
+    /// A timer has expired: [`Timer`](crate::Timer).
+    TIMER = XPOLL_FILT_TIMER,
+    /// The program's own event: [`Waker`](crate::Waker).
+    USER = XPOLL_FILT_USER,
+    /// What was written has left the buffer of a descriptor.
+    EMPTY = XPOLL_FILT_EMPTY,
+    /// A descriptor has urgent data.
+    EXCEPT = XPOLL_FILT_EXCEPT,
+}
+
+impl Filter {
+    /// Is its ident a descriptor?
+    pub const fn is_of_descriptors(self) -> bool {
+        matches!(self, Self::READ | Self::WRITE | Self::VNODE | Self::EMPTY | Self::EXCEPT)
+    }
+}
+
+/// Something that has happened.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub struct Event(pub(crate) sys::xpoll_event);
+
+// The record holds numbers; the pointer in it is one to this crate.
+unsafe impl Send for Event {}
+unsafe impl Sync for Event {}
+
+impl Event {
+    /// The kind of event.
+    pub fn filter(&self) -> Filter {
+        Filter(self.0.filter)
+    }
+
+    /// The token of the registration.
+    pub fn token(&self) -> u64 {
+        // Both members are plain data of the same size or less.
+        unsafe { self.0.__bindgen_anon_1.udata64 }
+    }
+
+    /// What it is about: a descriptor, a process, a signal, or a number that this crate chose.
+    pub fn ident(&self) -> u64 {
+        self.0.ident
+    }
+
+    /// The number of the descriptor that it is about.
+    pub fn fd(&self) -> Option<RawFd> {
+        self.filter().is_of_descriptors().then_some(self.0.ident as RawFd)
+    }
+
+    /// A number whose meaning the filter gives: how often a timer has expired or a signal came,
+    /// bytes with [`Interest::count`](crate::Interest::count), the result of an operation.
+    pub fn data(&self) -> i64 {
+        self.0.data
+    }
+
+    /// READ: the other side sends no more; unread bytes may still be there. WRITE: nobody will
+    /// read it. PROC: the last event of this process.
+    pub fn is_eof(&self) -> bool {
+        u32::from(self.0.flags) & sys::XPOLL_EOF != 0
+    }
+
+    /// The bits of the filter, as the C library has them.
+    pub fn fflags(&self) -> u32 {
+        self.0.fflags
+    }
+
+    /// The error of a socket at its end: READ and WRITE with
+    /// [`Interest::socket_error`](crate::Interest::socket_error).
+    pub fn socket_error(&self) -> Option<io::Error> {
+        let of_socket = matches!(self.filter(), Filter::READ | Filter::WRITE);
+        let error = of_socket && self.is_eof() && self.0.fflags != 0;
+        error.then(|| io::Error::from_raw_os_error(self.0.fflags as i32))
+    }
+
+    /// Not an event but a change of [`Queue::wait_with`](crate::Queue::wait_with) that has failed:
+    /// why.
+    pub fn change_error(&self) -> Option<io::Error> {
+        let failed = u32::from(self.0.flags) & sys::XPOLL_ERROR != 0 && self.0.data != 0;
+        failed.then(|| io::Error::from_raw_os_error(self.0.data as i32))
+    }
+
+    /// What has happened to the file; nothing for other filters than VNODE.
+    pub fn file_notes(&self) -> FileNotes {
+        FileNotes(if self.filter() == Filter::VNODE { self.0.fflags } else { 0 })
+    }
+
+    /// What the process did; nothing for other filters than PROC.
+    pub fn process_notes(&self) -> ProcessNotes {
+        ProcessNotes(if self.filter() == Filter::PROC { self.0.fflags } else { 0 })
+    }
+
+    /// How the process ended, if it did and the system reports it. Nothing was reaped:
+    /// [`Child::wait`](std::process::Child::wait) works as ever.
+    pub fn exit_status(&self) -> Option<ExitStatus> {
+        let notes = self.process_notes();
+        let known =
+            notes.contains(ProcessNotes::EXIT) && !notes.contains(ProcessNotes::STATUS_UNKNOWN);
+        known.then(|| ExitStatus::from_raw(self.0.data as i32))
+    }
+
+    /// The parent of a process that was made by a tracked one.
+    pub fn parent(&self) -> Option<u32> {
+        self.process_notes().contains(ProcessNotes::CHILD).then_some(self.0.data as u32)
+    }
+}
+
+/// As xpoll_describe(3): `READ ident=5 data=12 EOF`.
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = [0u8; 256];
+        let room = text.len();
+        // It writes at most so many bytes, the last of them a NUL.
+        let len = unsafe { sys::xpoll_describe(&self.0, text.as_mut_ptr().cast::<c_char>(), room) };
+        let len = usize::try_from(len).unwrap_or(0).min(room - 1);
+        f.write_str(&String::from_utf8_lossy(&text[..len]))
+    }
+}
+
+impl fmt::Debug for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Event({self} token={})", self.token())
+    }
+}
+
+/// Room for events, which a wait fills.
+pub struct Events {
+    list: Vec<Event>,
+}
+
+impl Events {
+    /// Room for so many; what does not fit is returned by the next wait. At least 1.
+    pub fn with_capacity(capacity: usize) -> Events {
+        Events { list: Vec::with_capacity(capacity.clamp(1, i32::MAX as usize)) }
+    }
+
+    /// Those of the last wait.
+    pub fn iter(&self) -> std::slice::Iter<'_, Event> {
+        self.list.iter()
+    }
+
+    /// How many the last wait returned.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Did the last wait return none?
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Lets `fill` write records to the whole room; it returns how many it wrote.
+    pub(crate) fn fill(
+        &mut self,
+        fill: impl FnOnce(*mut sys::xpoll_event, i32) -> io::Result<i32>,
+    ) -> io::Result<usize> {
+        self.list.clear();
+        let room = self.list.capacity().min(i32::MAX as usize) as i32;
+        let count = fill(self.list.as_mut_ptr().cast(), room)? as usize;
+        // An Event is a record, and so many were written.
+        unsafe { self.list.set_len(count) };
+        Ok(count)
+    }
+}
+
+impl fmt::Debug for Events {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self).finish()
+    }
+}
+
+impl<'a> IntoIterator for &'a Events {
+    type Item = &'a Event;
+    type IntoIter = std::slice::Iter<'a, Event>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
