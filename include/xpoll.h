@@ -63,7 +63,7 @@ struct xpoll; /* opaque */
 struct xpoll_options {
 	size_t size;         /* sizeof(struct xpoll_options) */
 	const char *backend; /* NULL: $XPOLL_BACKEND, else the best one here */
-	uint32_t flags;      /* XPOLL_TELL_MODES, XPOLL_VNODE_AS_BSD */
+	uint32_t flags;      /* XPOLL_TELL_MODES and the others below */
 	int size_hint;       /* descriptors expected; a hint, never a limit */
 };
 
@@ -74,6 +74,12 @@ struct xpoll_options {
  * ATTRIB for neither.  WRITE and EXTEND come together, if one was asked for.
  */
 #define XPOLL_VNODE_AS_BSD 0x00000002u
+/*
+ * Each wait returns all that is ready, as far as the array has room.  Otherwise one
+ * that has events at hand may leave those that it had to ask the kernel for to a
+ * later wait, within a clock tick or 16 waits.
+ */
+#define XPOLL_ALL_READY 0x00000004u
 
 /*
  * Make a queue.  xpoll_create(size_hint) is xpoll_open with that hint.

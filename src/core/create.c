@@ -64,6 +64,12 @@ free_backend:
 	return rc;
 }
 
+enum {
+	OPEN_FLAGS = XPOLL_TELL_MODES | XPOLL_VNODE_AS_BSD | XPOLL_ALL_READY,
+	/* Waits in a row of which the last asks the kernel, whatever is at hand. */
+	UNHARVESTED_MOST = 16,
+};
+
 static int options_check(const struct xpoll_options *options)
 {
 	const unsigned char *bytes = (const unsigned char *)options;
@@ -75,7 +81,7 @@ static int options_check(const struct xpoll_options *options)
 	for (size_t i = sizeof *options; i < options->size; i++)
 		if (bytes[i])
 			return -E2BIG;
-	if (options->flags & ~(XPOLL_TELL_MODES | XPOLL_VNODE_AS_BSD))
+	if (options->flags & ~(uint32_t)OPEN_FLAGS)
 		return -EINVAL;
 	return options->size_hint < 0 ? -EINVAL : 0;
 }
@@ -104,6 +110,8 @@ struct xpoll *xpoll_open(const struct xpoll_options *options)
 	if (options->flags & XPOLL_TELL_MODES)
 		queue->report_modes = XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH;
 	queue->vnode_as_bsd = options->flags & XPOLL_VNODE_AS_BSD;
+	queue->unharvested_most =
+		options->flags & XPOLL_ALL_READY ? 1 : UNHARVESTED_MOST;
 	xp_process_add(queue);
 	return queue;
 }

@@ -70,6 +70,7 @@ struct xpoll {
 	bool harvest_due;      /* [q] ask the kernel though events are at hand */
 	uint8_t crowded;       /* [q] harvests until it is tried to fill the array */
 	uint8_t unharvested;   /* [q] waits since the kernel was asked */
+	uint8_t unharvested_most; /* [I] of these the last asks the kernel */
 	uint8_t untried;       /* [q] waits until one tries without sleeping */
 	uint8_t vain;          /* [q] waits whose first sleep is taken for vain */
 	bool unattached;       /* [q] the kernel lacks slots that it should have */

@@ -31,8 +31,6 @@ enum {
 	FIRED_CAP = 256,
 	/* Entries taken from the kernel when the caller's array is full. */
 	PRIVATE_CAP = 64,
-	/* Waits that may be served without asking the kernel. */
-	UNHARVESTED_MOST = 16,
 };
 
 /*
@@ -104,7 +102,7 @@ static XP_INLINE int ask_kernel(struct xpoll *queue, struct xp_wait *wait,
  */
 static XP_INLINE bool harvest_wanted(struct xpoll *queue)
 {
-	if (queue->harvest_due || ++queue->unharvested >= UNHARVESTED_MOST)
+	if (queue->harvest_due || ++queue->unharvested >= queue->unharvested_most)
 		return true;
 	/* A clock tick is a few milliseconds; the first waits are not timed. */
 	if (queue->unharvested == 2)

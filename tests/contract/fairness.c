@@ -244,6 +244,43 @@ XT_TEST(many_closed_states_do_not_hide_one_that_is_ready)
 }
 #endif
 
+/*
+ * With XPOLL_ALL_READY the next wait returns it beside all that is at hand: here
+ * what was toggled, a trigger, and a pipe of which only the kernel knows.
+ */
+XT_TEST(all_ready_returns_what_only_the_kernel_knows_beside_what_is_at_hand)
+{
+	struct xpoll_options options = {
+		.size = sizeof options,
+		.backend = xt_backend,
+		.flags = XPOLL_ALL_READY,
+	};
+#ifdef __linux__
+	if (xt_is("kqueue"))
+		XT_SKIP("the drop-in beneath has a queue without that flag");
+#endif
+	struct xpoll *queue = xpoll_open(&options);
+	struct xt_pair busy = xt_pipe();
+	struct xt_pair quiet = xt_pipe();
+	struct xpoll_event events[4];
+
+	XT_CHECK(queue);
+	xt_put(busy.w);
+	XT_OK(xt_flag(queue, 1, USER, XPOLL_ADD));
+	XT_OK(xt_trigger(queue, 1));
+	XT_OK(xt_add(queue, quiet.r, READ, 0));
+	XT_OK(xt_add(queue, busy.r, READ, 0));
+	for (int i = 0; i < 100; i++) {
+		XT_OK(xt_flag(queue, (uint64_t)busy.r, READ, XPOLL_DISABLE));
+		XT_EQ(xpoll_event(queue, NULL, 0, events, 4, XT_SOON), 1);
+		XT_OK(xt_flag(queue, (uint64_t)busy.r, READ, XPOLL_ENABLE));
+		xt_put(quiet.w);
+		XT_EQ(xpoll_event(queue, NULL, 0, events, 4, XT_SOON), 3);
+		XT_EQ(xt_drain(quiet.r), 1);
+	}
+	xpoll_destroy(queue);
+}
+
 /* The poll-like level: everything ready comes, wait by wait. */
 XT_TEST(hazard_06_poll_like_level_all_come)
 {

@@ -59,7 +59,7 @@ public final class EventQueue implements AutoCloseable {
         private volatile int inFlight;
 
         Queue(String backend) throws IOException {
-            super(backend);
+            super(backend, 0);
             try {
                 EventList.checkLayout();
             } catch (Throwable e) {

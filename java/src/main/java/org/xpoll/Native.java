@@ -104,12 +104,13 @@ final class Native {
     }
 
     /** The queue's address, or a negative error number. */
-    static long open(String backend) {
+    static long open(String backend, int flags) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment options = arena.allocate(32, 8);
             options.set(JAVA_LONG, 0, 32);
             options.set(ADDRESS, 8, backend == null ? MemorySegment.NULL
                     : arena.allocateFrom(backend));
+            options.set(JAVA_INT, 16, flags);
             MemorySegment cell = arena.allocate(Linker.Option.captureStateLayout());
             long queue = (long) OPEN.invokeExact(cell, options);
             return queue != 0 ? queue : -cell.get(JAVA_INT, 0);

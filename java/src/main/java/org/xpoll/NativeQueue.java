@@ -65,11 +65,14 @@ abstract class NativeQueue {
         }
     }
 
-    NativeQueue(String backend) throws IOException {
+    /** An option of C's: each wait returns all that is ready. */
+    static final int ALL_READY = 4;
+
+    NativeQueue(String backend, int flags) throws IOException {
         NativeLibrary.load();
         changeErrno = Native.errnoCell();
         waitErrno = Native.errnoCell();
-        long opened = Native.open(backend);
+        long opened = Native.open(backend, flags);
         if (opened == -Errno.ENOTSUP) {
             throw new UnsupportedOperationException("no back end " + backend + " here; there are: "
                     + String.join(", ", Native.backends()));

@@ -40,8 +40,8 @@ final class PollQueue extends NativeQueue {
     private long round;
     private int found;
 
-    PollQueue(String backend, int capacity) throws IOException {
-        super(backend);
+    PollQueue(String backend, int capacity, int flags) throws IOException {
+        super(backend, flags);
         this.capacity = capacity;
     }
 

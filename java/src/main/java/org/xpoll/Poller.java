@@ -93,7 +93,7 @@ public final class Poller implements AutoCloseable {
      * @throws IOException if the system refuses
      */
     public Poller() throws IOException {
-        this(null, Integer.MAX_VALUE);
+        this(null, Integer.MAX_VALUE, 0);
     }
 
     /**
@@ -104,11 +104,11 @@ public final class Poller implements AutoCloseable {
      * @throws IOException if the system refuses
      */
     public Poller(int maxFd) throws IOException {
-        this(null, maxFd);
+        this(null, maxFd, 0);
     }
 
-    private Poller(String backend, int maxFd) throws IOException {
-        PollQueue opened = new PollQueue(backend, checkCapacity(maxFd));
+    private Poller(String backend, int maxFd, int flags) throws IOException {
+        PollQueue opened = new PollQueue(backend, checkCapacity(maxFd), flags);
         queue = opened;
         cleanable = CLEANER.register(this, opened::close);
     }
@@ -125,7 +125,21 @@ public final class Poller implements AutoCloseable {
      * @throws IOException if the system refuses
      */
     public static Poller open(String backend, int maxFd) throws IOException {
-        return new Poller(Objects.requireNonNull(backend), maxFd);
+        return new Poller(Objects.requireNonNull(backend), maxFd, 0);
+    }
+
+    /**
+     * Makes an empty set of which each wait returns all that is ready, as far as it finds room.
+     * A wait on any other may return what it knows to be ready, and leave what it would have to
+     * ask the system for to a later wait, within 16: that saves system calls.
+     *
+     * @param maxFd how many descriptors it may hold at a time, at least 1
+     * @return the set
+     * @throws IllegalArgumentException if maxFd is less than 1
+     * @throws IOException if the system refuses
+     */
+    public static Poller openAllReady(int maxFd) throws IOException {
+        return new Poller(null, maxFd, NativeQueue.ALL_READY);
     }
 
     private static int checkCapacity(int maxFd) {

@@ -35,6 +35,7 @@ class ConstantsTest {
             }
         }
         assertEquals(NativeLibrary.VERSION, header.remove("VERSION"));
+        assertEquals(NativeQueue.ALL_READY, header.remove("ALL_READY"));
         assertTrue(header.size() > 50, "the header is read: " + header);
 
         Map<String, Integer> here = new TreeMap<>();

@@ -53,6 +53,26 @@ class ManyReadyTest {
         }
     }
 
+    /** Also what only the system knows of, beside one that was enabled just now. */
+    @Test
+    void openAllReady_oneIsAtHand_theOthersComeAsWell() throws IOException {
+        int[] quiet = Posix.pipe();
+        try (Poller all = Poller.openAllReady(10)) {
+            all.addFd(FIRST, Poller.POLLOUT, null);
+            all.addFd(quiet[0], Poller.POLLIN, null);
+            for (int i = 0; i < 100; i++) {
+                all.disable(FIRST);
+                assertEquals(0, all.poll(events, 0));
+                all.enable(FIRST);
+                Posix.write(quiet[1], 1);
+                assertEquals(2, all.poll(events, -1));
+                assertEquals(1, Posix.read(quiet[0]));
+            }
+        } finally {
+            Posix.close(quiet);
+        }
+    }
+
     private void addAll(int mode) throws IOException {
         for (int i = 0; i < COUNT; i++) {
             poller.addFd(FIRST + i, Poller.POLLOUT | mode, null);

@@ -483,7 +483,7 @@ class PollerTest {
     /** There is no queue any more for those that ask, but the last thread has not left it yet. */
     @Test
     void close_aThreadIsInside_isEmptyAtOnce() throws IOException {
-        PollQueue queue = new PollQueue(backend, 10);
+        PollQueue queue = new PollQueue(backend, 10, 0);
         queue.add(pipe[0], null, Poller.POLLIN, null);
         assertTrue(queue.tryTurn());
         queue.close();
