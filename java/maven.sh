@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs Maven on the Java binding with a JDK that is new enough.  Exits with 77,
+# Runs Maven on the Java binding, both jars, with a JDK that is new enough.  Exits with 77,
 # and says why, where that cannot be done: no JDK, no Maven, or Maven cannot
 # fetch its own parts.
 #
@@ -23,7 +23,7 @@ if [ ! -w "${HOME:-/nowhere}" ]; then
 fi
 
 log=$made/maven.log
-mvn -B -ntp -f "$here/pom.xml" "-Dxpoll.build=$made" $repository "$@" >"$log" 2>&1
+mvn -B -ntp -f "$here/all.xml" "-Dxpoll.build=$made" $repository "$@" >"$log" 2>&1
 code=$?
 unfetched='Could not (resolve|transfer|find)|ResolutionException'
 if [ $code -ne 0 ] && grep -qE "$unfetched" "$log"; then

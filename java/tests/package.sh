@@ -44,6 +44,24 @@ expect() {
 	exit 1
 }
 
+# As the README has it: by the property, with the jars of both on the class path.
+cat >"$work/source/Open.java" <<'JAVA'
+class Open {
+    public static void main(String[] arguments) throws Exception {
+        System.out.println(java.nio.channels.Selector.open().getClass().getName());
+    }
+}
+JAVA
+nio=$(ls "$1"/nio/xpoll-nio-*.jar)
+expect "" "$JAVA_HOME/bin/javac" -d "$work/open" "$work/source/Open.java"
+expect "org.xpoll.nio.XpollSelector" "$JAVA_HOME/bin/java" --enable-native-access=ALL-UNNAMED \
+	--add-exports java.base/sun.nio.ch=ALL-UNNAMED -cp "$jar:$nio:$work/open" \
+	-Djava.nio.channels.spi.SelectorProvider=org.xpoll.nio.XpollSelectorProvider Open
+expect "org.xpoll.nio.XpollSelector" "$JAVA_HOME/bin/java" --enable-native-access=org.xpoll \
+	--add-exports java.base/sun.nio.ch=org.xpoll.nio \
+	-p "$jar:$nio" --add-modules org.xpoll.nio -cp "$work/open" \
+	-Djava.nio.channels.spi.SelectorProvider=org.xpoll.nio.XpollSelectorProvider Open
+
 shown=--add-exports=java.base/sun.nio.ch=org.xpoll
 expect "" "$JAVA_HOME/bin/javac" -d "$work/user" -p "$jar" "$work/source/module-info.java" \
 	"$work/source/user/Main.java"
@@ -55,11 +73,11 @@ expect "ready 1 in user" "$JAVA_HOME/bin/java" --enable-native-access=org.xpoll 
 jlink=$JAVA_HOME/bin/jlink
 if [ -z "${XPOLL_JAVA_ALL:-}" ] || { [ ! -d "$JAVA_HOME/jmods" ] &&
 	! "$jlink" --help 2>&1 | grep -q 'image enabled'; }; then
-	echo "ok: class path, module path"
+	echo "ok: class path, module path, java.nio"
 	exit 0
 fi
 expect "" "$jlink" -p "$jar:$work/user" --add-modules user --output "$work/image" \
 	--no-man-pages --no-header-files --strip-java-debug-attributes \
 	--add-options="--enable-native-access=org.xpoll $shown"
 expect "ready 1 in user" "$work/image/bin/java" -m user/user.Main
-echo "ok: class path, module path, image of jlink"
+echo "ok: class path, module path, java.nio, image of jlink"

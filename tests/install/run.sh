@@ -49,7 +49,8 @@ check_jars() {
 	version=$("$work/prefix/bin/xpoll" --version | sed 's/.* //')
 	[ -f "$build/java/xpoll-$version-demo.jar" ] || return 0
 	jar=$(find "$work/prefix" -path "*/java/xpoll-$version-demo.jar")
-	[ -n "$jar" ] && [ -f "${jar%-demo.jar}.jar" ] || fail "the jars are not installed"
+	[ -n "$jar" ] && [ -f "${jar%-demo.jar}.jar" ] &&
+		[ -f "${jar%/*}/xpoll-nio-$version.jar" ] || fail "the jars are not installed"
 	java_home=$(sh "$here/../../java/find-jdk.sh") || return 0
 	"$java_home/bin/java" -jar "$jar" --help >"$work/help" || fail "java -jar"
 	grep -q '^usage: java -jar' "$work/help" || fail "the demo jar does not tell its usage"

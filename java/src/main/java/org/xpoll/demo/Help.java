@@ -34,10 +34,12 @@ final class Help {
                 Opens the connections to HOST (localhost), port N (4444), then writes KILOBYTES
                 (1000) in pieces of 10 bytes, each to a connection that chance picks.
                 """);
-        put("LoopTest", "[--pipes N] [--seconds S] [--rounds R] [--warm-up MS]",
+        put("LoopTest", "[--pipes N] [--seconds S] [--rounds R] [--warm-up MS]"
+                        + " [--provider CLASS]",
                 "measures Poller beside Selector", """
                 A byte goes round N (8) pipes. Each way to wait for them runs S (1) seconds in each
-                of R (5) rounds, after MS (1500) milliseconds. It takes 10 N descriptors.
+                of R (5) rounds, after MS (1500) milliseconds. It takes 10 N descriptors, and 4 N
+                more for the selectors of another provider than the JDK's.
                 """);
         put("CallCosts", "[--rounds R]", "measures what a call through java.lang.foreign costs",
                 "The median of R (7) rounds, in nanoseconds of processor time.\n");

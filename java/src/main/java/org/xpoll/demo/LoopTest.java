@@ -5,6 +5,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.Pipe;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
+import java.nio.channels.spi.SelectorProvider;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -167,14 +168,15 @@ final class LoopTest {
 
     /** java.nio, as it is written most often. */
     private static final class Nio extends Variant {
-        private final Selector selector = Selector.open();
+        private final Selector selector;
         private final ByteBuffer buffer = ByteBuffer.allocateDirect(1);
         private final Pipe[] ends;
         private final SelectionKey[] writers;
         private final boolean consumer;
 
-        Nio(int pipes, boolean consumer) throws IOException {
+        Nio(int pipes, SelectorProvider provider, boolean consumer) throws IOException {
             super(pipes);
+            selector = provider.openSelector();
             this.consumer = consumer;
             ends = open(pipes);
             writers = new SelectionKey[pipes];
@@ -228,15 +230,28 @@ final class LoopTest {
         int seconds = options.count("--seconds", 1);
         int rounds = options.count("--rounds", 5);
         double warmUp = options.number("--warm-up", 1500) / 1e3;
+        String provider = options.text("--provider");
         options.end();
 
         Map<String, Variant> variants = new LinkedHashMap<>();
         variants.put("xpoll-oneshot", new PollerRaw(pipes, true));
         variants.put("xpoll-descriptors", new PollerRaw(pipes, false));
         variants.put("xpoll-channels", new PollerChannels(pipes));
-        variants.put(RIVAL, new Nio(pipes, false));
-        variants.put("nio-consumer", new Nio(pipes, true));
+        variants.put(RIVAL, new Nio(pipes, SelectorProvider.provider(), false));
+        variants.put("nio-consumer", new Nio(pipes, SelectorProvider.provider(), true));
+        if (provider != null) {
+            variants.put("provider-selectedKeys", new Nio(pipes, provider(provider), false));
+            variants.put("provider-consumer", new Nio(pipes, provider(provider), true));
+        }
         measure(variants, seconds, rounds, warmUp);
+    }
+
+    private static SelectorProvider provider(String name) {
+        try {
+            return (SelectorProvider) Class.forName(name).getConstructor().newInstance();
+        } catch (ReflectiveOperationException | ClassCastException e) {
+            throw new IllegalArgumentException("no selector provider " + name, e);
+        }
     }
 
     private static void measure(Map<String, Variant> variants, int seconds, int rounds,

@@ -41,7 +41,7 @@ final class Options {
             words.remove();
             String word = words.hasNext() ? words.next() : "";
             if (required && word.isEmpty()) {
-                throw new IllegalArgumentException(option + " takes a number");
+                throw new IllegalArgumentException(option + " takes a value");
             }
             if (!required && !word.matches("[0-9]+")) {
                 return "";
@@ -50,6 +50,11 @@ final class Options {
             return word;
         }
         return null;
+    }
+
+    /** What stands after an option; null where there is no such option. */
+    String text(String option) {
+        return after(option, true);
     }
 
     boolean flag(String option) {

@@ -1,0 +1,8 @@
+/**
+ * Selectors of java.nio on the queue of the C library, for programs that know nothing of it.
+ */
+module org.xpoll.nio {
+    requires org.xpoll;
+
+    exports org.xpoll.nio;
+}

@@ -1,0 +1,4 @@
+/**
+ * A {@link java.nio.channels.spi.SelectorProvider} for unmodified programs.
+ */
+package org.xpoll.nio;
