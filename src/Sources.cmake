@@ -27,6 +27,7 @@ set(XPOLL_CORE
   core/unpollable.c
   core/fork.c
   core/host.c
+  core/host_table.c
   core/interest.c
   core/lowat.c
   core/pollike.c

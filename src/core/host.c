@@ -1,8 +1,8 @@
-/* What the queue does for its sources: the declarations are in source/source.h. */
-#include "core/queue.h"
+/* What sources may know and set of their queue. */
+#include "core/host.h"
+
 #include "core/timer_waiter.h"
 #include "os/sys.h"
-#include "source/source.h"
 
 void **xp_source_state(struct xpoll *queue, enum xp_source_id id)
 {

@@ -7,9 +7,9 @@
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "core/candidate.h"
+#include "core/host.h"
 #include "os/fdkind.h"
 #include "os/sys.h"
-#include "source/source.h"
 
 /* Bytes; a page of them beside each page of slots that has any. */
 struct xp_lowat_page {

@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "base/compiler.h"
 #include "base/time.h"
+#include "core/host.h"
 #include "core/result.h"
 
 #define MODES (XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH)

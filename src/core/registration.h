@@ -32,6 +32,16 @@ int xp_registration_change(struct xpoll *queue, const struct xpoll_event *change
  */
 bool xp_registration_confirm(struct xpoll *queue, struct xp_registration *reg);
 
+/* As the members of struct xp_host (source/source.h). */
+void xp_registration_activate(struct xpoll *queue, struct xp_registration *reg);
+void xp_registration_deactivate(struct xpoll *queue, struct xp_registration *reg);
+struct xp_registration *xp_registration_find(const struct xpoll *queue, uint64_t ident,
+                                             int filter);
+struct xp_registration *xp_registration_spawn(struct xpoll *queue,
+                                              const struct xp_registration *model,
+                                              uint64_t ident);
+void xp_registration_end(struct xpoll *queue, struct xp_registration *reg);
+
 /*
  * A registration in the table, not attached yet; hash is xp_regmap_hash's.
  * NULL: no memory.

@@ -4,6 +4,10 @@
 
 #include "core/queue.h"
 
+/* As the members of struct xp_host (source/source.h). */
+int xp_source_fd_add(struct xpoll *queue, struct xp_source_fd *watch);
+void xp_source_fd_remove(struct xpoll *queue, struct xp_source_fd *watch);
+
 /* The kernel reported a descriptor that is a source's; false: it is none. */
 bool xp_source_fd_fired(struct xpoll *queue, int fd, uint32_t generation);
 

@@ -1,9 +1,9 @@
 /* Calls of the sources: when a moment has come, a signal, a close. */
 #include "core/sources.h"
 
+#include "core/host.h"
 #include "core/lowat.h"
 #include "os/sys.h"
-#include "source/source.h"
 
 void xp_sources_run_due(struct xpoll *queue, int room)
 {

@@ -47,7 +47,7 @@ static void port_ready(struct xpoll *queue, struct xp_source_fd *watch)
 		struct aio_registration *self = XP_CONTAINER_OF(job, struct aio_registration, job);
 
 		self->reg.data = job->result;
-		xp_registration_activate(queue, &self->reg);
+		xp_host.activate(queue, &self->reg);
 	}
 }
 
@@ -61,7 +61,7 @@ static int state_open(struct xpoll *queue, struct aio_state **opened)
 	xp_list_init(&state->regs);
 	state->watch.fd = state->port.done_fd.fd;
 	state->watch.ready = port_ready;
-	rc = xp_source_fd_add(queue, &state->watch);
+	rc = xp_host.watch(queue, &state->watch);
 	if (rc < 0)
 		goto close_port;
 	*opened = state;
@@ -128,7 +128,7 @@ static bool done_at_once(struct xp_aio_job *job, int traits)
 int xp_aio_submit(struct xpoll *queue, struct xp_registration *reg,
                   struct xpoll_aio *aio)
 {
-	void **place = xp_source_state(queue, XP_SOURCE_AIO);
+	void **place = xp_host.state(queue, XP_SOURCE_AIO);
 	struct aio_registration *self = aio_registration(reg);
 	struct aio_state *state = *place;
 	int fd = xp_fd_of(aio->fd);
@@ -154,7 +154,7 @@ int xp_aio_submit(struct xpoll *queue, struct xp_registration *reg,
 	};
 	if (done_at_once(&self->job, traits)) {
 		reg->data = self->job.result;
-		xp_registration_activate(queue, reg);
+		xp_host.activate(queue, reg);
 	} else {
 		reg->data = -EINPROGRESS;
 		rc = xp_aio_start(&state->port, &self->job);
@@ -191,7 +191,7 @@ static int aio_touch(struct xpoll *queue, struct xp_registration *reg,
 /* What is over is known first. */
 static void aio_settle(struct xpoll *queue)
 {
-	struct aio_state *state = *xp_source_state(queue, XP_SOURCE_AIO);
+	struct aio_state *state = *xp_host.state(queue, XP_SOURCE_AIO);
 
 	if (state)
 		port_ready(queue, &state->watch);

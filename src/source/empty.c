@@ -44,7 +44,7 @@ static struct empty_registration *empty_of(const struct xp_registration *reg)
 /* Whoever has a registration has one. */
 static struct empty_state *empty_state(struct xpoll *queue)
 {
-	return *xp_source_state(queue, XP_SOURCE_EMPTY);
+	return *xp_host.state(queue, XP_SOURCE_EMPTY);
 }
 
 static int empty_state_make(struct xpoll *queue)
@@ -57,7 +57,7 @@ static int empty_state_make(struct xpoll *queue)
 	if (!made)
 		return -ENOMEM;
 	xp_list_init(&made->filled);
-	*xp_source_state(queue, XP_SOURCE_EMPTY) = made;
+	*xp_host.state(queue, XP_SOURCE_EMPTY) = made;
 	return 0;
 }
 
@@ -83,10 +83,10 @@ static void empty_found(struct xpoll *queue, struct xp_registration *reg, int64_
 
 	xp_list_remove(&empty_of(reg)->filled);
 	if (left == 0) {
-		xp_registration_activate(queue, reg);
+		xp_host.activate(queue, reg);
 		return;
 	}
-	xp_registration_deactivate(queue, reg);
+	xp_host.deactivate(queue, reg);
 	if (reg->flags & XPOLL_DISABLE)
 		return;
 	XP_ASSERT(first || state->pause_ns >= EMPTY_PAUSE_LEAST_NS);
@@ -94,8 +94,8 @@ static void empty_found(struct xpoll *queue, struct xp_registration *reg, int64_
 	/* A new one has its chance at once, and the others with it. */
 	if (first || state->pause_ns > EMPTY_PAUSE_LEAST_NS) {
 		state->pause_ns = EMPTY_PAUSE_LEAST_NS;
-		xp_source_set_due(queue, XP_SOURCE_EMPTY,
-		                  xp_sys_now() + state->pause_ns);
+		xp_host.set_due(queue, XP_SOURCE_EMPTY,
+		                xp_sys_now() + state->pause_ns);
 	}
 }
 
@@ -207,24 +207,24 @@ static void empty_due(struct xpoll *queue, int64_t now_ns, int room)
 		/* Closed, or another file by now: that is found out there. */
 		if (xp_sys_unsent((int)empty->reg.item.ident) <= 0) {
 			xp_list_remove(&empty->filled);
-			xp_registration_activate(queue, &empty->reg);
+			xp_host.activate(queue, &empty->reg);
 		}
 	}
 	state->pause_ns *= 2;
 	if (state->pause_ns > EMPTY_PAUSE_MOST_NS)
 		state->pause_ns = EMPTY_PAUSE_MOST_NS;
-	xp_source_set_due(queue, XP_SOURCE_EMPTY,
-	                  xp_list_empty(&state->filled)
-	                  ? XP_NEVER : now_ns + state->pause_ns);
+	xp_host.set_due(queue, XP_SOURCE_EMPTY,
+	                xp_list_empty(&state->filled)
+	                ? XP_NEVER : now_ns + state->pause_ns);
 }
 
 static void empty_forget(struct xpoll *queue, int fd)
 {
-	struct xp_registration *reg = xp_registration_find(queue, (uint64_t)fd,
-	                                                   XPOLL_FILT_EMPTY);
+	struct xp_registration *reg = xp_host.find(queue, (uint64_t)fd,
+	                                           XPOLL_FILT_EMPTY);
 
 	if (reg)
-		xp_registration_end(queue, reg);
+		xp_host.end(queue, reg);
 }
 
 static void empty_fini(struct xpoll *queue, void *state)

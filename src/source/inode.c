@@ -20,7 +20,7 @@
 
 static struct xp_inodes *inodes_find(struct xpoll *queue)
 {
-	return *xp_source_state(queue, XP_SOURCE_VNODE);
+	return *xp_host.state(queue, XP_SOURCE_VNODE);
 }
 
 static void user_list(struct xpoll *queue, struct xp_inodes *inodes,
@@ -31,8 +31,8 @@ static void user_list(struct xpoll *queue, struct xp_inodes *inodes,
 	xp_list_remove(&user->all);
 	xp_list_append(timed ? &inodes->timed : &inodes->told, &user->all);
 	if (first)
-		xp_source_set_due(queue, XP_SOURCE_VNODE,
-		                  xp_sys_now() + LOOK_EVERY_NS);
+		xp_host.set_due(queue, XP_SOURCE_VNODE,
+		                xp_sys_now() + LOOK_EVERY_NS);
 }
 
 /* It is in another directory now, which has to tell of its end. */
@@ -133,7 +133,7 @@ static void inodes_ready(struct xpoll *queue, struct xp_source_fd *watch)
 /* The queue's, made if need be; NULL: no memory. */
 static struct xp_inodes *inodes_make(struct xpoll *queue)
 {
-	void **state = xp_source_state(queue, XP_SOURCE_VNODE);
+	void **state = xp_host.state(queue, XP_SOURCE_VNODE);
 	struct xp_inodes *inodes = *state;
 
 	if (inodes)
@@ -165,16 +165,16 @@ void xp_inodes_due(struct xpoll *queue, int64_t now_ns, int room)
 		xp_inode_told(inodes, XP_CONTAINER_OF(item, struct xp_inode_user,
 		                                      all), XP_TOLD_LOOK);
 	inodes_settle(queue, inodes);
-	xp_source_set_due(queue, XP_SOURCE_VNODE,
-	                  xp_list_empty(&inodes->timed) ? XP_NEVER
-	                  : now_ns + LOOK_EVERY_NS);
+	xp_host.set_due(queue, XP_SOURCE_VNODE,
+	                xp_list_empty(&inodes->timed) ? XP_NEVER
+	                : now_ns + LOOK_EVERY_NS);
 }
 
 /* A change came upon news of others: they are settled by the next wait. */
 static void settle_soon(struct xpoll *queue, struct xp_inodes *inodes)
 {
 	if (!xp_list_empty(&inodes->unsettled))
-		xp_source_set_due(queue, XP_SOURCE_VNODE, xp_sys_now());
+		xp_host.set_due(queue, XP_SOURCE_VNODE, xp_sys_now());
 }
 
 /* Those of others are reported by what they asked for up to now. */

@@ -55,7 +55,7 @@ static int proc_begin(struct xpoll *queue, struct xp_proc *proc,
 
 static int proc_state_make(struct xpoll *queue)
 {
-	void **place = xp_source_state(queue, XP_SOURCE_PROC);
+	void **place = xp_host.state(queue, XP_SOURCE_PROC);
 	struct xp_proc_state *state;
 
 	if (*place)
@@ -151,7 +151,7 @@ static void proc_collect(struct xpoll *queue, struct xp_registration *reg,
 	event->fflags = notes;
 	if (reg->report)
 		return; /* Its end comes next. */
-	xp_registration_deactivate(queue, reg);
+	xp_host.deactivate(queue, reg);
 	if (proc->ended) {
 		event->flags |= XPOLL_EOF;
 		reg->flags |= XPOLL_ONESHOT;

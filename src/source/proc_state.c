@@ -5,12 +5,12 @@
 
 struct xp_proc_state *xp_proc_state(struct xpoll *queue)
 {
-	return *xp_source_state(queue, XP_SOURCE_PROC);
+	return *xp_host.state(queue, XP_SOURCE_PROC);
 }
 
 struct xp_proc *xp_proc_find(struct xpoll *queue, pid_t pid)
 {
-	struct xp_registration *reg = xp_registration_find(queue, (uint64_t)pid, XPOLL_FILT_PROC);
+	struct xp_registration *reg = xp_host.find(queue, (uint64_t)pid, XPOLL_FILT_PROC);
 
 	return reg ? XP_CONTAINER_OF(reg, struct xp_proc, reg) : NULL;
 }
@@ -18,7 +18,7 @@ struct xp_proc *xp_proc_find(struct xpoll *queue, pid_t pid)
 void xp_proc_note(struct xpoll *queue, struct xp_proc *proc, uint32_t notes)
 {
 	proc->reg.report |= notes;
-	xp_registration_activate(queue, &proc->reg);
+	xp_host.activate(queue, &proc->reg);
 }
 
 void xp_proc_init(struct xp_proc *proc)
@@ -31,7 +31,7 @@ void xp_proc_init(struct xp_proc *proc)
 void xp_proc_unwatch(struct xpoll *queue, struct xp_proc *proc)
 {
 	if (proc->watched)
-		xp_source_fd_remove(queue, &proc->watch);
+		xp_host.unwatch(queue, &proc->watch);
 	proc->watched = false;
 }
 

@@ -39,10 +39,10 @@ bool xp_trace_usable(void)
 /* Who watches from outside is woken in vain, so as to miss nothing. */
 static void trace_ask_again(struct xpoll *queue, int64_t now_ns)
 {
-	int64_t next_ns = xp_source_exposed(queue) ? now_ns + ASK_EVERY_NS
+	int64_t next_ns = xp_host.exposed(queue) ? now_ns + ASK_EVERY_NS
 		: XP_ON_DEMAND;
 
-	xp_source_set_due(queue, XP_SOURCE_PROC, next_ns);
+	xp_host.set_due(queue, XP_SOURCE_PROC, next_ns);
 }
 
 static int trace_try(struct xpoll *queue, struct xp_proc_state *state,
@@ -146,7 +146,7 @@ static void proc_end(struct xpoll *queue, struct xp_proc *proc)
 	if (reg->fflags & XPOLL_NOTE_EXIT)
 		xp_proc_note(queue, proc, XPOLL_NOTE_EXIT);
 	else if (reg->report == 0)
-		xp_registration_end(queue, reg);
+		xp_host.end(queue, reg);
 }
 
 bool xp_trace_drain(struct xpoll *queue)
@@ -184,7 +184,7 @@ void xp_trace_trim(struct xpoll *queue)
 	if (!tracer || state->busy || !xp_list_empty(&state->traced))
 		return;
 	state->tracer = NULL;
-	xp_source_set_due(queue, XP_SOURCE_PROC, XP_NEVER);
+	xp_host.set_due(queue, XP_SOURCE_PROC, XP_NEVER);
 	tracer->ops->stop(queue, tracer);
 	tracer->ops->close(tracer, false);
 	xp_free(tracer);
@@ -213,7 +213,7 @@ int xp_proc_watch(struct xpoll *queue, struct xp_proc *proc)
 	if (fd < 0)
 		return fd;
 	proc->watch = (struct xp_source_fd){.fd = fd, .ready = proc_ready};
-	rc = xp_source_fd_add(queue, &proc->watch);
+	rc = xp_host.watch(queue, &proc->watch);
 	if (rc < 0) {
 		xp_proc_shut(fd, false);
 		proc->watch.fd = -1;
@@ -249,7 +249,7 @@ static void child_add(struct xpoll *queue, struct xp_proc *parent, pid_t pid)
 {
 	struct xp_proc_state *state = xp_proc_state(queue);
 	struct xp_registration *reg =
-		xp_registration_spawn(queue, &parent->reg, (uint64_t)pid);
+		xp_host.spawn(queue, &parent->reg, (uint64_t)pid);
 	struct xp_proc *child;
 	int rc;
 
@@ -264,7 +264,7 @@ static void child_add(struct xpoll *queue, struct xp_proc *parent, pid_t pid)
 	rc = xp_proc_watch(queue, child);
 	/* Gone already: then the tracer tells of its end. */
 	if (rc < 0 && rc != -ESRCH) {
-		xp_registration_end(queue, reg);
+		xp_host.end(queue, reg);
 		xp_trace_missed(queue, parent);
 		return;
 	}

@@ -43,7 +43,7 @@ static unsigned number_of(const struct xp_registration *reg)
 
 static struct signal_state *state_of(struct xpoll *queue)
 {
-	return *xp_source_state(queue, XP_SOURCE_SIGNAL);
+	return *xp_host.state(queue, XP_SOURCE_SIGNAL);
 }
 
 /* Activate what was delivered. */
@@ -59,7 +59,7 @@ static void signal_interrupted(struct xpoll *queue)
 			XP_CONTAINER_OF(item, struct signal_registration, item);
 
 		if (xp_signal_delivered(number_of(&self->reg)) != self->reported)
-			xp_registration_activate(queue, &self->reg);
+			xp_host.activate(queue, &self->reg);
 	}
 }
 
@@ -81,7 +81,7 @@ static int state_make(struct xpoll *queue, struct signal_state **made)
 	state->wakefd = xp_selfpipe_wakefd(state->selfpipe);
 	state->watch.fd = state->wakefd.fd;
 	state->watch.ready = selfpipe_ready;
-	rc = xp_source_fd_add(queue, &state->watch);
+	rc = xp_host.watch(queue, &state->watch);
 	if (rc < 0)
 		goto close_selfpipe;
 	*made = state;
@@ -96,7 +96,7 @@ free_state:
 
 static int signal_begin(struct xpoll *queue, struct xp_registration *reg)
 {
-	void **place = xp_source_state(queue, XP_SOURCE_SIGNAL);
+	void **place = xp_host.state(queue, XP_SOURCE_SIGNAL);
 	struct signal_registration *self = signal_registration(reg);
 	struct signal_state *state = *place;
 	int rc = state ? 0 : state_make(queue, &state);
@@ -128,7 +128,7 @@ static void signal_audit_registration(struct xpoll *queue, struct signal_registr
 
 	XP_ASSERT(losses >= self->losses);
 	if (losses != self->losses)
-		xp_source_unobserved(queue);
+		xp_host.unobserved(queue);
 	self->losses = losses;
 }
 
@@ -161,7 +161,7 @@ static void signal_collect(struct xpoll *queue, struct xp_registration *reg,
 	event->fflags = 0;
 	event->data = (int64_t)(delivered - self->reported);
 	self->reported = delivered;
-	xp_registration_deactivate(queue, reg);
+	xp_host.deactivate(queue, reg);
 }
 
 static void signal_audit(struct xpoll *queue)

@@ -4,10 +4,10 @@
  *
  * A registration of such a filter is a struct xp_registration, found by (ident,
  * filter).  The queue owns it; the source keeps its private part behind it
- * and reports through the functions at the end of this file, which the queue
- * implements.  New kinds of events are added here without touching the queue.
+ * and reports through xp_host, at the end of this file, which the queue fills in.
+ * New kinds of events are added here without touching the queue.
  *
- * What a source needs once per queue, it keeps in its state (xp_source_state),
+ * What a source needs once per queue, it keeps in its state (xp_host.state),
  * which it makes with the first registration.  Descriptors of its own, be they
  * of an inotify instance or of one process, it has the queue watch.
  *
@@ -106,7 +106,7 @@ struct xp_source_ops {
 	 */
 	void (*switched)(struct xpoll *queue, struct xp_registration *reg);
 	/*
-	 * The moment given to xp_source_set_due has come.  Who waits can take
+	 * The moment given to xp_host.set_due has come.  Who waits can take
 	 * `room` events; to activate many more would only hold everybody up.
 	 * What is left is due at once.
 	 */
@@ -172,62 +172,62 @@ struct xp_source_fd {
 	void (*ready)(struct xpoll *queue, struct xp_source_fd *source_fd);
 };
 
-/* The rest is implemented by the queue. */
-
-/* The condition began, or ceased, to hold. */
-void xp_registration_activate(struct xpoll *queue, struct xp_registration *reg);
-void xp_registration_deactivate(struct xpoll *queue, struct xp_registration *reg);
-
-/* A registration of (ident, filter); NULL: there is none. */
-struct xp_registration *xp_registration_find(const struct xpoll *queue, uint64_t ident,
-                                             int filter);
-/*
- * A registration that the source makes itself, as of a tracked child: a copy
- * of `model` under another ident, without its private part and not attached.
- * NULL: no memory, or there is one.
- */
-struct xp_registration *xp_registration_spawn(struct xpoll *queue,
-                                              const struct xp_registration *model,
-                                              uint64_t ident);
-/* End a registration: detach and free it. */
-void xp_registration_end(struct xpoll *queue, struct xp_registration *reg);
-
-/* The source's state in this queue, NULL at first; it may be set. */
-void **xp_source_state(struct xpoll *queue, enum xp_source_id id);
-
 /*
  * No moment: `due` is called whenever somebody looks for events.  For a source
- * whose descriptor may be silent although there is something to tell.
+ * whose descriptor may be silent although there is something to report.
  */
 #define XP_ON_DEMAND (XP_NEVER - 1)
 
-/*
- * Call `due` at this moment of the monotonic clock, or soon after; XP_NEVER:
- * not at all.  It holds until it is set again; `due` has to set it.
- */
-void xp_source_set_due(struct xpoll *queue, enum xp_source_id id,
-                       int64_t deadline_ns);
-/*
- * Somebody may watch the queue from outside and not look: XP_ON_DEMAND
- * is not enough then.  When that begins, `due` is called of who has it set.
- */
-bool xp_source_exposed(const struct xpoll *queue);
+/* What the queue does for its sources, which call nothing else of it. */
+struct xp_host {
+	/* The condition began, or ceased, to hold. */
+	void (*activate)(struct xpoll *queue, struct xp_registration *reg);
+	void (*deactivate)(struct xpoll *queue, struct xp_registration *reg);
 
-/* Was the queue opened with XPOLL_VNODE_AS_BSD? */
-bool xp_source_vnode_as_bsd(const struct xpoll *queue);
+	/* A registration of (ident, filter); NULL: there is none. */
+	struct xp_registration *(*find)(const struct xpoll *queue, uint64_t ident,
+	                                int filter);
+	/*
+	 * A registration that the source makes itself, as of a tracked child: a
+	 * copy of `model` under another ident, without its private part and not
+	 * attached.  NULL: no memory, or there is one.
+	 */
+	struct xp_registration *(*spawn)(struct xpoll *queue, const struct xp_registration *model,
+	                                 uint64_t ident);
+	/* End a registration: detach and free it. */
+	void (*end)(struct xpoll *queue, struct xp_registration *reg);
 
-/* An observed signal has lost its handler: count it. */
-void xp_source_unobserved(struct xpoll *queue);
+	/* The source's state in this queue, NULL at first; it may be set. */
+	void **(*state)(struct xpoll *queue, enum xp_source_id id);
+	/*
+	 * Call `due` at this moment of the monotonic clock, or soon after;
+	 * XP_NEVER: not at all.  It holds until it is set again; `due` has to.
+	 */
+	void (*set_due)(struct xpoll *queue, enum xp_source_id id,
+	                int64_t deadline_ns);
+	/*
+	 * The monotonic clock, for changes: it is looked at once for all changes
+	 * of one call, by the first that asks.
+	 */
+	int64_t (*now)(struct xpoll *queue);
+	/*
+	 * Somebody may watch the queue from outside and not look:
+	 * XP_ON_DEMAND is not enough then.  When that begins, `due` is called
+	 * of who has it set.
+	 */
+	bool (*exposed)(const struct xpoll *queue);
+	/* Was the queue opened with XPOLL_VNODE_AS_BSD? */
+	bool (*vnode_as_bsd)(const struct xpoll *queue);
+	/* An observed signal has lost its handler: count it. */
+	void (*unobserved)(struct xpoll *queue);
 
-/*
- * The monotonic clock, for changes: it is looked at once for all changes of
- * one call, by the first that asks.
- */
-int64_t xp_source_now(struct xpoll *queue);
-
-/* 0 or a negative errno value; the watch is the source's memory. */
-int xp_source_fd_add(struct xpoll *queue, struct xp_source_fd *source_fd);
-/* Before the descriptor is closed. */
-void xp_source_fd_remove(struct xpoll *queue, struct xp_source_fd *source_fd);
+	/*
+	 * Watch a descriptor: 0 or a negative errno value; the watch is the
+	 * source's memory.  And before the descriptor is closed, no more.
+	 */
+	int (*watch)(struct xpoll *queue, struct xp_source_fd *source_fd);
+	void (*unwatch)(struct xpoll *queue, struct xp_source_fd *source_fd);
+};
+extern const struct xp_host xp_host;
 
 #endif

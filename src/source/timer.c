@@ -140,7 +140,7 @@ static void timers_tell(struct xpoll *queue, struct timers *timers)
 	if (due_ns == timers->due_ns)
 		return;
 	timers->due_ns = due_ns;
-	xp_source_set_due(queue, XP_SOURCE_TIMER, due_ns);
+	xp_host.set_due(queue, XP_SOURCE_TIMER, due_ns);
 }
 
 /* Translate again: the clock may have been set. */
@@ -184,13 +184,13 @@ static void timers_expire(struct xpoll *queue, struct xp_heap *heap,
 		                                      struct timer, place);
 
 		xp_heap_remove(heap, &timer->place);
-		xp_registration_activate(queue, &timer->reg);
+		xp_host.activate(queue, &timer->reg);
 	}
 }
 
 static void timer_due(struct xpoll *queue, int64_t now_ns, int room)
 {
-	struct timers *timers = *xp_source_state(queue, XP_SOURCE_TIMER);
+	struct timers *timers = *xp_host.state(queue, XP_SOURCE_TIMER);
 
 	timers_expire(queue, &timers->heaps[MONOTONIC], now_ns, room);
 	if (timers->heaps[REALTIME].len)
@@ -224,7 +224,7 @@ static int step_begin(struct xpoll *queue, struct timers *timers)
 	if (rc < 0)
 		return rc;
 	timers->step.fd = rc;
-	rc = xp_source_fd_add(queue, &timers->step);
+	rc = xp_host.watch(queue, &timers->step);
 	if (rc < 0) {
 		xp_sys_close(timers->step.fd);
 		timers->step.fd = -1;
@@ -235,7 +235,7 @@ static int step_begin(struct xpoll *queue, struct timers *timers)
 /* The queue's state, made if need be; NULL: no memory. */
 static struct timers *timers_make(struct xpoll *queue)
 {
-	void **state = xp_source_state(queue, XP_SOURCE_TIMER);
+	void **state = xp_host.state(queue, XP_SOURCE_TIMER);
 	struct timers *timers = *state;
 
 	if (XP_LIKELY(timers))
@@ -274,7 +274,7 @@ static XP_INLINE void timer_start(struct xpoll *queue, struct timers *timers,
 	timer->reg.fflags = change->fflags;
 	timer->reg.data = change->data;
 	timer->deadline_ns = change->fflags & ONCE ? span
-		: xp_deadline(xp_source_now(queue), span);
+		: xp_deadline(xp_host.now(queue), span);
 	timer_run(timers, timer, clock);
 }
 
@@ -299,7 +299,7 @@ static int timer_attach(struct xpoll *queue, struct xp_registration *reg,
 static int timer_touch(struct xpoll *queue, struct xp_registration *reg,
                        const struct xpoll_event *change)
 {
-	struct timers *timers = *xp_source_state(queue, XP_SOURCE_TIMER);
+	struct timers *timers = *xp_host.state(queue, XP_SOURCE_TIMER);
 	unsigned before = clock_of(reg->fflags);
 	unsigned after = clock_of(change->fflags);
 	int rc;
@@ -312,7 +312,7 @@ static int timer_touch(struct xpoll *queue, struct xp_registration *reg,
 	if (rc < 0)
 		return rc;
 	timer_stop(timers, timer_of(reg));
-	xp_registration_deactivate(queue, reg);
+	xp_host.deactivate(queue, reg);
 	timers->counts[before]--;
 	timers->counts[after]++;
 	timer_start(queue, timers, timer_of(reg), change, after);
@@ -322,7 +322,7 @@ static int timer_touch(struct xpoll *queue, struct xp_registration *reg,
 
 static void timer_switched(struct xpoll *queue, struct xp_registration *reg)
 {
-	struct timers *timers = *xp_source_state(queue, XP_SOURCE_TIMER);
+	struct timers *timers = *xp_host.state(queue, XP_SOURCE_TIMER);
 
 	timer_stop(timers, timer_of(reg));
 	timer_run_on(timers, timer_of(reg));
@@ -331,7 +331,7 @@ static void timer_switched(struct xpoll *queue, struct xp_registration *reg)
 
 static void timer_detach(struct xpoll *queue, struct xp_registration *reg)
 {
-	struct timers *timers = *xp_source_state(queue, XP_SOURCE_TIMER);
+	struct timers *timers = *xp_host.state(queue, XP_SOURCE_TIMER);
 	bool first = xp_heap_is_first(&timer_of(reg)->place);
 
 	timer_stop(timers, timer_of(reg));
@@ -363,11 +363,11 @@ static int64_t timer_count(struct timer *timer)
 static void timer_collect(struct xpoll *queue, struct xp_registration *reg,
                           struct xpoll_event *event)
 {
-	struct timers *timers = *xp_source_state(queue, XP_SOURCE_TIMER);
+	struct timers *timers = *xp_host.state(queue, XP_SOURCE_TIMER);
 
 	event->fflags = 0;
 	event->data = timer_count(timer_of(reg));
-	xp_registration_deactivate(queue, reg);
+	xp_host.deactivate(queue, reg);
 	/* With DISPATCH it rests from now on. */
 	if (reg->flags & XPOLL_DISPATCH)
 		return;

@@ -30,7 +30,7 @@ static int user_apply(struct xpoll *queue, struct xp_registration *reg,
 	reg->fflags = user_combine(reg->fflags, change->fflags);
 	reg->data = change->data;
 	if (change->fflags & XPOLL_NOTE_TRIGGER)
-		xp_registration_activate(queue, reg);
+		xp_host.activate(queue, reg);
 	return 0;
 }
 
@@ -44,7 +44,7 @@ static int user_touch(struct xpoll *queue, struct xp_registration *reg,
                       const struct xpoll_event *change)
 {
 	if (change->flags & XPOLL_CLEAR)
-		xp_registration_deactivate(queue, reg);
+		xp_host.deactivate(queue, reg);
 	return user_apply(queue, reg, change);
 }
 
@@ -54,7 +54,7 @@ static void user_collect(struct xpoll *queue, struct xp_registration *reg,
 	event->fflags = reg->fflags;
 	event->data = reg->data;
 	if (reg->flags & XPOLL_CLEAR)
-		xp_registration_deactivate(queue, reg);
+		xp_host.deactivate(queue, reg);
 }
 
 /* Nothing of it is the kernel's. */

@@ -36,7 +36,7 @@ static void vnode_news(struct xpoll *queue, struct xp_inode_user *user,
 	reg->report |= notes;
 	if (lost)
 		reg->data = 1;
-	xp_registration_activate(queue, reg);
+	xp_host.activate(queue, reg);
 }
 
 static bool vnode_listens(const struct xpoll *queue,
@@ -51,7 +51,7 @@ static bool vnode_listens(const struct xpoll *queue,
 
 static void vnode_gone(struct xpoll *queue, struct xp_inode_user *user)
 {
-	xp_registration_end(queue, &XP_CONTAINER_OF(user, struct vnode_registration, user)->reg);
+	xp_host.end(queue, &XP_CONTAINER_OF(user, struct vnode_registration, user)->reg);
 }
 
 static const struct xp_inode_user_ops vnode_user = {
@@ -70,7 +70,7 @@ static int vnode_attach(struct xpoll *queue, struct xp_registration *reg,
 		return -EBADF;
 	reg->fflags = change->fflags;
 	user->ops = &vnode_user;
-	user->as_bsd = xp_source_vnode_as_bsd(queue);
+	user->as_bsd = xp_host.vnode_as_bsd(queue);
 	return xp_inode_watch(queue, user, fd, change->fflags, false);
 }
 
@@ -87,7 +87,7 @@ static int vnode_touch(struct xpoll *queue, struct xp_registration *reg,
 	reg->fflags = change->fflags;
 	reg->report &= change->fflags;
 	if (!reg->report)
-		xp_registration_deactivate(queue, reg);
+		xp_host.deactivate(queue, reg);
 	return 0;
 }
 
@@ -110,7 +110,7 @@ static void vnode_collect(struct xpoll *queue, struct xp_registration *reg,
 	event->data = reg->data;
 	reg->report = 0;
 	reg->data = 0;
-	xp_registration_deactivate(queue, reg);
+	xp_host.deactivate(queue, reg);
 }
 
 static int vnode_confirm(struct xpoll *queue, uint64_t ident,
@@ -127,11 +127,11 @@ static int vnode_confirm(struct xpoll *queue, uint64_t ident,
 
 static void vnode_forget(struct xpoll *queue, int fd)
 {
-	struct xp_registration *reg = xp_registration_find(queue, xp_fd_ident(fd),
-	                                                   XPOLL_FILT_VNODE);
+	struct xp_registration *reg = xp_host.find(queue, xp_fd_ident(fd),
+	                                           XPOLL_FILT_VNODE);
 
 	if (reg)
-		xp_registration_end(queue, reg);
+		xp_host.end(queue, reg);
 }
 
 /* What was pending was of the parent's time. */

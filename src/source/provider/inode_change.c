@@ -114,7 +114,7 @@ static int change_open(struct xpoll *queue, struct xp_inode *inode)
 		return -ENOTSUP;
 	inode->watch.fd = xp_fd_number((uintptr_t)change);
 	inode->watch.ready = change_ready;
-	rc = inode->watch.fd < 0 ? -EMFILE : xp_source_fd_add(queue, &inode->watch);
+	rc = inode->watch.fd < 0 ? -EMFILE : xp_host.watch(queue, &inode->watch);
 	if (rc < 0)
 		(void)FindCloseChangeNotification(change);
 	return rc;
@@ -149,7 +149,7 @@ static int directory_make(struct xpoll *queue, struct xp_inodes *inodes,
 static void directory_drop(struct xp_inodes *inodes, struct xp_inode *inode)
 {
 	XP_ASSERT(xp_list_empty(&inode->links));
-	xp_source_fd_remove(inodes->queue, &inode->watch);
+	xp_host.unwatch(inodes->queue, &inode->watch);
 	(void)FindCloseChangeNotification(change_handle(inode));
 	xp_regmap_remove(&inodes->map, &inode->item);
 	xp_free(inode);

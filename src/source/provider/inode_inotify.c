@@ -133,7 +133,7 @@ static int instance_open(struct xpoll *queue, struct xp_inodes *inodes)
 	if (fd < 0)
 		return fd;
 	inodes->watch.fd = fd;
-	rc = xp_source_fd_add(queue, &inodes->watch);
+	rc = xp_host.watch(queue, &inodes->watch);
 	if (rc < 0) {
 		xp_sys_close(fd);
 		inodes->watch.fd = -1;

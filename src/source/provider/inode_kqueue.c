@@ -127,7 +127,7 @@ static int instance_open(struct xpoll *queue, struct xp_inodes *inodes)
 	if (inodes->watch.fd < 0)
 		return inodes->watch.fd;
 	inodes->process = xp_process_current();
-	rc = xp_source_fd_add(queue, &inodes->watch);
+	rc = xp_host.watch(queue, &inodes->watch);
 	if (rc < 0) {
 		xp_sys_close(inodes->watch.fd);
 		inodes->watch.fd = -1;

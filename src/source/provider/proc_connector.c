@@ -213,7 +213,7 @@ static int connector_open(struct xpoll *queue, struct xp_tracer *tracer)
 		return fd;
 	connector->watch.fd = fd;
 	connector->watch.ready = connector_ready;
-	rc = xp_source_fd_add(queue, &connector->watch);
+	rc = xp_host.watch(queue, &connector->watch);
 	if (rc < 0)
 		connector_disconnect(fd);
 	return rc;
@@ -223,7 +223,7 @@ static void connector_stop(struct xpoll *queue, struct xp_tracer *tracer)
 {
 	struct connector *connector = (struct connector *)tracer;
 
-	xp_source_fd_remove(queue, &connector->watch);
+	xp_host.unwatch(queue, &connector->watch);
 }
 
 static void connector_close(struct xp_tracer *tracer, bool forked)

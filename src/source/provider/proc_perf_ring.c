@@ -143,7 +143,7 @@ void xp_perf_rings_unwatch(struct xpoll *queue, struct xp_perf_rings *rings)
 {
 	for (int i = 0; i < rings->len; i++)
 		if (rings->rings[i].watch.ready)
-			xp_source_fd_remove(queue, &rings->rings[i].watch);
+			xp_host.unwatch(queue, &rings->rings[i].watch);
 }
 
 int xp_perf_rings_watch(struct xpoll *queue, struct xp_perf_rings *rings,
@@ -157,7 +157,7 @@ int xp_perf_rings_watch(struct xpoll *queue, struct xp_perf_rings *rings,
 
 		if (watch->fd < 0)
 			continue;
-		rc = xp_source_fd_add(queue, watch);
+		rc = xp_host.watch(queue, watch);
 		if (rc == 0)
 			watch->ready = ready;
 	}
@@ -306,9 +306,9 @@ void xp_perf_ring_keep(struct xpoll *queue, struct xp_perf_ring *ring)
 	}
 	if (fd < 0)
 		return; /* Out of descriptors: tried again with the next look. */
-	xp_source_fd_remove(queue, &ring->watch);
+	xp_host.unwatch(queue, &ring->watch);
 	ring->watch.fd = fd;
-	if (xp_source_fd_add(queue, &ring->watch) < 0)
+	if (xp_host.watch(queue, &ring->watch) < 0)
 		ring->watch.ready = NULL;
 	xp_sys_close(old.fd);
 }
