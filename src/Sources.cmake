@@ -12,6 +12,7 @@ set(XPOLL_CORE
   source/find.c
   source/timer.c
   source/user.c
+  core/arm.c
   core/attention.c
   core/backends.c
   core/batch.c

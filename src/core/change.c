@@ -73,7 +73,7 @@ static int add_to_known(struct xpoll *queue, int fd, struct xp_slot *slot,
 			xp_unpollable_ask(queue, fd, add->filters);
 		return rc;
 	}
-	if (xp_entry_holds_edges(queue, slot) &&
+	if (xp_slot_holds_edges(slot, xp_exact(queue)) &&
 	    (!(add->filters & slot->clear & ~(unsigned)slot->solo) ||
 	     xp_solo_held(queue, slot, add->filters)))
 		return xp_solo_add(queue, fd, slot, add->filters);
@@ -249,7 +249,7 @@ int xp_change_narrowed(struct xpoll *queue, int fd, struct xp_slot *slot,
 	if (slot->mode == XP_MODE_NONE)
 		return 0;
 	/* The kernel reports more than is wanted, which is filtered. */
-	if (xp_entry_holds_edges(queue, slot) || queue->ops->caps & XP_CAP_FREE_CHANGE) {
+	if (xp_slot_holds_edges(slot, xp_exact(queue)) || queue->ops->caps & XP_CAP_FREE_CHANGE) {
 		rc = xp_entry_still(queue, fd, slot,
 		                       XP_ALL_FILTERS & ~slot->present);
 		if (rc < 0) {
@@ -257,7 +257,7 @@ int xp_change_narrowed(struct xpoll *queue, int fd, struct xp_slot *slot,
 			return rc;
 		}
 	}
-	if (xp_entry_holds_edges(queue, slot)) {
+	if (xp_slot_holds_edges(slot, xp_exact(queue))) {
 		requested_again(queue, fd, slot, kept);
 		return 0;
 	}

@@ -41,19 +41,6 @@ struct xp_slot *xp_entry_find(const struct xpoll *queue, int fd)
 	return slot && slot->present ? slot : NULL;
 }
 
-unsigned xp_entry_lazy(const struct xpoll *queue, const struct xp_slot *slot)
-{
-	unsigned edges = slot->clear & ~(unsigned)slot->solo;
-	unsigned now = edges & (slot->enabled | slot->armed);
-
-	if (xp_exact(queue))
-		return slot->enabled;
-	if (!slot->clear)
-		return slot->present;
-	/* What is disabled beside others would only bring those up again. */
-	return now ? now : edges;
-}
-
 void xp_entry_drop(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
 	enum xp_mode mode = (enum xp_mode)slot->mode;
@@ -138,11 +125,11 @@ static XP_NOINLINE void pushed_beside(struct xpoll *queue, int fd,
 {
 	unsigned uncovered;
 
-	if (slot->solo && !xp_entry_holds_edges(queue, slot))
+	if (slot->solo && !xp_slot_holds_edges(slot, xp_exact(queue)))
 		xp_entry_end_solo(queue, fd, slot, slot->solo);
 	slot->armed |= slot->solo;
 	uncovered = slot->enabled & ~(unsigned)slot->armed;
-	if (uncovered && xp_entry_holds_edges(queue, slot)) {
+	if (uncovered && xp_slot_holds_edges(slot, xp_exact(queue))) {
 		xp_recheck_enabled(queue, fd, slot, uncovered);
 		queue->recheck_wanted |= queue->waiters > 0;
 	}

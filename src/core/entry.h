@@ -9,6 +9,7 @@
 #define XP_CORE_ENTRY_H
 
 #include "base/assert.h"
+#include "core/arm.h"
 #include "core/queue.h"
 #include "os/wakefd.h"
 
@@ -30,9 +31,6 @@ static inline uint32_t xp_entry_look(const struct xp_slot *slot,
 /* The bits and flags for the back end. */
 uint32_t xp_entry_watch(const struct xp_slot *slot, enum xp_mode mode,
                            unsigned filters);
-
-/* Of a slot in EDGE mode: what its main entry is to hold. */
-unsigned xp_entry_lazy(const struct xpoll *queue, const struct xp_slot *slot);
 
 /*
  * From here to xp_entry_end: what every ADD and DELETE does around its system
@@ -89,13 +87,6 @@ static inline void xp_entry_clear(struct xpoll *queue, struct xp_slot *slot)
 	xp_count_by(&queue->counters.registered, (uint64_t)-(int64_t)count);
 	xp_attention_over(queue);
 	xp_slot_clear(slot);
-}
-
-/* Does the main entry hold edges, which changes of other filters must not touch? */
-static inline bool xp_entry_holds_edges(const struct xpoll *queue,
-                                  const struct xp_slot *slot)
-{
-	return slot->clear && slot->mode == XP_MODE_EDGE && !xp_exact(queue);
 }
 
 /* These have no entry of their own any more. */

@@ -8,6 +8,7 @@
 #ifndef XP_CORE_INTEREST_H
 #define XP_CORE_INTEREST_H
 
+#include "core/arm.h"
 #include "core/candidate.h"
 #include "core/entry.h"
 #include "core/queue.h"
@@ -27,6 +28,9 @@ int xp_interest_publish(struct xpoll *queue, int fd, struct xp_slot *slot,
 /* These were looked at and are not ready, and the kernel has not got them. */
 void xp_interest_cover(struct xpoll *queue, int fd, struct xp_slot *slot,
                        unsigned filters);
+
+/* A look at what was delivered found nothing. */
+void xp_interest_quiet(struct xpoll *queue, int fd, struct xp_slot *slot);
 
 /* How the kernel should watch the slot as it stands. */
 void xp_interest_choose(const struct xpoll *queue, const struct xp_slot *slot,

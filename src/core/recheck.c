@@ -15,12 +15,6 @@
 enum {
 	CHUNK_LEAST = 16,
 	CHUNK_MOST = 256,
-	/*
-	 * Checks after delivery that found nothing, in a row, after which the
-	 * descriptor goes back to level mode; doubled with each flip.  See
-	 * docs/decisions/0020-thresholds.md.
-	 */
-	IDLE_CHECKS_MOST = 2,
 };
 
 struct chunk {
@@ -113,17 +107,6 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait,
 	}
 }
 
-/* A delivered level was read dry; when that repeats, leave it to the kernel. */
-static void candidate_idle(struct xpoll *queue, int fd, struct xp_slot *slot)
-{
-	if (slot->mode != XP_MODE_EDGE || xp_slot_by_edge(slot) & slot->enabled)
-		return;
-	if (++slot->idle_checks < IDLE_CHECKS_MOST << slot->flips)
-		return;
-	slot->idle_checks = 0;
-	(void)xp_interest_publish(queue, fd, slot, slot->enabled);
-}
-
 /*
  * Is the number still that of the file that was delivered?  Asking may as well
  * leave it to the kernel's level mode; but not with edges, which every change
@@ -181,7 +164,7 @@ static XP_INLINE void candidate_found(struct xpoll *queue, struct xp_wait *wait,
 		xp_entry_drop(queue, fd, slot);
 	} else if (!events) {
 		if (confirm)
-			candidate_idle(queue, fd, slot);
+			xp_interest_quiet(queue, fd, slot);
 	} else if (confirm && !candidate_confirmed(queue, fd, slot,
 	                                           probed_filters(slot, found->events))) {
 		/* Dropped: the number is another file. */

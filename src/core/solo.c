@@ -17,7 +17,7 @@ static uint32_t solo_watch(const struct xp_slot *slot, unsigned filter)
 static int solo_share(struct xpoll *queue, int fd, struct xp_slot *slot,
                       unsigned filter)
 {
-	unsigned filters = xp_entry_lazy(queue, slot) | XP_BIT(filter);
+	unsigned filters = xp_slot_main_filters(slot, xp_exact(queue)) | XP_BIT(filter);
 	int rc = queue->ops->change(queue->backend, fd,
 	                            xp_entry_watch(slot, XP_MODE_EDGE, filters),
 	                            xp_slot_token(slot, fd));
@@ -83,7 +83,7 @@ int xp_solo_report(struct xpoll *queue, int fd, struct xp_slot *slot,
 		xp_entry_drop(queue, fd, slot);
 	if (rc == 0 && (main || !lazy))
 		rc = xp_entry_push(queue, fd, slot, XP_MODE_EDGE,
-		                      xp_entry_lazy(queue, slot));
+		                      xp_slot_main_filters(slot, xp_exact(queue)));
 	return rc;
 }
 
@@ -95,7 +95,7 @@ int xp_solo_add(struct xpoll *queue, int fd, struct xp_slot *slot,
 	bool arm = enabled && (enabled & slot->clear || sleeps);
 	int rc;
 
-	XP_ASSERT(xp_entry_holds_edges(queue, slot));
+	XP_ASSERT(xp_slot_holds_edges(slot, xp_exact(queue)));
 	slot->idle_checks = 0;
 	slot->fruitless = 0;
 	/* The change of an entry of its own tells whether it is the same file. */

@@ -36,7 +36,7 @@ static inline unsigned xp_solo_held(const struct xpoll *queue,
 int xp_solo_report(struct xpoll *queue, int fd, struct xp_slot *slot,
                    unsigned filters);
 
-/* An ADD of these filters; the slot is one of xp_entry_holds_edges. */
+/* An ADD of these filters; the slot is one of xp_slot_holds_edges. */
 int xp_solo_add(struct xpoll *queue, int fd, struct xp_slot *slot,
                 unsigned filters);
 

@@ -108,7 +108,7 @@ inline xp_entry_push(n)
 	fi
 }
 
-/* src/core/interest.c: wants_oneshot */
+/* src/core/arm.c: wants_oneshot */
 #define wants_oneshot(n) (several && slot[n].on && (DISPATCH || ONCE))
 
 /* src/core/interest.c: xp_interest_choose: into m and a. */
@@ -331,7 +331,7 @@ inline xp_entry_same_file(n)
 	f = 0
 }
 
-/* src/core/recheck.c: candidate_found, candidate_idle, candidate_confirmed */
+/* src/core/recheck.c: candidate_found; src/core/interest.c: xp_interest_quiet; src/core/recheck.c: candidate_confirmed */
 inline candidate_found(n)
 {
 	rc = OK;
