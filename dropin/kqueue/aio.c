@@ -24,7 +24,7 @@ struct kq_request {
 	struct kq *ending;    /* that one, until it has */
 	void *udata;
 	unsigned short flags; /* of the event: EV_ONESHOT ... */
-	bool told;            /* the event was returned, and aio.result tells */
+	bool returned;        /* the event was returned, and aio.result tells */
 	bool silent;          /* the event was deleted before that */
 };
 
@@ -45,8 +45,8 @@ static struct kq_request **kq_aio_place(const void *control)
 	return place;
 }
 
-static int kq_aio_tell(struct kq *kq, const struct kq_request *request,
-                       int filter, unsigned flags, unsigned fflags)
+static int kq_aio_return(struct kq *kq, const struct kq_request *request,
+                         int filter, unsigned flags, unsigned fflags)
 {
 	struct xpoll_event change;
 
@@ -60,7 +60,7 @@ static int64_t kq_aio_result(const struct kq_request *request)
 {
 	struct xpoll_event found;
 
-	if (request->told)
+	if (request->returned)
 		return request->aio.result;
 	if (!request->kq)
 		return -EINPROGRESS;
@@ -75,12 +75,12 @@ static void kq_aio_withdraw(struct kq_request *request)
 {
 	if (!request->kq)
 		return;
-	if (!request->told)
-		(void)kq_aio_tell(request->kq, request, XPOLL_FILT_AIO,
-		                  XPOLL_DELETE, 0);
+	if (!request->returned)
+		(void)kq_aio_return(request->kq, request, XPOLL_FILT_AIO,
+		                    XPOLL_DELETE, 0);
 	else if (!request->silent)
-		(void)kq_aio_tell(request->kq, request, XPOLL_FILT_USER,
-		                  XPOLL_DELETE, 0);
+		(void)kq_aio_return(request->kq, request, XPOLL_FILT_USER,
+		                    XPOLL_DELETE, 0);
 }
 
 static void kq_aio_remove(struct kq_request **place)
@@ -117,12 +117,12 @@ bool kq_aio_event(struct kq *kq, struct kevent *event)
 		event->fflags = 0;
 		event->data = result < 0 ? -result : 0;
 		event->udata = request->udata;
-		if (!request->told && ready && request->flags & KQ_AIO_MODES)
+		if (!request->returned && ready && request->flags & KQ_AIO_MODES)
 			request->silent = true;
-		else if (!request->told && ready)
-			(void)kq_aio_tell(kq, request, XPOLL_FILT_USER,
-			                  XPOLL_ADD, XPOLL_NOTE_TRIGGER);
-		request->told = true;
+		else if (!request->returned && ready)
+			(void)kq_aio_return(kq, request, XPOLL_FILT_USER,
+			                    XPOLL_ADD, XPOLL_NOTE_TRIGGER);
+		request->returned = true;
 	}
 	pthread_mutex_unlock(&kq_aio.lock);
 	errno = saved;
@@ -143,8 +143,8 @@ int kq_aio_change(struct kq *kq, const struct kevent *change)
 		rc = -ENOENT;
 	else if (!(change->flags & EV_DELETE))
 		rc = -ENOTSUP;
-	else if (request->told)
-		rc = kq_aio_tell(kq, request, XPOLL_FILT_USER, XPOLL_DELETE, 0);
+	else if (request->returned)
+		rc = kq_aio_return(kq, request, XPOLL_FILT_USER, XPOLL_DELETE, 0);
 	if (rc == 0)
 		request->silent = true;
 	pthread_mutex_unlock(&kq_aio.lock);
@@ -175,7 +175,7 @@ static void kq_aio_parted(struct kq_request *request, struct kq *kq)
 	if (request->ending != kq)
 		return;
 	request->ending = NULL;
-	request->told = true;
+	request->returned = true;
 }
 
 void kq_aio_end_begin(struct kq *kq)

@@ -138,7 +138,7 @@ bool kq_translate(struct kq *kq, const struct kevent *change,
 	return kq_translate_plain(kq, change, record) == 0;
 }
 
-static int kq_tell(struct kq *kq, const struct xpoll_event *record)
+static int kq_apply(struct kq *kq, const struct xpoll_event *record)
 {
 	return xpoll_event(kq->queue, record, 1, NULL, 0, 0) < 0 ? -errno : 0;
 }
@@ -169,7 +169,7 @@ static int kq_change_signal(struct kq *kq, const struct kevent *change)
 	if (change->ident >= 1 && change->ident <= 64)
 		atomic_fetch_or(&kq_signals_ever,
 		                UINT64_C(1) << (change->ident - 1));
-	rc = kq_tell(kq, &record);
+	rc = kq_apply(kq, &record);
 	if (rc == 0)
 		kq_signals_note(kq, (int)change->ident,
 		                !(record.flags & EV_DELETE));
@@ -186,7 +186,7 @@ static int kq_change_plain(struct kq *kq, const struct kevent *change)
 		bare.ext[i] = 0;
 	if (rc == 0)
 		rc = kq_translate_plain(kq, &bare, &record);
-	return rc < 0 ? rc : kq_tell(kq, &record);
+	return rc < 0 ? rc : kq_apply(kq, &record);
 }
 
 int kq_change(struct kq *kq, const struct kevent *change)

@@ -96,8 +96,8 @@ static KQ_INLINE bool kq_record(struct kq *kq, const struct kevent *change,
 }
 
 /* One event, from xpoll's words to FreeBSD's; false: to none. */
-static KQ_INLINE bool kq_tell_event(struct kq *kq, struct kevent *event,
-                                    const struct xpoll_event *record)
+static KQ_INLINE bool kq_return_event(struct kq *kq, struct kevent *event,
+                                      const struct xpoll_event *record)
 {
 	event->ident = (uintptr_t)record->ident;
 	event->filter = record->filter;
@@ -125,8 +125,8 @@ static KQ_INLINE bool kq_tell_event(struct kq *kq, struct kevent *event,
  * become these from the last one on: nothing is written where no event goes,
  * as a program may pass a larger number than its array has places.
  */
-static KQ_NOINLINE int kq_tell_in_place(struct kq *kq, struct kevent *events,
-                                        int count)
+static KQ_NOINLINE int kq_return_in_place(struct kq *kq, struct kevent *events,
+                                          int count)
 {
 	const struct xpoll_event *records = (const void *)events;
 	int first = count;
@@ -138,7 +138,7 @@ static KQ_NOINLINE int kq_tell_in_place(struct kq *kq, struct kevent *events,
 		struct kevent event;
 
 		memcpy(&record, &records[i], sizeof record);
-		if (kq_tell_event(kq, &event, &record))
+		if (kq_return_event(kq, &event, &record))
 			memcpy(&events[--first], &event, sizeof event);
 	}
 	if (first > 0)
@@ -154,16 +154,16 @@ static KQ_INLINE struct xpoll_event *kq_room(struct xpoll_event *few,
 	return KQ_LIKELY(nevents <= KQ_EVENTS) ? few : (void *)events;
 }
 
-static KQ_INLINE int kq_tell_all(struct kq *kq, struct kevent *events,
-                                 const struct xpoll_event *few, int nevents,
-                                 int count)
+static KQ_INLINE int kq_return_all(struct kq *kq, struct kevent *events,
+                                   const struct xpoll_event *few, int nevents,
+                                   int count)
 {
 	int kept = 0;
 
 	if (KQ_UNLIKELY(nevents > KQ_EVENTS))
-		return kq_tell_in_place(kq, events, count);
+		return kq_return_in_place(kq, events, count);
 	for (int i = 0; i < count; i++)
-		kept += kq_tell_event(kq, &events[kept], &few[i]);
+		kept += kq_return_event(kq, &events[kept], &few[i]);
 	return kept;
 }
 
@@ -197,7 +197,7 @@ static KQ_NOINLINE int kq_wait_again(struct kq *kq,
 		count = xpoll_event_mask(kq->queue, changes, nchanges,
 		                         kq_room(few, events, nevents), nevents,
 		                         timeout_ns, &mask);
-		kept = kq_tell_all(kq, events, few, nevents, count);
+		kept = kq_return_all(kq, events, few, nevents, count);
 		nchanges = 0;
 		if (timed)
 			timeout_ns = end_ns - kq_now();
@@ -223,7 +223,7 @@ static KQ_INLINE int kq_wait(struct kq *kq, const struct xpoll_event *changes,
 	count = xpoll_event(kq->queue, changes, nchanges,
 	                    kq_room(few, events, nevents), nevents, timeout_ns);
 	return KQ_UNLIKELY(count < 0)
-		? count : kq_tell_all(kq, events, few, nevents, count);
+		? count : kq_return_all(kq, events, few, nevents, count);
 }
 
 /* One by one; the number of places taken, or a negative errno. */

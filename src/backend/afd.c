@@ -149,7 +149,7 @@ static int afd_harvest(struct afd_state *state, const OVERLAPPED_ENTRY *packets,
 {
 	struct afd_unsure unsure;
 	int count = 0;
-	int told = 0;
+	int reported = 0;
 
 	unsure.len = 0;
 	for (ULONG i = 0; i < len; i++)
@@ -158,8 +158,8 @@ static int afd_harvest(struct afd_state *state, const OVERLAPPED_ENTRY *packets,
 	afd_unsure_settle(state, &unsure);
 	for (int i = 0; i < count; i++)
 		if (fired[i].events || fired[i].token == XP_TOKEN_WAKE)
-			fired[told++] = fired[i];
-	return told;
+			fired[reported++] = fired[i];
+	return reported;
 }
 
 /*

@@ -116,7 +116,7 @@ static int edge_probe(struct afd_sock *sock, uint32_t watch)
 	rc = xp_nt_probe(&handle, 1);
 	if (rc < 0)
 		return rc;
-	sock->first = xp_afd_told(handle.events) &
+	sock->first = xp_afd_poll_bits(handle.events) &
 		((watch & XP_WATCH_BITS) | POLLERR | POLLHUP | POLLNVAL);
 	sock->hung = handle.events & XP_AFD_DISCONNECT ||
 		sock->first & (POLLERR | POLLHUP);
@@ -152,7 +152,7 @@ void afd_edge_end(struct afd_state *state, struct afd_sock *sock)
 }
 
 /* What the records stand for. */
-static uint32_t edge_told(const WSANETWORKEVENTS *records)
+static uint32_t edge_poll_bits(const WSANETWORKEVENTS *records)
 {
 	static const uint32_t dead = POLLIN | POLLRDHUP | POLLOUT | POLLHUP;
 	long kinds = records->lNetworkEvents;
@@ -185,7 +185,7 @@ bool afd_edge_fired(struct afd_state *state, struct afd_edge *edge,
 	XP_ASSERT(sock->edge);
 	xp_count_shared(&state->counters->syscalls_check);
 	if (WSAEnumNetworkEvents((SOCKET)xp_fd_ident(fd), NULL, &records) == 0)
-		events = edge_told(&records);
+		events = edge_poll_bits(&records);
 	events &= (sock->watch & XP_WATCH_BITS) | POLLERR | POLLHUP | POLLNVAL;
 	*fired = (struct xp_fired){sock->token, events};
 	return events != 0;

@@ -82,7 +82,7 @@ int afd_pipe_change(struct afd_state *state, int fd, uint32_t watch,
 		xp_list_append(&state->pipes, &pipe->wanted);
 		state->pipe_pause_ms = PIPE_PAUSE_LEAST_MS;
 		if (state->waiters > 0)
-			afd_tell_wait(state);
+			afd_post_probe(state);
 	}
 	return 0;
 }

@@ -16,7 +16,7 @@
 #include "os/fdnum.h"
 #include "os/sys.h"
 
-#define AFD_TOLD_ALWAYS (POLLERR | POLLHUP | POLLNVAL)
+#define AFD_REPORTED_ALWAYS (POLLERR | POLLHUP | POLLNVAL)
 
 static int socks_reserve(struct afd_state *state, int fd)
 {
@@ -55,7 +55,7 @@ static uint32_t sock_wants(const struct afd_sock *sock)
 	return sock->hung ? 0 : POLLRDHUP;
 }
 
-void afd_tell_wait(struct afd_state *state)
+void afd_post_probe(struct afd_state *state)
 {
 	xp_count_shared(&state->counters->syscalls_wake);
 	PostQueuedCompletionStatus(state->port, 0, AFD_KEY_PROBE, NULL);
@@ -102,7 +102,7 @@ int afd_socks_submit(struct afd_state *state, struct xp_fired *fired, int cap,
 		if (rc == -ENOMEM || (rc < 0 && !fired))
 			return rc;
 		if (first && !fired) {
-			afd_tell_wait(state);
+			afd_post_probe(state);
 			continue;
 		}
 		xp_list_remove(&sock->update);
@@ -123,7 +123,7 @@ static int sock_submit_now(struct afd_state *state, struct afd_sock *sock)
 	if (state->waiters == 0)
 		return 0;
 	if (sock->first)
-		afd_tell_wait(state);
+		afd_post_probe(state);
 	if (sock->pending || !sock_wants(sock))
 		return 0;
 	rc = sock_submit(state, sock);
@@ -237,13 +237,13 @@ static uint32_t poll_answer(const struct afd_poll *poll)
 	if (poll->status.Status < 0)
 		return POLLERR;
 	return poll->argument.count == 0 ? 0
-		: xp_afd_told(poll->argument.handles[0].events);
+		: xp_afd_poll_bits(poll->argument.handles[0].events);
 }
 
 /* Of what the driver tells, what is to be reported. */
-static uint32_t sock_events(const struct afd_sock *sock, uint32_t told)
+static uint32_t sock_events(const struct afd_sock *sock, uint32_t reported)
 {
-	return told & ((sock->watch & XP_WATCH_BITS) | AFD_TOLD_ALWAYS);
+	return reported & ((sock->watch & XP_WATCH_BITS) | AFD_REPORTED_ALWAYS);
 }
 
 void afd_unsure_add(struct afd_state *state, struct afd_unsure *unsure,
@@ -275,7 +275,7 @@ void afd_unsure_settle(struct afd_state *state, struct afd_unsure *unsure)
 	for (int i = 0; i < len; i++)
 		unsure->fired[i]->events = sock_events(
 			unsure->socks[i],
-			xp_afd_told(unsure->handles[i].events));
+			xp_afd_poll_bits(unsure->handles[i].events));
 }
 
 struct afd_sock *afd_poll_ended(struct afd_state *state, struct afd_poll *poll,

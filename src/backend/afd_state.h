@@ -97,7 +97,7 @@ int afd_sock_change(struct afd_state *state, struct afd_sock *sock,
 void afd_sock_detach(struct afd_state *state, struct afd_sock *sock);
 
 /* A thread at the port comes out and looks at everything. */
-void afd_tell_wait(struct afd_state *state);
+void afd_post_probe(struct afd_state *state);
 
 /*
  * Begin the polls that are due.  What turns out to be closed goes to fired,

@@ -59,7 +59,7 @@ enum {
 	/* There is a kernel queue, so xpoll_fd can exist. */
 	XP_CAP_QUEUE_FD = 8,
 	/* `attach` knows by -EEXIST whether the number is the same file still. */
-	XP_CAP_TELLS_FILE = 16,
+	XP_CAP_KNOWS_FILE = 16,
 	/* POLLPRI. */
 	XP_CAP_EXCEPT = 32,
 	/* What was attached stays until it is detached, in the state at least. */

@@ -126,7 +126,7 @@ static int devpoll_flush(void *opaque, struct xp_fired *fired, int cap)
 	struct devpoll_state *state = opaque;
 
 	(void)fired, (void)cap;
-	return xp_dp_tell(&state->set);
+	return xp_dp_write(&state->set);
 }
 
 /* What one number tells; up to `room` entries. */
@@ -214,7 +214,7 @@ static int devpoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask
 
 	/* If nothing that was told counts, the device is told so. */
 	do {
-		len = xp_dp_tell(&state->set);
+		len = xp_dp_write(&state->set);
 		if (len < 0)
 			return len;
 		if (mask && deadline_ns != XP_NOW)
@@ -239,7 +239,7 @@ static void devpoll_wake(void *opaque)
 
 const struct xp_backend_ops xp_backend_devpoll = {
 	.name = "devpoll",
-	.caps = XP_CAP_FREE_CHANGE | XP_CAP_TELLS_FILE | XP_CAP_EXCEPT | XP_CAP_STAYS,
+	.caps = XP_CAP_FREE_CHANGE | XP_CAP_KNOWS_FILE | XP_CAP_EXCEPT | XP_CAP_STAYS,
 	.state_size = sizeof(struct devpoll_state),
 	.open = devpoll_open,
 	.close = devpoll_close,

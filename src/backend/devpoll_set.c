@@ -85,9 +85,9 @@ static int devpoll_record(const struct xp_fdmap_entry *entry, int fd,
 	int32_t wanted = devpoll_wanted(entry);
 	int len = 0;
 
-	if (has == wanted && !entry->anew)
+	if (has == wanted && !entry->as_new)
 		return 0;
-	if (has && (entry->anew || has & ~wanted))
+	if (has && (entry->as_new || has & ~wanted))
 		records[len++] = (struct pollfd){.fd = fd, .events = POLLREMOVE};
 	if (wanted)
 		records[len++] = (struct pollfd){
@@ -98,7 +98,7 @@ static int devpoll_record(const struct xp_fdmap_entry *entry, int fd,
 }
 
 /* The records of the numbers from `from` on were written. */
-static void devpoll_told(struct xp_dp_set *set, int from)
+static void devpoll_written(struct xp_dp_set *set, int from)
 {
 	while (set->dirty_len > from) {
 		struct xp_fdmap_entry *entry =
@@ -106,7 +106,7 @@ static void devpoll_told(struct xp_dp_set *set, int from)
 
 		entry->index = devpoll_wanted(entry);
 		entry->dirty = false;
-		entry->anew = false;
+		entry->as_new = false;
 	}
 }
 
@@ -114,7 +114,7 @@ static void devpoll_told(struct xp_dp_set *set, int from)
  * Write what has changed: all at once, unless that is more than the limit of
  * descriptors allows.
  */
-int xp_dp_tell(struct xp_dp_set *set)
+int xp_dp_write(struct xp_dp_set *set)
 {
 	int most = set->cap;
 
@@ -134,7 +134,7 @@ int xp_dp_tell(struct xp_dp_set *set)
 			rc = xp_sys_devpoll_write(set->device, set->fds, len);
 		}
 		if (rc == 0)
-			devpoll_told(set, from);
+			devpoll_written(set, from);
 		else if (rc == -EINVAL && len > DEVPOLL_RECORDS)
 			most = len / 2 < DEVPOLL_RECORDS ? DEVPOLL_RECORDS : len / 2;
 		else
@@ -150,7 +150,7 @@ void xp_dp_mend(struct xp_dp_set *set, int fd)
 	XP_ASSERT(fd >= 0 && fd < set->map.len);
 	/* Written while it was closed, it cannot have been removed. */
 	entry->index = DEVPOLL_THERE;
-	entry->anew = true;
+	entry->as_new = true;
 	devpoll_mark(set, fd);
 }
 
@@ -171,7 +171,7 @@ static void devpoll_put(struct xp_dp_set *set, int fd, uint32_t watch,
 	entry->token = token;
 	entry->watch = (uint16_t)(watch & XP_WATCH_BITS);
 	entry->place = devpoll_place(watch);
-	if (entry->anew || entry->index != devpoll_wanted(entry))
+	if (entry->as_new || entry->index != devpoll_wanted(entry))
 		devpoll_mark(set, fd);
 }
 
@@ -194,7 +194,7 @@ int xp_dp_attach(struct xp_dp_set *set, int fd, uint32_t watch, uint64_t token)
 
 	if (rc == 0) {
 		/* Another file, perhaps: then the device knows the old one. */
-		entry->anew = true;
+		entry->as_new = true;
 		devpoll_mark(set, fd);
 		return -EEXIST;
 	}
@@ -209,7 +209,7 @@ int xp_dp_attach(struct xp_dp_set *set, int fd, uint32_t watch, uint64_t token)
 		rc = xp_edge_attach(set->edge, fd, watch, token);
 	if (rc < 0)
 		return rc;
-	set->map.entries[fd].anew = true;
+	set->map.entries[fd].as_new = true;
 	devpoll_put(set, fd, watch, token);
 	set->attached++;
 	return 0;

@@ -41,7 +41,7 @@ int xp_dp_change(struct xp_dp_set *set, int fd, uint32_t watch, uint64_t token);
 int xp_dp_detach(struct xp_dp_set *set, int fd);
 
 /* Write what has changed to the device; 0 or a negative errno value. */
-int xp_dp_tell(struct xp_dp_set *set);
+int xp_dp_write(struct xp_dp_set *set);
 
 /* It has told of this number what was not asked for: make it forget. */
 void xp_dp_mend(struct xp_dp_set *set, int fd);

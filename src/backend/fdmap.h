@@ -24,11 +24,11 @@ struct xp_fdmap_entry {
 	int32_t index; /* in the array, if there; or what the kernel has of it */
 	uint16_t watch;
 	uint8_t place : 4;  /* enum xp_fdmap_place */
-	uint8_t told : 1;   /* XP_PLACE_STATE: it has reported, and may last */
+	uint8_t reported : 1; /* XP_PLACE_STATE: it has reported, and may last */
 	uint8_t fixed : 1;  /* a /proc file: looking takes its news away */
 	uint8_t hup_unwritable : 1; /* its hang-up does not make it writable */
 	uint8_t dirty : 1;  /* the kernel is to be told about it */
-	uint8_t anew : 1;   /* as if it had never been told */
+	uint8_t as_new : 1; /* as if it had never been told */
 	uint8_t kind : 4;   /* enum xp_fd_kind, where the queue tells it */
 };
 

@@ -132,7 +132,7 @@ static void port_harvest(struct port_call *call, int len)
 	struct port_state *state = call->state;
 	struct xp_port_unsure unsure;
 	int first = call->count;
-	int told = first;
+	int reported = first;
 
 	unsure.len = 0;
 	for (int i = 0; i < len; i++) {
@@ -152,8 +152,8 @@ static void port_harvest(struct port_call *call, int len)
 	xp_port_settle(&state->set, &unsure);
 	for (int i = first; i < call->count; i++)
 		if (call->fired[i].events || call->fired[i].token == XP_TOKEN_WAKE)
-			call->fired[told++] = call->fired[i];
-	call->count = told;
+			call->fired[reported++] = call->fired[i];
+	call->count = reported;
 }
 
 static void port_harvest_edges(struct port_call *call)
@@ -310,7 +310,7 @@ static int port_set_alarm(void *opaque, int64_t deadline_ns)
 const struct xp_backend_ops xp_backend_port = {
 	.name = "port",
 	.caps = XP_CAP_CONCURRENT | XP_CAP_FREE_CHANGE | XP_CAP_QUEUE_FD |
-		XP_CAP_TELLS_FILE | XP_CAP_EXCEPT | XP_CAP_STAYS,
+		XP_CAP_KNOWS_FILE | XP_CAP_EXCEPT | XP_CAP_STAYS,
 	.state_size = sizeof(struct port_state),
 	.open = port_open,
 	.close = port_close,

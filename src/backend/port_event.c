@@ -5,11 +5,11 @@
 #include "backend/port_set.h"
 #include "os/sys.h"
 
-#define PORT_TOLD_ALWAYS (POLLERR | POLLHUP | POLLNVAL)
+#define PORT_REPORTED_ALWAYS (POLLERR | POLLHUP | POLLNVAL)
 
-static uint32_t port_told(const struct xp_port_object *object, int events)
+static uint32_t port_poll_bits(const struct xp_port_object *object, int events)
 {
-	return (uint32_t)events & (object->want | PORT_TOLD_ALWAYS);
+	return (uint32_t)events & (object->want | PORT_REPORTED_ALWAYS);
 }
 
 void xp_port_settle(struct xp_port_set *set, struct xp_port_unsure *unsure)
@@ -39,7 +39,7 @@ bool xp_port_fired(struct xp_port_set *set, const port_event_t *event,
 		return false;
 	xp_port_due(set, object, fd);
 	fired->token = object->token;
-	fired->events = port_told(object, event->portev_events);
+	fired->events = port_poll_bits(object, event->portev_events);
 	if (!fired->events)
 		return false;
 	/* Associated since this wait began, it holds since then, too. */

@@ -83,7 +83,7 @@ int xp_entry_still(struct xpoll *queue, int fd, const struct xp_slot *slot,
 	unsigned caps = queue->ops->caps;
 	int rc;
 
-	if (!(caps & XP_CAP_TELLS_FILE)) {
+	if (!(caps & XP_CAP_KNOWS_FILE)) {
 		xp_count(&queue->counters.syscalls_check);
 		rc = xp_sys_open_flags(fd);
 		return rc < 0 ? rc : 0;

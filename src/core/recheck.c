@@ -42,7 +42,7 @@ static bool deferred_confirmed(struct xpoll *queue, int fd,
 	int rc;
 
 	if (slot->mode != XP_MODE_UNPOLLABLE && slot->mode != XP_MODE_NONE &&
-	    (queue->ops->caps & (XP_CAP_STAYS | XP_CAP_TELLS_FILE)) !=
+	    (queue->ops->caps & (XP_CAP_STAYS | XP_CAP_KNOWS_FILE)) !=
 	    XP_CAP_STAYS)
 		return xp_entry_same_file(queue, fd, slot, filters);
 	if (slot->mode == XP_MODE_UNPOLLABLE) {

@@ -228,7 +228,7 @@ static int unpollable_events(struct xpoll *queue, const struct xp_unpollable *fi
 		return rc;
 	/* Open, and nobody knows more of it: reading will tell. */
 	if (rc == 0 && file->sized && !poll_level && events & POLLIN) {
-		int64_t offset = xp_sys_tell(unpollable_fd(file));
+		int64_t offset = xp_sys_offset(unpollable_fd(file));
 
 		xp_count(&queue->counters.syscalls_check);
 		/* Beyond the end is not at the end, as in FreeBSD. */
@@ -246,7 +246,7 @@ int64_t xp_unpollable_left(struct xpoll *queue, int fd)
 	xp_count_by(&queue->counters.syscalls_check, 2);
 	if (!file->sized || unpollable_status(file, &status) < 0)
 		return 1;
-	return status.st_size - xp_sys_tell(fd);
+	return status.st_size - xp_sys_offset(fd);
 }
 
 /* The filters of the file that are to be looked at. */

@@ -17,7 +17,7 @@ int xp_sys_fstat(int fd, struct stat *status)
 	return rc;
 }
 
-int64_t xp_sys_tell(int fd)
+int64_t xp_sys_offset(int fd)
 {
 	int saved = errno;
 	int64_t offset = lseek(fd, 0, SEEK_CUR);

@@ -29,7 +29,7 @@ static void user_list(struct xpoll *queue, struct xp_inodes *inodes,
 	bool first = timed && xp_list_empty(&inodes->timed);
 
 	xp_list_remove(&user->all);
-	xp_list_append(timed ? &inodes->timed : &inodes->told, &user->all);
+	xp_list_append(timed ? &inodes->timed : &inodes->reported, &user->all);
 	if (first)
 		xp_host.set_due(queue, XP_SOURCE_VNODE,
 		                xp_sys_now() + LOOK_EVERY_NS);
@@ -77,36 +77,36 @@ static void user_news(struct xpoll *queue, struct xp_inode_user *user,
 static void user_settle(struct xpoll *queue, struct xp_inodes *inodes,
                         struct xp_inode_user *user)
 {
-	uint32_t told = user->told;
+	uint32_t reported = user->reported;
 	uint32_t notes = XPOLL_NOTE_REVOKE;
 	struct stat now;
 	bool gone;
 	int rc;
 
-	user->told = 0;
-	if (told & XP_TOLD_BY_TIME)
+	user->reported = 0;
+	if (reported & XP_REPORT_BY_TIME)
 		user_list(queue, inodes, user, true);
-	if (told & XPOLL_NOTE_RENAME)
+	if (reported & XPOLL_NOTE_RENAME)
 		user_moved(queue, inodes, user);
 	rc = xp_inode_look(user, &now);
 	gone = rc == -EBADF || rc == -ENOENT;
-	if (!gone && rc == 0 && told & XP_TOLD_ENDED &&
-	    !(told & XPOLL_NOTE_REVOKE))
+	if (!gone && rc == 0 && reported & XP_REPORT_ENDED &&
+	    !(reported & XPOLL_NOTE_REVOKE))
 		gone = !user_survives(queue, inodes, user, &now);
 	if (gone) {
 		user->ops->gone(queue, user);
 		return;
 	}
 	/* Removed from where nobody listened yet: no report tells of its end. */
-	if (rc == 0 && told & XPOLL_NOTE_RENAME && now.st_nlink == 0 &&
+	if (rc == 0 && reported & XPOLL_NOTE_RENAME && now.st_nlink == 0 &&
 	    S_ISDIR(now.st_mode))
-		told |= XPOLL_NOTE_DELETE;
+		reported |= XPOLL_NOTE_DELETE;
 	/* Open, and it cannot be looked at: its file system is gone. */
 	if (rc == 0) {
-		notes = xp_inode_notes(user, told, &now);
-		xp_inode_remember(&user->last, told, &now);
+		notes = xp_inode_notes(user, reported, &now);
+		xp_inode_remember(&user->last, reported, &now);
 	}
-	user_news(queue, user, notes, told & XP_TOLD_LOST);
+	user_news(queue, user, notes, reported & XP_REPORT_LOST);
 }
 
 static void inodes_settle(struct xpoll *queue, struct xp_inodes *inodes)
@@ -141,7 +141,7 @@ static struct xp_inodes *inodes_make(struct xpoll *queue)
 	inodes = xp_alloc(sizeof *inodes);
 	if (!inodes)
 		return NULL;
-	xp_list_init(&inodes->told);
+	xp_list_init(&inodes->reported);
 	xp_list_init(&inodes->timed);
 	xp_list_init(&inodes->unsettled);
 	xp_list_init(&inodes->pool);
@@ -162,8 +162,8 @@ void xp_inodes_due(struct xpoll *queue, int64_t now_ns, int room)
 		inodes->again(inodes);
 	item = inodes->timed.next;
 	for (; item != &inodes->timed; item = item->next)
-		xp_inode_told(inodes, XP_CONTAINER_OF(item, struct xp_inode_user,
-		                                      all), XP_TOLD_LOOK);
+		xp_inode_report(inodes, XP_CONTAINER_OF(item, struct xp_inode_user,
+		                                        all), XP_REPORT_LOOK);
 	inodes_settle(queue, inodes);
 	xp_host.set_due(queue, XP_SOURCE_VNODE,
 	                xp_list_empty(&inodes->timed) ? XP_NEVER
@@ -214,7 +214,7 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
 	user->above.user = user;
 	user->fd = fd;
 	user->notes = notes;
-	user->told = 0;
+	user->reported = 0;
 	user->ignored = 0;
 	settle_others(queue, inodes);
 	rc = xp_inode_join(queue, inodes, user);
@@ -288,7 +288,7 @@ void xp_inode_unwatch(struct xpoll *queue, struct xp_inode_user *user)
 bool xp_inode_supports(uint32_t notes)
 {
 	return !(notes & ~(uint32_t)BY_LOOK) ||
-		!(notes & ~xp_inodes_tellable());
+		!(notes & ~xp_inodes_reportable());
 }
 
 /* Not watched any more; what it was told is forgotten. */
@@ -312,7 +312,7 @@ void xp_inodes_fini(struct xpoll *queue, void *state)
 	struct xp_inodes *inodes = state;
 
 	(void)queue;
-	users_release(&inodes->told);
+	users_release(&inodes->reported);
 	users_release(&inodes->timed);
 	XP_ASSERT(xp_list_empty(&inodes->unsettled));
 	xp_inodes_close(inodes);

@@ -57,7 +57,7 @@ struct xp_inode_user {
 	int reserved;               /* inodes that the provider holds for it */
 	uint64_t place;             /* where the provider saw it last */
 	uint32_t ignored;           /* notes it was told and did not listen to */
-	uint32_t told;              /* notes since the last comparison, XP_TOLD_ */
+	uint32_t reported;          /* notes since the last comparison, XP_REPORT_ */
 	int64_t born_ns;            /* when the file was made; 0: nobody knows */
 	struct stat last;           /* as it was then */
 };

@@ -76,7 +76,7 @@ static bool was_set(const struct stat *old, const struct stat *now)
  * All that two looks tell.  A time that has changed alone is of an attribute that
  * cannot be seen, unless what was told explains it.
  */
-uint32_t xp_inode_compare(bool as_bsd, uint32_t told, const struct stat *old,
+uint32_t xp_inode_compare(bool as_bsd, uint32_t reported, const struct stat *old,
                         const struct stat *now)
 {
 	uint32_t notes = compare_size(old, now) |
@@ -90,31 +90,31 @@ uint32_t xp_inode_compare(bool as_bsd, uint32_t told, const struct stat *old,
 		notes |= XPOLL_NOTE_ATTRIB;
 	if (old->st_mode != now->st_mode || old->st_uid != now->st_uid ||
 	    old->st_gid != now->st_gid ||
-	    (!notes && !(told & XPOLL_NOTE_RENAME) &&
+	    (!notes && !(reported & XPOLL_NOTE_RENAME) &&
 	     !xp_same_time(&old->st_ctim, &now->st_ctim)))
 		notes |= XPOLL_NOTE_ATTRIB;
 	return notes;
 }
 
 /* The notes for what was told of a file that looks like this now. */
-uint32_t xp_inode_notes(const struct xp_inode_user *user, uint32_t told,
+uint32_t xp_inode_notes(const struct xp_inode_user *user, uint32_t reported,
                          const struct stat *now)
 {
-	uint32_t notes = told & ~(uint32_t)XPOLL_NOTE_DELETE;
+	uint32_t notes = reported & ~(uint32_t)XPOLL_NOTE_DELETE;
 	const struct stat *old = &user->last;
 	uint32_t links = compare_links(user->as_bsd, old, now);
 
-	if (told & XPOLL_NOTE_WRITE)
+	if (reported & XPOLL_NOTE_WRITE)
 		notes |= compare_size(old, now);
-	if (told & (XPOLL_NOTE_ATTRIB | XPOLL_NOTE_DELETE))
+	if (reported & (XPOLL_NOTE_ATTRIB | XPOLL_NOTE_DELETE))
 		notes |= links;
 	/* That one came for the names. */
 	if (user->as_bsd && links && !S_ISDIR(now->st_mode) &&
 	    !was_set(old, now))
 		notes &= ~(uint32_t)XPOLL_NOTE_ATTRIB;
-	if (told & (XP_TOLD_LOOK | XP_TOLD_LOST | XP_TOLD_ENDED))
-		notes |= xp_inode_compare(user->as_bsd, told, old, now);
-	if (told & XP_TOLD_LOST)
+	if (reported & (XP_REPORT_LOOK | XP_REPORT_LOST | XP_REPORT_ENDED))
+		notes |= xp_inode_compare(user->as_bsd, reported, old, now);
+	if (reported & XP_REPORT_LOST)
 		notes |= SUSPECTED |
 			(S_ISDIR(now->st_mode) ? SUSPECTED_OF_DIRECTORY : 0);
 	return notes;
@@ -124,16 +124,16 @@ uint32_t xp_inode_notes(const struct xp_inode_user *user, uint32_t told,
  * What was not compared is left for the report that tells of it: it is still to
  * come, though the look that another one has caused has seen it already.
  */
-void xp_inode_remember(struct stat *last, uint32_t told, const struct stat *now)
+void xp_inode_remember(struct stat *last, uint32_t reported, const struct stat *now)
 {
 	struct stat before = *last;
 
 	*last = *now;
-	if (told & (XP_TOLD_LOOK | XP_TOLD_LOST | XP_TOLD_ENDED))
+	if (reported & (XP_REPORT_LOOK | XP_REPORT_LOST | XP_REPORT_ENDED))
 		return;
-	if (!(told & XPOLL_NOTE_WRITE))
+	if (!(reported & XPOLL_NOTE_WRITE))
 		last->st_size = before.st_size;
-	if (!(told & (XPOLL_NOTE_ATTRIB | XPOLL_NOTE_DELETE)))
+	if (!(reported & (XPOLL_NOTE_ATTRIB | XPOLL_NOTE_DELETE)))
 		last->st_nlink = before.st_nlink;
 }
 

@@ -126,7 +126,7 @@ static int64_t translate(const struct timers *timers, int64_t first_ns)
 }
 
 /* Tell the queue which moment is the next, if it has changed. */
-static void timers_tell(struct xpoll *queue, struct timers *timers)
+static void timers_update_due(struct xpoll *queue, struct timers *timers)
 {
 	int64_t due_ns = xp_heap_deadline(&timers->heaps[MONOTONIC]);
 	int64_t first_ns = xp_heap_deadline(&timers->heaps[REALTIME]);
@@ -144,11 +144,11 @@ static void timers_tell(struct xpoll *queue, struct timers *timers)
 }
 
 /* Translate again: the clock may have been set. */
-static void timers_retell(struct xpoll *queue, struct timers *timers)
+static void timers_retranslate(struct xpoll *queue, struct timers *timers)
 {
 	timers->first_ns = XP_NEVER;
 	timers->first_due_ns = XP_NEVER;
-	timers_tell(queue, timers);
+	timers_update_due(queue, timers);
 }
 
 /* Let it run, if it is to. */
@@ -196,7 +196,7 @@ static void timer_due(struct xpoll *queue, int64_t now_ns, int room)
 	if (timers->heaps[REALTIME].len)
 		timers_expire(queue, &timers->heaps[REALTIME],
 		              xp_sys_realtime(), room);
-	timers_retell(queue, timers);
+	timers_retranslate(queue, timers);
 }
 
 /* The real-time clock was set. */
@@ -207,7 +207,7 @@ static void timers_stepped(struct xpoll *queue, struct xp_source_fd *watch)
 
 	/* It fails with ECANCELED, and that is the message. */
 	(void)xp_sys_read(watch->fd, &count, sizeof count);
-	timers_retell(queue, timers);
+	timers_retranslate(queue, timers);
 }
 
 static int step_begin(struct xpoll *queue, struct timers *timers)
@@ -292,7 +292,7 @@ static int timer_attach(struct xpoll *queue, struct xp_registration *reg,
 	timers->counts[clock]++;
 	timer_start(queue, timers, timer_of(reg), change, clock);
 	if (XP_UNLIKELY(xp_heap_is_first(&timer_of(reg)->place)))
-		timers_tell(queue, timers);
+		timers_update_due(queue, timers);
 	return 0;
 }
 
@@ -316,7 +316,7 @@ static int timer_touch(struct xpoll *queue, struct xp_registration *reg,
 	timers->counts[before]--;
 	timers->counts[after]++;
 	timer_start(queue, timers, timer_of(reg), change, after);
-	timers_tell(queue, timers);
+	timers_update_due(queue, timers);
 	return 0;
 }
 
@@ -326,7 +326,7 @@ static void timer_switched(struct xpoll *queue, struct xp_registration *reg)
 
 	timer_stop(timers, timer_of(reg));
 	timer_run_on(timers, timer_of(reg));
-	timers_tell(queue, timers);
+	timers_update_due(queue, timers);
 }
 
 static void timer_detach(struct xpoll *queue, struct xp_registration *reg)
@@ -337,7 +337,7 @@ static void timer_detach(struct xpoll *queue, struct xp_registration *reg)
 	timer_stop(timers, timer_of(reg));
 	timers->counts[clock_of(reg->fflags)]--;
 	if (first)
-		timers_tell(queue, timers);
+		timers_update_due(queue, timers);
 }
 
 /* How often it has expired; the deadline moves on to the next time. */
@@ -372,7 +372,7 @@ static void timer_collect(struct xpoll *queue, struct xp_registration *reg,
 	if (reg->flags & XPOLL_DISPATCH)
 		return;
 	timer_run_on(timers, timer_of(reg));
-	timers_tell(queue, timers);
+	timers_update_due(queue, timers);
 }
 
 static bool timer_supports(uint32_t fflags)
@@ -404,7 +404,7 @@ static int timer_inherit(struct xpoll *queue, struct xp_registration *reg)
 	timers->counts[clock]++;
 	timer_of(reg)->place.place = 0; /* The old heap is gone. */
 	timer_run_on(timers, timer_of(reg));
-	timers_tell(queue, timers);
+	timers_update_due(queue, timers);
 	return 0;
 }
 

@@ -33,24 +33,24 @@ ULONG xp_afd_wanted(uint32_t events)
 	return wanted;
 }
 
-uint32_t xp_afd_told(ULONG told)
+uint32_t xp_afd_poll_bits(ULONG reported)
 {
 	uint32_t events = 0;
 
-	if (told & XP_AFD_LOCAL_CLOSE)
+	if (reported & XP_AFD_LOCAL_CLOSE)
 		return POLLNVAL;
-	if (told & (XP_AFD_RECEIVE | XP_AFD_ACCEPT))
+	if (reported & (XP_AFD_RECEIVE | XP_AFD_ACCEPT))
 		events |= POLLIN;
-	if (told & XP_AFD_SEND)
+	if (reported & XP_AFD_SEND)
 		events |= POLLOUT;
-	if (told & XP_AFD_RECEIVE_OOB)
+	if (reported & XP_AFD_RECEIVE_OOB)
 		events |= POLLPRI;
-	if (told & XP_AFD_DISCONNECT)
+	if (reported & XP_AFD_DISCONNECT)
 		events |= POLLIN | POLLRDHUP;
 	/* As after a reset elsewhere: reads and writes end at once. */
-	if (told & XP_AFD_ABORT)
+	if (reported & XP_AFD_ABORT)
 		events |= POLLIN | POLLRDHUP | POLLOUT | POLLHUP;
-	if (told & XP_AFD_CONNECT_FAIL)
+	if (reported & XP_AFD_CONNECT_FAIL)
 		events |= POLLIN | POLLRDHUP | POLLOUT | POLLERR | POLLHUP;
 	return events;
 }

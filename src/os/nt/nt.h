@@ -69,7 +69,7 @@ struct xp_afd_poll {
 
 /* Bits of poll(2), as what a poll asks for, and back. */
 ULONG xp_afd_wanted(uint32_t events);
-uint32_t xp_afd_told(ULONG told);
+uint32_t xp_afd_poll_bits(ULONG reported);
 
 /*
  * Open the driver.  Its polls end as packets of this completion port; NULL: it

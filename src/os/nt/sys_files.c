@@ -89,7 +89,7 @@ int xp_nt_file_type(int fd)
 	return type == FILE_TYPE_UNKNOWN ? -EBADF : (int)type;
 }
 
-int64_t xp_sys_tell(int fd)
+int64_t xp_sys_offset(int fd)
 {
 	LARGE_INTEGER none = {.QuadPart = 0};
 	LARGE_INTEGER offset;

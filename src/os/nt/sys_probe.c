@@ -34,7 +34,7 @@ int xp_nt_probe(struct xp_afd_handle *handles, int count)
 {
 	struct probe probe = {.count = (ULONG)count};
 	IO_STATUS_BLOCK status;
-	ULONG told;
+	ULONG reported;
 	int rc;
 
 	XP_ASSERT(count > 0 && count <= XP_AFD_PROBE_MOST);
@@ -51,10 +51,10 @@ int xp_nt_probe(struct xp_afd_handle *handles, int count)
 	if (status.Status == STATUS_PENDING)
 		(void)WaitForSingleObject(probe_afd, INFINITE);
 	/* Nothing is ready if the time was up; then the count is not told. */
-	told = status.Status == 0 ? probe.count : 0;
+	reported = status.Status == 0 ? probe.count : 0;
 	/* What is ready comes in the order in which it was asked for. */
 	for (int i = 0, k = 0; i < count; i++) {
-		bool ready = k < (int)told &&
+		bool ready = k < (int)reported &&
 			probe.handles[k].handle == handles[i].handle;
 
 		handles[i].events = ready ? probe.handles[k++].events : 0;
@@ -71,12 +71,12 @@ static struct xp_afd_handle probe_handle(const struct pollfd *entry)
 }
 
 /* Only what is asked for, but for what poll(2) tells in any case. */
-static int probe_result(struct pollfd *entry, uint32_t told)
+static int probe_result(struct pollfd *entry, uint32_t reported)
 {
 	uint32_t wanted = (uint32_t)(unsigned short)entry->events | POLLERR |
 		POLLHUP | POLLNVAL;
 
-	entry->revents = (short)(told & wanted);
+	entry->revents = (short)(reported & wanted);
 	return entry->revents != 0;
 }
 
@@ -85,7 +85,7 @@ static uint32_t probe_one(struct pollfd *entry)
 	struct xp_afd_handle handle = probe_handle(entry);
 
 	if (xp_nt_probe(&handle, 1) == 0)
-		return xp_afd_told(handle.events);
+		return xp_afd_poll_bits(handle.events);
 	return xp_nt_is_socket((int)entry->fd) ? POLLNVAL
 		: xp_nt_file_probe((int)entry->fd);
 }
@@ -110,7 +110,7 @@ static int probe_some(struct pollfd *fds, int count)
 	if (xp_nt_probe(handles, count) < 0)
 		return probe_each(fds, count);
 	for (int i = 0; i < count; i++)
-		ready += probe_result(&fds[i], xp_afd_told(handles[i].events));
+		ready += probe_result(&fds[i], xp_afd_poll_bits(handles[i].events));
 	return ready;
 }
 

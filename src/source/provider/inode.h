@@ -1,7 +1,7 @@
 /*
  * The seam between inode.c and the kernel's way to tell what happens to files.
  * The provider keeps book of which inodes are watched for whom, and reports by
- * xp_inode_told.  All with the queue's lock held.
+ * xp_inode_report.  All with the queue's lock held.
  */
 #ifndef XP_SOURCE_PROVIDER_INODE_H
 #define XP_SOURCE_PROVIDER_INODE_H
@@ -12,16 +12,16 @@
 
 /* What a user can be told besides notes. */
 enum {
-	XP_TOLD_LOOK = 1 << 24,  /* compare everything */
-	XP_TOLD_LOST = 1 << 25,  /* reports were dropped */
-	XP_TOLD_ENDED = 1 << 26, /* the kernel does not watch it any more */
-	XP_TOLD_BY_TIME = 1 << 27, /* nor reports it: it is looked at now and then */
+	XP_REPORT_LOOK = 1 << 24, /* compare everything */
+	XP_REPORT_LOST = 1 << 25, /* reports were dropped */
+	XP_REPORT_ENDED = 1 << 26, /* the kernel does not watch it any more */
+	XP_REPORT_BY_TIME = 1 << 27, /* nor reports it: it is looked at now and then */
 };
 
 /* One queue's; the state of the VNODE source. */
 struct xp_inodes {
 	struct xpoll *queue;
-	struct xp_list told;      /* users the kernel tells about */
+	struct xp_list reported;  /* users the kernel tells about */
 	struct xp_list timed;     /* users looked at now and then */
 	struct xp_list unsettled; /* of both: with something to compare */
 	/* The kernel's instance; its fd is -1: none.  ready: harvest and settle. */
@@ -42,10 +42,10 @@ static inline bool xp_same_time(const struct timespec *a,
 }
 
 /* Note it for the user, who is settled later. */
-static inline void xp_inode_told(struct xp_inodes *inodes,
-                                 struct xp_inode_user *user, uint32_t notes)
+static inline void xp_inode_report(struct xp_inodes *inodes,
+                                   struct xp_inode_user *user, uint32_t notes)
 {
-	user->told |= notes;
+	user->reported |= notes;
 	if (xp_list_empty(&user->unsettled))
 		xp_list_append(&inodes->unsettled, &user->unsettled);
 }
@@ -55,18 +55,18 @@ static inline void xp_inode_told(struct xp_inodes *inodes,
 /* 0; -ENOENT: the number is another file's by now; -EBADF ... */
 int xp_inode_look(const struct xp_inode_user *user, struct stat *now);
 /* All that differs; told: what else is known, which may explain it. */
-uint32_t xp_inode_compare(bool as_bsd, uint32_t told, const struct stat *old,
+uint32_t xp_inode_compare(bool as_bsd, uint32_t reported, const struct stat *old,
                           const struct stat *now);
 /* The notes for what was told of a file that looks like this now. */
-uint32_t xp_inode_notes(const struct xp_inode_user *user, uint32_t told,
+uint32_t xp_inode_notes(const struct xp_inode_user *user, uint32_t reported,
                         const struct stat *now);
 /* What is compared next time; told: what was compared now. */
-void xp_inode_remember(struct stat *last, uint32_t told, const struct stat *now);
+void xp_inode_remember(struct stat *last, uint32_t reported, const struct stat *now);
 
 /* The provider; it calls nothing of inode.c. --------------------------------- */
 
 /* Notes that the kernel tells here; 0: it tells nothing. */
-uint32_t xp_inodes_tellable(void);
+uint32_t xp_inodes_reportable(void);
 
 /*
  * Have the kernel tell user->notes of user->fd from now on; user->last is

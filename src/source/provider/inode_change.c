@@ -38,7 +38,7 @@ struct xp_inode {
 	WCHAR path[];
 };
 
-uint32_t xp_inodes_tellable(void)
+uint32_t xp_inodes_reportable(void)
 {
 	return XPOLL_NOTE_DELETE | XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND |
 		XPOLL_NOTE_TRUNCATE | XPOLL_NOTE_ATTRIB | XPOLL_NOTE_LINK |
@@ -72,10 +72,10 @@ static HANDLE change_handle(const struct xp_inode *inode)
 }
 
 /* It was renamed if its path is another; its last name is no path. */
-static void change_tell(struct xp_inodes *inodes, struct xp_inode_user *user)
+static void change_report(struct xp_inodes *inodes, struct xp_inode_user *user)
 {
 	WCHAR path[CHANGE_PATH_MOST];
-	uint32_t notes = XP_TOLD_LOOK;
+	uint32_t notes = XP_REPORT_LOOK;
 	struct stat status;
 
 	if (change_path(user->fd, path) == 0 &&
@@ -84,7 +84,7 @@ static void change_tell(struct xp_inodes *inodes, struct xp_inode_user *user)
 		user->place = change_hash(path);
 		notes |= XPOLL_NOTE_RENAME;
 	}
-	xp_inode_told(inodes, user, notes);
+	xp_inode_report(inodes, user, notes);
 }
 
 static void change_ready(struct xpoll *queue, struct xp_source_fd *watch)
@@ -97,8 +97,8 @@ static void change_ready(struct xpoll *queue, struct xp_source_fd *watch)
 	(void)FindNextChangeNotification(change_handle(inode));
 	for (struct xp_list *item = inode->links.next; item != &inode->links;
 	     item = item->next)
-		change_tell(inodes, XP_CONTAINER_OF(item, struct xp_inode_link,
-		                                    item)->user);
+		change_report(inodes, XP_CONTAINER_OF(item, struct xp_inode_link,
+		                                      item)->user);
 	inodes->watch.ready(queue, &inodes->watch);
 }
 
@@ -215,7 +215,7 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 	WCHAR path[CHANGE_PATH_MOST];
 	int rc;
 
-	if (user->notes & ~xp_inodes_tellable())
+	if (user->notes & ~xp_inodes_reportable())
 		return -ENOTSUP;
 	if (user->self.inode)
 		return user_result(user);

@@ -313,14 +313,14 @@ void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user)
 }
 
 /* Those who want to know of this inode: tell them. */
-static void inode_tell(struct xp_inodes *inodes, struct xp_inode *inode,
-                       uint32_t notes)
+static void inode_report(struct xp_inodes *inodes, struct xp_inode *inode,
+                         uint32_t notes)
 {
 	struct xp_list *item = inode->links.next;
 
 	for (; item != &inode->links; item = item->next)
-		xp_inode_told(inodes, XP_CONTAINER_OF(item, struct xp_inode_link,
-		                                      item)->user, notes);
+		xp_inode_report(inodes, XP_CONTAINER_OF(item, struct xp_inode_link,
+		                                        item)->user, notes);
 }
 
 /* By mistake the kernel was told to watch it for too little. */
@@ -331,7 +331,7 @@ static void inode_repair(struct xp_inodes *inodes, struct xp_inode *inode)
 	for (; item != &inode->links; item = item->next)
 		number_undo(inodes, link_watch(inodes, XP_CONTAINER_OF(
 			item, struct xp_inode_link, item)));
-	inode_tell(inodes, inode, XP_TOLD_LOST);
+	inode_report(inodes, inode, XP_REPORT_LOST);
 }
 
 static bool is_recent(const struct timespec *time)
@@ -341,13 +341,13 @@ static bool is_recent(const struct timespec *time)
 }
 
 /*
- * While the kernel replaces a mask, what happens may go untold: seen on Linux
+ * While the kernel replaces a mask, what happens may go unreported: seen on Linux
  * 6.18, 38 of a million writes.  Two looks tell, but for what happens to be
  * behind one tick of a coarse clock; of writes, that is suspected.
  */
-static uint32_t untold(const struct stat *before, const struct stat *after)
+static uint32_t unreported_notes(const struct stat *before, const struct stat *after)
 {
-	uint32_t notes = XP_TOLD_LOOK;
+	uint32_t notes = XP_REPORT_LOOK;
 
 	if (is_recent(&after->st_mtim))
 		notes |= XPOLL_NOTE_WRITE;
@@ -381,9 +381,9 @@ void xp_inode_narrow(struct xp_inodes *inodes, struct xp_inode *inode)
 	number = xp_sys_inotify_add(inodes->watch.fd, path, mask);
 	if (number == (int)inode->item.ident) {
 		inode->mask = mask;
-		inode_tell(inodes, inode,
-		           xp_sys_fstat(link->user->fd, &after) < 0 ? XP_TOLD_LOST
-		           : untold(&before, &after));
+		inode_report(inodes, inode,
+		             xp_sys_fstat(link->user->fd, &after) < 0 ? XP_REPORT_LOST
+		             : unreported_notes(&before, &after));
 	} else if (number >= 0 && xp_inode_find(inodes, number)) {
 		inode_repair(inodes, xp_inode_find(inodes, number));
 	} else {
@@ -408,7 +408,7 @@ void xp_inodes_close(struct xp_inodes *inodes)
 		xp_sys_close(inodes->watch.fd);
 }
 
-uint32_t xp_inodes_tellable(void)
+uint32_t xp_inodes_reportable(void)
 {
 	char path[PATH_SIZE];
 	char name[PATH_SIZE];

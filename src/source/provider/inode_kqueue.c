@@ -41,7 +41,7 @@ static const struct {
 
 enum { VNODE_NOTES = sizeof vnode_notes / sizeof *vnode_notes };
 
-uint32_t xp_inodes_tellable(void)
+uint32_t xp_inodes_reportable(void)
 {
 	uint32_t notes = 0;
 
@@ -61,12 +61,12 @@ static uint32_t kernel_notes(uint32_t notes)
 }
 
 /* What a look at the file tells is left to that. */
-static uint32_t notes_told(uint32_t kernel, bool directory)
+static uint32_t notes_reported(uint32_t kernel, bool directory)
 {
 	static const uint32_t passing = XPOLL_NOTE_RENAME | XPOLL_NOTE_REVOKE |
 		XPOLL_NOTE_OPEN | XPOLL_NOTE_CLOSE | XPOLL_NOTE_CLOSE_WRITE |
 		XPOLL_NOTE_READ | XPOLL_NOTE_ATTRIB;
-	uint32_t notes = XP_TOLD_LOOK;
+	uint32_t notes = XP_REPORT_LOOK;
 
 	for (int i = 0; i < VNODE_NOTES; i++)
 		if (vnode_notes[i].note & passing && kernel & vnode_notes[i].kernel)
@@ -89,14 +89,14 @@ static struct xp_inode *inode_find(const struct xp_inodes *inodes, int fd)
 	return item ? XP_CONTAINER_OF(item, struct xp_inode, item) : NULL;
 }
 
-static void inode_told(struct xp_inodes *inodes, struct xp_list *item,
-                       uint32_t kernel)
+static void inode_reported(struct xp_inodes *inodes, struct xp_list *item,
+                           uint32_t kernel)
 {
 	struct xp_inode_user *user =
 		XP_CONTAINER_OF(item, struct xp_inode_link, item)->user;
 
-	xp_inode_told(inodes, user,
-	              notes_told(kernel, S_ISDIR(user->last.st_mode)));
+	xp_inode_report(inodes, user,
+	                notes_reported(kernel, S_ISDIR(user->last.st_mode)));
 }
 
 void xp_inodes_harvest(struct xp_inodes *inodes)
@@ -112,7 +112,7 @@ void xp_inodes_harvest(struct xp_inodes *inodes)
 			struct xp_list *item = inode ? inode->links.next : NULL;
 
 			for (; inode && item != &inode->links; item = item->next)
-				inode_told(inodes, item, events[i].fflags);
+				inode_reported(inodes, item, events[i].fflags);
 		}
 	} while (count == 32);
 }
@@ -158,8 +158,8 @@ static uint32_t inode_notes(const struct xp_inode *inode, uint32_t more)
 	return more;
 }
 
-static int inode_tell_kernel(struct xp_inodes *inodes,
-                             const struct xp_inode *inode, uint32_t more)
+static int inode_update_kernel(struct xp_inodes *inodes,
+                               const struct xp_inode *inode, uint32_t more)
 {
 	uint32_t notes = inode_notes(inode, more);
 
@@ -207,7 +207,7 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 	                 inode_notes(inode, user->notes)) == -ENOENT)
 		return -ESTALE;
 	if (rc == 0)
-		rc = inode_tell_kernel(inodes, inode, user->notes);
+		rc = inode_update_kernel(inodes, inode, user->notes);
 	if (rc == 0 && !user->self.inode) {
 		user->self.inode = inode;
 		xp_list_append(&inode->links, &user->self.item);
@@ -232,7 +232,7 @@ void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user)
 		return;
 	user->self.inode = NULL;
 	xp_list_remove(&user->self.item);
-	(void)inode_tell_kernel(inodes, inode, 0);
+	(void)inode_update_kernel(inodes, inode, 0);
 	if (xp_list_empty(&inode->links))
 		inode_drop(inodes, inode);
 }

@@ -39,7 +39,7 @@ struct xp_inode {
 	char *path;                 /* where it was last; NULL: nowhere yet */
 };
 
-uint32_t xp_inodes_tellable(void)
+uint32_t xp_inodes_reportable(void)
 {
 	return PORT_FILE_WRITTEN | XPOLL_NOTE_DELETE | XPOLL_NOTE_ATTRIB |
 		XPOLL_NOTE_LINK | XPOLL_NOTE_RENAME | XPOLL_NOTE_REVOKE |
@@ -65,7 +65,7 @@ static int port_file_events(uint32_t notes)
 static uint32_t port_file_notes(const struct xp_inode_user *user, int events,
                                 const struct stat *now)
 {
-	uint32_t notes = XP_TOLD_LOOK;
+	uint32_t notes = XP_REPORT_LOOK;
 
 	if (events & FILE_ACCESS)
 		notes |= XPOLL_NOTE_READ;
@@ -139,7 +139,7 @@ static int port_file_find(struct xp_inodes *inodes, struct xp_inode *inode,
 	memcpy(copy, path, (size_t)length + 1);
 	place = port_file_place(path);
 	if (known && user->place != place)
-		xp_inode_told(inodes, user, XPOLL_NOTE_RENAME | XP_TOLD_LOOK);
+		xp_inode_report(inodes, user, XPOLL_NOTE_RENAME | XP_REPORT_LOOK);
 	user->place = place;
 	return 0;
 }
@@ -173,7 +173,7 @@ static int port_file_arm(struct xp_inodes *inodes, struct xp_inode *inode,
 
 	if (inode->armed) {
 		/* That may take an event back. */
-		xp_inode_told(inodes, inode->user, XP_TOLD_LOOK);
+		xp_inode_report(inodes, inode->user, XP_REPORT_LOOK);
 		inode->armed = false;
 	}
 	if (now->st_nlink == 0)
@@ -188,7 +188,7 @@ static int port_file_arm(struct xp_inodes *inodes, struct xp_inode *inode,
 	return rc == -ENOENT ? -ENOTSUP : rc;
 }
 
-static void port_file_told(struct xp_inodes *inodes, const port_event_t *event)
+static void port_file_reported(struct xp_inodes *inodes, const port_event_t *event)
 {
 	struct xp_regmap_item *item = xp_regmap_find(
 		&inodes->map, (uintptr_t)event->portev_user, 0);
@@ -206,11 +206,11 @@ static void port_file_told(struct xp_inodes *inodes, const port_event_t *event)
 	if (xp_sys_fstat(user->fd, &now) < 0)
 		now = user->last;
 	notes = port_file_notes(user, event->portev_events, &now);
-	xp_inode_told(inodes, user, notes);
+	xp_inode_report(inodes, user, notes);
 	if (!user->ops->listens(inodes->queue, user))
 		user->ignored |= notes;
 	else if (port_file_arm(inodes, inode, &now) < 0)
-		xp_inode_told(inodes, user, XP_TOLD_BY_TIME);
+		xp_inode_report(inodes, user, XP_REPORT_BY_TIME);
 }
 
 void xp_inodes_harvest(struct xp_inodes *inodes)
@@ -222,7 +222,7 @@ void xp_inodes_harvest(struct xp_inodes *inodes)
 		count = xp_sys_port_now(inodes->watch.fd, events,
 		                        PORT_FILE_EVENTS);
 		for (int j = 0; j < count; j++)
-			port_file_told(inodes, &events[j]);
+			port_file_reported(inodes, &events[j]);
 	}
 }
 
@@ -303,7 +303,7 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 {
 	bool joined = user->self.inode;
 	struct stat now;
-	int rc = user->notes & ~xp_inodes_tellable() ? -ENOTSUP
+	int rc = user->notes & ~xp_inodes_reportable() ? -ENOTSUP
 		: port_files_open(queue, inodes);
 
 	if (rc < 0)
@@ -320,7 +320,7 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 	if (rc == 0)
 		return port_file_result(user);
 	if (joined)
-		xp_inode_told(inodes, user, XP_TOLD_BY_TIME | XP_TOLD_LOOK);
+		xp_inode_report(inodes, user, XP_REPORT_BY_TIME | XP_REPORT_LOOK);
 	else if (user->self.inode)
 		port_file_drop(inodes, user->self.inode);
 	return rc;

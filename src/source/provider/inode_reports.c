@@ -68,7 +68,7 @@ static uint32_t notes_of_itself(uint32_t mask)
 		{IN_CLOSE_NOWRITE, XPOLL_NOTE_CLOSE},
 		{IN_CLOSE_WRITE, XPOLL_NOTE_CLOSE_WRITE},
 		{IN_ACCESS, XPOLL_NOTE_READ},
-		{IN_IGNORED, XP_TOLD_ENDED},
+		{IN_IGNORED, XP_REPORT_ENDED},
 	};
 	uint32_t notes = 0;
 
@@ -79,8 +79,8 @@ static uint32_t notes_of_itself(uint32_t mask)
 }
 
 /* The link is told; was it of use? */
-static bool link_told(struct xp_inodes *inodes, struct xp_inode_link *link,
-                      uint32_t mask, uint32_t notes)
+static bool link_reported(struct xp_inodes *inodes, struct xp_inode_link *link,
+                          uint32_t mask, uint32_t notes)
 {
 	struct xp_inode_user *user = link->user;
 	bool wanted = mask & xp_link_mask(link);
@@ -90,13 +90,13 @@ static bool link_told(struct xp_inodes *inodes, struct xp_inode_link *link,
 	else if (!user->ops->listens(inodes->queue, user))
 		user->ignored |= notes;
 	if (notes)
-		xp_inode_told(inodes, user, notes);
+		xp_inode_report(inodes, user, notes);
 	return wanted;
 }
 
-static void inode_told(struct xp_inodes *inodes, struct xp_inode *inode,
-                       const struct reports *reports,
-                       const struct inotify_event *event)
+static void inode_reported(struct xp_inodes *inodes, struct xp_inode *inode,
+                           const struct reports *reports,
+                           const struct inotify_event *event)
 {
 	uint32_t notes = event->len ? notes_of_entry(reports, event)
 		: notes_of_itself(event->mask);
@@ -108,7 +108,7 @@ static void inode_told(struct xp_inodes *inodes, struct xp_inode *inode,
 			XP_CONTAINER_OF(item, struct xp_inode_link, item);
 
 		item = item->next;
-		if (link_told(inodes, link, event->mask, notes))
+		if (link_reported(inodes, link, event->mask, notes))
 			wanted = true;
 		if (event->mask & IN_IGNORED) {
 			link->inode = NULL;
@@ -125,16 +125,16 @@ static void inode_told(struct xp_inodes *inodes, struct xp_inode *inode,
 /* The kernel's own queue was full: anything may have happened. */
 static void all_lost(struct xp_inodes *inodes)
 {
-	struct xp_list *lists[] = {&inodes->told, &inodes->timed};
+	struct xp_list *lists[] = {&inodes->reported, &inodes->timed};
 
 	for (int i = 0; i < 2; i++) {
 		struct xp_list *item = lists[i]->next;
 
 		for (; item != lists[i]; item = item->next)
-			xp_inode_told(inodes,
-			              XP_CONTAINER_OF(item, struct xp_inode_user,
-			                              all),
-			              XP_TOLD_LOST);
+			xp_inode_report(inodes,
+			                XP_CONTAINER_OF(item, struct xp_inode_user,
+			                                all),
+			                XP_REPORT_LOST);
 	}
 }
 
@@ -148,7 +148,7 @@ static void reports_read(struct xp_inodes *inodes, const struct reports *reports
 		if (event->mask & IN_Q_OVERFLOW)
 			all_lost(inodes);
 		else if (inode) /* Else it has just been removed. */
-			inode_told(inodes, inode, reports, event);
+			inode_reported(inodes, inode, reports, event);
 		at += sizeof *event + event->len;
 	}
 }

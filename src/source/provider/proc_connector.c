@@ -255,7 +255,7 @@ static void connector_inherit(struct xp_tracer *tracer, struct xp_proc *child,
 	(void)tracer, (void)child, (void)parent;
 }
 
-static void connector_tell(struct xpoll *queue, const struct proc_event *event)
+static void connector_report(struct xpoll *queue, const struct proc_event *event)
 {
 	switch (event->what) {
 	case PROC_EVENT_FORK:
@@ -287,7 +287,7 @@ static bool connector_drain(struct xpoll *queue, struct xp_tracer *tracer)
 		int rc = connector_receive(connector->watch.fd, &message, &event);
 
 		if (rc > 0) {
-			connector_tell(queue, &event);
+			connector_report(queue, &event);
 		} else if (rc == -ENOBUFS) {
 			/* What was heard up to then is still to come. */
 			connector->lost = true;

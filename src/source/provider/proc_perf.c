@@ -217,7 +217,7 @@ static void perf_inherit(struct xp_tracer *tracer, struct xp_proc *child,
 
 /* What the records mean ------------------------------------------------------ */
 
-static void tell_fork(struct xpoll *queue, const struct xp_perf_record *record)
+static void report_fork(struct xpoll *queue, const struct xp_perf_record *record)
 {
 	pid_t parent = (pid_t)record->u.task.ppid;
 	struct xp_proc *proc = xp_trace_find(queue, parent);
@@ -229,7 +229,7 @@ static void tell_fork(struct xpoll *queue, const struct xp_perf_record *record)
 		xp_trace_forked(queue, parent, (pid_t)record->u.task.pid);
 }
 
-static void tell_exec(struct xpoll *queue, const struct xp_perf_record *record)
+static void report_exec(struct xpoll *queue, const struct xp_perf_record *record)
 {
 	pid_t pid = (pid_t)record->u.comm.pid;
 	struct xp_proc *proc = xp_trace_find(queue, pid);
@@ -260,8 +260,8 @@ static bool dropped_by_exec(const struct xp_proc *proc, uint64_t end_time)
 	return fd >= 0 || fd == -EPERM || end_time - proc->exec_time < DROP_NS;
 }
 
-static void tell_exit(struct xpoll *queue, struct perf *perf,
-                      const struct xp_perf_record *record)
+static void report_exit(struct xpoll *queue, struct perf *perf,
+                        const struct xp_perf_record *record)
 {
 	pid_t pid = (pid_t)record->u.task.pid;
 	struct xp_proc *proc = xp_trace_find(queue, pid);
@@ -282,19 +282,19 @@ static void tell_exit(struct xpoll *queue, struct perf *perf,
 	xp_trace_leaving(queue, pid, NULL, (int64_t)record->time);
 }
 
-static void perf_tell(struct xpoll *queue, struct perf *perf,
-                      const struct xp_perf_record *record)
+static void perf_report(struct xpoll *queue, struct perf *perf,
+                        const struct xp_perf_record *record)
 {
 	switch (record->header.type) {
 	case PERF_RECORD_FORK:
-		tell_fork(queue, record);
+		report_fork(queue, record);
 		break;
 	case PERF_RECORD_COMM:
 		if (record->header.misc & PERF_RECORD_MISC_COMM_EXEC)
-			tell_exec(queue, record);
+			report_exec(queue, record);
 		break;
 	case PERF_RECORD_EXIT:
-		tell_exit(queue, perf, record);
+		report_exit(queue, perf, record);
 		break;
 	case PERF_RECORD_LOST:
 		perf->rings.lost = true;
@@ -313,7 +313,7 @@ static bool perf_drain(struct xpoll *queue, struct xp_tracer *tracer)
 		struct xp_perf_record record;
 
 		while (xp_perf_rings_next(&perf->rings, &record)) {
-			perf_tell(queue, perf, &record);
+			perf_report(queue, perf, &record);
 			if (++count == XP_TRACE_DRAIN_MOST)
 				return false;
 		}

@@ -70,7 +70,7 @@ SWEPT_FD(xp_sys_inotify_open, SWEEP_WATCH_OPEN, (void), ())
 SWEPT_FD(xp_sys_uring_setup, SWEEP_RING,
          (unsigned entries, struct io_uring_params *params), (entries, params))
 
-SWEPT(int64_t, xp_sys_tell, SWEEP_TELL, (int fd), (fd))
+SWEPT(int64_t, xp_sys_offset, SWEEP_TELL, (int fd), (fd))
 SWEPT(int64_t, xp_sys_fs_type, SWEEP_FS_TYPE, (int fd), (fd))
 SWEPT(int, xp_sys_readlink, SWEEP_READLINK,
       (const char *path, char *buffer, size_t size), (path, buffer, size))
