@@ -76,8 +76,9 @@ struct xpoll_options {
 #define XPOLL_VNODE_AS_BSD 0x00000002u
 /*
  * Each wait returns all that is ready, as far as the array has room.  Otherwise one
- * that has events at hand may leave those that it had to ask the kernel for to a
- * later wait, within a clock tick or 16 waits.
+ * that delivers descriptors which were enabled since they were last reported may
+ * leave what it had to ask the kernel for to a later wait, within a clock tick or
+ * 16 waits.
  */
 #define XPOLL_ALL_READY 0x00000004u
 

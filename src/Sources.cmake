@@ -13,6 +13,7 @@ set(XPOLL_CORE
   source/timer.c
   source/user.c
   core/arm.c
+  core/ask.c
   core/attention.c
   core/backends.c
   core/batch.c

@@ -21,7 +21,7 @@ NEVER = 10**6
 
 # The file, the values, and the scenarios with their parameters.
 THRESHOLDS = {
-    "UNHARVESTED_MOST": ("core/wait.c", [1, 4, 16, 64], [("hot", 1), ("hot", 16)]),
+    "UNHARVESTED_MOST": ("core/create.c", [1, 4, 16, 64], [("hot", 1), ("hot", 16)]),
     "CHUNK_LEAST": (
         "core/candidate.c",
         [1, 4, 16, 64],

@@ -17,7 +17,6 @@
 #include "os/sys.h"
 
 enum {
-	AFD_PACKETS = 256,
 	/* Of calls in a row whose packets tell nothing. */
 	AFD_TAKES_MOST = 256,
 	/* Until a poll that was cancelled must have answered. */
@@ -100,7 +99,7 @@ static DWORD afd_timeout(int64_t deadline_ns)
 {
 	int64_t left_ns;
 
-	if (deadline_ns == XP_NOW)
+	if (deadline_ns <= XP_NOW)
 		return 0;
 	if (deadline_ns == XP_NEVER)
 		return INFINITE;
@@ -170,8 +169,8 @@ static int afd_harvest(struct afd_state *state, const OVERLAPPED_ENTRY *packets,
 static int afd_take(struct afd_state *state, DWORD timeout_ms, uint32_t call,
                     struct xp_fired *fired, int cap, int *rc)
 {
-	OVERLAPPED_ENTRY packets[AFD_PACKETS];
-	ULONG most = cap < AFD_PACKETS ? (ULONG)cap : AFD_PACKETS;
+	OVERLAPPED_ENTRY packets[XP_FIRED_MOST];
+	ULONG most = (ULONG)cap;
 	ULONG len = most;
 	int count = 0;
 	int left = AFD_TAKES_MOST;
@@ -193,7 +192,7 @@ static int afd_take(struct afd_state *state, DWORD timeout_ms, uint32_t call,
 		count = afd_harvest(state, packets, len, call, fired);
 	}
 	XP_ASSERT(count <= cap && state->waiters >= 0);
-	return count;
+	return count > 0 && len == most ? xp_fired_more(fired, count, cap) : count;
 }
 
 /* Of sockets and objects. */
@@ -219,14 +218,16 @@ static int ask_with_pipes(struct afd_state *state, int64_t deadline_ns,
 {
 	int most = cap > 1 ? cap / 2 : (int)(state->calls & 1);
 	int count = afd_pipes_probe(state, fired, most);
+	bool pipes_left = most > 0 && count == most;
 	DWORD timeout_ms = count > 0 || most == 0 ? 0
 		: afd_pipes_pause(state, afd_timeout(deadline_ns));
 
 	if (count < cap)
 		count += afd_ask(state, timeout_ms, fired + count, cap - count,
 		                 rc);
-	return count > 0 || most > 0 ? count
-		: afd_pipes_probe(state, fired, cap);
+	if (count == 0 && most == 0)
+		count = afd_pipes_probe(state, fired, cap);
+	return pipes_left ? xp_fired_more(fired, count, cap) : count;
 }
 
 static int afd_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,

@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "base/counters.h"
+#include "base/time.h"
 
 /* Where the system has no such bit it is the library's own: poll(2) ignores it. */
 #ifndef POLLRDHUP
@@ -89,6 +90,17 @@ struct xp_fired {
 	uint32_t events;
 };
 
+/* How many a wait takes at a time. */
+enum { XP_FIRED_MOST = 256 };
+
+/* Fewer remain than the kernel gave, which were all that were asked for. */
+static inline int xp_fired_more(struct xp_fired *fired, int count, int cap)
+{
+	if (count < cap)
+		fired[count++] = (struct xp_fired){XP_TOKEN_WAKE, XP_FIRED_MORE};
+	return count;
+}
+
 struct xp_backend_ops {
 	const char *name;
 	unsigned caps;
@@ -125,11 +137,13 @@ struct xp_backend_ops {
 	int (*detach)(void *state, int fd);
 
 	/*
-	 * Wait until something fires or the deadline passes; up to cap entries.
+	 * Wait until something fires or the deadline passes; up to cap entries,
+	 * XP_FIRED_MOST at the most.  What has not been reported comes first.
 	 * 0: deadline; may come early, the queue checks.  -EINTR, also when a signal
 	 * that the mask lets in is pending at a deadline that is past.  With
 	 * XP_NOW it is called with the lock held and is no cancellation point,
-	 * else without the lock and it is one.  XP_TOKEN_WAKE stands for a wake, or
+	 * else without the lock and it is one.  XP_REST is XP_NOW just after such a
+	 * call that had more: what that has found is enough.  XP_TOKEN_WAKE stands for a wake, or
 	 * carries XP_FIRED_MORE.  Fewer than cap without that: there is no more.
 	 */
 	int (*wait)(void *state, int64_t deadline_ns, const sigset_t *mask,

@@ -21,13 +21,12 @@
 #include "os/sys.h"
 #include "os/sys_devpoll.h"
 
-enum { DEVPOLL_ENTRIES = 256 }; /* taken by one wait */
-
 struct devpoll_state {
 	struct xp_dp_set set;
 	struct xp_own own;
 	int room;  /* what one call may ask for */
 	int start; /* where a look at all begins */
+	bool more; /* the wait in progress took all that it had asked for */
 };
 
 /* The device, with the back end's own two in it. */
@@ -56,13 +55,13 @@ static int devpoll_open(void *opaque, int size_hint,
                         struct xp_counters *counters)
 {
 	struct devpoll_state *state = opaque;
-	int rc = xp_dp_set_init(&state->set, &state->own.edge, DEVPOLL_ENTRIES,
+	int rc = xp_dp_set_init(&state->set, &state->own.edge, XP_FIRED_MOST,
 	                        counters);
 
 	(void)size_hint;
 	if (rc < 0)
 		return rc;
-	state->room = DEVPOLL_ENTRIES;
+	state->room = XP_FIRED_MOST;
 	rc = xp_own_open(&state->own, counters);
 	if (rc == 0) {
 		rc = devpoll_open_device(state);
@@ -129,6 +128,15 @@ static int devpoll_flush(void *opaque, struct xp_fired *fired, int cap)
 	return xp_dp_write(&state->set);
 }
 
+static int devpoll_report_edges(struct devpoll_state *state, struct xp_fired *fired,
+                                int room)
+{
+	int count = xp_edge_harvest(&state->own.edge, fired, room);
+
+	state->more |= count == room;
+	return count;
+}
+
 /* What one number tells; up to `room` entries. */
 static int devpoll_report(struct devpoll_state *state, const struct pollfd *ready,
                           struct xp_fired *fired, int room)
@@ -143,7 +151,7 @@ static int devpoll_report(struct devpoll_state *state, const struct pollfd *read
 		return 1;
 	}
 	if (ready->fd == state->own.edge.fd)
-		return xp_edge_harvest(&state->own.edge, fired, room);
+		return devpoll_report_edges(state, fired, room);
 	XP_ASSERT(ready->fd < state->set.map.len);
 	entry = &state->set.map.entries[ready->fd];
 	events &= entry->watch | POLLERR | POLLHUP | POLLNVAL;
@@ -193,11 +201,12 @@ static int devpoll_ask(struct devpoll_state *state, int64_t deadline_ns, int cap
 
 	for (;;) {
 		int room = cap < state->room ? cap : state->room;
-		int rc = deadline_ns == XP_NOW
+		int rc = deadline_ns <= XP_NOW
 			? xp_sys_devpoll_now(set->device, set->fds, room)
 			: xp_sys_devpoll_wait(set->device, set->fds, room,
 			                      deadline_ns);
 
+		state->more = rc == room;
 		/* It has to be below the limit of descriptors. */
 		if (rc != -EINVAL || room == 1)
 			return rc;
@@ -217,7 +226,7 @@ static int devpoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask
 		len = xp_dp_write(&state->set);
 		if (len < 0)
 			return len;
-		if (mask && deadline_ns != XP_NOW)
+		if (mask && deadline_ns > XP_NOW)
 			return devpoll_await_masked(state, deadline_ns, mask, fired,
 			                            cap);
 		len = devpoll_ask(state, deadline_ns, cap);
@@ -226,7 +235,9 @@ static int devpoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask
 			                        fired + count,
 			                        cap - count - (len - 1 - i));
 	} while (len > 0 && count == 0);
-	return len < 0 ? len : count;
+	if (len < 0)
+		return len;
+	return state->more ? xp_fired_more(fired, count, cap) : count;
 }
 
 static void devpoll_wake(void *opaque)

@@ -36,6 +36,7 @@ int xp_edge_attach(struct xp_edge *edge, int fd, uint32_t watch,
 int xp_edge_change(struct xp_edge *edge, int fd, uint32_t watch,
                    uint64_t token);
 void xp_edge_detach(struct xp_edge *edge, int fd);
+/* Fewer than cap: there are no more. */
 int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap);
 
 /*

@@ -15,7 +15,6 @@
 #endif
 
 enum {
-	EDGE_CHUNK = 64,
 	/* ORed to the filters of a descriptor: what is watched of it, and how. */
 	EDGE_LEVEL = 8,
 	EDGE_IN = 16,
@@ -204,27 +203,37 @@ void xp_edge_detach(struct xp_edge *edge, int fd)
 	(void)edge_set(edge, fd, XP_WATCH_EDGE, 0);
 }
 
-int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap)
+/* Those of the set itself, then of those in it; more: not all of its own. */
+static int edge_take(struct xp_edge *edge, struct xp_fired *fired, int cap, bool *more)
 {
 	struct edge_sets *sets = edge->inner;
-	struct epoll_event events[EDGE_CHUNK];
-	int count;
+	struct epoll_event events[XP_FIRED_MOST];
+	int count = xp_sys_epoll_now(edge->fd, events, cap);
 
 	xp_count_shared(&edge->counters->syscalls_check);
-	count = xp_sys_epoll_now(edge->fd, events,
-	                         cap < EDGE_CHUNK ? cap : EDGE_CHUNK);
 	for (int i = 0; i < count; i++) {
 		fired[i].token = events[i].data.u64;
 		fired[i].events = events[i].events | XP_FIRED_SOLO(0);
 	}
-	count = xp_solo_harvest(&sets->solo, fired, count, cap);
+	*more = count == cap;
+	return count > 0 ? xp_solo_harvest(&sets->solo, fired, count, cap) : 0;
+}
+
+int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap)
+{
+	struct edge_sets *sets = edge->inner;
+	int count = xp_solo_first(&sets->solo, fired, cap);
+	bool more = true;
+
+	while (more && count < cap)
+		count += edge_take(edge, fired + count, cap - count, &more);
 	for (int i = 0; i < count; i++) {
 		/* Of a closed file with a duplicate the set goes on telling. */
 		xp_count_shared(&edge->counters->syscalls_check);
 		if (xp_sys_open_flags((int)(uint32_t)fired[i].token) < 0)
 			fired[i].events = POLLNVAL;
 	}
-	return count < 0 ? 0 : count;
+	return count;
 }
 
 int xp_edge_admit(struct xp_edge *edge, int fd, struct stat *status)

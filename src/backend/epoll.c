@@ -22,8 +22,6 @@
 #include "os/sys.h"
 #include "os/sys_linux.h"
 
-enum { EPOLL_CHUNK = 256 };
-
 struct epoll_state {
 	int epoll_fd;
 	int wake_fd;
@@ -177,17 +175,14 @@ static XP_NOINLINE int epoll_sleep_masked(struct epoll_state *state,
 	return 1;
 }
 
-static int epoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
-                       struct xp_fired *fired, int cap)
+static XP_INLINE int epoll_ask(struct epoll_state *state, int64_t deadline_ns,
+                               const sigset_t *mask, struct xp_fired *fired, int cap)
 {
-	struct epoll_state *state = opaque;
-	struct epoll_event events[EPOLL_CHUNK];
+	struct epoll_event events[XP_FIRED_MOST];
 	int count;
 
-	XP_ASSERT(cap > 0);
-	if (cap > EPOLL_CHUNK)
-		cap = EPOLL_CHUNK;
-	if (deadline_ns == XP_NOW)
+	XP_ASSERT(cap > 0 && cap <= XP_FIRED_MOST);
+	if (deadline_ns <= XP_NOW)
 		count = xp_sys_epoll_now(state->epoll_fd, events, cap);
 	else if (XP_UNLIKELY(mask != NULL))
 		count = epoll_sleep_masked(state, deadline_ns, mask, events, cap);
@@ -197,9 +192,35 @@ static int epoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 		fired[i].token = events[i].data.u64;
 		fired[i].events = events[i].events;
 	}
-	if (XP_UNLIKELY(xp_solo_any(&state->solo) && count > 0))
-		count = xp_solo_harvest(&state->solo, fired, count, cap);
 	return count;
+}
+
+/* Where filters have an entry of their own. */
+static XP_NOINLINE int await_solo(struct epoll_state *state, int64_t deadline_ns,
+                                  const sigset_t *mask, struct xp_fired *fired, int cap)
+{
+	int first = xp_solo_first(&state->solo, fired, cap);
+	int room = cap - first;
+	int count;
+
+	if (room == 0)
+		return cap;
+	count = epoll_ask(state, first > 0 ? XP_NOW : deadline_ns, mask,
+	                  fired + first, room);
+	if (count <= 0)
+		return first > 0 ? first : count;
+	first += xp_solo_harvest(&state->solo, fired + first, count, room);
+	return count < room ? first : xp_fired_more(fired, first, cap);
+}
+
+static int epoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
+                       struct xp_fired *fired, int cap)
+{
+	struct epoll_state *state = opaque;
+
+	if (XP_UNLIKELY(xp_solo_any(&state->solo)))
+		return await_solo(state, deadline_ns, mask, fired, cap);
+	return epoll_ask(state, deadline_ns, mask, fired, cap);
 }
 
 static void epoll_wake(void *opaque)

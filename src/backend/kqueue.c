@@ -21,8 +21,7 @@
 #include "os/wakefd.h"
 
 enum {
-	KQ_EVENTS = 256,
-	KQ_PAIRS = 512, /* a power of two, and more than KQ_EVENTS */
+	KQ_PAIRS = 512, /* a power of two, and more than XP_FIRED_MOST */
 };
 
 struct kqueue_state {
@@ -247,34 +246,37 @@ static int kqueue_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 {
 	struct kqueue_state *state = opaque;
 	struct kevent changes[KQ_CHUNK];
-	struct kevent events[KQ_EVENTS];
+	struct kevent events[XP_FIRED_MOST];
+	bool more = false;
 	int count = 0;
 	int rc;
 
-	XP_ASSERT(cap > 0);
-	if (cap > KQ_EVENTS)
-		cap = KQ_EVENTS;
-	if (deadline_ns == XP_NOW || xp_single_threaded()) {
+	XP_ASSERT(cap > 0 && cap <= XP_FIRED_MOST);
+	if (deadline_ns <= XP_NOW || xp_single_threaded()) {
 		/* A failed change takes a place among the events. */
 		int room = cap < KQ_FILTERS ? KQ_FILTERS : cap;
 
 		count = xp_kq_load(&state->set, changes,
 		                   room < KQ_CHUNK ? room : KQ_CHUNK);
-		if (xp_kq_has_pending(&state->set))
+		more = xp_kq_has_pending(&state->set);
+		if (more)
 			deadline_ns = XP_NOW;
 	}
-	if (mask && deadline_ns != XP_NOW) {
+	if (mask && deadline_ns > XP_NOW) {
 		if (count > 0)
 			(void)xp_sys_kevent_change(state->set.fd, changes, count);
 		rc = kqueue_sleep_masked(state, deadline_ns, mask, events, cap);
-	} else if (deadline_ns == XP_NOW) {
+	} else if (deadline_ns <= XP_NOW) {
 		rc = xp_sys_kevent_now(state->set.fd, changes, count, events, cap);
 		kqueue_outer_probe(state);
 	} else {
 		rc = xp_sys_kevent_wait(state->set.fd, changes, count, events, cap,
 		                        deadline_ns);
 	}
-	return rc <= 0 ? rc : kqueue_harvest(state, events, rc, fired);
+	if (rc <= 0)
+		return rc;
+	count = kqueue_harvest(state, events, rc, fired);
+	return more || rc == cap ? xp_fired_more(fired, count, cap) : count;
 }
 
 static void kqueue_wake(void *opaque)

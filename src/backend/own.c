@@ -1,7 +1,7 @@
 /* The beacon and the edge-triggered registrations of an array back end. */
 #include "backend/own.h"
 
-#include "base/assert.h"
+enum { EDGES_MOST = 64 }; /* at a time */
 
 int xp_own_open(struct xp_own *own, struct xp_counters *counters)
 {
@@ -42,19 +42,27 @@ int xp_own_report_wake(const struct xp_own *own, const struct pollfd *fds,
 	return 1;
 }
 
-int xp_own_report_part(struct xp_fired *fired, int count, int cap)
+static int report_edges(struct xp_own *own, struct xp_fired *fired, int room)
 {
-	XP_ASSERT(count <= cap);
-	if (count == 0 || count == cap)
-		return count;
-	fired[count] = (struct xp_fired){XP_TOKEN_WAKE, XP_FIRED_MORE};
-	return count + 1;
+	int most = room < EDGES_MOST ? room : EDGES_MOST;
+	int count = xp_edge_harvest(&own->edge, fired, most);
+
+	own->edges_left = count == most;
+	return count;
 }
 
 int xp_own_report_edges(struct xp_own *own, const struct pollfd *fds,
                         struct xp_fired *fired, int room)
 {
-	if (!fds[XP_OWN_EDGE].revents || room == 0)
-		return 0;
-	return xp_edge_harvest(&own->edge, fired, room);
+	own->edges_left = fds[XP_OWN_EDGE].revents != 0;
+	return own->edges_left && room > 0 ? report_edges(own, fired, room) : 0;
+}
+
+int xp_own_report_rest(struct xp_own *own, struct xp_fired *fired, int room)
+{
+	int count = 0;
+
+	while (own->edges_left && count < room)
+		count += report_edges(own, fired + count, room - count);
+	return count;
 }

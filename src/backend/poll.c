@@ -5,8 +5,8 @@
  * report POLLHUP.  The scan starts where the last one stopped, so that busy
  * descriptors in front do not starve the others when the caller takes few
  * events.  What was ready and did not fit is looked at by the next waits, only
- * that and as much as fits, before there is another look at all of them: else
- * many that are ready would cost a look at all for each handful.
+ * that and as much as fits: else many that are ready would cost a look at all
+ * for each handful.  There is another look at all of them once there is room.
  *
  * The back end's own two, the wake counter and the set of
  * edge-triggered registrations, are put behind it for each call: once the
@@ -24,9 +24,6 @@
 #include "base/time.h"
 #include "os/sys.h"
 
-/* Entries looked at once more by one wait. */
-enum { POLL_AGAIN = 256 };
-
 struct poll_state {
 	struct pollfd *fds;
 	int len;      /* entries in use */
@@ -34,6 +31,7 @@ struct poll_state {
 	int attached; /* descriptors known, in the array or not */
 	int start;    /* where the next scan begins */
 	int left;     /* entries with revents that were not reported, at most */
+	bool fresh;   /* the wait in progress has looked at all */
 	struct xp_own own;
 	struct xp_fdmap map;
 	struct xp_counters *counters;
@@ -212,31 +210,6 @@ static int poll_change(void *opaque, int fd, uint32_t watch, uint64_t token)
 	return 0;
 }
 
-/* Harvest the array, round from `start`, `ready` entries at the most. */
-static int poll_scan(struct poll_state *state, int ready,
-                     struct xp_fired *fired, int cap)
-{
-	int count = 0;
-	int steps = state->len;
-	int i = state->start < state->len ? state->start : 0;
-
-	for (; steps > 0 && ready > 0 && count < cap; steps--) {
-		struct pollfd *entry = &state->fds[i];
-
-		if (entry->revents) {
-			fired[count].token = state->map.entries[entry->fd].token;
-			fired[count++].events = (uint32_t)(unsigned short)entry->revents;
-			entry->revents = 0;
-			ready--;
-		}
-		if (++i == state->len)
-			i = 0;
-	}
-	state->start = i;
-	state->left = steps > 0 ? ready : 0;
-	return count;
-}
-
 /* Take out what was ready and not reported, round from `start`. */
 static int poll_gather(struct poll_state *state, struct pollfd *fds, int cap)
 {
@@ -261,13 +234,27 @@ static int poll_gather(struct poll_state *state, struct pollfd *fds, int cap)
 	return len;
 }
 
+/* Report what the look at all has found. */
+static int poll_scan(struct poll_state *state, struct xp_fired *fired, int cap)
+{
+	struct pollfd fds[XP_FIRED_MOST];
+	int len = poll_gather(state, fds, cap);
+
+	for (int i = 0; i < len; i++)
+		fired[i] = (struct xp_fired){
+			.token = state->map.entries[fds[i].fd].token,
+			.events = (unsigned short)fds[i].revents,
+		};
+	return len;
+}
+
 /* Look once more at some of what did not fit; report what is ready still. */
 static int poll_again(struct poll_state *state, struct xp_fired *fired, int cap)
 {
-	struct pollfd fds[XP_OWN_ENTRIES + POLL_AGAIN];
-	unsigned short before[POLL_AGAIN];
+	struct pollfd fds[XP_OWN_ENTRIES + XP_FIRED_MOST];
+	unsigned short before[XP_FIRED_MOST];
 	struct pollfd *some = fds + XP_OWN_ENTRIES;
-	int len = poll_gather(state, some, cap < POLL_AGAIN ? cap : POLL_AGAIN), count;
+	int len = poll_gather(state, some, cap), count;
 
 	for (int i = 0; i < len; i++) {
 		before[i] = (unsigned short)some[i].revents;
@@ -297,34 +284,47 @@ static int poll_again(struct poll_state *state, struct xp_fired *fired, int cap)
 	return count;
 }
 
+/* What the look at all has found, and the edges that are left. */
+static int poll_report(struct poll_state *state, struct xp_fired *fired,
+                       int count, int cap)
+{
+	count += poll_scan(state, fired + count, cap - count);
+	return count + xp_own_report_rest(&state->own, fired + count, cap - count);
+}
+
 static int poll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
                       struct xp_fired *fired, int cap)
 {
 	struct poll_state *state = opaque;
 	size_t len = (size_t)state->len + XP_OWN_ENTRIES;
 	struct pollfd *own = state->fds + state->len;
-	int count;
+	int count = 0;
 	int ready;
 
 	XP_ASSERT(state->len + XP_OWN_ENTRIES <= state->cap);
-	for (count = 0; state->left > 0 && count <= cap / 2;) {
+	if (deadline_ns == XP_REST && state->fresh)
+		return poll_report(state, fired, 0, cap);
+	state->fresh = false;
+	while (state->left > 0) {
 		count += poll_again(state, fired + count, cap - count);
-		if (count <= cap / 2)
-			xp_count_shared(&state->counters->syscalls_check);
+		if (count == cap)
+			return count;
+		/* Beside the call that the wait is counted for. */
+		xp_count_shared(&state->counters->syscalls_check);
 	}
-	if (count > 0)
-		return xp_own_report_part(fired, count, cap);
+	state->fresh = true;
 	xp_own_entries(&state->own, own);
-	if (deadline_ns == XP_NOW)
+	if (deadline_ns <= XP_NOW || count > 0)
 		ready = xp_sys_poll_now(state->fds, len);
 	else
 		ready = xp_sys_poll_wait(state->fds, len, deadline_ns, mask);
 	if (ready <= 0)
-		return ready;
-	ready -= (own[XP_OWN_WAKE].revents != 0) + (own[XP_OWN_EDGE].revents != 0);
-	count = xp_own_report_wake(&state->own, own, fired);
+		return count ? count : ready;
+	state->left = ready - (own[XP_OWN_WAKE].revents != 0) -
+		(own[XP_OWN_EDGE].revents != 0);
+	count += xp_own_report_wake(&state->own, own, fired + count);
 	count += xp_own_report_edges(&state->own, own, fired + count, cap - count);
-	return count + poll_scan(state, ready, fired + count, cap - count);
+	return poll_report(state, fired, count, cap);
 }
 
 static void poll_wake(void *opaque)

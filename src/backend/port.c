@@ -19,8 +19,6 @@
 #include "base/time.h"
 #include "os/sys.h"
 
-enum { PORT_EVENTS = 256 };
-
 struct port_state {
 	struct xp_port_set set;
 	struct xp_outer outer;
@@ -123,7 +121,8 @@ struct port_call {
 	uint32_t number;
 	bool edges; /* there are some to look for */
 	bool deaf;  /* it sleeps at the port alone */
-	port_event_t events[PORT_EVENTS];
+	int asked;  /* events that the port was asked for */
+	port_event_t events[XP_FIRED_MOST];
 };
 
 /* With the set's lock. */
@@ -174,13 +173,13 @@ static int port_begin(struct port_call *call, int64_t *deadline_ns,
 
 	call->number = ++set->calls;
 	/* The queue's lock is held, or nobody else is here to take it. */
-	if (*deadline_ns == XP_NOW || xp_single_threaded())
+	if (*deadline_ns <= XP_NOW || xp_single_threaded())
 		rc = xp_port_associate_due(set, call->fired, call->cap,
 		                           &call->count);
 	call->edges = set->edges > 0;
 	if (call->count > 0 || rc < 0)
 		*deadline_ns = XP_NOW;
-	call->deaf = *deadline_ns != XP_NOW && !call->edges && !mask;
+	call->deaf = *deadline_ns > XP_NOW && !call->edges && !mask;
 	set->deaf += call->deaf;
 	set->waiters++;
 	return rc;
@@ -218,13 +217,12 @@ static int port_sleep(struct port_call *call, int64_t deadline_ns,
 	};
 	int rc;
 
-	if (room > PORT_EVENTS)
-		room = PORT_EVENTS;
 	if (room == 0)
 		return 0;
+	call->asked = room;
 	if (call->deaf)
 		return xp_sys_port_wait(set->fd, call->events, room, deadline_ns);
-	if (deadline_ns != XP_NOW) {
+	if (deadline_ns > XP_NOW) {
 		rc = xp_sys_poll_wait(probes, 2, deadline_ns, mask);
 		if (rc <= 0)
 			return rc;
@@ -236,7 +234,10 @@ static int port_sleep(struct port_call *call, int64_t deadline_ns,
 	if (call->number % 2)
 		port_harvest_edges(call);
 	room = call->cap - call->count < room ? call->cap - call->count : room;
-	return room > 0 ? xp_sys_port_now(set->fd, call->events, room) : 0;
+	if (room <= 0)
+		return 0;
+	call->asked = room;
+	return xp_sys_port_now(set->fd, call->events, room);
 }
 
 static int port_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
@@ -247,11 +248,12 @@ static int port_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 	int before;
 	int rc;
 
-	XP_ASSERT(cap > 0);
+	XP_ASSERT(cap > 0 && cap <= XP_FIRED_MOST);
 	call.state = state;
 	call.fired = fired;
 	call.cap = cap;
 	call.count = 0;
+	call.asked = 0;
 	xp_mutex_lock(&state->set.lock);
 	before = port_begin(&call, &deadline_ns, mask);
 	xp_mutex_unlock(&state->set.lock);
@@ -264,6 +266,8 @@ static int port_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 	xp_mutex_unlock(&state->set.lock);
 	if (call.number % 2 == 0)
 		port_harvest_edges(&call);
+	if (rc > 0 && rc == call.asked)
+		call.count = xp_fired_more(fired, call.count, cap);
 	if (call.count > 0)
 		return call.count;
 	return before < 0 ? before : rc < 0 ? rc : 0;

@@ -3,7 +3,7 @@
  * do: the kernel takes as many bits as it is told.  select tells three
  * conditions, poll(2) eight, so what fired is looked at once more by poll(2),
  * as many as fit, and reported in its terms.  The next waits go on with the
- * rest, before all are looked at again.
+ * rest, and then look at all again if there is room.
  */
 #include "backend/backend.h"
 
@@ -19,12 +19,11 @@
 #include "base/time.h"
 #include "os/sys.h"
 
-enum { SELECT_CHUNK = 256 };
-
 struct select_state {
 	struct xp_bitsets sets;
 	int start;   /* the number the next scan begins at */
 	bool left;   /* some that fired were perhaps not reported */
+	bool fresh;  /* the wait in progress has looked at all */
 	bool helper_last; /* whose turn it was */
 	struct xp_own own;
 	struct xp_fdmap map;
@@ -46,8 +45,7 @@ static bool select_needs_helper(const struct xp_fdmap_entry *entry,
 		(bits != POLLOUT || entry->hup_unwritable);
 }
 
-static int select_open(void *opaque, int size_hint,
-                       struct xp_counters *counters)
+static int select_open(void *opaque, int size_hint, struct xp_counters *counters)
 {
 	struct select_state *state = opaque;
 	const struct xp_own *own = &state->own;
@@ -198,8 +196,7 @@ static int select_change(void *opaque, int fd, uint32_t watch, uint64_t token)
  * Look at some of what select has found in poll(2)'s terms, and at the back
  * end's own, which come first.  fresh: select has just told.
  */
-static int select_look(struct select_state *state, struct pollfd *fds,
-                       int cap, bool fresh)
+static int select_look(struct select_state *state, struct pollfd *fds, int cap, bool fresh)
 {
 	const struct xp_bitsets *sets = &state->sets;
 	struct pollfd *some = fds + XP_OWN_ENTRIES;
@@ -212,8 +209,7 @@ static int select_look(struct select_state *state, struct pollfd *fds,
 	state->left = len > 0;
 	if (len == 0)
 		return 0;
-	if (fresh) /* Else it is what the wait does. */
-		xp_count_shared(&state->counters->syscalls_check);
+	xp_count_shared(&state->counters->syscalls_check);
 	if (xp_sys_poll_now(fds, (size_t)(XP_OWN_ENTRIES + len)) < 0)
 		for (int i = 0; i < len; i++)
 			some[i].revents = (short)xp_bitsets_fired(sets, some[i].fd);
@@ -265,11 +261,9 @@ static int select_find_closed(struct select_state *state,
 static int select_harvest(struct select_state *state, struct xp_fired *fired,
                           int cap, bool fresh)
 {
-	struct pollfd fds[XP_OWN_ENTRIES + SELECT_CHUNK];
-	int len = select_look(state, fds, cap < SELECT_CHUNK ? cap : SELECT_CHUNK,
-	                      fresh);
+	struct pollfd fds[XP_OWN_ENTRIES + XP_FIRED_MOST];
+	int len = select_look(state, fds, cap, fresh);
 	int count = xp_own_report_wake(&state->own, fds, fired);
-
 	/* Each is first in its turn, or it would take all the room each time. */
 	for (int last = 0; last <= 1 && count < cap; last++) {
 		int room = cap - count;
@@ -285,30 +279,51 @@ static int select_harvest(struct select_state *state, struct xp_fired *fired,
 	return count;
 }
 
+/* What is left of the last look at all, and of the edges. */
+static int select_rest(struct select_state *state, struct xp_fired *fired,
+                       int count, int cap)
+{
+	while (state->left && count < cap)
+		count += select_harvest(state, fired + count, cap - count, false);
+	return count + xp_own_report_rest(&state->own, fired + count, cap - count);
+}
+
+/* Look at all. */
+static int select_ask(struct select_state *state, int64_t deadline_ns,
+                      const sigset_t *mask)
+{
+	struct xp_bitsets *sets = &state->sets;
+	size_t size = (size_t)((sets->top + WORD_BITS - 1) / WORD_BITS) *
+		sizeof(long);
+
+	for (int i = 0; i < SETS; i++)
+		memcpy(sets->fired[i], sets->wanted[i], size);
+	if (deadline_ns <= XP_NOW)
+		return xp_sys_select_now(sets->top, sets->fired[SET_IN],
+		                         sets->fired[SET_OUT],
+		                         sets->fired[SET_EXCEPT]);
+	return xp_sys_select_wait(sets->top, sets->fired, deadline_ns, mask);
+}
+
 static int select_await(void *opaque, int64_t deadline_ns,
                         const sigset_t *mask, struct xp_fired *fired, int cap)
 {
 	struct select_state *state = opaque;
-	size_t size = (size_t)((state->sets.top + WORD_BITS - 1) / WORD_BITS) *
-		sizeof(long);
-	int count = 0;
+	int count = select_rest(state, fired, 0, cap);
 	int rc;
 
-	while (state->left && count <= cap / 2)
-		count += select_harvest(state, fired + count, cap - count, false);
-	if (count > 0)
-		return xp_own_report_part(fired, count, cap);
-	for (int i = 0; i < SETS; i++)
-		memcpy(state->sets.fired[i], state->sets.wanted[i], size);
-	if (deadline_ns == XP_NOW)
-		rc = xp_sys_select_now(state->sets.top, state->sets.fired[SET_IN],
-		                       state->sets.fired[SET_OUT],
-		                       state->sets.fired[SET_EXCEPT]);
-	else
-		rc = xp_sys_select_wait(state->sets.top, state->sets.fired, deadline_ns, mask);
+	state->fresh &= deadline_ns == XP_REST;
+	if (state->fresh || count == cap)
+		return count;
+	state->fresh = true;
+	rc = select_ask(state, count ? XP_NOW : deadline_ns, mask);
 	if (rc == -EBADF)
-		return select_find_closed(state, fired, cap);
-	return rc <= 0 ? rc : select_harvest(state, fired, cap, true);
+		return count + select_find_closed(state, fired + count, cap - count);
+	if (rc > 0)
+		count += select_harvest(state, fired + count, cap - count, true);
+	else if (count == 0)
+		return rc;
+	return select_rest(state, fired, count, cap);
 }
 
 static void select_wake(void *opaque)

@@ -19,6 +19,7 @@ enum { XP_SOLO_SETS = 3 };
 struct xp_solo {
 	/* -1: not there.  Written with the queue's lock, read by waits. */
 	atomic_int fds[XP_SOLO_SETS];
+	atomic_bool full; /* the last harvest had no room for more of their entries */
 	atomic_bool any;
 	struct xp_counters *counters;
 };
@@ -35,6 +36,12 @@ int xp_solo_attach(struct xp_solo *solo, int main_fd, int fd, uint32_t watch,
                    uint64_t token);
 int xp_solo_change(struct xp_solo *solo, int fd, uint32_t watch,
                    uint64_t token);
+
+/*
+ * Before the main set is harvested: if there was no room for all of these entries
+ * the last time, they have half of it now, as the main set lists them as one.
+ */
+int xp_solo_first(struct xp_solo *solo, struct xp_fired *fired, int cap);
 
 /* Put what the sets tell in the place of their own entries; the new count. */
 int xp_solo_harvest(struct xp_solo *solo, struct xp_fired *fired, int count,

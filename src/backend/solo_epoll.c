@@ -7,8 +7,6 @@
 #include "os/sys.h"
 #include "os/sys_epoll.h"
 
-enum { SOLO_CHUNK = 64 };
-
 /* The main set's tokens for them: no descriptor has such a number. */
 #define SOLO_TOKEN(i) (XP_TOKEN_WAKE - 1 - (uint64_t)(i))
 
@@ -16,6 +14,7 @@ void xp_solo_init(struct xp_solo *solo, struct xp_counters *counters)
 {
 	solo->counters = counters;
 	atomic_init(&solo->any, false);
+	atomic_init(&solo->full, false);
 	for (int i = 0; i < XP_SOLO_SETS; i++)
 		atomic_init(&solo->fds[i], -1);
 }
@@ -105,17 +104,31 @@ int xp_solo_change(struct xp_solo *solo, int fd, uint32_t watch, uint64_t token)
 static int solo_take(struct xp_solo *solo, int i, struct xp_fired *fired,
                      int room)
 {
-	struct epoll_event events[SOLO_CHUNK];
+	struct epoll_event events[XP_FIRED_MOST];
 	int count;
 
 	xp_count_shared(&solo->counters->syscalls_check);
-	count = xp_sys_epoll_now(atomic_load(&solo->fds[i]), events,
-	                         room < SOLO_CHUNK ? room : SOLO_CHUNK);
+	count = xp_sys_epoll_now(atomic_load(&solo->fds[i]), events, room);
 	for (int k = 0; k < count; k++) {
 		fired[k].token = events[k].data.u64;
 		fired[k].events = events[k].events | XP_FIRED_SOLO(i);
 	}
 	return count < 0 ? 0 : count;
+}
+
+int xp_solo_first(struct xp_solo *solo, struct xp_fired *fired, int cap)
+{
+	int most = (cap + 1) / 2;
+	int count = 0;
+
+	if (!atomic_load_explicit(&solo->full, memory_order_relaxed))
+		return 0;
+	for (int i = 0; i < XP_SOLO_SETS; i++)
+		if (atomic_load(&solo->fds[i]) >= 0 && count < most)
+			count += solo_take(solo, i, fired + count, most - count);
+	atomic_store_explicit(&solo->full, count == most && cap > 1,
+	                      memory_order_relaxed);
+	return count;
 }
 
 int xp_solo_harvest(struct xp_solo *solo, struct xp_fired *fired, int count,
@@ -133,10 +146,14 @@ int xp_solo_harvest(struct xp_solo *solo, struct xp_fired *fired, int count,
 		else
 			fired[kept++] = fired[i];
 	}
+	if (sets == 0)
+		return kept;
 	/* One place at least for each of those that follow. */
 	while (sets-- > 0)
 		kept += solo_take(solo, ready[sets], fired + kept, cap - kept - sets);
 	XP_ASSERT(kept <= cap);
+	if (kept == cap)
+		atomic_store_explicit(&solo->full, true, memory_order_relaxed);
 	return kept;
 }
 

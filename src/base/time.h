@@ -10,6 +10,7 @@
 
 #define XP_NOW   ((int64_t)0)  /* a deadline in the past: look only */
 #define XP_PAST  ((int64_t)1)  /* the same, but as every wait that may sleep */
+#define XP_REST  ((int64_t)-1) /* as XP_NOW, for more of what the last look found */
 #define XP_NEVER INT64_MAX
 
 #define XP_NS_PER_SEC 1000000000LL

@@ -35,8 +35,10 @@ static XP_NOINLINE void poll_deliver_more(struct xpoll *queue,
 		if (known)
 			queue->ready[i].events |= events;
 	}
-	if (slot->mode != XP_MODE_EDGE)
+	if (slot->mode != XP_MODE_EDGE) {
+		wait->again++;
 		xp_candidate_outdated(queue, fd, slot, slot->enabled);
+	}
 }
 
 void xp_poll_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,

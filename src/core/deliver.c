@@ -373,8 +373,10 @@ static XP_NOINLINE void deliver_more(struct xpoll *queue, struct xp_wait *wait,
 	filters &= ~(unsigned)slot->reported;
 	if (filters)
 		deliver_events(queue, wait, fd, slot, filters, events);
-	else if (slot->mode != XP_MODE_EDGE)
+	else if (slot->mode != XP_MODE_EDGE) {
+		wait->again++;
 		xp_candidate_outdated(queue, fd, slot, slot->enabled);
+	}
 }
 
 static XP_NOINLINE void event_deliver_any(struct xpoll *queue, struct xp_wait *wait,

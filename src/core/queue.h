@@ -73,6 +73,7 @@ struct xpoll {
 	uint8_t unharvested_most; /* [I] of these the last asks the kernel */
 	uint8_t untried;       /* [q] waits until one tries without sleeping */
 	uint8_t vain;          /* [q] waits whose first sleep is taken for vain */
+	int watches;           /* [q] descriptors of sources */
 	bool unattached;       /* [q] the kernel lacks slots that it should have */
 	bool withheld;         /* [q] a slot may have that mark */
 	bool polling;          /* [q] a thread is in xpoll_wait */
@@ -153,6 +154,8 @@ struct xp_wait {
 	int counts;     /* none is pending from this event on, see event_count.h */
 	unsigned fruitless; /* times the kernel was asked again at once */
 	unsigned passed_over; /* filters that the look or report at hand is not for */
+	int again;      /* reports of what this call had reported already */
+	bool listed;    /* the lists of sources and files were looked at */
 	bool exhausted; /* the kernel had no more */
 	bool news;      /* it told of something that nothing else had told of */
 	bool kicker;    /* it calls out the next of those that were called out */

@@ -21,6 +21,7 @@ int xp_source_fd_add(struct xpoll *queue, struct xp_source_fd *source_fd)
 	slot->mode = XP_MODE_SOURCE;
 	slot->armed = XP_BIT(XP_READ);
 	slot->udata[0].pointer = source_fd;
+	queue->watches++;
 	/* The thread that looks next has not seen it. */
 	queue->harvest_due = true;
 	return 0;
@@ -36,6 +37,7 @@ void xp_source_fd_remove(struct xpoll *queue, struct xp_source_fd *source_fd)
 	slot->armed = 0;
 	slot->udata[0].pointer = NULL;
 	slot->generation++;
+	queue->watches--;
 }
 
 bool xp_source_fd_fired(struct xpoll *queue, int fd, uint32_t generation)
@@ -65,6 +67,7 @@ void xp_source_fd_forget_all(struct xpoll *queue)
 {
 	int last = queue->slots.pages_len << XP_PAGE_BITS;
 
+	queue->watches = 0;
 	for (int fd = 0; fd < last; fd++) {
 		struct xp_slot *slot = xp_slots_at(&queue->slots, fd);
 

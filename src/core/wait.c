@@ -11,6 +11,7 @@
 
 #include "base/assert.h"
 #include "base/time.h"
+#include "core/ask.h"
 #include "core/candidate.h"
 #include "core/deliver.h"
 #include "core/event_count.h"
@@ -27,23 +28,6 @@
 #include "os/sys.h"
 #include "os/sys_hot.h"
 
-enum {
-	FIRED_CAP = 256,
-	/* Entries taken from the kernel when the caller's array is full. */
-	PRIVATE_CAP = 64,
-};
-
-/*
- * An entry whose READ and WRITE are both ready makes two events.  What finds no
- * room in the caller's array has to be looked at and confirmed: better to leave
- * it in the kernel for the next wait.
- */
-static XP_NOINLINE int room_if_crowded(struct xpoll *queue, int room)
-{
-	queue->crowded--;
-	return room > 1 ? room / 2 : 1;
-}
-
 /*
  * Ask the kernel; probe_only: do not sleep.  alone: known when compiled, as in
  * the functions below.
@@ -51,31 +35,20 @@ static XP_NOINLINE int room_if_crowded(struct xpoll *queue, int room)
 static XP_INLINE int ask_kernel(struct xpoll *queue, struct xp_wait *wait,
                                 bool probe_only, bool alone)
 {
-	struct xp_fired fired[FIRED_CAP];
-	bool at_hand = wait->len > 0;
-	int room = wait->cap - wait->len;
-	int cap = room > FIRED_CAP ? FIRED_CAP : room;
+	struct xp_fired fired[XP_FIRED_MOST];
+	int at_hand = wait->len;
+	int cap = xp_ask_room(queue, wait);
 	int64_t deadline_ns = probe_only ? XP_NOW : xp_sleep_deadline(queue, wait);
 	int rc;
 
-	if (XP_UNLIKELY(queue->crowded))
-		cap = room_if_crowded(queue, cap);
-	if (at_hand && cap < PRIVATE_CAP)
-		cap = PRIVATE_CAP;
 	queue->harvest_due = false;
 	queue->unharvested = 0;
-	wait->set = xp_set_number(queue);
-	xp_count(&queue->counters.syscalls_wait);
 	if (probe_only) {
-		wait->sequence = queue->sequence;
-		rc = queue->ops->wait(queue->backend, XP_NOW, NULL, fired, cap);
-		xp_timer_waiter_answered(queue);
-		if (XP_UNLIKELY(queue->kicked > 0))
-			xp_kick_taken(wait, fired, rc);
-	} else if (alone) {
-		rc = xp_sleep_alone(queue, wait, deadline_ns, fired, cap);
+		rc = xp_ask_now(queue, wait, XP_NOW, fired, cap);
 	} else {
-		rc = xp_sleep_in_kernel(queue, wait, deadline_ns, fired, cap);
+		xp_ask_begins(queue, wait);
+		rc = alone ? xp_sleep_alone(queue, wait, deadline_ns, fired, cap)
+			: xp_sleep_in_kernel(queue, wait, deadline_ns, fired, cap);
 	}
 	XP_ASSERT(rc <= cap);
 	if (XP_UNLIKELY(rc == 0 && deadline_ns == XP_PAST)) {
@@ -86,29 +59,16 @@ static XP_INLINE int ask_kernel(struct xpoll *queue, struct xp_wait *wait,
 	wait->news = rc == cap;
 	if (rc > 0)
 		xp_deliver_fired(queue, wait, fired, rc);
+	if (XP_UNLIKELY(!wait->exhausted))
+		xp_ask_rest(queue, wait, fired, rc, at_hand);
 	if (XP_UNLIKELY(wait->renew)) {
 		wait->renew = false;
 		xp_renew(queue);
 	}
 	/* Edges of what the check of candidates has found are no news. */
-	if (wait->news && at_hand)
+	if (wait->news && at_hand > 0)
 		queue->harvest_due = true;
 	return rc;
-}
-
-/*
- * Must the kernel be asked although events are at hand?  Otherwise those that
- * only it knows of would starve.
- */
-static XP_INLINE bool harvest_wanted(struct xpoll *queue)
-{
-	if (queue->harvest_due || ++queue->unharvested >= queue->unharvested_most)
-		return true;
-	/* A clock tick is a few milliseconds; the first waits are not timed. */
-	if (queue->unharvested == 2)
-		queue->skipped_ns = xp_sys_now_coarse();
-	return queue->unharvested > 2 &&
-		xp_sys_now_coarse() != queue->skipped_ns;
 }
 
 static XP_INLINE void check_candidates(struct xpoll *queue,
@@ -130,6 +90,7 @@ static XP_INLINE void check_candidates(struct xpoll *queue,
 /* What is at hand, each kind first in its turn. */
 static XP_NOINLINE void gather_in_turn(struct xpoll *queue, struct xp_wait *wait)
 {
+	wait->listed = true;
 	for (unsigned i = 0; i < 3; i++) {
 		switch ((wait->wait_epoch + i) % 3) {
 		case 0:
@@ -154,6 +115,15 @@ static XP_INLINE void gather(struct xpoll *queue, struct xp_wait *wait)
 		check_candidates(queue, wait);
 	else
 		gather_in_turn(queue, wait);
+}
+
+/* What the kernel has just reported may have made sources ready. */
+static XP_NOINLINE void gather_reported(struct xpoll *queue, struct xp_wait *wait)
+{
+	if (!xp_list_empty(&queue->active))
+		xp_deliver_active(queue, wait);
+	if (!xp_list_empty(&queue->unpollable_awake))
+		xp_files_check(queue, wait);
 }
 
 static bool wake_taken(struct xpoll *queue)
@@ -223,7 +193,7 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait,
 		if (rc < 0)
 			return rc;
 		gather(queue, wait);
-		if (wait->len > 0 && !harvest_wanted(queue))
+		if (wait->len > 0 && !xp_ask_wanted(queue, wait))
 			return 0;
 		/* Ready events go before a wake, so look for them first. */
 		probe_only = wait->len > 0 ||
@@ -236,8 +206,10 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait,
 			continue;
 		}
 		rc = ask_kernel(queue, wait, probe_only, alone);
-		if (rc == -EINTR && wait->events && xp_sources_interrupted(queue))
-			gather(queue, wait);
+		if (rc == -EINTR && wait->events)
+			(void)xp_sources_interrupted(queue);
+		if (XP_UNLIKELY(queue->watches > 0 || !xp_list_empty(&queue->active)))
+			gather_reported(queue, wait);
 		if (wait->len > 0)
 			return 0;
 		if (rc < 0)

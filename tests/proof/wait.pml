@@ -182,7 +182,7 @@ deliver:	do
 			xp_deliver_slot(n)
 		:: else -> n = 0; break
 		od;
-		/* src/core/wait.c: wait_loop, harvest_wanted */
+		/* src/core/wait.c: wait_loop; src/core/ask.h: xp_ask_wanted */
 		if
 		:: taken > 0 -> goto leave
 		:: taken > 0 && !asked_kernel -> goto ask

@@ -1,0 +1,229 @@
+/*
+ * Goal: a call delivers all that is ready when it is made, as far as there is room:
+ * fewer events than that mean that no more were ready (S11).
+ * Method: thousands of descriptors, all of them ready, and arrays are larger
+ * than any chunk in which the library takes reports; how many come with one call,
+ * each once, and nothing is written beyond the array.
+ */
+#include "xt.h"
+
+enum { MANY = XT_SLOW ? 1500 : 10000, FILES = 2 * MANY, BEYOND = 4 };
+
+static const int counts[] = {
+	1, 63, 64, 65, 255, 256, 257, 288, 511, 513, 1000, MANY - 100,
+};
+
+enum { COUNTS = sizeof counts / sizeof *counts };
+
+/* Each a file of its own that is readable and writable. */
+struct room {
+	struct xpoll *queue;
+	struct xt_pair *files; /* without eventfd(2) it takes two */
+	int count;
+	struct xpoll_event *array;
+	int cap;
+	unsigned char *seen; /* by number */
+	int numbers;
+};
+
+static struct xt_pair ready_file(void)
+{
+	struct xt_pair file = {.r = xt_eventfd(), .w = -1};
+	uint64_t one = 1;
+
+	if (file.r >= 0) {
+		(void)XT_EXPECT_EQ(write(file.r, &one, sizeof one), sizeof one);
+	} else {
+		file = xt_socketpair(SOCK_STREAM);
+		xt_put(file.w);
+	}
+	return file;
+}
+
+static void room_make(struct room *room, int count)
+{
+	*room = (struct room){.count = count, .cap = 2 * count + 1};
+	room->queue = xt_open_quiet();
+	room->files = calloc((size_t)count, sizeof *room->files);
+	room->array = calloc((size_t)(room->cap + BEYOND), sizeof *room->array);
+	for (int i = 0; i < count; i++) {
+		room->files[i] = ready_file();
+		if (room->files[i].r >= room->numbers)
+			room->numbers = room->files[i].r + 1;
+	}
+	room->seen = calloc((size_t)room->numbers, 1);
+}
+
+static void room_free(struct room *room)
+{
+	xt_destroy(room->queue);
+	for (int i = 0; i < room->count; i++) {
+		xt_close(room->files[i].r);
+		if (room->files[i].w >= 0)
+			xt_close(room->files[i].w);
+	}
+	free(room->files);
+	free(room->array);
+	free(room->seen);
+}
+
+static void room_add(struct room *room, int filter, int flags)
+{
+	for (int i = 0; i < room->count; i++)
+		XT_OK(xt_add(room->queue, room->files[i].r, filter, flags));
+}
+
+static void room_flag(struct room *room, int filter, int flags)
+{
+	for (int i = 0; i < room->count; i++)
+		XT_OK(xt_flag(room->queue, (uint64_t)room->files[i].r, filter, flags));
+}
+
+/*
+ * kqueue's kernel here is this library over epoll, which looks anew at what it has
+ * reported before it goes on with the rest: a level comes again too early.
+ */
+static bool too_many(int events)
+{
+	return events > 256 && xt_is("kqueue");
+}
+
+/* One call with so much room: as many events come, all different. */
+static void room_take(struct room *room, int cap, int expected)
+{
+	struct xpoll_event none;
+
+	memset(&none, 0x5a, sizeof none);
+	for (int i = 0; i < BEYOND; i++)
+		room->array[cap + i] = none;
+	memset(room->seen, 0, (size_t)room->numbers);
+	XT_EQ(xpoll_event(room->queue, NULL, 0, room->array, cap, 0), expected);
+	for (int i = 0; i < BEYOND; i++)
+		XT_EQ(memcmp(&room->array[cap + i], &none, sizeof none), 0);
+	for (int i = 0; i < expected; i++) {
+		const struct xpoll_event *event = &room->array[i];
+		unsigned char bit = event->filter == READ ? 1 : 2;
+
+		XT_CHECK(event->filter == READ || event->filter == WRITE);
+		XT_CHECK(event->ident < (uint64_t)room->numbers);
+		XT_CHECK(!(room->seen[event->ident] & bit));
+		room->seen[event->ident] |= bit;
+	}
+}
+
+static void run(int count, int flags)
+{
+	bool again = !(flags & (XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH));
+	struct room room;
+
+	if (flags != XPOLL_CLEAR && too_many(count))
+		return;
+	room_make(&room, count);
+	XT_CALL(room_add(&room, READ, flags));
+	XT_CALL(room_take(&room, 2 * count, count));
+	XT_CALL(room_take(&room, 2 * count, again ? count : 0));
+	room_free(&room);
+}
+
+XT_TEST(one_call_delivers_all_that_is_ready)
+{
+	static const int modes[] = {0, XPOLL_CLEAR, XPOLL_ONESHOT, XPOLL_DISPATCH};
+
+	XT_FILES(FILES);
+	for (int i = 0; i < COUNTS; i++)
+		for (int k = 0; k < 4; k++)
+			XT_CALL(run(counts[i], modes[k]));
+}
+
+/* Two events each; the second ones found no room in a short array. */
+XT_TEST(one_call_delivers_both_filters_of_all)
+{
+	XT_FILES(FILES);
+	for (int i = 0; i < COUNTS; i++) {
+		struct room room;
+
+		if (too_many(4 * counts[i]))
+			break;
+		room_make(&room, counts[i]);
+		XT_CALL(room_add(&room, READ, 0));
+		XT_CALL(room_add(&room, WRITE, 0));
+		for (int k = 0; k < 4; k++) {
+			XT_CALL(room_take(&room, 2 * counts[i], 2 * counts[i]));
+			XT_CALL(room_take(&room, counts[i], counts[i]));
+		}
+		room_free(&room);
+	}
+}
+
+/* The second filter has an entry of its own in a set beside the others. */
+XT_TEST(one_call_delivers_edges_of_both_filters)
+{
+	XT_FILES(FILES);
+	for (int i = 0; i < COUNTS; i++) {
+		int all = 2 * counts[i];
+		struct room room;
+
+		room_make(&room, counts[i]);
+		XT_CALL(room_add(&room, READ, XPOLL_CLEAR));
+		XT_CALL(room_take(&room, all, counts[i]));
+		XT_CALL(room_add(&room, WRITE, XPOLL_CLEAR));
+		XT_CALL(room_take(&room, all, counts[i]));
+		XT_CALL(room_take(&room, all, 0));
+		room_free(&room);
+	}
+}
+
+/* Those enabled just now are looked at by the library itself. */
+XT_TEST(one_call_delivers_what_was_enabled)
+{
+	XT_FILES(FILES);
+	for (int i = 0; i < COUNTS; i++) {
+		struct room room;
+
+		if (too_many(counts[i]))
+			break;
+		room_make(&room, counts[i]);
+		XT_CALL(room_add(&room, READ, 0));
+		for (int k = 0; k < 3; k++) {
+			XT_CALL(room_flag(&room, READ, XPOLL_DISABLE));
+			XT_CALL(room_take(&room, counts[i], 0));
+			XT_CALL(room_flag(&room, READ, XPOLL_ENABLE));
+			XT_CALL(room_take(&room, counts[i], counts[i]));
+			XT_CALL(room_take(&room, counts[i] + 1, counts[i]));
+		}
+		room_free(&room);
+	}
+}
+
+XT_TEST(short_array_is_filled_and_what_is_left_comes_next)
+{
+	XT_FILES(FILES);
+	for (int cap = XT_SLOW ? 31 : 1; cap < MANY / 2; cap = 3 * cap - 1) {
+		struct room room;
+
+		room_make(&room, 2 * cap + 1);
+		XT_CALL(room_add(&room, READ, XPOLL_ONESHOT));
+		XT_CALL(room_take(&room, cap, cap));
+		XT_CALL(room_take(&room, cap, cap));
+		XT_CALL(room_take(&room, cap, 1));
+		XT_CALL(room_take(&room, cap, 0));
+		room_free(&room);
+	}
+}
+
+/* With room left the call does not stop at what is left of the one before. */
+XT_TEST(what_has_become_ready_comes_beside_what_was_left)
+{
+	struct xt_pair late = xt_pipe();
+	struct room room;
+
+	XT_FILES(300);
+	room_make(&room, 100);
+	XT_CALL(room_add(&room, READ, 0));
+	XT_OK(xt_add(room.queue, late.r, READ, 0));
+	XT_CALL(room_take(&room, 60, 60));
+	xt_put(late.w);
+	XT_EQ(xpoll_event(room.queue, NULL, 0, room.array, 102, 0), 101);
+	XT_CHECK(xt_find(room.array, 101, (uint64_t)late.r, READ) >= 0);
+	room_free(&room);
+}
