@@ -65,6 +65,7 @@ set(XPOLL_POSIX
   backend/fdmap.c
   backend/own.c
   backend/select.c
+  source/provider/aio_hold.c
   source/provider/aio_threads.c
   source/provider/aio_work.c
   source/provider/signal_selfpipe.c
@@ -207,6 +208,7 @@ set(XPOLL_NT
   source/proc_state.c
   source/proc_trace.c
   source/provider/aio_table_threads.c
+  source/provider/aio_hold.c
   source/provider/aio_threads.c
   source/provider/aio_work.c
   source/provider/inode_change.c

@@ -29,7 +29,7 @@ static int64_t aio_result(int64_t rc, int saved)
 	return rc;
 }
 
-int xp_sys_file_traits(int fd)
+int xp_sys_file_traits(int fd, struct xp_file_id *id)
 {
 	struct stat status;
 	int flags = fd < 0 ? -EBADF : xp_sys_open_flags(fd);
@@ -40,6 +40,11 @@ int xp_sys_file_traits(int fd)
 		return rc;
 	if (flags & O_PATH)
 		return -EBADF;
+	*id = (struct xp_file_id){
+		.device = (uint64_t)status.st_dev,
+		.inode = (uint64_t)status.st_ino,
+		.flags = flags,
+	};
 	if ((flags & O_ACCMODE) != O_WRONLY)
 		traits |= XP_FILE_READABLE;
 	if ((flags & O_ACCMODE) != O_RDONLY)
@@ -52,6 +57,53 @@ int xp_sys_file_traits(int fd)
 		traits |= XP_FILE_OTHER;
 	return traits;
 }
+
+#ifdef F_OFD_GETLK
+/*
+ * Has this process record locks there?  An inquiry for the open file is answered
+ * with one lock that is in its way, whoever has it: another's may hide ours.
+ */
+static bool may_have_locks(int fd)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	int saved = errno;
+	int64_t rc = aio_result(fcntl(fd, F_OFD_GETLK, &lock), saved);
+
+	return rc < 0 || lock.l_type != F_UNLCK;
+}
+
+int xp_sys_file_hold(int fd)
+{
+	int saved = errno;
+	int rc;
+
+	if (may_have_locks(fd))
+		return -ENOTSUP;
+	rc = (int)aio_result(fcntl(fd, F_DUPFD_CLOEXEC, 0), saved);
+	/* A limit of 0 does not even allow the number to begin with. */
+	return rc == -EINVAL ? -EMFILE : rc;
+}
+
+int xp_sys_file_let_go(int held)
+{
+	if (may_have_locks(held))
+		return -EBUSY;
+	xp_sys_close(held);
+	return 0;
+}
+#else
+int xp_sys_file_hold(int fd)
+{
+	(void)fd;
+	return -ENOTSUP;
+}
+
+int xp_sys_file_let_go(int held)
+{
+	(void)held;
+	return 0;
+}
+#endif
 
 static bool offset_fits(int64_t offset)
 {

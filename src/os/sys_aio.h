@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum {
 	XP_FILE_READABLE = 1,
@@ -13,8 +14,25 @@ enum {
 	XP_FILE_OTHER = 16,    /* not on a disk: a pipe, a terminal ... */
 };
 
+/* Which file, and how it is open: as long as it is, no other has the same. */
+struct xp_file_id {
+	uint64_t device;
+	uint64_t inode;
+	int flags; /* F_GETFL */
+};
+
 /* What a descriptor is open for, and of what; -EBADF. */
-int xp_sys_file_traits(int fd);
+int xp_sys_file_traits(int fd, struct xp_file_id *id);
+
+/*
+ * Another descriptor of the same open file, close-on-exec; -EMFILE, -ENFILE.
+ * A close of any descriptor of a file releases the record locks (fcntl(2),
+ * F_SETLK) that the process has there.  -ENOTSUP: it may have some, or this
+ * system does not say.
+ */
+int xp_sys_file_hold(int fd);
+/* Close such a one; -EBUSY: not now, since it has locks there by now. */
+int xp_sys_file_let_go(int held);
 
 /*
  * Read what can be had without waiting for a device: bytes, less than size

@@ -13,7 +13,6 @@
 #include "os/fdnum.h"
 #include "os/process.h"
 #include "os/sys.h"
-#include "os/sys_aio.h"
 
 enum {
 	/* As much as may be copied while the queue is locked. */
@@ -132,11 +131,12 @@ int xp_aio_submit(struct xpoll *queue, struct xp_registration *reg,
 	struct aio_registration *self = aio_registration(reg);
 	struct aio_state *state = *place;
 	int fd = xp_fd_of(aio->fd);
+	struct xp_file_id file = {0};
 	int traits = 0;
 	int rc = aio_check(aio);
 
 	if (rc == 0) {
-		traits = xp_sys_file_traits(fd);
+		traits = xp_sys_file_traits(fd, &file);
 		rc = file_check(aio, traits);
 	}
 	if (rc == 0 && !state)
@@ -148,6 +148,7 @@ int xp_aio_submit(struct xpoll *queue, struct xp_registration *reg,
 	self->job = (struct xp_aio_job){
 		.op = aio->op,
 		.fd = fd,
+		.file = file,
 		.buffer = aio->buffer,
 		.length = aio->length,
 		.offset = aio->offset,

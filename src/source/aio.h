@@ -14,6 +14,7 @@
 #include <xpoll.h>
 
 #include "base/list.h"
+#include "os/sys_aio.h"
 #include "os/wakefd.h"
 #include "source/source.h"
 
@@ -33,7 +34,10 @@ struct xp_aio_job {
 	bool cancelled;           /* [w] */
 	int64_t result;           /* [w] bytes or a negative errno value */
 	int op;                   /* [I] XPOLL_AIO_... */
-	int fd;                   /* [I] */
+	int fd;                   /* [I] that the program gave */
+	int io_fd;                /* [I] that is used: of the file held, or fd */
+	struct xp_file_id file;   /* [I] */
+	struct xp_aio_hold *hold; /* [w] NULL: none */
 	void *buffer;             /* [I] */
 	size_t length;            /* [I] */
 	int64_t offset;           /* [I] */
@@ -54,7 +58,10 @@ int xp_aio_open(struct xp_aio_port *port);
  */
 void xp_aio_close(struct xp_aio_port *port);
 
-/* 0; -EAGAIN, -ENOMEM: no thread can be started.  The job is the caller's. */
+/*
+ * 0; -EAGAIN, -ENOMEM: no thread can be started; -EMFILE, -ENFILE: the file
+ * cannot be held.  The job is the caller's.
+ */
 int xp_aio_start(struct xp_aio_port *port, struct xp_aio_job *job);
 void xp_aio_cancel(struct xp_aio_job *job);
 /* A job that is done, or NULL. */

@@ -25,13 +25,14 @@ static bool nt_granted_access(HANDLE file, ACCESS_MASK *access)
 	return true;
 }
 
-int xp_sys_file_traits(int fd)
+int xp_sys_file_traits(int fd, struct xp_file_id *id)
 {
 	ACCESS_MASK access;
 	struct stat status;
 	int rc = xp_sys_open_flags(fd);
 	int traits = 0;
 
+	*id = (struct xp_file_id){0};
 	if (rc < 0)
 		return rc;
 	if (xp_nt_file_type(fd) != FILE_TYPE_DISK)
@@ -48,6 +49,19 @@ int xp_sys_file_traits(int fd)
 	if (access & (FILE_WRITE_DATA | FILE_APPEND_DATA))
 		traits |= XP_FILE_WRITABLE;
 	return traits;
+}
+
+/* A second handle would keep the share modes of the first after its end. */
+int xp_sys_file_hold(int fd)
+{
+	(void)fd;
+	return -ENOTSUP;
+}
+
+int xp_sys_file_let_go(int held)
+{
+	(void)held;
+	return 0;
 }
 
 /* No such call. */

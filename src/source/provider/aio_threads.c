@@ -11,15 +11,15 @@ int64_t xp_aio_perform(const struct xp_aio_job *job)
 	XP_ASSERT(job->stage == XP_AIO_RUNNING);
 	switch (job->op) {
 	case XPOLL_AIO_READ:
-		return xp_sys_pread(job->fd, job->buffer, job->length,
+		return xp_sys_pread(job->io_fd, job->buffer, job->length,
 		                    job->offset);
 	case XPOLL_AIO_WRITE:
-		return xp_sys_pwrite(job->fd, job->buffer, job->length,
+		return xp_sys_pwrite(job->io_fd, job->buffer, job->length,
 		                     job->offset);
 	case XPOLL_AIO_FSYNC:
-		return xp_sys_fsync(job->fd);
+		return xp_sys_fsync(job->io_fd);
 	case XPOLL_AIO_FDATASYNC:
-		return xp_sys_fdatasync(job->fd);
+		return xp_sys_fdatasync(job->io_fd);
 	default:
 		return -EINVAL;
 	}

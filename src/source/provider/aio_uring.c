@@ -151,7 +151,7 @@ static void uring_fill_job(const struct xp_aio_job *job)
 	struct io_uring_sqe *entry =
 		xp_uring_fill(&uring.ring, opcodes[job->op], (uint64_t)(uintptr_t)job);
 
-	entry->fd = job->fd;
+	entry->fd = job->io_fd;
 	if (job->op == XPOLL_AIO_FDATASYNC)
 		entry->fsync_flags = IORING_FSYNC_DATASYNC;
 	if (job->op == XPOLL_AIO_READ || job->op == XPOLL_AIO_WRITE) {

@@ -19,6 +19,7 @@
 #include "os/process.h"
 #include "os/sys.h"
 #include "os/sys_threads.h"
+#include "source/provider/aio_hold.h"
 
 #define AIO_PATIENCE_NS XP_NS_PER_SEC
 
@@ -56,6 +57,7 @@ void xp_aio_begin(void)
 
 	memset(&aio_work, 0, sizeof aio_work);
 	aio_work.lock = unlocked;
+	xp_aio_hold_begin();
 	xp_list_init(&aio_work.queued);
 	xp_list_init(&aio_work.unfinished);
 	xp_list_init(&aio_work.stop);
@@ -120,6 +122,14 @@ struct xp_aio_job *xp_aio_next_stop(void)
 	return job;
 }
 
+/* It needs its file no more. */
+static void aio_drop(struct xp_aio_job *job, struct xp_aio_hold **unused)
+{
+	if (job->hold)
+		xp_aio_hold_drop(job->hold, unused);
+	job->hold = NULL;
+}
+
 static void aio_done(struct xp_aio_job *job, int64_t result)
 {
 	struct xp_aio_port *port = job->port;
@@ -138,7 +148,16 @@ static void aio_done(struct xp_aio_job *job, int64_t result)
 
 void xp_aio_done(struct xp_aio_job *job, int64_t result)
 {
+	struct xp_aio_hold *unused = NULL;
+
 	pthread_mutex_lock(&aio_work.lock);
+	aio_drop(job, &unused);
+	if (unused) {
+		/* Whoever takes the event finds the file closed. */
+		pthread_mutex_unlock(&aio_work.lock);
+		xp_aio_hold_close(unused);
+		pthread_mutex_lock(&aio_work.lock);
+	}
 	/* A job that was stopped in the middle says so in several ways. */
 	if (job->cancelled && result == -EINTR)
 		result = -ECANCELED;
@@ -166,6 +185,7 @@ static void *aio_worker_main(void *argument)
 	provider->run();
 	if (provider->close)
 		provider->close();
+	xp_aio_hold_close(NULL);
 	return NULL;
 }
 
@@ -225,15 +245,14 @@ static int aio_call(void)
 
 /* --- Jobs, from the queues' side ------------------------------------------- */
 
-int xp_aio_start(struct xp_aio_port *port, struct xp_aio_job *job)
+static int aio_start(struct xp_aio_port *port, struct xp_aio_job *job,
+                     struct xp_aio_hold **unused)
 {
-	int rc;
+	int rc = xp_aio_hold(job->fd, &job->file, &job->hold);
 
-	job->port = port;
-	job->stage = XP_AIO_QUEUED;
-	job->cancelled = false;
-	xp_list_init(&job->stop);
-	pthread_mutex_lock(&aio_work.lock);
+	if (rc < 0)
+		return rc;
+	job->io_fd = job->hold ? xp_aio_hold_fd(job->hold) : job->fd;
 	xp_list_append(&aio_work.queued, &job->item);
 	aio_work.queued_len++;
 	xp_list_append(&aio_work.unfinished, &job->unfinished);
@@ -243,15 +262,32 @@ int xp_aio_start(struct xp_aio_port *port, struct xp_aio_job *job)
 		aio_dequeue(job);
 		xp_list_remove(&job->unfinished);
 		port->unfinished--;
+		aio_drop(job, unused);
 	}
-	pthread_mutex_unlock(&aio_work.lock);
 	return rc;
 }
 
-static void aio_stop(struct xp_aio_job *job)
+int xp_aio_start(struct xp_aio_port *port, struct xp_aio_job *job)
+{
+	struct xp_aio_hold *unused = NULL;
+	int rc;
+
+	job->port = port;
+	job->stage = XP_AIO_QUEUED;
+	job->cancelled = false;
+	xp_list_init(&job->stop);
+	pthread_mutex_lock(&aio_work.lock);
+	rc = aio_start(port, job, &unused);
+	pthread_mutex_unlock(&aio_work.lock);
+	xp_aio_hold_close(unused);
+	return rc;
+}
+
+static void aio_stop(struct xp_aio_job *job, struct xp_aio_hold **unused)
 {
 	if (job->stage == XP_AIO_QUEUED) {
 		aio_dequeue(job);
+		aio_drop(job, unused);
 		aio_done(job, -ECANCELED);
 	} else if (job->stage == XP_AIO_RUNNING && !job->cancelled) {
 		job->cancelled = true;
@@ -262,9 +298,12 @@ static void aio_stop(struct xp_aio_job *job)
 
 void xp_aio_cancel(struct xp_aio_job *job)
 {
+	struct xp_aio_hold *unused = NULL;
+
 	pthread_mutex_lock(&aio_work.lock);
-	aio_stop(job);
+	aio_stop(job, &unused);
 	pthread_mutex_unlock(&aio_work.lock);
+	xp_aio_hold_close(unused);
 }
 
 struct xp_aio_job *xp_aio_collect(struct xp_aio_port *port)
@@ -283,7 +322,8 @@ struct xp_aio_job *xp_aio_collect(struct xp_aio_port *port)
 }
 
 /* Cancel all jobs of this descriptor (-1: any) and port (NULL: any). */
-static int aio_stop_all(const struct xp_aio_port *port, int fd)
+static int aio_stop_all(const struct xp_aio_port *port, int fd,
+                        struct xp_aio_hold **unused)
 {
 	struct xp_list *item = aio_work.unfinished.next;
 	int count = 0;
@@ -295,7 +335,7 @@ static int aio_stop_all(const struct xp_aio_port *port, int fd)
 		item = item->next;
 		if ((port && job->port != port) || (fd >= 0 && job->fd != fd))
 			continue;
-		aio_stop(job);
+		aio_stop(job, unused);
 		count += job->stage != XP_AIO_DONE;
 	}
 	return count;
@@ -303,10 +343,13 @@ static int aio_stop_all(const struct xp_aio_port *port, int fd)
 
 void xp_aio_release_fd(int fd)
 {
+	struct xp_aio_hold *unused = NULL;
+
 	pthread_mutex_lock(&aio_work.lock);
-	while (aio_stop_all(NULL, fd) > 0)
+	while (aio_stop_all(NULL, fd, &unused) > 0)
 		xp_sys_cond_wait(&aio_work.changed, &aio_work.lock, XP_NEVER);
 	pthread_mutex_unlock(&aio_work.lock);
+	xp_aio_hold_close(unused);
 }
 
 /* --- Ports ------------------------------------------------------------------ */
@@ -375,22 +418,26 @@ static void aio_abandon(uint32_t process)
 	for (size_t i = 0; xp_aio_providers[i]; i++)
 		if (xp_aio_providers[i]->abandon)
 			xp_aio_providers[i]->abandon(process);
+	xp_aio_hold_abandon();
 }
 
 void xp_aio_close(struct xp_aio_port *port)
 {
+	struct xp_aio_hold *unused = NULL;
+
 	if (port->process != xp_process_current()) {
 		xp_wakefd_close(&port->done_fd);
 		aio_abandon(port->process);
 		return;
 	}
 	pthread_mutex_lock(&aio_work.lock);
-	while (aio_stop_all(port, -1) > 0)
+	while (aio_stop_all(port, -1, &unused) > 0)
 		xp_sys_cond_wait(&aio_work.changed, &aio_work.lock, XP_NEVER);
 	XP_ASSERT(port->unfinished == 0 && aio_work.ports > 0);
 	if (--aio_work.ports == 0)
 		aio_end();
 	pthread_mutex_unlock(&aio_work.lock);
+	xp_aio_hold_close(unused);
 	xp_wakefd_close(&port->done_fd);
 }
 

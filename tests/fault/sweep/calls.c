@@ -65,6 +65,7 @@ SWEPT_MEMORY(xp_sys_uring_map, SWEEP_MAP,
 SWEPT_FD(xp_sys_eventfd, SWEEP_MAKE_FD, (bool semaphore), (semaphore))
 SWEPT_FD(xp_sys_epoll_create, SWEEP_MAKE_FD, (void), ())
 SWEPT_FD(xp_sys_timer_fd, SWEEP_MAKE_FD, (void), ())
+SWEPT_FD(xp_sys_file_hold, SWEEP_DUPLICATE, (int number), (number))
 SWEPT_FD(xp_sys_step_fd, SWEEP_STEP_FD, (void), ())
 SWEPT_FD(xp_sys_inotify_open, SWEEP_WATCH_OPEN, (void), ())
 SWEPT_FD(xp_sys_uring_setup, SWEEP_RING,
