@@ -9,7 +9,7 @@ set(XPOLL_BASE
   base/regmap.c
 )
 set(XPOLL_CORE
-  source/find.c
+  source/table.c
   source/timer.c
   source/user.c
   core/arm.c
@@ -78,7 +78,6 @@ set(XPOLL_POSIX
   source/aio.c
   source/empty.c
   source/signal.c
-  source/table.c
   source/vnode.c
   core/aio.c
   core/signal.c
@@ -174,7 +173,8 @@ set(XPOLL_SUNOS
   backend/table_port.c
   source/provider/aio_table_threads.c
   source/provider/inode_port.c
-  source/table_no_empty_proc.c
+  source/empty_none.c
+  source/proc_none.c
 )
 
 # Windows.  os/nt/posix has what the library uses of POSIX headers that are not there.
@@ -217,7 +217,7 @@ set(XPOLL_NT
   source/provider/signal_selfpipe.c
   source/provider/signal_console.c
   source/signal.c
-  source/table_no_empty.c
+  source/empty_none.c
   source/vnode.c
   core/aio.c
   core/signal.c
@@ -233,7 +233,7 @@ list(REMOVE_ITEM XPOLL_SOURCES_DARWIN
 set(XPOLL_SOURCES_SUNOS ${XPOLL_BASE} ${XPOLL_POSIX} ${XPOLL_SUNOS} ${XPOLL_CORE})
 # No provider for processes yet, and no call that tells how much was not sent.
 list(REMOVE_ITEM XPOLL_SOURCES_SUNOS
-  source/empty.c source/proc.c source/proc_state.c source/proc_trace.c source/table.c)
+  source/empty.c source/proc.c source/proc_state.c source/proc_trace.c)
 # Solaris 11: no epoll(7), so no edges, and no descriptor of a queue.
 set(XPOLL_SOURCES_SOLARIS ${XPOLL_SOURCES_SUNOS}
   backend/edge_admit.c backend/edge_none.c backend/outer_none.c backend/table_port_poll.c)

@@ -28,6 +28,14 @@ struct outcome {
 	int unreported;
 };
 
+/* Without an action: one that a source knows by its fflags, as a trigger. */
+static bool is_bare(const struct xpoll_event *change)
+{
+	const struct xp_source_ops *source = xp_source_find(change->filter);
+
+	return source && source->bare && change->fflags;
+}
+
 static int flags_check(const struct xpoll_event *change)
 {
 	unsigned flags = change->flags;
@@ -41,10 +49,7 @@ static int flags_check(const struct xpoll_event *change)
 		return -EINVAL;
 	if (flags & XPOLL_SETUDATA && flags & XPOLL_KEEPUDATA)
 		return -EINVAL;
-	/* Without an action only a user event can be meant: to trigger it. */
-	if (!actions && (change->filter != XPOLL_FILT_USER || !change->fflags))
-		return -EINVAL;
-	return 0;
+	return actions || is_bare(change) ? 0 : -EINVAL;
 }
 
 static int fd_notes_check(const struct xpoll_event *change)
@@ -112,28 +117,14 @@ static int fd_change(struct xpoll *queue, const struct xpoll_event *change,
 static XP_NOINLINE int change_any(struct xpoll *queue,
                                   const struct xpoll_event *change, uint64_t hash)
 {
+	int filter = xp_filter_index(change->filter);
 	int rc = flags_check(change);
 
 	if (rc < 0)
 		return rc;
-	switch (change->filter) {
-	case XPOLL_FILT_READ:
-		return fd_change(queue, change, XP_READ);
-	case XPOLL_FILT_WRITE:
-		return fd_change(queue, change, XP_WRITE);
-	case XPOLL_FILT_EXCEPT:
-		return fd_change(queue, change, XP_EXCEPT);
-	case XPOLL_FILT_AIO:
-	case XPOLL_FILT_VNODE:
-	case XPOLL_FILT_PROC:
-	case XPOLL_FILT_SIGNAL:
-	case XPOLL_FILT_TIMER:
-	case XPOLL_FILT_USER:
-	case XPOLL_FILT_EMPTY:
-		return xp_registration_change(queue, change, hash);
-	default:
-		return -EINVAL;
-	}
+	if (filter >= 0)
+		return fd_change(queue, change, (unsigned)filter);
+	return xp_registration_change(queue, change, hash);
 }
 
 /* ADD of READ or WRITE to a descriptor of which nothing is registered. */

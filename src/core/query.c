@@ -38,33 +38,12 @@ int64_t xpoll_next_timeout(struct xpoll *queue)
 	return left_ns;
 }
 
-static int fd_filter(int filter)
-{
-	switch (filter) {
-	case XPOLL_FILT_READ:
-		return XP_READ;
-	case XPOLL_FILT_WRITE:
-		return XP_WRITE;
-	case XPOLL_FILT_EXCEPT:
-		return XP_EXCEPT;
-	default:
-		return -1;
-	}
-}
-
-static bool filter_known(int filter)
-{
-	return (filter <= XPOLL_FILT_READ && filter >= XPOLL_FILT_TIMER) ||
-		filter == XPOLL_FILT_USER || filter == XPOLL_FILT_EMPTY ||
-		filter == XPOLL_FILT_EXCEPT;
-}
-
 static int lookup_fd(struct xpoll *queue, uint64_t ident, int filter,
                      struct xpoll_event *found)
 {
 	int fd = xp_fd_number(ident);
 	struct xp_slot *slot = xp_entry_find(queue, fd);
-	int index = fd_filter(filter);
+	int index = xp_filter_index(filter);
 	unsigned bit = XP_BIT(index);
 
 	if (!slot || !(slot->present & bit))
@@ -115,12 +94,12 @@ static int lookup_registration(struct xpoll *queue, uint64_t ident, int filter,
 int xpoll_lookup(struct xpoll *queue, uint64_t ident, int filter,
                  struct xpoll_event *registration)
 {
-	int rc = queue && registration && filter_known(filter) ? xp_enter(queue)
-		: -EINVAL;
+	bool known = xp_filter_index(filter) >= 0 || xp_source_find(filter);
+	int rc = queue && registration && known ? xp_enter(queue) : -EINVAL;
 
 	if (rc < 0)
 		return xp_result(rc);
-	if (fd_filter(filter) >= 0)
+	if (xp_filter_index(filter) >= 0)
 		rc = lookup_fd(queue, ident, filter, registration);
 	else
 		rc = lookup_registration(queue, ident, filter, registration);
@@ -148,7 +127,7 @@ int xpoll_supports(const struct xpoll *queue, int filter, uint32_t fflags)
 		return !(fflags & ~XPOLL_NOTE_OOB);
 	default:
 		source = xp_source_find(filter);
-		return source && !(fflags & ~source->fflags) &&
+		return source && source->attach && !(fflags & ~source->fflags) &&
 			(!source->supports || source->supports(fflags));
 	}
 }

@@ -255,6 +255,8 @@ int xp_registration_change(struct xpoll *queue, const struct xpoll_event *change
 	int rc;
 
 	if (!ops)
+		return -EINVAL;
+	if (!ops->attach)
 		return -ENOTSUP;
 	if (change->fflags & ~ops->fflags)
 		return -EINVAL;

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <xpoll.h>
 
 #include "base/compiler.h"
 #include "base/udata.h"
@@ -20,6 +21,21 @@
 
 /* The filters a descriptor can have, in the order they are reported. */
 enum { XP_READ, XP_WRITE, XP_EXCEPT, XP_FD_FILTERS };
+
+/* Its place among them; -1: the filter is a source's, or none. */
+static inline int xp_filter_index(int filter)
+{
+	switch (filter) {
+	case XPOLL_FILT_READ:
+		return XP_READ;
+	case XPOLL_FILT_WRITE:
+		return XP_WRITE;
+	case XPOLL_FILT_EXCEPT:
+		return XP_EXCEPT;
+	default:
+		return -1;
+	}
+}
 
 /* Sets of them. */
 #define XP_BIT(filter) (1u << (filter))

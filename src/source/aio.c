@@ -253,6 +253,7 @@ static void aio_fini(struct xpoll *queue, void *opaque)
 const struct xp_source_ops xp_source_aio = {
 	.filter = XPOLL_FILT_AIO,
 	.id = XP_SOURCE_AIO,
+	.name = "AIO",
 	.implied = XPOLL_CLEAR | XPOLL_ONESHOT,
 	.size = sizeof(struct aio_registration),
 	.settle = aio_settle,

@@ -253,6 +253,7 @@ static bool empty_supports(uint32_t fflags)
 const struct xp_source_ops xp_source_empty = {
 	.filter = XPOLL_FILT_EMPTY,
 	.id = XP_SOURCE_EMPTY,
+	.name = "EMPTY",
 	.size = sizeof(struct empty_registration),
 	.attach = empty_attach,
 	.touch = empty_touch,

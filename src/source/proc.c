@@ -20,6 +20,7 @@
 #include "base/assert.h"
 #include "os/process.h"
 #include "os/sys.h"
+#include "source/proc_names.h"
 
 static struct xp_proc *proc_of(struct xp_registration *reg)
 {
@@ -196,6 +197,8 @@ static void proc_fini(struct xpoll *queue, void *opaque)
 const struct xp_source_ops xp_source_proc = {
 	.filter = XPOLL_FILT_PROC,
 	.id = XP_SOURCE_PROC,
+	.name = "PROC",
+	.notes = proc_names,
 	.implied = XPOLL_CLEAR,
 	.fflags = XPOLL_NOTE_EXIT | XP_PROC_TRACED,
 	.size = sizeof(struct xp_proc),

@@ -199,6 +199,7 @@ static void signal_fini(struct xpoll *queue, void *opaque)
 const struct xp_source_ops xp_source_signal = {
 	.filter = XPOLL_FILT_SIGNAL,
 	.id = XP_SOURCE_SIGNAL,
+	.name = "SIGNAL",
 	.implied = XPOLL_CLEAR,
 	.size = sizeof(struct signal_registration),
 	.attach = signal_attach,

@@ -40,22 +40,39 @@ struct xp_registration {
 	uint32_t wait_epoch; /* the last wait call that reported it */
 };
 
-/* The sources' order in a queue's table of states. */
+/* All sources: one that is added here, in its file and in the build's list is there. */
+#define XP_SOURCE_LIST(each) \
+	each(USER, user) \
+	each(TIMER, timer) \
+	each(SIGNAL, signal) \
+	each(VNODE, vnode) \
+	each(PROC, proc) \
+	each(AIO, aio) \
+	each(EMPTY, empty)
+
+#define XP_SOURCE_ID(upper, lower) XP_SOURCE_##upper,
+#define XP_SOURCE_DECLARATION(upper, lower) \
+	extern const struct xp_source_ops xp_source_##lower;
+
+/* Their places in a queue's table of states. */
 enum xp_source_id {
-	XP_SOURCE_USER,
-	XP_SOURCE_TIMER,
-	XP_SOURCE_SIGNAL,
-	XP_SOURCE_PROC,
-	XP_SOURCE_VNODE,
-	XP_SOURCE_AIO,
-	XP_SOURCE_EMPTY,
+	XP_SOURCE_LIST(XP_SOURCE_ID)
 	XP_SOURCE_NONE, /* the queue itself, for moments of its own */
 	XP_SOURCES,
+};
+
+/* A bit of fflags, in words; 0 is behind the last one. */
+struct xp_note_name {
+	uint32_t bit;
+	const char *name;
 };
 
 struct xp_source_ops {
 	int filter;
 	enum xp_source_id id;
+	const char *name;                 /* as in XPOLL_FILT_NAME */
+	const struct xp_note_name *notes; /* NULL: it has none */
+	bool bare; /* a change without an action is one, if it has fflags */
 	uint16_t implied; /* flags every registration gets: XPOLL_CLEAR or 0 */
 	uint32_t fflags;  /* the bits a change may have */
 	size_t size;      /* of its registrations, struct xp_registration first */
@@ -65,7 +82,10 @@ struct xp_source_ops {
 	 * tell, so that it meets the registrations as they are.  Optional.
 	 */
 	void (*settle)(struct xpoll *queue);
-	/* A change is about to create a registration: 0, or -EINVAL ... */
+	/*
+	 * A change is about to create a registration: 0, or -EINVAL ...
+	 * NULL: this system has no such source.
+	 */
 	int (*attach)(struct xpoll *queue, struct xp_registration *reg,
 	              const struct xpoll_event *change);
 	/*
@@ -152,18 +172,12 @@ struct xp_source_ops {
 	void (*begin)(void);
 };
 
-/* The source of a filter; NULL: not a filter, or not supported here. */
+/* The source of a filter; NULL: there is no such filter. */
 const struct xp_source_ops *xp_source_find(int filter);
-/* All of this build; ends with NULL. */
+/* All of them; ends with NULL. */
 extern const struct xp_source_ops *const xp_sources[];
 
-extern const struct xp_source_ops xp_source_proc;
-extern const struct xp_source_ops xp_source_aio;
-extern const struct xp_source_ops xp_source_empty;
-extern const struct xp_source_ops xp_source_signal;
-extern const struct xp_source_ops xp_source_timer;
-extern const struct xp_source_ops xp_source_user;
-extern const struct xp_source_ops xp_source_vnode;
+XP_SOURCE_LIST(XP_SOURCE_DECLARATION)
 
 /* A descriptor of a source's own, watched by the queue for being readable. */
 struct xp_source_fd {

@@ -408,9 +408,18 @@ static int timer_inherit(struct xpoll *queue, struct xp_registration *reg)
 	return 0;
 }
 
+static const struct xp_note_name timer_names[] = {
+	{XPOLL_NOTE_SECONDS, "SECONDS"}, {XPOLL_NOTE_MSECONDS, "MSECONDS"},
+	{XPOLL_NOTE_USECONDS, "USECONDS"}, {XPOLL_NOTE_NSECONDS, "NSECONDS"},
+	{XPOLL_NOTE_ABSTIME, "ABSTIME"}, {XPOLL_NOTE_MONOTONIC, "MONOTONIC"},
+	{0, NULL},
+};
+
 const struct xp_source_ops xp_source_timer = {
 	.filter = XPOLL_FILT_TIMER,
 	.id = XP_SOURCE_TIMER,
+	.name = "TIMER",
+	.notes = timer_names,
 	.implied = XPOLL_CLEAR,
 	.fflags = UNITS | ONCE,
 	.size = sizeof(struct timer),

@@ -64,9 +64,16 @@ static int user_inherit(struct xpoll *queue, struct xp_registration *reg)
 	return 0;
 }
 
+static const struct xp_note_name user_names[] = {
+	{XPOLL_NOTE_TRIGGER, "TRIGGER"}, {0, NULL},
+};
+
 const struct xp_source_ops xp_source_user = {
 	.filter = XPOLL_FILT_USER,
 	.id = XP_SOURCE_USER,
+	.name = "USER",
+	.notes = user_names,
+	.bare = true,
 	.fflags = XPOLL_NOTE_FFCTRLMASK | XPOLL_NOTE_FFLAGSMASK |
 		XPOLL_NOTE_TRIGGER,
 	.size = sizeof(struct xp_registration),

@@ -143,9 +143,21 @@ static int vnode_inherit(struct xpoll *queue, struct xp_registration *reg)
 	                      xp_fd_number(reg->item.ident), reg->fflags, false);
 }
 
+static const struct xp_note_name vnode_names[] = {
+	{XPOLL_NOTE_DELETE, "DELETE"}, {XPOLL_NOTE_WRITE, "WRITE"},
+	{XPOLL_NOTE_EXTEND, "EXTEND"}, {XPOLL_NOTE_ATTRIB, "ATTRIB"},
+	{XPOLL_NOTE_LINK, "LINK"}, {XPOLL_NOTE_RENAME, "RENAME"},
+	{XPOLL_NOTE_REVOKE, "REVOKE"}, {XPOLL_NOTE_OPEN, "OPEN"},
+	{XPOLL_NOTE_CLOSE, "CLOSE"}, {XPOLL_NOTE_CLOSE_WRITE, "CLOSE_WRITE"},
+	{XPOLL_NOTE_READ, "READ"}, {XPOLL_NOTE_TRUNCATE, "TRUNCATE"},
+	{0, NULL},
+};
+
 const struct xp_source_ops xp_source_vnode = {
 	.filter = XPOLL_FILT_VNODE,
 	.id = XP_SOURCE_VNODE,
+	.name = "VNODE",
+	.notes = vnode_names,
 	.implied = XPOLL_CLEAR,
 	.fflags = NOTES,
 	.size = sizeof(struct vnode_registration),

@@ -1,0 +1,14 @@
+/* The notes of PROC in words, also where no source makes them. */
+#ifndef XP_SOURCE_PROC_NAMES_H
+#define XP_SOURCE_PROC_NAMES_H
+
+#include "source/source.h"
+
+static const struct xp_note_name proc_names[] = {
+	{XPOLL_NOTE_EXIT, "EXIT"}, {XPOLL_NOTE_FORK, "FORK"},
+	{XPOLL_NOTE_EXEC, "EXEC"}, {XPOLL_NOTE_TRACK, "TRACK"},
+	{XPOLL_NOTE_TRACKERR, "TRACKERR"}, {XPOLL_NOTE_CHILD, "CHILD"},
+	{XPOLL_NOTE_STATUS_UNKNOWN, "STATUS_UNKNOWN"}, {0, NULL},
+};
+
+#endif
