@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs a test of the Rust crates; exits with 77, and says why, where that cannot be done.
 #
-#   cargo.sh test|clippy|doc|package|msrv BUILD_FOLDER
+#   cargo.sh test|polling|clippy|doc|package|msrv BUILD_FOLDER
 #
 # pkg-config must find the library.
 set -u
@@ -10,7 +10,10 @@ here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$2"
 made=$(cd "$2" && pwd)
 log=$made/$what.log
-cd "$here" || exit 1
+case $what in
+polling) cd "$here/polling" || exit 1 ;;
+*) cd "$here" || exit 1 ;;
+esac
 
 skip() { echo "SKIP: $*"; exit 77; }
 
@@ -41,10 +44,21 @@ test)
 	loudly cargo test --workspace --features "$features"
 	grep '^test result' "$log"
 	;;
+polling)
+	loudly cargo test
+	grep '^test result' "$log"
+	XPOLL_BACKEND=poll
+	export XPOLL_BACKEND
+	loudly cargo test --test poller
+	grep '^test result' "$log"
+	;;
 clippy)
 	cargo clippy --version >/dev/null 2>&1 || skip "no clippy"
 	if cargo fmt --version >/dev/null 2>&1; then loudly cargo fmt --check; fi
 	loudly cargo clippy --workspace --all-targets --features "$features" -- -D warnings
+	cd polling || exit 1
+	loudly cargo clippy --all-targets -- -D warnings
+	if cargo fmt --version >/dev/null 2>&1; then loudly cargo fmt --check; fi
 	;;
 doc)
 	RUSTDOCFLAGS="-D warnings"
