@@ -9,6 +9,7 @@
 pub const XPOLL_VERSION: u32 = 256;
 pub const XPOLL_TELL_MODES: u32 = 1;
 pub const XPOLL_VNODE_AS_BSD: u32 = 2;
+pub const XPOLL_ALL_READY: u32 = 4;
 pub const XPOLL_ADD: u32 = 1;
 pub const XPOLL_DELETE: u32 = 2;
 pub const XPOLL_ENABLE: u32 = 4;

@@ -109,6 +109,13 @@ impl Options {
         self
     }
 
+    /// Each wait returns all that is ready, as far as there is room, at the price of some system
+    /// calls.
+    pub fn all_ready(mut self) -> Options {
+        self.flags |= sys::XPOLL_ALL_READY;
+        self
+    }
+
     /// Makes the queue.
     pub fn open(&self) -> io::Result<Queue> {
         let name = self.backend.as_deref().map(CString::new).transpose()?;

@@ -200,6 +200,13 @@ fn errors_are_errno_s() {
 }
 
 #[test]
+fn options_are_the_library_s() {
+    let options = Options::new().size_hint(u32::MAX).vnode_as_bsd().all_ready();
+    assert_eq!(ready(&options.open().unwrap()), []);
+    assert!(format!("{options:?}").contains("flags: 6"), "{options:?}");
+}
+
+#[test]
 fn a_wake_makes_one_wait_return() {
     each_backend(|queue| {
         let mut events = Events::with_capacity(1);
