@@ -231,7 +231,7 @@ set(XPOLL_SOURCES_DARWIN ${XPOLL_SOURCES_KQUEUE}
 list(REMOVE_ITEM XPOLL_SOURCES_DARWIN
   os/sys_ppoll.c backend/poll.c backend/table_kqueue.c)
 set(XPOLL_SOURCES_SUNOS ${XPOLL_BASE} ${XPOLL_POSIX} ${XPOLL_SUNOS} ${XPOLL_CORE})
-# No provider for processes yet, and no call that tells how much was not sent.
+# No provider for processes yet, and no call that says how much was not sent.
 list(REMOVE_ITEM XPOLL_SOURCES_SUNOS
   source/empty.c source/proc.c source/proc_state.c source/proc_trace.c)
 # Solaris 11: no epoll(7), so no edges, and no descriptor of a queue.

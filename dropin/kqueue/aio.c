@@ -24,7 +24,7 @@ struct kq_request {
 	struct kq *ending;    /* that one, until it has */
 	void *udata;
 	unsigned short flags; /* of the event: EV_ONESHOT ... */
-	bool returned;        /* the event was returned, and aio.result tells */
+	bool returned;        /* the event was returned, and aio.result says how it ended */
 	bool silent;          /* the event was deleted before that */
 };
 
@@ -64,7 +64,7 @@ static int64_t kq_aio_result(const struct kq_request *request)
 		return request->aio.result;
 	if (!request->kq)
 		return -EINPROGRESS;
-	/* If it has just been returned, and not told yet, there is the result. */
+	/* If it has just been returned, and nobody has seen it yet, there is the result. */
 	return xpoll_lookup(request->kq->queue, (uintptr_t)&request->aio,
 	                    XPOLL_FILT_AIO, &found) < 0
 		? request->aio.result : found.data;

@@ -2,7 +2,7 @@
  * The functions that close descriptors, as the program finds them.
  *
  * kqueue drops the registrations of a number when it is closed, and ends with
- * its own.  Linux tells nobody of a close, so these are in front of the C
+ * its own.  Linux reports a close to nobody, so these are in front of the C
  * library's.  What they do not see, closes inside the C library and bare
  * system calls, is found out later: see docs/internals/kqueue.md.
  */

@@ -29,7 +29,7 @@ static bool kq_is_ended_listener(int fd, const struct kevent *event, int bits)
 
 /*
  * The error of a connection that broke, without taking it: Linux forgets an
- * error when it is read, and the program would find none.  So it is told from
+ * error when it is read, and the program would find none.  So it is taken from
  * the state; who needs to be certain asks for SO_ERROR.
  */
 static unsigned kq_socket_error(int fd, struct kevent *event)

@@ -1,4 +1,4 @@
-/* What /proc tells of a descriptor. */
+/* What /proc shows of a descriptor. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>

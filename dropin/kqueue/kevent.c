@@ -86,7 +86,7 @@ static KQ_INLINE bool kq_make_or_delete(struct kq *kq,
 	return true;
 }
 
-/* What xpoll is to be told; false: it takes more than one record. */
+/* The change for xpoll; false: it takes more than one record. */
 static KQ_INLINE bool kq_record(struct kq *kq, const struct kevent *change,
                                 struct xpoll_event *record)
 {

@@ -2,7 +2,7 @@
  * A kqueue: an xpoll queue behind a descriptor of the program's.
  *
  * Tags: [I] immutable while it lives; [t] guarded by the lock of the table; [a]
- * atomic; [x] guarded by `extras`.  docs/internals/kqueue.md tells the rest.
+ * atomic; [x] guarded by `extras`.  docs/internals/kqueue.md has the rest.
  */
 #ifndef KQ_H
 #define KQ_H
@@ -123,7 +123,7 @@ static inline bool kq_has_ext(const struct kevent *change)
 	return change->ext[0] | change->ext[1] | change->ext[2] | change->ext[3];
 }
 
-/* What xpoll is to be told; false: only kq_change can do it. */
+/* The change for xpoll; false: only kq_change can do it. */
 bool kq_translate(struct kq *kq, const struct kevent *change,
                   struct xpoll_event *record);
 /* Make one change; 0 or a negative errno. */

@@ -96,11 +96,11 @@ int kq_procdesc_change(struct kq *kq, const struct kevent *change)
 	if (!there && !(change->flags & EV_ADD))
 		return -ENOENT;
 	if (change->flags & EV_ADD) {
-		/* The end of a process is told once. */
+		/* The end of a process is reported once. */
 		record.flags |= EV_ONESHOT;
 		if (!kq_is_procdesc(fd))
 			return fcntl(fd, F_GETFD) < 0 ? -EBADF : -EINVAL;
-		/* A registration that never tells would be a riddle. */
+		/* A registration that never reports would be a riddle. */
 		if (change->fflags != NOTE_EXIT)
 			return change->fflags ? -ENOTSUP : -EINVAL;
 		kq_watched(fd);
@@ -120,7 +120,7 @@ int kq_procdesc_change(struct kq *kq, const struct kevent *change)
 	return 0;
 }
 
-/* The wait status; -1: nobody tells. */
+/* The wait status; -1: not known. */
 static int kq_procdesc_status(int fd)
 {
 	struct kq_pidfd_info info = {.mask = KQ_PIDFD_INFO_EXIT};
@@ -177,7 +177,7 @@ void kq_signals_note(struct kq *kq, int number, bool there)
 
 /*
  * A program may register a signal first and set its action then, as in the
- * paper's Figure 7.  xpoll observes the action that it finds, so it is told to
+ * paper's Figure 7.  xpoll observes the action that it finds, so it has to
  * look again; that forgets nothing it has counted.  Where front.c is in front
  * the action is set behind the observation; here is what it did not see.
  */

@@ -107,7 +107,7 @@ static bool kq_adopt(struct kq *kq, int fd)
 
 /*
  * Under the lock: its last known number is gone.  Others may have been made by
- * dup(2) and the like; without /proc nobody can tell, and there are none.
+ * dup(2) and the like; without /proc they are not known, and there are none.
  */
 static void kq_find_duplicates(struct kq *kq)
 {

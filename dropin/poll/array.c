@@ -122,7 +122,7 @@ static size_t entry_compare(struct array *array, struct watch *watch,
 	return changed + 1;
 }
 
-/* How many entries from `at` on are as they were, as far as one look tells. */
+/* How many entries from `at` on are as they were, as far as one look shows. */
 static size_t same_from(const struct array *array, const struct pollfd *fds,
                         size_t at, size_t count)
 {

@@ -314,7 +314,7 @@ static int look_at_new(const struct watch *watch, struct pollfd *sleep, int len)
 
 /*
  * Sleep until something may be ready.  1: look, the set is claimed; 0: the time
- * is over; -1: errno tells, EINTR as a rule; AGAIN.  Enters claimed, and leaves
+ * is over; -1: errno is set, EINTR as a rule; AGAIN.  Enters claimed, and leaves
  * unclaimed but for 1.
  */
 static int sleep_and_claim(struct call *call, struct set *set,

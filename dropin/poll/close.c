@@ -1,7 +1,7 @@
 /*
  * The functions that close descriptors, as the program finds them.
  *
- * Each tells the table of numbers before and after, so that no set goes on
+ * Each informs the table of numbers before and after, so that no set goes on
  * relying on a number that stands for another file by then.  And none of them
  * closes our own descriptors: to the program they are not open.
  *

@@ -321,7 +321,7 @@ void pool_detach(int fd, uint64_t relying)
 {
 	atomic_fetch_add(&detaching, 1);
 	for (int i = 0; i < NUMBERS_SETS; i++)
-		/* The bit tells that the set is not retired. */
+		/* The bit says that the set is not retired. */
 		if ((relying >> i & 1) && numbers_relied(fd, i))
 			detach(&sets[i], fd);
 	if (atomic_fetch_sub(&detaching, 1) == 1)

@@ -3,7 +3,7 @@
  *
  * What poll(2) calls ready may have become so after the watch was asked, and what
  * the watch found may have been taken by another thread.
- * Whether the registration is still one of this file EPOLL_CTL_MOD tells: the
+ * EPOLL_CTL_MOD shows whether the registration is still one of this file: the
  * kernel keeps them by number and file.  It also makes the kernel ask the file
  * once more, so what became ready without a wake-up is reported from then on.
  */

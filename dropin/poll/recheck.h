@@ -4,7 +4,7 @@
  * A close that nobody saw leaves a number that stands for another file, which
  * the epoll instance does not know.  So every cold descriptor is looked at once
  * in a period; but no call looks at all of them, and before each slice and
- * after it what the epoll instance has to tell is taken.
+ * after it what the epoll instance has to report is taken.
  */
 #ifndef DROPIN_RECHECK_H
 #define DROPIN_RECHECK_H

@@ -20,7 +20,7 @@ __attribute__((destructor)) static void end(void)
 {
 	if (!settings.stats)
 		return;
-	/* A forked child that has not called has nothing to tell of its parent. */
+	/* A forked child that has not called has nothing to print of its parent. */
 	(void)pool_is_ours();
 	stats_print();
 }

@@ -338,7 +338,7 @@ static int rebuild(struct watch *watch)
 	return 0;
 }
 
-/* The kernel told what nobody wants, and would tell it again. */
+/* The kernel reported what nobody wants, and would report it again. */
 static void fruitless(struct watch *watch, int fd)
 {
 	struct watch_slot *slot = &watch->slots[fd];

@@ -2,7 +2,7 @@
  * The descriptors of one array: which of them the kernel watches for us, and
  * which we look at ourselves.
  *
- *   cold   in the epoll instance, level-triggered: the kernel tells by itself
+ *   cold   in the epoll instance, level-triggered: the kernel reports by itself
  *   hot    looked at with poll(2), together with the epoll instance
  *
  * What is wanted of a descriptor becomes hot when it changes, which costs
@@ -13,7 +13,7 @@
  *
  * Both answer with the very bits of poll(2): level-triggered epoll asks the
  * file again each time it reports it.  Files whose answer changes without the
- * kernel telling, or by looking, stay hot for good ("direct").
+ * kernel's report, or by looking, stay hot for good ("direct").
  *
  * One thread at a time may be in here; nothing blocks.
  */

@@ -17,7 +17,7 @@
 #include "os/sys.h"
 
 enum {
-	/* Of calls in a row whose packets tell nothing. */
+	/* Of calls in a row whose packets report nothing. */
 	AFD_TAKES_MOST = 256,
 	/* Until a poll that was cancelled must have answered. */
 	AFD_CLOSE_MS = 5000,
@@ -120,7 +120,7 @@ static bool afd_answer(struct afd_state *state, struct afd_poll *poll,
 	return sock != NULL;
 }
 
-/* What a packet tells; false: nothing. */
+/* What a packet reports; false: nothing. */
 static bool afd_packet(struct afd_state *state, const OVERLAPPED_ENTRY *packet,
                        uint32_t call, struct afd_unsure *unsure,
                        struct xp_fired *fired)
@@ -162,7 +162,7 @@ static int afd_harvest(struct afd_state *state, const OVERLAPPED_ENTRY *packets,
 }
 
 /*
- * Packets, until one tells something or there are no more, or so many told nothing
+ * Packets, until one reports something or there are no more, or so many reported nothing
  * that the queue has to look at the time.  rc: 0 or a negative errno value; with
  * the lock.
  */
@@ -247,7 +247,7 @@ static int afd_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 	return count > 0 ? count : rc;
 }
 
-/* Others sleep while this thread leaves: they are told of what is still so. */
+/* Others sleep while this thread leaves: what still holds is reported to them. */
 static void afd_rearm(void *opaque)
 {
 	struct afd_state *state = opaque;

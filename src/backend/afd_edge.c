@@ -1,11 +1,11 @@
 /*
  * Sockets watched by edges.
  *
- * Polls of the driver tell of states.  Activity is what WSAEventSelect keeps
+ * Polls of the driver report states.  Activity is what WSAEventSelect keeps
  * records of: each kind once, and then not before the program has called what
  * reads, writes or accepts.  So a socket gets an event object, for which a
  * thread of the system waits, and when it is signalled a packet is sent.  The
- * peer's end, and the socket's, are told by a poll.
+ * peer's end, and the socket's, are reported by a poll.
  */
 #include <errno.h>
 #include <poll.h>
@@ -104,7 +104,7 @@ void afd_edges_close(struct afd_state *state)
 
 /*
  * What holds now is looked at, for it may have been on record before; and what
- * is on record is taken off, or it would be told twice.
+ * is on record is taken off, or it would be reported twice.
  */
 static int edge_probe(struct afd_sock *sock, uint32_t watch)
 {
@@ -167,7 +167,7 @@ static uint32_t edge_poll_bits(const WSANETWORKEVENTS *records)
 	if (kinds & FD_CONNECT)
 		events |= records->iErrorCode[FD_CONNECT_BIT] ? POLLERR | dead
 			: POLLOUT;
-	/* The end of the peer's data is told by the poll. */
+	/* The poll reports the end of the peer's data. */
 	return events;
 }
 

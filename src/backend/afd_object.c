@@ -86,7 +86,7 @@ static void object_end(struct afd_object *object)
 	xp_free(object);
 }
 
-/* It has no room for writing, and what happened between two looks is not told. */
+/* It has no room for writing, and what happened between two looks is not reported. */
 static bool object_can(uint32_t watch)
 {
 	return !(watch & (POLLOUT | POLLPRI | XP_WATCH_EDGE));

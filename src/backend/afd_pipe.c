@@ -1,5 +1,5 @@
 /*
- * Pipes: nothing but a read of one's own tells that there is something to read,
+ * Pipes: only a read of one's own shows that there is something to read,
  * so they are looked at when a wait begins and, while it sleeps, again and again:
  * soon if there was something lately, and less often the longer there is nothing.
  */
@@ -37,7 +37,7 @@ bool afd_pipe_has(const struct afd_state *state, int fd)
 	return pipe_find(state, fd) != NULL;
 }
 
-/* Whether there is room nobody tells, nor what happened between two looks. */
+/* No call reports whether there is room, nor what happened between two looks. */
 static int pipe_check(uint32_t watch)
 {
 	return watch & (POLLOUT | POLLPRI | XP_WATCH_EDGE) ? -ENOTSUP : 0;
@@ -113,7 +113,7 @@ int afd_pipes_probe(struct afd_state *state, struct xp_fired *fired, int cap)
 			fired[count++] = (struct xp_fired){pipe->token, events};
 	}
 	XP_ASSERT(count <= cap);
-	/* Those that were told first are behind the others next time. */
+	/* Those that were reported first are behind the others next time. */
 	if (count == cap && item != &state->pipes) {
 		xp_list_remove(&state->pipes);
 		xp_list_append(item, &state->pipes);

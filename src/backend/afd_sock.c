@@ -46,7 +46,7 @@ static void sock_update(struct afd_state *state, struct afd_sock *sock)
 
 /*
  * What the next poll has to ask for.  By edges it is the peer's end, and that
- * the socket is closed, of which the records tell late or not at all.
+ * the socket is closed, which the records report late or not at all.
  */
 static uint32_t sock_wants(const struct afd_sock *sock)
 {
@@ -240,7 +240,7 @@ static uint32_t poll_answer(const struct afd_poll *poll)
 		: xp_afd_poll_bits(poll->argument.handles[0].events);
 }
 
-/* Of what the driver tells, what is to be reported. */
+/* The part of the driver's report that is wanted. */
 static uint32_t sock_events(const struct afd_sock *sock, uint32_t reported)
 {
 	return reported & ((sock->watch & XP_WATCH_BITS) | AFD_REPORTED_ALWAYS);
@@ -269,7 +269,7 @@ void afd_unsure_settle(struct afd_state *state, struct afd_unsure *unsure)
 	if (len == 0)
 		return;
 	xp_count_shared(&state->counters->syscalls_check);
-	/* One of them is closed, it seems: its poll will tell. */
+	/* One of them is closed, it seems: its poll will report that. */
 	if (xp_nt_probe(unsure->handles, len) < 0)
 		return;
 	for (int i = 0; i < len; i++)

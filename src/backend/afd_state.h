@@ -43,8 +43,8 @@ struct afd_sock {
 	bool pending;   /* it is */
 	/* Of those watched by edges. */
 	struct afd_edge *edge; /* kept while nothing is wanted; NULL: none */
-	uint32_t first;        /* bits that held when it began, to be told */
-	bool hung;             /* the peer's end was told */
+	uint32_t first;        /* bits that held when it began, to be reported */
+	bool hung;             /* the peer's end was reported */
 };
 
 /* All but what is said otherwise guarded by `lock`. */
@@ -107,7 +107,7 @@ int afd_socks_submit(struct afd_state *state, struct xp_fired *fired, int cap,
                      int *count);
 
 /*
- * The packet of a poll has come: its socket, if there is something to tell, or
+ * The packet of a poll has come: its socket, if there is something to report, or
  * NULL.
  */
 struct afd_sock *afd_poll_ended(struct afd_state *state, struct afd_poll *poll,
@@ -140,7 +140,7 @@ void afd_groups_close(struct afd_state *state);
 int afd_edge_begin(struct afd_state *state, struct afd_sock *sock,
                    uint32_t watch);
 void afd_edge_end(struct afd_state *state, struct afd_sock *sock);
-/* A packet of that kind has come; true: it is something to tell. */
+/* A packet of that kind has come; true: it is something to report. */
 bool afd_edge_fired(struct afd_state *state, struct afd_edge *edge,
                     struct xp_fired *fired);
 /* Give back those that are free. */
@@ -158,7 +158,7 @@ int afd_object_change(struct afd_state *state, int fd, uint32_t watch,
 void afd_object_detach(struct afd_state *state, int fd);
 /* Wait again for those that have answered. */
 void afd_objects_submit(struct afd_state *state);
-/* A packet of that kind has come; true: it is something to tell. */
+/* A packet of that kind has come; true: it is something to report. */
 bool afd_object_fired(struct afd_state *state, int fd, struct xp_fired *fired);
 void afd_objects_close(struct afd_state *state);
 

@@ -150,13 +150,13 @@ struct xp_backend_ops {
 	            struct xp_fired *fired, int cap);
 	/*
 	 * A thread leaves with what fired while others are in `wait`: they are
-	 * told of what holds still, or again.  Only where the kernel has to be
-	 * asked again about what it has told.  Optional.
+	 * given what holds still, or again.  Only where the kernel has to be
+	 * asked again about what it has reported.  Optional.
 	 */
 	void (*rearm)(void *state);
 	/*
-	 * Changes that the kernel was not told: they ride along with a wait that
-	 * has the lock, or that nobody else can be beside.  `flush` tells it some
+	 * Changes that the kernel does not know: they ride along with a wait that
+	 * has the lock, or that nobody else can be beside.  `flush` makes some
 	 * of them at once; those whose files are gone fire POLLNVAL.  If it fails
 	 * they are left to a wait.  Optional.
 	 */
@@ -171,7 +171,7 @@ struct xp_backend_ops {
 	 */
 	int (*renew)(void *state);
 	/*
-	 * Until the end the old set can tell whether a number stands for a file
+	 * Until the end the old set knows whether a number stands for a file
 	 * that it watches; what it reports does not count any more.  Optional.
 	 */
 	bool (*renew_knows)(void *state, int fd);

@@ -119,7 +119,7 @@ static bool devpoll_has_pending(const void *opaque)
 	return xp_dp_has_pending(&state->set);
 }
 
-/* What is closed is told by a wait. */
+/* A wait reports what is closed. */
 static int devpoll_flush(void *opaque, struct xp_fired *fired, int cap)
 {
 	struct devpoll_state *state = opaque;
@@ -137,7 +137,7 @@ static int devpoll_report_edges(struct devpoll_state *state, struct xp_fired *fi
 	return count;
 }
 
-/* What one number tells; up to `room` entries. */
+/* What one number reports; up to `room` entries. */
 static int devpoll_report(struct devpoll_state *state, const struct pollfd *ready,
                           struct xp_fired *fired, int room)
 {
@@ -221,7 +221,7 @@ static int devpoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask
 	int count = 0;
 	int len;
 
-	/* If nothing that was told counts, the device is told so. */
+	/* If nothing that was reported counts, the device has to forget it. */
 	do {
 		len = xp_dp_write(&state->set);
 		if (len < 0)

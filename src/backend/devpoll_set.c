@@ -1,4 +1,4 @@
-/* The descriptors of the /dev/poll back end, and what the device is told. */
+/* The descriptors of the /dev/poll back end, and what is written to the device. */
 #include "backend/devpoll_set.h"
 
 #include <errno.h>
@@ -58,7 +58,7 @@ static int devpoll_reserve(struct xp_dp_set *set, int fd)
 	return 0;
 }
 
-/* --- What the device is told ------------------------------------------------- */
+/* --- What is written to the device ------------------------------------------------- */
 
 static void devpoll_mark(struct xp_dp_set *set, int fd)
 {

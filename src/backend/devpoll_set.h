@@ -21,7 +21,7 @@ struct xp_dp_set {
 	struct pollfd *fds; /* records to be written; room for what waits find */
 	int cap;            /* >= attached + the reserve */
 	int reserve;
-	int *dirty;         /* numbers that the device is to be told about */
+	int *dirty;         /* numbers to be written to the device */
 	int dirty_len;
 	int dirty_cap;      /* >= map.len */
 	int attached;
@@ -43,10 +43,10 @@ int xp_dp_detach(struct xp_dp_set *set, int fd);
 /* Write what has changed to the device; 0 or a negative errno value. */
 int xp_dp_write(struct xp_dp_set *set);
 
-/* It has told of this number what was not asked for: make it forget. */
+/* It has reported of this number what was not asked for: make it forget. */
 void xp_dp_mend(struct xp_dp_set *set, int fd);
 
-/* Is there anything that it was not told? */
+/* Is there anything that was not written to it? */
 static inline bool xp_dp_has_pending(const struct xp_dp_set *set)
 {
 	return set->dirty_len > 0;

@@ -1,7 +1,7 @@
 /*
  * Edge-triggered watching for back ends whose own mechanism has only levels.
  *
- * No rule in user space can tell "still ready" from "read dry and ready
+ * No rule in user space can distinguish "still ready" from "read dry and ready
  * again" without losing or repeating events.  So these registrations live in
  * a small kernel set that can, whose descriptor is one entry of the array.
  */

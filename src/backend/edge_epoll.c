@@ -228,7 +228,7 @@ int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap)
 	while (more && count < cap)
 		count += edge_take(edge, fired + count, cap - count, &more);
 	for (int i = 0; i < count; i++) {
-		/* Of a closed file with a duplicate the set goes on telling. */
+		/* Of a closed file with a duplicate the set goes on reporting. */
 		xp_count_shared(&edge->counters->syscalls_check);
 		if (xp_sys_open_flags((int)(uint32_t)fired[i].token) < 0)
 			fired[i].events = POLLNVAL;

@@ -1,5 +1,5 @@
 /*
- * Where no call of the system tells edges: registrations with CLEAR are ENOTSUP, as
+ * Where no call of the system reports edges: registrations with CLEAR are ENOTSUP, as
  * no rule in user space makes them (edge.h), and the array has no helper set.
  */
 #include "backend/edge.h"

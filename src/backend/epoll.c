@@ -278,7 +278,7 @@ static int epoll_renew(void *opaque)
 }
 
 /*
- * An exclusive entry cannot be modified, which tells that it is there.  What
+ * An exclusive entry cannot be modified, which shows that it is there.  What
  * hung up is reported all the same, to a thread that sleeps in the old set.
  */
 static bool epoll_renew_knows(void *opaque, int fd)

@@ -27,9 +27,9 @@ struct xp_fdmap_entry {
 	uint8_t reported : 1; /* XP_PLACE_STATE: it has reported, and may last */
 	uint8_t fixed : 1;  /* a /proc file: looking takes its news away */
 	uint8_t hup_unwritable : 1; /* its hang-up does not make it writable */
-	uint8_t dirty : 1;  /* the kernel is to be told about it */
-	uint8_t as_new : 1; /* as if it had never been told */
-	uint8_t kind : 4;   /* enum xp_fd_kind, where the queue tells it */
+	uint8_t dirty : 1;  /* the kernel has to learn of it */
+	uint8_t as_new : 1; /* as if it had never been written */
+	uint8_t kind : 4;   /* enum xp_fd_kind, where the queue says it */
 };
 
 struct xp_fdmap {

@@ -2,9 +2,9 @@
  * The kqueue back end.
  *
  * What enables and disables rides along with the next wait, so that a change
- * costs no call of its own; what has to succeed or fail at once is told at
+ * costs no call of its own; what has to succeed or fail at once is changed at
  * once (kqueue_set.c).  The kernel's two reports of a descriptor, READ and
- * WRITE, are made one.  An end of file is told in poll(2)'s terms by a look,
+ * WRITE, are made one.  An end of file is reported in poll(2)'s terms by a look,
  * since the kernels word it differently.  A forked child does not have the
  * kernel's queue, only the wake-up descriptors.
  */
@@ -27,7 +27,7 @@ enum {
 struct kqueue_state {
 	struct xp_kq_set set;
 	struct xp_kq_outer outer;
-	struct xp_wakefd wake; /* immutable: lit without the lock */
+	struct xp_wakefd wake; /* immutable: signalled without the lock */
 	pid_t owner;           /* whose the kernel's queues are */
 };
 
@@ -228,7 +228,7 @@ static int kqueue_sleep_masked(struct kqueue_state *state, int64_t deadline_ns,
 	return xp_sys_kevent_now(state->set.fd, NULL, 0, events, cap);
 }
 
-/* Whoever watches it calls without waiting: nothing else is to be told of. */
+/* Whoever watches it calls without waiting: nothing else is to be reported. */
 static void kqueue_outer_probe(struct kqueue_state *state)
 {
 	if (state->outer.fd < 0)

@@ -23,13 +23,13 @@ struct xp_kq_entry {
 	uint8_t armed; /* enabled in the kernel */
 	uint8_t there; /* in the kernel */
 	bool attached;
-	bool dirty;    /* in the list of those to tell the kernel of */
+	bool dirty;    /* in the list of those that the kernel has to learn of */
 	uint8_t touch; /* of what is enabled: to be looked at again */
 	bool clear;    /* EV_CLEAR */
 	bool end_only; /* READ: the end of file, not what is before it */
 	uint8_t probed; /* of what is enabled: was looked at just now */
 	bool pipe;
-	bool write_end; /* READ tells nothing of it but the end */
+	bool write_end; /* READ reports nothing of it but the end */
 	bool broken;   /* nobody reads the pipe: EVFILT_USER stands for WRITE */
 };
 
@@ -69,7 +69,7 @@ int xp_kq_apply_one(struct xp_kq_set *set, const struct xp_kq_entry *entry,
 int xp_kq_break(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd);
 
 /*
- * Is the number still that of the file?  Any change of it tells: one that says
+ * Is the number still that of the file?  Any change of it shows that: one that says
  * what is so already.  But what is enabled is looked at again by that, so rather
  * what is to be.
  */

@@ -1,4 +1,4 @@
-/* What the kernel need not be told before the next wait, and what it is asked. */
+/* What the kernel need not know before the next wait, and what it is asked. */
 #include <errno.h>
 
 #include "backend/kqueue_set.h"

@@ -66,7 +66,7 @@ int xp_kq_outer_open(struct xp_kq_outer *outer, int inner_fd)
 	return fd;
 }
 
-/* One beacon for both reasons. */
+/* One descriptor for both reasons. */
 static void kq_outer_show(struct xp_kq_outer *outer)
 {
 	bool readable = outer->attended || outer->due;

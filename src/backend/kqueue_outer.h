@@ -14,7 +14,7 @@ struct xp_kq_outer {
 	int fd;                     /* -1: xpoll_fd was not called */
 	struct xp_wakefd attention; /* its fd is -1: likewise */
 	int64_t alarm_ns;           /* XP_NEVER: the timer is not set */
-	bool attended;              /* why the wake-up descriptor is lit */
+	bool attended;              /* why `attention` is readable */
 	bool due;                   /* the same: alarm_ns has come */
 	bool readable;
 };

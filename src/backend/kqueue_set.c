@@ -54,7 +54,7 @@ static bool kq_end_only(uint32_t watch)
 	return (watch & (POLLIN | POLLRDHUP)) == POLLRDHUP;
 }
 
-/* --- Told at once ------------------------------------------------------------ */
+/* --- Changed at once ------------------------------------------------------------ */
 
 static void kq_remove(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
                       unsigned filters)
@@ -78,8 +78,9 @@ static bool kq_always_ready(struct xp_kq_set *set, int fd, mode_t mode)
 }
 
 /*
- * Can it be done without this filter?  Yes if it is not wanted; and what takes no
- * mark has no end either that could be told from what is before it.
+ * May the registration do without this filter?  Yes if nobody wants it.  And a
+ * descriptor whose READ takes no low-water mark has no end of file that could be
+ * distinguished from data.
  */
 static bool kq_dispensable(const struct xp_kq_entry *entry, int filter, int error)
 {
@@ -121,7 +122,7 @@ static int kq_add(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 			rc = rc < 0 ? rc : error;
 	}
 	if (rc >= 0 && !entry->there)
-		rc = -ENOTSUP; /* It could not be told from a closed one. */
+		rc = -ENOTSUP; /* It could not be distinguished from a closed one. */
 	if (rc < 0) {
 		kq_remove(set, entry, fd, entry->there & filters);
 		return xp_kq_refused(rc) ? -ENOTSUP : rc;

@@ -3,7 +3,7 @@
  * for it, which of them are enabled there and which should be.  Indexed by
  * number; grows when one is attached.
  *
- * What only enables and disables is noted, and told to the kernel together with
+ * What only enables and disables is noted, and given to the kernel together with
  * the next wait.  All with the queue's lock held, but xp_kq_broken.
  */
 #ifndef XP_BACKEND_KQUEUE_SET_H
@@ -24,11 +24,11 @@ int xp_kq_attach(struct xp_kq_set *set, int fd, uint32_t watch, uint64_t token);
 int xp_kq_change(struct xp_kq_set *set, int fd, uint32_t watch, uint64_t token);
 int xp_kq_detach(struct xp_kq_set *set, int fd);
 
-/* Is there anything that the kernel was not told? */
+/* Is there anything that the kernel does not know? */
 bool xp_kq_has_pending(const struct xp_kq_set *set);
-/* Write the changes that it was not told; at least KQ_FILTERS of room. */
+/* Write the changes that it does not know; at least KQ_FILTERS of room. */
 int xp_kq_load(struct xp_kq_set *set, struct kevent *changes, int cap);
-/* Tell it at once: those whose files are gone fire POLLNVAL. */
+/* Make them at once: those whose files are gone fire POLLNVAL. */
 int xp_kq_flush(struct xp_kq_set *set, struct xp_fired *fired, int cap);
 
 /* A pipe's WRITE said that nobody reads it: it may have ended by that. */

@@ -102,7 +102,7 @@ int xp_outer_set_attention(struct xp_outer *outer, bool on, int inner_fd)
 	return 0;
 }
 
-/* Each event of the inner set would be told here: a tenth of its price. */
+/* Each event of the inner set would be reported here: a tenth of its price. */
 void xp_outer_attention_lasts(struct xp_outer *outer, int inner_fd)
 {
 	XP_ASSERT(outer->fd >= 0);

@@ -1,4 +1,4 @@
-/* The beacon and the edge-triggered registrations of an array back end. */
+/* The wake-up descriptor and the edge-triggered registrations of an array back end. */
 #include "backend/own.h"
 
 enum { EDGES_MOST = 64 }; /* at a time */

@@ -12,7 +12,7 @@
 enum { XP_OWN_WAKE, XP_OWN_EDGE, XP_OWN_ENTRIES };
 
 struct xp_own {
-	struct xp_wakefd wake; /* immutable: lit by any thread, without the lock */
+	struct xp_wakefd wake; /* immutable: signalled by any thread, without the lock */
 	struct xp_edge edge;
 	bool edges_left; /* perhaps: as many were reported as there was room for */
 };
@@ -25,7 +25,7 @@ bool xp_own_has(const struct xp_own *own, int fd); /* as backend.h's `owns` */
 void xp_own_entries(const struct xp_own *own, struct pollfd *fds);
 
 /*
- * Report what those entries tell, if there is room; how many that is.  Edges leave
+ * Report what fired of those entries, if there is room; how many that is.  Edges leave
  * some of the room to the array, as far as there is much of it.
  */
 int xp_own_report_wake(const struct xp_own *own, const struct pollfd *fds,

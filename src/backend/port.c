@@ -1,7 +1,7 @@
 /*
  * The port back end: event ports of illumos and Solaris.
  *
- * An association tells once (port_set.c).  An event says what was so when it
+ * An association reports once (port_set.c).  An event says what was so when it
  * was sent, which may be long ago; what was sent before a wait began is looked
  * at again, all of it by one poll(2).  xpoll_wake sends an event of its own.
  *

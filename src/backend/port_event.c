@@ -1,4 +1,4 @@
-/* What the events of a port tell, and whether that is still so. */
+/* What the events of a port say, and whether that is still so. */
 #include <errno.h>
 #include <poll.h>
 

@@ -135,7 +135,7 @@ static int port_associate_now(struct xp_port_set *set,
 	return 0;
 }
 
-/* Any of them may have fired for a thread that did not live to tell. */
+/* Any of them may have fired for a thread that did not live to report it. */
 static void port_recover(struct xp_port_set *set)
 {
 	set->lost = false;
@@ -221,7 +221,7 @@ static int port_watch(struct xp_port_set *set, struct xp_port_object *object,
 	return 0;
 }
 
-/* Ends what is known of it; the kernel was told, or has found out. */
+/* Ends what is known of it; the kernel was asked to, or has found out. */
 static void port_forget(struct xp_port_set *set, struct xp_port_object *object)
 {
 	if (object->place == XP_PORT_EDGE)

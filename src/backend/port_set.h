@@ -90,7 +90,7 @@ void xp_port_due(struct xp_port_set *set, struct xp_port_object *object, int fd)
 int xp_port_associate_due(struct xp_port_set *set, struct xp_fired *fired,
                           int cap, int *count);
 
-/* An event that was told long ago, perhaps: what is so now? */
+/* Events that may have been sent long ago: what holds now has to be checked. */
 struct xp_port_unsure {
 	struct pollfd probes[64];
 	struct xp_fired *fired[64];
@@ -99,8 +99,8 @@ struct xp_port_unsure {
 
 /*
  * An object's event has come, to a wait with this number; false: there is
- * nothing to tell.  What is in doubt is known when the doubts are settled: then
- * it may fire nothing.
+ * nothing to report.  What may be out of date is collected in `unsure`, and
+ * checked by xp_port_settle; then it may fire nothing.
  */
 bool xp_port_fired(struct xp_port_set *set, const port_event_t *event,
                    uint32_t call, struct xp_port_unsure *unsure,

@@ -1,6 +1,6 @@
 /*
  * The select back end, on bit sets of its own, so any descriptor number will
- * do: the kernel takes as many bits as it is told.  select tells three
+ * do: the kernel takes as many bits as it is given.  select reports three
  * conditions, poll(2) eight, so what fired is looked at once more by poll(2),
  * as many as fit, and reported in its terms.  The next waits go on with the
  * rest, and then look at all again if there is room.
@@ -32,7 +32,7 @@ struct select_state {
 
 /*
  * Are these bits watched by the helper set?  Edges, and what select has no
- * word for: it tells a hang-up only together with readable or writable.
+ * word for: it reports a hang-up only together with readable or writable.
  */
 static bool select_needs_helper(const struct xp_fdmap_entry *entry,
                                 uint32_t watch)
@@ -194,7 +194,7 @@ static int select_change(void *opaque, int fd, uint32_t watch, uint64_t token)
 
 /*
  * Look at some of what select has found in poll(2)'s terms, and at the back
- * end's own, which come first.  fresh: select has just told.
+ * end's own, which come first.  fresh: select has just reported.
  */
 static int select_look(struct select_state *state, struct pollfd *fds, int cap, bool fresh)
 {

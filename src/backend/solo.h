@@ -43,7 +43,7 @@ int xp_solo_change(struct xp_solo *solo, int fd, uint32_t watch,
  */
 int xp_solo_first(struct xp_solo *solo, struct xp_fired *fired, int cap);
 
-/* Put what the sets tell in the place of their own entries; the new count. */
+/* Put what the sets report in the place of their own entries; the new count. */
 int xp_solo_harvest(struct xp_solo *solo, struct xp_fired *fired, int count,
                     int cap);
 

@@ -54,7 +54,7 @@ static int solo_control(struct xp_solo *solo, int op, int fd, uint32_t watch,
 	                        events, token);
 }
 
-/* Into the main set, by level: what is not harvested is told again. */
+/* Into the main set, by level: what is not harvested is reported again. */
 static int solo_join(int main_fd, int set_fd, int i)
 {
 	return xp_sys_epoll_ctl(main_fd, EPOLL_CTL_ADD, set_fd, EPOLLIN,
@@ -71,7 +71,7 @@ int xp_solo_open(struct xp_solo *solo, int main_fd, int i)
 	set_fd = xp_sys_epoll_create();
 	if (set_fd < 0)
 		return set_fd;
-	/* A wait may tell of it before this call returns. */
+	/* A wait may report it before this call returns. */
 	atomic_store(&solo->fds[i], set_fd);
 	atomic_store(&solo->any, true);
 	rc = solo_join(main_fd, set_fd, i);
@@ -100,7 +100,7 @@ int xp_solo_change(struct xp_solo *solo, int fd, uint32_t watch, uint64_t token)
 	                    fd, watch, token);
 }
 
-/* What one set tells, up to `room` entries. */
+/* What one set reports, up to `room` entries. */
 static int solo_take(struct xp_solo *solo, int i, struct xp_fired *fired,
                      int room)
 {

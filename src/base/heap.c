@@ -128,7 +128,7 @@ int xp_heap_grow(struct xp_heap *heap, uint32_t count)
 }
 
 /*
- * Items move when others are added or removed, and are told their new place;
+ * Items move when others are added or removed, and learn their new place;
  * in a heap of a million that is a write to memory that was not touched for
  * long, and the stores behind it wait.  Which ones come next is known: the
  * parents of the places behind the last one, and the last ones themselves.

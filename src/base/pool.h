@@ -2,7 +2,7 @@
  * Objects of one size, known by their number.
  *
  * They live in pages that never move, each twice as large as the one before up
- * to 262144 objects, without a header each.  Which of them are free is told by bits, 64 in a
+ * to 262144 objects, without a header each.  Bits say which of them are free, 64 in a
  * word, and one word is used up before the next: objects that are made one
  * after the other lie side by side, also after others were freed in any order,
  * and a free object is not touched.

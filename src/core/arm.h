@@ -2,7 +2,7 @@
  * How the kernel is to watch a descriptor: the state machine of a slot.
  *
  * Pure functions: no system call, no queue, nothing but the slot that they are
- * given.  interest.c tells them what has happened, and does what they answer.
+ * given.  interest.c says what has happened, and does what they answer.
  * docs/internals/protocol.md explains the modes and what the moves cost.
  */
 #ifndef XP_CORE_ARM_H

@@ -34,8 +34,8 @@ void xp_update_attention(struct xpoll *queue)
 	else if (queue->attention && ++queue->unattended < XP_UNATTENDED_MOST)
 		pending = true;
 	/*
-	 * The moment has to be told only while the descriptor is not readable
-	 * anyway.  Where it cannot be told, readable too often is better than too
+	 * The back end needs the moment only while the descriptor is not readable
+	 * anyway.  Where it cannot be set, readable too often is better than too
 	 * late.
 	 */
 	if (queue->due_ns != XP_NEVER)

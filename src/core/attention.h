@@ -4,7 +4,7 @@
 
 #include "core/queue.h"
 
-/* xpoll_fd tells of what the kernel cannot. */
+/* xpoll_fd shows what the kernel cannot. */
 void xp_update_attention(struct xpoll *queue);
 
 #endif

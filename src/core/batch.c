@@ -4,7 +4,7 @@
 #include "core/candidate.h"
 #include "core/interest.h"
 
-/* The bits that poll(2) would report, by enabled | wishes << 3. */
+/* The bits that poll(2) would report, by enabled | requested << 3. */
 #define POLL_MASK(i) \
 	(((i) & 7 ? POLLERR | POLLHUP : 0) | \
 	 ((i) & 1 && (i) >> 3 & XP_REQUEST_IN ? POLLIN : 0) | \

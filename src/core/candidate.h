@@ -75,7 +75,7 @@ bool xp_candidates_still_ready(const struct xpoll *queue);
 /* Check all that is enabled: a report may have been lost on its way. */
 void xp_candidates_all(struct xpoll *queue);
 
-/* Check those that hung up without an event: the poll-like level tells of it. */
+/* Check those that hung up without an event: the poll-like level reports that. */
 void xp_candidates_withheld(struct xpoll *queue);
 
 /*

@@ -18,7 +18,7 @@ struct xp_interest {
 	bool counted;
 	bool soerr;
 	int64_t lowat; /* in bytes; 0: none */
-	bool follows; /* READ is told when a file grows */
+	bool follows; /* READ is reported when a file grows */
 	bool enable; /* the poll-like ADD also enables */
 	bool disable;
 	bool keep_udata;
@@ -37,7 +37,7 @@ int xp_change_enable(struct xpoll *queue, int fd, unsigned filters);
 int xp_change_disable(struct xpoll *queue, int fd, unsigned filters);
 
 /*
- * An ADD of what was not registered, and the kernel said no: rc tells why.  It
+ * An ADD of what was not registered, and the kernel said no: rc says why.  It
  * is a file that cannot be waited for, or nothing becomes of it.
  */
 int xp_change_refused(struct xpoll *queue, int fd, struct xp_slot *slot,

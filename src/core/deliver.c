@@ -18,7 +18,7 @@ enum {
 	/*
 	 * Every so many deliveries of a descriptor its number is compared with
 	 * the kernel's entry: a closed file of which a duplicate is open keeps
-	 * reporting, and only this tells.
+	 * reporting, and only this shows it.
 	 */
 	SAMPLE_EVERY = 64,
 	/* Harvests that leave room for two events of each entry. */
@@ -107,7 +107,7 @@ static unsigned reported_of(const struct xp_slot *slot, uint32_t events)
 
 /*
  * A report whose mode matters: a one-shot entry has made it, and an exclusive one
- * cannot tell half-closes from data.
+ * cannot distinguish half-closes from data.
  */
 static XP_NOINLINE uint32_t report_of_mode(struct xpoll *queue, int fd,
                                            struct xp_slot *slot, uint32_t events)
@@ -146,12 +146,12 @@ static XP_INLINE void deliver_entry(struct xpoll *queue, struct xp_wait *wait,
 		if (!xp_source_fd_fired(queue, fd, (uint32_t)(fired->token >> 32)))
 			stale(queue, wait, fired->token);
 	} else if (fired->events & POLLNVAL) {
-		/* A select(2) that meets a closed number tells of nothing else: again. */
+		/* A select(2) that meets a closed number reports nothing else: again. */
 		wait->exhausted = false;
 		xp_entry_drop(queue, fd, slot);
 	} else if ((int32_t)(slot->sequence - wait->sequence) > 0) {
 		/*
-		 * The kernel tells of a level once more: ask it again, also after the
+		 * The kernel reports a level once more: ask it again, also after the
 		 * deadline.
 		 */
 		wait->exhausted = false;
@@ -208,7 +208,7 @@ static XP_NOINLINE uint32_t without_unconnected(struct xpoll *queue, int fd,
 	rc = xp_sys_poll_now(&probe, 1);
 	if (rc > 0 && probe.revents & (POLLIN | POLLRDHUP))
 		return events;
-	/* No memory: what is level the kernel tells again, an edge it does not. */
+	/* No memory: the kernel reports a level again, and an edge not. */
 	if (rc < 0 && slot->mode != XP_MODE_LEVEL)
 		return events;
 	xp_count(&queue->counters.syscalls_check);
@@ -355,14 +355,14 @@ static XP_INLINE bool deliver_plain(struct xpoll *queue, struct xp_wait *wait,
 	(void)event_next(wait, fd, slot, filters >> 1);
 	if (slot->counted & filters && !xp_event_count_usual(wait, slot, filters >> 1))
 		xp_event_count(queue, wait, fd, slot, filters >> 1, events);
-	/* By edges to the kernel: it will not tell of this level again. */
+	/* By edges to the kernel: it will not report this level again. */
 	if (slot->mode == XP_MODE_EDGE)
 		xp_recheck_level(queue, fd, slot, filters);
 	return true;
 }
 
 /*
- * A descriptor that this call has told of fired again: the kernel may know of
+ * A descriptor that this call has reported fired again: the kernel may know of
  * filters that a look did not ask for.  Of the others nothing is missed: the
  * program has not seen their events yet.
  */

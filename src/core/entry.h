@@ -34,7 +34,7 @@ uint32_t xp_entry_watch(const struct xp_slot *slot, enum xp_mode mode,
 
 /*
  * From here to xp_entry_end: what every ADD and DELETE does around its system
- * call; inline, as os/sys_hot.h tells.
+ * call; inline: os/sys_hot.h says why.
  */
 
 /* The back end watches the slot so from now on. */
@@ -50,7 +50,7 @@ static inline void xp_entry_set_mode(struct xpoll *queue,
 	slot->spent = 0;
 	xp_slot_mode_begins(slot);
 	slot->sequence = ++queue->sequence;
-	/* Where changes are free nothing but the next look tells anything. */
+	/* Where changes are free only the next wait reports anything. */
 	if (!(queue->ops->caps & XP_CAP_FREE_CHANGE) || queue->ops->flush)
 		queue->harvest_due = true;
 	/* Who sleeps does not take them along. */
@@ -77,7 +77,7 @@ static inline int xp_entry_attach(struct xpoll *queue, int fd,
 /* End all registrations of fd; the kernel's entry is gone or will be stale. */
 void xp_entry_drop(struct xpoll *queue, int fd, struct xp_slot *slot);
 
-/* All registrations of the slot end; the kernel is not told. */
+/* All registrations of the slot end; the kernel is not asked. */
 static inline void xp_entry_clear(struct xpoll *queue, struct xp_slot *slot)
 {
 	unsigned present = slot->present;
@@ -133,7 +133,7 @@ void xp_entry_pushed(struct xpoll *queue, int fd, struct xp_slot *slot,
                         enum xp_mode mode, unsigned filters);
 
 /*
- * Tell the kernel: watch these filters in this mode, and look again.  On
+ * Have the kernel watch these filters in this mode, and look again.  On
  * -ENOENT and -EBADF the file is gone and the slot has been dropped.
  */
 int xp_entry_push(struct xpoll *queue, int fd, struct xp_slot *slot,

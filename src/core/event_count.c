@@ -96,7 +96,7 @@ static bool is_aborted(struct xpoll *queue, struct xpoll_event *event, int fd,
 	return true;
 }
 
-/* Both events of a socket in one array tell the error that one read. */
+/* Both events of a socket in one array have the error that one read. */
 static uint32_t error_of(struct xpoll *queue, const struct xp_wait *wait,
                          int fd, struct xp_slot *slot)
 {

@@ -4,8 +4,8 @@
  * and SO_ERROR is cleared by reading it.
  *
  * Counts are asked for when the wait is over, by the function that the program
- * has called: os/sys_hot.h tells what each function between it and a system
- * call costs.  Until then the event's fflags tell what is to be counted.
+ * has called: os/sys_hot.h says what each function between it and a system
+ * call costs.  Until then the event's fflags say what is to be counted.
  */
 #ifndef XP_CORE_EVENT_COUNT_H
 #define XP_CORE_EVENT_COUNT_H
@@ -53,7 +53,7 @@ static XP_INLINE bool xp_event_count_usual(struct xp_wait *wait,
 void xp_event_count(struct xpoll *queue, struct xp_wait *wait, int fd,
                     struct xp_slot *slot, unsigned filter, uint32_t events);
 
-/* The usual questions did not tell: ask others; 1: nobody tells. */
+/* The usual calls did not say: ask others; 1: not known. */
 int64_t xp_event_count_unusual(const struct xpoll_event *event,
                                enum xp_fd_kind kind, int64_t unread);
 

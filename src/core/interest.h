@@ -1,7 +1,7 @@
 /*
  * Interest: which filters of a descriptor are wanted, and how the kernel is
  * made to report them with as few system calls as the contract allows.
- * docs/internals/protocol.md tells the rules; here are the moves.
+ * docs/internals/protocol.md has the rules; here are the moves.
  *
  * All with the queue's lock held.  Results are 0 or a negative errno value.
  */
@@ -14,7 +14,7 @@
 #include "core/queue.h"
 #include "core/solo.h"
 
-/* Forget these filters of a slot; the kernel is not told. */
+/* Forget these filters of a slot, without the kernel. */
 void xp_interest_remove_filters(struct xpoll *queue, struct xp_slot *slot,
                                 unsigned filters);
 

@@ -105,7 +105,7 @@ int64_t xp_lowat_get(const struct xpoll *queue, int fd, unsigned filter)
 /*
  * The count ends where urgent data begins, and nothing says how much is
  * behind; so urgent data is enough.  And so is a look that fails for lack of
- * memory: it is for an edge, which nobody tells again.
+ * memory: it is for an edge, which nobody reports again.
  */
 static bool urgent(struct xpoll *queue, int fd, const struct xp_slot *slot)
 {

@@ -4,10 +4,10 @@
  * The kernel knows no such thing per registration; the marks that it has are
  * the socket's, and so the program's and those of whoever shares it.  So it
  * reports these descriptors by edges, each report is counted, and what is
- * below its mark is dropped: the next edge tells of more bytes.  Nothing
+ * below its mark is dropped: the next edge reports more bytes.  Nothing
  * repeats meanwhile.
  *
- * When there is more room for writing the kernel does not tell once it has
+ * When there is more room for writing the kernel does not report it once it has
  * called the descriptor writable, so those are looked at again after a while.
  *
  * All with the queue's lock held.
@@ -19,7 +19,7 @@
 
 /*
  * Before a mark is set for one of READ and WRITE: the memory, and whether the
- * kernel tells how much there is.  0, -EBADF, -ENOTSUP, -ENOMEM.
+ * kernel says how much there is.  0, -EBADF, -ENOTSUP, -ENOMEM.
  */
 int xp_lowat_prepare(struct xpoll *queue, int fd, unsigned filters);
 void xp_lowat_set(struct xpoll *queue, int fd, unsigned filters, int64_t bytes);

@@ -33,7 +33,7 @@ static unsigned reported(const struct xp_slot *slot, uint32_t bits)
 {
 	unsigned enabled = slot->enabled;
 
-	/* A single one needs no telling apart. */
+	/* A single one needs no name. */
 	if (XP_LIKELY(!(enabled & (enabled - 1))) ||
 	    bits & (POLLERR | POLLHUP))
 		return enabled;
@@ -66,8 +66,8 @@ static int ctl_add(struct xpoll *queue, int op, int events, int fd, void *data)
 }
 
 /*
- * POLLIN and POLLRDHUP are two wishes of one filter.  What the kernel reports
- * beyond them nobody filters, so where it cannot be told they stay.
+ * POLLIN and POLLRDHUP are two requests of one filter.  Nobody filters what the
+ * kernel reports beyond them, so where that is not known they stay.
  */
 static int requested_narrow(struct xpoll *queue, int fd, struct xp_slot *slot,
                             unsigned requested)
@@ -96,7 +96,7 @@ static int ctl_delete(struct xpoll *queue, int events, int fd)
 		int rc = requested_narrow(queue, fd, slot, requested);
 
 		filters &= ~XP_BIT(XP_READ);
-		/* A wish went: others that are named need not be there. */
+		/* A request went: others that are named need not be there. */
 		if (rc < 0 || !(filters & slot->present))
 			return rc;
 	}

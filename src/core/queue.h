@@ -36,7 +36,7 @@ enum {
 	 * loop has a reason in every few of its calls.
 	 */
 	XP_UNATTENDED_MOST = 8,
-	/* Calls after which attention is likely to last: the back end is told. */
+	/* Calls after which attention is likely to last: the back end may rely on it. */
 	XP_ATTENDED_LONG = 64,
 };
 
@@ -66,7 +66,7 @@ struct xpoll {
 	int batch_next;        /* [q] what xpoll_revents hands out next */
 	atomic_int wake_pending; /* [a] xpoll_wake was called, nobody returned */
 	uint32_t wake_all;     /* [q] grows with each xpoll_wake_all */
-	bool lazy;             /* [q] the kernel is not told of each change */
+	bool lazy;             /* [q] not each change goes to the kernel */
 	bool harvest_due;      /* [q] ask the kernel though events are at hand */
 	uint8_t crowded;       /* [q] harvests until it is tried to fill the array */
 	uint8_t unharvested;   /* [q] waits since the kernel was asked */
@@ -82,7 +82,7 @@ struct xpoll {
 	uint16_t report_modes; /* [I] of XPOLL_CLEAR and its like, in events */
 	bool vnode_as_bsd;     /* [I] XPOLL_VNODE_AS_BSD */
 	bool attention;        /* [q] its descriptor was made readable */
-	bool alarmed;          /* [q] the back end has been told of a moment */
+	bool alarmed;          /* [q] the back end has an alarm set */
 	uint8_t attended;      /* [q] calls since then, modulo 256 */
 	uint8_t unattended;    /* [q] of these, in a row, that had no reason */
 	bool dying;            /* [q] xpoll_destroy was called */
@@ -157,7 +157,7 @@ struct xp_wait {
 	int again;      /* reports of what this call had reported already */
 	bool listed;    /* the lists of sources and files were looked at */
 	bool exhausted; /* the kernel had no more */
-	bool news;      /* it told of something that nothing else had told of */
+	bool news;      /* it reported something that nothing else had reported */
 	bool kicker;    /* it calls out the next of those that were called out */
 	bool slept;     /* for the first time, or more often */
 	bool renew;     /* a dead registration keeps reporting: make the set again */

@@ -58,7 +58,7 @@ static bool deferred_confirmed(struct xpoll *queue, int fd,
 
 /*
  * A report that was kept is for those that found no room: the others have been
- * told of it, and may have been read dry since.  Of them the kernel is asked, if
+ * reported, and may have been read dry since.  Of them the kernel is asked, if
  * they are candidates.
  */
 static void deferred_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
@@ -138,7 +138,7 @@ static unsigned probed_filters(const struct xp_slot *slot, int bits)
 
 /*
  * POLLHUP and POLLERR come unasked.  What they mean to an edge filter that was
- * not looked at is the kernel's to tell, once: see that it is asked.
+ * not looked at is the kernel's to report, once: see that it is asked.
  */
 static XP_NOINLINE void candidate_ended(struct xpoll *queue, struct xp_wait *wait,
                                         const struct pollfd *found,
@@ -228,7 +228,7 @@ static void chunk_probe(struct xpoll *queue, struct xp_wait *wait,
 
 		/*
 		 * poll(2) takes no more than RLIMIT_NOFILE, or has no memory: have
-		 * the kernel's set tell.
+		 * the kernel's set report it.
 		 */
 		if (rc < 0)
 			(void)xp_interest_publish(queue, fd, slot, slot->enabled);
@@ -270,7 +270,7 @@ bool xp_candidate_take_single(struct xpoll *queue, struct xp_probe *probe)
 void xp_candidate_probed(struct xpoll *queue, struct xp_wait *wait,
                          const struct xp_probe *probe, int rc)
 {
-	/* No memory for poll(2): have the kernel's set tell. */
+	/* No memory for poll(2): have the kernel's set report it. */
 	if (XP_UNLIKELY(rc < 0))
 		(void)xp_interest_publish(queue, probe->poll.fd, probe->slot,
 		                          probe->slot->enabled);
@@ -279,7 +279,7 @@ void xp_candidate_probed(struct xpoll *queue, struct xp_wait *wait,
 		                probe->confirm);
 }
 
-/* It needs no look, and must not be told before those that wait for theirs. */
+/* It needs no look, and must not be reported before those that wait for theirs. */
 static bool next_is_deferred(const struct xpoll *queue)
 {
 	return xp_slots_get(&queue->slots, queue->candidates_head)->deferred;

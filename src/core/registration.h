@@ -8,12 +8,12 @@
 #include "core/queue.h"
 
 /*
- * Changes that are about to be applied: their hashes, and what they will look
- * at on its way into the cache, in steps of XP_PREFETCH_AHEAD.  In a queue of a
- * million registrations most of what a change costs is waiting for memory.
+ * Prefetches what the next XP_PREFETCH_AHEAD changes will read, and computes
+ * their hashes.  In a queue of a million registrations most of what a change
+ * costs is waiting for memory.
  *
- * Call it before change number i whenever XP_PREFETCH_AHEAD divides i; its hash is
- * ahead.hashes[i % (2 * XP_PREFETCH_AHEAD)] then.
+ * Call it before change number i whenever XP_PREFETCH_AHEAD divides i.  Then the
+ * hash of change i is ahead.hashes[i % (2 * XP_PREFETCH_AHEAD)].
  */
 enum { XP_PREFETCH_AHEAD = 16 };
 struct xp_prefetch {
@@ -27,8 +27,8 @@ int xp_registration_change(struct xpoll *queue, const struct xpoll_event *change
                            uint64_t hash);
 
 /*
- * May it be delivered?  If it is not of what its ident names any more, it
- * ends; if its condition is over, it is not active any more.
+ * May it be delivered?  If its ident names something else by now, the
+ * registration ends; if its condition is over, it is not active any more.
  */
 bool xp_registration_confirm(struct xpoll *queue, struct xp_registration *reg);
 

@@ -1,4 +1,4 @@
-/* Signals: what the program tells of them outside of any queue. */
+/* Signals: what the program says of them outside of any queue. */
 #include <errno.h>
 #include <xpoll.h>
 

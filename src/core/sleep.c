@@ -247,7 +247,7 @@ int xp_sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
 	sleeper.kick_epoch = queue->kick_epoch;
 	sleeper.timer_waiter = xp_timer_waiter_begin(queue, &sleeper.deadline_ns);
 	wait->sequence = queue->sequence;
-	/* What others were to be called for this thread has taken just now. */
+	/* This thread has just taken all that another was to be woken for. */
 	queue->recheck_wanted = false;
 	if (XP_UNLIKELY(queue->exposed))
 		xp_update_attention(queue);

@@ -85,7 +85,7 @@ struct xp_slot {
 	uint8_t kind : 4;  /* enum xp_fd_kind */
 	uint8_t flips : 4; /* times in a row that level mode was not worth it */
 	uint8_t requested : 3; /* XP_REQUEST_... */
-	uint8_t withheld : 1;  /* a hang-up that the event level does not tell */
+	uint8_t withheld : 1;  /* a hang-up that the event level does not report */
 	uint8_t fruitless : 4; /* reports nobody wanted, in a row */
 	uint8_t idle_checks; /* checks after delivery that found nothing */
 	uint8_t sample : 6; /* deliveries; now and then one is confirmed */
@@ -99,7 +99,7 @@ struct xp_slot {
 	uint8_t solo : 3;  /* filters with an entry of their own: see solo.h */
 	uint8_t spent : 1; /* the main entry's edges were reported since its change */
 	uint8_t lowat;    /* filters with XPOLL_NOTE_LOWAT; lowat.h has their bytes */
-	uint8_t reported; /* filters that the wait call of `batch` has told of */
+	uint8_t reported; /* filters that the wait call of `wait_epoch` has reported */
 };
 
 _Static_assert(sizeof(struct xp_slot) == XP_CACHE_LINE,

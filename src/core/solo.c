@@ -13,7 +13,7 @@ static uint32_t solo_watch(const struct xp_slot *slot, unsigned filter)
 		XP_WATCH_SOLO(filter);
 }
 
-/* There is no room for such an entry: an edge told twice is better than none. */
+/* There is no room for such an entry: an edge reported twice is better than none. */
 static int solo_share(struct xpoll *queue, int fd, struct xp_slot *slot,
                       unsigned filter)
 {
@@ -98,7 +98,7 @@ int xp_solo_add(struct xpoll *queue, int fd, struct xp_slot *slot,
 	XP_ASSERT(xp_slot_holds_edges(slot, xp_exact(queue)));
 	slot->idle_checks = 0;
 	slot->fruitless = 0;
-	/* The change of an entry of its own tells whether it is the same file. */
+	/* The change of an entry of its own shows whether it is the same file. */
 	if (arm && !(filters & ~(unsigned)slot->solo))
 		return solo_arm_all(queue, fd, slot, enabled, true);
 	rc = xp_entry_still(queue, fd, slot, 0);

@@ -23,7 +23,7 @@ void xp_sources_audit(struct xpoll *queue);
 void xp_sources_forget(struct xpoll *queue, int fd);
 
 /*
- * Every queue was told so: wait until nothing uses the descriptor.  Without the
+ * Every queue has let go of it: wait until nothing uses the descriptor.  Without the
  * queue's lock or any other; may sleep.
  */
 void xp_sources_await_unused(int fd);

@@ -2,10 +2,10 @@
  * The timer waiter: of the threads that sleep, the one that comes out when a
  * source's moment (due_ns) has come.
  *
- * awaited_ns tells which moment somebody minds: XP_NEVER, nobody minds any;
- * XP_NOW, a sleeper was called and will look at all of them.  A moment that
- * was put off leaves its timer waiter alone, who comes out once in vain: timeouts
- * that are put off all the time must not wake anybody.
+ * awaited_ns is the moment that a sleeper comes out at; XP_NEVER: nobody does;
+ * XP_NOW: a sleeper was woken and will check all moments.  A moment that was put
+ * off does not wake its timer waiter, which comes out once in vain: timeouts that
+ * are put off all the time must not wake anybody.
  *
  * All with the queue's lock held.
  */

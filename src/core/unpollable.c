@@ -19,8 +19,8 @@ struct xp_unpollable {
 	struct xp_regmap_item item; /* by descriptor */
 	struct xp_list turn;        /* awake, or asleep, or neither */
 	struct xp_inode_user growth;
-	bool sized;   /* regular, and its size tells where it ends */
-	bool follows; /* it is to be told of growth */
+	bool sized;   /* regular, and its size says where it ends */
+	bool follows; /* its growth is watched */
 	bool gone;    /* the number is another file's, or closed */
 	uint32_t pass; /* the last that looked at it */
 	unsigned due; /* filters to look at though they are CLEAR */
@@ -226,7 +226,7 @@ static int unpollable_events(struct xpoll *queue, const struct xp_unpollable *fi
 	xp_count(&queue->counters.syscalls_check);
 	if (rc == -EBADF || rc == -ENOENT)
 		return rc;
-	/* Open, and nobody knows more of it: reading will tell. */
+	/* Open, and nobody knows more of it: reading will show it. */
 	if (rc == 0 && file->sized && !poll_level && events & POLLIN) {
 		int64_t offset = xp_sys_offset(unpollable_fd(file));
 

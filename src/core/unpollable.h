@@ -5,8 +5,8 @@
  * its end.
  *
  * An awake file is looked at when a wait begins, until it turns out not to be
- * ready; then it sleeps until it is told that it grew.  An offset that is moved
- * is told by nobody, so each wait looks at a few of those that sleep.
+ * ready; then it sleeps until its growth is reported.  An offset that is moved
+ * is reported by nobody, so each wait looks at a few of those that sleep.
  *
  * All with the queue's lock held.
  */
@@ -25,7 +25,7 @@ int xp_unpollable_confirm(struct xpoll *queue, int fd);
 /* Look at it in the next wait, also if all its filters are CLEAR. */
 void xp_unpollable_ask(struct xpoll *queue, int fd, unsigned filters);
 
-/* Bytes from the offset to the end, may be negative; 1: nobody tells. */
+/* Bytes from the offset to the end, may be negative; 1: not known. */
 int64_t xp_unpollable_left(struct xpoll *queue, int fd);
 
 /* A pass over the files begins: it takes in some of those that sleep. */
@@ -39,7 +39,7 @@ bool xp_files_next(struct xpoll *queue, bool poll_level, int *fd, int *events);
 /* Is one of them ready?  For xpoll_fd. */
 bool xp_unpollable_ready(struct xpoll *queue);
 
-/* In a forked child: be told on kernel objects of its own. */
+/* In a forked child: watch growth by kernel objects of its own. */
 int xp_unpollable_inherit(struct xpoll *queue, int fd);
 /* After the sources have ended. */
 void xp_unpollable_fini(struct xpoll *queue);

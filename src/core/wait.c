@@ -3,7 +3,7 @@
  *
  * It is compiled twice, for a thread that is the only one of its process and
  * for one among others, and with what it calls before and after the system
- * call inline: os/sys_hot.h tells why.
+ * call inline: os/sys_hot.h says why.
  */
 #include "core/wait.h"
 
@@ -216,9 +216,9 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait,
 			return rc;
 		/*
 		 * What fired may have to be looked at; there may be more of it, and
-		 * changes that did not fit may be what there is to tell of.  And
+		 * changes that did not fit may be what there is to report.  And
 		 * who watches from outside by edges hears of nothing new while the
-		 * kernel has something left to tell.
+		 * kernel has something left to report.
 		 */
 		if (queue->candidates_len > 0 || !wait->exhausted || xp_has_pending(queue) ||
 		    (queue->exposed && queue->harvest_due) ||

@@ -7,7 +7,7 @@
 
 /*
  * Fill the wait's array or batch; sleep until there is something, until the
- * deadline, or until woken.  wait->len tells how much; -EINTR, -EBADF.  The
+ * deadline, or until woken.  wait->len says how much; -EINTR, -EBADF.  The
  * lock is released while it sleeps, which is a cancellation point.
  */
 int xp_wait_run(struct xpoll *queue, struct xp_wait *wait);

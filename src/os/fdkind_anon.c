@@ -1,6 +1,6 @@
 /*
  * The kind of an anonymous file of Linux.  They all look the same to fstat(2);
- * /proc tells eventfd and timerfd from the others.
+ * /proc distinguishes eventfd and timerfd from the others.
  */
 #include "os/fdkind.h"
 

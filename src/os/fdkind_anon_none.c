@@ -1,4 +1,4 @@
-/* Systems whose anonymous files nothing tells apart. */
+/* Systems whose anonymous files nothing distinguishes. */
 #include "os/fdkind.h"
 
 int xp_fd_kind_anonymous(int fd)

@@ -1,4 +1,4 @@
-/* Kinds of file systems, as far as fstat(2) tells. */
+/* Kinds of file systems, as far as fstat(2) shows. */
 #include "os/fskind.h"
 
 #include "os/sys.h"

@@ -154,7 +154,7 @@ static char *stat_of(pid_t pid, char text[1024])
 
 /*
  * The status is the last number, or 0 to who may not know.  Whether one may,
- * the link to the program tells by its error: a zombie has no program.
+ * the link to the program shows it by its error: a zombie has no program.
  */
 int xp_procfs_zombie_status(pid_t pid, int *status)
 {

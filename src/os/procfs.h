@@ -1,4 +1,4 @@
-/* What /proc tells of other processes. */
+/* What /proc shows of other processes. */
 #ifndef XP_OS_PROCFS_H
 #define XP_OS_PROCFS_H
 
@@ -25,7 +25,7 @@ int xp_procfs_zombie_status(pid_t pid, int *status);
 
 /*
  * When a process began, on the monotonic clock, rounded down to what the system
- * tells, a hundredth of a second; negative: it does not tell.
+ * shows, a hundredth of a second; negative: it does not say.
  */
 int64_t xp_procfs_started(pid_t pid);
 

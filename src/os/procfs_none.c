@@ -1,4 +1,4 @@
-/* Where there is no /proc that tells of other processes. */
+/* Where there is no /proc that shows other processes. */
 #include <errno.h>
 
 #include "os/procfs.h"

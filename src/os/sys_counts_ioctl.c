@@ -1,6 +1,6 @@
 /*
- * How much can be read, as ioctl(2) tells everywhere.  How much can be written
- * no call tells.
+ * How much can be read, as ioctl(2) says everywhere.  How much can be written
+ * no call says.
  */
 #include <errno.h>
 #include <sys/ioctl.h>
@@ -24,7 +24,7 @@ int64_t xp_sys_unread(int fd)
 	return rc < 0 ? rc : count;
 }
 
-/* Nobody tells how many; one is there, or was a moment ago. */
+/* No call says how many; one is there, or was a moment ago. */
 int64_t xp_sys_backlog(int fd)
 {
 	return xp_sys_is_listener(fd) ? 1 : -EINVAL;

@@ -1,4 +1,4 @@
-/* How much can be read or written, as the filters of kqueue(2) tell it. */
+/* How much can be read or written, as the filters of kqueue(2) say. */
 #include <errno.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -37,7 +37,7 @@ static int counts_ask(int fd, unsigned long what, int *count)
 #endif
 
 /*
- * Of a pipe NetBSD tells, and Linux with kqueue(2) of our own, where both ends
+ * Of a pipe NetBSD says it, and Linux with kqueue(2) of our own, where both ends
  * have one number.  FreeBSD says 0 at the end for writing, whatever is in it.
  */
 int64_t xp_sys_unsent(int fd)
@@ -60,7 +60,7 @@ int64_t xp_sys_unsent(int fd)
 	return rc < 0 ? rc : count;
 }
 
-/* Nobody tells; the room is known. */
+/* No call says; the room is known. */
 int64_t xp_sys_pipe_size(int fd)
 {
 	(void)fd;

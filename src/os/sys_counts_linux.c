@@ -1,5 +1,5 @@
 /*
- * How much can be read or written, as Linux tells it.  Each of these is one or
+ * How much can be read or written, as Linux says.  Each of these is one or
  * two system calls.
  */
 #include "os/sys.h"
@@ -41,7 +41,7 @@ static int64_t other_backlog(int fd)
 	if (!xp_sys_is_listener(fd))
 		return -EINVAL;
 	count = xp_sys_unix_backlog(fd);
-	/* Others do not tell; one is there, or was a moment ago. */
+	/* Others do not say; one is there, or was a moment ago. */
 	return count < 1 ? 1 : count;
 }
 

@@ -1,4 +1,4 @@
-/* What Linux tells of files: inotify(7), statfs(2). */
+/* What Linux says of files: inotify(7), statfs(2). */
 #include "os/sys.h"
 #include "os/sys_linux.h"
 

@@ -50,7 +50,7 @@
 #define XP_KQ_ENABLE EV_ENABLE
 #endif
 
-/* An end of file may be told twice by one call, with the same filter. */
+/* An end of file may be reported twice by one call, with the same filter. */
 #ifdef __OpenBSD__
 #define XP_KQ_TWICE true
 #else

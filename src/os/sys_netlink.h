@@ -1,4 +1,4 @@
-/* Netlink sockets: the kernel tells of itself in datagrams. */
+/* Netlink sockets: the kernel reports in datagrams. */
 #ifndef XP_OS_SYS_NETLINK_H
 #define XP_OS_SYS_NETLINK_H
 

@@ -1,4 +1,4 @@
-/* Systems that do not tell how much a pipe holds, nor what more it takes. */
+/* Systems that do not say how much a pipe holds, nor what more it takes. */
 #include <errno.h>
 
 #include "os/sys.h"

@@ -74,7 +74,7 @@ void xp_sys_port_alert(int port_fd, bool on)
 
 /*
  * Events may come together with ETIME, and on some systems EINTR.  With that
- * the number may be the one that was asked for: the first event tells.
+ * the number may be the one that was asked for: the first event shows it.
  */
 static int port_get_some(int port_fd, port_event_t *events, int cap,
                          const struct timespec *timeout)

@@ -17,7 +17,7 @@
  * of the same address ends.
  *
  * -ENOENT: it has no such name, or just lost it; -ENOTSUP: its file system does
- * not tell; -EPERM; -ENOSPC: the process's limit; -ENOMEM.
+ * not say; -EPERM; -ENOSPC: the process's limit; -ENOMEM.
  */
 int xp_sys_port_watch(int port_fd, const struct file_obj *object, int events,
                       uintptr_t cookie);

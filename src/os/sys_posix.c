@@ -88,7 +88,7 @@ int xp_sys_pipe(int ends[2])
 	return (int)xp_uncancelled_end(&before, rc);
 }
 
-/* A moment at which the clock is set is not told by a descriptor. */
+/* A moment at which the clock is set is not reported by a descriptor. */
 int xp_sys_step_fd(void)
 {
 	return -ENOSYS;

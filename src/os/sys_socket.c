@@ -1,4 +1,4 @@
-/* What a socket tells of itself. */
+/* What a socket says of itself. */
 #include "os/sys.h"
 
 #include <errno.h>

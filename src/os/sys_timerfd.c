@@ -1,5 +1,5 @@
 /*
- * Moments that the kernel tells by a descriptor: timerfd(2).
+ * Moments that the kernel reports by a descriptor: timerfd(2).
  *
  * None of the functions is a cancellation point.
  */

@@ -1,6 +1,6 @@
 /*
  * How many connections wait in a UNIX-domain listener.  Nothing but the
- * kernel's socket diagnosis tells; it is asked by the socket's inode.
+ * kernel's socket diagnosis knows; it is asked by the socket's inode.
  */
 #include "os/sys.h"
 #include "os/sys_linux.h"

@@ -12,7 +12,7 @@
 
 enum { URING_PROBED = 64 };
 
-/* 0; -ENOSYS: it cannot do all of that; or why it does not tell. */
+/* 0; -ENOSYS: it cannot do all of that; or why it does not say. */
 static int uring_knows(int ring_fd, const struct xp_uring_needs *needs)
 {
 	_Alignas(struct io_uring_probe) unsigned char

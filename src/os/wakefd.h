@@ -1,5 +1,5 @@
 /*
- * A wake-up descriptor: a descriptor that somebody waits for, and that anybody can make
+ * A wake-up descriptor: one thread waits for it, and any thread can make it
  * readable.  An eventfd where there is one, else a pipe with its other end.
  */
 #ifndef XP_OS_WAKEFD_H
@@ -8,11 +8,11 @@
 #include <stdbool.h>
 
 struct xp_wakefd {
-	int fd;   /* readable while it is lit; -1: there is none */
+	int fd;       /* readable while it is signalled; -1: there is none */
 	int write_fd; /* what is written to; may be the same number */
 };
 
-/* It is dark at first.  On failure both numbers are -1. */
+/* It is not readable at first.  On failure both numbers are -1. */
 int xp_wakefd_open(struct xp_wakefd *wakefd);
 void xp_wakefd_close(const struct xp_wakefd *wakefd);
 /* Async-signal-safe, and never waits. */

@@ -1,4 +1,4 @@
-/* Wake-up descriptors of pipe(2).  A full pipe is lit enough. */
+/* Wake-up descriptors of pipe(2).  A full pipe is readable anyway. */
 #include "os/wakefd.h"
 
 #include "os/sys.h"

@@ -5,7 +5,7 @@
  * are looked at now and then, with pauses that grow as long as it is in vain,
  * and what was found empty is looked at once more when it is handed out.
  *
- * Between two looks a buffer may be filled and emptied, and nobody could tell:
+ * Between two looks a buffer may be filled and emptied, and nobody would know:
  * so there is no CLEAR.
  */
 #include <errno.h>
@@ -61,7 +61,7 @@ static int empty_state_make(struct xpoll *queue)
 	return 0;
 }
 
-/* 0: nothing is left; -ENOTSUP: nobody can tell; -EBADF. */
+/* 0: nothing is left; -ENOTSUP: not known; -EBADF. */
 static int64_t empty_left(int fd)
 {
 	int kind = xp_fd_kind(fd);

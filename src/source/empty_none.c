@@ -1,4 +1,4 @@
-/* EMPTY is not to be had: this system does not tell what is left in a buffer. */
+/* EMPTY is not to be had: this system does not say what is left in a buffer. */
 #include "source/source.h"
 
 const struct xp_source_ops xp_source_empty = {

@@ -10,10 +10,10 @@
 #include "os/sys.h"
 #include "source/provider/inode.h"
 
-/* How often files are looked at that the kernel does not tell about. */
+/* How often files are looked at that the kernel does not report. */
 #define LOOK_EVERY_NS (100 * XP_NS_PER_MS)
 
-/* What two looks at a file can tell. */
+/* What two looks at a file can show. */
 #define BY_LOOK (XPOLL_NOTE_DELETE | XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND | \
                  XPOLL_NOTE_ATTRIB | XPOLL_NOTE_LINK | XPOLL_NOTE_REVOKE | \
                  XPOLL_NOTE_TRUNCATE)
@@ -35,7 +35,7 @@ static void user_list(struct xpoll *queue, struct xp_inodes *inodes,
 		                xp_sys_now() + LOOK_EVERY_NS);
 }
 
-/* It is in another directory now, which has to tell of its end. */
+/* It is in another directory now, which has to report its end. */
 static void user_moved(struct xpoll *queue, struct xp_inodes *inodes,
                        struct xp_inode_user *user)
 {
@@ -56,7 +56,7 @@ static bool user_survives(struct xpoll *queue, struct xp_inodes *inodes,
 		return false;
 	rc = xp_inode_join(queue, inodes, user);
 	user_list(queue, inodes, user, rc != 0);
-	/* Nobody has told what happened in between. */
+	/* Nobody has reported what happened in between. */
 	return xp_sys_fstat(user->fd, now) == 0;
 }
 
@@ -97,7 +97,7 @@ static void user_settle(struct xpoll *queue, struct xp_inodes *inodes,
 		user->ops->gone(queue, user);
 		return;
 	}
-	/* Removed from where nobody listened yet: no report tells of its end. */
+	/* Removed from where nobody listened yet: no report is of its end. */
 	if (rc == 0 && reported & XPOLL_NOTE_RENAME && now.st_nlink == 0 &&
 	    S_ISDIR(now.st_mode))
 		reported |= XPOLL_NOTE_DELETE;
@@ -186,7 +186,7 @@ static void settle_others(struct xpoll *queue, struct xp_inodes *inodes)
 	inodes_settle(queue, inodes);
 }
 
-/* May a file be looked at now and then, which the kernel does not tell of? */
+/* May a file be looked at now and then, which the kernel does not report? */
 static bool by_time(int rc, uint32_t notes, bool lenient)
 {
 	if (rc >= 0 || rc == -ESTALE || notes & ~(uint32_t)BY_LOOK)
@@ -291,7 +291,7 @@ bool xp_inode_supports(uint32_t notes)
 		!(notes & ~xp_inodes_reportable());
 }
 
-/* Not watched any more; what it was told is forgotten. */
+/* Not watched any more; what was reported to it is forgotten. */
 static void users_release(struct xp_list *list)
 {
 	while (!xp_list_empty(list)) {

@@ -3,9 +3,9 @@
  * on which VNODE stands, and READ of a regular file that may grow.
  *
  * A user is somebody who wants to know about one open file.  Most of it the
- * kernel tells, through one instance per queue (provider/inode.h); sizes and
- * link counts are compared when it has told something.  A file that the kernel
- * cannot tell about is looked at now and then, while a wait runs.
+ * kernel reports, through one instance per queue (provider/inode.h); sizes and
+ * link counts are compared when it has reported something.  A file that the kernel
+ * cannot report is looked at now and then, while a wait runs.
  *
  * Notes are XPOLL_NOTE_ bits of VNODE.  All with the queue's lock held.
  */
@@ -50,13 +50,13 @@ struct xp_inode_user {
 	bool as_bsd;    /* XPOLL_VNODE_AS_BSD */
 
 	/* Private to inode.c and the provider. */
-	struct xp_list all;         /* of the queue's users, told or timed */
+	struct xp_list all;         /* of the queue's users, reported or timed */
 	struct xp_list unsettled;   /* of those with something to compare */
 	struct xp_inode_link self;  /* its file */
-	struct xp_inode_link above; /* its parent, which tells of rmdir(2) */
+	struct xp_inode_link above; /* its parent, which reports rmdir(2) */
 	int reserved;               /* inodes that the provider holds for it */
 	uint64_t place;             /* where the provider saw it last */
-	uint32_t ignored;           /* notes it was told and did not listen to */
+	uint32_t ignored;           /* notes reported while it did not listen */
 	uint32_t reported;          /* notes since the last comparison, XP_REPORT_ */
 	int64_t born_ns;            /* when the file was made; 0: nobody knows */
 	struct stat last;           /* as it was then */
@@ -67,7 +67,7 @@ struct xp_inode_user {
  * kernel's limits forbid it, the file is looked at now and then instead.
  *
  * -EBADF; -EINVAL: no file; -EPERM: these notes cannot be had of a file that
- * may not be read; -ENOTSUP: the kernel does not tell them of this file;
+ * may not be read; -ENOTSUP: the kernel does not report them of this file;
  * -EMFILE, -ENFILE, -ENOSPC, -ENOMEM.
  */
 int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
@@ -76,7 +76,7 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
 int xp_inode_rewatch(struct xpoll *queue, struct xp_inode_user *user,
                      uint32_t notes, bool lenient);
 /*
- * It listens again: what it would have been told now comes by `news`, before
+ * It listens again: what would have been reported now comes by `news`, before
  * this returns.
  */
 void xp_inode_listen(struct xpoll *queue, struct xp_inode_user *user);
@@ -86,7 +86,7 @@ void xp_inode_unwatch(struct xpoll *queue, struct xp_inode_user *user);
 /* 0; -EBADF: closed; -ENOENT: the number is another file's by now. */
 int xp_inode_confirm(const struct xp_inode_user *user);
 
-/* Can all of these notes be told here? */
+/* Can all of these notes be reported here? */
 bool xp_inode_supports(uint32_t notes);
 
 /* As a source's functions of these names; fini leaves all users unwatched. */

@@ -73,8 +73,8 @@ static bool was_set(const struct stat *old, const struct stat *now)
 }
 
 /*
- * All that two looks tell.  A time that has changed alone is of an attribute that
- * cannot be seen, unless what was told explains it.
+ * All that two looks show.  A time that has changed alone is of an attribute that
+ * cannot be seen, unless what was reported explains it.
  */
 uint32_t xp_inode_compare(bool as_bsd, uint32_t reported, const struct stat *old,
                         const struct stat *now)
@@ -96,7 +96,7 @@ uint32_t xp_inode_compare(bool as_bsd, uint32_t reported, const struct stat *old
 	return notes;
 }
 
-/* The notes for what was told of a file that looks like this now. */
+/* The notes for what was reported of a file that looks like this now. */
 uint32_t xp_inode_notes(const struct xp_inode_user *user, uint32_t reported,
                          const struct stat *now)
 {
@@ -121,7 +121,7 @@ uint32_t xp_inode_notes(const struct xp_inode_user *user, uint32_t reported,
 }
 
 /*
- * What was not compared is left for the report that tells of it: it is still to
+ * What was not compared is left for the report of it: it is still to
  * come, though the look that another one has caused has seen it already.
  */
 void xp_inode_remember(struct stat *last, uint32_t reported, const struct stat *now)

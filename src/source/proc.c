@@ -72,7 +72,7 @@ static int proc_state_make(struct xpoll *queue)
 }
 
 /*
- * What is still to be told is of the past: of a process that had the number
+ * What is still to be reported is of the past: of a process that had the number
  * before, or of a birth that makes this change one of a tracked child.
  */
 static void proc_settle(struct xpoll *queue)
@@ -179,7 +179,7 @@ static void proc_release(struct xpoll *queue, struct xp_registration *reg)
 {
 	struct xp_proc *proc = proc_of(reg);
 
-	/* The kernel's set is the parent's, or ends next: it is not told. */
+	/* The kernel's set is the parent's, or ends next: it is left alone. */
 	proc->watched = false;
 	proc_close(queue, proc);
 }

@@ -9,7 +9,7 @@
  *   provider/proc_pidfd.c      a descriptor for a process, and its status
  *
  * A queue has at most one tracer: it is opened when the first registration asks
- * for what only a tracer can tell, and closed when none does any more.
+ * for what only a tracer can report, and closed when none does any more.
  *
  * All with the queue's lock held.
  */
@@ -28,7 +28,7 @@ enum {
 	XP_TRACE_DRAIN_MOST = 65536,
 };
 
-/* What only a tracer can tell. */
+/* What only a tracer can report. */
 #define XP_PROC_TRACED \
 	(XPOLL_NOTE_FORK | XPOLL_NOTE_EXEC | XPOLL_NOTE_TRACK)
 
@@ -43,7 +43,7 @@ struct xp_proc {
 	pid_t parent;          /* of a tracked child */
 	int status;            /* as waitpid(2) gives it */
 	bool watched;          /* the queue watches the descriptor */
-	bool leaving;          /* the end of its first thread was told */
+	bool leaving;          /* the end of its first thread was reported */
 	bool early;            /* when the process had not ended */
 	bool ended;            /* its end was noted */
 	bool status_known;     /* else `status` has no meaning */
@@ -51,11 +51,11 @@ struct xp_proc {
 
 /* The state of this source in a queue. */
 struct xp_proc_state {
-	struct xp_tracer *tracer; /* NULL: nobody asks for what it tells */
+	struct xp_tracer *tracer; /* NULL: nobody asks for what it reports */
 	struct xp_list traced;    /* the xp_proc that it follows */
-	struct xp_list gone;      /* those to end when all has been told */
+	struct xp_list gone;      /* those to end when all has been reported */
 	uint32_t process;         /* whose state this is (os/process.h) */
-	bool busy;                /* the tracer is telling */
+	bool busy;                /* the tracer is reporting */
 };
 
 static inline pid_t xp_proc_pid(const struct xp_proc *proc)
@@ -124,7 +124,7 @@ void xp_proc_shut(int fd, bool forked);
 bool xp_proc_ended(int fd);
 /* Its number is free again, or another's by now. */
 bool xp_proc_reaped(int fd, pid_t pid);
-/* The wait status, if the system tells; the process has ended. */
+/* The wait status, if the system says it; the process has ended. */
 bool xp_proc_status(int fd, pid_t pid, int *status);
 
 /* Tracers (provider/). --------------------------------------------------------- */
@@ -146,7 +146,7 @@ struct xp_tracer_ops {
 	void (*close)(struct xp_tracer *tracer, bool forked);
 
 	/*
-	 * Tell what the process does from now on; with XPOLL_NOTE_TRACK in
+	 * Report what the process does from now on; with XPOLL_NOTE_TRACK in
 	 * fflags what its children do, too.  -EPERM, -EMFILE ...
 	 */
 	int (*follow)(struct xp_tracer *tracer, struct xp_proc *proc,
@@ -158,7 +158,7 @@ struct xp_tracer_ops {
 
 	/*
 	 * Its descriptors are silent after somebody has looked at them, though
-	 * there is something to tell.
+	 * there is something to report.
 	 */
 	bool shy;
 	/* As xp_trace_drain, by the functions below. */
@@ -168,7 +168,7 @@ struct xp_tracer_ops {
 /* Those of this build, best first; ends with NULL (proc_tracers.c). */
 extern const struct xp_tracer_ops *const xp_tracers[];
 
-/* What a tracer tells, in the order of events. */
+/* What a tracer reports, in the order of events. */
 
 /* A process made a process (not a thread). */
 void xp_trace_forked(struct xpoll *queue, pid_t parent, pid_t child);
@@ -176,7 +176,7 @@ void xp_trace_execed(struct xpoll *queue, pid_t pid);
 /*
  * The first thread of a process has ended.  So has the process, unless other
  * threads live on or one of them execs.  Its status, if it is known; and the
- * moment, on the monotonic clock, where the tracer does not tell of others that
+ * moment, on the monotonic clock, where the tracer does not report others that
  * get its number, else XP_NEVER.
  */
 void xp_trace_leaving(struct xpoll *queue, pid_t pid, const int *status,

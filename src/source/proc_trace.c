@@ -1,11 +1,11 @@
 /*
- * What processes do while they live, as the queue's tracer tells it, and the
+ * What processes do while they live, as the queue's tracer reports it, and the
  * registrations of tracked children.
  *
- * A tracer names processes by number, and tells of them some time after the
+ * A tracer names processes by number, and reports them some time after the
  * fact.  By then a child may be gone, so that no descriptor of it can be had:
  * then its end comes from the tracer as well.  Or the number may be another
- * process's: that is seen when the tracer tells of the other one's birth.
+ * process's: that is seen when the tracer reports the other one's birth.
  */
 #include <errno.h>
 #include <string.h>
@@ -129,7 +129,7 @@ static void proc_end(struct xpoll *queue, struct xp_proc *proc)
 	XP_ASSERT(!proc->ended);
 	proc->ended = true;
 	/*
-	 * What the descriptor tells is better than what a tracer saw.  If it
+	 * What the descriptor says is better than what a tracer saw.  If it
 	 * has not ended, it is of another process that has the number now.
 	 */
 	if (fd >= 0 && xp_proc_ended(fd)) {
@@ -140,7 +140,7 @@ static void proc_end(struct xpoll *queue, struct xp_proc *proc)
 			proc->status_known = false;
 		}
 	}
-	/* The descriptor stays: it tells whether the number is another's. */
+	/* The descriptor stays: it shows whether the number is another's. */
 	xp_proc_unwatch(queue, proc);
 	xp_trace_end(queue, proc);
 	if (reg->fflags & XPOLL_NOTE_EXIT)
@@ -262,7 +262,7 @@ static void child_add(struct xpoll *queue, struct xp_proc *parent, pid_t pid)
 	child->parent = xp_proc_pid(parent);
 	reg->flags &= (uint16_t)~XPOLL_DISABLE;
 	rc = xp_proc_watch(queue, child);
-	/* Gone already: then the tracer tells of its end. */
+	/* Gone already: then the tracer reports its end. */
 	if (rc < 0 && rc != -ESRCH) {
 		xp_host.end(queue, reg);
 		xp_trace_missed(queue, parent);
@@ -288,7 +288,7 @@ static bool child_known(struct xpoll *queue, struct xp_proc *child,
 		proc_end(queue, child);
 		return false;
 	}
-	/* There was too much to tell before the program registered it. */
+	/* There was too much to report before the program registered it. */
 	if (parent && !child->parent &&
 	    parent->reg.fflags & XPOLL_NOTE_TRACK) {
 		child->parent = xp_proc_pid(parent);
@@ -321,7 +321,7 @@ void xp_trace_execed(struct xpoll *queue, pid_t pid)
 }
 
 /*
- * A child that was gone when its birth was told, and whose number was another
+ * A child that was gone when its birth was reported, and whose number was another
  * process's by then, has that one's descriptor.
  */
 static bool is_another(pid_t pid, int64_t ended_ns)
@@ -377,7 +377,7 @@ static bool search_visit(void *opaque, pid_t pid)
 }
 
 /*
- * Each of them may have done something that was not told.  Children that live
+ * Each of them may have done something that was not reported.  Children that live
  * are found in the system's list of processes, and theirs in turn.
  */
 void xp_trace_lost(struct xpoll *queue)

@@ -51,7 +51,7 @@ static void signal_interrupted(struct xpoll *queue)
 {
 	struct signal_state *state = state_of(queue);
 
-	/* First, so that what is delivered from now on rings it again. */
+	/* First, so that what is delivered from now on signals it again. */
 	xp_selfpipe_clear(state->selfpipe);
 	for (struct xp_list *item = state->regs.next; item != &state->regs;
 	     item = item->next) {

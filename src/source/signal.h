@@ -3,7 +3,7 @@
  *
  * A self-pipe is a descriptor, one per queue, that becomes readable when a signal
  * the self-pipe wants was delivered to the process.  How often it was, each
- * signal's count tells.
+ * signal's count says.
  */
 #ifndef XP_SOURCE_SIGNAL_H
 #define XP_SOURCE_SIGNAL_H
@@ -29,7 +29,7 @@ int xp_selfpipe_open(struct xp_selfpipe **selfpipe);
 struct xp_wakefd xp_selfpipe_wakefd(const struct xp_selfpipe *selfpipe);
 /* It may ring again from now on; what rang it is counted. */
 void xp_selfpipe_clear(struct xp_selfpipe *selfpipe);
-/* Not in a forked child, where the self-pipe is gone and only its beacon open. */
+/* Not in a forked child, where the self-pipe is gone and only its descriptor open. */
 void xp_selfpipe_close(struct xp_selfpipe *selfpipe);
 /* Does it want this signal from now on?  False: that is not new. */
 bool xp_selfpipe_want(struct xp_selfpipe *selfpipe, unsigned number, bool want);

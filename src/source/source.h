@@ -79,7 +79,7 @@ struct xp_source_ops {
 
 	/*
 	 * A change is about to be applied: hear first what the kernel has to
-	 * tell, so that it meets the registrations as they are.  Optional.
+	 * report, so that it meets the registrations as they are.  Optional.
 	 */
 	void (*settle)(struct xpoll *queue);
 	/*
@@ -112,7 +112,7 @@ struct xp_source_ops {
 	               const struct xp_registration *reg);
 
 	/*
-	 * Where nobody tells that the condition is over: does it still hold?  Asked
+	 * Where nobody reports that the condition is over: does it still hold?  Asked
 	 * before delivery; if not, the registration is not active any more, which
 	 * the source sees to.  Optional.
 	 */
@@ -121,7 +121,7 @@ struct xp_source_ops {
 	/* Of these fflags, are all supported here?  NULL: all of `fflags`. */
 	bool (*supports)(uint32_t fflags);
 	/*
-	 * It was enabled or disabled, by a change or by DISPATCH; its flags tell.
+	 * It was enabled or disabled, by a change or by DISPATCH; its flags say which.
 	 * For sources that save themselves work while it is disabled.  Optional.
 	 */
 	void (*switched)(struct xpoll *queue, struct xp_registration *reg);

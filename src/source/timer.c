@@ -7,7 +7,7 @@
  * clock then.  So a timer that nobody takes costs nothing, and none drifts.
  *
  * The moments of the real-time clock are translated into the monotonic
- * clock's to wait for, and again when the clock is set, which the kernel tells
+ * clock's to wait for, and again when the clock is set, which the kernel reports
  * by a descriptor; one for the queue, made with the first such timer.
  *
  * As in FreeBSD, an ADD starts an existing timer again and drops what it had
@@ -28,7 +28,7 @@
                XPOLL_NOTE_USECONDS | XPOLL_NOTE_NSECONDS)
 #define ONCE  (XPOLL_NOTE_ABSTIME | XPOLL_NOTE_MONOTONIC)
 
-/* Without the descriptor that tells, setting the clock is noticed so late. */
+/* Without the descriptor that reports it, setting the clock is noticed so late. */
 #define STEP_LOOK_NS XP_NS_PER_SEC
 /* Looks at two clocks in this time count as one. */
 #define CLOSE_NS 1000
@@ -45,7 +45,7 @@ struct timer {
 struct timers {
 	struct xp_heap heaps[CLOCKS];
 	uint32_t counts[CLOCKS]; /* timers, running or not */
-	int64_t due_ns;          /* what the queue was told */
+	int64_t due_ns;          /* what the queue has */
 	int64_t first_ns;        /* of REALTIME: this deadline ... */
 	int64_t first_due_ns;    /* ... is that of the monotonic clock */
 	struct xp_source_fd step; /* fd < 0: there is none yet */
@@ -125,7 +125,7 @@ static int64_t translate(const struct timers *timers, int64_t first_ns)
 	return due_ns;
 }
 
-/* Tell the queue which moment is the next, if it has changed. */
+/* Give the queue the next moment, if it has changed. */
 static void timers_update_due(struct xpoll *queue, struct timers *timers)
 {
 	int64_t due_ns = xp_heap_deadline(&timers->heaps[MONOTONIC]);

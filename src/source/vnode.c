@@ -91,7 +91,7 @@ static int vnode_touch(struct xpoll *queue, struct xp_registration *reg,
 	return 0;
 }
 
-/* Disabled, it is told once more of each kind, and not again. */
+/* Disabled, each kind is reported to it once more, and not again. */
 static void vnode_switched(struct xpoll *queue, struct xp_registration *reg)
 {
 	if (!(reg->flags & XPOLL_DISABLE))

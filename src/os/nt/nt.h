@@ -41,7 +41,7 @@ int64_t xp_nt_pipe_unread(int fd);
 /* The bits of poll(2) of what is no socket. */
 uint32_t xp_nt_file_probe(int fd);
 
-/* What a poll asks for and tells. */
+/* What a poll asks for and reports. */
 enum {
 	XP_AFD_RECEIVE = 0x0001,
 	XP_AFD_RECEIVE_OOB = 0x0002,

@@ -1,4 +1,4 @@
-/* Files, as far as handles of them tell. */
+/* Files, as far as handles show them. */
 #include <errno.h>
 
 #include "base/time.h"
@@ -31,7 +31,7 @@ static int64_t nt_wide(DWORD high, DWORD low)
 	return (int64_t)((uint64_t)high << 32 | low);
 }
 
-/* Its volume does not matter: the handle tells whether it is the same file. */
+/* Its volume does not matter: the handle shows whether it is the same file. */
 static int nt_file_status(HANDLE file, struct stat *status)
 {
 	BY_HANDLE_FILE_INFORMATION named;

@@ -1,4 +1,4 @@
-/* Pipes and consoles: nothing tells of a pipe, but it can be looked at. */
+/* Pipes and consoles: no call waits for a pipe, but its state can be read. */
 #include <errno.h>
 #include <poll.h>
 #include <xpoll.h>

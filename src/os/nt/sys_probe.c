@@ -50,7 +50,7 @@ int xp_nt_probe(struct xp_afd_handle *handles, int count)
 		return rc;
 	if (status.Status == STATUS_PENDING)
 		(void)WaitForSingleObject(probe_afd, INFINITE);
-	/* Nothing is ready if the time was up; then the count is not told. */
+	/* Nothing is ready if the time was up; then the count is not set. */
 	reported = status.Status == 0 ? probe.count : 0;
 	/* What is ready comes in the order in which it was asked for. */
 	for (int i = 0, k = 0; i < count; i++) {
@@ -70,7 +70,7 @@ static struct xp_afd_handle probe_handle(const struct pollfd *entry)
 	};
 }
 
-/* Only what is asked for, but for what poll(2) tells in any case. */
+/* Only what is asked for, and what poll(2) reports in any case. */
 static int probe_result(struct pollfd *entry, uint32_t reported)
 {
 	uint32_t wanted = (uint32_t)(unsigned short)entry->events | POLLERR |

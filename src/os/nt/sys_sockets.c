@@ -104,7 +104,7 @@ bool xp_sys_was_listener(int fd)
 	return false;
 }
 
-/* How many connections wait nobody tells: one at least. */
+/* No call says how many connections wait: one at least. */
 int64_t xp_sys_backlog(int fd)
 {
 	return xp_sys_is_listener(fd) ? 1 : -EINVAL;

@@ -11,7 +11,7 @@ struct xp_aio_provider {
 	int threads;      /* at most; <= XP_AIO_THREADS */
 	/*
 	 * In a thread of its own, without the lock: make what it needs of the
-	 * kernel; work until xp_aio_next tells to go; release it.  If `open`
+	 * kernel; work until xp_aio_next says to go; release it.  If `open`
 	 * fails, xp_aio_threads takes its place.
 	 */
 	int (*open)(void);
@@ -43,7 +43,7 @@ extern const struct xp_aio_provider xp_aio_threads;
  * there is nothing more to come.
  */
 struct xp_aio_job *xp_aio_next(bool patient);
-/* A running job that should be stopped if it can be, or NULL; told once. */
+/* A running job that should be stopped if it can be, or NULL; returned once. */
 struct xp_aio_job *xp_aio_next_stop(void);
 /* It is over; the job is another's from now on. */
 void xp_aio_done(struct xp_aio_job *job, int64_t result);

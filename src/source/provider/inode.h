@@ -1,5 +1,5 @@
 /*
- * The seam between inode.c and the kernel's way to tell what happens to files.
+ * The seam between inode.c and the kernel's way to report what happens to files.
  * The provider keeps book of which inodes are watched for whom, and reports by
  * xp_inode_report.  All with the queue's lock held.
  */
@@ -10,7 +10,7 @@
 #include "source/inode.h"
 #include "source/source.h"
 
-/* What a user can be told besides notes. */
+/* What can be reported to a user besides notes. */
 enum {
 	XP_REPORT_LOOK = 1 << 24, /* compare everything */
 	XP_REPORT_LOST = 1 << 25, /* reports were dropped */
@@ -21,7 +21,7 @@ enum {
 /* One queue's; the state of the VNODE source. */
 struct xp_inodes {
 	struct xpoll *queue;
-	struct xp_list reported;  /* users the kernel tells about */
+	struct xp_list reported;  /* users whose files the kernel reports */
 	struct xp_list timed;     /* users looked at now and then */
 	struct xp_list unsettled; /* of both: with something to compare */
 	/* The kernel's instance; its fd is -1: none.  ready: harvest and settle. */
@@ -54,35 +54,35 @@ static inline void xp_inode_report(struct xp_inodes *inodes,
 
 /* 0; -ENOENT: the number is another file's by now; -EBADF ... */
 int xp_inode_look(const struct xp_inode_user *user, struct stat *now);
-/* All that differs; told: what else is known, which may explain it. */
+/* All that differs; reported: what else is known, which may explain it. */
 uint32_t xp_inode_compare(bool as_bsd, uint32_t reported, const struct stat *old,
                           const struct stat *now);
-/* The notes for what was told of a file that looks like this now. */
+/* The notes for what was reported of a file that looks like this now. */
 uint32_t xp_inode_notes(const struct xp_inode_user *user, uint32_t reported,
                         const struct stat *now);
-/* What is compared next time; told: what was compared now. */
+/* What is compared next time; reported: what was compared now. */
 void xp_inode_remember(struct stat *last, uint32_t reported, const struct stat *now);
 
 /* The provider; it calls nothing of inode.c. --------------------------------- */
 
-/* Notes that the kernel tells here; 0: it tells nothing. */
+/* Notes that the kernel reports here; 0: it reports nothing. */
 uint32_t xp_inodes_reportable(void);
 
 /*
- * Have the kernel tell user->notes of user->fd from now on; user->last is
+ * Have the kernel report user->notes of user->fd from now on; user->last is
  * there.  For one that has joined: with other notes than before; -ESTALE: its
- * number is another file's by now.  -ENOTSUP: it does not tell of this file;
+ * number is another file's by now.  -ENOTSUP: it does not report this file;
  * -EPERM; -EMFILE, -ENFILE, -ENOSPC, -ENOMEM.
  */
 int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
                   struct xp_inode_user *user);
-/* A directory was moved, and is not told by its old parent any more. */
+/* A directory was moved, and is not reported by its old parent any more. */
 int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user);
 void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user);
 
 /* Read what the kernel has for us. */
 void xp_inodes_harvest(struct xp_inodes *inodes);
-/* Close the instance and free all inodes; no user is told of it. */
+/* Close the instance and free all inodes; without a report to any user. */
 void xp_inodes_close(struct xp_inodes *inodes);
 
 #endif

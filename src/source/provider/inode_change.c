@@ -4,7 +4,7 @@
  * watched files of the directory are looked at, by their own handles, so no
  * name is compared and no report can be lost.
  *
- * The system tells of a size or a time when they go to the directory, which may
+ * The system reports a size or a time when they go to the directory, which may
  * be when the file is closed.  So a file that is watched for what is written to
  * it is looked at now and then, too.
  */
@@ -32,7 +32,7 @@ enum { CHANGE_PATH_MOST = 1024 };
 /* A directory that is watched. */
 struct xp_inode {
 	struct xp_regmap_item item; /* a hash of its path */
-	struct xp_list links;       /* the users that are told by it */
+	struct xp_list links;       /* the users that it reports to */
 	struct xp_inodes *inodes;
 	struct xp_source_fd watch;
 	WCHAR path[];
@@ -202,7 +202,7 @@ static bool path_parent(WCHAR *path)
 	return true;
 }
 
-/* What is written to it may be told late. */
+/* What is written to it may be reported late. */
 static int user_result(const struct xp_inode_user *user)
 {
 	return S_ISREG(user->last.st_mode) &&
@@ -223,7 +223,7 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 	if (rc < 0)
 		return -ENOTSUP;
 	user->place = change_hash(path);
-	/* A directory is told by itself what is in it, by its parent the rest. */
+	/* A directory reports what is in it, its parent the rest. */
 	if (S_ISDIR(user->last.st_mode)) {
 		rc = directory_join(queue, inodes, &user->self, path);
 		if (rc == 0 && path_parent(path))

@@ -40,7 +40,7 @@ static void path_of(const struct xp_inode_link *link, char *path)
 	         xp_link_is_above(link) ? "/.." : "");
 }
 
-/* A directory's end is told by its parent, so it must know of moves. */
+/* A directory's end is reported by its parent, so it must know of moves. */
 static bool wants_above(const struct xp_inode_user *user)
 {
 	return user->notes & XPOLL_NOTE_DELETE && S_ISDIR(user->last.st_mode);
@@ -75,14 +75,14 @@ static uint32_t mask_of_user(const struct xp_inode_user *user)
 	return mask;
 }
 
-/* What it was told already, and does not listen to. */
+/* What was reported already, and it does not listen to. */
 static uint32_t mask_ignored(const struct xp_inode_user *user)
 {
 	uint32_t ignored = user->ignored;
 	uint32_t mask = 0;
 
 	if (ignored & XPOLL_NOTE_ATTRIB)
-		mask |= IN_ATTRIB; /* A look tells of links. */
+		mask |= IN_ATTRIB; /* A look shows links. */
 	if (ignored & XPOLL_NOTE_RENAME && !wants_above(user))
 		mask |= IN_MOVE_SELF;
 	if (ignored & XPOLL_NOTE_OPEN)
@@ -93,7 +93,7 @@ static uint32_t mask_ignored(const struct xp_inode_user *user)
 		mask |= IN_CLOSE_WRITE;
 	if (ignored & XPOLL_NOTE_READ)
 		mask |= IN_ACCESS;
-	/* Of a file a look tells what became of the size. */
+	/* Of a file a look shows what became of the size. */
 	if (ignored & XPOLL_NOTE_WRITE && !S_ISDIR(user->last.st_mode))
 		mask |= IN_MODIFY;
 	if (ignored & XPOLL_NOTE_WRITE && !(user->notes & ~ignored &
@@ -312,7 +312,7 @@ void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user)
 	inodes_release(inodes, user);
 }
 
-/* Those who want to know of this inode: tell them. */
+/* To all who want to know of this inode. */
 static void inode_report(struct xp_inodes *inodes, struct xp_inode *inode,
                          uint32_t notes)
 {
@@ -323,7 +323,7 @@ static void inode_report(struct xp_inodes *inodes, struct xp_inode *inode,
 		                                        item)->user, notes);
 }
 
-/* By mistake the kernel was told to watch it for too little. */
+/* By mistake the kernel was asked for too little. */
 static void inode_repair(struct xp_inodes *inodes, struct xp_inode *inode)
 {
 	struct xp_list *item = inode->links.next;
@@ -342,7 +342,7 @@ static bool is_recent(const struct timespec *time)
 
 /*
  * While the kernel replaces a mask, what happens may go unreported: seen on Linux
- * 6.18, 38 of a million writes.  Two looks tell, but for what happens to be
+ * 6.18, 38 of a million writes.  Two looks show it, except for what happens to be
  * behind one tick of a coarse clock; of writes, that is suspected.
  */
 static uint32_t unreported_notes(const struct stat *before, const struct stat *after)

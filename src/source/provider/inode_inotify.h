@@ -1,6 +1,6 @@
 /*
  * What the two halves of the inotify provider share: inode_inotify.c decides
- * what is watched, inode_reports.c reads what is told.
+ * what is watched, inode_reports.c reads what is reported.
  */
 #ifndef XP_SOURCE_PROVIDER_INODE_INOTIFY_H
 #define XP_SOURCE_PROVIDER_INODE_INOTIFY_H
@@ -10,7 +10,7 @@
 struct xp_inode {
 	struct xp_regmap_item item; /* its ident is the watch's number */
 	struct xp_list links; /* of users; unused: its place in the pool */
-	uint32_t mask;        /* that the kernel was told */
+	uint32_t mask;        /* that the kernel has */
 	int useless;          /* reports in a row that nobody wanted */
 };
 
@@ -25,11 +25,11 @@ struct xp_inode *xp_inode_find(const struct xp_inodes *inodes, int number);
 /* Nobody is left who wants to know of it, nor does the kernel. */
 void xp_inode_free(struct xp_inodes *inodes, struct xp_inode *inode);
 
-/* What the kernel is to tell for it. */
+/* The inotify(7) mask that this link needs. */
 uint32_t xp_link_mask(const struct xp_inode_link *link);
 /*
- * Much is told that nobody wants, not any more or not while it is disabled: let
- * the kernel tell less.
+ * The kernel reports many events that no user wants any more, or that users
+ * have disabled: make its mask smaller.
  */
 void xp_inode_narrow(struct xp_inodes *inodes, struct xp_inode *inode);
 

@@ -1,7 +1,7 @@
 /*
  * Files watched by kqueue(2): one instance per queue, with an EVFILT_VNODE for
  * each descriptor, whatever its users ask for.  A filter ends when its
- * descriptor is closed; nothing tells of that.
+ * descriptor is closed; nothing reports that.
  */
 #include "source/provider/inode.h"
 
@@ -60,7 +60,7 @@ static uint32_t kernel_notes(uint32_t notes)
 	return kernel;
 }
 
-/* What a look at the file tells is left to that. */
+/* What a look at the file shows is left to that. */
 static uint32_t notes_reported(uint32_t kernel, bool directory)
 {
 	static const uint32_t passing = XPOLL_NOTE_RENAME | XPOLL_NOTE_REVOKE |
@@ -75,7 +75,7 @@ static uint32_t notes_reported(uint32_t kernel, bool directory)
 		notes |= XPOLL_NOTE_WRITE;
 	if (kernel & (NOTE_DELETE | NOTE_LINK))
 		notes |= XPOLL_NOTE_DELETE;
-	/* An entry was moved in or out: no look tells that. */
+	/* An entry was moved in or out: no look shows that. */
 	if (directory && kernel & NOTE_EXTEND)
 		notes |= XPOLL_NOTE_EXTEND;
 	return notes;

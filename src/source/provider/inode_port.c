@@ -1,13 +1,13 @@
 /*
  * Files watched by event ports: one port per queue, with a watch for each user.
  *
- * A watch is of a name and tells once.  So the name is that which /proc knows of
+ * A watch is of a name and reports once.  So the name is that which /proc knows of
  * the descriptor; after an event the watch is made again at once, before the file
  * is looked at, and what comes between the event and the new watch is found by
  * that look.  A file that has lost its name, or whose name nobody knows, is
  * looked at now and then, until a name is found.
  *
- * ftruncate(2) is told only when nothing is left of the file, so a file that is
+ * ftruncate(2) is reported only when nothing is left of the file, so a file that is
  * watched for what is written to it is looked at now and then, too.
  */
 #include "source/provider/inode.h"
@@ -46,14 +46,14 @@ uint32_t xp_inodes_reportable(void)
 		XPOLL_NOTE_READ;
 }
 
-/* What happens to its name is told unasked. */
+/* What happens to its name is reported unasked. */
 static int port_file_events(uint32_t notes)
 {
 	int events = FILE_NOFOLLOW;
 
 	if (notes & PORT_FILE_WRITTEN)
 		events |= FILE_MODIFIED | FILE_TRUNC;
-	/* Writing changes an attribute, the time: that has to be told apart. */
+	/* Writing changes an attribute, the time: that has to be distinguished. */
 	if (notes & (XPOLL_NOTE_ATTRIB | XPOLL_NOTE_LINK))
 		events |= FILE_ATTRIB | FILE_MODIFIED;
 	if (notes & XPOLL_NOTE_READ)
@@ -165,7 +165,7 @@ static int port_file_watch(struct xp_inodes *inodes, struct xp_inode *inode,
 	return rc < 0 ? rc : inode->armed ? 0 : -ENOENT;
 }
 
-/* Have one event told of the file, which looks like this now. */
+/* Have one event of the file reported, which looks like this now. */
 static int port_file_arm(struct xp_inodes *inodes, struct xp_inode *inode,
                          const struct stat *now)
 {
@@ -310,7 +310,7 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 		return rc;
 	xp_inodes_harvest(inodes);
 	rc = xp_sys_fstat(user->fd, &now);
-	/* It cannot be renamed any more; a look tells the rest. */
+	/* It cannot be renamed any more; a look shows the rest. */
 	if (rc == 0 && !joined && now.st_nlink == 0)
 		return user->notes & XPOLL_NOTE_READ ? -ENOTSUP : 1;
 	if (rc == 0 && !joined)
@@ -341,7 +341,7 @@ void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user)
 	if (!inode)
 		return;
 	XP_ASSERT(inode->user == user);
-	/* The kernel remembers also one that has told. */
+	/* The kernel remembers also one that has reported. */
 	xp_sys_port_unwatch(inodes->watch.fd, &inode->object);
 	port_file_drop(inodes, inode);
 }

@@ -78,7 +78,7 @@ static uint32_t notes_of_itself(uint32_t mask)
 	return notes;
 }
 
-/* The link is told; was it of use? */
+/* Report to the link; was it of use? */
 static bool link_reported(struct xp_inodes *inodes, struct xp_inode_link *link,
                           uint32_t mask, uint32_t notes)
 {
@@ -154,7 +154,7 @@ static void reports_read(struct xp_inodes *inodes, const struct reports *reports
 }
 
 /*
- * A rename within a directory is told in two halves, one behind the other.
+ * A rename within a directory is reported in two halves, one behind the other.
  * Where does the last report begin, if it is the first of them?
  */
 static size_t half_at_end(const struct reports *reports)

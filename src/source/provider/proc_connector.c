@@ -5,7 +5,7 @@
  * It is there for the initial user and process namespaces only; elsewhere the
  * kernel does not answer the request to listen.  Before Linux 6.6 it needs
  * CAP_NET_ADMIN.  A filter in the kernel drops what is of threads and what
- * nobody asks for.  If the socket is full, reports are lost, and that is told.
+ * nobody asks for.  If the socket is full, reports are lost, and that is reported.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -132,7 +132,7 @@ static int connector_receive(int fd, struct message *message,
 }
 
 /*
- * Ask the kernel to tell.  Its answer goes to everybody who listens, so it is
+ * Ask the kernel for reports.  Its answer goes to everybody who listens, so it is
  * recognised by a number.  It is there when the request has been sent, unless
  * the kernel does not serve this process's namespaces.
  */

@@ -7,9 +7,9 @@
  * times the processors; new threads, and children if they are tracked, inherit.
  * There are traps:
  * - Events are of threads.  Threads are listed until no new one is found.
- * - A new thread is told like a fork, with the process as its own parent.
+ * - A new thread is reported like a fork, with the process as its own parent.
  * - When a program is run that the user may not read, as a set-user-id one, the
- *   kernel drops the events, and tells it like the end of the thread.
+ *   kernel drops the events, and reports it like the end of the thread.
  * - If a ring is full, records are lost.
  */
 #include <errno.h>
@@ -97,7 +97,7 @@ static int event_open(const struct scope *scope, pid_t thread,
 	attr.inherit_thread = !scope->deep;
 	fd = xp_sys_perf_open(&attr, thread, ring->cpu);
 	if (fd == -EINVAL && attr.inherit_thread) {
-		/* Linux < 5.13: what children do is told, and ignored. */
+		/* Linux < 5.13: what children do is reported, and ignored. */
 		attr.inherit_thread = 0;
 		fd = xp_sys_perf_open(&attr, thread, ring->cpu);
 	}
@@ -240,10 +240,10 @@ static void report_exec(struct xpoll *queue, const struct xp_perf_record *record
 }
 
 /*
- * The events of the process have ended, and the last that was told is an exec.
+ * The events of the process have ended, and the last that was reported is an exec.
  * Was this the end of the process, or did the exec drop them?  If the process
  * lives, or is another user's now, it was the exec.  If it is gone, the time
- * that it ran tells.
+ * that it ran shows.
  */
 static bool dropped_by_exec(const struct xp_proc *proc, uint64_t end_time)
 {

@@ -279,7 +279,7 @@ bool xp_perf_rings_next(struct xp_perf_rings *rings,
 	ring_copy(rings, ring, ring->tail, record, size);
 	record->time = ring->time;
 	/*
-	 * Was there no room until now?  The kernel tells of a loss only with the
+	 * Was there no room until now?  The kernel reports a loss only with the
 	 * next record, which may never come.
 	 */
 	if (ring_head(ring) - ring->tail > rings->data_size - RECORD_MOST)
@@ -292,7 +292,7 @@ bool xp_perf_rings_next(struct xp_perf_rings *rings,
 
 void xp_perf_ring_keep(struct xpoll *queue, struct xp_perf_ring *ring)
 {
-	/* Looking consumes the readiness: what it told is read after this. */
+	/* Looking consumes the readiness: what it reported is read after this. */
 	struct pollfd look = {.fd = ring->watch.fd, .events = POLLIN};
 	struct xp_source_fd old = ring->watch;
 	int fd;

@@ -47,7 +47,7 @@ bool xp_proc_reaped(int fd, pid_t pid)
 /*
  * A child's status until it is reaped comes from waitid.  Of a process that was
  * reaped the kernel keeps it with the descriptor (Linux 6.15).  Of another's
- * zombie, which is neither, /proc tells it to who may look.
+ * zombie, which is neither, /proc shows it to whoever may look.
  */
 bool xp_proc_status(int fd, pid_t pid, int *status)
 {

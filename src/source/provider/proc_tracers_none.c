@@ -1,4 +1,4 @@
-/* Where forks and execs are not told, or not as the contract wants it. */
+/* Where forks and execs are not reported, or not as the contract wants it. */
 #include <stddef.h>
 
 #include "source/proc_state.h"

@@ -139,7 +139,7 @@ uint64_t xp_signal_delivered(unsigned number)
 		? atomic_load(&console_signals[number].delivered) : 0;
 }
 
-/* Nobody tells. */
+/* It is not known. */
 uint64_t xp_signal_losses(unsigned number)
 {
 	(void)number;

@@ -2,9 +2,9 @@
  * Self-pipes: a descriptor for each queue that signals' handlers make readable.
  *
  * A handler may run at any moment and on any thread, also on one that is just
- * opening or closing a self-pipe.  So self-pipes are never freed, only used again; and a
- * handler counts itself in while it uses the descriptor, which is closed by
- * whoever is the last to see it in use.
+ * opening or closing a self-pipe.  So a self-pipe is never freed, only used
+ * again; and a handler counts itself in while it uses the descriptor, which the
+ * last user closes.
  */
 #include "source/signal.h"
 
@@ -17,9 +17,9 @@
 #include "base/alloc.h"
 #include "base/assert.h"
 
-/* In a self-pipe's state, beside the number of those who are ringing it. */
+/* In a self-pipe's state, beside the number of handlers that use it. */
 #define SELFPIPE_FREE    0x80000000u /* nobody's: it has no descriptor */
-#define SELFPIPE_CLOSING 0x40000000u /* the last one who rings it closes it */
+#define SELFPIPE_CLOSING 0x40000000u /* the last handler that uses it closes it */
 
 /* [I] immutable, [a] atomic. */
 struct xp_selfpipe {

@@ -125,7 +125,7 @@ struct kevent {
 #define NOTE_TRACK      0x00000001
 #define NOTE_TRACKERR   0x00000002
 #define NOTE_CHILD      0x00000004
-/* xpoll: Linux does not tell the exit status, data is none. */
+/* xpoll: Linux does not give the exit status, data is none. */
 #define NOTE_EXIT_UNKNOWN 0x00000008
 
 /* EVFILT_TIMER */
