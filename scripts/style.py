@@ -42,6 +42,11 @@ MAY_ALSO_INCLUDE = {"tools/xpoll": ("bench",), "tools/xpoll/nt": ("tools/xpoll",
                     "bench/nt": ("bench",), "tests": ("tests/lib",),
                     "tests/fuzz": ("tools/xpoll",), "tests/dropin": ("dropin/poll",)}
 SEES_INSIDE = ("tests/unit/", "tests/fault/")
+# Whose words are the field's: the kernel reports, the queue delivers, a call returns.
+SPEAKS_PLAINLY = ("src", "dropin", "include", "docs")
+RETIRED = re.compile(r"(?<![\w-])(?:tells?|telling|told|anew)(?!\w)"
+                     r"|(?<![A-Za-z])(?:keeper|beacon|lamp|laden|hushed|puppet|torment)s?"
+                     r"(?![A-Za-z])", re.I)
 # Folders outside src/ that carry their own copy of some of it: see docs/decisions.
 CARRIES = {"dropin/poll": {"base", "os"}}
 
@@ -161,6 +166,15 @@ def rule_banned_words(source):
             yield number, f"bare {word}()"
 
 
+def rule_retired_words(source):
+    """Words that the source had for what the field has a word for."""
+    if not source.under(*SPEAKS_PLAINLY):
+        return
+    for number, line in enumerate(source.lines, 1):
+        for word in RETIRED.findall(line):
+            yield number, f"retired word {word}"
+
+
 def rule_opening_comment(source):
     if not source.text.lstrip().startswith(("/*", "//")):
         yield 1, "a file opens with a comment that says what it is"
@@ -232,7 +246,7 @@ def rule_line_ends(source):
         yield len(source.lines), "no newline at the end of the file"
 
 
-TEXT_RULES = (rule_columns, rule_line_ends)
+TEXT_RULES = (rule_columns, rule_line_ends, rule_retired_words)
 
 
 def rule_java_length(source):
@@ -301,6 +315,10 @@ def is_c(path):
     return path.suffix in (".c", ".h")
 
 
+def is_document(path):
+    return path.suffix == ".md" or re.fullmatch(r"\.[1-9]|\.hpp", path.suffix)
+
+
 def is_java(path):
     return path.suffix == ".java"
 
@@ -328,6 +346,8 @@ def check_tree():
         findings += check_source(source, TEXT_RULES)
         if not source.text.startswith(("#", '"""')):
             findings.append(f"{source.path}:1: a file opens with a comment that says what it is")
+    for source in load(("docs", "include"), is_document):
+        findings += check_source(source, (rule_retired_words,))
     for rule in TREE_RULES:
         findings += rule(sources)
 
@@ -371,6 +391,9 @@ BAD = (
     (rule_banned_words, "bench/a.c", "/* */\nvoid f(void) { usleep(1); }\n"),
     (rule_banned_words, "src/core/a.c", "/* */\nvoid f(void) { assert(0); }\n"),
     (rule_banned_words, "src/core/a.c", "/* */\nvoid f(void) { abort(); }\n"),
+    (rule_retired_words, "src/core/a.c", "/* The kernel is told. */\n"),
+    (rule_retired_words, "src/core/a.c", "int xp_beacon_open;\n"),
+    (rule_retired_words, "docs/a.md", "The set is made anew.\n"),
     (rule_opening_comment, "src/core/a.c", "int a;\n"),
     (rule_tabs, "src/core/a.c", "/* */\nint f(void)\n{\n    return 1;\n}\n"),
     (rule_include_edges, "src/base/a.c", '/* */\n#include "os/sys.h"\n'),

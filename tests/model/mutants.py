@@ -69,7 +69,7 @@ MUTANTS = {
     "room is not looked at again": Mutant(
         "slot->unmet |= XP_BIT(XP_WRITE);", "return;", "",
         "source.lowat_room:room_of_a_pipe_is_reported_from_the_mark_on"),
-    "growth of a file is not told": Mutant(
+    "growth of a file is not reported": Mutant(
         "\treg->report |= notes;\n\tif (lost)",
         "\treg->report |= notes & ~(uint32_t)XPOLL_NOTE_EXTEND;\n\tif (lost)",
         "",
