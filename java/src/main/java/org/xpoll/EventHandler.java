@@ -17,5 +17,5 @@ public interface EventHandler {
      * @param attachment what was given to {@code add}, or null
      * @throws IOException whatever the handler likes; it ends the call of {@code poll}
      */
-    void ready(int fd, int events, Object attachment) throws IOException;
+    void ready(int fd, int events, @Nullable Object attachment) throws IOException;
 }

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Cleaner;
 import java.lang.ref.Reference;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
@@ -223,7 +224,8 @@ public final class EventQueue implements AutoCloseable {
      * @throws QueueClosedException if the queue was closed, before or meanwhile
      * @throws IOException if the system refuses
      */
-    public int await(EventList changes, EventList events, long nanos) throws IOException {
+    public int await(@Nullable EventList changes, EventList events, long nanos)
+            throws IOException {
         events.acquire();
         try {
             if (changes == null) {
@@ -240,6 +242,24 @@ public final class EventQueue implements AutoCloseable {
             events.release();
             Reference.reachabilityFence(this);
         }
+    }
+
+    /**
+     * Applies changes, then waits for events, as {@link #await(EventList, EventList, long)} does.
+     *
+     * @param changes is left as it is; null for none
+     * @param events is filled anew, also with none; another list than changes
+     * @param timeout how long at most; zero only looks, negative waits for ever
+     * @return {@code events.size()}; 0 when the time was up, or after {@link #wakeup()}
+     * @throws NullPointerException if events or timeout is null; nothing was applied
+     * @throws java.io.InterruptedIOException if the thread was interrupted, before or meanwhile; it
+     *     stays so, and the changes are applied. A call that only looks does not mind.
+     * @throws QueueClosedException if the queue was closed, before or meanwhile
+     * @throws IOException if the system refuses
+     */
+    public int await(@Nullable EventList changes, EventList events, Duration timeout)
+            throws IOException {
+        return await(changes, events, NativeQueue.nanos(timeout));
     }
 
     private int await(EventList events, long nanos) throws IOException {

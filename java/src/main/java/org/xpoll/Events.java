@@ -1,16 +1,21 @@
 package org.xpoll;
 
 import java.util.Arrays;
+import java.util.Iterator;
+import java.util.NoSuchElementException;
 import java.util.Objects;
 
 /**
  * Ready descriptors, as {@link Poller#poll(Events, long)} found them: a batch that is filled again
  * and again, so that waiting makes no garbage.
  *
+ * <p>To iterate makes an object for each event; {@link #fd(int)}, {@link #events(int)} and
+ * {@link #attachment(int)} make none.
+ *
  * <p>Threads: it belongs to one thread at a time; give each thread that waits its own. What is in
  * it is not taken back when a descriptor is removed later.
  */
-public final class Events {
+public final class Events implements Iterable<Event> {
     private final boolean grows;
     private int[] fds;
     private short[] bits;
@@ -88,8 +93,49 @@ public final class Events {
      * @return the object, or null
      * @throws IndexOutOfBoundsException if there is no such event
      */
-    public Object attachment(int i) {
+    public @Nullable Object attachment(int i) {
         return members[Objects.checkIndex(i, size)].attachment;
+    }
+
+    /**
+     * What was attached to the descriptor when it was added, as an object of this type.
+     *
+     * @param <A> the type
+     * @param i 0 to {@link #size()} - 1
+     * @param type its class
+     * @return the object, or null
+     * @throws ClassCastException if it is of another type
+     * @throws IndexOutOfBoundsException if there is no such event
+     */
+    public <A> @Nullable A attachment(int i, Class<A> type) {
+        return type.cast(attachment(i));
+    }
+
+    /**
+     * The events in the order of {@link #fd}; of no use any more when the batch is filled again.
+     *
+     * @return an iterator that removes nothing
+     */
+    @Override
+    public Iterator<Event> iterator() {
+        return new Iterator<>() {
+            private int i;
+
+            @Override
+            public boolean hasNext() {
+                return i < size;
+            }
+
+            @Override
+            public Event next() {
+                if (i >= size) {
+                    throw new NoSuchElementException();
+                }
+                Event event = new Event(fd(i), events(i), attachment(i));
+                i++;
+                return event;
+            }
+        };
     }
 
     /** For the thread that fills it: where to write from now on. {@link #trim} is to follow. */

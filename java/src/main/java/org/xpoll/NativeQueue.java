@@ -5,6 +5,7 @@ import java.io.InterruptedIOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
@@ -33,6 +34,9 @@ abstract class NativeQueue {
     final MemorySegment changeErrno;
     /** For calls of the thread that has the turn. */
     final MemorySegment waitErrno;
+
+    /** So that a moment so long from now is a number as well. */
+    private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE / 2);
 
     /** How many waits follow a look that found nothing. */
     private static final int WAITS_BEFORE_A_LOOK = 8;
@@ -124,6 +128,14 @@ abstract class NativeQueue {
     /** When a wait of so many nanoseconds is over; means nothing unless they are positive. */
     static long deadline(long nanos) {
         return nanos > 0 ? System.nanoTime() + nanos : 0;
+    }
+
+    /** At most what a long holds, which is 292 years. */
+    static long nanos(Duration timeout) {
+        if (timeout.isNegative()) {
+            return -1;
+        }
+        return timeout.compareTo(LONGEST) < 0 ? timeout.toNanos() : LONGEST.toNanos();
     }
 
     /** What is left of such a wait; like nanos, negative for ever. */

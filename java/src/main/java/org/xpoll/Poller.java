@@ -3,6 +3,7 @@ package org.xpoll;
 import java.io.IOException;
 import java.lang.ref.Cleaner;
 import java.lang.ref.Reference;
+import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
 import javax.net.ssl.SSLSocket;
@@ -182,7 +183,7 @@ public final class Poller implements AutoCloseable {
      * @throws UnsupportedOperationException if the JDK hides the descriptor; tells the flag to add
      * @throws IOException if the object is closed or has no descriptor yet, or the system refuses
      */
-    public int add(Object io, int events, Object attachment) throws IOException {
+    public int add(Object io, int events, @Nullable Object attachment) throws IOException {
         if (io instanceof SSLSocket) {
             throw new IllegalArgumentException("an SSLSocket's descriptor has records of TLS, and"
                     + " what was read of them already is not reported: use an SSLEngine above a"
@@ -208,7 +209,7 @@ public final class Poller implements AutoCloseable {
      * @throws UnsupportedOperationException if the JDK hides the descriptor; tells the flag to add
      * @throws IOException if the object is closed or has no descriptor yet, or the system refuses
      */
-    public int addOneShot(Object io, int events, Object attachment) throws IOException {
+    public int addOneShot(Object io, int events, @Nullable Object attachment) throws IOException {
         return add(io, events | ONESHOT, attachment);
     }
 
@@ -222,7 +223,7 @@ public final class Poller implements AutoCloseable {
      * @throws IllegalStateException if the set is full
      * @throws IOException if it is not open, or the system refuses
      */
-    public void addFd(int fd, int events, Object attachment) throws IOException {
+    public void addFd(int fd, int events, @Nullable Object attachment) throws IOException {
         queue.add(fd, null, checkEvents(events), attachment);
         Reference.reachabilityFence(this);
     }
@@ -329,7 +330,7 @@ public final class Poller implements AutoCloseable {
      * @throws IllegalStateException if it is not a member
      * @throws IOException if the poller is closed
      */
-    public Object attachment(int fd) throws IOException {
+    public @Nullable Object attachment(int fd) throws IOException {
         Object attachment = require(fd).attachment;
         Reference.reachabilityFence(this);
         return attachment;
@@ -455,7 +456,8 @@ public final class Poller implements AutoCloseable {
      * @throws QueueClosedException if the poller was closed, before or meanwhile
      * @throws IOException if the system refuses
      */
-    public int waitMultiple(int maxRet, int[] fds, short[] revents, long timeout)
+    public int waitMultiple(int maxRet, int @Nullable [] fds, short @Nullable [] revents,
+            long timeout)
             throws IOException {
         if (maxRet < 0 || (maxRet > 0 && (maxRet > fds.length || maxRet > revents.length))) {
             throw new IllegalArgumentException("room for " + maxRet + " events");
@@ -503,7 +505,8 @@ public final class Poller implements AutoCloseable {
      * @throws QueueClosedException if the poller was closed, before or meanwhile
      * @throws IOException if the system refuses
      */
-    public int waitMultiple(int maxRet, int[] fds, short[] revents) throws IOException {
+    public int waitMultiple(int maxRet, int @Nullable [] fds, short @Nullable [] revents)
+            throws IOException {
         return waitMultiple(maxRet, fds, revents, -1);
     }
 
@@ -521,7 +524,8 @@ public final class Poller implements AutoCloseable {
      * @throws QueueClosedException if the poller was closed, before or meanwhile
      * @throws IOException if the system refuses
      */
-    public int waitMultiple(int[] fds, short[] revents, long timeout) throws IOException {
+    public int waitMultiple(int @Nullable [] fds, short @Nullable [] revents, long timeout)
+            throws IOException {
         if (fds == null && revents == null) {
             return waitMultiple(0, null, null, timeout);
         }
@@ -545,7 +549,7 @@ public final class Poller implements AutoCloseable {
      * @throws QueueClosedException if the poller was closed, before or meanwhile
      * @throws IOException if the system refuses
      */
-    public int waitMultiple(int[] fds, short[] revents) throws IOException {
+    public int waitMultiple(int @Nullable [] fds, short @Nullable [] revents) throws IOException {
         return waitMultiple(fds, revents, -1);
     }
 
@@ -562,8 +566,28 @@ public final class Poller implements AutoCloseable {
      * @throws IOException if the system refuses
      */
     public int poll(Events into, long timeout) throws IOException {
+        return pollNanos(into, nanos(timeout));
+    }
+
+    /**
+     * Waits for events, as {@link #poll(Events, long)} does.
+     *
+     * @param into is filled anew, also with none; what finds no room is returned by the next call
+     * @param timeout how long at most, rounded up to milliseconds; zero only looks, negative waits
+     *     for ever
+     * @return {@code into.size()}; 0 when the time was up, or after {@link #wakeup()}
+     * @throws NullPointerException if one is null
+     * @throws java.io.InterruptedIOException if the thread was interrupted, before or meanwhile; it
+     *     stays so. A call that only looks does not mind.
+     * @throws QueueClosedException if the poller was closed, before or meanwhile
+     * @throws IOException if the system refuses
+     */
+    public int poll(Events into, Duration timeout) throws IOException {
+        return pollNanos(into, NativeQueue.nanos(timeout));
+    }
+
+    private int pollNanos(Events into, long nanos) throws IOException {
         into.clear();
-        long nanos = nanos(timeout);
         long deadline = NativeQueue.deadline(nanos);
         if (takeTurn(nanos, deadline)) {
             try {
@@ -611,13 +635,34 @@ public final class Poller implements AutoCloseable {
      * @throws IOException if the system refuses, or the handler throws one
      */
     public int poll(long timeout, EventHandler handler) throws IOException {
+        return pollNanos(nanos(timeout), handler);
+    }
+
+    /**
+     * Waits for events and calls the handler for each, as {@link #poll(long, EventHandler)} does.
+     *
+     * @param timeout how long at most, rounded up to milliseconds; zero only looks, negative waits
+     *     for ever
+     * @param handler is called for each event
+     * @return how many events there were; 0 when the time was up, or after {@link #wakeup()}
+     * @throws NullPointerException if one is null
+     * @throws java.io.InterruptedIOException if the thread was interrupted, before or meanwhile; it
+     *     stays so. A call that only looks does not mind.
+     * @throws QueueClosedException if the poller was closed, before or meanwhile
+     * @throws IOException if the system refuses, or the handler throws one
+     */
+    public int poll(Duration timeout, EventHandler handler) throws IOException {
+        return pollNanos(NativeQueue.nanos(timeout), handler);
+    }
+
+    private int pollNanos(long nanos, EventHandler handler) throws IOException {
         Objects.requireNonNull(handler);
         Events batch = spare.getAndSet(null);
         if (batch == null) {
             batch = new Events(HANDLER_BATCH, true);
         }
         try {
-            int count = poll(batch, timeout);
+            int count = pollNanos(batch, nanos);
             for (int i = 0; i < count; i++) {
                 handler.ready(batch.fd(i), batch.events(i), batch.attachment(i));
             }
