@@ -20,7 +20,10 @@
 #include "os/sys.h"
 #include "os/sys_linux.h"
 
-enum { PATH_SIZE = 64 };
+enum {
+	PATH_SIZE = 64,
+	LONG_NAME = 300, /* longer than any file system's */
+};
 
 /* A kernel without fine times notes changes to this, at most. */
 #define CLOCK_TICK_NS (20 * XP_NS_PER_MS)
@@ -261,6 +264,31 @@ static int link_join(struct xp_inodes *inodes, struct xp_inode_link *link)
 		xp_list_append(&inode->links, &link->item);
 	}
 	return 0;
+}
+
+void xp_inode_await(struct xp_inodes *inodes, int number)
+{
+	struct xp_inode *inode = xp_inode_find(inodes, number);
+	struct xp_list *item = inode ? inode->links.next : NULL;
+	char path[PATH_SIZE + LONG_NAME];
+	size_t len;
+
+	while (item && item != &inode->links) {
+		struct xp_inode_link *link =
+			XP_CONTAINER_OF(item, struct xp_inode_link, item);
+
+		item = item->next;
+		if (xp_link_is_above(link))
+			continue;
+		/* Too long to be there, or to be remembered as missing. */
+		path_of(link, path);
+		len = strlen(path);
+		memset(path + len, 'x', LONG_NAME);
+		path[len] = '/';
+		path[len + LONG_NAME - 1] = '\0';
+		(void)xp_sys_readlink(path, path, 1);
+		return;
+	}
 }
 
 /* Memory that has no name anywhere: the kernel accepts it and is silent. */

@@ -25,6 +25,12 @@ struct xp_inode *xp_inode_find(const struct xp_inodes *inodes, int number);
 /* Nobody is left who wants to know of it, nor does the kernel. */
 void xp_inode_free(struct xp_inodes *inodes, struct xp_inode *inode);
 
+/*
+ * Wait until each rename in a directory that has begun by now is reported.  The
+ * kernel locks the directory for that time, and for looking up a name.
+ */
+void xp_inode_await(struct xp_inodes *inodes, int number);
+
 /* The inotify(7) mask that this link needs. */
 uint32_t xp_link_mask(const struct xp_inode_link *link);
 /*

@@ -7,12 +7,17 @@
 #include "source/provider/inode_inotify.h"
 
 enum {
-	HARVEST_BYTES = 8192,
+	READ_BYTES = 4096,
+	/* What was read before, and waits for more, has as much room. */
+	HARVEST_BYTES = 2 * READ_BYTES,
 	/* Reads in a row; a busy writer must not keep the lock for ever. */
-	HARVEST_READS = 64,
+	HARVEST_READS = 128,
 	/* Reports that nobody wants, in a row, until the mask is narrowed. */
 	USELESS_MOST = 8,
 };
+
+/* Our mark on both halves of a rename within a directory: no bit of the kernel's. */
+#define RENAMED_WITHIN 0x00010000u
 
 /* Some of an instance's reports, as they were read. */
 struct reports {
@@ -20,35 +25,36 @@ struct reports {
 	size_t len;
 };
 
-/* The other half of a rename within one directory. */
-static bool moved_within(const struct reports *reports,
-                         const struct inotify_event *half)
+/* The second half of a rename within one directory has come: mark both. */
+static bool rename_marked(struct reports *reports, struct inotify_event *half)
 {
-	for (size_t at = 0; at < reports->len;) {
-		const struct inotify_event *other =
-			(const void *)(reports->bytes + at);
+	size_t at = (size_t)((char *)half - reports->bytes);
 
-		if (other != half && other->wd == half->wd &&
-		    other->cookie == half->cookie &&
-		    other->mask & (IN_MOVED_FROM | IN_MOVED_TO))
+	while (at < reports->len) {
+		struct inotify_event *other = (void *)(reports->bytes + at);
+
+		if (other->wd == half->wd && other->cookie == half->cookie &&
+		    other->mask & IN_MOVED_TO) {
+			half->mask |= RENAMED_WITHIN;
+			other->mask |= RENAMED_WITHIN;
 			return true;
+		}
 		at += sizeof *other + other->len;
 	}
 	return false;
 }
 
 /* What happened to an entry of a directory, as FreeBSD notes it. */
-static uint32_t notes_of_entry(const struct reports *reports,
-                               const struct inotify_event *event)
+static uint32_t notes_of_entry(uint32_t mask)
 {
-	bool directory = event->mask & IN_ISDIR;
+	bool directory = mask & IN_ISDIR;
 	uint32_t notes = XPOLL_NOTE_WRITE;
 
-	if (event->mask & (IN_CREATE | IN_DELETE))
+	if (mask & (IN_CREATE | IN_DELETE))
 		return directory ? notes | XPOLL_NOTE_LINK : notes;
-	if (!(event->mask & (IN_MOVED_FROM | IN_MOVED_TO)))
+	if (!(mask & (IN_MOVED_FROM | IN_MOVED_TO)))
 		return 0; /* It was opened, read: its own affair. */
-	if (moved_within(reports, event))
+	if (mask & RENAMED_WITHIN)
 		return notes;
 	notes |= XPOLL_NOTE_EXTEND;
 	return directory ? notes | XPOLL_NOTE_LINK : notes;
@@ -95,10 +101,9 @@ static bool link_reported(struct xp_inodes *inodes, struct xp_inode_link *link,
 }
 
 static void inode_reported(struct xp_inodes *inodes, struct xp_inode *inode,
-                           const struct reports *reports,
                            const struct inotify_event *event)
 {
-	uint32_t notes = event->len ? notes_of_entry(reports, event)
+	uint32_t notes = event->len ? notes_of_entry(event->mask)
 		: notes_of_itself(event->mask);
 	struct xp_list *item = inode->links.next;
 	bool wanted = false;
@@ -138,9 +143,11 @@ static void all_lost(struct xp_inodes *inodes)
 	}
 }
 
-static void reports_read(struct xp_inodes *inodes, const struct reports *reports)
+/* Those before `end`. */
+static void reports_read(struct xp_inodes *inodes, const struct reports *reports,
+                         size_t end)
 {
-	for (size_t at = 0; at < reports->len;) {
+	for (size_t at = 0; at < end;) {
 		const struct inotify_event *event =
 			(const void *)(reports->bytes + at);
 		struct xp_inode *inode = xp_inode_find(inodes, event->wd);
@@ -148,46 +155,59 @@ static void reports_read(struct xp_inodes *inodes, const struct reports *reports
 		if (event->mask & IN_Q_OVERFLOW)
 			all_lost(inodes);
 		else if (inode) /* Else it has just been removed. */
-			inode_reported(inodes, inode, reports, event);
+			inode_reported(inodes, inode, event);
 		at += sizeof *event + event->len;
 	}
 }
 
 /*
- * A rename within a directory is reported in two halves, one behind the other.
- * Where does the last report begin, if it is the first of them?
+ * Of a rename within a directory the kernel reports two halves, one soon after
+ * the other: a read may come between them.  Where does the first report at or
+ * behind `from` begin that is the first half without the second?  For all of
+ * those the rename is over when this returns, and what the next read returns
+ * has the second half if there is one.
  */
-static size_t half_at_end(const struct reports *reports)
+static size_t renames_await(struct xp_inodes *inodes, struct reports *reports,
+                            size_t from)
 {
-	const struct inotify_event *last = NULL;
-	size_t end = 0;
+	size_t first = reports->len;
+	int awaited = -1;
 
 	for (size_t at = 0; at < reports->len;) {
-		last = (const void *)(reports->bytes + at);
-		end = at;
-		at += sizeof *last + last->len;
+		struct inotify_event *half = (void *)(reports->bytes + at);
+
+		if (half->mask & IN_MOVED_FROM && !rename_marked(reports, half) &&
+		    at >= from) {
+			if (half->wd != awaited)
+				xp_inode_await(inodes, half->wd);
+			awaited = half->wd;
+			first = at < first ? at : first;
+		}
+		at += sizeof *half + half->len;
 	}
-	return last && last->mask & IN_MOVED_FROM ? end : reports->len;
+	return first;
 }
 
-/* A half at the end waits for what is read next. */
+/* What begins with a half waits for the next read. */
 void xp_inodes_harvest(struct xp_inodes *inodes)
 {
 	struct reports reports;
 	size_t kept = 0;
+	size_t ready;
 
 	for (int i = 0; i < HARVEST_READS || kept > 0; i++) {
-		int rc = i < HARVEST_READS
-			? xp_sys_read(inodes->watch.fd, reports.bytes + kept,
-		                      sizeof reports.bytes - kept) : 0;
+		int rc = xp_sys_read(inodes->watch.fd, reports.bytes + kept,
+		                     READ_BYTES);
 		size_t len = kept + (rc > 0 ? (size_t)rc : 0);
 
 		if (len == 0)
 			return;
 		reports.len = len;
-		reports.len = rc > 0 ? half_at_end(&reports) : len;
-		reports_read(inodes, &reports);
-		kept = len - reports.len;
-		memmove(reports.bytes, reports.bytes + reports.len, kept);
+		ready = renames_await(inodes, &reports, kept);
+		if (i >= HARVEST_READS)
+			ready = len;
+		reports_read(inodes, &reports, ready);
+		kept = len - ready;
+		memmove(reports.bytes, reports.bytes + ready, kept);
 	}
 }
