@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs a test of the Rust crates; exits with 77, and says why, where that cannot be done.
 #
-#   cargo.sh test|polling|clippy|doc|package|msrv BUILD_FOLDER
+#   cargo.sh test|examples|polling|clippy|doc|package|msrv BUILD_FOLDER
 #
 # pkg-config must find the library.
 set -u
@@ -41,8 +41,17 @@ fi
 features="tokio async-io"
 case $what in
 test)
+	RUSTDOCFLAGS="--cfg xpoll_guide"
+	export RUSTDOCFLAGS
 	loudly cargo test --workspace --features "$features"
 	grep '^test result' "$log"
+	;;
+examples)
+	loudly cargo build -p xpoll --examples
+	XPOLL_EXAMPLES=$CARGO_TARGET_DIR/debug/examples
+	export XPOLL_EXAMPLES
+	cd ../tests/examples || exit 1
+	exec sh ../tool/python.sh test_bindings.py -v
 	;;
 polling)
 	loudly cargo test

@@ -23,4 +23,11 @@ export CARGO_TARGET_DIR
 # Not the system's library: the build is to find all it needs in the packages.
 PKG_CONFIG=/nonexistent
 export PKG_CONFIG
+# cargo would build xpoll with the xpoll-sys that it has unpacked before, as the version is the
+# same. Folders of registries on this machine begin with a dash.
+unpacked() {
+	rm -rf "${CARGO_HOME:-$HOME/.cargo}"/registry/*/-*/xpoll-sys-*
+}
+trap unpacked EXIT
+unpacked
 cargo package --allow-dirty --workspace --features vendored

@@ -156,6 +156,27 @@ where
     }
 }
 
+impl<T: AsFd + 'static> Read for &Source<T>
+where
+    for<'a> &'a T: Read,
+{
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        (&*self.inner).read(buffer)
+    }
+}
+
+impl<T: AsFd + 'static> Write for &Source<T>
+where
+    for<'a> &'a T: Write,
+{
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        (&*self.inner).write(buffer)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        (&*self.inner).flush()
+    }
+}
+
 impl<T: AsFd + fmt::Debug + 'static> fmt::Debug for Source<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Source").field(&*self.inner).finish()

@@ -284,7 +284,7 @@ fn threads_share_a_queue_in_dispatch_mode() {
                         queue.wait(&mut events, None).unwrap();
                         for event in events.iter().filter(|e| e.filter() == Filter::READ) {
                             let source = &sources[event.token() as usize];
-                            let count = (&**source).read(&mut [0; 1]).unwrap();
+                            let count = (&*source).read(&mut [0; 1]).unwrap();
                             source.enable(Filter::READ).unwrap();
                             read.fetch_add(count, Ordering::SeqCst);
                         }
