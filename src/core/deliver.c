@@ -460,7 +460,8 @@ void xp_deliver_active(struct xpoll *queue, struct xp_wait *wait)
 		item = item->next;
 		if (reg->wait_epoch == wait->wait_epoch || !xp_registration_confirm(queue, reg))
 			continue;
-		reg->wait_epoch = wait->wait_epoch;
-		xp_registration_deliver(queue, reg, &wait->events[wait->len++]);
+		if (xp_registration_deliver(queue, reg, wait->wait_epoch,
+		                            &wait->events[wait->len]))
+			wait->len++;
 	}
 }

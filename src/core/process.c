@@ -16,8 +16,8 @@ static void list_begin(void)
 	list_lock = unlocked;
 	xp_list_init(&list);
 	for (size_t i = 0; xp_sources[i]; i++)
-		if (xp_sources[i]->begin)
-			xp_sources[i]->begin();
+		if (xp_sources[i]->process)
+			xp_sources[i]->process->begin();
 }
 
 void xp_process_add(struct xpoll *queue)

@@ -75,8 +75,8 @@ static int lookup_registration(struct xpoll *queue, uint64_t ident, int filter,
 	const struct xp_source_ops *ops = xp_source_find(filter);
 	const struct xp_registration *reg;
 
-	if (ops && ops->settle)
-		ops->settle(queue);
+	if (ops)
+		xp_registrations_settle(queue, ops, XP_BEFORE_CHANGE);
 	reg = xp_registration_find(queue, ident, filter);
 	if (!reg)
 		return -ENOENT;
@@ -140,7 +140,7 @@ static int audit(const struct xpoll *queue)
 
 	if (rc < 0)
 		return rc;
-	xp_sources_audit(inside);
+	xp_sources_settle(inside, XP_BEFORE_COUNTERS);
 	xp_leave(inside);
 	return 0;
 }

@@ -9,6 +9,8 @@
 #include "base/time.h"
 #include "core/host.h"
 #include "core/result.h"
+#include "os/fdnum.h"
+#include "os/sys.h"
 
 #define MODES (XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH)
 
@@ -197,16 +199,18 @@ static int registration_modify(struct xpoll *queue, struct xp_registration *reg,
 }
 
 /* Nothing is registered: a closed descriptor is the better answer. */
-static int registration_not_there(struct xpoll *queue, const struct xp_source_ops *ops,
-                                  uint64_t ident)
+static int registration_not_there(const struct xp_source_ops *ops, uint64_t ident)
 {
-	return ops->confirm ? ops->confirm(queue, ident, NULL) : -ENOENT;
+	int fd = ops->of_fd ? xp_fd_number(ident) : -1;
+
+	return !ops->of_fd || (fd >= 0 && xp_sys_open_flags(fd) >= 0) ? -ENOENT
+		: -EBADF;
 }
 
 static int registration_delete(struct xpoll *queue, struct xp_registration *reg)
 {
 	const struct xp_source_ops *ops = reg->ops;
-	int rc = ops->confirm ? ops->confirm(queue, reg->item.ident, reg) : 0;
+	int rc = ops->confirm ? ops->confirm(queue, reg) : 0;
 
 	if (rc != -EBUSY)
 		xp_registration_end(queue, reg);
@@ -246,6 +250,13 @@ void xp_registration_prefetch(const struct xpoll *queue, struct xp_prefetch *ahe
 		ahead_find(queue, ahead, i, nchanges);
 }
 
+void xp_registrations_settle(struct xpoll *queue, const struct xp_source_ops *ops,
+                             enum xp_settle before)
+{
+	if (ops->settle && *xp_source_state(queue, ops->id))
+		ops->settle(queue, before);
+}
+
 int xp_registration_change(struct xpoll *queue, const struct xpoll_event *change,
                            uint64_t hash)
 {
@@ -260,8 +271,7 @@ int xp_registration_change(struct xpoll *queue, const struct xpoll_event *change
 		return -ENOTSUP;
 	if (change->fflags & ~ops->fflags)
 		return -EINVAL;
-	if (ops->settle)
-		ops->settle(queue);
+	xp_registrations_settle(queue, ops, XP_BEFORE_CHANGE);
 	if (!xp_regmap_lacks(&queue->registrations, hash)) {
 		item = xp_regmap_find_hashed(&queue->registrations, hash, change->ident,
 		                             change->filter);
@@ -278,30 +288,32 @@ int xp_registration_change(struct xpoll *queue, const struct xpoll_event *change
 	}
 	if (change->flags & XPOLL_ADD)
 		return registration_add(queue, ops, change, hash);
-	return registration_not_there(queue, ops, change->ident);
+	return registration_not_there(ops, change->ident);
 }
 
 bool xp_registration_confirm(struct xpoll *queue, struct xp_registration *reg)
 {
-	if (!reg->ops->confirm ||
-	    reg->ops->confirm(queue, reg->item.ident, reg) == 0)
-		return !reg->ops->holds || reg->ops->holds(queue, reg);
+	if (!reg->ops->confirm || reg->ops->confirm(queue, reg) == 0)
+		return true;
 	xp_registration_end(queue, reg);
 	return false;
 }
 
-void xp_registration_deliver(struct xpoll *queue, struct xp_registration *reg,
-                             struct xpoll_event *event)
+bool xp_registration_deliver(struct xpoll *queue, struct xp_registration *reg,
+                             uint32_t wait_epoch, struct xpoll_event *event)
 {
+	int flags = reg->ops->collect(queue, reg, event);
+
+	if (XP_UNLIKELY(flags < 0))
+		return false;
+	reg->wait_epoch = wait_epoch;
 	event->ident = reg->item.ident;
 	event->filter = (int16_t)reg->item.filter;
-	event->flags = 0;
+	event->flags = (uint16_t)((unsigned)flags | (reg->flags & queue->report_modes));
 	event->udata64 = reg->udata.bits;
-	reg->ops->collect(queue, reg, event);
-	event->flags |= reg->flags & queue->report_modes;
 	if (reg->flags & XPOLL_ONESHOT) {
 		xp_registration_end(queue, reg);
-		return;
+		return true;
 	}
 	if (reg->flags & XPOLL_DISPATCH) {
 		reg->flags |= XPOLL_DISABLE;
@@ -312,6 +324,7 @@ void xp_registration_deliver(struct xpoll *queue, struct xp_registration *reg,
 	xp_list_remove(&reg->ready);
 	if (reg->active && !(reg->flags & XPOLL_DISABLE))
 		xp_list_append(&queue->active, &reg->ready);
+	return true;
 }
 
 /* Release all of them, and then the states. */

@@ -26,10 +26,11 @@ void xp_registration_prefetch(const struct xpoll *queue, struct xp_prefetch *ahe
 int xp_registration_change(struct xpoll *queue, const struct xpoll_event *change,
                            uint64_t hash);
 
-/*
- * May it be delivered?  If its ident names something else by now, the
- * registration ends; if its condition is over, it is not active any more.
- */
+/* Have this source hear what has happened. */
+void xp_registrations_settle(struct xpoll *queue, const struct xp_source_ops *ops,
+                             enum xp_settle before);
+
+/* May it be delivered?  If its ident names something else by now, it ends. */
 bool xp_registration_confirm(struct xpoll *queue, struct xp_registration *reg);
 
 /* As the members of struct xp_host (source/source.h). */
@@ -52,9 +53,12 @@ struct xp_registration *xp_registration_make(struct xpoll *queue,
 /* Take it out of the table and free it. */
 void xp_registration_free(struct xpoll *queue, struct xp_registration *reg);
 
-/* Hand an active registration to the caller, and do as its mode says. */
-void xp_registration_deliver(struct xpoll *queue, struct xp_registration *reg,
-                             struct xpoll_event *event);
+/*
+ * Hand an active registration to the caller, and do as its mode says; false: its
+ * condition is over.
+ */
+bool xp_registration_deliver(struct xpoll *queue, struct xp_registration *reg,
+                             uint32_t wait_epoch, struct xpoll_event *event);
 
 /* Release all of them and the sources' states. */
 void xp_registrations_fini(struct xpoll *queue);

@@ -3,6 +3,8 @@
 
 #include "core/host.h"
 #include "core/lowat.h"
+#include "core/registration.h"
+#include "os/fdnum.h"
 #include "os/sys.h"
 
 void xp_sources_run_due(struct xpoll *queue, int room)
@@ -21,33 +23,27 @@ void xp_sources_run_due(struct xpoll *queue, int room)
 		xp_lowat_due(queue);
 }
 
-bool xp_sources_interrupted(struct xpoll *queue)
+void xp_sources_settle(struct xpoll *queue, enum xp_settle before)
 {
 	for (int i = 0; xp_sources[i]; i++)
-		if (xp_sources[i]->interrupted &&
-		    *xp_source_state(queue, xp_sources[i]->id))
-			xp_sources[i]->interrupted(queue);
-	return !xp_list_empty(&queue->active);
-}
-
-void xp_sources_audit(struct xpoll *queue)
-{
-	for (int i = 0; xp_sources[i]; i++)
-		if (xp_sources[i]->audit &&
-		    *xp_source_state(queue, xp_sources[i]->id))
-			xp_sources[i]->audit(queue);
+		xp_registrations_settle(queue, xp_sources[i], before);
 }
 
 void xp_sources_forget(struct xpoll *queue, int fd)
 {
-	for (int i = 0; xp_sources[i]; i++)
-		if (xp_sources[i]->forget)
-			xp_sources[i]->forget(queue, fd);
+	for (int i = 0; xp_sources[i]; i++) {
+		struct xp_registration *reg = !xp_sources[i]->of_fd ? NULL
+			: xp_registration_find(queue, xp_fd_ident(fd),
+			                       xp_sources[i]->filter);
+
+		if (reg)
+			xp_registration_end(queue, reg);
+	}
 }
 
 void xp_sources_await_unused(int fd)
 {
 	for (int i = 0; xp_sources[i]; i++)
-		if (xp_sources[i]->unused)
-			xp_sources[i]->unused(fd);
+		if (xp_sources[i]->process && xp_sources[i]->process->unused)
+			xp_sources[i]->process->unused(fd);
 }

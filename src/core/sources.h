@@ -10,14 +10,8 @@
  */
 void xp_sources_run_due(struct xpoll *queue, int room);
 
-/*
- * A handler has run on a waiting thread.  Is an event there?  That of an
- * observed signal goes before -EINTR.
- */
-bool xp_sources_interrupted(struct xpoll *queue);
-
-/* The counters are about to be read. */
-void xp_sources_audit(struct xpoll *queue);
+/* Have all of them hear what has happened. */
+void xp_sources_settle(struct xpoll *queue, enum xp_settle before);
 
 /* A descriptor is about to be closed. */
 void xp_sources_forget(struct xpoll *queue, int fd);

@@ -207,7 +207,7 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait,
 		}
 		rc = ask_kernel(queue, wait, probe_only, alone);
 		if (rc == -EINTR && wait->events)
-			(void)xp_sources_interrupted(queue);
+			xp_sources_settle(queue, XP_BEFORE_EINTR);
 		if (XP_UNLIKELY(queue->watches > 0 || !xp_list_empty(&queue->active)))
 			gather_reported(queue, wait);
 		if (wait->len > 0)

@@ -190,21 +190,18 @@ static int aio_touch(struct xpoll *queue, struct xp_registration *reg,
 }
 
 /* What is over is known first. */
-static void aio_settle(struct xpoll *queue)
+static void aio_settle(struct xpoll *queue, enum xp_settle before)
 {
 	struct aio_state *state = *xp_host.state(queue, XP_SOURCE_AIO);
 
-	if (state)
+	if (before == XP_BEFORE_CHANGE)
 		port_ready(queue, &state->watch);
 }
 
 /* The structure and the buffer are the library's until it is over. */
-static int aio_confirm(struct xpoll *queue, uint64_t ident,
-                       const struct xp_registration *reg)
+static int aio_confirm(struct xpoll *queue, const struct xp_registration *reg)
 {
-	(void)queue, (void)ident;
-	if (!reg)
-		return -ENOENT;
+	(void)queue;
 	return reg->active ? 0 : -EBUSY;
 }
 
@@ -218,13 +215,14 @@ static void aio_detach(struct xpoll *queue, struct xp_registration *reg)
 	self->aio->result = self->job.result;
 }
 
-static void aio_collect(struct xpoll *queue, struct xp_registration *reg,
-                        struct xpoll_event *event)
+static int aio_collect(struct xpoll *queue, struct xp_registration *reg,
+                       struct xpoll_event *event)
 {
 	(void)queue;
 	XP_ASSERT(aio_registration(reg)->job.stage == XP_AIO_DONE);
 	event->fflags = 0;
 	event->data = aio_registration(reg)->job.result;
+	return 0;
 }
 
 static bool aio_supports(uint32_t fflags)
@@ -250,6 +248,11 @@ static void aio_fini(struct xpoll *queue, void *opaque)
 	xp_free(state);
 }
 
+static const struct xp_source_process aio_per_process = {
+	.begin = xp_aio_begin,
+	.unused = xp_aio_release_fd,
+};
+
 const struct xp_source_ops xp_source_aio = {
 	.filter = XPOLL_FILT_AIO,
 	.id = XP_SOURCE_AIO,
@@ -263,7 +266,6 @@ const struct xp_source_ops xp_source_aio = {
 	.collect = aio_collect,
 	.confirm = aio_confirm,
 	.supports = aio_supports,
-	.unused = xp_aio_release_fd,
 	.fini = aio_fini,
-	.begin = xp_aio_begin,
+	.process = &aio_per_process,
 };

@@ -132,15 +132,14 @@ static int empty_attach(struct xpoll *queue, struct xp_registration *reg,
 	return 0;
 }
 
-static int empty_confirm(struct xpoll *queue, uint64_t ident,
-                         const struct xp_registration *reg)
+static int empty_confirm(struct xpoll *queue, const struct xp_registration *reg)
 {
 	struct stat status;
 
 	(void)queue;
-	if (ident > INT32_MAX || xp_sys_fstat((int)ident, &status) < 0)
+	if (xp_sys_fstat((int)reg->item.ident, &status) < 0)
 		return -EBADF;
-	return reg && empty_of(reg)->device == status.st_dev &&
+	return empty_of(reg)->device == status.st_dev &&
 		empty_of(reg)->inode == status.st_ino ? 0 : -ENOENT;
 }
 
@@ -153,20 +152,10 @@ static int empty_touch(struct xpoll *queue, struct xp_registration *reg,
 		return 0;
 	if (change->flags & XPOLL_CLEAR)
 		return -ENOTSUP;
-	rc = empty_confirm(queue, reg->item.ident, reg);
+	rc = empty_confirm(queue, reg);
 	if (rc == 0)
 		empty_look(queue, reg);
 	return rc == -ENOENT ? -ESTALE : rc;
-}
-
-static bool empty_holds(struct xpoll *queue, struct xp_registration *reg)
-{
-	int64_t left = xp_sys_unsent((int)reg->item.ident);
-
-	/* What cannot be asked any more does not come back. */
-	if (left > 0)
-		empty_found(queue, reg, left);
-	return left <= 0;
 }
 
 /* Enabled, it is looked at; disabled, not any more. */
@@ -184,12 +173,19 @@ static void empty_detach(struct xpoll *queue, struct xp_registration *reg)
 	xp_list_remove(&empty_of(reg)->filled);
 }
 
-static void empty_collect(struct xpoll *queue, struct xp_registration *reg,
-                          struct xpoll_event *event)
+static int empty_collect(struct xpoll *queue, struct xp_registration *reg,
+                         struct xpoll_event *event)
 {
-	(void)queue, (void)reg;
+	int64_t left = xp_sys_unsent((int)reg->item.ident);
+
+	/* What cannot be asked any more does not come back. */
+	if (left > 0) {
+		empty_found(queue, reg, left);
+		return -EAGAIN;
+	}
 	event->fflags = 0;
 	event->data = 0;
+	return 0;
 }
 
 static void empty_due(struct xpoll *queue, int64_t now_ns, int room)
@@ -218,15 +214,6 @@ static void empty_due(struct xpoll *queue, int64_t now_ns, int room)
 	                ? XP_NEVER : now_ns + state->pause_ns);
 }
 
-static void empty_forget(struct xpoll *queue, int fd)
-{
-	struct xp_registration *reg = xp_host.find(queue, (uint64_t)fd,
-	                                           XPOLL_FILT_EMPTY);
-
-	if (reg)
-		xp_host.end(queue, reg);
-}
-
 static void empty_fini(struct xpoll *queue, void *state)
 {
 	(void)queue;
@@ -253,6 +240,7 @@ static bool empty_supports(uint32_t fflags)
 const struct xp_source_ops xp_source_empty = {
 	.filter = XPOLL_FILT_EMPTY,
 	.id = XP_SOURCE_EMPTY,
+	.of_fd = true,
 	.name = "EMPTY",
 	.size = sizeof(struct empty_registration),
 	.attach = empty_attach,
@@ -260,11 +248,9 @@ const struct xp_source_ops xp_source_empty = {
 	.detach = empty_detach,
 	.collect = empty_collect,
 	.confirm = empty_confirm,
-	.holds = empty_holds,
 	.switched = empty_switched,
 	.supports = empty_supports,
 	.due = empty_due,
-	.forget = empty_forget,
 	.fini = empty_fini,
 	.inherit = empty_inherit,
 };

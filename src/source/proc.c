@@ -75,9 +75,9 @@ static int proc_state_make(struct xpoll *queue)
  * What is still to be reported is of the past: of a process that had the number
  * before, or of a birth that makes this change one of a tracked child.
  */
-static void proc_settle(struct xpoll *queue)
+static void proc_settle(struct xpoll *queue, enum xp_settle before)
 {
-	if (xp_proc_state(queue))
+	if (before == XP_BEFORE_CHANGE)
 		(void)xp_trace_drain(queue);
 }
 
@@ -133,8 +133,8 @@ static void proc_detach(struct xpoll *queue, struct xp_registration *reg)
 	xp_trace_trim(queue);
 }
 
-static void proc_collect(struct xpoll *queue, struct xp_registration *reg,
-                         struct xpoll_event *event)
+static int proc_collect(struct xpoll *queue, struct xp_registration *reg,
+                        struct xpoll_event *event)
 {
 	struct xp_proc *proc = proc_of(reg);
 	uint32_t notes = reg->report;
@@ -151,12 +151,12 @@ static void proc_collect(struct xpoll *queue, struct xp_registration *reg,
 		notes |= XPOLL_NOTE_STATUS_UNKNOWN;
 	event->fflags = notes;
 	if (reg->report)
-		return; /* Its end comes next. */
+		return 0; /* Its end comes next. */
 	xp_host.deactivate(queue, reg);
-	if (proc->ended) {
-		event->flags |= XPOLL_EOF;
-		reg->flags |= XPOLL_ONESHOT;
-	}
+	if (!proc->ended)
+		return 0;
+	reg->flags |= XPOLL_ONESHOT;
+	return XPOLL_EOF;
 }
 
 static bool proc_supports(uint32_t fflags)

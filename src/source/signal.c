@@ -151,8 +151,8 @@ static void signal_detach(struct xpoll *queue, struct xp_registration *reg)
 	xp_signal_ignore(state_of(queue)->selfpipe, number_of(reg));
 }
 
-static void signal_collect(struct xpoll *queue, struct xp_registration *reg,
-                           struct xpoll_event *event)
+static int signal_collect(struct xpoll *queue, struct xp_registration *reg,
+                          struct xpoll_event *event)
 {
 	struct signal_registration *self = signal_registration(reg);
 	uint64_t delivered = xp_signal_delivered(number_of(reg));
@@ -162,6 +162,7 @@ static void signal_collect(struct xpoll *queue, struct xp_registration *reg,
 	event->data = (int64_t)(delivered - self->reported);
 	self->reported = delivered;
 	xp_host.deactivate(queue, reg);
+	return 0;
 }
 
 static void signal_audit(struct xpoll *queue)
@@ -172,6 +173,14 @@ static void signal_audit(struct xpoll *queue)
 	     item = item->next)
 		signal_audit_registration(queue,
 		                          XP_CONTAINER_OF(item, struct signal_registration, item));
+}
+
+static void signal_settle(struct xpoll *queue, enum xp_settle before)
+{
+	if (before == XP_BEFORE_EINTR)
+		signal_interrupted(queue);
+	else if (before == XP_BEFORE_COUNTERS)
+		signal_audit(queue);
 }
 
 static void signal_release(struct xpoll *queue, struct xp_registration *reg)
@@ -196,6 +205,10 @@ static void signal_fini(struct xpoll *queue, void *opaque)
 	xp_free(state);
 }
 
+static const struct xp_source_process signal_per_process = {
+	.begin = xp_signal_begin,
+};
+
 const struct xp_source_ops xp_source_signal = {
 	.filter = XPOLL_FILT_SIGNAL,
 	.id = XP_SOURCE_SIGNAL,
@@ -206,10 +219,9 @@ const struct xp_source_ops xp_source_signal = {
 	.touch = signal_touch,
 	.detach = signal_detach,
 	.collect = signal_collect,
-	.interrupted = signal_interrupted,
-	.audit = signal_audit,
+	.settle = signal_settle,
 	.release = signal_release,
 	.fini = signal_fini,
-	.begin = xp_signal_begin,
+	.process = &signal_per_process,
 	.inherit = signal_begin,
 };

@@ -67,6 +67,31 @@ struct xp_note_name {
 	const char *name;
 };
 
+/* What is about to be done. */
+enum xp_settle {
+	XP_BEFORE_CHANGE, /* a change is applied, or a registration looked up */
+	/*
+	 * A wait returns EINTR, as a signal's handler has run on its thread, unless
+	 * what that left is active now.
+	 */
+	XP_BEFORE_EINTR,
+	XP_BEFORE_COUNTERS, /* they are read: what only a look can notice */
+};
+
+/* For what a source has once per process.  Without the queue's lock. */
+struct xp_source_process {
+	/*
+	 * A process begins, perhaps as a copy of one whose threads held locks.
+	 * Nobody else is here yet.
+	 */
+	void (*begin)(void);
+	/*
+	 * The program is about to close this descriptor, and every queue has
+	 * forgotten it: wait until the source makes no more use of it.  Optional.
+	 */
+	void (*unused)(int fd);
+};
+
 struct xp_source_ops {
 	int filter;
 	enum xp_source_id id;
@@ -77,11 +102,14 @@ struct xp_source_ops {
 	uint32_t fflags;  /* the bits a change may have */
 	size_t size;      /* of its registrations, struct xp_registration first */
 
+	/* The ident is a descriptor's: the registration ends when that is closed. */
+	bool of_fd;
+
 	/*
-	 * A change is about to be applied: hear first what the kernel has to
-	 * report, so that it meets the registrations as they are.  Optional.
+	 * Hear now what has happened, as something is about to be done that has
+	 * to meet it.  Only if there is a state.  Optional.
 	 */
-	void (*settle)(struct xpoll *queue);
+	void (*settle)(struct xpoll *queue, enum xp_settle before);
 	/*
 	 * A change is about to create a registration: 0, or -EINVAL ...
 	 * NULL: this system has no such source.
@@ -96,27 +124,23 @@ struct xp_source_ops {
 	             const struct xpoll_event *change);
 	/* The registration ends; its memory is the queue's.  Optional. */
 	void (*detach)(struct xpoll *queue, struct xp_registration *reg);
-	/* Fill in fflags and data of the event; reset them if CLEAR. */
-	void (*collect)(struct xpoll *queue, struct xp_registration *reg,
-	                struct xpoll_event *event);
+	/*
+	 * Fill in fflags and data of the event; reset them if CLEAR.  The result is
+	 * 0 or XPOLL_EOF; or -EAGAIN: its condition is over, so the source has
+	 * deactivated it, and written nothing.
+	 */
+	int (*collect)(struct xpoll *queue, struct xp_registration *reg,
+	               struct xpoll_event *event);
 
 	/*
 	 * Where an ident can come to stand for something else, as a descriptor
 	 * can: does it still mean what was registered?  0, -EBADF (it means
-	 * nothing), -ENOENT (it means something else, or reg is NULL).  Asked
-	 * before DELETE and before delivery; if not, the registration ends.
+	 * nothing), -ENOENT (it means something else).  Asked before DELETE and
+	 * before delivery; if not, the registration ends.
 	 * -EBUSY: it cannot be deleted now, and stays.
 	 * Optional.
 	 */
-	int (*confirm)(struct xpoll *queue, uint64_t ident,
-	               const struct xp_registration *reg);
-
-	/*
-	 * Where nobody reports that the condition is over: does it still hold?  Asked
-	 * before delivery; if not, the registration is not active any more, which
-	 * the source sees to.  Optional.
-	 */
-	bool (*holds)(struct xpoll *queue, struct xp_registration *reg);
+	int (*confirm)(struct xpoll *queue, const struct xp_registration *reg);
 
 	/* Of these fflags, are all supported here?  NULL: all of `fflags`. */
 	bool (*supports)(uint32_t fflags);
@@ -131,24 +155,6 @@ struct xp_source_ops {
 	 * What is left is due at once.
 	 */
 	void (*due)(struct xpoll *queue, int64_t now_ns, int room);
-	/* The program is about to close, or to forget, this descriptor. */
-	void (*forget)(struct xpoll *queue, int fd);
-	/*
-	 * After that, and without any lock: wait until the source makes no more
-	 * use of the descriptor, for whatever queue.  Optional.
-	 */
-	void (*unused)(int fd);
-	/*
-	 * A signal's handler has run on a thread that waits: what it left has to
-	 * be active now, or the wait returns EINTR.  Only if there is a state.
-	 * Optional.
-	 */
-	void (*interrupted)(struct xpoll *queue);
-	/*
-	 * The counters are about to be read: notice what can only be noticed
-	 * by looking.  Only if there is a state.  Optional.
-	 */
-	void (*audit)(struct xpoll *queue);
 
 	/*
 	 * The queue ends, perhaps in a forked child that has copies of the
@@ -164,12 +170,7 @@ struct xp_source_ops {
 	 * it ends.
 	 */
 	int (*inherit)(struct xpoll *queue, struct xp_registration *reg);
-	/*
-	 * For what the source has once per process: a process begins, perhaps
-	 * as a copy of one whose threads held locks.  Nobody else is here yet.
-	 * Without the queue's lock.  Optional.
-	 */
-	void (*begin)(void);
+	const struct xp_source_process *process; /* NULL: it has nothing there */
 };
 
 /* The source of a filter; NULL: there is no such filter. */

@@ -360,8 +360,8 @@ static int64_t timer_count(struct timer *timer)
 	return missed + 1;
 }
 
-static void timer_collect(struct xpoll *queue, struct xp_registration *reg,
-                          struct xpoll_event *event)
+static int timer_collect(struct xpoll *queue, struct xp_registration *reg,
+                         struct xpoll_event *event)
 {
 	struct timers *timers = *xp_host.state(queue, XP_SOURCE_TIMER);
 
@@ -370,9 +370,10 @@ static void timer_collect(struct xpoll *queue, struct xp_registration *reg,
 	xp_host.deactivate(queue, reg);
 	/* With DISPATCH it rests from now on. */
 	if (reg->flags & XPOLL_DISPATCH)
-		return;
+		return 0;
 	timer_run_on(timers, timer_of(reg));
 	timers_update_due(queue, timers);
+	return 0;
 }
 
 static bool timer_supports(uint32_t fflags)

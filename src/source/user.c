@@ -48,13 +48,14 @@ static int user_touch(struct xpoll *queue, struct xp_registration *reg,
 	return user_apply(queue, reg, change);
 }
 
-static void user_collect(struct xpoll *queue, struct xp_registration *reg,
-                         struct xpoll_event *event)
+static int user_collect(struct xpoll *queue, struct xp_registration *reg,
+                        struct xpoll_event *event)
 {
 	event->fflags = reg->fflags;
 	event->data = reg->data;
 	if (reg->flags & XPOLL_CLEAR)
 		xp_host.deactivate(queue, reg);
+	return 0;
 }
 
 /* Nothing of it is the kernel's. */

@@ -103,35 +103,22 @@ static void vnode_detach(struct xpoll *queue, struct xp_registration *reg)
 	xp_inode_unwatch(queue, &vnode_of(reg)->user);
 }
 
-static void vnode_collect(struct xpoll *queue, struct xp_registration *reg,
-                          struct xpoll_event *event)
+static int vnode_collect(struct xpoll *queue, struct xp_registration *reg,
+                         struct xpoll_event *event)
 {
 	event->fflags = reg->report;
 	event->data = reg->data;
 	reg->report = 0;
 	reg->data = 0;
 	xp_host.deactivate(queue, reg);
+	return 0;
 }
 
-static int vnode_confirm(struct xpoll *queue, uint64_t ident,
-                         const struct xp_registration *reg)
+static int vnode_confirm(struct xpoll *queue, const struct xp_registration *reg)
 {
-	int fd = xp_fd_number(ident);
-
 	(void)queue;
-	if (!reg)
-		return fd >= 0 && xp_sys_open_flags(fd) >= 0 ? -ENOENT : -EBADF;
 	return xp_inode_confirm(
 		&((const struct vnode_registration *)(const void *)reg)->user);
-}
-
-static void vnode_forget(struct xpoll *queue, int fd)
-{
-	struct xp_registration *reg = xp_host.find(queue, xp_fd_ident(fd),
-	                                           XPOLL_FILT_VNODE);
-
-	if (reg)
-		xp_host.end(queue, reg);
 }
 
 /* What was pending was of the parent's time. */
@@ -156,6 +143,7 @@ static const struct xp_note_name vnode_names[] = {
 const struct xp_source_ops xp_source_vnode = {
 	.filter = XPOLL_FILT_VNODE,
 	.id = XP_SOURCE_VNODE,
+	.of_fd = true,
 	.name = "VNODE",
 	.notes = vnode_names,
 	.implied = XPOLL_CLEAR,
@@ -169,7 +157,6 @@ const struct xp_source_ops xp_source_vnode = {
 	.switched = vnode_switched,
 	.supports = xp_inode_supports,
 	.due = xp_inodes_due,
-	.forget = vnode_forget,
 	.fini = xp_inodes_fini,
 	.inherit = vnode_inherit,
 };

@@ -55,8 +55,9 @@ MUTANTS = {
         "*rc = xp_entry_end(queue, fd, slot);", "*rc = 0;", "was deleted",
         "contract.delete:delete_ready_one_is_not_delivered"),
     "a periodic timer expires once": Mutant(
-        "\ttimer_run_on(timers, timer_of(reg));\n\ttimers_update_due(queue, timers);\n}\n\n"
-        "static bool timer_supports", "}\n\nstatic bool timer_supports",
+        "\ttimer_run_on(timers, timer_of(reg));\n\ttimers_update_due(queue, timers);\n"
+        "\treturn 0;\n}\n\nstatic bool timer_supports",
+        "\treturn 0;\n}\n\nstatic bool timer_supports",
         "(nothing came|is silent).* -7 ",
         "source.timer:periodic_counts_every_period_and_does_not_drift"),
     "a child keeps the parent's counts of signals": Mutant(

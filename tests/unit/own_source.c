@@ -12,6 +12,7 @@
 enum { TALLY = -40, TALLY_ENOUGH = 10, NOTE_MORE = 1 };
 
 static int attached, finished;
+static int flickers; /* its condition is over so often when it is collected */
 
 /* --- In place of src/source/table.c ------------------------------------------- */
 
@@ -39,13 +40,27 @@ static void tally_detach(struct xpoll *queue, struct xp_registration *reg)
 	attached--;
 }
 
-static void tally_collect(struct xpoll *queue, struct xp_registration *reg,
-                          struct xpoll_event *event)
+static void tally_due(struct xpoll *queue, int64_t now_ns, int room)
 {
+	(void)now_ns, (void)room;
+	xp_host.set_due(queue, XP_SOURCE_EMPTY, XP_NEVER);
+	xp_host.activate(queue, xp_host.find(queue, 7, TALLY));
+}
+
+static int tally_collect(struct xpoll *queue, struct xp_registration *reg,
+                         struct xpoll_event *event)
+{
+	if (flickers > 0) {
+		flickers--;
+		xp_host.deactivate(queue, reg);
+		xp_host.set_due(queue, XP_SOURCE_EMPTY, 1);
+		return -EAGAIN;
+	}
 	event->fflags = NOTE_MORE;
 	event->data = reg->data;
 	reg->data = 0;
 	xp_host.deactivate(queue, reg);
+	return 0;
 }
 
 static void tally_fini(struct xpoll *queue, void *state)
@@ -68,6 +83,7 @@ static const struct xp_source_ops tally = {
 	.touch = tally_touch,
 	.detach = tally_detach,
 	.collect = tally_collect,
+	.due = tally_due,
 	.fini = tally_fini,
 };
 
@@ -114,6 +130,20 @@ XT_TEST(own_source_is_registered_reported_and_ended)
 	finished = 0;
 	xt_destroy(queue);
 	XT_EQ(finished, 1);
+}
+
+/* In one wait it is over, begins again, and is reported then. */
+XT_TEST(condition_that_is_over_and_begins_again_is_reported_by_the_same_wait)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xpoll_event event;
+
+	flickers = 1;
+	XT_OK(xt_change(queue, 7, TALLY, XPOLL_ADD, NOTE_MORE, 10, NULL));
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
+	XT_EQ(event.data, 10);
+	XT_EQ(flickers, 0);
+	XT_OK(xt_flag(queue, 7, TALLY, XPOLL_DELETE));
 }
 
 XT_TEST(own_source_is_found_supported_and_described)
