@@ -45,7 +45,7 @@ set(XPOLL_CORE
   core/version.c
   core/wait.c
   core/wake.c
-  core/source_host.c
+  core/source_fd.c
 )
 
 # On every system whose descriptors, signals and threads are those of POSIX.

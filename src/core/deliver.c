@@ -9,7 +9,7 @@
 #include "core/lowat.h"
 #include "core/batch.h"
 #include "core/registration.h"
-#include "core/source_host.h"
+#include "core/source_fd.h"
 #include "os/fdkind.h"
 #include "os/fdnum.h"
 #include "os/sys.h"

@@ -9,7 +9,7 @@
 #include "core/registration.h"
 #include "core/renew.h"
 #include "core/result.h"
-#include "core/source_host.h"
+#include "core/source_fd.h"
 #include "os/sys.h"
 
 /* Kernel objects of the child's own, in place of its copies of the parent's. */

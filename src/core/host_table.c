@@ -1,7 +1,7 @@
 /* All that sources may call of the queue; above what it names, so nobody calls this. */
 #include "core/host.h"
 #include "core/registration.h"
-#include "core/source_host.h"
+#include "core/source_fd.h"
 
 const struct xp_host xp_host = {
 	.activate = xp_registration_activate,

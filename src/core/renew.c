@@ -5,7 +5,7 @@
 #include "core/interest.h"
 #include "core/result.h"
 #include "core/sleep.h"
-#include "core/source_host.h"
+#include "core/source_fd.h"
 #include "core/unpollable.h"
 
 /* Put it into the kernel's set, where it is not. */

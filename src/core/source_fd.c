@@ -1,5 +1,5 @@
 /* Descriptors of the sources. */
-#include "core/source_host.h"
+#include "core/source_fd.h"
 
 #include "base/assert.h"
 #include "core/entry.h"

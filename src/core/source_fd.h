@@ -1,12 +1,12 @@
 /* Descriptors that the queue watches for its sources.  With its lock held. */
-#ifndef XP_CORE_SOURCE_HOST_H
-#define XP_CORE_SOURCE_HOST_H
+#ifndef XP_CORE_SOURCE_FD_H
+#define XP_CORE_SOURCE_FD_H
 
 #include "core/queue.h"
 
 /* As the members of struct xp_host (source/source.h). */
-int xp_source_fd_add(struct xpoll *queue, struct xp_source_fd *watch);
-void xp_source_fd_remove(struct xpoll *queue, struct xp_source_fd *watch);
+int xp_source_fd_add(struct xpoll *queue, struct xp_source_fd *source_fd);
+void xp_source_fd_remove(struct xpoll *queue, struct xp_source_fd *source_fd);
 
 /* The kernel reported a descriptor that is a source's; false: it is none. */
 bool xp_source_fd_fired(struct xpoll *queue, int fd, uint32_t generation);
