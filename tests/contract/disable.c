@@ -226,6 +226,40 @@ static void refused_datagrams(int mode, int enabled_first, int rounds)
 	xt_destroy(queue);
 }
 
+/* EXCEPT has no part in an error, and keeps the kernel reporting all the same. */
+static void refused_beside_except(int mode)
+{
+	enum { ROUNDS = 400 };
+	struct xpoll *queue = xt_open_quiet();
+	struct sockaddr_in address;
+	int closed = xt_udp(&address);
+	struct sockaddr_in own;
+	int fd = xt_udp(&own);
+	struct xpoll_event events[4];
+
+	XT_EQ(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+	xt_close(closed);
+	XT_OK(xt_add(queue, fd, XPOLL_FILT_EXCEPT, mode));
+	struct xpoll_stats before = xt_stats(queue);
+	for (int i = 0; i < ROUNDS; i++) {
+		(void)send(fd, "x", 1, 0);
+		XT_EQ(xpoll_event(queue, NULL, 0, events, 4, 0), 0);
+		XT_EQ(xpoll_event(queue, NULL, 0, events, 4, 0), 0);
+	}
+	XT_EXPECT(xt_stats(queue).fruitless - before.fruitless <= ROUNDS);
+	/* The error stays. */
+	XT_CHECK(stays_quiet(queue));
+	xt_destroy(queue);
+}
+
+XT_TEST(enabled_except_is_woken_once_by_each_error)
+{
+	if (xt_is("afd"))
+		XT_SKIP("the driver is not asked about what is disabled");
+	for (size_t i = 0; i < VARIANTS; i++)
+		XT_CALL(refused_beside_except(variants[i].mode));
+}
+
 XT_TEST(disable_refused_datagrams_wake_a_bounded_number_of_times)
 {
 	if (xt_is("afd"))

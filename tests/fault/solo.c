@@ -1,0 +1,210 @@
+/*
+ * Goal: filters with an entry of their own beside an edge (S10) lose no event when
+ * there is no descriptor or room for such an entry, nor when the kernel's sets
+ * are renewed, with or without room for new ones.
+ * Method: the calls that make sets and entries are wrapped at link time.
+ */
+#include "xt.h"
+
+#include <sys/epoll.h>
+
+#include "backend/solo.h"
+#include "os/sys.h"
+#include "os/sys_epoll.h"
+
+static int creates_pass = -1; /* so many more succeed; -1: all */
+static bool adds_fail;        /* of WRITE alone, or of a set */
+static int failures;
+
+int __real_xp_sys_epoll_create(void);
+int __wrap_xp_sys_epoll_create(void);
+int __real_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
+                            uint64_t token);
+int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
+                            uint64_t token);
+
+int __wrap_xp_sys_epoll_create(void)
+{
+	if (creates_pass == 0) {
+		failures++;
+		return -EMFILE;
+	}
+	if (creates_pass > 0)
+		creates_pass--;
+	return __real_xp_sys_epoll_create();
+}
+
+int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
+                            uint64_t token)
+{
+	bool beside = (events & (EPOLLIN | EPOLLOUT)) == EPOLLOUT;
+	bool is_set = token >= XP_TOKEN_WAKE - XP_SOLO_SETS && token < XP_TOKEN_WAKE;
+
+	if (adds_fail && op == EPOLL_CTL_ADD && (beside || is_set)) {
+		failures++;
+		return -ENOSPC;
+	}
+	return __real_xp_sys_epoll_ctl(epoll_fd, op, fd, events, token);
+}
+
+static void all_is_well(void)
+{
+	creates_pass = -1;
+	adds_fail = false;
+	failures = 0;
+}
+
+/* The events that come now; how many there are of each is counted. */
+static void count_events(struct xpoll *queue, int *reads, int *writes)
+{
+	struct xpoll_event events[8];
+
+	*reads = *writes = 0;
+	/* Twice: what is reported without end is seen. */
+	for (int i = 0; i < 2; i++) {
+		int rc = xpoll_event(queue, NULL, 0, events, 8, 0);
+
+		XT_CHECK(rc >= 0);
+		for (int k = 0; k < rc; k++) {
+			*reads += events[k].filter == READ;
+			*writes += events[k].filter == WRITE;
+		}
+	}
+}
+
+/* Each activity is still reported, once; by a shared entry with the other. */
+static void both_are_heard(struct xpoll *queue, struct xt_pair pair, bool shared)
+{
+	int reads, writes;
+
+	xt_fill(pair.r);
+	count_events(queue, &reads, &writes);
+	xt_put(pair.w);
+	count_events(queue, &reads, &writes);
+	XT_EXPECT_EQ(reads, 1);
+	XT_EXPECT_EQ(writes, 0);
+	(void)xt_drain(pair.w);
+	count_events(queue, &reads, &writes);
+	XT_EXPECT_EQ(writes, 1);
+	XT_EXPECT(reads <= shared);
+	(void)xt_drain(pair.r);
+}
+
+/* READ has reported its edge; of WRITE beside it the event comes. */
+static struct xt_pair beside_an_edge(struct xpoll *queue, bool shared)
+{
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	int reads, writes;
+
+	XT_EXPECT_EQ(xt_add(queue, pair.r, READ, XPOLL_CLEAR), 0);
+	xt_put(pair.w);
+	count_events(queue, &reads, &writes);
+	XT_EXPECT_EQ(reads, 1);
+	XT_EXPECT_EQ(xt_add(queue, pair.r, WRITE, XPOLL_CLEAR), 0);
+	count_events(queue, &reads, &writes);
+	XT_EXPECT(reads <= shared);
+	XT_EXPECT_EQ(writes, 1);
+	if (!shared)
+		both_are_heard(queue, pair, false);
+	return pair;
+}
+
+/* When there is room again a filter that is added has its entry. */
+static void room_again(struct xpoll *queue, struct xt_pair pair)
+{
+	int reads, writes;
+
+	XT_EXPECT(failures > 0);
+	all_is_well();
+	XT_CALL(both_are_heard(queue, pair, true));
+	xt_put(pair.w);
+	count_events(queue, &reads, &writes);
+	XT_EXPECT_EQ(reads, 1);
+	XT_OK(xt_flag(queue, (uint64_t)pair.r, WRITE, XPOLL_DELETE));
+	XT_OK(xt_add(queue, pair.r, WRITE, XPOLL_CLEAR));
+	count_events(queue, &reads, &writes);
+	XT_EXPECT_EQ(reads, 0);
+	XT_EXPECT_EQ(writes, 1);
+	XT_CALL(both_are_heard(queue, pair, true));
+}
+
+XT_TEST(filter_beside_an_edge_without_a_descriptor_for_it_shares_an_entry)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pair;
+
+	all_is_well();
+	creates_pass = 0;
+	pair = beside_an_edge(queue, true);
+	XT_CALL(both_are_heard(queue, pair, true));
+	XT_CALL(room_again(queue, pair));
+}
+
+XT_TEST(filter_beside_an_edge_without_room_for_it_shares_an_entry)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pair;
+
+	all_is_well();
+	adds_fail = true;
+	pair = beside_an_edge(queue, true);
+	XT_CALL(both_are_heard(queue, pair, true));
+	XT_CALL(room_again(queue, pair));
+}
+
+/* --- Renewal --------------------------------------------------------------------- */
+
+/* A closed file, a copy of which is open and ready: its entry is dead. */
+static void renew(struct xpoll *queue)
+{
+	struct xt_pair pipe = xt_pipe();
+	struct xt_pair fresh = xt_pipe();
+	struct xpoll_event events[8];
+
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	(void)xt_dup(pipe.r);
+	xt_put(pipe.w);
+	xt_number(fresh.r, pipe.r);
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	for (int i = 0; i < 100 && !xt_stats(queue).rebuilds; i++)
+		XT_CHECK(xpoll_event(queue, NULL, 0, events, 8, 0) >= 0);
+	XT_EXPECT_EQ(xt_stats(queue).rebuilds, 1);
+}
+
+static void renewed(int creates, bool fail_adds)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pair;
+	int reads, writes;
+
+	all_is_well();
+	pair = beside_an_edge(queue, false);
+	creates_pass = creates;
+	adds_fail = fail_adds;
+	XT_CALL(renew(queue));
+	/* An edge may be reported again by that. */
+	count_events(queue, &reads, &writes);
+	XT_EXPECT(reads <= 1 && writes <= 1);
+	(void)xt_drain(pair.r);
+	XT_CALL(both_are_heard(queue, pair, true));
+	if (creates >= 0 || fail_adds)
+		XT_CALL(room_again(queue, pair));
+	else
+		XT_EXPECT_EQ(failures, 0);
+}
+
+XT_TEST(renewal_keeps_filters_beside_an_edge)
+{
+	XT_CALL(renewed(-1, false));
+}
+
+/* There is a new main set, and no other. */
+XT_TEST(renewal_without_descriptors_keeps_filters_beside_an_edge)
+{
+	XT_CALL(renewed(1, false));
+}
+
+XT_TEST(renewal_without_room_keeps_filters_beside_an_edge)
+{
+	XT_CALL(renewed(-1, true));
+}
