@@ -126,7 +126,8 @@ static void variants_miss(struct bench_report *report, const char *variant,
 
 static void variants_add_programs(struct bench_report *report)
 {
-	static const char *const programs[] = { "mio", "polling", "nio", NULL };
+	static const char *const programs[] = { "xpoll-rust", "mio", "polling",
+		"nio", NULL };
 
 	if (report->options->peers < BENCH_PEERS_ALL || report->workload->programs == NULL)
 		return;

@@ -10,7 +10,8 @@ folder=$(cd "$1" && pwd)
 if command -v cargo >/dev/null; then
 	if cargo build --quiet --release --manifest-path "$here/rust/Cargo.toml" \
 		--target-dir "$folder/rust" 2>"$folder/cargo.log"; then
-		cp "$folder/rust/release/mio" "$folder/rust/release/polling" "$folder"
+		cp "$folder/rust/release/mio" "$folder/rust/release/polling" \
+			"$folder/rust/release/xpoll-rust" "$folder"
 	else
 		echo "peers: cargo failed; $folder/cargo.log tells why" >&2
 	fi

@@ -14,6 +14,7 @@ COLORS = {
     "four-calls": "#4a7fb5", "raw-epoll": "#1d4e89", "raw-poll": "#c1292e", "raw-select": "#e57f84",
     "libev": "#8d6a9f", "libevent": "#b08968", "libuv": "#e6b800", "limit": "#555555",
     "drop-in": "#0b6e4f", "mio": "#8c564b", "polling": "#e377c2", "nio": "#17becf",
+    "xpoll-rust": "#2ca02c",
     "kqueue": "#1d4e89", "epoll": "#1d4e89", "poll": "#c1292e", "select": "#c1292e",
 }
 MARKERS = "osD^v<>pXh*"

@@ -7,7 +7,7 @@ import shutil
 import java
 
 VARIANTS = ["xpoll-epoll", "xpoll-poll", "xpoll-select", "raw-epoll", "four-calls", "raw-poll",
-            "raw-select", "libev", "libevent", "libuv", "mio", "polling", "limit"]
+            "raw-select", "libev", "libevent", "libuv", "xpoll-rust", "mio", "polling", "limit"]
 SIZES = [8, 1000, 9000]
 PLOTS = ["looptest", "drop-in"]
 
