@@ -35,11 +35,12 @@ final class Help {
                 (1000) in pieces of 10 bytes, each to a connection that chance picks.
                 """);
         put("LoopTest", "[--pipes N] [--seconds S] [--rounds R] [--warm-up MS]"
-                        + " [--provider CLASS]",
+                        + " [--provider CLASS] [--steady]",
                 "measures Poller beside Selector", """
                 A byte goes round N (8) pipes. Each way to wait for them runs S (1) seconds in each
                 of R (5) rounds, after MS (1500) milliseconds. It takes 10 N descriptors, and 4 N
-                more for the selectors of another provider than the JDK's.
+                more for the selectors of another provider than the JDK's. Steady: selectors alone,
+                and no interest changes.
                 """);
         put("CallCosts", "[--rounds R]", "measures what a call through java.lang.foreign costs",
                 "The median of R (7) rounds, in nanoseconds of processor time.\n");

@@ -19,7 +19,8 @@ import org.xpoll.Poller;
  * The benchmark of the original xpoll, from Java: N pipes in a ring, of which both ends are
  * registered. A readable one is read and the next one's writing end enabled; a writable one is
  * disabled and written to. With one-shot writing ends the report disables them, which is how a
- * program for Poller would do it. All variants run in turns, in an order that rotates, and the
+ * program for Poller would do it. In the steady form, of selectors alone, who reads also writes,
+ * and no interest changes. All variants run in turns, in an order that rotates, and the
  * median of the rounds counts: also of the ratios, whose two runs were close together in time.
  */
 final class LoopTest {
@@ -173,9 +174,12 @@ final class LoopTest {
         private final Pipe[] ends;
         private final SelectionKey[] writers;
         private final boolean consumer;
+        private final boolean steady;
 
-        Nio(int pipes, SelectorProvider provider, boolean consumer) throws IOException {
+        Nio(int pipes, SelectorProvider provider, boolean consumer, boolean steady)
+                throws IOException {
             super(pipes);
+            this.steady = steady;
             selector = provider.openSelector();
             this.consumer = consumer;
             ends = open(pipes);
@@ -213,8 +217,12 @@ final class LoopTest {
             int pipe = (Integer) key.attachment();
             if (key.isReadable()) {
                 ends[pipe].source().read(buffer.clear());
-                writers[after(pipe)].interestOps(SelectionKey.OP_WRITE);
                 reads++;
+                if (steady) {
+                    ends[after(pipe)].sink().write(buffer.clear());
+                } else {
+                    writers[after(pipe)].interestOps(SelectionKey.OP_WRITE);
+                }
             } else {
                 key.interestOps(0);
                 ends[pipe].sink().write(buffer.clear());
@@ -230,18 +238,23 @@ final class LoopTest {
         int seconds = options.count("--seconds", 1);
         int rounds = options.count("--rounds", 5);
         double warmUp = options.number("--warm-up", 1500) / 1e3;
-        String provider = options.text("--provider");
+        boolean steady = options.flag("--steady");
+        String name = options.text("--provider");
         options.end();
 
         Map<String, Variant> variants = new LinkedHashMap<>();
-        variants.put("xpoll-oneshot", new PollerRaw(pipes, true));
-        variants.put("xpoll-descriptors", new PollerRaw(pipes, false));
-        variants.put("xpoll-channels", new PollerChannels(pipes));
-        variants.put(RIVAL, new Nio(pipes, SelectorProvider.provider(), false));
-        variants.put("nio-consumer", new Nio(pipes, SelectorProvider.provider(), true));
-        if (provider != null) {
-            variants.put("provider-selectedKeys", new Nio(pipes, provider(provider), false));
-            variants.put("provider-consumer", new Nio(pipes, provider(provider), true));
+        if (!steady) {
+            variants.put("xpoll-oneshot", new PollerRaw(pipes, true));
+            variants.put("xpoll-descriptors", new PollerRaw(pipes, false));
+            variants.put("xpoll-channels", new PollerChannels(pipes));
+        }
+        SelectorProvider own = SelectorProvider.provider();
+        variants.put(RIVAL, new Nio(pipes, own, false, steady));
+        variants.put("nio-consumer", new Nio(pipes, own, true, steady));
+        if (name != null) {
+            SelectorProvider other = provider(name);
+            variants.put("provider-selectedKeys", new Nio(pipes, other, false, steady));
+            variants.put("provider-consumer", new Nio(pipes, other, true, steady));
         }
         measure(variants, seconds, rounds, warmUp);
     }

@@ -44,6 +44,8 @@ final class XpollSelector extends SelectorImpl {
     private final Object updateLock = new Object();
     private ArrayDeque<SelectionKeyImpl> changed = new ArrayDeque<>();
     private ArrayDeque<SelectionKeyImpl> taken = new ArrayDeque<>();
+    /** Whether there are any; read without the lock, which most selections then do not need. */
+    private volatile boolean anyChanged;
 
     /**
      * A wakeup that no selection has answered. The poller's own outlives a wait that returns
@@ -63,7 +65,9 @@ final class XpollSelector extends SelectorImpl {
             await(timeout);
         } finally {
             // Whoever called wakeup before this finds its work done when the selection returns.
-            woken.set(false);
+            if (woken.get()) {
+                woken.set(false);
+            }
         }
         processDeregisterQueue();
         int updated = 0;
@@ -81,7 +85,7 @@ final class XpollSelector extends SelectorImpl {
     /** Fills events; milliseconds, 0 only looks, negative is for ever. */
     private void await(long timeout) throws IOException {
         long millis = Math.min(timeout, Integer.MAX_VALUE);
-        long deadline = System.nanoTime() + millis * 1_000_000;
+        long deadline = timeout > 0 ? System.nanoTime() + millis * 1_000_000 : 0;
         while (millis != 0 && !woken.get() && !Thread.currentThread().isInterrupted()) {
             try {
                 if (poller.poll(events, millis) > 0) {
@@ -111,16 +115,18 @@ final class XpollSelector extends SelectorImpl {
     protected void setEventOps(SelectionKeyImpl key) {
         synchronized (updateLock) {
             changed.addLast(key);
+            anyChanged = true;
         }
     }
 
     /** One that is refused stays, and is tried again by the next selection. */
     private void applyChanges() throws IOException {
-        if (taken.isEmpty()) {
+        if (taken.isEmpty() && anyChanged) {
             synchronized (updateLock) {
                 ArrayDeque<SelectionKeyImpl> empty = taken;
                 taken = changed;
                 changed = empty;
+                anyChanged = false;
             }
         }
         SelectionKeyImpl key;
