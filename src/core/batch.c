@@ -30,6 +30,7 @@ static XP_NOINLINE void poll_deliver_more(struct xpoll *queue,
 	bool single = !(slot->enabled & (slot->enabled - 1u));
 	bool known = single && !(events & (POLLERR | POLLHUP | POLLRDHUP));
 
+	slot->spent = 1;
 	for (int i = 0; i < wait->len && !known; i++) {
 		known = queue->ready[i].fd == fd;
 		if (known)

@@ -371,6 +371,7 @@ static XP_NOINLINE void deliver_more(struct xpoll *queue, struct xp_wait *wait,
                                      unsigned filters, uint32_t events)
 {
 	filters &= ~(unsigned)slot->reported;
+	slot->spent = 1;
 	if (filters)
 		deliver_events(queue, wait, fd, slot, filters, events);
 	else if (slot->mode != XP_MODE_EDGE) {

@@ -328,3 +328,27 @@ XT_TEST(edge_and_another_of_a_reused_number_are_gone)
 		xt_destroy(queue);
 	}
 }
+
+/* Found by unit.explore: the level was delivered first, by a look. */
+XT_TEST(edge_delivered_behind_a_level_is_not_repeated)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	bool read = false;
+
+	xt_put(pair.w);
+	XT_OK(xt_add(queue, pair.r, WRITE, 0));
+	XT_OK(xt_add(queue, pair.r, READ, XPOLL_CLEAR));
+	for (int i = 0; i < 20 && !read; i++) {
+		struct xpoll_event events[4];
+		int count = xpoll_event(queue, NULL, 0, events, 4, 0);
+
+		for (int k = 0; k < count; k++)
+			read |= events[k].filter == READ;
+	}
+	XT_CHECK(read);
+	XT_OK(xt_flag(queue, (uint64_t)pair.r, WRITE, XPOLL_DELETE));
+	XT_OK(xt_add(queue, pair.r, WRITE, XPOLL_CLEAR));
+	XT_CHECK(stays_spent(queue));
+	XT_CHECK(comes_with_the_next(queue, pair.w));
+}

@@ -1,0 +1,36 @@
+/* A descriptor, a model of epoll, and what the contract says of both: explore.c. */
+#ifndef EXPLORE_MODEL_H
+#define EXPLORE_MODEL_H
+
+#include "xt.h"
+
+enum { LENGTH_MOST = 64 };
+
+enum step {
+	ADD, ADD_WRITE = ADD + 4,  /* READ, then WRITE; each in four modes */
+	DELETE = ADD_WRITE + 4, DELETE_WRITE,
+	ENABLE, ENABLE_WRITE,
+	DISABLE, DISABLE_WRITE,
+	PUT, TAKE, FILL,           /* what another program does with the file */
+	LOOK,                      /* a wait that does not sleep */
+	SLEEP,                     /* a thread sleeps; what follows is another's, until */
+	COME_OUT,                  /* something is there for it, or it is woken */
+	STEPS
+};
+
+/* The sequence to be gone through, and its length. */
+extern uint8_t sequence[LENGTH_MOST];
+extern int length;
+/* What was not as the contract says, or NULL. */
+extern const char *fault;
+/* Of the last run: all that what follows depends on. */
+extern uint64_t state_at_end;
+
+/* Begin and end a test; with one more thread the library does as among many. */
+struct xt_thread *explore_begin(void);
+void explore_end(struct xt_thread *other);
+
+/* Go through the sequence from the beginning; false: it cannot be. */
+bool run(void);
+
+#endif
