@@ -278,7 +278,7 @@ int bench_reserve_descriptors(const struct bench_report *report);
 /* signals.c */
 void bench_signals_install(void);
 void bench_signals_restore(void);
-void bench_signals_progress(void); /* tells the watchdog that we are alive */
+void bench_signals_progress(void); /* shows the watchdog that we are alive */
 int bench_interrupted(void);       /* the signal that asked us to stop, or 0 */
 bool bench_stalled(void);          /* a wait did not return */
 bool bench_goes_on(int error);     /* true: EINTR that nobody needs to know */

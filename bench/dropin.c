@@ -32,7 +32,7 @@ static const char dropin_help[] =
 	"written for poll(2) and goes through its whole array each time.\n"
 	"\n"
 	"drop-in     that program with libxpoll-poll.so in front of the C library\n"
-	"ideal       that program with a drop-in that would cost nothing: it is told by\n"
+	"ideal       that program with a drop-in that would cost nothing: it learns by\n"
 	"            epoll(7), and goes through its array nonetheless\n"
 	"raw-poll    that program as it is\n"
 	"raw-epoll   the same work, written for epoll(7)\n"

@@ -8,7 +8,7 @@ kqueue paper.  Printed are medians of the rounds.  The servers are examples/http
 on each back end and in each mode, and nginx on epoll, on poll, and on poll with the
 drop-in.  Server and load share this machine's processors.
 
-How nginx on poll compares with nginx on epoll is told besides: ratios of turns of the
+How nginx on poll compares with nginx on epoll is printed besides: ratios of turns of the
 same round, so what else the machine does concerns both, of the throughput and of the
 worker's processor time for a request, which does not depend on the load generator.
 

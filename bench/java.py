@@ -152,7 +152,7 @@ def looptest(java, jar, options):
         rows += run_lines([java, *FLAGS, "-jar", jar, "LoopTest", "--pipes", str(pipes),
                            "--rounds", str(3 * options.rounds), "--warm-up",
                            "500" if options.quick else "1500"], "variant")
-    # The one thread never sleeps, so processor time tells it, on a busy machine as well.
+    # The one thread never sleeps, so processor time shows it, on a busy machine as well.
     print(f"\n{'looptest':<20}{'pipes':>7}{'reads/s':>10}{'x Selector':>12}{'CPU ns/read':>13}"
           f"{'bytes/read':>12}")
     for row in rows:

@@ -122,7 +122,7 @@ static int kqueue_run(void *opened, uint64_t count)
 	return 0;
 }
 
-/* The library does not tell. */
+/* The library does not say. */
 static uint64_t kqueue_syscalls(const void *opened)
 {
 	(void)opened;

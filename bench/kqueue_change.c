@@ -86,7 +86,7 @@ static int change_run(void *opened, uint64_t count)
 	return 0;
 }
 
-/* The library does not tell. */
+/* The library does not say. */
 static uint64_t change_syscalls(const void *opened)
 {
 	(void)opened;

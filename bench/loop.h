@@ -39,7 +39,7 @@ enum loop_ability {
 	LOOP_DISPATCH = 4, /* an event disables itself */
 	LOOP_THREADS = 8,  /* several threads may wait at a time */
 	LOOP_WAKE = 16,    /* another thread can end a wait */
-	LOOP_CLOSES = 32,  /* its descriptors may be closed and opened anew */
+	LOOP_CLOSES = 32,  /* its descriptors may be closed and opened again */
 };
 
 enum loop_change { LOOP_ADD, LOOP_DELETE, LOOP_DISABLE, LOOP_ENABLE, LOOP_CLOSE };
@@ -108,7 +108,7 @@ extern const struct loop_ops loop_libevent;
 extern const struct loop_ops loop_libuv;
 extern struct bench_library loop_libev_library;
 
-/* Pairs, and what a loop is told of them: the read end of pair i has the id i. */
+/* Pairs, and what a loop knows of them: the read end of pair i has the id i. */
 struct loop_field {
 	struct bench_pairs pairs;
 	struct loop_target *targets;

@@ -64,7 +64,7 @@ static const char looptest_help[] =
 	PROGRAM_HELP
 	"limit        the reads and writes alone\n"
 	"\n"
-	"System calls of xpoll are those its own counters tell, plus the program's\n"
+	"System calls of xpoll are those that its counters show, plus the program's\n"
 	"reads and writes; those of the others are counted where they are made.\n";
 
 const struct bench_workload bench_looptest = {

@@ -1,6 +1,6 @@
 /*
  * looptest, the limit: the reads and writes alone, by a program that knows
- * beforehand what the kernel would tell it.
+ * beforehand what the kernel would report.
  */
 #include <stdlib.h>
 

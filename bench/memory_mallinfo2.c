@@ -1,5 +1,5 @@
 /*
- * Memory in use, as glibc's allocator tells.
+ * Memory in use, as glibc's allocator reports.
  */
 #include <malloc.h>
 

@@ -1,5 +1,5 @@
 /*
- * Memory in use, where the allocator does not tell.
+ * Memory in use, where the allocator does not report it.
  */
 #include "bench.h"
 

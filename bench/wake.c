@@ -197,7 +197,7 @@ const struct bench_workload bench_wake = {
 		LOOP_HELP
 		"limit        an eventfd, and a read that waits\n"
 		"\n"
-		"Much of it is the kernel's scheduler.  --pin tells what is left of it when\n"
+		"Much of it is the kernel's scheduler.  --pin shows what is left of it when\n"
 		"both threads share a processor.\n",
 	.unit = "wake",
 	.items = "queues",

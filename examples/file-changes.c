@@ -1,5 +1,5 @@
 /*
- * Tell what happens to a file: Figure 8 of the kqueue paper.
+ * Print what happens to a file: Figure 8 of the kqueue paper.
  *
  *     file-changes PATH
  *
@@ -20,7 +20,7 @@ static const struct {
 	{ XPOLL_NOTE_ATTRIB, " chmod/chowned" },
 };
 
-static void tell(uint32_t notes)
+static void print_notes(uint32_t notes)
 {
 	printf("The file was");
 	for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++)
@@ -47,7 +47,7 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	do {
 		if (xpoll_event(queue, NULL, 0, &event, 1, -1) == 1)
-			tell(event.fflags);
+			print_notes(event.fflags);
 	} while (!ferror(stdout) && !(event.fflags & XPOLL_NOTE_DELETE));
 	xpoll_close_fd(fd);
 	xpoll_destroy(queue);

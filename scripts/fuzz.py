@@ -6,7 +6,7 @@
 Each target goes on from BUILD_DIR/corpus/TARGET, where what it finds new is kept,
 and from the inputs of the tree, tests/fuzz/corpus/TARGET.  With --seed it begins
 from those of the tree alone, and chance is the same each time.  An input that ends a
-target is shortened and shown; kept in the tree under a telling name it is a
+target is shortened and shown; kept in the tree under a name that says what it is, it is a
 test.  Exit code 1: there is one.
 """
 import argparse

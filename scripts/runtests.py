@@ -55,7 +55,7 @@ def skip_reasons(build_dir, skipped):
         for case, reason in re.findall(r"^ +skip +(\w+): *(.*)$", part, re.M):
             reasons[f"{test}:{case}"] = reason.strip()
             if reasons.get(test) == "no reason given":
-                del reasons[test]  # Each of its cases tells its own.
+                del reasons[test]  # Each of its cases has its own.
     return reasons
 
 

@@ -1,5 +1,5 @@
 /*
- * The machine in a few words, since a rate means nothing without it: Wine tells
+ * The machine in a few words, since a rate means nothing without it: Wine reports
  * that it is no Windows.
  */
 #include <windows.h>

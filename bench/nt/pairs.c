@@ -1,5 +1,5 @@
 /*
- * Pairs are connections over loopback, of either kind: nothing tells of pipes.
+ * Pairs are connections over loopback, of either kind: no call waits for pipes.
  */
 #include <bench_nt.h>
 #include <ws2tcpip.h>

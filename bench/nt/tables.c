@@ -21,7 +21,7 @@ const struct bench_variant looptest_peers[] = {
 	{ 0 },
 };
 
-/* Without a pipe WSAPoll cannot be woken, nor is it told that a socket is closed. */
+/* Without a pipe WSAPoll cannot be woken, nor does it notice that a socket is closed. */
 const struct loop_kind loop_kinds[] = {
 	{ { "raw-poll", NULL, NULL, &loop_poll }, LOOP_LEVEL | LOOP_DISPATCH },
 	{ { 0 }, 0 },

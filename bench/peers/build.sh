@@ -13,7 +13,7 @@ if command -v cargo >/dev/null; then
 		cp "$folder/rust/release/mio" "$folder/rust/release/polling" \
 			"$folder/rust/release/xpoll-rust" "$folder"
 	else
-		echo "peers: cargo failed; $folder/cargo.log tells why" >&2
+		echo "peers: cargo failed; $folder/cargo.log says why" >&2
 	fi
 else
 	echo "peers: no cargo here: neither mio nor polling" >&2
@@ -25,7 +25,7 @@ if command -v javac >/dev/null; then
 			>"$folder/nio"
 		chmod +x "$folder/nio"
 	else
-		echo "peers: javac failed; $folder/javac.log tells why" >&2
+		echo "peers: javac failed; $folder/javac.log says why" >&2
 	fi
 else
 	echo "peers: no JDK here: no nio" >&2

@@ -60,7 +60,7 @@ def measure(options):
         done += step.seconds
     show(total, total, began, "")
     for name in failed:
-        print(f"bench: {name} failed; {options.folder}/{name}.txt tells why", file=sys.stderr)
+        print(f"bench: {name} failed; {options.folder}/{name}.txt says why", file=sys.stderr)
     return 1 if failed else 0
 
 

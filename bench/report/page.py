@@ -61,7 +61,7 @@ def image(folder, name):
 
 
 def report_table(report):
-    """All numbers of one JSON report that tells of variants or rows."""
+    """All numbers of one JSON report about variants or rows."""
     results = report.get("results") or []
     keys = [key for key in results[0] if not isinstance(results[0][key], (dict, list))] \
         if results else []

@@ -5,7 +5,7 @@
  *     program SCENARIO PARAMETER SECONDS
  *
  * prints for each step nanoseconds and system calls of the library; and, of
- * "hot", the waits until what only the kernel knew of was told.
+ * "hot", the waits until what only the kernel knew of was reported.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -31,7 +31,7 @@ struct pair {
 
 static struct xpoll *queue;
 static uint64_t asked; /* times the cold one of "hot" was ready */
-static uint64_t told;  /* times it was told */
+static uint64_t reported;  /* times it was reported */
 static uint64_t late;  /* waits until then */
 static uint64_t spent_ns;
 static uint64_t spent_calls;
@@ -166,15 +166,15 @@ static void hot_step(struct pair *pairs, uint64_t step, unsigned m)
 {
 	struct xpoll_event event;
 
-	if (step % 100 == 0 && asked == told) {
+	if (step % 100 == 0 && asked == reported) {
 		give(pairs[m].theirs);
 		asked++;
 	}
-	late += asked > told;
+	late += asked > reported;
 	check(xpoll_event(queue, NULL, 0, &event, 1, -1) == 1, "wait");
 	if (event.ident == (uint64_t)pairs[m].ours) {
 		take(pairs[m].ours);
-		told++;
+		reported++;
 	} else {
 		change((int)event.ident, READS, XPOLL_DISABLE);
 		change((int)event.ident, READS, XPOLL_ENABLE);
@@ -248,7 +248,7 @@ static void measure(const struct scenario *scenario, unsigned m, double seconds)
 	until = now() + (uint64_t)(seconds * 1e8);
 	while (now() < until)
 		scenario->step(pairs, ++step, m);
-	spent_ns = spent_calls = asked = told = late = steps = 0;
+	spent_ns = spent_calls = asked = reported = late = steps = 0;
 	until = now() + (uint64_t)(seconds * 1e9);
 	while (now() < until) {
 		if (!scenario->inside)
@@ -261,7 +261,7 @@ static void measure(const struct scenario *scenario, unsigned m, double seconds)
 	}
 	printf("%.1f %.3f %.1f\n", (double)spent_ns / (double)steps,
 	       (double)spent_calls / (double)steps,
-	       told ? (double)late / (double)told : 0);
+	       reported ? (double)late / (double)reported : 0);
 }
 
 int main(int argc, char **argv)

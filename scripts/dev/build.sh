@@ -90,7 +90,7 @@ run_suite() {
 	else
 		set -- python3 "$@"
 	fi
-	# One run is to tell of everything that fails.
+	# One run is to report everything that fails.
 	"$@" || failed="$failed $suite"
 }
 

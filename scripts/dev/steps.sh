@@ -61,7 +61,7 @@ user_steps() {
 	PATH=${reachable%:} HOME=$copy setpriv --reuid=65534 --regid=65534 --clear-groups \
 		--no-new-privs "$copy/dev" user-tests || failed="$failed user"
 	mkdir -p build/results
-	# None where it could not be built, which is told already.
+	# None where it could not be built, which is reported already.
 	cp "$copy"/build/results/* build/results/ || failed="$failed user-results"
 	rm -rf "$copy"
 }

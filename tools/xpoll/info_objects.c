@@ -3,7 +3,7 @@
  *
  * Nobody is asked: a registration is made, and what the process has more of
  * afterwards, descriptors and threads, is what it took.  Where the system does
- * not show a process its descriptors, only whether it works is told.
+ * not show a process its descriptors, only whether it works is shown.
  */
 #include <dirent.h>
 #include <errno.h>

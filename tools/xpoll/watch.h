@@ -69,7 +69,7 @@ struct watch {
 
 	/* Of watch_tree.c. */
 	struct node *dirty; /* directories to look through */
-	bool overflowed;    /* since the last look; it has been told */
+	bool overflowed;    /* since the last look; it was printed */
 	int unwatched;      /* entries that cannot be watched */
 	int limit;          /* the errno, if that is for lack of something */
 
@@ -89,7 +89,7 @@ void watch_unlink(struct watch *w, struct watch_item *item);
 int watch_register(struct watch *w, uint64_t ident, int filter, int flags,
                    uint32_t fflags, int64_t data, struct watch_item *item);
 
-/* It was asked for twice: one registration tells all that there is. */
+/* It was asked for twice: one registration reports all that there is. */
 bool watch_has(const struct watch *w, uint64_t ident, int filter);
 
 /*
@@ -100,7 +100,7 @@ int watch_add(struct watch *w, const struct tool_item *argument, uint64_t ident,
               int filter, int flags, uint32_t fflags, int64_t data,
               struct watch_item *item);
 
-/* Tell why what an argument names cannot be watched; returns TOOL_USAGE. */
+/* Print why what an argument names cannot be watched; returns TOOL_USAGE. */
 int watch_refuse(const struct watch *w, const struct tool_item *argument,
                  int error);
 
@@ -149,7 +149,7 @@ void watch_about_brief(struct watch_record *record, const char *before,
 void watch_about_number(struct watch_record *record, const char *before,
                         const char *key, int64_t number);
 
-/* Print it, count it, and have --run told.  Nothing if it has no words. */
+/* Print it, count it, and pass it to --run.  Nothing if it has no words. */
 void watch_show(struct watch *w, const struct watch_record *record);
 
 /* --- watch_simple.c ------------------------------------------------------- */

@@ -25,7 +25,7 @@ struct file {
 	struct file *sibling; /* in the same folder */
 	const char *path;
 	int fd;               /* -1: nothing has this name now */
-	bool ended;           /* and nobody would tell if something had */
+	bool ended;           /* and nobody would report it if something had */
 	dev_t dev;
 	ino_t ino;
 };
@@ -80,8 +80,8 @@ static int file_attach(struct watch *w, struct file *it)
 	return 0;
 }
 
-/* See where the name leads to now.  told: its loss has been shown. */
-static void file_follow(struct watch *w, struct file *it, bool told)
+/* See where the name leads to now.  shown: its loss has been shown. */
+static void file_follow(struct watch *w, struct file *it, bool shown)
 {
 	struct stat now;
 	int error;
@@ -90,7 +90,7 @@ static void file_follow(struct watch *w, struct file *it, bool told)
 		if (stat(it->path, &now) == 0 && now.st_dev == it->dev &&
 		    now.st_ino == it->ino)
 			return;
-		if (!told)
+		if (!shown)
 			watch_show_name(w, "file", WATCH_DELETE, it->path, NULL);
 		file_release(it);
 	}
@@ -127,7 +127,7 @@ static void file_changed(struct watch *w, struct watch_item *item,
 		file_follow(w, it, (event->fflags & GONE) != 0);
 }
 
-/* What a file itself tells of its loss is better, and comes at the same time. */
+/* What a file itself reports of its loss is better, and comes at the same time. */
 static void folder_changed(struct watch *w, struct watch_item *item,
                            const struct xpoll_event *event)
 {

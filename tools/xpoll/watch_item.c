@@ -81,7 +81,7 @@ const char *watch_reason(int error)
 	case EISDIR:
 		return "a directory: expected a file, or --dir";
 	case ENOTSUP:
-		return "not supported here; xpoll info tells more";
+		return "not supported here; xpoll info says more";
 	default:
 		return strerror(error);
 	}

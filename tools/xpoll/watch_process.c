@@ -1,7 +1,7 @@
 /*
  * xpoll watch: --pid and --exec, processes and what they start.
  *
- * The queue follows children by itself and tells of each by an event with the
+ * The queue follows children by itself and reports each by an event with the
  * udata of the first.  A source ends when every process of it that was seen
  * has ended; one that is reported late, after its parent's end, is counted in
  * again.

@@ -135,7 +135,7 @@ static void close_pair(int fds[2])
 	close(fds[1]);
 }
 
-/* The child: wait for the gate, become the command, or tell why not. */
+/* The child: wait for the gate, become the command, or print why not. */
 static _Noreturn void become(const struct watch *w, char *const argv[], int gate,
                              int failure)
 {

@@ -1,7 +1,7 @@
 /*
  * xpoll watch: --dir, a directory or, with -r, all that is below it.
  *
- * The queue tells that entries of a directory came or went, not which.  So
+ * The queue reports that entries of a directory came or went, not which.  So
  * the entries of each are kept, and compared with what is there now.  Every
  * entry is held open: its descriptor watches what is in it, follows it when it
  * is renamed, and keeps its inode number from being used again, by which a
@@ -46,7 +46,7 @@ static void node_unwatched(struct watch *w, const struct node *it, int error)
 	free(path);
 }
 
-/* What an entry is asked for.  What becomes of its name the comparison tells. */
+/* What an entry is asked for.  The comparison shows what becomes of its name. */
 static uint32_t node_notes(const struct watch *w, const struct node *it)
 {
 	uint32_t notes = w->notes & ~(XPOLL_NOTE_DELETE | XPOLL_NOTE_RENAME);
@@ -100,7 +100,7 @@ static void show_node(struct watch *w, uint32_t what, const struct node *it)
 	free(path);
 }
 
-/* What is below comes first, as rm -r removes it; not what never was told of. */
+/* What is below comes first, as rm -r removes it; not what was never printed. */
 static void show_deleted(struct watch *w, const struct node *it)
 {
 	if (it->item.happened == NULL)
@@ -185,7 +185,7 @@ static bool root_is_there(const struct node *root)
 
 /*
  * The kernel had to drop reports, so every entry is reported on suspicion: it
- * is told once that something may be missing.
+ * is informed once that something may be missing.
  */
 static void node_suspected(struct watch *w, const struct node *it)
 {

@@ -1,7 +1,7 @@
 /*
  * xpoll watch: what the two halves of --dir share.  watch_nodes.c keeps what
  * is known of directories and finds what has changed; watch_tree.c watches
- * them and tells.
+ * them and prints.
  */
 #ifndef XPOLL_WATCH_TREE_H
 #define XPOLL_WATCH_TREE_H
@@ -14,7 +14,7 @@
 #include "watch.h"
 
 /*
- * Directories are not entered deeper than a path can tell; so what goes through
+ * Directories are not entered deeper than a path can name; so what goes through
  * a tree may call itself.
  */
 #define NODE_DEEPEST (PATH_MAX / 2)

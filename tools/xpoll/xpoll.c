@@ -15,7 +15,7 @@ static const struct tool_usage usage = {
 	.synopsis = "COMMAND [ARGUMENT]...",
 	.text = "One event queue for every kernel: what it can do here, what happens, how\n"
 	        "fast it is.\n"
-	        "'xpoll COMMAND --help' tells more about a command.\n",
+	        "'xpoll COMMAND --help' says more about a command.\n",
 };
 
 static int print_help(void)
