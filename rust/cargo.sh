@@ -33,7 +33,7 @@ CARGO_RESOLVER_INCOMPATIBLE_RUST_VERSIONS=fallback
 export CARGO_TARGET_DIR CARGO_TERM_COLOR CARGO_RESOLVER_INCOMPATIBLE_RUST_VERSIONS
 if ! cargo fetch --quiet >"$log" 2>&1; then
 	cat "$log"
-	grep -qE 'failed to (download|fetch|query)|download of|not resolve|not connect|timed out' \
+	grep -qE 'failed to (download|fetch|query)|not (resolve|connect)|timed out|--offline' \
 		"$log" && skip "cargo cannot fetch crates (see $log)"
 	exit 1
 fi
