@@ -23,7 +23,6 @@
 #include "os/sys.h"
 #include "real.h"
 #include "settings.h"
-#include "signals.h"
 #include "sites.h"
 #include "stats.h"
 
@@ -93,7 +92,7 @@ static void release_signals(void *argument)
 	const struct call *call = argument;
 
 	if (call->holds)
-		signals_release(call->held);
+		xp_sys_signals_release(call->held);
 }
 
 static int pass(struct call *call)
@@ -271,7 +270,7 @@ static void hold_signals(struct call *call)
 {
 	if (call->holds)
 		return;
-	signals_hold(call->held);
+	xp_sys_signals_hold(call->held);
 	call->holds = true;
 	if (!call->mask)
 		call->mask = call->held;

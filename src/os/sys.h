@@ -81,8 +81,9 @@ int xp_sys_select_wait(int count, long *const sets[3], int64_t deadline_ns,
 int xp_sys_pipe(int ends[2]);
 
 /*
- * Hold signals back, but those that report what this thread has done wrong;
- * *before is what was blocked.
+ * Hold signals back, but those that report what this thread has done wrong, as
+ * a fault in the program's array, or SIGSYS in a sandbox; *before is what was
+ * blocked.  Async-signal-safe.
  */
 void xp_sys_signals_hold(sigset_t *before);
 void xp_sys_signals_release(const sigset_t *before);
