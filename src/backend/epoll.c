@@ -195,32 +195,29 @@ static XP_INLINE int epoll_ask(struct epoll_state *state, int64_t deadline_ns,
 	return count;
 }
 
-/* Where filters have an entry of their own. */
-static XP_NOINLINE int await_solo(struct epoll_state *state, int64_t deadline_ns,
-                                  const sigset_t *mask, struct xp_fired *fired, int cap)
+/* Filters have an entry of their own, or have had while the kernel was asked. */
+static XP_NOINLINE int harvest_solo(struct epoll_state *state, struct xp_fired *fired,
+                                    int first, int count, int cap)
 {
-	int first = xp_solo_first(&state->solo, fired, cap);
-	int room = cap - first;
-	int count;
+	bool full = count == cap - first;
 
-	if (room == 0)
-		return cap;
-	count = epoll_ask(state, first > 0 ? XP_NOW : deadline_ns, mask,
-	                  fired + first, room);
 	if (count <= 0)
 		return first > 0 ? first : count;
-	first += xp_solo_harvest(&state->solo, fired + first, count, room);
-	return count < room ? first : xp_fired_more(fired, first, cap);
+	first += xp_solo_harvest(&state->solo, fired + first, count, cap - first);
+	return full ? xp_fired_more(fired, first, cap) : first;
 }
 
 static int epoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
                        struct xp_fired *fired, int cap)
 {
 	struct epoll_state *state = opaque;
-
+	int first = xp_solo_first(&state->solo, fired, cap);
+	int count = first == cap ? 0 : epoll_ask(state, first > 0 ? XP_NOW : deadline_ns, mask,
+	                  fired + first, cap - first);
+	/* Not sooner: another thread may have made the first while this one slept. */
 	if (XP_UNLIKELY(xp_solo_any(&state->solo)))
-		return await_solo(state, deadline_ns, mask, fired, cap);
-	return epoll_ask(state, deadline_ns, mask, fired, cap);
+		return harvest_solo(state, fired, first, count, cap);
+	return count;
 }
 
 static void epoll_wake(void *opaque)

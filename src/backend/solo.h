@@ -37,12 +37,6 @@ int xp_solo_attach(struct xp_solo *solo, int main_fd, int fd, uint32_t watch,
 int xp_solo_change(struct xp_solo *solo, int fd, uint32_t watch,
                    uint64_t token);
 
-/*
- * Before the main set is harvested: if there was no room for all of these entries
- * the last time, they have half of it now, as the main set lists them as one.
- */
-int xp_solo_first(struct xp_solo *solo, struct xp_fired *fired, int cap);
-
 /* Put what the sets report in the place of their own entries; the new count. */
 int xp_solo_harvest(struct xp_solo *solo, struct xp_fired *fired, int count,
                     int cap);
@@ -53,6 +47,19 @@ void xp_solo_renew(struct xp_solo *solo, int main_fd);
 static inline bool xp_solo_any(const struct xp_solo *solo)
 {
 	return atomic_load_explicit(&solo->any, memory_order_relaxed);
+}
+
+int xp_solo_take_first(struct xp_solo *solo, struct xp_fired *fired, int cap);
+
+/*
+ * Before the main set is harvested: if there was no room for all of these entries
+ * the last time, they have half of it now, as the main set lists them as one.
+ */
+static inline int xp_solo_first(struct xp_solo *solo, struct xp_fired *fired, int cap)
+{
+	if (!atomic_load_explicit(&solo->full, memory_order_relaxed))
+		return 0;
+	return xp_solo_take_first(solo, fired, cap);
 }
 
 #endif

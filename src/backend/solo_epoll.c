@@ -116,13 +116,11 @@ static int solo_take(struct xp_solo *solo, int i, struct xp_fired *fired,
 	return count < 0 ? 0 : count;
 }
 
-int xp_solo_first(struct xp_solo *solo, struct xp_fired *fired, int cap)
+int xp_solo_take_first(struct xp_solo *solo, struct xp_fired *fired, int cap)
 {
 	int most = (cap + 1) / 2;
 	int count = 0;
 
-	if (!atomic_load_explicit(&solo->full, memory_order_relaxed))
-		return 0;
 	for (int i = 0; i < XP_SOLO_SETS; i++)
 		if (atomic_load(&solo->fds[i]) >= 0 && count < most)
 			count += solo_take(solo, i, fired + count, most - count);

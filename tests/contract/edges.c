@@ -352,3 +352,28 @@ XT_TEST(edge_delivered_behind_a_level_is_not_repeated)
 	XT_CHECK(stays_spent(queue));
 	XT_CHECK(comes_with_the_next(queue, pair.w));
 }
+
+static void take_one(void *argument)
+{
+	struct xpoll_event event = {0};
+
+	XT_EQ(xpoll_event(argument, NULL, 0, &event, 1, XT_SOON), 1);
+	XT_EQ(event.filter, WRITE);
+}
+
+/* Where that needs a set beside the main one, the sleeper began without. */
+XT_TEST(write_added_beside_a_reported_edge_reaches_a_sleeper)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	struct xpoll_event event = {0};
+	struct xt_thread *sleeper;
+
+	XT_OK(xt_add(queue, pair.r, READ, XPOLL_CLEAR));
+	xt_put(pair.w);
+	XT_GETS(queue, &event, pair.r, READ);
+	sleeper = xt_start(take_one, queue);
+	xt_asleep(sleeper);
+	XT_OK(xt_add(queue, pair.r, WRITE, XPOLL_CLEAR));
+	xt_join(sleeper);
+}
