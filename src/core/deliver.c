@@ -79,7 +79,7 @@ static XP_NOINLINE void deliver_part(struct xpoll *queue, struct xp_wait *wait, 
                                      struct xp_slot *slot, uint32_t events)
 {
 	wait->passed_over = others_of(slot, events);
-	events &= xp_entry_look(slot, ~wait->passed_over) | POLLHUP | POLLERR;
+	events &= xp_entry_probe_bits(slot, ~wait->passed_over) | POLLHUP | POLLERR;
 	xp_deliver_slot(queue, wait, fd, slot, events);
 	wait->passed_over = 0;
 }

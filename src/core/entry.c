@@ -31,7 +31,7 @@ uint32_t xp_entry_watch(const struct xp_slot *slot, enum xp_mode mode,
 		[XP_MODE_UNPOLLABLE] = 0,
 	};
 
-	return xp_entry_look(slot, filters) | flags[mode];
+	return xp_entry_probe_bits(slot, filters) | flags[mode];
 }
 
 struct xp_slot *xp_entry_find(const struct xpoll *queue, int fd)

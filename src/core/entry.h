@@ -20,7 +20,7 @@ struct xp_slot *xp_entry_find(const struct xpoll *queue, int fd);
 extern const uint16_t xp_entry_bits[16];
 
 /* The bits to look at for these filters. */
-static inline uint32_t xp_entry_look(const struct xp_slot *slot,
+static inline uint32_t xp_entry_probe_bits(const struct xp_slot *slot,
                                         unsigned filters)
 {
 	unsigned requested = slot->requested & XP_REQUEST_IN;

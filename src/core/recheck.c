@@ -32,7 +32,7 @@ static short probe_bits(const struct xp_slot *slot, unsigned candidates)
 {
 	unsigned filters = slot->enabled & (candidates | ~xp_slot_by_edge(slot));
 
-	return (short)xp_entry_look(slot, filters);
+	return (short)xp_entry_probe_bits(slot, filters);
 }
 
 /* It is handed out without a look: is the number still that of the file? */
@@ -57,7 +57,7 @@ static bool deferred_confirmed(struct xpoll *queue, int fd,
 }
 
 /*
- * A report that was kept is for those that found no room: the others have been
+ * A deferred report is for the filters that found no room: the others have been
  * reported, and may have been read dry since.  Of them the kernel is asked, if
  * they are candidates.
  */
@@ -65,18 +65,18 @@ static void deferred_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
                              struct xp_slot *slot, unsigned candidates)
 {
 	uint32_t events = slot->deferred;
-	unsigned kept = slot->deferred_for & slot->enabled;
+	unsigned deferred_for = slot->deferred_for & slot->enabled;
 
 	slot->deferred = 0;
-	if (kept && deferred_confirmed(queue, fd, slot, kept)) {
+	if (deferred_for && deferred_confirmed(queue, fd, slot, deferred_for)) {
 		/* The poll-like level goes by bits. */
-		events &= xp_entry_look(slot, kept) | POLLHUP | POLLERR;
-		wait->passed_over = slot->enabled & ~kept;
+		events &= xp_entry_probe_bits(slot, deferred_for) | POLLHUP | POLLERR;
+		wait->passed_over = slot->enabled & ~deferred_for;
 		xp_deliver_slot(queue, wait, fd, slot, events);
 		wait->passed_over = 0;
 	}
-	if (candidates & slot->enabled & ~kept)
-		(void)xp_interest_publish(queue, fd, slot, candidates & ~kept);
+	if (candidates & slot->enabled & ~deferred_for)
+		(void)xp_interest_publish(queue, fd, slot, candidates & ~deferred_for);
 }
 
 /* Take one candidate; those that need a look go into the chunk. */

@@ -9,7 +9,7 @@
 
 static uint32_t solo_watch(const struct xp_slot *slot, unsigned filter)
 {
-	return xp_entry_look(slot, XP_BIT(filter)) | XP_WATCH_EDGE |
+	return xp_entry_probe_bits(slot, XP_BIT(filter)) | XP_WATCH_EDGE |
 		XP_WATCH_SOLO(filter);
 }
 
@@ -68,20 +68,20 @@ int xp_solo_report(struct xpoll *queue, int fd, struct xp_slot *slot,
                    unsigned filters)
 {
 	unsigned main = filters & slot->clear & ~(unsigned)slot->solo;
-	bool lazy = slot->mode == XP_MODE_EDGE;
+	bool by_edge = slot->mode == XP_MODE_EDGE;
 	int rc;
 
 	XP_ASSERT(!xp_exact(queue) && !(filters & ~(unsigned)slot->enabled));
-	if (!lazy)
+	if (!by_edge)
 		filters = slot->enabled;
-	if (!lazy || (main && !xp_solo_held(queue, slot, main)))
+	if (!by_edge || (main && !xp_solo_held(queue, slot, main)))
 		filters &= ~(slot->clear & ~(unsigned)slot->solo);
 	else
 		main = 0;
 	rc = solo_arm_all(queue, fd, slot, filters, false);
 	if (rc == -ENOENT)
 		xp_entry_drop(queue, fd, slot);
-	if (rc == 0 && (main || !lazy))
+	if (rc == 0 && (main || !by_edge))
 		rc = xp_entry_push(queue, fd, slot, XP_MODE_EDGE,
 		                      xp_slot_main_filters(slot, xp_exact(queue)));
 	return rc;
