@@ -89,6 +89,7 @@ set(XPOLL_LINUX
   os/wakefd_eventfd.c
   os/fdkind_anon.c
   os/fskind_statfs.c
+  os/marks_none.c
   os/procfs.c
   os/sys_cached.c
   os/sys_counts_linux.c
@@ -125,6 +126,8 @@ set(XPOLL_KQUEUE
   os/wakefd_pipe.c
   os/fdkind_anon_none.c
   os/fskind_fstat.c
+  os/marks_kqueue.c
+  os/pollbits.c
   os/sys_born.c
   os/procfs_none.c
   os/sys_counts_kqueue.c
@@ -151,6 +154,8 @@ set(XPOLL_SUNOS
   os/wakefd_pipe.c
   os/fdkind_anon_none.c
   os/fskind_fstat.c
+  os/marks_none.c
+  os/pollbits.c
   os/sys_born.c
   os/sys_counts_ioctl.c
   os/sys_devpoll.c

@@ -24,11 +24,7 @@
 
 #include "base/counters.h"
 #include "base/time.h"
-
-/* Where the system has no such bit it is the library's own: poll(2) ignores it. */
-#ifndef POLLRDHUP
-#define POLLRDHUP 0x2000
-#endif
+#include "os/pollbits.h"
 
 /* How a descriptor is watched; ORed to the wanted bits. */
 #define XP_WATCH_EDGE      0x10000u /* report activity, not state */
@@ -119,6 +115,9 @@ struct xp_backend_ops {
 	 * has none that a program could name.
 	 */
 	bool (*owns)(const void *state, int fd);
+
+	/* Is XP_CAP_EXCEPT so here?  Not there: yes. */
+	bool (*excepts)(void);
 
 	/*
 	 * Begin to watch.  -EEXIST: this very file is watched under this number.

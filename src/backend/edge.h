@@ -18,6 +18,12 @@ struct xp_edge {
 	void *inner; /* what the set is made of, if that is more */
 };
 
+/*
+ * Can it watch POLLPRI?  Else the back end does not offer it either: what is watched
+ * by level today is to be watched by an edge tomorrow.
+ */
+bool xp_edge_excepts(void);
+
 /* Is this number one of the set's own? */
 bool xp_edge_owns(const struct xp_edge *edge, int fd);
 

@@ -33,9 +33,15 @@ void xp_edge_fini(struct xp_edge *edge)
 	xp_free(edge->inner);
 }
 
+bool xp_edge_excepts(void)
+{
+	return XP_KQ_EXCEPT != 0;
+}
+
+/* The inner queue, its wake descriptor and what else it has. */
 bool xp_edge_owns(const struct xp_edge *edge, int fd)
 {
-	return fd == edge->fd;
+	return xp_backend_kqueue.owns(edge->inner, fd);
 }
 
 /* A closed file leaves no dead entry behind here. */

@@ -7,6 +7,11 @@
 #include "base/alloc.h"
 #include "os/sys.h"
 
+int xp_fdmap_init(struct xp_fdmap *map)
+{
+	return xp_marks_open(&map->marks);
+}
+
 int xp_fdmap_reserve(struct xp_fdmap *map, int fd)
 {
 	struct xp_fdmap_entry *entries;
@@ -28,6 +33,7 @@ int xp_fdmap_reserve(struct xp_fdmap *map, int fd)
 
 void xp_fdmap_fini(struct xp_fdmap *map)
 {
+	xp_marks_close(&map->marks);
 	xp_free(map->entries);
 	map->entries = NULL;
 	map->len = 0;
@@ -52,7 +58,12 @@ int xp_fdmap_confirm(struct xp_fdmap *map, int fd, struct xp_counters *counters)
 	xp_count(&counters->syscalls_check);
 	if (rc < 0)
 		return rc;
-	return entry && fdmap_file(&status) == entry->file ? 0 : -ENOENT;
+	if (!entry || fdmap_file(&status) != entry->file)
+		return -ENOENT;
+	if (!xp_is_nameless(&status))
+		return 0;
+	xp_count(&counters->syscalls_check);
+	return xp_marks_have(&map->marks, fd) ? 0 : -ENOENT;
 }
 
 int xp_fdmap_admit(struct xp_fdmap *map, struct xp_edge *edge, int fd,
@@ -62,10 +73,32 @@ int xp_fdmap_admit(struct xp_fdmap *map, struct xp_edge *edge, int fd,
 	int admitted = xp_edge_admit(edge, fd, &status);
 	int rc = admitted < 0 ? admitted : xp_fdmap_reserve(map, fd);
 
+	if (rc == 0 && xp_is_nameless(&status))
+		rc = xp_marks_add(&map->marks, fd);
 	if (rc < 0)
 		return rc;
+	map->entries[fd].socket = S_ISSOCK(status.st_mode) != 0;
 	map->entries[fd].token = token;
 	map->entries[fd].file = fdmap_file(&status);
 	map->entries[fd].fixed = admitted > 0;
 	return 0;
+}
+
+void xp_fdmap_forget(struct xp_fdmap *map, int fd)
+{
+	struct xp_fdmap_entry *entry = &map->entries[fd];
+
+	entry->place = XP_PLACE_NONE;
+	if (entry->file == 0)
+		xp_marks_remove(&map->marks, fd);
+}
+
+struct xp_fired xp_fdmap_fired(const struct xp_fdmap *map, int fd, uint32_t bits)
+{
+	const struct xp_fdmap_entry *entry = &map->entries[fd];
+
+	if (entry->socket && xp_pollbits_in_doubt(entry->watch, bits) &&
+	    xp_sys_half_closed(fd))
+		bits |= POLLRDHUP;
+	return (struct xp_fired){entry->token, bits};
 }

@@ -254,7 +254,7 @@ static int kqueue_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 	XP_ASSERT(cap > 0 && cap <= XP_FIRED_MOST);
 	if (deadline_ns <= XP_NOW || xp_single_threaded()) {
 		/* A failed change takes a place among the events. */
-		int room = cap < KQ_FILTERS ? KQ_FILTERS : cap;
+		int room = cap < KQ_RECORDS ? KQ_RECORDS : cap;
 
 		count = xp_kq_load(&state->set, changes,
 		                   room < KQ_CHUNK ? room : KQ_CHUNK);

@@ -75,6 +75,10 @@ int xp_kq_break(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd)
 		rc = xp_kq_apply_one(set, entry, fd, KQ_WRITE,
 		                     EV_ADD | (entry->clear ? EV_CLEAR : 0) |
 		                     xp_kq_switch(entry, KQ_WRITE));
+	/* FreeBSD triggers none that it has just made: once more, without EV_ADD. */
+	if (rc == 0)
+		rc = xp_kq_apply_one(set, entry, fd, KQ_WRITE,
+		                     xp_kq_switch(entry, KQ_WRITE) & ~(unsigned)EV_ADD);
 	if (rc == 0)
 		return 0;
 	entry->broken = false;
@@ -101,10 +105,21 @@ static int kq_verify_by(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd
 		if (!(filters & KQ_BIT(i)))
 			continue;
 		rc = xp_kq_apply_one(set, entry, fd, i, flag);
-		if (rc == 0 && flag == EV_ENABLE)
+		if (rc == 0 && flag == EV_ENABLE && XP_KQ_ENABLE_LOOKS)
 			entry->probed = (uint8_t)KQ_BIT(i);
 	}
 	return rc;
+}
+
+/* What stands for its filters does not end with it: is it refused still? */
+static int kq_verify_hung(struct xp_kq_set *set, const struct xp_kq_entry *entry,
+                          int fd)
+{
+	int rc = xp_kq_apply_one(set, entry, fd, KQ_READ, EV_ADD | EV_DISABLE);
+
+	if (rc == 0)
+		(void)xp_kq_apply_one(set, entry, fd, KQ_READ, EV_DELETE);
+	return rc == 0 ? -ENOENT : rc == -ENXIO ? 0 : rc;
 }
 
 int xp_kq_verify(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
@@ -114,6 +129,8 @@ int xp_kq_verify(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 	int rc;
 
 	entry->probed = 0;
+	if (entry->hung)
+		return kq_verify_hung(set, entry, fd);
 	rc = kq_verify_by(set, entry, fd, entry->there & ~armed, EV_DISABLE);
 	if (rc == -ENOENT)
 		rc = kq_verify_by(set, entry, fd, armed & again, EV_ENABLE);

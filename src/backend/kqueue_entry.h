@@ -14,6 +14,9 @@
 
 enum { KQ_READ, KQ_WRITE, KQ_EXCEPT, KQ_FILTERS };
 
+/* That change one descriptor, at most. */
+enum { KQ_RECORDS = XP_KQ_ENABLES_ONCE ? 2 * KQ_FILTERS : KQ_FILTERS };
+
 #define KQ_BIT(filter) (1u << (filter))
 
 /* want, armed, there, touch and looked are sets of filters. */
@@ -30,6 +33,7 @@ struct xp_kq_entry {
 	uint8_t probed; /* of what is enabled: was looked at just now */
 	bool pipe;
 	bool write_end; /* READ reports nothing of it but the end */
+	bool hung;     /* a terminal that takes no filter: WRITE is for all */
 	bool broken;   /* nobody reads the pipe: EVFILT_USER stands for WRITE */
 };
 

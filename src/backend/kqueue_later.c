@@ -37,20 +37,48 @@ bool xp_kq_has_pending(const struct xp_kq_set *set)
 	return set->dirty_len > 0 || atomic_load(&set->mend) != KQ_MEND_NONE;
 }
 
+/* What the kernel does not know of this one yet. */
+static unsigned kq_differ(const struct xp_kq_entry *entry)
+{
+	unsigned differ = entry->want ^ entry->armed;
+
+	differ |= entry->touch & entry->want;
+	return entry->attached ? differ & entry->there : 0;
+}
+
+/* Is it enabled, and has to be disabled before it is again? */
+static bool kq_twice(const struct xp_kq_entry *entry, int filter)
+{
+	return XP_KQ_ENABLES_ONCE && entry->armed & entry->want & KQ_BIT(filter);
+}
+
+static int kq_records(const struct xp_kq_entry *entry)
+{
+	unsigned differ = kq_differ(entry);
+	int count = 0;
+
+	for (int i = 0; i < KQ_FILTERS; i++)
+		if (differ & KQ_BIT(i))
+			count += kq_twice(entry, i) ? 2 : 1;
+	return count;
+}
+
 /* What this one's records say is what the kernel knows from now on. */
 static int kq_load_one(struct xp_kq_entry *entry, int fd,
                        struct kevent *changes)
 {
-	unsigned differ = entry->want ^ entry->armed;
+	unsigned differ = kq_differ(entry);
 	int count = 0;
 
-	differ |= entry->touch & entry->want;
-	differ &= entry->there;
-	for (int i = 0; i < KQ_FILTERS; i++)
-		if (differ & KQ_BIT(i))
-			xp_kq_record(&changes[count++], entry, fd, i,
-			          xp_kq_switch(entry, i));
-	entry->armed = entry->want & entry->there;
+	for (int i = 0; i < KQ_FILTERS; i++) {
+		if (!(differ & KQ_BIT(i)))
+			continue;
+		if (kq_twice(entry, i))
+			xp_kq_record(&changes[count++], entry, fd, i, EV_DISABLE);
+		xp_kq_record(&changes[count++], entry, fd, i, xp_kq_switch(entry, i));
+	}
+	if (entry->attached)
+		entry->armed = entry->want & entry->there;
 	return count;
 }
 
@@ -60,13 +88,15 @@ int xp_kq_load(struct xp_kq_set *set, struct kevent *changes, int cap)
 
 	if (atomic_load(&set->mend) != KQ_MEND_NONE)
 		kq_mend_all(set);
-	XP_ASSERT(cap >= KQ_FILTERS);
-	while (set->dirty_len > 0 && count + KQ_FILTERS <= cap) {
-		int fd = set->dirty[--set->dirty_len];
+	XP_ASSERT(cap >= KQ_RECORDS);
+	while (set->dirty_len > 0) {
+		int fd = set->dirty[set->dirty_len - 1];
 		struct xp_kq_entry *entry = &set->entries[fd];
 
-		if (entry->attached)
-			count += kq_load_one(entry, fd, changes + count);
+		if (count + kq_records(entry) > cap)
+			break;
+		set->dirty_len--;
+		count += kq_load_one(entry, fd, changes + count);
 		entry->dirty = false;
 		entry->touch = 0;
 	}
@@ -101,7 +131,7 @@ int xp_kq_flush(struct xp_kq_set *set, struct xp_fired *fired, int cap)
 	int count = 0;
 	int loaded;
 
-	if (room < KQ_FILTERS)
+	if (room < KQ_RECORDS)
 		return 0;
 	loaded = xp_kq_load(set, changes, room);
 	if (loaded == 0)

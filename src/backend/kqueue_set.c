@@ -84,7 +84,7 @@ static bool kq_always_ready(struct xp_kq_set *set, int fd, mode_t mode)
  */
 static bool kq_dispensable(const struct xp_kq_entry *entry, int filter, int error)
 {
-	return error != -EBADF &&
+	return error != -EBADF && error != -ENXIO &&
 		(!(entry->want & KQ_BIT(filter)) ||
 		 (filter == KQ_READ && entry->end_only && xp_kq_refused(error)));
 }
@@ -131,6 +131,22 @@ static int kq_add(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 	return 0;
 }
 
+/*
+ * A terminal whose other side is closed: FreeBSD refuses to watch what will not
+ * change any more.  An event that holds from the start stands for all filters.
+ */
+static int kq_add_hung(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd)
+{
+	int rc;
+
+	entry->hung = true;
+	entry->want = entry->want ? KQ_BIT(KQ_WRITE) : 0;
+	rc = xp_kq_break(set, entry, fd);
+	entry->there = rc == 0 ? KQ_BIT(KQ_WRITE) : 0;
+	entry->armed = entry->want & entry->there;
+	return rc == -EPIPE ? -ENOTSUP : rc;
+}
+
 static void kq_forget(struct xp_kq_entry *entry)
 {
 	entry->attached = false;
@@ -143,6 +159,8 @@ static void kq_describe(struct xp_kq_entry *entry, uint32_t watch,
 {
 	entry->tag = (uint32_t)(token >> 32);
 	entry->want = kq_wanted(watch);
+	if (entry->hung && entry->want)
+		entry->want = KQ_BIT(KQ_WRITE);
 	entry->clear = watch & XP_WATCH_EDGE;
 	entry->end_only = kq_end_only(watch);
 }
@@ -160,8 +178,6 @@ int xp_kq_attach(struct xp_kq_set *set, int fd, uint32_t watch, uint64_t token)
 		kq_forget(entry);
 	rc = xp_sys_fstat(fd, &status);
 	xp_count(&set->counters->syscalls_check);
-	if (rc == 0 && filters & KQ_BIT(KQ_EXCEPT) && !XP_KQ_EXCEPT)
-		rc = -ENOTSUP;
 	/* The kernel's idea of when these are ready is not the queue's. */
 	if (rc == 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)))
 		rc = xp_sys_is_path(fd) ? -ENOTSUP : -EPERM;
@@ -170,6 +186,7 @@ int xp_kq_attach(struct xp_kq_set *set, int fd, uint32_t watch, uint64_t token)
 	if (rc < 0)
 		return rc;
 	entry = &set->entries[fd];
+	entry->hung = false;
 	kq_describe(entry, watch, token);
 	entry->pipe = S_ISFIFO(status.st_mode);
 	entry->write_end = entry->pipe &&
@@ -177,6 +194,8 @@ int xp_kq_attach(struct xp_kq_set *set, int fd, uint32_t watch, uint64_t token)
 	entry->broken = false;
 	entry->probed = 0;
 	rc = kq_add(set, entry, fd, filters);
+	if (rc == -ENXIO)
+		rc = kq_add_hung(set, entry, fd);
 	if (rc == -ENOTSUP && kq_always_ready(set, fd, status.st_mode))
 		rc = -EPERM;
 	if (rc < 0)
@@ -234,10 +253,6 @@ int xp_kq_change(struct xp_kq_set *set, int fd, uint32_t watch, uint64_t token)
 	before.probed = 0;
 	kq_describe(entry, watch, token);
 	missing = entry->want & ~(unsigned)entry->there;
-	if (missing & KQ_BIT(KQ_EXCEPT) && !XP_KQ_EXCEPT) {
-		*entry = before;
-		return -ENOTSUP;
-	}
 	if (entry->clear == before.clear &&
 	    entry->end_only == before.end_only && entry->tag == before.tag) {
 		rc = missing ? kq_add_missing(set, entry, fd, missing,
@@ -261,7 +276,9 @@ int xp_kq_change(struct xp_kq_set *set, int fd, uint32_t watch, uint64_t token)
 		kq_remove(set, entry, fd, before.there);
 		entry->broken = false;
 		entry->probed = 0;
-		rc = kq_add(set, entry, fd, filters);
+		rc = entry->hung ? -ENXIO : kq_add(set, entry, fd, filters);
+		if (rc == -ENXIO)
+			rc = kq_add_hung(set, entry, fd);
 		if (rc == 0)
 			return 0;
 		before.there = 0;

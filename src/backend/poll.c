@@ -58,15 +58,16 @@ static int poll_open(void *opaque, int size_hint, struct xp_counters *counters)
 	int rc = poll_reserve(state, 64);
 
 	(void)size_hint;
-	if (rc < 0)
-		return rc;
-	rc = xp_own_open(&state->own, counters);
+	if (rc == 0)
+		rc = xp_fdmap_init(&state->map);
+	if (rc == 0)
+		rc = xp_own_open(&state->own, counters);
 	if (rc < 0) {
+		xp_fdmap_fini(&state->map);
 		xp_free(state->fds);
-		return rc;
 	}
 	state->counters = counters;
-	return 0;
+	return rc;
 }
 
 static void poll_close(void *opaque)
@@ -97,7 +98,7 @@ static void poll_unplace(struct poll_state *state, int fd,
 static int poll_place(struct poll_state *state, int fd,
                       struct xp_fdmap_entry *entry, uint32_t watch)
 {
-	if (watch & XP_WATCH_EDGE) {
+	if (xp_fdmap_needs_set(watch)) {
 		int rc = xp_edge_attach(&state->own.edge, fd, watch, entry->token);
 
 		if (rc < 0)
@@ -126,7 +127,7 @@ static bool poll_owns(const void *opaque, int fd)
 {
 	const struct poll_state *state = opaque;
 
-	return xp_own_has(&state->own, fd);
+	return xp_own_has(&state->own, fd) || xp_marks_own(&state->map.marks, fd);
 }
 
 /* It is attached no more. */
@@ -134,7 +135,7 @@ static void poll_remove(struct poll_state *state, int fd,
                         struct xp_fdmap_entry *entry)
 {
 	poll_unplace(state, fd, entry);
-	entry->place = XP_PLACE_NONE;
+	xp_fdmap_forget(&state->map, fd);
 	state->attached--;
 	XP_ASSERT(state->attached >= state->len);
 }
@@ -175,13 +176,6 @@ static int poll_detach(void *opaque, int fd)
 	return rc;
 }
 
-static enum xp_fdmap_place place_for(uint32_t watch)
-{
-	if (watch & XP_WATCH_EDGE)
-		return XP_PLACE_EDGE;
-	return watch & XP_WATCH_BITS ? XP_PLACE_ARRAY : XP_PLACE_IDLE;
-}
-
 static int poll_change(void *opaque, int fd, uint32_t watch, uint64_t token)
 {
 	struct poll_state *state = opaque;
@@ -191,16 +185,16 @@ static int poll_change(void *opaque, int fd, uint32_t watch, uint64_t token)
 	if (!entry)
 		return -ENOENT;
 	entry->token = token;
-	if (entry->place == XP_PLACE_EDGE && watch & XP_WATCH_EDGE) {
+	if (entry->place == XP_PLACE_EDGE && xp_fdmap_needs_set(watch)) {
 		rc = xp_edge_change(&state->own.edge, fd, watch, token);
-	} else if (watch & XP_WATCH_EDGE) {
+	} else if (xp_fdmap_needs_set(watch)) {
 		/* First where it may fail, so that it is always somewhere. */
 		rc = xp_edge_attach(&state->own.edge, fd, watch, token);
 		if (rc == 0) {
 			poll_unplace(state, fd, entry);
 			entry->place = XP_PLACE_EDGE;
 		}
-	} else if (entry->place != place_for(watch)) {
+	} else if (entry->place != xp_fdmap_place_for(watch)) {
 		poll_unplace(state, fd, entry);
 		rc = poll_place(state, fd, entry, watch);
 	}
@@ -241,10 +235,8 @@ static int poll_scan(struct poll_state *state, struct xp_fired *fired, int cap)
 	int len = poll_gather(state, fds, cap);
 
 	for (int i = 0; i < len; i++)
-		fired[i] = (struct xp_fired){
-			.token = state->map.entries[fds[i].fd].token,
-			.events = (unsigned short)fds[i].revents,
-		};
+		fired[i] = xp_fdmap_fired(&state->map, fds[i].fd,
+		                          (unsigned short)fds[i].revents);
 	return len;
 }
 
@@ -279,7 +271,7 @@ static int poll_again(struct poll_state *state, struct xp_fired *fired, int cap)
 			state->left++;
 			continue;
 		}
-		fired[count++] = (struct xp_fired){entry->token, events};
+		fired[count++] = xp_fdmap_fired(&state->map, some[i].fd, events);
 	}
 	return count;
 }
@@ -342,6 +334,7 @@ const struct xp_backend_ops xp_backend_poll = {
 	.open = poll_open,
 	.close = poll_close,
 	.owns = poll_owns,
+	.excepts = xp_edge_excepts,
 	.attach = poll_attach,
 	.change = poll_change,
 	.detach = poll_detach,

@@ -45,27 +45,6 @@ static bool select_needs_helper(const struct xp_fdmap_entry *entry,
 		(bits != POLLOUT || entry->hup_unwritable);
 }
 
-static int select_open(void *opaque, int size_hint, struct xp_counters *counters)
-{
-	struct select_state *state = opaque;
-	const struct xp_own *own = &state->own;
-	int rc = xp_own_open(&state->own, counters);
-
-	(void)size_hint;
-	if (rc < 0)
-		return rc;
-	rc = xp_bitsets_reserve(&state->sets, own->wake.fd > own->edge.fd
-	                        ? own->wake.fd : own->edge.fd);
-	if (rc < 0) {
-		xp_own_close(&state->own);
-		return rc;
-	}
-	state->counters = counters;
-	xp_bitsets_want(&state->sets, own->wake.fd, POLLIN);
-	xp_bitsets_want(&state->sets, own->edge.fd, POLLIN);
-	return 0;
-}
-
 static void select_close(void *opaque)
 {
 	struct select_state *state = opaque;
@@ -73,6 +52,26 @@ static void select_close(void *opaque)
 	xp_own_close(&state->own);
 	xp_fdmap_fini(&state->map);
 	xp_bitsets_fini(&state->sets);
+}
+
+static int select_open(void *opaque, int size_hint, struct xp_counters *counters)
+{
+	struct select_state *state = opaque;
+	int rc = xp_own_open(&state->own, counters);
+	int wake_fd = state->own.wake.fd, edge_fd = state->own.edge.fd;
+
+	(void)size_hint;
+	if (rc < 0)
+		return rc;
+	state->counters = counters;
+	rc = xp_fdmap_init(&state->map);
+	if (rc == 0)
+		rc = xp_bitsets_reserve(&state->sets, wake_fd > edge_fd ? wake_fd : edge_fd);
+	if (rc < 0)
+		return select_close(state), rc;
+	xp_bitsets_want(&state->sets, wake_fd, POLLIN);
+	xp_bitsets_want(&state->sets, edge_fd, POLLIN);
+	return 0;
 }
 
 static int select_place(struct select_state *state, int fd,
@@ -108,7 +107,7 @@ static bool select_owns(const void *opaque, int fd)
 {
 	const struct select_state *state = opaque;
 
-	return xp_own_has(&state->own, fd);
+	return xp_own_has(&state->own, fd) || xp_marks_own(&state->map.marks, fd);
 }
 
 static void select_unplace(struct select_state *state, int fd,
@@ -131,7 +130,7 @@ static int select_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 		return rc < 0 ? rc : -EEXIST;
 	if (entry) {
 		select_unplace(state, fd, entry);
-		entry->place = XP_PLACE_NONE;
+		xp_fdmap_forget(&state->map, fd);
 	}
 	rc = xp_fdmap_admit(&state->map, &state->own.edge, fd, token);
 	if (rc == 0)
@@ -166,7 +165,7 @@ static int select_detach(void *opaque, int fd)
 
 	if (entry) {
 		select_unplace(state, fd, entry);
-		entry->place = XP_PLACE_NONE;
+		xp_fdmap_forget(&state->map, fd);
 	}
 	return rc;
 }
@@ -235,7 +234,7 @@ static int select_report(struct select_state *state, const struct pollfd *fds,
 			events |= xp_bitsets_fired(&state->sets, fd) & entry->watch;
 		xp_bitsets_unfire(&state->sets, fd);
 		if (events)
-			fired[count++] = (struct xp_fired){entry->token, events};
+			fired[count++] = xp_fdmap_fired(&state->map, fd, events);
 	}
 	return count;
 }
@@ -341,6 +340,7 @@ const struct xp_backend_ops xp_backend_select = {
 	.open = select_open,
 	.close = select_close,
 	.owns = select_owns,
+	.excepts = xp_edge_excepts,
 	.attach = select_attach,
 	.change = select_change,
 	.detach = select_detach,

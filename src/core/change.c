@@ -201,9 +201,28 @@ static int interest_add(struct xpoll *queue, int fd,
 	return add_fresh(queue, fd, slot, add);
 }
 
+/* This kernel has no filter for it. */
+static int refuse_except(const struct xpoll *queue, int fd)
+{
+	bool own;
+	int rc = fd < 0 ? -EBADF : xp_sys_open_flags(fd);
+
+	if (rc < 0)
+		return rc;
+	own = xp_entry_owns(queue, fd) ||
+		(fd >> XP_PAGE_BITS < queue->slots.pages_len &&
+		 xp_slots_get(&queue->slots, fd)->mode == XP_MODE_SOURCE);
+	return own ? -EINVAL : -ENOTSUP;
+}
+
 int xp_change_add(struct xpoll *queue, int fd, const struct xp_interest *add)
 {
-	int rc = add->lowat ? xp_lowat_prepare(queue, fd, add->filters) : 0;
+	int rc = 0;
+
+	if (add->filters & XP_BIT(XP_EXCEPT) && !xp_excepts(queue))
+		rc = refuse_except(queue, fd);
+	if (rc == 0 && add->lowat)
+		rc = xp_lowat_prepare(queue, fd, add->filters);
 
 	if (rc == 0)
 		rc = interest_add(queue, fd, add);

@@ -58,14 +58,21 @@ static inline void xp_entry_set_mode(struct xpoll *queue,
 		queue->recheck_wanted = true;
 }
 
+/* Would it take the queue's own descriptor from the queue? */
+static inline bool xp_entry_owns(const struct xpoll *queue, int fd)
+{
+	bool (*owns)(const void *state, int fd) = queue->ops->owns;
+
+	return xp_wakefd_has(&queue->turn, fd) || (owns && owns(queue->backend, fd));
+}
+
 /* Enter the kernel's set, whatever dead entry it may hold. */
 static inline int xp_entry_attach(struct xpoll *queue, int fd,
                                      uint32_t watch, uint64_t token)
 {
-	bool (*owns)(const void *state, int fd) = queue->ops->owns;
 	int rc;
 
-	if (xp_wakefd_has(&queue->turn, fd) || (owns && owns(queue->backend, fd)))
+	if (xp_entry_owns(queue, fd))
 		return -EINVAL;
 	rc = queue->ops->attach(queue->backend, fd, watch, token);
 	/* A dead entry whose file was dup'ed back to its old number. */

@@ -122,7 +122,7 @@ int xpoll_supports(const struct xpoll *queue, int filter, uint32_t fflags)
 		return !(fflags & ~(XPOLL_NOTE_COUNT | XPOLL_NOTE_SOERR |
 		                    XPOLL_NOTE_EXCLUSIVE | XPOLL_NOTE_LOWAT));
 	case XPOLL_FILT_EXCEPT:
-		if (queue && !(queue->ops->caps & XP_CAP_EXCEPT))
+		if (queue && !xp_excepts(queue))
 			return 0;
 		return !(fflags & ~XPOLL_NOTE_OOB);
 	default:

@@ -183,6 +183,13 @@ static inline bool xp_has_pending(const struct xpoll *queue)
 		queue->ops->has_pending(queue->backend);
 }
 
+/* Can EXCEPT be had of it? */
+static inline bool xp_excepts(const struct xpoll *queue)
+{
+	return queue->ops->caps & XP_CAP_EXCEPT &&
+		(!queue->ops->excepts || queue->ops->excepts());
+}
+
 /* Of the kernel's set: it grows with each that is made. */
 static inline uint32_t xp_set_number(const struct xpoll *queue)
 {

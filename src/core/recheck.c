@@ -160,6 +160,9 @@ static XP_INLINE void candidate_found(struct xpoll *queue, struct xp_wait *wait,
 	int fd = found->fd;
 	uint32_t events = (uint32_t)(unsigned short)found->revents;
 
+	if (xp_pollbits_in_doubt(POLLRDHUP, events) &&
+	    xp_slot_is(fd, slot, XP_KIND_SOCKET) && xp_sys_half_closed(fd))
+		events |= POLLRDHUP;
 	if (events & POLLNVAL) {
 		xp_entry_drop(queue, fd, slot);
 	} else if (!events) {

@@ -9,7 +9,15 @@
 #include <sys/filio.h>
 #endif
 
+#include "os/pollbits.h"
 #include "os/sys.h"
+
+/* Older kernels do not say so before what there is was read. */
+bool xp_sys_half_closed(int fd)
+{
+	(void)fd;
+	return false;
+}
 
 int64_t xp_sys_unread(int fd)
 {

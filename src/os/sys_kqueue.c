@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <time.h>
 
+#include "os/pollbits.h"
 #include "os/sys.h"
 #include "os/uncancelled.h"
 
@@ -66,20 +67,31 @@ int xp_sys_kevent_wait(int queue_fd, const struct kevent *changes, int count,
 	return rc;
 }
 
-int64_t xp_sys_kevent_ask(int fd, int filter)
+/* 1: *record is what the filter says; 0: nothing. */
+static int kevent_ask(int fd, int filter, struct kevent *record)
 {
-	struct kevent record;
 	int queue_fd = xp_sys_kqueue();
 	int rc;
 
 	if (queue_fd < 0)
 		return queue_fd;
-	xp_kq_set(&record, (uint64_t)fd, filter, EV_ADD, 0, 0);
-	rc = xp_sys_kevent_now(queue_fd, &record, 1, &record, 1);
+	xp_kq_set(record, (uint64_t)fd, filter, EV_ADD, 0, 0);
+	rc = xp_sys_kevent_now(queue_fd, record, 1, record, 1);
 	xp_sys_close(queue_fd);
-	if (rc <= 0)
-		return rc;
-	if (record.flags & EV_ERROR)
-		return -(int64_t)record.data;
-	return record.data;
+	return rc > 0 && record->flags & EV_ERROR ? -(int)record->data : rc;
+}
+
+int64_t xp_sys_kevent_ask(int fd, int filter)
+{
+	struct kevent record;
+	int rc = kevent_ask(fd, filter, &record);
+
+	return rc > 0 ? record.data : rc;
+}
+
+bool xp_sys_half_closed(int fd)
+{
+	struct kevent record;
+
+	return kevent_ask(fd, EVFILT_READ, &record) > 0 && record.flags & EV_EOF;
 }

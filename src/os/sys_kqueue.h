@@ -49,6 +49,14 @@
 #else
 #define XP_KQ_ENABLE EV_ENABLE
 #endif
+/* OpenBSD leaves what is enabled as it is: it has to be disabled before. */
+#ifdef __OpenBSD__
+#define XP_KQ_ENABLES_ONCE true
+#else
+#define XP_KQ_ENABLES_ONCE false
+#endif
+/* EV_ENABLE alone looks again, whatever it was before. */
+#define XP_KQ_ENABLE_LOOKS (XP_KQ_ENABLE == EV_ENABLE && !XP_KQ_ENABLES_ONCE)
 
 /* An end of file may be reported twice by one call, with the same filter. */
 #ifdef __OpenBSD__

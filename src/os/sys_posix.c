@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "os/pollbits.h"
 #include "os/sys_aio.h"
 #include "os/uncancelled.h"
 
@@ -42,9 +43,11 @@ int xp_sys_poll_now(struct pollfd *fds, size_t count)
 	struct xp_uncancelled before = xp_uncancelled_begin();
 	int rc;
 
+	xp_pollbits_known(fds, count);
 	do
 		rc = poll(fds, (nfds_t)count, 0);
 	while (rc < 0 && errno == EINTR);
+	rc = xp_pollbits_accept(fds, count, rc);
 	return (int)xp_uncancelled_end(&before, rc);
 }
 

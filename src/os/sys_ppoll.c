@@ -4,13 +4,20 @@
 #include <errno.h>
 #include <time.h>
 
+#include "os/pollbits.h"
+
 int xp_sys_poll_wait(struct pollfd *fds, size_t count, int64_t deadline_ns,
                      const sigset_t *mask)
 {
 	struct timespec left;
 	int saved = errno;
-	int rc = ppoll(fds, (nfds_t)count, xp_sys_time_left(deadline_ns, &left), mask);
+	int rc;
 
+	xp_pollbits_known(fds, count);
+	/* A device that refuses bits is not asked for them again. */
+	do
+		rc = ppoll(fds, (nfds_t)count, xp_sys_time_left(deadline_ns, &left), mask);
+	while (rc > 0 && (rc = xp_pollbits_accept(fds, count, rc)) == 0);
 	if (rc < 0) {
 		rc = -errno;
 		errno = saved;

@@ -27,10 +27,20 @@ bool xp_sys_is_stream(int fd)
 
 bool xp_sys_is_listener(int fd)
 {
+	struct sockaddr_storage peer;
+	socklen_t size = sizeof peer;
 	int listens = 0;
+	int saved = errno;
+	int rc = xp_sys_option(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens,
+	                       sizeof listens);
 
-	return xp_sys_option(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens,
-	                     sizeof listens) == 0 && listens;
+	if (rc != -ENOPROTOOPT)
+		return rc == 0 && listens;
+	/* OpenBSD does not say: a stream that has nobody at its other end. */
+	listens = xp_sys_is_stream(fd) &&
+		getpeername(fd, (struct sockaddr *)&peer, &size) < 0 && errno == ENOTCONN;
+	errno = saved;
+	return listens;
 }
 
 int xp_sys_take_error(int fd)

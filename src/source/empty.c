@@ -15,6 +15,7 @@
 #include "base/assert.h"
 #include "base/compiler.h"
 #include "os/fdkind.h"
+#include "os/marks.h"
 #include "os/sys.h"
 #include "source/source.h"
 
@@ -31,6 +32,7 @@ struct empty_registration {
 };
 
 struct empty_state {
+	struct xp_marks marks; /* of files that have no inode */
 	struct xp_list filled; /* those that are enabled and not empty */
 	int64_t pause_ns;      /* until the next look at them */
 };
@@ -50,12 +52,18 @@ static struct empty_state *empty_state(struct xpoll *queue)
 static int empty_state_make(struct xpoll *queue)
 {
 	struct empty_state *made;
+	int rc;
 
 	if (empty_state(queue))
 		return 0;
 	made = xp_alloc(sizeof *made);
 	if (!made)
 		return -ENOMEM;
+	rc = xp_marks_open(&made->marks);
+	if (rc < 0) {
+		xp_free(made);
+		return rc;
+	}
 	xp_list_init(&made->filled);
 	*xp_host.state(queue, XP_SOURCE_EMPTY) = made;
 	return 0;
@@ -123,6 +131,8 @@ static int empty_attach(struct xpoll *queue, struct xp_registration *reg,
 	rc = left < 0 ? (int)left : xp_sys_fstat((int)change->ident, &status);
 	if (rc == 0)
 		rc = empty_state_make(queue);
+	if (rc == 0 && xp_is_nameless(&status))
+		rc = xp_marks_add(&empty_state(queue)->marks, (int)change->ident);
 	if (rc < 0)
 		return rc;
 	empty->device = status.st_dev;
@@ -136,11 +146,14 @@ static int empty_confirm(struct xpoll *queue, const struct xp_registration *reg)
 {
 	struct stat status;
 
-	(void)queue;
 	if (xp_sys_fstat((int)reg->item.ident, &status) < 0)
 		return -EBADF;
-	return empty_of(reg)->device == status.st_dev &&
-		empty_of(reg)->inode == status.st_ino ? 0 : -ENOENT;
+	if (empty_of(reg)->device != status.st_dev ||
+	    empty_of(reg)->inode != status.st_ino)
+		return -ENOENT;
+	return !xp_is_nameless(&status) ||
+		xp_marks_have(&empty_state(queue)->marks, (int)reg->item.ident)
+		? 0 : -ENOENT;
 }
 
 static int empty_touch(struct xpoll *queue, struct xp_registration *reg,
@@ -169,8 +182,11 @@ static void empty_switched(struct xpoll *queue, struct xp_registration *reg)
 
 static void empty_detach(struct xpoll *queue, struct xp_registration *reg)
 {
-	(void)queue;
+	const struct empty_registration *empty = empty_of(reg);
+
 	xp_list_remove(&empty_of(reg)->filled);
+	if (empty->device == 0 && empty->inode == 0)
+		xp_marks_remove(&empty_state(queue)->marks, (int)reg->item.ident);
 }
 
 static int empty_collect(struct xpoll *queue, struct xp_registration *reg,
@@ -216,8 +232,12 @@ static void empty_due(struct xpoll *queue, int64_t now_ns, int room)
 
 static void empty_fini(struct xpoll *queue, void *state)
 {
+	struct empty_state *empty = state;
+
 	(void)queue;
-	xp_free(state);
+	if (empty)
+		xp_marks_close(&empty->marks);
+	xp_free(empty);
 }
 
 static int empty_inherit(struct xpoll *queue, struct xp_registration *reg)
@@ -225,6 +245,8 @@ static int empty_inherit(struct xpoll *queue, struct xp_registration *reg)
 	int64_t left = xp_sys_unsent((int)reg->item.ident);
 	int rc = left < 0 ? -EBADF : empty_state_make(queue);
 
+	if (rc == 0 && empty_of(reg)->device == 0 && empty_of(reg)->inode == 0)
+		rc = xp_marks_add(&empty_state(queue)->marks, (int)reg->item.ident);
 	xp_list_init(&empty_of(reg)->filled);
 	if (rc == 0)
 		empty_found(queue, reg, left);

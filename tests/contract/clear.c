@@ -95,6 +95,7 @@ XT_TEST(clear_write_end_is_reported_after_each_fill)
 /* S9: nobody reads it any more, which is told once */
 XT_TEST(clear_broken_pipe_is_reported_once)
 {
+	XT_NEEDS_USER_EVENTS();
 	struct xpoll *queue = xt_open();
 	struct xt_pair pipe = xt_pipe();
 	struct xpoll_event event;
@@ -255,7 +256,7 @@ XT_TEST(clear_both_directions_of_a_device_with_room_for_one_come_once)
 /* The same of a hang-up, which is about all that is registered. */
 XT_TEST(clear_terminal_hung_up_with_room_for_one_comes_once)
 {
-	if (xt_is("kqueue"))
+	if (xt_has_kqueue())
 		XT_SKIP("what nobody may look at is asked for, which brings the edge up again");
 	struct xpoll *queue = xt_open();
 	struct xt_pair pty = xt_pty();
@@ -281,7 +282,7 @@ XT_TEST(clear_beside_level_is_told_of_a_hang_up_once)
 {
 	if (xt_is("afd"))
 		XT_SKIP(XT_NO_UNIX);
-	if (xt_is("kqueue"))
+	if (xt_has_kqueue())
 		XT_SKIP("a level beside an edge brings the edge up again");
 	struct xpoll *queue = xt_open_quiet();
 	struct xt_pair pair = xt_socketpair(SOCK_STREAM);

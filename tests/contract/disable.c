@@ -73,6 +73,7 @@ XT_TEST(disable_pipe_hangup_is_silent_and_sleeps)
 /* S3 */
 XT_TEST(disable_pipe_error_is_silent_and_sleeps)
 {
+	XT_NEEDS_USER_EVENTS();
 	for (size_t i = 0; i < VARIANTS; i++) {
 		struct xpoll *queue = xt_open();
 		struct xt_pair pipe = xt_pipe();
@@ -254,6 +255,7 @@ static void refused_beside_except(int mode)
 
 XT_TEST(enabled_except_is_woken_once_by_each_error)
 {
+	XT_NEEDS_EXCEPT();
 	if (xt_is("afd"))
 		XT_SKIP("the driver is not asked about what is disabled");
 	for (size_t i = 0; i < VARIANTS; i++)

@@ -118,13 +118,22 @@ static bool edges_tell_all(void)
 	return !xt_is("afd");
 }
 
+/* Not every kernel has EXCEPT. */
+static bool has_its_filters(int row)
+{
+	for (int i = 0; i < 4; i++)
+		if (changes[row].steps[i].filter == EXCEPT && !xt_has_except())
+			return false;
+	return true;
+}
+
 /*
  * kqueue(2) tells by no other change than one of an edge whether a number is
  * still the same file, where all that is registered is one.
  */
 static bool without_touching_an_edge(int row)
 {
-	return !xt_is("kqueue") || changes[row].steps[1].filter != EXCEPT ||
+	return !xt_has_kqueue() || changes[row].steps[1].filter != EXCEPT ||
 		!(changes[row].steps[0].flags & XPOLL_CLEAR);
 }
 
@@ -133,7 +142,7 @@ XT_TEST(edge_is_not_repeated_by_changes_of_other_filters)
 	if (!edges_tell_all())
 		XT_SKIP("afd tells of new data after a read");
 	for (int row = 0; row < CHANGES; row++) {
-		if (!without_touching_an_edge(row))
+		if (!has_its_filters(row) || !without_touching_an_edge(row))
 			continue;
 		for (int kind = 0; kind < 8; kind++) {
 			struct xt_pair pair = kind & 4 ? xt_tcp()
@@ -179,15 +188,20 @@ XT_TEST(edge_is_not_repeated_by_changes_while_another_thread_sleeps)
 	if (!edges_tell_all())
 		XT_SKIP("afd tells of new data after a read");
 	struct sleeper self = {.queue = xt_open_quiet()};
+	int passed_over = 0;
 	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
 
 	XT_OK(xt_flag(self.queue, 1, USER, XPOLL_ADD));
 	XT_OK(xt_add(self.queue, pair.r, READ, XPOLL_CLEAR));
 	struct xt_thread *thread = xt_start(sleeper_run, &self);
 	for (int row = 0; row < CHANGES; row++) {
+		if (!has_its_filters(row)) {
+			passed_over++;
+			continue;
+		}
 		xt_asleep(thread);
 		xt_put(pair.w);
-		while (atomic_load(&self.reads) <= row)
+		while (atomic_load(&self.reads) <= row - passed_over)
 			xt_asleep(thread);
 		/* WRITE by level would keep it awake: let there be no room. */
 		xt_fill(pair.r);
@@ -196,7 +210,7 @@ XT_TEST(edge_is_not_repeated_by_changes_while_another_thread_sleeps)
 			XT_CHECK(changes_make(self.queue, pair.r, row, false));
 		}
 		xt_asleep(thread);
-		if (!XT_EXPECT_EQ(atomic_load(&self.reads), row + 1)) {
+		if (!XT_EXPECT_EQ(atomic_load(&self.reads), row + 1 - passed_over)) {
 			xt_note("%s", changes[row].what);
 			break;
 		}

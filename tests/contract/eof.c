@@ -82,6 +82,7 @@ XT_TEST(pipe_writer_gone_with_bytes_read_is_eof_and_bytes_are_there)
 
 XT_TEST(pipe_reader_gone_write_is_eof)
 {
+	XT_NEEDS_USER_EVENTS();
 	if (xt_is("afd"))
 		XT_SKIP("no WRITE of pipes here");
 	struct xt_pair pipe = xt_pipe();

@@ -70,6 +70,7 @@ XT_TEST(exclusive_half_close_alone_is_told)
 
 XT_TEST(exclusive_beside_except_urgent_data_comes)
 {
+	XT_NEEDS_EXCEPT();
 	for (int i = 0; i < 2; i++) {
 		struct xpoll *queue = xt_open();
 		struct xt_pair tcp = xt_tcp();

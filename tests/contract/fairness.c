@@ -214,7 +214,7 @@ static int add_state(struct xpoll *queue)
 /* Nor do states, which every wait tells anew. */
 XT_TEST(hazard_06_states_that_last_leave_room_for_the_others)
 {
-	if (xt_is("kqueue") || xt_sunos())
+	if (xt_has_kqueue() || xt_sunos())
 		XT_SKIP("only Linux has such a file");
 	struct xpoll *queue = xt_open_quiet();
 	struct xt_pair pipe = xt_pipe();
@@ -228,7 +228,7 @@ XT_TEST(hazard_06_states_that_last_leave_room_for_the_others)
 /* Closed ones tell of nothing, and must not hide the one that is open. */
 XT_TEST(many_closed_states_do_not_hide_one_that_is_ready)
 {
-	if (xt_is("kqueue") || xt_sunos())
+	if (xt_has_kqueue() || xt_sunos())
 		XT_SKIP("only Linux has such a file");
 	struct xpoll *queue = xt_open_quiet();
 	struct xpoll_event events[STATES];

@@ -18,7 +18,7 @@ static mqd_t message_queue(void)
 	char name[40];
 	mqd_t fd;
 
-	if (xt_is("kqueue") || xt_is("port"))
+	if (xt_has_kqueue() || xt_is("port"))
 		return -1;
 	(void)snprintf(name, sizeof name, "/xpoll-test-%d", (int)getpid());
 	fd = mq_open(name, O_RDWR | O_CREAT | O_EXCL | O_NONBLOCK, 0600, &room);
@@ -29,7 +29,7 @@ static mqd_t message_queue(void)
 
 static const char *lacking(void)
 {
-	return xt_is("kqueue") || xt_is("port") ? "only Linux has such a file"
+	return xt_has_kqueue() || xt_is("port") ? "only Linux has such a file"
 		: "no message queues here";
 }
 

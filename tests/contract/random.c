@@ -200,6 +200,7 @@ static void run(uint64_t seed)
 
 XT_TEST(random_level_agrees_with_poll)
 {
+	XT_NEEDS_USER_EVENTS();
 	for (uint64_t i = 0; i < 8 && !xt_failures(); i++)
 		run(xt_seed() + i);
 }

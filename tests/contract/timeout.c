@@ -192,7 +192,8 @@ XT_TEST(timeout_with_fruitless_wakeups_is_not_early)
 	uint64_t ident = (uint64_t)pest.pair.r;
 
 	XT_OK(xt_add(queue, pest.pair.r, READ, 0));
-	XT_OK(xt_add(queue, pest.pair.r, EXCEPT, 0));
+	if (xt_has_except())
+		XT_OK(xt_add(queue, pest.pair.r, EXCEPT, 0));
 	XT_OK(xt_flag(queue, ident, READ, XPOLL_DISABLE));
 	XT_OK(xt_flag(queue, ident, READ, XPOLL_ENABLE));
 	XT_OK(xt_flag(queue, ident, READ, XPOLL_DISABLE));

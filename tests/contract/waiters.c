@@ -347,7 +347,7 @@ XT_TEST(user_event_before_the_event_level_comes_is_not_missed)
  */
 XT_TEST(hang_up_that_is_not_told_does_not_keep_a_wait_busy)
 {
-	for (int i = 0; i < 2; i++) {
+	for (int i = xt_has_except() ? 0 : 1; i < 2; i++) {
 		struct xpoll *queue = xt_open_quiet();
 		struct xt_pair pair = xt_socketpair(SOCK_STREAM);
 		int fd = i ? xt_socket(AF_INET, SOCK_STREAM) : pair.r;

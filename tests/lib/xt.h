@@ -49,6 +49,24 @@
 			XT_SKIP("no POLLRDHUP here"); \
 	} while (0)
 
+/* Has this kernel a filter for EXCEPT? */
+bool xt_has_except(void);
+#define XT_NEEDS_EXCEPT() \
+	do { \
+		if (!xt_has_except()) \
+			XT_SKIP("no EVFILT_EXCEPT here"); \
+	} while (0)
+/* A kernel with kqueue(2), or a model of one; on whichever back end. */
+bool xt_has_kqueue(void);
+/* One that has no EVFILT_USER; one that does not say whether a socket listens. */
+bool xt_lacks_user_events(void);
+bool xt_lacks_acceptconn(void);
+#define XT_NEEDS_USER_EVENTS() \
+	do { \
+		if (xt_lacks_user_events()) \
+			XT_SKIP("no EVFILT_USER here: EPIPE"); \
+	} while (0)
+
 /* Which printf is meant: MinGW has two. */
 #ifdef __MINGW_PRINTF_FORMAT
 #define XT_PRINTF(text, first) \

@@ -98,6 +98,53 @@ int xt_add(struct xpoll *queue, int fd, int filter, int flags)
 	                 0, NULL);
 }
 
+bool xt_has_except(void)
+{
+	static int has = -1;
+
+	if (has < 0) {
+		struct xpoll *queue = xpoll_open(NULL);
+
+		has = xpoll_supports(queue, EXCEPT, XPOLL_NOTE_OOB);
+		xpoll_destroy(queue);
+	}
+	return has;
+}
+
+static bool model_is(const char *name)
+{
+	const char *model = getenv("MODEL_KERNEL");
+
+	return model && strcmp(model, name) == 0;
+}
+
+bool xt_lacks_acceptconn(void)
+{
+#ifdef __OpenBSD__
+	return true;
+#else
+	return model_is("openbsd7");
+#endif
+}
+
+bool xt_lacks_user_events(void)
+{
+#if defined(__OpenBSD__) || defined(__NetBSD__)
+	return true;
+#else
+	return model_is("openbsd7") || model_is("netbsd9");
+#endif
+}
+
+bool xt_has_kqueue(void)
+{
+#if defined(__linux__) || defined(__sun) || defined(_WIN32)
+	return xt_is("kqueue") || getenv("MODEL_KERNEL");
+#else
+	return true;
+#endif
+}
+
 int xt_flag(struct xpoll *queue, uint64_t ident, int filter, int flags)
 {
 	return xt_change(queue, ident, filter, flags, 0, 0, NULL);

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "os/fskind.h"
 #include "os/process.h"
 #include "os/sys.h"
 #include "os/sys_kqueue.h"
@@ -89,14 +90,86 @@ static struct xp_inode *inode_find(const struct xp_inodes *inodes, int fd)
 	return item ? XP_CONTAINER_OF(item, struct xp_inode, item) : NULL;
 }
 
+/*
+ * What is not to wake anybody again that did not listen to it.  A look reports the
+ * rest later, but for what became of the entries of a directory; ends and names are
+ * rare.
+ */
+static uint32_t kernel_passing(const struct xp_inode_user *user)
+{
+	uint32_t kernel = NOTE_ATTRIB;
+
+	if (!S_ISDIR(user->last.st_mode) ||
+	    !(user->notes & (XPOLL_NOTE_EXTEND | XPOLL_NOTE_LINK)))
+		kernel |= NOTE_WRITE | NOTE_EXTEND;
+#ifdef NOTE_OPEN
+	kernel |= NOTE_OPEN | NOTE_CLOSE | NOTE_CLOSE_WRITE | NOTE_READ;
+#endif
+	return kernel;
+}
+
 static void inode_reported(struct xp_inodes *inodes, struct xp_list *item,
                            uint32_t kernel)
 {
 	struct xp_inode_user *user =
 		XP_CONTAINER_OF(item, struct xp_inode_link, item)->user;
 
+	/* Here they are the kernel's. */
+	if (!user->ops->listens(inodes->queue, user))
+		user->ignored |= kernel & kernel_passing(user);
 	xp_inode_report(inodes, user,
 	                notes_reported(kernel, S_ISDIR(user->last.st_mode)));
+}
+
+static int inode_change(struct xp_inodes *inodes, const struct xp_inode *inode,
+                        unsigned flags, uint32_t kernel)
+{
+	struct kevent change;
+	int rc;
+
+	xp_kq_set(&change, inode->item.ident, EVFILT_VNODE, flags, kernel, 0);
+	rc = xp_sys_kevent_change(inodes->watch.fd, &change, 1);
+	return rc < 0 ? rc : -(int)change.data;
+}
+
+/* What its users want, and one that is about to be; a filter asks for something. */
+static uint32_t inode_wants(const struct xp_inode *inode,
+                            const struct xp_inode_user *more)
+{
+	struct xp_list *item = inode->links.next;
+	uint32_t kernel = NOTE_REVOKE;
+
+	if (more)
+		kernel |= kernel_notes(more->notes);
+	for (; item != &inode->links; item = item->next) {
+		const struct xp_inode_user *user =
+			XP_CONTAINER_OF(item, struct xp_inode_link, item)->user;
+
+		kernel |= kernel_notes(user->notes) & ~user->ignored;
+	}
+	return kernel;
+}
+
+static int inode_update_kernel(struct xp_inodes *inodes,
+                               const struct xp_inode *inode,
+                               const struct xp_inode_user *more)
+{
+	bool wanted = more || !xp_list_empty(&inode->links);
+
+	return inode_change(inodes, inode, wanted ? EV_ADD | EV_CLEAR : EV_DELETE,
+	                    inode_wants(inode, more));
+}
+
+static void inode_fired(struct xp_inodes *inodes, struct xp_inode *inode,
+                        uint32_t kernel)
+{
+	uint32_t before = inode_wants(inode, NULL);
+	struct xp_list *item = inode->links.next;
+
+	for (; item != &inode->links; item = item->next)
+		inode_reported(inodes, item, kernel);
+	if (inode_wants(inode, NULL) != before)
+		(void)inode_update_kernel(inodes, inode, NULL);
 }
 
 void xp_inodes_harvest(struct xp_inodes *inodes)
@@ -109,10 +182,9 @@ void xp_inodes_harvest(struct xp_inodes *inodes)
 		for (int i = 0; i < count; i++) {
 			struct xp_inode *inode =
 				inode_find(inodes, (int)events[i].ident);
-			struct xp_list *item = inode ? inode->links.next : NULL;
 
-			for (; inode && item != &inode->links; item = item->next)
-				inode_reported(inodes, item, events[i].fflags);
+			if (inode)
+				inode_fired(inodes, inode, events[i].fflags);
 		}
 	} while (count == 32);
 }
@@ -133,38 +205,6 @@ static int instance_open(struct xpoll *queue, struct xp_inodes *inodes)
 		inodes->watch.fd = -1;
 	}
 	return rc;
-}
-
-static int inode_change(struct xp_inodes *inodes, const struct xp_inode *inode,
-                        unsigned flags, uint32_t notes)
-{
-	struct kevent change;
-	int rc;
-
-	xp_kq_set(&change, inode->item.ident, EVFILT_VNODE, flags,
-	          kernel_notes(notes), 0);
-	rc = xp_sys_kevent_change(inodes->watch.fd, &change, 1);
-	return rc < 0 ? rc : -(int)change.data;
-}
-
-/* What its users want, and `more`. */
-static uint32_t inode_notes(const struct xp_inode *inode, uint32_t more)
-{
-	struct xp_list *item = inode->links.next;
-
-	for (; item != &inode->links; item = item->next)
-		more |= XP_CONTAINER_OF(item, struct xp_inode_link,
-		                        item)->user->notes;
-	return more;
-}
-
-static int inode_update_kernel(struct xp_inodes *inodes,
-                               const struct xp_inode *inode, uint32_t more)
-{
-	uint32_t notes = inode_notes(inode, more);
-
-	return inode_change(inodes, inode, notes ? EV_ADD | EV_CLEAR : EV_DELETE,
-	                    notes);
 }
 
 static void inode_drop(struct xp_inodes *inodes, struct xp_inode *inode)
@@ -203,17 +243,20 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 		rc = inode_make(inodes, user->fd, &inode);
 	/* A filter that has ended was that of a descriptor closed since. */
 	if (rc == 0 && user->self.inode &&
-	    inode_change(inodes, inode, EV_ENABLE,
-	                 inode_notes(inode, user->notes)) == -ENOENT)
+	    inode_change(inodes, inode, EV_ENABLE, inode_wants(inode, user)) ==
+	    -ENOENT)
 		return -ESTALE;
 	if (rc == 0)
-		rc = inode_update_kernel(inodes, inode, user->notes);
+		rc = inode_update_kernel(inodes, inode, user);
 	if (rc == 0 && !user->self.inode) {
 		user->self.inode = inode;
 		xp_list_append(&inode->links, &user->self.item);
 	}
 	if (inode && xp_list_empty(&inode->links))
 		inode_drop(inodes, inode);
+	/* A FIFO, which has a name; a pipe has none. */
+	if (rc == -EINVAL && S_ISFIFO(user->last.st_mode) && xp_fs_holds_fifo(user->fd))
+		rc = -ENOTSUP;
 	return rc == -ENODEV ? -ENOTSUP : rc;
 }
 
@@ -232,7 +275,7 @@ void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user)
 		return;
 	user->self.inode = NULL;
 	xp_list_remove(&user->self.item);
-	(void)inode_update_kernel(inodes, inode, 0);
+	(void)inode_update_kernel(inodes, inode, NULL);
 	if (xp_list_empty(&inode->links))
 		inode_drop(inodes, inode);
 }

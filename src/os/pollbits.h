@@ -1,0 +1,71 @@
+/*
+ * Bits of poll(2) that not every system has.
+ *
+ * POLLRDHUP is asked for and reported everywhere in here.  Where the system has no
+ * such bit it is one of the library's own, which poll(2) never sees: a bit that it
+ * does not know may mean something else to it (POLLINIGNEOF of FreeBSD), or be refused.
+ */
+#ifndef XP_OS_POLLBITS_H
+#define XP_OS_POLLBITS_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef POLLRDHUP
+#define XP_POLL_RDHUP POLLRDHUP
+#else
+/* As FreeBSD and illumos have it since they have it. */
+#ifndef XP_OWN_RDHUP
+#define XP_OWN_RDHUP 0x4000
+#endif
+#define XP_POLL_RDHUP 0 /* what poll(2) knows of it */
+#define POLLRDHUP     XP_OWN_RDHUP
+#endif
+
+/* A device may answer POLLNVAL to bits that are not in POSIX. */
+#ifndef XP_POLL_STRICT
+#ifdef __linux__
+#define XP_POLL_STRICT 0
+#else
+#define XP_POLL_STRICT 1
+#endif
+#endif
+
+/* Has the other side of a socket ended its stream?  Where no bit says so. */
+bool xp_sys_half_closed(int fd);
+
+/* Before poll(2): leave out what it does not know. */
+static inline void xp_pollbits_known(struct pollfd *fds, size_t count)
+{
+	for (size_t i = 0; POLLRDHUP != XP_POLL_RDHUP && i < count; i++)
+		fds[i].events &= (short)~POLLRDHUP;
+}
+
+/*
+ * After it: ask again, for POSIX's bits alone, where it has refused others, which
+ * stay left out of `events`.  How many are ready of those that it said are.
+ */
+int xp_pollbits_refused(struct pollfd *fds, size_t count, int ready);
+
+static inline int xp_pollbits_accept(struct pollfd *fds, size_t count, int ready)
+{
+	return XP_POLL_STRICT && XP_POLL_RDHUP && ready > 0
+		? xp_pollbits_refused(fds, count, ready) : ready;
+}
+
+/* May a socket have half an end, which these bits cannot say? */
+static inline bool xp_pollbits_in_doubt(unsigned wanted, uint32_t bits)
+{
+	return !XP_POLL_RDHUP && wanted & POLLRDHUP &&
+		(bits & (POLLIN | POLLHUP)) == POLLIN;
+}
+
+/* Does no poll(2) ever report what is wanted? */
+static inline bool xp_pollbits_mute(unsigned wanted)
+{
+	return !XP_POLL_RDHUP && (wanted & (POLLIN | POLLRDHUP)) == POLLRDHUP;
+}
+
+#endif

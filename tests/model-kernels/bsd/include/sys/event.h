@@ -1,0 +1,13 @@
+/* The drop-in's <sys/event.h>, without what a system's own does not declare. */
+#ifndef MODEL_BSD_EVENT_H
+#define MODEL_BSD_EVENT_H
+#pragma GCC system_header
+#include_next <sys/event.h>
+
+#ifdef MODEL_NO_EXCEPT
+#undef EVFILT_EXCEPT
+#endif
+#ifdef MODEL_NO_USER
+#undef EVFILT_USER
+#endif
+#endif

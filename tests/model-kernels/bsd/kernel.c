@@ -1,0 +1,108 @@
+/* Which kernel it is, and what it remembers of knotes. */
+#include "model.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct model_kernel kernels[] = {
+	{
+		.name = "freebsd12", .ignores_eof = true, .refuses_bits = true,
+		.late_trigger = true, .refuses_hung = true,
+	}, {
+		.name = "freebsd14", .knows_rdhup = true, .refuses_bits = true,
+		.late_trigger = true, .refuses_hung = true,
+	}, {
+		.name = "openbsd7", .no_user = true, .enables_once = true,
+		.eof_twice = true, .no_acceptconn = true, .pipes_alike = true,
+	}, {
+		.name = "netbsd9", .no_user = true, .pipes_alike = true,
+		.pipe_ebadf = true,
+	}, {
+		.name = "macos", .error_and_flags = true,
+	},
+};
+
+enum { KERNELS = sizeof kernels / sizeof *kernels, NOTES = 1 << 17 };
+
+/* A table by hash; what is closed is found by its inode. */
+struct note {
+	int queue; /* plus 1 */
+	int fd;
+	short filter;
+	bool enabled;
+	dev_t device;
+	ino_t inode;
+};
+
+static struct note notes[NOTES];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+const struct model_kernel *model_kernel(void)
+{
+	const char *name = getenv("MODEL_KERNEL");
+
+	for (int i = 0; name && i < KERNELS; i++)
+		if (strcmp(name, kernels[i].name) == 0)
+			return &kernels[i];
+	fprintf(stderr, "MODEL_KERNEL names no kernel\n");
+	exit(1);
+}
+
+static struct note *note_of(int queue, const struct kevent *change)
+{
+	unsigned place = ((unsigned)queue * 31 + (unsigned)change->ident * 17 +
+	                  (unsigned)-change->filter) * 0x9e3779b1u >> 15;
+
+	for (int i = 0; i < NOTES; i++) {
+		struct note *note = &notes[(place + (unsigned)i) % NOTES];
+
+		if (!note->queue || (note->queue == queue + 1 &&
+		                     note->fd == (int)change->ident &&
+		                     note->filter == change->filter))
+			return note;
+	}
+	fprintf(stderr, "too many knotes for the model\n");
+	exit(1);
+}
+
+void model_note(int queue, const struct kevent *change)
+{
+	struct stat status = {0};
+
+	if (!(change->flags & (EV_ADD | EV_ENABLE | EV_DISABLE)))
+		return;
+	(void)__real_fstat((int)change->ident, &status);
+	pthread_mutex_lock(&lock);
+	struct note *note = note_of(queue, change);
+	bool known = note->queue && note->inode == status.st_ino &&
+		note->device == status.st_dev;
+
+	*note = (struct note){
+		.queue = queue + 1, .fd = (int)change->ident,
+		.filter = change->filter,
+		.device = status.st_dev, .inode = status.st_ino,
+		.enabled = change->flags & EV_DISABLE ? false
+			: change->flags & EV_ENABLE ? true
+			: known ? note->enabled : true,
+	};
+	pthread_mutex_unlock(&lock);
+}
+
+bool model_is_enabled(int queue, const struct kevent *change)
+{
+	struct stat status;
+	bool enabled = false;
+
+	/* All eventfds of Linux have one inode. */
+	if (__real_fstat((int)change->ident, &status) < 0 || !(status.st_mode & S_IFMT))
+		return false;
+	pthread_mutex_lock(&lock);
+	const struct note *note = note_of(queue, change);
+	if (note->queue && note->inode == status.st_ino &&
+	    note->device == status.st_dev)
+		enabled = note->enabled;
+	pthread_mutex_unlock(&lock);
+	return enabled;
+}

@@ -1,0 +1,159 @@
+/* kevent(2). */
+#include "model.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHANGES_MOST = 256 };
+
+int __wrap_kevent(int queue, const struct kevent *changes, int len,
+                  struct kevent *events, int cap, const struct timespec *timeout);
+int __real_kevent(int queue, const struct kevent *changes, int len,
+                  struct kevent *events, int cap, const struct timespec *timeout);
+
+static bool is_of_fd(const struct kevent *record)
+{
+	return record->filter == EVFILT_READ || record->filter == EVFILT_WRITE ||
+		record->filter == EVFILT_EXCEPT;
+}
+
+/* Is it a terminal, or a pipe, of which the other end is closed? */
+static bool hung_terminal(int fd)
+{
+	struct pollfd look = {.fd = fd, .events = POLLIN};
+	struct stat status;
+
+	return __real_fstat(fd, &status) == 0 && S_ISCHR(status.st_mode) &&
+		__real_poll(&look, 1, 0) > 0 && look.revents & POLLHUP;
+}
+
+static bool there_already(int queue, const struct kevent *change)
+{
+	static const struct timespec zero;
+	/* Nothing is changed by this. */
+	struct kevent probe = *change;
+
+	probe.flags = EV_RECEIPT;
+	probe.fflags = NOTE_FFNOP;
+	return __real_kevent(queue, &probe, 1, &probe, 1, &zero) == 1 &&
+		probe.data == 0;
+}
+
+/* The error of a change that this kernel refuses; 0: it does not. */
+static int refused(const struct kevent *change)
+{
+	const struct model_kernel *kernel = model_kernel();
+	struct stat status;
+
+	if (kernel->no_user && change->filter == EVFILT_USER)
+		return EINVAL;
+	if (!(change->flags & EV_ADD) ||
+	    __real_fstat((int)change->ident, &status) < 0)
+		return 0;
+	if (change->filter == EVFILT_VNODE &&
+	    (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode)))
+		return EINVAL;
+	if (kernel->refuses_hung && is_of_fd(change) &&
+	    hung_terminal((int)change->ident))
+		return ENXIO;
+	return 0;
+}
+
+/* 0: it is to be made; 1: it is done; or an error. */
+static int prepare(int queue, struct kevent *change)
+{
+	const struct model_kernel *kernel = model_kernel();
+	int error = refused(change);
+
+	if (error)
+		return error;
+	if (kernel->late_trigger && change->filter == EVFILT_USER &&
+	    change->flags & EV_ADD && change->fflags & NOTE_TRIGGER &&
+	    !there_already(queue, change))
+		change->fflags &= ~NOTE_TRIGGER;
+	if (!is_of_fd(change) || !kernel->enables_once)
+		return 0;
+	if ((change->flags & ~EV_RECEIPT) == EV_ENABLE &&
+	    model_is_enabled(queue, change))
+		return -1;
+	model_note(queue, change);
+	return 0;
+}
+
+static void answer(struct kevent *event, const struct kevent *change)
+{
+	const struct model_kernel *kernel = model_kernel();
+
+	if (kernel->pipe_ebadf && event->filter == EVFILT_WRITE &&
+	    event->data == EPIPE)
+		event->data = EBADF;
+	if (kernel->error_and_flags)
+		event->flags |= change->flags;
+}
+
+/* One change, as it is alone; its receipt, or its error, into *event: how many. */
+static int change_one(int queue, struct kevent *change, struct kevent *event)
+{
+	static const struct timespec zero;
+	struct kevent receipt = *change;
+	bool receipts = change->flags & EV_RECEIPT;
+	int rc = prepare(queue, change);
+
+	if (rc == 0) {
+		change->flags |= EV_RECEIPT;
+		if (__real_kevent(queue, change, 1, &receipt, 1, &zero) < 0)
+			return -1;
+	} else {
+		receipt.flags = EV_ERROR;
+		receipt.data = rc > 0 ? rc : 0;
+	}
+	if (receipt.data == 0 && !receipts)
+		return 0;
+	*event = receipt;
+	answer(event, change);
+	return 1;
+}
+
+/* A level end of file comes twice where there is room. */
+static int twice(struct kevent *events, int count, int cap)
+{
+	int len = count;
+
+	for (int i = 0; i < count && len < cap; i++)
+		if (events[i].filter == EVFILT_READ && events[i].flags & EV_EOF &&
+		    !(events[i].flags & EV_CLEAR))
+			events[len++] = events[i];
+	return len;
+}
+
+/* Changes one after the other; if one has failed there is no look. */
+int __wrap_kevent(int queue, const struct kevent *changes, int len,
+                  struct kevent *events, int cap, const struct timespec *timeout)
+{
+	struct kevent copy[CHANGES_MOST];
+	int count = 0;
+
+	if (len > CHANGES_MOST)
+		exit(1);
+	if (len > 0) /* Both may be one array. */
+		memcpy(copy, changes, (size_t)len * sizeof *copy);
+	for (int i = 0; i < len; i++) {
+		struct kevent event;
+		int rc = change_one(queue, &copy[i], &event);
+
+		if (rc < 0)
+			return -1;
+		if (rc > 0 && count == cap) {
+			errno = (int)event.data;
+			return event.data ? -1 : count;
+		}
+		if (rc > 0)
+			events[count++] = event;
+	}
+	if (count > 0)
+		return count;
+	count = __real_kevent(queue, NULL, 0, events, cap, timeout);
+	return model_kernel()->eof_twice && count > 0 ? twice(events, count, cap)
+		: count;
+}

@@ -1,0 +1,174 @@
+/* poll(2), and what a descriptor says of itself. */
+#include "model.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	INIGNEOF = 0x2000,
+	RDHUP = 0x2000,
+	STANDARD = POLLIN | POLLOUT | POLLPRI | POLLERR | POLLHUP | POLLNVAL,
+	LOOKS_FEW = 4096,
+};
+
+int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms);
+int __wrap_ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
+                 const sigset_t *mask);
+int __real_ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
+                 const sigset_t *mask);
+int __wrap_fstat(int fd, struct stat *status);
+int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *size);
+int __real_getsockopt(int fd, int level, int name, void *value, socklen_t *size);
+
+static bool refuses(const struct pollfd *look, short asked)
+{
+	struct stat status;
+
+	return asked & ~STANDARD && model_kernel()->refuses_bits &&
+		__real_fstat(look->fd, &status) == 0 && S_ISCHR(status.st_mode);
+}
+
+static bool ends_are_ignored(const struct pollfd *look)
+{
+	return look->events & INIGNEOF && model_kernel()->ignores_eof;
+}
+
+/* How many are ready at once, as this kernel is asked. */
+static int refuse_all(struct pollfd *fds, nfds_t count, const short *asked)
+{
+	int ready = 0;
+
+	for (nfds_t i = 0; i < count; i++)
+		ready += refuses(&fds[i], asked[i]);
+	return ready;
+}
+
+/* Linux has answered: as this kernel does. */
+static int answer_all(struct pollfd *fds, nfds_t count, const short *asked)
+{
+	int ready = 0;
+
+	for (nfds_t i = 0; i < count; i++) {
+		if (refuses(&fds[i], asked[i]))
+			fds[i].revents = POLLNVAL;
+		ready += fds[i].revents != 0;
+	}
+	return ready;
+}
+
+/* What Linux is asked: those whose ends are ignored are not there. */
+static void ask_all(struct pollfd *fds, nfds_t count, short *asked)
+{
+	for (nfds_t i = 0; i < count; i++) {
+		asked[i] = fds[i].events;
+		if (!model_kernel()->knows_rdhup)
+			fds[i].events &= ~RDHUP;
+	}
+}
+
+/* A pipe that is at its end is silent, for good, if that is what was asked for. */
+static int silence_ends(struct pollfd *fds, nfds_t count)
+{
+	int silent = 0;
+
+	for (nfds_t i = 0; i < count; i++)
+		if (ends_are_ignored(&fds[i]) && fds[i].revents & POLLHUP &&
+		    !(fds[i].revents & POLLIN)) {
+			fds[i].revents = 0;
+			silent++;
+		}
+	return silent;
+}
+
+/*
+ * Asked for what it ignores, the kernel sleeps on.  Here it looks again now and then,
+ * so that a test that waits for it can end.
+ */
+static int poll_as_kernel(struct pollfd *fds, nfds_t count,
+                          const struct timespec *timeout, const sigset_t *mask,
+                          short *asked)
+{
+	static const struct timespec zero, soon = {.tv_nsec = 10000000};
+	bool looks = timeout && !timeout->tv_sec && !timeout->tv_nsec;
+	int silent;
+	int rc;
+
+	ask_all(fds, count, asked);
+	if (refuse_all(fds, count, asked) > 0)
+		timeout = &zero;
+	rc = __real_ppoll(fds, count, timeout, mask);
+	rc = rc < 0 ? rc : answer_all(fds, count, asked);
+	for (nfds_t i = 0; i < count; i++)
+		fds[i].events = asked[i];
+	if (rc < 0)
+		return rc;
+	silent = silence_ends(fds, count);
+	if (rc == silent && silent > 0 && !looks)
+		(void)__real_ppoll(NULL, 0, &soon, mask);
+	return rc - silent;
+}
+
+int __wrap_ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
+                 const sigset_t *mask)
+{
+	short few[LOOKS_FEW];
+	short *asked = few;
+	int rc;
+
+	if (count > LOOKS_FEW)
+		asked = malloc(count * sizeof *asked);
+	if (!asked)
+		return -1;
+	rc = poll_as_kernel(fds, count, timeout, mask, asked);
+	if (asked != few)
+		free(asked);
+	return rc;
+}
+
+int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms)
+{
+	struct timespec timeout = {
+		.tv_sec = timeout_ms / 1000,
+		.tv_nsec = timeout_ms % 1000 * 1000000L,
+	};
+
+	return __wrap_ppoll(fds, count, timeout_ms < 0 ? NULL : &timeout, NULL);
+}
+
+/* A socket has no inode, and a pipe no name. */
+int __wrap_fstat(int fd, struct stat *status)
+{
+	static dev_t pipes;
+	int rc = __real_fstat(fd, status);
+	struct stat one;
+	int ends[2];
+
+	if (rc == 0 && S_ISFIFO(status->st_mode) && !pipes && pipe(ends) == 0) {
+		(void)__real_fstat(ends[0], &one);
+		pipes = one.st_dev;
+		close(ends[0]);
+		close(ends[1]);
+	}
+	if (rc == 0 && S_ISFIFO(status->st_mode) && status->st_dev == pipes)
+		status->st_nlink = 0;
+	if (rc == 0 && (S_ISSOCK(status->st_mode) ||
+	                (S_ISFIFO(status->st_mode) && model_kernel()->pipes_alike))) {
+		status->st_dev = 0;
+		status->st_ino = 0;
+	}
+	return rc;
+}
+
+int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *size)
+{
+	if (level == SOL_SOCKET && name == SO_ACCEPTCONN &&
+	    model_kernel()->no_acceptconn) {
+		errno = ENOPROTOOPT;
+		return -1;
+	}
+	return __real_getsockopt(fd, level, name, value, size);
+}
