@@ -118,6 +118,23 @@ XT_TEST(data_after_add_wakes_the_waiter)
 	XT_CHECK(sleeper_got(&sleeper, (uint64_t)pipe.r, READ));
 }
 
+/* What has to be watched apart is watched in another way, which the sleeper missed. */
+XT_TEST(data_after_add_of_an_edge_and_a_level_wakes_the_waiter)
+{
+	static const int clear[][2] = {{XPOLL_CLEAR, 0}, {0, XPOLL_CLEAR}};
+
+	for (int i = 0; i < 2; i++) {
+		struct sleeper sleeper = {.queue = xt_open()};
+		struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+
+		sleeper_start(&sleeper, sleeper_event);
+		XT_OK(xt_add(sleeper.queue, pair.r, READ, clear[i][0]));
+		XT_OK(xt_add(sleeper.queue, pair.r, WRITE, XPOLL_DISABLE | clear[i][1]));
+		XT_OK(xt_flag(sleeper.queue, (uint64_t)pair.r, WRITE, XPOLL_ENABLE));
+		XT_CHECK(sleeper_got(&sleeper, (uint64_t)pair.r, WRITE));
+	}
+}
+
 XT_TEST(add_of_file_wakes_the_waiter)
 {
 	struct sleeper sleeper = {.queue = xt_open()};
