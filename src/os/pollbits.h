@@ -51,21 +51,22 @@ int xp_pollbits_refused(struct pollfd *fds, size_t count, int ready);
 
 static inline int xp_pollbits_accept(struct pollfd *fds, size_t count, int ready)
 {
-	return XP_POLL_STRICT && XP_POLL_RDHUP && ready > 0
-		? xp_pollbits_refused(fds, count, ready) : ready;
+	bool asks = XP_POLL_STRICT != 0 && XP_POLL_RDHUP != 0;
+
+	return asks && ready > 0 ? xp_pollbits_refused(fds, count, ready) : ready;
 }
 
 /* May a socket have half an end, which these bits cannot say? */
 static inline bool xp_pollbits_in_doubt(unsigned wanted, uint32_t bits)
 {
-	return !XP_POLL_RDHUP && wanted & POLLRDHUP &&
+	return XP_POLL_RDHUP == 0 && wanted & POLLRDHUP &&
 		(bits & (POLLIN | POLLHUP)) == POLLIN;
 }
 
 /* Does no poll(2) ever report what is wanted? */
 static inline bool xp_pollbits_mute(unsigned wanted)
 {
-	return !XP_POLL_RDHUP && (wanted & (POLLIN | POLLRDHUP)) == POLLRDHUP;
+	return XP_POLL_RDHUP == 0 && (wanted & (POLLIN | POLLRDHUP)) == POLLRDHUP;
 }
 
 #endif
