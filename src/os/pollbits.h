@@ -15,7 +15,9 @@
 
 #ifdef POLLRDHUP
 #define XP_POLL_RDHUP POLLRDHUP
+#define XP_POLL_LACKS_RDHUP 0
 #else
+#define XP_POLL_LACKS_RDHUP 1
 /* As FreeBSD and illumos have it since they have it. */
 #ifndef XP_OWN_RDHUP
 #define XP_OWN_RDHUP 0x4000
@@ -34,7 +36,15 @@
 #endif
 
 /* Has the other side of a socket ended its stream?  Where no bit says so. */
+#if XP_POLL_LACKS_RDHUP
 bool xp_sys_half_closed(int fd);
+#else
+static inline bool xp_sys_half_closed(int fd)
+{
+	(void)fd;
+	return false;
+}
+#endif
 
 /* Before poll(2): leave out what it does not know. */
 static inline void xp_pollbits_known(struct pollfd *fds, size_t count)

@@ -12,12 +12,14 @@
 #include "os/pollbits.h"
 #include "os/sys.h"
 
+#if XP_POLL_LACKS_RDHUP
 /* Older kernels do not say so before what there is was read. */
 bool xp_sys_half_closed(int fd)
 {
 	(void)fd;
 	return false;
 }
+#endif
 
 int64_t xp_sys_unread(int fd)
 {

@@ -89,9 +89,11 @@ int64_t xp_sys_kevent_ask(int fd, int filter)
 	return rc > 0 ? record.data : rc;
 }
 
+#if XP_POLL_LACKS_RDHUP
 bool xp_sys_half_closed(int fd)
 {
 	struct kevent record;
 
 	return kevent_ask(fd, EVFILT_READ, &record) > 0 && record.flags & EV_EOF;
 }
+#endif

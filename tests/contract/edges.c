@@ -222,24 +222,6 @@ XT_TEST(edge_is_not_repeated_by_changes_while_another_thread_sleeps)
 	xt_join(thread);
 }
 
-/* What is added beside an edge, and is ready, comes to the thread that sleeps. */
-XT_TEST(filter_added_beside_an_edge_comes_to_the_sleeper)
-{
-	struct sleeper self = {.queue = xt_open_quiet()};
-	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
-
-	XT_OK(xt_flag(self.queue, 1, USER, XPOLL_ADD));
-	XT_OK(xt_add(self.queue, pair.r, READ, XPOLL_CLEAR));
-	struct xt_thread *thread = xt_start(sleeper_run, &self);
-	xt_asleep(thread);
-	XT_OK(xt_add(self.queue, pair.r, WRITE, XPOLL_CLEAR));
-	while (atomic_load(&self.writes) == 0)
-		xt_asleep(thread);
-	XT_EXPECT_EQ(atomic_load(&self.reads), 0);
-	XT_OK(xt_trigger(self.queue, 1));
-	xt_join(thread);
-}
-
 /* The usual program of kqueue(2): WRITE comes and goes, READ is an edge. */
 XT_TEST(edge_of_the_usual_kqueue_program_comes_once)
 {

@@ -50,6 +50,9 @@ static const struct {
 	{"edge_of_the_usual_kqueue_program", -1},
 	{"edge_is_not_repeated", -1},
 	{"edge_beside_it", -1},
+	{"beside_a_reported_edge", -1},
+	{"edge_delivered_behind_a_level", -1},
+	{"add_of_an_edge_and_a_level", -1},
 	/* An edge that cannot be looked at is told again rather than lost. */
 	{"told_of_a_hang_up_once", SWEEP_POLL_NOW},
 	{"both_edges_come", SWEEP_POLL_NOW},
