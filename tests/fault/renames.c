@@ -152,7 +152,7 @@ XT_TEST(moves_out_are_moves)
 {
 	struct xpoll *queue = xt_open_quiet();
 	int fd = directory(queue, "d");
-	char from[8], to[8];
+	char from[16], to[16];
 
 	for (int i = 0; i < 5; i++) {
 		(void)snprintf(from, sizeof from, "d/%d", i);
