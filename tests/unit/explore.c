@@ -15,7 +15,8 @@
 
 enum {
 	EXHAUSTIVE = 6, /* length of the sequences that are all gone through */
-	WALKS = 4000,
+	WALKS = 2000,
+	SECONDS = 600, /* a limit for instrumented builds on a busy machine */
 	STATES_MOST = 1 << 22,
 };
 
@@ -43,6 +44,7 @@ XT_TEST(every_order_of_steps_keeps_the_contract)
 	unsigned front_len = 1, fresh_len, runs = 0;
 	struct xt_thread *other;
 
+	xt_watchdog(SECONDS);
 	seen = calloc(STATES_MOST, sizeof *seen);
 	front = calloc(STATES_MOST / 2, EXHAUSTIVE);
 	fresh = calloc(STATES_MOST / 2, EXHAUSTIVE);
@@ -80,6 +82,7 @@ XT_TEST(long_sequences_keep_the_contract)
 {
 	struct xt_thread *other = explore_begin();
 
+	xt_watchdog(SECONDS);
 	for (unsigned walk = 0; walk < WALKS && !fault; walk++) {
 		random_state = walk;
 		length = 0;
