@@ -53,6 +53,8 @@ if(TARGET xpoll_kqueue)
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()
 
+# A page of several names is a file and links to it, installed as links: both man-db and
+# mandoc find what they lead to, in the installation and in the source tree.
 foreach(section 1 2 3 7)
   file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/*.${section})
   if(pages)

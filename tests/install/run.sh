@@ -36,6 +36,10 @@ check_tree() {
 		share/doc/xpoll/DIFFERENCES.md share/doc/xpoll/docs/guide/from-epoll.md; do
 		[ -f "$work/prefix/$file" ] || fail "$file is not installed"
 	done
+	for page in "$work"/prefix/share/man/man?/*; do
+		[ -s "$page" ] || fail "$page is empty, or leads nowhere"
+	done
+	[ -e "$work/prefix/share/man/man3/xpoll_create.3" ] || fail "a page's other name is missing"
 	"$work/prefix/bin/xpoll" info >/dev/null || fail "the installed command does not run"
 	case $build in
 	*asan | *tsan) ;; # A library with a sanitizer in it loads into no other program.
