@@ -52,6 +52,11 @@ def check_names():
     for page in sorted(MAN.glob("*.3")):
         if page.stem not in names | OTHER_PAGES:
             yield f"docs/man/{page.name}: no such function"
+    for page in pages():
+        for name, section in re.findall(r"^\.(?:It )?Xr (xpoll\S*|kqueue|kevent) (\d)",
+                                        page.read_text(), re.M):
+            if not (MAN / f"{name}.{section}").exists():
+                yield f"docs/man/{page.name}: there is no {name}({section})"
 
 
 def pages():

@@ -19,6 +19,7 @@ package_of() {
 	*:c++) echo g++ ;;
 	apt-get:x86_64-w64-mingw32-gcc-posix) echo gcc-mingw-w64-x86-64-posix ;;
 	apt-get:wine) echo wine wine64 ;;
+	apt-get:groff) echo groff-base ;;
 	apt-get:ninja | dnf:ninja) echo ninja-build ;;
 	apk:ninja) echo samurai ;;
 	pkgin:ninja) echo ninja-build ;;
@@ -174,6 +175,6 @@ need_cross_windows() {
 need_check() {
 	need_test
 	need_oldest_rust
-	need valgrind mandoc bash zsh
+	need valgrind mandoc groff bash zsh
 	if [ "$manager" = dnf ]; then install_packages $(package_of sanitizers); fi
 }

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Every manual page reads well on a terminal of 80 columns.
+
+  manpages.py groff|man|mandoc [PAGE...]   one line per finding; exit 1 if there is any
+  manpages.py --self-test                  each kind of finding, in pages made for it
+
+Renders the pages of docs/man, or those named, by groff(1), by the man(1) of man-db, or by
+mandoc(1). Findings: what the renderer warns of, lines over 80 columns, and tables whose last
+column is so narrow that it has one word a line. man reads the pages by the names of the source
+tree, links among them. Exit status 77: this renderer is not installed.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+MAN = Path(__file__).resolve().parent.parent / "docs" / "man"
+COLUMNS = 80
+RENDERERS = {
+    "groff": ["groff", "-t", "-mdoc", "-Tutf8", "-wmac", "-P-cbou", f"-rLL={COLUMNS}n"],
+    "man": ["man", "--warnings", "-l"],
+    "mandoc": ["mandoc", "-T", "utf8", "-O", f"width={COLUMNS}", "-W", "warning"],
+}
+# Nothing else of the caller's, whose MANOPT, MANROFFOPT or pager would change what is printed.
+ENVIRONMENT = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "MANWIDTH": str(COLUMNS),
+               "MANPAGER": "cat", "PAGER": "cat", "HOME": "/"}
+
+
+def installed(renderer):
+    if not shutil.which(renderer):
+        return False
+    if renderer != "man":
+        return True
+    # Other commands of this name know no -l; that of a minimal system is a notice.
+    version = subprocess.run(["man", "--version"], capture_output=True, text=True)
+    return re.match(r"man \d", version.stdout) is not None
+
+
+def render(renderer, page):
+    """(text without overstriking, warnings)"""
+    result = subprocess.run([*RENDERERS[renderer], page], capture_output=True, text=True,
+                            encoding="utf-8", env=ENVIRONMENT)
+    warnings = result.stderr.strip()
+    if result.returncode != 0 and not warnings:
+        warnings = f"exit status {result.returncode}"
+    return re.sub(".\b", "", result.stdout), warnings
+
+
+def squeezed(lines):
+    """The lines that begin a column of single words, three or more below each other."""
+    lonely = 0
+    for number, line in enumerate(lines, 1):
+        if re.match(r" {40,}\S+$", line):
+            lonely += 1
+            if lonely == 3:
+                yield number - 2
+        else:
+            lonely = 0
+
+
+def check(renderer, page):
+    text, warnings = render(renderer, page)
+    lines = text.splitlines()
+    yield from warnings.splitlines()
+    if len(lines) < 5:
+        yield "nothing is printed"
+    for number, line in enumerate(lines, 1):
+        if len(line) > COLUMNS:
+            yield f"line {number} as printed has {len(line)} columns: {line.strip()}"
+    for number in squeezed(lines):
+        yield f"line {number} as printed: one word a line: {lines[number - 1].strip()}"
+
+
+def findings(renderer, paths):
+    for path in paths:
+        if path.is_symlink() and renderer != "man":
+            continue # The page that it leads to is read under its own name.
+        for finding in check(renderer, path):
+            yield f"{path.name}: by {renderer}: {finding}"
+
+
+PAGE = """.Dd January 1, 2000
+.Dt PLANTED 7
+.Os
+.Sh NAME
+.Nm planted
+.Nd a page for the test
+.Sh DESCRIPTION
+"""
+PLANTED = {
+    "columns": ".Bd -literal\n" + "x" * 90 + "\n.Ed\n",
+    "one word a line": f""".Bl -column "{'m' * 58}" "{'m' * 10}"
+.It narrow Ta considerations recommendations characteristics responsibilities
+.El
+""",
+    "macro|no_such": ".no_such macro\n",
+}
+
+
+def self_test():
+    """What was not found, by the renderers that are here."""
+    here = [renderer for renderer in RENDERERS if installed(renderer)]
+    if not here:
+        skip("no renderer")
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "planted.7"
+        for renderer in here:
+            page.write_text(PAGE + "It has none.\n")
+            yield from check(renderer, page)
+            for pattern, text in PLANTED.items():
+                page.write_text(PAGE + text)
+                if not re.search(pattern, "\n".join(check(renderer, page))):
+                    yield f"{renderer}: nothing found for {pattern}"
+            page.write_text(".so man7/other.7\n")
+            if not list(check(renderer, page)):
+                yield f"{renderer}: a page that leads nowhere was not found"
+
+
+def skip(what):
+    print(f"SKIP: {what} is not installed")
+    sys.exit(77)
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        found = list(self_test())
+    elif len(sys.argv) > 1 and sys.argv[1] in RENDERERS:
+        renderer, *named = sys.argv[1:]
+        if not installed(renderer):
+            skip("man-db" if renderer == "man" else renderer)
+        found = list(findings(renderer, map(Path, named) if named else sorted(
+            MAN.glob("*.[1-8]"))))
+    else:
+        sys.exit(__doc__)
+    print("\n".join(found) or "manpages: nothing to complain about")
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()
