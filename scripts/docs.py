@@ -53,6 +53,8 @@ def check_names():
         if page.stem not in names | OTHER_PAGES:
             yield f"docs/man/{page.name}: no such function"
     for page in pages():
+        if not re.search(rf"^\.Dt {re.escape(page.stem)} ", page.read_text(), re.M | re.I):
+            yield f"docs/man/{page.name}: has the title of another page; make it a link"
         for name, section in re.findall(r"^\.(?:It )?Xr (xpoll\S*|kqueue|kevent) (\d)",
                                         page.read_text(), re.M):
             if not (MAN / f"{name}.{section}").exists():
