@@ -105,7 +105,7 @@ def self_test():
     """What was not found, by the renderers that are here."""
     here = [renderer for renderer in RENDERERS if installed(renderer)]
     if not here:
-        skip("no renderer")
+        skip("none of groff, man-db and mandoc is installed")
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "planted.7"
         for renderer in here:
@@ -120,8 +120,8 @@ def self_test():
                 yield f"{renderer}: a page that leads nowhere was not found"
 
 
-def skip(what):
-    print(f"SKIP: {what} is not installed")
+def skip(why):
+    print(f"SKIP: {why}")
     sys.exit(77)
 
 
@@ -131,7 +131,7 @@ def main():
     elif len(sys.argv) > 1 and sys.argv[1] in RENDERERS:
         renderer, *named = sys.argv[1:]
         if not installed(renderer):
-            skip("man-db" if renderer == "man" else renderer)
+            skip(("man-db" if renderer == "man" else renderer) + " is not installed")
         found = list(findings(renderer, map(Path, named) if named else sorted(
             MAN.glob("*.[1-8]"))))
     else:
