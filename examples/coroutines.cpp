@@ -116,14 +116,14 @@ int run(const char *port)
 {
 	xpoll::queue queue;
 	xpoll::event events[64];
-	int listener = loopback_listen(port);
 
-	if (listener < 0)
-		return 1;
 	woken = &queue;
 	std::signal(SIGPIPE, SIG_IGN);
 	std::signal(SIGINT, on_signal);
 	std::signal(SIGTERM, on_signal);
+	int listener = loopback_listen(port);
+	if (listener < 0)
+		return 1;
 	accept_all(queue, listener);
 	while (!stopping)
 		for (const xpoll::event &event : queue.wait(events))
@@ -138,7 +138,7 @@ int run(const char *port)
 int main(int argc, char **argv)
 {
 	try {
-		return run(argc > 1 ? argv[1] : "7777");
+		return run(argc > 1 ? argv[1] : "0");
 	} catch (const std::exception &error) {
 		std::fprintf(stderr, "coroutines: %s\n", error.what());
 		return 1;

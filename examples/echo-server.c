@@ -23,9 +23,8 @@
 #define BATCH 64
 
 struct connection {
-	int fd;
-	size_t sent, len; /* what is in buffer, and how much of it was sent */
-	char buffer[4096];
+	int fd, waits; /* waits for room */
+	struct loopback_text text;
 };
 
 static struct xpoll *queue;
@@ -71,44 +70,18 @@ static void connection_open(int fd)
 		connection_close(it);
 }
 
-/* Send from the buffer.  1: the rest has to wait; 0: all sent; -1: broken. */
-static int connection_send(struct connection *it)
+/* Returns -1 when the connection is to be closed. */
+static int connection_serve(struct connection *it)
 {
-	ssize_t len = write(it->fd, it->buffer + it->sent, it->len - it->sent);
+	int more = loopback_echo(it->fd, &it->text);
+	int wanted = more ? XPOLL_FILT_WRITE : XPOLL_FILT_READ;
+	int other = more ? XPOLL_FILT_READ : XPOLL_FILT_WRITE;
 
-	if (len < 0 && errno != EAGAIN && errno != EINTR)
-		return -1;
-	it->sent += len > 0 ? (size_t)len : 0;
-	return it->sent < it->len;
-}
-
-/* These two return -1 when the connection is to be closed. */
-static int connection_readable(struct connection *it)
-{
-	ssize_t len = read(it->fd, it->buffer, sizeof it->buffer);
-	int more;
-
-	if (len < 0 && (errno == EAGAIN || errno == EINTR))
-		return 0;
-	if (len <= 0)
-		return -1;
-	it->sent = 0;
-	it->len = (size_t)len;
-	more = connection_send(it);
-	if (more <= 0)
-		return more;
-	change(it->fd, XPOLL_FILT_READ, XPOLL_DISABLE, NULL);
-	return change(it->fd, XPOLL_FILT_WRITE, XPOLL_ENABLE, NULL);
-}
-
-static int connection_writable(struct connection *it)
-{
-	int more = connection_send(it);
-
-	if (more != 0)
+	if (more < 0 || more == it->waits)
 		return more < 0 ? -1 : 0;
-	change(it->fd, XPOLL_FILT_WRITE, XPOLL_DISABLE, NULL);
-	return change(it->fd, XPOLL_FILT_READ, XPOLL_ENABLE, NULL);
+	it->waits = more;
+	change(it->fd, other, XPOLL_DISABLE, NULL);
+	return change(it->fd, wanted, XPOLL_ENABLE, NULL);
 }
 
 static void accept_one(void)
@@ -124,15 +97,10 @@ static void accept_one(void)
 static void serve(const struct xpoll_event *event)
 {
 	struct connection *it = event->udata;
-	int result;
 
-	if (it == NULL) {
+	if (it == NULL)
 		accept_one();
-		return;
-	}
-	result = event->filter == XPOLL_FILT_READ ? connection_readable(it)
-	                                          : connection_writable(it);
-	if (result < 0)
+	else if (connection_serve(it) < 0)
 		connection_close(it);
 }
 
@@ -143,12 +111,14 @@ int main(int argc, char **argv)
 	int count = 0;
 
 	queue = xpoll_open(NULL);
-	listener = loopback_listen(argc > 1 ? argv[1] : "7777");
-	if (queue == NULL || listener < 0)
+	if (queue == NULL)
 		return 1;
 	signal(SIGPIPE, SIG_IGN);
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
+	listener = loopback_listen(argc > 1 ? argv[1] : "0");
+	if (listener < 0)
+		return 1;
 	change(listener, XPOLL_FILT_READ, XPOLL_ADD, NULL);
 	while (!stopping && (count >= 0 || errno == EINTR)) {
 		count = xpoll_event(queue, NULL, 0, events, BATCH, -1);

@@ -71,3 +71,21 @@ int loopback_accept(int listener)
 	}
 	return fd;
 }
+
+int loopback_echo(int fd, struct loopback_text *it)
+{
+	ssize_t len;
+
+	if (it->sent == it->len) {
+		len = read(fd, it->text, sizeof it->text);
+		if (len <= 0)
+			return len < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
+		it->sent = 0;
+		it->len = (size_t)len;
+	}
+	len = write(fd, it->text + it->sent, it->len - it->sent);
+	if (len < 0 && errno != EAGAIN && errno != EINTR)
+		return -1;
+	it->sent += len > 0 ? (size_t)len : 0;
+	return it->sent < it->len;
+}

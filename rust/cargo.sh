@@ -48,10 +48,10 @@ test)
 	;;
 examples)
 	loudly cargo build -p xpoll --examples
+	XPOLL_LANGUAGE=rust
 	XPOLL_EXAMPLES=$CARGO_TARGET_DIR/debug/examples
-	export XPOLL_EXAMPLES
-	cd ../tests/examples || exit 1
-	exec sh ../tool/python.sh test_bindings.py -v
+	export XPOLL_LANGUAGE XPOLL_EXAMPLES
+	exec sh ../tests/tool/python.sh ../tests/examples/test_bindings.py -v
 	;;
 polling)
 	loudly cargo test

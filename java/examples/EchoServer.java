@@ -1,76 +1,69 @@
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import org.xpoll.Event;
 import org.xpoll.Events;
 import org.xpoll.Poller;
+import sun.misc.Signal;
 
-/** One thread repeats what each client sends: {@code EchoServer [PORT]}. */
+/** One thread sends back what comes, until SIGINT or SIGTERM: {@code EchoServer [PORT]}. */
 class EchoServer {
     private static final Duration FOR_EVER = Duration.ofSeconds(-1);
 
-    /** A connection, and what of it was read and not written yet. */
-    private record Client(SocketChannel channel, ByteBuffer buffer) {}
-
     private final Poller poller = new Poller();
     private final ServerSocketChannel server = ServerSocketChannel.open();
+    private final int serverFd;
+    private volatile boolean ending;
 
     private EchoServer(int port) throws IOException {
-        server.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
+        for (String name : new String[] {"INT", "TERM"}) {
+            Signal.handle(new Signal(name), signal -> {
+                ending = true;
+                poller.wakeup();
+            });
+        }
+        server.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 1024);
         server.configureBlocking(false);
-        poller.add(server, Poller.POLLIN);
+        serverFd = poller.add(server, Poller.POLLIN);
         System.out.println("listening on 127.0.0.1 port " + server.socket().getLocalPort());
     }
 
     public static void main(String[] arguments) throws IOException {
-        EchoServer echo = new EchoServer(arguments.length > 0 ? Integer.parseInt(arguments[0]) : 0);
+        new EchoServer(arguments.length > 0 ? Integer.parseInt(arguments[0]) : 0).run();
+    }
+
+    private void run() throws IOException {
         Events events = new Events(64);
-        for (;;) {
-            echo.poller.poll(events, FOR_EVER);
+        while (!ending) {
+            poller.poll(events, FOR_EVER);
             for (Event event : events) {
-                Client client = event.attachment(Client.class);
-                if (client == null) {
-                    echo.accept();
+                Connection connection = event.attachment(Connection.class);
+                if (connection == null) {
+                    accept();
+                } else if (connection.serve()) {
+                    // Most often this costs no system call.
+                    poller.modify(event.fd(),
+                            connection.unsent().hasRemaining() ? Poller.POLLOUT : Poller.POLLIN);
                 } else {
-                    echo.serve(event.fd(), client);
+                    poller.remove(connection.channel());
+                    connection.channel().close();
+                    poller.enable(serverFd);
                 }
             }
         }
     }
 
     private void accept() throws IOException {
-        SocketChannel channel = server.accept();
-        if (channel != null) {
-            channel.configureBlocking(false);
-            poller.add(channel, Poller.POLLIN, new Client(channel, ByteBuffer.allocate(65536)));
-        }
-    }
-
-    /** Room is asked for only while there is something to write: that costs no system call. */
-    private void serve(int fd, Client client) throws IOException {
-        ByteBuffer buffer = client.buffer();
         try {
-            boolean end = buffer.hasRemaining() && client.channel().read(buffer) < 0;
-            client.channel().write(buffer.flip());
-            boolean empty = !buffer.hasRemaining();
-            buffer.compact();
-            if (!end) {
-                poller.modify(fd, (empty ? 0 : Poller.POLLOUT)
-                        | (buffer.hasRemaining() ? Poller.POLLIN : 0));
-                return;
-            }
-            if (!empty) {
-                client.channel().configureBlocking(true);
-                client.channel().write(buffer.flip());
+            SocketChannel channel = server.accept();
+            if (channel != null) {
+                poller.add(channel, Poller.POLLIN, new Connection(channel));
             }
         } catch (IOException e) {
-            System.err.println("client " + fd + ": " + e.getMessage());
+            poller.disable(serverFd); // Too many: until one is closed.
         }
-        poller.remove(client.channel());
-        client.channel().close();
     }
 }

@@ -1,62 +1,76 @@
 import java.io.IOException;
+import java.io.OutputStream;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import org.xpoll.EventList;
 import org.xpoll.EventQueue;
 import org.xpoll.Xpoll;
 
 /**
- * Prints what a process and its children do until the process ends: {@code ProcessFollower PID}.
- * It need not be a child of this one.
+ * Runs a command, and prints what it and the processes that it makes do; ends with its status:
+ * {@code ProcessFollower COMMAND [ARGUMENT...]}. Where the system does not permit to follow
+ * processes only the end of the command is printed.
  */
 class ProcessFollower {
     private static final Duration FOR_EVER = Duration.ofSeconds(-1);
 
     private ProcessFollower() {}
 
-    public static void main(String[] arguments) throws IOException {
-        long pid = Long.parseLong(arguments[0]);
+    public static void main(String[] arguments) throws IOException, InterruptedException {
+        // It begins when it is followed.
+        List<String> command = new ArrayList<>();
+        command.addAll(List.of("sh", "-c", "read go && exec \"$0\" \"$@\""));
+        command.addAll(List.of(arguments));
+        Process child = new ProcessBuilder(command)
+                .redirectOutput(ProcessBuilder.Redirect.INHERIT)
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .start();
         try (EventQueue queue = new EventQueue()) {
-            int notes = Xpoll.NOTE_EXIT | Xpoll.NOTE_EXEC;
-            if (queue.supports(Xpoll.FILT_PROC, notes | Xpoll.NOTE_TRACK)) {
-                notes |= Xpoll.NOTE_TRACK;
+            follow(queue, child.pid());
+            try (OutputStream go = child.getOutputStream()) {
+                go.write('\n');
             }
-            EventList changes = new EventList(1);
-            changes.put(pid, Xpoll.FILT_PROC, Xpoll.ADD, notes, 0, 0);
-            queue.apply(changes);
-            System.out.println("following " + pid);
             EventList events = new EventList(16);
-            while (follow(pid, queue, events)) {
-                // The next.
+            for (int alive = 1; alive > 0; ) {
+                queue.await(null, events, FOR_EVER);
+                for (int i = 0; i < events.size(); i++) {
+                    print(events.ident(i), events.fflags(i), events.data(i));
+                    alive += (events.fflags(i) & Xpoll.NOTE_CHILD) != 0 ? 1 : 0;
+                    alive -= (events.flags(i) & Xpoll.EOF) != 0 ? 1 : 0;
+                }
             }
+        }
+        System.exit(child.waitFor());
+    }
+
+    private static void follow(EventQueue queue, long pid) throws IOException {
+        EventList change = new EventList(1);
+        int notes = Xpoll.NOTE_EXIT | Xpoll.NOTE_EXEC | Xpoll.NOTE_TRACK;
+        try {
+            queue.apply(change.put(pid, Xpoll.FILT_PROC, Xpoll.ADD, notes, 0, 0));
+        } catch (IOException e) {
+            notes = Xpoll.NOTE_EXIT;
+            queue.apply(change.clear().put(pid, Xpoll.FILT_PROC, Xpoll.ADD, notes, 0, 0));
         }
     }
 
-    /** Whether it has not ended. */
-    private static boolean follow(long pid, EventQueue queue, EventList events)
-            throws IOException {
-        boolean lives = true;
-        queue.await(null, events, FOR_EVER);
-        for (int i = 0; i < events.size(); i++) {
-            long ident = events.ident(i);
-            int notes = events.fflags(i);
-            if ((notes & Xpoll.NOTE_CHILD) != 0) {
-                System.out.println(ident + ": child of " + events.data(i));
-            }
-            if ((notes & Xpoll.NOTE_EXEC) != 0) {
-                System.out.println(ident + ": other program");
-            }
-            if ((notes & Xpoll.NOTE_EXIT) != 0) {
-                System.out.println(ident + ": " + end(notes, events.data(i)));
-                lives &= ident != pid;
-            }
+    private static void print(long pid, int notes, long data) {
+        if ((notes & Xpoll.NOTE_CHILD) != 0) {
+            System.out.println(pid + ": made by " + data);
         }
-        return lives;
+        if ((notes & Xpoll.NOTE_EXEC) != 0) {
+            System.out.println(pid + ": exec");
+        }
+        if ((notes & Xpoll.NOTE_EXIT) != 0) {
+            System.out.println(pid + ": " + end(notes, data));
+        }
     }
 
-    /** A wait status, as of wait(2). */
+    /** Java reaps its children by itself: where it was faster the status may be unknown. */
     private static String end(int notes, long status) {
         if ((notes & Xpoll.NOTE_STATUS_UNKNOWN) != 0) {
-            return "end";
+            return "ended";
         }
         return (status & 0x7f) == 0 ? "exit " + (status >> 8 & 0xff) : "signal " + (status & 0x7f);
     }

@@ -1,82 +1,86 @@
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import org.xpoll.Event;
 import org.xpoll.Events;
 import org.xpoll.Poller;
+import sun.misc.Signal;
 
 /**
- * Several threads wait for the same connections, and repeat what each client sends: {@code
- * ThreadPool [PORT [THREADS]]}. One-shot: a report is for one thread, and the next comes only
- * after it has enabled the connection again.
+ * The echo server by a pool of threads that share one poller: {@code ThreadPool [PORT]}. One-shot:
+ * an event is for one thread, and nothing more comes of its connection before that thread enables
+ * it again; so no connection is in two threads, and none needs a lock.
  */
 class ThreadPool {
     private static final Duration FOR_EVER = Duration.ofSeconds(-1);
+    private static final int THREADS = 4;
 
     private final Poller poller = new Poller();
     private final ServerSocketChannel server = ServerSocketChannel.open();
+    private final int serverFd;
+    private volatile boolean ending;
 
     private ThreadPool(int port) throws IOException {
-        server.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
+        for (String name : new String[] {"INT", "TERM"}) {
+            Signal.handle(new Signal(name), signal -> {
+                ending = true;
+                poller.wakeup();
+            });
+        }
+        server.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 1024);
         server.configureBlocking(false);
-        poller.addOneShot(server, Poller.POLLIN, null);
+        serverFd = poller.addOneShot(server, Poller.POLLIN, null);
         System.out.println("listening on 127.0.0.1 port " + server.socket().getLocalPort());
     }
 
     public static void main(String[] arguments) throws IOException {
-        int port = arguments.length > 0 ? Integer.parseInt(arguments[0]) : 0;
-        int threads = arguments.length > 1 ? Integer.parseInt(arguments[1]) : 4;
-        ThreadPool pool = new ThreadPool(port);
-        for (int i = 0; i < threads; i++) {
-            new Thread(pool::work, "worker " + i).start();
+        ThreadPool pool = new ThreadPool(arguments.length > 0 ? Integer.parseInt(arguments[0]) : 0);
+        for (int i = 0; i < THREADS; i++) {
+            new Thread(pool::work).start();
         }
     }
 
     private void work() {
         Events events = new Events(1);
-        ByteBuffer buffer = ByteBuffer.allocate(65536);
         try {
-            for (;;) {
+            while (!ending) {
                 poller.poll(events, FOR_EVER);
                 for (Event event : events) {
-                    handle(event.fd(), event.attachment(SocketChannel.class), buffer);
+                    handle(event.fd(), event.attachment(Connection.class));
                 }
             }
         } catch (IOException e) {
-            System.err.println(Thread.currentThread().getName() + ": " + e);
+            throw new UncheckedIOException(e);
         }
+        poller.wakeup(); // It ends one wait: the next thread's.
     }
 
-    private void handle(int fd, SocketChannel client, ByteBuffer buffer) throws IOException {
-        if (client == null) {
-            SocketChannel accepted = server.accept();
-            if (accepted != null) {
-                poller.addOneShot(accepted, Poller.POLLIN, accepted);
-            }
-            poller.enable(fd);
-        } else if (repeat(client, buffer)) {
-            poller.enable(fd);
+    private void handle(int fd, Connection connection) throws IOException {
+        if (connection == null) {
+            accept();
+        } else if (connection.serve()) {
+            poller.modify(fd, Poller.ONESHOT
+                    | (connection.unsent().hasRemaining() ? Poller.POLLOUT : Poller.POLLIN));
         } else {
-            poller.remove(client);
-            client.close();
+            poller.remove(connection.channel());
+            connection.channel().close();
+            poller.enable(serverFd);
         }
     }
 
-    /** A client's channel blocks, so the write is complete; false at its end. */
-    private static boolean repeat(SocketChannel client, ByteBuffer buffer) {
+    private void accept() throws IOException {
         try {
-            if (client.read(buffer.clear()) < 0) {
-                return false;
+            SocketChannel channel = server.accept();
+            if (channel != null) {
+                poller.addOneShot(channel, Poller.POLLIN, new Connection(channel));
             }
-            client.write(buffer.flip());
-            return true;
+            poller.enable(serverFd);
         } catch (IOException e) {
-            System.err.println("client: " + e.getMessage());
-            return false;
+            // Too many: it is enabled when one is closed.
         }
     }
 }

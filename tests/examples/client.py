@@ -1,29 +1,58 @@
-"""A server of examples/ as a child process, and sockets to talk to it."""
+"""The examples in each language as child processes, and sockets to talk to the servers.
+
+XPOLL_LANGUAGE names the language, XPOLL_EXAMPLES the folder where its programs were built.
+"""
 
 import os
 import re
 import signal
 import socket
 import subprocess
+import sys
 
+LANGUAGE = os.environ.get("XPOLL_LANGUAGE", "c")
 FOLDER = os.environ["XPOLL_EXAMPLES"]
 SOCKET_TIMEOUT_S = 30  # a bound for hangs, nothing waits for it to pass
+
+
+def java(name):
+    flags = ["-XX:TieredStopAtLevel=1", "-Xmx64m", "--enable-native-access=ALL-UNNAMED",
+             "--add-exports=java.base/sun.nio.ch=ALL-UNNAMED"]
+    return [os.environ["XPOLL_JAVA"], *flags, "-cp", f"{os.environ['XPOLL_JAR']}:{FOLDER}",
+            "".join(word.capitalize() for word in name.split("-"))]
+
+
+def cpp(name):
+    return [os.path.join(FOLDER, *{"echo-server": ["coroutines"]}.get(name, ["cpp", name]))]
+
+
+# How a program is started, by its name with hyphens.
+LANGUAGES = {
+    "c": lambda name: [os.path.join(FOLDER, name)],
+    "cpp": cpp,
+    "python": lambda name: [sys.executable, os.path.join(FOLDER, name.replace("-", "_") + ".py")],
+    "java": java,
+    "rust": lambda name: [os.path.join(FOLDER, name)],
+}
+
+
+def command(program, *args):
+    return [*LANGUAGES[LANGUAGE](program), *args]
 
 
 class Server:
     """A running example server; stop() checks that it ends cleanly."""
 
-    def __init__(self, *command):
-        program, *args = command
+    def __init__(self, *words):
         self.child = subprocess.Popen(
-            [os.path.join(FOLDER, program), *args, "0"], text=True,
+            command(*words, "0"), text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE)
         line = self.child.stdout.readline()
         found = re.fullmatch(r"listening on 127\.0\.0\.1 port (\d+)\n", line)
         if found is None:
             self.child.kill()
-            raise AssertionError(f"{command}: {line!r}, "
+            raise AssertionError(f"{words}: {line!r}, "
                                  f"{self.child.communicate()[1]!r}")
         self.port = int(found[1])
 

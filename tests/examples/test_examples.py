@@ -7,18 +7,14 @@ system; XPOLL_BACKEND chooses the back end.
 """
 
 import os
-import random
 import signal
 import subprocess
-import threading
 import unittest
 
 import xt
-from client import FOLDER, Server, receive, reset, send_until_stuck
+from client import FOLDER, receive, reset, send_until_stuck
+from server_test import ACTIVE, IDLE, ServerTest
 
-ACTIVE = 150
-IDLE = 150
-CLIENT_THREADS = 4
 HELLO = (b"HTTP/1.1 200 OK\r\nServer: xpoll\r\nContent-Type: text/plain\r\n"
          b"Content-Length: 14\r\n\r\nHello, xpoll!\n")
 ROOM = 2047  # bytes that http-hello takes before it must have seen a whole request
@@ -71,115 +67,13 @@ class Small(unittest.TestCase):
         self.assertEqual(out, b"")
 
     def test_servers_refuse_bad_arguments(self):
-        for command in (["echo-server", "70000"], ["echo-server", "http"],
+        for command in (["http-hello", "70000"], ["http-hello", "http"],
                         ["http-hello", "-1"], ["http-hello", "--threads", "0"],
                         ["http-hello", "--threads", "many"]):
             with self.subTest(command=command):
                 result = run(*command)
                 self.assertNotEqual(result.returncode, 0)
                 self.assertRegex(result.stderr, b"expected a number|usage: ")
-
-
-class ServerTest(unittest.TestCase):
-    command = ()
-
-    def setUp(self):
-        self.server = Server(*self.command)
-        self.addCleanup(self.server.child.kill)
-        self.connections = []
-        self.addCleanup(lambda: [c.close() for c in self.connections])
-
-    def connect(self, count=1):
-        fresh = [self.server.connect() for _ in range(count)]
-        self.connections += fresh
-        return fresh if count > 1 else fresh[0]
-
-    def check_stop(self, number=signal.SIGTERM):
-        self.assertEqual(self.server.stop(number), (0, ""))
-
-    def share_out(self, talk, connections):
-        """Let talk(connections, random) run in several threads, a share each."""
-        failures = []
-
-        def work(index):
-            try:
-                talk(connections[index::CLIENT_THREADS], random.Random(index))
-            except BaseException as failure:  # goes on in the main thread
-                failures.append(failure)
-
-        threads = [threading.Thread(target=work, args=(i,))
-                   for i in range(CLIENT_THREADS)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        if failures:
-            raise failures[0]
-
-
-class Echo(ServerTest):
-    command = ("echo-server",)
-
-    def check_echo(self, connection, data):
-        connection.sendall(data)
-        self.assertEqual(receive(connection, len(data)), data)
-
-    def talk(self, connections, rng):
-        for _ in range(10):
-            rng.shuffle(connections)
-            sent = [(c, os.urandom(rng.choice((1, 100, 4096, 4097, 20000))))
-                    for c in connections]
-            for connection, data in sent:
-                connection.sendall(data)
-            for connection, data in sent:
-                self.assertEqual(receive(connection, len(data)), data)
-
-    def test_hundreds_of_connections_half_of_them_idle(self):
-        connections = self.connect(ACTIVE + IDLE)
-        idle, active = connections[::2], connections[1::2]
-        self.share_out(self.talk, active)
-        for connection in idle:
-            self.check_echo(connection, b"awake")
-        self.check_stop()
-        for connection in connections:
-            self.assertEqual(connection.recv(1), b"")
-
-    def test_slow_reader_gets_every_byte(self):
-        slow, other = self.connect(2)
-        data = os.urandom(1 << 20) * 32
-        sent = send_until_stuck(slow, data)
-        self.assertLess(sent, len(data))
-        self.check_echo(other, b"not blocked by the slow one")
-        rest = threading.Thread(target=slow.sendall, args=(data[sent:],))
-        rest.start()
-        self.assertEqual(receive(slow, len(data)), data)
-        rest.join()
-        self.check_stop()
-
-    def test_end_of_file_comes_after_the_last_byte(self):
-        connection = self.connect()
-        data = os.urandom(50000)
-        connection.sendall(data)
-        connection.shutdown(1)
-        self.assertEqual(receive(connection, len(data) + 1), data)
-        self.check_stop()
-
-    def test_rude_clients_harm_nobody(self):
-        polite = self.connect()
-        for _ in range(50):
-            rude = self.server.connect()
-            rude.sendall(os.urandom(30000))
-            reset(rude)
-            self.check_echo(polite, b"still here")
-        rude = self.server.connect()
-        send_until_stuck(rude, bytes(1 << 25))
-        reset(rude)
-        self.check_echo(polite, b"still here")
-        self.check_stop(signal.SIGINT)
-
-
-class Coroutines(Echo):
-    command = ("coroutines",)
 
 
 class Http(ServerTest):

@@ -7,17 +7,23 @@ use std::io;
 
 use xpoll::{Events, FileNotes, Queue, Vnode};
 
+const WORDS: [(FileNotes, &str); 5] = [
+    (FileNotes::WRITE, "written"),
+    (FileNotes::EXTEND, "grown"),
+    (FileNotes::TRUNCATE, "cut"),
+    (FileNotes::RENAME, "renamed"),
+    (FileNotes::DELETE, "deleted"),
+];
+
 fn main() -> io::Result<()> {
     let paths: Vec<String> = args().skip(1).collect();
     let queue = Queue::new()?;
-    let notes = FileNotes::WRITE
-        | FileNotes::EXTEND
-        | FileNotes::TRUNCATE
-        | FileNotes::RENAME
-        | FileNotes::DELETE;
     let mut watched = Vec::new();
     for (number, path) in paths.iter().enumerate() {
-        watched.push(Some(Vnode::open(&queue, path, notes, number as u64)?));
+        let notes = WORDS.iter().fold(WORDS[0].0, |all, (note, _)| all | *note);
+        let vnode = Vnode::open(&queue, path, notes, number as u64)
+            .map_err(|error| io::Error::new(error.kind(), format!("{path}: {error}")))?;
+        watched.push(Some(vnode));
         println!("watching {path}");
     }
 
@@ -26,8 +32,14 @@ fn main() -> io::Result<()> {
         queue.wait(&mut events, None)?;
         for event in &events {
             let number = event.token() as usize;
-            println!("{}: {:?}", paths[number], event.file_notes());
-            if event.file_notes().contains(FileNotes::DELETE) {
+            let notes = event.file_notes();
+            let words: String = WORDS
+                .iter()
+                .filter(|(note, _)| notes.contains(*note))
+                .map(|(_, word)| format!(" {word}"))
+                .collect();
+            println!("{}:{words}", paths[number]);
+            if notes.contains(FileNotes::DELETE) {
                 watched[number] = None; // It is not watched any more, then closed.
             }
         }

@@ -2,16 +2,17 @@
 //!
 //!     process-follower COMMAND [ARGUMENT...]
 //!
-//! Where the system does not permit to follow processes it prints the end of the command alone.
+//! Where the system does not permit to follow processes only the end of the command is printed.
 
 use std::env::args;
 use std::io::{self, ErrorKind, Write};
-use std::process::{exit, Command, Stdio};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{exit, Command, ExitStatus, Stdio};
 
-use xpoll::{Events, Process, ProcessNotes, Queue};
+use xpoll::{Event, Events, Process, ProcessNotes, Queue};
 
 fn follow(queue: &Queue, pid: u32) -> io::Result<Process> {
-    let all = ProcessNotes::EXIT | ProcessNotes::FORK | ProcessNotes::EXEC | ProcessNotes::TRACK;
+    let all = ProcessNotes::EXIT | ProcessNotes::EXEC | ProcessNotes::TRACK;
     match Process::new(queue, pid, all, 0) {
         Err(error)
             if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::Unsupported) =>
@@ -19,6 +20,26 @@ fn follow(queue: &Queue, pid: u32) -> io::Result<Process> {
             Process::new(queue, pid, ProcessNotes::EXIT, 0)
         }
         result => result,
+    }
+}
+
+fn print(event: &Event) {
+    let pid = event.ident();
+    if let Some(parent) = event.parent() {
+        println!("{pid}: made by {parent}");
+    }
+    if event.process_notes().contains(ProcessNotes::EXEC) {
+        println!("{pid}: exec");
+    }
+    if event.process_notes().contains(ProcessNotes::EXIT) {
+        println!("{pid}: {}", event.exit_status().map_or("ended".into(), end));
+    }
+}
+
+fn end(status: ExitStatus) -> String {
+    match status.signal() {
+        Some(number) => format!("signal {number}"),
+        None => format!("exit {}", status.code().unwrap_or(0)),
     }
 }
 
@@ -38,17 +59,10 @@ fn main() -> io::Result<()> {
     while alive > 0 {
         queue.wait(&mut events, None)?;
         for event in &events {
-            println!("{}: {:?}", event.ident(), event.process_notes());
-            if let Some(parent) = event.parent() {
-                println!("{}: made by {parent}", event.ident());
-                alive += 1;
-            }
-            if event.is_eof() {
-                let status = event.exit_status().map(|status| status.to_string());
-                println!("{}: {}", event.ident(), status.unwrap_or("ended".into()));
-                alive -= 1;
-            }
+            print(event);
+            alive += i32::from(event.parent().is_some()) - i32::from(event.is_eof());
         }
     }
-    exit(child.wait()?.code().unwrap_or(1))
+    let status = child.wait()?;
+    exit(status.code().unwrap_or(128 + status.signal().unwrap_or(0)))
 }
