@@ -29,6 +29,7 @@ def run(tmp_path: Path, *arguments: str) -> None:
 def test_mypy_strict_finds_nothing(tmp_path: Path) -> None:
     run(tmp_path, "mypy", "-p", "xpoll", "--strict")
     run(tmp_path, "mypy", "--strict", *map(str, sorted(HERE.glob("*.py"))),
+        *map(str, sorted((PYTHON / "examples").glob("*.py"))),
         *(str(PYTHON / name) for name in ("bench/looptest.py", "build_backend.py")))
 
 
