@@ -30,6 +30,6 @@ if [ $code -ne 0 ] && grep -qE "$unfetched" "$log"; then
 	grep -m1 -E "$unfetched" "$log" >&2
 	skip "Maven cannot fetch its plug-ins (see $log)"
 fi
-# What it tells beside the outcome is for those who look for a failure.
+# What it prints beside the outcome is for those who look for a failure.
 if [ $code -ne 0 ]; then cat "$log"; else grep -E 'Tests run|BUILD' "$log"; fi
 exit $code

@@ -8,7 +8,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 JAVA_HOME=$(sh "$here/../find-jdk.sh") || { echo "SKIP: no JDK 22 or later"; exit 77; }
 jar=$(ls "$1"/xpoll-*.jar 2>/dev/null | grep -v -e '-demo\.jar$' | tail -n 1)
 [ -n "$jar" ] || { echo "SKIP: Maven has made no jar"; exit 77; }
-# Java tells of each of them that is set, and all that is printed is compared.
+# Java reports each of them that is set, and all that is printed is compared.
 unset JAVA_TOOL_OPTIONS JDK_JAVA_OPTIONS _JAVA_OPTIONS
 work=$(mktemp -d "${TMPDIR:-/tmp}/xpoll-package.XXXXXX")
 trap 'rm -rf "$work"' EXIT

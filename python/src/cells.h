@@ -22,7 +22,7 @@ struct xpy_cell {
 	int16_t filter;
 	bool fragile;        /* a delivery may end the registration */
 	bool common;         /* of several directions: as many events may come */
-	bool pinned;         /* xpoll_lookup does not tell whether it is in use */
+	bool pinned;         /* xpoll_lookup does not say whether it is in use */
 	uint32_t born;       /* the number of its first token */
 	uint32_t newest;     /* and of the last one that was registered */
 	uint32_t next_free;
@@ -43,7 +43,7 @@ int xpy_token_fd(uint64_t token);
 
 /*
  * A cell for an object; its token, or 0 with MemoryError.  `queue` is asked
- * what the cells in use are; `idle` tells that no thread is in a wait.
+ * what the cells in use are; `idle` says that no thread is in a wait.
  */
 uint64_t xpy_cells_make(struct xpy_cells *cells, struct xpoll *queue, bool idle,
                         const struct xpoll_event *change, PyObject *udata);

@@ -58,8 +58,8 @@ int xpy_parse(PyObject *args, PyObject *kwargs, const char *format,
               const char *const *names, ...);
 
 /*
- * An integer within [low, high]; `fallback` if value is NULL.  Errors are told
- * as those of `name`.
+ * An integer within [low, high]; `fallback` if value is NULL.  Errors call it
+ * by `name`.
  */
 int xpy_integer(PyObject *value, const char *name, int64_t low, int64_t high,
                 int64_t fallback, int64_t *result);

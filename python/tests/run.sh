@@ -1,6 +1,6 @@
 #!/bin/sh
 # run.sh VENV ARGUMENT...: python in the environment that ./dev makes.  Exit code 77
-# tells CTest that the test was skipped.
+# means to CTest that the test was skipped.
 python=$1/bin/python
 shift
 [ -x "$python" ] || {

@@ -1,4 +1,4 @@
-"""Types: mypy is content with the package and its tests, and the stubs tell the truth."""
+"""Types: mypy is content with the package and its tests, and the stubs are true."""
 import importlib.util
 import os
 import re

@@ -1,6 +1,6 @@
 /*
  * Goal: in a loop that leaves candidates behind, xpoll_fd's descriptor is
- * readable all the time at no cost, and afterwards tells the truth again (S14,
+ * readable all the time at no cost, and afterwards shows the truth again (S14,
  * hazard 11).
  * Method: poll(2) looks at it, during such loops and after them.
  */
@@ -56,7 +56,7 @@ XT_TEST(queue_fd_toggles_with_waits_cost_nothing)
 	         (xt_is("port") ? 2 * 80 : 0));
 }
 
-/* Meanwhile it was readable for that alone, and told of nothing else. */
+/* Meanwhile it was readable for that alone, and reported nothing else. */
 XT_TEST(queue_fd_tells_of_everything_after_a_long_loop)
 {
 	if (!xt_has_queue_fd())
@@ -97,7 +97,7 @@ XT_TEST(queue_fd_survives_a_renewal_in_a_long_loop)
 	XT_OK(xt_add(queue, other.r, READ, 0));
 	XT_OK(xt_add(queue, grave.r, READ, 0));
 	toggle(queue, one, two, 100);
-	/* A duplicate keeps the file in the kernel's set, which goes on telling. */
+	/* A duplicate keeps the file in the kernel's set, which goes on reporting. */
 	(void)xt_dup(grave.r);
 	xt_number(fresh.r, grave.r);
 	XT_OK(xt_add(queue, grave.r, READ, 0));

@@ -92,7 +92,7 @@ XT_TEST(clear_write_end_is_reported_after_each_fill)
 	}
 }
 
-/* S9: nobody reads it any more, which is told once */
+/* S9: nobody reads it any more, which is delivered once */
 XT_TEST(clear_broken_pipe_is_reported_once)
 {
 	XT_NEEDS_USER_EVENTS();
@@ -187,7 +187,7 @@ XT_TEST(clear_directions_are_independent)
 }
 
 /*
- * S4: what holds already is told by the next wait, whatever was added and
+ * S4: what holds already is delivered by the next wait, whatever was added and
  * enabled beside it; S9: and once.
  */
 XT_TEST(clear_both_directions_that_hold_come_with_the_next_wait)
@@ -240,7 +240,7 @@ static void come_once_each(struct xpoll *queue, int fd)
 }
 
 /*
- * S9, S11: what found no room is told, what was told is not.  Of such files
+ * S9, S11: what found no room is delivered, what was delivered is not.  Of such files
  * nobody may look what is ready, so the report of both is what there is.
  */
 XT_TEST(clear_both_directions_of_a_device_with_room_for_one_come_once)
@@ -266,7 +266,7 @@ XT_TEST(clear_terminal_hung_up_with_room_for_one_comes_once)
 	XT_CALL(come_once_each(queue, pty.r));
 }
 
-/* The one that found no room is ONESHOT: what is left is not told again. */
+/* The one that found no room is ONESHOT: what is left is not delivered again. */
 XT_TEST(clear_beside_a_oneshot_with_room_for_one_comes_once)
 {
 	struct xpoll *queue = xt_open();
@@ -277,7 +277,7 @@ XT_TEST(clear_beside_a_oneshot_with_room_for_one_comes_once)
 	XT_CALL(come_once_each(queue, fd));
 }
 
-/* S9: a hang-up is told again to the level filter beside it, not to this one. */
+/* S9: a hang-up is delivered again to the level filter beside it, not to this one. */
 XT_TEST(clear_beside_level_is_told_of_a_hang_up_once)
 {
 	if (xt_is("afd"))

@@ -1,8 +1,8 @@
 /*
  * Goal: close(2) of a registered descriptor without DELETE (S7, hazards 1 and
- * 2): the registration goes away wherever the kernel tells, and no stale event
+ * 2): the registration goes away wherever the kernel reports it, and no stale event
  * reaches a new file with the same number.
- * Method: close, duplicate, reuse.  The kernel does not tell poll and select
+ * Method: close, duplicate, reuse.  The kernel does not inform poll and select
  * that a number stands for another file now; what is documented for them
  * (xpoll_close_fd is exact) is checked in close_fd.c.
  */
@@ -263,7 +263,7 @@ XT_TEST(hazard_02_many_dead_entries_others_survive)
 }
 
 /*
- * Hazard 2: the kernel goes on telling of what is broken, however it was
+ * Hazard 2: the kernel goes on reporting what is broken, however it was
  * registered and however many events fit.
  */
 XT_TEST(hazard_02_broken_pipe_with_duplicate_comes_to_rest)
@@ -303,7 +303,7 @@ XT_TEST(closed_one_does_not_hide_a_ready_one)
 	XT_EXPECT_EQ(events[0].ident, ready.r);
 }
 
-/* epoll tells of it until it is noticed: DIFFERENCES.md. */
+/* epoll reports it until it is noticed: DIFFERENCES.md. */
 XT_TEST(closed_one_with_a_duplicate_is_silent_without_a_kernel_queue)
 {
 	static const int modes[] = {0, XPOLL_CLEAR, XPOLL_ONESHOT,

@@ -2,7 +2,7 @@
  * Goal: DELETE takes effect before the call returns (S6): no later wait, in any
  * thread, delivers that registration.
  * Method: delete what is ready at every stage of its delivery; and threads that
- * delete and wait against each other, with a number that tells which
+ * delete and wait against each other, with a number that shows which
  * registration an event belongs to.
  */
 #include "xt.h"

@@ -103,7 +103,7 @@ XT_TEST(without_the_note_it_is_1)
 	XT_EXPECT_EQ(event.data, 1);
 }
 
-/* On illumos no call tells how much there is. */
+/* On illumos no call returns how much there is. */
 static bool counts_all(void)
 {
 	return !xt_sunos();
@@ -223,7 +223,7 @@ static void counts_unix_backlog(int type)
 	}
 }
 
-/* Does this system tell of UNIX-domain sockets?  A sandbox may not. */
+/* Does this system report UNIX-domain sockets?  A sandbox may not. */
 static bool has_diagnosis(void)
 {
 	int fd = socket(AF_NETLINK, SOCK_DGRAM, NETLINK_SOCK_DIAG);
@@ -252,7 +252,7 @@ XT_TEST(count_of_a_unix_listener_is_its_backlog)
 	counts_unix_backlog(SOCK_SEQPACKET);
 }
 
-/* Linux does not tell: DIFFERENCES.md. */
+/* Linux does not report it: DIFFERENCES.md. */
 XT_TEST(count_of_what_nobody_counts_is_1)
 {
 	struct xpoll *queue = xt_open();

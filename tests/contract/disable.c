@@ -2,7 +2,7 @@
  * Goal: DISABLE means silent (S3), whatever happens to the file meanwhile, and
  * costs a bounded number of wake-ups; ENABLE looks at the condition again.
  * Method: hang-ups, errors and data while a direction is disabled; the queue's
- * own counters tell how often the kernel woke it.
+ * own counters show how often the kernel woke it.
  */
 #include "xt.h"
 
@@ -170,7 +170,7 @@ XT_TEST(add_disabled_readable_never_fires_until_enabled)
 }
 
 /*
- * S3: nobody can tell the kernel to keep errors to itself.  Each answer from a
+ * S3: nobody can ask the kernel to keep errors to itself.  Each answer from a
  * port that nobody listens at is one.
  */
 static void answer(int fd, const struct sockaddr_in *own,

@@ -128,7 +128,7 @@ static bool has_its_filters(int row)
 }
 
 /*
- * kqueue(2) tells by no other change than one of an edge whether a number is
+ * kqueue(2) shows by no other change than one of an edge whether a number is
  * still the same file, where all that is registered is one.
  */
 static bool without_touching_an_edge(int row)

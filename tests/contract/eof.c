@@ -1,5 +1,5 @@
 /*
- * Goal: end of file and errors are said as S12 tells; SO_ERROR stays the
+ * Goal: end of file and errors are delivered as S12 says; SO_ERROR stays the
  * program's (hazard 13).
  * Method: every way in which a pipe, a UNIX, TCP or UDP socket can end, with
  * the flags that READ and WRITE must carry; both level and CLEAR.
@@ -128,7 +128,7 @@ XT_TEST(seqpacket_peer_closed_both_are_eof)
 	XT_CALL(expect_both_modes(pair.r, 1, 1));
 }
 
-/* What poll(2) is made of here, select, does not tell of half-closes. */
+/* What poll(2) is made of here, select, does not report half-closes. */
 static const char no_poll[] = "no poll(2) that tells of this here";
 
 XT_TEST(tcp_peer_shut_writing_read_is_eof_write_is_not)

@@ -1,5 +1,5 @@
 /*
- * Goal: NOTE_EXCLUSIVE is a hint: what is told is the same with it and without
+ * Goal: NOTE_EXCLUSIVE is a hint: what is delivered is the same with it and without
  * (S7, S8, S9, S10, S12; DIFFERENCES.md on epoll).  The kernel's own exclusive
  * entries know neither half-closes nor urgent data nor a reopened number.
  * Method: each situation twice, in one queue with the note, in another one

@@ -140,7 +140,7 @@ XT_TEST(hazard_06_writable_socket_and_readable_pipe_share_one_slot)
 }
 
 /*
- * What did not fit is looked at first, but if nothing is told of it that is not
+ * What did not fit is looked at first, but if nothing is reported of it that is not
  * all there is (S4, S8): here a socket that was never connected.
  */
 XT_TEST(silent_one_that_found_no_room_does_not_hide_a_ready_one)
@@ -211,7 +211,7 @@ static int add_state(struct xpoll *queue)
 	return mounts;
 }
 
-/* Nor do states, which every wait tells anew. */
+/* Nor do states, which every wait returns again. */
 XT_TEST(hazard_06_states_that_last_leave_room_for_the_others)
 {
 	if (xt_has_kqueue() || xt_sunos())
@@ -225,7 +225,7 @@ XT_TEST(hazard_06_states_that_last_leave_room_for_the_others)
 	XT_CALL(share_one_slot(queue, fds, 3));
 }
 
-/* Closed ones tell of nothing, and must not hide the one that is open. */
+/* Closed ones report nothing, and must not hide the one that is open. */
 XT_TEST(many_closed_states_do_not_hide_one_that_is_ready)
 {
 	if (xt_has_kqueue() || xt_sunos())

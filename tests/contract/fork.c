@@ -234,7 +234,7 @@ XT_TEST(child_reinit_after_toggles_delivers_what_holds)
 
 /*
  * The child's queue gets the numbers of closed descriptors, of which the tables
- * still tell: those registrations end, and the queue's own wake does not.
+ * still report: those registrations end, and the queue's own wake does not.
  */
 static void child_reinits_in_closed_numbers(void *argument)
 {

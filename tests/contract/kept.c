@@ -1,7 +1,7 @@
 /*
  * Goal: a report of a file that may not be looked at, of which an edge found no
  * room in the array, is kept for that edge alone (S3, S8, S9).
- * Method: a POSIX message queue, which the kernel tells of in both directions,
+ * Method: a POSIX message queue, which the kernel reports in both directions,
  * with room for one event; it is changed before the next wait.
  */
 #include "xt.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* A message queue is a file, of which the kernel tells both directions; -1: none. */
+/* A message queue is a file, of which the kernel reports both directions; -1: none. */
 static mqd_t message_queue(void)
 {
 	struct mq_attr room = {.mq_maxmsg = 2, .mq_msgsize = 1};
@@ -34,7 +34,7 @@ static const char *lacking(void)
 }
 
 /*
- * READ by level was told, and the edge of WRITE found no room; *kept: or not, as
+ * READ by level was delivered, and the edge of WRITE found no room; *kept: or not, as
  * where each has an entry of its own the edge may have been first.
  */
 static struct xpoll *with_a_kept_edge(mqd_t fd, bool *kept)
@@ -78,14 +78,14 @@ XT_TEST(kept_edge_does_not_tell_the_level_beside_it_of_the_past)
 		XT_CHECK(count == 0 || event.filter == WRITE);
 	}
 	XT_EQ(mq_send(fd, "x", 1, 0), 0);
-	/* That something happened may be told of WRITE as well. */
+	/* That something happened may be delivered for WRITE as well. */
 	do {
 		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
 	} while (event.filter == WRITE);
 	XT_EQ(mq_close(fd), 0);
 }
 
-/* S3: off and on again it is not told of the past. */
+/* S3: off and on again it does not get the past. */
 static void off_and_on(mqd_t fd, int off, int on)
 {
 	bool kept;

@@ -227,7 +227,7 @@ XT_TEST(small_array_both_levels_take_turns)
 	}
 }
 
-/* The same by edge, where one activity may be told twice, but not for ever */
+/* The same by edge, where one activity may be delivered twice, but not for ever */
 XT_TEST(small_array_both_edges_come)
 {
 	struct xpoll *queue = xt_open_quiet();

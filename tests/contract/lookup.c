@@ -1,5 +1,5 @@
 /*
- * Goal: xpoll_lookup tells the registration as it stands, udata is the user's
+ * Goal: xpoll_lookup returns the registration as it stands, udata is the user's
  * and only ADD writes it, KEEPUDATA keeps it; xpoll_set and xpoll_describe
  * (S1).
  * Method: look after each change.

@@ -201,7 +201,7 @@ XT_TEST(queue_fd_wake_is_visible)
 }
 
 /*
- * The outer queue tells of nothing when the inner one has nothing.  While other
+ * The outer queue reports nothing when the inner one has nothing.  While other
  * threads wait in the inner one it may call for a look in vain.
  */
 static void silent(struct xpoll *outer, struct xpoll *inner)

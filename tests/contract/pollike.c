@@ -129,7 +129,7 @@ XT_TEST(hang_up_that_the_event_level_does_not_tell_is_reported)
 	}
 }
 
-/* Nor if the event level has told it of another filter, which is gone now. */
+/* Nor if the event level has delivered it for another filter, which is gone now. */
 XT_TEST(hang_up_that_is_told_of_one_filter_only_is_reported_of_the_other)
 {
 	static const int modes[] = {0, XPOLL_CLEAR, XPOLL_DISPATCH, XPOLL_ONESHOT};
@@ -202,7 +202,7 @@ XT_TEST(delete_of_one_wish_of_two_beside_a_direction_that_is_not_there)
 	XT_EQ(xpoll_revents(queue, NULL), POLLRDHUP);
 }
 
-/* Not every kernel can tell the end of such a file from what is before it. */
+/* Not every kernel can distinguish the end of such a file from what is before it. */
 XT_TEST(rdhup_alone_of_what_is_no_stream_leaves_the_other_directions)
 {
 	XT_NEEDS_RDHUP();
@@ -315,7 +315,7 @@ XT_TEST(clear_not_handed_out_comes_again)
 	XT_EQ(xpoll_wait(queue, -1), 1);
 	XT_EQ(xpoll_wait(queue, -1), 1);
 	XT_EQ(xpoll_revents(queue, NULL), POLLIN);
-	/* The one activity may be told twice, but not again and again. */
+	/* The one activity may be delivered twice, but not again and again. */
 	XT_CHECK(take_rest(queue) <= 1);
 	XT_EQ(xpoll_wait(queue, 0), 0);
 	if (xt_is("afd"))

@@ -134,7 +134,7 @@ XT_TEST(full_port_add_is_enospc_and_changes_nothing)
 	XT_GETS(queue, NULL, two.r, READ);
 }
 
-/* What cannot be associated is told of, and tried again by the next wait. */
+/* What cannot be associated is reported, and tried again by the next wait. */
 XT_TEST(full_port_enable_is_an_error_of_the_wait_and_is_not_lost)
 {
 	struct xpoll *queue = xt_open_quiet();

@@ -3,7 +3,7 @@
  * open(2) or by dup2(2), unseen: the old file's registrations are gone, and the
  * new file starts clean (S1, S2, S7, hazard 1).
  * Method: every mode, alone and disabled, of one and of two filters, on every
- * back end; what fstat(2) cannot tell apart is documented, and stands here too.
+ * back end; what fstat(2) cannot distinguish is documented, and stands here too.
  */
 #include "xt.h"
 

@@ -154,8 +154,8 @@ XT_TEST(toggles_with_traffic_need_no_system_call)
 	}
 	struct xpoll_stats after = xt_stats(queue);
 	/*
-	 * An association and a poll of AFD end with their event; /dev/poll is told
-	 * before a wait.
+	 * An association and a poll of AFD end with their event; /dev/poll gets
+	 * its changes before a wait.
 	 */
 	XT_CHECK(after.syscalls_change - before.syscalls_change <=
 	         (xt_sunos() || xt_is("afd") ? 2050 : 50));

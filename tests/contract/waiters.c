@@ -342,7 +342,7 @@ XT_TEST(user_event_before_the_event_level_comes_is_not_missed)
 }
 
 /*
- * After two have slept, a descriptor that reports what nobody is told of must
+ * After two have slept, a descriptor that reports what is delivered to nobody must
  * not be asked for it again and again.
  */
 XT_TEST(hang_up_that_is_not_told_does_not_keep_a_wait_busy)

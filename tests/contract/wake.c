@@ -3,7 +3,7 @@
  * that none has answered count as one; ready events go first; it is
  * async-signal-safe and keeps errno.  xpoll_wake_all is for those who wait now
  * (S15, S16).
- * Method: the counter of answered wakes tells a wake from a timeout.
+ * Method: the counter of answered wakes distinguishes a wake from a timeout.
  */
 #include "xt.h"
 

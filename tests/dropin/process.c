@@ -132,7 +132,7 @@ static void wait_on_crowd(void *argument)
 	atomic_fetch_add(waiter->done, 1);
 }
 
-/* Each of them is told, as by poll(2). */
+/* Each of them is reported, as by poll(2). */
 XT_TEST(threads_may_wait_on_the_same_array)
 {
 	struct crowd crowd;

@@ -81,7 +81,7 @@ class Server:
                 socket.create_connection(("127.0.0.1", self.port), 1).close()
                 return
             except OSError:
-                time.sleep(0.02)  # Nobody tells when a server is there.
+                time.sleep(0.02)  # Nothing reports when a server is there.
         self.process.kill()
         raise AssertionError(f"it does not serve:\n{self.said()}")
 

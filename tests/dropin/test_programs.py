@@ -2,7 +2,7 @@
 
 Goal: each starts, serves load among idle connections, and stops cleanly.
 Method: wrk and curl are the clients; every request has to succeed and a large
-document to arrive intact; the drop-in's statistics tell that it was at work.
+document to arrive intact; the drop-in's statistics show that it was at work.
 """
 
 import os

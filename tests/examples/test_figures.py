@@ -1,7 +1,7 @@
 """The figures of the kqueue paper as programs, and tail -f.
 
 Goal: the three forms of the echo program do the same; signals are counted;
-changes of a file are told; and the tail examples print what coreutils' tail prints,
+changes of a file are printed; and the tail examples print what coreutils' tail prints,
 whatever becomes of the file.  Method: real sockets, signals and files, and
 tail(1) beside ours.
 """

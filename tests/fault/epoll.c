@@ -22,7 +22,7 @@ static atomic_int sleeps; /* begun, by any thread */
 
 static void (*when_replaced)(void);
 
-/* What a thread that still sleeps in the old set is told during a renewal. */
+/* What a thread that still sleeps in the old set is delivered during a renewal. */
 static bool reports_old;
 static struct epoll_event old_report[4];
 static int old_reports;

@@ -91,7 +91,7 @@ static void append(int fd)
 
 static const int modes[] = {XPOLL_CLEAR, XPOLL_DISPATCH, XPOLL_ONESHOT, 0};
 
-/* Births unknown: the watch tells; no watches: the birth does. */
+/* Births unknown: the watch shows it; no watches: the birth does. */
 XT_TEST(add_of_a_rotated_file_reads_the_new_one)
 {
 	for (int i = 0; i < 12; i++) {

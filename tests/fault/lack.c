@@ -132,7 +132,7 @@ static void remove_directory(void)
 	XT_OK(rmdir(xt_name("d")));
 }
 
-/* A look sees more than the report that caused it: the next report tells. */
+/* A look sees more than the report that caused it: the next report shows it. */
 XT_TEST(directory_removed_before_a_look_for_another_reason_is_told)
 {
 	struct xpoll *queue = xt_open_quiet();

@@ -28,7 +28,7 @@
 static int calls;      /* that may fail, so far */
 static int fails_at;   /* the number of the one that does; 0: none */
 static int fails_with; /* and its error */
-static bool old_kernel; /* tells no status of others */
+static bool old_kernel; /* reports no status of others */
 static bool no_pidfd;   /* an older one yet */
 static pid_t reused;    /* a number that was given anew ... */
 static pid_t reused_by; /* ... to this process, as far as the library sees */
@@ -310,7 +310,7 @@ XT_TEST(kernel_without_pidfd_is_enotsup)
 	(void)waitpid(child.pid, NULL, 0);
 }
 
-/* A status that the kernel does not tell is unknown, not 0. */
+/* A status that the kernel does not report is unknown, not 0. */
 XT_TEST(status_that_an_old_kernel_does_not_tell_is_unknown)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -325,7 +325,7 @@ XT_TEST(status_that_an_old_kernel_does_not_tell_is_unknown)
 	XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
 	XT_EXPECT_EQ(event.fflags, EXIT | UNKNOWN);
 	XT_EXPECT_EQ(event.data, 0);
-	/* Of a child that was not reaped waitid tells. */
+	/* For a child that was not reaped waitid returns it. */
 	XT_OK(watch(queue, zombie, EXIT));
 	child_ends(zombie);
 	XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);

@@ -80,7 +80,7 @@ use_pkg_config() {
 	kqueue_by_pkg_config
 }
 
-# As the first lines of <sys/event.h> tell.
+# As the first lines of <sys/event.h> say.
 kqueue_by_pkg_config() {
 	[ -f "$libdir/pkgconfig/xpoll-kqueue.pc" ] || return 0
 	compile=$(pkg-config --cflags xpoll-kqueue)

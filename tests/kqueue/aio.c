@@ -1,8 +1,8 @@
 /*
  * Goal: EVFILT_AIO: a request of aio_read(2) and the like that names a queue
- * tells it of its end, as FreeBSD's aio(4) and sigevent(3) say; other requests
+ * reports its end to it, as FreeBSD's aio(4) and sigevent(3) say; other requests
  * are the C library's.
- * Method: files of the test's own; pread(2), fstat(2) and the buffers tell what
+ * Method: files of the test's own; pread(2), fstat(2) and the buffers show what
  * was really done.
  */
 #include <sys/event.h>
@@ -43,7 +43,7 @@ XT_TEST(aio_read_tells_its_queue)
 	XT_EQ(event.fflags, 0);
 	XT_EQ(event.udata, &udata);
 	XT_EQ(aio_error(&control), 0);
-	/* Until the result is taken it is told again, and outside as well. */
+	/* Until the result is taken it is delivered again, and shown outside as well. */
 	XT_CHECK(kit_readable(kq));
 	KIT_GETS(kq, &event, &control, EVFILT_AIO);
 	XT_EQ(event.udata, &udata);

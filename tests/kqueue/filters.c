@@ -75,7 +75,7 @@ XT_TEST(read_tells_bytes_and_end_of_file)
 		XT_EQ(event.data, 5);
 		XT_EQ(event.flags & EV_EOF, 0);
 		xt_close(pairs[i].w);
-		if (i == 1) /* The others' ends are told at once. */
+		if (i == 1) /* The others' ends are delivered at once. */
 			XT_CHECK(xt_poll_until(pairs[i].r, POLLRDHUP, POLLRDHUP));
 		/* Bytes may still be there. */
 		KIT_GETS(kq, &event, pairs[i].r, EVFILT_READ);

@@ -1,6 +1,6 @@
 /*
  * Goal: what Linux cannot do, or does otherwise, has the answer that
- * DIFFERENCES.md tells.
+ * DIFFERENCES.md says.
  * Method: ask for it.
  */
 #include <sys/mman.h>
@@ -74,7 +74,7 @@ XT_TEST(what_linux_does_otherwise_has_its_answer)
 	XT_EQ(rename(xt_name("one"), xt_name("other")), 0);
 	KIT_GETS(kq, &event, folder, EVFILT_VNODE);
 	XT_EQ(event.fflags, NOTE_WRITE);
-	/* FreeBSD: told again and again, without EV_CLEAR. */
+	/* FreeBSD: delivered again and again, without EV_CLEAR. */
 	KIT_NONE(kq);
 	XT_OK(kit_flag(kq, folder, EVFILT_VNODE, EV_DELETE));
 	/* FreeBSD: EV_EOF. */

@@ -11,7 +11,7 @@
 
 /* --- PROC, PROCDESC --------------------------------------------------------------- */
 
-/* A child that ends when it is told to. */
+/* A child that ends when it is asked to. */
 static pid_t child_made(int *to_it)
 {
 	int fds[2];
@@ -47,7 +47,7 @@ XT_TEST(proc_tells_the_exit_status)
 	XT_EQ(event.fflags, NOTE_EXIT);
 	XT_EQ(event.flags, EV_EOF | EV_ONESHOT | EV_CLEAR);
 	XT_CHECK(event.udata == &kq);
-	/* As measured: one that is not reaped yet is told at once. */
+	/* As measured: one that is not reaped yet is delivered at once. */
 	XT_OK(kit_change(kq, (uintptr_t)child, EVFILT_PROC, EV_ADD, NOTE_EXIT, 0,
 	                 NULL));
 	KIT_GETS(kq, &event, child, EVFILT_PROC);
@@ -296,7 +296,7 @@ XT_TEST(timer_tells_how_often_it_expired)
 		continue;
 	KIT_GETS(kq, &event, 1, EVFILT_TIMER);
 	XT_CHECK(event.data >= 2 && event.data <= (xt_now() - start) / 10000);
-	/* Added again, what was not told yet is forgotten. */
+	/* Added again, what was not delivered yet is forgotten. */
 	XT_CHECK(xt_poll_until(kq, POLLIN, POLLIN));
 	XT_OK(kit_change(kq, 1, EVFILT_TIMER, EV_ADD, NOTE_SECONDS, 3600, NULL));
 	KIT_NONE(kq);

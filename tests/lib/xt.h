@@ -176,7 +176,7 @@ bool xt_is(const char *backend); /* the back end under test is this one */
 bool xt_wine(void); /* Windows is played by Wine */
 /*
  * For the peer's end its server peeks at one byte: as long as there is one to be
- * read it does not know.  Windows tells of an end behind unread bytes.
+ * read it does not know.  Windows reports an end behind unread bytes.
  */
 #define XT_WINE_PEEKS "Wine does not see an end behind unread bytes"
 /* On Windows, of harness and library, pipes and such sockets are TCP connections. */
@@ -187,9 +187,9 @@ bool xt_dropin(void); /* and kqueue(2) is played by the drop-in */
 bool xt_usable(const char *backend); /* the library offers this one here */
 /* It has a kernel's queue, for xpoll_fd. */
 bool xt_has_queue_fd(void);
-/* It can tell that a number is another file's by now (S7). */
+/* It can see that a number is another file's by now (S7). */
 bool xt_sees_reuse(void);
-/* Its ADD and DELETE can, of files that fstat(2) tells apart. */
+/* Its ADD and DELETE can, of files that fstat(2) distinguishes. */
 bool xt_add_sees_reuse(void);
 
 /* Number of failed checks of this test so far.  From any thread. */

@@ -198,7 +198,7 @@ XT_TEST(bits_that_the_device_keeps_are_taken_away)
 	XT_GETS(queue, NULL, number, READ);
 }
 
-/* An ADD is told to the device, whatever it has of the number. */
+/* An ADD is written to the device, whatever it has of the number. */
 XT_TEST(add_on_a_number_used_again_is_told_to_the_device)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -213,7 +213,7 @@ XT_TEST(add_on_a_number_used_again_is_told_to_the_device)
 	XT_GETS(queue, NULL, old.r, READ);
 }
 
-/* With a mask all are looked at by poll(2), which tells of those, too. */
+/* With a mask all are looked at by poll(2), which reports those, too. */
 XT_TEST(masked_wait_drops_what_the_device_is_silent_about)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -351,7 +351,7 @@ XT_TEST(without_its_ioctl_the_device_is_not_taken)
 	no_ports = false;
 }
 
-/* That tells nothing about the kernel. */
+/* That shows nothing about the kernel. */
 XT_TEST(without_descriptors_nothing_else_is_taken)
 {
 	unsetenv("XPOLL_BACKEND");

@@ -1,5 +1,5 @@
 /*
- * Goal: where no call tells edges, as on Solaris, CLEAR of a descriptor is ENOTSUP
+ * Goal: where no call reports edges, as on Solaris, CLEAR of a descriptor is ENOTSUP
  * and leaves everything as it was; all else works.
  * Method: the library as it is there, on the models; poll(2) on /dev/null.
  */

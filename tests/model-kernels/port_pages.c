@@ -270,7 +270,7 @@ static int unwatch(int fd, struct file_obj *object)
 		? errno : 0;
 }
 
-/* What one event tells of this object; 0: there is none. */
+/* What one event reports of this object; 0: there is none. */
 static int told_of(int fd, const struct file_obj *object)
 {
 	port_event_t event;

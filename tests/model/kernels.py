@@ -1,7 +1,7 @@
 """What the kernel behind a back end says otherwise than poll(2).
 
-DIFFERENCES.md tells programs of the same.  It is about what has to be told, and what may be
-told once more; what may be told at all is the same for all: nothing that does not hold.
+DIFFERENCES.md says the same to programs.  It is about what has to be delivered, and what may be
+delivered once more; what may be delivered at all is the same for all: nothing that does not hold.
 """
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import xpoll
 from world import POLLRDHUP, SOCKETS
 
 
-# Files that fstat(2) cannot tell apart: the kernel gives all of them one inode.
+# Files that fstat(2) cannot distinguish: the kernel gives all of them one inode.
 ANONYMOUS = ("eventfd", "nested")
 
 
@@ -19,7 +19,7 @@ class Kernel:
     """That of poll and select: what poll(2) says."""
 
     lingers = False  # A closed file of which there is a duplicate may be reported.
-    touches = False  # A change of one filter may tell the others' edges again.
+    touches = False  # A change of one filter may deliver the others' edges again.
     shallow = False  # A watched queue cannot watch what is a set of files itself.
 
     def notices(self, old: str, new: str) -> bool:
@@ -27,12 +27,12 @@ class Kernel:
         return old not in ANONYMOUS or new not in ANONYMOUS
 
     def demands(self, filter: int, kind: str, bits: int, ready: int) -> int:
-        """Of the bits that make a filter ready, those that have to be told."""
+        """Of the bits that make a filter ready, those that have to be delivered."""
         return ready
 
     def repeats(self, kind: str, bits: int) -> bool:
-        """Is an edge told again to a filter beside which another is told by level?"""
-        return bool(bits & (POLLERR | POLLHUP))  # They are told of all filters together.
+        """Is an edge delivered again to a filter beside which another is delivered by level?"""
+        return bool(bits & (POLLERR | POLLHUP))  # They are delivered for all filters together.
 
 
 class Epoll(Kernel):
@@ -43,7 +43,7 @@ class Epoll(Kernel):
 
 
 class Kqueue(Kernel):
-    # Where all that is registered is an edge, one of them tells whether it is the same file.
+    # Where all that is registered is an edge, one of them shows whether it is the same file.
     touches = True
     # Over the drop-in each queue is two epoll sets, of which Linux nests five.
     shallow = True
@@ -62,7 +62,7 @@ class Kqueue(Kernel):
         # terminal that was hung up.
         if filter == xpoll.FILT_READ and kind in ("dgram", "tty") and not ready & POLLIN:
             return 0
-        # An error without an end is READ's; there is no room that WRITE could tell of.
+        # An error without an end is READ's; there is no room that WRITE could report.
         if filter == xpoll.FILT_WRITE and not bits & (POLLOUT | POLLHUP):
             return 0
         return ready

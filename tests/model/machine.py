@@ -93,7 +93,7 @@ class Machine(RuleBasedStateMachine):
     """The model."""
 
     # What was wrong, and what was done before: Hypothesis plays it again, and if it does not
-    # fail again, as where time matters, tells of that alone.
+    # fail again, as where time matters, shows that alone.
     failures: list[tuple[Exception, list[tuple[str, dict[str, Any]]]]] = []
     begin: Callable[[], Any] = staticmethod(lambda: None)  # Before each step.
     alone = ""  # The back end that is played alone; none: all that share a world.
@@ -264,7 +264,7 @@ class Machine(RuleBasedStateMachine):
           hint=st.booleans())
     def add(self, pick: int, filter: int, modes: int, switch: int, asleep: bool,
             hint: bool = False) -> None:
-        # A hint, which changes nothing of what is told.
+        # A hint, which changes nothing of what is delivered.
         fflags = xpoll.NOTE_EXCLUSIVE if hint and filter != xpoll.FILT_EXCEPT else 0
         self.change(Change(ADD, self.a_number(pick), [filter], modes | switch, fflags=fflags,
                            udata=self.udata()), asleep)

@@ -1,4 +1,4 @@
-"""What a queue has to answer: the contract, told as simply as possible.
+"""What a queue has to answer: the contract, written as simply as possible.
 
 A Reference holds the registrations of one queue and follows the changes that succeeded.
 """
@@ -77,7 +77,7 @@ class Reference:
             del self.regs[change.ident, filter]
 
     def closed(self, fd: int) -> None:
-        """The number was closed, and the queue was not told."""
+        """The number was closed, and the queue does not know."""
         for reg in self.all_of_number(fd):
             reg.doubtful = True
 

@@ -5,7 +5,7 @@ Each says whether it has to be delivered now (must), what is wrong with an event
 answered just before and just after the wait.
 
 A registration whose number was closed and not deleted is in doubt: the contract lets the
-library find out late.  Nothing is demanded of it, and Queue.lookup tells when it is gone.
+library find out late.  Nothing is demanded of it, and Queue.lookup shows when it is gone.
 """
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Registration:
 
     @property
     def slow(self) -> bool:
-        """It comes when it comes: what it tells of takes time."""
+        """It comes when it comes: what it reports takes time."""
         return False
 
     def added(self, change: Change) -> None:
@@ -105,10 +105,10 @@ class Registration:
         """After each operation."""
 
     def may_repeat(self) -> None:
-        """The kernel was told anew: CLEAR may be told anew what it told before."""
+        """The kernel was asked again: CLEAR may deliver again what it delivered before."""
 
     def repeatable(self, look: Look) -> bool:
-        """May a wait tell it though it has not to?"""
+        """May a wait deliver it though it has not to?"""
         return False
 
     def resolved(self, change: Change, file: File, clean: bool) -> None:
@@ -136,14 +136,14 @@ class FdRegistration(Registration):
         self.requested = 0
         self.old_requested = 0  # Perhaps these as well.
         self.mark = 0  # NOTE_LOWAT: ready from so many bytes on; 0: none.
-        self.follows = False  # A regular file: it is told when it grew.
-        self.owed = True  # CLEAR: something happened and was not told yet.
+        self.follows = False  # A regular file: it is delivered when it grew.
+        self.owed = True  # CLEAR: something happened and was not delivered yet.
         self.seen = 0  # CLEAR: the condition when it was looked at last.
         self.arrivals = file.arrivals
         self.activity = file.activity  # When it was delivered last.
-        self.repeated = False  # CLEAR: it was told twice.
+        self.repeated = False  # CLEAR: it was delivered twice.
         self.kept = False  # It was ready, and may not be looked at from the side.
-        self.beside_level = False  # A filter that is told by level has the same end or error.
+        self.beside_level = False  # A filter that is delivered by level has the same end or error.
 
     def added(self, change: Change) -> None:
         super().added(change)
@@ -211,7 +211,7 @@ class FdRegistration(Registration):
                 for kind in ([look.kinds[fd], ""] if self.doubtful else [look.kinds[fd]])]
 
     def observe(self, look: Look) -> None:
-        """Is there news that CLEAR has to tell?"""
+        """Is there news that CLEAR has to deliver?"""
         if self.doubtful:
             return
         ready = self.conditions(look)[0]
@@ -227,17 +227,17 @@ class FdRegistration(Registration):
     def must(self, look: Look, poll_level: bool = False) -> bool:
         if self.doubtful or (self.modes & CLEAR and (not self.owed or self.slow)):
             return False
-        # An edge that both levels know: one has told the other's, perhaps.
+        # An edge that both levels know: one has delivered the other's, perhaps.
         levels = {poll_level, False} if self.modes & CLEAR else {poll_level}
         return all(self.demanded(look, level) for level in levels)
 
     def demanded(self, look: Look, poll_level: bool = False) -> int:
-        """The bits that have to be told; it is not in doubt."""
+        """The bits that have to be delivered; it is not in doubt."""
         return self.kernel.demands(self.filter, look.kinds[self.ident], look.bits[self.ident],
                                    self.conditions(look, poll_level)[0])
 
     def may(self) -> bool:
-        """Its condition holds; is there a reason to tell it?"""
+        """Its condition holds; is there a reason to deliver it?"""
         if not self.modes & CLEAR or self.owed or self.doubtful or self.beside_level:
             return True
         # The answers of a TCP peer come when they come.  Twice, but not for ever.

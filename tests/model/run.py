@@ -40,7 +40,7 @@ PLAIN = {"asleep": False, "timeout": 0, "modes": 0, "switch": 0, "max_events": 6
 
 
 def place(error: BaseException) -> tuple[type, int]:
-    """Where it was raised: by that one failure is told from another."""
+    """Where it was raised: by that one failure is known from another."""
     return type(error), traceback.extract_tb(error.__traceback__)[-1].lineno or 0
 
 

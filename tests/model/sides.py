@@ -85,7 +85,7 @@ class Side:
         if error not in allowed:
             raise self.wrong(f"{change}: errno {error}, not {sorted(allowed)}")
         for reg in alike:
-            # An edge is told once, whatever happens to the other filters of its descriptor.
+            # An edge is delivered once, whatever happens to the other filters of its descriptor.
             if not reg.file or reg.filter in change.filters or self.kernel.touches:
                 reg.may_repeat()
         if error and not (doubtful and change.op == DELETE):
@@ -259,7 +259,7 @@ class Side:
             before = after
 
     def look_beside(self, looks: tuple[Look, Look]) -> None:
-        """What is told by level may tell the edges of the same file again."""
+        """What is delivered by level may deliver the edges of the same file again."""
         for reg in self.ref.regs.values():
             if isinstance(reg, FdRegistration):
                 reg.beside_level = any(
@@ -340,7 +340,7 @@ class Side:
             allowed |= revents if reg.kept else 0
             for bits in held[0] + held[1]:
                 allowed |= bits
-            # What is told by edges comes when it is its turn, and marks are so watched.
+            # What is delivered by edges comes when it is its turn, and marks are so watched.
             if not reg.doubtful and not reg.modes & CLEAR and not reg.mark:
                 required |= reg.demanded(looks[0], True) & reg.demanded(looks[1], True)
         if revents & ~allowed:
@@ -367,7 +367,7 @@ class Side:
             time.sleep(0)
 
     def take_repeats(self) -> None:
-        """What CLEAR may tell once more comes at once, so before what is to change."""
+        """What CLEAR may deliver once more comes at once, so before what is to change."""
         for _ in range(BOUND):
             if not any(reg.enabled and reg.repeatable(self.before)
                        for reg in self.ref.regs.values()):

@@ -135,7 +135,7 @@ class ProcRegistration(Registration):
 class VnodeRegistration(Registration):
     """What happened to a file since the last delivery.
 
-    What is certain is owed.  An event may also tell of what happened before the delivery
+    What is certain is owed.  An event may also report what happened before the delivery
     before, which the library may not have heard of then.
     """
 
@@ -146,7 +146,7 @@ class VnodeRegistration(Registration):
         assert isinstance(change.subject, File)
         self.notes = 0
         self.owed = 0
-        self.fresh = 0  # May be told: since the last delivery,
+        self.fresh = 0  # May be delivered: since the last delivery,
         self.stale = 0  # and between that and the one before.
         self.resolved(change, change.subject, True)
 

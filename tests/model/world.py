@@ -1,7 +1,7 @@
 """The files of the model, and what the kernel says of them.
 
 The operations let the kernel do what it likes, refusals included: what came of it is seen
-by poll(2).  Noted is only what poll(2) does not tell: that something arrived, or happened.
+by poll(2).  Noted is only what poll(2) does not report: that something arrived, or happened.
 """
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ class World:
                 reader.arrivals += 1
 
     def note(self, fd: int, note: int) -> None:
-        """Something happened to a regular file that VNODE tells of."""
+        """Something happened to a regular file that VNODE reports."""
         file = self.files[fd]
         if file.kind != "regular":
             return
@@ -351,7 +351,7 @@ class World:
     # --- Processes ------------------------------------------------------------------------
 
     def spawn(self) -> Child:
-        """A child that has nothing of ours open, and ends when it is told how."""
+        """A child that has nothing of ours open, and ends when it is asked how."""
         reader, writer = os.pipe()
         pid = os.posix_spawn("/bin/sh", ["sh", "-c", "read status; exit $status"], os.environ,
                              file_actions=[(os.POSIX_SPAWN_DUP2, reader, 0)])

@@ -51,7 +51,7 @@ RUNS = [
         "WAITERS=2 EXPIRIES=0 SAMPLED=false PAUSES=false STALE_MOST=1"),
     Run("reuse-dispatch", "reuse",
         "WAITERS=2 EXPIRIES=0 SAMPLED=false PAUSES=false COPIES=0 DISPATCH=true"),
-    # Low-water marks, of what the kernel tells of and of what it does not.
+    # Low-water marks, of what the kernel reports and of what it does not.
     Run("marks-told", "marks", "TOLD=true"),
     Run("marks-untold", "marks", "TOLD=false"),
     # Sleeping and waking, without descriptors.
@@ -66,7 +66,7 @@ RUNS = [
 ]
 
 # What an assertion says when it fails.
-LOST = "ghost[0].wanted&&"  # somebody could be told, and everybody sleeps
+LOST = "ghost[0].wanted&&"  # something could be delivered, and everybody sleeps
 AGAIN = "handed&"           # handed out twice in one wait
 UNSEEN = ".unseen&"         # handed out without having looked since
 UNWANTED = ".registered!=7" # handed out though deleted or disabled
@@ -76,7 +76,7 @@ STUCK = "invalid end state"
 BELOW = "wanted&&(amount>="  # enough for the mark, and everybody sleeps
 
 BROKEN = [
-    # Marks: ready, but not enough; by level from the mark on; room that nobody tells of.
+    # Marks: ready, but not enough; by level from the mark on; room that nobody reports.
     Broken("leaves-a-marked-candidate-behind", "marks-told", "", [
         ("marks.pml", ":: waiters && candidate -> candidate = 0; xp_interest_publish()",
          ":: false -> skip")], BELOW),

@@ -79,7 +79,7 @@ inline epoll_control(n, may_add)
 	f = 0
 }
 
-/* The kernel: an entry ends, told or because its file did. */
+/* The kernel: an entry ends, deleted or because its file did. */
 inline entry_end(e)
 {
 	e.in = 0;

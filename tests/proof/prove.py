@@ -55,7 +55,7 @@ class Model:
             self.texts[name] = self.texts[name].replace(old, new)
 
     def whole(self, name):
-        """A file with what it includes; spin does not always tell which file a line is of."""
+        """A file with what it includes; spin does not always say which file a line is of."""
         for number, line in enumerate(self.texts[name].splitlines(), 1):
             include = re.match(r'#include "(.*)"', line)
             if include:
@@ -108,7 +108,7 @@ class Model:
         return every, reached
 
     def steps(self):
-        """The steps to the error, as spin tells them."""
+        """The steps to the error, as spin prints them."""
         text = self.call("spin", "-t", "-p", *self.flags, "model.pml").stdout
         return re.sub(r"model\.pml:(\d+)", lambda match: self.places[int(match.group(1))], text)
 
@@ -196,7 +196,7 @@ def names_exist():
 NAMED = re.compile(r"src/\S+?\.[ch]:\s+\w+|/\* The (?:program|kernel|claims)\b")
 # Processes that are not the library's: the program, the kernel, the clock, the claims.
 OUTSIDE = ("program", "world", "time", "claims", "watch")
-NEAR = 6  # so many lines before a step may tell of it
+NEAR = 6  # so many lines before a step may describe it
 
 
 def block_end(text, at):

@@ -1,7 +1,7 @@
 /*
  * One number that stands for one file after the other.
  *
- * The program closes, with and without telling, opens anew, adds, enables,
+ * The program closes, with and without saying so, opens again, adds, enables,
  * deletes, in the order that makes sense; a copy of a closed file may be open
  * elsewhere, which keeps its entry in the epoll set.
  */
@@ -98,7 +98,7 @@ inline deliver_next()
 	deliver_entry(f)
 }
 
-/* The claims: what a wait is told counts if it is of the file that the program registered;
+/* The claims: what a wait gets counts if it is of the file that the program registered;
  * what it looks at, also if the program has just enabled the number. */
 inline seen(file)
 {
@@ -217,7 +217,7 @@ inline close_file(file)
 	fi
 }
 
-/* The program: close(2), of which nobody is told. */
+/* The program: close(2), of which nobody hears. */
 inline close_number()
 {
 	f = file_now;

@@ -40,7 +40,7 @@ bit wake_pending;
 /* What the program knows, for the claims; the library does not look at it. */
 typedef Ghost {
 	unsigned registered : 3; /* the file that it registered, or NO_FILE */
-	bit wanted;              /* enabled, as far as it was told */
+	bit wanted;              /* enabled, as far as the kernel knows */
 	unsigned unseen : 3;     /* waits that have not looked at it since */
 	bit deferred_unseen;      /* of the carried bits, the same */
 	bit news                 /* CLEAR: activity that was not handed out yet */
@@ -69,7 +69,7 @@ inline wanted_from_now(n)
 	ghost[n].news = CLEAR
 }
 
-/* src/core/entry.h: xp_entry_set_mode: m and a were told to the kernel. */
+/* src/core/entry.h: xp_entry_set_mode: m and a were given to the kernel. */
 inline xp_entry_set_mode(n)
 {
 	slot[n].mode = m;

@@ -223,7 +223,7 @@ leave:	atomic { /* src/core/sleep.c: xp_pass_on */
 		:: else
 		fi;
 		kick_passed();
-		/* Who asks without sleeping is told of what held all the time. */
+		/* Who asks without sleeping gets what held all the time. */
 		assert(WAITERS > 1 || taken > 0 || interrupted || cancelled ||
 		       gap);
 		past = 0;

@@ -70,7 +70,7 @@ inline deliver_next()
 /* src/core/deliver.c: stale: no file ends here. */
 inline stale(n, file) { skip }
 
-/* The claims: this wait was told of it. */
+/* The claims: it was delivered to this wait. */
 inline seen(file)
 {
 	ghost[file].unseen = ghost[file].unseen & ~bit_of(me)

@@ -1,7 +1,7 @@
 /*
  * Soak: signals and processes.
  *   signals    to a thread and to the process; the program's own handler counts
- *   processes  children that end, at once or when they are told
+ *   processes  children that end, at once or when they are asked to
  */
 #include "soak.h"
 

@@ -152,7 +152,7 @@ static void beats_act(struct soak *soak)
 	(void)soak;
 }
 
-/* What a wait tells that began after a moment has all beats up to it. */
+/* What a wait returns that began after a moment has all beats up to it. */
 static void beat_end(struct soak *soak, struct beat *beat)
 {
 	uint64_t ident = (uint64_t)(FIRST_BEAT + beat->target.index);

@@ -1,5 +1,5 @@
 /*
- * Goal: EMPTY: told when everything written has left the send buffer, in each
+ * Goal: EMPTY: delivered when everything written has left the send buffer, in each
  * mode, and of the file that was meant only (S3, S4, S7, S8, S10).
  * Method: buffers that are filled and read by the other end; ioctl(2) says what
  * is left.
@@ -13,7 +13,7 @@
 /*
  * Each kind of file that has such a buffer.  Elsewhere than on Linux what is
  * written to a UNIX-domain socket is in the other one's at once, and pipes do
- * not tell.
+ * not report it.
  */
 #ifdef __linux__
 enum { KINDS = 3 };
@@ -60,7 +60,7 @@ static int left(int fd)
 /* TCP hands on what the other end has room for; fill both. */
 static void fill(int fd)
 {
-	/* Where nobody tells what is left the test is skipped. */
+	/* Where no call returns what is left the test is skipped. */
 	if (xpoll_supports(NULL, EMPTY, 0) != 1)
 		return;
 	do
@@ -111,7 +111,7 @@ XT_TEST(empty_from_the_beginning_is_reported_by_each_wait)
 	}
 }
 
-/* S8: silent while something is left, told when nothing is, silent again */
+/* S8: silent while something is left, delivered when nothing is, silent again */
 XT_TEST(filled_is_silent_until_the_other_end_has_it_all)
 {
 	struct xpoll *queue = xt_open();

@@ -1,5 +1,5 @@
 /*
- * Goal: READ of files whose growth the kernel does not tell, or not any more
+ * Goal: READ of files whose growth the kernel does not report, or not any more
  * (S13): memory, /proc, no inotify instance left.
  * Method: fstat(2) says what they claim to be; limits of a user namespace.
  */
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-/* The kernel does not tell of these; they are looked at by time. */
+/* The kernel does not report these; they are looked at by time. */
 XT_TEST(memory_file_grows)
 {
 	struct xpoll *queue = xt_open();

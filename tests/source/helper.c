@@ -142,7 +142,7 @@ static void be_watchable(void)
 
 static pid_t vfork_child(void)
 {
-	return -1; /* There is no tracer that tells of it. */
+	return -1; /* There is no tracer that reports it. */
 }
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Helpers: processes that do what a test tells them, one step at a time, so
+ * Helpers: processes that do what a test asks them to, one step at a time, so
  * that no test has to sleep.  A helper ends when the test does.
  */
 #ifndef HELPER_H

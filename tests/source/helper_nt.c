@@ -1,7 +1,7 @@
 /*
  * Helpers on Windows: the test's program, started with --helper.  It reads the
  * code that it is to end with from its input, and ends with it; or with 0 when
- * nobody can tell it any more.
+ * nobody can send it any more.
  */
 #include "helper.h"
 

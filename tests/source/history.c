@@ -1,4 +1,4 @@
-/* Putting together what a queue tells of processes. */
+/* Putting together what a queue delivers of processes. */
 #include "history.h"
 
 int history_watch(struct xpoll *queue, pid_t pid, uint32_t fflags)

@@ -1,5 +1,5 @@
 /*
- * What a queue tells of processes, put together: events of one process may be
+ * What a queue delivers of processes, put together: events of one process may be
  * merged or not, and those of several come in any order.
  */
 #ifndef HISTORY_H
@@ -48,19 +48,19 @@ bool history_by_connector(void);
 
 /* Take what there is. */
 void history_hear(struct xpoll *queue, struct history *history);
-/* Wait until this process has been told to have done all this. */
+/* Wait until all this of the process has been delivered. */
 bool history_until(struct xpoll *queue, struct history *history, pid_t pid,
                    uint32_t notes);
 /* Wait until so many processes have. */
 bool history_until_count(struct xpoll *queue, struct history *history, int count,
                          uint32_t notes);
 
-/* Never NULL: of a process that was not told of, all is 0. */
+/* Never NULL: of a process without an event all is 0. */
 const struct told *history_of(const struct history *history, pid_t pid);
 /* How many processes did all this. */
 int history_count(const struct history *history, uint32_t notes);
 
-/* One event tells the end of a child, and waitpid(2) then says the same. */
+/* One event reports the end of a child, and waitpid(2) then says the same. */
 bool history_ends_with(struct xpoll *queue, struct helper helper, int status);
 
 #endif

@@ -106,7 +106,7 @@ XT_TEST(room_of_a_tcp_socket_is_reported_from_the_mark_on)
 	                            XPOLL_ONESHOT);
 }
 
-/* The kernel calls it writable, so it does not tell; it is looked at again. */
+/* The kernel calls it writable, so it does not report; it is looked at again. */
 XT_TEST(room_that_comes_while_a_thread_waits_is_reported)
 {
 	struct xpoll *queue = xt_open();
@@ -151,7 +151,7 @@ XT_TEST(too_little_room_does_not_spin)
 	XT_EXPECT(xt_stats(queue).syscalls_wait - before < 30);
 }
 
-/* Who waits for the queue from outside is told, too. */
+/* Who waits for the queue from outside is woken, too. */
 XT_TEST(queue_fd_is_readable_when_there_is_room)
 {
 	struct xpoll *queue = xt_open_quiet();

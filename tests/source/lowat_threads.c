@@ -1,7 +1,7 @@
 /*
  * Goal: with several waiting threads no mark that was reached is missed, and
- * none is told too early (S10, S16, S17).
- * Method: random writes; who is told reads less than all that is there.  In the
+ * none is delivered too early (S10, S16, S17).
+ * Method: random writes; who gets an event reads less than all that is there.  In the
  * end less than a mark is left everywhere.
  */
 #include "xt.h"

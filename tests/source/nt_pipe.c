@@ -1,6 +1,6 @@
 /*
  * Goal: READ of pipes and consoles on Windows: ready while there is something to
- * read, and at the end; what cannot be told of them is refused.
+ * read, and at the end; what cannot be reported of them is refused.
  * Method: pipes of the test's own; PeekNamedPipe and ReadFile as the judges.
  */
 #include "nt_kit.h"

@@ -1,6 +1,6 @@
 /*
  * Goal: VNODE and READ of files on Windows (S23): each note that its systems can
- * tell, by handles of files and directories.
+ * report, by handles of files and directories.
  * Method: do it to a file, by another handle, and see that exactly this is
  * reported; what the system says of the file is the judge.
  */
@@ -47,7 +47,7 @@ static void overwrite(const char *name, HANDLE file)
 	while (written_at(file) == before);
 }
 
-/* By the handle itself: Wine tells the old path of one that others rename. */
+/* By the handle itself: Wine returns the old path of one that others rename. */
 static void rename_to(HANDLE file, const char *name)
 {
 	union {
@@ -151,7 +151,7 @@ XT_TEST(file_moved_to_another_directory_is_followed)
 	XT_OK(watch(queue, file, 0, XPOLL_NOTE_RENAME | XPOLL_NOTE_ATTRIB));
 	rename_to(file, "below\\g");
 	GETS(queue, file, XPOLL_NOTE_RENAME);
-	/* Its new directory tells now. */
+	/* Its new directory reports now. */
 	XT_EXPECT(SetFileAttributesA(nt_name("below\\g"),
 	                             FILE_ATTRIBUTE_READONLY));
 	GETS(queue, file, XPOLL_NOTE_ATTRIB);
@@ -215,7 +215,7 @@ XT_TEST(directory_is_written_by_its_entries)
 	nt_clean();
 }
 
-/* What happened meanwhile is told by ENABLE, as one event. */
+/* What happened meanwhile is delivered by ENABLE, as one event. */
 XT_TEST(disabled_is_silent_until_enabled)
 {
 	struct xpoll *queue = xt_open();
@@ -225,7 +225,7 @@ XT_TEST(disabled_is_silent_until_enabled)
 	nt_write("f", -1, "more");
 	rename_to(file, "g");
 	XT_NONE(queue);
-	/* Something that is told shows that the rest was heard, too. */
+	/* Something that is delivered shows that the rest was heard, too. */
 	HANDLE other = nt_make("other", "text");
 	XT_OK(watch(queue, other, 0, NOTES));
 	nt_write("other", -1, "more");

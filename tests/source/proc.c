@@ -1,5 +1,5 @@
 /*
- * Goal: PROC tells once that a process ends, with its wait status, of every
+ * Goal: PROC reports once that a process ends, with its wait status, of every
  * process that can be seen; it never reaps and touches nothing of the program
  * (S22, S19).
  * Method: helpers that end in each way; waitpid(2), called after the event, is
@@ -225,7 +225,7 @@ XT_TEST(supports_tells_of_exit)
 	XT_EQ(xpoll_supports(queue, PROC, EXIT | XPOLL_NOTE_CHILD), 0);
 }
 
-/* What a tracer would have to tell is refused, and nothing is registered. */
+/* What a tracer would have to report is refused, and nothing is registered. */
 XT_TEST(without_a_tracer_fork_is_enotsup)
 {
 	struct xpoll *queue = xt_open();
@@ -249,7 +249,7 @@ XT_TEST(without_a_tracer_fork_is_enotsup)
 	XT_CHECK(history_ends_with(queue, helper, 0));
 }
 
-/* S22: of other processes, as far as the kernel tells */
+/* S22: of other processes, as far as the kernel reports them */
 XT_TEST(zombie_of_another_process_gives_its_status)
 {
 	struct xpoll *queue = xt_open();

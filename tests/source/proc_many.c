@@ -1,6 +1,6 @@
 /*
  * Goal: 5,000 watched processes cost nothing while they are idle, and the end
- * of each is told (S22).
+ * of each is delivered (S22).
  * Method: the counters of the queue beside those of one without a process; on
  * poll and select, where each descriptor costs something in each wait, fewer.
  */

@@ -24,7 +24,7 @@ static bool replace(struct helper old, int status, struct helper *fresh)
 	return XT_EXPECT_EQ(fresh->pid, old.pid);
 }
 
-/* Told of the one that had the number; PIDFD_GET_INFO may be missing. */
+/* Delivered for the one that had the number; PIDFD_GET_INFO may be missing. */
 static bool told_is(const struct xpoll_event *event, int status)
 {
 	XT_EXPECT_EQ(event->fflags & ~UNKNOWN, EXIT);
@@ -171,7 +171,7 @@ static void await_hundredths(int count)
 		(void)sched_yield();
 }
 
-/* What the new one does is not told of the old one. */
+/* What the new one does is not delivered for the old one. */
 XT_TEST(forks_of_the_new_process_are_not_told_of_the_old_one)
 {
 	struct xpoll *queue;

@@ -77,7 +77,7 @@ XT_TEST(add_asks_for_exit_later)
 	XT_NONE(queue);
 	helper_exit(second, 0);
 	XT_CHECK(history_ends_with(queue, second, 0));
-	/* Where another thread tells of the ends they come in any order. */
+	/* Where another thread reports the ends they come in any order. */
 	status = xt_flag(queue, (uint64_t)first.pid, PROC, XPOLL_DELETE);
 	XT_EXPECT(status == ENOENT || (HELPER_LINGERS && status == 0));
 	(void)helper_wait(first);

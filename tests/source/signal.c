@@ -2,7 +2,7 @@
  * Goal: SIGNAL counts what is delivered to the process and consumes nothing
  * (S21); an observed signal that ends a wait returns its event (S15).
  * Method: signals that the test sends itself, so that it knows how many there
- * were; the fate of children, as waitpid(2) tells it.
+ * were; the fate of children, as waitpid(2) returns it.
  */
 #include "xt.h"
 

@@ -1,6 +1,6 @@
 /*
  * Goal: the program's own sigaction(2) wins (S21, hazard 14): what was before
- * comes back, what it sets meanwhile stays and is told in the counters, and
+ * comes back, what it sets meanwhile stays and is shown by the counters, and
  * handlers that call each other, ours among them, come to an end.
  * Method: sigaction(2) as the judge; handlers that pass on what they get.
  */

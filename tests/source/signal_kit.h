@@ -12,7 +12,7 @@ static inline int observe(struct xpoll *queue, int number)
 	                 NULL);
 }
 
-/* How often it is told to have come: 0, not at all; -1, something else has. */
+/* How often it came, as delivered: 0, not at all; -1, something else has. */
 static inline int64_t count_of(struct xpoll *queue, int number)
 {
 	struct xpoll_event event;

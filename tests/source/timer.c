@@ -165,7 +165,7 @@ XT_TEST(zero_as_a_period_is_one_unit)
 	XT_CHECK(left >= 1000000000 - (xt_now() - start));
 }
 
-/* The sum of what is told is the number of periods that have passed. */
+/* The sum of what is delivered is the number of periods that have passed. */
 static void counts_all(int64_t period_ns, int rounds)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -285,7 +285,7 @@ XT_TEST(huge_timers_do_not_fire)
 			XT_OK(timer(queue, XPOLL_ADD, fflags,
 			            INT64_MAX / units[i].ns));
 			XT_NONE(queue);
-			/* Nobody tells kqueue's systems that the clock was set. */
+			/* Nothing informs kqueue's systems that the clock was set. */
 			XT_CHECK(xpoll_next_timeout(queue) == -1 ||
 			         xpoll_next_timeout(queue) > HOUR_NS ||
 			         (fflags & ABSTIME && xt_kqueue()));

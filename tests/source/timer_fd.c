@@ -1,5 +1,5 @@
 /*
- * Goal: the descriptor of a queue (xpoll_fd) tells of timers: readable when one
+ * Goal: the descriptor of a queue (xpoll_fd) shows timers: readable when one
  * is due, not before, and no longer once it was taken, deleted, disabled or
  * put off (S14, hazard 11).  And the one descriptor that timers themselves
  * need watches the right clock.
@@ -80,7 +80,7 @@ XT_TEST(hazard_11_queue_fd_of_a_periodic_timer)
 	XT_CHECK(!readable(queue));
 }
 
-/* Due, and then not: nobody is told of what is not there. */
+/* Due, and then not: nobody is woken for what is not there. */
 XT_TEST(queue_fd_of_a_timer_taken_back_is_not_readable)
 {
 	static const struct back {
@@ -113,7 +113,7 @@ XT_TEST(queue_fd_of_a_timer_taken_back_is_not_readable)
 	XT_CHECK(readable(queue));
 }
 
-/* One slot and three due: the rest is still told of. */
+/* One slot and three due: the rest is still shown. */
 XT_TEST(hazard_11_queue_fd_of_timers_that_did_not_fit)
 {
 	if (!has_queue_fd())
@@ -305,7 +305,7 @@ static bool timerfd_says(int fd, int *clock, int *flags)
 
 /*
  * Nobody may set the clock of this machine for a test; so the kernel is asked
- * whether it would tell: TFD_TIMER_ABSTIME (1) and TFD_TIMER_CANCEL_ON_SET (2)
+ * whether it would report: TFD_TIMER_ABSTIME (1) and TFD_TIMER_CANCEL_ON_SET (2)
  * on CLOCK_REALTIME (0).
  */
 XT_TEST(abstime_descriptor_is_told_of_clock_steps)
@@ -328,7 +328,7 @@ XT_TEST(abstime_descriptor_is_told_of_clock_steps)
 #endif
 }
 
-/* The alarm is made with the first timer; who cannot have one is told early. */
+/* The alarm is made with the first timer; who cannot have one is refused early. */
 XT_TEST(timer_without_a_descriptor_for_it_is_not_silent)
 {
 	if (!has_queue_fd())

@@ -92,7 +92,7 @@ XT_TEST(added_disabled_is_silent_and_counts_all_when_enabled)
 	int64_t before = xt_now();
 	struct xpoll_event event;
 
-	/* DISPATCH: told once, so that all of it is in one event. */
+	/* DISPATCH: delivered once, so that all of it is in one event. */
 	XT_OK(timer(queue, XPOLL_ADD | XPOLL_DISABLE | XPOLL_DISPATCH, NSECONDS,
 	            1000));
 	int64_t after = xt_now();

@@ -1,5 +1,5 @@
 /*
- * Goal: what is ready when a call is made comes with that call, whatever tells of
+ * Goal: what is ready when a call is made comes with that call, whatever reports
  * it: lists in the library, a look of its own, or the kernel's reports of sources'
  * descriptors (S11).
  * Method: each subset of the kinds of events is made ready; one call that does not
@@ -31,7 +31,7 @@ static const int16_t filters[KINDS] = {
 	READ, READ, READ, VNODE, SIGNAL, USER, TIMER, PROC,
 };
 
-/* One that ends when it is told to. */
+/* One that ends when it is asked to. */
 static void child_start(struct scene *scene)
 {
 	(void)fflush(stdout);

@@ -1,7 +1,7 @@
 /*
  * Goal: what one process does while it lives: NOTE_FORK and NOTE_EXEC, by
  * whichever thread, and nothing else (S22, hazard 15).
- * Method: helpers that fork and exec when they are told to.
+ * Method: helpers that fork and exec when they are asked to.
  */
 #include "history.h"
 
@@ -71,7 +71,7 @@ XT_TEST(fork_before_add_is_not_reported)
 	other = helper_start();
 	(void)helper_fork(helper);
 	XT_OK(history_watch(queue, helper.pid, FORK));
-	/* Now the tracer is there, and has something to tell. */
+	/* Now the tracer is there, and has something to report. */
 	(void)helper_fork(other);
 	XT_OK(history_watch(queue, other.pid, FORK));
 	XT_CALL(is_silent(queue));
@@ -216,7 +216,7 @@ XT_TEST(exec_that_fails_is_none)
 	XT_CALL(is_silent(queue));
 }
 
-/* Is all told of its end, and this of what it did before? */
+/* Was all of its end delivered, and this of what it did before? */
 static bool history_is(struct xpoll *queue, struct helper helper, uint32_t notes)
 {
 	struct history history = {0};

@@ -152,7 +152,7 @@ static void run_unreadable(void *argument)
 	(void)helper_fork(helper);
 	helper_exit(helper, 0);
 	XT_EXPECT(history_until(queue, &history, helper.pid, EXEC | EXIT));
-	/* What it forked was told, or that this may have been missed. */
+	/* What it forked was delivered, or that this may have been missed. */
 	if (history_by_connector())
 		XT_EXPECT(!(history_of(&history, helper.pid)->notes & TRACKERR));
 	else
@@ -180,7 +180,7 @@ static void run_unreadable_briefly(void *argument)
 	become_ordinary();
 	queue = xt_open_quiet();
 	XT_CHECK(copy_program("/bin/true", path, 0111));
-	/* The kernel may have paused between the two records that tell. */
+	/* The kernel may have paused between the two records that show it. */
 	for (int i = 0; i < 10 && !(notes & TRACKERR); i++) {
 		struct helper helper = helper_start();
 		struct history history = {0};
@@ -337,7 +337,7 @@ XT_TEST(in_a_process_namespace_another_tracer_is_taken)
 	XT_CHECK(xt_child(enter_namespace, &by_default));
 }
 
-/* S14, hazard 8: looking at some descriptors consumes what they tell. */
+/* S14, hazard 8: looking at some descriptors consumes what they report. */
 XT_TEST(hazard_08_queue_that_is_watched_from_outside_is_not_silent)
 {
 	struct xpoll *queue;

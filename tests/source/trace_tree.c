@@ -1,7 +1,7 @@
 /*
  * Goal: NOTE_TRACK follows a tree of processes: each child is a registration of
  * its own that begins with NOTE_CHILD and its parent, nothing is missed, and
- * what may have been is told by NOTE_TRACKERR (S22, S18, hazard 15).
+ * what may have been is reported by NOTE_TRACKERR (S22, S18, hazard 15).
  * Method: trees of helpers; the paper's example; storms; limits.
  */
 #include "history.h"
@@ -387,7 +387,7 @@ XT_TEST(track_can_be_added_later)
 	free(history.told);
 }
 
-/* The program registers a child whose birth was not told yet: an upsert. */
+/* The program registers a child whose birth was not delivered yet: an upsert. */
 XT_TEST(add_of_a_child_meets_the_tracked_one)
 {
 	struct xpoll *queue;
@@ -412,7 +412,7 @@ XT_TEST(add_of_a_child_meets_the_tracked_one)
 	XT_NONE(queue);
 }
 
-/* S18: a child that cannot be registered is told by its parent. */
+/* S18: a child that cannot be registered is reported by its parent. */
 XT_TEST(child_without_a_descriptor_is_trackerr)
 {
 	struct xpoll *queue;

@@ -379,7 +379,7 @@ XT_TEST(fifo_and_device_are_files)
 	VNODE_GETS(queue, fifo, XPOLL_NOTE_ATTRIB);
 	int null = xt_open_path("/dev/null", O_RDWR);
 	int status = vnode_add(queue, null, 0, XPOLL_NOTE_RENAME);
-	/* FreeBSD's kernel tells nothing of its devices. */
+	/* FreeBSD's kernel reports nothing of its devices. */
 	XT_EXPECT(status == 0 || (xt_kqueue() && status == ENOTSUP));
 	XT_NONE(queue);
 }
@@ -410,8 +410,8 @@ XT_TEST(what_no_file_system_holds_is_einval)
 #ifdef __linux__
 
 /*
- * The kernel accepts a watch of such memory and never tells anything, so it is
- * looked at now and then; what a look cannot tell is refused.
+ * The kernel accepts a watch of such memory and never reports anything, so it is
+ * looked at now and then; what a look cannot show is refused.
  */
 XT_TEST(memory_file_is_looked_at_by_time)
 {
@@ -470,7 +470,7 @@ XT_TEST(supports_tells_the_truth)
 
 	if (xt_sunos())
 		notes = QUIET_NOTES | XPOLL_NOTE_READ;
-	/* Some of the systems with kqueue(2) tell of these four, some do not. */
+	/* Some of the systems with kqueue(2) report these four, some do not. */
 	if (xt_kqueue() && !xpoll_supports(queue, VNODE, XPOLL_NOTE_OPEN))
 		notes = QUIET_NOTES;
 	XT_EXPECT_EQ(xpoll_supports(queue, VNODE, notes), 1);

@@ -15,7 +15,7 @@
 #define QUIET_NOTES (ALL_NOTES & ~(XPOLL_NOTE_OPEN | XPOLL_NOTE_CLOSE | \
                                    XPOLL_NOTE_CLOSE_WRITE | XPOLL_NOTE_READ))
 
-/* All that can be told here. */
+/* All that can be reported here. */
 static inline uint32_t vnode_notes(struct xpoll *queue)
 {
 	uint32_t notes = 0;

@@ -2,7 +2,7 @@
  * Goal: VNODE and descriptors that are closed, used again, duplicated (S7), and
  * xpoll_close_fd; fork (S26).
  * Method: close(2) and dup2(2) behind the library's back; xpoll_lookup and the
- * counters tell what is registered.
+ * counters show what is registered.
  */
 #include "vnode.h"
 
@@ -34,7 +34,7 @@ XT_TEST(closed_without_delete_ends_silently)
 	XT_STATUS(xt_flag(queue, (uint64_t)file, VNODE, XPOLL_DELETE), EBADF);
 }
 
-/* The kernel tells of the file, not of the descriptor. */
+/* The kernel reports on the file, not on the descriptor. */
 XT_TEST(closed_while_a_duplicate_is_open_ends_when_something_happens)
 {
 	struct xpoll *queue = xt_open();
@@ -46,7 +46,7 @@ XT_TEST(closed_while_a_duplicate_is_open_ends_when_something_happens)
 	XT_NONE(queue);
 	xt_put(copy);
 	XT_NONE(queue);
-	/* kqueue(2) has dropped its watch, and tells nothing more. */
+	/* kqueue(2) has dropped its watch, and reports nothing more. */
 	XT_CHECK(xt_kqueue() || !registered(queue, file));
 }
 

@@ -2,7 +2,7 @@
  * Goal: VNODE with many: several registrations of one file, thousands of files
  * on one descriptor, few slots (S11), the kernel's queue overflowing.
  * Method: counters of the queue and of open descriptors; /proc/self/fdinfo of
- * the instance tells what the kernel watches.
+ * the instance shows what the kernel watches.
  */
 #include "vnode.h"
 
@@ -97,7 +97,7 @@ XT_TEST(two_descriptors_of_one_file_share_a_watch)
 	XT_CHECK(watches_are(0));
 }
 
-/* Who comes later is not told what was before. */
+/* Who comes later does not get what was before. */
 XT_TEST(second_registration_of_a_file_begins_with_now)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -154,7 +154,7 @@ XT_TEST(disabled_registration_wakes_a_bounded_number_of_times)
 	for (int round = 0; round < 3; round++) {
 		XT_EQ(pwrite(file, "T", 1, 0), 1);
 		VNODE_GETS(queue, file, XPOLL_NOTE_WRITE);
-		/* This one is noted; the others would tell nothing new. */
+		/* This one is noted; the others would show nothing new. */
 		XT_EQ(pwrite(file, "T", 1, 0), 1);
 		XT_NONE(queue);
 		XT_CHECK(wakes_at_most(queue, file, 10));
@@ -182,7 +182,7 @@ XT_TEST(disabled_registration_wakes_a_bounded_number_of_times)
 	}
 }
 
-/* Another registration of the file goes on to be told. */
+/* Another registration of the file goes on to be delivered. */
 XT_TEST(disabled_registration_does_not_silence_another)
 {
 	struct xpoll *queue = xt_open_quiet();

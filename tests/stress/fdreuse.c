@@ -25,7 +25,7 @@ struct reuse {
 	atomic_int stop;
 	_Atomic long events;
 	int64_t end_ns;
-	bool sees_close; /* the back end is told of a close(2) */
+	bool sees_close; /* the back end hears of a close(2) */
 	uint64_t seed;
 };
 

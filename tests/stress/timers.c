@@ -4,7 +4,7 @@
  * Oracle: each timer has a mark, and each expiry or deletion takes the mark
  * off once.  When nobody changes anything any more, all marks must come off:
  * one expiry that wakes nobody, and the test hangs.  Periodic timers: the sum
- * of what the waiters were told is what the clock says.
+ * of what was delivered to the waiters is what the clock says.
  */
 #include "xt.h"
 

@@ -41,7 +41,7 @@ static void write_often(void *argument)
 	atomic_fetch_sub(&storm->senders_left, 1);
 }
 
-/* ThreadSanitizer is told that these are meant. */
+/* This informs ThreadSanitizer that these are meant. */
 static __attribute__((noinline)) int churn_open(const struct storm *storm,
                                                 uint32_t dice, const char *name)
 {

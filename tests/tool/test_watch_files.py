@@ -1,8 +1,8 @@
 """xpoll watch: files and directories.
 
 Goal: what happens to a file, by whatever name, and to all that is below a
-directory, is told once and rightly, also while directories come and go; nothing
-is missed.  Method: the test does it and knows what must be told; what the
+directory, is printed once and rightly, also while directories come and go; nothing
+is missed.  Method: the test does it and knows what must be printed; what the
 system itself says afterwards (a walk through the tree) is compared with what
 can be concluded from the lines.
 """
@@ -313,7 +313,7 @@ class WatchTree(FileTest):
         last = self.write("the-last")
         for line in watch.until("create", path=last):
             self.apply(known, line)
-        # What was done before may be told after it.
+        # What was done before may be printed after it.
         os.unlink(last)
         for line in watch.until("delete", path=last):
             self.apply(known, line)

@@ -1,6 +1,6 @@
 """xpoll watch: processes, and the commands it starts itself.
 
-Goal: every fork, exec and end of a tree of processes is told, the command that
+Goal: every fork, exec and end of a tree of processes is printed, the command that
 is watched does not notice, and what was started ends with the watch.  Method:
 shell and Python programs whose processes the test knows.
 """

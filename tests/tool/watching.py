@@ -138,7 +138,7 @@ class WatchTest(unittest.TestCase):
 
     @staticmethod
     def wait_for(condition):
-        """Look until something holds that no event tells."""
+        """Look until something holds that no event reports."""
         limit = time.monotonic() + LIMIT_S
         while not condition():
             if time.monotonic() > limit:

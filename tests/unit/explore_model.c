@@ -40,8 +40,8 @@ uint64_t state_at_end;
 static int next_step, sleepers;
 static bool applicable; /* was each step one that could be made? */
 static struct xpoll *queue;
-static int file; /* an eventfd: poll(2) tells the truth about it */
-static uint32_t holds;  /* what it tells */
+static int file; /* an eventfd: poll(2) returns the truth about it */
+static uint32_t holds;  /* what it returns */
 
 /* The kernel: the main entry, and those of single filters. */
 static struct entry {

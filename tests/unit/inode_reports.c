@@ -110,7 +110,7 @@ XT_TEST(lost_reports_are_suspected)
 	report(-1, IN_Q_OVERFLOW);
 	XT_OK(xt_flag(queue, (uint64_t)named, VNODE, XPOLL_DISABLE));
 	XT_CALL(expect(queue, grown, XPOLL_NOTE_EXTEND, 1));
-	/* That it is certain again, is told as well. */
+	/* That it is certain again is reported as well. */
 	XT_EQ(pwrite(grown, "and more text", 13, 0), 13);
 	report(1, IN_MODIFY);
 	XT_CALL(expect(queue, grown, XPOLL_NOTE_EXTEND, 0));
@@ -186,7 +186,7 @@ XT_TEST(refusals_are_told_and_change_nothing)
 	}
 	report(1, IN_MODIFY);
 	XT_CALL(expect(queue, file, XPOLL_NOTE_WRITE, 0));
-	/* No permission, no /proc: what a look can tell is told. */
+	/* No permission, no /proc: what a look can show is delivered. */
 	add_error = EACCES;
 	XT_STATUS(add(queue, file, XPOLL_NOTE_OPEN), EPERM);
 	add_error = ENOENT;

@@ -1,6 +1,6 @@
 /*
  * Goal: a process that chooses its own name cannot choose what /proc seems to
- * tell of it.
+ * say of it.
  * Method: the name, in /proc/PID/stat in front of all else and between
  * parentheses, is made to look like what stands behind it.
  */

@@ -1,6 +1,6 @@
 /*
  * Goal: the table finds exactly what is in it, however full it is and whatever
- * was removed, and grows only when it is told to.
+ * was removed, and grows only when it is asked to.
  * Method: random operations beside an array of marks; idents that collide.
  */
 #include "base/regmap.h"

@@ -20,8 +20,8 @@ enum { TIMER = XPOLL_FILT_TIMER };
 static _Atomic int64_t clock_ns;    /* monotonic */
 static _Atomic int64_t offset_ns;   /* what the real-time clock is ahead */
 static _Atomic int64_t hurry_ns;    /* each look at the clock takes so long */
-static _Atomic int64_t alarm_ns;    /* what the back end was told */
-static int step_fd = -1;    /* tells that the real-time clock was set */
+static _Atomic int64_t alarm_ns;    /* what the back end was given */
+static int step_fd = -1;    /* shows that the real-time clock was set */
 static int step_error;      /* it cannot be made */
 
 int64_t xp_sys_now(void)
@@ -206,7 +206,7 @@ XT_TEST(clock_set_back_puts_absolute_timers_off)
 	XT_EQ(xpoll_next_timeout(queue), 1000);
 	step(-INT64_C(3600) * XP_NS_PER_SEC);
 	clock_ns += 1000;
-	/* Even if it was not yet told: it looks at the clock before it fires. */
+	/* Even if it was not yet informed: it looks at the clock before it fires. */
 	XT_NONE(queue);
 	XT_EQ(xpoll_next_timeout(queue), 3600 * XP_NS_PER_SEC);
 	clock_ns += 3600 * XP_NS_PER_SEC - 1;
@@ -235,7 +235,7 @@ static void sleep_for_one(void *argument)
 	XT_EXPECT_EQ(xpoll_event(argument, NULL, 0, &event, 1, -1), 1);
 }
 
-/* A thread that sleeps is told, too. */
+/* A thread that sleeps is woken, too. */
 XT_TEST(clock_set_forward_ends_a_sleep)
 {
 	struct xpoll *queue = start();
@@ -262,7 +262,7 @@ XT_TEST(clock_steps_with_no_absolute_timer_left_are_harmless)
 	XT_EQ(xpoll_next_timeout(queue), -1);
 }
 
-/* Where nothing tells of steps it looks again every second. */
+/* Where nothing reports steps it looks again every second. */
 XT_TEST(clock_steps_untold_are_noticed_within_a_second)
 {
 	struct xpoll *queue = start();

@@ -1,6 +1,6 @@
 /*
  * Which tests may notice which faults: they count system calls, or the fault
- * is a fact that they are told of.
+ * is a fact that is reported to them.
  */
 #include "sweep.h"
 
@@ -11,7 +11,7 @@ static const struct {
 	/* What cannot be counted is 1, and has no mark. */
 	{NULL, SWEEP_COUNT},
 	{"count_of_", -1},
-	/* Then a file is called ready, and reading it tells. */
+	/* Then a file is called ready, and reading it shows that. */
 	{NULL, SWEEP_TELL},
 	/* An open file that cannot be looked at any more was revoked. */
 	{NULL, SWEEP_FSTAT},
@@ -53,7 +53,7 @@ static const struct {
 	{"beside_a_reported_edge", -1},
 	{"edge_delivered_behind_a_level", -1},
 	{"add_of_an_edge_and_a_level", -1},
-	/* An edge that cannot be looked at is told again rather than lost. */
+	/* An edge that cannot be looked at is delivered again rather than lost. */
 	{"told_of_a_hang_up_once", SWEEP_POLL_NOW},
 	{"both_edges_come", SWEEP_POLL_NOW},
 	{"no_kind_spins", SWEEP_POLL_NOW},
@@ -68,7 +68,7 @@ static const struct {
 	{"on_a_registered_number", SWEEP_GONE},
 	{"close_then_change", SWEEP_GONE},
 	{"close_without_delete", SWEEP_GONE},
-	/* Its parent, which is not watched then, would tell of its end at once. */
+	/* Its parent, which is not watched then, would report its end at once. */
 	{"directory_by_o_path", SWEEP_WATCH_ADD},
 	{"moved_directory", SWEEP_WATCH_ADD},
 	{"parent_and_child", SWEEP_WATCH_ADD},

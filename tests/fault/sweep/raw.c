@@ -1,6 +1,6 @@
 /*
  * The calls that src/os makes past the C library: one function for all of
- * them, so the number of the system call tells which it is.
+ * them, so the number of the system call shows which it is.
  */
 #include "sweep.h"
 

@@ -247,7 +247,7 @@ enum sweep_verdict sweep_run(const struct xt_test *test, int target, int error,
 	if (!limits) {
 		if (shared->ended && shared->result != 1)
 			return shared->result == 0 ? SWEEP_FINE : SWEEP_SKIPPED;
-		/* Its own suite tells why. */
+		/* Its own suite shows why. */
 		printf("  note  %s fails without a fault\n", test->name);
 		return SWEEP_FAILED;
 	}

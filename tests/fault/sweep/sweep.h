@@ -88,7 +88,7 @@ const int *sweep_kind_errors(enum sweep_kind kind); /* ends with 0 */
 /* Did one of this thread's calls fail since sweep_mind? */
 void sweep_mind(void);
 bool sweep_minded(void);
-/* The kernel told that the descriptor is not the one it knew. */
+/* The kernel reported that the descriptor is not the one it knew. */
 extern _Thread_local bool sweep_unknown;
 void sweep_pause(int by); /* +1: what this thread does is not swept; -1 */
 void sweep_lax(void);

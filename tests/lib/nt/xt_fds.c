@@ -45,7 +45,7 @@ int xt_nt_close(int fd)
 	return closesocket((SOCKET)fd) == 0 ? 0 : fds_failed();
 }
 
-/* One that goes on is told as POSIX tells it. */
+/* One that goes on is reported as POSIX reports it. */
 int xt_nt_connect(int fd, const struct sockaddr *address, int size)
 {
 	if ((connect)((SOCKET)fd, address, size) == 0)

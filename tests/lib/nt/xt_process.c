@@ -44,7 +44,7 @@ void xt_threads_signal(int signal_number)
 	(void)signal_number;
 }
 
-/* Whether a thread sleeps nobody tells: give it the time. */
+/* No call reports whether a thread sleeps: give it the time. */
 void xt_asleep(struct xt_thread *thread)
 {
 	for (int i = 0; i < 20 && !xt_done(thread); i++)

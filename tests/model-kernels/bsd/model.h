@@ -17,7 +17,7 @@
 struct model_kernel {
 	const char *name;
 	bool ignores_eof;    /* poll(2): 0x2000 is POLLINIGNEOF */
-	bool knows_rdhup;    /* poll(2) tells of half-closes */
+	bool knows_rdhup;    /* poll(2) reports half-closes */
 	bool refuses_bits;   /* poll(2) of a device: POLLNVAL for what it does not know */
 	bool late_trigger;   /* NOTE_TRIGGER does nothing in the record that adds */
 	bool no_user;        /* no EVFILT_USER */
@@ -33,7 +33,7 @@ struct model_kernel {
 /* By the environment variable MODEL_KERNEL. */
 const struct model_kernel *model_kernel(void);
 
-/* What is enabled, as the drop-in does not tell: of knotes of descriptors. */
+/* What is enabled of knotes of descriptors, as the drop-in does not report it. */
 void model_note(int queue, const struct kevent *change);
 bool model_is_enabled(int queue, const struct kevent *change);
 

@@ -9,7 +9,7 @@
  *   to look at it, and nothing if it has none; used again, it says what is true
  *   of the new file if there is a reason to look, and nothing if there is none.
  *   Reasons are: it was written, it was ready the last time, its old file has
- *   told of something.
+ *   reported something.
  * - One that is not open when it is written is not in the set, and cannot be
  *   removed, but keeps what was written.
  * - DP_POLL goes round, from where the last one stopped.  A number that has to
@@ -19,7 +19,7 @@
  * - A write waits until nobody is asleep in DP_POLL, as it did until 2012.
  * - ioctl(2) is no cancellation point, and sleeps for whole milliseconds.
  *
- * A device is a set of epoll(7): its edges are what files tell of.  With the
+ * A device is a set of epoll(7): its edges are what files report.  With the
  * lock no signal is handled, since handlers may fork.
  */
 #ifndef _GNU_SOURCE

@@ -44,7 +44,7 @@ struct device *dp_model_device(int fd);
 bool dp_model_deaf(void);
 bool dp_model_too_many(size_t count);
 
-/* From now on this file tells of what happens; false: it never does. */
+/* From now on this file reports what happens; false: it never does. */
 bool dp_model_heed(int device_fd, int fd, short events);
 
 #endif

@@ -48,7 +48,7 @@ static int chunk_probe(struct device *device, int device_fd, struct pollfd *chun
 		if (chunk[i].revents)
 			chunk[count++] = chunk[i];
 		else if (dp_model_heed(device_fd, chunk[i].fd, entry->events))
-			/* What comes after this look is told; before it, too. */
+			/* What comes after this look is reported; before it, too. */
 			entry->look = false;
 	}
 	return count;

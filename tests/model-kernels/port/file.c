@@ -2,15 +2,15 @@
  * A model of event ports: files, PORT_SOURCE_FILE, as port_associate(3C) and the
  * sources of illumos have them.  What a program can run into:
  *
- * - A watch is of a name.  It tells once; what happens before it is associated
- *   again is told only if the times that are given then are others.
- * - Losing the name ends it, and is told unasked: in place of an event that nobody
+ * - A watch is of a name.  It reports once; what happens before it is associated
+ *   again is reported only if the times that are given then are others.
+ * - Losing the name ends it, and is reported unasked: in place of an event that nobody
  *   has taken, and not at all if the event was taken and it was not associated
  *   again.  A name that another link of the file loses is FILE_ATTRIB.
  * - port_dissociate takes back an event, but not one of a name that was lost.
  * - Writing is FILE_ATTRIB, too.  Setting the times is FILE_MODIFIED, too.
  * - ftruncate(2) to nothing is FILE_TRUNC alone, to less nothing at all.
- * - Closing is told to nobody.
+ * - Closing is not reported.
  *
  * It is an inotify instance, which watches the file, and its directory for the name.
  */

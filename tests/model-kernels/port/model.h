@@ -15,7 +15,7 @@
 
 enum { PORT_FDS = 1 << 16 };
 
-/* In the set: the inotify instance has something to tell. */
+/* In the set: the inotify instance has something to report. */
 #define MODEL_FILES (UINT64_MAX - 1)
 
 struct association {

@@ -303,7 +303,7 @@ int dup3(int fd, int number, int flags)
 }
 
 /*
- * As illumos tells it: such a pipe has no links, the inode of a socket is a part
+ * As illumos reports it: such a pipe has no links, the inode of a socket is a part
  * of its address, and its times are seconds.
  */
 int fstat(int fd, struct stat *status)

@@ -1,6 +1,6 @@
 /*
  * A model of /dev/poll in user space, for tests.  It takes the place of open(2),
- * write(2) and ioctl(2) for that device; device.c tells how it behaves.  This is
+ * write(2) and ioctl(2) for that device; device.c says how it behaves.  This is
  * for tests that ask it, or have it behave otherwise.
  */
 #ifndef MODEL_DEVPOLL_MODEL_H

@@ -25,7 +25,7 @@ typedef struct timespec timespec_t;
 #define PORT_ALERT_SET    1
 #define PORT_ALERT_UPDATE 2
 
-/* What happens to a file; from FILE_DELETE on it is told unasked. */
+/* What happens to a file; from FILE_DELETE on it is reported unasked. */
 #define FILE_ACCESS      0x00000001
 #define FILE_MODIFIED    0x00000002
 #define FILE_ATTRIB      0x00000004

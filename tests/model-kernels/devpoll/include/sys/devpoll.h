@@ -1,5 +1,5 @@
 /*
- * What Solaris' <sys/devpoll.h> declares, as far as its manual page tells,
+ * What Solaris' <sys/devpoll.h> declares, as far as its manual page says,
  * poll(7D), later poll(4D): for a system that has no such header.
  */
 #ifndef MODEL_SYS_DEVPOLL_H

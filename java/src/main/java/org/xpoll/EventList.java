@@ -99,7 +99,7 @@ public final class EventList {
     }
 
     /**
-     * Appends a change; xpoll_event(3) tells what each filter makes of it.
+     * Appends a change; xpoll_event(3) says what each filter makes of it.
      *
      * @param ident descriptor, process, signal, or any number for a timer or user event
      * @param filter one of {@code Xpoll.FILT_...}

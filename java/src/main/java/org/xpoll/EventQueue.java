@@ -31,7 +31,7 @@ import java.util.Objects;
  *
  * <p>Threads: as {@link Poller}. Every method may be called by any thread; several may wait, in
  * turns; changes never wait for them. A process that Java itself started is reaped by Java, too:
- * whether its wait status can be told depends on who is first.
+ * whether its wait status is known depends on who is first.
  *
  * <p>To observe a signal is not to handle it: {@link Xpoll#FILT_SIGNAL} counts deliveries beside
  * whatever action the signal has. One whose default action ends or stops the process still does

@@ -138,7 +138,7 @@ final class Native {
     /**
      * ENABLE or DISABLE while nobody waits in C, which would have to come out for some of them.
      *
-     * @return whether it was done; if not, {@link #ctl} tells why
+     * @return whether it was done; if not, {@link #ctl} throws and says why
      */
     static boolean quickCtl(long queue, int op, int events, int fd) {
         try {

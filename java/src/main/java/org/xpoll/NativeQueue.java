@@ -23,7 +23,7 @@ import java.util.concurrent.locks.ReentrantLock;
  * <p>Closing: {@link #closed} is set and the waiting thread woken. The queue is released by whoever
  * finds it closed and the turn free; the turn is then never given back, so nobody gets in again.
  *
- * <p>Waking: C wakes for three reasons that it does not tell apart: {@link #wakeup}, an interrupt,
+ * <p>Waking: C wakes for three reasons that it does not distinguish: {@link #wakeup}, an interrupt,
  * and close. The thread that returns looks which it was; if it was none, because the interrupt came
  * when its thread had just left, it goes on waiting.
  */

@@ -162,7 +162,7 @@ public final class Poller implements AutoCloseable {
      * @throws IllegalArgumentException for an object of another kind, an SSLSocket among them, or
      *     unknown bits
      * @throws IllegalStateException if the set is full
-     * @throws UnsupportedOperationException if the JDK hides the descriptor; tells the flag to add
+     * @throws UnsupportedOperationException if the JDK hides the descriptor; names the flag to add
      * @throws IOException if the object is closed or has no descriptor yet, or the system refuses
      */
     public int add(Object io, int events) throws IOException {
@@ -180,7 +180,7 @@ public final class Poller implements AutoCloseable {
      * @throws IllegalArgumentException for an object of another kind, an SSLSocket among them, or
      *     unknown bits
      * @throws IllegalStateException if the set is full
-     * @throws UnsupportedOperationException if the JDK hides the descriptor; tells the flag to add
+     * @throws UnsupportedOperationException if the JDK hides the descriptor; names the flag to add
      * @throws IOException if the object is closed or has no descriptor yet, or the system refuses
      */
     public int add(Object io, int events, @Nullable Object attachment) throws IOException {
@@ -197,7 +197,7 @@ public final class Poller implements AutoCloseable {
 
     /**
      * Adds an object in {@link #ONESHOT} mode: a report disables it until {@link #enable(int)}, so
-     * that exactly one thread has it and nobody is told again meanwhile.
+     * that exactly one thread has it and nobody else gets it meanwhile.
      *
      * @param io as for {@link #add(Object, int, Object)}
      * @param events {@code POLL*} bits; the report of one disables all of them
@@ -206,7 +206,7 @@ public final class Poller implements AutoCloseable {
      * @throws IllegalArgumentException for an object of another kind, an SSLSocket among them, or
      *     unknown bits
      * @throws IllegalStateException if the set is full
-     * @throws UnsupportedOperationException if the JDK hides the descriptor; tells the flag to add
+     * @throws UnsupportedOperationException if the JDK hides the descriptor; names the flag to add
      * @throws IOException if the object is closed or has no descriptor yet, or the system refuses
      */
     public int addOneShot(Object io, int events, @Nullable Object attachment) throws IOException {
@@ -716,7 +716,7 @@ public final class Poller implements AutoCloseable {
     }
 
     /**
-     * The number of processors, as the original told it.
+     * The number of processors, as the original returned it.
      *
      * @return at least 1
      */
@@ -743,7 +743,7 @@ public final class Poller implements AutoCloseable {
      *     Integer
      * @return its number
      * @throws IllegalArgumentException for an object of another kind
-     * @throws UnsupportedOperationException if the JDK hides it; tells the flag to add
+     * @throws UnsupportedOperationException if the JDK hides it; names the flag to add
      * @throws IOException if it is closed, or has no descriptor yet
      */
     public static int fdOf(Object io) throws IOException {

@@ -61,7 +61,7 @@ public final class Xpoll {
     public static final int AIO_READ = 1;
     /** The operation of {@link EventQueue#write}. */
     public static final int AIO_WRITE = 2;
-    /** A sync of a file and of all that is told of it; see {@link EventQueue#sync}. */
+    /** A sync of a file and of all its metadata; see {@link EventQueue#sync}. */
     public static final int AIO_FSYNC = 3;
     /** A sync of a file and of what it takes to read it; see {@link EventQueue#sync}. */
     public static final int AIO_FDATASYNC = 4;
@@ -223,7 +223,7 @@ public final class Xpoll {
             return Files.readSymbolicLink(Path.of("/proc/self/fd", Integer.toString(fd)))
                     .startsWith(Path.of(System.getProperty("java.home")).toRealPath());
         } catch (IOException e) {
-            return false; // It is not open, or this system does not tell.
+            return false; // It is not open, or this system does not report it.
         }
     }
 }

@@ -14,7 +14,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** The constants are written by hand; the header tells whether they are right. */
+/** The constants are written by hand; the header shows whether they are right. */
 class ConstantsTest {
     private static final Pattern DEFINITION = Pattern.compile(
             "^#define XPOLL_(\\w+) +(\\S+).*$", Pattern.MULTILINE);

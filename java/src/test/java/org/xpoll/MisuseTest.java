@@ -16,7 +16,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Every number is tried as a descriptor, a signal and a process, the virtual machine's own among
- * them. It is told off or it works; the machine goes on, and the queue still wakes.
+ * them. It gets an exception or it works; the machine goes on, and the queue still wakes.
  */
 @ParameterizedClass
 @MethodSource("backends")
@@ -54,7 +54,7 @@ class MisuseTest {
             changes.clear().put(ident, (short) filter, flags, notes, 1, 0);
             queue.await(changes, statuses, 0);
         } catch (IOException | IllegalArgumentException e) {
-            // Told off.
+            // Refused.
         }
     }
 
@@ -103,7 +103,7 @@ class MisuseTest {
         long[] processes = {self, ProcessHandle.current().parent().orElseThrow().pid(), 1, 0, -1,
             Long.MIN_VALUE};
         for (long process : processes) {
-            // Exits only: to be told of forks a process has to be traced.
+            // Exits only: for forks a process has to be traced.
             change(process, Xpoll.FILT_PROC, Xpoll.ADD, Xpoll.NOTE_EXIT);
             change(process, Xpoll.FILT_PROC, Xpoll.ADD, -1);
             change(process, Xpoll.FILT_PROC, Xpoll.DELETE, 0);
@@ -143,7 +143,7 @@ class MisuseTest {
                 try {
                     Xpoll.closeFd(fd);
                 } catch (IOException | IllegalArgumentException e) {
-                    // Told off.
+                    // Refused.
                 }
             }
             try {
@@ -171,7 +171,7 @@ class MisuseTest {
         assertTrue(child.output().contains("loaded Formatter"), child.output());
     }
 
-    /** Nobody is told of records that are not there, nor the system of any that are not checked. */
+    /** Nobody gets records that are not there, nor the system any that are not checked. */
     @Test
     void list_changedByManyThreads_holdsNoMoreThanItsRoom() throws Exception {
         EventList shared = new EventList(1);
@@ -191,7 +191,7 @@ class MisuseTest {
                 shared.put(1, Xpoll.FILT_USER, Xpoll.ADD, 0, 0, 0);
                 shared.clear();
             } catch (IllegalStateException | IndexOutOfBoundsException e) {
-                // Told off.
+                // Refused.
             }
             assertTrue(shared.size() <= 1, "more than there is room for");
         }

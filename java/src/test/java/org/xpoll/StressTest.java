@@ -149,7 +149,7 @@ class StressTest {
                     useQueue(random, changes, found);
                 }
             } catch (IOException | IllegalStateException | IllegalArgumentException e) {
-                // Told off.
+                // Refused.
             }
             done++;
         }

@@ -78,7 +78,7 @@ final class Session implements AutoCloseable {
     private void watchControl() {
         try {
             while (control.getInputStream().read() >= 0) {
-                // It has nothing more to tell.
+                // It has nothing more to send.
             }
         } catch (IOException e) {
             // Gone with what it had not read; or this end was closed.
@@ -94,7 +94,7 @@ final class Session implements AutoCloseable {
         cpuAtConnected = cpuNanos();
     }
 
-    /** Tells the client, and prints what it took. */
+    /** Informs the client, and prints what it took. */
     void finish(String server, long events) throws IOException {
         long end = System.nanoTime();
         long cpu = cpuNanos() - cpuAtConnected;
@@ -116,7 +116,7 @@ final class Session implements AutoCloseable {
         return ProcessHandle.current().info().totalCpuDuration().orElse(Duration.ZERO).toNanos();
     }
 
-    /** A number that Linux tells of this process; 0 elsewhere. */
+    /** A number that Linux reports of this process; 0 elsewhere. */
     private static long status(String name) {
         try {
             for (String line : Files.readAllLines(Path.of("/proc/self/status"))) {

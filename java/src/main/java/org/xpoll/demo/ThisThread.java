@@ -4,7 +4,7 @@ import java.lang.reflect.Method;
 
 /**
  * What this thread has allocated, and its processor time, which other processes disturb less than
- * the clock. The module that tells them is not one that ours needs.
+ * the clock. The module that reports them is not one that ours needs.
  */
 final class ThisThread {
     private static final Object BEAN;
