@@ -1,7 +1,17 @@
 # What "cmake --install" puts where.
 include(CMakePackageConfigHelpers)
 
-install(TARGETS xpoll xpoll_static EXPORT xpollTargets
+set(libraries)
+set(kqueue_libraries)
+if(XPOLL_SHARED)
+  list(APPEND libraries xpoll)
+  list(APPEND kqueue_libraries xpoll_kqueue)
+endif()
+if(XPOLL_STATIC)
+  list(APPEND libraries xpoll_static)
+  list(APPEND kqueue_libraries xpoll_kqueue_static)
+endif()
+install(TARGETS ${libraries} EXPORT xpollTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
@@ -12,7 +22,7 @@ if(TARGET xpoll_poll_dropin)
 endif()
 
 if(TARGET xpoll_kqueue)
-  install(TARGETS xpoll_kqueue xpoll_kqueue_static EXPORT xpollTargets
+  install(TARGETS ${kqueue_libraries} EXPORT xpollTargets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
   # In a folder of its own: other systems' programs ask whether there is one.
@@ -40,9 +50,26 @@ install(FILES
   ${PROJECT_BINARY_DIR}/xpollConfigVersion.cmake
   DESTINATION ${package_dir})
 
-# The .pc file finds its prefix from its own place, so the tree may be moved.
-file(RELATIVE_PATH pc_to_prefix
-  ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+# The .pc file finds its prefix from its own place, so the tree may be moved; not when it
+# was to have a place of its own.
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+  set(pc_prefix ${CMAKE_INSTALL_PREFIX})
+else()
+  file(RELATIVE_PATH pc_to_prefix
+    ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+  set(pc_prefix \${pcfiledir}/${pc_to_prefix})
+endif()
+foreach(folder LIBDIR INCLUDEDIR)
+  set(pc_${folder} \${prefix}/${CMAKE_INSTALL_${folder}})
+  if(IS_ABSOLUTE "${CMAKE_INSTALL_${folder}}")
+    set(pc_${folder} ${CMAKE_INSTALL_${folder}})
+  endif()
+endforeach()
+# A static library alone always needs what a shared one has seen to.
+set(pc_more)
+if(NOT XPOLL_SHARED)
+  set(pc_more " \${libs_private}")
+endif()
 configure_file(cmake/xpoll.pc.in ${PROJECT_BINARY_DIR}/xpoll.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/xpoll.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

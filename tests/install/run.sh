@@ -3,7 +3,7 @@
 # Method: install into a temporary prefix, move that elsewhere (nothing may hold
 # an absolute path), compile the programs of consumer/ against it and run them.
 #
-# usage: run.sh pkg-config|find-package|package|amalgamation BUILD_DIR
+# usage: run.sh pkg-config|find-package|package|amalgamation|layout|parent BUILD_DIR
 set -eu
 
 way=$1 build=$2
@@ -108,14 +108,7 @@ kqueue_by_pkg_config() {
 use_find_package() {
 	want c++
 	install_moved
-	cmake -G Ninja -S "$here/consumer" -B "$work/build" \
-		-D CMAKE_PREFIX_PATH="$work/prefix" \
-		-D CMAKE_C_FLAGS="$strict" -D CMAKE_CXX_FLAGS="$strict" >"$work/log" 2>&1 ||
-		{ cat "$work/log"; exit 1; }
-	cmake --build "$work/build"
-	for name in c-shared c-static cxx-shared cxx-static kqueue-shared kqueue-static; do
-		[ ! -x "$work/build/$name" ] || run "$work/build/$name"
-	done
+	find_package_in "$libdir/cmake/xpoll"
 }
 
 # The archive that cpack makes holds the same tree.
@@ -137,6 +130,69 @@ use_amalgamation() {
 	run "$work/two/embedded"
 }
 
+# quiet COMMAND...: what it prints is shown if it fails.
+quiet() {
+	"$@" >"$work/log" 2>&1 || { cat "$work/log"; fail "$*"; }
+}
+
+# Folders with a place of their own, and a static library only.
+use_layout() {
+	want pkg-config
+	want c++
+	tree=$(cd "$here/../.." && pwd)
+	quiet cmake -G Ninja -S "$tree" -B "$work/library" -D CMAKE_BUILD_TYPE=Debug \
+		-D CMAKE_INSTALL_PREFIX="$work/prefix" -D CMAKE_INSTALL_LIBDIR="$work/libraries" \
+		-D CMAKE_INSTALL_INCLUDEDIR="$work/headers" -D BUILD_SHARED_LIBS=OFF \
+		-D XPOLL_TESTS=OFF -D XPOLL_TOOLS=OFF -D XPOLL_PYTHON=OFF -D XPOLL_RUST=OFF
+	quiet cmake --build "$work/library"
+	quiet cmake --install "$work/library"
+	[ -f "$work/headers/xpoll.h" ] || fail "the header is elsewhere"
+	[ ! -e "$work/prefix/include" ] || fail "headers are in two places"
+	[ ! -e "$work/libraries/java" ] || fail "there is a folder for jars, and no jar"
+	[ ! -e "$work/libraries/libxpoll.so" ] || \
+		fail "BUILD_SHARED_LIBS=OFF installs a shared library"
+
+	export PKG_CONFIG_PATH="$work/libraries/pkgconfig"
+	[ "$(pkg-config --variable=libdir xpoll)" = "$work/libraries" ] || fail "libdir of xpoll.pc"
+	for name in xpoll:main.c xpoll-kqueue:kqueue.c; do
+		[ -f "$PKG_CONFIG_PATH/${name%:*}.pc" ] || continue
+		${CC:-cc} -std=c11 $strict $(pkg-config --cflags "${name%:*}") \
+			"$here/consumer/${name#*:}" -o "$work/program" \
+			$(pkg-config --libs "${name%:*}")
+		run "$work/program"
+	done
+	find_package_in "$work/libraries/cmake/xpoll"
+}
+
+# find_package_in FOLDER: the programs of consumer/ with the CMake package there.
+find_package_in() {
+	quiet cmake -G Ninja -S "$here/consumer" -B "$work/build" -D xpoll_DIR="$1" \
+		-D CMAKE_C_FLAGS="$strict" -D CMAKE_CXX_FLAGS="$strict"
+	cmake --build "$work/build"
+	for name in c-shared c-static cxx-shared cxx-static kqueue-shared kqueue-static; do
+		[ ! -x "$work/build/$name" ] || run "$work/build/$name"
+	done
+}
+
+# As a part of somebody else's project, which says that libraries are shared.
+use_parent() {
+	quiet cmake -G Ninja -S "$here/parent" -B "$work/build" -D CMAKE_BUILD_TYPE=Debug \
+		-D CMAKE_INSTALL_PREFIX="$work/prefix" -D CMAKE_INSTALL_LIBDIR=lib \
+		-D BUILD_SHARED_LIBS=ON
+	quiet cmake --build "$work/build"
+	run "$work/build/program"
+	quiet cmake --install "$work/build"
+	(cd "$work/prefix" && find . ! -type d) >"$work/found"
+	[ "$(cat "$work/found")" = ./bin/program ] ||
+		{ cat "$work/found"; fail "more than the parent's program is installed"; }
+
+	quiet cmake -D XPOLL_INSTALL=ON "$work/build"
+	quiet cmake --build "$work/build"
+	quiet cmake --install "$work/build"
+	[ -f "$work/prefix/lib/pkgconfig/xpoll.pc" ] || fail "XPOLL_INSTALL=ON installs nothing"
+	[ ! -e "$work/prefix/lib/libxpoll.a" ] || fail "BUILD_SHARED_LIBS=ON installs an archive"
+}
+
 run() {
 	for program; do
 		"$program" || fail "$program: exit code $?"
@@ -148,5 +204,7 @@ pkg-config) use_pkg_config ;;
 find-package) use_find_package ;;
 package) use_package ;;
 amalgamation) use_amalgamation ;;
+layout) use_layout ;;
+parent) use_parent ;;
 *) fail "unknown way $way" ;;
 esac
