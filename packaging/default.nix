@@ -1,0 +1,21 @@
+# nix-build packaging: the library and the command, from the tree around this file.
+{ pkgs ? import <nixpkgs> { } }:
+
+pkgs.stdenv.mkDerivation {
+  pname = "xpoll";
+  version = "0.1.0";
+  src = pkgs.lib.cleanSource ./..;
+  nativeBuildInputs = [ pkgs.cmake ];
+  cmakeFlags = [
+    "-DXPOLL_TESTS=OFF"
+    "-DXPOLL_PYTHON=OFF"
+    "-DXPOLL_JAVA=OFF"
+    "-DXPOLL_RUST=OFF"
+  ];
+  meta = {
+    description = "One event queue for every kernel";
+    license = pkgs.lib.licenses.bsd2;
+    mainProgram = "xpoll";
+    platforms = pkgs.lib.platforms.unix;
+  };
+}
