@@ -41,6 +41,8 @@ static const struct {
 	{NULL, SWEEP_PIDFD_INFO},
 	/* What is not in memory is a thread's work. */
 	{"threads_are_few", SWEEP_READ_CACHED},
+	/* Then it is not known whether the process has ended: its status may be lost. */
+	{"without_a_tracer", SWEEP_POLL_NOW},
 	/* They count changes, waits and system calls. */
 	{"stats_", -1},
 	{"_cost_", -1},
