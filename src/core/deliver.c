@@ -364,20 +364,22 @@ static XP_INLINE bool deliver_plain(struct xpoll *queue, struct xp_wait *wait,
 /*
  * A descriptor that this call has reported fired again: the kernel may know of
  * filters that a look did not ask for.  Of the others nothing is missed: the
- * program has not seen their events yet.
+ * program has not seen their events yet.  But this may be the last report of a
+ * level that was by level to the kernel when it was reported, and is by edge now.
  */
 static XP_NOINLINE void deliver_more(struct xpoll *queue, struct xp_wait *wait,
                                      int fd, struct xp_slot *slot,
                                      unsigned filters, uint32_t events)
 {
-	filters &= ~(unsigned)slot->reported;
+	unsigned fresh = filters & ~(unsigned)slot->reported;
+
 	slot->spent = 1;
-	if (filters)
-		deliver_events(queue, wait, fd, slot, filters, events);
-	else if (slot->mode != XP_MODE_EDGE) {
-		wait->again++;
-		xp_candidate_outdated(queue, fd, slot, slot->enabled);
+	if (fresh) {
+		deliver_events(queue, wait, fd, slot, fresh, events);
+		return;
 	}
+	wait->again += slot->mode != XP_MODE_EDGE;
+	xp_candidate_outdated(queue, fd, slot, filters & ~xp_slot_by_edge(slot));
 }
 
 static XP_NOINLINE void event_deliver_any(struct xpoll *queue, struct xp_wait *wait,

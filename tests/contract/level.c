@@ -227,6 +227,37 @@ XT_TEST(small_array_both_levels_take_turns)
 	}
 }
 
+/*
+ * The other end is closed, which wakes EXCEPT for nothing (DIFFERENCES) in the call
+ * that reports the level beside it.
+ */
+XT_TEST(small_array_level_beside_except_stays_at_the_end_of_file)
+{
+	XT_NEEDS_EXCEPT();
+	for (int i = 0; i < 4; i++) {
+		struct xpoll *queue = xt_open_quiet();
+		struct xt_pair other = xt_socketpair(SOCK_STREAM);
+		struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+		struct xpoll_event events[3];
+		int reports = 0;
+
+		XT_OK(xt_add(queue, pair.r, EXCEPT, i & 1 ? XPOLL_DISPATCH : 0));
+		XT_OK(xt_add(queue, other.r, WRITE, 0));
+		XT_OK(xt_add(queue, pair.r, i & 2 ? READ : WRITE, 0));
+		XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, events, 3, 0), i & 2 ? 1 : 2);
+		xt_close(pair.w);
+		XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, events, 1, 0), 1);
+		for (int k = 0; k < 40; k++) {
+			int count = xpoll_event(queue, NULL, 0, events, 3, 0);
+
+			for (int n = 0; n < count; n++)
+				reports += events[n].ident == (uint64_t)pair.r;
+		}
+		XT_EXPECT(reports >= 20);
+		xt_destroy(queue);
+	}
+}
+
 /* The same by edge, where one activity may be delivered twice, but not for ever */
 XT_TEST(small_array_both_edges_come)
 {
