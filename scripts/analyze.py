@@ -27,7 +27,7 @@ INCLUDES = [f"-I{folder}" for folder in
              "tools/xpoll", "bench", "tests/model-kernels/devpoll/include",
              "tests/model-kernels/port/include")]
 # What CMake would say.
-DEFINES = ["-D_GNU_SOURCE=", "-DXP_HAVE_EPOLL_PWAIT2", "-DXPOLL_ASSERTS",
+DEFINES = ["-D_GNU_SOURCE=", "-DXPOLL_ASSERTS",
            '-DKQ_VERSION="0.0.0"', '-DTOOL_LIBRARIES="../lib"', '-DTOOL_LIBRARIES_BUILT="../lib"']
 CODE = ["-std=c11", *DEFINES, *INCLUDES]
 COMMANDS = {

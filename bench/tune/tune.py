@@ -68,7 +68,7 @@ def build(name, file, value):
     unit.write_text(units.read_text().replace(f"{ROOT}/src/", f"{tree}/src/"))
     program = tree / "program"
     subprocess.run(
-        ["cc", "-std=c11", "-O2", "-D_GNU_SOURCE", "-DXP_HAVE_EPOLL_PWAIT2", "-w",
+        ["cc", "-std=c11", "-O2", "-D_GNU_SOURCE", "-w",
          f"-I{tree}/src", f"-I{ROOT}/include", unit, ROOT / "bench/tune/program.c",
          "-o", program, "-pthread"], check=True)
     return program

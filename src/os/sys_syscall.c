@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -21,6 +22,15 @@
 #include "os/rawcall.h"
 
 #define KERNEL_SIGSET_SIZE 8
+
+/* Headers may be older than the kernel.  Alpha and MIPS count from elsewhere: ENOSYS. */
+#ifndef SYS_epoll_pwait2
+#if defined(__alpha__) || defined(__mips__)
+#define SYS_epoll_pwait2 (-1)
+#else
+#define SYS_epoll_pwait2 441
+#endif
+#endif
 
 int xp_sys_close(int fd)
 {
@@ -115,7 +125,27 @@ int xp_sys_epoll_now(int epoll_fd, struct epoll_event *events, int cap)
 	return rc;
 }
 
-#ifdef XP_HAVE_EPOLL_PWAIT2
+/*
+ * Past the C library: glibc has epoll_pwait2 since 2.35, musl has none, and a
+ * library that was linked with it would run nowhere else.  As in glibc's own
+ * functions the thread can be cancelled at any moment of the system call.  A
+ * function apart: a clean-up handler of its callers runs for calls of functions
+ * only.
+ */
+static XP_NOINLINE long epoll_pwait2_cancel(int epoll_fd,
+                                            struct epoll_event *events, int cap,
+                                            const int64_t *left)
+{
+	int type;
+	long rc;
+
+	(void)pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+	rc = xp_rawcall(SYS_epoll_pwait2, epoll_fd, (long)events, cap, (long)left,
+	                0, KERNEL_SIGSET_SIZE);
+	(void)pthread_setcanceltype(type, NULL);
+	return rc;
+}
+
 /*
  * Nanoseconds; -ENOSYS where the kernel lacks it (Linux < 5.11) or a sandbox
  * hides it, which is remembered: there is no use in asking again.
@@ -123,31 +153,24 @@ int xp_sys_epoll_now(int epoll_fd, struct epoll_event *events, int cap)
 static int epoll_wait_ns(int epoll_fd, struct epoll_event *events, int cap,
                          int64_t left_ns)
 {
+#ifdef __SANITIZE_THREAD__
+	/* It lets signals through while a call that it knows waits: milliseconds. */
+	static _Atomic int missing = 1;
+#else
 	static _Atomic int missing;
-	struct timespec left = {
-		.tv_sec = (time_t)(left_ns / XP_NS_PER_SEC),
-		.tv_nsec = (long)(left_ns % XP_NS_PER_SEC),
-	};
-	int saved = errno;
+#endif
+	int64_t left[2] = {left_ns / XP_NS_PER_SEC, left_ns % XP_NS_PER_SEC};
 	int rc;
 
 	if (missing)
 		return -ENOSYS;
-	rc = xp_libcall_result(epoll_pwait2(epoll_fd, events, cap, &left, NULL), saved);
+	rc = (int)epoll_pwait2_cancel(epoll_fd, events, cap, left);
 	if (rc == -ENOSYS || rc == -EPERM) {
 		missing = 1;
 		rc = -ENOSYS;
 	}
 	return rc;
 }
-#else
-static int epoll_wait_ns(int epoll_fd, struct epoll_event *events, int cap,
-                         int64_t left_ns)
-{
-	(void)epoll_fd, (void)events, (void)cap, (void)left_ns;
-	return -ENOSYS;
-}
-#endif
 
 /* Until an event comes: the usual wait, kept free of what it does not need. */
 static int epoll_wait_forever(int epoll_fd, struct epoll_event *events, int cap)
