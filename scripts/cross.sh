@@ -14,7 +14,7 @@ cd -- "$(dirname -- "$0")/.."
 ZIG=0.17.0 # of the package ziglang
 FEW="x86_64-freebsd x86_64-macos"
 ALL="$FEW aarch64-freebsd x86_64-netbsd.11.0 x86_64-openbsd
-	aarch64-macos x86_64-linux-musl
+	aarch64-macos x86_64-linux-musl x86_64-linux-gnu.2.17
 	aarch64-linux-gnu.2.36 riscv64-linux-gnu.2.36 s390x-linux-gnu.2.36"
 
 say() { printf '%s\n' "cross: $*" >&2; }

@@ -10,6 +10,9 @@ nothing that prints, exits, aborts or reads the environment without
 secure_getenv, no function without a bound, and its own functions are checked
 for overwritten stacks.  With --fortified: it calls checked forms of the C
 library's functions, as _FORTIFY_SOURCE makes it do with glibc.
+
+Nothing that it wants of glibc came after version 2.17: what did is called past the C
+library, or looked for by the build.  Linked with 2.17 it then runs everywhere.
 """
 import argparse
 import re
@@ -21,6 +24,14 @@ FORBIDDEN = re.compile(
     r"|abort|_?exit|_Exit|quick_exit|__assert_fail|raise|kill|getenv|setenv|putenv"
     r"|system|popen|execv?[ple]*|gets|(__)?(v?sprintf|strcpy|strcat|stpcpy)(_chk)?|mktemp|tmpnam"
     r"|waitpid|wait[34]?|setitimer|alarm|signal|sigprocmask|umask|chdir|setrlimit|srand|rand")
+
+GLIBC = (2, 17)
+# An older glibc has these by another version, or in another library or form.
+MOVED = re.compile(
+    r"(__)?pthread_(?!\w*clock(wait|lock|join|rdlock|wrlock))\w+|dl(open|sym|close|error)"
+    r"|[fl]?stat(at)?(64)?|__libc_start_main|__isoc23_\w+")
+# The build takes these where they are, and does without elsewhere.
+LOOKED_FOR = {"__libc_single_threaded", "mallinfo2"}
 
 
 def readelf(option, path):
@@ -36,6 +47,15 @@ def segments(path):
 
 def called_by(path):
     return set(re.findall(r" UND ([\w.]+)", readelf("--dyn-syms", path)))
+
+
+def too_new(path):
+    """What no build with an old glibc could find."""
+    for name, version in re.findall(r" UND ([\w.]+)@+GLIBC_([\d.]+)",
+                                    readelf("--dyn-syms", path)):
+        number = tuple(int(part) for part in version.split("."))
+        if number > GLIBC and name not in LOOKED_FOR and not MOVED.fullmatch(name):
+            yield f"{name} is of glibc {version}"
 
 
 def is_fortified(path):
@@ -62,6 +82,7 @@ def findings(path, library, fortified):
         yield "it looks for libraries in a folder of its own"
     if fortified and not is_fortified(path):
         yield "nothing that it calls is checked for its bounds (_FORTIFY_SOURCE)"
+    yield from too_new(path)
     if library:
         called = called_by(path)
         for name in sorted(filter(FORBIDDEN.fullmatch, called)):

@@ -26,8 +26,11 @@
 #define KQ_UNLIKELY(cond) __builtin_expect(!!(cond), 0)
 
 #if __has_include(<sys/single_threaded.h>)
+#include <features.h>
+#if __GLIBC_PREREQ(2, 32)
 #include <sys/single_threaded.h>
 #define KQ_HAVE_SINGLE_THREADED 1
+#endif
 #endif
 
 /* Has the process this thread only?  "No" may be wrong. */

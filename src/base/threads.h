@@ -10,8 +10,12 @@
 
 #if defined(__has_include)
 #if __has_include(<sys/single_threaded.h>)
+#include <features.h>
+/* Headers of one version may serve to build for an older one. */
+#if __GLIBC_PREREQ(2, 32)
 #include <sys/single_threaded.h>
 #define XP_HAVE_SINGLE_THREADED 1
+#endif
 #endif
 #endif
 
