@@ -29,6 +29,12 @@ else()
   add_compile_definitions("$<$<COMPILE_LANGUAGE:C>:_GNU_SOURCE=>") # C++ has it
 endif()
 
+# Flags from outside may have it.  It means nothing here, but glibc's headers then give
+# functions other names, and the drop-ins define both.
+if(CMAKE_SIZEOF_VOID_P EQUAL 8 AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  add_compile_options($<$<COMPILE_LANGUAGE:C>:-U_FILE_OFFSET_BITS>)
+endif()
+
 function(xpoll_flag_if_known target flag)
   string(MAKE_C_IDENTIFIER "XPOLL_HAVE${flag}" known)
   check_c_compiler_flag(${flag} ${known})

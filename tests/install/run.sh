@@ -174,11 +174,12 @@ find_package_in() {
 	done
 }
 
-# As a part of somebody else's project, which says that libraries are shared.
+# As a part of somebody else's project, which says that libraries are shared and
+# numbers of bytes long.
 use_parent() {
 	quiet cmake -G Ninja -S "$here/parent" -B "$work/build" -D CMAKE_BUILD_TYPE=Debug \
 		-D CMAKE_INSTALL_PREFIX="$work/prefix" -D CMAKE_INSTALL_LIBDIR=lib \
-		-D BUILD_SHARED_LIBS=ON
+		-D BUILD_SHARED_LIBS=ON -D CMAKE_C_FLAGS=-D_FILE_OFFSET_BITS=64
 	quiet cmake --build "$work/build"
 	run "$work/build/program"
 	quiet cmake --install "$work/build"
