@@ -94,7 +94,6 @@ ci_steps() {
 		build/coverage ||
 		failed="$failed coverage"
 	programs_steps -E CPythonLong
-	find_manager
 	if [ "$manager" = apt-get ]; then arch_steps s390x i686; fi
 	soak_steps 60
 	sweep_steps 15
@@ -241,6 +240,16 @@ nightly_steps() {
 	drd_steps '^contract\..*\.(epoll|poll|select)\.threads$'
 	if [ "$manager" = apt-get ]; then arch_steps aarch64 riscv64; fi
 	model_steps 600
+	fresh_steps
+}
+
+# The tests in fresh roots of three releases of Debian.
+fresh_steps() {
+	step="fresh systems"
+	[ "$manager" = apt-get ] && [ "$(id -u)" -eq 0 ] ||
+		{ say "SKIP: fresh systems: needs root on Debian or its like"; return; }
+	need debootstrap
+	sh scripts/fresh.sh test || failed="$failed fresh"
 }
 
 summary() { python3 scripts/runtests.py summary; }
