@@ -34,8 +34,7 @@ struct select_state {
  * Are these bits watched by the helper set?  Edges, and what select has no
  * word for: it reports a hang-up only together with readable or writable.
  */
-static bool select_needs_helper(const struct xp_fdmap_entry *entry,
-                                uint32_t watch)
+static bool select_needs_helper(const struct xp_fdmap_entry *entry, uint32_t watch)
 {
 	uint32_t bits = watch & XP_WATCH_BITS;
 
@@ -110,8 +109,7 @@ static bool select_owns(const void *opaque, int fd)
 	return xp_own_has(&state->own, fd) || xp_marks_own(&state->map.marks, fd);
 }
 
-static void select_unplace(struct select_state *state, int fd,
-                           struct xp_fdmap_entry *entry)
+static void select_unplace(struct select_state *state, int fd, struct xp_fdmap_entry *entry)
 {
 	if (entry->place == XP_PLACE_ARRAY)
 		xp_bitsets_want(&state->sets, fd, 0);
@@ -308,10 +306,12 @@ static int select_await(void *opaque, int64_t deadline_ns,
                         const sigset_t *mask, struct xp_fired *fired, int cap)
 {
 	struct select_state *state = opaque;
-	int count = select_rest(state, fired, 0, cap);
-	int rc;
+	int count, rc;
 
+	/* Levels of the helper set are left each time, and would take all the room. */
+	state->own.edges_left &= deadline_ns == XP_REST;
 	state->fresh &= deadline_ns == XP_REST;
+	count = select_rest(state, fired, 0, cap);
 	if (state->fresh || count == cap)
 		return count;
 	state->fresh = true;
