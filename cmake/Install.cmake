@@ -95,5 +95,5 @@ foreach(file LICENSE README.md CHANGELOG.md DIFFERENCES.md PLATFORMS.md SECURITY
   endif()
 endforeach()
 if(EXISTS ${PROJECT_SOURCE_DIR}/docs/guide)
-  install(DIRECTORY docs/guide DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
+  install(DIRECTORY docs/guide docs/tutorial DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
 endif()

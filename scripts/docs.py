@@ -5,8 +5,9 @@
 
 Checks: names (header, symbol map, manual pages and tests agree), pages (mandoc
 finds nothing), examples (every block of C in *.md, every program of the manual
-and of examples/ compiles), links (relative links in *.md lead somewhere), tests
-(those that *.md name are there), cited (so are the files and functions that
+and of examples/ compiles), links (relative links in *.md lead somewhere), copies
+(a program that a page shows whole is that of its file), tests (those that *.md name
+are there), cited (so are the files and functions that
 docs/internals names, and the numbers of the contract and of the hazards that the
 tests name).
 """
@@ -93,7 +94,7 @@ def blocks_of_c():
                                  text, re.M):
             program = block.group(1).replace("\\e", "\\").replace("\\-", "-").replace("\\&", "")
             yield path, text.count("\n", 0, block.start()) + 1, program
-    for path in sorted((ROOT / "examples").glob("*.c")):
+    for path in sorted((ROOT / "examples").rglob("*.c")):
         yield path, 1, path.read_text()
 
 
@@ -141,6 +142,14 @@ def check_links():
             file = path.parent / name if name else path
             if not file.exists() or (anchor and anchor not in anchors(file)):
                 yield f"{path.relative_to(ROOT)}: link to {target} leads nowhere"
+
+
+def check_copies():
+    for path in markdown():
+        for name, block in re.findall(r"^<!-- the whole of (\S+) -->\n(?:```c\n(.*?)^```\n)?",
+                                      path.read_text(), re.M | re.S):
+            if (ROOT / name).read_text() != block:
+                yield f"{path.relative_to(ROOT)}: the program is not {name}"
 
 
 def check_tests():
@@ -199,7 +208,7 @@ def check_cited():
 
 
 CHECKS = {"names": check_names, "pages": check_pages, "examples": check_examples,
-          "links": check_links, "tests": check_tests, "cited": check_cited}
+          "links": check_links, "copies": check_copies, "tests": check_tests, "cited": check_cited}
 
 
 def main():

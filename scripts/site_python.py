@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""The reference of the Python package as Markdown, by the package itself.
+
+Run with the folder of the built package in PYTHONPATH; prints the page.
+"""
+import inspect
+
+import xpoll
+import xpoll.aio
+
+HEAD = """# The Python package
+
+What `help(xpoll)` shows. [The guide](../guide/python.md) explains it with examples; types are in
+[_xpoll.pyi](../source/python/xpoll/_xpoll.pyi.md). A constant has its name of `xpoll.h` without
+`XPOLL_`.
+"""
+
+
+def shown(thing):
+    return f"```text\n{inspect.cleandoc(thing.__doc__)}\n```\n" if thing.__doc__ else ""
+
+
+def call(name, thing):
+    try:
+        words = inspect.signature(thing)
+        words = words.replace(parameters=[p.replace(annotation=p.empty)
+                                          for p in words.parameters.values()
+                                          if p.name not in ("self", "cls")],
+                              return_annotation=words.empty)
+    except (TypeError, ValueError):
+        # A default that Python cannot evaluate.
+        words = (thing.__text_signature__ or "(...)").replace("$self, /, ", "")
+    return f"`{name}{words}`"
+
+
+def members(cls):
+    """Public methods and properties, in the order of their definition."""
+    for name, value in vars(cls).items():
+        if name.startswith("_") or not value.__doc__:
+            continue
+        yield f"### {call(name, getattr(cls, name)) if callable(value) else f'`{name}`'}\n"
+        yield shown(value)
+
+
+def classes():
+    for cls in xpoll.Queue, xpoll.Event, xpoll.Aio, xpoll.XpollSelector:
+        yield f"## `xpoll.{cls.__name__}`\n"
+        yield shown(cls)
+        yield from members(cls)
+
+
+def functions(module, names):
+    for name in names:
+        yield f"### {call(f'{module.__name__}.{name}', getattr(module, name))}\n"
+        yield shown(getattr(module, name))
+
+
+def main():
+    plain = [name for name in ("run", "new_event_loop", "backends", "supports", "close_fd",
+                               "forget_fd") if hasattr(xpoll, name)]
+    print(HEAD)
+    print("\n".join([*classes(), "## Functions\n", *functions(xpoll, plain),
+                     "## `xpoll.aio`\n", shown(xpoll.aio),
+                     *functions(xpoll.aio, xpoll.aio.__all__)]))
+
+
+if __name__ == "__main__":
+    main()
