@@ -8,8 +8,9 @@
  * then lets the variants take turns, round after round, in one process; reports
  * give the median of the rounds.
  *
- * A new workload is a struct bench_workload in the table of workloads.c; a new
- * peer is a struct bench_variant in the table of its workload.
+ * A new workload is a file with a struct bench_workload, in the table of
+ * workloads.c; a new rival is a struct loop_ops in that of loop.c, or a struct
+ * bench_variant in the table of its workload.
  *
  * Trap: every open epoll or kqueue set that holds a descriptor makes each write
  * to it dearer.  So only the variant that is being measured may be open.
@@ -58,26 +59,29 @@ struct bench_sample {
 struct bench_way {
 	const char *backend;         /* of xpoll; else NULL */
 	const struct loop_ops *loop; /* for workloads that are written on loops */
-	const char *program;         /* one that is asked to work, see peer_process.h */
+	const char *program;         /* one that is asked to work, see program.c */
 	const struct bench_workload *workload;
-	int n;
+	const struct bench_options *options;
 };
 
 /*
  * How one variant does the work.  Functions return >= 0, or -errno.
  *
- * open      prepare; setup is what the workload opened.  On success *state goes
- *           to the others.
+ * size      of the state: all zero when it is opened, freed when it is closed
+ * open      prepare; setup is what the workload opened
  * phase     do the work of this phase from now on; NULL where there is but one
  * run       do exactly count operations, then return; the state stays such
  *           that run can go on.  A system call that was interrupted is repeated
  *           when bench_goes_on says so.
- * syscalls  how many system calls run has made so far, or BENCH_UNKNOWN
+ * syscalls  how many system calls run has made so far, or BENCH_UNKNOWN; NULL:
+ *           bench_calls has them all
  * pass      in place of these three where phases depend on each other: go
  *           through all of them once; what each took goes to its sample
+ * close     also when open has failed, wherever that was; NULL: nothing to do
  */
 struct bench_ops {
-	int (*open)(void *setup, const struct bench_way *way, void **state);
+	size_t size;
+	int (*open)(void *state, void *setup, const struct bench_way *way);
 	int (*phase)(void *state, int phase);
 	int (*run)(void *state, uint64_t count);
 	uint64_t (*syscalls)(const void *state);
@@ -87,10 +91,12 @@ struct bench_ops {
 
 struct bench_variant {
 	const char *name;
-	const struct bench_ops *ops;
+	const struct bench_ops *ops;   /* NULL: those that xpoll has */
 	struct bench_library *library; /* what it needs; NULL: nothing */
 	const struct loop_ops *loop;   /* NULL: it is not written on one */
 };
+
+enum bench_pair_kind { BENCH_PIPES, BENCH_SOCKETS };
 
 struct bench_workload {
 	const char *name;
@@ -113,27 +119,32 @@ struct bench_workload {
 	bool by_processor;
 
 	/* Descriptors needed beyond those of the process itself. */
-	int64_t (*descriptors)(int n);
-	/* Shared by all variants.  Prints its own message; 0 or -errno. */
-	int (*open)(const struct bench_options *options, void **setup);
+	int fds_each; /* for each of n */
+	int fds_more;
+	/*
+	 * What all variants share: of setup_size, all zero when it is opened; 0 or
+	 * -errno.  Closed also when that failed.  NULL: n pairs of this kind, in a
+	 * struct loop_field, whose read ends are watched for events.
+	 */
+	size_t setup_size;
+	int (*open)(const struct bench_options *options, void *setup);
 	void (*close)(void *setup);
+	enum bench_pair_kind kind;
+	short events;
 
-	const struct bench_ops *queue;      /* xpoll, once for each back end */
-	const char *queue_name;             /* NULL; or it has none: its name */
+	const struct bench_ops *queue; /* xpoll, once for each back end */
 	/*
 	 * Written on loops: `queue` for each loop that can do all of this, a set
 	 * of enum loop_ability.  0: only `peers`.
 	 */
 	unsigned loops;
-	/*
-	 * Programs can do it, too: k of n descriptors are active, for each phase,
-	 * or one token goes round (rings).  NULL: they cannot.
-	 */
-	const int *programs;
-	int programs_len;
+	/* Of n descriptors so many are active, in each phase. */
+	const int *active;
+	/* Programs can do it, too; or one token goes round (rings). */
+	bool programs;
 	bool rings;
-	const struct bench_variant *peers;  /* ends with a NULL name; or NULL */
-	const struct bench_variant *limit;  /* NULL: nothing is left then */
+	const struct bench_variant *peers; /* ends with a NULL name; or NULL */
+	const struct bench_variant *limit; /* NULL: nothing is left then */
 };
 
 struct bench_result {
@@ -175,7 +186,7 @@ struct bench_figures {
 	double ratios[BENCH_REFERENCES];
 };
 
-/* All workloads; ends with NULL. */
+/* workloads.c: all of them; ends with NULL. */
 extern const struct bench_workload *const bench_workloads[];
 
 /*
@@ -192,21 +203,94 @@ int bench_run(const struct bench_workload *workload,
 void bench_complain(const struct bench_workload *workload, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* clock.c */
+/* variants.c: fill in report->results from the options; an exit code. */
+int bench_select_variants(struct bench_report *report);
+
+/* report.c */
+void bench_figures_get(const struct bench_report *report,
+                       const struct bench_result *result,
+                       struct bench_figures *figures);
+void bench_report_table(const struct bench_report *report, FILE *to);
+void bench_report_json(const struct bench_report *report, FILE *to);
+
+/*
+ * output.c: a file that appears complete or not at all.  open prints why it
+ * failed and returns an exit code; commit likewise.
+ */
+struct bench_output {
+	FILE *file;     /* NULL: nothing to write */
+	char *path;     /* the file that is wanted */
+	char *part;     /* what is written until then; NULL: path itself */
+};
+int bench_output_open(struct bench_output *output, const struct bench_report *report);
+int bench_output_commit(struct bench_output *output, const struct bench_report *report);
+void bench_output_abandon(struct bench_output *output);
+
+/* output.c: a bar with the time left on a terminal, else nothing. */
+void bench_progress_show(double fraction, int64_t start_ns, const char *doing);
+void bench_progress_clear(void);
+
+/*
+ * program.c: a rival that is a program, asked to work; bench/peers says how.  It is
+ * started when it is measured first and stays until the end, so that it need not
+ * warm up again in each round; while nobody asks it only sleeps.
+ */
+extern const struct bench_ops program_ops;
+bool program_find(const char *name);
+void program_end_all(void);
+
+/* --- What a system has of its own: system.c, nt/system.c ------------------ */
+
 int64_t bench_now_ns(void);
 /* What time is measured by: the clock, or what this process has used of it. */
 int64_t bench_elapsed_ns(const struct bench_workload *workload);
 /* It is the latter: where this system counts that well enough. */
 bool bench_by_processor(const struct bench_workload *workload);
 
-/* Of this thread, where they are counted one by one. */
-extern _Thread_local uint64_t bench_calls;
+/* Make room for that many descriptors more; an exit code. */
+int bench_reserve_descriptors(const struct bench_report *report);
+
+/* Bytes that this process has allocated; 0: nobody knows. */
+uint64_t bench_memory_used(void);
+
+/* Run on one processor from now on; 0 or -errno. */
+int bench_pin(int cpu);
+
+struct bench_machine {
+	char kernel[256];
+	char cpu[128];
+	int cores;
+};
+void bench_machine_get(struct bench_machine *machine);
 
 /*
- * pairs.c: what bytes go through.  Neither end blocks: who reads where nothing
- * is, or writes where no room is, gets EAGAIN, and the run fails, not hangs.
+ * The functions of another library, found when they are needed: the command
+ * does not depend on what it is compared with.
  */
-enum bench_pair_kind { BENCH_PIPES, BENCH_SOCKETS };
+struct bench_symbol {
+	const char *name;
+	void *function; /* the address of a pointer to such a function */
+};
+struct bench_library {
+	const char *name;    /* "libuv" */
+	const char *file;    /* "libuv.so.1" */
+	const char *package; /* where Debian has it */
+	const struct bench_symbol *symbols; /* ends with a NULL name */
+	void *handle;
+};
+bool bench_library_load(struct bench_library *library);
+
+void bench_signals_install(void);
+void bench_signals_restore(void);
+void bench_signals_progress(void); /* shows the watchdog that we are alive */
+int bench_interrupted(void);       /* the signal that asked us to stop, or 0 */
+bool bench_stalled(void);          /* a wait did not return */
+bool bench_goes_on(int error);     /* true: EINTR that nobody needs to know */
+
+/*
+ * What bytes go through.  Neither end blocks: who reads where nothing is, or
+ * writes where no room is, gets EAGAIN, and the run fails, not hangs.
+ */
 struct bench_pair {
 	int read_fd;
 	int write_fd;
@@ -215,14 +299,17 @@ struct bench_pairs {
 	struct bench_pair *at;
 	int len;
 };
-/* 0 or -errno; prints why. */
-int bench_pairs_open(const struct bench_workload *workload, enum bench_pair_kind kind,
-                     int len, struct bench_pairs *pairs);
+/* 0 or -errno; what was opened is there nonetheless, to be closed. */
+int bench_pairs_open(enum bench_pair_kind kind, int len, struct bench_pairs *pairs);
 void bench_pairs_close(struct bench_pairs *pairs);
 /* Take out whatever was left in there. */
 void bench_pairs_drain(const struct bench_pairs *pairs);
-/* Descriptors of n pairs. */
-int64_t bench_pairs_descriptors(int n);
+
+/* --- System calls that are counted ---------------------------------------- */
+
+/* Of this thread, where they are counted one by one. */
+extern _Thread_local uint64_t bench_calls;
+
 /* One byte; 0 or -errno. */
 static inline int bench_give(const struct bench_pair *pair)
 {
@@ -244,80 +331,9 @@ static inline int bench_take(const struct bench_pair *pair)
 	return len < 0 ? -errno : -EIO;
 }
 /*
- * loop.c: the byte that was given a moment ago.  On some systems it takes one to
+ * The byte that was given a moment ago.  On some systems it takes one to
  * arrive, for which who does not wait otherwise has to wait.
  */
 int bench_take_given(const struct bench_pair *pair);
-
-/* variants.c: fill in report->results from the options; an exit code. */
-int bench_select_variants(struct bench_report *report);
-
-/*
- * library.c: the functions of another library, found when they are needed: the
- * command does not depend on what it is compared with.
- */
-struct bench_symbol {
-	const char *name;
-	void *function; /* the address of a pointer to such a function */
-};
-struct bench_library {
-	const char *name;    /* "libuv" */
-	const char *file;    /* "libuv.so.1" */
-	const char *package; /* where Debian has it */
-	const struct bench_symbol *symbols; /* ends with a NULL name */
-	void *handle;
-};
-bool bench_library_load(struct bench_library *library);
-
-/* memory_*.c: bytes that this process has allocated; 0: nobody knows. */
-uint64_t bench_memory_used(void);
-
-/* limits.c: make room for that many descriptors more; an exit code. */
-int bench_reserve_descriptors(const struct bench_report *report);
-
-/* signals.c */
-void bench_signals_install(void);
-void bench_signals_restore(void);
-void bench_signals_progress(void); /* shows the watchdog that we are alive */
-int bench_interrupted(void);       /* the signal that asked us to stop, or 0 */
-bool bench_stalled(void);          /* a wait did not return */
-bool bench_goes_on(int error);     /* true: EINTR that nobody needs to know */
-
-/* affinity_*.c: run on one processor from now on; 0 or -errno. */
-int bench_pin(int cpu);
-
-/* progress.c: a bar with the time left on a terminal, else nothing. */
-void bench_progress_show(double fraction, int64_t start_ns, const char *doing);
-void bench_progress_clear(void);
-
-/* statistics.c */
-void bench_figures_get(const struct bench_report *report,
-                       const struct bench_result *result,
-                       struct bench_figures *figures);
-
-/* machine.c */
-struct bench_machine {
-	char kernel[256];
-	char cpu[128];
-	int cores;
-};
-void bench_machine_get(struct bench_machine *machine);
-
-/* report_table.c, report_json.c */
-void bench_report_table(const struct bench_report *report, FILE *to);
-void bench_report_json(const struct bench_report *report, FILE *to);
-
-/*
- * output.c: a file that appears complete or not at all.  open prints why it
- * failed and returns an exit code; commit likewise.
- */
-struct bench_output {
-	FILE *file;     /* NULL: nothing to write */
-	char *path;     /* the file that is wanted */
-	char *part;     /* what is written until then; NULL: path itself */
-};
-int bench_output_open(struct bench_output *output, const struct bench_report *report);
-int bench_output_commit(struct bench_output *output, const struct bench_report *report);
-void bench_output_abandon(struct bench_output *output);
 
 #endif

@@ -11,10 +11,8 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
-#include "loop.h"
 #include "workloads.h"
 
 #define LISTENER 0 /* its id; connections have those from 1 on */
@@ -26,25 +24,21 @@ struct churn {
 };
 
 struct churn_state {
-	const struct churn *test;
 	struct loop loop;
+	const struct churn *test;
 	struct loop_target *targets;
 	int *clients;
 	int *unused; /* ids of no connection */
 	int unused_len;
+	int len; /* connections that there may be */
 };
-
-static int64_t churn_descriptors(int n)
-{
-	return 2 * (int64_t)n + 1;
-}
 
 static void churn_close_setup(void *setup)
 {
 	struct churn *test = setup;
 
-	close(test->listener);
-	free(test);
+	if (test->listener >= 0)
+		close(test->listener);
 }
 
 static int churn_listen(struct churn *test)
@@ -62,46 +56,28 @@ static int churn_listen(struct churn *test)
 	return 0;
 }
 
-static int churn_open_setup(const struct bench_options *options, void **setup)
+static int churn_open_setup(const struct bench_options *options, void *setup)
 {
-	struct churn *test = calloc(1, sizeof *test);
-	int rc = -ENOMEM;
+	struct churn *test = setup;
 
-	if (test != NULL) {
-		test->n = options->n;
-		rc = churn_listen(test);
-	}
-	if (rc < 0) {
-		bench_complain(&bench_churn, "cannot listen: %s", strerror(-rc));
-		if (test != NULL && test->listener >= 0)
-			close(test->listener);
-		free(test);
-		return rc;
-	}
-	*setup = test;
-	return 0;
-}
-
-static void churn_free(struct churn_state *state)
-{
-	free(state->targets);
-	free(state->clients);
-	free(state->unused);
-	free(state);
+	test->n = options->n;
+	return churn_listen(test);
 }
 
 static void churn_close(void *opened)
 {
 	struct churn_state *state = opened;
 
-	loop_close(&state->loop);
-	for (int id = 1; id <= state->test->n; id++) {
+	loop_close(opened);
+	for (int id = 1; id <= state->len; id++) {
 		if (state->targets[id].fd >= 0) /* after a failure */
 			close(state->targets[id].fd);
 		if (state->clients[id - 1] >= 0)
 			close(state->clients[id - 1]);
 	}
-	churn_free(state);
+	free(state->targets);
+	free(state->clients);
+	free(state->unused);
 }
 
 static int churn_prepare(struct churn_state *state)
@@ -119,36 +95,25 @@ static int churn_prepare(struct churn_state *state)
 		state->clients[id - 1] = -1;
 		state->unused[state->unused_len++] = id;
 	}
+	state->len = state->test->n;
 	return 0;
 }
 
-static int churn_open(void *setup, const struct bench_way *way, void **opened)
+static int churn_open(void *opened, void *setup, const struct bench_way *way)
 {
-	struct churn_state *state = calloc(1, sizeof *state);
-	struct loop_setup loop_setup;
+	struct churn_state *state = opened;
+	struct loop_setup loop_setup = { .mode = LOOP_LEVEL };
 	int listener = LISTENER;
 	int rc;
 
-	if (state == NULL)
-		return -ENOMEM;
 	state->test = setup;
 	rc = churn_prepare(state);
-	memset(&loop_setup, 0, sizeof loop_setup);
+	if (rc < 0)
+		return rc;
 	loop_setup.targets = state->targets;
 	loop_setup.len = state->test->n + 1;
-	loop_setup.mode = LOOP_LEVEL;
-	if (rc >= 0)
-		rc = loop_open(&state->loop, way, &loop_setup, 64);
-	if (rc < 0) {
-		churn_free(state);
-		return rc;
-	}
-	rc = loop_change(&state->loop, LOOP_ADD, &listener, 1);
-	if (rc < 0)
-		churn_close(state);
-	else
-		*opened = state;
-	return rc;
+	rc = loop_open(&state->loop, way, &loop_setup, 64);
+	return rc < 0 ? rc : loop_change(&state->loop, LOOP_ADD, &listener, 1);
 }
 
 /* The watchdog's signal may strike while it waits: then it goes on by itself. */
@@ -267,15 +232,11 @@ static int churn_run(void *opened, uint64_t count)
 	return rc < 0 ? rc : 0;
 }
 
-static uint64_t churn_syscalls(const void *opened)
-{
-	return loop_syscalls(&((const struct churn_state *)opened)->loop);
-}
-
 static const struct bench_ops churn_ops = {
+	.size = sizeof(struct churn_state),
 	.open = churn_open,
 	.run = churn_run,
-	.syscalls = churn_syscalls,
+	.syscalls = loop_syscalls,
 	.close = churn_close,
 };
 
@@ -293,7 +254,9 @@ const struct bench_workload bench_churn = {
 	.n_max = 10000,
 	.references = { "raw-epoll", "raw-poll", "raw-select" },
 	.by_processor = true,
-	.descriptors = churn_descriptors,
+	.fds_each = 2,
+	.fds_more = 1,
+	.setup_size = sizeof(struct churn),
 	.open = churn_open_setup,
 	.close = churn_close_setup,
 	.queue = &churn_ops,

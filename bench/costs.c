@@ -8,9 +8,6 @@
  * deleted.  Changes are followed by one wait that finds nothing, and it counts:
  * what they leave to be done by the next wait is part of what they take.
  */
-#include <stdlib.h>
-
-#include "loop.h"
 #include "workloads.h"
 
 #define WAITS 16 /* of each kind, in a pass */
@@ -26,38 +23,17 @@ static const char *const costs_phases[] = {
 };
 
 struct costs_state {
-	const struct loop_field *field;
 	struct loop loop;
+	const struct bench_pairs *pairs;
 };
 
-static int costs_open_setup(const struct bench_options *options, void **setup)
-{
-	return loop_field_open(&bench_costs, BENCH_SOCKETS, POLLIN, options->n, setup);
-}
-
-static int costs_open(void *setup, const struct bench_way *way, void **opened)
-{
-	struct costs_state *state = calloc(1, sizeof *state);
-	int rc;
-
-	if (state == NULL)
-		return -ENOMEM;
-	state->field = setup;
-	rc = loop_open_on(&state->loop, way, state->field, LOOP_LEVEL,
-	                  state->field->pairs.len);
-	if (rc < 0)
-		free(state);
-	else
-		*opened = state;
-	return rc;
-}
-
-static void costs_close(void *opened)
+static int costs_open(void *opened, void *setup, const struct bench_way *way)
 {
 	struct costs_state *state = opened;
+	struct loop_field *field = setup;
 
-	loop_close(&state->loop);
-	free(state);
+	state->pairs = &field->pairs;
+	return loop_open_on(&state->loop, way, field, field->pairs.len);
 }
 
 /* Find nothing; 0 or -errno. */
@@ -71,7 +47,7 @@ static int costs_look(struct costs_state *state)
 /* Find all of them, in one call or as many as it takes; 0 or -errno. */
 static int costs_look_for_all(struct costs_state *state)
 {
-	int left = state->field->pairs.len;
+	int left = state->pairs->len;
 
 	while (left > 0) {
 		int count = loop_wait(&state->loop, NULL, 0, false);
@@ -94,7 +70,7 @@ static int costs_repeat(struct costs_state *state, int (*look)(struct costs_stat
 
 static int costs_change(struct costs_state *state, enum loop_change change)
 {
-	int rc = loop_change_all(&state->loop, change, state->field->pairs.len);
+	int rc = loop_change_all(&state->loop, change, state->pairs->len);
 
 	return rc < 0 ? rc : costs_look(state);
 }
@@ -121,7 +97,7 @@ static int costs_do(struct costs_state *state, int phase)
 /* What has to be before a phase, and does not count. */
 static int costs_prepare(struct costs_state *state, int phase)
 {
-	const struct bench_pairs *pairs = &state->field->pairs;
+	const struct bench_pairs *pairs = state->pairs;
 	int rc = 0;
 
 	if (phase == COSTS_DISABLE)
@@ -149,7 +125,7 @@ static int costs_pass(void *opened, struct bench_sample *samples)
 			return rc;
 		samples[i].elapsed_ns =
 			(uint64_t)(bench_elapsed_ns(&bench_costs) - start_ns);
-		samples[i].operations = waits ? WAITS : (uint64_t)state->field->pairs.len;
+		samples[i].operations = waits ? WAITS : (uint64_t)state->pairs->len;
 		samples[i].syscalls = before == BENCH_UNKNOWN
 		                              ? BENCH_UNKNOWN
 		                              : loop_syscalls(&state->loop) - before;
@@ -160,9 +136,10 @@ static int costs_pass(void *opened, struct bench_sample *samples)
 }
 
 static const struct bench_ops costs_ops = {
+	.size = sizeof(struct costs_state),
 	.open = costs_open,
 	.pass = costs_pass,
-	.close = costs_close,
+	.close = loop_close,
 };
 
 const struct bench_workload bench_costs = {
@@ -186,9 +163,9 @@ const struct bench_workload bench_costs = {
 	.phases = costs_phases,
 	.references = { "raw-epoll", "raw-poll", "raw-select" },
 	.by_processor = true,
-	.descriptors = bench_pairs_descriptors,
-	.open = costs_open_setup,
-	.close = loop_field_close,
+	.fds_each = 2,
+	.kind = BENCH_SOCKETS,
+	.events = POLLIN,
 	.queue = &costs_ops,
 	.loops = LOOP_LEVEL,
 };

@@ -1,28 +1,258 @@
 /*
- * drop-in: its setup is that of serve.h, with ten active pipes.
+ * drop-in: ten active descriptors among n, and a program that polls them.
+ *
+ * The program is written for poll(2): in each round ten bytes arrive, it polls,
+ * goes through its whole array, and reads where something is.  It is measured
+ * on the kernel's poll(2) and on the drop-in's, which is the same program in
+ * the same process, with another function behind the pointer.  Beside it the
+ * same work written for epoll(7).
  */
-#include "dropin.h"
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
 
-static const struct serve_plan dropin_plan = {
-	BENCH_PIPES, POLLIN, LOOP_LEVEL, { SERVE_IDLE_ACTIVE }
+#include "workloads.h"
+
+struct poll_state {
+	const struct bench_way *way;
+	const struct bench_pairs *pairs;
+	int (*poll)(struct pollfd *, nfds_t, int);
+	uint64_t syscalls_before;
+	struct pollfd *fds;
 };
 
-static int dropin_open(const struct bench_options *options, void **setup)
-{
-	int rc = -ENOENT;
+/* The drop-in's functions: it stays, as it has no way back, with LD_PRELOAD neither. */
+static struct {
+	int (*poll)(struct pollfd *, nfds_t, int);
+	int (*dup3)(int, int, int);
+	uint64_t (*syscalls)(void);
+} dropin;
 
-	if (options->library == NULL)
+static const struct bench_symbol dropin_symbols[] = {
+	{ "poll", &dropin.poll },
+	{ "dup3", &dropin.dup3 },
+	{ "xpoll_poll_syscalls", &dropin.syscalls },
+	{ NULL, NULL },
+};
+
+static int dropin_setup(const struct bench_options *options, void *setup)
+{
+	static struct bench_library library = {
+		.name = "libxpoll-poll.so", .symbols = dropin_symbols,
+	};
+
+	library.file = options->library;
+	if (library.file == NULL || !bench_library_load(&library)) {
 		bench_complain(&bench_dropin, "cannot find libxpoll-poll.so");
-	else
-		rc = serve_open_setup(&bench_dropin, &dropin_plan, options->n, setup);
-	if (rc == 0)
-		((struct serve *)*setup)->library = options->library;
+		return -ENOENT;
+	}
+	return loop_field_open(setup, &bench_dropin, options->n);
+}
+
+static void poll_close(void *opened)
+{
+	free(((struct poll_state *)opened)->fds);
+}
+
+static int real_open(void *opened, void *setup, const struct bench_way *way)
+{
+	struct poll_state *state = opened;
+
+	state->way = way;
+	state->pairs = &((struct loop_field *)setup)->pairs;
+	state->poll = poll;
+	bench_pairs_drain(state->pairs);
+	state->fds = calloc((size_t)state->pairs->len, sizeof *state->fds);
+	if (state->fds == NULL)
+		return -ENOMEM;
+	for (int i = 0; i < state->pairs->len; i++)
+		state->fds[i] = (struct pollfd){
+			.fd = state->pairs->at[i].read_fd,
+			.events = POLLIN,
+		};
+	return 0;
+}
+
+/*
+ * Read where poll(2) found something, `ready` times; 0 or -errno.  The loop is
+ * the one in every textbook, and the same for all that poll here.
+ */
+static int poll_serve(const struct poll_state *state, int ready)
+{
+	const struct bench_pairs *pairs = state->pairs;
+	const struct pollfd *fds = state->fds;
+	int len = pairs->len;
+
+	for (int i = 0; i < len; i++) {
+		int rc;
+
+		if (fds[i].revents == 0)
+			continue;
+		rc = bench_take(&pairs->at[i]);
+		if (rc < 0)
+			return rc;
+		if (--ready == 0)
+			break;
+	}
+	return 0;
+}
+
+static int poll_round(struct poll_state *state, int k)
+{
+	int left = k;
+	int rc = serve_write(state->pairs, k);
+
+	while (rc == 0 && left > 0) {
+		int ready = state->poll(state->fds, (nfds_t)state->pairs->len, -1);
+
+		if (ready < 0) {
+			if (!bench_goes_on(errno))
+				return -errno;
+			continue;
+		}
+		bench_calls += state->poll != dropin.poll;
+		left -= ready;
+		rc = poll_serve(state, ready);
+	}
 	return rc;
 }
 
+static int poll_run(void *opened, uint64_t count)
+{
+	struct poll_state *state = opened;
+	int active = serve_active(state->way, 0);
+	int rc = 0;
+
+	while (count > 0 && rc == 0) {
+		int k = count < (uint64_t)active ? (int)count : active;
+
+		rc = poll_round(state, k);
+		count -= (uint64_t)k;
+	}
+	return rc;
+}
+
+static const struct bench_ops real_ops = {
+	.size = sizeof(struct poll_state),
+	.open = real_open,
+	.run = poll_run,
+	.close = poll_close,
+};
+
+/* --- On the drop-in ---------------------------------------------------------- */
+
+static int dropin_open(void *opened, void *setup, const struct bench_way *way)
+{
+	struct poll_state *state = opened;
+	int rc = real_open(opened, setup, way);
+
+	state->poll = dropin.poll;
+	state->syscalls_before = dropin.syscalls();
+	return rc;
+}
+
+/*
+ * What the drop-in has in its epoll instance would make each write of the other
+ * variants dearer, so all of it is taken out: a copy of itself takes the place of
+ * each descriptor.
+ */
+static void dropin_close(void *opened)
+{
+	struct poll_state *state = opened;
+
+	for (int i = 0; i < state->pairs->len; i++) {
+		int copy = dup(state->pairs->at[i].read_fd);
+
+		if (copy < 0)
+			continue; /* the others get a little dearer */
+		(void)dropin.dup3(copy, state->pairs->at[i].read_fd, O_CLOEXEC);
+		close(copy);
+	}
+	poll_close(opened);
+}
+
+static uint64_t dropin_syscalls(const void *opened)
+{
+	return bench_calls + dropin.syscalls() -
+	       ((const struct poll_state *)opened)->syscalls_before;
+}
+
+static const struct bench_ops dropin_ops = {
+	.size = sizeof(struct poll_state),
+	.open = dropin_open,
+	.run = poll_run,
+	.syscalls = dropin_syscalls,
+	.close = dropin_close,
+};
+
+/* --- What a drop-in could reach that costs nothing ------------------------ */
+
+static struct {
+	int epoll_fd;
+	int found[SERVE_ACTIVE_MAX]; /* by the last call */
+	int found_len;
+} ideal;
+
+/* It need not look for changes, as there are none. */
+static int ideal_poll(struct pollfd *fds, nfds_t count, int timeout_ms)
+{
+	struct epoll_event events[SERVE_ACTIVE_MAX];
+	int rc;
+
+	(void)count;
+	for (int i = 0; i < ideal.found_len; i++)
+		fds[ideal.found[i]].revents = 0;
+	rc = epoll_wait(ideal.epoll_fd, events, SERVE_ACTIVE_MAX, timeout_ms);
+	ideal.found_len = rc > 0 ? rc : 0;
+	for (int i = 0; i < ideal.found_len; i++) {
+		ideal.found[i] = (int)events[i].data.u32;
+		fds[ideal.found[i]].revents = (short)events[i].events;
+	}
+	return rc;
+}
+
+static void ideal_close(void *opened)
+{
+	if (ideal.epoll_fd >= 0)
+		close(ideal.epoll_fd);
+	poll_close(opened);
+}
+
+static int ideal_open(void *opened, void *setup, const struct bench_way *way)
+{
+	struct poll_state *state = opened;
+	int rc = real_open(opened, setup, way);
+
+	state->poll = ideal_poll;
+	ideal.found_len = 0;
+	ideal.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	for (int i = 0; i < state->pairs->len && rc == 0; i++) {
+		struct epoll_event event = {
+			.events = EPOLLIN,
+			.data.u32 = (uint32_t)i,
+		};
+
+		if (epoll_ctl(ideal.epoll_fd, EPOLL_CTL_ADD, state->fds[i].fd, &event) < 0)
+			rc = -errno;
+	}
+	return rc;
+}
+
+static const struct bench_ops ideal_ops = {
+	.size = sizeof(struct poll_state),
+	.open = ideal_open,
+	.run = poll_run,
+	.close = ideal_close,
+};
+
+/* --- The workload ------------------------------------------------------------ */
+
 static const struct bench_variant dropin_peers[] = {
-	{ "ideal", &dropin_ideal_ops, NULL, NULL },
-	{ "raw-poll", &dropin_real_ops, NULL, NULL },
+	{ "drop-in", &dropin_ops, NULL, NULL },
+	{ "ideal", &ideal_ops, NULL, NULL },
+	{ "raw-poll", &real_ops, NULL, NULL },
 	{ "raw-epoll", &serve_ops, NULL, &loop_epoll },
 	{ 0 },
 };
@@ -50,11 +280,12 @@ const struct bench_workload bench_dropin = {
 	.n_max = 500000,
 	.references = { "raw-poll", "raw-epoll", "ideal", "limit" },
 	.by_processor = true,
-	.descriptors = bench_pairs_descriptors,
-	.open = dropin_open,
-	.close = serve_close_setup,
-	.queue = &dropin_poll_ops,
-	.queue_name = "drop-in",
+	.fds_each = 2,
+	.open = dropin_setup,
+	.close = loop_field_close,
+	.kind = BENCH_PIPES,
+	.events = POLLIN,
+	.active = (const int[]){ SERVE_IDLE_ACTIVE },
 	.peers = dropin_peers,
 	.limit = &serve_limit,
 };

@@ -1,143 +1,113 @@
 /*
- * kqueue: looptest through kevent(2), with each event's count filled in, beside
- * epoll(7) by hand, which counts nothing.
+ * kqueue: kevent(2) as a loop, and two workloads beside epoll(7).
  *
- * It is written as for a BSD: changes are collected and go along with the next
- * wait.
+ * It is written as for a BSD: what is enabled and disabled is collected and goes
+ * along with the next wait.  Each event brings a count, which epoll(7) does not.
  */
-#include <stdlib.h>
 #include <sys/event.h>
 
-#include "looptest.h"
 #include "workloads.h"
 
-struct kqueue_state {
-	const struct looptest *test;
+#define CHANGES_MAX (2 * LOOPTEST_EVENTS)
+
+struct kevent_loop {
+	const struct loop_target *targets;
 	int fd;
 	int changes_len;
-	struct kevent changes[2 * LOOPTEST_EVENTS];
-	struct kevent events[LOOPTEST_EVENTS];
+	struct kevent changes[CHANGES_MAX];
 };
 
-static int kqueue_setup(const struct bench_options *options, void **setup)
+static void kevent_close(void *opened)
 {
-	return bench_looptest.open(options, setup);
+	struct kevent_loop *loop = opened;
+
+	if (loop->fd >= 0)
+		close(loop->fd);
 }
 
-static void kqueue_setup_close(void *setup)
+static int kevent_open(void *opened, const struct loop_setup *setup)
 {
-	bench_looptest.close(setup);
+	struct kevent_loop *loop = opened;
+
+	loop->targets = setup->targets;
+	loop->fd = kqueue();
+	return loop->fd < 0 ? -errno : 0;
 }
 
-static int64_t kqueue_descriptors(int n)
+static int kevent_flush(struct kevent_loop *loop)
 {
-	return bench_looptest.descriptors(n) + 8;
+	int rc = kevent(loop->fd, loop->changes, loop->changes_len, NULL, 0, NULL);
+
+	loop->changes_len = 0;
+	return rc < 0 ? -errno : 0;
 }
 
-static int kqueue_fill(struct kqueue_state *state)
+static int kevent_change(void *opened, enum loop_change change, const int *ids, int len)
 {
-	for (int i = 0; i < state->test->n; i++) {
-		struct bench_pair *pipe = &state->test->pipes[i];
-		struct kevent changes[2];
+	static const unsigned short flags[] = {
+		[LOOP_ADD] = EV_ADD, [LOOP_DELETE] = EV_DELETE,
+		[LOOP_DISABLE] = EV_DISABLE, [LOOP_ENABLE] = EV_ENABLE,
+	};
+	struct kevent_loop *loop = opened;
+	int rc = 0;
 
-		EV_SET(&changes[0], pipe->read_fd, EVFILT_READ, EV_ADD, 0, 0,
-		       pipe);
-		EV_SET(&changes[1], pipe->write_fd, EVFILT_WRITE,
-		       EV_ADD | EV_DISABLE, 0, 0, pipe);
-		if (kevent(state->fd, changes, 2, NULL, 0, NULL) < 0)
-			return -errno;
+	for (int i = 0; i < len && rc == 0; i++) {
+		const struct loop_target *target = &loop->targets[ids[i]];
+		short filter = target->events & POLLIN ? EVFILT_READ : EVFILT_WRITE;
+
+		EV_SET(&loop->changes[loop->changes_len++], target->fd, filter,
+		       flags[change], 0, 0, (void *)(intptr_t)ids[i]);
+		if (loop->changes_len == CHANGES_MAX || change == LOOP_ADD ||
+		    change == LOOP_DELETE)
+			rc = kevent_flush(loop);
 	}
-	return looptest_start(state->test);
-}
-
-static void kqueue_close(void *opened)
-{
-	struct kqueue_state *state = opened;
-
-	if (state->fd >= 0)
-		close(state->fd);
-	free(state);
-}
-
-static int kqueue_open(void *setup, const struct bench_way *way, void **opened)
-{
-	struct kqueue_state *state = calloc(1, sizeof *state);
-	int rc;
-
-	(void)way;
-	if (state == NULL)
-		return -ENOMEM;
-	state->test = setup;
-	state->fd = kqueue();
-	rc = state->fd < 0 ? -errno : kqueue_fill(state);
-	if (rc < 0)
-		kqueue_close(state);
-	else
-		*opened = state;
 	return rc;
 }
 
-/* 1: a read was done. */
-static int kqueue_handle(struct kqueue_state *state, const struct kevent *event)
+static int kevent_wait(void *opened, struct loop_hand *hand, const int *enable,
+                       int enable_len, bool block)
 {
-	struct kevent *change = &state->changes[state->changes_len];
-	struct bench_pair *pipe = event->udata;
+	static const struct timespec now = { 0, 0 };
+	struct kevent_loop *loop = opened;
+	struct kevent *events = hand->records;
+	int count = kevent_change(loop, LOOP_ENABLE, enable, enable_len);
 
-	if (event->flags & EV_ERROR)
-		return -(int)event->data;
-	if (event->data < 1)
-		return -EIO; /* A count that is none. */
-	state->changes_len++;
-	if (event->filter == EVFILT_READ) {
-		struct bench_pair *next = looptest_next(state->test, pipe);
-
-		EV_SET(change, next->write_fd, EVFILT_WRITE, EV_ENABLE, 0, 0,
-		       next);
-		return looptest_take(pipe);
+	if (count < 0)
+		return count;
+	count = kevent(loop->fd, loop->changes, loop->changes_len, events, hand->cap,
+	               block ? NULL : &now);
+	if (count < 0)
+		return bench_goes_on(errno) ? 0 : -errno;
+	loop->changes_len = 0;
+	for (int i = 0; i < count; i++) {
+		if (events[i].flags & EV_ERROR)
+			return -(int)events[i].data;
+		if (events[i].data < 1)
+			return -EIO; /* a count that is none */
+		hand->ready[i] = (struct loop_ready){
+			(int)(intptr_t)events[i].udata,
+			events[i].filter == EVFILT_READ ? POLLIN : POLLOUT,
+		};
 	}
-	EV_SET(change, pipe->write_fd, EVFILT_WRITE, EV_DISABLE, 0, 0, pipe);
-	return bench_give(pipe);
+	return count;
 }
 
-static int kqueue_run(void *opened, uint64_t count)
-{
-	struct kqueue_state *state = opened;
-	uint64_t reads = 0;
-
-	while (reads < count) {
-		int ready = kevent(state->fd, state->changes, state->changes_len,
-		                   state->events, LOOPTEST_EVENTS, NULL);
-
-		if (ready < 0 && !bench_goes_on(errno))
-			return -errno;
-		state->changes_len = 0;
-		for (int i = 0; i < ready; i++) {
-			int rc = kqueue_handle(state, &state->events[i]);
-
-			if (rc < 0)
-				return rc;
-			reads += (uint64_t)rc;
-		}
-	}
-	return 0;
-}
-
-/* The library does not say. */
-static uint64_t kqueue_syscalls(const void *opened)
-{
-	(void)opened;
-	return BENCH_UNKNOWN;
-}
-
-static const struct bench_ops kqueue_ops = {
-	.open = kqueue_open,
-	.run = kqueue_run,
-	.syscalls = kqueue_syscalls,
-	.close = kqueue_close,
+static const struct loop_ops loop_kevent = {
+	.size = sizeof(struct kevent_loop),
+	.record_size = sizeof(struct kevent),
+	.uncounted = true,
+	.open = kevent_open,
+	.change = kevent_change,
+	.wait = kevent_wait,
+	.close = kevent_close,
 };
 
-static const struct bench_variant kqueue_limit = {
-	"limit", &looptest_limit_ops, NULL, NULL
+/* --- kqueue: looptest -------------------------------------------------------- */
+
+static const struct bench_variant kqueue_peers[] = {
+	{ "kevent", &looptest_loop_ops, NULL, &loop_kevent },
+	{ "raw-epoll", &looptest_epoll_ops, NULL, NULL },
+	{ 0 },
 };
 
 static const char kqueue_help[] =
@@ -159,11 +129,74 @@ const struct bench_workload bench_kqueue = {
 	.n_max = 10000000,
 	.references = { "raw-epoll", "limit" },
 	.by_processor = true,
-	.descriptors = kqueue_descriptors,
-	.open = kqueue_setup,
-	.close = kqueue_setup_close,
-	.queue = &kqueue_ops,
-	.queue_name = "kevent",
-	.peers = looptest_peers,
-	.limit = &kqueue_limit,
+	.fds_each = 2,
+	.fds_more = 8,
+	.peers = kqueue_peers,
+	.limit = &looptest_limit,
+};
+
+/* --- kqueue-change: a descriptor is added, and deleted by another call ------- */
+
+struct change_state {
+	struct loop loop;
+	int next;
+	int len;
+};
+
+static int change_open(void *opened, void *setup, const struct bench_way *way)
+{
+	struct change_state *state = opened;
+	struct loop_field *field = setup;
+
+	state->len = field->pairs.len;
+	return loop_open_on(&state->loop, way, field, 1);
+}
+
+static int change_run(void *opened, uint64_t count)
+{
+	struct change_state *state = opened;
+	int rc = 0;
+
+	for (; count > 0 && rc >= 0; count--) {
+		rc = loop_change(&state->loop, LOOP_ADD, &state->next, 1);
+		if (rc >= 0)
+			rc = loop_change(&state->loop, LOOP_DELETE, &state->next, 1);
+		if (++state->next == state->len)
+			state->next = 0;
+	}
+	return rc;
+}
+
+static const struct bench_ops change_ops = {
+	.size = sizeof(struct change_state),
+	.open = change_open,
+	.run = change_run,
+	.syscalls = loop_syscalls,
+	.close = loop_close,
+};
+
+static const struct bench_variant change_peers[] = {
+	{ "kevent", &change_ops, NULL, &loop_kevent },
+	{ "raw-epoll", &change_ops, NULL, &loop_epoll },
+	{ 0 },
+};
+
+const struct bench_workload bench_kqueue_change = {
+	.name = "kqueue-change",
+	.summary = "add and delete of a socket by kevent(2)",
+	.help =
+		"Each of N sockets in turn is added for reading, and deleted, in a call each.\n"
+		"\n"
+		"kevent     kqueue(2): on Linux that of libxpoll-kqueue\n"
+		"raw-epoll  epoll_ctl(2)\n",
+	.unit = "pair",
+	.items = "sockets",
+	.n_default = 64,
+	.n_max = 10000000,
+	.references = { "raw-epoll" },
+	.by_processor = true,
+	.fds_each = 2,
+	.kind = BENCH_SOCKETS,
+	.events = POLLIN,
+	.peers = change_peers,
 };

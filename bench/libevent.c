@@ -1,9 +1,33 @@
 /*
- * libevent's functions by their names.
+ * libevent, found at run time: what of its interface is needed is declared here; a
+ * loop on it, and its timers.
  */
-#include "libevent.h"
+#include "loop.h"
 
-struct libevent libevent;
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/time.h>
+
+#include "workloads.h"
+
+#define EVLOOP_ONCE     1
+#define EVLOOP_NONBLOCK 2
+#define EV_READ         2
+#define EV_WRITE        4
+#define EV_PERSIST      16
+
+static struct libevent {
+	void *(*base_new)(void);
+	void (*base_free)(void *base);
+	int (*base_loop)(void *base, int flags);
+	size_t (*event_size)(void);
+	int (*assign)(void *event, void *base, int fd, short events,
+	              void (*happened)(int fd, short events, void *argument),
+	              void *argument);
+	int (*add)(void *event, const struct timeval *timeout);
+	int (*del)(void *event);
+} libevent;
 
 static const struct bench_symbol libevent_symbols[] = {
 	{ "event_base_new", &libevent.base_new },
@@ -21,4 +45,212 @@ struct bench_library libevent_library = {
 	.file = "libevent_core-2.1.so.7",
 	.package = "libevent-core-2.1-7",
 	.symbols = libevent_symbols,
+};
+
+/* --- The loop -------------------------------------------------------------- */
+
+struct libevent_loop {
+	const struct loop_target *targets;
+	void *base;
+	char *events; /* one for each target, of event_size */
+	size_t event_size;
+	struct loop_hand *hand;
+	int len;
+	short persist;
+};
+
+static struct libevent_loop *libevent_running; /* its callback gets one argument */
+
+static void libevent_happened(int fd, short events, void *argument)
+{
+	struct libevent_loop *loop = libevent_running;
+
+	(void)fd;
+	loop_report(loop->hand, &loop->len, (int)(intptr_t)argument,
+	            (short)((events & EV_READ ? POLLIN : 0) |
+	                    (events & EV_WRITE ? POLLOUT : 0)));
+}
+
+static void libevent_close(void *opened)
+{
+	struct libevent_loop *loop = opened;
+
+	if (loop->base != NULL)
+		libevent.base_free(loop->base);
+	free(loop->events);
+}
+
+static int libevent_open(void *opened, const struct loop_setup *setup)
+{
+	struct libevent_loop *loop = opened;
+
+	loop->targets = setup->targets;
+	loop->persist = setup->mode == LOOP_DISPATCH ? 0 : EV_PERSIST;
+	loop->event_size = libevent.event_size();
+	loop->events = calloc((size_t)setup->len + 1, loop->event_size);
+	loop->base = loop->events == NULL ? NULL : libevent.base_new();
+	return loop->base == NULL ? -ENOMEM : 0;
+}
+
+static int libevent_change(void *opened, enum loop_change change, const int *ids, int len)
+{
+	struct libevent_loop *loop = opened;
+
+	for (int i = 0; i < len; i++) {
+		const struct loop_target *target = &loop->targets[ids[i]];
+		void *event = loop->events + (size_t)ids[i] * loop->event_size;
+		short events = (short)((target->events & POLLIN ? EV_READ : 0) |
+		                       (target->events & POLLOUT ? EV_WRITE : 0));
+		int rc = 0;
+
+		if (change == LOOP_ADD)
+			rc = libevent.assign(event, loop->base, target->fd,
+			                     events | loop->persist, libevent_happened,
+			                     (void *)(intptr_t)ids[i]);
+		if (rc == 0)
+			rc = change == LOOP_ADD || change == LOOP_ENABLE
+			             ? libevent.add(event, NULL) : libevent.del(event);
+		if (rc < 0)
+			return -EIO;
+		if (change == LOOP_CLOSE)
+			close(target->fd);
+	}
+	return 0;
+}
+
+static int libevent_wait(void *opened, struct loop_hand *hand, const int *enable,
+                         int enable_len, bool block)
+{
+	struct libevent_loop *loop = opened;
+	int rc = libevent_change(loop, LOOP_ENABLE, enable, enable_len);
+
+	if (rc < 0)
+		return rc;
+	loop->hand = hand;
+	loop->len = 0;
+	libevent_running = loop;
+	if (libevent.base_loop(loop->base,
+	                       EVLOOP_ONCE | (block ? 0 : EVLOOP_NONBLOCK)) < 0)
+		return -EIO;
+	return loop->len > 0 || bench_goes_on(EINTR) ? loop->len : -EINTR;
+}
+
+const struct loop_ops loop_libevent = {
+	.size = sizeof(struct libevent_loop),
+	.uncounted = true,
+	.open = libevent_open,
+	.change = libevent_change,
+	.wait = libevent_wait,
+	.close = libevent_close,
+};
+
+/* --- Timers, whose structures are made beforehand -------------------------- */
+
+struct libevent_timers {
+	const struct timers *test;
+	void *base;
+	char *events;
+	size_t event_size;
+	uint64_t memory_before;
+	int expired;
+};
+
+static void libevent_count(int fd, short events, void *argument)
+{
+	struct libevent_timers *state = argument;
+
+	(void)fd, (void)events;
+	state->expired++;
+}
+
+static void *libevent_timer(const struct libevent_timers *state, uint32_t index)
+{
+	return state->events + index * state->event_size;
+}
+
+static void libevent_timers_close(void *opened)
+{
+	struct libevent_timers *state = opened;
+
+	if (state->base != NULL)
+		libevent.base_free(state->base);
+	free(state->events);
+}
+
+static int libevent_timers_open(void *opened, void *setup, const struct bench_way *way)
+{
+	struct libevent_timers *state = opened;
+
+	(void)way;
+	state->test = setup;
+	state->memory_before = bench_memory_used();
+	state->event_size = libevent.event_size();
+	state->base = libevent.base_new();
+	state->events = calloc((size_t)state->test->n, state->event_size);
+	if (state->base == NULL || state->events == NULL)
+		return -ENOMEM;
+	for (int i = 0; i < state->test->n; i++)
+		(void)libevent.assign(libevent_timer(state, (uint32_t)i), state->base, -1,
+		                      0, libevent_count, state);
+	return 0;
+}
+
+static int libevent_arm(void *opened, bool far)
+{
+	struct libevent_timers *state = opened;
+	int64_t more_ns = far ? TIMERS_FAR_NS : 0;
+
+	for (int i = 0; i < state->test->n; i++) {
+		int64_t delay_us = (more_ns + state->test->delays[i]) / 1000;
+		struct timeval timeout = {
+			.tv_sec = delay_us / 1000000,
+			.tv_usec = delay_us % 1000000,
+		};
+
+		if (libevent.add(libevent_timer(state, (uint32_t)i), &timeout) != 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int libevent_cancel(void *opened)
+{
+	struct libevent_timers *state = opened;
+
+	for (int i = 0; i < state->test->n; i++)
+		(void)libevent.del(libevent_timer(state, state->test->order[i]));
+	return 0;
+}
+
+static int libevent_take(void *opened)
+{
+	struct libevent_timers *state = opened;
+
+	state->expired = 0;
+	while (state->expired < state->test->n) {
+		(void)libevent.base_loop(state->base, EVLOOP_NONBLOCK);
+		bench_calls++; /* it looks at its descriptors, too */
+		if (bench_interrupted() != 0)
+			return -EINTR;
+	}
+	return 0;
+}
+
+static const struct timers_steps libevent_steps = {
+	libevent_arm, libevent_cancel, libevent_take, NULL
+};
+
+static int libevent_pass(void *opened, struct bench_sample *samples)
+{
+	struct libevent_timers *state = opened;
+
+	return timers_pass(state->test, &libevent_steps, state, state->memory_before,
+	                   samples);
+}
+
+const struct bench_ops timers_libevent_ops = {
+	.size = sizeof(struct libevent_timers),
+	.open = libevent_timers_open,
+	.pass = libevent_pass,
+	.close = libevent_timers_close,
 };

@@ -1,9 +1,44 @@
 /*
- * libuv's functions by their names.
+ * libuv, found at run time: what of its interface is needed is declared here; a
+ * loop on it, and its timers.
  */
-#include "libuv.h"
+#include "loop.h"
 
-struct libuv libuv;
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+
+#include "workloads.h"
+
+#define UV_ASYNC      1 /* of uv_handle_type */
+#define UV_POLL       8
+#define UV_TIMER      13
+#define UV_RUN_ONCE   1 /* of uv_run_mode */
+#define UV_RUN_NOWAIT 2
+#define UV_READABLE   1 /* of uv_poll_event */
+#define UV_WRITABLE   2
+
+static struct libuv {
+	int (*loop_init)(void *loop);
+	int (*loop_close)(void *loop);
+	size_t (*loop_size)(void);
+	size_t (*handle_size)(int type);
+	int (*poll_init)(void *loop, void *handle, int fd);
+	int (*poll_start)(void *handle, int events,
+	                  void (*happened)(void *handle, int status, int events));
+	int (*poll_stop)(void *handle);
+	int (*timer_init)(void *loop, void *timer);
+	int (*timer_start)(void *timer, void (*expired)(void *timer),
+	                   uint64_t timeout_ms, uint64_t repeat_ms);
+	int (*timer_stop)(void *timer);
+	int (*async_init)(void *loop, void *handle, void (*happened)(void *handle));
+	int (*async_send)(void *handle);
+	void (*set_data)(void *handle, void *data);
+	void *(*get_data)(const void *handle);
+	void (*close)(void *handle, void (*closed)(void *handle));
+	void (*update_time)(void *loop);
+	int (*run)(void *loop, int mode);
+} libuv;
 
 static const struct bench_symbol libuv_symbols[] = {
 	{ "uv_loop_init", &libuv.loop_init },
@@ -31,4 +66,274 @@ struct bench_library libuv_library = {
 	.file = "libuv.so.1",
 	.package = "libuv1",
 	.symbols = libuv_symbols,
+};
+
+/* --- The loop -------------------------------------------------------------- */
+
+/* A handle is made when its descriptor is added; it is given back a while after it was closed. */
+struct libuv_loop {
+	const struct loop_target *targets;
+	int targets_len;
+	void *loop;
+	void **handles; /* NULL: it was not added */
+	void *wake;
+	struct loop_hand *hand;
+	int len;
+	bool dispatch;
+	bool ready; /* to be closed */
+};
+
+/* A callback gets the handle alone; this is whose it is. */
+static _Thread_local struct libuv_loop *libuv_running;
+
+static void libuv_happened(void *handle, int status, int events)
+{
+	struct libuv_loop *loop = libuv_running;
+	short revents = (short)((events & UV_READABLE ? POLLIN : 0) |
+	                        (events & UV_WRITABLE ? POLLOUT : 0));
+
+	if (status < 0)
+		revents = POLLERR;
+	loop_report(loop->hand, &loop->len, (int)(intptr_t)libuv.get_data(handle), revents);
+	if (loop->dispatch)
+		(void)libuv.poll_stop(handle);
+}
+
+static void libuv_woken(void *handle)
+{
+	(void)handle;
+	loop_report(libuv_running->hand, &libuv_running->len, LOOP_WOKEN, POLLIN);
+}
+
+static void libuv_end_handle(void *handle)
+{
+	if (handle != NULL)
+		libuv.close(handle, free);
+}
+
+static void libuv_close(void *opened)
+{
+	struct libuv_loop *loop = opened;
+
+	for (int i = 0; i < loop->targets_len && loop->ready; i++)
+		libuv_end_handle(loop->handles[i]);
+	if (loop->ready) {
+		libuv_end_handle(loop->wake);
+		(void)libuv.run(loop->loop, UV_RUN_NOWAIT); /* frees them */
+		(void)libuv.loop_close(loop->loop);
+	}
+	free(loop->loop);
+	free(loop->handles);
+}
+
+static int libuv_open_wake(struct libuv_loop *loop)
+{
+	loop->wake = calloc(1, libuv.handle_size(UV_ASYNC));
+	if (loop->wake == NULL)
+		return -ENOMEM;
+	return libuv.async_init(loop->loop, loop->wake, libuv_woken);
+}
+
+static int libuv_open(void *opened, const struct loop_setup *setup)
+{
+	struct libuv_loop *loop = opened;
+
+	loop->targets = setup->targets;
+	loop->targets_len = setup->len;
+	loop->dispatch = setup->mode == LOOP_DISPATCH;
+	loop->loop = calloc(1, libuv.loop_size());
+	loop->handles = calloc((size_t)setup->len + 1, sizeof *loop->handles);
+	if (loop->loop == NULL || loop->handles == NULL || libuv.loop_init(loop->loop) < 0)
+		return -ENOMEM;
+	loop->ready = true;
+	return setup->wakes ? libuv_open_wake(loop) : 0;
+}
+
+static int libuv_make(struct libuv_loop *loop, int id)
+{
+	void *handle = calloc(1, libuv.handle_size(UV_POLL));
+
+	if (handle == NULL)
+		return -ENOMEM;
+	if (libuv.poll_init(loop->loop, handle, loop->targets[id].fd) < 0) {
+		free(handle);
+		return -EIO;
+	}
+	libuv.set_data(handle, (void *)(intptr_t)id);
+	loop->handles[id] = handle;
+	return 0;
+}
+
+static int libuv_start(struct libuv_loop *loop, int id)
+{
+	short wanted = loop->targets[id].events;
+	int events = (wanted & POLLIN ? UV_READABLE : 0) |
+	             (wanted & POLLOUT ? UV_WRITABLE : 0);
+	int rc = loop->handles[id] == NULL ? libuv_make(loop, id) : 0;
+
+	return rc < 0 ? rc : libuv.poll_start(loop->handles[id], events, libuv_happened);
+}
+
+static int libuv_change(void *opened, enum loop_change change, const int *ids, int len)
+{
+	struct libuv_loop *loop = opened;
+	int rc = 0;
+
+	for (int i = 0; i < len && rc >= 0; i++) {
+		void **handle = &loop->handles[ids[i]];
+
+		if (change == LOOP_ADD || change == LOOP_ENABLE)
+			rc = libuv_start(loop, ids[i]);
+		else
+			rc = libuv.poll_stop(*handle);
+		if (change == LOOP_CLOSE) {
+			libuv.close(*handle, free);
+			*handle = NULL;
+			close(loop->targets[ids[i]].fd);
+		}
+	}
+	return rc;
+}
+
+static int libuv_wait(void *opened, struct loop_hand *hand, const int *enable,
+                      int enable_len, bool block)
+{
+	struct libuv_loop *loop = opened;
+	int rc = libuv_change(loop, LOOP_ENABLE, enable, enable_len);
+
+	if (rc < 0)
+		return rc;
+	loop->hand = hand;
+	loop->len = 0;
+	libuv_running = loop;
+	(void)libuv.run(loop->loop, block ? UV_RUN_ONCE : UV_RUN_NOWAIT);
+	return loop->len > 0 || bench_goes_on(EINTR) ? loop->len : -EINTR;
+}
+
+static int libuv_wake(void *opened)
+{
+	return libuv.async_send(((struct libuv_loop *)opened)->wake);
+}
+
+const struct loop_ops loop_libuv = {
+	.size = sizeof(struct libuv_loop),
+	.uncounted = true,
+	.open = libuv_open,
+	.change = libuv_change,
+	.wait = libuv_wait,
+	.wake = libuv_wake,
+	.close = libuv_close,
+};
+
+/* --- Timers, whose handles are made beforehand ----------------------------- */
+
+struct libuv_timers {
+	const struct timers *test;
+	void *loop;
+	char *handles;
+	size_t handle_size;
+	uint64_t memory_before;
+	bool ready; /* to be closed */
+};
+
+static int libuv_expired; /* libuv gives its callback the handle alone */
+
+static void libuv_count(void *timer)
+{
+	(void)timer;
+	libuv_expired++;
+}
+
+static void *libuv_timer(const struct libuv_timers *state, uint32_t index)
+{
+	return state->handles + index * state->handle_size;
+}
+
+static void libuv_timers_close(void *opened)
+{
+	struct libuv_timers *state = opened;
+
+	for (int i = 0; i < state->test->n && state->ready; i++)
+		libuv.close(libuv_timer(state, (uint32_t)i), NULL);
+	if (state->ready) {
+		(void)libuv.run(state->loop, UV_RUN_NOWAIT); /* closes them */
+		(void)libuv.loop_close(state->loop);
+	}
+	free(state->handles);
+	free(state->loop);
+}
+
+static int libuv_timers_open(void *opened, void *setup, const struct bench_way *way)
+{
+	struct libuv_timers *state = opened;
+
+	(void)way;
+	state->test = setup;
+	state->memory_before = bench_memory_used();
+	state->handle_size = libuv.handle_size(UV_TIMER);
+	state->loop = calloc(1, libuv.loop_size());
+	state->handles = calloc((size_t)state->test->n, state->handle_size);
+	if (state->loop == NULL || state->handles == NULL || libuv.loop_init(state->loop) != 0)
+		return -ENOMEM;
+	state->ready = true;
+	for (int i = 0; i < state->test->n; i++)
+		(void)libuv.timer_init(state->loop, libuv_timer(state, (uint32_t)i));
+	return 0;
+}
+
+static int libuv_arm(void *opened, bool far)
+{
+	struct libuv_timers *state = opened;
+	int64_t more_ns = far ? TIMERS_FAR_NS : 0;
+
+	libuv.update_time(state->loop);
+	for (int i = 0; i < state->test->n; i++) {
+		int64_t delay_ns = more_ns + state->test->delays[i];
+
+		if (libuv.timer_start(libuv_timer(state, (uint32_t)i), libuv_count,
+		                   (uint64_t)delay_ns / 1000000, 0) != 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int libuv_cancel(void *opened)
+{
+	struct libuv_timers *state = opened;
+
+	for (int i = 0; i < state->test->n; i++)
+		(void)libuv.timer_stop(libuv_timer(state, state->test->order[i]));
+	return 0;
+}
+
+static int libuv_take(void *opened)
+{
+	struct libuv_timers *state = opened;
+
+	libuv_expired = 0;
+	while (libuv_expired < state->test->n) {
+		(void)libuv.run(state->loop, UV_RUN_NOWAIT);
+		bench_calls++; /* it looks at its descriptors, too */
+		if (bench_interrupted() != 0)
+			return -EINTR;
+	}
+	return 0;
+}
+
+static const struct timers_steps libuv_steps = {
+	libuv_arm, libuv_cancel, libuv_take, NULL
+};
+
+static int libuv_pass(void *opened, struct bench_sample *samples)
+{
+	struct libuv_timers *state = opened;
+
+	return timers_pass(state->test, &libuv_steps, state, state->memory_before, samples);
+}
+
+const struct bench_ops timers_libuv_ops = {
+	.size = sizeof(struct libuv_timers),
+	.open = libuv_timers_open,
+	.pass = libuv_pass,
+	.close = libuv_timers_close,
 };

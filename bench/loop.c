@@ -21,39 +21,25 @@ int bench_take_given(const struct bench_pair *pair)
 	return rc;
 }
 
-int loop_field_open(const struct bench_workload *workload, enum bench_pair_kind kind,
-                    short events, int n, void **setup)
+int loop_field_open(struct loop_field *field, const struct bench_workload *workload, int n)
 {
-	struct loop_field *field = calloc(1, sizeof *field);
-	int rc;
+	int rc = bench_pairs_open(workload->kind, n, &field->pairs);
 
-	if (field != NULL)
-		field->targets = calloc((size_t)n, sizeof *field->targets);
-	if (field == NULL || field->targets == NULL) {
-		free(field);
-		bench_complain(workload, "%s", strerror(ENOMEM));
-		return -ENOMEM;
-	}
-	rc = bench_pairs_open(workload, kind, n, &field->pairs);
-	if (rc < 0) {
-		free(field->targets);
-		free(field);
-		return rc;
-	}
-	for (int i = 0; i < n; i++)
+	field->targets = calloc((size_t)n, sizeof *field->targets);
+	if (rc == 0 && field->targets == NULL)
+		rc = -ENOMEM;
+	for (int i = 0; i < n && rc == 0; i++)
 		field->targets[i] =
-			(struct loop_target){ field->pairs.at[i].read_fd, events };
-	*setup = field;
-	return 0;
+			(struct loop_target){ field->pairs.at[i].read_fd, workload->events };
+	return rc;
 }
 
-void loop_field_close(void *setup)
+void loop_field_close(void *opened)
 {
-	struct loop_field *field = setup;
+	struct loop_field *field = opened;
 
 	bench_pairs_close(&field->pairs);
 	free(field->targets);
-	free(field);
 }
 
 int loop_hand_open(struct loop_hand *hand, const struct loop_ops *ops, int cap)
@@ -61,10 +47,7 @@ int loop_hand_open(struct loop_hand *hand, const struct loop_ops *ops, int cap)
 	hand->cap = cap;
 	hand->ready = calloc((size_t)cap, sizeof *hand->ready);
 	hand->records = calloc((size_t)cap, ops->record_size > 0 ? ops->record_size : 1);
-	if (hand->ready != NULL && hand->records != NULL)
-		return 0;
-	loop_hand_close(hand);
-	return -ENOMEM;
+	return hand->ready != NULL && hand->records != NULL ? 0 : -ENOMEM;
 }
 
 void loop_hand_close(struct loop_hand *hand)
@@ -85,28 +68,30 @@ int loop_open(struct loop *loop, const struct bench_way *way, struct loop_setup 
 	rc = loop_hand_open(&loop->hand, loop->ops, cap);
 	if (rc < 0)
 		return rc;
-	rc = loop->ops->open(setup, &loop->state);
-	if (rc < 0)
-		loop_hand_close(&loop->hand);
-	return rc;
+	loop->state = calloc(1, loop->ops->size);
+	return loop->state == NULL ? -ENOMEM : loop->ops->open(loop->state, setup);
 }
 
 int loop_open_on(struct loop *loop, const struct bench_way *way,
-                 const struct loop_field *field, unsigned mode, int cap)
+                 const struct loop_field *field, int cap)
 {
-	struct loop_setup setup;
+	struct loop_setup setup = {
+		.targets = field->targets,
+		.len = field->pairs.len,
+		.mode = way->workload->loops & LOOP_MODES,
+	};
 
-	memset(&setup, 0, sizeof setup);
-	setup.targets = field->targets;
-	setup.len = field->pairs.len;
-	setup.mode = mode;
 	bench_pairs_drain(&field->pairs);
 	return loop_open(loop, way, &setup, cap);
 }
 
-void loop_close(struct loop *loop)
+void loop_close(void *opened)
 {
-	loop->ops->close(loop->state);
+	struct loop *loop = opened;
+
+	if (loop->state != NULL)
+		loop->ops->close(loop->state);
+	free(loop->state);
 	loop_hand_close(&loop->hand);
 }
 
@@ -125,9 +110,11 @@ int loop_change_all(struct loop *loop, enum loop_change change, int len)
 	return rc < 0 ? rc : 0;
 }
 
-uint64_t loop_syscalls(const struct loop *loop)
+uint64_t loop_syscalls(const void *opened)
 {
-	uint64_t inside = loop->ops->syscalls == NULL ? 0 : loop->ops->syscalls(loop->state);
+	const struct loop *loop = opened;
 
-	return inside == BENCH_UNKNOWN ? BENCH_UNKNOWN : bench_calls + inside;
+	if (loop->ops->uncounted)
+		return BENCH_UNKNOWN;
+	return bench_calls + (loop->ops->syscalls == NULL ? 0 : loop->ops->syscalls(loop->state));
 }

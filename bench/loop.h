@@ -37,6 +37,7 @@ enum loop_ability {
 	LOOP_LEVEL = 1,    /* an event comes again until it is dealt with */
 	LOOP_EDGE = 2,     /* an event comes once for each new activity */
 	LOOP_DISPATCH = 4, /* an event disables itself */
+	LOOP_MODES = LOOP_LEVEL | LOOP_EDGE | LOOP_DISPATCH,
 	LOOP_THREADS = 8,  /* several threads may wait at a time */
 	LOOP_WAKE = 16,    /* another thread can end a wait */
 	LOOP_CLOSES = 32,  /* its descriptors may be closed and opened again */
@@ -72,16 +73,21 @@ struct loop_hand {
 /*
  * Functions return >= 0, or -errno.
  *
+ * size      of the state: all zero when it is opened, freed when it is closed
  * change    the same change for each of these ids
  * wait      enable these ids (at most hand->cap), then wait until something is
  *           ready, or only look; how many there are in hand->ready.  0 if a
  *           signal came that nobody needs to know.
  * wake      end a wait that runs, or the next one, with LOOP_WOKEN or with 0
  * syscalls  those that are not counted in bench_calls; NULL: there are none
+ * uncounted nobody knows them
+ * close     also when open has failed, wherever that was
  */
 struct loop_ops {
+	size_t size;
 	size_t record_size;
-	int (*open)(const struct loop_setup *setup, void **loop);
+	bool uncounted;
+	int (*open)(void *loop, const struct loop_setup *setup);
 	int (*change)(void *loop, enum loop_change change, const int *ids, int len);
 	int (*wait)(void *loop, struct loop_hand *hand, const int *enable, int enable_len,
 	            bool block);
@@ -96,17 +102,19 @@ struct loop_kind {
 	unsigned abilities;
 };
 
-/* All but xpoll; ends with a NULL name.  Chosen by the build. */
+/* All but xpoll; ends with a NULL name. */
 extern const struct loop_kind loop_kinds[];
 
 extern const struct loop_ops loop_queue;
-extern const struct loop_ops loop_epoll; /* where there is epoll */
+extern const struct loop_ops loop_epoll;
 extern const struct loop_ops loop_poll;
 extern const struct loop_ops loop_select;
 extern const struct loop_ops loop_libev;
 extern const struct loop_ops loop_libevent;
 extern const struct loop_ops loop_libuv;
-extern struct bench_library loop_libev_library;
+extern struct bench_library libev_library;
+extern struct bench_library libevent_library;
+extern struct bench_library libuv_library;
 
 /* Pairs, and what a loop knows of them: the read end of pair i has the id i. */
 struct loop_field {
@@ -114,12 +122,11 @@ struct loop_field {
 	struct loop_target *targets;
 };
 
-/* 0 or -errno, with a message; *setup is a struct loop_field. */
-int loop_field_open(const struct bench_workload *workload, enum bench_pair_kind kind,
-                    short events, int n, void **setup);
-void loop_field_close(void *setup);
+/* 0 or -errno; to be closed also then. */
+int loop_field_open(struct loop_field *field, const struct bench_workload *workload, int n);
+void loop_field_close(void *field);
 
-/* A loop in use, with one hand. */
+/* A loop in use, with one hand: the first member of a state that has one. */
 struct loop {
 	const struct loop_ops *ops;
 	void *state;
@@ -130,15 +137,16 @@ struct loop {
 int loop_open(struct loop *loop, const struct bench_way *way, struct loop_setup *setup,
               int cap);
 int loop_open_on(struct loop *loop, const struct bench_way *way,
-                 const struct loop_field *field, unsigned mode, int cap);
-void loop_close(struct loop *loop);
+                 const struct loop_field *field, int cap);
+/* As a function of struct bench_ops: also of a loop that was not opened. */
+void loop_close(void *loop);
 /* Hands of further threads; 0 or -errno. */
 int loop_hand_open(struct loop_hand *hand, const struct loop_ops *ops, int cap);
 void loop_hand_close(struct loop_hand *hand);
 /* Add, or whatever it is, all from 0 to len, 64 in a call; 0 or -errno. */
 int loop_change_all(struct loop *loop, enum loop_change change, int len);
-/* Made so far by this thread and by the loop; or BENCH_UNKNOWN. */
-uint64_t loop_syscalls(const struct loop *loop);
+/* Likewise: made so far by this thread and by the loop; or BENCH_UNKNOWN. */
+uint64_t loop_syscalls(const void *loop);
 
 static inline int loop_change(struct loop *loop, enum loop_change change, const int *ids,
                               int len)

@@ -10,9 +10,7 @@
  */
 #include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "loop.h"
 #include "workloads.h"
 
 struct memory {
@@ -26,26 +24,29 @@ struct memory_state {
 	const struct bench_way *way;
 };
 
-static int64_t memory_descriptors(int n)
-{
-	return (int64_t)n + 2;
-}
-
 static void memory_close_setup(void *setup)
 {
 	struct memory *test = setup;
 
 	for (int i = 0; i < test->len; i++)
 		close(test->targets[i].fd);
-	close(test->ends[0]);
-	close(test->ends[1]);
+	for (int i = 0; i < 2; i++)
+		if (test->ends[i] >= 0)
+			close(test->ends[i]);
 	free(test->targets);
-	free(test);
 }
 
-static int memory_duplicate(struct memory *test, int n)
+static int memory_open_setup(const struct bench_options *options, void *setup)
 {
-	for (; test->len < n; test->len++) {
+	struct memory *test = setup;
+
+	test->ends[0] = test->ends[1] = -1;
+	test->targets = calloc((size_t)options->n, sizeof *test->targets);
+	if (test->targets == NULL)
+		return -ENOMEM;
+	if (pipe2(test->ends, O_CLOEXEC | O_NONBLOCK) < 0)
+		return -errno;
+	for (; test->len < options->n; test->len++) {
 		int fd = fcntl(test->ends[0], F_DUPFD_CLOEXEC, 0);
 
 		if (fd < 0)
@@ -55,36 +56,12 @@ static int memory_duplicate(struct memory *test, int n)
 	return 0;
 }
 
-static int memory_open_setup(const struct bench_options *options, void **setup)
+static int memory_open(void *opened, void *setup, const struct bench_way *way)
 {
-	struct memory *test = calloc(1, sizeof *test);
-	int rc = test == NULL ? -ENOMEM : 0;
+	struct memory_state *state = opened;
 
-	if (rc == 0 && pipe2(test->ends, O_CLOEXEC | O_NONBLOCK) < 0) {
-		rc = -errno;
-		free(test);
-	} else if (rc == 0) {
-		test->targets = calloc((size_t)options->n, sizeof *test->targets);
-		rc = test->targets == NULL ? -ENOMEM : memory_duplicate(test, options->n);
-		if (rc < 0)
-			memory_close_setup(test);
-	}
-	if (rc < 0)
-		bench_complain(&bench_memory, "%s", strerror(-rc));
-	else
-		*setup = test;
-	return rc;
-}
-
-static int memory_open(void *setup, const struct bench_way *way, void **opened)
-{
-	struct memory_state *state = calloc(1, sizeof *state);
-
-	if (state == NULL)
-		return -ENOMEM;
 	state->test = setup;
 	state->way = way;
-	*opened = state;
 	return 0;
 }
 
@@ -99,20 +76,19 @@ static int memory_pass(void *opened, struct bench_sample *sample)
 {
 	struct memory_state *state = opened;
 	int n = state->test->len;
-	struct loop_setup setup;
+	struct loop_setup setup = {
+		.targets = state->test->targets, .len = n, .mode = LOOP_LEVEL,
+	};
+	struct loop loop = { 0 };
 	int64_t start_ns = bench_elapsed_ns(&bench_memory);
 	uint64_t used = bench_memory_used();
-	struct loop loop;
 	uint64_t before;
-	int rc;
+	int rc = loop_open(&loop, state->way, &setup, 1);
 
-	memset(&setup, 0, sizeof setup);
-	setup.targets = state->test->targets;
-	setup.len = n;
-	setup.mode = LOOP_LEVEL;
-	rc = loop_open(&loop, state->way, &setup, 1);
-	if (rc < 0)
+	if (rc < 0) {
+		loop_close(&loop);
 		return rc;
+	}
 	before = loop_syscalls(&loop);
 	rc = memory_register(&loop, n);
 	sample->elapsed_ns = (uint64_t)(bench_elapsed_ns(&bench_memory) - start_ns);
@@ -125,9 +101,9 @@ static int memory_pass(void *opened, struct bench_sample *sample)
 }
 
 static const struct bench_ops memory_ops = {
+	.size = sizeof(struct memory_state),
 	.open = memory_open,
 	.pass = memory_pass,
-	.close = free,
 };
 
 const struct bench_workload bench_memory = {
@@ -146,7 +122,9 @@ const struct bench_workload bench_memory = {
 	.references = { "raw-epoll", "raw-poll", "raw-select" },
 	.tells_bytes = true,
 	.by_processor = true,
-	.descriptors = memory_descriptors,
+	.fds_each = 1,
+	.fds_more = 2,
+	.setup_size = sizeof(struct memory),
 	.open = memory_open_setup,
 	.close = memory_close_setup,
 	.queue = &memory_ops,

@@ -5,6 +5,9 @@
  * before the measurement, so a name that cannot be written costs no minute of
  * waiting.  What is no regular file (/dev/null, a fifo) is written directly;
  * a symbolic link is followed, not replaced.
+ *
+ * And the progress bar on stderr, when that is a terminal; else nothing at all.
+ * It is drawn between measurements, never during one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -121,4 +124,36 @@ void bench_output_abandon(struct bench_output *output)
 	if (output->part != NULL)
 		(void)unlink(output->part);
 	output_free(output);
+}
+
+#define BAR_WIDTH 24
+
+static bool progress_drawn;
+
+void bench_progress_show(double fraction, int64_t start_ns, const char *doing)
+{
+	int full = (int)(fraction * BAR_WIDTH);
+	double spent = (double)(bench_now_ns() - start_ns) / 1e9;
+	int left = fraction > 0 ? (int)(spent / fraction - spent + 0.5) : 0;
+
+	if (!isatty(STDERR_FILENO))
+		return;
+	fputs("\r\033[K[", stderr);
+	for (int i = 0; i < BAR_WIDTH; i++)
+		fputc(i < full ? '#' : '.', stderr);
+	fprintf(stderr, "] %3d%%  ", (int)(fraction * 100));
+	if (fraction > 0)
+		fprintf(stderr, "%d:%02d left  ", left / 60, left % 60);
+	fputs(doing, stderr);
+	fflush(stderr);
+	progress_drawn = true;
+}
+
+void bench_progress_clear(void)
+{
+	if (!progress_drawn)
+		return;
+	fputs("\r\033[K", stderr);
+	fflush(stderr);
+	progress_drawn = false;
 }

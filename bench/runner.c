@@ -18,8 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench.h"
-#include "peer_process.h"
+#include "loop.h"
 
 #define CHUNK_MAX       65536
 #define CHUNK_ENOUGH_NS 500000   /* a chunk that takes longer grows no more */
@@ -35,6 +34,11 @@ void bench_complain(const struct bench_workload *workload, const char *format, .
 	vfprintf(stderr, format, arguments);
 	va_end(arguments);
 	fputc('\n', stderr);
+}
+
+static uint64_t runner_syscalls(const struct bench_ops *ops, const void *state)
+{
+	return ops->syscalls != NULL ? ops->syscalls(state) : bench_calls;
 }
 
 /* Run until the budget is used up, or operations_max are done. */
@@ -79,11 +83,11 @@ static int runner_measure(const struct bench_report *report, const struct bench_
 	rc = runner_loop(report, ops, state, warm_up_ns, warm_up, sample);
 	if (rc < 0)
 		return rc;
-	before = ops->syscalls(state);
+	before = runner_syscalls(ops, state);
 	rc = runner_loop(report, ops, state, budget_ns, UINT64_MAX, sample);
 	if (rc < 0)
 		return rc;
-	after = ops->syscalls(state);
+	after = runner_syscalls(ops, state);
 	sample->syscalls = after == BENCH_UNKNOWN ? BENCH_UNKNOWN : after - before;
 	return 0;
 }
@@ -158,16 +162,16 @@ static int runner_turn(const struct bench_report *report, void *setup,
 	const struct bench_ops *ops = results->ops;
 	int64_t budget_ns = (int64_t)(options->seconds / options->rounds * 1e9);
 	struct bench_sample samples[BENCH_PHASES_MAX] = { 0 };
-	void *state;
-	int rc = ops->open(setup, &results->way, &state);
+	void *state = calloc(1, ops->size);
+	int rc = state == NULL ? -ENOMEM : ops->open(state, setup, &results->way);
 
-	if (rc < 0)
-		return rc;
-	if (ops->pass != NULL)
+	if (rc >= 0 && ops->pass != NULL)
 		rc = runner_passes(report, ops, state, budget_ns, samples);
-	else
+	else if (rc >= 0)
 		rc = runner_phases(report, ops, state, budget_ns, samples);
-	ops->close(state);
+	if (state != NULL && ops->close != NULL)
+		ops->close(state);
+	free(state);
 	for (int i = 0; i < report->phases_len && rc >= 0; i++) {
 		results[i].rates[round] = (double)samples[i].operations * 1e9 /
 		                          (double)samples[i].elapsed_ns;
@@ -214,17 +218,35 @@ static int runner_rounds(struct bench_report *report, void *setup)
 	return 0;
 }
 
+static int runner_open(const struct bench_report *report, void *setup)
+{
+	const struct bench_workload *workload = report->workload;
+
+	if (setup == NULL)
+		return -ENOMEM;
+	return workload->open != NULL ? workload->open(report->options, setup)
+	                              : loop_field_open(setup, workload, report->options->n);
+}
+
 /* Everything between a valid set of options and complete results. */
 static int runner_collect(struct bench_report *report)
 {
-	void *setup;
+	const struct bench_workload *workload = report->workload;
+	void (*close)(void *setup) = workload->open != NULL ? workload->close : loop_field_close;
+	void *setup = calloc(1, workload->setup_size + sizeof(struct loop_field));
 	int exit_code = 1;
+	int rc;
 
 	report->start_ns = bench_now_ns();
-	if (report->workload->open(report->options, &setup) == 0) {
+	rc = runner_open(report, setup);
+	if (rc < 0)
+		bench_complain(workload, "cannot prepare %d %s: %s", report->options->n,
+		               workload->items, strerror(-rc));
+	else
 		exit_code = runner_rounds(report, setup);
-		report->workload->close(setup);
-	}
+	if (setup != NULL && close != NULL)
+		close(setup);
+	free(setup);
 	bench_progress_clear();
 	return exit_code;
 }
@@ -295,7 +317,7 @@ int bench_run(const struct bench_workload *workload,
 	if (exit_code == 0) {
 		bench_signals_install(); /* before there is anything to clean up */
 		exit_code = runner_report(&report);
-		process_end_all();
+		program_end_all();
 		bench_signals_restore();
 	}
 	for (int i = 0; i < report.results_len; i++)

@@ -1,67 +1,37 @@
 /*
- * serve: the program, once on each loop, and its limit.
+ * active, idle, edge, dispatch: k active descriptors among n, in rounds.
+ *
+ * In a round k of n pipes get a byte each; the program waits until it has read
+ * them all.  The active ones are spread evenly over the pipes and stay the same.
+ * It is one program; what differs is k and how the descriptors are registered.
  */
-#include "serve.h"
+#include "workloads.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-void serve_close_setup(void *setup)
+int serve_write(const struct bench_pairs *pairs, int k)
 {
-	struct serve *test = setup;
-
-	loop_field_close(test->field);
-	free(test);
-}
-
-int serve_open_setup(const struct bench_workload *workload, const struct serve_plan *plan,
-                     int n, void **setup)
-{
-	struct serve *test = calloc(1, sizeof *test);
-	void *field;
-	int rc;
-
-	if (test == NULL) {
-		bench_complain(workload, "%s", strerror(ENOMEM));
-		return -ENOMEM;
-	}
-	rc = loop_field_open(workload, plan->kind, plan->events, n, &field);
-	if (rc < 0) {
-		free(test);
-		return rc;
-	}
-	test->plan = plan;
-	test->field = field;
-	*setup = test;
-	return 0;
-}
-
-int serve_write(const struct serve *test, int k)
-{
-	int step = test->field->pairs.len / k;
+	int step = pairs->len / k;
 	int rc = 0;
 
 	for (int i = 0; i < k && rc == 0; i++)
-		rc = bench_give(&test->field->pairs.at[i * step]);
+		rc = bench_give(&pairs->at[i * step]);
 	return rc;
 }
 
+int serve_active(const struct bench_way *way, int phase)
+{
+	int k = way->workload->active[phase];
+
+	return k < way->options->n ? k : way->options->n;
+}
+
 struct serve_state {
-	const struct serve *test;
-	int active; /* k */
 	struct loop loop;
+	const struct bench_way *way;
+	const struct bench_pairs *pairs;
+	int active; /* k */
 	int dispatched[SERVE_ACTIVE_MAX]; /* ids to be enabled with the next wait */
 	int dispatched_len;
 };
-
-static void serve_close(void *opened)
-{
-	struct serve_state *state = opened;
-
-	loop_close(&state->loop);
-	free(state);
-}
 
 /*
  * Edges that come with registering are over, as are the bytes of the variant
@@ -69,55 +39,43 @@ static void serve_close(void *opened)
  */
 static int serve_settle(struct serve_state *state)
 {
-	int rc = loop_change_all(&state->loop, LOOP_ADD, state->test->field->pairs.len);
+	int rc = loop_change_all(&state->loop, LOOP_ADD, state->pairs->len);
 
 	while (rc >= 0) {
 		rc = loop_wait(&state->loop, NULL, 0, false);
 		if (rc == 0)
 			break;
-		if (state->test->plan->mode != LOOP_EDGE)
+		if ((state->way->workload->loops & LOOP_EDGE) == 0)
 			return rc < 0 ? rc : -EPROTO;
 	}
 	return rc;
 }
 
-static int serve_open(void *setup, const struct bench_way *way, void **opened)
+static int serve_open(void *opened, void *setup, const struct bench_way *way)
 {
-	struct serve_state *state = calloc(1, sizeof *state);
-	const struct serve *test = setup;
+	struct serve_state *state = opened;
+	struct loop_field *field = setup;
 	int rc;
 
-	if (state == NULL)
-		return -ENOMEM;
-	state->test = test;
-	state->active = serve_active(test, 0);
-	rc = loop_open_on(&state->loop, way, test->field, test->plan->mode,
-	                  SERVE_ACTIVE_MAX);
-	if (rc < 0) {
-		free(state);
-		return rc;
-	}
-	rc = serve_settle(state);
-	if (rc < 0)
-		serve_close(state);
-	else
-		*opened = state;
-	return rc;
+	state->way = way;
+	state->pairs = &field->pairs;
+	state->active = serve_active(way, 0);
+	rc = loop_open_on(&state->loop, way, field, SERVE_ACTIVE_MAX);
+	return rc < 0 ? rc : serve_settle(state);
 }
 
 static int serve_phase(void *opened, int phase)
 {
 	struct serve_state *state = opened;
 
-	state->active = serve_active(state->test, phase);
+	state->active = serve_active(state->way, phase);
 	return 0;
 }
 
 /* Read where something is; how many reads that were, or -errno. */
 static int serve_ready(struct serve_state *state, int count)
 {
-	const struct serve *test = state->test;
-	bool dispatch = test->plan->mode == LOOP_DISPATCH;
+	bool dispatch = (state->way->workload->loops & LOOP_DISPATCH) != 0;
 	int reads = 0;
 
 	for (int i = 0; i < count; i++) {
@@ -126,7 +84,7 @@ static int serve_ready(struct serve_state *state, int count)
 
 		if ((ready->events & POLLIN) == 0)
 			continue;
-		rc = bench_take(&test->field->pairs.at[ready->id]);
+		rc = bench_take(&state->pairs->at[ready->id]);
 		if (rc < 0)
 			return rc;
 		if (dispatch)
@@ -138,7 +96,7 @@ static int serve_ready(struct serve_state *state, int count)
 
 static int serve_round(struct serve_state *state, int k)
 {
-	int rc = serve_write(state->test, k);
+	int rc = serve_write(state->pairs, k);
 	int left = k;
 
 	while (rc == 0 && left > 0) {
@@ -170,65 +128,151 @@ static int serve_run(void *opened, uint64_t count)
 	return rc;
 }
 
-static uint64_t serve_syscalls(const void *opened)
-{
-	return loop_syscalls(&((const struct serve_state *)opened)->loop);
-}
-
 const struct bench_ops serve_ops = {
+	.size = sizeof(struct serve_state),
 	.open = serve_open,
 	.phase = serve_phase,
 	.run = serve_run,
-	.syscalls = serve_syscalls,
-	.close = serve_close,
+	.syscalls = loop_syscalls,
+	.close = loop_close,
 };
 
-/* --- The limit: waiting costs nothing -------------------------------------- */
+/* --- The limit: waiting costs nothing ---------------------------------------- */
 
-static int limit_open(void *setup, const struct bench_way *way, void **opened)
+static int limit_open(void *opened, void *setup, const struct bench_way *way)
 {
-	struct serve_state *state = calloc(1, sizeof *state);
+	struct serve_state *state = opened;
 
-	(void)way;
-	if (state == NULL)
-		return -ENOMEM;
-	state->test = setup;
-	state->active = serve_active(state->test, 0);
-	bench_pairs_drain(&state->test->field->pairs);
-	*opened = state;
+	state->way = way;
+	state->pairs = &((struct loop_field *)setup)->pairs;
+	state->active = serve_active(way, 0);
+	bench_pairs_drain(state->pairs);
 	return 0;
 }
 
 static int limit_run(void *opened, uint64_t count)
 {
 	struct serve_state *state = opened;
-	const struct serve *test = state->test;
 	int rc = 0;
 
 	while (count > 0 && rc == 0) {
 		int k = count < (uint64_t)state->active ? (int)count : state->active;
-		int step = test->field->pairs.len / k;
+		int step = state->pairs->len / k;
 
-		rc = serve_write(test, k);
+		rc = serve_write(state->pairs, k);
 		for (int i = 0; i < k && rc == 0; i++)
-			rc = bench_take_given(&test->field->pairs.at[i * step]);
+			rc = bench_take_given(&state->pairs->at[i * step]);
 		count -= (uint64_t)k;
 	}
 	return rc;
 }
 
-static uint64_t limit_syscalls(const void *opened)
-{
-	(void)opened;
-	return bench_calls;
-}
-
 static const struct bench_ops limit_ops = {
+	.size = sizeof(struct serve_state),
 	.open = limit_open,
 	.phase = serve_phase,
 	.run = limit_run,
-	.syscalls = limit_syscalls,
-	.close = free,
 };
 
 const struct bench_variant serve_limit = { "limit", &limit_ops, NULL, NULL };
+
+/* --- The workloads ----------------------------------------------------------- */
+
+static const int three_active[] = { 1, 16, 256 };
+static const char *const three_phases[] = { "k=1", "k=16", "k=256", NULL };
+
+const struct bench_workload bench_active = {
+	.name = "active",
+	.summary = "k of n descriptors are ready; nothing is ever changed",
+	.help =
+		"N pipes are registered for reading, and nothing is changed.  In a round k of\n"
+		"them get a byte; the program waits and reads until it has read them all.\n"
+		LOOP_HELP PROGRAM_HELP
+		"limit        the writes and reads alone\n",
+	.unit = "read",
+	.items = "pipes",
+	.n_default = 1000,
+	.n_max = 10000000,
+	.phases = three_phases,
+	.references = LOOP_REFERENCES,
+	.by_processor = true,
+	.fds_each = 2,
+	.kind = BENCH_PIPES,
+	.events = POLLIN,
+	.queue = &serve_ops,
+	.programs = true,
+	.active = three_active,
+	.loops = LOOP_LEVEL,
+	.limit = &serve_limit,
+};
+
+const struct bench_workload bench_idle = {
+	.name = "idle",
+	.summary = "10 active descriptors among n that are idle",
+	.help =
+		"As active, with 10 active pipes among N: what do the idle ones cost?\n"
+		LOOP_HELP PROGRAM_HELP
+		"limit        the writes and reads alone\n",
+	.unit = "read",
+	.items = "pipes",
+	.n_default = 9000,
+	.n_max = 10000000,
+	.references = LOOP_REFERENCES,
+	.by_processor = true,
+	.fds_each = 2,
+	.kind = BENCH_PIPES,
+	.events = POLLIN,
+	.queue = &serve_ops,
+	.programs = true,
+	.active = (const int[]){ SERVE_IDLE_ACTIVE },
+	.loops = LOOP_LEVEL,
+	.limit = &serve_limit,
+};
+
+const struct bench_workload bench_edge = {
+	.name = "edge",
+	.summary = "edge-triggered in both directions; nothing is changed",
+	.help =
+		"As active, on socket pairs that are registered edge-triggered, for reading and\n"
+		"writing.\n"
+		LOOP_HELP
+		"limit        the writes and reads alone\n",
+	.unit = "read",
+	.items = "sockets",
+	.n_default = 1000,
+	.n_max = 10000000,
+	.phases = three_phases,
+	.references = { "raw-epoll", "limit" },
+	.by_processor = true,
+	.fds_each = 2,
+	.kind = BENCH_SOCKETS,
+	.events = POLLIN | POLLOUT,
+	.queue = &serve_ops,
+	.active = three_active,
+	.loops = LOOP_EDGE,
+	.limit = &serve_limit,
+};
+
+const struct bench_workload bench_dispatch = {
+	.name = "dispatch",
+	.summary = "an event disables itself, and is enabled when it is done",
+	.help =
+		"As active, but an event disables its descriptor (XPOLL_DISPATCH, EPOLLONESHOT),\n"
+		"as with a pool of threads; those that were read are enabled with the next wait.\n"
+		LOOP_HELP
+		"limit        the writes and reads alone\n",
+	.unit = "read",
+	.items = "pipes",
+	.n_default = 1000,
+	.n_max = 10000000,
+	.phases = three_phases,
+	.references = LOOP_REFERENCES,
+	.by_processor = true,
+	.fds_each = 2,
+	.kind = BENCH_PIPES,
+	.events = POLLIN,
+	.queue = &serve_ops,
+	.active = three_active,
+	.loops = LOOP_DISPATCH,
+	.limit = &serve_limit,
+};

@@ -11,9 +11,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 
-#include "loop.h"
 #include "workloads.h"
 
 #define BATCH       16
@@ -23,8 +21,8 @@
 static const char *const threads_phases[] = { "1 thread", "2 threads", "4 threads", NULL };
 
 struct threads_state {
-	const struct loop_field *field;
 	struct loop loop;
+	const struct bench_pairs *pairs;
 	atomic_long left; /* events to serve */
 	pthread_mutex_t gate; /* held until all threads are there */
 };
@@ -37,55 +35,26 @@ struct threads_worker {
 	uint64_t calls;
 };
 
-static int threads_open_setup(const struct bench_options *options, void **setup)
-{
-	return loop_field_open(&bench_threads, BENCH_PIPES, POLLIN, options->n, setup);
-}
-
-static int threads_fill(struct threads_state *state)
-{
-	const struct bench_pairs *pairs = &state->field->pairs;
-	int rc = loop_change_all(&state->loop, LOOP_ADD, pairs->len);
-
-	for (int i = 0; i < pairs->len && rc >= 0; i++)
-		rc = bench_give(&pairs->at[i]);
-	return rc;
-}
-
-static void threads_close(void *opened)
+static int threads_open(void *opened, void *setup, const struct bench_way *way)
 {
 	struct threads_state *state = opened;
-
-	loop_close(&state->loop);
-	free(state);
-}
-
-static int threads_open(void *setup, const struct bench_way *way, void **opened)
-{
-	struct threads_state *state = calloc(1, sizeof *state);
+	struct loop_field *field = setup;
 	int rc;
 
-	if (state == NULL)
-		return -ENOMEM;
-	state->field = setup;
+	state->pairs = &field->pairs;
 	pthread_mutex_init(&state->gate, NULL);
-	rc = loop_open_on(&state->loop, way, state->field, LOOP_DISPATCH, BATCH);
-	if (rc < 0) {
-		free(state);
-		return rc;
-	}
-	rc = threads_fill(state);
-	if (rc < 0)
-		threads_close(state);
-	else
-		*opened = state;
+	rc = loop_open_on(&state->loop, way, field, BATCH);
+	if (rc >= 0)
+		rc = loop_change_all(&state->loop, LOOP_ADD, state->pairs->len);
+	for (int i = 0; i < state->pairs->len && rc >= 0; i++)
+		rc = bench_give(&state->pairs->at[i]);
 	return rc;
 }
 
 /* Take and put back the bytes of these; their ids, to be enabled, go to ids. */
 static int threads_serve(struct threads_worker *worker, int count, int *ids)
 {
-	const struct bench_pairs *pairs = &worker->state->field->pairs;
+	const struct bench_pairs *pairs = worker->state->pairs;
 
 	for (int i = 0; i < count; i++) {
 		const struct bench_pair *pair = &pairs->at[worker->hand.ready[i].id];
@@ -210,9 +179,10 @@ static int threads_pass(void *opened, struct bench_sample *samples)
 }
 
 static const struct bench_ops threads_ops = {
+	.size = sizeof(struct threads_state),
 	.open = threads_open,
 	.pass = threads_pass,
-	.close = threads_close,
+	.close = loop_close,
 };
 
 const struct bench_workload bench_threads = {
@@ -231,9 +201,9 @@ const struct bench_workload bench_threads = {
 	.n_max = 10000000,
 	.phases = threads_phases,
 	.references = { "raw-epoll" },
-	.descriptors = bench_pairs_descriptors,
-	.open = threads_open_setup,
-	.close = loop_field_close,
+	.fds_each = 2,
+	.kind = BENCH_PIPES,
+	.events = POLLIN,
 	.queue = &threads_ops,
 	.loops = LOOP_DISPATCH | LOOP_THREADS,
 };

@@ -1,25 +1,28 @@
 /*
- * timers: what its variants share, and how a pass is measured.
+ * timers: a million of them, armed, cancelled, expired.
+ *
+ * The timers of a server with many connections: each has a timeout that is
+ * seldom reached.  In a pass all of them are armed, to random times more than
+ * an hour ahead; cancelled, in another order; armed again, to random times
+ * within the next half second at most; and when the last one is due, all are
+ * taken.  Three phases are measured; arming for the last one, and waiting, are
+ * not.
  */
-#include "timers.h"
-
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-#include "libevent.h"
-#include "libuv.h"
+#include <xpoll.h>
+
+#include "workloads.h"
+
+#define BATCH 64
+
+enum timers_phase { TIMERS_ARM, TIMERS_CANCEL, TIMERS_EXPIRE, TIMERS_PHASES };
 
 /* Half a microsecond for each, from a millisecond to half a second. */
 #define NEAR_NS(n) \
 	((n) < 2000 ? 1000000 : (n) < 1000000 ? 500 * (uint32_t)(n) : 500000000)
-
-static int64_t timers_descriptors(int n)
-{
-	(void)n;
-	return 0;
-}
 
 static void timers_close(void *setup)
 {
@@ -27,7 +30,6 @@ static void timers_close(void *setup)
 
 	free(test->order);
 	free(test->delays);
-	free(test);
 }
 
 /* xorshift64*: the same numbers in each run. */
@@ -56,25 +58,18 @@ static void timers_shuffle(struct timers *test)
 	}
 }
 
-static int timers_open(const struct bench_options *options, void **setup)
+static int timers_open(const struct bench_options *options, void *setup)
 {
-	struct timers *test = calloc(1, sizeof *test);
+	struct timers *test = setup;
 	size_t n = (size_t)options->n;
 
-	if (test != NULL) {
-		test->n = options->n;
-		test->near_ns = NEAR_NS(test->n);
-		test->order = calloc(n, sizeof *test->order);
-		test->delays = calloc(n, sizeof *test->delays);
-	}
-	if (test == NULL || test->order == NULL || test->delays == NULL) {
-		if (test != NULL)
-			timers_close(test);
-		bench_complain(&bench_timers, "%s", strerror(ENOMEM));
+	test->n = options->n;
+	test->near_ns = NEAR_NS(test->n);
+	test->order = calloc(n, sizeof *test->order);
+	test->delays = calloc(n, sizeof *test->delays);
+	if (test->order == NULL || test->delays == NULL)
 		return -ENOMEM;
-	}
 	timers_shuffle(test);
-	*setup = test;
 	return 0;
 }
 
@@ -111,6 +106,11 @@ static int timers_step(const struct timers_steps *steps, void *state,
 	}
 }
 
+static uint64_t timers_syscalls(const struct timers_steps *steps, const void *state)
+{
+	return steps->syscalls != NULL ? steps->syscalls(state) : bench_calls;
+}
+
 int timers_pass(const struct timers *test, const struct timers_steps *steps,
                 void *state, uint64_t memory_before,
                 struct bench_sample *samples)
@@ -125,7 +125,7 @@ int timers_pass(const struct timers *test, const struct timers_steps *steps,
 			rc = steps->arm(state, false);
 		if (rc == 0 && i == TIMERS_EXPIRE)
 			rc = timers_sleep(test);
-		syscalls = steps->syscalls(state);
+		syscalls = timers_syscalls(steps, state);
 		start_ns = bench_elapsed_ns(&bench_timers);
 		if (rc == 0)
 			rc = timers_step(steps, state, (enum timers_phase)i);
@@ -133,7 +133,7 @@ int timers_pass(const struct timers *test, const struct timers_steps *steps,
 			return rc;
 		sample->elapsed_ns = (uint64_t)(bench_elapsed_ns(&bench_timers) - start_ns);
 		sample->operations = (uint64_t)test->n;
-		sample->syscalls = steps->syscalls(state) - syscalls;
+		sample->syscalls = timers_syscalls(steps, state) - syscalls;
 		sample->bytes = 0;
 		if (i == TIMERS_ARM && memory_before > 0)
 			sample->bytes = bench_memory_used() - memory_before;
@@ -141,6 +141,116 @@ int timers_pass(const struct timers *test, const struct timers_steps *steps,
 	}
 	return 0;
 }
+
+/* --- On xpoll: many changes in one call --------------------------------------- */
+
+struct timers_queue {
+	const struct timers *test;
+	struct xpoll *queue;
+	uint64_t memory_before;
+	struct xpoll_event changes[BATCH];
+};
+
+static void queue_close(void *opened)
+{
+	xpoll_destroy(((struct timers_queue *)opened)->queue);
+}
+
+static int queue_open(void *opened, void *setup, const struct bench_way *way)
+{
+	struct timers_queue *state = opened;
+	struct xpoll_options options = { .size = sizeof options, .backend = way->backend };
+
+	state->test = setup;
+	state->memory_before = bench_memory_used();
+	state->queue = xpoll_open(&options);
+	return state->queue == NULL ? -errno : 0;
+}
+
+static int queue_submit(struct timers_queue *state, int count)
+{
+	return xpoll_event(state->queue, state->changes, count, NULL, 0, 0) < 0 ? -errno : 0;
+}
+
+static int queue_arm(void *opened, bool far)
+{
+	struct timers_queue *state = opened;
+	const struct timers *test = state->test;
+	int64_t more_ns = far ? TIMERS_FAR_NS : 0;
+	int rc = 0;
+
+	for (int i = 0; i < test->n && rc == 0;) {
+		int count = 0;
+
+		for (; count < BATCH && i < test->n; count++, i++)
+			xpoll_set(&state->changes[count], (uint64_t)i, XPOLL_FILT_TIMER,
+			          XPOLL_ADD | XPOLL_ONESHOT, XPOLL_NOTE_NSECONDS,
+			          more_ns + test->delays[i], NULL);
+		rc = queue_submit(state, count);
+	}
+	return rc;
+}
+
+static int queue_cancel(void *opened)
+{
+	struct timers_queue *state = opened;
+	const struct timers *test = state->test;
+	int rc = 0;
+
+	for (int i = 0; i < test->n && rc == 0;) {
+		int count = 0;
+
+		for (; count < BATCH && i < test->n; count++, i++)
+			xpoll_set(&state->changes[count], test->order[i],
+			          XPOLL_FILT_TIMER, XPOLL_DELETE, 0, 0, NULL);
+		rc = queue_submit(state, count);
+	}
+	return rc;
+}
+
+static int queue_take(void *opened)
+{
+	struct timers_queue *state = opened;
+	int left = state->test->n;
+
+	while (left > 0) {
+		int count = xpoll_event(state->queue, NULL, 0, state->changes, BATCH, 0);
+
+		if (count < 0 && (errno != EINTR || bench_interrupted() != 0))
+			return -errno;
+		if (count == 0)
+			return -EPROTO; /* all were due */
+		if (count > 0)
+			left -= count;
+	}
+	return 0;
+}
+
+static uint64_t queue_syscalls(const void *opened)
+{
+	return queue_calls(((const struct timers_queue *)opened)->queue);
+}
+
+static const struct timers_steps queue_steps = {
+	queue_arm, queue_cancel, queue_take, queue_syscalls
+};
+
+static int queue_pass(void *opened, struct bench_sample *samples)
+{
+	struct timers_queue *state = opened;
+
+	return timers_pass(state->test, &queue_steps, state, state->memory_before,
+	                   samples);
+}
+
+static const struct bench_ops queue_ops = {
+	.size = sizeof(struct timers_queue),
+	.open = queue_open,
+	.pass = queue_pass,
+	.close = queue_close,
+};
+
+/* --- The workload ------------------------------------------------------------ */
 
 static const char *const timers_phases[] = { "arm", "cancel", "expire", NULL };
 
@@ -178,9 +288,9 @@ const struct bench_workload bench_timers = {
 	.references = { "libevent", "libuv" },
 	.tells_bytes = true,
 	.by_processor = true,
-	.descriptors = timers_descriptors,
+	.setup_size = sizeof(struct timers),
 	.open = timers_open,
 	.close = timers_close,
-	.queue = &timers_queue_ops,
+	.queue = &queue_ops,
 	.peers = timers_peers,
 };

@@ -8,9 +8,7 @@
 
 #include <xpoll.h>
 
-#include "bench.h"
 #include "loop.h"
-#include "peer_process.h"
 
 #define BACKENDS_MAX 16
 
@@ -50,7 +48,7 @@ static void variants_add(struct bench_report *report, const char *prefix,
 		result->phase = phases != NULL ? phases[i] : NULL;
 		result->way = way;
 		result->way.workload = report->workload;
-		result->way.n = report->options->n;
+		result->way.options = report->options;
 		result->ops = ops;
 		result->is_default = is_default;
 	}
@@ -129,13 +127,13 @@ static void variants_add_programs(struct bench_report *report)
 	static const char *const programs[] = { "xpoll-rust", "mio", "polling",
 		"nio", NULL };
 
-	if (report->options->peers < BENCH_PEERS_ALL || report->workload->programs == NULL)
+	if (report->options->peers < BENCH_PEERS_ALL || !report->workload->programs)
 		return;
 	for (int i = 0; programs[i] != NULL; i++) {
 		struct bench_way way = { .program = programs[i] };
 
-		if (process_find(programs[i]))
-			variants_add(report, "", programs[i], &process_ops, way, false);
+		if (program_find(programs[i]))
+			variants_add(report, "", programs[i], &program_ops, way, false);
 		else
 			variants_miss(report, programs[i], NULL);
 	}
@@ -192,9 +190,8 @@ int bench_select_variants(struct bench_report *report)
 		               from_environment);
 		return 2;
 	}
-	if (workload->queue_name != NULL)
-		variants_add(report, "", workload->queue_name, workload->queue,
-		             (struct bench_way){ 0 }, false);
+	if (workload->queue == NULL)
+		; /* xpoll itself has no part in it */
 	else if (report->options->backends == NULL)
 		variants_add_all(report, chosen);
 	else if (variants_add_listed(report, chosen) != 0)

@@ -9,11 +9,8 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 
-#include "loop.h"
 #include "workloads.h"
 
 enum { WAKE_HERE, WAKE_THERE, WAKE_SIDES };
@@ -32,22 +29,10 @@ struct wake_state {
 	pthread_t thread;
 };
 
-static int64_t wake_descriptors(int n)
+static int wake_setup(const struct bench_options *options, void *setup)
 {
-	(void)n;
+	(void)options, (void)setup;
 	return 0;
-}
-
-static int wake_open_setup(const struct bench_options *options, void **setup)
-{
-	(void)options;
-	*setup = NULL;
-	return 0;
-}
-
-static void wake_close_setup(void *setup)
-{
-	(void)setup;
 }
 
 static int wake_send(struct wake_side *side)
@@ -115,44 +100,29 @@ static void wake_close(void *opened)
 		else
 			close(state->sides[i].fd);
 	}
-	free(state);
 }
 
 static int wake_open_side(struct wake_side *side, const struct bench_way *way)
 {
 	static const struct loop_target none = { -1, 0 };
-	struct loop_setup setup;
+	struct loop_setup setup = { .targets = &none, .mode = LOOP_LEVEL, .wakes = true };
 
 	side->fd = -1;
-	if (way->loop != NULL) {
-		memset(&setup, 0, sizeof setup);
-		setup.targets = &none;
-		setup.mode = LOOP_LEVEL;
-		setup.wakes = true;
+	if (way->loop != NULL)
 		return loop_open(&side->loop, way, &setup, 4);
-	}
 	side->fd = eventfd(0, EFD_CLOEXEC);
 	return side->fd < 0 ? -errno : 0;
 }
 
-static int wake_open(void *setup, const struct bench_way *way, void **opened)
+static int wake_open(void *opened, void *setup, const struct bench_way *way)
 {
-	struct wake_state *state = calloc(1, sizeof *state);
-	int rc = state == NULL ? -ENOMEM : 0;
+	struct wake_state *state = opened;
+	int rc = 0;
 
 	(void)setup;
-	while (rc >= 0 && state->opened < WAKE_SIDES) {
-		rc = wake_open_side(&state->sides[state->opened], way);
-		if (rc >= 0)
-			state->opened++;
-	}
-	if (rc >= 0)
-		rc = wake_start(state);
-	if (rc >= 0)
-		*opened = state;
-	else if (state != NULL)
-		wake_close(state);
-	return rc;
+	while (rc >= 0 && state->opened < WAKE_SIDES)
+		rc = wake_open_side(&state->sides[state->opened++], way);
+	return rc < 0 ? rc : wake_start(state);
 }
 
 static int wake_run(void *opened, uint64_t count)
@@ -180,6 +150,7 @@ static uint64_t wake_syscalls(const void *opened)
 }
 
 static const struct bench_ops wake_ops = {
+	.size = sizeof(struct wake_state),
 	.open = wake_open,
 	.run = wake_run,
 	.syscalls = wake_syscalls,
@@ -204,9 +175,7 @@ const struct bench_workload bench_wake = {
 	.n_default = 2,
 	.n_max = 2,
 	.references = { "raw-epoll", "raw-poll", "limit" },
-	.descriptors = wake_descriptors,
-	.open = wake_open_setup,
-	.close = wake_close_setup,
+	.open = wake_setup,
 	.queue = &wake_ops,
 	.loops = LOOP_WAKE,
 	.limit = &wake_limit,

@@ -1,17 +1,101 @@
 /*
- * The workloads that are one file each.
+ * The workloads, and what some of them share with others or with the rivals' files.
  */
 #ifndef BENCH_WORKLOADS_H
 #define BENCH_WORKLOADS_H
 
-#include "bench.h"
+#include "loop.h"
 
+extern const struct bench_workload bench_looptest;
+extern const struct bench_workload bench_active;
+extern const struct bench_workload bench_idle;
+extern const struct bench_workload bench_edge;
+extern const struct bench_workload bench_dispatch;
 extern const struct bench_workload bench_costs;
 extern const struct bench_workload bench_wake;
 extern const struct bench_workload bench_threads;
 extern const struct bench_workload bench_churn;
 extern const struct bench_workload bench_memory;
+extern const struct bench_workload bench_dropin;
 extern const struct bench_workload bench_kqueue;
 extern const struct bench_workload bench_kqueue_change;
+extern const struct bench_workload bench_timers;
+
+/* queue.c: system calls that this queue has made, or BENCH_UNKNOWN. */
+struct xpoll;
+uint64_t queue_calls(struct xpoll *queue);
+
+/* --- looptest: one token goes round n pipes -------------------------------- */
+
+#define LOOPTEST_EVENTS 64 /* room for events in one wait */
+
+extern const struct bench_ops looptest_loop_ops;
+extern const struct bench_ops looptest_epoll_ops; /* by hand, where there is epoll */
+extern const struct bench_ops looptest_four_ops;  /* likewise */
+extern const struct bench_ops looptest_afd_ops;   /* on Windows */
+extern const struct bench_variant looptest_limit;
+extern const struct bench_variant looptest_peers[]; /* of this system */
+
+/* Empty all pipes, then put the token into the first one; 0 or -errno. */
+int looptest_start(const struct bench_pairs *pipes);
+
+/* Take the token out; 1 (a read was done) or -errno. */
+static inline int looptest_take(const struct bench_pair *pipe)
+{
+	int rc = bench_take(pipe);
+
+	return rc < 0 ? rc : 1;
+}
+
+static inline struct bench_pair *looptest_next(const struct bench_pairs *pipes,
+                                               const struct bench_pair *pipe)
+{
+	int index = (int)(pipe - pipes->at) + 1;
+
+	return &pipes->at[index < pipes->len ? index : 0];
+}
+
+/* --- serve: k active descriptors among n, in rounds ------------------------ */
+
+#define SERVE_ACTIVE_MAX  256
+#define SERVE_IDLE_ACTIVE 10 /* those of the workloads idle and drop-in */
+
+extern const struct bench_ops serve_ops;
+extern const struct bench_variant serve_limit;
+
+/* k of this phase, at most n. */
+int serve_active(const struct bench_way *way, int phase);
+/* A byte into each of k pipes, evenly spread; 0 or -errno. */
+int serve_write(const struct bench_pairs *pairs, int k);
+
+/* --- timers: many, armed, cancelled, expired ------------------------------- */
+
+#define TIMERS_FAR_NS (INT64_C(3600) * 1000000000)
+
+struct timers {
+	int n;
+	uint32_t *order;  /* of cancelling */
+	uint32_t *delays; /* ns, less than near_ns */
+	uint32_t near_ns;
+};
+
+/*
+ * What a variant does.  Each function returns 0 or -errno, and all but take
+ * go through all timers.  far: add TIMERS_FAR_NS to the delays.
+ */
+struct timers_steps {
+	int (*arm)(void *state, bool far);
+	int (*cancel)(void *state);
+	int (*take)(void *state); /* until all have expired */
+	uint64_t (*syscalls)(const void *state); /* NULL: bench_calls has them */
+};
+
+extern const struct bench_ops timers_libevent_ops;
+extern const struct bench_ops timers_libuv_ops;
+
+/* One pass; memory_before: what was in use before the variant was opened. */
+int timers_pass(const struct timers *test, const struct timers_steps *steps,
+                void *state, uint64_t memory_before,
+                struct bench_sample *samples);
 
 #endif

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "looptest.h"
+#include "workloads.h"
 
 enum {
 	AFD_POLL_CODE = 0x00012024,
@@ -44,8 +44,7 @@ struct afd_end {
 };
 
 struct afd_state {
-	const struct looptest *test;
-	uint64_t syscalls;
+	const struct bench_pairs *pipes;
 	HANDLE port;
 	HANDLE *devices;
 	int devices_len;
@@ -92,13 +91,13 @@ static void afd_ask(struct afd_state *state, struct afd_end *end)
 
 static int afd_fill(struct afd_state *state)
 {
-	int count = 2 * state->test->n;
+	int count = 2 * state->pipes->len;
 
 	for (int i = 0; i < count; i++) {
 		struct afd_end *end = &state->ends[i];
 		int rc = i % AFD_ENDS_MOST == 0 ? afd_open_device(state) : 0;
 
-		end->pipe = &state->test->pipes[i / 2];
+		end->pipe = &state->pipes->at[i / 2];
 		end->writes = i % 2 == 1;
 		end->device = state->devices[i / AFD_ENDS_MOST];
 		if (rc == 0)
@@ -109,7 +108,7 @@ static int afd_fill(struct afd_state *state)
 		if (!end->writes)
 			afd_ask(state, end);
 	}
-	return looptest_start(state->test);
+	return looptest_start(state->pipes);
 }
 
 /* Until all polls have answered their memory is the driver's. */
@@ -142,32 +141,24 @@ static void afd_close(void *opened)
 	free(state->asks);
 	if (over)
 		free(state->ends);
-	free(state);
 }
 
-static int afd_open(void *setup, const struct bench_way *way, void **opened)
+static int afd_open(void *opened, void *setup, const struct bench_way *way)
 {
-	struct afd_state *state = calloc(1, sizeof *state);
-	int rc = -ENOMEM;
+	struct afd_state *state = opened;
 	size_t count;
 
 	(void)way;
-	if (state == NULL)
-		return -ENOMEM;
-	state->test = setup;
-	count = 2 * (size_t)state->test->n;
+	state->pipes = &((struct loop_field *)setup)->pairs;
+	count = 2 * (size_t)state->pipes->len;
 	state->port = CreateIoCompletionPort(INVALID_HANDLE_VALUE, NULL, 0, 0);
 	state->devices = calloc(count / AFD_ENDS_MOST + 1, sizeof *state->devices);
 	state->ends = calloc(count, sizeof *state->ends);
 	state->asks = calloc(count, sizeof *state->asks);
-	if (state->port != NULL && state->devices != NULL && state->ends != NULL &&
-	    state->asks != NULL)
-		rc = afd_fill(state);
-	if (rc < 0)
-		afd_close(state);
-	else
-		*opened = state;
-	return rc;
+	if (state->port == NULL || state->devices == NULL || state->ends == NULL ||
+	    state->asks == NULL)
+		return -ENOMEM;
+	return afd_fill(state);
 }
 
 static int afd_submit(struct afd_state *state)
@@ -184,7 +175,7 @@ static int afd_submit(struct afd_state *state)
 			                      : AFD_RECEIVE | AFD_ENDED,
 		};
 		end->status.Status = STATUS_PENDING;
-		state->syscalls++;
+		bench_calls++;
 		status = NtDeviceIoControlFile(end->device, NULL, NULL, end, &end->status,
 		                               AFD_POLL_CODE, &end->request,
 		                               sizeof end->request, &end->request,
@@ -199,14 +190,14 @@ static int afd_submit(struct afd_state *state)
 /* How many reads that were, or -errno. */
 static int afd_serve(struct afd_state *state, struct afd_end *end)
 {
-	const struct bench_pair *next = looptest_next(state->test, end->pipe);
+	const struct bench_pair *next = looptest_next(state->pipes, end->pipe);
 
 	state->pending--;
-	state->syscalls++;
+	bench_calls++;
 	if (end->writes)
 		return bench_give(end->pipe);
 	afd_ask(state, end);
-	afd_ask(state, &state->ends[2 * (next - state->test->pipes) + 1]);
+	afd_ask(state, &state->ends[2 * (next - state->pipes->at) + 1]);
 	return looptest_take(end->pipe);
 }
 
@@ -220,7 +211,7 @@ static int afd_run(void *opened, uint64_t count)
 		ULONG len = 0;
 		int rc = afd_submit(state);
 
-		state->syscalls++;
+		bench_calls++;
 		if (rc == 0 && !GetQueuedCompletionStatusEx(state->port, packets,
 		                                            LOOPTEST_EVENTS, &len,
 		                                            INFINITE, FALSE))
@@ -235,14 +226,9 @@ static int afd_run(void *opened, uint64_t count)
 	return 0;
 }
 
-static uint64_t afd_syscalls(const void *opened)
-{
-	return ((const struct afd_state *)opened)->syscalls;
-}
-
 const struct bench_ops looptest_afd_ops = {
+	.size = sizeof(struct afd_state),
 	.open = afd_open,
 	.run = afd_run,
-	.syscalls = afd_syscalls,
 	.close = afd_close,
 };

@@ -92,31 +92,17 @@ static int pairs_fill(struct bench_pairs *pairs, int len)
 	return rc;
 }
 
-int bench_pairs_open(const struct bench_workload *workload, enum bench_pair_kind kind,
-                     int len, struct bench_pairs *pairs)
+int bench_pairs_open(enum bench_pair_kind kind, int len, struct bench_pairs *pairs)
 {
 	WSADATA data;
-	int rc;
 
 	(void)kind;
-	pairs->len = 0;
 	pairs->at = calloc((size_t)len, sizeof *pairs->at);
-	if (pairs->at == NULL) {
-		bench_complain(workload, "%s", strerror(ENOMEM));
+	if (pairs->at == NULL)
 		return -ENOMEM;
-	}
-	if (WSAStartup(MAKEWORD(2, 2), &data) != 0) {
-		bench_complain(workload, "no sockets here");
-		free(pairs->at);
+	if (WSAStartup(MAKEWORD(2, 2), &data) != 0)
 		return -ENOSYS;
-	}
-	rc = pairs_fill(pairs, len);
-	if (rc < 0) {
-		bench_complain(workload, "cannot connect %d of %d %s: %s", pairs->len, len,
-		               workload->items, strerror(-rc));
-		bench_pairs_close(pairs);
-	}
-	return rc;
+	return pairs_fill(pairs, len);
 }
 
 static void pairs_close_end(int fd)
@@ -144,9 +130,4 @@ void bench_pairs_drain(const struct bench_pairs *pairs)
 	for (int i = 0; i < pairs->len; i++)
 		while (recv((SOCKET)pairs->at[i].read_fd, rest, sizeof rest, 0) > 0)
 			; /* left over from the variant before */
-}
-
-int64_t bench_pairs_descriptors(int n)
-{
-	return 2 * (int64_t)n;
 }

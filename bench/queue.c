@@ -6,10 +6,10 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <xpoll.h>
+
+#include "workloads.h"
 
 #define BATCH 128 /* changes in one call: 64 ids, two directions */
 
@@ -21,10 +21,7 @@ struct queue_loop {
 
 static void queue_close(void *opened)
 {
-	struct queue_loop *loop = opened;
-
-	xpoll_destroy(loop->queue);
-	free(loop);
+	xpoll_destroy(((struct queue_loop *)opened)->queue);
 }
 
 static int queue_mode_flags(unsigned mode)
@@ -34,28 +31,19 @@ static int queue_mode_flags(unsigned mode)
 	return mode == LOOP_DISPATCH ? XPOLL_DISPATCH : 0;
 }
 
-static int queue_open(const struct loop_setup *setup, void **opened)
+static int queue_open(void *opened, const struct loop_setup *setup)
 {
-	struct xpoll_options options;
-	struct queue_loop *loop = calloc(1, sizeof *loop);
+	struct queue_loop *loop = opened;
+	struct xpoll_options options = {
+		.size = sizeof options,
+		.backend = setup->backend,
+		.size_hint = setup->len,
+	};
 
-	if (loop == NULL)
-		return -ENOMEM;
-	memset(&options, 0, sizeof options);
-	options.size = sizeof options;
-	options.backend = setup->backend;
-	options.size_hint = setup->len;
 	loop->targets = setup->targets;
 	loop->mode_flags = queue_mode_flags(setup->mode);
 	loop->queue = xpoll_open(&options);
-	if (loop->queue == NULL) {
-		int rc = -errno;
-
-		free(loop);
-		return rc;
-	}
-	*opened = loop;
-	return 0;
+	return loop->queue == NULL ? -errno : 0;
 }
 
 /* One or two records for each id; how many. */
@@ -128,18 +116,23 @@ static int queue_wake(void *opened)
 	return xpoll_wake(((struct queue_loop *)opened)->queue) < 0 ? -errno : 0;
 }
 
-static uint64_t queue_syscalls(void *opened)
+uint64_t queue_calls(struct xpoll *queue)
 {
-	struct queue_loop *loop = opened;
 	struct xpoll_stats stats;
 
-	if (xpoll_stats(loop->queue, &stats, sizeof stats) < 0)
+	if (xpoll_stats(queue, &stats, sizeof stats) < 0)
 		return BENCH_UNKNOWN;
 	return stats.syscalls_wait + stats.syscalls_change + stats.syscalls_check +
 	       stats.syscalls_wake;
 }
 
+static uint64_t queue_syscalls(void *opened)
+{
+	return queue_calls(((struct queue_loop *)opened)->queue);
+}
+
 const struct loop_ops loop_queue = {
+	.size = sizeof(struct queue_loop),
 	.record_size = sizeof(struct xpoll_event),
 	.open = queue_open,
 	.change = queue_change,

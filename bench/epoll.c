@@ -26,7 +26,6 @@ static void epoll_close(void *opened)
 		close(loop->fd);
 	if (loop->wake_fd >= 0)
 		close(loop->wake_fd);
-	free(loop);
 }
 
 static int epoll_open_wake(struct epoll_loop *loop)
@@ -43,26 +42,18 @@ static int epoll_open_wake(struct epoll_loop *loop)
 	return 0;
 }
 
-static int epoll_open(const struct loop_setup *setup, void **opened)
+static int epoll_open(void *opened, const struct loop_setup *setup)
 {
-	struct epoll_loop *loop = calloc(1, sizeof *loop);
-	int rc;
+	struct epoll_loop *loop = opened;
 
-	if (loop == NULL)
-		return -ENOMEM;
 	loop->targets = setup->targets;
 	loop->mode = setup->mode == LOOP_EDGE ? EPOLLET
 	             : setup->mode == LOOP_DISPATCH ? EPOLLONESHOT : 0;
 	loop->wake_fd = -1;
 	loop->fd = epoll_create1(EPOLL_CLOEXEC);
-	rc = loop->fd < 0 ? -errno : 0;
-	if (rc == 0 && setup->wakes)
-		rc = epoll_open_wake(loop);
-	if (rc < 0)
-		epoll_close(loop);
-	else
-		*opened = loop;
-	return rc;
+	if (loop->fd < 0)
+		return -errno;
+	return setup->wakes ? epoll_open_wake(loop) : 0;
 }
 
 static int epoll_change(void *opened, enum loop_change change, const int *ids, int len)
@@ -119,6 +110,7 @@ static int epoll_wake(void *opened)
 }
 
 const struct loop_ops loop_epoll = {
+	.size = sizeof(struct epoll_loop),
 	.record_size = sizeof(struct epoll_event),
 	.open = epoll_open,
 	.change = epoll_change,

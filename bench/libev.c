@@ -1,6 +1,6 @@
 /*
- * A loop on libev, found at run time: what of its interface is needed is
- * declared here.  Its watchers are structures that a program fills in itself.
+ * libev, found at run time: what of its interface is needed is declared here.
+ * Its watchers are structures that a program fills in itself.
  */
 #include "loop.h"
 
@@ -57,7 +57,7 @@ static const struct bench_symbol libev_symbols[] = {
 	{ NULL, NULL },
 };
 
-struct bench_library loop_libev_library = {
+struct bench_library libev_library = {
 	.name = "libev",
 	.file = "libev.so.4",
 	.package = "libev4",
@@ -100,28 +100,22 @@ static void libev_close(void *opened)
 	if (loop->loop != NULL)
 		ev.loop_destroy(loop->loop);
 	free(loop->watchers);
-	free(loop);
 }
 
-static int libev_open(const struct loop_setup *setup, void **opened)
+static int libev_open(void *opened, const struct loop_setup *setup)
 {
-	struct libev_loop *loop = calloc(1, sizeof *loop);
+	struct libev_loop *loop = opened;
 
-	if (loop == NULL)
-		return -ENOMEM;
 	loop->targets = setup->targets;
 	loop->dispatch = setup->mode == LOOP_DISPATCH;
 	loop->watchers = calloc((size_t)setup->len + 1, sizeof *loop->watchers);
 	loop->loop = loop->watchers == NULL ? NULL : ev.loop_new(0);
-	if (loop->loop == NULL) {
-		libev_close(loop);
+	if (loop->loop == NULL)
 		return -ENOMEM;
-	}
 	ev.set_userdata(loop->loop, loop);
 	loop->wake.happened = libev_woken;
 	if (setup->wakes)
 		ev.async_start(loop->loop, &loop->wake);
-	*opened = loop;
 	return 0;
 }
 
@@ -172,17 +166,12 @@ static int libev_wake(void *opened)
 	return 0;
 }
 
-static uint64_t libev_syscalls(void *opened)
-{
-	(void)opened;
-	return BENCH_UNKNOWN;
-}
-
 const struct loop_ops loop_libev = {
+	.size = sizeof(struct libev_loop),
+	.uncounted = true,
 	.open = libev_open,
 	.change = libev_change,
 	.wait = libev_wait,
 	.wake = libev_wake,
-	.syscalls = libev_syscalls,
 	.close = libev_close,
 };

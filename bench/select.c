@@ -35,7 +35,6 @@ static void select_close(void *opened)
 		free(loop->ready[i]);
 	}
 	free(loop->ids);
-	free(loop);
 }
 
 static int select_grow_words(unsigned long **words, int old, int room)
@@ -71,19 +70,12 @@ static int select_grow(struct select_loop *loop, int fd)
 	return 0;
 }
 
-static int select_open(const struct loop_setup *setup, void **opened)
+static int select_open(void *opened, const struct loop_setup *setup)
 {
-	struct select_loop *loop = calloc(1, sizeof *loop);
-	int rc = loop == NULL ? -ENOMEM : select_grow(loop, 0);
+	struct select_loop *loop = opened;
 
-	if (rc < 0) {
-		if (loop != NULL)
-			select_close(loop);
-		return rc;
-	}
 	loop->targets = setup->targets;
-	*opened = loop;
-	return 0;
+	return select_grow(loop, 0);
 }
 
 static void select_want(struct select_loop *loop, int set, int fd, bool wanted)
@@ -162,6 +154,7 @@ static int select_wait(void *opened, struct loop_hand *hand, const int *enable,
 }
 
 const struct loop_ops loop_select = {
+	.size = sizeof(struct select_loop),
 	.open = select_open,
 	.change = select_change,
 	.wait = select_wait,

@@ -1,0 +1,267 @@
+/*
+ * What Windows has of its own: time, limits, signals, sockets by the names of POSIX.
+ * What system.c has of libraries and programs is not looked for here.
+ */
+#include <bench_nt.h>
+
+#include <windows.h>
+#include <winternl.h>
+
+#include <signal.h>
+#include <stdatomic.h>
+
+#include "workloads.h"
+
+/* --- Rivals that are not looked for, and what is measured -------------------- */
+
+const struct bench_ops program_ops;
+
+bool program_find(const char *name)
+{
+	(void)name;
+	return false;
+}
+
+void program_end_all(void)
+{
+}
+
+bool bench_library_load(struct bench_library *library)
+{
+	(void)library;
+	return false;
+}
+
+const struct bench_workload *const bench_workloads[] = {
+	&bench_looptest,
+	&bench_active,
+	&bench_idle,
+	&bench_edge,
+	&bench_dispatch,
+	NULL,
+};
+
+const struct bench_variant looptest_peers[] = {
+	{ "raw-afd", &looptest_afd_ops, NULL, NULL },
+	{ "raw-poll", &looptest_loop_ops, NULL, &loop_poll },
+	{ 0 },
+};
+
+/* Without a pipe WSAPoll cannot be woken, nor does it notice that a socket is closed. */
+const struct loop_kind loop_kinds[] = {
+	{ { "raw-poll", NULL, NULL, &loop_poll }, LOOP_LEVEL | LOOP_DISPATCH },
+	{ { 0 }, 0 },
+};
+
+/* --- Time is the clock's: what a process has used is counted in ticks of 15 ms - */
+
+int64_t bench_now_ns(void)
+{
+	LARGE_INTEGER frequency;
+	LARGE_INTEGER count;
+
+	QueryPerformanceFrequency(&frequency);
+	QueryPerformanceCounter(&count);
+	return count.QuadPart / frequency.QuadPart * 1000000000 +
+	       count.QuadPart % frequency.QuadPart * 1000000000 / frequency.QuadPart;
+}
+
+bool bench_by_processor(const struct bench_workload *workload)
+{
+	(void)workload;
+	return false;
+}
+
+int64_t bench_elapsed_ns(const struct bench_workload *workload)
+{
+	(void)workload;
+	return bench_now_ns();
+}
+
+/* --- The process and the machine --------------------------------------------- */
+
+/* A process may have millions of handles, and is not asked. */
+int bench_reserve_descriptors(const struct bench_report *report)
+{
+	(void)report;
+	return 0;
+}
+
+uint64_t bench_memory_used(void)
+{
+	return 0;
+}
+
+int bench_pin(int cpu)
+{
+	(void)cpu;
+	return -ENOTSUP;
+}
+
+/* Wine reports that it is no Windows. */
+typedef const char *CDECL wine_version_call(void);
+
+NTSYSAPI NTSTATUS NTAPI RtlGetVersion(RTL_OSVERSIONINFOW *version);
+
+static void machine_kernel(char *text, size_t size)
+{
+	RTL_OSVERSIONINFOW version = { .dwOSVersionInfoSize = sizeof version };
+	wine_version_call *wine = (wine_version_call *)(uintptr_t)GetProcAddress(
+		GetModuleHandleA("ntdll"), "wine_get_version");
+
+	(void)RtlGetVersion(&version);
+	snprintf(text, size, "%s%s%sWindows %lu.%lu.%lu", wine != NULL ? "Wine " : "",
+	         wine != NULL ? wine() : "", wine != NULL ? " as " : "",
+	         version.dwMajorVersion, version.dwMinorVersion, version.dwBuildNumber);
+}
+
+void bench_machine_get(struct bench_machine *machine)
+{
+	static const char key[] = "HARDWARE\\DESCRIPTION\\System\\CentralProcessor\\0";
+	DWORD size = sizeof machine->cpu;
+	SYSTEM_INFO system;
+
+	machine_kernel(machine->kernel, sizeof machine->kernel);
+	if (RegGetValueA(HKEY_LOCAL_MACHINE, key, "ProcessorNameString", RRF_RT_REG_SZ,
+	                 NULL, machine->cpu, &size) != ERROR_SUCCESS)
+		snprintf(machine->cpu, sizeof machine->cpu, "unknown");
+	GetSystemInfo(&system);
+	machine->cores = (int)system.dwNumberOfProcessors;
+}
+
+/*
+ * Ctrl-C and Ctrl-Break ask for a tidy end, and a watchdog notices a wait that does
+ * not return.  Nothing interrupts such a wait here, so that is the end of the process.
+ */
+#define WATCHDOG_MS 10000
+
+static atomic_int signals_stop;
+static atomic_bool signals_alive;
+static HANDLE signals_timer;
+
+static BOOL WINAPI signals_console(DWORD event)
+{
+	if (event != CTRL_C_EVENT && event != CTRL_BREAK_EVENT)
+		return FALSE;
+	atomic_store(&signals_stop, SIGINT);
+	return TRUE;
+}
+
+/* On a thread of the system. */
+static VOID CALLBACK signals_watch(void *none, BOOLEAN timed_out)
+{
+	(void)none, (void)timed_out;
+	if (atomic_exchange(&signals_alive, false))
+		return;
+	fputs("xpoll bench: stalled: a wait did not return though an event was due\n",
+	      stderr);
+	fflush(stderr);
+	TerminateProcess(GetCurrentProcess(), 1);
+}
+
+void bench_signals_install(void)
+{
+	atomic_store(&signals_stop, 0);
+	atomic_store(&signals_alive, true);
+	SetConsoleCtrlHandler(signals_console, TRUE);
+	/* Without one nobody watches: no reason not to measure. */
+	if (!CreateTimerQueueTimer(&signals_timer, NULL, signals_watch, NULL, WATCHDOG_MS,
+	                           WATCHDOG_MS, 0))
+		signals_timer = NULL;
+}
+
+void bench_signals_restore(void)
+{
+	if (signals_timer != NULL)
+		DeleteTimerQueueTimer(NULL, signals_timer, INVALID_HANDLE_VALUE);
+	signals_timer = NULL;
+	SetConsoleCtrlHandler(signals_console, FALSE);
+}
+
+void bench_signals_progress(void)
+{
+	atomic_store(&signals_alive, true);
+}
+
+int bench_interrupted(void)
+{
+	return atomic_load(&signals_stop);
+}
+
+bool bench_stalled(void)
+{
+	return false; /* signals_watch ends the process then */
+}
+
+bool bench_goes_on(int error)
+{
+	return error == EINTR && bench_interrupted() == 0;
+}
+
+/* --- Sockets by the names of POSIX ------------------------------------------- */
+
+int bench_nt_error(int error)
+{
+	switch (error) {
+	case WSAEWOULDBLOCK:
+		return EAGAIN;
+	case WSAEINTR:
+		return EINTR;
+	case WSAENOTSOCK:
+	case WSAEBADF:
+		return EBADF;
+	case WSAEMFILE:
+		return EMFILE;
+	case WSAENOBUFS:
+	case WSA_NOT_ENOUGH_MEMORY:
+		return ENOMEM;
+	default:
+		return EIO;
+	}
+}
+
+static int io_failed(void)
+{
+	errno = bench_nt_error(WSAGetLastError());
+	return -1;
+}
+
+ssize_t bench_nt_read(int fd, void *buffer, size_t size)
+{
+	int len = recv((SOCKET)fd, buffer, (int)size, 0);
+
+	return len < 0 ? io_failed() : len;
+}
+
+ssize_t bench_nt_write(int fd, const void *buffer, size_t size)
+{
+	int len = send((SOCKET)fd, buffer, (int)size, 0);
+
+	return len < 0 ? io_failed() : len;
+}
+
+int bench_nt_close(int fd)
+{
+	return closesocket((SOCKET)fd) == 0 ? 0 : io_failed();
+}
+
+int bench_nt_poll(struct pollfd *fds, unsigned long count, int timeout_ms)
+{
+	int ready = WSAPoll(fds, count, timeout_ms);
+
+	return ready < 0 ? io_failed() : ready;
+}
+
+int bench_nt_rename(const char *from, const char *to)
+{
+	if (MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING))
+		return 0;
+	errno = EACCES;
+	return -1;
+}
+
+int bench_nt_no_pipe(void)
+{
+	errno = ENOSYS;
+	return -1;
+}

@@ -1,0 +1,321 @@
+/*
+ * What Linux has of its own: time, limits, signals, memory, pipes.  nt/system.c has
+ * the same for Windows.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#include "bench.h"
+
+/* --- Time ------------------------------------------------------------------ */
+
+static int64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int64_t bench_now_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+bool bench_by_processor(const struct bench_workload *workload)
+{
+	return workload->by_processor;
+}
+
+int64_t bench_elapsed_ns(const struct bench_workload *workload)
+{
+	return clock_ns(bench_by_processor(workload) ? CLOCK_PROCESS_CPUTIME_ID
+	                                             : CLOCK_MONOTONIC);
+}
+
+/* --- Room for descriptors -------------------------------------------------- */
+
+/* stdin, stdout, stderr, the report, the queues' own, and what we inherited */
+#define OWN_DESCRIPTORS 64
+
+/* Ask for the soft limit; past the hard one only the privileged get it. */
+static rlim_t limits_raise(rlim_t wanted)
+{
+	struct rlimit limit;
+	struct rlimit more;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return 0;
+	if (limit.rlim_cur >= wanted)
+		return limit.rlim_cur;
+	more = limit;
+	more.rlim_cur = wanted;
+	if (more.rlim_max < wanted)
+		more.rlim_max = wanted;
+	if (setrlimit(RLIMIT_NOFILE, &more) == 0)
+		return wanted;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit) == 0)
+		return limit.rlim_max;
+	return getrlimit(RLIMIT_NOFILE, &limit) < 0 ? 0 : limit.rlim_cur;
+}
+
+int bench_reserve_descriptors(const struct bench_report *report)
+{
+	const struct bench_workload *workload = report->workload;
+	int64_t more = workload->fds_more + OWN_DESCRIPTORS;
+	int64_t wanted = (int64_t)report->options->n * workload->fds_each + more;
+	rlim_t allowed = limits_raise((rlim_t)wanted);
+
+	if (allowed >= (rlim_t)wanted)
+		return 0;
+	bench_complain(workload,
+	               "-n %d: expected at most %lld %s here: they need %lld "
+	               "descriptors, and RLIMIT_NOFILE allows %llu (ulimit -Hn)",
+	               report->options->n,
+	               ((long long)allowed - more) / workload->fds_each,
+	               workload->items, (long long)wanted,
+	               (unsigned long long)allowed);
+	return 2;
+}
+
+/* --- The process and the machine ------------------------------------------- */
+
+/* As glibc's mallinfo2 has it: malloc.h of other C libraries does not declare it. */
+struct memory_info {
+	size_t arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks;
+	size_t keepcost;
+};
+
+uint64_t bench_memory_used(void)
+{
+	void *found = dlsym(RTLD_DEFAULT, "mallinfo2");
+	struct memory_info (*ask)(void);
+	struct memory_info info;
+
+	if (found == NULL)
+		return 0;
+	/* ISO C has no cast from an object's address to a function's. */
+	memcpy(&ask, &found, sizeof ask);
+	info = ask();
+	return (uint64_t)info.uordblks + (uint64_t)info.hblkhd;
+}
+
+int bench_pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	if (cpu >= CPU_SETSIZE)
+		return -EINVAL;
+	CPU_SET(cpu, &set);
+	return sched_setaffinity(0, sizeof set, &set) < 0 ? -errno : 0;
+}
+
+/* The text after "model name :" in /proc/cpuinfo; false if there is none. */
+static bool cpu_from_proc(char *cpu, size_t size)
+{
+	static const char key[] = "model name";
+	char line[256];
+	bool found = false;
+	FILE *file = fopen("/proc/cpuinfo", "r");
+
+	if (file == NULL)
+		return false;
+	while (!found && fgets(line, sizeof line, file) != NULL) {
+		const char *colon = strchr(line, ':');
+
+		if (colon == NULL || strncmp(line, key, sizeof key - 1) != 0)
+			continue;
+		colon += 1 + strspn(colon + 1, " \t");
+		snprintf(cpu, size, "%.*s", (int)strcspn(colon, "\n"), colon);
+		found = true;
+	}
+	fclose(file);
+	return found;
+}
+
+void bench_machine_get(struct bench_machine *machine)
+{
+	struct utsname names;
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+	memset(&names, 0, sizeof names);
+	if (uname(&names) < 0)
+		memcpy(names.sysname, "unknown", sizeof "unknown");
+	snprintf(machine->kernel, sizeof machine->kernel, "%s %s",
+	         names.sysname, names.release);
+	if (!cpu_from_proc(machine->cpu, sizeof machine->cpu))
+		snprintf(machine->cpu, sizeof machine->cpu, "%s", names.machine);
+	machine->cores = cores > 0 ? (int)cores : 1;
+}
+
+bool bench_library_load(struct bench_library *library)
+{
+	if (library->handle == NULL)
+		library->handle = dlopen(library->file, RTLD_NOW | RTLD_LOCAL);
+	if (library->handle == NULL)
+		return false;
+	for (const struct bench_symbol *symbol = library->symbols; symbol->name != NULL;
+	     symbol++) {
+		void *address = dlsym(library->handle, symbol->name);
+
+		if (address == NULL)
+			return false;
+		memcpy(symbol->function, &address, sizeof address);
+	}
+	return true;
+}
+
+/* --- Signals --------------------------------------------------------------- */
+
+/*
+ * SIGINT and SIGTERM ask for a tidy end, and a watchdog notices a wait that does
+ * not return.  The measured loops wait without a timeout, as the programs do for
+ * which they stand.  If a back end loses an event they would hang for ever, so
+ * every ten seconds SIGALRM looks whether anything has been done since; if not,
+ * the interrupted wait gives up and the runner reports it.
+ */
+#define WATCHDOG_SECONDS 10
+
+static volatile sig_atomic_t signals_stop;
+static volatile sig_atomic_t signals_hang;
+static volatile sig_atomic_t signals_alive;
+static struct sigaction signals_old[3];
+static const int signals_numbers[3] = { SIGINT, SIGTERM, SIGALRM };
+
+static void signals_handle(int number)
+{
+	if (number != SIGALRM)
+		signals_stop = number;
+	else if (signals_alive == 0)
+		signals_hang = 1;
+	signals_alive = 0;
+}
+
+static void signals_set_watchdog(int seconds)
+{
+	struct itimerval every;
+
+	memset(&every, 0, sizeof every);
+	every.it_interval.tv_sec = seconds;
+	every.it_value.tv_sec = seconds;
+	(void)setitimer(ITIMER_REAL, &every, NULL); /* cannot fail with these */
+}
+
+void bench_signals_install(void)
+{
+	struct sigaction action;
+
+	signals_stop = 0;
+	signals_hang = 0;
+	signals_alive = 1;
+	memset(&action, 0, sizeof action);
+	action.sa_handler = signals_handle; /* no SA_RESTART: waits must end */
+	sigemptyset(&action.sa_mask);
+	for (int i = 0; i < 3; i++)
+		(void)sigaction(signals_numbers[i], &action, &signals_old[i]);
+	signals_set_watchdog(WATCHDOG_SECONDS);
+}
+
+void bench_signals_restore(void)
+{
+	signals_set_watchdog(0);
+	for (int i = 0; i < 3; i++)
+		(void)sigaction(signals_numbers[i], &signals_old[i], NULL);
+}
+
+void bench_signals_progress(void)
+{
+	signals_alive = 1;
+}
+
+int bench_interrupted(void)
+{
+	return signals_stop;
+}
+
+bool bench_stalled(void)
+{
+	return signals_hang != 0;
+}
+
+bool bench_goes_on(int error)
+{
+	return error == EINTR && signals_stop == 0 && signals_hang == 0;
+}
+
+/* --- Pipes, or pairs of sockets, by the thousand --------------------------- */
+
+static int pairs_prepare_fd(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
+	    fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
+		return -errno;
+	return 0;
+}
+
+/* On failure whatever was opened is in *pair, for bench_pairs_close. */
+static int pairs_open_one(enum bench_pair_kind kind, struct bench_pair *pair)
+{
+	int fds[2];
+	int rc = kind == BENCH_SOCKETS ? socketpair(AF_UNIX, SOCK_STREAM, 0, fds) : pipe(fds);
+
+	if (rc < 0)
+		return -errno;
+	*pair = (struct bench_pair){ fds[0], fds[1] };
+	rc = pairs_prepare_fd(fds[0]);
+	return rc < 0 ? rc : pairs_prepare_fd(fds[1]);
+}
+
+int bench_pairs_open(enum bench_pair_kind kind, int len, struct bench_pairs *pairs)
+{
+	int rc = 0;
+
+	pairs->at = calloc((size_t)len, sizeof *pairs->at);
+	if (pairs->at == NULL)
+		return -ENOMEM;
+	while (pairs->len < len && rc == 0) {
+		struct bench_pair *pair = &pairs->at[pairs->len++];
+
+		*pair = (struct bench_pair){ -1, -1 };
+		rc = pairs_open_one(kind, pair);
+	}
+	return rc;
+}
+
+void bench_pairs_close(struct bench_pairs *pairs)
+{
+	for (int i = 0; i < pairs->len; i++) {
+		if (pairs->at[i].read_fd < 0)
+			continue;
+		close(pairs->at[i].read_fd);
+		close(pairs->at[i].write_fd);
+	}
+	free(pairs->at);
+	pairs->at = NULL;
+	pairs->len = 0;
+}
+
+void bench_pairs_drain(const struct bench_pairs *pairs)
+{
+	char rest[16];
+
+	for (int i = 0; i < pairs->len; i++)
+		while (read(pairs->at[i].read_fd, rest, sizeof rest) > 0)
+			; /* left over from the variant before */
+}
