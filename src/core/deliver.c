@@ -84,17 +84,13 @@ static XP_NOINLINE void deliver_part(struct xpoll *queue, struct xp_wait *wait, 
 	wait->passed_over = 0;
 }
 
+/* The filters that these bits make events of. */
 static unsigned filters_of(uint32_t events)
 {
-	unsigned filters = 0;
+	unsigned ended = events & (POLLHUP | POLLERR)
+		? XP_BIT(XP_READ) | XP_BIT(XP_WRITE) : 0;
 
-	if (events & (POLLIN | POLLRDHUP | POLLHUP | POLLERR))
-		filters |= XP_BIT(XP_READ);
-	if (events & (POLLOUT | POLLHUP | POLLERR))
-		filters |= XP_BIT(XP_WRITE);
-	if (events & POLLPRI)
-		filters |= XP_BIT(XP_EXCEPT);
-	return filters;
+	return xp_entry_filters(events) | ended;
 }
 
 /* The filters that a report of an entry may be about. */
@@ -102,7 +98,7 @@ static unsigned reported_of(const struct xp_slot *slot, uint32_t events)
 {
 	unsigned all = events & (POLLHUP | POLLERR) ? XP_ALL_FILTERS : 0;
 
-	return (filters_of(events) | all) & ~others_of(slot, events);
+	return (xp_entry_filters(events) | all) & ~others_of(slot, events);
 }
 
 /*

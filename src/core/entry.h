@@ -28,6 +28,14 @@ static inline uint32_t xp_entry_probe_bits(const struct xp_slot *slot,
 	return xp_entry_bits[(filters & XP_ALL_FILTERS) | requested << 3];
 }
 
+/* The other way round; what an end of file or an error is about is not in it. */
+static inline unsigned xp_entry_filters(uint32_t bits)
+{
+	return (bits & (POLLIN | POLLRDHUP) ? XP_BIT(XP_READ) : 0) |
+		(bits & POLLOUT ? XP_BIT(XP_WRITE) : 0) |
+		(bits & POLLPRI ? XP_BIT(XP_EXCEPT) : 0);
+}
+
 /* The bits and flags for the back end. */
 uint32_t xp_entry_watch(const struct xp_slot *slot, enum xp_mode mode,
                            unsigned filters);

@@ -15,19 +15,6 @@
 
 #define POLL_EVENTS (POLLIN | POLLOUT | POLLPRI | POLLRDHUP)
 
-static unsigned poll_filters(int events)
-{
-	unsigned filters = 0;
-
-	if (events & (POLLIN | POLLRDHUP))
-		filters |= XP_BIT(XP_READ);
-	if (events & POLLOUT)
-		filters |= XP_BIT(XP_WRITE);
-	if (events & POLLPRI)
-		filters |= XP_BIT(XP_EXCEPT);
-	return filters;
-}
-
 /* The filters that a report of these bits is about. */
 static unsigned reported(const struct xp_slot *slot, uint32_t bits)
 {
@@ -37,7 +24,7 @@ static unsigned reported(const struct xp_slot *slot, uint32_t bits)
 	if (XP_LIKELY(!(enabled & (enabled - 1))) ||
 	    bits & (POLLERR | POLLHUP))
 		return enabled;
-	return poll_filters((int)bits) & enabled;
+	return xp_entry_filters(bits) & enabled;
 }
 
 static bool ctl_valid(int op, int events)
@@ -53,7 +40,7 @@ static bool ctl_valid(int op, int events)
 static int ctl_add(struct xpoll *queue, int op, int events, int fd, void *data)
 {
 	struct xp_interest add = {
-		.filters = poll_filters(events),
+		.filters = xp_entry_filters((uint32_t)events),
 		.modes = op & (XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH),
 		.requested = (events & POLLIN ? XP_REQUEST_IN : 0) |
 			(events & POLLRDHUP ? XP_REQUEST_RDHUP : 0),
@@ -85,7 +72,7 @@ static int requested_narrow(struct xpoll *queue, int fd, struct xp_slot *slot,
 static int ctl_delete(struct xpoll *queue, int events, int fd)
 {
 	struct xp_slot *slot = xp_entry_find(queue, fd);
-	unsigned filters = poll_filters(events);
+	unsigned filters = xp_entry_filters((uint32_t)events);
 	unsigned requested = slot ? slot->requested & (XP_REQUEST_IN | XP_REQUEST_RDHUP) : 0;
 
 	if (events & POLLIN)
@@ -106,7 +93,7 @@ static int ctl_delete(struct xpoll *queue, int events, int fd)
 /* See xp_interest_free_change. */
 static XP_INLINE bool ctl_free_change(struct xpoll *queue, int op, int events, int fd)
 {
-	unsigned filters = poll_filters(events);
+	unsigned filters = xp_entry_filters((uint32_t)events);
 
 	if (!filters || events & ~POLL_EVENTS || fd < 0)
 		return false;
@@ -124,9 +111,9 @@ static int ctl_change(struct xpoll *queue, int op, int events, int fd,
 	else if (op & XPOLL_DELETE)
 		rc = ctl_delete(queue, events, fd);
 	else if (op & XPOLL_ENABLE)
-		rc = xp_change_enable(queue, fd, poll_filters(events));
+		rc = xp_change_enable(queue, fd, xp_entry_filters((uint32_t)events));
 	else
-		rc = xp_change_disable(queue, fd, poll_filters(events));
+		rc = xp_change_disable(queue, fd, xp_entry_filters((uint32_t)events));
 	xp_count(&queue->counters.changes);
 	if (rc < 0)
 		xp_count(&queue->counters.change_errors);

@@ -125,15 +125,7 @@ static bool candidate_confirmed(struct xpoll *queue, int fd,
 /* The filters that these bits were looked at for. */
 static unsigned probed_filters(const struct xp_slot *slot, int bits)
 {
-	unsigned filters = 0;
-
-	if (bits & (POLLIN | POLLRDHUP))
-		filters |= XP_BIT(XP_READ);
-	if (bits & POLLOUT)
-		filters |= XP_BIT(XP_WRITE);
-	if (bits & POLLPRI)
-		filters |= XP_BIT(XP_EXCEPT);
-	return filters & slot->enabled;
+	return xp_entry_filters((uint32_t)bits) & slot->enabled;
 }
 
 /*
