@@ -32,6 +32,14 @@ static inline void xp_recheck_enabled(struct xpoll *queue, int fd,
 	xp_candidate_append(queue, fd, slot);
 }
 
+/* The same, and if a thread sleeps, it has to come out for it. */
+static inline void xp_recheck_by_sleeper(struct xpoll *queue, int fd,
+                                         struct xp_slot *slot, unsigned filters)
+{
+	xp_recheck_enabled(queue, fd, slot, filters);
+	queue->recheck_wanted |= queue->waiters > 0;
+}
+
 /* Look because it was ready: the file may be another by now. */
 static inline void xp_recheck_level(struct xpoll *queue, int fd,
                                     struct xp_slot *slot,

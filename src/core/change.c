@@ -90,10 +90,8 @@ static int add_to_known(struct xpoll *queue, int fd, struct xp_slot *slot,
 		xp_entry_pushed(queue, fd, slot, mode, filters);
 	/* The entry that was changed holds edges alone: the others have to be checked. */
 	filters = add->filters & slot->enabled & ~filters;
-	if (rc == 0 && mode == XP_MODE_EDGE && !xp_exact(queue) && filters) {
-		xp_recheck_enabled(queue, fd, slot, filters);
-		queue->recheck_wanted |= queue->waiters > 0;
-	}
+	if (rc == 0 && mode == XP_MODE_EDGE && !xp_exact(queue) && filters)
+		xp_recheck_by_sleeper(queue, fd, slot, filters);
 	return rc;
 }
 
@@ -249,10 +247,8 @@ static void requested_again(struct xpoll *queue, int fd, struct xp_slot *slot,
 {
 	slot->armed &= XP_SET(~filters);
 	filters &= slot->enabled;
-	if (!filters)
-		return;
-	xp_recheck_enabled(queue, fd, slot, filters);
-	queue->recheck_wanted |= queue->waiters > 0;
+	if (filters)
+		xp_recheck_by_sleeper(queue, fd, slot, filters);
 }
 
 int xp_change_narrowed(struct xpoll *queue, int fd, struct xp_slot *slot,

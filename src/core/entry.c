@@ -129,10 +129,8 @@ static XP_NOINLINE void pushed_beside(struct xpoll *queue, int fd,
 		xp_entry_end_solo(queue, fd, slot, slot->solo);
 	slot->armed |= slot->solo;
 	uncovered = slot->enabled & ~(unsigned)slot->armed;
-	if (uncovered && xp_slot_holds_edges(slot, xp_exact(queue))) {
-		xp_recheck_enabled(queue, fd, slot, uncovered);
-		queue->recheck_wanted |= queue->waiters > 0;
-	}
+	if (uncovered && xp_slot_holds_edges(slot, xp_exact(queue)))
+		xp_recheck_by_sleeper(queue, fd, slot, uncovered);
 }
 
 void xp_entry_pushed(struct xpoll *queue, int fd, struct xp_slot *slot,

@@ -91,13 +91,6 @@ static int leave(struct xpoll *queue, int fd, struct xp_slot *slot)
 	return rc;
 }
 
-static void recheck(struct xpoll *queue, int fd, struct xp_slot *slot,
-                    unsigned filters)
-{
-	xp_recheck_enabled(queue, fd, slot, filters);
-	queue->recheck_wanted |= queue->waiters > 0;
-}
-
 /* Do as the state machine says. */
 static int act(struct xpoll *queue, int fd, struct xp_slot *slot,
                const struct xp_step *step)
@@ -108,7 +101,7 @@ static int act(struct xpoll *queue, int fd, struct xp_slot *slot,
 	case XP_DO_NOTHING:
 		return 0;
 	case XP_DO_RECHECK:
-		recheck(queue, fd, slot, step->filters);
+		xp_recheck_by_sleeper(queue, fd, slot, step->filters);
 		return 0;
 	case XP_DO_HARVEST:
 		slot->sequence = ++queue->sequence;

@@ -106,9 +106,7 @@ int xp_solo_add(struct xpoll *queue, int fd, struct xp_slot *slot,
 		return rc;
 	if (arm)
 		return solo_arm_all(queue, fd, slot, enabled, true);
-	if (enabled) {
-		xp_recheck_enabled(queue, fd, slot, enabled);
-		queue->recheck_wanted |= queue->waiters > 0;
-	}
+	if (enabled)
+		xp_recheck_by_sleeper(queue, fd, slot, enabled);
 	return 0;
 }
