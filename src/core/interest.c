@@ -180,16 +180,18 @@ void xp_interest_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot,
 	(void)input(queue, fd, slot, XP_IN_VAIN, passed_over);
 }
 
-void xp_interest_delivered_dispatch(struct xpoll *queue, int fd,
-                                    struct xp_slot *slot, unsigned filter)
+/* After a delivery: the filter is to be silent. */
+static void delivered_dispatch(struct xpoll *queue, int fd, struct xp_slot *slot,
+                               unsigned filter)
 {
 	slot->enabled &= XP_SET(~XP_BIT(filter));
 	/* A failure means that the file is gone, and the slot with it. */
 	(void)xp_interest_silenced(queue, fd, slot, XP_BIT(filter));
 }
 
-void xp_interest_delivered_oneshot(struct xpoll *queue, int fd,
-                                   struct xp_slot *slot, unsigned filter)
+/* Or to be gone. */
+static void delivered_oneshot(struct xpoll *queue, int fd, struct xp_slot *slot,
+                              unsigned filter)
 {
 	if (slot->present == XP_BIT(filter)) {
 		xp_entry_forget(queue, fd);
@@ -205,9 +207,9 @@ void xp_interest_handed(struct xpoll *queue, int fd, struct xp_slot *slot,
 	unsigned bit = XP_BIT(filter);
 
 	if (slot->oneshot & bit)
-		xp_interest_delivered_oneshot(queue, fd, slot, filter);
+		delivered_oneshot(queue, fd, slot, filter);
 	else if (slot->dispatch & bit)
-		xp_interest_delivered_dispatch(queue, fd, slot, filter);
+		delivered_dispatch(queue, fd, slot, filter);
 	else if (!(slot->clear & bit) && slot->mode == XP_MODE_EDGE)
 		xp_recheck_level(queue, fd, slot, bit);
 }

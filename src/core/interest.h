@@ -106,12 +106,6 @@ static inline struct xp_slot *xp_interest_free_change(struct xpoll *queue, int f
 	return slot;
 }
 
-/* After a delivery: the filter is to be silent, or to be gone. */
-void xp_interest_delivered_dispatch(struct xpoll *queue, int fd,
-                                    struct xp_slot *slot, unsigned filter);
-void xp_interest_delivered_oneshot(struct xpoll *queue, int fd,
-                                   struct xp_slot *slot, unsigned filter);
-
 /* The kernel reported what nobody wants now; not of the filters passed over. */
 void xp_interest_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot,
                            unsigned passed_over);

@@ -21,7 +21,8 @@ enum {
 	VAIN_FOR = 64,
 };
 
-void xp_kick(struct xpoll *queue)
+/* One thread that sleeps in the kernel comes out and looks again. */
+static void kick_one(struct xpoll *queue)
 {
 	if (queue->waiters > 0)
 		queue->ops->wake(queue->backend);
@@ -49,7 +50,7 @@ void xp_kick_all(struct xpoll *queue)
 	queue->kick_epoch++;
 	queue->kicked = queue->waiters;
 	queue->called = queue->followers;
-	xp_kick(queue);
+	kick_one(queue);
 	turn_signal(queue);
 }
 
@@ -69,7 +70,12 @@ static void inside_leave(struct xpoll *queue)
 		pthread_cond_broadcast(&queue->thread_left);
 }
 
-void xp_wait_hold(struct xpoll *queue, struct xp_wait *wait)
+/*
+ * A wait may sleep several times, which its caller takes for once: a signal
+ * between two sleeps has to interrupt the next one.  So signals are held back, and
+ * handled in the sleeps only: see docs/internals/locking.md for where.
+ */
+static void hold_signals(struct xpoll *queue, struct xp_wait *wait)
 {
 	unsigned caps = queue->several ? XP_CAP_MASK : XP_CAP_MASK | XP_CAP_MASK_ALONE;
 
@@ -84,7 +90,7 @@ void xp_wait_hold(struct xpoll *queue, struct xp_wait *wait)
 
 void xp_sleep_until_thread_left(struct xpoll *queue, struct xp_wait *wait)
 {
-	xp_wait_hold(queue, wait);
+	hold_signals(queue, wait);
 	xp_kick_next(queue, wait);
 	inside_enter(queue);
 	xp_mutex_wait(&queue->lock, &queue->thread_left);
@@ -119,7 +125,7 @@ static bool waiter_left(struct xpoll *queue, uint32_t kick_epoch)
 void xp_kick_next(struct xpoll *queue, struct xp_wait *wait)
 {
 	if (wait->kicker && queue->kicked > 0)
-		xp_kick(queue);
+		kick_one(queue);
 	wait->kicker = false;
 }
 
@@ -146,7 +152,7 @@ void xp_turn_pass(struct xpoll *queue)
 /* One sleeper comes out, for whatever reason: it looks at everything. */
 static void call_one(struct xpoll *queue)
 {
-	xp_kick(queue);
+	kick_one(queue);
 	if (xp_timer_waiter_missing(queue))
 		xp_timer_waiter_called(queue);
 }
@@ -216,7 +222,7 @@ static void cancelled(void *opaque)
 			xp_turn_pass(queue);
 	} else {
 		if (waiter_left(queue, sleeper->kick_epoch) && queue->kicked > 0)
-			xp_kick(queue);
+			kick_one(queue);
 		xp_timer_waiter_end(queue, sleeper->timer_waiter);
 		if (!xp_concurrent(queue))
 			xp_turn_pass(queue);
@@ -293,7 +299,7 @@ static int sleep_for_turn(struct xpoll *queue, struct xp_wait *wait)
 	struct pollfd turn = {.fd = queue->turn.fd, .events = POLLIN};
 	int rc;
 
-	xp_wait_hold(queue, wait);
+	hold_signals(queue, wait);
 	queue->followers++;
 	inside_enter(queue);
 	xp_mutex_unlock(&queue->lock);
@@ -359,7 +365,7 @@ void xp_quiesce(struct xpoll *queue)
 	queue->changers++;
 	queue->inside++;
 	while (queue->waiters > 0) {
-		xp_kick(queue);
+		kick_one(queue);
 		xp_mutex_wait(&queue->lock, &queue->thread_left);
 	}
 	XP_ASSERT(queue->inside > 0 && queue->changers > 0);
@@ -382,7 +388,7 @@ XP_NOINLINE int64_t xp_sleep_held(struct xpoll *queue, struct xp_wait *wait)
 	}
 	wait->slept = true;
 	wait->timed_out = false;
-	xp_wait_hold(queue, wait);
+	hold_signals(queue, wait);
 	/* XP_NOW would neither sleep nor apply the mask. */
 	return wait->deadline_ns == XP_NOW ? XP_PAST : wait->deadline_ns;
 }

@@ -11,17 +11,8 @@
 #include "core/queue.h"
 #include "os/sys.h"
 
-/* One thread that sleeps in the kernel comes out and looks again. */
-void xp_kick(struct xpoll *queue);
-/* All of them do. */
+/* All threads that sleep in the kernel come out and look again. */
 void xp_kick_all(struct xpoll *queue);
-
-/*
- * A wait may sleep several times, which its caller takes for once: a signal
- * between two sleeps has to interrupt the next one.  So signals are held back, and
- * handled in the sleeps only: see docs/internals/locking.md for where.
- */
-void xp_wait_hold(struct xpoll *queue, struct xp_wait *wait);
 
 /*
  * Let the back end wait; the lock is released meanwhile, and it is a

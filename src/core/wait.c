@@ -5,8 +5,6 @@
  * for one among others, and with what it calls before and after the system
  * call inline: os/sys_hot.h says why.
  */
-#include "core/wait.h"
-
 #include <errno.h>
 
 #include "base/assert.h"
@@ -15,6 +13,7 @@
 #include "core/candidate.h"
 #include "core/deliver.h"
 #include "core/event_count.h"
+#include "core/enter.h"
 #include "core/event.h"
 #include "core/unpollable.h"
 #include "core/interest.h"
@@ -290,6 +289,11 @@ static XP_NOINLINE int wait_among_others(struct xpoll *queue,
 	return rc;
 }
 
+/*
+ * Fill the wait's array or batch; sleep until there is something, until the
+ * deadline, or until woken.  wait->len says how much; -EINTR, -EBADF.  The
+ * lock is released while it sleeps, which is a cancellation point.
+ */
 static XP_INLINE int wait_run(struct xpoll *queue, struct xp_wait *wait)
 {
 	int rc;
@@ -311,9 +315,12 @@ static XP_INLINE int wait_run(struct xpoll *queue, struct xp_wait *wait)
 	return rc;
 }
 
-int xp_wait_run(struct xpoll *queue, struct xp_wait *wait)
+/* After it.  A signal that was held back is handled now, without the lock. */
+static inline void wait_leave(struct xpoll *queue, const struct xp_wait *wait)
 {
-	return wait_run(queue, wait);
+	xp_leave(queue);
+	if (XP_UNLIKELY(wait->holds))
+		xp_sys_signals_release(wait->held);
 }
 
 static int wait_enter(struct xpoll *queue)
@@ -348,7 +355,7 @@ int xpoll_wait(struct xpoll *queue, int timeout_ms)
 	queue->polling = false;
 	queue->batch_len = wait.len;
 	queue->batch_next = 0;
-	xp_wait_leave(queue, &wait);
+	wait_leave(queue, &wait);
 	return rc < 0 ? xp_result(rc) : wait.len;
 }
 
@@ -361,13 +368,17 @@ static XP_INLINE int event_enter(struct xpoll *queue,
                                  int nchanges, struct xpoll_event *events,
                                  int nevents)
 {
-	int rc = xp_enter(queue);
+	int rc = queue ? xp_enter(queue) : -EINVAL;
 
-	if (rc < 0 || nchanges == 0)
+	if (rc < 0)
 		return rc;
-	if (XP_LIKELY(nchanges == 1 && changes && queue->waiters == 0 &&
-	              xp_event_free_change(queue, changes)))
-		return 0;
+	if (XP_LIKELY(events && nevents > 0)) {
+		if (nchanges == 0)
+			return 0;
+		if (XP_LIKELY(nchanges == 1 && changes && queue->waiters == 0 &&
+		              xp_event_free_change(queue, changes)))
+			return 0;
+	}
 	return xp_event_make(queue, changes, nchanges, events, nevents);
 }
 
@@ -378,23 +389,25 @@ static XP_INLINE int event_enter(struct xpoll *queue,
 static XP_NOINLINE int event_and_wait(struct xpoll *queue,
                                       const struct xpoll_event *changes,
                                       int nchanges, struct xpoll_event *events,
-                                      int nevents, int64_t timeout_ns)
+                                      int nevents, int64_t timeout_ns,
+                                      const void *sigset)
 {
 	sigset_t held;
-	struct xp_wait wait = {.events = events, .cap = nevents, .held = &held};
-	int rc;
+	struct xp_wait wait = {
+		.events = events,
+		.cap = nevents,
+		.mask = sigset,
+		.held = &held,
+	};
+	int rc = event_enter(queue, changes, nchanges, events, nevents);
 
-	if (XP_UNLIKELY(!queue || !events || nevents <= 0))
-		return xpoll_event_mask(queue, changes, nchanges, events,
-		                        nevents, timeout_ns, NULL);
-	rc = event_enter(queue, changes, nchanges, events, nevents);
 	if (XP_UNLIKELY(rc != 0))
 		return xp_result(rc);
 	wait.deadline_ns = timeout_ns < 0 ? XP_NEVER : timeout_ns == 0 ? XP_NOW
 		: xp_deadline(xp_sys_now(), timeout_ns);
 	rc = wait_run(queue, &wait);
 	xp_event_count_finish(queue, &wait);
-	xp_wait_leave(queue, &wait);
+	wait_leave(queue, &wait);
 	return rc < 0 ? xp_result(rc) : wait.len;
 }
 
@@ -405,42 +418,15 @@ int xpoll_event(struct xpoll *queue, const struct xpoll_event *changes,
 	if (nevents == 0)
 		return xp_event_changes(queue, changes, nchanges);
 	return event_and_wait(queue, changes, nchanges, events, nevents,
-	                      timeout_ns);
-}
-
-static int event_wait(struct xpoll *queue, struct xpoll_event *events,
-                      int nevents, int64_t timeout_ns, const void *sigset)
-{
-	sigset_t held;
-	struct xp_wait wait = {
-		.events = events,
-		.cap = nevents,
-		.mask = sigset,
-		.held = &held,
-	};
-	int rc;
-
-	wait.deadline_ns = timeout_ns < 0 ? XP_NEVER : timeout_ns == 0 ? XP_NOW
-		: xp_deadline(xp_sys_now(), timeout_ns);
-	rc = xp_wait_run(queue, &wait);
-	xp_event_count_finish(queue, &wait);
-	xp_wait_leave(queue, &wait);
-	return rc < 0 ? rc : wait.len;
+	                      timeout_ns, NULL);
 }
 
 int xpoll_event_mask(struct xpoll *queue, const struct xpoll_event *changes,
                      int nchanges, struct xpoll_event *events, int nevents,
                      int64_t timeout_ns, const void *sigset)
 {
-	int rc = queue ? xp_enter(queue) : -EINVAL;
-
-	if (rc == 0)
-		rc = xp_event_make(queue, changes, nchanges, events, nevents);
-	if (rc != 0)
-		return xp_result(rc);
-	if (nevents > 0)
-		rc = event_wait(queue, events, nevents, timeout_ns, sigset);
-	else
-		xp_leave(queue);
-	return xp_result(rc);
+	if (nevents == 0)
+		return xp_event_changes(queue, changes, nchanges);
+	return event_and_wait(queue, changes, nchanges, events, nevents,
+	                      timeout_ns, sigset);
 }

@@ -70,7 +70,7 @@ byte looks = LOOKS;
 
 #define broadcast() roused = in_left
 
-/* src/core/sleep.c: xp_kick */
+/* src/core/sleep.c: kick_one */
 inline xp_kick()
 {
 	wake_linked = wake_linked || waiters

@@ -62,7 +62,7 @@ byte cancels = CANCELS;
 #define poll_level (POLL_LEVEL && me == 0)
 #define broadcast() roused = in_left
 
-/* src/core/sleep.c: xp_kick; src/backend/poll.c: poll_wake */
+/* src/core/sleep.c: kick_one; src/backend/poll.c: poll_wake */
 inline xp_kick()
 {
 	wake_fd = wake_fd || waiters
