@@ -116,9 +116,6 @@ struct xp_backend_ops {
 	 */
 	bool (*owns)(const void *state, int fd);
 
-	/* Is XP_CAP_EXCEPT so here?  Not there: yes. */
-	bool (*excepts)(void);
-
 	/*
 	 * Begin to watch.  -EEXIST: this very file is watched under this number.
 	 * -EPERM: such a file cannot be waited for and is always ready.

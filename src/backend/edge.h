@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "backend/backend.h"
+#include "os/edges.h"
 
 struct xp_edge {
 	int fd; /* readable while something fired */
@@ -19,10 +20,10 @@ struct xp_edge {
 };
 
 /*
- * Can it watch POLLPRI?  Else the back end does not offer it either: what is watched
- * by level today is to be watched by an edge tomorrow.
+ * Where it cannot watch POLLPRI the back end does not offer it either: what is
+ * watched by level today is to be watched by an edge tomorrow.
  */
-bool xp_edge_excepts(void);
+#define XP_EDGE_CAPS (XP_OS_EDGES_EXCEPT ? XP_CAP_EXCEPT : 0)
 
 /* Is this number one of the set's own? */
 bool xp_edge_owns(const struct xp_edge *edge, int fd);

@@ -65,11 +65,6 @@ void xp_edge_fini(struct xp_edge *edge)
 	xp_free(sets);
 }
 
-bool xp_edge_excepts(void)
-{
-	return true;
-}
-
 bool xp_edge_owns(const struct xp_edge *edge, int fd)
 {
 	const struct edge_sets *sets = edge->inner;

@@ -33,11 +33,6 @@ void xp_edge_fini(struct xp_edge *edge)
 	xp_free(edge->inner);
 }
 
-bool xp_edge_excepts(void)
-{
-	return XP_KQ_EXCEPT != 0;
-}
-
 /* The inner queue, its wake descriptor and what else it has. */
 bool xp_edge_owns(const struct xp_edge *edge, int fd)
 {

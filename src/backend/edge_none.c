@@ -21,11 +21,6 @@ void xp_edge_fini(struct xp_edge *edge)
 	(void)edge;
 }
 
-bool xp_edge_excepts(void)
-{
-	return true;
-}
-
 bool xp_edge_owns(const struct xp_edge *edge, int fd)
 {
 	return fd >= 0 && fd == edge->fd;

@@ -186,8 +186,7 @@ static inline bool xp_has_pending(const struct xpoll *queue)
 /* Can EXCEPT be had of it? */
 static inline bool xp_excepts(const struct xpoll *queue)
 {
-	return queue->ops->caps & XP_CAP_EXCEPT &&
-		(!queue->ops->excepts || queue->ops->excepts());
+	return queue->ops->caps & XP_CAP_EXCEPT;
 }
 
 /* Of the kernel's set: it grows with each that is made. */

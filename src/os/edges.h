@@ -1,0 +1,21 @@
+/*
+ * What the system reports by edges.  epoll(7) does all of poll(2)'s bits, and
+ * kqueue(2) POLLPRI only where it has a filter for that.
+ */
+#ifndef XP_OS_EDGES_H
+#define XP_OS_EDGES_H
+
+#include <stdbool.h>
+
+#if defined(__has_include)
+#if __has_include(<sys/event.h>)
+#include "os/sys_kqueue.h"
+#define XP_OS_EDGES_EXCEPT (XP_KQ_EXCEPT != 0)
+#endif
+#endif
+
+#ifndef XP_OS_EDGES_EXCEPT
+#define XP_OS_EDGES_EXCEPT true
+#endif
+
+#endif
