@@ -47,7 +47,6 @@ static uint64_t tags_passed(const struct xp_regmap_block *block)
 	return block->tags >> 56;
 }
 
-
 void xp_regmap_fini(struct xp_regmap *map)
 {
 	xp_free(map->memory);

@@ -282,7 +282,7 @@ struct xp_step xp_slot_step(struct xp_slot *slot, const struct xp_view *view,
 	case XP_IN_QUIET:
 		return quiet(slot, view);
 	case XP_IN_VAIN:
-		return vain(slot, view, filters);
+		break;
 	}
-	return nothing();
+	return vain(slot, view, filters);
 }

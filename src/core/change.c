@@ -221,7 +221,6 @@ int xp_change_add(struct xpoll *queue, int fd, const struct xp_interest *add)
 		rc = refuse_except(queue, fd);
 	if (rc == 0 && add->lowat)
 		rc = xp_lowat_prepare(queue, fd, add->filters);
-
 	if (rc == 0)
 		rc = interest_add(queue, fd, add);
 	if (rc == 0 && add->lowat)

@@ -99,17 +99,17 @@ static int act(struct xpoll *queue, int fd, struct xp_slot *slot,
 
 	switch (step->what) {
 	case XP_DO_NOTHING:
-		return 0;
+		break;
 	case XP_DO_RECHECK:
 		xp_recheck_by_sleeper(queue, fd, slot, step->filters);
-		return 0;
+		break;
 	case XP_DO_HARVEST:
 		slot->sequence = ++queue->sequence;
 		queue->harvest_due = true;
-		return 0;
+		break;
 	case XP_DO_FILE:
 		xp_unpollable_ask(queue, fd, step->filters);
-		return 0;
+		break;
 	case XP_DO_PUSH:
 		rc = xp_entry_push_again(queue, fd, slot, step->mode, step->filters,
 		                         step->again);
@@ -122,7 +122,7 @@ static int act(struct xpoll *queue, int fd, struct xp_slot *slot,
 		return xp_solo_report(queue, fd, slot, step->filters);
 	case XP_DO_END_SOLO:
 		xp_entry_end_solo(queue, fd, slot, step->filters);
-		return 0;
+		break;
 	}
 	return 0;
 }
