@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-#include "backend/kqueue_set.h"
+#include "backend/kqueue.h"
 #include "base/alloc.h"
 #include "base/time.h"
 #include "os/sys.h"

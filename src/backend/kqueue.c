@@ -12,6 +12,7 @@
 
 #include <unistd.h>
 
+#include "backend/kqueue.h"
 #include "backend/kqueue_outer.h"
 #include "backend/kqueue_set.h"
 #include "base/assert.h"

@@ -14,9 +14,6 @@
 
 #include "backend/kqueue_entry.h"
 
-/* The kernel's queue of a back end's state. */
-int xp_kqueue_fd(const void *state);
-
 void xp_kq_set_fini(struct xp_kq_set *set);
 
 /* As the back end's functions of these names. */

@@ -13,7 +13,7 @@
 #include <pthread.h>
 
 #include "backend/outer.h"
-#include "backend/port_set.h"
+#include "backend/port_event.h"
 #include "base/assert.h"
 #include "base/threads.h"
 #include "base/time.h"

@@ -1,8 +1,6 @@
 /* What the events of a port say, and whether that is still so. */
-#include <errno.h>
-#include <poll.h>
+#include "backend/port_event.h"
 
-#include "backend/port_set.h"
 #include "os/sys.h"
 
 #define PORT_REPORTED_ALWAYS (POLLERR | POLLHUP | POLLNVAL)

@@ -1,8 +1,9 @@
 /* What two looks at a file say of what happened to it in between. */
+#include "source/inode_look.h"
+
 #include <errno.h>
 
 #include "os/sys.h"
-#include "source/provider/inode.h"
 
 /* What they cannot, if the kernel's reports were dropped. */
 #define SUSPECTED (XPOLL_NOTE_WRITE | XPOLL_NOTE_ATTRIB | XPOLL_NOTE_RENAME | \

@@ -23,11 +23,6 @@
 #include "base/list.h"
 #include "source/source.h"
 
-enum {
-	/* Reports heard in one go, so that a storm cannot hold a thread. */
-	XP_TRACE_DRAIN_MOST = 65536,
-};
-
 /* What only a tracer can report. */
 #define XP_PROC_TRACED \
 	(XPOLL_NOTE_FORK | XPOLL_NOTE_EXEC | XPOLL_NOTE_TRACK)
@@ -85,36 +80,6 @@ void xp_proc_lose(struct xpoll *queue, struct xp_proc *proc);
 /* It has ended, noted or not, and the number is that of another process now. */
 bool xp_proc_replaced(const struct xp_proc *proc);
 
-/* Forks and execs (proc_trace.c). -------------------------------------------- */
-
-/*
- * Have a process followed, or followed as these fflags want it.  -ENOTSUP: no
- * tracer works here; -EPERM: none may be used; -EMFILE, -ENOMEM ...
- */
-int xp_trace_begin(struct xpoll *queue, struct xp_proc *proc, uint32_t fflags);
-void xp_trace_end(struct xpoll *queue, struct xp_proc *proc);
-
-/* Open its descriptor and have the queue watch it; on failure neither. */
-int xp_proc_watch(struct xpoll *queue, struct xp_proc *proc);
-
-/*
- * Hear all that has happened up to now; false: there was too much to take in
- * one go.
- */
-bool xp_trace_drain(struct xpoll *queue);
-
-/* Close the tracer if nobody needs it: it works whenever anybody forks. */
-void xp_trace_trim(struct xpoll *queue);
-
-/* Somebody looks for events: ask a tracer that is shy. */
-void xp_trace_due(struct xpoll *queue, int64_t now_ns);
-
-/* Would there be a tracer? */
-bool xp_trace_usable(void);
-
-/* The queue ends. */
-void xp_trace_fini(struct xp_proc_state *state);
-
 /* The end of a process (provider/proc_pidfd.c, proc_kqueue.c). ------------------------------ */
 
 /* A descriptor for it; -ESRCH: no such process; -ENOTSUP, -EMFILE ... */
@@ -161,32 +126,11 @@ struct xp_tracer_ops {
 	 * there is something to report.
 	 */
 	bool shy;
-	/* As xp_trace_drain, by the functions below. */
+	/* As xp_trace_drain, by the functions that follow it. */
 	bool (*drain)(struct xpoll *queue, struct xp_tracer *tracer);
 };
 
 /* Those of this build, best first; ends with NULL (proc_tracers.c). */
 extern const struct xp_tracer_ops *const xp_tracers[];
-
-/* What a tracer reports, in the order of events. */
-
-/* A process made a process (not a thread). */
-void xp_trace_forked(struct xpoll *queue, pid_t parent, pid_t child);
-void xp_trace_execed(struct xpoll *queue, pid_t pid);
-/*
- * The first thread of a process has ended.  So has the process, unless other
- * threads live on or one of them execs.  Its status, if it is known; and the
- * moment, on the monotonic clock, where the tracer does not report others that
- * get its number, else XP_NEVER.
- */
-void xp_trace_leaving(struct xpoll *queue, pid_t pid, const int *status,
-                      int64_t at_ns);
-/* Something that this process did may have been missed. */
-void xp_trace_missed(struct xpoll *queue, struct xp_proc *proc);
-/* The same of all that are followed. */
-void xp_trace_lost(struct xpoll *queue);
-
-/* A process that is followed; NULL: it is not. */
-struct xp_proc *xp_trace_find(struct xpoll *queue, pid_t pid);
 
 #endif

@@ -7,6 +7,8 @@
  * then its end comes from the tracer as well.  Or the number may be another
  * process's: that is seen when the tracer reports the other one's birth.
  */
+#include "source/proc_trace.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -15,7 +17,6 @@
 #include "os/procfs.h"
 #include "os/process.h"
 #include "os/sys.h"
-#include "source/proc_state.h"
 
 /* How late an event may be for who watches xpoll_fd. */
 #define ASK_EVERY_NS (20 * XP_NS_PER_MS)

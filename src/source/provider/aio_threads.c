@@ -1,10 +1,11 @@
 /* Asynchronous I/O by a few threads that wait for the device. */
-#include "source/provider/aio_work.h"
+#include "source/provider/aio_threads.h"
 
 #include <errno.h>
 
 #include "base/assert.h"
 #include "os/sys_aio.h"
+#include "source/provider/aio_work.h"
 
 int64_t xp_aio_perform(const struct xp_aio_job *job)
 {

@@ -10,6 +10,7 @@
  * library know what they do.  So the ring is made, used and closed by a thread
  * of its own, the only one there is, however many requests are in flight.
  */
+#include "source/provider/aio_threads.h"
 #include "source/provider/aio_work.h"
 
 #include <errno.h>

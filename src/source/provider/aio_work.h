@@ -47,7 +47,5 @@ struct xp_aio_job *xp_aio_next(bool patient);
 struct xp_aio_job *xp_aio_next_stop(void);
 /* It is over; the job is another's from now on. */
 void xp_aio_done(struct xp_aio_job *job, int64_t result);
-/* Do it here, and wait for the device. */
-int64_t xp_aio_perform(const struct xp_aio_job *job);
 
 #endif

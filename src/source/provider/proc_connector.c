@@ -20,7 +20,7 @@
 #include "base/assert.h"
 #include "os/sys.h"
 #include "os/sys_netlink.h"
-#include "source/proc_state.h"
+#include "source/proc_trace.h"
 #include "source/provider/proc_tracers.h"
 
 enum {

@@ -21,7 +21,7 @@
 #include "os/procfs.h"
 #include "os/sys.h"
 #include "os/sys_perf.h"
-#include "source/proc_state.h"
+#include "source/proc_trace.h"
 #include "source/provider/proc_perf.h"
 #include "source/provider/proc_tracers.h"
 
