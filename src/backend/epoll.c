@@ -214,10 +214,9 @@ static int epoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 	int first = xp_solo_first(&state->solo, fired, cap);
 	int count = 0;
 
-	if (XP_UNLIKELY(first > 0))
-		deadline_ns = XP_NOW;
 	if (XP_LIKELY(first < cap))
-		count = epoll_ask(state, deadline_ns, mask, fired + first, cap - first);
+		count = epoll_ask(state, first > 0 ? XP_NOW : deadline_ns, mask,
+		                  fired + first, cap - first);
 	/* Not sooner: another thread may have made the first while this one slept. */
 	if (XP_UNLIKELY(xp_solo_any(&state->solo)))
 		return harvest_solo(state, fired, first, count, cap);
