@@ -283,6 +283,31 @@ XT_TEST(edge_is_not_repeated_by_activity_of_the_level_beside_it)
 	XT_CHECK(comes_with_the_next(queue, pair.w));
 }
 
+/* S3: a level beside it that is disabled does not wake the queue for ever. */
+XT_TEST(edge_beside_it_a_disabled_level_stops_waking)
+{
+	enum { ROUNDS = 60, WAKE_BOUND = 20 };
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	struct xpoll *queue = with_a_spent_edge(pair.r, pair.w);
+	struct xpoll_event events[4];
+
+	xt_fill(pair.r);
+	XT_OK(xt_add(queue, pair.r, WRITE, 0));
+	XT_EQ(xpoll_event(queue, NULL, 0, events, 4, 0), 0);
+	XT_OK(xt_flag(queue, (uint64_t)pair.r, WRITE, XPOLL_DISABLE));
+	struct xpoll_stats before = xt_stats(queue);
+	for (int i = 0; i < ROUNDS; i++) {
+		(void)xt_drain(pair.w);
+		XT_EQ(xpoll_event(queue, NULL, 0, events, 4, 0), 0);
+		xt_fill(pair.r);
+	}
+	XT_EXPECT(xt_stats(queue).fruitless - before.fruitless <= WAKE_BOUND);
+	(void)xt_drain(pair.w);
+	XT_OK(xt_flag(queue, (uint64_t)pair.r, WRITE, XPOLL_ENABLE));
+	XT_EQ(xpoll_event(queue, NULL, 0, events, 4, XT_SOON), 1);
+	XT_EXPECT_EQ(events[0].filter, WRITE);
+}
+
 /* S4, S8: the others are reported as without the edge, in all their modes. */
 XT_TEST(edge_beside_it_the_others_are_reported)
 {

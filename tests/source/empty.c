@@ -207,6 +207,26 @@ XT_TEST(disabled_is_silent_and_enabling_looks_anew)
 	XT_GETS(queue, NULL, ident, EMPTY);
 }
 
+/* The pauses between two looks at what is filled grow, and end. */
+XT_TEST(long_filled_and_first_disabled_is_reported)
+{
+	struct xpoll *queue = xt_open();
+	struct xpoll_event event;
+
+	EMPTY_NEEDED();
+	for (int kind = 0; kind < KINDS; kind++) {
+		struct xt_pair pair = filled(kind);
+
+		XT_OK(xt_add(queue, pair.w, EMPTY, XPOLL_DISABLE));
+		XT_NONE(queue);
+		XT_OK(xt_flag(queue, (uint64_t)pair.w, EMPTY, XPOLL_ENABLE));
+		XT_EXPECT_EQ(xt_take(queue, &event, 1, INT64_C(200) * 1000000), 0);
+		emptied(pair);
+		XT_GETS(queue, NULL, pair.w, EMPTY);
+		XT_OK(xt_flag(queue, (uint64_t)pair.w, EMPTY, XPOLL_DELETE));
+	}
+}
+
 XT_TEST(what_has_no_such_buffer_is_refused)
 {
 	struct xpoll *queue = xt_open();

@@ -463,6 +463,23 @@ XT_TEST(files_of_other_file_systems_are_watched)
 
 #endif
 
+/* A descriptor of the queue's own, by which files are watched, is not the program's. */
+XT_TEST(own_descriptor_of_the_watch_is_einval)
+{
+	enum { NUMBERS = 64 };
+	struct xpoll *queue = xt_open();
+	int file = xt_file("text");
+	bool open_before[NUMBERS];
+
+	for (int fd = 0; fd < NUMBERS; fd++)
+		open_before[fd] = fcntl(fd, F_GETFD) >= 0;
+	XT_OK(vnode_add(queue, file, 0, XPOLL_NOTE_WRITE));
+	/* A kernel queue below is that of the tests, and has others. */
+	for (int fd = 0; fd < NUMBERS && !xt_kqueue(); fd++)
+		if (!open_before[fd] && fcntl(fd, F_GETFD) >= 0)
+			XT_EXPECT_EQ(xt_add(queue, fd, READ, 0), EINVAL);
+}
+
 XT_TEST(supports_tells_the_truth)
 {
 	struct xpoll *queue = xt_open();
