@@ -156,13 +156,13 @@ static void table_columns(const struct bench_report *report, const char *phase,
 	snprintf(names[0], NUMBER_SIZE, "%ss/s", workload->unit);
 	snprintf(names[1], NUMBER_SIZE, "ns/%s", workload->unit);
 	snprintf(names[2], NUMBER_SIZE, "calls/%s", workload->unit);
-	fprintf(to, "\n%-15s %12s %12s %15s", phase != NULL ? phase : "variant", names[0],
+	fprintf(to, "\n%-14s %11s %9s %11s", phase != NULL ? phase : "variant", names[0],
 	        names[1], names[2]);
 	for (int i = 0; i < BENCH_REFERENCES && workload->references[i] != NULL; i++)
 		fprintf(to, " %*s%s", table_ratio_width(workload, i) -
 		                      (int)strlen(workload->references[i]),
 		        "x ", workload->references[i]);
-	fprintf(to, "%s  spread\n", workload->tells_bytes ? "  bytes" : "");
+	fprintf(to, "%s spread\n", workload->tells_bytes ? "  bytes" : "");
 }
 
 /* What one operation takes: whole nanoseconds, if they are not few. */
@@ -185,7 +185,7 @@ static void table_row(const struct bench_report *report,
 	bench_figures_get(report, result, &figures);
 	snprintf(name, sizeof name, "%s%s", result->variant,
 	         result->is_default ? " *" : "");
-	fprintf(to, "%-15s %12s %12s %15s", name, table_grouped(figures.rate, texts[0]),
+	fprintf(to, "%-14s %11s %9s %11s", name, table_grouped(figures.rate, texts[0]),
 	        table_time(figures.ns_per_operation, texts[1]),
 	        table_number(figures.syscalls_per_operation, 2));
 	for (int i = 0; i < BENCH_REFERENCES && workload->references[i] != NULL; i++)
@@ -193,8 +193,27 @@ static void table_row(const struct bench_report *report,
 		        table_ratio(figures.ratios[i], texts[0]));
 	if (workload->tells_bytes)
 		fprintf(to, " %6s", table_number(figures.bytes_per_item, 0));
-	fprintf(to, "  %s..%s\n", table_grouped(figures.rate_min, texts[0]),
-	        table_grouped(figures.rate_max, texts[1]));
+	fprintf(to, " %4.0f %%\n",
+	        100 * (figures.rate_max - figures.rate_min) / fmax(figures.rate, 1));
+}
+
+/* In one line: libraries by their packages, then programs. */
+static void table_missing(const struct bench_report *report, FILE *to)
+{
+	const char *before = "not here, so not measured: ", *end = "";
+
+	for (int i = 0; i < report->missing_len; i++) {
+		const struct bench_library *library = report->missing[i].library;
+
+		if (library != NULL)
+			fprintf(to, "%s%s (Debian: %s)", before, report->missing[i].variant,
+			        library->package);
+		else
+			fprintf(to, "%s%s", before, report->missing[i].variant);
+		before = ", ";
+		end = library != NULL ? "\n" : " (bench/peers)\n";
+	}
+	fputs(end, to);
 }
 
 static void table_notes(const struct bench_report *report, FILE *to)
@@ -205,18 +224,7 @@ static void table_notes(const struct bench_report *report, FILE *to)
 		has_default = has_default || report->results[i].is_default;
 	if (has_default)
 		fputs("\n* the back end that xpoll chooses here\n", to);
-	for (int i = 0; i < report->missing_len; i++) {
-		const struct bench_library *library = report->missing[i].library;
-
-		if (library != NULL)
-			fprintf(to, "%s was not measured: %s is not here (Debian: %s)\n",
-			        report->missing[i].variant, library->file,
-			        library->package);
-		else
-			fprintf(to, "%s was not measured: no program of that name in "
-			        "$XPOLL_BENCH_PEERS (bench/peers)\n",
-			        report->missing[i].variant);
-	}
+	table_missing(report, to);
 }
 
 void bench_report_table(const struct bench_report *report, FILE *to)

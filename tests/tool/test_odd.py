@@ -89,11 +89,6 @@ class Words(WatchTest):
             with self.subTest(words=words):
                 self.assertEqual(shell(f"{TOOL} help {words}").returncode, 2)
 
-    def test_back_end_that_there_is_not_is_named(self):
-        result = self.run_watch("--timer", "1ms", env=environment(XPOLL_BACKEND="nope"))
-        self.assertEqual(result.returncode, 1)
-        self.assertIn("XPOLL_BACKEND=nope", result.stderr)
-
 
 class Depth(WatchTest):
     def make_chain(self, name, levels):

@@ -126,6 +126,27 @@ class WatchOutput(WatchTest):
         watch.until("eof", fd=reader)
         self.check_end(watch)
 
+    def on_terminal(self, **more):
+        """A line of text, as a terminal gets it."""
+        ours, theirs = pty.openpty()
+        try:
+            watch = self.watch("--timer", "10ms", "--count", "1", json_lines=False, stdout=theirs,
+                               env=environment(**{"TERM": "xterm", "NO_COLOR": "", **more}))
+            self.assertEqual(watch.child.wait(LIMIT_S), 0)
+            return os.read(ours, 4096)
+        finally:
+            os.close(theirs)
+            os.close(ours)
+
+    def test_colours_are_for_terminals_whose_user_wants_them(self):
+        self.assertRegex(self.on_terminal(),
+                         rb"^\x1b\[2m[\d:.]+\x1b\[0m  timer +\x1b\[1m\w+ .*\x1b\[0m")
+        for settings in {"NO_COLOR": "1"}, {"TERM": "dumb"}:
+            with self.subTest(settings=settings):
+                line = self.on_terminal(**settings)
+                self.assertRegex(line, rb"^[\d:.]+  timer +\w+ ")
+                self.assertNotIn(b"\x1b", line)
+
     def test_quiet_prints_nothing(self):
         reader, writer = os.pipe()
         os.close(writer)

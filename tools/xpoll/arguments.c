@@ -45,6 +45,26 @@ void tool_warn(const struct tool_usage *usage, const char *format, ...)
 	va_end(arguments);
 }
 
+int tool_complain_no_queue(const struct tool_usage *usage)
+{
+	const char *wanted = getenv("XPOLL_BACKEND");
+	const char *names[16] = { NULL };
+	char list[256] = "";
+	size_t used = 0;
+	int error = errno;
+	int len = xpoll_backends(names, 16);
+
+	if (error != ENOTSUP || wanted == NULL) {
+		tool_warn(usage, "no queue can be opened: %s", strerror(error));
+		return TOOL_FAILED;
+	}
+	for (int i = 0; i < len && i < 16 && used < sizeof list; i++)
+		used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
+		                         i > 0 ? ", " : "", names[i]);
+	tool_warn(usage, "XPOLL_BACKEND: no back end \"%s\"; usable here: %s", wanted, list);
+	return TOOL_USAGE;
+}
+
 void tool_print_version(void)
 {
 	unsigned version = xpoll_version();

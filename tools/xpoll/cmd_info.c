@@ -2,6 +2,7 @@
  * xpoll info: what the library can do on this system, and why not more.
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,43 +11,6 @@
 
 #include "info.h"
 #include "tool.h"
-
-#define QUEUES_MAX 16
-
-/* One queue on each back end that is usable here. */
-struct info_queues {
-	const char *names[QUEUES_MAX];
-	struct xpoll *open[QUEUES_MAX];
-	int len;
-};
-
-struct info_feature {
-	const char *name;
-	int filter;
-	uint32_t fflags;
-};
-
-/* Filters, and below each the notes that not every back end knows. */
-static const struct info_feature features[] = {
-	{ "READ", XPOLL_FILT_READ, 0 },
-	{ "  LOWAT", XPOLL_FILT_READ, XPOLL_NOTE_LOWAT },
-	{ "  COUNT", XPOLL_FILT_READ, XPOLL_NOTE_COUNT },
-	{ "  SOERR", XPOLL_FILT_READ, XPOLL_NOTE_SOERR },
-	{ "  EXCLUSIVE", XPOLL_FILT_READ, XPOLL_NOTE_EXCLUSIVE },
-	{ "WRITE", XPOLL_FILT_WRITE, 0 },
-	{ "  LOWAT", XPOLL_FILT_WRITE, XPOLL_NOTE_LOWAT },
-	{ "  COUNT", XPOLL_FILT_WRITE, XPOLL_NOTE_COUNT },
-	{ "  SOERR", XPOLL_FILT_WRITE, XPOLL_NOTE_SOERR },
-	{ "EXCEPT", XPOLL_FILT_EXCEPT, 0 },
-	{ "EMPTY", XPOLL_FILT_EMPTY, 0 },
-	{ "USER", XPOLL_FILT_USER, 0 },
-	{ "TIMER", XPOLL_FILT_TIMER, 0 },
-	{ "SIGNAL", XPOLL_FILT_SIGNAL, 0 },
-	{ "PROC", XPOLL_FILT_PROC, XPOLL_NOTE_EXIT },
-	{ "  TRACK", XPOLL_FILT_PROC, XPOLL_NOTE_FORK | XPOLL_NOTE_TRACK },
-	{ "VNODE", XPOLL_FILT_VNODE, XPOLL_NOTE_WRITE },
-	{ "AIO", XPOLL_FILT_AIO, 0 },
-};
 
 static struct xpoll *info_open(const char *backend)
 {
@@ -58,20 +22,24 @@ static struct xpoll *info_open(const char *backend)
 	return xpoll_open(&options);
 }
 
-/* The name of the default back end goes to chosen; "" if there is none. */
-static void info_find_default(char *chosen, size_t size)
+/* A queue on each back end; or an exit code: none can be had, and it has been said. */
+static int info_open_all(const struct tool_usage *usage, struct info_queues *queues)
 {
 	struct xpoll *queue = xpoll_open(NULL);
 
-	if (queue == NULL) {
-		const char *wanted = getenv("XPOLL_BACKEND");
-
-		printf("\nNo queue can be opened%s%s: %s\n",
-		       wanted != NULL ? " with XPOLL_BACKEND=" : "",
-		       wanted != NULL ? wanted : "", strerror(errno));
-	}
-	snprintf(chosen, size, "%s", queue != NULL ? xpoll_backend(queue) : "");
+	if (queue == NULL && errno == ENOTSUP)
+		return tool_complain_no_queue(usage);
+	snprintf(queues->chosen, sizeof queues->chosen, "%s",
+	         queue != NULL ? xpoll_backend(queue) : "");
 	xpoll_destroy(queue);
+	queues->len = xpoll_backends(queues->names, INFO_QUEUES);
+	if (queues->len > INFO_QUEUES)
+		queues->len = INFO_QUEUES;
+	for (int i = 0; i < queues->len; i++) {
+		queues->open[i] = info_open(queues->names[i]);
+		queues->errors[i] = queues->open[i] == NULL ? errno : 0;
+	}
+	return TOOL_GO_ON;
 }
 
 /* Back ends that this version has somewhere, but not here. */
@@ -95,23 +63,16 @@ static void info_print_missing(const struct info_queues *queues)
 	}
 }
 
-static void info_print_backends(struct info_queues *queues)
+static void info_print_backends(const struct info_queues *queues)
 {
-	char chosen[32];
-
-	info_find_default(chosen, sizeof chosen);
 	printf("\nback ends, best first\n");
-	queues->len = xpoll_backends(queues->names, QUEUES_MAX);
-	if (queues->len > QUEUES_MAX)
-		queues->len = QUEUES_MAX;
-	for (int i = 0; i < queues->len; i++) {
-		queues->open[i] = info_open(queues->names[i]);
+	for (int i = 0; i < queues->len; i++)
 		if (queues->open[i] == NULL)
-			printf("  %-8s no: %s\n", queues->names[i], strerror(errno));
+			printf("  %-8s no: %s\n", queues->names[i], strerror(queues->errors[i]));
 		else
 			printf("  %-8s yes%s\n", queues->names[i],
-			       strcmp(queues->names[i], chosen) == 0 ? ", the default" : "");
-	}
+			       strcmp(queues->names[i], queues->chosen) == 0 ? ", the default"
+			       : "");
 	info_print_missing(queues);
 }
 
@@ -133,89 +94,71 @@ static void info_print_features(const struct info_queues *queues)
 	for (int i = 0; i < queues->len; i++)
 		printf(" %7s", queues->names[i]);
 	putchar('\n');
-	for (size_t i = 0; i < sizeof features / sizeof features[0]; i++) {
-		const struct info_feature *feature = &features[i];
+	for (const struct info_feature *it = info_features; it->name != NULL; it++) {
 		int usable = 0;
 
-		printf("  %-11s", feature->name);
+		printf("  %-11s", it->name);
 		for (int k = 0; k < queues->len; k++) {
-			int yes = queues->open[k] != NULL &&
-			          xpoll_supports(queues->open[k], feature->filter,
-			                         feature->fflags) == 1;
+			int yes = info_has(queues, k, it);
 
 			printf(" %7s", yes ? "yes" : "no");
 			usable += yes;
 		}
-		printf("%s\n", usable == 0 ? info_reason(feature->filter) : "");
+		printf("%s\n", usable == 0 ? info_reason(it->filter) : "");
 	}
 }
 
-/* The variable that names the only way to do it. */
-static void info_print_choice(int filter)
-{
-	const char *variable = filter == XPOLL_FILT_AIO ? "XPOLL_AIO"
-		: filter == XPOLL_FILT_PROC ? "XPOLL_PROC" : NULL;
-	const char *value = variable != NULL ? getenv(variable) : NULL;
+static const char *limits_head = "\nlimits\n";
 
-	if (value != NULL)
-		printf(" (%s is %s)", variable, *value != '\0' ? value : "empty");
+static void info_print_limit(const char *label, const char *name, const char *value)
+{
+	(void)name;
+	fputs(limits_head, stdout);
+	limits_head = "";
+	printf("  %-49s %s\n", label, value);
 }
 
-static void info_print_failure(int filter, int error)
+static void info_print_text(struct info_queues *queues)
 {
-	printf("no: %s", error == ENOTSUP ? "not supported here" : strerror(error));
-	info_print_met(filter, error);
-	if (error == ENOTSUP)
-		info_print_choice(filter);
-	putchar('\n');
-}
+	struct info_text text = { .used = 0 };
 
-static void info_print_sources(void)
-{
-	static const struct info_feature sources[] = {
-		{ "timers", XPOLL_FILT_TIMER, 0 },
-		{ "signals", XPOLL_FILT_SIGNAL, 0 },
-		{ "the end of processes", XPOLL_FILT_PROC, XPOLL_NOTE_EXIT },
-		{ "forks and execs", XPOLL_FILT_PROC,
-		  XPOLL_NOTE_FORK | XPOLL_NOTE_EXEC | XPOLL_NOTE_TRACK },
-		{ "files", XPOLL_FILT_VNODE, XPOLL_NOTE_WRITE },
-		{ "asynchronous I/O", XPOLL_FILT_AIO, 0 },
-	};
-
+	tool_print_version();
+	info_system(&text);
+	printf("on %s\n", text.text);
+	info_print_backends(queues);
+	info_print_features(queues);
+	info_close(queues);
 	printf("\nsources, and what one of them takes here\n");
-	for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
-		int error;
+	for (const struct info_feature *it = info_sources; it->name != NULL; it++) {
+		int works = info_source(it, &text);
 
-		printf("  %-21s ", sources[i].name);
-		error = info_try(sources[i].filter, sources[i].fflags);
-		if (error != 0)
-			info_print_failure(sources[i].filter, error);
+		printf("  %-21s %s%s\n", it->name, works ? "" : "no: ", text.text);
 	}
+	info_limits(info_print_limit);
 }
 
 static int cmd_info(int argc, char **argv)
 {
-	static const struct tool_usage usage = {
+	bool json = false;
+	const struct tool_option options[] = {
+		{ "--json", "", "one object, for programs", TOOL_FLAG, .value = &json },
+		{ .name = NULL },
+	};
+	const struct tool_usage usage = {
 		.name = "xpoll info",
-		.synopsis = "",
+		.synopsis = "[--json]",
 		.text = "Print the back ends that are usable here, which filters each of them can\n"
 		        "register, what other sources take, and the limits that matter.\n",
+		.options = options,
 	};
-	struct info_queues queues;
+	struct info_queues queues = { .len = 0 };
 	int result = tool_parse(&usage, argc, argv);
 
+	if (result == TOOL_GO_ON)
+		result = info_open_all(&usage, &queues);
 	if (result != TOOL_GO_ON)
 		return result;
-	memset(&queues, 0, sizeof queues);
-	tool_print_version();
-	info_print_system();
-	info_print_backends(&queues);
-	info_print_features(&queues);
-	for (int i = 0; i < queues.len; i++)
-		xpoll_destroy(queues.open[i]);
-	if (queues.len > 0)
-		info_print_sources();
-	info_print_limits();
+	(json ? info_print_json : info_print_text)(&queues);
 	return queues.len > 0 ? TOOL_OK : TOOL_FAILED;
 }
 

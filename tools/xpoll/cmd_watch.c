@@ -196,19 +196,22 @@ static int watch_run(struct watch *w, const struct watch_options *options)
 	return watch_exit_code(w);
 }
 
+/* On a terminal that knows colours, unless its user wants none (no-color.org). */
+static bool watch_in_colour(void)
+{
+	const char *none = getenv("NO_COLOR"), *terminal = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && (none == NULL || *none == '\0') && terminal != NULL &&
+	       strcmp(terminal, "dumb") != 0;
+}
+
 static int watch_start(struct watch *w, const struct watch_options *options)
 {
 	int result, stopped;
 
 	w->queue = xpoll_open(NULL);
-	if (w->queue == NULL) {
-		const char *wanted = getenv("XPOLL_BACKEND");
-
-		tool_warn(w->usage, "no queue can be opened%s%s: %s",
-		          wanted != NULL ? " with XPOLL_BACKEND=" : "",
-		          wanted != NULL ? wanted : "", strerror(errno));
-		return TOOL_FAILED;
-	}
+	if (w->queue == NULL)
+		return tool_complain_no_queue(w->usage);
 	watch_signals_open(w);
 	result = watch_run(w, options);
 	/* What we started ends with us. */
@@ -293,6 +296,7 @@ static int cmd_watch(int argc, char **argv)
 		.excluded = &options.excluded,
 		.deadline_ns = INT64_MAX,
 		.settle_ns = INT64_MAX,
+		.colour = watch_in_colour(),
 	};
 	struct tool_item *items = calloc(2 * (size_t)argc, sizeof *items);
 	int result;

@@ -116,7 +116,7 @@ static void objects_subtract(struct objects *many, const struct objects *few)
 	}
 }
 
-static void objects_print(const struct objects *objects)
+static void objects_say(const struct objects *objects, struct info_text *to)
 {
 	const char *comma = "";
 
@@ -129,12 +129,12 @@ static void objects_print(const struct objects *objects)
 			continue;
 		for (int k = i; k < objects->len; k++)
 			same += strcmp(objects->names[k], objects->names[i]) == 0;
-		printf("%s%s", comma, objects->names[i]);
+		info_say(to, "%s%s", comma, objects->names[i]);
 		if (same > 1)
-			printf(" x %d", same);
+			info_say(to, " x %d", same);
 		comma = ", ";
 	}
-	printf("%s\n", objects->len == 0 ? "nothing of the kernel" : "");
+	info_say(to, "%s", objects->len == 0 ? "nothing of the kernel" : "");
 }
 
 /* Why there is no ring; NULL: nobody knows. */
@@ -155,7 +155,7 @@ static const char *ring_refused(void)
 	return NULL;
 }
 
-static void print_aio(const struct objects *objects)
+static void say_aio(const struct objects *objects, struct info_text *to)
 {
 	const char *reason = ring_refused();
 	int i = 0;
@@ -163,10 +163,10 @@ static void print_aio(const struct objects *objects)
 	while (i < objects->len && strcmp(objects->names[i], "io_uring") != 0)
 		i++;
 	if (i < objects->len)
-		printf("by io_uring: ");
+		info_say(to, "by io_uring: ");
 	else if (objects->len > 0)
-		printf("by threads%s%s: ", reason != NULL ? ", " : "",
-		       reason != NULL ? reason : "");
+		info_say(to, "by threads%s%s: ", reason != NULL ? ", " : "",
+		         reason != NULL ? reason : "");
 }
 
 /*
@@ -192,7 +192,7 @@ static int try_aio(struct xpoll *queue, int fd, struct objects *after)
 	return event.data < 0 ? (int)-event.data : 0;
 }
 
-int info_try(int filter, uint32_t fflags)
+int info_try(int filter, uint32_t fflags, struct info_text *to)
 {
 	struct xpoll *queue = xpoll_open(NULL);
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -218,8 +218,8 @@ int info_try(int filter, uint32_t fflags)
 	if (error == 0) {
 		objects_subtract(&after, &before);
 		if (filter == XPOLL_FILT_AIO)
-			print_aio(&after);
-		objects_print(&after);
+			say_aio(&after, to);
+		objects_say(&after, to);
 	}
 	xpoll_destroy(queue);
 	if (fd >= 0)

@@ -11,12 +11,12 @@
 
 #include "info.h"
 
-void info_print_system(void)
+void info_system(struct info_text *to)
 {
 	struct utsname names;
 
 	if (uname(&names) == 0)
-		printf("on %s %s, %s\n", names.sysname, names.release, names.machine);
+		info_say(to, "%s %s, %s", names.sysname, names.release, names.machine);
 }
 
 /* A number that the system shows as a file; -1: it does not. */
@@ -33,65 +33,66 @@ static long info_read_number(const char *path)
 	return number;
 }
 
-void info_print_met(int filter, int error)
+void info_met(int filter, int error, struct info_text *to)
 {
 	long paranoid = info_read_number("/proc/sys/kernel/perf_event_paranoid");
 	long instances = info_read_number("/proc/sys/fs/inotify/max_user_instances");
 
 	if (filter == XPOLL_FILT_PROC && (error == EPERM || error == EACCES) && paranoid >= 0)
-		printf(" (kernel.perf_event_paranoid is %ld)", paranoid);
+		info_say(to, " (kernel.perf_event_paranoid is %ld)", paranoid);
 	if (filter == XPOLL_FILT_VNODE && error == EMFILE && instances >= 0)
-		printf(" (fs.inotify.max_user_instances is %ld)", instances);
+		info_say(to, " (fs.inotify.max_user_instances is %ld)", instances);
 }
 
-static void info_print_limit(const char *name, rlim_t value)
+/* Limits that the system shows as files. */
+static const struct {
+	const char *label, *path;
+} files[] = {
+	{ "descriptors, for root to raise (fs.nr_open)", "fs/nr_open" },
+	{ "descriptors of the whole system (fs.file-max)", "fs/file-max" },
+	{ "epoll watches of a user (max_user_watches)", "fs/epoll/max_user_watches" },
+	{ "inotify instances of a user (max_user_instances)", "fs/inotify/max_user_instances" },
+	{ "inotify watches of a user (max_user_watches)", "fs/inotify/max_user_watches" },
+	{ "inotify events in a queue (max_queued_events)", "fs/inotify/max_queued_events" },
+	{ "perf events: who may (kernel.perf_event_paranoid)", "kernel/perf_event_paranoid" },
+	{ "perf events: KiB of a user (perf_event_mlock_kb)", "kernel/perf_event_mlock_kb" },
+	{ "io_uring: 0 all may, 2 nobody (io_uring_disabled)", "kernel/io_uring_disabled" },
+	{ "pages in pipes of a user (pipe-user-pages-soft)", "fs/pipe-user-pages-soft" },
+};
+
+static const char *limit_text(rlim_t value, struct info_text *to)
 {
+	to->used = 0;
 	if (value == RLIM_INFINITY)
-		printf("  %-49s unlimited\n", name);
+		info_say(to, "unlimited");
 	else
-		printf("  %-49s %llu\n", name, (unsigned long long)value);
+		info_say(to, "%llu", (unsigned long long)value);
+	return to->text;
 }
 
-/* A limit that the system shows as a file; nothing where it does not. */
-static void info_print_file(const char *name, const char *path)
+void info_limits(void (*each)(const char *label, const char *name, const char *value))
 {
-	char line[64];
-	FILE *file = fopen(path, "r");
+	struct info_text text = { .used = 0 };
+	struct rlimit of;
+	char path[64], line[64];
 
-	if (file == NULL)
-		return;
-	if (fgets(line, sizeof line, file) != NULL)
-		printf("  %-49s %.*s\n", name, (int)strcspn(line, "\n"), line);
-	fclose(file);
-}
-
-void info_print_limits(void)
-{
-	struct rlimit files;
-
-	printf("\nlimits\n");
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-		info_print_limit("descriptors (RLIMIT_NOFILE, soft)", files.rlim_cur);
-		info_print_limit("descriptors (RLIMIT_NOFILE, hard)", files.rlim_max);
+	if (getrlimit(RLIMIT_NOFILE, &of) == 0) {
+		each("descriptors (RLIMIT_NOFILE, soft)", "RLIMIT_NOFILE/soft",
+		     limit_text(of.rlim_cur, &text));
+		each("descriptors (RLIMIT_NOFILE, hard)", "RLIMIT_NOFILE/hard",
+		     limit_text(of.rlim_max, &text));
 	}
-	info_print_file("descriptors, for root to raise (fs.nr_open)",
-	                "/proc/sys/fs/nr_open");
-	info_print_file("descriptors of the whole system (fs.file-max)",
-	                "/proc/sys/fs/file-max");
-	info_print_file("epoll watches of a user (max_user_watches)",
-	                "/proc/sys/fs/epoll/max_user_watches");
-	info_print_file("inotify instances of a user (max_user_instances)",
-	                "/proc/sys/fs/inotify/max_user_instances");
-	info_print_file("inotify watches of a user (max_user_watches)",
-	                "/proc/sys/fs/inotify/max_user_watches");
-	info_print_file("inotify events in a queue (max_queued_events)",
-	                "/proc/sys/fs/inotify/max_queued_events");
-	info_print_file("perf events: who may (kernel.perf_event_paranoid)",
-	                "/proc/sys/kernel/perf_event_paranoid");
-	info_print_file("perf events: KiB of a user (perf_event_mlock_kb)",
-	                "/proc/sys/kernel/perf_event_mlock_kb");
-	info_print_file("io_uring: 0 all may, 2 nobody (io_uring_disabled)",
-	                "/proc/sys/kernel/io_uring_disabled");
-	info_print_file("pages in pipes of a user (pipe-user-pages-soft)",
-	                "/proc/sys/fs/pipe-user-pages-soft");
+	for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+		FILE *file;
+
+		snprintf(path, sizeof path, "/proc/sys/%s", files[i].path);
+		file = fopen(path, "re");
+		if (file == NULL)
+			continue;
+		if (fgets(line, sizeof line, file) != NULL) {
+			line[strcspn(line, "\n")] = '\0';
+			each(files[i].label, files[i].path, line);
+		}
+		fclose(file);
+	}
 }

@@ -105,6 +105,21 @@ void tool_warn(const struct tool_usage *usage, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /*
+ * After xpoll_open(NULL) has failed: say why, and what XPOLL_BACKEND may be if that is
+ * the mistake.  Returns the exit code.
+ */
+int tool_complain_no_queue(const struct tool_usage *usage);
+
+/* Text as a string of JSON, pure ASCII: a byte that is not UTF-8 becomes \udcNN. */
+void tool_print_json(const char *text);
+
+/*
+ * The length of the UTF-8 sequence at text, and its code point; 0 if it is
+ * none.  Overlong forms and surrogates are none.
+ */
+int tool_decode(const unsigned char *text, unsigned *code);
+
+/*
  * A time as people write it, "500ms" "2s" "1.5m" "3": nanoseconds.  False if it
  * is none, or not from min to max seconds.
  */

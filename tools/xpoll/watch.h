@@ -43,6 +43,7 @@ struct watch {
 
 	/* As asked for. */
 	bool json, quiet, recursive;
+	bool colour; /* of text, on a terminal */
 	int count;       /* lines to end after; 0: any number */
 	uint32_t notes;  /* XPOLL_NOTE_... of files that are of interest */
 	uint32_t names;  /* WATCH_CREATE ... that are of interest */

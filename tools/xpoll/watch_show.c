@@ -60,28 +60,6 @@ void watch_about_number(struct watch_record *record, const char *before,
 	add_part(record, part);
 }
 
-/*
- * The length of the UTF-8 sequence at text, and its code point; 0 if it is
- * none.  Overlong forms and surrogates are none.
- */
-static int decode(const unsigned char *text, unsigned *code)
-{
-	static const unsigned least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	int len = text[0] < 0x80 ? 1 : text[0] < 0xc2 ? 0 : text[0] < 0xe0 ? 2
-	          : text[0] < 0xf0 ? 3 : text[0] < 0xf5 ? 4 : 0;
-
-	*code = len > 1 ? text[0] & (0x7fu >> len) : text[0];
-	for (int i = 1; i < len; i++) {
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-		*code = *code << 6 | (text[i] & 0x3fu);
-	}
-	if (len > 1 && (*code < least[len] || *code > 0x10ffff ||
-	                (*code >= 0xd800 && *code <= 0xdfff)))
-		return 0;
-	return len;
-}
-
 static void print_text(const char *text, int brief)
 {
 	const unsigned char *at = (const unsigned char *)text;
@@ -89,7 +67,7 @@ static void print_text(const char *text, int brief)
 
 	while (at < end) {
 		unsigned code;
-		int len = decode(at, &code);
+		int len = tool_decode(at, &code);
 
 		if (len == 0 || code < 0x20 || (code >= 0x7f && code < 0xa0)) {
 			printf("\\x%02x", *at++);
@@ -100,32 +78,9 @@ static void print_text(const char *text, int brief)
 	}
 }
 
-static void print_json(const char *text)
-{
-	const unsigned char *at = (const unsigned char *)text;
-
-	putchar('"');
-	while (*at != '\0') {
-		unsigned code;
-		int len = decode(at, &code);
-
-		if (len == 0)
-			printf("\\udc%02x", *at++);
-		else if (code == '"' || code == '\\')
-			printf("\\%c", (int)code);
-		else if (code >= 0x20 && code < 0x7f)
-			putchar((int)code);
-		else if (code < 0x10000)
-			printf("\\u%04x", code);
-		else
-			printf("\\u%04x\\u%04x", 0xd7c0 + (code >> 10),
-			       0xdc00 + (code & 0x3ff));
-		at += len;
-	}
-	putchar('"');
-}
-
-static void show_text(const struct watch_record *record, const struct timespec *now)
+/* SGR of ECMA-48, where lines go to a terminal: the time is dim, what happened bold. */
+static void show_text(const struct watch *w, const struct watch_record *record,
+                      const struct timespec *now)
 {
 	char words[128] = "";
 	size_t used = 0;
@@ -141,8 +96,10 @@ static void show_text(const struct watch_record *record, const struct timespec *
 			                         " %lld", (long long)it->number);
 	}
 	localtime_r(&now->tv_sec, &local);
-	printf("%02d:%02d:%02d.%03ld  %-7s  %-14s  ", local.tm_hour, local.tm_min,
-	       local.tm_sec, now->tv_nsec / 1000000, record->source, words);
+	printf("%s%02d:%02d:%02d.%03ld%s  %-7s  %s%-14s%s  ", w->colour ? "\033[2m" : "",
+	       local.tm_hour, local.tm_min, local.tm_sec, now->tv_nsec / 1000000,
+	       w->colour ? "\033[0m" : "", record->source, w->colour ? "\033[1m" : "", words,
+	       w->colour ? "\033[0m" : "");
 	for (int i = 0; i < record->parts_len; i++) {
 		const struct watch_part *part = &record->parts[i];
 
@@ -171,7 +128,7 @@ static void show_json(const struct watch_record *record, const struct timespec *
 
 		printf(",\"%s\":", part->key);
 		if (part->text != NULL)
-			print_json(part->text);
+			tool_print_json(part->text);
 		else
 			printf("%lld", (long long)part->number);
 	}
@@ -186,8 +143,10 @@ void watch_show(struct watch *w, const struct watch_record *record)
 	if (record->words_len == 0 || (w->count > 0 && w->shown >= w->count))
 		return;
 	clock_gettime(CLOCK_REALTIME, &now);
-	if (!w->quiet)
-		(w->json ? show_json : show_text)(record, &now);
+	if (!w->quiet && w->json)
+		show_json(record, &now);
+	else if (!w->quiet)
+		show_text(w, record, &now);
 	w->shown++;
 	watch_run_note(w);
 	w->broken = !tool_flush();

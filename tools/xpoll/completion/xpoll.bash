@@ -94,7 +94,7 @@ _xpoll() {
 			COMPREPLY=($(compgen -W '--poll --stats -h --help --version' -- "$cur"))
 		fi
 		;;
-	info) COMPREPLY=($(compgen -W '-h --help --version' -- "$cur")) ;;
+	info) COMPREPLY=($(compgen -W '--json -h --help --version' -- "$cur")) ;;
 	help) COMPREPLY=($(compgen -W 'info watch bench run' -- "$cur")) ;;
 	esac
 }

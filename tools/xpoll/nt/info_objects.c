@@ -61,7 +61,7 @@ static uint64_t ident_of(int filter, HANDLE file)
 	return filter == XPOLL_FILT_VNODE ? (uint64_t)(uintptr_t)file : 1;
 }
 
-int info_try(int filter, uint32_t fflags)
+int info_try(int filter, uint32_t fflags, struct info_text *to)
 {
 	struct xpoll *queue = xpoll_open(NULL);
 	HANDLE file = file_open();
@@ -76,7 +76,7 @@ int info_try(int filter, uint32_t fflags)
 	else if (error == 0)
 		error = xpoll_event(queue, &change, 1, NULL, 0, 0) < 0 ? errno : 0;
 	if (error == 0)
-		printf("handles: %d\n", handles_count() - before);
+		info_say(to, "handles: %d", handles_count() - before);
 	xpoll_destroy(queue);
 	if (file != INVALID_HANDLE_VALUE)
 		CloseHandle(file);

@@ -1,24 +1,23 @@
 /*
  * xpoll info: the system.  It has no limits that matter.
  */
-#include <stdio.h>
-
 #include "bench.h"
 #include "info.h"
 
-void info_print_system(void)
+void info_system(struct info_text *to)
 {
 	struct bench_machine machine;
 
 	bench_machine_get(&machine);
-	printf("on %s\n", machine.kernel);
+	info_say(to, "%s", machine.kernel);
 }
 
-void info_print_met(int filter, int error)
+void info_met(int filter, int error, struct info_text *to)
 {
-	(void)filter, (void)error;
+	(void)filter, (void)error, (void)to;
 }
 
-void info_print_limits(void)
+void info_limits(void (*each)(const char *label, const char *name, const char *value))
 {
+	(void)each;
 }
