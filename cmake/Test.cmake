@@ -20,6 +20,13 @@ function(xpoll_add_test)
     list(PREPEND arg_COMMAND ${XPOLL_TEST_WRAPPER} $<TARGET_FILE:${program}>)
   endif()
   math(EXPR limit "${arg_TIMEOUT} * ${XPOLL_TIMEOUT_FACTOR}")
+  # For tests/runner, which needs neither CTest nor a shell.
+  if(TARGET ${program})
+    list(JOIN arg_ENVIRONMENT " " line)
+    set(line "${arg_NAME} ${limit} ${line} ${arg_COMMAND}")
+    list(JOIN line " " line)
+    set_property(GLOBAL APPEND_STRING PROPERTY XPOLL_TEST_LIST "${line}\n")
+  endif()
 
   add_test(NAME ${arg_NAME} COMMAND ${arg_COMMAND})
   set_tests_properties(${arg_NAME} PROPERTIES TIMEOUT ${limit} SKIP_RETURN_CODE 77)

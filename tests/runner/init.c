@@ -1,0 +1,100 @@
+/*
+ * init: what the first process of a system has to make before a test can run.
+ * Only where the kernel has not done so.
+ */
+#include "runner.h"
+
+#include <fcntl.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/param.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#ifndef RB_POWEROFF
+#define RB_POWEROFF (RB_POWERDOWN | RB_HALT) /* OpenBSD, NetBSD */
+#endif
+
+static void init_console(void)
+{
+	int fd = open("/dev/console", O_RDWR);
+
+	for (int number = 0; fd >= 0 && number < 3; number++)
+		if (fd != number)
+			(void)dup2(fd, number);
+	if (fd > 2)
+		close(fd);
+}
+
+/* 127.0.0.1, which a start script would give to lo0. */
+static void init_loopback(void)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	struct ifaliasreq alias = {.ifra_name = "lo0"};
+	struct ifreq flags = {.ifr_name = "lo0"};
+	struct sockaddr_in *address = (void *)&alias.ifra_addr;
+	struct sockaddr_in *mask = (void *)&alias.ifra_mask;
+
+	address->sin_len = mask->sin_len = sizeof *address;
+	address->sin_family = mask->sin_family = AF_INET;
+	address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	mask->sin_addr.s_addr = htonl(0xff000000);
+	if (fd < 0 || ioctl(fd, SIOCAIFADDR, &alias) < 0)
+		perror("runner: lo0");
+	if (ioctl(fd, SIOCGIFFLAGS, &flags) == 0) {
+		flags.ifr_flags |= IFF_UP;
+		(void)ioctl(fd, SIOCSIFFLAGS, &flags);
+	}
+	close(fd);
+}
+
+/* The kernel has mounted it to be read only, which a start script changes. */
+static void init_root(void)
+{
+#ifdef __FreeBSD__
+	struct statfs root;
+	char names[4][8] = {"fstype", "fspath", "from", "noro"}, path[] = "/", none[] = "";
+	void *pairs_of[] = {names[0], root.f_fstypename, names[1], path,
+	                    names[2], root.f_mntfromname, names[3], none};
+	struct iovec pairs[8];
+
+	if (statfs("/", &root) < 0 || !(root.f_flags & MNT_RDONLY))
+		return;
+	for (int i = 0; i < 8; i++)
+		pairs[i] = (struct iovec){pairs_of[i], strlen(pairs_of[i]) + 1};
+	if (nmount(pairs, 8, MNT_UPDATE) < 0)
+		perror("runner: /");
+#endif
+}
+
+void init_begin(void)
+{
+	init_console();
+	init_root();
+	init_loopback();
+	(void)mkdir("/tmp", 01777);
+	(void)setenv("TMPDIR", "/tmp", 1);
+	(void)setenv("PATH", "/bin:/sbin:/usr/bin:/usr/sbin", 1);
+}
+
+void init_end(void)
+{
+	(void)fflush(NULL);
+	sync();
+#ifdef __NetBSD__
+	(void)reboot(RB_POWEROFF, NULL);
+#else
+	(void)reboot(RB_POWEROFF);
+#endif
+	perror("runner: reboot");
+	for (;;)
+		pause();
+}
