@@ -231,7 +231,7 @@ void bench_progress_show(double fraction, int64_t start_ns, const char *doing);
 void bench_progress_clear(void);
 
 /*
- * program.c: a rival that is a program, asked to work; bench/peers says how.  It is
+ * program.c: a rival that is a program, asked to work; peers/build.sh says how.  It is
  * started when it is measured first and stays until the end, so that it need not
  * warm up again in each round; while nobody asks it only sleeps.
  */

@@ -82,7 +82,7 @@ def serve_once(command, connections, writes):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with subprocess.Popen([*command, "--port", "0"], stdout=subprocess.PIPE, text=True) as server:
         port = re.search(r"port (\d+)", server.stdout.readline()).group(1)
-        client = subprocess.Popen([BUILD / "bin" / "xpoll_java_client", port, str(connections),
+        client = subprocess.Popen([BUILD / "bin" / "xpoll_java", "client", port, str(connections),
                                    str(writes)])
         report = [pairs(line) for line in server.stdout if line.startswith("server=")]
         server.wait(timeout=300)
@@ -166,7 +166,7 @@ def costs(java, jar, rounds):
     """Nanoseconds of processor time for each call, from C and from Java, in turns."""
     samples = {}
     for _ in range(rounds):
-        for side, command in (("c", [BUILD / "bin" / "xpoll_java_costs"]),
+        for side, command in (("c", [BUILD / "bin" / "xpoll_java", "costs"]),
                               ("java", [java, *FLAGS, "-jar", jar, "CallCosts"])):
             for row in run_lines(command, "call"):
                 samples.setdefault(row["call"], {}).setdefault(side, []).append(row["ns"])

@@ -119,7 +119,7 @@ def check_examples():
 def markdown():
     yield from sorted(ROOT.glob("*.md"))
     yield from sorted((ROOT / "docs").rglob("*.md"))
-    for folder in "examples", "java", "python", "bench/peers":
+    for folder in "examples", "java", "python":
         yield ROOT / folder / "README.md"
 
 

@@ -169,7 +169,7 @@ def markdown_files():
     yield from sorted(ROOT.glob("*.md"))
     yield from sorted((ROOT / "docs").rglob("*.md"))
     for folder in ("examples", "java", "python", "rust/xpoll", "rust/xpoll-sys", "rust/polling",
-                   "bench/peers", "packaging"):
+                   "packaging"):
         yield ROOT / folder / "README.md"
 
 

@@ -1,7 +1,19 @@
 #!/bin/sh
-# Build the peers that are programs into FOLDER, as far as there are compilers.
+# Build the rivals that are programs into FOLDER, as far as there are compilers.
 #
 #   bench/peers/build.sh FOLDER
+#
+# What `xpoll bench` cannot load as a library runs as a process of its own: Rust's mio
+# and polling, the crate xpoll beside them (xpoll-rust), and Java's Selector (nio).
+# It looks for them in the folder that XPOLL_BENCH_PEERS names, and names those that
+# are missing.  ./dev bench does both.
+#
+#   NAME looptest N   one token goes round N pipes, as in `xpoll bench looptest`
+#   NAME serve N      K of N pipes get a byte and are read, as in `xpoll bench active`
+#
+# makes the pipes, writes "ready" and a newline, then does what each line of its input
+# asks for, "K COUNT": COUNT reads, with K active pipes; and answers "done".  It ends
+# with its input.  Who asks measures, by the processor time of the process.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1" || exit 1
@@ -10,8 +22,9 @@ folder=$(cd "$1" && pwd)
 if command -v cargo >/dev/null; then
 	if cargo build --quiet --release --manifest-path "$here/rust/Cargo.toml" \
 		--target-dir "$folder/rust" 2>"$folder/cargo.log"; then
-		cp "$folder/rust/release/mio" "$folder/rust/release/polling" \
-			"$folder/rust/release/xpoll-rust" "$folder"
+		for name in mio polling xpoll-rust; do
+			cp "$folder/rust/release/peers" "$folder/$name"
+		done
 	else
 		echo "peers: cargo failed; $folder/cargo.log says why" >&2
 	fi
@@ -20,7 +33,7 @@ else
 fi
 
 if command -v javac >/dev/null; then
-	if javac -d "$folder/java" "$here/java/Nio.java" 2>"$folder/javac.log"; then
+	if javac -d "$folder/java" "$here/Nio.java" 2>"$folder/javac.log"; then
 		printf '#!/bin/sh\nexec java -XX:+UseSerialGC -cp "%s/java" Nio "$@"\n' "$folder" \
 			>"$folder/nio"
 		chmod +x "$folder/nio"

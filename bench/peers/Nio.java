@@ -6,7 +6,7 @@ import java.nio.channels.Pipe;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 
-/** Java's own Selector; see ../README.md. */
+/** Java's own Selector; see build.sh. */
 final class Nio {
     private final Selector selector = Selector.open();
     private final Pipe[] pipes;
