@@ -1,4 +1,7 @@
-"""The figures: for each one of the sources its shape, and ours beside it."""
+"""The pictures: small panels, one colour for each contender, beside what the sources say.
+
+Each is an SVG of its own, whose text takes the colour of a light or a dark page by itself.
+"""
 
 import os
 
@@ -10,216 +13,252 @@ import matplotlib.pyplot as plt  # noqa: E402
 import sources  # noqa: E402
 
 COLORS = {
-    "xpoll-epoll": "#0b6e4f", "xpoll-poll": "#7fb069", "xpoll-select": "#b5cf9a",
-    "four-calls": "#4a7fb5", "raw-epoll": "#1d4e89", "raw-poll": "#c1292e", "raw-select": "#e57f84",
-    "libev": "#8d6a9f", "libevent": "#b08968", "libuv": "#e6b800", "limit": "#555555",
-    "drop-in": "#0b6e4f", "mio": "#8c564b", "polling": "#e377c2", "nio": "#17becf",
-    "xpoll-rust": "#2ca02c",
-    "kqueue": "#1d4e89", "epoll": "#1d4e89", "poll": "#c1292e", "select": "#c1292e",
+    "xpoll-epoll": "#1a9850", "xpoll-poll": "#91cf60", "xpoll-select": "#c2e699",
+    "xpoll-rust": "#5ab4ac", "drop-in": "#00b3b3", "kevent": "#00b3b3",
+    "raw-epoll": "#3182bd", "four-calls": "#9ecae1", "raw-poll": "#de2d26",
+    "raw-select": "#fc9272", "ideal": "#b9a3d0", "limit": "#969696",
+    "libev": "#8856a7", "libevent": "#b08968", "libuv": "#e6b800", "mio": "#8c564b",
+    "polling": "#e377c2", "nio": "#d95f0e", "kqueue": "#4a5fc1",
+    "a thread each": "#b08968", "a virtual thread each": "#e6b800",
 }
-MARKERS = "osD^v<>pXh*"
+# What the sources call theirs, and servers by the way they wait.
+SAME = {"epoll": "raw-epoll", "poll": "raw-poll", "select": "raw-select",
+        "registering with kqueue": "kqueue", "nginx-epoll": "raw-epoll",
+        "nginx-poll": "raw-poll", "nginx-poll+drop-in": "drop-in",
+        "add": "kqueue", "delete": "kqueue", "enable": "kqueue", "disable": "kqueue"}
+INK = "#012345"  # stands for the colour of the page's text
+STYLE = ("<style>svg{color:#24292f}@media(prefers-color-scheme:dark){svg{color:#d0d7de}}"
+         "</style>")
 plt.rcParams.update({
-    "font.size": 10, "axes.grid": True, "grid.alpha": 0.3, "axes.spines.top": False,
-    "axes.spines.right": False, "legend.frameon": False, "legend.fontsize": 9,
+    "font.size": 10, "axes.grid": True, "grid.alpha": 0.25, "axes.spines.top": False,
+    "axes.spines.right": False, "legend.frameon": False, "legend.fontsize": 8,
     "figure.constrained_layout.use": True, "svg.fonttype": "none", "svg.hashsalt": "xpoll",
+    "axes.titlesize": 10, "axes.axisbelow": True, "savefig.transparent": True, "grid.color": INK,
+    **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "axes.titlecolor",
+                     "xtick.color", "ytick.color"), INK),
 })
 
 
-def color_of(name, index):
-    if name.startswith("hello-") or name.startswith("nginx-"):
-        name = ("xpoll-" if name.startswith("hello-") else "raw-") + name.split("-")[1]
-    return COLORS.get(name, f"C{index % 10}")
+def contender(line):
+    """Whose line this is: "xpoll-epoll: add" is xpoll-epoll's."""
+    if line.startswith(("Poller", "xpoll-oneshot", "xpoll-descriptors", "xpoll-channels")):
+        return "xpoll-epoll"  # as Java calls it
+    if line.startswith(("java.nio", "nio-")):
+        return "nio"
+    name = line.split(":")[0].split(",")[0]
+    if name.startswith("hello-"):
+        name = "xpoll-" + name.split("-")[1]
+    return SAME.get(name, name)
+
+
+def color(line):
+    return COLORS.get(contender(line), "#969696")
+
+
+def short(value):
+    for unit, size in ("M", 1e6), ("k", 1e4):
+        if value >= size:
+            return f"{value / (1e6 if unit == 'M' else 1e3):.3g} {unit}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def draw_bars(axes, bars, title, xlabel):
+    """Horizontal, linear, the first on top, each with its number."""
+    names, values = list(bars), list(bars.values())
+    drawn = axes.barh(range(len(bars)), values, color=[color(name) for name in names])
+    axes.bar_label(drawn, [short(value) for value in values], padding=3, fontsize=8)
+    axes.set_yticks(range(len(bars)), names)
+    axes.invert_yaxis()
+    axes.margins(x=0.14)
+    axes.grid(axis="y", visible=False)
+    axes.xaxis.set_major_locator(plt.MaxNLocator(4))
+    axes.xaxis.set_major_formatter(lambda value, _: short(value) if value else "0")
+    axes.set(title=title, xlabel=xlabel)
+
+
+def draw_lines(axes, lines, **labels):
+    """Lines of one contender differ in their dashes and marks."""
+    seen = {}
+    for name, points in lines.items():
+        nth = seen[contender(name)] = seen.get(contender(name), -1) + 1
+        axes.plot(*zip(*points), label=name, color=color(name), markersize=3.5,
+                  linestyle=("-", "--", ":", "-.", (0, (1, 3)))[nth % 5],
+                  marker="osD^v"[nth % 5] if len(points) < 11 else None)
+    axes.set(**labels)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncol=2)
 
 
 class Plotter:
-    """Writes NAME.svg and NAME.png; remembers what there is."""
+    """Writes NAME.svg into a folder; remembers which there are."""
 
     def __init__(self, results, folder):
         self.results, self.folder, self.made = results, folder, []
 
-    def save(self, figure, name):
-        for kind in "svg", "png":
-            figure.savefig(os.path.join(self.folder, f"{name}.{kind}"), dpi=110,
-                           metadata={"Date": None} if kind == "svg" else None)
+    def save(self, name, draw, size=(4.8, 3.6), panels=1):
+        figure, axes = plt.subplots(1, panels, figsize=size, squeeze=False)
+        draw(*axes[0])
+        path = os.path.join(self.folder, f"{name}.svg")
+        figure.savefig(path, metadata={"Date": None})
         plt.close(figure)
+        with open(path, encoding="utf-8") as file:
+            text = file.read().replace(INK, "currentColor")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text.replace("<defs>", STYLE + "<defs>", 1))
         self.made.append(name)
 
-    def beside_sketch(self, name, lines, ylabel, xlabel=None):
-        """The source's shape on the left, our lines on the right."""
+    def bars(self, name, bars, title, xlabel):
+        bars = {key: value for key, value in bars.items() if value}
+        if bars:
+            self.save(name, lambda axes: draw_bars(axes, bars, title, xlabel),
+                      (4.8, 1.1 + 0.24 * len(bars)))
+
+    def lines(self, name, lines, **labels):
         lines = {key: points for key, points in lines.items() if points}
-        if not lines:
-            return
-        title, sketch_x, sketch_y, sketch, _ = sources.SKETCHES[name]
-        figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), width_ratios=[2, 3])
-        for i, (key, values) in enumerate(sketch.items()):
-            left.plot(range(11), values, label=key, linewidth=2, linestyle=("-", "--", ":")[i % 3],
-                      color=f"C{i}")
-        left.set(title="the original (a sketch of its text)", xlabel=sketch_x, ylabel=sketch_y,
-                 xticks=[], yticks=[], ylim=(0, None))
-        left.legend(loc="upper left" if name != "figure-15" else "best")
-        self.draw_lines(right, lines)
-        right.set(title="measured here", xlabel=xlabel or sketch_x, ylabel=ylabel,
-                  ylim=(0, None))
-        figure.suptitle(title, fontweight="bold")
-        self.save(figure, name)
+        if lines:
+            height = 3.1 + 0.19 * ((len(lines) + 1) // 2)
+            self.save(name, lambda axes: draw_lines(axes, lines, **labels), (4.8, height))
+        return bool(lines)
 
-    @staticmethod
-    def draw_lines(axes, lines):
-        for i, (key, points) in enumerate(lines.items()):
-            axes.plot(*zip(*points), label=key, marker=MARKERS[i % len(MARKERS)], markersize=4,
-                      color=color_of(key, i))
-        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-
-    def bars(self, name, title, groups, ylabel, log=False):
-        """groups: {group: {bar: value}}, a panel each."""
-        groups = {key: {bar: value for bar, value in bars.items() if value}
-                  for key, bars in groups.items()}
-        groups = {key: bars for key, bars in groups.items() if bars}
-        if not groups:
-            return
-        figure, panels = plt.subplots(1, len(groups), figsize=(max(4.2 * len(groups), 6), 4.4),
-                                      squeeze=False, sharey=log,
-                                      width_ratios=[len(bars) + 2 for bars in groups.values()])
-        for axes, (key, bars) in zip(panels[0], groups.items()):
-            axes.bar(range(len(bars)), list(bars.values()), width=0.75,
-                     color=[color_of(bar, i) for i, bar in enumerate(bars)])
-            axes.set_xticks(range(len(bars)), list(bars), rotation=60, ha="right")
-            axes.set_title(key, fontsize=10)
-            axes.grid(axis="x", visible=False)
-            if log:
-                axes.set_yscale("log")
-        panels[0][0].set_ylabel(ylabel)
-        figure.suptitle(title, fontweight="bold")
-        self.save(figure, name)
-
-    # --- each figure ------------------------------------------------------------
-
-    def readme(self):
-        groups = {}
-        for title, table in sources.README_TABLES.items():
-            groups[title.replace(": ", ":\n")] = {
-                f"{name}, n={n}": rate / 2 for name, rates in table.items()
-                for n, rate in rates.items()}
-        self.bars("readme", "The READMEs of the original: reads per second "
-                  "(its reads/sec count two for each)", groups, "reads/s", log=True)
-        groups = {}
-        for n in self.results.sizes("looptest"):
-            name = f"looptest-{n}"
-            groups[f"measured here, n = {n}"] = {
-                variant: self.results.number(name, variant, "reads_per_second")
+    def rates(self, name, phase=None):
+        return {variant: self.results.rate(name, variant, phase)
                 for variant in self.results.variants(name)}
-        self.bars("looptest", "looptest: reads per second", groups, "reads/s", log=True)
 
-    def costs(self):
+    # --- each picture -------------------------------------------------------------
+
+    def looptest(self):
+        sizes = self.results.sizes("looptest")
+        found = [(n, self.rates(f"looptest-{n}")) for n in sizes]
+        for n, bars in found:
+            self.bars(f"looptest-{n}", bars, f"n = {n:,} pipes", "reads/s: more is better")
+        if found:
+            def draw(*panels):
+                for axes, (n, bars) in zip(panels, found):
+                    draw_bars(axes, bars, f"{n:,} pipes", "reads/s: more is better")
+            self.save("looptest", draw, (3.6 * len(found), 3.9), len(found))
+        for system, table in sources.README_TABLES.items():
+            self.bars("readme-" + system.split(",")[0].split(":")[0].lower().replace(" ", "-"),
+                      {f"{name}, n = {n}": rate / 2 for name, rates in table.items()
+                       for n, rate in rates.items()}, system, "reads/s")
+
+    def drop_in(self):
+        get = self.results.series
+        self.lines("drop-in", {
+            variant: get("drop-in", variant, lambda ns, _: ns / 100)
+            for variant in ("raw-poll", "drop-in", "ideal", "raw-epoll", "limit")},
+            xscale="log", yscale="log", xlabel="pipes, 10 of them active",
+            ylabel="µs for a round of 10 reads")
+
+    def figure(self, name, lines, **labels):
+        """What is measured here, and a sketch of what the source says."""
+        if self.lines(name, lines, ylim=(0, None), title="measured here", **labels):
+            _, sketch_x, sketch_y, sketch, _ = sources.SKETCHES[name]
+            self.lines(name + "-source", {key: list(enumerate(values))
+                                          for key, values in sketch.items()},
+                       title="the original: a sketch of its text", xlabel=sketch_x,
+                       ylabel=sketch_y, xticks=[], yticks=[], ylim=(0, None))
+
+    def paper(self):
         def total(ns, n):
             return ns * n / 1000
 
         def call(ns, _):
             return ns / 1000
 
-        get = self.results.series
-        self.beside_sketch("figure-10", {
-            "xpoll-epoll: register all": get("costs", "xpoll-epoll", total, "add"),
-            "raw-epoll: register all": get("costs", "raw-epoll", total, "add"),
-            "raw-poll: one call": get("costs", "raw-poll", call, "wait, none"),
-            "raw-select: one call": get("costs", "raw-select", call, "wait, none"),
-            "xpoll-epoll: one call, registered": get("costs", "xpoll-epoll", call, "wait, none"),
-        }, "µs", xlabel="sockets")
-        self.beside_sketch("figure-11", {
-            variant: get("costs", variant, call, "wait, all")
-            for variant in ("raw-poll", "raw-select", "xpoll-poll", "raw-epoll", "xpoll-epoll")
-        }, "µs until all are returned", xlabel="sockets")
-        self.beside_sketch("figure-13", {
-            f"xpoll-epoll: {phase}": get("costs", "xpoll-epoll", total, phase)
-            for phase in ("add", "delete", "1st disable", "disable", "enable")} | {
-            f"raw-epoll: {phase}": get("costs", "raw-epoll", total, phase)
-            for phase in ("add", "delete", "enable")}, "µs for all", xlabel="sockets")
-        self.accumulated()
+        def costs(variant, value, phase):
+            return self.results.series("costs", variant, value, phase)
+
+        self.figure("figure-10", {
+            "xpoll-epoll: register all": costs("xpoll-epoll", total, "add"),
+            "xpoll-epoll: one call, registered": costs("xpoll-epoll", call, "wait, none"),
+            "raw-epoll: register all": costs("raw-epoll", total, "add"),
+            "raw-poll: one call": costs("raw-poll", call, "wait, none"),
+            "raw-select: one call": costs("raw-select", call, "wait, none"),
+        }, xlabel="sockets", ylabel="µs")
+        self.figure("figure-11", {
+            variant: costs(variant, call, "wait, all")
+            for variant in ("xpoll-epoll", "raw-epoll", "raw-poll", "raw-select")
+        }, xlabel="sockets", ylabel="µs until all are returned")
+        self.figure("figure-12", self.accumulated(), xlabel="times a socket is checked",
+                    ylabel="µs for each of 100 sockets")
+        self.figure("figure-13", {
+            f"{variant}: {phase}": costs(variant, total, phase)
+            for variant, phases in (("xpoll-epoll", ("add", "delete", "enable", "disable")),
+                                    ("raw-epoll", ("add", "delete", "enable")))
+            for phase in phases}, xlabel="sockets", ylabel="µs for all")
 
     def accumulated(self):
-        def per_socket(variant, phase, wait):
+        def each(variant, phase, sockets=1):
             ns = self.results.number("costs-100", variant, "ns_per_", phase)
-            return None if ns is None else ns / 1000 / (100 if wait else 1)
+            return None if ns is None else ns / 1000 / sockets
 
         times, lines = range(0, 21, 2), {}
-        poll = per_socket("raw-poll", "wait, none", True)
+        poll = each("raw-poll", "wait, none", 100)
         if poll is not None:
             lines["raw-poll"] = [(x, poll * x) for x in times]
-        for phase, what in ("wait, all", "always active"), ("wait, none", "never active"):
-            for variant in "raw-epoll", "xpoll-epoll":
-                add, wait = per_socket(variant, "add", False), per_socket(variant, phase, True)
+        for variant in "raw-epoll", "xpoll-epoll":
+            for phase, what in ("wait, all", "always active"), ("wait, none", "never active"):
+                add, wait = each(variant, "add"), each(variant, phase, 100)
                 if add is not None and wait is not None:
                     lines[f"{variant}, {what}"] = [(x, add + wait * x) for x in times]
-        self.beside_sketch("figure-12", lines, "µs for each of 100 sockets")
+        return lines
 
     def web(self):
-        get = self.results.servers
-        wanted = ["hello-epoll-level", "hello-poll-level", "hello-select-level", "nginx-epoll",
-                  "nginx-poll", "nginx-poll+drop-in"]
+        wanted = ("hello-epoll-level", "hello-poll-level", "hello-select-level", "nginx-epoll",
+                  "nginx-poll", "nginx-poll+drop-in")
 
-        def some(key, value=lambda y: y):
-            lines = get(key)
-            return {name: [(x, value(y)) for x, y in lines[name]]
-                    for name in wanted if name in lines}
+        def of(key, value=lambda y: y):
+            found = self.results.servers(key)
+            return {name: [(x, value(y)) for x, y in found[name]]
+                    for name in wanted if name in found}
 
-        self.beside_sketch("figure-14", some("kernel_us"), "µs of kernel CPU time per request")
-        self.beside_sketch("figure-15", some("busy_percent", lambda y: 100 - y),
-                           "% of a processor idle at 500 requests/s")
-        self.beside_sketch("figure-16", some("reply_ms"), "ms until the reply, 500 requests/s")
-        rates = get("requests_per_second")
-        if rates:
-            figure, axes = plt.subplots(figsize=(11, 4.8))
-            self.draw_lines(axes, rates)
-            axes.set(xlabel="idle connections", ylabel="requests/s, 10 active connections",
-                     ylim=(0, None))
-            figure.suptitle("Web servers under wrk, as fast as they can", fontweight="bold")
-            self.save(figure, "web")
+        idle = "idle connections"
+        self.figure("figure-14", of("kernel_us"), xlabel=idle, ylabel="kernel CPU µs a request")
+        self.figure("figure-15", of("busy_percent", lambda y: 100 - y), xlabel=idle,
+                    ylabel="% idle at 500 requests/s")
+        self.figure("figure-16", of("reply_ms"), xlabel=idle, ylabel="ms to reply, 500 requests/s")
+        self.lines("web", of("requests_per_second"), ylim=(0, None), xlabel=idle,
+                   ylabel="requests/s: more is better")
 
-    def idle(self):
-        def seconds(ns, _):
-            return ns * 40000 / 1e9
+    def article(self):
+        self.figure("zombies", {
+            variant: [((n - 10) / 10, y) for n, y in self.results.series(
+                "idle", variant, lambda ns, _: ns * 40000 / 1e9)]
+            for variant in ("xpoll-epoll", "xpoll-poll", "raw-epoll", "raw-poll", "raw-select",
+                            "libev", "libevent", "libuv")},
+            xlabel="idle : active", ylabel="s for 40,000 reads")
 
-        lines = {}
-        for variant in ("raw-poll", "raw-select", "xpoll-poll", "raw-epoll", "xpoll-epoll",
-                        "libev", "libevent", "libuv"):
-            points = self.results.series("idle", variant, seconds)
-            lines[variant] = [((n - 10) / 10, y) for n, y in points]
-        self.beside_sketch("zombies", lines, "s for 40000 reads", xlabel="idle : active")
+    def java(self):
+        for row_of, name, key, label in (
+                (lambda row: f"n = {row['pipes']:,.0f}", "java-looptest", "reads_per_s",
+                 "reads/s: more is better"),
+                (lambda row: f"{row['connections']:,} connections", "java-servers", "cpu_ms",
+                 "ms of CPU: less is better")):
+            panels = {}
+            for row in (self.results.get(name) or {}).get("results", []):
+                panels.setdefault(row_of(row), {})[row.get("variant") or row["server"]] = row[key]
+            for number, (title, bars) in enumerate(panels.items()):
+                self.bars(f"{name}-{number}", bars, title, label)
 
     def workloads(self):
-        for workload in "active", "edge", "dispatch", "threads", "timers":
+        for workload in sources.WORKLOADS:
             for n in self.results.sizes(workload):
                 name = f"{workload}-{n}"
-                phases = dict.fromkeys(r["phase"] for r in self.results.get(name)["results"])
-                groups = {phase: {variant: self.results.number(name, variant, "ns_per_", phase)
-                                  for variant in self.results.variants(name)} for phase in phases}
-                self.bars(name, f"{workload}, n = {n}: less is better", groups,
-                          "ns per operation", log=True)
-        for workload, where in ("wake", " on one processor"), ("churn", ""):
-            for n in self.results.sizes(workload):
-                name = f"{workload}-{n}"
-                self.bars(name, f"{workload}{where}: less is better", {"": {
-                    variant: self.results.number(name, variant, "ns_per_")
-                    for variant in self.results.variants(name)}}, "ns per operation")
-        for n in self.results.sizes("memory"):
-            name = f"memory-{n}"
-            self.bars(name, f"memory, {n} descriptors: less is better", {"": {
-                variant: self.results.number(name, variant, "bytes_per_")
-                for variant in self.results.variants(name)}}, "bytes per descriptor")
-        lines = {variant: self.results.series("drop-in", variant, lambda ns, _: ns / 100)
-                 for variant in ("raw-poll", "drop-in", "raw-epoll", "limit")}
-        if any(lines.values()):
-            figure, axes = plt.subplots(figsize=(8, 4.2))
-            self.draw_lines(axes, {key: points for key, points in lines.items() if points})
-            axes.set(xscale="log", yscale="log", xlabel="pipes, 10 of them active",
-                     ylabel="µs per round of 10 reads")
-            figure.suptitle("The poll(2) drop-in", fontweight="bold")
-            self.save(figure, "drop-in")
+                for number, phase in enumerate(self.results.phases(name)):
+                    self.bars(f"{name}-{number}", self.rates(name, phase),
+                              phase or f"n = {n:,}", "per second: more is better")
+        for n in self.results.sizes("memory")[-1:]:
+            self.bars(f"memory-{n}-0", {
+                variant: self.results.number(f"memory-{n}", variant, "bytes_per_")
+                for variant in self.results.variants(f"memory-{n}")}, f"n = {n:,}",
+                "bytes per descriptor: less is better")
 
 
 def make_all(results, folder):
     os.makedirs(folder, exist_ok=True)
+    for name in os.listdir(folder):
+        os.remove(os.path.join(folder, name))  # of an earlier run
     plotter = Plotter(results, folder)
-    for part in (plotter.readme, plotter.costs, plotter.web, plotter.idle, plotter.workloads):
+    for part in (plotter.looptest, plotter.drop_in, plotter.paper, plotter.web, plotter.article,
+                 plotter.java, plotter.workloads):
         part()
     return plotter.made

@@ -2,7 +2,7 @@
 """Measure everything, and make a page of it.
 
   main.py measure [--quick] [--only REGEX] FOLDER   run the steps, into FOLDER/*.json
-  main.py page [--quick] FOLDER                     FOLDER/plots, FOLDER/report.html
+  main.py page [--quick] [--targets] FOLDER         FOLDER/plots, FOLDER/report.html
   main.py readme FOLDER                             put those of the README into it,
   main.py readme --only java FOLDER                 or those of java/README.md
   main.py list [--quick]                            the steps and how long they take
@@ -11,6 +11,7 @@ Exit codes: 0 done, 1 a step failed (the others were run), 2 wrong arguments.
 """
 
 import argparse
+import collections
 import contextlib
 import datetime
 import os
@@ -20,29 +21,84 @@ import subprocess
 import sys
 import time
 
-import plan
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+XPOLL = os.path.join(ROOT, "build/release/bin/xpoll")
+HTTP = os.path.join(ROOT, "bench/http.py")
+
+# A name, a command that writes NAME.json, and about how long it takes.
+Step = collections.namedtuple("Step", "name command seconds")
+
+# The article's numbers of idle connections beside its 10 active ones; the last one is
+# what a usual limit of 20000 descriptors leaves of its 10240.
+IDLE = [10 + idle for idle in (0, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120, 9000)]
+COSTS = [100, 250, 500, 750, 1000]
+# The table grows by 256 descriptors at a time.
+MEMORY = [1000, 1000 + 32 * 256]
+# Where two processors play, a turn takes what the scheduler makes of it.
+EXTRA = {"wake": ["--pin", "0"]}
+# workload: variants, then sizes, seconds for each variant and rounds: of the long run, and of
+# the quick one, which has 5 rounds.
+PLAN = {
+    "looptest": (14, [8, 1000, 9000], 5, 25, [8, 1000, 9000], 0.3),
+    "active": (13, [1000], 6, 25, [1000], 0.6),
+    "edge": (5, [1000], 6, 25, [1000], 0.5),
+    "dispatch": (9, [1000], 6, 25, [1000], 0.5),
+    "idle": (13, IDLE, 1, 10, IDLE[::4] + IDLE[-1:], 0.1),
+    "costs": (9, COSTS, 1.5, 10, COSTS, 0.2),
+    "wake": (8, [2], 4, 25, [2], 0.4),
+    "threads": (4, [256], 6, 25, [256], 0.5),
+    "churn": (9, [16], 4, 25, [16], 0.4),
+    "memory": (9, MEMORY, 1, 5, MEMORY, 0.1),
+    "timers": (5, [1000000], 5, 5, [100000], 0.5),
+    "drop-in": (5, [16, 100, 1000, 5000, 9000], 4, 20, [16, 100, 1000, 5000, 9000], 0.2),
+    "kqueue": (3, [8, 1000, 9000], 4, 20, [8], 0.3),
+    "kqueue-change": (2, [64], 4, 20, [64], 0.3),
+}
+HTTP_LONG = ["--idle", "0,500,1000,2000,4000,9000", "--rounds", "3", "-t", "2"]
+HTTP_QUICK = ["--idle", "0,1000,8000", "--rounds", "1", "-t", "1", "--servers",
+              "hello-epoll-level,hello-poll-level,hello-select-level"]
+
+
+def plan(folder, quick):
+    steps = []
+    for workload, (variants, sizes, seconds, rounds, few, short) in PLAN.items():
+        if quick:
+            sizes, seconds, rounds = few, short, 5
+        for n in sizes:
+            name = f"{workload}-{n}"
+            command = [XPOLL, "bench", workload, "-n", str(n), "-t", str(seconds),
+                       "--rounds", str(rounds), *EXTRA.get(workload, []),
+                       "--json", os.path.join(folder, name + ".json")]
+            # Turns begin with a warm-up of up to 50 ms.
+            steps.append(Step(name, command, variants * (seconds * 1.2 + 0.04 * rounds)))
+    command = ["python3", HTTP, *(HTTP_QUICK if quick else HTTP_LONG), "--json",
+               os.path.join(folder, "http.json")]
+    return [*steps, Step("http", command, 45 if quick else 1500)]
 
 
 def show(done, total, began, doing):
-    if not sys.stderr.isatty():
-        print(f"bench: {doing}", file=sys.stderr)
-        return
+    """On a terminal a bar; else a line for each step, with what is left."""
     spent = time.monotonic() - began
     left = spent / done * (total - done) if done else total
-    print(f"\r\033[K[{100 * done / total:3.0f}%] {left // 60:.0f}:{left % 60:02.0f} left  {doing}",
-          end="" if doing else "\n", file=sys.stderr, flush=True)
+    said = f"{100 * done / total:3.0f}%, {left // 60:.0f}:{left % 60:02.0f} left: {doing}"
+    if not sys.stderr.isatty():
+        print(f"bench: {said}", file=sys.stderr, flush=True)
+        return
+    full = int(24 * done / total)
+    print(f"\r\033[K[{'#' * full}{'.' * (24 - full)}] {said}", end="" if done < total else "\n",
+          file=sys.stderr, flush=True)
 
 
 def forget(folder):
     """Results of an earlier run would be mixed with those of this one."""
     for quick in False, True:
-        for step in plan.steps(folder, quick):
+        for step in plan(folder, quick):
             with contextlib.suppress(FileNotFoundError):
                 os.remove(os.path.join(folder, step.name + ".json"))
 
 
 def measure(options):
-    steps = [step for step in plan.steps(options.folder, options.quick)
+    steps = [step for step in plan(options.folder, options.quick)
              if re.search(options.only, step.name)]
     total, done, failed = sum(step.seconds for step in steps), 0, []
     began = time.monotonic()
@@ -58,7 +114,7 @@ def measure(options):
         if code not in (0, 77):
             failed.append(step.name)
         done += step.seconds
-    show(total, total, began, "")
+    show(total, total, began, "done")
     for name in failed:
         print(f"bench: {name} failed; {options.folder}/{name}.txt says why", file=sys.stderr)
     return 1 if failed else 0
@@ -67,8 +123,8 @@ def measure(options):
 def machine(results):
     described = results.machine()
     return {
-        "processor": f"{described.get('cpu', platform.machine())}, "
-                     f"{described.get('cores', os.cpu_count())} cores",
+        "on": f"{described.get('cpu', platform.machine())}, "
+              f"{described.get('cores', os.cpu_count())} cores",
         "kernel": described.get("kernel", platform.platform()),
         "C library": " ".join(platform.libc_ver()),
         "measured": datetime.date.today().isoformat(),
@@ -85,7 +141,7 @@ def page(options):
     made = figures.make_all(results, plots)
     path = os.path.join(options.folder, "report.html")
     page_of.write(results, plots, path, "./dev bench" + (" --quick" if options.quick else ""),
-                  machine(results))
+                  machine(results), options.targets)
     print(f"{len(made)} plots are in {plots}, the page is {path}")
     return 0
 
@@ -96,14 +152,14 @@ def readme(options):
 
     results = data.Results(options.folder)
     if options.only == "java":
-        readme_of.update_java(results, plan.ROOT)
+        readme_of.update_java(results, ROOT)
     else:
-        readme_of.update(results, os.path.join(options.folder, "plots"), plan.ROOT)
+        readme_of.update(results, os.path.join(options.folder, "plots"), ROOT)
     return 0
 
 
 def list_steps(options):
-    steps = plan.steps(options.folder, options.quick)
+    steps = plan(options.folder, options.quick)
     for step in steps:
         print(f"{step.seconds:6.0f} s  {step.name}")
     print(f"{sum(step.seconds for step in steps):6.0f} s  in all")
@@ -116,6 +172,8 @@ def main():
     parser.add_argument("folder", nargs="?", default="build/bench")
     parser.add_argument("--quick", action="store_true", help="short turns, few sizes")
     parser.add_argument("--only", default="", help="steps whose name this finds")
+    parser.add_argument("--targets", action="store_true",
+                        help="end the page with the targets of the project")
     options = parser.parse_intermixed_args()
     return {"measure": measure, "page": page, "readme": readme,
             "list": list_steps}[options.what](options)

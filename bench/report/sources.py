@@ -6,15 +6,15 @@ hand, so what is drawn of them is a sketch of what it says, without a scale.
 
 # README of the original xpoll: "reads/sec" there counts iterations, two for each read.
 README_TABLES = {
-    "README, second version: FreeBSD 13.0": {
+    "second version: FreeBSD 13.0": {
         "kqueue": {8: 1473887.72, 1000: 1392773.82},
         "poll": {8: 391819.20, 1000: 2051.60},
     },
-    "README, first version: FreeBSD 13.0": {
+    "first version: FreeBSD 13.0": {
         "kqueue": {8: 2950424.72, 1000: 2815974.78},
         "poll": {8: 572939.51, 1000: 4415.42},
     },
-    "both: Fedora 34 (Linux 5.11), VirtualBox": {
+    "Linux, both versions: Fedora 34, VirtualBox": {
         "epoll": {8: 1026485.04, 1000: 882090.23},
         "poll": {8: 577317.68, 1000: 5797.41},
     },
@@ -71,4 +71,17 @@ SKETCHES = {
         {"poll": line(1.0, 0.03), "epoll": line(0.0, 0.04)},
         "poll's time grows linearly with the descriptors that it watches; epoll's stays flat. "
         "With no zombies at all poll is slightly ahead."),
+}
+
+# What the kernel's calls and the libraries are measured with besides, and a word on each.
+WORKLOADS = {
+    "active": "k of 1,000 pipes are ready; nothing is ever changed.",
+    "edge": "As active, on sockets that are registered edge-triggered in both directions.",
+    "dispatch": "An event disables its descriptor, which is enabled with the next wait.",
+    "threads": "Threads that share one queue, in dispatch mode.",
+    "wake": "A thread ends the wait of another, on one processor.",
+    "churn": "Accept, register, one request, close, over TCP.",
+    "timers": "Timers, armed, cancelled in another order, expired.",
+    "kqueue": "looptest through kevent(2), with counts; epoll(7) counts nothing.",
+    "kqueue-change": "Add and delete of a socket by kevent(2), and by epoll_ctl(2).",
 }

@@ -36,24 +36,39 @@ make_plots_venv() {
 # Measured beside xpoll, and what loads the servers.  The reports name what is
 # missing, and every system lacks some of it.
 need_rivals() {
+	say "bench: looking for libev, libevent, libuv, wrk and httperf"
 	peers_here || (install_peers) || true
 	(need wrk) || true
 	(need httperf) || true
-	sh tests/dropin/get-nginx.sh build/programs || [ $? -eq 77 ]
-	# Those that need a compiler of Rust or a JDK, where there is one.
-	sh bench/peers/build.sh build/bench/peers
+	if [ "$1" = quick ]; then
+		say "bench: quick, so nginx and the rivals in Rust and Java are not built"
+	else
+		say "bench: building nginx, and the rivals in Rust and Java"
+		sh tests/dropin/get-nginx.sh build/programs || [ $? -eq 77 ]
+		# Those that need a compiler of Rust or a JDK, where there is one.
+		sh bench/peers/build.sh build/bench/peers
+	fi
 	XPOLL_BENCH_PEERS=$PWD/build/bench/peers
 	export XPOLL_BENCH_PEERS
 }
 
-# bench [--quick]
+# bench [--quick] [--targets]
 bench() {
+	length=long
 	for argument; do
-		[ "$argument" = --quick ] || die "bench: $argument: expected --quick or nothing"
+		case $argument in
+		--quick) length=quick ;;
+		--targets) ;;
+		*) die "bench: $argument: expected --quick, --targets or nothing" ;;
+		esac
 	done
-	want_python
+	say "bench: building the command, the drop-in and a web server"
+	build release xpoll_tool xpoll_poll_dropin http-hello
+	step="bench"
 	need python3
-	need_rivals
+	need_python
+	need_rivals "$length"
+	say "bench: looking for matplotlib, which draws the plots"
 	step="plots"
 	make_plots_venv
 	step="bench"

@@ -22,7 +22,6 @@ sys.dont_write_bytecode = True
 import data  # noqa: E402
 import main  # noqa: E402
 import page  # noqa: E402
-import plan  # noqa: E402
 import readme  # noqa: E402
 import targets  # noqa: E402
 
@@ -49,10 +48,12 @@ class Report(unittest.TestCase):
     def test_plan_has_every_workload(self):
         known = re.findall(r"(?m)^  ([a-z-]+)  ", run(TOOL, "bench", "--help").stdout)
         for quick in False, True:
-            steps = plan.steps("folder", quick)
+            steps = main.plan("folder", quick)
             planned = {step.command[2] for step in steps if step.command[1] == "bench"}
             self.assertEqual(planned, set(known))
             self.assertEqual(len({step.name for step in steps}), len(steps))
+        quick = main.plan("folder", True)
+        self.assertLess(sum(step.seconds for step in quick), 240)  # with the build five minutes
 
     def test_results_of_an_earlier_run_are_forgotten(self):
         names = ["timers-1000000.json", "timers-100000.json", "http.json", "kqueue.json"]
@@ -133,7 +134,34 @@ class Report(unittest.TestCase):
         self.assertIn("&lt;odd&gt;", text)
         for word in "Figure 10", "Figure 16", "zombie", "READMEs", "Not measured here":
             self.assertIn(word, text)
-        self.assertNotRegex(text, r'(src|href)="(?!data:)')
+        self.assertNotRegex(text, r'(src|href)="(?!data:|#)')
+        self.assertIn("width=device-width", text)
+        self.assertIn("prefers-color-scheme: dark", text)
+
+    def test_pictures_come_first_and_targets_last_if_at_all(self):
+        self.measure("active", 8)
+        path = os.path.join(self.folder, "report.html")
+        texts = []
+        for wanted in False, True:
+            page.write(data.Results(self.folder), self.folder, path, "./dev bench", {}, wanted)
+            with open(path, encoding="utf-8") as file:
+                texts.append(file.read())
+        for text in texts:
+            links = re.findall('<a href="#([^"]+)">', text)
+            self.assertEqual(links, re.findall("<h2 id=([^>]+)>", text))
+            self.assertEqual(links[:3], ["looptest", "the-poll-2-drop-in", "figure-10"])
+        self.assertNotRegex(texts[0], "met</span>|missed</span>")
+        self.assertEqual(links[-1], "targets")
+        self.assertRegex(texts[1], "met</span>|missed</span>")
+
+    def test_summary_is_made_of_the_numbers(self):
+        self.measure("looptest", 8)
+        results = data.Results(self.folder)
+        ns = results.number("looptest-8", "xpoll-epoll", "ns_per_")
+        said = page.summary(results)
+        self.assertIn(f"takes xpoll {ns:,.0f} ns", said)
+        self.assertEqual(said.count(". ") + 1, 1)
+        self.assertIn("Too little", page.summary(data.Results(self.folder + "/none")))
 
     def test_readme_gets_the_table_and_nothing_else_of_it_changes(self):
         readme.SIZES = [8, 16, 24]
