@@ -5,7 +5,6 @@
 #include "loop.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <unistd.h>
 

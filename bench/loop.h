@@ -12,8 +12,9 @@
 #ifndef BENCH_LOOP_H
 #define BENCH_LOOP_H
 
-#include <poll.h>
 #include <stddef.h>
+
+#include <xpoll.h> /* and poll(2), or what Windows has of it */
 
 #include "bench.h"
 

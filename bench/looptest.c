@@ -12,8 +12,6 @@
  */
 #include <stdlib.h>
 
-#include <xpoll.h>
-
 #include "workloads.h"
 
 int looptest_start(const struct bench_pairs *pipes)

@@ -5,9 +5,6 @@
 #include "loop.h"
 
 #include <errno.h>
-#include <poll.h>
-
-#include <xpoll.h>
 
 #include "workloads.h"
 

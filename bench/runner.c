@@ -232,7 +232,7 @@ static int runner_open(const struct bench_report *report, void *setup)
 static int runner_collect(struct bench_report *report)
 {
 	const struct bench_workload *workload = report->workload;
-	void (*close)(void *setup) = workload->open != NULL ? workload->close : loop_field_close;
+	void (*end)(void *setup) = workload->open != NULL ? workload->close : loop_field_close;
 	void *setup = calloc(1, workload->setup_size + sizeof(struct loop_field));
 	int exit_code = 1;
 	int rc;
@@ -244,8 +244,8 @@ static int runner_collect(struct bench_report *report)
 		               workload->items, strerror(-rc));
 	else
 		exit_code = runner_rounds(report, setup);
-	if (setup != NULL && close != NULL)
-		close(setup);
+	if (setup != NULL && end != NULL)
+		end(setup);
 	free(setup);
 	bench_progress_clear();
 	return exit_code;

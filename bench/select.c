@@ -7,7 +7,6 @@
 #include "loop.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/select.h>

@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include <xpoll.h>
-
 #include "workloads.h"
 
 #define BATCH 64

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <xpoll.h>
-
 #include "loop.h"
 
 #define BACKENDS_MAX 16

@@ -5,11 +5,6 @@
  * wait.  An answer is believed as it comes: xpoll looks once more if it may be
  * older than the wait.
  */
-#include <bench_nt.h>
-#include <mswsock.h>
-#include <winternl.h>
-
-#include <stdlib.h>
 #include <string.h>
 
 #include "workloads.h"

@@ -1,10 +1,6 @@
 /*
  * Pairs are connections over loopback, of either kind: no call waits for pipes.
  */
-#include <bench_nt.h>
-#include <ws2tcpip.h>
-
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench.h"

@@ -2,11 +2,6 @@
  * What Windows has of its own: time, limits, signals, sockets by the names of POSIX.
  * What system.c has of libraries and programs is not looked for here.
  */
-#include <bench_nt.h>
-
-#include <windows.h>
-#include <winternl.h>
-
 #include <signal.h>
 #include <stdatomic.h>
 
