@@ -272,7 +272,7 @@ static void afd_wake(void *opaque)
 
 const struct xp_backend_ops xp_backend_afd = {
 	.name = "afd",
-	.caps = XP_CAP_CONCURRENT | XP_CAP_FREE_CHANGE | XP_CAP_EXCEPT | XP_CAP_STAYS,
+	.caps = XP_CAP_CONCURRENT | XP_CAP_FREE_CHANGE | XP_CAP_EXCEPT,
 	.state_size = sizeof(struct afd_state),
 	.open = afd_open,
 	.close = afd_close,

@@ -49,24 +49,18 @@
 enum {
 	/* Many threads in `wait`, and changes take effect on them. */
 	XP_CAP_CONCURRENT = 1,
-	/* A change of wanted bits in level mode costs no system call. */
-	XP_CAP_FREE_CHANGE = 2,
-	/* The kernel can watch in one-shot mode. */
-	XP_CAP_ONESHOT = 4,
-	/* There is a kernel queue, so xpoll_fd can exist. */
-	XP_CAP_QUEUE_FD = 8,
-	/* `attach` knows by -EEXIST whether the number is the same file still. */
-	XP_CAP_KNOWS_FILE = 16,
-	/* POLLPRI. */
-	XP_CAP_EXCEPT = 32,
-	/* What was attached stays until it is detached, in the state at least. */
-	XP_CAP_STAYS = 64,
 	/*
-	 * A mask of signals costs `wait` next to nothing; or only where one thread
-	 * waits, as whatever fires wakes all that have a mask.
+	 * What is wanted is in a table of the state, where it stays until it is
+	 * detached: a change of wanted bits in level mode costs no system call.  Only
+	 * without it entries can be one-shot and exclusive.
 	 */
-	XP_CAP_MASK = 128,
-	XP_CAP_MASK_ALONE = 256,
+	XP_CAP_FREE_CHANGE = 2,
+	/* `attach` knows by -EEXIST whether the number is the same file still. */
+	XP_CAP_KNOWS_FILE = 4,
+	/* POLLPRI. */
+	XP_CAP_EXCEPT = 8,
+	/* A mask of signals costs `wait` next to nothing while one thread is in it. */
+	XP_CAP_MASK = 16,
 };
 
 #define XP_TOKEN_WAKE UINT64_MAX

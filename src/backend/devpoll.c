@@ -250,7 +250,7 @@ static void devpoll_wake(void *opaque)
 
 const struct xp_backend_ops xp_backend_devpoll = {
 	.name = "devpoll",
-	.caps = XP_CAP_FREE_CHANGE | XP_CAP_KNOWS_FILE | XP_CAP_EXCEPT | XP_CAP_STAYS,
+	.caps = XP_CAP_FREE_CHANGE | XP_CAP_KNOWS_FILE | XP_CAP_EXCEPT,
 	.state_size = sizeof(struct devpoll_state),
 	.open = devpoll_open,
 	.close = devpoll_close,

@@ -329,8 +329,7 @@ static int epoll_set_alarm(void *opaque, int64_t deadline_ns)
 
 const struct xp_backend_ops xp_backend_epoll = {
 	.name = "epoll",
-	.caps = XP_CAP_CONCURRENT | XP_CAP_ONESHOT | XP_CAP_QUEUE_FD |
-		XP_CAP_KNOWS_FILE | XP_CAP_EXCEPT | XP_CAP_MASK_ALONE,
+	.caps = XP_CAP_CONCURRENT | XP_CAP_KNOWS_FILE | XP_CAP_EXCEPT | XP_CAP_MASK,
 	.state_size = sizeof(struct epoll_state),
 	.open = epoll_open,
 	.close = epoll_close,

@@ -312,8 +312,7 @@ static int kqueue_set_alarm(void *opaque, int64_t deadline_ns)
 
 const struct xp_backend_ops xp_backend_kqueue = {
 	.name = "kqueue",
-	.caps = XP_CAP_CONCURRENT | XP_CAP_FREE_CHANGE | XP_CAP_QUEUE_FD |
-		XP_CAP_KNOWS_FILE | XP_CAP_STAYS | XP_CAP_MASK_ALONE |
+	.caps = XP_CAP_CONCURRENT | XP_CAP_FREE_CHANGE | XP_CAP_KNOWS_FILE | XP_CAP_MASK |
 		(XP_KQ_EXCEPT ? XP_CAP_EXCEPT : 0),
 	.state_size = sizeof(struct kqueue_state),
 	.open = kqueue_open,

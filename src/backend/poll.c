@@ -329,8 +329,7 @@ static void poll_wake(void *opaque)
 
 const struct xp_backend_ops xp_backend_poll = {
 	.name = "poll",
-	.caps = XP_CAP_FREE_CHANGE | XP_CAP_KNOWS_FILE | XP_CAP_STAYS | XP_CAP_MASK |
-		XP_EDGE_CAPS,
+	.caps = XP_CAP_FREE_CHANGE | XP_CAP_KNOWS_FILE | XP_CAP_MASK | XP_EDGE_CAPS,
 	.state_size = sizeof(struct poll_state),
 	.open = poll_open,
 	.close = poll_close,

@@ -313,8 +313,7 @@ static int port_set_alarm(void *opaque, int64_t deadline_ns)
 
 const struct xp_backend_ops xp_backend_port = {
 	.name = "port",
-	.caps = XP_CAP_CONCURRENT | XP_CAP_FREE_CHANGE | XP_CAP_QUEUE_FD |
-		XP_CAP_KNOWS_FILE | XP_CAP_EXCEPT | XP_CAP_STAYS,
+	.caps = XP_CAP_CONCURRENT | XP_CAP_FREE_CHANGE | XP_CAP_KNOWS_FILE | XP_CAP_EXCEPT,
 	.state_size = sizeof(struct port_state),
 	.open = port_open,
 	.close = port_close,

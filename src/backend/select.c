@@ -335,8 +335,7 @@ static void select_wake(void *opaque)
 
 const struct xp_backend_ops xp_backend_select = {
 	.name = "select",
-	.caps = XP_CAP_FREE_CHANGE | XP_CAP_KNOWS_FILE | XP_CAP_STAYS | XP_CAP_MASK |
-		XP_EDGE_CAPS,
+	.caps = XP_CAP_FREE_CHANGE | XP_CAP_KNOWS_FILE | XP_CAP_MASK | XP_EDGE_CAPS,
 	.state_size = sizeof(struct select_state),
 	.open = select_open,
 	.close = select_close,

@@ -63,7 +63,7 @@ static bool wants_oneshot(const struct xp_slot *slot, const struct xp_view *view
 	unsigned enabled = slot->enabled;
 	unsigned turns = slot->dispatch | slot->oneshot;
 
-	return view->several && view->oneshot && enabled && !(enabled & ~turns) &&
+	return view->several && !view->exact && enabled && !(enabled & ~turns) &&
 		!slot->lowat;
 }
 
@@ -90,7 +90,7 @@ void xp_slot_choose(const struct xp_slot *slot, const struct xp_view *view,
 
 	*filters = enabled;
 	*mode = XP_MODE_LEVEL;
-	if (slot->exclusive && view->exclusive && exclusive_suits(slot)) {
+	if (slot->exclusive && !view->exact && exclusive_suits(slot)) {
 		*mode = XP_MODE_EXCLUSIVE;
 	} else if (view->exact) {
 		if (enabled & edge)
@@ -224,7 +224,7 @@ static struct xp_step vain_edges(struct xp_slot *slot, const struct xp_view *vie
 	if (++slot->fruitless < FRUITLESS_MOST)
 		return nothing();
 	/* Errors and hang-ups no mask keeps out: silent after the next. */
-	if (!wanted && view->oneshot)
+	if (!wanted && !view->exact)
 		return push(XP_MODE_ONESHOT, 0);
 	if (silent & slot->solo) {
 		slot->fruitless = 0;

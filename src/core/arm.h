@@ -14,9 +14,8 @@
 
 /* What a decision depends on beside the slot. */
 struct xp_view {
-	bool exact;     /* each change goes to the back end at once: it is free there */
-	bool exclusive; /* the back end knows exclusive entries */
-	bool oneshot;   /* it knows one-shot entries */
+	/* Each change goes to the back end at once; else there are one-shot entries. */
+	bool exact;
 	bool several;   /* two threads have slept at a time: one-shot entries pay */
 	bool sleeping;  /* a thread is in the kernel */
 	bool lookable;  /* poll(2) may look at the file; only if sleeping */

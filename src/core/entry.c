@@ -48,7 +48,7 @@ void xp_entry_drop(struct xpoll *queue, int fd, struct xp_slot *slot)
 	xp_entry_clear(queue, slot);
 	if (mode == XP_MODE_UNPOLLABLE)
 		xp_unpollable_remove(queue, fd);
-	else if (queue->ops->caps & XP_CAP_STAYS && mode != XP_MODE_NONE)
+	else if (queue->ops->caps & XP_CAP_FREE_CHANGE && mode != XP_MODE_NONE)
 		(void)queue->ops->detach(queue->backend, fd);
 	XP_ASSERT(!slot->present && !slot->enabled);
 }

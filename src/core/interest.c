@@ -47,12 +47,8 @@ void xp_interest_remove_filters(struct xpoll *queue, struct xp_slot *slot,
 
 static struct xp_view view_of(const struct xpoll *queue)
 {
-	unsigned caps = queue->ops->caps;
-
 	return (struct xp_view){
 		.exact = xp_exact(queue),
-		.exclusive = !(caps & XP_CAP_FREE_CHANGE),
-		.oneshot = caps & XP_CAP_ONESHOT,
 		.several = queue->several,
 		.sleeping = queue->waiters > 0,
 		.together = queue->ops->flush != NULL,

@@ -42,8 +42,8 @@ static bool deferred_confirmed(struct xpoll *queue, int fd,
 	int rc;
 
 	if (slot->mode != XP_MODE_UNPOLLABLE && slot->mode != XP_MODE_NONE &&
-	    (queue->ops->caps & (XP_CAP_STAYS | XP_CAP_KNOWS_FILE)) !=
-	    XP_CAP_STAYS)
+	    (queue->ops->caps & (XP_CAP_FREE_CHANGE | XP_CAP_KNOWS_FILE)) !=
+	    XP_CAP_FREE_CHANGE)
 		return xp_entry_same_file(queue, fd, slot, filters);
 	if (slot->mode == XP_MODE_UNPOLLABLE) {
 		rc = xp_unpollable_confirm(queue, fd);

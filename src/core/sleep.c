@@ -77,9 +77,9 @@ static void inside_leave(struct xpoll *queue)
  */
 static void hold_signals(struct xpoll *queue, struct xp_wait *wait)
 {
-	unsigned caps = queue->several ? XP_CAP_MASK : XP_CAP_MASK | XP_CAP_MASK_ALONE;
+	bool alone = queue->ops->caps & XP_CAP_MASK && !queue->several;
 
-	if (wait->holds || !(queue->ops->caps & caps || wait->mask))
+	if (wait->holds || !(alone || xp_mask_is_free(queue) || wait->mask))
 		return;
 	xp_sys_signals_hold(wait->held);
 	wait->holds = true;
@@ -382,7 +382,7 @@ XP_NOINLINE int64_t xp_sleep_held(struct xpoll *queue, struct xp_wait *wait)
 		queue->untried--;
 		/* Where a mask costs nothing, it stays at 1. */
 		queue->vain -= queue->vain > 1 ||
-			(queue->vain == 1 && !(queue->ops->caps & XP_CAP_MASK));
+			(queue->vain == 1 && !xp_mask_is_free(queue));
 	} else if (!wait->holds) {
 		queue->vain = VAIN_FOR;
 	}

@@ -62,6 +62,15 @@ static inline bool xp_concurrent(const struct xpoll *queue)
 }
 
 /*
+ * Does a mask of signals always cost next to nothing?  Where several threads are in
+ * the kernel, whatever fires wakes all that have one.
+ */
+static inline bool xp_mask_is_free(const struct xpoll *queue)
+{
+	return queue->ops->caps & XP_CAP_MASK && !xp_concurrent(queue);
+}
+
+/*
  * There may be more.  But the deadline has passed, and what is registered does not
  * explain it any longer: each may have to be silenced, which takes some reports.  What
  * always says so, a back end or a kernel, keeps no wait.

@@ -94,7 +94,7 @@ static void stub_wake(void *opaque)
 const struct xp_backend_ops xp_backend_stub;
 const struct xp_backend_ops xp_backend_stub = {
 	.name = "stub",
-	.caps = XP_CAP_FREE_CHANGE | XP_CAP_STAYS,
+	.caps = XP_CAP_FREE_CHANGE,
 	.state_size = sizeof(struct stub_state),
 	.open = stub_open,
 	.close = stub_close,

@@ -241,7 +241,7 @@ static void kernel_close(void *state)
 
 static struct xp_backend_ops kernel = {
 	.name = "model",
-	.caps = XP_CAP_CONCURRENT | XP_CAP_ONESHOT | XP_CAP_KNOWS_FILE,
+	.caps = XP_CAP_CONCURRENT | XP_CAP_KNOWS_FILE,
 	.state_size = 1,
 	.open = kernel_open,
 	.close = kernel_close,
