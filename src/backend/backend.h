@@ -91,6 +91,25 @@ static inline int xp_fired_more(struct xp_fired *fired, int count, int cap)
 	return count;
 }
 
+enum xp_attention {
+	XP_ATTENTION_NONE,
+	XP_ATTENTION_ON,
+	XP_ATTENTION_LASTS, /* on for long: nothing else need make it readable */
+};
+
+/* The descriptor of xpoll_fd. */
+struct xp_outer_ops {
+	/* Made by the first call. */
+	int (*fd)(void *state);
+	/* Make it readable, or no longer on this ground; the latter can fail. */
+	int (*set_attention)(void *state, enum xp_attention attention);
+	/*
+	 * Make it readable from this moment on, or earlier; XP_NEVER: not on this
+	 * ground.  Fails if there is no descriptor left for that.
+	 */
+	int (*set_alarm)(void *state, int64_t deadline_ns);
+};
+
 struct xp_backend_ops {
 	const char *name;
 	unsigned caps;
@@ -166,20 +185,8 @@ struct xp_backend_ops {
 	 */
 	bool (*renew_knows)(void *state, int fd);
 	void (*renew_end)(void *state);
-	/* A descriptor for xpoll_fd; made by the first call.  Optional. */
-	int (*queue_fd)(void *state);
-	/*
-	 * Make that descriptor readable, or no longer on this ground; the latter
-	 * can fail.
-	 */
-	int (*set_attention)(void *state, bool on);
-	/* It will be on for long: nothing else need make it readable.  Optional. */
-	void (*attention_lasts)(void *state);
-	/*
-	 * Make it readable from this moment on, or earlier; XP_NEVER: not on this
-	 * ground.  Fails if there is no descriptor left for that.
-	 */
-	int (*set_alarm)(void *state, int64_t deadline_ns);
+	/* Not there where xpoll_fd is ENOTSUP. */
+	const struct xp_outer_ops *outer;
 };
 
 /* The back ends of this build, best first; ends with NULL. */

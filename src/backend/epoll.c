@@ -299,25 +299,18 @@ static void epoll_renew_end(void *opaque)
 	xp_sys_close(state->previous_fd);
 }
 
-static int epoll_queue_fd(void *opaque)
+static int epoll_outer_fd(void *opaque)
 {
 	struct epoll_state *state = opaque;
 
 	return xp_outer_fd(&state->outer, state->epoll_fd, -1);
 }
 
-static int epoll_set_attention(void *opaque, bool on)
+static int epoll_set_attention(void *opaque, enum xp_attention attention)
 {
 	struct epoll_state *state = opaque;
 
-	return xp_outer_set_attention(&state->outer, on, state->epoll_fd);
-}
-
-static void epoll_attention_lasts(void *opaque)
-{
-	struct epoll_state *state = opaque;
-
-	xp_outer_attention_lasts(&state->outer, state->epoll_fd);
+	return xp_outer_set_attention(&state->outer, attention, state->epoll_fd);
 }
 
 static int epoll_set_alarm(void *opaque, int64_t deadline_ns)
@@ -326,6 +319,12 @@ static int epoll_set_alarm(void *opaque, int64_t deadline_ns)
 
 	return xp_outer_set_alarm(&state->outer, deadline_ns);
 }
+
+static const struct xp_outer_ops epoll_outer = {
+	.fd = epoll_outer_fd,
+	.set_attention = epoll_set_attention,
+	.set_alarm = epoll_set_alarm,
+};
 
 const struct xp_backend_ops xp_backend_epoll = {
 	.name = "epoll",
@@ -342,8 +341,5 @@ const struct xp_backend_ops xp_backend_epoll = {
 	.renew = epoll_renew,
 	.renew_knows = epoll_renew_knows,
 	.renew_end = epoll_renew_end,
-	.queue_fd = epoll_queue_fd,
-	.set_attention = epoll_set_attention,
-	.attention_lasts = epoll_attention_lasts,
-	.set_alarm = epoll_set_alarm,
+	.outer = &epoll_outer,
 };

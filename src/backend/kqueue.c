@@ -288,18 +288,18 @@ static void kqueue_wake(void *opaque)
 	xp_wakefd_signal(&state->wake);
 }
 
-static int kqueue_queue_fd(void *opaque)
+static int kqueue_outer_fd(void *opaque)
 {
 	struct kqueue_state *state = opaque;
 
 	return xp_kq_outer_open(&state->outer, state->set.fd);
 }
 
-static int kqueue_set_attention(void *opaque, bool on)
+static int kqueue_set_attention(void *opaque, enum xp_attention attention)
 {
 	struct kqueue_state *state = opaque;
 
-	xp_kq_outer_attention(&state->outer, on);
+	xp_kq_outer_attention(&state->outer, attention != XP_ATTENTION_NONE);
 	return 0;
 }
 
@@ -309,6 +309,12 @@ static int kqueue_set_alarm(void *opaque, int64_t deadline_ns)
 
 	return xp_kq_outer_alarm(&state->outer, deadline_ns);
 }
+
+static const struct xp_outer_ops kqueue_outer = {
+	.fd = kqueue_outer_fd,
+	.set_attention = kqueue_set_attention,
+	.set_alarm = kqueue_set_alarm,
+};
 
 const struct xp_backend_ops xp_backend_kqueue = {
 	.name = "kqueue",
@@ -325,7 +331,5 @@ const struct xp_backend_ops xp_backend_kqueue = {
 	.flush = kqueue_flush,
 	.wait = kqueue_await,
 	.wake = kqueue_wake,
-	.queue_fd = kqueue_queue_fd,
-	.set_attention = kqueue_set_attention,
-	.set_alarm = kqueue_set_alarm,
+	.outer = &kqueue_outer,
 };

@@ -23,7 +23,7 @@ void xp_kq_outer_init(struct xp_kq_outer *outer);
 /* `ours`: this is no forked child. */
 void xp_kq_outer_fini(struct xp_kq_outer *outer, bool ours);
 
-/* As the back end's functions queue_fd, set_attention and set_alarm. */
+/* As the functions of struct xp_outer_ops. */
 int xp_kq_outer_open(struct xp_kq_outer *outer, int inner_fd);
 void xp_kq_outer_attention(struct xp_kq_outer *outer, bool on);
 int xp_kq_outer_alarm(struct xp_kq_outer *outer, int64_t deadline_ns);

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "backend/backend.h"
+
 struct xp_outer {
 	int fd;           /* -1: it is not open, nor is the next */
 	int attention_fd;
@@ -30,9 +32,9 @@ int xp_outer_fd(struct xp_outer *outer, int inner_fd, int second_fd);
 int xp_outer_hold(struct xp_outer *outer, int inner_fd);
 void xp_outer_release(struct xp_outer *outer, int inner_fd);
 
-/* As the back end's functions of these names. */
-int xp_outer_set_attention(struct xp_outer *outer, bool on, int inner_fd);
-void xp_outer_attention_lasts(struct xp_outer *outer, int inner_fd);
+/* As the functions of these names. */
+int xp_outer_set_attention(struct xp_outer *outer, enum xp_attention attention,
+                           int inner_fd);
 int xp_outer_set_alarm(struct xp_outer *outer, int64_t deadline_ns);
 
 #endif

@@ -83,18 +83,19 @@ void xp_outer_release(struct xp_outer *outer, int inner_fd)
 		(void)xp_sys_epoll_ctl(outer->fd, EPOLL_CTL_DEL, inner_fd, 0, 0);
 }
 
-int xp_outer_set_attention(struct xp_outer *outer, bool on, int inner_fd)
+/* Each event of the inner set would be reported here: a tenth of its price. */
+static void outer_part(struct xp_outer *outer, int inner_fd)
 {
-	uint64_t count = 1;
-	int rc = 0;
-
 	XP_ASSERT(outer->attention_fd >= 0);
-	if (on) {
-		xp_sys_write(outer->attention_fd, &count, sizeof count);
-		return 0;
-	}
-	if (outer->apart)
-		rc = outer_add(outer->fd, inner_fd);
+	xp_outer_release(outer, inner_fd);
+	outer->apart = true;
+}
+
+static int outer_calm(struct xp_outer *outer, int inner_fd)
+{
+	uint64_t count;
+	int rc = outer->apart ? outer_add(outer->fd, inner_fd) : 0;
+
 	if (rc < 0)
 		return rc;
 	outer->apart = false;
@@ -102,12 +103,19 @@ int xp_outer_set_attention(struct xp_outer *outer, bool on, int inner_fd)
 	return 0;
 }
 
-/* Each event of the inner set would be reported here: a tenth of its price. */
-void xp_outer_attention_lasts(struct xp_outer *outer, int inner_fd)
+int xp_outer_set_attention(struct xp_outer *outer, enum xp_attention attention,
+                           int inner_fd)
 {
-	XP_ASSERT(outer->fd >= 0);
-	xp_outer_release(outer, inner_fd);
-	outer->apart = true;
+	static const uint64_t one = 1;
+
+	XP_ASSERT(outer->fd >= 0 && outer->attention_fd >= 0);
+	if (attention == XP_ATTENTION_NONE)
+		return outer_calm(outer, inner_fd);
+	if (attention == XP_ATTENTION_LASTS)
+		outer_part(outer, inner_fd);
+	else
+		xp_sys_write(outer->attention_fd, &one, sizeof one);
+	return 0;
 }
 
 static int alarm_open(struct xp_outer *outer)

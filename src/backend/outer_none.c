@@ -38,15 +38,11 @@ void xp_outer_release(struct xp_outer *outer, int inner_fd)
 	(void)outer, (void)inner_fd;
 }
 
-int xp_outer_set_attention(struct xp_outer *outer, bool on, int inner_fd)
+int xp_outer_set_attention(struct xp_outer *outer, enum xp_attention attention,
+                           int inner_fd)
 {
-	(void)outer, (void)on, (void)inner_fd;
+	(void)outer, (void)attention, (void)inner_fd;
 	return -ENOTSUP;
-}
-
-void xp_outer_attention_lasts(struct xp_outer *outer, int inner_fd)
-{
-	(void)outer, (void)inner_fd;
 }
 
 int xp_outer_set_alarm(struct xp_outer *outer, int64_t deadline_ns)

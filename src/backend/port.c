@@ -283,25 +283,18 @@ static void port_wake(void *opaque)
 
 /* --- xpoll_fd: a port cannot hold what edges are in, a set of epoll(7) can --- */
 
-static int port_queue_fd(void *opaque)
+static int port_outer_fd(void *opaque)
 {
 	struct port_state *state = opaque;
 
 	return xp_outer_fd(&state->outer, state->set.fd, state->set.edge.fd);
 }
 
-static int port_set_attention(void *opaque, bool on)
+static int port_set_attention(void *opaque, enum xp_attention attention)
 {
 	struct port_state *state = opaque;
 
-	return xp_outer_set_attention(&state->outer, on, state->set.fd);
-}
-
-static void port_attention_lasts(void *opaque)
-{
-	struct port_state *state = opaque;
-
-	xp_outer_attention_lasts(&state->outer, state->set.fd);
+	return xp_outer_set_attention(&state->outer, attention, state->set.fd);
 }
 
 static int port_set_alarm(void *opaque, int64_t deadline_ns)
@@ -310,6 +303,12 @@ static int port_set_alarm(void *opaque, int64_t deadline_ns)
 
 	return xp_outer_set_alarm(&state->outer, deadline_ns);
 }
+
+static const struct xp_outer_ops port_outer = {
+	.fd = port_outer_fd,
+	.set_attention = port_set_attention,
+	.set_alarm = port_set_alarm,
+};
 
 const struct xp_backend_ops xp_backend_port = {
 	.name = "port",
@@ -325,8 +324,5 @@ const struct xp_backend_ops xp_backend_port = {
 	.flush = port_flush,
 	.wait = port_await,
 	.wake = port_wake,
-	.queue_fd = port_queue_fd,
-	.set_attention = port_set_attention,
-	.attention_lasts = port_attention_lasts,
-	.set_alarm = port_set_alarm,
+	.outer = &port_outer,
 };

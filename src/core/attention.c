@@ -1,6 +1,7 @@
 /* When xpoll_fd is readable. */
 #include "core/attention.h"
 
+#include "base/assert.h"
 #include "base/time.h"
 #include "core/candidate.h"
 #include "core/recheck.h"
@@ -8,8 +9,10 @@
 
 void xp_update_attention(struct xpoll *queue)
 {
+	const struct xp_outer_ops *outer = queue->ops->outer;
 	bool pending;
 
+	XP_ASSERT(queue->exposed && outer);
 	if (queue->dying)
 		return;
 	/*
@@ -41,13 +44,13 @@ void xp_update_attention(struct xpoll *queue)
 	if (queue->due_ns != XP_NEVER)
 		queue->alarmed = true;
 	if (!pending && queue->alarmed &&
-	    queue->ops->set_alarm(queue->backend, queue->due_ns) < 0)
+	    outer->set_alarm(queue->backend, queue->due_ns) < 0)
 		pending = true;
 	if (pending == queue->attention) {
-		if (pending && ++queue->attended == XP_ATTENDED_LONG &&
-		    queue->ops->attention_lasts)
-			queue->ops->attention_lasts(queue->backend);
-	} else if (queue->ops->set_attention(queue->backend, pending) == 0) {
+		if (pending && ++queue->attended == XP_ATTENDED_LONG)
+			(void)outer->set_attention(queue->backend, XP_ATTENTION_LASTS);
+	} else if (outer->set_attention(queue->backend, pending ? XP_ATTENTION_ON
+	                                                       : XP_ATTENTION_NONE) == 0) {
 		queue->attention = pending;
 		queue->attended = 0;
 	}

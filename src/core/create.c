@@ -182,9 +182,9 @@ static int expose(struct xpoll *queue)
 {
 	int fd;
 
-	if (!queue->ops->queue_fd)
+	if (!queue->ops->outer)
 		return -ENOTSUP;
-	fd = queue->ops->queue_fd(queue->backend);
+	fd = queue->ops->outer->fd(queue->backend);
 	if (fd < 0 || queue->exposed)
 		return fd;
 	queue->exposed = true;
