@@ -19,8 +19,9 @@ wheel() {
 		--wheel-dir "$folder" "$@" "$from"
 }
 
-# use NAME FILE: install the wheel into an empty folder and run the tests there.
+# use NAME FILE SOURCE: install the wheel into an empty folder and run the source's tests.
 use() {
+	source=$3
 	"$python" -m pip install --quiet --no-deps --no-index --target "$work/$1" "$2"
 	for part in __init__.py _xpoll.abi3.so _xpoll.pyi py.typed; do
 		test -e "$work/$1/xpoll/$part"
@@ -31,14 +32,19 @@ use() {
 }
 
 wheel from-tree "$source"
-use tree from-tree/xpoll-*.whl
+use tree from-tree/xpoll-*.whl "$source"
 
-"$python" -c 'import sys, os; os.chdir(sys.argv[1]); sys.path.insert(0, ".")
-import build_backend; build_backend.build_sdist(sys.argv[2])' "$source" "$work"
+for folder in "$work" "$work/again"; do
+	"$python" -c 'import sys, os; os.chdir(sys.argv[1]); sys.path.insert(0, ".")
+import build_backend; build_backend.build_sdist(sys.argv[2])' "$source" "$folder"
+done
 test ! -e "$source/library"
+cmp xpoll-*.tar.gz again/xpoll-*.tar.gz
+tar -xzf xpoll-*.tar.gz
 # Here it matters that nothing is missing, which is found out faster without an optimiser.
 wheel from-sdist xpoll-*.tar.gz --config-settings=cmake.build-type=Debug
-use sdist from-sdist/xpoll-*.whl
+# With the tests that it brings along.
+use sdist from-sdist/xpoll-*.whl "$(echo "$work"/xpoll-*[0-9])"
 
 # Only the module's entry is visible: no clash with another libxpoll in the process.
 if command -v nm >/dev/null; then

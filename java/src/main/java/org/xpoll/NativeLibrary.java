@@ -100,10 +100,16 @@ final class NativeLibrary {
         return fits(version) && version >= VERSION ? symbols : null;
     }
 
-    /** Where the jar has the library for this system: /native/linux-amd64/libxpoll.so. */
+    /**
+     * Where the jar has the library for this system: /native/linux-amd64/libxpoll.so, or with musl
+     * /native/linux-amd64-musl/libxpoll.so.
+     */
     static String resource() {
         String os = System.getProperty("os.name").toLowerCase(Locale.ROOT).replace(" ", "");
-        return "/native/" + os + "-" + System.getProperty("os.arch") + "/libxpoll.so";
+        boolean glibc = Linker.nativeLinker().defaultLookup().find("gnu_get_libc_version")
+                .isPresent();
+        return "/native/" + os + "-" + System.getProperty("os.arch")
+                + (os.equals("linux") && !glibc ? "-musl" : "") + "/libxpoll.so";
     }
 
     private static SymbolLookup open(Path file) {
