@@ -7,7 +7,8 @@
 # systems; it is made ready in build/venv-zig.  Nothing is run.  For other kernels
 # than Linux the tests that ./dev test runs there are compiled and linked as well.
 # The result of a target is in build/cross/TARGET.  77: there is no such compiler
-# here.
+# here.  scripts/dist.py adds to the compiler's flags, to what CMake is asked for and to
+# what is built, by XPOLL_CROSS_FLAGS, XPOLL_CROSS_OPTIONS and XPOLL_CROSS_TARGETS.
 set -eu
 cd -- "$(dirname -- "$0")/.."
 
@@ -57,6 +58,18 @@ wrapper() {
 	chmod +x "$file"
 }
 
+# What runs the clean-up handlers of a cancelled thread is in gcc's library, which every
+# system with glibc has and this compiler has not.  Nothing of it is linked but the names.
+gcc_library() {
+	cat >"$1/gcc_s.c" <<'END'
+void _Unwind_Resume(void) {}
+void __gcc_personality_v0(void) {}
+END
+	echo 'GCC_3.0 { _Unwind_Resume; }; GCC_3.3.1 { __gcc_personality_v0; };' >"$1/gcc_s.map"
+	"$1/cc" -w -shared -nostdlib -Wl,-soname,libgcc_s.so.1 "-Wl,--version-script,$1/gcc_s.map" \
+		-o "$1/libgcc_s.so.1" "$1/gcc_s.c"
+}
+
 compile() {
 	target=$1
 	folder=$PWD/build/cross/$target
@@ -64,7 +77,12 @@ compile() {
 	tests=ON programs=all
 	[ "$system" != Linux ] || tests=OFF programs=
 	mkdir -p "$folder"
-	wrapper "$folder/cc" cc -target "$target" -Wno-unused-command-line-argument
+	wrapper "$folder/cc" cc -target "$target" -Wno-unused-command-line-argument \
+		${XPOLL_CROSS_FLAGS:-}
+	libraries=
+	case $target in
+	*-linux-gnu*) gcc_library "$folder" || return 1; libraries=$folder/libgcc_s.so.1 ;;
+	esac
 	wrapper "$folder/ar" ar
 	wrapper "$folder/ranlib" ranlib
 	cmake -S . -B "$folder" -G Ninja -D CMAKE_SYSTEM_NAME="$system" \
@@ -72,9 +90,12 @@ compile() {
 		-D CMAKE_C_COMPILER="$folder/cc" -D CMAKE_AR="$folder/ar" \
 		-D CMAKE_RANLIB="$folder/ranlib" -D CMAKE_C_COMPILER_LAUNCHER= \
 		-D XPOLL_WERROR=ON -D XPOLL_TOOLS=OFF -D XPOLL_TESTS="$tests" \
-		-D XPOLL_PYTHON=OFF -D XPOLL_JAVA=OFF >"$folder/configure.log" 2>&1 ||
+		-D XPOLL_PYTHON=OFF -D XPOLL_JAVA=OFF \
+		-D CMAKE_SHARED_LINKER_FLAGS="$libraries" \
+		-D CMAKE_MODULE_LINKER_FLAGS="$libraries" \
+		${XPOLL_CROSS_OPTIONS:-} >"$folder/configure.log" 2>&1 ||
 		{ tail -20 "$folder/configure.log" >&2; return 1; }
-	cmake --build "$folder" --target xpoll xpoll_static $programs \
+	cmake --build "$folder" --target xpoll ${XPOLL_CROSS_TARGETS-xpoll_static} $programs \
 		>"$folder/build.log" 2>&1 ||
 		{ tail -40 "$folder/build.log" >&2; return 1; }
 }

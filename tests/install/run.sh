@@ -3,7 +3,7 @@
 # Method: install into a temporary prefix, move that elsewhere (nothing may hold
 # an absolute path), compile the programs of consumer/ against it and run them.
 #
-# usage: run.sh pkg-config|find-package|package|amalgamation|layout|parent BUILD_DIR
+# usage: run.sh pkg-config|find-package|package|amalgamation|layout|parent|dist BUILD_DIR
 set -eu
 
 way=$1 build=$2
@@ -200,6 +200,28 @@ run() {
 	done
 }
 
+# Two runs give the same bytes, and what they say is in it; the parts that take minutes
+# are left out.
+use_dist() {
+	want python3
+	want git
+	git -C "$here" rev-parse HEAD >"$work/commit" 2>&1 || skip "this is no clone"
+	for run in first second; do
+		quiet python3 -B "$here/../../scripts/dist.py" "$work/$run" two-files
+	done
+	diff -r "$work/first" "$work/second" || fail "two runs differ"
+	(cd "$work/first" && quiet sha256sum --check SHA256SUMS)
+	for archive in "$work"/first/*.tar.gz; do
+		tar -xzf "$archive" -C "$work"
+		grep -Fq "./${archive##*/}" "$work"/first/xpoll-*.spdx.json ||
+			fail "the bill of materials lacks $archive"
+	done
+	test -f "$work"/xpoll-*-two-files/xpoll.c
+	git -C "$here/../.." ls-tree -r --name-only HEAD | sort >"$work/committed"
+	(cd "$work"/xpoll-*[0-9] && find . -type f -o -type l) | sed 's,^\./,,' | sort |
+		diff "$work/committed" - || fail "the archive is not the commit"
+}
+
 case $way in
 pkg-config) use_pkg_config ;;
 find-package) use_find_package ;;
@@ -207,5 +229,6 @@ package) use_package ;;
 amalgamation) use_amalgamation ;;
 layout) use_layout ;;
 parent) use_parent ;;
+dist) use_dist ;;
 *) fail "unknown way $way" ;;
 esac
