@@ -1,7 +1,8 @@
-"""The proxy and the server of datagrams, with real clients.
+"""The proxy, the server of datagrams and the client with timeouts.
 
 Goal: every byte and every datagram comes back, ends are passed on in each direction, and
-who reads slowly harms nobody.  Method: the echo server behind the proxy; loopback only.
+who reads slowly harms nobody; a timeout ends its request alone.  Method: the echo server
+behind the proxy, real clients and servers; loopback only.
 """
 
 import os
@@ -127,6 +128,38 @@ class Datagrams(unittest.TestCase):
                                             timeout=60)
                     self.assertEqual((result.returncode, result.stdout), (1, b""))
                     self.assertTrue(result.stderr.startswith(message), result.stderr)
+
+
+class Fetch(unittest.TestCase):
+    def fetch(self, *arguments):
+        result = subprocess.run(command("fetch", *map(str, arguments)), capture_output=True,
+                                text=True, timeout=60)
+        self.assertEqual(result.stderr, "")
+        return result.returncode, sorted(result.stdout.splitlines())
+
+    def test_many_answers_at_once(self):
+        server = Server("http-hello")
+        self.addCleanup(server.child.kill)
+        with server.connect() as connection:
+            connection.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            size = len(receive(connection, 4096))
+        self.assertGreater(size, 0)
+        self.assertEqual(self.fetch(30000, *[server.port] * 100),
+                         (0, [f"{server.port}: {size} bytes"] * 100))
+        self.assertEqual(server.stop(), (0, ""))
+
+    def test_silence_is_a_timeout_and_nobody_there_an_error(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent, \
+                socket.socket(socket.AF_INET, socket.SOCK_STREAM) as nobody:
+            nobody.bind(("127.0.0.1", 0))
+            ports = [it.getsockname()[1] for it in (silent, nobody)]
+            self.assertEqual(self.fetch(50, ports[0]), (1, [f"{ports[0]}: timeout"]))
+            self.assertEqual(self.fetch(30000, ports[1]), (1, [f"{ports[1]}: Connection refused"]))
+
+    def test_arguments_are_wanted(self):
+        result = subprocess.run(command("fetch", "100"), capture_output=True, timeout=60)
+        self.assertEqual((result.returncode, result.stdout), (2, b""))
+        self.assertRegex(result.stderr, b"^usage: ")
 
 
 if __name__ == "__main__":
