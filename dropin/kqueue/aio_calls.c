@@ -99,8 +99,15 @@ KQ_EXPORT int aio_cancel(int fd, struct aiocb *control)
 	return rc;
 }
 
+/* Of <aio.h>, where only glibc leaves this word out. */
+#ifdef __GLIBC__
+#define KQ_ELEMENT
+#else
+#define KQ_ELEMENT restrict
+#endif
+
 /* No event stands for the end of a list. */
-KQ_EXPORT int lio_listio(int mode, struct aiocb *const controls[], int count,
+KQ_EXPORT int lio_listio(int mode, struct aiocb *KQ_ELEMENT const controls[], int count,
                          struct sigevent *notify)
 {
 	bool ours = notify && notify->sigev_notify == SIGEV_KEVENT;
@@ -114,6 +121,8 @@ KQ_EXPORT int lio_listio(int mode, struct aiocb *const controls[], int count,
 }
 
 /* --- Programs that were compiled with _FILE_OFFSET_BITS=64 ------------------------------ */
+
+#ifdef __GLIBC__ /* Elsewhere they call those above. */
 
 KQ_EXPORT int aio_read64(struct aiocb64 *control)
 {
@@ -155,3 +164,5 @@ KQ_EXPORT int lio_listio64(int mode, struct aiocb64 *const controls[], int count
 _Static_assert(sizeof(struct aiocb64) == sizeof(struct aiocb) &&
                offsetof(struct aiocb64, aio_offset) ==
                offsetof(struct aiocb, aio_offset), "they are the same");
+
+#endif

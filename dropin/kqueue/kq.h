@@ -7,6 +7,7 @@
 #ifndef KQ_H
 #define KQ_H
 
+#include <aio.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -199,7 +200,7 @@ struct kq_real {
 	int (*aio_cancel)(int, struct aiocb *);
 	int (*aio_suspend)(const struct aiocb *const *, int,
 	                   const struct timespec *);
-	int (*lio_listio)(int, struct aiocb *const *, int, struct sigevent *);
+	__typeof__(&lio_listio) lio_listio; /* <aio.h> differs among C libraries. */
 	bool seen; /* the program's close is ours */
 };
 extern struct kq_real kq_real;

@@ -134,7 +134,7 @@ static int kq_procdesc_status(int fd)
 		return child.si_status |
 			(child.si_code == CLD_DUMPED ? 0x80 : 0);
 	}
-	if (ioctl(fd, KQ_PIDFD_GET_INFO, &info) == 0 &&
+	if (ioctl(fd, (int)KQ_PIDFD_GET_INFO, &info) == 0 &&
 	    info.mask & KQ_PIDFD_INFO_EXIT)
 		return info.exit_code;
 	return -1;

@@ -75,9 +75,11 @@ KQ_EXPORT int aio_suspend(const struct aiocb *const controls[], int count,
 	return rc ? -1 : 0;
 }
 
+#ifdef __GLIBC__
 KQ_EXPORT int aio_suspend64(const struct aiocb64 *const controls[], int count,
                             const struct timespec *timeout)
 {
 	return aio_suspend((const struct aiocb *const *)(const void *)controls, count,
 	                   timeout);
 }
+#endif

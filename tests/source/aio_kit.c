@@ -187,8 +187,8 @@ bool kit_trap(struct kit_trap *trap)
 	(void)xt_keep(trap->fd);
 	range.range.start = (uintptr_t)trap->page;
 	range.range.len = size;
-	return ioctl(trap->fd, UFFDIO_API, &api) == 0 &&
-	       ioctl(trap->fd, UFFDIO_REGISTER, &range) == 0;
+	return ioctl(trap->fd, (int)UFFDIO_API, &api) == 0 &&
+	       ioctl(trap->fd, (int)UFFDIO_REGISTER, &range) == 0;
 }
 
 void kit_trap_sprung(const struct kit_trap *trap)
@@ -204,7 +204,7 @@ void kit_trap_open(struct kit_trap *trap)
 		          .len = (uint64_t)sysconf(_SC_PAGESIZE)},
 	};
 
-	if (ioctl(trap->fd, UFFDIO_ZEROPAGE, &zero) < 0)
+	if (ioctl(trap->fd, (int)UFFDIO_ZEROPAGE, &zero) < 0)
 		kit_broken("UFFDIO_ZEROPAGE");
 }
 

@@ -144,7 +144,7 @@ struct kevent {
 #ifdef __GLIBC__
 #define sigev_notify_kevent_flags _sigev_un._tid
 #else
-#define sigev_notify_kevent_flags __sev_fields.sigev_notify_thread_id
+#define sigev_notify_kevent_flags sigev_notify_thread_id
 #endif
 
 /* kqueuex */
