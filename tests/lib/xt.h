@@ -95,8 +95,8 @@ bool xt_lacks_acceptconn(void);
 #endif
 #define XT_SANITIZED (XT_TSAN || XT_ASAN)
 
-/* Long loops are to be shorter: a sanitizer, or Windows, mostly played by Wine. */
-#ifdef _WIN32
+/* Long loops are to be shorter: a sanitizer, an emulator, or Windows, mostly played by Wine. */
+#if defined(_WIN32) || defined(XT_EMULATED)
 #define XT_SLOW 1
 #else
 #define XT_SLOW XT_SANITIZED

@@ -128,6 +128,7 @@ static void start(const char *folder, char **words, int fd)
 	if (!*words)
 		_exit(2);
 	(void)snprintf(path, sizeof path, "%s/%s", folder, *words);
+	*words = path; /* Some start themselves again by it. */
 	(void)execv(path, words);
 	perror(path);
 	_exit(2);

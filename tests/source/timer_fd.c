@@ -110,7 +110,7 @@ XT_TEST(queue_fd_of_a_timer_taken_back_is_not_readable)
 		XT_NONE(queue);
 	}
 	XT_OK(timer(queue, 1, XPOLL_ENABLE, 0, 0));
-	XT_CHECK(readable(queue));
+	XT_CHECK(becomes_readable(queue));
 }
 
 /* One slot and three due: the rest is still shown. */
@@ -125,7 +125,7 @@ XT_TEST(hazard_11_queue_fd_of_timers_that_did_not_fit)
 	for (uint64_t i = 0; i < 3; i++)
 		XT_OK(timer(queue, i, XPOLL_ADD | XPOLL_ONESHOT, 0, 0));
 	for (int i = 0; i < 3; i++) {
-		XT_CHECK(readable(queue));
+		XT_CHECK(becomes_readable(queue));
 		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 1);
 	}
 	XT_CHECK(!readable(queue));
