@@ -62,11 +62,11 @@ bench() {
 		*) die "bench: $argument: expected --quick, --targets or nothing" ;;
 		esac
 	done
+	want_python
+	need python3
 	say "bench: building the command, the drop-in and a web server"
 	build release xpoll_tool xpoll_poll_dropin http-hello
 	step="bench"
-	need python3
-	need_python
 	need_rivals "$length"
 	say "bench: looking for matplotlib, which draws the plots"
 	step="plots"
@@ -78,10 +78,11 @@ bench() {
 
 # bench_java [--quick]
 bench_java() {
-	step="bench java"
 	want_python
 	want_java
 	need python3
+	build release
+	step="bench java"
 	sh java/maven.sh build/release/java package -DskipTests
 	python3 bench/java.py "$@"
 	step="plots"
