@@ -214,10 +214,10 @@ static int kqueue_harvest(struct kqueue_state *state,
 /* --- Waiting ----------------------------------------------------------------- */
 
 /*
- * kevent(2) takes no mask of signals.  Whoever wants one sleeps in poll(2) on
- * the queue.
+ * kevent(2) takes no mask of signals, and may be no cancellation point.  Whoever wants
+ * that sleeps in poll(2) on the queue.
  */
-static int kqueue_sleep_masked(struct kqueue_state *state, int64_t deadline_ns,
+static int kqueue_sleep_in_poll(struct kqueue_state *state, int64_t deadline_ns,
                                const sigset_t *mask, struct kevent *events,
                                int cap)
 {
@@ -263,10 +263,10 @@ static int kqueue_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 		if (more)
 			deadline_ns = XP_NOW;
 	}
-	if (mask && deadline_ns > XP_NOW) {
+	if ((mask || !XP_KQ_CANCELLED) && deadline_ns > XP_NOW) {
 		if (count > 0)
 			(void)xp_sys_kevent_change(state->set.fd, changes, count);
-		rc = kqueue_sleep_masked(state, deadline_ns, mask, events, cap);
+		rc = kqueue_sleep_in_poll(state, deadline_ns, mask, events, cap);
 	} else if (deadline_ns <= XP_NOW) {
 		rc = xp_sys_kevent_now(state->set.fd, changes, count, events, cap);
 		kqueue_outer_probe(state);

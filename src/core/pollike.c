@@ -13,7 +13,7 @@
 #include "os/fdnum.h"
 #include "os/sys.h"
 
-#define POLL_EVENTS (POLLIN | POLLOUT | POLLPRI | POLLRDHUP)
+#define POLL_EVENTS (POLLIN | POLLOUT | POLLPRI | XP_NAMED_RDHUP)
 
 /* The filters that a report of these bits is about. */
 static unsigned reported(const struct xp_slot *slot, uint32_t bits)

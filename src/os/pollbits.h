@@ -18,12 +18,17 @@
 #define XP_POLL_LACKS_RDHUP 0
 #else
 #define XP_POLL_LACKS_RDHUP 1
-/* As FreeBSD and illumos have it since they have it. */
+/* As FreeBSD and illumos have it since they have it; programs cannot name it. */
 #ifndef XP_OWN_RDHUP
-#define XP_OWN_RDHUP 0x4000
+#define XP_OWN_RDHUP   0x4000
+#define XP_NAMED_RDHUP 0
 #endif
 #define XP_POLL_RDHUP 0 /* what poll(2) knows of it */
 #define POLLRDHUP     XP_OWN_RDHUP
+#endif
+/* What xpoll_ctl(3) takes for it. */
+#ifndef XP_NAMED_RDHUP
+#define XP_NAMED_RDHUP POLLRDHUP
 #endif
 
 /* A device may answer POLLNVAL to bits that are not in POSIX. */
@@ -32,6 +37,18 @@
 #define XP_POLL_STRICT 0
 #else
 #define XP_POLL_STRICT 1
+#endif
+#endif
+
+/*
+ * Does a look with a mask of signals let one in without EINTR, which only a sleep has?
+ * Linux looks at signals whatever the time; the BSDs when they are about to sleep.
+ */
+#ifndef XP_LOOK_HIDES_SIGNALS
+#ifdef __linux__
+#define XP_LOOK_HIDES_SIGNALS false
+#else
+#define XP_LOOK_HIDES_SIGNALS true
 #endif
 #endif
 

@@ -64,6 +64,9 @@ int xp_sys_poll_now(struct pollfd *fds, size_t count);
 struct timespec;
 const struct timespec *xp_sys_time_left(int64_t deadline_ns,
                                         struct timespec *left);
+/* The same of a call that takes a mask of signals. */
+const struct timespec *xp_sys_time_masked(int64_t deadline_ns, const sigset_t *mask,
+                                          struct timespec *left);
 
 /*
  * Wait with ppoll(2) until deadline_ns; mask may be NULL.  A cancellation

@@ -58,6 +58,16 @@
 /* EV_ENABLE alone looks again, whatever it was before. */
 #define XP_KQ_ENABLE_LOOKS (XP_KQ_ENABLE == EV_ENABLE && !XP_KQ_ENABLES_ONCE)
 
+/*
+ * Is kevent(2) a cancellation point?  Of macOS its sources say that it is not, either;
+ * but poll(2) is of no use for a queue there.
+ */
+#ifdef __OpenBSD__
+#define XP_KQ_CANCELLED false
+#else
+#define XP_KQ_CANCELLED true
+#endif
+
 /* An end of file may be reported twice by one call, with the same filter. */
 #ifdef __OpenBSD__
 #define XP_KQ_TWICE true

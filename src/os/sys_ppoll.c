@@ -16,7 +16,8 @@ int xp_sys_poll_wait(struct pollfd *fds, size_t count, int64_t deadline_ns,
 	xp_pollbits_known(fds, count);
 	/* A device that refuses bits is not asked for them again. */
 	do
-		rc = ppoll(fds, (nfds_t)count, xp_sys_time_left(deadline_ns, &left), mask);
+		rc = ppoll(fds, (nfds_t)count, xp_sys_time_masked(deadline_ns, mask, &left),
+		           mask);
 	while (rc > 0 && (rc = xp_pollbits_accept(fds, count, rc)) == 0);
 	if (rc < 0) {
 		rc = -errno;

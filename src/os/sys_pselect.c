@@ -26,7 +26,7 @@ int xp_sys_poll_wait(struct pollfd *fds, size_t count, int64_t deadline_ns,
 		last = fds[i].fd > last ? fds[i].fd : last;
 	}
 	rc = pselect(last + 1, &in, NULL, NULL,
-	             xp_sys_time_left(deadline_ns, &left), mask);
+	             xp_sys_time_masked(deadline_ns, mask, &left), mask);
 	if (rc < 0) {
 		rc = -errno;
 		errno = saved;

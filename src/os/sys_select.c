@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/time.h"
+#include "os/pollbits.h"
 
 const struct timespec *xp_sys_time_left(int64_t deadline_ns,
                                         struct timespec *left)
@@ -22,6 +23,16 @@ const struct timespec *xp_sys_time_left(int64_t deadline_ns,
 	return left;
 }
 
+const struct timespec *xp_sys_time_masked(int64_t deadline_ns, const sigset_t *mask,
+                                          struct timespec *left)
+{
+	const struct timespec *time = xp_sys_time_left(deadline_ns, left);
+
+	if (XP_LOOK_HIDES_SIGNALS && mask && time && !left->tv_sec && !left->tv_nsec)
+		left->tv_nsec = 1;
+	return time;
+}
+
 int xp_sys_select_wait(int count, long *const sets[3], int64_t deadline_ns,
                        const sigset_t *mask)
 {
@@ -29,7 +40,7 @@ int xp_sys_select_wait(int count, long *const sets[3], int64_t deadline_ns,
 	int saved = errno;
 	int rc = pselect(count, (fd_set *)(void *)sets[0],
 	                 (fd_set *)(void *)sets[1], (fd_set *)(void *)sets[2],
-	                 xp_sys_time_left(deadline_ns, &left), mask);
+	                 xp_sys_time_masked(deadline_ns, mask, &left), mask);
 
 	if (rc < 0) {
 		rc = -errno;

@@ -248,6 +248,8 @@ XT_TEST(clear_both_directions_of_a_device_with_room_for_one_come_once)
 	struct xpoll *queue = xt_open();
 	int fd = xt_open_path("/dev/null", O_RDWR);
 
+	if (xt_watches_devices())
+		XT_SKIP("what nobody may look at is asked for, which brings the edge up again");
 	XT_OK(xt_add(queue, fd, READ, XPOLL_CLEAR));
 	XT_OK(xt_add(queue, fd, WRITE, XPOLL_CLEAR));
 	XT_CALL(come_once_each(queue, fd));

@@ -19,7 +19,11 @@ static void expect(int fd, int mode, int read_eof, int write_eof)
 	int wanted[2] = {read_eof, write_eof};
 
 	XT_OK(xt_add(queue, fd, READ, mode));
-	XT_OK(xt_add(queue, fd, WRITE, mode));
+	/* Nor does every kernel with kqueue(2) watch a pipe without another end. */
+	int rc = xt_add(queue, fd, WRITE, mode);
+
+	if (write_eof != ANY || !xt_lacks_user_events())
+		XT_OK(rc);
 	int count = xt_take(queue, events, 4, 0);
 	for (int i = 0; i < 2; i++) {
 		int filter = i == 0 ? READ : WRITE;

@@ -56,6 +56,20 @@ bool xt_has_except(void);
 		if (!xt_has_except()) \
 			XT_SKIP("no EVFILT_EXCEPT here"); \
 	} while (0)
+bool xt_pipes_have_except(void);
+/* On OpenBSD xpoll_fd is readable until a look after a change: a filter is counted then. */
+void xt_settle(struct xpoll *queue);
+/* Are devices that are always ready watched by kqueue(2), as others refuse to? */
+bool xt_watches_devices(void);
+/* Has a socket that is to listen the filter of one that does not? */
+bool xt_chooses_filters_early(void);
+/* Is the end of a listener there for those who read, as FreeBSD has it? */
+bool xt_listeners_end(void);
+#define XT_NEEDS_LISTENERS_END() \
+	do { \
+		if (!xt_listeners_end()) \
+			XT_SKIP("a listener that was shut down is not readable here"); \
+	} while (0)
 /* A kernel with kqueue(2), or a model of one; on whichever back end. */
 bool xt_has_kqueue(void);
 /* One that has no EVFILT_USER; one that does not say whether a socket listens. */

@@ -29,7 +29,9 @@ void xt_fill(int fd)
 	while (size > 0) {
 		ssize_t put = write(fd, block, size);
 
-		if (put < 0 && errno != EAGAIN)
+		/* A datagram may be too long, or find the other side full. */
+		if (put < 0 && errno != EAGAIN && errno != EMSGSIZE &&
+		    errno != ENOBUFS)
 			xt_broken("write");
 		if (put < 0)
 			size /= 2;
@@ -59,11 +61,21 @@ short xt_poll(int fd, int events)
 	return entry.revents;
 }
 
+/* The BSDs do not say POLLERR of a socket's error: it is ready, or hung up. */
+static bool has_all(int revents, int wanted)
+{
+#ifdef __linux__
+	return (revents & wanted) == wanted;
+#else
+	return wanted & POLLERR ? revents != 0 : (revents & wanted) == wanted;
+#endif
+}
+
 bool xt_poll_until(int fd, int events, int revents)
 {
 	int64_t deadline = xt_now() + XT_SOON;
 
-	while ((xt_poll(fd, events) & revents) != revents) {
+	while (!has_all(xt_poll(fd, events), revents)) {
 		struct pollfd entry = {.fd = fd, .events = (short)events};
 
 		if (xt_now() > deadline)

@@ -111,6 +111,19 @@ bool xt_has_except(void)
 	return has;
 }
 
+/* The filter itself; its notes are of sockets alone, and so it may be. */
+bool xt_pipes_have_except(void)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pipe = xt_pipe();
+	int rc = xt_add(queue, pipe.r, EXCEPT, 0);
+
+	xt_destroy(queue);
+	xt_close(pipe.r);
+	xt_close(pipe.w);
+	return rc == 0;
+}
+
 static bool model_is(const char *name)
 {
 	const char *model = getenv("MODEL_KERNEL");
@@ -120,10 +133,46 @@ static bool model_is(const char *name)
 
 bool xt_lacks_acceptconn(void)
 {
+#if defined(__OpenBSD__) || defined(__APPLE__)
+	return true;
+#else
+	return model_is("openbsd7") || model_is("macos");
+#endif
+}
+
+void xt_settle(struct xpoll *queue)
+{
+#ifdef __OpenBSD__
+	XT_EXPECT_EQ(xpoll_wait(queue, 0), 0);
+#else
+	(void)queue;
+#endif
+}
+
+bool xt_watches_devices(void)
+{
+#if defined(__OpenBSD__) || defined(__NetBSD__)
+	return true;
+#else
+	return false;
+#endif
+}
+
+bool xt_listeners_end(void)
+{
+#if defined(__OpenBSD__) || defined(__NetBSD__)
+	return false;
+#else
+	return true;
+#endif
+}
+
+bool xt_chooses_filters_early(void)
+{
 #ifdef __OpenBSD__
 	return true;
 #else
-	return model_is("openbsd7");
+	return false;
 #endif
 }
 

@@ -338,7 +338,10 @@ XT_TEST(hazard_14_sigchld_ignored_leaves_no_zombies)
 			rc = waitpid(child, NULL, 0);
 		while (rc < 0 && errno == EINTR);
 		XT_EXPECT_STATUS(rc < 0 ? errno : 0, ECHILD);
+#ifdef __linux__
+		/* The BSDs send none. */
 		XT_EXPECT_EQ(count_of(queue, SIGCHLD), 1);
+#endif
 		xt_destroy(queue);
 		forget(SIGCHLD);
 	}

@@ -161,6 +161,9 @@ XT_TEST(open_close_and_read_by_another_are_told_apart)
 
 XT_TEST(only_what_is_asked_for_is_reported)
 {
+#ifdef __OpenBSD__
+	XT_SKIP("a new length is a change of attributes, too");
+#endif
 	struct xpoll *queue = xt_open();
 	int file = xt_make("f", "text");
 

@@ -34,11 +34,18 @@ static inline int vnode_add(struct xpoll *queue, int fd, int flags,
 }
 
 /* Exactly one event comes, of this descriptor, with these notes. */
+/* The BSDs note more of a change than what it was about. */
+#ifdef __linux__
+#define VNODE_MORE 0u
+#else
+#define VNODE_MORE (XPOLL_NOTE_ATTRIB | XPOLL_NOTE_WRITE)
+#endif
+
 #define VNODE_GETS(queue, fd, notes)                                      \
 	do {                                                              \
 		struct xpoll_event vnode_event = {0};                     \
 		XT_GETS((queue), &vnode_event, (fd), VNODE);              \
-		XT_EXPECT_EQ(vnode_event.fflags, (notes));                \
+		XT_EXPECT_EQ(vnode_event.fflags & ~(VNODE_MORE & ~(notes)), (notes)); \
 		XT_EXPECT_EQ(vnode_event.data, 0);                        \
 		XT_EXPECT_EQ(vnode_event.flags, 0);                       \
 	} while (0)

@@ -16,11 +16,13 @@ static const struct model_kernel kernels[] = {
 	}, {
 		.name = "openbsd7", .no_user = true, .enables_once = true,
 		.eof_twice = true, .no_acceptconn = true, .pipes_alike = true,
+		.uncancelled = true,
 	}, {
 		.name = "netbsd9", .no_user = true, .pipes_alike = true,
 		.pipe_ebadf = true,
 	}, {
-		.name = "macos", .error_and_flags = true,
+		.name = "macos", .error_and_flags = true, .no_acceptconn = true,
+		.uncancelled = true,
 	},
 };
 

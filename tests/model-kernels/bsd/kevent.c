@@ -2,6 +2,7 @@
 #include "model.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,13 +19,13 @@ static bool is_of_fd(const struct kevent *record)
 		record->filter == EVFILT_EXCEPT;
 }
 
-/* Is it a terminal, or a pipe, of which the other end is closed? */
-static bool hung_terminal(int fd)
+/* Is it a file of this type whose other end is closed? */
+static bool hung(int fd, mode_t type)
 {
 	struct pollfd look = {.fd = fd, .events = POLLIN};
 	struct stat status;
 
-	return __real_fstat(fd, &status) == 0 && S_ISCHR(status.st_mode) &&
+	return __real_fstat(fd, &status) == 0 && (status.st_mode & S_IFMT) == type &&
 		__real_poll(&look, 1, 0) > 0 && look.revents & POLLHUP;
 }
 
@@ -55,7 +56,7 @@ static int refused(const struct kevent *change)
 	    (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode)))
 		return EINVAL;
 	if (kernel->refuses_hung && is_of_fd(change) &&
-	    hung_terminal((int)change->ident))
+	    hung((int)change->ident, S_IFCHR))
 		return ENXIO;
 	return 0;
 }
@@ -127,6 +128,20 @@ static int twice(struct kevent *events, int count, int cap)
 	return len;
 }
 
+static int look(int queue, struct kevent *events, int cap,
+                const struct timespec *timeout)
+{
+	int before;
+	int count;
+
+	if (!model_kernel()->uncancelled)
+		return __real_kevent(queue, NULL, 0, events, cap, timeout);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	count = __real_kevent(queue, NULL, 0, events, cap, timeout);
+	pthread_setcancelstate(before, NULL);
+	return count;
+}
+
 /* Changes one after the other; if one has failed there is no look. */
 int __wrap_kevent(int queue, const struct kevent *changes, int len,
                   struct kevent *events, int cap, const struct timespec *timeout)
@@ -153,7 +168,7 @@ int __wrap_kevent(int queue, const struct kevent *changes, int len,
 	}
 	if (count > 0)
 		return count;
-	count = __real_kevent(queue, NULL, 0, events, cap, timeout);
+	count = look(queue, events, cap, timeout);
 	return model_kernel()->eof_twice && count > 0 ? twice(events, count, cap)
 		: count;
 }

@@ -20,6 +20,10 @@ int __wrap_ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeou
                  const sigset_t *mask);
 int __real_ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
                  const sigset_t *mask);
+int __wrap_pselect(int count, fd_set *in, fd_set *out, fd_set *other,
+                   const struct timespec *timeout, const sigset_t *mask);
+int __real_pselect(int count, fd_set *in, fd_set *out, fd_set *other,
+                   const struct timespec *timeout, const sigset_t *mask);
 int __wrap_fstat(int fd, struct stat *status);
 int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *size);
 int __real_getsockopt(int fd, int level, int name, void *value, socklen_t *size);
@@ -112,12 +116,33 @@ static int poll_as_kernel(struct pollfd *fds, nfds_t count,
 	return rc - silent;
 }
 
+/* A look lets pending signals in, and returns what it has found. */
+static const sigset_t *mask_of_look(const struct timespec *timeout, const sigset_t *mask)
+{
+	sigset_t before;
+
+	if (!mask || !timeout || timeout->tv_sec || timeout->tv_nsec)
+		return mask;
+	(void)pthread_sigmask(SIG_SETMASK, mask, &before);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return NULL;
+}
+
+int __wrap_pselect(int count, fd_set *in, fd_set *out, fd_set *other,
+                   const struct timespec *timeout, const sigset_t *mask)
+{
+	return __real_pselect(count, in, out, other, timeout,
+	                      mask_of_look(timeout, mask));
+}
+
 int __wrap_ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
                  const sigset_t *mask)
 {
 	short few[LOOKS_FEW];
 	short *asked = few;
 	int rc;
+
+	mask = mask_of_look(timeout, mask);
 
 	if (count > LOOKS_FEW)
 		asked = malloc(count * sizeof *asked);
