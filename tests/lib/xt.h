@@ -150,6 +150,18 @@ enum {
 #else
 #define XT_NO_SIGNAL NSIG
 #endif
+/* Only Linux queues one to a thread; of a process any thread may take it. */
+#ifdef __linux__
+#define XT_SIGNALS_A_THREAD() ((void)0)
+#else
+#define XT_SIGNALS_A_THREAD() XT_SINGLE_ONLY()
+#endif
+/* How many of so many standard signals that wait are delivered. */
+#ifdef __FreeBSD__
+#define XT_STANDARD_OF(count) (count)
+#else
+#define XT_STANDARD_OF(count) 1
+#endif
 #define XT_NEEDS_RT()                                         \
 	do {                                                  \
 		if (!XT_RTMIN)                                \

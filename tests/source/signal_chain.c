@@ -146,7 +146,7 @@ XT_TEST(signal_changed_takes_up_the_observation_in_every_queue)
 
 	XT_FAILS(xpoll_signal_changed(-1), EINVAL);
 	XT_FAILS(xpoll_signal_changed(0), EINVAL);
-	XT_FAILS(xpoll_signal_changed(NSIG), EINVAL);
+	XT_FAILS(xpoll_signal_changed(XT_NO_SIGNAL), EINVAL);
 	/* Of a signal that nobody observes it is nothing. */
 	put(SIGUSR1, on_plain, 0);
 	XT_EQ(xpoll_signal_changed(SIGUSR1), 0);
