@@ -80,8 +80,8 @@ stand_in apt-get 'echo "$*" >>'"$here"'/calls
 case $* in *venv*|*jdk*) exit 1 ;; esac
 for tool in cc cmake ninja c++ python3 pkg-config; do
 	[ "$1" = update ] || printf "#!/bin/sh\necho version 3.25\n" >'"$here"'/bin/$tool
-done
-chmod +x '"$here/bin/*"
+	[ "$1" = update ] || chmod +x '"$here"'/bin/$tool
+done'
 ln -s "$(command -v chmod)" "$here/bin/chmod"
 asked need_test >"$here/said"
 printf '%s\n' 'update -q' "${apt#apt-get } gcc libc6-dev cmake ninja-build g++ python3 pkg-config" \
