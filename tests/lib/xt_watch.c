@@ -10,6 +10,9 @@
 
 #include <sys/wait.h>
 #include <time.h>
+#ifdef __linux__
+#include <sys/sysinfo.h>
+#endif
 
 #if defined(__has_include)
 #if __has_include(<execinfo.h>)
@@ -93,10 +96,31 @@ void xt_watchdog_install(void)
 		xt_broken("sigaction");
 }
 
+/*
+ * How many times longer a test may take because of what else runs: as many as there
+ * are processes for each processor.  Asked before the test, as an alarm within it that
+ * only asks would interrupt its waits.
+ */
+static unsigned watch_slowness(void)
+{
+#ifdef __linux__
+	enum { MOST = 20 };
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	struct sysinfo info;
+
+	if (processors > 0 && sysinfo(&info) == 0) {
+		unsigned long each = (info.loads[0] >> SI_LOAD_SHIFT) / (unsigned long)processors;
+
+		return 1 + (each < MOST ? (unsigned)each : MOST);
+	}
+#endif
+	return 1;
+}
+
 void xt_watchdog_start(const char *name, unsigned seconds)
 {
 	watch_name = name;
-	(void)alarm(seconds);
+	(void)alarm(seconds * watch_slowness());
 }
 
 void xt_watchdog_stop(void)
