@@ -95,4 +95,10 @@ fi
 tools
 stand_in id 'echo 1000'
 expect none need_build 'no package manager is known here; please install: cc cmake ninja'
+
+# What no test here calls may still name a function that is gone.
+called='^[[:space:]]*(need|want|make|build|bench|run)_[a-z_]+'
+for name in $(grep -ohE "$called" dev scripts/dev/*.sh | sort -u); do
+	grep -q "^$name()" dev scripts/dev/*.sh || { echo "no function $name"; failed=1; }
+done
 exit $failed
