@@ -300,7 +300,8 @@ XT_TEST(all_ready_returns_what_only_the_kernel_knows_beside_what_is_at_hand)
 }
 
 /* The poll-like level: everything ready comes, wait by wait. */
-XT_TEST(hazard_06_poll_like_level_all_come)
+/* toggled: what is taken is disabled and enabled, and so is a candidate. */
+static void take_one_of_each_batch(int toggled)
 {
 	struct xpoll *queue = xt_open();
 	struct xt_pair pipes[QUIET];
@@ -323,6 +324,16 @@ XT_TEST(hazard_06_poll_like_level_all_come)
 		int number = (int)((struct xt_pair *)data - pipes);
 		missing -= !seen[number];
 		seen[number] = 1;
+		for (int i = 0; i < toggled; i++)
+			XT_EQ(xpoll_ctl(queue, i % 2 ? XPOLL_ENABLE : XPOLL_DISABLE,
+			                POLLIN, pipes[number].r, NULL), 0);
 	}
 	XT_EQ(missing, 0);
+	xt_destroy(queue);
+}
+
+XT_TEST(hazard_06_poll_like_level_all_come)
+{
+	for (int toggled = 0; toggled <= 6; toggled += 2)
+		XT_CALL(take_one_of_each_batch(toggled));
 }
