@@ -128,7 +128,9 @@ void xp_event_count(struct xpoll *queue, struct xp_wait *wait, int fd,
 	if (event->fflags)
 		xp_event_count_ask(queue, event);
 	event->fflags = error_of(queue, wait, fd, slot);
-	if (!event->fflags && slot->kind == XP_KIND_SOCKET &&
+	/* A system may say it by itself; the count is none of connections then either. */
+	if ((!event->fflags || event->fflags == ECONNABORTED) &&
+	    slot->kind == XP_KIND_SOCKET &&
 	    is_aborted(queue, event, fd, slot, events))
 		event->fflags = ECONNABORTED;
 }

@@ -29,7 +29,7 @@ const struct timespec *xp_sys_time_masked(int64_t deadline_ns, const sigset_t *m
 	const struct timespec *time = xp_sys_time_left(deadline_ns, left);
 
 	if (XP_LOOK_HIDES_SIGNALS && mask && time && !left->tv_sec && !left->tv_nsec)
-		left->tv_nsec = 1;
+		left->tv_nsec = 1000; /* pselect(2) may count in microseconds. */
 	return time;
 }
 

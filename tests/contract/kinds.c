@@ -10,6 +10,15 @@
 #include <sys/signalfd.h>
 #endif
 
+/* The end of a stream, which not every poll(2) has a word for. */
+enum { ENDED = POLLRDHUP ? POLLRDHUP : POLLIN };
+/* An error that came with ICMP: of sockets the BSDs have no POLLERR. */
+#if defined(__linux__) || defined(__sun)
+enum { UDP_ERROR = POLLERR };
+#else
+enum { UDP_ERROR = POLLIN };
+#endif
+
 static int settled(int fd, int events, int revents)
 {
 	if (!xt_poll_until(fd, events, revents))
@@ -140,7 +149,7 @@ static int tcp_shut_write(const struct kind *kind)
 	struct xt_pair tcp = xt_tcp();
 
 	(void)shutdown(tcp.r, SHUT_WR);
-	(void)settled(tcp.w, POLLRDHUP, POLLRDHUP);
+	(void)settled(tcp.w, ENDED, ENDED);
 	return tcp.r;
 }
 
@@ -150,7 +159,7 @@ static int tcp_peer_shut_write(const struct kind *kind)
 	struct xt_pair tcp = xt_tcp();
 
 	(void)shutdown(tcp.w, SHUT_WR);
-	return settled(tcp.r, POLLRDHUP, POLLRDHUP);
+	return settled(tcp.r, ENDED, ENDED);
 }
 
 static int tcp_both_shut(const struct kind *kind)
@@ -160,7 +169,7 @@ static int tcp_both_shut(const struct kind *kind)
 
 	(void)shutdown(tcp.w, SHUT_WR);
 	(void)shutdown(tcp.r, SHUT_WR);
-	return settled(tcp.r, POLLRDHUP, POLLRDHUP | POLLHUP);
+	return settled(tcp.r, ENDED, ENDED | POLLHUP);
 }
 
 static int tcp_peer_closed(const struct kind *kind)
@@ -169,7 +178,7 @@ static int tcp_peer_closed(const struct kind *kind)
 	struct xt_pair tcp = xt_tcp();
 
 	xt_close(tcp.w);
-	return settled(tcp.r, POLLRDHUP, POLLRDHUP);
+	return settled(tcp.r, ENDED, ENDED);
 }
 
 static int tcp_reset(const struct kind *kind)
@@ -178,7 +187,8 @@ static int tcp_reset(const struct kind *kind)
 	struct xt_pair tcp = xt_tcp();
 
 	xt_reset(tcp);
-	return settled(tcp.r, POLLIN, POLLERR | POLLHUP);
+	/* The BSDs have no POLLERR for it; where there is one it comes before. */
+	return settled(tcp.r, POLLIN, XT_RESET);
 }
 
 static int tcp_refused(const struct kind *kind)
@@ -222,7 +232,7 @@ static int udp_error(const struct kind *kind)
 	xt_close(gone);
 	(void)connect(fd, (struct sockaddr *)&address, sizeof address);
 	(void)send(fd, "x", 1, 0);
-	return settled(fd, 0, POLLERR);
+	return settled(fd, UDP_ERROR, UDP_ERROR);
 }
 
 static int counter_with(uint64_t value)

@@ -9,10 +9,12 @@
 static const struct model_kernel kernels[] = {
 	{
 		.name = "freebsd12", .ignores_eof = true, .refuses_bits = true,
-		.late_trigger = true, .refuses_hung = true,
+		.late_trigger = true, .refuses_hung = true, .aborts = true,
+		.selects_in_us = true,
 	}, {
 		.name = "freebsd14", .knows_rdhup = true, .refuses_bits = true,
-		.late_trigger = true, .refuses_hung = true,
+		.late_trigger = true, .refuses_hung = true, .aborts = true,
+		.selects_in_us = true,
 	}, {
 		.name = "openbsd7", .no_user = true, .enables_once = true,
 		.eof_twice = true, .no_acceptconn = true, .pipes_alike = true,
@@ -22,7 +24,7 @@ static const struct model_kernel kernels[] = {
 		.pipe_ebadf = true,
 	}, {
 		.name = "macos", .error_and_flags = true, .no_acceptconn = true,
-		.uncancelled = true,
+		.uncancelled = true, .selects_in_us = true,
 	},
 };
 

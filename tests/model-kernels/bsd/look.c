@@ -131,6 +131,13 @@ static const sigset_t *mask_of_look(const struct timespec *timeout, const sigset
 int __wrap_pselect(int count, fd_set *in, fd_set *out, fd_set *other,
                    const struct timespec *timeout, const sigset_t *mask)
 {
+	struct timespec whole;
+
+	if (timeout && model_kernel()->selects_in_us) {
+		whole = *timeout;
+		whole.tv_nsec -= whole.tv_nsec % 1000;
+		timeout = &whole;
+	}
 	return __real_pselect(count, in, out, other, timeout,
 	                      mask_of_look(timeout, mask));
 }
@@ -188,12 +195,28 @@ int __wrap_fstat(int fd, struct stat *status)
 	return rc;
 }
 
+/* Linux keeps of UNIX-domain sockets alone that they have listened. */
+static bool is_ended_listener(int fd)
+{
+	struct pollfd look = {.fd = fd, .events = POLLIN};
+	int listens = 0;
+	socklen_t size = sizeof listens;
+
+	return __real_getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 &&
+		listens && __real_poll(&look, 1, 0) > 0 && look.revents & POLLHUP;
+}
+
 int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *size)
 {
 	if (level == SOL_SOCKET && name == SO_ACCEPTCONN &&
 	    model_kernel()->no_acceptconn) {
 		errno = ENOPROTOOPT;
 		return -1;
+	}
+	if (level == SOL_SOCKET && name == SO_ERROR && model_kernel()->aborts &&
+	    is_ended_listener(fd)) {
+		*(int *)value = ECONNABORTED;
+		return 0;
 	}
 	return __real_getsockopt(fd, level, name, value, size);
 }

@@ -24,6 +24,8 @@ struct model_kernel {
 	bool enables_once;   /* EV_ENABLE of what is enabled does nothing */
 	bool eof_twice;      /* a level end of file is reported twice by one call */
 	bool no_acceptconn;  /* no SO_ACCEPTCONN */
+	bool aborts;         /* SO_ERROR of a listener that was shut down: ECONNABORTED */
+	bool selects_in_us;  /* pselect(2) drops what is less than a microsecond */
 	bool pipes_alike;    /* pipes have neither device nor inode; sockets nowhere */
 	bool refuses_hung;   /* a terminal whose master is closed: ENXIO */
 	bool pipe_ebadf;     /* a pipe that nobody reads: EBADF */
