@@ -254,10 +254,8 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 	}
 	if (inode && xp_list_empty(&inode->links))
 		inode_drop(inodes, inode);
-	/* A FIFO, which has a name; a pipe has none. */
-	if (rc == -EINVAL && S_ISFIFO(user->last.st_mode) && xp_fs_holds_fifo(user->fd))
-		rc = -ENOTSUP;
-	return rc == -ENODEV ? -ENOTSUP : rc;
+	/* It is a file: the kernel knows no changes of FIFOs, or of this device. */
+	return rc == -ENODEV || rc == -EINVAL ? -ENOTSUP : rc;
 }
 
 /* The descriptor is watched, not a name. */

@@ -1,6 +1,7 @@
 /* Which kernel it is, and what it remembers of knotes. */
 #include "model.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,18 +11,18 @@ static const struct model_kernel kernels[] = {
 	{
 		.name = "freebsd12", .ignores_eof = true, .refuses_bits = true,
 		.late_trigger = true, .refuses_hung = true, .aborts = true,
-		.selects_in_us = true,
+		.selects_in_us = true, .device_error = ENODEV,
 	}, {
 		.name = "freebsd14", .knows_rdhup = true, .refuses_bits = true,
 		.late_trigger = true, .refuses_hung = true, .aborts = true,
-		.selects_in_us = true,
+		.selects_in_us = true, .device_error = ENODEV,
 	}, {
 		.name = "openbsd7", .no_user = true, .enables_once = true,
 		.eof_twice = true, .no_acceptconn = true, .pipes_alike = true,
-		.uncancelled = true,
+		.uncancelled = true, .device_error = EINVAL,
 	}, {
 		.name = "netbsd9", .no_user = true, .pipes_alike = true,
-		.pipe_ebadf = true,
+		.pipe_ebadf = true, .device_error = EINVAL,
 	}, {
 		.name = "macos", .error_and_flags = true, .no_acceptconn = true,
 		.uncancelled = true, .selects_in_us = true,

@@ -55,6 +55,8 @@ static int refused(const struct kevent *change)
 	if (change->filter == EVFILT_VNODE &&
 	    (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode)))
 		return EINVAL;
+	if (change->filter == EVFILT_VNODE && S_ISCHR(status.st_mode))
+		return kernel->device_error;
 	if (kernel->refuses_hung && is_of_fd(change) &&
 	    hung((int)change->ident, S_IFCHR))
 		return ENXIO;

@@ -29,6 +29,7 @@ struct model_kernel {
 	bool pipes_alike;    /* pipes have neither device nor inode; sockets nowhere */
 	bool refuses_hung;   /* a terminal whose master is closed: ENXIO */
 	bool pipe_ebadf;     /* a pipe that nobody reads: EBADF */
+	int device_error;    /* VNODE of a device */
 	bool uncancelled;    /* kevent(2) is no cancellation point */
 	bool error_and_flags; /* an entry of a failed change has the change's flags, too */
 };
