@@ -35,6 +35,7 @@ void xp_mutex_wait(struct xp_mutex *mutex, pthread_cond_t *condition)
 
 	XP_ASSERT(mutex->held);
 	mutex->inside = false;
+	mutex->held = false;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	pthread_cond_wait(condition, &mutex->mutex);
 	pthread_setcancelstate(state, NULL);

@@ -18,8 +18,8 @@
 #include "base/threads.h"
 
 struct xp_mutex {
-	bool held;   /* the mutex itself is taken; valid while inside */
 	bool inside; /* somebody is between lock and unlock */
+	bool held;   /* and has taken the mutex itself */
 	pthread_mutex_t mutex;
 };
 
@@ -32,8 +32,7 @@ void xp_mutex_fini(struct xp_mutex *mutex);
 /* The branch was taken already: the process has one thread. */
 static inline void xp_mutex_lock_alone(struct xp_mutex *mutex)
 {
-	XP_ASSERT(!mutex->inside);
-	mutex->held = false;
+	XP_ASSERT(!mutex->inside && !mutex->held);
 	mutex->inside = true;
 }
 
@@ -59,8 +58,10 @@ static inline void xp_mutex_unlock(struct xp_mutex *mutex)
 {
 	XP_ASSERT(mutex->inside);
 	mutex->inside = false;
-	if (mutex->held)
-		pthread_mutex_unlock(&mutex->mutex);
+	if (!mutex->held)
+		return;
+	mutex->held = false;
+	pthread_mutex_unlock(&mutex->mutex);
 }
 
 static inline void xp_mutex_assert_held(const struct xp_mutex *mutex)
