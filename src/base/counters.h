@@ -16,7 +16,7 @@ struct xp_counters {
 	xp_counter events;
 	xp_counter wakes;
 	xp_counter empty_returns;
-	xp_counter changes;
+	xp_counter changes; /* those that are not free; xpoll_stats adds the others */
 	xp_counter changes_free;
 	xp_counter change_errors;
 	xp_counter syscalls_wait;

@@ -36,6 +36,20 @@ int xp_change_narrowed(struct xpoll *queue, int fd, struct xp_slot *slot,
 int xp_change_enable(struct xpoll *queue, int fd, unsigned filters);
 int xp_change_disable(struct xpoll *queue, int fd, unsigned filters);
 
+/* Count a change; syscalls: those of changes before it. */
+static inline void xp_change_counted(struct xpoll *queue, int rc, uint64_t syscalls)
+{
+	struct xp_counters *counters = &queue->counters;
+
+	if (rc >= 0 && xp_counter_read(&counters->syscalls_change) == syscalls) {
+		xp_count(&counters->changes_free);
+		return;
+	}
+	xp_count(&counters->changes);
+	if (rc < 0)
+		xp_count(&counters->change_errors);
+}
+
 /*
  * An ADD of what was not registered, and the kernel said no: rc says why.  It
  * is a file that cannot be waited for, or nothing becomes of it.

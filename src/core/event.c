@@ -187,15 +187,6 @@ static XP_INLINE bool change_usual(struct xpoll *queue,
 	return true;
 }
 
-static void change_counted(struct xpoll *queue, int rc, uint64_t syscalls)
-{
-	xp_count(&queue->counters.changes);
-	if (rc < 0)
-		xp_count(&queue->counters.change_errors);
-	else if (xp_counter_read(&queue->counters.syscalls_change) == syscalls)
-		xp_count(&queue->counters.changes_free);
-}
-
 /* An error must leave the slots that receipts still to come are promised. */
 static XP_NOINLINE void report_status(struct outcome *outcome,
                           const struct xpoll_event *change, int rc)
@@ -241,7 +232,7 @@ static XP_INLINE void changes_apply(struct xpoll *queue,
 			rc = change_any(queue, change, next <= i ? 0
 				: ahead.hashes[i % (2 * XP_PREFETCH_AHEAD)]);
 		}
-		change_counted(queue, rc, syscalls);
+		xp_change_counted(queue, rc, syscalls);
 		if (XP_UNLIKELY(rc < 0 || change->flags & XPOLL_RECEIPT))
 			report_status(outcome, change, rc);
 	}

@@ -89,8 +89,8 @@ static inline bool xp_interest_free_enable(struct xpoll *queue, int fd,
  * It is what programs do most, so it is tried before all else.  The slot; NULL:
  * it is not that simple, and nothing was done.
  */
-static inline struct xp_slot *xp_interest_free_change(struct xpoll *queue, int fd,
-                                                      unsigned filters, bool wanted)
+static XP_INLINE struct xp_slot *xp_interest_free_change(struct xpoll *queue, int fd,
+                                                         unsigned filters, bool wanted)
 {
 	struct xp_slot *slot = xp_slots_at(&queue->slots, fd);
 
@@ -101,7 +101,6 @@ static inline struct xp_slot *xp_interest_free_change(struct xpoll *queue, int f
 		xp_interest_free_disable(queue, fd, slot, filters);
 	else if (!xp_interest_free_enable(queue, fd, slot, filters))
 		return NULL;
-	xp_count(&queue->counters.changes);
 	xp_count(&queue->counters.changes_free);
 	return slot;
 }

@@ -95,7 +95,7 @@ static XP_INLINE bool ctl_free_change(struct xpoll *queue, int op, int events, i
 {
 	unsigned filters = xp_entry_filters((uint32_t)events);
 
-	if (!filters || events & ~POLL_EVENTS || fd < 0)
+	if (!filters || events & ~POLL_EVENTS)
 		return false;
 	return xp_interest_free_change(queue, fd, filters, op == XPOLL_ENABLE);
 }
@@ -114,11 +114,7 @@ static int ctl_change(struct xpoll *queue, int op, int events, int fd,
 		rc = xp_change_enable(queue, fd, xp_entry_filters((uint32_t)events));
 	else
 		rc = xp_change_disable(queue, fd, xp_entry_filters((uint32_t)events));
-	xp_count(&queue->counters.changes);
-	if (rc < 0)
-		xp_count(&queue->counters.change_errors);
-	else if (xp_counter_read(&queue->counters.syscalls_change) == before)
-		xp_count(&queue->counters.changes_free);
+	xp_change_counted(queue, rc, before);
 	return rc;
 }
 

@@ -161,6 +161,7 @@ int xpoll_stats(const struct xpoll *queue, struct xpoll_stats *stats,
 	counters = (const xp_counter *)(const void *)&queue->counters;
 	for (size_t i = 0; i < sizeof copy / sizeof *values; i++)
 		values[i] = xp_counter_read(&counters[i]);
+	copy.changes += copy.changes_free;
 	/* A newer program's structure has a tail this library cannot fill. */
 	memset(stats, 0, size);
 	memcpy(stats, &copy, size < sizeof copy ? size : sizeof copy);
