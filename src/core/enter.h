@@ -38,11 +38,21 @@ static inline int xp_enter_change(struct xpoll *queue)
 	return rc;
 }
 
+/* The rest of leaving, where there is more than a mark to take away: the result. */
+int xp_leave_late(struct xpoll *queue, int result);
+
+/* Leave with the result of the call. */
+static XP_INLINE int xp_leave_with(struct xpoll *queue, int result)
+{
+	if (XP_UNLIKELY(queue->exposed || queue->recheck_wanted || queue->lock.held))
+		return xp_leave_late(queue, result);
+	xp_mutex_unlock_alone(&queue->lock);
+	return result;
+}
+
 static inline void xp_leave(struct xpoll *queue)
 {
-	if (XP_UNLIKELY(queue->exposed || queue->recheck_wanted))
-		xp_settle(queue);
-	xp_mutex_unlock(&queue->lock);
+	(void)xp_leave_with(queue, 0);
 }
 
 #endif

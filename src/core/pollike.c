@@ -149,72 +149,61 @@ int xpoll_ctl(struct xpoll *queue, int op, int events, xpoll_fd_t descriptor,
 	return ctl(queue, op, events, fd, data);
 }
 
-/* The program has the entry now; do as its modes say. */
-static XP_INLINE void hand_out(struct xpoll *queue, int fd, struct xp_slot *slot,
-                     unsigned filters)
+/* The program has the entry now; its modes say more than that it is looked at again. */
+static XP_NOINLINE int hand_out_by_mode(struct xpoll *queue, const struct xp_ready *entry,
+                                        unsigned filters, uint32_t bits)
 {
+	struct xp_slot *slot = entry->slot;
+
+	for (unsigned i = 0; i < XP_FD_FILTERS; i++)
+		if (filters & XP_BIT(i) && slot->enabled & XP_BIT(i))
+			xp_interest_handed(queue, entry->fd, slot, i);
+	xp_interest_rearm(queue, entry->fd, slot);
+	return xp_leave_with(queue, (int)bits);
+}
+
+/* Hand it out, and leave.  Without a call on the usual way it needs no stack frame. */
+static XP_INLINE int hand_out(struct xpoll *queue, const struct xp_ready *entry,
+                              uint32_t bits, void **datap)
+{
+	struct xp_slot *slot = entry->slot;
+	unsigned filters = reported(slot, bits);
 	unsigned level = filters & ~(unsigned)slot->clear;
 
-	xp_count(&queue->counters.events);
-	if (XP_LIKELY(!(filters & (slot->oneshot | slot->dispatch)))) {
-		if (slot->mode == XP_MODE_EDGE && level)
-			xp_recheck_level(queue, fd, slot, level);
-	} else {
-		for (unsigned i = 0; i < XP_FD_FILTERS; i++)
-			if (filters & XP_BIT(i) && slot->enabled & XP_BIT(i))
-				xp_interest_handed(queue, fd, slot, i);
-	}
-	xp_interest_rearm(queue, fd, slot);
-}
-
-/* Take the next entry; the bits of its descriptor, 0: it is outdated. */
-static XP_INLINE uint32_t entry_take(struct xpoll *queue, void **datap)
-{
-	struct xp_ready *entry = &queue->ready[queue->batch_next++];
-	struct xp_slot *slot = xp_ready_slot(entry);
-	uint32_t bits = slot ? xp_poll_bits(slot, entry->events) : 0;
-	unsigned filters;
-
-	if (!bits)
-		return 0;
-	filters = reported(slot, bits);
 	if (datap) /* That of the first of them. */
-		*datap = slot->udata[filters & 1 ? 0 : filters & 2 ? 1 : 2].pointer;
-	hand_out(queue, entry->fd, slot, filters);
-	return bits;
+		*datap = slot->udata[XP_LOWEST_BIT(filters)].pointer;
+	xp_count(&queue->counters.events);
+	if (XP_UNLIKELY(filters & (slot->oneshot | slot->dispatch) ||
+	                slot->mode == XP_MODE_FIRED))
+		return hand_out_by_mode(queue, entry, filters, bits);
+	if (slot->mode == XP_MODE_EDGE && level)
+		xp_recheck_level(queue, entry->fd, slot, level);
+	return xp_leave_with(queue, (int)bits);
 }
 
-/* The next entry that still stands; 0: there is none. */
-static XP_INLINE uint32_t batch_next(struct xpoll *queue, void **datap)
+/* The next entry that still stands, and leave; 0: there is none. */
+static XP_INLINE int batch_next(struct xpoll *queue, void **datap)
 {
-	uint32_t bits = 0;
+	while (queue->batch_next < queue->batch_len) {
+		const struct xp_ready *entry = &queue->ready[queue->batch_next++];
+		const struct xp_slot *slot = xp_ready_slot(entry);
+		uint32_t bits = slot ? xp_poll_bits(slot, entry->events) : 0;
 
-	while (!bits && queue->batch_next < queue->batch_len)
-		bits = entry_take(queue, datap);
-	return bits;
+		if (XP_LIKELY(bits))
+			return hand_out(queue, entry, bits, datap);
+	}
+	return xp_leave_with(queue, 0);
 }
 
 static XP_NOINLINE int revents(struct xpoll *queue, void **datap)
 {
-	uint32_t bits;
 	int rc = queue ? xp_enter(queue) : -EINVAL;
 
-	if (rc < 0) {
-		/* 0, not -1: that would be all bits, and a loop without end. */
-		(void)xp_result(rc);
-		return 0;
-	}
-	bits = batch_next(queue, datap);
-	xp_leave(queue);
-	return (int)bits;
-}
-
-static XP_NOINLINE int revents_alone(struct xpoll *queue, void **datap)
-{
-	uint32_t bits = batch_next(queue, datap);
-
-	xp_leave(queue);
-	return (int)bits;
+	if (rc == 0)
+		return batch_next(queue, datap);
+	/* 0, not -1: that would be all bits, and a loop without end. */
+	(void)xp_result(rc);
+	return 0;
 }
 
 /* Every second call or so finds the end of the batch: that one is kept short. */
@@ -223,7 +212,7 @@ int xpoll_revents(struct xpoll *queue, void **datap)
 	if (XP_UNLIKELY(!queue || !xp_enter_alone(queue)))
 		return revents(queue, datap);
 	if (queue->batch_next < queue->batch_len)
-		return revents_alone(queue, datap);
+		return batch_next(queue, datap);
 	xp_mutex_unlock_alone(&queue->lock);
 	return 0;
 }

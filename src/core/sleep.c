@@ -11,6 +11,7 @@
 #include "core/attention.h"
 #include "core/candidate.h"
 #include "core/deliver.h"
+#include "core/enter.h"
 #include "core/recheck.h"
 #include "core/timer_waiter.h"
 #include "os/sys.h"
@@ -208,6 +209,14 @@ void xp_settle(struct xpoll *queue)
 		call_one(queue);
 	if (queue->exposed)
 		xp_update_attention(queue);
+}
+
+XP_NOINLINE int xp_leave_late(struct xpoll *queue, int result)
+{
+	if (queue->exposed || queue->recheck_wanted)
+		xp_settle(queue);
+	xp_mutex_unlock(&queue->lock);
+	return result;
 }
 
 static void cancelled(void *opaque)
