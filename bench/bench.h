@@ -24,6 +24,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#define BENCH_N_MAX        10000000
 #define BENCH_ROUNDS_MAX   1000
 #define BENCH_VARIANTS_MAX 24
 #define BENCH_PHASES_MAX   8
@@ -105,7 +106,7 @@ struct bench_workload {
 	const char *unit;    /* one operation: "read" */
 	const char *items;   /* what n counts: "pipes" */
 	int n_default;
-	int n_max;
+	int n_max;          /* 0: BENCH_N_MAX */
 	int rounds_default; /* 0: 25 */
 	/* Ended by NULL; or NULL: it has one phase without a name. */
 	const char *const *phases;
@@ -113,24 +114,24 @@ struct bench_workload {
 	const char *references[BENCH_REFERENCES];
 	bool tells_bytes; /* memory is a result */
 	/*
-	 * Nobody waits for anybody, so it is the time of the processor that
-	 * counts: what else runs on this machine does not.  Else the clock's.
+	 * Threads wait for each other.  Else nobody waits for anybody, so it is the time
+	 * of the processor that counts: what else runs on this machine does not.
 	 */
-	bool by_processor;
+	bool by_clock;
 
-	/* Descriptors needed beyond those of the process itself. */
-	int fds_each; /* for each of n */
-	int fds_more;
 	/*
 	 * What all variants share: of setup_size, all zero when it is opened; 0 or
 	 * -errno.  Closed also when that failed.  NULL: n pairs of this kind, in a
-	 * struct loop_field, whose read ends are watched for events.
+	 * struct loop_field, whose read ends are watched for POLLIN and these events.
 	 */
 	size_t setup_size;
 	int (*open)(const struct bench_options *options, void *setup);
 	void (*close)(void *setup);
 	enum bench_pair_kind kind;
 	short events;
+	/* Descriptors needed beyond those of the process itself. */
+	int fds_each; /* for each of n; those of pairs need no mention */
+	int fds_more;
 
 	const struct bench_ops *queue; /* xpoll, once for each back end */
 	/*

@@ -253,7 +253,6 @@ const struct bench_workload bench_churn = {
 	.n_default = 16,
 	.n_max = 10000,
 	.references = { "raw-epoll", "raw-poll", "raw-select" },
-	.by_processor = true,
 	.fds_each = 2,
 	.fds_more = 1,
 	.setup_size = sizeof(struct churn),

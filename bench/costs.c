@@ -159,13 +159,9 @@ const struct bench_workload bench_costs = {
 	.unit = "operation",
 	.items = "sockets",
 	.n_default = 1000,
-	.n_max = 10000000,
 	.phases = costs_phases,
 	.references = { "raw-epoll", "raw-poll", "raw-select" },
-	.by_processor = true,
-	.fds_each = 2,
 	.kind = BENCH_SOCKETS,
-	.events = POLLIN,
 	.queue = &costs_ops,
 	.loops = LOOP_LEVEL,
 };

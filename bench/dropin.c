@@ -68,10 +68,7 @@ static int real_open(void *opened, void *setup, const struct bench_way *way)
 	if (state->fds == NULL)
 		return -ENOMEM;
 	for (int i = 0; i < state->pairs->len; i++)
-		state->fds[i] = (struct pollfd){
-			.fd = state->pairs->at[i].read_fd,
-			.events = POLLIN,
-		};
+		state->fds[i] = (struct pollfd){ state->pairs->at[i].read_fd, POLLIN, 0 };
 	return 0;
 }
 
@@ -279,12 +276,9 @@ const struct bench_workload bench_dropin = {
 	.n_default = 5000,
 	.n_max = 500000,
 	.references = { "raw-poll", "raw-epoll", "ideal", "limit" },
-	.by_processor = true,
-	.fds_each = 2,
 	.open = dropin_setup,
 	.close = loop_field_close,
-	.kind = BENCH_PIPES,
-	.events = POLLIN,
+	.fds_each = 2,
 	.active = (const int[]){ SERVE_IDLE_ACTIVE },
 	.peers = dropin_peers,
 	.limit = &serve_limit,

@@ -30,7 +30,8 @@ int loop_field_open(struct loop_field *field, const struct bench_workload *workl
 		rc = -ENOMEM;
 	for (int i = 0; i < n && rc == 0; i++)
 		field->targets[i] =
-			(struct loop_target){ field->pairs.at[i].read_fd, workload->events };
+			(struct loop_target){ field->pairs.at[i].read_fd,
+			                      POLLIN | workload->events };
 	return rc;
 }
 

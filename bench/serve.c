@@ -178,101 +178,71 @@ const struct bench_variant serve_limit = { "limit", &limit_ops, NULL, NULL };
 
 /* --- The workloads ----------------------------------------------------------- */
 
-static const int three_active[] = { 1, 16, 256 };
-static const char *const three_phases[] = { "k=1", "k=16", "k=256", NULL };
+#define LIMIT_HELP "limit        the writes and reads alone\n"
+
+/* What the four share. */
+#define SERVE .unit = "read", .queue = &serve_ops, .limit = &serve_limit
+
+/* And those with three phases. */
+#define SERVE_PHASES \
+	SERVE, .n_default = 1000, .phases = serve_phases, .active = serve_phases_active
+
+static const int serve_phases_active[] = { 1, 16, 256 };
+static const char *const serve_phases[] = { "k=1", "k=16", "k=256", NULL };
 
 const struct bench_workload bench_active = {
+	SERVE_PHASES,
 	.name = "active",
 	.summary = "k of n descriptors are ready; nothing is ever changed",
 	.help =
 		"N pipes are registered for reading, and nothing is changed.  In a round k of\n"
 		"them get a byte; the program waits and reads until it has read them all.\n"
-		LOOP_HELP PROGRAM_HELP
-		"limit        the writes and reads alone\n",
-	.unit = "read",
+		LOOP_HELP PROGRAM_HELP LIMIT_HELP,
 	.items = "pipes",
-	.n_default = 1000,
-	.n_max = 10000000,
-	.phases = three_phases,
 	.references = LOOP_REFERENCES,
-	.by_processor = true,
-	.fds_each = 2,
-	.kind = BENCH_PIPES,
-	.events = POLLIN,
-	.queue = &serve_ops,
 	.programs = true,
-	.active = three_active,
 	.loops = LOOP_LEVEL,
-	.limit = &serve_limit,
 };
 
 const struct bench_workload bench_idle = {
+	SERVE,
 	.name = "idle",
 	.summary = "10 active descriptors among n that are idle",
 	.help =
 		"As active, with 10 active pipes among N: what do the idle ones cost?\n"
-		LOOP_HELP PROGRAM_HELP
-		"limit        the writes and reads alone\n",
-	.unit = "read",
+		LOOP_HELP PROGRAM_HELP LIMIT_HELP,
 	.items = "pipes",
 	.n_default = 9000,
-	.n_max = 10000000,
 	.references = LOOP_REFERENCES,
-	.by_processor = true,
-	.fds_each = 2,
-	.kind = BENCH_PIPES,
-	.events = POLLIN,
-	.queue = &serve_ops,
-	.programs = true,
 	.active = (const int[]){ SERVE_IDLE_ACTIVE },
+	.programs = true,
 	.loops = LOOP_LEVEL,
-	.limit = &serve_limit,
 };
 
 const struct bench_workload bench_edge = {
+	SERVE_PHASES,
 	.name = "edge",
 	.summary = "edge-triggered in both directions; nothing is changed",
 	.help =
 		"As active, on socket pairs that are registered edge-triggered, for reading and\n"
 		"writing.\n"
-		LOOP_HELP
-		"limit        the writes and reads alone\n",
-	.unit = "read",
+		LOOP_HELP LIMIT_HELP,
 	.items = "sockets",
-	.n_default = 1000,
-	.n_max = 10000000,
-	.phases = three_phases,
 	.references = { "raw-epoll", "limit" },
-	.by_processor = true,
-	.fds_each = 2,
 	.kind = BENCH_SOCKETS,
-	.events = POLLIN | POLLOUT,
-	.queue = &serve_ops,
-	.active = three_active,
+	.events = POLLOUT,
 	.loops = LOOP_EDGE,
-	.limit = &serve_limit,
 };
 
 const struct bench_workload bench_dispatch = {
+	SERVE_PHASES,
 	.name = "dispatch",
 	.summary = "an event disables itself, and is enabled when it is done",
 	.help =
 		"As active, but an event disables its descriptor (XPOLL_DISPATCH, EPOLLONESHOT),\n"
 		"as with a pool of threads; those that were read are enabled with the next wait.\n"
-		LOOP_HELP
-		"limit        the writes and reads alone\n",
-	.unit = "read",
+		LOOP_HELP LIMIT_HELP,
 	.items = "pipes",
-	.n_default = 1000,
-	.n_max = 10000000,
-	.phases = three_phases,
 	.references = LOOP_REFERENCES,
-	.by_processor = true,
-	.fds_each = 2,
-	.kind = BENCH_PIPES,
-	.events = POLLIN,
-	.queue = &serve_ops,
-	.active = three_active,
 	.loops = LOOP_DISPATCH,
-	.limit = &serve_limit,
 };

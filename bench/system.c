@@ -36,7 +36,7 @@ int64_t bench_now_ns(void)
 
 bool bench_by_processor(const struct bench_workload *workload)
 {
-	return workload->by_processor;
+	return !workload->by_clock;
 }
 
 int64_t bench_elapsed_ns(const struct bench_workload *workload)
@@ -76,7 +76,8 @@ int bench_reserve_descriptors(const struct bench_report *report)
 {
 	const struct bench_workload *workload = report->workload;
 	int64_t more = workload->fds_more + OWN_DESCRIPTORS;
-	int64_t wanted = (int64_t)report->options->n * workload->fds_each + more;
+	int each = workload->open == NULL ? 2 : workload->fds_each;
+	int64_t wanted = (int64_t)report->options->n * each + more;
 	rlim_t allowed = limits_raise((rlim_t)wanted);
 
 	if (allowed >= (rlim_t)wanted)
@@ -85,7 +86,7 @@ int bench_reserve_descriptors(const struct bench_report *report)
 	               "-n %d: expected at most %lld %s here: they need %lld "
 	               "descriptors, and RLIMIT_NOFILE allows %llu (ulimit -Hn)",
 	               report->options->n,
-	               ((long long)allowed - more) / workload->fds_each,
+	               ((long long)allowed - more) / each,
 	               workload->items, (long long)wanted,
 	               (unsigned long long)allowed);
 	return 2;

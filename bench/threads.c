@@ -198,12 +198,9 @@ const struct bench_workload bench_threads = {
 	.unit = "event",
 	.items = "pipes",
 	.n_default = 256,
-	.n_max = 10000000,
 	.phases = threads_phases,
 	.references = { "raw-epoll" },
-	.fds_each = 2,
-	.kind = BENCH_PIPES,
-	.events = POLLIN,
+	.by_clock = true,
 	.queue = &threads_ops,
 	.loops = LOOP_DISPATCH | LOOP_THREADS,
 };

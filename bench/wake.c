@@ -29,12 +29,6 @@ struct wake_state {
 	pthread_t thread;
 };
 
-static int wake_setup(const struct bench_options *options, void *setup)
-{
-	(void)options, (void)setup;
-	return 0;
-}
-
 static int wake_send(struct wake_side *side)
 {
 	if (side->fd < 0)
@@ -175,7 +169,7 @@ const struct bench_workload bench_wake = {
 	.n_default = 2,
 	.n_max = 2,
 	.references = { "raw-epoll", "raw-poll", "limit" },
-	.open = wake_setup,
+	.by_clock = true,
 	.queue = &wake_ops,
 	.loops = LOOP_WAKE,
 	.limit = &wake_limit,

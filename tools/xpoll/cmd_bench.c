@@ -28,8 +28,8 @@ static int bench_parse(const struct bench_workload *workload, int argc, char **a
 	int with_peers = BENCH_PEERS_ALL;
 	char name[64];
 	const struct tool_option table[] = {
-		{ "-n", "N", workload->items, TOOL_COUNT, 1, workload->n_max, NULL,
-		  &options->n },
+		{ "-n", "N", workload->items, TOOL_COUNT, 1,
+		  workload->n_max > 0 ? workload->n_max : BENCH_N_MAX, NULL, &options->n },
 		{ "-t", "SECONDS", "time for each variant, over all rounds", TOOL_SECONDS,
 		  0.001, 86400, NULL, &options->seconds },
 		{ "--pin", "CPU", "run on this processor alone (default: on any)", TOOL_COUNT,
