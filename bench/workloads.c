@@ -5,11 +5,7 @@
 #include "workloads.h"
 
 const struct bench_workload *const bench_workloads[] = {
-	&bench_looptest,
-	&bench_active,
-	&bench_idle,
-	&bench_edge,
-	&bench_dispatch,
+	WORKLOADS_EVERYWHERE,
 	&bench_costs,
 	&bench_wake,
 	&bench_threads,

@@ -21,6 +21,9 @@ extern const struct bench_workload bench_kqueue;
 extern const struct bench_workload bench_kqueue_change;
 extern const struct bench_workload bench_timers;
 
+#define WORKLOADS_EVERYWHERE \
+	&bench_looptest, &bench_active, &bench_idle, &bench_edge, &bench_dispatch
+
 /* queue.c: system calls that this queue has made, or BENCH_UNKNOWN. */
 struct xpoll;
 uint64_t queue_calls(struct xpoll *queue);

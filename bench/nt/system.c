@@ -27,14 +27,7 @@ bool bench_library_load(struct bench_library *library)
 	return false;
 }
 
-const struct bench_workload *const bench_workloads[] = {
-	&bench_looptest,
-	&bench_active,
-	&bench_idle,
-	&bench_edge,
-	&bench_dispatch,
-	NULL,
-};
+const struct bench_workload *const bench_workloads[] = { WORKLOADS_EVERYWHERE, NULL };
 
 const struct bench_variant looptest_peers[] = {
 	{ "raw-afd", &looptest_afd_ops, NULL, NULL },
