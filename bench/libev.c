@@ -34,8 +34,6 @@ struct libev_watcher {
 static struct {
 	void *(*loop_new)(unsigned flags);
 	void (*loop_destroy)(void *loop);
-	void (*set_userdata)(void *loop, void *data);
-	void *(*userdata)(void *loop);
 	int (*run)(void *loop, int flags);
 	void (*io_start)(void *loop, struct libev_watcher *watcher);
 	void (*io_stop)(void *loop, struct libev_watcher *watcher);
@@ -46,8 +44,6 @@ static struct {
 static const struct bench_symbol libev_symbols[] = {
 	{ "ev_loop_new", &ev.loop_new },
 	{ "ev_loop_destroy", &ev.loop_destroy },
-	{ "ev_set_userdata", &ev.set_userdata },
-	{ "ev_userdata", &ev.userdata },
 	{ "ev_run", &ev.run },
 	{ "ev_io_start", &ev.io_start },
 	{ "ev_io_stop", &ev.io_stop },
@@ -64,32 +60,27 @@ struct bench_library libev_library = {
 };
 
 struct libev_loop {
-	const struct loop_target *targets;
+	struct loop_called called;
 	void *loop;
 	struct libev_watcher *watchers;
 	struct libev_watcher wake;
-	struct loop_hand *hand;
-	int len;
-	bool dispatch;
 };
 
 static void libev_happened(void *ev_loop, struct libev_watcher *watcher, int events)
 {
-	struct libev_loop *loop = ev.userdata(ev_loop);
+	const struct libev_loop *loop = (struct libev_loop *)loop_running;
 
-	loop_report(loop->hand, &loop->len, (int)(watcher - loop->watchers),
+	loop_report(loop_running->hand, (int)(watcher - loop->watchers),
 	            (short)((events & EV_READ ? POLLIN : 0) |
 	                    (events & EV_WRITE ? POLLOUT : 0)));
-	if (loop->dispatch)
+	if (loop_running->dispatch)
 		ev.io_stop(ev_loop, watcher);
 }
 
 static void libev_woken(void *ev_loop, struct libev_watcher *watcher, int events)
 {
-	struct libev_loop *loop = ev.userdata(ev_loop);
-
-	(void)watcher, (void)events;
-	loop_report(loop->hand, &loop->len, LOOP_WOKEN, POLLIN);
+	(void)ev_loop, (void)watcher, (void)events;
+	loop_report(loop_running->hand, LOOP_WOKEN, POLLIN);
 }
 
 static void libev_close(void *opened)
@@ -105,13 +96,11 @@ static int libev_open(void *opened, const struct loop_setup *setup)
 {
 	struct libev_loop *loop = opened;
 
-	loop->targets = setup->targets;
-	loop->dispatch = setup->mode == LOOP_DISPATCH;
+	loop_called_init(&loop->called, &loop_libev, setup);
 	loop->watchers = calloc((size_t)setup->len + 1, sizeof *loop->watchers);
 	loop->loop = loop->watchers == NULL ? NULL : ev.loop_new(0);
 	if (loop->loop == NULL)
 		return -ENOMEM;
-	ev.set_userdata(loop->loop, loop);
 	loop->wake.happened = libev_woken;
 	if (setup->wakes)
 		ev.async_start(loop->loop, &loop->wake);
@@ -120,7 +109,7 @@ static int libev_open(void *opened, const struct loop_setup *setup)
 
 static void libev_start(struct libev_loop *loop, int id)
 {
-	const struct loop_target *target = &loop->targets[id];
+	const struct loop_target *target = &loop->called.targets[id];
 	struct libev_watcher *watcher = &loop->watchers[id];
 
 	watcher->happened = libev_happened;
@@ -140,21 +129,15 @@ static int libev_change(void *opened, enum loop_change change, const int *ids, i
 		else
 			ev.io_stop(loop->loop, &loop->watchers[ids[i]]);
 		if (change == LOOP_CLOSE)
-			close(loop->targets[ids[i]].fd);
+			close(loop->called.targets[ids[i]].fd);
 	}
 	return 0;
 }
 
-static int libev_wait(void *opened, struct loop_hand *hand, const int *enable,
-                      int enable_len, bool block)
+static int libev_turn(void *opened, bool block)
 {
-	struct libev_loop *loop = opened;
-
-	(void)libev_change(loop, LOOP_ENABLE, enable, enable_len);
-	loop->hand = hand;
-	loop->len = 0;
-	(void)ev.run(loop->loop, block ? EVRUN_ONCE : EVRUN_NOWAIT);
-	return loop->len > 0 || bench_goes_on(EINTR) ? loop->len : -EINTR;
+	(void)ev.run(((struct libev_loop *)opened)->loop, block ? EVRUN_ONCE : EVRUN_NOWAIT);
+	return 0;
 }
 
 static int libev_wake(void *opened)
@@ -170,7 +153,8 @@ const struct loop_ops loop_libev = {
 	.uncounted = true,
 	.open = libev_open,
 	.change = libev_change,
-	.wait = libev_wait,
+	.wait = loop_wait_called,
+	.turn = libev_turn,
 	.wake = libev_wake,
 	.close = libev_close,
 };

@@ -49,23 +49,16 @@ struct bench_library libevent_library = {
 /* --- The loop -------------------------------------------------------------- */
 
 struct libevent_loop {
-	const struct loop_target *targets;
+	struct loop_called called;
 	void *base;
 	char *events; /* one for each target, of event_size */
 	size_t event_size;
-	struct loop_hand *hand;
-	int len;
-	short persist;
 };
-
-static struct libevent_loop *libevent_running; /* its callback gets one argument */
 
 static void libevent_happened(int fd, short events, void *argument)
 {
-	struct libevent_loop *loop = libevent_running;
-
 	(void)fd;
-	loop_report(loop->hand, &loop->len, (int)(intptr_t)argument,
+	loop_report(loop_running->hand, (int)(intptr_t)argument,
 	            (short)((events & EV_READ ? POLLIN : 0) |
 	                    (events & EV_WRITE ? POLLOUT : 0)));
 }
@@ -83,8 +76,7 @@ static int libevent_open(void *opened, const struct loop_setup *setup)
 {
 	struct libevent_loop *loop = opened;
 
-	loop->targets = setup->targets;
-	loop->persist = setup->mode == LOOP_DISPATCH ? 0 : EV_PERSIST;
+	loop_called_init(&loop->called, &loop_libevent, setup);
 	loop->event_size = libevent.event_size();
 	loop->events = calloc((size_t)setup->len + 1, loop->event_size);
 	loop->base = loop->events == NULL ? NULL : libevent.base_new();
@@ -94,9 +86,10 @@ static int libevent_open(void *opened, const struct loop_setup *setup)
 static int libevent_change(void *opened, enum loop_change change, const int *ids, int len)
 {
 	struct libevent_loop *loop = opened;
+	short persist = loop->called.dispatch ? 0 : EV_PERSIST;
 
 	for (int i = 0; i < len; i++) {
-		const struct loop_target *target = &loop->targets[ids[i]];
+		const struct loop_target *target = &loop->called.targets[ids[i]];
 		void *event = loop->events + (size_t)ids[i] * loop->event_size;
 		short events = (short)((target->events & POLLIN ? EV_READ : 0) |
 		                       (target->events & POLLOUT ? EV_WRITE : 0));
@@ -104,7 +97,7 @@ static int libevent_change(void *opened, enum loop_change change, const int *ids
 
 		if (change == LOOP_ADD)
 			rc = libevent.assign(event, loop->base, target->fd,
-			                     events | loop->persist, libevent_happened,
+			                     events | persist, libevent_happened,
 			                     (void *)(intptr_t)ids[i]);
 		if (rc == 0)
 			rc = change == LOOP_ADD || change == LOOP_ENABLE
@@ -117,21 +110,11 @@ static int libevent_change(void *opened, enum loop_change change, const int *ids
 	return 0;
 }
 
-static int libevent_wait(void *opened, struct loop_hand *hand, const int *enable,
-                         int enable_len, bool block)
+static int libevent_turn(void *opened, bool block)
 {
-	struct libevent_loop *loop = opened;
-	int rc = libevent_change(loop, LOOP_ENABLE, enable, enable_len);
+	int flags = EVLOOP_ONCE | (block ? 0 : EVLOOP_NONBLOCK);
 
-	if (rc < 0)
-		return rc;
-	loop->hand = hand;
-	loop->len = 0;
-	libevent_running = loop;
-	if (libevent.base_loop(loop->base,
-	                       EVLOOP_ONCE | (block ? 0 : EVLOOP_NONBLOCK)) < 0)
-		return -EIO;
-	return loop->len > 0 || bench_goes_on(EINTR) ? loop->len : -EINTR;
+	return libevent.base_loop(((struct libevent_loop *)opened)->base, flags) < 0 ? -EIO : 0;
 }
 
 const struct loop_ops loop_libevent = {
@@ -139,7 +122,8 @@ const struct loop_ops loop_libevent = {
 	.uncounted = true,
 	.open = libevent_open,
 	.change = libevent_change,
-	.wait = libevent_wait,
+	.wait = loop_wait_called,
+	.turn = libevent_turn,
 	.close = libevent_close,
 };
 

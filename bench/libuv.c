@@ -71,37 +71,30 @@ struct bench_library libuv_library = {
 
 /* A handle is made when its descriptor is added; it is given back a while after it was closed. */
 struct libuv_loop {
-	const struct loop_target *targets;
+	struct loop_called called;
 	int targets_len;
 	void *loop;
 	void **handles; /* NULL: it was not added */
 	void *wake;
-	struct loop_hand *hand;
-	int len;
-	bool dispatch;
 	bool ready; /* to be closed */
 };
 
-/* A callback gets the handle alone; this is whose it is. */
-static _Thread_local struct libuv_loop *libuv_running;
-
 static void libuv_happened(void *handle, int status, int events)
 {
-	struct libuv_loop *loop = libuv_running;
 	short revents = (short)((events & UV_READABLE ? POLLIN : 0) |
 	                        (events & UV_WRITABLE ? POLLOUT : 0));
 
 	if (status < 0)
 		revents = POLLERR;
-	loop_report(loop->hand, &loop->len, (int)(intptr_t)libuv.get_data(handle), revents);
-	if (loop->dispatch)
+	loop_report(loop_running->hand, (int)(intptr_t)libuv.get_data(handle), revents);
+	if (loop_running->dispatch)
 		(void)libuv.poll_stop(handle);
 }
 
 static void libuv_woken(void *handle)
 {
 	(void)handle;
-	loop_report(libuv_running->hand, &libuv_running->len, LOOP_WOKEN, POLLIN);
+	loop_report(loop_running->hand, LOOP_WOKEN, POLLIN);
 }
 
 static void libuv_end_handle(void *handle)
@@ -137,9 +130,8 @@ static int libuv_open(void *opened, const struct loop_setup *setup)
 {
 	struct libuv_loop *loop = opened;
 
-	loop->targets = setup->targets;
+	loop_called_init(&loop->called, &loop_libuv, setup);
 	loop->targets_len = setup->len;
-	loop->dispatch = setup->mode == LOOP_DISPATCH;
 	loop->loop = calloc(1, libuv.loop_size());
 	loop->handles = calloc((size_t)setup->len + 1, sizeof *loop->handles);
 	if (loop->loop == NULL || loop->handles == NULL || libuv.loop_init(loop->loop) < 0)
@@ -154,7 +146,7 @@ static int libuv_make(struct libuv_loop *loop, int id)
 
 	if (handle == NULL)
 		return -ENOMEM;
-	if (libuv.poll_init(loop->loop, handle, loop->targets[id].fd) < 0) {
+	if (libuv.poll_init(loop->loop, handle, loop->called.targets[id].fd) < 0) {
 		free(handle);
 		return -EIO;
 	}
@@ -165,7 +157,7 @@ static int libuv_make(struct libuv_loop *loop, int id)
 
 static int libuv_start(struct libuv_loop *loop, int id)
 {
-	short wanted = loop->targets[id].events;
+	short wanted = loop->called.targets[id].events;
 	int events = (wanted & POLLIN ? UV_READABLE : 0) |
 	             (wanted & POLLOUT ? UV_WRITABLE : 0);
 	int rc = loop->handles[id] == NULL ? libuv_make(loop, id) : 0;
@@ -188,25 +180,16 @@ static int libuv_change(void *opened, enum loop_change change, const int *ids, i
 		if (change == LOOP_CLOSE) {
 			libuv.close(*handle, free);
 			*handle = NULL;
-			close(loop->targets[ids[i]].fd);
+			close(loop->called.targets[ids[i]].fd);
 		}
 	}
 	return rc;
 }
 
-static int libuv_wait(void *opened, struct loop_hand *hand, const int *enable,
-                      int enable_len, bool block)
+static int libuv_turn(void *opened, bool block)
 {
-	struct libuv_loop *loop = opened;
-	int rc = libuv_change(loop, LOOP_ENABLE, enable, enable_len);
-
-	if (rc < 0)
-		return rc;
-	loop->hand = hand;
-	loop->len = 0;
-	libuv_running = loop;
-	(void)libuv.run(loop->loop, block ? UV_RUN_ONCE : UV_RUN_NOWAIT);
-	return loop->len > 0 || bench_goes_on(EINTR) ? loop->len : -EINTR;
+	(void)libuv.run(((struct libuv_loop *)opened)->loop, block ? UV_RUN_ONCE : UV_RUN_NOWAIT);
+	return 0;
 }
 
 static int libuv_wake(void *opened)
@@ -219,7 +202,8 @@ const struct loop_ops loop_libuv = {
 	.uncounted = true,
 	.open = libuv_open,
 	.change = libuv_change,
-	.wait = libuv_wait,
+	.wait = loop_wait_called,
+	.turn = libuv_turn,
 	.wake = libuv_wake,
 	.close = libuv_close,
 };

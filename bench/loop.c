@@ -111,6 +111,32 @@ int loop_change_all(struct loop *loop, enum loop_change change, int len)
 	return rc < 0 ? rc : 0;
 }
 
+_Thread_local struct loop_called *loop_running;
+
+void loop_called_init(struct loop_called *loop, const struct loop_ops *ops,
+                      const struct loop_setup *setup)
+{
+	loop->ops = ops;
+	loop->targets = setup->targets;
+	loop->dispatch = setup->mode == LOOP_DISPATCH;
+}
+
+int loop_wait_called(void *opened, struct loop_hand *hand, const int *enable, int enable_len,
+                     bool block)
+{
+	struct loop_called *loop = opened;
+	int rc = loop->ops->change(opened, LOOP_ENABLE, enable, enable_len);
+
+	loop->hand = hand;
+	hand->len = 0;
+	loop_running = loop;
+	if (rc >= 0)
+		rc = loop->ops->turn(opened, block);
+	if (rc < 0)
+		return rc;
+	return hand->len > 0 || bench_goes_on(EINTR) ? hand->len : -EINTR;
+}
+
 uint64_t loop_syscalls(const void *opened)
 {
 	const struct loop *loop = opened;

@@ -69,6 +69,7 @@ struct loop_hand {
 	struct loop_ready *ready;
 	void *records; /* room for cap records of record_size */
 	int cap;
+	int len; /* what loop_report has put there */
 };
 
 /*
@@ -79,6 +80,7 @@ struct loop_hand {
  * wait      enable these ids (at most hand->cap), then wait until something is
  *           ready, or only look; how many there are in hand->ready.  0 if a
  *           signal came that nobody needs to know.
+ * turn      of a library that calls back, whose wait is loop_wait_called: run it once
  * wake      end a wait that runs, or the next one, with LOOP_WOKEN or with 0
  * syscalls  those that are not counted in bench_calls; NULL: there are none
  * uncounted nobody knows them
@@ -92,6 +94,7 @@ struct loop_ops {
 	int (*change)(void *loop, enum loop_change change, const int *ids, int len);
 	int (*wait)(void *loop, struct loop_hand *hand, const int *enable, int enable_len,
 	            bool block);
+	int (*turn)(void *loop, bool block);
 	int (*wake)(void *loop);
 	uint64_t (*syscalls)(void *loop);
 	void (*close)(void *loop);
@@ -161,10 +164,26 @@ static inline int loop_wait(struct loop *loop, const int *enable, int enable_len
 	return loop->ops->wait(loop->state, &loop->hand, enable, enable_len, block);
 }
 
-static inline void loop_report(struct loop_hand *hand, int *len, int id, short events)
+static inline void loop_report(struct loop_hand *hand, int id, short events)
 {
-	if (*len < hand->cap)
-		hand->ready[(*len)++] = (struct loop_ready){ id, events };
+	if (hand->len < hand->cap)
+		hand->ready[hand->len++] = (struct loop_ready){ id, events };
 }
+
+/* The first member of a loop on a library that calls back. */
+struct loop_called {
+	const struct loop_ops *ops;
+	const struct loop_target *targets;
+	struct loop_hand *hand;
+	bool dispatch;
+};
+
+/* A callback is not given whose it is: it is that of the thread that waits. */
+extern _Thread_local struct loop_called *loop_running;
+
+void loop_called_init(struct loop_called *loop, const struct loop_ops *ops,
+                      const struct loop_setup *setup);
+int loop_wait_called(void *loop, struct loop_hand *hand, const int *enable, int enable_len,
+                     bool block);
 
 #endif

@@ -118,8 +118,7 @@ static void poll_take_wake(struct poll_loop *loop)
 
 static int poll_take(struct poll_loop *loop, struct loop_hand *hand, int left)
 {
-	int len = 0;
-
+	hand->len = 0;
 	for (int place = 0; left > 0 && place < loop->len; place++) {
 		int id = loop->ids[place];
 		short events = loop->fds[place].revents;
@@ -127,13 +126,13 @@ static int poll_take(struct poll_loop *loop, struct loop_hand *hand, int left)
 		if (events == 0)
 			continue;
 		left--;
-		loop_report(hand, &len, id, events);
+		loop_report(hand, id, events);
 		if (id == LOOP_WOKEN)
 			poll_take_wake(loop);
 		else if (loop->dispatch)
 			loop->fds[place].fd = -1; /* wanted again soon: it stays where it is */
 	}
-	return len;
+	return hand->len;
 }
 
 static int poll_wait(void *opened, struct loop_hand *hand, const int *enable,

@@ -115,19 +115,17 @@ static int select_change(void *opened, enum loop_change change, const int *ids, 
 
 static int select_take(const struct select_loop *loop, struct loop_hand *hand, int left)
 {
-	int len = 0;
-
+	hand->len = 0;
 	for (int set = 0; set < SELECT_SETS; set++) {
 		for (int base = 0; left > 0 && base < loop->nfds; base += WORD_BITS) {
 			unsigned long bits = loop->ready[set][base / WORD_BITS];
 
 			for (; bits != 0; bits &= bits - 1, left--)
-				loop_report(hand, &len,
-				            loop->ids[base + __builtin_ctzl(bits)],
+				loop_report(hand, loop->ids[base + __builtin_ctzl(bits)],
 				            set == SELECT_READ ? POLLIN : POLLOUT);
 		}
 	}
-	return len;
+	return hand->len;
 }
 
 static int select_wait(void *opened, struct loop_hand *hand, const int *enable,
