@@ -82,27 +82,29 @@ static int queue_writable(struct queue_state *state, struct bench_pair *pipe)
 	return bench_give(pipe);
 }
 
-static int queue_run(void *opened, uint64_t count)
+static int queue_turn(void *opened)
 {
 	struct queue_state *state = opened;
-	uint64_t reads = 0;
+	int reads = 0;
+	void *pipe;
+	int revents;
 
-	while (reads < count) {
-		void *pipe;
-		int revents;
+	if (xpoll_wait(state->queue, -1) < 0 && !bench_goes_on(errno))
+		return -errno;
+	while ((revents = xpoll_revents(state->queue, &pipe)) != 0) {
+		int rc = revents & POLLIN ? queue_readable(state, pipe)
+		                          : queue_writable(state, pipe);
 
-		if (xpoll_wait(state->queue, -1) < 0 && !bench_goes_on(errno))
-			return -errno;
-		while ((revents = xpoll_revents(state->queue, &pipe)) != 0) {
-			int rc = revents & POLLIN ? queue_readable(state, pipe)
-			                          : queue_writable(state, pipe);
-
-			if (rc < 0)
-				return rc;
-			reads += (uint64_t)rc;
-		}
+		if (rc < 0)
+			return rc;
+		reads += rc;
 	}
-	return 0;
+	return reads;
+}
+
+static int queue_run(void *state, uint64_t count)
+{
+	return looptest_turns(state, count, queue_turn);
 }
 
 static uint64_t queue_syscalls(const void *opened)
@@ -184,25 +186,25 @@ static int loop_state_serve(struct loop_state *state, int id)
 	return rc < 0 ? rc : bench_give(pipe);
 }
 
-static int loop_state_run(void *opened, uint64_t count)
+static int loop_state_turn(void *opened)
 {
 	struct loop_state *state = opened;
-	uint64_t reads = 0;
+	int ready = loop_wait(&state->loop, NULL, 0, true);
+	int reads = 0;
 
-	while (reads < count) {
-		int ready = loop_wait(&state->loop, NULL, 0, true);
+	for (int i = 0; i < ready; i++) {
+		int rc = loop_state_serve(state, state->loop.hand.ready[i].id);
 
-		if (ready < 0)
-			return ready;
-		for (int i = 0; i < ready; i++) {
-			int rc = loop_state_serve(state, state->loop.hand.ready[i].id);
-
-			if (rc < 0)
-				return rc;
-			reads += (uint64_t)rc;
-		}
+		if (rc < 0)
+			return rc;
+		reads += rc;
 	}
-	return 0;
+	return ready < 0 ? ready : reads;
+}
+
+static int loop_state_run(void *state, uint64_t count)
+{
+	return looptest_turns(state, count, loop_state_turn);
 }
 
 const struct bench_ops looptest_loop_ops = {

@@ -104,16 +104,14 @@ static int raw_event(struct epoll_state *state, const struct epoll_event *event)
 	return changed < 0 ? changed : rc;
 }
 
-static int raw_run(void *opened, uint64_t count)
+static int raw_turn(void *state)
 {
-	for (uint64_t reads = 0; reads < count;) {
-		int rc = epoll_serve(opened, raw_event);
+	return epoll_serve(state, raw_event);
+}
 
-		if (rc < 0)
-			return rc;
-		reads += (uint64_t)rc;
-	}
-	return 0;
+static int raw_run(void *state, uint64_t count)
+{
+	return looptest_turns(state, count, raw_turn);
 }
 
 const struct bench_ops looptest_epoll_ops = {
@@ -163,20 +161,17 @@ static int four_probe(struct epoll_state *state)
 	return rc < 0 && !bench_goes_on(errno) ? -errno : 0;
 }
 
-static int four_run(void *opened, uint64_t count)
+static int four_turn(void *opened)
 {
 	struct epoll_state *state = opened;
+	int rc = state->wanted != NULL ? four_probe(state) : 0;
 
-	for (uint64_t reads = 0; reads < count;) {
-		int rc = state->wanted != NULL ? four_probe(state) : 0;
+	return rc < 0 ? rc : epoll_serve(state, four_event);
+}
 
-		if (rc >= 0)
-			rc = epoll_serve(state, four_event);
-		if (rc < 0)
-			return rc;
-		reads += (uint64_t)rc;
-	}
-	return 0;
+static int four_run(void *state, uint64_t count)
+{
+	return looptest_turns(state, count, four_turn);
 }
 
 const struct bench_ops looptest_four_ops = {

@@ -58,6 +58,19 @@ static inline struct bench_pair *looptest_next(const struct bench_pairs *pipes,
 	return &pipes->at[index < pipes->len ? index : 0];
 }
 
+/* Take turns, each of which returns how many reads it did, until count are done. */
+static inline int looptest_turns(void *state, uint64_t count, int (*turn)(void *state))
+{
+	for (uint64_t reads = 0; reads < count;) {
+		int rc = turn(state);
+
+		if (rc < 0)
+			return rc;
+		reads += (uint64_t)rc;
+	}
+	return 0;
+}
+
 /* --- serve: k active descriptors among n, in rounds ------------------------ */
 
 #define SERVE_ACTIVE_MAX  256

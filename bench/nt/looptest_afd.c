@@ -196,29 +196,28 @@ static int afd_serve(struct afd_state *state, struct afd_end *end)
 	return looptest_take(end->pipe);
 }
 
-static int afd_run(void *opened, uint64_t count)
+static int afd_turn(void *opened)
 {
 	struct afd_state *state = opened;
-	uint64_t reads = 0;
+	OVERLAPPED_ENTRY packets[LOOPTEST_EVENTS];
+	ULONG len = 0;
+	int rc = afd_submit(state);
+	int reads = 0;
 
-	while (reads < count) {
-		OVERLAPPED_ENTRY packets[LOOPTEST_EVENTS];
-		ULONG len = 0;
-		int rc = afd_submit(state);
-
-		bench_calls++;
-		if (rc == 0 && !GetQueuedCompletionStatusEx(state->port, packets,
-		                                            LOOPTEST_EVENTS, &len,
-		                                            INFINITE, FALSE))
-			rc = -EIO;
-		for (ULONG i = 0; i < len && rc >= 0; i++) {
-			rc = afd_serve(state, (void *)packets[i].lpOverlapped);
-			reads += rc > 0;
-		}
-		if (rc < 0)
-			return rc;
+	bench_calls++;
+	if (rc == 0 && !GetQueuedCompletionStatusEx(state->port, packets, LOOPTEST_EVENTS, &len,
+	                                            INFINITE, FALSE))
+		rc = -EIO;
+	for (ULONG i = 0; i < len && rc >= 0; i++) {
+		rc = afd_serve(state, (void *)packets[i].lpOverlapped);
+		reads += rc > 0;
 	}
-	return 0;
+	return rc < 0 ? rc : reads;
+}
+
+static int afd_run(void *state, uint64_t count)
+{
+	return looptest_turns(state, count, afd_turn);
 }
 
 const struct bench_ops looptest_afd_ops = {
