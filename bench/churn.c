@@ -196,8 +196,9 @@ static int churn_finish(int *client)
 	return rc;
 }
 
-static int churn_round(struct churn_state *state, int n)
+static int churn_round(void *opened, int n)
 {
+	struct churn_state *state = opened;
 	int left = n;
 	int rc = 0;
 
@@ -218,18 +219,9 @@ static int churn_round(struct churn_state *state, int n)
 	return rc;
 }
 
-static int churn_run(void *opened, uint64_t count)
+static int churn_run(void *state, uint64_t count)
 {
-	struct churn_state *state = opened;
-	int rc = 0;
-
-	while (count > 0 && rc >= 0) {
-		int n = count < (uint64_t)state->test->n ? (int)count : state->test->n;
-
-		rc = churn_round(state, n);
-		count -= (uint64_t)n;
-	}
-	return rc < 0 ? rc : 0;
+	return serve_rounds(state, count, ((struct churn_state *)state)->test->n, churn_round);
 }
 
 static const struct bench_ops churn_ops = {

@@ -96,8 +96,9 @@ static int poll_serve(const struct poll_state *state, int ready)
 	return 0;
 }
 
-static int poll_round(struct poll_state *state, int k)
+static int poll_round(void *opened, int k)
 {
+	struct poll_state *state = opened;
 	int left = k;
 	int rc = serve_write(state->pairs, k);
 
@@ -116,19 +117,11 @@ static int poll_round(struct poll_state *state, int k)
 	return rc;
 }
 
-static int poll_run(void *opened, uint64_t count)
+static int poll_run(void *state, uint64_t count)
 {
-	struct poll_state *state = opened;
-	int active = serve_active(state->way, 0);
-	int rc = 0;
+	int active = serve_active(((struct poll_state *)state)->way, 0);
 
-	while (count > 0 && rc == 0) {
-		int k = count < (uint64_t)active ? (int)count : active;
-
-		rc = poll_round(state, k);
-		count -= (uint64_t)k;
-	}
-	return rc;
+	return serve_rounds(state, count, active, poll_round);
 }
 
 static const struct bench_ops real_ops = {

@@ -94,8 +94,9 @@ static int serve_ready(struct serve_state *state, int count)
 	return reads;
 }
 
-static int serve_round(struct serve_state *state, int k)
+static int serve_round(void *opened, int k)
 {
+	struct serve_state *state = opened;
 	int rc = serve_write(state->pairs, k);
 	int left = k;
 
@@ -114,18 +115,9 @@ static int serve_round(struct serve_state *state, int k)
 	return rc;
 }
 
-static int serve_run(void *opened, uint64_t count)
+static int serve_run(void *state, uint64_t count)
 {
-	struct serve_state *state = opened;
-	int rc = 0;
-
-	while (count > 0 && rc == 0) {
-		int k = count < (uint64_t)state->active ? (int)count : state->active;
-
-		rc = serve_round(state, k);
-		count -= (uint64_t)k;
-	}
-	return rc;
+	return serve_rounds(state, count, ((struct serve_state *)state)->active, serve_round);
 }
 
 const struct bench_ops serve_ops = {
@@ -150,21 +142,19 @@ static int limit_open(void *opened, void *setup, const struct bench_way *way)
 	return 0;
 }
 
-static int limit_run(void *opened, uint64_t count)
+static int limit_round(void *opened, int k)
 {
-	struct serve_state *state = opened;
-	int rc = 0;
+	const struct bench_pairs *pairs = ((struct serve_state *)opened)->pairs;
+	int rc = serve_write(pairs, k);
 
-	while (count > 0 && rc == 0) {
-		int k = count < (uint64_t)state->active ? (int)count : state->active;
-		int step = state->pairs->len / k;
-
-		rc = serve_write(state->pairs, k);
-		for (int i = 0; i < k && rc == 0; i++)
-			rc = bench_take_given(&state->pairs->at[i * step]);
-		count -= (uint64_t)k;
-	}
+	for (int i = 0; i < k && rc == 0; i++)
+		rc = bench_take_given(&pairs->at[i * (pairs->len / k)]);
 	return rc;
+}
+
+static int limit_run(void *state, uint64_t count)
+{
+	return serve_rounds(state, count, ((struct serve_state *)state)->active, limit_round);
 }
 
 static const struct bench_ops limit_ops = {

@@ -84,6 +84,19 @@ int serve_active(const struct bench_way *way, int phase);
 /* A byte into each of k pipes, evenly spread; 0 or -errno. */
 int serve_write(const struct bench_pairs *pairs, int k);
 
+/* Rounds of k operations, or of what is left of count; 0 or -errno. */
+static inline int serve_rounds(void *state, uint64_t count, int k,
+                               int (*round)(void *state, int k))
+{
+	int rc = 0;
+
+	for (uint64_t left = count; left > 0 && rc >= 0; left -= (uint64_t)k) {
+		k = left < (uint64_t)k ? (int)left : k;
+		rc = round(state, k);
+	}
+	return rc < 0 ? rc : 0;
+}
+
 /* --- timers: many, armed, cancelled, expired ------------------------------- */
 
 #define TIMERS_FAR_NS (INT64_C(3600) * 1000000000)
