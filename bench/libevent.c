@@ -130,20 +130,16 @@ const struct loop_ops loop_libevent = {
 /* --- Timers, whose structures are made beforehand -------------------------- */
 
 struct libevent_timers {
-	const struct timers *test;
+	struct timers_state timers;
 	void *base;
 	char *events;
 	size_t event_size;
-	uint64_t memory_before;
-	int expired;
 };
 
 static void libevent_count(int fd, short events, void *argument)
 {
-	struct libevent_timers *state = argument;
-
 	(void)fd, (void)events;
-	state->expired++;
+	((struct timers_state *)argument)->expired++;
 }
 
 static void *libevent_timer(const struct libevent_timers *state, uint32_t index)
@@ -160,31 +156,13 @@ static void libevent_timers_close(void *opened)
 	free(state->events);
 }
 
-static int libevent_timers_open(void *opened, void *setup, const struct bench_way *way)
-{
-	struct libevent_timers *state = opened;
-
-	(void)way;
-	state->test = setup;
-	state->memory_before = bench_memory_used();
-	state->event_size = libevent.event_size();
-	state->base = libevent.base_new();
-	state->events = calloc((size_t)state->test->n, state->event_size);
-	if (state->base == NULL || state->events == NULL)
-		return -ENOMEM;
-	for (int i = 0; i < state->test->n; i++)
-		(void)libevent.assign(libevent_timer(state, (uint32_t)i), state->base, -1,
-		                      0, libevent_count, state);
-	return 0;
-}
-
 static int libevent_arm(void *opened, bool far)
 {
 	struct libevent_timers *state = opened;
 	int64_t more_ns = far ? TIMERS_FAR_NS : 0;
 
-	for (int i = 0; i < state->test->n; i++) {
-		int64_t delay_us = (more_ns + state->test->delays[i]) / 1000;
+	for (int i = 0; i < state->timers.test->n; i++) {
+		int64_t delay_us = (more_ns + state->timers.test->delays[i]) / 1000;
 		struct timeval timeout = {
 			.tv_sec = delay_us / 1000000,
 			.tv_usec = delay_us % 1000000,
@@ -200,22 +178,15 @@ static int libevent_cancel(void *opened)
 {
 	struct libevent_timers *state = opened;
 
-	for (int i = 0; i < state->test->n; i++)
-		(void)libevent.del(libevent_timer(state, state->test->order[i]));
+	for (int i = 0; i < state->timers.test->n; i++)
+		(void)libevent.del(libevent_timer(state, state->timers.test->order[i]));
 	return 0;
 }
 
 static int libevent_take(void *opened)
 {
-	struct libevent_timers *state = opened;
-
-	state->expired = 0;
-	while (state->expired < state->test->n) {
-		(void)libevent.base_loop(state->base, EVLOOP_NONBLOCK);
-		bench_calls++; /* it looks at its descriptors, too */
-		if (bench_interrupted() != 0)
-			return -EINTR;
-	}
+	bench_calls++; /* it looks at its descriptors, too */
+	(void)libevent.base_loop(((struct libevent_timers *)opened)->base, EVLOOP_NONBLOCK);
 	return 0;
 }
 
@@ -223,17 +194,26 @@ static const struct timers_steps libevent_steps = {
 	libevent_arm, libevent_cancel, libevent_take, NULL
 };
 
-static int libevent_pass(void *opened, struct bench_sample *samples)
+static int libevent_timers_open(void *opened, void *setup, const struct bench_way *way)
 {
 	struct libevent_timers *state = opened;
 
-	return timers_pass(state->test, &libevent_steps, state, state->memory_before,
-	                   samples);
+	(void)way;
+	timers_begin(&state->timers, setup, &libevent_steps);
+	state->event_size = libevent.event_size();
+	state->base = libevent.base_new();
+	state->events = calloc((size_t)state->timers.test->n, state->event_size);
+	if (state->base == NULL || state->events == NULL)
+		return -ENOMEM;
+	for (int i = 0; i < state->timers.test->n; i++)
+		(void)libevent.assign(libevent_timer(state, (uint32_t)i), state->base, -1,
+		                      0, libevent_count, state);
+	return 0;
 }
 
 const struct bench_ops timers_libevent_ops = {
 	.size = sizeof(struct libevent_timers),
 	.open = libevent_timers_open,
-	.pass = libevent_pass,
+	.pass = timers_pass,
 	.close = libevent_timers_close,
 };

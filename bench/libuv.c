@@ -211,20 +211,19 @@ const struct loop_ops loop_libuv = {
 /* --- Timers, whose handles are made beforehand ----------------------------- */
 
 struct libuv_timers {
-	const struct timers *test;
+	struct timers_state timers;
 	void *loop;
 	char *handles;
 	size_t handle_size;
-	uint64_t memory_before;
 	bool ready; /* to be closed */
 };
 
-static int libuv_expired; /* libuv gives its callback the handle alone */
+static struct timers_state *libuv_counting; /* a callback gets the handle alone */
 
 static void libuv_count(void *timer)
 {
 	(void)timer;
-	libuv_expired++;
+	libuv_counting->expired++;
 }
 
 static void *libuv_timer(const struct libuv_timers *state, uint32_t index)
@@ -236,7 +235,7 @@ static void libuv_timers_close(void *opened)
 {
 	struct libuv_timers *state = opened;
 
-	for (int i = 0; i < state->test->n && state->ready; i++)
+	for (int i = 0; i < state->timers.test->n && state->ready; i++)
 		libuv.close(libuv_timer(state, (uint32_t)i), NULL);
 	if (state->ready) {
 		(void)libuv.run(state->loop, UV_RUN_NOWAIT); /* closes them */
@@ -246,32 +245,14 @@ static void libuv_timers_close(void *opened)
 	free(state->loop);
 }
 
-static int libuv_timers_open(void *opened, void *setup, const struct bench_way *way)
-{
-	struct libuv_timers *state = opened;
-
-	(void)way;
-	state->test = setup;
-	state->memory_before = bench_memory_used();
-	state->handle_size = libuv.handle_size(UV_TIMER);
-	state->loop = calloc(1, libuv.loop_size());
-	state->handles = calloc((size_t)state->test->n, state->handle_size);
-	if (state->loop == NULL || state->handles == NULL || libuv.loop_init(state->loop) != 0)
-		return -ENOMEM;
-	state->ready = true;
-	for (int i = 0; i < state->test->n; i++)
-		(void)libuv.timer_init(state->loop, libuv_timer(state, (uint32_t)i));
-	return 0;
-}
-
 static int libuv_arm(void *opened, bool far)
 {
 	struct libuv_timers *state = opened;
 	int64_t more_ns = far ? TIMERS_FAR_NS : 0;
 
 	libuv.update_time(state->loop);
-	for (int i = 0; i < state->test->n; i++) {
-		int64_t delay_ns = more_ns + state->test->delays[i];
+	for (int i = 0; i < state->timers.test->n; i++) {
+		int64_t delay_ns = more_ns + state->timers.test->delays[i];
 
 		if (libuv.timer_start(libuv_timer(state, (uint32_t)i), libuv_count,
 		                   (uint64_t)delay_ns / 1000000, 0) != 0)
@@ -284,22 +265,15 @@ static int libuv_cancel(void *opened)
 {
 	struct libuv_timers *state = opened;
 
-	for (int i = 0; i < state->test->n; i++)
-		(void)libuv.timer_stop(libuv_timer(state, state->test->order[i]));
+	for (int i = 0; i < state->timers.test->n; i++)
+		(void)libuv.timer_stop(libuv_timer(state, state->timers.test->order[i]));
 	return 0;
 }
 
 static int libuv_take(void *opened)
 {
-	struct libuv_timers *state = opened;
-
-	libuv_expired = 0;
-	while (libuv_expired < state->test->n) {
-		(void)libuv.run(state->loop, UV_RUN_NOWAIT);
-		bench_calls++; /* it looks at its descriptors, too */
-		if (bench_interrupted() != 0)
-			return -EINTR;
-	}
+	bench_calls++; /* it looks at its descriptors, too */
+	(void)libuv.run(((struct libuv_timers *)opened)->loop, UV_RUN_NOWAIT);
 	return 0;
 }
 
@@ -307,16 +281,27 @@ static const struct timers_steps libuv_steps = {
 	libuv_arm, libuv_cancel, libuv_take, NULL
 };
 
-static int libuv_pass(void *opened, struct bench_sample *samples)
+static int libuv_timers_open(void *opened, void *setup, const struct bench_way *way)
 {
 	struct libuv_timers *state = opened;
 
-	return timers_pass(state->test, &libuv_steps, state, state->memory_before, samples);
+	(void)way;
+	timers_begin(&state->timers, setup, &libuv_steps);
+	state->handle_size = libuv.handle_size(UV_TIMER);
+	state->loop = calloc(1, libuv.loop_size());
+	state->handles = calloc((size_t)state->timers.test->n, state->handle_size);
+	if (state->loop == NULL || state->handles == NULL || libuv.loop_init(state->loop) != 0)
+		return -ENOMEM;
+	state->ready = true;
+	libuv_counting = &state->timers;
+	for (int i = 0; i < state->timers.test->n; i++)
+		(void)libuv.timer_init(state->loop, libuv_timer(state, (uint32_t)i));
+	return 0;
 }
 
 const struct bench_ops timers_libuv_ops = {
 	.size = sizeof(struct libuv_timers),
 	.open = libuv_timers_open,
-	.pass = libuv_pass,
+	.pass = timers_pass,
 	.close = libuv_timers_close,
 };

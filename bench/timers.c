@@ -91,28 +91,47 @@ static int timers_sleep(const struct timers *test)
 	return 0;
 }
 
-static int timers_step(const struct timers_steps *steps, void *state,
-                       enum timers_phase phase)
+static int timers_take(struct timers_state *state)
+{
+	int rc = 0;
+
+	state->expired = 0;
+	while (state->expired < state->test->n && rc == 0) {
+		rc = state->steps->take(state);
+		if (bench_interrupted() != 0)
+			rc = -EINTR;
+	}
+	return rc;
+}
+
+static int timers_step(struct timers_state *state, enum timers_phase phase)
 {
 	switch (phase) {
 	case TIMERS_ARM:
-		return steps->arm(state, true);
+		return state->steps->arm(state, true);
 	case TIMERS_CANCEL:
-		return steps->cancel(state);
+		return state->steps->cancel(state);
 	default:
-		return steps->take(state);
+		return timers_take(state);
 	}
 }
 
-static uint64_t timers_syscalls(const struct timers_steps *steps, const void *state)
+static uint64_t timers_syscalls(const struct timers_state *state)
 {
-	return steps->syscalls != NULL ? steps->syscalls(state) : bench_calls;
+	return state->steps->syscalls != NULL ? state->steps->syscalls(state) : bench_calls;
 }
 
-int timers_pass(const struct timers *test, const struct timers_steps *steps,
-                void *state, uint64_t memory_before,
-                struct bench_sample *samples)
+void timers_begin(struct timers_state *state, void *setup, const struct timers_steps *steps)
 {
+	state->test = setup;
+	state->steps = steps;
+	state->memory_before = bench_memory_used();
+}
+
+int timers_pass(void *opened, struct bench_sample *samples)
+{
+	struct timers_state *state = opened;
+
 	for (int i = 0; i < TIMERS_PHASES; i++) {
 		struct bench_sample *sample = &samples[i];
 		uint64_t syscalls;
@@ -120,21 +139,21 @@ int timers_pass(const struct timers *test, const struct timers_steps *steps,
 		int rc = 0;
 
 		if (i == TIMERS_EXPIRE)
-			rc = steps->arm(state, false);
+			rc = state->steps->arm(state, false);
 		if (rc == 0 && i == TIMERS_EXPIRE)
-			rc = timers_sleep(test);
-		syscalls = timers_syscalls(steps, state);
+			rc = timers_sleep(state->test);
+		syscalls = timers_syscalls(state);
 		start_ns = bench_elapsed_ns(&bench_timers);
 		if (rc == 0)
-			rc = timers_step(steps, state, (enum timers_phase)i);
+			rc = timers_step(state, (enum timers_phase)i);
 		if (rc < 0)
 			return rc;
 		sample->elapsed_ns = (uint64_t)(bench_elapsed_ns(&bench_timers) - start_ns);
-		sample->operations = (uint64_t)test->n;
-		sample->syscalls = timers_syscalls(steps, state) - syscalls;
+		sample->operations = (uint64_t)state->test->n;
+		sample->syscalls = timers_syscalls(state) - syscalls;
 		sample->bytes = 0;
-		if (i == TIMERS_ARM && memory_before > 0)
-			sample->bytes = bench_memory_used() - memory_before;
+		if (i == TIMERS_ARM && state->memory_before > 0)
+			sample->bytes = bench_memory_used() - state->memory_before;
 		bench_signals_progress();
 	}
 	return 0;
@@ -143,26 +162,14 @@ int timers_pass(const struct timers *test, const struct timers_steps *steps,
 /* --- On xpoll: many changes in one call --------------------------------------- */
 
 struct timers_queue {
-	const struct timers *test;
+	struct timers_state timers;
 	struct xpoll *queue;
-	uint64_t memory_before;
 	struct xpoll_event changes[BATCH];
 };
 
 static void queue_close(void *opened)
 {
 	xpoll_destroy(((struct timers_queue *)opened)->queue);
-}
-
-static int queue_open(void *opened, void *setup, const struct bench_way *way)
-{
-	struct timers_queue *state = opened;
-	struct xpoll_options options = { .size = sizeof options, .backend = way->backend };
-
-	state->test = setup;
-	state->memory_before = bench_memory_used();
-	state->queue = xpoll_open(&options);
-	return state->queue == NULL ? -errno : 0;
 }
 
 static int queue_submit(struct timers_queue *state, int count)
@@ -173,7 +180,7 @@ static int queue_submit(struct timers_queue *state, int count)
 static int queue_arm(void *opened, bool far)
 {
 	struct timers_queue *state = opened;
-	const struct timers *test = state->test;
+	const struct timers *test = state->timers.test;
 	int64_t more_ns = far ? TIMERS_FAR_NS : 0;
 	int rc = 0;
 
@@ -192,7 +199,7 @@ static int queue_arm(void *opened, bool far)
 static int queue_cancel(void *opened)
 {
 	struct timers_queue *state = opened;
-	const struct timers *test = state->test;
+	const struct timers *test = state->timers.test;
 	int rc = 0;
 
 	for (int i = 0; i < test->n && rc == 0;) {
@@ -209,19 +216,13 @@ static int queue_cancel(void *opened)
 static int queue_take(void *opened)
 {
 	struct timers_queue *state = opened;
-	int left = state->test->n;
+	int count = xpoll_event(state->queue, NULL, 0, state->changes, BATCH, 0);
 
-	while (left > 0) {
-		int count = xpoll_event(state->queue, NULL, 0, state->changes, BATCH, 0);
-
-		if (count < 0 && (errno != EINTR || bench_interrupted() != 0))
-			return -errno;
-		if (count == 0)
-			return -EPROTO; /* all were due */
-		if (count > 0)
-			left -= count;
-	}
-	return 0;
+	if (count == 0)
+		return -EPROTO; /* all were due */
+	if (count > 0)
+		state->timers.expired += count;
+	return count < 0 && errno != EINTR ? -errno : 0;
 }
 
 static uint64_t queue_syscalls(const void *opened)
@@ -233,18 +234,20 @@ static const struct timers_steps queue_steps = {
 	queue_arm, queue_cancel, queue_take, queue_syscalls
 };
 
-static int queue_pass(void *opened, struct bench_sample *samples)
+static int queue_open(void *opened, void *setup, const struct bench_way *way)
 {
 	struct timers_queue *state = opened;
+	struct xpoll_options options = { .size = sizeof options, .backend = way->backend };
 
-	return timers_pass(state->test, &queue_steps, state, state->memory_before,
-	                   samples);
+	timers_begin(&state->timers, setup, &queue_steps);
+	state->queue = xpoll_open(&options);
+	return state->queue == NULL ? -errno : 0;
 }
 
 static const struct bench_ops queue_ops = {
 	.size = sizeof(struct timers_queue),
 	.open = queue_open,
-	.pass = queue_pass,
+	.pass = timers_pass,
 	.close = queue_close,
 };
 

@@ -109,22 +109,29 @@ struct timers {
 };
 
 /*
- * What a variant does.  Each function returns 0 or -errno, and all but take
- * go through all timers.  far: add TIMERS_FAR_NS to the delays.
+ * What a variant does.  Each function returns 0 or -errno; arm and cancel go through
+ * all timers.  far: add TIMERS_FAR_NS to the delays.
  */
 struct timers_steps {
 	int (*arm)(void *state, bool far);
 	int (*cancel)(void *state);
-	int (*take)(void *state); /* until all have expired */
+	int (*take)(void *state); /* look once, and count in `expired` */
 	uint64_t (*syscalls)(const void *state); /* NULL: bench_calls has them */
+};
+
+/* The first member of a variant's state. */
+struct timers_state {
+	const struct timers *test;
+	const struct timers_steps *steps;
+	uint64_t memory_before; /* what was in use before it was opened */
+	int expired;
 };
 
 extern const struct bench_ops timers_libevent_ops;
 extern const struct bench_ops timers_libuv_ops;
 
-/* One pass; memory_before: what was in use before the variant was opened. */
-int timers_pass(const struct timers *test, const struct timers_steps *steps,
-                void *state, uint64_t memory_before,
-                struct bench_sample *samples);
+void timers_begin(struct timers_state *state, void *setup, const struct timers_steps *steps);
+/* The pass of all variants. */
+int timers_pass(void *state, struct bench_sample *samples);
 
 #endif
