@@ -46,6 +46,7 @@ venv() {
 		return
 	fi
 	say "making build/$1"
+	mkdir -p build
 	rm -rf "build/$1"
 	if python3 -m venv "build/$1" >"build/$1.log" 2>&1 &&
 		"build/$1/bin/python" -m pip install --quiet --disable-pip-version-check \
@@ -67,7 +68,6 @@ make_venv() {
 
 # build_with_venv PRESET: both at once, as one of them mostly fetches.
 build_with_venv() {
-	mkdir -p build
 	make_venv &
 	built=0
 	build "$1" || built=$?

@@ -96,6 +96,17 @@ tools
 stand_in id 'echo 1000'
 expect none need_build 'no package manager is known here; please install: cc cmake ninja'
 
+# In a fresh clone there is no folder for what is built; a Python that cannot is said so there.
+tools
+stand_in python3 'echo "no venv here"; exit 1'
+for tool in mkdir rm; do ln -s "$(command -v $tool)" "$here/bin/$tool"; done
+touch "$here/requirements"
+PATH=$here/bin sh -c '
+	say() { :; }
+	. ./scripts/dev/build.sh
+	cd -- "$0" && ! venv venv-none requirements none' "$here" || failed=1
+[ "$(cat "$here/build/venv-none.log")" = "no venv here" ] || failed=1
+
 # What no test here calls may still name a function that is gone.
 called='^[[:space:]]*(need|want|make|build|bench|run)_[a-z_]+'
 for name in $(grep -ohE "$called" dev scripts/dev/*.sh | sort -u); do
