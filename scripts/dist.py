@@ -25,13 +25,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 URL = "https://xpoll.example/"
-# For cross.sh: what Java calls it (NativeLibrary.java), and how wheels name it, before
-# and after they were checked.
+# For cross.sh: what Java calls it (NativeLibrary.java), and how wheels name it.
 TARGETS = {
-    "x86_64-linux-gnu.2.17": ("linux-amd64", "linux_x86_64", "manylinux2014_x86_64"),
-    "aarch64-linux-gnu.2.17": ("linux-aarch64", "linux_aarch64", "manylinux2014_aarch64"),
-    "x86_64-linux-musl": ("linux-amd64-musl", "linux_x86_64", "musllinux_1_2_x86_64"),
-    "aarch64-linux-musl": ("linux-aarch64-musl", "linux_aarch64", "musllinux_1_2_aarch64"),
+    "x86_64-linux-gnu.2.17": ("linux-amd64", "manylinux2014_x86_64"),
+    "aarch64-linux-gnu.2.17": ("linux-aarch64", "manylinux2014_aarch64"),
+    "x86_64-linux-musl": ("linux-amd64-musl", "musllinux_1_2_x86_64"),
+    "aarch64-linux-musl": ("linux-aarch64-musl", "musllinux_1_2_aarch64"),
 }
 
 
@@ -134,33 +133,36 @@ class Dist:
         self.cross()
         metadata = self.work / "metadata"
         metadata.mkdir()
+        nothing = self.work / "nothing"
+        nothing.mkdir()
         self.backend("prepare_metadata_for_build_wheel", metadata)
         info = next(metadata.glob("*.dist-info"))
-        for target, (_, before, after) in TARGETS.items():
-            folder = self.work / "wheel" / after
+        for target, (_, name) in TARGETS.items():
+            folder = self.work / "wheel" / name
             shutil.copytree(self.tree / "python/xpoll", folder / "xpoll")
             shutil.copy(self.tree / "build/cross" / target / "python/xpoll/_xpoll.abi3.so",
                         folder / "xpoll")
             shutil.copytree(info, folder / info.name)
             (folder / info.name / "WHEEL").write_text(
                 "Wheel-Version: 1.0\nGenerator: xpoll (scripts/dist.py)\n"
-                f"Root-Is-Purelib: false\nTag: cp311-abi3-{before}\n")
+                f"Root-Is-Purelib: false\nTag: cp311-abi3-{name}\n")
             for path in folder.rglob("*"):
                 path.chmod(0o755 if path.is_dir() or path.suffix == ".so" else 0o644)
             run(self.tool("wheel"), "pack", folder, "-d", folder.parent)
             made = next(folder.parent.glob("*.whl"))
-            run(self.tool("auditwheel"), "repair", "--plat", "auto", "-w",
+            # Not among this machine's libraries, whose libc.so may be none of musl's.
+            run(self.tool("auditwheel"), "repair", "--plat", "auto", "--ldpaths", nothing, "-w",
                 self.folder("python"), made, PATH=f"{self.tool('')}:{os.environ['PATH']}")
             made.unlink()
-            if not any(self.folder("python").glob(f"*{after}*.whl")):
-                sys.exit(f"dist: {target}: the wheel needs more than {after} has")
+            if not any(self.folder("python").glob(f"*{name}*.whl")):
+                sys.exit(f"dist: {target}: the wheel needs more than {name} has")
         for wheel in self.folder("python").glob("*.whl"):
             run(self.tool("abi3audit"), "--strict", wheel)
 
     def jars(self):
         self.cross()
         made = self.work / "java"
-        for target, (system, _, _) in TARGETS.items():
+        for target, (system, _) in TARGETS.items():
             (made / "native" / system).mkdir(parents=True)
             shutil.copy(self.tree / "build/cross" / target / "lib/libxpoll.so",
                         made / "native" / system)
