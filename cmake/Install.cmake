@@ -44,7 +44,7 @@ install(EXPORT xpollTargets NAMESPACE xpoll:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/xpollConfig.cmake.in
   ${PROJECT_BINARY_DIR}/xpollConfig.cmake INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/xpollConfigVersion.cmake
-  COMPATIBILITY SameMinorVersion)
+  COMPATIBILITY SameMajorVersion)
 install(FILES
   ${PROJECT_BINARY_DIR}/xpollConfig.cmake
   ${PROJECT_BINARY_DIR}/xpollConfigVersion.cmake

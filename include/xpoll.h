@@ -54,7 +54,7 @@ extern "C" {
 #endif
 
 /* major << 16 | minor << 8 | patch */
-#define XPOLL_VERSION 0x000100u
+#define XPOLL_VERSION 0x010000u
 
 /* 1. The queue ---------------------------------------------------------- */
 

@@ -8,7 +8,7 @@ from conan.tools.files import copy
 
 class Xpoll(ConanFile):
     name = "xpoll"
-    version = "0.1.0"
+    version = "1.0.0"
     description = "One event queue for every kernel"
     license = "BSD-2-Clause"
     topics = ("epoll", "kqueue", "poll", "event-loop")

@@ -3,7 +3,7 @@
 
 pkgs.stdenv.mkDerivation {
   pname = "xpoll";
-  version = "0.1.0";
+  version = "1.0.0";
   src = pkgs.lib.cleanSource ./..;
   nativeBuildInputs = [ pkgs.cmake ];
   cmakeFlags = [

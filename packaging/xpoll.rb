@@ -1,7 +1,7 @@
 # Homebrew: set url and sha256 to the release's archive.
 class Xpoll < Formula
   desc "One event queue for every kernel"
-  url "file:///path/to/xpoll-0.1.0.tar.gz"
+  url "file:///path/to/xpoll-1.0.0.tar.gz"
   sha256 "0000000000000000000000000000000000000000000000000000000000000000"
   license "BSD-2-Clause"
 

@@ -10,10 +10,9 @@ fn main() {
 
 #[cfg(not(feature = "vendored"))]
 fn found() -> String {
-    // Before 1.0 a new minor version may break programs.
     let part = |name| std::env::var(name).unwrap().parse::<u32>().unwrap();
     let (major, minor) = (part("CARGO_PKG_VERSION_MAJOR"), part("CARGO_PKG_VERSION_MINOR"));
-    let (least, below) = (format!("{major}.{minor}"), format!("{major}.{}", minor + 1));
+    let (least, below) = (format!("{major}.{minor}"), (major + 1).to_string());
     let library = pkg_config::Config::new()
         .range_version(least.as_str()..below.as_str())
         .probe("xpoll")

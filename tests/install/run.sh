@@ -3,7 +3,7 @@
 # Method: install into a temporary prefix, move that elsewhere (nothing may hold
 # an absolute path), compile the programs of consumer/ against it and run them.
 #
-# usage: run.sh pkg-config|find-package|package|amalgamation|layout|parent|dist BUILD_DIR
+# usage: run.sh pkg-config|find-package|package|amalgamation|layout|parent|dist|released BUILD_DIR
 set -eu
 
 way=$1 build=$2
@@ -200,6 +200,25 @@ run() {
 	done
 }
 
+# A program that was built with 1.0, as its header and the list of its names have it.
+use_released() {
+	list=$here/../../scripts/abi-1.0.txt
+	sed -n 's/^function \([^ ]*\) .*/void \1(void);\nvoid \1(void) {}/p' "$list" \
+		>"$work/names.c"
+	echo "XPOLL_1.0 { $(sed -n 's/^function \([^ ]*\) XPOLL_1.0$/\1;/p' "$list") };" \
+		>"$work/names.map"
+	${CC:-cc} $flags -shared -fPIC -Wl,-soname,libxpoll.so.1 \
+		-Wl,--version-script="$work/names.map" "$work/names.c" -o "$work/libxpoll.so"
+	${CC:-cc} -std=c11 $strict -I"$here/released" "$here/released/main.c" -o "$work/program" \
+		"$work/libxpoll.so"
+	nm -D --undefined-only "$work/program" | sed -n 's/ *U \(xpoll_.*\)/\1/p' | sort \
+		>"$work/used"
+	sed -n 's/^function \([^ ]*\) \(.*\)/\1@\2/p' "$list" | sort | diff "$work/used" - ||
+		fail "it has to call every function of 1.0"
+	export LD_LIBRARY_PATH="$build/lib"
+	run "$work/program"
+}
+
 # Two runs give the same bytes, and what they say is in it; the parts that take minutes
 # are left out.
 use_dist() {
@@ -230,5 +249,6 @@ amalgamation) use_amalgamation ;;
 layout) use_layout ;;
 parent) use_parent ;;
 dist) use_dist ;;
+released) use_released ;;
 *) fail "unknown way $way" ;;
 esac

@@ -120,7 +120,7 @@ class Workshop:
         source = folder / "xpoll.c"
         source.write_text(text)
         library = self.compile(source, folder / "xpoll.o")
-        self.link([library], folder / "libxpoll.so.0", "-Wl,-soname,libxpoll.so.0")
+        self.link([library], folder / "libxpoll.so.1", "-Wl,-soname,libxpoll.so.1")
         package = folder / "xpoll"
         package.mkdir()
         for name in ("__init__.py", "selector.py"):

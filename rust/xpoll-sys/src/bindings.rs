@@ -6,7 +6,7 @@
 //
 // tests/layout.rs compares it with the header.
 
-pub const XPOLL_VERSION: u32 = 256;
+pub const XPOLL_VERSION: u32 = 65536;
 pub const XPOLL_TELL_MODES: u32 = 1;
 pub const XPOLL_VNODE_AS_BSD: u32 = 2;
 pub const XPOLL_ALL_READY: u32 = 4;

@@ -164,7 +164,7 @@ int kqueue(void);
 int kqueue1(int flags);
 int kqueuex(unsigned int flags);
 
-/* For logs: "xpoll-kqueue 0.1.0", of the library that runs. */
+/* For logs: "xpoll-kqueue 1.0.0", of the library that runs. */
 const char *kqueue_version(void);
 int kevent(int kq, const struct kevent *changelist, int nchanges,
            struct kevent *eventlist, int nevents,

@@ -28,10 +28,10 @@ final class NativeLibrary {
     static final String PROPERTY = "org.xpoll.library";
     /** A folder from which programs may be mapped, for the copy of what is in the jar. */
     static final String TMPDIR = "org.xpoll.tmpdir";
-    /** The version that this binding is made for: major and minor must agree. */
-    static final int VERSION = 0x000100;
+    /** The version that this binding is made for: a later one of the same major number will do. */
+    static final int VERSION = 0x010000;
 
-    private static final String SYSTEM_NAME = "libxpoll.so.0";
+    private static final String SYSTEM_NAME = "libxpoll.so.1";
     /** For memfd_create(2). */
     private static final int CLOSE_ON_EXEC = 1;
     /** For dlopen(3), as Linux counts. */
@@ -97,7 +97,7 @@ final class NativeLibrary {
         }
         SymbolLookup symbols = SymbolLookup.libraryLookup(SYSTEM_NAME, Arena.global());
         int version = version(symbols, SYSTEM_NAME);
-        return fits(version) && version >= VERSION ? symbols : null;
+        return fits(version, VERSION) && version >= VERSION ? symbols : null;
     }
 
     /**
@@ -259,16 +259,16 @@ final class NativeLibrary {
 
     private static SymbolLookup checked(SymbolLookup symbols, String origin) {
         int version = version(symbols, origin);
-        if (!fits(version)) {
+        if (!fits(version, VERSION)) {
             throw new UnsatisfiedLinkError(origin + " is xpoll " + text(version)
                     + ", but this jar needs xpoll " + (VERSION >> 16) + "."
-                    + (VERSION >> 8 & 255) + "; use the jar and the library of one release");
+                    + (VERSION >> 8 & 255) + " or a later " + (VERSION >> 16) + ".x");
         }
         return symbols;
     }
 
-    private static boolean fits(int version) {
-        return version >> 8 == VERSION >> 8;
+    static boolean fits(int version, int wanted) {
+        return version >> 16 == wanted >> 16 && version >> 8 >= wanted >> 8;
     }
 
     private static int version(SymbolLookup symbols, String origin) {

@@ -146,7 +146,7 @@ public final class Xpoll {
     /**
      * The version of the library that runs.
      *
-     * @return such as {@code "0.1.0"}
+     * @return such as {@code "1.0.0"}
      */
     public static String version() {
         NativeLibrary.load();

@@ -86,7 +86,7 @@ class LibraryTest {
     @Test
     void inTheJar_cannotBeLoaded_theSystemsIsUsed(@TempDir Path folder) throws Exception {
         Files.copy(Child.BUILD.resolve("classes" + NativeLibrary.resource()),
-                folder.resolve("libxpoll.so.0"));
+                folder.resolve("libxpoll.so.1"));
         Child child = Child.run(Map.of("LD_LIBRARY_PATH", folder.toString()), ALLOWED, "-cp",
                 pathOfSpoilt(folder), Main.class.getName());
         assertEquals(0, child.code(), child.output());
@@ -96,7 +96,7 @@ class LibraryTest {
     @Test
     void noneCanBeLoaded_theReasonsAreGivenEachTime(@TempDir Path folder) throws Exception {
         // The system's comes after this one.
-        Files.writeString(folder.resolve("libxpoll.so.0"), "nor this");
+        Files.writeString(folder.resolve("libxpoll.so.1"), "nor this");
         Child child = Child.run(Map.of("LD_LIBRARY_PATH", folder.toString()), ALLOWED, "-cp",
                 pathOfSpoilt(folder), Insistent.class.getName());
         assertEquals(0, child.code(), child.output());
@@ -108,7 +108,7 @@ class LibraryTest {
             assertTrue(line.startsWith("refused no libxpoll: that in the jar cannot be loaded ("),
                     child.output());
             assertTrue(line.matches(".*/libxpoll[.]so: .*, and the system has no usable"
-                    + " libxpoll[.]so[.]0: .*libxpoll[.]so[.]0: .*"), child.output());
+                    + " libxpoll[.]so[.]1: .*libxpoll[.]so[.]1: .*"), child.output());
             assertTrue(line.contains("-Dorg.xpoll.library=FILE"), child.output());
             assertFalse(line.contains("tmpdir"), child.output());
         }
@@ -193,8 +193,17 @@ class LibraryTest {
         assumeTrue(Files.exists(other), "CMake has not made it");
         Child child = start(ALLOWED, "-Dorg.xpoll.library=" + other);
         assertEquals(1, child.code());
-        assertTrue(child.output().contains("is xpoll 9.9.9, but this jar needs xpoll 0.1"),
+        assertTrue(child.output().contains("is xpoll 9.9.9, but this jar needs xpoll 1.0"),
                 child.output());
+    }
+
+    @Test
+    void laterOnesOfTheSameMajorVersion_fit() {
+        assertTrue(NativeLibrary.fits(0x010200, 0x010200));
+        assertTrue(NativeLibrary.fits(0x010300, 0x010200));
+        assertTrue(NativeLibrary.fits(0x010200, 0x010201)); // A patch brings no names.
+        assertFalse(NativeLibrary.fits(0x010100, 0x010200));
+        assertFalse(NativeLibrary.fits(0x020000, 0x010200));
     }
 
     @Test
@@ -218,7 +227,7 @@ class LibraryTest {
                 folder + ":" + Child.BUILD.resolve("test-classes"), Main.class.getName());
         if (child.code() == 0) {
             // The system has one.
-            assertTrue(child.output().contains("version 0.1"), child.output());
+            assertTrue(child.output().contains("version 1.0"), child.output());
         } else {
             assertTrue(child.output().contains("no libxpoll"), child.output());
         }

@@ -12,7 +12,7 @@ import sun.nio.ch.SelectorProviderImpl;
  * <pre>{@code
  * java -Djava.nio.channels.spi.SelectorProvider=org.xpoll.nio.XpollSelectorProvider
  *      --add-exports java.base/sun.nio.ch=ALL-UNNAMED --enable-native-access=ALL-UNNAMED
- *      -cp xpoll-nio-0.1.0.jar:xpoll-0.1.0.jar:... Main
+ *      -cp xpoll-nio-1.0.0.jar:xpoll-1.0.0.jar:... Main
  * }</pre>
  *
  * <p>The selectors keep every rule of {@link java.nio.channels.Selector}. They differ from the
