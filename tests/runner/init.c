@@ -4,7 +4,6 @@
  */
 #include "runner.h"
 
-#include <fcntl.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -22,17 +21,6 @@
 #ifndef RB_POWEROFF
 #define RB_POWEROFF (RB_POWERDOWN | RB_HALT) /* OpenBSD, NetBSD */
 #endif
-
-static void init_console(void)
-{
-	int fd = open("/dev/console", O_RDWR);
-
-	for (int number = 0; fd >= 0 && number < 3; number++)
-		if (fd != number)
-			(void)dup2(fd, number);
-	if (fd > 2)
-		close(fd);
-}
 
 /* 127.0.0.1, which a start script would give to lo0. */
 static void init_loopback(void)

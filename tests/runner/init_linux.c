@@ -3,7 +3,6 @@
  */
 #include "runner.h"
 
-#include <fcntl.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,18 +14,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* Every standard file is the kernel's console. */
-static void init_console(void)
-{
-	int fd = open("/dev/console", O_RDWR);
-
-	for (int number = 0; fd >= 0 && number < 3; number++)
-		if (fd != number)
-			(void)dup2(fd, number);
-	if (fd > 2)
-		close(fd);
-}
 
 static void init_mount(const char *kind, const char *folder, const char *options)
 {
