@@ -5,7 +5,6 @@
   main.py page [--quick] [--targets] FOLDER         FOLDER/plots, FOLDER/report.html
   main.py readme FOLDER                             put those of the README into it,
   main.py readme --only java FOLDER                 or those of java/README.md
-  main.py list [--quick]                            the steps and how long they take
 
 Exit codes: 0 done, 1 a step failed (the others were run), 2 wrong arguments.
 """
@@ -158,25 +157,16 @@ def readme(options):
     return 0
 
 
-def list_steps(options):
-    steps = plan(options.folder, options.quick)
-    for step in steps:
-        print(f"{step.seconds:6.0f} s  {step.name}")
-    print(f"{sum(step.seconds for step in steps):6.0f} s  in all")
-    return 0
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("measure", "page", "readme", "list"))
+    parser.add_argument("what", choices=("measure", "page", "readme"))
     parser.add_argument("folder", nargs="?", default="build/bench")
     parser.add_argument("--quick", action="store_true", help="short turns, few sizes")
     parser.add_argument("--only", default="", help="steps whose name this finds")
     parser.add_argument("--targets", action="store_true",
                         help="end the page with the targets of the project")
     options = parser.parse_intermixed_args()
-    return {"measure": measure, "page": page, "readme": readme,
-            "list": list_steps}[options.what](options)
+    return {"measure": measure, "page": page, "readme": readme}[options.what](options)
 
 
 if __name__ == "__main__":

@@ -10,12 +10,12 @@ SIZES = [8, 1000, 9000]
 PLOTS = ["looptest", "drop-in"]
 
 
-def number(value, form):
-    return "-" if value is None else format(value, form)
+def cell(value, form, missing=""):
+    return missing if value is None else format(value, form)
 
 
 def ratio(value):
-    return number(value, ".4f" if value is not None and value < 0.1 else ".2f")
+    return cell(value, ".4f" if value is not None and value < 0.1 else ".2f", "-")
 
 
 def row(results, variant):
@@ -23,9 +23,9 @@ def row(results, variant):
     cells = [name]
     for n in SIZES:
         report = f"looptest-{n}"
-        cells.append(number(results.number(report, variant, "ns_per_"), ",.0f"))
+        cells.append(cell(results.number(report, variant, "ns_per_"), ",.0f", "-"))
         if n == SIZES[0]:
-            cells.append(number(results.number(report, variant, "syscalls_per_"), ".2f"))
+            cells.append(cell(results.number(report, variant, "syscalls_per_"), ".2f", "-"))
         cells.append(ratio(results.number(report, variant, "ratio_raw_epoll")))
     return cells
 
@@ -38,10 +38,6 @@ def table(results):
             heads.append("calls/read")
         heads.append("x raw-epoll")
     return markdown([heads, *(row(results, variant) for variant in VARIANTS)])
-
-
-def cell(value, form):
-    return format(value, form) if value is not None else ""
 
 
 def costs_lines(results):

@@ -196,7 +196,7 @@ class Report(unittest.TestCase):
         for script, *arguments in (("http.py", "--idle", "-1"), ("http.py", "--idle", "many"),
                                    ("http.py", "-t", "0"), ("http.py", "--rounds", "9999999"),
                                    ("report/main.py", "frobnicate"),
-                                   ("report/main.py", "list", "--fast")):
+                                   ("report/main.py", "page", "--fast")):
             with self.subTest(script=script, arguments=arguments):
                 result = run(sys.executable, os.path.join(BENCH, script), *arguments)
                 self.assertEqual((result.returncode, result.stdout), (2, ""))
