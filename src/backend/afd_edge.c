@@ -187,6 +187,6 @@ bool afd_edge_fired(struct afd_state *state, struct afd_edge *edge,
 	if (WSAEnumNetworkEvents((SOCKET)xp_fd_ident(fd), NULL, &records) == 0)
 		events = edge_poll_bits(&records);
 	events &= (sock->watch & XP_WATCH_BITS) | POLLERR | POLLHUP | POLLNVAL;
-	*fired = (struct xp_fired){sock->token, events};
+	*fired = (struct xp_fired){.token = sock->token, .events = events};
 	return events != 0;
 }

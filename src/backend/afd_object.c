@@ -163,7 +163,7 @@ bool afd_object_fired(struct afd_state *state, int fd, struct xp_fired *fired)
 	xp_count_shared(&state->counters->syscalls_check);
 	if (WaitForSingleObject(object->handle, 0) != WAIT_OBJECT_0)
 		return false;
-	*fired = (struct xp_fired){object->token, POLLIN};
+	*fired = (struct xp_fired){.token = object->token, .events = POLLIN};
 	return true;
 }
 

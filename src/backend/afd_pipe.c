@@ -110,7 +110,7 @@ int afd_pipes_probe(struct afd_state *state, struct xp_fired *fired, int cap)
 
 		xp_count_shared(&state->counters->syscalls_check);
 		if (events)
-			fired[count++] = (struct xp_fired){pipe->token, events};
+			fired[count++] = (struct xp_fired){.token = pipe->token, .events = events};
 	}
 	XP_ASSERT(count <= cap);
 	/* Those that were reported first are behind the others next time. */

@@ -109,7 +109,8 @@ int afd_socks_submit(struct afd_state *state, struct xp_fired *fired, int cap,
 		sock->first = 0;
 		if (rc < 0 || first)
 			fired[(*count)++] = (struct xp_fired){
-				sock->token, rc < 0 ? POLLNVAL : first,
+				.token = sock->token,
+				.events = rc < 0 ? POLLNVAL : first,
 			};
 	}
 	return 0;
@@ -298,6 +299,6 @@ struct afd_sock *afd_poll_ended(struct afd_state *state, struct afd_poll *poll,
 	sock->hung = events && sock->watch & XP_WATCH_EDGE;
 	if (!(events & POLLNVAL) && !sock->hung)
 		sock_update(state, sock);
-	*fired = (struct xp_fired){sock->token, events};
+	*fired = (struct xp_fired){.token = sock->token, .events = events};
 	return events ? sock : NULL;
 }

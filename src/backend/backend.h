@@ -24,6 +24,7 @@
 
 #include "base/counters.h"
 #include "base/time.h"
+#include "os/fired.h"
 #include "os/pollbits.h"
 
 /* How a descriptor is watched; ORed to the wanted bits. */
@@ -75,11 +76,6 @@ enum {
 #define XP_FIRED_SOLO(filter) (0x100000u << (filter))
 #define XP_FIRED_SOLO_ANY 0x700000u
 
-struct xp_fired {
-	uint64_t token;
-	uint32_t events;
-};
-
 /* How many a wait takes at a time. */
 enum { XP_FIRED_MOST = 256 };
 
@@ -87,7 +83,7 @@ enum { XP_FIRED_MOST = 256 };
 static inline int xp_fired_more(struct xp_fired *fired, int count, int cap)
 {
 	if (count < cap)
-		fired[count++] = (struct xp_fired){XP_TOKEN_WAKE, XP_FIRED_MORE};
+		fired[count++] = (struct xp_fired){.token = XP_TOKEN_WAKE, .events = XP_FIRED_MORE};
 	return count;
 }
 

@@ -156,7 +156,7 @@ static int devpoll_report(struct devpoll_state *state, const struct pollfd *read
 	entry = &state->set.map.entries[ready->fd];
 	events &= entry->watch | POLLERR | POLLHUP | POLLNVAL;
 	if (entry->place == XP_PLACE_ARRAY && events) {
-		*fired = (struct xp_fired){entry->token, events};
+		*fired = (struct xp_fired){.token = entry->token, .events = events};
 		return 1;
 	}
 	xp_dp_mend(&state->set, ready->fd);

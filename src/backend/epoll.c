@@ -153,6 +153,17 @@ static void epoll_close(void *opaque)
 	xp_sys_close(state->wake_fd);
 }
 
+_Static_assert(sizeof(struct xp_fired) == sizeof(struct epoll_event) &&
+               offsetof(struct xp_fired, events) == offsetof(struct epoll_event, events) &&
+               offsetof(struct xp_fired, token) == offsetof(struct epoll_event, data),
+               "epoll_wait fills an array of them");
+
+/* The kernel writes to them as that, and nobody else reads or writes them so. */
+static struct epoll_event *epoll_entries(struct xp_fired *fired)
+{
+	return (struct epoll_event *)(void *)fired;
+}
+
 /*
  * With a mask it is poll(2) that sleeps: epoll_pwait(2) ends with EINTR for what is
  * ignored as well, if that was pending, and at a timeout of 0 for nothing.
@@ -160,39 +171,31 @@ static void epoll_close(void *opaque)
 static XP_NOINLINE int epoll_sleep_masked(struct epoll_state *state,
                                           int64_t deadline_ns,
                                           const sigset_t *mask,
-                                          struct epoll_event *events, int cap)
+                                          struct xp_fired *fired, int cap)
 {
 	struct pollfd probe = {.fd = state->epoll_fd, .events = POLLIN};
 	int rc = xp_sys_poll_wait(&probe, 1, deadline_ns, mask);
 
 	if (rc <= 0)
 		return rc;
-	rc = xp_sys_epoll_now(state->epoll_fd, events, cap);
+	rc = xp_sys_epoll_now(state->epoll_fd, epoll_entries(fired), cap);
 	if (rc != 0)
 		return rc;
 	/* Another thread has taken it; that is not the deadline. */
-	events[0] = (struct epoll_event){.events = XP_FIRED_MORE, .data.u64 = XP_TOKEN_WAKE};
+	fired[0] = (struct xp_fired){.token = XP_TOKEN_WAKE, .events = XP_FIRED_MORE};
 	return 1;
 }
 
 static XP_INLINE int epoll_ask(struct epoll_state *state, int64_t deadline_ns,
                                const sigset_t *mask, struct xp_fired *fired, int cap)
 {
-	struct epoll_event events[XP_FIRED_MOST];
-	int count;
-
 	XP_ASSERT(cap > 0 && cap <= XP_FIRED_MOST);
 	if (deadline_ns <= XP_NOW)
-		count = xp_sys_epoll_now(state->epoll_fd, events, cap);
-	else if (XP_UNLIKELY(mask != NULL))
-		count = epoll_sleep_masked(state, deadline_ns, mask, events, cap);
-	else
-		count = xp_sys_epoll_sleep(state->epoll_fd, events, cap, deadline_ns);
-	for (int i = 0; i < count; i++) {
-		fired[i].token = events[i].data.u64;
-		fired[i].events = events[i].events;
-	}
-	return count;
+		return xp_sys_epoll_now(state->epoll_fd, epoll_entries(fired), cap);
+	if (XP_UNLIKELY(mask != NULL))
+		return epoll_sleep_masked(state, deadline_ns, mask, fired, cap);
+	return xp_sys_epoll_sleep(state->epoll_fd, epoll_entries(fired), cap,
+	                          deadline_ns);
 }
 
 /* Filters have an entry of their own, or have had while the kernel was asked. */

@@ -100,5 +100,5 @@ struct xp_fired xp_fdmap_fired(const struct xp_fdmap *map, int fd, uint32_t bits
 	if (entry->socket && xp_pollbits_in_doubt(entry->watch, bits) &&
 	    xp_sys_half_closed(fd))
 		bits |= POLLRDHUP;
-	return (struct xp_fired){entry->token, bits};
+	return (struct xp_fired){.token = entry->token, .events = bits};
 }

@@ -171,7 +171,9 @@ int xp_port_associate_due(struct xp_port_set *set, struct xp_fired *fired,
 		set->due_head = object->next;
 		object->due = false;
 		if (rc < 0)
-			fired[(*count)++] = (struct xp_fired){object->token, POLLNVAL};
+			fired[(*count)++] = (struct xp_fired){
+				.token = object->token, .events = POLLNVAL,
+			};
 	}
 	return 0;
 }

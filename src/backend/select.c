@@ -250,7 +250,7 @@ static int select_find_closed(struct select_state *state,
 			continue;
 		xp_count_shared(&state->counters->syscalls_check);
 		if (xp_sys_open_flags(fd) < 0)
-			fired[count++] = (struct xp_fired){entry->token, POLLNVAL};
+			fired[count++] = xp_fdmap_fired(&state->map, fd, POLLNVAL);
 	}
 	return count;
 }
