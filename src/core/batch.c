@@ -4,11 +4,11 @@
 #include "core/candidate.h"
 #include "core/interest.h"
 
-/* The bits that poll(2) would report, by enabled | requested << 3. */
+/* The bits that poll(2) would report, by enabled | requested. */
 #define POLL_MASK(i) \
 	(((i) & 7 ? POLLERR | POLLHUP : 0) | \
-	 ((i) & 1 && (i) >> 3 & XP_REQUEST_IN ? POLLIN : 0) | \
-	 ((i) & 1 && (i) >> 3 & XP_REQUEST_RDHUP ? POLLRDHUP : 0) | \
+	 ((i) & 1 && (i) & XP_REQUEST_IN ? POLLIN : 0) | \
+	 ((i) & 1 && (i) & XP_REQUEST_RDHUP ? POLLRDHUP : 0) | \
 	 ((i) & 2 ? POLLOUT : 0) | ((i) & 4 ? POLLPRI : 0))
 #define POLL_MASKS_4(i) \
 	POLL_MASK(i), POLL_MASK((i) + 1), POLL_MASK((i) + 2), POLL_MASK((i) + 3)
@@ -19,13 +19,12 @@ const uint16_t xp_poll_masks[32] = {
 };
 
 _Static_assert(XP_BIT(XP_READ) == 1 && XP_BIT(XP_WRITE) == 2 &&
-               XP_BIT(XP_EXCEPT) == 4 && XP_REQUEST_IN == 1 && XP_REQUEST_RDHUP == 2,
+               XP_BIT(XP_EXCEPT) == 4 && XP_REQUEST_IN == 8 && XP_REQUEST_RDHUP == 16,
                "the index of the table");
 
 /* It is in the batch already: what else fired of it comes with the same entry. */
-static XP_NOINLINE void poll_deliver_more(struct xpoll *queue,
-                                          struct xp_wait *wait, int fd,
-                                          struct xp_slot *slot, uint32_t events)
+static void poll_deliver_more(struct xpoll *queue, struct xp_wait *wait, int fd,
+                              struct xp_slot *slot, uint32_t events)
 {
 	bool single = !(slot->enabled & (slot->enabled - 1u));
 	bool known = single && !(events & (POLLERR | POLLHUP | POLLRDHUP));
@@ -42,30 +41,18 @@ static XP_NOINLINE void poll_deliver_more(struct xpoll *queue,
 	}
 }
 
-void xp_poll_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
-                     struct xp_slot *slot, uint32_t events)
+XP_NOINLINE void xp_poll_deliver_rare(struct xpoll *queue, struct xp_wait *wait,
+                                      int fd, struct xp_slot *slot, uint32_t events)
 {
-	if (XP_UNLIKELY(!xp_poll_bits(slot, events))) {
+	if (!xp_poll_bits(slot, events)) {
 		xp_interest_fruitless(queue, fd, slot, wait->passed_over);
-	} else if (XP_UNLIKELY(slot->wait_epoch == wait->wait_epoch)) {
+	} else if (slot->wait_epoch == wait->wait_epoch) {
 		poll_deliver_more(queue, wait, fd, slot, events);
-	} else if (XP_UNLIKELY(xp_wait_full(wait))) {
+	} else {
 		slot->fruitless = 0;
 		slot->spent = 1;
 		wait->news = true;
 		xp_candidate_defer(queue, fd, slot, slot->enabled, events);
-	} else {
-		slot->fruitless = 0;
-		if (XP_UNLIKELY(slot->clear))
-			slot->spent = 1;
-		wait->news = true;
-		slot->wait_epoch = wait->wait_epoch;
-		queue->ready[wait->len++] = (struct xp_ready){
-			.slot = slot,
-			.fd = fd,
-			.generation = slot->generation,
-			.events = events,
-		};
 	}
 }
 

@@ -14,12 +14,34 @@ static XP_INLINE uint32_t xp_poll_bits(const struct xp_slot *slot, uint32_t even
 {
 	unsigned requested = slot->requested & (XP_REQUEST_IN | XP_REQUEST_RDHUP);
 
-	return events & xp_poll_masks[slot->enabled | requested << 3];
+	return events & xp_poll_masks[slot->enabled | requested];
 }
 
+/* It is not wanted, in the batch already, or there is no room. */
+void xp_poll_deliver_rare(struct xpoll *queue, struct xp_wait *wait, int fd,
+                          struct xp_slot *slot, uint32_t events);
+
 /* A descriptor was found in this state: into the batch, if it is wanted. */
-void xp_poll_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
-                     struct xp_slot *slot, uint32_t events);
+static XP_INLINE void xp_poll_deliver(struct xpoll *queue, struct xp_wait *wait,
+                                      int fd, struct xp_slot *slot, uint32_t events)
+{
+	if (XP_UNLIKELY(!xp_poll_bits(slot, events) ||
+	                slot->wait_epoch == wait->wait_epoch || xp_wait_full(wait))) {
+		xp_poll_deliver_rare(queue, wait, fd, slot, events);
+		return;
+	}
+	slot->fruitless = 0;
+	if (XP_UNLIKELY(slot->clear))
+		slot->spent = 1;
+	wait->news = true;
+	slot->wait_epoch = wait->wait_epoch;
+	queue->ready[wait->len++] = (struct xp_ready){
+		.slot = slot,
+		.fd = fd,
+		.generation = slot->generation,
+		.events = events,
+	};
+}
 
 /* What xpoll_revents has not handed out is to be found again. */
 void xp_poll_return_batch(struct xpoll *queue);

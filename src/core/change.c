@@ -50,9 +50,9 @@ static unsigned add_merge(struct xp_slot *slot, const struct xp_interest *add)
 	slot->lowat = XP_SET((slot->lowat & ~filters) |
 	                     (add->lowat ? filters : 0));
 	/* What is requested beyond what the kernel has, it has to hear of. */
-	if (add->requested & ~(unsigned)slot->requested & 7)
+	if (add->requested & ~(unsigned)slot->requested)
 		slot->armed &= XP_SET(~filters);
-	slot->requested |= add->requested & 7;
+	slot->requested |= (uint8_t)add->requested;
 	return count;
 }
 

@@ -74,16 +74,6 @@ static unsigned others_of(const struct xp_slot *slot, uint32_t events)
 	return solo ? ~solo : slot->solo;
 }
 
-/* Of a descriptor that has several entries: one of them has fired. */
-static XP_NOINLINE void deliver_part(struct xpoll *queue, struct xp_wait *wait, int fd,
-                                     struct xp_slot *slot, uint32_t events)
-{
-	wait->passed_over = others_of(slot, events);
-	events &= xp_entry_probe_bits(slot, ~wait->passed_over) | POLLHUP | POLLERR;
-	xp_deliver_slot(queue, wait, fd, slot, events);
-	wait->passed_over = 0;
-}
-
 /* The filters that these bits make events of. */
 static unsigned filters_of(uint32_t events)
 {
@@ -125,47 +115,6 @@ static XP_NOINLINE uint32_t report_of_mode(struct xpoll *queue, int fd,
 	return events;
 }
 
-static XP_INLINE void deliver_entry(struct xpoll *queue, struct xp_wait *wait,
-                          const struct xp_fired *fired)
-{
-	int fd = (int)(uint32_t)fired->token;
-	struct xp_slot *slot;
-
-	if (fired->token == XP_TOKEN_WAKE) {
-		if (fired->events & XP_FIRED_MORE)
-			wait->exhausted = false;
-		return;
-	}
-	slot = xp_slots_get(&queue->slots, fd);
-	if (!slot->present || slot->generation != (uint32_t)(fired->token >> 32)) {
-		wait->news = true;
-		if (!xp_source_fd_fired(queue, fd, (uint32_t)(fired->token >> 32)))
-			stale(queue, wait, fired->token);
-	} else if (fired->events & POLLNVAL) {
-		/* A select(2) that meets a closed number reports nothing else: again. */
-		wait->exhausted = false;
-		xp_entry_drop(queue, fd, slot);
-	} else if ((int32_t)(slot->sequence - wait->sequence) > 0) {
-		/*
-		 * The kernel reports a level once more: ask it again, also after the
-		 * deadline.
-		 */
-		wait->exhausted = false;
-		xp_candidate_outdated(queue, fd, slot, reported_of(slot, fired->events));
-	} else {
-		uint32_t events = fired->events;
-
-		if (XP_UNLIKELY(slot->mode >= XP_MODE_ONESHOT))
-			events = report_of_mode(queue, fd, slot, events);
-		if (!confirmed(queue, fd, slot))
-			return;
-		if (XP_UNLIKELY(slot->solo | (events & XP_FIRED_SOLO_ANY)))
-			deliver_part(queue, wait, fd, slot, events);
-		else
-			xp_deliver_slot(queue, wait, fd, slot, events);
-	}
-}
-
 void xp_deliver_gone(struct xpoll *queue, const struct xp_fired *fired)
 {
 	int fd = (int)(uint32_t)fired->token;
@@ -173,13 +122,6 @@ void xp_deliver_gone(struct xpoll *queue, const struct xp_fired *fired)
 
 	if (slot->present && slot->generation == (uint32_t)(fired->token >> 32))
 		xp_entry_drop(queue, fd, slot);
-}
-
-void xp_deliver_fired(struct xpoll *queue, struct xp_wait *wait,
-                      const struct xp_fired *fired, int count)
-{
-	for (int i = 0; i < count; i++)
-		deliver_entry(queue, wait, &fired[i]);
 }
 
 /*
@@ -318,7 +260,7 @@ static XP_INLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait,
 
 		left = left ? left : also;
 	}
-	slot->first = left ? XP_LOWEST_BIT(left) & 3u : XP_READ;
+	slot->first = left ? (uint8_t)XP_LOWEST_BIT(left) : XP_READ;
 	xp_interest_rearm(queue, fd, slot);
 }
 
@@ -411,14 +353,14 @@ static XP_NOINLINE void event_deliver_any(struct xpoll *queue, struct xp_wait *w
 	deliver_events(queue, wait, fd, slot, filters, reported);
 }
 
-static void event_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
-                          struct xp_slot *slot, uint32_t events)
+static XP_NOINLINE void event_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
+                                      struct xp_slot *slot, uint32_t events)
 {
 	if (!deliver_plain(queue, wait, fd, slot, events))
 		event_deliver_any(queue, wait, fd, slot, events);
 }
 
-static inline void deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
+static XP_INLINE void deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
                            struct xp_slot *slot, uint32_t events)
 {
 	if (!wait->events)
@@ -437,13 +379,77 @@ static XP_COLD void deliver_lowat(struct xpoll *queue, struct xp_wait *wait,
 		deliver(queue, wait, fd, slot, events);
 }
 
-void xp_deliver_slot(struct xpoll *queue, struct xp_wait *wait, int fd,
-                     struct xp_slot *slot, uint32_t events)
+static XP_INLINE void deliver_slot(struct xpoll *queue, struct xp_wait *wait, int fd,
+                                   struct xp_slot *slot, uint32_t events)
 {
 	if (XP_UNLIKELY(slot->lowat & slot->enabled))
 		deliver_lowat(queue, wait, fd, slot, events);
 	else
 		deliver(queue, wait, fd, slot, events);
+}
+
+void xp_deliver_slot(struct xpoll *queue, struct xp_wait *wait, int fd,
+                     struct xp_slot *slot, uint32_t events)
+{
+	deliver_slot(queue, wait, fd, slot, events);
+}
+
+/* Of a descriptor that has several entries: one of them has fired. */
+static XP_NOINLINE void deliver_part(struct xpoll *queue, struct xp_wait *wait, int fd,
+                                     struct xp_slot *slot, uint32_t events)
+{
+	wait->passed_over = others_of(slot, events);
+	events &= xp_entry_probe_bits(slot, ~wait->passed_over) | POLLHUP | POLLERR;
+	xp_deliver_slot(queue, wait, fd, slot, events);
+	wait->passed_over = 0;
+}
+
+static XP_INLINE void deliver_entry(struct xpoll *queue, struct xp_wait *wait,
+                          const struct xp_fired *fired)
+{
+	int fd = (int)(uint32_t)fired->token;
+	struct xp_slot *slot;
+
+	if (fired->token == XP_TOKEN_WAKE) {
+		if (fired->events & XP_FIRED_MORE)
+			wait->exhausted = false;
+		return;
+	}
+	slot = xp_slots_get(&queue->slots, fd);
+	if (!slot->present || slot->generation != (uint32_t)(fired->token >> 32)) {
+		wait->news = true;
+		if (!xp_source_fd_fired(queue, fd, (uint32_t)(fired->token >> 32)))
+			stale(queue, wait, fired->token);
+	} else if (fired->events & POLLNVAL) {
+		/* A select(2) that meets a closed number reports nothing else: again. */
+		wait->exhausted = false;
+		xp_entry_drop(queue, fd, slot);
+	} else if ((int32_t)(slot->sequence - wait->sequence) > 0) {
+		/*
+		 * The kernel reports a level once more: ask it again, also after the
+		 * deadline.
+		 */
+		wait->exhausted = false;
+		xp_candidate_outdated(queue, fd, slot, reported_of(slot, fired->events));
+	} else {
+		uint32_t events = fired->events;
+
+		if (XP_UNLIKELY(slot->mode >= XP_MODE_ONESHOT))
+			events = report_of_mode(queue, fd, slot, events);
+		if (!confirmed(queue, fd, slot))
+			return;
+		if (XP_UNLIKELY(slot->solo | (events & XP_FIRED_SOLO_ANY)))
+			deliver_part(queue, wait, fd, slot, events);
+		else
+			deliver_slot(queue, wait, fd, slot, events);
+	}
+}
+
+void xp_deliver_fired(struct xpoll *queue, struct xp_wait *wait,
+                      const struct xp_fired *fired, int count)
+{
+	for (int i = 0; i < count; i++)
+		deliver_entry(queue, wait, &fired[i]);
 }
 
 void xp_deliver_active(struct xpoll *queue, struct xp_wait *wait)

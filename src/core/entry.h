@@ -16,7 +16,7 @@
 /* The slot of fd if any of its filters is registered, else NULL. */
 struct xp_slot *xp_entry_find(const struct xpoll *queue, int fd);
 
-/* poll(2)'s bits, by a set of filters | XP_REQUEST_IN << 3. */
+/* poll(2)'s bits, by a set of filters | XP_REQUEST_IN. */
 extern const uint16_t xp_entry_bits[16];
 
 /* The bits to look at for these filters. */
@@ -25,7 +25,7 @@ static inline uint32_t xp_entry_probe_bits(const struct xp_slot *slot,
 {
 	unsigned requested = slot->requested & XP_REQUEST_IN;
 
-	return xp_entry_bits[(filters & XP_ALL_FILTERS) | requested << 3];
+	return xp_entry_bits[(filters & XP_ALL_FILTERS) | requested];
 }
 
 /* The other way round; what an end of file or an error is about is not in it. */

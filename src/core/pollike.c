@@ -59,13 +59,13 @@ static int ctl_add(struct xpoll *queue, int op, int events, int fd, void *data)
 static int requested_narrow(struct xpoll *queue, int fd, struct xp_slot *slot,
                             unsigned requested)
 {
-	unsigned before = slot->requested;
+	uint8_t before = slot->requested;
 	int rc;
 
-	slot->requested = (requested | (before & XP_REQUEST_OOB)) & 7;
+	slot->requested = (uint8_t)(requested | (before & XP_REQUEST_OOB));
 	rc = xp_change_narrowed(queue, fd, slot, XP_BIT(XP_READ));
 	if (xp_is_lack(rc))
-		slot->requested = before & 7;
+		slot->requested = before;
 	return rc;
 }
 

@@ -24,17 +24,6 @@ struct chunk {
 	int cap;
 };
 
-/*
- * The bits to look at: what is enabled, but of edge-triggered filters only
- * those that are candidates, or they would be reported again and again.
- */
-static short probe_bits(const struct xp_slot *slot, unsigned candidates)
-{
-	unsigned filters = slot->enabled & (candidates | ~xp_slot_by_edge(slot));
-
-	return (short)xp_entry_probe_bits(slot, filters);
-}
-
 /* It is handed out without a look: is the number still that of the file? */
 static bool deferred_confirmed(struct xpoll *queue, int fd,
                                struct xp_slot *slot, unsigned filters)
@@ -102,7 +91,7 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait,
 	} else {
 		XP_ASSERT(chunk->len < CHUNK_MOST);
 		chunk->fds[chunk->len].fd = fd;
-		chunk->fds[chunk->len].events = probe_bits(slot, candidates);
+		chunk->fds[chunk->len].events = xp_candidate_bits(slot, candidates);
 		chunk->confirm[chunk->len++] = !recheck_enabled;
 	}
 }
@@ -132,9 +121,9 @@ static unsigned probed_filters(const struct xp_slot *slot, int bits)
  * POLLHUP and POLLERR come unasked.  What they mean to an edge filter that was
  * not looked at is the kernel's to report, once: see that it is asked.
  */
-static XP_NOINLINE void candidate_ended(struct xpoll *queue, struct xp_wait *wait,
-                                        const struct pollfd *found,
-                                        struct xp_slot *slot, uint32_t events)
+static void candidate_ended(struct xpoll *queue, struct xp_wait *wait,
+                            const struct pollfd *found,
+                            struct xp_slot *slot, uint32_t events)
 {
 	unsigned probed = probed_filters(slot, found->events);
 
@@ -145,16 +134,14 @@ static XP_NOINLINE void candidate_ended(struct xpoll *queue, struct xp_wait *wai
 	wait->passed_over = 0;
 }
 
-static XP_INLINE void candidate_found(struct xpoll *queue, struct xp_wait *wait,
-                            const struct pollfd *found,
-                            struct xp_slot *slot, bool confirm)
+/* It is not ready, not to be delivered as it is, or it may be another file by now. */
+static XP_NOINLINE void candidate_found_rare(struct xpoll *queue, struct xp_wait *wait,
+                                             const struct pollfd *found,
+                                             struct xp_slot *slot, bool confirm,
+                                             uint32_t events)
 {
 	int fd = found->fd;
-	uint32_t events = (uint32_t)(unsigned short)found->revents;
 
-	if (xp_pollbits_in_doubt(POLLRDHUP, events) &&
-	    xp_slot_is(fd, slot, XP_KIND_SOCKET) && xp_sys_half_closed(fd))
-		events |= POLLRDHUP;
 	if (events & POLLNVAL) {
 		xp_entry_drop(queue, fd, slot);
 	} else if (!events) {
@@ -163,11 +150,26 @@ static XP_INLINE void candidate_found(struct xpoll *queue, struct xp_wait *wait,
 	} else if (confirm && !candidate_confirmed(queue, fd, slot,
 	                                           probed_filters(slot, found->events))) {
 		/* Dropped: the number is another file. */
-	} else if (XP_UNLIKELY(events & (POLLHUP | POLLERR))) {
+	} else if (events & (POLLHUP | POLLERR)) {
 		candidate_ended(queue, wait, found, slot, events);
 	} else {
 		xp_deliver_slot(queue, wait, fd, slot, events);
 	}
+}
+
+static XP_INLINE void candidate_found(struct xpoll *queue, struct xp_wait *wait,
+                            const struct pollfd *found,
+                            struct xp_slot *slot, bool confirm)
+{
+	uint32_t events = (uint32_t)(unsigned short)found->revents;
+
+	if (xp_pollbits_in_doubt(POLLRDHUP, events) &&
+	    xp_slot_is(found->fd, slot, XP_KIND_SOCKET) && xp_sys_half_closed(found->fd))
+		events |= POLLRDHUP;
+	if (XP_UNLIKELY(confirm || !events || events & (POLLNVAL | POLLHUP | POLLERR)))
+		candidate_found_rare(queue, wait, found, slot, confirm, events);
+	else
+		xp_deliver_slot(queue, wait, found->fd, slot, events);
 }
 
 /* What is not ready is left to the kernel: see that it has got it. */
@@ -237,29 +239,6 @@ static void chunk_probe(struct xpoll *queue, struct xp_wait *wait,
 		                 chunk->confirm[chunk->len]);
 	}
 	chunk->len = 0;
-}
-
-bool xp_candidate_take_single(struct xpoll *queue, struct xp_probe *probe)
-{
-	int fd = queue->candidates_head;
-	struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
-	unsigned recheck_enabled = slot->recheck_enabled & slot->enabled;
-	unsigned candidates = recheck_enabled | (slot->recheck_level & slot->enabled);
-
-	if (queue->candidates_len != 1 || !candidates || slot->deferred ||
-	    candidates & ~(unsigned)slot->armed ||
-	    slot->mode == XP_MODE_FIRED || !xp_slot_can_probe(fd, slot))
-		return false;
-	probe->poll.fd = fd;
-	probe->poll.events = probe_bits(slot, candidates);
-	probe->slot = slot;
-	probe->confirm = !recheck_enabled;
-	slot->recheck_enabled = 0;
-	slot->recheck_level = 0;
-	slot->next = XP_SLOT_UNQUEUED;
-	queue->candidates_len = 0;
-	xp_count(&queue->counters.syscalls_check);
-	return true;
 }
 
 void xp_candidate_probed(struct xpoll *queue, struct xp_wait *wait,

@@ -44,9 +44,10 @@ static inline int xp_filter_index(int filter)
 
 /* What a filter was asked for in particular, beyond that it is wanted. */
 enum {
-	XP_REQUEST_IN = 1, /* READ: POLLIN */
-	XP_REQUEST_RDHUP = 2, /* READ: POLLRDHUP */
-	XP_REQUEST_OOB = 4, /* EXCEPT: XPOLL_NOTE_OOB was given */
+	/* Beside filters in one set, the index of tables. */
+	XP_REQUEST_IN = 8, /* READ: POLLIN */
+	XP_REQUEST_RDHUP = 16, /* READ: POLLRDHUP */
+	XP_REQUEST_OOB = 32, /* EXCEPT: XPOLL_NOTE_OOB was given */
 };
 
 /* How the kernel watches the descriptor now. */
@@ -76,6 +77,7 @@ struct xp_slot {
 	uint8_t dispatch; /* XPOLL_DISPATCH */
 	uint8_t exclusive : 3; /* XPOLL_NOTE_EXCLUSIVE */
 	uint8_t unmet : 3;  /* of lowat: ready, but for the mark; look again */
+	uint8_t withheld : 1;  /* a hang-up that the event level does not report */
 	/* Sets of filters: what is going on with them. */
 	uint8_t armed;     /* in the kernel's mask */
 	uint8_t recheck_enabled; /* candidate: to check because of an ENABLE */
@@ -84,20 +86,19 @@ struct xp_slot {
 	uint8_t mode;      /* enum xp_mode */
 	uint8_t kind : 4;  /* enum xp_fd_kind */
 	uint8_t flips : 4; /* times in a row that level mode was not worth it */
-	uint8_t requested : 3; /* XP_REQUEST_... */
-	uint8_t withheld : 1;  /* a hang-up that the event level does not report */
-	uint8_t fruitless : 4; /* reports nobody wanted, in a row */
+	uint8_t requested; /* XP_REQUEST_... */
+	uint8_t fruitless; /* reports nobody wanted, in a row */
 	uint8_t idle_checks; /* checks after delivery that found nothing */
-	uint8_t sample : 6; /* deliveries; now and then one is confirmed */
-	uint8_t first : 2;  /* the filter to begin with: it found no room */
+	uint8_t sample; /* deliveries; now and then one is confirmed */
+	uint8_t first;  /* the filter to begin with: it found no room */
 	uint16_t deferred; /* bits harvested but not delivered, unlookable */
 	uint8_t counted : 3; /* filters with XPOLL_NOTE_COUNT */
 	uint8_t size : 5;    /* of a pipe, as a power of two; 0: not asked for */
 	uint8_t soerr : 3; /* filters with XPOLL_NOTE_SOERR */
 	uint8_t since : 5; /* `sample` when the mode began */
 	uint8_t deferred_for : 3; /* filters that `deferred` is for */
-	uint8_t solo : 3;  /* filters with an entry of their own: see solo.h */
 	uint8_t spent : 1; /* the main entry's edges were reported since its change */
+	uint8_t solo;     /* filters with an entry of their own: see solo.h */
 	uint8_t lowat;    /* filters with XPOLL_NOTE_LOWAT; lowat.h has their bytes */
 	uint8_t reported; /* filters that the wait call of `wait_epoch` has reported */
 };
@@ -198,8 +199,9 @@ static inline bool xp_slot_is(int fd, struct xp_slot *slot, enum xp_fd_kind kind
 /* May poll(2) look at the file?  Not if that cannot be found out now. */
 static inline bool xp_slot_can_probe(int fd, struct xp_slot *slot)
 {
-	return xp_slot_kind_known(fd, slot) &&
-		xp_kind_can_probe((enum xp_fd_kind)slot->kind);
+	return xp_kind_can_probe((enum xp_fd_kind)slot->kind) ||
+		(slot->kind == XP_KIND_UNKNOWN && xp_slot_find_kind(fd, slot) == 0 &&
+		 xp_kind_can_probe((enum xp_fd_kind)slot->kind));
 }
 
 #endif

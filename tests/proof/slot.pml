@@ -296,7 +296,7 @@ inline deliver_entry(file)
 	token[file] = 0
 }
 
-/* src/core/recheck.c: candidate_take, xp_candidate_take_single */
+/* src/core/recheck.c: candidate_take; src/core/recheck.h: xp_candidate_take_single */
 inline candidate_take(n)
 {
 	slot[n].queued = 0;
