@@ -31,7 +31,7 @@ static void toggle(struct xpoll *queue, struct xt_pair one, struct xt_pair two,
 
 		XT_EQ(xpoll_event(queue, changes, 2, events, 4, -1), 1);
 		XT_EQ(events[0].ident, changes[1].ident);
-		XT_CHECK(readable(queue));
+		XT_CHECK(xt_now_readable(queue));
 	}
 }
 

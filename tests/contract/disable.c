@@ -266,6 +266,10 @@ XT_TEST(disable_refused_datagrams_wake_a_bounded_number_of_times)
 {
 	if (xt_is("afd"))
 		XT_SKIP("the driver is not asked about what is disabled");
+#ifndef __linux__
+	/* Of the hundreds that this takes, and another thread of the kernel sends them. */
+	XT_SKIP("this kernel sends few answers of ICMP a second");
+#endif
 	for (size_t i = 0; i < VARIANTS; i++)
 		for (int enabled_first = 0; enabled_first < 2; enabled_first++)
 			for (int rounds = 1; rounds < 1000; rounds += rounds < 24 ? 1 : 400)

@@ -12,12 +12,6 @@
 
 /* The end of a stream, which not every poll(2) has a word for. */
 enum { ENDED = POLLRDHUP ? POLLRDHUP : POLLIN };
-/* An error that came with ICMP: of sockets the BSDs have no POLLERR. */
-#if defined(__linux__) || defined(__sun)
-enum { UDP_ERROR = POLLERR };
-#else
-enum { UDP_ERROR = POLLIN };
-#endif
 
 static int settled(int fd, int events, int revents)
 {
@@ -231,8 +225,9 @@ static int udp_error(const struct kind *kind)
 
 	xt_close(gone);
 	(void)connect(fd, (struct sockaddr *)&address, sizeof address);
-	(void)send(fd, "x", 1, 0);
-	return settled(fd, UDP_ERROR, UDP_ERROR);
+	if (!xt_refused(fd))
+		xt_fail(__FILE__, __LINE__, "fd %d was never refused", fd);
+	return fd;
 }
 
 static int counter_with(uint64_t value)

@@ -67,7 +67,7 @@ XT_TEST(queue_fd_follows_a_pipe)
 	xt_put(pipe.w);
 	XT_CHECK(xt_poll_until(xpoll_fd(queue), POLLIN, POLLIN));
 	XT_GETS(queue, NULL, pipe.r, READ);
-	XT_CHECK(readable(queue));
+	XT_CHECK(xt_now_readable(queue));
 	XT_EQ(xt_get(pipe.r), 'x');
 	XT_NONE(queue);
 	XT_CHECK(!readable(queue));
@@ -99,7 +99,7 @@ XT_TEST(hazard_11_queue_fd_after_toggles_is_not_silent)
 		uint64_t ident = (uint64_t)pipes[i].r;
 
 		XT_OK(xt_flag(queue, ident, READ, XPOLL_ENABLE));
-		XT_CHECK(readable(queue));
+		XT_CHECK(xt_now_readable(queue));
 		XT_GETS(queue, NULL, ident, READ);
 		XT_OK(xt_flag(queue, ident, READ, XPOLL_DISABLE));
 	}
@@ -119,9 +119,9 @@ XT_TEST(hazard_11_queue_fd_delivered_level_event_is_visible)
 	XT_OK(xt_flag(queue, ident, READ, XPOLL_ENABLE));
 	xt_put(pipe.w);
 	XT_GETS(queue, NULL, ident, READ);
-	XT_CHECK(readable(queue));
+	XT_CHECK(xt_now_readable(queue));
 	XT_GETS(queue, NULL, ident, READ);
-	XT_CHECK(readable(queue));
+	XT_CHECK(xt_now_readable(queue));
 }
 
 /* Hazard 11: what did not fit into the caller's array */
@@ -141,7 +141,7 @@ XT_TEST(hazard_11_queue_fd_carried_over_event_is_visible)
 	xt_put(one.w);
 	xt_put(two.w);
 	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, -1), 1);
-	XT_CHECK(readable(queue));
+	XT_CHECK(xt_now_readable(queue));
 	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, -1), 1);
 	XT_NONE(queue);
 	XT_CHECK(!readable(queue));
@@ -158,12 +158,12 @@ XT_TEST(hazard_11_queue_fd_user_and_file_events_are_visible)
 	XT_OK(xt_flag(queue, 1, USER, XPOLL_ADD | XPOLL_CLEAR));
 	XT_CHECK(!readable(queue));
 	XT_OK(xt_trigger(queue, 1));
-	XT_CHECK(readable(queue));
+	XT_CHECK(xt_now_readable(queue));
 	XT_GETS(queue, NULL, 1, USER);
 	XT_NONE(queue);
 	XT_CHECK(!readable(queue));
 	XT_OK(xt_add(queue, file, WRITE, XPOLL_DISPATCH));
-	XT_CHECK(readable(queue));
+	XT_CHECK(xt_now_readable(queue));
 	XT_GETS(queue, NULL, file, WRITE);
 	XT_NONE(queue);
 	XT_CHECK(!readable(queue));
@@ -178,9 +178,9 @@ XT_TEST(hazard_11_queue_fd_made_after_the_trigger_is_readable)
 
 	XT_OK(xt_flag(queue, 1, USER, XPOLL_ADD));
 	XT_OK(xt_trigger(queue, 1));
-	XT_CHECK(readable(queue));
+	XT_CHECK(xt_now_readable(queue));
 	XT_GETS(queue, NULL, 1, USER);
-	XT_CHECK(readable(queue));
+	XT_CHECK(xt_now_readable(queue));
 	XT_OK(xt_flag(queue, 1, USER, XPOLL_DELETE));
 	XT_NONE(queue);
 	XT_CHECK(!readable(queue));
@@ -197,7 +197,7 @@ XT_TEST(queue_fd_wake_is_visible)
 
 	XT_CHECK(!readable(queue));
 	XT_EQ(xpoll_wake(queue), 0);
-	XT_CHECK(readable(queue));
+	XT_CHECK(xt_now_readable(queue));
 	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, -1), 0);
 	XT_CHECK(!readable(queue));
 }

@@ -7,6 +7,8 @@
  */
 #include "kinds.h"
 
+#include <sys/stat.h>
+
 static const int directions[] = {POLLIN, POLLOUT, POLLPRI, POLLRDHUP};
 
 enum { COMBINATIONS = 16 };
@@ -92,15 +94,30 @@ static bool untold(const struct kind *kind)
 	/* The other end is refused, and nothing can stand for it. */
 	if (xt_lacks_user_events() && strncmp(kind->name, "pipe_read", 9) == 0)
 		return true;
+#ifdef __OpenBSD__
+	/* A terminal that hung up can still be written to, by this kernel's filter. */
+	if (xt_is("kqueue") && strstr(kind->name, "_hung_up"))
+		return true;
+#endif
 	return (xt_is("kqueue") || (xt_is("select") && xt_has_kqueue())) &&
 		(kind->traits & KIND_EVENT_SILENT || kind->pair.writer ||
 		 strcmp(kind->name, "udp_error") == 0);
 }
 
-/* A hang-up with POLLPRI alone, and POLLRDHUP without POLLIN. */
-static bool has_no_filter(int events)
+/* Not every kernel with EVFILT_EXCEPT has it of more than sockets. */
+static bool has_except(int fd)
 {
-	if (events & POLLPRI && !xt_has_except())
+	struct stat status;
+
+	return xt_has_except() &&
+		(xt_pipes_have_except() ||
+		 (fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode)));
+}
+
+/* A hang-up with POLLPRI alone, and POLLRDHUP without POLLIN. */
+static bool has_no_filter(int fd, int events)
+{
+	if (events & POLLPRI && !has_except(fd))
 		return true;
 	return xt_has_kqueue() &&
 		(events == POLLPRI ||
@@ -157,7 +174,7 @@ XT_TEST(poll_like_level_agrees_with_poll_for_every_kind)
 		if (fd < 0)
 			continue;
 		for (int number = 1; number < COMBINATIONS; number++)
-			if (!has_no_filter(combination(number)) &&
+			if (!has_no_filter(fd, combination(number)) &&
 			    !check_kind(queue, &kinds[i], fd,
 			                combination(number)))
 				break;
@@ -182,13 +199,15 @@ XT_TEST(poll_like_level_all_kinds_together_agree_with_poll)
 	struct xpoll *queue = xt_open();
 	int fds[128];
 	int seen[128] = {0};
-	int events = POLLIN | POLLOUT | (xt_has_except() ? POLLPRI : 0) | POLLRDHUP;
+	int wanted[128] = {0};
 
 	XT_CHECK(kinds_count <= 128);
 	for (int i = 0; i < kinds_count; i++) {
 		fds[i] = untold(&kinds[i]) ? -1 : kinds[i].make(&kinds[i]);
+		wanted[i] = POLLIN | POLLOUT | POLLRDHUP |
+			(has_except(fds[i]) ? POLLPRI : 0);
 		if (fds[i] >= 0)
-			XT_CHECK(ctl(queue, XPOLL_ADD, events, fds[i],
+			XT_CHECK(ctl(queue, XPOLL_ADD, wanted[i], fds[i],
 			             &kinds[i]));
 	}
 	/* S11: within a bounded number of waits, files being always ready. */
@@ -204,11 +223,11 @@ XT_TEST(poll_like_level_all_kinds_together_agree_with_poll)
 		}
 	}
 	for (int i = 0; i < kinds_count; i++)
-		if (fds[i] >= 0 && !same(seen[i], xt_poll(fds[i], events)))
+		if (fds[i] >= 0 && !same(seen[i], xt_poll(fds[i], wanted[i])))
 			xt_fail(__FILE__, __LINE__,
 			        "%s: revents 0x%x, poll(2) says 0x%x",
 			        kinds[i].name, (unsigned)seen[i],
-			        (unsigned)xt_poll(fds[i], events));
+			        (unsigned)xt_poll(fds[i], wanted[i]));
 }
 
 /* One filter at the event level: must it come, or must it not? */
@@ -219,8 +238,13 @@ static void check_event(struct xpoll *queue, const struct kind *kind, int fd,
 	int revents = xt_poll(fd, bit | (filter == READ ? POLLRDHUP : 0));
 	struct xpoll_event event;
 
-	XT_OK(xt_add(queue, fd, filter, 0));
-	int rc = xpoll_event(queue, NULL, 0, &event, 1, 0);
+	int rc = xt_add(queue, fd, filter, 0);
+
+	if (rc == EPIPE && filter == WRITE && xt_lacks_user_events() &&
+	    strstr(kind->name, "no_writer"))
+		return; /* The read end of a pipe, which nothing can stand for. */
+	XT_OK(rc);
+	rc = xpoll_event(queue, NULL, 0, &event, 1, 0);
 	XT_OK(xt_flag(queue, (uint64_t)fd, filter, XPOLL_DELETE));
 	XT_CHECK(rc == 0 || rc == 1);
 	bool must = (revents & bit) && !(kind->traits & KIND_EVENT_SILENT);
@@ -247,7 +271,7 @@ XT_TEST(event_level_agrees_with_poll_for_every_kind)
 			continue;
 		check_event(queue, &kinds[i], fd, READ);
 		check_event(queue, &kinds[i], fd, WRITE);
-		if (xt_has_except())
+		if (has_except(fd))
 			check_event(queue, &kinds[i], fd, EXCEPT);
 	}
 }

@@ -59,6 +59,10 @@ bool xt_has_except(void);
 bool xt_pipes_have_except(void);
 /* On OpenBSD xpoll_fd is readable until a look after a change: a filter is counted then. */
 void xt_settle(struct xpoll *queue);
+/* Its descriptor is readable: at once, but where the kernel has a thread hand that on. */
+bool xt_now_readable(struct xpoll *queue);
+/* There, is a queue within another, as VNODE and PROC have one, late as well? */
+bool xt_nested_are_late(void);
 /* Are devices that are always ready watched by kqueue(2), as others refuse to? */
 bool xt_watches_devices(void);
 /* Has a socket that is to listen the filter of one that does not? */
@@ -384,6 +388,8 @@ void xt_fill(int fd);           /* write until EAGAIN */
 int xt_drain(int fd);           /* read until EAGAIN; bytes */
 short xt_poll(int fd, int events);      /* poll(2) now */
 bool xt_poll_until(int fd, int events, int revents); /* until all are set */
+/* Send from a connected datagram socket until the answer is there that nobody listens. */
+bool xt_refused(int fd);
 void xt_reset(struct xt_pair tcp); /* close w with a TCP reset */
 /* Files with names, in a directory that is removed when the test ends. */
 const char *xt_scratch(void);          /* the directory */

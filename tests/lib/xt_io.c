@@ -61,14 +61,34 @@ short xt_poll(int fd, int events)
 	return entry.revents;
 }
 
-/* The BSDs do not say POLLERR of a socket's error: it is ready, or hung up. */
+/* The BSDs do not say POLLERR of a socket's error: it is ready, if not said otherwise. */
 static bool has_all(int revents, int wanted)
 {
 #ifdef __linux__
 	return (revents & wanted) == wanted;
 #else
-	return wanted & POLLERR ? revents != 0 : (revents & wanted) == wanted;
+	int rest = wanted & ~POLLERR;
+
+	return (revents & rest) == rest && (rest || revents);
 #endif
+}
+
+/* Kernels limit how many they send a second. */
+bool xt_refused(int fd)
+{
+#ifdef __linux__
+	struct pollfd entry = {.fd = fd};
+#else
+	struct pollfd entry = {.fd = fd, .events = POLLIN};
+#endif
+	int64_t deadline = xt_now() + XT_SOON;
+	int ready = 0;
+
+	while (ready == 0 && xt_now() < deadline) {
+		(void)send(fd, "x", 1, 0);
+		ready = poll(&entry, 1, 100);
+	}
+	return ready > 0;
 }
 
 bool xt_poll_until(int fd, int events, int revents)

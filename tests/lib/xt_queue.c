@@ -149,6 +149,22 @@ void xt_settle(struct xpoll *queue)
 #endif
 }
 
+bool xt_nested_are_late(void)
+{
+#ifdef __FreeBSD__
+	return xt_is("kqueue");
+#else
+	return false;
+#endif
+}
+
+bool xt_now_readable(struct xpoll *queue)
+{
+	if (xt_nested_are_late())
+		return xt_poll_until(xpoll_fd(queue), POLLIN, POLLIN);
+	return xt_poll(xpoll_fd(queue), POLLIN) & POLLIN;
+}
+
 bool xt_watches_devices(void)
 {
 #if defined(__OpenBSD__) || defined(__NetBSD__)

@@ -73,6 +73,9 @@ static struct xt_pair filled(int kind)
 	struct xt_pair pair = kind_made(kind);
 
 	fill(pair.w);
+	/* Over loopback it may take a moment. */
+	if (left(pair.w) > 0)
+		(void)xt_poll_until(pair.r, POLLIN, POLLIN);
 	return pair;
 }
 
@@ -220,7 +223,11 @@ XT_TEST(long_filled_and_first_disabled_is_reported)
 		XT_OK(xt_add(queue, pair.w, EMPTY, XPOLL_DISABLE));
 		XT_NONE(queue);
 		XT_OK(xt_flag(queue, (uint64_t)pair.w, EMPTY, XPOLL_ENABLE));
-		XT_EXPECT_EQ(xt_take(queue, &event, 1, INT64_C(200) * 1000000), 0);
+		/* The other end's room grows now and then, and takes all of it. */
+		while (xt_take(queue, &event, 1, INT64_C(200) * 1000000) != 0) {
+			XT_EQ(left(pair.w), 0);
+			fill(pair.w);
+		}
 		emptied(pair);
 		XT_GETS(queue, NULL, pair.w, EMPTY);
 		XT_OK(xt_flag(queue, (uint64_t)pair.w, EMPTY, XPOLL_DELETE));

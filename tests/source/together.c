@@ -122,6 +122,8 @@ static void run(struct scene *scene, unsigned kinds, int spare)
 	struct xpoll_event events[KINDS + 1];
 	int count = 0;
 
+	if (xt_nested_are_late())
+		kinds &= ~(1u << NODE | 1u << ENDED);
 	for (int i = 0; i < KINDS; i++)
 		count += kinds >> i & 1;
 	XT_CALL(make_ready(scene, kinds));

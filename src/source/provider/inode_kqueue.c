@@ -9,7 +9,6 @@
 
 #include "base/alloc.h"
 #include "base/assert.h"
-#include "os/fskind.h"
 #include "os/process.h"
 #include "os/sys.h"
 #include "os/sys_kqueue.h"
