@@ -142,6 +142,11 @@ class Dist:
             shutil.copytree(self.tree / "python/xpoll", folder / "xpoll")
             shutil.copy(self.tree / "build/cross" / target / "python/xpoll/_xpoll.abi3.so",
                         folder / "xpoll")
+            if target.endswith("-musl"):
+                # As Alpine and auditwheel name it; to musl it is the same as libc.so.
+                run(self.tool("patchelf"), "--replace-needed", "libc.so",
+                    f"libc.musl-{target.partition('-')[0]}.so.1",
+                    folder / "xpoll/_xpoll.abi3.so")
             shutil.copytree(info, folder / info.name)
             (folder / info.name / "WHEEL").write_text(
                 "Wheel-Version: 1.0\nGenerator: xpoll (scripts/dist.py)\n"
