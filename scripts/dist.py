@@ -142,15 +142,19 @@ class Dist:
             shutil.copytree(self.tree / "python/xpoll", folder / "xpoll")
             shutil.copy(self.tree / "build/cross" / target / "python/xpoll/_xpoll.abi3.so",
                         folder / "xpoll")
+            # auditwheel finds out what glibc's need, and adds that to the name.  Of musl it
+            # knows by the name alone, and compares the libraries.
+            processor = target.partition("-")[0]
+            claimed = f"linux_{processor}"
             if target.endswith("-musl"):
+                claimed = name
                 # As Alpine and auditwheel name it; to musl it is the same as libc.so.
                 run(self.tool("patchelf"), "--replace-needed", "libc.so",
-                    f"libc.musl-{target.partition('-')[0]}.so.1",
-                    folder / "xpoll/_xpoll.abi3.so")
+                    f"libc.musl-{processor}.so.1", folder / "xpoll/_xpoll.abi3.so")
             shutil.copytree(info, folder / info.name)
             (folder / info.name / "WHEEL").write_text(
                 "Wheel-Version: 1.0\nGenerator: xpoll (scripts/dist.py)\n"
-                f"Root-Is-Purelib: false\nTag: cp311-abi3-{name}\n")
+                f"Root-Is-Purelib: false\nTag: cp311-abi3-{claimed}\n")
             for path in folder.rglob("*"):
                 path.chmod(0o755 if path.is_dir() or path.suffix == ".so" else 0o644)
             run(self.tool("wheel"), "pack", folder, "-d", folder.parent)
