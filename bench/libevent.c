@@ -132,8 +132,6 @@ const struct loop_ops loop_libevent = {
 struct libevent_timers {
 	struct timers_state timers;
 	void *base;
-	char *events;
-	size_t event_size;
 };
 
 static void libevent_count(int fd, short events, void *argument)
@@ -142,18 +140,13 @@ static void libevent_count(int fd, short events, void *argument)
 	((struct timers_state *)argument)->expired++;
 }
 
-static void *libevent_timer(const struct libevent_timers *state, uint32_t index)
-{
-	return state->events + index * state->event_size;
-}
-
 static void libevent_timers_close(void *opened)
 {
 	struct libevent_timers *state = opened;
 
 	if (state->base != NULL)
 		libevent.base_free(state->base);
-	free(state->events);
+	free(state->timers.made);
 }
 
 static int libevent_arm(void *opened, bool far)
@@ -168,7 +161,7 @@ static int libevent_arm(void *opened, bool far)
 			.tv_usec = delay_us % 1000000,
 		};
 
-		if (libevent.add(libevent_timer(state, (uint32_t)i), &timeout) != 0)
+		if (libevent.add(timers_made(&state->timers, (uint32_t)i), &timeout) != 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -179,7 +172,7 @@ static int libevent_cancel(void *opened)
 	struct libevent_timers *state = opened;
 
 	for (int i = 0; i < state->timers.test->n; i++)
-		(void)libevent.del(libevent_timer(state, state->timers.test->order[i]));
+		(void)libevent.del(timers_made(&state->timers, state->timers.test->order[i]));
 	return 0;
 }
 
@@ -197,16 +190,14 @@ static const struct timers_steps libevent_steps = {
 static int libevent_timers_open(void *opened, void *setup, const struct bench_way *way)
 {
 	struct libevent_timers *state = opened;
+	int rc = timers_begin(&state->timers, setup, &libevent_steps, libevent.event_size());
 
 	(void)way;
-	timers_begin(&state->timers, setup, &libevent_steps);
-	state->event_size = libevent.event_size();
 	state->base = libevent.base_new();
-	state->events = calloc((size_t)state->timers.test->n, state->event_size);
-	if (state->base == NULL || state->events == NULL)
+	if (rc < 0 || state->base == NULL)
 		return -ENOMEM;
 	for (int i = 0; i < state->timers.test->n; i++)
-		(void)libevent.assign(libevent_timer(state, (uint32_t)i), state->base, -1,
+		(void)libevent.assign(timers_made(&state->timers, (uint32_t)i), state->base, -1,
 		                      0, libevent_count, state);
 	return 0;
 }

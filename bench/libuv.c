@@ -213,8 +213,6 @@ const struct loop_ops loop_libuv = {
 struct libuv_timers {
 	struct timers_state timers;
 	void *loop;
-	char *handles;
-	size_t handle_size;
 	bool ready; /* to be closed */
 };
 
@@ -226,22 +224,17 @@ static void libuv_count(void *timer)
 	libuv_counting->expired++;
 }
 
-static void *libuv_timer(const struct libuv_timers *state, uint32_t index)
-{
-	return state->handles + index * state->handle_size;
-}
-
 static void libuv_timers_close(void *opened)
 {
 	struct libuv_timers *state = opened;
 
 	for (int i = 0; i < state->timers.test->n && state->ready; i++)
-		libuv.close(libuv_timer(state, (uint32_t)i), NULL);
+		libuv.close(timers_made(&state->timers, (uint32_t)i), NULL);
 	if (state->ready) {
 		(void)libuv.run(state->loop, UV_RUN_NOWAIT); /* closes them */
 		(void)libuv.loop_close(state->loop);
 	}
-	free(state->handles);
+	free(state->timers.made);
 	free(state->loop);
 }
 
@@ -254,7 +247,7 @@ static int libuv_arm(void *opened, bool far)
 	for (int i = 0; i < state->timers.test->n; i++) {
 		int64_t delay_ns = more_ns + state->timers.test->delays[i];
 
-		if (libuv.timer_start(libuv_timer(state, (uint32_t)i), libuv_count,
+		if (libuv.timer_start(timers_made(&state->timers, (uint32_t)i), libuv_count,
 		                   (uint64_t)delay_ns / 1000000, 0) != 0)
 			return -ENOMEM;
 	}
@@ -266,7 +259,7 @@ static int libuv_cancel(void *opened)
 	struct libuv_timers *state = opened;
 
 	for (int i = 0; i < state->timers.test->n; i++)
-		(void)libuv.timer_stop(libuv_timer(state, state->timers.test->order[i]));
+		(void)libuv.timer_stop(timers_made(&state->timers, state->timers.test->order[i]));
 	return 0;
 }
 
@@ -284,18 +277,17 @@ static const struct timers_steps libuv_steps = {
 static int libuv_timers_open(void *opened, void *setup, const struct bench_way *way)
 {
 	struct libuv_timers *state = opened;
+	size_t size = libuv.handle_size(UV_TIMER);
+	int rc = timers_begin(&state->timers, setup, &libuv_steps, size);
 
 	(void)way;
-	timers_begin(&state->timers, setup, &libuv_steps);
-	state->handle_size = libuv.handle_size(UV_TIMER);
 	state->loop = calloc(1, libuv.loop_size());
-	state->handles = calloc((size_t)state->timers.test->n, state->handle_size);
-	if (state->loop == NULL || state->handles == NULL || libuv.loop_init(state->loop) != 0)
+	if (rc < 0 || state->loop == NULL || libuv.loop_init(state->loop) != 0)
 		return -ENOMEM;
 	state->ready = true;
 	libuv_counting = &state->timers;
 	for (int i = 0; i < state->timers.test->n; i++)
-		(void)libuv.timer_init(state->loop, libuv_timer(state, (uint32_t)i));
+		(void)libuv.timer_init(state->loop, timers_made(&state->timers, (uint32_t)i));
 	return 0;
 }
 

@@ -121,11 +121,15 @@ static uint64_t timers_syscalls(const struct timers_state *state)
 	return state->steps->syscalls != NULL ? state->steps->syscalls(state) : bench_calls;
 }
 
-void timers_begin(struct timers_state *state, void *setup, const struct timers_steps *steps)
+int timers_begin(struct timers_state *state, void *setup, const struct timers_steps *steps,
+                 size_t made_size)
 {
 	state->test = setup;
 	state->steps = steps;
 	state->memory_before = bench_memory_used();
+	state->made_size = made_size;
+	state->made = made_size > 0 ? calloc((size_t)state->test->n, made_size) : NULL;
+	return made_size > 0 && state->made == NULL ? -ENOMEM : 0;
 }
 
 int timers_pass(void *opened, struct bench_sample *samples)
@@ -239,7 +243,7 @@ static int queue_open(void *opened, void *setup, const struct bench_way *way)
 	struct timers_queue *state = opened;
 	struct xpoll_options options = { .size = sizeof options, .backend = way->backend };
 
-	timers_begin(&state->timers, setup, &queue_steps);
+	(void)timers_begin(&state->timers, setup, &queue_steps, 0);
 	state->queue = xpoll_open(&options);
 	return state->queue == NULL ? -errno : 0;
 }

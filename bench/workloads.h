@@ -125,12 +125,20 @@ struct timers_state {
 	const struct timers_steps *steps;
 	uint64_t memory_before; /* what was in use before it was opened */
 	int expired;
+	char *made; /* those of a library that are made beforehand, of made_size each */
+	size_t made_size;
 };
 
 extern const struct bench_ops timers_libevent_ops;
 extern const struct bench_ops timers_libuv_ops;
 
-void timers_begin(struct timers_state *state, void *setup, const struct timers_steps *steps);
+/* made_size: 0, or that of a timer to be made beforehand; 0 or -ENOMEM. */
+int timers_begin(struct timers_state *state, void *setup, const struct timers_steps *steps,
+                 size_t made_size);
+static inline void *timers_made(const struct timers_state *state, uint32_t index)
+{
+	return state->made + index * state->made_size;
+}
 /* The pass of all variants. */
 int timers_pass(void *state, struct bench_sample *samples);
 
