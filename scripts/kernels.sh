@@ -61,25 +61,25 @@ kernel_of() {
 }
 
 # The file system that the kernel begins with.
-make_root() {
-	rm -rf "$folder/root"
-	mkdir -p "$folder/root/tests" "$folder/root/dev" "$folder/root/tmp" "$folder/root/bin"
-	cp "$(command -v busybox)" "$folder/root/bin/sh" # One test runs a shell.
+make_initrd() {
+	rm -rf "$folder/initrd"
+	mkdir -p "$folder/initrd/tests" "$folder/initrd/dev" "$folder/initrd/tmp" "$folder/initrd/bin"
+	cp "$(command -v busybox)" "$folder/initrd/bin/sh" # One test runs a shell.
 	# Those with the library of another system in front need shared ones.
 	sed -nE '/^(contract|source)\.[^ ]*\.(epoll|poll|select)(\.threads)? /p' \
 		build/musl/tests/bin/tests.list |
-		grep -E -- "$only" >"$folder/root/tests/tests.list"
-	cp build/musl/tests/bin/contract_* build/musl/tests/bin/source_* "$folder/root/tests"
-	cp build/musl/tests/bin/runner "$folder/root/init"
-	strip "$folder"/root/tests/*_* "$folder/root/init"
-	mknod "$folder/root/dev/console" c 5 1 2>/dev/null || true # by root alone
-	(cd "$folder/root" && find . | cpio -o --quiet -H newc) | gzip -1 >"$folder/root.gz"
+		grep -E -- "$only" >"$folder/initrd/tests/tests.list"
+	cp build/musl/tests/bin/contract_* build/musl/tests/bin/source_* "$folder/initrd/tests"
+	cp build/musl/tests/bin/runner "$folder/initrd/init"
+	strip "$folder"/initrd/tests/*_* "$folder/initrd/init"
+	mknod "$folder/initrd/dev/console" c 5 1 2>/dev/null || true # by root alone
+	(cd "$folder/initrd" && find . | cpio -o --quiet -H newc) | gzip -1 >"$folder/initrd.gz"
 }
 
 # boot SUITE: cmpxchg16b is what QEMU 7 gets wrong.
 boot() {
 	timeout 7200 qemu-system-x86_64 -accel tcg -cpu max,cx16=off -smp 2 -m 1536 -nographic \
-		-no-reboot -nic none -kernel "$folder/$1/kernel" -initrd "$folder/root.gz" \
+		-no-reboot -nic none -kernel "$folder/$1/kernel" -initrd "$folder/initrd.gz" \
 		-append "console=ttyS0 quiet panic=-1" </dev/null 2>&1 |
 		tr -d '\r' >"$folder/$1.log"
 }
@@ -88,7 +88,7 @@ say "building static programs"
 cmake --preset musl >"$folder/configure.log" 2>&1 || die "see $folder/configure.log"
 cmake --build build/musl --target runner all_contract all_source >"$folder/build.log" 2>&1 ||
 	die "see $folder/build.log"
-make_root
+make_initrd
 failed=0
 for suite; do
 	kernel_of "$suite" >/dev/null ||
