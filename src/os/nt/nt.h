@@ -14,18 +14,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "os/fdnum.h"
-
 /* Headers that have it and winternl.h cannot be included together. */
 #ifndef STATUS_CANCELLED
 #define STATUS_CANCELLED ((NTSTATUS)0xC0000120)
 #endif
-
-/* What a number stands for. */
-static inline HANDLE xp_nt_handle(int fd)
-{
-	return (HANDLE)(uintptr_t)xp_fd_ident(fd);
-}
 
 /* FILE_TYPE_DISK, FILE_TYPE_CHAR, FILE_TYPE_PIPE, as sockets are, too; -EBADF. */
 int xp_nt_file_type(int fd);

@@ -3,6 +3,7 @@
 
 #include "base/time.h"
 #include "os/fskind.h"
+#include "os/nt/handle.h"
 #include "os/nt/nt.h"
 #include "os/sys.h"
 

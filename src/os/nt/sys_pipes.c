@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <xpoll.h>
 
+#include "os/nt/handle.h"
 #include "os/nt/nt.h"
 
 bool xp_nt_is_console(int fd)

@@ -4,6 +4,7 @@
 
 #include "os/fdkind.h"
 #include "os/fdnum.h"
+#include "os/nt/handle.h"
 #include "os/nt/nt.h"
 #include "os/sys.h"
 

@@ -15,6 +15,7 @@
 
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "os/nt/handle.h"
 #include "os/nt/nt.h"
 #include "os/sys.h"
 
