@@ -113,7 +113,7 @@ set(XPOLL_LINUX
   source/provider/aio_table_uring.c
   source/provider/aio_uring.c
   source/provider/inode_inotify.c
-  source/provider/inode_reports.c
+  source/provider/inode_inotify_reports.c
   source/provider/proc_connector.c
   source/provider/proc_perf.c
   source/provider/proc_perf_ring.c

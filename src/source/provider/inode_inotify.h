@@ -1,6 +1,6 @@
 /*
  * What the two halves of the inotify provider share: inode_inotify.c decides
- * what is watched, inode_reports.c reads what is reported.
+ * what is watched, inode_inotify_reports.c reads what is reported.
  */
 #ifndef XP_SOURCE_PROVIDER_INODE_INOTIFY_H
 #define XP_SOURCE_PROVIDER_INODE_INOTIFY_H
