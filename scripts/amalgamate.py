@@ -3,7 +3,7 @@
 
   amalgamate.py FOLDER
 
-xpoll.c holds the sources that src/Sources.cmake lists for Linux, in that order,
+xpoll.c holds the sources that src/Sources.cmake chooses for Linux,
 each header once, at its first use.  Compile it as C11 or later with -pthread.
 """
 import re
@@ -28,17 +28,21 @@ def opening():
 
 
 def sources():
+    """The files that src/Sources.cmake, which says how they are chosen, has for Linux."""
     text = (SRC / "Sources.cmake").read_text()
-    lists = dict(re.findall(r"^set\((\w+)\s(.*?)\)$", text, re.M | re.S))
+    lists = dict(re.findall(r"^set\((\w+) ([^()]*)\)$", text, re.M))
 
-    def names(name):
-        for word in lists[name].split():
-            if word.startswith("${"):
-                yield from names(word[2:-1])
-            else:
-                yield word
+    def words(text):
+        for word in text.split():
+            yield from words(lists[word[2:-1]]) if word.startswith("${") else [word]
 
-    return [SRC / name for name in names("XPOLL_SOURCES_LINUX")]
+    folders, patterns = re.search(r"xpoll_system\(LINUX OS (.*?) FILES (.*?)\)",
+                                  " ".join(text.split())).groups()
+    calls = {}
+    for folder in folders.split():
+        calls |= {path.name: path for path in sorted((SRC / "os" / folder).glob("*.c"))}
+    found = [path for word in words(patterns) for path in sorted(SRC.glob(word))]
+    return [*calls.values(), *found]
 
 
 def expand(path, seen):

@@ -63,7 +63,9 @@ kernel_of() {
 # The file system that the kernel begins with.
 make_initrd() {
 	rm -rf "$folder/initrd"
-	mkdir -p "$folder/initrd/tests" "$folder/initrd/dev" "$folder/initrd/tmp" "$folder/initrd/bin"
+	for part in tests dev tmp bin; do
+		mkdir -p "$folder/initrd/$part"
+	done
 	cp "$(command -v busybox)" "$folder/initrd/bin/sh" # One test runs a shell.
 	# Those with the library of another system in front need shared ones.
 	sed -nE '/^(contract|source)\.[^ ]*\.(epoll|poll|select)(\.threads)? /p' \

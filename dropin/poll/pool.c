@@ -15,8 +15,8 @@
 #include "base/assert.h"
 #include "base/time.h"
 #include "numbers.h"
+#include "os/linux/sys_linux.h"
 #include "os/sys.h"
-#include "os/sys_linux.h"
 #include "stats.h"
 
 enum { FREE, IDLE, CLAIMED, RETIRED };

@@ -11,8 +11,8 @@
 
 #include <sys/epoll.h>
 
+#include "os/linux/sys_linux.h"
 #include "os/sys.h"
-#include "os/sys_linux.h"
 
 void recheck_reckon(struct recheck *recheck, const struct watch *watch,
                     int64_t now_ns, int64_t period_ns)

@@ -13,8 +13,8 @@
 #include "base/assert.h"
 #include "base/compiler.h"
 #include "numbers.h"
+#include "os/linux/sys_linux.h"
 #include "os/sys.h"
-#include "os/sys_linux.h"
 
 enum {
 	PRESENT = 1, /* wanted, perhaps with no bits but those of WATCH_ALWAYS */

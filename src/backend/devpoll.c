@@ -18,8 +18,8 @@
 #include "backend/own.h"
 #include "base/assert.h"
 #include "base/time.h"
+#include "os/sunos/sys_devpoll.h"
 #include "os/sys.h"
-#include "os/sys_devpoll.h"
 
 struct devpoll_state {
 	struct xp_dp_set set;

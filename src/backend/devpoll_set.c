@@ -5,8 +5,8 @@
 
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "os/sunos/sys_devpoll.h"
 #include "os/sys.h"
-#include "os/sys_devpoll.h"
 
 enum {
 	DEVPOLL_RECORDS = 2,     /* written for one number, at most */

@@ -19,8 +19,8 @@
 #include "backend/solo.h"
 #include "base/assert.h"
 #include "base/time.h"
+#include "os/linux/sys_linux.h"
 #include "os/sys.h"
-#include "os/sys_linux.h"
 
 struct epoll_state {
 	int epoll_fd;

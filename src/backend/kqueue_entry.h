@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "backend/backend.h"
-#include "os/sys_kqueue.h"
+#include "os/bsd/sys_kqueue.h"
 
 enum { KQ_READ, KQ_WRITE, KQ_EXCEPT, KQ_FILTERS };
 

@@ -3,8 +3,8 @@
 
 #include "base/assert.h"
 #include "base/time.h"
+#include "os/bsd/sys_kqueue.h"
 #include "os/sys.h"
-#include "os/sys_kqueue.h"
 
 enum { KQ_OUTER_HELD = 3 }; /* the inner queue, the wake-up descriptor, the timer */
 

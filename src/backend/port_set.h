@@ -18,7 +18,7 @@
 #include "backend/edge.h"
 #include "base/list.h"
 #include "base/mutex.h"
-#include "os/sys_port.h"
+#include "os/sunos/sys_port.h"
 
 enum xp_port_place {
 	XP_PORT_NONE, /* not attached */

@@ -1,4 +1,4 @@
-/* The list of the queues of this process; a forked child has its own. */
+/* The queues of this process; a forked child has its own list of them. */
 #include "core/process.h"
 
 #include <pthread.h>
@@ -6,15 +6,15 @@
 #include "base/assert.h"
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct xp_list list;
+static struct xp_list queues;
 
-/* The parent's list, and perhaps its lock, are none of a child's. */
+/* The parent's queues, and perhaps its lock, are none of a child's. */
 static void list_begin(void)
 {
 	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
 
 	list_lock = unlocked;
-	xp_list_init(&list);
+	xp_list_init(&queues);
 	for (size_t i = 0; xp_sources[i]; i++)
 		if (xp_sources[i]->process)
 			xp_sources[i]->process->begin();
@@ -25,7 +25,7 @@ void xp_process_add(struct xpoll *queue)
 	xp_process_begin(list_begin);
 	pthread_mutex_lock(&list_lock);
 	queue->process = xp_process_current();
-	xp_list_append(&list, &queue->queues);
+	xp_list_append(&queues, &queue->queues);
 	pthread_mutex_unlock(&list_lock);
 }
 
@@ -40,7 +40,7 @@ void xp_process_each(void (*function)(struct xpoll *queue, int fd), int fd)
 {
 	xp_process_begin(list_begin);
 	pthread_mutex_lock(&list_lock);
-	for (struct xp_list *item = list.next; item != &list; item = item->next)
+	for (struct xp_list *item = queues.next; item != &queues; item = item->next)
 		function(XP_CONTAINER_OF(item, struct xpoll, queues), fd);
 	pthread_mutex_unlock(&list_lock);
 }

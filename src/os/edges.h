@@ -9,7 +9,7 @@
 
 #if defined(__has_include)
 #if __has_include(<sys/event.h>)
-#include "os/sys_kqueue.h"
+#include "os/bsd/sys_kqueue.h"
 #define XP_OS_EDGES_EXCEPT (XP_KQ_EXCEPT != 0)
 #endif
 #endif

@@ -74,12 +74,20 @@ static inline void xp_pollbits_known(struct pollfd *fds, size_t count)
  * After it: ask again, for POSIX's bits alone, where it has refused others, which
  * stay left out of `events`.  How many are ready of those that it said are.
  */
-int xp_pollbits_refused(struct pollfd *fds, size_t count, int ready);
-
 static inline int xp_pollbits_accept(struct pollfd *fds, size_t count, int ready)
 {
 #if XP_POLL_STRICT && !XP_POLL_LACKS_RDHUP
-	return ready > 0 ? xp_pollbits_refused(fds, count, ready) : ready;
+	int left = ready;
+
+	for (size_t i = 0; i < count && left > 0; i++) {
+		left -= fds[i].revents != 0;
+		if (!(fds[i].revents & POLLNVAL) || !(fds[i].events & POLLRDHUP))
+			continue;
+		fds[i].events &= (short)~POLLRDHUP;
+		if (poll(&fds[i], 1, 0) == 0)
+			ready--;
+	}
+	return ready;
 #else
 	(void)fds, (void)count;
 	return ready;

@@ -1,6 +1,6 @@
 /*
  * The system calls of a usual wait, inline: here the look at one descriptor,
- * in os/sys_linux.h that of epoll.
+ * in os/linux/sys_linux.h that of epoll.
  *
  * The kernel leaves the processor's predictor of returns empty.  So each
  * function between the caller of the library and the system call costs a

@@ -173,6 +173,15 @@ struct xp_source_ops {
 	const struct xp_source_process *process; /* NULL: it has nothing there */
 };
 
+/* One that a system lacks, by what it is known by: each ADD is ENOTSUP. */
+#define XP_SOURCE_ABSENT(upper, names)        \
+	{                                     \
+		.filter = XPOLL_FILT_##upper, \
+		.id = XP_SOURCE_##upper,      \
+		.name = #upper,               \
+		.notes = (names),             \
+	}
+
 /* The source of a filter; NULL: there is no such filter. */
 const struct xp_source_ops *xp_source_find(int filter);
 /* All of them; ends with NULL. */

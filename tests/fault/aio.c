@@ -13,8 +13,8 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "os/linux/sys_uring.h"
 #include "os/sys_aio.h"
-#include "os/sys_uring.h"
 
 enum { MANY = 40 };
 

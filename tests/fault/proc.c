@@ -10,12 +10,12 @@
 #include <sys/wait.h>
 
 #include "base/alloc.h"
+#include "os/linux/sys_linux.h"
+#include "os/linux/sys_netlink.h"
+#include "os/linux/sys_perf.h"
+#include "os/linux/sys_pidfd.h"
 #include "os/procfs.h"
 #include "os/sys.h"
-#include "os/sys_linux.h"
-#include "os/sys_netlink.h"
-#include "os/sys_perf.h"
-#include "os/sys_pidfd.h"
 
 #define PROC XPOLL_FILT_PROC
 #define EXIT XPOLL_NOTE_EXIT

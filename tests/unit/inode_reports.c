@@ -3,8 +3,8 @@
  * vanish, watches that the kernel ends, reports lost, refusals.
  * Method: the library gets an inotify instance of this program, a pipe.
  */
+#include "os/linux/sys_linux.h"
 #include "os/sys.h"
-#include "os/sys_linux.h"
 #include "xt.h"
 
 #include <sys/inotify.h>

@@ -4,8 +4,8 @@
  * they are moved.  Nothing here may set the clock of the machine.
  */
 #include "base/time.h"
+#include "os/linux/sys_linux.h"
 #include "os/sys.h"
-#include "os/sys_linux.h"
 #include "xt.h"
 
 enum { TIMER = XPOLL_FILT_TIMER };

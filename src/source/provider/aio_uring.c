@@ -21,12 +21,12 @@
 
 #include "base/assert.h"
 #include "base/time.h"
+#include "os/linux/sys_linux.h"
+#include "os/linux/sys_uring.h"
+#include "os/linux/uring.h"
 #include "os/process.h"
 #include "os/sys.h"
-#include "os/sys_linux.h"
 #include "os/sys_threads.h"
-#include "os/sys_uring.h"
-#include "os/uring.h"
 
 #ifdef XP_HAVE_URING
 

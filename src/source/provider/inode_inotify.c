@@ -17,8 +17,8 @@
 #include "base/assert.h"
 #include "base/time.h"
 #include "os/fskind.h"
+#include "os/linux/sys_linux.h"
 #include "os/sys.h"
-#include "os/sys_linux.h"
 
 enum {
 	PATH_SIZE = 64,

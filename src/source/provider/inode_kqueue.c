@@ -9,9 +9,9 @@
 
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "os/bsd/sys_kqueue.h"
 #include "os/process.h"
 #include "os/sys.h"
-#include "os/sys_kqueue.h"
 
 /* A descriptor that is watched. */
 struct xp_inode {

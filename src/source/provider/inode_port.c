@@ -17,8 +17,8 @@
 
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "os/sunos/sys_port_file.h"
 #include "os/sys.h"
-#include "os/sys_port_file.h"
 
 enum {
 	PORT_FILE_PATH_MOST = 1024,

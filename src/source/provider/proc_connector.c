@@ -18,10 +18,9 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "os/linux/sys_netlink.h"
 #include "os/sys.h"
-#include "os/sys_netlink.h"
 #include "source/proc_trace.h"
-#include "source/provider/proc_tracers.h"
 
 enum {
 	/* Some 20000 reports, where that much is granted. */

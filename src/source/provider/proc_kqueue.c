@@ -4,8 +4,8 @@
  */
 #include <errno.h>
 
+#include "os/bsd/sys_kqueue.h"
 #include "os/sys.h"
-#include "os/sys_kqueue.h"
 #include "source/proc_state.h"
 
 /* It ended before it could be watched, and some kernels say ESRCH then. */

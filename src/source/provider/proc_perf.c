@@ -18,12 +18,11 @@
 
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "os/linux/sys_perf.h"
 #include "os/procfs.h"
 #include "os/sys.h"
-#include "os/sys_perf.h"
 #include "source/proc_trace.h"
 #include "source/provider/proc_perf.h"
-#include "source/provider/proc_tracers.h"
 
 enum {
 	/* Threads that make threads are followed so often. */

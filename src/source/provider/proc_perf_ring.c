@@ -21,8 +21,8 @@
 
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "os/linux/sys_perf.h"
 #include "os/sys.h"
-#include "os/sys_perf.h"
 
 enum {
 	/* Some 1600 births; less if the limit on locked memory is near. */

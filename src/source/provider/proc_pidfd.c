@@ -4,9 +4,9 @@
  */
 #include <errno.h>
 
+#include "os/linux/sys_pidfd.h"
 #include "os/procfs.h"
 #include "os/sys.h"
-#include "os/sys_pidfd.h"
 #include "source/proc_state.h"
 
 int xp_proc_open(pid_t pid)

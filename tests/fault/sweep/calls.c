@@ -5,12 +5,12 @@
 #include "sweep.h"
 
 #include "base/alloc.h"
+#include "os/linux/sys_linux.h"
+#include "os/linux/sys_perf.h"
+#include "os/linux/sys_uring.h"
 #include "os/sys.h"
-#include "os/sys_linux.h"
 #include "os/sys_aio.h"
 #include "os/sys_threads.h"
-#include "os/sys_uring.h"
-#include "os/sys_perf.h"
 
 #include <sys/epoll.h>
 

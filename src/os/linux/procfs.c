@@ -1,0 +1,190 @@
+/* Reading /proc without the C library's directory streams, which allocate. */
+#include "os/procfs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/time.h"
+#include "os/linux/sys_pidfd.h"
+#include "os/rawcall.h"
+#include "os/sys.h"
+
+/* As getdents64(2) fills it. */
+struct entry {
+	uint64_t inode;
+	int64_t next;
+	uint16_t length;
+	uint8_t type;
+	char name[];
+};
+
+static int open_quietly(const char *path, int flags)
+{
+	return (int)xp_rawcall(SYS_openat, AT_FDCWD, (long)path,
+	                       O_RDONLY | O_CLOEXEC | flags, 0, 0, 0);
+}
+
+static int read_entries(int fd, void *buffer, size_t size)
+{
+	return (int)xp_rawcall(SYS_getdents64, fd, (long)buffer, (long)size, 0, 0,
+	                       0);
+}
+
+/* A /proc of another process namespace has other numbers. */
+static bool proc_is_ours(void)
+{
+	char name[16];
+	int length = xp_sys_readlink("/proc/self", name, sizeof name - 1);
+
+	if (length <= 0)
+		return false;
+	name[length] = '\0';
+	return strtol(name, NULL, 10) == getpid();
+}
+
+int xp_procfs_threads(pid_t pid, xp_procfs_visit *visit, void *context)
+{
+	_Alignas(struct entry) char buffer[2048];
+	char path[32];
+	bool more = true;
+	int length = 0;
+	int fd;
+
+	if (!proc_is_ours())
+		return -ENOENT;
+	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+	fd = open_quietly(path, O_DIRECTORY);
+	if (fd < 0)
+		return fd;
+	while (more && (length = read_entries(fd, buffer, sizeof buffer)) > 0) {
+		for (int at = 0; more && at < length;) {
+			struct entry *entry = (void *)(buffer + at);
+			pid_t number = (pid_t)strtol(entry->name, NULL, 10);
+
+			XP_ASSERT(entry->length > 0);
+			at += entry->length;
+			if (number > 0)
+				more = visit(context, number);
+		}
+	}
+	xp_sys_close(fd);
+	return length < 0 ? length : 0;
+}
+
+struct children {
+	pid_t pid;
+	xp_procfs_visit *visit;
+	void *context;
+	int rc;
+};
+
+/* Numbers with a blank after each; a read may end within one. */
+static int visit_numbers(int fd, const struct children *of)
+{
+	char buffer[1024];
+	pid_t number = 0;
+	int length;
+
+	while ((length = xp_sys_read(fd, buffer, sizeof buffer)) > 0) {
+		for (int i = 0; i < length; i++) {
+			if (buffer[i] >= '0' && buffer[i] <= '9') {
+				number = number * 10 + (buffer[i] - '0');
+				continue;
+			}
+			if (number > 0 && !of->visit(of->context, number))
+				return 0;
+			number = 0;
+		}
+	}
+	return length;
+}
+
+static bool visit_thread(void *opaque, pid_t thread)
+{
+	struct children *of = opaque;
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)of->pid,
+	         (int)thread);
+	fd = open_quietly(path, 0);
+	if (fd < 0) {
+		of->rc = fd;
+		return fd == -ENOENT || fd == -ESRCH;
+	}
+	of->rc = visit_numbers(fd, of);
+	xp_sys_close(fd);
+	return true;
+}
+
+int xp_procfs_children(pid_t pid, xp_procfs_visit *visit, void *context)
+{
+	struct children of = {.pid = pid, .visit = visit, .context = context};
+	int rc = xp_procfs_threads(pid, visit_thread, &of);
+
+	return rc < 0 ? rc : of.rc;
+}
+
+/*
+ * What /proc/PID/stat says behind the name, which is in parentheses and may
+ * contain anything; NULL: nothing.
+ */
+static char *stat_of(pid_t pid, char text[1024])
+{
+	char path[32];
+	char *after;
+	int length;
+
+	if (!proc_is_ours())
+		return NULL;
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	length = xp_sys_read_file(path, text, 1023);
+	if (length < 0)
+		return NULL;
+	text[length] = '\0';
+	after = strrchr(text, ')');
+	return after && after[1] == ' ' ? after + 2 : NULL;
+}
+
+/*
+ * The status is the last number, or 0 to who may not know.  Whether one may,
+ * the link to the program shows it by its error: a zombie has no program.
+ */
+int xp_procfs_zombie_status(pid_t pid, int *status)
+{
+	char path[32];
+	char text[1024];
+	char *after = stat_of(pid, text);
+
+	if (!after || *after != 'Z')
+		return -ESRCH;
+	after = strrchr(after, ' ');
+	*status = (int)strtol(after, NULL, 10);
+	if (*status != 0)
+		return 0;
+	snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+	return xp_sys_readlink(path, text, sizeof text) == -ENOENT ? 0 : -EACCES;
+}
+
+int64_t xp_procfs_started(pid_t pid)
+{
+	char text[1024];
+	char *after = stat_of(pid, text);
+	int64_t tick_ns = XP_NS_PER_SEC / sysconf(_SC_CLK_TCK);
+
+	/* The state is field 3, the start field 22, in ticks since the boot. */
+	for (int field = 3; field < 22 && after; field++) {
+		after = strchr(after, ' ');
+		after += after != NULL;
+	}
+	if (!after)
+		return -1;
+	return (int64_t)strtoll(after, NULL, 10) * tick_ns -
+		(xp_sys_boottime() - xp_sys_now());
+}

@@ -1,0 +1,251 @@
+/*
+ * System calls that are made with a lock held, past the C library:
+ * its functions are cancellation points, and an interposed poll or close would
+ * see them.
+ */
+#include "os/linux/sys_linux.h"
+#include "os/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/compiler.h"
+#include "base/time.h"
+#include "os/rawcall.h"
+
+#define KERNEL_SIGSET_SIZE 8
+
+/* Headers may be older than the kernel.  Alpha and MIPS count from elsewhere: ENOSYS. */
+#ifndef SYS_epoll_pwait2
+#if defined(__alpha__) || defined(__mips__)
+#define SYS_epoll_pwait2 (-1)
+#else
+#define SYS_epoll_pwait2 441
+#endif
+#endif
+
+int xp_sys_close(int fd)
+{
+#ifdef __SANITIZE_THREAD__
+	/* It keeps book of descriptors and has to see them go. */
+	int saved = errno;
+
+	return xp_libcall_result(close(fd), saved);
+#else
+	return (int)xp_rawcall(SYS_close, fd, 0, 0, 0, 0, 0);
+#endif
+}
+
+int xp_sys_read(int fd, void *buffer, size_t size)
+{
+	return (int)xp_rawcall(SYS_read, fd, (long)buffer, (long)size, 0, 0, 0);
+}
+
+int xp_sys_write(int fd, const void *buffer, size_t size)
+{
+	return (int)xp_rawcall(SYS_write, fd, (long)buffer, (long)size, 0, 0, 0);
+}
+
+int xp_sys_poll_now(struct pollfd *fds, size_t count)
+{
+	int rc;
+
+	do {
+#ifdef SYS_poll
+		rc = (int)xp_rawcall(SYS_poll, (long)fds, (long)count, 0, 0, 0, 0);
+#else
+		int64_t zero[2] = {0, 0};
+
+		rc = (int)xp_rawcall(SYS_ppoll, (long)fds, (long)count, (long)zero,
+		                     0, KERNEL_SIGSET_SIZE, 0);
+#endif
+	} while (rc == -EINTR);
+	return rc;
+}
+
+int xp_sys_select_now(int count, long *in, long *out, long *except)
+{
+	int64_t zero[2];
+	int rc;
+
+	do {
+		/* The kernel writes the time that is left into it. */
+		zero[0] = 0;
+		zero[1] = 0;
+		rc = (int)xp_rawcall(SYS_pselect6, count, (long)in, (long)out,
+		                     (long)except, (long)zero, 0);
+	} while (rc == -EINTR);
+	return rc;
+}
+
+int xp_sys_eventfd(bool semaphore)
+{
+	int saved = errno;
+	int flags = EFD_CLOEXEC | EFD_NONBLOCK | (semaphore ? EFD_SEMAPHORE : 0);
+
+	return xp_libcall_result(eventfd(0, flags), saved);
+}
+
+int xp_sys_epoll_create(void)
+{
+	int saved = errno;
+
+	return xp_libcall_result(epoll_create1(EPOLL_CLOEXEC), saved);
+}
+
+int xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
+                     uint64_t token)
+{
+	struct epoll_event event = {.events = events, .data.u64 = token};
+
+	return (int)xp_rawcall(SYS_epoll_ctl, epoll_fd, op, fd, (long)&event, 0, 0);
+}
+
+int xp_sys_epoll_now(int epoll_fd, struct epoll_event *events, int cap)
+{
+	int rc;
+
+	do {
+#ifdef SYS_epoll_wait
+		rc = (int)xp_rawcall(SYS_epoll_wait, epoll_fd, (long)events, cap, 0,
+		                     0, 0);
+#else
+		rc = (int)xp_rawcall(SYS_epoll_pwait, epoll_fd, (long)events, cap, 0,
+		                     0, KERNEL_SIGSET_SIZE);
+#endif
+	} while (rc == -EINTR);
+	return rc;
+}
+
+/*
+ * Past the C library: glibc has epoll_pwait2 since 2.35, musl has none, and a
+ * library that was linked with it would run nowhere else.  As in glibc's own
+ * functions the thread can be cancelled at any moment of the system call.  A
+ * function apart: a clean-up handler of its callers runs for calls of functions
+ * only.
+ */
+static XP_NOINLINE long epoll_pwait2_cancel(int epoll_fd,
+                                            struct epoll_event *events, int cap,
+                                            const int64_t *left)
+{
+	int type;
+	long rc;
+
+	(void)pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+	rc = xp_rawcall(SYS_epoll_pwait2, epoll_fd, (long)events, cap, (long)left,
+	                0, KERNEL_SIGSET_SIZE);
+	(void)pthread_setcanceltype(type, NULL);
+	return rc;
+}
+
+/*
+ * Nanoseconds; -ENOSYS where the kernel lacks it (Linux < 5.11) or a sandbox
+ * hides it, which is remembered: there is no use in asking again.
+ */
+static int epoll_wait_ns(int epoll_fd, struct epoll_event *events, int cap,
+                         int64_t left_ns)
+{
+#ifdef __SANITIZE_THREAD__
+	/* It lets signals through while a call that it knows waits: milliseconds. */
+	static _Atomic int missing = 1;
+#else
+	static _Atomic int missing;
+#endif
+	int64_t left[2] = {left_ns / XP_NS_PER_SEC, left_ns % XP_NS_PER_SEC};
+	int rc;
+
+	if (missing)
+		return -ENOSYS;
+	rc = (int)epoll_pwait2_cancel(epoll_fd, events, cap, left);
+	if (rc == -ENOSYS || rc == -EPERM) {
+		missing = 1;
+		rc = -ENOSYS;
+	}
+	return rc;
+}
+
+/* Until an event comes: the usual wait, kept free of what it does not need. */
+static int epoll_wait_forever(int epoll_fd, struct epoll_event *events, int cap)
+{
+	int rc = epoll_wait(epoll_fd, events, cap, -1);
+
+	return rc < 0 ? -errno : rc;
+}
+
+int xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
+                      int64_t deadline_ns)
+{
+	int timeout_ms = 0;
+	int saved;
+
+	if (XP_LIKELY(deadline_ns == XP_NEVER))
+		return epoll_wait_forever(epoll_fd, events, cap);
+	saved = errno;
+	if (deadline_ns > XP_PAST) {
+		int64_t left_ns = deadline_ns - xp_sys_now();
+		int rc;
+
+		if (left_ns < 0)
+			left_ns = 0;
+		rc = epoll_wait_ns(epoll_fd, events, cap, left_ns);
+		if (rc != -ENOSYS)
+			return rc;
+		timeout_ms = xp_ms_ceil(left_ns);
+	}
+	return xp_libcall_result(epoll_wait(epoll_fd, events, cap, timeout_ms), saved);
+}
+
+int xp_sys_dup(int fd)
+{
+	return (int)xp_rawcall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0, 0, 0, 0);
+}
+
+int xp_sys_put(int fd, int number)
+{
+	int rc = (int)xp_rawcall(SYS_dup3, fd, number, EPOLL_CLOEXEC, 0, 0, 0);
+
+	return rc < 0 ? rc : 0;
+}
+
+int xp_sys_replace(int fd, int number)
+{
+	int rc = xp_sys_put(fd, number);
+
+	xp_sys_close(fd);
+	return rc;
+}
+
+void *xp_sys_wiped_page(void)
+{
+	int saved = errno;
+	size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	void *page = mmap(NULL, size, PROT_READ | PROT_WRITE,
+	                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED) {
+		errno = saved;
+		return NULL;
+	}
+	/* An emulator that says yes to any advice follows none. */
+	if (madvise(page, size, MADV_WIPEONFORK) < 0 ||
+	    madvise(page, size, -1) == 0) {
+		munmap(page, size);
+		errno = saved;
+		return NULL;
+	}
+	errno = saved;
+	return page;
+}
+
+const char *xp_sys_getenv(const char *name)
+{
+	return secure_getenv(name);
+}

@@ -1,0 +1,69 @@
+/* Netlink sockets; none of these calls waits or is a cancellation point. */
+#include "os/linux/sys_netlink.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/netlink.h>
+#include <sys/socket.h>
+
+#include "os/rawcall.h"
+#include "os/sys.h"
+
+static int set_option(int fd, int option, const void *value, socklen_t size)
+{
+	return (int)xp_rawcall(SYS_setsockopt, fd, SOL_SOCKET, option, (long)value,
+	                       size, 0);
+}
+
+int xp_sys_netlink_open(int family, uint32_t groups,
+                        const struct sock_fprog *filter)
+{
+	struct sockaddr_nl address = {
+		.nl_family = AF_NETLINK,
+		.nl_groups = groups,
+	};
+	int fd = (int)xp_rawcall(SYS_socket, AF_NETLINK,
+	                         SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+	                         family, 0, 0, 0);
+	int rc;
+
+	if (fd == -EPROTONOSUPPORT || fd == -EAFNOSUPPORT)
+		return -ENOTSUP;
+	if (fd < 0)
+		return fd == -EACCES ? -EPERM : fd;
+	rc = set_option(fd, SO_ATTACH_FILTER, filter, sizeof *filter);
+	if (rc == 0)
+		rc = (int)xp_rawcall(SYS_bind, fd, (long)&address,
+		                     sizeof address, 0, 0, 0);
+	if (rc < 0) {
+		xp_sys_close(fd);
+		return rc == -EACCES ? -EPERM : rc;
+	}
+	return fd;
+}
+
+void xp_sys_netlink_reserve(int fd, int bytes)
+{
+	/* Beyond the system's limit only with a capability. */
+	if (set_option(fd, SO_RCVBUFFORCE, &bytes, sizeof bytes) < 0)
+		(void)set_option(fd, SO_RCVBUF, &bytes, sizeof bytes);
+}
+
+int xp_sys_netlink_send(int fd, const void *datagram, size_t size)
+{
+	struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
+
+	return (int)xp_rawcall(SYS_sendto, fd, (long)datagram, (long)size,
+	                       MSG_DONTWAIT, (long)&kernel, sizeof kernel);
+}
+
+int xp_sys_netlink_receive(int fd, void *buffer, size_t size)
+{
+	struct sockaddr_nl from = {0};
+	socklen_t length = sizeof from;
+	int rc = (int)xp_rawcall(SYS_recvfrom, fd, (long)buffer, (long)size,
+	                         MSG_DONTWAIT, (long)&from, (long)&length);
+
+	/* Other processes have a number there. */
+	return rc > 0 && from.nl_pid != 0 ? 0 : rc;
+}

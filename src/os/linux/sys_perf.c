@@ -1,0 +1,69 @@
+/* perf_event_open(2), which the C library does not have. */
+#include "os/linux/sys_perf.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "os/rawcall.h"
+#include "os/sys.h"
+
+int xp_sys_perf_open(struct perf_event_attr *attr, pid_t thread, int cpu)
+{
+	int fd;
+
+	attr->size = sizeof *attr;
+	fd = (int)xp_rawcall(SYS_perf_event_open, (long)attr, thread, cpu, -1,
+	                     PERF_FLAG_FD_CLOEXEC, 0);
+	switch (fd) {
+	case -EACCES:
+		return -EPERM;
+	case -ENOSYS:
+	case -ENOENT:
+	case -EOPNOTSUPP:
+		return -ENOTSUP;
+	default:
+		return fd;
+	}
+}
+
+int xp_sys_perf_redirect(int fd, int output_fd)
+{
+	return (int)xp_rawcall(SYS_ioctl, fd, PERF_EVENT_IOC_SET_OUTPUT,
+	                       output_fd, 0, 0, 0);
+}
+
+int xp_sys_cpus(void)
+{
+	int saved = errno;
+	long count = sysconf(_SC_NPROCESSORS_CONF);
+
+	errno = saved;
+	return count > 0 ? (int)count : 1;
+}
+
+int xp_sys_map(int fd, size_t size, void **memory)
+{
+	int saved = errno;
+	void *mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	int rc = 0;
+
+	*memory = mapped;
+	if (mapped == MAP_FAILED) {
+		*memory = NULL;
+		rc = -errno;
+		errno = saved;
+	}
+	return rc;
+}
+
+void xp_sys_unmap(void *memory, size_t size)
+{
+	munmap(memory, size);
+}
+
+size_t xp_sys_page_size(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}

@@ -1,0 +1,59 @@
+/*
+ * How much can be read, as ioctl(2) says everywhere.  How much can be written, or
+ * what a pipe holds, no call says.
+ */
+#include <errno.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#ifdef __sun
+#include <sys/filio.h>
+#endif
+
+#include "os/pollbits.h"
+#include "os/sys.h"
+
+#if XP_POLL_LACKS_RDHUP
+/* Older kernels do not say so before what there is was read. */
+bool xp_sys_half_closed(int fd)
+{
+	(void)fd;
+	return false;
+}
+#endif
+
+int64_t xp_sys_unread(int fd)
+{
+	int saved = errno;
+	int count = 0;
+	int rc = xp_sys_is_listener(fd) ? -EINVAL : 0;
+
+	if (rc == 0 && ioctl(fd, FIONREAD, &count) < 0) {
+		rc = -errno;
+		errno = saved;
+	}
+	return rc < 0 ? rc : count;
+}
+
+/* No call says how many; one is there, or was a moment ago. */
+int64_t xp_sys_backlog(int fd)
+{
+	return xp_sys_is_listener(fd) ? 1 : -EINVAL;
+}
+
+int64_t xp_sys_socket_room(int fd)
+{
+	(void)fd;
+	return -ENOTSUP;
+}
+
+int64_t xp_sys_pipe_size(int fd)
+{
+	(void)fd;
+	return -ENOTSUP;
+}
+
+int64_t xp_sys_pipe_room(int fd)
+{
+	(void)fd;
+	return -ENOTSUP;
+}

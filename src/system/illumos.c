@@ -1,0 +1,28 @@
+/* What the library uses of illumos. */
+#include <stddef.h>
+
+#include "backend/backend.h"
+#include "source/proc_names.h"
+#include "source/provider/aio_work.h"
+#include "source/source.h"
+
+/* The back ends, best first. */
+const struct xp_backend_ops *const xp_backends[] = {
+	&xp_backend_port,
+	&xp_backend_devpoll,
+	&xp_backend_poll,
+	&xp_backend_select,
+	NULL,
+};
+
+/* Who does asynchronous I/O, best first. */
+const struct xp_aio_provider *const xp_aio_providers[] = {
+	&xp_aio_threads,
+	NULL,
+};
+
+/* Nothing says what is left in a buffer. */
+const struct xp_source_ops xp_source_empty = XP_SOURCE_ABSENT(EMPTY, NULL);
+
+/* Nothing says when a process ends. */
+const struct xp_source_ops xp_source_proc = XP_SOURCE_ABSENT(PROC, proc_names);
