@@ -33,7 +33,7 @@
 
 /* A device may answer POLLNVAL to bits that are not in POSIX. */
 #ifndef XP_POLL_STRICT
-#ifdef __linux__
+#if defined(__linux__) || defined(_WIN32)
 #define XP_POLL_STRICT 0
 #else
 #define XP_POLL_STRICT 1
