@@ -124,20 +124,25 @@ bool xt_pipes_have_except(void)
 	return rc == 0;
 }
 
-static bool model_is(const char *name)
+/* This one, or what the model of one answers as. */
+static bool kernel_is(const char *name)
 {
-	const char *model = getenv("MODEL_KERNEL");
+#if defined(__OpenBSD__)
+	const char *kernel = "openbsd7";
+#elif defined(__NetBSD__)
+	const char *kernel = "netbsd9";
+#elif defined(__APPLE__)
+	const char *kernel = "macos";
+#else
+	const char *kernel = getenv("MODEL_KERNEL");
+#endif
 
-	return model && strcmp(model, name) == 0;
+	return kernel && strcmp(kernel, name) == 0;
 }
 
 bool xt_lacks_acceptconn(void)
 {
-#if defined(__OpenBSD__) || defined(__APPLE__)
-	return true;
-#else
-	return model_is("openbsd7") || model_is("macos");
-#endif
+	return kernel_is("openbsd7") || kernel_is("macos");
 }
 
 void xt_settle(struct xpoll *queue)
@@ -194,11 +199,7 @@ bool xt_chooses_filters_early(void)
 
 bool xt_lacks_user_events(void)
 {
-#if defined(__OpenBSD__) || defined(__NetBSD__)
-	return true;
-#else
-	return model_is("openbsd7") || model_is("netbsd9");
-#endif
+	return kernel_is("openbsd7") || kernel_is("netbsd9");
 }
 
 bool xt_has_kqueue(void)
