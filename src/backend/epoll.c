@@ -153,16 +153,10 @@ static void epoll_close(void *opaque)
 	xp_sys_close(state->wake_fd);
 }
 
+/* The kernel writes to them as that, and nobody else reads or writes them so. */
 _Static_assert(sizeof(struct xp_fired) == sizeof(struct epoll_event) &&
-               offsetof(struct xp_fired, events) == offsetof(struct epoll_event, events) &&
                offsetof(struct xp_fired, token) == offsetof(struct epoll_event, data),
                "epoll_wait fills an array of them");
-
-/* The kernel writes to them as that, and nobody else reads or writes them so. */
-static struct epoll_event *epoll_entries(struct xp_fired *fired)
-{
-	return (struct epoll_event *)(void *)fired;
-}
 
 /*
  * With a mask it is poll(2) that sleeps: epoll_pwait(2) ends with EINTR for what is
@@ -178,7 +172,7 @@ static XP_NOINLINE int epoll_sleep_masked(struct epoll_state *state,
 
 	if (rc <= 0)
 		return rc;
-	rc = xp_sys_epoll_now(state->epoll_fd, epoll_entries(fired), cap);
+	rc = xp_sys_epoll_now(state->epoll_fd, (void *)fired, cap);
 	if (rc != 0)
 		return rc;
 	/* Another thread has taken it; that is not the deadline. */
@@ -191,11 +185,10 @@ static XP_INLINE int epoll_ask(struct epoll_state *state, int64_t deadline_ns,
 {
 	XP_ASSERT(cap > 0 && cap <= XP_FIRED_MOST);
 	if (deadline_ns <= XP_NOW)
-		return xp_sys_epoll_now(state->epoll_fd, epoll_entries(fired), cap);
+		return xp_sys_epoll_now(state->epoll_fd, (void *)fired, cap);
 	if (XP_UNLIKELY(mask != NULL))
 		return epoll_sleep_masked(state, deadline_ns, mask, fired, cap);
-	return xp_sys_epoll_sleep(state->epoll_fd, epoll_entries(fired), cap,
-	                          deadline_ns);
+	return xp_sys_epoll_sleep(state->epoll_fd, (void *)fired, cap, deadline_ns);
 }
 
 /* Filters have an entry of their own, or have had while the kernel was asked. */
@@ -210,20 +203,29 @@ static XP_NOINLINE int harvest_solo(struct epoll_state *state, struct xp_fired *
 	return full ? xp_fired_more(fired, first, cap) : first;
 }
 
+/* These came first: what the main set has finds room behind them. */
+static XP_NOINLINE int await_behind(struct epoll_state *state, struct xp_fired *fired,
+                                    int first, int cap)
+{
+	int count = first == cap ? 0 : xp_sys_epoll_now(
+		state->epoll_fd, (void *)(fired + first), cap - first);
+
+	return harvest_solo(state, fired, first, count, cap);
+}
+
 static int epoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
                        struct xp_fired *fired, int cap)
 {
 	struct epoll_state *state = opaque;
 	int first = xp_solo_first(&state->solo, fired, cap);
-	int count = 0;
+	int count;
 
-	if (XP_LIKELY(first < cap))
-		count = epoll_ask(state, first > 0 ? XP_NOW : deadline_ns, mask,
-		                  fired + first, cap - first);
+	if (XP_UNLIKELY(first > 0))
+		return await_behind(state, fired, first, cap);
+	count = epoll_ask(state, deadline_ns, mask, fired, cap);
 	/* Not sooner: another thread may have made the first while this one slept. */
-	if (XP_UNLIKELY(xp_solo_any(&state->solo)))
-		return harvest_solo(state, fired, first, count, cap);
-	return count;
+	return XP_UNLIKELY(xp_solo_any(&state->solo))
+		? harvest_solo(state, fired, 0, count, cap) : count;
 }
 
 static void epoll_wake(void *opaque)
