@@ -379,8 +379,8 @@ static XP_COLD void deliver_lowat(struct xpoll *queue, struct xp_wait *wait,
 		deliver(queue, wait, fd, slot, events);
 }
 
-static XP_INLINE void deliver_slot(struct xpoll *queue, struct xp_wait *wait, int fd,
-                                   struct xp_slot *slot, uint32_t events)
+void xp_deliver_slot(struct xpoll *queue, struct xp_wait *wait, int fd,
+                     struct xp_slot *slot, uint32_t events)
 {
 	if (XP_UNLIKELY(slot->lowat & slot->enabled))
 		deliver_lowat(queue, wait, fd, slot, events);
@@ -388,18 +388,13 @@ static XP_INLINE void deliver_slot(struct xpoll *queue, struct xp_wait *wait, in
 		deliver(queue, wait, fd, slot, events);
 }
 
-void xp_deliver_slot(struct xpoll *queue, struct xp_wait *wait, int fd,
-                     struct xp_slot *slot, uint32_t events)
-{
-	deliver_slot(queue, wait, fd, slot, events);
-}
-
-/* Of a descriptor that has several entries: one of them has fired. */
+/* Of a descriptor that has marks, or several entries: one of them has fired. */
 static XP_NOINLINE void deliver_part(struct xpoll *queue, struct xp_wait *wait, int fd,
                                      struct xp_slot *slot, uint32_t events)
 {
 	wait->passed_over = others_of(slot, events);
-	events &= xp_entry_probe_bits(slot, ~wait->passed_over) | POLLHUP | POLLERR;
+	if (wait->passed_over)
+		events &= xp_entry_probe_bits(slot, ~wait->passed_over) | POLLHUP | POLLERR;
 	xp_deliver_slot(queue, wait, fd, slot, events);
 	wait->passed_over = 0;
 }
@@ -438,10 +433,10 @@ static XP_INLINE void deliver_entry(struct xpoll *queue, struct xp_wait *wait,
 			events = report_of_mode(queue, fd, slot, events);
 		if (!confirmed(queue, fd, slot))
 			return;
-		if (XP_UNLIKELY(slot->solo | (events & XP_FIRED_SOLO_ANY)))
+		if (XP_UNLIKELY(slot->solo || slot->lowat || events & XP_FIRED_SOLO_ANY))
 			deliver_part(queue, wait, fd, slot, events);
 		else
-			deliver_slot(queue, wait, fd, slot, events);
+			deliver(queue, wait, fd, slot, events);
 	}
 }
 

@@ -310,8 +310,6 @@ static XP_INLINE int wait_run(struct xpoll *queue, struct xp_wait *wait)
 		xp_attention_over(queue);
 		xp_count(&queue->counters.empty_returns);
 	}
-	if (rc == 0 && wait->events)
-		xp_count_by(&queue->counters.events, (uint64_t)wait->len);
 	return rc;
 }
 
@@ -327,14 +325,14 @@ static int wait_enter(struct xpoll *queue)
 {
 	int rc = queue ? xp_enter(queue) : -EINVAL;
 
-	if (rc < 0)
-		return rc;
-	if (queue->polling) {
-		xp_leave(queue);
-		return -EBUSY;
+	if (rc == 0 && XP_UNLIKELY(queue->polling || queue->withheld)) {
+		if (queue->polling)
+			return xp_leave_with(queue, -EBUSY);
+		xp_candidates_withheld(queue);
 	}
-	queue->polling = true;
-	return 0;
+	if (rc == 0)
+		queue->polling = true;
+	return rc;
 }
 
 /* Here and not with its siblings: see os/sys_hot.h for why it is inline. */
@@ -349,8 +347,6 @@ int xpoll_wait(struct xpoll *queue, int timeout_ms)
 	rc = wait_enter(queue);
 	if (XP_UNLIKELY(rc < 0))
 		return xp_result(rc);
-	if (XP_UNLIKELY(queue->withheld))
-		xp_candidates_withheld(queue);
 	rc = wait_run(queue, &wait);
 	queue->polling = false;
 	queue->batch_len = wait.len;
@@ -406,6 +402,7 @@ static XP_NOINLINE int event_and_wait(struct xpoll *queue,
 	wait.deadline_ns = timeout_ns < 0 ? XP_NEVER : timeout_ns == 0 ? XP_NOW
 		: xp_deadline(xp_sys_now(), timeout_ns);
 	rc = wait_run(queue, &wait);
+	xp_count_by(&queue->counters.events, (uint64_t)wait.len);
 	xp_event_count_finish(queue, &wait);
 	wait_leave(queue, &wait);
 	return rc < 0 ? xp_result(rc) : wait.len;
