@@ -9,8 +9,8 @@
  * give the median of the rounds.
  *
  * A new workload is a file with a struct bench_workload, in the table of
- * workloads.c; a new rival is a struct loop_ops in that of loop.c, or a struct
- * bench_variant in the table of its workload.
+ * workloads.c; a new rival is a struct loop_ops, in another table there, or a
+ * struct bench_variant in the table of its workload.
  *
  * Trap: every open epoll or kqueue set that holds a descriptor makes each write
  * to it dearer.  So only the variant that is being measured may be open.
