@@ -166,6 +166,12 @@ enum {
 #else
 #define XT_STANDARD_OF(count) 1
 #endif
+/* OpenBSD hands SIGCONT to each thread of a process. */
+#ifdef __OpenBSD__
+#define XT_CONT_COMES_ONCE (!xt_threads)
+#else
+#define XT_CONT_COMES_ONCE true
+#endif
 #define XT_NEEDS_RT()                                         \
 	do {                                                  \
 		if (!XT_RTMIN)                                \
@@ -388,6 +394,7 @@ void xt_fill(int fd);           /* write until EAGAIN */
 int xt_drain(int fd);           /* read until EAGAIN; bytes */
 short xt_poll(int fd, int events);      /* poll(2) now */
 bool xt_poll_until(int fd, int events, int revents); /* until all are set */
+bool xt_ended(int fd);                  /* wait until its peer sends no more */
 /* Send from a connected datagram socket until the answer is there that nobody listens. */
 bool xt_refused(int fd);
 void xt_reset(struct xt_pair tcp); /* close w with a TCP reset */

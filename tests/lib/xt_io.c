@@ -3,6 +3,11 @@
  */
 #include "xt_internal.h"
 
+#if defined(__FreeBSD__) || defined(__OpenBSD__) || defined(__NetBSD__) || defined(__APPLE__)
+#include <sys/event.h>
+#define IO_KEVENT 1
+#endif
+
 void xt_put(int fd)
 {
 	if (write(fd, "x", 1) != 1)
@@ -61,17 +66,41 @@ short xt_poll(int fd, int events)
 	return entry.revents;
 }
 
-/* The BSDs do not say POLLERR of a socket's error: it is ready, if not said otherwise. */
+/* The BSDs do not say POLLERR of a socket's error: it is ready, or hung up. */
 static bool has_all(int revents, int wanted)
 {
 #ifdef __linux__
 	return (revents & wanted) == wanted;
 #else
-	int rest = wanted & ~POLLERR;
-
-	return (revents & rest) == rest && (rest || revents);
+	return wanted & POLLERR ? revents != 0 : (revents & wanted) == wanted;
 #endif
 }
+
+#ifdef IO_KEVENT
+/* Not every poll(2) has a word for it. */
+bool xt_ended(int fd)
+{
+	int64_t deadline = xt_now() + XT_SOON;
+	int queue = kqueue();
+	struct kevent change, event;
+	bool over = false;
+
+	EV_SET(&change, fd, EVFILT_READ, EV_ADD, 0, 0, 0);
+	while (queue >= 0 && !over && xt_now() < deadline) {
+		struct timespec moment = {.tv_nsec = 1000000};
+
+		over = kevent(queue, &change, 1, &event, 1, &moment) == 1 &&
+			event.flags & EV_EOF;
+	}
+	(void)close(queue);
+	return over;
+}
+#else
+bool xt_ended(int fd)
+{
+	return xt_poll_until(fd, POLLRDHUP, POLLRDHUP);
+}
+#endif
 
 /* Kernels limit how many they send a second. */
 bool xt_refused(int fd)

@@ -57,25 +57,23 @@ static int left(int fd)
 	return count;
 }
 
-/* TCP hands on what the other end has room for; fill both. */
-static void fill(int fd)
+/* TCP hands on what the other end has room for, maybe a moment later; fill both. */
+static void fill(struct xt_pair pair)
 {
 	/* Where no call returns what is left the test is skipped. */
 	if (xpoll_supports(NULL, EMPTY, 0) != 1)
 		return;
 	do
-		xt_fill(fd);
-	while (xt_poll(fd, POLLOUT) || left(fd) == 0);
+		xt_fill(pair.w);
+	while (xt_poll(pair.w, POLLOUT) || left(pair.w) == 0);
+	XT_CHECK(xt_poll_until(pair.r, POLLIN, POLLIN));
 }
 
 static struct xt_pair filled(int kind)
 {
 	struct xt_pair pair = kind_made(kind);
 
-	fill(pair.w);
-	/* Over loopback it may take a moment. */
-	if (left(pair.w) > 0)
-		(void)xt_poll_until(pair.r, POLLIN, POLLIN);
+	fill(pair);
 	return pair;
 }
 
@@ -132,7 +130,7 @@ XT_TEST(filled_is_silent_until_the_other_end_has_it_all)
 			emptied(pair);
 			XT_GETS(queue, NULL, pair.w, EMPTY);
 			XT_EXPECT_EQ(left(pair.w), 0);
-			fill(pair.w);
+			fill(pair);
 		}
 		XT_NONE(queue);
 		XT_OK(xt_flag(queue, (uint64_t)pair.w, EMPTY, XPOLL_DELETE));
@@ -151,7 +149,7 @@ XT_TEST(empty_that_is_over_is_not_reported)
 		struct xt_pair pair = kind_made(kind);
 
 		XT_OK(xt_add(queue, pair.w, EMPTY, 0));
-		fill(pair.w);
+		fill(pair);
 		XT_NONE(queue);
 		emptied(pair);
 		XT_GETS(queue, NULL, pair.w, EMPTY);
@@ -177,7 +175,7 @@ XT_TEST(oneshot_and_dispatch_are_told_once)
 		emptied(other);
 		XT_GETS(queue, NULL, other.w, EMPTY);
 		XT_NONE(queue);
-		fill(other.w);
+		fill(other);
 		XT_OK(xt_flag(queue, (uint64_t)other.w, EMPTY, XPOLL_ENABLE));
 		XT_NONE(queue);
 	}
@@ -197,7 +195,7 @@ XT_TEST(disabled_is_silent_and_enabling_looks_anew)
 	XT_GETS(queue, NULL, ident, EMPTY);
 	XT_OK(xt_flag(queue, ident, EMPTY, XPOLL_DISABLE));
 	XT_NONE(queue);
-	fill(pair.w);
+	fill(pair);
 	XT_OK(xt_flag(queue, ident, EMPTY, XPOLL_ENABLE));
 	XT_NONE(queue);
 	XT_OK(xt_flag(queue, ident, EMPTY, XPOLL_DISABLE));
@@ -226,7 +224,7 @@ XT_TEST(long_filled_and_first_disabled_is_reported)
 		/* The other end's room grows now and then, and takes all of it. */
 		while (xt_take(queue, &event, 1, INT64_C(200) * 1000000) != 0) {
 			XT_EQ(left(pair.w), 0);
-			fill(pair.w);
+			fill(pair);
 		}
 		emptied(pair);
 		XT_GETS(queue, NULL, pair.w, EMPTY);

@@ -81,7 +81,7 @@ XT_TEST(signal_harmless_by_default_is_counted)
 	static const int numbers[] = {SIGCHLD, SIGURG, SIGWINCH, SIGCONT};
 	struct xpoll *queue = xt_open();
 
-	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+	for (size_t i = 0; i < (XT_CONT_COMES_ONCE ? 4 : 3); i++) {
 		XT_OK(observe(queue, numbers[i], 0));
 		XT_EQ(raise(numbers[i]), 0);
 		GETS(queue, numbers[i], 1);
