@@ -144,10 +144,13 @@ static void proc_end(struct xpoll *queue, struct xp_proc *proc)
 	/* The descriptor stays: it shows whether the number is another's. */
 	xp_proc_unwatch(queue, proc);
 	xp_trace_end(queue, proc);
-	if (reg->fflags & XPOLL_NOTE_EXIT)
+	if (reg->fflags & XPOLL_NOTE_EXIT) {
+		/* Behind its children, even if something else of it is to be delivered. */
+		xp_host.deactivate(queue, reg);
 		xp_proc_note(queue, proc, XPOLL_NOTE_EXIT);
-	else if (reg->report == 0)
+	} else if (reg->report == 0) {
 		xp_host.end(queue, reg);
+	}
 }
 
 bool xp_trace_drain(struct xpoll *queue)

@@ -1,6 +1,7 @@
 /*
  * What a queue delivers of processes, put together: events of one process may be
- * merged or not, and those of several come in any order.
+ * merged or not, and those of several come in any order, but that a process's end
+ * comes after the birth of its children.
  */
 #ifndef HISTORY_H
 #define HISTORY_H

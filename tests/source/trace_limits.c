@@ -428,3 +428,29 @@ XT_TEST(tracing_outlives_the_first_thread)
 		XT_SKIP("a sanitizer needs the first thread");
 	XT_CHECK(xt_child(trace_and_lose_first_thread, NULL));
 }
+
+/* Who counts the processes of a tree knows when the last one is gone. */
+XT_TEST(children_come_before_the_end_of_their_parent)
+{
+	struct xpoll *queue;
+	struct helper parent;
+	struct helper child;
+	struct xpoll_event event;
+	bool child_seen = false;
+
+	HISTORY_OR_SKIP();
+	queue = xt_open();
+	parent = helper_start();
+	XT_OK(history_watch(queue, parent.pid, ALL));
+	child = helper_fork(parent);
+	helper_exit(parent, 0);
+	helper_await_end(parent);
+
+	/* One by one, as they may be merged. */
+	do {
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
+		child_seen |= event.ident == (uint64_t)child.pid && event.fflags & CHILD;
+	} while (!(event.flags & XPOLL_EOF));
+	XT_EXPECT_EQ(event.ident, (uint64_t)parent.pid);
+	XT_EXPECT(child_seen);
+}
