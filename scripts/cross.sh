@@ -11,6 +11,7 @@
 # what is built, by XPOLL_CROSS_FLAGS, XPOLL_CROSS_OPTIONS and XPOLL_CROSS_TARGETS.
 set -eu
 cd -- "$(dirname -- "$0")/.."
+. ./scripts/dev/help.sh
 
 ZIG=0.17.0 # of the package ziglang
 FEW="x86_64-freebsd x86_64-macos"
@@ -102,6 +103,9 @@ compile() {
 
 [ "${1:-}" != --few ] || { shift; set -- $FEW; }
 [ $# -gt 0 ] || set -- $ALL
+for target; do
+	system_of "$target" >/dev/null || exit 2
+done
 make_zig || { say "SKIP: no zig (build/venv-zig.log says why)"; exit 77; }
 zig=$(zig_program)
 failed=

@@ -14,6 +14,7 @@
 # and a second question is a failure.
 set -eu
 cd -- "$(dirname -- "$0")/.."
+. ./scripts/dev/help.sh
 . ./scripts/dev/root.sh
 
 say() { printf '%s\n' "fresh: $*" >&2; }

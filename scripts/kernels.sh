@@ -11,6 +11,7 @@
 # build/kernels/SUITE.log.  Under emulation it takes from 10 minutes on for each.
 set -eu
 cd -- "$(dirname -- "$0")/.."
+. ./scripts/dev/help.sh
 . ./scripts/dev/mirror.sh
 
 say() { printf '%s\n' "kernels: $*" >&2; }
