@@ -146,12 +146,12 @@ static XP_NOINLINE uint32_t without_unconnected(struct xpoll *queue, int fd,
 	rc = xp_sys_poll_now(&probe, 1);
 	if (rc > 0 && probe.revents & (POLLIN | POLLRDHUP))
 		return events;
-	/* No memory: the kernel reports a level again, and an edge not. */
-	if (rc < 0 && slot->mode != XP_MODE_LEVEL)
-		return events;
 	xp_count(&queue->counters.syscalls_check);
 	if (slot->enabled & XP_BIT(XP_READ) && xp_sys_was_listener(fd))
 		return POLLIN | POLLRDHUP | XP_EVENT_ABORTED;
+	/* No memory: the kernel reports a level again, and an edge not. */
+	if (rc < 0 && slot->mode != XP_MODE_LEVEL)
+		return events;
 	return events & ~(uint32_t)(POLLHUP | POLLOUT);
 }
 
