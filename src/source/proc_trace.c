@@ -120,8 +120,11 @@ void xp_trace_end(struct xpoll *queue, struct xp_proc *proc)
 	proc->scope = NULL;
 }
 
-/* The process has ended.  The registration may be gone after this. */
-static void proc_end(struct xpoll *queue, struct xp_proc *proc)
+/*
+ * The process has ended; `shown`: its descriptor says so.  The registration may be
+ * gone after this.
+ */
+static void proc_end(struct xpoll *queue, struct xp_proc *proc, bool shown)
 {
 	struct xp_registration *reg = &proc->reg;
 	int fd = proc->watch.fd;
@@ -130,10 +133,10 @@ static void proc_end(struct xpoll *queue, struct xp_proc *proc)
 	XP_ASSERT(!proc->ended);
 	proc->ended = true;
 	/*
-	 * What the descriptor says is better than what a tracer saw.  If it
-	 * has not ended, it is of another process that has the number now.
+	 * What the descriptor says is better than what a tracer saw.  If it does not
+	 * say that, it is of another process that has the number now.
 	 */
-	if (fd >= 0 && xp_proc_ended(fd)) {
+	if (shown) {
 		if (xp_proc_status(fd, xp_proc_pid(proc), &status)) {
 			proc->status = status;
 			proc->status_known = true;
@@ -167,7 +170,8 @@ bool xp_trace_drain(struct xpoll *queue)
 		                                       struct xp_proc, gone);
 
 		xp_list_remove(&proc->gone);
-		proc_end(queue, proc);
+		XP_ASSERT(proc->watch.fd < 0);
+		proc_end(queue, proc, false);
 	}
 	state->busy = false;
 	return all;
@@ -205,7 +209,7 @@ static void proc_ready(struct xpoll *queue, struct xp_source_fd *watch)
 	proc = xp_proc_find(queue, pid);
 	if (proc && &proc->watch == watch && proc->watched &&
 	    xp_proc_ended(watch->fd))
-		proc_end(queue, proc);
+		proc_end(queue, proc, true);
 	xp_trace_trim(queue);
 }
 
@@ -289,7 +293,7 @@ static bool child_known(struct xpoll *queue, struct xp_proc *child,
 	/* A tracer need not report the end of what it does not follow. */
 	if (child->leaving || xp_proc_replaced(child)) {
 		xp_list_remove(&child->gone);
-		proc_end(queue, child);
+		proc_end(queue, child, child->watch.fd >= 0 && xp_proc_ended(child->watch.fd));
 		return false;
 	}
 	/* There was too much to report before the program registered it. */
@@ -406,7 +410,7 @@ void xp_trace_lost(struct xpoll *queue)
 		xp_trace_missed(queue, proc);
 		if (proc->watch.fd < 0) {
 			xp_list_remove(&proc->gone);
-			proc_end(queue, proc);
+			proc_end(queue, proc, false);
 		} else if (proc->reg.fflags & XPOLL_NOTE_TRACK) {
 			(void)xp_procfs_children(xp_proc_pid(proc), search_visit,
 			                         &search);

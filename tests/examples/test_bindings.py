@@ -144,7 +144,9 @@ class Small(unittest.TestCase):
         """The exit code, the first process, and the lines."""
         child = self.start("process-follower", *words, stderr=subprocess.DEVNULL)
         lines = child.stdout.read().splitlines()
-        return child.wait(), re.match(r"\d+", lines[0])[0], lines
+        # What it makes may come before all that it does.
+        first = re.match(r"(?:\d+: made by )?(\d+)", lines[0])[1]
+        return child.wait(), first, lines
 
     def check_end(self, pid, end, lines, may_be_unknown=REAPS):
         wanted = [f"{pid}: {end}"]
