@@ -6,14 +6,11 @@
 #include "os/sys.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-
-#include "os/rawcall.h"
 
 static int64_t ask(int fd, unsigned long what)
 {
@@ -74,21 +71,4 @@ int64_t xp_sys_unsent(int fd)
 
 	/* A pipe has one buffer for both ends. */
 	return unsent == -ENOTTY ? ask(fd, FIONREAD) : unsent;
-}
-
-int64_t xp_sys_pipe_size(int fd)
-{
-	int saved = errno;
-
-	return xp_libcall_result(fcntl(fd, F_GETPIPE_SZ), saved);
-}
-
-int64_t xp_sys_pipe_room(int fd)
-{
-	int64_t unread = xp_sys_unread(fd);
-	int64_t size = xp_sys_pipe_size(fd);
-
-	if (size < 0)
-		return size;
-	return unread < 0 ? unread : unread < size ? size - unread : 0;
 }

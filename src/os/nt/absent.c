@@ -1,12 +1,11 @@
 /*
  * What the queue asks of systems with descriptors for everything, and never
- * needs here or cannot have: there are no files among the sockets, no thread waits
- * for a turn, nothing says what a pipe holds, and there is no /proc.
+ * needs here: there are no files among the sockets, and no thread waits for a
+ * turn.
  */
 #include <errno.h>
 #include <stdlib.h>
 
-#include "os/procfs.h"
 #include "os/sys.h"
 
 int xp_sys_read(int fd, void *buffer, size_t size)
@@ -40,28 +39,4 @@ void xp_sys_signals_release(const sigset_t *before)
 const char *xp_sys_getenv(const char *name)
 {
 	return getenv(name);
-}
-
-int64_t xp_sys_pipe_size(int fd)
-{
-	(void)fd;
-	return -ENOTSUP;
-}
-
-int64_t xp_sys_pipe_room(int fd)
-{
-	(void)fd;
-	return -ENOTSUP;
-}
-
-int xp_procfs_children(pid_t pid, xp_procfs_visit *visit, void *context)
-{
-	(void)pid, (void)visit, (void)context;
-	return -ENOENT;
-}
-
-int64_t xp_procfs_started(pid_t pid)
-{
-	(void)pid;
-	return -1;
 }

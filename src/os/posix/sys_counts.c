@@ -1,6 +1,6 @@
 /*
- * How much can be read, as ioctl(2) says everywhere.  How much can be written, or
- * what a pipe holds, no call says.
+ * How much can be read, as ioctl(2) says everywhere.  How much can be written
+ * no call says.
  */
 #include <errno.h>
 #include <sys/ioctl.h>
@@ -41,18 +41,6 @@ int64_t xp_sys_backlog(int fd)
 }
 
 int64_t xp_sys_socket_room(int fd)
-{
-	(void)fd;
-	return -ENOTSUP;
-}
-
-int64_t xp_sys_pipe_size(int fd)
-{
-	(void)fd;
-	return -ENOTSUP;
-}
-
-int64_t xp_sys_pipe_room(int fd)
 {
 	(void)fd;
 	return -ENOTSUP;
