@@ -266,7 +266,21 @@ need_cross_windows() {
 	need_build python3 x86_64-w64-mingw32-gcc-posix wine
 }
 
+# The libraries that some examples are about; no other test needs them.
+want_libraries() {
+	for pair in openssl:libssl-dev:openssl-devel glib-2.0:libglib2.0-dev:glib2-devel \
+		libuv:libuv1-dev:libuv-devel; do
+		! pkg-config --exists "${pair%%:*}" 2>/dev/null || continue
+		pair=${pair#*:}
+		case $manager in
+		apt-get) want_extra "${pair%:*}" ;;
+		dnf | zypper) want_extra "${pair#*:}" ;;
+		esac
+	done
+}
+
 need_check() {
+	want_libraries
 	if [ "$manager" = dnf ]; then
 		rpm -q libasan libubsan libtsan >/dev/null || required=" libasan libubsan libtsan"
 	fi

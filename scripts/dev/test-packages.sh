@@ -73,6 +73,10 @@ python="python3-venv python3-dev ^libpython3.[0-9]+-testsuite\$"
 expect apt-get need_test "as root, run: apt-get update && $apt gcc libc6-dev cmake ninja-build \
 g++ python3 pkg-config; $apt $python; $apt openjdk-25-jdk-headless maven"
 
+expect apt-get need_check "as root, run: apt-get update && $apt gcc libc6-dev cmake ninja-build \
+g++ python3 pkg-config valgrind mandoc groff-base bash zsh; $apt libssl-dev; $apt libglib2.0-dev; \
+$apt libuv1-dev; $apt $python; $apt openjdk-25-jdk-headless maven"
+
 # As root the same packages are installed, by so many calls, and the extra ones may fail.
 tools
 stand_in id 'echo 0'
