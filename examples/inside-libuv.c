@@ -7,6 +7,7 @@
  * The queue is one descriptor for the loop.  When it is readable take what there is, without
  * waiting; the loop serves its own between two rounds.  Here SIGINT and SIGTERM are the loop's.
  */
+#define _POSIX_C_SOURCE 200809L
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

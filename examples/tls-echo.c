@@ -25,6 +25,7 @@ struct connection {
 };
 
 static struct xpoll *queue;
+static SSL_CTX *context;
 static char text[16384]; /* what is on its way between a socket and a BIO */
 
 static int change(int ident, int filter, int flags, void *udata)
@@ -42,7 +43,7 @@ static void connection_close(struct connection *it)
 	free(it);
 }
 
-static void connection_open(int fd, SSL_CTX *context)
+static void connection_open(int fd)
 {
 	struct connection *it = fd < 0 ? NULL : calloc(1, sizeof *it);
 
@@ -120,11 +121,11 @@ static int connection_serve(struct connection *it)
 
 int main(int argc, char **argv)
 {
-	SSL_CTX *context = SSL_CTX_new(TLS_server_method());
 	struct xpoll_event events[64];
-	int listener, count = 0;
+	int listener, count;
 
 	queue = xpoll_open(NULL);
+	context = SSL_CTX_new(TLS_server_method());
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGTERM, SIG_IGN); /* the queue delivers it all the same */
 	if (argc < 3 || SSL_CTX_use_certificate_chain_file(context, argv[1]) != 1 ||
@@ -133,8 +134,8 @@ int main(int argc, char **argv)
 		ERR_print_errors_fp(stderr);
 		return 1;
 	}
-	listener = loopback_listen(argc > 3 ? argv[3] : "0");
-	if (listener < 0 || change(listener, XPOLL_FILT_READ, XPOLL_ADD, NULL) < 0 ||
+	if ((listener = loopback_listen(argc > 3 ? argv[3] : "0")) < 0 ||
+	    change(listener, XPOLL_FILT_READ, XPOLL_ADD, NULL) < 0 ||
 	    change(SIGTERM, XPOLL_FILT_SIGNAL, XPOLL_ADD, NULL) < 0)
 		return 1;
 	while ((count = xpoll_event(queue, NULL, 0, events, 64, -1)) >= 0 || errno == EINTR)
@@ -142,7 +143,7 @@ int main(int argc, char **argv)
 			if (events[i].filter == XPOLL_FILT_SIGNAL)
 				return 0;
 			else if (events[i].udata == NULL)
-				connection_open(loopback_accept(listener), context);
+				connection_open(loopback_accept(listener));
 			else if (connection_serve(events[i].udata) < 0)
 				connection_close(events[i].udata);
 	return 1;
