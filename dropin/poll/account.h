@@ -27,6 +27,8 @@ struct account {
 	uint32_t calls;
 	uint32_t ours_at; /* the next call that is measured */
 	uint32_t real_at; /* the next one that goes to the real function */
+	uint32_t real_last;
+	bool is_warm;     /* that one came right after another real one */
 	uint32_t since;   /* the last one that was measured */
 	struct account_mean ours;
 	struct account_mean real;

@@ -6,8 +6,12 @@
 #include "settings.h"
 
 #define SITES_LEN    256
-#define REGRETS_MOST 11 /* at most 2048 times as many calls */
-#define REGRETS_EACH 4
+/*
+ * To take up an array in vain is as dear as some 140 real calls.  So the second time comes
+ * after 128 times as many calls as the first, and the others after 2048 times as many.
+ */
+#define REGRETS_MOST 11
+#define REGRETS_EACH 7
 
 /* A call in which half as many are ready as when a set was not worth it counts for more. */
 #define RELIEF 31

@@ -103,6 +103,28 @@ XT_TEST(set_that_is_faster_stays_and_measuring_it_costs_little)
 	}
 }
 
+/* Sockets by the thousand: the first call of a kind takes half as long again as the next. */
+XT_TEST(first_call_after_one_of_the_other_kind_does_not_count)
+{
+	struct account account = {0};
+	bool was_real = false;
+
+	for (int i = 0; i < ACCOUNT_SETTLED + 64; i++) {
+		enum account_next next = account_next(&account);
+		bool is_real = next == ACCOUNT_REAL;
+		int64_t half_ns = is_real == was_real ? 2 : 3;
+
+		if (is_real)
+			account_real(&account, 500 * half_ns);
+		if (next == ACCOUNT_OURS)
+			account_ours(&account, 650 * half_ns, false, 0);
+		was_real = is_real;
+	}
+	XT_EQ(account.real.sum_ns, account.real.len * INT64_C(1000));
+	XT_EQ(account.ours.sum_ns, account.ours.len * INT64_C(1300));
+	XT_EQ(account_verdict(&account), ACCOUNT_LOSES);
+}
+
 /* Registering what is new takes longer than the calls after it. */
 XT_TEST(set_that_is_slower_until_it_has_settled_stays)
 {
