@@ -185,9 +185,6 @@ struct xp_backend_ops {
 	const struct xp_outer_ops *outer;
 };
 
-/* The back ends of this build, best first; ends with NULL. */
-extern const struct xp_backend_ops *const xp_backends[];
-
 extern const struct xp_backend_ops xp_backend_afd;
 extern const struct xp_backend_ops xp_backend_devpoll;
 extern const struct xp_backend_ops xp_backend_epoll;

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "core/result.h"
 #include "os/sys.h"
+#include "os/system.h"
 
 /* Does the kernel offer it?  Found out by trying, not by version numbers. */
 static bool usable(const struct xp_backend_ops *ops)
@@ -31,12 +32,12 @@ int xp_backend_find(const char *name, const struct xp_backend_ops **ops)
 		if (name && !*name)
 			name = NULL;
 	}
-	for (size_t i = 0; xp_backends[i]; i++) {
-		if (name && strcmp(name, xp_backends[i]->name) != 0)
+	for (size_t i = 0; xp_system.backends[i]; i++) {
+		if (name && strcmp(name, xp_system.backends[i]->name) != 0)
 			continue;
-		if (!usable(xp_backends[i]))
+		if (!usable(xp_system.backends[i]))
 			continue;
-		*ops = xp_backends[i];
+		*ops = xp_system.backends[i];
 		return 0;
 	}
 	return -ENOTSUP;
@@ -48,11 +49,11 @@ int xpoll_backends(const char **names, int cap)
 
 	if (cap < 0 || (cap > 0 && !names))
 		return xp_result(-EINVAL);
-	for (size_t i = 0; xp_backends[i]; i++) {
-		if (!usable(xp_backends[i]))
+	for (size_t i = 0; xp_system.backends[i]; i++) {
+		if (!usable(xp_system.backends[i]))
 			continue;
 		if (count < cap)
-			names[count] = xp_backends[i]->name;
+			names[count] = xp_system.backends[i]->name;
 		count++;
 	}
 	return count;

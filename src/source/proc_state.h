@@ -130,9 +130,6 @@ struct xp_tracer_ops {
 	bool (*drain)(struct xpoll *queue, struct xp_tracer *tracer);
 };
 
-/* Those of this build, best first; ends with NULL (src/system). */
-extern const struct xp_tracer_ops *const xp_tracers[];
-
 extern const struct xp_tracer_ops xp_tracer_connector;
 extern const struct xp_tracer_ops xp_tracer_perf;
 

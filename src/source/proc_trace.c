@@ -17,6 +17,7 @@
 #include "os/procfs.h"
 #include "os/process.h"
 #include "os/sys.h"
+#include "os/system.h"
 
 /* How late an event may be for who watches xpoll_fd. */
 #define ASK_EVERY_NS (20 * XP_NS_PER_MS)
@@ -31,8 +32,8 @@ static bool trace_allowed(const struct xp_tracer_ops *ops)
 
 bool xp_trace_usable(void)
 {
-	for (size_t i = 0; xp_tracers[i]; i++)
-		if (trace_allowed(xp_tracers[i]) && xp_tracers[i]->usable())
+	for (size_t i = 0; xp_system.tracers[i]; i++)
+		if (trace_allowed(xp_system.tracers[i]) && xp_system.tracers[i]->usable())
 			return true;
 	return false;
 }
@@ -70,12 +71,12 @@ static int trace_open(struct xpoll *queue, struct xp_proc_state *state)
 {
 	int refused = -ENOTSUP;
 
-	for (size_t i = 0; !state->tracer && xp_tracers[i]; i++) {
+	for (size_t i = 0; !state->tracer && xp_system.tracers[i]; i++) {
 		int rc;
 
-		if (!trace_allowed(xp_tracers[i]))
+		if (!trace_allowed(xp_system.tracers[i]))
 			continue;
-		rc = trace_try(queue, state, xp_tracers[i]);
+		rc = trace_try(queue, state, xp_system.tracers[i]);
 		if (rc == -EPERM)
 			refused = rc;
 		else if (rc < 0 && rc != -ENOTSUP)

@@ -2,25 +2,16 @@
  * What the library uses of Solaris.  select is no back end: what it has no word for
  * would need a helper set, see edge_none.c.
  */
+#include "os/system.h"
+
 #include <stddef.h>
 
 #include "backend/backend.h"
 #include "source/proc_names.h"
-#include "source/provider/aio_work.h"
 #include "source/source.h"
 
-/* The back ends, best first. */
-const struct xp_backend_ops *const xp_backends[] = {
-	&xp_backend_port,
-	&xp_backend_devpoll,
-	&xp_backend_poll,
-	NULL,
-};
-
-/* Who does asynchronous I/O, best first. */
-const struct xp_aio_provider *const xp_aio_providers[] = {
-	&xp_aio_threads,
-	NULL,
+const struct xp_system xp_system = {
+	.backends = {&xp_backend_port, &xp_backend_devpoll, &xp_backend_poll},
 };
 
 /* Nothing says what is left in a buffer. */

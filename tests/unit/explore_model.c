@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "core/queue.h"
 #include "core/slot.h"
+#include "os/system.h"
 
 enum {
 	ROOM = 8,
@@ -18,7 +19,6 @@ enum {
 	REASONS_MOST = 3,
 	VAIN_MOST = 20,         /* reports that nobody wants, until there are none */
 };
-
 
 static const char *const step_names[STEPS] = {
 	"add read", "add read clear", "add read oneshot", "add read dispatch",
@@ -251,7 +251,7 @@ static struct xp_backend_ops kernel = {
 	.wait = kernel_wait,
 	.wake = kernel_wake,
 };
-const struct xp_backend_ops *const xp_backends[] = {&kernel, NULL};
+const struct xp_system xp_system = {.backends = {&kernel}};
 
 static int change(int i, int flags)
 {

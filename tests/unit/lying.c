@@ -8,6 +8,7 @@
 #include "backend/backend.h"
 #include "base/time.h"
 #include "os/sys.h"
+#include "os/system.h"
 
 enum { ASKED_MOST = 10000, TIMEOUT_MS = 5 };
 
@@ -82,7 +83,7 @@ static int lying_flush(void *state, struct xp_fired *fired, int cap)
 }
 
 static struct xp_backend_ops lying;
-const struct xp_backend_ops *const xp_backends[] = {&lying, NULL};
+const struct xp_system xp_system = {.backends = {&lying}};
 
 /* Before the harness asks for names. */
 __attribute__((constructor)) static void lying_make(void)

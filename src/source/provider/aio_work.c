@@ -19,6 +19,7 @@
 #include "os/process.h"
 #include "os/sys.h"
 #include "os/sys_threads.h"
+#include "os/system.h"
 #include "source/provider/aio_hold.h"
 
 #define AIO_PATIENCE_NS XP_NS_PER_SEC
@@ -357,18 +358,14 @@ void xp_aio_release_fd(int fd)
 /* The provider to try first; with $XPOLL_AIO it has to be that one. */
 static const struct xp_aio_provider *aio_choose(void)
 {
+	const struct xp_aio_provider *best = xp_system.aio;
 	const char *name = xp_sys_getenv("XPOLL_AIO");
 
-	for (size_t i = 0; xp_aio_providers[i]; i++) {
-		const struct xp_aio_provider *provider = xp_aio_providers[i];
-
-		if (!name)
-			return provider;
-		if (strcmp(name, provider->name) == 0)
-			return !provider->usable || provider->usable() ? provider
-				: NULL;
-	}
-	return NULL;
+	if (!name)
+		return best ? best : &xp_aio_threads;
+	if (best && strcmp(name, best->name) == 0)
+		return best->usable() ? best : NULL;
+	return strcmp(name, xp_aio_threads.name) == 0 ? &xp_aio_threads : NULL;
 }
 
 int xp_aio_open(struct xp_aio_port *port)
@@ -415,9 +412,8 @@ static void aio_end(void)
 
 static void aio_abandon(uint32_t process)
 {
-	for (size_t i = 0; xp_aio_providers[i]; i++)
-		if (xp_aio_providers[i]->abandon)
-			xp_aio_providers[i]->abandon(process);
+	if (xp_system.aio)
+		xp_system.aio->abandon(process);
 	xp_aio_hold_abandon();
 }
 

@@ -24,15 +24,12 @@ struct xp_aio_provider {
 	void (*call)(void);
 	/*
 	 * In a forked child: close the copies of what this process had open.
-	 * Optional.
+	 * This and `usable` are called of a system's own (os/system.h), not of threads.
 	 */
 	void (*abandon)(uint32_t process);
 	/* Would `open` succeed?  From any thread, at any time. */
 	bool (*usable)(void);
 };
-
-/* Those of this build, best first; ends with NULL. */
-extern const struct xp_aio_provider *const xp_aio_providers[];
 
 extern const struct xp_aio_provider xp_aio_uring;
 extern const struct xp_aio_provider xp_aio_threads;
