@@ -12,7 +12,7 @@
 set -eu
 cd -- "$(dirname -- "$0")/.."
 . ./scripts/dev/help.sh
-. ./scripts/dev/mirror.sh
+. ./scripts/dev/root.sh
 
 say() { printf '%s\n' "kernels: $*" >&2; }
 die() { say "$*"; exit 1; }

@@ -9,7 +9,8 @@ not list, and a test without time limit, label or skip code, is reported before
 CTest's closing lines; with --strict it is a failure.  Before those lines stands
 a table as well: suites, back ends, skips and their reasons.  With --suite all
 of it goes to build/results/NAME.json, from which "summary" prints the tables of
-several runs together and one closing line in CTest's own form.
+several runs together and one closing line in CTest's own form.  Last comes a sentence
+for people.
 """
 import argparse
 import json
@@ -126,6 +127,7 @@ def run(options):
     findings += unexpected_skips(skips)
 
     record = record_of(options.suite or build_dir.name, tests, ended, skips)
+    record["build"] = str(options.build_dir)
     record["seconds"] = time.monotonic() - start
     record["again"] = again
     record["findings"] = findings if options.strict else []
@@ -139,6 +141,8 @@ def run(options):
     for finding in findings:
         print(finding)
     sys.stdout.writelines(closing)
+    if not options.suite and ended:
+        testtable.print_verdict([record])
     sys.stdout.flush()
     if code == 0 and findings and options.strict:
         print("dev: the tests passed, but what stands above them is a failure here",
@@ -162,6 +166,7 @@ def summary(_options):
     count = sum(len(record["tests"]) for record in records)
     percent = 100 * (count - failed) // max(count, 1)
     print(f"\n{percent}% tests passed, {failed} tests failed out of {count}")
+    testtable.print_verdict(records)
     return 1 if failed else 0
 
 

@@ -1,11 +1,15 @@
 """The tables that end a run of the tests: what ran, on which back ends, what was
-skipped and why.
+skipped and why, and what to do about a failure.
 
-A record is one run of CTest: {"suite": its name, "seconds": wall clock, "tests":
-[{"name", "outcome", "seconds", "labels"}], "skips": {test or test:case: reason}}.
+A record is one run of CTest: {"suite": its name, "build": its folder, "seconds": wall clock,
+"tests": [{"name", "outcome", "seconds", "labels"}], "skips": {test or test:case: reason},
+"again": [test], "findings": [text]}.
 """
+import contextlib
+import io
 import re
 import shutil
+import sys
 import textwrap
 from collections import Counter, defaultdict
 
@@ -74,7 +78,7 @@ def print_findings(records):
     findings = [f"{finding} ({record['suite']})" for record in records
                 for finding in record["findings"]]
     if findings:
-        print("\nfailures beside the tests")
+        print("\nfindings")
     for finding in findings:
         print(f"       {finding}")
 
@@ -107,3 +111,49 @@ def print_skips(records):
             where += f"; {', '.join(sorted(runs))}"
         print(textwrap.fill(f"{suites.total():>5}  {reason} ({where})", max(width, 60),
                             subsequent_indent=" " * 7))
+
+
+def print_verdict(records):
+    """For people, in one sentence or two: what passed, what did not, and what to do."""
+    outcomes = Counter(test["outcome"] for record in records for test in record["tests"])
+    left = len({reason for record in records for reason in record["skips"].values()})
+    bad = [(record, test["name"]) for record in records for test in record["tests"]
+           if test["outcome"] == "failed"]
+    print()
+    if bad:
+        record, name = bad[0]
+        print(f"{outcomes['failed']} of {outcomes.total()} tests failed.  The first one again, "
+              f"alone:\n  ctest --test-dir {record['build']} -R '^{re.escape(name)}$' "
+              "--output-on-failure")
+    elif any(record["findings"] for record in records):
+        print("No test failed, but what stands above under findings has to be mended: "
+              "tests/expected-skips.txt\nlists the skips that are right.")
+    else:
+        print(f"All {outcomes['passed']} tests that could run here passed." +
+              (f"  What was skipped, and the {left} reasons, stands above." if left else ""))
+
+
+def self_test():
+    """Is the last sentence right of a run that passed, that failed, and with findings?"""
+    passed, failed = ({"name": name, "outcome": name, "labels": [], "seconds": 1}
+                      for name in ("passed", "failed"))
+
+    def verdict(tests, skips, findings):
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            print_verdict([{"suite": "s", "build": "build/s", "tests": tests, "skips": skips,
+                            "findings": findings}])
+        return said.getvalue()
+
+    cases = (("All 1 tests that could run here passed.\n", [passed], {}, []),
+             ("the 1 reasons, stands above.", [passed], {"a": "no x", "b": "no x"}, []),
+             ("1 of 2 tests failed.  The first one again, alone:\n"
+              "  ctest --test-dir build/s -R '^failed$'", [passed, failed], {}, ["f"]),
+             ("No test failed, but", [passed], {}, ["unexpected skip"]))
+    wrong = [case for case in cases if case[0] not in verdict(*case[1:])]
+    print(*wrong or ["testtable: the sentences are right"], sep="\n")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(self_test())

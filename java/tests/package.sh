@@ -1,6 +1,6 @@
 #!/bin/sh
 # The jar as a program uses it: on the class path, on the module path, and, in
-# ./dev nightly, in an image of jlink, where there is no jar any more.
+# scripts/nightly.sh, in an image of jlink, where there is no jar any more.
 #
 #   package.sh BUILD_FOLDER
 set -u

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The stress test for longer than among the other tests, in ./dev nightly.
+# The stress test for longer than among the other tests, in scripts/nightly.sh.
 #
 #   stress.sh MADE
 set -eu

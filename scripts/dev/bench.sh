@@ -22,9 +22,10 @@ peers_here() {
 
 install_peers() {
 	case $manager in
-	apt-get) install_packages libev4 libevent-dev libuv1-dev ;;
-	*) install_packages libev libevent libuv ;;
+	apt-get) required="libev4 libevent-dev libuv1-dev" ;;
+	*) required="libev libevent libuv" ;;
 	esac
+	install_wanted
 }
 
 # What draws the plots.

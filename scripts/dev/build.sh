@@ -11,11 +11,6 @@ tests_at_once() {
 	echo $(($(jobs_here) + 1))
 }
 
-# Tests with many descriptors want as many as this user may have.
-raise_limits() {
-	ulimit -n "$(ulimit -Hn)" 2>/dev/null || true
-}
-
 # ccache stops when it has nowhere to write.
 check_ccache() {
 	[ -n "${HOME:-}" ] && [ -w "${HOME:-}" ] || export CCACHE_DISABLE=1
@@ -75,27 +70,32 @@ build_with_venv() {
 	return $built
 }
 
-# run_suite NAME BUILD_DIR CTEST_ARGUMENT...
+# run_suite [NAME=VALUE...] SUITE BUILD_DIR CTEST_ARGUMENT...: in this environment.
 run_suite() {
+	settings=
+	while case $1 in *=*) true ;; *) false ;; esac; do
+		settings="$settings $1"
+		shift
+	done
 	step="tests: $1"
 	suite=$1 dir=$2
 	shift 2
 	say "tests: $suite"
-	# On purpose unquoted: none or two words.
-	set -- scripts/runtests.py run --strict --suite "$suite" "$dir" -j "$(tests_at_once)" \
-		$repeat "$@"
+	# On purpose unquoted: words.
+	set -- python3 scripts/runtests.py run --strict --suite "$suite" "$dir" \
+		-j "$(tests_at_once)" $repeat "$@"
 	if [ "$suite" = tsan ] && setarch "$(uname -m)" -R true 2>/dev/null; then
 		# Older compilers' ThreadSanitizer cannot live with much address randomisation.
-		set -- setarch "$(uname -m)" -R python3 "$@"
-	else
-		set -- python3 "$@"
+		set -- setarch "$(uname -m)" -R "$@"
 	fi
 	# One run is to report everything that fails.
-	"$@" || failed="$failed $suite"
+	env $settings "$@" || failed="$failed $suite"
 }
+
+summary() { python3 scripts/runtests.py summary; }
 
 # At the end: did every suite pass?
 verdict() {
-	step="the tests of:$failed"
+	step="in$failed; look for these names above"
 	[ -z "$failed" ]
 }

@@ -130,51 +130,36 @@ install_wanted() {
 	required=
 }
 
-# install_packages PACKAGE...
-install_packages() {
-	required=" $*"
-	install_wanted
-}
-
 # need TOOL...: install those that are not there, all at once.
 need() {
 	want "$@"
 	install_wanted
-	check_tools "$@"
-}
-
-check_tools() {
 	for tool; do
 		have "$tool" || die "'$tool' is still missing after the installation"
 	done
 }
 
-BUILD_TOOLS="cc cmake ninja"
-TEST_TOOLS="$BUILD_TOOLS c++ python3 pkg-config"
-CHECK_TOOLS="$TEST_TOOLS valgrind mandoc groff bash zsh"
-
-# need_build [TOOL...]
+# need_build [TOOL...]; so do the next two.
 need_build() {
-	need $BUILD_TOOLS "$@"
-	check_cmake
-}
-
-check_cmake() {
+	need cc cmake ninja "$@"
 	version=$(cmake --version | sed -n '1s/[^0-9]*\([0-9]*\.[0-9]*\).*/\1/p')
 	[ "${version%%.*}" -gt 3 ] || [ "${version#*.}" -ge 20 ] ||
 		die "cmake $version is too old: 3.20 or later is needed"
 }
 
-need_test() { need_for_tests $TEST_TOOLS; }
-
-# need_for_tests TOOL...
-need_for_tests() {
-	want "$@"
+need_test() {
 	want_python
 	want_java
-	install_wanted
-	check_tools "$@"
-	check_cmake
+	need_build c++ python3 pkg-config "$@"
+}
+
+need_check() {
+	want_libraries
+	if [ "$manager" = dnf ]; then
+		rpm -q libasan libubsan libtsan >/dev/null || required=" libasan libubsan libtsan"
+	fi
+	need_test valgrind mandoc groff bash zsh "$@"
+	need_oldest_rust
 }
 
 # Has this Python what the tests of the binding need?
@@ -260,12 +245,6 @@ need_oldest_rust() {
 		say "no Rust $oldest: going on without"
 }
 
-# Only where the packages are known: elsewhere the cross build is left out.
-need_cross_windows() {
-	[ "$manager" = apt-get ] && [ "$(uname -m)" = x86_64 ] || return 1
-	need_build python3 x86_64-w64-mingw32-gcc-posix wine
-}
-
 # The libraries that some examples are about; no other test needs them.
 want_libraries() {
 	for pair in openssl:libssl-dev:openssl-devel glib-2.0:libglib2.0-dev:glib2-devel \
@@ -277,13 +256,4 @@ want_libraries() {
 		dnf | zypper) want_extra "${pair#*:}" ;;
 		esac
 	done
-}
-
-need_check() {
-	want_libraries
-	if [ "$manager" = dnf ]; then
-		rpm -q libasan libubsan libtsan >/dev/null || required=" libasan libubsan libtsan"
-	fi
-	need_for_tests $CHECK_TOOLS "$@"
-	need_oldest_rust
 }

@@ -1,5 +1,11 @@
-# Fresh roots of Debian for scripts/fresh.sh and its like, which have say and die.
-. ./scripts/dev/mirror.sh
+# Debian's mirror and fresh roots of it, for scripts/fresh.sh and its like, which have say
+# and die.
+
+# Debian's mirror, as this machine's apt has it: the first source of its main archive.
+mirror_here() {
+	apt-get indextargets --format '$(LABEL) $(REPO_URI)' 'Created-By: Packages' |
+		sed -n 's/^Debian //p' | head -1
+}
 
 # Sets $folder, where they are.
 begin_roots() {

@@ -1,9 +1,12 @@
-# Part of ./dev: what check, ci and nightly are made of.  A step that fails adds its
-# name to $failed, and the others go on.
+# Part of ./dev and scripts/nightly.sh: what check and ci are made of.  A step that fails
+# adds its name to $failed, and the others go on.
 
 LEAST_COVERAGE=95 # percent of the lines of src/
+also=       # tools that this verb needs as well
+asan_later= # labels that this verb runs under AddressSanitizer by themselves
 
 check_steps() {
+	need_check $also
 	rm -rf build/results
 	build_with_venv release
 	run_suite release build/release -LE 'proof|programs'
@@ -59,7 +62,7 @@ user_steps() {
 			[ ! -x "$folder" ] || printf "%s:" "$folder"
 		done')
 	PATH=${reachable%:} HOME=$copy setpriv --reuid=65534 --regid=65534 --clear-groups \
-		--no-new-privs "$copy/dev" user-tests || failed="$failed user"
+		--no-new-privs sh "$copy/scripts/dev/user.sh" || failed="$failed user"
 	mkdir -p build/results
 	# None where it could not be built, which is reported already.
 	cp "$copy"/build/results/* build/results/ || failed="$failed user-results"
@@ -74,18 +77,14 @@ proof_steps() {
 }
 
 ci_steps() {
-	# A machine that others use as well may starve a test of its time.  What fails
-	# runs once more; the summary names it.  check and nightly do not forgive.
-	[ "$verb" != ci ] || repeat="--repeat until-pass:2"
+	also="clang cppcheck"
 	asan_later='|sweep' # With more time, see below.
 	check_steps
 	proof_steps
 	step="static analysis"
 	python3 scripts/analyze.py || failed="$failed analysis"
 	user_steps
-	if (need_cross_windows); then
-		cross_windows -R "\.($WINDOWS_FEW)\.afd\$"
-	fi
+	sh scripts/windows.sh --few $repeat || [ $? -eq 77 ] || failed="$failed windows"
 	build coverage all_unit all_contract all_source all_stress all_fault
 	find build/coverage -name '*.gcda' -delete
 	run_suite coverage build/coverage -L 'unit|contract|source|stress|fault'
@@ -94,16 +93,16 @@ ci_steps() {
 		build/coverage ||
 		failed="$failed coverage"
 	programs_steps -E CPythonLong
-	if [ "$manager" = apt-get ]; then arch_steps s390x i686; fi
+	if [ "$manager" = apt-get ]; then
+		sh scripts/arch.sh s390x i686 || failed="$failed arch"
+	fi
 	soak_steps 60
 	sweep_steps 15
 	# What a commit is judged by is to be the same each time: fixed seeds here,
 	# and chance in nightly.
-	fuzz_steps --seed 1 120
-	XPOLL_MODEL_ROUNDS=15
-	export XPOLL_MODEL_ROUNDS
-	model_steps 60 -R random
-	unset XPOLL_MODEL_ROUNDS
+	sh scripts/fuzz.sh --seed 1 120 || failed="$failed fuzz"
+	run_suite XPOLL_MODEL_SECONDS=60 XPOLL_MODEL_ROUNDS=15 model build/release \
+		-L model -R random
 	step="cross"
 	sh scripts/cross.sh --few || [ $? -eq 77 ] || failed="$failed cross"
 	step="packages"
@@ -113,85 +112,17 @@ ci_steps() {
 
 # sweep_steps SECONDS|all: a sample of the faults, or all of them.
 sweep_steps() {
-	suite=sweep
 	# Without sanitizers there is the sample of the release build.
 	[ -d build/asan ] ||
 		{ say "no build with AddressSanitizer: no longer sweep"; return; }
-	XPOLL_SWEEP_SECONDS=$1
-	export XPOLL_SWEEP_SECONDS
-	shift
-	run_suite $suite build/asan -L sweep "$@"
-	unset XPOLL_SWEEP_SECONDS
+	run_suite XPOLL_SWEEP_SECONDS="$1" sweep build/asan -L sweep
 	# What CTest does not show of a test that passed: how far it got.
 	sed -n 's/^sweep: //p' build/asan/Testing/Temporary/LastTest.log || true
 }
 
-# Does clang come with libFuzzer?  Debian has it in a package of its own.
-can_fuzz() {
-	mkdir -p build
-	echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return !d && n; }' \
-		>build/can-fuzz.c
-	clang -fsanitize=fuzzer,address build/can-fuzz.c -o build/can-fuzz 2>/dev/null
-}
-
-need_fuzz() {
-	need_build
-	need clang python3
-	can_fuzz && return
-	version=$(clang -dumpversion)
-	case $manager in
-	apt-get) (install_packages "libclang-rt-${version%%.*}-dev") || true ;;
-	dnf | apk) (install_packages compiler-rt) || true ;;
-	esac
-	can_fuzz
-}
-
-# fuzz_steps [--seed N] SECONDS [TARGET...]
-fuzz_steps() {
-	step="fuzzing"
-	need_fuzz || { say "SKIP: fuzzing: this clang has no libFuzzer"; return; }
-	build fuzz fuzzers
-	step="fuzzing"
-	seed=
-	if [ "$1" = --seed ]; then
-		seed="--seed $2"
-		shift 2
-	fi
-	python3 scripts/fuzz.py $seed build/fuzz "$@" || failed="$failed fuzz"
-}
-
-# Of the tests under Wine, those for ./dev ci: all of them take minutes.
-WINDOWS_FEW="badinput|changes|close|disable|eof|level|lookup|noalloc|register|timeout"
-WINDOWS_FEW="$WINDOWS_FEW|proc|nt_.*|looptest|info"
-ARCHES="aarch64 riscv64 s390x i686"
-
-# The contract on other processors: big-endian, other alignments, 32 bits.
-arch_steps() {
-	usual=$repeat
-	for arch; do
-		step="arch $arch"
-		case $arch in
-		aarch64 | riscv64 | s390x) need "$arch-linux-gnu-gcc" "qemu-$arch" ;;
-		i686) need i686-linux-gnu-gcc ;;
-		*) die "arch: no cross compiler is known for '$arch'" ;;
-		esac
-		build "$arch" all_contract
-		# select(2) is what qemu itself gets wrong, and among many threads it
-		# loses a signal now and then; a cancelled thread, on RISC-V, always.
-		leave=many\|crowd
-		[ "$arch" != riscv64 ] || leave=$leave\|cancel
-		repeat="--repeat until-pass:3"
-		run_suite "$arch" "build/$arch" -R '^contract\..*\.(epoll|poll)$' -E "$leave"
-		repeat=$usual
-	done
-}
-
 # soak_steps SECONDS: every source of events at once, all back ends side by side.
 soak_steps() {
-	XPOLL_STRESS_SECONDS=$1
-	export XPOLL_STRESS_SECONDS
-	run_suite soak build/release -L soak -j3
-	unset XPOLL_STRESS_SECONDS
+	run_suite XPOLL_STRESS_SECONDS="$1" soak build/release -L soak -j3
 }
 
 # Programs of the system with the poll(2) drop-in in front of them.
@@ -201,64 +132,5 @@ programs_steps() {
 	# run level keeps Debian from starting servers that it installs.
 	(RUNLEVEL=1; export RUNLEVEL; need lighttpd haproxy socat wrk curl) || true
 	sh tests/dropin/get-nginx.sh build/programs || [ $? -eq 77 ]
-	XPOLL_DROPIN_ALL=1
-	export XPOLL_DROPIN_ALL
-	run_suite programs build/release -L programs "$@"
-	unset XPOLL_DROPIN_ALL
-}
-
-# Random sequences against the model for so many seconds, and mutants for it to find.
-model_steps() {
-	XPOLL_MODEL_SECONDS=$1
-	export XPOLL_MODEL_SECONDS
-	shift
-	run_suite model build/release -L model "$@"
-	unset XPOLL_MODEL_SECONDS
-}
-
-nightly_steps() {
-	sh scripts/cross.sh || [ $? -eq 77 ] || failed="$failed cross"
-	XPOLL_PYTHON_ALL=1
-	export XPOLL_PYTHON_ALL
-	run_suite asyncio build/release -R '^python\.all_of_asyncio$'
-	unset XPOLL_PYTHON_ALL
-	XPOLL_JAVA_ALL=1
-	export XPOLL_JAVA_ALL
-	run_suite java build/release -R '^java\.(junit|package|stress)$'
-	unset XPOLL_JAVA_ALL
-	programs_steps -R CPythonLong
-	stress_seconds=${XPOLL_STRESS_SECONDS:-600}
-	soak_steps 3600
-	sweep_steps all
-	fuzz_steps 1800
-	XPOLL_STRESS_SECONDS=$stress_seconds
-	export XPOLL_STRESS_SECONDS
-	say "stress tests: $XPOLL_STRESS_SECONDS s each"
-	cmake -B build/release -D XPOLL_TIMEOUT_FACTOR="$XPOLL_STRESS_SECONDS" >/dev/null
-	run_suite stress build/release -L stress
-	unset XPOLL_STRESS_SECONDS
-	drd_steps '^contract\..*\.(epoll|poll|select)\.threads$'
-	if [ "$manager" = apt-get ]; then arch_steps aarch64 riscv64; fi
-	model_steps 600
-	fresh_steps
-}
-
-# The tests in fresh roots of three releases of Debian.
-fresh_steps() {
-	step="fresh systems"
-	[ "$manager" = apt-get ] && [ "$(id -u)" -eq 0 ] ||
-		{ say "SKIP: fresh systems: needs root on Debian or its like"; return; }
-	need debootstrap
-	sh scripts/fresh.sh test || failed="$failed fresh"
-}
-
-summary() { python3 scripts/runtests.py summary; }
-
-# Its Wine has a folder of its own in the build tree, and ends with the tests.
-cross_windows() {
-	build cross-windows
-	step="tests: cross-windows"
-	sh scripts/wine.sh --start build/cross-windows
-	run_suite cross-windows build/cross-windows -L 'contract|source|tool' "$@"
-	sh scripts/wine.sh --stop build/cross-windows
+	run_suite XPOLL_DROPIN_ALL=1 programs build/release -L programs "$@"
 }

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Would the tests notice?  Break a copy of the library in one place and let them try.
 
-  mutants.py check SOURCES                        can each mutant be made, is each in the docs?
-  mutants.py try SOURCES BUILD COMPILER [WORD...]
+  mutants.py check                                  can each mutant be made, is each in the docs?
+  mutants.py try [--build FOLDER] [--compiler NAME] [WORD...]
+
+"try" needs the library built in FOLDER (build/release) and the Python of build/venv.
 
 The model plays with each, and one test of the others runs: both have to notice; but two
 mutants are too rare for so few rounds of the model.  With words
@@ -11,6 +13,7 @@ docs/internals/mutants.md.
 """
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import subprocess
@@ -20,6 +23,8 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 class Mutant(NamedTuple):
@@ -210,14 +215,22 @@ def attempt(sources: Path, build: Path, compiler: str, words: list[str]) -> bool
 
 
 def main() -> int:
-    verb, arguments = sys.argv[1], sys.argv[2:]
-    if verb == "check":
-        return 0 if check(Path(arguments[0])) else 1
-    if "XPOLL_MODEL_SECONDS" not in os.environ:
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("verb", choices=("check", "try"))
+    parser.add_argument("--build", type=Path, default=ROOT / "build" / "release")
+    parser.add_argument("--compiler", default="cc")
+    parser.add_argument("--if-long", action="store_true",
+                        help="be skipped where XPOLL_MODEL_SECONDS is not set")
+    parser.add_argument("words", nargs="*", metavar="WORD")
+    options = parser.parse_args()
+    if options.verb == "try" and options.if_long and "XPOLL_MODEL_SECONDS" not in os.environ:
         print("SKIP: takes a minute")
         return 77
-    sources, build, compiler = Path(arguments[0]), Path(arguments[1]), arguments[2]
-    return 0 if check(sources) and attempt(sources, build, compiler, arguments[3:]) else 1
+    good = check(ROOT)
+    if options.verb == "try" and good:
+        good = attempt(ROOT, options.build.resolve(), options.compiler, options.words)
+    return 0 if good else 1
 
 
 if __name__ == "__main__":

@@ -330,7 +330,7 @@ static int places_in(const struct subject *subject, int calls)
 	return calls < subject->places ? calls : subject->places;
 }
 
-/* Lines that ./dev sweep looks for. */
+/* Lines that scripts/dev/steps.sh looks for. */
 static void tell_of(const struct subject *subject)
 {
 	int end = sweep_from - 1 + subject->tried;

@@ -1,0 +1,34 @@
+#!/bin/sh
+# Cross-compile for Windows, and run the contract, the tests of sources and those of
+# the command under Wine:
+#
+#   scripts/windows.sh [--few] [CTEST_ARGUMENT...]
+#
+# With --few only what takes little time.  It needs Debian or Ubuntu on x86-64, whose
+# mingw-w64 and Wine it installs; 77: they cannot be had here.  The result is in
+# build/cross-windows.
+set -eu
+cd -- "$(dirname -- "$0")/.."
+. ./scripts/dev/help.sh
+. ./scripts/dev/start.sh
+
+FEW="badinput|changes|close|disable|eof|level|lookup|noalloc|register|timeout"
+FEW="$FEW|proc|nt_.*|looptest|info"
+
+can_cross() {
+	[ "$manager" = apt-get ] && [ "$(uname -m)" = x86_64 ] || return 1
+	(need_build python3 x86_64-w64-mingw32-gcc-posix wine)
+}
+
+can_cross || { say "SKIP: no mingw-w64 and Wine for this system are known"; exit 77; }
+if [ "${1:-}" = --few ]; then
+	shift
+	set -- "$@" -R "\.($FEW)\.afd\$"
+fi
+build cross-windows
+# Wine has a folder of its own in the build tree, and ends with the tests.
+step="tests: cross-windows"
+sh scripts/wine.sh --start build/cross-windows
+run_suite cross-windows build/cross-windows -L 'contract|source|tool' "$@"
+sh scripts/wine.sh --stop build/cross-windows
+verdict
