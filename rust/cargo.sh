@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs a test of the Rust crates; exits with 77, and says why, where that cannot be done.
 #
-#   cargo.sh test|examples|polling|clippy|doc|package|msrv BUILD_FOLDER
+#   cargo.sh test|examples|polling|theirs|clippy|doc|package|msrv BUILD_FOLDER
 #
 # pkg-config must find the library.
 set -u
@@ -22,6 +22,15 @@ loudly() {
 	"$@" >"$log" 2>&1 || { cat "$log"; exit 1; }
 }
 
+# online COMMAND...: as loudly, but that it cannot fetch crates is no failure.
+online() {
+	"$@" >"$log" 2>&1 && return
+	cat "$log"
+	grep -qE 'failed to (download|fetch|query)|not (resolve|connect)|timed out|--offline' \
+		"$log" && skip "cargo cannot fetch crates (see $log)"
+	exit 1
+}
+
 command -v cargo >/dev/null || skip "no cargo"
 minor=$(cargo --version | sed -n 's/^cargo 1\.\([0-9]*\)\..*/\1/p')
 [ "${minor:-0}" -ge 90 ] || skip "cargo is older than 1.90"
@@ -31,12 +40,7 @@ CARGO_TERM_COLOR=never
 # What it chooses is to be for the oldest compiler that the crates promise.
 CARGO_RESOLVER_INCOMPATIBLE_RUST_VERSIONS=fallback
 export CARGO_TARGET_DIR CARGO_TERM_COLOR CARGO_RESOLVER_INCOMPATIBLE_RUST_VERSIONS
-if ! cargo fetch --quiet >"$log" 2>&1; then
-	cat "$log"
-	grep -qE 'failed to (download|fetch|query)|not (resolve|connect)|timed out|--offline' \
-		"$log" && skip "cargo cannot fetch crates (see $log)"
-	exit 1
-fi
+online cargo fetch --quiet
 
 features="tokio async-io"
 case $what in
@@ -59,6 +63,13 @@ polling)
 	XPOLL_BACKEND=poll
 	export XPOLL_BACKEND
 	loudly cargo test --test poller
+	grep '^test result' "$log"
+	;;
+theirs)
+	online sh ./theirs.sh "$made/theirs"
+	cd "$made/theirs" || exit 1
+	# Its bound is half a second, which a busy machine takes.
+	loudly cargo test --no-fail-fast -- --skip interval
 	grep '^test result' "$log"
 	;;
 clippy)
