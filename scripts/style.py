@@ -50,7 +50,7 @@ RETIRED = re.compile(r"(?<![\w-])(?:tells?|telling|told|anew)(?!\w)"
                      r"|(?<![A-Za-z])(?:keeper|beacon|lamp|laden|hushed|puppet|torment)s?"
                      r"(?![A-Za-z])", re.I)
 # Folders outside src/ that carry their own copy of some of it: see docs/decisions.
-CARRIES = {"dropin/poll": {"base", "os"}}
+CARRIES = {"dropin/poll": {"base", "os"}, "dropin/kqueue": {"base"}}
 
 
 class Source:
@@ -412,6 +412,7 @@ BAD = (
     (rule_include_edges, "src/core/a.c", '/* */\n#include "../tests/lib/xt.h"\n'),
     (rule_include_edges, "bench/a.c", '/* */\n#include "core/queue.h"\n'),
     (rule_include_edges, "dropin/poll/a.c", '/* */\n#include "core/queue.h"\n'),
+    (rule_include_edges, "dropin/kqueue/a.c", '/* */\n#include "os/sys.h"\n'),
     (rule_include_edges, "tests/contract/a.c", '/* */\n#include "base/list.h"\n'),
     (rule_java_length, "java/A.java", "int a;\n" * 501),
     (rule_java_tabs, "java/A.java", "class A {\n\tint a;\n}\n"),

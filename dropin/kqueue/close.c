@@ -23,10 +23,10 @@ KQ_EXPORT int close(int fd)
 	bool concerns = kq_close_begin(&closing, fd);
 	int rc;
 
-	if (KQ_UNLIKELY(fd == KQ_PROBE_FD))
+	if (XP_UNLIKELY(fd == KQ_PROBE_FD))
 		kq_real.seen = true;
 	rc = kq_real.close(fd);
-	if (KQ_UNLIKELY(concerns))
+	if (XP_UNLIKELY(concerns))
 		kq_close_end(&closing);
 	return rc;
 }

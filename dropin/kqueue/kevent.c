@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/time.h"
 #include "kq.h"
 
 enum {
@@ -20,26 +21,24 @@ enum {
 	KQ_EVENTS = 64,  /* that fit on the stack */
 };
 
-#define KQ_NS_PER_S INT64_C(1000000000)
-
 /* Nanoseconds; -1: for ever; -EINVAL as -2. */
 static int64_t kq_timeout(const struct timespec *timeout)
 {
 	if (!timeout)
 		return -1;
 	if (timeout->tv_sec < 0 || timeout->tv_nsec < 0 ||
-	    timeout->tv_nsec >= KQ_NS_PER_S)
+	    timeout->tv_nsec >= XP_NS_PER_SEC)
 		return -2;
-	if (timeout->tv_sec >= INT64_MAX / KQ_NS_PER_S)
+	if (timeout->tv_sec >= INT64_MAX / XP_NS_PER_SEC)
 		return INT64_MAX;
-	return timeout->tv_sec * KQ_NS_PER_S + timeout->tv_nsec;
+	return timeout->tv_sec * XP_NS_PER_SEC + timeout->tv_nsec;
 }
 
 /*
  * The change that a loop makes most: READ or WRITE is switched on or off.
  * Neither fflags nor ext nor what they stand for matter then.
  */
-static KQ_INLINE bool kq_switch(const struct kevent *change,
+static XP_INLINE bool kq_switch(const struct kevent *change,
                                 struct xpoll_event *record)
 {
 	if ((change->flags != EV_ENABLE && change->flags != EV_DISABLE) ||
@@ -59,7 +58,7 @@ static KQ_INLINE bool kq_switch(const struct kevent *change,
  * What programs do with each connection: READ is made, or READ or WRITE deleted,
  * and nothing else is said.
  */
-static KQ_INLINE bool kq_make_or_delete(struct kq *kq,
+static XP_INLINE bool kq_make_or_delete(struct kq *kq,
                                         const struct kevent *change,
                                         struct xpoll_event *record)
 {
@@ -87,7 +86,7 @@ static KQ_INLINE bool kq_make_or_delete(struct kq *kq,
 }
 
 /* The change for xpoll; false: it takes more than one record. */
-static KQ_INLINE bool kq_record(struct kq *kq, const struct kevent *change,
+static XP_INLINE bool kq_record(struct kq *kq, const struct kevent *change,
                                 struct xpoll_event *record)
 {
 	return kq_switch(change, record) ||
@@ -96,7 +95,7 @@ static KQ_INLINE bool kq_record(struct kq *kq, const struct kevent *change,
 }
 
 /* One event, from xpoll's words to FreeBSD's; false: to none. */
-static KQ_INLINE bool kq_return_event(struct kq *kq, struct kevent *event,
+static XP_INLINE bool kq_return_event(struct kq *kq, struct kevent *event,
                                       const struct xpoll_event *record)
 {
 	event->ident = (uintptr_t)record->ident;
@@ -109,7 +108,7 @@ static KQ_INLINE bool kq_return_event(struct kq *kq, struct kevent *event,
 	event->data = record->data;
 	event->udata = record->udata;
 	memset(event->ext, 0, sizeof event->ext);
-	if (KQ_LIKELY(!(event->flags & (EV_EOF | EV_ERROR)) &&
+	if (XP_LIKELY(!(event->flags & (EV_EOF | EV_ERROR)) &&
 	              (event->filter != EVFILT_WRITE || event->data != 1) &&
 	              !atomic_load_explicit(&kq->special,
 	                                    memory_order_relaxed) &&
@@ -125,7 +124,7 @@ static KQ_INLINE bool kq_return_event(struct kq *kq, struct kevent *event,
  * become these from the last one on: nothing is written where no event goes,
  * as a program may pass a larger number than its array has places.
  */
-static KQ_NOINLINE int kq_return_in_place(struct kq *kq, struct kevent *events,
+static XP_NOINLINE int kq_return_in_place(struct kq *kq, struct kevent *events,
                                           int count)
 {
 	const struct xpoll_event *records = (const void *)events;
@@ -148,19 +147,19 @@ static KQ_NOINLINE int kq_return_in_place(struct kq *kq, struct kevent *events,
 }
 
 /* Where the records go first: those that fit, beside the caller's array. */
-static KQ_INLINE struct xpoll_event *kq_room(struct xpoll_event *few,
+static XP_INLINE struct xpoll_event *kq_room(struct xpoll_event *few,
                                              struct kevent *events, int nevents)
 {
-	return KQ_LIKELY(nevents <= KQ_EVENTS) ? few : (void *)events;
+	return XP_LIKELY(nevents <= KQ_EVENTS) ? few : (void *)events;
 }
 
-static KQ_INLINE int kq_return_all(struct kq *kq, struct kevent *events,
+static XP_INLINE int kq_return_all(struct kq *kq, struct kevent *events,
                                    const struct xpoll_event *few, int nevents,
                                    int count)
 {
 	int kept = 0;
 
-	if (KQ_UNLIKELY(nevents > KQ_EVENTS))
+	if (XP_UNLIKELY(nevents > KQ_EVENTS))
 		return kq_return_in_place(kq, events, count);
 	for (int i = 0; i < count; i++)
 		kept += kq_return_event(kq, &events[kept], &few[i]);
@@ -172,7 +171,7 @@ static int64_t kq_now(void)
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * KQ_NS_PER_S + now.tv_nsec;
+	return now.tv_sec * XP_NS_PER_SEC + now.tv_nsec;
 }
 
 /*
@@ -180,7 +179,7 @@ static int64_t kq_now(void)
  * another wait follows.  A signal that is handled between the two would interrupt
  * neither: so it is let in while waiting only.
  */
-static KQ_NOINLINE int kq_wait_again(struct kq *kq,
+static XP_NOINLINE int kq_wait_again(struct kq *kq,
                                      const struct xpoll_event *changes,
                                      int nchanges, struct kevent *events,
                                      int nevents, int64_t timeout_ns)
@@ -209,20 +208,20 @@ static KQ_NOINLINE int kq_wait_again(struct kq *kq,
 }
 
 /* Inline, as all on the way from kevent to the wait: see src/os/sys_hot.h. */
-static KQ_INLINE int kq_wait(struct kq *kq, const struct xpoll_event *changes,
+static XP_INLINE int kq_wait(struct kq *kq, const struct xpoll_event *changes,
                              int nchanges, struct kevent *events, int nevents,
                              int64_t timeout_ns)
 {
 	struct xpoll_event few[KQ_EVENTS];
 	int count;
 
-	if (KQ_UNLIKELY(atomic_load_explicit(&kq->requests,
+	if (XP_UNLIKELY(atomic_load_explicit(&kq->requests,
 	                                     memory_order_relaxed)))
 		return kq_wait_again(kq, changes, nchanges, events, nevents,
 		                     timeout_ns);
 	count = xpoll_event(kq->queue, changes, nchanges,
 	                    kq_room(few, events, nevents), nevents, timeout_ns);
-	return KQ_UNLIKELY(count < 0)
+	return XP_UNLIKELY(count < 0)
 		? count : kq_return_all(kq, events, few, nevents, count);
 }
 
@@ -250,7 +249,7 @@ static int kq_changes(struct kq *kq, const struct kevent *changes, int nchanges,
 	return taken;
 }
 
-static KQ_COLD int kq_call_slowly(struct kq *kq, const struct kevent *changes,
+static XP_COLD int kq_call_slowly(struct kq *kq, const struct kevent *changes,
                                   int nchanges, struct kevent *events,
                                   int nevents, const struct timespec *timeout)
 {
@@ -273,11 +272,11 @@ static KQ_COLD int kq_call_slowly(struct kq *kq, const struct kevent *changes,
 }
 
 /* Some of them ask the system first, which a cancelled thread does not survive. */
-static KQ_NOINLINE int kq_call_other_changes(struct kq *kq,
+static XP_NOINLINE int kq_call_other_changes(struct kq *kq,
                                              const struct kevent *changes,
                                              int nchanges)
 {
-	bool whole = !kq_alone();
+	bool whole = !xp_single_threaded();
 	int state, rc = 0;
 
 	if (whole)
@@ -299,7 +298,7 @@ static KQ_NOINLINE int kq_call_other_changes(struct kq *kq,
 }
 
 /* Without room for any status the first that fails is the last. */
-static KQ_INLINE int kq_call_changes(struct kq *kq,
+static XP_INLINE int kq_call_changes(struct kq *kq,
                                      const struct kevent *changes, int nchanges)
 {
 	for (int i = 0; i < nchanges; i++) {
@@ -315,7 +314,7 @@ static KQ_INLINE int kq_call_changes(struct kq *kq,
 	return 0;
 }
 
-static KQ_INLINE int kq_call(struct kq *kq, const struct kevent *changes,
+static XP_INLINE int kq_call(struct kq *kq, const struct kevent *changes,
                              int nchanges, struct kevent *events, int nevents,
                              const struct timespec *timeout)
 {
@@ -326,13 +325,13 @@ static KQ_INLINE int kq_call(struct kq *kq, const struct kevent *changes,
 	if (nevents == 0)
 		return kq_call_changes(kq, changes, nchanges);
 	timeout_ns = kq_timeout(timeout);
-	if (KQ_UNLIKELY(atomic_load_explicit(&kq->signals,
+	if (XP_UNLIKELY(atomic_load_explicit(&kq->signals,
 	                                     memory_order_relaxed)))
 		kq_signals_renew(kq);
 	while (i < nchanges && i < KQ_CHANGES &&
 	       kq_record(kq, &changes[i], &records[i]))
 		i++;
-	if (KQ_UNLIKELY(i < nchanges || nchanges > nevents || timeout_ns == -2))
+	if (XP_UNLIKELY(i < nchanges || nchanges > nevents || timeout_ns == -2))
 		return kq_call_slowly(kq, changes, nchanges, events, nevents,
 		                      timeout);
 	return kq_wait(kq, records, nchanges, events, nevents, timeout_ns);
@@ -349,12 +348,12 @@ KQ_EXPORT int kevent(int fd, const struct kevent *changelist, int nchanges,
 {
 	struct kq *kq = kq_hold(fd);
 	/* Who is alone is cancelled by nobody once the call has begun. */
-	bool whole = nchanges > 0 && nevents > 0 && !kq_alone();
+	bool whole = nchanges > 0 && nevents > 0 && !xp_single_threaded();
 	int state, rc;
 
-	if (KQ_UNLIKELY(!kq))
+	if (XP_UNLIKELY(!kq))
 		return -1;
-	if (KQ_UNLIKELY(nchanges < 0 || nevents < 0 ||
+	if (XP_UNLIKELY(nchanges < 0 || nevents < 0 ||
 	                (nchanges > 0 && !changelist) ||
 	                (nevents > 0 && !eventlist))) {
 		kq_drop(kq);
@@ -365,10 +364,10 @@ KQ_EXPORT int kevent(int fd, const struct kevent *changelist, int nchanges,
 	if (nchanges > 0 && nevents > 0)
 		pthread_testcancel();
 	/* Once there are changes, a thread is cancelled before them or not. */
-	if (KQ_UNLIKELY(whole))
+	if (XP_UNLIKELY(whole))
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	rc = kq_call(kq, changelist, nchanges, eventlist, nevents, timeout);
-	if (KQ_UNLIKELY(whole))
+	if (XP_UNLIKELY(whole))
 		pthread_setcancelstate(state, &state);
 	pthread_cleanup_pop(0);
 	kq_drop(kq);

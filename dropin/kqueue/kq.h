@@ -17,32 +17,10 @@
 #include <sys/event.h>
 #include <xpoll.h>
 
+#include "base/compiler.h"
+#include "base/threads.h"
+
 #define KQ_EXPORT __attribute__((visibility("default")))
-#define KQ_COLD   __attribute__((cold, noinline))
-#define KQ_INLINE inline __attribute__((always_inline))
-#define KQ_NOINLINE  __attribute__((noinline))
-
-/* gcc 12 cannot follow either. */
-#define KQ_LIKELY(cond)   __builtin_expect(!!(cond), 1)
-#define KQ_UNLIKELY(cond) __builtin_expect(!!(cond), 0)
-
-#if __has_include(<sys/single_threaded.h>)
-#include <features.h>
-#if __GLIBC_PREREQ(2, 32)
-#include <sys/single_threaded.h>
-#define KQ_HAVE_SINGLE_THREADED 1
-#endif
-#endif
-
-/* Has the process this thread only?  "No" may be wrong. */
-static inline bool kq_alone(void)
-{
-#ifdef KQ_HAVE_SINGLE_THREADED
-	return __libc_single_threaded;
-#else
-	return false;
-#endif
-}
 
 /* What goes with a registration and a queue of xpoll has no place for. */
 struct kq_extra {
@@ -122,11 +100,6 @@ void kq_end(struct kq *kq);
 
 /* change.c ------------------------------------------------------------------- */
 
-static inline bool kq_has_ext(const struct kevent *change)
-{
-	return change->ext[0] | change->ext[1] | change->ext[2] | change->ext[3];
-}
-
 /* The change for xpoll; false: only kq_change can do it. */
 bool kq_translate(struct kq *kq, const struct kevent *change,
                   struct xpoll_event *record);
@@ -177,6 +150,7 @@ extern atomic_uint_least64_t kq_signals_ever; /* [a] observed by any queue */
 void kq_signals_note(struct kq *kq, int number, bool there);
 /* Observe again what sigaction(2) has taken away. */
 void kq_signals_renew(struct kq *kq);
+bool kq_has_ext(const struct kevent *change);
 int kq_ext_note(struct kq *kq, const struct kevent *change);
 void kq_ext_fill(struct kq *kq, struct kevent *event);
 void kq_special_free(struct kq *kq);

@@ -206,6 +206,11 @@ void kq_signals_renew(struct kq *kq)
 
 /* --- ext ---------------------------------------------------------------------------- */
 
+bool kq_has_ext(const struct kevent *change)
+{
+	return change->ext[0] | change->ext[1] | change->ext[2] | change->ext[3];
+}
+
 static int kq_ext_index(const struct kq *kq, uint64_t ident, int filter)
 {
 	for (int i = 0; i < kq->exts_len; i++)
@@ -232,8 +237,7 @@ static int kq_ext_grow(struct kq *kq)
 /* A registration that is made brings its ext; the last one's is forgotten. */
 int kq_ext_note(struct kq *kq, const struct kevent *change)
 {
-	bool there = change->ext[0] | change->ext[1] | change->ext[2] |
-		change->ext[3];
+	bool there = kq_has_ext(change);
 	int index, rc = 0;
 
 	if (!(change->flags & (EV_ADD | EV_DELETE)) ||

@@ -50,10 +50,10 @@ static bool kq_try_hold(struct kq *kq)
 
 void kq_drop(struct kq *kq)
 {
-	int refs = kq_alone() ? kq_count(kq, -1)
+	int refs = xp_single_threaded() ? kq_count(kq, -1)
 		: atomic_fetch_sub(&kq->refs, 1);
 
-	if (KQ_UNLIKELY(refs == 1))
+	if (XP_UNLIKELY(refs == 1))
 		kq_end(kq);
 }
 
@@ -146,7 +146,7 @@ static bool kq_lose(struct kq *kq)
 /* --- Holding -------------------------------------------------------------------- */
 
 /* A number that is not known: a duplicate of a queue's? */
-static KQ_COLD struct kq *kq_hold_unknown(int fd)
+static XP_COLD struct kq *kq_hold_unknown(int fd)
 {
 	struct kq *kq = NULL;
 
@@ -164,7 +164,7 @@ static KQ_COLD struct kq *kq_hold_unknown(int fd)
 }
 
 /* Where closes are not seen: is it still what it was? */
-static KQ_COLD bool kq_still_one(int fd)
+static XP_COLD bool kq_still_one(int fd)
 {
 	struct kq_number *number = kq_number_at(fd);
 	struct kq *kq, *ended = NULL;
@@ -185,20 +185,20 @@ static KQ_COLD bool kq_still_one(int fd)
 }
 
 /* kq: whose number it was a moment ago; NULL: nobody's. */
-static KQ_NOINLINE struct kq *kq_hold_among_others(int fd, struct kq *kq)
+static XP_NOINLINE struct kq *kq_hold_among_others(int fd, struct kq *kq)
 {
-	if (KQ_UNLIKELY(!kq))
+	if (XP_UNLIKELY(!kq))
 		kq = kq_hold_unknown(fd);
-	else if (KQ_UNLIKELY(!kq_real.seen) && !kq_still_one(fd))
+	else if (XP_UNLIKELY(!kq_real.seen) && !kq_still_one(fd))
 		kq = NULL;
 	else if (!kq_try_hold(kq))
 		kq = NULL;
-	if (KQ_UNLIKELY(!kq)) {
+	if (XP_UNLIKELY(!kq)) {
 		errno = EBADF;
 		return NULL;
 	}
 	/* It may have ended, and even begun again, between the two looks. */
-	if (KQ_UNLIKELY(kq_of_number(fd) != kq)) {
+	if (XP_UNLIKELY(kq_of_number(fd) != kq)) {
 		kq_drop(kq);
 		errno = EBADF;
 		return NULL;
@@ -213,7 +213,7 @@ struct kq *kq_hold(int fd)
 	                                              memory_order_acquire)
 		: NULL;
 
-	if (KQ_UNLIKELY(!kq || !kq_real.seen || !kq_alone()))
+	if (XP_UNLIKELY(!kq || !kq_real.seen || !xp_single_threaded()))
 		return kq_hold_among_others(fd, kq);
 	/* Nobody ends it meanwhile. */
 	kq_count(kq, 1);
