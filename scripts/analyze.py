@@ -23,8 +23,8 @@ ROOT = Path(__file__).resolve().parent.parent
 ALLOWED = ROOT / "scripts" / "analyze-allowed.txt"
 FOLDERS = ("src", "dropin", "tools")
 INCLUDES = [f"-I{folder}" for folder in
-            ("include", "src", "dropin/poll", "dropin/kqueue", "dropin/kqueue/include",
-             "tools/xpoll", "bench", "tests/model-kernels/devpoll/include",
+            ("include", "src", "dropin", "dropin/poll", "dropin/kqueue",
+             "dropin/kqueue/include", "tools/xpoll", "bench", "tests/model-kernels/devpoll/include",
              "tests/model-kernels/port/include")]
 # What CMake would say.
 DEFINES = ["-D_GNU_SOURCE=", "-DXPOLL_ASSERTS",

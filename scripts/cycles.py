@@ -21,6 +21,7 @@ import style
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("src", "dropin", "tools")
+COMMON = "dropin/common" # is a part of each drop-in, and calls what each has under one name
 STAND_INS = "src/os/nt/posix/" # for headers of C libraries
 
 
@@ -28,6 +29,13 @@ def program(module):
     """A program calls its own functions, and the library; src calls only its own."""
     parts = module.split("/")
     return "src" if parts[0] == "src" else "/".join(parts[:2])
+
+
+def linked(one, programs):
+    """Those whose functions a program calls as its own, as it is linked with them."""
+    if one == COMMON:
+        return [other for other in programs if other.startswith("dropin/")]
+    return [COMMON] if one.startswith("dropin/") else []
 
 
 def top_level(code):
@@ -116,7 +124,8 @@ def calls(found):
     for module in found.values():
         uses[module.name] = defaultdict(set)
         for name in expand(module.names, macros) - module.own:
-            near = homes[program(module.name)].get(name)
+            near = homes[program(module.name)].get(name) or set().union(
+                *(homes[other].get(name, ()) for other in linked(program(module.name), [*homes])))
             for home in near or homes["src"].get(name, ()):
                 uses[module.name][home].add(name)
     return uses
@@ -207,6 +216,10 @@ SAMPLES = (
                 "void xp_b(void)\n{\n\txp_a();\n}\n")), 0),
     ("the same name in another program", (
         UPPER, LOWER, ("dropin/x/b.c", "void xp_b(void)\n{\n\txp_a();\n}\n")), 0),
+    ("what is part of each drop-in", (
+        ("dropin/common/a.c", "void a(void)\n{\n\tb();\n}\n"),
+        ("dropin/x/b.h", "static inline void b(void)\n{\n}\n"),
+        ("dropin/y/b.h", "static inline void b(void)\n{\n\ta();\n}\n")), 3),
     ("one of two files for different systems", (
         UPPER, LOWER, ("src/base/b2.c", "void xp_b(void)\n{\n\txp_a();\n}\n")), 3),
     ("a call from below", (

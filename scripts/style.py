@@ -42,7 +42,8 @@ MAY_INCLUDE = {
 # Folders outside src/ that may use the headers of another folder.
 MAY_ALSO_INCLUDE = {"tools/xpoll": ("bench",), "tools/xpoll/nt": ("tools/xpoll",),
                     "bench/nt": ("bench",), "tests": ("tests/lib",),
-                    "tests/fuzz": ("tools/xpoll",), "tests/dropin": ("dropin/poll",)}
+                    "tests/fuzz": ("tools/xpoll",), "tests/dropin": ("dropin/poll",),
+                    "dropin/common": ("dropin/poll",)} # Each drop-in has such a header.
 SEES_INSIDE = ("tests/unit/", "tests/fault/")
 # Whose words are the field's: the kernel reports, the queue delivers, a call returns.
 SPEAKS_PLAINLY = ("src", "dropin", "include", "docs")
@@ -50,7 +51,8 @@ RETIRED = re.compile(r"(?<![\w-])(?:tells?|telling|told|anew)(?!\w)"
                      r"|(?<![A-Za-z])(?:keeper|beacon|lamp|laden|hushed|puppet|torment)s?"
                      r"(?![A-Za-z])", re.I)
 # Folders outside src/ that carry their own copy of some of it: see docs/decisions.
-CARRIES = {"dropin/poll": {"base", "os"}, "dropin/kqueue": {"base"}}
+CARRIES = {"dropin/poll": {"common", "base", "os"}, "dropin/kqueue": {"common", "base"},
+           "dropin/common": {"common"}}
 
 
 class Source:

@@ -38,7 +38,7 @@ static bool kq_aio_is_ours(const struct aiocb *control)
 
 /* --- The functions --------------------------------------------------------------------- */
 
-KQ_EXPORT int aio_read(struct aiocb *control)
+EXPORT int aio_read(struct aiocb *control)
 {
 	if (kq_aio_is_ours(control))
 		return kq_aio_submit(control, XPOLL_AIO_READ);
@@ -46,7 +46,7 @@ KQ_EXPORT int aio_read(struct aiocb *control)
 		: kq_aio_wrong(ENOSYS);
 }
 
-KQ_EXPORT int aio_write(struct aiocb *control)
+EXPORT int aio_write(struct aiocb *control)
 {
 	if (kq_aio_is_ours(control))
 		return kq_aio_submit(control, XPOLL_AIO_WRITE);
@@ -54,7 +54,7 @@ KQ_EXPORT int aio_write(struct aiocb *control)
 		: kq_aio_wrong(ENOSYS);
 }
 
-KQ_EXPORT int aio_fsync(int op, struct aiocb *control)
+EXPORT int aio_fsync(int op, struct aiocb *control)
 {
 	if (kq_aio_is_ours(control) && (op == O_SYNC || op == O_DSYNC))
 		return kq_aio_submit(control, op == O_SYNC
@@ -63,7 +63,7 @@ KQ_EXPORT int aio_fsync(int op, struct aiocb *control)
 		: kq_aio_wrong(op == O_SYNC || op == O_DSYNC ? ENOSYS : EINVAL);
 }
 
-KQ_EXPORT int aio_error(const struct aiocb *control)
+EXPORT int aio_error(const struct aiocb *control)
 {
 	int64_t result = kq_aio_ask(control);
 
@@ -75,7 +75,7 @@ KQ_EXPORT int aio_error(const struct aiocb *control)
 	return kq_real.aio_error ? kq_real.aio_error(control) : EINVAL;
 }
 
-KQ_EXPORT ssize_t aio_return(struct aiocb *control)
+EXPORT ssize_t aio_return(struct aiocb *control)
 {
 	bool ours;
 	int64_t result = kq_aio_take(control, &ours);
@@ -87,7 +87,7 @@ KQ_EXPORT ssize_t aio_return(struct aiocb *control)
 	return kq_aio_wrong(result == -EINPROGRESS ? EINVAL : (int)-result);
 }
 
-KQ_EXPORT int aio_cancel(int fd, struct aiocb *control)
+EXPORT int aio_cancel(int fd, struct aiocb *control)
 {
 	bool ours;
 	int saved = errno;
@@ -107,7 +107,7 @@ KQ_EXPORT int aio_cancel(int fd, struct aiocb *control)
 #endif
 
 /* No event stands for the end of a list. */
-KQ_EXPORT int lio_listio(int mode, struct aiocb *KQ_ELEMENT const controls[], int count,
+EXPORT int lio_listio(int mode, struct aiocb *KQ_ELEMENT const controls[], int count,
                          struct sigevent *notify)
 {
 	bool ours = notify && notify->sigev_notify == SIGEV_KEVENT;
@@ -124,37 +124,37 @@ KQ_EXPORT int lio_listio(int mode, struct aiocb *KQ_ELEMENT const controls[], in
 
 #ifdef __GLIBC__ /* Elsewhere they call those above. */
 
-KQ_EXPORT int aio_read64(struct aiocb64 *control)
+EXPORT int aio_read64(struct aiocb64 *control)
 {
 	return aio_read((struct aiocb *)(void *)control);
 }
 
-KQ_EXPORT int aio_write64(struct aiocb64 *control)
+EXPORT int aio_write64(struct aiocb64 *control)
 {
 	return aio_write((struct aiocb *)(void *)control);
 }
 
-KQ_EXPORT int aio_fsync64(int op, struct aiocb64 *control)
+EXPORT int aio_fsync64(int op, struct aiocb64 *control)
 {
 	return aio_fsync(op, (struct aiocb *)(void *)control);
 }
 
-KQ_EXPORT int aio_error64(const struct aiocb64 *control)
+EXPORT int aio_error64(const struct aiocb64 *control)
 {
 	return aio_error((const struct aiocb *)(const void *)control);
 }
 
-KQ_EXPORT ssize_t aio_return64(struct aiocb64 *control)
+EXPORT ssize_t aio_return64(struct aiocb64 *control)
 {
 	return aio_return((struct aiocb *)(void *)control);
 }
 
-KQ_EXPORT int aio_cancel64(int fd, struct aiocb64 *control)
+EXPORT int aio_cancel64(int fd, struct aiocb64 *control)
 {
 	return aio_cancel(fd, (struct aiocb *)(void *)control);
 }
 
-KQ_EXPORT int lio_listio64(int mode, struct aiocb64 *const controls[], int count,
+EXPORT int lio_listio64(int mode, struct aiocb64 *const controls[], int count,
                            struct sigevent *notify)
 {
 	return lio_listio(mode, (struct aiocb *const *)(const void *)controls, count,

@@ -19,8 +19,8 @@ typedef int front_action(int, const struct sigaction *, struct sigaction *);
 typedef front_handler *front_simple(int, front_handler *);
 typedef int front_interrupt(int, int);
 
-KQ_EXPORT front_handler *bsd_signal(int number, front_handler *handler);
-KQ_EXPORT front_handler *__sysv_signal(int number, front_handler *handler);
+EXPORT front_handler *bsd_signal(int number, front_handler *handler);
+EXPORT front_handler *__sysv_signal(int number, front_handler *handler);
 
 static struct {
 	front_action *_Atomic action;
@@ -75,7 +75,7 @@ int kq_sigaction(int number, const struct sigaction *action,
 	return atomic_load(&front.action)(number, action, before);
 }
 
-KQ_EXPORT int sigaction(int number, const struct sigaction *action,
+EXPORT int sigaction(int number, const struct sigaction *action,
                         struct sigaction *before)
 {
 	return front_observed(number) ? xpoll_sigaction(number, action, before)
@@ -96,7 +96,7 @@ static front_handler *front_set(int number, front_handler *handler, int flags)
 	return SIG_ERR;
 }
 
-KQ_EXPORT front_handler *signal(int number, front_handler *handler)
+EXPORT front_handler *signal(int number, front_handler *handler)
 {
 	bool interrupts = atomic_load(&front.interrupts) & front_bit(number);
 
@@ -107,13 +107,13 @@ KQ_EXPORT front_handler *signal(int number, front_handler *handler)
 	return atomic_load(&front.simple)(number, handler);
 }
 
-KQ_EXPORT front_handler *bsd_signal(int number, front_handler *handler)
+EXPORT front_handler *bsd_signal(int number, front_handler *handler)
 {
 	return signal(number, handler);
 }
 
 /* signal(3) of programs that ask for System V's or X/Open's. */
-KQ_EXPORT front_handler *__sysv_signal(int number, front_handler *handler)
+EXPORT front_handler *__sysv_signal(int number, front_handler *handler)
 {
 #ifdef __GLIBC__
 	if (front_observed(number))
@@ -129,7 +129,7 @@ KQ_EXPORT front_handler *__sysv_signal(int number, front_handler *handler)
 }
 
 /* It sets the flags of the handler that is in place, and of later signal(3)s. */
-KQ_EXPORT int siginterrupt(int number, int interrupts)
+EXPORT int siginterrupt(int number, int interrupts)
 {
 	struct sigaction action;
 	int rc;

@@ -17,7 +17,7 @@ int kq_read_info(int fd, char *text, size_t size)
 	if (info < 0)
 		return -1;
 	len = read(info, text, size - 1);
-	kq_real.close(info);
+	real_close.close(info);
 	if (len < 0)
 		return -1;
 	text[len] = '\0';

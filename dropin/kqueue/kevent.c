@@ -342,7 +342,7 @@ static void kq_cancelled(void *opaque)
 	kq_drop(opaque);
 }
 
-KQ_EXPORT int kevent(int fd, const struct kevent *changelist, int nchanges,
+EXPORT int kevent(int fd, const struct kevent *changelist, int nchanges,
                      struct kevent *eventlist, int nevents,
                      const struct timespec *timeout)
 {

@@ -19,8 +19,7 @@
 
 #include "base/compiler.h"
 #include "base/threads.h"
-
-#define KQ_EXPORT __attribute__((visibility("default")))
+#include "common/real.h"
 
 /* What goes with a registration and a queue of xpoll has no place for. */
 struct kq_extra {
@@ -74,15 +73,11 @@ void kq_drop(struct kq *kq);
 /* Note a new queue under a new number of its own; the number, or -errno. */
 int kq_publish(struct kq *kq);
 /*
- * Before and after a number is closed.  begin: false: it does not concern us,
- * and end need not be called.
+ * Before and after a number is closed.  begin: whose number it was; NULL: no queue's,
+ * and end is not to be called.
  */
-struct kq_closing {
-	int fd;
-	struct kq *kq;
-};
-bool kq_close_begin(struct kq_closing *closing, int fd);
-void kq_close_end(struct kq_closing *closing);
+struct kq *kq_close_begin(int fd);
+void kq_close_end(struct kq *kq);
 
 /* info.c --------------------------------------------------------------------- */
 
@@ -157,15 +152,7 @@ void kq_special_free(struct kq *kq);
 
 /* real.c: the C library's functions, not ours --------------------------------- */
 
-#include <stdio.h>
-
 struct kq_real {
-	int (*close)(int);
-	int (*dup2)(int, int);
-	int (*dup3)(int, int, int);
-	int (*close_range)(unsigned, unsigned, int);
-	void (*closefrom)(int);
-	int (*fclose)(FILE *);
 	int (*aio_read)(struct aiocb *);
 	int (*aio_write)(struct aiocb *);
 	int (*aio_fsync)(int, struct aiocb *);

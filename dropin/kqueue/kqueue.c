@@ -25,23 +25,23 @@ static int kq_result(int rc)
 	return -1;
 }
 
-KQ_EXPORT const char *kqueue_version(void)
+EXPORT const char *kqueue_version(void)
 {
 	return "xpoll-kqueue " KQ_VERSION;
 }
 
-KQ_EXPORT int kqueue(void)
+EXPORT int kqueue(void)
 {
 	return kq_result(kq_open());
 }
 
 /* Close-on-exec they all are: a program that is executed has no queue. */
-KQ_EXPORT int kqueue1(int flags)
+EXPORT int kqueue1(int flags)
 {
 	return kq_result(flags & ~O_CLOEXEC ? -EINVAL : kq_open());
 }
 
-KQ_EXPORT int kqueuex(unsigned int flags)
+EXPORT int kqueuex(unsigned int flags)
 {
 	return kq_result(flags & ~(unsigned)KQUEUE_CLOEXEC ? -EINVAL
 	                                                    : kq_open());

@@ -49,7 +49,7 @@ static int kq_suspend(const struct aiocb *const controls[], int count,
 	}
 }
 
-KQ_EXPORT int aio_suspend(const struct aiocb *const controls[], int count,
+EXPORT int aio_suspend(const struct aiocb *const controls[], int count,
                           const struct timespec *timeout)
 {
 	int64_t left_ns = timeout ? timeout->tv_sec * INT64_C(1000000000) +
@@ -76,7 +76,7 @@ KQ_EXPORT int aio_suspend(const struct aiocb *const controls[], int count,
 }
 
 #ifdef __GLIBC__
-KQ_EXPORT int aio_suspend64(const struct aiocb64 *const controls[], int count,
+EXPORT int aio_suspend64(const struct aiocb64 *const controls[], int count,
                             const struct timespec *timeout)
 {
 	return aio_suspend((const struct aiocb *const *)(const void *)controls, count,

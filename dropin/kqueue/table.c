@@ -67,7 +67,7 @@ static void kq_unlist(struct kq *kq)
 	*link = kq->next;
 	kq_table.len--;
 	if (!kq_table.all) {
-		kq_real.close(kq_table.mark_fd);
+		real_close.close(kq_table.mark_fd);
 		kq_table.mark_fd = -1;
 	}
 }
@@ -273,11 +273,11 @@ static int kq_number_new(struct kq *kq)
 	if (rc == 0 && fd < 0)
 		rc = -errno;
 	if (rc == 0 && !kq_adopt(kq, fd)) {
-		kq_real.close(fd);
+		real_close.close(fd);
 		rc = -ENOMEM;
 	}
 	if (rc < 0 && !kq_table.all && kq_table.mark_fd >= 0) {
-		kq_real.close(kq_table.mark_fd);
+		real_close.close(kq_table.mark_fd);
 		kq_table.mark_fd = -1;
 	}
 	return rc < 0 ? rc : fd;
@@ -309,41 +309,43 @@ int kq_publish(struct kq *kq)
 
 /* --- Closing ------------------------------------------------------------------------ */
 
-bool kq_close_begin(struct kq_closing *closing, int fd)
+struct kq *kq_close_begin(int fd)
 {
 	struct kq_number *number = fd < 0 ? NULL : kq_number_at(fd);
 	int saved = errno;
+	struct kq *kq;
 
+	if (XP_UNLIKELY(fd == KQ_PROBE_FD))
+		kq_real.seen = true;
 	if (!number || (!atomic_load(&number->watched) &&
 	                !atomic_load(&number->kq)))
-		return false;
+		return NULL;
 	/* A child of vfork closes its own descriptors, in our memory. */
 	if (kq_table.process != getpid())
-		return false;
+		return NULL;
 	if (atomic_exchange(&number->watched, false)) {
 		atomic_store(&number->pipe, 0);
 		xpoll_forget_fd(fd);
 	}
 	errno = saved;
 	if (!atomic_load(&number->kq))
-		return false;
+		return NULL;
 	pthread_mutex_lock(&kq_table.lock);
-	closing->fd = fd;
-	closing->kq = atomic_exchange(&number->kq, NULL);
+	kq = atomic_exchange(&number->kq, NULL);
 	pthread_mutex_unlock(&kq_table.lock);
-	return closing->kq != NULL;
+	return kq;
 }
 
-void kq_close_end(struct kq_closing *closing)
+void kq_close_end(struct kq *kq)
 {
 	int saved = errno;
 	bool last;
 
 	pthread_mutex_lock(&kq_table.lock);
-	last = kq_lose(closing->kq);
+	last = kq_lose(kq);
 	pthread_mutex_unlock(&kq_table.lock);
 	if (last)
-		kq_drop(closing->kq);
+		kq_drop(kq);
 	errno = saved;
 }
 
@@ -379,7 +381,7 @@ static void kq_fork_child(void)
 		atomic_store(&number->watched, false);
 		atomic_store(&number->pipe, 0);
 		if (atomic_exchange(&number->kq, NULL))
-			kq_real.close((int)fd);
+			real_close.close((int)fd);
 	}
 	while (kq_table.all) {
 		struct kq *kq = kq_table.all;

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#define EXPORT __attribute__((visibility("default")))
+#include "common/real.h"
 
 /* The place in the program that called the exported function. */
 #define CALLER ((uintptr_t)__builtin_return_address(0))

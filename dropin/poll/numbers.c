@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#define OWN          (UINT64_C(1) << 63)
-
 /* More than the kernel's own limit is never open at once, as a rule. */
 #define NUMBERS_MOST ((size_t)1 << 20)
 
@@ -64,7 +62,7 @@ bool numbers_rely(int fd, int set)
 
 	raise_top(fd);
 	do {
-		if (word & (NUMBERS_CLOSING_BITS | OWN))
+		if (word & (NUMBERS_CLOSING_BITS | NUMBERS_OWN))
 			return false;
 	} while (!atomic_compare_exchange_weak(&numbers_words[fd], &word,
 	                                       word | UINT64_C(1) << set));
@@ -130,16 +128,11 @@ void numbers_own(int fd)
 	if (!numbers_has(fd))
 		return;
 	raise_top(fd);
-	atomic_fetch_or(&numbers_words[fd], OWN);
+	atomic_fetch_or(&numbers_words[fd], NUMBERS_OWN);
 }
 
 void numbers_disown(int fd)
 {
 	if (numbers_has(fd))
-		atomic_fetch_and(&numbers_words[fd], ~OWN);
-}
-
-bool numbers_is_own(int fd)
-{
-	return numbers_has(fd) && (numbers_words[fd] & OWN) != 0;
+		atomic_fetch_and(&numbers_words[fd], ~NUMBERS_OWN);
 }

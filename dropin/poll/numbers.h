@@ -28,6 +28,8 @@
 #define NUMBERS_CLOSING_ONE  (UINT64_C(1) << NUMBERS_SETS)
 #define NUMBERS_CLOSING_BITS (UINT64_C(0x7fff) << NUMBERS_SETS)
 
+#define NUMBERS_OWN (UINT64_C(1) << 63)
+
 extern _Atomic uint64_t *numbers_words;
 extern size_t numbers_len; /* 0: not initialised, and nothing is relied on */
 
@@ -90,6 +92,10 @@ int numbers_log_at(uint64_t position);
 /* Descriptors of ours. */
 void numbers_own(int fd);
 void numbers_disown(int fd);
-bool numbers_is_own(int fd);
+
+static inline bool numbers_is_own(int fd)
+{
+	return numbers_has(fd) && (numbers_words[fd] & NUMBERS_OWN) != 0;
+}
 
 #endif

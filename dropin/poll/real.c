@@ -1,11 +1,7 @@
-/*
- * Looking up the real functions: the next definition behind ours.
- */
+/* Looking up the real functions that wait, and others. */
 #include "real.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -59,28 +55,6 @@ static int bare_select(int count, fd_set *in, fd_set *out, fd_set *except,
 	return bare_pselect(count, in, out, except, timeout ? &copy : NULL, NULL);
 }
 
-static int bare_close(int fd)
-{
-	return (int)syscall(SYS_close, fd);
-}
-
-static int bare_dup3(int fd, int number, int flags)
-{
-	return (int)syscall(SYS_dup3, fd, number, flags);
-}
-
-static int bare_dup2(int fd, int number)
-{
-	if (fd == number) /* dup3 refuses it, dup2 only checks that it is open. */
-		return syscall(SYS_fcntl, fd, 1 /* F_GETFD */) < 0 ? -1 : fd;
-	return bare_dup3(fd, number, 0);
-}
-
-static int bare_close_range(unsigned first, unsigned last, int flags)
-{
-	return (int)syscall(SYS_close_range, first, last, flags);
-}
-
 static int bare_unshare(int flags)
 {
 	return (int)syscall(SYS_unshare, flags);
@@ -104,43 +78,25 @@ struct real real = {
 	.ppoll = bare_ppoll,
 	.select = bare_select,
 	.pselect = bare_pselect,
-	.close = bare_close,
-	.dup2 = bare_dup2,
-	.dup3 = bare_dup3,
-	.close_range = bare_close_range,
 	.unshare = bare_unshare,
 	.epoll_create = bare_epoll_create,
 	.epoll_create1 = bare_epoll_create1,
 };
 
-/* What is not found stays as it was.  Pointers to functions need a copy. */
-static void find(const char *name, void *pointer)
-{
-	void *found = dlsym(RTLD_NEXT, name);
-
-	if (found)
-		memcpy(pointer, &found, sizeof found);
-}
-
 void real_init(void)
 {
-	find("poll", &real.poll);
-	find("ppoll", &real.ppoll);
-	find("select", &real.select);
-	find("pselect", &real.pselect);
-	find("close", &real.close);
-	find("dup2", &real.dup2);
-	find("dup3", &real.dup3);
-	find("close_range", &real.close_range);
-	find("unshare", &real.unshare);
-	find("epoll_create", &real.epoll_create);
-	find("epoll_create1", &real.epoll_create1);
-	find("__poll_chk", &real.poll_chk);
-	find("__ppoll_chk", &real.ppoll_chk);
-	find("closefrom", &real.closefrom);
-	find("fclose", &real.fclose);
-	find("pclose", &real.pclose);
-	find("freopen", &real.freopen);
-	find("freopen64", &real.freopen64);
-	find("closedir", &real.closedir);
+	real_close_find();
+	real_find("poll", &real.poll);
+	real_find("ppoll", &real.ppoll);
+	real_find("select", &real.select);
+	real_find("pselect", &real.pselect);
+	real_find("unshare", &real.unshare);
+	real_find("epoll_create", &real.epoll_create);
+	real_find("epoll_create1", &real.epoll_create1);
+	real_find("__poll_chk", &real.poll_chk);
+	real_find("__ppoll_chk", &real.ppoll_chk);
+	real_find("pclose", &real.pclose);
+	real_find("freopen", &real.freopen);
+	real_find("freopen64", &real.freopen64);
+	real_find("closedir", &real.closedir);
 }

@@ -1,8 +1,8 @@
 /*
  * Goal: a signal whose handler runs between two sleeps of one call interrupts
- * the call.
+ * the call; and what is called before the library has begun works.
  * Method: functions that the library calls there are in front of the C
- * library's; they send the signal.
+ * library's; they send the signal.  What the linker runs before all libraries.
  */
 #include <sys/event.h>
 
@@ -150,3 +150,24 @@ XT_TEST(signal_between_two_looks_of_aio_suspend_interrupts_it)
 	XT_EQ(aio_suspend(list, 1, &long_time), 0);
 	XT_EQ(aio_return(&control), 0);
 }
+
+/* --- Before the library has begun ------------------------------------------------ */
+
+#ifdef __GLIBC__ /* Others do not run what is in this section. */
+static int closed_early = -2;
+
+static void close_early(void)
+{
+	FILE *file = fopen("/dev/null", "r");
+
+	closed_early = file ? fclose(file) : -3;
+}
+
+__attribute__((section(".preinit_array"), used))
+static void (*const early)(void) = close_early;
+
+XT_TEST(fclose_before_the_library_has_begun)
+{
+	XT_EQ(closed_early, 0);
+}
+#endif

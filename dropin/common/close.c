@@ -1,0 +1,82 @@
+/* The functions that close descriptors, as the program finds them. */
+#include "common/close.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include "common/real.h"
+
+EXPORT int close_range(unsigned first, unsigned last, int flags);
+EXPORT void closefrom(int first);
+
+EXPORT int close(int fd)
+{
+	struct closing closing;
+	int rc;
+
+	if (closing_refused(fd)) {
+		errno = EBADF;
+		return -1;
+	}
+	closing_begin(&closing, fd);
+	rc = real_close.close(fd);
+	closing_end(&closing, 0);
+	return rc;
+}
+
+EXPORT int dup2(int fd, int number)
+{
+	struct closing closing;
+	int rc;
+
+	if (fd == number)
+		return real_close.dup2(fd, number);
+	closing_begin(&closing, number);
+	rc = real_close.dup2(fd, number);
+	closing_end(&closing, rc);
+	return rc;
+}
+
+EXPORT int dup3(int fd, int number, int flags)
+{
+	struct closing closing;
+	int rc;
+
+	if (fd == number)
+		return real_close.dup3(fd, number, flags);
+	closing_begin(&closing, number);
+	rc = real_close.dup3(fd, number, flags);
+	closing_end(&closing, rc);
+	return rc;
+}
+
+EXPORT int close_range(unsigned first, unsigned last, int flags)
+{
+	return closing_range(first, last, flags);
+}
+
+EXPORT void closefrom(int first)
+{
+	int saved = errno;
+
+	if (first < 0)
+		first = 0;
+	/* Kernels before 5.9 have no close_range. */
+	if (closing_range((unsigned)first, UINT_MAX, 0) < 0 && real_close.closefrom)
+		real_close.closefrom(first);
+	errno = saved;
+}
+
+EXPORT int fclose(FILE *stream)
+{
+	struct closing closing;
+	int rc;
+
+	if (!real_close.fclose) /* Before main, when nothing is looked up yet. */
+		real_close_find();
+	closing_begin_stream(&closing, stream);
+	rc = real_close.fclose(stream);
+	closing_end(&closing, 0);
+	return rc;
+}

@@ -1,0 +1,33 @@
+/*
+ * What both drop-ins have in front of the functions that close.
+ *
+ * close.c has close, dup2, dup3, close_range, closefrom and fclose.  What there
+ * is to do about a number that is closed the drop-in says, in its closing.h:
+ *
+ *   struct closing   what is remembered from the beginning of a close to its end
+ *   closing_refused  to the program this number is not open: close is EBADF
+ *   closing_begin    before it is closed, or another file gets it
+ *   closing_end      afterwards; rc < 0: no other file has come
+ *   closing_range    close_range as a whole
+ *
+ * Closes inside the C library, and by bare system calls, are not seen.
+ */
+#ifndef DROPIN_COMMON_CLOSE_H
+#define DROPIN_COMMON_CLOSE_H
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "closing.h"
+
+/* NULL is the C library's to refuse, though it is declared as if never given. */
+static inline void closing_begin_stream(struct closing *closing, FILE *volatile stream)
+{
+	int saved = errno;
+	int fd = stream ? fileno(stream) : -1;
+
+	errno = saved;
+	closing_begin(closing, fd);
+}
+
+#endif

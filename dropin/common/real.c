@@ -1,0 +1,54 @@
+/* Looking up the real functions. */
+#include "common/real.h"
+
+#include <dlfcn.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int bare_close(int fd)
+{
+	return (int)syscall(SYS_close, fd);
+}
+
+static int bare_dup3(int fd, int number, int flags)
+{
+	return (int)syscall(SYS_dup3, fd, number, flags);
+}
+
+static int bare_dup2(int fd, int number)
+{
+	if (fd == number) /* dup3 refuses it, dup2 only checks that it is open. */
+		return syscall(SYS_fcntl, fd, 1 /* F_GETFD */) < 0 ? -1 : fd;
+	return bare_dup3(fd, number, 0);
+}
+
+static int bare_close_range(unsigned first, unsigned last, int flags)
+{
+	return (int)syscall(SYS_close_range, first, last, flags);
+}
+
+struct real_close real_close = {
+	.close = bare_close,
+	.dup2 = bare_dup2,
+	.dup3 = bare_dup3,
+	.close_range = bare_close_range,
+};
+
+void real_find(const char *name, void *pointer)
+{
+	void *found = dlsym(RTLD_NEXT, name);
+
+	if (found) /* Pointers to functions need a copy. */
+		memcpy(pointer, &found, sizeof found);
+}
+
+void real_close_find(void)
+{
+	real_find("close", &real_close.close);
+	real_find("dup2", &real_close.dup2);
+	real_find("dup3", &real_close.dup3);
+	real_find("close_range", &real_close.close_range);
+	real_find("closefrom", &real_close.closefrom);
+	real_find("fclose", &real_close.fclose);
+}

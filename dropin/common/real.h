@@ -1,0 +1,33 @@
+/*
+ * What a drop-in puts in front of the C library, and what is behind it.
+ *
+ * All that is behind is called through pointers, never by name: by name we would
+ * reach ourselves.  Until they are looked up those that close are bare system
+ * calls, so that a constructor of another library may close before ours has run.
+ */
+#ifndef DROPIN_COMMON_REAL_H
+#define DROPIN_COMMON_REAL_H
+
+#include <stdio.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+struct real_close {
+	int (*close)(int);
+	int (*dup2)(int, int);
+	int (*dup3)(int, int, int);
+	int (*close_range)(unsigned, unsigned, int);
+
+	/* NULL before real_close_find, and where the C library has none. */
+	void (*closefrom)(int);
+	int (*fclose)(FILE *);
+};
+extern struct real_close real_close;
+
+/* The next definition behind ours; where there is none the pointer stays as it was. */
+void real_find(const char *name, void *pointer);
+
+/* All of real_close.  Not async-signal-safe; called at the start. */
+void real_close_find(void);
+
+#endif

@@ -1,0 +1,97 @@
+/* What is done about numbers that are closed, and that stand for something else. */
+#include "closing.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sched.h>
+
+#include "common/real.h"
+#include "kernel.h"
+#include "real.h"
+
+EXPORT int unshare(int flags);
+EXPORT int epoll_create(int size);
+EXPORT int epoll_create1(int flags);
+
+#ifndef CLOSE_RANGE_UNSHARE
+#define CLOSE_RANGE_UNSHARE 2
+#endif
+
+void closing_detach(int fd, uint64_t relying)
+{
+	/* A child of vfork closes its own descriptors, in our memory. */
+	if (!pool_is_ours())
+		return;
+	/* A duplicate would keep what is in the epoll instance alive. */
+	pool_detach(fd, relying);
+	numbers_close_cut(fd);
+}
+
+/* Close what lies between our own descriptors, which are below `known`. */
+static int close_between(unsigned first, unsigned last, unsigned known)
+{
+	unsigned from = first;
+
+	for (unsigned fd = first; fd < known; fd++) {
+		if (!pool_keeps((int)fd))
+			continue;
+		if (fd > from && real_close.close_range(from, fd - 1, 0) < 0)
+			return -1;
+		from = fd + 1;
+	}
+	return from <= last ? real_close.close_range(from, last, 0) : 0;
+}
+
+int closing_range(unsigned first, unsigned last, int flags)
+{
+	unsigned known;
+	int rc;
+
+	/* Not for nothing: that is the end of all sets. */
+	if ((flags & CLOSE_RANGE_UNSHARE) && kernel_shares_descriptors())
+		pool_part();
+	/* CLOEXEC closes nothing. */
+	if (first > last || (flags & ~CLOSE_RANGE_UNSHARE) != 0 || numbers_len == 0 ||
+	    !pool_is_ours())
+		return real_close.close_range(first, last, flags);
+	known = numbers_range_begin(last < UINT_MAX ? last + 1 : last);
+	for (unsigned fd = first; fd < known; fd++) {
+		uint64_t relying = numbers_relying((int)fd);
+
+		if (relying == 0)
+			continue;
+		pool_detach((int)fd, relying);
+		numbers_close_cut((int)fd);
+	}
+	rc = close_between(first, last, known);
+	numbers_range_end();
+	return rc;
+}
+
+EXPORT int unshare(int flags)
+{
+	if ((flags & CLONE_FILES) && kernel_shares_descriptors())
+		pool_part();
+	return real.unshare(flags);
+}
+
+/*
+ * The kernel gives nobody a number of ours while it is open.  But a bare system call may
+ * have closed it, and an epoll instance of the program's looks like ours.
+ */
+static int opened(int fd)
+{
+	if (XP_UNLIKELY(numbers_is_own(fd)))
+		pool_lost(fd);
+	return fd;
+}
+
+EXPORT int epoll_create(int size)
+{
+	return opened(real.epoll_create(size));
+}
+
+EXPORT int epoll_create1(int flags)
+{
+	return opened(real.epoll_create1(flags));
+}

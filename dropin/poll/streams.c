@@ -1,0 +1,70 @@
+/* The functions that close what a stream or a folder has, but for fclose. */
+#include "common/close.h"
+#include "real.h"
+
+/*
+ * They come here before main, too, when the real ones are not looked up yet; then
+ * nothing is relied on either.
+ */
+static void begin(struct closing *closing, FILE *stream)
+{
+	if (!real.pclose)
+		real_init();
+	closing_begin_stream(closing, stream);
+}
+
+EXPORT int pclose(FILE *stream)
+{
+	struct closing closing;
+	int rc;
+
+	begin(&closing, stream);
+	rc = real.pclose(stream);
+	closing_end(&closing, 0);
+	return rc;
+}
+
+EXPORT FILE *freopen(const char *path, const char *mode, FILE *stream)
+{
+	struct closing closing;
+	FILE *opened;
+
+	begin(&closing, stream);
+	opened = real.freopen(path, mode, stream);
+	closing_end(&closing, 0);
+	return opened;
+}
+
+EXPORT FILE *freopen64(const char *path, const char *mode, FILE *stream)
+{
+	struct closing closing;
+	FILE *opened;
+
+	begin(&closing, stream);
+	opened = (real.freopen64 ? real.freopen64 : real.freopen)(path, mode, stream);
+	closing_end(&closing, 0);
+	return opened;
+}
+
+/* NULL is EINVAL, though closedir is declared as if it were never given. */
+static int number_of(DIR *volatile directory)
+{
+	int saved = errno;
+	int fd = directory ? dirfd(directory) : -1;
+
+	errno = saved;
+	return fd;
+}
+
+EXPORT int closedir(DIR *directory)
+{
+	struct closing closing;
+	int rc;
+
+	if (!real.closedir)
+		real_init();
+	closing_begin(&closing, number_of(directory));
+	rc = real.closedir(directory);
+	closing_end(&closing, 0);
+	return rc;
+}
