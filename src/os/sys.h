@@ -109,7 +109,7 @@ int64_t xp_sys_socket_room(int fd); /* bytes of the send buffer */
 int64_t xp_sys_unsent(int fd);
 int64_t xp_sys_pipe_size(int fd);   /* bytes: unread and room; or negative */
 int64_t xp_sys_pipe_room(int fd);   /* bytes */
-/* SO_ERROR, which is cleared by that; 0: none. */
+/* SO_ERROR, which is cleared by that; 0: none, or one that a listener is to keep. */
 int xp_sys_take_error(int fd);
 
 /*

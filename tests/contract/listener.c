@@ -204,7 +204,38 @@ XT_TEST(listener_that_is_shut_down_has_econnaborted)
 		XT_EXPECT_EQ(event.flags, XPOLL_EOF);
 		XT_EXPECT_EQ(event.fflags, ECONNABORTED);
 		XT_EXPECT_EQ(event.data, i < KINDS ? 0 : 1);
+		/* It is level: the first event has not taken away what the kernel goes by. */
+		XT_GETS(queue, &event, fd, READ);
+		XT_EXPECT_EQ(event.fflags, ECONNABORTED);
 		xt_destroy(queue);
+	}
+}
+
+/* FreeBSD reports WRITE as well if it was there before the socket listened. */
+XT_TEST(listener_whose_write_asks_for_the_error_is_read_with_eof_again)
+{
+	XT_NEEDS_LISTENERS_END();
+	for (int i = 0; i < KINDS; i++) {
+		struct xpoll *queue = xt_open();
+		struct xpoll_event events[4];
+		int fd = bound(i);
+
+		if (fd < 0)
+			continue;
+		XT_OK(xt_change(queue, (uint64_t)fd, WRITE, XPOLL_ADD, XPOLL_NOTE_SOERR,
+		                0, NULL));
+		XT_OK(xt_add(queue, fd, READ, 0));
+		XT_OK(listen(fd, 5));
+		XT_CALL(shut(&fd));
+		for (int round = 0; round < 3; round++) {
+			int count = xt_take(queue, events, 4, XT_SOON);
+			int place = xt_find(events, count, (uint64_t)fd, READ);
+
+			XT_CHECK(place >= 0);
+			XT_EXPECT_EQ(events[place].flags, XPOLL_EOF);
+		}
+		xt_destroy(queue);
+		xt_close(fd);
 	}
 }
 

@@ -43,10 +43,30 @@ bool xp_sys_is_listener(int fd)
 	return listens;
 }
 
+/*
+ * FreeBSD reports a listener that was shut down by its error, and as long as nobody
+ * takes that.
+ */
+#ifndef XP_LISTENER_ENDS_BY_ERROR
+#ifdef __linux__
+#define XP_LISTENER_ENDS_BY_ERROR false
+#else
+#define XP_LISTENER_ENDS_BY_ERROR true
+#endif
+#endif
+
 int xp_sys_take_error(int fd)
 {
+	int listens = 0;
 	int error = 0;
-	int rc = xp_sys_option(fd, SOL_SOCKET, SO_ERROR, &error, sizeof error);
+	int rc = -ENOPROTOOPT;
+
+	if (XP_LISTENER_ENDS_BY_ERROR)
+		rc = xp_sys_option(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens,
+		                   sizeof listens);
+	if (rc == 0 && listens)
+		return 0;
+	rc = xp_sys_option(fd, SOL_SOCKET, SO_ERROR, &error, sizeof error);
 
 	return rc < 0 ? rc : error;
 }

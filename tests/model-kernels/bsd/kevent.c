@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { CHANGES_MOST = 256 };
 
@@ -130,14 +131,30 @@ static int twice(struct kevent *events, int count, int cap)
 	return len;
 }
 
+/* The kernel would sleep on: here it looks again now and then, as poll(2) does. */
+static int silence(struct kevent *events, int count, const struct timespec *timeout)
+{
+	static const struct timespec soon = {.tv_nsec = 10000000};
+	int left = 0;
+
+	for (int i = 0; i < count; i++)
+		if (!is_of_fd(&events[i]) || !model_is_forgotten((int)events[i].ident))
+			events[left++] = events[i];
+	if (left == 0 && count > 0 && (!timeout || timeout->tv_sec || timeout->tv_nsec))
+		(void)nanosleep(&soon, NULL);
+	return count < 0 ? count : left;
+}
+
 static int look(int queue, struct kevent *events, int cap,
                 const struct timespec *timeout)
 {
 	int before;
 	int count;
 
-	if (!model_kernel()->uncancelled)
-		return __real_kevent(queue, NULL, 0, events, cap, timeout);
+	if (!model_kernel()->uncancelled) {
+		count = __real_kevent(queue, NULL, 0, events, cap, timeout);
+		return silence(events, count, timeout);
+	}
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 	count = __real_kevent(queue, NULL, 0, events, cap, timeout);
 	pthread_setcancelstate(before, NULL);

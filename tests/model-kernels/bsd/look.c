@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -13,6 +15,7 @@ enum {
 	RDHUP = 0x2000,
 	STANDARD = POLLIN | POLLOUT | POLLPRI | POLLERR | POLLHUP | POLLNVAL,
 	LOOKS_FEW = 4096,
+	FORGOTTEN_MOST = 64,
 };
 
 int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms);
@@ -64,6 +67,40 @@ static int answer_all(struct pollfd *fds, nfds_t count, const short *asked)
 	return ready;
 }
 
+/*
+ * Listeners that were shut down and whose error was taken: that was all that the kernel
+ * reports of one.
+ */
+static _Atomic ino_t forgotten[FORGOTTEN_MOST];
+
+static void forget(int fd)
+{
+	struct stat status;
+
+	if (__real_fstat(fd, &status) < 0)
+		return;
+	for (int i = 0; i < FORGOTTEN_MOST; i++) {
+		ino_t none = 0;
+
+		if (atomic_compare_exchange_strong(&forgotten[i], &none, status.st_ino))
+			return;
+	}
+	fprintf(stderr, "too many listeners for the model\n");
+	exit(1);
+}
+
+bool model_is_forgotten(int fd)
+{
+	struct stat status;
+
+	if (!forgotten[0] || __real_fstat(fd, &status) < 0 || !S_ISSOCK(status.st_mode))
+		return false;
+	for (int i = 0; i < FORGOTTEN_MOST && forgotten[i]; i++)
+		if (forgotten[i] == status.st_ino)
+			return true;
+	return false;
+}
+
 /* What Linux is asked: those whose ends are ignored are not there. */
 static void ask_all(struct pollfd *fds, nfds_t count, short *asked)
 {
@@ -75,13 +112,19 @@ static void ask_all(struct pollfd *fds, nfds_t count, short *asked)
 }
 
 /* A pipe that is at its end is silent, for good, if that is what was asked for. */
+static bool is_silent(const struct pollfd *look)
+{
+	return look->revents && (model_is_forgotten(look->fd) ||
+	                         (ends_are_ignored(look) && look->revents & POLLHUP &&
+	                          !(look->revents & POLLIN)));
+}
+
 static int silence_ends(struct pollfd *fds, nfds_t count)
 {
 	int silent = 0;
 
 	for (nfds_t i = 0; i < count; i++)
-		if (ends_are_ignored(&fds[i]) && fds[i].revents & POLLHUP &&
-		    !(fds[i].revents & POLLIN)) {
+		if (is_silent(&fds[i])) {
 			fds[i].revents = 0;
 			silent++;
 		}
@@ -215,7 +258,8 @@ int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *size)
 	}
 	if (level == SOL_SOCKET && name == SO_ERROR && model_kernel()->aborts &&
 	    is_ended_listener(fd)) {
-		*(int *)value = ECONNABORTED;
+		*(int *)value = model_is_forgotten(fd) ? 0 : ECONNABORTED;
+		forget(fd);
 		return 0;
 	}
 	return __real_getsockopt(fd, level, name, value, size);

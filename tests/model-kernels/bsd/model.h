@@ -24,7 +24,7 @@ struct model_kernel {
 	bool enables_once;   /* EV_ENABLE of what is enabled does nothing */
 	bool eof_twice;      /* a level end of file is reported twice by one call */
 	bool no_acceptconn;  /* no SO_ACCEPTCONN */
-	bool aborts;         /* SO_ERROR of a listener that was shut down: ECONNABORTED */
+	bool aborts;         /* a listener that was shut down: ECONNABORTED by SO_ERROR, once */
 	bool selects_in_us;  /* pselect(2) drops what is less than a microsecond */
 	bool pipes_alike;    /* pipes have neither device nor inode; sockets nowhere */
 	bool refuses_hung;   /* a terminal whose master is closed: ENXIO */
@@ -40,6 +40,9 @@ const struct model_kernel *model_kernel(void);
 /* What is enabled of knotes of descriptors, as the drop-in does not report it. */
 void model_note(int queue, const struct kevent *change);
 bool model_is_enabled(int queue, const struct kevent *change);
+
+/* Is it a listener of which nothing is reported any more? */
+bool model_is_forgotten(int fd);
 
 int __real_fstat(int fd, struct stat *status);
 int __real_poll(struct pollfd *fds, nfds_t count, int timeout_ms);
