@@ -59,10 +59,10 @@
 #define XP_KQ_ENABLE_LOOKS (XP_KQ_ENABLE == EV_ENABLE && !XP_KQ_ENABLES_ONCE)
 
 /*
- * Is kevent(2) a cancellation point?  Of macOS its sources say that it is not, either;
- * but poll(2) is of no use for a queue there.
+ * Is kevent(2) a cancellation point?  Of DragonFly and macOS their sources say that it
+ * is not, either; but poll(2) is of no use for a queue on macOS.
  */
-#ifdef __OpenBSD__
+#if defined(__OpenBSD__) || defined(__DragonFly__)
 #define XP_KQ_CANCELLED false
 #else
 #define XP_KQ_CANCELLED true
