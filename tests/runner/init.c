@@ -13,8 +13,10 @@
 #include <sys/param.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysctl.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -60,6 +62,34 @@ static void init_root(void)
 		pairs[i] = (struct iovec){pairs_of[i], strlen(pairs_of[i]) + 1};
 	if (nmount(pairs, 8, MNT_UPDATE) < 0)
 		perror("runner: /");
+#elif defined(__OpenBSD__)
+	struct stat root;
+	char path[64] = "";
+	struct ufs_args how = {.fspec = path};
+
+	if (stat("/", &root) == 0)
+		(void)snprintf(path, sizeof path, "/dev/%s", devname(root.st_dev, S_IFBLK));
+	if (mount(MOUNT_FFS, "/", MNT_UPDATE, &how) < 0)
+		perror("runner: /");
+#endif
+}
+
+/* OpenBSD has room for fewer than one test makes, which a start script would not change. */
+static void init_limits(void)
+{
+#ifdef __OpenBSD__
+	static const int which[] = {KERN_MAXFILES, KERN_MAXPROC, KERN_MAXTHREAD};
+	static const int most[] = {30000, 4000, 4000};
+	struct rlimit files = {20000, 20000}, data = {1ul << 31, 1ul << 31};
+
+	for (int i = 0; i < 3; i++) {
+		const int name[2] = {CTL_KERN, which[i]};
+
+		if (sysctl(name, 2, NULL, NULL, (void *)&most[i], sizeof most[i]) < 0)
+			perror("runner: sysctl");
+	}
+	(void)setrlimit(RLIMIT_NOFILE, &files);
+	(void)setrlimit(RLIMIT_DATA, &data);
 #endif
 }
 
@@ -67,6 +97,7 @@ void init_begin(void)
 {
 	init_console();
 	init_root();
+	init_limits();
 	init_loopback();
 	(void)mkdir("/tmp", 01777);
 	(void)setenv("TMPDIR", "/tmp", 1);
