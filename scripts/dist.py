@@ -23,8 +23,9 @@ import tempfile
 from datetime import datetime, timezone
 from pathlib import Path
 
+import homepage
+
 ROOT = Path(__file__).resolve().parent.parent
-URL = "https://xpoll.example/"
 # For cross.sh: what Java calls it (NativeLibrary.java), and how wheels name it.
 TARGETS = {
     "x86_64-linux-gnu.2.17": ("linux-amd64", "manylinux2014_x86_64"),
@@ -204,7 +205,8 @@ class Dist:
                   for file in files]
         bill = {
             "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT",
-            "name": self.name, "documentNamespace": f"{URL}spdx/{self.name}-{digest}",
+            "name": self.name,
+            "documentNamespace": f"{homepage.home(self.tree)}/spdx/{self.name}-{digest}",
             "creationInfo": {
                 "created": datetime.fromtimestamp(self.time, timezone.utc).strftime("%FT%TZ"),
                 "creators": ["Organization: The xpoll authors", "Tool: scripts/dist.py"]},
