@@ -9,6 +9,7 @@ after a change of the hot path.  The kernel's are not in it, nor the program's.
 import collections
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -66,6 +67,7 @@ def costs(lines):
 
 
 def main():
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # for "| head"
     build = sys.argv[1] if len(sys.argv) > 1 else "build/release"
     with tempfile.TemporaryDirectory() as folder:
         self_cost, waits = costs(collect(build, folder))
