@@ -48,6 +48,7 @@ long_steps() {
 
 export XPOLL_WERROR="${XPOLL_WERROR:-ON}"
 step="nightly"
+have gradle || want_extra gradle # Large, and for one test.
 ci_steps
 long_steps
 summary || true
