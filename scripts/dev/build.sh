@@ -25,8 +25,8 @@ build() {
 	check_ccache
 	mkdir -p build
 	cmake --preset "$preset" >"build/configure-$preset.log" 2>&1 || {
-		cat "build/configure-$preset.log" >&2
-		die "cmake could not configure $preset"
+		grep -A 3 '^CMake Error' "build/configure-$preset.log" >&2
+		die "cmake could not configure $preset; build/configure-$preset.log has all it said"
 	}
 	cmake --build "build/$preset" --parallel "$(jobs_here)" "$@"
 }

@@ -4,6 +4,8 @@
 set -eu
 cd -- "$(dirname -- "$0")/../.."
 
+./dev dist --help </dev/null | grep -q '^usage: ./dev' ||
+	{ echo "./dev dist --help does not show the usage"; exit 1; }
 for script in scripts/*.sh; do
 	name=${script##*/}
 	[ "$name" != wine.sh ] || continue

@@ -3,7 +3,7 @@
 # Method: install into a temporary prefix, move that elsewhere (nothing may hold
 # an absolute path), compile the programs of consumer/ against it and run them.
 #
-# usage: run.sh pkg-config|find-package|package|amalgamation|layout|parent|dist|released BUILD_DIR
+# usage: run.sh WAY BUILD_DIR, where WAY is one of the last lines
 set -eu
 
 way=$1 build=$2
@@ -241,6 +241,28 @@ use_dist() {
 		diff "$work/committed" - || fail "the archive is not the commit"
 }
 
+# A compiler, a C library or a system that will not do: CMake says what is needed.
+use_needs() {
+	refused "needed: gcc or clang" stdatomic.h
+	refused "needed: the C library's headers" pthread.h
+	if [ "$(uname)" = Linux ]; then refused "needed: the headers of glibc" sys/epoll.h; fi
+	refused "does not know Haiku" none.h -D CMAKE_SYSTEM_NAME=Haiku
+}
+
+# refused WORDS HEADER OPTION...: they are said where there is no such header.
+refused() {
+	words=$1 missing=$work/without/$2
+	shift 2
+	mkdir -p "${missing%/*}"
+	echo "#error" >"$missing"
+	if cmake -G Ninja -S "$here/../.." -B "$work/build" -D CMAKE_C_FLAGS="-I$work/without" \
+		-D XPOLL_TESTS=OFF -D XPOLL_TOOLS=OFF "$@" >"$work/log" 2>&1; then
+		fail "it does not say: $words"
+	fi
+	grep "^  .*$words" "$work/log" || { cat "$work/log"; fail "it does not say: $words"; }
+	rm -rf "$missing" "$work/build"
+}
+
 case $way in
 pkg-config) use_pkg_config ;;
 find-package) use_find_package ;;
@@ -250,5 +272,6 @@ layout) use_layout ;;
 parent) use_parent ;;
 dist) use_dist ;;
 released) use_released ;;
+needs) use_needs ;;
 *) fail "unknown way $way" ;;
 esac
