@@ -5,11 +5,11 @@
 
 Checks: names (header, symbol map, manual pages and tests agree), pages (mandoc
 finds nothing), examples (every block of C in *.md, every program of the manual
-and of examples/ compiles), links (relative links in *.md lead somewhere), copies
-(a program that a page shows whole is that of its file), tests (those that *.md name
-are there), cited (so are the files and functions that
-docs/internals names, and the numbers of the contract and of the hazards that the
-tests name).
+and of examples/ compiles), links (relative links in *.md lead somewhere), paths (so
+do the files that they name), copies (a program that a page shows whole is that of
+its file), tests (those that *.md name are there), cited (so are the files and
+functions that docs/internals names, and the numbers of the contract and of the
+hazards that the tests name).
 """
 import argparse
 import os
@@ -146,6 +146,15 @@ def check_links():
                 yield f"{path.relative_to(ROOT)}: link to {target} leads nowhere"
 
 
+def check_paths():
+    """Those that a page names in the tree's own folders; a capital word stands for any name."""
+    for path in markdown():
+        for name in re.findall(r"(?<![\w./-])(?:scripts|examples|bench|tools|packaging|docs)/"
+                               r"[\w./-]*\w", path.read_text()):
+            if not (ROOT / name).exists() and not re.search(r"[A-Z]{3}", name):
+                yield f"{path.relative_to(ROOT)}: there is no {name}"
+
+
 def check_copies():
     for path in markdown():
         for name, block in re.findall(r"^<!-- the whole of (\S+) -->\n(?:```c\n(.*?)^```\n)?",
@@ -210,7 +219,8 @@ def check_cited():
 
 
 CHECKS = {"names": check_names, "pages": check_pages, "examples": check_examples,
-          "links": check_links, "copies": check_copies, "tests": check_tests, "cited": check_cited}
+          "links": check_links, "paths": check_paths,
+          "copies": check_copies, "tests": check_tests, "cited": check_cited}
 
 
 def main():
