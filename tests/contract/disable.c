@@ -171,30 +171,28 @@ XT_TEST(add_disabled_readable_never_fires_until_enabled)
 
 /*
  * S3: nobody can ask the kernel to keep errors to itself.  Each answer from a
- * port that nobody listens at is one.
+ * port that refuses is one.  This one sends something for once.
  */
-static void answer(int fd, const struct sockaddr_in *own,
+static void answer(int fd, const struct sockaddr_in *own, int peer,
                    const struct sockaddr_in *address)
 {
-	int peer = xt_socket(AF_INET, SOCK_DGRAM);
-
-	XT_EQ(bind(peer, (const struct sockaddr *)address, sizeof *address), 0);
-	XT_EQ(sendto(peer, "x", 1, 0, (const struct sockaddr *)own, sizeof *own), 1);
+	XT_EQ(connect(peer, (const struct sockaddr *)own, sizeof *own), 0);
+	XT_EQ(send(peer, "x", 1, 0), 1);
 	XT_CHECK(xt_poll_until(fd, POLLIN, POLLIN));
-	xt_close(peer);
+	/* It refuses again. */
+	XT_EQ(connect(peer, (const struct sockaddr *)address, sizeof *address), 0);
 }
 
 static void refused_datagrams(int mode, int enabled_first, int rounds)
 {
 	struct xpoll *queue = xt_open_quiet();
 	struct sockaddr_in address;
-	int closed = xt_udp(&address);
+	int peer = xt_udp_refusing(&address);
 	struct sockaddr_in own;
 	int fd = xt_udp(&own);
 	struct xpoll_event event, events[4];
 
 	XT_EQ(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
-	xt_close(closed);
 	XT_OK(xt_add(queue, fd, READ, mode | (enabled_first ? 0 : XPOLL_DISABLE)));
 	if (enabled_first)
 		XT_OK(disable(queue, fd, READ, 3));
@@ -216,7 +214,7 @@ static void refused_datagrams(int mode, int enabled_first, int rounds)
 		if (i % 2 == 0)
 			XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 0);
 		if (i == 0)
-			XT_CALL(answer(fd, &own, &address));
+			XT_CALL(answer(fd, &own, peer, &address));
 		while (xt_poll(fd, POLLIN) == 0)
 			(void)send(fd, "x", 1, 0);
 		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
@@ -225,6 +223,8 @@ static void refused_datagrams(int mode, int enabled_first, int rounds)
 	}
 	XT_OK(xt_flag(queue, (uint64_t)fd, READ, XPOLL_DELETE));
 	xt_destroy(queue);
+	xt_close(fd);
+	xt_close(peer);
 }
 
 /* EXCEPT has no part in an error, and keeps the kernel reporting all the same. */
@@ -233,13 +233,12 @@ static void refused_beside_except(int mode)
 	enum { ROUNDS = 400 };
 	struct xpoll *queue = xt_open_quiet();
 	struct sockaddr_in address;
-	int closed = xt_udp(&address);
 	struct sockaddr_in own;
 	int fd = xt_udp(&own);
 	struct xpoll_event events[4];
 
+	(void)xt_udp_refusing(&address);
 	XT_EQ(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
-	xt_close(closed);
 	XT_OK(xt_add(queue, fd, XPOLL_FILT_EXCEPT, mode));
 	struct xpoll_stats before = xt_stats(queue);
 	for (int i = 0; i < ROUNDS; i++) {

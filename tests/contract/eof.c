@@ -259,10 +259,9 @@ XT_TEST(hazard_13_udp_error_is_not_eof)
 	if (xt_is("afd"))
 		XT_SKIP(no_poll);
 	struct sockaddr_in address;
-	int gone = xt_udp(&address);
 	int fd = xt_socket(AF_INET, SOCK_DGRAM);
 
-	xt_close(gone);
+	(void)xt_udp_refusing(&address);
 	XT_EQ(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
 	XT_CHECK(xt_refused(fd));
 	XT_CALL(expect_both_modes(fd, 0, 0));

@@ -220,10 +220,9 @@ static int udp_error(const struct kind *kind)
 {
 	(void)kind;
 	struct sockaddr_in address;
-	int gone = xt_udp(&address);
 	int fd = xt_socket(AF_INET, SOCK_DGRAM);
 
-	xt_close(gone);
+	(void)xt_udp_refusing(&address);
 	(void)connect(fd, (struct sockaddr *)&address, sizeof address);
 	if (!xt_refused(fd))
 		xt_fail(__FILE__, __LINE__, "fd %d was never refused", fd);

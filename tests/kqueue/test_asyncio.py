@@ -80,10 +80,9 @@ class Asyncio(unittest.TestCase):
 
     def test_refused_connection_raises(self):
         async def connect():
-            with socket.socket() as free:
-                free.bind(("127.0.0.1", 0))
-                port = free.getsockname()[1]
-            await asyncio.open_connection("127.0.0.1", port)
+            with socket.socket() as nobody: # Bound, so that no other can listen there.
+                nobody.bind(("127.0.0.1", 0))
+                await asyncio.open_connection(*nobody.getsockname())
 
         with self.assertRaises(ConnectionRefusedError):
             self.run_in_loop(connect())

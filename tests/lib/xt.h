@@ -377,6 +377,8 @@ struct xt_pair xt_pty(void); /* r slave in raw mode, w master */
 int xt_listener(struct sockaddr_in *address);
 int xt_socket(int domain, int type);
 int xt_udp(struct sockaddr_in *address); /* bound to loopback */
+/* The same, connected to itself: others are refused, and nobody else can take the port. */
+int xt_udp_refusing(struct sockaddr_in *address);
 int xt_file(const char *text);           /* nameless, offset 0 */
 int xt_open_path(const char *path, int flags);
 bool xt_put_text(const char *path, const char *text); /* false: it may not be written */

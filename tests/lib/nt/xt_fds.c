@@ -178,6 +178,15 @@ int xt_udp(struct sockaddr_in *address)
 	return fds_bound(SOCK_DGRAM, address);
 }
 
+int xt_udp_refusing(struct sockaddr_in *address)
+{
+	int fd = xt_udp(address);
+
+	if (connect((SOCKET)fd, (struct sockaddr *)address, sizeof *address) != 0)
+		xt_broken("connect to itself");
+	return fd;
+}
+
 int xt_listener(struct sockaddr_in *address)
 {
 	int fd = fds_bound(SOCK_STREAM, address);
