@@ -3,12 +3,17 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/real.h"
 
 EXPORT int close_range(unsigned first, unsigned last, int flags);
 EXPORT void closefrom(int first);
+
+#ifndef CLOSE_RANGE_UNSHARE
+#define CLOSE_RANGE_UNSHARE 2
+#endif
 
 EXPORT int close(int fd)
 {
@@ -30,7 +35,7 @@ EXPORT int dup2(int fd, int number)
 	struct closing closing;
 	int rc;
 
-	if (fd == number)
+	if (fd == number || !closing_heeds(fd, number, 0))
 		return real_close.dup2(fd, number);
 	closing_begin(&closing, number);
 	rc = real_close.dup2(fd, number);
@@ -43,7 +48,7 @@ EXPORT int dup3(int fd, int number, int flags)
 	struct closing closing;
 	int rc;
 
-	if (fd == number)
+	if (fd == number || !closing_heeds(fd, number, flags))
 		return real_close.dup3(fd, number, flags);
 	closing_begin(&closing, number);
 	rc = real_close.dup3(fd, number, flags);
@@ -51,8 +56,26 @@ EXPORT int dup3(int fd, int number, int flags)
 	return rc;
 }
 
+/* The folder has an entry for each thread. */
+bool close_is_shared(void)
+{
+	int saved = errno;
+	struct stat threads;
+	bool alone = stat("/proc/self/task", &threads) == 0 && threads.st_nlink == 3;
+
+	errno = saved;
+	return !alone;
+}
+
 EXPORT int close_range(unsigned first, unsigned last, int flags)
 {
+	bool parts = (flags & CLOSE_RANGE_UNSHARE) && close_is_shared();
+
+	if (parts)
+		closing_part();
+	/* The other threads keep what is closed then.  And CLOEXEC closes nothing. */
+	if (parts || first > last || (flags & ~CLOSE_RANGE_UNSHARE) != 0)
+		return real_close.close_range(first, last, flags);
 	return closing_range(first, last, flags);
 }
 

@@ -6,9 +6,11 @@
  *
  *   struct closing   what is remembered from the beginning of a close to its end
  *   closing_refused  to the program this number is not open: close is EBADF
+ *   closing_heeds    dup3 will put another file there, and that matters
  *   closing_begin    before it is closed, or another file gets it
  *   closing_end      afterwards; rc < 0: no other file has come
  *   closing_range    close_range as a whole
+ *   closing_part     this thread gets a table of descriptors of its own
  *
  * Closes inside the C library, and by bare system calls, are not seen.
  */
@@ -16,9 +18,13 @@
 #define DROPIN_COMMON_CLOSE_H
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "closing.h"
+
+/* Do other threads use the descriptors of this one?  True if that is not known. */
+bool close_is_shared(void);
 
 /* NULL is the C library's to refuse, though it is declared as if never given. */
 static inline void closing_begin_stream(struct closing *closing, FILE *volatile stream)

@@ -1,5 +1,23 @@
-/* Closing a range of numbers. */
+/* What is done about a number that dup2(2) replaces, and about a range of them. */
 #include "closing.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+
+/* A dup3 that fails closes nothing, and what was dropped before it would be lost. */
+bool closing_heeds(int fd, int number, int flags)
+{
+	struct rlimit limit;
+	int saved = errno;
+	bool heeds = kq_concerns(number) && fcntl(fd, F_GETFD) >= 0 &&
+		(flags & ~O_CLOEXEC) == 0 &&
+		(getrlimit(RLIMIT_NOFILE, &limit) < 0 ||
+		 (rlim_t)number < limit.rlim_cur);
+
+	errno = saved;
+	return heeds;
+}
 
 /* One by one those of queues; the others by the call that follows. */
 static void kq_close_some(unsigned first, unsigned last)
@@ -18,8 +36,6 @@ static void kq_close_some(unsigned first, unsigned last)
 
 int closing_range(unsigned first, unsigned last, int flags)
 {
-	/* CLOEXEC closes nothing, UNSHARE is for those about to execute. */
-	if (flags == 0)
-		kq_close_some(first, last);
+	kq_close_some(first, last);
 	return real_close.close_range(first, last, flags);
 }

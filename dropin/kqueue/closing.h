@@ -20,6 +20,8 @@ static inline bool closing_refused(int fd)
 	return false;
 }
 
+bool closing_heeds(int fd, int number, int flags);
+
 static inline void closing_begin(struct closing *closing, int fd)
 {
 	closing->kq = kq_close_begin(fd);
@@ -30,6 +32,10 @@ static inline void closing_end(const struct closing *closing, int rc)
 	(void)rc; /* If it is open still, that is found out. */
 	if (XP_UNLIKELY(closing->kq))
 		kq_close_end(closing->kq);
+}
+
+static inline void closing_part(void)
+{
 }
 
 int closing_range(unsigned first, unsigned last, int flags);

@@ -68,6 +68,13 @@ void kq_watched(int fd)
 		atomic_store(&number->watched, true);
 }
 
+bool kq_concerns(int fd)
+{
+	struct kq_number *number = kq_number_at(fd);
+
+	return number && (atomic_load(&number->watched) || atomic_load(&number->kq));
+}
+
 /* A pipe has no name, so nobody can open its other end again. */
 static bool kq_look_for_pipe(int fd, mode_t mode)
 {

@@ -311,14 +311,13 @@ int kq_publish(struct kq *kq)
 
 struct kq *kq_close_begin(int fd)
 {
-	struct kq_number *number = fd < 0 ? NULL : kq_number_at(fd);
+	struct kq_number *number = kq_number_at(fd);
 	int saved = errno;
 	struct kq *kq;
 
 	if (XP_UNLIKELY(fd == KQ_PROBE_FD))
 		kq_real.seen = true;
-	if (!number || (!atomic_load(&number->watched) &&
-	                !atomic_load(&number->kq)))
+	if (!kq_concerns(fd))
 		return NULL;
 	/* A child of vfork closes its own descriptors, in our memory. */
 	if (kq_table.process != getpid())

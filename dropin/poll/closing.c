@@ -1,21 +1,9 @@
-/* What is done about numbers that are closed, and that stand for something else. */
+/* What is done about numbers that are closed. */
 #include "closing.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <sched.h>
 
 #include "common/real.h"
-#include "kernel.h"
-#include "real.h"
-
-EXPORT int unshare(int flags);
-EXPORT int epoll_create(int size);
-EXPORT int epoll_create1(int flags);
-
-#ifndef CLOSE_RANGE_UNSHARE
-#define CLOSE_RANGE_UNSHARE 2
-#endif
 
 void closing_detach(int fd, uint64_t relying)
 {
@@ -47,12 +35,7 @@ int closing_range(unsigned first, unsigned last, int flags)
 	unsigned known;
 	int rc;
 
-	/* Not for nothing: that is the end of all sets. */
-	if ((flags & CLOSE_RANGE_UNSHARE) && kernel_shares_descriptors())
-		pool_part();
-	/* CLOEXEC closes nothing. */
-	if (first > last || (flags & ~CLOSE_RANGE_UNSHARE) != 0 || numbers_len == 0 ||
-	    !pool_is_ours())
+	if (numbers_len == 0 || !pool_is_ours())
 		return real_close.close_range(first, last, flags);
 	known = numbers_range_begin(last < UINT_MAX ? last + 1 : last);
 	for (unsigned fd = first; fd < known; fd++) {
@@ -66,32 +49,4 @@ int closing_range(unsigned first, unsigned last, int flags)
 	rc = close_between(first, last, known);
 	numbers_range_end();
 	return rc;
-}
-
-EXPORT int unshare(int flags)
-{
-	if ((flags & CLONE_FILES) && kernel_shares_descriptors())
-		pool_part();
-	return real.unshare(flags);
-}
-
-/*
- * The kernel gives nobody a number of ours while it is open.  But a bare system call may
- * have closed it, and an epoll instance of the program's looks like ours.
- */
-static int opened(int fd)
-{
-	if (XP_UNLIKELY(numbers_is_own(fd)))
-		pool_lost(fd);
-	return fd;
-}
-
-EXPORT int epoll_create(int size)
-{
-	return opened(real.epoll_create(size));
-}
-
-EXPORT int epoll_create1(int flags)
-{
-	return opened(real.epoll_create1(flags));
 }

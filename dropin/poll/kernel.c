@@ -190,17 +190,6 @@ int kernel_collect(int epoll_fd, struct epoll_event *events, int most, bool shar
 	}
 }
 
-/* The folder has an entry for each thread. */
-bool kernel_shares_descriptors(void)
-{
-	int saved = errno;
-	struct stat threads;
-	bool alone = stat("/proc/self/task", &threads) == 0 && threads.st_nlink == 3;
-
-	errno = saved;
-	return !alone;
-}
-
 bool kernel_is_open(int fd)
 {
 	int saved = errno;

@@ -62,9 +62,6 @@ struct epoll_event;
 int kernel_collect(int epoll_fd, struct epoll_event *events, int most, bool shared,
                    unsigned *syscalls);
 
-/* Do other threads use the descriptors of this one?  True if that is not known. */
-bool kernel_shares_descriptors(void);
-
 /* How many descriptors this process may have, at most. */
 size_t kernel_descriptor_limit(void);
 

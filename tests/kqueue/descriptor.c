@@ -72,6 +72,81 @@ XT_TEST(each_way_of_closing_is_seen)
 	}
 }
 
+static void close_range_of_all(int kq, int fd, int flags)
+{
+	struct kevent event;
+
+	XT_OK(kit_add(kq, fd, EVFILT_READ, 0));
+	KIT_GETS(kq, &event, fd, EVFILT_READ);
+	XT_EQ(close_range((unsigned)fd, (unsigned)fd, flags), 0);
+	XT_EQ(close_range((unsigned)kq, (unsigned)kq, flags), 0);
+	XT_FAILS(kevent(kq, NULL, 0, NULL, 0, NULL), EBADF);
+}
+
+static void unshare_and_close(void *unused)
+{
+	int kq = kqueue();
+
+	(void)unused;
+	XT_CALL(close_range_of_all(kq, xt_file("x"), 2 /* CLOSE_RANGE_UNSHARE */));
+}
+
+XT_TEST(close_range_of_an_unshared_table_is_seen)
+{
+	XT_CHECK(xt_child(unshare_and_close, NULL));
+}
+
+static void *unshare_and_close_both(void *argument)
+{
+	const int *numbers = argument;
+	bool failed = false;
+
+	for (int i = 0; i < 2; i++)
+		failed |= close_range((unsigned)numbers[i], (unsigned)numbers[i], 2) < 0;
+	return failed ? argument : NULL;
+}
+
+/* Of another thread: here both are what they were. */
+XT_TEST(close_in_a_table_of_another_thread_is_not_ours)
+{
+	int numbers[] = {kit_open(), xt_file("x")};
+	struct kevent event;
+	pthread_t thread;
+	void *failed;
+
+	XT_OK(kit_add(numbers[0], numbers[1], EVFILT_READ, 0));
+	XT_EQ(pthread_create(&thread, NULL, unshare_and_close_both, numbers), 0);
+	XT_EQ(pthread_join(thread, &failed), 0);
+	XT_CHECK(!failed);
+	KIT_GETS(numbers[0], &event, numbers[1], EVFILT_READ);
+}
+
+/* What is not replaced goes on. */
+XT_TEST(dup2_that_fails_leaves_registrations_and_queues)
+{
+	int kq = kit_open(), file = xt_file("x"), other = xt_file("y");
+	struct rlimit limit, low;
+	struct kevent event;
+
+	XT_OK(kit_add(kq, file, EVFILT_READ, 0));
+	XT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	low = limit;
+	low.rlim_cur = 3;
+	for (int i = 0; i < 2; i++) {
+		int number = i ? kq : file;
+
+		XT_FAILS(dup2(-1, number), EBADF);
+		XT_FAILS(dup3(-1, number, O_CLOEXEC), EBADF);
+		XT_FAILS(dup3(other, number, 12345), EINVAL);
+		XT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
+		XT_FAILS(dup2(other, number), EBADF);
+		XT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+		KIT_GETS(kq, &event, file, EVFILT_READ);
+	}
+	XT_EQ(dup2(other, file), file);
+	KIT_NONE(kq);
+}
+
 XT_TEST(duplicates_are_the_same_queue)
 {
 	int before = xt_count_open();

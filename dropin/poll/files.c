@@ -1,6 +1,14 @@
-/* The functions that close what a stream or a folder has, but for fclose. */
+/* The other functions that close or open descriptors: of streams, folders and tables. */
+#include <sched.h>
+
 #include "common/close.h"
 #include "real.h"
+
+EXPORT int unshare(int flags);
+EXPORT int epoll_create(int size);
+EXPORT int epoll_create1(int flags);
+
+/* --- Streams and folders ----------------------------------------------------------- */
 
 /*
  * They come here before main, too, when the real ones are not looked up yet; then
@@ -67,4 +75,35 @@ EXPORT int closedir(DIR *directory)
 	rc = real.closedir(directory);
 	closing_end(&closing, 0);
 	return rc;
+}
+
+/* --- Tables and sets --------------------------------------------------------------- */
+
+EXPORT int unshare(int flags)
+{
+	/* Not for nothing: that is the end of all sets. */
+	if ((flags & CLONE_FILES) && close_is_shared())
+		pool_part();
+	return real.unshare(flags);
+}
+
+/*
+ * The kernel gives nobody a number of ours while it is open.  But a bare system call may
+ * have closed it, and an epoll instance of the program's looks like ours.
+ */
+static int opened(int fd)
+{
+	if (XP_UNLIKELY(numbers_is_own(fd)))
+		pool_lost(fd);
+	return fd;
+}
+
+EXPORT int epoll_create(int size)
+{
+	return opened(real.epoll_create(size));
+}
+
+EXPORT int epoll_create1(int flags)
+{
+	return opened(real.epoll_create1(flags));
 }
