@@ -52,7 +52,7 @@ RETIRED = re.compile(r"(?<![\w-])(?:tells?|telling|told|anew)(?!\w)"
                      r"(?![A-Za-z])", re.I)
 # Folders outside src/ that carry their own copy of some of it: see docs/decisions.
 CARRIES = {"dropin/poll": {"common", "base", "os"}, "dropin/kqueue": {"common", "base"},
-           "dropin/common": {"common"}}
+           "dropin/common": {"common", "base"}}
 
 
 class Source:

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/time.h"
+#include "common/time.h"
 #include "kq.h"
 
 enum {
@@ -26,12 +26,7 @@ static int64_t kq_timeout(const struct timespec *timeout)
 {
 	if (!timeout)
 		return -1;
-	if (timeout->tv_sec < 0 || timeout->tv_nsec < 0 ||
-	    timeout->tv_nsec >= XP_NS_PER_SEC)
-		return -2;
-	if (timeout->tv_sec >= INT64_MAX / XP_NS_PER_SEC)
-		return INT64_MAX;
-	return timeout->tv_sec * XP_NS_PER_SEC + timeout->tv_nsec;
+	return timeout_is_valid(timeout) ? timeout_ns(timeout) : -2;
 }
 
 /*
@@ -171,7 +166,7 @@ static int64_t kq_now(void)
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * XP_NS_PER_SEC + now.tv_nsec;
+	return timeout_ns(&now);
 }
 
 /*

@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "common/time.h"
 #include "kq.h"
 
 enum { KQ_SUSPEND_NS = 1000000 };
@@ -52,8 +53,7 @@ static int kq_suspend(const struct aiocb *const controls[], int count,
 EXPORT int aio_suspend(const struct aiocb *const controls[], int count,
                           const struct timespec *timeout)
 {
-	int64_t left_ns = timeout ? timeout->tv_sec * INT64_C(1000000000) +
-		timeout->tv_nsec : INT64_MAX;
+	int64_t left_ns = timeout ? timeout_ns(timeout) : XP_NEVER;
 	bool ours = false;
 	sigset_t mask;
 	int rc;

@@ -50,13 +50,6 @@ int64_t call_deadline(int64_t timeout_ns)
 	return timeout_ns == 0 ? XP_NOW : xp_deadline(xp_sys_now(), timeout_ns);
 }
 
-int64_t call_timeout_ns(const struct timespec *timeout)
-{
-	if (timeout->tv_sec >= XP_NEVER / XP_NS_PER_SEC)
-		return XP_NEVER;
-	return timeout->tv_sec * XP_NS_PER_SEC + timeout->tv_nsec;
-}
-
 static struct timespec to_timespec(int64_t ns)
 {
 	return (struct timespec){

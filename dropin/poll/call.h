@@ -61,15 +61,6 @@ struct call {
 /* When a wait that begins now and may take this long has to end. */
 int64_t call_deadline(int64_t timeout_ns);
 
-static inline bool call_timeout_is_valid(const struct timespec *timeout)
-{
-	return timeout->tv_sec >= 0 && timeout->tv_nsec >= 0 &&
-	       timeout->tv_nsec < XP_NS_PER_SEC;
-}
-
-/* In nanoseconds; more than 292 years is for ever. */
-int64_t call_timeout_ns(const struct timespec *timeout);
-
 /*
  * The timeout for the real call: the caller's, unless some of it has passed,
  * which is then written to `left`.

@@ -7,7 +7,7 @@
 
 #include "array.h"
 #include "base/compiler.h"
-#include "base/time.h"
+#include "common/time.h"
 #include "export.h"
 #include "numbers.h"
 #include "os/sys.h"
@@ -147,11 +147,11 @@ static int ppoll_large(struct pollfd *fds, nfds_t count,
 	int rc;
 
 	if (timeout) {
-		if (!call_timeout_is_valid(timeout)) { /* EINVAL */
+		if (!timeout_is_valid(timeout)) { /* EINVAL */
 			stats_add(&stats.passed, 1);
 			return real.ppoll(fds, count, timeout, mask);
 		}
-		call.deadline_ns = call_deadline(call_timeout_ns(timeout));
+		call.deadline_ns = call_deadline(timeout_ns(timeout));
 	}
 	if (call_try(&call, &rc))
 		return rc;

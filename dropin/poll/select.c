@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "base/time.h"
+#include "common/time.h"
 #include "export.h"
 #include "numbers.h"
 #include "real.h"
@@ -156,11 +156,11 @@ static int pselect_large(int count, fd_set *in, fd_set *out, fd_set *except,
 	};
 
 	if (timeout) {
-		if (!call_timeout_is_valid(timeout)) { /* EINVAL */
+		if (!timeout_is_valid(timeout)) { /* EINVAL */
 			stats_add(&stats.passed, 1);
 			return real.pselect(count, in, out, except, timeout, mask);
 		}
-		call.deadline_ns = call_deadline(call_timeout_ns(timeout));
+		call.deadline_ns = call_deadline(timeout_ns(timeout));
 	}
 	return run(&call, site);
 }
@@ -186,7 +186,7 @@ static int select_large(int count, fd_set *in, fd_set *out, fd_set *except,
 	}
 	copy.tv_nsec = timeout->tv_usec % US_PER_SEC * NS_PER_US;
 	call.timeout = &copy;
-	call.deadline_ns = call_deadline(call_timeout_ns(&copy));
+	call.deadline_ns = call_deadline(timeout_ns(&copy));
 	rc = run(&call, site);
 	/* As the kernel does, after errors too. */
 	if (call.deadline_ns != XP_NEVER) {

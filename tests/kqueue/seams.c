@@ -8,6 +8,7 @@
 
 #include <aio.h>
 #include <dlfcn.h>
+#include <limits.h>
 #include <sched.h>
 #include <sys/syscall.h>
 
@@ -133,7 +134,7 @@ XT_TEST(sleeps_of_kevent_end_at_the_time_of_the_call)
 XT_TEST(signal_between_two_looks_of_aio_suspend_interrupts_it)
 {
 	int kq = kit_open(), fd = xt_file("hello");
-	struct timespec long_time = {5, 0};
+	struct timespec long_time = {LONG_MAX, 0};
 	char buffer[8];
 	struct aiocb control = request(kq, fd, buffer, sizeof buffer);
 	const struct aiocb *list[] = {&control};

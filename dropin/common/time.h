@@ -1,0 +1,24 @@
+/* A caller's timeouts. */
+#ifndef DROPIN_COMMON_TIME_H
+#define DROPIN_COMMON_TIME_H
+
+#include <stdbool.h>
+#include <time.h>
+
+#include "base/time.h"
+
+static inline bool timeout_is_valid(const struct timespec *timeout)
+{
+	return timeout->tv_sec >= 0 && timeout->tv_nsec >= 0 &&
+	       timeout->tv_nsec < XP_NS_PER_SEC;
+}
+
+/* In nanoseconds; more than 292 years is for ever. */
+static inline int64_t timeout_ns(const struct timespec *timeout)
+{
+	if (timeout->tv_sec >= XP_NEVER / XP_NS_PER_SEC)
+		return XP_NEVER;
+	return timeout->tv_sec * XP_NS_PER_SEC + timeout->tv_nsec;
+}
+
+#endif
