@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include <xpoll.h>
-
 #include "loopback.h"
 
 struct connection {
