@@ -66,6 +66,11 @@ class Help(ToolTest):
                     self.assertTrue(all(len(line) <= 80
                                         for line in out.splitlines()), out)
 
+    def test_help_and_version_have_help_as_well(self):
+        for words in ["help", "--help"], ["help", "-h"], ["version", "--help"]:
+            with self.subTest(words=words):
+                self.assertEqual(self.check(run(*words)), self.check(run("help")))
+
     def test_help_lists_commands_workloads_and_options(self):
         self.assertRegex(run("help").stdout, r"(?s)info .*watch .*bench ")
         self.assertRegex(run("bench", "--help").stdout, "looptest ")

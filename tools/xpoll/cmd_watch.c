@@ -247,7 +247,7 @@ static int watch_parse(struct watch *w, int argc, char **argv,
 		  TOOL_REST, .value = &options->command },
 		{ "--signal", "NAME", "a signal to this command", TOOL_LIST,
 		  .value = sources },
-		{ "--timer", "TIME", "every so often: 500ms, 2s, 1.5m", TOOL_LIST,
+		{ "--timer", "TIME", "a timer with this period: 500ms, 2s, 1.5m", TOOL_LIST,
 		  .value = sources },
 		{ "--fd", "N", "an open descriptor that can be read", TOOL_LIST,
 		  .value = sources },
@@ -255,18 +255,18 @@ static int watch_parse(struct watch *w, int argc, char **argv,
 		  TOOL_LIST, .value = sources },
 		{ "-r", "", "with all directories below, all child processes", TOOL_FLAG,
 		  .value = &w->recursive },
-		{ "--events", "LIST", "of files: create,delete,rename,write,...", TOOL_TEXT,
+		{ "--events", "LIST", "which events of files: create,delete,write,...", TOOL_TEXT,
 		  .value = &options->events },
-		{ "--exclude", "GLOB", "not what is called so below a --dir", TOOL_LIST,
+		{ "--exclude", "GLOB", "leave out names that match, below each --dir", TOOL_LIST,
 		  .value = &options->excluded },
 		{ "--run", "CMD", "run a shell command after events", TOOL_TEXT,
 		  .value = &w->run },
-		{ "--count", "N", "end after so many events", TOOL_COUNT, 1, 1e9, NULL,
+		{ "--count", "N", "end after this number of events", TOOL_COUNT, 1, 1e9, NULL,
 		  &w->count },
 		{ "--timeout", "TIME", "end after this time", TOOL_TIME, 0.001, TIMEOUT_MAX,
 		  NULL, &options->timeout_ns },
 		{ "--json", "", "an object for each event", TOOL_FLAG, .value = &w->json },
-		{ "-q", "", "no output but complaints", TOOL_FLAG, .value = &w->quiet },
+		{ "-q", "", "print errors and warnings only", TOOL_FLAG, .value = &w->quiet },
 		{ 0 },
 	};
 	struct tool_usage usage = *w->usage;
@@ -286,9 +286,9 @@ static int cmd_watch(int argc, char **argv)
 	static const struct tool_usage usage = {
 		.name = "xpoll watch",
 		.synopsis = "[OPTION | PATH]... [--exec CMD...]",
-		.text = "Print a line for each thing that happens to what is named.  A PATH\n"
-		        "alone is a --file or a --dir.  Ends by Ctrl-C, or when nothing is\n"
-		        "left to watch.\n",
+		.text = "Print a line for each event of the files, processes and other sources\n"
+		        "that are named.  A PATH alone is a --dir if it is a directory, else a\n"
+		        "--file.  Ends by Ctrl-C, or when nothing is left to watch.\n",
 	};
 	struct watch_options options = { 0 };
 	struct watch w = {

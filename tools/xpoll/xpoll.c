@@ -50,18 +50,25 @@ static int help_about(int argc, char **argv)
 	return run_named(argc + 1, words);
 }
 
+static bool is_help(const char *word)
+{
+	return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
 static int run_command(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
+	bool help, version;
 
 	if (name == NULL)
 		return tool_complain(&usage, "expected a command");
-	if (strcmp(name, "help") == 0 && argc > 2)
-		return help_about(argc - 2, argv + 2);
-	if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 ||
-	    strcmp(name, "-h") == 0)
+	help = strcmp(name, "help") == 0;
+	version = strcmp(name, "version") == 0;
+	if (is_help(name) || ((help || version) && argc == 3 && is_help(argv[2])))
 		return print_help();
-	if (strcmp(name, "version") == 0 || strcmp(name, "--version") == 0) {
+	if (help)
+		return argc > 2 ? help_about(argc - 2, argv + 2) : print_help();
+	if (version || strcmp(name, "--version") == 0) {
 		tool_print_version();
 		return TOOL_OK;
 	}
