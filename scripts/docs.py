@@ -201,7 +201,7 @@ def check_cited():
                 yield f"docs/internals/{path.name}: there is no {word}"
 
     sentences = set(re.findall(r"^\| (S\d+) \|", (inside / "contract.md").read_text(), re.M))
-    hazards = set(re.findall(r"^\| (\d+) \|", (inside / "protocol.md").read_text(), re.M))
+    hazards = set(re.findall(r"^\| (\d+) \|", (inside / "core.md").read_text(), re.M))
     cited = set()
     for path in files:
         if not path.is_relative_to(ROOT / "tests"):
@@ -213,7 +213,7 @@ def check_cited():
             yield f"{path.relative_to(ROOT)}: contract.md has no {sentence}"
         for hazard in sorted(set(re.findall(r"\bhazards?[ _](\d+)", text)) - {
                 number.zfill(width) for number in hazards for width in (1, 2)}):
-            yield f"{path.relative_to(ROOT)}: protocol.md has no hazard {hazard}"
+            yield f"{path.relative_to(ROOT)}: core.md has no hazard {hazard}"
     for sentence in sorted(sentences - cited):
         yield f"docs/internals/contract.md: no test cites {sentence}"
 

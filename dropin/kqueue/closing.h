@@ -3,7 +3,7 @@
  *
  * kqueue drops the registrations of a number when it is closed, and ends with its
  * own.  Linux reports a close to nobody.  What is not seen, closes inside the C
- * library and bare system calls, is found out later: see docs/internals/kqueue.md.
+ * library and bare system calls, is found out later: see docs/internals/drop-ins.md.
  */
 #ifndef KQ_CLOSING_H
 #define KQ_CLOSING_H

@@ -2,7 +2,7 @@
  * A kqueue: an xpoll queue behind a descriptor of the program's.
  *
  * Tags: [I] immutable while it lives; [t] guarded by the lock of the table; [a]
- * atomic; [x] guarded by `extras`.  docs/internals/kqueue.md has the rest.
+ * atomic; [x] guarded by `extras`.  docs/internals/drop-ins.md has the rest.
  */
 #ifndef KQ_H
 #define KQ_H

@@ -3,7 +3,7 @@
  *
  * Pure functions: no system call, no queue, nothing but the slot that they are
  * given.  interest.c says what has happened, and does what they answer.
- * docs/internals/protocol.md explains the modes and what the moves cost.
+ * docs/internals/core.md explains the modes and what the moves cost.
  */
 #ifndef XP_CORE_ARM_H
 #define XP_CORE_ARM_H

@@ -1,7 +1,7 @@
 /*
  * Interest: which filters of a descriptor are wanted, and how the kernel is
  * made to report them with as few system calls as the contract allows.
- * docs/internals/protocol.md has the rules; here are the moves.
+ * docs/internals/core.md has the rules; here are the moves.
  *
  * All with the queue's lock held.  Results are 0 or a negative errno value.
  */

@@ -5,7 +5,7 @@
  * filters of its descriptor.  But an entry that is changed is reported again as
  * a whole, so one with an edge that was reported is not changed for the sake
  * of another filter: that gets an entry of its own, when the kernel has to
- * hear of it.  docs/internals/protocol.md, Solo.
+ * hear of it.  docs/internals/core.md, Solo.
  *
  * All with the queue's lock held.
  */

@@ -62,6 +62,7 @@ XT_TEST(changes_are_applied_in_order)
 	XT_STATUS(xt_flag(queue, ident, READ, XPOLL_DELETE), ENOENT);
 }
 
+/* Complaint: One bad change spoils the rest, or ends the process. */
 XT_TEST(failing_change_does_not_stop_the_others)
 {
 	struct xt_pair pipe = xt_pipe();
@@ -141,6 +142,7 @@ XT_TEST(fewer_slots_than_receipts_is_einval_and_applies_nothing)
 	XT_EXPECT(registered(queue, 1));
 }
 
+/* Complaint: One bad change spoils the rest, or ends the process. */
 XT_TEST(error_without_any_slot_applies_the_rest_and_fails)
 {
 	struct xpoll *queue = xt_open();

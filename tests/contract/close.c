@@ -93,7 +93,10 @@ XT_TEST(close_at_the_poll_like_level_is_silent)
 	}
 }
 
-/* Hazard 1: the candidate's number stands for a new file when it is checked. */
+/*
+ * Hazard 1: the candidate's number stands for a new file when it is checked.
+ * Complaint: A deferred delete meets the next file of that number.
+ */
 XT_TEST(hazard_01_reused_number_gets_no_stale_event)
 {
 	struct xpoll *queue = xt_open();
@@ -125,7 +128,10 @@ XT_TEST(hazard_01_reused_number_gets_no_stale_event)
 	}
 }
 
-/* S7 with the poll-like level, whose ADD enables */
+/*
+ * S7 with the poll-like level, whose ADD enables
+ * Complaint: The library's table is out of date: adding fails.
+ */
 XT_TEST(close_reopen_and_ctl_add_works)
 {
 	struct xpoll *queue = xt_open();
@@ -163,7 +169,10 @@ static bool comes_to_rest(struct xpoll *queue)
 	return XT_EXPECT(after.syscalls_wait - before.syscalls_wait <= 20);
 }
 
-/* Hazard 2: nobody reads the data, the duplicate keeps the entry alive. */
+/*
+ * Hazard 2: nobody reads the data, the duplicate keeps the entry alive.
+ * Complaint: A closed file whose duplicate is open reports for ever.
+ */
 XT_TEST(hazard_02_close_with_duplicate_is_dropped)
 {
 	for (int toggled = 0; toggled < 2; toggled++) {

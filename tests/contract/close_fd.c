@@ -48,7 +48,10 @@ XT_TEST(close_fd_across_back_ends_is_exact)
 		XT_NONE(queues[i]);
 }
 
-/* S7: where poll and select cannot see it, this is how to inform them. */
+/*
+ * S7: where poll and select cannot see it, this is how to inform them.
+ * Complaint: A closed file whose duplicate is open reports for ever.
+ */
 XT_TEST(close_fd_and_reused_number_gets_no_stale_event)
 {
 	struct xpoll *queue = xt_open();

@@ -159,6 +159,7 @@ XT_TEST(trigger_wakes_the_waiter)
 	XT_CHECK(sleeper_got(&sleeper, 5, USER));
 }
 
+/* Complaint: A change waits until the waiter returns. */
 XT_TEST(ctl_wakes_the_poll_like_waiter)
 {
 	for (int i = 0; i < 2; i++) {
@@ -184,7 +185,10 @@ XT_TEST(ctl_wakes_the_poll_like_waiter)
 	}
 }
 
-/* Everything that does not make ready returns, and the wait goes on. */
+/*
+ * Everything that does not make ready returns, and the wait goes on.
+ * Complaint: A change waits until the waiter returns.
+ */
 XT_TEST(changes_return_while_a_wait_is_blocked)
 {
 	struct sleeper sleeper = {.queue = xt_open()};

@@ -74,6 +74,7 @@ XT_TEST(delete_carried_over_one_is_not_delivered)
 	XT_NONE(queue);
 }
 
+/* Complaint: A deferred delete meets the next file of that number. */
 XT_TEST(delete_in_the_call_that_waits_comes_first)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -91,7 +92,11 @@ XT_TEST(delete_in_the_call_that_waits_comes_first)
 	XT_EXPECT_EQ(events[0].ident, two.r);
 }
 
-/* Poll-like: between xpoll_wait and xpoll_revents. */
+/*
+ * Poll-like: between xpoll_wait and xpoll_revents.
+ * Complaint: A handler deletes another registration, whose event is in the
+ * array already.
+ */
 XT_TEST(delete_before_revents_is_left_out)
 {
 	struct xpoll *queue = xt_open();
@@ -226,6 +231,10 @@ XT_TEST(delete_against_waiting_threads_oneshot_is_exact)
 	race_run(XPOLL_ONESHOT);
 }
 
+/*
+ * Complaint: A handler deletes another registration, whose event is in the
+ * array already.
+ */
 XT_TEST(delete_against_waiting_threads_dispatch_is_exact)
 {
 	race_run(XPOLL_DISPATCH);

@@ -49,7 +49,10 @@ static const struct {
 
 #define VARIANTS (sizeof variants / sizeof *variants)
 
-/* S3 */
+/*
+ * S3
+ * Complaint: Hang-ups of a descriptor of which nothing is wanted spin.
+ */
 XT_TEST(disable_pipe_hangup_is_silent_and_sleeps)
 {
 	if (xt_wine())

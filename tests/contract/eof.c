@@ -253,7 +253,10 @@ XT_TEST(connect_in_progress_write_comes_when_connected)
 	XT_EQ(so_error(fd), 0);
 }
 
-/* An error alone is not the end: the next datagram may be fine. */
+/*
+ * An error alone is not the end: the next datagram may be fine.
+ * Complaint: Half-close, end of file and reset are mixed up.
+ */
 XT_TEST(hazard_13_udp_error_is_not_eof)
 {
 	if (xt_is("afd"))
@@ -303,7 +306,10 @@ XT_TEST(fifo_hangup_and_new_writer_is_not_eof_any_more)
 	XT_EXPECT(event.flags & XPOLL_EOF);
 }
 
-/* Both halves in turn, watched all the time */
+/*
+ * Both halves in turn, watched all the time
+ * Complaint: Half-close, end of file and reset are mixed up.
+ */
 XT_TEST(half_close_step_by_step_is_told_in_order)
 {
 	if (xt_is("afd"))

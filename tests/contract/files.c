@@ -12,6 +12,7 @@ static void write_text(int fd, const char *text)
 		xt_fail(__FILE__, __LINE__, "write: %s", xt_error_name(errno));
 }
 
+/* Complaint: Regular files, directories, /dev/null are refused. */
 XT_TEST(file_read_is_ready_until_the_end)
 {
 	struct xpoll *queue = xt_open();
@@ -223,6 +224,7 @@ XT_TEST(directory_registers_and_is_ready)
 	XT_NONE(queue);
 }
 
+/* Complaint: Regular files, directories, /dev/null are refused. */
 XT_TEST(dev_null_and_zero_register_and_are_ready)
 {
 	static const char *const paths[] = {"/dev/null", "/dev/zero"};
@@ -259,6 +261,7 @@ XT_TEST(dev_null_with_a_clear_direction_keeps_the_other)
 	XT_NONE(queue);
 }
 
+/* Complaint: macOS: terminals and FIFOs are refused, or silent. */
 XT_TEST(tty_reads_and_writes_like_poll)
 {
 	struct xpoll *queue = xt_open();

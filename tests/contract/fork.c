@@ -98,6 +98,7 @@ static void child_tries_all(void *argument)
 	xpoll_destroy(queue);
 }
 
+/* Complaint: A forked child disturbs the parent's loop. */
 XT_TEST(child_every_call_is_ebadf_and_the_parent_is_whole)
 {
 	struct family family;
@@ -194,6 +195,7 @@ static void child_reinits(void *argument)
 	xpoll_destroy(queue);
 }
 
+/* Complaint: A forked child disturbs the parent's loop. */
 XT_TEST(child_reinit_has_the_same_registrations_of_its_own)
 {
 	struct family family;

@@ -1,6 +1,6 @@
 /*
  * Goal: interest that costs no system call breaks nothing: hazards 7, 8, 9, 12
- * and 18 of docs/internals/protocol.md.
+ * and 18 of docs/internals/core.md.
  * Method: many candidates, files that poll(2) must not look at, activity in
  * disabled directions, suppressed events, shared listeners; costs are measured
  * by the queue's counters.

@@ -255,6 +255,7 @@ static void pool_run(int mode, int total, bool drains)
 
 #define TOTAL (XT_SANITIZED ? 10000 : XT_SLOW ? 1000 : 30000)
 
+/* Complaint: Several waiting threads: all wake up, or only one may wait. */
 XT_TEST(hazard_05_dispatch_several_waiters_exactly_one_gets_it)
 {
 	pool_run(XPOLL_DISPATCH, TOTAL, false);

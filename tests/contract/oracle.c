@@ -276,7 +276,10 @@ XT_TEST(event_level_agrees_with_poll_for_every_kind)
 	}
 }
 
-/* S8: no kind makes a wait spin when nobody wants to hear of it. */
+/*
+ * S8: no kind makes a wait spin when nobody wants to hear of it.
+ * Complaint: Hang-ups of a descriptor of which nothing is wanted spin.
+ */
 XT_TEST(hazard_12_no_kind_spins_when_suppressed_or_disabled)
 {
 	struct xpoll *queue = xt_open_quiet();

@@ -5,6 +5,7 @@
  */
 #include "xt.h"
 
+/* Complaint: Nobody can see what a loop does. */
 XT_TEST(stats_count_changes_errors_events_and_waits)
 {
 	struct xpoll *queue = xt_open_quiet();

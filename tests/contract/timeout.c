@@ -40,6 +40,7 @@ XT_TEST(timeout_1_ns_is_not_early)
 		XT_CALL(times_out(queue, 1));
 }
 
+/* Complaint: Timeouts are cut to milliseconds: spinning, or too late. */
 XT_TEST(timeout_300_us_is_not_early)
 {
 	struct xpoll *queue = xt_open();
@@ -185,6 +186,7 @@ static void pester(void *argument)
 	}
 }
 
+/* Complaint: Timeouts are cut to milliseconds: spinning, or too late. */
 XT_TEST(timeout_with_fruitless_wakeups_is_not_early)
 {
 	struct xpoll *queue = xt_open();

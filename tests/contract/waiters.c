@@ -57,7 +57,10 @@ static int waiters_got(const struct waiter *waiters, int count, uint64_t ident)
 	return got;
 }
 
-/* S17, S10 */
+/*
+ * S17, S10
+ * Complaint: Several waiting threads: all wake up, or only one may wait.
+ */
 XT_TEST(one_event_several_waiters_exactly_one_gets_it)
 {
 	static const int modes[] = {XPOLL_ONESHOT, XPOLL_DISPATCH,

@@ -2,7 +2,7 @@
  * What the tests of the kqueue(2) drop-in share: one change, one event, none.
  *
  * The names of the tests are listed beside the manual's sentences in
- * docs/internals/kqueue-manual.md; a script compares the two.
+ * manual.md; a script compares the two.
  */
 #ifndef KIT_H
 #define KIT_H

@@ -1,10 +1,10 @@
-"""Goal: docs/internals/kqueue-manual.md and the tests of kqueue(2) name the same."""
+"""Goal: manual.md and the tests of kqueue(2) name the same."""
 import re
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-LIST = HERE.parent.parent / "docs" / "internals" / "kqueue-manual.md"
+LIST = HERE / "manual.md"
 
 listed = set(re.findall(r"`([a-z0-9_]+)`", LIST.read_text()))
 tests = set()

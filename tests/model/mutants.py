@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """Would the tests notice?  Break a copy of the library in one place and let them try.
 
-  mutants.py check                                  can each mutant be made, is each in the docs?
+  mutants.py check                                  can each mutant be made?
   mutants.py try [--build FOLDER] [--compiler NAME] [WORD...]
 
 "try" needs the library built in FOLDER (build/release) and the Python of build/venv.
 
 The model plays with each, and one test of the others runs: both have to notice; but two
-mutants are too rare for so few rounds of the model.  With words
-only those mutants of whose names one is a part.  What comes out is the table of
-docs/internals/mutants.md.
+mutants are too rare for so few rounds of the model.  With words only those mutants of
+whose names one is a part.  What comes out is a table: what is broken, the test that
+noticed, and the round of the model that did, of ROUNDS, with what it said.
 """
 from __future__ import annotations
 
@@ -89,7 +89,6 @@ MUTANTS = {
 }
 ROUNDS = 40  # A few do for most of them, and on each machine the same.
 SECONDS = 120  # for a test that hangs, as some do that notice
-TABLE = "docs/internals/mutants.md"
 
 
 def amalgamation(sources: Path) -> str:
@@ -186,14 +185,10 @@ class Workshop:
 
 def check(sources: Path) -> bool:
     text = amalgamation(sources)
-    table = (sources / TABLE).read_text()
     good = True
     for name, mutant in MUTANTS.items():
         if text.count(mutant.whole) != 1:
             print(f"{name}: the text is there {text.count(mutant.whole)} times")
-            good = False
-        if f"| {name} | `{mutant.test}` |" not in table:
-            print(f"{name}: not in {TABLE}")
             good = False
     print(f"{len(MUTANTS)} mutants")
     return good

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Check the models of this folder with spin: docs/internals/proof.md.
+"""Check the models of this folder with spin: docs/internals/testing.md.
 
   prove.py verify [RUN...]   exhaustively; without names all, and that each line is reached
   prove.py break [NAME...]   break copies of the models: spin has to notice each

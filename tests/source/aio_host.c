@@ -310,6 +310,7 @@ static void child_in_a_sandbox(void *argument)
 	xpoll_destroy(queue);
 }
 
+/* Complaint: io_uring is refused by a sandbox. */
 XT_TEST(sandbox_without_io_uring_is_got_by_with)
 {
 	int errors[] = {EPERM, ENOSYS, EACCES};

@@ -23,7 +23,10 @@ XT_TEST(file_that_grows_is_ready_again)
 	}
 }
 
-/* tail -f */
+/*
+ * tail -f
+ * Complaint: Regular files, directories, /dev/null are refused.
+ */
 XT_TEST(growth_wakes_a_wait_that_sleeps)
 {
 	struct xpoll *queue = xt_open();

@@ -153,7 +153,10 @@ XT_TEST(add_during_a_wait_takes_effect)
 	(void)helper_wait(helper);
 }
 
-/* S4: the race of every program that forks and then registers */
+/*
+ * S4: the race of every program that forks and then registers
+ * Complaint: The end of a child is missed, or somebody else reaps it.
+ */
 XT_TEST(zombie_is_delivered_at_once)
 {
 	struct xpoll *queue = xt_open();
@@ -293,7 +296,10 @@ XT_TEST(reaped_by_its_parent_gives_its_status_or_says_unknown)
 	XT_EXPECT_EQ(event.fflags & ~UNKNOWN, EXIT);
 }
 
-/* The program reaps, with waitpid(-1) or by ignoring SIGCHLD, before we look. */
+/*
+ * The program reaps, with waitpid(-1) or by ignoring SIGCHLD, before we look.
+ * Complaint: The end of a child is missed, or somebody else reaps it.
+ */
 XT_TEST(reaped_by_the_program_is_still_delivered)
 {
 	bool outlives = status_outlives();

@@ -307,6 +307,7 @@ static bool timerfd_says(int fd, int *clock, int *flags)
  * Nobody may set the clock of this machine for a test; so the kernel is asked
  * whether it would report: TFD_TIMER_ABSTIME (1) and TFD_TIMER_CANCEL_ON_SET (2)
  * on CLOCK_REALTIME (0).
+ * Complaint: Timers drift, cannot be modified, ignore a clock that is set.
  */
 XT_TEST(abstime_descriptor_is_told_of_clock_steps)
 {

@@ -12,6 +12,7 @@
  * "Kqueue: a generic and scalable event notification facility", section 5: A
  * forks B and C, C forks D, D execs and exits.  The paper has D's end in its
  * first event, where there is no room for its status: it comes next.
+ * Complaint: Forks and execs cannot be followed on Linux.
  */
 XT_TEST(example_of_the_paper)
 {

@@ -202,6 +202,7 @@ XT_TEST(disabled_registration_does_not_silence_another)
 	VNODE_GETS(queue, file, XPOLL_NOTE_WRITE);
 }
 
+/* Complaint: inotify instances run out; overflow is silent. */
 XT_TEST(ten_thousand_files_use_one_descriptor_and_cost_nothing)
 {
 	enum { COUNT = 10000 };
@@ -253,7 +254,10 @@ XT_TEST(ten_thousand_files_use_one_descriptor_and_cost_nothing)
 
 #ifdef __linux__
 
-/* S23: overflow is reported, never silent. */
+/*
+ * S23: overflow is reported, never silent.
+ * Complaint: inotify instances run out; overflow is silent.
+ */
 XT_TEST(overflow_of_the_kernels_queue_is_reported)
 {
 	struct xpoll *queue = xt_open_quiet();
