@@ -4,10 +4,10 @@
   fuzz.py [--seed N] BUILD_DIR SECONDS [TARGET...]
 
 Each target goes on from BUILD_DIR/corpus/TARGET, where what it finds new is kept,
-and from the inputs of the tree, tests/fuzz/corpus/TARGET.  With --seed it begins
+and from the inputs of the tree, tests/fuzz/corpus/TARGET.txt.  With --seed it begins
 from those of the tree alone, and chance is the same each time.  An input that ends a
-target is shortened and shown; kept in the tree under a name that says what it is, it is a
-test.  Exit code 1: there is one.
+target is shortened and shown; as a line of the tree's file, behind a name that says what it is,
+it is a test.  Exit code 1: there is one.
 """
 import argparse
 import re
@@ -23,6 +23,17 @@ PATIENCE = 25  # seconds for one input
 SHORTEN = 30  # seconds to make one shorter
 
 
+def inputs_of_tree(build, target):
+    """A folder of them, as libFuzzer wants it."""
+    folder = build / "corpus-of-tree" / target
+    folder.mkdir(parents=True, exist_ok=True)
+    for line in (SEEDS / f"{target}.txt").read_text().splitlines():
+        if not line.startswith("#"):
+            name, data = line.split()
+            (folder / name).write_bytes(bytes.fromhex(data))
+    return folder
+
+
 def start(build, target, seconds, seed):
     corpus = build / ("corpus" if seed is None else "corpus-of-seed") / target
     if seed is not None:
@@ -35,7 +46,8 @@ def start(build, target, seconds, seed):
                f"-max_len={LONGEST}", "-len_control=0", f"-timeout={PATIENCE}",
                "-print_final_stats=1",
                f"-seed={seed or 0}",  # 0: chance
-               f"-artifact_prefix={findings}/", corpus, SEEDS / target]
+               f"-artifact_prefix={findings}/", corpus,
+               inputs_of_tree(build, target)]
     return log, subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
 
@@ -65,7 +77,7 @@ def main():
     parser.add_argument("targets", nargs="*")
     options = parser.parse_args()
     build, seconds = options.build.resolve(), options.seconds
-    targets = options.targets or sorted(folder.name for folder in SEEDS.iterdir())
+    targets = options.targets or sorted(path.stem for path in SEEDS.glob("*.txt"))
     running = {target: start(build, target, seconds, options.seed) for target in targets}
     failed = 0
     for target, (log, process) in running.items():

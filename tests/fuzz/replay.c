@@ -1,54 +1,71 @@
 /*
  * In the place of the fuzzer: the inputs that are kept in the tree, once each.
  *
- *   program FOLDER
+ *   program FILE
+ *
+ * Each line of FILE is a name and the bytes in hexadecimal, or a comment.
  */
 #include "fuzz.h"
 
-#include <dirent.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-#define INPUT_MOST 65536
+#define BYTES_MOST 4096
+#define NAME_MOST 128
+/* As text, for sscanf. */
+#define NAME_WIDTH "127"
 
-static int replay(const char *folder, const char *name)
+/* The bytes of a text; how many, or -1 if it is none. */
+static long parse(const char *text, uint8_t *bytes)
 {
-	static uint8_t bytes[INPUT_MOST];
-	char path[4096];
-	size_t size;
-	FILE *file;
+	unsigned byte;
+	long size = 0;
 
-	(void)snprintf(path, sizeof path, "%s/%s", folder, name);
-	file = fopen(path, "rb");
-	if (!file) {
-		perror(path);
-		return 1;
+	for (; sscanf(text, "%2x", &byte) == 1; text += 2) {
+		if (size == BYTES_MOST || !isxdigit((unsigned char)text[1]))
+			return -1;
+		bytes[size++] = (uint8_t)byte;
 	}
-	size = fread(bytes, 1, sizeof bytes, file);
-	(void)fclose(file);
+	return strspn(text, "\r\n") == strlen(text) ? size : -1;
+}
+
+/* 1 if the line is an input, which is run then; 0 for a comment. */
+static int replay(const char *line)
+{
+	static uint8_t bytes[BYTES_MOST];
+	char name[NAME_MOST];
+	int begin = 0;
+	long size;
+
+	if (sscanf(line, " %" NAME_WIDTH "s %n", name, &begin) != 1 || name[0] == '#')
+		return 0;
+	size = parse(line + begin, bytes);
+	if (size < 0) {
+		fprintf(stderr, "%s: not a name and bytes\n", name);
+		return -1;
+	}
 	fprintf(stderr, "%s\n", name);
-	(void)LLVMFuzzerTestOneInput(bytes, size);
-	return 0;
+	(void)LLVMFuzzerTestOneInput(bytes, (size_t)size);
+	return 1;
 }
 
 int main(int argc, char **argv)
 {
-	struct dirent *entry;
-	int failed = 0;
+	static char line[NAME_MOST + 2 * BYTES_MOST + 3];
+	FILE *file = argc == 2 ? fopen(argv[1], "r") : NULL;
 	int count = 0;
-	DIR *folder = argc == 2 ? opendir(argv[1]) : NULL;
+	int one = 0;
 
-	if (!folder) {
-		fprintf(stderr, "usage: replay FOLDER\n");
+	if (!file) {
+		fprintf(stderr, "usage: replay FILE\n");
 		return 2;
 	}
-	while ((entry = readdir(folder))) {
-		if (entry->d_name[0] == '.')
-			continue;
-		failed |= replay(argv[1], entry->d_name);
-		count++;
+	while (one >= 0 && fgets(line, sizeof line, file)) {
+		one = replay(line);
+		count += one > 0;
 	}
-	(void)closedir(folder);
+	(void)fclose(file);
 	fprintf(stderr, "%d inputs\n", count);
-	return count > 0 ? failed : 1;
+	return one >= 0 && count > 0 ? 0 : 1;
 }
