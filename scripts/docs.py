@@ -53,7 +53,10 @@ def check_names():
     for page in sorted(MAN.glob("*.3")):
         if page.stem not in names | OTHER_PAGES:
             yield f"docs/man/{page.name}: no such function"
+    index = (MAN / "xpoll.7").read_text()
     for page in pages():
+        if f"Xr {page.stem} " not in index:
+            yield f"docs/man/{page.name}: xpoll(7) does not list it"
         if not re.search(rf"^\.Dt {re.escape(page.stem)} ", page.read_text(), re.M | re.I):
             yield f"docs/man/{page.name}: has the title of another page; make it a link"
         for name, section in re.findall(r"^\.(?:It )?Xr (xpoll\S*|kqueue|kevent) (\d)",
