@@ -435,6 +435,8 @@ XT_TEST(hazard_12_unconnected_socket_that_connects_is_told)
 	if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0)
 		XT_EQ(errno, EINPROGRESS);
 	XT_GETS(queue, NULL, fd, WRITE);
+	/* The listener has it when the last segment of three has come. */
+	XT_CHECK(xt_poll_until(listener, POLLIN, POLLIN));
 	int peer = xt_keep(accept(listener, NULL, NULL));
 	XT_NONE(queue);
 	xt_put(peer);

@@ -69,7 +69,8 @@ static void init_root(void)
 
 	if (stat("/", &root) == 0)
 		(void)snprintf(path, sizeof path, "/dev/%s", devname(root.st_dev, S_IFBLK));
-	if (mount(MOUNT_FFS, "/", MNT_UPDATE, &how) < 0)
+	/* Nothing of it is needed afterwards. */
+	if (mount(MOUNT_FFS, "/", MNT_UPDATE | MNT_ASYNC, &how) < 0)
 		perror("runner: /");
 #endif
 }
