@@ -156,7 +156,7 @@ void xt_settle(struct xpoll *queue)
 
 bool xt_nested_are_late(void)
 {
-#ifdef __FreeBSD__
+#if defined(__FreeBSD__) || defined(__OpenBSD__)
 	return xt_is("kqueue");
 #else
 	return false;
