@@ -87,13 +87,6 @@ static void afd_close(void *opaque)
 	WSACleanup();
 }
 
-/* Nothing of the state's is a socket. */
-static bool afd_owns(const void *opaque, int fd)
-{
-	(void)opaque, (void)fd;
-	return false;
-}
-
 /* Milliseconds to sleep, rounded up. */
 static DWORD afd_timeout(int64_t deadline_ns)
 {
@@ -276,7 +269,6 @@ const struct xp_backend_ops xp_backend_afd = {
 	.state_size = sizeof(struct afd_state),
 	.open = afd_open,
 	.close = afd_close,
-	.owns = afd_owns,
 	.attach = afd_attach,
 	.change = afd_change,
 	.detach = afd_detach,

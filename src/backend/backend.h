@@ -106,6 +106,18 @@ struct xp_outer_ops {
 	int (*set_alarm)(void *state, int64_t deadline_ns);
 };
 
+/* Of a kernel that goes on reporting what is closed: a set in place of the old one. */
+struct xp_renew_ops {
+	/* Start over with an empty set; waits in progress see the old one until they are woken. */
+	int (*begin)(void *state);
+	/*
+	 * Until `end` the old set knows whether a number stands for a file that it
+	 * watches; what it reports does not count any more.  Both or none.
+	 */
+	bool (*knows)(void *state, int fd);
+	void (*end)(void *state);
+};
+
 struct xp_backend_ops {
 	const char *name;
 	unsigned caps;
@@ -170,17 +182,8 @@ struct xp_backend_ops {
 	/* Make one `wait`, this or the next, return.  Async-signal-safe. */
 	void (*wake)(void *state);
 
-	/*
-	 * Start over with an empty kernel set; waits in progress see the old one
-	 * until they are woken.  Optional.
-	 */
-	int (*renew)(void *state);
-	/*
-	 * Until the end the old set knows whether a number stands for a file
-	 * that it watches; what it reports does not count any more.  Optional.
-	 */
-	bool (*renew_knows)(void *state, int fd);
-	void (*renew_end)(void *state);
+	/* Optional. */
+	const struct xp_renew_ops *renew;
 	/* Not there where xpoll_fd is ENOTSUP. */
 	const struct xp_outer_ops *outer;
 };

@@ -343,8 +343,6 @@ const struct xp_backend_ops xp_backend_epoll = {
 	.detach = epoll_detach,
 	.wait = epoll_await,
 	.wake = epoll_wake,
-	.renew = epoll_renew,
-	.renew_knows = epoll_renew_knows,
-	.renew_end = epoll_renew_end,
+	.renew = &(const struct xp_renew_ops){epoll_renew, epoll_renew_knows, epoll_renew_end},
 	.outer = &epoll_outer,
 };

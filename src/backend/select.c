@@ -345,5 +345,5 @@ const struct xp_backend_ops xp_backend_select = {
 	.detach = select_detach,
 	.wait = select_await,
 	.wake = select_wake,
-	.renew = select_renew,
+	.renew = &(const struct xp_renew_ops){.begin = select_renew},
 };

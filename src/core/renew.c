@@ -84,7 +84,7 @@ int xp_renew_attach_rest(struct xpoll *queue)
  */
 static void renew_confirm(struct xpoll *queue)
 {
-	bool can_ask = queue->ops->renew_knows != NULL;
+	bool (*knows)(void *state, int fd) = queue->ops->renew->knows;
 	int last = queue->slots.pages_len << XP_PAGE_BITS;
 
 	for (int fd = 0; fd < last; fd++) {
@@ -95,9 +95,9 @@ static void renew_confirm(struct xpoll *queue)
 		if (!slot || !slot->present || slot->mode == XP_MODE_UNPOLLABLE ||
 		    (slot->mode == XP_MODE_NONE && !slot->enabled))
 			continue;
-		if (can_ask && !queue->ops->renew_knows(queue->backend, fd))
+		if (knows && !knows(queue->backend, fd))
 			xp_entry_forget(queue, fd);
-		else if (!can_ask && level_or_edge)
+		else if (!knows && level_or_edge)
 			(void)xp_entry_push(queue, fd, slot,
 			                       (enum xp_mode)slot->mode, slot->armed);
 	}
@@ -105,21 +105,21 @@ static void renew_confirm(struct xpoll *queue)
 
 void xp_renew(struct xpoll *queue)
 {
-	const struct xp_backend_ops *ops = queue->ops;
+	const struct xp_renew_ops *ops = queue->ops->renew;
 
 	xp_mutex_assert_held(&queue->lock);
-	if (!ops->renew)
+	if (!ops)
 		return;
-	if (!ops->renew_knows)
+	if (!ops->knows)
 		renew_confirm(queue);
-	if (ops->renew(queue->backend) < 0)
+	if (ops->begin(queue->backend) < 0)
 		return; /* No descriptor free: tried again when it hurts again. */
 	xp_count(&queue->counters.rebuilds);
 	/* What the kernel has no memory for the next wait attaches, or says so. */
 	(void)xp_renew_attach_all(queue, false);
-	if (ops->renew_knows) {
+	if (ops->knows) {
 		renew_confirm(queue);
-		ops->renew_end(queue->backend);
+		ops->end(queue->backend);
 	}
 	xp_kick_all(queue);
 }
