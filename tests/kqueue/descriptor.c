@@ -93,6 +93,8 @@ static void unshare_and_close(void *unused)
 
 XT_TEST(close_range_of_an_unshared_table_is_seen)
 {
+	if (XT_TSAN)
+		XT_SKIP("the sanitizer has a thread of its own");
 	XT_CHECK(xt_child(unshare_and_close, NULL));
 }
 
