@@ -12,23 +12,17 @@
 
 #include "kq.h"
 
-static int kq_aio_wrong(int error)
-{
-	errno = error;
-	return -1;
-}
-
 static int kq_aio_submit(struct aiocb *control, int op)
 {
 	struct kq *kq = kq_hold(control->aio_sigevent.sigev_notify_kqueue);
 	int rc;
 
 	if (!kq)
-		return kq_aio_wrong(EBADF);
+		return result_of(-EBADF);
 	kq_watched(control->aio_fildes);
 	rc = kq_aio_begin(kq, control, op);
 	kq_drop(kq);
-	return rc < 0 ? kq_aio_wrong(-rc) : 0;
+	return result_of(rc);
 }
 
 static bool kq_aio_is_ours(const struct aiocb *control)
@@ -43,7 +37,7 @@ EXPORT int aio_read(struct aiocb *control)
 	if (kq_aio_is_ours(control))
 		return kq_aio_submit(control, XPOLL_AIO_READ);
 	return kq_real.aio_read ? kq_real.aio_read(control)
-		: kq_aio_wrong(ENOSYS);
+		: result_of(-ENOSYS);
 }
 
 EXPORT int aio_write(struct aiocb *control)
@@ -51,7 +45,7 @@ EXPORT int aio_write(struct aiocb *control)
 	if (kq_aio_is_ours(control))
 		return kq_aio_submit(control, XPOLL_AIO_WRITE);
 	return kq_real.aio_write ? kq_real.aio_write(control)
-		: kq_aio_wrong(ENOSYS);
+		: result_of(-ENOSYS);
 }
 
 EXPORT int aio_fsync(int op, struct aiocb *control)
@@ -60,7 +54,7 @@ EXPORT int aio_fsync(int op, struct aiocb *control)
 		return kq_aio_submit(control, op == O_SYNC
 			? XPOLL_AIO_FSYNC : XPOLL_AIO_FDATASYNC);
 	return kq_real.aio_fsync ? kq_real.aio_fsync(op, control)
-		: kq_aio_wrong(op == O_SYNC || op == O_DSYNC ? ENOSYS : EINVAL);
+		: result_of(op == O_SYNC || op == O_DSYNC ? -ENOSYS : -EINVAL);
 }
 
 EXPORT int aio_error(const struct aiocb *control)
@@ -84,7 +78,7 @@ EXPORT ssize_t aio_return(struct aiocb *control)
 		return kq_real.aio_return(control);
 	if (result >= 0)
 		return (ssize_t)result;
-	return kq_aio_wrong(result == -EINPROGRESS ? EINVAL : (int)-result);
+	return result_of(result == -EINPROGRESS ? -EINVAL : (int)result);
 }
 
 EXPORT int aio_cancel(int fd, struct aiocb *control)
@@ -115,8 +109,8 @@ EXPORT int lio_listio(int mode, struct aiocb *KQ_ELEMENT const controls[], int c
 	for (int i = 0; i < count; i++)
 		ours |= kq_aio_is_ours(controls[i]);
 	if (ours)
-		return kq_aio_wrong(ENOTSUP);
-	return !kq_real.lio_listio ? kq_aio_wrong(ENOSYS)
+		return result_of(-ENOTSUP);
+	return !kq_real.lio_listio ? result_of(-ENOSYS)
 		: kq_real.lio_listio(mode, controls, count, notify);
 }
 

@@ -252,17 +252,11 @@ static XP_COLD int kq_call_slowly(struct kq *kq, const struct kevent *changes,
 	bool over;
 	int rc = kq_changes(kq, changes, nchanges, events, nevents, &over);
 
-	if (rc < 0) {
-		errno = -rc;
-		return -1;
-	}
-	if (over || nevents == 0)
-		return rc;
+	if (rc < 0 || over || nevents == 0)
+		return result_of(rc);
 	timeout_ns = kq_timeout(timeout);
-	if (timeout_ns == -2) {
-		errno = EINVAL;
-		return -1;
-	}
+	if (timeout_ns == -2)
+		return result_of(-EINVAL);
 	return kq_wait(kq, NULL, 0, events, nevents, timeout_ns);
 }
 

@@ -20,6 +20,7 @@
 #include "base/compiler.h"
 #include "base/threads.h"
 #include "common/real.h"
+#include "common/result.h"
 
 /* What goes with a registration and a queue of xpoll has no place for. */
 struct kq_extra {

@@ -17,14 +17,6 @@ static int kq_open(void)
 	return rc;
 }
 
-static int kq_result(int rc)
-{
-	if (rc >= 0)
-		return rc;
-	errno = -rc;
-	return -1;
-}
-
 EXPORT const char *kqueue_version(void)
 {
 	return "xpoll-kqueue " KQ_VERSION;
@@ -32,17 +24,17 @@ EXPORT const char *kqueue_version(void)
 
 EXPORT int kqueue(void)
 {
-	return kq_result(kq_open());
+	return result_of(kq_open());
 }
 
 /* Close-on-exec they all are: a program that is executed has no queue. */
 EXPORT int kqueue1(int flags)
 {
-	return kq_result(flags & ~O_CLOEXEC ? -EINVAL : kq_open());
+	return result_of(flags & ~O_CLOEXEC ? -EINVAL : kq_open());
 }
 
 EXPORT int kqueuex(unsigned int flags)
 {
-	return kq_result(flags & ~(unsigned)KQUEUE_CLOEXEC ? -EINVAL
+	return result_of(flags & ~(unsigned)KQUEUE_CLOEXEC ? -EINVAL
 	                                                    : kq_open());
 }

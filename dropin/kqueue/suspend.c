@@ -62,17 +62,13 @@ EXPORT int aio_suspend(const struct aiocb *const controls[], int count,
 		ours |= controls[i] && kq_aio_ask(controls[i]) <= 0;
 	if (!ours && kq_real.aio_suspend)
 		return kq_real.aio_suspend(controls, count, timeout);
-	if (!ours) {
-		errno = ENOSYS;
-		return -1;
-	}
+	if (!ours)
+		return result_of(-ENOSYS);
 	kq_signals_block(&mask);
 	pthread_cleanup_push(kq_signals_restore, &mask);
 	rc = kq_suspend(controls, count, left_ns, &mask);
 	pthread_cleanup_pop(1);
-	if (rc)
-		errno = rc;
-	return rc ? -1 : 0;
+	return result_of(-rc);
 }
 
 #ifdef __GLIBC__

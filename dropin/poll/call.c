@@ -20,6 +20,7 @@
 
 #include "base/compiler.h"
 #include "base/time.h"
+#include "common/result.h"
 #include "os/sys.h"
 #include "real.h"
 #include "settings.h"
@@ -70,14 +71,6 @@ const struct timespec *call_timeout(const struct call *call,
 		return NULL;
 	*left = to_timespec(left_ns);
 	return left;
-}
-
-static int result(int rc)
-{
-	if (rc >= 0)
-		return rc;
-	errno = -rc;
-	return -1;
 }
 
 static void release_signals(void *argument)
@@ -386,7 +379,7 @@ static bool look_ends(struct call *call, struct set *set,
 	account(call, set, rc);
 	if (rc == 0)
 		call->ops->clear(call);
-	*rcp = result(rc);
+	*rcp = result_of(rc);
 	return true;
 }
 

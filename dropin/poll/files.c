@@ -32,26 +32,25 @@ EXPORT int pclose(FILE *stream)
 	return rc;
 }
 
-EXPORT FILE *freopen(const char *path, const char *mode, FILE *stream)
+static FILE *reopen(const char *path, const char *mode, FILE *stream, bool large)
 {
 	struct closing closing;
 	FILE *opened;
 
 	begin(&closing, stream);
-	opened = real.freopen(path, mode, stream);
+	opened = (large && real.freopen64 ? real.freopen64 : real.freopen)(path, mode, stream);
 	closing_end(&closing, 0);
 	return opened;
 }
 
+EXPORT FILE *freopen(const char *path, const char *mode, FILE *stream)
+{
+	return reopen(path, mode, stream, false);
+}
+
 EXPORT FILE *freopen64(const char *path, const char *mode, FILE *stream)
 {
-	struct closing closing;
-	FILE *opened;
-
-	begin(&closing, stream);
-	opened = (real.freopen64 ? real.freopen64 : real.freopen)(path, mode, stream);
-	closing_end(&closing, 0);
-	return opened;
+	return reopen(path, mode, stream, true);
 }
 
 /* NULL is EINVAL, though closedir is declared as if it were never given. */
