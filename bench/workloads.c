@@ -15,6 +15,7 @@ const struct bench_workload *const bench_workloads[] = {
 	&bench_kqueue,
 	&bench_kqueue_change,
 	&bench_timers,
+	&bench_sources,
 	NULL,
 };
 

@@ -20,6 +20,7 @@ extern const struct bench_workload bench_dropin;
 extern const struct bench_workload bench_kqueue;
 extern const struct bench_workload bench_kqueue_change;
 extern const struct bench_workload bench_timers;
+extern const struct bench_workload bench_sources;
 
 #define WORKLOADS_EVERYWHERE \
 	&bench_looptest, &bench_active, &bench_idle, &bench_edge, &bench_dispatch

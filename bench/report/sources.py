@@ -81,6 +81,7 @@ WORKLOADS = {
     "threads": "Threads that share one queue, in dispatch mode.",
     "wake": "A thread ends the wait of another, on one processor.",
     "churn": "Accept, register, one request, close, over TCP.",
+    "sources": "Files, processes and signals, beside inotify, pidfd_open and signalfd by hand.",
     "timers": "Timers, armed, cancelled in another order, expired.",
     "kqueue": "looptest through kevent(2), with counts; epoll(7) counts nothing.",
     "kqueue-change": "Add and delete of a socket by kevent(2), and by epoll_ctl(2).",

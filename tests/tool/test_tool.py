@@ -324,6 +324,7 @@ class Workloads(ToolTest):
         "threads": (20, "event", ["1 thread", "2 threads", "4 threads"], "raw_epoll"),
         "churn": (2, "connection", None, "raw_epoll"),
         "memory": (20, "descriptor", None, "raw_epoll"),
+        "sources": (20, "event", ["file", "process", "signal", "watch"], "by_hand"),
     }
 
     def measure(self, name, *args):
