@@ -73,6 +73,7 @@
 //! `xpoll::async_io`. What is rarely needed is in [`sys`], with [`Queue::as_ptr`]. The reference of
 //! the filters is the manual page xpoll_sources(7).
 
+#![cfg_attr(docsrs, feature(doc_cfg))] // It names the feature that a thing is part of.
 #![deny(missing_docs, unsafe_op_in_unsafe_fn)]
 
 mod aio;

@@ -67,13 +67,20 @@ fn nanoseconds(time: Duration) -> i64 {
 #[derive(Debug)]
 pub struct Timer {
     registration: Registration,
+    flags: u32,
+    token: u64,
 }
 
 impl Timer {
     fn start(queue: &Queue, flags: u32, fflags: u32, data: i64, token: u64) -> io::Result<Timer> {
-        let timer = Timer { registration: Registration::new(queue, Filter::TIMER, None) };
-        timer.registration.add(flags, fflags, data, token)?;
+        let registration = Registration::new(queue, Filter::TIMER, None);
+        let timer = Timer { registration, flags, token };
+        timer.set(fflags, data)?;
         Ok(timer)
+    }
+
+    fn set(&self, fflags: u32, data: i64) -> io::Result<()> {
+        self.registration.add(self.flags, fflags, data, self.token)
     }
 
     /// Once, after this time.
@@ -92,6 +99,25 @@ impl Timer {
         let since = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
         let notes = sys::XPOLL_NOTE_NSECONDS | sys::XPOLL_NOTE_ABSTIME;
         Timer::start(queue, sys::XPOLL_ONESHOT, notes, nanoseconds(since), token)
+    }
+
+    /// Begins again from now on, also after it has expired: with this period if it was made by
+    /// [`Timer::every`], else once after this time. An expiry that was not returned yet is
+    /// dropped. So a time limit is moved whenever something happens:
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use xpoll::{Events, Queue, Timer};
+    /// # fn main() -> std::io::Result<()> {
+    /// # let (queue, mut events) = (Queue::new()?, Events::with_capacity(8));
+    /// let limit = Timer::after(&queue, Duration::ZERO, 1)?;
+    /// limit.reset(Duration::from_secs(60))?;
+    /// assert_eq!(queue.wait(&mut events, Some(Duration::ZERO))?, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn reset(&self, time: Duration) -> io::Result<()> {
+        self.set(sys::XPOLL_NOTE_NSECONDS, nanoseconds(time))
     }
 }
 

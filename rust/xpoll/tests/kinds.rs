@@ -80,6 +80,32 @@ fn a_dropped_timer_is_silent() {
     assert_eq!(queue.stats().registered, 0);
 }
 
+#[test]
+fn a_timer_that_is_reset_begins_again() {
+    let queue = Queue::new().unwrap();
+    let (soon, never) = (Duration::from_nanos(1), Duration::MAX);
+    let once = Timer::after(&queue, never, 1).unwrap();
+    for _ in 0..2 {
+        let begin = Instant::now();
+        once.reset(Duration::from_millis(2)).unwrap();
+        assert_eq!((next(&queue).token(), nothing(&queue)), (1, true));
+        assert!(begin.elapsed() >= Duration::from_millis(2));
+    }
+    let period = Timer::every(&queue, never, 2).unwrap();
+    period.reset(soon).unwrap();
+    assert_eq!([next(&queue).token(), next(&queue).token()], [2, 2]);
+    let moment = Timer::at(&queue, SystemTime::UNIX_EPOCH, 3).unwrap();
+    // Both have expired.
+    period.reset(never).unwrap();
+    moment.reset(never).unwrap();
+    assert!(nothing(&queue));
+    moment.reset(soon).unwrap();
+    assert_eq!((next(&queue).token(), nothing(&queue)), (3, true));
+    assert_eq!(queue.stats().registered, 1);
+    drop((once, period, moment));
+    assert_eq!(queue.stats().registered, 0);
+}
+
 /// A process that lives until its input ends.
 fn cat() -> Child {
     Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap()
