@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs a test of the Rust crates; exits with 77, and says why, where that cannot be done.
 #
-#   cargo.sh test|examples|polling|theirs|clippy|doc|package|msrv BUILD_FOLDER
+#   cargo.sh test|examples|polling|theirs|asan|clippy|doc|package|msrv BUILD_FOLDER
 #
 # pkg-config must find the library.
 set -u
@@ -72,6 +72,20 @@ theirs)
 	loudly cargo test --no-fail-fast -- --skip interval
 	grep '^test result' "$log"
 	;;
+asan)
+	# The crate and the C library under AddressSanitizer: who owns which memory, until when.
+	echo 'fn main() {}' | rustc +nightly -Zsanitizer=address -o "$made/asan" - \
+		>/dev/null 2>&1 || skip "no nightly Rust with AddressSanitizer (rustup brings it)"
+	command -v clang >/dev/null || skip "no clang"
+	# The flags are for the target, which is named so that what only builds is without.
+	RUSTFLAGS=-Zsanitizer=address
+	CC=clang
+	CFLAGS="-g -fsanitize=address"
+	export RUSTFLAGS CC CFLAGS
+	loudly cargo +nightly test -p xpoll --tests --features "vendored $features" \
+		--target "$(rustc -vV | sed -n 's/^host: //p')"
+	grep '^test result' "$log"
+	;;
 clippy)
 	cargo clippy --version >/dev/null 2>&1 || skip "no clippy"
 	if cargo fmt --version >/dev/null 2>&1; then loudly cargo fmt --check; fi
@@ -94,7 +108,9 @@ msrv)
 	rustc "+$oldest" --version 2>/dev/null || skip "no Rust $oldest (rustup brings it)"
 	# Of tokio each release has its own.
 	CARGO_TARGET_DIR=$made/target-msrv
-	loudly cargo "+$oldest" check --workspace --features async-io
+	loudly cargo "+$oldest" check --workspace --all-targets --features "$features"
+	cd polling || exit 1
+	loudly cargo "+$oldest" check --all-targets
 	;;
 *) sed -n '2,6p' "$0" >&2; exit 2 ;;
 esac

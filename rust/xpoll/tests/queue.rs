@@ -247,7 +247,8 @@ fn an_interrupted_wait_goes_on() {
     let waker = Waker::new(&queue, 1).unwrap();
     let (sender, receiver) = std::sync::mpsc::channel();
     thread::scope(|scope| {
-        let waiting = scope.spawn(|| {
+        let queue = &queue;
+        let waiting = scope.spawn(move || {
             sender.send(unsafe { libc::pthread_self() }).unwrap();
             queue.wait(&mut Events::with_capacity(1), None).unwrap()
         });
