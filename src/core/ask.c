@@ -17,7 +17,7 @@ static int rest_room(struct xpoll *queue, const struct xp_wait *wait)
 		most = REST_LEAST;
 	if (most > XP_FIRED_MOST)
 		most = XP_FIRED_MOST;
-	if (queue->crowded && room > REST_LEAST)
+	if (queue->ask.crowded && room > REST_LEAST)
 		room = xp_ask_crowded(queue, room);
 	return room < most ? room : most;
 }

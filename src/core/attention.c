@@ -13,7 +13,7 @@ void xp_update_attention(struct xpoll *queue)
 	bool pending;
 
 	XP_ASSERT(queue->exposed && outer);
-	if (queue->dying)
+	if (queue->threads.dying)
 		return;
 	/*
 	 * Whether candidates are ready nobody knows yet: leave them to the kernel,
@@ -21,20 +21,20 @@ void xp_update_attention(struct xpoll *queue)
 	 * already, nor for those that were ready a moment ago: to be readable once
 	 * in vain does no harm.
 	 */
-	if (queue->candidates_len > 0 && !queue->attention &&
+	if (queue->candidates.len > 0 && !queue->attention.on &&
 	    !xp_candidates_still_ready(queue))
 		xp_candidates_publish(queue);
-	pending = queue->candidates_len > 0 || !xp_list_empty(&queue->active) ||
-		queue->batch_next < queue->batch_len ||
-		atomic_load(&queue->wake_pending) || xp_unpollable_ready(queue);
+	pending = queue->candidates.len > 0 || !xp_list_empty(&queue->registrations.active) ||
+		queue->batch.next < queue->batch.len ||
+		atomic_load(&queue->wake.pending) || xp_unpollable_ready(queue);
 	/*
 	 * Candidates come and go with each event, and off and on again would be
 	 * two system calls each time; so it stays on for some calls.
 	 */
 	if (pending)
-		queue->unattended = queue->candidates_len > 0 ? 0
+		queue->attention.vain = queue->candidates.len > 0 ? 0
 			: XP_UNATTENDED_MOST;
-	else if (queue->attention && ++queue->unattended < XP_UNATTENDED_MOST)
+	else if (queue->attention.on && ++queue->attention.vain < XP_UNATTENDED_MOST)
 		pending = true;
 	/*
 	 * The back end needs the moment only while the descriptor is not readable
@@ -42,16 +42,16 @@ void xp_update_attention(struct xpoll *queue)
 	 * late.
 	 */
 	if (queue->due_ns != XP_NEVER)
-		queue->alarmed = true;
-	if (!pending && queue->alarmed &&
+		queue->attention.alarmed = true;
+	if (!pending && queue->attention.alarmed &&
 	    outer->set_alarm(queue->backend, queue->due_ns) < 0)
 		pending = true;
-	if (pending == queue->attention) {
-		if (pending && ++queue->attended == XP_ATTENDED_LONG)
+	if (pending == queue->attention.on) {
+		if (pending && ++queue->attention.calls == XP_ATTENDED_LONG)
 			(void)outer->set_attention(queue->backend, XP_ATTENTION_LASTS);
 	} else if (outer->set_attention(queue->backend, pending ? XP_ATTENTION_ON
 	                                                       : XP_ATTENTION_NONE) == 0) {
-		queue->attention = pending;
-		queue->attended = 0;
+		queue->attention.on = pending;
+		queue->attention.calls = 0;
 	}
 }

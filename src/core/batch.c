@@ -31,9 +31,9 @@ static void poll_deliver_more(struct xpoll *queue, struct xp_wait *wait, int fd,
 
 	slot->spent = 1;
 	for (int i = 0; i < wait->len && !known; i++) {
-		known = queue->ready[i].fd == fd;
+		known = queue->batch.ready[i].fd == fd;
 		if (known)
-			queue->ready[i].events |= events;
+			queue->batch.ready[i].events |= events;
 	}
 	if (slot->mode != XP_MODE_EDGE) {
 		wait->again++;
@@ -58,10 +58,10 @@ XP_NOINLINE void xp_poll_deliver_rare(struct xpoll *queue, struct xp_wait *wait,
 
 void xp_poll_return_batch(struct xpoll *queue)
 {
-	int served = queue->candidates_len;
+	int served = queue->candidates.len;
 
-	for (; queue->batch_next < queue->batch_len; queue->batch_next++) {
-		struct xp_ready *entry = &queue->ready[queue->batch_next];
+	for (; queue->batch.next < queue->batch.len; queue->batch.next++) {
+		struct xp_ready *entry = &queue->batch.ready[queue->batch.next];
 		struct xp_slot *slot = xp_ready_slot(entry);
 
 		/* Files are looked at by every wait. */
@@ -70,6 +70,6 @@ void xp_poll_return_batch(struct xpoll *queue)
 			                   slot->enabled, entry->events);
 	}
 	xp_candidates_served(queue, served);
-	queue->batch_len = 0;
-	queue->batch_next = 0;
+	queue->batch.len = 0;
+	queue->batch.next = 0;
 }

@@ -35,7 +35,7 @@ static XP_INLINE void xp_poll_deliver(struct xpoll *queue, struct xp_wait *wait,
 		slot->spent = 1;
 	wait->news = true;
 	slot->wait_epoch = wait->wait_epoch;
-	queue->ready[wait->len++] = (struct xp_ready){
+	queue->batch.ready[wait->len++] = (struct xp_ready){
 		.slot = slot,
 		.fd = fd,
 		.generation = slot->generation,

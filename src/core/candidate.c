@@ -5,12 +5,12 @@
 
 int xp_candidate_pop(struct xpoll *queue, struct xp_slot **slot)
 {
-	int fd = queue->candidates_head;
+	int fd = queue->candidates.head;
 
-	XP_ASSERT(queue->candidates_len > 0);
+	XP_ASSERT(queue->candidates.len > 0);
 	*slot = xp_slots_get(&queue->slots, fd);
-	queue->candidates_head = (*slot)->next;
-	queue->candidates_len--;
+	queue->candidates.head = (*slot)->next;
+	queue->candidates.len--;
 	(*slot)->next = XP_SLOT_UNQUEUED;
 	return fd;
 }
@@ -31,25 +31,25 @@ void xp_candidate_defer(struct xpoll *queue, int fd, struct xp_slot *slot,
 
 void xp_candidates_served(struct xpoll *queue, int count)
 {
-	int first = queue->candidates_head;
+	int first = queue->candidates.head;
 	int last = first;
 
-	if (count == 0 || count == queue->candidates_len)
+	if (count == 0 || count == queue->candidates.len)
 		return;
-	XP_ASSERT(count > 0 && count < queue->candidates_len);
+	XP_ASSERT(count > 0 && count < queue->candidates.len);
 	while (--count > 0)
 		last = xp_slots_get(&queue->slots, last)->next;
-	queue->candidates_head = xp_slots_get(&queue->slots, last)->next;
+	queue->candidates.head = xp_slots_get(&queue->slots, last)->next;
 	xp_slots_get(&queue->slots, last)->next = XP_SLOT_END;
-	xp_slots_get(&queue->slots, queue->candidates_tail)->next = first;
-	queue->candidates_tail = last;
+	xp_slots_get(&queue->slots, queue->candidates.tail)->next = first;
+	queue->candidates.tail = last;
 }
 
 bool xp_candidates_still_ready(const struct xpoll *queue)
 {
-	int fd = queue->candidates_head;
+	int fd = queue->candidates.head;
 
-	for (int left = queue->candidates_len; left > 0; left--) {
+	for (int left = queue->candidates.len; left > 0; left--) {
 		const struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
 
 		if ((slot->recheck_level & slot->enabled) || slot->deferred)

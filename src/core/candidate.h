@@ -15,11 +15,11 @@ static inline void xp_candidate_append(struct xpoll *queue, int fd,
 	if (slot->next != XP_SLOT_UNQUEUED)
 		return;
 	slot->next = XP_SLOT_END;
-	if (queue->candidates_len++ == 0)
-		queue->candidates_head = fd;
+	if (queue->candidates.len++ == 0)
+		queue->candidates.head = fd;
 	else
-		xp_slots_get(&queue->slots, queue->candidates_tail)->next = fd;
-	queue->candidates_tail = fd;
+		xp_slots_get(&queue->slots, queue->candidates.tail)->next = fd;
+	queue->candidates.tail = fd;
 }
 
 /* Look because an ENABLE asks for it: the caller has just named the file. */
@@ -37,7 +37,7 @@ static inline void xp_recheck_by_sleeper(struct xpoll *queue, int fd,
                                          struct xp_slot *slot, unsigned filters)
 {
 	xp_recheck_enabled(queue, fd, slot, filters);
-	queue->recheck_wanted |= queue->waiters > 0;
+	queue->sleep.recheck_wanted |= queue->threads.waiters > 0;
 }
 
 /* Look because it was ready: the file may be another by now. */
@@ -57,9 +57,9 @@ static inline void xp_recheck_level(struct xpoll *queue, int fd,
 static inline void xp_candidate_cancel(struct xpoll *queue, int fd,
                                        struct xp_slot *slot)
 {
-	if (queue->candidates_len == 1 && queue->candidates_head == fd &&
+	if (queue->candidates.len == 1 && queue->candidates.head == fd &&
 	    !slot->recheck_enabled && !slot->recheck_level && !slot->deferred) {
-		queue->candidates_len = 0;
+		queue->candidates.len = 0;
 		slot->next = XP_SLOT_UNQUEUED;
 	}
 }

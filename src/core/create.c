@@ -24,16 +24,16 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 
 	queue->ops = ops;
 	queue->lazy = !(ops->caps & XP_CAP_FREE_CHANGE);
-	queue->vain = xp_mask_is_free(queue) ? 1 : 0;
-	queue->turn.fd = -1;
-	queue->turn.write_fd = -1;
+	queue->sleep.vain = xp_mask_is_free(queue) ? 1 : 0;
+	queue->turn.wakefd.fd = -1;
+	queue->turn.wakefd.write_fd = -1;
 	queue->due_ns = XP_NEVER;
-	queue->awaited_ns = XP_NEVER;
+	queue->timer.until_ns = XP_NEVER;
 	for (int i = 0; i < XP_SOURCES; i++)
 		queue->sources[i].due_ns = XP_NEVER;
-	xp_list_init(&queue->active);
-	xp_list_init(&queue->unpollable_awake);
-	xp_list_init(&queue->unpollable_asleep);
+	xp_list_init(&queue->registrations.active);
+	xp_list_init(&queue->unpollable.awake);
+	xp_list_init(&queue->unpollable.asleep);
 	queue->backend = xp_alloc(ops->state_size);
 	if (!queue->backend)
 		return -ENOMEM;
@@ -41,7 +41,7 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 	if (rc < 0)
 		goto free_backend;
 	if (!(ops->caps & XP_CAP_CONCURRENT)) {
-		rc = xp_wakefd_open(&queue->turn);
+		rc = xp_wakefd_open(&queue->turn.wakefd);
 		if (rc < 0)
 			goto close_backend;
 	}
@@ -56,7 +56,7 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 fini_lock:
 	xp_mutex_fini(&queue->lock);
 close_turn:
-	xp_wakefd_close(&queue->turn);
+	xp_wakefd_close(&queue->turn.wakefd);
 close_backend:
 	ops->close(queue->backend);
 free_backend:
@@ -110,7 +110,7 @@ struct xpoll *xpoll_open(const struct xpoll_options *options)
 	if (options->flags & XPOLL_TELL_MODES)
 		queue->report_modes = XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH;
 	queue->vnode_as_bsd = options->flags & XPOLL_VNODE_AS_BSD;
-	queue->unharvested_most =
+	queue->ask.skipped_most =
 		options->flags & XPOLL_ALL_READY ? 1 : UNHARVESTED_MOST;
 	xp_process_add(queue);
 	return queue;
@@ -134,7 +134,7 @@ static void queue_free(struct xpoll *queue)
 {
 	xp_registrations_fini(queue);
 	queue->ops->close(queue->backend);
-	xp_wakefd_close(&queue->turn);
+	xp_wakefd_close(&queue->turn.wakefd);
 	xp_slots_fini(&queue->slots);
 	xp_lowat_fini(queue);
 	xp_unpollable_fini(queue);
@@ -167,9 +167,9 @@ void xpoll_destroy(struct xpoll *queue)
 	}
 	xp_process_remove(queue);
 	xp_mutex_lock(&queue->lock);
-	queue->dying = true;
+	queue->threads.dying = true;
 	xp_kick_all(queue);
-	while (queue->inside > 0)
+	while (queue->threads.inside > 0)
 		xp_mutex_wait(&queue->lock, &queue->thread_left);
 	xp_mutex_unlock(&queue->lock);
 	pthread_cond_destroy(&queue->thread_left);

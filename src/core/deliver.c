@@ -236,7 +236,7 @@ static XP_INLINE unsigned deliver_filters(struct xpoll *queue,
 			continue;
 		}
 		xp_candidate_defer(queue, fd, slot, XP_BIT(i), events);
-		queue->crowded = CROWDED_FOR;
+		queue->ask.crowded = CROWDED_FOR;
 		left |= XP_BIT(i);
 	}
 	return left;
@@ -449,9 +449,9 @@ void xp_deliver_fired(struct xpoll *queue, struct xp_wait *wait,
 
 void xp_deliver_active(struct xpoll *queue, struct xp_wait *wait)
 {
-	struct xp_list *last = queue->active.prev;
-	struct xp_list *item = queue->active.next;
-	bool more = wait->events && item != &queue->active;
+	struct xp_list *last = queue->registrations.active.prev;
+	struct xp_list *item = queue->registrations.active.next;
+	bool more = wait->events && item != &queue->registrations.active;
 
 	while (more && !xp_wait_full(wait)) {
 		struct xp_registration *reg = XP_CONTAINER_OF(item, struct xp_registration, ready);

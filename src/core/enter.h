@@ -33,7 +33,7 @@ static inline int xp_enter_change(struct xpoll *queue)
 {
 	int rc = xp_enter(queue);
 
-	if (XP_UNLIKELY(rc == 0 && queue->waiters > 0))
+	if (XP_UNLIKELY(rc == 0 && queue->threads.waiters > 0))
 		xp_quiesce(queue);
 	return rc;
 }
@@ -44,7 +44,7 @@ int xp_leave_late(struct xpoll *queue, int result);
 /* Leave with the result of the call. */
 static XP_INLINE int xp_leave_with(struct xpoll *queue, int result)
 {
-	if (XP_UNLIKELY(queue->exposed || queue->recheck_wanted || queue->lock.held))
+	if (XP_UNLIKELY(queue->exposed || queue->sleep.recheck_wanted || queue->lock.held))
 		return xp_leave_late(queue, result);
 	xp_mutex_unlock_alone(&queue->lock);
 	return result;

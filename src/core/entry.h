@@ -60,10 +60,10 @@ static inline void xp_entry_set_mode(struct xpoll *queue,
 	slot->sequence = ++queue->sequence;
 	/* Where changes are free only the next wait reports anything. */
 	if (!(queue->ops->caps & XP_CAP_FREE_CHANGE) || queue->ops->flush)
-		queue->harvest_due = true;
+		queue->ask.due = true;
 	/* Who sleeps does not take them along. */
-	if (queue->ops->flush && queue->waiters > 0)
-		queue->recheck_wanted = true;
+	if (queue->ops->flush && queue->threads.waiters > 0)
+		queue->sleep.recheck_wanted = true;
 }
 
 /* Would it take the queue's own descriptor from the queue? */
@@ -71,7 +71,7 @@ static inline bool xp_entry_owns(const struct xpoll *queue, int fd)
 {
 	bool (*owns)(const void *state, int fd) = queue->ops->owns;
 
-	return xp_wakefd_has(&queue->turn, fd) || (owns && owns(queue->backend, fd));
+	return xp_wakefd_has(&queue->turn.wakefd, fd) || (owns && owns(queue->backend, fd));
 }
 
 /* Enter the kernel's set, whatever dead entry it may hold. */

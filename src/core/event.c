@@ -263,7 +263,7 @@ static XP_INLINE int event_make(struct xpoll *queue,
 	int rc = arguments_check(changes, nchanges, &outcome);
 
 	if (rc == 0) {
-		if (XP_UNLIKELY(nchanges > 0 && queue->waiters > 0))
+		if (XP_UNLIKELY(nchanges > 0 && queue->threads.waiters > 0))
 			xp_quiesce(queue);
 		changes_apply(queue, changes, nchanges, &outcome);
 		rc = outcome.unreported ? outcome.unreported : outcome.len;

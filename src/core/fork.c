@@ -19,7 +19,7 @@ static int reinit_kernel(struct xpoll *queue)
 	struct xp_wakefd turn = {.fd = -1, .write_fd = -1};
 	int rc = fresh ? queue->ops->open(fresh, 0, &queue->counters) : -ENOMEM;
 
-	if (rc == 0 && queue->turn.fd >= 0) {
+	if (rc == 0 && queue->turn.wakefd.fd >= 0) {
 		rc = xp_wakefd_open(&turn);
 		if (rc < 0)
 			queue->ops->close(fresh);
@@ -31,8 +31,8 @@ static int reinit_kernel(struct xpoll *queue)
 	queue->ops->close(queue->backend);
 	xp_free(queue->backend);
 	queue->backend = fresh;
-	xp_wakefd_close(&queue->turn);
-	queue->turn = turn;
+	xp_wakefd_close(&queue->turn.wakefd);
+	queue->turn.wakefd = turn;
 	return 0;
 }
 
@@ -45,23 +45,23 @@ static int reinit_threads(struct xpoll *queue)
 		rc = -pthread_cond_init(&queue->thread_left, NULL);
 	if (rc < 0)
 		return rc;
-	atomic_store(&queue->wake_pending, 0);
-	queue->waiters = 0;
-	queue->inside = 0;
-	queue->changers = 0;
-	queue->kicked = 0;
-	queue->followers = 0;
-	queue->called = 0;
-	queue->turn_signalled = false;
-	queue->yielders = 0;
-	queue->timer_waiter = 0;
-	queue->awaited_ns = XP_NEVER;
-	queue->recheck_wanted = false;
-	queue->leader = false;
+	atomic_store(&queue->wake.pending, 0);
+	queue->threads.waiters = 0;
+	queue->threads.inside = 0;
+	queue->threads.changers = 0;
+	queue->kick.waiters = 0;
+	queue->turn.followers = 0;
+	queue->turn.called = 0;
+	queue->turn.signalled = false;
+	queue->turn.yielders = 0;
+	queue->timer.waiter = 0;
+	queue->timer.until_ns = XP_NEVER;
+	queue->sleep.recheck_wanted = false;
+	queue->turn.leader = false;
 	queue->polling = false;
 	queue->exposed = false;
-	queue->attention = false;
-	queue->several = false;
+	queue->attention.on = false;
+	queue->turn.several = false;
 	return 0;
 }
 
@@ -71,8 +71,8 @@ static int reinit_registrations(struct xpoll *queue)
 	int fds_rc;
 
 	xp_mutex_lock(&queue->lock);
-	queue->batch_len = 0;
-	queue->batch_next = 0;
+	queue->batch.len = 0;
+	queue->batch.next = 0;
 	xp_source_fd_forget_all(queue);
 	registrations_rc = xp_registrations_inherit(queue);
 	fds_rc = xp_renew_attach_all(queue, true);

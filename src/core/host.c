@@ -24,7 +24,7 @@ void xp_source_set_due(struct xpoll *queue, enum xp_source_id id,
 			queue->on_demand = true;
 	}
 	if (xp_timer_waiter_missing(queue))
-		queue->recheck_wanted = queue->waiters > 0;
+		queue->sleep.recheck_wanted = queue->threads.waiters > 0;
 }
 
 int64_t xp_source_now(struct xpoll *queue)

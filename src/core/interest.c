@@ -49,8 +49,8 @@ static struct xp_view view_of(const struct xpoll *queue)
 {
 	return (struct xp_view){
 		.exact = xp_exact(queue),
-		.several = queue->several,
-		.sleeping = queue->waiters > 0,
+		.several = queue->turn.several,
+		.sleeping = queue->threads.waiters > 0,
 		.together = queue->ops->flush != NULL,
 	};
 }
@@ -101,7 +101,7 @@ static int act(struct xpoll *queue, int fd, struct xp_slot *slot,
 		break;
 	case XP_DO_HARVEST:
 		slot->sequence = ++queue->sequence;
-		queue->harvest_due = true;
+		queue->ask.due = true;
 		break;
 	case XP_DO_FILE:
 		xp_unpollable_ask(queue, fd, step->filters);

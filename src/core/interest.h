@@ -75,7 +75,7 @@ static inline bool xp_interest_free_enable(struct xpoll *queue, int fd,
                                            struct xp_slot *slot,
                                            unsigned filters)
 {
-	if (queue->waiters > 0 || filters & ~(unsigned)slot->armed)
+	if (queue->threads.waiters > 0 || filters & ~(unsigned)slot->armed)
 		return false;
 	slot->enabled |= XP_SET(filters);
 	slot->idle_checks = 0;

@@ -184,8 +184,8 @@ static XP_INLINE int hand_out(struct xpoll *queue, const struct xp_ready *entry,
 /* The next entry that still stands, and leave; 0: there is none. */
 static XP_INLINE int batch_next(struct xpoll *queue, void **datap)
 {
-	while (queue->batch_next < queue->batch_len) {
-		const struct xp_ready *entry = &queue->ready[queue->batch_next++];
+	while (queue->batch.next < queue->batch.len) {
+		const struct xp_ready *entry = &queue->batch.ready[queue->batch.next++];
 		const struct xp_slot *slot = xp_ready_slot(entry);
 		uint32_t bits = slot ? xp_poll_bits(slot, entry->events) : 0;
 
@@ -211,7 +211,7 @@ int xpoll_revents(struct xpoll *queue, void **datap)
 {
 	if (XP_UNLIKELY(!queue || !xp_enter_alone(queue)))
 		return revents(queue, datap);
-	if (queue->batch_next < queue->batch_len)
+	if (queue->batch.next < queue->batch.len)
 		return batch_next(queue, datap);
 	xp_mutex_unlock_alone(&queue->lock);
 	return 0;

@@ -18,7 +18,7 @@ static int64_t next_timeout(const struct xpoll *queue)
 {
 	int64_t left_ns;
 
-	if (!xp_list_empty(&queue->active))
+	if (!xp_list_empty(&queue->registrations.active))
 		return 0;
 	if (queue->due_ns >= XP_ON_DEMAND)
 		return -1;

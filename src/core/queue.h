@@ -48,6 +48,10 @@ struct xp_ready {
 	uint32_t events;
 };
 
+/* What one file keeps of a queue is a part with a name; [q] but for what has another tag. */
+/* What one file keeps of a queue is a part with a name; [q] but for what has another tag. */
+/* What one file keeps of a queue is a part with a name; [q] but for what has another tag. */
+/* What one file keeps of a queue is a part with a name; [q] but for what has another tag. */
 struct xpoll {
 	/* What every wait and change looks at, on as few cache lines as can be. */
 	_Alignas(XP_CACHE_LINE) const struct xp_backend_ops *ops; /* [I] */
@@ -56,87 +60,134 @@ struct xpoll {
 	uint32_t process;      /* [q] the process this queue is of (process.c) */
 	uint32_t sequence;     /* [q] grows with each ENABLE and kernel change */
 	uint32_t wait_epoch;   /* [q] grows with each wait call */
-	int candidates_head;   /* [q] queue of slots to check, linked by next */
-	int candidates_tail;   /* [q] */
-	int candidates_len;    /* [q] */
-	int unpollable_len;    /* [q] files to look at, now and then at least */
-	int waiters;           /* [q] threads inside the back end's wait */
-	int changers;          /* [q] threads that wait for waiters to leave */
-	int batch_len;         /* [q] of `ready` */
-	int batch_next;        /* [q] what xpoll_revents hands out next */
-	atomic_int wake_pending; /* [a] xpoll_wake was called, nobody returned */
-	uint32_t wake_all;     /* [q] grows with each xpoll_wake_all */
-	bool lazy;             /* [q] not each change goes to the kernel */
-	bool harvest_due;      /* [q] ask the kernel though events are at hand */
-	uint8_t crowded;       /* [q] harvests until it is tried to fill the array */
-	uint8_t unharvested;   /* [q] waits since the kernel was asked */
-	uint8_t unharvested_most; /* [I] of these the last asks the kernel */
-	uint8_t untried;       /* [q] waits until one tries without sleeping */
-	uint8_t vain;          /* [q] waits whose first sleep is taken for vain */
-	int watches;           /* [q] descriptors of sources */
-	bool unattached;       /* [q] the kernel lacks slots that it should have */
-	bool withheld;         /* [q] a slot may have that mark */
-	bool polling;          /* [q] a thread is in xpoll_wait */
-	bool recheck_wanted;   /* [q] a sleeper may have to look, see settle */
-	bool exposed;          /* [q] xpoll_fd was called */
-	uint16_t report_modes; /* [I] of XPOLL_CLEAR and its like, in events */
-	bool vnode_as_bsd;     /* [I] XPOLL_VNODE_AS_BSD */
-	bool attention;        /* [q] its descriptor was made readable */
-	bool alarmed;          /* [q] the back end has an alarm set */
-	uint8_t attended;      /* [q] calls since then, modulo 256 */
-	uint8_t unattended;    /* [q] of these, in a row, that had no reason */
-	bool dying;            /* [q] xpoll_destroy was called */
-	struct xp_list active; /* [q] struct xp_registration whose condition holds */
-	int64_t due_ns;        /* [q] when a source wants to run, or XP_NEVER */
-	struct xp_mutex lock;
-	struct xp_counters counters; /* [a] */
 
-	struct xp_list queues; /* [g] */
+	/* Slots to check, linked by next (candidate.c). */
+	struct {
+		int head;
+		int tail;
+		int len;
+	} candidates;
 
-	/* Descriptors. */
-	struct xp_regmap unpollable; /* [q] that the kernel cannot wait for */
-	struct xp_list unpollable_awake; /* [q] of these: to look at; see unpollable.h */
-	struct xp_list unpollable_asleep; /* [q] those that were not ready */
-	uint32_t files_pass;         /* [q] passes over those awake */
+	bool lazy;       /* [q] not each change goes to the kernel */
+	bool unattached; /* [q] the kernel lacks slots that it should have */
+	bool withheld;   /* [q] a slot may have that mark */
+	bool polling;    /* [q] a thread is in xpoll_wait */
+	bool exposed;    /* [q] xpoll_fd was called */
+
+	/* Before a wait sleeps (sleep.c). */
+	struct {
+		uint8_t untried; /* waits until one tries without sleeping */
+		uint8_t vain;    /* waits whose first sleep is taken for vain */
+		bool recheck_wanted; /* a sleeper may have to look, see settle */
+	} sleep;
+
+	/* Threads in calls of this queue (sleep.c). */
+	struct {
+		int waiters;  /* inside the back end's wait */
+		int changers; /* wait for waiters to leave */
+		int inside;   /* sleep in a call */
+		bool dying;   /* xpoll_destroy was called */
+	} threads;
+
+	/* Calling waiters out (sleep.c). */
+	struct {
+		uint32_t epoch; /* grows when all waiters must come out */
+		int waiters;    /* from before that */
+	} kick;
+
+	/* Whether the kernel is asked though events are at hand (ask.h). */
+	struct {
+		bool due;
+		uint8_t crowded;      /* times until it is tried to fill the array */
+		uint8_t skipped;      /* waits since the kernel was asked */
+		uint8_t skipped_most; /* [I] of these the last asks the kernel */
+		int64_t skipped_ns;   /* coarse time of the second of them */
+	} ask;
+
+	/* xpoll_wake and xpoll_wake_all (wake.c). */
+	struct {
+		atomic_int pending; /* [a] xpoll_wake was called, nobody returned */
+		uint32_t all;       /* grows with each xpoll_wake_all */
+	} wake;
+
+	/* The sleeper that comes out when a source wants to run (timer_waiter.h). */
+	struct {
+		uint32_t waiter;  /* 0: none */
+		uint32_t waiters; /* how many there were */
+		int64_t until_ns; /* what it waits for */
+	} timer;
+
+	/* Which thread waits, where only one can (sleep.c). */
+	struct {
+		bool several;   /* two threads have waited at a time */
+		bool leader;    /* a thread has the turn */
+		bool signalled; /* followers come out: wakefd is readable */
+		int followers;  /* threads that wait for it */
+		int called;     /* of these, from before kick.epoch grew */
+		int yielders;   /* threads that have passed it on */
+		struct xp_wakefd wakefd; /* [I] its fd is -1: not needed */
+	} turn;
+
+	/* Whether xpoll_fd is readable (attention.c). */
+	struct {
+		bool on;
+		bool alarmed;  /* the back end has an alarm set */
+		uint8_t calls; /* since it is, modulo 256 */
+		uint8_t vain;  /* of these, in a row, that had no reason */
+	} attention;
+
+	/* Files that the kernel cannot wait for (unpollable.c). */
+	struct {
+		int len;
+		uint32_t pass; /* over those awake */
+		struct xp_regmap map;
+		struct xp_list awake;  /* to look at */
+		struct xp_list asleep; /* those that were not ready */
+	} unpollable;
+
+	/* Low-water marks of bytes (lowat.c). */
 	struct {
 		struct xp_lowat_page **pages;
 		int pages_len;
 		int64_t pause_ns; /* until the next look at those not reached */
-	} lowat; /* [q] see lowat.h */
-	int64_t skipped_ns;    /* [q] coarse time of the second unharvested wait */
+	} lowat;
+
+	/* Dead registrations that keep reporting (deliver.c). */
 	struct {
 		uint64_t token;
 		unsigned count;
-	} stale[XP_STALE_WATCHED]; /* [q] */
+	} stale[XP_STALE_WATCHED];
 
-	/* Everything else. */
-	struct xp_regmap registrations; /* [q] */
+	/* All but descriptors (registration.c). */
+	struct {
+		struct xp_regmap map;
+		struct xp_list active; /* struct xp_registration whose condition holds */
+	} registrations;
+
+	/* Where those come from (host.c, sources.c). */
 	struct {
 		void *state;
 		int64_t due_ns;
 		struct xp_pool pool; /* of its registrations */
-	} sources[XP_SOURCES]; /* [q] by enum xp_source_id */
-	bool on_demand;        /* [q] one of them is XP_ON_DEMAND */
+	} sources[XP_SOURCES]; /* by enum xp_source_id */
+	int64_t due_ns;        /* [q] when a source wants to run, or XP_NEVER */
 	int64_t change_ns;     /* [q] when this call began to change; or XP_NOW */
+	int watches;           /* [q] descriptors of sources */
+	bool on_demand;        /* [q] one of them is XP_ON_DEMAND */
+	bool vnode_as_bsd;     /* [I] XPOLL_VNODE_AS_BSD */
+	uint16_t report_modes; /* [I] of XPOLL_CLEAR and its like, in events */
 
-	/* Threads. */
-	int inside;              /* [q] threads that sleep in a call */
-	uint32_t timer_waiter;   /* [q] the sleeper that comes out at awaited_ns; 0: none */
-	uint32_t timer_waiters;  /* [q] how many there were */
-	int64_t awaited_ns;      /* [q] what it waits for, see timer_waiter.h */
-	uint32_t kick_epoch;     /* [q] grows when all waiters must come out */
-	int kicked;              /* [q] waiters from before that */
-	bool several;            /* [q] two threads have waited at a time */
-	bool leader;             /* [q] a thread has the turn to wait */
-	int followers;           /* [q] threads that wait for their turn */
-	int called;              /* [q] of these, from before kick_epoch grew */
-	bool turn_signalled;     /* [q] followers come out: turn is readable */
-	struct xp_wakefd turn;   /* [I] its fd is -1: not needed */
-	int yielders;            /* [q] threads that have passed the turn on */
-	pthread_cond_t thread_left; /* signalled when a thread leaves */
+	struct xp_mutex lock;
+	pthread_cond_t thread_left;  /* signalled when a thread leaves */
+	struct xp_counters counters; /* [a] */
+	struct xp_list queues;       /* [g] (process.c) */
 
-	/* The poll-like level's batch. */
-	struct xp_ready ready[XP_BATCH_CAP]; /* [q] */
+	/* What xpoll_wait has found (batch.c). */
+	struct {
+		int len;
+		int next; /* what xpoll_revents hands out next */
+		struct xp_ready ready[XP_BATCH_CAP];
+	} batch;
 };
 
 /* One wait call in progress; lives on the caller's stack. */
@@ -168,7 +219,7 @@ struct xp_wait {
 /* This call found out that there is nothing: attention ends at once. */
 static inline void xp_attention_over(struct xpoll *queue)
 {
-	queue->unattended = XP_UNATTENDED_MOST;
+	queue->attention.vain = XP_UNATTENDED_MOST;
 }
 
 /*

@@ -129,7 +129,7 @@ static void candidate_ended(struct xpoll *queue, struct xp_wait *wait,
 
 	wait->passed_over = xp_slot_by_edge(slot) & slot->enabled & ~probed;
 	if (wait->passed_over)
-		queue->harvest_due = true;
+		queue->ask.due = true;
 	xp_deliver_slot(queue, wait, found->fd, slot, events);
 	wait->passed_over = 0;
 }
@@ -202,11 +202,11 @@ static void candidate_return(struct xpoll *queue, const struct pollfd *found,
 		slot->recheck_level |= XP_SET(probed);
 	else
 		slot->recheck_enabled |= XP_SET(probed);
-	slot->next = queue->candidates_len++ ? queue->candidates_head
+	slot->next = queue->candidates.len++ ? queue->candidates.head
 		: XP_SLOT_END;
 	if (slot->next == XP_SLOT_END)
-		queue->candidates_tail = found->fd;
-	queue->candidates_head = found->fd;
+		queue->candidates.tail = found->fd;
+	queue->candidates.head = found->fd;
 }
 
 static void chunk_probe(struct xpoll *queue, struct xp_wait *wait,
@@ -256,13 +256,13 @@ void xp_candidate_probed(struct xpoll *queue, struct xp_wait *wait,
 /* It needs no look, and must not be reported before those that wait for theirs. */
 static bool next_is_deferred(const struct xpoll *queue)
 {
-	return xp_slots_get(&queue->slots, queue->candidates_head)->deferred;
+	return xp_slots_get(&queue->slots, queue->candidates.head)->deferred;
 }
 
 void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait)
 {
 	struct chunk chunk;
-	int left = queue->candidates_len;
+	int left = queue->candidates.len;
 	int room = wait->cap - wait->len;
 
 	chunk.len = 0;
@@ -281,7 +281,7 @@ void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait)
 
 void xp_candidates_publish(struct xpoll *queue)
 {
-	int left = queue->candidates_len;
+	int left = queue->candidates.len;
 
 	while (left-- > 0) {
 		struct xp_slot *slot;

@@ -33,12 +33,12 @@ static inline short xp_candidate_bits(const struct xp_slot *slot, unsigned candi
  */
 static XP_INLINE bool xp_candidate_take_single(struct xpoll *queue, struct xp_probe *probe)
 {
-	int fd = queue->candidates_head;
+	int fd = queue->candidates.head;
 	struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
 	unsigned recheck_enabled = slot->recheck_enabled & slot->enabled;
 	unsigned candidates = recheck_enabled | (slot->recheck_level & slot->enabled);
 
-	if (queue->candidates_len != 1 || !candidates || slot->deferred ||
+	if (queue->candidates.len != 1 || !candidates || slot->deferred ||
 	    candidates & ~(unsigned)slot->armed ||
 	    slot->mode == XP_MODE_FIRED || !xp_slot_can_probe(fd, slot))
 		return false;
@@ -49,7 +49,7 @@ static XP_INLINE bool xp_candidate_take_single(struct xpoll *queue, struct xp_pr
 	slot->recheck_enabled = 0;
 	slot->recheck_level = 0;
 	slot->next = XP_SLOT_UNQUEUED;
-	queue->candidates_len = 0;
+	queue->candidates.len = 0;
 	xp_count(&queue->counters.syscalls_check);
 	return true;
 }

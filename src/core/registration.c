@@ -18,7 +18,7 @@ struct xp_registration *xp_registration_find(const struct xpoll *queue, uint64_t
                                              int filter)
 {
 	struct xp_regmap_item *item =
-		xp_regmap_find(&queue->registrations, ident, filter);
+		xp_regmap_find(&queue->registrations.map, ident, filter);
 
 	return item ? XP_CONTAINER_OF(item, struct xp_registration, item) : NULL;
 }
@@ -31,12 +31,12 @@ static void registration_enlist(struct xpoll *queue, struct xp_registration *reg
 
 	xp_mutex_assert_held(&queue->lock);
 	if (ready && !listed) {
-		xp_list_append(&queue->active, &reg->ready);
-		queue->recheck_wanted = queue->waiters > 0;
+		xp_list_append(&queue->registrations.active, &reg->ready);
+		queue->sleep.recheck_wanted = queue->threads.waiters > 0;
 		/* It leaves the table when it is handed out. */
 		if (reg->flags & XPOLL_ONESHOT)
 			xp_regmap_prefetch_table(
-				&queue->registrations, xp_regmap_hash(reg->item.ident,
+				&queue->registrations.map, xp_regmap_hash(reg->item.ident,
 				                                      reg->item.filter));
 	} else if (!ready && listed) {
 		xp_list_remove(&reg->ready);
@@ -105,7 +105,7 @@ static XP_INLINE struct xp_registration *registration_make(struct xpoll *queue,
 
 	if (!reg)
 		return NULL;
-	if (xp_regmap_add_hashed(&queue->registrations, hash, &reg->item) < 0) {
+	if (xp_regmap_add_hashed(&queue->registrations.map, hash, &reg->item) < 0) {
 		registration_give(queue, reg);
 		return NULL;
 	}
@@ -123,7 +123,7 @@ void xp_registration_free(struct xpoll *queue, struct xp_registration *reg)
 {
 	xp_attention_over(queue);
 	xp_list_remove(&reg->ready);
-	xp_regmap_remove(&queue->registrations, &reg->item);
+	xp_regmap_remove(&queue->registrations.map, &reg->item);
 	registration_give(queue, reg);
 }
 
@@ -226,7 +226,7 @@ static void ahead_hash(const struct xpoll *queue, struct xp_prefetch *ahead,
 		                               changes[i].filter);
 
 		ahead->hashes[i % (2 * XP_PREFETCH_AHEAD)] = hash;
-		xp_regmap_prefetch_table(&queue->registrations, hash);
+		xp_regmap_prefetch_table(&queue->registrations.map, hash);
 	}
 }
 
@@ -236,7 +236,7 @@ static void ahead_find(const struct xpoll *queue,
 {
 	for (int i = from; i < end && i < from + XP_PREFETCH_AHEAD; i++)
 		xp_regmap_prefetch_item(
-			&queue->registrations, ahead->hashes[i % (2 * XP_PREFETCH_AHEAD)]);
+			&queue->registrations.map, ahead->hashes[i % (2 * XP_PREFETCH_AHEAD)]);
 }
 
 void xp_registration_prefetch(const struct xpoll *queue, struct xp_prefetch *ahead,
@@ -272,8 +272,8 @@ int xp_registration_change(struct xpoll *queue, const struct xpoll_event *change
 	if (change->fflags & ~ops->fflags)
 		return -EINVAL;
 	xp_registrations_settle(queue, ops, XP_BEFORE_CHANGE);
-	if (!xp_regmap_lacks(&queue->registrations, hash)) {
-		item = xp_regmap_find_hashed(&queue->registrations, hash, change->ident,
+	if (!xp_regmap_lacks(&queue->registrations.map, hash)) {
+		item = xp_regmap_find_hashed(&queue->registrations.map, hash, change->ident,
 		                             change->filter);
 		if (item)
 			reg = XP_CONTAINER_OF(item, struct xp_registration, item);
@@ -323,14 +323,14 @@ bool xp_registration_deliver(struct xpoll *queue, struct xp_registration *reg,
 	/* To the end of the list, behind those that were not served yet. */
 	xp_list_remove(&reg->ready);
 	if (reg->active && !(reg->flags & XPOLL_DISABLE))
-		xp_list_append(&queue->active, &reg->ready);
+		xp_list_append(&queue->registrations.active, &reg->ready);
 	return true;
 }
 
 /* Release all of them, and then the states. */
 static void registrations_release(struct xpoll *queue)
 {
-	xp_list_init(&queue->active);
+	xp_list_init(&queue->registrations.active);
 	for (size_t i = 0; xp_sources[i]; i++) {
 		const struct xp_source_ops *ops = xp_sources[i];
 		struct xp_pool *pool = &queue->sources[ops->id].pool;
@@ -352,7 +352,7 @@ static void registrations_release(struct xpoll *queue)
 		*state = NULL;
 		xp_source_set_due(queue, xp_sources[i]->id, XP_NEVER);
 	}
-	XP_ASSERT(xp_list_empty(&queue->active));
+	XP_ASSERT(xp_list_empty(&queue->registrations.active));
 }
 
 void xp_registrations_fini(struct xpoll *queue)
@@ -360,7 +360,7 @@ void xp_registrations_fini(struct xpoll *queue)
 	registrations_release(queue);
 	for (int i = 0; i < XP_SOURCES; i++)
 		xp_pool_fini(&queue->sources[i].pool);
-	xp_regmap_fini(&queue->registrations);
+	xp_regmap_fini(&queue->registrations.map);
 }
 
 /* It is dropped if it cannot be inherited, but not for lack of memory. */

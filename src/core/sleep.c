@@ -25,32 +25,32 @@ enum {
 /* One thread that sleeps in the kernel comes out and looks again. */
 static void kick_one(struct xpoll *queue)
 {
-	if (queue->waiters > 0)
+	if (queue->threads.waiters > 0)
 		queue->ops->wake(queue->backend);
 }
 
 /* Followers come out while the turn is signalled; the kernel wakes all of them. */
 static void turn_signal(struct xpoll *queue)
 {
-	if (queue->followers == 0 || queue->turn_signalled)
+	if (queue->turn.followers == 0 || queue->turn.signalled)
 		return;
-	queue->turn_signalled = true;
-	xp_wakefd_signal(&queue->turn);
+	queue->turn.signalled = true;
+	xp_wakefd_signal(&queue->turn.wakefd);
 }
 
 static void turn_clear(struct xpoll *queue)
 {
-	if (!queue->turn_signalled)
+	if (!queue->turn.signalled)
 		return;
-	queue->turn_signalled = false;
-	xp_wakefd_clear(&queue->turn);
+	queue->turn.signalled = false;
+	xp_wakefd_clear(&queue->turn.wakefd);
 }
 
 void xp_kick_all(struct xpoll *queue)
 {
-	queue->kick_epoch++;
-	queue->kicked = queue->waiters;
-	queue->called = queue->followers;
+	queue->kick.epoch++;
+	queue->kick.waiters = queue->threads.waiters;
+	queue->turn.called = queue->turn.followers;
 	kick_one(queue);
 	turn_signal(queue);
 }
@@ -61,13 +61,13 @@ void xp_kick_all(struct xpoll *queue)
  */
 static void inside_enter(struct xpoll *queue)
 {
-	queue->inside++;
+	queue->threads.inside++;
 }
 
 static void inside_leave(struct xpoll *queue)
 {
-	queue->inside--;
-	if (XP_UNLIKELY(queue->dying))
+	queue->threads.inside--;
+	if (XP_UNLIKELY(queue->threads.dying))
 		pthread_cond_broadcast(&queue->thread_left);
 }
 
@@ -78,7 +78,7 @@ static void inside_leave(struct xpoll *queue)
  */
 static void hold_signals(struct xpoll *queue, struct xp_wait *wait)
 {
-	bool alone = queue->ops->caps & XP_CAP_MASK && !queue->several;
+	bool alone = queue->ops->caps & XP_CAP_MASK && !queue->turn.several;
 
 	if (wait->holds || !(alone || xp_mask_is_free(queue) || wait->mask))
 		return;
@@ -103,7 +103,7 @@ struct sleeper {
 	struct xpoll *queue;
 	const struct xp_wait *wait;
 	uint32_t kick_epoch;
-	uint32_t timer_waiter; /* not 0: it minds awaited_ns */
+	uint32_t timer_waiter; /* not 0: it minds timer.until_ns */
 	int64_t deadline_ns; /* here, not a local: those a longjmp may change */
 	bool follower;
 };
@@ -111,42 +111,42 @@ struct sleeper {
 /* Back from the kernel, with the lock.  True: it was called out. */
 static bool waiter_left(struct xpoll *queue, uint32_t kick_epoch)
 {
-	bool called = kick_epoch != queue->kick_epoch;
+	bool called = kick_epoch != queue->kick.epoch;
 
-	XP_ASSERT(queue->waiters > 0);
-	queue->waiters--;
+	XP_ASSERT(queue->threads.waiters > 0);
+	queue->threads.waiters--;
 	xp_timer_waiter_answered(queue);
-	queue->kicked -= called;
-	XP_ASSERT(queue->kicked >= 0 && queue->kicked <= queue->waiters);
-	if (queue->changers > 0 || (called && queue->kicked == 0))
+	queue->kick.waiters -= called;
+	XP_ASSERT(queue->kick.waiters >= 0 && queue->kick.waiters <= queue->threads.waiters);
+	if (queue->threads.changers > 0 || (called && queue->kick.waiters == 0))
 		pthread_cond_broadcast(&queue->thread_left);
 	return called;
 }
 
 void xp_kick_next(struct xpoll *queue, struct xp_wait *wait)
 {
-	if (wait->kicker && queue->kicked > 0)
+	if (wait->kicker && queue->kick.waiters > 0)
 		kick_one(queue);
 	wait->kicker = false;
 }
 
 static void follower_left(struct xpoll *queue, uint32_t kick_epoch)
 {
-	XP_ASSERT(queue->followers > 0);
-	queue->followers--;
-	if (kick_epoch != queue->kick_epoch && --queue->called == 0)
+	XP_ASSERT(queue->turn.followers > 0);
+	queue->turn.followers--;
+	if (kick_epoch != queue->kick.epoch && --queue->turn.called == 0)
 		pthread_cond_broadcast(&queue->thread_left);
-	XP_ASSERT(queue->called >= 0 && queue->called <= queue->followers);
+	XP_ASSERT(queue->turn.called >= 0 && queue->turn.called <= queue->turn.followers);
 	/* If nobody has the turn it is this thread's now. */
-	if (queue->called == 0)
+	if (queue->turn.called == 0)
 		turn_clear(queue);
-	if (queue->yielders > 0)
+	if (queue->turn.yielders > 0)
 		pthread_cond_broadcast(&queue->thread_left);
 }
 
 void xp_turn_pass(struct xpoll *queue)
 {
-	queue->leader = false;
+	queue->turn.leader = false;
 	turn_signal(queue);
 }
 
@@ -176,35 +176,35 @@ static void flush_changes(struct xpoll *queue)
 /* Others do not take changes along: they sleep already. */
 static void flush_for_others(struct xpoll *queue)
 {
-	if (queue->ops->flush && (queue->waiters > 0 || queue->exposed))
+	if (queue->ops->flush && (queue->threads.waiters > 0 || queue->exposed))
 		flush_changes(queue);
 }
 
 void xp_pass_on(struct xpoll *queue)
 {
-	queue->recheck_wanted = false;
+	queue->sleep.recheck_wanted = false;
 	flush_for_others(queue);
-	if (queue->waiters == 0)
+	if (queue->threads.waiters == 0)
 		return;
-	if (queue->candidates_len > 0)
+	if (queue->candidates.len > 0)
 		xp_candidates_publish(queue);
 	if (queue->ops->rearm)
 		queue->ops->rearm(queue->backend);
-	if (queue->candidates_len > 0 || !xp_list_empty(&queue->active) ||
-	    !xp_list_empty(&queue->unpollable_awake) || atomic_load(&queue->wake_pending) ||
+	if (queue->candidates.len > 0 || !xp_list_empty(&queue->registrations.active) ||
+	    !xp_list_empty(&queue->unpollable.awake) || atomic_load(&queue->wake.pending) ||
 	    xp_timer_waiter_missing(queue))
 		call_one(queue);
 }
 
 void xp_settle(struct xpoll *queue)
 {
-	bool wanted = queue->recheck_wanted && queue->waiters > 0;
+	bool wanted = queue->sleep.recheck_wanted && queue->threads.waiters > 0;
 
-	queue->recheck_wanted = false;
+	queue->sleep.recheck_wanted = false;
 	flush_for_others(queue);
-	if (wanted && (queue->candidates_len > 0 ||
-	               !xp_list_empty(&queue->active) ||
-	               !xp_list_empty(&queue->unpollable_awake) ||
+	if (wanted && (queue->candidates.len > 0 ||
+	               !xp_list_empty(&queue->registrations.active) ||
+	               !xp_list_empty(&queue->unpollable.awake) ||
 	               xp_timer_waiter_missing(queue)))
 		call_one(queue);
 	if (queue->exposed)
@@ -213,7 +213,7 @@ void xp_settle(struct xpoll *queue)
 
 XP_NOINLINE int xp_leave_late(struct xpoll *queue, int result)
 {
-	if (queue->exposed || queue->recheck_wanted)
+	if (queue->exposed || queue->sleep.recheck_wanted)
 		xp_settle(queue);
 	xp_mutex_unlock(&queue->lock);
 	return result;
@@ -227,10 +227,10 @@ static void cancelled(void *opaque)
 	xp_mutex_lock(&queue->lock);
 	if (sleeper->follower) {
 		follower_left(queue, sleeper->kick_epoch);
-		if (!queue->leader)
+		if (!queue->turn.leader)
 			xp_turn_pass(queue);
 	} else {
-		if (waiter_left(queue, sleeper->kick_epoch) && queue->kicked > 0)
+		if (waiter_left(queue, sleeper->kick_epoch) && queue->kick.waiters > 0)
 			kick_one(queue);
 		xp_timer_waiter_end(queue, sleeper->timer_waiter);
 		if (!xp_concurrent(queue))
@@ -257,13 +257,13 @@ int xp_sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
 	};
 	int rc;
 
-	if (queue->waiters++ > 0)
-		queue->several = true;
-	sleeper.kick_epoch = queue->kick_epoch;
+	if (queue->threads.waiters++ > 0)
+		queue->turn.several = true;
+	sleeper.kick_epoch = queue->kick.epoch;
 	sleeper.timer_waiter = xp_timer_waiter_begin(queue, &sleeper.deadline_ns);
 	wait->sequence = queue->sequence;
 	/* This thread has just taken all that another was to be woken for. */
-	queue->recheck_wanted = false;
+	queue->sleep.recheck_wanted = false;
 	if (XP_UNLIKELY(queue->exposed))
 		xp_update_attention(queue);
 	inside_enter(queue);
@@ -289,11 +289,11 @@ void xp_kick_taken(struct xp_wait *wait, const struct xp_fired *fired, int count
 
 void xp_let_others_check(struct xpoll *queue, struct xp_wait *wait)
 {
-	queue->changers++;
+	queue->threads.changers++;
 	xp_kick_all(queue);
-	while (queue->kicked > 0)
+	while (queue->kick.waiters > 0)
 		xp_sleep_until_thread_left(queue, wait);
-	if (--queue->changers == 0)
+	if (--queue->threads.changers == 0)
 		pthread_cond_broadcast(&queue->thread_left);
 }
 
@@ -302,14 +302,14 @@ static int sleep_for_turn(struct xpoll *queue, struct xp_wait *wait)
 	struct sleeper sleeper = {
 		.queue = queue,
 		.wait = wait,
-		.kick_epoch = queue->kick_epoch,
+		.kick_epoch = queue->kick.epoch,
 		.follower = true,
 	};
-	struct pollfd turn = {.fd = queue->turn.fd, .events = POLLIN};
+	struct pollfd turn = {.fd = queue->turn.wakefd.fd, .events = POLLIN};
 	int rc;
 
 	hold_signals(queue, wait);
-	queue->followers++;
+	queue->turn.followers++;
 	inside_enter(queue);
 	xp_mutex_unlock(&queue->lock);
 	pthread_cleanup_push(cancelled, &sleeper);
@@ -324,36 +324,36 @@ static int sleep_for_turn(struct xpoll *queue, struct xp_wait *wait)
 
 int xp_turn_take(struct xpoll *queue, struct xp_wait *wait)
 {
-	while (queue->leader) {
+	while (queue->turn.leader) {
 		int rc;
 
-		if (queue->dying)
+		if (queue->threads.dying)
 			return -EBADF;
-		if (xp_wait_deadline_over(wait) || wait->wake_all != queue->wake_all)
+		if (xp_wait_deadline_over(wait) || wait->wake_all != queue->wake.all)
 			return 0;
 		/* The turn is signalled for those that were called, not for this one. */
-		if (queue->called > 0) {
+		if (queue->turn.called > 0) {
 			xp_sleep_until_thread_left(queue, wait);
 			return -EAGAIN;
 		}
 		rc = sleep_for_turn(queue, wait);
 		if (rc < 0) {
 			/* The turn may have come just then: it is another's. */
-			if (!queue->leader)
+			if (!queue->turn.leader)
 				xp_turn_pass(queue);
 			return rc;
 		}
 	}
-	queue->leader = true;
+	queue->turn.leader = true;
 	return 1;
 }
 
 void xp_turn_yield(struct xpoll *queue, struct xp_wait *wait)
 {
-	queue->yielders++;
-	while (queue->followers > 0 && !queue->leader && !queue->dying)
+	queue->turn.yielders++;
+	while (queue->turn.followers > 0 && !queue->turn.leader && !queue->threads.dying)
 		xp_sleep_until_thread_left(queue, wait);
-	queue->yielders--;
+	queue->turn.yielders--;
 }
 
 bool xp_wait_in_vain(const struct xpoll *queue, struct xp_wait *wait)
@@ -371,29 +371,29 @@ void xp_quiesce(struct xpoll *queue)
 {
 	if (queue->ops->caps & XP_CAP_CONCURRENT)
 		return;
-	queue->changers++;
-	queue->inside++;
-	while (queue->waiters > 0) {
+	queue->threads.changers++;
+	queue->threads.inside++;
+	while (queue->threads.waiters > 0) {
 		kick_one(queue);
 		xp_mutex_wait(&queue->lock, &queue->thread_left);
 	}
-	XP_ASSERT(queue->inside > 0 && queue->changers > 0);
-	queue->inside--;
-	if (--queue->changers == 0 || queue->dying)
+	XP_ASSERT(queue->threads.inside > 0 && queue->threads.changers > 0);
+	queue->threads.inside--;
+	if (--queue->threads.changers == 0 || queue->threads.dying)
 		pthread_cond_broadcast(&queue->thread_left);
 }
 
 XP_NOINLINE int64_t xp_sleep_held(struct xpoll *queue, struct xp_wait *wait)
 {
 	if (!wait->slept) {
-		if (queue->untried == 0)
+		if (queue->sleep.untried == 0)
 			return XP_PAST;
-		queue->untried--;
+		queue->sleep.untried--;
 		/* Where a mask costs nothing, it stays at 1. */
-		queue->vain -= queue->vain > 1 ||
-			(queue->vain == 1 && !xp_mask_is_free(queue));
+		queue->sleep.vain -= queue->sleep.vain > 1 ||
+			(queue->sleep.vain == 1 && !xp_mask_is_free(queue));
 	} else if (!wait->holds) {
-		queue->vain = VAIN_FOR;
+		queue->sleep.vain = VAIN_FOR;
 	}
 	wait->slept = true;
 	wait->timed_out = false;

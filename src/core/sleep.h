@@ -110,7 +110,7 @@ enum { XP_UNTRIED_MOST = 8 };
 static XP_INLINE bool xp_vain_likely(const struct xpoll *queue,
                                   const struct xp_wait *wait)
 {
-	return XP_UNLIKELY(queue->vain > 0 || wait->mask ||
+	return XP_UNLIKELY(queue->sleep.vain > 0 || wait->mask ||
 	                   queue->due_ns < wait->deadline_ns);
 }
 

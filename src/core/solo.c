@@ -49,7 +49,7 @@ static int solo_arm(struct xpoll *queue, int fd, struct xp_slot *slot,
 	slot->solo = (slot->solo | XP_BIT(filter)) & XP_ALL_FILTERS;
 	slot->armed |= XP_SET(XP_BIT(filter));
 	slot->sequence = ++queue->sequence;
-	queue->harvest_due = true;
+	queue->ask.due = true;
 	return 0;
 }
 
@@ -91,7 +91,7 @@ int xp_solo_add(struct xpoll *queue, int fd, struct xp_slot *slot,
                 unsigned filters)
 {
 	unsigned enabled = filters & slot->enabled;
-	bool sleeps = queue->waiters > 0 && xp_slot_can_probe(fd, slot);
+	bool sleeps = queue->threads.waiters > 0 && xp_slot_can_probe(fd, slot);
 	bool arm = enabled && (enabled & slot->clear || sleeps);
 	int rc;
 

@@ -2,7 +2,7 @@
  * The timer waiter: of the threads that sleep, the one that comes out when a
  * source's moment (due_ns) has come.
  *
- * awaited_ns is the moment that a sleeper comes out at; XP_NEVER: nobody does;
+ * until_ns is the moment that a sleeper comes out at; XP_NEVER: nobody does;
  * XP_NOW: a sleeper was woken and will check all moments.  A moment that was put
  * off does not wake its timer waiter, which comes out once in vain: timeouts that
  * are put off all the time must not wake anybody.
@@ -19,7 +19,7 @@
 /* Is there a moment that no sleeper comes out for? */
 static inline bool xp_timer_waiter_missing(const struct xpoll *queue)
 {
-	return queue->due_ns < queue->awaited_ns;
+	return queue->due_ns < queue->timer.until_ns;
 }
 
 /*
@@ -33,34 +33,34 @@ static inline uint32_t xp_timer_waiter_begin(struct xpoll *queue,
 		return 0;
 	if (queue->due_ns < *deadline_ns)
 		*deadline_ns = queue->due_ns;
-	if (++queue->timer_waiters == 0)
-		queue->timer_waiters = 1;
-	queue->timer_waiter = queue->timer_waiters;
-	queue->awaited_ns = queue->due_ns;
-	return queue->timer_waiter;
+	if (++queue->timer.waiters == 0)
+		queue->timer.waiters = 1;
+	queue->timer.waiter = queue->timer.waiters;
+	queue->timer.until_ns = queue->due_ns;
+	return queue->timer.waiter;
 }
 
 static inline void xp_timer_waiter_end(struct xpoll *queue, uint32_t timer_waiter)
 {
-	if (timer_waiter && queue->timer_waiter == timer_waiter) {
-		queue->timer_waiter = 0;
-		queue->awaited_ns = XP_NEVER;
+	if (timer_waiter && queue->timer.waiter == timer_waiter) {
+		queue->timer.waiter = 0;
+		queue->timer.until_ns = XP_NEVER;
 	}
 }
 
 /* A sleeper was called; until one has come out nobody else need be. */
 static inline void xp_timer_waiter_called(struct xpoll *queue)
 {
-	XP_ASSERT(queue->waiters > 0);
-	queue->timer_waiter = 0;
-	queue->awaited_ns = XP_NOW;
+	XP_ASSERT(queue->threads.waiters > 0);
+	queue->timer.waiter = 0;
+	queue->timer.until_ns = XP_NOW;
 }
 
 /* This thread has come out of the kernel, or may have taken the call. */
 static inline void xp_timer_waiter_answered(struct xpoll *queue)
 {
-	if (XP_UNLIKELY(queue->awaited_ns == XP_NOW))
-		queue->awaited_ns = XP_NEVER;
+	if (XP_UNLIKELY(queue->timer.until_ns == XP_NOW))
+		queue->timer.until_ns = XP_NEVER;
 }
 
 #endif

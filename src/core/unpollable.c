@@ -38,7 +38,7 @@ static int unpollable_fd(const struct xp_unpollable *file)
 static struct xp_unpollable *unpollable_get(const struct xpoll *queue, int fd)
 {
 	struct xp_regmap_item *item =
-		xp_regmap_find(&queue->unpollable, (uint64_t)fd, 0);
+		xp_regmap_find(&queue->unpollable.map, (uint64_t)fd, 0);
 
 	XP_ASSERT(item);
 	return XP_CONTAINER_OF(item, struct xp_unpollable, item);
@@ -50,20 +50,20 @@ static void unpollable_place(struct xpoll *queue, struct xp_unpollable *file,
 {
 	if (!xp_list_empty(&file->turn)) {
 		xp_list_remove(&file->turn);
-		queue->unpollable_len--;
+		queue->unpollable.len--;
 	}
 	if (list) {
 		xp_list_append(list, &file->turn);
-		queue->unpollable_len++;
+		queue->unpollable.len++;
 	}
-	XP_ASSERT(queue->unpollable_len >= 0);
+	XP_ASSERT(queue->unpollable.len >= 0);
 }
 
 static void unpollable_wake(struct xpoll *queue, struct xp_unpollable *file)
 {
-	unpollable_place(queue, file, &queue->unpollable_awake);
+	unpollable_place(queue, file, &queue->unpollable.awake);
 	/* A thread that sleeps has not looked at it. */
-	queue->recheck_wanted = queue->waiters > 0;
+	queue->sleep.recheck_wanted = queue->threads.waiters > 0;
 }
 
 static void growth_news(struct xpoll *queue, struct xp_inode_user *user,
@@ -111,7 +111,7 @@ int xp_unpollable_add(struct xpoll *queue, int fd)
 		return -ENOMEM;
 	file->born_ns = xp_fs_keeps_births(fd) ? born_ns : 0;
 	file->item.ident = (uint64_t)fd;
-	rc = xp_regmap_add(&queue->unpollable, &file->item);
+	rc = xp_regmap_add(&queue->unpollable.map, &file->item);
 	if (rc < 0) {
 		xp_free(file);
 		return rc;
@@ -166,17 +166,17 @@ void xp_unpollable_remove(struct xpoll *queue, int fd)
 
 	xp_inode_unwatch(queue, &file->growth);
 	unpollable_place(queue, file, NULL);
-	xp_regmap_remove(&queue->unpollable, &file->item);
+	xp_regmap_remove(&queue->unpollable.map, &file->item);
 	xp_free(file);
 }
 
 void xp_unpollable_fini(struct xpoll *queue)
 {
-	struct xp_regmap_item *item = xp_regmap_pop(&queue->unpollable);
+	struct xp_regmap_item *item = xp_regmap_pop(&queue->unpollable.map);
 
-	for (; item; item = xp_regmap_pop(&queue->unpollable))
+	for (; item; item = xp_regmap_pop(&queue->unpollable.map))
 		xp_free(XP_CONTAINER_OF(item, struct xp_unpollable, item));
-	xp_regmap_fini(&queue->unpollable);
+	xp_regmap_fini(&queue->unpollable.map);
 }
 
 /* 0; -EBADF, -ENOENT: closed, or another file by now; what fstat(2) says. */
@@ -281,7 +281,7 @@ static int unpollable_deliver(struct xpoll *queue, struct xp_unpollable *file, b
 	if (events < 0)
 		return events;
 	unpollable_place(queue, file,
-	                 events ? &queue->unpollable_awake : &queue->unpollable_asleep);
+	                 events ? &queue->unpollable.awake : &queue->unpollable.asleep);
 	/* A CLEAR filter, once reported, is silent until there is news. */
 	if (events & POLLIN)
 		file->due &= ~XP_BIT(XP_READ);
@@ -295,22 +295,22 @@ void xp_files_begin(struct xpoll *queue, bool poll_level)
 	/* To the poll-like level all of them are ready. */
 	int probes = poll_level ? INT32_MAX : ASLEEP_PROBES;
 
-	queue->files_pass++;
-	while (probes-- > 0 && !xp_list_empty(&queue->unpollable_asleep))
-		unpollable_place(queue, unpollable_first(&queue->unpollable_asleep),
-		                 &queue->unpollable_awake);
+	queue->unpollable.pass++;
+	while (probes-- > 0 && !xp_list_empty(&queue->unpollable.asleep))
+		unpollable_place(queue, unpollable_first(&queue->unpollable.asleep),
+		                 &queue->unpollable.awake);
 }
 
 bool xp_files_next(struct xpoll *queue, bool poll_level, int *fd, int *events)
 {
 	struct xp_unpollable *file;
 
-	if (xp_list_empty(&queue->unpollable_awake))
+	if (xp_list_empty(&queue->unpollable.awake))
 		return false;
-	file = unpollable_first(&queue->unpollable_awake);
-	if (file->pass == queue->files_pass)
+	file = unpollable_first(&queue->unpollable.awake);
+	if (file->pass == queue->unpollable.pass)
 		return false;
-	file->pass = queue->files_pass;
+	file->pass = queue->unpollable.pass;
 	*fd = unpollable_fd(file);
 	*events = unpollable_deliver(queue, file, poll_level);
 	return true;
@@ -318,9 +318,9 @@ bool xp_files_next(struct xpoll *queue, bool poll_level, int *fd, int *events)
 
 bool xp_unpollable_ready(struct xpoll *queue)
 {
-	struct xp_list *item = queue->unpollable_awake.next;
+	struct xp_list *item = queue->unpollable.awake.next;
 
-	for (; item != &queue->unpollable_awake; item = item->next) {
+	for (; item != &queue->unpollable.awake; item = item->next) {
 		struct xp_unpollable *file =
 			XP_CONTAINER_OF(item, struct xp_unpollable, turn);
 		unsigned wanted = unpollable_wanted(queue, file);

@@ -40,8 +40,8 @@ static XP_INLINE int ask_kernel(struct xpoll *queue, struct xp_wait *wait,
 	int64_t deadline_ns = probe_only ? XP_NOW : xp_sleep_deadline(queue, wait);
 	int rc;
 
-	queue->harvest_due = false;
-	queue->unharvested = 0;
+	queue->ask.due = false;
+	queue->ask.skipped = 0;
 	if (probe_only) {
 		rc = xp_ask_now(queue, wait, XP_NOW, fired, cap);
 	} else {
@@ -51,7 +51,7 @@ static XP_INLINE int ask_kernel(struct xpoll *queue, struct xp_wait *wait,
 	}
 	XP_ASSERT(rc <= cap);
 	if (XP_UNLIKELY(rc == 0 && deadline_ns == XP_PAST)) {
-		queue->untried = XP_UNTRIED_MOST;
+		queue->sleep.untried = XP_UNTRIED_MOST;
 		wait->timed_out = wait->deadline_ns == XP_NOW;
 	}
 	wait->exhausted = rc < cap;
@@ -66,7 +66,7 @@ static XP_INLINE int ask_kernel(struct xpoll *queue, struct xp_wait *wait,
 	}
 	/* Edges of what the check of candidates has found are no news. */
 	if (wait->news && at_hand > 0)
-		queue->harvest_due = true;
+		queue->ask.due = true;
 	return rc;
 }
 
@@ -75,7 +75,7 @@ static XP_INLINE void check_candidates(struct xpoll *queue,
 {
 	struct xp_probe probe;
 
-	if (queue->candidates_len == 0)
+	if (queue->candidates.len == 0)
 		return;
 	if (XP_LIKELY(xp_candidate_take_single(queue, &probe))) {
 		int rc = xp_sys_probe(&probe.poll);
@@ -93,15 +93,15 @@ static XP_NOINLINE void gather_in_turn(struct xpoll *queue, struct xp_wait *wait
 	for (unsigned i = 0; i < 3; i++) {
 		switch ((wait->wait_epoch + i) % 3) {
 		case 0:
-			if (!xp_list_empty(&queue->active))
+			if (!xp_list_empty(&queue->registrations.active))
 				xp_deliver_active(queue, wait);
 			break;
 		case 1:
-			if (queue->candidates_len > 0)
+			if (queue->candidates.len > 0)
 				xp_candidates_check(queue, wait);
 			break;
 		default:
-			if (queue->unpollable_len > 0)
+			if (queue->unpollable.len > 0)
 				xp_files_check(queue, wait);
 			break;
 		}
@@ -110,7 +110,7 @@ static XP_NOINLINE void gather_in_turn(struct xpoll *queue, struct xp_wait *wait
 
 static XP_INLINE void gather(struct xpoll *queue, struct xp_wait *wait)
 {
-	if (XP_LIKELY(xp_list_empty(&queue->active) && queue->unpollable_len == 0))
+	if (XP_LIKELY(xp_list_empty(&queue->registrations.active) && queue->unpollable.len == 0))
 		check_candidates(queue, wait);
 	else
 		gather_in_turn(queue, wait);
@@ -119,15 +119,15 @@ static XP_INLINE void gather(struct xpoll *queue, struct xp_wait *wait)
 /* What the kernel has just reported may have made sources ready. */
 static XP_NOINLINE void gather_reported(struct xpoll *queue, struct xp_wait *wait)
 {
-	if (!xp_list_empty(&queue->active))
+	if (!xp_list_empty(&queue->registrations.active))
 		xp_deliver_active(queue, wait);
-	if (!xp_list_empty(&queue->unpollable_awake))
+	if (!xp_list_empty(&queue->unpollable.awake))
 		xp_files_check(queue, wait);
 }
 
 static bool wake_taken(struct xpoll *queue)
 {
-	if (!atomic_exchange(&queue->wake_pending, 0))
+	if (!atomic_exchange(&queue->wake.pending, 0))
 		return false;
 	xp_count(&queue->counters.wakes);
 	return true;
@@ -143,9 +143,9 @@ static bool due_passed(const struct xpoll *queue)
 /* Is there a reason to return with nothing? */
 static bool wait_over(struct xpoll *queue, const struct xp_wait *wait)
 {
-	if (wait->wake_all != queue->wake_all)
+	if (wait->wake_all != queue->wake.all)
 		return true;
-	if (atomic_load(&queue->wake_pending) && wake_taken(queue))
+	if (atomic_load(&queue->wake.pending) && wake_taken(queue))
 		return true;
 	return xp_wait_deadline_over(wait);
 }
@@ -153,22 +153,22 @@ static bool wait_over(struct xpoll *queue, const struct xp_wait *wait)
 /* Has a source an event that this thread, of the poll-like level, does not take? */
 static bool for_others(const struct xpoll *queue, const struct xp_wait *wait)
 {
-	return !wait->events && !xp_list_empty(&queue->active);
+	return !wait->events && !xp_list_empty(&queue->registrations.active);
 }
 
 /* Other threads first; -EAGAIN: let a follower lead; -EBADF. */
 static int give_way(struct xpoll *queue, struct xp_wait *wait)
 {
 	/* Let those in who made this thread come out. */
-	while (queue->changers > 0)
+	while (queue->threads.changers > 0)
 		xp_sleep_until_thread_left(queue, wait);
-	if (queue->dying)
+	if (queue->threads.dying)
 		return -EBADF;
 	if (!for_others(queue, wait))
 		return 0;
-	if (queue->waiters > 0)
+	if (queue->threads.waiters > 0)
 		xp_let_others_check(queue, wait);
-	else if (queue->followers > 0)
+	else if (queue->turn.followers > 0)
 		return -EAGAIN;
 	return 0;
 }
@@ -196,18 +196,18 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait,
 			return 0;
 		/* Ready events go before a wake, so look for them first. */
 		probe_only = wait->len > 0 ||
-			atomic_load(&queue->wake_pending) ||
-			wait->wake_all != queue->wake_all ||
+			atomic_load(&queue->wake.pending) ||
+			wait->wake_all != queue->wake.all ||
 			(wait->deadline_ns == XP_NOW && !wait->mask) ||
 			(!alone && xp_has_pending(queue));
-		if (!alone && !probe_only && XP_UNLIKELY(queue->kicked > 0)) {
+		if (!alone && !probe_only && XP_UNLIKELY(queue->kick.waiters > 0)) {
 			xp_sleep_until_thread_left(queue, wait);
 			continue;
 		}
 		rc = ask_kernel(queue, wait, probe_only, alone);
 		if (rc == -EINTR && wait->events)
 			xp_sources_settle(queue, XP_BEFORE_EINTR);
-		if (XP_UNLIKELY(queue->watches > 0 || !xp_list_empty(&queue->active)))
+		if (XP_UNLIKELY(queue->watches > 0 || !xp_list_empty(&queue->registrations.active)))
 			gather_reported(queue, wait);
 		if (wait->len > 0)
 			return 0;
@@ -219,10 +219,10 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait,
 		 * who watches from outside by edges hears of nothing new while the
 		 * kernel has something left to report.
 		 */
-		if (queue->candidates_len > 0 || !wait->exhausted || xp_has_pending(queue) ||
-		    (queue->exposed && queue->harvest_due) ||
-		    (wait->events && (!xp_list_empty(&queue->active) ||
-		                      !xp_list_empty(&queue->unpollable_awake))) ||
+		if (queue->candidates.len > 0 || !wait->exhausted || xp_has_pending(queue) ||
+		    (queue->exposed && queue->ask.due) ||
+		    (wait->events && (!xp_list_empty(&queue->registrations.active) ||
+		                      !xp_list_empty(&queue->unpollable.awake))) ||
 		    due_passed(queue)) {
 			if (xp_wait_in_vain(queue, wait))
 				return 0;
@@ -235,7 +235,7 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait,
 static XP_INLINE int wait_with_turn(struct xpoll *queue, struct xp_wait *wait,
                                     bool alone)
 {
-	if (queue->batch_next < queue->batch_len)
+	if (queue->batch.next < queue->batch.len)
 		xp_poll_return_batch(queue);
 	wait->wait_epoch = ++queue->wait_epoch;
 	return wait_loop(queue, wait, alone);
@@ -259,8 +259,8 @@ static int wait_in_turn(struct xpoll *queue, struct xp_wait *wait)
 	for (;;) {
 		int rc;
 
-		if (queue->leader && wait->events &&
-		    (!xp_list_empty(&queue->active) || due_passed(queue)))
+		if (queue->turn.leader && wait->events &&
+		    (!xp_list_empty(&queue->registrations.active) || due_passed(queue)))
 			take_without_turn(queue, wait);
 		if (wait->len > 0)
 			return 0;
@@ -301,7 +301,7 @@ static XP_INLINE int wait_run(struct xpoll *queue, struct xp_wait *wait)
 	xp_mutex_assert_held(&queue->lock);
 	XP_ASSERT(wait->cap > 0 && wait->len == 0);
 	xp_count(&queue->counters.waits);
-	wait->wake_all = queue->wake_all;
+	wait->wake_all = queue->wake.all;
 	if (queue->lock.held)
 		rc = wait_among_others(queue, wait);
 	else
@@ -349,8 +349,8 @@ int xpoll_wait(struct xpoll *queue, int timeout_ms)
 		return xp_result(rc);
 	rc = wait_run(queue, &wait);
 	queue->polling = false;
-	queue->batch_len = wait.len;
-	queue->batch_next = 0;
+	queue->batch.len = wait.len;
+	queue->batch.next = 0;
 	wait_leave(queue, &wait);
 	return rc < 0 ? xp_result(rc) : wait.len;
 }
@@ -371,7 +371,7 @@ static XP_INLINE int event_enter(struct xpoll *queue,
 	if (XP_LIKELY(events && nevents > 0)) {
 		if (nchanges == 0)
 			return 0;
-		if (XP_LIKELY(nchanges == 1 && changes && queue->waiters == 0 &&
+		if (XP_LIKELY(nchanges == 1 && changes && queue->threads.waiters == 0 &&
 		              xp_event_free_change(queue, changes)))
 			return 0;
 	}

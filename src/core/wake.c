@@ -11,7 +11,7 @@ int xpoll_wake(struct xpoll *queue)
 		return xp_result(-EINVAL);
 	if (queue->process != xp_process_current())
 		return xp_result(-EBADF);
-	if (!atomic_exchange(&queue->wake_pending, 1))
+	if (!atomic_exchange(&queue->wake.pending, 1))
 		queue->ops->wake(queue->backend);
 	return 0;
 }
@@ -22,7 +22,7 @@ int xpoll_wake_all(struct xpoll *queue)
 
 	if (rc < 0)
 		return xp_result(rc);
-	queue->wake_all++;
+	queue->wake.all++;
 	xp_kick_all(queue);
 	xp_leave(queue);
 	return 0;

@@ -38,7 +38,8 @@ class Mutant(NamedTuple):
 
 MUTANTS = {
     "a trigger does not call a sleeping thread out": Mutant(
-        "queue->recheck_wanted = queue->waiters > 0;\n\t\t/* It leaves", "/*", "sleeps on",
+        "queue->sleep.recheck_wanted = queue->threads.waiters > 0;\n\t\t/* It leaves", "/*",
+        "sleeps on",
         "contract.concurrent:trigger_wakes_the_waiter"),
     "what found no room is forgotten": Mutant(
         "xp_candidate_defer(queue, fd, slot, XP_BIT(i), events);", "", "nothing came|never came",
@@ -54,7 +55,7 @@ MUTANTS = {
         "is disabled|is not <",
         "contract.once:dispatch_unread_data_reports_once_until_enabled"),
     "a wake is never used up": Mutant(
-        "atomic_exchange(&queue->wake_pending, 0)", "atomic_load(&queue->wake_pending)",
+        "atomic_exchange(&queue->wake.pending, 0)", "atomic_load(&queue->wake.pending)",
         "[01] wakes, pending", "contract.wake:wake_before_the_wait_ends_it_once"),
     "DELETE does not reach the kernel": Mutant(
         "*rc = xp_entry_end(queue, fd, slot);", "*rc = 0;", "was deleted",
