@@ -20,6 +20,8 @@ static void victim_run(void *argument)
 	sigset_t empty;
 
 	(void)sigemptyset(&empty);
+	/* OpenBSD's static C library leaves the type of a new thread to what was there. */
+	(void)pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, NULL);
 	atomic_store(&victim->inside, 1);
 	for (;;) {
 		int rc;
