@@ -18,11 +18,11 @@ static int kq_aio_submit(struct aiocb *control, int op)
 	int rc;
 
 	if (!kq)
-		return result_of(-EBADF);
+		return xp_result(-EBADF);
 	kq_watched(control->aio_fildes);
 	rc = kq_aio_begin(kq, control, op);
 	kq_drop(kq);
-	return result_of(rc);
+	return xp_result(rc);
 }
 
 static bool kq_aio_is_ours(const struct aiocb *control)
@@ -37,7 +37,7 @@ EXPORT int aio_read(struct aiocb *control)
 	if (kq_aio_is_ours(control))
 		return kq_aio_submit(control, XPOLL_AIO_READ);
 	return kq_real.aio_read ? kq_real.aio_read(control)
-		: result_of(-ENOSYS);
+		: xp_result(-ENOSYS);
 }
 
 EXPORT int aio_write(struct aiocb *control)
@@ -45,7 +45,7 @@ EXPORT int aio_write(struct aiocb *control)
 	if (kq_aio_is_ours(control))
 		return kq_aio_submit(control, XPOLL_AIO_WRITE);
 	return kq_real.aio_write ? kq_real.aio_write(control)
-		: result_of(-ENOSYS);
+		: xp_result(-ENOSYS);
 }
 
 EXPORT int aio_fsync(int op, struct aiocb *control)
@@ -54,7 +54,7 @@ EXPORT int aio_fsync(int op, struct aiocb *control)
 		return kq_aio_submit(control, op == O_SYNC
 			? XPOLL_AIO_FSYNC : XPOLL_AIO_FDATASYNC);
 	return kq_real.aio_fsync ? kq_real.aio_fsync(op, control)
-		: result_of(op == O_SYNC || op == O_DSYNC ? -ENOSYS : -EINVAL);
+		: xp_result(op == O_SYNC || op == O_DSYNC ? -ENOSYS : -EINVAL);
 }
 
 EXPORT int aio_error(const struct aiocb *control)
@@ -78,7 +78,7 @@ EXPORT ssize_t aio_return(struct aiocb *control)
 		return kq_real.aio_return(control);
 	if (result >= 0)
 		return (ssize_t)result;
-	return result_of(result == -EINPROGRESS ? -EINVAL : (int)result);
+	return xp_result(result == -EINPROGRESS ? -EINVAL : (int)result);
 }
 
 EXPORT int aio_cancel(int fd, struct aiocb *control)
@@ -109,8 +109,8 @@ EXPORT int lio_listio(int mode, struct aiocb *KQ_ELEMENT const controls[], int c
 	for (int i = 0; i < count; i++)
 		ours |= kq_aio_is_ours(controls[i]);
 	if (ours)
-		return result_of(-ENOTSUP);
-	return !kq_real.lio_listio ? result_of(-ENOSYS)
+		return xp_result(-ENOTSUP);
+	return !kq_real.lio_listio ? xp_result(-ENOSYS)
 		: kq_real.lio_listio(mode, controls, count, notify);
 }
 

@@ -253,10 +253,10 @@ static XP_COLD int kq_call_slowly(struct kq *kq, const struct kevent *changes,
 	int rc = kq_changes(kq, changes, nchanges, events, nevents, &over);
 
 	if (rc < 0 || over || nevents == 0)
-		return result_of(rc);
+		return xp_result(rc);
 	timeout_ns = kq_timeout(timeout);
 	if (timeout_ns == -2)
-		return result_of(-EINVAL);
+		return xp_result(-EINVAL);
 	return kq_wait(kq, NULL, 0, events, nevents, timeout_ns);
 }
 

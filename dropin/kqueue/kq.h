@@ -18,9 +18,9 @@
 #include <xpoll.h>
 
 #include "base/compiler.h"
+#include "base/result.h"
 #include "base/threads.h"
 #include "common/real.h"
-#include "common/result.h"
 
 /* What goes with a registration and a queue of xpoll has no place for. */
 struct kq_extra {

@@ -24,17 +24,17 @@ EXPORT const char *kqueue_version(void)
 
 EXPORT int kqueue(void)
 {
-	return result_of(kq_open());
+	return xp_result(kq_open());
 }
 
 /* Close-on-exec they all are: a program that is executed has no queue. */
 EXPORT int kqueue1(int flags)
 {
-	return result_of(flags & ~O_CLOEXEC ? -EINVAL : kq_open());
+	return xp_result(flags & ~O_CLOEXEC ? -EINVAL : kq_open());
 }
 
 EXPORT int kqueuex(unsigned int flags)
 {
-	return result_of(flags & ~(unsigned)KQUEUE_CLOEXEC ? -EINVAL
+	return xp_result(flags & ~(unsigned)KQUEUE_CLOEXEC ? -EINVAL
 	                                                    : kq_open());
 }

@@ -63,12 +63,12 @@ EXPORT int aio_suspend(const struct aiocb *const controls[], int count,
 	if (!ours && kq_real.aio_suspend)
 		return kq_real.aio_suspend(controls, count, timeout);
 	if (!ours)
-		return result_of(-ENOSYS);
+		return xp_result(-ENOSYS);
 	kq_signals_block(&mask);
 	pthread_cleanup_push(kq_signals_restore, &mask);
 	rc = kq_suspend(controls, count, left_ns, &mask);
 	pthread_cleanup_pop(1);
-	return result_of(-rc);
+	return xp_result(-rc);
 }
 
 #ifdef __GLIBC__

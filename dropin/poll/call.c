@@ -19,8 +19,8 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/result.h"
 #include "base/time.h"
-#include "common/result.h"
 #include "os/sys.h"
 #include "real.h"
 #include "settings.h"
@@ -379,7 +379,7 @@ static bool look_ends(struct call *call, struct set *set,
 	account(call, set, rc);
 	if (rc == 0)
 		call->ops->clear(call);
-	*rcp = result_of(rc);
+	*rcp = xp_result(rc);
 	return true;
 }
 

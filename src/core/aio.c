@@ -1,9 +1,9 @@
 /* Asynchronous I/O: its own two calls. */
 #include <errno.h>
 
+#include "base/result.h"
 #include "core/enter.h"
 #include "core/registration.h"
-#include "core/result.h"
 #include "source/aio.h"
 
 static int aio_submit(struct xpoll *queue, struct xpoll_aio *aio)

@@ -6,7 +6,7 @@
 #include <xpoll.h>
 
 #include "base/alloc.h"
-#include "core/result.h"
+#include "base/result.h"
 #include "os/sys.h"
 #include "os/system.h"
 

@@ -2,10 +2,10 @@
 #include <errno.h>
 
 #include "base/assert.h"
-#include "core/unpollable.h"
+#include "base/result.h"
 #include "core/change.h"
 #include "core/lowat.h"
-#include "core/result.h"
+#include "core/unpollable.h"
 #include "os/sys.h"
 
 /* Nothing is registered; that the descriptor is closed says more, if it is. */

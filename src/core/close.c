@@ -1,10 +1,10 @@
 /* Before a descriptor is closed all queues of the process forget it. */
 #include <errno.h>
 
+#include "base/result.h"
 #include "core/enter.h"
 #include "core/interest.h"
 #include "core/process.h"
-#include "core/result.h"
 #include "core/sources.h"
 #include "os/fdnum.h"
 #include "os/sys.h"

@@ -6,12 +6,12 @@
 
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "base/result.h"
 #include "base/time.h"
 #include "core/backends.h"
 #include "core/lowat.h"
 #include "core/process.h"
 #include "core/registration.h"
-#include "core/result.h"
 #include "core/sleep.h"
 #include "core/sources.h"
 #include "core/unpollable.h"

@@ -5,7 +5,7 @@
 #include <xpoll.h>
 
 #include "base/assert.h"
-#include "core/result.h"
+#include "base/result.h"
 #include "core/slot.h"
 #include "source/source.h"
 

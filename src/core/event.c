@@ -4,13 +4,13 @@
 #include <errno.h>
 
 #include "base/assert.h"
+#include "base/result.h"
 #include "base/time.h"
 #include "core/change.h"
 #include "core/enter.h"
 #include "core/event_count.h"
 #include "core/interest.h"
 #include "core/registration.h"
-#include "core/result.h"
 #include "os/fdnum.h"
 #include "os/sys.h"
 

@@ -3,12 +3,12 @@
 
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "base/result.h"
 #include "base/time.h"
 #include "core/interest.h"
 #include "core/process.h"
 #include "core/registration.h"
 #include "core/renew.h"
-#include "core/result.h"
 #include "core/source_fd.h"
 #include "os/sys.h"
 

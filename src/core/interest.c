@@ -7,9 +7,9 @@
 #include <errno.h>
 
 #include "base/assert.h"
+#include "base/result.h"
 #include "core/candidate.h"
 #include "core/entry.h"
-#include "core/result.h"
 #include "core/solo.h"
 #include "core/unpollable.h"
 

@@ -3,13 +3,13 @@
 
 #include <errno.h>
 
+#include "base/result.h"
 #include "base/time.h"
-#include "core/change.h"
 #include "core/candidate.h"
+#include "core/change.h"
 #include "core/deliver.h"
 #include "core/enter.h"
 #include "core/interest.h"
-#include "core/result.h"
 #include "os/fdnum.h"
 #include "os/sys.h"
 

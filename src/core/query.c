@@ -3,13 +3,13 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/result.h"
 #include "base/time.h"
 #include "core/backends.h"
 #include "core/enter.h"
 #include "core/interest.h"
 #include "core/lowat.h"
 #include "core/registration.h"
-#include "core/result.h"
 #include "core/sources.h"
 #include "os/fdnum.h"
 #include "os/sys.h"

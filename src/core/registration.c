@@ -6,9 +6,9 @@
 
 #include "base/assert.h"
 #include "base/compiler.h"
+#include "base/result.h"
 #include "base/time.h"
 #include "core/host.h"
-#include "core/result.h"
 #include "os/fdnum.h"
 #include "os/sys.h"
 

@@ -2,8 +2,8 @@
 #include "core/renew.h"
 
 #include "base/assert.h"
+#include "base/result.h"
 #include "core/interest.h"
-#include "core/result.h"
 #include "core/sleep.h"
 #include "core/source_fd.h"
 #include "core/unpollable.h"

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <xpoll.h>
 
-#include "core/result.h"
+#include "base/result.h"
 #include "source/signal.h"
 
 int xpoll_signal_changed(int number)

@@ -1,8 +1,8 @@
 /* The calls that end the waits of other threads. */
 #include <errno.h>
 
+#include "base/result.h"
 #include "core/enter.h"
-#include "core/result.h"
 #include "core/sleep.h"
 
 int xpoll_wake(struct xpoll *queue)

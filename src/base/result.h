@@ -1,6 +1,6 @@
 /* The edge between the library's results and the caller's errno. */
-#ifndef XP_CORE_RESULT_H
-#define XP_CORE_RESULT_H
+#ifndef XP_BASE_RESULT_H
+#define XP_BASE_RESULT_H
 
 #include <errno.h>
 #include <stdbool.h>
