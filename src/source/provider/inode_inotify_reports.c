@@ -1,4 +1,5 @@
 /* What inotify(7) reports, as notes for those who want to know. */
+#include <limits.h>
 #include <string.h>
 #include <sys/inotify.h>
 
@@ -8,6 +9,8 @@
 
 enum {
 	READ_BYTES = 4096,
+	/* A read that leaves room for the longest report has taken all there were. */
+	REPORT_MOST = sizeof(struct inotify_event) + NAME_MAX + 1,
 	/* What was read before, and waits for more, has as much room. */
 	HARVEST_BYTES = 2 * READ_BYTES,
 	/* Reads in a row; a busy writer must not keep the lock for ever. */
@@ -209,5 +212,7 @@ void xp_inodes_harvest(struct xp_inodes *inodes)
 		reports_read(inodes, &reports, ready);
 		kept = len - ready;
 		memmove(reports.bytes, reports.bytes + ready, kept);
+		if (kept == 0 && rc <= READ_BYTES - REPORT_MOST)
+			return;
 	}
 }
