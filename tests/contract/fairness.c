@@ -269,16 +269,11 @@ XT_TEST(many_closed_states_do_not_hide_one_that_is_ready)
  */
 XT_TEST(all_ready_returns_what_only_the_kernel_knows_beside_what_is_at_hand)
 {
-	struct xpoll_options options = {
-		.size = sizeof options,
-		.backend = xt_backend,
-		.flags = XPOLL_ALL_READY,
-	};
 #ifdef __linux__
 	if (xt_is("kqueue"))
 		XT_SKIP("the drop-in beneath has a queue without that flag");
 #endif
-	struct xpoll *queue = xpoll_open(&options);
+	struct xpoll *queue = xt_open_flags(XPOLL_ALL_READY);
 	struct xt_pair busy = xt_pipe();
 	struct xt_pair quiet = xt_pipe();
 	struct xpoll_event events[4];
@@ -297,7 +292,6 @@ XT_TEST(all_ready_returns_what_only_the_kernel_knows_beside_what_is_at_hand)
 		XT_EQ(xpoll_event(queue, NULL, 0, events, 4, XT_SOON), 3);
 		XT_EQ(xt_drain(quiet.r), 1);
 	}
-	xpoll_destroy(queue);
 }
 
 /* The poll-like level: everything ready comes, wait by wait. */

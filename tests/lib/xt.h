@@ -319,6 +319,7 @@ bool xt_failed_with(const char *file, int line, const char *text, intmax_t rc,
 /* A queue on the back end under test; destroyed when the test ends. */
 struct xpoll *xt_open(void);
 struct xpoll *xt_open_quiet(void); /* without the changers of threads mode */
+struct xpoll *xt_open_flags(uint32_t flags); /* quiet, with these of xpoll_open */
 struct xpoll *xt_open_on(const char *backend); /* quiet, another back end */
 void xt_destroy(struct xpoll *queue);          /* one of the above, early */
 void xt_forget_queue(struct xpoll *queue);     /* the test destroyed it */

@@ -11,10 +11,11 @@ static struct queue_slot {
 	struct xt_noise *noise;
 } queue_table[QUEUES_MAX];
 
-static struct xpoll *queue_open(const char *backend, bool noisy)
+static struct xpoll *queue_open(const char *backend, uint32_t flags, bool noisy)
 {
 	struct xpoll_options options = {.size = sizeof options,
-	                                .backend = backend};
+	                                .backend = backend,
+	                                .flags = flags};
 	struct xpoll *queue = xpoll_open(&options);
 
 	if (!queue)
@@ -32,17 +33,22 @@ static struct xpoll *queue_open(const char *backend, bool noisy)
 
 struct xpoll *xt_open(void)
 {
-	return queue_open(xt_backend, xt_threads);
+	return queue_open(xt_backend, 0, xt_threads);
 }
 
 struct xpoll *xt_open_quiet(void)
 {
-	return queue_open(xt_backend, false);
+	return queue_open(xt_backend, 0, false);
+}
+
+struct xpoll *xt_open_flags(uint32_t flags)
+{
+	return queue_open(xt_backend, flags, false);
 }
 
 struct xpoll *xt_open_on(const char *backend)
 {
-	return queue_open(backend, false);
+	return queue_open(backend, 0, false);
 }
 
 static void queue_release(struct queue_slot *slot)

@@ -64,6 +64,9 @@ static const struct {
 	{"event_level_does_not_tell", SWEEP_POLL_NOW},
 	/* Without that look an end comes as data; the next report has it. */
 	{"exclusive_half_close", SWEEP_POLL_NOW},
+	/* The others are returned, and what was not looked at by the next wait. */
+	{"all_ready_returns", SWEEP_POLL_NOW},
+	{"all_ready_returns", SWEEP_SELECT_NOW},
 	/* Their descriptors are other files by then. */
 	{"number_used_again", SWEEP_GONE},
 	{"made_anew", SWEEP_GONE},
