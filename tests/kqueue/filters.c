@@ -257,7 +257,7 @@ XT_TEST(write_after_the_reader_left_is_eof_and_over)
 XT_TEST(empty_tells_when_all_has_been_taken)
 {
 	int kq = kit_open();
-	struct xt_pair pairs[] = {xt_socketpair(SOCK_STREAM), xt_tcp()};
+	struct xt_pair pairs[] = {xt_socketpair(SOCK_STREAM), xt_tcp_bounded()};
 	struct kevent event;
 
 	for (int i = 0; i < 2; i++) {

@@ -374,6 +374,7 @@ struct xt_pair {
 struct xt_pair xt_pipe(void);
 struct xt_pair xt_socketpair(int type);
 struct xt_pair xt_tcp(void); /* r accepted, w connected */
+struct xt_pair xt_tcp_bounded(void); /* the same; w can be filled with more than r holds */
 struct xt_pair xt_pty(void); /* r slave in raw mode, w master */
 int xt_listener(struct sockaddr_in *address);
 int xt_socket(int domain, int type);

@@ -151,6 +151,26 @@ struct xt_pair xt_tcp(void)
 	return pair;
 }
 
+static void fds_size(int fd, int which, int size)
+{
+	if (setsockopt(fd, SOL_SOCKET, which, &size, sizeof size) < 0)
+		xt_broken("a socket's buffer");
+}
+
+struct xt_pair xt_tcp_bounded(void)
+{
+	struct xt_pair pair = xt_tcp();
+	int room = 0;
+	socklen_t size = sizeof room;
+
+	if (getsockopt(pair.r, SOL_SOCKET, SO_RCVBUF, &room, &size) < 0)
+		xt_broken("SO_RCVBUF");
+	/* A buffer whose size was set does not grow any more. */
+	fds_size(pair.r, SO_RCVBUF, room);
+	fds_size(pair.w, SO_SNDBUF, 4 * room);
+	return pair;
+}
+
 void xt_reset(struct xt_pair tcp)
 {
 	struct linger linger = {.l_onoff = 1, .l_linger = 0};

@@ -46,7 +46,10 @@ static void init_loopback(void)
 	close(fd);
 }
 
-/* The kernel has mounted it to be read only, which a start script changes. */
+/*
+ * The kernel has mounted it to be read only, which a start script changes.  Nothing
+ * of it is needed afterwards, so nothing has to wait for the disk.
+ */
 static void init_root(void)
 {
 #ifdef __FreeBSD__
@@ -60,7 +63,7 @@ static void init_root(void)
 		return;
 	for (int i = 0; i < 8; i++)
 		pairs[i] = (struct iovec){pairs_of[i], strlen(pairs_of[i]) + 1};
-	if (nmount(pairs, 8, MNT_UPDATE) < 0)
+	if (nmount(pairs, 8, MNT_UPDATE | MNT_ASYNC) < 0)
 		perror("runner: /");
 #elif defined(__OpenBSD__)
 	struct stat root;
@@ -69,7 +72,6 @@ static void init_root(void)
 
 	if (stat("/", &root) == 0)
 		(void)snprintf(path, sizeof path, "/dev/%s", devname(root.st_dev, S_IFBLK));
-	/* Nothing of it is needed afterwards. */
 	if (mount(MOUNT_FFS, "/", MNT_UPDATE | MNT_ASYNC, &how) < 0)
 		perror("runner: /");
 #endif
