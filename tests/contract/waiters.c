@@ -232,7 +232,7 @@ static void rounds_run(struct xt_pair pair, int mode)
 	struct rounds rounds = {.queue = xt_open(),
 	                        .pair = pair,
 	                        .mode = mode,
-	                        .count = XT_SANITIZED ? 200 : 600};
+	                        .count = XT_SLOW ? 200 : 600};
 	struct xpoll_event event;
 	struct xt_thread *threads[2];
 

@@ -286,7 +286,7 @@ static void ping_send(void *argument)
 XT_TEST(wakes_one_by_one_are_all_answered)
 {
 	struct ping ping = {.queue = xt_open(),
-	                    .count = XT_SANITIZED ? 1000 : 5000};
+	                    .count = XT_SLOW ? 1000 : 5000};
 	struct xpoll_event event;
 	struct xt_thread *thread = xt_start(ping_send, &ping);
 

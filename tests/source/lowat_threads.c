@@ -13,7 +13,7 @@ enum {
 	PAIRS = 8,
 	WAITERS = 3,
 	MARK = 100,
-	WRITES = XT_SANITIZED ? 3000 : 20000,
+	WRITES = XT_SLOW ? 3000 : 20000,
 };
 
 struct flow {
