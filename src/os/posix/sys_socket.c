@@ -25,17 +25,24 @@ bool xp_sys_is_stream(int fd)
 	                     sizeof type) == 0 && type == SOCK_STREAM;
 }
 
+/* 1 or 0 as the kernel says, or a negative errno value. */
+static int accepts(int fd)
+{
+	int listens = 0;
+	int rc = xp_sys_option(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, sizeof listens);
+
+	return rc < 0 ? rc : listens != 0;
+}
+
 bool xp_sys_is_listener(int fd)
 {
 	struct sockaddr_storage peer;
 	socklen_t size = sizeof peer;
-	int listens = 0;
 	int saved = errno;
-	int rc = xp_sys_option(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens,
-	                       sizeof listens);
+	int listens = accepts(fd);
 
-	if (rc != -ENOPROTOOPT)
-		return rc == 0 && listens;
+	if (listens != -ENOPROTOOPT)
+		return listens > 0;
 	/* OpenBSD does not say: a stream that has nobody at its other end. */
 	listens = xp_sys_is_stream(fd) &&
 		getpeername(fd, (struct sockaddr *)&peer, &size) < 0 && errno == ENOTCONN;
@@ -57,16 +64,11 @@ bool xp_sys_is_listener(int fd)
 
 int xp_sys_take_error(int fd)
 {
-	int listens = 0;
 	int error = 0;
-	int rc = -ENOPROTOOPT;
+	int rc;
 
-	if (XP_LISTENER_ENDS_BY_ERROR)
-		rc = xp_sys_option(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens,
-		                   sizeof listens);
-	if (rc == 0 && listens)
+	if (XP_LISTENER_ENDS_BY_ERROR && accepts(fd) > 0)
 		return 0;
 	rc = xp_sys_option(fd, SOL_SOCKET, SO_ERROR, &error, sizeof error);
-
 	return rc < 0 ? rc : error;
 }
