@@ -9,13 +9,13 @@
  *
  * Each call that can fail has two forms: one takes a std::error_code and never
  * throws, the other throws std::system_error.  With -fno-exceptions only the
- * first is there.  Threads, ownership and errors are those of the C calls; see
+ * first exists.  Threads, ownership and errors are as for the C calls; see
  * xpoll(3).
  *
- * `xpoll` is a class and no namespace, since C calls a structure so:
- * `using xpoll::queue` does not work outside of a class; write
- * `using queue = xpoll::queue`.  And xpoll_event is a structure and a function,
- * as stat is: C++ code that names the structure writes `struct xpoll_event`.
+ * `xpoll` is a class, not a namespace, because the C header has a structure of
+ * that name.  So `using xpoll::queue` works only inside a class; elsewhere write
+ * `using queue = xpoll::queue`.  xpoll_event is both a structure and a function,
+ * like stat, so C++ code that names the structure writes `struct xpoll_event`.
  */
 #ifndef XPOLL_HPP
 #define XPOLL_HPP
@@ -45,10 +45,10 @@
 #endif
 
 struct xpoll {
-	xpoll() = delete; /* no object of it: a scope for the names below */
+	xpoll() = delete; /* never an object, only a scope for the names below */
 	~xpoll() = delete;
 
-	/* What an event is about; `ident` is a descriptor unless said otherwise. */
+	/* The kind of event; `ident` is a descriptor where no comment says otherwise. */
 	enum class filter : std::int16_t {
 		read = XPOLL_FILT_READ,
 		write = XPOLL_FILT_WRITE,
@@ -151,7 +151,7 @@ struct xpoll {
 	class queue;
 	class awaiter;
 
-	/* Resume the coroutine that waits for this event; false: none does. */
+	/* Resume the coroutine that awaits this event; false if there is none. */
 	static bool resume(const event &occurred);
 
 	static std::error_code last_error() noexcept
@@ -161,8 +161,8 @@ struct xpoll {
 };
 
 /*
- * A change, for queue::change and queue::wait; or an event that a wait has
- * returned.  It has the layout of struct xpoll_event and may be used as one.
+ * A change for queue::change and queue::wait, or an event that a wait returned.
+ * It has the layout of struct xpoll_event and may be used as one.
  */
 struct xpoll::event : xpoll::c_event {
 	constexpr event() noexcept : c_event{} {}
@@ -178,7 +178,7 @@ struct xpoll::event : xpoll::c_event {
 		data = amount;
 	}
 
-	/* Registrations.  They add and enable; chain the modes below. */
+	/* Changes that add a registration, enabled; append a mode from below if wanted. */
 	static constexpr event read(xpoll_fd_t fd, note notes = note::none) noexcept
 	{
 		return {xpoll::filter::read, id_of(fd), added, notes};
@@ -207,7 +207,7 @@ struct xpoll::event : xpoll::c_event {
 	{
 		return {xpoll::filter::user, id, added | flag::clear};
 	}
-	/* Every `period`, with oneshot() once after it; negative is taken as 0. */
+	/* Expires every `period`, or once with oneshot(); a negative period counts as 0. */
 	template <typename Rep, typename Period>
 	static constexpr event timer(std::uint64_t id,
 	                             std::chrono::duration<Rep, Period> period) noexcept
@@ -215,7 +215,7 @@ struct xpoll::event : xpoll::c_event {
 		return {xpoll::filter::timer, id, added, note::nanoseconds, to_ns(period)};
 	}
 
-	/* Of what is registered. */
+	/* Changes of an existing registration. */
 	static constexpr event remove(xpoll::filter what, std::uint64_t id) noexcept
 	{
 		return {what, id, flag::remove};
@@ -233,7 +233,7 @@ struct xpoll::event : xpoll::c_event {
 		return {xpoll::filter::user, id, flag::none, note::trigger};
 	}
 
-	/* Modes and more: event::read(fd).clear().with(pointer). */
+	/* Modes and udata: event::read(fd).clear().with(pointer). */
 	constexpr event oneshot() const noexcept { return and_also(flag::oneshot); }
 	constexpr event clear() const noexcept { return and_also(flag::clear); }
 	constexpr event dispatch() const noexcept { return and_also(flag::dispatch); }
@@ -249,7 +249,7 @@ struct xpoll::event : xpoll::c_event {
 	{
 		event changed = *this;
 
-		changed.udata64 = 0; /* all of it, also where pointers are short */
+		changed.udata64 = 0; /* all 64 bits, even where pointers have 32 */
 		changed.udata = pointer;
 		return changed;
 	}
@@ -261,7 +261,7 @@ struct xpoll::event : xpoll::c_event {
 		return changed;
 	}
 
-	/* What an event says. */
+	/* What an event contains. */
 	constexpr xpoll::filter what() const noexcept
 	{
 		return static_cast<xpoll::filter>(c_event::filter);
@@ -277,7 +277,7 @@ struct xpoll::event : xpoll::c_event {
 		return fflags & static_cast<std::uint32_t>(one);
 	}
 	constexpr bool eof() const noexcept { return has(flag::eof); }
-	/* Of a change's status: why it failed; no error in a receipt. */
+	/* Why a change failed; no error if it succeeded or this is an ordinary event. */
 	std::error_code status() const noexcept
 	{
 		return {has(flag::error) ? static_cast<int>(data) : 0, std::system_category()};
@@ -333,7 +333,7 @@ public:
 		int size_hint = 0;             /* descriptors expected */
 	};
 
-	/* Empty: every call fails with EINVAL.  As a queue that was moved from. */
+	/* No queue, as after a move: every call fails with EINVAL. */
 	explicit queue(std::nullptr_t) noexcept {}
 	/* Take over a queue of the C interface. */
 	explicit queue(::xpoll *adopted) noexcept : queue_(adopted) {}
@@ -367,11 +367,11 @@ public:
 	::xpoll *release() noexcept { return std::exchange(queue_, nullptr); }
 
 	/*
-	 * Apply changes, then wait; for ever without a timeout.  Returns the part
-	 * of `events` that was filled: empty at the timeout and after wake().  A
-	 * change that failed comes back with flag::error.  The form with an
-	 * error_code reports a signal handler that ran as errc::interrupted; the
-	 * one that throws goes on waiting: to end it from a handler call wake().
+	 * Apply changes, then wait; without a timeout, for ever.  Returns the part
+	 * of `events` that was filled, which is empty at the timeout and after
+	 * wake().  A change that failed is returned with flag::error.  If a signal
+	 * handler runs, the form with an error_code returns errc::interrupted; the
+	 * one that throws waits on, and a handler ends it by calling wake().
 	 */
 	std::span<event> wait(std::span<event> events, std::error_code &error) noexcept
 	{
@@ -397,7 +397,7 @@ public:
 		return wait_ns(changes, events, event::to_ns(timeout), error);
 	}
 
-	/* Apply changes; all of them, and the error is that of the first that failed. */
+	/* Apply all changes; the error is that of the first one that failed. */
 	void change(std::span<const event> changes, std::error_code &error) noexcept
 	{
 		if (changes.size() > most)
@@ -412,12 +412,13 @@ public:
 		check(xpoll_event(queue_, &one, 1, nullptr, 0, 0), error);
 	}
 
-	/* Async-signal-safe.  One wait, this or the next, returns empty. */
+	/* One wait, in progress or else the next, returns empty.  Async-signal-safe. */
 	void wake() noexcept { (void)xpoll_wake(queue_); }
-	/* All waits that run now return empty. */
+	/* All waits that are in progress return empty. */
 	void wake_all() noexcept { (void)xpoll_wake_all(queue_); }
 
-	/* Readable while an event is pending: for other loops.  Never close it. */
+	/* A descriptor, readable while an event is pending, for use in another event
+	 * loop.  Never close it. */
 	int fd(std::error_code &error) noexcept { return check(xpoll_fd(queue_), error); }
 	const char *backend() const noexcept
 	{
@@ -430,7 +431,7 @@ public:
 		return xpoll_supports(queue_, static_cast<int>(what),
 		                      static_cast<std::uint32_t>(notes)) == 1;
 	}
-	/* The registration as it stands; errc::no_such_file_or_directory: none. */
+	/* The registration; errc::no_such_file_or_directory if there is none. */
 	event lookup(filter what, std::uint64_t id, std::error_code &error) noexcept
 	{
 		event found;
@@ -440,12 +441,12 @@ public:
 	}
 
 	/*
-	 * To be awaited: each registers the event once and resumes the coroutine
-	 * when xpoll::resume is called with the event that a wait returned.  One
-	 * coroutine at a time may wait for the same descriptor and filter, process
-	 * or signal.  A coroutine that is destroyed meanwhile takes the
-	 * registration along.  With an error_code the failure to register is put
-	 * there; else it is thrown.
+	 * For co_await.  Each of these registers the event with flag::oneshot; the
+	 * coroutine is resumed when xpoll::resume is called with the event that a
+	 * wait returned.  Only one coroutine at a time may await the same descriptor
+	 * and filter, process or signal.  Destroying a coroutine that waits deletes
+	 * its registration.  A failure to register is stored in the error_code, or
+	 * thrown by the form that has none.
 	 */
 	awaiter readable(xpoll_fd_t fd) noexcept;
 	awaiter writable(xpoll_fd_t fd) noexcept;
@@ -573,7 +574,7 @@ private:
 				return events.first(static_cast<std::size_t>(count));
 			if (errno != EINTR)
 				raise(last_error(), "xpoll_event");
-			changes = {}; /* They have been made. */
+			changes = {}; /* They have been applied. */
 			if (timeout_ns > 0) {
 				std::int64_t past_ns = event::to_ns(
 					std::chrono::steady_clock::now() - start);
@@ -617,7 +618,7 @@ public:
 		return false;
 	}
 
-	/* The event.  With an error_code that has an error: the change that failed. */
+	/* The event; if the error_code has an error, the change that failed. */
 #if XPOLL_HPP_THROWS
 	event await_resume()
 	{
@@ -659,7 +660,7 @@ private:
 	}
 
 	::xpoll *queue_;
-	event change_; /* then the event */
+	event change_; /* replaced by the event when it occurs */
 	std::error_code *error_;
 	std::error_code failure_;
 	std::coroutine_handle<> waiter_;
