@@ -17,8 +17,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import reasons
-
 ROOT = Path(__file__).resolve().parent.parent
 ALLOWED = ROOT / "scripts" / "analyze-allowed.txt"
 FOLDERS = ("src", "dropin", "tools")
@@ -54,8 +52,27 @@ def sources():
 
 
 def allowed():
-    """[(tool, check, file, line's text)]."""
-    return [tuple(line.split(None, 3)) for line in reasons.entries(ALLOWED)]
+    """[(tool, check, file, line's text)].  An entry without a reason above it ends us.
+
+    A comment is the reason of the entries below it; a blank line ends what it is for.
+    """
+    explained, entries = False, []
+    for line in ALLOWED.read_text().splitlines():
+        if not line.strip():
+            explained = False
+        elif line.startswith("#"):
+            explained = True
+        elif not explained:
+            sys.exit(f"{ALLOWED.name}: no reason above: {line}")
+        else:
+            entries.append(tuple(line.split(None, 3)))
+    return entries
+
+
+def text_of(name, number):
+    """A line of the tree's file, without the blanks around it; "" if there is none."""
+    lines = (ROOT / name).read_text().splitlines()
+    return lines[number - 1].strip() if 0 < number <= len(lines) else ""
 
 
 def analyze(tool, name):
@@ -91,11 +108,11 @@ def main():
 
     entries = allowed()
     new = [finding for finding in findings
-           if (*finding[:3], reasons.text_of(*finding[2:4])) not in entries]
+           if (*finding[:3], text_of(*finding[2:4])) not in entries]
     stale = [entry for entry in entries
              if entry[3] not in map(str.strip, (ROOT / entry[2]).read_text().splitlines())]
     for tool, check, name, number, message in new:
-        print(f"{name}:{number}: {message} [{tool} {check}]\n    {reasons.text_of(name, number)}")
+        print(f"{name}:{number}: {message} [{tool} {check}]\n    {text_of(name, number)}")
     for entry in stale:
         print(f"{ALLOWED.name}: no such line any more: {' '.join(entry)}")
     print(f"analyze: {len(new)} findings in {len(set(name for _, name in jobs))} files by "

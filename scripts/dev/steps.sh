@@ -89,8 +89,7 @@ ci_steps() {
 	find build/coverage -name '*.gcda' -delete
 	run_suite coverage build/coverage -L 'unit|contract|source|stress|fault'
 	step="coverage of src/"
-	python3 scripts/coverage.py --least "$LEAST_COVERAGE" --new 25 \
-		build/coverage ||
+	python3 scripts/coverage.py --least "$LEAST_COVERAGE" build/coverage ||
 		failed="$failed coverage"
 	programs_steps -E CPythonLong
 	if [ "$manager" = apt-get ]; then
