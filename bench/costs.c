@@ -148,14 +148,14 @@ const struct bench_workload bench_costs = {
 	.help =
 		"The operations of a queue one by one, on N sockets.\n"
 		"\n"
-		"add, disable, enable, delete   for each socket, 64 in a call; one wait\n"
-		"              that finds nothing follows, and counts\n"
-		"1st disable   of a socket whose interest has not changed before\n"
+		"add, disable, enable, delete   for each socket, 64 in a call, plus one wait\n"
+		"              that finds nothing\n"
+		"1st disable   of a socket that was never disabled before\n"
 		"wait, none    one call, while nothing is ready\n"
-		"wait, all     as many calls as it takes to return all sockets, mostly one\n"
+		"wait, all     the calls that it takes to return all sockets, mostly one\n"
 		LOOP_HELP
 		"\n"
-		"poll and select have no registration: that wait does the work.\n",
+		"poll and select have no registration; the wait does that work.\n",
 	.unit = "operation",
 	.items = "sockets",
 	.n_default = 1000,

@@ -111,11 +111,11 @@ static const struct bench_variant kqueue_peers[] = {
 };
 
 static const char kqueue_help[] =
-	"looptest, written for a BSD: changes go along with the next wait, and each\n"
-	"event brings the number of bytes to read, or the room to write.  epoll\n"
-	"counts nothing.\n"
+	"looptest as written for a BSD: changes are passed with the next wait, and each\n"
+	"event has the number of bytes to read, or the room to write.  epoll counts\n"
+	"neither.\n"
 	"\n"
-	"kevent     kqueue(2): on Linux that of libxpoll-kqueue\n"
+	"kevent     kqueue(2); on Linux, that of libxpoll-kqueue\n"
 	"raw-epoll  epoll(7), by hand\n"
 	"limit      the reads and writes alone\n";
 
@@ -184,7 +184,7 @@ const struct bench_workload bench_kqueue_change = {
 	.help =
 		"Each of N sockets in turn is added for reading, and deleted, in a call each.\n"
 		"\n"
-		"kevent     kqueue(2): on Linux that of libxpoll-kqueue\n"
+		"kevent     kqueue(2); on Linux, that of libxpoll-kqueue\n"
 		"raw-epoll  epoll_ctl(2)\n",
 	.unit = "pair",
 	.items = "sockets",

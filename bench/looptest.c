@@ -256,21 +256,21 @@ static const struct bench_ops limit_ops = {
 const struct bench_variant looptest_limit = { "limit", &limit_ops, NULL, NULL };
 
 static const char looptest_help[] =
-	"The benchmark of the original xpoll.  Both ends of N pipes are registered,\n"
-	"the write ends disabled.  A readable pipe is read and the next one's write\n"
-	"end enabled; a writable one is disabled and written to.  So each read costs\n"
-	"a write, two waits and two changes of interest.\n"
+	"The benchmark of the original xpoll.  Both ends of N pipes are registered, the\n"
+	"write ends disabled.  When a pipe is readable, the program reads it and enables\n"
+	"the write end of the next pipe.  When a pipe is writable, it disables the write\n"
+	"end and writes.  So each read goes with a write, two waits and two changes.\n"
 	"\n"
 	"xpoll-NAME   xpoll on a back end, through its poll-like calls\n"
 	"raw-NAME     the same, written by hand on the kernel's own calls\n"
-	"four-calls   by hand the four system calls that xpoll makes on epoll, and no\n"
-	"             bookkeeping: what its method can reach at best\n"
+	"four-calls   by hand, the four system calls that xpoll makes on epoll, and\n"
+	"             nothing else: the best that its method could reach\n"
 	"libev, libevent, libuv   the same on these libraries, if they are here\n"
 	PROGRAM_HELP
 	"limit        the reads and writes alone\n"
 	"\n"
-	"System calls of xpoll are those that its counters show, plus the program's\n"
-	"reads and writes; those of the others are counted where they are made.\n";
+	"The system calls of xpoll are taken from its counters, plus the program's reads\n"
+	"and writes; those of the others are counted by the program that makes them.\n";
 
 const struct bench_workload bench_looptest = {
 	.name = "looptest",

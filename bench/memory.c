@@ -108,7 +108,7 @@ static const struct bench_ops memory_ops = {
 
 const struct bench_workload bench_memory = {
 	.name = "memory",
-	.summary = "what a registered descriptor takes in the process",
+	.summary = "memory of the process for each registered descriptor",
 	.help =
 		"A queue is made, N idle descriptors are registered for reading, and it is\n"
 		"waited for once; then it is closed.  bytes: memory that the process has\n"

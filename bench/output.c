@@ -21,7 +21,7 @@
 static int output_complain(const struct bench_report *report, const char *path,
                            int error)
 {
-	bench_complain(report->workload, "--json %s: cannot write there: %s", path,
+	bench_complain(report->workload, "--json %s: cannot write: %s", path,
 	               strerror(error));
 	return 2;
 }

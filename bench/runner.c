@@ -186,7 +186,7 @@ static int runner_turn(const struct bench_report *report, void *setup,
 static int runner_fail(const struct bench_report *report, const char *variant, int rc)
 {
 	if (bench_stalled())
-		bench_complain(report->workload, "%s: stalled: a wait did not return though "
+		bench_complain(report->workload, "%s: stalled: a wait did not return although "
 		               "an event was due", variant);
 	else if (bench_interrupted() == 0)
 		bench_complain(report->workload, "%s: %s", variant, strerror(-rc));
@@ -293,7 +293,7 @@ static int runner_pin(const struct bench_report *report)
 
 	if (rc == 0)
 		return 0;
-	bench_complain(report->workload, "--pin %d: cannot run there: %s", cpu,
+	bench_complain(report->workload, "--pin %d: cannot run on this processor: %s", cpu,
 	               strerror(-rc));
 	return 2;
 }

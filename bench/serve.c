@@ -227,7 +227,7 @@ const struct bench_workload bench_edge = {
 const struct bench_workload bench_dispatch = {
 	SERVE_PHASES,
 	.name = "dispatch",
-	.summary = "an event disables itself, and is enabled when it is done",
+	.summary = "an event disables its descriptor until it was handled",
 	.help =
 		"As active, but an event disables its descriptor (XPOLL_DISPATCH, EPOLLONESHOT),\n"
 		"as with a pool of threads; those that were read are enabled with the next wait.\n"

@@ -438,17 +438,17 @@ static const struct bench_variant sources_limit = { "by-hand", &hand_ops, NULL, 
 
 const struct bench_workload bench_sources = {
 	.name = "sources",
-	.summary = "files, processes and signals: from what happens to its report",
+	.summary = "files, processes and signals: from cause to event",
 	.help =
-		"What is not a descriptor, in four phases.  file: a byte is written to one of N\n"
-		"files that are watched.  process: a child is forked, watched, and ends.\n"
-		"signal: this process sends one to itself.  watch: the watch of a file is\n"
-		"deleted and added.  An operation ends when that was reported.\n"
+		"Events that are not readiness, in four phases.  file: a byte is written to one\n"
+		"of N files that are watched.  process: a child is forked, watched, and ends.\n"
+		"signal: this process sends itself one.  watch: the watch of a file is deleted\n"
+		"and added.  An operation ends when its event was returned.\n"
 		"\n"
 		"xpoll-NAME   VNODE, PROC and SIGNAL in a queue on a back end\n"
 		"by-hand      inotify, pidfd_open and signalfd, read when epoll reports them\n"
 		"\n"
-		"It is processor time of this process; most of process is the fork.\n",
+		"Times are processor time of this process; most of process is the fork.\n",
 	.unit = "event",
 	.items = "files",
 	.n_default = 100,

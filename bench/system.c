@@ -83,7 +83,7 @@ int bench_reserve_descriptors(const struct bench_report *report)
 	if (allowed >= (rlim_t)wanted)
 		return 0;
 	bench_complain(workload,
-	               "-n %d: expected at most %lld %s here: they need %lld "
+	               "-n %d: too many; at most %lld %s are possible here: they need %lld "
 	               "descriptors, and RLIMIT_NOFILE allows %llu (ulimit -Hn)",
 	               report->options->n,
 	               ((long long)allowed - more) / each,

@@ -189,12 +189,12 @@ const struct bench_workload bench_threads = {
 	.name = "threads",
 	.summary = "1, 2 and 4 threads share one queue in dispatch mode",
 	.help =
-		"Each of N pipes holds a byte.  Threads that share a queue wait for up to 16\n"
-		"of them, take the byte out, put it back and enable the pipe with the next\n"
-		"wait.  An event disables itself, so each goes to one thread.\n"
+		"Each of N pipes holds a byte.  The threads share a queue.  Each waits for up to\n"
+		"16 pipes, reads the byte, writes it back, and enables the pipe with its next\n"
+		"wait.  An event disables its pipe, so it goes to one thread only.\n"
 		LOOP_HELP
 		"\n"
-		"With fewer processors than threads they take turns.\n",
+		"If there are fewer processors than threads, the threads take turns.\n",
 	.unit = "event",
 	.items = "pipes",
 	.n_default = 256,

@@ -275,10 +275,10 @@ static const char timers_help[] =
 	"libevent     event_add, event_del; the structures are made beforehand\n"
 	"libuv        uv_timer_start, uv_timer_stop; likewise\n"
 	"\n"
-	"Nothing waits in a phase, so it is processor time that is measured.  The\n"
+	"Nothing waits in a phase, so the times are processor time.  The\n"
 	"first pass of each turn only warms up.  bytes: memory for each timer\n"
 	"while it is armed, the program's structure included.  The libraries are\n"
-	"looked for when this runs; one that is not here is named.\n";
+	"looked for at run time; one that is missing is named.\n";
 
 const struct bench_workload bench_timers = {
 	.name = "timers",

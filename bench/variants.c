@@ -81,8 +81,7 @@ static const char *variants_find_backend(const struct bench_report *report,
 			                         "%s%s", i > 0 ? ", " : "", names[i]);
 	}
 	bench_complain(report->workload,
-	               "--backend %s: '%.*s' is not a back end that is usable here; "
-	               "expected one or more of %s, with commas between",
+	               "--backend %s: no back end \"%.*s\"; usable here: %s",
 	               report->options->backends, (int)len, name, list);
 	return NULL;
 }
@@ -184,7 +183,7 @@ int bench_select_variants(struct bench_report *report)
 		report->phases_len++;
 	if (chosen == NULL && from_environment != NULL && errno == ENOTSUP) {
 		bench_complain(workload,
-		               "XPOLL_BACKEND=%s: not a back end that is usable here",
+		               "XPOLL_BACKEND: no usable back end \"%s\"",
 		               from_environment);
 		return 2;
 	}

@@ -155,15 +155,15 @@ static const struct bench_variant wake_limit = { "limit", &wake_ops, NULL, NULL 
 
 const struct bench_workload bench_wake = {
 	.name = "wake",
-	.summary = "a thread ends the wait of another",
+	.summary = "a thread wakes another thread",
 	.help =
-		"Two threads with a queue each wake each other in turns; counted is one wake,\n"
-		"from the call to the return of the wait.  N is without effect.\n"
+		"Two threads, each with a queue, wake each other in turns.  A time is that of\n"
+		"one wake, from the call to the return of the wait.  N has no effect.\n"
 		LOOP_HELP
 		"limit        an eventfd, and a read that waits\n"
 		"\n"
-		"Much of it is the kernel's scheduler.  --pin shows what is left of it when\n"
-		"both threads share a processor.\n",
+		"Much of the time is the kernel's scheduler.  --pin shows what is left when both\n"
+		"threads share a processor.\n",
 	.unit = "wake",
 	.items = "queues",
 	.n_default = 2,

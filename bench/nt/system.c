@@ -142,7 +142,7 @@ static VOID CALLBACK signals_watch(void *none, BOOLEAN timed_out)
 	(void)none, (void)timed_out;
 	if (atomic_exchange(&signals_alive, false))
 		return;
-	fputs("xpoll bench: stalled: a wait did not return though an event was due\n",
+	fputs("xpoll bench: stalled: a wait did not return although an event was due\n",
 	      stderr);
 	fflush(stderr);
 	TerminateProcess(GetCurrentProcess(), 1);

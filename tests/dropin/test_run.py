@@ -132,7 +132,7 @@ class Run(unittest.TestCase):
 
     def test_wrong_arguments_are_named(self):
         hint = r"\nTry 'xpoll run --help'\.\n"
-        for args, said in ((["true"], "expected --poll: .*"),
+        for args, said in ((["true"], "--poll is missing: .*"),
                            (["--poll"], "expected a program"),
                            (["--poll", "--"], "expected a program"),
                            (["--kueue", "true"], "--kueue: no such option")):
@@ -157,7 +157,7 @@ class Run(unittest.TestCase):
             if built.returncode != 0:
                 self.skipTest("no static C library")
             self.check(run("--poll", program), 5, "",
-                       f"xpoll run: {program} is statically linked: .*\n")
+                       f"xpoll run: {program} is statically linked, .*\n")
 
     def test_set_user_id_program_is_said_to_be_out_of_reach(self):
         if os.getuid() == 0:

@@ -373,7 +373,7 @@ class WatchTree(FileTest):
         code, said = watch.end()
         self.assertEqual(code, -signal.SIGTERM)
         self.assertIn("not watched: too many open files", said)
-        self.assertIn("of others nothing will be said", said)
+        self.assertIn("further ones are not reported", said)
         self.assertLess(len(said.splitlines()), 15)
 
     def test_reports_that_the_kernel_drops_are_told_and_made_good(self):

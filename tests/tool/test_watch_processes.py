@@ -94,7 +94,7 @@ class WatchPid(ProcessTest):
         if code == 0:
             self.skipTest("every process may be followed here")
         self.assertEqual(code, 1)
-        self.assertIn("--pid 1: only the end can be seen, no forks and execs", said)
+        self.assertIn("--pid 1: only its end is reported, no forks and execs", said)
 
 
 class WatchExec(ProcessTest):

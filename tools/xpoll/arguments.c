@@ -126,7 +126,7 @@ static int wrong_value(const struct tool_usage *usage, const struct tool_option 
 	case TOOL_REST:
 		break;
 	}
-	return tool_complain(usage, "%s: expected %s, not nothing", option->name,
+	return tool_complain(usage, "%s needs a value: %s", option->name,
 	                     option->value_name);
 }
 
@@ -262,7 +262,7 @@ static int take_flags(const struct tool_usage *usage, const char *argument)
 
 		if (option == NULL || option->kind != TOOL_FLAG) {
 			(void)tool_complain(usage, option == NULL ? "%s: no such option %s"
-			                    : "%s: %s does not go in there",
+			                    : "%s: %s needs a value of its own",
 			                    argument, name);
 			return 0;
 		}
@@ -278,7 +278,7 @@ static int take_flag(const struct tool_usage *usage, const struct tool_option *o
 	if (option->kind == TOOL_FLAG && argv[0][1] != '-')
 		return take_flags(usage, argv[0]);
 	if (strcmp(argv[0], option->name) != 0) {
-		(void)tool_complain(usage, "%s: %s takes nothing like this", argv[0],
+		(void)tool_complain(usage, "%s: %s takes no value", argv[0],
 		                    option->name);
 		return 0;
 	}
@@ -287,7 +287,7 @@ static int take_flag(const struct tool_usage *usage, const struct tool_option *o
 		return 1;
 	}
 	if (left == 1) {
-		(void)tool_complain(usage, "%s: expected %s behind it", option->name,
+		(void)tool_complain(usage, "%s needs a value: %s", option->name,
 		                    option->value_name);
 		return 0;
 	}
@@ -314,7 +314,7 @@ static int take_option(const struct tool_usage *usage, int left, char **argv)
 	else if (*value == '\0')
 		value = left > 1 ? argv[1] : NULL;
 	if (value == NULL) {
-		(void)tool_complain(usage, "%s: expected %s behind it", option->name,
+		(void)tool_complain(usage, "%s needs a value: %s", option->name,
 		                    option->value_name);
 		return 0;
 	}
@@ -328,8 +328,7 @@ static int take_option(const struct tool_usage *usage, int left, char **argv)
 static int take_operand(const struct tool_usage *usage, const char *text)
 {
 	if (usage->operands == NULL || text[0] == '\0') {
-		(void)tool_complain(usage, "%s: not expected here",
-		                    text[0] == '\0' ? "an empty argument" : text);
+		(void)tool_complain(usage, "unexpected argument '%s'", text);
 		return 0;
 	}
 	list_append(usage->operands, NULL, text);

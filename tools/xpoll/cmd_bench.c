@@ -10,9 +10,9 @@
 static int bench_list(const struct bench_workload *const *workloads)
 {
 	printf("usage: xpoll bench WORKLOAD [OPTION]...\n\n"
-	       "Measure the queue beside the kernel's own calls used by hand, and beside\n"
-	       "other libraries, in turns, in one process.  'xpoll bench WORKLOAD --help'\n"
-	       "lists the options.\n\n"
+	       "Compare xpoll with programs written by hand on the kernel's own calls, and\n"
+	       "with other libraries.  All of them take turns in one process.\n"
+	       "'xpoll bench WORKLOAD --help' describes a workload and its options.\n\n"
 	       "workloads:\n");
 	for (; *workloads != NULL; workloads++)
 		printf("  %-13s  %s\n", (*workloads)->name, (*workloads)->summary);
@@ -32,15 +32,15 @@ static int bench_parse(const struct bench_workload *workload, int argc, char **a
 		  workload->n_max > 0 ? workload->n_max : BENCH_N_MAX, NULL, &options->n },
 		{ "-t", "SECONDS", "time for each variant, over all rounds", TOOL_SECONDS,
 		  0.001, 86400, NULL, &options->seconds },
-		{ "--pin", "CPU", "run on this processor alone (default: on any)", TOOL_COUNT,
+		{ "--pin", "CPU", "run on this processor only (default: any)", TOOL_COUNT,
 		  0, 1023, NULL, &options->cpu },
-		{ "--rounds", "R", "rounds; the median counts", TOOL_COUNT, 1,
+		{ "--rounds", "R", "rounds, of which the median is printed", TOOL_COUNT, 1,
 		  BENCH_ROUNDS_MAX, NULL, &options->rounds },
-		{ "--backend", "LIST", "back ends, commas between (default: all here)",
+		{ "--backend", "LIST", "back ends, separated by commas (default: all)",
 		  TOOL_TEXT, 0, 0, NULL, &options->backends },
-		{ "--peers", "WHICH", "rivals: none, raw (by hand), all (libraries)",
+		{ "--peers", "WHICH", "none, raw (by hand) or all (with libraries)",
 		  TOOL_CHOICE, 0, 0, peers, &with_peers },
-		{ "--json", "FILE", "also write the numbers there; - is stdout, alone",
+		{ "--json", "FILE", "also write JSON to FILE; -: only JSON, to stdout",
 		  TOOL_TEXT, 0, 0, NULL, &options->json },
 		{ 0 },
 	};
@@ -94,6 +94,6 @@ static int cmd_bench(int argc, char **argv)
 
 const struct tool_command tool_bench = {
 	.name = "bench",
-	.summary = "measure the queue beside the kernel's own calls",
+	.summary = "compare the speed with the kernel's own calls",
 	.run = cmd_bench,
 };

@@ -90,7 +90,7 @@ static const char *info_reason(int filter)
 
 static void info_print_features(const struct info_queues *queues)
 {
-	printf("\nfilters     ");
+	printf("\nfilters      ");
 	for (int i = 0; i < queues->len; i++)
 		printf(" %7s", queues->names[i]);
 	putchar('\n');
@@ -128,7 +128,7 @@ static void info_print_text(struct info_queues *queues)
 	info_print_backends(queues);
 	info_print_features(queues);
 	info_close(queues);
-	printf("\nsources, and what one of them takes here\n");
+	printf("\nkernel objects that a source needs here\n");
 	for (const struct info_feature *it = info_sources; it->name != NULL; it++) {
 		int works = info_source(it, &text);
 
@@ -141,14 +141,14 @@ static int cmd_info(int argc, char **argv)
 {
 	bool json = false;
 	const struct tool_option options[] = {
-		{ "--json", "", "one object, for programs", TOOL_FLAG, .value = &json },
+		{ "--json", "", "print one JSON object, for programs", TOOL_FLAG, .value = &json },
 		{ .name = NULL },
 	};
 	const struct tool_usage usage = {
 		.name = "xpoll info",
 		.synopsis = "[--json]",
-		.text = "Print the back ends that are usable here, which filters each of them can\n"
-		        "register, what other sources take, and the limits that matter.\n",
+		.text = "Print the back ends that are usable on this system, the filters of each,\n"
+		        "the kernel objects that sources need, and the system's limits.\n",
 		.options = options,
 	};
 	struct info_queues queues = { .len = 0 };
@@ -164,6 +164,6 @@ static int cmd_info(int argc, char **argv)
 
 const struct tool_command tool_info = {
 	.name = "info",
-	.summary = "what can be used here, and why something cannot",
+	.summary = "print what is usable here, and why the rest is not",
 	.run = cmd_info,
 };

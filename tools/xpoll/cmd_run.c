@@ -26,12 +26,12 @@ enum { RUN_NOT_EXECUTABLE = 126, RUN_NOT_FOUND = 127 };
 static const struct tool_usage usage = {
 	.name = "xpoll run",
 	.synopsis = "--poll [--stats] [--] PROGRAM [ARGUMENT]...",
-	.text = "Run a program with another poll(2) and select(2), whose cost does not grow\n"
-	        "with the number of idle descriptors; see xpoll-poll(7).\n\n"
-	        "  --poll   poll, ppoll, select and pselect by libxpoll-poll.so\n"
-	        "  --stats  print what it did, to stderr, when a process ends\n\n"
-	        "The exit code is the program's; 126 if it cannot be executed, 127 if it is\n"
-	        "not there.\n",
+	.text = "Run a program with a poll(2) and select(2) whose cost does not grow with the\n"
+	        "number of idle descriptors; see xpoll-poll(7).\n\n"
+	        "  --poll   replace poll, ppoll, select and pselect by libxpoll-poll.so\n"
+	        "  --stats  print its statistics to stderr when a process ends\n\n"
+	        "The exit status is the program's; 126 if it cannot be executed, 127 if it is\n"
+	        "not found.\n",
 };
 
 struct run {
@@ -147,8 +147,8 @@ static int run_program(const struct run *run)
 		const char *obstacle = run_obstacle(path);
 
 		if (obstacle != NULL)
-			fprintf(stderr, "%s: %s %s: the drop-in cannot be put in front of "
-			        "it, it runs as ever\n", usage.name, path, obstacle);
+			fprintf(stderr, "%s: %s %s, so the drop-in has no effect\n", usage.name,
+			        path, obstacle);
 	}
 	tool_restore_signals();
 	execvp(name, run->program);
@@ -187,7 +187,7 @@ static int run_parse(int argc, char **argv, struct run *run)
 			return tool_complain(&usage, "%s: no such option", option);
 	}
 	if (!run->poll)
-		return tool_complain(&usage, "expected --poll: the drop-in to run with");
+		return tool_complain(&usage, "--poll is missing: it names the drop-in to use");
 	if (at == argc)
 		return tool_complain(&usage, "expected a program");
 	run->program = argv + at;

@@ -243,9 +243,9 @@ static int watch_parse(struct watch *w, int argc, char **argv,
 		  .value = sources },
 		{ "--pid", "N", "a process: forks, execs, its end", TOOL_LIST,
 		  .value = sources },
-		{ "--exec", "CMD...", "last: start a command, and watch all it starts",
+		{ "--exec", "CMD...", "run a command and watch its processes; last",
 		  TOOL_REST, .value = &options->command },
-		{ "--signal", "NAME", "a signal to this command", TOOL_LIST,
+		{ "--signal", "NAME", "a signal that is sent to this command", TOOL_LIST,
 		  .value = sources },
 		{ "--timer", "TIME", "a timer with this period: 500ms, 2s, 1.5m", TOOL_LIST,
 		  .value = sources },
@@ -253,11 +253,11 @@ static int watch_parse(struct watch *w, int argc, char **argv,
 		  .value = sources },
 		{ "--listen", "PORT", "connections to a port, or to ADDRESS:PORT",
 		  TOOL_LIST, .value = sources },
-		{ "-r", "", "with all directories below, all child processes", TOOL_FLAG,
+		{ "-r", "", "include subdirectories, and child processes", TOOL_FLAG,
 		  .value = &w->recursive },
 		{ "--events", "LIST", "which events of files: create,delete,write,...", TOOL_TEXT,
 		  .value = &options->events },
-		{ "--exclude", "GLOB", "leave out names that match, below each --dir", TOOL_LIST,
+		{ "--exclude", "GLOB", "skip names that match, in each --dir", TOOL_LIST,
 		  .value = &options->excluded },
 		{ "--run", "CMD", "run a shell command after events", TOOL_TEXT,
 		  .value = &w->run },
@@ -265,7 +265,7 @@ static int watch_parse(struct watch *w, int argc, char **argv,
 		  &w->count },
 		{ "--timeout", "TIME", "end after this time", TOOL_TIME, 0.001, TIMEOUT_MAX,
 		  NULL, &options->timeout_ns },
-		{ "--json", "", "an object for each event", TOOL_FLAG, .value = &w->json },
+		{ "--json", "", "print each event as a JSON object", TOOL_FLAG, .value = &w->json },
 		{ "-q", "", "print errors and warnings only", TOOL_FLAG, .value = &w->quiet },
 		{ 0 },
 	};
@@ -286,9 +286,9 @@ static int cmd_watch(int argc, char **argv)
 	static const struct tool_usage usage = {
 		.name = "xpoll watch",
 		.synopsis = "[OPTION | PATH]... [--exec CMD...]",
-		.text = "Print a line for each event of the files, processes and other sources\n"
-		        "that are named.  A PATH alone is a --dir if it is a directory, else a\n"
-		        "--file.  Ends by Ctrl-C, or when nothing is left to watch.\n",
+		.text = "Print a line for each event of the named files, processes and other\n"
+		        "sources.  A PATH without an option means --dir for a directory, else\n"
+		        "--file.  The command ends on Ctrl-C, or when nothing is left to watch.\n",
 	};
 	struct watch_options options = { 0 };
 	struct watch w = {

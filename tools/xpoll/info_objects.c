@@ -134,7 +134,7 @@ static void objects_say(const struct objects *objects, struct info_text *to)
 			info_say(to, " x %d", same);
 		comma = ", ";
 	}
-	info_say(to, "%s", objects->len == 0 ? "nothing of the kernel" : "");
+	info_say(to, "%s", objects->len == 0 ? "none" : "");
 }
 
 /* Why there is no ring; NULL: nobody knows. */
@@ -144,7 +144,7 @@ static const char *ring_refused(void)
 	long fd;
 
 	if (getenv("XPOLL_AIO") != NULL)
-		return "XPOLL_AIO says so";
+		return "set by XPOLL_AIO";
 	fd = syscall(SYS_io_uring_setup, 1, params);
 	if (fd >= 0)
 		close((int)fd);

@@ -48,16 +48,16 @@ void info_met(int filter, int error, struct info_text *to)
 static const struct {
 	const char *label, *path;
 } files[] = {
-	{ "descriptors, for root to raise (fs.nr_open)", "fs/nr_open" },
-	{ "descriptors of the whole system (fs.file-max)", "fs/file-max" },
-	{ "epoll watches of a user (max_user_watches)", "fs/epoll/max_user_watches" },
-	{ "inotify instances of a user (max_user_instances)", "fs/inotify/max_user_instances" },
-	{ "inotify watches of a user (max_user_watches)", "fs/inotify/max_user_watches" },
+	{ "descriptors, most root can set (fs.nr_open)", "fs/nr_open" },
+	{ "open files of the whole system (fs.file-max)", "fs/file-max" },
+	{ "epoll watches per user (max_user_watches)", "fs/epoll/max_user_watches" },
+	{ "inotify instances per user (max_user_instances)", "fs/inotify/max_user_instances" },
+	{ "inotify watches per user (max_user_watches)", "fs/inotify/max_user_watches" },
 	{ "inotify events in a queue (max_queued_events)", "fs/inotify/max_queued_events" },
-	{ "perf events: who may (kernel.perf_event_paranoid)", "kernel/perf_event_paranoid" },
-	{ "perf events: KiB of a user (perf_event_mlock_kb)", "kernel/perf_event_mlock_kb" },
-	{ "io_uring: 0 all may, 2 nobody (io_uring_disabled)", "kernel/io_uring_disabled" },
-	{ "pages in pipes of a user (pipe-user-pages-soft)", "fs/pipe-user-pages-soft" },
+	{ "perf events: restriction (perf_event_paranoid)", "kernel/perf_event_paranoid" },
+	{ "perf events: KiB per user (perf_event_mlock_kb)", "kernel/perf_event_mlock_kb" },
+	{ "io_uring: 0 allowed, 2 not (io_uring_disabled)", "kernel/io_uring_disabled" },
+	{ "pipe buffer pages per user (pipe-user-pages-soft)", "fs/pipe-user-pages-soft" },
 };
 
 static const char *limit_text(rlim_t value, struct info_text *to)

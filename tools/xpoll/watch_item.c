@@ -79,7 +79,7 @@ const char *watch_reason(int error)
 	case EBADF:
 		return "not an open descriptor";
 	case EISDIR:
-		return "a directory: expected a file, or --dir";
+		return "a directory; watch it with --dir";
 	case ENOTSUP:
 		return "not supported here; xpoll info says more";
 	default:

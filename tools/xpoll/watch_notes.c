@@ -54,7 +54,7 @@ static int choose_one(struct watch *w, const char *word, size_t len)
 	for (size_t i = 0; i < EVENT_WORDS && used < sizeof all; i++)
 		used += (size_t)snprintf(all + used, sizeof all - used, " %s",
 		                         event_words[i].word);
-	return tool_complain(w->usage, "--events: '%.*s' is no event; expected some of%s",
+	return tool_complain(w->usage, "--events: '%.*s' is not an event; known are%s",
 	                     (int)len, word, all);
 }
 

@@ -206,7 +206,7 @@ static int process_register(struct watch *w, const struct tool_item *argument,
 	if (watch_register(w, (uint64_t)pid, XPOLL_FILT_PROC, XPOLL_ADD, XPOLL_NOTE_EXIT,
 	                   0, &its->item) != 0)
 		return error;
-	tool_warn(w->usage, "%s %s: only the end can be seen, no forks and execs: %s",
+	tool_warn(w->usage, "%s %s: only its end is reported, no forks and execs: %s",
 	          argument->option, argument->text, strerror(error));
 	w->partly = true;
 	return 0;

@@ -103,8 +103,8 @@ int watch_add_signal(struct watch *w, const struct tool_item *argument)
 		                     "SIGUSR1, RTMIN+1 or 12",
 		                     argument->option, argument->text);
 	if (number == SIGKILL || number == SIGSTOP)
-		return tool_complain(w->usage, "%s %s: expected a signal that a process "
-		                     "can survive", argument->option, argument->text);
+		return tool_complain(w->usage, "%s %s: no process can "
+		                     "catch this signal", argument->option, argument->text);
 	/* Observing is not handling: what would end us has to be ignored. */
 	watch_signal_ignore(number);
 	return simple_add(w, argument, &signal, registration);

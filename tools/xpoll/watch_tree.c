@@ -42,7 +42,7 @@ static void node_unwatched(struct watch *w, const struct node *it, int error)
 	path = node_path(it);
 	tool_warn(w->usage, "%s: not watched: %s%s", path != NULL ? path : it->name,
 	          watch_reason(error), w->unwatched == MESSAGES ?
-	          "; of others nothing will be said" : "");
+	          "; further ones are not reported" : "");
 	free(path);
 }
 

@@ -13,9 +13,9 @@
 static const struct tool_usage usage = {
 	.name = "xpoll",
 	.synopsis = "COMMAND [ARGUMENT]...",
-	.text = "One event queue for every kernel: what it can do here, what happens, how\n"
-	        "fast it is.\n"
-	        "'xpoll COMMAND --help' says more about a command.\n",
+	.text = "Print what the xpoll library can do on this system, watch files, processes\n"
+	        "and other sources with it, and measure its speed.\n"
+	        "'xpoll COMMAND --help' describes a command.\n",
 };
 
 static int print_help(void)
@@ -23,8 +23,8 @@ static int print_help(void)
 	printf("usage: %s %s\n\n%s\ncommands:\n", usage.name, usage.synopsis, usage.text);
 	for (int i = 0; tool_commands[i] != NULL; i++)
 		printf("  %-8s  %s\n", tool_commands[i]->name, tool_commands[i]->summary);
-	printf("  %-8s  %s\n", "help", "print this, or what a command's --help does");
-	printf("  %-8s  %s\n", "version", "print the version, as --version does");
+	printf("  %-8s  %s\n", "help", "print this, or the help of a command");
+	printf("  %-8s  %s\n", "version", "print the version");
 	return TOOL_OK;
 }
 
@@ -46,7 +46,7 @@ static int help_about(int argc, char **argv)
 
 	for (int i = 0; i < argc; i++)
 		if (argc > 2 || argv[i][0] == '-')
-			return tool_complain(&usage, "help: expected a command");
+			return tool_complain(&usage, "help: expected one command");
 	return run_named(argc + 1, words);
 }
 
@@ -67,7 +67,8 @@ static int run_command(int argc, char **argv)
 	if (is_help(name) || ((help || version) && argc == 3 && is_help(argv[2])))
 		return print_help();
 	if (help)
-		return argc > 2 ? help_about(argc - 2, argv + 2) : print_help();
+		return argc > 2 && strcmp(argv[2], "help") != 0
+			? help_about(argc - 2, argv + 2) : print_help();
 	if (version || strcmp(name, "--version") == 0) {
 		tool_print_version();
 		return TOOL_OK;
