@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The binary interface, as text that can be compared.
+"""Print the binary interface as text, or compare it with that of a release.
 
-  abi.py LIBRARY                write it to standard output
-  abi.py --check FILE LIBRARY   compare it with the list of a release
+  abi.py LIBRARY                print it
+  abi.py --check FILE LIBRARY   compare it with FILE, the list of a release
 
-It holds the exported symbols with their version node, the layout of the public
-structures (64-bit targets) and the values of the constants.  After a release its
-list only grows: a line that changes or goes away breaks programs.
+The list has the exported symbols with their version node, the layout of the public
+structures (on 64-bit systems) and the values of the constants.  After a release lines
+are only added: a line that is changed or removed breaks programs.
 """
 import argparse
 import difflib

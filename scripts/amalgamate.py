@@ -3,8 +3,8 @@
 
   amalgamate.py FOLDER
 
-xpoll.c holds the sources that src/Sources.cmake chooses for Linux,
-each header once, at its first use.  Compile it as C11 or later with -pthread.
+xpoll.c contains the sources that src/Sources.cmake selects for Linux, with each
+header once, where it is first included.  Compile it as C11 or later with -pthread.
 """
 import re
 import shutil

@@ -1,10 +1,11 @@
 #!/bin/sh
-# The contract on other processors (big-endian, other alignments, 32 bits), under qemu:
+# Build for other processors (big-endian, other alignments, 32 bits), and run the
+# contract suite under QEMU:
 #
 #   scripts/arch.sh [NAME...]
 #
-# NAME is aarch64, riscv64, s390x or i686; all four if none is said.  It needs Debian or
-# Ubuntu, whose cross compilers and qemu it installs.  The result is in build/NAME.
+# NAME is aarch64, riscv64, s390x or i686; the default is all four.  The script needs
+# Debian or Ubuntu, whose cross compilers and QEMU it installs.  It builds in build/NAME.
 set -eu
 cd -- "$(dirname -- "$0")/.."
 . ./scripts/dev/help.sh

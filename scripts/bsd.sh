@@ -3,11 +3,11 @@
 #
 #   sh scripts/bsd.sh [TEST...]
 #
-# It needs cmake and the system's compiler, nothing else.  TEST is a part of a test's
-# name.  The table at the end is what PLATFORMS.md wants; all that failed is in
-# build/bsd/results.txt.  With LDFLAGS=-static the folder build/bsd/tests/bin runs
-# elsewhere as well, and in a system that has nothing else: its files as /tests, and
-# the runner as /sbin/init.
+# It needs only cmake and the system's compiler.  TEST is a part of a test's name.  The
+# table at the end is what PLATFORMS.md has for each system; all failures are in
+# build/bsd/results.txt.  Built with LDFLAGS=-static, the tests in build/bsd/tests/bin
+# also run elsewhere, even in a system that has no other files: copy them to /tests, and
+# the runner to /sbin/init.
 set -eu
 cd -- "$(dirname -- "$0")/.."
 . ./scripts/dev/help.sh

@@ -3,12 +3,13 @@
 #
 #   scripts/cross.sh [TARGET...]
 #
-# The compiler is "zig cc", which brings the headers and the C libraries of these
-# systems; it is made ready in build/venv-zig.  Nothing is run.  For other kernels
-# than Linux the tests that ./dev test runs there are compiled and linked as well.
-# The result of a target is in build/cross/TARGET.  77: there is no such compiler
-# here.  scripts/dist.py adds to the compiler's flags, to what CMake is asked for and to
-# what is built, by XPOLL_CROSS_FLAGS, XPOLL_CROSS_OPTIONS and XPOLL_CROSS_TARGETS.
+# The compiler is "zig cc", which has the headers and the C libraries of these systems;
+# the script installs it in build/venv-zig.  For kernels other than Linux it also compiles
+# and links the tests that ./dev test would run there.  Nothing is run.  The result is in
+# build/cross/TARGET.  The exit status is 77 if the compiler is not available.
+#
+# scripts/dist.py adds flags for the compiler, options for CMake and targets to build, in
+# XPOLL_CROSS_FLAGS, XPOLL_CROSS_OPTIONS and XPOLL_CROSS_TARGETS.
 set -eu
 cd -- "$(dirname -- "$0")/.."
 . ./scripts/dev/help.sh

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Calls go one way: no cycle of calls between the modules of src, dropin and tools, and
-in src none to a folder that may not be included.
+"""Check that calls between the modules of src, dropin and tools have no cycle, and that
+in src none goes to a folder that may not be included.
 
   cycles.py              check the tree; exit 1 and print each cycle with its calls
-  cycles.py --self-test  check that a planted cycle is found, and what is no call
+  cycles.py --self-test  check that it finds a planted cycle, and takes nothing else for a call
 
-A module is a .c file with the header of its name.  It uses what the bodies of its
-functions, its macros and its tables of functions name.  Who calls through a table
-uses nothing: that is how a lower module calls an upper one.  This reads the text as
-it is on every system at once and is no compiler: where several files define a
-function for one system each, a call uses all of them.
+A module is a .c file with the header of its name.  It calls what the bodies of its
+functions, its macros and its tables of functions name.  A call through a table does
+not count, because that is how a lower module calls an upper one.  The script is no
+compiler: it reads the files of all systems at once, and if several files define a
+function for one system each, a call counts for all of them.
 """
 import argparse
 import re

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Debian's packages in a fresh Debian: built from an archive of what is committed, looked
-# at by lintian, installed, used (packaging/debian/tests), upgraded and removed:
+# Build Debian's packages in a new Debian system from an archive of the last commit, check
+# them with lintian, and install, use (packaging/debian/tests), upgrade and remove them:
 #
 #   scripts/debian.sh [SUITE]...
 #
-# SUITE is a release, bookworm if not said.  Needs root, debootstrap and Debian's
-# mirror, which is the one that apt uses here.  What was printed is in
+# SUITE is a release of Debian; the default is bookworm.  The script needs root and
+# debootstrap, and uses the mirror of apt's configuration.  The output is in
 # $XPOLL_FRESH/SUITE-debian.log (build/fresh).
 set -eu
 cd -- "$(dirname -- "$0")/.."

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Make what is released, of the last commit, the same bytes each time.
+"""Build a release of the last commit, with the same bytes each time.
 
   dist.py FOLDER [PART...]
 
-PARTs, all of them if none is named: two-files, sdist, wheels, jars, crates.  The archive
-of the source, a bill of materials in SPDX and the checksums are always made.  All is made
-of the archive, in a temporary folder: what is not in it cannot get in.
+PART is two-files, sdist, wheels, jars or crates; the default is all of them.  The archive
+of the source, a bill of materials in SPDX and the checksums are always made.  Everything is
+built from the archive in a temporary folder, so no other file can get into a release.
 """
 import argparse
 import gzip

@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
-"""Docs as a test: every public name is documented, every example compiles.
+"""Check the documentation: every public name is documented, every example compiles.
 
   docs.py [--only CHECK]   one line per finding; exit 1 if there is any
 
-Checks: names (header, symbol map, manual pages and tests agree), pages (mandoc
-finds nothing), examples (every block of C in *.md, every program of the manual
-and of examples/ compiles), links (relative links in *.md lead somewhere), paths (so
-do the files that they name), copies (a program that a page shows whole is that of
-its file), tests (those that *.md name are there), cited (so are the files and
-functions that docs/internals names, and the numbers of the contract and of the
-hazards that the tests name).
+The checks are:
+
+  names     the header, the symbol map, the manual pages and the tests agree
+  pages     mandoc has no complaint about a manual page
+  examples  every block of C in *.md, every program of the manual and of examples/ compiles
+  links     every relative link in *.md leads to a file and a heading
+  paths     every file that *.md names exists
+  copies    a program that a page shows whole is the same as its file
+  tests     every test that *.md names exists
+  cited     so do the files and functions that docs/internals names, and the numbers of
+            the contract and of the hazards that the tests name
 """
 import argparse
 import os

@@ -1,17 +1,17 @@
 #!/bin/sh
-# What a newcomer sees: this checkout, as committed, cloned into a fresh Debian, and a
-# verb of ./dev run there as root and as an ordinary user without sudo:
+# Test what a newcomer sees: clone the last commit into a new Debian system, and run a
+# verb of ./dev there, as root and as an ordinary user without sudo:
 #
 #   scripts/fresh.sh [-s SUITE]... [-w root|user]... [VERB [ARGUMENT...]]
 #
-# SUITE is a release of Debian (bookworm, trixie and sid if not said), VERB is demo if
-# not said.  Needs root, debootstrap and Debian's mirror, which is the one that apt
-# uses here.  The roots, without packages, stay in $XPOLL_FRESH (build/fresh) for the
-# next time; what runs is a copy, in a mount and a process namespace of its own, so
-# that nothing of it is left.
+# SUITE is a release of Debian; the default is bookworm, trixie and sid.  The default of
+# VERB is demo.  The script needs root and debootstrap, and uses the mirror of apt's
+# configuration.  The systems, without packages, stay in $XPOLL_FRESH (build/fresh) for
+# the next time.  The verb runs in a copy, with a mount and a process namespace of its
+# own, so nothing of it is left.
 #
-# As a user the first try may ask for packages, once: what it asks for is run by root,
-# and a second question is a failure.
+# An ordinary user may be asked once to install packages; the script installs them as
+# root and tries again.  A second request is a failure.
 set -eu
 cd -- "$(dirname -- "$0")/.."
 . ./scripts/dev/help.sh

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Run the fuzz targets, all at the same time.
+"""Run all fuzz targets at the same time.
 
   fuzz.py [--seed N] BUILD_DIR SECONDS [TARGET...]
 
-Each target goes on from BUILD_DIR/corpus/TARGET, where what it finds new is kept,
-and from the inputs of the tree, tests/fuzz/corpus/TARGET.txt.  With --seed it begins
-from those of the tree alone, and chance is the same each time.  An input that ends a
-target is shortened and shown; as a line of the tree's file, behind a name that says what it is,
-it is a test.  Exit code 1: there is one.
+Each target starts from the inputs that earlier runs found, in BUILD_DIR/corpus/TARGET,
+and from those of the tree, tests/fuzz/corpus/TARGET.txt.  With --seed it starts from those
+of the tree only, and its random choices are the same each time.  An input on which a
+target fails is shortened and printed, and the exit status is 1.  Add it to the tree's file
+as a line, after a name that describes it, and it becomes a test.
 """
 import argparse
 import re

@@ -3,9 +3,8 @@
 #
 #   scripts/fuzz.sh [--seed N] [SECONDS] [TARGET...]
 #
-# One hour if SECONDS is not said.  scripts/fuzz.py, which runs them, says what the seed
-# does and where the inputs are.  It installs clang; where that has no libFuzzer,
-# nothing is fuzzed.
+# The default is one hour.  scripts/fuzz.py runs the targets; its help describes the seed
+# and the inputs.  The script installs clang.  If clang has no libFuzzer, nothing is run.
 set -eu
 cd -- "$(dirname -- "$0")/.."
 . ./scripts/dev/help.sh

@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
-"""What a built library or program must be, by readelf.
+"""Check with readelf how a library or program was built.
 
   hardening.py [--library] FILE...
 
-No stack that can be executed, relocations read-only and done at the start, no
-relocation of code, no segment that can be both written and executed, no folder
-of its own in which libraries are looked for.  With --library also: it calls
-nothing that prints, exits, aborts or reads the environment without
-secure_getenv, no function without a bound, and its own functions are checked
-for overwritten stacks.  With --fortified: it calls checked forms of the C
-library's functions, as _FORTIFY_SOURCE makes it do with glibc.
+A file must have no executable stack, no relocation of code, no segment that is both
+writable and executable, and no path of its own on which libraries are searched;
+relocations must be done at the start and then be read-only.
 
-Nothing that it wants of glibc came after version 2.17: what did is called past the C
-library, or looked for by the build.  Linked with 2.17 it then runs everywhere.
+--library also requires that it calls no function that prints, exits, aborts or writes
+without a bound, that it reads the environment by secure_getenv only, and that its
+functions check for overwritten stacks.  --fortified requires that it calls the checked
+forms of the C library's functions, as _FORTIFY_SOURCE selects with glibc.
+
+No symbol of glibc that it needs may be newer than version 2.17, so that a file linked with
+2.17 runs everywhere.  Newer functions are called directly in the kernel, or the build
+checks for them.
 """
 import argparse
 import re

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The project's address is HOMEPAGE_URL in CMakeLists.txt; is it the same in all metadata?
+"""Check that all metadata has the project's address, HOMEPAGE_URL in CMakeLists.txt.
 
   homepage.py [--write]
 
---write puts it there.  What is of the project is at it or below it; what is of others is
-in OTHERS.
+--write writes the address into the metadata.  Addresses of the project are this one and
+those below it; addresses of others are listed in OTHERS.
 """
 import re
 import sys

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Count the library's own instructions per read of looptest, by valgrind's callgrind.
 
-usage: instructions.py [BUILD]      (build/release unless said otherwise)
+usage: instructions.py [BUILD]      (default: build/release)
 
-Instructions do not vary with the load of the machine: the number to compare before and
-after a change of the hot path.  The kernel's are not in it, nor the program's.
+Instructions do not vary with the load of the machine, so compare this number before and
+after a change of the hot path.  Those of the kernel and of the program do not count.
 """
 import collections
 import os

@@ -1,14 +1,14 @@
 #!/bin/sh
-# The contract and the tests of sources on Debian's kernels, each booted by QEMU with
-# nothing but static test programs and tests/runner as its first process:
+# Run the contract suite and the tests of sources on Debian's kernels.  QEMU boots each
+# with static test programs and nothing else; tests/runner is the first process:
 #
 #   scripts/kernels.sh [-t REGEX] [SUITE...]
 #
-# SUITE is a release of Debian, whose newest kernel is taken: bullseye (5.10),
-# bookworm (6.1), trixie (6.12) and sid if not said.  REGEX chooses tests by their
-# names.  Needs musl-tools, qemu-system-x86, busybox-static, cpio and Debian's mirror,
-# which is the one that apt uses here.  The last lines are a table; all that was printed is in
-# build/kernels/SUITE.log.  Under emulation it takes from 10 minutes on for each.
+# SUITE is a release of Debian, of which the newest kernel is used; the default is
+# bullseye (5.10), bookworm (6.1), trixie (6.12) and sid.  REGEX selects tests by their
+# names.  The script needs musl-tools, qemu-system-x86, busybox-static and cpio, and uses
+# the mirror of apt's configuration.  It ends with a table; the whole output is in
+# build/kernels/SUITE.log.  Without KVM each kernel takes 10 minutes or more.
 set -eu
 cd -- "$(dirname -- "$0")/.."
 . ./scripts/dev/help.sh

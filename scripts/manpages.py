@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Every manual page reads well on a terminal of 80 columns.
+"""Check that every manual page is readable on a terminal of 80 columns.
 
   manpages.py groff|man|mandoc [PAGE...]   one line per finding; exit 1 if there is any
   manpages.py --self-test                  each kind of finding, in pages made for it
 
-Renders the pages of docs/man, or those named, by groff(1), by the man(1) of man-db, or by
-mandoc(1). Findings: what the renderer warns of, lines over 80 columns, and tables whose last
-column is so narrow that it has one word a line. man reads the pages by the names of the source
-tree, links among them. Exit status 77: this renderer is not installed.
+Renders the pages of docs/man, or those named, with groff(1), with the man(1) of man-db or with
+mandoc(1). Findings are warnings of the renderer, lines over 80 columns, and tables whose last
+column is so narrow that it has one word in a line. man opens the pages by their names in the
+source tree, including links. The exit status is 77 if the renderer is not installed.
 """
 import os
 import re

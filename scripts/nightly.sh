@@ -1,12 +1,13 @@
 #!/bin/sh
-# All that ./dev ci does, and then what takes long:
+# Run everything that ./dev ci runs, and the tests that take hours:
 #
 #   scripts/nightly.sh
 #
-# All of asyncio, CPython's long modules under the poll(2) drop-in, the soak for an hour,
-# every fault of the sweep, half an hour of fuzzing, the stress tests for
-# XPOLL_STRESS_SECONDS each (600), every target of scripts/cross.sh, the contract on other
-# processors, ten minutes of the model, all mutants, and the tests in fresh roots of Debian.
+# These are all tests of asyncio, CPython's long modules under the poll(2) drop-in, the
+# soak for an hour, every fault of the sweep, half an hour of fuzzing, the stress tests for
+# XPOLL_STRESS_SECONDS each (default 600), every target of scripts/cross.sh, the contract
+# suite for other processors, ten minutes of the model, all mutants, and the tests in new
+# Debian systems.
 set -eu
 cd -- "$(dirname -- "$0")/.."
 . ./scripts/dev/help.sh

@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
-"""Run CTest, hold its skips against the expected ones, and sum runs up.
+"""Run CTest, compare its skips with the expected ones, and summarize runs.
 
   runtests.py run [--strict] [--suite NAME] BUILD_DIR [CTEST_ARGUMENT...]
   runtests.py summary
 
-"run" passes CTest's output through.  A skip that tests/expected-skips.txt does
-not list, and a test without time limit, label or skip code, is reported before
-CTest's closing lines; with --strict it is a failure.  Before those lines stands
-a table as well: suites, back ends, skips and their reasons.  With --suite all
-of it goes to build/results/NAME.json, from which "summary" prints the tables of
-several runs together and one closing line in CTest's own form.  Last comes a sentence
-for people.
+run prints CTest's output.  Before CTest's closing lines it prints a table of suites,
+back ends, and skips with their reasons.  It also reports skips that
+tests/expected-skips.txt does not list, and tests without time limit, label or skip
+code; with --strict these are failures.  With --suite the results are also written to
+build/results/NAME.json.  summary prints the tables of several such runs together, and
+one closing line in CTest's form.  Both end with a sentence for people.
 """
 import argparse
 import json

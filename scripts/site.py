@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The documentation as one site: its pages put together, and its links checked.
+"""Put the documentation together as one site, and check its links.
 
   site.py stage FOLDER [--python FOLDER]
-                         write mkdocs.yml and pages/ into FOLDER; the reference of
-                         Python needs the folder of the built package
-  site.py check FOLDER   every link of the built HTML leads to a file and an anchor, and
-                         no page loads anything from elsewhere
+                         write mkdocs.yml and pages/ into FOLDER; --python names the
+                         built package, for the reference of Python
+  site.py check FOLDER   check that every link of the built HTML leads to a file and an
+                         anchor, and that no page loads anything from elsewhere
   site.py --test         stage into a temporary folder, and check the links of its pages
 
 The pages are the *.md of the tree, the manual as HTML by mandoc, and a listing of each

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Tidy as a test: the budgets and bans that can be counted.
+"""Check the style: the limits and bans that can be counted.
 
   style.py              check the tree; exit 1 and one line per finding
   style.py --self-test  check that each rule catches its bad sample
 
-The rules are one function each and yield (line, message).  A file is given to
-them as a Source, which holds its text with and without comments and strings.
+Each rule is a function that yields (line, message).  It gets a file as a Source, which
+holds its text with and without comments and strings.
 """
 import argparse
 import re

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Cross-compile for Windows, and run the contract, the tests of sources and those of
-# the command under Wine:
+# Cross-compile for Windows, and run the contract suite, the tests of sources and those
+# of the command under Wine:
 #
 #   scripts/windows.sh [--few] [CTEST_ARGUMENT...]
 #
-# With --few only what takes little time.  It needs Debian or Ubuntu on x86-64, whose
-# mingw-w64 and Wine it installs; 77: they cannot be had here.  The result is in
-# build/cross-windows.
+# --few runs only tests that take little time.  The script needs Debian or Ubuntu on
+# x86-64, whose mingw-w64 and Wine it installs; the exit status is 77 if they are not
+# available.  It builds in build/cross-windows.
 set -eu
 cd -- "$(dirname -- "$0")/.."
 . ./scripts/dev/help.sh
