@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""What gcc -fanalyzer, clang --analyze and cppcheck say of the library, the
-drop-in and the command.
+"""Run gcc -fanalyzer, clang --analyze and cppcheck over the library, drop-ins and command.
 
   analyze.py [--only gcc|clang|cppcheck] [FILE...]
 
-A finding that scripts/analyze-allowed.txt does not list, with its reason, is a
-failure; so is an entry there that names no line of the source any more.  Exit
-77 if none of the tools is installed.
+A finding is a failure unless scripts/analyze-allowed.txt lists it with a reason.  An
+entry there that matches no line of the source any more is a failure, too.  The exit
+status is 77 if none of the tools is installed.
 """
 import argparse
 import concurrent.futures

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""How much of src/ the tests have run, line by line and branch by branch.
+"""Print how much of src/ the tests have run, by lines and by branches.
 
   coverage.py [--least PERCENT] BUILD_DIR
 
-Reads what a build of the coverage preset has left behind, by means of gcov.
-Prints one row per file with the lines that never ran, and the totals; exit 1 when
-the total of lines is below --least.
+Reads the data of a build of the coverage preset, with gcov.  Prints one row for each
+file, with the lines that never ran, and the totals.  The exit status is 1 if the tests
+ran less than --least per cent of the lines.
 """
 import argparse
 import json
