@@ -213,7 +213,10 @@ void xp_interest_handed(struct xpoll *queue, int fd, struct xp_slot *slot,
 void xp_interest_rearm(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
 	unsigned enabled = slot->enabled;
+	/* What found no room is looked at first: armed now, it would only fire again. */
+	unsigned candidates = slot->recheck_enabled | slot->recheck_level |
+		(slot->deferred ? slot->deferred_for : 0);
 
-	if (slot->mode == XP_MODE_FIRED && enabled)
+	if (slot->mode == XP_MODE_FIRED && enabled & ~candidates)
 		(void)xp_entry_push(queue, fd, slot, XP_MODE_ONESHOT, enabled);
 }

@@ -22,6 +22,7 @@ struct chunk {
 	bool confirm[CHUNK_MOST]; /* nobody named it since it was delivered */
 	int len;
 	int cap;
+	bool alone; /* there is one candidate */
 };
 
 /* It is handed out without a look: is the number still that of the file? */
@@ -68,6 +69,15 @@ static void deferred_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
 		(void)xp_interest_publish(queue, fd, slot, candidates & ~deferred_for);
 }
 
+/*
+ * A one-shot entry that has fired has to be armed if a look finds nothing: a look at it
+ * pays if others are looked at as well.
+ */
+static bool fired_alone(const struct xp_slot *slot, const struct chunk *chunk)
+{
+	return slot->mode == XP_MODE_FIRED && chunk->alone;
+}
+
 /* Take one candidate; those that need a look go into the chunk. */
 static void candidate_take(struct xpoll *queue, struct xp_wait *wait,
                            struct chunk *chunk)
@@ -84,7 +94,7 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait,
 		deferred_deliver(queue, wait, fd, slot, candidates);
 	} else if (!candidates) {
 		/* Disabled or deleted since. */
-	} else if (slot->mode == XP_MODE_FIRED || !xp_slot_can_probe(fd, slot) ||
+	} else if (fired_alone(slot, chunk) || !xp_slot_can_probe(fd, slot) ||
 	           candidates & xp_slot_by_edge(slot) & ~(unsigned)slot->armed) {
 		/* A look would not do, nor for an edge that the kernel has not got. */
 		(void)xp_interest_publish(queue, fd, slot, candidates);
@@ -99,14 +109,15 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait,
 /*
  * Is the number still that of the file that was delivered?  Asking may as well
  * leave it to the kernel's level mode; but not with edges, which every change
- * would bring up again: those are asked about by an ADD that has to fail.
+ * would bring up again, nor with a one-shot entry, which would fire in vain: those
+ * are asked about by an ADD that has to fail.
  */
 static bool candidate_confirmed(struct xpoll *queue, int fd,
                                 struct xp_slot *slot, unsigned filters)
 {
 	if (slot->mode == XP_MODE_LEVEL)
 		return true;
-	if (xp_slot_by_edge(slot) & slot->enabled)
+	if (slot->mode == XP_MODE_FIRED || xp_slot_by_edge(slot) & slot->enabled)
 		return xp_entry_same_file(queue, fd, slot, filters);
 	return xp_interest_publish(queue, fd, slot, slot->enabled) == 0;
 }
@@ -144,6 +155,8 @@ static XP_NOINLINE void candidate_found_rare(struct xpoll *queue, struct xp_wait
 
 	if (events & POLLNVAL) {
 		xp_entry_drop(queue, fd, slot);
+	} else if (!events && slot->mode == XP_MODE_FIRED) {
+		(void)xp_interest_publish(queue, fd, slot, slot->enabled);
 	} else if (!events) {
 		if (confirm)
 			xp_interest_quiet(queue, fd, slot);
@@ -266,6 +279,7 @@ void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait)
 	int room = wait->cap - wait->len;
 
 	chunk.len = 0;
+	chunk.alone = left == 1;
 	chunk.cap = room < CHUNK_LEAST ? CHUNK_LEAST
 		: room > CHUNK_MOST ? CHUNK_MOST : room;
 	while (left > 0 && !xp_wait_full(wait)) {

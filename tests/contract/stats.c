@@ -87,6 +87,65 @@ XT_TEST(stats_short_array_costs_no_change_for_each_event)
 	XT_EXPECT(after.syscalls_change - before.syscalls_change <= ROUNDS * PAIRS / 8);
 }
 
+static void wait_for_nothing(void *queue)
+{
+	struct xpoll_event event;
+
+	(void)xpoll_event(queue, NULL, 0, &event, 1, -1);
+}
+
+/* From then on the queue knows that several threads wait in it. */
+static void two_threads_wait(struct xpoll *queue)
+{
+	struct xt_thread *threads[2];
+
+	for (int i = 0; i < 2; i++)
+		threads[i] = xt_start(wait_for_nothing, queue);
+	for (int i = 0; i < 2; i++)
+		xt_asleep(threads[i]);
+	XT_EQ(xpoll_wake_all(queue), 0);
+	for (int i = 0; i < 2; i++)
+		xt_join(threads[i]);
+}
+
+/* A pool that has more to do than fits into its arrays. */
+XT_TEST(stats_pool_with_short_arrays_costs_less_than_a_call_for_each_event)
+{
+	enum { PIPES = 128, ROUNDS = 200, CAP = 16 };
+	struct xpoll *queue = xt_open_quiet();
+	struct xpoll_event events[CAP];
+	struct xt_pair pipes[PIPES];
+	uint64_t calls = 0;
+	int count = 0;
+	int all = 0;
+
+	for (int i = 0; i < PIPES; i++) {
+		pipes[i] = xt_pipe();
+		XT_OK(xt_add(queue, pipes[i].r, READ, XPOLL_DISPATCH));
+	}
+	two_threads_wait(queue);
+	for (int i = 0; i < PIPES; i++)
+		xt_put(pipes[i].w);
+	for (int i = 0; i < ROUNDS; i++) {
+		struct xpoll_stats before = xt_stats(queue);
+
+		count = xpoll_event(queue, events, count, events, CAP, -1);
+		XT_CHECK(count > 0);
+		for (int j = 0; j < count; j++)
+			events[j].flags = XPOLL_ENABLE;
+		if (i < ROUNDS / 4)
+			continue; /* it takes a while to get used to it */
+		struct xpoll_stats after = xt_stats(queue);
+		calls += after.syscalls_change - before.syscalls_change +
+			after.syscalls_check - before.syscalls_check +
+			after.syscalls_wait - before.syscalls_wait;
+		all += count;
+	}
+	xt_note("%ju calls, %d events", (uintmax_t)calls, all);
+	/* A port forgets what it has reported. */
+	XT_EXPECT(calls < (uint64_t)all * (xt_is("port") ? 3 : 1));
+}
+
 XT_TEST(stats_small_struct_is_filled_as_far_as_it_goes)
 {
 	struct xpoll *queue = xt_open_quiet();

@@ -171,6 +171,9 @@ BROKEN = [
         ("wait.pml", "is_full -> candidate_return(n)", "is_full -> skip")], ""),
     Broken("drops-what-does-not-fit", "small-array-dispatch", "", [
         ("slot.pml", ":: taken >= CAP -> xp_candidate_defer(n)", ":: taken >= CAP -> skip")], ""),
+    Broken("leaves-unarmed-what-a-look-did-not-find", "dispatch-two-writes", "", [
+        ("slot.pml", "slot[n].mode == FIRED -> xp_interest_publish(n)\n	:: !(found",
+         "slot[n].mode == FIRED -> skip\n	:: !(found")], LOST),
     Broken("drops-what-is-outdated", "dispatch-two-writes", "", [
         ("slot.pml", "(slot[n].mode == BY_EDGE || slot[n].mode == FIRED) ->\n"
          "		xp_recheck_level(n)",

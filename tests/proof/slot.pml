@@ -261,7 +261,8 @@ inline xp_deliver_slot(n)
 		:: else -> slot[n].wait_epoch = me + 1; emit(n)
 		fi;
 		if
-		:: slot[n].mode == FIRED && slot[n].on -> m = ONESHOT; a = 1
+		:: slot[n].mode == FIRED && slot[n].on && !slot[n].recheck_enabled &&
+		   !slot[n].recheck_level && !slot[n].deferred -> m = ONESHOT; a = 1
 		:: else
 		fi
 	fi;
@@ -309,7 +310,7 @@ inline candidate_take(n)
 	:: !slot[n].deferred && slot[n].on && (slot[n].recheck_enabled || slot[n].recheck_level) ->
 		if
 		:: slot[n].mode == FIRED || !CAN_PROBE -> xp_interest_publish(n)
-		:: else ->
+		:: CAN_PROBE -> /* also what has fired, if others are looked at as well */
 			chunk = chunk | bit_of(n);
 			confirm = (slot[n].recheck_enabled -> confirm : confirm | bit_of(n))
 		fi
@@ -338,13 +339,14 @@ inline candidate_found(n)
 	if
 	:: (found & bit_of(n)) && (confirm & bit_of(n)) && slot[n].mode != LEVEL ->
 		if
-		:: CLEAR -> xp_entry_same_file(n)
+		:: CLEAR || slot[n].mode == FIRED -> xp_entry_same_file(n)
 		:: else -> xp_interest_publish(n)
 		fi
 	:: !(found & bit_of(n)) && (confirm & bit_of(n)) && slot[n].mode == BY_EDGE &&
 	   !CLEAR ->
 		xp_interest_publish(n)
-	:: !(found & bit_of(n))
+	:: !(found & bit_of(n)) && slot[n].mode == FIRED -> xp_interest_publish(n)
+	:: !(found & bit_of(n)) && slot[n].mode != FIRED
 	:: else
 	fi;
 	if
