@@ -141,6 +141,7 @@ struct bench_workload {
 	unsigned loops;
 	/* Of n descriptors so many are active, in each phase. */
 	const int *active;
+	const struct threads_kind *threads; /* threads.c */
 	/* Programs can do it, too; or one token goes round (rings). */
 	bool programs;
 	bool rings;

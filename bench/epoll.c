@@ -18,6 +18,7 @@ struct epoll_loop {
 	uint32_t mode; /* EPOLLET, EPOLLONESHOT, or 0 */
 	int fd;
 	int wake_fd;
+	int all_fd; /* likewise, but level-triggered, for all */
 };
 
 static void epoll_close(void *opened)
@@ -28,20 +29,19 @@ static void epoll_close(void *opened)
 		close(loop->fd);
 	if (loop->wake_fd >= 0)
 		close(loop->wake_fd);
+	if (loop->all_fd >= 0)
+		close(loop->all_fd);
 }
 
-static int epoll_open_wake(struct epoll_loop *loop)
+static int epoll_open_wake(struct epoll_loop *loop, int *fd, uint32_t mode)
 {
 	struct epoll_event event = {
-		.events = EPOLLIN | EPOLLET,
+		.events = EPOLLIN | mode,
 		.data.u32 = (uint32_t)LOOP_WOKEN,
 	};
 
-	loop->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (loop->wake_fd < 0 ||
-	    epoll_ctl(loop->fd, EPOLL_CTL_ADD, loop->wake_fd, &event) < 0)
-		return -errno;
-	return 0;
+	*fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return *fd < 0 || epoll_ctl(loop->fd, EPOLL_CTL_ADD, *fd, &event) < 0 ? -errno : 0;
 }
 
 static int epoll_open(void *opened, const struct loop_setup *setup)
@@ -50,12 +50,13 @@ static int epoll_open(void *opened, const struct loop_setup *setup)
 
 	loop->targets = setup->targets;
 	loop->mode = setup->mode == LOOP_EDGE ? EPOLLET
-	             : setup->mode == LOOP_DISPATCH ? EPOLLONESHOT : 0;
-	loop->wake_fd = -1;
+	             : setup->mode == LOOP_DISPATCH ? EPOLLONESHOT
+	             : setup->mode == LOOP_EXCLUSIVE ? EPOLLEXCLUSIVE : 0;
+	loop->wake_fd = loop->all_fd = -1;
 	loop->fd = epoll_create1(EPOLL_CLOEXEC);
 	if (loop->fd < 0)
 		return -errno;
-	return setup->wakes ? epoll_open_wake(loop) : 0;
+	return setup->wakes ? epoll_open_wake(loop, &loop->wake_fd, EPOLLET) : 0;
 }
 
 static int epoll_change(void *opened, enum loop_change change, const int *ids, int len)
@@ -111,6 +112,19 @@ static int epoll_wake(void *opened)
 	return eventfd_write(loop->wake_fd, 1) < 0 ? -errno : 0;
 }
 
+static int epoll_wake_all(void *opened, bool on)
+{
+	struct epoll_loop *loop = opened;
+	eventfd_t count;
+	int rc = loop->all_fd < 0 ? epoll_open_wake(loop, &loop->all_fd, 0) : 0;
+
+	if (rc < 0)
+		return rc;
+	bench_calls++;
+	rc = on ? eventfd_write(loop->all_fd, 1) : eventfd_read(loop->all_fd, &count);
+	return rc < 0 ? -errno : 0;
+}
+
 const struct loop_ops loop_epoll = {
 	.size = sizeof(struct epoll_loop),
 	.record_size = sizeof(struct epoll_event),
@@ -118,6 +132,7 @@ const struct loop_ops loop_epoll = {
 	.change = epoll_change,
 	.wait = epoll_wait_ready,
 	.wake = epoll_wake,
+	.wake_all = epoll_wake_all,
 	.close = epoll_close,
 };
 

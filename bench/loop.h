@@ -38,7 +38,8 @@ enum loop_ability {
 	LOOP_LEVEL = 1,    /* an event comes again until it is dealt with */
 	LOOP_EDGE = 2,     /* an event comes once for each new activity */
 	LOOP_DISPATCH = 4, /* an event disables itself */
-	LOOP_MODES = LOOP_LEVEL | LOOP_EDGE | LOOP_DISPATCH,
+	LOOP_EXCLUSIVE = 64, /* level, of a listener that others wait for, too */
+	LOOP_MODES = LOOP_LEVEL | LOOP_EDGE | LOOP_DISPATCH | LOOP_EXCLUSIVE,
 	LOOP_THREADS = 8,  /* several threads may wait at a time */
 	LOOP_WAKE = 16,    /* another thread can end a wait */
 	LOOP_CLOSES = 32,  /* its descriptors may be closed and opened again */
@@ -54,7 +55,7 @@ struct loop_target {
 struct loop_setup {
 	const struct loop_target *targets;
 	int len;
-	unsigned mode;       /* LOOP_LEVEL, LOOP_EDGE or LOOP_DISPATCH */
+	unsigned mode;       /* one of LOOP_MODES */
 	bool wakes;          /* wake will be called */
 	const char *backend; /* of xpoll */
 };
@@ -82,6 +83,8 @@ struct loop_hand {
  *           signal came that nobody needs to know.
  * turn      of a library that calls back, whose wait is loop_wait_called: run it once
  * wake      end a wait that runs, or the next one, with LOOP_WOKEN or with 0
+ * wake_all  end all waits that run; false: they have ended
+ * waits     how many have begun; NULL: nobody knows
  * syscalls  those that are not counted in bench_calls; NULL: there are none
  * uncounted nobody knows them
  * close     also when open has failed, wherever that was
@@ -96,6 +99,8 @@ struct loop_ops {
 	            bool block);
 	int (*turn)(void *loop, bool block);
 	int (*wake)(void *loop);
+	int (*wake_all)(void *loop, bool on);
+	uint64_t (*waits)(void *loop);
 	uint64_t (*syscalls)(void *loop);
 	void (*close)(void *loop);
 };

@@ -1,9 +1,9 @@
 /*
  * memory: what a registered descriptor takes in the process.
  *
- * A pass makes a queue, registers n idle descriptors and looks once.  The bytes
- * are those that the process has allocated meanwhile, with the structures that a
- * library has the program keep.  What the kernel keeps is not among them.
+ * A pass makes a queue, registers n idle descriptors and looks once; then it closes the
+ * queue.  The bytes are those that the process has allocated meanwhile, with the
+ * structures that a library has the program keep.  What the kernel keeps is not among them.
  *
  * The descriptors are duplicates of one end of a pipe: of n pipes only every
  * other number would be registered, which no server does.
@@ -96,9 +96,17 @@ static int memory_pass(void *opened, struct bench_sample *sample)
 	sample->bytes = used == 0 ? 0 : bench_memory_used() - used;
 	sample->syscalls = before == BENCH_UNKNOWN ? BENCH_UNKNOWN
 	                                           : loop_syscalls(&loop) - before;
+	start_ns = bench_elapsed_ns(&bench_memory);
 	loop_close(&loop);
+	sample[1] = (struct bench_sample){
+		.elapsed_ns = (uint64_t)(bench_elapsed_ns(&bench_memory) - start_ns),
+		.operations = (uint64_t)n,
+		.syscalls = BENCH_UNKNOWN,
+	};
 	return rc;
 }
+
+static const char *const memory_phases[] = { "add", "destroy", NULL };
 
 static const struct bench_ops memory_ops = {
 	.size = sizeof(struct memory_state),
@@ -111,13 +119,14 @@ const struct bench_workload bench_memory = {
 	.summary = "memory of the process for each registered descriptor",
 	.help =
 		"A queue is made, N idle descriptors are registered for reading, and it is\n"
-		"waited for once; then it is closed.  bytes: memory that the process has\n"
-		"allocated for each of them, the program's structures included where a\n"
-		"library wants some.  The kernel's is not in it.\n"
+		"waited for once: add.  Then it is closed: destroy.  bytes: memory that the\n"
+		"process has allocated for each of them, the program's structures included\n"
+		"where a library wants some.  The kernel's is not in it.\n"
 		LOOP_HELP,
 	.unit = "descriptor",
 	.items = "descriptors",
 	.n_default = 9000,
+	.phases = memory_phases,
 	.references = { "raw-epoll", "raw-poll", "raw-select" },
 	.tells_bytes = true,
 	.fds_each = 1,

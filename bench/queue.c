@@ -14,6 +14,7 @@ struct queue_loop {
 	const struct loop_target *targets;
 	struct xpoll *queue;
 	int mode_flags;
+	uint32_t mode_notes;
 };
 
 static void queue_close(void *opened)
@@ -39,6 +40,7 @@ static int queue_open(void *opened, const struct loop_setup *setup)
 
 	loop->targets = setup->targets;
 	loop->mode_flags = queue_mode_flags(setup->mode);
+	loop->mode_notes = setup->mode == LOOP_EXCLUSIVE ? XPOLL_NOTE_EXCLUSIVE : 0;
 	loop->queue = xpoll_open(&options);
 	return loop->queue == NULL ? -errno : 0;
 }
@@ -55,8 +57,8 @@ static int queue_fill(const struct queue_loop *loop, struct xpoll_event *changes
 		void *udata = (void *)(intptr_t)ids[i];
 
 		if (target->events & POLLIN)
-			xpoll_set(&changes[count++], fd, XPOLL_FILT_READ, flags, 0, 0,
-			          udata);
+			xpoll_set(&changes[count++], fd, XPOLL_FILT_READ, flags,
+			          flags & XPOLL_ADD ? loop->mode_notes : 0, 0, udata);
 		if (target->events & POLLOUT)
 			xpoll_set(&changes[count++], fd, XPOLL_FILT_WRITE, flags, 0, 0,
 			          udata);
@@ -113,6 +115,21 @@ static int queue_wake(void *opened)
 	return xpoll_wake(((struct queue_loop *)opened)->queue) < 0 ? -errno : 0;
 }
 
+static int queue_wake_all(void *opened, bool on)
+{
+	if (!on)
+		return 0;
+	return xpoll_wake_all(((struct queue_loop *)opened)->queue) < 0 ? -errno : 0;
+}
+
+static uint64_t queue_waits(void *opened)
+{
+	struct xpoll_stats stats = { 0 };
+
+	(void)xpoll_stats(((struct queue_loop *)opened)->queue, &stats, sizeof stats);
+	return stats.waits;
+}
+
 uint64_t queue_calls(struct xpoll *queue)
 {
 	struct xpoll_stats stats;
@@ -135,6 +152,8 @@ const struct loop_ops loop_queue = {
 	.change = queue_change,
 	.wait = queue_wait,
 	.wake = queue_wake,
+	.wake_all = queue_wake_all,
+	.waits = queue_waits,
 	.syscalls = queue_syscalls,
 	.close = queue_close,
 };

@@ -4,6 +4,9 @@
 #ifndef BENCH_WORKLOADS_H
 #define BENCH_WORKLOADS_H
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "loop.h"
 
 extern const struct bench_workload bench_looptest;
@@ -14,12 +17,17 @@ extern const struct bench_workload bench_dispatch;
 extern const struct bench_workload bench_costs;
 extern const struct bench_workload bench_wake;
 extern const struct bench_workload bench_threads;
+extern const struct bench_workload bench_handoff;
+extern const struct bench_workload bench_changes;
+extern const struct bench_workload bench_wake_all;
+extern const struct bench_workload bench_listener;
 extern const struct bench_workload bench_churn;
 extern const struct bench_workload bench_memory;
 extern const struct bench_workload bench_dropin;
 extern const struct bench_workload bench_kqueue;
 extern const struct bench_workload bench_kqueue_change;
 extern const struct bench_workload bench_timers;
+extern const struct bench_workload bench_user;
 extern const struct bench_workload bench_sources;
 
 #define WORKLOADS_EVERYWHERE \
@@ -142,5 +150,63 @@ static inline void *timers_made(const struct timers_state *state, uint32_t index
 }
 /* The pass of all variants. */
 int timers_pass(void *state, struct bench_sample *samples);
+
+/* --- threads: 1 to 32 of them wait ------------------------------------------- */
+
+#define THREADS_MAX   32
+#define THREADS_BATCH 16
+
+struct threads_state;
+
+struct threads_worker {
+	struct threads_state *state;
+	struct loop loop; /* one of its own, or that of all with a hand of its own */
+	int ids[THREADS_BATCH];   /* to be enabled with its next wait */
+	int ids_len;
+	pthread_t id;
+	int rc;
+	atomic_ullong calls;
+};
+
+struct threads_kind {
+	int (*step)(struct threads_worker *worker);
+	int (*prepare)(struct threads_state *state); /* what does not count; or NULL */
+	int (*drive)(struct threads_state *state, int count);
+	int rounds; /* of count operations, in a phase of a pass */
+	int count;  /* 0: one for each thread */
+	bool full;  /* each pipe holds a byte all the time */
+	bool own;   /* a queue for each thread, with one listener in all of them */
+};
+
+struct threads_state {
+	struct loop loop; /* of all threads */
+	const struct threads_kind *kind;
+	const struct bench_way *way;
+	const struct loop_field *field;
+	const struct bench_pairs *pairs;
+	struct threads_worker workers[THREADS_MAX];
+	int len; /* threads that were started */
+	atomic_bool stopping;
+	atomic_long left; /* operations until `done` is written to */
+	atomic_ullong served;
+	int done;
+	int begin;        /* a semaphore: how many threads may wait */
+	uint64_t waits;   /* that it has let through */
+	int next;         /* pipe */
+};
+
+extern const struct bench_ops threads_ops;
+extern const char *const threads_phases[];
+
+/* A worker has done so many: who does the last one says so. */
+void threads_served(struct threads_state *state, int count);
+/* Read an eventfd that others write to; 0 or -errno. */
+int threads_await(int fd);
+
+#define THREADS \
+	.phases = threads_phases, .references = { "raw-epoll" }, .queue = &threads_ops
+
+#define THREADS_HELP \
+	LOOP_HELP "\nIf there are fewer processors than threads, the threads take turns.\n"
 
 #endif

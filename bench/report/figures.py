@@ -248,7 +248,7 @@ class Plotter:
                               phase or f"n = {n:,}", "per second: more is better")
         for n in self.results.sizes("memory")[-1:]:
             self.bars(f"memory-{n}-0", {
-                variant: self.results.number(f"memory-{n}", variant, "bytes_per_")
+                variant: self.results.number(f"memory-{n}", variant, "bytes_per_", "add")
                 for variant in self.results.variants(f"memory-{n}")}, f"n = {n:,}",
                 "bytes per descriptor: less is better")
 

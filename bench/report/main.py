@@ -3,6 +3,7 @@
 
   main.py measure [--quick] [--only REGEX] FOLDER   run the steps, into FOLDER/*.json
   main.py page [--quick] [--targets] FOLDER         FOLDER/plots, FOLDER/report.html
+  main.py growth FOLDER                             what grows with n, and how fast
   main.py readme FOLDER                             put those of the README into it,
   main.py readme --only java FOLDER                 or those of java/README.md
 
@@ -31,8 +32,10 @@ Step = collections.namedtuple("Step", "name command seconds")
 # what a usual limit of 20000 descriptors leaves of its 10240.
 IDLE = [10 + idle for idle in (0, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120, 9000)]
 COSTS = [100, 250, 500, 750, 1000]
+GROWTH = [10, *COSTS, 3000, 9000]
 # The table grows by 256 descriptors at a time.
 MEMORY = [1000, 1000 + 32 * 256]
+MILLIONS = [10 ** power for power in range(1, 8)]
 # Where two processors play, a turn takes what the scheduler makes of it.
 EXTRA = {"wake": ["--pin", "0"]}
 # workload: variants, then sizes, seconds for each variant and rounds: of the long run, and of
@@ -43,13 +46,18 @@ PLAN = {
     "edge": (5, [1000], 6, 25, [1000], 0.5),
     "dispatch": (9, [1000], 6, 25, [1000], 0.5),
     "idle": (13, IDLE, 1, 10, IDLE[::4] + IDLE[-1:], 0.1),
-    "costs": (9, COSTS, 1.5, 10, COSTS, 0.2),
+    "costs": (9, GROWTH, 1.5, 10, COSTS, 0.2),
     "wake": (8, [2], 4, 25, [2], 0.4),
     "threads": (4, [256], 6, 25, [256], 0.5),
+    "hand-off": (4, [256], 6, 10, [256], 0.5),
+    "changes": (4, [256], 4, 10, [256], 0.3),
+    "wake-all": (4, [16], 4, 10, [16], 0.3),
+    "listener": (4, [1], 4, 10, [1], 0.3),
     "churn": (9, [16], 4, 25, [16], 0.4),
-    "memory": (9, MEMORY, 1, 5, MEMORY, 0.1),
-    "sources": (4, [100], 5, 10, [100], 0.5),
-    "timers": (5, [1000000], 5, 5, [100000], 0.5),
+    "memory": (9, [10, 100, *MEMORY, 19000], 1, 5, MEMORY, 0.1),
+    "sources": (4, [10, 100, 1000, 10000], 5, 10, [100], 0.5),
+    "timers": (5, MILLIONS[2:], 5, 5, [100000], 0.5),
+    "user": (4, MILLIONS, 2, 5, [10000], 0.3),
     "drop-in": (5, [16, 100, 1000, 5000, 9000], 4, 20, [16, 100, 1000, 5000, 9000], 0.2),
     "kqueue": (3, [8, 1000, 9000], 4, 20, [8], 0.3),
     "kqueue-change": (2, [64], 4, 20, [64], 0.3),
@@ -146,6 +154,14 @@ def page(options):
     return 0
 
 
+def growth(options):
+    import data
+    import growth as growth_of
+
+    print(growth_of.text(data.Results(options.folder)))
+    return 0
+
+
 def readme(options):
     import data
     import readme as readme_of
@@ -160,14 +176,15 @@ def readme(options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("measure", "page", "readme"))
+    parser.add_argument("what", choices=("measure", "page", "growth", "readme"))
     parser.add_argument("folder", nargs="?", default="build/bench")
     parser.add_argument("--quick", action="store_true", help="short turns, few sizes")
     parser.add_argument("--only", default="", help="steps whose name this finds")
     parser.add_argument("--targets", action="store_true",
                         help="end the page with the targets of the project")
     options = parser.parse_intermixed_args()
-    return {"measure": measure, "page": page, "readme": readme}[options.what](options)
+    return {"measure": measure, "page": page, "growth": growth,
+            "readme": readme}[options.what](options)
 
 
 if __name__ == "__main__":

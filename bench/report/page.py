@@ -5,6 +5,7 @@ import html
 import os
 import re
 
+import growth
 import sources
 import targets
 
@@ -185,6 +186,13 @@ class Page:
                          f"xpoll bench {workload}")
         self.section("costs", "Each operation of a queue by itself.", [], self.reports("costs"),
                      "xpoll bench costs")
+        grown = [[text(row[0]), row[1], *(number(value) for value in row[2:])]
+                 for row in growth.rows(self.results)]
+        if grown:
+            self.section("Growth", "What an operation takes as their number grows: the slope of "
+                         "its logarithm over that of n. 0 is constant, 1 in proportion to n.",
+                         [], command="bench/report/main.py growth build/bench")
+            self.parts.append(table(growth.HEAD, grown))
         for name in sorted(set(self.results.reports) - self.known):
             if isinstance(self.results.get(name), dict) and self.results.rows(name):
                 self.section(name, "Measured by another command.", [], [name])

@@ -5,6 +5,7 @@ import collections
 Target = collections.namedtuple("Target", "workload target value good")
 
 K = ("k=1", "k=16", "k=256")
+THREADS = ("1 thread", *(f"{n} threads" for n in (2, 4, 8, 16, 32)))
 # workload, phases, variant, at least so many times as fast as which other.  The ratio is that
 # of the rounds where the report has it.
 FASTER = [
@@ -17,7 +18,8 @@ FASTER = [
     ("dispatch", K[:1], "xpoll-epoll", 0.95, ["raw-epoll"]),
     ("dispatch", K[1:], "xpoll-epoll", 1.3, ["raw-epoll"]),
     ("timers", ("arm", "cancel", "expire"), "xpoll-epoll", 1, ["libevent", "libuv"]),
-    ("threads", ("1 thread", "2 threads", "4 threads"), "xpoll-epoll", 1, ["raw-epoll"]),
+    ("threads", THREADS, "xpoll-epoll", 1, ["raw-epoll"]),
+    ("hand-off", THREADS, "xpoll-epoll", 0.95, ["raw-epoll"]),
     ("drop-in-5000", [None], "drop-in", 18, ["raw-poll"]),
     ("drop-in-5000", [None], "drop-in", 0.9, ["raw-epoll"]),
     ("drop-in-9000", [None], "drop-in", 22, ["raw-poll"]),
@@ -92,7 +94,7 @@ def spread(results):
 
 def memory(results):
     """What a further descriptor takes: the queue itself is there with the first."""
-    taken = {n: n * (results.number(f"memory-{n}", "xpoll-epoll", "bytes_per_") or 0)
+    taken = {n: n * (results.number(f"memory-{n}", "xpoll-epoll", "bytes_per_", "add") or 0)
              for n in results.sizes("memory")}
     if len(taken) > 1 and all(taken.values()):
         few, many = min(taken), max(taken)

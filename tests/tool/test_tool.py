@@ -314,6 +314,7 @@ class Json(ToolTest):
 class Workloads(ToolTest):
     """Each workload that is written on loops: n, unit, phases, first reference."""
     K = ["k=1", "k=16", "k=256"]
+    T = ["1 thread", *(f"{n} threads" for n in (2, 4, 8, 16, 32))]
     TABLE = {
         "active": (20, "read", K, "raw_epoll"),
         "idle": (20, "read", None, "raw_epoll"),
@@ -322,9 +323,15 @@ class Workloads(ToolTest):
         "costs": (20, "operation", ["add", "wait, none", "1st disable", "disable",
                                     "enable", "wait, all", "delete"], "raw_epoll"),
         "wake": (2, "wake", None, "raw_epoll"),
-        "threads": (20, "event", ["1 thread", "2 threads", "4 threads"], "raw_epoll"),
+        "threads": (20, "event", T, "raw_epoll"),
+        "hand-off": (20, "event", T, "raw_epoll"),
+        "changes": (20, "change", T, "raw_epoll"),
+        "wake-all": (2, "wake", T, "raw_epoll"),
+        "listener": (1, "connection", T, "raw_epoll"),
+        "user": (20, "operation", ["open", "add", "trigger", "change", "delete", "destroy"],
+                 "by_hand"),
         "churn": (2, "connection", None, "raw_epoll"),
-        "memory": (20, "descriptor", None, "raw_epoll"),
+        "memory": (20, "descriptor", ["add", "destroy"], "raw_epoll"),
         "sources": (20, "event", ["file", "process", "signal", "watch"], "by_hand"),
     }
 
@@ -361,7 +368,8 @@ class Workloads(ToolTest):
                     self.assertAlmostEqual(result["syscalls_per_read"], calls, 1)
 
     def test_memory_of_a_descriptor_is_told(self):
-        results = {r["variant"]: r for r in self.measure("memory")["results"]}
+        results = {r["variant"]: r for r in self.measure("memory")["results"]
+                   if r["phase"] == "add"}
         told = results["raw-poll"]["bytes_per_descriptor"]
         if told is None:
             self.skipTest("malloc does not tell")
