@@ -35,16 +35,18 @@ static inline uint64_t xp_counter_read(const xp_counter *counter)
 	return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-static inline void xp_count_by(xp_counter *counter, uint64_t amount)
+/* The new value. */
+static inline uint64_t xp_count_by(xp_counter *counter, uint64_t amount)
 {
 	uint64_t value = xp_counter_read(counter) + amount;
 
 	atomic_store_explicit(counter, value, memory_order_relaxed);
+	return value;
 }
 
-static inline void xp_count(xp_counter *counter)
+static inline uint64_t xp_count(xp_counter *counter)
 {
-	xp_count_by(counter, 1);
+	return xp_count_by(counter, 1);
 }
 
 /* For the counters that are also written without the lock. */

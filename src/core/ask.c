@@ -17,7 +17,7 @@ static int rest_room(struct xpoll *queue, const struct xp_wait *wait)
 		most = REST_LEAST;
 	if (most > XP_FIRED_MOST)
 		most = XP_FIRED_MOST;
-	if (queue->ask.crowded && room > REST_LEAST)
+	if (queue->crowded && room > REST_LEAST)
 		room = xp_ask_crowded(queue, room);
 	return room < most ? room : most;
 }
@@ -50,7 +50,7 @@ void xp_ask_rest(struct xpoll *queue, struct xp_wait *wait,
 		wait->exhausted = rc < cap;
 		if (rc <= 0)
 			return; /* An error is the next wait's. */
-		xp_deliver_fired(queue, wait, fired, rc);
+		xp_deliver_fired(queue, wait, !wait->events, fired, rc);
 		if (!more_likely(wait, &fired[rc - 1], at_hand))
 			wait->exhausted = true;
 	}

@@ -32,7 +32,7 @@ enum {
  */
 static inline int xp_ask_crowded(struct xpoll *queue, int room)
 {
-	queue->ask.crowded--;
+	queue->crowded--;
 	return room > 1 ? room / 2 : 1;
 }
 
@@ -42,7 +42,7 @@ static XP_INLINE int xp_ask_room(struct xpoll *queue, const struct xp_wait *wait
 	int room = wait->cap - wait->len;
 	int cap = room > XP_FIRED_MOST ? XP_FIRED_MOST : room;
 
-	if (XP_UNLIKELY(queue->ask.crowded))
+	if (XP_UNLIKELY(queue->crowded))
 		cap = xp_ask_crowded(queue, cap);
 	return wait->len > 0 && cap < XP_ASK_PRIVATE ? XP_ASK_PRIVATE : cap;
 }
@@ -56,15 +56,17 @@ static XP_INLINE bool xp_ask_wanted(struct xpoll *queue,
 {
 	if (queue->ask.due || ++queue->ask.skipped >= queue->ask.skipped_most)
 		return true;
-	if (XP_UNLIKELY((wait->listed || queue->ask.crowded ||
-	                 (queue->watches > 0 && wait->events)) &&
-	                !wait->exhausted && !xp_wait_full(wait)))
+	if (XP_UNLIKELY(queue->unusual) &&
+	    (wait->listed || queue->crowded || (queue->watches > 0 && wait->events)) &&
+	    !wait->exhausted && !xp_wait_full(wait))
 		return true;
 	/* A clock tick is a few milliseconds; the first waits are not timed. */
-	if (queue->ask.skipped == 2)
-		queue->ask.skipped_ns = xp_sys_now_coarse();
-	return queue->ask.skipped > 2 &&
-		xp_sys_now_coarse() != queue->ask.skipped_ns;
+	if (XP_LIKELY(queue->ask.skipped < 2))
+		return false;
+	if (queue->ask.skipped > 2)
+		return xp_sys_now_coarse() != queue->ask.skipped_ns;
+	queue->ask.skipped_ns = xp_sys_now_coarse();
+	return false;
 }
 
 static XP_INLINE void xp_ask_begins(struct xpoll *queue, struct xp_wait *wait)

@@ -31,7 +31,7 @@ static void poll_deliver_more(struct xpoll *queue, struct xp_wait *wait, int fd,
 
 	slot->spent = 1;
 	for (int i = 0; i < wait->len && !known; i++) {
-		known = queue->batch.ready[i].fd == fd;
+		known = xp_token_fd(queue->batch.ready[i].token) == fd;
 		if (known)
 			queue->batch.ready[i].events |= events;
 	}
@@ -66,7 +66,7 @@ void xp_poll_return_batch(struct xpoll *queue)
 
 		/* Files are looked at by every wait. */
 		if (slot && slot->mode != XP_MODE_UNPOLLABLE)
-			xp_candidate_defer(queue, entry->fd, slot,
+			xp_candidate_defer(queue, xp_token_fd(entry->token), slot,
 			                   slot->enabled, entry->events);
 	}
 	xp_candidates_served(queue, served);

@@ -22,23 +22,21 @@ void xp_poll_deliver_rare(struct xpoll *queue, struct xp_wait *wait, int fd,
                           struct xp_slot *slot, uint32_t events);
 
 /* A descriptor was found in this state: into the batch, if it is wanted. */
-static XP_INLINE void xp_poll_deliver(struct xpoll *queue, struct xp_wait *wait,
-                                      int fd, struct xp_slot *slot, uint32_t events)
+static XP_INLINE void xp_poll_deliver(struct xpoll *queue, struct xp_wait *wait, uint64_t token,
+                                      struct xp_slot *slot, uint32_t events)
 {
 	if (XP_UNLIKELY(!xp_poll_bits(slot, events) ||
 	                slot->wait_epoch == wait->wait_epoch || xp_wait_full(wait))) {
-		xp_poll_deliver_rare(queue, wait, fd, slot, events);
+		xp_poll_deliver_rare(queue, wait, xp_token_fd(token), slot, events);
 		return;
 	}
 	slot->fruitless = 0;
-	if (XP_UNLIKELY(slot->clear))
-		slot->spent = 1;
-	wait->news = true;
+	slot->spent = 1;
 	slot->wait_epoch = wait->wait_epoch;
+	wait->news = true;
 	queue->batch.ready[wait->len++] = (struct xp_ready){
 		.slot = slot,
-		.fd = fd,
-		.generation = slot->generation,
+		.token = token,
 		.events = events,
 	};
 }
@@ -51,7 +49,7 @@ static inline struct xp_slot *xp_ready_slot(const struct xp_ready *entry)
 {
 	struct xp_slot *slot = entry->slot;
 
-	return slot->generation == entry->generation ? slot : NULL;
+	return slot->generation == xp_token_generation(entry->token) ? slot : NULL;
 }
 
 #endif

@@ -37,7 +37,7 @@ static inline void xp_recheck_by_sleeper(struct xpoll *queue, int fd,
                                          struct xp_slot *slot, unsigned filters)
 {
 	xp_recheck_enabled(queue, fd, slot, filters);
-	queue->sleep.recheck_wanted |= queue->threads.waiters > 0;
+	queue->recheck_wanted |= queue->threads.waiters > 0;
 }
 
 /* Look because it was ready: the file may be another by now. */
@@ -57,8 +57,9 @@ static inline void xp_recheck_level(struct xpoll *queue, int fd,
 static inline void xp_candidate_cancel(struct xpoll *queue, int fd,
                                        struct xp_slot *slot)
 {
+	XP_ASSERT(!slot->deferred);
 	if (queue->candidates.len == 1 && queue->candidates.head == fd &&
-	    !slot->recheck_enabled && !slot->recheck_level && !slot->deferred) {
+	    !slot->recheck_enabled && !slot->recheck_level) {
 		queue->candidates.len = 0;
 		slot->next = XP_SLOT_UNQUEUED;
 	}

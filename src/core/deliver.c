@@ -15,12 +15,6 @@
 #include "os/sys.h"
 
 enum {
-	/*
-	 * Every so many deliveries of a descriptor its number is compared with
-	 * the kernel's entry: a closed file of which a duplicate is open keeps
-	 * reporting, and only this shows it.
-	 */
-	SAMPLE_EVERY = 64,
 	/* Harvests that leave room for two events of each entry. */
 	CROWDED_FOR = 64,
 	/* Reports of one dead registration until the kernel's set is renewed. */
@@ -53,7 +47,7 @@ static void stale(struct xpoll *queue, struct xp_wait *wait,
 /* Is the descriptor what it was?  If not, its slot is dropped. */
 static bool confirmed(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
-	if (++slot->sample % SAMPLE_EVERY || xp_exact(queue))
+	if (++slot->sample % XP_SAMPLE_EVERY || xp_exact(queue))
 		return true;
 	/* They cannot be changed, or not without bringing up the edges again. */
 	if (slot->mode == XP_MODE_EXCLUSIVE || (slot->mode == XP_MODE_EDGE && slot->clear))
@@ -236,7 +230,7 @@ static XP_INLINE unsigned deliver_filters(struct xpoll *queue,
 			continue;
 		}
 		xp_candidate_defer(queue, fd, slot, XP_BIT(i), events);
-		queue->ask.crowded = CROWDED_FOR;
+		queue->crowded = CROWDED_FOR;
 		left |= XP_BIT(i);
 	}
 	return left;
@@ -265,36 +259,37 @@ static XP_INLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait,
 }
 
 /*
- * The most usual event by far, in a few instructions: by level, one of READ
- * and WRITE, nothing special about it.  False: it is another.
+ * The most usual event by far, in a few instructions: one of READ and WRITE,
+ * nothing special about it.  False: it is another.
  */
 static XP_INLINE bool deliver_plain(struct xpoll *queue, struct xp_wait *wait,
                                     int fd, struct xp_slot *slot,
                                     uint32_t events)
 {
-	unsigned special = slot->oneshot | slot->dispatch | slot->soerr | slot->lowat |
-		slot->first;
 	unsigned filters = events & POLLIN ? XP_BIT(XP_READ) : 0;
-	bool level = slot->mode == XP_MODE_LEVEL;
+	unsigned edge;
 
 	filters |= events & POLLOUT ? XP_BIT(XP_WRITE) : 0;
 	filters &= slot->enabled;
-	if (slot->mode == XP_MODE_EDGE)
-		level = !(slot->clear & filters);
-	if (special || !level || xp_wait_full(wait) ||
-	    events & ~(uint32_t)(POLLIN | POLLOUT) || slot->wait_epoch == wait->wait_epoch)
+	edge = slot->clear & filters;
+	if (XP_UNLIKELY(slot->oneshot || slot->dispatch || slot->soerr || slot->first ||
+	                slot->lowat || slot->mode > XP_MODE_EDGE ||
+	                (edge && queue->report_modes) || xp_wait_full(wait) ||
+	                events & ~(uint32_t)(POLLIN | POLLOUT) ||
+	                slot->wait_epoch == wait->wait_epoch))
 		return false;
 	if (filters != XP_BIT(XP_READ) && filters != XP_BIT(XP_WRITE))
 		return false;
 	slot->wait_epoch = wait->wait_epoch;
 	slot->reported = XP_SET(filters);
 	slot->fruitless = 0;
+	slot->spent = 1;
 	wait->news = true;
 	(void)event_next(wait, fd, slot, filters >> 1);
 	if (slot->counted & filters && !xp_event_count_usual(wait, slot, filters >> 1))
 		xp_event_count(queue, wait, fd, slot, filters >> 1, events);
 	/* By edges to the kernel: it will not report this level again. */
-	if (slot->mode == XP_MODE_EDGE)
+	if (slot->mode == XP_MODE_EDGE && !edge)
 		xp_recheck_level(queue, fd, slot, filters);
 	return true;
 }
@@ -353,44 +348,27 @@ static XP_NOINLINE void event_deliver_any(struct xpoll *queue, struct xp_wait *w
 	deliver_events(queue, wait, fd, slot, filters, reported);
 }
 
-static XP_NOINLINE void event_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
-                                      struct xp_slot *slot, uint32_t events)
+void xp_deliver_event(struct xpoll *queue, struct xp_wait *wait, int fd,
+                      struct xp_slot *slot, uint32_t events)
 {
 	if (!deliver_plain(queue, wait, fd, slot, events))
 		event_deliver_any(queue, wait, fd, slot, events);
 }
 
-static XP_INLINE void deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
-                           struct xp_slot *slot, uint32_t events)
-{
-	if (!wait->events)
-		xp_poll_deliver(queue, wait, fd, slot, events);
-	else
-		event_deliver(queue, wait, fd, slot, events);
-}
-
-/* A function apart, so that those without marks need no stack frame. */
-static XP_COLD void deliver_lowat(struct xpoll *queue, struct xp_wait *wait,
-                                  int fd, struct xp_slot *slot,
-                                  uint32_t events)
-{
-	events = xp_lowat_reached(queue, fd, slot, events);
-	if (events)
-		deliver(queue, wait, fd, slot, events);
-}
-
 void xp_deliver_slot(struct xpoll *queue, struct xp_wait *wait, int fd,
                      struct xp_slot *slot, uint32_t events)
 {
-	if (XP_UNLIKELY(slot->lowat & slot->enabled))
-		deliver_lowat(queue, wait, fd, slot, events);
-	else
-		deliver(queue, wait, fd, slot, events);
+	if (XP_UNLIKELY(slot->lowat & slot->enabled)) {
+		events = xp_lowat_reached(queue, fd, slot, events);
+		if (!events)
+			return;
+	}
+	xp_deliver(queue, wait, !wait->events, xp_slot_token(slot, fd), slot, events);
 }
 
 /* Of a descriptor that has marks, or several entries: one of them has fired. */
-static XP_NOINLINE void deliver_part(struct xpoll *queue, struct xp_wait *wait, int fd,
-                                     struct xp_slot *slot, uint32_t events)
+static void deliver_part(struct xpoll *queue, struct xp_wait *wait, int fd,
+                         struct xp_slot *slot, uint32_t events)
 {
 	wait->passed_over = others_of(slot, events);
 	if (wait->passed_over)
@@ -399,52 +377,39 @@ static XP_NOINLINE void deliver_part(struct xpoll *queue, struct xp_wait *wait, 
 	wait->passed_over = 0;
 }
 
-static XP_INLINE void deliver_entry(struct xpoll *queue, struct xp_wait *wait,
-                          const struct xp_fired *fired)
+void xp_deliver_rare(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired)
 {
-	int fd = (int)(uint32_t)fired->token;
+	int fd = xp_token_fd(fired->token);
+	uint32_t events = fired->events;
 	struct xp_slot *slot;
 
 	if (fired->token == XP_TOKEN_WAKE) {
-		if (fired->events & XP_FIRED_MORE)
+		if (events & XP_FIRED_MORE)
 			wait->exhausted = false;
 		return;
 	}
 	slot = xp_slots_get(&queue->slots, fd);
-	if (!slot->present || slot->generation != (uint32_t)(fired->token >> 32)) {
+	if (!slot->present || slot->generation != xp_token_generation(fired->token)) {
 		wait->news = true;
-		if (!xp_source_fd_fired(queue, fd, (uint32_t)(fired->token >> 32)))
+		if (!xp_source_fd_fired(queue, fd, xp_token_generation(fired->token)))
 			stale(queue, wait, fired->token);
-	} else if (fired->events & POLLNVAL) {
+	} else if (events & POLLNVAL) {
 		/* A select(2) that meets a closed number reports nothing else: again. */
 		wait->exhausted = false;
 		xp_entry_drop(queue, fd, slot);
-	} else if ((int32_t)(slot->sequence - wait->sequence) > 0) {
+	} else if (xp_slot_is_outdated(slot, wait)) {
 		/*
 		 * The kernel reports a level once more: ask it again, also after the
 		 * deadline.
 		 */
 		wait->exhausted = false;
-		xp_candidate_outdated(queue, fd, slot, reported_of(slot, fired->events));
+		xp_candidate_outdated(queue, fd, slot, reported_of(slot, events));
 	} else {
-		uint32_t events = fired->events;
-
-		if (XP_UNLIKELY(slot->mode >= XP_MODE_ONESHOT))
+		if (slot->mode > XP_MODE_EDGE)
 			events = report_of_mode(queue, fd, slot, events);
-		if (!confirmed(queue, fd, slot))
-			return;
-		if (XP_UNLIKELY(slot->solo || slot->lowat || events & XP_FIRED_SOLO_ANY))
+		if (confirmed(queue, fd, slot))
 			deliver_part(queue, wait, fd, slot, events);
-		else
-			deliver(queue, wait, fd, slot, events);
 	}
-}
-
-void xp_deliver_fired(struct xpoll *queue, struct xp_wait *wait,
-                      const struct xp_fired *fired, int count)
-{
-	for (int i = 0; i < count; i++)
-		deliver_entry(queue, wait, &fired[i]);
 }
 
 void xp_deliver_active(struct xpoll *queue, struct xp_wait *wait)

@@ -5,15 +5,72 @@
 #ifndef XP_CORE_DELIVER_H
 #define XP_CORE_DELIVER_H
 
+#include "core/batch.h"
 #include "core/queue.h"
 
-/* The kernel's entries, in order. */
-void xp_deliver_fired(struct xpoll *queue, struct xp_wait *wait,
-                      const struct xp_fired *fired, int count);
+enum {
+	/*
+	 * Every so many deliveries of a descriptor its number is compared with
+	 * the kernel's entry: a closed file of which a duplicate is open keeps
+	 * reporting, and only this shows it.
+	 */
+	XP_SAMPLE_EVERY = 64,
+};
 
 /* A slot was found in this state, by the kernel or by a check. */
 void xp_deliver_slot(struct xpoll *queue, struct xp_wait *wait, int fd,
                      struct xp_slot *slot, uint32_t events);
+
+/* For xp_deliver: at the event level. */
+void xp_deliver_event(struct xpoll *queue, struct xp_wait *wait, int fd,
+                      struct xp_slot *slot, uint32_t events);
+
+/* As xp_deliver_slot, of one that has no low-water marks. */
+static XP_INLINE void xp_deliver(struct xpoll *queue, struct xp_wait *wait, bool poll_level,
+                                 uint64_t token, struct xp_slot *slot, uint32_t events)
+{
+	if (poll_level)
+		xp_poll_deliver(queue, wait, token, slot, events);
+	else
+		xp_deliver_event(queue, wait, xp_token_fd(token), slot, events);
+}
+
+/* Was it harvested before the slot was changed last? */
+static inline bool xp_slot_is_outdated(const struct xp_slot *slot, const struct xp_wait *wait)
+{
+	return (int32_t)(slot->sequence - wait->sequence) > 0;
+}
+
+/* For xp_deliver_fired: any entry of the kernel's. */
+void xp_deliver_rare(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired);
+
+/* The kernel's entries, in order; inline: what is usual takes few instructions. */
+static XP_INLINE void xp_deliver_fired(struct xpoll *queue, struct xp_wait *wait,
+                                       bool poll_level, const struct xp_fired *fired, int count)
+{
+	for (; count > 0; fired++, count--) {
+		uint64_t token = fired->token;
+		uint32_t events = fired->events;
+		struct xp_slot *slot;
+
+		if (XP_UNLIKELY(token == XP_TOKEN_WAKE ||
+		                events & (POLLNVAL | XP_FIRED_SOLO_ANY))) {
+			xp_deliver_rare(queue, wait, fired);
+			continue;
+		}
+		slot = xp_slots_get(&queue->slots, xp_token_fd(token));
+		if (XP_UNLIKELY(slot->generation != xp_token_generation(token) ||
+		                slot->mode > XP_MODE_EDGE || slot->lowat || slot->solo ||
+		                xp_slot_is_outdated(slot, wait) ||
+		                (slot->sample + 1) % XP_SAMPLE_EVERY == 0)) {
+			xp_deliver_rare(queue, wait, fired);
+			continue;
+		}
+		XP_ASSERT(slot->present);
+		slot->sample++;
+		xp_deliver(queue, wait, poll_level, token, slot, events);
+	}
+}
 
 /* The file of this token turned out to be closed. */
 void xp_deliver_gone(struct xpoll *queue, const struct xp_fired *fired);

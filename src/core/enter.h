@@ -44,7 +44,16 @@ int xp_leave_late(struct xpoll *queue, int result);
 /* Leave with the result of the call. */
 static XP_INLINE int xp_leave_with(struct xpoll *queue, int result)
 {
-	if (XP_UNLIKELY(queue->exposed || queue->sleep.recheck_wanted || queue->lock.held))
+	if (XP_UNLIKELY(queue->unusual || queue->lock.held))
+		return xp_leave_late(queue, result);
+	xp_mutex_unlock_alone(&queue->lock);
+	return result;
+}
+
+/* The same where there is no other thread. */
+static XP_INLINE int xp_leave_alone(struct xpoll *queue, int result)
+{
+	if (XP_UNLIKELY(queue->unusual))
 		return xp_leave_late(queue, result);
 	xp_mutex_unlock_alone(&queue->lock);
 	return result;

@@ -63,7 +63,7 @@ static inline void xp_entry_set_mode(struct xpoll *queue,
 		queue->ask.due = true;
 	/* Who sleeps does not take them along. */
 	if (queue->ops->flush && queue->threads.waiters > 0)
-		queue->sleep.recheck_wanted = true;
+		queue->recheck_wanted = true;
 }
 
 /* Would it take the queue's own descriptor from the queue? */

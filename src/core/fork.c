@@ -56,7 +56,7 @@ static int reinit_threads(struct xpoll *queue)
 	queue->turn.yielders = 0;
 	queue->timer.waiter = 0;
 	queue->timer.until_ns = XP_NEVER;
-	queue->sleep.recheck_wanted = false;
+	queue->recheck_wanted = false;
 	queue->turn.leader = false;
 	queue->polling = false;
 	queue->exposed = false;

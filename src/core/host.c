@@ -15,6 +15,7 @@ void xp_source_set_due(struct xpoll *queue, enum xp_source_id id,
 	queue->sources[id].due_ns = deadline_ns;
 	queue->due_ns = XP_NEVER;
 	queue->on_demand = false;
+	queue->sourced = true;
 	for (int i = 0; i < XP_SOURCES; i++) {
 		int64_t due_ns = queue->sources[i].due_ns;
 
@@ -24,7 +25,7 @@ void xp_source_set_due(struct xpoll *queue, enum xp_source_id id,
 			queue->on_demand = true;
 	}
 	if (xp_timer_waiter_missing(queue))
-		queue->sleep.recheck_wanted = queue->threads.waiters > 0;
+		queue->recheck_wanted = queue->threads.waiters > 0;
 }
 
 int64_t xp_source_now(struct xpoll *queue)

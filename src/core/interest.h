@@ -66,8 +66,9 @@ static inline void xp_interest_free_disable(struct xpoll *queue, int fd,
 		slot->deferred_for &= others & XP_ALL_FILTERS;
 		if (!slot->enabled)
 			slot->deferred = 0;
+	} else {
+		xp_candidate_cancel(queue, fd, slot);
 	}
-	xp_candidate_cancel(queue, fd, slot);
 }
 
 /* false: the kernel has to hear of it after all. */

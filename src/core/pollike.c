@@ -93,11 +93,16 @@ static int ctl_delete(struct xpoll *queue, int events, int fd)
 /* See xp_interest_free_change. */
 static XP_INLINE bool ctl_free_change(struct xpoll *queue, int op, int events, int fd)
 {
-	unsigned filters = xp_entry_filters((uint32_t)events);
+	/* The filters of poll(2)'s oldest bits. */
+	static const uint8_t filters[(POLLIN | POLLOUT | POLLPRI) + 1] = {
+		[POLLIN] = XP_BIT(XP_READ),
+		[POLLOUT] = XP_BIT(XP_WRITE),
+		[POLLIN | POLLOUT] = XP_BIT(XP_READ) | XP_BIT(XP_WRITE),
+		[POLLPRI] = XP_BIT(XP_EXCEPT),
+	};
 
-	if (!filters || events & ~POLL_EVENTS)
-		return false;
-	return xp_interest_free_change(queue, fd, filters, op == XPOLL_ENABLE);
+	return (unsigned)events < sizeof filters && filters[events] &&
+		xp_interest_free_change(queue, fd, filters[events], op == XPOLL_ENABLE);
 }
 
 static int ctl_change(struct xpoll *queue, int op, int events, int fd,
@@ -154,35 +159,35 @@ static XP_NOINLINE int hand_out_by_mode(struct xpoll *queue, const struct xp_rea
                                         unsigned filters, uint32_t bits)
 {
 	struct xp_slot *slot = entry->slot;
+	int fd = xp_token_fd(entry->token);
 
 	for (unsigned i = 0; i < XP_FD_FILTERS; i++)
 		if (filters & XP_BIT(i) && slot->enabled & XP_BIT(i))
-			xp_interest_handed(queue, entry->fd, slot, i);
-	xp_interest_rearm(queue, entry->fd, slot);
+			xp_interest_handed(queue, fd, slot, i);
+	xp_interest_rearm(queue, fd, slot);
 	return xp_leave_with(queue, (int)bits);
 }
 
 /* Hand it out, and leave.  Without a call on the usual way it needs no stack frame. */
 static XP_INLINE int hand_out(struct xpoll *queue, const struct xp_ready *entry,
-                              uint32_t bits, void **datap)
+                              uint32_t bits, void **datap, bool alone)
 {
 	struct xp_slot *slot = entry->slot;
 	unsigned filters = reported(slot, bits);
-	unsigned level = filters & ~(unsigned)slot->clear;
 
 	if (datap) /* That of the first of them. */
 		*datap = slot->udata[XP_LOWEST_BIT(filters)].pointer;
 	xp_count(&queue->counters.events);
-	if (XP_UNLIKELY(filters & (slot->oneshot | slot->dispatch) ||
-	                slot->mode == XP_MODE_FIRED))
+	if (XP_UNLIKELY(slot->oneshot || slot->dispatch || slot->clear ||
+	                slot->mode > XP_MODE_EDGE))
 		return hand_out_by_mode(queue, entry, filters, bits);
-	if (slot->mode == XP_MODE_EDGE && level)
-		xp_recheck_level(queue, entry->fd, slot, level);
-	return xp_leave_with(queue, (int)bits);
+	if (slot->mode == XP_MODE_EDGE)
+		xp_recheck_level(queue, xp_token_fd(entry->token), slot, filters);
+	return alone ? xp_leave_alone(queue, (int)bits) : xp_leave_with(queue, (int)bits);
 }
 
 /* The next entry that still stands, and leave; 0: there is none. */
-static XP_INLINE int batch_next(struct xpoll *queue, void **datap)
+static XP_INLINE int batch_next(struct xpoll *queue, void **datap, bool alone)
 {
 	while (queue->batch.next < queue->batch.len) {
 		const struct xp_ready *entry = &queue->batch.ready[queue->batch.next++];
@@ -190,7 +195,7 @@ static XP_INLINE int batch_next(struct xpoll *queue, void **datap)
 		uint32_t bits = slot ? xp_poll_bits(slot, entry->events) : 0;
 
 		if (XP_LIKELY(bits))
-			return hand_out(queue, entry, bits, datap);
+			return hand_out(queue, entry, bits, datap, alone);
 	}
 	return xp_leave_with(queue, 0);
 }
@@ -200,7 +205,7 @@ static XP_NOINLINE int revents(struct xpoll *queue, void **datap)
 	int rc = queue ? xp_enter(queue) : -EINVAL;
 
 	if (rc == 0)
-		return batch_next(queue, datap);
+		return batch_next(queue, datap, false);
 	/* 0, not -1: that would be all bits, and a loop without end. */
 	(void)xp_result(rc);
 	return 0;
@@ -212,7 +217,7 @@ int xpoll_revents(struct xpoll *queue, void **datap)
 	if (XP_UNLIKELY(!queue || !xp_enter_alone(queue)))
 		return revents(queue, datap);
 	if (queue->batch.next < queue->batch.len)
-		return batch_next(queue, datap);
+		return batch_next(queue, datap, true);
 	xp_mutex_unlock_alone(&queue->lock);
 	return 0;
 }

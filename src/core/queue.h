@@ -43,14 +43,10 @@ enum {
 /* An entry of xpoll_wait's batch. */
 struct xp_ready {
 	struct xp_slot *slot;
-	int32_t fd;
-	uint32_t generation; /* the slot's, when it was found ready */
+	uint64_t token; /* the slot's, when it was found ready */
 	uint32_t events;
 };
 
-/* What one file keeps of a queue is a part with a name; [q] but for what has another tag. */
-/* What one file keeps of a queue is a part with a name; [q] but for what has another tag. */
-/* What one file keeps of a queue is a part with a name; [q] but for what has another tag. */
 /* What one file keeps of a queue is a part with a name; [q] but for what has another tag. */
 struct xpoll {
 	/* What every wait and change looks at, on as few cache lines as can be. */
@@ -59,7 +55,6 @@ struct xpoll {
 	struct xp_slots slots; /* [q] */
 	uint32_t process;      /* [q] the process this queue is of (process.c) */
 	uint32_t sequence;     /* [q] grows with each ENABLE and kernel change */
-	uint32_t wait_epoch;   /* [q] grows with each wait call */
 
 	/* Slots to check, linked by next (candidate.c). */
 	struct {
@@ -68,18 +63,23 @@ struct xpoll {
 		int len;
 	} candidates;
 
-	bool lazy;       /* [q] not each change goes to the kernel */
-	bool unattached; /* [q] the kernel lacks slots that it should have */
-	bool withheld;   /* [q] a slot may have that mark */
-	bool polling;    /* [q] a thread is in xpoll_wait */
-	bool exposed;    /* [q] xpoll_fd was called */
+	/* What makes a call more than the usual one, kept by who makes it so. */
+	union {
+		struct {
+			bool unattached; /* the kernel lacks slots that it should have */
+			bool withheld;   /* a slot may have that mark */
+			bool polling;    /* one of several threads is in xpoll_wait */
+			bool exposed;    /* xpoll_fd was called */
+			bool sourced;    /* there may be files, moments, what is active, ... */
+			bool recheck_wanted; /* a sleeper may have to look, see settle */
+			uint8_t crowded; /* times until it is tried to fill the array (ask.h) */
+		};
+		uint64_t unusual; /* [q] any of these */
+	};
 
-	/* Before a wait sleeps (sleep.c). */
-	struct {
-		uint8_t untried; /* waits until one tries without sleeping */
-		uint8_t vain;    /* waits whose first sleep is taken for vain */
-		bool recheck_wanted; /* a sleeper may have to look, see settle */
-	} sleep;
+	bool lazy;       /* [q] not each change goes to the kernel */
+	uint8_t vain;    /* [q] waits whose first sleep is taken for vain (sleep.c) */
+	uint8_t untried; /* [q] waits until one tries without sleeping */
 
 	/* Threads in calls of this queue (sleep.c). */
 	struct {
@@ -98,7 +98,6 @@ struct xpoll {
 	/* Whether the kernel is asked though events are at hand (ask.h). */
 	struct {
 		bool due;
-		uint8_t crowded;      /* times until it is tried to fill the array */
 		uint8_t skipped;      /* waits since the kernel was asked */
 		uint8_t skipped_most; /* [I] of these the last asks the kernel */
 		int64_t skipped_ns;   /* coarse time of the second of them */
@@ -198,7 +197,7 @@ struct xp_wait {
 	int64_t deadline_ns;
 	const sigset_t *mask; /* of each sleep */
 	sigset_t *held;       /* what was blocked before it held signals back */
-	uint32_t wait_epoch; /* this call's number */
+	uint32_t wait_epoch; /* the call's number: the waits that were counted */
 	uint32_t sequence; /* the queue's, before the kernel was asked */
 	uint32_t set;      /* number of the kernel's set that was asked */
 	uint32_t wake_all;
@@ -249,6 +248,13 @@ static inline uint32_t xp_set_number(const struct xpoll *queue)
 static inline bool xp_exact(const struct xpoll *queue)
 {
 	return !queue->lazy;
+}
+
+/* Is there anything that a wait has to look at beside candidates and the kernel's set? */
+static inline bool xp_is_sourced(const struct xpoll *queue)
+{
+	return queue->watches > 0 || queue->unpollable.len > 0 || queue->due_ns != INT64_MAX ||
+		!xp_list_empty(&queue->registrations.active);
 }
 
 static inline bool xp_wait_full(const struct xp_wait *wait)

@@ -254,16 +254,14 @@ static void chunk_probe(struct xpoll *queue, struct xp_wait *wait,
 	chunk->len = 0;
 }
 
-void xp_candidate_probed(struct xpoll *queue, struct xp_wait *wait,
-                         const struct xp_probe *probe, int rc)
+void xp_candidate_probed(struct xpoll *queue, struct xp_wait *wait, const struct pollfd *found,
+                         struct xp_slot *slot, bool confirm, int rc)
 {
 	/* No memory for poll(2): have the kernel's set report it. */
 	if (XP_UNLIKELY(rc < 0))
-		(void)xp_interest_publish(queue, probe->poll.fd, probe->slot,
-		                          probe->slot->enabled);
+		(void)xp_interest_publish(queue, found->fd, slot, slot->enabled);
 	else
-		candidate_found(queue, wait, &probe->poll, probe->slot,
-		                probe->confirm);
+		candidate_found(queue, wait, found, slot, confirm);
 }
 
 /* It needs no look, and must not be reported before those that wait for theirs. */

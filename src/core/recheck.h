@@ -5,15 +5,10 @@
 #ifndef XP_CORE_RECHECK_H
 #define XP_CORE_RECHECK_H
 
+#include "core/deliver.h"
 #include "core/entry.h"
 #include "core/queue.h"
-
-/* A look at one candidate. */
-struct xp_probe {
-	struct pollfd poll;
-	struct xp_slot *slot;
-	bool confirm; /* nobody named it since it was delivered */
-};
+#include "os/sys_hot.h"
 
 /*
  * The bits to look at: what is enabled, but of edge-triggered filters only
@@ -21,41 +16,59 @@ struct xp_probe {
  */
 static inline short xp_candidate_bits(const struct xp_slot *slot, unsigned candidates)
 {
-	unsigned filters = slot->enabled & (candidates | ~xp_slot_by_edge(slot));
+	unsigned filters = slot->enabled;
 
+	if (XP_UNLIKELY(slot->clear || slot->lowat))
+		filters &= candidates | ~xp_slot_by_edge(slot);
 	return (short)xp_entry_probe_bits(slot, filters);
 }
 
+/* Did a look find nothing but what is to be delivered as it is? */
+static inline bool xp_probe_is_plain(const struct xp_slot *slot, int bits)
+{
+	return !(bits & (POLLNVAL | POLLHUP | POLLERR)) && !slot->lowat &&
+		!xp_pollbits_in_doubt(POLLRDHUP, (uint32_t)bits);
+}
+
+/* What poll(2) has found of a candidate, rc being its result. */
+void xp_candidate_probed(struct xpoll *queue, struct xp_wait *wait, const struct pollfd *found,
+                         struct xp_slot *slot, bool confirm, int rc);
+
 /*
  * Programs that handle one event after the other mostly have one candidate,
- * which only needs a look.  Take it, and when poll(2) has answered, go on;
- * false: it is not this case, and nothing was done.  Inline: os/sys_hot.h says why.
+ * which only needs a look.  False: it is not this case, and nothing was done.
+ * Inline: os/sys_hot.h says why.
  */
-static XP_INLINE bool xp_candidate_take_single(struct xpoll *queue, struct xp_probe *probe)
+static XP_INLINE bool xp_candidate_check_single(struct xpoll *queue, struct xp_wait *wait,
+                                                bool poll_level)
 {
 	int fd = queue->candidates.head;
 	struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
-	unsigned recheck_enabled = slot->recheck_enabled & slot->enabled;
-	unsigned candidates = recheck_enabled | (slot->recheck_level & slot->enabled);
+	unsigned enabled = slot->enabled;
+	unsigned filters = (slot->recheck_enabled | slot->recheck_level) & enabled;
+	bool confirm = !(slot->recheck_enabled & enabled);
+	struct pollfd probe;
+	int rc;
 
-	if (queue->candidates.len != 1 || !candidates || slot->deferred ||
-	    candidates & ~(unsigned)slot->armed ||
-	    slot->mode == XP_MODE_FIRED || !xp_slot_can_probe(fd, slot))
+	if (queue->candidates.len != 1 || !filters || filters & ~(unsigned)slot->armed ||
+	    slot->mode == XP_MODE_FIRED || !xp_kind_can_probe((enum xp_fd_kind)slot->kind))
 		return false;
-	probe->poll.fd = fd;
-	probe->poll.events = xp_candidate_bits(slot, candidates);
-	probe->slot = slot;
-	probe->confirm = !recheck_enabled;
+	XP_ASSERT(!slot->deferred); /* Only of what cannot be probed. */
+	probe.fd = fd;
+	probe.events = xp_candidate_bits(slot, filters);
 	slot->recheck_enabled = 0;
 	slot->recheck_level = 0;
 	slot->next = XP_SLOT_UNQUEUED;
 	queue->candidates.len = 0;
 	xp_count(&queue->counters.syscalls_check);
+	rc = xp_sys_probe(&probe);
+	if (XP_LIKELY(rc > 0 && !confirm && xp_probe_is_plain(slot, probe.revents)))
+		xp_deliver(queue, wait, poll_level, xp_slot_token(slot, fd), slot,
+		           (uint32_t)probe.revents);
+	else
+		xp_candidate_probed(queue, wait, &probe, slot, confirm, rc);
 	return true;
 }
-
-void xp_candidate_probed(struct xpoll *queue, struct xp_wait *wait,
-                         const struct xp_probe *probe, int rc);
 
 /* Check candidates until the wait has events or all were checked. */
 void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait);

@@ -31,8 +31,9 @@ static void registration_enlist(struct xpoll *queue, struct xp_registration *reg
 
 	xp_mutex_assert_held(&queue->lock);
 	if (ready && !listed) {
+		queue->sourced = true;
 		xp_list_append(&queue->registrations.active, &reg->ready);
-		queue->sleep.recheck_wanted = queue->threads.waiters > 0;
+		queue->recheck_wanted = queue->threads.waiters > 0;
 		/* It leaves the table when it is handed out. */
 		if (reg->flags & XPOLL_ONESHOT)
 			xp_regmap_prefetch_table(

@@ -182,7 +182,7 @@ static void flush_for_others(struct xpoll *queue)
 
 void xp_pass_on(struct xpoll *queue)
 {
-	queue->sleep.recheck_wanted = false;
+	queue->recheck_wanted = false;
 	flush_for_others(queue);
 	if (queue->threads.waiters == 0)
 		return;
@@ -198,9 +198,9 @@ void xp_pass_on(struct xpoll *queue)
 
 void xp_settle(struct xpoll *queue)
 {
-	bool wanted = queue->sleep.recheck_wanted && queue->threads.waiters > 0;
+	bool wanted = queue->recheck_wanted && queue->threads.waiters > 0;
 
-	queue->sleep.recheck_wanted = false;
+	queue->recheck_wanted = false;
 	flush_for_others(queue);
 	if (wanted && (queue->candidates.len > 0 ||
 	               !xp_list_empty(&queue->registrations.active) ||
@@ -213,7 +213,7 @@ void xp_settle(struct xpoll *queue)
 
 XP_NOINLINE int xp_leave_late(struct xpoll *queue, int result)
 {
-	if (queue->exposed || queue->sleep.recheck_wanted)
+	if (queue->exposed || queue->recheck_wanted)
 		xp_settle(queue);
 	xp_mutex_unlock(&queue->lock);
 	return result;
@@ -263,7 +263,7 @@ int xp_sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
 	sleeper.timer_waiter = xp_timer_waiter_begin(queue, &sleeper.deadline_ns);
 	wait->sequence = queue->sequence;
 	/* This thread has just taken all that another was to be woken for. */
-	queue->sleep.recheck_wanted = false;
+	queue->recheck_wanted = false;
 	if (XP_UNLIKELY(queue->exposed))
 		xp_update_attention(queue);
 	inside_enter(queue);
@@ -386,14 +386,14 @@ void xp_quiesce(struct xpoll *queue)
 XP_NOINLINE int64_t xp_sleep_held(struct xpoll *queue, struct xp_wait *wait)
 {
 	if (!wait->slept) {
-		if (queue->sleep.untried == 0)
+		if (queue->untried == 0)
 			return XP_PAST;
-		queue->sleep.untried--;
+		queue->untried--;
 		/* Where a mask costs nothing, it stays at 1. */
-		queue->sleep.vain -= queue->sleep.vain > 1 ||
-			(queue->sleep.vain == 1 && !xp_mask_is_free(queue));
+		queue->vain -= queue->vain > 1 ||
+			(queue->vain == 1 && !xp_mask_is_free(queue));
 	} else if (!wait->holds) {
-		queue->sleep.vain = VAIN_FOR;
+		queue->vain = VAIN_FOR;
 	}
 	wait->slept = true;
 	wait->timed_out = false;

@@ -110,8 +110,8 @@ enum { XP_UNTRIED_MOST = 8 };
 static XP_INLINE bool xp_vain_likely(const struct xpoll *queue,
                                   const struct xp_wait *wait)
 {
-	return XP_UNLIKELY(queue->sleep.vain > 0 || wait->mask ||
-	                   queue->due_ns < wait->deadline_ns);
+	return queue->vain > 0 || wait->mask ||
+		(queue->unusual && queue->due_ns < wait->deadline_ns);
 }
 
 /* As xp_sleep_deadline, where signals are held back. */
@@ -138,7 +138,7 @@ static XP_INLINE int xp_sleep_alone(struct xpoll *queue, struct xp_wait *wait,
                                  int64_t deadline_ns, struct xp_fired *fired,
                                  int cap)
 {
-	bool cut = queue->due_ns < deadline_ns;
+	bool cut = XP_UNLIKELY(queue->unusual) && queue->due_ns < deadline_ns;
 	int rc;
 
 	if (XP_UNLIKELY(cut))

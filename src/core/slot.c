@@ -56,6 +56,6 @@ int xp_slot_find_kind(int fd, struct xp_slot *slot)
 
 	if (kind < 0)
 		return kind;
-	slot->kind = kind & 15;
+	slot->kind = (uint8_t)kind;
 	return 0;
 }

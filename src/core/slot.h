@@ -69,38 +69,39 @@ struct xp_slot {
 	uint32_t wait_epoch; /* the last wait call that reported it */
 	int32_t next;      /* in the candidate queue; XP_SLOT_END, _UNQUEUED */
 
-	/* Sets of filters: which there are, and how. */
+	/* Sets of filters: which there are, and what is going on with them. */
 	uint8_t present;
-	uint8_t enabled; /* a subset of present, as are the next four */
-	uint8_t clear;   /* XPOLL_CLEAR */
-	uint8_t oneshot; /* XPOLL_ONESHOT */
-	uint8_t dispatch; /* XPOLL_DISPATCH */
-	uint8_t exclusive : 3; /* XPOLL_NOTE_EXCLUSIVE */
-	uint8_t unmet : 3;  /* of lowat: ready, but for the mark; look again */
-	uint8_t withheld : 1;  /* a hang-up that the event level does not report */
-	/* Sets of filters: what is going on with them. */
-	uint8_t armed;     /* in the kernel's mask */
+	uint8_t enabled; /* a subset of present */
+	uint8_t armed;   /* in the kernel's mask */
 	uint8_t recheck_enabled; /* candidate: to check because of an ENABLE */
 	uint8_t recheck_level; /* candidate: to check because it was delivered */
-
-	uint8_t mode;      /* enum xp_mode */
-	uint8_t kind : 4;  /* enum xp_fd_kind */
-	uint8_t flips : 4; /* times in a row that level mode was not worth it */
+	uint8_t reported; /* by the wait call of `wait_epoch` */
 	uint8_t requested; /* XP_REQUEST_... */
+	uint8_t mode;      /* enum xp_mode */
+
+	/* What few have; a compiler makes one test of neighbours. */
+	uint8_t clear; /* XPOLL_CLEAR */
+	uint8_t lowat; /* XPOLL_NOTE_LOWAT; lowat.h has their bytes */
+	uint8_t solo : 3; /* with an entry of their own: see solo.h */
+	uint8_t deferred_for : 3; /* those that `deferred` is for */
+	uint8_t unmet : 3; /* of lowat: ready, but for the mark; look again */
+	uint8_t withheld : 1; /* a hang-up that the event level does not report */
+	uint8_t oneshot;  /* XPOLL_ONESHOT */
+	uint8_t dispatch; /* XPOLL_DISPATCH */
+	uint8_t exclusive : 3; /* XPOLL_NOTE_EXCLUSIVE */
+	uint8_t soerr : 3; /* XPOLL_NOTE_SOERR */
+	uint8_t first : 2; /* the filter to begin with: it found no room */
+
+	uint8_t kind;      /* enum xp_fd_kind */
 	uint8_t fruitless; /* reports nobody wanted, in a row */
 	uint8_t idle_checks; /* checks after delivery that found nothing */
-	uint8_t sample; /* deliveries; now and then one is confirmed */
-	uint8_t first;  /* the filter to begin with: it found no room */
 	uint16_t deferred; /* bits harvested but not delivered, unlookable */
+	uint8_t sample;    /* deliveries; now and then one is confirmed */
 	uint8_t counted : 3; /* filters with XPOLL_NOTE_COUNT */
 	uint8_t size : 5;    /* of a pipe, as a power of two; 0: not asked for */
-	uint8_t soerr : 3; /* filters with XPOLL_NOTE_SOERR */
 	uint8_t since : 5; /* `sample` when the mode began */
-	uint8_t deferred_for : 3; /* filters that `deferred` is for */
 	uint8_t spent : 1; /* the main entry's edges were reported since its change */
-	uint8_t solo;     /* filters with an entry of their own: see solo.h */
-	uint8_t lowat;    /* filters with XPOLL_NOTE_LOWAT; lowat.h has their bytes */
-	uint8_t reported; /* filters that the wait call of `wait_epoch` has reported */
+	uint8_t flips; /* times in a row that level mode was not worth it */
 };
 
 _Static_assert(sizeof(struct xp_slot) == XP_CACHE_LINE,
@@ -174,12 +175,22 @@ static inline struct xp_slot *xp_slots_at(const struct xp_slots *slots, int fd)
 /* The slot of a descriptor that is known to have one. */
 static inline struct xp_slot *xp_slots_get(const struct xp_slots *slots, int fd)
 {
-	return &slots->pages[fd >> XP_PAGE_BITS][fd & (XP_PAGE_SLOTS - 1)];
+	return &slots->pages[(unsigned)fd >> XP_PAGE_BITS][fd & (XP_PAGE_SLOTS - 1)];
 }
 
 static inline uint64_t xp_slot_token(const struct xp_slot *slot, int fd)
 {
 	return (uint64_t)slot->generation << 32 | (uint32_t)fd;
+}
+
+static inline int xp_token_fd(uint64_t token)
+{
+	return (int)(uint32_t)token;
+}
+
+static inline uint32_t xp_token_generation(uint64_t token)
+{
+	return (uint32_t)(token >> 32);
 }
 
 /* Find out what kind of file it is, once; 0, -EBADF, -ENOMEM: not this time. */

@@ -22,6 +22,7 @@ int xp_source_fd_add(struct xpoll *queue, struct xp_source_fd *source_fd)
 	slot->armed = XP_BIT(XP_READ);
 	slot->udata[0].pointer = source_fd;
 	queue->watches++;
+	queue->sourced = true;
 	/* The thread that looks next has not seen it. */
 	queue->ask.due = true;
 	return 0;

@@ -55,6 +55,7 @@ static void unpollable_place(struct xpoll *queue, struct xp_unpollable *file,
 	if (list) {
 		xp_list_append(list, &file->turn);
 		queue->unpollable.len++;
+		queue->sourced = true;
 	}
 	XP_ASSERT(queue->unpollable.len >= 0);
 }
@@ -63,7 +64,7 @@ static void unpollable_wake(struct xpoll *queue, struct xp_unpollable *file)
 {
 	unpollable_place(queue, file, &queue->unpollable.awake);
 	/* A thread that sleeps has not looked at it. */
-	queue->sleep.recheck_wanted = queue->threads.waiters > 0;
+	queue->recheck_wanted = queue->threads.waiters > 0;
 }
 
 static void growth_news(struct xpoll *queue, struct xp_inode_user *user,

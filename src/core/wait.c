@@ -27,37 +27,53 @@
 #include "os/sys.h"
 #include "os/sys_hot.h"
 
+/* It found nothing, or failed. */
+static void ask_in_vain(struct xpoll *queue, struct xp_wait *wait, int rc, int64_t deadline_ns)
+{
+	if (rc == 0 && deadline_ns == XP_PAST) {
+		queue->untried = XP_UNTRIED_MOST;
+		wait->timed_out = wait->deadline_ns == XP_NOW;
+	}
+}
+
+/* The kernel is asked: how many entries for? */
+static XP_INLINE int ask_begins(struct xpoll *queue, struct xp_wait *wait)
+{
+	queue->ask.due = false;
+	queue->ask.skipped = 0;
+	return xp_ask_room(queue, wait);
+}
+
 /*
- * Ask the kernel; probe_only: do not sleep.  alone: known when compiled, as in
- * the functions below.
+ * Ask the kernel; probe_only: do not sleep.  alone, poll_level: known when
+ * compiled, as in the functions below.
  */
 static XP_INLINE int ask_kernel(struct xpoll *queue, struct xp_wait *wait,
-                                bool probe_only, bool alone)
+                                bool probe_only, bool alone, bool poll_level)
 {
 	struct xp_fired fired[XP_FIRED_MOST];
 	int at_hand = wait->len;
-	int cap = xp_ask_room(queue, wait);
-	int64_t deadline_ns = probe_only ? XP_NOW : xp_sleep_deadline(queue, wait);
-	int rc;
+	int64_t deadline_ns = XP_NOW;
+	int cap, rc;
 
-	queue->ask.due = false;
-	queue->ask.skipped = 0;
 	if (probe_only) {
+		cap = ask_begins(queue, wait);
 		rc = xp_ask_now(queue, wait, XP_NOW, fired, cap);
 	} else {
+		cap = ask_begins(queue, wait);
+		deadline_ns = xp_sleep_deadline(queue, wait);
 		xp_ask_begins(queue, wait);
 		rc = alone ? xp_sleep_alone(queue, wait, deadline_ns, fired, cap)
 			: xp_sleep_in_kernel(queue, wait, deadline_ns, fired, cap);
 	}
 	XP_ASSERT(rc <= cap);
-	if (XP_UNLIKELY(rc == 0 && deadline_ns == XP_PAST)) {
-		queue->sleep.untried = XP_UNTRIED_MOST;
-		wait->timed_out = wait->deadline_ns == XP_NOW;
-	}
 	wait->exhausted = rc < cap;
 	wait->news = rc == cap;
-	if (rc > 0)
-		xp_deliver_fired(queue, wait, fired, rc);
+	if (XP_UNLIKELY(rc <= 0)) {
+		ask_in_vain(queue, wait, rc, deadline_ns);
+		return rc;
+	}
+	xp_deliver_fired(queue, wait, poll_level, fired, rc);
 	if (XP_UNLIKELY(!wait->exhausted))
 		xp_ask_rest(queue, wait, fired, rc, at_hand);
 	if (XP_UNLIKELY(wait->renew)) {
@@ -65,25 +81,16 @@ static XP_INLINE int ask_kernel(struct xpoll *queue, struct xp_wait *wait,
 		xp_renew(queue);
 	}
 	/* Edges of what the check of candidates has found are no news. */
-	if (wait->news && at_hand > 0)
+	if (XP_UNLIKELY(at_hand > 0) && wait->news)
 		queue->ask.due = true;
 	return rc;
 }
 
-static XP_INLINE void check_candidates(struct xpoll *queue,
-                                       struct xp_wait *wait)
+static XP_INLINE void check_candidates(struct xpoll *queue, struct xp_wait *wait,
+                                       bool poll_level)
 {
-	struct xp_probe probe;
-
-	if (queue->candidates.len == 0)
-		return;
-	if (XP_LIKELY(xp_candidate_take_single(queue, &probe))) {
-		int rc = xp_sys_probe(&probe.poll);
-
-		xp_candidate_probed(queue, wait, &probe, rc);
-	} else {
+	if (queue->candidates.len > 0 && !xp_candidate_check_single(queue, wait, poll_level))
 		xp_candidates_check(queue, wait);
-	}
 }
 
 /* What is at hand, each kind first in its turn. */
@@ -108,17 +115,13 @@ static XP_NOINLINE void gather_in_turn(struct xpoll *queue, struct xp_wait *wait
 	}
 }
 
-static XP_INLINE void gather(struct xpoll *queue, struct xp_wait *wait)
-{
-	if (XP_LIKELY(xp_list_empty(&queue->registrations.active) && queue->unpollable.len == 0))
-		check_candidates(queue, wait);
-	else
-		gather_in_turn(queue, wait);
-}
-
 /* What the kernel has just reported may have made sources ready. */
-static XP_NOINLINE void gather_reported(struct xpoll *queue, struct xp_wait *wait)
+static XP_NOINLINE void gather_reported(struct xpoll *queue, struct xp_wait *wait, int rc)
 {
+	if (rc == -EINTR && wait->events)
+		xp_sources_settle(queue, XP_BEFORE_EINTR);
+	if (queue->watches == 0 && xp_list_empty(&queue->registrations.active))
+		return;
 	if (!xp_list_empty(&queue->registrations.active))
 		xp_deliver_active(queue, wait);
 	if (!xp_list_empty(&queue->unpollable.awake))
@@ -141,9 +144,9 @@ static bool due_passed(const struct xpoll *queue)
 }
 
 /* Is there a reason to return with nothing? */
-static bool wait_over(struct xpoll *queue, const struct xp_wait *wait)
+static bool wait_over(struct xpoll *queue, const struct xp_wait *wait, bool alone)
 {
-	if (wait->wake_all != queue->wake.all)
+	if (!alone && wait->wake_all != queue->wake.all)
 		return true;
 	if (atomic_load(&queue->wake.pending) && wake_taken(queue))
 		return true;
@@ -174,41 +177,57 @@ static int give_way(struct xpoll *queue, struct xp_wait *wait)
 }
 
 /*
+ * Before candidates are checked, where there are other threads or anything unusual.
+ * 1: they are, with what else there is; negative: as wait_loop.
+ */
+static XP_NOINLINE int gather(struct xpoll *queue, struct xp_wait *wait, bool alone)
+{
+	int rc;
+
+	queue->sourced = xp_is_sourced(queue);
+	if (queue->due_ns != XP_NEVER)
+		xp_sources_run_due(queue, wait->cap - wait->len);
+	rc = alone ? 0 : give_way(queue, wait);
+	if (queue->unattached && rc == 0)
+		rc = xp_renew_attach_rest(queue);
+	if (rc < 0 || (xp_list_empty(&queue->registrations.active) && queue->unpollable.len == 0))
+		return rc;
+	gather_in_turn(queue, wait);
+	return 1;
+}
+
+/*
  * 0, -EINTR, -EBADF; -ENOMEM, -ENOSPC: what was taken out of the kernel's set
  * cannot be put back; -EAGAIN: let a follower lead first.
  */
 static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait,
-                               bool alone)
+                               bool alone, bool poll_level)
 {
 	for (;;) {
 		bool probe_only;
-		int rc;
+		int rc = 0;
 
-		if (XP_UNLIKELY(queue->due_ns != XP_NEVER))
-			xp_sources_run_due(queue, wait->cap - wait->len);
-		rc = alone ? 0 : give_way(queue, wait);
-		if (XP_UNLIKELY(queue->unattached) && rc == 0)
-			rc = xp_renew_attach_rest(queue);
-		if (rc < 0)
+		if (XP_UNLIKELY(!alone || queue->unusual))
+			rc = gather(queue, wait, alone);
+		if (XP_UNLIKELY(rc < 0))
 			return rc;
-		gather(queue, wait);
+		if (XP_LIKELY(rc == 0))
+			check_candidates(queue, wait, poll_level);
 		if (wait->len > 0 && !xp_ask_wanted(queue, wait))
 			return 0;
 		/* Ready events go before a wake, so look for them first. */
 		probe_only = wait->len > 0 ||
 			atomic_load(&queue->wake.pending) ||
-			wait->wake_all != queue->wake.all ||
+			(!alone && wait->wake_all != queue->wake.all) ||
 			(wait->deadline_ns == XP_NOW && !wait->mask) ||
 			(!alone && xp_has_pending(queue));
 		if (!alone && !probe_only && XP_UNLIKELY(queue->kick.waiters > 0)) {
 			xp_sleep_until_thread_left(queue, wait);
 			continue;
 		}
-		rc = ask_kernel(queue, wait, probe_only, alone);
-		if (rc == -EINTR && wait->events)
-			xp_sources_settle(queue, XP_BEFORE_EINTR);
-		if (XP_UNLIKELY(queue->watches > 0 || !xp_list_empty(&queue->registrations.active)))
-			gather_reported(queue, wait);
+		rc = ask_kernel(queue, wait, probe_only, alone, poll_level);
+		if (XP_UNLIKELY(rc < 0 || queue->unusual))
+			gather_reported(queue, wait, rc);
 		if (wait->len > 0)
 			return 0;
 		if (rc < 0)
@@ -226,19 +245,18 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait,
 		    due_passed(queue)) {
 			if (xp_wait_in_vain(queue, wait))
 				return 0;
-		} else if (wait_over(queue, wait)) {
+		} else if (wait_over(queue, wait, alone)) {
 			return 0;
 		}
 	}
 }
 
 static XP_INLINE int wait_with_turn(struct xpoll *queue, struct xp_wait *wait,
-                                    bool alone)
+                                    bool alone, bool poll_level)
 {
-	if (queue->batch.next < queue->batch.len)
+	if (XP_UNLIKELY(queue->batch.next < queue->batch.len))
 		xp_poll_return_batch(queue);
-	wait->wait_epoch = ++queue->wait_epoch;
-	return wait_loop(queue, wait, alone);
+	return wait_loop(queue, wait, alone, poll_level);
 }
 
 /*
@@ -248,7 +266,6 @@ static XP_INLINE int wait_with_turn(struct xpoll *queue, struct xp_wait *wait,
 static void take_without_turn(struct xpoll *queue, struct xp_wait *wait)
 {
 	xp_quiesce(queue);
-	wait->wait_epoch = ++queue->wait_epoch;
 	if (queue->due_ns != XP_NEVER)
 		xp_sources_run_due(queue, wait->cap);
 	xp_deliver_active(queue, wait);
@@ -266,7 +283,7 @@ static int wait_in_turn(struct xpoll *queue, struct xp_wait *wait)
 			return 0;
 		rc = xp_turn_take(queue, wait);
 		if (rc > 0) {
-			rc = wait_with_turn(queue, wait, false);
+			rc = wait_with_turn(queue, wait, false, !wait->events);
 			xp_turn_pass(queue);
 			if (rc == -EAGAIN)
 				xp_turn_yield(queue, wait);
@@ -281,9 +298,10 @@ static XP_NOINLINE int wait_among_others(struct xpoll *queue,
 {
 	int rc;
 
+	wait->wake_all = queue->wake.all;
 	if (!xp_concurrent(queue))
 		return wait_in_turn(queue, wait);
-	rc = wait_with_turn(queue, wait, false);
+	rc = wait_with_turn(queue, wait, false, !wait->events);
 	xp_kick_next(queue, wait);
 	xp_pass_on(queue);
 	return rc;
@@ -294,65 +312,76 @@ static XP_NOINLINE int wait_among_others(struct xpoll *queue,
  * deadline, or until woken.  wait->len says how much; -EINTR, -EBADF.  The
  * lock is released while it sleeps, which is a cancellation point.
  */
-static XP_INLINE int wait_run(struct xpoll *queue, struct xp_wait *wait)
+static XP_INLINE int wait_run(struct xpoll *queue, struct xp_wait *wait, bool alone,
+                              bool poll_level)
 {
-	int rc;
-
 	xp_mutex_assert_held(&queue->lock);
 	XP_ASSERT(wait->cap > 0 && wait->len == 0);
-	xp_count(&queue->counters.waits);
-	wait->wake_all = queue->wake.all;
-	if (queue->lock.held)
-		rc = wait_among_others(queue, wait);
-	else
-		rc = wait_with_turn(queue, wait, true);
-	if (rc == 0 && wait->len == 0) {
-		xp_attention_over(queue);
-		xp_count(&queue->counters.empty_returns);
-	}
-	return rc;
+	wait->wait_epoch = (uint32_t)xp_count(&queue->counters.waits);
+	return XP_LIKELY(alone) ? wait_with_turn(queue, wait, true, poll_level)
+		: wait_among_others(queue, wait);
 }
 
 /* After it.  A signal that was held back is handled now, without the lock. */
-static inline void wait_leave(struct xpoll *queue, const struct xp_wait *wait)
+static XP_INLINE int wait_leave(struct xpoll *queue, const struct xp_wait *wait, int rc,
+                                bool alone)
 {
-	xp_leave(queue);
+	int len = wait->len;
+
+	XP_ASSERT(rc == 0 || len == 0);
+	if (XP_UNLIKELY(len == 0) && rc == 0) {
+		xp_attention_over(queue);
+		xp_count(&queue->counters.empty_returns);
+	}
+	(void)(alone ? xp_leave_alone(queue, 0) : xp_leave_with(queue, 0));
 	if (XP_UNLIKELY(wait->holds))
 		xp_sys_signals_release(wait->held);
+	return XP_LIKELY(len > 0) ? len : xp_result(rc);
 }
 
-static int wait_enter(struct xpoll *queue)
+/* -EBUSY: another thread is in xpoll_wait. */
+static XP_NOINLINE int poll_wait_unusual(struct xpoll *queue, bool alone)
+{
+	if (queue->polling)
+		return xp_leave_with(queue, -EBUSY);
+	if (queue->withheld)
+		xp_candidates_withheld(queue);
+	queue->polling = !alone;
+	return 0;
+}
+
+static XP_INLINE int poll_wait(struct xpoll *queue, int timeout_ms, bool alone)
+{
+	sigset_t held;
+	struct xp_wait wait = {.cap = XP_BATCH_CAP, .held = &held};
+	int rc = 0;
+
+	wait.deadline_ns = timeout_ms < 0 ? XP_NEVER : timeout_ms == 0 ? XP_NOW
+		: xp_deadline(xp_sys_now(), timeout_ms * XP_NS_PER_MS);
+	if (XP_UNLIKELY(!alone || queue->unusual))
+		rc = poll_wait_unusual(queue, alone);
+	if (XP_UNLIKELY(rc < 0))
+		return xp_result(rc);
+	rc = wait_run(queue, &wait, alone, true);
+	queue->batch.len = wait.len;
+	queue->batch.next = 0;
+	if (!alone)
+		queue->polling = false;
+	return wait_leave(queue, &wait, rc, alone);
+}
+
+static XP_NOINLINE int poll_wait_among_others(struct xpoll *queue, int timeout_ms)
 {
 	int rc = queue ? xp_enter(queue) : -EINVAL;
 
-	if (rc == 0 && XP_UNLIKELY(queue->polling || queue->withheld)) {
-		if (queue->polling)
-			return xp_leave_with(queue, -EBUSY);
-		xp_candidates_withheld(queue);
-	}
-	if (rc == 0)
-		queue->polling = true;
-	return rc;
+	return rc < 0 ? xp_result(rc) : poll_wait(queue, timeout_ms, false);
 }
 
 /* Here and not with its siblings: see os/sys_hot.h for why it is inline. */
 int xpoll_wait(struct xpoll *queue, int timeout_ms)
 {
-	sigset_t held;
-	struct xp_wait wait = {.cap = XP_BATCH_CAP, .held = &held};
-	int rc;
-
-	wait.deadline_ns = timeout_ms < 0 ? XP_NEVER : timeout_ms == 0 ? XP_NOW
-		: xp_deadline(xp_sys_now(), timeout_ms * XP_NS_PER_MS);
-	rc = wait_enter(queue);
-	if (XP_UNLIKELY(rc < 0))
-		return xp_result(rc);
-	rc = wait_run(queue, &wait);
-	queue->polling = false;
-	queue->batch.len = wait.len;
-	queue->batch.next = 0;
-	wait_leave(queue, &wait);
-	return rc < 0 ? xp_result(rc) : wait.len;
+	return XP_LIKELY(queue && xp_enter_alone(queue)) ? poll_wait(queue, timeout_ms, true)
+		: poll_wait_among_others(queue, timeout_ms);
 }
 
 /*
@@ -401,11 +430,10 @@ static XP_NOINLINE int event_and_wait(struct xpoll *queue,
 		return xp_result(rc);
 	wait.deadline_ns = timeout_ns < 0 ? XP_NEVER : timeout_ns == 0 ? XP_NOW
 		: xp_deadline(xp_sys_now(), timeout_ns);
-	rc = wait_run(queue, &wait);
+	rc = wait_run(queue, &wait, !queue->lock.held, false);
 	xp_count_by(&queue->counters.events, (uint64_t)wait.len);
 	xp_event_count_finish(queue, &wait);
-	wait_leave(queue, &wait);
-	return rc < 0 ? xp_result(rc) : wait.len;
+	return wait_leave(queue, &wait, rc, false);
 }
 
 int xpoll_event(struct xpoll *queue, const struct xpoll_event *changes,

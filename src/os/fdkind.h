@@ -8,14 +8,15 @@
 
 enum xp_fd_kind {
 	XP_KIND_UNKNOWN, /* not looked up yet */
-	XP_KIND_SOCKET,
-	XP_KIND_FIFO,
-	XP_KIND_TTY,
-	XP_KIND_COUNTER,   /* eventfd, timerfd */
 	XP_KIND_REGULAR,
 	XP_KIND_DIRECTORY,
 	XP_KIND_NEWS,      /* looking takes away what there is: perf counters */
 	XP_KIND_OTHER,
+	XP_KIND_CAN_PROBE = 8, /* a bit of those that follow */
+	XP_KIND_SOCKET = 8,
+	XP_KIND_FIFO,
+	XP_KIND_TTY,
+	XP_KIND_COUNTER,   /* eventfd, timerfd */
 };
 
 /* Up to three system calls; never XP_KIND_UNKNOWN.  -EBADF: not open; -ENOMEM. */
@@ -32,7 +33,7 @@ int xp_fd_kind_anonymous(int fd);
  */
 static inline bool xp_kind_can_probe(enum xp_fd_kind kind)
 {
-	return kind >= XP_KIND_SOCKET && kind <= XP_KIND_COUNTER;
+	return kind & XP_KIND_CAN_PROBE;
 }
 
 #endif

@@ -29,7 +29,7 @@ static XP_INLINE int xp_sys_probe(struct pollfd *probe)
 #if defined(SYS_poll) && !defined(XPOLL_SEAM)
 	int rc = (int)xp_rawcall(SYS_poll, (long)probe, 1, 0, 0, 0, 0);
 
-	if (XP_LIKELY(rc != -EINTR))
+	if (XP_LIKELY(rc >= 0))
 		return rc;
 #endif
 	return xp_sys_poll_now(probe, 1);

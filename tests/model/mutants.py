@@ -38,7 +38,7 @@ class Mutant(NamedTuple):
 
 MUTANTS = {
     "a trigger does not call a sleeping thread out": Mutant(
-        "queue->sleep.recheck_wanted = queue->threads.waiters > 0;\n\t\t/* It leaves", "/*",
+        "queue->recheck_wanted = queue->threads.waiters > 0;\n\t\t/* It leaves", "/*",
         "sleeps on",
         "contract.concurrent:trigger_wakes_the_waiter"),
     "what found no room is forgotten": Mutant(

@@ -130,7 +130,7 @@ end_asleep: /* src/backend/epoll.c: epoll_await */
 				:: timer_waiter == me -> timer_waiter = NOBODY
 				:: else
 				fi }
-			atomic { /* src/core/deliver.c: deliver_lowat */
+			atomic { /* src/core/deliver.c: xp_deliver_slot */
 				if
 				:: look -> xp_lowat_reached()
 				:: else

@@ -90,7 +90,7 @@ inline xp_kick_all()
 	xp_kick()
 }
 
-/* src/core/deliver.c: xp_deliver_fired: one of what was harvested */
+/* src/core/deliver.h: xp_deliver_fired: one of what was harvested */
 inline deliver_next()
 {
 	f = (got & 1 -> 0 : (got & 2 -> 1 : 2));

@@ -243,7 +243,7 @@ inline xp_candidate_outdated(n)
 	fi
 }
 
-/* src/core/deliver.c: event_deliver, deliver_events; src/core/interest.c: xp_interest_rearm */
+/* src/core/deliver.c: xp_deliver_event, deliver_events; src/core/interest.c: xp_interest_rearm */
 inline xp_deliver_slot(n)
 {
 	if
@@ -269,7 +269,7 @@ inline xp_deliver_slot(n)
 	xp_entry_push(n)
 }
 
-/* src/core/deliver.c: deliver_entry, confirmed */
+/* src/core/deliver.c: xp_deliver_rare, confirmed */
 inline deliver_entry(file)
 {
 	n = number_of(file);
@@ -297,7 +297,7 @@ inline deliver_entry(file)
 	token[file] = 0
 }
 
-/* src/core/recheck.c: candidate_take; src/core/recheck.h: xp_candidate_take_single */
+/* src/core/recheck.c: candidate_take; src/core/recheck.h: xp_candidate_check_single */
 inline candidate_take(n)
 {
 	slot[n].queued = 0;

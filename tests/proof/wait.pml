@@ -158,7 +158,7 @@ harvest:	if
 		:: else
 		fi
 	}
-	atomic { /* src/core/deliver.c: xp_deliver_fired */
+	atomic { /* src/core/deliver.h: xp_deliver_fired */
 		if
 		:: cancelled -> forget_harvest(); goto leave
 		:: else

@@ -59,7 +59,7 @@ inline waiter_left()
 	waiters = waiters & ~bit_of(me)
 }
 
-/* src/core/deliver.c: xp_deliver_fired: one of what was harvested */
+/* src/core/deliver.h: xp_deliver_fired: one of what was harvested */
 inline deliver_next()
 {
 	f = (got & 1 -> 0 : FILES - 1);

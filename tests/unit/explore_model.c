@@ -380,7 +380,7 @@ static uint64_t state_now(void)
 		hash = mixed(hash, bytes[i]);
 	hash = mixed(hash, (uint64_t)queue->turn.several << 8 | queue->ask.due << 9 |
 	             (unsigned)(queue->candidates.len > 0) << 10 | queue->ask.skipped);
-	hash = mixed(hash, (uint64_t)queue->sleep.recheck_wanted << 1 | woken);
+	hash = mixed(hash, (uint64_t)queue->recheck_wanted << 1 | woken);
 	for (int i = 0; i < 3; i++)
 		hash = mixed(hash, entries[i].there ? (uint64_t)entries[i].ready << 33 |
 		             (uint64_t)entries[i].fired << 34 | entries[i].watch : 1);
