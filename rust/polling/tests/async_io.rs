@@ -1,7 +1,8 @@
 //! async-io on this crate, by the line of [patch] in Cargo.toml.
 
 use std::io::ErrorKind;
-use std::net::{TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::os::fd::FromRawFd;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -77,12 +78,27 @@ fn timers_are_not_early() {
     });
 }
 
+/// A socket that has a port and does not listen: nobody else can have the port meanwhile.
+fn bound() -> UdpSocket {
+    let mut address: libc::sockaddr_in = unsafe { std::mem::zeroed() };
+    address.sin_family = libc::AF_INET as libc::sa_family_t;
+    address.sin_addr.s_addr = u32::from(std::net::Ipv4Addr::LOCALHOST).to_be();
+    let size = std::mem::size_of_val(&address) as libc::socklen_t;
+    let pointer: *const libc::sockaddr_in = &address;
+    unsafe {
+        let fd = libc::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0);
+        assert!(fd >= 0);
+        assert_eq!(libc::bind(fd, pointer.cast(), size), 0);
+        // Only its address is asked for, which is the same of any socket.
+        UdpSocket::from_raw_fd(fd)
+    }
+}
+
 #[test]
 fn a_refused_connection_is_an_error() {
     async_io::block_on(async {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        drop(listener);
+        let socket = bound();
+        let address = socket.local_addr().unwrap();
         let error = Async::<TcpStream>::connect(address).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
     });

@@ -145,6 +145,23 @@ fn waits_are_never_over_early() {
     assert!(Instant::now() >= end);
 }
 
+/// A wait of a millisecond is never so short; one that a busy machine makes long is repeated.
+#[test]
+fn waits_are_not_by_the_millisecond() {
+    let poller = Poller::new().unwrap();
+    let mut events = Events::new();
+    let mut shortest = Duration::MAX;
+    for _ in 0..10_000 {
+        let begin = Instant::now();
+        poller.wait(&mut events, Some(Duration::from_micros(50))).unwrap();
+        shortest = shortest.min(begin.elapsed());
+        if shortest < Duration::from_millis(1) {
+            return;
+        }
+    }
+    panic!("the shortest of 10,000 waits took {shortest:?}");
+}
+
 #[test]
 fn a_notification_ends_one_wait() {
     let poller = Poller::new().unwrap();
