@@ -1,14 +1,9 @@
-"""scikit-build-core, with two additions.
-
-A source distribution brings the library along.
+"""scikit-build-core, but that a source distribution brings the library along.
 
 The library's sources are the folder above this one, which a source distribution
 cannot reach into; they are copied to library/ while it is made.
-
-Where there is no limited API the compiler would say so in its own words: it is said here.
 """
 import shutil
-import sysconfig
 from pathlib import Path
 from typing import Any
 
@@ -36,27 +31,3 @@ def build_sdist(  # type: ignore[no-redef]
         return _build.build_sdist(sdist_directory, config_settings)
     finally:
         shutil.rmtree(LIBRARY)
-
-
-def _check_python() -> None:
-    if sysconfig.get_config_var("Py_GIL_DISABLED"):
-        raise RuntimeError("xpoll cannot be built for free-threaded CPython: it needs the limited"
-                           " API, which that does not have; use the ordinary build of CPython")
-
-
-def build_wheel(  # type: ignore[no-redef]
-    wheel_directory: str,
-    config_settings: dict[str, Any] | None = None,
-    metadata_directory: str | None = None,
-) -> str:
-    _check_python()
-    return _build.build_wheel(wheel_directory, config_settings, metadata_directory)
-
-
-def build_editable(  # type: ignore[no-redef]
-    wheel_directory: str,
-    config_settings: dict[str, Any] | None = None,
-    metadata_directory: str | None = None,
-) -> str:
-    _check_python()
-    return _build.build_editable(wheel_directory, config_settings, metadata_directory)

@@ -9,7 +9,7 @@ struct xpy_aio {
 	struct xpoll_aio operation;
 	Py_buffer view;  /* view.obj is NULL: none, or released */
 	PyObject *udata; /* NULL: None */
-	char done;
+	bool done;
 };
 
 static struct xpy_aio *as_aio(PyObject *object)
@@ -112,8 +112,11 @@ PyObject *xpy_aio_ended(PyObject *object, int64_t result)
 
 	PyObject *udata = Py_NewRef(aio->udata ? aio->udata : object);
 
-	aio->done = 1;
+	/* Others may be asking it. */
+	XPY_BEGIN(object);
+	aio->done = true;
 	aio->operation.result = result;
+	XPY_END();
 	PyBuffer_Release(&aio->view);
 	return udata;
 }
@@ -200,8 +203,19 @@ static PyObject *aio_ident(PyObject *self, void *closure)
 	return PyLong_FromVoidPtr(&as_aio(self)->operation);
 }
 
+static PyObject *aio_done(PyObject *self, void *closure)
+{
+	(void)closure;
+	return PyBool_FromLong(as_aio(self)->done);
+}
+
+XPY_LOCK_SLOT(aio_repr)
+XPY_LOCK_GETTER(aio_result)
+XPY_LOCK_GETTER(aio_done)
+
 static PyGetSetDef aio_getset[] = {
-	{"result", aio_result, NULL,
+	{"done", XPY_LOCKED(aio_done), NULL, "Was its event returned?", NULL},
+	{"result", XPY_LOCKED(aio_result), NULL,
 	 "Bytes done or a negative errno value; None until the event was returned.",
 	 NULL},
 	{"ident", aio_ident, NULL, "The ident of its event.", NULL},
@@ -215,7 +229,6 @@ static PyMemberDef aio_members[] = {
 	{"fd", T_INT, FIELD(operation.fd), READONLY, "The descriptor."},
 	{"offset", T_LONGLONG, FIELD(operation.offset), READONLY,
 	 "Bytes from the start of the file."},
-	{"done", T_BOOL, FIELD(done), READONLY, "Was its event returned?"},
 	{"udata", T_OBJECT, FIELD(udata), READONLY, "What aio_submit was given."},
 	{NULL, 0, 0, 0, NULL},
 };
@@ -231,7 +244,7 @@ static PyType_Slot aio_slots[] = {
 	{Py_tp_dealloc, XPY_SLOT(aio_dealloc)},
 	{Py_tp_traverse, XPY_SLOT(aio_traverse)},
 	{Py_tp_clear, XPY_SLOT(aio_clear)},
-	{Py_tp_repr, XPY_SLOT(aio_repr)},
+	{Py_tp_repr, XPY_SLOT(XPY_LOCKED(aio_repr))},
 	{Py_tp_members, aio_members},
 	{Py_tp_getset, aio_getset},
 	{0, NULL},

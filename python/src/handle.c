@@ -31,11 +31,12 @@ static int no_such_backend(const char *backend)
 }
 
 int xpy_handle_open(struct xpy_handle *handle, const char *backend,
-                    int64_t size_hint)
+                    int64_t size_hint, int64_t flags)
 {
 	struct xpoll_options options = {
 		.size = sizeof options,
 		.backend = backend,
+		.flags = (uint32_t)flags,
 		.size_hint = (int)size_hint,
 	};
 

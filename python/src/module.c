@@ -218,6 +218,9 @@ static void module_free(void *module)
 
 static PyModuleDef_Slot module_slots[] = {
 	{Py_mod_exec, XPY_SLOT(module_exec)},
+#ifdef Py_GIL_DISABLED
+	{Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
 	{0, NULL},
 };
 

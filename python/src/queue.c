@@ -16,13 +16,16 @@ static void queue_destroyed(struct xpy_handle *handle)
 
 static PyObject *queue_create(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-	static const char *const names[] = {"backend", "size_hint", NULL};
+	static const char *const names[] = {"backend", "size_hint", "flags", NULL};
 	const char *backend = NULL;
+	PyObject *number = NULL;
 	long long size_hint = 0;
 	struct xpy_queue *self;
+	int64_t flags;
 
-	if (!xpy_parse(args, kwargs, "|zL:Queue", names, &backend,
-	                                 &size_hint))
+	if (!xpy_parse(args, kwargs, "|zLO:Queue", names, &backend, &size_hint,
+	               &number) ||
+	    xpy_integer(number, "flags", 0, UINT32_MAX, 0, &flags) < 0)
 		return NULL;
 	self = xpy_as_queue(PyType_GenericAlloc(type, 0));
 	if (!self)
@@ -30,7 +33,7 @@ static PyObject *queue_create(PyTypeObject *type, PyObject *args, PyObject *kwar
 	self->handle.destroyed = queue_destroyed;
 	self->state = xpy_state_of(type);
 	if (!self->state ||
-	    xpy_handle_open(&self->handle, backend, size_hint) < 0)
+	    xpy_handle_open(&self->handle, backend, size_hint, flags) < 0)
 		Py_CLEAR(self);
 	return (PyObject *)self;
 }
@@ -234,9 +237,38 @@ static PyObject *queue_closed(PyObject *self, void *closure)
 	return PyBool_FromLong(!handle->queue || handle->closing);
 }
 
+XPY_LOCK_FAST(xpy_queue_control)
+XPY_LOCK_FAST(xpy_queue_wait)
+XPY_LOCK_FAST(xpy_queue_add)
+XPY_LOCK_FAST(xpy_queue_delete)
+XPY_LOCK_FAST(xpy_queue_enable)
+XPY_LOCK_FAST(xpy_queue_disable)
+XPY_LOCK_FAST(xpy_queue_trigger)
+XPY_LOCK_FAST(xpy_queue_ctl)
+XPY_LOCK_FAST(xpy_queue_register)
+XPY_LOCK_FAST(xpy_queue_modify)
+XPY_LOCK_FAST(xpy_queue_unregister)
+XPY_LOCK_FAST(xpy_queue_poll)
+XPY_LOCK_WORDS(xpy_queue_aio_submit)
+XPY_LOCK_WORDS(queue_lookup)
+XPY_LOCK_WORDS(queue_supports)
+XPY_LOCK_ONE(xpy_queue_aio_cancel)
+XPY_LOCK_ONE(queue_wake)
+XPY_LOCK_ONE(queue_wake_all)
+XPY_LOCK_ONE(queue_fileno)
+XPY_LOCK_ONE(queue_next_timeout)
+XPY_LOCK_ONE(queue_reinit)
+XPY_LOCK_ONE(queue_stats)
+XPY_LOCK_ONE(queue_close)
+XPY_LOCK_ONE(queue_enter)
+XPY_LOCK_ONE(queue_exit)
+XPY_LOCK_GETTER(queue_backend)
+XPY_LOCK_GETTER(queue_closed)
+XPY_LOCK_SLOT(queue_repr)
+
 static PyGetSetDef queue_getset[] = {
-	{"backend", queue_backend, NULL, "The name of the back end.", NULL},
-	{"closed", queue_closed, NULL, "Was close() called?", NULL},
+	{"backend", XPY_LOCKED(queue_backend), NULL, "The name of the back end.", NULL},
+	{"closed", XPY_LOCKED(queue_closed), NULL, "Was close() called?", NULL},
 	{NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -247,31 +279,31 @@ static PyGetSetDef queue_getset[] = {
 #include "queue_doc.h"
 
 static PyMethodDef queue_methods[] = {
-	{"control", XPY_METHOD(xpy_queue_control), FAST, control_doc},
-	{"wait", XPY_METHOD(xpy_queue_wait), FAST, wait_doc},
-	{"add", XPY_METHOD(xpy_queue_add), FAST, add_doc},
-	{"delete", XPY_METHOD(xpy_queue_delete), FAST, delete_doc},
-	{"enable", XPY_METHOD(xpy_queue_enable), FAST, enable_doc},
-	{"disable", XPY_METHOD(xpy_queue_disable), FAST, disable_doc},
-	{"trigger", XPY_METHOD(xpy_queue_trigger), FAST, trigger_doc},
-	{"ctl", XPY_METHOD(xpy_queue_ctl), FAST, ctl_doc},
-	{"register", XPY_METHOD(xpy_queue_register), FAST, register_doc},
-	{"modify", XPY_METHOD(xpy_queue_modify), FAST, modify_doc},
-	{"unregister", XPY_METHOD(xpy_queue_unregister), FAST, unregister_doc},
-	{"poll", XPY_METHOD(xpy_queue_poll), FAST, poll_doc},
-	{"aio_submit", XPY_METHOD(xpy_queue_aio_submit), WORDS, aio_submit_doc},
-	{"aio_cancel", xpy_queue_aio_cancel, METH_O, aio_cancel_doc},
-	{"lookup", XPY_METHOD(queue_lookup), WORDS, lookup_doc},
-	{"wake", queue_wake, METH_NOARGS, wake_doc},
-	{"wake_all", queue_wake_all, METH_NOARGS, wake_all_doc},
-	{"fileno", queue_fileno, METH_NOARGS, fileno_doc},
-	{"next_timeout", queue_next_timeout, METH_NOARGS, next_timeout_doc},
-	{"reinit", queue_reinit, METH_NOARGS, reinit_doc},
-	{"supports", XPY_METHOD(queue_supports), WORDS, supports_doc},
-	{"stats", queue_stats, METH_NOARGS, stats_doc},
-	{"close", queue_close, METH_NOARGS, close_doc},
-	{"__enter__", queue_enter, METH_NOARGS, NULL},
-	{"__exit__", queue_exit, METH_VARARGS, NULL},
+	{"control", XPY_METHOD(XPY_LOCKED(xpy_queue_control)), FAST, control_doc},
+	{"wait", XPY_METHOD(XPY_LOCKED(xpy_queue_wait)), FAST, wait_doc},
+	{"add", XPY_METHOD(XPY_LOCKED(xpy_queue_add)), FAST, add_doc},
+	{"delete", XPY_METHOD(XPY_LOCKED(xpy_queue_delete)), FAST, delete_doc},
+	{"enable", XPY_METHOD(XPY_LOCKED(xpy_queue_enable)), FAST, enable_doc},
+	{"disable", XPY_METHOD(XPY_LOCKED(xpy_queue_disable)), FAST, disable_doc},
+	{"trigger", XPY_METHOD(XPY_LOCKED(xpy_queue_trigger)), FAST, trigger_doc},
+	{"ctl", XPY_METHOD(XPY_LOCKED(xpy_queue_ctl)), FAST, ctl_doc},
+	{"register", XPY_METHOD(XPY_LOCKED(xpy_queue_register)), FAST, register_doc},
+	{"modify", XPY_METHOD(XPY_LOCKED(xpy_queue_modify)), FAST, modify_doc},
+	{"unregister", XPY_METHOD(XPY_LOCKED(xpy_queue_unregister)), FAST, unregister_doc},
+	{"poll", XPY_METHOD(XPY_LOCKED(xpy_queue_poll)), FAST, poll_doc},
+	{"aio_submit", XPY_METHOD(XPY_LOCKED(xpy_queue_aio_submit)), WORDS, aio_submit_doc},
+	{"aio_cancel", XPY_LOCKED(xpy_queue_aio_cancel), METH_O, aio_cancel_doc},
+	{"lookup", XPY_METHOD(XPY_LOCKED(queue_lookup)), WORDS, lookup_doc},
+	{"wake", XPY_LOCKED(queue_wake), METH_NOARGS, wake_doc},
+	{"wake_all", XPY_LOCKED(queue_wake_all), METH_NOARGS, wake_all_doc},
+	{"fileno", XPY_LOCKED(queue_fileno), METH_NOARGS, fileno_doc},
+	{"next_timeout", XPY_LOCKED(queue_next_timeout), METH_NOARGS, next_timeout_doc},
+	{"reinit", XPY_LOCKED(queue_reinit), METH_NOARGS, reinit_doc},
+	{"supports", XPY_METHOD(XPY_LOCKED(queue_supports)), WORDS, supports_doc},
+	{"stats", XPY_LOCKED(queue_stats), METH_NOARGS, stats_doc},
+	{"close", XPY_LOCKED(queue_close), METH_NOARGS, close_doc},
+	{"__enter__", XPY_LOCKED(queue_enter), METH_NOARGS, NULL},
+	{"__exit__", XPY_LOCKED(queue_exit), METH_VARARGS, NULL},
 	{NULL, NULL, 0, NULL},
 };
 
@@ -281,7 +313,7 @@ static PyType_Slot queue_slots[] = {
 	{Py_tp_dealloc, XPY_SLOT(queue_dealloc)},
 	{Py_tp_traverse, XPY_SLOT(queue_traverse)},
 	{Py_tp_clear, XPY_SLOT(queue_clear)},
-	{Py_tp_repr, XPY_SLOT(queue_repr)},
+	{Py_tp_repr, XPY_SLOT(XPY_LOCKED(queue_repr))},
 	{Py_tp_methods, queue_methods},
 	{Py_tp_getset, queue_getset},
 	{0, NULL},

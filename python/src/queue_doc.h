@@ -5,7 +5,7 @@
 #include "xpy.h"
 
 PyDoc_STRVAR(queue_doc,
-"Queue(backend=None, size_hint=0)\n"
+"Queue(backend=None, size_hint=0, flags=0)\n"
 "--\n"
 "\n"
 "A queue of events: descriptors, timers, signals, processes, file changes,\n"
@@ -13,6 +13,8 @@ PyDoc_STRVAR(queue_doc,
 "\n"
 "backend    one of xpoll.backends(); None: $XPOLL_BACKEND, else the best\n"
 "size_hint  descriptors expected; never a limit\n"
+"flags      TELL_MODES: an event's flags have CLEAR, ONESHOT and DISPATCH, too;\n"
+"           VNODE_AS_BSD, ALL_READY: see xpoll_open(3)\n"
 "\n"
 "It is a context manager, and may be used by any number of threads.  Closing a\n"
 "descriptor does not need a delete() before.  The udata of a registration is\n"

@@ -21,7 +21,7 @@ static PyObject *selector_create(PyTypeObject *type, PyObject *args,
 	self->state = xpy_state_of(type);
 	self->keys = PyDict_New();
 	if (!self->state || !self->keys ||
-	    xpy_handle_open(&self->handle, backend, size_hint) < 0)
+	    xpy_handle_open(&self->handle, backend, size_hint, 0) < 0)
 		Py_CLEAR(self);
 	return (PyObject *)self;
 }
@@ -113,9 +113,22 @@ static PyObject *selector_closed(PyObject *self, void *closure)
 	return PyBool_FromLong(!handle->queue || handle->closing);
 }
 
+XPY_LOCK_FAST(xpy_selector_register)
+XPY_LOCK_FAST(xpy_selector_unregister)
+XPY_LOCK_FAST(xpy_selector_modify)
+XPY_LOCK_FAST(xpy_selector_select)
+XPY_LOCK_FAST(xpy_selector_get_key)
+XPY_LOCK_ONE(selector_close)
+XPY_LOCK_ONE(selector_fileno)
+XPY_LOCK_ONE(selector_reinit)
+XPY_LOCK_ONE(xpy_selector_find)
+XPY_LOCK_GETTER(selector_backend)
+XPY_LOCK_GETTER(selector_closed)
+XPY_LOCK_SLOT(selector_repr)
+
 static PyGetSetDef selector_getset[] = {
-	{"backend", selector_backend, NULL, "The name of the back end.", NULL},
-	{"closed", selector_closed, NULL, "Was close() called?", NULL},
+	{"backend", XPY_LOCKED(selector_backend), NULL, "The name of the back end.", NULL},
+	{"closed", XPY_LOCKED(selector_closed), NULL, "Was close() called?", NULL},
 	{NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -130,15 +143,15 @@ static PyMemberDef selector_members[] = {
 #include "selector_doc.h"
 
 static PyMethodDef selector_methods[] = {
-	{"register", XPY_METHOD(xpy_selector_register), FAST, register_doc},
-	{"unregister", XPY_METHOD(xpy_selector_unregister), FAST, unregister_doc},
-	{"modify", XPY_METHOD(xpy_selector_modify), FAST, modify_doc},
-	{"select", XPY_METHOD(xpy_selector_select), FAST, select_doc},
-	{"get_key", XPY_METHOD(xpy_selector_get_key), FAST, get_key_doc},
-	{"close", selector_close, METH_NOARGS, close_doc},
-	{"fileno", selector_fileno, METH_NOARGS, fileno_doc},
-	{"reinit", selector_reinit, METH_NOARGS, reinit_doc},
-	{"_find", xpy_selector_find, METH_O, NULL},
+	{"register", XPY_METHOD(XPY_LOCKED(xpy_selector_register)), FAST, register_doc},
+	{"unregister", XPY_METHOD(XPY_LOCKED(xpy_selector_unregister)), FAST, unregister_doc},
+	{"modify", XPY_METHOD(XPY_LOCKED(xpy_selector_modify)), FAST, modify_doc},
+	{"select", XPY_METHOD(XPY_LOCKED(xpy_selector_select)), FAST, select_doc},
+	{"get_key", XPY_METHOD(XPY_LOCKED(xpy_selector_get_key)), FAST, get_key_doc},
+	{"close", XPY_LOCKED(selector_close), METH_NOARGS, close_doc},
+	{"fileno", XPY_LOCKED(selector_fileno), METH_NOARGS, fileno_doc},
+	{"reinit", XPY_LOCKED(selector_reinit), METH_NOARGS, reinit_doc},
+	{"_find", XPY_LOCKED(xpy_selector_find), METH_O, NULL},
 	{NULL, NULL, 0, NULL},
 };
 
@@ -148,7 +161,7 @@ static PyType_Slot selector_slots[] = {
 	{Py_tp_traverse, XPY_SLOT(selector_traverse)},
 	{Py_tp_clear, XPY_SLOT(selector_clear)},
 	{Py_tp_methods, selector_methods},
-	{Py_tp_repr, XPY_SLOT(selector_repr)},
+	{Py_tp_repr, XPY_SLOT(XPY_LOCKED(selector_repr))},
 	{Py_tp_members, selector_members},
 	{Py_tp_getset, selector_getset},
 	{0, NULL},

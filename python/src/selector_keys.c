@@ -53,11 +53,14 @@ static int search(struct xpy_selector *self, PyObject *fileobj)
 {
 	PyObject *fd, *key;
 	Py_ssize_t position = 0;
+	int found = -1;
 
-	while (PyDict_Next(self->keys, &position, &fd, &key))
+	XPY_BEGIN(self->keys);
+	while (found < 0 && PyDict_Next(self->keys, &position, &fd, &key))
 		if (PyTuple_GetItem(key, KEY_FILEOBJ) == fileobj)
-			return (int)PyLong_AsLong(fd);
-	return -1;
+			found = (int)PyLong_AsLong(fd);
+	XPY_END();
+	return found;
 }
 
 static int find_fd(struct xpy_selector *self, PyObject *fileobj)
@@ -85,13 +88,21 @@ static PyObject *not_registered(PyObject *fileobj)
 PyObject *xpy_selector_key(struct xpy_selector *self, int fd)
 {
 	PyObject *number = PyLong_FromLong(fd);
-	PyObject *key = number ? PyDict_GetItemWithError(self->keys, number) : NULL;
+	PyObject *key = NULL;
 
-	Py_XDECREF(number);
+	if (!number)
+		return NULL;
+#ifdef Py_GIL_DISABLED
+	/* Who waits for the dict lets others in, who may replace the key. */
+	PyDict_GetItemRef(self->keys, number, &key);
+#else
+	key = Py_XNewRef(PyDict_GetItemWithError(self->keys, number));
+#endif
+	Py_DECREF(number);
 	return key;
 }
 
-/* The key of a file object, borrowed; or NULL with KeyError, ValueError. */
+/* The key of a file object, a new reference; or NULL with KeyError, ValueError. */
 static PyObject *find_key(struct xpy_selector *self, PyObject *fileobj, int *fd)
 {
 	PyObject *key;
@@ -189,9 +200,12 @@ PyObject *xpy_selector_register(PyObject *object, PyObject *const *args,
 	fd = find_fd(self, values[0]);
 	if (fd < 0)
 		return NULL;
-	if (xpy_selector_key(self, fd))
+	key = xpy_selector_key(self, fd);
+	if (key) {
+		Py_DECREF(key);
 		return PyErr_Format(PyExc_KeyError, "%R (FD %d) is already registered",
 		                    values[0], fd);
+	}
 	if (PyErr_Occurred() || xpy_handle_check(&self->handle) < 0)
 		return NULL;
 	if (ctl(self, XPOLL_ADD, events, fd) < 0)
@@ -220,7 +234,7 @@ PyObject *xpy_selector_unregister(PyObject *object, PyObject *const *args,
 
 	if (xpy_arguments(&call, args, nargs, kwnames, &fileobj) < 0)
 		return NULL;
-	key = Py_XNewRef(find_key(self, fileobj, &fd));
+	key = find_key(self, fileobj, &fd);
 	if (!key)
 		return NULL;
 	if (remove_key(self, fd) < 0)
@@ -246,22 +260,12 @@ static int change_events(struct xpy_selector *self, int fd, int before, int afte
 	return 0;
 }
 
-PyObject *xpy_selector_modify(PyObject *object, PyObject *const *args,
-                                 Py_ssize_t nargs, PyObject *kwnames)
+/* A new reference to the key as it is then; NULL with an exception. */
+static PyObject *modify_key(struct xpy_selector *self, PyObject *key, int fd,
+                            int events, PyObject *data)
 {
-	static const struct xpy_call call = {"modify", key_names, 2};
-	struct xpy_selector *self = xpy_as_selector(object);
-	PyObject *values[3], *key, *data;
-	int events, fd;
-
-	if (xpy_arguments(&call, args, nargs, kwnames, values) < 0 ||
-	    parse_events(values[1], &events) < 0)
+	if (xpy_handle_check(&self->handle) < 0)
 		return NULL;
-	/* Borrowed: from here on no code of others may run. */
-	key = find_key(self, values[0], &fd);
-	if (!key || xpy_handle_check(&self->handle) < 0)
-		return NULL;
-	data = values[2] ? values[2] : Py_None;
 	if (xpy_key_events(key) == events && PyTuple_GetItem(key, KEY_DATA) == data)
 		return Py_NewRef(key);
 	if (change_events(self, fd, xpy_key_events(key), events) < 0) {
@@ -272,6 +276,25 @@ PyObject *xpy_selector_modify(PyObject *object, PyObject *const *args,
 		return xpy_error(error);
 	}
 	return store_key(self, PyTuple_GetItem(key, KEY_FILEOBJ), fd, events, data);
+}
+
+PyObject *xpy_selector_modify(PyObject *object, PyObject *const *args,
+                                 Py_ssize_t nargs, PyObject *kwnames)
+{
+	static const struct xpy_call call = {"modify", key_names, 2};
+	struct xpy_selector *self = xpy_as_selector(object);
+	PyObject *values[3], *key, *after;
+	int events, fd;
+
+	if (xpy_arguments(&call, args, nargs, kwnames, values) < 0 ||
+	    parse_events(values[1], &events) < 0)
+		return NULL;
+	key = find_key(self, values[0], &fd);
+	if (!key)
+		return NULL;
+	after = modify_key(self, key, fd, events, values[2] ? values[2] : Py_None);
+	Py_DECREF(key);
+	return after;
 }
 
 PyObject *xpy_selector_get_key(PyObject *object, PyObject *const *args,
@@ -288,12 +311,12 @@ PyObject *xpy_selector_get_key(PyObject *object, PyObject *const *args,
 		PyErr_SetString(PyExc_RuntimeError, "Selector is closed");
 		return NULL;
 	}
-	return Py_XNewRef(find_key(self, fileobj, &fd));
+	return find_key(self, fileobj, &fd);
 }
 
 PyObject *xpy_selector_find(PyObject *object, PyObject *fileobj)
 {
 	int fd;
 
-	return Py_XNewRef(find_key(xpy_as_selector(object), fileobj, &fd));
+	return find_key(xpy_as_selector(object), fileobj, &fd);
 }

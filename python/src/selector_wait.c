@@ -27,12 +27,12 @@ static int append_ready(struct xpy_selector *self, PyObject *list, int fd,
 	if (revents & ~POLLOUT)
 		events |= XPY_EVENT_READ;
 	events &= xpy_key_events(key);
-	if (!events)
-		return 0;
-	entry = PyTuple_New(2);
-	if (!entry)
-		return -1;
-	PyTuple_SetItem(entry, 0, Py_NewRef(key));
+	entry = events ? PyTuple_New(2) : NULL;
+	if (!entry) {
+		Py_DECREF(key);
+		return events ? -1 : 0;
+	}
+	PyTuple_SetItem(entry, 0, key);
 	PyTuple_SetItem(entry, 1, PyLong_FromLong(events));
 	rc = PyList_Append(list, entry);
 	Py_DECREF(entry);

@@ -4,12 +4,17 @@
  * The module keeps to Python's limited API, so that one build serves every
  * CPython from 3.11 on.  Everything runs with the GIL but the region between
  * xpy_busy_begin and xpy_busy_end, in which a thread may sleep in the library.
+ *
+ * A free-threaded CPython has neither limited API nor GIL.  There each object
+ * has a critical section (PEP 703), which XPY_LOCKED enters: like the GIL it is
+ * left where a thread sleeps or another's code may run.  "With the GIL" means
+ * both in these files.
  */
 #ifndef XPY_H
 #define XPY_H
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "locked.h"
+
 #include <structmember.h>
 
 #include <stdbool.h>
@@ -100,7 +105,7 @@ struct xpy_handle {
 };
 
 int xpy_handle_open(struct xpy_handle *handle, const char *backend,
-                    int64_t size_hint);
+                    int64_t size_hint, int64_t flags);
 void xpy_handle_close(struct xpy_handle *handle);
 /* For tp_clear and tp_dealloc: nobody else is there. */
 void xpy_handle_fini(struct xpy_handle *handle);

@@ -5,7 +5,8 @@ import signal
 import pytest
 import xpoll
 import xpoll.flags
-from xpoll.flags import FdNote, Filter, Flag, ProcNote, TimerNote, UserNote, VnodeNote, notes
+from xpoll.flags import (FdNote, Filter, Flag, ProcNote, QueueFlag, TimerNote, UserNote,
+                         VnodeNote, notes)
 
 NOTES: list[type[enum.IntFlag]] = [FdNote, UserNote, TimerNote, ProcNote, VnodeNote]
 # Of USER, the masks, and the operation that is none.
@@ -14,7 +15,7 @@ NO_MEMBERS = {"NOTE_FFNOP", "NOTE_FFCTRLMASK", "NOTE_FFLAGSMASK"}
 
 def test_every_constant_is_a_member() -> None:
     members = {f"FILT_{each.name}": each.value for each in Filter}
-    members |= {str(each.name): each.value for each in Flag}
+    members |= {str(each.name): each.value for each in (*Flag, *QueueFlag)}
     for group in NOTES:
         members |= {f"NOTE_{name}": each.value for name, each in group.__members__.items()}
     constants = {name: value for name, value in vars(xpoll).items()

@@ -23,6 +23,18 @@ def test_open_takes_the_back_end(backend: str) -> None:
         assert backend in repr(queue)
 
 
+def test_open_takes_flags(backend: str) -> None:
+    with Queue(backend, flags=xpoll.TELL_MODES) as queue:
+        queue.add(1, FILT_USER, ONESHOT | CLEAR, xpoll.NOTE_TRIGGER)
+        event, = queue.wait(1)
+        assert event.flags == ONESHOT | CLEAR
+    with pytest.raises(OSError) as caught:
+        Queue(backend, flags=1 << 31)
+    assert caught.value.errno == errno.EINVAL
+    with pytest.raises(OverflowError, match="flags must be from 0 to 4294967295"):
+        Queue(backend, flags=-1)
+
+
 def test_open_unknown_back_end_is_enotsup() -> None:
     with pytest.raises(OSError) as caught:
         Queue("none such")

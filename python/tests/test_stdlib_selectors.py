@@ -24,7 +24,7 @@ def make_case(backend: str) -> type[unittest.TestCase]:
     selector = functools.partial(xpoll.XpollSelector, backend)
     selector.__name__ = "XpollSelector"  # type: ignore[attr-defined]
     attributes: dict[str, Any] = {
-        "SELECTOR": selector,
+        "SELECTOR": staticmethod(selector),
         # Of selectors whose inside can be patched.
         "test_modify_unregister": None,
         # Of the kqueue selector, and true here as well.

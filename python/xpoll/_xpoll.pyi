@@ -9,6 +9,10 @@ from typing_extensions import disjoint_base
 
 __version__: str
 
+TELL_MODES: Final[int]
+VNODE_AS_BSD: Final[int]
+ALL_READY: Final[int]
+
 ADD: Final[int]
 DELETE: Final[int]
 ENABLE: Final[int]
@@ -133,7 +137,7 @@ class Aio:
 
 @disjoint_base
 class Queue:
-    def __new__(cls, backend: str | None = None, size_hint: int = 0) -> Self: ...
+    def __new__(cls, backend: str | None = None, size_hint: int = 0, flags: int = 0) -> Self: ...
     def __enter__(self) -> Self: ...
     def __exit__(
         self,

@@ -15,7 +15,16 @@ from enum import IntEnum, IntFlag
 from xpoll import _xpoll
 from xpoll._xpoll import Event
 
-__all__ = ["FdNote", "Filter", "Flag", "ProcNote", "TimerNote", "UserNote", "VnodeNote", "notes"]
+__all__ = ["FdNote", "Filter", "Flag", "ProcNote", "QueueFlag", "TimerNote", "UserNote",
+           "VnodeNote", "notes"]
+
+
+class QueueFlag(IntFlag):
+    """The flags of Queue()."""
+
+    TELL_MODES = _xpoll.TELL_MODES
+    VNODE_AS_BSD = _xpoll.VNODE_AS_BSD
+    ALL_READY = _xpoll.ALL_READY
 
 
 class Filter(IntEnum):
