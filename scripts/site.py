@@ -187,7 +187,9 @@ def ordered(page, pages, folder):
 
 def navigation(pages):
     def entries(names):
-        return [{title(pages[name]): name} for name in names]
+        return [{title(pages[name]).removeprefix("Internals: ").capitalize()
+                 if name.startswith("internals/") else title(pages[name]): name}
+                for name in names]
 
     manual = [name for name in pages if name.startswith("man/")]
     sections = {"Commands": "1", "Calls": "3", "Filters, back ends, the poll(2) drop-in": "7",
@@ -206,7 +208,7 @@ def navigation(pages):
         {"Guides": entries(ordered("guide/README.md", pages, "guide") + ["examples/README.md"])},
         {"Manual": [{"All pages": "man/xpoll.7.md"}, *by_section]},
         {"Reference": entries(name for name in pages if name.startswith("reference/"))},
-        {"Inside": entries(ordered("internals/overview.md", pages, "internals"))
+        {"Internals": entries(ordered("internals/overview.md", pages, "internals"))
          + [{"Decisions": entries(ordered("decisions/README.md", pages, "decisions"))}]},
         {"Project": entries(project + packaging)},
     ]

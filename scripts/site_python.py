@@ -10,9 +10,9 @@ import xpoll.aio
 
 HEAD = """# The Python package
 
-What `help(xpoll)` shows. [The guide](../guide/python.md) explains it with examples; types are in
-[_xpoll.pyi](../source/python/xpoll/_xpoll.pyi.md). A constant has its name of `xpoll.h` without
-`XPOLL_`.
+This is what `help(xpoll)` prints. [The guide](../guide/python.md) has explanations and examples;
+the types are in [_xpoll.pyi](../source/python/xpoll/_xpoll.pyi.md). The constants have the names of
+`xpoll.h` without `XPOLL_`.
 """
 
 
@@ -30,7 +30,7 @@ def call(name, thing):
     except (TypeError, ValueError):
         # A default that Python cannot evaluate.
         words = (thing.__text_signature__ or "(...)").replace("$self, /, ", "")
-    return f"`{name}{words}`"
+    return f"### `{name}()`\n\n```python\n{name}{words}\n```\n"
 
 
 def members(cls):
@@ -38,7 +38,7 @@ def members(cls):
     for name, value in vars(cls).items():
         if name.startswith("_") or not value.__doc__:
             continue
-        yield f"### {call(name, getattr(cls, name)) if callable(value) else f'`{name}`'}\n"
+        yield call(name, getattr(cls, name)) if callable(value) else f"### `{name}`\n"
         yield shown(value)
 
 
@@ -51,7 +51,7 @@ def classes():
 
 def functions(module, names):
     for name in names:
-        yield f"### {call(f'{module.__name__}.{name}', getattr(module, name))}\n"
+        yield call(f"{module.__name__}.{name}", getattr(module, name))
         yield shown(getattr(module, name))
 
 
