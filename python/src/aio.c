@@ -96,7 +96,7 @@ PyObject *xpy_queue_aio_cancel(PyObject *self, PyObject *aio)
 	struct xpy_queue *queue = xpy_as_queue(self);
 
 	if (!PyObject_TypeCheck(aio, queue->state->aio_type)) {
-		PyErr_SetString(PyExc_TypeError, "an xpoll.Aio is needed");
+		PyErr_SetString(PyExc_TypeError, "expected an xpoll.Aio");
 		return NULL;
 	}
 	if (xpy_handle_check(&queue->handle) < 0)
@@ -229,15 +229,15 @@ static PyMemberDef aio_members[] = {
 	{"fd", T_INT, FIELD(operation.fd), READONLY, "The descriptor."},
 	{"offset", T_LONGLONG, FIELD(operation.offset), READONLY,
 	 "Bytes from the start of the file."},
-	{"udata", T_OBJECT, FIELD(udata), READONLY, "What aio_submit was given."},
+	{"udata", T_OBJECT, FIELD(udata), READONLY, "The udata that aio_submit got."},
 	{NULL, 0, 0, 0, NULL},
 };
 
 PyDoc_STRVAR(aio_doc,
 "An asynchronous operation, made by Queue.aio_submit.\n"
 "\n"
-"Until its event was returned the buffer must not be touched; the queue keeps\n"
-"the operation and the buffer alive meanwhile.");
+"Do not touch the buffer until the event of the operation was returned.  Until then\n"
+"the queue keeps the operation and the buffer alive.");
 
 static PyType_Slot aio_slots[] = {
 	{Py_tp_doc, XPY_DOC(aio_doc)},

@@ -185,8 +185,8 @@ PyDoc_STRVAR(event_doc,
 "\n"
 "A change for Queue.control, or an event that it returned.\n"
 "\n"
-"The fields are those of select.kevent, and cannot be changed.  ident is an\n"
-"integer or, for filters of a descriptor, an object with fileno().\n"
+"It has the fields of select.kevent, which are read-only.  ident is an integer or,\n"
+"for filters of descriptors, an object with fileno().\n"
 "\n"
 "Events compare by their fields in this order, and can be pickled if udata can.");
 

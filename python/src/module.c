@@ -30,7 +30,7 @@ PyDoc_STRVAR(backends_doc,
 "backends($module, /)\n"
 "--\n"
 "\n"
-"The names of the back ends that are usable here, best first.");
+"Return the names of the back ends that are usable here, best first.");
 
 static PyObject *backends(PyObject *module, PyObject *unused)
 {
@@ -55,7 +55,7 @@ PyDoc_STRVAR(supports_doc,
 "supports($module, /, filter, fflags=0)\n"
 "--\n"
 "\n"
-"Can the default back end register this filter with all of these fflags?");
+"Return True if the default back end can register this filter with all of these fflags.");
 
 static PyObject *supports(PyObject *module, PyObject *args, PyObject *kwargs)
 {

@@ -11,35 +11,36 @@ PyDoc_STRVAR(queue_doc,
 "A queue of events: descriptors, timers, signals, processes, file changes,\n"
 "asynchronous I/O and the program's own events.\n"
 "\n"
-"backend    one of xpoll.backends(); None: $XPOLL_BACKEND, else the best\n"
-"size_hint  descriptors expected; never a limit\n"
-"flags      TELL_MODES: an event's flags have CLEAR, ONESHOT and DISPATCH, too;\n"
+"backend    one of xpoll.backends(); None means $XPOLL_BACKEND, or the best one\n"
+"size_hint  how many descriptors are expected; not a limit\n"
+"flags      TELL_MODES: the flags of events include CLEAR, ONESHOT and DISPATCH;\n"
 "           VNODE_AS_BSD, ALL_READY: see xpoll_open(3)\n"
 "\n"
-"It is a context manager, and may be used by any number of threads.  Closing a\n"
-"descriptor does not need a delete() before.  The udata of a registration is\n"
-"kept alive until it is deleted, delivered for the last time, or replaced; after\n"
-"a close without a delete() at the latest until the queue is closed.\n"
+"A queue is a context manager, and any number of threads may use it.  A descriptor\n"
+"may be closed without delete().  The queue keeps the udata of a registration\n"
+"alive until the registration is deleted or delivered for the last time, or the\n"
+"udata is replaced; if a descriptor is closed without delete(), possibly until the\n"
+"queue is closed.\n"
 "\n"
-"In a forked child every call raises OSError (EBADF) but close() and reinit().");
+"In a forked child every call except close() and reinit() raises OSError (EBADF).");
 
 PyDoc_STRVAR(control_doc,
 "control($self, /, changes, max_events=0, timeout=None, sigmask=None)\n"
 "--\n"
 "\n"
-"Apply changes in order, then wait for events: select.kqueue.control.\n"
+"Apply changes in order, then wait for events, like select.kqueue.control.\n"
 "\n"
-"changes     Events, or None\n"
-"max_events  0: return after the changes\n"
-"timeout     in seconds; None: for ever; 0: look only\n"
-"sigmask     signals to be blocked while waiting, instead of the thread's own\n"
+"changes     an iterable of Events, or None\n"
+"max_events  the most events to return; with 0 return after the changes\n"
+"timeout     in seconds; None waits for ever, 0 does not wait\n"
+"sigmask     signals to block while waiting, in place of the thread's mask\n"
 "\n"
 "Returns a list of Events, empty at the timeout or after wake().\n"
 "\n"
-"A change that fails, or has RECEIPT, comes back with ERROR in flags and its\n"
-"errno value, or 0, in data; then these are returned at once.  A failed change\n"
-"stops no other.  If there is no room for it in max_events, OSError is raised\n"
-"after the other changes.");
+"A change that fails or has RECEIPT is returned with ERROR in flags and its errno\n"
+"value, or 0, in data.  If there are such changes, the call returns them and does\n"
+"not wait.  The changes after a failed one are applied.  If max_events is too small\n"
+"for a failed change, OSError is raised after the other changes.");
 
 PyDoc_STRVAR(wait_doc,
 "wait($self, /, timeout=None, max_events=256, sigmask=None)\n"
@@ -51,14 +52,14 @@ PyDoc_STRVAR(add_doc,
 "add($self, /, ident, filter, flags=0, fflags=0, data=0, udata=None)\n"
 "--\n"
 "\n"
-"Register, or modify a registration.\n"
+"Add a registration, or modify an existing one.\n"
 "\n"
-"ident   what the filter says: a descriptor or an object with fileno(), a\n"
-"        process id, a signal, any number\n"
+"ident   by filter: a descriptor or an object with fileno(), a process id, a\n"
+"        signal number, or any number\n"
 "filter  one of FILT_*\n"
 "flags   CLEAR, ONESHOT, DISPATCH, ENABLE, DISABLE, KEEPUDATA\n"
 "fflags  NOTE_* of the filter\n"
-"udata   any object; comes back with each event");
+"udata   any object; each event has it");
 
 PyDoc_STRVAR(delete_doc,
 "delete($self, /, ident, filter)\n"
@@ -70,54 +71,54 @@ PyDoc_STRVAR(enable_doc,
 "enable($self, /, ident, filter)\n"
 "--\n"
 "\n"
-"Report a disabled registration again.  Often without a system call.");
+"Deliver events of a disabled registration again.  Usually no system call.");
 
 PyDoc_STRVAR(disable_doc,
 "disable($self, /, ident, filter)\n"
 "--\n"
 "\n"
-"Silence a registration until enable().  Often without a system call.");
+"Deliver no events of a registration until enable().  Usually no system call.");
 
 PyDoc_STRVAR(trigger_doc,
 "trigger($self, /, ident, fflags=0)\n"
 "--\n"
 "\n"
-"Make a FILT_USER event ready.  fflags: bits for it with NOTE_FFCOPY, ...");
+"Make a FILT_USER event ready.  fflags are its bits, with NOTE_FFCOPY or the like.");
 
 PyDoc_STRVAR(ctl_doc,
 "ctl($self, /, op, events, fd, udata=None)\n"
 "--\n"
 "\n"
-"Change what is wanted of a descriptor, in the bits of select.poll.\n"
+"Change the registrations of a descriptor, by the bits of select.poll.\n"
 "\n"
 "op      ADD, DELETE, ENABLE, DISABLE or ADD|DISABLE; with ADD also CLEAR,\n"
 "        ONESHOT, DISPATCH\n"
-"events  POLLIN, POLLOUT, POLLPRI, POLLRDHUP: the directions meant\n"
+"events  the directions to change: POLLIN, POLLOUT, POLLPRI, POLLRDHUP\n"
 "fd      a descriptor, or an object with fileno()\n"
-"udata   with ADD: comes back from poll()");
+"udata   stored by ADD; poll() returns it");
 
 PyDoc_STRVAR(register_doc,
 "register($self, /, fd, eventmask=POLLIN | POLLPRI | POLLOUT, udata=None)\n"
 "--\n"
 "\n"
-"Register a descriptor, in the bits of select.epoll; poll() reports it.\n"
+"Register a descriptor by the bits of select.epoll; poll() returns it.\n"
 "\n"
-"EPOLLET is CLEAR, EPOLLONESHOT is DISPATCH.  One that is registered is\n"
-"registered anew: a queue may learn late that a descriptor was closed.");
+"EPOLLET means CLEAR, and EPOLLONESHOT means DISPATCH.  A descriptor that is\n"
+"registered already is registered again, because a queue may notice late that a\n"
+"descriptor was closed.");
 
 PyDoc_STRVAR(modify_doc,
 "modify($self, /, fd, eventmask, udata=...)\n"
 "--\n"
 "\n"
-"Change what is wanted of a registered descriptor, and enable it; udata stays\n"
-"unless another is given.  FileNotFoundError if it is not registered.");
+"Change the events of a registered descriptor, and enable it.  udata is kept\n"
+"unless it is given.  FileNotFoundError if the descriptor is not registered.");
 
 PyDoc_STRVAR(unregister_doc,
 "unregister($self, /, fd)\n"
 "--\n"
 "\n"
-"Remove a descriptor, in all directions.  FileNotFoundError if it is not\n"
-"registered.");
+"Remove all registrations of a descriptor.  FileNotFoundError if there is none.");
 
 PyDoc_STRVAR(poll_doc,
 "poll($self, /, timeout=None)\n"
@@ -125,9 +126,10 @@ PyDoc_STRVAR(poll_doc,
 "\n"
 "Wait for descriptors; returns a list of tuples (fd, revents, udata).\n"
 "\n"
-"Each descriptor comes once, with the bits that select.poll would give.  One\n"
-"thread at a time: OSError (EBUSY).  Other kinds of events are left alone.\n"
-"timeout is in seconds, rounded up to milliseconds.");
+"Each descriptor is returned once, with the bits that select.poll would return.\n"
+"Other kinds of events are not lost; control() returns them.  Only one thread at a\n"
+"time may call this, others get OSError (EBUSY).  timeout is in seconds, rounded up\n"
+"to milliseconds; None waits for ever.");
 
 PyDoc_STRVAR(aio_submit_doc,
 "aio_submit($self, /, op, fd, buffer=None, offset=0, *, udata=None)\n"
@@ -136,22 +138,22 @@ PyDoc_STRVAR(aio_submit_doc,
 "Start an operation on a file, AIO_READ, AIO_WRITE, AIO_FSYNC or AIO_FDATASYNC,\n"
 "and return it as an Aio.\n"
 "\n"
-"buffer is bytes-like, writable for AIO_READ; only a sync goes without.\n"
-"It ends as one FILT_AIO event: data is the number of bytes, or a negative\n"
-"errno value; udata is the Aio unless another one is given here.");
+"buffer is bytes-like, and writable for AIO_READ; only a sync needs none.\n"
+"The end of the operation is one FILT_AIO event: data is the number of bytes, or a\n"
+"negative errno value; udata is the Aio unless it is given here.");
 
 PyDoc_STRVAR(aio_cancel_doc,
 "aio_cancel($self, aio, /)\n"
 "--\n"
 "\n"
-"Ask for an early end.  The event still comes.  FileNotFoundError if it was\n"
-"returned already.");
+"Try to cancel an operation.  Its event is still delivered.  FileNotFoundError if\n"
+"the event was returned already.");
 
 PyDoc_STRVAR(lookup_doc,
 "lookup($self, /, ident, filter)\n"
 "--\n"
 "\n"
-"The registration as it stands, as an Event; None if there is none.");
+"Return a registration in its present state, as an Event, or None.");
 
 PyDoc_STRVAR(wake_doc,
 "wake($self, /)\n"
@@ -169,8 +171,8 @@ PyDoc_STRVAR(fileno_doc,
 "fileno($self, /)\n"
 "--\n"
 "\n"
-"A descriptor that is readable while an event is pending, to be watched by\n"
-"another selector or event loop; never read or close it.\n"
+"Return a descriptor that is readable while an event is pending, for another\n"
+"selector or event loop to watch.  Never read or close it.\n"
 "\n"
 "OSError (ENOTSUP) on back ends without a kernel queue.  From the first call on\n"
 "enable() and disable() cost a system call.");
@@ -179,20 +181,21 @@ PyDoc_STRVAR(next_timeout_doc,
 "next_timeout($self, /)\n"
 "--\n"
 "\n"
-"Seconds until the next timer is due; None if no timer runs.");
+"Return the seconds until the next timer expires; None if no timer runs.");
 
 PyDoc_STRVAR(reinit_doc,
 "reinit($self, /)\n"
 "--\n"
 "\n"
-"In a forked child: the same registrations on kernel objects of the child's own.\n"
-"Processes, operations and pending events are dropped.");
+"Make the queue usable in a forked child, with the same registrations.\n"
+"\n"
+"Registrations of processes, operations in progress and pending events are dropped.");
 
 PyDoc_STRVAR(supports_doc,
 "supports($self, /, filter, fflags=0)\n"
 "--\n"
 "\n"
-"Can this filter be registered with all of these fflags?");
+"Return True if this filter can be registered with all of these fflags.");
 
 PyDoc_STRVAR(stats_doc,
 "stats($self, /)\n"
@@ -204,7 +207,7 @@ PyDoc_STRVAR(close_doc,
 "close($self, /)\n"
 "--\n"
 "\n"
-"Release the queue; registered descriptors stay open.  Threads that wait raise\n"
-"OSError (EBADF).  May be called again.");
+"Release the queue; registered descriptors stay open.  Waits in progress raise\n"
+"OSError (EBADF).  Closing a closed queue does nothing.");
 
 #endif

@@ -14,7 +14,7 @@ PyDoc_STRVAR(unregister_doc,
 "unregister($self, /, fileobj)\n"
 "--\n"
 "\n"
-"Stop watching a file object; to be called before it is closed.");
+"Stop watching a file object.  Call this before closing it.");
 
 PyDoc_STRVAR(modify_doc,
 "modify($self, /, fileobj, events, data=None)\n"
@@ -22,7 +22,7 @@ PyDoc_STRVAR(modify_doc,
 "\n"
 "Change a file object's events or data.\n"
 "\n"
-"To go back and forth between events costs no system call, usually.");
+"Switching events on and off usually costs no system call.");
 
 PyDoc_STRVAR(select_doc,
 "select($self, /, timeout=None)\n"
@@ -30,31 +30,31 @@ PyDoc_STRVAR(select_doc,
 "\n"
 "Wait; returns a list of tuples (SelectorKey, events), empty at the timeout.\n"
 "\n"
-"timeout is in seconds, rounded up to milliseconds; None: for ever; 0 or less:\n"
-"only look.  One thread at a time: OSError (EBUSY).");
+"timeout is in seconds, rounded up to milliseconds; None waits for ever, 0 or less\n"
+"does not wait.  Only one thread at a time may call this, others get OSError (EBUSY).");
 
 PyDoc_STRVAR(get_key_doc,
 "get_key($self, /, fileobj)\n"
 "--\n"
 "\n"
-"The key of a registered file object.");
+"Return the key of a registered file object.");
 
 PyDoc_STRVAR(close_doc,
 "close($self, /)\n"
 "--\n"
 "\n"
-"Release the selector; registered files stay open.  May be called again.");
+"Release the selector; registered files stay open.  Closing it again does nothing.");
 
 PyDoc_STRVAR(fileno_doc,
 "fileno($self, /)\n"
 "--\n"
 "\n"
-"A descriptor that is readable while a file object is ready; see Queue.fileno.");
+"Return a descriptor that is readable while a file object is ready, as Queue.fileno.");
 
 PyDoc_STRVAR(reinit_doc,
 "reinit($self, /)\n"
 "--\n"
 "\n"
-"In a forked child: the same registrations on kernel objects of the child's own.");
+"Make the selector usable in a forked child, with the same registrations.");
 
 #endif

@@ -195,7 +195,7 @@ static PyObject *parse_changes(struct xpy_queue *self, PyObject *changes,
 		PyObject *item = PyTuple_GetItem(tuple, i);
 
 		if (!PyObject_TypeCheck(item, self->state->event_type)) {
-			PyErr_Format(PyExc_TypeError, "changes[%zd] is no xpoll.Event",
+			PyErr_Format(PyExc_TypeError, "changes[%zd] is not an xpoll.Event",
 			             i);
 			Py_CLEAR(tuple);
 			break;
@@ -205,7 +205,7 @@ static PyObject *parse_changes(struct xpy_queue *self, PyObject *changes,
 	}
 	if (tuple && receipts > max_events) {
 		PyErr_SetString(PyExc_ValueError,
-		                "more changes with RECEIPT than max_events");
+		                "max_events is less than the number of changes with RECEIPT");
 		Py_CLEAR(tuple);
 	}
 	return tuple;

@@ -2,13 +2,13 @@
 
 Queue           descriptors, timers, signals, processes, file changes, asynchronous I/O
                 and the program's own events in one call
-Event           a change, or what happened; its fields are those of select.kevent
+Event           a change or an event, with the fields of select.kevent
 XpollSelector   a selector for the selectors module and asyncio
 run             asyncio.run on a loop with that selector
 new_event_loop  such a loop, for a loop_factory
-EventLoopPolicy makes such loops, for programs that take no factory
+EventLoopPolicy makes such loops, for programs that cannot use a factory
 
-The constants have their names of xpoll.h without XPOLL_: FILT_READ, ADD, NOTE_TRIGGER.
+The constants have the names of xpoll.h without XPOLL_: FILT_READ, ADD, NOTE_TRIGGER.
 """
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
@@ -24,7 +24,7 @@ if _TYPE_CHECKING:
 def __getattr__(name: str) -> object:
     if name != "EventLoopPolicy":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    # Only who asks for it pays for importing asyncio.
+    # Only a program that uses it has to import asyncio.
     from xpoll.policy import EventLoopPolicy
 
     return EventLoopPolicy

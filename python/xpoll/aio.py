@@ -1,13 +1,13 @@
-"""What an asyncio program waits for beside sockets.
+"""Processes, timers, signals and files for asyncio programs.
 
     status = await xpoll.aio.process(pid)
     async for count in xpoll.aio.timer(0.5): ...
     async for event in xpoll.aio.signals(signal.SIGHUP): ...
     async for event in xpoll.aio.watch("/etc/hosts"): ...
 
-They run on any loop that has add_reader.  Each has a queue of its own, which is closed when
-the await or the loop ends, is cancelled, or is left by break (then at the next turn of the
-event loop).
+These work on any event loop that has add_reader.  Each has a queue of its own.  The queue is
+closed when the await or the loop ends or is cancelled, and after a break at the next turn of the
+event loop.
 """
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ def _ready(future: asyncio.Future[None]) -> None:
 
 
 async def process(pid: int) -> int | None:
-    """Wait for the end of a process: of a child, or of any other that can be seen.
+    """Wait for the end of a process, a child or any other visible process.
 
-    Returns its wait status, as for os.waitstatus_to_exitcode; None where the kernel does not
-    give it, as for most that are no children.  It does not reap.  ProcessLookupError if there is
-    no such process.
+    Returns its wait status, for os.waitstatus_to_exitcode, or None if the kernel does not report
+    it, as for most processes that are not children.  It does not reap a child.
+    ProcessLookupError if there is no such process.
     """
     with _Events() as events:
         events.queue.add(pid, _xpoll.FILT_PROC, fflags=_xpoll.NOTE_EXIT)
@@ -74,9 +74,9 @@ async def process(pid: int) -> int | None:
 
 
 async def timer(seconds: float) -> AsyncIterator[int]:
-    """Yield every so many seconds, without drift: how many such periods have passed."""
+    """Yield, after each period of so many seconds, how many have passed; without drift."""
     if not 0 < seconds < 2**63 / 1e9:
-        raise ValueError("seconds must be positive, and not too many")
+        raise ValueError("seconds must be greater than 0 and less than 9223372036")
     with _Events() as events:
         events.queue.add(0, _xpoll.FILT_TIMER, fflags=_xpoll.NOTE_NSECONDS,
                          data=math.ceil(seconds * 1e9))
@@ -86,10 +86,10 @@ async def timer(seconds: float) -> AsyncIterator[int]:
 
 
 async def signals(*numbers: int) -> AsyncIterator[Event]:
-    """Yield an Event for signals: its ident is the number, its data how many came.
+    """Yield an Event for signals: ident is the number, data is how many arrived.
 
-    They are observed beside whatever action they have: one that would end the process still
-    does, unless it has a handler or is ignored.
+    The action of the signal is not changed: one that would end the process still does, unless it
+    has a handler or is ignored.
     """
     with _Events() as events:
         for number in numbers:
@@ -101,10 +101,10 @@ async def signals(*numbers: int) -> AsyncIterator[Event]:
 
 async def watch(path: str | bytes | os.PathLike[str] | os.PathLike[bytes],
                 fflags: int = _EVENTS_OF_A_FILE) -> AsyncIterator[Event]:
-    """Yield an Event for what happens to a file or directory: its fflags are NOTE_*.
+    """Yield an Event when something happens to a file or directory: fflags are NOTE_*.
 
-    It is the file that has this name now, whatever becomes of the name.  NOTE_DELETE and
-    NOTE_REVOKE are always reported, and end it.
+    It watches the file that has this name now, even if the file is renamed.  NOTE_DELETE and
+    NOTE_REVOKE are always reported, and end the iteration.
     """
     last = _xpoll.NOTE_DELETE | _xpoll.NOTE_REVOKE
     # By the path alone: no permission to read is needed, and no pipe blocks.

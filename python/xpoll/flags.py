@@ -1,12 +1,12 @@
-"""The constants as enumerations: numbers as before, that print as names.
+"""The constants as enumerations: the same numbers, which print as names.
 
     >>> xpoll.flags.Flag(event.flags)
     <Flag.EOF: 32768>
     >>> xpoll.flags.notes(event)
     <VnodeNote.WRITE|EXTEND: 6>
 
-The constants of xpoll itself are plain integers, which cost less where events are many; both
-go wherever the other does.
+The constants of xpoll itself are plain integers, which are faster where there are many events.
+Either may be used wherever the other may.
 """
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class QueueFlag(IntFlag):
 
 
 class Filter(IntEnum):
-    """What an event is about: Event.filter."""
+    """The kind of event: Event.filter."""
 
     READ = _xpoll.FILT_READ
     WRITE = _xpoll.FILT_WRITE
@@ -43,7 +43,7 @@ class Filter(IntEnum):
 
 
 class Flag(IntFlag):
-    """Event.flags, in a change and in what comes back."""
+    """Event.flags, in changes and events."""
 
     ADD = _xpoll.ADD
     DELETE = _xpoll.DELETE
@@ -126,6 +126,6 @@ _NOTES: dict[int, type[IntFlag]] = {
 
 
 def notes(event: Event) -> int:
-    """The fflags of an event, as those of its filter."""
+    """The fflags of an event, as the enumeration of its filter."""
     made = _NOTES.get(event.filter)
     return made(event.fflags) if made else event.fflags

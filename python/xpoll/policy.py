@@ -1,4 +1,4 @@
-"""EventLoopPolicy, in a module of its own: importing asyncio takes long."""
+"""EventLoopPolicy; a module of its own, because importing asyncio takes long."""
 from __future__ import annotations
 
 import asyncio
@@ -7,9 +7,9 @@ from xpoll.selector import new_event_loop
 
 
 class EventLoopPolicy(asyncio.DefaultEventLoopPolicy):
-    """asyncio's own policy, but that its loops wait by xpoll.
+    """asyncio's own policy, with loops that use xpoll.
 
-    For programs that take no loop factory: asyncio.set_event_loop_policy(EventLoopPolicy()).
+    For programs that cannot use a loop factory: asyncio.set_event_loop_policy(EventLoopPolicy()).
     Python 3.14 deprecates policies; there, asyncio.run has a loop_factory.
     """
 

@@ -52,14 +52,14 @@ class _Keys(KeyMap):
 class XpollSelector(_xpoll._Selector, selectors.BaseSelector):
     """A selector on an xpoll queue.
 
-    backend    one of xpoll.backends(); None: $XPOLL_BACKEND, else the best
-    size_hint  descriptors expected; never a limit
+    backend    one of xpoll.backends(); None means $XPOLL_BACKEND, or the best one
+    size_hint  how many descriptors are expected; not a limit
 
-    It takes any file object that has a descriptor, regular files included, and may be
-    changed while another thread is in select().  One thread at a time may select().
+    It accepts any file object that has a descriptor, including regular files, and may be
+    changed while another thread is in select().  Only one thread at a time may be in select().
 
     In a forked child register(), select(), fileno() and a modify() that changes events raise
-    OSError (EBADF) until reinit(); what is about the keys alone works on the child's copy.
+    OSError (EBADF) until reinit().  Methods that use only the keys work on the child's copy.
     """
 
     def get_map(self) -> KeyMap:
@@ -68,7 +68,7 @@ class XpollSelector(_xpoll._Selector, selectors.BaseSelector):
 
 
 def run(main: Coroutine[Any, Any, T], *, debug: bool | None = None) -> T:
-    """asyncio.run on a loop that waits by xpoll."""
+    """asyncio.run on a loop that uses xpoll."""
     import asyncio
 
     with asyncio.Runner(debug=debug, loop_factory=new_event_loop) as runner:
@@ -76,9 +76,9 @@ def run(main: Coroutine[Any, Any, T], *, debug: bool | None = None) -> T:
 
 
 def new_event_loop() -> asyncio.SelectorEventLoop:
-    """An asyncio event loop that waits by xpoll.
+    """Return a new asyncio event loop that uses xpoll.
 
-    With asyncio.Runner(loop_factory=xpoll.new_event_loop), and from Python 3.12 on
+    Use it as asyncio.Runner(loop_factory=xpoll.new_event_loop) or, from Python 3.12 on, as
     asyncio.run(main(), loop_factory=xpoll.new_event_loop).
     """
     # Not above: importing asyncio takes longer than everything else here.

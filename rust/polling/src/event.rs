@@ -1,4 +1,4 @@
-//! What is wanted of a source, and what has happened to it.
+//! The events that are requested of a source, and those that happened.
 
 use std::cell::Cell;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 
 use libc::{c_int, POLLERR, POLLHUP, POLLIN, POLLOUT, POLLPRI};
 
-/// What is wanted of a source, or has happened to it.
+/// The events that are requested of a source, or that happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event {
     /// The number that the program gave to the source.
@@ -56,23 +56,23 @@ impl Event {
         Event::new(key, false, false)
     }
 
-    /// Asks for hang-ups, or no longer.
+    /// Requests hang-ups, or no longer requests them.
     pub fn set_interrupt(&mut self, active: bool) {
         self.extra.interrupt = active;
     }
 
-    /// Asks for hang-ups as well.
+    /// Requests hang-ups as well.
     pub fn with_interrupt(mut self) -> Self {
         self.set_interrupt(true);
         self
     }
 
-    /// Asks for urgent data, or no longer.
+    /// Requests urgent data, or no longer requests it.
     pub fn set_priority(&mut self, active: bool) {
         self.extra.priority = active;
     }
 
-    /// Asks for urgent data as well.
+    /// Requests urgent data as well.
     pub fn with_priority(mut self) -> Self {
         self.set_priority(true);
         self
@@ -156,7 +156,7 @@ impl Events {
         Events::with_capacity(NonZeroUsize::new(1024).expect("not zero"))
     }
 
-    /// Room for so many events.
+    /// Room for this many events.
     pub fn with_capacity(capacity: NonZeroUsize) -> Self {
         Events { list: Vec::with_capacity(capacity.get()), _not_sync: PhantomData }
     }

@@ -39,11 +39,11 @@ impl<T: Send> Flight for Operation<T> {
     }
 }
 
-/// A read, write or sync of a file that runs beside the program, and ends as one event,
+/// A read, write or sync of a file in the background. Its end is one event,
 /// [`Filter::AIO`](crate::Filter::AIO).
 ///
-/// It owns the file and the buffer. If it is dropped before the event was returned, the operation
-/// is cancelled, and the queue keeps both until that has ended.
+/// It owns the file and the buffer. If it is dropped before its event was returned, the operation
+/// is cancelled, and the queue keeps both until the operation has ended.
 ///
 /// ```
 /// use std::fs::File;
@@ -71,9 +71,9 @@ pub struct Aio<T = File> {
 /// An operation that is over.
 #[derive(Debug)]
 pub struct Finished<T = File> {
-    /// How many bytes were read or written; less than asked for at the end of the file.
+    /// How many bytes were read or written; fewer than requested at the end of the file.
     pub result: io::Result<usize>,
-    /// The buffer, which has the length it had.
+    /// The buffer, with its length unchanged.
     pub buffer: Vec<u8>,
     /// The file.
     pub file: T,
@@ -170,12 +170,13 @@ impl<T> Aio<T> {
         self.operation.over.load(Ordering::Acquire)
     }
 
-    /// Asks for an early end. The event comes all the same. An error if it has come already.
+    /// Tries to cancel the operation. Its event is still delivered. It is an error if the event was
+    /// returned already.
     pub fn cancel(&self) -> io::Result<()> {
         check(unsafe { sys::xpoll_aio_cancel(self.queue.as_ptr(), self.record()) }).map(drop)
     }
 
-    /// The result, the buffer and the file, if its event was returned; else itself.
+    /// Returns the result, the buffer and the file if its event was returned, otherwise `self`.
     pub fn finish(self) -> Result<Finished<T>, Aio<T>> {
         if !self.is_over() {
             return Err(self);

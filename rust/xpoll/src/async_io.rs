@@ -23,7 +23,7 @@ use async_io::Async;
 use crate::queue::{Descriptor, Queue};
 use crate::stream::{self, Readiness};
 
-/// A queue whose events tasks on async-io's reactor await.
+/// A queue for tasks on async-io's reactor, which await its events.
 pub type AsyncQueue = stream::AsyncQueue<Async<Descriptor>>;
 
 impl AsyncQueue {

@@ -98,8 +98,8 @@ impl Event {
         self.0.data
     }
 
-    /// READ: the other side sends no more; unread bytes may still be there. WRITE: nobody will
-    /// read it. PROC: the last event of this process.
+    /// READ: the other side sends no more, but unread bytes may be left. WRITE: the other side no
+    /// longer reads. PROC: this is the last event of the process.
     pub fn is_eof(&self) -> bool {
         u32::from(self.0.flags) & sys::XPOLL_EOF != 0
     }
@@ -117,25 +117,25 @@ impl Event {
         error.then(|| io::Error::from_raw_os_error(self.0.fflags as i32))
     }
 
-    /// Not an event but a change of [`Queue::wait_with`](crate::Queue::wait_with) that has failed:
-    /// why.
+    /// The error, if this is not an event but a change of
+    /// [`Queue::wait_with`](crate::Queue::wait_with) that failed.
     pub fn change_error(&self) -> Option<io::Error> {
         let failed = u32::from(self.0.flags) & sys::XPOLL_ERROR != 0 && self.0.data != 0;
         failed.then(|| io::Error::from_raw_os_error(self.0.data as i32))
     }
 
-    /// What has happened to the file; nothing for other filters than VNODE.
+    /// What has happened to the file; empty for filters other than VNODE.
     pub fn file_notes(&self) -> FileNotes {
         FileNotes(if self.filter() == Filter::VNODE { self.0.fflags } else { 0 })
     }
 
-    /// What the process did; nothing for other filters than PROC.
+    /// What the process did; empty for filters other than PROC.
     pub fn process_notes(&self) -> ProcessNotes {
         ProcessNotes(if self.filter() == Filter::PROC { self.0.fflags } else { 0 })
     }
 
-    /// How the process ended, if it did and the system reports it. Nothing was reaped:
-    /// [`Child::wait`](std::process::Child::wait) works as ever.
+    /// How the process ended, if it did and the system reports it. The process was not reaped, so
+    /// [`Child::wait`](std::process::Child::wait) still works.
     pub fn exit_status(&self) -> Option<ExitStatus> {
         let notes = self.process_notes();
         let known =
@@ -173,7 +173,7 @@ pub struct Events {
 }
 
 impl Events {
-    /// Room for so many; what does not fit is returned by the next wait. At least 1.
+    /// Room for this many events, at least 1. Events that do not fit are returned by the next wait.
     pub fn with_capacity(capacity: usize) -> Events {
         Events { list: Vec::with_capacity(capacity.clamp(1, i32::MAX as usize)) }
     }

@@ -1,8 +1,8 @@
 //! One event queue for every kernel.
 //!
 //! A [`Queue`] waits for descriptors, timers, signals, processes, file changes, asynchronous I/O
-//! and the program's own events in one call. Interest can be changed all the time: most changes
-//! need no system call. Any number of threads may change a queue and wait on it.
+//! and the program's own events in one call. Most changes of what a queue waits for need no system
+//! call. Any number of threads may change a queue and wait on it.
 //!
 //! ```
 //! use std::io::{Read, Write};
@@ -13,7 +13,7 @@
 //! let (mut ours, mut theirs) = UnixStream::pair()?;
 //! let queue = Queue::new()?;
 //! let mut source = queue.source(ours); // owns the stream from now on
-//! source.add(Interest::READ, 7)?; // 7 is a token of ours
+//! source.add(Interest::READ, 7)?; // 7 is the token of its events
 //!
 //! theirs.write_all(b"hello")?;
 //!
@@ -26,52 +26,53 @@
 //! # }
 //! ```
 //!
-//! # What is registered, and for how long
+//! # Registrations, and how long they last
 //!
 //! | value | waits for | owns |
 //! |---|---|---|
-//! | [`Source`] | a descriptor: can it be read, written? | what has the descriptor |
-//! | [`Timer`] | a moment, or a period | |
+//! | [`Source`] | a descriptor to become readable or writable | the object with the descriptor |
+//! | [`Timer`] | a time, or a period | |
 //! | [`Signal`] | a signal to this process | |
 //! | [`Process`] | the end of any process, and what it does before | |
-//! | [`Vnode`] | what happens to a file or folder | the open file |
+//! | [`Vnode`] | changes of a file or folder | the open file |
 //! | [`Aio`] | the end of a read, write or sync | the file, and the buffer until the end |
 //! | [`Waker`] | [`Waker::wake`], from any thread | |
 //!
-//! Each ends its registration when it is dropped. They keep their queue alive: [`Queue`] is a
-//! handle, and [`Clone`] makes another one of the same queue. Events carry the token, a number
-//! that the program chose.
+//! Dropping such a value ends its registration. It also keeps its queue alive: [`Queue`] is a
+//! handle, and [`Clone`] makes another handle of the same queue. Each event has the token of its
+//! registration, a number that the program chose.
 //!
 //! # I/O safety
 //!
-//! A queue knows descriptors by number. After a close behind its back the number may belong to
+//! A queue identifies descriptors by number. After a close the number may belong to
 //! another file, so a registration must not outlive its descriptor:
 //!
-//! - [`Source`], [`Vnode`] and [`Aio`] own what they watch, end the registration before they
-//!   drop it, and give out shared references only. No safe code can close the descriptor
+//! - [`Source`], [`Vnode`] and [`Aio`] own the object that they watch, end the registration before
+//!   they drop it, and give only shared references to it. So no safe code can close the descriptor
 //!   earlier. If such a value is leaked by [`std::mem::forget`], its descriptor is leaked with
 //!   it, and stays open.
-//! - [`Change::add`], for descriptors that belong to somebody else, is `unsafe`: the caller
-//!   promises that the descriptor stays open until it was deleted, or is closed by
+//! - [`Change::add`], for descriptors that something else owns, is `unsafe`: the caller
+//!   promises that the descriptor stays open until the registration is deleted, or is closed by
 //!   [`close`] or after [`forget`].
 //!
-//! What happens if that promise is broken: memory stays sound, and the library never reads,
-//! writes or closes the other file. It may look whether that file is ready
-//! (and with [`Interest::socket_error`] take its pending error), and deliver an event with the
+//! If that promise is broken, memory stays sound, and the library never reads,
+//! writes or closes the other file. It may check whether that file is ready
+//! (and with [`Interest::socket_error`] clear its pending error), and deliver an event with the
 //! token of the old one. On back ends with a kernel queue (epoll, kqueue) an add of a number
-//! that was closed and opened again is noticed, and begins anew. Changes other than `add` are
-//! safe: of what is not registered they are [`NotFound`](std::io::ErrorKind::NotFound).
+//! that was closed and opened again is noticed, and makes a new registration. Changes other than
+//! `add` are safe: without a registration they fail with
+//! [`NotFound`](std::io::ErrorKind::NotFound).
 //!
 //! # Errors
 //!
-//! Every error is a [`std::io::Error`] with the C library's `errno`. A wait that a signal handler
-//! interrupts goes on for what is left of its time.
+//! Every error is a [`std::io::Error`] with the C library's `errno`. A wait that is interrupted by a
+//! signal handler continues for the rest of its timeout.
 //!
 //! # More
 //!
-//! The features `tokio` and `async-io` put a queue into these runtimes: `xpoll::tokio`,
-//! `xpoll::async_io`. What is rarely needed is in [`sys`], with [`Queue::as_ptr`]. The reference of
-//! the filters is the manual page xpoll_sources(7).
+//! With the features `tokio` and `async-io` a queue can be used inside these runtimes:
+//! `xpoll::tokio`, `xpoll::async_io`. Functions that are rarely needed are in [`sys`]; they take
+//! [`Queue::as_ptr`]. The reference of the filters is the manual page xpoll_sources(7).
 
 #![cfg_attr(docsrs, feature(doc_cfg))] // It names the feature that a thing is part of.
 #![deny(missing_docs, unsafe_op_in_unsafe_fn)]

@@ -12,11 +12,11 @@ use crate::interest::{Change, Interest};
 use crate::queue::Queue;
 use crate::sys;
 
-/// Something with a descriptor, such as a socket, and its registrations in a queue.
+/// An object with a descriptor, such as a socket, and its registrations in a queue.
 ///
-/// It owns the socket, and deletes its registrations before it drops it; so no safe code can
-/// close the descriptor while it is registered. It dereferences to a shared reference, which is
-/// enough for the types of `std`: `&TcpStream` can be read and written. To share what is in it
+/// It owns the object, and deletes the registrations before it drops the object, so no safe code
+/// can close the descriptor while it is registered. It dereferences to a shared reference, which is
+/// enough for the types of `std`: `&TcpStream` can be read and written. To share the object,
 /// register an [`Arc`](std::sync::Arc) of it.
 ///
 /// The type is `'static` as a leaked `Source` of a reference would outlive what it refers to.
@@ -63,12 +63,12 @@ impl<T: AsFd + 'static> Source<T> {
         self.queue.change(&[change])
     }
 
-    /// Report it again; what holds now is reported by the next wait.
+    /// Deliver its events again. If it is ready now, the next wait delivers that.
     pub fn enable(&self, filter: Filter) -> io::Result<()> {
         self.queue.change(&[Change::enable(filter, self.ident())])
     }
 
-    /// Stay silent until it is enabled.
+    /// Deliver no event until it is enabled.
     pub fn disable(&self, filter: Filter) -> io::Result<()> {
         self.queue.change(&[Change::disable(filter, self.ident())])
     }
@@ -83,7 +83,7 @@ impl<T: AsFd + 'static> Source<T> {
         &self.queue
     }
 
-    /// What is in it, after the registrations have ended.
+    /// Ends the registrations and returns the object.
     pub fn into_inner(self) -> T {
         let mut this = ManuallyDrop::new(self);
         this.delete_all();

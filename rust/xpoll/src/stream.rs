@@ -63,10 +63,10 @@ impl<R: Readiness> AsyncQueue<R> {
         Poll::Ready(event.ok_or_else(|| io::Error::from(io::ErrorKind::Other)))
     }
 
-    /// The next event. A future that is dropped before it is ready has taken none.
+    /// The next event. Dropping the future before it is ready loses no event.
     ///
-    /// Events are taken from the queue many at a time. One of what was deleted in between is
-    /// still returned.
+    /// Events are taken from the queue many at a time. An event whose registration was deleted since
+    /// is still returned.
     pub async fn next_event(&mut self) -> io::Result<Event> {
         poll_fn(|cx| self.poll_event(cx)).await
     }

@@ -24,7 +24,7 @@ use tokio::io::Interest;
 use crate::queue::{Descriptor, Queue};
 use crate::stream::{self, Readiness};
 
-/// A queue whose events tasks of tokio await.
+/// A queue for tasks of tokio, which await its events.
 pub type AsyncQueue = stream::AsyncQueue<AsyncFd<Descriptor>>;
 
 impl AsyncQueue {

@@ -9,7 +9,7 @@ use crate::interest::{FileNotes, Interest};
 use crate::queue::Queue;
 use crate::source::Source;
 
-/// An open file or folder, and what happens to it.
+/// An open file or folder whose changes are reported.
 ///
 /// The file is followed when it is renamed. The event is
 /// [`Filter::VNODE`](crate::Filter::VNODE), and
@@ -38,7 +38,7 @@ pub struct Vnode<T: AsFd + 'static = File> {
 }
 
 impl Vnode {
-    /// Opens a file or folder for reading, and watches it. To watch without the right to read
+    /// Opens a file or folder for reading, and watches it. To watch a file that may not be read,
     /// open it in another way and use [`Vnode::new`].
     pub fn open(
         queue: &Queue,
@@ -58,7 +58,7 @@ impl<T: AsFd + 'static> Vnode<T> {
         Ok(vnode)
     }
 
-    /// Watches for other things.
+    /// Changes what is watched for.
     pub fn set(&self, notes: FileNotes, token: u64) -> io::Result<()> {
         self.source.add(Interest::file(notes), token)
     }

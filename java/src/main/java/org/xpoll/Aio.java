@@ -72,7 +72,7 @@ public final class Aio {
     private MemorySegment safe(int op, MemorySegment buffer) {
         boolean reads = op == Xpoll.AIO_READ;
         if (reads && buffer.isReadOnly()) {
-            throw new IllegalArgumentException("a read into a segment that is read-only");
+            throw new IllegalArgumentException("a read needs a buffer that is not read-only");
         }
         if (buffer.isNative() && SAFE.containsKey(buffer.scope())) {
             return buffer;
@@ -139,7 +139,7 @@ public final class Aio {
      */
     public long result() throws XpollException {
         if (!done) {
-            throw new IllegalStateException("the operation is not over");
+            throw new IllegalStateException("the operation is still in progress");
         }
         if (result < 0) {
             throw new XpollException("asynchronous I/O", (int) -result);

@@ -48,7 +48,7 @@ public final class EventList {
      */
     public EventList(int capacity) {
         if (capacity < 1) {
-            throw new IllegalArgumentException("capacity " + capacity);
+            throw new IllegalArgumentException("the capacity must be at least 1: " + capacity);
         }
         this.capacity = capacity;
         memory = Arena.ofAuto().allocate((long) BYTES * capacity, 8);
@@ -229,7 +229,7 @@ public final class EventList {
     }
 
     private static IllegalStateException inUse() {
-        return new IllegalStateException("a call that has not returned uses this list");
+        return new IllegalStateException("another call is using this list");
     }
 
     void acquire() {

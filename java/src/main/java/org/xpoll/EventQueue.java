@@ -192,13 +192,13 @@ public final class EventQueue implements AutoCloseable {
         for (int i = 0; i < changes.size(); i++) {
             long number = changes.rawIdent(i);
             if (changes.rawFilter(i) == Xpoll.FILT_AIO) {
-                throw new IllegalArgumentException("an operation is started by read, write or sync"
-                        + ", and ended by cancel");
+                throw new IllegalArgumentException("AIO cannot be registered: call read,"
+                        + " write or sync to start an operation, and cancel to end it");
             }
             if (changes.rawFilter(i) == Xpoll.FILT_SIGNAL && number >= 0 && number < 64
                     && (MACHINE_SIGNALS >> number & 1) != 0) {
                 throw new IllegalArgumentException("signal " + number
-                        + " is the virtual machine's own");
+                        + " is used by the virtual machine");
             }
         }
     }
@@ -388,7 +388,7 @@ public final class EventQueue implements AutoCloseable {
      */
     public Aio sync(int op, int fd, long udata) throws IOException {
         if (op != Xpoll.AIO_FSYNC && op != Xpoll.AIO_FDATASYNC) {
-            throw new IllegalArgumentException("operation " + op);
+            throw new IllegalArgumentException("unknown operation " + op);
         }
         return start(op, fd, null, 0, udata);
     }

@@ -39,7 +39,7 @@ public final class Events implements Iterable<Event> {
     Events(int capacity, boolean grows) {
         this.grows = grows;
         if (capacity < 1) {
-            throw new IllegalArgumentException("capacity " + capacity);
+            throw new IllegalArgumentException("the capacity must be at least 1: " + capacity);
         }
         fds = new int[capacity];
         bits = new short[capacity];

@@ -41,7 +41,7 @@ final class FdAccess {
             case ServerSocket socket -> ofServerSocket(socket);
             case DatagramSocket socket -> ofDatagramSocket(socket);
             case Integer number -> number;
-            case null -> throw new NullPointerException("no object to poll");
+            case null -> throw new NullPointerException("the object to poll is null");
             default -> throw new IllegalArgumentException(
                     io.getClass().getName() + " has no descriptor: a Socket, ServerSocket,"
                             + " DatagramSocket, SelectableChannel, FileDescriptor or Integer has");

@@ -78,7 +78,7 @@ abstract class NativeQueue {
         waitErrno = Native.errnoCell();
         long opened = Native.open(backend, flags);
         if (opened == -Errno.ENOTSUP) {
-            throw new UnsupportedOperationException("no back end " + backend + " here; there are: "
+            throw new UnsupportedOperationException("no back end \"" + backend + "\"; usable here: "
                     + String.join(", ", Native.backends()));
         }
         if (opened < 0 && opened > -4096) {

@@ -9,8 +9,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import javax.net.ssl.SSLSocket;
 
 /**
- * A set of descriptors on which threads wait: Sun's demo class of 1999, with its methods and
- * constants, and with what its README wished for.
+ * A set of descriptors on which threads wait. It has the methods and constants of Sun's demo class
+ * of 1999, and the additions that its README proposed.
  *
  * <p>{@snippet :
  * try (Poller poller = new Poller()) {
@@ -61,7 +61,7 @@ public final class Poller implements AutoCloseable {
     public static final short POLLERR = 0x008;
     /** Only reported: the other end is gone. */
     public static final short POLLHUP = 0x010;
-    /** For poll(2) not an open descriptor. Not reported here: one that is closed is silent. */
+    /** In poll(2), a descriptor that is not open. Never reported here. */
     public static final short POLLNVAL = 0x020;
     /** Means {@link #POLLIN}. */
     public static final short POLLRDNORM = 0x040;
@@ -74,7 +74,7 @@ public final class Poller implements AutoCloseable {
     /** The same as {@link #POLLRDNORM}. */
     public static final short POLLNORM = POLLRDNORM;
 
-    /** To be ORed to the bits: a report disables the descriptor until {@link #enable(int)}. */
+    /** ORed to the bits: an event disables the descriptor until {@link #enable(int)}. */
     public static final int ONESHOT = 0x1_0000;
 
     private static final int INPUT = POLLIN | POLLPRI | POLLOUT | POLLERR | POLLHUP | POLLNVAL
@@ -130,9 +130,9 @@ public final class Poller implements AutoCloseable {
     }
 
     /**
-     * Makes an empty set of which each wait returns all that is ready, as far as it finds room.
-     * A wait on any other may return what it knows to be ready, and leave what it would have to
-     * ask the system for to a later wait, within 16: that saves system calls.
+     * Makes an empty set in which each wait returns everything that is ready, if there is room.
+     * In other sets a wait may return only what is known to be ready; the rest, for which it would
+     * have to ask the system, is returned within 16 waits. That saves system calls.
      *
      * @param maxFd how many descriptors it may hold at a time, at least 1
      * @return the set
@@ -145,7 +145,7 @@ public final class Poller implements AutoCloseable {
 
     private static int checkCapacity(int maxFd) {
         if (maxFd < 1) {
-            throw new IllegalArgumentException("capacity " + maxFd);
+            throw new IllegalArgumentException("the capacity must be at least 1: " + maxFd);
         }
         return maxFd;
     }
@@ -153,7 +153,7 @@ public final class Poller implements AutoCloseable {
     // --- Membership --------------------------------------------------------------
 
     /**
-     * Adds an object. One that is a member already gets this interest instead of its own.
+     * Adds an object. If it is a member already, its events are replaced by these.
      *
      * @param io a Socket, ServerSocket, DatagramSocket, SelectableChannel, FileDescriptor, or an
      *     Integer for a raw descriptor; kept until it is removed
@@ -170,7 +170,7 @@ public final class Poller implements AutoCloseable {
     }
 
     /**
-     * As {@link #add(Object, int)}, with an object that comes back with each event.
+     * As {@link #add(Object, int)}, with an object that each event returns.
      *
      * @param io a Socket, ServerSocket, DatagramSocket, SelectableChannel, FileDescriptor, or an
      *     Integer for a raw descriptor; kept until it is removed
@@ -185,9 +185,9 @@ public final class Poller implements AutoCloseable {
      */
     public int add(Object io, int events, @Nullable Object attachment) throws IOException {
         if (io instanceof SSLSocket) {
-            throw new IllegalArgumentException("an SSLSocket's descriptor has records of TLS, and"
-                    + " what was read of them already is not reported: use an SSLEngine above a"
-                    + " SocketChannel, or add the number, fdOf(socket)");
+            throw new IllegalArgumentException("an SSLSocket may have read data that its"
+                    + " descriptor no longer reports: use an SSLEngine on a SocketChannel, or add"
+                    + " the descriptor's number, fdOf(socket)");
         }
         int fd = FdAccess.of(io);
         queue.add(fd, io, checkEvents(events), attachment);
@@ -196,8 +196,8 @@ public final class Poller implements AutoCloseable {
     }
 
     /**
-     * Adds an object in {@link #ONESHOT} mode: a report disables it until {@link #enable(int)}, so
-     * that exactly one thread has it and nobody else gets it meanwhile.
+     * Adds an object in {@link #ONESHOT} mode: an event disables it until {@link #enable(int)}, so
+     * exactly one thread gets it, and no other thread does until then.
      *
      * @param io as for {@link #add(Object, int, Object)}
      * @param events {@code POLL*} bits; the report of one disables all of them
@@ -236,12 +236,12 @@ public final class Poller implements AutoCloseable {
     }
 
     /**
-     * Removes an object; to be called before it is closed. It is found by identity, so a late call
-     * still cleans up, or by its descriptor: a channel's socket stands for the channel.
+     * Removes an object. Call this before closing it. The object is found by identity, so a late
+     * call still removes it, or by its descriptor, so the socket of a channel removes the channel.
      *
      * @param io what was added
-     * @return true; false if it was closed and is no member any more, since its number was added
-     *     anew
+     * @return true; false if it was closed and its number was added again since, so that it is no
+     *     longer a member
      * @throws IllegalStateException if it is open and not a member
      * @throws IOException if the system refuses
      */
@@ -259,7 +259,7 @@ public final class Poller implements AutoCloseable {
     }
 
     /**
-     * Removes a raw descriptor; to be called before it is closed.
+     * Removes a raw descriptor. Call this before closing it.
      *
      * @param fd the descriptor
      * @return true
@@ -348,7 +348,7 @@ public final class Poller implements AutoCloseable {
     }
 
     /**
-     * Asks for other bits of a member, and enables it.
+     * Changes the requested bits of a member, and enables it.
      *
      * @param fd its descriptor
      * @param events {@code POLL*} bits, 0 to be silent, with {@link #ONESHOT} or without
@@ -362,7 +362,7 @@ public final class Poller implements AutoCloseable {
     }
 
     /**
-     * Silences a member, errors and hang-ups included. Most often this takes no system call.
+     * Disables a member, including errors and hang-ups. Usually this needs no system call.
      *
      * @param fd its descriptor
      * @throws IllegalStateException if it is not a member
@@ -374,7 +374,7 @@ public final class Poller implements AutoCloseable {
     }
 
     /**
-     * Silences several members in one call of the library.
+     * Disables several members in one call of the library.
      *
      * @param fds their descriptors
      * @param count how many of the array, from its start
@@ -388,9 +388,9 @@ public final class Poller implements AutoCloseable {
     }
 
     /**
-     * Has a member reported again, with the bits last given to {@code add} or {@code modify}: after
-     * {@link #disable(int)}, or after a report in {@link #ONESHOT} mode. What is ready already is
-     * reported by the next wait. Most often this takes no system call.
+     * Enables a member again, with the bits last given to {@code add} or {@code modify}, after
+     * {@link #disable(int)} or after an event in {@link #ONESHOT} mode. If it is ready already, the
+     * next wait returns it. Usually this needs no system call.
      *
      * @param fd its descriptor
      * @throws IllegalStateException if it is not a member
@@ -402,8 +402,8 @@ public final class Poller implements AutoCloseable {
     }
 
     /**
-     * Enables several members in one call of the library: a batch of {@link #ONESHOT} events, say,
-     * when all of it is handled.
+     * Enables several members in one call of the library, for example a batch of {@link #ONESHOT}
+     * events when all of them are handled.
      *
      * @param fds their descriptors
      * @param count how many of the array, from its start
@@ -441,8 +441,8 @@ public final class Poller implements AutoCloseable {
     // --- Waiting -------------------------------------------------------------------
 
     /**
-     * Waits for events, with the arrays of the original. What finds no room is returned by the next
-     * call.
+     * Waits for events, with the arrays of the original class. The next call returns events for
+     * which there was no room.
      *
      * @param maxRet how many events to return at most; with 0 the call returns 0 when there are any
      * @param fds receives the descriptors, from index 0 on
@@ -460,7 +460,8 @@ public final class Poller implements AutoCloseable {
             long timeout)
             throws IOException {
         if (maxRet < 0 || (maxRet > 0 && (maxRet > fds.length || maxRet > revents.length))) {
-            throw new IllegalArgumentException("room for " + maxRet + " events");
+            throw new IllegalArgumentException("maxRet must be from 0 to the length of the arrays: "
+                    + maxRet);
         }
         long nanos = nanos(timeout);
         long deadline = NativeQueue.deadline(nanos);
@@ -511,8 +512,8 @@ public final class Poller implements AutoCloseable {
     }
 
     /**
-     * Waits for as many events as the arrays hold. Without arrays it is a sleep that ends early
-     * when there are events; none of them is lost.
+     * Waits for as many events as the arrays hold. Without arrays the call sleeps until there are
+     * events or the timeout has passed; no event is lost.
      *
      * @param fds receives the descriptors, from index 0 on; null, if revents is, for none
      * @param revents receives what is ready of each; as long as fds

@@ -193,7 +193,7 @@ public final class Xpoll {
     public static void closeFd(int fd) throws IOException {
         if (isMachines(fd)) {
             throw new IllegalArgumentException("descriptor " + fd
-                    + " is the virtual machine's own");
+                    + " is used by the virtual machine");
         }
         NativeLibrary.load();
         int rc = Native.closeFd(fd);
