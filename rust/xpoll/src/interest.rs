@@ -56,7 +56,7 @@ bits! {
     STATUS_UNKNOWN = XPOLL_NOTE_STATUS_UNKNOWN,
 }
 
-/// What to wait for at a descriptor, and how often to report it.
+/// The events of a descriptor to wait for, and how often to deliver them.
 ///
 /// Level mode is the default: an event comes with every wait while its condition holds.
 ///
@@ -107,18 +107,18 @@ impl Interest {
         self.with(sys::XPOLL_ONESHOT, 0)
     }
 
-    /// Once; then it is disabled. With several threads whoever has the event owns the
-    /// descriptor until it is enabled again.
+    /// Once; then the registration is disabled. With several threads, the one that gets the event
+    /// owns the descriptor until it is enabled again.
     pub const fn dispatch(self) -> Interest {
         self.with(sys::XPOLL_DISPATCH, 0)
     }
 
-    /// Register it, but say nothing before it is enabled.
+    /// Register it, but deliver nothing before it is enabled.
     pub const fn disabled(self) -> Interest {
         self.with(sys::XPOLL_DISABLE, 0)
     }
 
-    /// READ, WRITE: ready from so many bytes on.
+    /// READ, WRITE: ready when there are at least this many bytes.
     pub const fn low_water(self, bytes: u32) -> Interest {
         Interest { data: bytes as i64, ..self.with(0, sys::XPOLL_NOTE_LOWAT) }
     }
@@ -183,12 +183,12 @@ impl Change {
         Change::new(interest, sys::XPOLL_ADD, ident, token)
     }
 
-    /// Report it again; what holds now is reported by the next wait.
+    /// Deliver events again. If it is ready now, the next wait delivers that.
     pub fn enable(filter: Filter, ident: u64) -> Change {
         Change::new(Interest::of(filter), sys::XPOLL_ENABLE, ident, 0)
     }
 
-    /// Stay silent until it is enabled.
+    /// Deliver no event until it is enabled.
     pub fn disable(filter: Filter, ident: u64) -> Change {
         Change::new(Interest::of(filter), sys::XPOLL_DISABLE, ident, 0)
     }
@@ -198,7 +198,7 @@ impl Change {
         Change::new(Interest::of(filter), sys::XPOLL_DELETE, ident, 0)
     }
 
-    /// Enable what this event is of: with [`Interest::dispatch`], when it was handled.
+    /// Enable the registration of this event, after [`Interest::dispatch`] has disabled it.
     pub fn enable_again(event: &Event) -> Change {
         Change::enable(event.filter(), event.ident())
     }

@@ -65,8 +65,8 @@
 //!
 //! # Errors
 //!
-//! Every error is a [`std::io::Error`] with the C library's `errno`. A wait that is interrupted by a
-//! signal handler continues for the rest of its timeout.
+//! Every error is a [`std::io::Error`] with the C library's `errno`. A wait that a signal handler
+//! interrupts continues for the rest of its timeout.
 //!
 //! # More
 //!

@@ -63,7 +63,7 @@ impl Drop for Inner {
     }
 }
 
-/// A mutex whose holders leave its contents whole whatever happens.
+/// A mutex whose contents stay valid even if a holder panics.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -90,14 +90,14 @@ impl Options {
         Options::default()
     }
 
-    /// Use this back end: one of [`backends`]. The default is what the environment variable
-    /// `XPOLL_BACKEND` names, else the best one.
+    /// Use this back end, one of [`backends`]. The default is the one that the environment variable
+    /// `XPOLL_BACKEND` names, or else the best one.
     pub fn backend(mut self, name: impl Into<String>) -> Options {
         self.backend = Some(name.into());
         self
     }
 
-    /// So many descriptors are expected; a hint.
+    /// How many descriptors are expected; a hint.
     pub fn size_hint(mut self, descriptors: u32) -> Options {
         self.size_hint = i32::try_from(descriptors).unwrap_or(i32::MAX);
         self
@@ -143,25 +143,24 @@ impl Queue {
         Options::new().open()
     }
 
-    /// The queue of the C interface, for what this crate has not: xpoll(3) and [`sys`]. It is
-    /// valid as long as this queue. It must not be destroyed, and only [`Queue::wait`] and
+    /// The queue of the C interface, for functions that this crate lacks: xpoll(3) and [`sys`]. It
+    /// is valid as long as this queue. Do not destroy it. Only [`Queue::wait`] and
     /// [`Queue::wait_with`] may take the events of an [`Aio`](crate::Aio).
     pub fn as_ptr(&self) -> *mut sys::xpoll {
         self.inner.raw.as_ptr()
     }
 
-    /// Takes what has a descriptor, to register it; nothing is registered yet.
+    /// Takes an object with a descriptor, to register it later with [`Source::add`].
     pub fn source<T: AsFd + 'static>(&self, inner: T) -> Source<T> {
         Source::new(self.clone(), inner)
     }
 
-    /// Makes changes, in their order. One that fails stops no other; the error is that of the
-    /// first.
+    /// Makes all changes, in their order. If some fail, the error is that of the first.
     pub fn change(&self, changes: &[Change]) -> io::Result<()> {
         self.event(changes, std::ptr::null_mut(), 0, 0).map(drop)
     }
 
-    /// Registers a descriptor that belongs to somebody else.
+    /// Registers a descriptor that something else owns.
     ///
     /// # Safety
     ///
@@ -171,8 +170,8 @@ impl Queue {
         self.change(&[unsafe { Change::add(fd, interest, token) }])
     }
 
-    /// Waits for events, at most as long as `timeout`; `None` is for ever. Returns how many
-    /// there are: none when the time is over, and after [`Queue::wake`].
+    /// Waits for events, at most for `timeout`; `None` waits for ever. Returns how many events
+    /// there are: 0 after the timeout and after [`Queue::wake`].
     ///
     /// Any number of threads may wait. Those with the same [`Source`] should use
     /// [`Interest::dispatch`].
@@ -180,8 +179,8 @@ impl Queue {
         self.wait_with(&[], events, timeout)
     }
 
-    /// Makes changes, in their order, then waits, in one call. If a change fails it returns at
-    /// once, with an event for each that failed:
+    /// Makes all changes, in their order, and then waits, in one call. If a change fails, the call
+    /// does not wait, and returns an event for each that failed:
     /// [`Event::change_error`](crate::Event::change_error).
     pub fn wait_with(
         &self,

@@ -39,7 +39,7 @@ impl Drop for Registration {
     }
 }
 
-/// Nanoseconds; what is too long never comes.
+/// Nanoseconds; a time that is too long to count never comes.
 fn nanoseconds(time: Duration) -> i64 {
     i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
 }
@@ -174,12 +174,11 @@ impl Signal {
     }
 }
 
-/// A process, not only a child: that it ends, and what it does before. The event is
-/// [`Filter::PROC`]; [`Event::exit_status`](crate::Event::exit_status) says how it ended. Nothing
-/// is reaped.
+/// A process, a child or any other: its end, forks and execs. The event is [`Filter::PROC`];
+/// [`Event::exit_status`](crate::Event::exit_status) returns how it ended. The process is not
+/// reaped.
 ///
-/// A queue has one registration for each process; a second `Process` takes the place of the
-/// first.
+/// A queue has one registration for each process; a second `Process` replaces the first.
 ///
 /// ```
 /// use std::process::Command;
@@ -204,21 +203,21 @@ pub struct Process {
 }
 
 impl Process {
-    /// What this process does.
+    /// Registers a process, by its number.
     pub fn new(queue: &Queue, pid: u32, notes: ProcessNotes, token: u64) -> io::Result<Process> {
         let registration = Registration::new(queue, Filter::PROC, Some(pid.into()));
         registration.add(0, notes.bits(), 0, token)?;
         Ok(Process { registration })
     }
 
-    /// The end of a child. It may have ended already, but not have been waited for.
+    /// Registers the end of a child. It may have ended already, if it was not waited for yet.
     pub fn end_of(queue: &Queue, child: &Child, token: u64) -> io::Result<Process> {
         Process::new(queue, child.id(), ProcessNotes::EXIT, token)
     }
 }
 
-/// Makes an event of its own, from any thread. The event is [`Filter::USER`]; calls that no wait
-/// has answered yet count as one. In an [`Arc`] it is also a [`std::task::Wake`].
+/// Triggers an event of the program, from any thread. The event is [`Filter::USER`]; several calls
+/// before it is delivered count as one. In an [`Arc`] it is also a [`std::task::Wake`].
 ///
 /// ```
 /// use xpoll::{Events, Queue, Waker};

@@ -65,8 +65,8 @@ impl<R: Readiness> AsyncQueue<R> {
 
     /// The next event. Dropping the future before it is ready loses no event.
     ///
-    /// Events are taken from the queue many at a time. An event whose registration was deleted since
-    /// is still returned.
+    /// Events are taken from the queue many at a time. An event whose registration was deleted
+    /// since is still returned.
     pub async fn next_event(&mut self) -> io::Result<Event> {
         poll_fn(|cx| self.poll_event(cx)).await
     }
