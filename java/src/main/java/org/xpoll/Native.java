@@ -26,7 +26,7 @@ import java.lang.invoke.MethodHandle;
  */
 final class Native {
     private static final Linker LINKER = Linker.nativeLinker();
-    private static final SymbolLookup LIBRARY = NativeLibrary.load();
+    static final SymbolLookup LIBRARY = NativeLibrary.load();
     private static final Linker.Option ERRNO = Linker.Option.captureCallState("errno");
     private static final Linker.Option CRITICAL = Linker.Option.critical(false);
     private static final FunctionDescriptor CTL_TYPE =

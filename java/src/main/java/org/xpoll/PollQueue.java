@@ -22,7 +22,7 @@ final class PollQueue extends NativeQueue {
     private static final int BATCH = 128;
     /** So many C returns at a time. */
     private static final int C_BATCH = 256;
-    /** A look that finds so many may have left others for the next one. */
+    /** A look that finds so many may have left others for the next one, unless it returns all. */
     private static final int MANY = 64;
 
     /** Where C puts a member's token; for the thread that has the turn. */
@@ -32,6 +32,7 @@ final class PollQueue extends NativeQueue {
     private int generations;
     private int size;
     private int capacity;
+    private final int many;
     /** Changes that go to C together; made for the first of them. */
     private EventList batch;
     /** What the last call of next found. */
@@ -43,6 +44,7 @@ final class PollQueue extends NativeQueue {
     PollQueue(String backend, int capacity, int flags) throws IOException {
         super(backend, flags);
         this.capacity = capacity;
+        many = (flags & ALL_READY) == 0 ? MANY : C_BATCH;
     }
 
     // --- Waiting, with the turn ----------------------------------------------
@@ -71,7 +73,7 @@ final class PollQueue extends NativeQueue {
     int more(int ready, int count, int room) throws IOException {
         boolean anyNew = count > found;
         found = count;
-        return ready < MANY || room <= C_BATCH || !anyNew || count >= room || count >= size ? 0
+        return ready < many || room <= C_BATCH || !anyNew || count >= room || count >= size ? 0
                 : lookAgain();
     }
 

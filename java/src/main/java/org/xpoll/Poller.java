@@ -83,7 +83,7 @@ public final class Poller implements AutoCloseable {
     private static final int HANDLER_BATCH = 256;
     private static final Cleaner CLEANER = Cleaner.create();
 
-    private final PollQueue queue;
+    final PollQueue queue;
     private final Cleaner.Cleanable cleanable;
     /** The batch for handlers, while no thread uses it. */
     private final AtomicReference<Events> spare = new AtomicReference<>();

@@ -73,6 +73,37 @@ class ManyReadyTest {
         }
     }
 
+    /**
+     * A second look at what the program was not yet given the time to read finds all of it still
+     * ready, and makes a change in the kernel for each.
+     */
+    @Test
+    void openAllReady_interestThatComesAndGoes_changesNothingInTheKernel() throws IOException {
+        int count = 100;
+        int[] quiet = Posix.pipe();
+        try (Poller all = Poller.openAllReady(1000)) {
+            all.addFd(quiet[0], Poller.POLLIN, null);
+            for (int i = 0; i < count; i++) {
+                all.addFd(FIRST + i, Poller.POLLOUT, null);
+            }
+            long changes = 0;
+            for (int turn = 0; turn < 10; turn++) {
+                for (int i = 0; i < count; i++) {
+                    all.modify(FIRST + i, 0);
+                }
+                assertEquals(0, all.poll(events, 0));
+                for (int i = 0; i < count; i++) {
+                    all.modify(FIRST + i, Poller.POLLOUT);
+                }
+                assertEquals(count, all.poll(events, -1));
+                changes = turn == 0 ? Posix.changesInTheKernel(all) : changes;
+            }
+            assertEquals(changes, Posix.changesInTheKernel(all));
+        } finally {
+            Posix.close(quiet);
+        }
+    }
+
     private void addAll(int mode) throws IOException {
         for (int i = 0; i < COUNT; i++) {
             poller.addFd(FIRST + i, Poller.POLLOUT | mode, null);

@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -47,6 +48,20 @@ final class Posix {
             return ((Number) handle.invokeWithArguments(arguments)).longValue();
         } catch (Throwable e) {
             throw new AssertionError(e);
+        }
+    }
+
+    /** A counter of xpoll_stats(3). */
+    static long changesInTheKernel(Poller poller) throws IOException {
+        MethodHandle stats = Linker.nativeLinker().downcallHandle(
+                Native.LIBRARY.find("xpoll_stats").orElseThrow(),
+                FunctionDescriptor.of(JAVA_INT, JAVA_LONG, ADDRESS, JAVA_LONG));
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment counters = arena.allocate(JAVA_LONG, 16);
+            if (call(stats, poller.queue.address(), counters, counters.byteSize()) < 0) {
+                throw new AssertionError("xpoll_stats");
+            }
+            return counters.getAtIndex(JAVA_LONG, 8);
         }
     }
 
