@@ -43,9 +43,11 @@ enum loop_ability {
 	LOOP_THREADS = 8,  /* several threads may wait at a time */
 	LOOP_WAKE = 16,    /* another thread can end a wait */
 	LOOP_CLOSES = 32,  /* its descriptors may be closed and opened again */
+	LOOP_SWITCHES = 128, /* between reading and writing: LOOP_SWITCH */
 };
 
-enum loop_change { LOOP_ADD, LOOP_DELETE, LOOP_DISABLE, LOOP_ENABLE, LOOP_CLOSE };
+/* LOOP_SWITCH: the target's events are the other ones now. */
+enum loop_change { LOOP_ADD, LOOP_DELETE, LOOP_DISABLE, LOOP_ENABLE, LOOP_CLOSE, LOOP_SWITCH };
 
 struct loop_target {
 	int fd;       /* of LOOP_CLOSE: closed afterwards */
@@ -57,6 +59,7 @@ struct loop_setup {
 	int len;
 	unsigned mode;       /* one of LOOP_MODES */
 	bool wakes;          /* wake will be called */
+	bool switches;       /* LOOP_SWITCH will be: of POLLIN or POLLOUT */
 	const char *backend; /* of xpoll */
 };
 

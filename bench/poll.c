@@ -70,7 +70,8 @@ static void poll_want(struct poll_loop *loop, int id)
 	const struct loop_target *target = &loop->targets[id];
 
 	if (loop->places[id] != 0) {
-		loop->fds[loop->places[id] - 1].fd = target->fd;
+		loop->fds[loop->places[id] - 1] =
+			(struct pollfd){ .fd = target->fd, .events = target->events };
 		return;
 	}
 	loop->places[id] = loop->len + 1;
@@ -96,7 +97,7 @@ static int poll_change(void *opened, enum loop_change change, const int *ids, in
 	struct poll_loop *loop = opened;
 
 	for (int i = 0; i < len; i++) {
-		if (change == LOOP_ADD || change == LOOP_ENABLE)
+		if (change == LOOP_ADD || change == LOOP_ENABLE || change == LOOP_SWITCH)
 			poll_want(loop, ids[i]);
 		else
 			poll_drop(loop, ids[i]);

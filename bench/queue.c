@@ -15,6 +15,7 @@ struct queue_loop {
 	struct xpoll *queue;
 	int mode_flags;
 	uint32_t mode_notes;
+	bool switches; /* the other direction is registered, too, and disabled */
 };
 
 static void queue_close(void *opened)
@@ -40,6 +41,7 @@ static int queue_open(void *opened, const struct loop_setup *setup)
 
 	loop->targets = setup->targets;
 	loop->mode_flags = queue_mode_flags(setup->mode);
+	loop->switches = setup->switches;
 	loop->mode_notes = setup->mode == LOOP_EXCLUSIVE ? XPOLL_NOTE_EXCLUSIVE : 0;
 	loop->queue = xpoll_open(&options);
 	return loop->queue == NULL ? -errno : 0;
@@ -66,6 +68,23 @@ static int queue_fill(const struct queue_loop *loop, struct xpoll_event *changes
 	return count;
 }
 
+/* Two records for each id: of the direction that its target names, and of the other. */
+static int queue_fill_both(const struct queue_loop *loop, struct xpoll_event *changes,
+                           int flags, int other_flags, const int *ids, int len)
+{
+	for (int i = 0; i < len; i++) {
+		const struct loop_target *target = &loop->targets[ids[i]];
+		bool reads = target->events & POLLIN;
+		void *udata = (void *)(intptr_t)ids[i];
+
+		xpoll_set(&changes[2 * i], (uint64_t)target->fd,
+		          reads ? XPOLL_FILT_WRITE : XPOLL_FILT_READ, other_flags, 0, 0, udata);
+		xpoll_set(&changes[2 * i + 1], (uint64_t)target->fd,
+		          reads ? XPOLL_FILT_READ : XPOLL_FILT_WRITE, flags, 0, 0, udata);
+	}
+	return 2 * len;
+}
+
 static int queue_change(void *opened, enum loop_change change, const int *ids, int len)
 {
 	static const int flags[] = {
@@ -82,9 +101,15 @@ static int queue_change(void *opened, enum loop_change change, const int *ids, i
 		bench_calls += (uint64_t)len;
 		return 0;
 	}
-	count = queue_fill(loop, changes,
-	                   flags[change] | (change == LOOP_ADD ? loop->mode_flags : 0),
-	                   ids, len);
+	if (change == LOOP_SWITCH)
+		count = queue_fill_both(loop, changes, XPOLL_ENABLE, XPOLL_DISABLE, ids, len);
+	else if (loop->switches && change == LOOP_ADD)
+		count = queue_fill_both(loop, changes, XPOLL_ADD, XPOLL_ADD | XPOLL_DISABLE, ids,
+		                        len);
+	else
+		count = queue_fill(loop, changes,
+		                   flags[change] | (change == LOOP_ADD ? loop->mode_flags : 0),
+		                   ids, len);
 	return xpoll_event(loop->queue, changes, count, NULL, 0, 0) < 0 ? -errno : 0;
 }
 

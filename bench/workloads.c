@@ -14,6 +14,7 @@ const struct bench_workload *const bench_workloads[] = {
 	&bench_wake_all,
 	&bench_listener,
 	&bench_churn,
+	&bench_http,
 	&bench_memory,
 	&bench_dropin,
 	&bench_kqueue,
@@ -26,16 +27,16 @@ const struct bench_workload *const bench_workloads[] = {
 
 const struct loop_kind loop_kinds[] = {
 	{ { "raw-epoll", NULL, NULL, &loop_epoll },
-	  LOOP_MODES | LOOP_THREADS | LOOP_WAKE | LOOP_CLOSES },
+	  LOOP_MODES | LOOP_THREADS | LOOP_WAKE | LOOP_CLOSES | LOOP_SWITCHES },
 	{ { "raw-poll", NULL, NULL, &loop_poll },
-	  LOOP_LEVEL | LOOP_DISPATCH | LOOP_WAKE | LOOP_CLOSES },
+	  LOOP_LEVEL | LOOP_DISPATCH | LOOP_WAKE | LOOP_CLOSES | LOOP_SWITCHES },
 	{ { "raw-select", NULL, NULL, &loop_select }, LOOP_LEVEL | LOOP_CLOSES },
 	{ { "libev", NULL, &libev_library, &loop_libev },
 	  LOOP_LEVEL | LOOP_DISPATCH | LOOP_WAKE | LOOP_CLOSES },
 	{ { "libevent", NULL, &libevent_library, &loop_libevent },
 	  LOOP_LEVEL | LOOP_DISPATCH | LOOP_CLOSES },
 	{ { "libuv", NULL, &libuv_library, &loop_libuv },
-	  LOOP_LEVEL | LOOP_DISPATCH | LOOP_WAKE | LOOP_CLOSES },
+	  LOOP_LEVEL | LOOP_DISPATCH | LOOP_WAKE | LOOP_CLOSES | LOOP_SWITCHES },
 	{ { 0 }, 0 },
 };
 

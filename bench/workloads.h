@@ -22,6 +22,7 @@ extern const struct bench_workload bench_changes;
 extern const struct bench_workload bench_wake_all;
 extern const struct bench_workload bench_listener;
 extern const struct bench_workload bench_churn;
+extern const struct bench_workload bench_http;
 extern const struct bench_workload bench_memory;
 extern const struct bench_workload bench_dropin;
 extern const struct bench_workload bench_kqueue;

@@ -86,6 +86,10 @@ WORKLOADS = {
     "user": "Registrations without a descriptor: open, add, trigger, change, delete, destroy.",
     "wake": "A thread ends the wait of another, on one processor.",
     "churn": "Accept, register, one request, close, over TCP.",
+    "http": "A web server of 140 lines on each loop, with connections that stay. One that only "
+            "reads and answers changes nothing, so xpoll, epoll by hand and libuv take the same "
+            "within the spread; it matters where a server waits for writing in turns, and "
+            "beside poll(2).",
     "sources": "Files, processes and signals, beside inotify, pidfd_open and signalfd by hand.",
     "timers": "Timers, armed, cancelled in another order, expired.",
     "kqueue": "looptest through kevent(2), with counts; epoll(7) counts nothing.",

@@ -328,6 +328,8 @@ class Workloads(ToolTest):
         "changes": (20, "change", T, "raw_epoll"),
         "wake-all": (2, "wake", T, "raw_epoll"),
         "listener": (1, "connection", T, "raw_epoll"),
+        "http": (20, "request", ["10 busy", "1000 busy", "10 in turns", "1000 in turns"],
+                 "raw_epoll"),
         "user": (20, "operation", ["open", "add", "trigger", "change", "delete", "destroy"],
                  "by_hand"),
         "churn": (2, "connection", None, "raw_epoll"),

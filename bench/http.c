@@ -1,0 +1,327 @@
+/*
+ * http: a small web server, HTTP/1.1 with connections that stay, on any loop.
+ *
+ * The server is this process, whose time is measured; another one has the clients.  Of n
+ * connections k are busy: the clients send a request on each of them, then read all
+ * answers, then begin again.  In the last two phases a connection is watched for reading
+ * or for writing in turns, as by servers that write when a socket is writable and read
+ * no further request before: so interest changes twice for each request.
+ */
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "workloads.h"
+
+#define REQUEST_MAX 512
+
+static const char request[] =
+	"GET /hello HTTP/1.1\r\nHost: localhost\r\nUser-Agent: bench\r\nAccept: */*\r\n\r\n";
+static const char answer[] =
+	"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 14\r\n\r\n"
+	"Hello, xpoll!\n";
+static const char not_found[] = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
+
+static const struct http_phase {
+	int busy;
+	bool turns;
+} phases[] = { { 10, false }, { 1000, false }, { 10, true }, { 1000, true } };
+
+static const char *const phase_names[] = {
+	"10 busy", "1000 busy", "10 in turns", "1000 in turns", NULL
+};
+
+struct http_connection {
+	int len;              /* of a request, as far as it is there */
+	const char *reply;    /* to be written; NULL: none */
+	char request[REQUEST_MAX];
+};
+
+struct http {
+	struct loop_target *targets;
+	struct http_connection *connections;
+	int len; /* connections that are open */
+	int clients; /* their process reads from it what to do */
+	pid_t pid;
+};
+
+/* What the clients are to do. */
+struct http_order {
+	int busy;
+	uint64_t count;
+};
+
+struct http_state {
+	struct loop loop;
+	struct http *test;
+	const struct http_phase *phase;
+};
+
+/* --- The server ---------------------------------------------------------------- */
+
+/* The answer to what begins the buffer; NULL: it is not complete. */
+static const char *http_parse(struct http_connection *connection)
+{
+	char *end = memmem(connection->request, (size_t)connection->len, "\r\n\r\n", 4);
+	bool found;
+
+	if (end == NULL)
+		return NULL;
+	end += 4;
+	found = strncmp(connection->request, "GET /hello ", 11) == 0;
+	connection->len -= (int)(end - connection->request);
+	memmove(connection->request, end, (size_t)connection->len);
+	return found ? answer : not_found;
+}
+
+/* Requests that were answered: 1; or -errno. */
+static int http_reply(struct http_state *state, int id)
+{
+	struct http_connection *connection = &state->test->connections[id];
+	size_t len = strlen(connection->reply);
+	ssize_t written = send(state->test->targets[id].fd, connection->reply, len,
+	                       MSG_NOSIGNAL);
+
+	bench_calls++;
+	connection->reply = NULL;
+	if (written != (ssize_t)len)
+		return written < 0 ? -errno : -EIO; /* clients take what they get */
+	return 1;
+}
+
+static int http_watch(struct http_state *state, int id, short events)
+{
+	state->test->targets[id].events = events;
+	return loop_change(&state->loop, LOOP_SWITCH, &id, 1);
+}
+
+static int http_read(struct http_state *state, int id)
+{
+	struct http_connection *connection = &state->test->connections[id];
+	ssize_t len = read(state->test->targets[id].fd, connection->request + connection->len,
+	                   (size_t)(REQUEST_MAX - connection->len));
+
+	bench_calls++;
+	if (len <= 0)
+		return len < 0 ? -errno : -EPIPE;
+	connection->len += (int)len;
+	connection->reply = http_parse(connection);
+	if (connection->reply == NULL)
+		return connection->len < REQUEST_MAX ? 0 : -EMSGSIZE;
+	return state->phase->turns ? http_watch(state, id, POLLOUT) : http_reply(state, id);
+}
+
+static int http_serve(struct http_state *state, int id)
+{
+	int rc;
+
+	if (state->test->connections[id].reply == NULL)
+		return http_read(state, id);
+	rc = http_reply(state, id);
+	if (rc > 0) {
+		int watched = http_watch(state, id, POLLIN);
+
+		rc = watched < 0 ? watched : rc;
+	}
+	return rc;
+}
+
+static int http_run(void *opened, uint64_t count)
+{
+	struct http_state *state = opened;
+	int n = state->test->len;
+	struct http_order order = { state->phase->busy < n ? state->phase->busy : n, count };
+
+	if (write(state->test->clients, &order, sizeof order) != sizeof order)
+		return -EPIPE;
+	while (count > 0) {
+		int ready = loop_wait(&state->loop, NULL, 0, true);
+
+		if (ready < 0)
+			return ready;
+		for (int i = 0; i < ready; i++) {
+			int rc = http_serve(state, state->loop.hand.ready[i].id);
+
+			if (rc < 0)
+				return rc;
+			count -= (uint64_t)rc;
+		}
+	}
+	return 0;
+}
+
+static int http_phase(void *opened, int phase)
+{
+	((struct http_state *)opened)->phase = &phases[phase];
+	return 0;
+}
+
+static int http_open(void *opened, void *setup, const struct bench_way *way)
+{
+	struct http_state *state = opened;
+	struct loop_setup loop_setup = { .mode = LOOP_LEVEL, .switches = true };
+	int rc;
+
+	state->test = setup;
+	loop_setup.targets = state->test->targets;
+	loop_setup.len = state->test->len;
+	rc = loop_open(&state->loop, way, &loop_setup, 256);
+	return rc < 0 ? rc : loop_change_all(&state->loop, LOOP_ADD, state->test->len);
+}
+
+static const struct bench_ops http_ops = {
+	.size = sizeof(struct http_state),
+	.open = http_open,
+	.phase = http_phase,
+	.run = http_run,
+	.syscalls = loop_syscalls,
+	.close = loop_close,
+};
+
+/* --- The clients ----------------------------------------------------------------- */
+
+static int client_finish(int fd)
+{
+	char reply[sizeof answer];
+	size_t len = 0;
+
+	while (len < sizeof answer - 1) {
+		ssize_t more = read(fd, reply + len, sizeof answer - 1 - len);
+
+		if (more <= 0)
+			return -1;
+		len += (size_t)more;
+	}
+	return memcmp(reply, answer, len);
+}
+
+/* On `busy` of the connections, spread over all of them. */
+static int clients_obey(const int *fds, int len, const struct http_order *order)
+{
+	int step = len / order->busy;
+
+	for (uint64_t left = order->count; left > 0;) {
+		int now = left < (uint64_t)order->busy ? (int)left : order->busy;
+
+		for (int i = 0; i < now; i++)
+			if (write(fds[i * step], request, sizeof request - 1) < 0)
+				return -1;
+		for (int i = 0; i < now; i++)
+			if (client_finish(fds[i * step]) != 0)
+				return -1;
+		left -= (uint64_t)now;
+	}
+	return 0;
+}
+
+/* Another process; it ends with this one. */
+static void clients_main(const struct sockaddr_in *address, int len, int orders)
+{
+	static const struct linger reset = { .l_onoff = 1, .l_linger = 0 };
+	int *fds = calloc((size_t)len, sizeof *fds);
+	struct http_order order;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (int i = 0; i < len && fds != NULL; i++) {
+		fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		if (fds[i] < 0 || connect(fds[i], (const struct sockaddr *)address,
+		                          sizeof *address) < 0 ||
+		    setsockopt(fds[i], SOL_SOCKET, SO_LINGER, &reset, sizeof reset) < 0)
+			_exit(1);
+	}
+	while (fds != NULL && read(orders, &order, sizeof order) == sizeof order)
+		if (clients_obey(fds, len, &order) < 0)
+			_exit(1);
+	_exit(0);
+}
+
+static int http_accept(struct http *test, int listener, int n)
+{
+	for (; test->len < n; test->len++) {
+		int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd < 0)
+			return -errno;
+		test->targets[test->len] = (struct loop_target){ fd, POLLIN };
+	}
+	return 0;
+}
+
+static void http_close_setup(void *setup)
+{
+	struct http *test = setup;
+
+	if (test->pid > 0) {
+		kill(test->pid, SIGKILL);
+		waitpid(test->pid, NULL, 0);
+		close(test->clients);
+	}
+	for (int i = 0; i < test->len; i++)
+		close(test->targets[i].fd);
+	free(test->targets);
+	free(test->connections);
+}
+
+static int http_connect(struct http *test, int listener, int n)
+{
+	struct sockaddr_in address = {
+		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	socklen_t len = sizeof address;
+	int orders[2];
+
+	if (bind(listener, (struct sockaddr *)&address, len) < 0 || listen(listener, n) < 0 ||
+	    getsockname(listener, (struct sockaddr *)&address, &len) < 0 ||
+	    pipe2(orders, O_CLOEXEC) < 0)
+		return -errno;
+	test->clients = orders[1];
+	test->pid = fork();
+	if (test->pid == 0)
+		clients_main(&address, n, orders[0]);
+	close(orders[0]);
+	return test->pid < 0 ? -errno : http_accept(test, listener, n);
+}
+
+static int http_open_setup(const struct bench_options *options, void *setup)
+{
+	struct http *test = setup;
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int rc;
+
+	test->targets = calloc((size_t)options->n, sizeof *test->targets);
+	test->connections = calloc((size_t)options->n, sizeof *test->connections);
+	if (listener < 0 || test->targets == NULL || test->connections == NULL)
+		return -ENOMEM;
+	rc = http_connect(test, listener, options->n);
+	close(listener);
+	return rc;
+}
+
+const struct bench_workload bench_http = {
+	.name = "http",
+	.summary = "a web server with idle connections, in processor time",
+	.help =
+		"A small HTTP/1.1 server with N connections that stay.  Clients, in another\n"
+		"process, send a request on each of 10 or 1000 of them and read the answers.\n"
+		"In turns: the server watches a connection for reading or for writing, as those\n"
+		"do that write when it is writable; so interest changes twice for each request.\n"
+		"It is processor time of the server alone.\n"
+		LOOP_HELP,
+	.unit = "request",
+	.items = "connections",
+	.n_default = 9010,
+	.phases = phase_names,
+	.references = { "raw-epoll", "raw-poll", "libuv" },
+	.fds_each = 1,
+	.fds_more = 4,
+	.setup_size = sizeof(struct http),
+	.open = http_open_setup,
+	.close = http_close_setup,
+	.queue = &http_ops,
+	.loops = LOOP_LEVEL | LOOP_SWITCHES,
+};
