@@ -21,6 +21,7 @@ const struct bench_workload *const bench_workloads[] = {
 	&bench_kqueue_change,
 	&bench_timers,
 	&bench_user,
+	&bench_aio,
 	&bench_sources,
 	NULL,
 };

@@ -29,6 +29,7 @@ extern const struct bench_workload bench_kqueue;
 extern const struct bench_workload bench_kqueue_change;
 extern const struct bench_workload bench_timers;
 extern const struct bench_workload bench_user;
+extern const struct bench_workload bench_aio;
 extern const struct bench_workload bench_sources;
 
 #define WORKLOADS_EVERYWHERE \

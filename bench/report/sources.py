@@ -90,6 +90,7 @@ WORKLOADS = {
             "reads and answers changes nothing, so xpoll, epoll by hand and libuv take the same "
             "within the spread; it matters where a server waits for writing in turns, and "
             "beside poll(2).",
+    "aio": "Random reads of 4 KiB, from the page cache and past it, 1, 8 and 64 in flight.",
     "sources": "Files, processes and signals, beside inotify, pidfd_open and signalfd by hand.",
     "timers": "Timers, armed, cancelled in another order, expired.",
     "kqueue": "looptest through kevent(2), with counts; epoll(7) counts nothing.",

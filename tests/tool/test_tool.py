@@ -369,6 +369,17 @@ class Workloads(ToolTest):
                 for result, calls in zip(results, known):
                     self.assertAlmostEqual(result["syscalls_per_read"], calls, 1)
 
+    def test_reads_are_measured_in_each_phase(self):
+        result = run("bench", "aio", "-t", "0.001", "--rounds", "1", "-n", "20", "--json", "-")
+        if "io_uring: " in result.stderr:
+            self.skipTest("the system refuses io_uring")
+        phases = [f"{way}, {n}" for way in ("cached", "direct") for n in (1, 8, 64)]
+        for variant in "xpoll-poll", "io_uring", "pread":
+            found = [r for r in json.loads(self.check(result))["results"]
+                     if r["variant"] == variant]
+            self.assertEqual([r["phase"] for r in found], phases)
+            self.assertTrue(all(r["reads_per_second"] > 0 for r in found))
+
     def test_memory_of_a_descriptor_is_told(self):
         results = {r["variant"]: r for r in self.measure("memory")["results"]
                    if r["phase"] == "add"}
