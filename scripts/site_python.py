@@ -17,7 +17,7 @@ the types are in [_xpoll.pyi](../source/python/xpoll/_xpoll.pyi.md). The constan
 
 
 def shown(thing):
-    return f"```text\n{inspect.cleandoc(thing.__doc__)}\n```\n" if thing.__doc__ else ""
+    return f"```{{ .text .docstring }}\n{inspect.cleandoc(thing.__doc__)}\n```\n" if thing.__doc__ else ""
 
 
 def call(name, thing):
