@@ -17,7 +17,8 @@ the types are in [_xpoll.pyi](../source/python/xpoll/_xpoll.pyi.md). The constan
 
 
 def shown(thing):
-    return f"```{{ .text .docstring }}\n{inspect.cleandoc(thing.__doc__)}\n```\n" if thing.__doc__ else ""
+    text = inspect.cleandoc(thing.__doc__ or "")
+    return f"```{{ .text .docstring }}\n{text}\n```\n" if text else ""
 
 
 def call(name, thing):
