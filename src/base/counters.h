@@ -1,7 +1,6 @@
 /*
- * Counters that are always on.  They are written under the queue's lock, so a
- * plain add suffices; the accesses are relaxed atomics because xpoll_stats
- * reads without it.
+ * Counters that are always on.  They are written and read under the queue's lock, so
+ * a plain add suffices; those that waits without it write as well are atomic.
  */
 #ifndef XP_BASE_COUNTERS_H
 #define XP_BASE_COUNTERS_H
@@ -9,48 +8,51 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-typedef _Atomic uint64_t xp_counter;
+typedef _Atomic uint64_t xp_shared_counter;
 
 struct xp_counters {
-	xp_counter waits;
-	xp_counter events;
-	xp_counter wakes;
-	xp_counter empty_returns;
-	xp_counter changes; /* those that are not free; xpoll_stats adds the others */
-	xp_counter changes_free;
-	xp_counter change_errors;
-	xp_counter syscalls_wait;
-	xp_counter syscalls_change;
-	xp_counter syscalls_check;
-	xp_counter syscalls_wake; /* also without the lock: xp_count_shared */
-	xp_counter stale_dropped;
-	xp_counter fruitless;
-	xp_counter rebuilds;
-	xp_counter registered;
-	xp_counter signals_unobserved;
+	uint64_t waits;
+	uint64_t events;
+	uint64_t wakes;
+	uint64_t empty_returns;
+	uint64_t changes; /* those that are not free; xpoll_stats adds the others */
+	uint64_t changes_free;
+	uint64_t change_errors;
+	uint64_t syscalls_wait;
+	xp_shared_counter syscalls_change;
+	xp_shared_counter syscalls_check;
+	xp_shared_counter syscalls_wake;
+	uint64_t stale_dropped;
+	uint64_t fruitless;
+	uint64_t rebuilds;
+	uint64_t registered;
+	uint64_t signals_unobserved;
 };
 
-static inline uint64_t xp_counter_read(const xp_counter *counter)
+static inline uint64_t xp_counter_read(const xp_shared_counter *counter)
 {
 	return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-/* The new value. */
-static inline uint64_t xp_count_by(xp_counter *counter, uint64_t amount)
+static inline void xp_count_plain(uint64_t *counter, uint64_t amount)
 {
-	uint64_t value = xp_counter_read(counter) + amount;
-
-	atomic_store_explicit(counter, value, memory_order_relaxed);
-	return value;
+	*counter += amount;
 }
 
-static inline uint64_t xp_count(xp_counter *counter)
+/* With the lock: what is counted without it meanwhile may be lost. */
+static inline void xp_count_locked(xp_shared_counter *counter, uint64_t amount)
 {
-	return xp_count_by(counter, 1);
+	atomic_store_explicit(counter, xp_counter_read(counter) + amount, memory_order_relaxed);
 }
+
+#define xp_count_by(counter, amount) \
+	_Generic((counter), \
+		uint64_t *: xp_count_plain, \
+		xp_shared_counter *: xp_count_locked)(counter, amount)
+#define xp_count(counter) xp_count_by(counter, 1)
 
 /* For the counters that are also written without the lock. */
-static inline void xp_count_shared(xp_counter *counter)
+static inline void xp_count_shared(xp_shared_counter *counter)
 {
 	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }

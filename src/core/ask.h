@@ -36,15 +36,14 @@ static inline int xp_ask_crowded(struct xpoll *queue, int room)
 	return room > 1 ? room / 2 : 1;
 }
 
-/* How many entries to ask for first. */
-static XP_INLINE int xp_ask_room(struct xpoll *queue, const struct xp_wait *wait)
+/* How many entries to ask for first, beside at_hand events. */
+static XP_INLINE int xp_ask_room(struct xpoll *queue, int room, int at_hand)
 {
-	int room = wait->cap - wait->len;
 	int cap = room > XP_FIRED_MOST ? XP_FIRED_MOST : room;
 
-	if (XP_UNLIKELY(queue->crowded))
+	if (XP_UNLIKELY(queue->unusual) && queue->crowded)
 		cap = xp_ask_crowded(queue, cap);
-	return wait->len > 0 && cap < XP_ASK_PRIVATE ? XP_ASK_PRIVATE : cap;
+	return at_hand > 0 && cap < XP_ASK_PRIVATE ? XP_ASK_PRIVATE : cap;
 }
 
 /*

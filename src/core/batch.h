@@ -7,14 +7,12 @@
 
 #include "core/queue.h"
 
-extern const uint16_t xp_poll_masks[32];
+extern const uint16_t xp_poll_masks[64];
 
 /* What of these bits poll(2) would report for what is enabled. */
 static XP_INLINE uint32_t xp_poll_bits(const struct xp_slot *slot, uint32_t events)
 {
-	unsigned requested = slot->requested & (XP_REQUEST_IN | XP_REQUEST_RDHUP);
-
-	return events & xp_poll_masks[slot->enabled | requested];
+	return events & xp_poll_masks[slot->enabled | slot->requested];
 }
 
 /* It is not wanted, in the batch already, or there is no room. */

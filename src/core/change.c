@@ -33,7 +33,7 @@ static unsigned add_merge(struct xp_slot *slot, const struct xp_interest *add)
 	slot->present |= filters;
 	slot->enabled |= add->enable ? filters : fresh;
 	if (add->disable)
-		slot->enabled &= XP_SET(~filters);
+		xp_slot_disable(slot, filters);
 	if (add->modes & XPOLL_CLEAR)
 		slot->clear |= filters;
 	if (add->modes & XPOLL_ONESHOT)

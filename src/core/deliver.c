@@ -370,7 +370,7 @@ void xp_deliver_slot(struct xpoll *queue, struct xp_wait *wait, int fd,
 static void deliver_part(struct xpoll *queue, struct xp_wait *wait, int fd,
                          struct xp_slot *slot, uint32_t events)
 {
-	wait->passed_over = others_of(slot, events);
+	wait->passed_over = XP_SET(others_of(slot, events));
 	if (wait->passed_over)
 		events &= xp_entry_probe_bits(slot, ~wait->passed_over) | POLLHUP | POLLERR;
 	xp_deliver_slot(queue, wait, fd, slot, events);

@@ -16,10 +16,12 @@
 	INTEREST_BITS(i), INTEREST_BITS((i) + 1), \
 	INTEREST_BITS((i) + 2), INTEREST_BITS((i) + 3)
 
-const uint16_t xp_entry_bits[16] = {
-	INTEREST_BITS_4(0), INTEREST_BITS_4(4),
-	INTEREST_BITS_4(8), INTEREST_BITS_4(12),
-};
+#define INTEREST_BITS_32(i) \
+	INTEREST_BITS_4(i), INTEREST_BITS_4((i) + 4), INTEREST_BITS_4((i) + 8), \
+	INTEREST_BITS_4((i) + 12), INTEREST_BITS_4((i) + 16), INTEREST_BITS_4((i) + 20), \
+	INTEREST_BITS_4((i) + 24), INTEREST_BITS_4((i) + 28)
+
+const uint16_t xp_entry_bits[64] = {INTEREST_BITS_32(0), INTEREST_BITS_32(32)};
 
 uint32_t xp_entry_watch(const struct xp_slot *slot, enum xp_mode mode,
                            unsigned filters)

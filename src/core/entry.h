@@ -16,16 +16,14 @@
 /* The slot of fd if any of its filters is registered, else NULL. */
 struct xp_slot *xp_entry_find(const struct xpoll *queue, int fd);
 
-/* poll(2)'s bits, by a set of filters | XP_REQUEST_IN. */
-extern const uint16_t xp_entry_bits[16];
+/* poll(2)'s bits, by a set of filters | what is requested. */
+extern const uint16_t xp_entry_bits[64];
 
 /* The bits to look at for these filters. */
 static inline uint32_t xp_entry_probe_bits(const struct xp_slot *slot,
                                         unsigned filters)
 {
-	unsigned requested = slot->requested & XP_REQUEST_IN;
-
-	return xp_entry_bits[(filters & XP_ALL_FILTERS) | requested];
+	return xp_entry_bits[(filters & XP_ALL_FILTERS) | slot->requested];
 }
 
 /* The other way round; what an end of file or an error is about is not in it. */

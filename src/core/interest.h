@@ -56,14 +56,10 @@ static inline void xp_interest_free_disable(struct xpoll *queue, int fd,
                                             struct xp_slot *slot,
                                             unsigned filters)
 {
-	uint8_t others = XP_SET(~filters);
-
-	slot->enabled &= others;
-	slot->recheck_enabled &= others;
-	slot->recheck_level &= others;
+	xp_slot_disable(slot, filters);
 	slot->idle_checks = 0;
 	if (XP_UNLIKELY(slot->deferred)) {
-		slot->deferred_for &= others & XP_ALL_FILTERS;
+		slot->deferred_for &= ~filters & XP_ALL_FILTERS;
 		if (!slot->enabled)
 			slot->deferred = 0;
 	} else {
@@ -74,33 +70,33 @@ static inline void xp_interest_free_disable(struct xpoll *queue, int fd,
 /* false: the kernel has to hear of it after all. */
 static inline bool xp_interest_free_enable(struct xpoll *queue, int fd,
                                            struct xp_slot *slot,
-                                           unsigned filters)
+                                           unsigned filter)
 {
-	if (queue->threads.waiters > 0 || filters & ~(unsigned)slot->armed)
+	if (queue->threads.waiters > 0 || !(filter & slot->armed))
 		return false;
-	slot->enabled |= XP_SET(filters);
+	slot->enabled |= XP_SET(filter);
 	slot->idle_checks = 0;
 	slot->fruitless = 0;
-	xp_recheck_enabled(queue, fd, slot, filters);
+	xp_recheck_enabled(queue, fd, slot, filter);
 	return true;
 }
 
 /*
  * ENABLE and DISABLE of what the kernel reports by edges: no more than marks.
- * It is what programs do most, so it is tried before all else.  The slot; NULL:
- * it is not that simple, and nothing was done.
+ * It is what programs do most, so it is tried before all else.  filter: a set of one
+ * at the most.  The slot; NULL: it is not that simple, and nothing was done.
  */
 static XP_INLINE struct xp_slot *xp_interest_free_change(struct xpoll *queue, int fd,
-                                                         unsigned filters, bool wanted)
+                                                         unsigned filter, bool wanted)
 {
 	struct xp_slot *slot = xp_slots_at(&queue->slots, fd);
 
-	if (!slot || filters & ~(unsigned)slot->present ||
+	if (!slot || !(filter & slot->present) ||
 	    slot->mode != XP_MODE_EDGE || !queue->lazy)
 		return NULL;
 	if (!wanted)
-		xp_interest_free_disable(queue, fd, slot, filters);
-	else if (!xp_interest_free_enable(queue, fd, slot, filters))
+		xp_interest_free_disable(queue, fd, slot, filter);
+	else if (!xp_interest_free_enable(queue, fd, slot, filter))
 		return NULL;
 	xp_count(&queue->counters.changes_free);
 	return slot;

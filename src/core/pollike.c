@@ -93,15 +93,14 @@ static int ctl_delete(struct xpoll *queue, int events, int fd)
 /* See xp_interest_free_change. */
 static XP_INLINE bool ctl_free_change(struct xpoll *queue, int op, int events, int fd)
 {
-	/* The filters of poll(2)'s oldest bits. */
+	/* By poll(2)'s oldest bits; of other changes, no filter. */
 	static const uint8_t filters[(POLLIN | POLLOUT | POLLPRI) + 1] = {
 		[POLLIN] = XP_BIT(XP_READ),
 		[POLLOUT] = XP_BIT(XP_WRITE),
-		[POLLIN | POLLOUT] = XP_BIT(XP_READ) | XP_BIT(XP_WRITE),
 		[POLLPRI] = XP_BIT(XP_EXCEPT),
 	};
 
-	return (unsigned)events < sizeof filters && filters[events] &&
+	return (unsigned)events < sizeof filters &&
 		xp_interest_free_change(queue, fd, filters[events], op == XPOLL_ENABLE);
 }
 

@@ -133,35 +133,46 @@ int xpoll_supports(const struct xpoll *queue, int filter, uint32_t fflags)
 }
 
 /* Sources may find that something has to be counted. */
-static int audit(const struct xpoll *queue)
+static int stats_take(struct xpoll *queue, struct xpoll_stats *copy)
 {
-	struct xpoll *inside = (struct xpoll *)(uintptr_t)queue;
-	int rc = xp_enter(inside);
+	const struct xp_counters *counters = &queue->counters;
+	int rc = xp_enter(queue);
 
 	if (rc < 0)
 		return rc;
-	xp_sources_settle(inside, XP_BEFORE_COUNTERS);
-	xp_leave(inside);
+	xp_sources_settle(queue, XP_BEFORE_COUNTERS);
+	*copy = (struct xpoll_stats){
+		.waits = counters->waits,
+		.events = counters->events,
+		.wakes = counters->wakes,
+		.empty_returns = counters->empty_returns,
+		.changes = counters->changes + counters->changes_free,
+		.changes_free = counters->changes_free,
+		.change_errors = counters->change_errors,
+		.syscalls_wait = counters->syscalls_wait,
+		.syscalls_change = xp_counter_read(&counters->syscalls_change),
+		.syscalls_check = xp_counter_read(&counters->syscalls_check),
+		.syscalls_wake = xp_counter_read(&counters->syscalls_wake),
+		.stale_dropped = counters->stale_dropped,
+		.fruitless = counters->fruitless,
+		.rebuilds = counters->rebuilds,
+		.registered = counters->registered,
+		.signals_unobserved = counters->signals_unobserved,
+	};
+	xp_leave(queue);
 	return 0;
 }
 
 int xpoll_stats(const struct xpoll *queue, struct xpoll_stats *stats,
                 size_t size)
 {
-	const xp_counter *counters;
 	struct xpoll_stats copy;
-	uint64_t *values = (uint64_t *)(void *)&copy;
 
-	_Static_assert(sizeof(struct xp_counters) == sizeof copy,
-	               "the counters are the statistics, in order");
+	_Static_assert(sizeof(struct xp_counters) == sizeof copy, "all of them are copied");
 	if (!queue || !stats || size == 0)
 		return xp_result(-EINVAL);
-	if (audit(queue) < 0)
+	if (stats_take((struct xpoll *)(uintptr_t)queue, &copy) < 0)
 		return xp_result(-EBADF);
-	counters = (const xp_counter *)(const void *)&queue->counters;
-	for (size_t i = 0; i < sizeof copy / sizeof *values; i++)
-		values[i] = xp_counter_read(&counters[i]);
-	copy.changes += copy.changes_free;
 	/* A newer program's structure has a tail this library cannot fill. */
 	memset(stats, 0, size);
 	memcpy(stats, &copy, size < sizeof copy ? size : sizeof copy);

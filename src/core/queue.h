@@ -203,14 +203,16 @@ struct xp_wait {
 	uint32_t wake_all;
 	int counts;     /* none is pending from this event on, see event_count.h */
 	unsigned fruitless; /* times the kernel was asked again at once */
-	unsigned passed_over; /* filters that the look or report at hand is not for */
 	int again;      /* reports of what this call had reported already */
+	uint8_t passed_over; /* filters that the look or report at hand is not for */
 	bool listed;    /* the lists of sources and files were looked at */
 	bool exhausted; /* the kernel had no more */
+	bool renew;     /* a dead registration keeps reporting: make the set again */
 	bool news;      /* it reported something that nothing else had reported */
 	bool kicker;    /* it calls out the next of those that were called out */
 	bool slept;     /* for the first time, or more often */
-	bool renew;     /* a dead registration keeps reporting: make the set again */
+	bool tried;     /* it tries without sleeping */
+	bool cut;       /* it sleeps until a source's moment at the most */
 	bool holds;     /* signals are handled while it sleeps and not in between */
 	bool timed_out; /* the last sleep ended at the deadline */
 };
@@ -242,7 +244,7 @@ static inline bool xp_excepts(const struct xpoll *queue)
 /* Of the kernel's set: it grows with each that is made. */
 static inline uint32_t xp_set_number(const struct xpoll *queue)
 {
-	return (uint32_t)xp_counter_read(&queue->counters.rebuilds);
+	return (uint32_t)queue->counters.rebuilds;
 }
 
 static inline bool xp_exact(const struct xpoll *queue)

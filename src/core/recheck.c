@@ -61,7 +61,7 @@ static void deferred_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
 	if (deferred_for && deferred_confirmed(queue, fd, slot, deferred_for)) {
 		/* The poll-like level goes by bits. */
 		events &= xp_entry_probe_bits(slot, deferred_for) | POLLHUP | POLLERR;
-		wait->passed_over = slot->enabled & ~deferred_for;
+		wait->passed_over = XP_SET(slot->enabled & ~deferred_for);
 		xp_deliver_slot(queue, wait, fd, slot, events);
 		wait->passed_over = 0;
 	}
@@ -138,7 +138,7 @@ static void candidate_ended(struct xpoll *queue, struct xp_wait *wait,
 {
 	unsigned probed = probed_filters(slot, found->events);
 
-	wait->passed_over = xp_slot_by_edge(slot) & slot->enabled & ~probed;
+	wait->passed_over = XP_SET(xp_slot_by_edge(slot) & slot->enabled & ~probed);
 	if (wait->passed_over)
 		queue->ask.due = true;
 	xp_deliver_slot(queue, wait, found->fd, slot, events);

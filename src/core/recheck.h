@@ -18,7 +18,7 @@ static inline short xp_candidate_bits(const struct xp_slot *slot, unsigned candi
 {
 	unsigned filters = slot->enabled;
 
-	if (XP_UNLIKELY(slot->clear || slot->lowat))
+	if (XP_UNLIKELY(slot->clear || slot->lowat)) /* neighbours */
 		filters &= candidates | ~xp_slot_by_edge(slot);
 	return (short)xp_entry_probe_bits(slot, filters);
 }
@@ -44,15 +44,15 @@ static XP_INLINE bool xp_candidate_check_single(struct xpoll *queue, struct xp_w
 {
 	int fd = queue->candidates.head;
 	struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
-	unsigned enabled = slot->enabled;
-	unsigned filters = (slot->recheck_enabled | slot->recheck_level) & enabled;
-	bool confirm = !(slot->recheck_enabled & enabled);
+	uint8_t filters = slot->recheck_enabled | slot->recheck_level;
+	bool confirm = !slot->recheck_enabled;
 	struct pollfd probe;
 	int rc;
 
 	if (queue->candidates.len != 1 || !filters || filters & ~(unsigned)slot->armed ||
 	    slot->mode == XP_MODE_FIRED || !xp_kind_can_probe((enum xp_fd_kind)slot->kind))
 		return false;
+	XP_ASSERT(!(filters & ~(unsigned)slot->enabled));
 	XP_ASSERT(!slot->deferred); /* Only of what cannot be probed. */
 	probe.fd = fd;
 	probe.events = xp_candidate_bits(slot, filters);

@@ -248,8 +248,9 @@ static void cancelled(void *opaque)
 }
 
 int xp_sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
-                       int64_t deadline_ns, struct xp_fired *fired, int cap)
+                       struct xp_fired *fired, int cap)
 {
+	int64_t deadline_ns = xp_sleep_deadline(queue, wait, false);
 	struct sleeper sleeper = {
 		.queue = queue,
 		.wait = wait,
@@ -362,8 +363,7 @@ bool xp_wait_in_vain(const struct xpoll *queue, struct xp_wait *wait)
 
 	return ++wait->fruitless > LEAST &&
 		wait->fruitless > LEAST + EACH *
-			atomic_load_explicit(&queue->counters.registered,
-			                     memory_order_relaxed) &&
+			queue->counters.registered &&
 		xp_wait_deadline_passed(wait);
 }
 
@@ -383,7 +383,8 @@ void xp_quiesce(struct xpoll *queue)
 		pthread_cond_broadcast(&queue->thread_left);
 }
 
-XP_NOINLINE int64_t xp_sleep_held(struct xpoll *queue, struct xp_wait *wait)
+/* The same where the first sleep may end in vain. */
+static int64_t deadline_in_doubt(struct xpoll *queue, struct xp_wait *wait)
 {
 	if (!wait->slept) {
 		if (queue->untried == 0)
@@ -400,4 +401,17 @@ XP_NOINLINE int64_t xp_sleep_held(struct xpoll *queue, struct xp_wait *wait)
 	hold_signals(queue, wait);
 	/* XP_NOW would neither sleep nor apply the mask. */
 	return wait->deadline_ns == XP_NOW ? XP_PAST : wait->deadline_ns;
+}
+
+XP_NOINLINE int64_t xp_sleep_deadline_unusual(struct xpoll *queue, struct xp_wait *wait,
+                                              bool alone)
+{
+	bool doubt = wait->slept || queue->vain > 0 || wait->mask ||
+		queue->due_ns < wait->deadline_ns;
+	int64_t deadline_ns = doubt ? deadline_in_doubt(queue, wait) : wait->deadline_ns;
+
+	wait->slept |= !doubt;
+	wait->tried = deadline_ns == XP_PAST;
+	wait->cut = alone && queue->due_ns < deadline_ns;
+	return wait->cut ? queue->due_ns : deadline_ns;
 }

@@ -19,7 +19,7 @@ void xp_kick_all(struct xpoll *queue);
  * cancellation point.  The back end's result.
  */
 int xp_sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
-                       int64_t deadline_ns, struct xp_fired *fired, int cap);
+                       struct xp_fired *fired, int cap);
 
 /* Until another thread signals `thread_left`. */
 void xp_sleep_until_thread_left(struct xpoll *queue, struct xp_wait *wait);
@@ -106,26 +106,20 @@ void xp_settle(struct xpoll *queue);
 /* Waits that hold signals back at once. */
 enum { XP_UNTRIED_MOST = 8 };
 
-/* Is this call's first sleep likely to end in vain? */
-static XP_INLINE bool xp_vain_likely(const struct xpoll *queue,
-                                  const struct xp_wait *wait)
-{
-	return queue->vain > 0 || wait->mask ||
-		(queue->unusual && queue->due_ns < wait->deadline_ns);
-}
-
-/* As xp_sleep_deadline, where signals are held back. */
-int64_t xp_sleep_held(struct xpoll *queue, struct xp_wait *wait);
+/* Until when to sleep: see xp_sleep_deadline. */
+int64_t xp_sleep_deadline_unusual(struct xpoll *queue, struct xp_wait *wait, bool alone);
 
 /*
  * Until when to sleep.  Where the first sleep is likely to end in vain, one tries
  * without sleeping first, if the last that tried found something or a few did not
- * try: a busy queue then needs no system calls for holding signals back.
+ * try: a busy queue then needs no system calls for holding signals back.  A thread
+ * that is alone minds the moments of sources.
  */
-static XP_INLINE int64_t xp_sleep_deadline(struct xpoll *queue, struct xp_wait *wait)
+static XP_INLINE int64_t xp_sleep_deadline(struct xpoll *queue, struct xp_wait *wait,
+                                           bool alone)
 {
-	if (XP_UNLIKELY(wait->slept || xp_vain_likely(queue, wait)))
-		return xp_sleep_held(queue, wait);
+	if (XP_UNLIKELY(queue->unusual || queue->vain > 0 || wait->mask || wait->slept))
+		return xp_sleep_deadline_unusual(queue, wait, alone);
 	wait->slept = true;
 	return wait->deadline_ns;
 }
@@ -135,20 +129,15 @@ static XP_INLINE int64_t xp_sleep_deadline(struct xpoll *queue, struct xp_wait *
  * anything meanwhile, but a signal handler may fork or call xpoll_wake.
  */
 static XP_INLINE int xp_sleep_alone(struct xpoll *queue, struct xp_wait *wait,
-                                 int64_t deadline_ns, struct xp_fired *fired,
-                                 int cap)
+                                    struct xp_fired *fired, int cap)
 {
-	bool cut = XP_UNLIKELY(queue->unusual) && queue->due_ns < deadline_ns;
+	int64_t deadline_ns = xp_sleep_deadline(queue, wait, true);
 	int rc;
 
-	if (XP_UNLIKELY(cut))
-		deadline_ns = queue->due_ns;
 	wait->sequence = queue->sequence;
 	xp_mutex_unlock_alone(&queue->lock);
 	rc = queue->ops->wait(queue->backend, deadline_ns, wait->mask, fired, cap);
 	xp_mutex_lock_alone(&queue->lock);
-	if (XP_UNLIKELY(rc == 0))
-		wait->timed_out = !cut;
 	return rc;
 }
 

@@ -131,6 +131,16 @@ static inline unsigned xp_slot_mode_reports(const struct xp_slot *slot)
 	return (slot->sample - slot->since) & 31u;
 }
 
+/* Nothing of these is reported, nor looked at for that. */
+static inline void xp_slot_disable(struct xp_slot *slot, unsigned filters)
+{
+	uint8_t others = XP_SET(~filters);
+
+	slot->enabled &= others;
+	slot->recheck_enabled &= others;
+	slot->recheck_level &= others;
+}
+
 /* Its registrations have ended: nothing of them is left. */
 static inline void xp_slot_clear(struct xp_slot *slot)
 {

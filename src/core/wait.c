@@ -27,21 +27,27 @@
 #include "os/sys.h"
 #include "os/sys_hot.h"
 
-/* It found nothing, or failed. */
-static void ask_in_vain(struct xpoll *queue, struct xp_wait *wait, int rc, int64_t deadline_ns)
+/* A sleep found nothing until its deadline. */
+static XP_NOINLINE void slept_in_vain(struct xpoll *queue, struct xp_wait *wait, bool alone)
 {
-	if (rc == 0 && deadline_ns == XP_PAST) {
+	if (alone)
+		wait->timed_out = !wait->cut;
+	if (wait->tried) {
 		queue->untried = XP_UNTRIED_MOST;
 		wait->timed_out = wait->deadline_ns == XP_NOW;
 	}
 }
 
 /* The kernel is asked: how many entries for? */
-static XP_INLINE int ask_begins(struct xpoll *queue, struct xp_wait *wait)
+static XP_INLINE int ask_begins(struct xpoll *queue, const struct xp_wait *wait, int at_hand,
+                                bool poll_level)
 {
+	int cap = poll_level ? XP_BATCH_CAP : wait->cap;
+
+	XP_ASSERT(cap == wait->cap);
 	queue->ask.due = false;
 	queue->ask.skipped = 0;
-	return xp_ask_room(queue, wait);
+	return xp_ask_room(queue, cap - at_hand, at_hand);
 }
 
 /*
@@ -52,25 +58,25 @@ static XP_INLINE int ask_kernel(struct xpoll *queue, struct xp_wait *wait,
                                 bool probe_only, bool alone, bool poll_level)
 {
 	struct xp_fired fired[XP_FIRED_MOST];
-	int at_hand = wait->len;
-	int64_t deadline_ns = XP_NOW;
+	int at_hand = 0;
 	int cap, rc;
 
 	if (probe_only) {
-		cap = ask_begins(queue, wait);
+		at_hand = wait->len;
+		cap = ask_begins(queue, wait, at_hand, poll_level);
 		rc = xp_ask_now(queue, wait, XP_NOW, fired, cap);
 	} else {
-		cap = ask_begins(queue, wait);
-		deadline_ns = xp_sleep_deadline(queue, wait);
+		cap = ask_begins(queue, wait, 0, poll_level);
 		xp_ask_begins(queue, wait);
-		rc = alone ? xp_sleep_alone(queue, wait, deadline_ns, fired, cap)
-			: xp_sleep_in_kernel(queue, wait, deadline_ns, fired, cap);
+		rc = alone ? xp_sleep_alone(queue, wait, fired, cap)
+			: xp_sleep_in_kernel(queue, wait, fired, cap);
 	}
 	XP_ASSERT(rc <= cap);
 	wait->exhausted = rc < cap;
 	wait->news = rc == cap;
 	if (XP_UNLIKELY(rc <= 0)) {
-		ask_in_vain(queue, wait, rc, deadline_ns);
+		if (rc == 0 && !probe_only)
+			slept_in_vain(queue, wait, alone);
 		return rc;
 	}
 	xp_deliver_fired(queue, wait, poll_level, fired, rc);
@@ -89,7 +95,7 @@ static XP_INLINE int ask_kernel(struct xpoll *queue, struct xp_wait *wait,
 static XP_INLINE void check_candidates(struct xpoll *queue, struct xp_wait *wait,
                                        bool poll_level)
 {
-	if (queue->candidates.len > 0 && !xp_candidate_check_single(queue, wait, poll_level))
+	if (!xp_candidate_check_single(queue, wait, poll_level))
 		xp_candidates_check(queue, wait);
 }
 
@@ -204,19 +210,22 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait,
                                bool alone, bool poll_level)
 {
 	for (;;) {
-		bool probe_only;
+		bool at_hand, probe_only;
 		int rc = 0;
 
+		XP_ASSERT(wait->len == 0);
 		if (XP_UNLIKELY(!alone || queue->unusual))
 			rc = gather(queue, wait, alone);
 		if (XP_UNLIKELY(rc < 0))
 			return rc;
-		if (XP_LIKELY(rc == 0))
+		at_hand = rc > 0 || queue->candidates.len > 0;
+		if (at_hand && XP_LIKELY(rc == 0))
 			check_candidates(queue, wait, poll_level);
-		if (wait->len > 0 && !xp_ask_wanted(queue, wait))
+		at_hand = at_hand && wait->len > 0;
+		if (at_hand && !xp_ask_wanted(queue, wait))
 			return 0;
 		/* Ready events go before a wake, so look for them first. */
-		probe_only = wait->len > 0 ||
+		probe_only = at_hand ||
 			atomic_load(&queue->wake.pending) ||
 			(!alone && wait->wake_all != queue->wake.all) ||
 			(wait->deadline_ns == XP_NOW && !wait->mask) ||
@@ -317,26 +326,36 @@ static XP_INLINE int wait_run(struct xpoll *queue, struct xp_wait *wait, bool al
 {
 	xp_mutex_assert_held(&queue->lock);
 	XP_ASSERT(wait->cap > 0 && wait->len == 0);
-	wait->wait_epoch = (uint32_t)xp_count(&queue->counters.waits);
+	wait->wait_epoch = (uint32_t)++queue->counters.waits;
 	return XP_LIKELY(alone) ? wait_with_turn(queue, wait, true, poll_level)
 		: wait_among_others(queue, wait);
 }
 
-/* After it.  A signal that was held back is handled now, without the lock. */
+/* Leave; a signal that was held back is handled now, without the lock. */
+static XP_INLINE void wait_release(struct xpoll *queue, const struct xp_wait *wait, bool alone)
+{
+	(void)(alone ? xp_leave_alone(queue, 0) : xp_leave_with(queue, 0));
+	if (XP_UNLIKELY(wait->holds))
+		xp_sys_signals_release(wait->held);
+}
+
+/* After it, with the result of the call. */
 static XP_INLINE int wait_leave(struct xpoll *queue, const struct xp_wait *wait, int rc,
                                 bool alone)
 {
 	int len = wait->len;
 
 	XP_ASSERT(rc == 0 || len == 0);
-	if (XP_UNLIKELY(len == 0) && rc == 0) {
+	if (XP_LIKELY(len > 0)) {
+		wait_release(queue, wait, alone);
+		return len;
+	}
+	if (rc == 0) {
 		xp_attention_over(queue);
 		xp_count(&queue->counters.empty_returns);
 	}
-	(void)(alone ? xp_leave_alone(queue, 0) : xp_leave_with(queue, 0));
-	if (XP_UNLIKELY(wait->holds))
-		xp_sys_signals_release(wait->held);
-	return XP_LIKELY(len > 0) ? len : xp_result(rc);
+	wait_release(queue, wait, alone);
+	return xp_result(rc);
 }
 
 /* -EBUSY: another thread is in xpoll_wait. */
@@ -353,11 +372,16 @@ static XP_NOINLINE int poll_wait_unusual(struct xpoll *queue, bool alone)
 static XP_INLINE int poll_wait(struct xpoll *queue, int timeout_ms, bool alone)
 {
 	sigset_t held;
-	struct xp_wait wait = {.cap = XP_BATCH_CAP, .held = &held};
+	struct xp_wait wait = {
+		.cap = XP_BATCH_CAP,
+		.deadline_ns = XP_NEVER,
+		.held = &held,
+	};
 	int rc = 0;
 
-	wait.deadline_ns = timeout_ms < 0 ? XP_NEVER : timeout_ms == 0 ? XP_NOW
-		: xp_deadline(xp_sys_now(), timeout_ms * XP_NS_PER_MS);
+	if (timeout_ms >= 0)
+		wait.deadline_ns = timeout_ms == 0 ? XP_NOW
+			: xp_deadline(xp_sys_now(), timeout_ms * XP_NS_PER_MS);
 	if (XP_UNLIKELY(!alone || queue->unusual))
 		rc = poll_wait_unusual(queue, alone);
 	if (XP_UNLIKELY(rc < 0))

@@ -45,7 +45,7 @@ MUTANTS = {
         "xp_candidate_defer(queue, fd, slot, XP_BIT(i), events);", "", "nothing came|never came",
         "contract.fairness:hazard_06_user_file_and_pipe_share_one_slot"),
     "what was enabled is not looked at": Mutant(
-        "xp_recheck_enabled(queue, fd, slot, filters);\n\treturn true;", "return true;",
+        "xp_recheck_enabled(queue, fd, slot, filter);\n\treturn true;", "return true;",
         "nothing came|sleeps on",
         "contract.disable:add_disabled_readable_never_fires_until_enabled"),
     "DISPATCH does not disable": Mutant(

@@ -39,13 +39,13 @@ static XP_INLINE int xp_sys_epoll_sleep(int epoll_fd,
                                         int64_t deadline_ns)
 {
 #if defined(SYS_epoll_wait) && !defined(XPOLL_SEAM)
-	bool past = deadline_ns <= XP_PAST;
-
-	if (XP_LIKELY((past || deadline_ns == XP_NEVER) &&
-	              xp_single_threaded())) {
+	if (XP_LIKELY(deadline_ns == XP_NEVER && xp_single_threaded())) {
 		pthread_testcancel();
-		return (int)xp_rawcall(SYS_epoll_wait, epoll_fd, (long)events, cap,
-		                       past ? 0 : -1, 0, 0);
+		return (int)xp_rawcall(SYS_epoll_wait, epoll_fd, (long)events, cap, -1, 0, 0);
+	}
+	if (deadline_ns <= XP_PAST && xp_single_threaded()) {
+		pthread_testcancel();
+		return (int)xp_rawcall(SYS_epoll_wait, epoll_fd, (long)events, cap, 0, 0, 0);
 	}
 #endif
 	return xp_sys_epoll_wait(epoll_fd, events, cap, deadline_ns);
