@@ -5,17 +5,19 @@ In each round each server gets a turn at each number of idle connections: it is
 started, they are made, wrk loads it as fast as it can with ACTIVE connections, then
 httperf asks for RATE pages a second, each over a connection of its own, as in the
 kqueue paper.  Printed are medians of the rounds.  The servers are examples/http-hello
-on each back end and in each mode, and nginx on epoll, on poll, and on poll with the
-drop-in.  Server and load share this machine's processors.
+on each back end and in each mode, and those of nginx, haproxy and lighttpd that are
+installed, on epoll, on poll, and on poll with the drop-in, and http_asyncio.py on the event
+loops of the Python of --python.  Server and load share this machine's processors.
 
-How nginx on poll compares with nginx on epoll is printed besides: ratios of turns of the
-same round, so what else the machine does concerns both, of the throughput and of the
+How each of these compares with itself on epoll is printed besides: ratios of turns
+of the same round, so what else the machine does concerns both, of the throughput and of the
 worker's processor time for a request, which does not depend on the load generator.
 
 Exit codes: 0 done, 1 a run failed, 2 wrong arguments, 77 wrk is not installed.
 """
 
 import argparse
+import collections
 import contextlib
 import json
 import os
@@ -31,7 +33,9 @@ import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-NGINX_CONFIG = """
+# Arguments before the name of the configuration, the configuration, its words for epoll, poll.
+Program = collections.namedtuple("Program", "arguments config epoll poll")
+NGINX = Program(["-p", "{folder}", "-c"], """
 daemon off; worker_processes 1; pid nginx.pid; error_log error.log;
 worker_rlimit_nofile {files};
 events {{ use {method}; worker_connections {connections}; multi_accept on; }}
@@ -42,14 +46,45 @@ http {{
     uwsgi_temp_path uwsgi; scgi_temp_path scgi;
     server {{ listen 127.0.0.1:{port} backlog=4096; root {folder}; }}
 }}
-"""
+""", "epoll", "poll")
+HAPROXY = Program(["-db", "-f"], """
+global
+    {method}
+    maxconn {connections}
+    nbthread 1
+defaults
+    mode http
+    timeout client 1h
+    timeout server 1h
+    timeout connect 5s
+    timeout http-request 1h
+    timeout http-keep-alive 1h
+frontend front
+    bind 127.0.0.1:{port} backlog 4096
+    http-request return status 200 content-type text/plain string "Hello, xpoll!\\n"
+""", "", "noepoll")
+LIGHTTPD = Program(["-D", "-f"], """
+server.document-root = "{folder}"
+server.bind = "127.0.0.1"
+server.port = {port}
+server.event-handler = "{method}"
+server.max-connections = {connections}
+server.max-fds = {files}
+server.listen-backlog = 4096
+server.max-keep-alive-requests = 1000000000
+server.max-keep-alive-idle = 3600
+server.max-read-idle = 3600
+server.stat-cache-engine = "simple"
+""", "linux-sysepoll", "poll")
+ASYNCIO = os.path.join(ROOT, "bench/http_asyncio.py")
+PYTHON_HERE = {"PYTHONPATH": os.path.join(ROOT, "build/release/python")}
+PROGRAMS = {"nginx": NGINX, "haproxy": HAPROXY, "lighttpd": LIGHTTPD}
 BUILD = os.path.join(ROOT, "build")
 COLUMNS = (("requests/s", "requests_per_second", ",.0f"), ("ms", "latency_ms", ".2f"),
            ("99 %: ms", "latency_99_ms", ".2f"), ("cpu us", "request_us", ".1f"),
            ("user us", "user_us", ".1f"), ("kernel us", "kernel_us", ".1f"),
            ("reply ms", "reply_ms", ".2f"), ("replies/s", "replies_per_second", ",.0f"),
            ("busy %", "busy_percent", ".1f"))
-COMPARED = (("nginx-poll+drop-in", "nginx-epoll"), ("nginx-poll", "nginx-epoll"))
 UNITS = {"us": 1e-3, "ms": 1, "s": 1e3, "m": 6e4}
 
 
@@ -111,46 +146,50 @@ class Server:
 
 
 class Hello(Server):
-    """examples/http-hello on a back end, in level mode or with threads in dispatch."""
+    """A server that ends its first line with its port."""
 
-    def __init__(self, program, backend, threads=0):
-        arguments = ["--threads", str(threads)] if threads else []
-        super().__init__([program, *arguments, "0"], stdout=subprocess.PIPE, text=True,
-                         stderr=subprocess.DEVNULL,
-                         env=dict(os.environ, XPOLL_BACKEND=backend))
+    def __init__(self, command, **settings):
+        super().__init__(command, stdout=subprocess.PIPE, text=True,
+                         stderr=subprocess.DEVNULL, env=dict(os.environ, **settings))
         self.idle.callback(self.process.stdout.close)
         line = self.process.stdout.readline().split()
         if not line:
             self.stop()
-            raise RuntimeError(f"http-hello does not start on {backend}")
+            raise RuntimeError(f"{' '.join(command)} does not start")
         self.port = int(line[-1])
 
 
-class Nginx(Server):
-    """nginx with one worker; front: a command to put in front of it."""
+class Configured(Server):
+    """A server of PROGRAMS, with one worker; front: a command to put in front of it."""
 
     path = "/small"
 
-    def __init__(self, program, method, folder, connections, front=()):
+    def __init__(self, command, method, folder, connections, front=()):
+        kind = PROGRAMS[os.path.basename(command)]
         os.makedirs(os.path.join(folder, "logs"), exist_ok=True)
         with open(os.path.join(folder, "small"), "w", encoding="ascii") as file:
             file.write("Hello, xpoll!\n")
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        config = os.path.join(folder, "nginx.conf")
+        # Nobody else is given it while it is bound here, and the server may share it.
+        held = socket.socket()
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("127.0.0.1", 0))
+        self.port = held.getsockname()[1]
+        config = os.path.join(folder, "server.conf")
         with open(config, "w", encoding="ascii") as file:
-            file.write(NGINX_CONFIG.format(
-                method=method, port=self.port, folder=folder, connections=connections + 2048,
-                files=connections + 4096))
-        super().__init__([*front, program, "-p", folder, "-c", config],
-                         stderr=subprocess.DEVNULL)
+            file.write(kind.config.format(
+                method=getattr(kind, method), port=self.port, folder=folder,
+                # lighttpd and haproxy count two descriptors for each.
+                connections=connections + 800, files=2 * connections + 1700))
+        arguments = [argument.format(folder=folder) for argument in kind.arguments]
+        super().__init__([*front, command, *arguments, config],
+                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.idle.callback(held.close)
         self.connect_one(time.monotonic() + 30).close()
 
     def worker(self):
         pid = self.process.pid
         with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-            return file.read().split()[0]
+            return (file.read().split() or [pid])[0]
 
 
 def table_of_servers(options, folder):
@@ -158,20 +197,29 @@ def table_of_servers(options, folder):
     result = {}
     for backend in "epoll", "poll", "select":
         for mode, threads in ("level", 0), ("dispatch-1", 1), ("dispatch-2", 2):
+            command = [options.hello, *(["--threads", str(threads)] if threads else []), "0"]
             result[f"hello-{backend}-{mode}"] = (
-                lambda b=backend, t=threads: Hello(options.hello, b, t))
+                lambda c=command, b=backend: Hello(c, XPOLL_BACKEND=b))
+    for loop, module in ("epoll", "asyncio"), ("xpoll", "xpoll"), ("uvloop", "uvloop"):
+        if subprocess.run([options.python, "-c", f"import {module}"], env=PYTHON_HERE,
+                          capture_output=True, check=False).returncode == 0:
+            result[f"asyncio-{loop}"] = lambda c=[options.python, ASYNCIO, loop]: Hello(
+                c, **PYTHON_HERE)
     front = [options.xpoll, "run", "--poll", "--"]
-    for name, method, before in (("nginx-epoll", "epoll", []), ("nginx-poll", "poll", []),
-                                 ("nginx-poll+drop-in", "poll", front)):
-        program = find_nginx(options, method)
-        if program:
-            result[name] = lambda p=program, m=method, f=before: Nginx(
-                p, m, folder, max(options.idle), f)
+    for name in PROGRAMS:
+        for after, method, before in ("-epoll", "epoll", []), ("-poll", "poll", []), (
+                "-poll+drop-in", "poll", front):
+            program = find_program(options, name, method)
+            if program:
+                result[name + after] = lambda p=program, m=method, f=before: Configured(
+                    p, m, folder, max(options.idle), f)
     return result
 
 
-def find_nginx(options, method):
-    """One that can do it; that of a distribution may have no poll module."""
+def find_program(options, name, method):
+    """One that can do it; an nginx of a distribution may have no poll module."""
+    if name != "nginx":
+        return shutil.which(name) or shutil.which("/usr/sbin/" + name)
     for name in options.nginx, "nginx", "/usr/sbin/nginx":
         program = shutil.which(name)
         if program and (method == "epoll" or b"--with-poll_module" in subprocess.run(
@@ -280,16 +328,17 @@ def compare(turns):
     """Ratios of the turns of each round: their median, and the middle half of them."""
     found = []
     for (name, idle), results in turns.items():
-        for this, other in COMPARED:
-            if name != this or (other, idle) not in turns:
-                continue
-            row = {"server": this, "to": other, "idle": idle}
-            for key in "requests_per_second", "request_us":
-                ratios = sorted(a[key] / b[key] for a, b in zip(results, turns[other, idle]))
-                quarter = len(ratios) // 4
-                row[key] = {"median": statistics.median(ratios), "low": ratios[quarter],
-                            "high": ratios[-1 - quarter]}
-            found.append(row)
+        program, _, method = name.partition("-")
+        other = program + "-epoll"
+        if method == "epoll" or (other, idle) not in turns:
+            continue
+        row = {"server": name, "to": other, "idle": idle}
+        for key in "requests_per_second", "request_us":
+            ratios = sorted(a[key] / b[key] for a, b in zip(results, turns[other, idle]))
+            quarter = len(ratios) // 4
+            row[key] = {"median": statistics.median(ratios), "low": ratios[quarter],
+                        "high": ratios[-1 - quarter]}
+        found.append(row)
     return found
 
 
@@ -337,6 +386,7 @@ def parse():
     parser.add_argument("--rounds", type=positive, default=5)
     parser.add_argument("--json", help="write the numbers there, too")
     parser.add_argument("--hello", default=os.path.join(BUILD, "release/examples/bin/http-hello"))
+    parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--nginx", default=os.path.join(BUILD, "programs/nginx"))
     parser.add_argument("--xpoll", default=os.path.join(BUILD, "release/bin/xpoll"))
     options = parser.parse_args()

@@ -74,8 +74,10 @@ void bench_figures_get(const struct bench_report *report,
 	figures->rate_min = result->rates[0];
 	figures->rate_max = result->rates[0];
 	for (int i = 1; i < rounds; i++) {
-		figures->rate_min = fmin(figures->rate_min, result->rates[i]);
-		figures->rate_max = fmax(figures->rate_max, result->rates[i]);
+		if (result->rates[i] < figures->rate_min)
+			figures->rate_min = result->rates[i];
+		if (result->rates[i] > figures->rate_max)
+			figures->rate_max = result->rates[i];
 	}
 	figures->ns_per_operation = 1e9 / figures->rate;
 	figures->syscalls_per_operation = result->syscalls == BENCH_UNKNOWN ? NAN
@@ -194,7 +196,8 @@ static void table_row(const struct bench_report *report,
 	if (workload->tells_bytes)
 		fprintf(to, " %6s", table_number(figures.bytes_per_item, 0));
 	fprintf(to, " %4.0f %%\n",
-	        100 * (figures.rate_max - figures.rate_min) / fmax(figures.rate, 1));
+	        100 * (figures.rate_max - figures.rate_min) /
+	                (figures.rate > 1 ? figures.rate : 1));
 }
 
 /* In one line: libraries by their packages, then programs. */

@@ -23,9 +23,10 @@ COLORS = {
 }
 # What the sources call theirs, and servers by the way they wait.
 SAME = {"epoll": "raw-epoll", "poll": "raw-poll", "select": "raw-select",
-        "registering with kqueue": "kqueue", "nginx-epoll": "raw-epoll",
-        "nginx-poll": "raw-poll", "nginx-poll+drop-in": "drop-in",
+        "registering with kqueue": "kqueue", "poll+drop-in": "drop-in", "xpoll": "xpoll-epoll",
+        "uvloop": "libuv",
         "add": "kqueue", "delete": "kqueue", "enable": "kqueue", "disable": "kqueue"}
+SERVERS = ("nginx", "haproxy", "lighttpd", "asyncio")
 INK = "#012345"  # stands for the colour of the page's text
 STYLE = ("<style>svg{color:#24292f}@media(prefers-color-scheme:dark){svg{color:#d0d7de}}"
          "</style>")
@@ -48,6 +49,8 @@ def contender(line):
     name = line.split(":")[0].split(",")[0]
     if name.startswith("hello-"):
         name = "xpoll-" + name.split("-")[1]
+    elif name.startswith(SERVERS):
+        name = name.partition("-")[2]
     return SAME.get(name, name)
 
 
@@ -218,6 +221,15 @@ class Plotter:
         self.figure("figure-16", of("reply_ms"), xlabel=idle, ylabel="ms to reply, 500 requests/s")
         self.lines("web", of("requests_per_second"), ylim=(0, None), xlabel=idle,
                    ylabel="requests/s: more is better")
+        most = {}
+        for name, points in self.results.servers("request_us").items():
+            server, _, method = name.partition("-")
+            if server in SERVERS:
+                idle, microseconds = max(points)
+                most.setdefault((server, idle), {})[method] = microseconds
+        for number, ((server, idle), bars) in enumerate(most.items()):
+            self.bars(f"web-{number}", bars, f"{server}, {idle:,} idle connections",
+                      "CPU µs a request: less is better")
 
     def article(self):
         self.figure("zombies", {

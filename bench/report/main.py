@@ -64,7 +64,7 @@ PLAN = {
     "kqueue": (3, [8, 1000, 9000], 4, 20, [8], 0.3),
     "kqueue-change": (2, [64], 4, 20, [64], 0.3),
 }
-HTTP_LONG = ["--idle", "0,500,1000,2000,4000,9000", "--rounds", "3", "-t", "2"]
+HTTP_LONG = ["--idle", "0,500,1000,2000,4000,9000", "--rounds", "3", "-t", "1"]
 HTTP_QUICK = ["--idle", "0,1000,8000", "--rounds", "1", "-t", "1", "--servers",
               "hello-epoll-level,hello-poll-level,hello-select-level"]
 
@@ -83,7 +83,7 @@ def plan(folder, quick):
             steps.append(Step(name, command, variants * (seconds * 1.2 + 0.04 * rounds)))
     command = ["python3", HTTP, *(HTTP_QUICK if quick else HTTP_LONG), "--json",
                os.path.join(folder, "http.json")]
-    return [*steps, Step("http", command, 45 if quick else 1500)]
+    return [*steps, Step("http", command, 45 if quick else 1700)]
 
 
 def show(done, total, began, doing):

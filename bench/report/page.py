@@ -178,7 +178,8 @@ class Page:
                      "shapes, not heights.", ["readme-second-version", "readme-first-version",
                                               "readme-linux"])
         self.section("Web servers", "10 active connections under wrk, as fast as they can. Servers "
-                     "and load share this machine.", ["web"], ["http"], "bench/http.py")
+                     "and load share this machine.", ["web", *self.numbered("web")], ["http"],
+                     "bench/http.py")
         for workload, says in {**sources.WORKLOADS,
                                "memory": "What a registered descriptor takes."}.items():
             reports = self.reports(workload)
