@@ -1,16 +1,16 @@
 /*
- * The seam between the queue and the mechanism that waits for descriptors.
+ * The interface between the queue and the mechanism that waits for descriptors.
  *
- * A back end translates (descriptor, wanted bits, token) into its kernel's
- * terms and fills a plain array with what fired.  It calls no user code,
- * decides no policy and never allocates in `wait`.
+ * A back end translates (descriptor, requested bits, token) for its kernel, and
+ * fills a plain array with what fired.  It calls no user code, decides no
+ * policy and never allocates in `wait`.
  *
- * Every function is called with the queue's lock held, but `wait` with
- * XP_NOW or later deadlines (see there) and `wake`, which may also run in a
- * signal handler.  Results are >= 0 or a negative errno value; a failed change
- * leaves the kernel as it was.
+ * Every function is called with the queue's lock held, except `wake`, which
+ * may also run in a signal handler, and `wait` when it may sleep (see there).
+ * Results are >= 0 or a negative errno value; a failed change leaves the kernel
+ * as it was.
  *
- * Wanted and fired bits are poll(2)'s: POLLIN POLLOUT POLLPRI POLLRDHUP, and
+ * Requested and fired bits are poll(2)'s: POLLIN POLLOUT POLLPRI POLLRDHUP, and
  * POLLERR POLLHUP POLLNVAL when fired.
  */
 #ifndef XP_BACKEND_BACKEND_H
@@ -27,20 +27,20 @@
 #include "os/fired.h"
 #include "os/pollbits.h"
 
-/* How a descriptor is watched; ORed to the wanted bits. */
+/* How a descriptor is watched; ORed to the requested bits. */
 #define XP_WATCH_EDGE      0x10000u /* report activity, not state */
 #define XP_WATCH_ONESHOT   0x20000u /* silent after one report until changed */
 #define XP_WATCH_EXCLUSIVE 0x40000u /* wake few of several queues */
 #define XP_WATCH_SOURCE    0x80000u /* on Windows: an object, until it is signalled */
 /*
- * Of an epoll set: this filter (XP_READ ...) in an entry of its own, beside the
- * descriptor's other one.  A change without wanted bits ends that.
+ * For an epoll set: put this filter (XP_READ ...) into an entry of its own, in
+ * addition to the descriptor's main one.  A change without bits ends that entry.
  */
 #define XP_WATCH_SOLO(filter) (0x100000u << (filter))
 #define XP_WATCH_SOLO_ANY  0x700000u
 /*
- * Of a change: these filters (a set of XP_BIT) are to be looked at again.  The
- * others that are watched by edges are not reported again for it.
+ * In a change: check these filters (a set of XP_BIT) again.  Other filters that
+ * are watched by edges must not be reported again because of the change.
  */
 #define XP_WATCH_AGAIN(filters) ((uint32_t)(filters) << 24)
 #define XP_WATCH_AGAIN_OF(watch) ((watch) >> 24)
@@ -51,35 +51,35 @@ enum {
 	/* Many threads in `wait`, and changes take effect on them. */
 	XP_CAP_CONCURRENT = 1,
 	/*
-	 * What is wanted is in a table of the state, where it stays until it is
-	 * detached: a change of wanted bits in level mode costs no system call.  Only
-	 * without it entries can be one-shot and exclusive.
+	 * The requested bits are in a table of the state until the descriptor is
+	 * detached: a change of them in level mode costs no system call.  Entries can
+	 * be one-shot and exclusive only without this bit.
 	 */
 	XP_CAP_FREE_CHANGE = 2,
-	/* `attach` knows by -EEXIST whether the number is the same file still. */
+	/* `attach` returns -EEXIST only if the number is still the same file. */
 	XP_CAP_KNOWS_FILE = 4,
 	/* POLLPRI. */
 	XP_CAP_EXCEPT = 8,
-	/* A mask of signals costs `wait` next to nothing while one thread is in it. */
+	/* A signal mask costs `wait` next to nothing while one thread is in it. */
 	XP_CAP_MASK = 16,
 };
 
 #define XP_TOKEN_WAKE UINT64_MAX
 
 /*
- * ORed to the bits of XP_TOKEN_WAKE: fewer fired than there was room for, but
- * not all was looked at.
+ * ORed to the bits of XP_TOKEN_WAKE: there was room for more entries, but not
+ * all descriptors were checked.
  */
 #define XP_FIRED_MORE 0x10000u
 
-/* ORed to fired bits: the entry is that of this filter alone. */
+/* ORed to fired bits: the report is of this filter's own entry. */
 #define XP_FIRED_SOLO(filter) (0x100000u << (filter))
 #define XP_FIRED_SOLO_ANY 0x700000u
 
-/* How many a wait takes at a time. */
+/* The most entries that one wait takes. */
 enum { XP_FIRED_MOST = 256 };
 
-/* Fewer remain than the kernel gave, which were all that were asked for. */
+/* The kernel filled the array, but some of its entries were dropped since. */
 static inline int xp_fired_more(struct xp_fired *fired, int count, int cap)
 {
 	if (count < cap)
@@ -90,29 +90,29 @@ static inline int xp_fired_more(struct xp_fired *fired, int count, int cap)
 enum xp_attention {
 	XP_ATTENTION_NONE,
 	XP_ATTENTION_ON,
-	XP_ATTENTION_LASTS, /* on for long: nothing else need make it readable */
+	XP_ATTENTION_LASTS, /* on for long: nothing else has to make it readable */
 };
 
 /* The descriptor of xpoll_fd. */
 struct xp_outer_ops {
 	/* Made by the first call. */
 	int (*fd)(void *state);
-	/* Make it readable, or no longer on this ground; the latter can fail. */
+	/* Make it readable, or stop making it readable for this reason; stopping can fail. */
 	int (*set_attention)(void *state, enum xp_attention attention);
 	/*
-	 * Make it readable from this moment on, or earlier; XP_NEVER: not on this
-	 * ground.  Fails if there is no descriptor left for that.
+	 * Make it readable at this time at the latest; XP_NEVER: not for this
+	 * reason.  Fails if there is no descriptor left for that.
 	 */
 	int (*set_alarm)(void *state, int64_t deadline_ns);
 };
 
-/* Of a kernel that goes on reporting what is closed: a set in place of the old one. */
+/* For a kernel that goes on reporting closed files: replace the set by a new one. */
 struct xp_renew_ops {
 	/* Start over with an empty set; waits in progress see the old one until they are woken. */
 	int (*begin)(void *state);
 	/*
-	 * Until `end` the old set knows whether a number stands for a file that it
-	 * watches; what it reports does not count any more.  Both or none.
+	 * Until `end` the old set can be asked whether it watches the file of a
+	 * number; its reports are ignored.  A back end has both functions or none.
 	 */
 	bool (*knows)(void *state, int fd);
 	void (*end)(void *state);
@@ -131,51 +131,51 @@ struct xp_backend_ops {
 	void (*close)(void *state);
 
 	/*
-	 * Is this descriptor one of the state's own?  Whoever watched it, or
-	 * stopped, would take the state's own watch of it away.  Not there where it
-	 * has none that a program could name.
+	 * Is this descriptor one of the state's own?  A program that registered and
+	 * deleted it would end the state's own watch of it.  NULL if the state has
+	 * no descriptor that a program could name.
 	 */
 	bool (*owns)(const void *state, int fd);
 
 	/*
-	 * Begin to watch.  -EEXIST: this very file is watched under this number.
-	 * -EPERM: such a file cannot be waited for and is always ready.
+	 * Begin to watch.  -EEXIST: this file is already watched under this number.
+	 * -EPERM: the kernel cannot wait for such a file; it is always ready.
 	 * -ENOTSUP: an O_PATH descriptor.
 	 */
 	int (*attach)(void *state, int fd, uint32_t watch, uint64_t token);
 	/*
-	 * Watch differently, and look again at whether it is ready.  -ENOENT: the
-	 * number is not watched, or stands for another file now; -EBADF.  Where an
-	 * edge cannot be changed without being reported again, as in epoll, the
-	 * queue sees to it (core/solo.h).
+	 * Change the watch, and check again whether it is ready.  -ENOENT: the
+	 * number is not watched, or is another file now; -EBADF.  If an edge cannot
+	 * be changed without being reported again, as in epoll, the queue avoids
+	 * that (core/solo.h).
 	 */
 	int (*change)(void *state, int fd, uint32_t watch, uint64_t token);
-	/* Stop watching; what is harvested later has no such token. */
+	/* Stop watching; no later report has the descriptor's token. */
 	int (*detach)(void *state, int fd);
 
 	/*
-	 * Wait until something fires or the deadline passes; up to cap entries,
-	 * XP_FIRED_MOST at the most.  What has not been reported comes first.
-	 * 0: deadline; may come early, the queue checks.  -EINTR, also when a signal
-	 * that the mask lets in is pending at a deadline that is past.  With
-	 * XP_NOW it is called with the lock held and is no cancellation point,
-	 * else without the lock and it is one.  XP_REST is XP_NOW just after such a
-	 * call that had more: what that has found is enough.  XP_TOKEN_WAKE stands for a wake, or
-	 * carries XP_FIRED_MORE.  Fewer than cap without that: there is no more.
+	 * Wait until something fires or the deadline passes.  Store up to cap entries, at
+	 * most XP_FIRED_MOST, first those that were not reported yet.  0: deadline; may be
+	 * early, the queue checks.  -EINTR: also if the deadline has passed and a signal is
+	 * pending that the mask does not block.  With XP_NOW it is called with the lock held
+	 * and is no cancellation point, otherwise without the lock, and it is one.  XP_REST
+	 * is XP_NOW after a call that had more; it need not ask the kernel again.  An entry
+	 * with XP_TOKEN_WAKE is a wake, or has XP_FIRED_MORE.  If there are fewer than cap
+	 * entries and none has XP_FIRED_MORE, there are no more.
 	 */
 	int (*wait)(void *state, int64_t deadline_ns, const sigset_t *mask,
 	            struct xp_fired *fired, int cap);
 	/*
-	 * A thread leaves with what fired while others are in `wait`: they are
-	 * given what holds still, or again.  Only where the kernel has to be
-	 * asked again about what it has reported.  Optional.
+	 * A thread leaves with events while others are in `wait`: report to them the
+	 * conditions that still hold, or hold again.  For kernels that report a
+	 * condition only once per request.  Optional.
 	 */
 	void (*rearm)(void *state);
 	/*
-	 * Changes that the kernel does not know: they ride along with a wait that
-	 * has the lock, or that nobody else can be beside.  `flush` makes some
-	 * of them at once; those whose files are gone fire POLLNVAL.  If it fails
-	 * they are left to a wait.  Optional.
+	 * Changes that the kernel does not have yet: they are passed with a wait that
+	 * has the lock, or that no other thread can run beside.  `flush` makes some
+	 * of them at once; those whose files are gone fire POLLNVAL.  If it fails,
+	 * a later wait makes them.  Optional.
 	 */
 	bool (*has_pending)(const void *state);
 	int (*flush)(void *state, struct xp_fired *fired, int cap);
@@ -184,7 +184,7 @@ struct xp_backend_ops {
 
 	/* Optional. */
 	const struct xp_renew_ops *renew;
-	/* Not there where xpoll_fd is ENOTSUP. */
+	/* NULL if xpoll_fd is ENOTSUP. */
 	const struct xp_outer_ops *outer;
 };
 

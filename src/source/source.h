@@ -1,18 +1,18 @@
 /*
- * The seam between the queue and what can happen besides descriptors: one
- * table of functions per filter.
+ * The interface between the queue and its sources, which report events other
+ * than readiness: one table of functions per filter.
  *
  * A registration of such a filter is a struct xp_registration, found by (ident,
- * filter).  The queue owns it; the source keeps its private part behind it
- * and reports through xp_host, at the end of this file, which the queue fills in.
- * New kinds of events are added here without touching the queue.
+ * filter).  The queue owns it; the source's private part follows it in memory.
+ * The source reports through xp_host, at the end of this file.
+ * To add a kind of event, add a source; the queue does not change.
  *
- * What a source needs once per queue, it keeps in its state (xp_host.state),
- * which it makes with the first registration.  Descriptors of its own, be they
- * of an inotify instance or of one process, it has the queue watch.
+ * A source keeps what it needs once per queue in its state (xp_host.state),
+ * which it makes with the first registration.  The queue watches descriptors of
+ * the source, such as that of an inotify instance or of a process.
  *
- * Everything is called with the queue's lock held and may not sleep, but
- * `fini`.
+ * All functions are called with the queue's lock held, and only `fini` may
+ * sleep.
  */
 #ifndef XP_SOURCE_SOURCE_H
 #define XP_SOURCE_SOURCE_H
@@ -30,7 +30,7 @@ struct xp_registration {
 	struct xp_regmap_item item; /* ident and filter */
 	struct xp_list ready;       /* in the queue's list of active ones */
 	const struct xp_source_ops *ops;
-	uint32_t fflags; /* what is asked for */
+	uint32_t fflags; /* what is requested */
 	uint32_t report; /* what happened: the event's fflags */
 	int64_t data;
 	union xp_udata udata;
@@ -40,7 +40,7 @@ struct xp_registration {
 	uint32_t wait_epoch; /* the last wait call that reported it */
 };
 
-/* All sources: one that is added here, in its file and in the build's list is there. */
+/* All sources: add a source here, write its file, and add that to the build's list. */
 #define XP_SOURCE_LIST(each) \
 	each(USER, user) \
 	each(TIMER, timer) \
@@ -57,11 +57,11 @@ struct xp_registration {
 /* Their places in a queue's table of states. */
 enum xp_source_id {
 	XP_SOURCE_LIST(XP_SOURCE_ID)
-	XP_SOURCE_NONE, /* the queue itself, for moments of its own */
+	XP_SOURCE_NONE, /* the queue itself, for times of its own */
 	XP_SOURCES,
 };
 
-/* A bit of fflags, in words; 0 is behind the last one. */
+/* The name of a bit of fflags; a list of them ends with 0. */
 struct xp_note_name {
 	uint32_t bit;
 	const char *name;
@@ -71,23 +71,23 @@ struct xp_note_name {
 enum xp_settle {
 	XP_BEFORE_CHANGE, /* a change is applied, or a registration looked up */
 	/*
-	 * A wait returns EINTR, as a signal's handler has run on its thread, unless
-	 * what that left is active now.
+	 * A wait is about to return EINTR, because a signal handler has run on its
+	 * thread.  It does not if `settle` makes a registration active.
 	 */
 	XP_BEFORE_EINTR,
-	XP_BEFORE_COUNTERS, /* they are read: what only a look can notice */
+	XP_BEFORE_COUNTERS, /* the counters are read: count what only a check can find */
 };
 
-/* For what a source has once per process.  Without the queue's lock. */
+/* What a source has once per process.  Called without the queue's lock. */
 struct xp_source_process {
 	/*
 	 * A process begins, perhaps as a copy of one whose threads held locks.
-	 * Nobody else is here yet.
+	 * No other thread runs here yet.
 	 */
 	void (*begin)(void);
 	/*
 	 * The program is about to close this descriptor, and every queue has
-	 * forgotten it: wait until the source makes no more use of it.  Optional.
+	 * forgotten it: wait until the source no longer uses it.  Optional.
 	 */
 	void (*unused)(int fd);
 };
@@ -97,7 +97,7 @@ struct xp_source_ops {
 	enum xp_source_id id;
 	const char *name;                 /* as in XPOLL_FILT_NAME */
 	const struct xp_note_name *notes; /* NULL: it has none */
-	bool bare; /* a change without an action is one, if it has fflags */
+	bool bare; /* a change may have fflags without an action, as a trigger */
 	uint16_t implied; /* flags every registration gets: XPOLL_CLEAR or 0 */
 	uint32_t fflags;  /* the bits a change may have */
 	size_t size;      /* of its registrations, struct xp_registration first */
@@ -106,8 +106,8 @@ struct xp_source_ops {
 	bool of_fd;
 
 	/*
-	 * Hear now what has happened, as something is about to be done that has
-	 * to meet it.  Only if there is a state.  Optional.
+	 * Find out what has happened, because it matters for what is about to be
+	 * done.  Called only if there is a state.  Optional.
 	 */
 	void (*settle)(struct xpoll *queue, enum xp_settle before);
 	/*
@@ -117,26 +117,26 @@ struct xp_source_ops {
 	int (*attach)(struct xpoll *queue, struct xp_registration *reg,
 	              const struct xpoll_event *change);
 	/*
-	 * A change meets an existing one; may alter fflags and data.  -ESTALE: its
-	 * ident stands for something else by now; it ends, and an ADD begins again.
+	 * A change of an existing registration; may alter fflags and data.  -ESTALE: its
+	 * ident is something else now; it ends, and an ADD makes a new one.
 	 */
 	int (*touch)(struct xpoll *queue, struct xp_registration *reg,
 	             const struct xpoll_event *change);
-	/* The registration ends; its memory is the queue's.  Optional. */
+	/* The registration ends; the queue frees its memory.  Optional. */
 	void (*detach)(struct xpoll *queue, struct xp_registration *reg);
 	/*
 	 * Fill in fflags and data of the event; reset them if CLEAR.  The result is
-	 * 0 or XPOLL_EOF; or -EAGAIN: its condition is over, so the source has
-	 * deactivated it, and written nothing.
+	 * 0 or XPOLL_EOF; or -EAGAIN: its condition does not hold any more, so the
+	 * source has deactivated it, and stored nothing.
 	 */
 	int (*collect)(struct xpoll *queue, struct xp_registration *reg,
 	               struct xpoll_event *event);
 
 	/*
-	 * Where an ident can come to stand for something else, as a descriptor
-	 * can: does it still mean what was registered?  0, -EBADF (it means
-	 * nothing), -ENOENT (it means something else).  Asked before DELETE and
-	 * before delivery; if not, the registration ends.
+	 * If an ident can become something else, as a descriptor can: is it still
+	 * what was registered?  0, -EBADF (it is nothing now), or -ENOENT (it is
+	 * something else).  Called before DELETE and before delivery; on an error
+	 * the registration ends.
 	 * -EBUSY: it cannot be deleted now, and stays.
 	 * Optional.
 	 */
@@ -150,9 +150,9 @@ struct xp_source_ops {
 	 */
 	void (*switched)(struct xpoll *queue, struct xp_registration *reg);
 	/*
-	 * The moment given to xp_host.set_due has come.  Who waits can take
-	 * `room` events; to activate many more would only hold everybody up.
-	 * What is left is due at once.
+	 * The time given to xp_host.set_due has come.  The waiting thread has room for
+	 * `room` events; activating many more would only delay all threads.  If some
+	 * are left, set the time again, and this is called at once.
 	 */
 	void (*due)(struct xpoll *queue, int64_t now_ns, int room);
 
@@ -165,15 +165,15 @@ struct xp_source_ops {
 	/* The same for the state, after all registrations; may sleep. */
 	void (*fini)(struct xpoll *queue, void *state);
 	/*
-	 * xpoll_reinit in a forked child, after `release` and `fini`: 0, and the
-	 * registration stands on kernel objects of the child; or it ends.  NULL:
-	 * it ends.
+	 * xpoll_reinit in a forked child, after `release` and `fini`: give the
+	 * registration kernel objects of the child.  It ends if this fails, or
+	 * is NULL.
 	 */
 	int (*inherit)(struct xpoll *queue, struct xp_registration *reg);
-	const struct xp_source_process *process; /* NULL: it has nothing there */
+	const struct xp_source_process *process; /* NULL: it has no such part */
 };
 
-/* One that a system lacks, by what it is known by: each ADD is ENOTSUP. */
+/* A source that a system lacks has only names: each ADD fails with ENOTSUP. */
 #define XP_SOURCE_ABSENT(upper, names)        \
 	{                                     \
 		.filter = XPOLL_FILT_##upper, \
@@ -197,12 +197,12 @@ struct xp_source_fd {
 };
 
 /*
- * No moment: `due` is called whenever somebody looks for events.  For a source
- * whose descriptor may be silent although there is something to report.
+ * In place of a time: `due` is called whenever a thread checks for events.  For a
+ * source whose descriptor may not be readable although there is something to report.
  */
 #define XP_ON_DEMAND (XP_NEVER - 1)
 
-/* What the queue does for its sources, which call nothing else of it. */
+/* What the queue does for its sources; they call nothing else of it. */
 struct xp_host {
 	/* The condition began, or ceased, to hold. */
 	void (*activate)(struct xpoll *queue, struct xp_registration *reg);
@@ -212,9 +212,9 @@ struct xp_host {
 	struct xp_registration *(*find)(const struct xpoll *queue, uint64_t ident,
 	                                int filter);
 	/*
-	 * A registration that the source makes itself, as of a tracked child: a
+	 * A registration that the source makes itself, as for a tracked child: a
 	 * copy of `model` under another ident, without its private part and not
-	 * attached.  NULL: no memory, or there is one.
+	 * attached.  NULL: there is no memory, or there is such a registration.
 	 */
 	struct xp_registration *(*spawn)(struct xpoll *queue, const struct xp_registration *model,
 	                                 uint64_t ident);
@@ -224,20 +224,20 @@ struct xp_host {
 	/* The source's state in this queue, NULL at first; it may be set. */
 	void **(*state)(struct xpoll *queue, enum xp_source_id id);
 	/*
-	 * Call `due` at this moment of the monotonic clock, or soon after;
-	 * XP_NEVER: not at all.  It holds until it is set again; `due` has to.
+	 * Call `due` at this time of the monotonic clock, or soon after; XP_NEVER:
+	 * not at all.  It is in effect until it is set again, as `due` has to do.
 	 */
 	void (*set_due)(struct xpoll *queue, enum xp_source_id id,
 	                int64_t deadline_ns);
 	/*
-	 * The monotonic clock, for changes: it is looked at once for all changes
-	 * of one call, by the first that asks.
+	 * The monotonic clock, for changes: the first change that asks reads it, for
+	 * all changes of the call.
 	 */
 	int64_t (*now)(struct xpoll *queue);
 	/*
-	 * Somebody may watch the queue from outside and not look:
-	 * XP_ON_DEMAND is not enough then.  When that begins, `due` is called
-	 * of who has it set.
+	 * Is the queue watched by its descriptor, so that no thread checks it?
+	 * Then XP_ON_DEMAND is not enough.  When that begins, `due` is called for
+	 * the sources that have it set.
 	 */
 	bool (*exposed)(const struct xpoll *queue);
 	/* Was the queue opened with XPOLL_VNODE_AS_BSD? */
@@ -246,8 +246,8 @@ struct xp_host {
 	void (*unobserved)(struct xpoll *queue);
 
 	/*
-	 * Watch a descriptor: 0 or a negative errno value; the watch is the
-	 * source's memory.  And before the descriptor is closed, no more.
+	 * Watch a descriptor: 0 or a negative errno value.  The source owns the
+	 * memory, and calls unwatch before it closes the descriptor.
 	 */
 	int (*watch)(struct xpoll *queue, struct xp_source_fd *source_fd);
 	void (*unwatch)(struct xpoll *queue, struct xp_source_fd *source_fd);
