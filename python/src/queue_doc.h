@@ -159,7 +159,7 @@ PyDoc_STRVAR(wake_doc,
 "wake($self, /)\n"
 "--\n"
 "\n"
-"Make one wait, one that runs or else the next, return an empty list.");
+"Make one wait return an empty list: one in progress, otherwise the next one.");
 
 PyDoc_STRVAR(wake_all_doc,
 "wake_all($self, /)\n"
@@ -174,8 +174,8 @@ PyDoc_STRVAR(fileno_doc,
 "Return a descriptor that is readable while an event is pending, for another\n"
 "selector or event loop to watch.  Never read or close it.\n"
 "\n"
-"OSError (ENOTSUP) on back ends without a kernel queue.  From the first call on\n"
-"enable() and disable() cost a system call.");
+"OSError (ENOTSUP) on back ends without a kernel queue.  After the first call\n"
+"an enable() that could cause an event may cost a system call.");
 
 PyDoc_STRVAR(next_timeout_doc,
 "next_timeout($self, /)\n"
