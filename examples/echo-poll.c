@@ -1,6 +1,6 @@
 /*
- * Send back what arrives, on any number of descriptors, with poll(2): where
- * Figure 4 of the kqueue paper starts from.
+ * Send back what arrives, on any number of descriptors, with poll(2): the
+ * starting point of Figure 4 of the kqueue paper.
  *
  *     echo-poll [FD]...       a terminal or sockets; default 0: the terminal
  *

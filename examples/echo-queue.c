@@ -5,7 +5,7 @@
  *     echo-queue [FD]...      a terminal or sockets; default 0: the terminal
  *
  * Changes are collected and go to the queue with the next wait, so they cost
- * no call of their own; and a wait looks at what is ready, not at all there is.
+ * no call of their own; and a wait looks only at the descriptors that are ready.
  */
 #include <stdlib.h>
 #include <unistd.h>

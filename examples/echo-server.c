@@ -3,7 +3,7 @@
  *
  *     echo-server [PORT]
  *
- * A connection is wanted either for reading, while its buffer is empty, or for
+ * A connection is watched either for reading, while its buffer is empty, or for
  * writing, while its peer is slower than we are.  Both filters are registered
  * once; then they are only enabled and disabled, which costs no system call.
  * End of file needs no special case: the buffer is empty whenever we read, so

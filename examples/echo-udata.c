@@ -1,6 +1,6 @@
 /*
  * Send back what arrives, on any number of descriptors: echo-queue.c without
- * tables and without questions.
+ * tables, and without a test of each event's filter.
  *
  *     echo-udata [FD]...      a terminal or sockets; default 0: the terminal
  *

@@ -1,11 +1,11 @@
 /*
  * A client with timeouts: ask several servers of this machine at once, and wait for each no
- * longer than a time.
+ * longer than MILLISECONDS.
  *
  *     fetch MILLISECONDS PORT...
  *
  * A request has a timer of its own, whose ident is the request's number.  WRITE is ready when
- * connect(2) has ended, well or not; it is needed once, so it is ONESHOT.  Ends with 0 if every
+ * connect(2) has succeeded or failed; it is needed once, so it is ONESHOT.  Ends with 0 if every
  * server has answered.
  */
 #include <arpa/inet.h>

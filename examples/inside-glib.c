@@ -4,8 +4,9 @@
  *
  *     inside-glib [PORT]
  *
- * The queue is one descriptor for the loop.  When it is readable take what there is, without
- * waiting; the loop serves its own between two rounds.  Here SIGINT and SIGTERM are the loop's.
+ * The queue is one descriptor for the loop.  When it is readable, take what there is, without
+ * waiting; between two rounds the loop serves its own sources.  Here the loop handles SIGINT and
+ * SIGTERM.
  */
 #include <glib-unix.h>
 

@@ -4,8 +4,9 @@
  *
  *     inside-libuv [PORT]
  *
- * The queue is one descriptor for the loop.  When it is readable take what there is, without
- * waiting; the loop serves its own between two rounds.  Here SIGINT and SIGTERM are the loop's.
+ * The queue is one descriptor for the loop.  When it is readable, take what there is, without
+ * waiting; between two rounds the loop serves its own handles.  Here the loop handles SIGINT and
+ * SIGTERM.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <signal.h>

@@ -9,7 +9,7 @@
 
 /*
  * Listen on a port, "0" for any, and print "listening on 127.0.0.1 port N".
- * Returns the listener; or -1, and has said why.
+ * Returns the listener; or -1, after a message on standard error.
  */
 int loopback_listen(const char *port);
 

@@ -5,7 +5,7 @@
  *     looptest-original [PIPES [SECONDS [READS]]]
  *
  * One byte goes round PIPES pipes (8) for SECONDS (10), or until it was read
- * READS times (0: no matter).  `xpoll bench looptest` measures the same beside
+ * READS times (0: no limit).  `xpoll bench looptest` measures the same beside
  * hand-written programs.  The original counted iterations, two for each read,
  * as reads; this counts reads.
  */

@@ -3,8 +3,8 @@
  *
  *     pages-queue [-d] MILLISECONDS [PORT]
  *
- * A connection that is silent for so long is closed.  With -d it is a daemon, whose process is
- * printed.  pages-select.c is the same program on select(2).
+ * A connection that is silent for that long is closed.  With -d the server becomes a daemon, and
+ * its process id is printed.  pages-select.c is the same program on select(2).
  */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>

@@ -3,8 +3,8 @@
  *
  *     pages-select [-d] MILLISECONDS [PORT]
  *
- * A connection that is silent for so long is closed.  With -d it is a daemon, whose process is
- * printed.  pages-queue.c is the same program on a queue.
+ * A connection that is silent for that long is closed.  With -d the server becomes a daemon, and
+ * its process id is printed.  pages-queue.c is the same program on a queue.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>

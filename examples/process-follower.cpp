@@ -4,7 +4,7 @@
  *
  *     process-follower COMMAND [ARGUMENT...]
  *
- * Where the system does not permit to follow processes only the end of the command
+ * Where the system does not permit following processes, only the end of the command
  * is printed.
  */
 #include <cstdio>

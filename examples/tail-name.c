@@ -1,7 +1,7 @@
 /*
  * tail -F: print a file from its beginning, and what is appended as it comes.
- * The name is followed: its directory is watched too, and when it leads to
- * another file that one is printed from then on.  tail-follow.c is simpler.
+ * The name is followed: its directory is watched too, and when the name leads to
+ * another file, that file is printed from then on.  tail-follow.c is simpler.
  */
 #include <fcntl.h>
 #include <libgen.h>

@@ -3,8 +3,8 @@
  *
  *     thread-pool [PORT]
  *
- * In dispatch mode an event goes to one thread, and nothing more comes of its
- * connection before that thread enables it again: so no connection is in two
+ * In dispatch mode an event goes to one thread, and there is no other event for
+ * its connection until that thread enables it again: so no connection is in two
  * threads, and none needs a lock.  Ends on SIGINT and SIGTERM.
  */
 #include <errno.h>

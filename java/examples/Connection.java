@@ -2,7 +2,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 
-/** A connection of the echo servers, and what of it was read and not written yet. */
+/** A connection of the echo servers, and its bytes that were not sent back yet. */
 record Connection(SocketChannel channel, ByteBuffer unsent) {
     Connection(SocketChannel channel) throws IOException {
         this(channel, ByteBuffer.allocate(4096).limit(0));

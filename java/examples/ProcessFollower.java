@@ -9,8 +9,8 @@ import org.xpoll.Xpoll;
 
 /**
  * Runs a command, and prints what it and the processes that it makes do; ends with its status:
- * {@code ProcessFollower COMMAND [ARGUMENT...]}. Where the system does not permit to follow
- * processes only the end of the command is printed.
+ * {@code ProcessFollower COMMAND [ARGUMENT...]}. Where the system does not permit
+ * following processes, only the end of the command is printed.
  */
 class ProcessFollower {
     private static final Duration FOR_EVER = Duration.ofSeconds(-1);

@@ -12,8 +12,8 @@ import sun.misc.Signal;
 
 /**
  * The echo server by a pool of threads that share one poller: {@code ThreadPool [PORT]}. One-shot:
- * an event is for one thread, and nothing more comes of its connection before that thread enables
- * it again; so no connection is in two threads, and none needs a lock.
+ * an event goes to one thread, and there is no other event for its connection until that thread
+ * enables it again; so no connection is in two threads, and none needs a lock.
  */
 class ThreadPool {
     private static final Duration FOR_EVER = Duration.ofSeconds(-1);

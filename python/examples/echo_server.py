@@ -2,9 +2,9 @@
 
     echo_server.py [PORT]
 
-A connection is wanted either for reading, while its buffer is empty, or for writing, while its
-peer is slower than we are: both filters are added once, then enabled and disabled, which most
-often costs no system call. Ends on SIGINT and SIGTERM.
+A connection is watched either for reading, while its buffer is empty, or for writing, while its
+peer is slower than we are: both filters are added once, then enabled and disabled, which
+usually costs no system call. Ends on SIGINT and SIGTERM.
 """
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import xpoll
 
 
 class Connection:
-    """A client, and what of it was read and not written yet."""
+    """A client, and its bytes that were not sent back yet."""
 
     def __init__(self, queue: xpoll.Queue, sock: socket.socket) -> None:
         sock.setblocking(False)

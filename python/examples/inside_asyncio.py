@@ -1,9 +1,9 @@
-"""A queue inside asyncio's loop: an echo server that waits with xpoll, in a program of asyncio.
+"""A queue inside asyncio's loop: an echo server that waits with xpoll, in an asyncio program.
 
     inside_asyncio.py [PORT]
 
-The queue is one descriptor for the loop. When it is readable take what there is, without waiting;
-the loop serves its own between two rounds. Here SIGINT and SIGTERM are the loop's.
+The queue is one descriptor for the loop. When it is readable, take what there is, without
+waiting; between two rounds the loop serves its own tasks. Here the loop handles SIGINT and SIGTERM.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import xpoll
 
 
 class Connection:
-    """A client, and what of it was read and not written yet."""
+    """A client, and its bytes that were not sent back yet."""
 
     def __init__(self, queue: xpoll.Queue, sock: socket.socket) -> None:
         sock.setblocking(False)

@@ -2,7 +2,7 @@
 
     process_follower.py COMMAND [ARGUMENT...]
 
-Where the system does not permit to follow processes only the end of the command is printed.
+Where the system does not permit following processes, only the end of the command is printed.
 """
 import os
 import subprocess

@@ -2,7 +2,7 @@
 
     thread_pool.py [PORT]
 
-In dispatch mode an event goes to one thread, and nothing more comes of its connection before
+In dispatch mode an event goes to one thread, and there is no other event for its connection until
 that thread enables it again: so no connection is in two threads, and none needs a lock. Ends on
 SIGINT and SIGTERM.
 """
@@ -20,7 +20,7 @@ THREADS = 4
 
 
 class Connection:
-    """A client, and what of it was read and not written yet."""
+    """A client, and its bytes that were not sent back yet."""
 
     def __init__(self, sock: socket.socket) -> None:
         sock.setblocking(False)

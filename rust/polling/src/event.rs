@@ -99,12 +99,12 @@ impl Event {
         Some(self.extra.error)
     }
 
-    /// Drops all but the key, reading and writing.
+    /// Keeps only the key, reading and writing.
     pub fn clear_extra(&mut self) {
         self.extra = Extra::NONE;
     }
 
-    /// The event without what is beside the key, reading and writing.
+    /// The event with only the key, reading and writing.
     pub fn with_no_extra(mut self) -> Self {
         self.clear_extra();
         self

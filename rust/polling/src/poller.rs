@@ -24,7 +24,7 @@ const NAP: Duration = Duration::from_micros(100);
 pub enum PollMode {
     /// Once, until the source is modified.
     Oneshot,
-    /// By each wait, as long as it holds.
+    /// By each wait, while the condition holds.
     Level,
     /// Once for each new activity.
     Edge,
@@ -78,12 +78,12 @@ impl Poller {
         })
     }
 
-    /// Is there [`PollMode::Level`]?
+    /// Is [`PollMode::Level`] supported?
     pub fn supports_level(&self) -> bool {
         true
     }
 
-    /// Is there [`PollMode::Edge`]?
+    /// Is [`PollMode::Edge`] supported?
     pub fn supports_edge(&self) -> bool {
         true
     }
@@ -207,15 +207,15 @@ impl Poller {
         }
     }
 
-    /// Waits for an event, and appends those that there are. Returns how many events `events` has.
-    /// If another thread waits it returns at once.
+    /// Waits for an event, and appends all that are ready. Returns how many events `events` has.
+    /// If another thread waits, the call returns at once.
     pub fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<usize> {
         // A moment that is too far for an Instant never comes.
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         self.wait_until(events, deadline)
     }
 
-    /// As [`Poller::wait`], until a moment.
+    /// As [`Poller::wait`], until a deadline.
     pub fn wait_deadline(&self, events: &mut Events, deadline: Instant) -> io::Result<usize> {
         self.wait_until(events, Some(deadline))
     }
@@ -306,7 +306,7 @@ impl Poller {
         }
     }
 
-    /// Makes the wait that runs, or else the next, return.
+    /// Makes the wait in progress return, or else the next one.
     pub fn notify(&self) -> io::Result<()> {
         if self.notified.swap(true, Ordering::SeqCst) {
             return Ok(());

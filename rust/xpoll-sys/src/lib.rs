@@ -1,7 +1,7 @@
 //! Bindings to libxpoll, `<xpoll.h>` item by item; the crate `xpoll` is the safe interface.
 //!
 //! The reference is the library's manual, which begins at xpoll(3). All functions are
-//! unsafe to call, as C's are: pointers must be valid, and the descriptors that are given open.
+//! unsafe to call, as C's are: pointers must be valid, and descriptors must be open.
 
 #![no_std]
 #![allow(missing_docs, non_camel_case_types)]

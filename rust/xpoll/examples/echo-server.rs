@@ -2,7 +2,7 @@
 //!
 //!     echo-server [PORT]
 //!
-//! A connection is wanted either for reading, while its buffer is empty, or for writing, while
+//! A connection is watched either for reading, while its buffer is empty, or for writing, while
 //! its peer is slower than we are. Ends on SIGINT and SIGTERM.
 
 use std::collections::HashMap;

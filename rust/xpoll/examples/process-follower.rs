@@ -2,7 +2,7 @@
 //!
 //!     process-follower COMMAND [ARGUMENT...]
 //!
-//! Where the system does not permit to follow processes only the end of the command is printed.
+//! Where the system does not permit following processes, only the end of the command is printed.
 
 use std::env::args;
 use std::io::{self, ErrorKind, Write};

@@ -2,8 +2,9 @@
 //!
 //!     thread-pool [PORT]
 //!
-//! In dispatch mode an event goes to one thread, and nothing more comes of its connection before
-//! that thread enables it again: so no connection is in two threads. Ends on SIGINT and SIGTERM.
+//! In dispatch mode an event goes to one thread, and there is no other event for its connection
+//! until that thread enables it again: so no connection is in two threads. Ends on SIGINT and
+//! SIGTERM.
 
 use std::collections::HashMap;
 use std::io::{self, ErrorKind, Read, Write};

@@ -178,7 +178,7 @@ impl Events {
         Events { list: Vec::with_capacity(capacity.clamp(1, i32::MAX as usize)) }
     }
 
-    /// Those of the last wait.
+    /// The events of the last wait.
     pub fn iter(&self) -> std::slice::Iter<'_, Event> {
         self.list.iter()
     }

@@ -52,7 +52,7 @@ bits! {
     TRACK_ERROR = XPOLL_NOTE_TRACKERR,
     /// In events: a tracked process made this one.
     CHILD = XPOLL_NOTE_CHILD,
-    /// In events: it ended, and the system does not report how.
+    /// In events: the process ended, and the system does not report how.
     STATUS_UNKNOWN = XPOLL_NOTE_STATUS_UNKNOWN,
 }
 
@@ -129,8 +129,8 @@ impl Interest {
         self.with(0, sys::XPOLL_NOTE_COUNT)
     }
 
-    /// READ, WRITE: at the end of a socket take its error into [`Event::socket_error`]. It is
-    /// not reported to anybody else then.
+    /// READ, WRITE: at the end of a socket take its error into [`Event::socket_error`]. No other
+    /// call returns the error then.
     pub const fn socket_error(self) -> Interest {
         self.with(0, sys::XPOLL_NOTE_SOERR)
     }
@@ -174,8 +174,8 @@ impl Change {
     ///
     /// # Safety
     ///
-    /// When the change is made and until its registration was deleted, the descriptor must be
-    /// open; or be closed by [`close`](crate::close) or after [`forget`](crate::forget). A
+    /// The descriptor must be open when the change is made, and stay open until the registration is
+    /// deleted, or be closed by [`close`](crate::close) or after [`forget`](crate::forget). A
     /// registration is deleted by [`Change::delete`], by its event if it is
     /// [`oneshot`](Interest::oneshot), and with the queue.
     pub unsafe fn add(fd: impl AsFd, interest: Interest, token: u64) -> Change {
@@ -183,7 +183,7 @@ impl Change {
         Change::new(interest, sys::XPOLL_ADD, ident, token)
     }
 
-    /// Deliver events again. If it is ready now, the next wait delivers that.
+    /// Deliver events again. If the condition holds now, the next wait delivers it.
     pub fn enable(filter: Filter, ident: u64) -> Change {
         Change::new(Interest::of(filter), sys::XPOLL_ENABLE, ident, 0)
     }

@@ -36,7 +36,7 @@ fn nanoseconds(timeout: Option<Duration>) -> i64 {
 /// A queue of events.
 ///
 /// This is a handle: [`Clone`] makes another one of the same queue, and the queue is destroyed
-/// with the last one and with the last [`Source`], [`Timer`](crate::Timer) and so on of it.
+/// when the last handle and the last [`Source`], [`Timer`](crate::Timer) and so on are dropped.
 #[derive(Clone)]
 pub struct Queue {
     inner: Arc<Inner>,
@@ -103,7 +103,7 @@ impl Options {
         self
     }
 
-    /// Report of files each name, as the BSDs do: `XPOLL_VNODE_AS_BSD` of xpoll_open(3).
+    /// Report each name of a file, as the BSDs do: `XPOLL_VNODE_AS_BSD` of xpoll_open(3).
     pub fn vnode_as_bsd(mut self) -> Options {
         self.flags |= sys::XPOLL_VNODE_AS_BSD;
         self
@@ -173,7 +173,7 @@ impl Queue {
     /// Waits for events, at most for `timeout`; `None` waits for ever. Returns how many events
     /// there are: 0 after the timeout and after [`Queue::wake`].
     ///
-    /// Any number of threads may wait. Those with the same [`Source`] should use
+    /// Any number of threads may wait. If they share a [`Source`], register it with
     /// [`Interest::dispatch`].
     pub fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<usize> {
         self.wait_with(&[], events, timeout)
@@ -224,21 +224,21 @@ impl Queue {
         })
     }
 
-    /// Makes one wait return without events: one that runs, or else the next. For an event that
-    /// has a token use a [`Waker`](crate::Waker).
+    /// Makes one wait return without events: one in progress, otherwise the next one. For an event
+    /// that has a token use a [`Waker`](crate::Waker).
     pub fn wake(&self) -> io::Result<()> {
         check(unsafe { sys::xpoll_wake(self.as_ptr()) }).map(drop)
     }
 
-    /// Makes all waits that run now return without events.
+    /// Makes all waits in progress return without events.
     pub fn wake_all(&self) -> io::Result<()> {
         check(unsafe { sys::xpoll_wake_all(self.as_ptr()) }).map(drop)
     }
 
     /// A descriptor that is readable when events are there, to put this queue into another loop.
     ///
-    /// The queue itself is not [`AsFd`], as not every back end has a descriptor: those that
-    /// have none answer [`Unsupported`](io::ErrorKind::Unsupported).
+    /// The queue itself is not [`AsFd`], because not every back end has a descriptor. On one that
+    /// has none this call fails with [`Unsupported`](io::ErrorKind::Unsupported).
     pub fn descriptor(&self) -> io::Result<Descriptor> {
         let fd = check(unsafe { sys::xpoll_fd(self.as_ptr()) })?;
         Ok(Descriptor { queue: self.clone(), fd })
@@ -315,7 +315,7 @@ impl fmt::Debug for Queue {
     }
 }
 
-/// The descriptor of a queue: readable when events are there, or may be.
+/// The descriptor of a queue: always readable when there are events, and sometimes without one.
 ///
 /// It keeps the queue alive, and only lends the descriptor.
 #[derive(Clone, Debug)]
@@ -357,8 +357,8 @@ pub fn backends() -> Vec<&'static str> {
     names[..count].iter().map(|&name| text(name)).collect()
 }
 
-/// Removes a descriptor from every queue of the process, and closes it. Exact also while
-/// duplicates of it are open.
+/// Removes a descriptor from every queue of the process, and closes it. This is exact even while
+/// duplicates of the descriptor are open.
 pub fn close(fd: impl Into<OwnedFd>) -> io::Result<()> {
     check(unsafe { sys::xpoll_close_fd(fd.into().into_raw_fd()) }).map(drop)
 }

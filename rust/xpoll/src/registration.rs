@@ -45,8 +45,8 @@ fn nanoseconds(time: Duration) -> i64 {
 }
 
 /// A moment, or a period. The event is [`Filter::TIMER`], and [`Event::data`](crate::Event::data)
-/// how often it has expired since the last one. Timers take no descriptor, are never early,
-/// and a queue may have millions of them.
+/// is how often the timer has expired since the last event. Timers take no descriptor, are never
+/// early, and a queue may have millions of them.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -89,12 +89,12 @@ impl Timer {
         Timer::start(queue, sys::XPOLL_ONESHOT, note, nanoseconds(time), token)
     }
 
-    /// Again and again, at multiples of this time from now on, however late they are taken.
+    /// Again and again, at multiples of this time from now on, however late the events are taken.
     pub fn every(queue: &Queue, period: Duration, token: u64) -> io::Result<Timer> {
         Timer::start(queue, 0, sys::XPOLL_NOTE_NSECONDS, nanoseconds(period), token)
     }
 
-    /// Once, when the real-time clock reaches this moment. If the clock is set, it follows.
+    /// Once, when the real-time clock reaches this moment. If the clock is set, the timer follows.
     pub fn at(queue: &Queue, moment: SystemTime, token: u64) -> io::Result<Timer> {
         let since = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
         let notes = sys::XPOLL_NOTE_NSECONDS | sys::XPOLL_NOTE_ABSTIME;
@@ -103,7 +103,7 @@ impl Timer {
 
     /// Begins again from now on, also after it has expired: with this period if it was made by
     /// [`Timer::every`], else once after this time. An expiry that was not returned yet is
-    /// dropped. So a time limit is moved whenever something happens:
+    /// dropped. So a time limit can be moved whenever something happens:
     ///
     /// ```
     /// # use std::time::Duration;
@@ -122,10 +122,10 @@ impl Timer {
 }
 
 /// A signal to this process. The event is [`Filter::SIGNAL`], and
-/// [`Event::data`](crate::Event::data) how often it was delivered since the last one.
+/// [`Event::data`](crate::Event::data) is how often it was delivered since the last event.
 ///
-/// It observes: the action of the signal is taken as well. A queue has one registration for
-/// each signal; a second `Signal` takes the place of the first.
+/// The queue only observes: the action of the signal is taken as well. A queue has one registration
+/// for each signal; a second `Signal` takes the place of the first.
 #[derive(Debug)]
 pub struct Signal {
     #[allow(dead_code)] // Dropping it ends the registration.
@@ -139,8 +139,8 @@ const SIG_IGN: usize = 1;
 const SIG_ERR: usize = usize::MAX;
 
 impl Signal {
-    /// Observes a signal that the program handles or ignores. Nothing is reported of one whose
-    /// default action ends the process: see [`Signal::ignored`].
+    /// Observes a signal that the program handles or ignores. A signal whose default action ends
+    /// the process still ends it, and is not reported: see [`Signal::ignored`].
     pub fn new(queue: &Queue, number: i32, token: u64) -> io::Result<Signal> {
         let ident = Some(number as u64);
         let registration = Registration::new(queue, Filter::SIGNAL, ident);

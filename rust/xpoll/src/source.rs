@@ -14,10 +14,10 @@ use crate::sys;
 
 /// An object with a descriptor, such as a socket, and its registrations in a queue.
 ///
-/// It owns the object, and deletes the registrations before it drops the object, so no safe code
-/// can close the descriptor while it is registered. It dereferences to a shared reference, which is
-/// enough for the types of `std`: `&TcpStream` can be read and written. To share the object,
-/// register an [`Arc`](std::sync::Arc) of it.
+/// A source owns the object, and deletes the registrations before it drops the object, so no safe
+/// code can close the descriptor while it is registered. It dereferences to a shared reference,
+/// which is enough for the types of `std`: `&TcpStream` can be read and written. To share the
+/// object, register an [`Arc`](std::sync::Arc) of it.
 ///
 /// The type is `'static` as a leaked `Source` of a reference would outlive what it refers to.
 ///
@@ -63,7 +63,7 @@ impl<T: AsFd + 'static> Source<T> {
         self.queue.change(&[change])
     }
 
-    /// Deliver its events again. If it is ready now, the next wait delivers that.
+    /// Deliver its events again. If the condition holds now, the next wait delivers it.
     pub fn enable(&self, filter: Filter) -> io::Result<()> {
         self.queue.change(&[Change::enable(filter, self.ident())])
     }

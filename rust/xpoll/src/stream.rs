@@ -29,7 +29,7 @@ pub trait Readiness: Unpin {
 /// run meanwhile.
 ///
 /// It is made by the runtime's module, `xpoll::tokio` or `xpoll::async_io`. Changes are made by
-/// the [`Queue`] as ever, from any thread.
+/// the [`Queue`] as always, from any thread.
 pub struct AsyncQueue<R> {
     queue: Queue,
     ready: R,

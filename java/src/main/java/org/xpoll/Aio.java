@@ -27,8 +27,8 @@ import java.util.WeakHashMap;
  * of the heap or of an arena that may be closed or belongs to one thread, is copied: for a write
  * when it starts, for a read by the first {@link #result()}.
  *
- * <p>Threads: every method may be called by any thread, but {@link #result()} of a read into a
- * segment that belongs to one thread.
+ * <p>Threads: every method may be called by any thread, except {@link #result()} of a read into a
+ * segment that belongs to one thread, which only that thread may call.
  */
 public final class Aio {
     /** C's struct xpoll_aio. */
@@ -129,7 +129,7 @@ public final class Aio {
     }
 
     /**
-     * What the system has done. The first call for a read puts the bytes into the buffer, unless
+     * The result of the operation. The first call for a read puts the bytes into the buffer, unless
      * that is memory of {@link #allocate}, where they are already.
      *
      * @return bytes read, 0 at the end of the file, or written; 0 for a sync
@@ -154,8 +154,8 @@ public final class Aio {
     }
 
     /**
-     * Asks for an early end. The event comes all the same: with the error ECANCELED, or with the
-     * result if it was too late for that.
+     * Tries to cancel the operation. Its event is still delivered: with the error ECANCELED, or
+     * with the result if it was too late for that.
      *
      * @return false if its event was returned already
      * @throws QueueClosedException if the queue is closed, which ends it, too

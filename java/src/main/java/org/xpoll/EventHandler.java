@@ -3,8 +3,8 @@ package org.xpoll;
 import java.io.IOException;
 
 /**
- * What {@link Poller#poll(long, EventHandler)} calls for each event. One that several threads poll
- * with is called by all of them, also at the same time.
+ * What {@link Poller#poll(long, EventHandler)} calls for each event. If several threads poll
+ * with one handler, all of them call it, also at the same time.
  */
 @FunctionalInterface
 public interface EventHandler {

@@ -99,13 +99,13 @@ public final class EventList {
     }
 
     /**
-     * Appends a change; xpoll_event(3) says what each filter makes of it.
+     * Appends a change; xpoll_event(3) describes the fields.
      *
      * @param ident descriptor, process, signal, or any number for a timer or user event
      * @param filter one of {@code Xpoll.FILT_...}
      * @param flags {@link Xpoll#ADD} and its like
      * @param fflags {@code Xpoll.NOTE_...} of the filter
-     * @param data the filter's: for a timer its time
+     * @param data as the filter defines it: for a timer its time
      * @param udata comes back with each event
      * @return this
      * @throws IndexOutOfBoundsException if the list is full
@@ -186,7 +186,7 @@ public final class EventList {
     }
 
     /**
-     * The filter's number: bytes, expirations, deliveries, a wait status; or with {@link
+     * The data of the filter: bytes, expirations, deliveries, a wait status; or with {@link
      * Xpoll#ERROR} the system's error number.
      *
      * @param i 0 to {@link #size()} - 1
@@ -198,10 +198,10 @@ public final class EventList {
     }
 
     /**
-     * What was given with the registration.
+     * The udata that was given with the registration.
      *
      * @param i 0 to {@link #size()} - 1
-     * @return the number, as it was
+     * @return the number, unchanged
      * @throws IndexOutOfBoundsException if there is no such record
      */
     public long udata(int i) {

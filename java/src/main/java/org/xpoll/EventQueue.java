@@ -11,8 +11,8 @@ import java.util.Objects;
 
 /**
  * A queue of events of every kind: descriptors, timers, signals, processes, files, and the
- * program's own. It is xpoll_event(3), which is in the style of kevent(2): changes go in and
- * events come out of the same call.
+ * program's own. It is xpoll_event(3), which is in the style of kevent(2): one call takes
+ * changes and returns events.
  *
  * <p>{@snippet :
  * try (EventQueue queue = new EventQueue()) {
@@ -30,15 +30,17 @@ import java.util.Objects;
  * }
  *
  * <p>Threads: as {@link Poller}. Every method may be called by any thread; several may wait, in
- * turns; changes never wait for them. A process that Java itself started is reaped by Java, too:
- * whether its wait status is known depends on who is first.
+ * turns; changes never wait for them.
  *
- * <p>To observe a signal is not to handle it: {@link Xpoll#FILT_SIGNAL} counts deliveries beside
- * whatever action the signal has. One whose default action ends or stops the process still does
- * that: SIGUSR1 and SIGALRM end it; SIGHUP, SIGINT and SIGTERM have Java's own handlers, which
- * begin its shutdown. Give the signal a handler first ({@code sun.misc.Signal.handle}), or have the
- * program started with the signal ignored. Signals that the Java virtual machine lives by, such as
- * SIGSEGV, cannot be observed.
+ * <p>Java reaps the processes that it starts. Whether the event of such a process has its wait
+ * status depends on which is first, Java or the queue.
+ *
+ * <p>To observe a signal is not to handle it: {@link Xpoll#FILT_SIGNAL} counts deliveries, and the
+ * action of the signal is taken as well. A signal whose default action ends or stops the process
+ * still does so: SIGUSR1 and SIGALRM end it; SIGHUP, SIGINT and SIGTERM have Java's own handlers,
+ * which begin its shutdown. Give the signal a handler first ({@code sun.misc.Signal.handle}), or
+ * have the program started with the signal ignored. Signals that the Java virtual machine lives by,
+ * such as SIGSEGV, cannot be observed.
  */
 public final class EventQueue implements AutoCloseable {
     private static final Cleaner CLEANER = Cleaner.create();
@@ -157,9 +159,9 @@ public final class EventQueue implements AutoCloseable {
     }
 
     /**
-     * Applies changes, in order, and does not wait.
+     * Applies changes in order, and does not wait.
      *
-     * @param changes is left as it is; {@link Xpoll#RECEIPT} has no place here
+     * @param changes is left as it is; {@link Xpoll#RECEIPT} has no use here
      * @throws XpollException with the first error of a change; all others were applied
      * @throws IllegalArgumentException for {@link Xpoll#FILT_AIO}, and for a signal that
      *     cannot be observed; nothing was applied
@@ -211,16 +213,16 @@ public final class EventQueue implements AutoCloseable {
      * failed change stops no other.
      *
      * @param changes is left as it is; null for none
-     * @param events is filled anew, also with none; another list than changes
-     * @param nanos nanoseconds; 0 only looks, negative waits for ever
-     * @return {@code events.size()}; 0 when the time was up, or after {@link #wakeup()}
+     * @param events is overwritten, even if there are no events; another list than changes
+     * @param nanos nanoseconds; 0 does not wait, negative waits for ever
+     * @return {@code events.size()}; 0 when the time is up, or after {@link #wakeup()}
      * @throws IllegalArgumentException for {@link Xpoll#FILT_AIO}, and for a signal that
      *     cannot be observed; nothing was applied
      * @throws IllegalStateException if another call uses one of the lists, or both are the same;
      *     nothing was applied
      * @throws NullPointerException if events is null; nothing was applied
      * @throws java.io.InterruptedIOException if the thread was interrupted, before or meanwhile; it
-     *     stays so, and the changes are applied. A call that only looks does not mind.
+     *     stays interrupted, and the changes are applied. With a timeout of 0 it is not thrown.
      * @throws QueueClosedException if the queue was closed, before or meanwhile
      * @throws IOException if the system refuses
      */
@@ -248,12 +250,12 @@ public final class EventQueue implements AutoCloseable {
      * Applies changes, then waits for events, as {@link #await(EventList, EventList, long)} does.
      *
      * @param changes is left as it is; null for none
-     * @param events is filled anew, also with none; another list than changes
-     * @param timeout how long at most; zero only looks, negative waits for ever
-     * @return {@code events.size()}; 0 when the time was up, or after {@link #wakeup()}
+     * @param events is overwritten, even if there are no events; another list than changes
+     * @param timeout how long at most; zero does not wait, negative waits for ever
+     * @return {@code events.size()}; 0 when the time is up, or after {@link #wakeup()}
      * @throws NullPointerException if events or timeout is null; nothing was applied
      * @throws java.io.InterruptedIOException if the thread was interrupted, before or meanwhile; it
-     *     stays so, and the changes are applied. A call that only looks does not mind.
+     *     stays interrupted, and the changes are applied. With a timeout of 0 it is not thrown.
      * @throws QueueClosedException if the queue was closed, before or meanwhile
      * @throws IOException if the system refuses
      */
@@ -338,11 +340,11 @@ public final class EventQueue implements AutoCloseable {
     }
 
     /**
-     * Starts to read from a file. What the system has in memory is there at once; the rest does not
-     * hold up the caller.
+     * Starts to read from a file. What the system has in memory is read at once; for the rest the
+     * call does not wait.
      *
      * @param fd a regular file's or a block device's; open until the event
-     * @param buffer how many bytes at most, and where to; see {@link Aio}
+     * @param buffer where to read to; its size is the most that is read; see {@link Aio}
      * @param offset where in the file, in bytes; the descriptor's own is neither used nor moved
      * @param udata comes back with the event
      * @return the operation
@@ -375,8 +377,8 @@ public final class EventQueue implements AutoCloseable {
     }
 
     /**
-     * Starts to write to the device what the system has of a file in memory. It covers the writes
-     * that are over by now.
+     * Starts to write to the device what the system has of a file in memory. This covers the writes
+     * that have ended before the call.
      *
      * @param op {@link Xpoll#AIO_FSYNC} or {@link Xpoll#AIO_FDATASYNC}
      * @param fd a file's or a directory's; open until the event
@@ -405,9 +407,9 @@ public final class EventQueue implements AutoCloseable {
     }
 
     /**
-     * The registration as it stands.
+     * Returns a registration in its present state.
      *
-     * @param ident what it is about
+     * @param ident the ident of the registration
      * @param filter one of {@code Xpoll.FILT_...}
      * @param into receives one record, or none
      * @return whether there is one
@@ -434,11 +436,12 @@ public final class EventQueue implements AutoCloseable {
     }
 
     /**
-     * Makes one wait return 0: one that waits now, or else the next. Wakeups that no wait has
-     * answered count as one; events go first. Closed queues do not mind.
+     * Makes one wait return 0: one in progress, otherwise the next one. Several wakeups before that
+     * wait returns count as one. Events that are ready are returned first. On a closed queue the
+     * call does nothing.
      *
-     * <p>A wait is any call of {@link #await}: one that brings changes, or only looks, answers a
-     * wakeup as well. {@link #apply} does not.
+     * <p>A wait is any call of {@link #await}, also with changes or with a timeout of 0. {@link
+     * #apply} is not.
      *
      * @return this
      */
@@ -449,7 +452,7 @@ public final class EventQueue implements AutoCloseable {
 
     /**
      * A descriptor that is readable whenever an event is pending or due, for another event loop to
-     * watch. It is not to be read or closed.
+     * watch. Never read or close it.
      *
      * @return its number
      * @throws XpollException ENOTSUP where the kernel has no queue; EMFILE and others
@@ -467,7 +470,7 @@ public final class EventQueue implements AutoCloseable {
     }
 
     /**
-     * Whether the queue can register this.
+     * Whether the queue can register this filter with these notes.
      *
      * @param filter one of {@code Xpoll.FILT_...}
      * @param fflags all the notes that it has to know, or 0
@@ -497,7 +500,7 @@ public final class EventQueue implements AutoCloseable {
     }
 
     /**
-     * Whether it was not closed.
+     * Whether the queue is open.
      *
      * @return false after {@link #close()}
      */

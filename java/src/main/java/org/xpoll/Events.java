@@ -9,11 +9,11 @@ import java.util.Objects;
  * Ready descriptors, as {@link Poller#poll(Events, long)} found them: a batch that is filled again
  * and again, so that waiting makes no garbage.
  *
- * <p>To iterate makes an object for each event; {@link #fd(int)}, {@link #events(int)} and
+ * <p>Iterating makes an object for each event; {@link #fd(int)}, {@link #events(int)} and
  * {@link #attachment(int)} make none.
  *
- * <p>Threads: it belongs to one thread at a time; give each thread that waits its own. What is in
- * it is not taken back when a descriptor is removed later.
+ * <p>Threads: it belongs to one thread at a time; give each thread that waits its own. An event
+ * stays in it when its descriptor is removed later.
  */
 public final class Events implements Iterable<Event> {
     private final boolean grows;
@@ -112,7 +112,7 @@ public final class Events implements Iterable<Event> {
     }
 
     /**
-     * The events in the order of {@link #fd}; of no use any more when the batch is filled again.
+     * The events in the order of {@link #fd}; do not use it after the batch was filled again.
      *
      * @return an iterator that removes nothing
      */

@@ -25,30 +25,31 @@ import javax.net.ssl.SSLSocket;
  * }
  * }
  *
- * <p>It is level-triggered: a descriptor is reported as long as it is ready. What is reported are
- * the bits of poll(2), the same on every back end. Reading from a plain {@code Socket} blocks again
- * after the first read.
+ * <p>It is level-triggered: a descriptor is reported as long as it is ready, with the bits of
+ * poll(2), the same on every back end. Read from a plain {@code Socket} once for each event: a
+ * second read may block.
  *
  * <h2>Threads</h2>
  *
  * <p>Every method may be called by any thread at any time. Changes never wait for a thread that
- * waits, and count for the wait in progress. Several threads may wait: they take turns, so each
- * event goes to one of them; but a descriptor that is still ready, since it was not read yet, goes
- * to the next one, too, unless it was added with {@link #ONESHOT}. Virtual threads may wait: a
- * platform thread stands in for one that finds nothing ready, so no carrier is kept.
+ * waits, and take effect in the wait in progress. Several threads may wait: they take turns, so
+ * each event goes to one of them; but a descriptor that is still ready, since it was not read yet,
+ * goes to the next one, too, unless it was added with {@link #ONESHOT}. Virtual threads may wait: a
+ * platform thread waits in place of one that finds nothing ready, so no carrier is blocked.
  *
  * <p>After {@code remove} no later wait reports the descriptor, also when its number is used
  * again; a batch that was returned before is not taken back. Remove before closing. Closing first
- * is tolerated: the member is then silent, and dropped by {@code remove}, by {@code add} of the
- * same number, or by {@link #close()}. Of a number added by itself nobody can know that it was
- * closed: on back ends other than epoll whatever has the number next may be reported in its name.
+ * is tolerated: no wait reports the member any more, and it is dropped by {@code remove}, by {@code
+ * add} of the same number, or by {@link #close()}. If a raw descriptor is closed first, the poller
+ * cannot know it: on back ends other than epoll, a file that gets the same number may be reported
+ * in its place.
  *
  * <h2>Errors</h2>
  *
  * <p>Methods throw {@link QueueClosedException} after {@link #close()}, {@link XpollException} when
  * the system refuses, and {@link UnsupportedOperationException} when the JDK hides an object's
- * descriptor; the message of that names the flag to add to the command line. A call that fails has
- * changed nothing.
+ * descriptor; its message names the flag to add to the command line. A call that fails has changed
+ * nothing, unless its description says otherwise.
  */
 public final class Poller implements AutoCloseable {
     /** Readable, at end of file, or a connection waits to be accepted. */
@@ -157,7 +158,7 @@ public final class Poller implements AutoCloseable {
      *
      * @param io a Socket, ServerSocket, DatagramSocket, SelectableChannel, FileDescriptor, or an
      *     Integer for a raw descriptor; kept until it is removed
-     * @param events {@code POLL*} bits, 0 to be silent, with {@link #ONESHOT} or without
+     * @param events {@code POLL*} bits, 0 to report nothing, with {@link #ONESHOT} or without
      * @return the number of its descriptor
      * @throws IllegalArgumentException for an object of another kind, an SSLSocket among them, or
      *     unknown bits
@@ -174,8 +175,8 @@ public final class Poller implements AutoCloseable {
      *
      * @param io a Socket, ServerSocket, DatagramSocket, SelectableChannel, FileDescriptor, or an
      *     Integer for a raw descriptor; kept until it is removed
-     * @param events {@code POLL*} bits, 0 to be silent, with {@link #ONESHOT} or without
-     * @param attachment any object, or null; kept until the descriptor is removed or added anew
+     * @param events {@code POLL*} bits, 0 to report nothing, with {@link #ONESHOT} or without
+     * @param attachment any object, or null; kept until the descriptor is removed or added again
      * @return the number of its descriptor
      * @throws IllegalArgumentException for an object of another kind, an SSLSocket among them, or
      *     unknown bits
@@ -217,8 +218,8 @@ public final class Poller implements AutoCloseable {
      * Adds a raw descriptor: a pipe's, a terminal's, one that C code opened. It takes no flags.
      *
      * @param fd the descriptor
-     * @param events {@code POLL*} bits, 0 to be silent, with {@link #ONESHOT} or without
-     * @param attachment any object, or null; kept until the descriptor is removed or added anew
+     * @param events {@code POLL*} bits, 0 to report nothing, with {@link #ONESHOT} or without
+     * @param attachment any object, or null; kept until the descriptor is removed or added again
      * @throws IllegalArgumentException for unknown bits
      * @throws IllegalStateException if the set is full
      * @throws IOException if it is not open, or the system refuses
@@ -236,12 +237,13 @@ public final class Poller implements AutoCloseable {
     }
 
     /**
-     * Removes an object. Call this before closing it. The object is found by identity, so a late
-     * call still removes it, or by its descriptor, so the socket of a channel removes the channel.
+     * Removes an object. Call this before closing it. The object is found by identity, so a call
+     * after closing still removes it, or by its descriptor, so the socket of a channel removes the
+     * channel.
      *
      * @param io what was added
-     * @return true; false if it was closed and its number was added again since, so that it is no
-     *     longer a member
+     * @return true; false if it is no longer a member, because it was closed and its number was
+     *     added again since
      * @throws IllegalStateException if it is open and not a member
      * @throws IOException if the system refuses
      */
@@ -351,7 +353,7 @@ public final class Poller implements AutoCloseable {
      * Changes the requested bits of a member, and enables it.
      *
      * @param fd its descriptor
-     * @param events {@code POLL*} bits, 0 to be silent, with {@link #ONESHOT} or without
+     * @param events {@code POLL*} bits, 0 to report nothing, with {@link #ONESHOT} or without
      * @throws IllegalArgumentException for unknown bits
      * @throws IllegalStateException if it is not a member
      * @throws IOException if the system refuses
@@ -362,7 +364,8 @@ public final class Poller implements AutoCloseable {
     }
 
     /**
-     * Disables a member, including errors and hang-ups. Usually this needs no system call.
+     * Disables a member: no wait reports it, not even for errors and hang-ups. Usually this needs
+     * no system call.
      *
      * @param fd its descriptor
      * @throws IllegalStateException if it is not a member
@@ -380,7 +383,7 @@ public final class Poller implements AutoCloseable {
      * @param count how many of the array, from its start
      * @throws IllegalStateException if one is not a member; nothing is changed then
      * @throws IndexOutOfBoundsException if count is negative or more than the array holds
-     * @throws IOException if the system refuses one; the others are silent
+     * @throws IOException if the system refuses one; the others are disabled
      */
     public void disable(int[] fds, int count) throws IOException {
         queue.toggle(Xpoll.DISABLE, fds, count);
@@ -444,15 +447,16 @@ public final class Poller implements AutoCloseable {
      * Waits for events, with the arrays of the original class. The next call returns events for
      * which there was no room.
      *
-     * @param maxRet how many events to return at most; with 0 the call returns 0 when there are any
+     * @param maxRet how many events to return at most; with 0 the call returns 0 when there are
+     *     events
      * @param fds receives the descriptors, from index 0 on
      * @param revents receives what is ready of each
-     * @param timeout milliseconds; 0 only looks, negative waits for ever
-     * @return how many events were stored; 0 when the time was up, or after {@link #wakeup()}
+     * @param timeout milliseconds; 0 does not wait, negative waits for ever
+     * @return how many events were stored; 0 when the time is up, or after {@link #wakeup()}
      * @throws IllegalArgumentException if maxRet is negative or more than an array holds
      * @throws NullPointerException if an array is null and maxRet is not 0
      * @throws java.io.InterruptedIOException if the thread was interrupted, before or meanwhile; it
-     *     stays so. A call that only looks does not mind.
+     *     stays interrupted. With a timeout of 0 it is not thrown.
      * @throws QueueClosedException if the poller was closed, before or meanwhile
      * @throws IOException if the system refuses
      */
@@ -496,13 +500,14 @@ public final class Poller implements AutoCloseable {
      * Waits for events for ever, as {@link #waitMultiple(int, int[], short[], long)} does with a
      * negative timeout.
      *
-     * @param maxRet how many events to return at most; with 0 the call returns 0 when there are any
+     * @param maxRet how many events to return at most; with 0 the call returns 0 when there are
+     *     events
      * @param fds receives the descriptors, from index 0 on
      * @param revents receives what is ready of each
      * @return how many events were stored; 0 after {@link #wakeup()}
      * @throws IllegalArgumentException if maxRet is negative or more than an array holds
      * @throws NullPointerException if an array is null and maxRet is not 0
-     * @throws java.io.InterruptedIOException if the thread was interrupted; it stays so
+     * @throws java.io.InterruptedIOException if the thread was interrupted; it stays interrupted
      * @throws QueueClosedException if the poller was closed, before or meanwhile
      * @throws IOException if the system refuses
      */
@@ -517,11 +522,11 @@ public final class Poller implements AutoCloseable {
      *
      * @param fds receives the descriptors, from index 0 on; null, if revents is, for none
      * @param revents receives what is ready of each; as long as fds
-     * @param timeout milliseconds; 0 only looks, negative waits for ever
-     * @return how many events were stored; 0 when the time was up, or after {@link #wakeup()}
+     * @param timeout milliseconds; 0 does not wait, negative waits for ever
+     * @return how many events were stored; 0 when the time is up, or after {@link #wakeup()}
      * @throws IllegalArgumentException if the arrays are not of one length
      * @throws NullPointerException if one of them is null
-     * @throws java.io.InterruptedIOException if the thread was interrupted; it stays so
+     * @throws java.io.InterruptedIOException if the thread was interrupted; it stays interrupted
      * @throws QueueClosedException if the poller was closed, before or meanwhile
      * @throws IOException if the system refuses
      */
@@ -546,7 +551,7 @@ public final class Poller implements AutoCloseable {
      * @return how many events were stored; 0 after {@link #wakeup()}
      * @throws IllegalArgumentException if the arrays are not of one length
      * @throws NullPointerException if one of them is null
-     * @throws java.io.InterruptedIOException if the thread was interrupted; it stays so
+     * @throws java.io.InterruptedIOException if the thread was interrupted; it stays interrupted
      * @throws QueueClosedException if the poller was closed, before or meanwhile
      * @throws IOException if the system refuses
      */
@@ -557,12 +562,13 @@ public final class Poller implements AutoCloseable {
     /**
      * Waits for events, without garbage and with attachments.
      *
-     * @param into is filled anew, also with none; what finds no room is returned by the next call
-     * @param timeout milliseconds; 0 only looks, negative waits for ever
-     * @return {@code into.size()}; 0 when the time was up, or after {@link #wakeup()}
+     * @param into is overwritten, even if there are no events; what does not fit is returned by the
+     *     next call
+     * @param timeout milliseconds; 0 does not wait, negative waits for ever
+     * @return {@code into.size()}; 0 when the time is up, or after {@link #wakeup()}
      * @throws NullPointerException if into is null
      * @throws java.io.InterruptedIOException if the thread was interrupted, before or meanwhile; it
-     *     stays so. A call that only looks does not mind.
+     *     stays interrupted. With a timeout of 0 it is not thrown.
      * @throws QueueClosedException if the poller was closed, before or meanwhile
      * @throws IOException if the system refuses
      */
@@ -573,13 +579,14 @@ public final class Poller implements AutoCloseable {
     /**
      * Waits for events, as {@link #poll(Events, long)} does.
      *
-     * @param into is filled anew, also with none; what finds no room is returned by the next call
-     * @param timeout how long at most, rounded up to milliseconds; zero only looks, negative waits
-     *     for ever
-     * @return {@code into.size()}; 0 when the time was up, or after {@link #wakeup()}
+     * @param into is overwritten, even if there are no events; what does not fit is returned by the
+     *     next call
+     * @param timeout how long at most, rounded up to milliseconds; zero does not wait, negative
+     *     waits for ever
+     * @return {@code into.size()}; 0 when the time is up, or after {@link #wakeup()}
      * @throws NullPointerException if one is null
      * @throws java.io.InterruptedIOException if the thread was interrupted, before or meanwhile; it
-     *     stays so. A call that only looks does not mind.
+     *     stays interrupted. With a timeout of 0 it is not thrown.
      * @throws QueueClosedException if the poller was closed, before or meanwhile
      * @throws IOException if the system refuses
      */
@@ -625,13 +632,13 @@ public final class Poller implements AutoCloseable {
      * may change the poller, wait on it, and close it. An event whose descriptor it has removed or
      * disabled meanwhile is still reported.
      *
-     * @param timeout milliseconds; 0 only looks, negative waits for ever
-     * @param handler is called for each event; an exception of its ends the call, and what was not
-     *     reported by then comes again, except for what was added with {@link #ONESHOT}
-     * @return how many events there were; 0 when the time was up, or after {@link #wakeup()}
+     * @param timeout milliseconds; 0 does not wait, negative waits for ever
+     * @param handler is called for each event; if it throws, the call ends, and the next one
+     *     reports what was not reported by then, except for what was added with {@link #ONESHOT}
+     * @return how many events there were; 0 when the time is up, or after {@link #wakeup()}
      * @throws java.io.InterruptedIOException if the thread was interrupted, before or meanwhile; it
-     *     stays so. A call that only looks does not mind.
-     * @throws NullPointerException if handler is null; no event is lost by that
+     *     stays interrupted. With a timeout of 0 it is not thrown.
+     * @throws NullPointerException if handler is null; no event is lost
      * @throws QueueClosedException if the poller was closed, before or meanwhile
      * @throws IOException if the system refuses, or the handler throws one
      */
@@ -642,13 +649,13 @@ public final class Poller implements AutoCloseable {
     /**
      * Waits for events and calls the handler for each, as {@link #poll(long, EventHandler)} does.
      *
-     * @param timeout how long at most, rounded up to milliseconds; zero only looks, negative waits
-     *     for ever
+     * @param timeout how long at most, rounded up to milliseconds; zero does not wait, negative
+     *     waits for ever
      * @param handler is called for each event
-     * @return how many events there were; 0 when the time was up, or after {@link #wakeup()}
+     * @return how many events there were; 0 when the time is up, or after {@link #wakeup()}
      * @throws NullPointerException if one is null
      * @throws java.io.InterruptedIOException if the thread was interrupted, before or meanwhile; it
-     *     stays so. A call that only looks does not mind.
+     *     stays interrupted. With a timeout of 0 it is not thrown.
      * @throws QueueClosedException if the poller was closed, before or meanwhile
      * @throws IOException if the system refuses, or the handler throws one
      */
@@ -685,8 +692,9 @@ public final class Poller implements AutoCloseable {
     }
 
     /**
-     * Makes one wait return 0: one that waits now, or else the next, also if that only looks.
-     * Wakeups that no wait has answered count as one; events go first. Closed pollers do not mind.
+     * Makes one wait return 0: one in progress, otherwise the next one, even with a timeout of 0.
+     * Several wakeups before that wait returns count as one. Events that are ready are returned
+     * first. On a closed poller the call does nothing.
      *
      * @return this
      */
@@ -698,7 +706,7 @@ public final class Poller implements AutoCloseable {
     // --- Around it -------------------------------------------------------------------
 
     /**
-     * Whether it was not closed.
+     * Whether the poller is open.
      *
      * @return false after {@link #close()}
      */

@@ -15,9 +15,9 @@ public final class Xpoll {
     public static final int ADD = 0x0001;
     /** Remove a registration. */
     public static final int DELETE = 0x0002;
-    /** Report it again. */
+    /** Deliver its events again. */
     public static final int ENABLE = 0x0004;
-    /** Silent until {@link #ENABLE}. */
+    /** Deliver nothing until {@link #ENABLE}. */
     public static final int DISABLE = 0x0008;
     /** Deliver once, then delete. */
     public static final int ONESHOT = 0x0010;
@@ -66,7 +66,7 @@ public final class Xpoll {
     /** A sync of a file and of what it takes to read it; see {@link EventQueue#sync}. */
     public static final int AIO_FDATASYNC = 4;
 
-    /** READ, WRITE: ready from {@code data} bytes on. */
+    /** READ, WRITE: ready when there are at least {@code data} bytes. */
     public static final int NOTE_LOWAT = 0x00000001;
     /** READ, WRITE: fill {@code data} with a count of bytes. */
     public static final int NOTE_COUNT = 0x00010000;
@@ -98,9 +98,9 @@ public final class Xpoll {
     public static final int NOTE_USECONDS = 0x00000004;
     /** TIMER: {@code data} is in nanoseconds. */
     public static final int NOTE_NSECONDS = 0x00000008;
-    /** TIMER: {@code data} is a moment of the real-time clock; fires once. */
+    /** TIMER: {@code data} is a moment of the real-time clock; the timer expires once. */
     public static final int NOTE_ABSTIME = 0x00000010;
-    /** TIMER, with ABSTIME: of the monotonic clock, which {@link System#nanoTime} may not be. */
+    /** TIMER, with ABSTIME: a moment of the monotonic clock; {@link System#nanoTime} may differ. */
     public static final int NOTE_MONOTONIC = 0x00000020;
     /** PROC: it ended; {@code data} is its wait status. */
     public static final int NOTE_EXIT = 0x80000000;
@@ -114,7 +114,7 @@ public final class Xpoll {
     public static final int NOTE_TRACKERR = 0x00000002;
     /** PROC, in an event: a new child; {@code data} is its parent. */
     public static final int NOTE_CHILD = 0x00000004;
-    /** PROC, in an event: the wait status could not be learned. */
+    /** PROC, in an event: the system does not report the wait status. */
     public static final int NOTE_STATUS_UNKNOWN = 0x00000008;
     /** VNODE: its last name was removed. */
     public static final int NOTE_DELETE = 0x00000001;
@@ -132,9 +132,9 @@ public final class Xpoll {
     public static final int NOTE_REVOKE = 0x00000040;
     /** VNODE: opened. */
     public static final int NOTE_OPEN = 0x00000080;
-    /** VNODE: closed by one who could not write. */
+    /** VNODE: closed; was open for reading only. */
     public static final int NOTE_CLOSE = 0x00000100;
-    /** VNODE: closed by one who could write. */
+    /** VNODE: closed; was open for writing. */
     public static final int NOTE_CLOSE_WRITE = 0x00000200;
     /** VNODE: read from. */
     public static final int NOTE_READ = 0x00000400;
@@ -164,10 +164,10 @@ public final class Xpoll {
     }
 
     /**
-     * Whether a queue on the default back end can register this.
+     * Whether a queue on the default back end can register this filter with these notes.
      *
      * @param filter one of {@code FILT_...}
-     * @param fflags all the notes that it has to know, or 0
+     * @param fflags all the notes that it has to support, or 0
      * @return whether {@link EventQueue} would accept it
      */
     public static boolean supports(short filter, int fflags) {
@@ -176,18 +176,19 @@ public final class Xpoll {
     }
 
     /**
-     * Removes a descriptor from every queue of this process and closes it. This is exact, also when
-     * another thread opens a file meanwhile that is given the same number.
+     * Removes a descriptor from every queue of this process and closes it. This is exact, even if
+     * another thread meanwhile opens a file that gets the same number.
      *
-     * <p>Every queue: those of other class loaders, and of C code that uses the shared library, are
-     * among them, unless another file was named for one of them or they are of another version.
+     * <p>"Every queue" includes those of other class loaders, and of C code that uses the shared
+     * library, unless they use another library file or another version.
      *
-     * <p>Only for descriptors that no object of the JDK owns: their close would hit another file.
-     * For a {@link Poller} it is a silent member until it is removed or added anew.
+     * <p>Use this only for descriptors that no object of the JDK owns: that object would later
+     * close the number again, which may then be another file. In a {@link Poller} the descriptor
+     * stays a member, which no wait reports, until it is removed or added again.
      *
      * @param fd the descriptor
      * @throws XpollException EBADF, or what close(2) gives
-     * @throws IllegalArgumentException for a file of the Java installation, of which the virtual
+     * @throws IllegalArgumentException for a file of the Java installation, from which the virtual
      *     machine reads its classes; nothing was closed
      */
     public static void closeFd(int fd) throws IOException {
@@ -203,9 +204,10 @@ public final class Xpoll {
     }
 
     /**
-     * Removes a descriptor from every queue of this process, as {@link #closeFd} does: the thing to
-     * do before an object that owns it is closed, if it is not known who registered it. For a
-     * {@link Poller} it is a silent member until it is removed or added anew.
+     * Removes a descriptor from every queue of this process, as {@link #closeFd} does. Call this
+     * before an object that owns the descriptor is closed, if it is not known who registered it. In
+     * a {@link Poller} the descriptor stays a member, which no wait reports, until it is removed or
+     * added again.
      *
      * @param fd the descriptor
      * @throws XpollException EBADF for a negative number

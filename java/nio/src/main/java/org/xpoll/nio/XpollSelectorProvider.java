@@ -10,8 +10,8 @@ import sun.nio.ch.SelectorProviderImpl;
  * The JDK's channels with selectors of xpoll. A program uses it unmodified:
  *
  * <pre>{@code
- * java -Djava.nio.channels.spi.SelectorProvider=org.xpoll.nio.XpollSelectorProvider
- *      --add-exports java.base/sun.nio.ch=ALL-UNNAMED --enable-native-access=ALL-UNNAMED
+ * java -Djava.nio.channels.spi.SelectorProvider=org.xpoll.nio.XpollSelectorProvider \
+ *      --add-exports java.base/sun.nio.ch=ALL-UNNAMED --enable-native-access=ALL-UNNAMED \
  *      -cp xpoll-nio-1.0.0.jar:xpoll-1.0.0.jar:... Main
  * }</pre>
  *
