@@ -73,16 +73,16 @@ struct xpoll_options {
 /* The flags of an event include the modes of its registration, as on FreeBSD. */
 #define XPOLL_TELL_MODES 0x00000001u
 /*
- * VNODE as on FreeBSD: it reports DELETE for each name of the file that is removed
- * and LINK for each one that is made, neither of them also as ATTRIB.  WRITE and
- * EXTEND that happen together are both reported if either was requested.
+ * The VNODE filter reports as on FreeBSD: DELETE when any name of the file is
+ * removed and LINK when one is made, without ATTRIB.  If WRITE, EXTEND and, for a
+ * directory, LINK happen together, all of them are reported if one was requested.
  */
 #define XPOLL_VNODE_AS_BSD 0x00000002u
 /*
  * Each wait returns everything that is ready, if the array has room.  Without this
  * flag, a wait that delivers descriptors which were enabled since their last event
- * may not ask the kernel for others, which saves system calls.  Those are delivered
- * within a clock tick or 16 waits.
+ * does not always ask the kernel for others, which saves system calls.  It asks
+ * after a clock tick (a few milliseconds), or in the 16th such wait in a row.
  */
 #define XPOLL_ALL_READY 0x00000004u
 
@@ -110,16 +110,16 @@ XPOLL_API void xpoll_destroy(struct xpoll *queue);
 
 /* 2. Flags and filters: FreeBSD's numbers -------------------------------- */
 
-#define XPOLL_ADD       0x0001 /* create or modify; never duplicates */
+#define XPOLL_ADD       0x0001 /* create, or modify if it exists */
 #define XPOLL_DELETE    0x0002
 #define XPOLL_ENABLE    0x0004
 #define XPOLL_DISABLE   0x0008 /* deliver nothing until ENABLE */
 #define XPOLL_ONESHOT   0x0010 /* deliver once, then delete */
 #define XPOLL_CLEAR     0x0020 /* edge: once per new activity */
-#define XPOLL_RECEIPT   0x0040 /* return the status of this change */
+#define XPOLL_RECEIPT   0x0040 /* return the status, even of success */
 #define XPOLL_DISPATCH  0x0080 /* deliver once, then disable */
-#define XPOLL_KEEPUDATA 0x0200 /* with ADD: keep the udata if registered */
-#define XPOLL_SETUDATA  0x0400 /* without ADD: store the udata, too */
+#define XPOLL_KEEPUDATA 0x0200 /* with ADD: keep the former udata */
+#define XPOLL_SETUDATA  0x0400 /* also without ADD: store the udata */
 #define XPOLL_ERROR     0x4000 /* out: data is the errno of a change, or 0 */
 #define XPOLL_EOF       0x8000 /* out: end of file, or the peer is gone */
 
@@ -137,8 +137,8 @@ XPOLL_API void xpoll_destroy(struct xpoll *queue);
 /* READ, WRITE */
 #define XPOLL_NOTE_LOWAT     0x00000001u /* ready at `data` bytes; at least 1 */
 #define XPOLL_NOTE_COUNT     0x00010000u /* fill `data` with a byte count */
-#define XPOLL_NOTE_SOERR     0x00020000u /* EOF: take SO_ERROR into fflags */
-#define XPOLL_NOTE_EXCLUSIVE 0x00040000u /* hint: wake few of several queues */
+#define XPOLL_NOTE_SOERR     0x00020000u /* at EOF: move SO_ERROR to fflags */
+#define XPOLL_NOTE_EXCLUSIVE 0x00040000u /* hint: wake only a few queues */
 /* EXCEPT */
 #define XPOLL_NOTE_OOB 0x00000002u
 /* USER */
@@ -202,7 +202,7 @@ XPOLL_API int xpoll_ctl(struct xpoll *queue, int op, int events,
 /*
  * Wait until a registered descriptor is ready.
  *
- * timeout_ms  < 0: wait for ever; 0: do not wait
+ * timeout_ms  milliseconds; < 0: wait for ever; 0: do not wait
  *
  * Returns how many descriptors xpoll_revents will return at most; 0 on timeout
  * or after xpoll_wake.  Events of other filters do not end the wait and are not
@@ -217,9 +217,10 @@ XPOLL_API int xpoll_wait(struct xpoll *queue, int timeout_ms);
 /*
  * Return the POLL* bits of the next ready descriptor of the last xpoll_wait, as
  * poll(2) reports them, or 0 at the end.  *datap, unless datap is NULL, receives
- * the data of the first direction that is reported.  Registrations that were
- * deleted or disabled since the wait are left out.  The next wait returns the
- * descriptors that were not taken.
+ * the data of the first direction that is reported, in the order read, write,
+ * except.  Registrations that were deleted or disabled since the wait are left
+ * out.  The next wait returns the descriptors that were not taken.  Only the
+ * thread that waited may call this.
  */
 XPOLL_API int xpoll_revents(struct xpoll *queue, void **datap);
 
@@ -253,7 +254,7 @@ XPOLL_API struct xpoll_event *xpoll_set(struct xpoll_event *event,
  * changes, nchanges  the changes to apply; may be NULL and 0
  * events, nevents    the array for events; may be the same as changes; with
  *                    nevents 0 the call returns after the changes
- * timeout_ns         < 0: wait for ever; 0: do not wait
+ * timeout_ns         nanoseconds; < 0: wait for ever; 0: do not wait
  *
  * Returns the number of records in events; 0 on timeout or after xpoll_wake.
  * A change that fails or that has XPOLL_RECEIPT is returned as a record with
@@ -305,9 +306,9 @@ struct xpoll_aio {
 
 /*
  * Start an operation on a regular file or block device; FSYNC and FDATASYNC also
- * take a directory.  Its end is one XPOLL_FILT_AIO event whose ident is the
- * address of aio and whose data is the result.  xpoll_destroy cancels the
- * operations of the queue, xpoll_close_fd and xpoll_forget_fd those on the
+ * take a directory.  When it has ended, one XPOLL_FILT_AIO event is returned, whose
+ * ident is the address of aio and whose data is the result.  xpoll_destroy cancels
+ * the operations of the queue, xpoll_close_fd and xpoll_forget_fd those on the
  * descriptor, and all three wait until these have ended.
  *
  * Errors: EINVAL, EBADF, ENOTSUP (another kind of file, or no asynchronous I/O
@@ -345,7 +346,10 @@ XPOLL_API int xpoll_wake_all(struct xpoll *queue);
  */
 XPOLL_API int xpoll_fd(struct xpoll *queue);
 
-/* Nanoseconds until the next timer expires (0: now), or -1 if no timer runs. */
+/*
+ * Nanoseconds until the next timer expires, or -1 if no timer runs.  0: one is due,
+ * or another event without a descriptor is pending.
+ */
 XPOLL_API int64_t xpoll_next_timeout(struct xpoll *queue);
 
 /*
@@ -362,14 +366,15 @@ XPOLL_API int xpoll_forget_fd(xpoll_fd_t fd);
  * this after it has set the action of the signal by itself, which may have
  * replaced the library's handler.  XPOLL_ADD has the same effect.
  * Async-signal-safe; keeps errno unless it fails.
- * Errors: EINVAL (no such signal), EBUSY (an action was set too often),
- * ENOTSUP (no signals here).
+ * Errors: EINVAL (no such signal), EBUSY (the program has replaced the library's
+ * handler too often), ENOTSUP (no signals here).
  */
 XPOLL_API int xpoll_signal_changed(int number);
 
 /*
- * sigaction(2) for a signal that may be registered: sets and returns the
- * program's own action, and the library goes on observing the signal.
+ * sigaction(2) for a signal that may be registered: sets the program's own action
+ * and stores the former one in before, and the library goes on observing the signal.
+ * action or before may be NULL.
  * Async-signal-safe; keeps errno unless it fails.
  * Errors: EINVAL (no such signal, or its action cannot be set), ENOTSUP.
  */
@@ -386,12 +391,13 @@ XPOLL_API int xpoll_lookup(struct xpoll *queue, uint64_t ident, int filter,
                            struct xpoll_event *registration);
 
 /*
- * Make the parent's queue usable in a forked child, where other calls fail with
- * EBADF: it gets kernel objects of its own, with the same registrations.
- * Registrations of processes, AIO in progress and pending events are dropped.
+ * Make the parent's queue usable in a forked child, where all other calls except
+ * xpoll_destroy fail with EBADF.  The child's queue gets kernel objects of its own,
+ * with the same registrations.  Registrations of processes, AIO in progress and
+ * pending events are dropped.
  * Errors: EINVAL (not in a forked child), EBUSY (another thread of the parent was
- * inside the queue when it forked); after EMFILE, ENFILE, ENOSPC and ENOMEM it
- * can be tried again.
+ * inside the queue when it forked); after EMFILE, ENFILE, ENOSPC and ENOMEM the
+ * call can be tried again.
  */
 XPOLL_API int xpoll_reinit(struct xpoll *queue);
 
@@ -418,8 +424,8 @@ struct xpoll_stats {
 	uint64_t wakes;              /* waits that xpoll_wake made return */
 	uint64_t empty_returns;      /* waits that returned 0 */
 	uint64_t changes;            /* changes requested */
-	uint64_t changes_free;       /* of these, made without a system call */
-	uint64_t change_errors;      /* of these, failed */
+	uint64_t changes_free;       /* of the changes: without a system call */
+	uint64_t change_errors;      /* of the changes: failed */
 	uint64_t syscalls_wait;      /* system calls: epoll_wait, poll, ... */
 	uint64_t syscalls_change;    /* epoll_ctl, ... */
 	uint64_t syscalls_check;     /* poll(2) and others, to check readiness */

@@ -151,7 +151,10 @@ struct xpoll {
 	class queue;
 	class awaiter;
 
-	/* Resume the coroutine that awaits this event; false if there is none. */
+	/*
+	 * Resume the coroutine that awaits this event; false if the event has no udata.
+	 * Any other udata must be that of a registration which co_await has made.
+	 */
 	static bool resume(const event &occurred);
 
 	static std::error_code last_error() noexcept
@@ -178,7 +181,10 @@ struct xpoll::event : xpoll::c_event {
 		data = amount;
 	}
 
-	/* Changes that add a registration, enabled; append a mode from below if wanted. */
+	/*
+	 * Changes that add a registration and enable it; append a mode from below if
+	 * wanted.  user() has the mode clear already.
+	 */
 	static constexpr event read(xpoll_fd_t fd, note notes = note::none) noexcept
 	{
 		return {xpoll::filter::read, id_of(fd), added, notes};
@@ -325,7 +331,10 @@ private:
 
 static_assert(sizeof(xpoll::event) == sizeof(struct xpoll_event));
 
-/* A queue.  Any number of threads may use one object, but not move or assign it. */
+/*
+ * A queue.  Any number of threads may use one object; none may move it or assign to
+ * it while others use it.
+ */
 class xpoll::queue {
 public:
 	struct options {
@@ -335,7 +344,7 @@ public:
 
 	/* No queue, as after a move: every call fails with EINVAL. */
 	explicit queue(std::nullptr_t) noexcept {}
-	/* Take over a queue of the C interface. */
+	/* Take ownership of a queue of the C interface. */
 	explicit queue(::xpoll *adopted) noexcept : queue_(adopted) {}
 	queue(const options &wanted, std::error_code &error) noexcept
 	{
@@ -364,14 +373,16 @@ public:
 
 	explicit operator bool() const noexcept { return queue_ != nullptr; }
 	::xpoll *get() const noexcept { return queue_; }
+	/* The caller owns the queue from now on. */
 	::xpoll *release() noexcept { return std::exchange(queue_, nullptr); }
 
 	/*
-	 * Apply changes, then wait; without a timeout, for ever.  Returns the part
-	 * of `events` that was filled, which is empty at the timeout and after
-	 * wake().  A change that failed is returned with flag::error.  If a signal
-	 * handler runs, the form with an error_code returns errc::interrupted; the
-	 * one that throws waits on, and a handler ends it by calling wake().
+	 * Apply changes, then wait; without a timeout, for ever.  `events` must have
+	 * room for at least one.  Returns the part of it that was filled, which is
+	 * empty at the timeout and after wake().  A change that failed is returned
+	 * with flag::error.  If a signal handler runs, the form with an error_code
+	 * returns errc::interrupted; the form that throws continues to wait, and a
+	 * handler that calls wake() ends the wait.
 	 */
 	std::span<event> wait(std::span<event> events, std::error_code &error) noexcept
 	{
@@ -397,7 +408,7 @@ public:
 		return wait_ns(changes, events, event::to_ns(timeout), error);
 	}
 
-	/* Apply all changes; the error is that of the first one that failed. */
+	/* Apply all changes, also after one that fails; the error is the first of them. */
 	void change(std::span<const event> changes, std::error_code &error) noexcept
 	{
 		if (changes.size() > most)
@@ -412,13 +423,13 @@ public:
 		check(xpoll_event(queue_, &one, 1, nullptr, 0, 0), error);
 	}
 
-	/* One wait, in progress or else the next, returns empty.  Async-signal-safe. */
+	/* One wait returns empty: one in progress, else the next.  Async-signal-safe. */
 	void wake() noexcept { (void)xpoll_wake(queue_); }
 	/* All waits that are in progress return empty. */
 	void wake_all() noexcept { (void)xpoll_wake_all(queue_); }
 
-	/* A descriptor, readable while an event is pending, for use in another event
-	 * loop.  Never close it. */
+	/* A descriptor that is readable while an event is pending, to watch in another
+	 * event loop.  Never read or close it. */
 	int fd(std::error_code &error) noexcept { return check(xpoll_fd(queue_), error); }
 	const char *backend() const noexcept
 	{
