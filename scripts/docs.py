@@ -162,6 +162,20 @@ def check_paths():
                 yield f"{path.relative_to(ROOT)}: there is no {name}"
 
 
+def check_lists():
+    """A list that follows a paragraph's line is a part of it on the site; and lines of commands
+    that an editor has joined run nowhere."""
+    for path in markdown():
+        lines = re.sub(r"^```.*?^```", lambda block: "\n" * block[0].count("\n"), path.read_text(),
+                       flags=re.M | re.S).split("\n")
+        for number, (before, line) in enumerate(zip(lines, lines[1:]), 2):
+            where = f"{path.relative_to(ROOT)}:{number}"
+            if re.match(r"([-*]|\d+\.) \S", line) and re.match(r"(?![-*] |\d+\. )[^\s#|<>]", before):
+                yield f"{where}: no empty line before the list"
+            if re.match(r"    .*\b(cc|c\+\+) -[^&;]* (cc|c\+\+) -", line):
+                yield f"{where}: two commands in a line"
+
+
 def check_copies():
     for path in markdown():
         for name, block in re.findall(r"^<!-- the whole of (\S+) -->\n(?:```c\n(.*?)^```\n)?",
@@ -227,7 +241,8 @@ def check_cited():
 
 CHECKS = {"names": check_names, "pages": check_pages, "examples": check_examples,
           "links": check_links, "paths": check_paths,
-          "copies": check_copies, "tests": check_tests, "cited": check_cited}
+          "copies": check_copies, "lists": check_lists,
+          "tests": check_tests, "cited": check_cited}
 
 
 def main():
