@@ -170,7 +170,8 @@ def check_lists():
                        flags=re.M | re.S).split("\n")
         for number, (before, line) in enumerate(zip(lines, lines[1:]), 2):
             where = f"{path.relative_to(ROOT)}:{number}"
-            if re.match(r"([-*]|\d+\.) \S", line) and re.match(r"(?![-*] |\d+\. )[^\s#|<>]", before):
+            paragraph = re.match(r"(?![-*] |\d+\. )[^\s#|<>]", before)
+            if paragraph and re.match(r"([-*]|\d+\.) \S", line):
                 yield f"{where}: no empty line before the list"
             if re.match(r"    .*\b(cc|c\+\+) -[^&;]* (cc|c\+\+) -", line):
                 yield f"{where}: two commands in a line"
