@@ -69,6 +69,8 @@ def test_run_is_for_coroutines() -> None:
         xpoll.run(served)  # type: ignore[arg-type]
 
 
+# Python 3.14 deprecates policies, and 3.16 is to have none.
+@pytest.mark.filterwarnings("ignore:.*[pP]olicy:DeprecationWarning")
 def test_policy_serves_programs_that_take_no_factory(policy: None) -> None:
     assert asyncio.run(served()) == EXPECTED
     loop = asyncio.new_event_loop()
