@@ -133,7 +133,9 @@ def markdown():
 
 
 def prose(path):
-    return re.sub(r"^```.*?^```", "", path.read_text(), flags=re.M | re.S)
+    """Without blocks of code, whose lines are left empty."""
+    return re.sub(r"^```.*?^```", lambda block: "\n" * block[0].count("\n"), path.read_text(),
+                  flags=re.M | re.S)
 
 
 def anchors(path):
@@ -166,8 +168,7 @@ def check_lists():
     """A list that follows a paragraph's line is a part of it on the site; and lines of commands
     that an editor has joined run nowhere."""
     for path in markdown():
-        lines = re.sub(r"^```.*?^```", lambda block: "\n" * block[0].count("\n"), path.read_text(),
-                       flags=re.M | re.S).split("\n")
+        lines = prose(path).split("\n")
         for number, (before, line) in enumerate(zip(lines, lines[1:]), 2):
             where = f"{path.relative_to(ROOT)}:{number}"
             paragraph = re.match(r"(?![-*] |\d+\. )[^\s#|<>]", before)
