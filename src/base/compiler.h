@@ -62,6 +62,13 @@ static XP_INLINE void xp_relax(void)
 /* Usual; elsewhere only slower. */
 #define XP_CACHE_LINE 64
 
+/* F(0), F(1) ... F(63): the entries of a table. */
+#define XP_4_OF(F, i) F(i), F((i) + 1), F((i) + 2), F((i) + 3)
+#define XP_16_OF(F, i) \
+	XP_4_OF(F, i), XP_4_OF(F, (i) + 4), XP_4_OF(F, (i) + 8), XP_4_OF(F, (i) + 12)
+#define XP_64_OF(F) \
+	XP_16_OF(F, 0), XP_16_OF(F, 16), XP_16_OF(F, 32), XP_16_OF(F, 48)
+
 #define XP_CONTAINER_OF(pointer, type, member) \
 	((type *)(void *)((char *)(pointer) - offsetof(type, member)))
 

@@ -10,14 +10,8 @@
 	 ((i) & 1 && (i) & XP_REQUEST_IN ? POLLIN : 0) | \
 	 ((i) & 1 && (i) & XP_REQUEST_RDHUP ? POLLRDHUP : 0) | \
 	 ((i) & 2 ? POLLOUT : 0) | ((i) & 4 ? POLLPRI : 0))
-#define POLL_MASKS_4(i) \
-	POLL_MASK(i), POLL_MASK((i) + 1), POLL_MASK((i) + 2), POLL_MASK((i) + 3)
-#define POLL_MASKS_32(i) \
-	POLL_MASKS_4(i), POLL_MASKS_4((i) + 4), POLL_MASKS_4((i) + 8), \
-	POLL_MASKS_4((i) + 12), POLL_MASKS_4((i) + 16), POLL_MASKS_4((i) + 20), \
-	POLL_MASKS_4((i) + 24), POLL_MASKS_4((i) + 28)
 
-const uint16_t xp_poll_masks[64] = {POLL_MASKS_32(0), POLL_MASKS_32(32)};
+const uint16_t xp_poll_masks[64] = {XP_64_OF(POLL_MASK)};
 
 _Static_assert(XP_BIT(XP_READ) == 1 && XP_BIT(XP_WRITE) == 2 &&
                XP_BIT(XP_EXCEPT) == 4 && XP_REQUEST_IN == 8 && XP_REQUEST_RDHUP == 16,

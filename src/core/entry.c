@@ -12,16 +12,8 @@
 #define INTEREST_BITS(i) \
 	(((i) & 1 ? POLLRDHUP | ((i) & 8 ? POLLIN : 0) : 0) | \
 	 ((i) & 2 ? POLLOUT : 0) | ((i) & 4 ? POLLPRI : 0))
-#define INTEREST_BITS_4(i) \
-	INTEREST_BITS(i), INTEREST_BITS((i) + 1), \
-	INTEREST_BITS((i) + 2), INTEREST_BITS((i) + 3)
 
-#define INTEREST_BITS_32(i) \
-	INTEREST_BITS_4(i), INTEREST_BITS_4((i) + 4), INTEREST_BITS_4((i) + 8), \
-	INTEREST_BITS_4((i) + 12), INTEREST_BITS_4((i) + 16), INTEREST_BITS_4((i) + 20), \
-	INTEREST_BITS_4((i) + 24), INTEREST_BITS_4((i) + 28)
-
-const uint16_t xp_entry_bits[64] = {INTEREST_BITS_32(0), INTEREST_BITS_32(32)};
+const uint16_t xp_entry_bits[64] = {XP_64_OF(INTEREST_BITS)};
 
 uint32_t xp_entry_watch(const struct xp_slot *slot, enum xp_mode mode,
                            unsigned filters)
