@@ -21,7 +21,7 @@ function(xpoll_add_test)
     list(PREPEND arg_COMMAND ${XPOLL_TEST_WRAPPER} $<TARGET_FILE:${program}>)
   endif()
   math(EXPR limit "${arg_TIMEOUT} * ${XPOLL_TIMEOUT_FACTOR}")
-  # For tests/runner, which needs neither CTest nor a shell.
+  # For tests/lib/runner, which needs neither CTest nor a shell.
   if(TARGET ${program})
     list(JOIN arg_ENVIRONMENT " " line)
     set(line "${arg_NAME} ${limit} ${line} ${arg_COMMAND}")

@@ -55,7 +55,7 @@ examples)
 	XPOLL_LANGUAGE=rust
 	XPOLL_EXAMPLES=$CARGO_TARGET_DIR/debug/examples
 	export XPOLL_LANGUAGE XPOLL_EXAMPLES
-	exec sh ../tests/tool/python.sh ../tests/examples/test_bindings.py -v
+	exec sh ../tests/lib/python.sh ../tests/use/examples/test_bindings.py -v
 	;;
 polling)
 	loudly cargo test

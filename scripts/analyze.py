@@ -21,8 +21,8 @@ ALLOWED = ROOT / "scripts" / "analyze-allowed.txt"
 FOLDERS = ("src", "dropin", "tools")
 INCLUDES = [f"-I{folder}" for folder in
             ("include", "src", "dropin", "dropin/poll", "dropin/kqueue",
-             "dropin/kqueue/include", "tools/xpoll", "bench", "tests/model-kernels/devpoll/include",
-             "tests/model-kernels/port/include")]
+             "dropin/kqueue/include", "tools/xpoll", "bench", "tests/lib/kernels/devpoll/include",
+             "tests/lib/kernels/port/include")]
 # What CMake would say.
 DEFINES = ["-D_GNU_SOURCE=", "-DXPOLL_ASSERTS",
            '-DKQ_VERSION="0.0.0"', '-DTOOL_LIBRARIES="../lib"', '-DTOOL_LIBRARIES_BUILT="../lib"']

@@ -187,10 +187,11 @@ def check_copies():
 
 
 def check_tests():
+    folders = {path.name: path for path in (ROOT / "tests").rglob("*") if path.is_dir()}
     for path in markdown():
         for suite, name in re.findall(
                 r"`(contract|source|stress|unit|secure|fault)[./](?!c`)(\w+)`", path.read_text()):
-            folder = ROOT / "tests" / suite
+            folder = folders[suite]
             if not (folder / f"{name}.c").exists() and not (
                     re.search(rf"NAME {suite}\.{name}\b", (folder / "CMakeLists.txt").read_text())):
                 yield f"{path.relative_to(ROOT)}: there is no test {suite}.{name}"

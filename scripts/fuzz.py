@@ -4,7 +4,7 @@
   fuzz.py [--seed N] BUILD_DIR SECONDS [TARGET...]
 
 Each target starts from the inputs that earlier runs found, in BUILD_DIR/corpus/TARGET,
-and from those of the tree, tests/fuzz/corpus/TARGET.txt.  With --seed it starts from those
+and from those of the tree, tests/model/fuzz/corpus/TARGET.txt.  With --seed it starts from those
 of the tree only, and its random choices are the same each time.  An input on which a
 target fails is shortened and printed, and the exit status is 1.  Add it to the tree's file
 as a line, after a name that describes it, and it becomes a test.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Run the contract suite and the tests of sources on Debian's kernels.  QEMU boots each
-# with static test programs and nothing else; tests/runner is the first process:
+# with static test programs and nothing else; tests/lib/runner is the first process:
 #
 #   scripts/kernels.sh [-t REGEX] [SUITE...]
 #

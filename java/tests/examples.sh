@@ -1,5 +1,5 @@
 #!/bin/sh
-# The programs of the guide, then those of java/examples by the client of tests/examples.
+# The programs of the guide, then those of java/examples by the client of tests/use/examples.
 # Each is compiled with all warnings, and run with the flags of the guide.
 #
 #   examples.sh BUILD_FOLDER
@@ -49,4 +49,4 @@ expect() {
 
 expect Hello "the pipe is readable"
 expect Child "TIMER ident=1" "PROC "
-exec sh "$here/../../tests/tool/python.sh" "$here/../../tests/examples/test_bindings.py" -v
+exec sh "$here/../../tests/lib/python.sh" "$here/../../tests/use/examples/test_bindings.py" -v

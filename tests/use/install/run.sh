@@ -55,7 +55,7 @@ check_jars() {
 	jar=$(find "$work/prefix" -path "*/java/xpoll-$version-demo.jar")
 	[ -n "$jar" ] && [ -f "${jar%-demo.jar}.jar" ] &&
 		[ -f "${jar%/*}/xpoll-nio-$version.jar" ] || fail "the jars are not installed"
-	java_home=$(sh "$here/../../java/find-jdk.sh") || return 0
+	java_home=$(sh "$here/../../../java/find-jdk.sh") || return 0
 	"$java_home/bin/java" -jar "$jar" --help >"$work/help" || fail "java -jar"
 	grep -q '^usage: java -jar' "$work/help" || fail "the demo jar does not tell its usage"
 }
@@ -123,7 +123,7 @@ use_package() {
 # The two files for programs that embed the library.
 use_amalgamation() {
 	want python3
-	python3 -B "$here/../../scripts/amalgamate.py" "$work/two"
+	python3 -B "$here/../../../scripts/amalgamate.py" "$work/two"
 	# Beside the program, as README has it.
 	cp "$here/consumer/main.c" "$work/two"
 	(cd "$work/two" && ${CC:-cc} -std=c11 $flags -O2 -pthread -I. main.c xpoll.c -o embedded)
@@ -139,7 +139,7 @@ quiet() {
 use_layout() {
 	want pkg-config
 	want c++
-	tree=$(cd "$here/../.." && pwd)
+	tree=$(cd "$here/../../.." && pwd)
 	quiet cmake -G Ninja -S "$tree" -B "$work/library" -D CMAKE_BUILD_TYPE=Debug \
 		-D CMAKE_INSTALL_PREFIX="$work/prefix" -D CMAKE_INSTALL_LIBDIR="$work/libraries" \
 		-D CMAKE_INSTALL_INCLUDEDIR="$work/headers" -D BUILD_SHARED_LIBS=OFF \
@@ -202,7 +202,7 @@ run() {
 
 # A program that was built with 1.0, as its header and the list of its names have it.
 use_released() {
-	list=$here/../../scripts/abi-1.0.txt
+	list=$here/../../../scripts/abi-1.0.txt
 	sed -n 's/^function \([^ ]*\) .*/void \1(void);\nvoid \1(void) {}/p' "$list" \
 		>"$work/names.c"
 	echo "XPOLL_1.0 { $(sed -n 's/^function \([^ ]*\) XPOLL_1.0$/\1;/p' "$list") };" \
@@ -226,7 +226,7 @@ use_dist() {
 	want git
 	git -C "$here" rev-parse HEAD >"$work/commit" 2>&1 || skip "this is no clone"
 	for run in first second; do
-		quiet python3 -B "$here/../../scripts/dist.py" "$work/$run" two-files
+		quiet python3 -B "$here/../../../scripts/dist.py" "$work/$run" two-files
 	done
 	diff -r "$work/first" "$work/second" || fail "two runs differ"
 	(cd "$work/first" && quiet sha256sum --check SHA256SUMS)
@@ -236,7 +236,7 @@ use_dist() {
 			fail "the bill of materials lacks $archive"
 	done
 	test -f "$work"/xpoll-*-two-files/xpoll.c
-	git -C "$here/../.." ls-tree -r --name-only HEAD | sort >"$work/committed"
+	git -C "$here/../../.." ls-tree -r --name-only HEAD | sort >"$work/committed"
 	(cd "$work"/xpoll-*[0-9] && find . -type f -o -type l) | sed 's,^\./,,' | sort |
 		diff "$work/committed" - || fail "the archive is not the commit"
 }
@@ -255,7 +255,7 @@ refused() {
 	shift 2
 	mkdir -p "${missing%/*}"
 	echo "#error" >"$missing"
-	if cmake -G Ninja -S "$here/../.." -B "$work/build" -D CMAKE_C_FLAGS="-I$work/without" \
+	if cmake -G Ninja -S "$here/../../.." -B "$work/build" -D CMAKE_C_FLAGS="-I$work/without" \
 		-D XPOLL_TESTS=OFF -D XPOLL_TOOLS=OFF "$@" >"$work/log" 2>&1; then
 		fail "it does not say: $words"
 	fi

@@ -22,7 +22,7 @@ from pathlib import Path
 from broken import BROKEN, RUNS
 
 HERE = Path(__file__).resolve().parent
-SOURCE = HERE.parent.parent / "src"
+SOURCE = HERE.parents[2] / "src"
 MEMORY_MB = 1000
 DEPTH = 200000
 SECONDS = 240  # a limit for machines that are slow, not a goal

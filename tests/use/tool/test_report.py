@@ -15,7 +15,7 @@ import unittest
 import xt
 
 TOOL = os.environ["XPOLL_TOOL"]
-BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench")
+BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "bench")
 sys.path.insert(0, os.path.join(BENCH, "report"))
 sys.dont_write_bytecode = True
 

@@ -4,4 +4,4 @@ if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2>/dev/null; t
 	echo "SKIP: python3 (3.8 or later) is not installed"
 	exit 77
 fi
-PYTHONPATH=$(dirname "$0")/../lib exec python3 -B "$@"
+PYTHONPATH=$(dirname "$0") exec python3 -B "$@"
