@@ -45,6 +45,11 @@ void xp_source_unobserved(struct xpoll *queue)
 	xp_count(&queue->counters.signals_unobserved);
 }
 
+void xp_source_confirmed(const struct xpoll *queue, struct xp_registration *reg)
+{
+	reg->confirmed = xp_moment(queue);
+}
+
 bool xp_source_vnode_as_bsd(const struct xpoll *queue)
 {
 	return queue->vnode_as_bsd;

@@ -11,5 +11,6 @@ int64_t xp_source_now(struct xpoll *queue);
 bool xp_source_exposed(const struct xpoll *queue);
 bool xp_source_vnode_as_bsd(const struct xpoll *queue);
 void xp_source_unobserved(struct xpoll *queue);
+void xp_source_confirmed(const struct xpoll *queue, struct xp_registration *reg);
 
 #endif

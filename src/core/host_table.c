@@ -6,6 +6,7 @@
 const struct xp_host xp_host = {
 	.activate = xp_registration_activate,
 	.deactivate = xp_registration_deactivate,
+	.confirmed = xp_source_confirmed,
 	.find = xp_registration_find,
 	.spawn = xp_registration_spawn,
 	.end = xp_registration_end,

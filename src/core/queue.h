@@ -86,6 +86,7 @@ struct xpoll {
 		int waiters;  /* inside the back end's wait */
 		int changers; /* wait for waiters to leave */
 		int inside;   /* sleep in a call */
+		uint32_t sleeps; /* how often one has come back from that */
 		bool dying;   /* xpoll_destroy was called */
 	} threads;
 
@@ -216,6 +217,15 @@ struct xp_wait {
 	bool holds;     /* signals are handled while it sleeps and not in between */
 	bool timed_out; /* the last sleep ended at the deadline */
 };
+
+/*
+ * What was so at a moment is so as long as this number stays: no wait has begun, and
+ * none has let go of the lock and is back.
+ */
+static inline uint64_t xp_moment(const struct xpoll *queue)
+{
+	return queue->counters.waits + queue->threads.sleeps;
+}
 
 /* This call found out that there is nothing: attention ends at once. */
 static inline void xp_attention_over(struct xpoll *queue)

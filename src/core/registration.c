@@ -294,7 +294,8 @@ int xp_registration_change(struct xpoll *queue, const struct xpoll_event *change
 
 bool xp_registration_confirm(struct xpoll *queue, struct xp_registration *reg)
 {
-	if (!reg->ops->confirm || reg->ops->confirm(queue, reg) == 0)
+	if (!reg->ops->confirm || reg->confirmed == xp_moment(queue) ||
+	    reg->ops->confirm(queue, reg) == 0)
 		return true;
 	xp_registration_end(queue, reg);
 	return false;

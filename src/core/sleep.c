@@ -67,6 +67,7 @@ static void inside_enter(struct xpoll *queue)
 static void inside_leave(struct xpoll *queue)
 {
 	queue->threads.inside--;
+	queue->threads.sleeps++;
 	if (XP_UNLIKELY(queue->threads.dying))
 		pthread_cond_broadcast(&queue->thread_left);
 }
@@ -379,6 +380,7 @@ void xp_quiesce(struct xpoll *queue)
 	}
 	XP_ASSERT(queue->threads.inside > 0 && queue->threads.changers > 0);
 	queue->threads.inside--;
+	queue->threads.sleeps++;
 	if (--queue->threads.changers == 0 || queue->threads.dying)
 		pthread_cond_broadcast(&queue->thread_left);
 }

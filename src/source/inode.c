@@ -206,8 +206,6 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
 		return rc < 0 ? rc : -ENOMEM;
 	if (!xp_fs_is_file(fd, user->last.st_mode))
 		return -EINVAL;
-	if (!xp_fs_keeps_births(fd))
-		user->born_ns = 0;
 	xp_list_init(&user->all);
 	xp_list_init(&user->unsettled);
 	user->self.user = user;
@@ -223,8 +221,6 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
 		user->self.user = NULL;
 		return rc;
 	}
-	/* What happened up to now is none of its business. */
-	(void)xp_sys_fstat(fd, &user->last);
 	user_list(queue, inodes, user, timed);
 	settle_soon(queue, inodes);
 	return 0;

@@ -31,8 +31,9 @@ struct xp_inode_link {
 
 struct xp_inode_user_ops {
 	/*
-	 * Some of what is asked for happened.  lost: the kernel dropped reports,
-	 * and what cannot be derived is noted on suspicion.
+	 * Some of what is asked for happened, to the file that the descriptor is of
+	 * at this moment.  lost: the kernel dropped reports, and what cannot be derived
+	 * is noted on suspicion.
 	 */
 	void (*news)(struct xpoll *queue, struct xp_inode_user *user,
 	             uint32_t notes, bool lost);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "os/fskind.h"
 #include "os/sys.h"
 
 /* What they cannot, if the kernel's reports were dropped. */
@@ -20,8 +21,10 @@ int xp_inode_look(const struct xp_inode_user *user, struct stat *now)
 
 	if (rc < 0)
 		return rc;
-	return last->st_dev == now->st_dev && last->st_ino == now->st_ino &&
-		xp_sys_same_birth(user->born_ns, born_ns) ? 0 : -ENOENT;
+	if (last->st_dev != now->st_dev || last->st_ino != now->st_ino)
+		return -ENOENT;
+	return xp_sys_same_birth(user->born_ns, born_ns) || !xp_fs_keeps_births(user->fd)
+		? 0 : -ENOENT;
 }
 
 /* Growing and shrinking again in between is not seen. */

@@ -38,6 +38,7 @@ struct xp_registration {
 	bool active;    /* the condition holds */
 	bool orphan;    /* in a forked child: not inherited yet */
 	uint32_t wait_epoch; /* the last wait call that reported it */
+	uint64_t confirmed;  /* the moment at which its source confirmed it (xp_moment) */
 };
 
 /* All sources: add a source here, write its file, and add that to the build's list. */
@@ -135,8 +136,8 @@ struct xp_source_ops {
 	/*
 	 * If an ident can become something else, as a descriptor can: is it still
 	 * what was registered?  0, -EBADF (it is nothing now), or -ENOENT (it is
-	 * something else).  Called before DELETE and before delivery; on an error
-	 * the registration ends.
+	 * something else).  Called before DELETE and before delivery, if the source has
+	 * not just confirmed it; on an error the registration ends.
 	 * -EBUSY: it cannot be deleted now, and stays.
 	 * Optional.
 	 */
@@ -207,6 +208,11 @@ struct xp_host {
 	/* The condition began, or ceased, to hold. */
 	void (*activate)(struct xpoll *queue, struct xp_registration *reg);
 	void (*deactivate)(struct xpoll *queue, struct xp_registration *reg);
+	/*
+	 * Its ident is still what was registered, as the source has just found out: if it
+	 * is delivered at once, `confirm` is not called.
+	 */
+	void (*confirmed)(const struct xpoll *queue, struct xp_registration *reg);
 
 	/* A registration of (ident, filter); NULL: there is none. */
 	struct xp_registration *(*find)(const struct xpoll *queue, uint64_t ident,

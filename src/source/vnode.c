@@ -37,6 +37,7 @@ static void vnode_news(struct xpoll *queue, struct xp_inode_user *user,
 	if (lost)
 		reg->data = 1;
 	xp_host.activate(queue, reg);
+	xp_host.confirmed(queue, reg);
 }
 
 static bool vnode_listens(const struct xpoll *queue,

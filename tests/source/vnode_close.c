@@ -78,6 +78,26 @@ XT_TEST(number_used_again_is_not_reported_for_the_old_file)
 	XT_STATUS(xt_flag(queue, (uint64_t)file, VNODE, XPOLL_DELETE), ENOENT);
 }
 
+/* Each was looked at when its report was read, which is too long ago. */
+XT_TEST(what_found_no_room_is_not_reported_for_another_file)
+{
+	struct xpoll *queue = xt_open();
+	struct xpoll_event event = {0};
+	int files[] = {xt_make("f", "text"), xt_make("g", "text")};
+	int other = xt_make("h", "text");
+	int left;
+
+	for (int i = 0; i < 2; i++)
+		XT_OK(vnode_add(queue, files[i], 0, XPOLL_NOTE_WRITE));
+	for (int i = 0; i < 2; i++)
+		xt_put(files[i]);
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 1);
+	left = event.ident == (uint64_t)files[0] ? files[1] : files[0];
+	xt_number(other, left);
+	XT_NONE(queue);
+	XT_CHECK(!registered(queue, left));
+}
+
 /* S1: the old registration is gone, the new one starts clean. */
 XT_TEST(number_used_again_starts_clean_by_add)
 {

@@ -7,28 +7,18 @@
 #include <errno.h>
 #include <string.h>
 
+#include "os/linux/fdpath.h"
 #include "os/sys.h"
-
-/* By hand: stdio is not async-signal-safe, and the drop-in has to be. */
-static const char *proc_path(char path[40], int fd)
-{
-	static const char folder[] = "/proc/self/fd/";
-	char *at = path + 39;
-
-	*at = '\0';
-	for (unsigned rest = (unsigned)fd; rest > 0 || *at == '\0'; rest /= 10)
-		*--at = (char)('0' + rest % 10);
-	return memcpy(at - (sizeof folder - 1), folder, sizeof folder - 1);
-}
 
 /* Without /proc it is unknown; without memory it is not even that. */
 int xp_fd_kind_anonymous(int fd)
 {
-	char path[40];
+	char path[XP_FD_PATH_SIZE];
 	char name[64];
 	int length;
 
-	length = xp_sys_readlink(proc_path(path, fd), name, sizeof name - 1);
+	xp_fd_path(path, fd, "");
+	length = xp_sys_readlink(path, name, sizeof name - 1);
 	if (length < 0)
 		return length == -ENOMEM ? length : XP_KIND_OTHER;
 	name[length] = '\0';

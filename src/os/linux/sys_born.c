@@ -56,7 +56,7 @@ static struct timespec files_time(const struct files_time *time)
 /* Where there is no statx(2), or a sandbox has none, nobody knows of births. */
 int xp_sys_fstat_born(int fd, struct stat *status, int64_t *born_ns)
 {
-	struct files_statx seen = {0};
+	struct files_statx seen; /* the kernel fills all of it */
 	int rc = (int)xp_rawcall(SYS_statx, fd, (long)"", AT_EMPTY_PATH,
 	                         FILES_BASIC | FILES_BORN, (long)&seen, 0);
 

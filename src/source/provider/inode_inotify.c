@@ -9,7 +9,6 @@
 #include "source/provider/inode_inotify.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/inotify.h>
 
@@ -17,11 +16,11 @@
 #include "base/assert.h"
 #include "base/time.h"
 #include "os/fskind.h"
+#include "os/linux/fdpath.h"
 #include "os/linux/sys_linux.h"
 #include "os/sys.h"
 
 enum {
-	PATH_SIZE = 64,
 	LONG_NAME = 300, /* longer than any file system's */
 };
 
@@ -37,10 +36,10 @@ enum {
                    XPOLL_NOTE_CLOSE_WRITE | XPOLL_NOTE_READ | \
                    XPOLL_NOTE_TRUNCATE)
 
-static void path_of(const struct xp_inode_link *link, char *path)
+/* The length. */
+static size_t path_of(const struct xp_inode_link *link, char *path)
 {
-	snprintf(path, PATH_SIZE, "/proc/self/fd/%d%s", link->user->fd,
-	         xp_link_is_above(link) ? "/.." : "");
+	return xp_fd_path(path, link->user->fd, xp_link_is_above(link) ? "/.." : "");
 }
 
 /* A directory's end is reported by its parent, so it must know of moves. */
@@ -212,7 +211,7 @@ void xp_inode_free(struct xp_inodes *inodes, struct xp_inode *inode)
 /* Watch what the link leads to for its mask, too; the number, or an error. */
 static int link_watch(struct xp_inodes *inodes, struct xp_inode_link *link)
 {
-	char path[PATH_SIZE];
+	char path[XP_FD_PATH_SIZE];
 	int rc;
 
 	path_of(link, path);
@@ -270,7 +269,7 @@ void xp_inode_await(struct xp_inodes *inodes, int number)
 {
 	struct xp_inode *inode = xp_inode_find(inodes, number);
 	struct xp_list *item = inode ? inode->links.next : NULL;
-	char path[PATH_SIZE + LONG_NAME];
+	char path[XP_FD_PATH_SIZE + LONG_NAME];
 	size_t len;
 
 	while (item && item != &inode->links) {
@@ -281,8 +280,7 @@ void xp_inode_await(struct xp_inodes *inodes, int number)
 		if (xp_link_is_above(link))
 			continue;
 		/* Too long to be there, or to be remembered as missing. */
-		path_of(link, path);
-		len = strlen(path);
+		len = path_of(link, path);
 		memset(path + len, 'x', LONG_NAME);
 		path[len] = '/';
 		path[len + LONG_NAME - 1] = '\0';
@@ -295,7 +293,7 @@ void xp_inode_await(struct xp_inodes *inodes, int number)
 static bool is_silent(const struct xp_inode_user *user)
 {
 	static const char silent[] = "/memfd:";
-	char path[PATH_SIZE];
+	char path[XP_FD_PATH_SIZE];
 	char name[sizeof silent];
 
 	if (user->last.st_nlink > 0 || !S_ISREG(user->last.st_mode))
@@ -397,7 +395,7 @@ void xp_inode_narrow(struct xp_inodes *inodes, struct xp_inode *inode)
 		XP_CONTAINER_OF(inode->links.next, struct xp_inode_link, item);
 	struct stat before;
 	struct stat after;
-	char path[PATH_SIZE];
+	char path[XP_FD_PATH_SIZE];
 	int number;
 
 	inode->useless = 0;
@@ -438,8 +436,8 @@ void xp_inodes_close(struct xp_inodes *inodes)
 
 uint32_t xp_inodes_reportable(void)
 {
-	char path[PATH_SIZE];
-	char name[PATH_SIZE];
+	char path[XP_FD_PATH_SIZE];
+	char name[XP_FD_PATH_SIZE];
 	int fd = xp_sys_inotify_open();
 	int rc;
 
@@ -447,7 +445,7 @@ uint32_t xp_inodes_reportable(void)
 	if (fd < 0)
 		return fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM ? ALL_NOTES
 			: 0;
-	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	xp_fd_path(path, fd, "");
 	rc = xp_sys_readlink(path, name, sizeof name);
 	xp_sys_close(fd);
 	return rc < 0 ? 0 : ALL_NOTES;
