@@ -1,14 +1,13 @@
 /*
  * aio: random reads of 4 KiB, 1, 8 or 64 of them in flight.
  *
- * A file of n blocks lies in the page cache, or is read past it (O_DIRECT).  An operation is one
- * read.  By hand it is an io_uring(7) whose ring is entered once for all that is new; and
+ * A file of n blocks lies in the page cache, or is read past it (O_DIRECT).  An operation is
+ * one read.  By hand it is an io_uring(7) whose ring is entered once for all that is new; and
  * glibc's aio_read(3), which has threads.  The limit is pread(2), which waits.
  */
 #include <aio.h>
 #include <fcntl.h>
 #include <linux/io_uring.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,7 +15,6 @@
 
 #include "workloads.h"
 
-#define BLOCK     4096
 #define DEPTH_MAX 64
 
 static const char *const aio_phases[] = {
@@ -24,176 +22,113 @@ static const char *const aio_phases[] = {
 };
 static const int aio_depths[] = { 1, 8, 64 };
 
-struct aio_test {
-	int fds[2]; /* cached, direct */
-	int n;
-	char (*buffers)[BLOCK];
-};
+/* --- An io_uring by hand ------------------------------------------------------- */
 
-struct aio_state;
-
-/* Each returns 0 or -errno; wait: how many have ended, whose numbers go to ended. */
-struct aio_steps {
-	int (*open)(struct aio_state *state);
-	int (*submit)(struct aio_state *state, int index, off_t offset);
-	int (*wait)(struct aio_state *state, int *ended);
-	void (*close)(struct aio_state *state);
-};
-
-struct aio_state {
-	const struct aio_steps *steps;
-	struct aio_test *test;
-	const char *backend;
+struct ring_loop {
 	int fd;
-	int depth;
-	uint64_t seed;
-	struct xpoll *queue;
-	struct xpoll_aio operations[DEPTH_MAX];
-	struct aiocb controls[DEPTH_MAX];
-	bool busy[DEPTH_MAX]; /* of posix-aio */
-	int done[DEPTH_MAX];  /* of pread */
-	int done_len;
-	/* An io_uring. */
-	int ring;
 	struct io_uring_params params;
 	char *queues;
 	struct io_uring_sqe *entries;
 	unsigned fresh;
 };
 
-static off_t aio_offset(struct aio_state *state)
+static size_t ring_size(const struct ring_loop *loop)
 {
-	state->seed = state->seed * 6364136223846793005u + 1442695040888963407u;
-	return (off_t)((state->seed >> 33) % (uint64_t)state->test->n) * BLOCK;
+	return loop->params.cq_off.cqes + loop->params.cq_entries * sizeof(struct io_uring_cqe);
 }
 
-/* --- On xpoll ------------------------------------------------------------------- */
-
-static int queue_open(struct aio_state *state)
+static void *ring_map(const struct ring_loop *loop, size_t size, off_t what)
 {
-	struct xpoll_options options = { .size = sizeof options, .backend = state->backend };
+	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, loop->fd,
+	                what);
 
-	state->queue = xpoll_open(&options);
-	return state->queue == NULL ? -errno : 0;
+	return at == MAP_FAILED ? NULL : at;
 }
 
-static int queue_submit(struct aio_state *state, int index, off_t offset)
+static int ring_open(void *opened, const struct loop_setup *setup)
 {
-	struct xpoll_aio *aio = &state->operations[index];
+	struct ring_loop *loop = opened;
 
-	*aio = (struct xpoll_aio){
-		.size = sizeof *aio, .op = XPOLL_AIO_READ, .fd = state->fd,
-		.buffer = state->test->buffers[index], .length = BLOCK, .offset = offset,
-	};
-	return xpoll_aio_submit(state->queue, aio) < 0 ? -errno : 0;
-}
-
-static int queue_wait(struct aio_state *state, int *ended)
-{
-	struct xpoll_event events[DEPTH_MAX];
-	int count = xpoll_event(state->queue, NULL, 0, events, DEPTH_MAX, -1);
-
-	if (count < 0)
-		return bench_goes_on(errno) ? 0 : -errno;
-	for (int i = 0; i < count; i++) {
-		if (events[i].filter != XPOLL_FILT_AIO || events[i].data != BLOCK)
-			return -EIO;
-		ended[i] = (int)((struct xpoll_aio *)(uintptr_t)events[i].ident -
-		                 state->operations);
-	}
-	return count;
-}
-
-static void queue_close(struct aio_state *state)
-{
-	xpoll_destroy(state->queue);
-}
-
-static const struct aio_steps queue_steps = {
-	queue_open, queue_submit, queue_wait, queue_close
-};
-
-/* --- An io_uring by hand ------------------------------------------------------- */
-
-static int ring_open(struct aio_state *state)
-{
-	size_t size;
-
-	state->ring = (int)syscall(SYS_io_uring_setup, DEPTH_MAX, &state->params);
-	if (state->ring < 0)
+	(void)setup;
+	loop->fd = (int)syscall(SYS_io_uring_setup, DEPTH_MAX, &loop->params);
+	if (loop->fd < 0)
 		return -errno;
-	size = state->params.cq_off.cqes + state->params.cq_entries * sizeof(struct io_uring_cqe);
-	state->queues = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
-	                     state->ring, IORING_OFF_SQ_RING);
-	state->entries = mmap(NULL, DEPTH_MAX * sizeof *state->entries, PROT_READ | PROT_WRITE,
-	                      MAP_SHARED | MAP_POPULATE, state->ring, IORING_OFF_SQES);
-	if (state->queues == MAP_FAILED || state->entries == MAP_FAILED)
+	loop->queues = ring_map(loop, ring_size(loop), IORING_OFF_SQ_RING);
+	loop->entries = ring_map(loop, DEPTH_MAX * sizeof *loop->entries, IORING_OFF_SQES);
+	if (loop->queues == NULL || loop->entries == NULL)
 		return -errno;
-	return state->params.features & IORING_FEAT_SINGLE_MMAP ? 0 : -ENOSYS;
+	return loop->params.features & IORING_FEAT_SINGLE_MMAP ? 0 : -ENOSYS;
 }
 
-static _Atomic(unsigned) *ring_at(const struct aio_state *state, unsigned offset)
+static _Atomic(unsigned) *ring_at(const struct ring_loop *loop, unsigned offset)
 {
-	return (_Atomic(unsigned) *)(void *)(state->queues + offset);
+	return (_Atomic(unsigned) *)(void *)(loop->queues + offset);
 }
 
-static int ring_submit(struct aio_state *state, int index, off_t offset)
+static int ring_read(void *opened, const struct loop_read *read)
 {
-	_Atomic(unsigned) *tail = ring_at(state, state->params.sq_off.tail);
+	struct ring_loop *loop = opened;
+	_Atomic(unsigned) *tail = ring_at(loop, loop->params.sq_off.tail);
 	unsigned at = atomic_load_explicit(tail, memory_order_relaxed);
 	unsigned place = at & (DEPTH_MAX - 1);
 
-	state->entries[place] = (struct io_uring_sqe){
-		.opcode = IORING_OP_READ, .fd = state->fd, .off = (uint64_t)offset, .len = BLOCK,
-		.addr = (uintptr_t)state->test->buffers[index], .user_data = (uint64_t)index,
+	loop->entries[place] = (struct io_uring_sqe){
+		.opcode = IORING_OP_READ, .fd = read->fd, .off = (uint64_t)read->offset,
+		.len = LOOP_BLOCK, .addr = (uintptr_t)read->buffer,
+		.user_data = (uint64_t)read->id,
 	};
-	ring_at(state, state->params.sq_off.array)[place] = place;
+	ring_at(loop, loop->params.sq_off.array)[place] = place;
 	atomic_store_explicit(tail, at + 1, memory_order_release);
-	state->fresh++;
+	loop->fresh++;
 	return 0;
 }
 
-static int ring_wait(struct aio_state *state, int *ended)
+static int ring_wait(void *opened, struct loop_hand *hand, const int *enable, int enable_len,
+                     bool block)
 {
-	_Atomic(unsigned) *head = ring_at(state, state->params.cq_off.head);
-	_Atomic(unsigned) *tail = ring_at(state, state->params.cq_off.tail);
-	const struct io_uring_cqe *all =
-		(const void *)(state->queues + state->params.cq_off.cqes);
+	struct ring_loop *loop = opened;
+	_Atomic(unsigned) *head = ring_at(loop, loop->params.cq_off.head);
+	_Atomic(unsigned) *tail = ring_at(loop, loop->params.cq_off.tail);
+	const struct io_uring_cqe *all = (const void *)(loop->queues + loop->params.cq_off.cqes);
 	unsigned at = atomic_load_explicit(head, memory_order_relaxed);
-	int taken = (int)syscall(SYS_io_uring_enter, state->ring, state->fresh, 1,
+	int taken = (int)syscall(SYS_io_uring_enter, loop->fd, loop->fresh, block,
 	                         IORING_ENTER_GETEVENTS, NULL, 0);
-	int count = 0;
 
+	(void)enable, (void)enable_len;
 	bench_calls++;
 	if (taken < 0)
 		return bench_goes_on(errno) ? 0 : -errno;
-	state->fresh -= (unsigned)taken;
+	loop->fresh -= (unsigned)taken;
+	hand->len = 0;
 	while (at != atomic_load_explicit(tail, memory_order_acquire)) {
-		const struct io_uring_cqe *one = &all[at++ & (state->params.cq_entries - 1)];
+		const struct io_uring_cqe *one = &all[at++ & (loop->params.cq_entries - 1)];
 
-		if (one->res != BLOCK)
-			return one->res < 0 ? one->res : -EIO;
-		ended[count++] = (int)one->user_data;
+		loop_report(hand, (int)one->user_data,
+		            one->res == LOOP_BLOCK ? POLLIN : POLLERR);
 	}
 	atomic_store_explicit(head, at, memory_order_release);
-	return count;
+	return hand->len;
 }
 
-/* What is mapped goes with the process; it is little. */
-static void ring_close(struct aio_state *state)
+static void ring_close(void *opened)
 {
-	size_t size = state->params.cq_off.cqes +
-	              state->params.cq_entries * sizeof(struct io_uring_cqe);
+	struct ring_loop *loop = opened;
 
-	if (state->entries != NULL && state->entries != MAP_FAILED)
-		munmap(state->entries, DEPTH_MAX * sizeof *state->entries);
-	if (state->queues != NULL && state->queues != MAP_FAILED)
-		munmap(state->queues, size);
-	if (state->ring >= 0)
-		close(state->ring);
+	if (loop->entries != NULL)
+		munmap(loop->entries, DEPTH_MAX * sizeof *loop->entries);
+	if (loop->queues != NULL)
+		munmap(loop->queues, ring_size(loop));
+	if (loop->fd >= 0)
+		close(loop->fd);
 }
 
-static const struct aio_steps ring_steps = { ring_open, ring_submit, ring_wait, ring_close };
+static const struct loop_ops loop_ring = {
+	.size = sizeof(struct ring_loop),
+	.open = ring_open,
+	.read = ring_read,
+	.wait = ring_wait,
+	.close = ring_close,
+};
 
 /* --- aio_read(3) ------------------------------------------------------------------ */
 
@@ -221,82 +156,148 @@ static struct bench_library posix_library = {
 	.symbols = posix_symbols,
 };
 
-static int posix_submit(struct aio_state *state, int index, off_t offset)
+struct posix_loop {
+	struct aiocb controls[DEPTH_MAX];
+	const struct aiocb *busy[DEPTH_MAX]; /* or NULL */
+};
+
+static int posix_read(void *opened, const struct loop_read *read)
 {
-	struct aiocb *control = &state->controls[index];
+	struct posix_loop *loop = opened;
+	struct aiocb *control = &loop->controls[read->id];
 
 	*control = (struct aiocb){
-		.aio_fildes = state->fd, .aio_buf = state->test->buffers[index],
-		.aio_nbytes = BLOCK, .aio_offset = offset,
-		.aio_sigevent.sigev_notify = SIGEV_NONE,
+		.aio_fildes = read->fd, .aio_buf = read->buffer, .aio_nbytes = LOOP_BLOCK,
+		.aio_offset = read->offset, .aio_sigevent.sigev_notify = SIGEV_NONE,
 	};
-	state->busy[index] = true;
+	loop->busy[read->id] = control;
 	return posix.read(control) < 0 ? -errno : 0;
 }
 
-static int posix_wait(struct aio_state *state, int *ended)
+static int posix_wait(void *opened, struct loop_hand *hand, const int *enable, int enable_len,
+                      bool block)
 {
-	const struct aiocb *all[DEPTH_MAX];
-	int count = 0;
+	struct posix_loop *loop = opened;
 
-	for (int i = 0; i < state->depth; i++)
-		all[i] = state->busy[i] ? &state->controls[i] : NULL;
-	if (posix.suspend(all, state->depth, NULL) < 0 && !bench_goes_on(errno))
+	(void)enable, (void)enable_len;
+	hand->len = 0;
+	if (block && posix.suspend(loop->busy, DEPTH_MAX, NULL) < 0 && !bench_goes_on(errno))
 		return -errno;
-	for (int i = 0; i < state->depth; i++) {
-		if (!state->busy[i] || posix.error(&state->controls[i]) == EINPROGRESS)
+	for (int i = 0; i < DEPTH_MAX; i++) {
+		if (loop->busy[i] == NULL || posix.error(loop->busy[i]) == EINPROGRESS)
 			continue;
-		if (posix.take(&state->controls[i]) != BLOCK)
-			return -EIO;
-		state->busy[i] = false;
-		ended[count++] = i;
+		loop_report(hand, i, posix.take(&loop->controls[i]) == LOOP_BLOCK ? POLLIN
+		                                                                  : POLLERR);
+		loop->busy[i] = NULL;
 	}
-	return count;
+	return hand->len;
 }
 
-static const struct aio_steps posix_steps = { NULL, posix_submit, posix_wait, NULL };
-
-/* --- pread(2) --------------------------------------------------------------------- */
-
-static int pread_submit(struct aio_state *state, int index, off_t offset)
+static int nothing_open(void *opened, const struct loop_setup *setup)
 {
-	bench_calls++;
-	if (pread(state->fd, state->test->buffers[index], BLOCK, offset) != BLOCK)
-		return -EIO;
-	state->done[state->done_len++] = index;
+	(void)opened, (void)setup;
 	return 0;
 }
 
-static int pread_wait(struct aio_state *state, int *ended)
+static void nothing_close(void *opened)
 {
-	int count = state->done_len;
-
-	memcpy(ended, state->done, (size_t)count * sizeof *ended);
-	state->done_len = 0;
-	return count;
+	(void)opened;
 }
 
-static const struct aio_steps pread_steps = { NULL, pread_submit, pread_wait, NULL };
+static const struct loop_ops loop_posix = {
+	.size = sizeof(struct posix_loop),
+	.uncounted = true,
+	.open = nothing_open,
+	.read = posix_read,
+	.wait = posix_wait,
+	.close = nothing_close,
+};
+
+/* --- pread(2) --------------------------------------------------------------------- */
+
+struct pread_loop {
+	int len;
+	int done[DEPTH_MAX];
+};
+
+static int pread_read(void *opened, const struct loop_read *read)
+{
+	struct pread_loop *loop = opened;
+
+	bench_calls++;
+	if (pread(read->fd, read->buffer, LOOP_BLOCK, read->offset) != LOOP_BLOCK)
+		return -EIO;
+	loop->done[loop->len++] = read->id;
+	return 0;
+}
+
+static int pread_wait(void *opened, struct loop_hand *hand, const int *enable, int enable_len,
+                      bool block)
+{
+	struct pread_loop *loop = opened;
+
+	(void)enable, (void)enable_len, (void)block;
+	hand->len = 0;
+	for (; loop->len > 0; loop->len--)
+		loop_report(hand, loop->done[loop->len - 1], POLLIN);
+	return hand->len;
+}
+
+static const struct loop_ops loop_pread = {
+	.size = sizeof(struct pread_loop),
+	.open = nothing_open,
+	.read = pread_read,
+	.wait = pread_wait,
+	.close = nothing_close,
+};
 
 /* --- What they share --------------------------------------------------------------- */
+
+struct aio_test {
+	int fds[2]; /* cached, direct */
+	int n;
+	char (*buffers)[LOOP_BLOCK];
+};
+
+struct aio_state {
+	struct loop loop;
+	const struct aio_test *test;
+	int fd;
+	int depth;
+	uint64_t seed;
+};
+
+static int aio_begin_one(struct aio_state *state, int id)
+{
+	struct loop_read read = {
+		.id = id, .fd = state->fd, .buffer = state->test->buffers[id],
+	};
+
+	state->seed = state->seed * 6364136223846793005u + 1442695040888963407u;
+	read.offset = (off_t)((state->seed >> 33) % (uint64_t)state->test->n) * LOOP_BLOCK;
+	return state->loop.ops->read(state->loop.state, &read);
+}
 
 static int aio_run(void *opened, uint64_t count)
 {
 	struct aio_state *state = opened;
-	int ended[DEPTH_MAX];
 	uint64_t begun = 0;
 	int rc = 0;
 
 	for (; begun < (uint64_t)state->depth && begun < count && rc == 0; begun++)
-		rc = state->steps->submit(state, (int)begun, aio_offset(state));
-	for (uint64_t done = 0; done < count && rc == 0;) {
-		int now = state->steps->wait(state, ended);
+		rc = aio_begin_one(state, (int)begun);
+	for (uint64_t done = 0; done < count && rc >= 0;) {
+		int now = rc == 0 ? loop_wait(&state->loop, NULL, 0, true) : rc;
 
-		if (now < 0)
-			return now;
-		done += (uint64_t)now;
-		for (int i = 0; i < now && begun < count && rc == 0; i++, begun++)
-			rc = state->steps->submit(state, ended[i], aio_offset(state));
+		rc = now < 0 ? now : 0;
+		for (int i = 0; i < now && rc == 0; i++, done++) {
+			const struct loop_ready *ready = &state->loop.hand.ready[i];
+
+			if (ready->events & POLLERR)
+				rc = -EIO;
+			else if (begun++ < count)
+				rc = aio_begin_one(state, ready->id);
+		}
 	}
 	return rc;
 }
@@ -310,65 +311,24 @@ static int aio_phase(void *opened, int phase)
 	return 0;
 }
 
-static int aio_open(void *opened, void *setup, const struct aio_steps *steps)
+static int aio_open(void *opened, void *setup, const struct bench_way *way)
 {
 	struct aio_state *state = opened;
+	struct loop_setup loop_setup = { .len = DEPTH_MAX };
 
-	state->steps = steps;
 	state->test = setup;
 	state->seed = 20010630;
-	state->ring = -1;
-	return steps->open != NULL ? steps->open(state) : 0;
+	return loop_open(&state->loop, way, &loop_setup, DEPTH_MAX);
 }
 
-static void aio_close(void *opened)
-{
-	struct aio_state *state = opened;
-
-	if (state->steps->close != NULL)
-		state->steps->close(state);
-}
-
-static uint64_t aio_syscalls(const void *opened)
-{
-	const struct aio_state *state = opened;
-
-	/* Those of the library's ring, and of glibc's threads, are counted nowhere. */
-	return state->queue != NULL || state->steps == &posix_steps ? BENCH_UNKNOWN : bench_calls;
-}
-
-static int queue_begin(void *state, void *setup, const struct bench_way *way)
-{
-	((struct aio_state *)state)->backend = way->backend;
-	return aio_open(state, setup, &queue_steps);
-}
-
-static int ring_begin(void *state, void *setup, const struct bench_way *way)
-{
-	(void)way;
-	return aio_open(state, setup, &ring_steps);
-}
-
-static int posix_begin(void *state, void *setup, const struct bench_way *way)
-{
-	(void)way;
-	return aio_open(state, setup, &posix_steps);
-}
-
-static int pread_begin(void *state, void *setup, const struct bench_way *way)
-{
-	(void)way;
-	return aio_open(state, setup, &pread_steps);
-}
-
-#define AIO_OPS \
-	.size = sizeof(struct aio_state), .phase = aio_phase, .run = aio_run, \
-	.syscalls = aio_syscalls, .close = aio_close
-
-static const struct bench_ops queue_ops = { AIO_OPS, .open = queue_begin };
-static const struct bench_ops ring_ops = { AIO_OPS, .open = ring_begin };
-static const struct bench_ops posix_ops = { AIO_OPS, .open = posix_begin };
-static const struct bench_ops pread_ops = { AIO_OPS, .open = pread_begin };
+static const struct bench_ops aio_ops = {
+	.size = sizeof(struct aio_state),
+	.open = aio_open,
+	.phase = aio_phase,
+	.run = aio_run,
+	.syscalls = loop_syscalls,
+	.close = loop_close,
+};
 
 static void aio_end(void *setup)
 {
@@ -395,22 +355,23 @@ static int aio_begin(const struct bench_options *options, void *setup)
 	if (test->fds[1] < 0 && errno == EINVAL) /* a file system without it */
 		test->fds[1] = open(path, O_RDONLY | O_CLOEXEC);
 	unlink(path);
-	if (test->fds[1] < 0 || posix_memalign(&memory, BLOCK, DEPTH_MAX * BLOCK) != 0)
+	if (test->fds[1] < 0 || posix_memalign(&memory, LOOP_BLOCK, DEPTH_MAX * LOOP_BLOCK) != 0)
 		return test->fds[1] < 0 ? -errno : -ENOMEM;
 	test->buffers = memory;
-	memset(test->buffers, 'x', DEPTH_MAX * BLOCK);
+	memset(test->buffers, 'x', DEPTH_MAX * LOOP_BLOCK);
 	for (int i = 0; i < test->n; i++)
-		if (pwrite(test->fds[0], test->buffers, BLOCK, (off_t)i * BLOCK) != BLOCK)
+		if (pwrite(test->fds[0], test->buffers, LOOP_BLOCK, (off_t)i * LOOP_BLOCK) !=
+		    LOOP_BLOCK)
 			return -EIO;
 	return fsync(test->fds[0]) < 0 ? -errno : 0;
 }
 
 static const struct bench_variant aio_peers[] = {
-	{ "io_uring", &ring_ops, NULL, NULL },
-	{ "posix-aio", &posix_ops, &posix_library, NULL },
+	{ .name = "io_uring", .loop = &loop_ring },
+	{ .name = "posix-aio", .library = &posix_library, .loop = &loop_posix },
 	{ 0 },
 };
-static const struct bench_variant aio_limit = { "pread", &pread_ops, NULL, NULL };
+static const struct bench_variant aio_limit = { .name = "pread", .loop = &loop_pread };
 
 const struct bench_workload bench_aio = {
 	.name = "aio",
@@ -423,6 +384,7 @@ const struct bench_workload bench_aio = {
 		"xpoll-NAME   xpoll_aio_submit, and AIO events of a queue on a back end\n"
 		"io_uring     the same by hand, entered once for all that is new\n"
 		"posix-aio    aio_read and aio_suspend of the C library, which has threads\n"
+		"libuv        uv_fs_read, which has threads\n"
 		"pread        one after the other\n"
 		"\n"
 		"It is processor time of this process, its threads included.\n",
@@ -431,12 +393,13 @@ const struct bench_workload bench_aio = {
 	.n_default = 10000,
 	.n_max = 1000000,
 	.phases = aio_phases,
-	.references = { "io_uring", "posix-aio", "pread" },
+	.references = { "io_uring", "libuv", "posix-aio", "pread" },
 	.setup_size = sizeof(struct aio_test),
 	.open = aio_begin,
 	.close = aio_end,
 	.fds_more = 8,
-	.queue = &queue_ops,
+	.queue = &aio_ops,
+	.loops = LOOP_READS,
 	.peers = aio_peers,
 	.limit = &aio_limit,
 };

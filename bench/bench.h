@@ -60,6 +60,7 @@ struct bench_sample {
 struct bench_way {
 	const char *backend;         /* of xpoll; else NULL */
 	const struct loop_ops *loop; /* for workloads that are written on loops */
+	const void *steps;           /* of the workload's, in what variants differ */
 	const char *program;         /* one that is asked to work, see program.c */
 	const struct bench_workload *workload;
 	const struct bench_options *options;
@@ -76,8 +77,11 @@ struct bench_way {
  *           when bench_goes_on says so.
  * syscalls  how many system calls run has made so far, or BENCH_UNKNOWN; NULL:
  *           bench_calls has them all
- * pass      in place of these three where phases depend on each other: go
- *           through all of them once; what each took goes to its sample
+ * step      in place of run where phases depend on each other: they are gone
+ *           through one after the other, again and again.  phase prepares one, which
+ *           does not count; step does it: how many operations
+ * pass      in place of all these: go through all phases once; what each took goes to
+ *           its sample
  * close     also when open has failed, wherever that was; NULL: nothing to do
  */
 struct bench_ops {
@@ -86,6 +90,7 @@ struct bench_ops {
 	int (*phase)(void *state, int phase);
 	int (*run)(void *state, uint64_t count);
 	uint64_t (*syscalls)(const void *state);
+	int64_t (*step)(void *state, int phase);
 	int (*pass)(void *state, struct bench_sample *samples);
 	void (*close)(void *state);
 };
@@ -95,6 +100,8 @@ struct bench_variant {
 	const struct bench_ops *ops;   /* NULL: those that xpoll has */
 	struct bench_library *library; /* what it needs; NULL: nothing */
 	const struct loop_ops *loop;   /* NULL: it is not written on one */
+	const void *steps;             /* for its bench_way */
+	bool (*usable)(void);          /* NULL: always */
 };
 
 enum bench_pair_kind { BENCH_PIPES, BENCH_SOCKETS };
@@ -112,7 +119,7 @@ struct bench_workload {
 	const char *const *phases;
 	/* The variants that the others are compared with; NULL ends them. */
 	const char *references[BENCH_REFERENCES];
-	bool tells_bytes; /* memory is a result */
+	bool tells_bytes; /* what is allocated after a phase is a result */
 	/*
 	 * Threads wait for each other.  Else nobody waits for anybody, so it is the time
 	 * of the processor that counts: what else runs on this machine does not.
@@ -134,6 +141,7 @@ struct bench_workload {
 	int fds_more;
 
 	const struct bench_ops *queue; /* xpoll, once for each back end */
+	const void *steps;             /* for its bench_way */
 	/*
 	 * Written on loops: `queue` for each loop that can do all of this, a set
 	 * of enum loop_ability.  0: only `peers`.
@@ -204,6 +212,9 @@ int bench_run(const struct bench_workload *workload,
 /* runner.c */
 void bench_complain(const struct bench_workload *workload, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* Where variants share nothing. */
+int bench_no_setup(const struct bench_options *options, void *setup);
 
 /* variants.c: fill in report->results from the options; an exit code. */
 int bench_select_variants(struct bench_report *report);

@@ -240,10 +240,10 @@ static const struct bench_ops ideal_ops = {
 /* --- The workload ------------------------------------------------------------ */
 
 static const struct bench_variant dropin_peers[] = {
-	{ "drop-in", &dropin_ops, NULL, NULL },
-	{ "ideal", &ideal_ops, NULL, NULL },
-	{ "raw-poll", &real_ops, NULL, NULL },
-	{ "raw-epoll", &serve_ops, NULL, &loop_epoll },
+	{ .name = "drop-in", .ops = &dropin_ops },
+	{ .name = "ideal", .ops = &ideal_ops },
+	{ .name = "raw-poll", .ops = &real_ops },
+	{ .name = "raw-epoll", .ops = &serve_ops, .loop = &loop_epoll },
 	{ 0 },
 };
 

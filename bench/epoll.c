@@ -126,6 +126,11 @@ static int epoll_wake_all(void *opened, bool on)
 	return rc < 0 ? -errno : 0;
 }
 
+static int epoll_fd(void *opened)
+{
+	return ((struct epoll_loop *)opened)->fd;
+}
+
 const struct loop_ops loop_epoll = {
 	.size = sizeof(struct epoll_loop),
 	.record_size = sizeof(struct epoll_event),
@@ -134,6 +139,7 @@ const struct loop_ops loop_epoll = {
 	.wait = epoll_wait_ready,
 	.wake = epoll_wake,
 	.wake_all = epoll_wake_all,
+	.fd = epoll_fd,
 	.close = epoll_close,
 };
 

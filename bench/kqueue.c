@@ -105,8 +105,8 @@ static const struct loop_ops loop_kevent = {
 /* --- kqueue: looptest -------------------------------------------------------- */
 
 static const struct bench_variant kqueue_peers[] = {
-	{ "kevent", &looptest_loop_ops, NULL, &loop_kevent },
-	{ "raw-epoll", &looptest_epoll_ops, NULL, NULL },
+	{ .name = "kevent", .ops = &looptest_loop_ops, .loop = &loop_kevent },
+	{ .name = "raw-epoll", .ops = &looptest_epoll_ops },
 	{ 0 },
 };
 
@@ -173,8 +173,8 @@ static const struct bench_ops change_ops = {
 };
 
 static const struct bench_variant change_peers[] = {
-	{ "kevent", &change_ops, NULL, &loop_kevent },
-	{ "raw-epoll", &change_ops, NULL, &loop_epoll },
+	{ .name = "kevent", .ops = &change_ops, .loop = &loop_kevent },
+	{ .name = "raw-epoll", .ops = &change_ops, .loop = &loop_epoll },
 	{ 0 },
 };
 

@@ -1,14 +1,12 @@
 /*
- * libevent, found at run time: what of its interface is needed is declared here; a
- * loop on it, and its timers.
+ * libevent, found at run time: what of its interface is needed is declared here; a loop
+ * on it.
  */
 #include "loop.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/time.h>
-
-#include "workloads.h"
 
 #define EVLOOP_ONCE     1
 #define EVLOOP_NONBLOCK 2
@@ -63,6 +61,12 @@ static void libevent_happened(int fd, short events, void *argument)
 	                    (events & EV_WRITE ? POLLOUT : 0)));
 }
 
+static void libevent_expired(int fd, short events, void *argument)
+{
+	(void)fd, (void)events, (void)argument;
+	loop_running->hand->len++;
+}
+
 static void libevent_close(void *opened)
 {
 	struct libevent_loop *loop = opened;
@@ -80,7 +84,12 @@ static int libevent_open(void *opened, const struct loop_setup *setup)
 	loop->event_size = libevent.event_size();
 	loop->events = calloc((size_t)setup->len + 1, loop->event_size);
 	loop->base = loop->events == NULL ? NULL : libevent.base_new();
-	return loop->base == NULL ? -ENOMEM : 0;
+	if (loop->base == NULL)
+		return -ENOMEM;
+	for (int i = 0; i < setup->len && setup->uses & LOOP_TIMERS; i++)
+		(void)libevent.assign(loop->events + (size_t)i * loop->event_size, loop->base, -1,
+		                      0, libevent_expired, NULL);
+	return 0;
 }
 
 static int libevent_change(void *opened, enum loop_change change, const int *ids, int len)
@@ -117,6 +126,24 @@ static int libevent_turn(void *opened, bool block)
 	return libevent.base_loop(((struct libevent_loop *)opened)->base, flags) < 0 ? -EIO : 0;
 }
 
+static int libevent_timers(void *opened, const uint32_t *ids, const int64_t *ns, int len)
+{
+	struct libevent_loop *loop = opened;
+	int rc = 0;
+
+	for (int i = 0; i < len && rc == 0; i++) {
+		void *event = loop->events + ids[i] * loop->event_size;
+		struct timeval timeout = { 0, 0 };
+
+		if (ns != NULL) {
+			timeout.tv_sec = ns[i] / 1000000000;
+			timeout.tv_usec = ns[i] / 1000 % 1000000;
+		}
+		rc = ns != NULL ? libevent.add(event, &timeout) : libevent.del(event);
+	}
+	return rc == 0 ? 0 : -ENOMEM;
+}
+
 const struct loop_ops loop_libevent = {
 	.size = sizeof(struct libevent_loop),
 	.uncounted = true,
@@ -124,87 +151,6 @@ const struct loop_ops loop_libevent = {
 	.change = libevent_change,
 	.wait = loop_wait_called,
 	.turn = libevent_turn,
+	.timers = libevent_timers,
 	.close = libevent_close,
-};
-
-/* --- Timers, whose structures are made beforehand -------------------------- */
-
-struct libevent_timers {
-	struct timers_state timers;
-	void *base;
-};
-
-static void libevent_count(int fd, short events, void *argument)
-{
-	(void)fd, (void)events;
-	((struct timers_state *)argument)->expired++;
-}
-
-static void libevent_timers_close(void *opened)
-{
-	struct libevent_timers *state = opened;
-
-	if (state->base != NULL)
-		libevent.base_free(state->base);
-	free(state->timers.made);
-}
-
-static int libevent_arm(void *opened, bool far)
-{
-	struct libevent_timers *state = opened;
-	int64_t more_ns = far ? TIMERS_FAR_NS : 0;
-
-	for (int i = 0; i < state->timers.test->n; i++) {
-		int64_t delay_us = (more_ns + state->timers.test->delays[i]) / 1000;
-		struct timeval timeout = {
-			.tv_sec = delay_us / 1000000,
-			.tv_usec = delay_us % 1000000,
-		};
-
-		if (libevent.add(timers_made(&state->timers, (uint32_t)i), &timeout) != 0)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static int libevent_cancel(void *opened)
-{
-	struct libevent_timers *state = opened;
-
-	for (int i = 0; i < state->timers.test->n; i++)
-		(void)libevent.del(timers_made(&state->timers, state->timers.test->order[i]));
-	return 0;
-}
-
-static int libevent_take(void *opened)
-{
-	bench_calls++; /* it looks at its descriptors, too */
-	(void)libevent.base_loop(((struct libevent_timers *)opened)->base, EVLOOP_NONBLOCK);
-	return 0;
-}
-
-static const struct timers_steps libevent_steps = {
-	libevent_arm, libevent_cancel, libevent_take, NULL
-};
-
-static int libevent_timers_open(void *opened, void *setup, const struct bench_way *way)
-{
-	struct libevent_timers *state = opened;
-	int rc = timers_begin(&state->timers, setup, &libevent_steps, libevent.event_size());
-
-	(void)way;
-	state->base = libevent.base_new();
-	if (rc < 0 || state->base == NULL)
-		return -ENOMEM;
-	for (int i = 0; i < state->timers.test->n; i++)
-		(void)libevent.assign(timers_made(&state->timers, (uint32_t)i), state->base, -1,
-		                      0, libevent_count, state);
-	return 0;
-}
-
-const struct bench_ops timers_libevent_ops = {
-	.size = sizeof(struct libevent_timers),
-	.open = libevent_timers_open,
-	.pass = timers_pass,
-	.close = libevent_timers_close,
 };

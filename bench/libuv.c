@@ -1,21 +1,26 @@
 /*
- * libuv, found at run time: what of its interface is needed is declared here; a
- * loop on it, and its timers.
+ * libuv, found at run time: what of its interface is needed is declared here; a loop
+ * on it.
  */
 #include "loop.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "workloads.h"
-
 #define UV_ASYNC      1 /* of uv_handle_type */
+#define UV_FS_EVENT   3
 #define UV_POLL       8
 #define UV_TIMER      13
+#define UV_FS         6 /* of uv_req_type */
 #define UV_RUN_ONCE   1 /* of uv_run_mode */
 #define UV_RUN_NOWAIT 2
 #define UV_READABLE   1 /* of uv_poll_event */
 #define UV_WRITABLE   2
+
+struct libuv_buffer {
+	void *base;
+	size_t len;
+};
 
 static struct libuv {
 	int (*loop_init)(void *loop);
@@ -30,6 +35,17 @@ static struct libuv {
 	int (*timer_start)(void *timer, void (*expired)(void *timer),
 	                   uint64_t timeout_ms, uint64_t repeat_ms);
 	int (*timer_stop)(void *timer);
+	int (*file_init)(void *loop, void *handle);
+	int (*file_start)(void *handle, void (*happened)(void *handle, const char *name,
+	                                                 int events, int status),
+	                  const char *path, unsigned flags);
+	size_t (*request_size)(int type);
+	int (*read)(void *loop, void *request, int fd, const struct libuv_buffer *buffers,
+	            unsigned len, int64_t offset, void (*ended)(void *request));
+	ssize_t (*result)(const void *request);
+	void (*request_end)(void *request);
+	void (*set_request_data)(void *request, void *data);
+	void *(*get_request_data)(const void *request);
 	int (*async_init)(void *loop, void *handle, void (*happened)(void *handle));
 	int (*async_send)(void *handle);
 	void (*set_data)(void *handle, void *data);
@@ -50,6 +66,14 @@ static const struct bench_symbol libuv_symbols[] = {
 	{ "uv_timer_init", &libuv.timer_init },
 	{ "uv_timer_start", &libuv.timer_start },
 	{ "uv_timer_stop", &libuv.timer_stop },
+	{ "uv_fs_event_init", &libuv.file_init },
+	{ "uv_fs_event_start", &libuv.file_start },
+	{ "uv_req_size", &libuv.request_size },
+	{ "uv_fs_read", &libuv.read },
+	{ "uv_fs_get_result", &libuv.result },
+	{ "uv_fs_req_cleanup", &libuv.request_end },
+	{ "uv_req_set_data", &libuv.set_request_data },
+	{ "uv_req_get_data", &libuv.get_request_data },
 	{ "uv_async_init", &libuv.async_init },
 	{ "uv_async_send", &libuv.async_send },
 	{ "uv_handle_set_data", &libuv.set_data },
@@ -75,6 +99,10 @@ struct libuv_loop {
 	int targets_len;
 	void *loop;
 	void **handles; /* NULL: it was not added */
+	char *timers;   /* made beforehand, each of timer_size */
+	size_t timer_size;
+	char *reads;    /* requests, likewise */
+	const char *folder;
 	void *wake;
 	bool ready; /* to be closed */
 };
@@ -107,8 +135,12 @@ static void libuv_close(void *opened)
 {
 	struct libuv_loop *loop = opened;
 
-	for (int i = 0; i < loop->targets_len && loop->ready; i++)
-		libuv_end_handle(loop->handles[i]);
+	for (int i = 0; i < loop->targets_len && loop->ready; i++) {
+		if (loop->timers != NULL)
+			libuv.close(loop->timers + (size_t)i * loop->timer_size, NULL);
+		else
+			libuv_end_handle(loop->handles[i]);
+	}
 	if (loop->ready) {
 		libuv_end_handle(loop->wake);
 		(void)libuv.run(loop->loop, UV_RUN_NOWAIT); /* frees them */
@@ -116,6 +148,8 @@ static void libuv_close(void *opened)
 	}
 	free(loop->loop);
 	free(loop->handles);
+	free(loop->timers);
+	free(loop->reads);
 }
 
 static int libuv_open_wake(struct libuv_loop *loop)
@@ -126,18 +160,37 @@ static int libuv_open_wake(struct libuv_loop *loop)
 	return libuv.async_init(loop->loop, loop->wake, libuv_woken);
 }
 
+static int libuv_make_more(struct libuv_loop *loop, unsigned uses)
+{
+	size_t len = (size_t)loop->targets_len;
+
+	loop->timer_size = libuv.handle_size(UV_TIMER);
+	if (uses & LOOP_READS)
+		loop->reads = calloc(len, libuv.request_size(UV_FS));
+	if (uses & LOOP_TIMERS)
+		loop->timers = calloc(len, loop->timer_size);
+	for (size_t i = 0; i < len && loop->timers != NULL; i++)
+		(void)libuv.timer_init(loop->loop, loop->timers + i * loop->timer_size);
+	return (uses & LOOP_READS && loop->reads == NULL) ||
+	       (uses & LOOP_TIMERS && loop->timers == NULL) ? -ENOMEM : 0;
+}
+
 static int libuv_open(void *opened, const struct loop_setup *setup)
 {
 	struct libuv_loop *loop = opened;
+	int rc;
 
 	loop_called_init(&loop->called, &loop_libuv, setup);
+	loop->folder = setup->folder;
 	loop->targets_len = setup->len;
 	loop->loop = calloc(1, libuv.loop_size());
-	loop->handles = calloc((size_t)setup->len + 1, sizeof *loop->handles);
+	loop->handles = calloc(setup->uses & LOOP_TIMERS ? 1 : (size_t)setup->len + 1,
+	                       sizeof *loop->handles);
 	if (loop->loop == NULL || loop->handles == NULL || libuv.loop_init(loop->loop) < 0)
 		return -ENOMEM;
 	loop->ready = true;
-	return setup->wakes ? libuv_open_wake(loop) : 0;
+	rc = libuv_make_more(loop, setup->uses);
+	return rc == 0 && setup->wakes ? libuv_open_wake(loop) : rc;
 }
 
 static int libuv_make(struct libuv_loop *loop, int id)
@@ -197,6 +250,77 @@ static int libuv_wake(void *opened)
 	return libuv.async_send(((struct libuv_loop *)opened)->wake);
 }
 
+/* --- What has no descriptor ---------------------------------------------------- */
+
+static void libuv_expired(void *timer)
+{
+	(void)timer;
+	loop_running->hand->len++;
+}
+
+static int libuv_timers(void *opened, const uint32_t *ids, const int64_t *ns, int len)
+{
+	struct libuv_loop *loop = opened;
+	int rc = 0;
+
+	if (ns != NULL)
+		libuv.update_time(loop->loop);
+	for (int i = 0; i < len && rc == 0; i++) {
+		void *timer = loop->timers + ids[i] * loop->timer_size;
+
+		rc = ns == NULL ? libuv.timer_stop(timer)
+		                : libuv.timer_start(timer, libuv_expired,
+		                                    (uint64_t)ns[i] / 1000000, 0);
+	}
+	return rc == 0 ? 0 : -EIO;
+}
+
+static void libuv_file_changed(void *handle, const char *name, int events, int status)
+{
+	(void)name, (void)events;
+	loop_report(loop_running->hand, (int)(intptr_t)libuv.get_data(handle),
+	            status < 0 ? POLLERR : POLLIN);
+}
+
+static int libuv_file(void *opened, int id, bool on)
+{
+	struct libuv_loop *loop = opened;
+	char path[LOOP_PATH_MAX];
+	void *handle = on ? calloc(1, libuv.handle_size(UV_FS_EVENT)) : loop->handles[id];
+
+	loop->handles[id] = NULL;
+	if (!on) {
+		libuv_end_handle(handle);
+		return 0;
+	}
+	loop_path(path, loop->folder, id);
+	if (handle == NULL || libuv.file_init(loop->loop, handle) < 0) {
+		free(handle);
+		return -ENOMEM;
+	}
+	loop->handles[id] = handle;
+	libuv.set_data(handle, (void *)(intptr_t)id);
+	return libuv.file_start(handle, libuv_file_changed, path, 0) < 0 ? -EIO : 0;
+}
+
+static void libuv_has_read(void *request)
+{
+	loop_report(loop_running->hand, (int)(intptr_t)libuv.get_request_data(request),
+	            libuv.result(request) == LOOP_BLOCK ? POLLIN : POLLERR);
+	libuv.request_end(request);
+}
+
+static int libuv_read(void *opened, const struct loop_read *read)
+{
+	struct libuv_loop *loop = opened;
+	void *request = loop->reads + (size_t)read->id * libuv.request_size(UV_FS);
+	struct libuv_buffer buffer = { read->buffer, LOOP_BLOCK };
+
+	libuv.set_request_data(request, (void *)(intptr_t)read->id);
+	return libuv.read(loop->loop, request, read->fd, &buffer, 1, read->offset,
+	                  libuv_has_read) < 0 ? -EIO : 0;
+}
+
 const struct loop_ops loop_libuv = {
 	.size = sizeof(struct libuv_loop),
 	.uncounted = true,
@@ -205,95 +329,8 @@ const struct loop_ops loop_libuv = {
 	.wait = loop_wait_called,
 	.turn = libuv_turn,
 	.wake = libuv_wake,
+	.timers = libuv_timers,
+	.file = libuv_file,
+	.read = libuv_read,
 	.close = libuv_close,
-};
-
-/* --- Timers, whose handles are made beforehand ----------------------------- */
-
-struct libuv_timers {
-	struct timers_state timers;
-	void *loop;
-	bool ready; /* to be closed */
-};
-
-static struct timers_state *libuv_counting; /* a callback gets the handle alone */
-
-static void libuv_count(void *timer)
-{
-	(void)timer;
-	libuv_counting->expired++;
-}
-
-static void libuv_timers_close(void *opened)
-{
-	struct libuv_timers *state = opened;
-
-	for (int i = 0; i < state->timers.test->n && state->ready; i++)
-		libuv.close(timers_made(&state->timers, (uint32_t)i), NULL);
-	if (state->ready) {
-		(void)libuv.run(state->loop, UV_RUN_NOWAIT); /* closes them */
-		(void)libuv.loop_close(state->loop);
-	}
-	free(state->timers.made);
-	free(state->loop);
-}
-
-static int libuv_arm(void *opened, bool far)
-{
-	struct libuv_timers *state = opened;
-	int64_t more_ns = far ? TIMERS_FAR_NS : 0;
-
-	libuv.update_time(state->loop);
-	for (int i = 0; i < state->timers.test->n; i++) {
-		int64_t delay_ns = more_ns + state->timers.test->delays[i];
-
-		if (libuv.timer_start(timers_made(&state->timers, (uint32_t)i), libuv_count,
-		                   (uint64_t)delay_ns / 1000000, 0) != 0)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static int libuv_cancel(void *opened)
-{
-	struct libuv_timers *state = opened;
-
-	for (int i = 0; i < state->timers.test->n; i++)
-		(void)libuv.timer_stop(timers_made(&state->timers, state->timers.test->order[i]));
-	return 0;
-}
-
-static int libuv_take(void *opened)
-{
-	bench_calls++; /* it looks at its descriptors, too */
-	(void)libuv.run(((struct libuv_timers *)opened)->loop, UV_RUN_NOWAIT);
-	return 0;
-}
-
-static const struct timers_steps libuv_steps = {
-	libuv_arm, libuv_cancel, libuv_take, NULL
-};
-
-static int libuv_timers_open(void *opened, void *setup, const struct bench_way *way)
-{
-	struct libuv_timers *state = opened;
-	size_t size = libuv.handle_size(UV_TIMER);
-	int rc = timers_begin(&state->timers, setup, &libuv_steps, size);
-
-	(void)way;
-	state->loop = calloc(1, libuv.loop_size());
-	if (rc < 0 || state->loop == NULL || libuv.loop_init(state->loop) != 0)
-		return -ENOMEM;
-	state->ready = true;
-	libuv_counting = &state->timers;
-	for (int i = 0; i < state->timers.test->n; i++)
-		(void)libuv.timer_init(state->loop, timers_made(&state->timers, (uint32_t)i));
-	return 0;
-}
-
-const struct bench_ops timers_libuv_ops = {
-	.size = sizeof(struct libuv_timers),
-	.open = libuv_timers_open,
-	.pass = timers_pass,
-	.close = libuv_timers_close,
 };

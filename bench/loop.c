@@ -65,6 +65,7 @@ int loop_open(struct loop *loop, const struct bench_way *way, struct loop_setup 
 	int rc;
 
 	setup->backend = way->backend;
+	setup->uses = way->workload->loops;
 	loop->ops = way->loop;
 	rc = loop_hand_open(&loop->hand, loop->ops, cap);
 	if (rc < 0)
@@ -140,8 +141,11 @@ int loop_wait_called(void *opened, struct loop_hand *hand, const int *enable, in
 uint64_t loop_syscalls(const void *opened)
 {
 	const struct loop *loop = opened;
+	uint64_t own = 0;
 
 	if (loop->ops->uncounted)
 		return BENCH_UNKNOWN;
-	return bench_calls + (loop->ops->syscalls == NULL ? 0 : loop->ops->syscalls(loop->state));
+	if (loop->ops->syscalls != NULL)
+		own = loop->ops->syscalls(loop->state);
+	return own == BENCH_UNKNOWN ? own : bench_calls + own;
 }

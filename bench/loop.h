@@ -44,6 +44,11 @@ enum loop_ability {
 	LOOP_WAKE = 16,    /* another thread can end a wait */
 	LOOP_CLOSES = 32,  /* its descriptors may be closed and opened again */
 	LOOP_SWITCHES = 128, /* between reading and writing: LOOP_SWITCH */
+	LOOP_NESTS = 256,    /* in another loop of its kind */
+	LOOP_TIMERS = 512,
+	LOOP_FILES = 1024,
+	LOOP_PROCESSES = 2048, /* and signals */
+	LOOP_READS = 4096,
 };
 
 /* LOOP_SWITCH: the target's events are the other ones now. */
@@ -60,12 +65,23 @@ struct loop_setup {
 	unsigned mode;       /* one of LOOP_MODES */
 	bool wakes;          /* wake will be called */
 	bool switches;       /* LOOP_SWITCH will be: of POLLIN or POLLOUT */
+	unsigned uses;       /* what the workload needs, of enum loop_ability */
+	const char *folder;  /* with LOOP_FILES: target i is its file i */
 	const char *backend; /* of xpoll */
 };
 
 struct loop_ready {
 	int id;
 	short events;
+};
+
+#define LOOP_BLOCK 4096 /* what a read reads */
+
+struct loop_read {
+	int id; /* less than the loop's len; that of no other read in flight */
+	int fd;
+	void *buffer; /* of LOOP_BLOCK */
+	off_t offset;
 };
 
 /* What one thread needs to wait. */
@@ -88,6 +104,13 @@ struct loop_hand {
  * wake      end a wait that runs, or the next one, with LOOP_WOKEN or with 0
  * wake_all  end all waits that run; false: they have ended
  * waits     how many have begun; NULL: nobody knows
+ * fd        is readable when something is ready
+ * timers    these expire in so many ns; ns is NULL: they are cancelled.  What has expired
+ *           is counted by wait, without a record.
+ * file      watch target id, or no more
+ * process   report its end
+ * signal    report it
+ * read      begin it; its end is reported
  * syscalls  those that are not counted in bench_calls; NULL: there are none
  * uncounted nobody knows them
  * close     also when open has failed, wherever that was
@@ -104,6 +127,12 @@ struct loop_ops {
 	int (*wake)(void *loop);
 	int (*wake_all)(void *loop, bool on);
 	uint64_t (*waits)(void *loop);
+	int (*fd)(void *loop);
+	int (*timers)(void *loop, const uint32_t *ids, const int64_t *ns, int len);
+	int (*file)(void *loop, int id, bool on);
+	int (*process)(void *loop, int id, pid_t pid);
+	int (*signal)(void *loop, int number);
+	int (*read)(void *loop, const struct loop_read *read);
 	uint64_t (*syscalls)(void *loop);
 	void (*close)(void *loop);
 };
@@ -118,15 +147,26 @@ struct loop_kind {
 extern const struct loop_kind loop_kinds[];
 
 extern const struct loop_ops loop_queue;
+/* queue.c: queues on this back end have a descriptor. */
+bool queue_nests(const char *backend);
 extern const struct loop_ops loop_epoll;
 extern const struct loop_ops loop_poll;
 extern const struct loop_ops loop_select;
 extern const struct loop_ops loop_libev;
 extern const struct loop_ops loop_libevent;
 extern const struct loop_ops loop_libuv;
+extern const struct loop_ops loop_hand;
+extern const struct loop_ops loop_timerfd;
 extern struct bench_library libev_library;
 extern struct bench_library libevent_library;
 extern struct bench_library libuv_library;
+
+/* With LOOP_FILES: the file of a target. */
+#define LOOP_PATH_MAX 64
+static inline void loop_path(char path[LOOP_PATH_MAX], const char *folder, int id)
+{
+	snprintf(path, LOOP_PATH_MAX, "%s/%d", folder, id);
+}
 
 /* Pairs, and what a loop knows of them: the read end of pair i has the id i. */
 struct loop_field {

@@ -253,7 +253,7 @@ static const struct bench_ops limit_ops = {
 	.run = limit_run,
 };
 
-const struct bench_variant looptest_limit = { "limit", &limit_ops, NULL, NULL };
+const struct bench_variant looptest_limit = { .name = "limit", .ops = &limit_ops };
 
 static const char looptest_help[] =
 	"The benchmark of the original xpoll.  Both ends of N pipes are registered, the\n"

@@ -5,6 +5,7 @@
 #include "loop.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "workloads.h"
 
@@ -16,11 +17,18 @@ struct queue_loop {
 	int mode_flags;
 	uint32_t mode_notes;
 	bool switches; /* the other direction is registered, too, and disabled */
+	bool hidden;   /* calls of sources are counted nowhere */
+	struct xpoll_aio *reads; /* by id */
+	struct xpoll_event next; /* goes along with the next wait */
+	int next_len;
 };
 
 static void queue_close(void *opened)
 {
-	xpoll_destroy(((struct queue_loop *)opened)->queue);
+	struct queue_loop *loop = opened;
+
+	xpoll_destroy(loop->queue);
+	free(loop->reads);
 }
 
 static int queue_mode_flags(unsigned mode)
@@ -36,9 +44,15 @@ static int queue_open(void *opened, const struct loop_setup *setup)
 	struct xpoll_options options = {
 		.size = sizeof options,
 		.backend = setup->backend,
-		.size_hint = setup->len,
+		.size_hint = setup->uses & LOOP_TIMERS ? 0 : setup->len,
 	};
 
+	loop->hidden = (setup->uses & (LOOP_FILES | LOOP_PROCESSES | LOOP_READS)) != 0;
+	if (setup->uses & LOOP_READS) {
+		loop->reads = calloc((size_t)setup->len, sizeof *loop->reads);
+		if (loop->reads == NULL)
+			return -ENOMEM;
+	}
 	loop->targets = setup->targets;
 	loop->mode_flags = queue_mode_flags(setup->mode);
 	loop->switches = setup->switches;
@@ -119,14 +133,19 @@ static int queue_wait(void *opened, struct loop_hand *hand, const int *enable,
 	struct queue_loop *loop = opened;
 	struct xpoll_event *events = hand->records;
 	int changes = queue_fill(loop, events, XPOLL_ENABLE, enable, enable_len);
-	int count = xpoll_event(loop->queue, events, changes, events, hand->cap,
-	                        block ? -1 : 0);
+	int count;
 
+	if (loop->next_len > 0)
+		events[changes++] = loop->next;
+	loop->next_len = 0;
+	count = xpoll_event(loop->queue, events, changes, events, hand->cap, block ? -1 : 0);
 	if (count < 0)
 		return bench_goes_on(errno) ? 0 : -errno;
 	for (int i = 0; i < count; i++) {
 		if (events[i].flags & XPOLL_ERROR)
 			return -(int)events[i].data;
+		if (events[i].filter == XPOLL_FILT_AIO && events[i].data != LOOP_BLOCK)
+			return -EIO;
 		hand->ready[i] = (struct loop_ready){
 			(int)(intptr_t)events[i].udata,
 			events[i].filter == XPOLL_FILT_READ ? POLLIN : POLLOUT,
@@ -145,6 +164,84 @@ static int queue_wake_all(void *opened, bool on)
 	if (!on)
 		return 0;
 	return xpoll_wake_all(((struct queue_loop *)opened)->queue) < 0 ? -errno : 0;
+}
+
+static int queue_fd(void *opened)
+{
+	int fd = xpoll_fd(((struct queue_loop *)opened)->queue);
+
+	return fd < 0 ? -errno : fd;
+}
+
+bool queue_nests(const char *backend)
+{
+	struct xpoll_options options = { .size = sizeof options, .backend = backend };
+	struct xpoll *queue = xpoll_open(&options);
+	bool nests = queue != NULL && xpoll_fd(queue) >= 0;
+
+	xpoll_destroy(queue);
+	return nests;
+}
+
+/* --- What has no descriptor ---------------------------------------------------- */
+
+static int queue_submit(struct queue_loop *loop, struct xpoll_event *changes, int len)
+{
+	return xpoll_event(loop->queue, changes, len, NULL, 0, 0) < 0 ? -errno : 0;
+}
+
+static int queue_timers(void *opened, const uint32_t *ids, const int64_t *ns, int len)
+{
+	struct xpoll_event changes[BATCH];
+
+	for (int i = 0; i < len; i++)
+		xpoll_set(&changes[i], ids[i], XPOLL_FILT_TIMER,
+		          ns != NULL ? XPOLL_ADD | XPOLL_ONESHOT : XPOLL_DELETE,
+		          ns != NULL ? XPOLL_NOTE_NSECONDS : 0, ns != NULL ? ns[i] : 0, NULL);
+	return queue_submit(opened, changes, len);
+}
+
+static int queue_file(void *opened, int id, bool on)
+{
+	struct queue_loop *loop = opened;
+	struct xpoll_event change;
+
+	xpoll_set(&change, (uint64_t)loop->targets[id].fd, XPOLL_FILT_VNODE,
+	          on ? XPOLL_ADD | XPOLL_CLEAR : XPOLL_DELETE,
+	          XPOLL_NOTE_WRITE | XPOLL_NOTE_RENAME | XPOLL_NOTE_DELETE, 0,
+	          (void *)(intptr_t)id);
+	return queue_submit(loop, &change, 1);
+}
+
+static int queue_process(void *opened, int id, pid_t pid)
+{
+	struct queue_loop *loop = opened;
+
+	xpoll_set(&loop->next, (uint64_t)pid, XPOLL_FILT_PROC, XPOLL_ADD, XPOLL_NOTE_EXIT, 0,
+	          (void *)(intptr_t)id);
+	loop->next_len = 1;
+	return 0;
+}
+
+static int queue_signal(void *opened, int number)
+{
+	struct xpoll_event change;
+
+	xpoll_set(&change, (uint64_t)number, XPOLL_FILT_SIGNAL, XPOLL_ADD, 0, 0, NULL);
+	return queue_submit(opened, &change, 1);
+}
+
+static int queue_read(void *opened, const struct loop_read *read)
+{
+	struct queue_loop *loop = opened;
+	struct xpoll_aio *aio = &loop->reads[read->id];
+
+	*aio = (struct xpoll_aio){
+		.size = sizeof *aio, .op = XPOLL_AIO_READ, .fd = read->fd,
+		.buffer = read->buffer, .length = LOOP_BLOCK, .offset = read->offset,
+		.udata = (void *)(intptr_t)read->id,
+	};
+	return xpoll_aio_submit(loop->queue, aio) < 0 ? -errno : 0;
 }
 
 static uint64_t queue_waits(void *opened)
@@ -167,7 +264,9 @@ uint64_t queue_calls(struct xpoll *queue)
 
 static uint64_t queue_syscalls(void *opened)
 {
-	return queue_calls(((struct queue_loop *)opened)->queue);
+	struct queue_loop *loop = opened;
+
+	return loop->hidden ? BENCH_UNKNOWN : queue_calls(loop->queue);
 }
 
 const struct loop_ops loop_queue = {
@@ -179,6 +278,12 @@ const struct loop_ops loop_queue = {
 	.wake = queue_wake,
 	.wake_all = queue_wake_all,
 	.waits = queue_waits,
+	.fd = queue_fd,
+	.timers = queue_timers,
+	.file = queue_file,
+	.process = queue_process,
+	.signal = queue_signal,
+	.read = queue_read,
 	.syscalls = queue_syscalls,
 	.close = queue_close,
 };

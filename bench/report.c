@@ -214,7 +214,7 @@ static void table_missing(const struct bench_report *report, FILE *to)
 		else
 			fprintf(to, "%s%s", before, report->missing[i].variant);
 		before = ", ";
-		end = library != NULL ? "\n" : " (bench/peers)\n";
+		end = "\n";
 	}
 	fputs(end, to);
 }

@@ -36,6 +36,12 @@ void bench_complain(const struct bench_workload *workload, const char *format, .
 	fputc('\n', stderr);
 }
 
+int bench_no_setup(const struct bench_options *options, void *setup)
+{
+	(void)options, (void)setup;
+	return 0;
+}
+
 static uint64_t runner_syscalls(const struct bench_ops *ops, const void *state)
 {
 	return ops->syscalls != NULL ? ops->syscalls(state) : bench_calls;
@@ -125,19 +131,46 @@ static void runner_sum(struct bench_sample *sums, const struct bench_sample *sam
 	}
 }
 
+/* A pass in steps; used: memory, before the variant was opened. */
+static int runner_steps(const struct bench_report *report, const struct bench_ops *ops,
+                        void *state, uint64_t used, struct bench_sample *samples)
+{
+	for (int i = 0; i < report->phases_len; i++) {
+		int rc = ops->phase != NULL ? ops->phase(state, i) : 0;
+		uint64_t calls = runner_syscalls(ops, state);
+		int64_t start_ns = bench_elapsed_ns(report->workload);
+		int64_t done = rc < 0 ? rc : ops->step(state, i);
+		uint64_t after;
+
+		if (done < 0)
+			return (int)done;
+		samples[i].elapsed_ns = (uint64_t)(bench_elapsed_ns(report->workload) - start_ns);
+		samples[i].operations = (uint64_t)done;
+		after = runner_syscalls(ops, state);
+		samples[i].syscalls = calls == BENCH_UNKNOWN || after == BENCH_UNKNOWN
+			? BENCH_UNKNOWN : after - calls;
+		after = report->workload->tells_bytes ? bench_memory_used() : 0;
+		samples[i].bytes = used > 0 && after > used ? after - used : 0;
+		bench_signals_progress();
+	}
+	return 0;
+}
+
 /*
  * Passes through all phases until the budget is used up, but at least one, and
  * one before that only warms up: after it the memory is there.
  */
 static int runner_passes(const struct bench_report *report, const struct bench_ops *ops,
-                         void *state, int64_t budget_ns, struct bench_sample *sums)
+                         void *state, int64_t budget_ns, uint64_t used,
+                         struct bench_sample *sums)
 {
 	struct bench_sample samples[BENCH_PHASES_MAX];
 	int64_t used_ns = 0;
 	bool warm = false;
 
 	do {
-		int rc = ops->pass(state, samples);
+		int rc = ops->pass != NULL ? ops->pass(state, samples)
+		                           : runner_steps(report, ops, state, used, samples);
 
 		bench_signals_progress();
 		if (rc < 0)
@@ -163,10 +196,11 @@ static int runner_turn(const struct bench_report *report, void *setup,
 	int64_t budget_ns = (int64_t)(options->seconds / options->rounds * 1e9);
 	struct bench_sample samples[BENCH_PHASES_MAX] = { 0 };
 	void *state = calloc(1, ops->size);
+	uint64_t used = bench_memory_used();
 	int rc = state == NULL ? -ENOMEM : ops->open(state, setup, &results->way);
 
-	if (rc >= 0 && ops->pass != NULL)
-		rc = runner_passes(report, ops, state, budget_ns, samples);
+	if (rc >= 0 && (ops->pass != NULL || ops->step != NULL))
+		rc = runner_passes(report, ops, state, budget_ns, used, samples);
 	else if (rc >= 0)
 		rc = runner_phases(report, ops, state, budget_ns, samples);
 	if (state != NULL && ops->close != NULL)

@@ -26,6 +26,8 @@ int serve_active(const struct bench_way *way, int phase)
 
 struct serve_state {
 	struct loop loop;
+	struct loop outer; /* of nested: the loop is its only descriptor */
+	struct loop_target target;
 	const struct bench_way *way;
 	const struct bench_pairs *pairs;
 	int active; /* k */
@@ -51,6 +53,35 @@ static int serve_settle(struct serve_state *state)
 	return rc;
 }
 
+static int serve_open_outer(struct serve_state *state)
+{
+	struct loop_setup setup = { .targets = &state->target, .len = 1, .mode = LOOP_LEVEL };
+	int first = 0;
+	int rc;
+
+	state->target.events = POLLIN;
+	state->target.fd = rc = state->loop.ops->fd(state->loop.state);
+	if (rc >= 0)
+		rc = loop_open(&state->outer, state->way, &setup, 1);
+	return rc < 0 ? rc : loop_change(&state->outer, LOOP_ADD, &first, 1);
+}
+
+static void serve_close(void *opened)
+{
+	loop_close(&((struct serve_state *)opened)->outer);
+	loop_close(opened);
+}
+
+static uint64_t serve_syscalls(const void *opened)
+{
+	const struct serve_state *state = opened;
+	uint64_t calls = loop_syscalls(&state->loop);
+
+	/* Those of this thread are in both. */
+	return calls == BENCH_UNKNOWN || state->outer.ops == NULL
+		? calls : calls + loop_syscalls(&state->outer) - bench_calls;
+}
+
 static int serve_open(void *opened, void *setup, const struct bench_way *way)
 {
 	struct serve_state *state = opened;
@@ -61,7 +92,9 @@ static int serve_open(void *opened, void *setup, const struct bench_way *way)
 	state->pairs = &field->pairs;
 	state->active = serve_active(way, 0);
 	rc = loop_open_on(&state->loop, way, field, SERVE_ACTIVE_MAX);
-	return rc < 0 ? rc : serve_settle(state);
+	if (rc >= 0)
+		rc = serve_settle(state);
+	return rc >= 0 && way->workload->loops & LOOP_NESTS ? serve_open_outer(state) : rc;
 }
 
 static int serve_phase(void *opened, int phase)
@@ -101,9 +134,12 @@ static int serve_round(void *opened, int k)
 	int left = k;
 
 	while (rc == 0 && left > 0) {
-		int count = loop_wait(&state->loop, state->dispatched,
-		                      state->dispatched_len, true);
+		bool nested = state->outer.ops != NULL;
+		int count = nested ? loop_wait(&state->outer, NULL, 0, true) : 0;
 
+		if (count >= 0)
+			count = loop_wait(&state->loop, state->dispatched, state->dispatched_len,
+			                  !nested);
 		if (count < 0)
 			return count;
 		state->dispatched_len = 0;
@@ -125,8 +161,8 @@ const struct bench_ops serve_ops = {
 	.open = serve_open,
 	.phase = serve_phase,
 	.run = serve_run,
-	.syscalls = loop_syscalls,
-	.close = loop_close,
+	.syscalls = serve_syscalls,
+	.close = serve_close,
 };
 
 /* --- The limit: waiting costs nothing ---------------------------------------- */
@@ -164,7 +200,7 @@ static const struct bench_ops limit_ops = {
 	.run = limit_run,
 };
 
-const struct bench_variant serve_limit = { "limit", &limit_ops, NULL, NULL };
+const struct bench_variant serve_limit = { .name = "limit", .ops = &limit_ops };
 
 /* --- The workloads ----------------------------------------------------------- */
 
@@ -207,6 +243,19 @@ const struct bench_workload bench_idle = {
 	.active = (const int[]){ SERVE_IDLE_ACTIVE },
 	.programs = true,
 	.loops = LOOP_LEVEL,
+};
+
+const struct bench_workload bench_nested = {
+	SERVE_PHASES,
+	.name = "nested",
+	.summary = "a queue in a queue: both are waited for",
+	.help =
+		"As active, but a second queue watches the descriptor of the first one: it is\n"
+		"waited for, then the first one is looked at.\n"
+		LOOP_HELP LIMIT_HELP,
+	.items = "pipes",
+	.references = { "raw-epoll", "limit" },
+	.loops = LOOP_LEVEL | LOOP_NESTS,
 };
 
 const struct bench_workload bench_edge = {

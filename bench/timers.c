@@ -1,31 +1,46 @@
 /*
  * timers: a million of them, armed, cancelled, expired.
  *
- * The timers of a server with many connections: each has a timeout that is
- * seldom reached.  In a pass all of them are armed, to random times more than
- * an hour ahead; cancelled, in another order; armed again, to random times
- * within the next half second at most; and when the last one is due, all are
- * taken.  Three phases are measured; arming for the last one, and waiting, are
- * not.
+ * The timers of a server with many connections: each has a timeout that is seldom
+ * reached.  In a pass all of them are armed, to random times more than an hour ahead;
+ * cancelled, in another order; armed again, to random times within the next half second
+ * at most; and when the last one is due, all are taken.  Arming for the last phase, and
+ * waiting, are not measured.
  */
-#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
 #include <time.h>
 
 #include "workloads.h"
 
-#define BATCH 64
+#define BATCH  64
+#define FAR_NS (INT64_C(3600) * 1000000000)
 
-enum timers_phase { TIMERS_ARM, TIMERS_CANCEL, TIMERS_EXPIRE, TIMERS_PHASES };
+enum timers_phase { TIMERS_ARM, TIMERS_CANCEL, TIMERS_EXPIRE };
 
 /* Half a microsecond for each, from a millisecond to half a second. */
 #define NEAR_NS(n) \
 	((n) < 2000 ? 1000000 : (n) < 1000000 ? 500 * (uint32_t)(n) : 500000000)
 
-static void timers_close(void *setup)
+struct timers {
+	int n;
+	uint32_t *ids;    /* 0, 1, 2, ... */
+	uint32_t *order;  /* of cancelling */
+	uint32_t *delays; /* ns, less than near_ns */
+	uint32_t near_ns;
+};
+
+struct timers_state {
+	struct loop loop;
+	const struct timers *test;
+};
+
+static void timers_end(void *setup)
 {
 	struct timers *test = setup;
 
+	free(test->ids);
 	free(test->order);
 	free(test->delays);
 }
@@ -39,51 +54,79 @@ static uint32_t timers_random(uint64_t *seed)
 	return (uint32_t)(*seed * UINT64_C(2685821657736338717) >> 32);
 }
 
-static void timers_shuffle(struct timers *test)
-{
-	uint64_t seed = 20010630;
-
-	for (int i = 0; i < test->n; i++) {
-		test->delays[i] = timers_random(&seed) % test->near_ns;
-		test->order[i] = (uint32_t)i;
-	}
-	for (int i = test->n - 1; i > 0; i--) {
-		uint32_t other = timers_random(&seed) % (uint32_t)(i + 1);
-		uint32_t index = test->order[i];
-
-		test->order[i] = test->order[other];
-		test->order[other] = index;
-	}
-}
-
-static int timers_open(const struct bench_options *options, void *setup)
+static int timers_begin(const struct bench_options *options, void *setup)
 {
 	struct timers *test = setup;
 	size_t n = (size_t)options->n;
+	uint64_t seed = 20010630;
 
 	test->n = options->n;
 	test->near_ns = NEAR_NS(test->n);
+	test->ids = calloc(n, sizeof *test->ids);
 	test->order = calloc(n, sizeof *test->order);
 	test->delays = calloc(n, sizeof *test->delays);
-	if (test->order == NULL || test->delays == NULL)
+	if (test->ids == NULL || test->order == NULL || test->delays == NULL)
 		return -ENOMEM;
-	timers_shuffle(test);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t other = timers_random(&seed) % (i + 1);
+
+		test->ids[i] = i;
+		test->order[i] = test->order[other];
+		test->order[other] = i;
+		test->delays[i] = timers_random(&seed) % test->near_ns;
+	}
 	return 0;
 }
 
+static int timers_arm(struct timers_state *state, int64_t more_ns)
+{
+	const struct timers *test = state->test;
+	int64_t ns[BATCH];
+	int rc = 0;
+
+	for (int first = 0; first < test->n && rc >= 0; first += BATCH) {
+		int len = test->n - first < BATCH ? test->n - first : BATCH;
+
+		for (int i = 0; i < len; i++)
+			ns[i] = more_ns + test->delays[first + i];
+		rc = state->loop.ops->timers(state->loop.state, test->ids + first, ns, len);
+	}
+	return rc;
+}
+
+static int timers_cancel(struct timers_state *state)
+{
+	const struct timers *test = state->test;
+	int rc = 0;
+
+	for (int first = 0; first < test->n && rc >= 0; first += BATCH)
+		rc = state->loop.ops->timers(state->loop.state, test->order + first, NULL,
+		                             test->n - first < BATCH ? test->n - first : BATCH);
+	return rc;
+}
+
+static int timers_take(struct timers_state *state)
+{
+	int rc = 0;
+
+	for (int left = state->test->n; left > 0 && rc >= 0; left -= rc) {
+		rc = loop_wait(&state->loop, NULL, 0, false);
+		if (bench_interrupted() != 0)
+			return -EINTR;
+	}
+	return rc;
+}
+
 /*
- * Until everything that was armed is due, also in whole milliseconds.  The
- * watchdog is of no use here: a pass may take long, but waits for nothing else.
+ * Until everything that was armed is due, also in whole milliseconds.  The watchdog is of
+ * no use here: a pass may take long, but waits for nothing else.
  */
 static int timers_sleep(const struct timers *test)
 {
 	int64_t end_ns = bench_now_ns() + test->near_ns + 2000000;
 
 	for (int64_t left_ns; (left_ns = end_ns - bench_now_ns()) > 0;) {
-		struct timespec left = {
-			.tv_sec = left_ns / 1000000000,
-			.tv_nsec = left_ns % 1000000000,
-		};
+		struct timespec left = { left_ns / 1000000000, left_ns % 1000000000 };
 
 		if (nanosleep(&left, NULL) < 0 && bench_interrupted() != 0)
 			return -EINTR;
@@ -91,209 +134,201 @@ static int timers_sleep(const struct timers *test)
 	return 0;
 }
 
-static int timers_take(struct timers_state *state)
+static int timers_phase(void *state, int phase)
 {
-	int rc = 0;
+	int rc = phase == TIMERS_EXPIRE ? timers_arm(state, 0) : 0;
 
-	state->expired = 0;
-	while (state->expired < state->test->n && rc == 0) {
-		rc = state->steps->take(state);
-		if (bench_interrupted() != 0)
-			rc = -EINTR;
-	}
-	return rc;
+	return rc < 0 || phase != TIMERS_EXPIRE
+		? rc : timers_sleep(((struct timers_state *)state)->test);
 }
 
-static int timers_step(struct timers_state *state, enum timers_phase phase)
+static int64_t timers_step(void *state, int phase)
 {
-	switch (phase) {
-	case TIMERS_ARM:
-		return state->steps->arm(state, true);
-	case TIMERS_CANCEL:
-		return state->steps->cancel(state);
-	default:
-		return timers_take(state);
-	}
+	int rc = phase == TIMERS_ARM      ? timers_arm(state, FAR_NS)
+	         : phase == TIMERS_CANCEL ? timers_cancel(state)
+	                                  : timers_take(state);
+
+	return rc < 0 ? rc : ((struct timers_state *)state)->test->n;
 }
 
-static uint64_t timers_syscalls(const struct timers_state *state)
-{
-	return state->steps->syscalls != NULL ? state->steps->syscalls(state) : bench_calls;
-}
-
-int timers_begin(struct timers_state *state, void *setup, const struct timers_steps *steps,
-                 size_t made_size)
-{
-	state->test = setup;
-	state->steps = steps;
-	state->memory_before = bench_memory_used();
-	state->made_size = made_size;
-	state->made = made_size > 0 ? calloc((size_t)state->test->n, made_size) : NULL;
-	return made_size > 0 && state->made == NULL ? -ENOMEM : 0;
-}
-
-int timers_pass(void *opened, struct bench_sample *samples)
+static int timers_open(void *opened, void *setup, const struct bench_way *way)
 {
 	struct timers_state *state = opened;
+	struct loop_setup loop_setup = { .len = way->options->n };
 
-	for (int i = 0; i < TIMERS_PHASES; i++) {
-		struct bench_sample *sample = &samples[i];
-		uint64_t syscalls;
-		int64_t start_ns;
-		int rc = 0;
-
-		if (i == TIMERS_EXPIRE)
-			rc = state->steps->arm(state, false);
-		if (rc == 0 && i == TIMERS_EXPIRE)
-			rc = timers_sleep(state->test);
-		syscalls = timers_syscalls(state);
-		start_ns = bench_elapsed_ns(&bench_timers);
-		if (rc == 0)
-			rc = timers_step(state, (enum timers_phase)i);
-		if (rc < 0)
-			return rc;
-		sample->elapsed_ns = (uint64_t)(bench_elapsed_ns(&bench_timers) - start_ns);
-		sample->operations = (uint64_t)state->test->n;
-		sample->syscalls = timers_syscalls(state) - syscalls;
-		sample->bytes = 0;
-		if (i == TIMERS_ARM && state->memory_before > 0)
-			sample->bytes = bench_memory_used() - state->memory_before;
-		bench_signals_progress();
-	}
-	return 0;
+	state->test = setup;
+	return loop_open(&state->loop, way, &loop_setup, BATCH);
 }
 
-/* --- On xpoll: many changes in one call --------------------------------------- */
-
-struct timers_queue {
-	struct timers_state timers;
-	struct xpoll *queue;
-	struct xpoll_event changes[BATCH];
+static const struct bench_ops timers_ops = {
+	.size = sizeof(struct timers_state),
+	.open = timers_open,
+	.phase = timers_phase,
+	.step = timers_step,
+	.syscalls = loop_syscalls,
+	.close = loop_close,
 };
 
-static void queue_close(void *opened)
-{
-	xpoll_destroy(((struct timers_queue *)opened)->queue);
-}
+/* --- By hand: a heap, and a timerfd that is set to its first --------------------- */
 
-static int queue_submit(struct timers_queue *state, int count)
-{
-	return xpoll_event(state->queue, state->changes, count, NULL, 0, 0) < 0 ? -errno : 0;
-}
-
-static int queue_arm(void *opened, bool far)
-{
-	struct timers_queue *state = opened;
-	const struct timers *test = state->timers.test;
-	int64_t more_ns = far ? TIMERS_FAR_NS : 0;
-	int rc = 0;
-
-	for (int i = 0; i < test->n && rc == 0;) {
-		int count = 0;
-
-		for (; count < BATCH && i < test->n; count++, i++)
-			xpoll_set(&state->changes[count], (uint64_t)i, XPOLL_FILT_TIMER,
-			          XPOLL_ADD | XPOLL_ONESHOT, XPOLL_NOTE_NSECONDS,
-			          more_ns + test->delays[i], NULL);
-		rc = queue_submit(state, count);
-	}
-	return rc;
-}
-
-static int queue_cancel(void *opened)
-{
-	struct timers_queue *state = opened;
-	const struct timers *test = state->timers.test;
-	int rc = 0;
-
-	for (int i = 0; i < test->n && rc == 0;) {
-		int count = 0;
-
-		for (; count < BATCH && i < test->n; count++, i++)
-			xpoll_set(&state->changes[count], test->order[i],
-			          XPOLL_FILT_TIMER, XPOLL_DELETE, 0, 0, NULL);
-		rc = queue_submit(state, count);
-	}
-	return rc;
-}
-
-static int queue_take(void *opened)
-{
-	struct timers_queue *state = opened;
-	int count = xpoll_event(state->queue, NULL, 0, state->changes, BATCH, 0);
-
-	if (count == 0)
-		return -EPROTO; /* all were due */
-	if (count > 0)
-		state->timers.expired += count;
-	return count < 0 && errno != EINTR ? -errno : 0;
-}
-
-static uint64_t queue_syscalls(const void *opened)
-{
-	return queue_calls(((const struct timers_queue *)opened)->queue);
-}
-
-static const struct timers_steps queue_steps = {
-	queue_arm, queue_cancel, queue_take, queue_syscalls
+struct timerfd_loop {
+	int fd;
+	int len;
+	int64_t set_ns;   /* what it is set to; 0: not set */
+	int64_t *due_ns;  /* of each timer */
+	uint32_t *heap;   /* timers, from 1 on; the first is due first */
+	uint32_t *places; /* of each timer in it; 0: not armed */
 };
 
-static int queue_open(void *opened, void *setup, const struct bench_way *way)
+static void timerfd_close(void *opened)
 {
-	struct timers_queue *state = opened;
-	struct xpoll_options options = { .size = sizeof options, .backend = way->backend };
+	struct timerfd_loop *loop = opened;
 
-	(void)timers_begin(&state->timers, setup, &queue_steps, 0);
-	state->queue = xpoll_open(&options);
-	return state->queue == NULL ? -errno : 0;
+	if (loop->fd >= 0)
+		close(loop->fd);
+	free(loop->due_ns);
+	free(loop->heap);
+	free(loop->places);
 }
 
-static const struct bench_ops queue_ops = {
-	.size = sizeof(struct timers_queue),
-	.open = queue_open,
-	.pass = timers_pass,
-	.close = queue_close,
+static int timerfd_open(void *opened, const struct loop_setup *setup)
+{
+	struct timerfd_loop *loop = opened;
+	size_t len = (size_t)setup->len + 1;
+
+	loop->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	loop->due_ns = calloc(len, sizeof *loop->due_ns);
+	loop->heap = calloc(len, sizeof *loop->heap);
+	loop->places = calloc(len, sizeof *loop->places);
+	if (loop->due_ns == NULL || loop->heap == NULL || loop->places == NULL)
+		return -ENOMEM;
+	return loop->fd < 0 ? -errno : 0;
+}
+
+static void heap_put(struct timerfd_loop *loop, uint32_t timer, uint32_t place)
+{
+	loop->heap[place] = timer;
+	loop->places[timer] = place;
+}
+
+/* Put it into this place, which is empty, or where else it belongs. */
+static void heap_sift(struct timerfd_loop *loop, uint32_t timer, uint32_t place)
+{
+	const int64_t *due_ns = loop->due_ns;
+	uint32_t len = (uint32_t)loop->len;
+
+	for (; place > 1 && due_ns[timer] < due_ns[loop->heap[place / 2]]; place /= 2)
+		heap_put(loop, loop->heap[place / 2], place);
+	for (uint32_t child; (child = 2 * place) <= len; place = child) {
+		if (child < len && due_ns[loop->heap[child + 1]] < due_ns[loop->heap[child]])
+			child++;
+		if (due_ns[loop->heap[child]] >= due_ns[timer])
+			break;
+		heap_put(loop, loop->heap[child], place);
+	}
+	heap_put(loop, timer, place);
+}
+
+static void heap_remove(struct timerfd_loop *loop, uint32_t timer)
+{
+	uint32_t place = loop->places[timer];
+	uint32_t last = loop->heap[loop->len];
+
+	loop->places[timer] = 0;
+	loop->len--;
+	if (last != timer)
+		heap_sift(loop, last, place);
+}
+
+static int timerfd_set(struct timerfd_loop *loop)
+{
+	int64_t first_ns = loop->len > 0 ? loop->due_ns[loop->heap[1]] : 0;
+	struct itimerspec at = { .it_value = { first_ns / 1000000000, first_ns % 1000000000 } };
+
+	if (first_ns == loop->set_ns)
+		return 0;
+	bench_calls++;
+	loop->set_ns = first_ns;
+	return timerfd_settime(loop->fd, TFD_TIMER_ABSTIME, &at, NULL) < 0 ? -errno : 0;
+}
+
+static int timerfd_timers(void *opened, const uint32_t *ids, const int64_t *ns, int len)
+{
+	struct timerfd_loop *loop = opened;
+	int64_t now_ns = bench_now_ns();
+
+	for (int i = 0; i < len; i++) {
+		if (ns == NULL) {
+			heap_remove(loop, ids[i]);
+			continue;
+		}
+		loop->due_ns[ids[i]] = now_ns + ns[i];
+		if (loop->places[ids[i]] == 0)
+			loop->places[ids[i]] = (uint32_t)++loop->len;
+		heap_sift(loop, ids[i], loop->places[ids[i]]);
+	}
+	return timerfd_set(loop);
+}
+
+static int timerfd_wait(void *opened, struct loop_hand *hand, const int *enable,
+                        int enable_len, bool block)
+{
+	struct timerfd_loop *loop = opened;
+	int64_t now_ns = bench_now_ns();
+	uint64_t times;
+	int count = 0;
+	int rc;
+
+	(void)hand, (void)enable, (void)enable_len, (void)block; /* it looks */
+	bench_calls++;
+	if (read(loop->fd, &times, sizeof times) != sizeof times)
+		return errno == EAGAIN ? 0 : -errno;
+	for (; loop->len > 0 && loop->due_ns[loop->heap[1]] <= now_ns; count++)
+		heap_remove(loop, loop->heap[1]);
+	loop->set_ns = 0; /* it has expired */
+	rc = loop->len > 0 ? timerfd_set(loop) : 0;
+	return rc < 0 ? rc : count;
+}
+
+const struct loop_ops loop_timerfd = {
+	.size = sizeof(struct timerfd_loop),
+	.open = timerfd_open,
+	.wait = timerfd_wait,
+	.timers = timerfd_timers,
+	.close = timerfd_close,
 };
 
 /* --- The workload ------------------------------------------------------------ */
 
 static const char *const timers_phases[] = { "arm", "cancel", "expire", NULL };
 
-static const struct bench_variant timers_peers[] = {
-	{ "libevent", &timers_libevent_ops, &libevent_library, NULL },
-	{ "libuv", &timers_libuv_ops, &libuv_library, NULL },
-	{ 0 },
-};
-
-static const char timers_help[] =
-	"N timers in one queue, in passes of three phases.  arm: all are added, to\n"
-	"random times more than an hour ahead.  cancel: all are deleted, in another\n"
-	"order.  expire: all are due, and are taken until there are no more.\n"
-	"\n"
-	"xpoll-NAME   one-shot timers in a queue on a back end, 64 changes or events\n"
-	"             in a call; a timer is made by arming it and is gone afterwards\n"
-	"libevent     event_add, event_del; the structures are made beforehand\n"
-	"libuv        uv_timer_start, uv_timer_stop; likewise\n"
-	"\n"
-	"Nothing waits in a phase, so the times are processor time.  The\n"
-	"first pass of each turn only warms up.  bytes: memory for each timer\n"
-	"while it is armed, the program's structure included.  The libraries are\n"
-	"looked for at run time; one that is missing is named.\n";
-
 const struct bench_workload bench_timers = {
 	.name = "timers",
 	.summary = "a million timers, armed, cancelled, expired",
-	.help = timers_help,
+	.help =
+		"N timers in one queue, in passes of three phases.  arm: all are added, to\n"
+		"random times more than an hour ahead.  cancel: all are deleted, in another\n"
+		"order.  expire: all are due, and are taken until there are no more.\n"
+		"\n"
+		"xpoll-NAME   one-shot timers in a queue on a back end, 64 changes or events\n"
+		"             in a call; a timer is made by arming it and is gone afterwards\n"
+		"timerfd      by hand: a heap in an array, and one timerfd\n"
+		"libevent     event_add, event_del; the structures are made beforehand\n"
+		"libuv        uv_timer_start, uv_timer_stop; likewise\n"
+		"\n"
+		"Nothing waits in a phase, so the times are processor time.  The first pass of\n"
+		"each turn only warms up.  bytes: memory for each timer, with the program's\n"
+		"structures, after the phase.\n",
 	.unit = "timer",
 	.items = "timers",
 	.n_default = 1000000,
 	.rounds_default = 5, /* a pass takes a second */
 	.phases = timers_phases,
-	.references = { "libevent", "libuv" },
+	.references = { "timerfd", "libevent", "libuv" },
 	.tells_bytes = true,
 	.setup_size = sizeof(struct timers),
-	.open = timers_open,
-	.close = timers_close,
-	.queue = &queue_ops,
-	.peers = timers_peers,
+	.open = timers_begin,
+	.close = timers_end,
+	.queue = &timers_ops,
+	.loops = LOOP_TIMERS,
 };

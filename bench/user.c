@@ -282,13 +282,7 @@ static const struct bench_ops hand_ops = {
 	.close = user_close,
 };
 
-static int user_setup(const struct bench_options *options, void *setup)
-{
-	(void)options, (void)setup;
-	return 0;
-}
-
-static const struct bench_variant user_limit = { "by-hand", &hand_ops, NULL, NULL };
+static const struct bench_variant user_limit = { .name = "by-hand", .ops = &hand_ops };
 
 const struct bench_workload bench_user = {
 	.name = "user",
@@ -310,7 +304,7 @@ const struct bench_workload bench_user = {
 	.phases = user_phases,
 	.references = { "by-hand" },
 	.tells_bytes = true,
-	.open = user_setup,
+	.open = bench_no_setup,
 	.queue = &queue_ops,
 	.limit = &user_limit,
 };

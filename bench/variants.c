@@ -52,15 +52,27 @@ static void variants_add(struct bench_report *report, const char *prefix,
 	}
 }
 
+static void variants_miss(struct bench_report *report, const char *variant,
+                          const struct bench_library *library)
+{
+	report->missing[report->missing_len].variant = variant;
+	report->missing[report->missing_len++].library = library;
+}
+
 static void variants_add_backend(struct bench_report *report,
                                  const char *backend, const char *chosen)
 {
 	bool is_default = chosen != NULL && strcmp(chosen, backend) == 0;
-	struct bench_way way = { .backend = backend, .loop = &loop_queue };
+	struct bench_way way = { .backend = backend, .loop = &loop_queue,
+		.steps = report->workload->steps };
 
 	for (int i = 0; i < report->results_len; i++)
 		if (strcmp(report->results[i].way.backend, backend) == 0)
 			return; /* named twice: measured once */
+	if (report->workload->loops & LOOP_NESTS && !queue_nests(backend)) {
+		variants_miss(report, backend, NULL);
+		return;
+	}
 	variants_add(report, "xpoll-", backend, report->workload->queue, way, is_default);
 }
 
@@ -112,13 +124,6 @@ static void variants_add_all(struct bench_report *report, const char *chosen)
 		variants_add_backend(report, names[i], chosen);
 }
 
-static void variants_miss(struct bench_report *report, const char *variant,
-                          const struct bench_library *library)
-{
-	report->missing[report->missing_len].variant = variant;
-	report->missing[report->missing_len++].library = library;
-}
-
 static void variants_add_programs(struct bench_report *report)
 {
 	static const char *const programs[] = { "xpoll-rust", "mio", "polling",
@@ -139,15 +144,17 @@ static void variants_add_programs(struct bench_report *report)
 static void variants_add_peer(struct bench_report *report,
                               const struct bench_variant *peer)
 {
-	enum bench_peers needed = peer->library != NULL ? BENCH_PEERS_ALL
-	                                                : BENCH_PEERS_RAW;
+	enum bench_peers needed = peer == report->workload->limit ? BENCH_PEERS_NONE
+	                          : peer->library != NULL         ? BENCH_PEERS_ALL
+	                                                          : BENCH_PEERS_RAW;
 	const struct bench_ops *ops = peer->ops != NULL ? peer->ops
 	                                                : report->workload->queue;
-	struct bench_way way = { .loop = peer->loop };
+	struct bench_way way = { .loop = peer->loop, .steps = peer->steps };
 
 	if (report->options->peers < needed)
 		return;
-	if (peer->library != NULL && !bench_library_load(peer->library))
+	if ((peer->library != NULL && !bench_library_load(peer->library)) ||
+	    (peer->usable != NULL && !peer->usable()))
 		variants_miss(report, peer->name, peer->library);
 	else
 		variants_add(report, "", peer->name, ops, way, false);
@@ -158,7 +165,6 @@ static void variants_add_peers(struct bench_report *report)
 {
 	const struct bench_workload *workload = report->workload;
 	const struct bench_variant *limit = workload->limit;
-	const struct bench_way no_way = { 0 };
 
 	for (const struct loop_kind *kind = loop_kinds; kind->variant.name != NULL; kind++)
 		if (workload->loops != 0 &&
@@ -169,7 +175,7 @@ static void variants_add_peers(struct bench_report *report)
 		variants_add_peer(report, peer);
 	variants_add_programs(report);
 	if (limit != NULL)
-		variants_add(report, "", limit->name, limit->ops, no_way, false);
+		variants_add_peer(report, limit);
 }
 
 int bench_select_variants(struct bench_report *report)

@@ -151,7 +151,7 @@ static const struct bench_ops wake_ops = {
 	.close = wake_close,
 };
 
-static const struct bench_variant wake_limit = { "limit", &wake_ops, NULL, NULL };
+static const struct bench_variant wake_limit = { .name = "limit", .ops = &wake_ops };
 
 const struct bench_workload bench_wake = {
 	.name = "wake",

@@ -31,6 +31,9 @@ extern const struct bench_workload bench_timers;
 extern const struct bench_workload bench_user;
 extern const struct bench_workload bench_aio;
 extern const struct bench_workload bench_sources;
+extern const struct bench_workload bench_files;
+extern const struct bench_workload bench_track;
+extern const struct bench_workload bench_nested;
 
 #define WORKLOADS_EVERYWHERE \
 	&bench_looptest, &bench_active, &bench_idle, &bench_edge, &bench_dispatch
@@ -107,51 +110,6 @@ static inline int serve_rounds(void *state, uint64_t count, int k,
 	}
 	return rc < 0 ? rc : 0;
 }
-
-/* --- timers: many, armed, cancelled, expired ------------------------------- */
-
-#define TIMERS_FAR_NS (INT64_C(3600) * 1000000000)
-
-struct timers {
-	int n;
-	uint32_t *order;  /* of cancelling */
-	uint32_t *delays; /* ns, less than near_ns */
-	uint32_t near_ns;
-};
-
-/*
- * What a variant does.  Each function returns 0 or -errno; arm and cancel go through
- * all timers.  far: add TIMERS_FAR_NS to the delays.
- */
-struct timers_steps {
-	int (*arm)(void *state, bool far);
-	int (*cancel)(void *state);
-	int (*take)(void *state); /* look once, and count in `expired` */
-	uint64_t (*syscalls)(const void *state); /* NULL: bench_calls has them */
-};
-
-/* The first member of a variant's state. */
-struct timers_state {
-	const struct timers *test;
-	const struct timers_steps *steps;
-	uint64_t memory_before; /* what was in use before it was opened */
-	int expired;
-	char *made; /* those of a library that are made beforehand, of made_size each */
-	size_t made_size;
-};
-
-extern const struct bench_ops timers_libevent_ops;
-extern const struct bench_ops timers_libuv_ops;
-
-/* made_size: 0, or that of a timer to be made beforehand; 0 or -ENOMEM. */
-int timers_begin(struct timers_state *state, void *setup, const struct timers_steps *steps,
-                 size_t made_size);
-static inline void *timers_made(const struct timers_state *state, uint32_t index)
-{
-	return state->made + index * state->made_size;
-}
-/* The pass of all variants. */
-int timers_pass(void *state, struct bench_sample *samples);
 
 /* --- threads: 1 to 32 of them wait ------------------------------------------- */
 

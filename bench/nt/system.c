@@ -31,14 +31,14 @@ bool bench_library_load(struct bench_library *library)
 const struct bench_workload *const bench_workloads[] = { WORKLOADS_EVERYWHERE, NULL };
 
 const struct bench_variant looptest_peers[] = {
-	{ "raw-afd", &looptest_afd_ops, NULL, NULL },
-	{ "raw-poll", &looptest_loop_ops, NULL, &loop_poll },
+	{ .name = "raw-afd", .ops = &looptest_afd_ops },
+	{ .name = "raw-poll", .ops = &looptest_loop_ops, .loop = &loop_poll },
 	{ 0 },
 };
 
 /* Without a pipe WSAPoll cannot be woken, nor does it notice that a socket is closed. */
 const struct loop_kind loop_kinds[] = {
-	{ { "raw-poll", NULL, NULL, &loop_poll }, LOOP_LEVEL | LOOP_DISPATCH },
+	{ { .name = "raw-poll", .loop = &loop_poll }, LOOP_LEVEL | LOOP_DISPATCH },
 	{ { 0 }, 0 },
 };
 

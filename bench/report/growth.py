@@ -16,9 +16,9 @@ ROWS = [
     ("memory", "bytes_per_", "bytes a descriptor", ("add",), (XPOLL,)),
     ("user", "ns_per_", "ns", None, (XPOLL, "by-hand")),
     ("user", "bytes_per_", "bytes a user event", ("add",), (XPOLL,)),
-    ("timers", "ns_per_", "ns a timer", None, (XPOLL, "libevent", "libuv")),
+    ("timers", "ns_per_", "ns a timer", None, (XPOLL, "timerfd", "libevent", "libuv")),
     ("timers", "bytes_per_", "bytes a timer", ("arm",), (XPOLL,)),
-    ("sources", "ns_per_", "ns, n files", ("file", "watch"), (XPOLL, "by-hand")),
+    ("files", "ns_per_", "ns a file", None, (XPOLL, "by-hand", "libuv")),
 ]
 HEAD = ("what", "whose", "from n", "to n", "at first", "at last", "exponent", "of log n")
 

@@ -76,6 +76,7 @@ SKETCHES = {
 # What the kernel's calls and the libraries are measured with besides, and a word on each.
 WORKLOADS = {
     "active": "k of 1,000 pipes are ready; nothing is ever changed.",
+    "nested": "As active, and a second queue watches the first one.",
     "edge": "As active, on sockets that are registered edge-triggered in both directions.",
     "dispatch": "An event disables its descriptor, which is enabled with the next wait.",
     "threads": "1 to 32 threads that share one queue, in dispatch mode, always busy.",
@@ -91,8 +92,10 @@ WORKLOADS = {
             "within the spread; it matters where a server waits for writing in turns, and "
             "beside poll(2).",
     "aio": "Random reads of 4 KiB, from the page cache and past it, 1, 8 and 64 in flight.",
-    "sources": "Files, processes and signals, beside inotify, pidfd_open and signalfd by hand.",
-    "timers": "Timers, armed, cancelled in another order, expired.",
+    "sources": "Processes and signals, beside pidfd_open and signalfd by hand.",
+    "files": "Files that are watched, one by one and in a burst, beside inotify by hand and libuv.",
+    "track": "A process that forks without a pause, and who follows all that it makes.",
+    "timers": "Timers, armed, cancelled in another order, expired; by hand a heap and a timerfd.",
     "kqueue": "looptest through kevent(2), with counts; epoll(7) counts nothing.",
     "kqueue-change": "Add and delete of a socket by kevent(2), and by epoll_ctl(2).",
 }

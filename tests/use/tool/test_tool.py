@@ -334,7 +334,9 @@ class Workloads(ToolTest):
                  "by_hand"),
         "churn": (2, "connection", None, "raw_epoll"),
         "memory": (20, "descriptor", ["add", "destroy"], "raw_epoll"),
-        "sources": (20, "event", ["file", "process", "signal", "watch"], "by_hand"),
+        "sources": (1, "event", ["process", "signal"], "by_hand"),
+        "files": (20, "file", ["watch", "event", "burst"], "by_hand"),
+        "track": (20, "fork", ["follow", "followed", "until known"], "nobody"),
     }
 
     def measure(self, name, *args):
@@ -368,6 +370,13 @@ class Workloads(ToolTest):
                            if r["variant"] == "raw-epoll"]
                 for result, calls in zip(results, known):
                     self.assertAlmostEqual(result["syscalls_per_read"], calls, 1)
+
+    def test_queues_without_a_descriptor_are_not_nested(self):
+        report = json.loads(self.check(run("bench", "nested", *SHORT, "-n", "4", "--json", "-",
+                                           "--backend", "epoll,poll")))
+        self.assertEqual({r["variant"] for r in report["results"]},
+                         {"xpoll-epoll", "raw-epoll", "limit"})
+        self.assertEqual(report["missing"], ["poll"])
 
     def test_reads_are_measured_in_each_phase(self):
         result = run("bench", "aio", "-t", "0.001", "--rounds", "1", "-n", "20", "--json", "-")
@@ -442,7 +451,7 @@ class Timers(ToolTest):
         report = self.measure()
         self.assertEqual((report["benchmark"], report["n"]), ("timers", 500))
         variants = ["xpoll-epoll", "xpoll-poll", "xpoll-select"]
-        variants += [name for name in ("libevent", "libuv")
+        variants += [name for name in ("libevent", "libuv", "timerfd")
                      if name not in report["missing"]]
         self.assertEqual([(r["variant"], r["phase"]) for r in report["results"]],
                          [(v, p) for v in variants for p in ("arm", "cancel", "expire")])
@@ -453,7 +462,8 @@ class Timers(ToolTest):
 
     def test_peers_raw_leaves_the_libraries_out(self):
         report = self.measure("--peers", "raw", "--backend", "poll")
-        self.assertEqual({r["variant"] for r in report["results"]}, {"xpoll-poll"})
+        self.assertEqual({r["variant"] for r in report["results"]},
+                         {"xpoll-poll", "timerfd"})
         self.assertEqual(report["missing"], [])
         self.assertEqual({r["ratio_libuv"] for r in report["results"]}, {None})
 

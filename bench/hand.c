@@ -1,0 +1,188 @@
+/*
+ * Files, processes and signals by hand: inotify(7), pidfd_open(2) and signalfd(2), read
+ * when epoll(7) reports them.
+ */
+#include "loop.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/inotify.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define WATCHES_MIN 1024
+
+/* What an event of epoll is: one of these, or the id of a process. */
+enum { HAND_FILES = -2, HAND_SIGNALS = -3 };
+
+struct hand_loop {
+	const char *folder;
+	int epoll;
+	int inotify;
+	int signals;
+	int pidfd;
+	int *watches; /* inotify's number of each target */
+	int *ids;     /* of each number */
+	int ids_len;
+	sigset_t mask; /* before */
+	bool masked;
+};
+
+static void hand_close(void *opened)
+{
+	struct hand_loop *loop = opened;
+
+	if (loop->signals >= 0)
+		close(loop->signals);
+	if (loop->inotify >= 0)
+		close(loop->inotify);
+	if (loop->epoll >= 0)
+		close(loop->epoll);
+	if (loop->masked)
+		sigprocmask(SIG_SETMASK, &loop->mask, NULL);
+	free(loop->watches);
+	free(loop->ids);
+}
+
+static int hand_add(struct hand_loop *loop, int fd, int id)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.u32 = (uint32_t)id };
+
+	bench_calls++;
+	return fd < 0 || epoll_ctl(loop->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+static int hand_open(void *opened, const struct loop_setup *setup)
+{
+	struct hand_loop *loop = opened;
+
+	loop->inotify = loop->signals = -1;
+	loop->folder = setup->folder;
+	loop->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (loop->epoll < 0)
+		return -errno;
+	if ((setup->uses & LOOP_FILES) == 0)
+		return 0;
+	loop->watches = malloc((size_t)setup->len * sizeof *loop->watches);
+	loop->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	return loop->watches == NULL ? -ENOMEM : hand_add(loop, loop->inotify, HAND_FILES);
+}
+
+/* Numbers are given one after the other. */
+static int hand_remember(struct hand_loop *loop, int watch, int id)
+{
+	if (watch >= loop->ids_len) {
+		int len = watch < WATCHES_MIN ? WATCHES_MIN : 2 * watch;
+		int *ids = realloc(loop->ids, (size_t)len * sizeof *ids);
+
+		if (ids == NULL)
+			return -ENOMEM;
+		loop->ids = ids;
+		loop->ids_len = len;
+	}
+	loop->watches[id] = watch;
+	loop->ids[watch] = id;
+	return 0;
+}
+
+/* That a watch is gone is reported, too; hand is NULL: read just that. */
+static int hand_take_files(struct hand_loop *loop, struct loop_hand *hand)
+{
+	_Alignas(struct inotify_event) char reports[8192];
+	ssize_t len = read(loop->inotify, reports, sizeof reports);
+
+	bench_calls++;
+	for (ssize_t at = 0; at < len;) {
+		const struct inotify_event *event = (const void *)(reports + at);
+
+		if (hand != NULL && (event->mask & IN_IGNORED) == 0)
+			loop_report(hand, loop->ids[event->wd], POLLIN);
+		at += (ssize_t)(sizeof *event + event->len);
+	}
+	return len < 0 ? -errno : 0;
+}
+
+static int hand_file(void *opened, int id, bool on)
+{
+	struct hand_loop *loop = opened;
+	char path[LOOP_PATH_MAX];
+	int watch;
+
+	bench_calls++;
+	if (!on)
+		return inotify_rm_watch(loop->inotify, loop->watches[id]) < 0
+			? -errno : hand_take_files(loop, NULL);
+	loop_path(path, loop->folder, id);
+	watch = inotify_add_watch(loop->inotify, path, IN_MODIFY | IN_MOVE_SELF | IN_ATTRIB);
+	return watch < 0 ? -errno : hand_remember(loop, watch, id);
+}
+
+static int hand_process(void *opened, int id, pid_t pid)
+{
+	struct hand_loop *loop = opened;
+
+	bench_calls++;
+	loop->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	return hand_add(loop, loop->pidfd, id);
+}
+
+static int hand_signal(void *opened, int number)
+{
+	struct hand_loop *loop = opened;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	sigprocmask(SIG_BLOCK, &set, &loop->mask);
+	loop->masked = true;
+	loop->signals = signalfd(-1, &set, SFD_CLOEXEC);
+	return hand_add(loop, loop->signals, HAND_SIGNALS);
+}
+
+static int hand_take(struct hand_loop *loop, struct loop_hand *hand, int id)
+{
+	struct signalfd_siginfo info;
+
+	if (id == HAND_FILES)
+		return hand_take_files(loop, hand);
+	bench_calls++;
+	if (id == HAND_SIGNALS) {
+		if (read(loop->signals, &info, sizeof info) != sizeof info)
+			return -EIO;
+		id = 0;
+	} else {
+		close(loop->pidfd); /* one at a time */
+	}
+	loop_report(hand, id, POLLIN);
+	return 0;
+}
+
+static int hand_wait(void *opened, struct loop_hand *hand, const int *enable, int enable_len,
+                     bool block)
+{
+	struct hand_loop *loop = opened;
+	struct epoll_event event;
+	int count = epoll_wait(loop->epoll, &event, 1, block ? -1 : 0);
+	int rc;
+
+	(void)enable, (void)enable_len;
+	bench_calls++;
+	hand->len = 0;
+	if (count <= 0)
+		return count == 0 || bench_goes_on(errno) ? 0 : -errno;
+	rc = hand_take(loop, hand, (int)event.data.u32);
+	return rc < 0 ? rc : hand->len;
+}
+
+const struct loop_ops loop_hand = {
+	.size = sizeof(struct hand_loop),
+	.open = hand_open,
+	.wait = hand_wait,
+	.file = hand_file,
+	.process = hand_process,
+	.signal = hand_signal,
+	.close = hand_close,
+};
