@@ -208,6 +208,15 @@ def test_map_is_a_mapping(selector: XpollSelector, pair: Pair) -> None:
     assert pair[0] in mapping and pair[1] not in mapping
 
 
+def test_map_may_change_while_it_is_read(selector: XpollSelector, pair: Pair) -> None:
+    selector.register(pair[0], EVENT_READ)
+    for _ in selector.get_map():
+        selector.register(pair[1], EVENT_READ)
+    for fd in selector.get_map():
+        selector.unregister(fd)
+    assert len(selector.get_map()) == 0
+
+
 def test_closed_selector_refuses(selector: XpollSelector, pair: Pair) -> None:
     selector.register(pair[0], EVENT_READ)
     selector.close()

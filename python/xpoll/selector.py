@@ -31,7 +31,8 @@ class _Keys(KeyMap):
         return len(self._selector._keys)
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self._selector._keys)
+        # Of a copy, which is made at once: another thread may register meanwhile.
+        return iter(list(self._selector._keys))
 
     def __getitem__(self, fileobj: FileDescriptorLike) -> selectors.SelectorKey:
         return self._selector._find(fileobj)
