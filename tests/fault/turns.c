@@ -165,3 +165,51 @@ XT_TEST(turn_passed_often_slow_follower_comes_out_once)
 	send_home(&next);
 	send_home(&follower);
 }
+
+/* A pass wakes one follower: the others sleep on, where they were. */
+XT_TEST(turn_passed_among_many_wakes_one)
+{
+	enum { FOLLOWERS = 6 };
+	static struct waiter leader, followers[FOLLOWERS];
+	struct xpoll *queue = xt_open_quiet();
+	int waits = 0;
+
+	leader_start(&leader, queue);
+	for (int i = 0; i < FOLLOWERS; i++) {
+		waiter_start(&followers[i], queue);
+		xt_until(&followers[i].turns, 1);
+		xt_asleep(followers[i].thread);
+	}
+	XT_EXPECT_EQ(xpoll_wake(queue), 0);
+	xt_join(leader.thread);
+	while (waits == 0)
+		for (int i = 0; i < FOLLOWERS; i++)
+			waits += atomic_load(&followers[i].waits);
+	for (int i = 0; i < FOLLOWERS; i++) {
+		xt_asleep(followers[i].thread);
+		XT_EXPECT_EQ(atomic_load(&followers[i].turns), 1);
+	}
+	for (int i = 0; i < FOLLOWERS; i++)
+		send_home(&followers[i]);
+}
+
+/* The leader sleeps on the file that had the number; the queue has to find out. */
+XT_TEST(follower_does_not_take_the_number_of_what_is_registered)
+{
+	static struct waiter leader, follower;
+	struct xpoll *queue = xt_open_quiet();
+	struct xpoll_event now;
+	struct xt_pair pair = xt_pipe();
+
+	XT_OK(xt_flag(queue, (uint64_t)pair.r, READ, XPOLL_ADD));
+	leader_start(&leader, queue);
+	xt_close(pair.r);
+	waiter_start(&follower, queue);
+	xt_until(&follower.turns, 1);
+	XT_EXPECT_EQ(xpoll_wake(queue), 0);
+	xt_join(leader.thread);
+	xt_until(&follower.waits, 1);
+	xt_asleep(follower.thread);
+	XT_EXPECT_EQ(xpoll_lookup(queue, (uint64_t)pair.r, READ, &now), -1);
+	send_home(&follower);
+}
