@@ -8,6 +8,7 @@
 #include <aio.h>
 #include <fcntl.h>
 #include <linux/io_uring.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -9,7 +9,6 @@
  * but 28000 of them.  So the clients end with a reset, which forgets both sides.
  */
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
@@ -18,7 +17,7 @@
 #define LISTENER 0 /* its id; connections have those from 1 on */
 
 struct churn {
-	struct sockaddr_in address;
+	struct bench_address address;
 	int listener;
 	int n;
 };
@@ -41,27 +40,13 @@ static void churn_close_setup(void *setup)
 		close(test->listener);
 }
 
-static int churn_listen(struct churn *test)
-{
-	socklen_t len = sizeof test->address;
-
-	test->address.sin_family = AF_INET;
-	test->address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	test->listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (test->listener < 0 ||
-	    bind(test->listener, (struct sockaddr *)&test->address, len) < 0 ||
-	    listen(test->listener, test->n) < 0 ||
-	    getsockname(test->listener, (struct sockaddr *)&test->address, &len) < 0)
-		return -errno;
-	return 0;
-}
-
 static int churn_open_setup(const struct bench_options *options, void *setup)
 {
 	struct churn *test = setup;
 
 	test->n = options->n;
-	return churn_listen(test);
+	test->listener = bench_listen(AF_INET, SOCK_NONBLOCK, test->n, &test->address);
+	return test->listener < 0 ? test->listener : 0;
 }
 
 static void churn_close(void *opened)
@@ -120,8 +105,7 @@ static int churn_open(void *opened, void *setup, const struct bench_way *way)
 static int churn_connect_one(const struct churn *test, int client)
 {
 	struct pollfd connected = { .fd = client, .events = POLLOUT };
-	int rc = connect(client, (const struct sockaddr *)&test->address,
-	                 sizeof test->address);
+	int rc = connect(client, &test->address.to.any, test->address.len);
 
 	if (rc < 0 && bench_goes_on(errno))
 		rc = poll(&connected, 1, 1000) == 1 ? 0 : -1;

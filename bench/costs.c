@@ -14,7 +14,7 @@
 
 enum {
 	COSTS_ADD, COSTS_NONE, COSTS_FIRST, COSTS_DISABLE, COSTS_ENABLE, COSTS_ALL,
-	COSTS_DELETE, COSTS_PHASES
+	COSTS_DELETE
 };
 
 static const char *const costs_phases[] = {
@@ -75,28 +75,26 @@ static int costs_change(struct costs_state *state, enum loop_change change)
 	return rc < 0 ? rc : costs_look(state);
 }
 
-static int costs_do(struct costs_state *state, int phase)
+static int64_t costs_step(void *opened, int phase)
 {
-	switch (phase) {
-	case COSTS_ADD:
-		return costs_change(state, LOOP_ADD);
-	case COSTS_NONE:
-		return costs_repeat(state, costs_look);
-	case COSTS_FIRST:
-	case COSTS_DISABLE:
-		return costs_change(state, LOOP_DISABLE);
-	case COSTS_ENABLE:
-		return costs_change(state, LOOP_ENABLE);
-	case COSTS_ALL:
-		return costs_repeat(state, costs_look_for_all);
-	default:
-		return costs_change(state, LOOP_DELETE);
-	}
+	struct costs_state *state = opened;
+	int rc;
+
+	if (phase == COSTS_NONE || phase == COSTS_ALL)
+		rc = costs_repeat(state, phase == COSTS_NONE ? costs_look : costs_look_for_all);
+	else
+		rc = costs_change(state, phase == COSTS_ADD      ? LOOP_ADD
+		                         : phase == COSTS_ENABLE ? LOOP_ENABLE
+		                         : phase == COSTS_DELETE ? LOOP_DELETE : LOOP_DISABLE);
+	if (rc < 0)
+		return rc;
+	return phase == COSTS_NONE || phase == COSTS_ALL ? WAITS : state->pairs->len;
 }
 
-/* What has to be before a phase, and does not count. */
-static int costs_prepare(struct costs_state *state, int phase)
+/* What has to be before a phase. */
+static int costs_phase(void *opened, int phase)
 {
+	struct costs_state *state = opened;
 	const struct bench_pairs *pairs = state->pairs;
 	int rc = 0;
 
@@ -109,36 +107,12 @@ static int costs_prepare(struct costs_state *state, int phase)
 	return rc;
 }
 
-static int costs_pass(void *opened, struct bench_sample *samples)
-{
-	struct costs_state *state = opened;
-
-	for (int i = 0; i < COSTS_PHASES; i++) {
-		bool waits = i == COSTS_NONE || i == COSTS_ALL;
-		int rc = costs_prepare(state, i);
-		uint64_t before = loop_syscalls(&state->loop);
-		int64_t start_ns = bench_elapsed_ns(&bench_costs);
-
-		if (rc == 0)
-			rc = costs_do(state, i);
-		if (rc < 0)
-			return rc;
-		samples[i].elapsed_ns =
-			(uint64_t)(bench_elapsed_ns(&bench_costs) - start_ns);
-		samples[i].operations = waits ? WAITS : (uint64_t)state->pairs->len;
-		samples[i].syscalls = before == BENCH_UNKNOWN
-		                              ? BENCH_UNKNOWN
-		                              : loop_syscalls(&state->loop) - before;
-		samples[i].bytes = 0;
-		bench_signals_progress();
-	}
-	return 0;
-}
-
 static const struct bench_ops costs_ops = {
 	.size = sizeof(struct costs_state),
 	.open = costs_open,
-	.pass = costs_pass,
+	.phase = costs_phase,
+	.step = costs_step,
+	.syscalls = loop_syscalls,
 	.close = loop_close,
 };
 

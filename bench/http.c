@@ -8,7 +8,6 @@
  * no further request before: so interest changes twice for each request.
  */
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -220,7 +219,7 @@ static int clients_obey(const int *fds, int len, const struct http_order *order)
 }
 
 /* Another process; it ends with this one. */
-static void clients_main(const struct sockaddr_in *address, int len, int orders)
+static void clients_main(const struct bench_address *address, int len, int orders)
 {
 	static const struct linger reset = { .l_onoff = 1, .l_linger = 0 };
 	int *fds = calloc((size_t)len, sizeof *fds);
@@ -229,8 +228,7 @@ static void clients_main(const struct sockaddr_in *address, int len, int orders)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (int i = 0; i < len && fds != NULL; i++) {
 		fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-		if (fds[i] < 0 || connect(fds[i], (const struct sockaddr *)address,
-		                          sizeof *address) < 0 ||
+		if (fds[i] < 0 || connect(fds[i], &address->to.any, address->len) < 0 ||
 		    setsockopt(fds[i], SOL_SOCKET, SO_LINGER, &reset, sizeof reset) < 0)
 			_exit(1);
 	}
@@ -267,38 +265,27 @@ static void http_close_setup(void *setup)
 	free(test->connections);
 }
 
-static int http_connect(struct http *test, int listener, int n)
-{
-	struct sockaddr_in address = {
-		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-	};
-	socklen_t len = sizeof address;
-	int orders[2];
-
-	if (bind(listener, (struct sockaddr *)&address, len) < 0 || listen(listener, n) < 0 ||
-	    getsockname(listener, (struct sockaddr *)&address, &len) < 0 ||
-	    pipe2(orders, O_CLOEXEC) < 0)
-		return -errno;
-	test->clients = orders[1];
-	test->pid = fork();
-	if (test->pid == 0)
-		clients_main(&address, n, orders[0]);
-	close(orders[0]);
-	return test->pid < 0 ? -errno : http_accept(test, listener, n);
-}
-
 static int http_open_setup(const struct bench_options *options, void *setup)
 {
 	struct http *test = setup;
-	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct bench_address address;
+	int orders[2];
+	int listener;
 	int rc;
 
 	test->targets = calloc((size_t)options->n, sizeof *test->targets);
 	test->connections = calloc((size_t)options->n, sizeof *test->connections);
-	if (listener < 0 || test->targets == NULL || test->connections == NULL)
+	if (test->targets == NULL || test->connections == NULL || pipe2(orders, O_CLOEXEC) < 0)
 		return -ENOMEM;
-	rc = http_connect(test, listener, options->n);
-	close(listener);
+	listener = bench_listen(AF_INET, 0, options->n, &address);
+	test->clients = orders[1];
+	test->pid = fork();
+	if (test->pid == 0)
+		clients_main(&address, options->n, orders[0]);
+	close(orders[0]);
+	rc = listener < 0 || test->pid < 0 ? -errno : http_accept(test, listener, options->n);
+	if (listener >= 0)
+		close(listener);
 	return rc;
 }
 

@@ -143,9 +143,11 @@ uint64_t loop_syscalls(const void *opened)
 	const struct loop *loop = opened;
 	uint64_t own = 0;
 
+	if (loop->ops == NULL) /* not open */
+		return bench_calls;
 	if (loop->ops->uncounted)
 		return BENCH_UNKNOWN;
-	if (loop->ops->syscalls != NULL)
+	if (loop->ops->syscalls != NULL && loop->state != NULL)
 		own = loop->ops->syscalls(loop->state);
 	return own == BENCH_UNKNOWN ? own : bench_calls + own;
 }

@@ -20,6 +20,7 @@ struct memory {
 };
 
 struct memory_state {
+	struct loop loop;
 	const struct memory *test;
 	const struct bench_way *way;
 };
@@ -65,45 +66,25 @@ static int memory_open(void *opened, void *setup, const struct bench_way *way)
 	return 0;
 }
 
-static int memory_register(struct loop *loop, int n)
-{
-	int rc = loop_change_all(loop, LOOP_ADD, n);
-
-	return rc < 0 ? rc : loop_wait(loop, NULL, 0, false);
-}
-
-static int memory_pass(void *opened, struct bench_sample *sample)
+static int64_t memory_step(void *opened, int phase)
 {
 	struct memory_state *state = opened;
-	int n = state->test->len;
 	struct loop_setup setup = {
-		.targets = state->test->targets, .len = n, .mode = LOOP_LEVEL,
+		.targets = state->test->targets, .len = state->test->len, .mode = LOOP_LEVEL,
 	};
-	struct loop loop = { 0 };
-	int64_t start_ns = bench_elapsed_ns(&bench_memory);
-	uint64_t used = bench_memory_used();
-	uint64_t before;
-	int rc = loop_open(&loop, state->way, &setup, 1);
+	int rc = 0;
 
-	if (rc < 0) {
-		loop_close(&loop);
-		return rc;
+	if (phase > 0) {
+		loop_close(&state->loop);
+		state->loop = (struct loop){ 0 };
+		return setup.len;
 	}
-	before = loop_syscalls(&loop);
-	rc = memory_register(&loop, n);
-	sample->elapsed_ns = (uint64_t)(bench_elapsed_ns(&bench_memory) - start_ns);
-	sample->operations = (uint64_t)n;
-	sample->bytes = used == 0 ? 0 : bench_memory_used() - used;
-	sample->syscalls = before == BENCH_UNKNOWN ? BENCH_UNKNOWN
-	                                           : loop_syscalls(&loop) - before;
-	start_ns = bench_elapsed_ns(&bench_memory);
-	loop_close(&loop);
-	sample[1] = (struct bench_sample){
-		.elapsed_ns = (uint64_t)(bench_elapsed_ns(&bench_memory) - start_ns),
-		.operations = (uint64_t)n,
-		.syscalls = BENCH_UNKNOWN,
-	};
-	return rc;
+	rc = loop_open(&state->loop, state->way, &setup, 1);
+	if (rc >= 0)
+		rc = loop_change_all(&state->loop, LOOP_ADD, setup.len);
+	if (rc >= 0)
+		rc = loop_wait(&state->loop, NULL, 0, false);
+	return rc < 0 ? rc : setup.len;
 }
 
 static const char *const memory_phases[] = { "add", "destroy", NULL };
@@ -111,7 +92,9 @@ static const char *const memory_phases[] = { "add", "destroy", NULL };
 static const struct bench_ops memory_ops = {
 	.size = sizeof(struct memory_state),
 	.open = memory_open,
-	.pass = memory_pass,
+	.step = memory_step,
+	.syscalls = loop_syscalls,
+	.close = loop_close,
 };
 
 const struct bench_workload bench_memory = {

@@ -147,7 +147,8 @@ static int runner_steps(const struct bench_report *report, const struct bench_op
 		samples[i].elapsed_ns = (uint64_t)(bench_elapsed_ns(report->workload) - start_ns);
 		samples[i].operations = (uint64_t)done;
 		after = runner_syscalls(ops, state);
-		samples[i].syscalls = calls == BENCH_UNKNOWN || after == BENCH_UNKNOWN
+		samples[i].syscalls = calls == BENCH_UNKNOWN || after == BENCH_UNKNOWN ||
+		                      after < calls /* those of what was closed are gone */
 			? BENCH_UNKNOWN : after - calls;
 		after = report->workload->tells_bytes ? bench_memory_used() : 0;
 		samples[i].bytes = used > 0 && after > used ? after - used : 0;

@@ -11,13 +11,14 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/utsname.h>
 #include <time.h>
 
-#include "bench.h"
+#include "workloads.h"
 
 /* --- Time ------------------------------------------------------------------ */
 
@@ -256,6 +257,47 @@ bool bench_stalled(void)
 bool bench_goes_on(int error)
 {
 	return error == EINTR && signals_stop == 0 && signals_hang == 0;
+}
+
+/* --- Threads and listeners --------------------------------------------------- */
+
+int bench_thread_start(pthread_t *thread, void *(*main)(void *argument), void *argument)
+{
+	sigset_t all;
+	sigset_t old;
+	int error;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	error = pthread_create(thread, NULL, main, argument);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return -error;
+}
+
+int bench_await(int fd)
+{
+	eventfd_t value;
+
+	while (eventfd_read(fd, &value) < 0)
+		if (!bench_goes_on(errno))
+			return -errno;
+	return 0;
+}
+
+int bench_listen(int family, int flags, int backlog, struct bench_address *address)
+{
+	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
+
+	memset(address, 0, sizeof *address);
+	address->len = sizeof address->to;
+	address->to.any.sa_family = (sa_family_t)family;
+	if (family == AF_INET)
+		address->to.in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (fd < 0 || bind(fd, &address->to.any, family == AF_INET ? sizeof address->to.in
+	                                                         : sizeof(sa_family_t)) < 0 ||
+	    listen(fd, backlog) < 0 || getsockname(fd, &address->to.any, &address->len) < 0)
+		return -errno;
+	return fd;
 }
 
 /* --- Pipes, or pairs of sockets, by the thousand --------------------------- */

@@ -1,23 +1,66 @@
 /*
- * threads, hand-off, changes, wake-all: 1 to 32 threads that wait in a queue.
+ * threads, hand-off, changes, wake-all, listener: 1 to 32 threads wait, mostly in one queue.
  *
- * A pass goes through the numbers of threads.  For each it starts them, has a number of
- * operations done, which alone is measured, and joins them.  They differ in what a
- * thread does when its wait has returned (step) and in what the thread that measures
- * does meanwhile (drive); listener.c has one more.
+ * For each number of threads a pass starts them, has a number of operations done, which
+ * alone is measured, and joins them.  Workloads differ in what a thread does when its wait
+ * has returned (step) and in what the thread that measures does meanwhile (drive).
  */
 #include <pthread.h>
-#include <signal.h>
+#include <stdatomic.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #include "workloads.h"
 
-const char *const threads_phases[] = {
+#define THREADS_MAX   32
+#define THREADS_BATCH 16
+
+struct threads_state;
+
+struct threads_worker {
+	struct threads_state *state;
+	struct loop loop; /* one of its own, or that of all with a hand of its own */
+	int ids[THREADS_BATCH];   /* to be enabled with its next wait */
+	int ids_len;
+	pthread_t id;
+	int rc;
+	atomic_ullong calls;
+};
+
+struct threads_kind {
+	int (*step)(struct threads_worker *worker);
+	int (*prepare)(struct threads_state *state); /* what does not count; or NULL */
+	int (*drive)(struct threads_state *state, int count);
+	int (*cause)(struct threads_state *state); /* of one_drive: one, until it was taken */
+	int count;  /* 0: one for each thread */
+	bool full;  /* each pipe holds a byte all the time */
+	bool own;   /* a queue for each thread, with one listener in all of them */
+};
+
+struct threads_state {
+	struct loop loop; /* of all threads */
+	const struct threads_kind *kind;
+	const struct bench_way *way;
+	const struct loop_field *field;
+	const struct bench_pairs *pairs;
+	struct threads_worker workers[THREADS_MAX];
+	int len;
+	atomic_bool stopping;
+	atomic_long left; /* operations until `done` is written to */
+	atomic_ullong served;
+	int done;
+	int begin;        /* a semaphore: how many threads may wait */
+	uint64_t waits;   /* that it has let through */
+	int next;         /* pipe */
+};
+
+static const char *const threads_phases[] = {
 	"1 thread", "2 threads", "4 threads", "8 threads", "16 threads", "32 threads", NULL
 };
 
-void threads_served(struct threads_state *state, int count)
+/* A worker has done so many: who does the last one says so. */
+static void threads_served(struct threads_state *state, int count)
 {
 	long left = atomic_fetch_sub(&state->left, count);
 
@@ -25,18 +68,6 @@ void threads_served(struct threads_state *state, int count)
 	if (left > 0 && left <= count)
 		(void)eventfd_write(state->done, 1);
 }
-
-int threads_await(int fd)
-{
-	eventfd_t value;
-
-	while (eventfd_read(fd, &value) < 0)
-		if (!bench_goes_on(errno))
-			return -errno;
-	return 0;
-}
-
-/* --- What threads do with pipes, in a queue of all --------------------------- */
 
 static int pool_step(struct threads_worker *worker)
 {
@@ -62,19 +93,25 @@ static int pool_step(struct threads_worker *worker)
 static int busy_drive(struct threads_state *state, int count)
 {
 	atomic_store(&state->left, count);
-	return threads_await(state->done);
+	return bench_await(state->done);
 }
 
-static int handoff_drive(struct threads_state *state, int count)
+static int pool_cause(struct threads_state *state)
+{
+	int rc = bench_give(&state->pairs->at[state->next]);
+
+	state->next = (state->next + 1) % state->pairs->len;
+	return rc < 0 ? rc : bench_await(state->done);
+}
+
+/* One after the other; who takes it says so. */
+static int one_drive(struct threads_state *state, int count)
 {
 	int rc = 0;
 
 	for (int i = 0; i < count && rc == 0; i++) {
 		atomic_store(&state->left, 1);
-		rc = bench_give(&state->pairs->at[state->next]);
-		state->next = (state->next + 1) % state->pairs->len;
-		if (rc == 0)
-			rc = threads_await(state->done);
+		rc = state->kind->cause(state);
 	}
 	return rc;
 }
@@ -92,12 +129,10 @@ static int changes_drive(struct threads_state *state, int count)
 	return rc < 0 ? rc : 0;
 }
 
-/* --- All of them are woken ---------------------------------------------------- */
-
 static int woken_step(struct threads_worker *worker)
 {
 	struct threads_state *state = worker->state;
-	int rc = threads_await(state->begin);
+	int rc = bench_await(state->begin);
 
 	if (rc == 0 && !state->stopping)
 		rc = loop_wait(&worker->loop, NULL, 0, true);
@@ -106,7 +141,7 @@ static int woken_step(struct threads_worker *worker)
 	return rc;
 }
 
-/* All are to sleep in their wait; where nobody says that they do, they most likely do. */
+/* All are to sleep; where nobody says that they do, they most likely do. */
 static int woken_prepare(struct threads_state *state)
 {
 	const struct timespec while_they_go = { .tv_nsec = 100000 + 20000 * state->len };
@@ -129,11 +164,65 @@ static int woken_drive(struct threads_state *state, int count)
 	atomic_store(&state->left, count);
 	rc = state->loop.ops->wake_all(state->loop.state, true);
 	if (rc >= 0)
-		rc = threads_await(state->done);
+		rc = bench_await(state->done);
 	return rc < 0 ? rc : state->loop.ops->wake_all(state->loop.state, false);
 }
 
-/* --- Threads, and what they share ---------------------------------------------- */
+#define BACKLOG 16
+
+struct listener {
+	struct loop_field field; /* without pairs */
+	struct loop_target target;
+	struct bench_address address;
+};
+
+static void listener_close(void *setup)
+{
+	close(((struct listener *)setup)->target.fd);
+}
+
+static int listener_open(const struct bench_options *options, void *setup)
+{
+	struct listener *test = setup;
+
+	(void)options;
+	test->target.fd = bench_listen(AF_UNIX, SOCK_NONBLOCK, BACKLOG, &test->address);
+	test->target.events = POLLIN;
+	test->field.targets = &test->target;
+	return test->target.fd < 0 ? test->target.fd : 0;
+}
+
+static int listener_step(struct threads_worker *worker)
+{
+	struct threads_state *state = worker->state;
+	int count = loop_wait(&worker->loop, NULL, 0, true);
+	int fd;
+
+	if (count <= 0 || worker->loop.hand.ready[0].id == LOOP_WOKEN)
+		return count;
+	fd = accept4(state->field->targets->fd, NULL, NULL, SOCK_CLOEXEC);
+	bench_calls++;
+	if (fd < 0)
+		return errno == EAGAIN ? 0 : -errno; /* another thread was faster */
+	close(fd);
+	bench_calls++;
+	threads_served(state, 1);
+	return 0;
+}
+
+static int listener_cause(struct threads_state *state)
+{
+	const struct bench_address *address = &((const struct listener *)state->field)->address;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int rc = fd < 0 || connect(fd, &address->to.any, address->len) < 0 ? -errno : 0;
+
+	if (rc == 0)
+		rc = bench_await(state->done);
+	if (fd >= 0)
+		close(fd);
+	bench_calls += 3;
+	return rc;
+}
 
 static void *worker_main(void *argument)
 {
@@ -152,48 +241,43 @@ static void *worker_main(void *argument)
 	return NULL;
 }
 
+/* With so many of the targets in it. */
+static int threads_open_loop(const struct threads_state *state, struct loop *loop, int len)
+{
+	struct loop_setup setup = {
+		.targets = state->field->targets, .len = len, .wakes = true,
+		.mode = state->way->workload->loops & LOOP_MODES,
+	};
+	int rc = loop_open(loop, state->way, &setup, THREADS_BATCH);
+
+	return rc < 0 ? rc : loop_change_all(loop, LOOP_ADD, len);
+}
+
 static int worker_open(struct threads_worker *worker)
 {
 	struct threads_state *state = worker->state;
-	struct loop_setup setup = {
-		.targets = state->field->targets, .len = 1, .wakes = true,
-		.mode = state->way->workload->loops & LOOP_MODES,
-	};
-	int first = 0;
-	int rc;
 
-	if (!state->kind->own) {
-		worker->loop = state->loop;
-		return loop_hand_open(&worker->loop.hand, state->loop.ops, THREADS_BATCH);
-	}
-	rc = loop_open(&worker->loop, state->way, &setup, THREADS_BATCH);
-	return rc < 0 ? rc : loop_change(&worker->loop, LOOP_ADD, &first, 1);
+	if (state->kind->own)
+		return threads_open_loop(state, &worker->loop, 1);
+	worker->loop = state->loop;
+	return loop_hand_open(&worker->loop.hand, state->loop.ops, THREADS_BATCH);
 }
 
 static void worker_close(struct threads_worker *worker)
 {
-	if (worker->state->kind->own)
-		loop_close(&worker->loop);
-	else
-		loop_hand_close(&worker->loop.hand);
+	worker->state->kind->own ? loop_close(&worker->loop)
+	                         : loop_hand_close(&worker->loop.hand);
 }
 
-/* They get no signals: those are for the thread that measures. */
 static int worker_start(struct threads_state *state)
 {
 	struct threads_worker *worker = &state->workers[state->len];
-	sigset_t all;
-	sigset_t old;
 	int rc;
 
 	*worker = (struct threads_worker){ .state = state };
 	rc = worker_open(worker);
-	if (rc >= 0) {
-		sigfillset(&all);
-		pthread_sigmask(SIG_SETMASK, &all, &old);
-		rc = -pthread_create(&worker->id, NULL, worker_main, worker);
-		pthread_sigmask(SIG_SETMASK, &old, NULL);
-	}
+	if (rc >= 0)
+		rc = bench_thread_start(&worker->id, worker_main, worker);
 	if (rc < 0)
 		worker_close(worker);
 	else
@@ -288,7 +372,7 @@ static int threads_phase(struct threads_state *state, int threads,
 		rc = worker_start(state);
 	if (rc >= 0)
 		rc = threads_round(state, &unused); /* it warms up */
-	for (int i = 0; i < state->kind->rounds && rc >= 0; i++)
+	for (int i = 0; i < (state->kind->count > 0 ? 1 : 5) && rc >= 0; i++)
 		rc = threads_round(state, sample);
 	ended = workers_end(state);
 	return rc < 0 ? rc : ended;
@@ -305,111 +389,112 @@ static int threads_pass(void *opened, struct bench_sample *samples)
 	return rc;
 }
 
-static int threads_open_loop(struct threads_state *state)
-{
-	const struct loop_field *field = state->field;
-	struct loop_setup setup = {
-		.targets = field->targets, .len = field->pairs.len, .wakes = true,
-		.mode = state->way->workload->loops & LOOP_MODES,
-	};
-	int rc = loop_open(&state->loop, state->way, &setup, THREADS_BATCH);
-
-	if (rc >= 0)
-		rc = loop_change_all(&state->loop, LOOP_ADD, field->pairs.len);
-	for (int i = 0; i < field->pairs.len && rc >= 0 && state->kind->full; i++)
-		rc = bench_give(&field->pairs.at[i]);
-	return rc;
-}
-
 static int threads_open(void *opened, void *setup, const struct bench_way *way)
 {
 	struct threads_state *state = opened;
+	int rc;
 
-	state->kind = way->workload->threads;
 	state->way = way;
+	state->kind = way->workload->threads;
 	state->field = setup;
 	state->pairs = &state->field->pairs;
 	bench_pairs_drain(state->pairs);
-	return state->kind->own ? 0 : threads_open_loop(state);
+	if (state->kind->own)
+		return 0;
+	rc = threads_open_loop(state, &state->loop, state->pairs->len);
+	for (int i = 0; i < state->pairs->len && rc >= 0 && state->kind->full; i++)
+		rc = bench_give(&state->pairs->at[i]);
+	return rc;
 }
 
-const struct bench_ops threads_ops = {
+static const struct bench_ops threads_ops = {
 	.size = sizeof(struct threads_state),
 	.open = threads_open,
 	.pass = threads_pass,
 	.close = loop_close,
 };
 
-/* --- The workloads ----------------------------------------------------------- */
+#define THREADS \
+	.phases = threads_phases, .references = { "raw-epoll" }, .queue = &threads_ops
+
+#define THREADS_KIND(step_, drive_, cause_, count_, ...) \
+	.threads = &(const struct threads_kind){ \
+		.step = step_, .drive = drive_, .cause = cause_, .count = count_, __VA_ARGS__ \
+	}
+
+#define SLEEPERS_HELP \
+	"Threads sleep in the meantime; it is processor time of all of them.\n"
+
+#define THREADS_HELP LOOP_HELP "\nThreads take turns if there are fewer processors.\n"
 
 const struct bench_workload bench_threads = {
 	THREADS,
-	.threads = &(const struct threads_kind){
-		.step = pool_step, .drive = busy_drive, .rounds = 1, .count = 3000, .full = true,
-	},
+	THREADS_KIND(pool_step, busy_drive, NULL, 3000, .full = true),
 	.name = "threads",
 	.summary = "1 to 32 threads share one queue in dispatch mode",
 	.help =
-		"Each of N pipes holds a byte.  The threads share a queue.  Each waits for up to\n"
-		"16 pipes, reads the byte, writes it back, and enables the pipe with its next\n"
-		"wait.  An event disables its pipe, so it goes to one thread only.\n"
+		"Each of N pipes holds a byte.  Each thread waits for up to 16 of them, reads the\n"
+		"byte, writes it back, and enables the pipe with its next wait.\n"
 		THREADS_HELP,
-	.unit = "event",
-	.items = "pipes",
-	.n_default = 256,
+	.unit = "event", .items = "pipes", .n_default = 256,
 	.by_clock = true,
 	.loops = LOOP_DISPATCH | LOOP_THREADS,
 };
 
 const struct bench_workload bench_handoff = {
 	THREADS,
-	.threads = &(const struct threads_kind){
-		.step = pool_step, .drive = handoff_drive, .rounds = 1, .count = 100,
-	},
+	THREADS_KIND(pool_step, one_drive, pool_cause, 100, .full = false),
 	.name = "hand-off",
 	.summary = "one event at a time, for which 1 to 32 threads wait",
 	.help =
-		"Threads sleep in a queue, in dispatch mode.  One of N pipes gets a byte; one of\n"
-		"them takes it out and says so; then the next pipe gets one.  It is processor\n"
-		"time of all threads: those that are woken in vain show.\n"
+		"One of N pipes gets a byte; one thread takes it; then the next pipe gets one.\n"
+		SLEEPERS_HELP
 		THREADS_HELP,
-	.unit = "event",
-	.items = "pipes",
-	.n_default = 256,
+	.unit = "event", .items = "pipes", .n_default = 256,
 	.loops = LOOP_DISPATCH | LOOP_THREADS | LOOP_WAKE,
 };
 
 const struct bench_workload bench_changes = {
 	THREADS,
-	.threads = &(const struct threads_kind){
-		.step = pool_step, .drive = changes_drive, .rounds = 1, .count = 1000,
-	},
+	THREADS_KIND(pool_step, changes_drive, NULL, 1000, .full = false),
 	.name = "changes",
 	.summary = "changes in a queue in which 1 to 32 threads wait",
 	.help =
-		"Threads sleep in a queue with N idle pipes, which another thread disables and\n"
-		"enables one after the other.\n"
+		"Another thread disables and enables N idle pipes one after the other.\n"
+		SLEEPERS_HELP
 		THREADS_HELP,
-	.unit = "change",
-	.items = "pipes",
-	.n_default = 256,
+	.unit = "change", .items = "pipes", .n_default = 256,
 	.loops = LOOP_LEVEL | LOOP_THREADS | LOOP_WAKE,
 };
 
 const struct bench_workload bench_wake_all = {
 	THREADS,
-	.threads = &(const struct threads_kind){
-		.step = woken_step, .prepare = woken_prepare, .drive = woken_drive, .rounds = 5,
-	},
+	THREADS_KIND(woken_step, woken_drive, NULL, 0, .prepare = woken_prepare),
 	.name = "wake-all",
 	.summary = "1 to 32 threads that wait in a queue are all woken",
 	.help =
-		"Threads sleep in a queue with N idle pipes; xpoll_wake_all makes them all\n"
-		"return.  By hand it is an eventfd that is read when the last one is out.  It is\n"
-		"processor time of all threads, for each of them.\n"
+		"xpoll_wake_all; by hand an eventfd that is read when the last one is out.\n"
+		SLEEPERS_HELP
 		THREADS_HELP,
-	.unit = "wake",
-	.items = "pipes",
-	.n_default = 16,
+	.unit = "wake", .items = "pipes", .n_default = 16,
 	.loops = LOOP_LEVEL | LOOP_THREADS | LOOP_WAKE,
+};
+
+const struct bench_workload bench_listener = {
+	THREADS,
+	THREADS_KIND(listener_step, one_drive, listener_cause, 100, .own = true),
+	.name = "listener",
+	.summary = "a listener in the queues of 1 to 32 threads",
+	.help =
+		"Each thread has a queue with the listener, with XPOLL_NOTE_EXCLUSIVE or\n"
+		"EPOLLEXCLUSIVE.  One connection after the other is accepted.  N has no effect.\n"
+		SLEEPERS_HELP
+		THREADS_HELP,
+	.unit = "connection", .items = "listeners", .n_default = 1,
+	.n_max = 1,
+	.fds_more = 5 * THREADS_MAX,
+	.setup_size = sizeof(struct listener),
+	.open = listener_open,
+	.close = listener_close,
+	.loops = LOOP_EXCLUSIVE | LOOP_THREADS | LOOP_WAKE,
 };

@@ -45,9 +45,7 @@ struct track_steps {
 
 static int queue_open(struct track_state *state)
 {
-	struct xpoll_options options = { .size = sizeof options, .backend = state->backend };
-
-	state->queue = xpoll_open(&options);
+	state->queue = queue_on(state->backend);
 	return state->queue == NULL ? -errno : 0;
 }
 

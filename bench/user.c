@@ -7,7 +7,6 @@
  * with many of them it is memory that takes the time: by-hand shows how much.
  */
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
@@ -18,7 +17,7 @@
 #define OPENINGS 16
 
 enum user_phase {
-	USER_OPEN, USER_ADD, USER_TRIGGER, USER_CHANGE, USER_DELETE, USER_DESTROY, USER_PHASES
+	USER_OPEN, USER_ADD, USER_TRIGGER, USER_CHANGE, USER_DELETE, USER_DESTROY
 };
 
 static const char *const user_phases[] = {
@@ -45,11 +44,9 @@ struct user_state {
 	int event;
 	struct user_hand {
 		struct user_hand *next;
-		void *udata;
 		uint64_t ident;
-		uint32_t flags;
 		bool enabled;
-		char rest[48]; /* so that it is as large as one of xpoll's */
+		char rest[56]; /* so that it is as large as one of xpoll's */
 	} *all, *triggered;
 };
 
@@ -63,9 +60,7 @@ static uint64_t user_ident(const struct user_state *state, int i)
 
 static int queue_open(struct user_state *state)
 {
-	struct xpoll_options options = { .size = sizeof options, .backend = state->backend };
-
-	state->queue = xpoll_open(&options);
+	state->queue = queue_on(state->backend);
 	return state->queue == NULL ? -errno : 0;
 }
 
@@ -130,7 +125,6 @@ static int hand_open(struct user_state *state)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
 
-	state->triggered = NULL;
 	state->epoll = epoll_create1(EPOLL_CLOEXEC);
 	state->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	state->all = malloc((size_t)state->n * sizeof *state->all);
@@ -175,114 +169,74 @@ static const struct user_steps hand_steps = { hand_open, hand_change, hand_close
 
 /* --- A pass --------------------------------------------------------------------- */
 
-static int user_open_many(struct user_state *state)
-{
-	int rc = 0;
-
-	for (int i = 0; i < OPENINGS && rc == 0; i++) {
-		if (i > 0)
-			state->steps->close(state);
-		rc = state->steps->open(state);
-		state->opened = rc == 0;
-	}
-	return rc;
-}
-
-static int user_do(struct user_state *state, enum user_phase phase, int count)
-{
-	int rc = 0;
-
-	if (phase == USER_OPEN)
-		return user_open_many(state);
-	if (phase == USER_DESTROY) {
-		state->steps->close(state);
-		state->opened = false;
-		return 0;
-	}
-	for (int done = 0; done < count && rc == 0; done += BATCH)
-		rc = state->steps->change(state, phase, done,
-		                          count - done < BATCH ? count - done : BATCH);
-	return rc;
-}
-
-static uint64_t user_calls(const struct user_state *state)
-{
-	return state->opened && state->queue != NULL ? queue_calls(state->queue) : bench_calls;
-}
-
-static int user_pass(void *opened, struct bench_sample *samples)
-{
-	struct user_state *state = opened;
-	int some = state->n < TOUCHED ? state->n : TOUCHED;
-	int counts[USER_PHASES] = {
-		OPENINGS, state->n, some, some, (state->n + 1) / 2, (state->n + 1) / 2
-	};
-	uint64_t memory = bench_memory_used();
-
-	for (int i = 0; i < USER_PHASES; i++) {
-		uint64_t calls = user_calls(state);
-		int64_t start_ns = bench_elapsed_ns(&bench_user);
-		int rc = user_do(state, (enum user_phase)i, counts[i]);
-
-		if (rc < 0)
-			return rc;
-		samples[i] = (struct bench_sample){
-			.elapsed_ns = (uint64_t)(bench_elapsed_ns(&bench_user) - start_ns),
-			.operations = (uint64_t)counts[i],
-			.syscalls = i == USER_OPEN || i == USER_DESTROY ? BENCH_UNKNOWN
-			                                                : user_calls(state) - calls,
-			.bytes = i == USER_ADD && memory > 0 ? bench_memory_used() - memory : 0,
-		};
-		bench_signals_progress();
-	}
-	return 0;
-}
-
-static int user_open(void *opened, const struct bench_way *way, const struct user_steps *steps)
-{
-	struct user_state *state = opened;
-
-	state->steps = steps;
-	state->backend = way->backend;
-	state->n = way->options->n;
-	return 0;
-}
-
-static int queue_begin(void *opened, void *setup, const struct bench_way *way)
-{
-	(void)setup;
-	return user_open(opened, way, &queue_steps);
-}
-
-static int hand_begin(void *opened, void *setup, const struct bench_way *way)
-{
-	(void)setup;
-	return user_open(opened, way, &hand_steps);
-}
-
 static void user_close(void *opened)
 {
 	struct user_state *state = opened;
 
 	if (state->opened)
 		state->steps->close(state);
+	state->opened = false;
 }
 
-static const struct bench_ops queue_ops = {
+static int user_open_many(struct user_state *state)
+{
+	int rc = 0;
+
+	for (int i = 0; i < OPENINGS && rc == 0; i++) {
+		user_close(state);
+		rc = state->steps->open(state);
+		state->opened = rc == 0;
+	}
+	return rc;
+}
+
+static int64_t user_step(void *opened, int phase)
+{
+	struct user_state *state = opened;
+	int half = (state->n + 1) / 2;
+	int some = state->n < TOUCHED ? state->n : TOUCHED;
+	int count = phase == USER_ADD ? state->n : phase == USER_DELETE ? half : some;
+	int rc = 0;
+
+	if (phase == USER_DESTROY)
+		user_close(state);
+	if (phase == USER_OPEN)
+		rc = user_open_many(state);
+	if (phase == USER_OPEN || phase == USER_DESTROY)
+		return rc < 0 ? rc : phase == USER_OPEN ? OPENINGS : half;
+	for (int done = 0; done < count && rc == 0; done += BATCH)
+		rc = state->steps->change(state, (enum user_phase)phase, done,
+		                          count - done < BATCH ? count - done : BATCH);
+	return rc < 0 ? rc : count;
+}
+
+static uint64_t user_syscalls(const void *opened)
+{
+	const struct user_state *state = opened;
+
+	return state->opened && state->queue != NULL ? queue_calls(state->queue) : bench_calls;
+}
+
+static int user_open(void *opened, void *setup, const struct bench_way *way)
+{
+	struct user_state *state = opened;
+
+	(void)setup;
+	state->steps = way->steps;
+	state->backend = way->backend;
+	state->n = way->options->n;
+	return 0;
+}
+
+static const struct bench_ops user_ops = {
 	.size = sizeof(struct user_state),
-	.open = queue_begin,
-	.pass = user_pass,
+	.open = user_open,
+	.step = user_step,
+	.syscalls = user_syscalls,
 	.close = user_close,
 };
 
-static const struct bench_ops hand_ops = {
-	.size = sizeof(struct user_state),
-	.open = hand_begin,
-	.pass = user_pass,
-	.close = user_close,
-};
-
-static const struct bench_variant user_limit = { .name = "by-hand", .ops = &hand_ops };
+static const struct bench_variant user_limit = { .name = "by-hand", .steps = &hand_steps };
 
 const struct bench_workload bench_user = {
 	.name = "user",
@@ -296,7 +250,7 @@ const struct bench_workload bench_user = {
 		"xpoll-NAME   USER in a queue on a back end, 64 changes in a call\n"
 		"by-hand      an array of N, a list of those that are triggered, an eventfd\n"
 		"\n"
-		"bytes: memory for each, while it is registered.\n",
+		"bytes: memory for each, after the phase.\n",
 	.unit = "operation",
 	.items = "events",
 	.n_default = 10000,
@@ -305,6 +259,7 @@ const struct bench_workload bench_user = {
 	.references = { "by-hand" },
 	.tells_bytes = true,
 	.open = bench_no_setup,
-	.queue = &queue_ops,
+	.queue = &user_ops,
+	.steps = &queue_steps,
 	.limit = &user_limit,
 };

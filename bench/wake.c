@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <sys/eventfd.h>
 
@@ -40,7 +39,6 @@ static int wake_send(struct wake_side *side)
 /* Returns when it was woken, or when a signal came: -EINTR. */
 static int wake_wait(struct wake_side *side)
 {
-	eventfd_t count;
 	int rc;
 
 	if (side->fd < 0) {
@@ -48,10 +46,7 @@ static int wake_wait(struct wake_side *side)
 		return rc < 0 ? rc : 0;
 	}
 	bench_calls++;
-	while (eventfd_read(side->fd, &count) < 0)
-		if (!bench_goes_on(errno))
-			return -errno;
-	return 0;
+	return bench_await(side->fd);
 }
 
 static void *wake_answer(void *opened)
@@ -62,21 +57,6 @@ static void *wake_answer(void *opened)
 		if (wake_send(&state->sides[WAKE_HERE]) < 0)
 			break;
 	return NULL;
-}
-
-/* The thread gets no signals: they are for the one that runs. */
-static int wake_start(struct wake_state *state)
-{
-	sigset_t all;
-	sigset_t old;
-	int error;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	error = pthread_create(&state->thread, NULL, wake_answer, state);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	state->started = error == 0;
-	return -error;
 }
 
 static void wake_close(void *opened)
@@ -116,7 +96,10 @@ static int wake_open(void *opened, void *setup, const struct bench_way *way)
 	(void)setup;
 	while (rc >= 0 && state->opened < WAKE_SIDES)
 		rc = wake_open_side(&state->sides[state->opened++], way);
-	return rc < 0 ? rc : wake_start(state);
+	if (rc >= 0)
+		rc = bench_thread_start(&state->thread, wake_answer, state);
+	state->started = rc >= 0;
+	return rc;
 }
 
 static int wake_run(void *opened, uint64_t count)

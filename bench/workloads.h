@@ -4,9 +4,6 @@
 #ifndef BENCH_WORKLOADS_H
 #define BENCH_WORKLOADS_H
 
-#include <pthread.h>
-#include <stdatomic.h>
-
 #include "loop.h"
 
 extern const struct bench_workload bench_looptest;
@@ -38,8 +35,9 @@ extern const struct bench_workload bench_nested;
 #define WORKLOADS_EVERYWHERE \
 	&bench_looptest, &bench_active, &bench_idle, &bench_edge, &bench_dispatch
 
-/* queue.c: system calls that this queue has made, or BENCH_UNKNOWN. */
-struct xpoll;
+/* queue.c: a new queue on this back end; NULL and errno. */
+struct xpoll *queue_on(const char *backend);
+/* System calls that this queue has made, or BENCH_UNKNOWN. */
 uint64_t queue_calls(struct xpoll *queue);
 
 /* --- looptest: one token goes round n pipes -------------------------------- */
@@ -49,7 +47,6 @@ uint64_t queue_calls(struct xpoll *queue);
 extern const struct bench_ops looptest_loop_ops;
 extern const struct bench_ops looptest_epoll_ops; /* by hand, where there is epoll */
 extern const struct bench_ops looptest_four_ops;  /* likewise */
-extern const struct bench_ops looptest_afd_ops;   /* on Windows */
 extern const struct bench_variant looptest_limit;
 extern const struct bench_variant looptest_peers[]; /* of this system */
 
@@ -111,62 +108,29 @@ static inline int serve_rounds(void *state, uint64_t count, int k,
 	return rc < 0 ? rc : 0;
 }
 
-/* --- threads: 1 to 32 of them wait ------------------------------------------- */
+/* --- threads and listeners: system.c ---------------------------------------- */
 
-#define THREADS_MAX   32
-#define THREADS_BATCH 16
+#ifndef _WIN32
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sys/un.h>
 
-struct threads_state;
+/* A thread that gets no signals: those are for the one that measures; 0 or -errno. */
+int bench_thread_start(pthread_t *thread, void *(*main)(void *argument), void *argument);
 
-struct threads_worker {
-	struct threads_state *state;
-	struct loop loop; /* one of its own, or that of all with a hand of its own */
-	int ids[THREADS_BATCH];   /* to be enabled with its next wait */
-	int ids_len;
-	pthread_t id;
-	int rc;
-	atomic_ullong calls;
-};
-
-struct threads_kind {
-	int (*step)(struct threads_worker *worker);
-	int (*prepare)(struct threads_state *state); /* what does not count; or NULL */
-	int (*drive)(struct threads_state *state, int count);
-	int rounds; /* of count operations, in a phase of a pass */
-	int count;  /* 0: one for each thread */
-	bool full;  /* each pipe holds a byte all the time */
-	bool own;   /* a queue for each thread, with one listener in all of them */
-};
-
-struct threads_state {
-	struct loop loop; /* of all threads */
-	const struct threads_kind *kind;
-	const struct bench_way *way;
-	const struct loop_field *field;
-	const struct bench_pairs *pairs;
-	struct threads_worker workers[THREADS_MAX];
-	int len; /* threads that were started */
-	atomic_bool stopping;
-	atomic_long left; /* operations until `done` is written to */
-	atomic_ullong served;
-	int done;
-	int begin;        /* a semaphore: how many threads may wait */
-	uint64_t waits;   /* that it has let through */
-	int next;         /* pipe */
-};
-
-extern const struct bench_ops threads_ops;
-extern const char *const threads_phases[];
-
-/* A worker has done so many: who does the last one says so. */
-void threads_served(struct threads_state *state, int count);
 /* Read an eventfd that others write to; 0 or -errno. */
-int threads_await(int fd);
+int bench_await(int fd);
 
-#define THREADS \
-	.phases = threads_phases, .references = { "raw-epoll" }, .queue = &threads_ops
-
-#define THREADS_HELP \
-	LOOP_HELP "\nIf there are fewer processors than threads, the threads take turns.\n"
+/* A socket of this family that listens; address: where.  Its number, or -errno. */
+struct bench_address {
+	union {
+		struct sockaddr any;
+		struct sockaddr_in in;
+		struct sockaddr_un un; /* a name that is not in the file system */
+	} to;
+	socklen_t len;
+};
+int bench_listen(int family, int flags, int backlog, struct bench_address *address);
+#endif
 
 #endif

@@ -2,8 +2,6 @@
  * What Windows has of its own: time, limits, signals, sockets by the names of POSIX.
  * What system.c has of libraries and programs is not looked for here.
  */
-#include <signal.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include "workloads.h"
@@ -31,7 +29,6 @@ bool bench_library_load(struct bench_library *library)
 const struct bench_workload *const bench_workloads[] = { WORKLOADS_EVERYWHERE, NULL };
 
 const struct bench_variant looptest_peers[] = {
-	{ .name = "raw-afd", .ops = &looptest_afd_ops },
 	{ .name = "raw-poll", .ops = &looptest_loop_ops, .loop = &loop_poll },
 	{ 0 },
 };
@@ -87,30 +84,15 @@ int bench_pin(int cpu)
 	return -ENOTSUP;
 }
 
-/* Wine reports that it is no Windows. */
-typedef const char *CDECL wine_version_call(void);
-
-NTSYSAPI NTSTATUS NTAPI RtlGetVersion(RTL_OSVERSIONINFOW *version);
-
-static void machine_kernel(char *text, size_t size)
-{
-	RTL_OSVERSIONINFOW version = { .dwOSVersionInfoSize = sizeof version };
-	wine_version_call *wine = (wine_version_call *)(uintptr_t)GetProcAddress(
-		GetModuleHandleA("ntdll"), "wine_get_version");
-
-	(void)RtlGetVersion(&version);
-	snprintf(text, size, "%s%s%sWindows %lu.%lu.%lu", wine != NULL ? "Wine " : "",
-	         wine != NULL ? wine() : "", wine != NULL ? " as " : "",
-	         version.dwMajorVersion, version.dwMinorVersion, version.dwBuildNumber);
-}
-
 void bench_machine_get(struct bench_machine *machine)
 {
 	static const char key[] = "HARDWARE\\DESCRIPTION\\System\\CentralProcessor\\0";
 	DWORD size = sizeof machine->cpu;
 	SYSTEM_INFO system;
 
-	machine_kernel(machine->kernel, sizeof machine->kernel);
+	snprintf(machine->kernel, sizeof machine->kernel, "%s",
+	         GetProcAddress(GetModuleHandleA("ntdll"), "wine_get_version") != NULL
+	                 ? "Wine" : "Windows");
 	if (RegGetValueA(HKEY_LOCAL_MACHINE, key, "ProcessorNameString", RRF_RT_REG_SZ,
 	                 NULL, machine->cpu, &size) != ERROR_SUCCESS)
 		snprintf(machine->cpu, sizeof machine->cpu, "unknown");
@@ -118,73 +100,34 @@ void bench_machine_get(struct bench_machine *machine)
 	machine->cores = (int)system.dwNumberOfProcessors;
 }
 
-/*
- * Ctrl-C and Ctrl-Break ask for a tidy end, and a watchdog notices a wait that does
- * not return.  Nothing interrupts such a wait here, so that is the end of the process.
- */
-#define WATCHDOG_MS 10000
-
-static atomic_int signals_stop;
-static atomic_bool signals_alive;
-static HANDLE signals_timer;
-
-static BOOL WINAPI signals_console(DWORD event)
-{
-	if (event != CTRL_C_EVENT && event != CTRL_BREAK_EVENT)
-		return FALSE;
-	atomic_store(&signals_stop, SIGINT);
-	return TRUE;
-}
-
-/* On a thread of the system. */
-static VOID CALLBACK signals_watch(void *none, BOOLEAN timed_out)
-{
-	(void)none, (void)timed_out;
-	if (atomic_exchange(&signals_alive, false))
-		return;
-	fputs("xpoll bench: stalled: a wait did not return although an event was due\n",
-	      stderr);
-	fflush(stderr);
-	TerminateProcess(GetCurrentProcess(), 1);
-}
+/* --- Signals: Ctrl-C ends the process, as nothing interrupts a wait here ------- */
 
 void bench_signals_install(void)
 {
-	atomic_store(&signals_stop, 0);
-	atomic_store(&signals_alive, true);
-	SetConsoleCtrlHandler(signals_console, TRUE);
-	/* Without one nobody watches: no reason not to measure. */
-	if (!CreateTimerQueueTimer(&signals_timer, NULL, signals_watch, NULL, WATCHDOG_MS,
-	                           WATCHDOG_MS, 0))
-		signals_timer = NULL;
 }
 
 void bench_signals_restore(void)
 {
-	if (signals_timer != NULL)
-		DeleteTimerQueueTimer(NULL, signals_timer, INVALID_HANDLE_VALUE);
-	signals_timer = NULL;
-	SetConsoleCtrlHandler(signals_console, FALSE);
 }
 
 void bench_signals_progress(void)
 {
-	atomic_store(&signals_alive, true);
 }
 
 int bench_interrupted(void)
 {
-	return atomic_load(&signals_stop);
+	return 0;
 }
 
 bool bench_stalled(void)
 {
-	return false; /* signals_watch ends the process then */
+	return false;
 }
 
 bool bench_goes_on(int error)
 {
-	return error == EINTR && bench_interrupted() == 0;
+	(void)error;
+	return false;
 }
 
 /* --- Pairs: connections over loopback, as no call waits for pipes ------------- */

@@ -1,4 +1,4 @@
-"""The pictures: small panels, one colour for each contender, beside what the sources say.
+"""The pictures: small panels, one colour for each contender.
 
 Each is an SVG of its own, whose text takes the colour of a light or a dark page by itself.
 """
@@ -10,6 +10,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
+import growth  # noqa: E402
 import sources  # noqa: E402
 
 COLORS = {
@@ -23,9 +24,9 @@ COLORS = {
 }
 # What the sources call theirs, and servers by the way they wait.
 SAME = {"epoll": "raw-epoll", "poll": "raw-poll", "select": "raw-select",
-        "registering with kqueue": "kqueue", "poll+drop-in": "drop-in", "xpoll": "xpoll-epoll",
-        "uvloop": "libuv",
-        "add": "kqueue", "delete": "kqueue", "enable": "kqueue", "disable": "kqueue"}
+        "poll+drop-in": "drop-in", "xpoll": "xpoll-epoll",
+        "uvloop": "libuv", "by-hand": "raw-epoll", "connector": "raw-epoll",
+        "io_uring": "raw-epoll", "timerfd": "raw-epoll", "pread": "limit", "nobody": "limit"}
 SERVERS = ("nginx", "haproxy", "lighttpd", "asyncio")
 INK = "#012345"  # stands for the colour of the page's text
 STYLE = ("<style>svg{color:#24292f}@media(prefers-color-scheme:dark){svg{color:#d0d7de}}"
@@ -120,7 +121,6 @@ class Plotter:
         if lines:
             height = 3.1 + 0.19 * ((len(lines) + 1) // 2)
             self.save(name, lambda axes: draw_lines(axes, lines, **labels), (4.8, height))
-        return bool(lines)
 
     def rates(self, name, phase=None):
         return {variant: self.results.rate(name, variant, phase)
@@ -152,13 +152,7 @@ class Plotter:
             ylabel="µs for a round of 10 reads")
 
     def figure(self, name, lines, **labels):
-        """What is measured here, and a sketch of what the source says."""
-        if self.lines(name, lines, ylim=(0, None), title="measured here", **labels):
-            _, sketch_x, sketch_y, sketch, _ = sources.SKETCHES[name]
-            self.lines(name + "-source", {key: list(enumerate(values))
-                                          for key, values in sketch.items()},
-                       title="the original: a sketch of its text", xlabel=sketch_x,
-                       ylabel=sketch_y, xticks=[], yticks=[], ylim=(0, None))
+        self.lines(name, lines, ylim=(0, None), **labels)
 
     def paper(self):
         def total(ns, n):
@@ -265,12 +259,18 @@ class Plotter:
                 "bytes per descriptor: less is better")
 
 
+    def growth(self):
+        for name, (what, lines) in growth.series(self.results).items():
+            self.lines(name, lines, title=name.replace("growth-", ""), xscale="log", yscale="log",
+                       xlabel="n", ylabel=what)
+
+
 def make_all(results, folder):
     os.makedirs(folder, exist_ok=True)
     for name in os.listdir(folder):
         os.remove(os.path.join(folder, name))  # of an earlier run
     plotter = Plotter(results, folder)
     for part in (plotter.looptest, plotter.drop_in, plotter.paper, plotter.web, plotter.article,
-                 plotter.java, plotter.workloads):
+                 plotter.java, plotter.workloads, plotter.growth):
         part()
     return plotter.made

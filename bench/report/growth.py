@@ -34,21 +34,32 @@ def slope(points):
             / sum((x - mean_x) ** 2 for x, _ in logs))
 
 
-def rows(results):
-    """What is in HEAD, for all that was measured with three sizes or more."""
+def series(results):
+    """Name of a plot -> its unit, {whose: [(n, cost)]}, of what was measured three times."""
+    found = {}
     for workload, field, what, phases, variants in ROWS:
         sizes = results.sizes(workload)
         for phase in phases or (results.phases(f"{workload}-{sizes[0]}") if sizes else ()):
+            lines = {}
             for variant in variants:
                 points = [(n, results.number(f"{workload}-{n}", variant, field, phase))
                           for n in sizes]
                 points = [(n, y) for n, y in points if y]
-                exponent = slope(points)
-                if exponent is not None:
-                    logarithm = slope([(n, math.log(n)) for n, _ in points])
-                    name = f"{workload}, {phase}" if phase else workload
-                    yield (f"{name}: {what}", variant, points[0][0], points[-1][0],
-                           points[0][1], points[-1][1], exponent, logarithm)
+                if slope(points) is not None:
+                    lines[variant] = points
+            if lines:
+                name = " ".join(filter(None, (workload, phase, field.split("_")[0])))
+                found["growth-" + name] = what, lines
+    return found
+
+
+def rows(results):
+    """What is in HEAD."""
+    for name, (what, lines) in series(results).items():
+        for variant, points in lines.items():
+            yield (f"{name.replace('growth-', '')}: {what}", variant, points[0][0],
+                   points[-1][0], points[0][1], points[-1][1], slope(points),
+                   slope([(n, math.log(n)) for n, _ in points]))
 
 
 def text(results):

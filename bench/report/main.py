@@ -2,7 +2,7 @@
 """Measure everything, and make a page of it.
 
   main.py measure [--quick] [--only REGEX] FOLDER   run the steps, into FOLDER/*.json
-  main.py page [--quick] [--targets] FOLDER         FOLDER/plots, FOLDER/report.html
+  main.py page [--quick] FOLDER                     FOLDER/plots, FOLDER/report.html
   main.py growth FOLDER                             what grows with n, and how fast
   main.py readme FOLDER                             put those of the README into it,
   main.py readme --only java FOLDER                 or those of java/README.md
@@ -154,7 +154,7 @@ def page(options):
     made = figures.make_all(results, plots)
     path = os.path.join(options.folder, "report.html")
     page_of.write(results, plots, path, "./dev bench" + (" --quick" if options.quick else ""),
-                  machine(results), options.targets)
+                  machine(results))
     print(f"{len(made)} plots are in {plots}, the page is {path}")
     return 0
 
@@ -185,8 +185,6 @@ def main():
     parser.add_argument("folder", nargs="?", default="build/bench")
     parser.add_argument("--quick", action="store_true", help="short turns, few sizes")
     parser.add_argument("--only", default="", help="steps whose name this finds")
-    parser.add_argument("--targets", action="store_true",
-                        help="end the page with the targets of the project")
     options = parser.parse_intermixed_args()
     return {"measure": measure, "page": page, "growth": growth,
             "readme": readme}[options.what](options)

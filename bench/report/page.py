@@ -7,14 +7,12 @@ import re
 
 import growth
 import sources
-import targets
 
 STYLE = """
 :root { color-scheme: light dark; --line: #d0d7de; --soft: #f3f5f7; --note: #59636e;
-        --good: #1a7f37; --bad: #cf222e; --link: #0969da; }
+        --link: #0969da; }
 @media (prefers-color-scheme: dark) {
-  :root { --line: #3d444d; --soft: #1b222b; --note: #9198a1; --good: #3fb950; --bad: #f85149;
-          --link: #58a6ff; }
+  :root { --line: #3d444d; --soft: #1b222b; --note: #9198a1; --link: #58a6ff; }
   body { background: #0d1117; color: #d0d7de; } }
 * { box-sizing: border-box; }
 body { font: 16px/1.55 system-ui, sans-serif; max-width: 70rem; margin: 0 auto;
@@ -32,7 +30,6 @@ th, td { padding: .2em .7em; border-bottom: 1px solid var(--line); text-align: r
   white-space: nowrap; } th { background: var(--soft); }
 th:first-child, td:first-child { text-align: left; }
 summary { cursor: pointer; color: var(--note); }
-.good { color: var(--good); } .bad { color: var(--bad); font-weight: 600; }
 """
 PAPER = ["figure-10", "figure-11", "figure-12", "figure-13", "figure-14", "figure-15", "figure-16"]
 # The fields of Java's reports, and what their columns are called.
@@ -151,12 +148,12 @@ class Page:
                      "drop-in, and written for epoll(7). <i>ideal</i> is a drop-in that would cost "
                      "nothing.", ["drop-in"], self.reports("drop-in"), "xpoll bench drop-in")
         for name in PAPER:
-            title, _, _, _, says = sources.SKETCHES[name]
+            title, says = sources.FIGURES[name]
             web = name > "figure-13"
-            self.section(title, f"The kqueue paper: {text(says)}", [name, name + "-source"],
+            self.section(title, f"The kqueue paper: {text(says)}", [name],
                          command="bench/http.py" if web else "xpoll bench costs")
-        title, _, _, _, says = sources.SKETCHES["zombies"]
-        self.section(title, text(says), ["zombies", "zombies-source"], self.reports("idle"),
+        title, says = sources.FIGURES["zombies"]
+        self.section(title, text(says), ["zombies"], self.reports("idle"),
                      "xpoll bench idle")
         self.java()
 
@@ -192,19 +189,12 @@ class Page:
         if grown:
             self.section("Growth", "What an operation takes as their number grows: the slope of "
                          "its logarithm over that of n. 0 is constant, 1 in proportion to n.",
-                         [], command="bench/report/main.py growth build/bench")
+                         list(growth.series(self.results)),
+                         command="bench/report/main.py growth build/bench")
             self.parts.append(table(growth.HEAD, grown))
         for name in sorted(set(self.results.reports) - self.known):
             if isinstance(self.results.get(name), dict) and self.results.rows(name):
                 self.section(name, "Measured by another command.", [], [name])
-
-    def targets(self):
-        rows = [(text(row.workload), text(row.target), text(row.value),
-                 "<span class=good>met</span>" if row.good else "<span class=bad>missed</span>")
-                for row in targets.rows(self.results)]
-        self.contents.append('<li><a href="#targets">Targets</a>')
-        self.parts += ["<h2 id=targets>Targets</h2>",
-                       table(("workload", "target", "measured", ""), rows)]
 
 
 def missing(results):
@@ -214,12 +204,10 @@ def missing(results):
         if names else ""
 
 
-def write(results, plots, path, command, machine, with_targets=False):
+def write(results, plots, path, command, machine):
     page = Page(results, plots)
     page.first()
     page.rest()
-    if with_targets:
-        page.targets()
     described = " · ".join(f"{key} {value}" for key, value in machine.items())
     parts = ["<!doctype html><html lang=en><meta charset=utf-8>"
              '<meta name=viewport content="width=device-width, initial-scale=1">'

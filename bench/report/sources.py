@@ -1,8 +1,4 @@
-"""What the sources have measured: their numbers, and the shape of their figures.
-
-The READMEs give numbers.  Of the paper's and the article's figures only the text is at
-hand, so what is drawn of them is a sketch of what it says, without a scale.
-"""
+"""What the sources have measured, and what they say of their figures."""
 
 # README of the original xpoll: "reads/sec" there counts iterations, two for each read.
 README_TABLES = {
@@ -23,52 +19,34 @@ README_TABLES = {
 JAVA_TABLE = (("connections", "PollingServer, s", "SimpleServer (a thread each), s"),
               [(1000, 11, 12), (4000, 20, 37), (8000, 39, 108)])
 
-
-def line(slope, base=0.0):
-    return [base + slope * x / 10 for x in range(11)]
-
-
-# key -> title, x label, y label, {line: values at 0..10}, what the text says
-SKETCHES = {
+# Title, and what the text says that its figure shows.
+FIGURES = {
     "figure-10": (
-        "Figure 10: time needed for the initial kqueue call", "descriptors", "time",
-        {"registering with kqueue": line(1.0, 0.02), "poll": line(0.5, 0.01),
-         "kqueue, once registered": line(0.0, 0.01)},
-        "Adding to a kqueue takes twice as long as a poll; once they are registered, "
-        "looking at them takes the same whatever their number."),
+        "Figure 10: time needed for the initial kqueue call",
+        "Adding to a kqueue takes twice as long as a poll; once they are registered, looking "
+        "at them takes the same whatever their number."),
     "figure-11": (
-        "Figure 11: time required when all descriptors are active", "descriptors", "time",
-        {"poll": line(0.9, 0.02), "kqueue, all active": line(0.6, 0.02)},
+        "Figure 11: time required when all descriptors are active",
         "The worst case of kqueue, every descriptor active, takes less than poll."),
     "figure-12": (
-        "Figure 12: accumulated time for kqueue vs poll", "times a descriptor is checked",
-        "accumulated time",
-        {"poll": line(1.0), "kqueue, always active": line(0.5, 0.2),
-         "kqueue, never active": line(0.0, 0.2)},
+        "Figure 12: accumulated time for kqueue vs poll",
         "kqueue has a higher startup cost; it pays off unless a descriptor is polled less "
         "than 4 times."),
     "figure-13": (
-        "Figure 13: time required for each kqueue operation", "descriptors", "time",
-        {"add": line(1.0), "delete": line(0.8), "enable": line(0.4), "disable": line(0.35)},
+        "Figure 13: time required for each kqueue operation",
         "Enable and disable cost less than add and delete."),
     "figure-14": (
-        "Figure 14: kernel CPU time consumed by system call", "idle connections", "CPU time",
-        {"select": line(1.0, 0.05), "kqueue": line(0.0, 0.05)},
+        "Figure 14: kernel CPU time consumed by system call",
         "The kqueue times are constant regardless of the number of inactive connections."),
     "figure-15": (
-        "Figure 15: amount of idle time remaining", "idle connections", "idle CPU",
-        {"select": [max(0.0, 0.55 - 0.11 * x) for x in range(11)], "kqueue": line(0.0, 0.6)},
+        "Figure 15: amount of idle time remaining",
         "With select the system is out of resources by the time there are 2000 connections."),
     "figure-16": (
-        "Figure 16: response time from httperf", "idle connections", "reply time",
-        {"select": [0.05 + 0.02 * x + (0.15 * (x - 5) if x > 5 else 0) for x in range(11)],
-         "kqueue": line(0.0, 0.04)},
-        "The unmodified server runs out of CPU at around 600 idle connections; with kqueue "
-        "it has 48 % idle time left at 10000."),
+        "Figure 16: response time from httperf",
+        "The unmodified server runs out of CPU at around 600 idle connections; with kqueue it "
+        "has 48 % idle time left at 10000."),
     "zombies": (
         "The article: 40000 requests beside zombie connections",
-        "zombie connections : active connections", "time",
-        {"poll": line(1.0, 0.03), "epoll": line(0.0, 0.04)},
         "poll's time grows linearly with the descriptors that it watches; epoll's stays flat. "
         "With no zombies at all poll is slightly ahead."),
 }

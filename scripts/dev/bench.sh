@@ -53,14 +53,13 @@ need_rivals() {
 	export XPOLL_BENCH_PEERS
 }
 
-# bench [--quick] [--targets]
+# bench [--quick]
 bench() {
 	length=long
 	for argument; do
 		case $argument in
 		--quick) length=quick ;;
-		--targets) ;;
-		*) die "bench: $argument: expected --quick, --targets or nothing" ;;
+		*) die "bench: $argument: expected --quick or nothing" ;;
 		esac
 	done
 	want_python

@@ -20,10 +20,10 @@ sys.path.insert(0, os.path.join(BENCH, "report"))
 sys.dont_write_bytecode = True
 
 import data  # noqa: E402
+import growth  # noqa: E402
 import main  # noqa: E402
 import page  # noqa: E402
 import readme  # noqa: E402
-import targets  # noqa: E402
 
 
 def run(*command):
@@ -62,25 +62,7 @@ class Report(unittest.TestCase):
         main.forget(self.folder)
         self.assertEqual(os.listdir(self.folder), ["kqueue.json"])
 
-    def test_targets_come_from_the_numbers(self):
-        for workload in "looptest", "active", "edge", "dispatch", "costs", "memory":
-            self.measure(workload, 8)
-        self.measure("memory", 16)
-        rows = targets.rows(data.Results(self.folder))
-        for word in "looptest", "active", "edge", "dispatch", "costs", "memory":
-            self.assertTrue([row for row in rows if row.workload.startswith(word)], word)
-        name = os.path.join(self.folder, "active-8.json")
-        with open(name, encoding="utf-8") as file:
-            report = json.load(file)
-        for result in report["results"]:
-            result["ratio_raw_epoll"] = 0.5
-        with open(name, "w", encoding="utf-8") as file:
-            json.dump(report, file)
-        rows = [row for row in targets.rows(data.Results(self.folder))
-                if row.workload.startswith("active")]
-        self.assertEqual([(row.value, row.good) for row in rows], [("0.50", False)] * 3)
-
-    def test_java_has_its_tables_and_targets(self):
+    def test_java_has_its_tables(self):
         servers = [{"server": name, "connections": 1000, "data_ms": 1.0, "cpu_ms": cpu,
                     "cpu_us_per_event": 1.0, "rss_kb": 2048, "threads": 3, "in_1999_s": 11}
                    for name, cpu in (("Poller, inline", 5), ("Poller, gangs", 7),
@@ -93,11 +75,6 @@ class Report(unittest.TestCase):
                       encoding="utf-8") as file:
                 json.dump({"java": "a Java", "writes": 5, "rounds": 1, "results": rows}, file)
         results = data.Results(self.folder)
-        found = [(row.value, row.good) for row in targets.rows(results)]
-        self.assertEqual(found, [("61 ns", False), ("2.30", True), ("0.0 bytes/read", True),
-                                 ("2.30", True), ("0.0 bytes/read", True), ("20 %", False),
-                                 ("0.83 × the least of them", True),
-                                 ("1.17 × the least of them", False), ("1.29", False)])
         path = os.path.join(self.folder, "report.html")
         page.write(results, self.folder, path, "./dev bench", {"kernel": "k"})
         with open(path, encoding="utf-8") as file:
@@ -138,21 +115,23 @@ class Report(unittest.TestCase):
         self.assertIn("width=device-width", text)
         self.assertIn("prefers-color-scheme: dark", text)
 
-    def test_pictures_come_first_and_targets_last_if_at_all(self):
+    def test_contents_name_the_sections_and_pictures_come_first(self):
         self.measure("active", 8)
         path = os.path.join(self.folder, "report.html")
-        texts = []
-        for wanted in False, True:
-            page.write(data.Results(self.folder), self.folder, path, "./dev bench", {}, wanted)
-            with open(path, encoding="utf-8") as file:
-                texts.append(file.read())
-        for text in texts:
-            links = re.findall('<a href="#([^"]+)">', text)
-            self.assertEqual(links, re.findall("<h2 id=([^>]+)>", text))
-            self.assertEqual(links[:3], ["looptest", "the-poll-2-drop-in", "figure-10"])
-        self.assertNotRegex(texts[0], "met</span>|missed</span>")
-        self.assertEqual(links[-1], "targets")
-        self.assertRegex(texts[1], "met</span>|missed</span>")
+        page.write(data.Results(self.folder), self.folder, path, "./dev bench", {})
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        links = re.findall('<a href="#([^"]+)">', text)
+        self.assertEqual(links, re.findall("<h2 id=([^>]+)>", text))
+        self.assertEqual(links[:3], ["looptest", "the-poll-2-drop-in", "figure-10"])
+
+    def test_growth_is_fitted_to_three_sizes_or_more(self):
+        for n in 8, 16, 32:
+            self.measure("user", n)
+        lines = growth.series(data.Results(self.folder))["growth-user add ns"][1]
+        self.assertEqual([n for n, _ in lines["by-hand"]], [8, 16, 32])
+        self.assertAlmostEqual(growth.slope([(10, 5), (100, 50), (1000, 500)]), 1)
+        self.assertIsNone(growth.slope([(10, 5), (100, 50)]))
 
     def test_summary_is_made_of_the_numbers(self):
         self.measure("looptest", 8)
