@@ -12,7 +12,6 @@
 #include "core/lowat.h"
 #include "core/process.h"
 #include "core/registration.h"
-#include "core/seat.h"
 #include "core/sleep.h"
 #include "core/sources.h"
 #include "core/unpollable.h"
@@ -135,7 +134,6 @@ static void queue_free(struct xpoll *queue)
 {
 	xp_registrations_fini(queue);
 	queue->ops->close(queue->backend);
-	xp_seats_close(queue);
 	xp_wakefd_close(&queue->turn.wakefd);
 	xp_slots_fini(&queue->slots);
 	xp_lowat_fini(queue);

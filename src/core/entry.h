@@ -11,7 +11,6 @@
 #include "base/assert.h"
 #include "core/arm.h"
 #include "core/queue.h"
-#include "core/seat.h"
 #include "os/wakefd.h"
 
 /* The slot of fd if any of its filters is registered, else NULL. */
@@ -70,8 +69,7 @@ static inline bool xp_entry_owns(const struct xpoll *queue, int fd)
 {
 	bool (*owns)(const void *state, int fd) = queue->ops->owns;
 
-	return xp_wakefd_has(&queue->turn.wakefd, fd) || xp_seats_own(queue, fd) ||
-		(owns && owns(queue->backend, fd));
+	return xp_wakefd_has(&queue->turn.wakefd, fd) || (owns && owns(queue->backend, fd));
 }
 
 /* Enter the kernel's set, whatever dead entry it may hold. */

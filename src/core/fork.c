@@ -9,7 +9,6 @@
 #include "core/process.h"
 #include "core/registration.h"
 #include "core/renew.h"
-#include "core/seat.h"
 #include "core/source_fd.h"
 #include "os/sys.h"
 
@@ -32,7 +31,6 @@ static int reinit_kernel(struct xpoll *queue)
 	queue->ops->close(queue->backend);
 	xp_free(queue->backend);
 	queue->backend = fresh;
-	xp_seats_close(queue);
 	xp_wakefd_close(&queue->turn.wakefd);
 	queue->turn.wakefd = turn;
 	return 0;

@@ -30,7 +30,6 @@
 
 enum {
 	XP_BATCH_CAP = 256,  /* descriptors per xpoll_wait */
-	XP_SEATS = 32, /* followers that are woken one at a time: bits of a number */
 	XP_STALE_WATCHED = 16, /* dead registrations counted at a time */
 	/*
 	 * Calls without a reason, in a row, after which attention ends: an event
@@ -122,18 +121,11 @@ struct xpoll {
 	struct {
 		bool several;   /* two threads have waited at a time */
 		bool leader;    /* a thread has the turn */
-		bool signalled; /* those without a seat come out: wakefd is readable */
+		bool signalled; /* followers come out: wakefd is readable */
 		int followers;  /* threads that wait for it */
 		int called;     /* of these, from before kick.epoch grew */
 		int yielders;   /* threads that have passed it on */
 		struct xp_wakefd wakefd; /* [I] its fd is -1: not needed */
-		struct {
-			uint32_t taken;  /* a bit for each, the lowest first */
-			uint32_t called; /* of these, whose descriptor is readable */
-			uint32_t next;   /* of these, that the turn was passed to; 0: none */
-			unsigned opened; /* that have a descriptor */
-			struct xp_wakefd wakefds[XP_SEATS];
-		} seats; /* of followers (seat.h) */
 	} turn;
 
 	/* Whether xpoll_fd is readable (attention.c). */

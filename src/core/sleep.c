@@ -13,7 +13,6 @@
 #include "core/deliver.h"
 #include "core/enter.h"
 #include "core/recheck.h"
-#include "core/seat.h"
 #include "core/timer_waiter.h"
 #include "os/sys.h"
 
@@ -30,10 +29,10 @@ static void kick_one(struct xpoll *queue)
 		queue->ops->wake(queue->backend);
 }
 
-/* Those without a seat come out while the turn is signalled, all of them. */
+/* Followers come out while the turn is signalled; the kernel wakes all of them. */
 static void turn_signal(struct xpoll *queue)
 {
-	if (queue->turn.signalled)
+	if (queue->turn.followers == 0 || queue->turn.signalled)
 		return;
 	queue->turn.signalled = true;
 	xp_wakefd_signal(&queue->turn.wakefd);
@@ -53,9 +52,6 @@ void xp_kick_all(struct xpoll *queue)
 	queue->kick.waiters = queue->threads.waiters;
 	queue->turn.called = queue->turn.followers;
 	kick_one(queue);
-	if (queue->turn.followers == 0)
-		return;
-	xp_seats_call_all(queue);
 	turn_signal(queue);
 }
 
@@ -111,7 +107,6 @@ struct sleeper {
 	uint32_t timer_waiter; /* not 0: it minds timer.until_ns */
 	int64_t deadline_ns; /* here, not a local: those a longjmp may change */
 	bool follower;
-	uint32_t seat; /* a follower's; 0: none */
 };
 
 /* Back from the kernel, with the lock.  True: it was called out. */
@@ -136,12 +131,11 @@ void xp_kick_next(struct xpoll *queue, struct xp_wait *wait)
 	wait->kicker = false;
 }
 
-static void follower_left(struct xpoll *queue, const struct sleeper *sleeper)
+static void follower_left(struct xpoll *queue, uint32_t kick_epoch)
 {
 	XP_ASSERT(queue->turn.followers > 0);
 	queue->turn.followers--;
-	xp_seat_leave(queue, sleeper->seat);
-	if (sleeper->kick_epoch != queue->kick.epoch && --queue->turn.called == 0)
+	if (kick_epoch != queue->kick.epoch && --queue->turn.called == 0)
 		pthread_cond_broadcast(&queue->thread_left);
 	XP_ASSERT(queue->turn.called >= 0 && queue->turn.called <= queue->turn.followers);
 	/* If nobody has the turn it is this thread's now. */
@@ -154,8 +148,7 @@ static void follower_left(struct xpoll *queue, const struct sleeper *sleeper)
 void xp_turn_pass(struct xpoll *queue)
 {
 	queue->turn.leader = false;
-	if (queue->turn.followers > 0 && !xp_seat_call(queue))
-		turn_signal(queue);
+	turn_signal(queue);
 }
 
 /* One sleeper comes out, for whatever reason: it looks at everything. */
@@ -234,7 +227,7 @@ static void cancelled(void *opaque)
 
 	xp_mutex_lock(&queue->lock);
 	if (sleeper->follower) {
-		follower_left(queue, sleeper);
+		follower_left(queue, sleeper->kick_epoch);
 		if (!queue->turn.leader)
 			xp_turn_pass(queue);
 	} else {
@@ -313,9 +306,8 @@ static int sleep_for_turn(struct xpoll *queue, struct xp_wait *wait)
 		.wait = wait,
 		.kick_epoch = queue->kick.epoch,
 		.follower = true,
-		.seat = xp_seat_take(queue),
 	};
-	struct pollfd turn = {.fd = xp_seat_fd(queue, sleeper.seat), .events = POLLIN};
+	struct pollfd turn = {.fd = queue->turn.wakefd.fd, .events = POLLIN};
 	int rc;
 
 	hold_signals(queue, wait);
@@ -327,7 +319,7 @@ static int sleep_for_turn(struct xpoll *queue, struct xp_wait *wait)
 	pthread_cleanup_pop(0);
 	xp_mutex_lock(&queue->lock);
 	wait->timed_out = rc == 0;
-	follower_left(queue, &sleeper);
+	follower_left(queue, sleeper.kick_epoch);
 	inside_leave(queue);
 	return rc;
 }
