@@ -90,6 +90,7 @@ static int timers_arm(struct timers_state *state, int64_t more_ns)
 		for (int i = 0; i < len; i++)
 			ns[i] = more_ns + test->delays[first + i];
 		rc = state->loop.ops->timers(state->loop.state, test->ids + first, ns, len);
+		bench_signals_progress();
 	}
 	return rc;
 }
@@ -102,6 +103,7 @@ static int timers_cancel(struct timers_state *state)
 	for (int first = 0; first < test->n && rc >= 0; first += BATCH)
 		rc = state->loop.ops->timers(state->loop.state, test->order + first, NULL,
 		                             test->n - first < BATCH ? test->n - first : BATCH);
+	bench_signals_progress();
 	return rc;
 }
 
@@ -111,6 +113,7 @@ static int timers_take(struct timers_state *state)
 
 	for (int left = state->test->n; left > 0 && rc >= 0; left -= rc) {
 		rc = loop_wait(&state->loop, NULL, 0, false);
+		bench_signals_progress();
 		if (bench_interrupted() != 0)
 			return -EINTR;
 	}
@@ -131,6 +134,7 @@ static int timers_sleep(const struct timers *test)
 		if (nanosleep(&left, NULL) < 0 && bench_interrupted() != 0)
 			return -EINTR;
 	}
+	bench_signals_progress();
 	return 0;
 }
 
