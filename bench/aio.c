@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "workloads.h"
+#include "loop.h"
 
 #define DEPTH_MAX 64
 
@@ -46,11 +46,12 @@ static void *ring_map(const struct ring_loop *loop, size_t size, off_t what)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-static int ring_open(void *opened, const struct loop_setup *setup)
+static int ring_open(void *opened, const struct bench_field *field,
+                     const struct bench_way *way)
 {
 	struct ring_loop *loop = opened;
 
-	(void)setup;
+	(void)field, (void)way;
 	loop->fd = (int)syscall(SYS_io_uring_setup, DEPTH_MAX, &loop->params);
 	if (loop->fd < 0)
 		return -errno;
@@ -76,7 +77,7 @@ static int ring_read(void *opened, const struct loop_read *read)
 	loop->entries[place] = (struct io_uring_sqe){
 		.opcode = IORING_OP_READ, .fd = read->fd, .off = (uint64_t)read->offset,
 		.len = LOOP_BLOCK, .addr = (uintptr_t)read->buffer,
-		.user_data = (uint64_t)read->id,
+		.user_data = (unsigned)read->id,
 	};
 	ring_at(loop, loop->params.sq_off.array)[place] = place;
 	atomic_store_explicit(tail, at + 1, memory_order_release);
@@ -142,19 +143,10 @@ static struct {
 	               const struct timespec *timeout);
 } posix;
 
-static const struct bench_symbol posix_symbols[] = {
-	{ "aio_read", &posix.read },
-	{ "aio_error", &posix.error },
-	{ "aio_return", &posix.take },
-	{ "aio_suspend", &posix.suspend },
-	{ NULL, NULL },
-};
-
 static struct bench_library posix_library = {
-	.name = "posix-aio",
-	.file = "libc.so.6",
-	.package = "libc6",
-	.symbols = posix_symbols,
+	"posix-aio", "libc.so.6", "libc6",
+	(const char *const[]){ "aio_read", "aio_error", "aio_return", "aio_suspend", NULL },
+	&posix, NULL,
 };
 
 struct posix_loop {
@@ -194,24 +186,11 @@ static int posix_wait(void *opened, struct loop_hand *hand, const int *enable, i
 	return hand->len;
 }
 
-static int nothing_open(void *opened, const struct loop_setup *setup)
-{
-	(void)opened, (void)setup;
-	return 0;
-}
-
-static void nothing_close(void *opened)
-{
-	(void)opened;
-}
-
 static const struct loop_ops loop_posix = {
 	.size = sizeof(struct posix_loop),
 	.uncounted = true,
-	.open = nothing_open,
 	.read = posix_read,
 	.wait = posix_wait,
-	.close = nothing_close,
 };
 
 /* --- pread(2) --------------------------------------------------------------------- */
@@ -246,53 +225,52 @@ static int pread_wait(void *opened, struct loop_hand *hand, const int *enable, i
 
 static const struct loop_ops loop_pread = {
 	.size = sizeof(struct pread_loop),
-	.open = nothing_open,
 	.read = pread_read,
 	.wait = pread_wait,
-	.close = nothing_close,
 };
 
 /* --- What they share --------------------------------------------------------------- */
 
-struct aio_test {
+struct aio {
+	struct bench_field field; /* its len: reads in flight */
 	int fds[2]; /* cached, direct */
 	int n;
 	char (*buffers)[LOOP_BLOCK];
 };
 
 struct aio_state {
-	struct loop loop;
-	const struct aio_test *test;
-	int fd;
-	int depth;
+	struct bench_turn turn;
 	uint64_t seed;
 };
 
 static int aio_begin_one(struct aio_state *state, int id)
 {
+	const struct aio *test = (const struct aio *)state->turn.field;
 	struct loop_read read = {
-		.id = id, .fd = state->fd, .buffer = state->test->buffers[id],
+		.id = id, .fd = test->fds[state->turn.phase / 3], .buffer = test->buffers[id],
 	};
 
 	state->seed = state->seed * 6364136223846793005u + 1442695040888963407u;
-	read.offset = (off_t)((state->seed >> 33) % (uint64_t)state->test->n) * LOOP_BLOCK;
-	return state->loop.ops->read(state->loop.state, &read);
+	read.offset = (off_t)((state->seed >> 33) % (uint64_t)test->n) * LOOP_BLOCK;
+	return state->turn.loop.ops->read(state->turn.loop.state, &read);
 }
 
 static int aio_run(void *opened, uint64_t count)
 {
 	struct aio_state *state = opened;
+	struct loop *loop = &state->turn.loop;
+	uint64_t depth = (uint64_t)aio_depths[state->turn.phase % 3];
 	uint64_t begun = 0;
 	int rc = 0;
 
-	for (; begun < (uint64_t)state->depth && begun < count && rc == 0; begun++)
+	for (; begun < depth && begun < count && rc == 0; begun++)
 		rc = aio_begin_one(state, (int)begun);
 	for (uint64_t done = 0; done < count && rc >= 0;) {
-		int now = rc == 0 ? loop_wait(&state->loop, NULL, 0, true) : rc;
+		int now = rc == 0 ? loop_wait(loop, NULL, 0, true) : rc;
 
 		rc = now < 0 ? now : 0;
 		for (int i = 0; i < now && rc == 0; i++, done++) {
-			const struct loop_ready *ready = &state->loop.hand.ready[i];
+			const struct loop_ready *ready = &loop->hand.ready[i];
 
 			if (ready->events & POLLERR)
 				rc = -EIO;
@@ -303,37 +281,15 @@ static int aio_run(void *opened, uint64_t count)
 	return rc;
 }
 
-static int aio_phase(void *opened, int phase)
+static int aio_start(void *state)
 {
-	struct aio_state *state = opened;
-
-	state->fd = state->test->fds[phase / 3];
-	state->depth = aio_depths[phase % 3];
+	((struct aio_state *)state)->seed = 20010630;
 	return 0;
 }
 
-static int aio_open(void *opened, void *setup, const struct bench_way *way)
-{
-	struct aio_state *state = opened;
-	struct loop_setup loop_setup = { .len = DEPTH_MAX };
-
-	state->test = setup;
-	state->seed = 20010630;
-	return loop_open(&state->loop, way, &loop_setup, DEPTH_MAX);
-}
-
-static const struct bench_ops aio_ops = {
-	.size = sizeof(struct aio_state),
-	.open = aio_open,
-	.phase = aio_phase,
-	.run = aio_run,
-	.syscalls = loop_syscalls,
-	.close = loop_close,
-};
-
 static void aio_end(void *setup)
 {
-	struct aio_test *test = setup;
+	struct aio *test = setup;
 
 	for (int i = 0; i < 2; i++)
 		if (test->fds[i] >= 0)
@@ -344,9 +300,10 @@ static void aio_end(void *setup)
 static int aio_begin(const struct bench_options *options, void *setup)
 {
 	char path[] = "/var/tmp/xpoll-bench.XXXXXX";
-	struct aio_test *test = setup;
+	struct aio *test = setup;
 	void *memory = NULL;
 
+	test->field.len = DEPTH_MAX;
 	test->n = options->n;
 	test->fds[1] = -1;
 	test->fds[0] = mkostemp(path, O_CLOEXEC);
@@ -395,11 +352,14 @@ const struct bench_workload bench_aio = {
 	.n_max = 1000000,
 	.phases = aio_phases,
 	.references = { "io_uring", "libuv", "posix-aio", "pread" },
-	.setup_size = sizeof(struct aio_test),
+	.setup_size = sizeof(struct aio),
 	.open = aio_begin,
 	.close = aio_end,
 	.fds_more = 8,
-	.queue = &aio_ops,
+	.ops = {
+		.size = sizeof(struct aio_state), .room = DEPTH_MAX, .open = aio_start,
+		.run = aio_run,
+	},
 	.loops = LOOP_READS,
 	.peers = aio_peers,
 	.limit = &aio_limit,

@@ -9,8 +9,7 @@
  * give the median of the rounds.
  *
  * A new workload is a file with a struct bench_workload, in the table of
- * workloads.c; a new rival is a struct loop_ops, in another table there, or a
- * struct bench_variant in the table of its workload.
+ * workloads.c; a new rival is a struct loop_ops, in another table there.
  *
  * Trap: every open epoll or kqueue set that holds a descriptor makes each write
  * to it dearer.  So only the variant that is being measured may be open.
@@ -29,6 +28,7 @@
 #define BENCH_VARIANTS_MAX 24
 #define BENCH_PHASES_MAX   8
 #define BENCH_REFERENCES   4
+#define BENCH_ROOM_N       (-1)
 #define BENCH_UNKNOWN      UINT64_MAX /* a number that nobody counted */
 
 enum bench_peers {
@@ -59,48 +59,48 @@ struct bench_sample {
 /* Which of several ways of waiting a variant is. */
 struct bench_way {
 	const char *backend;         /* of xpoll; else NULL */
-	const struct loop_ops *loop; /* for workloads that are written on loops */
-	const void *steps;           /* of the workload's, in what variants differ */
+	const struct loop_ops *loop; /* NULL: it is not written on one */
 	const char *program;         /* one that is asked to work, see program.c */
 	const struct bench_workload *workload;
 	const struct bench_options *options;
 };
 
 /*
- * How one variant does the work.  Functions return >= 0, or -errno.
+ * How one variant does the work, on a state that begins with a struct bench_turn, which
+ * loop.h has.  Functions return >= 0, or -errno.
  *
- * size      of the state: all zero when it is opened, freed when it is closed
- * open      prepare; setup is what the workload opened
- * phase     do the work of this phase from now on; NULL where there is but one
- * run       do exactly count operations, then return; the state stays such
- *           that run can go on.  A system call that was interrupted is repeated
- *           when bench_goes_on says so.
- * syscalls  how many system calls run has made so far, or BENCH_UNKNOWN; NULL:
- *           bench_calls has them all
- * step      in place of run where phases depend on each other: they are gone
- *           through one after the other, again and again.  phase prepares one, which
- *           does not count; step does it: how many operations
- * pass      in place of all these: go through all phases once; what each took goes to
- *           its sample
- * close     also when open has failed, wherever that was; NULL: nothing to do
+ * size      of the state, all zero at first; 0: it is a bench_turn and no more
+ * room      events that one wait may return, or BENCH_ROOM_N; 0: it opens no loop, or others
+ * open      prepare, when the turn's loop is open
+ * run       do exactly count operations of the turn's phase, then return; the state stays
+ *           such that run can go on.  A system call that was interrupted is repeated when
+ *           bench_goes_on says so.
+ * step      in place of run where phases depend on each other: they are gone through one
+ *           after the other, again and again.  step does one: how many operations
+ * pass      in place of both: go through all phases once; what each took goes to its sample
+ * phase     prepare a phase, which does not count; or NULL
+ * syscalls  how many system calls were made so far, or BENCH_UNKNOWN; NULL: those of
+ *           bench_calls and of the turn's loop
+ * close     also when open has failed, wherever that was; NULL: nothing to do but to close
+ *           the turn's loop
  */
 struct bench_ops {
 	size_t size;
-	int (*open)(void *state, void *setup, const struct bench_way *way);
-	int (*phase)(void *state, int phase);
+	int room;
+	int (*open)(void *state);
 	int (*run)(void *state, uint64_t count);
-	uint64_t (*syscalls)(const void *state);
 	int64_t (*step)(void *state, int phase);
 	int (*pass)(void *state, struct bench_sample *samples);
+	int (*phase)(void *state, int phase);
+	uint64_t (*syscalls)(const void *state);
 	void (*close)(void *state);
 };
 
 struct bench_variant {
 	const char *name;
-	const struct bench_ops *ops;   /* NULL: those that xpoll has */
-	struct bench_library *library; /* what it needs; NULL: nothing */
+	const struct bench_ops *ops;   /* NULL: those of the workload */
 	const struct loop_ops *loop;   /* NULL: it is not written on one */
-	const void *steps;             /* for its bench_way */
+	struct bench_library *library; /* what it needs; NULL: nothing */
 	bool (*usable)(void);          /* NULL: always */
 };
 
@@ -127,23 +127,26 @@ struct bench_workload {
 	bool by_clock;
 
 	/*
-	 * What all variants share: of setup_size, all zero when it is opened; 0 or
-	 * -errno.  Closed also when that failed.  NULL: n pairs of this kind, in a
-	 * struct loop_field, whose read ends are watched for POLLIN and these events.
+	 * What all variants share, a struct bench_field and what follows it: of setup_size,
+	 * all zero when it is opened; 0 or -errno.  close, also when that failed, ends what
+	 * is not the field's.  open is NULL: n pairs of this kind, whose read ends are
+	 * watched for POLLIN and these events, and their write ends as well if both_ends.
 	 */
 	size_t setup_size;
 	int (*open)(const struct bench_options *options, void *setup);
 	void (*close)(void *setup);
 	enum bench_pair_kind kind;
 	short events;
+	bool both_ends;
 	/* Descriptors needed beyond those of the process itself. */
 	int fds_each; /* for each of n; those of pairs need no mention */
 	int fds_more;
 
-	const struct bench_ops *queue; /* xpoll, once for each back end */
-	const void *steps;             /* for its bench_way */
+	/* xpoll's, once for each back end, unless it has no part in it (absent). */
+	struct bench_ops ops;
+	bool absent;
 	/*
-	 * Written on loops: `queue` for each loop that can do all of this, a set
+	 * Written on loops: `ops` for each loop that can do all of this, a set
 	 * of enum loop_ability.  0: only `peers`.
 	 */
 	unsigned loops;
@@ -163,7 +166,7 @@ struct bench_result {
 	struct bench_way way;
 	const struct bench_ops *ops;
 	bool is_default;
-	double *rates; /* operations per second, one for each round */
+	double rates[BENCH_ROUNDS_MAX]; /* operations per second, one for each round */
 	uint64_t operations;
 	uint64_t syscalls;
 	uint64_t bytes;
@@ -182,21 +185,9 @@ struct bench_report {
 		const struct bench_library *library; /* NULL: it is a program */
 	} missing[BENCH_VARIANTS_MAX];
 	int missing_len;
-	int64_t start_ns;
 };
 
-/* The numbers of a result that are printed; NAN where there is none. */
-struct bench_figures {
-	double rate; /* median of the rounds */
-	double rate_min;
-	double rate_max;
-	double ns_per_operation;
-	double syscalls_per_operation;
-	double bytes_per_item;
-	double ratios[BENCH_REFERENCES];
-};
-
-/* workloads.c: all of them; ends with NULL. */
+/* All of them; ends with NULL. */
 extern const struct bench_workload *const bench_workloads[];
 
 /*
@@ -213,16 +204,10 @@ int bench_run(const struct bench_workload *workload,
 void bench_complain(const struct bench_workload *workload, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Where variants share nothing. */
-int bench_no_setup(const struct bench_options *options, void *setup);
-
 /* variants.c: fill in report->results from the options; an exit code. */
 int bench_select_variants(struct bench_report *report);
 
 /* report.c */
-void bench_figures_get(const struct bench_report *report,
-                       const struct bench_result *result,
-                       struct bench_figures *figures);
 void bench_report_table(const struct bench_report *report, FILE *to);
 void bench_report_json(const struct bench_report *report, FILE *to);
 
@@ -280,15 +265,12 @@ void bench_machine_get(struct bench_machine *machine);
  * The functions of another library, found when they are needed: the command
  * does not depend on what it is compared with.
  */
-struct bench_symbol {
-	const char *name;
-	void *function; /* the address of a pointer to such a function */
-};
 struct bench_library {
-	const char *name;    /* "libuv" */
-	const char *file;    /* "libuv.so.1" */
-	const char *package; /* where Debian has it */
-	const struct bench_symbol *symbols; /* ends with a NULL name */
+	const char *name;         /* "libuv" */
+	const char *file;         /* "libuv.so.1" */
+	const char *package;      /* where Debian has it */
+	const char *const *names; /* of its functions; NULL ends them */
+	void *functions;          /* a structure of pointers to them, in this order */
 	void *handle;
 };
 bool bench_library_load(struct bench_library *library);
@@ -317,36 +299,5 @@ int bench_pairs_open(enum bench_pair_kind kind, int len, struct bench_pairs *pai
 void bench_pairs_close(struct bench_pairs *pairs);
 /* Take out whatever was left in there. */
 void bench_pairs_drain(const struct bench_pairs *pairs);
-
-/* --- System calls that are counted ---------------------------------------- */
-
-/* Of this thread, where they are counted one by one. */
-extern _Thread_local uint64_t bench_calls;
-
-/* One byte; 0 or -errno. */
-static inline int bench_give(const struct bench_pair *pair)
-{
-	ssize_t len = write(pair->write_fd, "t", 1);
-
-	bench_calls++;
-	if (len == 1)
-		return 0;
-	return len < 0 ? -errno : -EIO;
-}
-static inline int bench_take(const struct bench_pair *pair)
-{
-	char byte;
-	ssize_t len = read(pair->read_fd, &byte, 1);
-
-	bench_calls++;
-	if (len == 1)
-		return 0;
-	return len < 0 ? -errno : -EIO;
-}
-/*
- * The byte that was given a moment ago.  On some systems it takes one to
- * arrive, for which who does not wait otherwise has to wait.
- */
-int bench_take_given(const struct bench_pair *pair);
 
 #endif

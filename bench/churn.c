@@ -8,97 +8,67 @@
  * Trap: the side that closes first keeps the port for a minute, and there are
  * but 28000 of them.  So the clients end with a reset, which forgets both sides.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
-#include "workloads.h"
+#include "loop.h"
 
 #define LISTENER 0 /* its id; connections have those from 1 on */
 
 struct churn {
+	struct bench_field field;
 	struct bench_address address;
-	int listener;
-	int n;
-};
-
-struct churn_state {
-	struct loop loop;
-	const struct churn *test;
-	struct loop_target *targets;
 	int *clients;
 	int *unused; /* ids of no connection */
 	int unused_len;
-	int len; /* connections that there may be */
 };
 
-static void churn_close_setup(void *setup)
+static struct churn *churn_of(void *turn)
+{
+	return (struct churn *)((struct bench_turn *)turn)->field;
+}
+
+/* What is left of a variant after a failure as well. */
+static void churn_close(void *setup)
 {
 	struct churn *test = setup;
 
-	if (test->listener >= 0)
-		close(test->listener);
-}
-
-static int churn_open_setup(const struct bench_options *options, void *setup)
-{
-	struct churn *test = setup;
-
-	test->n = options->n;
-	test->listener = bench_listen(AF_INET, SOCK_NONBLOCK, test->n, &test->address);
-	return test->listener < 0 ? test->listener : 0;
-}
-
-static void churn_close(void *opened)
-{
-	struct churn_state *state = opened;
-
-	loop_close(opened);
-	for (int id = 1; id <= state->len; id++) {
-		if (state->targets[id].fd >= 0) /* after a failure */
-			close(state->targets[id].fd);
-		if (state->clients[id - 1] >= 0)
-			close(state->clients[id - 1]);
+	for (int id = 0; test->field.targets != NULL && id < test->field.len; id++) {
+		if (test->field.targets[id].fd >= 0)
+			close(test->field.targets[id].fd);
+		if (id > 0 && test->clients != NULL && test->clients[id - 1] >= 0)
+			close(test->clients[id - 1]);
 	}
-	free(state->targets);
-	free(state->clients);
-	free(state->unused);
+	free(test->clients);
+	free(test->unused);
 }
 
-static int churn_prepare(struct churn_state *state)
+static int churn_open(const struct bench_options *options, void *setup)
 {
-	size_t n = (size_t)state->test->n;
+	struct churn *test = setup;
+	size_t n = (size_t)options->n;
+	int rc = bench_field_open(&test->field, options->n + 1);
 
-	state->targets = calloc(n + 1, sizeof *state->targets);
-	state->clients = calloc(n, sizeof *state->clients);
-	state->unused = calloc(n, sizeof *state->unused);
-	if (state->targets == NULL || state->clients == NULL || state->unused == NULL)
+	test->clients = malloc(n * sizeof *test->clients);
+	test->unused = malloc(n * sizeof *test->unused);
+	if (rc < 0 || test->clients == NULL || test->unused == NULL)
 		return -ENOMEM;
-	state->targets[LISTENER] = (struct loop_target){ state->test->listener, POLLIN };
-	for (int id = 1; id <= state->test->n; id++) {
-		state->targets[id] = (struct loop_target){ -1, POLLIN };
-		state->clients[id - 1] = -1;
-		state->unused[state->unused_len++] = id;
+	for (int id = 0; id < test->field.len; id++)
+		test->field.targets[id] = (struct loop_target){ -1, POLLIN };
+	for (int id = 1; id <= options->n; id++) {
+		test->clients[id - 1] = -1;
+		test->unused[test->unused_len++] = id;
 	}
-	state->len = state->test->n;
-	return 0;
+	rc = bench_listen(AF_INET, SOCK_NONBLOCK, options->n, &test->address);
+	test->field.targets[LISTENER].fd = rc;
+	return rc < 0 ? rc : 0;
 }
 
-static int churn_open(void *opened, void *setup, const struct bench_way *way)
+static int churn_begin(void *turn)
 {
-	struct churn_state *state = opened;
-	struct loop_setup loop_setup = { .mode = LOOP_LEVEL };
-	int listener = LISTENER;
-	int rc;
+	static const int listener = LISTENER;
 
-	state->test = setup;
-	rc = churn_prepare(state);
-	if (rc < 0)
-		return rc;
-	loop_setup.targets = state->targets;
-	loop_setup.len = state->test->n + 1;
-	rc = loop_open(&state->loop, way, &loop_setup, 64);
-	return rc < 0 ? rc : loop_change(&state->loop, LOOP_ADD, &listener, 1);
+	return loop_change(&((struct bench_turn *)turn)->loop, LOOP_ADD, &listener, 1);
 }
 
 /* The watchdog's signal may strike while it waits: then it goes on by itself. */
@@ -125,10 +95,12 @@ static int churn_connect(const struct churn *test, int *client)
 	return 0;
 }
 
-static int churn_accept(struct churn_state *state)
+static int churn_accept(struct bench_turn *turn)
 {
+	struct churn *test = churn_of(turn);
+
 	for (;;) {
-		int fd = accept4(state->test->listener, NULL, NULL,
+		int fd = accept4(test->field.targets[LISTENER].fd, NULL, NULL,
 		                 SOCK_NONBLOCK | SOCK_CLOEXEC);
 		int id;
 		int rc;
@@ -136,31 +108,32 @@ static int churn_accept(struct churn_state *state)
 		bench_calls++;
 		if (fd < 0)
 			return errno == EAGAIN || bench_goes_on(errno) ? 0 : -errno;
-		id = state->unused[--state->unused_len];
-		state->targets[id].fd = fd;
-		rc = loop_change(&state->loop, LOOP_ADD, &id, 1);
+		id = test->unused[--test->unused_len];
+		test->field.targets[id].fd = fd;
+		rc = loop_change(&turn->loop, LOOP_ADD, &id, 1);
 		if (rc < 0)
 			return rc;
 	}
 }
 
 /* How many connections were served, or -errno. */
-static int churn_serve(struct churn_state *state, int id)
+static int churn_serve(struct bench_turn *turn, int id)
 {
+	struct churn *test = churn_of(turn);
+	int *fd = &test->field.targets[id].fd;
 	char request;
 	int rc;
 
 	if (id == LISTENER)
-		return churn_accept(state);
+		return churn_accept(turn);
 	bench_calls += 2;
-	if (read(state->targets[id].fd, &request, 1) != 1 ||
-	    write(state->targets[id].fd, "!", 1) != 1)
+	if (read(*fd, &request, 1) != 1 || write(*fd, "!", 1) != 1)
 		return -errno;
-	rc = loop_change(&state->loop, LOOP_CLOSE, &id, 1);
+	rc = loop_change(&turn->loop, LOOP_CLOSE, &id, 1);
 	if (rc < 0)
 		return rc;
-	state->targets[id].fd = -1;
-	state->unused[state->unused_len++] = id;
+	*fd = -1;
+	test->unused[test->unused_len++] = id;
 	return 1;
 }
 
@@ -182,39 +155,32 @@ static int churn_finish(int *client)
 
 static int churn_round(void *opened, int n)
 {
-	struct churn_state *state = opened;
+	struct bench_turn *turn = opened;
+	struct churn *test = churn_of(turn);
 	int left = n;
 	int rc = 0;
 
 	for (int i = 0; i < n && rc >= 0; i++)
-		rc = churn_connect(state->test, &state->clients[i]);
+		rc = churn_connect(test, &test->clients[i]);
 	while (left > 0 && rc >= 0) {
-		int count = loop_wait(&state->loop, NULL, 0, true);
+		int count = loop_wait(&turn->loop, NULL, 0, true);
 
 		if (count < 0)
 			return count;
 		for (int i = 0; i < count && rc >= 0; i++) {
-			rc = churn_serve(state, state->loop.hand.ready[i].id);
+			rc = churn_serve(turn, turn->loop.hand.ready[i].id);
 			left -= rc;
 		}
 	}
 	for (int i = 0; i < n && rc >= 0; i++)
-		rc = churn_finish(&state->clients[i]);
+		rc = churn_finish(&test->clients[i]);
 	return rc;
 }
 
-static int churn_run(void *state, uint64_t count)
+static int churn_run(void *turn, uint64_t count)
 {
-	return serve_rounds(state, count, ((struct churn_state *)state)->test->n, churn_round);
+	return bench_rounds(turn, count, churn_of(turn)->field.len - 1, churn_round);
 }
-
-static const struct bench_ops churn_ops = {
-	.size = sizeof(struct churn_state),
-	.open = churn_open,
-	.run = churn_run,
-	.syscalls = loop_syscalls,
-	.close = churn_close,
-};
 
 const struct bench_workload bench_churn = {
 	.name = "churn",
@@ -232,8 +198,8 @@ const struct bench_workload bench_churn = {
 	.fds_each = 2,
 	.fds_more = 1,
 	.setup_size = sizeof(struct churn),
-	.open = churn_open_setup,
-	.close = churn_close_setup,
-	.queue = &churn_ops,
+	.open = churn_open,
+	.close = churn_close,
+	.ops = { .room = 64, .open = churn_begin, .run = churn_run },
 	.loops = LOOP_LEVEL | LOOP_CLOSES,
 };

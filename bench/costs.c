@@ -8,7 +8,7 @@
  * deleted.  Changes are followed by one wait that finds nothing, and it counts:
  * what they leave to be done by the next wait is part of what they take.
  */
-#include "workloads.h"
+#include "loop.h"
 
 #define WAITS 16 /* of each kind, in a pass */
 
@@ -22,35 +22,21 @@ static const char *const costs_phases[] = {
 	NULL
 };
 
-struct costs_state {
-	struct loop loop;
-	const struct bench_pairs *pairs;
-};
-
-static int costs_open(void *opened, void *setup, const struct bench_way *way)
-{
-	struct costs_state *state = opened;
-	struct loop_field *field = setup;
-
-	state->pairs = &field->pairs;
-	return loop_open_on(&state->loop, way, field, field->pairs.len);
-}
-
 /* Find nothing; 0 or -errno. */
-static int costs_look(struct costs_state *state)
+static int costs_look(struct bench_turn *turn)
 {
-	int count = loop_wait(&state->loop, NULL, 0, false);
+	int count = loop_wait(&turn->loop, NULL, 0, false);
 
 	return count > 0 ? -EPROTO : count;
 }
 
 /* Find all of them, in one call or as many as it takes; 0 or -errno. */
-static int costs_look_for_all(struct costs_state *state)
+static int costs_look_for_all(struct bench_turn *turn)
 {
-	int left = state->pairs->len;
+	int left = turn->field->len;
 
 	while (left > 0) {
-		int count = loop_wait(&state->loop, NULL, 0, false);
+		int count = loop_wait(&turn->loop, NULL, 0, false);
 
 		if (count <= 0)
 			return count < 0 ? count : -EPROTO;
@@ -59,62 +45,44 @@ static int costs_look_for_all(struct costs_state *state)
 	return 0;
 }
 
-static int costs_repeat(struct costs_state *state, int (*look)(struct costs_state *))
+static int costs_change(struct bench_turn *turn, enum loop_change change)
 {
-	int rc = 0;
+	int rc = loop_change_all(&turn->loop, change, turn->field->len);
 
-	for (int i = 0; i < WAITS && rc == 0; i++)
-		rc = look(state);
-	return rc;
+	return rc < 0 ? rc : costs_look(turn);
 }
 
-static int costs_change(struct costs_state *state, enum loop_change change)
+static int64_t costs_step(void *turn, int phase)
 {
-	int rc = loop_change_all(&state->loop, change, state->pairs->len);
+	static const enum loop_change changes[] = {
+		[COSTS_ADD] = LOOP_ADD, [COSTS_FIRST] = LOOP_DISABLE,
+		[COSTS_DISABLE] = LOOP_DISABLE, [COSTS_ENABLE] = LOOP_ENABLE,
+		[COSTS_DELETE] = LOOP_DELETE,
+	};
+	bool waits = phase == COSTS_NONE || phase == COSTS_ALL;
+	int rc = waits ? 0 : costs_change(turn, changes[phase]);
 
-	return rc < 0 ? rc : costs_look(state);
-}
-
-static int64_t costs_step(void *opened, int phase)
-{
-	struct costs_state *state = opened;
-	int rc;
-
-	if (phase == COSTS_NONE || phase == COSTS_ALL)
-		rc = costs_repeat(state, phase == COSTS_NONE ? costs_look : costs_look_for_all);
-	else
-		rc = costs_change(state, phase == COSTS_ADD      ? LOOP_ADD
-		                         : phase == COSTS_ENABLE ? LOOP_ENABLE
-		                         : phase == COSTS_DELETE ? LOOP_DELETE : LOOP_DISABLE);
+	for (int i = 0; i < WAITS && rc == 0 && waits; i++)
+		rc = phase == COSTS_NONE ? costs_look(turn) : costs_look_for_all(turn);
 	if (rc < 0)
 		return rc;
-	return phase == COSTS_NONE || phase == COSTS_ALL ? WAITS : state->pairs->len;
+	return waits ? WAITS : ((struct bench_turn *)turn)->field->len;
 }
 
 /* What has to be before a phase. */
-static int costs_phase(void *opened, int phase)
+static int costs_phase(void *turn, int phase)
 {
-	struct costs_state *state = opened;
-	const struct bench_pairs *pairs = state->pairs;
+	const struct bench_pairs *pairs = &((struct bench_turn *)turn)->field->pairs;
 	int rc = 0;
 
 	if (phase == COSTS_DISABLE)
-		return costs_change(state, LOOP_ENABLE);
+		return costs_change(turn, LOOP_ENABLE);
 	if (phase == COSTS_DELETE)
 		bench_pairs_drain(pairs);
 	for (int i = 0; phase == COSTS_ALL && i < pairs->len && rc == 0; i++)
 		rc = bench_give(&pairs->at[i]);
 	return rc;
 }
-
-static const struct bench_ops costs_ops = {
-	.size = sizeof(struct costs_state),
-	.open = costs_open,
-	.phase = costs_phase,
-	.step = costs_step,
-	.syscalls = loop_syscalls,
-	.close = loop_close,
-};
 
 const struct bench_workload bench_costs = {
 	.name = "costs",
@@ -136,6 +104,6 @@ const struct bench_workload bench_costs = {
 	.phases = costs_phases,
 	.references = { "raw-epoll", "raw-poll", "raw-select" },
 	.kind = BENCH_SOCKETS,
-	.queue = &costs_ops,
+	.ops = { .room = BENCH_ROOM_N, .phase = costs_phase, .step = costs_step },
 	.loops = LOOP_LEVEL,
 };

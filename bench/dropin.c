@@ -7,20 +7,22 @@
  * the same process, with another function behind the pointer.  Beside it the
  * same work written for epoll(7).
  */
-#include <dlfcn.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 
-#include "workloads.h"
+#include "loop.h"
+
+struct dropin {
+	struct bench_field field;
+	struct pollfd *fds;
+};
 
 struct poll_state {
-	const struct bench_way *way;
-	const struct bench_pairs *pairs;
+	struct bench_turn turn;
+	struct pollfd *fds;
 	int (*poll)(struct pollfd *, nfds_t, int);
 	uint64_t syscalls_before;
-	struct pollfd *fds;
 };
 
 /* The drop-in's functions: it stays, as it has no way back, with LD_PRELOAD neither. */
@@ -30,46 +32,38 @@ static struct {
 	uint64_t (*syscalls)(void);
 } dropin;
 
-static const struct bench_symbol dropin_symbols[] = {
-	{ "poll", &dropin.poll },
-	{ "dup3", &dropin.dup3 },
-	{ "xpoll_poll_syscalls", &dropin.syscalls },
-	{ NULL, NULL },
+static struct bench_library dropin_library = {
+	.name = "libxpoll-poll.so",
+	.names = (const char *const[]){ "poll", "dup3", "xpoll_poll_syscalls", NULL },
+	.functions = &dropin,
 };
 
-static int dropin_setup(const struct bench_options *options, void *setup)
+static void dropin_end(void *setup)
 {
-	static struct bench_library library = {
-		.name = "libxpoll-poll.so", .symbols = dropin_symbols,
-	};
+	free(((struct dropin *)setup)->fds);
+}
 
-	library.file = options->library;
-	if (library.file == NULL || !bench_library_load(&library)) {
-		bench_complain(&bench_dropin, "cannot find libxpoll-poll.so");
+static int dropin_begin(const struct bench_options *options, void *setup)
+{
+	struct dropin *test = setup;
+	int rc;
+
+	dropin_library.file = options->library;
+	if (options->library == NULL || !bench_library_load(&dropin_library)) {
+		fprintf(stderr, "xpoll bench drop-in: cannot find libxpoll-poll.so\n");
 		return -ENOENT;
 	}
-	return loop_field_open(setup, &bench_dropin, options->n);
-}
+	test->fds = calloc((size_t)options->n, sizeof *test->fds);
+	rc = test->fds == NULL ? -ENOMEM : bench_field_open(&test->field, options->n);
+	if (rc == 0)
+		rc = bench_pairs_open(BENCH_PIPES, options->n, &test->field.pairs);
+	for (int i = 0; i < options->n && rc == 0; i++) {
+		int fd = test->field.pairs.at[i].read_fd;
 
-static void poll_close(void *opened)
-{
-	free(((struct poll_state *)opened)->fds);
-}
-
-static int real_open(void *opened, void *setup, const struct bench_way *way)
-{
-	struct poll_state *state = opened;
-
-	state->way = way;
-	state->pairs = &((struct loop_field *)setup)->pairs;
-	state->poll = poll;
-	bench_pairs_drain(state->pairs);
-	state->fds = calloc((size_t)state->pairs->len, sizeof *state->fds);
-	if (state->fds == NULL)
-		return -ENOMEM;
-	for (int i = 0; i < state->pairs->len; i++)
-		state->fds[i] = (struct pollfd){ state->pairs->at[i].read_fd, POLLIN, 0 };
-	return 0;
+		test->field.targets[i] = (struct loop_target){ fd, POLLIN };
+		test->fds[i] = (struct pollfd){ fd, POLLIN, 0 };
+	}
+	return rc;
 }
 
 /*
@@ -78,7 +72,7 @@ static int real_open(void *opened, void *setup, const struct bench_way *way)
  */
 static int poll_serve(const struct poll_state *state, int ready)
 {
-	const struct bench_pairs *pairs = state->pairs;
+	const struct bench_pairs *pairs = &state->turn.field->pairs;
 	const struct pollfd *fds = state->fds;
 	int len = pairs->len;
 
@@ -99,11 +93,12 @@ static int poll_serve(const struct poll_state *state, int ready)
 static int poll_round(void *opened, int k)
 {
 	struct poll_state *state = opened;
+	const struct bench_pairs *pairs = &state->turn.field->pairs;
 	int left = k;
-	int rc = serve_write(state->pairs, k);
+	int rc = serve_write(pairs, k);
 
 	while (rc == 0 && left > 0) {
-		int ready = state->poll(state->fds, (nfds_t)state->pairs->len, -1);
+		int ready = state->poll(state->fds, (nfds_t)pairs->len, -1);
 
 		if (ready < 0) {
 			if (!bench_goes_on(errno))
@@ -117,30 +112,37 @@ static int poll_round(void *opened, int k)
 	return rc;
 }
 
-static int poll_run(void *state, uint64_t count)
+static int poll_run(void *opened, uint64_t count)
 {
-	int active = serve_active(((struct poll_state *)state)->way, 0);
+	return bench_rounds(opened, count, ((struct bench_turn *)opened)->active, poll_round);
+}
 
-	return serve_rounds(state, count, active, poll_round);
+static int poll_open(struct poll_state *state, int (*poll)(struct pollfd *, nfds_t, int))
+{
+	state->fds = ((struct dropin *)state->turn.field)->fds;
+	state->poll = poll;
+	for (int i = 0; i < state->turn.field->len; i++)
+		state->fds[i].revents = 0;
+	return 0;
+}
+
+static int real_open(void *opened)
+{
+	return poll_open(opened, poll);
 }
 
 static const struct bench_ops real_ops = {
-	.size = sizeof(struct poll_state),
-	.open = real_open,
-	.run = poll_run,
-	.close = poll_close,
+	.size = sizeof(struct poll_state), .open = real_open, .run = poll_run,
 };
 
 /* --- On the drop-in ---------------------------------------------------------- */
 
-static int dropin_open(void *opened, void *setup, const struct bench_way *way)
+static int dropin_open(void *opened)
 {
 	struct poll_state *state = opened;
-	int rc = real_open(opened, setup, way);
 
-	state->poll = dropin.poll;
 	state->syscalls_before = dropin.syscalls();
-	return rc;
+	return poll_open(state, dropin.poll);
 }
 
 /*
@@ -150,17 +152,16 @@ static int dropin_open(void *opened, void *setup, const struct bench_way *way)
  */
 static void dropin_close(void *opened)
 {
-	struct poll_state *state = opened;
+	const struct bench_pairs *pairs = &((struct bench_turn *)opened)->field->pairs;
 
-	for (int i = 0; i < state->pairs->len; i++) {
-		int copy = dup(state->pairs->at[i].read_fd);
+	for (int i = 0; i < pairs->len; i++) {
+		int copy = dup(pairs->at[i].read_fd);
 
 		if (copy < 0)
 			continue; /* the others get a little dearer */
-		(void)dropin.dup3(copy, state->pairs->at[i].read_fd, O_CLOEXEC);
+		(void)dropin.dup3(copy, pairs->at[i].read_fd, O_CLOEXEC);
 		close(copy);
 	}
-	poll_close(opened);
 }
 
 static uint64_t dropin_syscalls(const void *opened)
@@ -205,24 +206,20 @@ static int ideal_poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 
 static void ideal_close(void *opened)
 {
+	(void)opened;
 	if (ideal.epoll_fd >= 0)
 		close(ideal.epoll_fd);
-	poll_close(opened);
 }
 
-static int ideal_open(void *opened, void *setup, const struct bench_way *way)
+static int ideal_open(void *opened)
 {
 	struct poll_state *state = opened;
-	int rc = real_open(opened, setup, way);
+	int rc = poll_open(state, ideal_poll);
 
-	state->poll = ideal_poll;
 	ideal.found_len = 0;
 	ideal.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	for (int i = 0; i < state->pairs->len && rc == 0; i++) {
-		struct epoll_event event = {
-			.events = EPOLLIN,
-			.data.u32 = (uint32_t)i,
-		};
+	for (int i = 0; i < state->turn.field->len && rc == 0; i++) {
+		struct epoll_event event = { .events = EPOLLIN, .data.u32 = (uint32_t)i };
 
 		if (epoll_ctl(ideal.epoll_fd, EPOLL_CTL_ADD, state->fds[i].fd, &event) < 0)
 			rc = -errno;
@@ -269,8 +266,10 @@ const struct bench_workload bench_dropin = {
 	.n_default = 5000,
 	.n_max = 500000,
 	.references = { "raw-poll", "raw-epoll", "ideal", "limit" },
-	.open = dropin_setup,
-	.close = loop_field_close,
+	.setup_size = sizeof(struct dropin),
+	.open = dropin_begin,
+	.close = dropin_end,
+	.absent = true,
 	.fds_each = 2,
 	.active = (const int[]){ SERVE_IDLE_ACTIVE },
 	.peers = dropin_peers,

@@ -1,10 +1,8 @@
 /*
  * epoll(7), used by hand: a loop on it, and looptest without one.
  */
-#include "workloads.h"
+#include "loop.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -23,14 +21,12 @@ struct epoll_loop {
 
 static void epoll_close(void *opened)
 {
-	struct epoll_loop *loop = opened;
+	const struct epoll_loop *loop = opened;
+	const int fds[] = { loop->fd, loop->wake_fd, loop->all_fd };
 
-	if (loop->fd >= 0)
-		close(loop->fd);
-	if (loop->wake_fd >= 0)
-		close(loop->wake_fd);
-	if (loop->all_fd >= 0)
-		close(loop->all_fd);
+	for (int i = 0; i < 3; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
 }
 
 static int epoll_open_wake(struct epoll_loop *loop, int *fd, uint32_t mode)
@@ -44,19 +40,21 @@ static int epoll_open_wake(struct epoll_loop *loop, int *fd, uint32_t mode)
 	return *fd < 0 || epoll_ctl(loop->fd, EPOLL_CTL_ADD, *fd, &event) < 0 ? -errno : 0;
 }
 
-static int epoll_open(void *opened, const struct loop_setup *setup)
+static int epoll_open(void *opened, const struct bench_field *field,
+                      const struct bench_way *way)
 {
 	struct epoll_loop *loop = opened;
+	unsigned uses = way->workload->loops;
 
-	loop->targets = setup->targets;
-	loop->mode = setup->mode == LOOP_EDGE ? EPOLLET
-	             : setup->mode == LOOP_DISPATCH ? EPOLLONESHOT
-	             : setup->mode == LOOP_EXCLUSIVE ? EPOLLEXCLUSIVE : 0;
+	loop->targets = field->targets;
+	loop->mode = uses & LOOP_EDGE        ? EPOLLET
+	             : uses & LOOP_DISPATCH  ? EPOLLONESHOT
+	             : uses & LOOP_EXCLUSIVE ? EPOLLEXCLUSIVE : 0;
 	loop->wake_fd = loop->all_fd = -1;
 	loop->fd = epoll_create1(EPOLL_CLOEXEC);
 	if (loop->fd < 0)
 		return -errno;
-	return setup->wakes ? epoll_open_wake(loop, &loop->wake_fd, EPOLLET) : 0;
+	return uses & LOOP_WAKE ? epoll_open_wake(loop, &loop->wake_fd, EPOLLET) : 0;
 }
 
 static int epoll_change(void *opened, enum loop_change change, const int *ids, int len)
@@ -156,6 +154,7 @@ const struct loop_ops loop_epoll = {
  * can reach at best.
  */
 struct token_state {
+	struct bench_turn turn;
 	const struct bench_pairs *pipes;
 	struct bench_pair *wanted; /* of four-calls: its write end is enabled */
 	int fd;
@@ -171,11 +170,11 @@ static int token_change(struct token_state *state, int op, int fd, uint32_t even
 	return epoll_ctl(state->fd, op, fd, &event) < 0 ? -errno : 0;
 }
 
-static int token_fill(struct token_state *state, void *setup, uint32_t write_events)
+static int token_fill(struct token_state *state, uint32_t write_events)
 {
 	int rc = 0;
 
-	state->pipes = &((struct loop_field *)setup)->pairs;
+	state->pipes = &state->turn.field->pairs;
 	state->fd = epoll_create1(EPOLL_CLOEXEC);
 	if (state->fd < 0)
 		return -errno;
@@ -220,10 +219,9 @@ static inline int token_serve(struct token_state *state,
 
 /* --- raw-epoll --------------------------------------------------------------- */
 
-static int raw_open(void *opened, void *setup, const struct bench_way *way)
+static int raw_open(void *state)
 {
-	(void)way;
-	return token_fill(opened, setup, 0);
+	return token_fill(state, 0);
 }
 
 static int raw_event(struct token_state *state, const struct epoll_event *event)
@@ -264,10 +262,9 @@ const struct bench_ops looptest_epoll_ops = {
 
 /* --- four-calls -------------------------------------------------------------- */
 
-static int four_open(void *opened, void *setup, const struct bench_way *way)
+static int four_open(void *state)
 {
-	(void)way;
-	return token_fill(opened, setup, EPOLLOUT | EPOLLET);
+	return token_fill(state, EPOLLOUT | EPOLLET);
 }
 
 /* The write end is ready: it is disabled, and written to. */

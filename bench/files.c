@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "workloads.h"
+#include "loop.h"
 
 #define FOLDER    "/tmp/xpoll-bench.XXXXXX"
 #define BURST_MAX 1000 /* files */
@@ -20,28 +20,27 @@ enum files_phase { FILES_WATCH, FILES_EVENT, FILES_BURST };
 static const char *const files_phases[] = { "watch", "event", "burst", NULL };
 
 struct files {
+	struct bench_field field;
 	char folder[sizeof FOLDER];
-	struct loop_target *targets;
-	int len; /* files that are there */
-};
-
-struct files_state {
-	struct loop loop;
-	struct files *test;
-	int next;
-	int some; /* are used in a phase */
+	int some;  /* are used in a phase */
+	int there; /* files */
 	bool *reported;
 };
 
-/* Anew: there may be one of this name. */
+static struct files *files_of(struct bench_turn *turn)
+{
+	return (struct files *)turn->field;
+}
+
+/* Even if there is one of this name. */
 static int files_make(struct files *test, int id)
 {
 	char path[LOOP_PATH_MAX];
 
 	loop_path(path, test->folder, id);
 	unlink(path);
-	test->targets[id].fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	return test->targets[id].fd < 0 ? -errno : 0;
+	test->field.targets[id].fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	return test->field.targets[id].fd < 0 ? -errno : 0;
 }
 
 static void files_end(void *setup)
@@ -49,179 +48,154 @@ static void files_end(void *setup)
 	struct files *test = setup;
 	char path[LOOP_PATH_MAX];
 
-	for (int id = 0; id < test->len; id++) {
+	for (int id = 0; id < test->there; id++) {
 		loop_path(path, test->folder, id);
-		close(test->targets[id].fd);
+		close(test->field.targets[id].fd);
 		unlink(path);
 	}
-	rmdir(test->folder);
-	free(test->targets);
+	if (test->field.folder != NULL)
+		rmdir(test->folder);
+	free(test->reported);
 }
 
 static int files_begin(const struct bench_options *options, void *setup)
 {
 	struct files *test = setup;
-	int rc = 0;
+	int rc = bench_field_open(&test->field, options->n);
 
+	test->some = options->n < BURST_MAX ? options->n : BURST_MAX;
+	test->reported = calloc((size_t)options->n, sizeof *test->reported);
 	memcpy(test->folder, FOLDER, sizeof FOLDER);
-	test->targets = calloc((size_t)options->n, sizeof *test->targets);
-	if (test->targets == NULL)
+	if (rc < 0 || test->reported == NULL)
 		return -ENOMEM;
-	if (mkdtemp(test->folder) == NULL)
+	test->field.folder = mkdtemp(test->folder);
+	if (test->field.folder == NULL)
 		return -errno;
-	for (; test->len < options->n && rc == 0; test->len++)
-		rc = files_make(test, test->len);
+	for (; test->there < options->n && rc == 0; test->there++)
+		rc = files_make(test, test->there);
 	return rc;
 }
 
-static int files_watch(struct files_state *state, int id, bool on)
+static int files_watch(struct bench_turn *turn, int id, bool on)
 {
-	return state->loop.ops->file(state->loop.state, id, on);
-}
-
-static void files_close(void *opened)
-{
-	loop_close(opened);
-	free(((struct files_state *)opened)->reported);
+	return turn->loop.ops->file(turn->loop.state, id, on);
 }
 
 /* Those that are used are spread over all. */
-static int files_id(const struct files_state *state, int index)
+static int files_id(const struct files *test, int index)
 {
-	return index * (state->test->len / state->some);
+	return index * (test->field.len / test->some);
 }
 
 /* After a burst: as before it. */
-static int files_remake(struct files_state *state, int index)
+static int files_remake(struct files *test, int id)
 {
-	int id = files_id(state, index);
-
-	close(state->test->targets[id].fd);
-	return files_make(state->test, id);
+	close(test->field.targets[id].fd);
+	return files_make(test, id);
 }
 
-static int files_open(void *opened, void *setup, const struct bench_way *way)
+static int files_open(void *opened)
 {
-	struct files_state *state = opened;
-	struct loop_setup loop_setup = { 0 };
-	int rc;
+	struct bench_turn *turn = opened;
+	struct files *test = files_of(turn);
+	int rc = 0;
 
-	state->test = setup;
-	state->some = state->test->len < BURST_MAX ? state->test->len : BURST_MAX;
-	state->reported = calloc((size_t)state->test->len, sizeof *state->reported);
-	if (state->reported == NULL)
-		return -ENOMEM;
-	for (int i = 0; i < state->some; i++) {
-		rc = files_remake(state, i);
-		if (rc < 0)
-			return rc;
-	}
-	loop_setup.targets = state->test->targets;
-	loop_setup.len = state->test->len;
-	loop_setup.folder = state->test->folder;
-	rc = loop_open(&state->loop, way, &loop_setup, EVENTS);
-	for (int id = 0; id < state->test->len && rc >= 0; id++)
-		rc = files_watch(state, id, true);
+	for (int i = 0; i < test->some && rc >= 0; i++)
+		rc = files_remake(test, files_id(test, i));
+	for (int id = 0; id < turn->field->len && rc >= 0; id++)
+		rc = files_watch(turn, id, true);
 	return rc;
 }
 
-static int files_event(struct files_state *state, int id)
+static int files_event(struct bench_turn *turn, int id)
 {
 	int count;
 
 	bench_calls++;
-	if (pwrite(state->test->targets[id].fd, "x", 1, 0) != 1)
+	if (pwrite(turn->field->targets[id].fd, "x", 1, 0) != 1)
 		return -errno;
 	do
-		count = loop_wait(&state->loop, NULL, 0, true);
+		count = loop_wait(&turn->loop, NULL, 0, true);
 	while (count == 0);
-	return count > 0 && state->loop.hand.ready[0].id != id ? -EPROTO : count;
+	return count > 0 && turn->loop.hand.ready[0].id != id ? -EPROTO : count;
 }
 
-static int files_change(struct files_state *state, int id)
+static int files_change(struct files *test, int id)
 {
 	char path[LOOP_PATH_MAX];
 	char other[LOOP_PATH_MAX + 4];
 
-	loop_path(path, state->test->folder, id);
+	loop_path(path, test->folder, id);
 	snprintf(other, sizeof other, "%s.new", path);
 	bench_calls += 3;
-	if (pwrite(state->test->targets[id].fd, "x", 1, 0) != 1 || rename(path, other) < 0 ||
+	if (pwrite(test->field.targets[id].fd, "x", 1, 0) != 1 || rename(path, other) < 0 ||
 	    unlink(other) < 0)
 		return -errno;
-	state->reported[id] = false;
+	test->reported[id] = false;
 	return 0;
 }
 
 /* Each one that was changed has to be reported. */
-static int files_burst(struct files_state *state)
+static int files_burst(struct bench_turn *turn)
 {
+	struct files *test = files_of(turn);
 	int count = 0;
 
-	for (int i = 0; i < state->some && count >= 0; i++)
-		count = files_change(state, files_id(state, i));
+	for (int i = 0; i < test->some && count >= 0; i++)
+		count = files_change(test, files_id(test, i));
 	while (count >= 0) {
-		count = loop_wait(&state->loop, NULL, 0, false);
+		count = loop_wait(&turn->loop, NULL, 0, false);
 		if (count <= 0)
 			break;
 		for (int i = 0; i < count; i++)
-			state->reported[state->loop.hand.ready[i].id] = true;
+			test->reported[turn->loop.hand.ready[i].id] = true;
 	}
-	for (int i = 0; i < state->some && count == 0; i++)
-		if (!state->reported[files_id(state, i)])
+	for (int i = 0; i < test->some && count == 0; i++)
+		if (!test->reported[files_id(test, i)])
 			return -EPROTO;
 	return count;
 }
 
-static int files_again(struct files_state *state)
+/* As before the burst of the pass before. */
+static int files_phase(void *opened, int phase)
 {
+	struct bench_turn *turn = opened;
+	struct files *test = files_of(turn);
 	int rc = 0;
 
-	for (int i = 0; i < state->some && rc >= 0; i++) {
-		int id = files_id(state, i);
+	if (phase != FILES_WATCH)
+		return 0;
+	for (int i = 0; i < test->some && rc >= 0; i++) {
+		int id = files_id(test, i);
 
-		rc = files_watch(state, id, false);
+		rc = files_watch(turn, id, false);
 		if (rc >= 0)
-			rc = files_remake(state, i);
+			rc = files_remake(test, id);
 		if (rc >= 0)
-			rc = files_watch(state, id, true);
+			rc = files_watch(turn, id, true);
 	}
 	for (int count = 1; rc >= 0 && count > 0;)
-		rc = count = loop_wait(&state->loop, NULL, 0, false);
+		rc = count = loop_wait(&turn->loop, NULL, 0, false);
 	return rc;
 }
 
-static int64_t files_step(void *opened, int phase)
+static int64_t files_step(void *turn, int phase)
 {
-	struct files_state *state = opened;
-	int rc = phase == FILES_BURST ? files_burst(state) : 0;
+	const struct files *test = files_of(turn);
+	int rc = phase == FILES_BURST ? files_burst(turn) : 0;
 
-	for (int i = 0; i < state->some && rc >= 0 && phase != FILES_BURST; i++) {
-		int id = files_id(state, i);
+	for (int i = 0; i < test->some && rc >= 0 && phase != FILES_BURST; i++) {
+		int id = files_id(test, i);
 
 		if (phase == FILES_EVENT)
-			rc = files_event(state, id);
+			rc = files_event(turn, id);
 		else
-			rc = files_watch(state, id, false);
+			rc = files_watch(turn, id, false);
 		if (rc >= 0 && phase == FILES_WATCH)
-			rc = files_watch(state, id, true);
+			rc = files_watch(turn, id, true);
 	}
-	return rc < 0 ? rc : state->some;
+	return rc < 0 ? rc : test->some;
 }
-
-static int files_phase(void *opened, int phase)
-{
-	return phase == FILES_WATCH ? files_again(opened) : 0;
-}
-
-static const struct bench_ops files_ops = {
-	.size = sizeof(struct files_state),
-	.open = files_open,
-	.phase = files_phase,
-	.step = files_step,
-	.syscalls = loop_syscalls,
-	.close = files_close,
-};
 
 const struct bench_workload bench_files = {
 	.name = "files",
@@ -248,6 +222,8 @@ const struct bench_workload bench_files = {
 	.close = files_end,
 	.fds_each = 1,
 	.fds_more = 8,
-	.queue = &files_ops,
+	.ops = {
+		.room = EVENTS, .open = files_open, .phase = files_phase, .step = files_step,
+	},
 	.loops = LOOP_FILES,
 };

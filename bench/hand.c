@@ -4,14 +4,12 @@
  */
 #include "loop.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/inotify.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #define WATCHES_MIN 1024
 
@@ -34,13 +32,11 @@ struct hand_loop {
 static void hand_close(void *opened)
 {
 	struct hand_loop *loop = opened;
+	const int fds[] = { loop->signals, loop->inotify, loop->epoll };
 
-	if (loop->signals >= 0)
-		close(loop->signals);
-	if (loop->inotify >= 0)
-		close(loop->inotify);
-	if (loop->epoll >= 0)
-		close(loop->epoll);
+	for (int i = 0; i < 3; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
 	if (loop->masked)
 		sigprocmask(SIG_SETMASK, &loop->mask, NULL);
 	free(loop->watches);
@@ -55,18 +51,19 @@ static int hand_add(struct hand_loop *loop, int fd, int id)
 	return fd < 0 || epoll_ctl(loop->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
-static int hand_open(void *opened, const struct loop_setup *setup)
+static int hand_open(void *opened, const struct bench_field *field,
+                     const struct bench_way *way)
 {
 	struct hand_loop *loop = opened;
 
 	loop->inotify = loop->signals = -1;
-	loop->folder = setup->folder;
+	loop->folder = field->folder;
 	loop->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (loop->epoll < 0)
 		return -errno;
-	if ((setup->uses & LOOP_FILES) == 0)
+	if ((way->workload->loops & LOOP_FILES) == 0)
 		return 0;
-	loop->watches = malloc((size_t)setup->len * sizeof *loop->watches);
+	loop->watches = malloc((size_t)field->len * sizeof *loop->watches);
 	loop->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	return loop->watches == NULL ? -ENOMEM : hand_add(loop, loop->inotify, HAND_FILES);
 }

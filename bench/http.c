@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "workloads.h"
+#include "loop.h"
 
 #define REQUEST_MAX 512
 
@@ -42,9 +42,9 @@ struct http_connection {
 };
 
 struct http {
-	struct loop_target *targets;
+	struct bench_field field;
 	struct http_connection *connections;
-	int len; /* connections that are open */
+	int len; /* of them are open */
 	int clients; /* their process reads from it what to do */
 	pid_t pid;
 };
@@ -55,11 +55,10 @@ struct http_order {
 	uint64_t count;
 };
 
-struct http_state {
-	struct loop loop;
-	struct http *test;
-	const struct http_phase *phase;
-};
+static struct http *http_of(const struct bench_turn *turn)
+{
+	return (struct http *)turn->field;
+}
 
 /* --- The server ---------------------------------------------------------------- */
 
@@ -79,11 +78,11 @@ static const char *http_parse(struct http_connection *connection)
 }
 
 /* Requests that were answered: 1; or -errno. */
-static int http_reply(struct http_state *state, int id)
+static int http_reply(struct bench_turn *turn, int id)
 {
-	struct http_connection *connection = &state->test->connections[id];
+	struct http_connection *connection = &http_of(turn)->connections[id];
 	size_t len = strlen(connection->reply);
-	ssize_t written = send(state->test->targets[id].fd, connection->reply, len,
+	ssize_t written = send(turn->field->targets[id].fd, connection->reply, len,
 	                       MSG_NOSIGNAL);
 
 	bench_calls++;
@@ -93,16 +92,16 @@ static int http_reply(struct http_state *state, int id)
 	return 1;
 }
 
-static int http_watch(struct http_state *state, int id, short events)
+static int http_watch(struct bench_turn *turn, int id, short events)
 {
-	state->test->targets[id].events = events;
-	return loop_change(&state->loop, LOOP_SWITCH, &id, 1);
+	turn->field->targets[id].events = events;
+	return loop_change(&turn->loop, LOOP_SWITCH, &id, 1);
 }
 
-static int http_read(struct http_state *state, int id)
+static int http_read(struct bench_turn *turn, int id)
 {
-	struct http_connection *connection = &state->test->connections[id];
-	ssize_t len = read(state->test->targets[id].fd, connection->request + connection->len,
+	struct http_connection *connection = &http_of(turn)->connections[id];
+	ssize_t len = read(turn->field->targets[id].fd, connection->request + connection->len,
 	                   (size_t)(REQUEST_MAX - connection->len));
 
 	bench_calls++;
@@ -112,18 +111,18 @@ static int http_read(struct http_state *state, int id)
 	connection->reply = http_parse(connection);
 	if (connection->reply == NULL)
 		return connection->len < REQUEST_MAX ? 0 : -EMSGSIZE;
-	return state->phase->turns ? http_watch(state, id, POLLOUT) : http_reply(state, id);
+	return phases[turn->phase].turns ? http_watch(turn, id, POLLOUT) : http_reply(turn, id);
 }
 
-static int http_serve(struct http_state *state, int id)
+static int http_serve(struct bench_turn *turn, int id)
 {
 	int rc;
 
-	if (state->test->connections[id].reply == NULL)
-		return http_read(state, id);
-	rc = http_reply(state, id);
+	if (http_of(turn)->connections[id].reply == NULL)
+		return http_read(turn, id);
+	rc = http_reply(turn, id);
 	if (rc > 0) {
-		int watched = http_watch(state, id, POLLIN);
+		int watched = http_watch(turn, id, POLLIN);
 
 		rc = watched < 0 ? watched : rc;
 	}
@@ -132,19 +131,20 @@ static int http_serve(struct http_state *state, int id)
 
 static int http_run(void *opened, uint64_t count)
 {
-	struct http_state *state = opened;
-	int n = state->test->len;
-	struct http_order order = { state->phase->busy < n ? state->phase->busy : n, count };
+	struct bench_turn *turn = opened;
+	int n = turn->field->len;
+	int busy = phases[turn->phase].busy;
+	struct http_order order = { busy < n ? busy : n, count };
 
-	if (write(state->test->clients, &order, sizeof order) != sizeof order)
+	if (write(http_of(turn)->clients, &order, sizeof order) != sizeof order)
 		return -EPIPE;
 	while (count > 0) {
-		int ready = loop_wait(&state->loop, NULL, 0, true);
+		int ready = loop_wait(&turn->loop, NULL, 0, true);
 
 		if (ready < 0)
 			return ready;
 		for (int i = 0; i < ready; i++) {
-			int rc = http_serve(state, state->loop.hand.ready[i].id);
+			int rc = http_serve(turn, turn->loop.hand.ready[i].id);
 
 			if (rc < 0)
 				return rc;
@@ -154,33 +154,14 @@ static int http_run(void *opened, uint64_t count)
 	return 0;
 }
 
-static int http_phase(void *opened, int phase)
+static int http_open(void *opened)
 {
-	((struct http_state *)opened)->phase = &phases[phase];
-	return 0;
+	struct bench_turn *turn = opened;
+
+	for (int i = 0; i < turn->field->len; i++)
+		turn->field->targets[i].events = POLLIN;
+	return loop_change_all(&turn->loop, LOOP_ADD, turn->field->len);
 }
-
-static int http_open(void *opened, void *setup, const struct bench_way *way)
-{
-	struct http_state *state = opened;
-	struct loop_setup loop_setup = { .mode = LOOP_LEVEL, .switches = true };
-	int rc;
-
-	state->test = setup;
-	loop_setup.targets = state->test->targets;
-	loop_setup.len = state->test->len;
-	rc = loop_open(&state->loop, way, &loop_setup, 256);
-	return rc < 0 ? rc : loop_change_all(&state->loop, LOOP_ADD, state->test->len);
-}
-
-static const struct bench_ops http_ops = {
-	.size = sizeof(struct http_state),
-	.open = http_open,
-	.phase = http_phase,
-	.run = http_run,
-	.syscalls = loop_syscalls,
-	.close = loop_close,
-};
 
 /* --- The clients ----------------------------------------------------------------- */
 
@@ -245,7 +226,7 @@ static int http_accept(struct http *test, int listener, int n)
 
 		if (fd < 0)
 			return -errno;
-		test->targets[test->len] = (struct loop_target){ fd, POLLIN };
+		test->field.targets[test->len] = (struct loop_target){ fd, POLLIN };
 	}
 	return 0;
 }
@@ -260,8 +241,7 @@ static void http_close_setup(void *setup)
 		close(test->clients);
 	}
 	for (int i = 0; i < test->len; i++)
-		close(test->targets[i].fd);
-	free(test->targets);
+		close(test->field.targets[i].fd);
 	free(test->connections);
 }
 
@@ -271,11 +251,10 @@ static int http_open_setup(const struct bench_options *options, void *setup)
 	struct bench_address address;
 	int orders[2];
 	int listener;
-	int rc;
+	int rc = bench_field_open(&test->field, options->n);
 
-	test->targets = calloc((size_t)options->n, sizeof *test->targets);
 	test->connections = calloc((size_t)options->n, sizeof *test->connections);
-	if (test->targets == NULL || test->connections == NULL || pipe2(orders, O_CLOEXEC) < 0)
+	if (rc < 0 || test->connections == NULL || pipe2(orders, O_CLOEXEC) < 0)
 		return -ENOMEM;
 	listener = bench_listen(AF_INET, 0, options->n, &address);
 	test->clients = orders[1];
@@ -309,6 +288,6 @@ const struct bench_workload bench_http = {
 	.setup_size = sizeof(struct http),
 	.open = http_open_setup,
 	.close = http_close_setup,
-	.queue = &http_ops,
+	.ops = { .room = 256, .open = http_open, .run = http_run },
 	.loops = LOOP_LEVEL | LOOP_SWITCHES,
 };

@@ -6,7 +6,7 @@
  */
 #include <sys/event.h>
 
-#include "workloads.h"
+#include "loop.h"
 
 #define CHANGES_MAX (2 * LOOPTEST_EVENTS)
 
@@ -25,11 +25,13 @@ static void kevent_close(void *opened)
 		close(loop->fd);
 }
 
-static int kevent_open(void *opened, const struct loop_setup *setup)
+static int kevent_open(void *opened, const struct bench_field *field,
+                       const struct bench_way *way)
 {
 	struct kevent_loop *loop = opened;
 
-	loop->targets = setup->targets;
+	(void)way;
+	loop->targets = field->targets;
 	loop->fd = kqueue();
 	return loop->fd < 0 ? -errno : 0;
 }
@@ -127,7 +129,9 @@ const struct bench_workload bench_kqueue = {
 	.items = "pipes",
 	.n_default = 8,
 	.references = { "raw-epoll", "limit" },
+	.both_ends = true,
 	.fds_more = 8,
+	.absent = true,
 	.peers = kqueue_peers,
 	.limit = &looptest_limit,
 };
@@ -135,46 +139,29 @@ const struct bench_workload bench_kqueue = {
 /* --- kqueue-change: a descriptor is added, and deleted by another call ------- */
 
 struct change_state {
-	struct loop loop;
+	struct bench_turn turn;
 	int next;
-	int len;
 };
-
-static int change_open(void *opened, void *setup, const struct bench_way *way)
-{
-	struct change_state *state = opened;
-	struct loop_field *field = setup;
-
-	state->len = field->pairs.len;
-	return loop_open_on(&state->loop, way, field, 1);
-}
 
 static int change_run(void *opened, uint64_t count)
 {
 	struct change_state *state = opened;
+	struct loop *loop = &state->turn.loop;
 	int rc = 0;
 
 	for (; count > 0 && rc >= 0; count--) {
-		rc = loop_change(&state->loop, LOOP_ADD, &state->next, 1);
+		rc = loop_change(loop, LOOP_ADD, &state->next, 1);
 		if (rc >= 0)
-			rc = loop_change(&state->loop, LOOP_DELETE, &state->next, 1);
-		if (++state->next == state->len)
+			rc = loop_change(loop, LOOP_DELETE, &state->next, 1);
+		if (++state->next == state->turn.field->len)
 			state->next = 0;
 	}
 	return rc;
 }
 
-static const struct bench_ops change_ops = {
-	.size = sizeof(struct change_state),
-	.open = change_open,
-	.run = change_run,
-	.syscalls = loop_syscalls,
-	.close = loop_close,
-};
-
 static const struct bench_variant change_peers[] = {
-	{ .name = "kevent", .ops = &change_ops, .loop = &loop_kevent },
-	{ .name = "raw-epoll", .ops = &change_ops, .loop = &loop_epoll },
+	{ .name = "kevent", .loop = &loop_kevent },
+	{ .name = "raw-epoll", .loop = &loop_epoll },
 	{ 0 },
 };
 
@@ -191,5 +178,7 @@ const struct bench_workload bench_kqueue_change = {
 	.n_default = 64,
 	.references = { "raw-epoll" },
 	.kind = BENCH_SOCKETS,
+	.ops = { .size = sizeof(struct change_state), .room = 1, .run = change_run },
+	.absent = true,
 	.peers = change_peers,
 };

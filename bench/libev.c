@@ -4,9 +4,7 @@
  */
 #include "loop.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #define EVRUN_NOWAIT 1
 #define EVRUN_ONCE   2
@@ -41,22 +39,11 @@ static struct {
 	void (*async_send)(void *loop, struct libev_watcher *watcher);
 } ev;
 
-static const struct bench_symbol libev_symbols[] = {
-	{ "ev_loop_new", &ev.loop_new },
-	{ "ev_loop_destroy", &ev.loop_destroy },
-	{ "ev_run", &ev.run },
-	{ "ev_io_start", &ev.io_start },
-	{ "ev_io_stop", &ev.io_stop },
-	{ "ev_async_start", &ev.async_start },
-	{ "ev_async_send", &ev.async_send },
-	{ NULL, NULL },
-};
-
 struct bench_library libev_library = {
-	.name = "libev",
-	.file = "libev.so.4",
-	.package = "libev4",
-	.symbols = libev_symbols,
+	"libev", "libev.so.4", "libev4",
+	(const char *const[]){ "ev_loop_new", "ev_loop_destroy", "ev_run", "ev_io_start",
+		"ev_io_stop", "ev_async_start", "ev_async_send", NULL },
+	&ev, NULL,
 };
 
 struct libev_loop {
@@ -92,17 +79,18 @@ static void libev_close(void *opened)
 	free(loop->watchers);
 }
 
-static int libev_open(void *opened, const struct loop_setup *setup)
+static int libev_open(void *opened, const struct bench_field *field,
+                      const struct bench_way *way)
 {
 	struct libev_loop *loop = opened;
 
-	loop_called_init(&loop->called, &loop_libev, setup);
-	loop->watchers = calloc((size_t)setup->len + 1, sizeof *loop->watchers);
+	loop_called_init(&loop->called, field, way);
+	loop->watchers = calloc((size_t)field->len + 1, sizeof *loop->watchers);
 	loop->loop = loop->watchers == NULL ? NULL : ev.loop_new(0);
 	if (loop->loop == NULL)
 		return -ENOMEM;
 	loop->wake.happened = libev_woken;
-	if (setup->wakes)
+	if (way->workload->loops & LOOP_WAKE)
 		ev.async_start(loop->loop, &loop->wake);
 	return 0;
 }

@@ -4,7 +4,6 @@
  */
 #include "loop.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <sys/time.h>
 
@@ -14,7 +13,7 @@
 #define EV_WRITE        4
 #define EV_PERSIST      16
 
-static struct libevent {
+static struct {
 	void *(*base_new)(void);
 	void (*base_free)(void *base);
 	int (*base_loop)(void *base, int flags);
@@ -26,25 +25,12 @@ static struct libevent {
 	int (*del)(void *event);
 } libevent;
 
-static const struct bench_symbol libevent_symbols[] = {
-	{ "event_base_new", &libevent.base_new },
-	{ "event_base_free", &libevent.base_free },
-	{ "event_base_loop", &libevent.base_loop },
-	{ "event_get_struct_event_size", &libevent.event_size },
-	{ "event_assign", &libevent.assign },
-	{ "event_add", &libevent.add },
-	{ "event_del", &libevent.del },
-	{ NULL, NULL },
-};
-
 struct bench_library libevent_library = {
-	.name = "libevent",
-	.file = "libevent_core-2.1.so.7",
-	.package = "libevent-core-2.1-7",
-	.symbols = libevent_symbols,
+	"libevent", "libevent_core-2.1.so.7", "libevent-core-2.1-7",
+	(const char *const[]){ "event_base_new", "event_base_free", "event_base_loop",
+		"event_get_struct_event_size", "event_assign", "event_add", "event_del", NULL },
+	&libevent, NULL,
 };
-
-/* --- The loop -------------------------------------------------------------- */
 
 struct libevent_loop {
 	struct loop_called called;
@@ -76,17 +62,18 @@ static void libevent_close(void *opened)
 	free(loop->events);
 }
 
-static int libevent_open(void *opened, const struct loop_setup *setup)
+static int libevent_open(void *opened, const struct bench_field *field,
+                         const struct bench_way *way)
 {
 	struct libevent_loop *loop = opened;
 
-	loop_called_init(&loop->called, &loop_libevent, setup);
+	loop_called_init(&loop->called, field, way);
 	loop->event_size = libevent.event_size();
-	loop->events = calloc((size_t)setup->len + 1, loop->event_size);
+	loop->events = calloc((size_t)field->len + 1, loop->event_size);
 	loop->base = loop->events == NULL ? NULL : libevent.base_new();
 	if (loop->base == NULL)
 		return -ENOMEM;
-	for (int i = 0; i < setup->len && setup->uses & LOOP_TIMERS; i++)
+	for (int i = 0; i < field->len && way->workload->loops & LOOP_TIMERS; i++)
 		(void)libevent.assign(loop->events + (size_t)i * loop->event_size, loop->base, -1,
 		                      0, libevent_expired, NULL);
 	return 0;

@@ -4,7 +4,6 @@
  */
 #include "loop.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #define UV_ASYNC      1 /* of uv_handle_type */
@@ -22,7 +21,7 @@ struct libuv_buffer {
 	size_t len;
 };
 
-static struct libuv {
+static struct {
 	int (*loop_init)(void *loop);
 	int (*loop_close)(void *loop);
 	size_t (*loop_size)(void);
@@ -55,40 +54,16 @@ static struct libuv {
 	int (*run)(void *loop, int mode);
 } libuv;
 
-static const struct bench_symbol libuv_symbols[] = {
-	{ "uv_loop_init", &libuv.loop_init },
-	{ "uv_loop_close", &libuv.loop_close },
-	{ "uv_loop_size", &libuv.loop_size },
-	{ "uv_handle_size", &libuv.handle_size },
-	{ "uv_poll_init", &libuv.poll_init },
-	{ "uv_poll_start", &libuv.poll_start },
-	{ "uv_poll_stop", &libuv.poll_stop },
-	{ "uv_timer_init", &libuv.timer_init },
-	{ "uv_timer_start", &libuv.timer_start },
-	{ "uv_timer_stop", &libuv.timer_stop },
-	{ "uv_fs_event_init", &libuv.file_init },
-	{ "uv_fs_event_start", &libuv.file_start },
-	{ "uv_req_size", &libuv.request_size },
-	{ "uv_fs_read", &libuv.read },
-	{ "uv_fs_get_result", &libuv.result },
-	{ "uv_fs_req_cleanup", &libuv.request_end },
-	{ "uv_req_set_data", &libuv.set_request_data },
-	{ "uv_req_get_data", &libuv.get_request_data },
-	{ "uv_async_init", &libuv.async_init },
-	{ "uv_async_send", &libuv.async_send },
-	{ "uv_handle_set_data", &libuv.set_data },
-	{ "uv_handle_get_data", &libuv.get_data },
-	{ "uv_close", &libuv.close },
-	{ "uv_update_time", &libuv.update_time },
-	{ "uv_run", &libuv.run },
-	{ NULL, NULL },
-};
-
 struct bench_library libuv_library = {
-	.name = "libuv",
-	.file = "libuv.so.1",
-	.package = "libuv1",
-	.symbols = libuv_symbols,
+	"libuv", "libuv.so.1", "libuv1",
+	(const char *const[]){ "uv_loop_init", "uv_loop_close", "uv_loop_size",
+		"uv_handle_size", "uv_poll_init", "uv_poll_start", "uv_poll_stop",
+		"uv_timer_init", "uv_timer_start", "uv_timer_stop", "uv_fs_event_init",
+		"uv_fs_event_start", "uv_req_size", "uv_fs_read", "uv_fs_get_result",
+		"uv_fs_req_cleanup", "uv_req_set_data", "uv_req_get_data", "uv_async_init",
+		"uv_async_send", "uv_handle_set_data", "uv_handle_get_data", "uv_close",
+		"uv_update_time", "uv_run", NULL },
+	&libuv, NULL,
 };
 
 /* --- The loop -------------------------------------------------------------- */
@@ -160,37 +135,31 @@ static int libuv_open_wake(struct libuv_loop *loop)
 	return libuv.async_init(loop->loop, loop->wake, libuv_woken);
 }
 
-static int libuv_make_more(struct libuv_loop *loop, unsigned uses)
-{
-	size_t len = (size_t)loop->targets_len;
-
-	loop->timer_size = libuv.handle_size(UV_TIMER);
-	if (uses & LOOP_READS)
-		loop->reads = calloc(len, libuv.request_size(UV_FS));
-	if (uses & LOOP_TIMERS)
-		loop->timers = calloc(len, loop->timer_size);
-	for (size_t i = 0; i < len && loop->timers != NULL; i++)
-		(void)libuv.timer_init(loop->loop, loop->timers + i * loop->timer_size);
-	return (uses & LOOP_READS && loop->reads == NULL) ||
-	       (uses & LOOP_TIMERS && loop->timers == NULL) ? -ENOMEM : 0;
-}
-
-static int libuv_open(void *opened, const struct loop_setup *setup)
+static int libuv_open(void *opened, const struct bench_field *field,
+                      const struct bench_way *way)
 {
 	struct libuv_loop *loop = opened;
-	int rc;
+	unsigned uses = way->workload->loops;
+	size_t len = (size_t)field->len;
 
-	loop_called_init(&loop->called, &loop_libuv, setup);
-	loop->folder = setup->folder;
-	loop->targets_len = setup->len;
+	loop_called_init(&loop->called, field, way);
+	loop->folder = field->folder;
+	loop->targets_len = field->len;
+	loop->timer_size = libuv.handle_size(UV_TIMER);
 	loop->loop = calloc(1, libuv.loop_size());
-	loop->handles = calloc(setup->uses & LOOP_TIMERS ? 1 : (size_t)setup->len + 1,
-	                       sizeof *loop->handles);
-	if (loop->loop == NULL || loop->handles == NULL || libuv.loop_init(loop->loop) < 0)
+	if (uses & LOOP_TIMERS)
+		loop->timers = calloc(len, loop->timer_size);
+	else
+		loop->handles = calloc(len + 1, sizeof *loop->handles);
+	if (uses & LOOP_READS)
+		loop->reads = calloc(len, libuv.request_size(UV_FS));
+	if (loop->loop == NULL || (loop->timers == NULL && loop->handles == NULL) ||
+	    (uses & LOOP_READS && loop->reads == NULL) || libuv.loop_init(loop->loop) < 0)
 		return -ENOMEM;
 	loop->ready = true;
-	rc = libuv_make_more(loop, setup->uses);
-	return rc == 0 && setup->wakes ? libuv_open_wake(loop) : rc;
+	for (size_t i = 0; i < len && loop->timers != NULL; i++)
+		(void)libuv.timer_init(loop->loop, loop->timers + i * loop->timer_size);
+	return uses & LOOP_WAKE ? libuv_open_wake(loop) : 0;
 }
 
 static int libuv_make(struct libuv_loop *loop, int id)

@@ -3,9 +3,7 @@
  */
 #include "loop.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define BATCH 64
 
@@ -21,26 +19,17 @@ int bench_take_given(const struct bench_pair *pair)
 	return rc;
 }
 
-int loop_field_open(struct loop_field *field, const struct bench_workload *workload, int n)
+int bench_field_open(struct bench_field *field, int len)
 {
-	int rc = bench_pairs_open(workload->kind, n, &field->pairs);
-
-	field->targets = calloc((size_t)n, sizeof *field->targets);
-	if (rc == 0 && field->targets == NULL)
-		rc = -ENOMEM;
-	for (int i = 0; i < n && rc == 0; i++)
-		field->targets[i] =
-			(struct loop_target){ field->pairs.at[i].read_fd,
-			                      POLLIN | workload->events };
-	return rc;
+	field->len = len;
+	field->targets = calloc((size_t)len, sizeof *field->targets);
+	return field->targets == NULL ? -ENOMEM : 0;
 }
 
-void loop_field_close(void *opened)
+int bench_no_targets(const struct bench_options *options, void *setup)
 {
-	struct loop_field *field = opened;
-
-	bench_pairs_close(&field->pairs);
-	free(field->targets);
+	((struct bench_field *)setup)->len = options->n;
+	return 0;
 }
 
 int loop_hand_open(struct loop_hand *hand, const struct loop_ops *ops, int cap)
@@ -55,46 +44,31 @@ void loop_hand_close(struct loop_hand *hand)
 {
 	free(hand->ready);
 	free(hand->records);
-	hand->ready = NULL;
-	hand->records = NULL;
+	*hand = (struct loop_hand){ 0 };
 }
 
-int loop_open(struct loop *loop, const struct bench_way *way, struct loop_setup *setup,
+int loop_open(struct loop *loop, const struct bench_way *way, const struct bench_field *field,
               int cap)
 {
 	int rc;
 
-	setup->backend = way->backend;
-	setup->uses = way->workload->loops;
 	loop->ops = way->loop;
 	rc = loop_hand_open(&loop->hand, loop->ops, cap);
 	if (rc < 0)
 		return rc;
 	loop->state = calloc(1, loop->ops->size);
-	return loop->state == NULL ? -ENOMEM : loop->ops->open(loop->state, setup);
+	if (loop->state == NULL)
+		return -ENOMEM;
+	return loop->ops->open != NULL ? loop->ops->open(loop->state, field, way) : 0;
 }
 
-int loop_open_on(struct loop *loop, const struct bench_way *way,
-                 const struct loop_field *field, int cap)
+void loop_close(struct loop *loop)
 {
-	struct loop_setup setup = {
-		.targets = field->targets,
-		.len = field->pairs.len,
-		.mode = way->workload->loops & LOOP_MODES,
-	};
-
-	bench_pairs_drain(&field->pairs);
-	return loop_open(loop, way, &setup, cap);
-}
-
-void loop_close(void *opened)
-{
-	struct loop *loop = opened;
-
-	if (loop->state != NULL)
+	if (loop->state != NULL && loop->ops->close != NULL)
 		loop->ops->close(loop->state);
 	free(loop->state);
 	loop_hand_close(&loop->hand);
+	*loop = (struct loop){ 0 };
 }
 
 int loop_change_all(struct loop *loop, enum loop_change change, int len)
@@ -114,12 +88,12 @@ int loop_change_all(struct loop *loop, enum loop_change change, int len)
 
 _Thread_local struct loop_called *loop_running;
 
-void loop_called_init(struct loop_called *loop, const struct loop_ops *ops,
-                      const struct loop_setup *setup)
+void loop_called_init(struct loop_called *loop, const struct bench_field *field,
+                      const struct bench_way *way)
 {
-	loop->ops = ops;
-	loop->targets = setup->targets;
-	loop->dispatch = setup->mode == LOOP_DISPATCH;
+	loop->ops = way->loop;
+	loop->targets = field->targets;
+	loop->dispatch = (way->workload->loops & LOOP_DISPATCH) != 0;
 }
 
 int loop_wait_called(void *opened, struct loop_hand *hand, const int *enable, int enable_len,
@@ -138,16 +112,15 @@ int loop_wait_called(void *opened, struct loop_hand *hand, const int *enable, in
 	return hand->len > 0 || bench_goes_on(EINTR) ? hand->len : -EINTR;
 }
 
-uint64_t loop_syscalls(const void *opened)
+uint64_t loop_syscalls(const struct loop *loop)
 {
-	const struct loop *loop = opened;
 	uint64_t own = 0;
 
 	if (loop->ops == NULL) /* not open */
 		return bench_calls;
 	if (loop->ops->uncounted)
 		return BENCH_UNKNOWN;
-	if (loop->ops->syscalls != NULL && loop->state != NULL)
+	if (loop->ops->syscalls != NULL)
 		own = loop->ops->syscalls(loop->state);
 	return own == BENCH_UNKNOWN ? own : bench_calls + own;
 }

@@ -1,5 +1,6 @@
 /*
- * A loop: one way of waiting for descriptors, behind one interface.
+ * A loop: one way of waiting for descriptors, behind one interface; and what the files of
+ * workloads share.
  *
  * So a workload is written once, and what differs between its variants is the
  * waiting alone: xpoll, the kernel's calls used by hand, another library.  The
@@ -49,6 +50,8 @@ enum loop_ability {
 	LOOP_FILES = 1024,
 	LOOP_PROCESSES = 2048, /* and signals */
 	LOOP_READS = 4096,
+	LOOP_USERS = 8192,
+	LOOP_TRACKS = 16384, /* a process, and what it forks: POLLIN; each end: POLLOUT */
 };
 
 /* LOOP_SWITCH: the target's events are the other ones now. */
@@ -59,15 +62,12 @@ struct loop_target {
 	short events; /* POLLIN, POLLOUT or both */
 };
 
-struct loop_setup {
-	const struct loop_target *targets;
+/* What a workload opens begins with this: what a loop knows of its descriptors. */
+struct bench_field {
+	struct bench_pairs pairs; /* the read end of pair i has the id i */
+	struct loop_target *targets;
 	int len;
-	unsigned mode;       /* one of LOOP_MODES */
-	bool wakes;          /* wake will be called */
-	bool switches;       /* LOOP_SWITCH will be: of POLLIN or POLLOUT */
-	unsigned uses;       /* what the workload needs, of enum loop_ability */
-	const char *folder;  /* with LOOP_FILES: target i is its file i */
-	const char *backend; /* of xpoll */
+	const char *folder; /* with LOOP_FILES: target i is its file i */
 };
 
 struct loop_ready {
@@ -78,7 +78,7 @@ struct loop_ready {
 #define LOOP_BLOCK 4096 /* what a read reads */
 
 struct loop_read {
-	int id; /* less than the loop's len; that of no other read in flight */
+	int id; /* less than the field's len; that of no other read in flight */
 	int fd;
 	void *buffer; /* of LOOP_BLOCK */
 	off_t offset;
@@ -107,19 +107,21 @@ struct loop_hand {
  * fd        is readable when something is ready
  * timers    these expire in so many ns; ns is NULL: they are cancelled.  What has expired
  *           is counted by wait, without a record.
+ * users     add, delete, disable or enable these
+ * trigger   one of them, and take its event
  * file      watch target id, or no more
  * process   report its end
  * signal    report it
  * read      begin it; its end is reported
  * syscalls  those that are not counted in bench_calls; NULL: there are none
  * uncounted nobody knows them
- * close     also when open has failed, wherever that was
+ * open, close   NULL: nothing to do; close also when open has failed, wherever that was
  */
 struct loop_ops {
 	size_t size;
 	size_t record_size;
 	bool uncounted;
-	int (*open)(void *loop, const struct loop_setup *setup);
+	int (*open)(void *loop, const struct bench_field *field, const struct bench_way *way);
 	int (*change)(void *loop, enum loop_change change, const int *ids, int len);
 	int (*wait)(void *loop, struct loop_hand *hand, const int *enable, int enable_len,
 	            bool block);
@@ -129,6 +131,8 @@ struct loop_ops {
 	uint64_t (*waits)(void *loop);
 	int (*fd)(void *loop);
 	int (*timers)(void *loop, const uint32_t *ids, const int64_t *ns, int len);
+	int (*users)(void *loop, enum loop_change change, const uint32_t *ids, int len);
+	int (*trigger)(void *loop, uint32_t id);
 	int (*file)(void *loop, int id, bool on);
 	int (*process)(void *loop, int id, pid_t pid);
 	int (*signal)(void *loop, int number);
@@ -146,20 +150,16 @@ struct loop_kind {
 /* All but xpoll; ends with a NULL name. */
 extern const struct loop_kind loop_kinds[];
 
-extern const struct loop_ops loop_queue;
-/* queue.c: queues on this back end have a descriptor. */
+extern const struct loop_ops loop_queue, loop_epoll, loop_poll, loop_select, loop_libev,
+	loop_libevent, loop_libuv, loop_hand, loop_timerfd;
+extern struct bench_library libev_library, libevent_library, libuv_library;
+
+/* queue.c: a new queue on this back end; NULL and errno. */
+struct xpoll *queue_on(const char *backend);
+/* Queues on this back end have a descriptor. */
 bool queue_nests(const char *backend);
-extern const struct loop_ops loop_epoll;
-extern const struct loop_ops loop_poll;
-extern const struct loop_ops loop_select;
-extern const struct loop_ops loop_libev;
-extern const struct loop_ops loop_libevent;
-extern const struct loop_ops loop_libuv;
-extern const struct loop_ops loop_hand;
-extern const struct loop_ops loop_timerfd;
-extern struct bench_library libev_library;
-extern struct bench_library libevent_library;
-extern struct bench_library libuv_library;
+/* System calls that this queue has made, or BENCH_UNKNOWN. */
+uint64_t queue_calls(struct xpoll *queue);
 
 /* With LOOP_FILES: the file of a target. */
 #define LOOP_PATH_MAX 64
@@ -168,37 +168,25 @@ static inline void loop_path(char path[LOOP_PATH_MAX], const char *folder, int i
 	snprintf(path, LOOP_PATH_MAX, "%s/%d", folder, id);
 }
 
-/* Pairs, and what a loop knows of them: the read end of pair i has the id i. */
-struct loop_field {
-	struct bench_pairs pairs;
-	struct loop_target *targets;
-};
-
-/* 0 or -errno; to be closed also then. */
-int loop_field_open(struct loop_field *field, const struct bench_workload *workload, int n);
-void loop_field_close(void *field);
-
-/* A loop in use, with one hand: the first member of a state that has one. */
+/* A loop in use, with one hand. */
 struct loop {
 	const struct loop_ops *ops;
 	void *state;
 	struct loop_hand hand;
 };
 
-/* cap: events in one wait.  The second is for a field.  0 or -errno. */
-int loop_open(struct loop *loop, const struct bench_way *way, struct loop_setup *setup,
+/* cap: events in one wait.  0 or -errno. */
+int loop_open(struct loop *loop, const struct bench_way *way, const struct bench_field *field,
               int cap);
-int loop_open_on(struct loop *loop, const struct bench_way *way,
-                 const struct loop_field *field, int cap);
-/* As a function of struct bench_ops: also of a loop that was not opened. */
-void loop_close(void *loop);
+/* Also one that was not opened. */
+void loop_close(struct loop *loop);
 /* Hands of further threads; 0 or -errno. */
 int loop_hand_open(struct loop_hand *hand, const struct loop_ops *ops, int cap);
 void loop_hand_close(struct loop_hand *hand);
 /* Add, or whatever it is, all from 0 to len, 64 in a call; 0 or -errno. */
 int loop_change_all(struct loop *loop, enum loop_change change, int len);
-/* Likewise: made so far by this thread and by the loop; or BENCH_UNKNOWN. */
-uint64_t loop_syscalls(const void *loop);
+/* Made so far by this thread and by the loop; or BENCH_UNKNOWN. */
+uint64_t loop_syscalls(const struct loop *loop);
 
 static inline int loop_change(struct loop *loop, enum loop_change change, const int *ids,
                               int len)
@@ -229,9 +217,151 @@ struct loop_called {
 /* A callback is not given whose it is: it is that of the thread that waits. */
 extern _Thread_local struct loop_called *loop_running;
 
-void loop_called_init(struct loop_called *loop, const struct loop_ops *ops,
-                      const struct loop_setup *setup);
+void loop_called_init(struct loop_called *loop, const struct bench_field *field,
+                      const struct bench_way *way);
 int loop_wait_called(void *loop, struct loop_hand *hand, const int *enable, int enable_len,
                      bool block);
+
+/* --- What workloads share -------------------------------------------------- */
+
+/* One turn of one variant: the state of its bench_ops begins with it. */
+struct bench_turn {
+	struct loop loop; /* the variant's, if it is written on one and ops.room is not 0 */
+	const struct bench_way *way;
+	struct bench_field *field; /* what the workload opened */
+	int phase;
+	int active; /* of the workload's `active` in this phase: at most n */
+};
+
+/* Targets without events and numbers; 0 or -errno. */
+int bench_field_open(struct bench_field *field, int len);
+/* As a workload's open: there are none, and ids go to n. */
+int bench_no_targets(const struct bench_options *options, void *setup);
+
+/* Rounds of at most k operations, until count are done; 0 or -errno. */
+static inline int bench_rounds(void *state, uint64_t count, int k,
+                               int (*round)(void *state, int k))
+{
+	int rc = 0;
+
+	for (uint64_t left = count; left > 0 && rc >= 0; left -= (uint64_t)k) {
+		k = left < (uint64_t)k ? (int)left : k;
+		rc = round(state, k);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+/* System calls of this thread, where they are counted one by one. */
+extern _Thread_local uint64_t bench_calls;
+
+/* One byte; 0 or -errno. */
+static inline int bench_give(const struct bench_pair *pair)
+{
+	ssize_t len = write(pair->write_fd, "t", 1);
+
+	bench_calls++;
+	if (len == 1)
+		return 0;
+	return len < 0 ? -errno : -EIO;
+}
+static inline int bench_take(const struct bench_pair *pair)
+{
+	char byte;
+	ssize_t len = read(pair->read_fd, &byte, 1);
+
+	bench_calls++;
+	if (len == 1)
+		return 0;
+	return len < 0 ? -errno : -EIO;
+}
+/*
+ * The byte that was given a moment ago.  On some systems it takes one to
+ * arrive, for which who does not wait otherwise has to wait.
+ */
+int bench_take_given(const struct bench_pair *pair);
+
+/* --- looptest: one token goes round n pipes -------------------------------- */
+
+#define LOOPTEST_EVENTS 64 /* room for events in one wait */
+
+extern const struct bench_ops looptest_loop_ops;
+extern const struct bench_ops looptest_epoll_ops; /* by hand, where there is epoll */
+extern const struct bench_ops looptest_four_ops;  /* likewise */
+extern const struct bench_variant looptest_limit;
+extern const struct bench_variant looptest_peers[]; /* of this system */
+
+/* Put the token into the first pipe; 0 or -errno. */
+int looptest_start(const struct bench_pairs *pipes);
+
+/* Take the token out; 1 (a read was done) or -errno. */
+static inline int looptest_take(const struct bench_pair *pipe)
+{
+	int rc = bench_take(pipe);
+
+	return rc < 0 ? rc : 1;
+}
+
+static inline struct bench_pair *looptest_next(const struct bench_pairs *pipes,
+                                               const struct bench_pair *pipe)
+{
+	int index = (int)(pipe - pipes->at) + 1;
+
+	return &pipes->at[index < pipes->len ? index : 0];
+}
+
+/* Take turns, each of which returns how many reads it did, until count are done. */
+static inline int looptest_turns(void *state, uint64_t count, int (*turn)(void *state))
+{
+	for (uint64_t reads = 0; reads < count;) {
+		int rc = turn(state);
+
+		if (rc < 0)
+			return rc;
+		reads += (uint64_t)rc;
+	}
+	return 0;
+}
+
+/* --- serve: k active descriptors among n, in rounds ------------------------ */
+
+#define SERVE_ACTIVE_MAX  256
+#define SERVE_IDLE_ACTIVE 10 /* those of the workloads idle and drop-in */
+
+extern const struct bench_ops serve_ops;
+extern const struct bench_variant serve_limit;
+
+/* A byte into each of k pipes, evenly spread; 0 or -errno. */
+int serve_write(const struct bench_pairs *pairs, int k);
+
+/* --- threads and listeners: system.c ---------------------------------------- */
+
+#ifndef _WIN32
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sys/un.h>
+
+/* A thread that gets no signals: those are for the one that measures; 0 or -errno. */
+int bench_thread_start(pthread_t *thread, void *(*main)(void *argument), void *argument);
+
+/* Read an eventfd that others write to; 0 or -errno. */
+int bench_await(int fd);
+
+/* A socket of this family that listens; address: where.  Its number, or -errno. */
+struct bench_address {
+	union {
+		struct sockaddr any;
+		struct sockaddr_in in;
+		struct sockaddr_un un; /* a name that is not in the file system */
+	} to;
+	socklen_t len;
+};
+int bench_listen(int family, int flags, int backlog, struct bench_address *address);
+#endif
+
+/* --- The tables: workloads.c, nt/system.c ------------------------------------ */
+
+#define WORKLOADS_EVERYWHERE(X) X(looptest) X(active) X(idle) X(edge) X(dispatch)
+#define WORKLOAD_DECLARED(name) extern const struct bench_workload bench_##name;
+#define WORKLOAD_LISTED(name)   &bench_##name,
 
 #endif

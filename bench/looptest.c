@@ -10,39 +10,40 @@
  * What the README of the original prints as reads/sec counts iterations, two
  * for each read.  Here a read is a read.
  */
-#include <stdlib.h>
-
-#include "workloads.h"
+#include "loop.h"
 
 int looptest_start(const struct bench_pairs *pipes)
 {
-	bench_pairs_drain(pipes);
 	return bench_give(&pipes->at[0]);
 }
 
 /* --- On xpoll, through the poll-like calls of the original ------------------ */
 
 struct queue_state {
+	struct bench_turn turn;
 	const struct bench_pairs *pipes;
 	struct xpoll *queue;
 };
 
-static int queue_register(struct xpoll *queue, struct bench_pair *pipe)
+static int queue_open(void *opened)
 {
-	if (xpoll_ctl(queue, XPOLL_ADD, POLLIN, pipe->read_fd, pipe) < 0 ||
-	    xpoll_ctl(queue, XPOLL_ADD, POLLOUT, pipe->write_fd, pipe) < 0 ||
-	    xpoll_ctl(queue, XPOLL_DISABLE, POLLOUT, pipe->write_fd, pipe) < 0)
+	struct queue_state *state = opened;
+	struct xpoll_options options = {
+		.size = sizeof options, .backend = state->turn.way->backend,
+		.size_hint = state->turn.field->len,
+	};
+
+	state->pipes = &state->turn.field->pairs;
+	state->queue = xpoll_open(&options);
+	if (state->queue == NULL)
 		return -errno;
-	return 0;
-}
-
-static int queue_fill(struct queue_state *state)
-{
 	for (int i = 0; i < state->pipes->len; i++) {
-		int rc = queue_register(state->queue, &state->pipes->at[i]);
+		struct bench_pair *pipe = &state->pipes->at[i];
 
-		if (rc < 0)
-			return rc;
+		if (xpoll_ctl(state->queue, XPOLL_ADD, POLLIN, pipe->read_fd, pipe) < 0 ||
+		    xpoll_ctl(state->queue, XPOLL_ADD, POLLOUT, pipe->write_fd, pipe) < 0 ||
+		    xpoll_ctl(state->queue, XPOLL_DISABLE, POLLOUT, pipe->write_fd, pipe) < 0)
+			return -errno;
 	}
 	return looptest_start(state->pipes);
 }
@@ -50,17 +51,6 @@ static int queue_fill(struct queue_state *state)
 static void queue_close(void *opened)
 {
 	xpoll_destroy(((struct queue_state *)opened)->queue);
-}
-
-static int queue_open(void *opened, void *setup, const struct bench_way *way)
-{
-	struct queue_state *state = opened;
-	struct xpoll_options options = { .size = sizeof options, .backend = way->backend };
-
-	state->pipes = &((struct loop_field *)setup)->pairs;
-	options.size_hint = 2 * state->pipes->len;
-	state->queue = xpoll_open(&options);
-	return state->queue == NULL ? -errno : queue_fill(state);
 }
 
 static int queue_readable(struct queue_state *state, struct bench_pair *pipe)
@@ -112,88 +102,47 @@ static uint64_t queue_syscalls(const void *opened)
 	return bench_calls + queue_calls(((const struct queue_state *)opened)->queue);
 }
 
-static const struct bench_ops queue_ops = {
-	.size = sizeof(struct queue_state),
-	.open = queue_open,
-	.run = queue_run,
-	.syscalls = queue_syscalls,
-	.close = queue_close,
-};
-
 /* --- On a loop: a pipe has two ids, that of its read end is even ------------ */
 
-struct loop_state {
-	struct loop loop;
-	const struct bench_pairs *pipes;
-	struct loop_target *targets;
-};
-
-static void loop_state_close(void *opened)
+static int ring_open(void *opened)
 {
-	loop_close(opened);
-	free(((struct loop_state *)opened)->targets);
-}
-
-static int loop_state_fill(struct loop_state *state)
-{
+	struct bench_turn *turn = opened;
 	int rc = 0;
 
-	for (int i = 0; i < 2 * state->pipes->len && rc >= 0; i++) {
-		rc = loop_change(&state->loop, LOOP_ADD, &i, 1);
+	for (int i = 0; i < turn->field->len && rc >= 0; i++) {
+		rc = loop_change(&turn->loop, LOOP_ADD, &i, 1);
 		if (rc >= 0 && i % 2 == 1)
-			rc = loop_change(&state->loop, LOOP_DISABLE, &i, 1);
+			rc = loop_change(&turn->loop, LOOP_DISABLE, &i, 1);
 	}
-	return rc < 0 ? rc : looptest_start(state->pipes);
-}
-
-static int loop_state_open(void *opened, void *field, const struct bench_way *way)
-{
-	struct loop_state *state = opened;
-	struct loop_setup setup = { .mode = LOOP_LEVEL };
-	int rc;
-
-	state->pipes = &((struct loop_field *)field)->pairs;
-	setup.len = 2 * state->pipes->len;
-	state->targets = calloc((size_t)setup.len, sizeof *state->targets);
-	if (state->targets == NULL)
-		return -ENOMEM;
-	for (int i = 0; i < setup.len; i++) {
-		const struct bench_pair *pipe = &state->pipes->at[i / 2];
-
-		state->targets[i] = i % 2 == 0
-			? (struct loop_target){ pipe->read_fd, POLLIN }
-			: (struct loop_target){ pipe->write_fd, POLLOUT };
-	}
-	setup.targets = state->targets;
-	rc = loop_open(&state->loop, way, &setup, LOOPTEST_EVENTS);
-	return rc < 0 ? rc : loop_state_fill(state);
+	return rc < 0 ? rc : looptest_start(&turn->field->pairs);
 }
 
 /* How many reads this was, or -errno. */
-static int loop_state_serve(struct loop_state *state, int id)
+static int ring_serve(struct bench_turn *turn, int id)
 {
-	struct bench_pair *pipe = &state->pipes->at[id / 2];
-	int next = 2 * (int)(looptest_next(state->pipes, pipe) - state->pipes->at) + 1;
+	const struct bench_pairs *pipes = &turn->field->pairs;
+	struct bench_pair *pipe = &pipes->at[id / 2];
+	int next = 2 * (int)(looptest_next(pipes, pipe) - pipes->at) + 1;
 	int rc;
 
 	if (id % 2 == 0) {
 		rc = looptest_take(pipe);
-		if (rc < 0 || loop_change(&state->loop, LOOP_ENABLE, &next, 1) >= 0)
+		if (rc < 0 || loop_change(&turn->loop, LOOP_ENABLE, &next, 1) >= 0)
 			return rc;
 		return -EIO;
 	}
-	rc = loop_change(&state->loop, LOOP_DISABLE, &id, 1);
+	rc = loop_change(&turn->loop, LOOP_DISABLE, &id, 1);
 	return rc < 0 ? rc : bench_give(pipe);
 }
 
-static int loop_state_turn(void *opened)
+static int ring_turn(void *opened)
 {
-	struct loop_state *state = opened;
-	int ready = loop_wait(&state->loop, NULL, 0, true);
+	struct bench_turn *turn = opened;
+	int ready = loop_wait(&turn->loop, NULL, 0, true);
 	int reads = 0;
 
 	for (int i = 0; i < ready; i++) {
-		int rc = loop_state_serve(state, state->loop.hand.ready[i].id);
+		int rc = ring_serve(turn, turn->loop.hand.ready[i].id);
 
 		if (rc < 0)
 			return rc;
@@ -202,34 +151,28 @@ static int loop_state_turn(void *opened)
 	return ready < 0 ? ready : reads;
 }
 
-static int loop_state_run(void *state, uint64_t count)
+static int ring_run(void *state, uint64_t count)
 {
-	return looptest_turns(state, count, loop_state_turn);
+	return looptest_turns(state, count, ring_turn);
 }
 
 const struct bench_ops looptest_loop_ops = {
-	.size = sizeof(struct loop_state),
-	.open = loop_state_open,
-	.run = loop_state_run,
-	.syscalls = loop_syscalls,
-	.close = loop_state_close,
+	.room = LOOPTEST_EVENTS, .open = ring_open, .run = ring_run,
 };
 
 /* --- The limit: a program that knows beforehand what the kernel would report - */
 
 struct limit_state {
-	const struct bench_pairs *pipes;
+	struct bench_turn turn;
 	struct bench_pair *at; /* the token is in this pipe */
 };
 
-static int limit_open(void *opened, void *setup, const struct bench_way *way)
+static int limit_open(void *opened)
 {
 	struct limit_state *state = opened;
 
-	(void)way;
-	state->pipes = &((struct loop_field *)setup)->pairs;
-	state->at = state->pipes->at;
-	return looptest_start(state->pipes);
+	state->at = state->turn.field->pairs.at;
+	return looptest_start(&state->turn.field->pairs);
 }
 
 static int limit_run(void *opened, uint64_t count)
@@ -241,16 +184,14 @@ static int limit_run(void *opened, uint64_t count)
 		rc = bench_take_given(state->at);
 		if (rc < 0)
 			break;
-		state->at = looptest_next(state->pipes, state->at);
+		state->at = looptest_next(&state->turn.field->pairs, state->at);
 		rc = bench_give(state->at);
 	}
 	return rc;
 }
 
 static const struct bench_ops limit_ops = {
-	.size = sizeof(struct limit_state),
-	.open = limit_open,
-	.run = limit_run,
+	.size = sizeof(struct limit_state), .open = limit_open, .run = limit_run,
 };
 
 const struct bench_variant looptest_limit = { .name = "limit", .ops = &limit_ops };
@@ -280,7 +221,14 @@ const struct bench_workload bench_looptest = {
 	.items = "pipes",
 	.n_default = 8,
 	.references = { "raw-epoll", "raw-poll", "four-calls", "limit" },
-	.queue = &queue_ops,
+	.both_ends = true,
+	.ops = {
+		.size = sizeof(struct queue_state),
+		.open = queue_open,
+		.run = queue_run,
+		.syscalls = queue_syscalls,
+		.close = queue_close,
+	},
 	.active = (const int[]){ 1 },
 	.programs = true,
 	.rings = true,

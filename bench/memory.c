@@ -9,93 +9,63 @@
  * other number would be registered, which no server does.
  */
 #include <fcntl.h>
-#include <stdlib.h>
 
-#include "workloads.h"
+#include "loop.h"
 
 struct memory {
+	struct bench_field field;
 	int ends[2];
-	struct loop_target *targets;
-	int len; /* so many are open */
+	int len; /* so many targets are open */
 };
 
-struct memory_state {
-	struct loop loop;
-	const struct memory *test;
-	const struct bench_way *way;
-};
-
-static void memory_close_setup(void *setup)
+static void memory_close(void *setup)
 {
 	struct memory *test = setup;
 
 	for (int i = 0; i < test->len; i++)
-		close(test->targets[i].fd);
+		close(test->field.targets[i].fd);
 	for (int i = 0; i < 2; i++)
 		if (test->ends[i] >= 0)
 			close(test->ends[i]);
-	free(test->targets);
 }
 
-static int memory_open_setup(const struct bench_options *options, void *setup)
+static int memory_open(const struct bench_options *options, void *setup)
 {
 	struct memory *test = setup;
+	int rc = bench_field_open(&test->field, options->n);
 
 	test->ends[0] = test->ends[1] = -1;
-	test->targets = calloc((size_t)options->n, sizeof *test->targets);
-	if (test->targets == NULL)
-		return -ENOMEM;
-	if (pipe2(test->ends, O_CLOEXEC | O_NONBLOCK) < 0)
+	if (rc == 0 && pipe2(test->ends, O_CLOEXEC | O_NONBLOCK) < 0)
 		return -errno;
-	for (; test->len < options->n; test->len++) {
+	for (; rc == 0 && test->len < options->n; test->len++) {
 		int fd = fcntl(test->ends[0], F_DUPFD_CLOEXEC, 0);
 
 		if (fd < 0)
 			return -errno;
-		test->targets[test->len] = (struct loop_target){ fd, POLLIN };
+		test->field.targets[test->len] = (struct loop_target){ fd, POLLIN };
 	}
-	return 0;
-}
-
-static int memory_open(void *opened, void *setup, const struct bench_way *way)
-{
-	struct memory_state *state = opened;
-
-	state->test = setup;
-	state->way = way;
-	return 0;
+	return rc;
 }
 
 static int64_t memory_step(void *opened, int phase)
 {
-	struct memory_state *state = opened;
-	struct loop_setup setup = {
-		.targets = state->test->targets, .len = state->test->len, .mode = LOOP_LEVEL,
-	};
+	struct bench_turn *turn = opened;
+	int len = turn->field->len;
 	int rc = 0;
 
 	if (phase > 0) {
-		loop_close(&state->loop);
-		state->loop = (struct loop){ 0 };
-		return setup.len;
+		loop_close(&turn->loop);
+		return len;
 	}
-	rc = loop_open(&state->loop, state->way, &setup, 1);
+	rc = loop_open(&turn->loop, turn->way, turn->field, 1);
 	if (rc >= 0)
-		rc = loop_change_all(&state->loop, LOOP_ADD, setup.len);
+		rc = loop_change_all(&turn->loop, LOOP_ADD, len);
 	if (rc >= 0)
-		rc = loop_wait(&state->loop, NULL, 0, false);
-	return rc < 0 ? rc : setup.len;
+		rc = loop_wait(&turn->loop, NULL, 0, false);
+	return rc < 0 ? rc : len;
 }
 
 static const char *const memory_phases[] = { "add", "destroy", NULL };
-
-static const struct bench_ops memory_ops = {
-	.size = sizeof(struct memory_state),
-	.open = memory_open,
-	.step = memory_step,
-	.syscalls = loop_syscalls,
-	.close = loop_close,
-};
 
 const struct bench_workload bench_memory = {
 	.name = "memory",
@@ -115,8 +85,8 @@ const struct bench_workload bench_memory = {
 	.fds_each = 1,
 	.fds_more = 2,
 	.setup_size = sizeof(struct memory),
-	.open = memory_open_setup,
-	.close = memory_close_setup,
-	.queue = &memory_ops,
+	.open = memory_open,
+	.close = memory_close,
+	.ops = { .step = memory_step },
 	.loops = LOOP_LEVEL,
 };

@@ -9,12 +9,10 @@
  * And the progress bar on stderr, when that is a terminal; else nothing at all.
  * It is drawn between measurements, never during one.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "bench.h"
 
@@ -33,41 +31,28 @@ static void output_free(struct bench_output *output)
 	memset(output, 0, sizeof *output);
 }
 
-/* Open path.PID.part; 0 or -errno. */
-static int output_open_part(struct bench_output *output)
-{
-	size_t size = strlen(output->path) + 32;
-	int fd;
-
-	output->part = malloc(size);
-	if (output->part == NULL)
-		return -ENOMEM;
-	snprintf(output->part, size, "%s.%ld.part", output->path, (long)getpid());
-	fd = open(output->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (fd < 0)
-		return -errno;
-	output->file = fdopen(fd, "w");
-	return output->file == NULL ? -errno : 0;
-}
-
-/* Open what output->path names now; 0 or -errno. */
+/* Open what output->path names now, or path.PID.part in its place; 0 or -errno. */
 static int output_open_path(struct bench_output *output)
 {
+	size_t size = strlen(output->path) + 32;
+	int flags = O_WRONLY | O_CLOEXEC;
 	struct stat status;
+	bool there = stat(output->path, &status) == 0;
 	int fd;
 
-	if (stat(output->path, &status) < 0)
-		return errno == ENOENT ? output_open_part(output) : -errno;
-	if (S_ISDIR(status.st_mode))
+	if ((!there && errno != ENOENT) || (there && access(output->path, W_OK) < 0))
+		return -errno;
+	if (there && S_ISDIR(status.st_mode))
 		return -EISDIR;
-	if (access(output->path, W_OK) < 0)
-		return -errno;
-	if (S_ISREG(status.st_mode))
-		return output_open_part(output);
-	fd = open(output->path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	output->file = fdopen(fd, "w");
+	if (!there || S_ISREG(status.st_mode)) {
+		output->part = malloc(size);
+		if (output->part == NULL)
+			return -ENOMEM;
+		snprintf(output->part, size, "%s.%ld.part", output->path, (long)getpid());
+		flags |= O_CREAT | O_EXCL;
+	}
+	fd = open(output->part != NULL ? output->part : output->path, flags, 0666);
+	output->file = fd < 0 ? NULL : fdopen(fd, "w");
 	return output->file == NULL ? -errno : 0;
 }
 
@@ -104,15 +89,14 @@ int bench_output_commit(struct bench_output *output, const struct bench_report *
 		error = errno;
 	if (fclose(output->file) != 0 && error == 0)
 		error = errno;
+	output->file = NULL;
 	if (error == 0 && output->part != NULL && rename(output->part, output->path) < 0)
 		error = errno;
 	if (error == 0) {
 		output_free(output);
 		return 0;
 	}
-	if (output->part != NULL)
-		(void)unlink(output->part);
-	output_free(output);
+	bench_output_abandon(output);
 	(void)output_complain(report, report->options->json, error);
 	return 1;
 }

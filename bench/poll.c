@@ -8,10 +8,8 @@
  */
 #include "loop.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 struct poll_loop {
 	const struct loop_target *targets;
@@ -44,19 +42,21 @@ static void poll_append(struct poll_loop *loop, int id, int fd, short events)
 	loop->len++;
 }
 
-static int poll_open(void *opened, const struct loop_setup *setup)
+static int poll_open(void *opened, const struct bench_field *field,
+                     const struct bench_way *way)
 {
 	struct poll_loop *loop = opened;
-	size_t len = (size_t)setup->len + 1;
+	unsigned uses = way->workload->loops;
+	size_t len = (size_t)field->len + 1;
 
-	loop->targets = setup->targets;
-	loop->dispatch = setup->mode == LOOP_DISPATCH;
+	loop->targets = field->targets;
+	loop->dispatch = (uses & LOOP_DISPATCH) != 0;
 	loop->fds = calloc(len, sizeof *loop->fds);
 	loop->ids = calloc(len, sizeof *loop->ids);
 	loop->places = calloc(len, sizeof *loop->places);
 	if (loop->fds == NULL || loop->ids == NULL || loop->places == NULL)
 		return -ENOMEM;
-	if (!setup->wakes)
+	if ((uses & LOOP_WAKE) == 0)
 		return 0;
 	if (pipe2(loop->wake_fds, O_CLOEXEC | O_NONBLOCK) < 0)
 		return -errno;

@@ -2,15 +2,15 @@
  * Rivals that are programs: asking a process to work, and looking at the processor
  * time it has used.
  */
-#include "bench.h"
+#include "loop.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -22,16 +22,13 @@
 
 extern char **environ;
 
-struct program {
+static struct program {
 	const char *name; /* NULL: not started */
-	const struct bench_workload *workload;
 	pid_t pid;
 	clockid_t clock;
 	FILE *questions;
 	FILE *answers;
-};
-
-static struct program program_table[PROGRAMS_MAX];
+} program_table[PROGRAMS_MAX];
 
 /* 0 or -ENOENT. */
 static int program_path(const char *name, char path[PATH_MAX])
@@ -93,46 +90,26 @@ static int program_ask(struct program *program, int active, uint64_t count)
 	return program_expect(program, "done");
 }
 
-static int program_spawn(struct program *program, char *const arguments[],
-                         const int questions[2], const int answers[2])
+/* A socket is both its input and its output. */
+static int program_spawn(struct program *program, char *const arguments[])
 {
 	posix_spawn_file_actions_t actions;
-	int error = posix_spawn_file_actions_init(&actions);
+	int ends[2];
+	int error;
 
-	if (error != 0)
-		return -error;
-	error = posix_spawn_file_actions_adddup2(&actions, questions[0], 0);
-	if (error == 0)
-		error = posix_spawn_file_actions_adddup2(&actions, answers[1], 1);
-	if (error == 0)
-		error = posix_spawn(&program->pid, arguments[0], &actions, NULL,
-		                    arguments, environ);
-	(void)posix_spawn_file_actions_destroy(&actions);
-	return -error;
-}
-
-static int program_connect(struct program *program, char *const arguments[])
-{
-	int questions[2];
-	int answers[2];
-	int rc;
-
-	if (pipe2(questions, O_CLOEXEC) < 0)
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
 		return -errno;
-	if (pipe2(answers, O_CLOEXEC) < 0) {
-		rc = -errno;
-		close(questions[0]);
-		close(questions[1]);
-		return rc;
-	}
-	rc = program_spawn(program, arguments, questions, answers);
-	close(questions[0]);
-	close(answers[1]);
-	program->questions = fdopen(questions[1], "w");
-	program->answers = fdopen(answers[0], "r");
-	if (rc == 0 && (program->questions == NULL || program->answers == NULL))
-		rc = -ENOMEM;
-	return rc;
+	program->questions = fdopen(ends[0], "w");
+	program->answers = fdopen(fcntl(ends[0], F_DUPFD_CLOEXEC, 0), "r");
+	error = posix_spawn_file_actions_init(&actions);
+	for (int fd = 0; fd < 2 && error == 0; fd++)
+		error = posix_spawn_file_actions_adddup2(&actions, ends[1], fd);
+	if (error == 0)
+		error = posix_spawn(&program->pid, arguments[0], &actions, NULL, arguments,
+		                    environ);
+	(void)posix_spawn_file_actions_destroy(&actions);
+	close(ends[1]);
+	return program->questions == NULL || program->answers == NULL ? -ENOMEM : -error;
 }
 
 static int64_t program_now_ns(const struct program *program)
@@ -143,24 +120,16 @@ static int64_t program_now_ns(const struct program *program)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static int program_phases(const struct bench_workload *workload)
-{
-	int len = 1;
-
-	while (workload->phases != NULL && workload->phases[len] != NULL)
-		len++;
-	return len;
-}
-
 /* A machine that compiles while it runs takes its time to be fast. */
-static int program_warm_up(struct program *program)
+static int program_warm_up(struct program *program, const struct bench_workload *workload)
 {
-	const struct bench_workload *workload = program->workload;
 	int64_t start_ns = bench_now_ns();
 	int rc = 0;
 
 	for (int i = 0; rc == 0 && bench_now_ns() - start_ns < WARM_UP_NS; i++) {
-		rc = program_ask(program, workload->active[i % program_phases(workload)], 256);
+		rc = program_ask(program, workload->active[i], 256);
+		if (workload->phases == NULL || workload->phases[i + 1] == NULL)
+			i = -1;
 		bench_signals_progress();
 	}
 	return rc;
@@ -179,38 +148,15 @@ static int program_start(struct program *program, const struct bench_way *way)
 		return rc;
 	snprintf(n, sizeof n, "%d", way->options->n);
 	program->name = way->program;
-	program->workload = way->workload;
-	rc = program_connect(program, arguments);
+	rc = program_spawn(program, arguments);
 	if (rc == 0)
 		rc = program_expect(program, "ready");
 	if (rc == 0)
 		rc = -clock_getcpuclockid(program->pid, &program->clock);
 	if (rc == 0)
-		rc = program_warm_up(program);
+		rc = program_warm_up(program, way->workload);
 	if (rc < 0)
 		program_end(program);
-	return rc;
-}
-
-/* The state is a pointer: the program stays for the next round. */
-static int program_open(void *state, void *setup, const struct bench_way *way)
-{
-	struct program **opened = state;
-	int rc = -ENOMEM;
-
-	(void)setup;
-	for (int i = 0; i < PROGRAMS_MAX; i++) {
-		struct program *program = &program_table[i];
-
-		if (program->name == NULL)
-			rc = program_start(program, way);
-		else if (strcmp(program->name, way->program) == 0)
-			rc = 0;
-		else
-			continue;
-		*opened = program;
-		break;
-	}
 	return rc;
 }
 
@@ -222,6 +168,7 @@ static int program_phase(struct program *program, int active, struct bench_sampl
 	int64_t spent_ns;
 	int rc;
 
+	*sample = (struct bench_sample){ .syscalls = BENCH_UNKNOWN };
 	do {
 		rc = program_ask(program, active, count);
 		sample->operations += count;
@@ -231,25 +178,24 @@ static int program_phase(struct program *program, int active, struct bench_sampl
 		bench_signals_progress();
 	} while (rc == 0 && spent_ns < ENOUGH_NS);
 	sample->elapsed_ns = (uint64_t)spent_ns;
-	sample->syscalls = BENCH_UNKNOWN;
 	return rc;
 }
 
-static int program_pass(void *state, struct bench_sample *samples)
+/* It stays for the next round. */
+static int program_pass(void *opened, struct bench_sample *samples)
 {
-	struct program *program = *(struct program **)state;
-	const struct bench_workload *workload = program->workload;
+	const struct bench_way *way = ((struct bench_turn *)opened)->way;
+	const char *const *phases = way->workload->phases;
+	struct program *program = program_table;
 	int rc = 0;
 
-	for (int i = 0; i < program_phases(workload) && rc == 0; i++) {
-		memset(&samples[i], 0, sizeof samples[i]);
-		rc = program_phase(program, workload->active[i], &samples[i]);
-	}
+	while (program->name != NULL && strcmp(program->name, way->program) != 0)
+		program++;
+	if (program->name == NULL)
+		rc = program_start(program, way);
+	for (int i = 0; rc == 0 && (i == 0 || (phases != NULL && phases[i] != NULL)); i++)
+		rc = program_phase(program, way->workload->active[i], &samples[i]);
 	return rc;
 }
 
-const struct bench_ops program_ops = {
-	.size = sizeof(struct program *),
-	.open = program_open,
-	.pass = program_pass,
-};
+const struct bench_ops program_ops = { .pass = program_pass };

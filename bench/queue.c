@@ -4,23 +4,26 @@
  */
 #include "loop.h"
 
-#include <errno.h>
 #include <stdlib.h>
-
-#include "workloads.h"
 
 #define BATCH 128 /* changes in one call: 64 ids, two directions */
 
 struct queue_loop {
 	const struct loop_target *targets;
 	struct xpoll *queue;
-	int mode_flags;
-	uint32_t mode_notes;
+	int add_flags;
+	uint32_t add_notes;
 	bool switches; /* the other direction is registered, too, and disabled */
+	bool tracks;
 	bool hidden;   /* calls of sources are counted nowhere */
 	struct xpoll_aio *reads; /* by id */
 	struct xpoll_event next; /* goes along with the next wait */
 	int next_len;
+};
+
+static const int queue_flags[] = {
+	[LOOP_DELETE] = XPOLL_DELETE, [LOOP_DISABLE] = XPOLL_DISABLE,
+	[LOOP_ENABLE] = XPOLL_ENABLE,
 };
 
 static void queue_close(void *opened)
@@ -31,32 +34,29 @@ static void queue_close(void *opened)
 	free(loop->reads);
 }
 
-static int queue_mode_flags(unsigned mode)
-{
-	if (mode == LOOP_EDGE)
-		return XPOLL_CLEAR;
-	return mode == LOOP_DISPATCH ? XPOLL_DISPATCH : 0;
-}
-
-static int queue_open(void *opened, const struct loop_setup *setup)
+static int queue_open(void *opened, const struct bench_field *field,
+                      const struct bench_way *way)
 {
 	struct queue_loop *loop = opened;
+	unsigned uses = way->workload->loops;
 	struct xpoll_options options = {
 		.size = sizeof options,
-		.backend = setup->backend,
-		.size_hint = setup->uses & LOOP_TIMERS ? 0 : setup->len,
+		.backend = way->backend,
+		.size_hint = uses & (LOOP_TIMERS | LOOP_USERS | LOOP_TRACKS) ? 0 : field->len,
 	};
 
-	loop->hidden = (setup->uses & (LOOP_FILES | LOOP_PROCESSES | LOOP_READS)) != 0;
-	if (setup->uses & LOOP_READS) {
-		loop->reads = calloc((size_t)setup->len, sizeof *loop->reads);
+	loop->hidden = (uses & (LOOP_FILES | LOOP_PROCESSES | LOOP_READS | LOOP_TRACKS)) != 0;
+	loop->tracks = (uses & LOOP_TRACKS) != 0;
+	if (uses & LOOP_READS) {
+		loop->reads = calloc((size_t)field->len, sizeof *loop->reads);
 		if (loop->reads == NULL)
 			return -ENOMEM;
 	}
-	loop->targets = setup->targets;
-	loop->mode_flags = queue_mode_flags(setup->mode);
-	loop->switches = setup->switches;
-	loop->mode_notes = setup->mode == LOOP_EXCLUSIVE ? XPOLL_NOTE_EXCLUSIVE : 0;
+	loop->targets = field->targets;
+	loop->add_flags = XPOLL_ADD | (uses & LOOP_EDGE       ? XPOLL_CLEAR
+	                               : uses & LOOP_DISPATCH ? XPOLL_DISPATCH : 0);
+	loop->switches = (uses & LOOP_SWITCHES) != 0;
+	loop->add_notes = uses & LOOP_EXCLUSIVE ? XPOLL_NOTE_EXCLUSIVE : 0;
 	loop->queue = xpoll_open(&options);
 	return loop->queue == NULL ? -errno : 0;
 }
@@ -74,7 +74,7 @@ static int queue_fill(const struct queue_loop *loop, struct xpoll_event *changes
 
 		if (target->events & POLLIN)
 			xpoll_set(&changes[count++], fd, XPOLL_FILT_READ, flags,
-			          flags & XPOLL_ADD ? loop->mode_notes : 0, 0, udata);
+			          flags & XPOLL_ADD ? loop->add_notes : 0, 0, udata);
 		if (target->events & POLLOUT)
 			xpoll_set(&changes[count++], fd, XPOLL_FILT_WRITE, flags, 0, 0,
 			          udata);
@@ -101,10 +101,6 @@ static int queue_fill_both(const struct queue_loop *loop, struct xpoll_event *ch
 
 static int queue_change(void *opened, enum loop_change change, const int *ids, int len)
 {
-	static const int flags[] = {
-		[LOOP_ADD] = XPOLL_ADD, [LOOP_DELETE] = XPOLL_DELETE,
-		[LOOP_DISABLE] = XPOLL_DISABLE, [LOOP_ENABLE] = XPOLL_ENABLE,
-	};
 	struct queue_loop *loop = opened;
 	struct xpoll_event changes[BATCH];
 	int count;
@@ -122,9 +118,22 @@ static int queue_change(void *opened, enum loop_change change, const int *ids, i
 		                        len);
 	else
 		count = queue_fill(loop, changes,
-		                   flags[change] | (change == LOOP_ADD ? loop->mode_flags : 0),
+		                   change == LOOP_ADD ? loop->add_flags : queue_flags[change],
 		                   ids, len);
 	return xpoll_event(loop->queue, changes, count, NULL, 0, 0) < 0 ? -errno : 0;
+}
+
+static int queue_check(const struct xpoll_event *event, struct loop_ready *ready)
+{
+	if (event->flags & XPOLL_ERROR)
+		return -(int)event->data;
+	if (event->filter == XPOLL_FILT_AIO)
+		return event->data != LOOP_BLOCK ? -EIO : 0;
+	if (event->filter == XPOLL_FILT_PROC)
+		ready->events = (event->fflags & XPOLL_NOTE_CHILD ? POLLIN : 0) |
+		                (event->fflags & XPOLL_NOTE_EXIT ? POLLOUT : 0);
+	return event->fflags & XPOLL_NOTE_TRACKERR && event->filter == XPOLL_FILT_PROC
+		? -ENOBUFS : 0;
 }
 
 static int queue_wait(void *opened, struct loop_hand *hand, const int *enable,
@@ -142,14 +151,16 @@ static int queue_wait(void *opened, struct loop_hand *hand, const int *enable,
 	if (count < 0)
 		return bench_goes_on(errno) ? 0 : -errno;
 	for (int i = 0; i < count; i++) {
-		if (events[i].flags & XPOLL_ERROR)
-			return -(int)events[i].data;
-		if (events[i].filter == XPOLL_FILT_AIO && events[i].data != LOOP_BLOCK)
-			return -EIO;
+		int rc = 0;
+
 		hand->ready[i] = (struct loop_ready){
 			(int)(intptr_t)events[i].udata,
 			events[i].filter == XPOLL_FILT_READ ? POLLIN : POLLOUT,
 		};
+		if (events[i].filter != XPOLL_FILT_READ || events[i].flags & XPOLL_ERROR)
+			rc = queue_check(&events[i], &hand->ready[i]);
+		if (rc < 0)
+			return rc;
 	}
 	return count;
 }
@@ -207,6 +218,27 @@ static int queue_timers(void *opened, const uint32_t *ids, const int64_t *ns, in
 	return queue_submit(opened, changes, len);
 }
 
+static int queue_users(void *opened, enum loop_change change, const uint32_t *ids, int len)
+{
+	struct xpoll_event changes[BATCH];
+	int flags = change == LOOP_ADD ? XPOLL_ADD | XPOLL_CLEAR : queue_flags[change];
+
+	for (int i = 0; i < len; i++)
+		xpoll_set(&changes[i], ids[i], XPOLL_FILT_USER, flags, 0, 0, NULL);
+	return queue_submit(opened, changes, len);
+}
+
+static int queue_trigger(void *opened, uint32_t id)
+{
+	struct xpoll_event event;
+
+	xpoll_set(&event, id, XPOLL_FILT_USER, 0, XPOLL_NOTE_TRIGGER, 0, NULL);
+	if (xpoll_event(((struct queue_loop *)opened)->queue, &event, 1, &event, 1, 0) != 1 ||
+	    event.ident != id)
+		return -EPROTO;
+	return 0;
+}
+
 static int queue_file(void *opened, int id, bool on)
 {
 	struct queue_loop *loop = opened;
@@ -223,8 +255,11 @@ static int queue_process(void *opened, int id, pid_t pid)
 {
 	struct queue_loop *loop = opened;
 
-	xpoll_set(&loop->next, (uint64_t)pid, XPOLL_FILT_PROC, XPOLL_ADD, XPOLL_NOTE_EXIT, 0,
+	xpoll_set(&loop->next, (uint64_t)pid, XPOLL_FILT_PROC, XPOLL_ADD,
+	          XPOLL_NOTE_EXIT | (loop->tracks ? XPOLL_NOTE_TRACK : 0), 0,
 	          (void *)(intptr_t)id);
+	if (loop->tracks)
+		return queue_submit(loop, &loop->next, 1);
 	loop->next_len = 1;
 	return 0;
 }
@@ -286,6 +321,8 @@ const struct loop_ops loop_queue = {
 	.waits = queue_waits,
 	.fd = queue_fd,
 	.timers = queue_timers,
+	.users = queue_users,
+	.trigger = queue_trigger,
 	.file = queue_file,
 	.process = queue_process,
 	.signal = queue_signal,

@@ -10,9 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <xpoll.h>
-
-#include "bench.h"
+#include "loop.h"
 
 static int compare_doubles(const void *a, const void *b)
 {
@@ -22,116 +20,88 @@ static int compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static double median(const double *values, int count)
+/* The median; values are in order afterwards. */
+static double median(double *values, int count)
 {
-	double sorted[BENCH_ROUNDS_MAX];
-
-	if (count < 1 || count > BENCH_ROUNDS_MAX)
-		return NAN;
-	memcpy(sorted, values, (size_t)count * sizeof *values);
-	qsort(sorted, (size_t)count, sizeof *sorted, compare_doubles);
+	qsort(values, (size_t)count, sizeof *values, compare_doubles);
 	if (count % 2 == 1)
-		return sorted[count / 2];
-	return (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
+		return values[count / 2];
+	return (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* Another variant in the same phase; NULL: it was not measured. */
-static const struct bench_result *statistics_reference(const struct bench_report *report,
-                                                       const char *variant,
-                                                       const char *phase)
-{
-	for (int i = 0; variant != NULL && i < report->results_len; i++) {
-		const struct bench_result *result = &report->results[i];
+/* The numbers of a result that are printed; NAN where there is none. */
+struct figures {
+	double rate; /* median of the rounds */
+	double rate_min;
+	double rate_max;
+	double ns;     /* for each operation */
+	double calls;  /* likewise */
+	double bytes;  /* for each of n */
+	double ratios[BENCH_REFERENCES];
+};
 
-		if (result->phase == phase && strcmp(result->variant, variant) == 0)
-			return result;
-	}
-	return NULL;
-}
-
-static double statistics_ratio(const struct bench_report *report,
-                               const struct bench_result *result, const char *variant)
+/* To another variant in the same phase. */
+static double figures_ratio(const struct bench_report *report,
+                            const struct bench_result *result, const char *variant)
 {
-	const struct bench_result *reference =
-		statistics_reference(report, variant, result->phase);
 	double ratios[BENCH_ROUNDS_MAX];
 	int rounds = report->options->rounds;
 
-	if (reference == NULL || rounds > BENCH_ROUNDS_MAX)
-		return NAN;
-	for (int i = 0; i < rounds; i++)
-		ratios[i] = result->rates[i] / reference->rates[i];
-	return median(ratios, rounds);
+	for (int i = 0; variant != NULL && i < report->results_len; i++) {
+		const struct bench_result *reference = &report->results[i];
+
+		if (reference->phase != result->phase || strcmp(reference->variant, variant) != 0)
+			continue;
+		for (int k = 0; k < rounds; k++)
+			ratios[k] = result->rates[k] / reference->rates[k];
+		return median(ratios, rounds);
+	}
+	return NAN;
 }
 
-void bench_figures_get(const struct bench_report *report,
-                       const struct bench_result *result,
-                       struct bench_figures *figures)
+static struct figures figures_of(const struct bench_report *report,
+                                 const struct bench_result *result)
 {
+	double rates[BENCH_ROUNDS_MAX];
 	int rounds = report->options->rounds;
+	struct figures figures;
 
-	figures->rate = median(result->rates, rounds);
-	figures->rate_min = result->rates[0];
-	figures->rate_max = result->rates[0];
-	for (int i = 1; i < rounds; i++) {
-		if (result->rates[i] < figures->rate_min)
-			figures->rate_min = result->rates[i];
-		if (result->rates[i] > figures->rate_max)
-			figures->rate_max = result->rates[i];
-	}
-	figures->ns_per_operation = 1e9 / figures->rate;
-	figures->syscalls_per_operation = result->syscalls == BENCH_UNKNOWN ? NAN
+	memcpy(rates, result->rates, sizeof rates);
+	figures.rate = median(rates, rounds);
+	figures.rate_min = rates[0];
+	figures.rate_max = rates[rounds - 1];
+	figures.ns = 1e9 / figures.rate;
+	figures.calls = result->syscalls == BENCH_UNKNOWN ? NAN
 		: (double)result->syscalls / (double)result->operations;
-	figures->bytes_per_item = result->bytes == 0 ? NAN
-		: (double)result->bytes / report->options->n;
+	figures.bytes = result->bytes == 0 ? NAN : (double)result->bytes / report->options->n;
 	for (int i = 0; i < BENCH_REFERENCES; i++)
-		figures->ratios[i] = statistics_ratio(report, result,
-		                                      report->workload->references[i]);
+		figures.ratios[i] = figures_ratio(report, result, report->workload->references[i]);
+	return figures;
 }
 
 /* --- A table --------------------------------------------------------------- */
 
-#define NUMBER_SIZE 32
-
-/* 1234567.8 becomes "1,234,568". */
-static const char *table_grouped(double value, char text[NUMBER_SIZE])
+/* Right-aligned, after a space: with some decimals; 1234567.8 as 1,234,568; NAN as -. */
+static void table_cell(FILE *to, int width, double value, int decimals)
 {
-	char digits[NUMBER_SIZE];
-	int len = snprintf(digits, sizeof digits, "%.0f", value);
+	char digits[32];
+	char text[48];
+	int len = snprintf(digits, sizeof digits, "%.*f", decimals, value);
+	int whole = (int)strcspn(digits, ".");
 	int at = 0;
 
-	for (int i = 0; i < len && at < NUMBER_SIZE - 2; i++) {
-		if (i > 0 && (len - i) % 3 == 0)
+	for (int i = 0; i < len; i++) {
+		if (decimals == 0 && i > 0 && i < whole && (whole - i) % 3 == 0)
 			text[at++] = ',';
 		text[at++] = digits[i];
 	}
 	text[at] = '\0';
-	return text;
+	fprintf(to, " %*s", width, isnan(value) ? "-" : text);
 }
 
-static const char *table_ratio(double value, char text[NUMBER_SIZE])
+static int table_ratio_width(const char *reference)
 {
-	if (isnan(value))
-		memcpy(text, "-", sizeof "-");
-	else
-		snprintf(text, NUMBER_SIZE, "%.*f", value < 0.1 ? 4 : 2, value);
-	return text;
-}
-
-/* With some decimals; "-" if it is not known.  Valid until the next call. */
-static const char *table_number(double value, int decimals)
-{
-	static char text[NUMBER_SIZE];
-
-	if (isnan(value))
-		return "-";
-	snprintf(text, sizeof text, "%.*f", decimals, value);
-	return text;
-}
-
-static int table_ratio_width(const struct bench_workload *workload, int reference)
-{
-	int len = (int)strlen(workload->references[reference]) + 2;
+	int len = (int)strlen(reference) + 2;
 
 	return len > 7 ? len : 7;
 }
@@ -149,96 +119,72 @@ static void table_head(const struct bench_report *report, FILE *to)
 	fprintf(to, "%s, %s, %d cores\n", machine.kernel, machine.cpu, machine.cores);
 }
 
-static void table_columns(const struct bench_report *report, const char *phase,
-                          FILE *to)
+static void table_columns(const struct bench_workload *workload, const char *phase, FILE *to)
 {
-	const struct bench_workload *workload = report->workload;
-	char names[3][NUMBER_SIZE];
+	const char *const *references = workload->references;
+	int len = (int)strlen(workload->unit);
 
-	snprintf(names[0], NUMBER_SIZE, "%ss/s", workload->unit);
-	snprintf(names[1], NUMBER_SIZE, "ns/%s", workload->unit);
-	snprintf(names[2], NUMBER_SIZE, "calls/%s", workload->unit);
-	fprintf(to, "\n%-14s %11s %9s %11s", phase != NULL ? phase : "variant", names[0],
-	        names[1], names[2]);
-	for (int i = 0; i < BENCH_REFERENCES && workload->references[i] != NULL; i++)
-		fprintf(to, " %*s%s", table_ratio_width(workload, i) -
-		                      (int)strlen(workload->references[i]),
-		        "x ", workload->references[i]);
+	fprintf(to, "\n%-14s %*ss/s %*s%s %*s%s", phase != NULL ? phase : "variant",
+	        8, workload->unit, 9 - len, "ns/", workload->unit, 11 - len, "calls/",
+	        workload->unit);
+	for (int i = 0; i < BENCH_REFERENCES && references[i] != NULL; i++)
+		fprintf(to, " %*s%s", table_ratio_width(references[i]) - (int)strlen(references[i]),
+		        "x ", references[i]);
 	fprintf(to, "%s spread\n", workload->tells_bytes ? "  bytes" : "");
-}
-
-/* What one operation takes: whole nanoseconds, if they are not few. */
-static const char *table_time(double ns, char text[NUMBER_SIZE])
-{
-	if (ns >= 100)
-		return table_grouped(ns, text);
-	snprintf(text, NUMBER_SIZE, "%.1f", ns);
-	return text;
 }
 
 static void table_row(const struct bench_report *report,
                       const struct bench_result *result, FILE *to)
 {
 	const struct bench_workload *workload = report->workload;
-	struct bench_figures figures;
+	const char *const *references = workload->references;
+	struct figures figures = figures_of(report, result);
 	char name[sizeof result->variant + 2];
-	char texts[2][NUMBER_SIZE];
 
-	bench_figures_get(report, result, &figures);
-	snprintf(name, sizeof name, "%s%s", result->variant,
-	         result->is_default ? " *" : "");
-	fprintf(to, "%-14s %11s %9s %11s", name, table_grouped(figures.rate, texts[0]),
-	        table_time(figures.ns_per_operation, texts[1]),
-	        table_number(figures.syscalls_per_operation, 2));
-	for (int i = 0; i < BENCH_REFERENCES && workload->references[i] != NULL; i++)
-		fprintf(to, " %*s", table_ratio_width(workload, i),
-		        table_ratio(figures.ratios[i], texts[0]));
+	snprintf(name, sizeof name, "%s%s", result->variant, result->is_default ? " *" : "");
+	fprintf(to, "%-14s", name);
+	table_cell(to, 11, figures.rate, 0);
+	table_cell(to, 9, figures.ns, figures.ns >= 100 ? 0 : 1);
+	table_cell(to, 11, figures.calls, 2);
+	for (int i = 0; i < BENCH_REFERENCES && references[i] != NULL; i++)
+		table_cell(to, table_ratio_width(references[i]), figures.ratios[i],
+		           figures.ratios[i] < 0.1 ? 4 : 2);
 	if (workload->tells_bytes)
-		fprintf(to, " %6s", table_number(figures.bytes_per_item, 0));
+		table_cell(to, 6, figures.bytes, 0);
 	fprintf(to, " %4.0f %%\n",
-	        100 * (figures.rate_max - figures.rate_min) /
-	                (figures.rate > 1 ? figures.rate : 1));
+	        100 * (figures.rate_max - figures.rate_min) / figures.rate);
 }
 
 /* In one line: libraries by their packages, then programs. */
 static void table_missing(const struct bench_report *report, FILE *to)
 {
-	const char *before = "not here, so not measured: ", *end = "";
-
 	for (int i = 0; i < report->missing_len; i++) {
 		const struct bench_library *library = report->missing[i].library;
 
+		fprintf(to, "%s%s", i == 0 ? "not here, so not measured: " : ", ",
+		        report->missing[i].variant);
 		if (library != NULL)
-			fprintf(to, "%s%s (Debian: %s)", before, report->missing[i].variant,
-			        library->package);
-		else
-			fprintf(to, "%s%s", before, report->missing[i].variant);
-		before = ", ";
-		end = "\n";
+			fprintf(to, " (Debian: %s)", library->package);
 	}
-	fputs(end, to);
-}
-
-static void table_notes(const struct bench_report *report, FILE *to)
-{
-	bool has_default = false;
-
-	for (int i = 0; i < report->results_len; i++)
-		has_default = has_default || report->results[i].is_default;
-	if (has_default)
-		fputs("\n* the back end that xpoll chooses here\n", to);
-	table_missing(report, to);
+	if (report->missing_len > 0)
+		fputc('\n', to);
 }
 
 void bench_report_table(const struct bench_report *report, FILE *to)
 {
+	bool has_default = false;
+
 	table_head(report, to);
 	for (int phase = 0; phase < report->phases_len; phase++) {
-		table_columns(report, report->results[phase].phase, to);
-		for (int i = phase; i < report->results_len; i += report->phases_len)
+		table_columns(report->workload, report->results[phase].phase, to);
+		for (int i = phase; i < report->results_len; i += report->phases_len) {
 			table_row(report, &report->results[i], to);
+			has_default = has_default || report->results[i].is_default;
+		}
 	}
-	table_notes(report, to);
+	if (has_default)
+		fputs("\n* the back end that xpoll chooses here\n", to);
+	table_missing(report, to);
 }
 
 /* --- JSON ------------------------------------------------------------------ */
@@ -264,40 +210,43 @@ static void json_string(FILE *to, const char *text)
 	fputc('"', to);
 }
 
-static void json_number(FILE *to, double value)
+/* After a comma: "START_END": text. */
+static void json_name(FILE *to, const char *start, const char *end)
 {
+	fprintf(to, ", \"%s", start);
+	for (; *end != '\0'; end++)
+		fputc(*end == '-' ? '_' : *end, to);
+	fputs("\": ", to);
+}
+
+static void json_field(FILE *to, const char *start, const char *end, double value)
+{
+	json_name(to, start, end);
 	if (isfinite(value))
 		fprintf(to, "%.10g", value);
 	else
 		fputs("null", to);
 }
 
-static void json_machine(FILE *to)
+static void json_head(const struct bench_report *report, FILE *to)
 {
+	const struct bench_options *options = report->options;
 	struct bench_machine machine;
+	unsigned version = xpoll_version();
 
+	fputs("{\n  \"benchmark\": ", to);
+	json_string(to, report->workload->name);
+	fprintf(to, ",\n  \"version\": \"%u.%u.%u\",\n  \"n\": %d", version >> 16,
+	        version >> 8 & 0xff, version & 0xff, options->n);
+	json_field(to, "seconds", "", options->seconds);
+	fprintf(to, ",\n  \"rounds\": %d,\n  \"clock\": \"%s\",\n", options->rounds,
+	        bench_by_processor(report->workload) ? "processor" : "monotonic");
 	bench_machine_get(&machine);
 	fputs("  \"machine\": { \"kernel\": ", to);
 	json_string(to, machine.kernel);
 	fputs(", \"cpu\": ", to);
 	json_string(to, machine.cpu);
-	fprintf(to, ", \"cores\": %d },\n", machine.cores);
-}
-
-/* "raw-epoll": its ratio is called ratio_raw_epoll. */
-static void json_ratio(FILE *to, const char *reference, double value)
-{
-	fputs(", \"ratio_", to);
-	for (; *reference != '\0'; reference++)
-		fputc(*reference == '-' ? '_' : *reference, to);
-	fputs("\": ", to);
-	json_number(to, value);
-}
-
-/* Variants that could not be measured here. */
-static void json_missing(FILE *to, const struct bench_report *report)
-{
-	fputs("  \"missing\": [", to);
+	fprintf(to, ", \"cores\": %d },\n  \"missing\": [", machine.cores);
 	for (int i = 0; i < report->missing_len; i++) {
 		fputs(i > 0 ? ", " : "", to);
 		json_string(to, report->missing[i].variant);
@@ -308,52 +257,33 @@ static void json_missing(FILE *to, const struct bench_report *report)
 static void json_result(FILE *to, const struct bench_report *report,
                         const struct bench_result *result)
 {
-	const char *unit = report->workload->unit;
-	struct bench_figures figures;
+	const struct bench_workload *workload = report->workload;
+	const char *const *references = workload->references;
+	struct figures figures = figures_of(report, result);
 
-	bench_figures_get(report, result, &figures);
 	fputs("    { \"variant\": ", to);
 	json_string(to, result->variant);
 	if (result->phase != NULL) {
-		fputs(", \"phase\": ", to);
+		json_name(to, "phase", "");
 		json_string(to, result->phase);
 	}
 	fprintf(to, ", \"default\": %s", result->is_default ? "true" : "false");
-	fprintf(to, ",\n      \"%ss_per_second\": ", unit);
-	json_number(to, figures.rate);
-	fprintf(to, ", \"ns_per_%s\": ", unit);
-	json_number(to, figures.ns_per_operation);
-	fprintf(to, ", \"syscalls_per_%s\": ", unit);
-	json_number(to, figures.syscalls_per_operation);
-	if (report->workload->tells_bytes) {
-		fprintf(to, ", \"bytes_per_%s\": ", unit);
-		json_number(to, figures.bytes_per_item);
-	}
-	for (int i = 0; i < BENCH_REFERENCES && report->workload->references[i]; i++)
-		json_ratio(to, report->workload->references[i], figures.ratios[i]);
-	fprintf(to, ",\n      \"%ss\": %llu, \"spread\": { \"min\": ", unit,
-	        (unsigned long long)result->operations);
-	json_number(to, figures.rate_min);
-	fputs(", \"max\": ", to);
-	json_number(to, figures.rate_max);
+	json_field(to, workload->unit, "s_per_second", figures.rate);
+	json_field(to, "ns_per_", workload->unit, figures.ns);
+	json_field(to, "syscalls_per_", workload->unit, figures.calls);
+	if (workload->tells_bytes)
+		json_field(to, "bytes_per_", workload->unit, figures.bytes);
+	for (int i = 0; i < BENCH_REFERENCES && references[i] != NULL; i++)
+		json_field(to, "ratio_", references[i], figures.ratios[i]);
+	json_field(to, workload->unit, "s", (double)result->operations);
+	fprintf(to, ",\n      \"spread\": { \"min\": %.10g", figures.rate_min);
+	json_field(to, "max", "", figures.rate_max);
 	fputs(" } }", to);
 }
 
 void bench_report_json(const struct bench_report *report, FILE *to)
 {
-	unsigned version = xpoll_version();
-
-	fputs("{\n  \"benchmark\": ", to);
-	json_string(to, report->workload->name);
-	fprintf(to, ",\n  \"version\": \"%u.%u.%u\",\n", version >> 16,
-	        version >> 8 & 0xff, version & 0xff);
-	fprintf(to, "  \"n\": %d,\n  \"seconds\": ", report->options->n);
-	json_number(to, report->options->seconds);
-	fprintf(to, ",\n  \"rounds\": %d,\n  \"clock\": \"%s\",\n",
-	        report->options->rounds,
-	        bench_by_processor(report->workload) ? "processor" : "monotonic");
-	json_machine(to);
-	json_missing(to, report);
+	json_head(report, to);
 	fputs("  \"results\": [\n", to);
 	for (int i = 0; i < report->results_len; i++) {
 		json_result(to, report, &report->results[i]);

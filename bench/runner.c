@@ -36,30 +36,47 @@ void bench_complain(const struct bench_workload *workload, const char *format, .
 	fputc('\n', stderr);
 }
 
-int bench_no_setup(const struct bench_options *options, void *setup)
+static uint64_t runner_syscalls(const struct bench_ops *ops, const struct bench_turn *turn)
 {
-	(void)options, (void)setup;
-	return 0;
+	return ops->syscalls != NULL ? ops->syscalls(turn) : loop_syscalls(&turn->loop);
 }
 
-static uint64_t runner_syscalls(const struct bench_ops *ops, const void *state)
+/* BENCH_UNKNOWN and anything is BENCH_UNKNOWN. */
+static uint64_t runner_add(uint64_t a, uint64_t b)
 {
-	return ops->syscalls != NULL ? ops->syscalls(state) : bench_calls;
+	return a == BENCH_UNKNOWN || b == BENCH_UNKNOWN ? BENCH_UNKNOWN : a + b;
+}
+
+/* Those since there were `before`; fewer: some are gone with what was closed. */
+static uint64_t runner_more(uint64_t before, uint64_t after)
+{
+	return before == BENCH_UNKNOWN || after == BENCH_UNKNOWN || after < before
+		? BENCH_UNKNOWN : after - before;
+}
+
+static int runner_prepare(const struct bench_ops *ops, struct bench_turn *turn, int phase)
+{
+	const int *active = turn->way->workload->active;
+	int n = turn->way->options->n;
+
+	turn->phase = phase;
+	turn->active = active != NULL && active[phase] < n ? active[phase] : n;
+	return ops->phase != NULL ? ops->phase(turn, phase) : 0;
 }
 
 /* Run until the budget is used up, or operations_max are done. */
-static int runner_loop(const struct bench_report *report, const struct bench_ops *ops,
-                       void *state, int64_t budget_ns, uint64_t operations_max,
+static int runner_loop(const struct bench_workload *workload, const struct bench_ops *ops,
+                       struct bench_turn *turn, int64_t budget_ns, uint64_t operations_max,
                        struct bench_sample *sample)
 {
-	int64_t start_ns = bench_elapsed_ns(report->workload);
+	int64_t start_ns = bench_elapsed_ns(workload);
 	int64_t last_ns = start_ns;
 	uint64_t chunk = 8;
 
 	sample->operations = 0;
 	do {
-		int rc = ops->run(state, chunk);
-		int64_t now_ns = bench_elapsed_ns(report->workload);
+		int rc = ops->run(turn, chunk);
+		int64_t now_ns = bench_elapsed_ns(workload);
 
 		if (rc < 0)
 			return rc;
@@ -75,83 +92,50 @@ static int runner_loop(const struct bench_report *report, const struct bench_ops
 	return 0;
 }
 
-static int runner_measure(const struct bench_report *report, const struct bench_ops *ops,
-                          void *state, int64_t budget_ns, struct bench_sample *sample)
+/* Phases one after the other, each with its part of the budget, after a warm-up. */
+static int runner_phases(const struct bench_report *report, const struct bench_ops *ops,
+                         struct bench_turn *turn, int64_t budget_ns,
+                         struct bench_sample *samples)
 {
 	uint64_t warm_up = 2 * (uint64_t)report->options->n + 1000;
-	int64_t warm_up_ns = budget_ns / 10;
-	uint64_t before;
-	uint64_t after;
-	int rc;
-
-	if (warm_up_ns < WARM_UP_NS)
-		warm_up_ns = WARM_UP_NS;
-	rc = runner_loop(report, ops, state, warm_up_ns, warm_up, sample);
-	if (rc < 0)
-		return rc;
-	before = runner_syscalls(ops, state);
-	rc = runner_loop(report, ops, state, budget_ns, UINT64_MAX, sample);
-	if (rc < 0)
-		return rc;
-	after = runner_syscalls(ops, state);
-	sample->syscalls = after == BENCH_UNKNOWN ? BENCH_UNKNOWN : after - before;
-	return 0;
-}
-
-/* Phases one after the other, each with its part of the budget. */
-static int runner_phases(const struct bench_report *report, const struct bench_ops *ops,
-                         void *state, int64_t budget_ns, struct bench_sample *samples)
-{
 	int rc = 0;
 
+	budget_ns /= report->phases_len;
 	for (int i = 0; i < report->phases_len && rc >= 0; i++) {
-		if (ops->phase != NULL)
-			rc = ops->phase(state, i);
+		int64_t warm_up_ns = budget_ns / 10 > WARM_UP_NS ? budget_ns / 10 : WARM_UP_NS;
+		uint64_t before;
+
+		rc = runner_prepare(ops, turn, i);
 		if (rc >= 0)
-			rc = runner_measure(report, ops, state,
-			                    budget_ns / report->phases_len, &samples[i]);
+			rc = runner_loop(report->workload, ops, turn, warm_up_ns, warm_up,
+			                 &samples[i]);
+		before = runner_syscalls(ops, turn);
+		if (rc >= 0)
+			rc = runner_loop(report->workload, ops, turn, budget_ns, UINT64_MAX,
+			                 &samples[i]);
+		samples[i].syscalls = runner_more(before, runner_syscalls(ops, turn));
 	}
 	return rc;
 }
 
-/* BENCH_UNKNOWN and anything is BENCH_UNKNOWN. */
-static uint64_t runner_add(uint64_t a, uint64_t b)
-{
-	return a == BENCH_UNKNOWN || b == BENCH_UNKNOWN ? BENCH_UNKNOWN : a + b;
-}
-
-static void runner_sum(struct bench_sample *sums, const struct bench_sample *samples,
-                       int count)
-{
-	for (int i = 0; i < count; i++) {
-		sums[i].operations += samples[i].operations;
-		sums[i].elapsed_ns += samples[i].elapsed_ns;
-		sums[i].syscalls = runner_add(sums[i].syscalls, samples[i].syscalls);
-		sums[i].bytes = samples[i].bytes;
-	}
-}
-
 /* A pass in steps; used: memory, before the variant was opened. */
 static int runner_steps(const struct bench_report *report, const struct bench_ops *ops,
-                        void *state, uint64_t used, struct bench_sample *samples)
+                        struct bench_turn *turn, uint64_t used, struct bench_sample *samples)
 {
 	for (int i = 0; i < report->phases_len; i++) {
-		int rc = ops->phase != NULL ? ops->phase(state, i) : 0;
-		uint64_t calls = runner_syscalls(ops, state);
+		int rc = runner_prepare(ops, turn, i);
+		uint64_t calls = runner_syscalls(ops, turn);
 		int64_t start_ns = bench_elapsed_ns(report->workload);
-		int64_t done = rc < 0 ? rc : ops->step(state, i);
-		uint64_t after;
+		int64_t done = rc < 0 ? rc : ops->step(turn, i);
+		uint64_t now;
 
 		if (done < 0)
 			return (int)done;
 		samples[i].elapsed_ns = (uint64_t)(bench_elapsed_ns(report->workload) - start_ns);
 		samples[i].operations = (uint64_t)done;
-		after = runner_syscalls(ops, state);
-		samples[i].syscalls = calls == BENCH_UNKNOWN || after == BENCH_UNKNOWN ||
-		                      after < calls /* those of what was closed are gone */
-			? BENCH_UNKNOWN : after - calls;
-		after = report->workload->tells_bytes ? bench_memory_used() : 0;
-		samples[i].bytes = used > 0 && after > used ? after - used : 0;
+		samples[i].syscalls = runner_more(calls, runner_syscalls(ops, turn));
+		now = report->workload->tells_bytes ? bench_memory_used() : 0;
+		samples[i].bytes = used > 0 && now > used ? now - used : 0;
 		bench_signals_progress();
 	}
 	return 0;
@@ -162,57 +146,75 @@ static int runner_steps(const struct bench_report *report, const struct bench_op
  * one before that only warms up: after it the memory is there.
  */
 static int runner_passes(const struct bench_report *report, const struct bench_ops *ops,
-                         void *state, int64_t budget_ns, uint64_t used,
+                         struct bench_turn *turn, int64_t budget_ns, uint64_t used,
                          struct bench_sample *sums)
 {
 	struct bench_sample samples[BENCH_PHASES_MAX];
 	int64_t used_ns = 0;
-	bool warm = false;
 
-	do {
-		int rc = ops->pass != NULL ? ops->pass(state, samples)
-		                           : runner_steps(report, ops, state, used, samples);
+	for (int pass = 0; pass < 2 || used_ns < budget_ns; pass++) {
+		int rc = ops->pass != NULL ? ops->pass(turn, samples)
+		                           : runner_steps(report, ops, turn, used, samples);
 
 		bench_signals_progress();
-		if (rc < 0)
-			return rc;
-		if (bench_interrupted() != 0)
-			return -EINTR;
-		if (warm) {
-			runner_sum(sums, samples, report->phases_len);
-			for (int i = 0; i < report->phases_len; i++)
-				used_ns += (int64_t)samples[i].elapsed_ns;
+		if (rc < 0 || bench_interrupted() != 0)
+			return rc < 0 ? rc : -EINTR;
+		for (int i = 0; i < report->phases_len && pass > 0; i++) {
+			sums[i].operations += samples[i].operations;
+			sums[i].elapsed_ns += samples[i].elapsed_ns;
+			sums[i].syscalls = runner_add(sums[i].syscalls, samples[i].syscalls);
+			sums[i].bytes = samples[i].bytes;
+			used_ns += (int64_t)samples[i].elapsed_ns;
 		}
-		warm = true;
-	} while (used_ns < budget_ns);
+	}
 	return 0;
+}
+
+/* Open one variant, measure it, and close it. */
+static int runner_measure(const struct bench_report *report, const struct bench_ops *ops,
+                          struct bench_turn *turn, struct bench_sample *samples)
+{
+	const struct bench_options *options = report->options;
+	int64_t budget_ns = (int64_t)(options->seconds / options->rounds * 1e9);
+	uint64_t used = bench_memory_used();
+	int rc = 0;
+
+	if (turn->field->pairs.len > 0)
+		bench_pairs_drain(&turn->field->pairs);
+	if (turn->way->loop != NULL && ops->room != 0)
+		rc = loop_open(&turn->loop, turn->way, turn->field,
+		               ops->room > 0 ? ops->room : turn->field->len);
+	if (rc >= 0 && ops->open != NULL)
+		rc = ops->open(turn);
+	if (rc >= 0)
+		rc = ops->run != NULL ? runner_phases(report, ops, turn, budget_ns, samples)
+		                      : runner_passes(report, ops, turn, budget_ns, used, samples);
+	if (ops->close != NULL)
+		ops->close(turn);
+	loop_close(&turn->loop);
+	return rc;
 }
 
 /* One turn of one variant, whose results begin at `results`. */
 static int runner_turn(const struct bench_report *report, void *setup,
                        struct bench_result *results, int round)
 {
-	const struct bench_options *options = report->options;
 	const struct bench_ops *ops = results->ops;
-	int64_t budget_ns = (int64_t)(options->seconds / options->rounds * 1e9);
 	struct bench_sample samples[BENCH_PHASES_MAX] = { 0 };
-	void *state = calloc(1, ops->size);
-	uint64_t used = bench_memory_used();
-	int rc = state == NULL ? -ENOMEM : ops->open(state, setup, &results->way);
+	struct bench_turn *turn = calloc(1, ops->size > 0 ? ops->size : sizeof *turn);
+	int rc;
 
-	if (rc >= 0 && (ops->pass != NULL || ops->step != NULL))
-		rc = runner_passes(report, ops, state, budget_ns, used, samples);
-	else if (rc >= 0)
-		rc = runner_phases(report, ops, state, budget_ns, samples);
-	if (state != NULL && ops->close != NULL)
-		ops->close(state);
-	free(state);
+	if (turn == NULL)
+		return -ENOMEM;
+	turn->way = &results->way;
+	turn->field = setup;
+	rc = runner_measure(report, ops, turn, samples);
+	free(turn);
 	for (int i = 0; i < report->phases_len && rc >= 0; i++) {
 		results[i].rates[round] = (double)samples[i].operations * 1e9 /
 		                          (double)samples[i].elapsed_ns;
 		results[i].operations += samples[i].operations;
-		results[i].syscalls = runner_add(results[i].syscalls,
-		                                 samples[i].syscalls);
+		results[i].syscalls = runner_add(results[i].syscalls, samples[i].syscalls);
 		results[i].bytes = samples[i].bytes;
 	}
 	return rc < 0 ? rc : 0;
@@ -233,64 +235,77 @@ static int runner_rounds(struct bench_report *report, void *setup)
 	int rounds = report->options->rounds;
 	int variants = report->results_len / report->phases_len;
 	int turns = rounds * variants;
+	int64_t start_ns = bench_now_ns();
+	int rc = 0;
 
-	for (int turn = 0; turn < turns; turn++) {
+	for (int turn = 0; turn < turns && rc == 0; turn++) {
 		int round = turn / variants;
 		int index = (turn + round) % variants;
-		struct bench_result *result =
-			&report->results[index * report->phases_len];
+		struct bench_result *result = &report->results[index * report->phases_len];
 		char doing[80];
-		int rc;
 
 		snprintf(doing, sizeof doing, "round %d of %d: %s", round + 1, rounds,
 		         result->variant);
-		bench_progress_show((double)turn / turns, report->start_ns, doing);
+		bench_progress_show((double)turn / turns, start_ns, doing);
 		rc = runner_turn(report, setup, result, round);
 		if (rc < 0)
-			return runner_fail(report, result->variant, rc);
+			rc = runner_fail(report, result->variant, rc);
 	}
 	bench_progress_clear();
-	return 0;
+	return rc;
 }
 
-static int runner_open(const struct bench_report *report, void *setup)
+/* What all variants share; 0 or -errno. */
+static int runner_open(const struct bench_report *report, struct bench_field *field)
 {
 	const struct bench_workload *workload = report->workload;
+	int n = report->options->n;
+	int ends = workload->both_ends ? 2 : 1;
+	int rc;
 
-	if (setup == NULL)
-		return -ENOMEM;
-	return workload->open != NULL ? workload->open(report->options, setup)
-	                              : loop_field_open(setup, workload, report->options->n);
+	if (workload->open != NULL)
+		return workload->open(report->options, field);
+	rc = bench_field_open(field, n * ends);
+	if (rc == 0)
+		rc = bench_pairs_open(workload->kind, n, &field->pairs);
+	for (int i = 0; i < n * ends && rc == 0; i++) {
+		const struct bench_pair *pair = &field->pairs.at[i / ends];
+
+		field->targets[i] = i % ends == 0
+			? (struct loop_target){ pair->read_fd, POLLIN | workload->events }
+			: (struct loop_target){ pair->write_fd, POLLOUT };
+	}
+	return rc;
 }
 
 /* Everything between a valid set of options and complete results. */
 static int runner_collect(struct bench_report *report)
 {
 	const struct bench_workload *workload = report->workload;
-	void (*end)(void *setup) = workload->open != NULL ? workload->close : loop_field_close;
-	void *setup = calloc(1, workload->setup_size + sizeof(struct loop_field));
+	struct bench_field *field = calloc(1, workload->setup_size + sizeof *field);
 	int exit_code = 1;
-	int rc;
+	int rc = field == NULL ? -ENOMEM : runner_open(report, field);
 
-	report->start_ns = bench_now_ns();
-	rc = runner_open(report, setup);
 	if (rc < 0)
 		bench_complain(workload, "cannot prepare %d %s: %s", report->options->n,
 		               workload->items, strerror(-rc));
 	else
-		exit_code = runner_rounds(report, setup);
-	if (setup != NULL && end != NULL)
-		end(setup);
-	free(setup);
-	bench_progress_clear();
+		exit_code = runner_rounds(report, field);
+	if (field == NULL)
+		return exit_code;
+	if (workload->close != NULL)
+		workload->close(field);
+	if (field->pairs.at != NULL)
+		bench_pairs_close(&field->pairs);
+	free(field->targets);
+	free(field);
 	return exit_code;
 }
 
 static int runner_report(struct bench_report *report)
 {
 	struct bench_output output;
-	bool json_on_stdout = report->options->json != NULL &&
-	                      strcmp(report->options->json, "-") == 0;
+	const char *json = report->options->json;
 	int exit_code = bench_output_open(&output, report);
 
 	if (exit_code != 0)
@@ -300,25 +315,11 @@ static int runner_report(struct bench_report *report)
 		bench_output_abandon(&output);
 		return exit_code;
 	}
-	if (!json_on_stdout)
+	if (json == NULL || strcmp(json, "-") != 0)
 		bench_report_table(report, stdout);
 	if (output.file != NULL)
 		bench_report_json(report, output.file);
 	return bench_output_commit(&output, report);
-}
-
-static int runner_allocate(struct bench_report *report)
-{
-	int rounds = report->options->rounds;
-
-	for (int i = 0; i < report->results_len; i++) {
-		report->results[i].rates = calloc((size_t)rounds, sizeof(double));
-		if (report->results[i].rates == NULL) {
-			bench_complain(report->workload, "%s", strerror(ENOMEM));
-			return 1;
-		}
-	}
-	return 0;
 }
 
 static int runner_pin(const struct bench_report *report)
@@ -336,10 +337,9 @@ static int runner_pin(const struct bench_report *report)
 int bench_run(const struct bench_workload *workload,
               const struct bench_options *options)
 {
-	struct bench_report report;
+	static struct bench_report report; /* it is large */
 	int exit_code;
 
-	memset(&report, 0, sizeof report);
 	report.workload = workload;
 	report.options = options;
 	exit_code = runner_pin(&report);
@@ -347,16 +347,12 @@ int bench_run(const struct bench_workload *workload,
 		exit_code = bench_select_variants(&report);
 	if (exit_code == 0)
 		exit_code = bench_reserve_descriptors(&report);
-	if (exit_code == 0)
-		exit_code = runner_allocate(&report);
 	if (exit_code == 0) {
 		bench_signals_install(); /* before there is anything to clean up */
 		exit_code = runner_report(&report);
 		program_end_all();
 		bench_signals_restore();
 	}
-	for (int i = 0; i < report.results_len; i++)
-		free(report.results[i].rates);
 	if (bench_interrupted() != 0)
 		(void)raise(bench_interrupted()); /* the caller sees how we ended */
 	return exit_code;

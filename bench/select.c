@@ -6,11 +6,9 @@
  */
 #include "loop.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/select.h>
-#include <unistd.h>
 
 #define WORD_BITS (8 * (int)sizeof(unsigned long))
 
@@ -69,11 +67,13 @@ static int select_grow(struct select_loop *loop, int fd)
 	return 0;
 }
 
-static int select_open(void *opened, const struct loop_setup *setup)
+static int select_open(void *opened, const struct bench_field *field,
+                       const struct bench_way *way)
 {
 	struct select_loop *loop = opened;
 
-	loop->targets = setup->targets;
+	(void)way;
+	loop->targets = field->targets;
 	return select_grow(loop, 0);
 }
 

@@ -5,7 +5,7 @@
  * them all.  The active ones are spread evenly over the pipes and stay the same.
  * It is one program; what differs is k and how the descriptors are registered.
  */
-#include "workloads.h"
+#include "loop.h"
 
 int serve_write(const struct bench_pairs *pairs, int k)
 {
@@ -17,107 +17,76 @@ int serve_write(const struct bench_pairs *pairs, int k)
 	return rc;
 }
 
-int serve_active(const struct bench_way *way, int phase)
-{
-	int k = way->workload->active[phase];
-
-	return k < way->options->n ? k : way->options->n;
-}
-
 struct serve_state {
-	struct loop loop;
+	struct bench_turn turn;
 	struct loop outer; /* of nested: the loop is its only descriptor */
 	struct loop_target target;
-	const struct bench_way *way;
-	const struct bench_pairs *pairs;
-	int active; /* k */
 	int dispatched[SERVE_ACTIVE_MAX]; /* ids to be enabled with the next wait */
 	int dispatched_len;
 };
 
-/*
- * Edges that come with registering are over, as are the bytes of the variant
- * before: what is measured begins with nothing active.
- */
-static int serve_settle(struct serve_state *state)
-{
-	int rc = loop_change_all(&state->loop, LOOP_ADD, state->pairs->len);
-
-	while (rc >= 0) {
-		rc = loop_wait(&state->loop, NULL, 0, false);
-		if (rc == 0)
-			break;
-		if ((state->way->workload->loops & LOOP_EDGE) == 0)
-			return rc < 0 ? rc : -EPROTO;
-	}
-	return rc;
-}
-
 static int serve_open_outer(struct serve_state *state)
 {
-	struct loop_setup setup = { .targets = &state->target, .len = 1, .mode = LOOP_LEVEL };
+	struct bench_field field = { .targets = &state->target, .len = 1 };
+	struct loop *inner = &state->turn.loop;
 	int first = 0;
-	int rc;
+	int rc = inner->ops->fd(inner->state);
 
-	state->target.events = POLLIN;
-	state->target.fd = rc = state->loop.ops->fd(state->loop.state);
+	state->target = (struct loop_target){ rc, POLLIN };
 	if (rc >= 0)
-		rc = loop_open(&state->outer, state->way, &setup, 1);
+		rc = loop_open(&state->outer, state->turn.way, &field, 1);
 	return rc < 0 ? rc : loop_change(&state->outer, LOOP_ADD, &first, 1);
+}
+
+/*
+ * Edges that come with registering are over: what is measured begins with nothing
+ * active.
+ */
+static int serve_open(void *opened)
+{
+	struct serve_state *state = opened;
+	struct loop *loop = &state->turn.loop;
+	unsigned uses = state->turn.way->workload->loops;
+	int rc = loop_change_all(loop, LOOP_ADD, state->turn.field->len);
+
+	while (rc >= 0) {
+		rc = loop_wait(loop, NULL, 0, false);
+		if (rc == 0)
+			break;
+		if ((uses & LOOP_EDGE) == 0)
+			return rc < 0 ? rc : -EPROTO;
+	}
+	return rc >= 0 && uses & LOOP_NESTS ? serve_open_outer(state) : rc;
 }
 
 static void serve_close(void *opened)
 {
 	loop_close(&((struct serve_state *)opened)->outer);
-	loop_close(opened);
 }
 
 static uint64_t serve_syscalls(const void *opened)
 {
 	const struct serve_state *state = opened;
-	uint64_t calls = loop_syscalls(&state->loop);
+	uint64_t calls = loop_syscalls(&state->turn.loop);
 
 	/* Those of this thread are in both. */
 	return calls == BENCH_UNKNOWN || state->outer.ops == NULL
 		? calls : calls + loop_syscalls(&state->outer) - bench_calls;
 }
 
-static int serve_open(void *opened, void *setup, const struct bench_way *way)
-{
-	struct serve_state *state = opened;
-	struct loop_field *field = setup;
-	int rc;
-
-	state->way = way;
-	state->pairs = &field->pairs;
-	state->active = serve_active(way, 0);
-	rc = loop_open_on(&state->loop, way, field, SERVE_ACTIVE_MAX);
-	if (rc >= 0)
-		rc = serve_settle(state);
-	return rc >= 0 && way->workload->loops & LOOP_NESTS ? serve_open_outer(state) : rc;
-}
-
-static int serve_phase(void *opened, int phase)
-{
-	struct serve_state *state = opened;
-
-	state->active = serve_active(state->way, phase);
-	return 0;
-}
-
 /* Read where something is; how many reads that were, or -errno. */
 static int serve_ready(struct serve_state *state, int count)
 {
-	bool dispatch = (state->way->workload->loops & LOOP_DISPATCH) != 0;
+	bool dispatch = (state->turn.way->workload->loops & LOOP_DISPATCH) != 0;
 	int reads = 0;
 
 	for (int i = 0; i < count; i++) {
-		const struct loop_ready *ready = &state->loop.hand.ready[i];
+		const struct loop_ready *ready = &state->turn.loop.hand.ready[i];
 		int rc;
 
 		if ((ready->events & POLLIN) == 0)
 			continue;
-		rc = bench_take(&state->pairs->at[ready->id]);
+		rc = bench_take(&state->turn.field->pairs.at[ready->id]);
 		if (rc < 0)
 			return rc;
 		if (dispatch)
@@ -130,16 +99,16 @@ static int serve_ready(struct serve_state *state, int count)
 static int serve_round(void *opened, int k)
 {
 	struct serve_state *state = opened;
-	int rc = serve_write(state->pairs, k);
+	bool nested = state->outer.ops != NULL;
+	int rc = serve_write(&state->turn.field->pairs, k);
 	int left = k;
 
 	while (rc == 0 && left > 0) {
-		bool nested = state->outer.ops != NULL;
 		int count = nested ? loop_wait(&state->outer, NULL, 0, true) : 0;
 
 		if (count >= 0)
-			count = loop_wait(&state->loop, state->dispatched, state->dispatched_len,
-			                  !nested);
+			count = loop_wait(&state->turn.loop, state->dispatched,
+			                  state->dispatched_len, !nested);
 		if (count < 0)
 			return count;
 		state->dispatched_len = 0;
@@ -151,36 +120,23 @@ static int serve_round(void *opened, int k)
 	return rc;
 }
 
-static int serve_run(void *state, uint64_t count)
+static int serve_run(void *opened, uint64_t count)
 {
-	return serve_rounds(state, count, ((struct serve_state *)state)->active, serve_round);
+	return bench_rounds(opened, count, ((struct bench_turn *)opened)->active, serve_round);
 }
 
-const struct bench_ops serve_ops = {
-	.size = sizeof(struct serve_state),
-	.open = serve_open,
-	.phase = serve_phase,
-	.run = serve_run,
-	.syscalls = serve_syscalls,
-	.close = serve_close,
-};
+#define SERVE_OPS { \
+	.size = sizeof(struct serve_state), .room = SERVE_ACTIVE_MAX, .open = serve_open, \
+	.run = serve_run, .syscalls = serve_syscalls, .close = serve_close, \
+}
+
+const struct bench_ops serve_ops = SERVE_OPS;
 
 /* --- The limit: waiting costs nothing ---------------------------------------- */
 
-static int limit_open(void *opened, void *setup, const struct bench_way *way)
-{
-	struct serve_state *state = opened;
-
-	state->way = way;
-	state->pairs = &((struct loop_field *)setup)->pairs;
-	state->active = serve_active(way, 0);
-	bench_pairs_drain(state->pairs);
-	return 0;
-}
-
 static int limit_round(void *opened, int k)
 {
-	const struct bench_pairs *pairs = ((struct serve_state *)opened)->pairs;
+	const struct bench_pairs *pairs = &((struct bench_turn *)opened)->field->pairs;
 	int rc = serve_write(pairs, k);
 
 	for (int i = 0; i < k && rc == 0; i++)
@@ -188,17 +144,12 @@ static int limit_round(void *opened, int k)
 	return rc;
 }
 
-static int limit_run(void *state, uint64_t count)
+static int limit_run(void *opened, uint64_t count)
 {
-	return serve_rounds(state, count, ((struct serve_state *)state)->active, limit_round);
+	return bench_rounds(opened, count, ((struct bench_turn *)opened)->active, limit_round);
 }
 
-static const struct bench_ops limit_ops = {
-	.size = sizeof(struct serve_state),
-	.open = limit_open,
-	.phase = serve_phase,
-	.run = limit_run,
-};
+static const struct bench_ops limit_ops = { .run = limit_run };
 
 const struct bench_variant serve_limit = { .name = "limit", .ops = &limit_ops };
 
@@ -207,7 +158,7 @@ const struct bench_variant serve_limit = { .name = "limit", .ops = &limit_ops };
 #define LIMIT_HELP "limit        the writes and reads alone\n"
 
 /* What the four share. */
-#define SERVE .unit = "read", .queue = &serve_ops, .limit = &serve_limit
+#define SERVE .unit = "read", .ops = SERVE_OPS, .limit = &serve_limit
 
 /* And those with three phases. */
 #define SERVE_PHASES \

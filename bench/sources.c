@@ -8,17 +8,13 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-#include "workloads.h"
+#include "loop.h"
 
 static const char *const sources_phases[] = { "process", "signal", NULL };
 
 struct sources {
+	struct bench_field field;
 	struct sigaction action; /* of the signal, before */
-};
-
-struct sources_state {
-	struct loop loop;
-	bool signals;
 };
 
 static void sources_end(void *setup)
@@ -30,38 +26,30 @@ static void sources_end(void *setup)
 static int sources_begin(const struct bench_options *options, void *setup)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
+	struct sources *test = setup;
 
-	(void)options;
-	return sigaction(SIGUSR1, &ignore, &((struct sources *)setup)->action) < 0 ? -errno : 0;
+	test->field.len = options->n;
+	return sigaction(SIGUSR1, &ignore, &test->action) < 0 ? -errno : 0;
 }
 
-static int sources_open(void *opened, void *setup, const struct bench_way *way)
+static int sources_open(void *opened)
 {
-	struct sources_state *state = opened;
-	struct loop_setup loop_setup = { .len = 1 };
-	int rc = loop_open(&state->loop, way, &loop_setup, 4);
+	struct loop *loop = &((struct bench_turn *)opened)->loop;
 
-	(void)setup;
-	return rc < 0 ? rc : state->loop.ops->signal(state->loop.state, SIGUSR1);
+	return loop->ops->signal(loop->state, SIGUSR1);
 }
 
-static int sources_phase(void *opened, int phase)
-{
-	((struct sources_state *)opened)->signals = phase == 1;
-	return 0;
-}
-
-static int sources_wait(struct sources_state *state)
+static int sources_wait(struct bench_turn *turn)
 {
 	int count;
 
 	do
-		count = loop_wait(&state->loop, NULL, 0, true);
+		count = loop_wait(&turn->loop, NULL, 0, true);
 	while (count == 0);
 	return count == 1 || count < 0 ? count : -EPROTO;
 }
 
-static int sources_fork(struct sources_state *state)
+static int sources_fork(struct bench_turn *turn)
 {
 	pid_t pid = fork();
 	int rc;
@@ -70,9 +58,9 @@ static int sources_fork(struct sources_state *state)
 		return -errno;
 	if (pid == 0)
 		_exit(0);
-	rc = state->loop.ops->process(state->loop.state, 0, pid);
+	rc = turn->loop.ops->process(turn->loop.state, 0, pid);
 	if (rc >= 0)
-		rc = sources_wait(state);
+		rc = sources_wait(turn);
 	bench_calls += 2;
 	while (waitpid(pid, NULL, 0) < 0)
 		if (errno != EINTR)
@@ -80,30 +68,21 @@ static int sources_fork(struct sources_state *state)
 	return rc;
 }
 
-static int sources_signal(struct sources_state *state)
+static int sources_signal(struct bench_turn *turn)
 {
 	bench_calls++;
-	return kill(getpid(), SIGUSR1) < 0 ? -errno : sources_wait(state);
+	return kill(getpid(), SIGUSR1) < 0 ? -errno : sources_wait(turn);
 }
 
 static int sources_run(void *opened, uint64_t count)
 {
-	struct sources_state *state = opened;
+	struct bench_turn *turn = opened;
 	int rc = 0;
 
 	for (; count > 0 && rc >= 0; count--)
-		rc = state->signals ? sources_signal(state) : sources_fork(state);
+		rc = turn->phase == 1 ? sources_signal(turn) : sources_fork(turn);
 	return rc < 0 ? rc : 0;
 }
-
-static const struct bench_ops sources_ops = {
-	.size = sizeof(struct sources_state),
-	.open = sources_open,
-	.phase = sources_phase,
-	.run = sources_run,
-	.syscalls = loop_syscalls,
-	.close = loop_close,
-};
 
 const struct bench_workload bench_sources = {
 	.name = "sources",
@@ -126,6 +105,6 @@ const struct bench_workload bench_sources = {
 	.open = sources_begin,
 	.close = sources_end,
 	.fds_more = 8,
-	.queue = &sources_ops,
+	.ops = { .room = 4, .open = sources_open, .run = sources_run },
 	.loops = LOOP_PROCESSES,
 };

@@ -18,7 +18,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 
-#include "workloads.h"
+#include "loop.h"
 
 /* --- Time ------------------------------------------------------------------ */
 
@@ -170,13 +170,12 @@ bool bench_library_load(struct bench_library *library)
 		library->handle = dlopen(library->file, RTLD_NOW | RTLD_LOCAL);
 	if (library->handle == NULL)
 		return false;
-	for (const struct bench_symbol *symbol = library->symbols; symbol->name != NULL;
-	     symbol++) {
-		void *address = dlsym(library->handle, symbol->name);
+	for (size_t i = 0; library->names[i] != NULL; i++) {
+		void *address = dlsym(library->handle, library->names[i]);
 
 		if (address == NULL)
 			return false;
-		memcpy(symbol->function, &address, sizeof address);
+		memcpy((char *)library->functions + i * sizeof address, &address, sizeof address);
 	}
 	return true;
 }

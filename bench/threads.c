@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#include "workloads.h"
+#include "loop.h"
 
 #define THREADS_MAX   32
 #define THREADS_BATCH 16
@@ -39,10 +39,8 @@ struct threads_kind {
 };
 
 struct threads_state {
-	struct loop loop; /* of all threads */
+	struct bench_turn turn; /* its loop is that of all threads */
 	const struct threads_kind *kind;
-	const struct bench_way *way;
-	const struct loop_field *field;
 	const struct bench_pairs *pairs;
 	struct threads_worker workers[THREADS_MAX];
 	int len;
@@ -121,7 +119,7 @@ static int changes_drive(struct threads_state *state, int count)
 	int rc = 0;
 
 	for (int i = 0; i < count && rc >= 0; i++) {
-		rc = loop_change(&state->loop, i % 2 == 0 ? LOOP_DISABLE : LOOP_ENABLE,
+		rc = loop_change(&state->turn.loop, i % 2 == 0 ? LOOP_DISABLE : LOOP_ENABLE,
 		                 &state->next, 1);
 		if (i % 2 != 0)
 			state->next = (state->next + 1) % state->pairs->len;
@@ -145,14 +143,14 @@ static int woken_step(struct threads_worker *worker)
 static int woken_prepare(struct threads_state *state)
 {
 	const struct timespec while_they_go = { .tv_nsec = 100000 + 20000 * state->len };
-	const struct loop_ops *ops = state->loop.ops;
+	const struct loop_ops *ops = state->turn.loop.ops;
 
 	state->waits += (uint64_t)state->len;
 	if (eventfd_write(state->begin, (eventfd_t)state->len) < 0)
 		return -errno;
 	do
 		nanosleep(&while_they_go, NULL);
-	while (ops->waits != NULL && ops->waits(state->loop.state) < state->waits &&
+	while (ops->waits != NULL && ops->waits(state->turn.loop.state) < state->waits &&
 	       bench_interrupted() == 0);
 	return 0;
 }
@@ -162,34 +160,37 @@ static int woken_drive(struct threads_state *state, int count)
 	int rc;
 
 	atomic_store(&state->left, count);
-	rc = state->loop.ops->wake_all(state->loop.state, true);
+	rc = state->turn.loop.ops->wake_all(state->turn.loop.state, true);
 	if (rc >= 0)
 		rc = bench_await(state->done);
-	return rc < 0 ? rc : state->loop.ops->wake_all(state->loop.state, false);
+	return rc < 0 ? rc : state->turn.loop.ops->wake_all(state->turn.loop.state, false);
 }
 
 #define BACKLOG 16
 
 struct listener {
-	struct loop_field field; /* without pairs */
-	struct loop_target target;
+	struct bench_field field;
 	struct bench_address address;
 };
 
 static void listener_close(void *setup)
 {
-	close(((struct listener *)setup)->target.fd);
+	const struct loop_target *target = ((struct listener *)setup)->field.targets;
+
+	if (target != NULL && target->fd >= 0)
+		close(target->fd);
 }
 
 static int listener_open(const struct bench_options *options, void *setup)
 {
 	struct listener *test = setup;
+	int rc = bench_field_open(&test->field, options->n);
 
-	(void)options;
-	test->target.fd = bench_listen(AF_UNIX, SOCK_NONBLOCK, BACKLOG, &test->address);
-	test->target.events = POLLIN;
-	test->field.targets = &test->target;
-	return test->target.fd < 0 ? test->target.fd : 0;
+	if (rc < 0)
+		return rc;
+	rc = bench_listen(AF_UNIX, SOCK_NONBLOCK, BACKLOG, &test->address);
+	*test->field.targets = (struct loop_target){ rc, POLLIN };
+	return rc < 0 ? rc : 0;
 }
 
 static int listener_step(struct threads_worker *worker)
@@ -200,7 +201,7 @@ static int listener_step(struct threads_worker *worker)
 
 	if (count <= 0 || worker->loop.hand.ready[0].id == LOOP_WOKEN)
 		return count;
-	fd = accept4(state->field->targets->fd, NULL, NULL, SOCK_CLOEXEC);
+	fd = accept4(state->turn.field->targets->fd, NULL, NULL, SOCK_CLOEXEC);
 	bench_calls++;
 	if (fd < 0)
 		return errno == EAGAIN ? 0 : -errno; /* another thread was faster */
@@ -212,7 +213,7 @@ static int listener_step(struct threads_worker *worker)
 
 static int listener_cause(struct threads_state *state)
 {
-	const struct bench_address *address = &((const struct listener *)state->field)->address;
+	const struct bench_address *address = &((struct listener *)state->turn.field)->address;
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	int rc = fd < 0 || connect(fd, &address->to.any, address->len) < 0 ? -errno : 0;
 
@@ -237,30 +238,21 @@ static void *worker_main(void *argument)
 	if (worker->rc >= 0)
 		worker->rc = loop_change(&worker->loop, LOOP_ENABLE, worker->ids, worker->ids_len);
 	if (!state->kind->own && state->kind->prepare == NULL)
-		(void)state->loop.ops->wake(state->loop.state);
+		(void)state->turn.loop.ops->wake(state->turn.loop.state);
 	return NULL;
-}
-
-/* With so many of the targets in it. */
-static int threads_open_loop(const struct threads_state *state, struct loop *loop, int len)
-{
-	struct loop_setup setup = {
-		.targets = state->field->targets, .len = len, .wakes = true,
-		.mode = state->way->workload->loops & LOOP_MODES,
-	};
-	int rc = loop_open(loop, state->way, &setup, THREADS_BATCH);
-
-	return rc < 0 ? rc : loop_change_all(loop, LOOP_ADD, len);
 }
 
 static int worker_open(struct threads_worker *worker)
 {
 	struct threads_state *state = worker->state;
+	int rc;
 
-	if (state->kind->own)
-		return threads_open_loop(state, &worker->loop, 1);
-	worker->loop = state->loop;
-	return loop_hand_open(&worker->loop.hand, state->loop.ops, THREADS_BATCH);
+	if (!state->kind->own) {
+		worker->loop = state->turn.loop;
+		return loop_hand_open(&worker->loop.hand, worker->loop.ops, THREADS_BATCH);
+	}
+	rc = loop_open(&worker->loop, state->turn.way, state->turn.field, THREADS_BATCH);
+	return rc < 0 ? rc : loop_change_all(&worker->loop, LOOP_ADD, 1);
 }
 
 static void worker_close(struct threads_worker *worker)
@@ -313,7 +305,7 @@ static int workers_end(struct threads_state *state)
 /* Calls that were made so far, by whomever, or BENCH_UNKNOWN. */
 static uint64_t threads_calls(const struct threads_state *state)
 {
-	uint64_t calls = state->kind->own ? bench_calls : loop_syscalls(&state->loop);
+	uint64_t calls = state->kind->own ? bench_calls : loop_syscalls(&state->turn.loop);
 
 	for (int i = 0; i < state->len; i++) {
 		const struct threads_worker *worker = &state->workers[i];
@@ -333,7 +325,7 @@ static void threads_look(const struct threads_state *state, struct bench_sample 
 	do {
 		sample->operations = atomic_load(&state->served);
 		sample->syscalls = threads_calls(state);
-		sample->elapsed_ns = (uint64_t)bench_elapsed_ns(state->way->workload);
+		sample->elapsed_ns = (uint64_t)bench_elapsed_ns(state->turn.way->workload);
 	} while (atomic_load(&state->served) - sample->operations > THREADS_BATCH &&
 	         ++tries < 1000);
 }
@@ -389,33 +381,27 @@ static int threads_pass(void *opened, struct bench_sample *samples)
 	return rc;
 }
 
-static int threads_open(void *opened, void *setup, const struct bench_way *way)
+static int threads_open(void *opened)
 {
 	struct threads_state *state = opened;
 	int rc;
 
-	state->way = way;
-	state->kind = way->workload->threads;
-	state->field = setup;
-	state->pairs = &state->field->pairs;
-	bench_pairs_drain(state->pairs);
+	state->kind = state->turn.way->workload->threads;
+	state->pairs = &state->turn.field->pairs;
 	if (state->kind->own)
 		return 0;
-	rc = threads_open_loop(state, &state->loop, state->pairs->len);
+	rc = loop_change_all(&state->turn.loop, LOOP_ADD, state->pairs->len);
 	for (int i = 0; i < state->pairs->len && rc >= 0 && state->kind->full; i++)
 		rc = bench_give(&state->pairs->at[i]);
 	return rc;
 }
 
-static const struct bench_ops threads_ops = {
-	.size = sizeof(struct threads_state),
-	.open = threads_open,
-	.pass = threads_pass,
-	.close = loop_close,
-};
-
 #define THREADS \
-	.phases = threads_phases, .references = { "raw-epoll" }, .queue = &threads_ops
+	.phases = threads_phases, .references = { "raw-epoll" }, \
+	.ops = { \
+		.size = sizeof(struct threads_state), .room = THREADS_BATCH, \
+		.open = threads_open, .pass = threads_pass, \
+	}
 
 #define THREADS_KIND(step_, drive_, cause_, count_, ...) \
 	.threads = &(const struct threads_kind){ \
@@ -438,7 +424,7 @@ const struct bench_workload bench_threads = {
 		THREADS_HELP,
 	.unit = "event", .items = "pipes", .n_default = 256,
 	.by_clock = true,
-	.loops = LOOP_DISPATCH | LOOP_THREADS,
+	.loops = LOOP_DISPATCH | LOOP_THREADS | LOOP_WAKE,
 };
 
 const struct bench_workload bench_handoff = {

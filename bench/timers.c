@@ -12,7 +12,7 @@
 #include <sys/timerfd.h>
 #include <time.h>
 
-#include "workloads.h"
+#include "loop.h"
 
 #define BATCH  64
 #define FAR_NS (INT64_C(3600) * 1000000000)
@@ -24,6 +24,7 @@ enum timers_phase { TIMERS_ARM, TIMERS_CANCEL, TIMERS_EXPIRE };
 	((n) < 2000 ? 1000000 : (n) < 1000000 ? 500 * (uint32_t)(n) : 500000000)
 
 struct timers {
+	struct bench_field field;
 	int n;
 	uint32_t *ids;    /* 0, 1, 2, ... */
 	uint32_t *order;  /* of cancelling */
@@ -31,10 +32,10 @@ struct timers {
 	uint32_t near_ns;
 };
 
-struct timers_state {
-	struct loop loop;
-	const struct timers *test;
-};
+static const struct timers *timers_of(const struct bench_turn *turn)
+{
+	return (const struct timers *)turn->field;
+}
 
 static void timers_end(void *setup)
 {
@@ -60,7 +61,7 @@ static int timers_begin(const struct bench_options *options, void *setup)
 	size_t n = (size_t)options->n;
 	uint64_t seed = 20010630;
 
-	test->n = options->n;
+	test->field.len = test->n = options->n;
 	test->near_ns = NEAR_NS(test->n);
 	test->ids = calloc(n, sizeof *test->ids);
 	test->order = calloc(n, sizeof *test->order);
@@ -78,41 +79,37 @@ static int timers_begin(const struct bench_options *options, void *setup)
 	return 0;
 }
 
-static int timers_arm(struct timers_state *state, int64_t more_ns)
+/* All of them in this order: in more_ns and their delay, or if ns is NULL cancelled. */
+static int timers_set(struct bench_turn *turn, const uint32_t *ids, int64_t *ns,
+                      int64_t more_ns)
 {
-	const struct timers *test = state->test;
-	int64_t ns[BATCH];
+	const struct timers *test = timers_of(turn);
 	int rc = 0;
 
 	for (int first = 0; first < test->n && rc >= 0; first += BATCH) {
 		int len = test->n - first < BATCH ? test->n - first : BATCH;
 
-		for (int i = 0; i < len; i++)
+		for (int i = 0; i < len && ns != NULL; i++)
 			ns[i] = more_ns + test->delays[first + i];
-		rc = state->loop.ops->timers(state->loop.state, test->ids + first, ns, len);
+		rc = turn->loop.ops->timers(turn->loop.state, ids + first, ns, len);
 		bench_signals_progress();
 	}
 	return rc;
 }
 
-static int timers_cancel(struct timers_state *state)
+static int timers_arm(struct bench_turn *turn, int64_t more_ns)
 {
-	const struct timers *test = state->test;
-	int rc = 0;
+	int64_t ns[BATCH];
 
-	for (int first = 0; first < test->n && rc >= 0; first += BATCH)
-		rc = state->loop.ops->timers(state->loop.state, test->order + first, NULL,
-		                             test->n - first < BATCH ? test->n - first : BATCH);
-	bench_signals_progress();
-	return rc;
+	return timers_set(turn, timers_of(turn)->ids, ns, more_ns);
 }
 
-static int timers_take(struct timers_state *state)
+static int timers_take(struct bench_turn *turn)
 {
 	int rc = 0;
 
-	for (int left = state->test->n; left > 0 && rc >= 0; left -= rc) {
-		rc = loop_wait(&state->loop, NULL, 0, false);
+	for (int left = timers_of(turn)->n; left > 0 && rc >= 0; left -= rc) {
+		rc = loop_wait(&turn->loop, NULL, 0, false);
 		bench_signals_progress();
 		if (bench_interrupted() != 0)
 			return -EINTR;
@@ -138,40 +135,22 @@ static int timers_sleep(const struct timers *test)
 	return 0;
 }
 
-static int timers_phase(void *state, int phase)
+static int timers_phase(void *turn, int phase)
 {
-	int rc = phase == TIMERS_EXPIRE ? timers_arm(state, 0) : 0;
+	int rc = phase == TIMERS_EXPIRE ? timers_arm(turn, 0) : 0;
 
-	return rc < 0 || phase != TIMERS_EXPIRE
-		? rc : timers_sleep(((struct timers_state *)state)->test);
+	return rc < 0 || phase != TIMERS_EXPIRE ? rc : timers_sleep(timers_of(turn));
 }
 
-static int64_t timers_step(void *state, int phase)
+static int64_t timers_step(void *turn, int phase)
 {
-	int rc = phase == TIMERS_ARM      ? timers_arm(state, FAR_NS)
-	         : phase == TIMERS_CANCEL ? timers_cancel(state)
-	                                  : timers_take(state);
+	const struct timers *test = timers_of(turn);
+	int rc = phase == TIMERS_ARM      ? timers_arm(turn, FAR_NS)
+	         : phase == TIMERS_CANCEL ? timers_set(turn, test->order, NULL, 0)
+	                                  : timers_take(turn);
 
-	return rc < 0 ? rc : ((struct timers_state *)state)->test->n;
+	return rc < 0 ? rc : test->n;
 }
-
-static int timers_open(void *opened, void *setup, const struct bench_way *way)
-{
-	struct timers_state *state = opened;
-	struct loop_setup loop_setup = { .len = way->options->n };
-
-	state->test = setup;
-	return loop_open(&state->loop, way, &loop_setup, BATCH);
-}
-
-static const struct bench_ops timers_ops = {
-	.size = sizeof(struct timers_state),
-	.open = timers_open,
-	.phase = timers_phase,
-	.step = timers_step,
-	.syscalls = loop_syscalls,
-	.close = loop_close,
-};
 
 /* --- By hand: a heap, and a timerfd that is set to its first --------------------- */
 
@@ -195,11 +174,13 @@ static void timerfd_close(void *opened)
 	free(loop->places);
 }
 
-static int timerfd_open(void *opened, const struct loop_setup *setup)
+static int timerfd_open(void *opened, const struct bench_field *field,
+                        const struct bench_way *way)
 {
 	struct timerfd_loop *loop = opened;
-	size_t len = (size_t)setup->len + 1;
+	size_t len = (size_t)field->len + 1;
 
+	(void)way;
 	loop->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	loop->due_ns = calloc(len, sizeof *loop->due_ns);
 	loop->heap = calloc(len, sizeof *loop->heap);
@@ -333,6 +314,6 @@ const struct bench_workload bench_timers = {
 	.setup_size = sizeof(struct timers),
 	.open = timers_begin,
 	.close = timers_end,
-	.queue = &timers_ops,
+	.ops = { .room = BATCH, .phase = timers_phase, .step = timers_step },
 	.loops = LOOP_TIMERS,
 };

@@ -6,9 +6,7 @@
  * themselves; and by the clock, how long it takes until the last report was taken.  Forks
  * that are not reported, or whose end is not, do not count.
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/cn_proc.h>
 #include <linux/connector.h>
 #include <linux/netlink.h>
@@ -18,76 +16,31 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "workloads.h"
+#include "loop.h"
 
 static const char *const track_phases[] = { "follow", "followed", "until known", NULL };
 
-#define ALL (INT_MAX / 2) /* no more will be */
-
-struct track_state {
-	const struct track_steps *steps;
-	const char *backend;
-	int n;
-	struct xpoll *queue;
-	int fd;     /* the connector */
-	pid_t root; /* makes the others */
-};
-
-/* Each returns 0 or -errno; take: how many children and ends were reported, or ALL. */
-struct track_steps {
-	int (*open)(struct track_state *state);
-	int (*follow)(struct track_state *state);
-	int (*take)(struct track_state *state);
-	void (*close)(struct track_state *state);
-};
-
-/* --- On xpoll ------------------------------------------------------------------ */
-
-static int queue_open(struct track_state *state)
-{
-	state->queue = queue_on(state->backend);
-	return state->queue == NULL ? -errno : 0;
-}
-
-static int queue_follow(struct track_state *state)
-{
-	struct xpoll_event change;
-
-	xpoll_set(&change, (uint64_t)state->root, XPOLL_FILT_PROC, XPOLL_ADD,
-	          XPOLL_NOTE_TRACK | XPOLL_NOTE_EXIT, 0, NULL);
-	return xpoll_event(state->queue, &change, 1, NULL, 0, 0) < 0 ? -errno : 0;
-}
-
-static int queue_take(struct track_state *state)
-{
-	struct xpoll_event events[64];
-	int count = xpoll_event(state->queue, NULL, 0, events, 64, -1);
-	int taken = 0;
-
-	if (count < 0)
-		return bench_goes_on(errno) ? 0 : -errno;
-	for (int i = 0; i < count; i++) {
-		if (events[i].fflags & XPOLL_NOTE_TRACKERR)
-			return -ENOBUFS;
-		taken += (events[i].fflags & XPOLL_NOTE_CHILD) != 0;
-		taken += (events[i].fflags & XPOLL_NOTE_EXIT) != 0;
-	}
-	return taken;
-}
-
-static void queue_close(struct track_state *state)
-{
-	xpoll_destroy(state->queue);
-}
-
-static const struct track_steps queue_steps = {
-	queue_open, queue_follow, queue_take, queue_close
-};
+#define ALL 1 /* the id of the report after which there is none */
 
 /* --- By hand: the process connector, whose reports are of all processes --------- */
 
-static int hand_open(struct track_state *state)
+struct connector_loop {
+	int fd;
+	pid_t root; /* makes the others */
+};
+
+static void connector_close(void *opened)
 {
+	const struct connector_loop *loop = opened;
+
+	if (loop->fd >= 0)
+		close(loop->fd);
+}
+
+static int connector_open(void *opened, const struct bench_field *field,
+                          const struct bench_way *way)
+{
+	struct connector_loop *loop = opened;
 	enum proc_cn_mcast_op op = PROC_CN_MCAST_LISTEN;
 	_Alignas(struct nlmsghdr) char listen[NLMSG_LENGTH(sizeof(struct cn_msg) + sizeof op)];
 	struct nlmsghdr *head = (struct nlmsghdr *)(void *)listen;
@@ -95,77 +48,68 @@ static int hand_open(struct track_state *state)
 	struct sockaddr_nl address = { .nl_family = AF_NETLINK, .nl_groups = CN_IDX_PROC };
 	int size = 16 << 20;
 
+	(void)field, (void)way;
 	*head = (struct nlmsghdr){ .nlmsg_len = sizeof listen, .nlmsg_type = NLMSG_DONE };
 	memset(message, 0, sizeof *message);
 	message->id = (struct cb_id){ CN_IDX_PROC, CN_VAL_PROC };
 	message->len = sizeof op;
 	memcpy(message->data, &op, sizeof op);
-	state->fd = socket(PF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_CONNECTOR);
-	if (state->fd < 0 ||
-	    bind(state->fd, (struct sockaddr *)&address, sizeof address) < 0 ||
-	    send(state->fd, listen, sizeof listen, 0) < 0)
+	loop->fd = socket(PF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_CONNECTOR);
+	if (loop->fd < 0 || bind(loop->fd, (struct sockaddr *)&address, sizeof address) < 0 ||
+	    send(loop->fd, listen, sizeof listen, 0) < 0)
 		return -errno;
-	(void)setsockopt(state->fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof size);
+	(void)setsockopt(loop->fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof size);
 	return 0;
 }
 
-static int hand_follow(struct track_state *state)
+static int connector_process(void *opened, int id, pid_t pid)
 {
-	(void)state;
+	(void)id;
+	((struct connector_loop *)opened)->root = pid;
 	return 0;
 }
 
 /* Of its children, and its own end, which is the last.  Some get lost, and nobody says so. */
-static int hand_take(struct track_state *state)
+static int connector_wait(void *opened, struct loop_hand *hand, const int *enable,
+                          int enable_len, bool block)
 {
+	const struct connector_loop *loop = opened;
 	_Alignas(struct nlmsghdr) char bytes[1024];
 	const struct cn_msg *message;
 	struct proc_event event;
 
+	(void)enable, (void)enable_len, (void)block; /* it waits */
 	bench_calls++;
-	if (recv(state->fd, bytes, sizeof bytes, 0) < 0)
+	hand->len = 0;
+	if (recv(loop->fd, bytes, sizeof bytes, 0) < 0)
 		return bench_goes_on(errno) ? 0 : -errno; /* ENOBUFS: some are lost */
 	message = NLMSG_DATA((struct nlmsghdr *)(void *)bytes);
 	memcpy(&event, message->data, sizeof event);
-	if (event.what == PROC_EVENT_FORK)
-		return event.event_data.fork.parent_tgid == state->root;
-	if (event.what != PROC_EVENT_EXIT)
-		return 0;
-	return event.event_data.exit.process_tgid == state->root
-		? ALL : event.event_data.exit.parent_tgid == state->root;
+	if (event.what == PROC_EVENT_FORK && event.event_data.fork.parent_tgid == loop->root)
+		loop_report(hand, 0, POLLIN);
+	if (event.what == PROC_EVENT_EXIT && event.event_data.exit.process_tgid == loop->root)
+		loop_report(hand, ALL, 0);
+	if (event.what == PROC_EVENT_EXIT && event.event_data.exit.parent_tgid == loop->root)
+		loop_report(hand, 0, POLLOUT);
+	return hand->len;
 }
 
-static void hand_close(struct track_state *state)
+static bool connector_usable(void)
 {
-	if (state->fd >= 0)
-		close(state->fd);
-}
+	struct connector_loop loop;
+	bool usable = connector_open(&loop, NULL, NULL) == 0;
 
-static bool hand_usable(void)
-{
-	struct track_state state = { 0 };
-	bool usable = hand_open(&state) == 0;
-
-	hand_close(&state);
+	connector_close(&loop);
 	return usable;
 }
 
-static const struct track_steps hand_steps = { hand_open, hand_follow, hand_take, hand_close };
-
-/* --- Nobody follows --------------------------------------------------------------- */
-
-static int none_open(struct track_state *state)
-{
-	(void)state;
-	return 0;
-}
-
-static void none_close(struct track_state *state)
-{
-	(void)state;
-}
-
-static const struct track_steps none_steps = { none_open, none_open, NULL, none_close };
+static const struct loop_ops loop_connector = {
+	.size = sizeof(struct connector_loop),
+	.open = connector_open,
+	.process = connector_process,
+	.wait = connector_wait,
+	.close = connector_close,
+};
 
 /* --- What they share --------------------------------------------------------------- */
 
@@ -204,92 +148,84 @@ static int64_t track_end(pid_t root)
 }
 
 /* How many forks were reported, with their ends; or -errno. */
-static int track_take(struct track_state *state)
+static int track_take(struct bench_turn *turn)
 {
-	int left = 2 * state->n + 1;
+	int n = turn->field->len;
+	int left = 2 * n + 1;
 
-	while (left > 0 && state->steps->take != NULL) {
-		int count = state->steps->take(state);
+	while (left > 0 && turn->loop.ops != NULL) {
+		int count = loop_wait(&turn->loop, NULL, 0, true);
 
 		if (count < 0)
 			return count;
-		if (count == ALL)
-			return (2 * state->n - left + 1) / 2;
-		left -= count;
+		for (int i = 0; i < count; i++) {
+			const struct loop_ready *ready = &turn->loop.hand.ready[i];
+
+			if (ready->id == ALL)
+				return (2 * n - left + 1) / 2;
+			left -= (ready->events & POLLIN) != 0;
+			left -= (ready->events & POLLOUT) != 0;
+		}
 		bench_signals_progress();
 	}
-	return state->n;
+	return n;
+}
+
+/* The process that forks, when `begin` is closed; or -errno. */
+static pid_t track_start(int n, int *begin)
+{
+	int ends[2];
+	pid_t root;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	root = fork();
+	if (root == 0) {
+		close(ends[1]);
+		root_main(ends[0], n);
+	}
+	close(ends[0]);
+	*begin = ends[1];
+	return root < 0 ? -errno : root;
 }
 
 static int track_pass(void *opened, struct bench_sample *samples)
 {
-	struct track_state *state = opened;
-	int64_t follow_ns = bench_elapsed_ns(&bench_track);
-	uint64_t calls = bench_calls;
-	int64_t start_ns;
+	struct bench_turn *turn = opened;
+	const struct loop *loop = &turn->loop;
+	int64_t follow_ns = bench_elapsed_ns(turn->way->workload);
+	uint64_t calls = loop_syscalls(loop);
+	int begin = -1;
+	pid_t root = track_start(turn->field->len, &begin);
+	int rc = root > 0 && loop->ops != NULL ? loop->ops->process(loop->state, 0, root) : root;
+	int64_t start_ns = bench_now_ns();
 	int64_t followed_ns;
-	int begin[2];
-	int rc;
 
-	if (pipe2(begin, O_CLOEXEC) < 0)
-		return -errno;
-	state->root = fork();
-	if (state->root == 0) {
-		close(begin[1]);
-		root_main(begin[0], state->n);
-	}
-	close(begin[0]);
-	rc = state->root < 0 ? -errno : state->steps->follow(state);
-	start_ns = bench_now_ns();
-	close(begin[1]);
+	if (begin >= 0)
+		close(begin);
 	if (rc >= 0)
-		rc = track_take(state);
-	followed_ns = track_end(state->root);
+		rc = track_take(turn);
+	followed_ns = root > 0 ? track_end(root) : root;
 	if (rc <= 0 || followed_ns < 0)
 		return rc < 0 ? rc : followed_ns < 0 ? (int)followed_ns : -ENOBUFS;
 	for (int i = 0; i < 3; i++)
 		samples[i] = (struct bench_sample){
 			.operations = (uint64_t)rc, .syscalls = BENCH_UNKNOWN,
 		};
-	samples[0].elapsed_ns = (uint64_t)(bench_elapsed_ns(&bench_track) - follow_ns);
-	samples[0].syscalls = state->queue != NULL ? BENCH_UNKNOWN : bench_calls - calls;
+	samples[0].elapsed_ns = (uint64_t)(bench_elapsed_ns(turn->way->workload) - follow_ns);
+	if (calls != BENCH_UNKNOWN)
+		samples[0].syscalls = loop_syscalls(loop) - calls;
 	samples[1].elapsed_ns = (uint64_t)followed_ns;
 	samples[2].elapsed_ns = (uint64_t)(bench_now_ns() - start_ns);
 	return 0;
 }
 
-static int track_open(void *opened, void *setup, const struct bench_way *way)
-{
-	struct track_state *state = opened;
-
-	(void)setup;
-	state->steps = way->steps;
-	state->backend = way->backend;
-	state->n = way->options->n;
-	state->fd = -1;
-	return state->steps->open(state);
-}
-
-static void track_close(void *opened)
-{
-	struct track_state *state = opened;
-
-	state->steps->close(state);
-}
-
-static const struct bench_ops track_ops = {
-	.size = sizeof(struct track_state),
-	.open = track_open,
-	.pass = track_pass,
-	.close = track_close,
-};
-
 static const struct bench_variant track_peers[] = {
-	{ .name = "connector", .steps = &hand_steps, .usable = hand_usable },
+	{ .name = "connector", .loop = &loop_connector, .usable = connector_usable },
 	{ 0 },
 };
 
-static const struct bench_variant track_limit = { .name = "nobody", .steps = &none_steps };
+static const struct bench_variant track_limit = { .name = "nobody" };
 
 const struct bench_workload bench_track = {
 	.name = "track",
@@ -309,10 +245,10 @@ const struct bench_workload bench_track = {
 	.n_max = 1000000,
 	.phases = track_phases,
 	.references = { "connector", "nobody" },
-	.open = bench_no_setup,
+	.open = bench_no_targets,
 	.fds_more = 16,
-	.queue = &track_ops,
-	.steps = &queue_steps,
+	.ops = { .room = 64, .pass = track_pass },
+	.loops = LOOP_TRACKS,
 	.peers = track_peers,
 	.limit = &track_limit,
 };

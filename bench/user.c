@@ -10,233 +10,153 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
-#include "workloads.h"
+#include "loop.h"
 
 #define BATCH    64
 #define TOUCHED  20000 /* at most so many, in a pass */
 #define OPENINGS 16
 
-enum user_phase {
-	USER_OPEN, USER_ADD, USER_TRIGGER, USER_CHANGE, USER_DELETE, USER_DESTROY
-};
+enum { USER_OPEN, USER_ADD, USER_TRIGGER, USER_CHANGE, USER_DELETE, USER_DESTROY };
 
 static const char *const user_phases[] = {
 	"open", "add", "trigger", "change", "delete", "destroy", NULL
 };
 
-struct user_state;
+/* --- By hand: an array, a list of those triggered, an eventfd ------------------- */
 
-/* Each returns 0 or -errno. */
-struct user_steps {
-	int (*open)(struct user_state *state);
-	int (*change)(struct user_state *state, enum user_phase phase, int first, int count);
-	void (*close)(struct user_state *state);
-};
-
-struct user_state {
-	const struct user_steps *steps;
-	const char *backend;
-	int n;
-	bool opened;
-	struct xpoll *queue;
-	/* By hand. */
+struct user_loop {
 	int epoll;
 	int event;
-	struct user_hand {
-		struct user_hand *next;
+	struct user {
+		struct user *next;
 		uint64_t ident;
 		bool enabled;
 		char rest[56]; /* so that it is as large as one of xpoll's */
 	} *all, *triggered;
 };
 
-/* The i-th to be touched: one after the other, but far from each other. */
-static uint64_t user_ident(const struct user_state *state, int i)
+static void hand_close(void *opened)
 {
-	return (uint64_t)i * 2654435761u % (uint64_t)state->n;
+	struct user_loop *loop = opened;
+
+	free(loop->all);
+	if (loop->event >= 0)
+		close(loop->event);
+	if (loop->epoll >= 0)
+		close(loop->epoll);
 }
 
-/* --- On xpoll ------------------------------------------------------------------ */
-
-static int queue_open(struct user_state *state)
+static int hand_open(void *opened, const struct bench_field *field,
+                     const struct bench_way *way)
 {
-	state->queue = queue_on(state->backend);
-	return state->queue == NULL ? -errno : 0;
-}
-
-static void queue_close(struct user_state *state)
-{
-	xpoll_destroy(state->queue);
-}
-
-static int queue_submit(struct user_state *state, int flags, int first, int count)
-{
-	struct xpoll_event changes[BATCH];
-
-	for (int i = 0; i < count; i++)
-		xpoll_set(&changes[i], user_ident(state, first + i), XPOLL_FILT_USER, flags, 0, 0,
-		          NULL);
-	return xpoll_event(state->queue, changes, count, NULL, 0, 0) < 0 ? -errno : 0;
-}
-
-static int queue_trigger(struct user_state *state, int index)
-{
-	struct xpoll_event event;
-	uint64_t ident = user_ident(state, index);
-
-	xpoll_set(&event, ident, XPOLL_FILT_USER, 0, XPOLL_NOTE_TRIGGER, 0, NULL);
-	if (xpoll_event(state->queue, &event, 1, &event, 1, 0) != 1 || event.ident != ident)
-		return -EPROTO;
-	return 0;
-}
-
-static int queue_change(struct user_state *state, enum user_phase phase, int first, int count)
-{
-	int rc = 0;
-
-	switch (phase) {
-	case USER_ADD:
-		return queue_submit(state, XPOLL_ADD | XPOLL_CLEAR, first, count);
-	case USER_DELETE:
-		return queue_submit(state, XPOLL_DELETE, first, count);
-	case USER_CHANGE:
-		rc = queue_submit(state, XPOLL_DISABLE, first, count);
-		return rc < 0 ? rc : queue_submit(state, XPOLL_ENABLE, first, count);
-	default:
-		for (int i = first; i < first + count && rc == 0; i++)
-			rc = queue_trigger(state, i);
-		return rc;
-	}
-}
-
-static const struct user_steps queue_steps = { queue_open, queue_change, queue_close };
-
-/* --- By hand: an array, a list of those triggered, an eventfd ------------------- */
-
-static void hand_close(struct user_state *state)
-{
-	free(state->all);
-	if (state->event >= 0)
-		close(state->event);
-	close(state->epoll);
-}
-
-static int hand_open(struct user_state *state)
-{
+	struct user_loop *loop = opened;
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
 
-	state->epoll = epoll_create1(EPOLL_CLOEXEC);
-	state->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	state->all = malloc((size_t)state->n * sizeof *state->all);
-	if (state->all == NULL)
+	(void)way;
+	loop->epoll = epoll_create1(EPOLL_CLOEXEC);
+	loop->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	loop->all = malloc((size_t)field->len * sizeof *loop->all);
+	if (loop->all == NULL)
 		return -ENOMEM;
 	bench_calls += 3;
-	return epoll_ctl(state->epoll, EPOLL_CTL_ADD, state->event, &event) < 0 ? -errno : 0;
+	return epoll_ctl(loop->epoll, EPOLL_CTL_ADD, loop->event, &event) < 0 ? -errno : 0;
 }
 
-static int hand_trigger(struct user_state *state, struct user_hand *user)
+static int hand_users(void *opened, enum loop_change change, const uint32_t *ids, int len)
 {
-	struct epoll_event event;
+	struct user_loop *loop = opened;
 
-	user->next = state->triggered;
-	state->triggered = user;
-	bench_calls += 2;
-	if (eventfd_write(state->event, 1) < 0 || epoll_wait(state->epoll, &event, 1, 0) != 1)
-		return -EPROTO;
-	state->triggered = user->next;
+	for (int i = 0; i < len; i++) {
+		struct user *user = &loop->all[ids[i]];
+
+		if (change == LOOP_ADD)
+			*user = (struct user){ .ident = ids[i], .enabled = true };
+		else
+			user->enabled = change == LOOP_ENABLE;
+	}
 	return 0;
 }
 
-static int hand_change(struct user_state *state, enum user_phase phase, int first, int count)
+static int hand_trigger(void *opened, uint32_t id)
 {
-	int rc = 0;
+	struct user_loop *loop = opened;
+	struct user *user = &loop->all[id];
+	struct epoll_event event;
 
-	for (int i = first; i < first + count && rc == 0; i++) {
-		uint64_t ident = user_ident(state, i);
-		struct user_hand *user = &state->all[ident];
-
-		if (phase == USER_ADD)
-			*user = (struct user_hand){ .ident = ident };
-		else if (phase == USER_TRIGGER)
-			rc = hand_trigger(state, user);
-		else
-			user->enabled = !user->enabled;
-	}
-	return rc;
+	user->next = loop->triggered;
+	loop->triggered = user;
+	bench_calls += 2;
+	if (eventfd_write(loop->event, 1) < 0 || epoll_wait(loop->epoll, &event, 1, 0) != 1)
+		return -EPROTO;
+	loop->triggered = user->next;
+	return 0;
 }
 
-static const struct user_steps hand_steps = { hand_open, hand_change, hand_close };
+static const struct loop_ops loop_user = {
+	.size = sizeof(struct user_loop),
+	.open = hand_open,
+	.users = hand_users,
+	.trigger = hand_trigger,
+	.close = hand_close,
+};
 
 /* --- A pass --------------------------------------------------------------------- */
 
-static void user_close(void *opened)
-{
-	struct user_state *state = opened;
-
-	if (state->opened)
-		state->steps->close(state);
-	state->opened = false;
-}
-
-static int user_open_many(struct user_state *state)
+static int user_open_many(struct bench_turn *turn)
 {
 	int rc = 0;
 
-	for (int i = 0; i < OPENINGS && rc == 0; i++) {
-		user_close(state);
-		rc = state->steps->open(state);
-		state->opened = rc == 0;
+	for (int i = 0; i < OPENINGS && rc >= 0; i++) {
+		loop_close(&turn->loop);
+		rc = loop_open(&turn->loop, turn->way, turn->field, 1);
+	}
+	return rc < 0 ? rc : OPENINGS;
+}
+
+/* Those that are touched are one after the other, but far from each other. */
+static int user_some(struct bench_turn *turn, int phase, int first, int len)
+{
+	const struct loop_ops *ops = turn->loop.ops;
+	void *loop = turn->loop.state;
+	uint32_t ids[BATCH];
+	int rc = 0;
+
+	for (int i = 0; i < len; i++)
+		ids[i] = (uint32_t)((uint64_t)(first + i) * 2654435761u %
+		                    (uint64_t)turn->field->len);
+	for (int i = 0; i < len && rc == 0 && phase == USER_TRIGGER; i++)
+		rc = ops->trigger(loop, ids[i]);
+	if (phase == USER_ADD || phase == USER_DELETE)
+		rc = ops->users(loop, phase == USER_ADD ? LOOP_ADD : LOOP_DELETE, ids, len);
+	if (phase == USER_CHANGE) {
+		rc = ops->users(loop, LOOP_DISABLE, ids, len);
+		if (rc >= 0)
+			rc = ops->users(loop, LOOP_ENABLE, ids, len);
 	}
 	return rc;
 }
 
 static int64_t user_step(void *opened, int phase)
 {
-	struct user_state *state = opened;
-	int half = (state->n + 1) / 2;
-	int some = state->n < TOUCHED ? state->n : TOUCHED;
-	int count = phase == USER_ADD ? state->n : phase == USER_DELETE ? half : some;
+	struct bench_turn *turn = opened;
+	int n = turn->field->len;
+	int half = (n + 1) / 2;
+	int count = phase == USER_ADD ? n : phase == USER_DELETE ? half
+	            : n < TOUCHED ? n : TOUCHED;
 	int rc = 0;
 
-	if (phase == USER_DESTROY)
-		user_close(state);
 	if (phase == USER_OPEN)
-		rc = user_open_many(state);
-	if (phase == USER_OPEN || phase == USER_DESTROY)
-		return rc < 0 ? rc : phase == USER_OPEN ? OPENINGS : half;
-	for (int done = 0; done < count && rc == 0; done += BATCH)
-		rc = state->steps->change(state, (enum user_phase)phase, done,
-		                          count - done < BATCH ? count - done : BATCH);
+		return user_open_many(turn);
+	if (phase == USER_DESTROY) {
+		loop_close(&turn->loop);
+		return half;
+	}
+	for (int done = 0; done < count && rc >= 0; done += BATCH)
+		rc = user_some(turn, phase, done, count - done < BATCH ? count - done : BATCH);
 	return rc < 0 ? rc : count;
 }
 
-static uint64_t user_syscalls(const void *opened)
-{
-	const struct user_state *state = opened;
-
-	return state->opened && state->queue != NULL ? queue_calls(state->queue) : bench_calls;
-}
-
-static int user_open(void *opened, void *setup, const struct bench_way *way)
-{
-	struct user_state *state = opened;
-
-	(void)setup;
-	state->steps = way->steps;
-	state->backend = way->backend;
-	state->n = way->options->n;
-	return 0;
-}
-
-static const struct bench_ops user_ops = {
-	.size = sizeof(struct user_state),
-	.open = user_open,
-	.step = user_step,
-	.syscalls = user_syscalls,
-	.close = user_close,
-};
-
-static const struct bench_variant user_limit = { .name = "by-hand", .steps = &hand_steps };
+static const struct bench_variant user_limit = { .name = "by-hand", .loop = &loop_user };
 
 const struct bench_workload bench_user = {
 	.name = "user",
@@ -258,8 +178,8 @@ const struct bench_workload bench_user = {
 	.phases = user_phases,
 	.references = { "by-hand" },
 	.tells_bytes = true,
-	.open = bench_no_setup,
-	.queue = &user_ops,
-	.steps = &queue_steps,
+	.open = bench_no_targets,
+	.ops = { .step = user_step },
+	.loops = LOOP_USERS,
 	.limit = &user_limit,
 };

@@ -5,12 +5,11 @@
  * wake, from the call to the return of the wait: half of a turn there and back.
  * On an idle machine most of it is the kernel's scheduler.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/eventfd.h>
 
-#include "workloads.h"
+#include "loop.h"
 
 enum { WAKE_HERE, WAKE_THERE, WAKE_SIDES };
 
@@ -21,6 +20,7 @@ struct wake_side {
 };
 
 struct wake_state {
+	struct bench_turn turn;
 	struct wake_side sides[WAKE_SIDES];
 	int opened; /* sides */
 	bool started;
@@ -76,26 +76,21 @@ static void wake_close(void *opened)
 	}
 }
 
-static int wake_open_side(struct wake_side *side, const struct bench_way *way)
-{
-	static const struct loop_target none = { -1, 0 };
-	struct loop_setup setup = { .targets = &none, .mode = LOOP_LEVEL, .wakes = true };
-
-	side->fd = -1;
-	if (way->loop != NULL)
-		return loop_open(&side->loop, way, &setup, 4);
-	side->fd = eventfd(0, EFD_CLOEXEC);
-	return side->fd < 0 ? -errno : 0;
-}
-
-static int wake_open(void *opened, void *setup, const struct bench_way *way)
+static int wake_open(void *opened)
 {
 	struct wake_state *state = opened;
+	const struct bench_way *way = state->turn.way;
 	int rc = 0;
 
-	(void)setup;
-	while (rc >= 0 && state->opened < WAKE_SIDES)
-		rc = wake_open_side(&state->sides[state->opened++], way);
+	while (rc >= 0 && state->opened < WAKE_SIDES) {
+		struct wake_side *side = &state->sides[state->opened++];
+
+		side->fd = way->loop != NULL ? -1 : eventfd(0, EFD_CLOEXEC);
+		if (way->loop != NULL)
+			rc = loop_open(&side->loop, way, state->turn.field, 4);
+		else if (side->fd < 0)
+			rc = -errno;
+	}
 	if (rc >= 0)
 		rc = bench_thread_start(&state->thread, wake_answer, state);
 	state->started = rc >= 0;
@@ -121,20 +116,12 @@ static int wake_run(void *opened, uint64_t count)
 static uint64_t wake_syscalls(const void *opened)
 {
 	const struct wake_side *here = &((const struct wake_state *)opened)->sides[WAKE_HERE];
-	uint64_t calls = here->fd < 0 ? loop_syscalls(&here->loop) : bench_calls;
+	uint64_t calls = loop_syscalls(&here->loop);
 
 	return calls == BENCH_UNKNOWN ? BENCH_UNKNOWN : 2 * calls;
 }
 
-static const struct bench_ops wake_ops = {
-	.size = sizeof(struct wake_state),
-	.open = wake_open,
-	.run = wake_run,
-	.syscalls = wake_syscalls,
-	.close = wake_close,
-};
-
-static const struct bench_variant wake_limit = { .name = "limit", .ops = &wake_ops };
+static const struct bench_variant wake_limit = { .name = "limit" };
 
 const struct bench_workload bench_wake = {
 	.name = "wake",
@@ -153,7 +140,14 @@ const struct bench_workload bench_wake = {
 	.n_max = 2,
 	.references = { "raw-epoll", "raw-poll", "limit" },
 	.by_clock = true,
-	.queue = &wake_ops,
+	.open = bench_no_targets,
+	.ops = {
+		.size = sizeof(struct wake_state),
+		.open = wake_open,
+		.run = wake_run,
+		.syscalls = wake_syscalls,
+		.close = wake_close,
+	},
 	.loops = LOOP_WAKE,
 	.limit = &wake_limit,
 };

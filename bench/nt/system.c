@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "workloads.h"
+#include "loop.h"
 
 /* --- Rivals that are not looked for, and what is measured -------------------- */
 
@@ -26,7 +26,11 @@ bool bench_library_load(struct bench_library *library)
 	return false;
 }
 
-const struct bench_workload *const bench_workloads[] = { WORKLOADS_EVERYWHERE, NULL };
+WORKLOADS_EVERYWHERE(WORKLOAD_DECLARED)
+
+const struct bench_workload *const bench_workloads[] = {
+	WORKLOADS_EVERYWHERE(WORKLOAD_LISTED) NULL
+};
 
 const struct bench_variant looptest_peers[] = {
 	{ .name = "raw-poll", .ops = &looptest_loop_ops, .loop = &loop_poll },
