@@ -211,10 +211,7 @@ int bench_select_variants(struct bench_report *report);
 void bench_report_table(const struct bench_report *report, FILE *to);
 void bench_report_json(const struct bench_report *report, FILE *to);
 
-/*
- * output.c: a file that appears complete or not at all.  open prints why it
- * failed and returns an exit code; commit likewise.
- */
+/* A file: open prints why it failed and returns an exit code; commit likewise. */
 struct bench_output {
 	FILE *file;     /* NULL: nothing to write */
 	char *path;     /* the file that is wanted */
@@ -224,7 +221,7 @@ int bench_output_open(struct bench_output *output, const struct bench_report *re
 int bench_output_commit(struct bench_output *output, const struct bench_report *report);
 void bench_output_abandon(struct bench_output *output);
 
-/* output.c: a bar with the time left on a terminal, else nothing. */
+/* A bar with the time left on a terminal, else nothing. */
 void bench_progress_show(double fraction, int64_t start_ns, const char *doing);
 void bench_progress_clear(void);
 

@@ -6,8 +6,8 @@ started, they are made, wrk loads it as fast as it can with ACTIVE connections, 
 httperf asks for RATE pages a second, each over a connection of its own, as in the
 kqueue paper.  Printed are medians of the rounds.  The servers are examples/http-hello
 on each back end and in each mode, and those of nginx, haproxy and lighttpd that are
-installed, on epoll, on poll, and on poll with the drop-in, and http_asyncio.py on the event
-loops of the Python of --python.  Server and load share this machine's processors.
+installed, on epoll, on poll, and on poll with the drop-in, and a server of asyncio on the
+event loops of the Python of --python.  Server and load share this machine's processors.
 
 How each of these compares with itself on epoll is printed besides: ratios of turns
 of the same round, so what else the machine does concerns both, of the throughput and of the
@@ -19,7 +19,6 @@ Exit codes: 0 done, 1 a run failed, 2 wrong arguments, 77 wrk is not installed.
 import argparse
 import collections
 import contextlib
-import json
 import os
 import re
 import resource
@@ -31,6 +30,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import rounds
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Arguments before the name of the configuration, the configuration, its words for epoll, poll.
@@ -76,7 +77,29 @@ server.max-keep-alive-idle = 3600
 server.max-read-idle = 3600
 server.stat-cache-engine = "simple"
 """, "linux-sysepoll", "poll")
-ASYNCIO = os.path.join(ROOT, "bench/http_asyncio.py")
+# On the loop that its argument names; it prints its port.
+ASYNCIO = """
+import asyncio, importlib, sys
+PAGE = b"HTTP/1.1 200 OK\\r\\nContent-Length: 14\\r\\n\\r\\nHello, xpoll!\\n"
+
+class Server(asyncio.Protocol):
+    def connection_made(self, transport):
+        self.transport, self.part = transport, b""
+
+    def data_received(self, data):
+        *requests, self.part = (self.part + data).split(b"\\r\\n\\r\\n")
+        if requests:
+            self.transport.write(PAGE * len(requests))
+        if any(b"HTTP/1.0" in request for request in requests):
+            self.transport.close()
+
+async def serve():
+    server = await asyncio.get_running_loop().create_server(Server, "127.0.0.1", 0, backlog=4096)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+
+importlib.import_module(sys.argv[1]).run(serve())
+"""
 PYTHON_HERE = {"PYTHONPATH": os.path.join(ROOT, "build/release/python")}
 PROGRAMS = {"nginx": NGINX, "haproxy": HAPROXY, "lighttpd": LIGHTTPD}
 BUILD = os.path.join(ROOT, "build")
@@ -203,8 +226,8 @@ def table_of_servers(options, folder):
     for loop, module in ("epoll", "asyncio"), ("xpoll", "xpoll"), ("uvloop", "uvloop"):
         if subprocess.run([options.python, "-c", f"import {module}"], env=PYTHON_HERE,
                           capture_output=True, check=False).returncode == 0:
-            result[f"asyncio-{loop}"] = lambda c=[options.python, ASYNCIO, loop]: Hello(
-                c, **PYTHON_HERE)
+            command = [options.python, "-c", ASYNCIO, module]
+            result[f"asyncio-{loop}"] = lambda c=command: Hello(c, **PYTHON_HERE)
     front = [options.xpoll, "run", "--poll", "--"]
     for name in PROGRAMS:
         for after, method, before in ("-epoll", "epoll", []), ("-poll", "poll", []), (
@@ -288,40 +311,24 @@ def turn(start, idle, options):
         server.stop()
 
 
-def progress(done, total, began, doing):
-    if not sys.stderr.isatty():
-        return
-    left = (time.monotonic() - began) / done * (total - done) if done else 0
-    print(f"\r\033[K{done} of {total}, {left // 60:.0f}:{left % 60:02.0f} left: {doing}",
-          end="", file=sys.stderr, flush=True)
-
-
 def measure(options, table):
     """(server, idle) -> its turns"""
-    turns = {(name, idle): [] for name in options.servers for idle in options.idle}
-    total, done, began = len(turns) * options.rounds, 0, time.monotonic()
-    for number in range(options.rounds):
-        for idle in options.idle:
-            for i in range(len(options.servers)):
-                name = options.servers[(number + i) % len(options.servers)]
-                progress(done, total, began, f"{name}, {idle} idle")
-                try:
-                    turns[name, idle].append(turn(table[name], idle, options))
-                except (RuntimeError, OSError, subprocess.SubprocessError) as error:
-                    raise RuntimeError(f"{name} with {idle} idle: {error}") from error
-                done += 1
-    progress(total, total, began, "")
-    return turns
+    found = {(name, idle): [] for idle in options.idle for name in options.servers}
+    progress = rounds.Progress(len(found) * options.rounds)
+    for _, (name, idle) in rounds.turns(list(found), options.rounds):
+        progress.show(f"{name}, {idle} idle")
+        try:
+            found[name, idle].append(turn(table[name], idle, options))
+        except (RuntimeError, OSError, subprocess.SubprocessError) as error:
+            raise RuntimeError(f"{name} with {idle} idle: {error}") from error
+        progress.done += 1
+    progress.show("")
+    return found
 
 
 def summarize(turns):
-    rows = []
-    for (name, idle), results in turns.items():
-        row = {"server": name, "idle": idle}
-        for key in results[0]:
-            row[key] = statistics.median(result[key] for result in results)
-        rows.append(row)
-    return rows
+    return [{"server": name, "idle": idle, **rounds.medians(results)}
+            for (name, idle), results in turns.items()]
 
 
 def compare(turns):
@@ -426,10 +433,7 @@ def main():
         report = {"benchmark": "http", "active": options.c, "seconds": options.t,
                   "rate": options.rate, "rounds": options.rounds, "results": rows,
                   "ratios": ratios}
-        part = f"{options.json}.{os.getpid()}.part"
-        with open(part, "w", encoding="ascii") as file:
-            json.dump(report, file, indent=1)
-        os.replace(part, options.json)
+        rounds.save(options.json, report)
     return 0
 
 

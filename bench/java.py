@@ -24,6 +24,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import rounds
+
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "release"
 RESULTS = ROOT / "build" / "bench"
@@ -97,27 +99,23 @@ def serve_once(command, connections, writes):
 
 def table(java, jar, options):
     runs = {}
-    names = list(SERVERS)
     for connections in options.connections:
-        for number in range(options.rounds):
-            shift = number % len(names)
-            for name in names[shift:] + names[:shift]:
-                print(f"  {connections} connections, round {number + 1}: {name}", flush=True,
-                      file=sys.stderr)
-                command = [java, *FLAGS, "-jar", jar, *SERVERS[name]]
-                runs.setdefault((name, connections), []).append(
-                    serve_once(command, connections, options.writes))
+        for number, name in rounds.turns(list(SERVERS), options.rounds):
+            print(f"  {connections} connections, round {number + 1}: {name}", flush=True,
+                  file=sys.stderr)
+            command = [java, *FLAGS, "-jar", jar, *SERVERS[name]]
+            runs.setdefault((name, connections), []).append(
+                serve_once(command, connections, options.writes))
     return [summary(name, connections, samples)
             for (name, connections), samples in runs.items()]
 
 
 def summary(name, connections, samples):
     row = {"server": name, "connections": connections, "runs": len(samples),
-           "in_1999_s": IN_1999.get(name, {}).get(connections)}
+           "in_1999_s": IN_1999.get(name, {}).get(connections), **rounds.medians(samples)}
     for key in ("data_ms", "cpu_ms", "cpu_us_per_event", "events", "threads", "rss_kb",
                 "total_cpu_s"):
         values = [sample[key] for sample in samples]
-        row[key] = statistics.median(values)
         row[f"{key}_range"] = [min(values), max(values)]
     return row
 
@@ -162,14 +160,14 @@ def looptest(java, jar, options):
     return rows
 
 
-def costs(java, jar, rounds):
+def costs(java, jar, count):
     """Nanoseconds of processor time for each call, from C and from Java, in turns."""
+    commands = {"c": [BUILD / "bin" / "xpoll_java", "costs"],
+                "java": [java, *FLAGS, "-jar", jar, "CallCosts"]}
     samples = {}
-    for _ in range(rounds):
-        for side, command in (("c", [BUILD / "bin" / "xpoll_java", "costs"]),
-                              ("java", [java, *FLAGS, "-jar", jar, "CallCosts"])):
-            for row in run_lines(command, "call"):
-                samples.setdefault(row["call"], {}).setdefault(side, []).append(row["ns"])
+    for _, side in rounds.turns(list(commands), count):
+        for row in run_lines(commands[side], "call"):
+            samples.setdefault(row["call"], {}).setdefault(side, []).append(row["ns"])
     rows = [{"call": call, **{side: statistics.median(ns) for side, ns in sides.items()}}
             for call, sides in samples.items()]
     print(f"\n{'call':<16}{'C ns':>8}{'Java ns':>9}{'added':>7}")
@@ -181,9 +179,7 @@ def costs(java, jar, rounds):
 
 def save(name, about, rows):
     """With the load of the machine: whether somebody else worked on it."""
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    record = {**about, "load": os.getloadavg(), "results": rows}
-    (RESULTS / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n")
+    rounds.save(str(RESULTS / f"{name}.json"), {**about, "load": os.getloadavg(), "results": rows})
 
 
 def of_other_runs(about, rows):

@@ -10,8 +10,8 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
-import growth  # noqa: E402
-import sources  # noqa: E402
+from page import OWN_PICTURES, README_TABLES  # noqa: E402
+from results import growth  # noqa: E402
 
 COLORS = {
     "xpoll-epoll": "#1a9850", "xpoll-poll": "#91cf60", "xpoll-select": "#c2e699",
@@ -60,9 +60,8 @@ def color(line):
 
 
 def short(value):
-    for unit, size in ("M", 1e6), ("k", 1e4):
-        if value >= size:
-            return f"{value / (1e6 if unit == 'M' else 1e3):.3g} {unit}"
+    if value >= 1e4:
+        return f"{value / 1e6:.3g} M" if value >= 1e6 else f"{value / 1e3:.3g} k"
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
@@ -122,15 +121,14 @@ class Plotter:
             height = 3.1 + 0.19 * ((len(lines) + 1) // 2)
             self.save(name, lambda axes: draw_lines(axes, lines, **labels), (4.8, height))
 
-    def rates(self, name, phase=None):
-        return {variant: self.results.rate(name, variant, phase)
-                for variant in self.results.variants(name)}
+    def figure(self, name, lines, **labels):
+        self.lines(name, lines, ylim=(0, None), **labels)
 
     # --- each picture -------------------------------------------------------------
 
     def looptest(self):
         sizes = self.results.sizes("looptest")
-        found = [(n, self.rates(f"looptest-{n}")) for n in sizes]
+        found = [(n, self.results.rates(f"looptest-{n}")) for n in sizes]
         for n, bars in found:
             self.bars(f"looptest-{n}", bars, f"n = {n:,} pipes", "reads/s: more is better")
         if found:
@@ -138,7 +136,7 @@ class Plotter:
                 for axes, (n, bars) in zip(panels, found):
                     draw_bars(axes, bars, f"{n:,} pipes", "reads/s: more is better")
             self.save("looptest", draw, (3.6 * len(found), 3.9), len(found))
-        for system, table in sources.README_TABLES.items():
+        for system, table in README_TABLES.items():
             self.bars("readme-" + system.split(",")[0].split(":")[0].lower().replace(" ", "-"),
                       {f"{name}, n = {n}": rate / 2 for name, rates in table.items()
                        for n, rate in rates.items()}, system, "reads/s")
@@ -150,9 +148,6 @@ class Plotter:
             for variant in ("raw-poll", "drop-in", "ideal", "raw-epoll", "limit")},
             xscale="log", yscale="log", xlabel="pipes, 10 of them active",
             ylabel="µs for a round of 10 reads")
-
-    def figure(self, name, lines, **labels):
-        self.lines(name, lines, ylim=(0, None), **labels)
 
     def paper(self):
         def total(ns, n):
@@ -246,21 +241,20 @@ class Plotter:
                 self.bars(f"{name}-{number}", bars, title, label)
 
     def workloads(self):
-        for workload in sources.WORKLOADS:
+        for workload in set(self.results.workloads()) - OWN_PICTURES:
             for n in self.results.sizes(workload):
                 name = f"{workload}-{n}"
                 for number, phase in enumerate(self.results.phases(name)):
-                    self.bars(f"{name}-{number}", self.rates(name, phase),
+                    self.bars(f"{name}-{number}", self.results.rates(name, phase),
                               phase or f"n = {n:,}", "per second: more is better")
         for n in self.results.sizes("memory")[-1:]:
             self.bars(f"memory-{n}-0", {
                 variant: self.results.number(f"memory-{n}", variant, "bytes_per_", "add")
-                for variant in self.results.variants(f"memory-{n}")}, f"n = {n:,}",
+                for variant in self.results.rates(f"memory-{n}")}, f"n = {n:,}",
                 "bytes per descriptor: less is better")
 
-
     def growth(self):
-        for name, (what, lines) in growth.series(self.results).items():
+        for name, (what, lines) in growth(self.results).items():
             self.lines(name, lines, title=name.replace("growth-", ""), xscale="log", yscale="log",
                        xlabel="n", ylabel=what)
 

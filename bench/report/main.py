@@ -19,9 +19,15 @@ import platform
 import re
 import subprocess
 import sys
-import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(1, os.path.join(ROOT, "bench"))
+
+import page as page_of  # noqa: E402
+import readme as readme_of  # noqa: E402
+import results as numbers  # noqa: E402
+import rounds  # noqa: E402
+
 XPOLL = os.path.join(ROOT, "build/release/bin/xpoll")
 HTTP = os.path.join(ROOT, "bench/http.py")
 
@@ -89,19 +95,6 @@ def plan(folder, quick):
     return [*steps, Step("http", command, 45 if quick else 1700)]
 
 
-def show(done, total, began, doing):
-    """On a terminal a bar; else a line for each step, with what is left."""
-    spent = time.monotonic() - began
-    left = spent / done * (total - done) if done else total
-    said = f"{100 * done / total:3.0f}%, {left // 60:.0f}:{left % 60:02.0f} left: {doing}"
-    if not sys.stderr.isatty():
-        print(f"bench: {said}", file=sys.stderr, flush=True)
-        return
-    full = int(24 * done / total)
-    print(f"\r\033[K[{'#' * full}{'.' * (24 - full)}] {said}", end="" if done < total else "\n",
-          file=sys.stderr, flush=True)
-
-
 def forget(folder):
     """Results of an earlier run would be mixed with those of this one."""
     for quick in False, True:
@@ -113,65 +106,52 @@ def forget(folder):
 def measure(options):
     steps = [step for step in plan(options.folder, options.quick)
              if re.search(options.only, step.name)]
-    total, done, failed = sum(step.seconds for step in steps), 0, []
-    began = time.monotonic()
+    failed, before = [], 0
     os.makedirs(options.folder, exist_ok=True)
     if not options.only:
         forget(options.folder)
+    progress = rounds.Progress(sum(step.seconds for step in steps), "bench")
     for step in steps:
-        show(done, total, began, step.name)
+        progress.show(step.name, before)
         with open(os.path.join(options.folder, step.name + ".txt"), "w",
                   encoding="utf-8") as file:
             code = subprocess.run(step.command, stdout=file, stderr=subprocess.STDOUT,
                                   check=False).returncode
         if code not in (0, 77):
             failed.append(step.name)
-        done += step.seconds
-    show(total, total, began, "done")
+        before = step.seconds
+    progress.show("done", before)
     for name in failed:
         print(f"bench: {name} failed; {options.folder}/{name}.txt says why", file=sys.stderr)
     return 1 if failed else 0
 
 
-def machine(results):
+def page(options):
+    import figures  # which needs matplotlib
+
+    results = numbers.Results(options.folder)
+    plots = os.path.join(options.folder, "plots")
+    path = os.path.join(options.folder, "report.html")
+    made = figures.make_all(results, plots)
     described = results.machine()
-    return {
+    page_of.write(results, plots, path, "./dev bench" + (" --quick" if options.quick else ""), {
         "on": f"{described.get('cpu', platform.machine())}, "
               f"{described.get('cores', os.cpu_count())} cores",
         "kernel": described.get("kernel", platform.platform()),
         "C library": " ".join(platform.libc_ver()),
         "measured": datetime.date.today().isoformat(),
-    }
-
-
-def page(options):
-    import data
-    import figures
-    import page as page_of
-
-    results = data.Results(options.folder)
-    plots = os.path.join(options.folder, "plots")
-    made = figures.make_all(results, plots)
-    path = os.path.join(options.folder, "report.html")
-    page_of.write(results, plots, path, "./dev bench" + (" --quick" if options.quick else ""),
-                  machine(results))
+    })
     print(f"{len(made)} plots are in {plots}, the page is {path}")
     return 0
 
 
 def growth(options):
-    import data
-    import growth as growth_of
-
-    print(growth_of.text(data.Results(options.folder)))
+    print(numbers.growth_text(numbers.Results(options.folder)))
     return 0
 
 
 def readme(options):
-    import data
-    import readme as readme_of
-
-    results = data.Results(options.folder)
+    results = numbers.Results(options.folder)
     if options.only == "java":
         readme_of.update_java(results, ROOT)
     else:
@@ -186,8 +166,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="short turns, few sizes")
     parser.add_argument("--only", default="", help="steps whose name this finds")
     options = parser.parse_intermixed_args()
-    return {"measure": measure, "page": page, "growth": growth,
-            "readme": readme}[options.what](options)
+    return globals()[options.what](options)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,8 @@ import html
 import os
 import re
 
-import growth
-import sources
+import results as numbers
+import rounds
 
 STYLE = """
 :root { color-scheme: light dark; --line: #d0d7de; --soft: #f3f5f7; --note: #59636e;
@@ -31,7 +31,55 @@ th, td { padding: .2em .7em; border-bottom: 1px solid var(--line); text-align: r
 th:first-child, td:first-child { text-align: left; }
 summary { cursor: pointer; color: var(--note); }
 """
-PAPER = ["figure-10", "figure-11", "figure-12", "figure-13", "figure-14", "figure-15", "figure-16"]
+# README of the original xpoll: "reads/sec" there counts iterations, two for each read.
+README_TABLES = {
+    "second version: FreeBSD 13.0": {
+        "kqueue": {8: 1473887.72, 1000: 1392773.82},
+        "poll": {8: 391819.20, 1000: 2051.60},
+    },
+    "first version: FreeBSD 13.0": {
+        "kqueue": {8: 2950424.72, 1000: 2815974.78},
+        "poll": {8: 572939.51, 1000: 4415.42},
+    },
+    "Linux, both versions: Fedora 34, VirtualBox": {
+        "epoll": {8: 1026485.04, 1000: 882090.23},
+        "poll": {8: 577317.68, 1000: 5797.41},
+    },
+}
+
+# Title, and what the text says that its figure shows.
+FIGURES = {
+    "figure-10": (
+        "Figure 10: time needed for the initial kqueue call",
+        "Adding to a kqueue takes twice as long as a poll; once they are registered, looking "
+        "at them takes the same whatever their number."),
+    "figure-11": (
+        "Figure 11: time required when all descriptors are active",
+        "The worst case of kqueue, every descriptor active, takes less than poll."),
+    "figure-12": (
+        "Figure 12: accumulated time for kqueue vs poll",
+        "kqueue has a higher startup cost; it pays off unless a descriptor is polled less "
+        "than 4 times."),
+    "figure-13": (
+        "Figure 13: time required for each kqueue operation",
+        "Enable and disable cost less than add and delete."),
+    "figure-14": (
+        "Figure 14: kernel CPU time consumed by system call",
+        "The kqueue times are constant regardless of the number of inactive connections."),
+    "figure-15": (
+        "Figure 15: amount of idle time remaining",
+        "With select the system is out of resources by the time there are 2000 connections."),
+    "figure-16": (
+        "Figure 16: response time from httperf",
+        "The unmodified server runs out of CPU at around 600 idle connections; with kqueue it "
+        "has 48 % idle time left at 10000."),
+    "zombies": (
+        "The article: 40000 requests beside zombie connections",
+        "poll's time grows linearly with the descriptors that it watches; epoll's stays flat. "
+        "With no zombies at all poll is slightly ahead."),
+}
+# Workloads whose pictures are among the sources' or are of another kind.
+OWN_PICTURES = {"looptest", "drop-in", "idle", "costs", "memory"}
 # The fields of Java's reports, and what their columns are called.
 JAVA = {
     "java-looptest": {"variant": "variant", "pipes": "pipes", "reads_per_s": "reads/s",
@@ -56,170 +104,146 @@ def number(value):
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def table(head, rows):
-    parts = ["<div class=scroll><table><tr>", *(f"<th>{text(cell)}" for cell in head)]
-    for row in rows:
-        parts += ["<tr>", *(f"<td>{cell}" for cell in row)]
-    return "".join(parts) + "</table></div>\n"
-
-
 def times(value):
     return f"{value:.0f}" if value >= 10 else f"{value:.1f}" if value >= 2 else f"{value:.2f}"
 
 
+def table(head, rows):
+    rows = ["".join(f"<td>{number(cell)}" for cell in row) for row in rows]
+    head = "".join(f"<th>{text(cell)}" for cell in head)
+    return f"<div class=scroll><table><tr>{'<tr>'.join([head, *rows])}</table></div>\n"
+
+
 def summary(results):
     """Three sentences: the loop, the drop-in, idle descriptors."""
-    def get(*key):
-        return results.number(*key)
+    def get(name, variant, field):
+        return results.number(name, variant, field)
 
     said = []
     ns = get("looptest-8", "xpoll-epoll", "ns_per_")
-    if ns and get("looptest-8", "xpoll-epoll", "ratio_raw_epoll"):
+    epoll = get("looptest-8", "xpoll-epoll", "ratio_raw_epoll")
+    if ns and epoll:
+        poll = get("looptest-8", "xpoll-epoll", "ratio_raw_poll")
         said.append(f"With 8 pipes a read of looptest takes xpoll {ns:,.0f} ns: it is "
-                    f"{times(get('looptest-8', 'xpoll-epoll', 'ratio_raw_epoll'))} times as fast "
-                    "as epoll(7) used by hand and "
-                    f"{times(get('looptest-8', 'xpoll-epoll', 'ratio_raw_poll'))} times as fast as "
-                    "poll(2).")
+                    f"{times(epoll)} times as fast as epoll(7) used by hand and "
+                    f"{times(poll)} times as fast as poll(2).")
     sizes = results.sizes("drop-in")
     ratio = get(f"drop-in-{sizes[-1]}", "drop-in", "ratio_raw_poll") if sizes else None
     if ratio:
         said.append(f"A program written for poll(2), with 10 of {sizes[-1]:,} pipes active, runs "
                     f"{times(ratio)} times as fast with the drop-in, unchanged.")
-    lines = {variant: results.series("idle", variant, lambda ns, _: ns)
-             for variant in ("xpoll-epoll", "raw-poll")}
-    if all(len(points) > 1 for points in lines.values()):
-        (few, ours), (many, ours_then) = lines["xpoll-epoll"][0], lines["xpoll-epoll"][-1]
-        poll, poll_then = lines["raw-poll"][0][1], lines["raw-poll"][-1][1]
+    ours, poll = (results.series("idle", variant, lambda ns, _: ns)
+                  for variant in ("xpoll-epoll", "raw-poll"))
+    if len(ours) > 1 and len(poll) > 1:
+        (few, first), (many, last) = ours[0], ours[-1]
         said.append(f"From {few - 10:,} to {many - 10:,} idle connections beside 10 active ones, "
-                    f"a read goes from {ours:,.0f} to {ours_then:,.0f} ns; with poll(2) from "
-                    f"{poll:,.0f} to {poll_then:,.0f} ns.")
+                    f"a read goes from {first:,.0f} to {last:,.0f} ns; with poll(2) from "
+                    f"{poll[0][1]:,.0f} to {poll[-1][1]:,.0f} ns.")
     return " ".join(said) or "Too little was measured for a summary."
 
 
-class Page:
-    """Sections, each with pictures, their numbers folded, and the command."""
-
-    def __init__(self, results, plots):
-        self.results, self.plots = results, plots
-        self.contents, self.parts, self.known = [], [], set()
-
-    def pictures(self, names):
-        found = []
-        for name in names:
-            path = os.path.join(self.plots, name + ".svg")
-            if os.path.exists(path):
-                with open(path, "rb") as file:
-                    data = base64.b64encode(file.read()).decode("ascii")
-                found.append(f'<img alt="{text(name)}" src="data:image/svg+xml;base64,{data}">')
-        return f"<div class=pictures>{''.join(found)}</div>\n" if found else ""
-
-    def numbers(self, name):
-        """All numbers of one report."""
-        self.known.add(name)
-        rows = self.results.rows(name)
-        if not rows:
-            return ""
-        keys = JAVA.get(name) or {
-            key: key for key in rows[0] if not isinstance(rows[0][key], (dict, list))}
-        return f"<p>{text(name)}" + table(
-            keys.values(), [[number(row.get(key)) for key in keys] for row in rows])
-
-    def section(self, title, says, pictures, reports=(), command=None):
-        name = re.sub("[^a-z0-9]+", "-", title.lower().split(":")[0])
-        shown = self.pictures(pictures)
-        numbers = "".join(self.numbers(report) for report in reports)
-        if numbers:
-            numbers = f"<details><summary>The numbers</summary>{numbers}</details>"
-        self.contents.append(f'<li><a href="#{name}">{text(title)}</a>')
-        self.parts += [f"<h2 id={name}>{text(title)}</h2><p>{says}</p>",
-                       shown or ("" if numbers else "<p class=note>Not measured here.</p>"),
-                       numbers,
-                       f"<p class=note>Again: <code>{text(command)}</code></p>" if command else ""]
-
-    def reports(self, workload):
-        return [f"{workload}-{n}" for n in self.results.sizes(workload)]
-
-    def first(self):
-        loops = self.reports("looptest")
-        self.section("looptest", "One token goes round n pipes, and interest changes with every "
-                     "event: the benchmark of the original xpoll.", loops, loops,
-                     "xpoll bench looptest -n 8")
-        self.section("The poll(2) drop-in", "The same program on the kernel's poll(2), on the "
-                     "drop-in, and written for epoll(7). <i>ideal</i> is a drop-in that would cost "
-                     "nothing.", ["drop-in"], self.reports("drop-in"), "xpoll bench drop-in")
-        for name in PAPER:
-            title, says = sources.FIGURES[name]
-            web = name > "figure-13"
-            self.section(title, f"The kqueue paper: {text(says)}", [name],
-                         command="bench/http.py" if web else "xpoll bench costs")
-        title, says = sources.FIGURES["zombies"]
-        self.section(title, text(says), ["zombies"], self.reports("idle"),
-                     "xpoll bench idle")
-        self.java()
-
-    def java(self):
-        about = self.results.get("java-servers") or self.results.get("java-looptest") or {}
-        run = f" Measured with {text(about['java'])}." if "java" in about else ""
-        in_1999 = "; ".join(f"{n:,} connections {ours} and {others} s"
-                            for n, ours, others in sources.JAVA_TABLE[1])
-        self.section("Java: the table of the Poller package", "What the README of 1999 measured, "
-                     f"Poller and a thread each ({in_1999}), and looptest beside java.nio.{run}",
-                     self.numbered("java-looptest", "java-servers"), JAVA, "./dev bench java")
-
-    def numbered(self, *reports):
-        return [f"{report}-{number}" for report in reports for number in range(8)]
-
-    def rest(self):
-        self.section("The READMEs of the original", "What they call reads/sec counts iterations, "
-                     "two for each read; here it is halved. The machines are others: compare "
-                     "shapes, not heights.", ["readme-second-version", "readme-first-version",
-                                              "readme-linux"])
-        self.section("Web servers", "10 active connections under wrk, as fast as they can. Servers "
-                     "and load share this machine.", ["web", *self.numbered("web")], ["http"],
-                     "bench/http.py")
-        for workload, says in {**sources.WORKLOADS,
-                               "memory": "What a registered descriptor takes."}.items():
-            reports = self.reports(workload)
-            self.section(workload, text(says), self.numbered(*reports), reports,
-                         f"xpoll bench {workload}")
-        self.section("costs", "Each operation of a queue by itself.", [], self.reports("costs"),
-                     "xpoll bench costs")
-        grown = [[text(row[0]), row[1], *(number(value) for value in row[2:])]
-                 for row in growth.rows(self.results)]
-        if grown:
-            self.section("Growth", "What an operation takes as their number grows: the slope of "
-                         "its logarithm over that of n. 0 is constant, 1 in proportion to n.",
-                         list(growth.series(self.results)),
-                         command="bench/report/main.py growth build/bench")
-            self.parts.append(table(growth.HEAD, grown))
-        for name in sorted(set(self.results.reports) - self.known):
-            if isinstance(self.results.get(name), dict) and self.results.rows(name):
-                self.section(name, "Measured by another command.", [], [name])
+def numbered(*reports):
+    return [f"{report}-{number}" for report in reports for number in range(8)]
 
 
-def missing(results):
-    names = sorted({name for report in results.reports.values() if isinstance(report, dict)
-                    for name in report.get("missing", [])})
-    return f"<p class=note>Not here, so not measured: {text(', '.join(names))}.</p>" \
-        if names else ""
+def sections(results):
+    """Title, text in HTML, names of pictures, reports, the command that measures it."""
+    def reports(workload):
+        return [f"{workload}-{n}" for n in results.sizes(workload)]
+
+    loops = reports("looptest")
+    yield ("looptest", "One token goes round n pipes, and interest changes with every event: the "
+           "benchmark of the original xpoll.", loops, loops, "xpoll bench looptest -n 8")
+    yield ("The poll(2) drop-in", "The same program on the kernel's poll(2), on the drop-in, and "
+           "written for epoll(7). <i>ideal</i> is a drop-in that would cost nothing.",
+           ["drop-in"], reports("drop-in"), "xpoll bench drop-in")
+    for name, (title, says) in FIGURES.items():
+        if name == "zombies":
+            yield title, text(says), [name], reports("idle"), "xpoll bench idle"
+        else:
+            yield (title, f"The kqueue paper: {text(says)}", [name], [],
+                   "bench/http.py" if name > "figure-13" else "xpoll bench costs")
+    about = results.get("java-servers") or results.get("java-looptest") or {}
+    run = f" Measured with {text(about['java'])}." if "java" in about else ""
+    yield ("Java: the table of the Poller package", "What the README of 1999 measured, Poller and "
+           "a thread each, and looptest beside java.nio." + run,
+           numbered("java-looptest", "java-servers"), JAVA, "./dev bench java")
+    yield ("The READMEs of the original", "What they call reads/sec counts iterations, two for "
+           "each read; here it is halved. The machines are others: compare shapes, not heights.",
+           ["readme-second-version", "readme-first-version", "readme-linux"], [], None)
+    yield ("Web servers", "10 active connections under wrk, as fast as they can. Servers and load "
+           "share this machine.", ["web", *numbered("web")], ["http"], "bench/http.py")
+    summaries = results.workloads()
+    for workload in sorted(set(summaries) - OWN_PICTURES | {"memory"}):
+        says = summaries.get(workload, "what a registered descriptor takes")
+        yield (workload, text(says[0].upper() + says[1:]) + ".", numbered(*reports(workload)),
+               reports(workload), f"xpoll bench {workload}")
+    yield ("costs", "Each operation of a queue by itself.", [], reports("costs"),
+           "xpoll bench costs")
+    grown = list(numbers.growth_rows(results))
+    if grown:
+        yield ("Growth", "What an operation takes as their number grows: the slope of its "
+               "logarithm over that of n. 0 is constant, 1 in proportion to n."
+               + table(numbers.HEAD, grown), list(numbers.growth(results)), [],
+               "bench/report/main.py growth build/bench")
+
+
+def pictures(plots, names):
+    found = []
+    for name in names:
+        path = os.path.join(plots, name + ".svg")
+        if os.path.exists(path):
+            with open(path, "rb") as file:
+                data = base64.b64encode(file.read()).decode("ascii")
+            found.append(f'<img alt="{text(name)}" src="data:image/svg+xml;base64,{data}">')
+    return f"<div class=pictures>{''.join(found)}</div>\n" if found else ""
+
+
+def report_table(results, name):
+    rows = results.rows(name)
+    if not rows:
+        return ""
+    keys = JAVA.get(name) or {
+        key: key for key in rows[0] if not isinstance(rows[0][key], (dict, list))}
+    return f"<p>{text(name)}" + table(keys.values(),
+                                      [[row.get(key) for key in keys] for row in rows])
+
+
+def section(results, plots, title, says, images, reports, command):
+    """Pictures, their numbers folded, and the command."""
+    shown = pictures(plots, images)
+    folded = "".join(report_table(results, report) for report in reports)
+    if folded:
+        folded = f"<details><summary>The numbers</summary>{folded}</details>"
+    if not shown and not folded:
+        shown = "<p class=note>Not measured here.</p>"
+    again = f"<p class=note>Again: <code>{text(command)}</code></p>" if command else ""
+    return f"<h2 id={anchor(title)}>{text(title)}</h2><p>{says}</p>{shown}{folded}{again}"
+
+
+def anchor(title):
+    return re.sub("[^a-z0-9]+", "-", title.lower().split(":")[0])
 
 
 def write(results, plots, path, command, machine):
-    page = Page(results, plots)
-    page.first()
-    page.rest()
+    parts = list(sections(results))
+    known = {report for part in parts for report in part[3]}
+    reports = {name: report for name, report in results.reports.items()
+               if isinstance(report, dict)}
+    parts += [(name, "Measured by another command.", [], [name], None)
+              for name in sorted(set(reports) - known) if results.rows(name)]
+    missing = sorted({name for report in reports.values() for name in report.get("missing", [])})
     described = " · ".join(f"{key} {value}" for key, value in machine.items())
-    parts = ["<!doctype html><html lang=en><meta charset=utf-8>"
-             '<meta name=viewport content="width=device-width, initial-scale=1">'
-             f"<title>xpoll, measured</title><style>{STYLE}</style><h1>xpoll, measured</h1>",
-             f"<p class=summary>{text(summary(results))}</p>",
-             f"<p class=note>{text(described)} · <code>{text(command)}</code></p>",
-             "<nav><ul>", *page.contents, "</ul></nav>",
-             "<p class=note>Contenders take turns of a fraction of a second in one process; "
-             "numbers are medians of the rounds. Where nothing waits, it is processor time that "
-             "counts. Each contender has one colour on all pictures.</p>",
-             missing(results), *page.parts, "</html>\n"]
-    part = f"{path}.{os.getpid()}.part"
-    with open(part, "w", encoding="utf-8") as file:
-        file.write("".join(parts))
-    os.replace(part, path)
+    rounds.save(path, "".join([
+        "<!doctype html><html lang=en><meta charset=utf-8>"
+        '<meta name=viewport content="width=device-width, initial-scale=1">'
+        f"<title>xpoll, measured</title><style>{STYLE}</style><h1>xpoll, measured</h1>"
+        f"<p class=summary>{text(summary(results))}</p>"
+        f"<p class=note>{text(described)} · <code>{text(command)}</code></p><nav><ul>",
+        *(f'<li><a href="#{anchor(part[0])}">{text(part[0])}</a>' for part in parts),
+        "</ul></nav><p class=note>Contenders take turns of a fraction of a second in one process; "
+        "numbers are medians of the rounds. Where nothing waits, it is processor time that "
+        "counts. Each contender has one colour on all pictures.</p>",
+        f"<p class=note>Not here, so not measured: {text(', '.join(missing))}.</p>"
+        if missing else "",
+        *(section(results, plots, *part) for part in parts), "</html>\n"]))

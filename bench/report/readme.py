@@ -10,6 +10,15 @@ SIZES = [8, 1000, 9000]
 PLOTS = ["looptest", "drop-in"]
 
 
+# What Java's README calls its variants and calls.
+LOOPS = {"xpoll-oneshot": "Poller, one-shot", "xpoll-descriptors": "Poller, descriptors",
+         "xpoll-channels": "Poller, channels", "nio-selectedKeys": "Selector, selectedKeys",
+         "nio-consumer": "Selector, consumer"}
+CALLS = {"look_nothing": "a wait that finds nothing, ns",
+         "look_ready": "a wait that finds one descriptor, ns",
+         "disable_enable": "disable and enable, ns"}
+
+
 def cell(value, form, missing=""):
     return missing if value is None else format(value, form)
 
@@ -18,86 +27,70 @@ def ratio(value):
     return cell(value, ".4f" if value is not None and value < 0.1 else ".2f", "-")
 
 
-def row(results, variant):
-    name = f"{variant} (default)" if variant == "xpoll-epoll" else variant
-    cells = [name]
-    for n in SIZES:
-        report = f"looptest-{n}"
-        cells.append(cell(results.number(report, variant, "ns_per_"), ",.0f", "-"))
-        if n == SIZES[0]:
-            cells.append(cell(results.number(report, variant, "syscalls_per_"), ".2f", "-"))
-        cells.append(ratio(results.number(report, variant, "ratio_raw_epoll")))
-    return cells
+def markdown(rows):
+    lines = ["| " + " | ".join(cells) + " |\n" for cells in rows]
+    lines.insert(1, "|---|" + "--:|" * (len(rows[0]) - 1) + "\n")
+    return "".join(lines)
 
 
 def table(results):
-    heads = ["variant"]
+    rows = [["variant"], *([f"{name} (default)" if name == "xpoll-epoll" else name]
+                           for name in VARIANTS)]
     for n in SIZES:
-        heads.append(f"n = {n}: ns/read")
+        def get(variant, field, name=f"looptest-{n}"):
+            return results.number(name, variant, field)
+
+        columns = {f"n = {n}: ns/read": lambda v: cell(get(v, "ns_per_"), ",.0f", "-")}
         if n == SIZES[0]:
-            heads.append("calls/read")
-        heads.append("x raw-epoll")
-    return markdown([heads, *(row(results, variant) for variant in VARIANTS)])
+            columns["calls/read"] = lambda v: cell(get(v, "syscalls_per_"), ".2f", "-")
+        columns["x raw-epoll"] = lambda v: ratio(get(v, "ratio_raw_epoll"))
+        for head, column in columns.items():
+            for row, value in zip(rows, [head, *map(column, VARIANTS)]):
+                row.append(value)
+    return markdown(rows)
 
 
 def costs_lines(results):
     """The README's tables: the lines, cells and all."""
-    names = {"look_nothing": "a wait that finds nothing, ns",
-             "look_ready": "a wait that finds one descriptor, ns",
-             "disable_enable": "disable and enable, ns"}
     return [("", "C", "from Java"),
-            *((names[row["call"]], cell(row.get("c"), ",.0f"), cell(row.get("java"), ",.0f"))
-              for row in results.rows("java-costs") if row["call"] in names)]
+            *((CALLS[row["call"]], cell(row.get("c"), ",.0f"), cell(row.get("java"), ",.0f"))
+              for row in results.rows("java-costs") if row["call"] in CALLS)]
+
+
+def sized_lines(results, report, kind, size_key, names, head, cells):
+    """A line for each kind, with these cells for each size."""
+    found = {(row[kind], row[size_key]): row for row in results.rows(report)}
+    sizes = sorted({size for _, size in found})
+    kinds = names or {name: name for name, _ in found}
+    return sizes, found, [
+        ["", *(text for size in sizes for text in head(size))],
+        *([name, *(text for size in sizes for text in cells(found.get((key, size), {})))]
+          for key, name in kinds.items())]
 
 
 def looptest_lines(results):
-    names = {"xpoll-oneshot": "Poller, one-shot", "xpoll-descriptors": "Poller, descriptors",
-             "xpoll-channels": "Poller, channels",
-             "nio-selectedKeys": "Selector, selectedKeys", "nio-consumer": "Selector, consumer"}
-    found = {(row["variant"], row["pipes"]): row for row in results.rows("java-looptest")}
-    sizes = sorted({size for _, size in found})
-    head = [""]
-    for size in sizes:
-        head += [f"n = {size:.0f}: ns", "x Selector", "garbage, bytes"]
-    lines = [head]
-    for variant, name in names.items():
-        line = [name]
-        for size in sizes:
-            row = found.get((variant, size), {})
-            line += [cell(row.get("cpu_ns_per_read"), ",.0f"), cell(row.get("ratio"), ".2f"),
-                     cell(row.get("bytes_per_read"), ".0f")]
-        lines.append(line)
-    return lines
+    return sized_lines(
+        results, "java-looptest", "variant", "pipes", LOOPS,
+        lambda size: [f"n = {size:.0f}: ns", "x Selector", "garbage, bytes"],
+        lambda row: [cell(row.get("cpu_ns_per_read"), ",.0f"), cell(row.get("ratio"), ".2f"),
+                     cell(row.get("bytes_per_read"), ".0f")])[2]
 
 
 def servers_lines(results):
-    found = {(row["server"], row["connections"]): row for row in results.rows("java-servers")}
-    sizes = sorted({size for _, size in found})
-    head = [""]
-    for size in sizes:
-        head += [f"{size:,}: CPU s", "us/event", "in 1999, s"]
-    lines = [[*head, "MB", "threads"]]
-    for server in dict.fromkeys(server for server, _ in found):
-        line = [server]
-        for size in sizes:
-            row = found.get((server, size), {})
-            cpu_ms = row.get("cpu_ms")
-            line += [cell(cpu_ms and cpu_ms / 1e3, ".2f"), cell(row.get("cpu_us_per_event"), ".1f"),
-                     cell(row.get("in_1999_s"), "d")]
-        most = found.get((server, sizes[-1]), {})
-        lines.append([*line, cell(most and most["rss_kb"] / 1024, ".0f"),
-                      cell(most.get("threads"), ",.0f")])
+    sizes, found, lines = sized_lines(
+        results, "java-servers", "server", "connections", None,
+        lambda size: [f"{size:,}: CPU s", "us/event", "in 1999, s"],
+        lambda row: [cell(row.get("cpu_ms") and row["cpu_ms"] / 1e3, ".2f"),
+                     cell(row.get("cpu_us_per_event"), ".1f"), cell(row.get("in_1999_s"), "d")])
+    lines[0] += ["MB", "threads"]
+    for line in lines[1:]:
+        most = found.get((line[0], sizes[-1]), {})
+        line += [cell(most and most["rss_kb"] / 1024, ".0f"), cell(most.get("threads"), ",.0f")]
     return lines
 
 
 LINES = {"java-costs": costs_lines, "java-looptest": looptest_lines,
          "java-servers": servers_lines}
-
-
-def markdown(rows):
-    lines = ["| " + " | ".join(cells) + " |\n" for cells in rows]
-    lines.insert(1, "|---|" + "--:|" * (len(rows[0]) - 1) + "\n")
-    return "".join(lines)
 
 
 def put(path, tables):

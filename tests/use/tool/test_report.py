@@ -19,11 +19,10 @@ BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..
 sys.path.insert(0, os.path.join(BENCH, "report"))
 sys.dont_write_bytecode = True
 
-import data  # noqa: E402
-import growth  # noqa: E402
 import main  # noqa: E402
 import page  # noqa: E402
 import readme  # noqa: E402
+import results as data  # noqa: E402
 
 
 def run(*command):
@@ -128,10 +127,10 @@ class Report(unittest.TestCase):
     def test_growth_is_fitted_to_three_sizes_or_more(self):
         for n in 8, 16, 32:
             self.measure("user", n)
-        lines = growth.series(data.Results(self.folder))["growth-user add ns"][1]
+        lines = data.growth(data.Results(self.folder))["growth-user add ns"][1]
         self.assertEqual([n for n, _ in lines["by-hand"]], [8, 16, 32])
-        self.assertAlmostEqual(growth.slope([(10, 5), (100, 50), (1000, 500)]), 1)
-        self.assertIsNone(growth.slope([(10, 5), (100, 50)]))
+        self.assertAlmostEqual(data.slope([(10, 5), (100, 50), (1000, 500)]), 1)
+        self.assertIsNone(data.slope([(10, 5), (100, 50)]))
 
     def test_summary_is_made_of_the_numbers(self):
         self.measure("looptest", 8)
