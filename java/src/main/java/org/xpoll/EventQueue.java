@@ -61,8 +61,8 @@ public final class EventQueue implements AutoCloseable {
         /** How many; not less than there are. */
         private volatile int inFlight;
 
-        Queue(String backend) throws IOException {
-            super(backend, 0);
+        Queue(String backend, int flags) throws IOException {
+            super(backend, flags);
             try {
                 EventList.checkLayout();
             } catch (Throwable e) {
@@ -136,11 +136,11 @@ public final class EventQueue implements AutoCloseable {
      * @throws IOException if the system refuses
      */
     public EventQueue() throws IOException {
-        this(null);
+        this(null, 0);
     }
 
-    private EventQueue(String backend) throws IOException {
-        Queue opened = new Queue(backend);
+    private EventQueue(String backend, int flags) throws IOException {
+        Queue opened = new Queue(backend, flags);
         queue = opened;
         cleanable = CLEANER.register(this, opened::close);
     }
@@ -155,7 +155,19 @@ public final class EventQueue implements AutoCloseable {
      * @throws IOException if the system refuses
      */
     public static EventQueue open(String backend) throws IOException {
-        return new EventQueue(Objects.requireNonNull(backend));
+        return new EventQueue(Objects.requireNonNull(backend), 0);
+    }
+
+    /**
+     * Makes an empty queue in which each wait returns everything that is ready, if there is room.
+     * In other queues a wait may return only what is known to be ready; the rest, for which it
+     * would have to ask the system, is returned within 16 waits. That saves system calls.
+     *
+     * @return the queue
+     * @throws IOException if the system refuses
+     */
+    public static EventQueue openAllReady() throws IOException {
+        return new EventQueue(null, NativeQueue.ALL_READY);
     }
 
     /**

@@ -96,7 +96,7 @@ final class Native {
     }
 
     /** Nothing of what is called throws, but for the machine itself: no stack is left, say. */
-    private static AssertionError impossible(Throwable e) {
+    static AssertionError impossible(Throwable e) {
         if (e instanceof Error error) {
             throw error;
         }

@@ -56,7 +56,11 @@ abstract class NativeQueue {
     private volatile boolean wakeup;
     /** Not negative: look before waiting. For the thread that has the turn. */
     private int credit;
-    /** Waits for virtual threads; made by the first of them. */
+    /** The virtual thread that waits and is to be unparked; set before it looks at the reasons. */
+    private volatile Thread parked;
+    /** Where the queue is watched for virtual threads; refused, they have a substitute. */
+    private QueueWatch.Place place;
+    private boolean placeRefused;
     private Substitute substitute;
 
     static {
@@ -225,8 +229,8 @@ abstract class NativeQueue {
             if (Thread.currentThread().isInterrupted()) {
                 throw interrupted();
             }
-            int n = Thread.currentThread().isVirtual() || credit >= 0 ? lookFirst(queue, left)
-                    : guardedWait(queue, left);
+            int n = Thread.currentThread().isVirtual() || credit >= 0 || wakeup
+                    ? lookFirst(queue, left) : guardedWait(queue, left);
             if (n > 0) {
                 return n;
             }
@@ -300,12 +304,55 @@ abstract class NativeQueue {
         }
     }
 
-    /** A carrier must not be kept in native code: another thread waits there. */
+    /** A carrier must not be kept in native code; see {@link QueueWatch}. */
     private int virtualWait(long queue, long nanos) {
+        parked = Thread.currentThread();
+        try {
+            if (isWatched(queue)) {
+                if (!wakeup && !closed) {
+                    park(nanos);
+                }
+                return -Errno.EINTR; // The next look says why it came out.
+            }
+        } finally {
+            parked = null;
+        }
+        if (wakeup) {
+            return -Errno.EINTR; // It may have been for the thread that was to be parked.
+        }
         if (substitute == null) {
             substitute = new Substitute(this);
         }
         return substitute.await(queue, nanos);
+    }
+
+    /** Whether the thread will be unparked when there is an event. */
+    private boolean isWatched(long queue) {
+        if (place == null && !placeRefused) {
+            int fd;
+            synchronized (changes) {
+                fd = Native.queueFd(changeErrno, queue);
+            }
+            place = fd < 0 ? null : QueueWatch.enter(this, fd);
+            placeRefused = place == null;
+        }
+        return place != null && place.arm();
+    }
+
+    /** Until there may be an event, or another reason to look. */
+    void park(long nanos) {
+        if (nanos < 0) {
+            LockSupport.park(this);
+        } else {
+            LockSupport.parkNanos(this, nanos);
+        }
+    }
+
+    /** The virtual thread that waits, if there is one, has to look. */
+    final boolean unpark() {
+        Thread waiting = parked;
+        LockSupport.unpark(waiting);
+        return waiting != null;
     }
 
     private static InterruptedIOException interrupted() {
@@ -315,7 +362,7 @@ abstract class NativeQueue {
     // --- Waking and closing ----------------------------------------------------
 
     final void wakeup() {
-        if (!(boolean) WAKEUP.getAndSet(this, true)) {
+        if (!(boolean) WAKEUP.getAndSet(this, true) && !unpark()) {
             wake();
         }
     }
@@ -328,6 +375,7 @@ abstract class NativeQueue {
                 Native.wake(queue);
             }
         }
+        unpark();
     }
 
     final void close() {
@@ -354,6 +402,9 @@ abstract class NativeQueue {
             long queue = address;
             address = 0;
             if (queue != 0) {
+                if (place != null) {
+                    place.leave();
+                }
                 Native.destroy(queue);
                 destroyed();
             }

@@ -34,8 +34,8 @@ import javax.net.ssl.SSLSocket;
  * <p>Every method may be called by any thread at any time. Changes never wait for a thread that
  * waits, and take effect in the wait in progress. Several threads may wait: they take turns, so
  * each event goes to one of them; but a descriptor that is still ready, since it was not read yet,
- * goes to the next one, too, unless it was added with {@link #ONESHOT}. Virtual threads may wait: a
- * platform thread waits in place of one that finds nothing ready, so no carrier is blocked.
+ * goes to the next one, too, unless it was added with {@link #ONESHOT}. Virtual threads may wait:
+ * one that finds nothing ready parks, so no carrier is blocked.
  *
  * <p>After {@code remove} no later wait reports the descriptor, also when its number is used
  * again; a batch that was returned before is not taken back. Remove before closing. Closing first

@@ -6,7 +6,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Waits in native code for a virtual thread, which parks meanwhile.
+ * Waits in native code for a virtual thread, which parks meanwhile, where the queue cannot be
+ * watched by {@link QueueWatch}.
  *
  * <p>A virtual thread in native code keeps its carrier, and with it the others that were to run
  * there. So a platform thread goes in its place; it is a daemon and ends after a second without

@@ -37,11 +37,16 @@ class SeamTest {
         return Stream.of(false, true);
     }
 
-    /** Calls back before each wait in C that may sleep, and makes some of these no wait at all. */
+    /**
+     * Calls back before each sleep, in C or of a virtual thread that parks, and makes some of these
+     * no sleep at all.
+     */
     private static final class Queue extends NativeQueue {
         final Runnable atSeam;
         final int seam;
         final int cutResult;
+        /** Once, after the first look. */
+        Runnable afterLook;
         int sleeps;
         long before = Long.MAX_VALUE;
         boolean less = true;
@@ -57,15 +62,34 @@ class SeamTest {
         @Override
         int nativeWait(long queue, long nanos) {
             if (nanos == 0) {
-                return Native.await(waitErrno, queue, 0);
+                int n = Native.await(waitErrno, queue, 0);
+                Runnable next = afterLook;
+                afterLook = null;
+                if (next != null) {
+                    next.run();
+                }
+                return n;
             }
+            return sleeps(nanos)
+                    ? Native.await(waitErrno, queue, nanos < 0 ? -1 : (int) (nanos / 1_000_000))
+                    : cutResult;
+        }
+
+        @Override
+        void park(long nanos) {
+            if (sleeps(nanos)) {
+                super.park(nanos);
+            }
+        }
+
+        private boolean sleeps(long nanos) {
             less &= nanos < 0 || nanos < before;
             before = nanos;
             if (sleeps++ < seam) {
-                return cutResult;
+                return false;
             }
             atSeam.run();
-            return Native.await(waitErrno, queue, nanos < 0 ? -1 : (int) (nanos / 1_000_000));
+            return true;
         }
     }
 
@@ -100,6 +124,76 @@ class SeamTest {
 
     private static Throwable failure(FutureTask<Integer> task) {
         return assertThrows(ExecutionException.class, task::get).getCause();
+    }
+
+    private void register(int fd) throws IOException {
+        synchronized (queue.changes) {
+            assertEquals(0, Native.ctl(queue.changeErrno, queue.address(), Xpoll.ADD,
+                    Poller.POLLIN, fd, 0));
+        }
+    }
+
+    /** The event of the queue's callbacks ends the wait. */
+    private void assertFound(int[] pipe, Queue opened, long nanos) throws Exception {
+        queue = opened;
+        register(pipe[0]);
+        assertEquals(1, started(nanos).get());
+        assertEquals(1, Posix.read(pipe[0]));
+        queue.close();
+    }
+
+    @Test
+    void event_justBeforeASleep_endsIt() throws Exception {
+        int[] pipe = Posix.pipe();
+        for (long nanos : new long[] {FOREVER, LONG}) {
+            assertFound(pipe, new Queue(0, 0, () -> Posix.write(pipe[1], 1)), nanos);
+        }
+        Posix.close(pipe);
+    }
+
+    /** What a look has not seen, the sleep after it does. */
+    @Test
+    void event_justAfterALook_endsTheSleep() throws Exception {
+        int[] pipe = Posix.pipe();
+        for (long nanos : new long[] {FOREVER, LONG}) {
+            Queue opened = new Queue(0, 0, () -> {});
+            opened.afterLook = () -> Posix.write(pipe[1], 1);
+            assertFound(pipe, opened, nanos);
+        }
+        Posix.close(pipe);
+    }
+
+    @Test
+    void wakeup_justAfterALook_endsTheWait() throws Exception {
+        queue = new Queue(0, 0, () -> {});
+        queue.afterLook = () -> queue.wakeup();
+        assertEquals(0, started(FOREVER).get());
+        queue.close();
+    }
+
+    @Test
+    void close_justAfterALook_endsTheWait() throws Exception {
+        queue = new Queue(0, 0, () -> {});
+        queue.afterLook = () -> queue.close();
+        assertInstanceOf(QueueClosedException.class, failure(started(FOREVER)));
+    }
+
+    /** A wakeup for a thread that comes out just then is for the next wait, of any thread. */
+    @Test
+    void wakeup_besideAnEvent_endsTheNextWaitOfAPlatformThread() throws Exception {
+        int[] pipe = Posix.pipe();
+        queue = new Queue(0, 0, () -> {
+            Posix.write(pipe[1], 1);
+            queue.wakeup();
+        });
+        register(pipe[0]);
+        assertEquals(1, started(FOREVER).get());
+        assertEquals(1, Posix.read(pipe[0]));
+        assertTrue(queue.tryTurn());
+        assertEquals(0, queue.await(FOREVER, 0));
+        queue.turn = false;
+        queue.close();
+        Posix.close(pipe);
     }
 
     @Test

@@ -7,35 +7,48 @@ import java.nio.channels.Selector;
 import java.nio.channels.spi.SelectorProvider;
 import java.util.ArrayDeque;
 import java.util.Arrays;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import org.xpoll.EventList;
+import org.xpoll.EventQueue;
 import org.xpoll.Events;
 import org.xpoll.Poller;
+import org.xpoll.Xpoll;
+import org.xpoll.XpollException;
+import sun.nio.ch.Net;
 import sun.nio.ch.SelChImpl;
 import sun.nio.ch.SelectionKeyImpl;
 import sun.nio.ch.SelectorImpl;
 
 /**
- * A selector over a {@link Poller}.
+ * A selector over an {@link EventQueue}: a selection is one call of the library, whatever is ready.
  *
  * <p>The superclass has the sets of keys, and holds this selector's monitor around each of
  * doSelect, implDereg and implClose. Only {@link #wakeup} and {@link #setEventOps} are called by
  * threads that do not hold it.
  *
- * <p>A key whose interest is empty stays in the poller: that makes its next change free. It is
+ * <p>A key whose interest is empty stays in the queue: that makes its next change free. It is
  * there until it is deregistered, which is before its descriptor is closed.
  */
 final class XpollSelector extends SelectorImpl {
     private static final int MOST_EVENTS = 1024;
-    /** In place of poll(2)'s bits: the poller does not know the descriptor. */
-    private static final int ABSENT = -1;
+    /** A key has one for reading and one for writing at most. */
+    private static final int MOST_CHANGES = 2;
 
-    private final Poller poller = Poller.openAllReady(Integer.MAX_VALUE);
-    private final Events events = new Events(MOST_EVENTS);
+    private final EventQueue queue = EventQueue.openAllReady();
+    private final EventList events = new EventList(MOST_EVENTS);
+    private final EventList changes = new EventList(MOST_CHANGES);
 
-    /** The keys by descriptor, and the bits that the poller knows of each. */
+    /** Of the superclass; asking for it is refused once the selector is closed. */
+    private final Set<SelectionKey> selected = selectedKeys();
+
+    /** The keys by descriptor; and, as POLLIN and POLLOUT, what the queue has of each. */
     private SelectionKeyImpl[] keys = new SelectionKeyImpl[64];
-    private int[] known = new int[64];
+    private byte[] registered = new byte[64];
+    private byte[] enabled = new byte[64];
+    /** What a selection has found, until it is handed to the key. */
+    private byte[] found = new byte[64];
 
     /**
      * Keys whose interest may have changed. A selection in progress must not see a change, so they
@@ -48,7 +61,7 @@ final class XpollSelector extends SelectorImpl {
     private volatile boolean anyChanged;
 
     /**
-     * A wakeup that no selection has answered. The poller's own outlives a wait that returns
+     * A wakeup that no selection has answered. The queue's own outlives a wait that returns
      * events, so what it returns without this is no reason to end a selection.
      */
     private final AtomicBoolean woken = new AtomicBoolean();
@@ -70,41 +83,77 @@ final class XpollSelector extends SelectorImpl {
             }
         }
         processDeregisterQueue();
+        return handOut(action);
+    }
+
+    /** Reading and writing are two events, and one call of the action. */
+    private int handOut(Consumer<SelectionKey> action) throws IOException {
+        int size = events.size();
+        for (int i = 0; i < size; i++) {
+            found[(int) events.ident(i)] |= (byte) bit(events.filter(i));
+        }
         int updated = 0;
-        for (int i = 0; i < events.size(); i++) {
-            SelectionKeyImpl key = (SelectionKeyImpl) events.attachment(i);
-            if (keys[events.fd(i)] == key) {
-                updated += processReadyEvents(events.events(i), key, action);
+        int next = 0;
+        try {
+            while (next < size) {
+                int fd = (int) events.ident(next++);
+                int bits = found[fd];
+                SelectionKeyImpl key = keys[fd];
+                found[fd] = 0;
+                if (bits != 0 && key != null) {
+                    updated += processReadyEvents(action != null ? bits : exact(bits, fd, key),
+                            key, action);
+                }
+            }
+        } finally {
+            while (next < size) {
+                found[(int) events.ident(next++)] = 0;
             }
         }
         return updated;
+    }
+
+    /**
+     * An error or a hang-up makes all of the interest ready, which both events say as well. But of
+     * a key that is still selected it also takes back what is no longer of interest: of such a key
+     * it has to be known which it was.
+     */
+    private int exact(int bits, int fd, SelectionKeyImpl key) throws IOException {
+        if ((key.nioReadyOps() & ~key.nioInterestOps()) == 0 || !selected.contains(key)) {
+            return bits;
+        }
+        try (Poller poller = new Poller(1)) {
+            Events now = new Events(1);
+            poller.addFd(fd, bits, null);
+            return poller.poll(now, 0) > 0 ? bits | now.events(0) : bits;
+        }
     }
 
     // --- Waiting -----------------------------------------------------------------
 
     /** Fills events; milliseconds, 0 only looks, negative is for ever. */
     private void await(long timeout) throws IOException {
-        long millis = Math.min(timeout, Integer.MAX_VALUE);
-        long deadline = timeout > 0 ? System.nanoTime() + millis * 1_000_000 : 0;
-        while (millis != 0 && !woken.get() && !Thread.currentThread().isInterrupted()) {
+        long nanos = timeout <= 0 ? timeout : Math.min(timeout, Integer.MAX_VALUE) * 1_000_000;
+        long deadline = timeout > 0 ? System.nanoTime() + nanos : 0;
+        while (nanos != 0 && !woken.get() && !Thread.currentThread().isInterrupted()) {
             try {
-                if (poller.poll(events, millis) > 0) {
+                if (queue.await(null, events, nanos) > 0) {
                     return;
                 }
             } catch (InterruptedIOException e) {
                 break; // The thread's status says so, too.
             }
             if (timeout > 0) {
-                millis = Math.max(deadline - System.nanoTime() + 999_999, 0) / 1_000_000;
+                nanos = Math.max(deadline - System.nanoTime(), 0);
             }
         }
-        poller.poll(events, 0);
+        queue.await(null, events, 0);
     }
 
     @Override
     public Selector wakeup() {
         if (!woken.getAndSet(true)) {
-            poller.wakeup();
+            queue.wakeup();
         }
         return this;
     }
@@ -141,16 +190,22 @@ final class XpollSelector extends SelectorImpl {
     private void apply(SelectionKeyImpl key) throws IOException {
         SelChImpl channel = (SelChImpl) key.channel();
         int fd = channel.getFDVal();
-        int bits = channel.translateInterestOps(key.nioInterestOps());
+        int bits = channel.translateInterestOps(key.nioInterestOps()) & (Net.POLLIN | Net.POLLOUT);
+        enter(fd, key);
+        int add = bits & ~registered[fd];
+        int enable = bits & registered[fd] & ~enabled[fd];
+        int disable = enabled[fd] & ~bits;
+        if ((add | enable | disable) == 0) {
+            return;
+        }
+        changes.clear();
+        put(fd, add, Xpoll.ADD);
+        put(fd, enable, Xpoll.ENABLE);
+        put(fd, disable, Xpoll.DISABLE);
         try {
-            enter(fd, key);
-            if (known[fd] == ABSENT && bits != 0) {
-                poller.addFd(fd, bits, key);
-                known[fd] = bits;
-            } else if (known[fd] != ABSENT && known[fd] != bits) {
-                poller.modify(fd, bits);
-                known[fd] = bits;
-            }
+            queue.apply(changes);
+            registered[fd] |= (byte) add;
+            enabled[fd] = (byte) bits;
         } catch (IOException e) {
             // A channel that was made blocking after its key was cancelled may be closed by now.
             if (key.isValid()) {
@@ -159,12 +214,27 @@ final class XpollSelector extends SelectorImpl {
         }
     }
 
+    private void put(int fd, int bits, int flags) {
+        if ((bits & Net.POLLIN) != 0) {
+            changes.put(fd, Xpoll.FILT_READ, flags, 0, 0, 0);
+        }
+        if ((bits & Net.POLLOUT) != 0) {
+            changes.put(fd, Xpoll.FILT_WRITE, flags, 0, 0, 0);
+        }
+    }
+
+    private static int bit(short filter) {
+        return filter == Xpoll.FILT_READ ? Net.POLLIN : Net.POLLOUT;
+    }
+
     /** The key of a descriptor; one before it was cancelled, and its channel is closed. */
     private void enter(int fd, SelectionKeyImpl key) throws IOException {
         if (fd >= keys.length) {
             int length = Math.max(keys.length * 2, fd + 1);
             keys = Arrays.copyOf(keys, length);
-            known = Arrays.copyOf(known, length);
+            registered = Arrays.copyOf(registered, length);
+            enabled = Arrays.copyOf(enabled, length);
+            found = Arrays.copyOf(found, length);
         }
         if (keys[fd] != key) {
             leave(fd);
@@ -173,11 +243,22 @@ final class XpollSelector extends SelectorImpl {
     }
 
     private void leave(int fd) throws IOException {
-        if (keys[fd] != null && known[fd] != ABSENT) {
-            poller.removeFd(fd);
-        }
+        int bits = registered[fd];
         keys[fd] = null;
-        known[fd] = ABSENT;
+        registered[fd] = 0;
+        enabled[fd] = 0;
+        if (bits == 0) {
+            return;
+        }
+        changes.clear();
+        put(fd, bits, Xpoll.DELETE);
+        try {
+            queue.apply(changes);
+        } catch (XpollException e) {
+            if (!e.errorName().equals("ENOENT") && !e.errorName().equals("EBADF")) {
+                throw e;
+            }
+        }
     }
 
     @Override
@@ -190,6 +271,6 @@ final class XpollSelector extends SelectorImpl {
 
     @Override
     protected void implClose() {
-        poller.close();
+        queue.close();
     }
 }
