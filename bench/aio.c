@@ -352,6 +352,7 @@ const struct bench_workload bench_aio = {
 	.n_max = 1000000,
 	.phases = aio_phases,
 	.references = { "io_uring", "libuv", "posix-aio", "pread" },
+	.kind = BENCH_NOTHING,
 	.setup_size = sizeof(struct aio),
 	.open = aio_begin,
 	.close = aio_end,

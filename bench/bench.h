@@ -104,7 +104,11 @@ struct bench_variant {
 	bool (*usable)(void);          /* NULL: always */
 };
 
-enum bench_pair_kind { BENCH_PIPES, BENCH_SOCKETS };
+/*
+ * What a workload has n of: pairs, whose read ends are watched; targets that its open
+ * fills in; or things without a descriptor.
+ */
+enum bench_kind { BENCH_PIPES, BENCH_SOCKETS, BENCH_TARGETS, BENCH_NOTHING };
 
 struct bench_workload {
 	const char *name;
@@ -127,17 +131,17 @@ struct bench_workload {
 	bool by_clock;
 
 	/*
-	 * What all variants share, a struct bench_field and what follows it: of setup_size,
-	 * all zero when it is opened; 0 or -errno.  close, also when that failed, ends what
-	 * is not the field's.  open is NULL: n pairs of this kind, whose read ends are
-	 * watched for POLLIN and these events, and their write ends as well if both_ends.
+	 * What all variants share, a struct bench_field that is open and what follows it:
+	 * of setup_size, all zero before.  open and close, or NULL, have to do with the
+	 * rest; 0 or -errno; close also when open has failed.
 	 */
+	enum bench_kind kind;
+	short events;   /* of pairs, besides POLLIN */
+	bool both_ends; /* their write ends are targets, too */
+	int targets_more; /* beyond those of n */
 	size_t setup_size;
 	int (*open)(const struct bench_options *options, void *setup);
 	void (*close)(void *setup);
-	enum bench_pair_kind kind;
-	short events;
-	bool both_ends;
 	/* Descriptors needed beyond those of the process itself. */
 	int fds_each; /* for each of n; those of pairs need no mention */
 	int fds_more;
@@ -292,7 +296,7 @@ struct bench_pairs {
 	int len;
 };
 /* 0 or -errno; what was opened is there nonetheless, to be closed. */
-int bench_pairs_open(enum bench_pair_kind kind, int len, struct bench_pairs *pairs);
+int bench_pairs_open(enum bench_kind kind, int len, struct bench_pairs *pairs);
 void bench_pairs_close(struct bench_pairs *pairs);
 /* Take out whatever was left in there. */
 void bench_pairs_drain(const struct bench_pairs *pairs);

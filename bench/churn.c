@@ -28,16 +28,16 @@ static struct churn *churn_of(void *turn)
 	return (struct churn *)((struct bench_turn *)turn)->field;
 }
 
-/* What is left of a variant after a failure as well. */
+/* Also what a variant that failed has left. */
 static void churn_close(void *setup)
 {
 	struct churn *test = setup;
 
-	for (int id = 0; test->field.targets != NULL && id < test->field.len; id++) {
+	for (int id = 0; id < test->field.len && test->unused != NULL; id++) {
 		if (test->field.targets[id].fd >= 0)
 			close(test->field.targets[id].fd);
-		if (id > 0 && test->clients != NULL && test->clients[id - 1] >= 0)
-			close(test->clients[id - 1]);
+		if (test->clients[id] >= 0)
+			close(test->clients[id]);
 	}
 	free(test->clients);
 	free(test->unused);
@@ -46,18 +46,18 @@ static void churn_close(void *setup)
 static int churn_open(const struct bench_options *options, void *setup)
 {
 	struct churn *test = setup;
-	size_t n = (size_t)options->n;
-	int rc = bench_field_open(&test->field, options->n + 1);
+	size_t len = (size_t)test->field.len;
+	int rc;
 
-	test->clients = malloc(n * sizeof *test->clients);
-	test->unused = malloc(n * sizeof *test->unused);
-	if (rc < 0 || test->clients == NULL || test->unused == NULL)
+	test->clients = malloc(len * sizeof *test->clients);
+	test->unused = test->clients == NULL ? NULL : malloc(len * sizeof *test->unused);
+	if (test->unused == NULL)
 		return -ENOMEM;
-	for (int id = 0; id < test->field.len; id++)
+	for (int id = 0; id < test->field.len; id++) {
 		test->field.targets[id] = (struct loop_target){ -1, POLLIN };
-	for (int id = 1; id <= options->n; id++) {
-		test->clients[id - 1] = -1;
-		test->unused[test->unused_len++] = id;
+		test->clients[id] = -1;
+		if (id != LISTENER)
+			test->unused[test->unused_len++] = id;
 	}
 	rc = bench_listen(AF_INET, SOCK_NONBLOCK, options->n, &test->address);
 	test->field.targets[LISTENER].fd = rc;
@@ -197,6 +197,8 @@ const struct bench_workload bench_churn = {
 	.references = { "raw-epoll", "raw-poll", "raw-select" },
 	.fds_each = 2,
 	.fds_more = 1,
+	.kind = BENCH_TARGETS,
+	.targets_more = 1,
 	.setup_size = sizeof(struct churn),
 	.open = churn_open,
 	.close = churn_close,

@@ -141,19 +141,18 @@ static void memory_close(void *setup)
 static int memory_open(const struct bench_options *options, void *setup)
 {
 	struct memory *test = setup;
-	int rc = bench_field_open(&test->field, options->n);
 
 	test->ends[0] = test->ends[1] = -1;
-	if (rc == 0 && pipe2(test->ends, O_CLOEXEC | O_NONBLOCK) < 0)
+	if (pipe2(test->ends, O_CLOEXEC | O_NONBLOCK) < 0)
 		return -errno;
-	for (; rc == 0 && test->len < options->n; test->len++) {
+	for (; test->len < options->n; test->len++) {
 		int fd = fcntl(test->ends[0], F_DUPFD_CLOEXEC, 0);
 
 		if (fd < 0)
 			return -errno;
 		test->field.targets[test->len] = (struct loop_target){ fd, POLLIN };
 	}
-	return rc;
+	return 0;
 }
 
 static int64_t memory_step(void *opened, int phase)
@@ -193,6 +192,7 @@ const struct bench_workload bench_memory = {
 	.tells_bytes = true,
 	.fds_each = 1,
 	.fds_more = 2,
+	.kind = BENCH_TARGETS,
 	.setup_size = sizeof(struct memory),
 	.open = memory_open,
 	.close = memory_close,

@@ -46,7 +46,6 @@ static void dropin_end(void *setup)
 static int dropin_begin(const struct bench_options *options, void *setup)
 {
 	struct dropin *test = setup;
-	int rc;
 
 	dropin_library.file = options->library;
 	if (options->library == NULL || !bench_library_load(&dropin_library)) {
@@ -54,16 +53,11 @@ static int dropin_begin(const struct bench_options *options, void *setup)
 		return -ENOENT;
 	}
 	test->fds = calloc((size_t)options->n, sizeof *test->fds);
-	rc = test->fds == NULL ? -ENOMEM : bench_field_open(&test->field, options->n);
-	if (rc == 0)
-		rc = bench_pairs_open(BENCH_PIPES, options->n, &test->field.pairs);
-	for (int i = 0; i < options->n && rc == 0; i++) {
-		int fd = test->field.pairs.at[i].read_fd;
-
-		test->field.targets[i] = (struct loop_target){ fd, POLLIN };
-		test->fds[i] = (struct pollfd){ fd, POLLIN, 0 };
-	}
-	return rc;
+	if (test->fds == NULL)
+		return -ENOMEM;
+	for (int i = 0; i < options->n; i++)
+		test->fds[i] = (struct pollfd){ test->field.targets[i].fd, POLLIN, 0 };
+	return 0;
 }
 
 /*
@@ -270,7 +264,6 @@ const struct bench_workload bench_dropin = {
 	.open = dropin_begin,
 	.close = dropin_end,
 	.absent = true,
-	.fds_each = 2,
 	.active = (const int[]){ SERVE_IDLE_ACTIVE },
 	.peers = dropin_peers,
 	.limit = &serve_limit,

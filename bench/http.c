@@ -251,10 +251,10 @@ static int http_open_setup(const struct bench_options *options, void *setup)
 	struct bench_address address;
 	int orders[2];
 	int listener;
-	int rc = bench_field_open(&test->field, options->n);
+	int rc;
 
 	test->connections = calloc((size_t)options->n, sizeof *test->connections);
-	if (rc < 0 || test->connections == NULL || pipe2(orders, O_CLOEXEC) < 0)
+	if (test->connections == NULL || pipe2(orders, O_CLOEXEC) < 0)
 		return -ENOMEM;
 	listener = bench_listen(AF_INET, 0, options->n, &address);
 	test->clients = orders[1];
@@ -285,6 +285,7 @@ const struct bench_workload bench_http = {
 	.references = { "raw-epoll", "raw-poll", "libuv" },
 	.fds_each = 1,
 	.fds_more = 4,
+	.kind = BENCH_TARGETS,
 	.setup_size = sizeof(struct http),
 	.open = http_open_setup,
 	.close = http_close_setup,

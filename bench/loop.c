@@ -19,19 +19,6 @@ int bench_take_given(const struct bench_pair *pair)
 	return rc;
 }
 
-int bench_field_open(struct bench_field *field, int len)
-{
-	field->len = len;
-	field->targets = calloc((size_t)len, sizeof *field->targets);
-	return field->targets == NULL ? -ENOMEM : 0;
-}
-
-int bench_no_targets(const struct bench_options *options, void *setup)
-{
-	((struct bench_field *)setup)->len = options->n;
-	return 0;
-}
-
 int loop_hand_open(struct loop_hand *hand, const struct loop_ops *ops, int cap)
 {
 	hand->cap = cap;

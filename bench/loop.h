@@ -233,11 +233,6 @@ struct bench_turn {
 	int active; /* of the workload's `active` in this phase: at most n */
 };
 
-/* Targets without events and numbers; 0 or -errno. */
-int bench_field_open(struct bench_field *field, int len);
-/* As a workload's open: there are none, and ids go to n. */
-int bench_no_targets(const struct bench_options *options, void *setup);
-
 /* Rounds of at most k operations, until count are done; 0 or -errno. */
 static inline int bench_rounds(void *state, uint64_t count, int k,
                                int (*round)(void *state, int k))

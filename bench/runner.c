@@ -255,20 +255,22 @@ static int runner_rounds(struct bench_report *report, void *setup)
 	return rc;
 }
 
-/* What all variants share; 0 or -errno. */
+/* What all variants have n of; 0 or -errno. */
 static int runner_open(const struct bench_report *report, struct bench_field *field)
 {
 	const struct bench_workload *workload = report->workload;
 	int n = report->options->n;
 	int ends = workload->both_ends ? 2 : 1;
-	int rc;
+	int rc = 0;
 
-	if (workload->open != NULL)
-		return workload->open(report->options, field);
-	rc = bench_field_open(field, n * ends);
-	if (rc == 0)
+	field->len = n * ends + workload->targets_more;
+	if (workload->kind != BENCH_NOTHING) {
+		field->targets = calloc((size_t)field->len, sizeof *field->targets);
+		rc = field->targets == NULL ? -ENOMEM : 0;
+	}
+	if (rc == 0 && workload->kind < BENCH_TARGETS)
 		rc = bench_pairs_open(workload->kind, n, &field->pairs);
-	for (int i = 0; i < n * ends && rc == 0; i++) {
+	for (int i = 0; rc == 0 && i < field->pairs.len * ends; i++) {
 		const struct bench_pair *pair = &field->pairs.at[i / ends];
 
 		field->targets[i] = i % ends == 0
@@ -278,26 +280,33 @@ static int runner_open(const struct bench_report *report, struct bench_field *fi
 	return rc;
 }
 
+static void runner_close(struct bench_field *field)
+{
+	if (field->pairs.at != NULL)
+		bench_pairs_close(&field->pairs);
+	free(field->targets);
+}
+
 /* Everything between a valid set of options and complete results. */
 static int runner_collect(struct bench_report *report)
 {
 	const struct bench_workload *workload = report->workload;
 	struct bench_field *field = calloc(1, workload->setup_size + sizeof *field);
-	int exit_code = 1;
 	int rc = field == NULL ? -ENOMEM : runner_open(report, field);
+	bool is_open = rc == 0;
+	int exit_code = 1;
 
+	if (is_open && workload->open != NULL)
+		rc = workload->open(report->options, field);
 	if (rc < 0)
 		bench_complain(workload, "cannot prepare %d %s: %s", report->options->n,
 		               workload->items, strerror(-rc));
 	else
 		exit_code = runner_rounds(report, field);
-	if (field == NULL)
-		return exit_code;
-	if (workload->close != NULL)
+	if (is_open && workload->close != NULL)
 		workload->close(field);
-	if (field->pairs.at != NULL)
-		bench_pairs_close(&field->pairs);
-	free(field->targets);
+	if (field != NULL)
+		runner_close(field);
 	free(field);
 	return exit_code;
 }

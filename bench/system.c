@@ -51,25 +51,20 @@ int64_t bench_elapsed_ns(const struct bench_workload *workload)
 /* stdin, stdout, stderr, the report, the queues' own, and what we inherited */
 #define OWN_DESCRIPTORS 64
 
-/* Ask for the soft limit; past the hard one only the privileged get it. */
+/* Raise the soft limit, past the hard one if that is allowed; what it is then. */
 static rlim_t limits_raise(rlim_t wanted)
 {
 	struct rlimit limit;
-	struct rlimit more;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return 0;
 	if (limit.rlim_cur >= wanted)
 		return limit.rlim_cur;
-	more = limit;
-	more.rlim_cur = wanted;
-	if (more.rlim_max < wanted)
-		more.rlim_max = wanted;
-	if (setrlimit(RLIMIT_NOFILE, &more) == 0)
+	if (limit.rlim_max < wanted &&
+	    setrlimit(RLIMIT_NOFILE, &(struct rlimit){ wanted, wanted }) == 0)
 		return wanted;
-	limit.rlim_cur = limit.rlim_max;
-	if (setrlimit(RLIMIT_NOFILE, &limit) == 0)
-		return limit.rlim_max;
+	limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
 	return getrlimit(RLIMIT_NOFILE, &limit) < 0 ? 0 : limit.rlim_cur;
 }
 
@@ -77,7 +72,7 @@ int bench_reserve_descriptors(const struct bench_report *report)
 {
 	const struct bench_workload *workload = report->workload;
 	int64_t more = workload->fds_more + OWN_DESCRIPTORS;
-	int each = workload->open == NULL ? 2 : workload->fds_each;
+	int each = workload->fds_each + (workload->kind < BENCH_TARGETS ? 2 : 0);
 	int64_t wanted = (int64_t)report->options->n * each + more;
 	rlim_t allowed = limits_raise((rlim_t)wanted);
 
@@ -312,7 +307,7 @@ static int pairs_prepare_fd(int fd)
 }
 
 /* On failure whatever was opened is in *pair, for bench_pairs_close. */
-static int pairs_open_one(enum bench_pair_kind kind, struct bench_pair *pair)
+static int pairs_open_one(enum bench_kind kind, struct bench_pair *pair)
 {
 	int fds[2];
 	int rc = kind == BENCH_SOCKETS ? socketpair(AF_UNIX, SOCK_STREAM, 0, fds) : pipe(fds);
@@ -324,7 +319,7 @@ static int pairs_open_one(enum bench_pair_kind kind, struct bench_pair *pair)
 	return rc < 0 ? rc : pairs_prepare_fd(fds[1]);
 }
 
-int bench_pairs_open(enum bench_pair_kind kind, int len, struct bench_pairs *pairs)
+int bench_pairs_open(enum bench_kind kind, int len, struct bench_pairs *pairs)
 {
 	int rc = 0;
 

@@ -61,7 +61,7 @@ static int timers_begin(const struct bench_options *options, void *setup)
 	size_t n = (size_t)options->n;
 	uint64_t seed = 20010630;
 
-	test->field.len = test->n = options->n;
+	test->n = options->n;
 	test->near_ns = NEAR_NS(test->n);
 	test->ids = calloc(n, sizeof *test->ids);
 	test->order = calloc(n, sizeof *test->order);
@@ -311,6 +311,7 @@ const struct bench_workload bench_timers = {
 	.phases = timers_phases,
 	.references = { "timerfd", "libevent", "libuv" },
 	.tells_bytes = true,
+	.kind = BENCH_NOTHING,
 	.setup_size = sizeof(struct timers),
 	.open = timers_begin,
 	.close = timers_end,

@@ -245,7 +245,7 @@ const struct bench_workload bench_track = {
 	.n_max = 1000000,
 	.phases = track_phases,
 	.references = { "connector", "nobody" },
-	.open = bench_no_targets,
+	.kind = BENCH_NOTHING,
 	.fds_more = 16,
 	.ops = { .room = 64, .pass = track_pass },
 	.loops = LOOP_TRACKS,

@@ -178,7 +178,7 @@ const struct bench_workload bench_user = {
 	.phases = user_phases,
 	.references = { "by-hand" },
 	.tells_bytes = true,
-	.open = bench_no_targets,
+	.kind = BENCH_NOTHING,
 	.ops = { .step = user_step },
 	.loops = LOOP_USERS,
 	.limit = &user_limit,

@@ -219,7 +219,7 @@ static int pairs_fill(struct bench_pairs *pairs, int len)
 	return rc;
 }
 
-int bench_pairs_open(enum bench_pair_kind kind, int len, struct bench_pairs *pairs)
+int bench_pairs_open(enum bench_kind kind, int len, struct bench_pairs *pairs)
 {
 	WSADATA data;
 

@@ -13,67 +13,60 @@ Beside 1000 pipes poll and select slow down; epoll hardly does.  docs/man/xpoll.
 END
 }
 
-peers_here() {
-	cached=$(ldconfig -p 2>/dev/null) || return 1
-	case $cached in *libevent_core-2.1.so.7*) ;; *) return 1 ;; esac
-	case $cached in *libuv.so.1*) ;; *) return 1 ;; esac
-	case $cached in *libev.so.4*) ;; *) return 1 ;; esac
-}
+libraries='libev\.so\.4|libevent_core-2\.1\.so\.7|libuv\.so\.1'
 
-install_peers() {
-	case $manager in
-	apt-get) required="libev4 libevent-dev libuv1-dev" ;;
-	*) required="libev libevent libuv" ;;
-	esac
+install_libraries() {
+	[ "$(ldconfig -p 2>/dev/null | grep -oE "$libraries" | sort -u | wc -l)" -lt 3 ] || return 0
+	required="libev libevent libuv"
+	[ "$manager" != apt-get ] || required="libev4 libevent-dev libuv1-dev"
 	install_wanted
-}
-
-# What draws the plots.
-make_plots_venv() {
-	venv venv-bench bench/report/requirements.txt matplotlib ||
-		die "no environment for the plots; build/venv-bench.log says why"
 }
 
 # Measured beside xpoll, and what loads the servers.  The reports name what is
 # missing, and every system lacks some of it.
 need_rivals() {
 	say "bench: looking for libev, libevent, libuv, wrk and httperf"
-	peers_here || (install_peers) || true
-	(need wrk) || true
-	(need httperf) || true
-	if [ "$1" = quick ]; then
+	for what in install_libraries "need wrk" "need httperf"; do
+		($what) || true
+	done
+	export XPOLL_BENCH_PEERS="$PWD/build/bench/peers"
+	if [ "$*" = --quick ]; then
 		say "bench: quick, so nginx and the rivals in Rust and Java are not built"
-	else
-		say "bench: building nginx, and the rivals in Rust and Java"
-		sh tests/dropin/get-nginx.sh build/programs || [ $? -eq 77 ]
-		# Those that need a compiler of Rust or a JDK, where there is one.
-		sh bench/peers/build.sh build/bench/peers
+		return
 	fi
-	XPOLL_BENCH_PEERS=$PWD/build/bench/peers
-	export XPOLL_BENCH_PEERS
+	say "bench: building nginx, and the rivals in Rust and Java"
+	sh tests/dropin/get-nginx.sh build/programs || [ $? -eq 77 ]
+	# Those that need a compiler of Rust or a JDK, where there is one.
+	sh bench/peers/build.sh "$XPOLL_BENCH_PEERS"
+}
+
+need_matplotlib() {
+	step="plots"
+	venv venv-bench bench/report/requirements.txt matplotlib ||
+		die "no environment for the plots; build/venv-bench.log says why"
+}
+
+make_page() {
+	step="page"
+	build/venv-bench/bin/python bench/report/main.py page "$@" build/bench
 }
 
 # bench [--quick]
 bench() {
-	length=long
-	for argument; do
-		case $argument in
-		--quick) length=quick ;;
-		*) die "bench: $argument: expected --quick or nothing" ;;
-		esac
-	done
+	case "$*" in
+	'' | --quick) ;;
+	*) die "bench: $*: expected --quick or nothing" ;;
+	esac
 	want_python
 	need python3
 	say "bench: building the command, the drop-in and a web server"
 	build release xpoll_tool xpoll_poll_dropin http-hello
-	step="bench"
-	need_rivals "$length"
+	need_rivals "$@"
 	say "bench: looking for matplotlib, which draws the plots"
-	step="plots"
-	make_plots_venv
+	need_matplotlib
 	step="bench"
 	python3 bench/report/main.py measure "$@" build/bench
-	build/venv-bench/bin/python bench/report/main.py page "$@" build/bench
+	make_page "$@"
 }
 
 # bench_java [--quick]
@@ -85,7 +78,6 @@ bench_java() {
 	step="bench java"
 	sh java/maven.sh build/release/java package -DskipTests
 	python3 bench/java.py "$@"
-	step="plots"
-	make_plots_venv
-	build/venv-bench/bin/python bench/report/main.py page build/bench
+	need_matplotlib
+	make_page
 }
