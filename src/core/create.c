@@ -169,6 +169,7 @@ void xpoll_destroy(struct xpoll *queue)
 	xp_mutex_lock(&queue->lock);
 	queue->threads.dying = true;
 	xp_kick_all(queue);
+	xp_kick_due(queue);
 	while (queue->threads.inside > 0)
 		xp_mutex_wait(&queue->lock, &queue->thread_left);
 	xp_mutex_unlock(&queue->lock);

@@ -50,6 +50,7 @@ static int reinit_threads(struct xpoll *queue)
 	queue->threads.inside = 0;
 	queue->threads.changers = 0;
 	queue->kick.waiters = 0;
+	queue->kick.due = false;
 	queue->turn.followers = 0;
 	queue->turn.called = 0;
 	queue->turn.signalled = false;

@@ -94,6 +94,7 @@ struct xpoll {
 	struct {
 		uint32_t epoch; /* grows when all waiters must come out */
 		int waiters;    /* from before that */
+		bool due;       /* one is to be woken when the lock is released */
 	} kick;
 
 	/* Whether the kernel is asked though events are at hand (ask.h). */

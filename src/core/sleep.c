@@ -25,8 +25,15 @@ enum {
 /* One thread that sleeps in the kernel comes out and looks again. */
 static void kick_one(struct xpoll *queue)
 {
-	if (queue->threads.waiters > 0)
-		queue->ops->wake(queue->backend);
+	queue->kick.due |= queue->threads.waiters > 0;
+}
+
+void xp_kick_due(struct xpoll *queue)
+{
+	if (!queue->kick.due)
+		return;
+	queue->kick.due = false;
+	queue->ops->wake(queue->backend);
 }
 
 /* Followers come out while the turn is signalled; the kernel wakes all of them. */
@@ -94,6 +101,7 @@ void xp_sleep_until_thread_left(struct xpoll *queue, struct xp_wait *wait)
 {
 	hold_signals(queue, wait);
 	xp_kick_next(queue, wait);
+	xp_kick_due(queue);
 	inside_enter(queue);
 	xp_mutex_wait(&queue->lock, &queue->thread_left);
 	inside_leave(queue);
@@ -212,10 +220,23 @@ void xp_settle(struct xpoll *queue)
 		xp_update_attention(queue);
 }
 
+/* A thread that was woken under the lock would find it taken, and sleep again. */
+static void kick_unlocked(struct xpoll *queue)
+{
+	queue->kick.due = false;
+	inside_enter(queue);
+	xp_mutex_unlock(&queue->lock);
+	queue->ops->wake(queue->backend);
+	xp_mutex_lock(&queue->lock);
+	inside_leave(queue);
+}
+
 XP_NOINLINE int xp_leave_late(struct xpoll *queue, int result)
 {
 	if (queue->exposed || queue->recheck_wanted)
 		xp_settle(queue);
+	if (queue->kick.due)
+		kick_unlocked(queue);
 	xp_mutex_unlock(&queue->lock);
 	return result;
 }
@@ -243,6 +264,7 @@ static void cancelled(void *opaque)
 	if (!sleeper->wait->events)
 		queue->polling = false;
 	inside_leave(queue);
+	xp_kick_due(queue);
 	xp_mutex_unlock(&queue->lock);
 	if (sleeper->wait->holds)
 		xp_sys_signals_release(sleeper->wait->held);
@@ -259,6 +281,7 @@ int xp_sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
 	};
 	int rc;
 
+	XP_ASSERT(!queue->kick.due);
 	if (queue->threads.waiters++ > 0)
 		queue->turn.several = true;
 	sleeper.kick_epoch = queue->kick.epoch;
@@ -376,6 +399,7 @@ void xp_quiesce(struct xpoll *queue)
 	queue->threads.inside++;
 	while (queue->threads.waiters > 0) {
 		kick_one(queue);
+		xp_kick_due(queue);
 		xp_mutex_wait(&queue->lock, &queue->thread_left);
 	}
 	XP_ASSERT(queue->threads.inside > 0 && queue->threads.changers > 0);

@@ -11,8 +11,13 @@
 #include "core/queue.h"
 #include "os/sys.h"
 
-/* All threads that sleep in the kernel come out and look again. */
+/*
+ * All threads that sleep in the kernel come out and look again.  As with all kicks,
+ * the system call is made when this thread has left the queue; one that waits for
+ * others first makes it then.
+ */
 void xp_kick_all(struct xpoll *queue);
+void xp_kick_due(struct xpoll *queue);
 
 /*
  * Let the back end wait; the lock is released meanwhile, and it is a

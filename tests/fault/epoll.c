@@ -5,6 +5,7 @@
  */
 #include "xt.h"
 
+#include "core/queue.h"
 #include "os/linux/sys_linux.h"
 #include "os/sys.h"
 
@@ -22,6 +23,11 @@ static atomic_int sleeps; /* begun, by any thread */
 
 static void (*when_replaced)(void);
 
+/* The queue whose lock is looked at when somebody writes, and what was seen. */
+static struct xpoll *written_for;
+static atomic_int writes, writes_locked;
+static _Thread_local bool holds_write;
+
 /* What a thread that still sleeps in the old set is delivered during a renewal. */
 static bool reports_old;
 static struct epoll_event old_report[4];
@@ -35,6 +41,8 @@ int __real_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
                             uint64_t token);
 int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
                             uint64_t token);
+int __real_xp_sys_write(int fd, const void *buffer, size_t size);
+int __wrap_xp_sys_write(int fd, const void *buffer, size_t size);
 int __real_xp_sys_put(int fd, int number);
 int __wrap_xp_sys_put(int fd, int number);
 
@@ -75,6 +83,20 @@ int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
 	if (reports_old && fd == HUNG_UP && op == EPOLL_CTL_MOD && events == EPOLLET)
 		old_reports = epoll_wait(epoll_fd, old_report, 4, 0);
 	return rc;
+}
+
+int __wrap_xp_sys_write(int fd, const void *buffer, size_t size)
+{
+	if (written_for) {
+		atomic_fetch_add(&writes, 1);
+		if (pthread_mutex_trylock(&written_for->lock.mutex) == 0)
+			(void)pthread_mutex_unlock(&written_for->lock.mutex);
+		else
+			atomic_fetch_add(&writes_locked, 1);
+	}
+	if (holds_write)
+		hold(&holds_write);
+	return __real_xp_sys_write(fd, buffer, size);
 }
 
 int __wrap_xp_sys_put(int fd, int number)
@@ -164,6 +186,101 @@ XT_TEST(wake_all_then_a_look_by_another_still_reaches_the_sleeper)
 		XT_OK(xpoll_wake(waiter.queue));
 	xt_join(thread);
 	XT_EXPECT_EQ(waiter.rc, 0);
+}
+
+static void asleep(struct xt_thread *thread)
+{
+	xt_until(&sleeps, 1);
+	xt_asleep(thread);
+}
+
+static void wake_all(struct xpoll *queue)
+{
+	XT_OK(xpoll_wake_all(queue));
+}
+
+static void trigger(struct xpoll *queue)
+{
+	XT_OK(xt_trigger(queue, 1));
+}
+
+static void sleep_once(void *argument)
+{
+	struct xpoll_event event;
+
+	XT_EXPECT(xpoll_event(argument, NULL, 0, &event, 1, -1) >= 0);
+}
+
+/* Who is woken earlier finds the lock taken, and has to be woken twice. */
+static void kicks_without_the_lock(void (*kick)(struct xpoll *queue))
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_thread *thread;
+
+	XT_OK(xt_add(queue, 1, USER, XPOLL_CLEAR));
+	atomic_store(&sleeps, 0);
+	atomic_store(&writes, 0);
+	atomic_store(&writes_locked, 0);
+	thread = xt_start(sleep_once, queue);
+	asleep(thread);
+	written_for = queue;
+	kick(queue);
+	written_for = NULL;
+	xt_join(thread);
+	XT_EXPECT_EQ(atomic_load(&writes), 1);
+	XT_EXPECT_EQ(atomic_load(&writes_locked), 0);
+}
+
+XT_TEST(wake_all_writes_when_the_lock_is_free)
+{
+	XT_CALL(kicks_without_the_lock(wake_all));
+}
+
+XT_TEST(user_event_for_a_sleeper_writes_when_the_lock_is_free)
+{
+	XT_CALL(kicks_without_the_lock(trigger));
+}
+
+static void kick_slowly(void *argument)
+{
+	holds_write = true;
+	(void)XT_EXPECT_EQ(xpoll_wake_all(argument), 0);
+}
+
+static void destroy(void *argument)
+{
+	xpoll_destroy(argument);
+}
+
+static void wait_until_destroyed(void *argument)
+{
+	struct xpoll_event event;
+
+	while (xpoll_event(argument, NULL, 0, &event, 1, -1) == 0)
+		continue;
+}
+
+/* It writes to a descriptor of the queue's. */
+XT_TEST(destroy_waits_for_a_thread_that_is_waking_others)
+{
+	struct xpoll *queue = xpoll_open(NULL);
+	struct xt_thread *sleeper, *kicker, *destroyer;
+
+	XT_CHECK(queue != NULL);
+	atomic_store(&sleeps, 0);
+	atomic_store(&held, 0);
+	atomic_store(&released, false);
+	sleeper = xt_start(wait_until_destroyed, queue);
+	asleep(sleeper);
+	kicker = xt_start(kick_slowly, queue);
+	xt_until(&held, 1);
+	destroyer = xt_start(destroy, queue);
+	xt_join(sleeper);
+	xt_asleep(destroyer);
+	XT_EXPECT(!xt_done(destroyer));
+	atomic_store(&released, true);
+	xt_join(kicker);
+	xt_join(destroyer);
 }
 
 /* A closed file, a copy of which is open and ready: its entry is dead. */

@@ -254,6 +254,12 @@ BROKEN = [
     Broken("leaves-others-uncalled", "kicks-poll-level", "", [
         ("kicks.pml", "\t\t\tchangers++;\n\t\t\txp_kick_all();\n\t\t\tgoto others_look",
          "			goto gather")], "activated"),
+    Broken("waits-for-others-before-its-kick", "kicks-two", "", [
+        ("kicks.pml", "	atomic { xp_kick_due(); enter(inside)", "	atomic { enter(inside)")],
+        STUCK),
+    Broken("is-not-waited-for-while-it-kicks", "kicks-two", "CALLS=1", [
+        ("kicks.pml", "kick_due = 0; enter(inside); locked = 0", "kick_due = 0; locked = 0")],
+        "in_call"),
     Broken("leaves-the-call-without-a-signal", "kicks-two", "CALLS=1", [
         ("kicks.pml", "	leave(inside);\n	if\n	:: dying -> broadcast()",
          "	leave(inside);\n	if\n	:: false -> broadcast()")], STUCK),

@@ -44,6 +44,7 @@ byte roused;   /* of these: it was signalled */
 
 bit locked;
 bit wake_linked;
+bit kick_due; /* the write is left to whoever releases the lock */
 bit activated;
 bit recheck_wanted;
 bit wake_pending;
@@ -73,7 +74,14 @@ byte looks = LOOKS;
 /* src/core/sleep.c: kick_one */
 inline xp_kick()
 {
-	wake_linked = wake_linked || waiters
+	kick_due = kick_due || waiters
+}
+
+/* src/core/sleep.c: xp_kick_due */
+inline xp_kick_due()
+{
+	wake_linked = wake_linked || kick_due;
+	kick_due = 0
 }
 
 /* src/core/sleep.c: xp_kick_all */
@@ -233,7 +241,7 @@ gather:	atomic { /* src/core/wait.c: gather; src/core/deliver.c: xp_deliver_acti
 			enter(waiters);
 			enter(asleep);
 			/* Else a kick could wake this one, again and again. */
-			assert(!kicked);
+			assert(!kicked && !kick_due);
 			xp_timer_waiter_begin();
 			recheck_wanted = 0;
 			enter(inside);
@@ -284,6 +292,14 @@ leave:	atomic { /* src/core/sleep.c: xp_pass_on */
 		past = 0;
 		taken = 0;
 		again = 0;
+		if /* src/core/sleep.c: xp_leave_late */
+		:: kick_due -> kick_due = 0; enter(inside); locked = 0
+		:: else -> goto left
+		fi
+	}
+	atomic { wake_linked = 1 } /* src/core/sleep.c: kick_unlocked */
+	atomic { lock(); inside_leave() }
+left:	atomic { /* src/core/sleep.c: xp_leave_late */
 		leave(in_call);
 		leave(called_all);
 		locked = 0
@@ -308,7 +324,7 @@ others_look: /* src/core/sleep.c: xp_sleep_until_thread_left */
 until_left: /* src/core/sleep.c: xp_sleep_until_thread_left */
 	atomic { xp_kick_next() }
 sleep_until_left:
-	atomic { enter(inside); enter(in_left); leave(roused); locked = 0 }
+	atomic { xp_kick_due(); enter(inside); enter(in_left); leave(roused); locked = 0 }
 	atomic { is_in(roused) -> lock(); leave(roused); leave(in_left); inside_leave() }
 	if
 	:: back == 0 -> goto give_way
@@ -316,6 +332,20 @@ sleep_until_left:
 	:: back == 2 -> goto loop
 	fi;
 gone:	skip
+}
+
+/* src/core/sleep.c: xp_leave_late: of the caller */
+inline xp_leave_late()
+{
+	busy = kick_due;
+	kick_due = 0;
+	locked = 0
+}
+
+/* src/core/sleep.c: kick_unlocked: of the caller, whom nobody has to wait for */
+inline kick_unlocked()
+{
+	atomic { wake_linked = wake_linked || busy; busy = 0 }
 }
 
 /* A thread that makes others come out. */
@@ -332,10 +362,14 @@ proctype caller()
 			recheck_wanted = waiters && !activated;
 			activated = 1;
 			xp_settle();
-			locked = 0 }
-		:: atomic { lock(); xp_source_set_due(clock + 1); xp_settle(); locked = 0 }
-		:: atomic { lock(); xp_source_set_due(clock + 2); xp_settle(); locked = 0 }
-		:: atomic { lock(); xp_source_set_due(NEVER); xp_settle(); locked = 0 }
+			xp_leave_late() };
+		   kick_unlocked()
+		:: atomic { lock(); xp_source_set_due(clock + 1); xp_settle(); xp_leave_late() };
+		   kick_unlocked()
+		:: atomic { lock(); xp_source_set_due(clock + 2); xp_settle(); xp_leave_late() };
+		   kick_unlocked()
+		:: atomic { lock(); xp_source_set_due(NEVER); xp_settle(); xp_leave_late() };
+		   kick_unlocked()
 		:: atomic { !wake_pending -> /* src/core/wake.c: xpoll_wake */
 			wake_pending = 1;
 			busy = 1 };
@@ -345,7 +379,8 @@ proctype caller()
 			called_all = in_call;
 			xp_kick_all();
 			xp_settle();
-			locked = 0 }
+			xp_leave_late() };
+		   kick_unlocked()
 		fi
 	:: break
 	od;
@@ -357,7 +392,8 @@ proctype caller()
 		lock();
 		closing = 1; /* Who has not entered by now does not any more. */
 		dying = 1;
-		xp_kick_all()
+		xp_kick_all();
+		xp_kick_due()
 	}
 again:	atomic { /* src/core/create.c: xpoll_destroy */
 		if

@@ -51,7 +51,7 @@ bit gap = 1; /* one waiter: it was not ready and enabled all the time */
 #define candidates (slot[0].queued || slot[NUMBERS - 1].queued)
 #define is_full (taken + (hot & 1) + (hot >> 1) >= CAP)
 
-/* src/core/sleep.c: kick_one */
+/* src/core/sleep.c: kick_one; kicks.pml has the time between the unlock and the write. */
 inline xp_kick()
 {
 	if
