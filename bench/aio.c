@@ -332,7 +332,7 @@ static const struct bench_variant aio_peers[] = {
 static const struct bench_variant aio_limit = { .name = "pread", .loop = &loop_pread };
 
 const struct bench_workload bench_aio = {
-	.name = "aio",
+	.name = "aio", .unit = "read", .items = "blocks", .n_default = 10000, .n_max = 1000000,
 	.summary = "random reads of a file, 1, 8 and 64 in flight",
 	.help =
 		"Reads of 4 KiB at random places of a file of N blocks in /var/tmp: in the page\n"
@@ -346,10 +346,6 @@ const struct bench_workload bench_aio = {
 		"pread        one after the other\n"
 		"\n"
 		"It is processor time of this process, its threads included.\n",
-	.unit = "read",
-	.items = "blocks",
-	.n_default = 10000,
-	.n_max = 1000000,
 	.phases = aio_phases,
 	.references = { "io_uring", "libuv", "posix-aio", "pread" },
 	.kind = BENCH_NOTHING,

@@ -183,17 +183,14 @@ static int churn_run(void *turn, uint64_t count)
 }
 
 const struct bench_workload bench_churn = {
-	.name = "churn",
+	.name = "churn", .unit = "connection", .items = "clients", .n_default = 16,
+	.n_max = 10000,
 	.summary = "accept, register, one request, close",
 	.help =
 		"Clients and a server in one thread, over TCP on the loopback.  In a round N\n"
 		"clients connect and send a byte; the server accepts, registers, reads,\n"
 		"answers and closes.\n"
 		LOOP_HELP,
-	.unit = "connection",
-	.items = "clients",
-	.n_default = 16,
-	.n_max = 10000,
 	.references = { "raw-epoll", "raw-poll", "raw-select" },
 	.fds_each = 2,
 	.fds_more = 1,

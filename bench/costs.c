@@ -96,7 +96,7 @@ static int costs_phase(void *turn, int phase)
 }
 
 const struct bench_workload bench_costs = {
-	.name = "costs",
+	.name = "costs", .unit = "operation", .items = "sockets", .n_default = 1000,
 	.summary = "add, delete, enable, disable; waits for none and for all",
 	.help =
 		"The operations of a queue one by one, on N sockets.\n"
@@ -109,9 +109,6 @@ const struct bench_workload bench_costs = {
 		LOOP_HELP
 		"\n"
 		"poll and select have no registration; the wait does that work.\n",
-	.unit = "operation",
-	.items = "sockets",
-	.n_default = 1000,
 	.phases = costs_phases,
 	.references = { "raw-epoll", "raw-poll", "raw-select" },
 	.kind = BENCH_SOCKETS,
@@ -176,7 +173,7 @@ static int64_t memory_step(void *opened, int phase)
 static const char *const memory_phases[] = { "add", "destroy", NULL };
 
 const struct bench_workload bench_memory = {
-	.name = "memory",
+	.name = "memory", .unit = "descriptor", .items = "descriptors", .n_default = 9000,
 	.summary = "memory of the process for each registered descriptor",
 	.help =
 		"A queue is made, N idle descriptors are registered for reading, and it is\n"
@@ -184,9 +181,6 @@ const struct bench_workload bench_memory = {
 		"process has allocated for each of them, the program's structures included\n"
 		"where a library wants some.  The kernel's is not in it.\n"
 		LOOP_HELP,
-	.unit = "descriptor",
-	.items = "descriptors",
-	.n_default = 9000,
 	.phases = memory_phases,
 	.references = { "raw-epoll", "raw-poll", "raw-select" },
 	.tells_bytes = true,

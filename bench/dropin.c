@@ -252,13 +252,9 @@ static const char dropin_help[] =
 	"Below 32 pipes the drop-in passes every call through.\n";
 
 const struct bench_workload bench_dropin = {
-	.name = "drop-in",
+	.name = "drop-in", .unit = "read", .items = "pipes", .n_default = 5000, .n_max = 500000,
 	.summary = "poll(2) programs with 10 active descriptors among n",
 	.help = dropin_help,
-	.unit = "read",
-	.items = "pipes",
-	.n_default = 5000,
-	.n_max = 500000,
 	.references = { "raw-poll", "raw-epoll", "ideal", "limit" },
 	.setup_size = sizeof(struct dropin),
 	.open = dropin_begin,

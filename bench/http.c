@@ -269,7 +269,7 @@ static int http_open_setup(const struct bench_options *options, void *setup)
 }
 
 const struct bench_workload bench_http = {
-	.name = "http",
+	.name = "http", .unit = "request", .items = "connections", .n_default = 9010,
 	.summary = "a web server with idle connections, in processor time",
 	.help =
 		"A small HTTP/1.1 server with N connections that stay.  Clients, in another\n"
@@ -278,9 +278,6 @@ const struct bench_workload bench_http = {
 		"do that write when it is writable; so interest changes twice for each request.\n"
 		"It is processor time of the server alone.\n"
 		LOOP_HELP,
-	.unit = "request",
-	.items = "connections",
-	.n_default = 9010,
 	.phases = phase_names,
 	.references = { "raw-epoll", "raw-poll", "libuv" },
 	.fds_each = 1,

@@ -122,12 +122,9 @@ static const char kqueue_help[] =
 	"limit      the reads and writes alone\n";
 
 const struct bench_workload bench_kqueue = {
-	.name = "kqueue",
+	.name = "kqueue", .unit = "read", .items = "pipes", .n_default = 8,
 	.summary = "looptest through kevent(2), with counts",
 	.help = kqueue_help,
-	.unit = "read",
-	.items = "pipes",
-	.n_default = 8,
 	.references = { "raw-epoll", "limit" },
 	.both_ends = true,
 	.fds_more = 8,
@@ -166,16 +163,13 @@ static const struct bench_variant change_peers[] = {
 };
 
 const struct bench_workload bench_kqueue_change = {
-	.name = "kqueue-change",
+	.name = "kqueue-change", .unit = "pair", .items = "sockets", .n_default = 64,
 	.summary = "add and delete of a socket by kevent(2)",
 	.help =
 		"Each of N sockets in turn is added for reading, and deleted, in a call each.\n"
 		"\n"
 		"kevent     kqueue(2); on Linux, that of libxpoll-kqueue\n"
 		"raw-epoll  epoll_ctl(2)\n",
-	.unit = "pair",
-	.items = "sockets",
-	.n_default = 64,
 	.references = { "raw-epoll" },
 	.kind = BENCH_SOCKETS,
 	.ops = { .size = sizeof(struct change_state), .room = 1, .run = change_run },

@@ -214,12 +214,9 @@ static const char looptest_help[] =
 	"and writes; those of the others are counted by the program that makes them.\n";
 
 const struct bench_workload bench_looptest = {
-	.name = "looptest",
+	.name = "looptest", .unit = "read", .items = "pipes", .n_default = 8,
 	.summary = "one token goes round n pipes; interest changes with every event",
 	.help = looptest_help,
-	.unit = "read",
-	.items = "pipes",
-	.n_default = 8,
 	.references = { "raw-epoll", "raw-poll", "four-calls", "limit" },
 	.both_ends = true,
 	.ops = {

@@ -169,13 +169,12 @@ static const char *const serve_phases[] = { "k=1", "k=16", "k=256", NULL };
 
 const struct bench_workload bench_active = {
 	SERVE_PHASES,
-	.name = "active",
+	.name = "active", .items = "pipes",
 	.summary = "k of n descriptors are ready; nothing is ever changed",
 	.help =
 		"N pipes are registered for reading, and nothing is changed.  In a round k of\n"
 		"them get a byte; the program waits and reads until it has read them all.\n"
 		LOOP_HELP PROGRAM_HELP LIMIT_HELP,
-	.items = "pipes",
 	.references = LOOP_REFERENCES,
 	.programs = true,
 	.loops = LOOP_LEVEL,
@@ -183,13 +182,11 @@ const struct bench_workload bench_active = {
 
 const struct bench_workload bench_idle = {
 	SERVE,
-	.name = "idle",
+	.name = "idle", .items = "pipes", .n_default = 9000,
 	.summary = "10 active descriptors among n that are idle",
 	.help =
 		"As active, with 10 active pipes among N: what do the idle ones cost?\n"
 		LOOP_HELP PROGRAM_HELP LIMIT_HELP,
-	.items = "pipes",
-	.n_default = 9000,
 	.references = LOOP_REFERENCES,
 	.active = (const int[]){ SERVE_IDLE_ACTIVE },
 	.programs = true,
@@ -198,26 +195,24 @@ const struct bench_workload bench_idle = {
 
 const struct bench_workload bench_nested = {
 	SERVE_PHASES,
-	.name = "nested",
+	.name = "nested", .items = "pipes",
 	.summary = "a queue in a queue: both are waited for",
 	.help =
 		"As active, but a second queue watches the descriptor of the first one: it is\n"
 		"waited for, then the first one is looked at.\n"
 		LOOP_HELP LIMIT_HELP,
-	.items = "pipes",
 	.references = { "raw-epoll", "limit" },
 	.loops = LOOP_LEVEL | LOOP_NESTS,
 };
 
 const struct bench_workload bench_edge = {
 	SERVE_PHASES,
-	.name = "edge",
+	.name = "edge", .items = "sockets",
 	.summary = "edge-triggered in both directions; nothing is changed",
 	.help =
 		"As active, on socket pairs that are registered edge-triggered, for reading and\n"
 		"writing.\n"
 		LOOP_HELP LIMIT_HELP,
-	.items = "sockets",
 	.references = { "raw-epoll", "limit" },
 	.kind = BENCH_SOCKETS,
 	.events = POLLOUT,
@@ -226,13 +221,12 @@ const struct bench_workload bench_edge = {
 
 const struct bench_workload bench_dispatch = {
 	SERVE_PHASES,
-	.name = "dispatch",
+	.name = "dispatch", .items = "pipes",
 	.summary = "an event disables its descriptor until it was handled",
 	.help =
 		"As active, but an event disables its descriptor (XPOLL_DISPATCH, EPOLLONESHOT),\n"
 		"as with a pool of threads; those that were read are enabled with the next wait.\n"
 		LOOP_HELP LIMIT_HELP,
-	.items = "pipes",
 	.references = LOOP_REFERENCES,
 	.loops = LOOP_DISPATCH,
 };

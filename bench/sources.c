@@ -203,7 +203,7 @@ static int64_t files_step(void *turn, int phase)
 }
 
 const struct bench_workload bench_files = {
-	.name = "files",
+	.name = "files", .unit = "file", .items = "files", .n_default = 100, .n_max = 150000,
 	.summary = "files that are watched: one by one, and in a burst",
 	.help =
 		"N files in /tmp are watched, in three phases.  watch: the watch of a file is\n"
@@ -216,10 +216,6 @@ const struct bench_workload bench_files = {
 		"libuv        uv_fs_event_start\n"
 		"\n"
 		"It is processor time of this process, the changes of the files included.\n",
-	.unit = "file",
-	.items = "files",
-	.n_default = 100,
-	.n_max = 150000,
 	.phases = files_phases,
 	.references = { "by-hand", "libuv" },
 	.kind = BENCH_TARGETS,
@@ -311,7 +307,7 @@ static int sources_run(void *opened, uint64_t count)
 }
 
 const struct bench_workload bench_sources = {
-	.name = "sources",
+	.name = "sources", .unit = "event", .items = "sources", .n_default = 1,
 	.summary = "processes and signals: from cause to event",
 	.help =
 		"Events that are not readiness.  process: a child is forked, watched, and ends.\n"
@@ -322,9 +318,6 @@ const struct bench_workload bench_sources = {
 		"by-hand      pidfd_open and signalfd, read when epoll reports them\n"
 		"\n"
 		"Times are processor time of this process; most of process is the fork.\n",
-	.unit = "event",
-	.items = "sources",
-	.n_default = 1,
 	.phases = sources_phases,
 	.references = { "by-hand" },
 	.kind = BENCH_NOTHING,

@@ -415,13 +415,12 @@ static int threads_open(void *opened)
 const struct bench_workload bench_threads = {
 	THREADS,
 	THREADS_KIND(pool_step, busy_drive, NULL, 3000, .full = true),
-	.name = "threads",
+	.name = "threads", .unit = "event", .items = "pipes", .n_default = 256,
 	.summary = "1 to 32 threads share one queue in dispatch mode",
 	.help =
 		"Each of N pipes holds a byte.  Each thread waits for up to 16 of them, reads the\n"
 		"byte, writes it back, and enables the pipe with its next wait.\n"
 		THREADS_HELP,
-	.unit = "event", .items = "pipes", .n_default = 256,
 	.by_clock = true,
 	.loops = LOOP_DISPATCH | LOOP_THREADS | LOOP_WAKE,
 };
@@ -429,54 +428,50 @@ const struct bench_workload bench_threads = {
 const struct bench_workload bench_handoff = {
 	THREADS,
 	THREADS_KIND(pool_step, one_drive, pool_cause, 100, .full = false),
-	.name = "hand-off",
+	.name = "hand-off", .unit = "event", .items = "pipes", .n_default = 256,
 	.summary = "one event at a time, for which 1 to 32 threads wait",
 	.help =
 		"One of N pipes gets a byte; one thread takes it; then the next pipe gets one.\n"
 		SLEEPERS_HELP
 		THREADS_HELP,
-	.unit = "event", .items = "pipes", .n_default = 256,
 	.loops = LOOP_DISPATCH | LOOP_THREADS | LOOP_WAKE,
 };
 
 const struct bench_workload bench_changes = {
 	THREADS,
 	THREADS_KIND(pool_step, changes_drive, NULL, 1000, .full = false),
-	.name = "changes",
+	.name = "changes", .unit = "change", .items = "pipes", .n_default = 256,
 	.summary = "changes in a queue in which 1 to 32 threads wait",
 	.help =
 		"Another thread disables and enables N idle pipes one after the other.\n"
 		SLEEPERS_HELP
 		THREADS_HELP,
-	.unit = "change", .items = "pipes", .n_default = 256,
 	.loops = LOOP_LEVEL | LOOP_THREADS | LOOP_WAKE,
 };
 
 const struct bench_workload bench_wake_all = {
 	THREADS,
 	THREADS_KIND(woken_step, woken_drive, NULL, 0, .prepare = woken_prepare),
-	.name = "wake-all",
+	.name = "wake-all", .unit = "wake", .items = "pipes", .n_default = 16,
 	.summary = "1 to 32 threads that wait in a queue are all woken",
 	.help =
 		"xpoll_wake_all; by hand an eventfd that is read when the last one is out.\n"
 		SLEEPERS_HELP
 		THREADS_HELP,
-	.unit = "wake", .items = "pipes", .n_default = 16,
 	.loops = LOOP_LEVEL | LOOP_THREADS | LOOP_WAKE,
 };
 
 const struct bench_workload bench_listener = {
 	THREADS,
 	THREADS_KIND(listener_step, one_drive, listener_cause, 100, .own = true),
-	.name = "listener",
+	.name = "listener", .unit = "connection", .items = "listeners", .n_default = 1,
+	.n_max = 1,
 	.summary = "a listener in the queues of 1 to 32 threads",
 	.help =
 		"Each thread has a queue with the listener, with XPOLL_NOTE_EXCLUSIVE or\n"
 		"EPOLLEXCLUSIVE.  One connection after the other is accepted.  N has no effect.\n"
 		SLEEPERS_HELP
 		THREADS_HELP,
-	.unit = "connection", .items = "listeners", .n_default = 1,
-	.n_max = 1,
 	.fds_more = 5 * THREADS_MAX,
 	.kind = BENCH_TARGETS,
 	.setup_size = sizeof(struct listener),

@@ -288,7 +288,7 @@ const struct loop_ops loop_timerfd = {
 static const char *const timers_phases[] = { "arm", "cancel", "expire", NULL };
 
 const struct bench_workload bench_timers = {
-	.name = "timers",
+	.name = "timers", .unit = "timer", .items = "timers", .n_default = 1000000,
 	.summary = "a million timers, armed, cancelled, expired",
 	.help =
 		"N timers in one queue, in passes of three phases.  arm: all are added, to\n"
@@ -304,9 +304,6 @@ const struct bench_workload bench_timers = {
 		"Nothing waits in a phase, so the times are processor time.  The first pass of\n"
 		"each turn only warms up.  bytes: memory for each timer, with the program's\n"
 		"structures, after the phase.\n",
-	.unit = "timer",
-	.items = "timers",
-	.n_default = 1000000,
 	.rounds_default = 5, /* a pass takes a second */
 	.phases = timers_phases,
 	.references = { "timerfd", "libevent", "libuv" },

@@ -228,7 +228,7 @@ static const struct bench_variant track_peers[] = {
 static const struct bench_variant track_limit = { .name = "nobody" };
 
 const struct bench_workload bench_track = {
-	.name = "track",
+	.name = "track", .unit = "fork", .items = "children", .n_default = 1000, .n_max = 1000000,
 	.summary = "a process forks without a pause; who follows, and at what cost",
 	.help =
 		"A process makes N children, one after the other, which end at once.  Those whose\n"
@@ -239,10 +239,6 @@ const struct bench_workload bench_track = {
 		"xpoll-NAME   PROC with XPOLL_NOTE_TRACK in a queue on a back end\n"
 		"connector    the process connector of netlink, by hand\n"
 		"nobody       nobody follows\n",
-	.unit = "fork",
-	.items = "children",
-	.n_default = 1000,
-	.n_max = 1000000,
 	.phases = track_phases,
 	.references = { "connector", "nobody" },
 	.kind = BENCH_NOTHING,

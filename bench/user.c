@@ -159,7 +159,7 @@ static int64_t user_step(void *opened, int phase)
 static const struct bench_variant user_limit = { .name = "by-hand", .loop = &loop_user };
 
 const struct bench_workload bench_user = {
-	.name = "user",
+	.name = "user", .unit = "operation", .items = "events", .n_default = 10000,
 	.summary = "registrations without a descriptor: open to destroy",
 	.help =
 		"A queue with N user events, in passes of six phases.  open: an empty one is\n"
@@ -171,9 +171,6 @@ const struct bench_workload bench_user = {
 		"by-hand      an array of N, a list of those that are triggered, an eventfd\n"
 		"\n"
 		"bytes: memory for each, after the phase.\n",
-	.unit = "operation",
-	.items = "events",
-	.n_default = 10000,
 	.rounds_default = 5,
 	.phases = user_phases,
 	.references = { "by-hand" },

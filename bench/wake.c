@@ -124,7 +124,7 @@ static uint64_t wake_syscalls(const void *opened)
 static const struct bench_variant wake_limit = { .name = "limit" };
 
 const struct bench_workload bench_wake = {
-	.name = "wake",
+	.name = "wake", .unit = "wake", .items = "queues", .n_default = 2, .n_max = 2,
 	.summary = "a thread wakes another thread",
 	.help =
 		"Two threads, each with a queue, wake each other in turns.  A time is that of\n"
@@ -134,10 +134,6 @@ const struct bench_workload bench_wake = {
 		"\n"
 		"Much of the time is the kernel's scheduler.  --pin shows what is left when both\n"
 		"threads share a processor.\n",
-	.unit = "wake",
-	.items = "queues",
-	.n_default = 2,
-	.n_max = 2,
 	.references = { "raw-epoll", "raw-poll", "limit" },
 	.by_clock = true,
 	.kind = BENCH_NOTHING,

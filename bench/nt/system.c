@@ -141,28 +141,6 @@ static int pairs_failed(void)
 	return -bench_nt_error(WSAGetLastError());
 }
 
-/* -errno, or 0 and where it listens. */
-static int pairs_listen(SOCKET *listener, struct sockaddr_in *address)
-{
-	int len = sizeof *address;
-
-	memset(address, 0, sizeof *address);
-	address->sin_family = AF_INET;
-	address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	*listener = socket(AF_INET, SOCK_STREAM, 0);
-	if (*listener == INVALID_SOCKET)
-		return pairs_failed();
-	if (bind(*listener, (struct sockaddr *)address, len) != 0 ||
-	    getsockname(*listener, (struct sockaddr *)address, &len) != 0 ||
-	    listen(*listener, 1) != 0) {
-		int rc = pairs_failed();
-
-		closesocket(*listener);
-		return rc;
-	}
-	return 0;
-}
-
 /*
  * Neither end blocks, bytes go at once, and a connection that is closed leaves
  * nothing behind: there are not many numbers of ports.
@@ -181,47 +159,32 @@ static int pairs_prepare(SOCKET end)
 }
 
 /* On failure whatever was opened is in *pair, for bench_pairs_close. */
-static int pairs_connect(SOCKET listener, const struct sockaddr_in *address,
-                         struct bench_pair *pair)
-{
-	SOCKET writer = socket(AF_INET, SOCK_STREAM, 0);
-	SOCKET reader;
-	int rc;
-
-	if (writer == INVALID_SOCKET)
-		return pairs_failed();
-	pair->write_fd = (int)writer;
-	if (connect(writer, (const struct sockaddr *)address, sizeof *address) != 0)
-		return pairs_failed();
-	reader = accept(listener, NULL, NULL);
-	if (reader == INVALID_SOCKET)
-		return pairs_failed();
-	pair->read_fd = (int)reader;
-	rc = pairs_prepare(reader);
-	return rc < 0 ? rc : pairs_prepare(writer);
-}
-
-static int pairs_fill(struct bench_pairs *pairs, int len)
+static int pairs_connect(SOCKET listener, struct bench_pair *pair)
 {
 	struct sockaddr_in address;
-	SOCKET listener;
-	int rc = pairs_listen(&listener, &address);
+	int len = sizeof address;
+	int rc;
 
-	if (rc < 0)
-		return rc;
-	while (pairs->len < len && rc == 0) {
-		struct bench_pair *pair = &pairs->at[pairs->len++];
-
-		*pair = (struct bench_pair){ -1, -1 };
-		rc = pairs_connect(listener, &address, pair);
-	}
-	closesocket(listener);
-	return rc;
+	pair->write_fd = (int)socket(AF_INET, SOCK_STREAM, 0);
+	if (pair->write_fd < 0 ||
+	    getsockname(listener, (struct sockaddr *)&address, &len) != 0 ||
+	    connect((SOCKET)pair->write_fd, (struct sockaddr *)&address, len) != 0)
+		return pairs_failed();
+	pair->read_fd = (int)accept(listener, NULL, NULL);
+	if (pair->read_fd < 0)
+		return pairs_failed();
+	rc = pairs_prepare((SOCKET)pair->read_fd);
+	return rc < 0 ? rc : pairs_prepare((SOCKET)pair->write_fd);
 }
 
 int bench_pairs_open(enum bench_kind kind, int len, struct bench_pairs *pairs)
 {
+	struct sockaddr_in address = {
+		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	SOCKET listener;
 	WSADATA data;
+	int rc = 0;
 
 	(void)kind;
 	pairs->at = calloc((size_t)len, sizeof *pairs->at);
@@ -229,7 +192,18 @@ int bench_pairs_open(enum bench_kind kind, int len, struct bench_pairs *pairs)
 		return -ENOMEM;
 	if (WSAStartup(MAKEWORD(2, 2), &data) != 0)
 		return -ENOSYS;
-	return pairs_fill(pairs, len);
+	listener = socket(AF_INET, SOCK_STREAM, 0);
+	if (bind(listener, (struct sockaddr *)&address, sizeof address) != 0 ||
+	    listen(listener, 1) != 0)
+		rc = pairs_failed();
+	while (pairs->len < len && rc == 0) {
+		struct bench_pair *pair = &pairs->at[pairs->len++];
+
+		*pair = (struct bench_pair){ -1, -1 };
+		rc = pairs_connect(listener, pair);
+	}
+	closesocket(listener);
+	return rc;
 }
 
 static void pairs_close_end(int fd)
