@@ -76,8 +76,8 @@ struct bench_way {
  *           such that run can go on.  A system call that was interrupted is repeated when
  *           bench_goes_on says so.
  * step      in place of run where phases depend on each other: they are gone through one
- *           after the other, again and again.  step does one: how many operations
- * pass      in place of both: go through all phases once; what each took goes to its sample
+ *           after the other, again and again.  step does one: how many operations.  If it
+ *           knows better than the runner what they took, that is in the turn's sample.
  * phase     prepare a phase, which does not count; or NULL
  * syscalls  how many system calls were made so far, or BENCH_UNKNOWN; NULL: those of
  *           bench_calls and of the turn's loop
@@ -90,7 +90,6 @@ struct bench_ops {
 	int (*open)(void *state);
 	int (*run)(void *state, uint64_t count);
 	int64_t (*step)(void *state, int phase);
-	int (*pass)(void *state, struct bench_sample *samples);
 	int (*phase)(void *state, int phase);
 	uint64_t (*syscalls)(const void *state);
 	void (*close)(void *state);

@@ -231,6 +231,7 @@ struct bench_turn {
 	struct bench_field *field; /* what the workload opened */
 	int phase;
 	int active; /* of the workload's `active` in this phase: at most n */
+	struct bench_sample *sample; /* of a step: all zero before */
 };
 
 /* Rounds of at most k operations, until count are done; 0 or -errno. */

@@ -168,7 +168,7 @@ static int program_phase(struct program *program, int active, struct bench_sampl
 	int64_t spent_ns;
 	int rc;
 
-	*sample = (struct bench_sample){ .syscalls = BENCH_UNKNOWN };
+	sample->syscalls = BENCH_UNKNOWN;
 	do {
 		rc = program_ask(program, active, count);
 		sample->operations += count;
@@ -182,20 +182,19 @@ static int program_phase(struct program *program, int active, struct bench_sampl
 }
 
 /* It stays for the next round. */
-static int program_pass(void *opened, struct bench_sample *samples)
+static int64_t program_step(void *opened, int phase)
 {
-	const struct bench_way *way = ((struct bench_turn *)opened)->way;
-	const char *const *phases = way->workload->phases;
+	struct bench_turn *turn = opened;
 	struct program *program = program_table;
 	int rc = 0;
 
-	while (program->name != NULL && strcmp(program->name, way->program) != 0)
+	while (program->name != NULL && strcmp(program->name, turn->way->program) != 0)
 		program++;
 	if (program->name == NULL)
-		rc = program_start(program, way);
-	for (int i = 0; rc == 0 && (i == 0 || (phases != NULL && phases[i] != NULL)); i++)
-		rc = program_phase(program, way->workload->active[i], &samples[i]);
-	return rc;
+		rc = program_start(program, turn->way);
+	if (rc == 0)
+		rc = program_phase(program, turn->way->workload->active[phase], turn->sample);
+	return rc < 0 ? rc : (int64_t)turn->sample->operations;
 }
 
-const struct bench_ops program_ops = { .pass = program_pass };
+const struct bench_ops program_ops = { .step = program_step };

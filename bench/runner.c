@@ -118,24 +118,31 @@ static int runner_phases(const struct bench_report *report, const struct bench_o
 	return rc;
 }
 
-/* A pass in steps; used: memory, before the variant was opened. */
+/* All phases once; used: memory, before the variant was opened. */
 static int runner_steps(const struct bench_report *report, const struct bench_ops *ops,
                         struct bench_turn *turn, uint64_t used, struct bench_sample *samples)
 {
 	for (int i = 0; i < report->phases_len; i++) {
+		struct bench_sample *sample = &samples[i];
 		int rc = runner_prepare(ops, turn, i);
 		uint64_t calls = runner_syscalls(ops, turn);
 		int64_t start_ns = bench_elapsed_ns(report->workload);
-		int64_t done = rc < 0 ? rc : ops->step(turn, i);
+		int64_t done;
 		uint64_t now;
 
+		*sample = (struct bench_sample){ 0 };
+		turn->sample = sample;
+		done = rc < 0 ? rc : ops->step(turn, i);
 		if (done < 0)
 			return (int)done;
-		samples[i].elapsed_ns = (uint64_t)(bench_elapsed_ns(report->workload) - start_ns);
-		samples[i].operations = (uint64_t)done;
-		samples[i].syscalls = runner_more(calls, runner_syscalls(ops, turn));
+		sample->operations = (uint64_t)done;
+		if (sample->elapsed_ns == 0) {
+			sample->elapsed_ns = (uint64_t)(bench_elapsed_ns(report->workload) -
+			                                start_ns);
+			sample->syscalls = runner_more(calls, runner_syscalls(ops, turn));
+		}
 		now = report->workload->tells_bytes ? bench_memory_used() : 0;
-		samples[i].bytes = used > 0 && now > used ? now - used : 0;
+		sample->bytes = used > 0 && now > used ? now - used : 0;
 		bench_signals_progress();
 	}
 	return 0;
@@ -153,10 +160,8 @@ static int runner_passes(const struct bench_report *report, const struct bench_o
 	int64_t used_ns = 0;
 
 	for (int pass = 0; pass < 2 || used_ns < budget_ns; pass++) {
-		int rc = ops->pass != NULL ? ops->pass(turn, samples)
-		                           : runner_steps(report, ops, turn, used, samples);
+		int rc = runner_steps(report, ops, turn, used, samples);
 
-		bench_signals_progress();
 		if (rc < 0 || bench_interrupted() != 0)
 			return rc < 0 ? rc : -EINTR;
 		for (int i = 0; i < report->phases_len && pass > 0; i++) {

@@ -348,10 +348,12 @@ static int threads_round(struct threads_state *state, struct bench_sample *sampl
 	return rc;
 }
 
-static int threads_phase(struct threads_state *state, int threads,
-                         struct bench_sample *sample)
+static int64_t threads_step(void *opened, int phase)
 {
+	struct threads_state *state = opened;
+	struct bench_sample *sample = state->turn.sample;
 	struct bench_sample unused = { 0 };
+	int rounds = state->kind->count > 0 ? 1 : 5;
 	int rc = 0;
 	int ended;
 
@@ -359,25 +361,12 @@ static int threads_phase(struct threads_state *state, int threads,
 	state->done = eventfd(0, EFD_CLOEXEC);
 	if (state->begin < 0 || state->done < 0)
 		rc = -errno;
-	while (state->len < threads && rc >= 0)
+	while (state->len < 1 << phase && rc >= 0)
 		rc = worker_start(state);
-	if (rc >= 0)
-		rc = threads_round(state, &unused); /* it warms up */
-	for (int i = 0; i < (state->kind->count > 0 ? 1 : 5) && rc >= 0; i++)
-		rc = threads_round(state, sample);
+	for (int i = -1; i < rounds && rc >= 0; i++) /* the first one warms up */
+		rc = threads_round(state, i < 0 ? &unused : sample);
 	ended = workers_end(state);
-	return rc < 0 ? rc : ended;
-}
-
-static int threads_pass(void *opened, struct bench_sample *samples)
-{
-	int rc = 0;
-
-	for (int i = 0; threads_phases[i] != NULL && rc >= 0; i++) {
-		samples[i] = (struct bench_sample){ 0 };
-		rc = threads_phase(opened, 1 << i, &samples[i]);
-	}
-	return rc;
+	return rc < 0 ? rc : ended < 0 ? ended : (int64_t)sample->operations;
 }
 
 static int threads_open(void *opened)
@@ -399,7 +388,7 @@ static int threads_open(void *opened)
 	.phases = threads_phases, .references = { "raw-epoll" }, \
 	.ops = { \
 		.size = sizeof(struct threads_state), .room = THREADS_BATCH, \
-		.open = threads_open, .pass = threads_pass, \
+		.open = threads_open, .step = threads_step, \
 	}
 
 #define THREADS_KIND(step_, drive_, cause_, count_, ...) \

@@ -147,6 +147,13 @@ static int64_t track_end(pid_t root)
 	return status != 0 ? -ECHILD : time_ns(usage.ru_utime) + time_ns(usage.ru_stime);
 }
 
+struct track_state {
+	struct bench_turn turn;
+	int64_t forks; /* that were reported, with their ends; or -errno */
+	uint64_t followed_ns;
+	uint64_t known_ns;
+};
+
 /* How many forks were reported, with their ends; or -errno. */
 static int track_take(struct bench_turn *turn)
 {
@@ -189,35 +196,38 @@ static pid_t track_start(int n, int *begin)
 	return root < 0 ? -errno : root;
 }
 
-static int track_pass(void *opened, struct bench_sample *samples)
+/* All is done in the first phase; what the others are about is kept for them. */
+static int64_t track_step(void *opened, int phase)
 {
-	struct bench_turn *turn = opened;
+	struct track_state *state = opened;
+	struct bench_turn *turn = &state->turn;
 	const struct loop *loop = &turn->loop;
-	int64_t follow_ns = bench_elapsed_ns(turn->way->workload);
-	uint64_t calls = loop_syscalls(loop);
 	int begin = -1;
-	pid_t root = track_start(turn->field->len, &begin);
-	int rc = root > 0 && loop->ops != NULL ? loop->ops->process(loop->state, 0, root) : root;
-	int64_t start_ns = bench_now_ns();
-	int64_t followed_ns;
+	int64_t start_ns;
+	pid_t root;
 
+	if (phase > 0) {
+		turn->sample->elapsed_ns = phase == 1 ? state->followed_ns : state->known_ns;
+		turn->sample->syscalls = BENCH_UNKNOWN;
+		return state->forks;
+	}
+	root = track_start(turn->field->len, &begin);
+	state->forks = root > 0 && loop->ops != NULL
+		? loop->ops->process(loop->state, 0, root) : root;
+	start_ns = bench_now_ns();
 	if (begin >= 0)
 		close(begin);
-	if (rc >= 0)
-		rc = track_take(turn);
-	followed_ns = root > 0 ? track_end(root) : root;
-	if (rc <= 0 || followed_ns < 0)
-		return rc < 0 ? rc : followed_ns < 0 ? (int)followed_ns : -ENOBUFS;
-	for (int i = 0; i < 3; i++)
-		samples[i] = (struct bench_sample){
-			.operations = (uint64_t)rc, .syscalls = BENCH_UNKNOWN,
-		};
-	samples[0].elapsed_ns = (uint64_t)(bench_elapsed_ns(turn->way->workload) - follow_ns);
-	if (calls != BENCH_UNKNOWN)
-		samples[0].syscalls = loop_syscalls(loop) - calls;
-	samples[1].elapsed_ns = (uint64_t)followed_ns;
-	samples[2].elapsed_ns = (uint64_t)(bench_now_ns() - start_ns);
-	return 0;
+	if (state->forks >= 0)
+		state->forks = track_take(turn);
+	if (root > 0) {
+		int64_t ended_ns = track_end(root);
+
+		if (ended_ns < 0 && state->forks >= 0)
+			state->forks = ended_ns;
+		state->followed_ns = (uint64_t)ended_ns;
+	}
+	state->known_ns = (uint64_t)(bench_now_ns() - start_ns);
+	return state->forks == 0 ? -ENOBUFS : state->forks;
 }
 
 static const struct bench_variant track_peers[] = {
@@ -243,7 +253,7 @@ const struct bench_workload bench_track = {
 	.references = { "connector", "nobody" },
 	.kind = BENCH_NOTHING,
 	.fds_more = 16,
-	.ops = { .room = 64, .pass = track_pass },
+	.ops = { .size = sizeof(struct track_state), .room = 64, .step = track_step },
 	.loops = LOOP_TRACKS,
 	.peers = track_peers,
 	.limit = &track_limit,
