@@ -112,10 +112,11 @@ def table(java, jar, options):
 
 def summary(name, connections, samples):
     row = {"server": name, "connections": connections, "runs": len(samples),
-           "in_1999_s": IN_1999.get(name, {}).get(connections), **rounds.medians(samples)}
+           "in_1999_s": IN_1999.get(name, {}).get(connections)}
     for key in ("data_ms", "cpu_ms", "cpu_us_per_event", "events", "threads", "rss_kb",
                 "total_cpu_s"):
         values = [sample[key] for sample in samples]
+        row[key] = statistics.median(values)
         row[f"{key}_range"] = [min(values), max(values)]
     return row
 
