@@ -30,7 +30,7 @@ final class Errno {
 
     private static final Map<String, String> TEXTS = Map.ofEntries(
             Map.entry("EPERM", "not permitted"),
-            Map.entry("ENOENT", "there is none"),
+            Map.entry("ENOENT", "no such registration"),
             Map.entry("ESRCH", "no such process"),
             Map.entry("EBADF", "bad descriptor"),
             Map.entry("ENOMEM", "out of memory"),

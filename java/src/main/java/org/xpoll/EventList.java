@@ -220,6 +220,12 @@ public final class EventList {
         return Native.describe(memory.asSlice(at(i), BYTES));
     }
 
+    /** What was refused, for an error; of several the system does not say which it was. */
+    String describeChanges() {
+        return size == 1 ? "change " + Native.describe(memory.asSlice(0, BYTES))
+                : "one of " + size + " changes";
+    }
+
     // --- For the queue ---------------------------------------------------------------
 
     private void checkIdle() {

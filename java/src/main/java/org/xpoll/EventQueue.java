@@ -39,8 +39,9 @@ import java.util.Objects;
  * action of the signal is taken as well. A signal whose default action ends or stops the process
  * still does so: SIGUSR1 and SIGALRM end it; SIGHUP, SIGINT and SIGTERM have Java's own handlers,
  * which begin its shutdown. Give the signal a handler first ({@code sun.misc.Signal.handle}), or
- * have the program started with the signal ignored. Signals that the Java virtual machine lives by,
- * such as SIGSEGV, cannot be observed.
+ * have the program started with the signal ignored. The number of a signal is {@code new
+ * sun.misc.Signal("USR1").getNumber()}. Signals that the Java virtual machine lives by, such as
+ * SIGSEGV, cannot be observed.
  */
 public final class EventQueue implements AutoCloseable {
     private static final Cleaner CLEANER = Cleaner.create();
@@ -155,7 +156,7 @@ public final class EventQueue implements AutoCloseable {
      * @throws IOException if the system refuses
      */
     public static EventQueue open(String backend) throws IOException {
-        return new EventQueue(Objects.requireNonNull(backend), 0);
+        return new EventQueue(Objects.requireNonNull(backend, "backend"), 0);
     }
 
     /**
@@ -196,7 +197,7 @@ public final class EventQueue implements AutoCloseable {
             int n = Native.event(queue.changeErrno, queue.address(), changes.memory(),
                     changes.size(), into, slots, 0);
             if (n < 0) {
-                throw new XpollException("change", -n);
+                throw new XpollException(changes.describeChanges(), -n);
             }
             return n;
         }
@@ -240,6 +241,9 @@ public final class EventQueue implements AutoCloseable {
      */
     public int await(@Nullable EventList changes, EventList events, long nanos)
             throws IOException {
+        if (changes != null && changes == events) {
+            throw new IllegalStateException("changes and events are the same list");
+        }
         events.acquire();
         try {
             if (changes == null) {
@@ -368,7 +372,7 @@ public final class EventQueue implements AutoCloseable {
      * @throws IOException if the queue is closed
      */
     public Aio read(int fd, MemorySegment buffer, long offset, long udata) throws IOException {
-        return start(Xpoll.AIO_READ, fd, Objects.requireNonNull(buffer), offset, udata);
+        return start(Xpoll.AIO_READ, fd, Objects.requireNonNull(buffer, "buffer"), offset, udata);
     }
 
     /**
@@ -385,7 +389,7 @@ public final class EventQueue implements AutoCloseable {
      * @throws IOException if the queue is closed
      */
     public Aio write(int fd, MemorySegment buffer, long offset, long udata) throws IOException {
-        return start(Xpoll.AIO_WRITE, fd, Objects.requireNonNull(buffer), offset, udata);
+        return start(Xpoll.AIO_WRITE, fd, Objects.requireNonNull(buffer, "buffer"), offset, udata);
     }
 
     /**

@@ -46,6 +46,9 @@ final class FdAccess {
                     io.getClass().getName() + " has no descriptor: a Socket, ServerSocket,"
                             + " DatagramSocket, SelectableChannel, FileDescriptor or Integer has");
         };
+        if (fd < 0 && io instanceof Integer) {
+            throw new XpollException("descriptor " + fd, Errno.EBADF);
+        }
         if (fd < 0) {
             throw new ClosedChannelException();
         }

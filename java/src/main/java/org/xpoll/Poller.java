@@ -127,7 +127,7 @@ public final class Poller implements AutoCloseable {
      * @throws IOException if the system refuses
      */
     public static Poller open(String backend, int maxFd) throws IOException {
-        return new Poller(Objects.requireNonNull(backend), maxFd, 0);
+        return new Poller(Objects.requireNonNull(backend, "backend"), maxFd, 0);
     }
 
     /**
@@ -664,7 +664,7 @@ public final class Poller implements AutoCloseable {
     }
 
     private int pollNanos(long nanos, EventHandler handler) throws IOException {
-        Objects.requireNonNull(handler);
+        Objects.requireNonNull(handler, "handler");
         Events batch = spare.getAndSet(null);
         if (batch == null) {
             batch = new Events(HANDLER_BATCH, true);

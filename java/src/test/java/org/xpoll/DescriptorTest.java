@@ -216,6 +216,8 @@ class DescriptorTest {
         for (Object io : new Object[] {channel, socket, server, datagram, new FileDescriptor()}) {
             assertThrows(ClosedChannelException.class, () -> poller.add(io, Poller.POLLIN));
         }
+        var e = assertThrows(XpollException.class, () -> poller.add(-5, Poller.POLLIN));
+        assertEquals("descriptor -5: bad descriptor (EBADF)", e.getMessage());
         assertEquals(0, poller.size());
     }
 

@@ -61,6 +61,23 @@ class EventQueueTest {
         Posix.close(pipe);
     }
 
+    private String refusal() {
+        return assertThrows(XpollException.class, () -> queue.apply(changes)).getMessage();
+    }
+
+    @Test
+    void refusals_nameTheChange() {
+        changes.put(999, Xpoll.FILT_READ, Xpoll.ADD, 0, 0, 0);
+        assertEquals("change READ ident=999 data=0 ADD: bad descriptor (EBADF)", refusal());
+        changes.put(7, Xpoll.FILT_USER, Xpoll.DELETE, 0, 0, 0);
+        assertEquals("one of 2 changes: bad descriptor (EBADF)", refusal());
+        assertEquals("change USER ident=7 data=0 TRIGGER: no such registration (ENOENT)",
+                assertThrows(XpollException.class, () -> queue.trigger(7)).getMessage());
+        assertEquals("changes and events are the same list",
+                assertThrows(IllegalStateException.class, () -> queue.await(events, events, 0))
+                        .getMessage());
+    }
+
     @Test
     void await_readable_isReported() throws IOException {
         Posix.write(pipe[1], 3);
