@@ -2,6 +2,7 @@ package org.xpoll.nio;
 
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.lang.ref.WeakReference;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.spi.SelectorProvider;
@@ -28,8 +29,10 @@ import sun.nio.ch.SelectorImpl;
  * doSelect, implDereg and implClose. Only {@link #wakeup} and {@link #setEventOps} are called by
  * threads that do not hold it.
  *
- * <p>A key whose interest is empty stays in the queue: that makes its next change free. It is
- * there until it is deregistered, which is before its descriptor is closed.
+ * <p>A key whose interest is empty stays in the queue: that makes its next change free. So does the
+ * descriptor of a channel that is deregistered and open, since many programs register it again for
+ * the next request. If it is closed meanwhile, the number's next channel is another object, and
+ * what the queue has of the number is deleted first.
  */
 final class XpollSelector extends SelectorImpl {
     private static final int MOST_EVENTS = 1024;
@@ -43,8 +46,10 @@ final class XpollSelector extends SelectorImpl {
     /** Of the superclass; asking for it is refused once the selector is closed. */
     private final Set<SelectionKey> selected = selectedKeys();
 
-    /** The keys by descriptor; and, as POLLIN and POLLOUT, what the queue has of each. */
+    /** The keys by descriptor, and the channel of the last key of each. */
     private SelectionKeyImpl[] keys = new SelectionKeyImpl[64];
+    private WeakReference<?>[] channels = new WeakReference<?>[64];
+    /** What the queue has of each, as POLLIN and POLLOUT. */
     private byte[] registered = new byte[64];
     private byte[] enabled = new byte[64];
     /** What a selection has found, until it is handed to the key. */
@@ -232,40 +237,53 @@ final class XpollSelector extends SelectorImpl {
         if (fd >= keys.length) {
             int length = Math.max(keys.length * 2, fd + 1);
             keys = Arrays.copyOf(keys, length);
+            channels = Arrays.copyOf(channels, length);
             registered = Arrays.copyOf(registered, length);
             enabled = Arrays.copyOf(enabled, length);
             found = Arrays.copyOf(found, length);
         }
-        if (keys[fd] != key) {
-            leave(fd);
-            keys[fd] = key;
+        if (keys[fd] == key) {
+            return;
         }
+        if (channels[fd] == null || channels[fd].get() != key.channel()) {
+            update(fd, registered[fd], Xpoll.DELETE);
+            registered[fd] = 0;
+            enabled[fd] = 0;
+            channels[fd] = new WeakReference<>(key.channel());
+        }
+        keys[fd] = key;
     }
 
-    private void leave(int fd) throws IOException {
-        int bits = registered[fd];
+    @Override
+    protected void implDereg(SelectionKeyImpl key) throws IOException {
+        int fd = ((SelChImpl) key.channel()).getFDVal();
+        if (fd >= keys.length || keys[fd] != key) {
+            return;
+        }
         keys[fd] = null;
-        registered[fd] = 0;
+        if (key.channel().isOpen()) {
+            update(fd, enabled[fd], Xpoll.DISABLE);
+        } else {
+            update(fd, registered[fd], Xpoll.DELETE);
+            registered[fd] = 0;
+            channels[fd] = null;
+        }
         enabled[fd] = 0;
+    }
+
+    /** Of what is gone already, since its descriptor was closed, nothing is left to do. */
+    private void update(int fd, int bits, int flags) throws IOException {
         if (bits == 0) {
             return;
         }
         changes.clear();
-        put(fd, bits, Xpoll.DELETE);
+        put(fd, bits, flags);
         try {
             queue.apply(changes);
         } catch (XpollException e) {
             if (!e.errorName().equals("ENOENT") && !e.errorName().equals("EBADF")) {
                 throw e;
             }
-        }
-    }
-
-    @Override
-    protected void implDereg(SelectionKeyImpl key) throws IOException {
-        int fd = ((SelChImpl) key.channel()).getFDVal();
-        if (fd < keys.length && keys[fd] == key) {
-            leave(fd);
         }
     }
 

@@ -12,6 +12,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.channels.CancelledKeyException;
 import java.nio.channels.DatagramChannel;
 import java.nio.channels.IllegalBlockingModeException;
@@ -229,6 +230,60 @@ class KeysTest {
             next.interestOps(OP_WRITE);
             assertEquals(1, selector.select());
             next.cancel();
+            selector.selectNow();
+        }
+    }
+
+    /** As a server does that reads each request by a blocking read. */
+    @Test
+    void aChannelThatWasGivenUpIsSilentUntilItIsBack() throws IOException {
+        for (int ops : new int[] {OP_READ, OP_READ | OP_WRITE, OP_WRITE, OP_READ}) {
+            SelectionKey key = ends.near().register(selector, ops);
+            Ends.write(ends.far());
+            assertEquals(1, selector.select());
+            assertEquals(ops, key.readyOps());
+            key.cancel();
+            assertEquals(0, selector.selectNow());
+            ends.near().configureBlocking(true);
+            assertEquals(1, ends.near().read(ByteBuffer.allocate(1)));
+            for (int i = 0; i < 20; i++) {
+                Ends.write(ends.far());
+                assertEquals(0, selector.selectNow());
+            }
+            assertTrue(selector.keys().isEmpty());
+            ends.near().configureBlocking(false);
+            SelectionKey next = ends.near().register(selector, OP_READ);
+            assertEquals(1, selector.select());
+            assertEquals(OP_READ, next.readyOps());
+            assertEquals(20, Ends.drain(ends.near()));
+            next.cancel();
+            selector.selectNow();
+        }
+    }
+
+    @Test
+    void theNextChannelOfANumberIsAnother() throws IOException {
+        for (int i = 0; i < 20; i++) {
+            Ends first = Ends.open(kind.provider());
+            first.near().register(selector, i % 2 == 0 ? OP_READ : OP_WRITE).cancel();
+            selector.selectNow();
+            first.near().register(selector, OP_READ | OP_WRITE);
+            assertEquals(1, selector.select());
+            first.near().keyFor(selector).cancel();
+            selector.selectNow();
+            // It is not registered, so the selector hears nothing of that.
+            first.close();
+            try (Ends second = Ends.open(kind.provider())) {
+                SelectionKey key = second.near().register(selector, OP_READ);
+                assertEquals(0, selector.selectNow());
+                Ends.write(second.far());
+                assertEquals(1, selector.select());
+                assertEquals(OP_READ, key.readyOps());
+                key.interestOps(OP_WRITE);
+                selector.selectedKeys().clear();
+                assertEquals(1, selector.select());
+                assertEquals(OP_WRITE, key.readyOps());
+            }
             selector.selectNow();
         }
     }
