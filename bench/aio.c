@@ -352,7 +352,6 @@ const struct bench_workload bench_aio = {
 	.setup_size = sizeof(struct aio),
 	.open = aio_begin,
 	.close = aio_end,
-	.fds_more = 8,
 	.ops = {
 		.size = sizeof(struct aio_state), .room = DEPTH_MAX, .open = aio_start,
 		.run = aio_run,

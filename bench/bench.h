@@ -141,7 +141,7 @@ struct bench_workload {
 	size_t setup_size;
 	int (*open)(const struct bench_options *options, void *setup);
 	void (*close)(void *setup);
-	/* Descriptors needed beyond those of the process itself. */
+	/* Descriptors that are needed: some 50 of its own need no mention. */
 	int fds_each; /* for each of n; those of pairs need no mention */
 	int fds_more;
 

@@ -193,7 +193,6 @@ const struct bench_workload bench_churn = {
 		LOOP_HELP,
 	.references = { "raw-epoll", "raw-poll", "raw-select" },
 	.fds_each = 2,
-	.fds_more = 1,
 	.kind = BENCH_TARGETS,
 	.targets_more = 1,
 	.setup_size = sizeof(struct churn),

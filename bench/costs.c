@@ -185,7 +185,6 @@ const struct bench_workload bench_memory = {
 	.references = { "raw-epoll", "raw-poll", "raw-select" },
 	.tells_bytes = true,
 	.fds_each = 1,
-	.fds_more = 2,
 	.kind = BENCH_TARGETS,
 	.setup_size = sizeof(struct memory),
 	.open = memory_open,

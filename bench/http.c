@@ -281,7 +281,6 @@ const struct bench_workload bench_http = {
 	.phases = phase_names,
 	.references = { "raw-epoll", "raw-poll", "libuv" },
 	.fds_each = 1,
-	.fds_more = 4,
 	.kind = BENCH_TARGETS,
 	.setup_size = sizeof(struct http),
 	.open = http_open_setup,

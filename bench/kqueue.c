@@ -127,7 +127,6 @@ const struct bench_workload bench_kqueue = {
 	.help = kqueue_help,
 	.references = { "raw-epoll", "limit" },
 	.both_ends = true,
-	.fds_more = 8,
 	.absent = true,
 	.peers = kqueue_peers,
 	.limit = &looptest_limit,

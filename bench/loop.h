@@ -154,9 +154,7 @@ extern const struct loop_ops loop_queue, loop_epoll, loop_poll, loop_select, loo
 	loop_libevent, loop_libuv, loop_hand, loop_timerfd;
 extern struct bench_library libev_library, libevent_library, libuv_library;
 
-/* queue.c: a new queue on this back end; NULL and errno. */
-struct xpoll *queue_on(const char *backend);
-/* Queues on this back end have a descriptor. */
+/* queue.c: queues on this back end have a descriptor. */
 bool queue_nests(const char *backend);
 /* System calls that this queue has made, or BENCH_UNKNOWN. */
 uint64_t queue_calls(struct xpoll *queue);

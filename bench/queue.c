@@ -184,16 +184,10 @@ static int queue_fd(void *opened)
 	return fd < 0 ? -errno : fd;
 }
 
-struct xpoll *queue_on(const char *backend)
-{
-	struct xpoll_options options = { .size = sizeof options, .backend = backend };
-
-	return xpoll_open(&options);
-}
-
 bool queue_nests(const char *backend)
 {
-	struct xpoll *queue = queue_on(backend);
+	struct xpoll_options options = { .size = sizeof options, .backend = backend };
+	struct xpoll *queue = xpoll_open(&options);
 	bool nests = queue != NULL && xpoll_fd(queue) >= 0;
 
 	xpoll_destroy(queue);

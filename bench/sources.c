@@ -223,7 +223,6 @@ const struct bench_workload bench_files = {
 	.open = files_begin,
 	.close = files_end,
 	.fds_each = 1,
-	.fds_more = 8,
 	.ops = {
 		.room = EVENTS, .open = files_open, .phase = files_phase, .step = files_step,
 	},
@@ -324,7 +323,6 @@ const struct bench_workload bench_sources = {
 	.setup_size = sizeof(struct sources),
 	.open = sources_begin,
 	.close = sources_end,
-	.fds_more = 8,
 	.ops = { .room = 4, .open = sources_open, .run = sources_run },
 	.loops = LOOP_PROCESSES,
 };

@@ -48,7 +48,7 @@ int64_t bench_elapsed_ns(const struct bench_workload *workload)
 
 /* --- Room for descriptors -------------------------------------------------- */
 
-/* stdin, stdout, stderr, the report, the queues' own, and what we inherited */
+/* stdin, stdout, stderr, the report, those of queues and workloads, what we inherited */
 #define OWN_DESCRIPTORS 64
 
 /* Raise the soft limit, past the hard one if that is allowed; what it is then. */

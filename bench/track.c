@@ -252,7 +252,6 @@ const struct bench_workload bench_track = {
 	.phases = track_phases,
 	.references = { "connector", "nobody" },
 	.kind = BENCH_NOTHING,
-	.fds_more = 16,
 	.ops = { .size = sizeof(struct track_state), .room = 64, .step = track_step },
 	.loops = LOOP_TRACKS,
 	.peers = track_peers,
