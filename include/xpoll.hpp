@@ -28,6 +28,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <concepts>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
@@ -221,18 +222,18 @@ struct xpoll::event : xpoll::c_event {
 		return {xpoll::filter::timer, id, added, note::nanoseconds, to_ns(period)};
 	}
 
-	/* Changes of an existing registration. */
-	static constexpr event remove(xpoll::filter what, std::uint64_t id) noexcept
+	/* Changes of an existing registration; the ident is an integer of any type. */
+	static constexpr event remove(xpoll::filter what, std::integral auto id) noexcept
 	{
-		return {what, id, flag::remove};
+		return {what, static_cast<std::uint64_t>(id), flag::remove};
 	}
-	static constexpr event enable(xpoll::filter what, std::uint64_t id) noexcept
+	static constexpr event enable(xpoll::filter what, std::integral auto id) noexcept
 	{
-		return {what, id, flag::enable};
+		return {what, static_cast<std::uint64_t>(id), flag::enable};
 	}
-	static constexpr event disable(xpoll::filter what, std::uint64_t id) noexcept
+	static constexpr event disable(xpoll::filter what, std::integral auto id) noexcept
 	{
-		return {what, id, flag::disable};
+		return {what, static_cast<std::uint64_t>(id), flag::disable};
 	}
 	static constexpr event trigger(std::uint64_t id) noexcept
 	{
@@ -340,6 +341,7 @@ public:
 	struct options {
 		const char *backend = nullptr; /* nullptr: $XPOLL_BACKEND, else the best */
 		int size_hint = 0;             /* descriptors expected */
+		std::uint32_t flags = 0;       /* XPOLL_ALL_READY and so on: xpoll_open(3) */
 	};
 
 	/* No queue, as after a move: every call fails with EINVAL. */
@@ -353,6 +355,7 @@ public:
 		given.size = sizeof given;
 		given.backend = wanted.backend;
 		given.size_hint = wanted.size_hint;
+		given.flags = wanted.flags;
 		queue_ = xpoll_open(&given);
 		error = queue_ ? std::error_code() : last_error();
 	}
@@ -443,11 +446,13 @@ public:
 		                      static_cast<std::uint32_t>(notes)) == 1;
 	}
 	/* The registration; errc::no_such_file_or_directory if there is none. */
-	event lookup(filter what, std::uint64_t id, std::error_code &error) noexcept
+	event lookup(filter what, std::integral auto id, std::error_code &error) noexcept
 	{
 		event found;
 
-		check(xpoll_lookup(queue_, id, static_cast<int>(what), &found), error);
+		check(xpoll_lookup(queue_, static_cast<std::uint64_t>(id),
+		                   static_cast<int>(what), &found),
+		      error);
 		return found;
 	}
 
@@ -459,14 +464,6 @@ public:
 	 * its registration.  A failure to register is stored in the error_code, or
 	 * thrown by the form that has none.
 	 */
-	awaiter readable(xpoll_fd_t fd) noexcept;
-	awaiter writable(xpoll_fd_t fd) noexcept;
-	awaiter process(std::int64_t pid) noexcept;
-	awaiter signal(int number) noexcept;
-	awaiter file(xpoll_fd_t fd, note notes) noexcept;
-	template <typename Rep, typename Period>
-	awaiter timer(std::chrono::duration<Rep, Period> delay) noexcept;
-
 	awaiter readable(xpoll_fd_t fd, std::error_code &error) noexcept;
 	awaiter writable(xpoll_fd_t fd, std::error_code &error) noexcept;
 	awaiter process(std::int64_t pid, std::error_code &error) noexcept;
@@ -477,6 +474,14 @@ public:
 	              std::error_code &error) noexcept;
 
 #if XPOLL_HPP_THROWS
+	awaiter readable(xpoll_fd_t fd) noexcept;
+	awaiter writable(xpoll_fd_t fd) noexcept;
+	awaiter process(std::int64_t pid) noexcept;
+	awaiter signal(int number) noexcept;
+	awaiter file(xpoll_fd_t fd, note notes) noexcept;
+	template <typename Rep, typename Period>
+	awaiter timer(std::chrono::duration<Rep, Period> delay) noexcept;
+
 	queue() : queue(options{}) {}
 	explicit queue(const options &wanted)
 	{
@@ -522,7 +527,7 @@ public:
 		raise(error, "xpoll_fd");
 		return number;
 	}
-	event lookup(filter what, std::uint64_t id)
+	event lookup(filter what, std::integral auto id)
 	{
 		std::error_code error;
 		event found = lookup(what, id, error);

@@ -10,6 +10,12 @@
 
 using namespace std::chrono_literals;
 
+/* What would throw is not there: the compiler finds it, not the linker. */
+template <typename Queue>
+concept throws = requires(Queue &queue) { queue.readable(0); } ||
+	requires(Queue &queue) { queue.timer(1s); };
+static_assert(!throws<xpoll::queue>);
+
 int main()
 {
 	std::error_code error;

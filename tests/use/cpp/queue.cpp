@@ -82,8 +82,7 @@ void events_come_with_their_data()
 	CHECK(ready[0].describe().find("READ") == 0);
 	queue.change(xpoll::event::disable(xpoll::filter::read, ready[0].ident));
 	CHECK(queue.wait(events, 1ms).empty());
-	CHECK(queue.lookup(xpoll::filter::read, static_cast<std::uint64_t>(pipe.r))
-	              .has(xpoll::flag::disable));
+	CHECK(queue.lookup(xpoll::filter::read, pipe.r).has(xpoll::flag::disable));
 }
 
 void changes_report_their_status()
@@ -92,7 +91,7 @@ void changes_report_their_status()
 	pipe_pair pipe;
 	const xpoll::event changes[] = {
 		xpoll::event::write(pipe.w).receipt(),
-		xpoll::event::remove(xpoll::filter::read, static_cast<std::uint64_t>(pipe.r)),
+		xpoll::event::remove(xpoll::filter::read, pipe.r),
 	};
 	xpoll::event events[4];
 	auto statuses = queue.wait(changes, events, 0s);
@@ -109,6 +108,19 @@ void changes_report_their_status()
 	} catch (const std::system_error &caught) {
 		CHECK(caught.code() == std::errc::bad_file_descriptor);
 	}
+}
+
+void options_include_the_flags_of_a_queue()
+{
+	xpoll::queue queue({.flags = XPOLL_TELL_MODES});
+	xpoll::event events[1];
+	std::error_code error;
+
+	queue.change(xpoll::event::user(1u));
+	queue.change(xpoll::event::trigger(1));
+	CHECK(queue.wait(events, 0s).front().has(xpoll::flag::clear));
+	xpoll::queue none({.flags = ~0u}, error);
+	CHECK(!none && error == std::errc::invalid_argument);
 }
 
 void no_room_for_events_is_an_error()
@@ -269,10 +281,10 @@ void destroyed_coroutine_takes_its_registration_along()
 		task waiting = wait_to_read(queue, pipe.r);
 
 		CHECK(!waiting.done());
-		queue.lookup(xpoll::filter::read, static_cast<std::uint64_t>(pipe.r));
+		queue.lookup(xpoll::filter::read, pipe.r);
 	}
 	pipe.put();
-	queue.lookup(xpoll::filter::read, static_cast<std::uint64_t>(pipe.r), error);
+	queue.lookup(xpoll::filter::read, pipe.r, error);
 	CHECK(error == std::errc::no_such_file_or_directory);
 	CHECK(queue.wait(events, 0s).empty());
 }
@@ -285,11 +297,12 @@ int main()
 	unknown_back_end_is_an_error_in_both_forms();
 	events_come_with_their_data();
 	changes_report_their_status();
+	options_include_the_flags_of_a_queue();
 	no_room_for_events_is_an_error();
 	signal_handler_ends_a_wait_only_by_wake();
 	coroutine_is_resumed_by_each_kind_of_event();
 	coroutine_waits_for_a_signal();
 	destroyed_coroutine_takes_its_registration_along();
-	std::puts("9 passed, 0 failed");
+	std::puts("10 passed, 0 failed");
 	return 0;
 }
