@@ -82,8 +82,12 @@ int run(char **command)
 
 int main(int argc, char **argv)
 {
+	if (argc < 2) {
+		std::cerr << "usage: process-follower COMMAND [ARGUMENT...]\n";
+		return 1;
+	}
 	try {
-		return argc > 1 ? run(argv + 1) : 2;
+		return run(argv + 1);
 	} catch (const std::exception &error) {
 		std::cerr << "process-follower: " << error.what() << '\n';
 		return 1;

@@ -70,16 +70,13 @@ def main() -> None:
         queue.add(listener, xpoll.FILT_READ)
         print(f"listening on 127.0.0.1 port {listener.getsockname()[1]}", flush=True)
         while True:
-            closed = set()
             for event in queue.wait():
                 if event.filter == xpoll.FILT_SIGNAL:
                     return
                 connection = event.udata
                 if connection is None:
                     accept(queue, listener)
-                elif connection not in closed and not connection.serve():
-                    # The other event of this wait may be about it.
-                    closed.add(connection)
+                elif not connection.serve():
                     connection.close()
                     queue.enable(listener, xpoll.FILT_READ)
 

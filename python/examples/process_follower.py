@@ -32,6 +32,8 @@ def show(event: xpoll.Event) -> None:
 
 
 def main() -> int:
+    if len(sys.argv) < 2:
+        sys.exit("usage: process_follower.py COMMAND [ARGUMENT...]")
     # It begins when it is followed.
     gate = ["sh", "-c", 'read go && exec "$0" "$@"', *sys.argv[1:]]
     with xpoll.Queue() as queue, subprocess.Popen(gate, stdin=subprocess.PIPE) as child:

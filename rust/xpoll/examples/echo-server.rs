@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 
+use libc::{EMFILE, ENFILE, SIGINT, SIGTERM};
 use xpoll::{Events, Filter, Interest, Queue, Signal, Source};
 
 struct Connection {
@@ -28,21 +29,21 @@ impl Connection {
 
     /// Reads and writes what can be; false at the end.
     fn serve(&mut self) -> io::Result<bool> {
-        if self.unsent.is_empty() {
+        let waits = !self.unsent.is_empty(); // for room
+        if !waits {
             match self.stream.read(&mut self.buffer)? {
                 0 => return Ok(false),
                 count => self.unsent = 0..count,
             }
         }
-        let was_empty = self.unsent.start == 0;
         match self.stream.write(&self.buffer[self.unsent.clone()]) {
             Ok(count) => self.unsent.start += count,
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
             Err(error) => return Err(error),
         }
-        match (was_empty, self.unsent.is_empty()) {
-            (true, false) => self.want(Filter::WRITE, Filter::READ)?,
-            (false, true) => self.want(Filter::READ, Filter::WRITE)?,
+        match (waits, self.unsent.is_empty()) {
+            (false, false) => self.want(Filter::WRITE, Filter::READ)?,
+            (true, true) => self.want(Filter::READ, Filter::WRITE)?,
             _ => {}
         }
         Ok(true)
@@ -59,8 +60,7 @@ fn main() -> io::Result<()> {
     let port = std::env::args().nth(1).map_or(Ok(0), |port| port.parse());
     let port: u16 = port.map_err(|_| io::Error::new(ErrorKind::InvalidInput, "not a port"))?;
     let queue = Queue::new()?;
-    let _signals =
-        [Signal::ignored(&queue, libc::SIGINT, 0)?, Signal::ignored(&queue, libc::SIGTERM, 0)?];
+    let _signals = [Signal::ignored(&queue, SIGINT, 0)?, Signal::ignored(&queue, SIGTERM, 0)?];
     let listener = queue.source(TcpListener::bind(("127.0.0.1", port))?);
     listener.set_nonblocking(true)?;
     listener.add(Interest::READ, 0)?;
@@ -79,15 +79,18 @@ fn main() -> io::Result<()> {
                 match listener.accept() {
                     Ok((stream, _)) => {
                         last += 1;
-                        connections.insert(last, Connection::new(&queue, stream, last)?);
+                        if let Ok(connection) = Connection::new(&queue, stream, last) {
+                            connections.insert(last, connection);
+                        }
                     }
-                    Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                     // Too many: until one is closed.
-                    Err(_) => listener.disable(Filter::READ)?,
+                    Err(error) if matches!(error.raw_os_error(), Some(EMFILE | ENFILE)) => {
+                        listener.disable(Filter::READ)?;
+                    }
+                    Err(_) => {}
                 }
                 continue;
             }
-            // None if the other event of this wait has closed it.
             let Some(connection) = connections.get_mut(&event.token()) else { continue };
             let goes_on = match connection.serve() {
                 Err(error) => error.kind() == ErrorKind::WouldBlock,

@@ -44,6 +44,10 @@ fn end(status: ExitStatus) -> String {
 }
 
 fn main() -> io::Result<()> {
+    if args().len() < 2 {
+        eprintln!("usage: process-follower COMMAND [ARGUMENT...]");
+        exit(1);
+    }
     let queue = Queue::new()?;
     // It begins when it is followed.
     let mut child = Command::new("sh")

@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use libc::{EMFILE, ENFILE, SIGINT, SIGTERM};
 use xpoll::{Event, Events, Filter, Interest, Queue, Signal, Source};
 
 const THREADS: usize = 4;
@@ -60,10 +61,9 @@ impl Server {
     fn accept(&self) -> io::Result<()> {
         let (stream, _) = match self.listener.accept() {
             Ok(accepted) => accepted,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                return self.listener.enable(Filter::READ);
-            }
-            Err(_) => return Ok(()), // Too many: until one is closed.
+            // Too many: until one is closed.
+            Err(error) if matches!(error.raw_os_error(), Some(EMFILE | ENFILE)) => return Ok(()),
+            Err(_) => return self.listener.enable(Filter::READ),
         };
         self.listener.enable(Filter::READ)?;
         stream.set_nonblocking(true)?;
@@ -79,7 +79,7 @@ impl Server {
     fn handle(&self, event: &Event) -> io::Result<()> {
         if event.filter() == Filter::SIGNAL {
             self.ending.store(true, Ordering::SeqCst);
-            return self.queue.wake();
+            return Ok(());
         }
         if event.token() == 0 {
             return self.accept();
@@ -95,14 +95,14 @@ impl Server {
     }
 
     fn work(&self) -> io::Result<()> {
-        let mut events = Events::with_capacity(8);
+        let mut events = Events::with_capacity(1); // The others may take the rest.
         while !self.ending.load(Ordering::SeqCst) {
             self.queue.wait(&mut events, None)?;
             for event in &events {
                 self.handle(event)?;
             }
         }
-        self.queue.wake() // The next thread.
+        self.queue.wake() // One wake ends one wait: pass it on to the next thread.
     }
 }
 
@@ -110,8 +110,7 @@ fn main() -> io::Result<()> {
     let port = std::env::args().nth(1).map_or(Ok(0), |port| port.parse());
     let port: u16 = port.map_err(|_| io::Error::new(ErrorKind::InvalidInput, "not a port"))?;
     let queue = Queue::new()?;
-    let _signals =
-        [Signal::ignored(&queue, libc::SIGINT, 0)?, Signal::ignored(&queue, libc::SIGTERM, 0)?];
+    let _signals = [Signal::ignored(&queue, SIGINT, 0)?, Signal::ignored(&queue, SIGTERM, 0)?];
     let listener = queue.source(TcpListener::bind(("127.0.0.1", port))?);
     listener.set_nonblocking(true)?;
     listener.add(Interest::READ.dispatch(), 0)?;
