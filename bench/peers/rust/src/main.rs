@@ -1,6 +1,5 @@
 //! mio, polling and the crate xpoll, by the name of this program; see ../../build.sh.
 
-use std::collections::HashSet;
 use std::io::{self, BufRead, Write};
 use std::num::NonZeroUsize;
 use std::os::fd::BorrowedFd;
@@ -141,11 +140,25 @@ impl Loop for Mio {
     }
 }
 
+/// Which keys were registered; a program would keep it with its connections.
+#[derive(Default)]
+struct Known(Vec<bool>);
+
+impl Known {
+    /// Was it new?
+    fn insert(&mut self, key: usize) -> bool {
+        if key >= self.0.len() {
+            self.0.resize(2 * key + 1, false);
+        }
+        !std::mem::replace(&mut self.0[key], true)
+    }
+}
+
 /// polling in level mode; a write end that is not wanted stays, without an interest.
 struct Polling {
     poller: polling::Poller,
     events: polling::Events,
-    known: HashSet<usize>,
+    known: Known,
 }
 
 impl Loop for Polling {
@@ -190,7 +203,7 @@ struct Xpoll {
     queue: xpoll::Queue,
     events: xpoll::Events,
     changes: Vec<xpoll::Change>, // made with the next wait
-    known: HashSet<usize>,
+    known: Known,
 }
 
 impl Loop for Xpoll {
@@ -228,11 +241,11 @@ fn main() {
         Some("polling") => {
             let events = polling::Events::with_capacity(NonZeroUsize::new(256).unwrap());
             let poller = polling::Poller::new().unwrap();
-            run(Polling { poller, events, known: HashSet::new() });
+            run(Polling { poller, events, known: Known::default() });
         }
         _ => {
             let (queue, events) = (xpoll::Queue::new().unwrap(), xpoll::Events::with_capacity(256));
-            run(Xpoll { queue, events, changes: Vec::new(), known: HashSet::new() });
+            run(Xpoll { queue, events, changes: Vec::new(), known: Known::default() });
         }
     }
 }
