@@ -188,14 +188,18 @@ impl Queue {
         events: &mut Events,
         timeout: Option<Duration>,
     ) -> io::Result<usize> {
-        let end = timeout.and_then(|time| Instant::now().checked_add(time));
+        // The clock is only asked if there is time that can pass.
+        let wait = timeout.filter(|time| !time.is_zero());
+        let end = wait.and_then(|time| Instant::now().checked_add(time));
         let (mut changes, mut timeout) = (changes, timeout);
         let count = loop {
             let time = nanoseconds(timeout);
             match events.fill(|list, room| self.event(changes, list, room, time)) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {
                     changes = &[]; // They have been made.
-                    timeout = end.map(|end| end.saturating_duration_since(Instant::now()));
+                    if let Some(end) = end {
+                        timeout = Some(end.saturating_duration_since(Instant::now()));
+                    }
                 }
                 result => break result?,
             }
