@@ -138,8 +138,12 @@ static int whole_seconds(PyObject *value, int64_t *ns)
 	long long seconds;
 	int overflow;
 
-	if (!index)
+	if (!index) {
+		if (PyErr_ExceptionMatches(PyExc_TypeError))
+			PyErr_SetString(PyExc_TypeError,
+			                "timeout must be a number of seconds, or None");
 		return -1;
+	}
 	seconds = PyLong_AsLongLongAndOverflow(index, &overflow);
 	Py_DECREF(index);
 	if (overflow > 0 || seconds > INT64_MAX / NS_PER_S)

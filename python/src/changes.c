@@ -413,11 +413,10 @@ PyObject *xpy_queue_unregister(PyObject *self, PyObject *const *args,
 	PyObject *fileobj, *udata;
 	int fd, before, modes, error;
 
-	if (xpy_arguments(&call, args, nargs, kwnames, &fileobj) < 0 ||
-	    xpy_handle_check(&queue->handle) < 0)
+	if (xpy_arguments(&call, args, nargs, kwnames, &fileobj) < 0)
 		return NULL;
 	fd = PyObject_AsFileDescriptor(fileobj);
-	if (fd < 0)
+	if (fd < 0 || xpy_handle_check(&queue->handle) < 0)
 		return NULL;
 	before = registered(queue, fd, &modes, &udata);
 	error = before ? ctl(queue, XPOLL_DELETE, before, fd, NULL) : ENOENT;

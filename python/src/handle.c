@@ -37,10 +37,10 @@ int xpy_handle_open(struct xpy_handle *handle, const char *backend,
 		.size = sizeof options,
 		.backend = backend,
 		.flags = (uint32_t)flags,
-		.size_hint = (int)size_hint,
+		.size_hint = size_hint < INT_MAX ? (int)size_hint : INT_MAX,
 	};
 
-	if (size_hint < 0 || size_hint > INT_MAX) {
+	if (size_hint < 0) {
 		PyErr_SetString(PyExc_ValueError, "size_hint must be 0 or more");
 		return -1;
 	}

@@ -162,15 +162,16 @@ static PyObject *queue_next_timeout(PyObject *self, PyObject *unused)
 static PyObject *queue_supports(PyObject *self, PyObject *args, PyObject *kwargs)
 {
 	static const char *const names[] = {"filter", "fflags", NULL};
-	struct xpoll *queue = open_queue(self);
+	struct xpoll *queue;
 	PyObject *notes = NULL;
 	int64_t fflags;
 	int filter;
 
-	if (!queue ||
-	    !xpy_parse(args, kwargs, "i|O:supports", names,
-	                                 &filter, &notes) ||
+	if (!xpy_parse(args, kwargs, "i|O:supports", names, &filter, &notes) ||
 	    xpy_integer(notes, "fflags", 0, UINT32_MAX, 0, &fflags) < 0)
+		return NULL;
+	queue = open_queue(self); /* Last: an argument's __index__ may close it. */
+	if (!queue)
 		return NULL;
 	return PyBool_FromLong(xpoll_supports(queue, filter, (uint32_t)fflags));
 }
@@ -185,10 +186,9 @@ static PyObject *queue_lookup(PyObject *self, PyObject *args, PyObject *kwargs)
 	uint64_t ident;
 	int filter;
 
-	if (!open_queue(self) ||
-	    !xpy_parse(args, kwargs, "Oi:lookup", names, &object,
-	                                 &filter) ||
-	    xpy_ident(object, filter, &ident) < 0)
+	if (!xpy_parse(args, kwargs, "Oi:lookup", names, &object, &filter) ||
+	    xpy_ident(object, filter, &ident) < 0 ||
+	    !open_queue(self)) /* Last: a fileno() may close it. */
 		return NULL;
 	if (xpoll_lookup(queue->handle.queue, ident, filter, &found) < 0)
 		return none_or_error(errno == ENOENT ? 0 : -1);

@@ -59,13 +59,16 @@ PyDoc_STRVAR(add_doc,
 "filter  one of FILT_*\n"
 "flags   CLEAR, ONESHOT, DISPATCH, ENABLE, DISABLE, KEEPUDATA\n"
 "fflags  NOTE_* of the filter\n"
+"data    a number of the filter: the milliseconds of FILT_TIMER, or the unit that\n"
+"        fflags name; the bytes of NOTE_LOWAT\n"
 "udata   any object; each event has it");
 
 PyDoc_STRVAR(delete_doc,
 "delete($self, /, ident, filter)\n"
 "--\n"
 "\n"
-"Remove a registration.  FileNotFoundError if there is none.");
+"Remove a registration.  FileNotFoundError if there is none, OSError (EBADF) if the\n"
+"descriptor is closed, which has removed it.");
 
 PyDoc_STRVAR(enable_doc,
 "enable($self, /, ident, filter)\n"

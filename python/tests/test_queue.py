@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import xpoll
@@ -55,6 +56,7 @@ def test_open_unknown_back_end_of_the_environment_is_named(
 def test_open_bad_arguments_are_refused() -> None:
     with pytest.raises(ValueError):
         Queue(size_hint=-1)
+    Queue(size_hint=2**40).close()  # A hint.
     with pytest.raises(TypeError):
         Queue(1)  # type: ignore[arg-type]
 
@@ -69,6 +71,35 @@ def test_close_refuses_later_calls(queue: Queue) -> None:
                  lambda: queue.add(0, FILT_READ), lambda: queue.control(None)):
         with pytest.raises(ValueError):
             call()
+
+
+def test_argument_that_closes_the_queue_is_a_late_call(backend: str, pipe: Pipe) -> None:
+    class Closing:
+        def __init__(self, queue: Queue) -> None:
+            self.queue = queue
+
+        def fileno(self) -> int:
+            self.queue.close()
+            return pipe[0]
+
+        def __index__(self) -> int:
+            return self.fileno()
+
+    calls: list[Callable[[Queue, Any], object]] = [
+        lambda queue, it: queue.add(it, FILT_READ), lambda queue, it: queue.add(0, it),
+        lambda queue, it: queue.delete(it, FILT_READ), lambda queue, it: queue.trigger(it),
+        lambda queue, it: queue.register(it, 1), lambda queue, it: queue.modify(it, 1),
+        lambda queue, it: queue.unregister(it), lambda queue, it: queue.ctl(xpoll.ADD, 1, it),
+        lambda queue, it: queue.lookup(it, FILT_READ), lambda queue, it: queue.lookup(0, it),
+        lambda queue, it: queue.supports(it), lambda queue, it: queue.supports(FILT_READ, it),
+        lambda queue, it: queue.wait(it), lambda queue, it: queue.wait(0, sigmask=[it]),
+        lambda queue, it: queue.aio_submit(xpoll.AIO_READ, it, bytearray(1)),
+    ]
+    for number, call in enumerate(calls):
+        queue = Queue(backend)
+        with pytest.raises(ValueError, match="the queue is closed"):
+            call(queue, Closing(queue))
+            pytest.fail(f"call {number}")
 
 
 def test_subclass_may_have_attributes(backend: str) -> None:
@@ -266,9 +297,9 @@ def test_timeout_is_never_early(queue: Queue) -> None:
 @pytest.mark.parametrize("timeout, error", [
     (-1, ValueError), (-0.001, ValueError), (math.nan, ValueError), ("1", TypeError)])
 def test_bad_timeout_is_refused(queue: Queue, timeout: float, error: type[Exception]) -> None:
-    with pytest.raises(error):
+    with pytest.raises(error, match="^timeout "):
         queue.wait(timeout)
-    with pytest.raises(error):
+    with pytest.raises(error, match="^timeout "):
         queue.poll(timeout)
 
 
