@@ -118,6 +118,7 @@ XPY_LOCK_FAST(xpy_selector_unregister)
 XPY_LOCK_FAST(xpy_selector_modify)
 XPY_LOCK_FAST(xpy_selector_select)
 XPY_LOCK_FAST(xpy_selector_get_key)
+XPY_LOCK_FAST(xpy_selector_get)
 XPY_LOCK_ONE(selector_close)
 XPY_LOCK_ONE(selector_fileno)
 XPY_LOCK_ONE(selector_reinit)
@@ -152,6 +153,7 @@ static PyMethodDef selector_methods[] = {
 	{"fileno", XPY_LOCKED(selector_fileno), METH_NOARGS, fileno_doc},
 	{"reinit", XPY_LOCKED(selector_reinit), METH_NOARGS, reinit_doc},
 	{"_find", XPY_LOCKED(xpy_selector_find), METH_O, NULL},
+	{"_get", XPY_METHOD(XPY_LOCKED(xpy_selector_get)), FAST, NULL},
 	{NULL, NULL, 0, NULL},
 };
 

@@ -45,6 +45,8 @@ PyObject *xpy_selector_unregister(PyObject *self, PyObject *const *args,
 PyObject *xpy_selector_get_key(PyObject *self, PyObject *const *args,
                                Py_ssize_t nargs, PyObject *kwnames);
 PyObject *xpy_selector_find(PyObject *self, PyObject *fileobj);
+PyObject *xpy_selector_get(PyObject *self, PyObject *const *args,
+                           Py_ssize_t nargs, PyObject *kwnames);
 
 /* --- selector_wait.c ---------------------------------------------------------- */
 

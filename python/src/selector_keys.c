@@ -30,13 +30,28 @@ static PyObject *call_fileno(PyObject *fileobj)
 	return whole;
 }
 
+/* -1: it has none, or an exception says what is wrong. */
+static int quick_fileno(PyObject *fileobj)
+{
+	int fd = PyObject_AsFileDescriptor(fileobj);
+
+	/* The module selectors has other words for these. */
+	if (fd < 0 && (PyErr_ExceptionMatches(PyExc_TypeError) ||
+	               PyErr_ExceptionMatches(PyExc_ValueError) ||
+	               PyErr_ExceptionMatches(PyExc_OverflowError)))
+		PyErr_Clear();
+	return fd;
+}
+
 static int fileobj_to_fd(PyObject *fileobj)
 {
-	PyObject *number = PyLong_Check(fileobj) ? Py_NewRef(fileobj)
-		: call_fileno(fileobj);
-	long long fd;
+	PyObject *number;
+	long long fd = PyLong_Check(fileobj) ? -1 : quick_fileno(fileobj);
 	int overflow;
 
+	if (fd >= 0 || PyErr_Occurred())
+		return (int)fd;
+	number = PyLong_Check(fileobj) ? Py_NewRef(fileobj) : call_fileno(fileobj);
 	if (!number)
 		return -1;
 	fd = PyLong_AsLongLongAndOverflow(number, &overflow);
@@ -124,25 +139,40 @@ int xpy_key_events(PyObject *key)
 	return (int)PyLong_AsLong(PyTuple_GetItem(key, KEY_EVENTS));
 }
 
+/* ((fileobj, fd, events, data),): what a key is made of; Py_BuildValue is slow. */
+static PyObject *key_arguments(PyObject *fileobj, PyObject *number, int events,
+                               PyObject *data)
+{
+	PyObject *fields = PyTuple_New(4);
+	PyObject *args = fields ? PyTuple_New(1) : NULL;
+	PyObject *bits = args ? PyLong_FromLong(events) : NULL;
+
+	if (!bits) {
+		Py_XDECREF(args);
+		Py_XDECREF(fields);
+		return NULL;
+	}
+	PyTuple_SetItem(fields, KEY_FILEOBJ, Py_NewRef(fileobj));
+	PyTuple_SetItem(fields, KEY_FD, Py_NewRef(number));
+	PyTuple_SetItem(fields, KEY_EVENTS, bits);
+	PyTuple_SetItem(fields, KEY_DATA, Py_NewRef(data));
+	PyTuple_SetItem(args, 0, fields);
+	return args;
+}
+
 /* A new SelectorKey, which is put into the dict; NULL with an exception. */
 static PyObject *store_key(struct xpy_selector *self, PyObject *fileobj, int fd,
                            int events, PyObject *data)
 {
-	PyObject *args = Py_BuildValue("((OiiO))", fileobj, fd, events, data);
-	PyObject *key, *number;
-	int rc;
+	PyObject *number = PyLong_FromLong(fd);
+	PyObject *args = number ? key_arguments(fileobj, number, events, data) : NULL;
+	PyObject *key = args ? self->tuple_new(self->state->selector_key, args, NULL)
+		: NULL;
 
-	if (!args)
-		return NULL;
-	key = self->tuple_new(self->state->selector_key, args, NULL);
-	Py_DECREF(args);
-	if (!key)
-		return NULL;
-	number = PyLong_FromLong(fd);
-	rc = number ? PyDict_SetItem(self->keys, number, key) : -1;
-	Py_XDECREF(number);
-	if (rc < 0)
+	Py_XDECREF(args);
+	if (key && PyDict_SetItem(self->keys, number, key) < 0)
 		Py_CLEAR(key);
+	Py_XDECREF(number);
 	return key;
 }
 
@@ -319,4 +349,21 @@ PyObject *xpy_selector_find(PyObject *object, PyObject *fileobj)
 	int fd;
 
 	return find_key(xpy_as_selector(object), fileobj, &fd);
+}
+
+/* asyncio asks for each change, and most often there is no key: no KeyError. */
+PyObject *xpy_selector_get(PyObject *object, PyObject *const *args,
+                           Py_ssize_t nargs, PyObject *kwnames)
+{
+	static const char *const names[] = {"fileobj", "default", NULL};
+	static const struct xpy_call call = {"get", names, 2};
+	struct xpy_selector *self = xpy_as_selector(object);
+	PyObject *values[2], *key;
+	int fd;
+
+	if (xpy_arguments(&call, args, nargs, kwnames, values) < 0)
+		return NULL;
+	fd = find_fd(self, values[0]);
+	key = fd < 0 ? NULL : xpy_selector_key(self, fd);
+	return key || PyErr_Occurred() ? key : Py_NewRef(values[1]);
 }

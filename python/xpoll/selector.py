@@ -44,10 +44,7 @@ class _Keys(KeyMap):
     def get(self, fileobj: FileDescriptorLike, default: T) -> selectors.SelectorKey | T: ...
 
     def get(self, fileobj: FileDescriptorLike, default: Any = None) -> Any:
-        try:
-            return self._selector._find(fileobj)
-        except KeyError:
-            return default
+        return self._selector._get(fileobj, default)
 
 
 class XpollSelector(_xpoll._Selector, selectors.BaseSelector):
