@@ -76,8 +76,11 @@ enum {
 #define XP_FIRED_SOLO(filter) (0x100000u << (filter))
 #define XP_FIRED_SOLO_ANY 0x700000u
 
-/* The most entries that one wait takes. */
-enum { XP_FIRED_MOST = 256 };
+/*
+ * The most entries that one wait takes; and of a back end that can take more, if the
+ * process has one thread.
+ */
+enum { XP_FIRED_MOST = 256, XP_FIRED_ALONE = 1024 };
 
 /* The kernel filled the array, but some of its entries were dropped since. */
 static inline int xp_fired_more(struct xp_fired *fired, int count, int cap)
@@ -121,6 +124,7 @@ struct xp_renew_ops {
 struct xp_backend_ops {
 	const char *name;
 	unsigned caps;
+	int fired_most; /* entries of one wait, at most XP_FIRED_ALONE; 0: XP_FIRED_MOST */
 	size_t state_size;
 
 	/*
@@ -155,7 +159,7 @@ struct xp_backend_ops {
 
 	/*
 	 * Wait until something fires or the deadline passes.  Store up to cap entries, at
-	 * most XP_FIRED_MOST, first those that were not reported yet.  0: deadline; may be
+	 * most fired_most, first those that were not reported yet.  0: deadline; may be
 	 * early, the queue checks.  -EINTR: also if the deadline has passed and a signal is
 	 * pending that the mask does not block.  With XP_NOW it is called with the lock held
 	 * and is no cancellation point, otherwise without the lock, and it is one.  XP_REST

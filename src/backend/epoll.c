@@ -153,7 +153,7 @@ static void epoll_close(void *opaque)
 	xp_sys_close(state->wake_fd);
 }
 
-/* The kernel writes to them as that, and nobody else reads or writes them so. */
+/* The kernel writes to them as that, here and in epoll_solo.c; nobody else does. */
 _Static_assert(sizeof(struct xp_fired) == sizeof(struct epoll_event) &&
                offsetof(struct xp_fired, token) == offsetof(struct epoll_event, data),
                "epoll_wait fills an array of them");
@@ -183,7 +183,7 @@ static XP_NOINLINE int epoll_sleep_masked(struct epoll_state *state,
 static XP_INLINE int epoll_ask(struct epoll_state *state, int64_t deadline_ns,
                                const sigset_t *mask, struct xp_fired *fired, int cap)
 {
-	XP_ASSERT(cap > 0 && cap <= XP_FIRED_MOST);
+	XP_ASSERT(cap > 0 && cap <= XP_FIRED_ALONE);
 	if (deadline_ns <= XP_NOW)
 		return xp_sys_epoll_now(state->epoll_fd, (void *)fired, cap);
 	if (XP_UNLIKELY(mask != NULL))
@@ -334,6 +334,7 @@ static const struct xp_outer_ops epoll_outer = {
 const struct xp_backend_ops xp_backend_epoll = {
 	.name = "epoll",
 	.caps = XP_CAP_CONCURRENT | XP_CAP_KNOWS_FILE | XP_CAP_EXCEPT | XP_CAP_MASK,
+	.fired_most = XP_FIRED_ALONE,
 	.state_size = sizeof(struct epoll_state),
 	.open = epoll_open,
 	.close = epoll_close,

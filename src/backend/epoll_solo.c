@@ -104,15 +104,12 @@ int xp_solo_change(struct xp_solo *solo, int fd, uint32_t watch, uint64_t token)
 static int solo_take(struct xp_solo *solo, int i, struct xp_fired *fired,
                      int room)
 {
-	struct epoll_event events[XP_FIRED_MOST];
 	int count;
 
 	xp_count_shared(&solo->counters->syscalls_check);
-	count = xp_sys_epoll_now(atomic_load(&solo->fds[i]), events, room);
-	for (int k = 0; k < count; k++) {
-		fired[k].token = events[k].data.u64;
-		fired[k].events = events[k].events | XP_FIRED_SOLO(i);
-	}
+	count = xp_sys_epoll_now(atomic_load(&solo->fds[i]), (void *)fired, room);
+	for (int k = 0; k < count; k++)
+		fired[k].events |= XP_FIRED_SOLO(i);
 	return count < 0 ? 0 : count;
 }
 

@@ -37,28 +37,18 @@ static inline int xp_ask_crowded(struct xpoll *queue, int room)
 }
 
 /* How many entries to ask for first, beside at_hand events. */
-static XP_INLINE int xp_ask_room(struct xpoll *queue, int room, int at_hand)
+static XP_INLINE int xp_ask_room(struct xpoll *queue, int room, int at_hand, int most)
 {
-	int cap = room > XP_FIRED_MOST ? XP_FIRED_MOST : room;
+	int cap = room > most ? most : room;
 
 	if (XP_UNLIKELY(queue->unusual) && queue->crowded)
 		cap = xp_ask_crowded(queue, cap);
 	return at_hand > 0 && cap < XP_ASK_PRIVATE ? XP_ASK_PRIVATE : cap;
 }
 
-/*
- * Must the kernel be asked although events are at hand?  Otherwise those that
- * only it knows of would starve.
- */
-static XP_INLINE bool xp_ask_wanted(struct xpoll *queue,
-                                    const struct xp_wait *wait)
+/* It was asked some waits ago: is it time to ask it again? */
+static XP_INLINE bool xp_ask_is_time(struct xpoll *queue)
 {
-	if (queue->ask.due || ++queue->ask.skipped >= queue->ask.skipped_most)
-		return true;
-	if (XP_UNLIKELY(queue->unusual) &&
-	    (wait->listed || queue->crowded || (queue->watches > 0 && wait->events)) &&
-	    !wait->exhausted && !xp_wait_full(wait))
-		return true;
 	/* A clock tick is a few milliseconds; the first waits are not timed. */
 	if (XP_LIKELY(queue->ask.skipped < 2))
 		return false;
@@ -66,6 +56,27 @@ static XP_INLINE bool xp_ask_wanted(struct xpoll *queue,
 		return xp_sys_now_coarse() != queue->ask.skipped_ns;
 	queue->ask.skipped_ns = xp_sys_now_coarse();
 	return false;
+}
+
+/*
+ * Must the kernel be asked although events are at hand?  Otherwise those that
+ * only it knows of would starve.
+ */
+static XP_INLINE bool xp_ask_is_due(struct xpoll *queue)
+{
+	return queue->ask.due || ++queue->ask.skipped >= queue->ask.skipped_most;
+}
+
+static XP_INLINE bool xp_ask_wanted(struct xpoll *queue,
+                                    const struct xp_wait *wait)
+{
+	if (xp_ask_is_due(queue))
+		return true;
+	if (XP_UNLIKELY(queue->unusual) &&
+	    (wait->listed || queue->crowded || (queue->watches > 0 && wait->events)) &&
+	    !wait->exhausted && !xp_wait_full(wait))
+		return true;
+	return xp_ask_is_time(queue);
 }
 
 static XP_INLINE void xp_ask_begins(struct xpoll *queue, struct xp_wait *wait)

@@ -24,6 +24,7 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 
 	queue->ops = ops;
 	queue->lazy = !(ops->caps & XP_CAP_FREE_CHANGE);
+	queue->fired_most = ops->fired_most ? ops->fired_most : XP_FIRED_MOST;
 	queue->vain = xp_mask_is_free(queue) ? 1 : 0;
 	queue->turn.wakefd.fd = -1;
 	queue->turn.wakefd.write_fd = -1;

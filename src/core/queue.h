@@ -47,6 +47,34 @@ struct xp_ready {
 	uint32_t events;
 };
 
+/* One wait call in progress. */
+struct xp_wait {
+	struct xpoll_event *events; /* NULL: the poll-like level */
+	int cap;
+	int len;
+	int64_t deadline_ns;
+	const sigset_t *mask; /* of each sleep */
+	sigset_t *held;       /* what was blocked before it held signals back */
+	uint32_t wait_epoch; /* the call's number: the waits that were counted */
+	uint32_t sequence; /* the queue's, before the kernel was asked */
+	uint32_t set;      /* number of the kernel's set that was asked */
+	uint32_t wake_all;
+	int counts;     /* none is pending from this event on, see event_count.h */
+	unsigned fruitless; /* times the kernel was asked again at once */
+	int again;      /* reports of what this call had reported already */
+	uint8_t passed_over; /* filters that the look or report at hand is not for */
+	bool listed;    /* the lists of sources and files were looked at */
+	bool exhausted; /* the kernel had no more */
+	bool renew;     /* a dead registration keeps reporting: make the set again */
+	bool news;      /* it reported something that nothing else had reported */
+	bool kicker;    /* it calls out the next of those that were called out */
+	bool slept;     /* for the first time, or more often */
+	bool tried;     /* it tries without sleeping */
+	bool cut;       /* it sleeps until a source's moment at the most */
+	bool holds;     /* signals are handled while it sleeps and not in between */
+	bool timed_out; /* the last sleep ended at the deadline */
+};
+
 /* What one file keeps of a queue is a part with a name; [q] but for what has another tag. */
 struct xpoll {
 	/* What every wait and change looks at, on as few cache lines as can be. */
@@ -61,6 +89,7 @@ struct xpoll {
 		int head;
 		int tail;
 		int len;
+		struct pollfd probe; /* of the only one (recheck.h) */
 	} candidates;
 
 	/* What makes a call more than the usual one, kept by who makes it so. */
@@ -177,6 +206,7 @@ struct xpoll {
 	bool on_demand;        /* [q] one of them is XP_ON_DEMAND */
 	bool vnode_as_bsd;     /* [I] XPOLL_VNODE_AS_BSD */
 	uint16_t report_modes; /* [I] of XPOLL_CLEAR and its like, in events */
+	int fired_most;        /* [I] entries that the only thread asks the kernel for */
 
 	struct xp_mutex lock;
 	pthread_cond_t thread_left;  /* signalled when a thread leaves */
@@ -189,34 +219,16 @@ struct xpoll {
 		int next; /* what xpoll_revents hands out next */
 		struct xp_ready ready[XP_BATCH_CAP];
 	} batch;
-};
 
-/* One wait call in progress; lives on the caller's stack. */
-struct xp_wait {
-	struct xpoll_event *events; /* NULL: the poll-like level */
-	int cap;
-	int len;
-	int64_t deadline_ns;
-	const sigset_t *mask; /* of each sleep */
-	sigset_t *held;       /* what was blocked before it held signals back */
-	uint32_t wait_epoch; /* the call's number: the waits that were counted */
-	uint32_t sequence; /* the queue's, before the kernel was asked */
-	uint32_t set;      /* number of the kernel's set that was asked */
-	uint32_t wake_all;
-	int counts;     /* none is pending from this event on, see event_count.h */
-	unsigned fruitless; /* times the kernel was asked again at once */
-	int again;      /* reports of what this call had reported already */
-	uint8_t passed_over; /* filters that the look or report at hand is not for */
-	bool listed;    /* the lists of sources and files were looked at */
-	bool exhausted; /* the kernel had no more */
-	bool renew;     /* a dead registration keeps reporting: make the set again */
-	bool news;      /* it reported something that nothing else had reported */
-	bool kicker;    /* it calls out the next of those that were called out */
-	bool slept;     /* for the first time, or more often */
-	bool tried;     /* it tries without sleeping */
-	bool cut;       /* it sleeps until a source's moment at the most */
-	bool holds;     /* signals are handled while it sleeps and not in between */
-	bool timed_out; /* the last sleep ended at the deadline */
+	/*
+	 * The wait of a thread that is the only one of its process (wait.c).  On the
+	 * stack it would cost a guard of the stack and a check of its room.
+	 */
+	struct {
+		struct xp_wait wait;
+		sigset_t held;
+		struct xp_fired fired[XP_FIRED_ALONE];
+	} alone;
 };
 
 /*

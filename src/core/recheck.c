@@ -254,9 +254,12 @@ static void chunk_probe(struct xpoll *queue, struct xp_wait *wait,
 	chunk->len = 0;
 }
 
-void xp_candidate_probed(struct xpoll *queue, struct xp_wait *wait, const struct pollfd *found,
-                         struct xp_slot *slot, bool confirm, int rc)
+XP_NOINLINE void xp_candidate_probed(struct xpoll *queue, struct xp_wait *wait,
+                                     struct pollfd *found, struct xp_slot *slot, bool confirm,
+                                     int rc)
 {
+	if (XP_UNLIKELY(rc < 0))
+		rc = xp_sys_poll_now(found, 1);
 	/* No memory for poll(2): have the kernel's set report it. */
 	if (XP_UNLIKELY(rc < 0))
 		(void)xp_interest_publish(queue, found->fd, slot, slot->enabled);

@@ -31,42 +31,56 @@ static inline bool xp_probe_is_plain(const struct xp_slot *slot, int bits)
 }
 
 /* What poll(2) has found of a candidate, rc being its result. */
-void xp_candidate_probed(struct xpoll *queue, struct xp_wait *wait, const struct pollfd *found,
+void xp_candidate_probed(struct xpoll *queue, struct xp_wait *wait, struct pollfd *found,
                          struct xp_slot *slot, bool confirm, int rc);
 
-/*
- * Programs that handle one event after the other mostly have one candidate,
- * which only needs a look.  False: it is not this case, and nothing was done.
- * Inline: os/sys_hot.h says why.
- */
-static XP_INLINE bool xp_candidate_check_single(struct xpoll *queue, struct xp_wait *wait,
-                                                bool poll_level)
+/* A candidate that only needs a look; inline, as what follows: os/sys_hot.h says why. */
+static XP_INLINE bool xp_candidate_is_simple(const struct xp_slot *slot)
 {
-	int fd = queue->candidates.head;
-	struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
 	uint8_t filters = slot->recheck_enabled | slot->recheck_level;
-	bool confirm = !slot->recheck_enabled;
-	struct pollfd probe;
-	int rc;
 
-	if (queue->candidates.len != 1 || !filters || filters & ~(unsigned)slot->armed ||
-	    slot->mode == XP_MODE_FIRED || !xp_kind_can_probe((enum xp_fd_kind)slot->kind))
-		return false;
 	XP_ASSERT(!(filters & ~(unsigned)slot->enabled));
+	return filters && !(filters & ~(unsigned)slot->armed) && slot->mode != XP_MODE_FIRED &&
+		xp_kind_can_probe((enum xp_fd_kind)slot->kind);
+}
+
+/* Look at the only candidate, which is simple.  The result is that of poll(2). */
+static XP_INLINE int xp_candidate_probe(struct xpoll *queue, struct xp_slot *slot)
+{
+	struct pollfd *probe = &queue->candidates.probe;
+
+	XP_ASSERT(queue->candidates.len == 1 && xp_candidate_is_simple(slot));
 	XP_ASSERT(!slot->deferred); /* Only of what cannot be probed. */
-	probe.fd = fd;
-	probe.events = xp_candidate_bits(slot, filters);
+	probe->fd = queue->candidates.head;
+	probe->events = xp_candidate_bits(slot, slot->recheck_enabled | slot->recheck_level);
 	slot->recheck_enabled = 0;
 	slot->recheck_level = 0;
 	slot->next = XP_SLOT_UNQUEUED;
 	queue->candidates.len = 0;
 	xp_count(&queue->counters.syscalls_check);
-	rc = xp_sys_probe(&probe);
-	if (XP_LIKELY(rc > 0 && !confirm && xp_probe_is_plain(slot, probe.revents)))
-		xp_deliver(queue, wait, poll_level, xp_slot_token(slot, fd), slot,
-		           (uint32_t)probe.revents);
+	return xp_sys_probe(probe);
+}
+
+/*
+ * Programs that handle one event after the other mostly have one candidate, which
+ * is simple.  False: it is not this case, and nothing was done.
+ */
+static XP_INLINE bool xp_candidate_check_single(struct xpoll *queue, struct xp_wait *wait,
+                                                bool poll_level)
+{
+	struct pollfd *probe = &queue->candidates.probe;
+	struct xp_slot *slot = xp_slots_get(&queue->slots, queue->candidates.head);
+	bool confirm = !slot->recheck_enabled;
+	int rc;
+
+	if (queue->candidates.len != 1 || !xp_candidate_is_simple(slot))
+		return false;
+	rc = xp_candidate_probe(queue, slot);
+	if (XP_LIKELY(rc > 0 && !confirm && xp_probe_is_plain(slot, probe->revents)))
+		xp_deliver(queue, wait, poll_level, xp_slot_token(slot, probe->fd), slot,
+		           (uint32_t)probe->revents);
 	else
-		xp_candidate_probed(queue, wait, &probe, slot, confirm, rc);
+		xp_candidate_probed(queue, wait, probe, slot, confirm, rc);
 	return true;
 }
 

@@ -17,13 +17,11 @@
 #include "core/enter.h"
 #include "core/event.h"
 #include "core/event_count.h"
-#include "core/interest.h"
+#include "core/gather.h"
 #include "core/recheck.h"
 #include "core/renew.h"
 #include "core/sleep.h"
 #include "core/sources.h"
-#include "core/timer_waiter.h"
-#include "core/unpollable.h"
 #include "os/sys.h"
 #include "os/sys_hot.h"
 
@@ -40,14 +38,15 @@ static XP_NOINLINE void slept_in_vain(struct xpoll *queue, struct xp_wait *wait,
 
 /* The kernel is asked: how many entries for? */
 static XP_INLINE int ask_begins(struct xpoll *queue, const struct xp_wait *wait, int at_hand,
-                                bool poll_level)
+                                bool alone, bool poll_level)
 {
 	int cap = poll_level ? XP_BATCH_CAP : wait->cap;
 
 	XP_ASSERT(cap == wait->cap);
 	queue->ask.due = false;
 	queue->ask.skipped = 0;
-	return xp_ask_room(queue, cap - at_hand, at_hand);
+	return xp_ask_room(queue, cap - at_hand, at_hand,
+	                   alone && !poll_level ? queue->fired_most : XP_FIRED_MOST);
 }
 
 /*
@@ -55,18 +54,18 @@ static XP_INLINE int ask_begins(struct xpoll *queue, const struct xp_wait *wait,
  * compiled, as in the functions below.
  */
 static XP_INLINE int ask_kernel(struct xpoll *queue, struct xp_wait *wait,
-                                bool probe_only, bool alone, bool poll_level)
+                                struct xp_fired *fired, bool probe_only, bool alone,
+                                bool poll_level)
 {
-	struct xp_fired fired[XP_FIRED_MOST];
 	int at_hand = 0;
 	int cap, rc;
 
 	if (probe_only) {
 		at_hand = wait->len;
-		cap = ask_begins(queue, wait, at_hand, poll_level);
+		cap = ask_begins(queue, wait, at_hand, alone, poll_level);
 		rc = xp_ask_now(queue, wait, XP_NOW, fired, cap);
 	} else {
-		cap = ask_begins(queue, wait, 0, poll_level);
+		cap = ask_begins(queue, wait, 0, alone, poll_level);
 		xp_ask_begins(queue, wait);
 		rc = alone ? xp_sleep_alone(queue, wait, fired, cap)
 			: xp_sleep_in_kernel(queue, wait, fired, cap);
@@ -99,54 +98,12 @@ static XP_INLINE void check_candidates(struct xpoll *queue, struct xp_wait *wait
 		xp_candidates_check(queue, wait);
 }
 
-/* What is at hand, each kind first in its turn. */
-static XP_NOINLINE void gather_in_turn(struct xpoll *queue, struct xp_wait *wait)
-{
-	wait->listed = true;
-	for (unsigned i = 0; i < 3; i++) {
-		switch ((wait->wait_epoch + i) % 3) {
-		case 0:
-			if (!xp_list_empty(&queue->registrations.active))
-				xp_deliver_active(queue, wait);
-			break;
-		case 1:
-			if (queue->candidates.len > 0)
-				xp_candidates_check(queue, wait);
-			break;
-		default:
-			if (queue->unpollable.len > 0)
-				xp_files_check(queue, wait);
-			break;
-		}
-	}
-}
-
-/* What the kernel has just reported may have made sources ready. */
-static XP_NOINLINE void gather_reported(struct xpoll *queue, struct xp_wait *wait, int rc)
-{
-	if (rc == -EINTR && wait->events)
-		xp_sources_settle(queue, XP_BEFORE_EINTR);
-	if (queue->watches == 0 && xp_list_empty(&queue->registrations.active))
-		return;
-	if (!xp_list_empty(&queue->registrations.active))
-		xp_deliver_active(queue, wait);
-	if (!xp_list_empty(&queue->unpollable.awake))
-		xp_files_check(queue, wait);
-}
-
 static bool wake_taken(struct xpoll *queue)
 {
 	if (!atomic_exchange(&queue->wake.pending, 0))
 		return false;
 	xp_count(&queue->counters.wakes);
 	return true;
-}
-
-/* Is a source's moment here, though this thread may have slept beyond it? */
-static bool due_passed(const struct xpoll *queue)
-{
-	return XP_UNLIKELY(queue->due_ns != XP_NEVER) &&
-		xp_sys_now() >= queue->due_ns;
 }
 
 /* Is there a reason to return with nothing? */
@@ -159,63 +116,18 @@ static bool wait_over(struct xpoll *queue, const struct xp_wait *wait, bool alon
 	return xp_wait_deadline_over(wait);
 }
 
-/* Has a source an event that this thread, of the poll-like level, does not take? */
-static bool for_others(const struct xpoll *queue, const struct xp_wait *wait)
-{
-	return !wait->events && !xp_list_empty(&queue->registrations.active);
-}
-
-/* Other threads first; -EAGAIN: let a follower lead; -EBADF. */
-static int give_way(struct xpoll *queue, struct xp_wait *wait)
-{
-	/* Let those in who made this thread come out. */
-	while (queue->threads.changers > 0)
-		xp_sleep_until_thread_left(queue, wait);
-	if (queue->threads.dying)
-		return -EBADF;
-	if (!for_others(queue, wait))
-		return 0;
-	if (queue->threads.waiters > 0)
-		xp_let_others_check(queue, wait);
-	else if (queue->turn.followers > 0)
-		return -EAGAIN;
-	return 0;
-}
-
-/*
- * Before candidates are checked, where there are other threads or anything unusual.
- * 1: they are, with what else there is; negative: as wait_loop.
- */
-static XP_NOINLINE int gather(struct xpoll *queue, struct xp_wait *wait, bool alone)
-{
-	int rc;
-
-	queue->sourced = xp_is_sourced(queue);
-	if (queue->due_ns != XP_NEVER)
-		xp_sources_run_due(queue, wait->cap - wait->len);
-	rc = alone ? 0 : give_way(queue, wait);
-	if (queue->unattached && rc == 0)
-		rc = xp_renew_attach_rest(queue);
-	if (rc < 0 || (xp_list_empty(&queue->registrations.active) && queue->unpollable.len == 0))
-		return rc;
-	gather_in_turn(queue, wait);
-	return 1;
-}
-
-/*
- * 0, -EINTR, -EBADF; -ENOMEM, -ENOSPC: what was taken out of the kernel's set
- * cannot be put back; -EAGAIN: let a follower lead first.
- */
+/* gathered: what is at hand was gathered already.  0, -EINTR, or as xp_gather. */
 static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait,
-                               bool alone, bool poll_level)
+                               struct xp_fired *fired, bool gathered, bool alone,
+                               bool poll_level)
 {
-	for (;;) {
+	for (;; gathered = false) {
 		bool at_hand, probe_only;
-		int rc = 0;
+		int rc = gathered;
 
-		XP_ASSERT(wait->len == 0);
-		if (XP_UNLIKELY(!alone || queue->unusual))
-			rc = gather(queue, wait, alone);
+		XP_ASSERT(gathered || wait->len == 0);
+		if (XP_UNLIKELY((!alone || queue->unusual) && !gathered))
+			rc = xp_gather(queue, wait, alone);
 		if (XP_UNLIKELY(rc < 0))
 			return rc;
 		at_hand = rc > 0 || queue->candidates.len > 0;
@@ -234,9 +146,9 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait,
 			xp_sleep_until_thread_left(queue, wait);
 			continue;
 		}
-		rc = ask_kernel(queue, wait, probe_only, alone, poll_level);
+		rc = ask_kernel(queue, wait, fired, probe_only, alone, poll_level);
 		if (XP_UNLIKELY(rc < 0 || queue->unusual))
-			gather_reported(queue, wait, rc);
+			xp_gather_reported(queue, wait, rc);
 		if (wait->len > 0)
 			return 0;
 		if (rc < 0)
@@ -251,7 +163,7 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait,
 		    (queue->exposed && queue->ask.due) ||
 		    (wait->events && (!xp_list_empty(&queue->registrations.active) ||
 		                      !xp_list_empty(&queue->unpollable.awake))) ||
-		    due_passed(queue)) {
+		    xp_due_passed(queue)) {
 			if (xp_wait_in_vain(queue, wait))
 				return 0;
 		} else if (wait_over(queue, wait, alone)) {
@@ -261,11 +173,11 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait,
 }
 
 static XP_INLINE int wait_with_turn(struct xpoll *queue, struct xp_wait *wait,
-                                    bool alone, bool poll_level)
+                                    struct xp_fired *fired, bool alone, bool poll_level)
 {
 	if (XP_UNLIKELY(queue->batch.next < queue->batch.len))
 		xp_poll_return_batch(queue);
-	return wait_loop(queue, wait, alone, poll_level);
+	return wait_loop(queue, wait, fired, false, alone, poll_level);
 }
 
 /*
@@ -280,19 +192,19 @@ static void take_without_turn(struct xpoll *queue, struct xp_wait *wait)
 	xp_deliver_active(queue, wait);
 }
 
-static int wait_in_turn(struct xpoll *queue, struct xp_wait *wait)
+static int wait_in_turn(struct xpoll *queue, struct xp_wait *wait, struct xp_fired *fired)
 {
 	for (;;) {
 		int rc;
 
 		if (queue->turn.leader && wait->events &&
-		    (!xp_list_empty(&queue->registrations.active) || due_passed(queue)))
+		    (!xp_list_empty(&queue->registrations.active) || xp_due_passed(queue)))
 			take_without_turn(queue, wait);
 		if (wait->len > 0)
 			return 0;
 		rc = xp_turn_take(queue, wait);
 		if (rc > 0) {
-			rc = wait_with_turn(queue, wait, false, !wait->events);
+			rc = wait_with_turn(queue, wait, fired, false, !wait->events);
 			xp_turn_pass(queue);
 			if (rc == -EAGAIN)
 				xp_turn_yield(queue, wait);
@@ -305,15 +217,23 @@ static int wait_in_turn(struct xpoll *queue, struct xp_wait *wait)
 static XP_NOINLINE int wait_among_others(struct xpoll *queue,
                                          struct xp_wait *wait)
 {
+	struct xp_fired fired[XP_FIRED_MOST];
 	int rc;
 
 	wait->wake_all = queue->wake.all;
 	if (!xp_concurrent(queue))
-		return wait_in_turn(queue, wait);
-	rc = wait_with_turn(queue, wait, false, !wait->events);
+		return wait_in_turn(queue, wait, fired);
+	rc = wait_with_turn(queue, wait, fired, false, !wait->events);
 	xp_kick_next(queue, wait);
 	xp_pass_on(queue);
 	return rc;
+}
+
+static XP_INLINE void wait_begin(struct xpoll *queue, struct xp_wait *wait)
+{
+	xp_mutex_assert_held(&queue->lock);
+	XP_ASSERT(wait->cap > 0 && wait->len == 0);
+	wait->wait_epoch = (uint32_t)++queue->counters.waits;
 }
 
 /*
@@ -324,10 +244,8 @@ static XP_NOINLINE int wait_among_others(struct xpoll *queue,
 static XP_INLINE int wait_run(struct xpoll *queue, struct xp_wait *wait, bool alone,
                               bool poll_level)
 {
-	xp_mutex_assert_held(&queue->lock);
-	XP_ASSERT(wait->cap > 0 && wait->len == 0);
-	wait->wait_epoch = (uint32_t)++queue->counters.waits;
-	return XP_LIKELY(alone) ? wait_with_turn(queue, wait, true, poll_level)
+	wait_begin(queue, wait);
+	return alone ? wait_with_turn(queue, wait, queue->alone.fired, true, poll_level)
 		: wait_among_others(queue, wait);
 }
 
@@ -369,43 +287,118 @@ static XP_NOINLINE int poll_wait_unusual(struct xpoll *queue, bool alone)
 	return 0;
 }
 
-static XP_INLINE int poll_wait(struct xpoll *queue, int timeout_ms, bool alone)
+static int64_t poll_deadline(int timeout_ms)
 {
-	sigset_t held;
-	struct xp_wait wait = {
-		.cap = XP_BATCH_CAP,
-		.deadline_ns = XP_NEVER,
-		.held = &held,
-	};
-	int rc = 0;
+	return timeout_ms < 0 ? XP_NEVER : timeout_ms == 0 ? XP_NOW
+		: xp_deadline(xp_sys_now(), timeout_ms * XP_NS_PER_MS);
+}
 
-	if (timeout_ms >= 0)
-		wait.deadline_ns = timeout_ms == 0 ? XP_NOW
-			: xp_deadline(xp_sys_now(), timeout_ms * XP_NS_PER_MS);
-	if (XP_UNLIKELY(!alone || queue->unusual))
-		rc = poll_wait_unusual(queue, alone);
-	if (XP_UNLIKELY(rc < 0))
-		return xp_result(rc);
-	rc = wait_run(queue, &wait, alone, true);
-	queue->batch.len = wait.len;
+static XP_INLINE int poll_wait_leave(struct xpoll *queue, const struct xp_wait *wait, int rc,
+                                     bool alone)
+{
+	queue->batch.len = wait->len;
 	queue->batch.next = 0;
 	if (!alone)
 		queue->polling = false;
-	return wait_leave(queue, &wait, rc, alone);
+	return wait_leave(queue, wait, rc, alone);
 }
 
 static XP_NOINLINE int poll_wait_among_others(struct xpoll *queue, int timeout_ms)
 {
+	sigset_t held;
+	struct xp_wait wait = {
+		.cap = XP_BATCH_CAP,
+		.deadline_ns = poll_deadline(timeout_ms),
+		.held = &held,
+	};
 	int rc = queue ? xp_enter(queue) : -EINVAL;
 
-	return rc < 0 ? xp_result(rc) : poll_wait(queue, timeout_ms, false);
+	if (rc == 0)
+		rc = poll_wait_unusual(queue, false);
+	if (rc < 0)
+		return xp_result(rc);
+	return poll_wait_leave(queue, &wait, wait_run(queue, &wait, false, true), false);
 }
 
-/* Here and not with its siblings: see os/sys_hot.h for why it is inline. */
+/* probed: poll(2) has looked at this candidate, and has returned this. */
+static XP_NOINLINE int poll_wait_alone(struct xpoll *queue, int timeout_ms,
+                                       struct xp_slot *probed, int probe_rc)
+{
+	struct xp_wait *wait = &queue->alone.wait;
+	int rc = 0;
+
+	*wait = (struct xp_wait){
+		.cap = XP_BATCH_CAP,
+		.deadline_ns = poll_deadline(timeout_ms),
+		.held = &queue->alone.held,
+	};
+	if (XP_UNLIKELY(queue->unusual) && !probed)
+		rc = poll_wait_unusual(queue, true);
+	if (XP_UNLIKELY(rc < 0))
+		return xp_result(rc);
+	wait_begin(queue, wait);
+	if (XP_UNLIKELY(probed != NULL))
+		xp_candidate_probed(queue, wait, &queue->candidates.probe, probed, false,
+		                    probe_rc);
+	else if (XP_UNLIKELY(queue->batch.next < queue->batch.len))
+		xp_poll_return_batch(queue);
+	rc = wait_loop(queue, wait, queue->alone.fired, probed, true, true);
+	return poll_wait_leave(queue, wait, rc, true);
+}
+
+/* It is the only event of this wait. */
+static XP_INLINE int poll_wait_single(struct xpoll *queue, struct xp_slot *slot)
+{
+	uint32_t bits = (uint32_t)queue->candidates.probe.revents;
+
+	slot->fruitless = 0;
+	slot->spent = 1;
+	slot->wait_epoch = (uint32_t)++queue->counters.waits;
+	queue->batch.len = 1;
+	queue->batch.next = 0;
+	queue->batch.ready[0] = (struct xp_ready){
+		.slot = slot,
+		.token = xp_slot_token(slot, queue->candidates.probe.fd),
+		.events = bits,
+	};
+	return xp_leave_alone(queue, 1);
+}
+
+/* The same, if the kernel need not be asked as well. */
+static XP_NOINLINE int poll_wait_timed(struct xpoll *queue, int timeout_ms,
+                                       struct xp_slot *slot, int rc)
+{
+	queue->ask.due |= xp_ask_is_time(queue);
+	return queue->ask.due ? poll_wait_alone(queue, timeout_ms, slot, rc)
+		: poll_wait_single(queue, slot);
+}
+
+/*
+ * The usual wait of a program that handles one event after the other has one
+ * candidate, which is ready.  That is all it needs, without what another wait needs;
+ * 80 of 700 instructions a read of looptest.
+ *
+ * Here and not with its siblings: see os/sys_hot.h for why it is inline.
+ */
 int xpoll_wait(struct xpoll *queue, int timeout_ms)
 {
-	return XP_LIKELY(queue && xp_enter_alone(queue)) ? poll_wait(queue, timeout_ms, true)
-		: poll_wait_among_others(queue, timeout_ms);
+	struct xp_slot *slot;
+	int rc;
+
+	if (XP_UNLIKELY(!queue || !xp_enter_alone(queue)))
+		return poll_wait_among_others(queue, timeout_ms);
+	if (queue->candidates.len != 1 || XP_UNLIKELY(queue->unusual) ||
+	    XP_UNLIKELY(queue->batch.next < queue->batch.len))
+		return poll_wait_alone(queue, timeout_ms, NULL, 0);
+	slot = xp_slots_get(&queue->slots, queue->candidates.head);
+	if (XP_UNLIKELY(!slot->recheck_enabled || !xp_candidate_is_simple(slot)))
+		return poll_wait_alone(queue, timeout_ms, NULL, 0);
+	rc = xp_candidate_probe(queue, slot);
+	if (XP_UNLIKELY(rc <= 0 || !xp_probe_is_plain(slot, queue->candidates.probe.revents)) ||
+	    xp_ask_is_due(queue))
+		return poll_wait_alone(queue, timeout_ms, slot, rc);
+	return XP_LIKELY(queue->ask.skipped < 2) ? poll_wait_single(queue, slot)
+		: poll_wait_timed(queue, timeout_ms, slot, rc);
 }
 
 /*
@@ -431,33 +424,55 @@ static XP_INLINE int event_enter(struct xpoll *queue,
 	return xp_event_make(queue, changes, nchanges, events, nevents);
 }
 
-/*
- * Here for the same reason.  A function apart: changes alone need no room on the
- * stack for what a wait needs.
- */
-static XP_NOINLINE int event_and_wait(struct xpoll *queue,
-                                      const struct xpoll_event *changes,
-                                      int nchanges, struct xpoll_event *events,
-                                      int nevents, int64_t timeout_ns,
-                                      const void *sigset)
+static XP_INLINE int event_wait(struct xpoll *queue, struct xp_wait *wait, bool alone)
+{
+	int rc = wait_run(queue, wait, alone, false);
+
+	xp_count_by(&queue->counters.events, (uint64_t)wait->len);
+	xp_event_count_finish(queue, wait);
+	return wait_leave(queue, wait, rc, alone);
+}
+
+static XP_NOINLINE int event_wait_among_others(struct xpoll *queue, struct xpoll_event *events,
+                                               int nevents, int64_t deadline_ns,
+                                               const void *sigset)
 {
 	sigset_t held;
 	struct xp_wait wait = {
 		.events = events,
 		.cap = nevents,
+		.deadline_ns = deadline_ns,
 		.mask = sigset,
 		.held = &held,
 	};
+
+	return event_wait(queue, &wait, false);
+}
+
+/* Here for the same reason. */
+static XP_INLINE int event_and_wait(struct xpoll *queue,
+                                    const struct xpoll_event *changes,
+                                    int nchanges, struct xpoll_event *events,
+                                    int nevents, int64_t timeout_ns,
+                                    const void *sigset)
+{
 	int rc = event_enter(queue, changes, nchanges, events, nevents);
+	int64_t deadline_ns;
 
 	if (XP_UNLIKELY(rc != 0))
 		return xp_result(rc);
-	wait.deadline_ns = timeout_ns < 0 ? XP_NEVER : timeout_ns == 0 ? XP_NOW
+	deadline_ns = timeout_ns < 0 ? XP_NEVER : timeout_ns == 0 ? XP_NOW
 		: xp_deadline(xp_sys_now(), timeout_ns);
-	rc = wait_run(queue, &wait, !queue->lock.held, false);
-	xp_count_by(&queue->counters.events, (uint64_t)wait.len);
-	xp_event_count_finish(queue, &wait);
-	return wait_leave(queue, &wait, rc, false);
+	if (XP_UNLIKELY(queue->lock.held))
+		return event_wait_among_others(queue, events, nevents, deadline_ns, sigset);
+	queue->alone.wait = (struct xp_wait){
+		.events = events,
+		.cap = nevents,
+		.deadline_ns = deadline_ns,
+		.mask = sigset,
+		.held = &queue->alone.held,
+	};
+	return event_wait(queue, &queue->alone.wait, true);
 }
 
 int xpoll_event(struct xpoll *queue, const struct xpoll_event *changes,

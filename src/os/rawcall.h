@@ -76,6 +76,26 @@ static inline long xp_rawcall(long call, long a, long b, long c, long d,
 }
 #endif
 
+/*
+ * A call of three arguments, inline where it matters: each register that is not passed
+ * to the kernel is one that its caller need not save.
+ */
+static inline long xp_rawcall_short(long call, long a, long b, long c)
+{
+#if defined(__x86_64__) && !defined(__ILP32__) && !defined(__clang_analyzer__) && \
+	!defined(XPOLL_RAWCALL_EXTERN)
+	long result;
+
+	__asm__ volatile("syscall"
+	                 : "=a"(result)
+	                 : "a"(call), "D"(a), "S"(b), "d"(c)
+	                 : "rcx", "r11", "memory");
+	return result;
+#else
+	return xp_rawcall(call, a, b, c, 0, 0, 0);
+#endif
+}
+
 /* The result of a C library's call; `saved` is errno from before it. */
 static inline int xp_libcall_result(long rc, int saved)
 {

@@ -23,16 +23,17 @@
 #include "os/rawcall.h"
 #endif
 
-/* As xp_sys_poll_now, for one descriptor. */
+/*
+ * As xp_sys_poll_now, for one descriptor; if it fails, that may not.  A call here would
+ * have its callers save their registers.
+ */
 static XP_INLINE int xp_sys_probe(struct pollfd *probe)
 {
 #if defined(SYS_poll) && !defined(XPOLL_SEAM)
-	int rc = (int)xp_rawcall(SYS_poll, (long)probe, 1, 0, 0, 0, 0);
-
-	if (XP_LIKELY(rc >= 0))
-		return rc;
-#endif
+	return (int)xp_rawcall_short(SYS_poll, (long)probe, 1, 0);
+#else
 	return xp_sys_poll_now(probe, 1);
+#endif
 }
 
 /* As xp_sys_unread. */
@@ -40,7 +41,7 @@ static XP_INLINE int64_t xp_sys_unread_hot(int fd)
 {
 #if defined(__linux__) && !defined(XPOLL_SEAM)
 	int count = 0;
-	long rc = xp_rawcall(SYS_ioctl, fd, FIONREAD, (long)&count, 0, 0, 0);
+	long rc = xp_rawcall_short(SYS_ioctl, fd, FIONREAD, (long)&count);
 
 	return rc < 0 ? rc : count;
 #else

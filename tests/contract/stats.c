@@ -87,6 +87,30 @@ XT_TEST(stats_short_array_costs_no_change_for_each_event)
 	XT_EXPECT(after.syscalls_change - before.syscalls_change <= ROUNDS * PAIRS / 8);
 }
 
+/* A program with one thread asks epoll once for as much as its array has room for. */
+XT_TEST(stats_all_ready_take_one_call)
+{
+	enum { COUNT = 1000 };
+	static struct xpoll_event events[COUNT];
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+
+	if (!xt_is("epoll") || xt_threads)
+		return;
+	xt_put(pair.w);
+	for (int i = 0; i < COUNT; i++) {
+		int fd = xt_dup(pair.r);
+
+		XT_OK(xt_add(queue, fd, READ, 0));
+	}
+	for (int i = 0; i < 3; i++) {
+		struct xpoll_stats start = xt_stats(queue);
+
+		XT_EQ(xpoll_event(queue, NULL, 0, events, COUNT, -1), COUNT);
+		XT_EXPECT_EQ(xt_stats(queue).syscalls_wait - start.syscalls_wait, 1);
+	}
+}
+
 static void wait_for_nothing(void *queue)
 {
 	struct xpoll_event event;

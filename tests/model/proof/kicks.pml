@@ -206,7 +206,7 @@ call:	atomic { /* src/core/wait.c: wait_run */
 		:: true
 		fi
 	}
-	/* src/core/wait.c: wait_loop, give_way */
+	/* src/core/wait.c: wait_loop; src/core/gather.c: give_way */
 loop:	atomic {
 		again = 0;
 		xp_sources_run_due()
@@ -227,7 +227,7 @@ give_way:
 		:: else
 		fi
 	}
-gather:	atomic { /* src/core/wait.c: gather; src/core/deliver.c: xp_deliver_active */
+gather:	atomic { /* src/core/gather.c: xp_gather; src/core/deliver.c: xp_deliver_active */
 		if
 		:: activated && !poll_level -> activated = 0; goto leave
 		:: else

@@ -235,7 +235,7 @@ end_follower:
 		fi
 	}
 
-loop:	atomic { /* src/core/wait.c: wait_loop, give_way */
+loop:	atomic { /* src/core/wait.c: wait_loop; src/core/gather.c: give_way */
 		if
 		:: changers > 0 -> begin_left()
 		:: changers == 0 && dying -> goto pass
@@ -246,7 +246,7 @@ loop:	atomic { /* src/core/wait.c: wait_loop, give_way */
 	}
 	atomic { is_in(roused) -> end_left(); goto loop }
 
-ask:	atomic { /* src/core/wait.c: gather, ask_kernel */
+ask:	atomic { /* src/core/gather.c: xp_gather; src/core/wait.c: ask_kernel */
 		if
 		:: activated && !poll_level -> activated = 0; goto pass
 		:: else

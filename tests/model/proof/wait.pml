@@ -64,7 +64,7 @@ call:	atomic { /* src/core/wait.c: wait_run, wait_with_turn */
 		:: else -> n = 0; break
 		od
 	}
-gather:	atomic { /* src/core/wait.c: gather, check_candidates */
+gather:	atomic { /* src/core/gather.c: xp_gather; src/core/wait.c: check_candidates */
 		asked_kernel = 0;
 		if
 		:: xp_deliver_active()
