@@ -46,12 +46,12 @@ static struct xp_step push(enum xp_mode mode, unsigned filters)
 
 unsigned xp_slot_main_filters(const struct xp_slot *slot, bool exact)
 {
-	unsigned edges = slot->clear & ~(unsigned)slot->solo;
+	unsigned edges = slot->modes.clear & ~(unsigned)slot->solo;
 	unsigned now = edges & (slot->enabled | slot->armed);
 
 	if (exact)
 		return slot->enabled;
-	if (!slot->clear)
+	if (!slot->modes.clear)
 		return slot->present;
 	/* What is disabled beside others would only bring those up again. */
 	return now ? now : edges;
@@ -61,10 +61,10 @@ unsigned xp_slot_main_filters(const struct xp_slot *slot, bool exact)
 static bool wants_oneshot(const struct xp_slot *slot, const struct xp_view *view)
 {
 	unsigned enabled = slot->enabled;
-	unsigned turns = slot->dispatch | slot->oneshot;
+	unsigned turns = slot->modes.dispatch | slot->modes.oneshot;
 
 	return view->several && !view->exact && enabled && !(enabled & ~turns) &&
-		!slot->lowat;
+		!slot->lowat.filters;
 }
 
 /*
@@ -75,8 +75,8 @@ static bool exclusive_suits(const struct xp_slot *slot)
 {
 	bool in = slot->requested & XP_REQUEST_IN || !(slot->present & XP_BIT(XP_READ));
 
-	XP_ASSERT(!(slot->exclusive & ~(unsigned)slot->present));
-	XP_ASSERT(!(slot->exclusive & XP_BIT(XP_EXCEPT)));
+	XP_ASSERT(!(slot->modes.exclusive & ~(unsigned)slot->present));
+	XP_ASSERT(!(slot->modes.exclusive & XP_BIT(XP_EXCEPT)));
 	return in && !xp_slot_by_edge(slot) &&
 		!(slot->present & XP_BIT(XP_EXCEPT));
 }
@@ -90,14 +90,14 @@ void xp_slot_choose(const struct xp_slot *slot, const struct xp_view *view,
 
 	*filters = enabled;
 	*mode = XP_MODE_LEVEL;
-	if (slot->exclusive && !view->exact && exclusive_suits(slot)) {
+	if (slot->modes.exclusive && !view->exact && exclusive_suits(slot)) {
 		*mode = XP_MODE_EXCLUSIVE;
 	} else if (view->exact) {
 		if (enabled & edge)
 			*mode = XP_MODE_EDGE;
 	} else if (!edge && wants_oneshot(slot, view)) {
 		*mode = XP_MODE_ONESHOT;
-	} else if (edge || present != enabled || slot->flips || slot->dispatch) {
+	} else if (edge || present != enabled || slot->history.flips || slot->modes.dispatch) {
 		*mode = XP_MODE_EDGE;
 		*filters = xp_slot_main_filters(slot, view->exact);
 	}
@@ -131,9 +131,9 @@ static void level_ends(struct xp_slot *slot, unsigned in_vain)
 	unsigned reports = xp_slot_mode_reports(slot);
 
 	if (reports >= LEVEL_WORTH + in_vain)
-		slot->flips = 0;
-	else if (slot->flips < FLIPS_MOST)
-		slot->flips++;
+		slot->history.flips = 0;
+	else if (slot->history.flips < FLIPS_MOST)
+		slot->history.flips++;
 }
 
 static struct xp_step enabled(struct xp_slot *slot, const struct xp_view *view,
@@ -144,8 +144,8 @@ static struct xp_step enabled(struct xp_slot *slot, const struct xp_view *view,
 	bool silent = slot->mode == XP_MODE_FIRED;
 	struct xp_step next;
 
-	slot->idle_checks = 0;
-	slot->fruitless = 0;
+	slot->history.idle_checks = 0;
+	slot->history.fruitless = 0;
 	if (slot->mode == XP_MODE_UNPOLLABLE)
 		return step(XP_DO_FILE, filters);
 	if (view->exact || slot->mode == XP_MODE_NONE ||
@@ -191,7 +191,7 @@ static struct xp_step publish(const struct xp_slot *slot,
 
 	if (!wanted)
 		return nothing();
-	if (slot->clear && wanted & xp_slot_by_edge(slot) && !view->exact)
+	if (slot->modes.clear && wanted & xp_slot_by_edge(slot) && !view->exact)
 		return step(XP_DO_SOLO, filters & wanted);
 	if (wanted & xp_slot_by_edge(slot)) {
 		next = push_edges(slot, view);
@@ -208,9 +208,9 @@ static struct xp_step quiet(struct xp_slot *slot, const struct xp_view *view)
 {
 	if (slot->mode != XP_MODE_EDGE || xp_slot_by_edge(slot) & slot->enabled)
 		return nothing();
-	if (++slot->idle_checks < IDLE_CHECKS_MOST << slot->flips)
+	if (++slot->history.idle_checks < IDLE_CHECKS_MOST << slot->history.flips)
 		return nothing();
-	slot->idle_checks = 0;
+	slot->history.idle_checks = 0;
 	return publish(slot, view, slot->enabled);
 }
 
@@ -221,17 +221,17 @@ static struct xp_step vain_edges(struct xp_slot *slot, const struct xp_view *vie
 	unsigned wanted = slot->enabled;
 	unsigned silent = slot->armed & ~wanted;
 
-	if (++slot->fruitless < FRUITLESS_MOST)
+	if (++slot->history.fruitless < FRUITLESS_MOST)
 		return nothing();
 	/* Errors and hang-ups no mask keeps out: silent after the next. */
 	if (!wanted && !view->exact)
 		return push(XP_MODE_ONESHOT, 0);
 	if (silent & slot->solo) {
-		slot->fruitless = 0;
+		slot->history.fruitless = 0;
 		return step(XP_DO_END_SOLO, silent & slot->solo);
 	}
 	/* It was the main entry's report: none of its edges holds. */
-	if (silent && (!slot->clear || passed_over == slot->solo))
+	if (silent && (!slot->modes.clear || passed_over == slot->solo))
 		return push(XP_MODE_EDGE,
 		            xp_slot_main_filters(slot, view->exact) & wanted);
 	return nothing();
@@ -278,7 +278,7 @@ struct xp_step xp_slot_step(struct xp_slot *slot, const struct xp_view *view,
 	case XP_IN_PUBLISH:
 		return publish(slot, view, filters);
 	case XP_IN_COVER:
-		return slot->clear ? step(XP_DO_SOLO, filters) : push_edges(slot, view);
+		return slot->modes.clear ? step(XP_DO_SOLO, filters) : push_edges(slot, view);
 	case XP_IN_QUIET:
 		return quiet(slot, view);
 	case XP_IN_VAIN:

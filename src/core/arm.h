@@ -65,7 +65,7 @@ unsigned xp_slot_main_filters(const struct xp_slot *slot, bool exact);
 /* Does the main entry hold edges, which changes of other filters must not touch? */
 static inline bool xp_slot_holds_edges(const struct xp_slot *slot, bool exact)
 {
-	return slot->clear && slot->mode == XP_MODE_EDGE && !exact;
+	return slot->modes.clear && slot->mode == XP_MODE_EDGE && !exact;
 }
 
 #endif

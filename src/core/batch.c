@@ -24,7 +24,7 @@ static void poll_deliver_more(struct xpoll *queue, struct xp_wait *wait, int fd,
 	bool single = !(slot->enabled & (slot->enabled - 1u));
 	bool known = single && !(events & (POLLERR | POLLHUP | POLLRDHUP));
 
-	slot->spent = 1;
+	slot->delivered.spent = 1;
 	for (int i = 0; i < wait->len && !known; i++) {
 		known = xp_token_fd(queue->batch.ready[i].token) == fd;
 		if (known)
@@ -41,11 +41,11 @@ XP_NOINLINE void xp_poll_deliver_rare(struct xpoll *queue, struct xp_wait *wait,
 {
 	if (!xp_poll_bits(slot, events)) {
 		xp_interest_fruitless(queue, fd, slot, wait->passed_over);
-	} else if (slot->wait_epoch == wait->wait_epoch) {
+	} else if (slot->delivered.epoch == wait->wait_epoch) {
 		poll_deliver_more(queue, wait, fd, slot, events);
 	} else {
-		slot->fruitless = 0;
-		slot->spent = 1;
+		slot->history.fruitless = 0;
+		slot->delivered.spent = 1;
 		wait->news = true;
 		xp_candidate_defer(queue, fd, slot, slot->enabled, events);
 	}

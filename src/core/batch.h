@@ -24,13 +24,13 @@ static XP_INLINE void xp_poll_deliver(struct xpoll *queue, struct xp_wait *wait,
                                       struct xp_slot *slot, uint32_t events)
 {
 	if (XP_UNLIKELY(!xp_poll_bits(slot, events) ||
-	                slot->wait_epoch == wait->wait_epoch || xp_wait_full(wait))) {
+	                slot->delivered.epoch == wait->wait_epoch || xp_wait_full(wait))) {
 		xp_poll_deliver_rare(queue, wait, xp_token_fd(token), slot, events);
 		return;
 	}
-	slot->fruitless = 0;
-	slot->spent = 1;
-	slot->wait_epoch = wait->wait_epoch;
+	slot->history.fruitless = 0;
+	slot->delivered.spent = 1;
+	slot->delivered.epoch = wait->wait_epoch;
 	wait->news = true;
 	queue->batch.ready[wait->len++] = (struct xp_ready){
 		.slot = slot,

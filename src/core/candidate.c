@@ -9,9 +9,9 @@ int xp_candidate_pop(struct xpoll *queue, struct xp_slot **slot)
 
 	XP_ASSERT(queue->candidates.len > 0);
 	*slot = xp_slots_get(&queue->slots, fd);
-	queue->candidates.head = (*slot)->next;
+	queue->candidates.head = (*slot)->check.next;
 	queue->candidates.len--;
-	(*slot)->next = XP_SLOT_UNQUEUED;
+	(*slot)->check.next = XP_SLOT_UNQUEUED;
 	return fd;
 }
 
@@ -23,9 +23,10 @@ void xp_candidate_defer(struct xpoll *queue, int fd, struct xp_slot *slot,
 		return;
 	}
 	XP_ASSERT(events <= UINT16_MAX);
-	slot->deferred_for = ((slot->deferred ? slot->deferred_for : 0) | filters) &
-		XP_ALL_FILTERS;
-	slot->deferred |= (uint16_t)events;
+	if (slot->check.deferred)
+		filters |= slot->delivered.deferred_for;
+	slot->delivered.deferred_for = filters & XP_ALL_FILTERS;
+	slot->check.deferred |= (uint16_t)events;
 	xp_candidate_append(queue, fd, slot);
 }
 
@@ -38,10 +39,10 @@ void xp_candidates_served(struct xpoll *queue, int count)
 		return;
 	XP_ASSERT(count > 0 && count < queue->candidates.len);
 	while (--count > 0)
-		last = xp_slots_get(&queue->slots, last)->next;
-	queue->candidates.head = xp_slots_get(&queue->slots, last)->next;
-	xp_slots_get(&queue->slots, last)->next = XP_SLOT_END;
-	xp_slots_get(&queue->slots, queue->candidates.tail)->next = first;
+		last = xp_slots_get(&queue->slots, last)->check.next;
+	queue->candidates.head = xp_slots_get(&queue->slots, last)->check.next;
+	xp_slots_get(&queue->slots, last)->check.next = XP_SLOT_END;
+	xp_slots_get(&queue->slots, queue->candidates.tail)->check.next = first;
 	queue->candidates.tail = last;
 }
 
@@ -52,9 +53,9 @@ bool xp_candidates_still_ready(const struct xpoll *queue)
 	for (int left = queue->candidates.len; left > 0; left--) {
 		const struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
 
-		if ((slot->recheck_level & slot->enabled) || slot->deferred)
+		if ((slot->check.level & slot->enabled) || slot->check.deferred)
 			return true;
-		fd = slot->next;
+		fd = slot->check.next;
 	}
 	return false;
 }
@@ -84,9 +85,9 @@ void xp_candidates_withheld(struct xpoll *queue)
 	for (int fd = 0; fd < last; fd++) {
 		struct xp_slot *slot = xp_slots_at(&queue->slots, fd);
 
-		if (!slot || !slot->withheld)
+		if (!slot || !slot->delivered.withheld)
 			continue;
-		slot->withheld = 0;
+		slot->delivered.withheld = 0;
 		xp_recheck_enabled(queue, fd, slot, slot->enabled);
 	}
 }

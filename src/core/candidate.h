@@ -12,13 +12,13 @@
 static inline void xp_candidate_append(struct xpoll *queue, int fd,
                                        struct xp_slot *slot)
 {
-	if (slot->next != XP_SLOT_UNQUEUED)
+	if (slot->check.next != XP_SLOT_UNQUEUED)
 		return;
-	slot->next = XP_SLOT_END;
+	slot->check.next = XP_SLOT_END;
 	if (queue->candidates.len++ == 0)
 		queue->candidates.head = fd;
 	else
-		xp_slots_get(&queue->slots, queue->candidates.tail)->next = fd;
+		xp_slots_get(&queue->slots, queue->candidates.tail)->check.next = fd;
 	queue->candidates.tail = fd;
 }
 
@@ -27,7 +27,7 @@ static inline void xp_recheck_enabled(struct xpoll *queue, int fd,
                                       struct xp_slot *slot, unsigned filters)
 {
 	XP_ASSERT(!(filters & ~(unsigned)slot->present));
-	slot->recheck_enabled |= XP_SET(filters);
+	slot->check.enabled |= XP_SET(filters);
 	slot->sequence = ++queue->sequence;
 	xp_candidate_append(queue, fd, slot);
 }
@@ -46,7 +46,7 @@ static inline void xp_recheck_level(struct xpoll *queue, int fd,
                                     unsigned filters)
 {
 	XP_ASSERT(!(filters & ~(unsigned)slot->present));
-	slot->recheck_level |= XP_SET(filters);
+	slot->check.level |= XP_SET(filters);
 	xp_candidate_append(queue, fd, slot);
 }
 
@@ -57,11 +57,11 @@ static inline void xp_recheck_level(struct xpoll *queue, int fd,
 static inline void xp_candidate_cancel(struct xpoll *queue, int fd,
                                        struct xp_slot *slot)
 {
-	XP_ASSERT(!slot->deferred);
+	XP_ASSERT(!slot->check.deferred);
 	if (queue->candidates.len == 1 && queue->candidates.head == fd &&
-	    !slot->recheck_enabled && !slot->recheck_level) {
+	    !slot->check.enabled && !slot->check.level) {
 		queue->candidates.len = 0;
-		slot->next = XP_SLOT_UNQUEUED;
+		slot->check.next = XP_SLOT_UNQUEUED;
 	}
 }
 

@@ -35,19 +35,19 @@ static unsigned add_merge(struct xp_slot *slot, const struct xp_interest *add)
 	if (add->disable)
 		xp_slot_disable(slot, filters);
 	if (add->modes & XPOLL_CLEAR)
-		slot->clear |= filters;
+		slot->modes.clear |= filters;
 	if (add->modes & XPOLL_ONESHOT)
-		slot->oneshot |= filters;
+		slot->modes.oneshot |= filters;
 	if (add->modes & XPOLL_DISPATCH)
-		slot->dispatch |= filters;
-	slot->exclusive = XP_SET((slot->exclusive & ~filters) |
+		slot->modes.dispatch |= filters;
+	slot->modes.exclusive = XP_SET((slot->modes.exclusive & ~filters) |
 	                         (add->exclusive ? filters : 0));
-	slot->counted = ((slot->counted & ~filters) |
+	slot->count.filters = ((slot->count.filters & ~filters) |
 	                 (add->counted ? filters : 0)) & XP_ALL_FILTERS;
-	slot->size = 0;
-	slot->soerr = XP_SET((slot->soerr & ~filters) |
+	slot->count.size = 0;
+	slot->count.soerr = XP_SET((slot->count.soerr & ~filters) |
 	                     (add->soerr ? filters : 0));
-	slot->lowat = XP_SET((slot->lowat & ~filters) |
+	slot->lowat.filters = XP_SET((slot->lowat.filters & ~filters) |
 	                     (add->lowat ? filters : 0));
 	/* What is requested beyond what the kernel has, it has to hear of. */
 	if (add->requested & ~(unsigned)slot->requested)
@@ -74,7 +74,7 @@ static int add_to_known(struct xpoll *queue, int fd, struct xp_slot *slot,
 		return rc;
 	}
 	if (xp_slot_holds_edges(slot, xp_exact(queue)) &&
-	    (!(add->filters & slot->clear & ~(unsigned)slot->solo) ||
+	    (!(add->filters & slot->modes.clear & ~(unsigned)slot->solo) ||
 	     xp_solo_held(queue, slot, add->filters)))
 		return xp_solo_add(queue, fd, slot, add->filters);
 	/* Where a change asks no kernel, it would be made to any number. */
@@ -106,7 +106,7 @@ static int add_to_unknown(struct xpoll *queue, int fd, struct xp_slot *slot,
 	xp_count_by(&queue->counters.registered, fresh);
 	rc = xp_interest_wanted(queue, fd, slot, add->filters);
 	if (rc < 0 && slot->present) {
-		before.next = slot->next;
+		before.check.next = slot->check.next;
 		*slot = before;
 		xp_count_by(&queue->counters.registered,
 		            (uint64_t)-(int64_t)fresh);
@@ -185,8 +185,8 @@ static int interest_add(struct xpoll *queue, int fd,
 		xp_count_by(&queue->counters.registered, fresh);
 		return 0;
 	}
-	before.next = slot->next;
-	exclusive = slot->exclusive;
+	before.check.next = slot->check.next;
+	exclusive = slot->modes.exclusive;
 	*slot = before;
 	if (rc != -ENOENT && rc != -EBADF && rc != -EPERM) {
 		xp_entry_not_pushed(queue, slot, exclusive ? XP_MODE_EXCLUSIVE

@@ -47,10 +47,10 @@ static void stale(struct xpoll *queue, struct xp_wait *wait,
 /* Is the descriptor what it was?  If not, its slot is dropped. */
 static bool confirmed(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
-	if (++slot->sample % XP_SAMPLE_EVERY || xp_exact(queue))
+	if (++slot->delivered.count % XP_SAMPLE_EVERY || xp_exact(queue))
 		return true;
 	/* They cannot be changed, or not without bringing up the edges again. */
-	if (slot->mode == XP_MODE_EXCLUSIVE || (slot->mode == XP_MODE_EDGE && slot->clear))
+	if (slot->mode == XP_MODE_EXCLUSIVE || (slot->mode == XP_MODE_EDGE && slot->modes.clear))
 		return xp_entry_same_file(queue, fd, slot, 0);
 	if (slot->mode != XP_MODE_LEVEL && slot->mode != XP_MODE_EDGE)
 		return true;
@@ -188,9 +188,9 @@ static XP_INLINE struct xpoll_event *event_next(struct xp_wait *wait, int fd,
 
 static uint16_t modes_of(const struct xp_slot *slot, unsigned filter)
 {
-	return (uint16_t)((slot->clear >> filter & 1u) * XPOLL_CLEAR |
-	                  (slot->oneshot >> filter & 1u) * XPOLL_ONESHOT |
-	                  (slot->dispatch >> filter & 1u) * XPOLL_DISPATCH);
+	return (uint16_t)((slot->modes.clear >> filter & 1u) * XPOLL_CLEAR |
+	                  (slot->modes.oneshot >> filter & 1u) * XPOLL_ONESHOT |
+	                  (slot->modes.dispatch >> filter & 1u) * XPOLL_DISPATCH);
 }
 
 static void emit(struct xpoll *queue, struct xp_wait *wait, int fd,
@@ -198,16 +198,17 @@ static void emit(struct xpoll *queue, struct xp_wait *wait, int fd,
 {
 	struct xpoll_event *event = event_next(wait, fd, slot, filter);
 
-	slot->reported |= XP_SET(XP_BIT(filter));
+	slot->delivered.filters |= XP_SET(XP_BIT(filter));
 	event->flags = eof_of(fd, slot, filter, events);
 	if (queue->report_modes)
 		event->flags |= modes_of(slot, filter);
 	event->fflags = filter == XP_EXCEPT ? XPOLL_NOTE_OOB : 0;
-	if (XP_UNLIKELY((slot->counted | slot->soerr) & XP_BIT(filter)) &&
+	if (XP_UNLIKELY((slot->count.filters | slot->count.soerr) & XP_BIT(filter)) &&
 	    !xp_event_count_usual(wait, slot, filter))
 		xp_event_count(queue, wait, fd, slot, filter, events);
 	/* Level mode, the usual one, leaves nothing to do. */
-	if (slot->mode != XP_MODE_LEVEL || (slot->oneshot | slot->dispatch) & XP_BIT(filter))
+	if (slot->mode != XP_MODE_LEVEL ||
+	    (slot->modes.oneshot | slot->modes.dispatch) & XP_BIT(filter))
 		xp_interest_handed(queue, fd, slot, filter);
 }
 
@@ -244,7 +245,7 @@ static XP_INLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait,
                                      int fd, struct xp_slot *slot,
                                      unsigned filters, uint32_t events)
 {
-	unsigned later = filters & (XP_BIT(slot->first) - 1u);
+	unsigned later = filters & (XP_BIT(slot->delivered.first) - 1u);
 	unsigned left = deliver_filters(queue, wait, fd, slot, filters & ~later,
 	                                events);
 
@@ -254,7 +255,7 @@ static XP_INLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait,
 
 		left = left ? left : also;
 	}
-	slot->first = left ? (uint8_t)XP_LOWEST_BIT(left) : XP_READ;
+	slot->delivered.first = left ? (uint8_t)XP_LOWEST_BIT(left) : XP_READ;
 	xp_interest_rearm(queue, fd, slot);
 }
 
@@ -271,22 +272,23 @@ static XP_INLINE bool deliver_plain(struct xpoll *queue, struct xp_wait *wait,
 
 	filters |= events & POLLOUT ? XP_BIT(XP_WRITE) : 0;
 	filters &= slot->enabled;
-	edge = slot->clear & filters;
-	if (XP_UNLIKELY(slot->oneshot || slot->dispatch || slot->soerr || slot->first ||
-	                slot->lowat || slot->mode > XP_MODE_EDGE ||
+	edge = slot->modes.clear & filters;
+	if (XP_UNLIKELY(slot->modes.oneshot || slot->modes.dispatch || slot->count.soerr ||
+	                slot->delivered.first || slot->lowat.filters ||
+	                slot->mode > XP_MODE_EDGE ||
 	                (edge && queue->report_modes) || xp_wait_full(wait) ||
 	                events & ~(uint32_t)(POLLIN | POLLOUT) ||
-	                slot->wait_epoch == wait->wait_epoch))
+	                slot->delivered.epoch == wait->wait_epoch))
 		return false;
 	if (filters != XP_BIT(XP_READ) && filters != XP_BIT(XP_WRITE))
 		return false;
-	slot->wait_epoch = wait->wait_epoch;
-	slot->reported = XP_SET(filters);
-	slot->fruitless = 0;
-	slot->spent = 1;
+	slot->delivered.epoch = wait->wait_epoch;
+	slot->delivered.filters = XP_SET(filters);
+	slot->history.fruitless = 0;
+	slot->delivered.spent = 1;
 	wait->news = true;
 	(void)event_next(wait, fd, slot, filters >> 1);
-	if (slot->counted & filters && !xp_event_count_usual(wait, slot, filters >> 1))
+	if (slot->count.filters & filters && !xp_event_count_usual(wait, slot, filters >> 1))
 		xp_event_count(queue, wait, fd, slot, filters >> 1, events);
 	/* By edges to the kernel: it will not report this level again. */
 	if (slot->mode == XP_MODE_EDGE && !edge)
@@ -304,9 +306,9 @@ static XP_NOINLINE void deliver_more(struct xpoll *queue, struct xp_wait *wait,
                                      int fd, struct xp_slot *slot,
                                      unsigned filters, uint32_t events)
 {
-	unsigned fresh = filters & ~(unsigned)slot->reported;
+	unsigned fresh = filters & ~(unsigned)slot->delivered.filters;
 
-	slot->spent = 1;
+	slot->delivered.spent = 1;
 	if (fresh) {
 		deliver_events(queue, wait, fd, slot, fresh, events);
 		return;
@@ -327,23 +329,23 @@ static XP_NOINLINE void event_deliver_any(struct xpoll *queue, struct xp_wait *w
 	wanted = slot->enabled & ~wait->passed_over;
 	filters = filters_of(reported) & wanted;
 	if (XP_UNLIKELY(events & (POLLHUP | POLLERR)) && filters != wanted) {
-		slot->withheld = 1;
+		slot->delivered.withheld = 1;
 		queue->withheld = true;
 	}
 	if (!filters) {
 		xp_interest_fruitless(queue, fd, slot, wait->passed_over);
 		return;
 	}
-	if (slot->wait_epoch == wait->wait_epoch) {
+	if (slot->delivered.epoch == wait->wait_epoch) {
 		deliver_more(queue, wait, fd, slot, filters, reported);
 		return;
 	}
-	slot->fruitless = 0;
-	slot->spent = 1;
+	slot->history.fruitless = 0;
+	slot->delivered.spent = 1;
 	wait->news = true;
 	if (!xp_wait_full(wait)) {
-		slot->wait_epoch = wait->wait_epoch;
-		slot->reported = 0;
+		slot->delivered.epoch = wait->wait_epoch;
+		slot->delivered.filters = 0;
 	}
 	deliver_events(queue, wait, fd, slot, filters, reported);
 }
@@ -358,7 +360,7 @@ void xp_deliver_event(struct xpoll *queue, struct xp_wait *wait, int fd,
 void xp_deliver_slot(struct xpoll *queue, struct xp_wait *wait, int fd,
                      struct xp_slot *slot, uint32_t events)
 {
-	if (XP_UNLIKELY(slot->lowat & slot->enabled)) {
+	if (XP_UNLIKELY(slot->lowat.filters & slot->enabled)) {
 		events = xp_lowat_reached(queue, fd, slot, events);
 		if (!events)
 			return;

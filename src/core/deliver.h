@@ -60,14 +60,14 @@ static XP_INLINE void xp_deliver_fired(struct xpoll *queue, struct xp_wait *wait
 		}
 		slot = xp_slots_get(&queue->slots, xp_token_fd(token));
 		if (XP_UNLIKELY(slot->generation != xp_token_generation(token) ||
-		                slot->mode > XP_MODE_EDGE || slot->lowat || slot->solo ||
+		                slot->mode > XP_MODE_EDGE || slot->lowat.filters || slot->solo ||
 		                xp_slot_is_outdated(slot, wait) ||
-		                (slot->sample + 1) % XP_SAMPLE_EVERY == 0)) {
+		                (slot->delivered.count + 1) % XP_SAMPLE_EVERY == 0)) {
 			xp_deliver_rare(queue, wait, fired);
 			continue;
 		}
 		XP_ASSERT(slot->present);
-		slot->sample++;
+		slot->delivered.count++;
 		xp_deliver(queue, wait, poll_level, token, slot, events);
 	}
 }

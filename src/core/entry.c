@@ -131,7 +131,7 @@ void xp_entry_pushed(struct xpoll *queue, int fd, struct xp_slot *slot,
                         enum xp_mode mode, unsigned filters)
 {
 	xp_entry_set_mode(queue, slot, mode, filters);
-	if (XP_UNLIKELY(slot->clear | slot->solo))
+	if (XP_UNLIKELY(slot->modes.clear | slot->solo))
 		pushed_beside(queue, fd, slot);
 }
 

@@ -52,8 +52,8 @@ static inline void xp_entry_set_mode(struct xpoll *queue,
 	XP_ASSERT(!(filters & ~(unsigned)slot->present));
 	slot->mode = (uint8_t)mode;
 	slot->armed = XP_SET(filters);
-	slot->fruitless = 0;
-	slot->spent = 0;
+	slot->history.fruitless = 0;
+	slot->delivered.spent = 0;
 	xp_slot_mode_begins(slot);
 	slot->sequence = ++queue->sequence;
 	/* Where changes are free only the next wait reports anything. */

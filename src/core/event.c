@@ -141,8 +141,8 @@ static XP_INLINE int change_add_first(struct xpoll *queue,
 	slot->udata[filter] = xp_udata_bits(change->udata64);
 	slot->present = XP_SET(bit);
 	slot->enabled = XP_SET(bit);
-	slot->clear = clear ? XP_SET(bit) : 0;
-	slot->counted = change->fflags & XPOLL_NOTE_COUNT
+	slot->modes.clear = clear ? XP_SET(bit) : 0;
+	slot->count.filters = change->fflags & XPOLL_NOTE_COUNT
 		? bit & XP_ALL_FILTERS : 0;
 	slot->requested = filter == XP_READ ? XP_REQUEST_IN : 0;
 	XP_ASSERT(xp_interest_chosen(queue, slot, mode, bit));

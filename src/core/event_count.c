@@ -47,11 +47,11 @@ static unsigned pipe_size(const struct xp_wait *wait, int fd,
 	int64_t size = 0;
 
 	XP_ASSERT(slot->kind == XP_KIND_FIFO);
-	if (slot->size == 0 || wait->wait_epoch % XP_SIZE_EVERY == 0)
+	if (slot->count.size == 0 || wait->wait_epoch % XP_SIZE_EVERY == 0)
 		size = xp_sys_pipe_size(fd);
 	if (size > 0)
-		slot->size = XP_HIGHEST_BIT((uint64_t)size) & 31;
-	return slot->size;
+		slot->count.size = XP_HIGHEST_BIT((uint64_t)size) & 31;
+	return slot->count.size;
 }
 
 static void count_begin(struct xpoll *queue, struct xp_wait *wait, int fd,
@@ -81,7 +81,7 @@ static void count_begin(struct xpoll *queue, struct xp_wait *wait, int fd,
 static bool is_aborted(struct xpoll *queue, struct xpoll_event *event, int fd,
                        const struct xp_slot *slot, uint32_t events)
 {
-	bool counted = slot->counted & XP_BIT(XP_READ);
+	bool counted = slot->count.filters & XP_BIT(XP_READ);
 
 	if (event->filter != XPOLL_FILT_READ)
 		return false;
@@ -104,7 +104,7 @@ static uint32_t error_of(struct xpoll *queue, const struct xp_wait *wait,
 	int error;
 
 	if (wait->len > 1 && event[-1].ident == event->ident &&
-	    event[-1].filter == XPOLL_FILT_READ && slot->soerr & XP_BIT(XP_READ) &&
+	    event[-1].filter == XPOLL_FILT_READ && slot->count.soerr & XP_BIT(XP_READ) &&
 	    event[-1].fflags)
 		return event[-1].fflags;
 	if (!xp_slot_is(fd, slot, XP_KIND_SOCKET))
@@ -120,9 +120,9 @@ void xp_event_count(struct xpoll *queue, struct xp_wait *wait, int fd,
 	struct xpoll_event *event = &wait->events[wait->len - 1];
 
 	XP_ASSERT(wait->len > 0 && event->ident == xp_fd_ident(fd));
-	if (slot->counted & XP_BIT(filter))
+	if (slot->count.filters & XP_BIT(filter))
 		count_begin(queue, wait, fd, slot);
-	if (!(slot->soerr & XP_BIT(filter) && event->flags & XPOLL_EOF))
+	if (!(slot->count.soerr & XP_BIT(filter) && event->flags & XPOLL_EOF))
 		return;
 	/* Where the error goes there is no place for a count that is pending. */
 	if (event->fflags)

@@ -34,14 +34,14 @@ static XP_INLINE bool xp_event_count_usual(struct xp_wait *wait,
                                            unsigned filter)
 {
 	unsigned kind = slot->kind;
-	bool sized = slot->size && wait->wait_epoch % XP_SIZE_EVERY;
+	bool sized = slot->count.size && wait->wait_epoch % XP_SIZE_EVERY;
 
-	if (slot->soerr || slot->mode == XP_MODE_UNPOLLABLE ||
+	if (slot->count.soerr || slot->mode == XP_MODE_UNPOLLABLE ||
 	    (kind != XP_KIND_SOCKET && kind != XP_KIND_FIFO) ||
 	    (kind == XP_KIND_FIFO && filter == XP_WRITE && !sized))
 		return false;
 	wait->events[wait->len - 1].fflags =
-		XP_COUNT_PENDING | kind | (unsigned)slot->size << 4;
+		XP_COUNT_PENDING | kind | (unsigned)slot->count.size << 4;
 	wait->counts = wait->len;
 	return true;
 }

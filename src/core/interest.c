@@ -28,17 +28,17 @@ void xp_interest_remove_filters(struct xpoll *queue, struct xp_slot *slot,
 	xp_attention_over(queue);
 	slot->present &= left;
 	slot->enabled &= left;
-	slot->clear &= left;
-	slot->oneshot &= left;
-	slot->dispatch &= left;
-	slot->exclusive &= left;
-	slot->counted &= left & XP_ALL_FILTERS;
-	slot->soerr &= left;
-	slot->lowat &= left;
-	slot->unmet &= left;
-	slot->recheck_enabled &= left;
-	slot->recheck_level &= left;
-	slot->deferred_for &= left & XP_ALL_FILTERS;
+	slot->modes.clear &= left;
+	slot->modes.oneshot &= left;
+	slot->modes.dispatch &= left;
+	slot->modes.exclusive &= left;
+	slot->count.filters &= left & XP_ALL_FILTERS;
+	slot->count.soerr &= left;
+	slot->lowat.filters &= left;
+	slot->lowat.unmet &= left;
+	slot->check.enabled &= left;
+	slot->check.level &= left;
+	slot->delivered.deferred_for &= left & XP_ALL_FILTERS;
 	if (filters & XP_BIT(XP_READ))
 		slot->requested &= XP_REQUEST_OOB;
 	if (filters & XP_BIT(XP_EXCEPT))
@@ -202,11 +202,11 @@ void xp_interest_handed(struct xpoll *queue, int fd, struct xp_slot *slot,
 {
 	unsigned bit = XP_BIT(filter);
 
-	if (slot->oneshot & bit)
+	if (slot->modes.oneshot & bit)
 		delivered_oneshot(queue, fd, slot, filter);
-	else if (slot->dispatch & bit)
+	else if (slot->modes.dispatch & bit)
 		delivered_dispatch(queue, fd, slot, filter);
-	else if (!(slot->clear & bit) && slot->mode == XP_MODE_EDGE)
+	else if (!(slot->modes.clear & bit) && slot->mode == XP_MODE_EDGE)
 		xp_recheck_level(queue, fd, slot, bit);
 }
 
@@ -214,8 +214,8 @@ void xp_interest_rearm(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
 	unsigned enabled = slot->enabled;
 	/* What found no room is looked at first: armed now, it would only fire again. */
-	unsigned candidates = slot->recheck_enabled | slot->recheck_level |
-		(slot->deferred ? slot->deferred_for : 0);
+	unsigned candidates = slot->check.enabled | slot->check.level |
+		(slot->check.deferred ? slot->delivered.deferred_for : 0);
 
 	if (slot->mode == XP_MODE_FIRED && enabled & ~candidates)
 		(void)xp_entry_push(queue, fd, slot, XP_MODE_ONESHOT, enabled);

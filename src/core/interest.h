@@ -57,11 +57,11 @@ static inline void xp_interest_free_disable(struct xpoll *queue, int fd,
                                             unsigned filters)
 {
 	xp_slot_disable(slot, filters);
-	slot->idle_checks = 0;
-	if (XP_UNLIKELY(slot->deferred)) {
-		slot->deferred_for &= ~filters & XP_ALL_FILTERS;
+	slot->history.idle_checks = 0;
+	if (XP_UNLIKELY(slot->check.deferred)) {
+		slot->delivered.deferred_for &= ~filters & XP_ALL_FILTERS;
 		if (!slot->enabled)
-			slot->deferred = 0;
+			slot->check.deferred = 0;
 	} else {
 		xp_candidate_cancel(queue, fd, slot);
 	}
@@ -75,8 +75,8 @@ static inline bool xp_interest_free_enable(struct xpoll *queue, int fd,
 	if (queue->threads.waiters > 0 || !(filter & slot->armed))
 		return false;
 	slot->enabled |= XP_SET(filter);
-	slot->idle_checks = 0;
-	slot->fruitless = 0;
+	slot->history.idle_checks = 0;
+	slot->history.fruitless = 0;
 	xp_recheck_enabled(queue, fd, slot, filter);
 	return true;
 }

@@ -140,7 +140,7 @@ static bool enough_room(struct xpoll *queue, int fd, const struct xp_slot *slot)
 
 static void look_later(struct xpoll *queue, struct xp_slot *slot)
 {
-	slot->unmet |= XP_BIT(XP_WRITE);
+	slot->lowat.unmet |= XP_BIT(XP_WRITE);
 	if (queue->sources[XP_SOURCE_NONE].due_ns != XP_NEVER)
 		return;
 	if (!queue->lowat.pause_ns)
@@ -152,7 +152,7 @@ static void look_later(struct xpoll *queue, struct xp_slot *slot)
 uint32_t xp_lowat_reached(struct xpoll *queue, int fd, struct xp_slot *slot,
                           uint32_t events)
 {
-	unsigned with_lowat = slot->lowat & slot->enabled;
+	unsigned with_lowat = slot->lowat.filters & slot->enabled;
 
 	XP_ASSERT(slot->mode != XP_MODE_UNPOLLABLE);
 	/* An end or an error has no mark. */
@@ -163,7 +163,7 @@ uint32_t xp_lowat_reached(struct xpoll *queue, int fd, struct xp_slot *slot,
 	    !(events & POLLRDHUP) && !enough_to_read(queue, fd, slot))
 		events &= ~(uint32_t)POLLIN;
 	if (with_lowat & XP_BIT(XP_WRITE) && events & POLLOUT) {
-		slot->unmet = 0;
+		slot->lowat.unmet = 0;
 		if (enough_room(queue, fd, slot)) {
 			queue->lowat.pause_ns = PAUSE_LEAST_NS;
 		} else {
@@ -188,9 +188,9 @@ void xp_lowat_due(struct xpoll *queue)
 			continue;
 		for (int i = 0; i < XP_PAGE_SLOTS; i++, fd++) {
 			struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
-			unsigned again = slot->unmet & slot->enabled & slot->lowat;
+			unsigned again = slot->lowat.unmet & slot->enabled & slot->lowat.filters;
 
-			slot->unmet = 0;
+			slot->lowat.unmet = 0;
 			if (again)
 				xp_recheck_level(queue, fd, slot, again);
 		}

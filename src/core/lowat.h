@@ -23,7 +23,7 @@
  */
 int xp_lowat_prepare(struct xpoll *queue, int fd, unsigned filters);
 void xp_lowat_set(struct xpoll *queue, int fd, unsigned filters, int64_t bytes);
-/* Of a filter in slot->lowat. */
+/* Of a filter in slot->lowat.filters. */
 int64_t xp_lowat_get(const struct xpoll *queue, int fd, unsigned filter);
 
 /* What is left of a report if all below its mark is taken away. */

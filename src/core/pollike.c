@@ -177,8 +177,7 @@ static XP_INLINE int hand_out(struct xpoll *queue, const struct xp_ready *entry,
 	if (datap) /* That of the first of them. */
 		*datap = slot->udata[XP_LOWEST_BIT(filters)].pointer;
 	xp_count(&queue->counters.events);
-	if (XP_UNLIKELY(slot->oneshot || slot->dispatch || slot->clear ||
-	                slot->mode > XP_MODE_EDGE))
+	if (XP_UNLIKELY(slot->modes.any || slot->mode > XP_MODE_EDGE))
 		return hand_out_by_mode(queue, entry, filters, bits);
 	if (slot->mode == XP_MODE_EDGE)
 		xp_recheck_level(queue, xp_token_fd(entry->token), slot, filters);

@@ -51,15 +51,15 @@ static int lookup_fd(struct xpoll *queue, uint64_t ident, int filter,
 	*found = (struct xpoll_event){
 		.ident = ident,
 		.filter = (int16_t)filter,
-		.flags = (uint16_t)((slot->clear & bit ? XPOLL_CLEAR : 0) |
-		                    (slot->oneshot & bit ? XPOLL_ONESHOT : 0) |
-		                    (slot->dispatch & bit ? XPOLL_DISPATCH : 0) |
+		.flags = (uint16_t)((slot->modes.clear & bit ? XPOLL_CLEAR : 0) |
+		                    (slot->modes.oneshot & bit ? XPOLL_ONESHOT : 0) |
+		                    (slot->modes.dispatch & bit ? XPOLL_DISPATCH : 0) |
 		                    (slot->enabled & bit ? 0 : XPOLL_DISABLE)),
-		.fflags = (slot->exclusive & bit ? XPOLL_NOTE_EXCLUSIVE : 0) |
-			(slot->counted & bit ? XPOLL_NOTE_COUNT : 0) |
-			(slot->soerr & bit ? XPOLL_NOTE_SOERR : 0),
+		.fflags = (slot->modes.exclusive & bit ? XPOLL_NOTE_EXCLUSIVE : 0) |
+			(slot->count.filters & bit ? XPOLL_NOTE_COUNT : 0) |
+			(slot->count.soerr & bit ? XPOLL_NOTE_SOERR : 0),
 	};
-	if (slot->lowat & bit) {
+	if (slot->lowat.filters & bit) {
 		found->fflags |= XPOLL_NOTE_LOWAT;
 		found->data = xp_lowat_get(queue, fd, (unsigned)index);
 	}

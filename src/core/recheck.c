@@ -54,10 +54,10 @@ static bool deferred_confirmed(struct xpoll *queue, int fd,
 static void deferred_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
                              struct xp_slot *slot, unsigned candidates)
 {
-	uint32_t events = slot->deferred;
-	unsigned deferred_for = slot->deferred_for & slot->enabled;
+	uint32_t events = slot->check.deferred;
+	unsigned deferred_for = slot->delivered.deferred_for & slot->enabled;
 
-	slot->deferred = 0;
+	slot->check.deferred = 0;
 	if (deferred_for && deferred_confirmed(queue, fd, slot, deferred_for)) {
 		/* The poll-like level goes by bits. */
 		events &= xp_entry_probe_bits(slot, deferred_for) | POLLHUP | POLLERR;
@@ -85,12 +85,12 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait,
 	struct xp_slot *slot;
 	int fd = xp_candidate_pop(queue, &slot);
 	unsigned enabled = slot->enabled;
-	unsigned candidates = (slot->recheck_enabled | slot->recheck_level) & enabled;
-	bool recheck_enabled = slot->recheck_enabled & enabled;
+	unsigned candidates = (slot->check.enabled | slot->check.level) & enabled;
+	bool recheck_enabled = slot->check.enabled & enabled;
 
-	slot->recheck_enabled = 0;
-	slot->recheck_level = 0;
-	if (slot->deferred) {
+	slot->check.enabled = 0;
+	slot->check.level = 0;
+	if (slot->check.deferred) {
 		deferred_deliver(queue, wait, fd, slot, candidates);
 	} else if (!candidates) {
 		/* Disabled or deleted since. */
@@ -209,15 +209,15 @@ static void candidate_return(struct xpoll *queue, const struct pollfd *found,
 	struct xp_slot *slot = xp_slots_get(&queue->slots, found->fd);
 	unsigned probed = probed_filters(slot, found->events);
 
-	if (slot->next != XP_SLOT_UNQUEUED || !probed)
+	if (slot->check.next != XP_SLOT_UNQUEUED || !probed)
 		return;
 	if (confirm)
-		slot->recheck_level |= XP_SET(probed);
+		slot->check.level |= XP_SET(probed);
 	else
-		slot->recheck_enabled |= XP_SET(probed);
-	slot->next = queue->candidates.len++ ? queue->candidates.head
+		slot->check.enabled |= XP_SET(probed);
+	slot->check.next = queue->candidates.len++ ? queue->candidates.head
 		: XP_SLOT_END;
-	if (slot->next == XP_SLOT_END)
+	if (slot->check.next == XP_SLOT_END)
 		queue->candidates.tail = found->fd;
 	queue->candidates.head = found->fd;
 }
@@ -270,7 +270,7 @@ XP_NOINLINE void xp_candidate_probed(struct xpoll *queue, struct xp_wait *wait,
 /* It needs no look, and must not be reported before those that wait for theirs. */
 static bool next_is_deferred(const struct xpoll *queue)
 {
-	return xp_slots_get(&queue->slots, queue->candidates.head)->deferred;
+	return xp_slots_get(&queue->slots, queue->candidates.head)->check.deferred;
 }
 
 void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait)
@@ -302,15 +302,15 @@ void xp_candidates_publish(struct xpoll *queue)
 		struct xp_slot *slot;
 		int fd = xp_candidate_pop(queue, &slot);
 		unsigned enabled = slot->enabled;
-		unsigned candidates = (slot->recheck_enabled | slot->recheck_level) & enabled;
+		unsigned candidates = (slot->check.enabled | slot->check.level) & enabled;
 
-		if (slot->deferred) {
+		if (slot->check.deferred) {
 			/* Only a wait can hand it out; xp_pass_on wakes one. */
 			xp_candidate_append(queue, fd, slot);
 			continue;
 		}
-		slot->recheck_enabled = 0;
-		slot->recheck_level = 0;
+		slot->check.enabled = 0;
+		slot->check.level = 0;
 		/* Level mode is the kernel's already. */
 		if (candidates && slot->mode != XP_MODE_LEVEL)
 			(void)xp_interest_publish(queue, fd, slot, candidates);

@@ -18,7 +18,7 @@ static inline short xp_candidate_bits(const struct xp_slot *slot, unsigned candi
 {
 	unsigned filters = slot->enabled;
 
-	if (XP_UNLIKELY(slot->clear || slot->lowat)) /* neighbours */
+	if (XP_UNLIKELY(slot->modes.clear || slot->lowat.filters)) /* neighbours */
 		filters &= candidates | ~xp_slot_by_edge(slot);
 	return (short)xp_entry_probe_bits(slot, filters);
 }
@@ -26,7 +26,7 @@ static inline short xp_candidate_bits(const struct xp_slot *slot, unsigned candi
 /* Did a look find nothing but what is to be delivered as it is? */
 static inline bool xp_probe_is_plain(const struct xp_slot *slot, int bits)
 {
-	return !(bits & (POLLNVAL | POLLHUP | POLLERR)) && !slot->lowat &&
+	return !(bits & (POLLNVAL | POLLHUP | POLLERR)) && !slot->lowat.filters &&
 		!xp_pollbits_in_doubt(POLLRDHUP, (uint32_t)bits);
 }
 
@@ -37,7 +37,7 @@ void xp_candidate_probed(struct xpoll *queue, struct xp_wait *wait, struct pollf
 /* A candidate that only needs a look; inline, as what follows: os/sys_hot.h says why. */
 static XP_INLINE bool xp_candidate_is_simple(const struct xp_slot *slot)
 {
-	uint8_t filters = slot->recheck_enabled | slot->recheck_level;
+	uint8_t filters = slot->check.enabled | slot->check.level;
 
 	XP_ASSERT(!(filters & ~(unsigned)slot->enabled));
 	return filters && !(filters & ~(unsigned)slot->armed) && slot->mode != XP_MODE_FIRED &&
@@ -50,12 +50,12 @@ static XP_INLINE int xp_candidate_probe(struct xpoll *queue, struct xp_slot *slo
 	struct pollfd *probe = &queue->candidates.probe;
 
 	XP_ASSERT(queue->candidates.len == 1 && xp_candidate_is_simple(slot));
-	XP_ASSERT(!slot->deferred); /* Only of what cannot be probed. */
+	XP_ASSERT(!slot->check.deferred); /* Only of what cannot be probed. */
 	probe->fd = queue->candidates.head;
-	probe->events = xp_candidate_bits(slot, slot->recheck_enabled | slot->recheck_level);
-	slot->recheck_enabled = 0;
-	slot->recheck_level = 0;
-	slot->next = XP_SLOT_UNQUEUED;
+	probe->events = xp_candidate_bits(slot, slot->check.enabled | slot->check.level);
+	slot->check.enabled = 0;
+	slot->check.level = 0;
+	slot->check.next = XP_SLOT_UNQUEUED;
 	queue->candidates.len = 0;
 	xp_count(&queue->counters.syscalls_check);
 	return xp_sys_probe(probe);
@@ -70,7 +70,7 @@ static XP_INLINE bool xp_candidate_check_single(struct xpoll *queue, struct xp_w
 {
 	struct pollfd *probe = &queue->candidates.probe;
 	struct xp_slot *slot = xp_slots_get(&queue->slots, queue->candidates.head);
-	bool confirm = !slot->recheck_enabled;
+	bool confirm = !slot->check.enabled;
 	int rc;
 
 	if (queue->candidates.len != 1 || !xp_candidate_is_simple(slot))

@@ -37,7 +37,7 @@ struct xp_slot *xp_slots_make(struct xp_slots *slots, int fd)
 		if (!fresh)
 			return NULL;
 		for (int i = 0; i < XP_PAGE_SLOTS; i++)
-			fresh[i].next = XP_SLOT_UNQUEUED;
+			fresh[i].check.next = XP_SLOT_UNQUEUED;
 		slots->pages[page] = fresh;
 	}
 	return &slots->pages[page][fd & (XP_PAGE_SLOTS - 1)];

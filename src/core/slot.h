@@ -62,46 +62,71 @@ enum xp_mode {
 	XP_MODE_SOURCE,    /* by state, for a source: not the program's */
 };
 
+/* What one file keeps of a slot is a part with a name. */
 struct xp_slot {
 	_Alignas(XP_CACHE_LINE) union xp_udata udata[XP_FD_FILTERS];
 	uint32_t generation;
 	uint32_t sequence; /* of the last ENABLE or kernel change */
-	uint32_t wait_epoch; /* the last wait call that reported it */
-	int32_t next;      /* in the candidate queue; XP_SLOT_END, _UNQUEUED */
 
-	/* Sets of filters: which there are, and what is going on with them. */
+	/* Has its state to be checked (candidate.c)?  It is a candidate because ... */
+	struct {
+		int32_t next;      /* in their queue; XP_SLOT_END, _UNQUEUED */
+		uint8_t enabled;   /* these filters were enabled */
+		uint8_t level;     /* these were delivered, and may still be ready */
+		uint16_t deferred; /* these bits were harvested, and the file cannot be probed */
+	} check;
+
+	/* What was reported and delivered (deliver.c, batch.c). */
+	struct {
+		uint32_t epoch;  /* the last wait call that did so */
+		uint8_t filters; /* those that it delivered */
+		uint8_t count;   /* of reports; now and then one is confirmed */
+		uint8_t first : 2;        /* the filter to begin with: it found no room */
+		uint8_t deferred_for : 3; /* those that check.deferred is for */
+		uint8_t spent : 1;        /* the main entry's edges, since its change */
+		uint8_t withheld : 1;     /* a hang-up, from the event level */
+		uint8_t since : 5;        /* `count` when the mode began */
+	} delivered;
+
+	/* Sets of filters: which there are, and how the kernel watches them. */
 	uint8_t present;
-	uint8_t enabled; /* a subset of present */
-	uint8_t armed;   /* in the kernel's mask */
-	uint8_t recheck_enabled; /* candidate: to check because of an ENABLE */
-	uint8_t recheck_level; /* candidate: to check because it was delivered */
-	uint8_t reported; /* by the wait call of `wait_epoch` */
+	uint8_t enabled;   /* a subset of present */
 	uint8_t requested; /* XP_REQUEST_... */
+	uint8_t armed;     /* in the kernel's mask */
 	uint8_t mode;      /* enum xp_mode */
-
-	/* What few have; a compiler makes one test of neighbours. */
-	uint8_t clear; /* XPOLL_CLEAR */
-	uint8_t lowat; /* XPOLL_NOTE_LOWAT; lowat.h has their bytes */
-	uint8_t solo : 3; /* with an entry of their own: see solo.h */
-	uint8_t deferred_for : 3; /* those that `deferred` is for */
-	uint8_t unmet : 3; /* of lowat: ready, but for the mark; look again */
-	uint8_t withheld : 1; /* a hang-up that the event level does not report */
-	uint8_t oneshot;  /* XPOLL_ONESHOT */
-	uint8_t dispatch; /* XPOLL_DISPATCH */
-	uint8_t exclusive : 3; /* XPOLL_NOTE_EXCLUSIVE */
-	uint8_t soerr : 3; /* XPOLL_NOTE_SOERR */
-	uint8_t first : 2; /* the filter to begin with: it found no room */
-
 	uint8_t kind;      /* enum xp_fd_kind */
-	uint8_t fruitless; /* reports nobody wanted, in a row */
-	uint8_t idle_checks; /* checks after delivery that found nothing */
-	uint16_t deferred; /* bits harvested but not delivered, unlookable */
-	uint8_t sample;    /* deliveries; now and then one is confirmed */
-	uint8_t counted : 3; /* filters with XPOLL_NOTE_COUNT */
-	uint8_t size : 5;    /* of a pipe, as a power of two; 0: not asked for */
-	uint8_t since : 5; /* `sample` when the mode began */
-	uint8_t spent : 1; /* the main entry's edges were reported since its change */
-	uint8_t flips; /* times in a row that level mode was not worth it */
+
+	/* XPOLL_NOTE_LOWAT; lowat.h has their bytes. */
+	struct {
+		uint8_t filters : 3;
+		uint8_t unmet : 3; /* ready, but for the mark; check again */
+	} lowat;
+	uint8_t solo; /* with an entry of their own: see solo.h */
+
+	/* XPOLL_CLEAR and so on: few have any. */
+	union {
+		struct {
+			uint8_t clear;
+			uint8_t oneshot;
+			uint8_t dispatch;
+			uint8_t exclusive;
+		};
+		uint32_t any;
+	} modes;
+
+	/* XPOLL_NOTE_COUNT and XPOLL_NOTE_SOERR (event_count.c). */
+	struct {
+		uint8_t filters : 3;
+		uint8_t soerr : 3;
+		uint8_t size : 5; /* of a pipe, as a power of two; 0: not asked for */
+	} count;
+
+	/* How its mode has fared (arm.c). */
+	struct {
+		uint16_t fruitless : 7; /* reports nobody wanted, in a row */
+		uint16_t idle_checks : 6; /* after delivery, that found nothing */
+		uint16_t flips : 3; /* times in a row that level mode was not worth it */
+	} history;
 };
 
 _Static_assert(sizeof(struct xp_slot) == XP_CACHE_LINE,
@@ -110,7 +135,7 @@ _Static_assert(sizeof(struct xp_slot) == XP_CACHE_LINE,
 /* Those that the kernel has to report by edges; see lowat.h for those with XPOLL_NOTE_LOWAT. */
 static inline unsigned xp_slot_by_edge(const struct xp_slot *slot)
 {
-	return slot->clear | slot->lowat;
+	return slot->modes.clear | slot->lowat.filters;
 }
 
 /* Of a slot with registrations: does the kernel watch it? */
@@ -122,13 +147,13 @@ static inline bool xp_slot_in_kernel(const struct xp_slot *slot)
 /* The kernel watches it in another way, or again. */
 static inline void xp_slot_mode_begins(struct xp_slot *slot)
 {
-	slot->since = slot->sample & 31;
+	slot->delivered.since = slot->delivered.count & 31;
 }
 
 /* The reports since then, modulo 32. */
 static inline unsigned xp_slot_mode_reports(const struct xp_slot *slot)
 {
-	return (slot->sample - slot->since) & 31u;
+	return (slot->delivered.count - slot->delivered.since) & 31u;
 }
 
 /* Nothing of these is reported, nor looked at for that. */
@@ -137,8 +162,8 @@ static inline void xp_slot_disable(struct xp_slot *slot, unsigned filters)
 	uint8_t others = XP_SET(~filters);
 
 	slot->enabled &= others;
-	slot->recheck_enabled &= others;
-	slot->recheck_level &= others;
+	slot->check.enabled &= others;
+	slot->check.level &= others;
 }
 
 /* Its registrations have ended: nothing of them is left. */
@@ -147,8 +172,8 @@ static inline void xp_slot_clear(struct xp_slot *slot)
 	*slot = (struct xp_slot){
 		.generation = slot->generation + 1,
 		.sequence = slot->sequence,
-		.wait_epoch = slot->wait_epoch,
-		.next = slot->next,
+		.delivered.epoch = slot->delivered.epoch,
+		.check.next = slot->check.next,
 	};
 }
 

@@ -67,7 +67,7 @@ static int solo_arm_all(struct xpoll *queue, int fd, struct xp_slot *slot,
 int xp_solo_report(struct xpoll *queue, int fd, struct xp_slot *slot,
                    unsigned filters)
 {
-	unsigned main = filters & slot->clear & ~(unsigned)slot->solo;
+	unsigned main = filters & slot->modes.clear & ~(unsigned)slot->solo;
 	bool by_edge = slot->mode == XP_MODE_EDGE;
 	int rc;
 
@@ -75,7 +75,7 @@ int xp_solo_report(struct xpoll *queue, int fd, struct xp_slot *slot,
 	if (!by_edge)
 		filters = slot->enabled;
 	if (!by_edge || (main && !xp_solo_held(queue, slot, main)))
-		filters &= ~(slot->clear & ~(unsigned)slot->solo);
+		filters &= ~(slot->modes.clear & ~(unsigned)slot->solo);
 	else
 		main = 0;
 	rc = solo_arm_all(queue, fd, slot, filters, false);
@@ -92,12 +92,12 @@ int xp_solo_add(struct xpoll *queue, int fd, struct xp_slot *slot,
 {
 	unsigned enabled = filters & slot->enabled;
 	bool sleeps = queue->threads.waiters > 0 && xp_slot_can_probe(fd, slot);
-	bool arm = enabled && (enabled & slot->clear || sleeps);
+	bool arm = enabled && (enabled & slot->modes.clear || sleeps);
 	int rc;
 
 	XP_ASSERT(xp_slot_holds_edges(slot, xp_exact(queue)));
-	slot->idle_checks = 0;
-	slot->fruitless = 0;
+	slot->history.idle_checks = 0;
+	slot->history.fruitless = 0;
 	/* The change of an entry of its own shows whether it is the same file. */
 	if (arm && !(filters & ~(unsigned)slot->solo))
 		return solo_arm_all(queue, fd, slot, enabled, true);

@@ -24,9 +24,9 @@ static inline unsigned xp_solo_held(const struct xpoll *queue,
                                     unsigned filters)
 {
 	if (slot->mode != XP_MODE_EDGE || xp_exact(queue) ||
-	    !(slot->spent || queue->threads.waiters > 0))
+	    !(slot->delivered.spent || queue->threads.waiters > 0))
 		return 0;
-	return slot->clear & slot->enabled & slot->armed & ~slot->solo & ~filters;
+	return slot->modes.clear & slot->enabled & slot->armed & ~slot->solo & ~filters;
 }
 
 /*

@@ -260,7 +260,7 @@ static unsigned unpollable_wanted(const struct xpoll *queue,
 	/* Nobody hangs up: POLLRDHUP alone is never ready. */
 	if (!(slot->requested & XP_REQUEST_IN))
 		filters &= ~XP_BIT(XP_READ);
-	return slot->enabled & filters & (file->due | ~(unsigned)slot->clear);
+	return slot->enabled & filters & (file->due | ~(unsigned)slot->modes.clear);
 }
 
 static struct xp_unpollable *unpollable_first(struct xp_list *list)

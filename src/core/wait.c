@@ -351,9 +351,9 @@ static XP_INLINE int poll_wait_single(struct xpoll *queue, struct xp_slot *slot)
 {
 	uint32_t bits = (uint32_t)queue->candidates.probe.revents;
 
-	slot->fruitless = 0;
-	slot->spent = 1;
-	slot->wait_epoch = (uint32_t)++queue->counters.waits;
+	slot->history.fruitless = 0;
+	slot->delivered.spent = 1;
+	slot->delivered.epoch = (uint32_t)++queue->counters.waits;
 	queue->batch.len = 1;
 	queue->batch.next = 0;
 	queue->batch.ready[0] = (struct xp_ready){
@@ -391,7 +391,7 @@ int xpoll_wait(struct xpoll *queue, int timeout_ms)
 	    XP_UNLIKELY(queue->batch.next < queue->batch.len))
 		return poll_wait_alone(queue, timeout_ms, NULL, 0);
 	slot = xp_slots_get(&queue->slots, queue->candidates.head);
-	if (XP_UNLIKELY(!slot->recheck_enabled || !xp_candidate_is_simple(slot)))
+	if (XP_UNLIKELY(!slot->check.enabled || !xp_candidate_is_simple(slot)))
 		return poll_wait_alone(queue, timeout_ms, NULL, 0);
 	rc = xp_candidate_probe(queue, slot);
 	if (XP_UNLIKELY(rc <= 0 || !xp_probe_is_plain(slot, queue->candidates.probe.revents)) ||

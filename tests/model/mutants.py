@@ -74,7 +74,7 @@ MUTANTS = {
         "unread >= xp_lowat_get(queue, fd, XP_READ)", "unread >= 0", "has no reason|at most",
         "source.lowat:mark_of_a_pipe_is_kept"),
     "room is not looked at again": Mutant(
-        "slot->unmet |= XP_BIT(XP_WRITE);", "return;", "",
+        "slot->lowat.unmet |= XP_BIT(XP_WRITE);", "return;", "",
         "source.lowat_room:room_of_a_pipe_is_reported_from_the_mark_on"),
     "growth of a file is not reported": Mutant(
         "\treg->report |= notes;\n\tif (lost)",

@@ -14,7 +14,7 @@ from pathlib import Path
 
 BROKEN = {
     "an edge's entry is changed for another filter": (
-        "if (slot->clear && wanted & xp_slot_by_edge(slot) && !view->exact)", "if (0)"),
+        "if (slot->modes.clear && wanted & xp_slot_by_edge(slot) && !view->exact)", "if (0)"),
     "what is enabled is not looked at": (
         "if (!view->sleeping && (covered || silent || holds_edges))\n"
         "\t\treturn step(XP_DO_RECHECK, filters);",
@@ -24,13 +24,13 @@ BROKEN = {
     "level mode goes on though nobody wants it": (
         "level_ends(slot, 1);\n\t\treturn push_edges(slot, view);", "return nothing();"),
     "edges that nobody wants stay armed": (
-        "if (++slot->fruitless < FRUITLESS_MOST)", "if (1)"),
+        "if (++slot->history.fruitless < FRUITLESS_MOST)", "if (1)"),
     "what fired in vain is not armed again": (
         "if (wanted)\n\t\t\treturn push(XP_MODE_EDGE,", "if (0)\n\t\t\treturn push(XP_MODE_EDGE,"),
     "what is published is left as it is": (
         "\treturn push(XP_MODE_LEVEL, wanted);", "\treturn nothing();"),
     "what a look has found unready is nobody's": (
-        "return slot->clear ? step(XP_DO_SOLO, filters) : push_edges(slot, view);",
+        "return slot->modes.clear ? step(XP_DO_SOLO, filters) : push_edges(slot, view);",
         "return nothing();"),
 }
 

@@ -364,18 +364,18 @@ static uint64_t mixed(uint64_t hash, uint64_t value)
 static uint64_t state_now(void)
 {
 	const struct xp_slot *known = xp_slots_at(&queue->slots, file);
-	struct xp_slot slot = known ? *known : (struct xp_slot){.next = -2};
+	struct xp_slot slot = known ? *known : (struct xp_slot){.check.next = XP_SLOT_UNQUEUED};
 	const uint8_t *bytes = (const uint8_t *)&slot;
 	uint64_t hash = (uint64_t)sleepers << 32 | holds;
 
 	for (int i = 0; i < sleepers; i++)
 		hash = mixed(hash, (int32_t)(slot.sequence - sequence_asleep[i]) > 0);
-	hash = mixed(hash, ((slot.sample - slot.since) & 31u) > 3 ? 4
-	             : (slot.sample - slot.since) & 31u);
-	slot.sample = slot.since = 0;
-	slot.generation = slot.sequence = slot.wait_epoch = 0;
-	slot.reported = 0;
-	slot.next = slot.next != XP_SLOT_UNQUEUED;
+	hash = mixed(hash, ((slot.delivered.count - slot.delivered.since) & 31u) > 3 ? 4
+	             : (slot.delivered.count - slot.delivered.since) & 31u);
+	slot.delivered.count = slot.delivered.since = 0;
+	slot.generation = slot.sequence = slot.delivered.epoch = 0;
+	slot.delivered.filters = 0;
+	slot.check.next = slot.check.next != XP_SLOT_UNQUEUED;
 	for (size_t i = offsetof(struct xp_slot, generation); i < sizeof slot; i++)
 		hash = mixed(hash, bytes[i]);
 	hash = mixed(hash, (uint64_t)queue->turn.several << 8 | queue->ask.due << 9 |
