@@ -12,7 +12,7 @@ enum {
 	FRUITLESS_MOST = 8,
 	FLIPS_MOST = 4,
 	/*
-	 * Reports that level mode has to make, each without a look afterwards, to
+	 * Reports that level mode has to make, each without a check afterwards, to
 	 * be worth the two changes in the kernel.
 	 */
 	LEVEL_WORTH = 2,
@@ -123,14 +123,14 @@ static struct xp_step push_edges(const struct xp_slot *slot,
 }
 
 /*
- * Level mode ends, after some reports, of which in_vain were wanted by nobody.
+ * Level mode ends, after some reports, of which so many were fruitless.
  * If it was too short, more patience is wanted the next time.
  */
-static void level_ends(struct xp_slot *slot, unsigned in_vain)
+static void level_ends(struct xp_slot *slot, unsigned fruitless)
 {
 	unsigned reports = xp_slot_mode_reports(slot);
 
-	if (reports >= LEVEL_WORTH + in_vain)
+	if (reports >= LEVEL_WORTH + fruitless)
 		slot->history.flips = 0;
 	else if (slot->history.flips < FLIPS_MOST)
 		slot->history.flips++;
@@ -151,11 +151,11 @@ static struct xp_step enabled(struct xp_slot *slot, const struct xp_view *view,
 	if (view->exact || slot->mode == XP_MODE_NONE ||
 	    slot->mode == XP_MODE_EXCLUSIVE) {
 		next = chosen(slot, view, filters);
-		/* One look at this is cheaper than one at the whole array. */
+		/* One check of this is cheaper than one of the whole array. */
 		next.recheck = next.mode == XP_MODE_LEVEL && !view->together;
 		return next;
 	}
-	if (holds_edges && view->sleeping && view->lookable)
+	if (holds_edges && view->sleeping && view->can_probe)
 		return step(XP_DO_SOLO, filters);
 	if (slot->mode == XP_MODE_LEVEL && covered)
 		return step(XP_DO_HARVEST, filters);
@@ -165,7 +165,7 @@ static struct xp_step enabled(struct xp_slot *slot, const struct xp_view *view,
 	if (!view->sleeping && (covered || silent || holds_edges))
 		return step(XP_DO_RECHECK, filters);
 	/* signalfd answers for the thread that asks: one that waits has to. */
-	if (view->sleeping && !view->lookable)
+	if (view->sleeping && !view->can_probe)
 		return step(XP_DO_RECHECK, filters);
 	if (wants_oneshot(slot, view))
 		return push(XP_MODE_ONESHOT, slot->enabled);
@@ -214,8 +214,8 @@ static struct xp_step quiet(struct xp_slot *slot, const struct xp_view *view)
 	return publish(slot, view, slot->enabled);
 }
 
-/* Some reports in vain: the bits that make them leave the kernel's mask. */
-static struct xp_step vain_edges(struct xp_slot *slot, const struct xp_view *view,
+/* Some fruitless reports: the bits that make them leave the kernel's mask. */
+static struct xp_step fruitless_edges(struct xp_slot *slot, const struct xp_view *view,
                                  unsigned passed_over)
 {
 	unsigned wanted = slot->enabled;
@@ -237,7 +237,7 @@ static struct xp_step vain_edges(struct xp_slot *slot, const struct xp_view *vie
 	return nothing();
 }
 
-static struct xp_step vain(struct xp_slot *slot, const struct xp_view *view,
+static struct xp_step fruitless(struct xp_slot *slot, const struct xp_view *view,
                            unsigned passed_over)
 {
 	unsigned wanted = slot->enabled;
@@ -247,7 +247,7 @@ static struct xp_step vain(struct xp_slot *slot, const struct xp_view *view,
 		level_ends(slot, 1);
 		return push_edges(slot, view);
 	case XP_MODE_EDGE:
-		return vain_edges(slot, view, passed_over);
+		return fruitless_edges(slot, view, passed_over);
 	case XP_MODE_FIRED:
 		/* Armed by state again, it would make the same report at once. */
 		if (wanted)
@@ -281,8 +281,8 @@ struct xp_step xp_slot_step(struct xp_slot *slot, const struct xp_view *view,
 		return slot->modes.clear ? step(XP_DO_SOLO, filters) : push_edges(slot, view);
 	case XP_IN_QUIET:
 		return quiet(slot, view);
-	case XP_IN_VAIN:
+	case XP_IN_FRUITLESS:
 		break;
 	}
-	return vain(slot, view, filters);
+	return fruitless(slot, view, filters);
 }

@@ -18,7 +18,7 @@ struct xp_view {
 	bool exact;
 	bool several;   /* two threads have slept at a time: one-shot entries pay */
 	bool sleeping;  /* a thread is in the kernel */
-	bool lookable;  /* poll(2) may look at the file; only if sleeping */
+	bool can_probe;  /* poll(2) may check the file; only if sleeping */
 	bool together;  /* changes are passed on with the next wait */
 };
 
@@ -27,17 +27,17 @@ enum xp_input {
 	XP_IN_ENABLED,  /* the next wait has to report what holds already */
 	XP_IN_SILENCED, /* disabled, deleted, or delivered under DISPATCH or ONESHOT */
 	XP_IN_PUBLISH,  /* the kernel has to report by itself what is enabled */
-	XP_IN_COVER,    /* looked at and not ready, and the kernel has not got them */
-	XP_IN_QUIET,    /* delivered before, and a look found nothing */
-	XP_IN_VAIN,     /* a report that nobody wants; filters: not about these */
+	XP_IN_COVER,    /* checked and not ready, and the kernel has not got them */
+	XP_IN_QUIET,    /* delivered before, and a check found nothing */
+	XP_IN_FRUITLESS,     /* a report that nobody wants; filters: not about these */
 };
 
 enum xp_do {
 	XP_DO_NOTHING,
-	XP_DO_RECHECK, /* look at the filters before the next wait blocks */
+	XP_DO_RECHECK, /* check the filters before the next wait blocks */
 	XP_DO_HARVEST, /* the kernel knows: ask it in the next wait */
-	XP_DO_FILE,    /* the kernel cannot wait for it: look in the next wait */
-	XP_DO_PUSH,    /* watch the filters in this mode, look again at `again` */
+	XP_DO_FILE,    /* the kernel cannot wait for it: check it in the next wait */
+	XP_DO_PUSH,    /* watch the filters in this mode, check again at `again` */
 	XP_DO_LEAVE,   /* leave the kernel's set */
 	XP_DO_SOLO,    /* have the filters reported, and no other's edge (solo.h) */
 	XP_DO_END_SOLO, /* the filters' own entries end */
@@ -48,7 +48,7 @@ struct xp_step {
 	enum xp_mode mode;
 	unsigned filters;
 	unsigned again;
-	bool recheck; /* after a push: look at `again` as well */
+	bool recheck; /* after a push: check `again` as well */
 };
 
 /* The table of the state machine.  Changes the slot's counters alone. */

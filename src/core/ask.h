@@ -7,7 +7,7 @@
  * again means that all were.
  *
  * What is ready in user space is delivered first, and then the kernel is asked as
- * well, but for one case: after a look at candidates, which is all that the usual
+ * well, but for one case: after a check of candidates, which is all that the usual
  * wait of a program does that toggles its interest, it is asked only now and
  * then.  That saves a system call for each of them.
  */
@@ -27,7 +27,7 @@ enum {
 
 /*
  * An entry whose READ and WRITE are both ready makes two events.  What finds no
- * room in the caller's array has to be looked at and confirmed: better to leave
+ * room in the caller's array has to be checked and confirmed: better to leave
  * it in the kernel for the next time.
  */
 static inline int xp_ask_crowded(struct xpoll *queue, int room)

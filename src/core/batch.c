@@ -59,7 +59,7 @@ void xp_poll_return_batch(struct xpoll *queue)
 		struct xp_ready *entry = &queue->batch.ready[queue->batch.next];
 		struct xp_slot *slot = xp_ready_slot(entry);
 
-		/* Files are looked at by every wait. */
+		/* Files are checked by every wait. */
 		if (slot && slot->mode != XP_MODE_UNPOLLABLE)
 			xp_candidate_defer(queue, xp_token_fd(entry->token), slot,
 			                   slot->enabled, entry->events);

@@ -1,5 +1,5 @@
 /*
- * Candidates: descriptors whose state has to be looked at before the next
+ * Candidates: descriptors whose state has to be checked before the next
  * wait may block.  A first-in first-out queue of slots; a slot whose sets are
  * both empty is no candidate any more and is skipped.
  */
@@ -22,7 +22,7 @@ static inline void xp_candidate_append(struct xpoll *queue, int fd,
 	queue->candidates.tail = fd;
 }
 
-/* Look because an ENABLE asks for it: the caller has just named the file. */
+/* Check because an ENABLE asks for it: the caller has just named the file. */
 static inline void xp_recheck_enabled(struct xpoll *queue, int fd,
                                       struct xp_slot *slot, unsigned filters)
 {
@@ -40,7 +40,7 @@ static inline void xp_recheck_by_sleeper(struct xpoll *queue, int fd,
 	queue->recheck_wanted |= queue->threads.waiters > 0;
 }
 
-/* Look because it was ready: the file may be another by now. */
+/* Check because it was ready: the file may be another by now. */
 static inline void xp_recheck_level(struct xpoll *queue, int fd,
                                     struct xp_slot *slot,
                                     unsigned filters)
@@ -66,8 +66,8 @@ static inline void xp_candidate_cancel(struct xpoll *queue, int fd,
 }
 
 /*
- * Keep a report for the next wait: it is looked at again then, or, where a
- * look would change something, handed out as it is.
+ * Keep a report for the next wait: it is checked again then, or, where a
+ * check would change something, handed out as it is.
  */
 void xp_candidate_defer(struct xpoll *queue, int fd, struct xp_slot *slot,
                         unsigned filters, uint32_t events);
@@ -89,7 +89,7 @@ void xp_candidates_withheld(struct xpoll *queue);
 
 /*
  * The report was harvested before the slot was changed last, or the slot was
- * reported in this call already: look again, at the filters that it is about.
+ * reported in this call already: check again the filters that it is about.
  * A one-shot entry may be of the
  * arming before the change or of the one after it, which is then spent.
  */

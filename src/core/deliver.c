@@ -121,7 +121,7 @@ void xp_deliver_gone(struct xpoll *queue, const struct xp_fired *fired)
 /*
  * An unconnected stream socket reports POLLOUT and POLLHUP all the time; that
  * is no end of file, and there is nothing to write to.  One that was
- * connected is at its end of file as well, which a look for it shows.  And TCP
+ * connected is at its end of file as well, which a check of that shows.  And TCP
  * makes an unconnected socket of a listener that is shut down: whoever waits
  * for connections has to see that none will come.
  */
@@ -298,7 +298,7 @@ static XP_INLINE bool deliver_plain(struct xpoll *queue, struct xp_wait *wait,
 
 /*
  * A descriptor that this call has reported fired again: the kernel may know of
- * filters that a look did not ask for.  Of the others nothing is missed: the
+ * filters that a check did not ask for.  Of the others nothing is missed: the
  * program has not seen their events yet.  But this may be the last report of a
  * level that was by level to the kernel when it was reported, and is by edge now.
  */

@@ -113,7 +113,7 @@ void xp_entry_not_pushed(struct xpoll *queue, struct xp_slot *slot,
 	queue->unattached = true;
 }
 
-/* What the kernel does not have is to be looked at; see solo.h. */
+/* What the kernel does not have is to be checked; see solo.h. */
 static XP_NOINLINE void pushed_beside(struct xpoll *queue, int fd,
                                       struct xp_slot *slot)
 {

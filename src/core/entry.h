@@ -19,7 +19,7 @@ struct xp_slot *xp_entry_find(const struct xpoll *queue, int fd);
 /* poll(2)'s bits, by a set of filters | what is requested. */
 extern const uint16_t xp_entry_bits[64];
 
-/* The bits to look at for these filters. */
+/* The bits to check for these filters. */
 static inline uint32_t xp_entry_probe_bits(const struct xp_slot *slot,
                                         unsigned filters)
 {
@@ -146,13 +146,13 @@ void xp_entry_pushed(struct xpoll *queue, int fd, struct xp_slot *slot,
                         enum xp_mode mode, unsigned filters);
 
 /*
- * Have the kernel watch these filters in this mode, and look again.  On
+ * Have the kernel watch these filters in this mode, and check again.  On
  * -ENOENT and -EBADF the file is gone and the slot has been dropped.
  */
 int xp_entry_push(struct xpoll *queue, int fd, struct xp_slot *slot,
                      enum xp_mode mode, unsigned filters);
 
-/* The same in an exact queue, and to look again at these of them alone. */
+/* The same in an exact queue, and to check again these of them alone. */
 int xp_entry_push_again(struct xpoll *queue, int fd, struct xp_slot *slot,
                            enum xp_mode mode, unsigned filters, unsigned again);
 

@@ -130,7 +130,7 @@ static int input(struct xpoll *queue, int fd, struct xp_slot *slot,
 	struct xp_step step;
 
 	if (input == XP_IN_ENABLED && view.sleeping && !view.exact)
-		view.lookable = xp_slot_can_probe(fd, slot);
+		view.can_probe = xp_slot_can_probe(fd, slot);
 	step = xp_slot_step(slot, &view, input, filters);
 	return act(queue, fd, slot, &step);
 }
@@ -173,7 +173,7 @@ void xp_interest_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot,
                            unsigned passed_over)
 {
 	xp_count(&queue->counters.fruitless);
-	(void)input(queue, fd, slot, XP_IN_VAIN, passed_over);
+	(void)input(queue, fd, slot, XP_IN_FRUITLESS, passed_over);
 }
 
 /* After a delivery: the filter is to be silent. */
@@ -213,7 +213,7 @@ void xp_interest_handed(struct xpoll *queue, int fd, struct xp_slot *slot,
 void xp_interest_rearm(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
 	unsigned enabled = slot->enabled;
-	/* What found no room is looked at first: armed now, it would only fire again. */
+	/* What found no room is checked first: armed now, it would only fire again. */
 	unsigned candidates = slot->check.enabled | slot->check.level |
 		(slot->check.deferred ? slot->delivered.deferred_for : 0);
 

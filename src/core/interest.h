@@ -20,16 +20,16 @@ void xp_interest_remove_filters(struct xpoll *queue, struct xp_slot *slot,
 
 /*
  * Make the kernel report by itself what is wanted now, these filters at least:
- * used when another thread waits, or when the state may not be looked at.
+ * used when another thread waits, or when the state may not be checked.
  */
 int xp_interest_publish(struct xpoll *queue, int fd, struct xp_slot *slot,
                         unsigned filters);
 
-/* These were looked at and are not ready, and the kernel has not got them. */
+/* These were checked and are not ready, and the kernel has not got them. */
 void xp_interest_cover(struct xpoll *queue, int fd, struct xp_slot *slot,
                        unsigned filters);
 
-/* A look at what was delivered found nothing. */
+/* A check of what was delivered found nothing. */
 void xp_interest_quiet(struct xpoll *queue, int fd, struct xp_slot *slot);
 
 /* How the kernel should watch the slot as it stands. */

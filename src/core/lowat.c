@@ -20,7 +20,7 @@ _Static_assert(XP_READ == 0 && XP_WRITE == 1, "the index in a page");
 
 enum {
 	LOWAT_FILTERS = XP_BIT(XP_READ) | XP_BIT(XP_WRITE),
-	/* Between looks at those with too little room; doubled with each. */
+	/* Between checks of those with too little room; doubled with each. */
 	PAUSE_LEAST_NS = XP_NS_PER_MS,
 	PAUSE_MOST_NS = 64 * XP_NS_PER_MS,
 };
@@ -104,7 +104,7 @@ int64_t xp_lowat_get(const struct xpoll *queue, int fd, unsigned filter)
 
 /*
  * The count ends where urgent data begins, and nothing says how much is
- * behind; so urgent data is enough.  And so is a look that fails for lack of
+ * behind; so urgent data is enough.  And so is a check that fails for lack of
  * memory: it is for an edge, which nobody reports again.
  */
 static bool urgent(struct xpoll *queue, int fd, const struct xp_slot *slot)

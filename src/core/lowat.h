@@ -8,7 +8,7 @@
  * repeats meanwhile.
  *
  * When there is more room for writing the kernel does not report it once it has
- * called the descriptor writable, so those are looked at again after a while.
+ * called the descriptor writable, so those are checked again after a while.
  *
  * All with the queue's lock held.
  */
@@ -30,7 +30,7 @@ int64_t xp_lowat_get(const struct xpoll *queue, int fd, unsigned filter);
 uint32_t xp_lowat_reached(struct xpoll *queue, int fd, struct xp_slot *slot,
                           uint32_t events);
 
-/* That while is over: those with too little room are looked at again. */
+/* That while is over: those with too little room are checked again. */
 void xp_lowat_due(struct xpoll *queue);
 
 void xp_lowat_fini(struct xpoll *queue);

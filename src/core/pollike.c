@@ -153,7 +153,7 @@ int xpoll_ctl(struct xpoll *queue, int op, int events, xpoll_fd_t descriptor,
 	return ctl(queue, op, events, fd, data);
 }
 
-/* The program has the entry now; its modes say more than that it is looked at again. */
+/* The program has the entry now; its modes say more than that it is checked again. */
 static XP_NOINLINE int hand_out_by_mode(struct xpoll *queue, const struct xp_ready *entry,
                                         unsigned filters, uint32_t bits)
 {

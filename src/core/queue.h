@@ -62,8 +62,8 @@ struct xp_wait {
 	int counts;     /* none is pending from this event on, see event_count.h */
 	unsigned fruitless; /* times the kernel was asked again at once */
 	int again;      /* reports of what this call had reported already */
-	uint8_t passed_over; /* filters that the look or report at hand is not for */
-	bool listed;    /* the lists of sources and files were looked at */
+	uint8_t passed_over; /* filters that the check or report at hand is not for */
+	bool listed;    /* the lists of sources and files were checked */
 	bool exhausted; /* the kernel had no more */
 	bool renew;     /* a dead registration keeps reporting: make the set again */
 	bool news;      /* it reported something that nothing else had reported */
@@ -77,7 +77,7 @@ struct xp_wait {
 
 /* What one file keeps of a queue is a part with a name; [q] but for what has another tag. */
 struct xpoll {
-	/* What every wait and change looks at, on as few cache lines as can be. */
+	/* What every wait and change reads, on as few cache lines as can be. */
 	_Alignas(XP_CACHE_LINE) const struct xp_backend_ops *ops; /* [I] */
 	void *backend;         /* [I] the state; its content: [q] */
 	struct xp_slots slots; /* [q] */
@@ -100,7 +100,7 @@ struct xpoll {
 			bool polling;    /* one of several threads is in xpoll_wait */
 			bool exposed;    /* xpoll_fd was called */
 			bool sourced;    /* there may be files, moments, what is active, ... */
-			bool recheck_wanted; /* a sleeper may have to look, see settle */
+			bool recheck_wanted; /* a sleeper may have to check, see settle */
 			uint8_t crowded; /* times until it is tried to fill the array (ask.h) */
 		};
 		uint64_t unusual; /* [q] any of these */
@@ -171,7 +171,7 @@ struct xpoll {
 		int len;
 		uint32_t pass; /* over those awake */
 		struct xp_regmap map;
-		struct xp_list awake;  /* to look at */
+		struct xp_list awake;  /* to check */
 		struct xp_list asleep; /* those that were not ready */
 	} unpollable;
 
@@ -179,7 +179,7 @@ struct xpoll {
 	struct {
 		struct xp_lowat_page **pages;
 		int pages_len;
-		int64_t pause_ns; /* until the next look at those not reached */
+		int64_t pause_ns; /* until the next check of those not reached */
 	} lowat;
 
 	/* Dead registrations that keep reporting (deliver.c). */
@@ -275,7 +275,7 @@ static inline bool xp_exact(const struct xpoll *queue)
 	return !queue->lazy;
 }
 
-/* Is there anything that a wait has to look at beside candidates and the kernel's set? */
+/* Is there anything that a wait has to check beside candidates and the kernel's set? */
 static inline bool xp_is_sourced(const struct xpoll *queue)
 {
 	return queue->watches > 0 || queue->unpollable.len > 0 || queue->due_ns != INT64_MAX ||

@@ -25,7 +25,7 @@ struct chunk {
 	bool alone; /* there is one candidate */
 };
 
-/* It is handed out without a look: is the number still that of the file? */
+/* It is handed out without a check: is the number still that of the file? */
 static bool deferred_confirmed(struct xpoll *queue, int fd,
                                struct xp_slot *slot, unsigned filters)
 {
@@ -70,15 +70,15 @@ static void deferred_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
 }
 
 /*
- * A one-shot entry that has fired has to be armed if a look finds nothing: a look at it
- * pays if others are looked at as well.
+ * A one-shot entry that has fired has to be armed if a check finds nothing: a check of it
+ * pays if others are checked as well.
  */
 static bool fired_alone(const struct xp_slot *slot, const struct chunk *chunk)
 {
 	return slot->mode == XP_MODE_FIRED && chunk->alone;
 }
 
-/* Take one candidate; those that need a look go into the chunk. */
+/* Take one candidate; those that need a check go into the chunk. */
 static void candidate_take(struct xpoll *queue, struct xp_wait *wait,
                            struct chunk *chunk)
 {
@@ -96,7 +96,7 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait,
 		/* Disabled or deleted since. */
 	} else if (fired_alone(slot, chunk) || !xp_slot_can_probe(fd, slot) ||
 	           candidates & xp_slot_by_edge(slot) & ~(unsigned)slot->armed) {
-		/* A look would not do, nor for an edge that the kernel has not got. */
+		/* A check would not do, nor for an edge that the kernel has not got. */
 		(void)xp_interest_publish(queue, fd, slot, candidates);
 	} else {
 		XP_ASSERT(chunk->len < CHUNK_MOST);
@@ -122,7 +122,7 @@ static bool candidate_confirmed(struct xpoll *queue, int fd,
 	return xp_interest_publish(queue, fd, slot, slot->enabled) == 0;
 }
 
-/* The filters that these bits were looked at for. */
+/* The filters that these bits were checked for. */
 static unsigned probed_filters(const struct xp_slot *slot, int bits)
 {
 	return xp_entry_filters((uint32_t)bits) & slot->enabled;
@@ -130,7 +130,7 @@ static unsigned probed_filters(const struct xp_slot *slot, int bits)
 
 /*
  * POLLHUP and POLLERR come unasked.  What they mean to an edge filter that was
- * not looked at is the kernel's to report, once: see that it is asked.
+ * not checked is the kernel's to report, once: see that it is asked.
  */
 static void candidate_ended(struct xpoll *queue, struct xp_wait *wait,
                             const struct pollfd *found,
@@ -202,7 +202,7 @@ static void candidate_answered(struct xpoll *queue, struct xp_wait *wait,
 		xp_interest_cover(queue, found->fd, slot, missing);
 }
 
-/* No room for it: it is the next to be looked at. */
+/* No room for it: it is the next to be checked. */
 static void candidate_return(struct xpoll *queue, const struct pollfd *found,
                              bool confirm)
 {
@@ -267,7 +267,7 @@ XP_NOINLINE void xp_candidate_probed(struct xpoll *queue, struct xp_wait *wait,
 		candidate_found(queue, wait, found, slot, confirm);
 }
 
-/* It needs no look, and must not be reported before those that wait for theirs. */
+/* It needs no check, and must not be reported before those that wait for theirs. */
 static bool next_is_deferred(const struct xpoll *queue)
 {
 	return xp_slots_get(&queue->slots, queue->candidates.head)->check.deferred;

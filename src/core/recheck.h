@@ -11,7 +11,7 @@
 #include "os/sys_hot.h"
 
 /*
- * The bits to look at: what is enabled, but of edge-triggered filters only
+ * The bits to check: what is enabled, but of edge-triggered filters only
  * those that are candidates, or they would be reported again and again.
  */
 static inline short xp_candidate_bits(const struct xp_slot *slot, unsigned candidates)
@@ -23,7 +23,7 @@ static inline short xp_candidate_bits(const struct xp_slot *slot, unsigned candi
 	return (short)xp_entry_probe_bits(slot, filters);
 }
 
-/* Did a look find nothing but what is to be delivered as it is? */
+/* Did a check find nothing but what is to be delivered as it is? */
 static inline bool xp_probe_is_plain(const struct xp_slot *slot, int bits)
 {
 	return !(bits & (POLLNVAL | POLLHUP | POLLERR)) && !slot->lowat.filters &&
@@ -34,7 +34,7 @@ static inline bool xp_probe_is_plain(const struct xp_slot *slot, int bits)
 void xp_candidate_probed(struct xpoll *queue, struct xp_wait *wait, struct pollfd *found,
                          struct xp_slot *slot, bool confirm, int rc);
 
-/* A candidate that only needs a look; inline, as what follows: os/sys_hot.h says why. */
+/* A candidate that only needs a check; inline, as what follows: os/sys_hot.h says why. */
 static XP_INLINE bool xp_candidate_is_simple(const struct xp_slot *slot)
 {
 	uint8_t filters = slot->check.enabled | slot->check.level;
@@ -44,7 +44,7 @@ static XP_INLINE bool xp_candidate_is_simple(const struct xp_slot *slot)
 		xp_kind_can_probe((enum xp_fd_kind)slot->kind);
 }
 
-/* Look at the only candidate, which is simple.  The result is that of poll(2). */
+/* Check the only candidate, which is simple.  The result is that of poll(2). */
 static XP_INLINE int xp_candidate_probe(struct xpoll *queue, struct xp_slot *slot)
 {
 	struct pollfd *probe = &queue->candidates.probe;
@@ -90,7 +90,7 @@ void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait);
 /* Let the kernel report them instead, so that another thread sees them. */
 void xp_candidates_publish(struct xpoll *queue);
 
-/* Look at the files that are awake, and deliver what is ready. */
+/* Check the files that are awake, and deliver what is ready. */
 void xp_files_check(struct xpoll *queue, struct xp_wait *wait);
 
 #endif

@@ -22,7 +22,7 @@ enum {
 	VAIN_FOR = 64,
 };
 
-/* One thread that sleeps in the kernel comes out and looks again. */
+/* One thread that sleeps in the kernel comes out and checks again. */
 static void kick_one(struct xpoll *queue)
 {
 	queue->kick.due |= queue->threads.waiters > 0;
@@ -159,7 +159,7 @@ void xp_turn_pass(struct xpoll *queue)
 	turn_signal(queue);
 }
 
-/* One sleeper comes out, for whatever reason: it looks at everything. */
+/* One sleeper comes out, for whatever reason: it checks everything. */
 static void call_one(struct xpoll *queue)
 {
 	kick_one(queue);

@@ -12,7 +12,7 @@
 #include "os/sys.h"
 
 /*
- * All threads that sleep in the kernel come out and look again.  As with all kicks,
+ * All threads that sleep in the kernel come out and check again.  As with all kicks,
  * the system call is made when this thread has left the queue; one that waits for
  * others first makes it then.
  */
@@ -30,13 +30,13 @@ int xp_sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
 void xp_sleep_until_thread_left(struct xpoll *queue, struct xp_wait *wait);
 
 /*
- * Who was called out calls the next one out, when it has looked at what there is
+ * Who was called out calls the next one out, when it has checked what there is
  * for it and before it waits for anything: a kick in the kernel would be taken by
- * its own look.  Nobody goes to sleep in the kernel meanwhile, which wakes whom
+ * its own check.  Nobody goes to sleep in the kernel meanwhile, which wakes whom
  * it likes, and could wake that one again and again.
  */
 void xp_kick_next(struct xpoll *queue, struct xp_wait *wait);
-/* Others were being called out while this thread looked: it may have their kick. */
+/* Others were being called out while this thread checked: it may have their kick. */
 void xp_kick_taken(struct xp_wait *wait, const struct xp_fired *fired, int count);
 
 /*
@@ -47,14 +47,14 @@ void xp_pass_on(struct xpoll *queue);
 
 /*
  * This thread is of the poll-like level and leaves alone what others are to
- * see: make them all come out and look.  Which of them a kick wakes is the
+ * see: make them all come out and check.  Which of them a kick wakes is the
  * kernel's choice, and could be this thread each time.
  */
 void xp_let_others_check(struct xpoll *queue, struct xp_wait *wait);
 
 /*
  * 1: this thread's turn; 0: the wait is over; -EINTR, -EBADF; -EAGAIN: it has
- * slept as no follower does, and has to look again at what there is for it.
+ * slept as no follower does, and has to check again what there is for it.
  */
 int xp_turn_take(struct xpoll *queue, struct xp_wait *wait);
 void xp_turn_pass(struct xpoll *queue);

@@ -156,7 +156,7 @@ static inline unsigned xp_slot_mode_reports(const struct xp_slot *slot)
 	return (slot->delivered.count - slot->delivered.since) & 31u;
 }
 
-/* Nothing of these is reported, nor looked at for that. */
+/* Nothing of these is reported, nor checked for that. */
 static inline void xp_slot_disable(struct xp_slot *slot, unsigned filters)
 {
 	uint8_t others = XP_SET(~filters);
@@ -242,7 +242,7 @@ static inline bool xp_slot_is(int fd, struct xp_slot *slot, enum xp_fd_kind kind
 	return xp_slot_kind_known(fd, slot) && slot->kind == kind;
 }
 
-/* May poll(2) look at the file?  Not if that cannot be found out now. */
+/* May poll(2) check the file?  Not if that cannot be found out now. */
 static inline bool xp_slot_can_probe(int fd, struct xp_slot *slot)
 {
 	return xp_kind_can_probe((enum xp_fd_kind)slot->kind) ||

@@ -23,7 +23,7 @@ int xp_source_fd_add(struct xpoll *queue, struct xp_source_fd *source_fd)
 	slot->udata[0].pointer = source_fd;
 	queue->watches++;
 	queue->sourced = true;
-	/* The thread that looks next has not seen it. */
+	/* The thread that checks next has not seen it. */
 	queue->ask.due = true;
 	return 0;
 }

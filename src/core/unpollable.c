@@ -10,7 +10,7 @@
 #include "source/inode.h"
 
 enum {
-	/* Those that sleep and are looked at by a wait. */
+	/* Those that sleep and are checked by a wait. */
 	ASLEEP_PROBES = 16,
 	READY_FILTERS = XP_BIT(XP_READ) | XP_BIT(XP_WRITE),
 };
@@ -22,8 +22,8 @@ struct xp_unpollable {
 	bool sized;   /* regular, and its size says where it ends */
 	bool follows; /* its growth is watched */
 	bool gone;    /* the number is another file's, or closed */
-	uint32_t pass; /* the last that looked at it */
-	unsigned due; /* filters to look at though they are CLEAR */
+	uint32_t pass; /* the last that checked it */
+	unsigned due; /* filters to check though they are CLEAR */
 	uint64_t device;
 	uint64_t inode;
 	int64_t born_ns;
@@ -63,7 +63,7 @@ static void unpollable_place(struct xpoll *queue, struct xp_unpollable *file,
 static void unpollable_wake(struct xpoll *queue, struct xp_unpollable *file)
 {
 	unpollable_place(queue, file, &queue->unpollable.awake);
-	/* A thread that sleeps has not looked at it. */
+	/* A thread that sleeps has not checked it. */
 	queue->recheck_wanted = queue->threads.waiters > 0;
 }
 
@@ -83,7 +83,7 @@ static bool growth_listens(const struct xpoll *queue,
 	return xp_slots_get(&queue->slots, user->fd)->enabled & XP_BIT(XP_READ);
 }
 
-/* The next look at it says so: see file_status. */
+/* The next check of it says so: see file_status. */
 static void growth_gone(struct xpoll *queue, struct xp_inode_user *user)
 {
 	struct xp_unpollable *file = XP_CONTAINER_OF(user, struct xp_unpollable, growth);
@@ -250,7 +250,7 @@ int64_t xp_unpollable_left(struct xpoll *queue, int fd)
 	return status.st_size - xp_sys_offset(fd);
 }
 
-/* The filters of the file that are to be looked at. */
+/* The filters of the file that are to be checked. */
 static unsigned unpollable_wanted(const struct xpoll *queue,
                                   const struct xp_unpollable *file)
 {

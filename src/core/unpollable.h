@@ -4,9 +4,9 @@
  * at the event level READ of a regular file means that its offset is not at
  * its end.
  *
- * An awake file is looked at when a wait begins, until it turns out not to be
+ * An awake file is checked when a wait begins, until it turns out not to be
  * ready; then it sleeps until its growth is reported.  An offset that is moved
- * is reported by nobody, so each wait looks at a few of those that sleep.
+ * is reported by nobody, so each wait checks a few of those that sleep.
  *
  * All with the queue's lock held.
  */
@@ -22,7 +22,7 @@ int xp_unpollable_follow(struct xpoll *queue, int fd);
 void xp_unpollable_remove(struct xpoll *queue, int fd);
 /* Does the number still stand for the file that was added?  -EBADF, -ENOENT. */
 int xp_unpollable_confirm(struct xpoll *queue, int fd);
-/* Look at it in the next wait, also if all its filters are CLEAR. */
+/* Check it in the next wait, also if all its filters are CLEAR. */
 void xp_unpollable_ask(struct xpoll *queue, int fd, unsigned filters);
 
 /* Bytes from the offset to the end, may be negative; 1: not known. */
@@ -31,8 +31,8 @@ int64_t xp_unpollable_left(struct xpoll *queue, int fd);
 /* A pass over the files begins: it takes in some of those that sleep. */
 void xp_files_begin(struct xpoll *queue, bool poll_level);
 /*
- * Look at the next that is awake: its bits; 0: not ready; -EBADF, -ENOENT: it is
- * gone.  false: this pass has looked at all of them.
+ * Check the next that is awake: its bits; 0: not ready; -EBADF, -ENOENT: it is
+ * gone.  false: this pass has checked all of them.
  */
 bool xp_files_next(struct xpoll *queue, bool poll_level, int *fd, int *events);
 

@@ -154,7 +154,7 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait,
 		if (rc < 0)
 			return rc;
 		/*
-		 * What fired may have to be looked at; there may be more of it, and
+		 * What fired may have to be checked; there may be more of it, and
 		 * changes that did not fit may be what there is to report.  And
 		 * who watches from outside by edges hears of nothing new while the
 		 * kernel has something left to report.
@@ -320,7 +320,7 @@ static XP_NOINLINE int poll_wait_among_others(struct xpoll *queue, int timeout_m
 	return poll_wait_leave(queue, &wait, wait_run(queue, &wait, false, true), false);
 }
 
-/* probed: poll(2) has looked at this candidate, and has returned this. */
+/* probed: poll(2) has checked this candidate, and has returned this. */
 static XP_NOINLINE int poll_wait_alone(struct xpoll *queue, int timeout_ms,
                                        struct xp_slot *probed, int probe_rc)
 {

@@ -20,7 +20,7 @@ BROKEN = {
         "\t\treturn step(XP_DO_RECHECK, filters);",
         "if (!view->sleeping && (covered || silent || holds_edges))\n\t\treturn nothing();"),
     "beside edges and a sleeper, too": (
-        "if (holds_edges && view->sleeping && view->lookable)", "if (0)"),
+        "if (holds_edges && view->sleeping && view->can_probe)", "if (0)"),
     "level mode goes on though nobody wants it": (
         "level_ends(slot, 1);\n\t\treturn push_edges(slot, view);", "return nothing();"),
     "edges that nobody wants stay armed": (

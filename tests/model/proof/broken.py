@@ -31,7 +31,7 @@ RUNS = [
     Run("two-numbers", "waits", "WAITERS=2 NUMBERS=2 CAP=1 CHANGES=0 EXPIRIES=0"),
     Run("small-array", "waits", "WAITERS=1 NUMBERS=2 CAP=1 CHANGES=1"),
     Run("small-array-dispatch", "waits", "WAITERS=1 NUMBERS=2 CAP=1 CHANGES=1 DISPATCH=true"),
-    Run("not-lookable", "waits", "WAITERS=1 NUMBERS=2 CAP=1 CHANGES=1 CAN_PROBE=false"),
+    Run("not-can_probe", "waits", "WAITERS=1 NUMBERS=2 CAP=1 CHANGES=1 CAN_PROBE=false"),
     # DISPATCH and ONESHOT among several waiters.
     Run("dispatch", "waits", "WAITERS=2 CHANGES=1 WRITES=1 EXPIRIES=0 DISPATCH=true"),
     Run("dispatch-two-writes", "waits", "WAITERS=2 CHANGES=0 EXPIRIES=0 DISPATCH=true"),
