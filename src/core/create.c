@@ -26,8 +26,7 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 	queue->lazy = !(ops->caps & XP_CAP_FREE_CHANGE);
 	queue->fired_most = ops->fired_most ? ops->fired_most : XP_FIRED_MOST;
 	queue->vain = xp_mask_is_free(queue) ? 1 : 0;
-	queue->turn.wakefd.fd = -1;
-	queue->turn.wakefd.write_fd = -1;
+	xp_places_init(&queue->turn.places);
 	queue->due_ns = XP_NEVER;
 	queue->timer.until_ns = XP_NEVER;
 	for (int i = 0; i < XP_SOURCES; i++)
@@ -42,7 +41,7 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 	if (rc < 0)
 		goto free_backend;
 	if (!(ops->caps & XP_CAP_CONCURRENT)) {
-		rc = xp_wakefd_open(&queue->turn.wakefd);
+		rc = xp_places_open(&queue->turn.places);
 		if (rc < 0)
 			goto close_backend;
 	}
@@ -57,7 +56,7 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 fini_lock:
 	xp_mutex_fini(&queue->lock);
 close_turn:
-	xp_wakefd_close(&queue->turn.wakefd);
+	xp_places_close(&queue->turn.places);
 close_backend:
 	ops->close(queue->backend);
 free_backend:
@@ -135,7 +134,7 @@ static void queue_free(struct xpoll *queue)
 {
 	xp_registrations_fini(queue);
 	queue->ops->close(queue->backend);
-	xp_wakefd_close(&queue->turn.wakefd);
+	xp_places_close(&queue->turn.places);
 	xp_slots_fini(&queue->slots);
 	xp_lowat_fini(queue);
 	xp_unpollable_fini(queue);

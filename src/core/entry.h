@@ -11,7 +11,6 @@
 #include "base/assert.h"
 #include "core/arm.h"
 #include "core/queue.h"
-#include "os/wakefd.h"
 
 /* The slot of fd if any of its filters is registered, else NULL. */
 struct xp_slot *xp_entry_find(const struct xpoll *queue, int fd);
@@ -69,7 +68,7 @@ static inline bool xp_entry_owns(const struct xpoll *queue, int fd)
 {
 	bool (*owns)(const void *state, int fd) = queue->ops->owns;
 
-	return xp_wakefd_has(&queue->turn.wakefd, fd) || (owns && owns(queue->backend, fd));
+	return xp_places_own(&queue->turn.places, fd) || (owns && owns(queue->backend, fd));
 }
 
 /* Enter the kernel's set, whatever dead entry it may hold. */

@@ -16,11 +16,12 @@
 static int reinit_kernel(struct xpoll *queue)
 {
 	void *fresh = xp_alloc(queue->ops->state_size);
-	struct xp_wakefd turn = {.fd = -1, .write_fd = -1};
+	struct xp_places places;
 	int rc = fresh ? queue->ops->open(fresh, 0, &queue->counters) : -ENOMEM;
 
-	if (rc == 0 && queue->turn.wakefd.fd >= 0) {
-		rc = xp_wakefd_open(&turn);
+	xp_places_init(&places);
+	if (rc == 0 && !(queue->ops->caps & XP_CAP_CONCURRENT)) {
+		rc = xp_places_open(&places);
 		if (rc < 0)
 			queue->ops->close(fresh);
 	}
@@ -31,8 +32,8 @@ static int reinit_kernel(struct xpoll *queue)
 	queue->ops->close(queue->backend);
 	xp_free(queue->backend);
 	queue->backend = fresh;
-	xp_wakefd_close(&queue->turn.wakefd);
-	queue->turn.wakefd = turn;
+	xp_places_close(&queue->turn.places);
+	queue->turn.places = places;
 	return 0;
 }
 
@@ -53,7 +54,6 @@ static int reinit_threads(struct xpoll *queue)
 	queue->kick.due = false;
 	queue->turn.followers = 0;
 	queue->turn.called = 0;
-	queue->turn.signalled = false;
 	queue->turn.yielders = 0;
 	queue->timer.waiter = 0;
 	queue->timer.until_ns = XP_NEVER;

@@ -22,10 +22,10 @@
 #include "base/mutex.h"
 #include "base/pool.h"
 #include "base/regmap.h"
+#include "core/places.h"
 #include "core/slot.h"
 #include "os/fdkind.h"
 #include "os/process.h"
-#include "os/wakefd.h"
 #include "source/source.h"
 
 enum {
@@ -151,11 +151,10 @@ struct xpoll {
 	struct {
 		bool several;   /* two threads have waited at a time */
 		bool leader;    /* a thread has the turn */
-		bool signalled; /* followers come out: wakefd is readable */
 		int followers;  /* threads that wait for it */
 		int called;     /* of these, from before kick.epoch grew */
 		int yielders;   /* threads that have passed it on */
-		struct xp_wakefd wakefd; /* [I] its fd is -1: not needed */
+		struct xp_places places; /* where these sleep */
 	} turn;
 
 	/* Whether xpoll_fd is readable (attention.c). */

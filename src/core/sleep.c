@@ -30,27 +30,11 @@ static void kick_one(struct xpoll *queue)
 
 void xp_kick_due(struct xpoll *queue)
 {
-	if (!queue->kick.due)
-		return;
+	if (queue->kick.due)
+		queue->ops->wake(queue->backend);
 	queue->kick.due = false;
-	queue->ops->wake(queue->backend);
-}
-
-/* Followers come out while the turn is signalled; the kernel wakes all of them. */
-static void turn_signal(struct xpoll *queue)
-{
-	if (queue->turn.followers == 0 || queue->turn.signalled)
-		return;
-	queue->turn.signalled = true;
-	xp_wakefd_signal(&queue->turn.wakefd);
-}
-
-static void turn_clear(struct xpoll *queue)
-{
-	if (!queue->turn.signalled)
-		return;
-	queue->turn.signalled = false;
-	xp_wakefd_clear(&queue->turn.wakefd);
+	xp_places_write(&queue->turn.places, queue->turn.places.due);
+	queue->turn.places.due = 0;
 }
 
 void xp_kick_all(struct xpoll *queue)
@@ -59,7 +43,7 @@ void xp_kick_all(struct xpoll *queue)
 	queue->kick.waiters = queue->threads.waiters;
 	queue->turn.called = queue->turn.followers;
 	kick_one(queue);
-	turn_signal(queue);
+	xp_places_signal_all(&queue->turn.places);
 }
 
 /*
@@ -114,7 +98,7 @@ struct sleeper {
 	uint32_t kick_epoch;
 	uint32_t timer_waiter; /* not 0: it minds timer.until_ns */
 	int64_t deadline_ns; /* here, not a local: those a longjmp may change */
-	bool follower;
+	int place; /* negative: it does not sleep for its turn */
 };
 
 /* Back from the kernel, with the lock.  True: it was called out. */
@@ -139,16 +123,17 @@ void xp_kick_next(struct xpoll *queue, struct xp_wait *wait)
 	wait->kicker = false;
 }
 
-static void follower_left(struct xpoll *queue, uint32_t kick_epoch)
+static void follower_left(struct xpoll *queue, const struct sleeper *sleeper)
 {
-	XP_ASSERT(queue->turn.followers > 0);
+	XP_ASSERT(queue->turn.followers > 0 && queue->turn.places.sleepers[sleeper->place] > 0);
 	queue->turn.followers--;
-	if (kick_epoch != queue->kick.epoch && --queue->turn.called == 0)
+	queue->turn.places.sleepers[sleeper->place]--;
+	if (sleeper->kick_epoch != queue->kick.epoch && --queue->turn.called == 0)
 		pthread_cond_broadcast(&queue->thread_left);
 	XP_ASSERT(queue->turn.called >= 0 && queue->turn.called <= queue->turn.followers);
 	/* If nobody has the turn it is this thread's now. */
 	if (queue->turn.called == 0)
-		turn_clear(queue);
+		xp_places_clear(&queue->turn.places);
 	if (queue->turn.yielders > 0)
 		pthread_cond_broadcast(&queue->thread_left);
 }
@@ -156,7 +141,7 @@ static void follower_left(struct xpoll *queue, uint32_t kick_epoch)
 void xp_turn_pass(struct xpoll *queue)
 {
 	queue->turn.leader = false;
-	turn_signal(queue);
+	xp_places_signal_one(&queue->turn.places);
 }
 
 /* One sleeper comes out, for whatever reason: it checks everything. */
@@ -223,11 +208,18 @@ void xp_settle(struct xpoll *queue)
 /* A thread that was woken under the lock would find it taken, and sleep again. */
 static void kick_unlocked(struct xpoll *queue)
 {
+	bool kick = queue->kick.due;
+	unsigned places = queue->turn.places.due;
+
 	queue->kick.due = false;
+	queue->turn.places.due = 0;
 	inside_enter(queue);
 	xp_mutex_unlock(&queue->lock);
-	queue->ops->wake(queue->backend);
+	if (kick)
+		queue->ops->wake(queue->backend);
+	xp_places_write(&queue->turn.places, places);
 	xp_mutex_lock(&queue->lock);
+	xp_places_written(&queue->turn.places, places);
 	inside_leave(queue);
 }
 
@@ -235,7 +227,7 @@ XP_NOINLINE int xp_leave_late(struct xpoll *queue, int result)
 {
 	if (queue->exposed || queue->recheck_wanted)
 		xp_settle(queue);
-	if (queue->kick.due)
+	if (queue->kick.due || queue->turn.places.due)
 		kick_unlocked(queue);
 	xp_mutex_unlock(&queue->lock);
 	return result;
@@ -247,8 +239,8 @@ static void cancelled(void *opaque)
 	struct xpoll *queue = sleeper->queue;
 
 	xp_mutex_lock(&queue->lock);
-	if (sleeper->follower) {
-		follower_left(queue, sleeper->kick_epoch);
+	if (sleeper->place >= 0) {
+		follower_left(queue, sleeper);
 		if (!queue->turn.leader)
 			xp_turn_pass(queue);
 	} else {
@@ -278,10 +270,11 @@ int xp_sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
 		.queue = queue,
 		.wait = wait,
 		.deadline_ns = deadline_ns,
+		.place = -1,
 	};
 	int rc;
 
-	XP_ASSERT(!queue->kick.due);
+	XP_ASSERT(!queue->kick.due && !queue->turn.places.due);
 	if (queue->threads.waiters++ > 0)
 		queue->turn.several = true;
 	sleeper.kick_epoch = queue->kick.epoch;
@@ -328,12 +321,16 @@ static int sleep_for_turn(struct xpoll *queue, struct xp_wait *wait)
 		.queue = queue,
 		.wait = wait,
 		.kick_epoch = queue->kick.epoch,
-		.follower = true,
+		.place = xp_places_take(&queue->turn.places),
 	};
-	struct pollfd turn = {.fd = queue->turn.wakefd.fd, .events = POLLIN};
+	struct pollfd turn = {
+		.fd = queue->turn.places.wakefds[sleeper.place].fd,
+		.events = POLLIN,
+	};
 	int rc;
 
 	hold_signals(queue, wait);
+	xp_kick_due(queue);
 	queue->turn.followers++;
 	inside_enter(queue);
 	xp_mutex_unlock(&queue->lock);
@@ -342,7 +339,7 @@ static int sleep_for_turn(struct xpoll *queue, struct xp_wait *wait)
 	pthread_cleanup_pop(0);
 	xp_mutex_lock(&queue->lock);
 	wait->timed_out = rc == 0;
-	follower_left(queue, sleeper.kick_epoch);
+	follower_left(queue, &sleeper);
 	inside_leave(queue);
 	return rc;
 }
@@ -375,6 +372,7 @@ int xp_turn_take(struct xpoll *queue, struct xp_wait *wait)
 
 void xp_turn_yield(struct xpoll *queue, struct xp_wait *wait)
 {
+	xp_kick_due(queue);
 	queue->turn.yielders++;
 	while (queue->turn.followers > 0 && !queue->turn.leader && !queue->threads.dying)
 		xp_sleep_until_thread_left(queue, wait);

@@ -145,6 +145,31 @@ XT_TEST(wake_all_while_another_follower_overtakes_reaches_the_first)
 	send_home(&second);
 }
 
+/* The other followers sleep on; they do not all wake to find one turn. */
+XT_TEST(turn_passed_wakes_one_follower)
+{
+	enum { FOLLOWERS = 8 };
+	static struct waiter leader, followers[FOLLOWERS];
+	struct xpoll *queue = xt_open_quiet();
+
+	leader_start(&leader, queue);
+	for (int i = 0; i < FOLLOWERS; i++) {
+		waiter_start(&followers[i], queue);
+		xt_until(&followers[i].turns, 1);
+	}
+	for (int i = 0; i < FOLLOWERS; i++)
+		xt_asleep(followers[i].thread);
+	XT_EXPECT_EQ(xpoll_wake(queue), 0);
+	xt_join(leader.thread);
+	xt_until(&followers[0].waits, 1);
+	for (int i = 1; i < FOLLOWERS; i++) {
+		xt_asleep(followers[i].thread);
+		XT_EXPECT_EQ(atomic_load(&followers[i].turns), 1);
+	}
+	for (int i = 0; i < FOLLOWERS; i++)
+		send_home(&followers[i]);
+}
+
 /* A follower that is slow to wake up does not find one turn for each pass. */
 XT_TEST(turn_passed_often_slow_follower_comes_out_once)
 {

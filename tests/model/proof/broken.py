@@ -264,10 +264,22 @@ BROKEN = [
         ("kicks.pml", "	leave(inside);\n	if\n	:: dying -> broadcast()",
          "	leave(inside);\n	if\n	:: false -> broadcast()")], STUCK),
     # Turns.
-    Broken("passes-the-turn-without-the-turn_signalled", "turns-two", "", [
-        ("turns.pml", "	leader = 0;\n	turn_signal()", "	leader = 0")], "asleep"),
-    Broken("closes-the-turn_signalled-on-the-called", "turns-three", "", [
-        ("turns.pml", "	:: !called -> turn_clear()", "	:: true -> turn_clear()")], STUCK),
+    Broken("passes-the-turn-without-a-signal", "turns-two", "", [
+        ("turns.pml", "	leader = 0;\n	signal_one()", "	leader = 0")], "asleep"),
+    Broken("clears-the-signal-of-the-called", "turns-three", "", [
+        ("turns.pml", "	:: !called -> places_clear()", "	:: true -> places_clear()")],
+        STUCK),
+    Broken("passes-the-turn-to-the-shared-place-alone", "turns-three", "", [
+        ("turns.pml", "(seated -> OWN : occupied)", "(occupied & SHARED)")], "asleep"),
+    Broken("leaves-a-cleared-place-readable", "turns-three", "", [
+        ("turns.pml",
+         "	readable = readable & ~(writes & ~signalled);\n", "")],
+        "readable"),
+    Broken("waits-for-others-before-it-passes-the-turn", "turns-poll-level", "", [
+        ("turns.pml", "xp_turn_pass(); xp_kick_due(); yielders++",
+         "xp_turn_pass(); yielders++"),
+        ("turns.pml", "{\n	xp_kick_due();\n	enter(inside);", "{\n	enter(inside);")],
+        STUCK),
     Broken("takes-the-turn-along-when-interrupted", "turns-three", "", [
         ("turns.pml", "			:: !leader -> xp_turn_pass()\n",
          "			:: false -> skip\n")],

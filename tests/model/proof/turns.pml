@@ -26,12 +26,15 @@
 #endif
 #define bit_of(i) (1 << (i))
 #define CALLER 7 /* in the sets of threads */
+#define OWN 1
+#define SHARED 2
 
 /* Sets of threads. */
 byte in_call;
 byte inside;     /* in a call, without the lock */
 byte waiters;    /* inside poll(2), or on their way out */
 byte followers;  /* asleep for their turn, or on their way out */
+byte seated;     /* of these, in a place of its own: one at a time */
 byte kicked;     /* of the waiters, from before kick_epoch grew */
 byte called;     /* of the followers, the same */
 byte called_all; /* in a call that began before wake_all grew */
@@ -41,7 +44,7 @@ byte asleep;     /* inside poll(2) */
 
 bit locked;
 bit leader;
-bit turn_signalled; /* turn_signalled: turn_fd is readable */
+bit kick_due; /* the write is left to whoever releases the lock */
 bit wake_fd; /* is readable */
 bit in_array;
 bit ready;
@@ -50,6 +53,10 @@ bit wake_pending;
 bit dying;
 bit closing; /* the program: nobody enters any more */
 bit busy;
+/* Sets of places: OWN, where one follower sleeps, and SHARED. */
+unsigned signalled : 2;
+unsigned due : 2;
+unsigned readable : 2;
 unsigned changers : 3;
 unsigned yielders : 3;
 byte expiries = EXPIRIES;
@@ -65,14 +72,77 @@ byte cancels = CANCELS;
 /* src/core/sleep.c: kick_one; src/backend/poll.c: poll_wake */
 inline xp_kick()
 {
-	wake_fd = wake_fd || waiters
+	kick_due = kick_due || waiters
 }
 
-/* src/core/sleep.c: turn_signal */
-#define turn_signal() turn_signalled = turn_signalled || followers
+#define place_of_me (is_in(seated) -> OWN : SHARED)
+#define occupied ((seated -> OWN : 0) | ((followers & ~seated) -> SHARED : 0))
 
-/* src/core/sleep.c: turn_clear */
-#define turn_clear() turn_signalled = 0
+/* src/core/places.c: xp_places_take */
+inline take_place()
+{
+	if
+	:: !seated -> enter(seated)
+	:: else
+	fi
+}
+
+/* src/core/places.c: xp_places_signal_one */
+inline signal_one()
+{
+	if
+	:: !signalled -> signalled = (seated -> OWN : occupied); due = signalled
+	:: else
+	fi
+}
+
+/* src/core/places.c: xp_places_signal_all */
+inline signal_all()
+{
+	due = due | (occupied & ~signalled);
+	signalled = signalled | occupied
+}
+
+/* src/core/places.c: xp_places_clear */
+inline places_clear()
+{
+	readable = readable & ~(signalled & ~due);
+	signalled = 0;
+	due = 0
+}
+
+/* src/core/sleep.c: xp_kick_due; src/core/places.c: xp_places_write */
+inline xp_kick_due()
+{
+	wake_fd = wake_fd || kick_due;
+	kick_due = 0;
+	readable = readable | due;
+	due = 0
+}
+
+/* src/core/sleep.c: kick_unlocked: before the unlock */
+inline kick_begin()
+{
+	kicks = kick_due;
+	kick_due = 0;
+	writes = due;
+	due = 0
+}
+
+/* src/core/sleep.c: kick_unlocked: without the lock */
+inline kick_write()
+{
+	wake_fd = wake_fd || kicks;
+	readable = readable | writes
+}
+
+/* src/core/sleep.c: kick_unlocked: with the lock; src/core/places.c: xp_places_written */
+inline kick_end()
+{
+	readable = readable & ~(writes & ~signalled);
+	writes = 0;
+	kicks = 0
+}
 
 /* src/core/sleep.c: xp_kick_all */
 inline xp_kick_all()
@@ -80,7 +150,7 @@ inline xp_kick_all()
 	kicked = waiters;
 	called = followers;
 	xp_kick();
-	turn_signal()
+	signal_all()
 }
 
 /* src/core/sleep.c: waiter_left */
@@ -99,6 +169,7 @@ inline waiter_left()
 inline follower_left()
 {
 	leave(followers);
+	leave(seated);
 	if
 	:: is_in(called) ->
 		leave(called);
@@ -109,7 +180,7 @@ inline follower_left()
 	:: else
 	fi;
 	if
-	:: !called -> turn_clear()
+	:: !called -> places_clear()
 	:: else
 	fi;
 	if
@@ -122,7 +193,7 @@ inline follower_left()
 inline xp_turn_pass()
 {
 	leader = 0;
-	turn_signal()
+	signal_one()
 }
 
 /* src/core/sleep.c: inside_leave */
@@ -138,6 +209,7 @@ inline inside_leave()
 /* src/core/sleep.c: xp_sleep_until_thread_left; src/base/mutex.c: xp_mutex_wait */
 inline begin_left()
 {
+	xp_kick_due();
 	enter(inside);
 	enter(in_left);
 	leave(roused);
@@ -155,7 +227,8 @@ inline end_left()
 
 proctype waiter(byte me)
 {
-	bit past, interrupted, cancelled, taken;
+	bit past, interrupted, cancelled, taken, kicks;
+	unsigned writes : 2;
 
 call:	/* src/core/wait.c: wait_in_turn */
 	atomic {
@@ -210,11 +283,11 @@ turn_take: /* src/core/sleep.c: xp_turn_take */
 	atomic { is_in(roused) -> end_left(); goto top }
 
 sleep_for_turn: /* src/core/sleep.c: sleep_for_turn */
-	atomic { enter(followers); enter(inside); locked = 0 }
+	atomic { xp_kick_due(); take_place(); enter(followers); enter(inside); locked = 0 }
 end_follower:
 	atomic {
 		if
-		:: turn_signalled
+		:: readable & place_of_me
 		:: expiries > 0 -> expiries--; past = 1
 		:: expiries > 0 -> expiries--; interrupted = 1
 		:: cancels > 0 -> cancels--; cancelled = 1
@@ -257,7 +330,7 @@ ask:	atomic { /* src/core/gather.c: xp_gather; src/core/wait.c: ask_kernel */
 			taken = in_array && ready;
 			goto asked
 		:: else -> /* src/core/sleep.c: xp_sleep_in_kernel */
-			assert(!waiters);
+			assert(!waiters && !kick_due && !due);
 			enter(waiters);
 			enter(asleep);
 			enter(inside);
@@ -291,7 +364,7 @@ asked:	atomic {
 	}
 pass:	atomic { xp_turn_pass(); goto leave }
 
-yield:	atomic { xp_turn_pass(); yielders++ } /* src/core/sleep.c: xp_turn_yield */
+yield:	atomic { xp_turn_pass(); xp_kick_due(); yielders++ } /* src/core/sleep.c: xp_turn_yield */
 yielding:
 	atomic {
 		if
@@ -304,6 +377,14 @@ yielding:
 leave:	atomic { /* src/core/wait.c: wait_in_turn */
 		past = 0;
 		interrupted = 0;
+		if /* src/core/sleep.c: xp_leave_late, cancelled */
+		:: !cancelled && due -> kick_begin(); enter(inside); locked = 0
+		:: else -> xp_kick_due(); goto left
+		fi
+	}
+	atomic { kick_write() }
+	atomic { lock(); kick_end(); inside_leave() }
+left:	atomic { /* src/core/sleep.c: xp_leave_late */
 		leave(in_call);
 		leave(called_all);
 		locked = 0;
@@ -325,6 +406,8 @@ gone:	skip
 proctype caller()
 {
 	byte me = CALLER, left = CALLS;
+	bit kicks;
+	unsigned writes : 2;
 
 next:	do
 	:: left > 0 ->
@@ -340,7 +423,11 @@ next:	do
 			lock();
 			called_all = in_call;
 			xp_kick_all();
-			locked = 0 }
+			kick_begin();
+			busy = 1;
+			locked = 0 };
+		   atomic { kick_write() };
+		   atomic { lock(); kick_end(); busy = 0; locked = 0 }
 		fi
 	:: break
 	od;
@@ -378,7 +465,8 @@ finish:	if
 		lock();
 		closing = 1; /* Who has not entered by now does not any more. */
 		dying = 1;
-		xp_kick_all()
+		xp_kick_all();
+		xp_kick_due()
 	}
 again:	atomic { /* src/core/create.c: xpoll_destroy */
 		if
@@ -403,7 +491,7 @@ proctype world()
 
 /* When all that wait sleep, and nothing will make one come out. */
 #define at_rest (!locked && !busy && in_call && (asleep | followers) == in_call && \
-	!in_left && !turn_signalled && !wake_fd && !(asleep && in_array && ready))
+	!in_left && !(readable & occupied) && !wake_fd && !(asleep && in_array && ready))
 
 active proctype claims()
 {
@@ -411,6 +499,8 @@ end:	atomic { at_rest ->
 		/* Nobody waits for a turn that nobody has. */
 		assert(asleep);
 		assert(!dying && !called_all && !wake_pending);
+		/* Nobody would come out of a place again and again. */
+		assert(!readable);
 		assert(!activated || !(in_call & ~POLL_LEVEL))
 	}
 }
