@@ -56,7 +56,7 @@ abstract class NativeQueue {
     private volatile boolean wakeup;
     /** Not negative: look before waiting. For the thread that has the turn. */
     private int credit;
-    /** The virtual thread that waits and is to be unparked; set before it looks at the reasons. */
+    /** The virtual thread that parks or is about to: unparking it is enough to wake the queue. */
     private volatile Thread parked;
     /** Where the queue is watched for virtual threads; refused, they have a substitute. */
     private QueueWatch.Place place;
@@ -309,9 +309,7 @@ abstract class NativeQueue {
         parked = Thread.currentThread();
         try {
             if (isWatched(queue)) {
-                if (!wakeup && !closed) {
-                    park(nanos);
-                }
+                park(nanos);
                 return -Errno.EINTR; // The next look says why it came out.
             }
         } finally {

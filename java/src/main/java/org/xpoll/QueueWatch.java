@@ -83,7 +83,8 @@ final class QueueWatch implements Runnable {
             return null;
         }
         QueueWatch watch = new QueueWatch(set);
-        Thread.ofPlatform().daemon().name("xpoll-wait").start(watch);
+        Thread.ofPlatform().daemon().name("xpoll-wait").inheritInheritableThreadLocals(false)
+                .start(watch);
         current = watch;
         return watch;
     }

@@ -148,6 +148,14 @@ class SeamTest {
         for (long nanos : new long[] {FOREVER, LONG}) {
             assertFound(pipe, new Queue(0, 0, () -> Posix.write(pipe[1], 1)), nanos);
         }
+        // Each sleep of a queue, not only its first.
+        queue = new Queue(0, 0, () -> Posix.write(pipe[1], 1));
+        register(pipe[0]);
+        for (int i = 0; i < 3; i++) {
+            assertEquals(1, started(FOREVER).get());
+            assertEquals(1, Posix.read(pipe[0]));
+        }
+        queue.close();
         Posix.close(pipe);
     }
 
