@@ -191,6 +191,7 @@ static int expose(struct xpoll *queue)
 	queue->exposed = true;
 	if (queue->on_demand)
 		xp_sources_run_due(queue, XP_BATCH_CAP);
+	(void)xp_sources_probe(queue);
 	return fd;
 }
 

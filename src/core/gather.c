@@ -56,6 +56,18 @@ static int give_way(struct xpoll *queue, struct xp_wait *wait)
 	return 0;
 }
 
+/* Others first; then what sources have without the kernel's saying so. */
+static int give_way_and_probe(struct xpoll *queue, struct xp_wait *wait, bool alone)
+{
+	int rc;
+
+	do
+		rc = alone ? 0 : give_way(queue, wait);
+	while (rc == 0 && queue->probed && xp_sources_probe(queue) && !alone &&
+	       for_others(queue, wait));
+	return rc;
+}
+
 XP_NOINLINE int xp_gather(struct xpoll *queue, struct xp_wait *wait, bool alone)
 {
 	int rc;
@@ -63,7 +75,7 @@ XP_NOINLINE int xp_gather(struct xpoll *queue, struct xp_wait *wait, bool alone)
 	queue->sourced = xp_is_sourced(queue);
 	if (queue->due_ns != XP_NEVER)
 		xp_sources_run_due(queue, wait->cap - wait->len);
-	rc = alone ? 0 : give_way(queue, wait);
+	rc = give_way_and_probe(queue, wait, alone);
 	if (queue->unattached && rc == 0)
 		rc = xp_renew_attach_rest(queue);
 	if (rc < 0 || (xp_list_empty(&queue->registrations.active) && queue->unpollable.len == 0))

@@ -40,6 +40,19 @@ bool xp_source_exposed(const struct xpoll *queue)
 	return queue->exposed;
 }
 
+void xp_source_set_probed(struct xpoll *queue, enum xp_source_id id, bool probed)
+{
+	if (probed)
+		queue->probed |= 1u << id;
+	else
+		queue->probed &= ~(1u << id);
+}
+
+bool xp_source_awaited(const struct xpoll *queue)
+{
+	return queue->exposed || queue->threads.waiters > 0;
+}
+
 void xp_source_unobserved(struct xpoll *queue)
 {
 	xp_count(&queue->counters.signals_unobserved);

@@ -23,6 +23,16 @@ void xp_sources_run_due(struct xpoll *queue, int room)
 		xp_lowat_due(queue);
 }
 
+bool xp_sources_probe(struct xpoll *queue)
+{
+	bool found = false;
+
+	for (int i = 0; xp_sources[i]; i++)
+		if (queue->probed >> xp_sources[i]->id & 1u)
+			found |= xp_sources[i]->probe(queue);
+	return found;
+}
+
 void xp_sources_settle(struct xpoll *queue, enum xp_settle before)
 {
 	for (int i = 0; xp_sources[i]; i++)

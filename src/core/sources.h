@@ -10,6 +10,12 @@
  */
 void xp_sources_run_due(struct xpoll *queue, int room);
 
+/*
+ * Before the kernel is asked, without releasing the lock until it is; true: that has
+ * activated some.
+ */
+bool xp_sources_probe(struct xpoll *queue);
+
 /* Have all of them hear what has happened. */
 void xp_sources_settle(struct xpoll *queue, enum xp_settle before);
 

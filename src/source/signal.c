@@ -46,27 +46,36 @@ static struct signal_state *state_of(struct xpoll *queue)
 	return *xp_host.state(queue, XP_SOURCE_SIGNAL);
 }
 
-/* Activate what was delivered. */
-static void signal_interrupted(struct xpoll *queue)
+/* Activate what was delivered; true: something was. */
+static bool signal_interrupted(struct xpoll *queue, bool reported)
 {
 	struct signal_state *state = state_of(queue);
+	bool found = false;
 
 	/* First, so that what is delivered from now on signals it again. */
-	xp_selfpipe_clear(state->selfpipe);
+	xp_selfpipe_clear(state->selfpipe, reported);
 	for (struct xp_list *item = state->regs.next; item != &state->regs;
 	     item = item->next) {
 		struct signal_registration *self =
 			XP_CONTAINER_OF(item, struct signal_registration, item);
 
-		if (xp_signal_delivered(number_of(&self->reg)) != self->reported)
-			xp_host.activate(queue, &self->reg);
+		if (xp_signal_delivered(number_of(&self->reg)) == self->reported)
+			continue;
+		xp_host.activate(queue, &self->reg);
+		found = true;
 	}
+	return found;
+}
+
+static bool signal_probe(struct xpoll *queue)
+{
+	return xp_selfpipe_arm(state_of(queue)->selfpipe) && signal_interrupted(queue, false);
 }
 
 static void selfpipe_ready(struct xpoll *queue, struct xp_source_fd *watch)
 {
 	(void)watch;
-	signal_interrupted(queue);
+	(void)signal_interrupted(queue, true);
 }
 
 static int state_make(struct xpoll *queue, struct signal_state **made)
@@ -84,6 +93,7 @@ static int state_make(struct xpoll *queue, struct signal_state **made)
 	rc = xp_host.watch(queue, &state->watch);
 	if (rc < 0)
 		goto close_selfpipe;
+	xp_host.set_probed(queue, XP_SOURCE_SIGNAL, true);
 	*made = state;
 	return 0;
 
@@ -162,6 +172,9 @@ static int signal_collect(struct xpoll *queue, struct xp_registration *reg,
 	event->data = (int64_t)(delivered - self->reported);
 	self->reported = delivered;
 	xp_host.deactivate(queue, reg);
+	/* A handler need not write to what nobody waits for. */
+	if (!xp_host.awaited(queue))
+		xp_selfpipe_disarm(state_of(queue)->selfpipe);
 	return 0;
 }
 
@@ -178,7 +191,7 @@ static void signal_audit(struct xpoll *queue)
 static void signal_settle(struct xpoll *queue, enum xp_settle before)
 {
 	if (before == XP_BEFORE_EINTR)
-		signal_interrupted(queue);
+		(void)signal_interrupted(queue, false);
 	else if (before == XP_BEFORE_COUNTERS)
 		signal_audit(queue);
 }
@@ -220,6 +233,7 @@ const struct xp_source_ops xp_source_signal = {
 	.detach = signal_detach,
 	.collect = signal_collect,
 	.settle = signal_settle,
+	.probe = signal_probe,
 	.release = signal_release,
 	.fini = signal_fini,
 	.process = &signal_per_process,

@@ -27,8 +27,18 @@ struct sigaction;
 /* 0 or a negative errno value. */
 int xp_selfpipe_open(struct xp_selfpipe **selfpipe);
 struct xp_wakefd xp_selfpipe_wakefd(const struct xp_selfpipe *selfpipe);
-/* It may ring again from now on; what rang it is counted. */
-void xp_selfpipe_clear(struct xp_selfpipe *selfpipe);
+/*
+ * Have signals make the descriptor readable from now on; true: some have come already.
+ * Before anybody may sleep.
+ */
+bool xp_selfpipe_arm(struct xp_selfpipe *selfpipe);
+/* Nobody sleeps: they need not until it is armed again. */
+void xp_selfpipe_disarm(struct xp_selfpipe *selfpipe);
+/*
+ * It may ring again from now on; what rang it is counted.  reported: the descriptor is
+ * readable, in any case.
+ */
+void xp_selfpipe_clear(struct xp_selfpipe *selfpipe, bool reported);
 /* Not in a forked child, where the self-pipe is gone and only its descriptor open. */
 void xp_selfpipe_close(struct xp_selfpipe *selfpipe);
 /* Does it want this signal from now on?  False: that is not new. */

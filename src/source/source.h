@@ -158,6 +158,13 @@ struct xp_source_ops {
 	void (*due)(struct xpoll *queue, int64_t now_ns, int room);
 
 	/*
+	 * A thread is about to ask the kernel, and may sleep: activate what has happened;
+	 * is there any?  What happens from now on has to make a watched descriptor readable,
+	 * as long as xp_host.awaited.  Called after xp_host.set_probed.
+	 */
+	bool (*probe)(struct xpoll *queue);
+
+	/*
 	 * The queue ends, perhaps in a forked child that has copies of the
 	 * kernel's objects: close and free what the registration holds, and
 	 * change nothing that the parent shares.  Optional.
@@ -246,6 +253,16 @@ struct xp_host {
 	 * the sources that have it set.
 	 */
 	bool (*exposed)(const struct xpoll *queue);
+	/*
+	 * For sources that learn of what happens without a system call: have `probe` called.
+	 * Their descriptors need not be readable while nobody sleeps.
+	 */
+	void (*set_probed)(struct xpoll *queue, enum xp_source_id id, bool probed);
+	/*
+	 * Does a thread sleep in the kernel, or is the queue watched by its descriptor?  If
+	 * not, nobody does before the next `probe`.
+	 */
+	bool (*awaited)(const struct xpoll *queue);
 	/* Was the queue opened with XPOLL_VNODE_AS_BSD? */
 	bool (*vnode_as_bsd)(const struct xpoll *queue);
 	/* An observed signal has lost its handler: count it. */

@@ -21,12 +21,25 @@
 #define SELFPIPE_FREE    0x80000000u /* nobody's: it has no descriptor */
 #define SELFPIPE_CLOSING 0x40000000u /* the last handler that uses it closes it */
 
+/*
+ * A write and a read for each signal would be most of its cost, and only who sleeps needs
+ * them.  So the descriptor is written to only while it is armed.  Who is about to sleep
+ * arms it and then looks whether a signal has come; a handler notes the signal and then looks
+ * whether it is armed.  All of that in one order: one of them sees the other.
+ */
+enum selfpipe_armed {
+	SELFPIPE_DISARMED,
+	SELFPIPE_ARMED,
+	SELFPIPE_WRITTEN, /* or is about to be; armed as well */
+};
+
 /* [I] immutable, [a] atomic. */
 struct xp_selfpipe {
 	struct xp_selfpipe *next;      /* [I] */
 	atomic_int fd;                 /* [a] a wake-up descriptor's two numbers, */
 	atomic_int write_fd;           /* [a] set while it is free */
 	atomic_uint state;             /* [a] */
+	atomic_uint armed;             /* [a] enum selfpipe_armed */
 	atomic_uint signalled;         /* [a] since it was answered */
 	atomic_uint wants[XP_SIGNALS]; /* [a] 0 or 1 */
 };
@@ -59,10 +72,12 @@ static void selfpipe_signal(struct xp_selfpipe *selfpipe, unsigned number)
 {
 	struct xp_wakefd wakefd;
 	unsigned state = atomic_fetch_add(&selfpipe->state, 1);
+	unsigned armed = SELFPIPE_ARMED;
 
 	if (!(state & (SELFPIPE_FREE | SELFPIPE_CLOSING)) &&
 	    atomic_load(&selfpipe->wants[number]) &&
-	    !atomic_exchange(&selfpipe->signalled, 1)) {
+	    !atomic_exchange(&selfpipe->signalled, 1) &&
+	    atomic_compare_exchange_strong(&selfpipe->armed, &armed, SELFPIPE_WRITTEN)) {
 		wakefd = xp_selfpipe_wakefd(selfpipe);
 		xp_wakefd_signal(&wakefd);
 	}
@@ -107,6 +122,7 @@ int xp_selfpipe_open(struct xp_selfpipe **opened)
 	if (selfpipe) {
 		atomic_store(&selfpipe->fd, wakefd.fd);
 		atomic_store(&selfpipe->write_fd, wakefd.write_fd);
+		atomic_store(&selfpipe->armed, SELFPIPE_ARMED);
 		atomic_store(&selfpipe->signalled, 0);
 		atomic_fetch_and(&selfpipe->state, ~SELFPIPE_FREE);
 	}
@@ -119,11 +135,30 @@ int xp_selfpipe_open(struct xp_selfpipe **opened)
 	return 0;
 }
 
-void xp_selfpipe_clear(struct xp_selfpipe *selfpipe)
+bool xp_selfpipe_arm(struct xp_selfpipe *selfpipe)
+{
+	unsigned disarmed = SELFPIPE_DISARMED;
+
+	atomic_compare_exchange_strong(&selfpipe->armed, &disarmed, SELFPIPE_ARMED);
+	return atomic_load(&selfpipe->signalled);
+}
+
+void xp_selfpipe_disarm(struct xp_selfpipe *selfpipe)
+{
+	unsigned armed = SELFPIPE_ARMED;
+
+	atomic_compare_exchange_strong(&selfpipe->armed, &armed, SELFPIPE_DISARMED);
+}
+
+/* A handler that is slow may write after this: then it is reported once in vain. */
+void xp_selfpipe_clear(struct xp_selfpipe *selfpipe, bool reported)
 {
 	struct xp_wakefd wakefd = xp_selfpipe_wakefd(selfpipe);
+	unsigned written = SELFPIPE_WRITTEN;
 
-	xp_wakefd_clear(&wakefd);
+	if (reported || atomic_load(&selfpipe->armed) == SELFPIPE_WRITTEN)
+		xp_wakefd_clear(&wakefd);
+	atomic_compare_exchange_strong(&selfpipe->armed, &written, SELFPIPE_ARMED);
 	atomic_store(&selfpipe->signalled, 0);
 }
 
