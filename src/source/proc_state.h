@@ -89,8 +89,15 @@ void xp_proc_shut(int fd, bool forked);
 bool xp_proc_ended(int fd);
 /* Its number is free again, or another's by now. */
 bool xp_proc_reaped(int fd, pid_t pid);
-/* The wait status, if the system says it; the process has ended. */
-bool xp_proc_status(int fd, pid_t pid, int *status);
+
+enum xp_proc_outcome {
+	XP_PROC_LIVES,
+	XP_PROC_ENDED, /* and the system does not say how */
+	XP_PROC_STATUS,
+};
+
+/* Has it ended, and with which wait status?  tracked: it is not likely to be our child. */
+enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, int *status);
 
 /* Tracers (provider/). --------------------------------------------------------- */
 

@@ -122,29 +122,35 @@ void xp_trace_end(struct xpoll *queue, struct xp_proc *proc)
 }
 
 /*
- * The process has ended; `shown`: its descriptor says so.  The registration may be
- * gone after this.
+ * Does its descriptor say that it has ended?  What that says is better than what a
+ * tracer saw.  If it does not say so of one that has ended, it is of another process
+ * that has the number now.
  */
-static void proc_end(struct xpoll *queue, struct xp_proc *proc, bool shown)
+static bool proc_shows_end(struct xp_proc *proc)
+{
+	int status;
+
+	switch (xp_proc_outcome(proc->watch.fd, xp_proc_pid(proc), proc->parent != 0, &status)) {
+	case XP_PROC_LIVES:
+		return false;
+	case XP_PROC_ENDED:
+		if (proc->early)
+			proc->status_known = false;
+		return true;
+	default:
+		proc->status = status;
+		proc->status_known = true;
+		return true;
+	}
+}
+
+/* The process has ended.  The registration may be gone after this. */
+static void proc_end(struct xpoll *queue, struct xp_proc *proc)
 {
 	struct xp_registration *reg = &proc->reg;
-	int fd = proc->watch.fd;
-	int status;
 
 	XP_ASSERT(!proc->ended);
 	proc->ended = true;
-	/*
-	 * What the descriptor says is better than what a tracer saw.  If it does not
-	 * say that, it is of another process that has the number now.
-	 */
-	if (shown) {
-		if (xp_proc_status(fd, xp_proc_pid(proc), &status)) {
-			proc->status = status;
-			proc->status_known = true;
-		} else if (proc->early) {
-			proc->status_known = false;
-		}
-	}
 	/* The descriptor stays: it shows whether the number is another's. */
 	xp_proc_unwatch(queue, proc);
 	xp_trace_end(queue, proc);
@@ -172,7 +178,7 @@ bool xp_trace_drain(struct xpoll *queue)
 
 		xp_list_remove(&proc->gone);
 		XP_ASSERT(proc->watch.fd < 0);
-		proc_end(queue, proc, false);
+		proc_end(queue, proc);
 	}
 	state->busy = false;
 	return all;
@@ -209,8 +215,8 @@ static void proc_ready(struct xpoll *queue, struct xp_source_fd *watch)
 		return;
 	proc = xp_proc_find(queue, pid);
 	if (proc && &proc->watch == watch && proc->watched &&
-	    xp_proc_ended(watch->fd))
-		proc_end(queue, proc, true);
+	    proc_shows_end(proc))
+		proc_end(queue, proc);
 	xp_trace_trim(queue);
 }
 
@@ -294,7 +300,9 @@ static bool child_known(struct xpoll *queue, struct xp_proc *child,
 	/* A tracer need not report the end of what it does not follow. */
 	if (child->leaving || xp_proc_replaced(child)) {
 		xp_list_remove(&child->gone);
-		proc_end(queue, child, child->watch.fd >= 0 && xp_proc_ended(child->watch.fd));
+		if (child->watch.fd >= 0)
+			(void)proc_shows_end(child);
+		proc_end(queue, child);
 		return false;
 	}
 	/* There was too much to report before the program registered it. */
@@ -411,7 +419,7 @@ void xp_trace_lost(struct xpoll *queue)
 		xp_trace_missed(queue, proc);
 		if (proc->watch.fd < 0) {
 			xp_list_remove(&proc->gone);
-			proc_end(queue, proc, false);
+			proc_end(queue, proc);
 		} else if (proc->reg.fflags & XPOLL_NOTE_TRACK) {
 			(void)xp_procfs_children(xp_proc_pid(proc), search_visit,
 			                         &search);

@@ -52,13 +52,15 @@ bool xp_proc_reaped(int fd, pid_t pid)
 }
 
 /* As a status of the system itself is: (int)0xC0000005 for a bad access. */
-bool xp_proc_status(int fd, pid_t pid, int *status)
+enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, int *status)
 {
 	DWORD code;
 
-	(void)pid;
+	(void)pid, (void)tracked;
+	if (!xp_proc_ended(fd))
+		return XP_PROC_LIVES;
 	if (!GetExitCodeProcess(xp_nt_handle(fd), &code))
-		return false;
+		return XP_PROC_ENDED;
 	*status = (int)code;
-	return true;
+	return XP_PROC_STATUS;
 }

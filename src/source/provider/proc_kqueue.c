@@ -73,16 +73,19 @@ bool xp_proc_reaped(int fd, pid_t pid)
 	return !ended;
 }
 
-bool xp_proc_status(int fd, pid_t pid, int *status)
+enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, int *status)
 {
 	struct kevent event;
 
+	(void)tracked;
+	if (!xp_proc_ended(fd))
+		return XP_PROC_LIVES;
 	if (is_zombie_child(pid, status))
-		return true;
+		return XP_PROC_STATUS;
 	if (xp_sys_kevent_now(fd, NULL, 0, &event, 1) <= 0 ||
 	    event.filter != EVFILT_PROC || event.fflags & XP_KQ_EXIT_UNKNOWN ||
 	    (event.fflags & XP_KQ_EXIT) != XP_KQ_EXIT)
-		return false;
+		return XP_PROC_ENDED;
 	*status = (int)event.data;
-	return true;
+	return XP_PROC_STATUS;
 }

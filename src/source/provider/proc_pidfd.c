@@ -46,23 +46,30 @@ bool xp_proc_reaped(int fd, pid_t pid)
 
 /*
  * A child's status until it is reaped comes from waitid.  Of a process that was
- * reaped the kernel keeps it with the descriptor (Linux 6.15).  Of another's
- * zombie, which is neither, /proc shows it to whoever may look.
+ * reaped the kernel keeps it with the descriptor (Linux 6.15).  Either knows it only
+ * of one that has ended; the likelier is asked first.
  */
-bool xp_proc_status(int fd, pid_t pid, int *status)
+static bool status_kept(int fd, bool tracked, int *status)
 {
-	/* Reaped in between: then the first two know. */
-	for (int i = 0; i < 2; i++) {
-		int seen;
+	if (tracked)
+		return xp_sys_pidfd_status(fd, status) == 0 ||
+			xp_sys_wait_status(fd, status) == 0;
+	return xp_sys_wait_status(fd, status) == 0 || xp_sys_pidfd_status(fd, status) == 0;
+}
 
-		if (xp_sys_wait_status(fd, status) == 0 ||
-		    xp_sys_pidfd_status(fd, status) == 0)
-			return true;
-		if (xp_procfs_zombie_status(pid, &seen) == 0 &&
-		    !xp_sys_pidfd_reaped(fd)) {
-			*status = seen;
-			return true;
-		}
+/* Of another's zombie, which is neither, /proc shows it to whoever may look. */
+enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, int *status)
+{
+	int seen;
+
+	if (status_kept(fd, tracked, status))
+		return XP_PROC_STATUS;
+	if (!xp_sys_pidfd_ended(fd))
+		return XP_PROC_LIVES;
+	if (xp_procfs_zombie_status(pid, &seen) == 0 && !xp_sys_pidfd_reaped(fd)) {
+		*status = seen;
+		return XP_PROC_STATUS;
 	}
-	return false;
+	/* Ended or reaped in between: then the first two know. */
+	return status_kept(fd, tracked, status) ? XP_PROC_STATUS : XP_PROC_ENDED;
 }
