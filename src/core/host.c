@@ -53,6 +53,12 @@ bool xp_source_awaited(const struct xpoll *queue)
 	return queue->exposed || queue->threads.waiters > 0;
 }
 
+/* It grows when the kernel is about to be asked, and when a thread is back from there. */
+uint64_t xp_source_harvest(const struct xpoll *queue)
+{
+	return queue->counters.syscalls_wait + queue->threads.sleeps;
+}
+
 void xp_source_unobserved(struct xpoll *queue)
 {
 	xp_count(&queue->counters.signals_unobserved);

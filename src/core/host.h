@@ -11,6 +11,7 @@ int64_t xp_source_now(struct xpoll *queue);
 bool xp_source_exposed(const struct xpoll *queue);
 void xp_source_set_probed(struct xpoll *queue, enum xp_source_id id, bool probed);
 bool xp_source_awaited(const struct xpoll *queue);
+uint64_t xp_source_harvest(const struct xpoll *queue);
 bool xp_source_vnode_as_bsd(const struct xpoll *queue);
 void xp_source_unobserved(struct xpoll *queue);
 void xp_source_confirmed(const struct xpoll *queue, struct xp_registration *reg);

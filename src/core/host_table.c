@@ -16,6 +16,7 @@ const struct xp_host xp_host = {
 	.exposed = xp_source_exposed,
 	.set_probed = xp_source_set_probed,
 	.awaited = xp_source_awaited,
+	.harvest = xp_source_harvest,
 	.vnode_as_bsd = xp_source_vnode_as_bsd,
 	.unobserved = xp_source_unobserved,
 	.watch = xp_source_fd_add,

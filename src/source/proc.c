@@ -32,6 +32,7 @@ static void proc_close(struct xpoll *queue, struct xp_proc *proc)
 	xp_proc_unwatch(queue, proc);
 	xp_trace_end(queue, proc);
 	xp_list_remove(&proc->gone);
+	xp_list_remove(&proc->doubt);
 	if (proc->watch.fd >= 0)
 		xp_proc_shut(proc->watch.fd, xp_proc_state(queue)->process !=
 		                             xp_process_current());
@@ -42,8 +43,10 @@ static void proc_close(struct xpoll *queue, struct xp_proc *proc)
 static int proc_begin(struct xpoll *queue, struct xp_proc *proc,
                       uint32_t fflags)
 {
-	int rc = xp_proc_watch(queue, proc);
+	int rc = xp_proc_hold(proc);
 
+	if (rc == 0)
+		rc = xp_proc_watch(queue, proc);
 	if (rc < 0)
 		return rc;
 	if (fflags & XP_PROC_TRACED)
@@ -66,6 +69,7 @@ static int proc_state_make(struct xpoll *queue)
 		return -ENOMEM;
 	xp_list_init(&state->traced);
 	xp_list_init(&state->gone);
+	xp_list_init(&state->doubt);
 	state->process = xp_process_current();
 	*place = state;
 	return 0;
@@ -78,7 +82,7 @@ static int proc_state_make(struct xpoll *queue)
 static void proc_settle(struct xpoll *queue, enum xp_settle before)
 {
 	if (before == XP_BEFORE_CHANGE)
-		(void)xp_trace_drain(queue);
+		(void)xp_trace_drain(queue, true);
 }
 
 static int proc_attach(struct xpoll *queue, struct xp_registration *reg,

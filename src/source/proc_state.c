@@ -26,6 +26,19 @@ void xp_proc_init(struct xp_proc *proc)
 	proc->watch.fd = -1;
 	xp_list_init(&proc->traced);
 	xp_list_init(&proc->gone);
+	xp_list_init(&proc->doubt);
+}
+
+int xp_proc_watch(struct xpoll *queue, struct xp_proc *proc)
+{
+	int rc = xp_host.watch(queue, &proc->watch);
+
+	if (rc < 0) {
+		xp_proc_shut(proc->watch.fd, false);
+		proc->watch.fd = -1;
+	}
+	proc->watched = rc == 0;
+	return rc;
 }
 
 void xp_proc_unwatch(struct xpoll *queue, struct xp_proc *proc)
@@ -37,7 +50,8 @@ void xp_proc_unwatch(struct xpoll *queue, struct xp_proc *proc)
 
 void xp_proc_lose(struct xpoll *queue, struct xp_proc *proc)
 {
-	XP_ASSERT(proc->watched && proc->watch.fd >= 0);
+	XP_ASSERT(proc->watch.fd >= 0);
+	xp_list_remove(&proc->doubt);
 	xp_proc_unwatch(queue, proc);
 	xp_proc_shut(proc->watch.fd, false);
 	proc->watch.fd = -1;

@@ -33,6 +33,7 @@ struct xp_proc {
 	struct xp_source_fd watch; /* its descriptor; fd -1: it is gone already */
 	struct xp_list traced; /* in the list of those the tracer follows */
 	struct xp_list gone;   /* in the list of those whose end is to be noted */
+	struct xp_list doubt;  /* in the list of those that may have ended */
 	void *scope;           /* the tracer's */
 	uint64_t exec_time;    /* the tracer's */
 	pid_t parent;          /* of a tracked child */
@@ -49,6 +50,8 @@ struct xp_proc_state {
 	struct xp_tracer *tracer; /* NULL: nobody asks for what it reports */
 	struct xp_list traced;    /* the xp_proc that it follows */
 	struct xp_list gone;      /* those to end when all has been reported */
+	struct xp_list doubt;     /* those to look at then, and to watch if they live */
+	uint64_t drained;         /* the harvest since which all was reported */
 	uint32_t process;         /* whose state this is (os/process.h) */
 	bool busy;                /* the tracer is reporting */
 };
@@ -73,6 +76,8 @@ void xp_proc_note(struct xpoll *queue, struct xp_proc *proc, uint32_t notes);
 
 /* The fields of a new one that are not 0. */
 void xp_proc_init(struct xp_proc *proc);
+/* Have the queue watch its descriptor; on failure that is closed. */
+int xp_proc_watch(struct xpoll *queue, struct xp_proc *proc);
 /* The queue watches its descriptor no more; harmless if it did not. */
 void xp_proc_unwatch(struct xpoll *queue, struct xp_proc *proc);
 /* The descriptor turned out to be another process's: have none. */
@@ -96,8 +101,11 @@ enum xp_proc_outcome {
 	XP_PROC_STATUS,
 };
 
-/* Has it ended, and with which wait status?  tracked: it is not likely to be our child. */
-enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, int *status);
+/*
+ * Has it ended, and with which wait status?  tracked: it is not likely to be our child;
+ * ended: it has.
+ */
+enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, bool ended, int *status);
 
 /* Tracers (provider/). --------------------------------------------------------- */
 
@@ -133,8 +141,11 @@ struct xp_tracer_ops {
 	 * there is something to report.
 	 */
 	bool shy;
-	/* As xp_trace_drain, by the functions that follow it. */
-	bool (*drain)(struct xpoll *queue, struct xp_tracer *tracer);
+	/*
+	 * As xp_trace_drain, by the functions that follow it.  Without `all` it need not
+	 * find out whether there is more, or whether something was lost.
+	 */
+	bool (*drain)(struct xpoll *queue, struct xp_tracer *tracer, bool all);
 };
 
 extern const struct xp_tracer_ops xp_tracer_connector;

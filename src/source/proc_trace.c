@@ -19,6 +19,11 @@
 #include "os/sys.h"
 #include "os/system.h"
 
+enum {
+	/* The tracer is heard again after children were found to have ended, so often. */
+	HEARINGS_MOST = 8,
+};
+
 /* How late an event may be for who watches xpoll_fd. */
 #define ASK_EVERY_NS (20 * XP_NS_PER_MS)
 
@@ -126,11 +131,12 @@ void xp_trace_end(struct xpoll *queue, struct xp_proc *proc)
  * tracer saw.  If it does not say so of one that has ended, it is of another process
  * that has the number now.
  */
-static bool proc_shows_end(struct xp_proc *proc)
+static bool proc_shows_end(struct xp_proc *proc, bool ended)
 {
 	int status;
 
-	switch (xp_proc_outcome(proc->watch.fd, xp_proc_pid(proc), proc->parent != 0, &status)) {
+	switch (xp_proc_outcome(proc->watch.fd, xp_proc_pid(proc), proc->parent != 0, ended,
+	                        &status)) {
 	case XP_PROC_LIVES:
 		return false;
 	case XP_PROC_ENDED:
@@ -151,6 +157,7 @@ static void proc_end(struct xpoll *queue, struct xp_proc *proc)
 
 	XP_ASSERT(!proc->ended);
 	proc->ended = true;
+	xp_list_remove(&proc->doubt);
 	/* The descriptor stays: it shows whether the number is another's. */
 	xp_proc_unwatch(queue, proc);
 	xp_trace_end(queue, proc);
@@ -163,31 +170,93 @@ static void proc_end(struct xpoll *queue, struct xp_proc *proc)
 	}
 }
 
-bool xp_trace_drain(struct xpoll *queue)
+void xp_trace_missed(struct xpoll *queue, struct xp_proc *proc)
+{
+	xp_proc_note(queue, proc, XPOLL_NOTE_TRACKERR);
+}
+
+/*
+ * A child was born, or a process ends.  Most of those that live for a moment have ended
+ * by now: then their descriptor need not be watched, nor waited for.  True: it has.
+ */
+static bool doubt_ended(struct xpoll *queue, struct xp_proc *proc)
+{
+	xp_list_remove(&proc->doubt);
+	if (proc->leaving && xp_proc_ended(proc->watch.fd) && proc_shows_end(proc, true)) {
+		xp_list_append(&xp_proc_state(queue)->gone, &proc->gone);
+		return true;
+	}
+	proc->early = proc->leaving;
+	if (!proc->watched && xp_proc_watch(queue, proc) < 0) {
+		struct xp_proc *parent = xp_proc_find(queue, proc->parent);
+
+		xp_host.end(queue, &proc->reg);
+		if (parent)
+			xp_trace_missed(queue, parent);
+	}
+	return false;
+}
+
+/* All of which that is not known; true: some have ended. */
+static bool doubts_end(struct xpoll *queue)
+{
+	struct xp_list *doubt = &xp_proc_state(queue)->doubt;
+	bool ended = false;
+
+	while (!xp_list_empty(doubt))
+		ended |= doubt_ended(queue, XP_CONTAINER_OF(doubt->next, struct xp_proc, doubt));
+	return ended;
+}
+
+/*
+ * Have the tracer report, and again all of it if one has ended: what that did last comes
+ * before its end.
+ */
+static bool trace_report(struct xpoll *queue, struct xp_proc_state *state, bool all)
+{
+	for (int i = 0; i < HEARINGS_MOST; i++) {
+		bool heard = state->tracer->ops->drain(queue, state->tracer, all);
+		bool ended = doubts_end(queue);
+
+		if (!heard || (!ended && (all || xp_list_empty(&state->gone))))
+			return heard;
+		all = true;
+	}
+	/* Who is gone stays so until the next time: that is soon. */
+	xp_host.set_due(queue, XP_SOURCE_PROC, xp_sys_now());
+	return false;
+}
+
+bool xp_trace_drain(struct xpoll *queue, bool all)
 {
 	struct xp_proc_state *state = xp_proc_state(queue);
-	bool all;
+	bool heard;
 
 	if (!state->tracer || state->busy)
 		return true;
 	state->busy = true;
-	all = state->tracer->ops->drain(queue, state->tracer);
-	while (all && !xp_list_empty(&state->gone)) {
+	heard = trace_report(queue, state, all);
+	while (heard && !xp_list_empty(&state->gone)) {
 		struct xp_proc *proc = XP_CONTAINER_OF(state->gone.next,
 		                                       struct xp_proc, gone);
 
 		xp_list_remove(&proc->gone);
-		XP_ASSERT(proc->watch.fd < 0);
 		proc_end(queue, proc);
 	}
+	if (heard && all)
+		state->drained = xp_host.harvest(queue);
 	state->busy = false;
-	return all;
+	return heard;
 }
 
 void xp_trace_due(struct xpoll *queue, int64_t now_ns)
 {
-	(void)xp_trace_drain(queue);
-	trace_ask_again(queue, now_ns);
+	struct xp_tracer *tracer = xp_proc_state(queue)->tracer;
+
+	xp_host.set_due(queue, XP_SOURCE_PROC, XP_NEVER);
+	(void)xp_trace_drain(queue, true);
+	if (tracer && tracer->ops->shy)
+		trace_ask_again(queue, now_ns);
 	xp_trace_trim(queue);
 }
 
@@ -210,31 +279,27 @@ static void proc_ready(struct xpoll *queue, struct xp_source_fd *watch)
 	pid_t pid = xp_proc_pid(XP_CONTAINER_OF(watch, struct xp_proc, watch));
 	struct xp_proc *proc;
 
-	/* Its last deeds first; if they are too many, this is called again. */
-	if (!xp_trace_drain(queue))
+	/*
+	 * Its last deeds first; if they are too many, this is called again.  They were
+	 * reported already if that was since the kernel was asked, as for many ends at once.
+	 */
+	if (xp_proc_state(queue)->drained != xp_host.harvest(queue) &&
+	    !xp_trace_drain(queue, true))
 		return;
 	proc = xp_proc_find(queue, pid);
 	if (proc && &proc->watch == watch && proc->watched &&
-	    proc_shows_end(proc))
+	    proc_shows_end(proc, false))
 		proc_end(queue, proc);
 	xp_trace_trim(queue);
 }
 
-int xp_proc_watch(struct xpoll *queue, struct xp_proc *proc)
+int xp_proc_hold(struct xp_proc *proc)
 {
 	int fd = xp_proc_open(xp_proc_pid(proc));
-	int rc;
 
 	if (fd < 0)
 		return fd;
 	proc->watch = (struct xp_source_fd){.fd = fd, .ready = proc_ready};
-	rc = xp_host.watch(queue, &proc->watch);
-	if (rc < 0) {
-		xp_proc_shut(fd, false);
-		proc->watch.fd = -1;
-		return rc;
-	}
-	proc->watched = true;
 	return 0;
 }
 
@@ -255,11 +320,6 @@ struct xp_proc *xp_trace_find(struct xpoll *queue, pid_t pid)
 	return proc && xp_proc_is_traced(proc) ? proc : NULL;
 }
 
-void xp_trace_missed(struct xpoll *queue, struct xp_proc *proc)
-{
-	xp_proc_note(queue, proc, XPOLL_NOTE_TRACKERR);
-}
-
 static void child_add(struct xpoll *queue, struct xp_proc *parent, pid_t pid)
 {
 	struct xp_proc_state *state = xp_proc_state(queue);
@@ -276,13 +336,15 @@ static void child_add(struct xpoll *queue, struct xp_proc *parent, pid_t pid)
 	xp_proc_init(child);
 	child->parent = xp_proc_pid(parent);
 	reg->flags &= (uint16_t)~XPOLL_DISABLE;
-	rc = xp_proc_watch(queue, child);
+	rc = xp_proc_hold(child);
 	/* Gone already: then the tracer reports its end. */
 	if (rc < 0 && rc != -ESRCH) {
 		xp_host.end(queue, reg);
 		xp_trace_missed(queue, parent);
 		return;
 	}
+	if (rc == 0)
+		xp_list_append(&state->doubt, &child->doubt);
 	state->tracer->ops->inherit(state->tracer, child, parent);
 	xp_list_append(&state->traced, &child->traced);
 	xp_proc_note(queue, child, XPOLL_NOTE_CHILD);
@@ -301,7 +363,7 @@ static bool child_known(struct xpoll *queue, struct xp_proc *child,
 	if (child->leaving || xp_proc_replaced(child)) {
 		xp_list_remove(&child->gone);
 		if (child->watch.fd >= 0)
-			(void)proc_shows_end(child);
+			(void)proc_shows_end(child, false);
 		proc_end(queue, child);
 		return false;
 	}
@@ -354,7 +416,10 @@ void xp_trace_leaving(struct xpoll *queue, pid_t pid, const int *status,
 	if (!proc || proc->ended)
 		return;
 	proc->leaving = true;
-	proc->early = proc->watch.fd >= 0 && !xp_proc_ended(proc->watch.fd);
+	if (at_ns != XP_NEVER)
+		proc->early = proc->watch.fd >= 0 && !xp_proc_ended(proc->watch.fd);
+	else if (proc->watch.fd >= 0 && xp_list_empty(&proc->doubt))
+		xp_list_append(&xp_proc_state(queue)->doubt, &proc->doubt);
 	if (proc->early && is_another(pid, at_ns)) {
 		xp_proc_lose(queue, proc);
 		proc->early = false;

@@ -21,14 +21,14 @@ enum {
 int xp_trace_begin(struct xpoll *queue, struct xp_proc *proc, uint32_t fflags);
 void xp_trace_end(struct xpoll *queue, struct xp_proc *proc);
 
-/* Open its descriptor and have the queue watch it; on failure neither. */
-int xp_proc_watch(struct xpoll *queue, struct xp_proc *proc);
+/* Open its descriptor. */
+int xp_proc_hold(struct xp_proc *proc);
 
 /*
- * Hear all that has happened up to now; false: there was too much to take in
- * one go.
+ * Hear what has happened up to now; false: there was too much to take in one go.
+ * Only with `all` it is certain that nothing was left, before what comes next.
  */
-bool xp_trace_drain(struct xpoll *queue);
+bool xp_trace_drain(struct xpoll *queue, bool all);
 
 /* Close the tracer if nobody needs it: it works whenever anybody forks. */
 void xp_trace_trim(struct xpoll *queue);

@@ -421,6 +421,33 @@ static void trace_and_lose_first_thread(void *argument)
 	lose_first_thread(both);
 }
 
+/* To watch a descriptor and to stop that again would be two. */
+XT_TEST(child_that_has_ended_already_needs_no_change_in_the_kernel)
+{
+	struct history history = {0};
+	struct xpoll *queue;
+	struct helper parent, child;
+	uint64_t before;
+	int end;
+
+	XT_SINGLE_ONLY();
+	HISTORY_OR_SKIP();
+	queue = xt_open_quiet();
+	parent = helper_start();
+	XT_OK(history_watch(queue, parent.pid, TRACK | EXIT));
+	child = helper_fork(parent);
+	end = (int)syscall(SYS_pidfd_open, child.pid, 0);
+	XT_CHECK(end >= 0);
+	helper_exit(child, 3);
+	XT_EQ(poll(&(struct pollfd){.fd = end, .events = POLLIN}, 1, -1), 1);
+	before = xt_stats(queue).syscalls_change;
+	XT_CHECK(history_until(queue, &history, child.pid, CHILD | EXIT));
+	XT_EXPECT_EQ(xt_stats(queue).syscalls_change, before);
+	XT_EXPECT_EQ(history_of(&history, child.pid)->status, 3 << 8);
+	free(history.told);
+	(void)close(end);
+}
+
 XT_TEST(tracing_outlives_the_first_thread)
 {
 	HISTORY_OR_SKIP();

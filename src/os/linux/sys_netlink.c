@@ -5,6 +5,7 @@
 #include <linux/filter.h>
 #include <linux/netlink.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include "os/rawcall.h"
 #include "os/sys.h"
@@ -67,3 +68,45 @@ int xp_sys_netlink_receive(int fd, void *buffer, size_t size)
 	/* Other processes have a number there. */
 	return rc > 0 && from.nl_pid != 0 ? 0 : rc;
 }
+
+#ifdef SYS_recvmmsg
+
+/* struct mmsghdr, which the C library declares with other extensions only. */
+struct netlink_message {
+	struct msghdr header;
+	unsigned length;
+};
+
+int xp_sys_netlink_receive_many(int fd, void *buffers, size_t size, int lengths[])
+{
+	struct netlink_message messages[XP_NETLINK_MOST];
+	struct sockaddr_nl from[XP_NETLINK_MOST];
+	struct iovec parts[XP_NETLINK_MOST];
+	int rc;
+
+	for (int i = 0; i < XP_NETLINK_MOST; i++) {
+		from[i].nl_pid = 0;
+		parts[i] = (struct iovec){(char *)buffers + (size_t)i * size, size};
+		messages[i].header = (struct msghdr){
+			.msg_name = &from[i],
+			.msg_namelen = sizeof from[i],
+			.msg_iov = &parts[i],
+			.msg_iovlen = 1,
+		};
+	}
+	rc = (int)xp_rawcall(SYS_recvmmsg, fd, (long)messages, XP_NETLINK_MOST, MSG_DONTWAIT, 0,
+	                     0);
+	for (int i = 0; i < rc; i++)
+		lengths[i] = from[i].nl_pid != 0 ? 0 : (int)messages[i].length;
+	return rc;
+}
+
+#else
+
+int xp_sys_netlink_receive_many(int fd, void *buffers, size_t size, int lengths[])
+{
+	lengths[0] = xp_sys_netlink_receive(fd, buffers, size);
+	return lengths[0] < 0 ? lengths[0] : 1;
+}
+
+#endif

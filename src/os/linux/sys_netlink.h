@@ -26,4 +26,13 @@ int xp_sys_netlink_send(int fd, const void *datagram, size_t size);
  */
 int xp_sys_netlink_receive(int fd, void *buffer, size_t size);
 
+/* Datagrams that are received in one go. */
+enum { XP_NETLINK_MOST = 32 };
+
+/*
+ * The same for up to XP_NETLINK_MOST, each into `size` bytes of `buffers`: how many, and
+ * their lengths.  A short count need not mean that there are no more.
+ */
+int xp_sys_netlink_receive_many(int fd, void *buffers, size_t size, int lengths[]);
+
 #endif

@@ -112,22 +112,17 @@ static int connector_ask(int fd, uint32_t operation, uint32_t number)
 	return xp_sys_netlink_send(fd, &request, sizeof request);
 }
 
-/* As xp_sys_netlink_receive; what is not a report is 0. */
-static int connector_receive(int fd, struct message *message,
-                             struct proc_event *event)
+/* Is a datagram of this length a report? */
+static bool connector_reads(const struct message *message, int length, struct proc_event *event)
 {
-	int rc = xp_sys_netlink_receive(fd, message, sizeof *message);
-
-	if (rc <= 0)
-		return rc;
 	memset(event, 0, sizeof *event);
-	if (rc <= (int)offsetof(struct message, event) ||
+	if (length <= (int)offsetof(struct message, event) ||
 	    message->header.id.idx != CN_IDX_PROC ||
 	    message->header.id.val != CN_VAL_PROC)
-		return 0;
+		return false;
 	memcpy(event, message->event,
-	       (size_t)rc - offsetof(struct message, event));
-	return rc;
+	       (size_t)length - offsetof(struct message, event));
+	return true;
 }
 
 /*
@@ -144,14 +139,14 @@ static int connector_listen(int fd)
 		struct message message;
 		struct proc_event event;
 
-		rc = connector_receive(fd, &message, &event);
+		rc = xp_sys_netlink_receive(fd, &message, sizeof message);
 		if (rc == -ENOBUFS) {
 			/* The answer may be what was lost. */
 			rc = connector_ask(fd, PROC_CN_MCAST_LISTEN, number);
 			continue;
 		}
-		if (rc <= 0 || event.what != PROC_EVENT_NONE ||
-		    message.header.ack != number + 1)
+		if (rc < 0 || !connector_reads(&message, rc, &event) ||
+		    event.what != PROC_EVENT_NONE || message.header.ack != number + 1)
 			continue;
 		rc = -(int)event.event_data.ack.err;
 		break;
@@ -198,7 +193,7 @@ static bool connector_usable(void)
 static void connector_ready(struct xpoll *queue, struct xp_source_fd *watch)
 {
 	(void)watch;
-	(void)xp_trace_drain(queue);
+	(void)xp_trace_drain(queue, false);
 	xp_trace_trim(queue);
 }
 
@@ -276,25 +271,39 @@ static void connector_report(struct xpoll *queue, const struct proc_event *event
 	}
 }
 
-static bool connector_drain(struct xpoll *queue, struct xp_tracer *tracer)
+static void connector_report_all(struct xpoll *queue, const struct message *messages,
+                                 const int *lengths, int count)
+{
+	for (int i = 0; i < count; i++) {
+		struct proc_event event;
+
+		if (connector_reads(&messages[i], lengths[i], &event))
+			connector_report(queue, &event);
+	}
+}
+
+static bool connector_drain(struct xpoll *queue, struct xp_tracer *tracer, bool all)
 {
 	struct connector *connector = (struct connector *)tracer;
 
-	for (int i = 0; i < XP_TRACE_DRAIN_MOST; i++) {
-		struct message message;
-		struct proc_event event;
-		int rc = connector_receive(connector->watch.fd, &message, &event);
+	for (int i = 0;; i += XP_NETLINK_MOST) {
+		struct message messages[XP_NETLINK_MOST];
+		int lengths[XP_NETLINK_MOST];
+		int count;
 
-		if (rc > 0) {
-			connector_report(queue, &event);
-		} else if (rc == -ENOBUFS) {
-			/* What was heard up to then is still to come. */
-			connector->lost = true;
-		} else if (rc < 0) {
-			break;
-		}
-		if (i == XP_TRACE_DRAIN_MOST - 1)
+		if (i >= XP_TRACE_DRAIN_MOST)
 			return false;
+		count = xp_sys_netlink_receive_many(connector->watch.fd, messages,
+		                                    sizeof *messages, lengths);
+		/* What was heard up to then is still to come. */
+		if (count == -ENOBUFS)
+			connector->lost = true;
+		else if (count < 0)
+			break;
+		connector_report_all(queue, messages, lengths, count);
+		/* A short count may be for lack of room; then the socket has that to say. */
+		if (!all && !connector->lost && count < XP_NETLINK_MOST)
+			break;
 	}
 	if (connector->lost) {
 		connector->lost = false;

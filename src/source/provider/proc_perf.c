@@ -303,10 +303,12 @@ static void perf_report(struct xpoll *queue, struct perf *perf,
 	}
 }
 
-static bool perf_drain(struct xpoll *queue, struct xp_tracer *tracer)
+static bool perf_drain(struct xpoll *queue, struct xp_tracer *tracer, bool all)
 {
 	struct perf *perf = perf_of(tracer);
 	int count = 0;
+
+	(void)all;
 
 	while (xp_perf_rings_look(&perf->rings)) {
 		struct xp_perf_record record;
@@ -330,7 +332,7 @@ static void perf_ready(struct xpoll *queue, struct xp_source_fd *watch)
 {
 	xp_perf_ring_keep(queue,
 	                  XP_CONTAINER_OF(watch, struct xp_perf_ring, watch));
-	(void)xp_trace_drain(queue);
+	(void)xp_trace_drain(queue, true);
 	xp_trace_trim(queue);
 }
 

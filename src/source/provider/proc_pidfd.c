@@ -47,29 +47,28 @@ bool xp_proc_reaped(int fd, pid_t pid)
 /*
  * A child's status until it is reaped comes from waitid.  Of a process that was
  * reaped the kernel keeps it with the descriptor (Linux 6.15).  Either knows it only
- * of one that has ended; the likelier is asked first.
+ * of one that has ended; for a tracked process, which hardly is our child, the latter
+ * comes first.  Of another's zombie, which is neither, /proc shows it to whoever may
+ * look.
  */
-static bool status_kept(int fd, bool tracked, int *status)
-{
-	if (tracked)
-		return xp_sys_pidfd_status(fd, status) == 0 ||
-			xp_sys_wait_status(fd, status) == 0;
-	return xp_sys_wait_status(fd, status) == 0 || xp_sys_pidfd_status(fd, status) == 0;
-}
-
-/* Of another's zombie, which is neither, /proc shows it to whoever may look. */
-enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, int *status)
+enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, bool ended, int *status)
 {
 	int seen;
 
-	if (status_kept(fd, tracked, status))
+	if (!tracked && xp_sys_wait_status(fd, status) == 0)
 		return XP_PROC_STATUS;
-	if (!xp_sys_pidfd_ended(fd))
+	if (xp_sys_pidfd_status(fd, status) == 0)
+		return XP_PROC_STATUS;
+	if (!ended && !xp_sys_pidfd_ended(fd))
 		return XP_PROC_LIVES;
+	if (xp_sys_wait_status(fd, status) == 0)
+		return XP_PROC_STATUS;
 	if (xp_procfs_zombie_status(pid, &seen) == 0 && !xp_sys_pidfd_reaped(fd)) {
 		*status = seen;
 		return XP_PROC_STATUS;
 	}
-	/* Ended or reaped in between: then the first two know. */
-	return status_kept(fd, tracked, status) ? XP_PROC_STATUS : XP_PROC_ENDED;
+	/* Reaped in between: then these know. */
+	if (xp_sys_wait_status(fd, status) == 0 || xp_sys_pidfd_status(fd, status) == 0)
+		return XP_PROC_STATUS;
+	return XP_PROC_ENDED;
 }

@@ -36,7 +36,7 @@ static const struct {
 	[SWEEP_BIND] = {"bind", {ENOMEM, EADDRINUSE}},
 	[SWEEP_OPTION] = {"setsockopt", {ENOMEM, EPERM}},
 	[SWEEP_SEND] = {"sendto", {ENOBUFS, EAGAIN}},
-	[SWEEP_RECEIVE] = {"recvfrom", {EAGAIN, EINTR, ENOBUFS}},
+	[SWEEP_RECEIVE] = {"recvfrom, recvmmsg", {EAGAIN, EINTR, ENOBUFS}},
 	[SWEEP_REPLACE] = {"dup3", {EBUSY, EINTR}},
 	[SWEEP_DUPLICATE] = {"fcntl F_DUPFD", {EMFILE, ENOMEM}},
 	[SWEEP_MAKE_FD] = {"eventfd, epoll_create, timerfd_create",

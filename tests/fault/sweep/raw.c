@@ -39,6 +39,9 @@ static const struct {
 	{SYS_setsockopt, SWEEP_OPTION, false},
 	{SYS_sendto, SWEEP_SEND, false},
 	{SYS_recvfrom, SWEEP_RECEIVE, false},
+#ifdef SYS_recvmmsg
+	{SYS_recvmmsg, SWEEP_RECEIVE, false},
+#endif
 };
 
 /* Closed it is all the same. */
