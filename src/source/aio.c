@@ -40,14 +40,28 @@ static struct aio_registration *aio_registration(struct xp_registration *reg)
 static void port_ready(struct xpoll *queue, struct xp_source_fd *watch)
 {
 	struct aio_state *state = XP_CONTAINER_OF(watch, struct aio_state, watch);
-	struct xp_aio_job *job;
+	struct xp_list done;
 
-	while ((job = xp_aio_collect(&state->port))) {
+	xp_list_init(&done);
+	xp_aio_collect(&state->port, &done);
+	while (!xp_list_empty(&done)) {
+		struct xp_aio_job *job = XP_CONTAINER_OF(done.next, struct xp_aio_job, item);
 		struct aio_registration *self = XP_CONTAINER_OF(job, struct aio_registration, job);
 
+		xp_list_remove(&job->item);
 		self->reg.data = job->result;
 		xp_host.activate(queue, &self->reg);
 	}
+}
+
+static bool aio_probe(struct xpoll *queue)
+{
+	struct aio_state *state = *xp_host.state(queue, XP_SOURCE_AIO);
+
+	if (!xp_aio_arm(&state->port))
+		return false;
+	port_ready(queue, &state->watch);
+	return true;
 }
 
 static int state_open(struct xpoll *queue, struct aio_state **opened)
@@ -63,6 +77,7 @@ static int state_open(struct xpoll *queue, struct aio_state **opened)
 	rc = xp_host.watch(queue, &state->watch);
 	if (rc < 0)
 		goto close_port;
+	xp_host.set_probed(queue, XP_SOURCE_AIO, true);
 	*opened = state;
 	return 0;
 
@@ -218,8 +233,12 @@ static void aio_detach(struct xpoll *queue, struct xp_registration *reg)
 static int aio_collect(struct xpoll *queue, struct xp_registration *reg,
                        struct xpoll_event *event)
 {
-	(void)queue;
+	struct aio_state *state = *xp_host.state(queue, XP_SOURCE_AIO);
+
 	XP_ASSERT(aio_registration(reg)->job.stage == XP_AIO_DONE);
+	/* What ends next need not be written for nobody to read. */
+	if (!xp_host.awaited(queue))
+		xp_aio_disarm(&state->port);
 	event->fflags = 0;
 	event->data = aio_registration(reg)->job.result;
 	return 0;
@@ -260,6 +279,7 @@ const struct xp_source_ops xp_source_aio = {
 	.implied = XPOLL_CLEAR | XPOLL_ONESHOT,
 	.size = sizeof(struct aio_registration),
 	.settle = aio_settle,
+	.probe = aio_probe,
 	.attach = aio_attach,
 	.touch = aio_touch,
 	.detach = aio_detach,

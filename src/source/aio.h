@@ -8,6 +8,7 @@
 #ifndef XP_SOURCE_AIO_H
 #define XP_SOURCE_AIO_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,7 +25,7 @@ enum xp_aio_stage {
 	XP_AIO_DONE,    /* it has a result */
 };
 
-/* [I] immutable once started, [w] guarded by the lock of the work. */
+/* [I] immutable once started, [w] guarded by the lock of the work, [a] atomic. */
 struct xp_aio_job {
 	struct xp_list item;      /* [w] queued; done, in its port's list */
 	struct xp_list unfinished; /* [w] among all that are not done */
@@ -32,7 +33,7 @@ struct xp_aio_job {
 	struct xp_aio_port *port; /* [I] */
 	enum xp_aio_stage stage;  /* [w] */
 	bool cancelled;           /* [w] */
-	int64_t result;           /* [w] bytes or a negative errno value */
+	int64_t result;           /* [w] bytes or a negative errno value; [t] while it runs */
 	int op;                   /* [I] XPOLL_AIO_... */
 	int fd;                   /* [I] that the program gave */
 	int io_fd;                /* [I] that is used: of the file held, or fd */
@@ -48,6 +49,9 @@ struct xp_aio_port {
 	uint32_t process;    /* [I] that opened it */
 	int unfinished;      /* [w] its jobs that are not done */
 	struct xp_list done; /* [w] */
+	bool written;        /* [w] done_fd is readable */
+	atomic_uint filled;  /* [a] there are some in `done` */
+	atomic_uint armed;   /* [a] then done_fd is readable: somebody may sleep */
 };
 
 /* 0, -EMFILE ..., -ENOTSUP: $XPOLL_AIO names what cannot be used. */
@@ -64,8 +68,15 @@ void xp_aio_close(struct xp_aio_port *port);
  */
 int xp_aio_start(struct xp_aio_port *port, struct xp_aio_job *job);
 void xp_aio_cancel(struct xp_aio_job *job);
-/* A job that is done, or NULL. */
-struct xp_aio_job *xp_aio_collect(struct xp_aio_port *port);
+/*
+ * Have done_fd show from now on that jobs are done; true: some are.  Before anybody may
+ * sleep; as xp_selfpipe_arm.
+ */
+bool xp_aio_arm(struct xp_aio_port *port);
+/* Nobody sleeps: it need not until it is armed again. */
+void xp_aio_disarm(struct xp_aio_port *port);
+/* Move all jobs that are done to this list, which is empty. */
+void xp_aio_collect(struct xp_aio_port *port, struct xp_list *jobs);
 /* Cancel all jobs of a descriptor and wait for their end. */
 void xp_aio_release_fd(int fd);
 

@@ -2,7 +2,7 @@
  * Goal: what a program may notice of AIO (S19, S24): threads, few, none before
  * there is work and none for long after it; no signal goes to them; no system
  * call of the program is interrupted.  What the system refuses is got by with,
- * or reported, and changes nothing.
+ * or reported, and changes nothing.  An end reaches whoever sleeps or begins to.
  * Method: /proc/self/task; system calls of the test's own; limits and a seccomp
  * filter in children.
  */
@@ -347,4 +347,74 @@ XT_TEST(sandbox_that_closes_later_is_got_by_with)
 	if (XT_TSAN)
 		XT_SKIP("ThreadSanitizer starts no thread after fork");
 	XT_CHECK(xt_child(child_gets_into_a_sandbox, NULL));
+}
+
+/* The one before was taken, and nobody sleeps: its end is seen all the same. */
+XT_TEST(end_while_nobody_sleeps_is_seen_by_who_watches_the_queue_then)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xpoll_aio aio;
+	int fd;
+
+	AIO_NEEDED(queue);
+	kit_op(&aio, XPOLL_AIO_FSYNC, kit_file(4096), NULL, 0, 0);
+	for (int i = 0; i < 10; i++) {
+		XT_OK(kit_submit(queue, &aio));
+		KIT_GETS_ALL(queue, &aio, 1);
+	}
+	XT_OK(kit_submit(queue, &aio));
+	fd = xpoll_fd(queue);
+	if (fd >= 0)
+		XT_EQ(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, -1), 1);
+	KIT_GETS_ALL(queue, &aio, 1);
+}
+
+struct sleeper {
+	struct xpoll *queue;
+	struct xpoll_event event;
+	int rc;
+};
+
+static void sleep_once(void *argument)
+{
+	struct sleeper *sleeper = argument;
+
+	sleeper->rc = xpoll_event(sleeper->queue, NULL, 0, &sleeper->event, 1, -1);
+}
+
+/* Of several that sleep one takes an end: the next one still reaches another. */
+XT_TEST(each_of_several_sleepers_gets_an_end)
+{
+	enum { SLEEPERS = 3 };
+	struct xpoll *queue = xt_open_quiet();
+	struct sleeper sleepers[SLEEPERS];
+	struct xt_thread *threads[SLEEPERS];
+	struct xpoll_aio ops[SLEEPERS];
+	int fd;
+
+	XT_SINGLE_ONLY();
+	AIO_NEEDED(queue);
+	fd = kit_file(4096);
+	for (int i = 0; i < SLEEPERS; i++) {
+		sleepers[i] = (struct sleeper){.queue = queue};
+		threads[i] = xt_start(sleep_once, &sleepers[i]);
+		xt_asleep(threads[i]);
+	}
+	for (int i = 0; i < SLEEPERS; i++) {
+		int done = 0;
+
+		kit_op(&ops[i], XPOLL_AIO_FSYNC, fd, NULL, 0, 0);
+		XT_OK(kit_submit(queue, &ops[i]));
+		while (done <= i) {
+			done = 0;
+			for (int k = 0; k < SLEEPERS; k++)
+				done += xt_done(threads[k]);
+			(void)sched_yield();
+		}
+	}
+	for (int i = 0; i < SLEEPERS; i++) {
+		xt_join(threads[i]);
+		XT_EQ(sleepers[i].rc, 1);
+		XT_EXPECT_EQ(sleepers[i].event.data, 0);
+	}
 }

@@ -206,14 +206,18 @@ static void uring_fill_all(void)
 		uring_fill_stop(job);
 }
 
-static void uring_completed(uint64_t token, int32_t result)
+/* A job is put into the list. */
+static void uring_completed(uint64_t token, int32_t result, struct xp_list *jobs)
 {
 	uint64_t ignored;
 
 	if (!(token & URING_LOW_BITS)) {
+		struct xp_aio_job *job = (struct xp_aio_job *)(uintptr_t)token;
+
 		XP_ASSERT(uring.jobs > 0);
 		uring.jobs--;
-		xp_aio_done((struct xp_aio_job *)(uintptr_t)token, result);
+		job->result = result;
+		xp_list_append(jobs, &job->item);
 		return;
 	}
 	uring.others--;
@@ -228,9 +232,13 @@ static void uring_completed(uint64_t token, int32_t result)
 static void uring_reap(void)
 {
 	struct io_uring_cqe done;
+	struct xp_list jobs;
 
+	xp_list_init(&jobs);
 	while (xp_uring_next(&uring.ring, &done))
-		uring_completed(done.user_data, done.res);
+		uring_completed(done.user_data, done.res, &jobs);
+	if (!xp_list_empty(&jobs))
+		xp_aio_done_all(&jobs);
 }
 
 /* The kernel takes no more, short of memory or forbidden: work here. */
@@ -255,7 +263,9 @@ static void uring_take_back(void)
 static void uring_turn(void)
 {
 	struct pollfd ring = {.fd = uring.ring.fd, .events = POLLIN};
-	int rc = xp_sys_uring_enter(uring.ring.fd, uring.ring.filled, 1);
+	/* With no entry left for them, jobs may be left that nobody calls this thread for. */
+	bool more = uring.ring.filled >= URING_ENTRIES - 1 && uring.jobs < URING_JOBS;
+	int rc = xp_sys_uring_enter(uring.ring.fd, uring.ring.filled, !more);
 
 	XP_ASSERT(rc <= (int)uring.ring.filled);
 	if (rc >= 0) {

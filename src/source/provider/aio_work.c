@@ -46,6 +46,7 @@ static struct {
 	struct xp_list stop;       /* the running ones to be stopped */
 	const struct xp_aio_provider *provider; /* NULL: no port is open */
 	bool open;   /* a thread of it is, and can be called */
+	bool looks;  /* it will call xp_aio_next before it sleeps in the kernel */
 	int ports;
 	bool ending; /* the last port was closed, threads go */
 	int waiting; /* threads that wait for a job */
@@ -105,6 +106,8 @@ struct xp_aio_job *xp_aio_next(bool patient)
 		job->stage = XP_AIO_RUNNING;
 	} else if (patient) {
 		aio_worker_ends();
+	} else {
+		aio_work.looks = false;
 	}
 	pthread_mutex_unlock(&aio_work.lock);
 	return job;
@@ -141,29 +144,52 @@ static void aio_done(struct xp_aio_job *job, int64_t result)
 	xp_list_remove(&job->stop);
 	xp_list_remove(&job->unfinished);
 	port->unfinished--;
-	if (xp_list_empty(&port->done))
-		xp_wakefd_signal(&port->done_fd);
 	xp_list_append(&port->done, &job->item);
+	if (!atomic_exchange(&port->filled, 1) && atomic_load(&port->armed)) {
+		port->written = true;
+		xp_wakefd_signal(&port->done_fd);
+	}
 	pthread_cond_broadcast(&aio_work.changed);
 }
 
-void xp_aio_done(struct xp_aio_job *job, int64_t result)
+static void aio_done_all(struct xp_list *jobs, bool looks)
 {
 	struct xp_aio_hold *unused = NULL;
 
 	pthread_mutex_lock(&aio_work.lock);
-	aio_drop(job, &unused);
+	aio_work.looks |= looks;
+	for (struct xp_list *item = jobs->next; item != jobs; item = item->next)
+		aio_drop(XP_CONTAINER_OF(item, struct xp_aio_job, item), &unused);
 	if (unused) {
 		/* Whoever takes the event finds the file closed. */
 		pthread_mutex_unlock(&aio_work.lock);
 		xp_aio_hold_close(unused);
 		pthread_mutex_lock(&aio_work.lock);
 	}
-	/* A job that was stopped in the middle says so in several ways. */
-	if (job->cancelled && result == -EINTR)
-		result = -ECANCELED;
-	aio_done(job, result);
+	while (!xp_list_empty(jobs)) {
+		struct xp_aio_job *job = XP_CONTAINER_OF(jobs->next, struct xp_aio_job, item);
+		/* A job that was stopped in the middle says so in several ways. */
+		bool stopped = job->cancelled && job->result == -EINTR;
+
+		xp_list_remove(&job->item);
+		aio_done(job, stopped ? -ECANCELED : job->result);
+	}
 	pthread_mutex_unlock(&aio_work.lock);
+}
+
+void xp_aio_done(struct xp_aio_job *job, int64_t result)
+{
+	struct xp_list jobs;
+
+	xp_list_init(&jobs);
+	xp_list_append(&jobs, &job->item);
+	job->result = result;
+	aio_done_all(&jobs, false);
+}
+
+void xp_aio_done_all(struct xp_list *jobs)
+{
+	aio_done_all(jobs, true);
 }
 
 /* --- Threads ---------------------------------------------------------------- */
@@ -182,6 +208,7 @@ static void *aio_worker_main(void *argument)
 	pthread_mutex_lock(&aio_work.lock);
 	aio_work.provider = provider;
 	aio_work.open = true;
+	aio_work.looks = true;
 	pthread_mutex_unlock(&aio_work.lock);
 	provider->run();
 	if (provider->close)
@@ -240,7 +267,8 @@ static int aio_call(void)
 		else if (running == 0)
 			return rc;
 	}
-	aio_call_out();
+	if (!aio_work.looks)
+		aio_call_out();
 	return 0;
 }
 
@@ -307,19 +335,33 @@ void xp_aio_cancel(struct xp_aio_job *job)
 	xp_aio_hold_close(unused);
 }
 
-struct xp_aio_job *xp_aio_collect(struct xp_aio_port *port)
+bool xp_aio_arm(struct xp_aio_port *port)
 {
-	struct xp_aio_job *job = NULL;
+	atomic_store(&port->armed, 1);
+	return atomic_load(&port->filled);
+}
 
+void xp_aio_disarm(struct xp_aio_port *port)
+{
+	atomic_store(&port->armed, 0);
+}
+
+void xp_aio_collect(struct xp_aio_port *port, struct xp_list *jobs)
+{
+	if (!atomic_load(&port->filled))
+		return;
 	pthread_mutex_lock(&aio_work.lock);
-	if (xp_list_empty(&port->done)) {
+	atomic_store(&port->filled, 0);
+	if (port->written)
 		xp_wakefd_clear(&port->done_fd);
-	} else {
-		job = XP_CONTAINER_OF(port->done.next, struct xp_aio_job, item);
-		xp_list_remove(&job->item);
+	port->written = false;
+	while (!xp_list_empty(&port->done)) {
+		struct xp_list *item = port->done.next;
+
+		xp_list_remove(item);
+		xp_list_append(jobs, item);
 	}
 	pthread_mutex_unlock(&aio_work.lock);
-	return job;
 }
 
 /* Cancel all jobs of this descriptor (-1: any) and port (NULL: any). */
@@ -376,6 +418,9 @@ int xp_aio_open(struct xp_aio_port *port)
 		return rc;
 	port->process = xp_process_current();
 	port->unfinished = 0;
+	port->written = false;
+	atomic_init(&port->filled, 0);
+	atomic_init(&port->armed, 1);
 	xp_list_init(&port->done);
 	pthread_mutex_lock(&aio_work.lock);
 	while (aio_work.ending)

@@ -44,5 +44,7 @@ struct xp_aio_job *xp_aio_next(bool patient);
 struct xp_aio_job *xp_aio_next_stop(void);
 /* It is over; the job is another's from now on. */
 void xp_aio_done(struct xp_aio_job *job, int64_t result);
+/* All of this list of their `item`, whose results are set; xp_aio_next comes next. */
+void xp_aio_done_all(struct xp_list *jobs);
 
 #endif
