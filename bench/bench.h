@@ -9,7 +9,8 @@
  * give the median of the rounds.
  *
  * A new workload is a file with a struct bench_workload, in the table of
- * workloads.c; a new rival is a struct loop_ops, in another table there.
+ * workloads.c; docs/internals/measuring.md lists the rest.  A new rival is a
+ * struct loop_ops, in another table there.
  *
  * Trap: every open epoll or kqueue set that holds a descriptor makes each write
  * to it dearer.  So only the variant that is being measured may be open.

@@ -16,6 +16,10 @@ int xpoll_wake(struct xpoll *queue)
 	return 0;
 }
 
+/*
+ * One sleeper is kicked here, and each that comes out kicks the next (xp_kick_all,
+ * xp_kick_next); wait_over ends the wait of each.
+ */
 int xpoll_wake_all(struct xpoll *queue)
 {
 	int rc = queue ? xp_enter(queue) : -EINVAL;

@@ -41,7 +41,7 @@ struct xp_registration {
 	uint64_t confirmed;  /* the moment at which its source confirmed it (xp_moment) */
 };
 
-/* All sources: add a source here, write its file, and add that to the build's list. */
+/* All sources: add a source here and write its file; docs/internals/sources.md lists the rest. */
 #define XP_SOURCE_LIST(each) \
 	each(USER, user) \
 	each(TIMER, timer) \
