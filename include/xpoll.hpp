@@ -488,6 +488,8 @@ public:
 		std::error_code error;
 
 		*this = queue(wanted, error);
+		if (wanted.backend && error == std::errc::not_supported)
+			raise(error, no_back_end(wanted.backend).c_str());
 		raise(error, "xpoll_open");
 	}
 	std::span<event> wait(std::span<event> events) { return wait_on({}, events, -1); }
@@ -573,6 +575,17 @@ private:
 	{
 		if (error)
 			throw std::system_error(error, what);
+	}
+
+	static std::string no_back_end(const char *name)
+	{
+		const char *names[16];
+		int count = xpoll_backends(names, 16);
+		std::string text = std::string("no back end \"") + name + "\"; usable here";
+
+		for (int i = 0; i < count && i < 16; i++)
+			text += std::string(i == 0 ? ": " : ", ") + names[i];
+		return text;
 	}
 
 	std::span<event> wait_on(std::span<const event> changes, std::span<event> events,

@@ -60,6 +60,7 @@ void unknown_back_end_is_an_error_in_both_forms()
 		CHECK(false);
 	} catch (const std::system_error &caught) {
 		CHECK(caught.code() == std::errc::not_supported);
+		CHECK(std::strstr(caught.what(), "no back end \"nope\"; usable here: "));
 	}
 }
 
