@@ -115,12 +115,15 @@ void xp_entry_not_pushed(struct xpoll *queue, struct xp_slot *slot,
 
 /* What the kernel does not have is to be checked; see solo.h. */
 static XP_NOINLINE void pushed_beside(struct xpoll *queue, int fd,
-                                      struct xp_slot *slot)
+                                      struct xp_slot *slot, unsigned filters)
 {
 	unsigned uncovered;
 
-	if (slot->solo && !xp_slot_holds_edges(slot, xp_exact(queue)))
+	if (slot->solo && !xp_slot_holds_edges(slot, xp_exact(queue))) {
 		xp_entry_end_solo(queue, fd, slot, slot->solo);
+		/* The main entry has them instead. */
+		slot->armed = XP_SET(filters);
+	}
 	slot->armed |= slot->solo;
 	uncovered = slot->enabled & ~(unsigned)slot->armed;
 	if (uncovered && xp_slot_holds_edges(slot, xp_exact(queue)))
@@ -132,7 +135,7 @@ void xp_entry_pushed(struct xpoll *queue, int fd, struct xp_slot *slot,
 {
 	xp_entry_set_mode(queue, slot, mode, filters);
 	if (XP_UNLIKELY(slot->modes.clear | slot->solo))
-		pushed_beside(queue, fd, slot);
+		pushed_beside(queue, fd, slot, filters);
 }
 
 int xp_entry_push_again(struct xpoll *queue, int fd, struct xp_slot *slot,

@@ -92,6 +92,33 @@ XT_TEST(clear_write_end_is_reported_after_each_fill)
 	}
 }
 
+/* S8, S9: the edge that a level was kept apart from ends; the level is still reported */
+static void level_outlives_the_edge_beside_it(int flag)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+
+	XT_OK(xt_add(queue, pair.r, WRITE, XPOLL_CLEAR));
+	XT_GETS(queue, NULL, pair.r, WRITE);
+	XT_OK(xt_add(queue, pair.r, READ, 0));
+	XT_NONE(queue);
+	XT_OK(xt_flag(queue, (uint64_t)pair.r, WRITE, flag));
+	xt_put(pair.w);
+	/* Now and then a report is confirmed, by a change in the kernel. */
+	for (int i = 0; i < 200; i++)
+		XT_GETS(queue, NULL, pair.r, READ);
+}
+
+XT_TEST(clear_beside_a_level_is_disabled_and_the_level_stays)
+{
+	level_outlives_the_edge_beside_it(XPOLL_DISABLE);
+}
+
+XT_TEST(clear_beside_a_level_is_deleted_and_the_level_stays)
+{
+	level_outlives_the_edge_beside_it(XPOLL_DELETE);
+}
+
 /* S9: nobody reads it any more, which is delivered once */
 XT_TEST(clear_broken_pipe_is_reported_once)
 {

@@ -8,6 +8,7 @@
 
 #include "backend/backend.h"
 #include "base/time.h"
+#include "core/entry.h"
 #include "core/queue.h"
 #include "core/slot.h"
 #include "os/system.h"
@@ -391,6 +392,25 @@ static uint64_t state_now(void)
 	return hash;
 }
 
+/*
+ * An ENABLE of what is armed is not passed on, and a confirmation makes the entry anew
+ * of what is armed, unless that holds edges.
+ */
+static void armed_is_what_the_kernel_has(void)
+{
+	const struct xp_slot *slot = xp_slots_at(&queue->slots, file);
+	unsigned there, wrong;
+
+	if (!slot || !slot->present)
+		return;
+	there = entries[0].there ? xp_entry_filters(entries[0].watch & XP_WATCH_BITS) : 0;
+	wrong = slot->armed & ~there;
+	if (!xp_slot_holds_edges(slot, false))
+		wrong |= there & ~(unsigned)slot->armed;
+	if (wrong & slot->present & ~(unsigned)slot->solo)
+		fail("what is armed is not what the kernel has");
+}
+
 static void take_steps(void)
 {
 	while (next_step < length && applicable && !fault) {
@@ -407,6 +427,8 @@ static void take_steps(void)
 			applicable = file_step(step);
 		else if (step == LOOK)
 			applicable = wait_step(step);
+		if (applicable && !fault)
+			armed_is_what_the_kernel_has();
 		if (next_step == length)
 			state_at_end = state_now();
 		if (step == SLEEP)
