@@ -35,8 +35,11 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 	xp_list_init(&queue->unpollable.awake);
 	xp_list_init(&queue->unpollable.asleep);
 	queue->backend = xp_alloc(ops->state_size);
-	if (!queue->backend)
-		return -ENOMEM;
+	/* Not zeroed: pages that no wait fills take no memory. */
+	queue->alone.fired = xp_realloc(NULL, (size_t)queue->fired_most * sizeof(struct xp_fired));
+	rc = -ENOMEM;
+	if (!queue->backend || !queue->alone.fired)
+		goto free_backend;
 	rc = ops->open(queue->backend, size_hint, &queue->counters);
 	if (rc < 0)
 		goto free_backend;
@@ -60,6 +63,7 @@ close_turn:
 close_backend:
 	ops->close(queue->backend);
 free_backend:
+	xp_free(queue->alone.fired);
 	xp_free(queue->backend);
 	return rc;
 }
@@ -138,6 +142,7 @@ static void queue_free(struct xpoll *queue)
 	xp_slots_fini(&queue->slots);
 	xp_lowat_fini(queue);
 	xp_unpollable_fini(queue);
+	xp_free(queue->alone.fired);
 	xp_free(queue->backend);
 	xp_free(queue);
 }

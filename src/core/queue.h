@@ -227,7 +227,7 @@ struct xpoll {
 	struct {
 		struct xp_wait wait;
 		sigset_t held;
-		struct xp_fired fired[XP_FIRED_ALONE];
+		struct xp_fired *fired; /* [I] room for fired_most */
 	} alone;
 };
 

@@ -394,7 +394,9 @@ int xpoll_wait(struct xpoll *queue, int timeout_ms)
 	if (XP_UNLIKELY(!slot->check.enabled || !xp_candidate_is_simple(slot)))
 		return poll_wait_alone(queue, timeout_ms, NULL, 0);
 	rc = xp_candidate_probe(queue, slot);
-	if (XP_UNLIKELY(rc <= 0 || !xp_probe_is_plain(slot, queue->candidates.probe.revents)) ||
+	/* A half-close is checked whether it is wanted or not. */
+	if (XP_UNLIKELY(rc <= 0 || queue->candidates.probe.revents & POLLRDHUP ||
+	                !xp_probe_is_plain(slot, queue->candidates.probe.revents)) ||
 	    xp_ask_is_due(queue))
 		return poll_wait_alone(queue, timeout_ms, slot, rc);
 	return XP_LIKELY(queue->ask.skipped < 2) ? poll_wait_single(queue, slot)
