@@ -10,6 +10,7 @@
  */
 #include "explore_model.h"
 
+#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,39 @@ enum {
 	SECONDS = 600, /* a limit for instrumented builds on a busy machine */
 	STATES_MOST = 1 << 22,
 };
+
+const char *const step_names[STEPS] = {
+	"add read", "add read clear", "add read oneshot", "add read dispatch",
+	"add write", "add write clear", "add write oneshot", "add write dispatch",
+	"delete read", "delete write", "enable read", "enable write",
+	"disable read", "disable write", "put", "take", "fill", "look", "sleep",
+	"come out",
+};
+
+/* One more thread: with it the library does as among many. */
+static sem_t over;
+
+static void parked(void *argument)
+{
+	(void)argument;
+	while (sem_wait(&over) < 0)
+		continue;
+}
+
+static struct xt_thread *explore_begin(void)
+{
+	explore_open();
+	sem_init(&over, 0, 0);
+	return xt_start(parked, NULL);
+}
+
+static void explore_end(struct xt_thread *other)
+{
+	sem_post(&over);
+	xt_join(other);
+	sem_destroy(&over);
+	explore_close();
+}
 
 /* States that were seen, in a table without deletion. */
 static uint64_t *seen;

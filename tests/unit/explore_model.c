@@ -2,7 +2,6 @@
 #include "explore_model.h"
 
 #include <poll.h>
-#include <semaphore.h>
 #include <string.h>
 #include <sys/eventfd.h>
 
@@ -19,14 +18,6 @@ enum {
 	LOOKS_MOST = 20,
 	REASONS_MOST = 3,
 	VAIN_MOST = 20,         /* reports that nobody wants, until there are none */
-};
-
-static const char *const step_names[STEPS] = {
-	"add read", "add read clear", "add read oneshot", "add read dispatch",
-	"add write", "add write clear", "add write oneshot", "add write dispatch",
-	"delete read", "delete write", "enable read", "enable write",
-	"disable read", "disable write", "put", "take", "fill", "look", "sleep",
-	"come out",
 };
 
 static const int modes[] = {0, XPOLL_CLEAR, XPOLL_ONESHOT, XPOLL_DISPATCH};
@@ -495,28 +486,13 @@ bool run(void)
 	return applicable;
 }
 
-/* One more thread: with it the library does as among many. */
-static sem_t over;
-
-static void parked(void *argument)
-{
-	(void)argument;
-	while (sem_wait(&over) < 0)
-		continue;
-}
-
-struct xt_thread *explore_begin(void)
+void explore_open(void)
 {
 	fault = NULL;
 	file = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	sem_init(&over, 0, 0);
-	return xt_start(parked, NULL);
 }
 
-void explore_end(struct xt_thread *other)
+void explore_close(void)
 {
-	sem_post(&over);
-	xt_join(other);
-	sem_destroy(&over);
 	close(file);
 }

@@ -18,6 +18,8 @@ enum step {
 	STEPS
 };
 
+extern const char *const step_names[STEPS];
+
 /* The sequence to be gone through, and its length. */
 extern uint8_t sequence[LENGTH_MOST];
 extern int length;
@@ -26,9 +28,9 @@ extern const char *fault;
 /* Of the last run: all that what follows depends on. */
 extern uint64_t state_at_end;
 
-/* Begin and end a test; with one more thread the library does as among many. */
-struct xt_thread *explore_begin(void);
-void explore_end(struct xt_thread *other);
+/* The file that the sequences are about. */
+void explore_open(void);
+void explore_close(void);
 
 /* Go through the sequence from the beginning; false: it cannot be. */
 bool run(void);
