@@ -61,14 +61,16 @@ enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, bool ended
 		return XP_PROC_STATUS;
 	if (!ended && !xp_sys_pidfd_ended(fd))
 		return XP_PROC_LIVES;
-	if (xp_sys_wait_status(fd, status) == 0)
-		return XP_PROC_STATUS;
-	if (xp_procfs_zombie_status(pid, &seen) == 0 && !xp_sys_pidfd_reaped(fd)) {
-		*status = seen;
-		return XP_PROC_STATUS;
+	/* Twice: it may be reaped in between, and /proc may not be had for a moment. */
+	for (int i = 0; i < 2; i++) {
+		if (xp_sys_wait_status(fd, status) == 0)
+			return XP_PROC_STATUS;
+		if (xp_procfs_zombie_status(pid, &seen) == 0 && !xp_sys_pidfd_reaped(fd)) {
+			*status = seen;
+			return XP_PROC_STATUS;
+		}
+		if (xp_sys_pidfd_status(fd, status) == 0)
+			return XP_PROC_STATUS;
 	}
-	/* Reaped in between: then these know. */
-	if (xp_sys_wait_status(fd, status) == 0 || xp_sys_pidfd_status(fd, status) == 0)
-		return XP_PROC_STATUS;
 	return XP_PROC_ENDED;
 }
