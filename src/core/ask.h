@@ -58,15 +58,16 @@ static XP_INLINE bool xp_ask_is_time(struct xpoll *queue)
 	return false;
 }
 
-/*
- * Must the kernel be asked although events are at hand?  Otherwise those that
- * only it knows of would starve.
- */
+/* Have enough waits passed, or is there a reason?  This one counts. */
 static XP_INLINE bool xp_ask_is_due(struct xpoll *queue)
 {
 	return queue->ask.due || ++queue->ask.skipped >= queue->ask.skipped_most;
 }
 
+/*
+ * Must the kernel be asked although events are at hand?  Otherwise those that
+ * only it knows of would starve.
+ */
 static XP_INLINE bool xp_ask_wanted(struct xpoll *queue,
                                     const struct xp_wait *wait)
 {
