@@ -238,13 +238,11 @@ extern const struct bench_ops program_ops;
 bool program_find(const char *name);
 void program_end_all(void);
 
-/* --- What a system has of its own: system.c, nt/system.c ------------------ */
+/* --- The system: system.c --------------------------------------------------- */
 
 int64_t bench_now_ns(void);
 /* What time is measured by: the clock, or what this process has used of it. */
 int64_t bench_elapsed_ns(const struct bench_workload *workload);
-/* It is the latter: where this system counts that well enough. */
-bool bench_by_processor(const struct bench_workload *workload);
 
 /* Make room for that many descriptors more; an exit code. */
 int bench_reserve_descriptors(const struct bench_report *report);

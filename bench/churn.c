@@ -191,7 +191,7 @@ const struct bench_workload bench_churn = {
 		"clients connect and send a byte; the server accepts, registers, reads,\n"
 		"answers and closes.\n"
 		LOOP_HELP,
-	.references = { "raw-epoll", "raw-poll", "raw-select" },
+	.references = { "raw-epoll", "raw-poll" },
 	.fds_each = 2,
 	.kind = BENCH_TARGETS,
 	.targets_more = 1,

@@ -108,9 +108,9 @@ const struct bench_workload bench_costs = {
 		"wait, all     the calls that it takes to return all sockets, mostly one\n"
 		LOOP_HELP
 		"\n"
-		"poll and select have no registration; the wait does that work.\n",
+		"poll has no registration; the wait does that work.\n",
 	.phases = costs_phases,
-	.references = { "raw-epoll", "raw-poll", "raw-select" },
+	.references = { "raw-epoll", "raw-poll" },
 	.kind = BENCH_SOCKETS,
 	.ops = { .room = BENCH_ROOM_N, .phase = costs_phase, .step = costs_step },
 	.loops = LOOP_LEVEL,
@@ -182,7 +182,7 @@ const struct bench_workload bench_memory = {
 		"where a library wants some.  The kernel's is not in it.\n"
 		LOOP_HELP,
 	.phases = memory_phases,
-	.references = { "raw-epoll", "raw-poll", "raw-select" },
+	.references = { "raw-epoll", "raw-poll" },
 	.tells_bytes = true,
 	.fds_each = 1,
 	.kind = BENCH_TARGETS,

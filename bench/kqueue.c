@@ -1,5 +1,5 @@
 /*
- * kqueue: kevent(2) as a loop, and two workloads beside epoll(7).
+ * A loop on kevent(2): that of libxpoll-kqueue.
  *
  * It is written as for a BSD: what is enabled and disabled is collected and goes
  * along with the next wait.  Each event brings a count, which epoll(7) does not.
@@ -94,7 +94,7 @@ static int kevent_wait(void *opened, struct loop_hand *hand, const int *enable,
 	return count;
 }
 
-static const struct loop_ops loop_kevent = {
+const struct loop_ops loop_kevent = {
 	.size = sizeof(struct kevent_loop),
 	.record_size = sizeof(struct kevent),
 	.uncounted = true,
@@ -102,76 +102,4 @@ static const struct loop_ops loop_kevent = {
 	.change = kevent_change,
 	.wait = kevent_wait,
 	.close = kevent_close,
-};
-
-/* --- kqueue: looptest -------------------------------------------------------- */
-
-static const struct bench_variant kqueue_peers[] = {
-	{ .name = "kevent", .ops = &looptest_loop_ops, .loop = &loop_kevent },
-	{ .name = "raw-epoll", .ops = &looptest_epoll_ops },
-	{ 0 },
-};
-
-static const char kqueue_help[] =
-	"looptest as written for a BSD: changes are passed with the next wait, and each\n"
-	"event has the number of bytes to read, or the room to write.  epoll counts\n"
-	"neither.\n"
-	"\n"
-	"kevent     kqueue(2); on Linux, that of libxpoll-kqueue\n"
-	"raw-epoll  epoll(7), by hand\n"
-	"limit      the reads and writes alone\n";
-
-const struct bench_workload bench_kqueue = {
-	.name = "kqueue", .unit = "read", .items = "pipes", .n_default = 8,
-	.summary = "looptest through kevent(2), with counts",
-	.help = kqueue_help,
-	.references = { "raw-epoll", "limit" },
-	.both_ends = true,
-	.absent = true,
-	.peers = kqueue_peers,
-	.limit = &looptest_limit,
-};
-
-/* --- kqueue-change: a descriptor is added, and deleted by another call ------- */
-
-struct change_state {
-	struct bench_turn turn;
-	int next;
-};
-
-static int change_run(void *opened, uint64_t count)
-{
-	struct change_state *state = opened;
-	struct loop *loop = &state->turn.loop;
-	int rc = 0;
-
-	for (; count > 0 && rc >= 0; count--) {
-		rc = loop_change(loop, LOOP_ADD, &state->next, 1);
-		if (rc >= 0)
-			rc = loop_change(loop, LOOP_DELETE, &state->next, 1);
-		if (++state->next == state->turn.field->len)
-			state->next = 0;
-	}
-	return rc;
-}
-
-static const struct bench_variant change_peers[] = {
-	{ .name = "kevent", .loop = &loop_kevent },
-	{ .name = "raw-epoll", .loop = &loop_epoll },
-	{ 0 },
-};
-
-const struct bench_workload bench_kqueue_change = {
-	.name = "kqueue-change", .unit = "pair", .items = "sockets", .n_default = 64,
-	.summary = "add and delete of a socket by kevent(2)",
-	.help =
-		"Each of N sockets in turn is added for reading, and deleted, in a call each.\n"
-		"\n"
-		"kevent     kqueue(2); on Linux, that of libxpoll-kqueue\n"
-		"raw-epoll  epoll_ctl(2)\n",
-	.references = { "raw-epoll" },
-	.kind = BENCH_SOCKETS,
-	.ops = { .size = sizeof(struct change_state), .room = 1, .run = change_run },
-	.absent = true,
-	.peers = change_peers,
 };

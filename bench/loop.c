@@ -9,16 +9,6 @@
 
 _Thread_local uint64_t bench_calls;
 
-int bench_take_given(const struct bench_pair *pair)
-{
-	int rc;
-
-	do
-		rc = bench_take(pair);
-	while (rc == -EAGAIN && bench_interrupted() == 0 && !bench_stalled());
-	return rc;
-}
-
 int loop_hand_open(struct loop_hand *hand, const struct loop_ops *ops, int cap)
 {
 	hand->cap = cap;

@@ -15,7 +15,11 @@
 
 #include <stddef.h>
 
-#include <xpoll.h> /* and poll(2), or what Windows has of it */
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sys/un.h>
+
+#include <xpoll.h> /* and poll(2) */
 
 #include "bench.h"
 
@@ -24,14 +28,14 @@
 	"\n" \
 	"xpoll-NAME   xpoll on a back end, through its event level\n" \
 	"raw-NAME     the same, written by hand on the kernel's own calls\n" \
-	"libev, libevent, libuv   the same on these libraries, if they are here\n"
+	"libevent, libuv   the same on these libraries, if they are here\n"
 
 /* And of one that programs can do, too. */
 #define PROGRAM_HELP \
-	"mio, polling, nio   Rust's and Java's, if they are in $XPOLL_BENCH_PEERS\n"
+	"mio, polling   Rust's, if they are in $XPOLL_BENCH_PEERS\n"
 
 /* What xpoll and the libraries are compared with. */
-#define LOOP_REFERENCES { "raw-epoll", "raw-poll", "raw-select", "limit" }
+#define LOOP_REFERENCES { "raw-epoll", "raw-poll", "limit" }
 
 #define LOOP_WOKEN (-1) /* no id: somebody called wake */
 
@@ -150,9 +154,9 @@ struct loop_kind {
 /* All but xpoll; ends with a NULL name. */
 extern const struct loop_kind loop_kinds[];
 
-extern const struct loop_ops loop_queue, loop_epoll, loop_poll, loop_select, loop_libev,
-	loop_libevent, loop_libuv, loop_hand, loop_timerfd;
-extern struct bench_library libev_library, libevent_library, libuv_library;
+extern const struct loop_ops loop_queue, loop_epoll, loop_poll, loop_kevent, loop_libevent,
+	loop_libuv, loop_hand, loop_timerfd;
+extern struct bench_library libevent_library, libuv_library;
 
 /* queue.c: queues on this back end have a descriptor. */
 bool queue_nests(const char *backend);
@@ -268,21 +272,16 @@ static inline int bench_take(const struct bench_pair *pair)
 		return 0;
 	return len < 0 ? -errno : -EIO;
 }
-/*
- * The byte that was given a moment ago.  On some systems it takes one to
- * arrive, for which who does not wait otherwise has to wait.
- */
-int bench_take_given(const struct bench_pair *pair);
 
 /* --- looptest: one token goes round n pipes -------------------------------- */
 
 #define LOOPTEST_EVENTS 64 /* room for events in one wait */
 
 extern const struct bench_ops looptest_loop_ops;
-extern const struct bench_ops looptest_epoll_ops; /* by hand, where there is epoll */
+extern const struct bench_ops looptest_epoll_ops; /* by hand */
 extern const struct bench_ops looptest_four_ops;  /* likewise */
 extern const struct bench_variant looptest_limit;
-extern const struct bench_variant looptest_peers[]; /* of this system */
+extern const struct bench_variant looptest_peers[];
 
 /* Put the token into the first pipe; 0 or -errno. */
 int looptest_start(const struct bench_pairs *pipes);
@@ -329,11 +328,6 @@ int serve_write(const struct bench_pairs *pairs, int k);
 
 /* --- threads and listeners: system.c ---------------------------------------- */
 
-#ifndef _WIN32
-#include <netinet/in.h>
-#include <pthread.h>
-#include <sys/un.h>
-
 /* A thread that gets no signals: those are for the one that measures; 0 or -errno. */
 int bench_thread_start(pthread_t *thread, void *(*main)(void *argument), void *argument);
 
@@ -350,12 +344,5 @@ struct bench_address {
 	socklen_t len;
 };
 int bench_listen(int family, int flags, int backlog, struct bench_address *address);
-#endif
-
-/* --- The tables: workloads.c, nt/system.c ------------------------------------ */
-
-#define WORKLOADS_EVERYWHERE(X) X(looptest) X(active) X(idle) X(edge) X(dispatch)
-#define WORKLOAD_DECLARED(name) extern const struct bench_workload bench_##name;
-#define WORKLOAD_LISTED(name)   &bench_##name,
 
 #endif

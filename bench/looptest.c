@@ -181,7 +181,7 @@ static int limit_run(void *opened, uint64_t count)
 	int rc = 0;
 
 	for (uint64_t reads = 0; reads < count && rc == 0; reads++) {
-		rc = bench_take_given(state->at);
+		rc = bench_take(state->at);
 		if (rc < 0)
 			break;
 		state->at = looptest_next(&state->turn.field->pairs, state->at);
@@ -206,7 +206,8 @@ static const char looptest_help[] =
 	"raw-NAME     the same, written by hand on the kernel's own calls\n"
 	"four-calls   by hand, the four system calls that xpoll makes on epoll, and\n"
 	"             nothing else: the best that its method could reach\n"
-	"libev, libevent, libuv   the same on these libraries, if they are here\n"
+	"kevent       kevent(2) of libxpoll-kqueue, whose events have counts\n"
+	"libevent, libuv   the same on these libraries, if they are here\n"
 	PROGRAM_HELP
 	"limit        the reads and writes alone\n"
 	"\n"

@@ -117,7 +117,7 @@ static void table_head(const struct bench_report *report, FILE *to)
 	fprintf(to, "%s: %d %s, %d x %.2f s per variant, median of the rounds%s\n",
 	        report->workload->name, options->n, report->workload->items,
 	        options->rounds, options->seconds / options->rounds,
-	        bench_by_processor(report->workload) ? ", processor time" : "");
+	        report->workload->by_clock ? "" : ", processor time");
 	fprintf(to, "%s, %s, %d cores\n", machine.kernel, machine.cpu, machine.cores);
 }
 
@@ -244,7 +244,7 @@ static void json_head(const struct bench_report *report, FILE *to)
 	        version >> 8 & 0xff, version & 0xff, options->n);
 	json_field(to, "seconds", "", options->seconds);
 	fprintf(to, ",\n  \"rounds\": %d,\n  \"clock\": \"%s\",\n", options->rounds,
-	        bench_by_processor(report->workload) ? "processor" : "monotonic");
+	        report->workload->by_clock ? "monotonic" : "processor");
 	bench_machine_get(&machine);
 	fputs("  \"machine\": { \"kernel\": ", to);
 	json_string(to, machine.kernel);

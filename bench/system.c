@@ -1,6 +1,5 @@
 /*
- * What Linux has of its own: time, limits, signals, memory, pipes.  nt/system.c has
- * the same for Windows.
+ * Time, limits, signals, memory, pipes.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -35,15 +34,9 @@ int64_t bench_now_ns(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
-bool bench_by_processor(const struct bench_workload *workload)
-{
-	return !workload->by_clock;
-}
-
 int64_t bench_elapsed_ns(const struct bench_workload *workload)
 {
-	return clock_ns(bench_by_processor(workload) ? CLOCK_PROCESS_CPUTIME_ID
-	                                             : CLOCK_MONOTONIC);
+	return clock_ns(workload->by_clock ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID);
 }
 
 /* --- Room for descriptors -------------------------------------------------- */

@@ -110,7 +110,7 @@ static int variants_add_backends(struct bench_report *report, const char *chosen
 
 static void variants_add_programs(struct bench_report *report)
 {
-	static const char *const programs[] = { "xpoll-rust", "mio", "polling", "nio", NULL };
+	static const char *const programs[] = { "xpoll-rust", "mio", "polling", NULL };
 
 	if (report->options->peers < BENCH_PEERS_ALL || !report->workload->programs)
 		return;

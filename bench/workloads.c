@@ -1,18 +1,19 @@
 /*
  * The tables: `xpoll bench NAME` finds NAME here, workloads that are written on loops
- * find these loops, and looptest its rivals.  nt/system.c has those of Windows.
+ * find these loops, and looptest its rivals.
  */
 #include "loop.h"
 
 #define WORKLOADS(X) \
-	WORKLOADS_EVERYWHERE(X) \
-	X(costs) X(wake) X(threads) X(handoff) X(changes) X(wake_all) X(listener) \
-	X(churn) X(http) X(memory) X(dropin) X(kqueue) X(kqueue_change) X(timers) X(user) \
-	X(aio) X(sources) X(files) X(track) X(nested)
+	X(looptest) X(active) X(idle) X(edge) X(dispatch) X(nested) \
+	X(costs) X(memory) X(wake) X(threads) X(handoff) X(changes) X(wake_all) X(listener) \
+	X(churn) X(http) X(dropin) X(timers) X(user) X(aio) X(sources) X(files) X(track)
+#define DECLARED(name) extern const struct bench_workload bench_##name;
+#define LISTED(name)   &bench_##name,
 
-WORKLOADS(WORKLOAD_DECLARED)
+WORKLOADS(DECLARED)
 
-const struct bench_workload *const bench_workloads[] = { WORKLOADS(WORKLOAD_LISTED) NULL };
+const struct bench_workload *const bench_workloads[] = { WORKLOADS(LISTED) NULL };
 
 #define LEVEL_DISPATCH (LOOP_LEVEL | LOOP_DISPATCH)
 
@@ -21,9 +22,6 @@ const struct loop_kind loop_kinds[] = {
 	  LOOP_MODES | LOOP_THREADS | LOOP_WAKE | LOOP_CLOSES | LOOP_SWITCHES | LOOP_NESTS },
 	{ { .name = "raw-poll", .loop = &loop_poll },
 	  LEVEL_DISPATCH | LOOP_WAKE | LOOP_CLOSES | LOOP_SWITCHES },
-	{ { .name = "raw-select", .loop = &loop_select }, LOOP_LEVEL | LOOP_CLOSES },
-	{ { .name = "libev", .loop = &loop_libev, .library = &libev_library },
-	  LEVEL_DISPATCH | LOOP_WAKE | LOOP_CLOSES },
 	{ { .name = "libevent", .loop = &loop_libevent, .library = &libevent_library },
 	  LEVEL_DISPATCH | LOOP_CLOSES | LOOP_TIMERS },
 	{ { .name = "libuv", .loop = &loop_libuv, .library = &libuv_library },
@@ -39,8 +37,7 @@ const struct bench_variant looptest_peers[] = {
 	{ .name = "raw-epoll", .ops = &looptest_epoll_ops },
 	{ .name = "four-calls", .ops = &looptest_four_ops },
 	{ "raw-poll", &looptest_loop_ops, &loop_poll, NULL, NULL },
-	{ "raw-select", &looptest_loop_ops, &loop_select, NULL, NULL },
-	{ "libev", &looptest_loop_ops, &loop_libev, &libev_library, NULL },
+	{ "kevent", &looptest_loop_ops, &loop_kevent, NULL, NULL },
 	{ "libevent", &looptest_loop_ops, &loop_libevent, &libevent_library, NULL },
 	{ "libuv", &looptest_loop_ops, &loop_libuv, &libuv_library, NULL },
 	{ 0 },

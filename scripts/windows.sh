@@ -13,7 +13,7 @@ cd -- "$(dirname -- "$0")/.."
 . ./scripts/dev/start.sh
 
 FEW="badinput|changes|close|disable|eof|level|lookup|noalloc|register|timeout"
-FEW="$FEW|proc|nt_.*|looptest|info"
+FEW="$FEW|proc|nt_.*|info"
 
 can_cross() {
 	[ "$manager" = apt-get ] && [ "$(uname -m)" = x86_64 ] || return 1

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Build the rivals that are programs into FOLDER, as far as there are compilers.
+# Build the rivals that are programs into FOLDER, if there is a compiler of Rust.
 #
 #   bench/peers/build.sh FOLDER
 #
 # What `xpoll bench` cannot load as a library runs as a process of its own: Rust's mio
-# and polling, the crate xpoll beside them (xpoll-rust), and Java's Selector (nio).
+# and polling, and the crate xpoll beside them (xpoll-rust).
 # It looks for them in the folder that XPOLL_BENCH_PEERS names, and names those that
 # are missing.  ./dev bench does both.
 #
@@ -30,16 +30,4 @@ if command -v cargo >/dev/null; then
 	fi
 else
 	echo "peers: no cargo here: neither mio nor polling" >&2
-fi
-
-if command -v javac >/dev/null; then
-	if javac -d "$folder/java" "$here/Nio.java" 2>"$folder/javac.log"; then
-		printf '#!/bin/sh\nexec java -XX:+UseSerialGC -cp "%s/java" Nio "$@"\n' "$folder" \
-			>"$folder/nio"
-		chmod +x "$folder/nio"
-	else
-		echo "peers: javac failed; $folder/javac.log says why" >&2
-	fi
-else
-	echo "peers: no JDK here: no nio" >&2
 fi

@@ -5,7 +5,7 @@ import re
 import shutil
 
 VARIANTS = ["xpoll-epoll", "xpoll-poll", "xpoll-select", "raw-epoll", "four-calls", "raw-poll",
-            "raw-select", "libev", "libevent", "libuv", "xpoll-rust", "mio", "polling", "limit"]
+            "libevent", "libuv", "xpoll-rust", "mio", "polling", "limit"]
 SIZES = [8, 1000, 9000]
 PLOTS = ["looptest", "drop-in"]
 

@@ -13,30 +13,30 @@ Beside 1000 pipes poll and select slow down; epoll hardly does.  docs/man/xpoll.
 END
 }
 
-libraries='libev\.so\.4|libevent_core-2\.1\.so\.7|libuv\.so\.1'
+libraries='libevent_core-2\.1\.so\.7|libuv\.so\.1'
 
 install_libraries() {
-	[ "$(ldconfig -p 2>/dev/null | grep -oE "$libraries" | sort -u | wc -l)" -lt 3 ] || return 0
-	required="libev libevent libuv"
-	[ "$manager" != apt-get ] || required="libev4 libevent-dev libuv1-dev"
+	[ "$(ldconfig -p 2>/dev/null | grep -oE "$libraries" | sort -u | wc -l)" -lt 2 ] || return 0
+	required="libevent libuv"
+	[ "$manager" != apt-get ] || required="libevent-dev libuv1-dev"
 	install_wanted
 }
 
 # Measured beside xpoll, and what loads the servers.  The reports name what is
 # missing, and every system lacks some of it.
 need_rivals() {
-	say "bench: looking for libev, libevent, libuv, wrk and httperf"
+	say "bench: looking for libevent, libuv, wrk and httperf"
 	for what in install_libraries "need wrk" "need httperf"; do
 		($what) || true
 	done
 	export XPOLL_BENCH_PEERS="$PWD/build/bench/peers"
 	if [ "$*" = --quick ]; then
-		say "bench: quick, so nginx and the rivals in Rust and Java are not built"
+		say "bench: quick, so nginx and the rivals in Rust are not built"
 		return
 	fi
-	say "bench: building nginx, and the rivals in Rust and Java"
+	say "bench: building nginx, and the rivals in Rust"
 	sh tests/dropin/get-nginx.sh build/programs || [ $? -eq 77 ]
-	# Those that need a compiler of Rust or a JDK, where there is one.
+	# Those that need a compiler of Rust, where there is one.
 	sh bench/peers/build.sh "$XPOLL_BENCH_PEERS"
 }
 

@@ -162,7 +162,7 @@ class Report(unittest.TestCase):
         ours = rows["xpoll-epoll (default)"]
         self.assertEqual(ours[2], f"{results.number('looptest-8', 'xpoll-epoll', 'ns_per_'):,.0f}")
         self.assertEqual(rows["raw-epoll"][4], "1.00")
-        self.assertEqual(rows["libev"][2], "-")
+        self.assertEqual(rows["libuv"][2], "-")
         self.assertEqual(sorted(os.listdir(os.path.join(self.folder, "docs/images"))),
                          sorted(name + ".svg" for name in readme.PLOTS))
 

@@ -3,6 +3,5 @@
 
 const struct tool_command *const tool_commands[] = {
 	&tool_info,
-	&tool_bench,
 	NULL,
 };

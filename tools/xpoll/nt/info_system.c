@@ -1,15 +1,15 @@
 /*
  * xpoll info: the system.  It has no limits that matter.
  */
-#include "bench.h"
+#include <windows.h>
+
 #include "info.h"
 
 void info_system(struct info_text *to)
 {
-	struct bench_machine machine;
+	const HMODULE ntdll = GetModuleHandleA("ntdll");
 
-	bench_machine_get(&machine);
-	info_say(to, "%s", machine.kernel);
+	info_say(to, "%s", GetProcAddress(ntdll, "wine_get_version") != NULL ? "Wine" : "Windows");
 }
 
 void info_met(int filter, int error, struct info_text *to)
