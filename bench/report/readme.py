@@ -1,22 +1,19 @@
-"""The READMEs' numbers: the table of the loop test and its plots, and those of Java."""
+"""The READMEs' numbers: the table of looptest and its pictures, and those of Java."""
 
 import os
 import re
-import shutil
+
+import rounds
+import svg
+from results import growth
 
 VARIANTS = ["xpoll-epoll", "xpoll-poll", "xpoll-select", "raw-epoll", "four-calls", "raw-poll",
             "libevent", "libuv", "xpoll-rust", "mio", "polling", "limit"]
 SIZES = [8, 1000, 9000]
-PLOTS = ["looptest", "drop-in"]
-
-
-# What Java's README calls its variants and calls.
-LOOPS = {"xpoll-oneshot": "Poller, one-shot", "xpoll-descriptors": "Poller, descriptors",
-         "xpoll-channels": "Poller, channels", "nio-selectedKeys": "Selector, selectedKeys",
-         "nio-consumer": "Selector, consumer"}
-CALLS = {"look_nothing": "a wait that finds nothing, ns",
-         "look_ready": "a wait that finds one descriptor, ns",
-         "disable_enable": "disable and enable, ns"}
+# What Java's README calls its variants.
+LOOPS = {"c": "from C", "xpoll-oneshot": "Poller, one-shot",
+         "xpoll-descriptors": "Poller, descriptors", "xpoll-channels": "Poller, channels",
+         "nio-selectedKeys": "Selector, selectedKeys", "nio-consumer": "Selector, consumer"}
 
 
 def cell(value, form, missing=""):
@@ -33,7 +30,7 @@ def markdown(rows):
     return "".join(lines)
 
 
-def table(results):
+def looptest(results):
     rows = [["variant"], *([f"{name} (default)" if name == "xpoll-epoll" else name]
                            for name in VARIANTS)]
     for n in SIZES:
@@ -50,47 +47,32 @@ def table(results):
     return markdown(rows)
 
 
-def costs_lines(results):
-    """The README's tables: the lines, cells and all."""
-    return [("", "C", "from Java"),
-            *((CALLS[row["call"]], cell(row.get("c"), ",.0f"), cell(row.get("java"), ",.0f"))
-              for row in results.rows("java-costs") if row["call"] in CALLS)]
-
-
-def sized_lines(results, report, kind, size_key, names, head, cells):
-    """A line for each kind, with these cells for each size."""
-    found = {(row[kind], row[size_key]): row for row in results.rows(report)}
-    sizes = sorted({size for _, size in found})
+def by_size(rows, kind, size, names, columns):
+    """A line for each kind, and these columns, name -> text of a row, for each size."""
+    found = {(row[kind], row[size]): row for row in rows}
+    sizes = sorted({n for _, n in found})
     kinds = names or {name: name for name, _ in found}
-    return sizes, found, [
-        ["", *(text for size in sizes for text in head(size))],
-        *([name, *(text for size in sizes for text in cells(found.get((key, size), {})))]
-          for key, name in kinds.items())]
+    heads = [f"{n:,.0f} {size}: {head}" if head == next(iter(columns)) else head
+             for n in sizes for head in columns]
+    return markdown([["", *heads], *(
+        [name, *(column(found.get((key, n), {})) for n in sizes for column in columns.values())]
+        for key, name in kinds.items() if any((key, n) in found for n in sizes))])
 
 
-def looptest_lines(results):
-    return sized_lines(
-        results, "java-looptest", "variant", "pipes", LOOPS,
-        lambda size: [f"n = {size:.0f}: ns", "x Selector", "garbage, bytes"],
-        lambda row: [cell(row.get("cpu_ns_per_read"), ",.0f"), cell(row.get("ratio"), ".2f"),
-                     cell(row.get("bytes_per_read"), ".0f")])[2]
+def java_looptest(rows):
+    return by_size(rows, "variant", "pipes", LOOPS, {
+        "ns": lambda row: cell(row.get("cpu_ns_per_read"), ",.0f"),
+        "x Selector": lambda row: cell(row.get("ratio"), ".2f"),
+        "garbage, bytes": lambda row: cell(row.get("bytes_per_read"), ".0f")})
 
 
-def servers_lines(results):
-    sizes, found, lines = sized_lines(
-        results, "java-servers", "server", "connections", None,
-        lambda size: [f"{size:,}: CPU s", "us/event", "in 1999, s"],
-        lambda row: [cell(row.get("cpu_ms") and row["cpu_ms"] / 1e3, ".2f"),
-                     cell(row.get("cpu_us_per_event"), ".1f"), cell(row.get("in_1999_s"), "d")])
-    lines[0] += ["MB", "threads"]
-    for line in lines[1:]:
-        most = found.get((line[0], sizes[-1]), {})
-        line += [cell(most and most["rss_kb"] / 1024, ".0f"), cell(most.get("threads"), ",.0f")]
-    return lines
-
-
-LINES = {"java-costs": costs_lines, "java-looptest": looptest_lines,
-         "java-servers": servers_lines}
+def java_servers(rows):
+    return by_size(rows, "server", "connections", None, {
+        "CPU s": lambda row: cell(row.get("cpu_ms") and row["cpu_ms"] / 1e3, ".2f"),
+        "us/event": lambda row: cell(row.get("cpu_us_per_event"), ".1f"),
+        "in 1999, s": lambda row: cell(row.get("in_1999_s"), "d"),
+        "MB": lambda row: cell(row.get("rss_kb") and row["rss_kb"] / 1024, ".0f"),
+        "threads": lambda row: cell(row.get("threads"), ",.0f")})
 
 
 def put(path, tables):
@@ -102,27 +84,29 @@ def put(path, tables):
         if not marks.search(text):
             raise SystemExit(f"bench: {path} has no place for {name}")
         text = marks.sub(lambda found, lines=lines: found.group(1) + lines + found.group(2), text)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
+    rounds.save(path, text)
 
 
 def update_java(results, root):
     """Put what was measured into java/README.md."""
-    tables = {name: markdown(lines(results)) for name, lines in LINES.items()
-              if results.rows(name)}
+    tables = {name: lines(results.rows(name)) for name, lines in (
+        ("java-looptest", java_looptest), ("java-servers", java_servers)) if results.rows(name)}
     if not tables:
         raise SystemExit("bench: no results of ./dev bench java")
     put(os.path.join(root, "java/README.md"), tables)
 
 
-def update(results, plots, root):
-    """Put the table into README.md, and the plots into docs/images."""
+def update(results, root):
+    """Put the table into README.md, and the pictures into docs/images."""
     missing = [n for n in SIZES if not results.get(f"looptest-{n}")]
     if missing:
         raise SystemExit("bench: no results of looptest with n = " +
                          ", ".join(str(n) for n in missing))
-    put(os.path.join(root, "README.md"), {"looptest": table(results)})
+    put(os.path.join(root, "README.md"), {"looptest": looptest(results)})
     images = os.path.join(root, "docs/images")
-    os.makedirs(images, exist_ok=True)
-    for name in PLOTS:
-        shutil.copy(os.path.join(plots, name + ".svg"), images)
+    svg.save(os.path.join(images, "looptest.svg"), svg.bars(
+        [(f"{n:,} pipes", results.rates(f"looptest-{n}")) for n in SIZES],
+        "reads/s: more is better"))
+    for (workload, _, what), lines in growth(results).items():
+        if workload == "drop-in":
+            svg.save(os.path.join(images, "drop-in.svg"), svg.lines(lines, "pipes", what))

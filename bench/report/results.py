@@ -39,46 +39,48 @@ class Results:
                 return next((value for key, value in row.items() if key.startswith(start)), None)
         return None
 
-    def series(self, workload, variant, value, phase=None):
-        """[(n, value(ns per operation, n))] over all sizes."""
-        found = ((n, self.number(f"{workload}-{n}", variant, "ns_per_", phase))
+    def series(self, workload, variant, field="ns_per_", phase=None):
+        """[(n, its number)] over all sizes."""
+        found = ((n, self.number(f"{workload}-{n}", variant, field, phase))
                  for n in self.sizes(workload))
-        return [(n, value(ns, n)) for n, ns in found if ns is not None]
+        return [(n, value) for n, value in found if value]
 
     def rates(self, name, phase=None):
         """variant -> operations per second"""
         found = {row["variant"]: self.number(name, row["variant"], "ns_per_", phase)
                  for row in self.rows(name)}
-        return {variant: 1e9 / ns if ns else None for variant, ns in found.items()}
+        return {variant: 1e9 / ns for variant, ns in found.items() if ns}
 
     def phases(self, name):
         return list(dict.fromkeys(row.get("phase") for row in self.rows(name)))
 
     def workloads(self):
-        """name -> its summary"""
-        return {report["benchmark"]: report["summary"] for report in self.reports.values()
-                if isinstance(report, dict) and "summary" in report}
+        """name -> its summary: looptest, the drop-in, and the rest in the order of the alphabet"""
+        found = {report["benchmark"]: report["summary"] for report in self.reports.values()
+                 if "summary" in report}
+        first = [name for name in ("looptest", "drop-in") if name in found]
+        return {name: found[name] for name in (*first, *sorted(set(found) - set(first)))}
 
-    def servers(self, key):
-        """server -> [(idle connections, value)]"""
-        lines = {}
-        for row in self.rows("http"):
-            if key in row:
-                lines.setdefault(row["server"], []).append((row["idle"], row[key]))
-        return lines
+    def unit(self, workload):
+        """One of its operations: "read"."""
+        row = self.rows(f"{workload}-{self.sizes(workload)[0]}")[0]
+        return next(key[len("ns_per_"):] for key in row if key.startswith("ns_per_"))
 
     def machine(self):
         return next((report["machine"] for report in self.reports.values()
-                     if isinstance(report, dict) and "machine" in report), {})
+                     if "machine" in report), {})
 
 
 # --- Growth: workload, its field, what is counted, phases (None: all), and whose.
-XPOLL, RAW = "xpoll-epoll", "raw-epoll"
+XPOLL, RAW, POLL = "xpoll-epoll", "raw-epoll", "raw-poll"
 GROWTH = [
-    ("idle", "ns_per_", "ns an event, 10 of n active", [None], (XPOLL, RAW, "raw-poll")),
-    ("costs", "ns_per_", "ns a change", ("add", "disable", "enable", "delete"), (XPOLL, RAW)),
+    ("idle", "ns_per_", "ns an event, 10 of n active", [None],
+     (XPOLL, "xpoll-poll", RAW, POLL, "libevent", "libuv")),
+    ("drop-in", "ns_per_", "ns an event, 10 of n active", [None],
+     ("drop-in", "ideal", POLL, RAW, "limit")),
+    ("costs", "ns_per_", "ns", None, (XPOLL, RAW, POLL)),
     ("memory", "ns_per_", "ns a descriptor", ("add", "destroy"), (XPOLL, RAW)),
-    ("memory", "bytes_per_", "bytes a descriptor", ("add",), (XPOLL,)),
+    ("memory", "bytes_per_", "bytes a descriptor", ("add",), (XPOLL, POLL, "libevent", "libuv")),
     ("user", "ns_per_", "ns", None, (XPOLL, "by-hand")),
     ("user", "bytes_per_", "bytes a user event", ("add",), (XPOLL,)),
     ("timers", "ns_per_", "ns a timer", None, (XPOLL, "timerfd", "libevent", "libuv")),
@@ -100,29 +102,27 @@ def slope(points):
 
 
 def growth(results):
-    """Name of a plot -> its unit, {whose: [(n, cost)]}, of what was measured three times."""
+    """(Workload, phase, what) -> {whose: [(n, cost)]}, of what was measured three times."""
     found = {}
     for workload, field, what, phases, variants in GROWTH:
         sizes = results.sizes(workload)
         for phase in phases or (results.phases(f"{workload}-{sizes[0]}") if sizes else ()):
             lines = {}
             for variant in variants:
-                points = [(n, results.number(f"{workload}-{n}", variant, field, phase))
-                          for n in sizes]
-                points = [(n, y) for n, y in points if y]
+                points = results.series(workload, variant, field, phase)
                 if slope(points) is not None:
                     lines[variant] = points
             if lines:
-                name = " ".join(filter(None, (workload, phase, field.split("_")[0])))
-                found["growth-" + name] = what, lines
+                found[workload, phase, what] = lines
     return found
 
 
 def growth_rows(results):
     """What is in HEAD."""
-    for name, (what, lines) in growth(results).items():
+    for (workload, phase, what), lines in growth(results).items():
+        name = f"{workload}, {phase}: {what}" if phase else f"{workload}: {what}"
         for variant, points in lines.items():
-            yield (f"{name.replace('growth-', '')}: {what}", variant, points[0][0],
+            yield (name, variant, points[0][0],
                    points[-1][0], points[0][1], points[-1][1], slope(points),
                    slope([(n, math.log(n)) for n, _ in points]))
 

@@ -25,8 +25,8 @@ install_libraries() {
 # Measured beside xpoll, and what loads the servers.  The reports name what is
 # missing, and every system lacks some of it.
 need_rivals() {
-	say "bench: looking for libevent, libuv, wrk and httperf"
-	for what in install_libraries "need wrk" "need httperf"; do
+	say "bench: looking for libevent, libuv and wrk"
+	for what in install_libraries "need wrk"; do
 		($what) || true
 	done
 	export XPOLL_BENCH_PEERS="$PWD/build/bench/peers"
@@ -40,15 +40,9 @@ need_rivals() {
 	sh bench/peers/build.sh "$XPOLL_BENCH_PEERS"
 }
 
-need_matplotlib() {
-	step="plots"
-	venv venv-bench bench/report/requirements.txt matplotlib ||
-		die "no environment for the plots; build/venv-bench.log says why"
-}
-
 make_page() {
 	step="page"
-	build/venv-bench/bin/python bench/report/main.py page "$@" build/bench
+	python3 bench/report/main.py page "$@" build/bench
 }
 
 # bench [--quick]
@@ -59,11 +53,9 @@ bench() {
 	esac
 	want_python
 	need python3
-	say "bench: building the command, the drop-in and a web server"
-	build release xpoll_tool xpoll_poll_dropin http-hello
+	say "bench: building the command and the drop-in"
+	build release xpoll_tool xpoll_poll_dropin
 	need_rivals "$@"
-	say "bench: looking for matplotlib, which draws the plots"
-	need_matplotlib
 	step="bench"
 	python3 bench/report/main.py measure "$@" build/bench
 	make_page "$@"
@@ -78,6 +70,5 @@ bench_java() {
 	step="bench java"
 	sh java/maven.sh build/release/java package -DskipTests
 	python3 bench/java.py "$@"
-	need_matplotlib
 	make_page
 }

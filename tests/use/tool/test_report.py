@@ -7,10 +7,12 @@ short measurements go into a folder, and the page is made of them, without plots
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 import xt
 
@@ -68,17 +70,16 @@ class Report(unittest.TestCase):
                                      ("Poller, one-shot", 9), ("java.nio Selector", 6))]
         loops = [{"variant": "xpoll-descriptors", "pipes": n, "reads_per_s": 1.0, "ratio": 2.3,
                   "cpu_ns_per_read": ns, "bytes_per_read": 0.0} for n, ns in ((8, 10), (1000, 12))]
-        costs = [{"call": "look_ready", "c": 100, "java": 161}]
-        for name, rows in ("servers", servers), ("looptest", loops), ("costs", costs):
+        for name, rows in ("servers", servers), ("looptest", loops):
             with open(os.path.join(self.folder, f"java-{name}.json"), "w",
                       encoding="utf-8") as file:
-                json.dump({"java": "a Java", "writes": 5, "rounds": 1, "results": rows}, file)
+                json.dump({"java": "a Java", "results": rows}, file)
         results = data.Results(self.folder)
         path = os.path.join(self.folder, "report.html")
-        page.write(results, self.folder, path, "./dev bench", {"kernel": "k"})
+        page.write(results, path, "./dev bench")
         with open(path, encoding="utf-8") as file:
             text = file.read()
-        for word in "in 1999, s", "garbage", "java.nio Selector", "from Java, ns", "a Java":
+        for word in "in_1999_s", "bytes_per_read", "java.nio Selector", "1,000 pipes":
             self.assertIn(word, text)
 
     def test_java_readme_gets_the_tables_that_were_measured(self):
@@ -89,14 +90,14 @@ class Report(unittest.TestCase):
             json.dump({"results": rows}, file)
         os.mkdir(os.path.join(self.folder, "java"))
         path = os.path.join(self.folder, "java", "README.md")
-        marks = "<!-- java-costs -->\nold\n<!-- /java-costs -->\n"
+        marks = "<!-- java-looptest -->\nold\n<!-- /java-looptest -->\n"
         with open(path, "w", encoding="utf-8") as file:
             file.write(f"{marks}<!-- java-servers -->\nold\n<!-- /java-servers -->\nend\n")
         readme.update_java(data.Results(self.folder), self.folder)
         with open(path, encoding="utf-8") as file:
             text = file.read()
         self.assertTrue(text.startswith(marks), text)
-        self.assertIn("| b | 1.23 | 2.5 | 11 | 1.23 | 2.5 |  | 2 | 1,003 |\n", text)
+        self.assertIn("| b | 1.23 | 2.5 | 11 | 2 | 1,003 | 1.23 | 2.5 |  | 2 | 1,003 |\n", text)
         self.assertTrue(text.endswith("|\n<!-- /java-servers -->\nend\n"), text)
 
     def test_page_is_whole_without_other_files(self):
@@ -104,11 +105,11 @@ class Report(unittest.TestCase):
         with open(os.path.join(self.folder, "kqueue-5.json"), "w", encoding="utf-8") as file:
             json.dump({"results": [{"variant": "<odd>", "ns": 5.5}]}, file)
         path = os.path.join(self.folder, "report.html")
-        page.write(data.Results(self.folder), self.folder, path, "./dev bench", {"kernel": "k"})
+        page.write(data.Results(self.folder), path, "./dev bench")
         with open(path, encoding="utf-8") as file:
             text = file.read()
         self.assertIn("&lt;odd&gt;", text)
-        for word in "Figure 10", "Figure 16", "zombie", "READMEs", "Not measured here":
+        for word in "n = 8: k=16", "Web servers", "Java: the table of 1999", "Not measured here":
             self.assertIn(word, text)
         self.assertNotRegex(text, r'(src|href)="(?!data:|#)')
         self.assertIn("width=device-width", text)
@@ -116,18 +117,25 @@ class Report(unittest.TestCase):
 
     def test_contents_name_the_sections_and_pictures_come_first(self):
         self.measure("active", 8)
+        self.measure("looptest", 8)
+        for n in 8, 16, 32:
+            self.measure("idle", n)
         path = os.path.join(self.folder, "report.html")
-        page.write(data.Results(self.folder), self.folder, path, "./dev bench", {})
+        page.write(data.Results(self.folder), path, "./dev bench")
         with open(path, encoding="utf-8") as file:
             text = file.read()
         links = re.findall('<a href="#([^"]+)">', text)
         self.assertEqual(links, re.findall("<h2 id=([^>]+)>", text))
-        self.assertEqual(links[:3], ["looptest", "the-poll-2-drop-in", "figure-10"])
+        self.assertEqual((links[:3], links[-1]), (["looptest", "active", "idle"], "growth"))
+        for title in links[:3]:
+            section = text.partition(f"<h2 id={title}>")[2]
+            self.assertLess(section.index("<svg"), section.index("<details"))
+        self.assertIn("<polyline", text.partition("<h2 id=idle>")[2])
 
     def test_growth_is_fitted_to_three_sizes_or_more(self):
         for n in 8, 16, 32:
             self.measure("user", n)
-        lines = data.growth(data.Results(self.folder))["growth-user add ns"][1]
+        lines = data.growth(data.Results(self.folder))["user", "add", "ns"]
         self.assertEqual([n for n, _ in lines["by-hand"]], [8, 16, 32])
         self.assertAlmostEqual(data.slope([(10, 5), (100, 50), (1000, 500)]), 1)
         self.assertIsNone(data.slope([(10, 5), (100, 50)]))
@@ -145,13 +153,14 @@ class Report(unittest.TestCase):
         readme.SIZES = [8, 16, 24]
         for n in readme.SIZES:
             self.measure("looptest", n)
-        for name in readme.PLOTS:
-            open(os.path.join(self.folder, name + ".svg"), "w", encoding="utf-8").close()
+            self.measure("idle", n)
+            shutil.copy(os.path.join(self.folder, f"idle-{n}.json"),
+                        os.path.join(self.folder, f"drop-in-{n}.json"))
         path = os.path.join(self.folder, "README.md")
         with open(path, "w", encoding="utf-8") as file:
             file.write("before\n<!-- looptest -->\nold\n<!-- /looptest -->\nafter\n")
         results = data.Results(self.folder)
-        readme.update(results, self.folder, self.folder)
+        readme.update(results, self.folder)
         with open(path, encoding="utf-8") as file:
             lines = file.read().splitlines()
         self.assertEqual((lines[:2], lines[-2:]), (["before", "<!-- looptest -->"],
@@ -163,12 +172,15 @@ class Report(unittest.TestCase):
         self.assertEqual(ours[2], f"{results.number('looptest-8', 'xpoll-epoll', 'ns_per_'):,.0f}")
         self.assertEqual(rows["raw-epoll"][4], "1.00")
         self.assertEqual(rows["libuv"][2], "-")
-        self.assertEqual(sorted(os.listdir(os.path.join(self.folder, "docs/images"))),
-                         sorted(name + ".svg" for name in readme.PLOTS))
+        images = os.path.join(self.folder, "docs/images")
+        self.assertEqual(sorted(os.listdir(images)), ["drop-in.svg", "looptest.svg"])
+        for name in os.listdir(images):
+            root = xml.etree.ElementTree.parse(os.path.join(images, name)).getroot()
+            self.assertEqual(root.tag, "{http://www.w3.org/2000/svg}svg")
 
     def test_readme_without_results_stays_as_it_is(self):
         with self.assertRaisesRegex(SystemExit, "no results of looptest"):
-            readme.update(data.Results(self.folder), self.folder, self.folder)
+            readme.update(data.Results(self.folder), self.folder)
 
     def test_bad_arguments_of_the_scripts_are_refused(self):
         for script, *arguments in (("http.py", "--idle", "-1"), ("http.py", "--idle", "many"),
