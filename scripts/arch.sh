@@ -8,24 +8,19 @@
 # Debian or Ubuntu, whose cross compilers and QEMU it installs.  It builds in build/NAME.
 set -eu
 cd -- "$(dirname -- "$0")/.."
-. ./scripts/dev/help.sh
 . ./scripts/dev/start.sh
+. ./scripts/dev/build.sh
 
-need_build
 [ $# -gt 0 ] || set -- aarch64 riscv64 s390x i686
 repeat="--repeat until-pass:3"
 for arch; do
 	step="arch $arch"
-	case $arch in
-	aarch64 | riscv64 | s390x) need "$arch-linux-gnu-gcc" "qemu-$arch" ;;
-	i686) need i686-linux-gnu-gcc ;;
-	*) die "no cross compiler is known for '$arch'" ;;
-	esac
+	need $for_build "$arch-gcc" qemu-user
 	build "$arch" all_contract
 	# select(2) is what qemu itself gets wrong, and among many threads it
 	# loses a signal now and then; a cancelled thread, on RISC-V, always.
 	leave=many\|crowd
 	[ "$arch" != riscv64 ] || leave=$leave\|cancel
-	run_suite "$arch" "build/$arch" -R '^contract\..*\.(epoll|poll)$' -E "$leave"
+	suite "$arch" "build/$arch" -R '^contract\..*\.(epoll|poll)$' -E "$leave"
 done
 verdict

@@ -10,7 +10,7 @@
 # the runner to /sbin/init.
 set -eu
 cd -- "$(dirname -- "$0")/.."
-. ./scripts/dev/help.sh
+. ./scripts/dev/start.sh
 
 cmake -S . -B build/bsd -D CMAKE_BUILD_TYPE=Release -D XPOLL_TESTS=ON \
 	 -D XPOLL_TOOLS=OFF -D XPOLL_PYTHON=OFF -D XPOLL_JAVA=OFF

@@ -12,15 +12,13 @@
 # XPOLL_CROSS_FLAGS, XPOLL_CROSS_OPTIONS and XPOLL_CROSS_TARGETS.
 set -eu
 cd -- "$(dirname -- "$0")/.."
-. ./scripts/dev/help.sh
+. ./scripts/dev/start.sh
 
 ZIG=0.17.0 # of the package ziglang
 FEW="x86_64-freebsd x86_64-macos"
 ALL="$FEW aarch64-freebsd x86_64-netbsd.11.0 x86_64-openbsd
 	aarch64-macos x86_64-linux-musl x86_64-linux-gnu.2.17
 	aarch64-linux-gnu.2.36 riscv64-linux-gnu.2.36 s390x-linux-gnu.2.36"
-
-say() { printf '%s\n' "cross: $*" >&2; }
 
 make_zig() {
 	[ "$(cat build/venv-zig/made 2>/dev/null)" != "$ZIG" ] || return 0

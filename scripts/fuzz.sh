@@ -7,30 +7,13 @@
 # and the inputs.  The script installs clang.  If clang has no libFuzzer, nothing is run.
 set -eu
 cd -- "$(dirname -- "$0")/.."
-. ./scripts/dev/help.sh
 . ./scripts/dev/start.sh
+. ./scripts/dev/build.sh
 
-# Does clang come with libFuzzer?  Debian has it in a package of its own.
-can_fuzz() {
-	mkdir -p build
-	echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return !d && n; }' \
-		>build/can-fuzz.c
-	clang -fsanitize=fuzzer,address build/can-fuzz.c -o build/can-fuzz 2>/dev/null
-}
-
-need_fuzz() {
-	need_build clang python3
-	! can_fuzz || return 0
-	version=$(clang -dumpversion)
-	case $manager in
-	apt-get) required="libclang-rt-${version%%.*}-dev" ;;
-	dnf | apk) required=compiler-rt ;;
-	esac
-	(install_wanted) || true
-	can_fuzz
-}
-
-need_fuzz || { say "SKIP: fuzzing: this clang has no libFuzzer"; exit 0; }
+# Debian has libFuzzer in a package of its own, named after clang.
+need $for_build clang python3
+need -- libfuzzer
+there libfuzzer || { say "SKIP: fuzzing: this clang has no libFuzzer"; exit 0; }
 build fuzz fuzzers
 step="fuzzing"
 seed=

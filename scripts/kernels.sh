@@ -11,11 +11,8 @@
 # build/kernels/SUITE.log.  Without KVM each kernel takes 10 minutes or more.
 set -eu
 cd -- "$(dirname -- "$0")/.."
-. ./scripts/dev/help.sh
+. ./scripts/dev/start.sh
 . ./scripts/dev/root.sh
-
-say() { printf '%s\n' "kernels: $*" >&2; }
-die() { say "$*"; exit 1; }
 
 only=.
 if [ "${1:-}" = -t ]; then
@@ -24,7 +21,7 @@ if [ "${1:-}" = -t ]; then
 fi
 [ $# -gt 0 ] || set -- bullseye bookworm trixie sid
 for tool in musl-gcc qemu-system-x86_64 busybox cpio; do
-	command -v "$tool" >/dev/null ||
+	have "$tool" ||
 		die "no $tool: apt-get install musl-tools qemu-system-x86 busybox-static cpio"
 done
 folder=$PWD/build/kernels

@@ -10,47 +10,41 @@
 # Debian systems.
 set -eu
 cd -- "$(dirname -- "$0")/.."
-. ./scripts/dev/help.sh
 . ./scripts/dev/start.sh
+. ./scripts/dev/build.sh
 . ./scripts/dev/steps.sh
-
-# The tests in fresh roots of three releases of Debian.
-fresh_steps() {
-	step="fresh systems"
-	[ "$manager" = apt-get ] && [ "$(id -u)" -eq 0 ] ||
-		{ say "SKIP: fresh systems: needs root on Debian or its like"; return; }
-	need debootstrap
-	sh scripts/fresh.sh test || failed="$failed fresh"
-}
 
 stress_steps() {
 	seconds=${XPOLL_STRESS_SECONDS:-600}
-	say "stress tests: $seconds s each"
 	cmake -B build/release -D XPOLL_TIMEOUT_FACTOR="$seconds" >/dev/null
-	run_suite XPOLL_STRESS_SECONDS="$seconds" stress build/release -L stress
+	suite stress build/release XPOLL_STRESS_SECONDS="$seconds" -L stress
 }
 
-long_steps() {
-	sh scripts/cross.sh || [ $? -eq 77 ] || failed="$failed cross"
-	run_suite XPOLL_PYTHON_ALL=1 asyncio build/release -R '^python\.all_of_asyncio$'
-	run_suite XPOLL_JAVA_ALL=1 java build/release -R '^java\.(junit|package|stress)$'
-	programs_steps -R CPythonLong
-	soak_steps 3600
-	sweep_steps all
-	sh scripts/fuzz.sh 1800 || failed="$failed fuzz"
-	stress_steps
-	drd_steps '^contract\..*\.(epoll|poll|select)\.threads$'
-	if [ "$manager" = apt-get ]; then
-		sh scripts/arch.sh aarch64 riscv64 || failed="$failed arch"
+# The tests in fresh roots of three releases of Debian.
+fresh_steps() {
+	if [ "$manager" != apt-get ] || [ "$(id -u)" -ne 0 ]; then
+		say "SKIP: fresh systems: needs root on Debian or its like"
+		return
 	fi
-	run_suite XPOLL_MODEL_SECONDS=600 model build/release -L model
-	fresh_steps
+	need debootstrap
+	try fresh sh scripts/fresh.sh test
 }
 
 export XPOLL_WERROR="${XPOLL_WERROR:-ON}"
 step="nightly"
-have gradle || want_extra gradle # Large, and for one test.
+need -- gradle # Large, and for one test.
 ci_steps
-long_steps
-summary || true
+try cross sh scripts/cross.sh
+suite asyncio build/release XPOLL_PYTHON_ALL=1 -R '^python\.all_of_asyncio$'
+suite java build/release XPOLL_JAVA_ALL=1 -R '^java\.(junit|package|stress)$'
+programs_steps -R CPythonLong
+soak_steps 3600
+sweep_steps all
+try fuzz sh scripts/fuzz.sh 1800
+stress_steps
+drd_steps '^contract\..*\.(epoll|poll|select)\.threads$'
+arch_steps aarch64 riscv64
+suite model build/release XPOLL_MODEL_SECONDS=600 -L model
+fresh_steps
+summary
 verdict

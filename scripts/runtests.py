@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
 """Run CTest, compare its skips with the expected ones, and summarize runs.
 
-  runtests.py run [--strict] [--suite NAME] BUILD_DIR [CTEST_ARGUMENT...]
+  runtests.py run [--strict] [--suite NAME] BUILD_DIR [CTEST_ARGUMENT|VARIABLE=VALUE...]
   runtests.py summary
 
 run prints CTest's output.  Before CTest's closing lines it prints a table of suites,
 back ends, and skips with their reasons.  It also reports skips that
 tests/expected-skips.txt does not list, and tests without time limit, label or skip
 code; with --strict these are failures.  With --suite the results are also written to
-build/results/NAME.json.  summary prints the tables of several such runs together, and
-one closing line in CTest's form.  Both end with a sentence for people.
+build/results/NAME.json.  The variables are for the environment.  summary prints the
+tables of several such runs together, and one closing line in CTest's form.  Both end
+with a sentence for people.
 """
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
@@ -85,8 +87,10 @@ def careless_tests(tests):
 def run_ctest(build_dir, arguments):
     """Stream CTest; return (exit code, {test: (outcome, seconds)}, tests that failed and were
     run again, the held-back closing lines)."""
+    variables = [argument for argument in arguments if re.match(r"[A-Z_]+=", argument)]
+    os.environ.update(variable.split("=", 1) for variable in variables)
     command = ["ctest", "--test-dir", str(build_dir), "--output-on-failure",
-               "--no-tests=error", *arguments]
+               "--no-tests=error", *(word for word in arguments if word not in variables)]
     closing, ended, again = [], {}, []
     with subprocess.Popen(command, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

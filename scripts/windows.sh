@@ -9,18 +9,14 @@
 # available.  It builds in build/cross-windows.
 set -eu
 cd -- "$(dirname -- "$0")/.."
-. ./scripts/dev/help.sh
 . ./scripts/dev/start.sh
+. ./scripts/dev/build.sh
 
 FEW="badinput|changes|close|disable|eof|level|lookup|noalloc|register|timeout"
 FEW="$FEW|proc|nt_.*|info"
 
-can_cross() {
-	[ "$manager" = apt-get ] && [ "$(uname -m)" = x86_64 ] || return 1
-	(need_build python3 x86_64-w64-mingw32-gcc-posix wine)
-}
-
-can_cross || { say "SKIP: no mingw-w64 and Wine for this system are known"; exit 77; }
+[ "$(uname -m)" != x86_64 ] || need $for_build python3 -- mingw-w64 wine
+there mingw-w64 && there wine || { say "SKIP: no mingw-w64 and Wine for this system"; exit 77; }
 if [ "${1:-}" = --few ]; then
 	shift
 	set -- "$@" -R "\.($FEW)\.afd\$"
@@ -29,6 +25,6 @@ build cross-windows
 # Wine has a folder of its own in the build tree, and ends with the tests.
 step="tests: cross-windows"
 sh scripts/wine.sh --start build/cross-windows
-run_suite cross-windows build/cross-windows -L 'contract|source|tool' "$@"
+suite cross-windows build/cross-windows -L 'contract|source|tool' "$@"
 sh scripts/wine.sh --stop build/cross-windows
 verdict

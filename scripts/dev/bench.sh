@@ -1,4 +1,4 @@
-# Part of ./dev: demo, and the measurements.
+# The verbs demo, bench and docs of ./dev; after build.sh.
 
 demo() {
 	for n in 8 1000; do
@@ -13,34 +13,7 @@ Beside 1000 pipes poll and select slow down; epoll hardly does.  docs/man/xpoll.
 END
 }
 
-libraries='libevent_core-2\.1\.so\.7|libuv\.so\.1'
-
-install_libraries() {
-	[ "$(ldconfig -p 2>/dev/null | grep -oE "$libraries" | sort -u | wc -l)" -lt 2 ] || return 0
-	required="libevent libuv"
-	[ "$manager" != apt-get ] || required="libevent-dev libuv1-dev"
-	install_wanted
-}
-
-# Measured beside xpoll, and what loads the servers.  The reports name what is
-# missing, and every system lacks some of it.
-need_rivals() {
-	say "bench: looking for libevent, libuv and wrk"
-	for what in install_libraries "need wrk"; do
-		($what) || true
-	done
-	export XPOLL_BENCH_PEERS="$PWD/build/bench/peers"
-	if [ "$*" = --quick ]; then
-		say "bench: quick, so nginx and the rivals in Rust are not built"
-		return
-	fi
-	say "bench: building nginx, and the rivals in Rust"
-	sh tests/dropin/get-nginx.sh build/programs || [ $? -eq 77 ]
-	# Those that need a compiler of Rust, where there is one.
-	sh bench/peers/build.sh "$XPOLL_BENCH_PEERS"
-}
-
-make_page() {
+page() {
 	step="page"
 	python3 bench/report/main.py page "$@" build/bench
 }
@@ -51,24 +24,59 @@ bench() {
 	'' | --quick) ;;
 	*) die "bench: $*: expected --quick or nothing" ;;
 	esac
-	want_python
-	need python3
-	say "bench: building the command and the drop-in"
+	# Beside xpoll are measured libevent and libuv; wrk loads the servers.  The
+	# reports name what is missing, and every system lacks some of it.
+	need $for_build python3 -- rivals wrk
 	build release xpoll_tool xpoll_poll_dropin
-	need_rivals "$@"
+	export XPOLL_BENCH_PEERS="$PWD/build/bench/peers"
+	if [ "$*" = --quick ]; then
+		say "bench: quick, so nginx and the rivals in Rust are not built"
+	else
+		say "bench: building nginx, and the rivals in Rust"
+		sh tests/dropin/get-nginx.sh build/programs || [ $? -eq 77 ]
+		sh bench/peers/build.sh "$XPOLL_BENCH_PEERS"
+	fi
 	step="bench"
 	python3 bench/report/main.py measure "$@" build/bench
-	make_page "$@"
+	page "$@"
 }
 
 # bench_java [--quick]
 bench_java() {
-	want_python
-	want_java
-	need python3
+	need $for_build python3 -- $more_tests
 	build release
 	step="bench java"
 	sh java/maven.sh build/release/java package -DskipTests
 	python3 bench/java.py "$@"
-	make_page
+	page
+}
+
+# References that other tools make, where they are here: those of Java and Rust.
+reference_pages() {
+	pages=build/docs/pages/reference
+	mkdir -p "$pages/rust"
+	sh java/javadoc.sh "$pages/java" || [ $? -eq 77 ]
+	# As CMake runs it for the test rust.doc.
+	made=$PWD/build/release/rust
+	code=0
+	PKG_CONFIG_PATH=$made LD_LIBRARY_PATH=$PWD/build/release/lib \
+		sh rust/cargo.sh doc "$made" || code=$?
+	case $code in
+	0) cp -R "$made/target/doc/." "$pages/rust" ;;
+	77) say "the site has no reference of the Rust crates" ;;
+	*) return 1 ;;
+	esac
+}
+
+docs() {
+	step="docs"
+	python3 scripts/docs.py
+	venv venv-docs docs/site/requirements.txt material || die "no environment for MkDocs"
+	rm -rf build/docs/pages build/docs/site
+	reference_pages
+	python3 scripts/site.py stage build/docs --python build/release/python
+	(cd build/docs && NO_MKDOCS_2_WARNING=1 ../venv-docs/bin/mkdocs build --quiet)
+	step="links of the site"
+	python3 scripts/site.py check build/docs/site
+	say "the site is build/docs/site/index.html"
 }

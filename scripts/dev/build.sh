@@ -1,19 +1,30 @@
-# Part of ./dev: building, and running a suite of tests.
+# Building, and running a suite of tests; after start.sh.
+. ./scripts/dev/packages.sh
 
-jobs_here() {
-	jobs=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
-	[ "$jobs" -ge 2 ] || jobs=2
-	echo "$jobs"
-}
+step=   # what a failure is reported of
+failed= # steps
+repeat= # what CTest does about a failure
+trap 'code=$?; [ $code -eq 0 ] || [ -z "$step" ] || say "FAILED ($step)"' EXIT
+# Tests with many descriptors want as many as this user may have.
+ulimit -n "$(ulimit -Hn)" 2>/dev/null || true
 
-# Tests wait much of their time: two more than there are processors.
-tests_at_once() {
-	echo $(($(jobs_here) + 2))
-}
+# What a build needs, and what the tests of it need and can do without.
+for_build="cc cmake ninja"
+for_tests="$for_build c++ python3 pkg-config"
+more_tests="python-tests java"
 
+jobs=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+[ "$jobs" -ge 2 ] || jobs=2
+at_once=$((jobs + 2)) # Tests wait much of their time.
 # ccache stops when it has nowhere to write.
-check_ccache() {
-	[ -n "${HOME:-}" ] && [ -w "${HOME:-}" ] || export CCACHE_DISABLE=1
+[ -n "${HOME:-}" ] && [ -w "${HOME:-}" ] || export CCACHE_DISABLE=1
+
+configure() {
+	mkdir -p build
+	cmake --preset "$1" >"build/configure-$1.log" 2>&1 || {
+		grep -A 3 '^CMake Error' "build/configure-$1.log" >&2
+		die "cmake could not configure $1; build/configure-$1.log has all it said"
+	}
 }
 
 # build PRESET [TARGET...]
@@ -22,13 +33,11 @@ build() {
 	preset=$1
 	shift
 	[ $# -eq 0 ] || set -- --target "$@"
-	check_ccache
-	mkdir -p build
-	cmake --preset "$preset" >"build/configure-$preset.log" 2>&1 || {
-		grep -A 3 '^CMake Error' "build/configure-$preset.log" >&2
-		die "cmake could not configure $preset; build/configure-$preset.log has all it said"
-	}
-	cmake --build "build/$preset" --parallel "$(jobs_here)" "$@"
+	version=$(cmake --version | sed -n '1s/[^0-9]*\([0-9]*\.[0-9]*\).*/\1/p')
+	[ "${version%%.*}" -gt 3 ] || [ "${version#*.}" -ge 20 ] ||
+		die "cmake $version is too old: 3.20 or later is needed"
+	configure "$preset"
+	cmake --build "build/$preset" --parallel "$jobs" "$@"
 }
 
 # venv NAME REQUIREMENTS MODULE: build/NAME, with these packages from the package
@@ -49,52 +58,44 @@ venv() {
 		printf '%s\n' "$made" >"build/$1/made"
 	else
 		rm -rf "build/$1"
+		say "no Python environment: build/$1.log says why"
 		return 1
 	fi
 }
 
-# What the tests of the Python binding need.  Where it cannot be made, these tests
-# are skipped.
-make_venv() {
-	step="Python environment"
-	venv venv python/requirements-test.txt pytest ||
-		say "no Python environment (build/venv.log says why); its tests are skipped"
-}
-
-# build_with_venv PRESET: both at once, as one of them mostly fetches.
+# build_with_venv PRESET: and what the tests of the Python binding need, both at once, as
+# one of them mostly fetches.  Without it these tests are skipped.
 build_with_venv() {
-	make_venv &
+	venv venv python/requirements-test.txt pytest || true &
 	built=0
 	build "$1" || built=$?
 	wait $!
 	return $built
 }
 
-# run_suite [NAME=VALUE...] SUITE BUILD_DIR CTEST_ARGUMENT...: in this environment.
-run_suite() {
-	settings=
-	while case $1 in *=*) true ;; *) false ;; esac; do
-		settings="$settings $1"
-		shift
-	done
-	step="tests: $1"
-	suite=$1 dir=$2
-	shift 2
-	say "tests: $suite"
-	# On purpose unquoted: words.
-	set -- python3 scripts/runtests.py run --strict --suite "$suite" "$dir" \
-		-j "$(tests_at_once)" $repeat "$@"
-	if [ "$suite" = tsan ] && setarch "$(uname -m)" -R true 2>/dev/null; then
-		# Older compilers' ThreadSanitizer cannot live with much address randomisation.
-		set -- setarch "$(uname -m)" -R "$@"
-	fi
-	# One run is to report everything that fails.
-	env $settings "$@" || failed="$failed $suite"
+# try NAME COMMAND...: the steps after one that fails are done all the same; 77 is skipped.
+try() {
+	step=$1
+	shift
+	say "$step"
+	"$@" || [ $? -eq 77 ] || failed="$failed $step"
 }
 
-summary() { python3 scripts/runtests.py summary; }
+# suite NAME BUILD_DIR ARGUMENT...: of CTest, and VARIABLE=VALUE for the environment.
+suite() {
+	name=$1 folder=$2 run=
+	shift 2
+	# Older compilers' ThreadSanitizer cannot live with much address randomisation.
+	[ "$name" != tsan ] || ! setarch "$(uname -m)" -R true 2>/dev/null ||
+		run="setarch $(uname -m) -R"
+	# On purpose unquoted: words.
+	try "$name" $run python3 scripts/runtests.py run --strict --suite "$name" "$folder" \
+		-j "$at_once" $repeat "$@"
+}
 
-# At the end: did every suite pass?
+summary() { python3 scripts/runtests.py summary || true; }
+
+# The end: did every step pass?
 verdict() {
 	step="in$failed; look for these names above"
 	[ -z "$failed" ]

@@ -1,14 +1,19 @@
-# Begins ./dev and the scripts that are made of the same parts; at the top of the tree.
+# Begins ./dev and each script of scripts; their folder is the top of the tree by now.
 say() { printf '%s\n' "$(basename -- "$0" .sh): $*" >&2; }
 die() { say "$*"; exit 1; }
 have() { command -v "$1" >/dev/null 2>&1; }
 
-. ./scripts/dev/packages.sh
-. ./scripts/dev/build.sh
+# With -h or --help a script prints the comment at its head, and does nothing else.
+help_of() { sed -n '2,/^[^#]/{ s/^#$//p; s/^# //p; }' "$1"; }
+case $0:${1:-} in
+*.sh:-h | *.sh:--help)
+	help_of "scripts/${0##*/}"
+	exit 0
+	;;
+esac
 
-step=   # what a failure is reported of
-failed= # suites
-repeat= # what CTest does about a failure
-trap 'code=$?; [ $code -eq 0 ] || [ -z "$step" ] || say "FAILED ($step)"' EXIT
-# Tests with many descriptors want as many as this user may have.
-ulimit -n "$(ulimit -Hn)" 2>/dev/null || true
+# Debian's mirror, as this machine's apt has it: the first source of its main archive.
+mirror_here() {
+	apt-get indextargets --format '$(LABEL) $(REPO_URI)' 'Created-By: Packages' |
+		sed -n 's/^Debian //p' | head -1
+}

@@ -1,25 +1,7 @@
 #!/bin/sh
-# Build Debian's packages in a new Debian system from an archive of the last commit, check
-# them with lintian, and install, use (packaging/debian/tests), upgrade and remove them:
-#
-#   scripts/debian.sh [SUITE]...
-#
-# SUITE is a release of Debian; the default is bookworm.  The script needs root and
-# debootstrap, and uses the mirror of apt's configuration.  The output is in
-# $XPOLL_FRESH/SUITE-debian.log (build/fresh).
-set -eu
-cd -- "$(dirname -- "$0")/.."
-. ./scripts/dev/help.sh
-. ./scripts/dev/root.sh
-
-say() { printf '%s\n' "debian: $*" >&2; }
-die() { say "$*"; exit 1; }
-
-begin_roots
-[ $# -gt 0 ] || set -- bookworm
-
-steps() {
-	cat <<'END'
+# Builds Debian's packages from a checkout in /home/newcomer/xpoll, checks them with
+# lintian, and installs, uses (tests beside this), upgrades and removes them.  It is root
+# in a system that it may fill: scripts/fresh.sh --help has the line.
 set -eu
 step() { printf 'step: %s\n' "$*"; }
 export DEBIAN_FRONTEND=noninteractive
@@ -28,7 +10,6 @@ install='apt-get install -y -q --no-install-recommends'
 step build
 apt-get -q update
 $install build-essential debhelper cmake lintian pkgconf
-cd /home/newcomer/xpoll
 version=$(sed -n '1s/.*(\(.*\)-.*/\1/p' packaging/debian/changelog)
 mkdir /home/newcomer/packages
 cd /home/newcomer/packages
@@ -75,22 +56,3 @@ apt-get purge -y -q $(dpkg-query -W -f '${Package}\n' | grep xpoll)
 files >/tmp/after
 diff /tmp/before /tmp/after
 step passed
-END
-}
-
-failed=0
-for suite; do
-	log=$folder/$suite-debian.log
-	make_base "$suite" || { failed=1; continue; }
-	copy_base "$suite"
-	steps >"$root/steps"
-	inside 'sh /steps' >"$log" 2>&1 || true
-	if [ "$(sed -n 's/^step: //p' "$log" | tail -1)" = passed ]; then
-		say "$suite: built, looked at, installed, used, upgraded and removed"
-	else
-		say "$suite: FAILED in $(sed -n 's/^step: //p' "$log" | tail -1), see $log"
-		failed=1
-	fi
-	rm -rf "$root"
-done
-exit $failed
