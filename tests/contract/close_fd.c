@@ -168,31 +168,17 @@ XT_TEST(close_fd_before_revents_is_left_out)
 	XT_EQ(xpoll_revents(queue, NULL), 0);
 }
 
-struct sleeper {
-	struct xpoll *queue;
-	struct xpoll_event event;
-	int rc;
-};
-
-static void sleep_on(void *argument)
-{
-	struct sleeper *sleeper = argument;
-
-	sleeper->rc =
-	    xpoll_event(sleeper->queue, NULL, 0, &sleeper->event, 1, -1);
-}
-
 /* While a thread waits for it, also inside poll(2) and select(2) */
 XT_TEST(close_fd_while_a_thread_waits_is_not_delivered)
 {
-	struct sleeper sleeper = {.queue = xt_open()};
+	struct xt_sleeper sleeper = {.queue = xt_open(), .timeout_ns = -1};
 	struct xt_pair gone = xt_pipe();
 	struct xt_pair stays = xt_pipe();
 	int copy = xt_dup(gone.r);
 
 	XT_OK(xt_add(sleeper.queue, gone.r, READ, 0));
 	XT_OK(xt_add(sleeper.queue, stays.r, READ, 0));
-	struct xt_thread *thread = xt_start(sleep_on, &sleeper);
+	struct xt_thread *thread = xt_start(xt_sleep, &sleeper);
 	xt_asleep(thread);
 	XT_EQ(xpoll_close_fd(gone.r), 0);
 	xt_put(gone.w);

@@ -439,6 +439,25 @@ void xt_asleep(struct xt_thread *thread);
 int xt_queue_signal(int thread_number, int number);
 int xt_thread_number(void); /* of the calling thread; 0: it has none */
 
+/* A thread that waits for one event: xt_start(xt_sleep, &sleeper). */
+struct xt_sleeper {
+	struct xpoll *queue;
+	int64_t timeout_ns;
+	const sigset_t *mask; /* or NULL */
+	struct xpoll_event event;
+	int rc;
+	int error;
+};
+void xt_sleep(void *sleeper);
+
+/*
+ * Several threads sleep in a queue, for ever, each until it has one event.  bring makes one
+ * event at a time: each has to reach another thread, which puts its data into the array.
+ */
+enum { XT_SLEEPERS = 3 };
+bool xt_sleepers_get(struct xpoll *queue, void (*bring)(void *argument, int which),
+                     void *argument, int64_t data[XT_SLEEPERS]);
+
 /* Spin, politely, until the counter has this value or more. */
 void xt_until(atomic_int *counter, int value);
 

@@ -110,6 +110,49 @@ void xt_threads_each(void (*act)(pthread_t thread, int argument), int argument)
 			act(thread_table[i].thread, argument);
 }
 
+void xt_sleep(void *argument)
+{
+	struct xt_sleeper *sleeper = argument;
+
+	sleeper->rc = sleeper->mask
+	                  ? xpoll_event_mask(sleeper->queue, NULL, 0, &sleeper->event,
+	                                     1, sleeper->timeout_ns, sleeper->mask)
+	                  : xpoll_event(sleeper->queue, NULL, 0, &sleeper->event, 1,
+	                                sleeper->timeout_ns);
+	sleeper->error = errno;
+}
+
+bool xt_sleepers_get(struct xpoll *queue, void (*bring)(void *argument, int which),
+                     void *argument, int64_t data[XT_SLEEPERS])
+{
+	struct xt_sleeper sleepers[XT_SLEEPERS];
+	struct xt_thread *threads[XT_SLEEPERS];
+	bool right = true;
+
+	for (int i = 0; i < XT_SLEEPERS; i++) {
+		sleepers[i] = (struct xt_sleeper){.queue = queue, .timeout_ns = -1};
+		threads[i] = xt_start(xt_sleep, &sleepers[i]);
+		xt_asleep(threads[i]);
+	}
+	for (int i = 0; i < XT_SLEEPERS; i++) {
+		int done = 0;
+
+		bring(argument, i);
+		while (done <= i) {
+			done = 0;
+			for (int k = 0; k < XT_SLEEPERS; k++)
+				done += xt_done(threads[k]);
+			(void)sched_yield();
+		}
+	}
+	for (int i = 0; i < XT_SLEEPERS; i++) {
+		xt_join(threads[i]);
+		right = XT_EXPECT_EQ(sleepers[i].rc, 1) && right;
+		data[i] = sleepers[i].event.data;
+	}
+	return right;
+}
+
 void xt_until(atomic_int *counter, int value)
 {
 	while (atomic_load(counter) < value)

@@ -240,6 +240,7 @@ static void child_without_threads(void *argument)
 XT_TEST(no_thread_is_eagain_and_changes_nothing)
 {
 	AIO_NEEDED(NULL);
+	XT_SINGLE_ONLY(); /* Its waits would want threads. */
 	if (XT_TSAN)
 		XT_SKIP("ThreadSanitizer starts no thread after fork");
 	XT_CHECK(xt_child(child_without_threads, NULL));
@@ -369,52 +370,30 @@ XT_TEST(end_while_nobody_sleeps_is_seen_by_who_watches_the_queue_then)
 	KIT_GETS_ALL(queue, &aio, 1);
 }
 
-struct sleeper {
+struct syncs {
 	struct xpoll *queue;
-	struct xpoll_event event;
-	int rc;
+	struct xpoll_aio ops[XT_SLEEPERS];
+	int fd;
 };
 
-static void sleep_once(void *argument)
+static void sync_one(void *argument, int which)
 {
-	struct sleeper *sleeper = argument;
+	struct syncs *syncs = argument;
 
-	sleeper->rc = xpoll_event(sleeper->queue, NULL, 0, &sleeper->event, 1, -1);
+	kit_op(&syncs->ops[which], XPOLL_AIO_FSYNC, syncs->fd, NULL, 0, 0);
+	XT_EXPECT_STATUS(kit_submit(syncs->queue, &syncs->ops[which]), 0);
 }
 
 /* Of several that sleep one takes an end: the next one still reaches another. */
 XT_TEST(each_of_several_sleepers_gets_an_end)
 {
-	enum { SLEEPERS = 3 };
-	struct xpoll *queue = xt_open_quiet();
-	struct sleeper sleepers[SLEEPERS];
-	struct xt_thread *threads[SLEEPERS];
-	struct xpoll_aio ops[SLEEPERS];
-	int fd;
+	struct syncs syncs = {.queue = xt_open_quiet()};
+	int64_t results[XT_SLEEPERS];
 
 	XT_SINGLE_ONLY();
-	AIO_NEEDED(queue);
-	fd = kit_file(4096);
-	for (int i = 0; i < SLEEPERS; i++) {
-		sleepers[i] = (struct sleeper){.queue = queue};
-		threads[i] = xt_start(sleep_once, &sleepers[i]);
-		xt_asleep(threads[i]);
-	}
-	for (int i = 0; i < SLEEPERS; i++) {
-		int done = 0;
-
-		kit_op(&ops[i], XPOLL_AIO_FSYNC, fd, NULL, 0, 0);
-		XT_OK(kit_submit(queue, &ops[i]));
-		while (done <= i) {
-			done = 0;
-			for (int k = 0; k < SLEEPERS; k++)
-				done += xt_done(threads[k]);
-			(void)sched_yield();
-		}
-	}
-	for (int i = 0; i < SLEEPERS; i++) {
-		xt_join(threads[i]);
-		XT_EQ(sleepers[i].rc, 1);
-		XT_EXPECT_EQ(sleepers[i].event.data, 0);
-	}
+	AIO_NEEDED(syncs.queue);
+	syncs.fd = kit_file(4096);
+	XT_CHECK(xt_sleepers_get(syncs.queue, sync_one, &syncs, results));
+	for (int i = 0; i < XT_SLEEPERS; i++)
+		XT_EXPECT_EQ(results[i], 0);
 }

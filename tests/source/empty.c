@@ -260,35 +260,21 @@ XT_TEST(what_has_no_such_buffer_is_refused)
 	XT_STATUS(xt_flag(queue, (uint64_t)closed, EMPTY, XPOLL_DELETE), EBADF);
 }
 
-struct sleeper {
-	struct xpoll *queue;
-	int count;
-	struct xpoll_event event;
-};
-
-static void sleep_for_one(void *opaque)
-{
-	struct sleeper *sleeper = opaque;
-
-	sleeper->count = xpoll_event(sleeper->queue, NULL, 0, &sleeper->event, 1,
-	                             -1);
-}
-
 /* S16: whoever sleeps looks now and then. */
 XT_TEST(sleeping_thread_is_told)
 {
-	struct sleeper sleeper = {.queue = xt_open_quiet()};
+	struct xt_sleeper sleeper = {.queue = xt_open_quiet(), .timeout_ns = -1};
 
 	EMPTY_NEEDED();
 	for (int kind = 0; kind < KINDS; kind++) {
 		struct xt_pair pair = filled(kind);
-		struct xt_thread *thread = xt_start(sleep_for_one, &sleeper);
+		struct xt_thread *thread = xt_start(xt_sleep, &sleeper);
 
 		xt_asleep(thread);
 		XT_OK(xt_add(sleeper.queue, pair.w, EMPTY, XPOLL_ONESHOT));
 		emptied(pair);
 		xt_join(thread);
-		XT_EQ(sleeper.count, 1);
+		XT_EQ(sleeper.rc, 1);
 		XT_EQ(sleeper.event.ident, pair.w);
 		XT_EQ(sleeper.event.filter, EMPTY);
 	}

@@ -74,33 +74,19 @@ XT_TEST(file_under_the_number_of_one_that_was_removed_is_read)
 	}
 }
 
-struct sleeper {
-	struct xpoll *queue;
-	struct xpoll_event event;
-	int count;
-};
-
-static void sleep_for_it(void *argument)
-{
-	struct sleeper *sleeper = argument;
-
-	sleeper->count = xpoll_event(sleeper->queue, NULL, 0, &sleeper->event, 1,
-	                             XT_SOON);
-}
-
 /* Surely asleep, and registered while it was. */
 XT_TEST(growth_wakes_a_wait_that_slept_before_the_file_was_added)
 {
-	struct sleeper sleeper = {.queue = xt_open()};
+	struct xt_sleeper sleeper = {.queue = xt_open(), .timeout_ns = XT_SOON};
 	struct log log = log_make("f", "");
-	struct xt_thread *thread = xt_start(sleep_for_it, &sleeper);
+	struct xt_thread *thread = xt_start(xt_sleep, &sleeper);
 
 	xt_asleep(thread);
 	XT_OK(xt_add(sleeper.queue, log.r, READ, XPOLL_DISPATCH));
 	xt_asleep(thread);
 	append(log.w, "more");
 	xt_join(thread);
-	XT_EQ(sleeper.count, 1);
+	XT_EQ(sleeper.rc, 1);
 	XT_EXPECT_EQ(sleeper.event.ident, log.r);
 	XT_EXPECT_EQ(sleeper.event.filter, READ);
 }

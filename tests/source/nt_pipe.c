@@ -107,31 +107,17 @@ XT_TEST(write_ends_a_wait_that_is_under_way)
 	XT_EXPECT(CloseHandle(pipe.w));
 }
 
-struct sleeper {
-	struct xpoll *queue;
-	struct xpoll_event event;
-	int count;
-};
-
-static void sleep_for_one(void *argument)
-{
-	struct sleeper *sleeper = argument;
-
-	sleeper->count = xpoll_event(sleeper->queue, NULL, 0, &sleeper->event, 1,
-	                             XT_SOON);
-}
-
 XT_TEST(add_during_a_wait_takes_effect)
 {
-	struct sleeper sleeper = {.queue = xt_open_quiet()};
+	struct xt_sleeper sleeper = {.queue = xt_open_quiet(), .timeout_ns = XT_SOON};
 	struct ends pipe = make_pipe();
-	struct xt_thread *thread = xt_start(sleep_for_one, &sleeper);
+	struct xt_thread *thread = xt_start(xt_sleep, &sleeper);
 
 	xt_asleep(thread);
 	XT_OK(watch(sleeper.queue, pipe.r, READ, XPOLL_DISPATCH, 0));
 	put(pipe.w, "x");
 	xt_join(thread);
-	XT_EQ(sleeper.count, 1);
+	XT_EQ(sleeper.rc, 1);
 	XT_EXPECT_EQ(sleeper.event.ident, nt_ident(pipe.r));
 	XT_EXPECT(CloseHandle(pipe.r));
 	XT_EXPECT(CloseHandle(pipe.w));

@@ -107,32 +107,18 @@ XT_TEST(udata_comes_back)
 	(void)helper_wait(helper);
 }
 
-struct waiter {
-	struct xpoll *queue;
-	struct xpoll_event event;
-	int count;
-};
-
-static void wait_for_one(void *argument)
-{
-	struct waiter *waiter = argument;
-
-	waiter->count = xpoll_event(waiter->queue, NULL, 0, &waiter->event, 1,
-	                            XT_SOON);
-}
-
 XT_TEST(exit_ends_a_wait_that_is_under_way)
 {
-	struct waiter waiter = {.queue = xt_open_quiet()};
+	struct xt_sleeper waiter = {.queue = xt_open_quiet(), .timeout_ns = XT_SOON};
 	struct helper helper = helper_start();
 	struct xt_thread *thread;
 
 	XT_OK(watch(waiter.queue, helper.pid, 0));
-	thread = xt_start(wait_for_one, &waiter);
+	thread = xt_start(xt_sleep, &waiter);
 	xt_asleep(thread);
 	helper_exit(helper, 9);
 	xt_join(thread);
-	XT_EQ(waiter.count, 1);
+	XT_EQ(waiter.rc, 1);
 	XT_EXPECT_EQ(waiter.event.data, HELPER_STATUS(9));
 	XT_EXPECT_EQ(helper_wait(helper), HELPER_STATUS(9));
 }
@@ -140,15 +126,15 @@ XT_TEST(exit_ends_a_wait_that_is_under_way)
 /* Registered while another thread sleeps. */
 XT_TEST(add_during_a_wait_takes_effect)
 {
-	struct waiter waiter = {.queue = xt_open_quiet()};
+	struct xt_sleeper waiter = {.queue = xt_open_quiet(), .timeout_ns = XT_SOON};
 	struct helper helper = helper_start();
-	struct xt_thread *thread = xt_start(wait_for_one, &waiter);
+	struct xt_thread *thread = xt_start(xt_sleep, &waiter);
 
 	xt_asleep(thread);
 	XT_OK(watch(waiter.queue, helper.pid, 0));
 	helper_exit(helper, 0);
 	xt_join(thread);
-	XT_EQ(waiter.count, 1);
+	XT_EQ(waiter.rc, 1);
 	XT_EXPECT_EQ(waiter.event.ident, (uint64_t)helper.pid);
 	(void)helper_wait(helper);
 }

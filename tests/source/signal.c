@@ -334,29 +334,11 @@ XT_TEST(many_signals_with_room_for_one_all_come)
 		(void)signal(XT_RTMIN + i, SIG_DFL);
 }
 
-/* A thread that waits, and is the one the signal is delivered to. */
-struct waiter {
-	struct xpoll *queue;
-	const sigset_t *mask;
-	struct xpoll_event event;
-	int rc;
-	int error;
-};
-
-static void wait_once(void *argument)
-{
-	struct waiter *waiter = argument;
-
-	waiter->rc = xpoll_event_mask(waiter->queue, NULL, 0, &waiter->event, 1,
-	                              -1, waiter->mask);
-	waiter->error = errno;
-}
-
 /* S15, hazard 14: its event, not EINTR. */
 XT_TEST(hazard_14_wait_interrupted_by_an_observed_signal_returns_its_event)
 {
 	struct xpoll *queue = xt_open_quiet();
-	struct waiter waiter = {.queue = queue};
+	struct xt_sleeper waiter = {.queue = queue, .timeout_ns = -1};
 
 	XT_SINGLE_ONLY();
 	(void)signal(SIGUSR1, SIG_IGN);
@@ -365,7 +347,7 @@ XT_TEST(hazard_14_wait_interrupted_by_an_observed_signal_returns_its_event)
 	XT_OK(observe(queue, SIGUSR2, 0));
 	for (int i = 0; i < 40; i++) {
 		int number = i % 2 ? SIGUSR1 : SIGUSR2;
-		struct xt_thread *thread = xt_start(wait_once, &waiter);
+		struct xt_thread *thread = xt_start(xt_sleep, &waiter);
 
 		/* A signal for a thread that begins is lost to that sanitizer. */
 		if (i % 4 < 2 || XT_TSAN)
@@ -384,7 +366,7 @@ XT_TEST(hazard_14_wait_interrupted_by_an_observed_signal_returns_its_event)
 XT_TEST(wait_with_a_mask_that_lets_it_in_returns_its_event)
 {
 	struct xpoll *queue = xt_open_quiet();
-	struct waiter waiter = {.queue = queue};
+	struct xt_sleeper waiter = {.queue = queue, .timeout_ns = -1};
 	sigset_t block;
 	sigset_t before;
 
@@ -397,7 +379,7 @@ XT_TEST(wait_with_a_mask_that_lets_it_in_returns_its_event)
 	XT_EQ(raise(SIGUSR1), 0);
 	XT_NONE(queue);
 	waiter.mask = &before;
-	wait_once(&waiter);
+	xt_sleep(&waiter);
 	XT_EQ(pthread_sigmask(SIG_SETMASK, &before, NULL), 0);
 	XT_EQ(waiter.rc, 1);
 	XT_EXPECT_EQ(waiter.event.data, 1);
@@ -407,13 +389,13 @@ XT_TEST(wait_with_a_mask_that_lets_it_in_returns_its_event)
 XT_TEST(wait_interrupted_by_another_signal_is_eintr)
 {
 	struct xpoll *queue = xt_open_quiet();
-	struct waiter waiter = {.queue = queue, .rc = 1};
+	struct xt_sleeper waiter = {.queue = queue, .timeout_ns = -1, .rc = 1};
 
 	XT_SINGLE_ONLY();
 	(void)signal(SIGUSR1, SIG_IGN);
 	(void)signal(SIGUSR2, on_signal);
 	XT_OK(observe(queue, SIGUSR1, 0));
-	struct xt_thread *thread = xt_start(wait_once, &waiter);
+	struct xt_thread *thread = xt_start(xt_sleep, &waiter);
 	while (!xt_done(thread)) {
 		struct timespec pause = {.tv_nsec = 100000};
 

@@ -19,35 +19,18 @@ static int timer(struct xpoll *queue, uint64_t ident, int flags,
 	return xt_change(queue, ident, TIMER, flags, fflags, data, NULL);
 }
 
-struct waiter {
-	struct xpoll *queue;
-	int64_t timeout_ns;
-	int rc;
-	int error;
-	struct xpoll_event event;
-};
-
-static void wait_for_one(void *argument)
-{
-	struct waiter *waiter = argument;
-
-	waiter->rc = xpoll_event(waiter->queue, NULL, 0, &waiter->event, 1,
-	                         waiter->timeout_ns);
-	waiter->error = errno;
-}
-
 /* S16: armed while another thread sleeps for ever, or for another one. */
 XT_TEST(armed_by_another_thread_ends_a_sleep)
 {
 	struct xpoll *queue = xt_open_quiet();
 
 	for (int i = 0; i < 20; i++) {
-		struct waiter waiter = {.queue = queue, .timeout_ns = -1};
+		struct xt_sleeper waiter = {.queue = queue, .timeout_ns = -1};
 		struct xt_thread *thread;
 
 		if (i >= 10)
 			XT_OK(timer(queue, 2, XPOLL_ADD, SECONDS, 3600));
-		thread = xt_start(wait_for_one, &waiter);
+		thread = xt_start(xt_sleep, &waiter);
 		if (i % 2)
 			xt_asleep(thread);
 		int64_t start = xt_now();
@@ -67,7 +50,7 @@ XT_TEST(timer_waiter_that_leaves_is_followed_by_another)
 	struct xpoll *queue = xt_open_quiet();
 
 	for (int i = 0; i < 20; i++) {
-		struct waiter waiters[3];
+		struct xt_sleeper waiters[3];
 		struct xt_thread *threads[3];
 		int timers = 0;
 
@@ -76,9 +59,9 @@ XT_TEST(timer_waiter_that_leaves_is_followed_by_another)
 		XT_OK(xt_flag(queue, 2, USER, XPOLL_ADD | XPOLL_ONESHOT));
 		XT_OK(xt_flag(queue, 3, USER, XPOLL_ADD | XPOLL_ONESHOT));
 		for (int j = 0; j < 3; j++) {
-			waiters[j] = (struct waiter){.queue = queue,
+			waiters[j] = (struct xt_sleeper){.queue = queue,
 			                             .timeout_ns = -1};
-			threads[j] = xt_start(wait_for_one, &waiters[j]);
+			threads[j] = xt_start(xt_sleep, &waiters[j]);
 		}
 		if (i % 2)
 			for (int j = 0; j < 3; j++)
@@ -104,15 +87,15 @@ XT_TEST(timer_waiter_that_is_cancelled_is_followed_by_another)
 	struct xpoll *queue = xt_open_quiet();
 
 	for (int i = 0; i < 10; i++) {
-		struct waiter waiters[2];
+		struct xt_sleeper waiters[2];
 		struct xt_thread *threads[2];
 
 		XT_OK(timer(queue, 1, XPOLL_ADD | XPOLL_ONESHOT, NSECONDS,
 		            3000000));
 		for (int j = 0; j < 2; j++) {
-			waiters[j] = (struct waiter){.queue = queue,
+			waiters[j] = (struct xt_sleeper){.queue = queue,
 			                             .timeout_ns = -1};
-			threads[j] = xt_start(wait_for_one, &waiters[j]);
+			threads[j] = xt_start(xt_sleep, &waiters[j]);
 			xt_asleep(threads[j]);
 		}
 		(void)pthread_cancel(xt_pthread(threads[0]));
@@ -131,16 +114,16 @@ XT_TEST(timer_waiter_with_a_timeout_is_followed_by_another)
 	struct xpoll *queue = xt_open_quiet();
 
 	for (int i = 0; i < 10; i++) {
-		struct waiter brief = {.queue = queue, .timeout_ns = 1000000};
-		struct waiter patient = {.queue = queue, .timeout_ns = -1};
+		struct xt_sleeper brief = {.queue = queue, .timeout_ns = 1000000};
+		struct xt_sleeper patient = {.queue = queue, .timeout_ns = -1};
 		struct xt_thread *first;
 		struct xt_thread *second;
 
 		XT_OK(timer(queue, 1, XPOLL_ADD | XPOLL_ONESHOT, NSECONDS,
 		            4000000));
-		first = xt_start(wait_for_one, &brief);
+		first = xt_start(xt_sleep, &brief);
 		xt_asleep(first);
-		second = xt_start(wait_for_one, &patient);
+		second = xt_start(xt_sleep, &patient);
 		xt_join(first);
 		/* On a slow machine it may have come to the first one. */
 		if (brief.rc == 1)
@@ -159,14 +142,14 @@ XT_TEST(each_of_many_comes_to_one_of_several_waiters)
 	struct xpoll *queue = xt_open_quiet();
 
 	for (int round = 0; round < 10; round++) {
-		struct waiter waiters[WAITERS];
+		struct xt_sleeper waiters[WAITERS];
 		struct xt_thread *threads[WAITERS];
 		uint64_t seen = 0;
 
 		for (int i = 0; i < WAITERS; i++) {
-			waiters[i] = (struct waiter){.queue = queue,
+			waiters[i] = (struct xt_sleeper){.queue = queue,
 			                             .timeout_ns = -1};
-			threads[i] = xt_start(wait_for_one, &waiters[i]);
+			threads[i] = xt_start(xt_sleep, &waiters[i]);
 		}
 		for (int i = 0; i < WAITERS; i++)
 			XT_OK(timer(queue, (uint64_t)i,
@@ -220,7 +203,7 @@ XT_TEST(poll_like_wait_ignores_timers_and_leaves_them)
 
 static void wait_like_poll(void *argument)
 {
-	struct waiter *waiter = argument;
+	struct xt_sleeper *waiter = argument;
 
 	waiter->rc = xpoll_wait(waiter->queue, -1);
 }
@@ -229,14 +212,14 @@ static void wait_like_poll(void *argument)
 XT_TEST(poll_like_sleeper_gives_timers_to_the_other_level)
 {
 	struct xpoll *queue = xt_open_quiet();
-	struct waiter other = {.queue = queue};
+	struct xt_sleeper other = {.queue = queue};
 	struct xt_pair pipe = xt_pipe();
 
 	XT_EQ(xpoll_ctl(queue, XPOLL_ADD, POLLIN, pipe.r, NULL), 0);
 	struct xt_thread *poller = xt_start(wait_like_poll, &other);
 	for (int i = 0; i < 20; i++) {
-		struct waiter waiter = {.queue = queue, .timeout_ns = -1};
-		struct xt_thread *thread = xt_start(wait_for_one, &waiter);
+		struct xt_sleeper waiter = {.queue = queue, .timeout_ns = -1};
+		struct xt_thread *thread = xt_start(xt_sleep, &waiter);
 
 		if (i % 2)
 			xt_asleep(thread);

@@ -134,6 +134,7 @@ XT_TEST(notes_given_up_do_not_wake)
 	int file = xt_make("f", "text");
 	int copy = xt_dup(file);
 
+	XT_SINGLE_ONLY(); /* It counts waits. */
 	XT_OK(vnode_add(queue, file, 0, XPOLL_NOTE_WRITE));
 	XT_OK(vnode_add(queue, copy, 0, XPOLL_NOTE_ATTRIB));
 	XT_OK(xt_flag(queue, (uint64_t)file, VNODE, XPOLL_DELETE));
@@ -150,6 +151,7 @@ XT_TEST(disabled_registration_wakes_a_bounded_number_of_times)
 	int file = xt_make("f", "text");
 	uint64_t ident = (uint64_t)file;
 
+	XT_SINGLE_ONLY();
 	XT_OK(vnode_add(queue, file, XPOLL_DISPATCH, QUIET_NOTES));
 	for (int round = 0; round < 3; round++) {
 		XT_EQ(pwrite(file, "T", 1, 0), 1);
@@ -206,6 +208,8 @@ XT_TEST(disabled_registration_does_not_silence_another)
 XT_TEST(ten_thousand_files_use_one_descriptor_and_cost_nothing)
 {
 	enum { COUNT = 10000 };
+
+	XT_SINGLE_ONLY();
 	int count = xt_raise_files(COUNT + 100) - 100;
 	struct xpoll *queue = xt_open_quiet();
 	struct xpoll_event event;
