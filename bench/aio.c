@@ -124,7 +124,9 @@ static void ring_close(void *opened)
 		close(loop->fd);
 }
 
-static const struct loop_ops loop_ring = {
+const struct loop_ops loop_io_uring = {
+	.name = "io_uring",
+	.can = LOOP_READS,
 	.size = sizeof(struct ring_loop),
 	.open = ring_open,
 	.read = ring_read,
@@ -186,7 +188,10 @@ static int posix_wait(void *opened, struct loop_hand *hand, const int *enable, i
 	return hand->len;
 }
 
-static const struct loop_ops loop_posix = {
+const struct loop_ops loop_posix_aio = {
+	.name = "posix-aio",
+	.can = LOOP_READS,
+	.library = &posix_library,
 	.size = sizeof(struct posix_loop),
 	.uncounted = true,
 	.read = posix_read,
@@ -324,11 +329,6 @@ static int aio_begin(const struct bench_options *options, void *setup)
 	return fsync(test->fds[0]) < 0 ? -errno : 0;
 }
 
-static const struct bench_variant aio_peers[] = {
-	{ .name = "io_uring", .loop = &loop_ring },
-	{ .name = "posix-aio", .library = &posix_library, .loop = &loop_posix },
-	{ 0 },
-};
 static const struct bench_variant aio_limit = { .name = "pread", .loop = &loop_pread };
 
 const struct bench_workload bench_aio = {
@@ -357,6 +357,5 @@ const struct bench_workload bench_aio = {
 		.run = aio_run,
 	},
 	.loops = LOOP_READS,
-	.peers = aio_peers,
 	.limit = &aio_limit,
 };

@@ -8,9 +8,9 @@
  * then lets the variants take turns, round after round, in one process; reports
  * give the median of the rounds.
  *
- * A new workload is a file with a struct bench_workload, in the table of
- * workloads.c; docs/internals/measuring.md lists the rest.  A new rival is a
- * struct loop_ops, in another table there.
+ * A new workload is a file with a struct bench_workload, and a new rival one with
+ * a struct loop_ops: both are named in the lists of variants.c.
+ * docs/internals/measuring.md says what else there is to do.
  *
  * Trap: every open epoll or kqueue set that holds a descriptor makes each write
  * to it dearer.  So only the variant that is being measured may be open.
@@ -19,6 +19,7 @@
 #define BENCH_H
 
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -61,7 +62,7 @@ struct bench_sample {
 struct bench_way {
 	const char *backend;         /* of xpoll; else NULL */
 	const struct loop_ops *loop; /* NULL: it is not written on one */
-	const char *program;         /* one that is asked to work, see program.c */
+	const char *program;         /* of peers/, see program.c */
 	const struct bench_workload *workload;
 	const struct bench_options *options;
 };
@@ -98,10 +99,8 @@ struct bench_ops {
 
 struct bench_variant {
 	const char *name;
-	const struct bench_ops *ops;   /* NULL: those of the workload */
-	const struct loop_ops *loop;   /* NULL: it is not written on one */
-	struct bench_library *library; /* what it needs; NULL: nothing */
-	bool (*usable)(void);          /* NULL: always */
+	const struct bench_ops *ops; /* NULL: those of the workload */
+	const struct loop_ops *loop; /* NULL: it is not written on one */
 };
 
 /*
@@ -150,7 +149,7 @@ struct bench_workload {
 	struct bench_ops ops;
 	bool absent;
 	/*
-	 * Written on loops: `ops` for each loop that can do all of this, a set
+	 * Written on loops: `ops` for each rival that can do all of this, a set
 	 * of enum loop_ability.  0: only `peers`.
 	 */
 	unsigned loops;
@@ -164,24 +163,28 @@ struct bench_workload {
 	const struct bench_variant *limit; /* NULL: nothing is left then */
 };
 
+/* All rounds of one phase. */
 struct bench_result {
-	char variant[32];
-	const char *phase;    /* NULL: there is but one */
-	struct bench_way way;
-	const struct bench_ops *ops;
-	bool is_default;
 	double rates[BENCH_ROUNDS_MAX]; /* operations per second, one for each round */
 	uint64_t operations;
 	uint64_t syscalls;
 	uint64_t bytes;
 };
 
+/* A variant that is measured. */
+struct bench_contender {
+	char name[32];
+	struct bench_way way;
+	const struct bench_ops *ops;
+	bool is_default;
+	struct bench_result results[BENCH_PHASES_MAX];
+};
+
 struct bench_report {
 	const struct bench_workload *workload;
 	const struct bench_options *options;
-	/* All phases of the first variant, then all of the second, ... */
-	struct bench_result results[BENCH_VARIANTS_MAX * BENCH_PHASES_MAX];
-	int results_len;
+	struct bench_contender contenders[BENCH_VARIANTS_MAX];
+	int contenders_len;
 	int phases_len; /* at least 1 */
 	/* Variants that cannot be measured here, and why. */
 	struct {
@@ -208,7 +211,7 @@ int bench_run(const struct bench_workload *workload,
 void bench_complain(const struct bench_workload *workload, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* variants.c: fill in report->results from the options; an exit code. */
+/* variants.c: fill in report->contenders from the options; an exit code. */
 int bench_select_variants(struct bench_report *report);
 
 /* report.c */
@@ -217,9 +220,9 @@ void bench_report_json(const struct bench_report *report, FILE *to);
 
 /* A file: open prints why it failed and returns an exit code; commit likewise. */
 struct bench_output {
-	FILE *file;     /* NULL: nothing to write */
-	char *path;     /* the file that is wanted */
-	char *part;     /* what is written until then; NULL: path itself */
+	FILE *file;               /* NULL: nothing to write */
+	char path[PATH_MAX];      /* of the file that is wanted */
+	char part[PATH_MAX + 32]; /* what is written until then; "": the file itself */
 };
 int bench_output_open(struct bench_output *output, const struct bench_report *report);
 int bench_output_commit(struct bench_output *output, const struct bench_report *report);
@@ -229,14 +232,9 @@ void bench_output_abandon(struct bench_output *output);
 void bench_progress_show(double fraction, int64_t start_ns, const char *doing);
 void bench_progress_clear(void);
 
-/*
- * program.c: a rival that is a program, asked to work; peers/build.sh says how.  It is
- * started when it is measured first and stays until the end, so that it need not
- * warm up again in each round; while nobody asks it only sleeps.
- */
+/* program.c: a rival that is a program, and measures itself; peers/build.sh says how. */
 extern const struct bench_ops program_ops;
 bool program_find(const char *name);
-void program_end_all(void);
 
 /* --- The system: system.c --------------------------------------------------- */
 

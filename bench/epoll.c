@@ -130,6 +130,8 @@ static int epoll_fd(void *opened)
 }
 
 const struct loop_ops loop_epoll = {
+	.name = "raw-epoll",
+	.can = LOOP_MODES | LOOP_THREADS | LOOP_WAKE | LOOP_CLOSES | LOOP_SWITCHES | LOOP_NESTS,
 	.size = sizeof(struct epoll_loop),
 	.record_size = sizeof(struct epoll_event),
 	.open = epoll_open,

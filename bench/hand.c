@@ -175,6 +175,8 @@ static int hand_wait(void *opened, struct loop_hand *hand, const int *enable, in
 }
 
 const struct loop_ops loop_hand = {
+	.name = "by-hand",
+	.can = LOOP_FILES | LOOP_PROCESSES,
 	.size = sizeof(struct hand_loop),
 	.open = hand_open,
 	.wait = hand_wait,

@@ -95,6 +95,7 @@ static int kevent_wait(void *opened, struct loop_hand *hand, const int *enable,
 }
 
 const struct loop_ops loop_kevent = {
+	.name = "kevent",
 	.size = sizeof(struct kevent_loop),
 	.record_size = sizeof(struct kevent),
 	.uncounted = true,

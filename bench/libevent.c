@@ -25,7 +25,7 @@ static struct {
 	int (*del)(void *event);
 } libevent;
 
-struct bench_library libevent_library = {
+static struct bench_library libevent_library = {
 	"libevent", "libevent_core-2.1.so.7", "libevent-core-2.1-7",
 	(const char *const[]){ "event_base_new", "event_base_free", "event_base_loop",
 		"event_get_struct_event_size", "event_assign", "event_add", "event_del", NULL },
@@ -132,6 +132,9 @@ static int libevent_timers(void *opened, const uint32_t *ids, const int64_t *ns,
 }
 
 const struct loop_ops loop_libevent = {
+	.name = "libevent",
+	.can = LOOP_LEVEL | LOOP_DISPATCH | LOOP_CLOSES | LOOP_TIMERS,
+	.library = &libevent_library,
 	.size = sizeof(struct libevent_loop),
 	.uncounted = true,
 	.open = libevent_open,

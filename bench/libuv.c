@@ -54,7 +54,7 @@ static struct {
 	int (*run)(void *loop, int mode);
 } libuv;
 
-struct bench_library libuv_library = {
+static struct bench_library libuv_library = {
 	"libuv", "libuv.so.1", "libuv1",
 	(const char *const[]){ "uv_loop_init", "uv_loop_close", "uv_loop_size",
 		"uv_handle_size", "uv_poll_init", "uv_poll_start", "uv_poll_stop",
@@ -291,6 +291,10 @@ static int libuv_read(void *opened, const struct loop_read *read)
 }
 
 const struct loop_ops loop_libuv = {
+	.name = "libuv",
+	.can = LOOP_LEVEL | LOOP_DISPATCH | LOOP_WAKE | LOOP_CLOSES | LOOP_SWITCHES | LOOP_TIMERS |
+	       LOOP_FILES | LOOP_READS,
+	.library = &libuv_library,
 	.size = sizeof(struct libuv_loop),
 	.uncounted = true,
 	.open = libuv_open,

@@ -97,8 +97,11 @@ struct loop_hand {
 };
 
 /*
- * Functions return >= 0, or -errno.
+ * A rival: what it is called, what it can do, and how.  Functions return >= 0, or -errno.
  *
+ * can       a set of enum loop_ability
+ * library   that it needs; NULL: none
+ * usable    here; NULL: always
  * size      of the state: all zero when it is opened, freed when it is closed
  * change    the same change for each of these ids
  * wait      enable these ids (at most hand->cap), then wait until something is
@@ -122,6 +125,10 @@ struct loop_hand {
  * open, close   NULL: nothing to do; close also when open has failed, wherever that was
  */
 struct loop_ops {
+	const char *name;
+	unsigned can;
+	struct bench_library *library;
+	bool (*usable)(void);
 	size_t size;
 	size_t record_size;
 	bool uncounted;
@@ -145,18 +152,8 @@ struct loop_ops {
 	void (*close)(void *loop);
 };
 
-/* What a loop is called, and what it can do. */
-struct loop_kind {
-	struct bench_variant variant;
-	unsigned abilities;
-};
-
-/* All but xpoll; ends with a NULL name. */
-extern const struct loop_kind loop_kinds[];
-
 extern const struct loop_ops loop_queue, loop_epoll, loop_poll, loop_kevent, loop_libevent,
-	loop_libuv, loop_hand, loop_timerfd;
-extern struct bench_library libevent_library, libuv_library;
+	loop_libuv, loop_hand, loop_timerfd, loop_io_uring, loop_posix_aio, loop_connector;
 
 /* queue.c: queues on this back end have a descriptor. */
 bool queue_nests(const char *backend);
@@ -277,11 +274,8 @@ static inline int bench_take(const struct bench_pair *pair)
 
 #define LOOPTEST_EVENTS 64 /* room for events in one wait */
 
-extern const struct bench_ops looptest_loop_ops;
 extern const struct bench_ops looptest_epoll_ops; /* by hand */
 extern const struct bench_ops looptest_four_ops;  /* likewise */
-extern const struct bench_variant looptest_limit;
-extern const struct bench_variant looptest_peers[];
 
 /* Put the token into the first pipe; 0 or -errno. */
 int looptest_start(const struct bench_pairs *pipes);

@@ -156,7 +156,7 @@ static int ring_run(void *state, uint64_t count)
 	return looptest_turns(state, count, ring_turn);
 }
 
-const struct bench_ops looptest_loop_ops = {
+static const struct bench_ops looptest_loop_ops = {
 	.room = LOOPTEST_EVENTS, .open = ring_open, .run = ring_run,
 };
 
@@ -194,7 +194,18 @@ static const struct bench_ops limit_ops = {
 	.size = sizeof(struct limit_state), .open = limit_open, .run = limit_run,
 };
 
-const struct bench_variant looptest_limit = { .name = "limit", .ops = &limit_ops };
+static const struct bench_variant looptest_limit = { .name = "limit", .ops = &limit_ops };
+
+/* Of the kernel's calls by hand, those that change few descriptors are written out. */
+static const struct bench_variant looptest_peers[] = {
+	{ "raw-epoll", &looptest_epoll_ops, NULL },
+	{ "four-calls", &looptest_four_ops, NULL },
+	{ "raw-poll", &looptest_loop_ops, &loop_poll },
+	{ "kevent", &looptest_loop_ops, &loop_kevent },
+	{ "libevent", &looptest_loop_ops, &loop_libevent },
+	{ "libuv", &looptest_loop_ops, &loop_libuv },
+	{ 0 },
+};
 
 static const char looptest_help[] =
 	"The benchmark of the original xpoll.  Both ends of N pipes are registered, the\n"

@@ -159,6 +159,8 @@ static int poll_wake(void *opened)
 }
 
 const struct loop_ops loop_poll = {
+	.name = "raw-poll",
+	.can = LOOP_LEVEL | LOOP_DISPATCH | LOOP_WAKE | LOOP_CLOSES | LOOP_SWITCHES,
 	.size = sizeof(struct poll_loop),
 	.open = poll_open,
 	.change = poll_change,

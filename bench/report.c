@@ -44,26 +44,27 @@ struct figures {
 
 /* To another variant in the same phase. */
 static double figures_ratio(const struct bench_report *report,
-                            const struct bench_result *result, const char *variant)
+                            const struct bench_result *result, int phase, const char *variant)
 {
 	double ratios[BENCH_ROUNDS_MAX];
 	int rounds = report->options->rounds;
 
-	for (int i = 0; variant != NULL && i < report->results_len; i++) {
-		const struct bench_result *reference = &report->results[i];
+	for (int i = 0; variant != NULL && i < report->contenders_len; i++) {
+		const struct bench_contender *reference = &report->contenders[i];
 
-		if (reference->phase != result->phase || strcmp(reference->variant, variant) != 0)
+		if (strcmp(reference->name, variant) != 0)
 			continue;
 		for (int k = 0; k < rounds; k++)
-			ratios[k] = result->rates[k] / reference->rates[k];
+			ratios[k] = result->rates[k] / reference->results[phase].rates[k];
 		return median(ratios, rounds);
 	}
 	return NAN;
 }
 
 static struct figures figures_of(const struct bench_report *report,
-                                 const struct bench_result *result)
+                                 const struct bench_contender *contender, int phase)
 {
+	const struct bench_result *result = &contender->results[phase];
 	double rates[BENCH_ROUNDS_MAX];
 	int rounds = report->options->rounds;
 	struct figures figures;
@@ -77,7 +78,8 @@ static struct figures figures_of(const struct bench_report *report,
 		: (double)result->syscalls / (double)result->operations;
 	figures.bytes = result->bytes == 0 ? NAN : (double)result->bytes / report->options->n;
 	for (int i = 0; i < BENCH_REFERENCES; i++)
-		figures.ratios[i] = figures_ratio(report, result, report->workload->references[i]);
+		figures.ratios[i] = figures_ratio(report, result, phase,
+		                                  report->workload->references[i]);
 	return figures;
 }
 
@@ -136,14 +138,14 @@ static void table_columns(const struct bench_workload *workload, const char *pha
 }
 
 static void table_row(const struct bench_report *report,
-                      const struct bench_result *result, FILE *to)
+                      const struct bench_contender *contender, int phase, FILE *to)
 {
 	const struct bench_workload *workload = report->workload;
 	const char *const *references = workload->references;
-	struct figures figures = figures_of(report, result);
-	char name[sizeof result->variant + 2];
+	struct figures figures = figures_of(report, contender, phase);
+	char name[sizeof contender->name + 2];
 
-	snprintf(name, sizeof name, "%s%s", result->variant, result->is_default ? " *" : "");
+	snprintf(name, sizeof name, "%s%s", contender->name, contender->is_default ? " *" : "");
 	fprintf(to, "%-14s", name);
 	table_cell(to, 11, figures.rate, 0);
 	table_cell(to, 9, figures.ns, figures.ns >= 100 ? 0 : 1);
@@ -174,14 +176,15 @@ static void table_missing(const struct bench_report *report, FILE *to)
 
 void bench_report_table(const struct bench_report *report, FILE *to)
 {
+	const char *const *phases = report->workload->phases;
 	bool has_default = false;
 
 	table_head(report, to);
 	for (int phase = 0; phase < report->phases_len; phase++) {
-		table_columns(report->workload, report->results[phase].phase, to);
-		for (int i = phase; i < report->results_len; i += report->phases_len) {
-			table_row(report, &report->results[i], to);
-			has_default = has_default || report->results[i].is_default;
+		table_columns(report->workload, phases != NULL ? phases[phase] : NULL, to);
+		for (int i = 0; i < report->contenders_len; i++) {
+			table_row(report, &report->contenders[i], phase, to);
+			has_default = has_default || report->contenders[i].is_default;
 		}
 	}
 	if (has_default)
@@ -259,19 +262,19 @@ static void json_head(const struct bench_report *report, FILE *to)
 }
 
 static void json_result(FILE *to, const struct bench_report *report,
-                        const struct bench_result *result)
+                        const struct bench_contender *contender, int phase)
 {
 	const struct bench_workload *workload = report->workload;
 	const char *const *references = workload->references;
-	struct figures figures = figures_of(report, result);
+	struct figures figures = figures_of(report, contender, phase);
 
 	fputs("    { \"variant\": ", to);
-	json_string(to, result->variant);
-	if (result->phase != NULL) {
+	json_string(to, contender->name);
+	if (workload->phases != NULL) {
 		json_name(to, "phase", "");
-		json_string(to, result->phase);
+		json_string(to, workload->phases[phase]);
 	}
-	fprintf(to, ", \"default\": %s", result->is_default ? "true" : "false");
+	fprintf(to, ", \"default\": %s", contender->is_default ? "true" : "false");
 	json_field(to, workload->unit, "s_per_second", figures.rate);
 	json_field(to, "ns_per_", workload->unit, figures.ns);
 	json_field(to, "syscalls_per_", workload->unit, figures.calls);
@@ -279,7 +282,7 @@ static void json_result(FILE *to, const struct bench_report *report,
 		json_field(to, "bytes_per_", workload->unit, figures.bytes);
 	for (int i = 0; i < BENCH_REFERENCES && references[i] != NULL; i++)
 		json_field(to, "ratio_", references[i], figures.ratios[i]);
-	json_field(to, workload->unit, "s", (double)result->operations);
+	json_field(to, workload->unit, "s", (double)contender->results[phase].operations);
 	fprintf(to, ",\n      \"spread\": { \"min\": %.10g", figures.rate_min);
 	json_field(to, "max", "", figures.rate_max);
 	fputs(" } }", to);
@@ -289,11 +292,13 @@ void bench_report_json(const struct bench_report *report, FILE *to)
 {
 	json_head(report, to);
 	fputs("  \"results\": [\n", to);
-	for (int i = 0; i < report->results_len; i++) {
-		json_result(to, report, &report->results[i]);
-		fputs(i + 1 < report->results_len ? ",\n" : "\n", to);
+	for (int i = 0; i < report->contenders_len; i++) {
+		for (int phase = 0; phase < report->phases_len; phase++) {
+			fputs(i + phase > 0 ? ",\n" : "", to);
+			json_result(to, report, &report->contenders[i], phase);
+		}
 	}
-	fputs("  ]\n}\n", to);
+	fputs("\n  ]\n}\n", to);
 }
 
 /* --- The file ------------------------------------------------------------------ */
@@ -304,25 +309,15 @@ void bench_report_json(const struct bench_report *report, FILE *to)
  * costs no minute of waiting.  What is no regular file (/dev/null, a fifo) is written
  * directly; a symbolic link is followed, not replaced.
  */
-static int output_complain(const struct bench_report *report, const char *path,
-                           int error)
+static int output_complain(const struct bench_report *report, const char *path, int error)
 {
-	bench_complain(report->workload, "--json %s: cannot write: %s", path,
-	               strerror(error));
+	bench_complain(report->workload, "--json %s: cannot write: %s", path, strerror(error));
 	return 2;
-}
-
-static void output_free(struct bench_output *output)
-{
-	free(output->path);
-	free(output->part);
-	memset(output, 0, sizeof *output);
 }
 
 /* Open what output->path names now, or path.PID.part in its place; 0 or -errno. */
 static int output_open_path(struct bench_output *output)
 {
-	size_t size = strlen(output->path) + 32;
 	int flags = O_WRONLY | O_CLOEXEC;
 	struct stat status;
 	bool there = stat(output->path, &status) == 0;
@@ -333,13 +328,11 @@ static int output_open_path(struct bench_output *output)
 	if (there && S_ISDIR(status.st_mode))
 		return -EISDIR;
 	if (!there || S_ISREG(status.st_mode)) {
-		output->part = malloc(size);
-		if (output->part == NULL)
-			return -ENOMEM;
-		snprintf(output->part, size, "%s.%ld.part", output->path, (long)getpid());
+		snprintf(output->part, sizeof output->part, "%s.%ld.part", output->path,
+		         (long)getpid());
 		flags |= O_CREAT | O_EXCL;
 	}
-	fd = open(output->part != NULL ? output->part : output->path, flags, 0666);
+	fd = open(output->part[0] != '\0' ? output->part : output->path, flags, 0666);
 	output->file = fd < 0 ? NULL : fdopen(fd, "w");
 	return output->file == NULL ? -errno : 0;
 }
@@ -347,23 +340,22 @@ static int output_open_path(struct bench_output *output)
 int bench_output_open(struct bench_output *output, const struct bench_report *report)
 {
 	const char *wanted = report->options->json;
-	int rc;
+	int rc = 0;
 
-	memset(output, 0, sizeof *output);
+	*output = (struct bench_output){ 0 };
 	if (wanted == NULL)
 		return 0;
 	if (strcmp(wanted, "-") == 0) {
 		output->file = stdout;
 		return 0;
 	}
-	output->path = realpath(wanted, NULL); /* follows a link to its file */
-	if (output->path == NULL && errno == ENOENT)
-		output->path = strdup(wanted); /* there is no such file yet */
-	rc = output->path == NULL ? -errno : output_open_path(output);
+	if (realpath(wanted, output->path) == NULL) { /* follows a link to its file */
+		rc = errno != ENOENT ? -errno : 0; /* there is no such file yet */
+		snprintf(output->path, sizeof output->path, "%s", wanted);
+	}
 	if (rc == 0)
-		return 0;
-	output_free(output);
-	return output_complain(report, wanted, -rc);
+		rc = output_open_path(output);
+	return rc < 0 ? output_complain(report, wanted, -rc) : 0;
 }
 
 int bench_output_commit(struct bench_output *output, const struct bench_report *report)
@@ -378,12 +370,10 @@ int bench_output_commit(struct bench_output *output, const struct bench_report *
 	if (fclose(output->file) != 0 && error == 0)
 		error = errno;
 	output->file = NULL;
-	if (error == 0 && output->part != NULL && rename(output->part, output->path) < 0)
+	if (error == 0 && output->part[0] != '\0' && rename(output->part, output->path) < 0)
 		error = errno;
-	if (error == 0) {
-		output_free(output);
+	if (error == 0)
 		return 0;
-	}
 	bench_output_abandon(output);
 	(void)output_complain(report, report->options->json, error);
 	return 1;
@@ -393,9 +383,8 @@ void bench_output_abandon(struct bench_output *output)
 {
 	if (output->file != NULL && output->file != stdout)
 		(void)fclose(output->file);
-	if (output->part != NULL)
+	if (output->part[0] != '\0')
 		(void)unlink(output->part);
-	output_free(output);
 }
 
 /* --- A bar, on stderr if that is a terminal; drawn between measurements ---------- */

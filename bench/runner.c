@@ -200,27 +200,28 @@ static int runner_measure(const struct bench_report *report, const struct bench_
 	return rc;
 }
 
-/* One turn of one variant, whose results begin at `results`. */
 static int runner_turn(const struct bench_report *report, void *setup,
-                       struct bench_result *results, int round)
+                       struct bench_contender *contender, int round)
 {
-	const struct bench_ops *ops = results->ops;
+	const struct bench_ops *ops = contender->ops;
 	struct bench_sample samples[BENCH_PHASES_MAX] = { 0 };
 	struct bench_turn *turn = calloc(1, ops->size > 0 ? ops->size : sizeof *turn);
 	int rc;
 
 	if (turn == NULL)
 		return -ENOMEM;
-	turn->way = &results->way;
+	turn->way = &contender->way;
 	turn->field = setup;
 	rc = runner_measure(report, ops, turn, samples);
 	free(turn);
 	for (int i = 0; i < report->phases_len && rc >= 0; i++) {
-		results[i].rates[round] = (double)samples[i].operations * 1e9 /
-		                          (double)samples[i].elapsed_ns;
-		results[i].operations += samples[i].operations;
-		results[i].syscalls = runner_add(results[i].syscalls, samples[i].syscalls);
-		results[i].bytes = samples[i].bytes;
+		struct bench_result *result = &contender->results[i];
+
+		result->rates[round] = (double)samples[i].operations * 1e9 /
+		                       (double)samples[i].elapsed_ns;
+		result->operations += samples[i].operations;
+		result->syscalls = runner_add(result->syscalls, samples[i].syscalls);
+		result->bytes = samples[i].bytes;
 	}
 	return rc < 0 ? rc : 0;
 }
@@ -238,23 +239,22 @@ static int runner_fail(const struct bench_report *report, const char *variant, i
 static int runner_rounds(struct bench_report *report, void *setup)
 {
 	int rounds = report->options->rounds;
-	int variants = report->results_len / report->phases_len;
+	int variants = report->contenders_len;
 	int turns = rounds * variants;
 	int64_t start_ns = bench_now_ns();
 	int rc = 0;
 
 	for (int turn = 0; turn < turns && rc == 0; turn++) {
 		int round = turn / variants;
-		int index = (turn + round) % variants;
-		struct bench_result *result = &report->results[index * report->phases_len];
+		struct bench_contender *contender = &report->contenders[(turn + round) % variants];
 		char doing[80];
 
 		snprintf(doing, sizeof doing, "round %d of %d: %s", round + 1, rounds,
-		         result->variant);
+		         contender->name);
 		bench_progress_show((double)turn / turns, start_ns, doing);
-		rc = runner_turn(report, setup, result, round);
+		rc = runner_turn(report, setup, contender, round);
 		if (rc < 0)
-			rc = runner_fail(report, result->variant, rc);
+			rc = runner_fail(report, contender->name, rc);
 	}
 	bench_progress_clear();
 	return rc;
@@ -364,7 +364,6 @@ int bench_run(const struct bench_workload *workload,
 	if (exit_code == 0) {
 		bench_signals_install(); /* before there is anything to clean up */
 		exit_code = runner_report(&report);
-		program_end_all();
 		bench_signals_restore();
 	}
 	if (bench_interrupted() != 0)

@@ -289,50 +289,27 @@ int bench_listen(int family, int flags, int backlog, struct bench_address *addre
 
 /* --- Pipes, or pairs of sockets, by the thousand --------------------------- */
 
-static int pairs_prepare_fd(int fd)
-{
-	int flags = fcntl(fd, F_GETFL);
-
-	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
-	    fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
-		return -errno;
-	return 0;
-}
-
-/* On failure whatever was opened is in *pair, for bench_pairs_close. */
-static int pairs_open_one(enum bench_kind kind, struct bench_pair *pair)
-{
-	int fds[2];
-	int rc = kind == BENCH_SOCKETS ? socketpair(AF_UNIX, SOCK_STREAM, 0, fds) : pipe(fds);
-
-	if (rc < 0)
-		return -errno;
-	*pair = (struct bench_pair){ fds[0], fds[1] };
-	rc = pairs_prepare_fd(fds[0]);
-	return rc < 0 ? rc : pairs_prepare_fd(fds[1]);
-}
-
 int bench_pairs_open(enum bench_kind kind, int len, struct bench_pairs *pairs)
 {
-	int rc = 0;
+	const int socket_flags = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
 
 	pairs->at = calloc((size_t)len, sizeof *pairs->at);
 	if (pairs->at == NULL)
 		return -ENOMEM;
-	while (pairs->len < len && rc == 0) {
-		struct bench_pair *pair = &pairs->at[pairs->len++];
+	for (; pairs->len < len; pairs->len++) {
+		int fds[2];
 
-		*pair = (struct bench_pair){ -1, -1 };
-		rc = pairs_open_one(kind, pair);
+		if ((kind == BENCH_SOCKETS ? socketpair(AF_UNIX, socket_flags, 0, fds)
+		                           : pipe2(fds, O_NONBLOCK | O_CLOEXEC)) < 0)
+			return -errno;
+		pairs->at[pairs->len] = (struct bench_pair){ fds[0], fds[1] };
 	}
-	return rc;
+	return 0;
 }
 
 void bench_pairs_close(struct bench_pairs *pairs)
 {
 	for (int i = 0; i < pairs->len; i++) {
-		if (pairs->at[i].read_fd < 0)
-			continue;
 		close(pairs->at[i].read_fd);
 		close(pairs->at[i].write_fd);
 	}

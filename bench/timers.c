@@ -276,6 +276,8 @@ static int timerfd_wait(void *opened, struct loop_hand *hand, const int *enable,
 }
 
 const struct loop_ops loop_timerfd = {
+	.name = "timerfd",
+	.can = LOOP_TIMERS,
 	.size = sizeof(struct timerfd_loop),
 	.open = timerfd_open,
 	.wait = timerfd_wait,

@@ -103,7 +103,10 @@ static bool connector_usable(void)
 	return usable;
 }
 
-static const struct loop_ops loop_connector = {
+const struct loop_ops loop_connector = {
+	.name = "connector",
+	.can = LOOP_TRACKS,
+	.usable = connector_usable,
 	.size = sizeof(struct connector_loop),
 	.open = connector_open,
 	.process = connector_process,
@@ -230,11 +233,6 @@ static int64_t track_step(void *opened, int phase)
 	return state->forks == 0 ? -ENOBUFS : state->forks;
 }
 
-static const struct bench_variant track_peers[] = {
-	{ .name = "connector", .loop = &loop_connector, .usable = connector_usable },
-	{ 0 },
-};
-
 static const struct bench_variant track_limit = { .name = "nobody" };
 
 const struct bench_workload bench_track = {
@@ -254,6 +252,5 @@ const struct bench_workload bench_track = {
 	.kind = BENCH_NOTHING,
 	.ops = { .size = sizeof(struct track_state), .room = 64, .step = track_step },
 	.loops = LOOP_TRACKS,
-	.peers = track_peers,
 	.limit = &track_limit,
 };

@@ -1,11 +1,28 @@
 /*
- * Which variants to measure: xpoll on the back ends asked for, in that order,
- * then the peers, then the limit.
+ * What can be measured, and what is: `xpoll bench NAME` finds NAME here, and its variants
+ * are xpoll on the back ends asked for, in that order, then the peers, then the limit.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "loop.h"
+
+#define WORKLOADS(X) \
+	X(looptest) X(active) X(idle) X(edge) X(dispatch) X(nested) \
+	X(costs) X(memory) X(wake) X(threads) X(handoff) X(changes) X(wake_all) X(listener) \
+	X(churn) X(http) X(dropin) X(timers) X(user) X(aio) X(sources) X(files) X(track)
+#define DECLARED(name) extern const struct bench_workload bench_##name;
+#define LISTED(name)   &bench_##name,
+
+WORKLOADS(DECLARED)
+
+const struct bench_workload *const bench_workloads[] = { WORKLOADS(LISTED) NULL };
+
+/* A workload that is written on loops is measured on each of these that can do it. */
+static const struct loop_ops *const rivals[] = {
+	&loop_epoll, &loop_poll, &loop_libevent, &loop_libuv, &loop_hand, &loop_timerfd,
+	&loop_io_uring, &loop_posix_aio, &loop_connector, NULL,
+};
 
 #define BACKENDS_MAX 16
 
@@ -22,25 +39,20 @@ static const char *variants_default_backend(void)
 	return name;
 }
 
-/* A result for each phase. */
 static void variants_add(struct bench_report *report, const char *prefix, const char *name,
                          const struct bench_ops *ops, struct bench_way way, bool is_default)
 {
-	const char *const *phases = report->workload->phases;
+	struct bench_contender *contender;
 
-	if (report->results_len == BENCH_VARIANTS_MAX * report->phases_len)
+	if (report->contenders_len == BENCH_VARIANTS_MAX)
 		return;
-	way.workload = report->workload;
-	way.options = report->options;
-	for (int i = 0; i < report->phases_len; i++) {
-		struct bench_result *result = &report->results[report->results_len++];
-
-		snprintf(result->variant, sizeof result->variant, "%s%s", prefix, name);
-		result->phase = phases != NULL ? phases[i] : NULL;
-		result->way = way;
-		result->ops = ops != NULL ? ops : &report->workload->ops;
-		result->is_default = is_default;
-	}
+	contender = &report->contenders[report->contenders_len++];
+	snprintf(contender->name, sizeof contender->name, "%s%s", prefix, name);
+	contender->way = way;
+	contender->way.workload = report->workload;
+	contender->way.options = report->options;
+	contender->ops = ops != NULL ? ops : &report->workload->ops;
+	contender->is_default = is_default;
 }
 
 static void variants_miss(struct bench_report *report, const char *variant,
@@ -55,8 +67,8 @@ static void variants_add_backend(struct bench_report *report, const char *backen
 {
 	struct bench_way way = { .backend = backend, .loop = &loop_queue };
 
-	for (int i = 0; i < report->results_len; i++)
-		if (strcmp(report->results[i].way.backend, backend) == 0)
+	for (int i = 0; i < report->contenders_len; i++)
+		if (strcmp(report->contenders[i].way.backend, backend) == 0)
 			return; /* named twice: measured once */
 	if (report->workload->loops & LOOP_NESTS && !queue_nests(backend))
 		variants_miss(report, backend, NULL);
@@ -124,36 +136,33 @@ static void variants_add_programs(struct bench_report *report)
 	}
 }
 
-static void variants_add_peer(struct bench_report *report, const struct bench_variant *peer)
+static void variants_add_peer(struct bench_report *report, const char *name,
+                              const struct bench_ops *ops, const struct loop_ops *loop)
 {
-	enum bench_peers needed = peer == report->workload->limit ? BENCH_PEERS_NONE
-	                          : peer->library != NULL         ? BENCH_PEERS_ALL
-	                                                          : BENCH_PEERS_RAW;
-	struct bench_way way = { .loop = peer->loop };
+	struct bench_library *library = loop != NULL ? loop->library : NULL;
+	bool usable = loop == NULL || loop->usable == NULL || loop->usable();
+	struct bench_way way = { .loop = loop };
 
-	if (report->options->peers < needed)
+	if (library != NULL && report->options->peers < BENCH_PEERS_ALL)
 		return;
-	if ((peer->library != NULL && !bench_library_load(peer->library)) ||
-	    (peer->usable != NULL && !peer->usable()))
-		variants_miss(report, peer->name, peer->library);
+	if (usable && (library == NULL || bench_library_load(library)))
+		variants_add(report, "", name, ops, way, false);
 	else
-		variants_add(report, "", peer->name, peer->ops, way, false);
+		variants_miss(report, name, library);
 }
 
-/* All that are no back end of xpoll. */
+/* All that are no back end of xpoll, but the limit. */
 static void variants_add_peers(struct bench_report *report)
 {
 	const struct bench_workload *workload = report->workload;
 	const struct bench_variant *peer = workload->peers;
 
-	for (const struct loop_kind *kind = loop_kinds; kind->variant.name != NULL; kind++)
-		if (workload->loops != 0 && (workload->loops & ~kind->abilities) == 0)
-			variants_add_peer(report, &kind->variant);
+	for (int i = 0; rivals[i] != NULL && workload->loops != 0; i++)
+		if ((workload->loops & ~rivals[i]->can) == 0)
+			variants_add_peer(report, rivals[i]->name, NULL, rivals[i]);
 	for (; peer != NULL && peer->name != NULL; peer++)
-		variants_add_peer(report, peer);
+		variants_add_peer(report, peer->name, peer->ops, peer->loop);
 	variants_add_programs(report);
-	if (workload->limit != NULL)
-		variants_add_peer(report, workload->limit);
 }
 
 int bench_select_variants(struct bench_report *report)
@@ -172,6 +181,10 @@ int bench_select_variants(struct bench_report *report)
 	}
 	if (!workload->absent && variants_add_backends(report, chosen) != 0)
 		return 2;
-	variants_add_peers(report);
+	if (report->options->peers > BENCH_PEERS_NONE)
+		variants_add_peers(report);
+	if (workload->limit != NULL)
+		variants_add_peer(report, workload->limit->name, workload->limit->ops,
+		                  workload->limit->loop);
 	return 0;
 }

@@ -8,12 +8,10 @@
 # It looks for them in the folder that XPOLL_BENCH_PEERS names, and names those that
 # are missing.  ./dev bench does both.
 #
-#   NAME looptest N   one token goes round N pipes, as in `xpoll bench looptest`
-#   NAME serve N      K of N pipes get a byte and are read, as in `xpoll bench active`
+#   NAME looptest N 1 MS   one token goes round N pipes, as in `xpoll bench looptest`
+#   NAME serve N K MS      K of N pipes get a byte and are read, as in `xpoll bench active`
 #
-# makes the pipes, writes "ready" and a newline, then does what each line of its input
-# asks for, "K COUNT": COUNT reads, with K active pipes; and answers "done".  It ends
-# with its input.  Who asks measures, by the processor time of the process.
+# runs for MS milliseconds and prints "READS NS": how many reads, in how much processor time.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1" || exit 1

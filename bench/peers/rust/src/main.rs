@@ -1,9 +1,10 @@
 //! mio, polling and the crate xpoll, by the name of this program; see ../../build.sh.
 
-use std::io::{self, BufRead, Write};
+use std::io;
 use std::num::NonZeroUsize;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
+use std::time::Duration;
 
 /// A way of waiting. Keys are even for the read end of a pipe, odd for the write end.
 trait Loop {
@@ -75,10 +76,17 @@ fn serve(way: &mut impl Loop, pipes: &[Pipe], active: usize, count: u64, ready: 
     }
 }
 
-/// Answers `K COUNT` after `K COUNT`, until the input ends.
+/// The processor time of this process.
+fn used() -> Duration {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut now) };
+    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+}
+
+/// `looptest N 1 MS` or `serve N K MS`.
 fn run(mut way: impl Loop) {
     let arguments: Vec<String> = std::env::args().collect();
-    let n: usize = arguments[2].parse().expect("N");
+    let [n, active, ms] = [2, 3, 4].map(|at| arguments[at].parse::<usize>().expect("a number"));
     let pipes: Vec<Pipe> = (0..n).map(|_| open_pipe()).collect();
     let token = arguments[1] == "looptest";
     let mut ready = Vec::with_capacity(256);
@@ -89,18 +97,22 @@ fn run(mut way: impl Loop) {
     if token {
         give(&pipes[0]);
     }
-    println!("ready");
-    for line in io::stdin().lock().lines().map_while(Result::ok) {
-        let mut numbers = line.split(' ').map(|word| word.parse::<u64>().expect("a number"));
-        let (active, count) = (numbers.next().unwrap(), numbers.next().unwrap());
+    let mut go = |count| {
         if token {
             looptest(&mut way, &pipes, count, &mut ready);
         } else {
-            serve(&mut way, &pipes, active as usize, count, &mut ready);
+            serve(&mut way, &pipes, active, count, &mut ready);
         }
-        println!("done");
-        io::stdout().flush().unwrap();
+    };
+    let mut reads = 0;
+
+    go(2 * n as u64 + 1000); // the memory is there afterwards
+    let start = used();
+    while used() - start < Duration::from_millis(ms as u64) {
+        go(1024);
+        reads += 1024;
     }
+    println!("{reads} {}", (used() - start).as_nanos());
 }
 
 /// The pipes stay open until the process ends.
