@@ -9,7 +9,6 @@
  */
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 
 #include "loop.h"
 
@@ -172,67 +171,10 @@ static const struct bench_ops dropin_ops = {
 	.close = dropin_close,
 };
 
-/* --- What a drop-in could reach that costs nothing ------------------------ */
-
-static struct {
-	int epoll_fd;
-	int found[SERVE_ACTIVE_MAX]; /* by the last call */
-	int found_len;
-} ideal;
-
-/* It need not look for changes, as there are none. */
-static int ideal_poll(struct pollfd *fds, nfds_t count, int timeout_ms)
-{
-	struct epoll_event events[SERVE_ACTIVE_MAX];
-	int rc;
-
-	(void)count;
-	for (int i = 0; i < ideal.found_len; i++)
-		fds[ideal.found[i]].revents = 0;
-	rc = epoll_wait(ideal.epoll_fd, events, SERVE_ACTIVE_MAX, timeout_ms);
-	ideal.found_len = rc > 0 ? rc : 0;
-	for (int i = 0; i < ideal.found_len; i++) {
-		ideal.found[i] = (int)events[i].data.u32;
-		fds[ideal.found[i]].revents = (short)events[i].events;
-	}
-	return rc;
-}
-
-static void ideal_close(void *opened)
-{
-	(void)opened;
-	if (ideal.epoll_fd >= 0)
-		close(ideal.epoll_fd);
-}
-
-static int ideal_open(void *opened)
-{
-	struct poll_state *state = opened;
-	int rc = poll_open(state, ideal_poll);
-
-	ideal.found_len = 0;
-	ideal.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	for (int i = 0; i < state->turn.field->len && rc == 0; i++) {
-		struct epoll_event event = { .events = EPOLLIN, .data.u32 = (uint32_t)i };
-
-		if (epoll_ctl(ideal.epoll_fd, EPOLL_CTL_ADD, state->fds[i].fd, &event) < 0)
-			rc = -errno;
-	}
-	return rc;
-}
-
-static const struct bench_ops ideal_ops = {
-	.size = sizeof(struct poll_state),
-	.open = ideal_open,
-	.run = poll_run,
-	.close = ideal_close,
-};
-
 /* --- The workload ------------------------------------------------------------ */
 
 static const struct bench_variant dropin_peers[] = {
 	{ .name = "drop-in", .ops = &dropin_ops },
-	{ .name = "ideal", .ops = &ideal_ops },
 	{ .name = "raw-poll", .ops = &real_ops },
 	{ .name = "raw-epoll", .ops = &serve_ops, .loop = &loop_epoll },
 	{ 0 },
@@ -243,8 +185,6 @@ static const char dropin_help[] =
 	"written for poll(2) and goes through its whole array each time.\n"
 	"\n"
 	"drop-in     that program with libxpoll-poll.so in front of the C library\n"
-	"ideal       that program as if a drop-in cost nothing: epoll(7) finds what is\n"
-	"            ready, and the program still goes through its array\n"
 	"raw-poll    that program as it is\n"
 	"raw-epoll   the same work, written for epoll(7)\n"
 	"limit       the writes and reads alone\n"
@@ -255,7 +195,7 @@ const struct bench_workload bench_dropin = {
 	.name = "drop-in", .unit = "read", .items = "pipes", .n_default = 5000, .n_max = 500000,
 	.summary = "poll(2) programs with 10 active descriptors among n",
 	.help = dropin_help,
-	.references = { "raw-poll", "raw-epoll", "ideal", "limit" },
+	.references = { "raw-poll", "raw-epoll", "limit" },
 	.setup_size = sizeof(struct dropin),
 	.open = dropin_begin,
 	.close = dropin_end,

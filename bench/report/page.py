@@ -31,7 +31,7 @@ SAYS = {
     "idle": "The kqueue paper, figure 14, and the article on zombie connections: poll's time "
             "grows with the descriptors that it watches, that of kqueue and epoll does not.",
     "drop-in": "The same program on the kernel's poll(2), on the drop-in, and written for "
-               "epoll(7). ideal is a drop-in that would cost nothing.",
+               "epoll(7).",
 }
 # Reports of other programs: title and text, a panel for each .., a bar for each .., its length.
 OTHERS = {

@@ -77,7 +77,7 @@ GROWTH = [
     ("idle", "ns_per_", "ns an event, 10 of n active", [None],
      (XPOLL, "xpoll-poll", RAW, POLL, "libevent", "libuv")),
     ("drop-in", "ns_per_", "ns an event, 10 of n active", [None],
-     ("drop-in", "ideal", POLL, RAW, "limit")),
+     ("drop-in", POLL, RAW, "limit")),
     ("costs", "ns_per_", "ns", None, (XPOLL, RAW, POLL)),
     ("memory", "ns_per_", "ns a descriptor", ("add", "destroy"), (XPOLL, RAW)),
     ("memory", "bytes_per_", "bytes a descriptor", ("add",), (XPOLL, POLL, "libevent", "libuv")),

@@ -11,7 +11,7 @@ import rounds
 COLORS = {
     "xpoll-epoll": "#1a9850", "xpoll-poll": "#91cf60", "xpoll-select": "#c2e699",
     "xpoll-rust": "#5ab4ac", "drop-in": "#00b3b3", "kevent": "#00b3b3",
-    "raw-epoll": "#3182bd", "four-calls": "#9ecae1", "raw-poll": "#de2d26", "ideal": "#b9a3d0",
+    "raw-epoll": "#3182bd", "four-calls": "#9ecae1", "raw-poll": "#de2d26",
     "libevent": "#b08968", "libuv": "#e6b800", "mio": "#8c564b", "polling": "#e377c2",
     "by-hand": "#3182bd", "connector": "#3182bd", "io_uring": "#3182bd", "timerfd": "#3182bd",
 }
