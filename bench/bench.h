@@ -8,8 +8,8 @@
  * then lets the variants take turns, round after round, in one process; reports
  * give the median of the rounds.
  *
- * A new workload is a file with a struct bench_workload, and a new rival one with
- * a struct loop_ops: both are named in the lists of variants.c.
+ * A new workload is a file of workloads/ with a struct bench_workload, and a new rival
+ * one of rivals/ with a struct loop_ops: both are named in the lists of variants.c.
  * docs/internals/measuring.md says what else there is to do.
  *
  * Trap: every open epoll or kqueue set that holds a descriptor makes each write

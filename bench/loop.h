@@ -38,6 +38,7 @@
 #define LOOP_REFERENCES { "raw-epoll", "raw-poll", "limit" }
 
 #define LOOP_WOKEN (-1) /* no id: somebody called wake */
+#define LOOP_LAST  1    /* with LOOP_TRACKS: the id of the report after which there is none */
 
 enum loop_ability {
 	LOOP_LEVEL = 1,    /* an event comes again until it is dealt with */
@@ -79,7 +80,8 @@ struct loop_ready {
 	short events;
 };
 
-#define LOOP_BLOCK 4096 /* what a read reads */
+#define LOOP_BLOCK     4096 /* what a read reads */
+#define LOOP_READS_MAX 64   /* in flight */
 
 struct loop_read {
 	int id; /* less than the field's len; that of no other read in flight */
@@ -268,45 +270,6 @@ static inline int bench_take(const struct bench_pair *pair)
 	if (len == 1)
 		return 0;
 	return len < 0 ? -errno : -EIO;
-}
-
-/* --- looptest: one token goes round n pipes -------------------------------- */
-
-#define LOOPTEST_EVENTS 64 /* room for events in one wait */
-
-extern const struct bench_ops looptest_epoll_ops; /* by hand */
-extern const struct bench_ops looptest_four_ops;  /* likewise */
-
-/* Put the token into the first pipe; 0 or -errno. */
-int looptest_start(const struct bench_pairs *pipes);
-
-/* Take the token out; 1 (a read was done) or -errno. */
-static inline int looptest_take(const struct bench_pair *pipe)
-{
-	int rc = bench_take(pipe);
-
-	return rc < 0 ? rc : 1;
-}
-
-static inline struct bench_pair *looptest_next(const struct bench_pairs *pipes,
-                                               const struct bench_pair *pipe)
-{
-	int index = (int)(pipe - pipes->at) + 1;
-
-	return &pipes->at[index < pipes->len ? index : 0];
-}
-
-/* Take turns, each of which returns how many reads it did, until count are done. */
-static inline int looptest_turns(void *state, uint64_t count, int (*turn)(void *state))
-{
-	for (uint64_t reads = 0; reads < count;) {
-		int rc = turn(state);
-
-		if (rc < 0)
-			return rc;
-		reads += (uint64_t)rc;
-	}
-	return 0;
 }
 
 /* --- serve: k active descriptors among n, in rounds ------------------------ */

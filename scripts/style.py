@@ -41,7 +41,7 @@ MAY_INCLUDE = {
 }
 # Folders outside src/ that may use the headers of another folder.
 MAY_ALSO_INCLUDE = {"tools/xpoll": ("bench",), "tools/xpoll/nt": ("tools/xpoll",),
-                    "tests": ("tests/lib",),
+                    "bench": ("bench",), "tests": ("tests/lib",),
                     "tests/model/fuzz": ("tools/xpoll",), "tests/dropin": ("dropin/poll",),
                     "dropin/common": ("dropin/poll",)} # Each drop-in has such a header.
 SEES_INSIDE = ("tests/unit/", "tests/fault/")

@@ -10,11 +10,45 @@
  * What the README of the original prints as reads/sec counts iterations, two
  * for each read.  Here a read is a read.
  */
+#include <sys/epoll.h>
+
 #include "loop.h"
 
-int looptest_start(const struct bench_pairs *pipes)
+#define LOOPTEST_EVENTS 64 /* room for events in one wait */
+
+/* Put the token into the first pipe; 0 or -errno. */
+static int looptest_start(const struct bench_pairs *pipes)
 {
 	return bench_give(&pipes->at[0]);
+}
+
+/* Take the token out; 1 (a read was done) or -errno. */
+static inline int looptest_take(const struct bench_pair *pipe)
+{
+	int rc = bench_take(pipe);
+
+	return rc < 0 ? rc : 1;
+}
+
+static inline struct bench_pair *looptest_next(const struct bench_pairs *pipes,
+                                               const struct bench_pair *pipe)
+{
+	int index = (int)(pipe - pipes->at) + 1;
+
+	return &pipes->at[index < pipes->len ? index : 0];
+}
+
+/* Take turns, each of which returns how many reads it did, until count are done. */
+static inline int looptest_turns(void *state, uint64_t count, int (*turn)(void *state))
+{
+	for (uint64_t reads = 0; reads < count;) {
+		int rc = turn(state);
+
+		if (rc < 0)
+			return rc;
+		reads += (uint64_t)rc;
+	}
+	return 0;
 }
 
 /* --- On xpoll, through the poll-like calls of the original ------------------ */
@@ -101,6 +135,185 @@ static uint64_t queue_syscalls(const void *opened)
 {
 	return bench_calls + queue_calls(((const struct queue_state *)opened)->queue);
 }
+
+/* --- By hand on epoll(7), twice -----------------------------------------------
+ *
+ * Pointers are the cookies.
+ *
+ * raw-epoll: level-triggered, one epoll_ctl(MOD) for each change.  A write end that
+ * is not wanted stays in the set with an empty mask.
+ *
+ * four-calls: the system calls that lazy interest needs.  Each end is registered
+ * once, the read ends level-triggered and the write ends edge-triggered, and
+ * poll(2) with timeout 0 looks at the write end that is wanted.  There is no
+ * bookkeeping: it knows that one write end at a time is.  This is what the method
+ * can reach at best.
+ */
+struct token_state {
+	struct bench_turn turn;
+	const struct bench_pairs *pipes;
+	struct bench_pair *wanted; /* of four-calls: its write end is enabled */
+	int fd;
+	struct epoll_event events[LOOPTEST_EVENTS];
+};
+
+static int token_change(struct token_state *state, int op, int fd, uint32_t events,
+                        struct bench_pair *pipe)
+{
+	struct epoll_event event = { .events = events, .data.ptr = pipe };
+
+	bench_calls++;
+	return epoll_ctl(state->fd, op, fd, &event) < 0 ? -errno : 0;
+}
+
+static int token_fill(struct token_state *state, uint32_t write_events)
+{
+	int rc = 0;
+
+	state->pipes = &state->turn.field->pairs;
+	state->fd = epoll_create1(EPOLL_CLOEXEC);
+	if (state->fd < 0)
+		return -errno;
+	for (int i = 0; i < state->pipes->len && rc == 0; i++) {
+		struct bench_pair *pipe = &state->pipes->at[i];
+
+		rc = token_change(state, EPOLL_CTL_ADD, pipe->read_fd, EPOLLIN, pipe);
+		if (rc == 0)
+			rc = token_change(state, EPOLL_CTL_ADD, pipe->write_fd,
+			                  write_events, pipe);
+	}
+	return rc < 0 ? rc : looptest_start(state->pipes);
+}
+
+static void token_close(void *opened)
+{
+	struct token_state *state = opened;
+
+	if (state->fd >= 0)
+		close(state->fd);
+}
+
+/* Wait, and serve what is ready; how many reads that were, or -errno. */
+static inline int token_serve(struct token_state *state,
+                              int (*serve)(struct token_state *, const struct epoll_event *))
+{
+	int ready = epoll_wait(state->fd, state->events, LOOPTEST_EVENTS, -1);
+	int reads = 0;
+
+	bench_calls++;
+	if (ready < 0 && !bench_goes_on(errno))
+		return -errno;
+	for (int i = 0; i < ready; i++) {
+		int rc = serve(state, &state->events[i]);
+
+		if (rc < 0)
+			return rc;
+		reads += rc;
+	}
+	return reads;
+}
+
+/* --- raw-epoll --------------------------------------------------------------- */
+
+static int raw_open(void *state)
+{
+	return token_fill(state, 0);
+}
+
+static int raw_event(struct token_state *state, const struct epoll_event *event)
+{
+	struct bench_pair *pipe = event->data.ptr;
+	struct bench_pair *next;
+	int changed;
+	int rc;
+
+	if ((event->events & EPOLLIN) == 0) {
+		rc = token_change(state, EPOLL_CTL_MOD, pipe->write_fd, 0, pipe);
+		return rc < 0 ? rc : bench_give(pipe);
+	}
+	next = looptest_next(state->pipes, pipe);
+	rc = looptest_take(pipe);
+	if (rc < 0)
+		return rc;
+	changed = token_change(state, EPOLL_CTL_MOD, next->write_fd, EPOLLOUT, next);
+	return changed < 0 ? changed : rc;
+}
+
+static int raw_turn(void *state)
+{
+	return token_serve(state, raw_event);
+}
+
+static int raw_run(void *state, uint64_t count)
+{
+	return looptest_turns(state, count, raw_turn);
+}
+
+static const struct bench_ops looptest_epoll_ops = {
+	.size = sizeof(struct token_state),
+	.open = raw_open,
+	.run = raw_run,
+	.close = token_close,
+};
+
+/* --- four-calls -------------------------------------------------------------- */
+
+static int four_open(void *state)
+{
+	return token_fill(state, EPOLLOUT | EPOLLET);
+}
+
+/* The write end is ready: it is disabled, and written to. */
+static int four_writable(struct token_state *state)
+{
+	struct bench_pair *pipe = state->wanted;
+
+	state->wanted = NULL;
+	return bench_give(pipe);
+}
+
+static int four_event(struct token_state *state, const struct epoll_event *event)
+{
+	struct bench_pair *pipe = event->data.ptr;
+
+	if (event->events & EPOLLIN) {
+		state->wanted = looptest_next(state->pipes, pipe);
+		return looptest_take(pipe);
+	}
+	/* An edge of a write end that nobody wants means nothing. */
+	return pipe == state->wanted ? four_writable(state) : 0;
+}
+
+static int four_probe(struct token_state *state)
+{
+	struct pollfd probe = { .fd = state->wanted->write_fd, .events = POLLOUT };
+	int rc = poll(&probe, 1, 0);
+
+	bench_calls++;
+	if (rc > 0)
+		return four_writable(state);
+	return rc < 0 && !bench_goes_on(errno) ? -errno : 0;
+}
+
+static int four_turn(void *opened)
+{
+	struct token_state *state = opened;
+	int rc = state->wanted != NULL ? four_probe(state) : 0;
+
+	return rc < 0 ? rc : token_serve(state, four_event);
+}
+
+static int four_run(void *state, uint64_t count)
+{
+	return looptest_turns(state, count, four_turn);
+}
+
+static const struct bench_ops looptest_four_ops = {
+	.size = sizeof(struct token_state),
+	.open = four_open,
+	.run = four_run,
+	.close = token_close,
+};
 
 /* --- On a loop: a pipe has two ids, that of its read end is even ------------ */
 

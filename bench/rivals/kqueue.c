@@ -8,7 +8,7 @@
 
 #include "loop.h"
 
-#define CHANGES_MAX (2 * LOOPTEST_EVENTS)
+#define CHANGES_MAX 128
 
 struct kevent_loop {
 	const struct loop_target *targets;

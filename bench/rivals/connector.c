@@ -1,0 +1,101 @@
+/*
+ * Following processes by hand: the process connector of netlink(7), whose reports are of all
+ * processes.
+ */
+#include <linux/cn_proc.h>
+#include <linux/connector.h>
+#include <linux/netlink.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "loop.h"
+
+struct connector_loop {
+	int fd;
+	pid_t root; /* makes the others */
+};
+
+static void connector_close(void *opened)
+{
+	const struct connector_loop *loop = opened;
+
+	if (loop->fd >= 0)
+		close(loop->fd);
+}
+
+static int connector_open(void *opened, const struct bench_field *field,
+                          const struct bench_way *way)
+{
+	struct connector_loop *loop = opened;
+	enum proc_cn_mcast_op op = PROC_CN_MCAST_LISTEN;
+	_Alignas(struct nlmsghdr) char listen[NLMSG_LENGTH(sizeof(struct cn_msg) + sizeof op)];
+	struct nlmsghdr *head = (struct nlmsghdr *)(void *)listen;
+	struct cn_msg *message = NLMSG_DATA(head);
+	struct sockaddr_nl address = { .nl_family = AF_NETLINK, .nl_groups = CN_IDX_PROC };
+	int size = 16 << 20;
+
+	(void)field, (void)way;
+	*head = (struct nlmsghdr){ .nlmsg_len = sizeof listen, .nlmsg_type = NLMSG_DONE };
+	memset(message, 0, sizeof *message);
+	message->id = (struct cb_id){ CN_IDX_PROC, CN_VAL_PROC };
+	message->len = sizeof op;
+	memcpy(message->data, &op, sizeof op);
+	loop->fd = socket(PF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_CONNECTOR);
+	if (loop->fd < 0 || bind(loop->fd, (struct sockaddr *)&address, sizeof address) < 0 ||
+	    send(loop->fd, listen, sizeof listen, 0) < 0)
+		return -errno;
+	(void)setsockopt(loop->fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof size);
+	return 0;
+}
+
+static int connector_process(void *opened, int id, pid_t pid)
+{
+	(void)id;
+	((struct connector_loop *)opened)->root = pid;
+	return 0;
+}
+
+/* Of its children, and its own end, which is the last.  Some get lost, and nobody says so. */
+static int connector_wait(void *opened, struct loop_hand *hand, const int *enable,
+                          int enable_len, bool block)
+{
+	const struct connector_loop *loop = opened;
+	_Alignas(struct nlmsghdr) char bytes[1024];
+	const struct cn_msg *message;
+	struct proc_event event;
+
+	(void)enable, (void)enable_len, (void)block; /* it waits */
+	bench_calls++;
+	hand->len = 0;
+	if (recv(loop->fd, bytes, sizeof bytes, 0) < 0)
+		return bench_goes_on(errno) ? 0 : -errno; /* ENOBUFS: some are lost */
+	message = NLMSG_DATA((struct nlmsghdr *)(void *)bytes);
+	memcpy(&event, message->data, sizeof event);
+	if (event.what == PROC_EVENT_FORK && event.event_data.fork.parent_tgid == loop->root)
+		loop_report(hand, 0, POLLIN);
+	if (event.what == PROC_EVENT_EXIT && event.event_data.exit.process_tgid == loop->root)
+		loop_report(hand, LOOP_LAST, 0);
+	if (event.what == PROC_EVENT_EXIT && event.event_data.exit.parent_tgid == loop->root)
+		loop_report(hand, 0, POLLOUT);
+	return hand->len;
+}
+
+static bool connector_usable(void)
+{
+	struct connector_loop loop;
+	bool usable = connector_open(&loop, NULL, NULL) == 0;
+
+	connector_close(&loop);
+	return usable;
+}
+
+const struct loop_ops loop_connector = {
+	.name = "connector",
+	.can = LOOP_TRACKS,
+	.usable = connector_usable,
+	.size = sizeof(struct connector_loop),
+	.open = connector_open,
+	.process = connector_process,
+	.wait = connector_wait,
+	.close = connector_close,
+};

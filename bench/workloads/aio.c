@@ -1,0 +1,181 @@
+/*
+ * aio: random reads of 4 KiB, 1, 8 or 64 of them in flight.
+ *
+ * A file of n blocks lies in the page cache, or is read past it (O_DIRECT).  An operation is
+ * one read.  By hand it is an io_uring(7) whose ring is entered once for all that is new; and
+ * glibc's aio_read(3), which has threads.  The limit is pread(2), which waits.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "loop.h"
+
+static const char *const aio_phases[] = {
+	"cached, 1", "cached, 8", "cached, 64", "direct, 1", "direct, 8", "direct, 64", NULL
+};
+static const int aio_depths[] = { 1, 8, 64 };
+
+/* --- pread(2) --------------------------------------------------------------------- */
+
+struct pread_loop {
+	int len;
+	int done[LOOP_READS_MAX];
+};
+
+static int pread_read(void *opened, const struct loop_read *read)
+{
+	struct pread_loop *loop = opened;
+
+	bench_calls++;
+	if (pread(read->fd, read->buffer, LOOP_BLOCK, read->offset) != LOOP_BLOCK)
+		return -EIO;
+	loop->done[loop->len++] = read->id;
+	return 0;
+}
+
+static int pread_wait(void *opened, struct loop_hand *hand, const int *enable, int enable_len,
+                      bool block)
+{
+	struct pread_loop *loop = opened;
+
+	(void)enable, (void)enable_len, (void)block;
+	hand->len = 0;
+	for (; loop->len > 0; loop->len--)
+		loop_report(hand, loop->done[loop->len - 1], POLLIN);
+	return hand->len;
+}
+
+static const struct loop_ops loop_pread = {
+	.size = sizeof(struct pread_loop),
+	.read = pread_read,
+	.wait = pread_wait,
+};
+
+/* --- What they share --------------------------------------------------------------- */
+
+struct aio {
+	struct bench_field field; /* its len: reads in flight */
+	int fds[2]; /* cached, direct */
+	int n;
+	char (*buffers)[LOOP_BLOCK];
+};
+
+struct aio_state {
+	struct bench_turn turn;
+	uint64_t seed;
+};
+
+static int aio_begin_one(struct aio_state *state, int id)
+{
+	const struct aio *test = (const struct aio *)state->turn.field;
+	struct loop_read read = {
+		.id = id, .fd = test->fds[state->turn.phase / 3], .buffer = test->buffers[id],
+	};
+
+	state->seed = state->seed * 6364136223846793005u + 1442695040888963407u;
+	read.offset = (off_t)((state->seed >> 33) % (uint64_t)test->n) * LOOP_BLOCK;
+	return state->turn.loop.ops->read(state->turn.loop.state, &read);
+}
+
+static int aio_run(void *opened, uint64_t count)
+{
+	struct aio_state *state = opened;
+	struct loop *loop = &state->turn.loop;
+	uint64_t depth = (uint64_t)aio_depths[state->turn.phase % 3];
+	uint64_t begun = 0;
+	int rc = 0;
+
+	for (; begun < depth && begun < count && rc == 0; begun++)
+		rc = aio_begin_one(state, (int)begun);
+	for (uint64_t done = 0; done < count && rc >= 0;) {
+		int now = rc == 0 ? loop_wait(loop, NULL, 0, true) : rc;
+
+		rc = now < 0 ? now : 0;
+		for (int i = 0; i < now && rc == 0; i++, done++) {
+			const struct loop_ready *ready = &loop->hand.ready[i];
+
+			if (ready->events & POLLERR)
+				rc = -EIO;
+			else if (begun++ < count)
+				rc = aio_begin_one(state, ready->id);
+		}
+	}
+	return rc;
+}
+
+static int aio_start(void *state)
+{
+	((struct aio_state *)state)->seed = 20010630;
+	return 0;
+}
+
+static void aio_end(void *setup)
+{
+	struct aio *test = setup;
+
+	for (int i = 0; i < 2; i++)
+		if (test->fds[i] >= 0)
+			close(test->fds[i]);
+	free(test->buffers);
+}
+
+static int aio_begin(const struct bench_options *options, void *setup)
+{
+	char path[] = "/var/tmp/xpoll-bench.XXXXXX";
+	struct aio *test = setup;
+	void *memory = NULL;
+
+	test->field.len = LOOP_READS_MAX;
+	test->n = options->n;
+	test->fds[1] = -1;
+	test->fds[0] = mkostemp(path, O_CLOEXEC);
+	if (test->fds[0] < 0)
+		return -errno;
+	test->fds[1] = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
+	if (test->fds[1] < 0 && errno == EINVAL) /* a file system without it */
+		test->fds[1] = open(path, O_RDONLY | O_CLOEXEC);
+	unlink(path);
+	if (test->fds[1] < 0)
+		return -errno;
+	if (posix_memalign(&memory, LOOP_BLOCK, LOOP_READS_MAX * LOOP_BLOCK) != 0)
+		return -ENOMEM;
+	test->buffers = memory;
+	memset(test->buffers, 'x', LOOP_READS_MAX * LOOP_BLOCK);
+	for (int i = 0; i < test->n; i++)
+		if (pwrite(test->fds[0], test->buffers, LOOP_BLOCK, (off_t)i * LOOP_BLOCK) !=
+		    LOOP_BLOCK)
+			return -EIO;
+	return fsync(test->fds[0]) < 0 ? -errno : 0;
+}
+
+static const struct bench_variant aio_limit = { .name = "pread", .loop = &loop_pread };
+
+const struct bench_workload bench_aio = {
+	.name = "aio", .unit = "read", .items = "blocks", .n_default = 10000, .n_max = 1000000,
+	.summary = "random reads of a file, 1, 8 and 64 in flight",
+	.help =
+		"Reads of 4 KiB at random places of a file of N blocks in /var/tmp: in the page\n"
+		"cache, and past it (O_DIRECT, where the file system has that); 1, 8 or 64 are\n"
+		"in flight.\n"
+		"\n"
+		"xpoll-NAME   xpoll_aio_submit, and AIO events of a queue on a back end\n"
+		"io_uring     the same by hand, entered once for all that is new\n"
+		"posix-aio    aio_read and aio_suspend of the C library, which has threads\n"
+		"libuv        uv_fs_read, which has threads\n"
+		"pread        one after the other\n"
+		"\n"
+		"It is processor time of this process, its threads included.\n",
+	.phases = aio_phases,
+	.references = { "io_uring", "libuv", "posix-aio", "pread" },
+	.kind = BENCH_NOTHING,
+	.setup_size = sizeof(struct aio),
+	.open = aio_begin,
+	.close = aio_end,
+	.ops = {
+		.size = sizeof(struct aio_state), .room = LOOP_READS_MAX, .open = aio_start,
+		.run = aio_run,
+	},
+	.loops = LOOP_READS,
+	.limit = &aio_limit,
+};

@@ -1,0 +1,88 @@
+/*
+ * memory: what a registered descriptor takes in the process.
+ *
+ * A pass makes a queue, registers n idle descriptors and looks once; then it closes the
+ * queue.  The bytes are those that the process has allocated meanwhile, with the
+ * structures that a library has the program keep.  What the kernel keeps is not among them.
+ *
+ * The descriptors are duplicates of one end of a pipe: of n pipes only every
+ * other number would be registered, which no server does.
+ */
+#include <fcntl.h>
+
+#include "loop.h"
+
+struct memory {
+	struct bench_field field;
+	int ends[2];
+	int len; /* so many targets are open */
+};
+
+static void memory_close(void *setup)
+{
+	struct memory *test = setup;
+
+	for (int i = 0; i < test->len; i++)
+		close(test->field.targets[i].fd);
+	for (int i = 0; i < 2; i++)
+		if (test->ends[i] >= 0)
+			close(test->ends[i]);
+}
+
+static int memory_open(const struct bench_options *options, void *setup)
+{
+	struct memory *test = setup;
+
+	test->ends[0] = test->ends[1] = -1;
+	if (pipe2(test->ends, O_CLOEXEC | O_NONBLOCK) < 0)
+		return -errno;
+	for (; test->len < options->n; test->len++) {
+		int fd = fcntl(test->ends[0], F_DUPFD_CLOEXEC, 0);
+
+		if (fd < 0)
+			return -errno;
+		test->field.targets[test->len] = (struct loop_target){ fd, POLLIN };
+	}
+	return 0;
+}
+
+static int64_t memory_step(void *opened, int phase)
+{
+	struct bench_turn *turn = opened;
+	int len = turn->field->len;
+	int rc = 0;
+
+	if (phase > 0) {
+		loop_close(&turn->loop);
+		return len;
+	}
+	rc = loop_open(&turn->loop, turn->way, turn->field, 1);
+	if (rc >= 0)
+		rc = loop_change_all(&turn->loop, LOOP_ADD, len);
+	if (rc >= 0)
+		rc = loop_wait(&turn->loop, NULL, 0, false);
+	return rc < 0 ? rc : len;
+}
+
+static const char *const memory_phases[] = { "add", "destroy", NULL };
+
+const struct bench_workload bench_memory = {
+	.name = "memory", .unit = "descriptor", .items = "descriptors", .n_default = 9000,
+	.summary = "memory of the process for each registered descriptor",
+	.help =
+		"A queue is made, N idle descriptors are registered for reading, and it is\n"
+		"waited for once: add.  Then it is closed: destroy.  bytes: memory that the\n"
+		"process has allocated for each of them, the program's structures included\n"
+		"where a library wants some.  The kernel's is not in it.\n"
+		LOOP_HELP,
+	.phases = memory_phases,
+	.references = { "raw-epoll", "raw-poll" },
+	.tells_bytes = true,
+	.fds_each = 1,
+	.kind = BENCH_TARGETS,
+	.setup_size = sizeof(struct memory),
+	.open = memory_open,
+	.close = memory_close,
+	.ops = { .step = memory_step },
+	.loops = LOOP_LEVEL,
+};

@@ -1,0 +1,104 @@
+/*
+ * sources: a process that ends, or a signal.  One operation makes it happen and waits until
+ * it is reported.
+ */
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "loop.h"
+
+static const char *const sources_phases[] = { "process", "signal", NULL };
+
+struct sources {
+	struct bench_field field;
+	struct sigaction action; /* of the signal, before */
+};
+
+static void sources_end(void *setup)
+{
+	sigaction(SIGUSR1, &((struct sources *)setup)->action, NULL);
+}
+
+/* Else the signal would end this process. */
+static int sources_begin(const struct bench_options *options, void *setup)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+	struct sources *test = setup;
+
+	(void)options;
+	return sigaction(SIGUSR1, &ignore, &test->action) < 0 ? -errno : 0;
+}
+
+static int sources_open(void *opened)
+{
+	struct loop *loop = &((struct bench_turn *)opened)->loop;
+
+	return loop->ops->signal(loop->state, SIGUSR1);
+}
+
+static int sources_wait(struct bench_turn *turn)
+{
+	int count;
+
+	do
+		count = loop_wait(&turn->loop, NULL, 0, true);
+	while (count == 0);
+	return count == 1 || count < 0 ? count : -EPROTO;
+}
+
+static int sources_fork(struct bench_turn *turn)
+{
+	pid_t pid = fork();
+	int rc;
+
+	if (pid < 0)
+		return -errno;
+	if (pid == 0)
+		_exit(0);
+	rc = turn->loop.ops->process(turn->loop.state, 0, pid);
+	if (rc >= 0)
+		rc = sources_wait(turn);
+	bench_calls += 2;
+	while (waitpid(pid, NULL, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return rc;
+}
+
+static int sources_signal(struct bench_turn *turn)
+{
+	bench_calls++;
+	return kill(getpid(), SIGUSR1) < 0 ? -errno : sources_wait(turn);
+}
+
+static int sources_run(void *opened, uint64_t count)
+{
+	struct bench_turn *turn = opened;
+	int rc = 0;
+
+	for (; count > 0 && rc >= 0; count--)
+		rc = turn->phase == 1 ? sources_signal(turn) : sources_fork(turn);
+	return rc < 0 ? rc : 0;
+}
+
+const struct bench_workload bench_sources = {
+	.name = "sources", .unit = "event", .items = "sources", .n_default = 1,
+	.summary = "processes and signals: from cause to event",
+	.help =
+		"Events that are not readiness.  process: a child is forked, watched, and ends.\n"
+		"signal: this process sends itself one.  An operation ends when its event was\n"
+		"returned.  N has no effect.\n"
+		"\n"
+		"xpoll-NAME   PROC and SIGNAL in a queue on a back end\n"
+		"by-hand      pidfd_open and signalfd, read when epoll reports them\n"
+		"\n"
+		"Times are processor time of this process; most of process is the fork.\n",
+	.phases = sources_phases,
+	.references = { "by-hand" },
+	.kind = BENCH_NOTHING,
+	.setup_size = sizeof(struct sources),
+	.open = sources_begin,
+	.close = sources_end,
+	.ops = { .room = 4, .open = sources_open, .run = sources_run },
+	.loops = LOOP_PROCESSES,
+};
