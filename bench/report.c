@@ -31,25 +31,14 @@ static double median(double *values, int count)
 	return (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* The numbers of a result that are printed; NAN where there is none. */
-struct figures {
-	double rate; /* median of the rounds */
-	double rate_min;
-	double rate_max;
-	double ns;     /* for each operation */
-	double calls;  /* likewise */
-	double bytes;  /* for each of n */
-	double ratios[BENCH_REFERENCES];
-};
-
-/* To another variant in the same phase. */
-static double figures_ratio(const struct bench_report *report,
-                            const struct bench_result *result, int phase, const char *variant)
+/* To another variant in the same phase; NAN: it was not measured. */
+static double ratio_to(const struct bench_report *report, const struct bench_result *result,
+                       int phase, const char *variant)
 {
 	double ratios[BENCH_ROUNDS_MAX];
 	int rounds = report->options->rounds;
 
-	for (int i = 0; variant != NULL && i < report->contenders_len; i++) {
+	for (int i = 0; i < report->contenders_len; i++) {
 		const struct bench_contender *reference = &report->contenders[i];
 
 		if (strcmp(reference->name, variant) != 0)
@@ -61,53 +50,94 @@ static double figures_ratio(const struct bench_report *report,
 	return NAN;
 }
 
-static struct figures figures_of(const struct bench_report *report,
-                                 const struct bench_contender *contender, int phase)
+/*
+ * --- A row: what the table and the JSON have of it ------------------------------
+ *
+ * A new number of each result is added in row_of, and nowhere else.
+ */
+
+#define COLUMNS_MAX (4 + BENCH_REFERENCES)
+
+struct column {
+	char head[32]; /* in the table: "ns/read" */
+	char key[48];  /* in the JSON: "ns_per_read" */
+	double value;  /* NAN: there is none */
+	int decimals;
+};
+
+struct row {
+	struct column columns[COLUMNS_MAX];
+	int len;
+	double rate_min;
+	double rate_max;
+};
+
+/* Its names have two parts, of which one is the workload's. */
+static void row_add(struct row *row, double value, int decimals, const char *const head[2],
+                    const char *const key[2])
 {
+	struct column *column = &row->columns[row->len++];
+
+	column->value = value;
+	column->decimals = decimals;
+	snprintf(column->head, sizeof column->head, "%s%s", head[0], head[1]);
+	snprintf(column->key, sizeof column->key, "%s%s", key[0], key[1]);
+	for (char *at = column->key; *at != '\0'; at++)
+		*at = *at == '-' ? '_' : *at;
+}
+
+#define TWO(a, b) ((const char *const[2]){ a, b })
+
+static struct row row_of(const struct bench_report *report,
+                         const struct bench_contender *contender, int phase)
+{
+	const struct bench_workload *workload = report->workload;
 	const struct bench_result *result = &contender->results[phase];
+	const char *unit = workload->unit;
+	double calls = result->syscalls == BENCH_UNKNOWN ? NAN
+		: (double)result->syscalls / (double)result->operations;
+	double bytes = result->bytes == 0 ? NAN : (double)result->bytes / report->options->n;
 	double rates[BENCH_ROUNDS_MAX];
-	int rounds = report->options->rounds;
-	struct figures figures;
+	struct row row = { .len = 0 };
+	double rate;
 
 	memcpy(rates, result->rates, sizeof rates);
-	figures.rate = median(rates, rounds);
-	figures.rate_min = rates[0];
-	figures.rate_max = rates[rounds - 1];
-	figures.ns = 1e9 / figures.rate;
-	figures.calls = result->syscalls == BENCH_UNKNOWN ? NAN
-		: (double)result->syscalls / (double)result->operations;
-	figures.bytes = result->bytes == 0 ? NAN : (double)result->bytes / report->options->n;
-	for (int i = 0; i < BENCH_REFERENCES; i++)
-		figures.ratios[i] = figures_ratio(report, result, phase,
-		                                  report->workload->references[i]);
-	return figures;
+	rate = median(rates, report->options->rounds);
+	row.rate_min = rates[0];
+	row.rate_max = rates[report->options->rounds - 1];
+	row_add(&row, rate, 0, TWO(unit, "s/s"), TWO(unit, "s_per_second"));
+	row_add(&row, 1e9 / rate, rate > 1e7 ? 1 : 0, TWO("ns/", unit), TWO("ns_per_", unit));
+	row_add(&row, calls, 2, TWO("calls/", unit), TWO("syscalls_per_", unit));
+	if (workload->tells_bytes)
+		row_add(&row, bytes, 0, TWO("bytes", ""), TWO("bytes_per_", unit));
+	for (int i = 0; i < BENCH_REFERENCES && workload->references[i] != NULL; i++) {
+		const char *name = workload->references[i];
+		double ratio = ratio_to(report, result, phase, name);
+
+		row_add(&row, ratio, ratio < 0.1 ? 4 : 2, TWO("x ", name), TWO("ratio_", name));
+	}
+	return row;
 }
 
 /* --- A table --------------------------------------------------------------- */
 
-/* Right-aligned, after a space: with some decimals; 1234567.8 as 1,234,568; NAN as -. */
-static void table_cell(FILE *to, int width, double value, int decimals)
+/* With some decimals; 1234567.8 as 1,234,568; NAN as -. */
+static void table_cell(FILE *to, const struct column *column)
 {
 	char digits[32];
 	char text[48];
-	int len = snprintf(digits, sizeof digits, "%.*f", decimals, value);
+	int len = snprintf(digits, sizeof digits, "%.*f", column->decimals, column->value);
 	int whole = (int)strcspn(digits, ".");
+	int width = (int)strlen(column->head);
 	int at = 0;
 
 	for (int i = 0; i < len; i++) {
-		if (decimals == 0 && i > 0 && i < whole && (whole - i) % 3 == 0)
+		if (column->decimals == 0 && i > 0 && i < whole && (whole - i) % 3 == 0)
 			text[at++] = ',';
 		text[at++] = digits[i];
 	}
 	text[at] = '\0';
-	fprintf(to, " %*s", width, isnan(value) ? "-" : text);
-}
-
-static int table_ratio_width(const char *reference)
-{
-	int len = (int)strlen(reference) + 2;
-
-	return len > 7 ? len : 7;
+	fprintf(to, " %*s", width < 11 ? 11 : width, isnan(column->value) ? "-" : text);
 }
 
 static void table_head(const struct bench_report *report, FILE *to)
@@ -123,40 +153,26 @@ static void table_head(const struct bench_report *report, FILE *to)
 	fprintf(to, "%s, %s, %d cores\n", machine.kernel, machine.cpu, machine.cores);
 }
 
-static void table_columns(const struct bench_workload *workload, const char *phase, FILE *to)
+static void table_phase(const struct bench_report *report, int phase, FILE *to)
 {
-	const char *const *references = workload->references;
-	int len = (int)strlen(workload->unit);
+	const char *const *phases = report->workload->phases;
 
-	fprintf(to, "\n%-14s %*ss/s %*s%s %*s%s", phase != NULL ? phase : "variant",
-	        8, workload->unit, 9 - len, "ns/", workload->unit, 11 - len, "calls/",
-	        workload->unit);
-	for (int i = 0; i < BENCH_REFERENCES && references[i] != NULL; i++)
-		fprintf(to, " %*s%s", table_ratio_width(references[i]) - (int)strlen(references[i]),
-		        "x ", references[i]);
-	fprintf(to, "%s spread\n", workload->tells_bytes ? "  bytes" : "");
-}
+	fprintf(to, "\n%-14s", phases != NULL ? phases[phase] : "variant");
+	for (int i = 0; i < report->contenders_len; i++) {
+		const struct bench_contender *contender = &report->contenders[i];
+		struct row row = row_of(report, contender, phase);
+		char name[sizeof contender->name + 2];
 
-static void table_row(const struct bench_report *report,
-                      const struct bench_contender *contender, int phase, FILE *to)
-{
-	const struct bench_workload *workload = report->workload;
-	const char *const *references = workload->references;
-	struct figures figures = figures_of(report, contender, phase);
-	char name[sizeof contender->name + 2];
-
-	snprintf(name, sizeof name, "%s%s", contender->name, contender->is_default ? " *" : "");
-	fprintf(to, "%-14s", name);
-	table_cell(to, 11, figures.rate, 0);
-	table_cell(to, 9, figures.ns, figures.ns >= 100 ? 0 : 1);
-	table_cell(to, 11, figures.calls, 2);
-	for (int i = 0; i < BENCH_REFERENCES && references[i] != NULL; i++)
-		table_cell(to, table_ratio_width(references[i]), figures.ratios[i],
-		           figures.ratios[i] < 0.1 ? 4 : 2);
-	if (workload->tells_bytes)
-		table_cell(to, 6, figures.bytes, 0);
-	fprintf(to, " %4.0f %%\n",
-	        100 * (figures.rate_max - figures.rate_min) / figures.rate);
+		for (int k = 0; k < row.len && i == 0; k++)
+			fprintf(to, " %11s", row.columns[k].head);
+		snprintf(name, sizeof name, "%s%s", contender->name,
+		         contender->is_default ? " *" : "");
+		fprintf(to, "%s%-14s", i == 0 ? " spread\n" : "", name);
+		for (int k = 0; k < row.len; k++)
+			table_cell(to, &row.columns[k]);
+		fprintf(to, " %4.0f %%\n",
+		        100 * (row.rate_max - row.rate_min) / row.columns[0].value);
+	}
 }
 
 /* In one line: libraries by their packages, then programs. */
@@ -176,17 +192,13 @@ static void table_missing(const struct bench_report *report, FILE *to)
 
 void bench_report_table(const struct bench_report *report, FILE *to)
 {
-	const char *const *phases = report->workload->phases;
 	bool has_default = false;
 
 	table_head(report, to);
-	for (int phase = 0; phase < report->phases_len; phase++) {
-		table_columns(report->workload, phases != NULL ? phases[phase] : NULL, to);
-		for (int i = 0; i < report->contenders_len; i++) {
-			table_row(report, &report->contenders[i], phase, to);
-			has_default = has_default || report->contenders[i].is_default;
-		}
-	}
+	for (int phase = 0; phase < report->phases_len; phase++)
+		table_phase(report, phase, to);
+	for (int i = 0; i < report->contenders_len; i++)
+		has_default = has_default || report->contenders[i].is_default;
 	if (has_default)
 		fputs("\n* the back end that xpoll chooses here\n", to);
 	table_missing(report, to);
@@ -194,11 +206,6 @@ void bench_report_table(const struct bench_report *report, FILE *to)
 
 /* --- JSON ------------------------------------------------------------------ */
 
-/*
- * Names of the per-operation fields follow the workload's unit: reads_per_second,
- * ns_per_read, syscalls_per_read; those of ratios the variant they are taken to:
- * ratio_raw_epoll.  What was not measured is null.
- */
 static void json_string(FILE *to, const char *text)
 {
 	fputc('"', to);
@@ -215,22 +222,12 @@ static void json_string(FILE *to, const char *text)
 	fputc('"', to);
 }
 
-/* After a comma: "START_END": text. */
-static void json_name(FILE *to, const char *start, const char *end)
+static void json_number(FILE *to, const char *key, double value)
 {
-	fprintf(to, ", \"%s", start);
-	for (; *end != '\0'; end++)
-		fputc(*end == '-' ? '_' : *end, to);
-	fputs("\": ", to);
-}
-
-static void json_field(FILE *to, const char *start, const char *end, double value)
-{
-	json_name(to, start, end);
 	if (isfinite(value))
-		fprintf(to, "%.10g", value);
+		fprintf(to, ", \"%s\": %.10g", key, value);
 	else
-		fputs("null", to);
+		fprintf(to, ", \"%s\": null", key);
 }
 
 static void json_head(const struct bench_report *report, FILE *to)
@@ -245,7 +242,7 @@ static void json_head(const struct bench_report *report, FILE *to)
 	json_string(to, report->workload->summary);
 	fprintf(to, ",\n  \"version\": \"%u.%u.%u\",\n  \"n\": %d", version >> 16,
 	        version >> 8 & 0xff, version & 0xff, options->n);
-	json_field(to, "seconds", "", options->seconds);
+	json_number(to, "seconds", options->seconds);
 	fprintf(to, ",\n  \"rounds\": %d,\n  \"clock\": \"%s\",\n", options->rounds,
 	        report->workload->by_clock ? "monotonic" : "processor");
 	bench_machine_get(&machine);
@@ -265,26 +262,20 @@ static void json_result(FILE *to, const struct bench_report *report,
                         const struct bench_contender *contender, int phase)
 {
 	const struct bench_workload *workload = report->workload;
-	const char *const *references = workload->references;
-	struct figures figures = figures_of(report, contender, phase);
+	struct row row = row_of(report, contender, phase);
 
 	fputs("    { \"variant\": ", to);
 	json_string(to, contender->name);
 	if (workload->phases != NULL) {
-		json_name(to, "phase", "");
+		fputs(", \"phase\": ", to);
 		json_string(to, workload->phases[phase]);
 	}
 	fprintf(to, ", \"default\": %s", contender->is_default ? "true" : "false");
-	json_field(to, workload->unit, "s_per_second", figures.rate);
-	json_field(to, "ns_per_", workload->unit, figures.ns);
-	json_field(to, "syscalls_per_", workload->unit, figures.calls);
-	if (workload->tells_bytes)
-		json_field(to, "bytes_per_", workload->unit, figures.bytes);
-	for (int i = 0; i < BENCH_REFERENCES && references[i] != NULL; i++)
-		json_field(to, "ratio_", references[i], figures.ratios[i]);
-	json_field(to, workload->unit, "s", (double)contender->results[phase].operations);
-	fprintf(to, ",\n      \"spread\": { \"min\": %.10g", figures.rate_min);
-	json_field(to, "max", "", figures.rate_max);
+	for (int i = 0; i < row.len; i++)
+		json_number(to, row.columns[i].key, row.columns[i].value);
+	fprintf(to, ", \"%ss\": %llu,\n      \"spread\": { \"min\": %.10g", workload->unit,
+	        (unsigned long long)contender->results[phase].operations, row.rate_min);
+	json_number(to, "max", row.rate_max);
 	fputs(" } }", to);
 }
 
