@@ -178,8 +178,10 @@ enum {
 			XT_SKIP("no real-time signals here"); \
 	} while (0)
 
+/* How many times longer a test may take because of what else runs. */
+extern unsigned xt_slowness;
 /* How long to wait for what must come: a guard against hanging, in ns. */
-#define XT_SOON (INT64_C(20) * 1000000000)
+#define XT_SOON (INT64_C(20) * 1000000000 * xt_slowness)
 
 /* 1. Tests --------------------------------------------------------------- */
 

@@ -7,6 +7,8 @@
 #include <setjmp.h>
 #include <stdarg.h>
 
+unsigned xt_slowness = 1;
+
 #define WATCHDOG_SECONDS (XT_SLOW ? 120 : 30)
 
 const char *xt_backend;

@@ -22,6 +22,8 @@
 #endif
 
 static const char *volatile watch_name = "";
+static unsigned watch_seconds;
+static long watch_processors;
 
 static void watch_say(const char *text)
 {
@@ -68,10 +70,38 @@ static bool watch_run_debugger(void)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-static void watch_expired(int signal_number)
+/* As many times as there are processes for each processor.  AS-safe. */
+static unsigned watch_slowness(void)
+{
+#ifdef __linux__
+	enum { MOST = 20 };
+	struct sysinfo info;
+
+	if (watch_processors > 0 && sysinfo(&info) == 0) {
+		unsigned long each = (info.loads[0] >> SI_LOAD_SHIFT) /
+		                     (unsigned long)watch_processors;
+
+		return 1 + (each < MOST ? (unsigned)each : MOST);
+	}
+#endif
+	return 1;
+}
+
+static void watch_expired(int signal_number, siginfo_t *info, void *context)
 {
 	struct timespec moment = {.tv_nsec = 300 * 1000 * 1000};
+	unsigned slowness = watch_slowness();
 
+	(void)context;
+	/*
+	 * The machine became busier since the test began.  That is asked only now, for an
+	 * alarm interrupts the waits of the test.  Fault tests send one to see the stacks.
+	 */
+	if (slowness > xt_slowness && info->si_code != SI_USER) {
+		(void)alarm(watch_seconds * (slowness - xt_slowness));
+		xt_slowness = slowness;
+		return;
+	}
 	/* Should showing the stacks hang too, the next alarm kills. */
 	(void)signal(signal_number, SIG_DFL);
 	(void)alarm(30);
@@ -88,7 +118,7 @@ static void watch_expired(int signal_number)
 
 void xt_watchdog_install(void)
 {
-	struct sigaction action = {.sa_handler = watch_expired};
+	struct sigaction action = {.sa_sigaction = watch_expired, .sa_flags = SA_SIGINFO};
 	struct sigaction show = {.sa_handler = watch_show_stack};
 
 	if (sigaction(SIGALRM, &action, NULL) < 0 ||
@@ -96,31 +126,13 @@ void xt_watchdog_install(void)
 		xt_broken("sigaction");
 }
 
-/*
- * How many times longer a test may take because of what else runs: as many as there
- * are processes for each processor.  Asked before the test, as an alarm within it that
- * only asks would interrupt its waits.
- */
-static unsigned watch_slowness(void)
-{
-#ifdef __linux__
-	enum { MOST = 20 };
-	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	struct sysinfo info;
-
-	if (processors > 0 && sysinfo(&info) == 0) {
-		unsigned long each = (info.loads[0] >> SI_LOAD_SHIFT) / (unsigned long)processors;
-
-		return 1 + (each < MOST ? (unsigned)each : MOST);
-	}
-#endif
-	return 1;
-}
-
 void xt_watchdog_start(const char *name, unsigned seconds)
 {
 	watch_name = name;
-	(void)alarm(seconds * watch_slowness());
+	watch_seconds = seconds;
+	watch_processors = sysconf(_SC_NPROCESSORS_ONLN);
+	xt_slowness = watch_slowness();
+	(void)alarm(seconds * xt_slowness);
 }
 
 void xt_watchdog_stop(void)
