@@ -43,11 +43,11 @@ def command(program, *args):
 class Server:
     """A running example server; stop() checks that it ends cleanly."""
 
-    def __init__(self, *words):
+    def __init__(self, *words, **environment):
         self.child = subprocess.Popen(
             command(*words, "0"), text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE)
+            stderr=subprocess.PIPE, env={**os.environ, **environment})
         line = self.child.stdout.readline()
         found = re.fullmatch(r"listening on 127\.0\.0\.1 port (\d+)\n", line)
         if found is None:

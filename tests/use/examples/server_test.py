@@ -1,11 +1,14 @@
 """What the tests of all servers share: a server for each test, and a crowd of clients."""
 
+import contextlib
+import pathlib
 import random
 import signal
 import threading
+import time
 import unittest
 
-from client import Server
+from client import SOCKET_TIMEOUT_S, Server
 
 ACTIVE = 150
 IDLE = 150
@@ -28,6 +31,19 @@ class ServerTest(unittest.TestCase):
 
     def check_stop(self, number=signal.SIGTERM):
         self.assertEqual(self.server.stop(number), (0, ""))
+
+    def check_asleep(self, server):
+        """Each thread of it is found asleep: none goes round and round."""
+        tasks = pathlib.Path(f"/proc/{server.child.pid}/task")
+        awake = {task / "stat" for task in tasks.iterdir()} if tasks.is_dir() else set()
+        deadline = time.monotonic() + SOCKET_TIMEOUT_S
+        while awake and time.monotonic() < deadline:
+            for stat in set(awake):
+                with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                    if stat.read_text().rpartition(")")[2].split()[0] == "R":
+                        continue
+                awake.remove(stat)
+        self.assertEqual(awake, set())
 
     def share_out(self, talk, connections):
         """Let talk(connections, random) run in several threads, a share each."""

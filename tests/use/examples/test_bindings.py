@@ -7,6 +7,7 @@ before must bring.
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -14,7 +15,7 @@ import threading
 import unittest
 
 import xt
-from client import LANGUAGE, command, receive, reset, send_until_stuck
+from client import LANGUAGE, Server, command, receive, reset, send_until_stuck
 from server_test import ACTIVE, IDLE, ServerTest
 
 # Java reaps its children by itself, so that their status may be gone.
@@ -54,11 +55,28 @@ class EchoServer(ServerTest):
         sent = send_until_stuck(slow, data)
         self.assertLess(sent, len(data))
         self.check_echo(other, b"not blocked by the slow one")
+        self.check_asleep(self.server)
         rest = threading.Thread(target=slow.sendall, args=(data[sent:],))
         rest.start()
         self.assertEqual(receive(slow, len(data)), data)
         rest.join()
         self.check_stop()
+
+    def test_after_a_write_that_sent_nothing_it_sleeps(self):
+        with tempfile.TemporaryDirectory() as folder:
+            library = os.path.join(folder, "first_send_blocks.so")
+            source = os.path.join(os.path.dirname(__file__), "first_send_blocks.c")
+            build = ["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", library, source]
+            if not shutil.which("cc") or subprocess.run(build, check=False).returncode != 0:
+                self.skipTest("no shared library can be made")
+            options = "verify_asan_link_order=0:" + os.environ.get("ASAN_OPTIONS", "")
+            server = Server(*self.command, LD_PRELOAD=library, ASAN_OPTIONS=options)
+        self.addCleanup(server.child.kill)
+        with server.connect() as connection:
+            for _ in range(3):
+                self.check_echo(connection, b"text")
+            self.check_asleep(server)
+        self.assertEqual(server.stop(), (0, ""))
 
     def test_end_of_file_comes_after_the_last_byte(self):
         connection = self.connect()
