@@ -29,7 +29,7 @@ endfunction()
 
 # On every system.
 set(every base/heap.c base/mutex.c base/pool.c base/regmap.c source/*.c core/*.c
-  source/provider/aio_hold.c source/provider/aio_threads.c source/provider/aio_work.c
+  source/provider/aio_hold.c source/provider/aio_work.c
   source/provider/signal_selfpipe.c)
 # With the descriptors, signals and threads of POSIX.
 set(posix ${every} base/alloc.c source/provider/signal_handler.c

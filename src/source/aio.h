@@ -47,7 +47,6 @@ struct xp_aio_job {
 struct xp_aio_port {
 	struct xp_wakefd done_fd; /* [I] while jobs are done */
 	uint32_t process;    /* [I] that opened it */
-	int unfinished;      /* [w] its jobs that are not done */
 	struct xp_list done; /* [w] */
 	bool written;        /* [w] done_fd is readable */
 	atomic_uint filled;  /* [a] there are some in `done` */

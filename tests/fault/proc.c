@@ -93,11 +93,11 @@ int __wrap_xp_sys_perf_redirect(int fd, int output_fd)
 	               : __real_xp_sys_perf_redirect(fd, output_fd);
 }
 
-int __real_xp_sys_map(int fd, size_t size, void **memory);
-int __wrap_xp_sys_map(int fd, size_t size, void **memory);
-int __wrap_xp_sys_map(int fd, size_t size, void **memory)
+int __real_xp_sys_map(int fd, size_t size, uint64_t offset, void **memory);
+int __wrap_xp_sys_map(int fd, size_t size, uint64_t offset, void **memory);
+int __wrap_xp_sys_map(int fd, size_t size, uint64_t offset, void **memory)
 {
-	return fails() ? fails_with : __real_xp_sys_map(fd, size, memory);
+	return fails() ? fails_with : __real_xp_sys_map(fd, size, offset, memory);
 }
 
 int __real_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,

@@ -245,6 +245,21 @@ void *xp_sys_wiped_page(void)
 	return page;
 }
 
+int xp_sys_map(int fd, size_t size, uint64_t offset, void **memory)
+{
+	int saved = errno;
+	void *mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+	int rc = xp_libcall_result(mapped == MAP_FAILED ? -1 : 0, saved);
+
+	*memory = rc < 0 ? NULL : mapped;
+	return rc;
+}
+
+void xp_sys_unmap(void *memory, size_t size)
+{
+	munmap(memory, size);
+}
+
 const char *xp_sys_getenv(const char *name)
 {
 	return secure_getenv(name);

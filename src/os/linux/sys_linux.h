@@ -21,6 +21,10 @@ int xp_sys_inotify_open(void);
 int xp_sys_inotify_add(int inotify_fd, const char *path, uint32_t mask);
 int xp_sys_inotify_remove(int inotify_fd, int watch);
 
+/* Memory shared with the kernel: `size` bytes of a file, for reading and writing. */
+int xp_sys_map(int fd, size_t size, uint64_t offset, void **memory);
+void xp_sys_unmap(void *memory, size_t size);
+
 /* statfs(2): which file system. */
 int64_t xp_sys_fs_type(int fd);
 /* Of a UNIX-domain listener. */

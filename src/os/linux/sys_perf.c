@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "os/rawcall.h"
@@ -41,26 +40,6 @@ int xp_sys_cpus(void)
 
 	errno = saved;
 	return count > 0 ? (int)count : 1;
-}
-
-int xp_sys_map(int fd, size_t size, void **memory)
-{
-	int saved = errno;
-	void *mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	int rc = 0;
-
-	*memory = mapped;
-	if (mapped == MAP_FAILED) {
-		*memory = NULL;
-		rc = -errno;
-		errno = saved;
-	}
-	return rc;
-}
-
-void xp_sys_unmap(void *memory, size_t size)
-{
-	munmap(memory, size);
 }
 
 size_t xp_sys_page_size(void)

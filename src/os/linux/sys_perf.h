@@ -19,9 +19,6 @@ int xp_sys_perf_redirect(int fd, int output_fd);
 /* How many processors there may be; their numbers are below it. */
 int xp_sys_cpus(void);
 
-/* Map a file's first bytes for reading and writing, shared: 0 or -errno. */
-int xp_sys_map(int fd, size_t size, void **memory);
-void xp_sys_unmap(void *memory, size_t size);
 size_t xp_sys_page_size(void);
 
 #endif

@@ -10,7 +10,6 @@
  * library know what they do.  So the ring is made, used and closed by a thread
  * of its own, the only one there is, however many requests are in flight.
  */
-#include "source/provider/aio_threads.h"
 #include "source/provider/aio_work.h"
 
 #include <errno.h>
@@ -23,7 +22,6 @@
 #include "base/time.h"
 #include "os/linux/sys_linux.h"
 #include "os/linux/sys_uring.h"
-#include "os/linux/uring.h"
 #include "os/process.h"
 #include "os/sys.h"
 #include "os/sys_threads.h"
@@ -38,14 +36,32 @@ enum {
 	URING_CALLED = 1,
 	URING_STOPPED = 3,
 	URING_LOW_BITS = 3,
+	URING_PROBED = 64, /* operations that a kernel may know of */
 };
 
 /* The kernel's largest read or write: what is longer ends short. */
 #define URING_BYTES_MOST 0x7ffff000u
 
+/* What the kernel and its user share; [I] immutable while open. */
+struct uring_ring {
+	int fd;            /* [I] -1: not open */
+	unsigned filled;   /* entries the kernel does not know yet */
+	void *rings;       /* [I] */
+	size_t rings_size; /* [I] */
+	struct io_uring_sqe *entries; /* [I] */
+	size_t entries_size; /* [I] */
+	_Atomic uint32_t *submit_tail;
+	uint32_t *submit_array;
+	uint32_t submit_mask; /* [I] */
+	_Atomic uint32_t *done_head;
+	const _Atomic uint32_t *done_tail; /* the kernel's */
+	const struct io_uring_cqe *done;
+	uint32_t done_mask; /* [I] */
+};
+
 /* [I] immutable while open, [t] the thread's alone. */
 static struct {
-	struct xp_uring ring; /* its fd: [I], its content: [t] */
+	struct uring_ring ring; /* its fd: [I], its content: [t] */
 	int call_fd;     /* [I] an eventfd that the ring polls */
 	uint32_t process; /* [I] that opened it */
 	unsigned jobs; /* [t] in flight */
@@ -56,26 +72,139 @@ static struct {
 
 /* --- The ring ---------------------------------------------------------------- */
 
-static int uring_make(struct xp_uring *ring)
+/* Can the kernel do what is asked of it here?  0, -ENOSYS ... */
+static int uring_knows(int ring_fd)
 {
-	static const uint8_t ops[] = {IORING_OP_READ, IORING_OP_WRITE,
-	                              IORING_OP_FSYNC, IORING_OP_ASYNC_CANCEL};
+	static const uint8_t ops[] = {IORING_OP_READ, IORING_OP_WRITE, IORING_OP_FSYNC,
+	                              IORING_OP_ASYNC_CANCEL, IORING_OP_POLL_ADD};
+	_Alignas(struct io_uring_probe) unsigned char
+		memory[sizeof(struct io_uring_probe) +
+		       URING_PROBED * sizeof(struct io_uring_probe_op)] = {0};
+	struct io_uring_probe *probe = (struct io_uring_probe *)(void *)memory;
+	int rc = xp_sys_uring_probe(ring_fd, probe, URING_PROBED);
 
-	return xp_uring_open(ring, &(struct xp_uring_needs){
-		.entries = URING_ENTRIES,
-		.completions = URING_COMPLETIONS,
-		.ops = ops,
-		.ops_len = sizeof ops,
-	});
+	for (size_t i = 0; rc >= 0 && i < sizeof ops; i++)
+		if (!(probe->ops[ops[i]].flags & IO_URING_OP_SUPPORTED))
+			rc = -ENOSYS;
+	return rc < 0 ? rc : 0;
+}
+
+static int uring_map(struct uring_ring *ring, int ring_fd,
+                    const struct io_uring_params *params)
+{
+	size_t submit_size = params->sq_off.array + params->sq_entries * sizeof(uint32_t);
+	size_t done_size = params->cq_off.cqes +
+		params->cq_entries * sizeof(struct io_uring_cqe);
+	void *entries = NULL;
+	char *rings;
+	int rc;
+
+	ring->rings_size = submit_size > done_size ? submit_size : done_size;
+	ring->entries_size = params->sq_entries * sizeof(struct io_uring_sqe);
+	rc = xp_sys_map(ring_fd, ring->rings_size, IORING_OFF_SQ_RING, &ring->rings);
+	if (rc < 0)
+		return rc;
+	rc = xp_sys_map(ring_fd, ring->entries_size, IORING_OFF_SQES, &entries);
+	if (rc < 0) {
+		xp_sys_unmap(ring->rings, ring->rings_size);
+		return rc;
+	}
+	ring->entries = entries;
+	rings = ring->rings;
+	ring->submit_tail = (void *)(rings + params->sq_off.tail);
+	ring->submit_array = (void *)(rings + params->sq_off.array);
+	ring->submit_mask = params->sq_entries - 1;
+	ring->done_head = (void *)(rings + params->cq_off.head);
+	ring->done_tail = (void *)(rings + params->cq_off.tail);
+	ring->done = (void *)(rings + params->cq_off.cqes);
+	ring->done_mask = params->cq_entries - 1;
+	return 0;
+}
+
+/* 0 or a negative errno value; -ENOSYS: it cannot do what is needed here. */
+static int uring_make(struct uring_ring *ring)
+{
+	const uint32_t features = IORING_FEAT_SINGLE_MMAP | IORING_FEAT_NODROP;
+	struct io_uring_params params = {
+		.flags = IORING_SETUP_CQSIZE,
+		.cq_entries = URING_COMPLETIONS,
+	};
+	int ring_fd = xp_sys_uring_setup(URING_ENTRIES, &params);
+	int rc = -ENOSYS;
+
+	*ring = (struct uring_ring){.fd = -1};
+	if (ring_fd < 0)
+		return ring_fd;
+	if ((params.features & features) == features)
+		rc = uring_knows(ring_fd);
+	if (rc == 0)
+		rc = uring_map(ring, ring_fd, &params);
+	if (rc < 0)
+		xp_sys_close(ring_fd);
+	else
+		ring->fd = ring_fd;
+	return rc;
+}
+
+static void uring_unmake(const struct uring_ring *ring)
+{
+	xp_sys_unmap(ring->entries, ring->entries_size);
+	xp_sys_unmap(ring->rings, ring->rings_size);
+	xp_sys_close(ring->fd);
+}
+
+/* The next entry, cleared. */
+static struct io_uring_sqe *uring_fill(uint8_t opcode, uint64_t token)
+{
+	uint32_t tail = atomic_load_explicit(uring.ring.submit_tail, memory_order_relaxed);
+	uint32_t index = tail & uring.ring.submit_mask;
+	struct io_uring_sqe *entry = &uring.ring.entries[index];
+
+	XP_ASSERT(uring.ring.filled < URING_ENTRIES);
+	*entry = (struct io_uring_sqe){.opcode = opcode, .user_data = token};
+	uring.ring.submit_array[index] = index;
+	uring.ring.filled++;
+	return entry;
+}
+
+/* It is complete: the kernel may see it. */
+static void uring_give(void)
+{
+	atomic_fetch_add_explicit(uring.ring.submit_tail, 1, memory_order_release);
+}
+
+/* The kernel did not take it: the token of the last one given, which is no entry again. */
+static uint64_t uring_unfill(void)
+{
+	uint32_t tail =
+		atomic_load_explicit(uring.ring.submit_tail, memory_order_relaxed) - 1;
+
+	uring.ring.filled--;
+	atomic_store_explicit(uring.ring.submit_tail, tail, memory_order_relaxed);
+	return uring.ring.entries[tail & uring.ring.submit_mask].user_data;
+}
+
+/* The next completion, as it was; its place is the kernel's.  False: there is none. */
+static bool uring_next(uint64_t *token, int32_t *result)
+{
+	uint32_t head = atomic_load_explicit(uring.ring.done_head, memory_order_relaxed);
+	const struct io_uring_cqe *next = &uring.ring.done[head & uring.ring.done_mask];
+
+	if (head == atomic_load_explicit(uring.ring.done_tail, memory_order_acquire))
+		return false;
+	*token = next->user_data;
+	*result = next->res;
+	atomic_store_explicit(uring.ring.done_head, head + 1, memory_order_release);
+	return true;
 }
 
 static void *uring_try(void *argument)
 {
-	struct xp_uring ring;
+	struct uring_ring ring;
 
 	*(bool *)argument = uring_make(&ring) == 0;
 	if (ring.fd >= 0)
-		xp_uring_close(&ring);
+		uring_unmake(&ring);
 	return NULL;
 }
 
@@ -93,7 +222,7 @@ static bool uring_usable(void)
 
 static int uring_open(void)
 {
-	struct xp_uring ring;
+	struct uring_ring ring;
 	int call_fd = xp_sys_eventfd(false);
 	int rc = call_fd < 0 ? call_fd : uring_make(&ring);
 	int ring_fd;
@@ -117,11 +246,11 @@ static int uring_open(void)
 
 static void uring_close(void)
 {
-	struct xp_uring ring = uring.ring;
+	struct uring_ring ring = uring.ring;
 
 	uring.ring.fd = -1;
 	xp_sys_close(uring.call_fd);
-	xp_uring_close(&ring);
+	uring_unmake(&ring);
 }
 
 static void uring_abandon(uint32_t process)
@@ -149,8 +278,7 @@ static void uring_fill_job(const struct xp_aio_job *job)
 		[XPOLL_AIO_FSYNC] = IORING_OP_FSYNC,
 		[XPOLL_AIO_FDATASYNC] = IORING_OP_FSYNC,
 	};
-	struct io_uring_sqe *entry =
-		xp_uring_fill(&uring.ring, opcodes[job->op], (uint64_t)(uintptr_t)job);
+	struct io_uring_sqe *entry = uring_fill(opcodes[job->op], (uint64_t)(uintptr_t)job);
 
 	entry->fd = job->io_fd;
 	if (job->op == XPOLL_AIO_FDATASYNC)
@@ -161,30 +289,28 @@ static void uring_fill_job(const struct xp_aio_job *job)
 			? URING_BYTES_MOST : (uint32_t)job->length;
 		entry->off = (uint64_t)job->offset;
 	}
-	xp_uring_give(&uring.ring);
+	uring_give();
 	uring.jobs++;
 }
 
 /* Have the ring wait for a call, while it waits for jobs. */
 static void uring_fill_listen(void)
 {
-	struct io_uring_sqe *entry =
-		xp_uring_fill(&uring.ring, IORING_OP_POLL_ADD, URING_CALLED);
+	struct io_uring_sqe *entry = uring_fill(IORING_OP_POLL_ADD, URING_CALLED);
 
 	entry->fd = uring.call_fd;
 	entry->poll_events = POLLIN;
-	xp_uring_give(&uring.ring);
+	uring_give();
 	uring.others++;
 	uring.listening = true;
 }
 
 static void uring_fill_stop(const struct xp_aio_job *job)
 {
-	struct io_uring_sqe *entry =
-		xp_uring_fill(&uring.ring, IORING_OP_ASYNC_CANCEL, URING_STOPPED);
+	struct io_uring_sqe *entry = uring_fill(IORING_OP_ASYNC_CANCEL, URING_STOPPED);
 
 	entry->addr = (uint64_t)(uintptr_t)job;
-	xp_uring_give(&uring.ring);
+	uring_give();
 	uring.others++;
 }
 
@@ -231,21 +357,25 @@ static void uring_completed(uint64_t token, int32_t result, struct xp_list *jobs
 
 static void uring_reap(void)
 {
-	struct io_uring_cqe done;
 	struct xp_list jobs;
+	uint64_t token;
+	int32_t result;
 
 	xp_list_init(&jobs);
-	while (xp_uring_next(&uring.ring, &done))
-		uring_completed(done.user_data, done.res, &jobs);
+	while (uring_next(&token, &result))
+		uring_completed(token, result, &jobs);
 	if (!xp_list_empty(&jobs))
-		xp_aio_done_all(&jobs);
+		xp_aio_done(&jobs, true);
 }
 
 /* The kernel takes no more, short of memory or forbidden: work here. */
 static void uring_take_back(void)
 {
+	struct xp_list jobs;
+
+	xp_list_init(&jobs);
 	while (uring.ring.filled > 0) {
-		uint64_t token = xp_uring_take_back(&uring.ring)->user_data;
+		uint64_t token = uring_unfill();
 		struct xp_aio_job *job = (struct xp_aio_job *)(uintptr_t)token;
 
 		if (token & URING_LOW_BITS) {
@@ -255,7 +385,9 @@ static void uring_take_back(void)
 			continue;
 		}
 		uring.jobs--;
-		xp_aio_done(job, xp_aio_perform(job));
+		job->result = xp_aio_perform(job);
+		xp_list_append(&jobs, &job->item);
+		xp_aio_done(&jobs, false);
 	}
 }
 
@@ -296,26 +428,9 @@ static int uring_open(void)
 	return -ENOTSUP;
 }
 
-static void uring_close(void)
-{
-}
-
-static void uring_abandon(uint32_t process)
-{
-	(void)process;
-}
-
 static bool uring_usable(void)
 {
 	return false;
-}
-
-static void uring_call(void)
-{
-}
-
-static void uring_run(void)
-{
 }
 
 #endif
@@ -324,9 +439,11 @@ const struct xp_aio_provider xp_aio_uring = {
 	.name = "io_uring",
 	.threads = 1,
 	.open = uring_open,
+	.usable = uring_usable,
+#ifdef XP_HAVE_URING
 	.close = uring_close,
 	.abandon = uring_abandon,
-	.usable = uring_usable,
 	.run = uring_run,
 	.call = uring_call,
+#endif
 };

@@ -138,12 +138,11 @@ static void aio_done(struct xp_aio_job *job, int64_t result)
 {
 	struct xp_aio_port *port = job->port;
 
-	XP_ASSERT(job->stage != XP_AIO_DONE && port->unfinished > 0);
+	XP_ASSERT(job->stage != XP_AIO_DONE);
 	job->stage = XP_AIO_DONE;
 	job->result = result;
 	xp_list_remove(&job->stop);
 	xp_list_remove(&job->unfinished);
-	port->unfinished--;
 	xp_list_append(&port->done, &job->item);
 	if (!atomic_exchange(&port->filled, 1) && atomic_load(&port->armed)) {
 		port->written = true;
@@ -152,7 +151,7 @@ static void aio_done(struct xp_aio_job *job, int64_t result)
 	pthread_cond_broadcast(&aio_work.changed);
 }
 
-static void aio_done_all(struct xp_list *jobs, bool looks)
+void xp_aio_done(struct xp_list *jobs, bool looks)
 {
 	struct xp_aio_hold *unused = NULL;
 
@@ -177,22 +176,44 @@ static void aio_done_all(struct xp_list *jobs, bool looks)
 	pthread_mutex_unlock(&aio_work.lock);
 }
 
-void xp_aio_done(struct xp_aio_job *job, int64_t result)
+/* --- Threads ---------------------------------------------------------------- */
+
+int64_t xp_aio_perform(const struct xp_aio_job *job)
 {
+	XP_ASSERT(job->stage == XP_AIO_RUNNING);
+	switch (job->op) {
+	case XPOLL_AIO_READ:
+		return xp_sys_pread(job->io_fd, job->buffer, job->length, job->offset);
+	case XPOLL_AIO_WRITE:
+		return xp_sys_pwrite(job->io_fd, job->buffer, job->length, job->offset);
+	case XPOLL_AIO_FSYNC:
+		return xp_sys_fsync(job->io_fd);
+	case XPOLL_AIO_FDATASYNC:
+		return xp_sys_fdatasync(job->io_fd);
+	default:
+		return -EINVAL;
+	}
+}
+
+static void threads_run(void)
+{
+	struct xp_aio_job *job;
 	struct xp_list jobs;
 
 	xp_list_init(&jobs);
-	xp_list_append(&jobs, &job->item);
-	job->result = result;
-	aio_done_all(&jobs, false);
+	while ((job = xp_aio_next(true))) {
+		job->result = xp_aio_perform(job);
+		xp_list_append(&jobs, &job->item);
+		xp_aio_done(&jobs, false);
+	}
 }
 
-void xp_aio_done_all(struct xp_list *jobs)
-{
-	aio_done_all(jobs, true);
-}
-
-/* --- Threads ---------------------------------------------------------------- */
+/* A few threads that wait for the device. */
+static const struct xp_aio_provider aio_threads = {
+	.name = "threads",
+	.threads = XP_AIO_THREADS,
+	.run = threads_run,
+};
 
 static void *aio_worker_main(void *argument)
 {
@@ -204,7 +225,7 @@ static void *aio_worker_main(void *argument)
 	provider = aio_work.provider;
 	pthread_mutex_unlock(&aio_work.lock);
 	if (provider->open && provider->open() < 0)
-		provider = &xp_aio_threads;
+		provider = &aio_threads;
 	pthread_mutex_lock(&aio_work.lock);
 	aio_work.provider = provider;
 	aio_work.open = true;
@@ -274,28 +295,6 @@ static int aio_call(void)
 
 /* --- Jobs, from the queues' side ------------------------------------------- */
 
-static int aio_start(struct xp_aio_port *port, struct xp_aio_job *job,
-                     struct xp_aio_hold **unused)
-{
-	int rc = xp_aio_hold(job->fd, &job->file, &job->hold);
-
-	if (rc < 0)
-		return rc;
-	job->io_fd = job->hold ? xp_aio_hold_fd(job->hold) : job->fd;
-	xp_list_append(&aio_work.queued, &job->item);
-	aio_work.queued_len++;
-	xp_list_append(&aio_work.unfinished, &job->unfinished);
-	port->unfinished++;
-	rc = aio_call();
-	if (rc < 0) {
-		aio_dequeue(job);
-		xp_list_remove(&job->unfinished);
-		port->unfinished--;
-		aio_drop(job, unused);
-	}
-	return rc;
-}
-
 int xp_aio_start(struct xp_aio_port *port, struct xp_aio_job *job)
 {
 	struct xp_aio_hold *unused = NULL;
@@ -306,7 +305,19 @@ int xp_aio_start(struct xp_aio_port *port, struct xp_aio_job *job)
 	job->cancelled = false;
 	xp_list_init(&job->stop);
 	pthread_mutex_lock(&aio_work.lock);
-	rc = aio_start(port, job, &unused);
+	rc = xp_aio_hold(job->fd, &job->file, &job->hold);
+	if (rc == 0) {
+		job->io_fd = job->hold ? xp_aio_hold_fd(job->hold) : job->fd;
+		xp_list_append(&aio_work.queued, &job->item);
+		aio_work.queued_len++;
+		xp_list_append(&aio_work.unfinished, &job->unfinished);
+		rc = aio_call();
+		if (rc < 0) {
+			aio_dequeue(job);
+			xp_list_remove(&job->unfinished);
+			aio_drop(job, &unused);
+		}
+	}
 	pthread_mutex_unlock(&aio_work.lock);
 	xp_aio_hold_close(unused);
 	return rc;
@@ -404,10 +415,10 @@ static const struct xp_aio_provider *aio_choose(void)
 	const char *name = xp_sys_getenv("XPOLL_AIO");
 
 	if (!name)
-		return best ? best : &xp_aio_threads;
+		return best ? best : &aio_threads;
 	if (best && strcmp(name, best->name) == 0)
 		return best->usable() ? best : NULL;
-	return strcmp(name, xp_aio_threads.name) == 0 ? &xp_aio_threads : NULL;
+	return strcmp(name, aio_threads.name) == 0 ? &aio_threads : NULL;
 }
 
 int xp_aio_open(struct xp_aio_port *port)
@@ -417,7 +428,6 @@ int xp_aio_open(struct xp_aio_port *port)
 	if (rc < 0)
 		return rc;
 	port->process = xp_process_current();
-	port->unfinished = 0;
 	port->written = false;
 	atomic_init(&port->filled, 0);
 	atomic_init(&port->armed, 1);
@@ -457,7 +467,7 @@ static void aio_end(void)
 
 static void aio_abandon(uint32_t process)
 {
-	if (xp_system.aio)
+	if (xp_system.aio && xp_system.aio->abandon)
 		xp_system.aio->abandon(process);
 	xp_aio_hold_abandon();
 }
@@ -474,7 +484,7 @@ void xp_aio_close(struct xp_aio_port *port)
 	pthread_mutex_lock(&aio_work.lock);
 	while (aio_stop_all(port, -1, &unused) > 0)
 		xp_sys_cond_wait(&aio_work.changed, &aio_work.lock, XP_NEVER);
-	XP_ASSERT(port->unfinished == 0 && aio_work.ports > 0);
+	XP_ASSERT(aio_work.ports > 0);
 	if (--aio_work.ports == 0)
 		aio_end();
 	pthread_mutex_unlock(&aio_work.lock);

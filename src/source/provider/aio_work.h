@@ -12,7 +12,7 @@ struct xp_aio_provider {
 	/*
 	 * In a thread of its own, without the lock: make what it needs of the
 	 * kernel; work until xp_aio_next says to go; release it.  If `open`
-	 * fails, xp_aio_threads takes its place.
+	 * fails, threads that wait for the device take its place.
 	 */
 	int (*open)(void);
 	void (*run)(void);
@@ -24,7 +24,7 @@ struct xp_aio_provider {
 	void (*call)(void);
 	/*
 	 * In a forked child: close the copies of what this process had open.
-	 * This and `usable` are called of a system's own (os/system.h), not of threads.
+	 * Optional.  This and `usable` are called of a system's own (os/system.h).
 	 */
 	void (*abandon)(uint32_t process);
 	/* Would `open` succeed?  From any thread, at any time. */
@@ -32,7 +32,6 @@ struct xp_aio_provider {
 };
 
 extern const struct xp_aio_provider xp_aio_uring;
-extern const struct xp_aio_provider xp_aio_threads;
 
 /*
  * The next job, now running; NULL: none.  With `patient` it waits for one, and
@@ -42,9 +41,12 @@ extern const struct xp_aio_provider xp_aio_threads;
 struct xp_aio_job *xp_aio_next(bool patient);
 /* A running job that should be stopped if it can be, or NULL; returned once. */
 struct xp_aio_job *xp_aio_next_stop(void);
-/* It is over; the job is another's from now on. */
-void xp_aio_done(struct xp_aio_job *job, int64_t result);
-/* All of this list of their `item`, whose results are set; xp_aio_next comes next. */
-void xp_aio_done_all(struct xp_list *jobs);
+/* Do it here, and wait for the device. */
+int64_t xp_aio_perform(const struct xp_aio_job *job);
+/*
+ * The jobs of this list, whose results are set, are over: the list is empty, and they are
+ * another's from now on.  looks: xp_aio_next comes next.
+ */
+void xp_aio_done(struct xp_list *jobs, bool looks);
 
 #endif

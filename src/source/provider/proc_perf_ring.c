@@ -21,6 +21,7 @@
 
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "os/linux/sys_linux.h"
 #include "os/linux/sys_perf.h"
 #include "os/sys.h"
 
@@ -69,7 +70,7 @@ static int ring_open(struct xp_perf_ring *ring, size_t data_size)
 		fd = ring_owner(ring->cpu, 0);
 	if (fd < 0)
 		return fd == -ENODEV ? 0 : fd;
-	rc = xp_sys_map(fd, xp_sys_page_size() + data_size, &memory);
+	rc = xp_sys_map(fd, xp_sys_page_size() + data_size, 0, &memory);
 	if (rc < 0) {
 		xp_sys_close(fd);
 		return rc;

@@ -6,7 +6,6 @@
 
 #include "base/alloc.h"
 #include "os/linux/sys_linux.h"
-#include "os/linux/sys_perf.h"
 #include "os/linux/sys_uring.h"
 #include "os/sys.h"
 #include "os/sys_aio.h"
@@ -42,7 +41,7 @@
 		return fd;                                             \
 	}
 
-/* One that hands out memory or a mapping, or NULL. */
+/* One that hands out memory, or NULL. */
 #define SWEPT_MEMORY(name, kind, parameters, arguments)                \
 	void *__real_##name parameters;                                \
 	void *__wrap_##name parameters;                                \
@@ -59,8 +58,6 @@
 
 SWEPT_MEMORY(xp_alloc, SWEEP_ALLOC, (size_t size), (size))
 SWEPT_MEMORY(xp_alloc_lines, SWEEP_ALLOC_LINES, (size_t size), (size))
-SWEPT_MEMORY(xp_sys_uring_map, SWEEP_MAP,
-             (int fd, size_t size, uint64_t offset), (fd, size, offset))
 
 SWEPT_FD(xp_sys_eventfd, SWEEP_MAKE_FD, (bool semaphore), (semaphore))
 SWEPT_FD(xp_sys_epoll_create, SWEEP_MAKE_FD, (void), ())
@@ -133,9 +130,9 @@ void __wrap_xp_free(void *memory)
 	__real_xp_free(memory);
 }
 
-int __real_xp_sys_map(int fd, size_t size, void **memory);
-int __wrap_xp_sys_map(int fd, size_t size, void **memory);
-int __wrap_xp_sys_map(int fd, size_t size, void **memory)
+int __real_xp_sys_map(int fd, size_t size, uint64_t offset, void **memory);
+int __wrap_xp_sys_map(int fd, size_t size, uint64_t offset, void **memory);
+int __wrap_xp_sys_map(int fd, size_t size, uint64_t offset, void **memory)
 {
 	int error;
 	int rc;
@@ -144,7 +141,7 @@ int __wrap_xp_sys_map(int fd, size_t size, void **memory)
 		*memory = NULL;
 		return -error;
 	}
-	rc = __real_xp_sys_map(fd, size, memory);
+	rc = __real_xp_sys_map(fd, size, offset, memory);
 	sweep_hold(rc == 0 ? 1 : 0);
 	return rc;
 }
@@ -155,14 +152,6 @@ void __wrap_xp_sys_unmap(void *memory, size_t size)
 {
 	sweep_hold(-1);
 	__real_xp_sys_unmap(memory, size);
-}
-
-void __real_xp_sys_uring_unmap(void *memory, size_t size);
-void __wrap_xp_sys_uring_unmap(void *memory, size_t size);
-void __wrap_xp_sys_uring_unmap(void *memory, size_t size)
-{
-	sweep_hold(-1);
-	__real_xp_sys_uring_unmap(memory, size);
 }
 
 bool __real_xp_sys_is_tty(int fd);
