@@ -2,23 +2,67 @@
 #include "core/host.h"
 #include "core/registration.h"
 #include "core/source_fd.h"
+#include "os/sys.h"
+
+static int64_t host_now(struct xpoll *queue)
+{
+	if (queue->change_ns == XP_NOW)
+		queue->change_ns = xp_sys_now();
+	return queue->change_ns;
+}
+
+static bool host_exposed(const struct xpoll *queue)
+{
+	return queue->exposed;
+}
+
+static void host_set_probed(struct xpoll *queue, enum xp_source_id id)
+{
+	queue->probed |= 1u << id;
+}
+
+static bool host_awaited(const struct xpoll *queue)
+{
+	return queue->exposed || queue->threads.waiters > 0;
+}
+
+/* It grows when the kernel is about to be asked, and when a thread is back from there. */
+static uint64_t host_harvest(const struct xpoll *queue)
+{
+	return queue->counters.syscalls_wait + queue->threads.sleeps;
+}
+
+static void host_unobserved(struct xpoll *queue)
+{
+	xp_count(&queue->counters.signals_unobserved);
+}
+
+static void host_confirmed(const struct xpoll *queue, struct xp_registration *reg)
+{
+	reg->confirmed = xp_moment(queue);
+}
+
+static bool host_vnode_as_bsd(const struct xpoll *queue)
+{
+	return queue->vnode_as_bsd;
+}
 
 const struct xp_host xp_host = {
 	.activate = xp_registration_activate,
 	.deactivate = xp_registration_deactivate,
-	.confirmed = xp_source_confirmed,
+	.confirmed = host_confirmed,
 	.find = xp_registration_find,
 	.spawn = xp_registration_spawn,
 	.end = xp_registration_end,
 	.state = xp_source_state,
 	.set_due = xp_source_set_due,
-	.now = xp_source_now,
-	.exposed = xp_source_exposed,
-	.set_probed = xp_source_set_probed,
-	.awaited = xp_source_awaited,
-	.harvest = xp_source_harvest,
-	.vnode_as_bsd = xp_source_vnode_as_bsd,
-	.unobserved = xp_source_unobserved,
+	.now = host_now,
+	.exposed = host_exposed,
+	.set_probed = host_set_probed,
+	.awaited = host_awaited,
+	.harvest = host_harvest,
+	.vnode_as_bsd = host_vnode_as_bsd,
+	.unobserved = host_unobserved,
 	.watch = xp_source_fd_add,
 	.unwatch = xp_source_fd_remove,
 };

@@ -353,8 +353,8 @@ static void registrations_release(struct xpoll *queue)
 			xp_sources[i]->fini(queue, *state);
 		*state = NULL;
 		xp_source_set_due(queue, xp_sources[i]->id, XP_NEVER);
-		xp_source_set_probed(queue, xp_sources[i]->id, false);
 	}
+	queue->probed = 0;
 	XP_ASSERT(xp_list_empty(&queue->registrations.active));
 }
 

@@ -77,7 +77,7 @@ static int state_open(struct xpoll *queue, struct aio_state **opened)
 	rc = xp_host.watch(queue, &state->watch);
 	if (rc < 0)
 		goto close_port;
-	xp_host.set_probed(queue, XP_SOURCE_AIO, true);
+	xp_host.set_probed(queue, XP_SOURCE_AIO);
 	*opened = state;
 	return 0;
 

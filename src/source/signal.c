@@ -93,7 +93,7 @@ static int state_make(struct xpoll *queue, struct signal_state **made)
 	rc = xp_host.watch(queue, &state->watch);
 	if (rc < 0)
 		goto close_selfpipe;
-	xp_host.set_probed(queue, XP_SOURCE_SIGNAL, true);
+	xp_host.set_probed(queue, XP_SOURCE_SIGNAL);
 	*made = state;
 	return 0;
 

@@ -257,7 +257,7 @@ struct xp_host {
 	 * For sources that learn of what happens without a system call: have `probe` called.
 	 * Their descriptors need not be readable while nobody sleeps.
 	 */
-	void (*set_probed)(struct xpoll *queue, enum xp_source_id id, bool probed);
+	void (*set_probed)(struct xpoll *queue, enum xp_source_id id);
 	/*
 	 * Does a thread sleep in the kernel, or is the queue watched by its descriptor?  If
 	 * not, nobody does before the next `probe`.
