@@ -10,7 +10,7 @@
  * registration of its own that starts with NOTE_CHILD and its parent in `data`.
  * The wait status needs `data` too, so the two never share an event.
  */
-#include "source/proc_trace.h"
+#include "source/proc_state.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -29,14 +29,9 @@ static struct xp_proc *proc_of(struct xp_registration *reg)
 
 static void proc_close(struct xpoll *queue, struct xp_proc *proc)
 {
-	xp_proc_unwatch(queue, proc);
 	xp_trace_end(queue, proc);
 	xp_list_remove(&proc->gone);
-	xp_list_remove(&proc->doubt);
-	if (proc->watch.fd >= 0)
-		xp_proc_shut(proc->watch.fd, xp_proc_state(queue)->process !=
-		                             xp_process_current());
-	proc->watch.fd = -1;
+	xp_proc_lose(queue, proc);
 }
 
 /* Begin to watch a process; on failure nothing has changed. */

@@ -1,7 +1,8 @@
 /* One registered process, whoever asks: the filter or a tracer. */
 #include "source/proc_state.h"
 
-#include "base/assert.h"
+#include "base/compiler.h"
+#include "os/process.h"
 
 struct xp_proc_state *xp_proc_state(struct xpoll *queue)
 {
@@ -29,18 +30,6 @@ void xp_proc_init(struct xp_proc *proc)
 	xp_list_init(&proc->doubt);
 }
 
-int xp_proc_watch(struct xpoll *queue, struct xp_proc *proc)
-{
-	int rc = xp_host.watch(queue, &proc->watch);
-
-	if (rc < 0) {
-		xp_proc_shut(proc->watch.fd, false);
-		proc->watch.fd = -1;
-	}
-	proc->watched = rc == 0;
-	return rc;
-}
-
 void xp_proc_unwatch(struct xpoll *queue, struct xp_proc *proc)
 {
 	if (proc->watched)
@@ -50,11 +39,22 @@ void xp_proc_unwatch(struct xpoll *queue, struct xp_proc *proc)
 
 void xp_proc_lose(struct xpoll *queue, struct xp_proc *proc)
 {
-	XP_ASSERT(proc->watch.fd >= 0);
 	xp_list_remove(&proc->doubt);
 	xp_proc_unwatch(queue, proc);
-	xp_proc_shut(proc->watch.fd, false);
+	if (proc->watch.fd >= 0)
+		xp_proc_shut(proc->watch.fd,
+		             xp_proc_state(queue)->process != xp_process_current());
 	proc->watch.fd = -1;
+}
+
+int xp_proc_watch(struct xpoll *queue, struct xp_proc *proc)
+{
+	int rc = xp_host.watch(queue, &proc->watch);
+
+	proc->watched = rc == 0;
+	if (rc < 0)
+		xp_proc_lose(queue, proc);
+	return rc;
 }
 
 bool xp_proc_replaced(const struct xp_proc *proc)

@@ -76,11 +76,11 @@ void xp_proc_note(struct xpoll *queue, struct xp_proc *proc, uint32_t notes);
 
 /* The fields of a new one that are not 0. */
 void xp_proc_init(struct xp_proc *proc);
-/* Have the queue watch its descriptor; on failure that is closed. */
+/* Have the queue watch its descriptor; on failure it has none. */
 int xp_proc_watch(struct xpoll *queue, struct xp_proc *proc);
 /* The queue watches its descriptor no more; harmless if it did not. */
 void xp_proc_unwatch(struct xpoll *queue, struct xp_proc *proc);
-/* The descriptor turned out to be another process's: have none. */
+/* Close its descriptor, if there is one: have none. */
 void xp_proc_lose(struct xpoll *queue, struct xp_proc *proc);
 /* It has ended, noted or not, and the number is that of another process now. */
 bool xp_proc_replaced(const struct xp_proc *proc);
@@ -101,11 +101,8 @@ enum xp_proc_outcome {
 	XP_PROC_STATUS,
 };
 
-/*
- * Has it ended, and with which wait status?  tracked: it is not likely to be our child;
- * ended: it has.
- */
-enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, bool ended, int *status);
+/* Has it ended, and with which wait status?  tracked: it is not likely to be our child. */
+enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, int *status);
 
 /* Tracers (provider/). --------------------------------------------------------- */
 
@@ -127,14 +124,14 @@ struct xp_tracer_ops {
 
 	/*
 	 * Report what the process does from now on; with XPOLL_NOTE_TRACK in
-	 * fflags what its children do, too.  -EPERM, -EMFILE ...
+	 * fflags what its children do, too.  It may be followed already, and still is on
+	 * failure: -EPERM, -EMFILE ...  NULL, and so the next two: it hears of everybody.
 	 */
 	int (*follow)(struct xp_tracer *tracer, struct xp_proc *proc,
 	              uint32_t fflags);
-	void (*unfollow)(struct xp_tracer *tracer, struct xp_proc *proc);
+	void (*unfollow)(struct xp_proc *proc);
 	/* A child of a followed process is followed as well. */
-	void (*inherit)(struct xp_tracer *tracer, struct xp_proc *child,
-	                const struct xp_proc *parent);
+	void (*inherit)(struct xp_proc *child, const struct xp_proc *parent);
 
 	/*
 	 * Its descriptors are silent after somebody has looked at them, though
@@ -150,5 +147,61 @@ struct xp_tracer_ops {
 
 extern const struct xp_tracer_ops xp_tracer_connector;
 extern const struct xp_tracer_ops xp_tracer_perf;
+
+/* What processes do, as a tracer reports it, and their end (proc_trace.c). ------------------ */
+
+enum {
+	/* Reports heard in one go, so that a storm cannot hold a thread. */
+	XP_TRACE_DRAIN_MOST = 65536,
+};
+
+/*
+ * Have a process followed, or followed as these fflags want it.  -ENOTSUP: no
+ * tracer works here; -EPERM: none may be used; -EMFILE, -ENOMEM ...
+ */
+int xp_trace_begin(struct xpoll *queue, struct xp_proc *proc, uint32_t fflags);
+void xp_trace_end(struct xpoll *queue, struct xp_proc *proc);
+
+/* Open its descriptor. */
+int xp_proc_hold(struct xp_proc *proc);
+
+/*
+ * Hear what has happened up to now; false: there was too much to take in one go.
+ * Only with `all` it is certain that nothing was left, before what comes next.
+ */
+bool xp_trace_drain(struct xpoll *queue, bool all);
+
+/* Close the tracer if nobody needs it: it works whenever anybody forks. */
+void xp_trace_trim(struct xpoll *queue);
+
+/* Somebody looks for events: ask a tracer that is shy. */
+void xp_trace_due(struct xpoll *queue, int64_t now_ns);
+
+/* Would there be a tracer? */
+bool xp_trace_usable(void);
+
+/* The queue ends. */
+void xp_trace_fini(struct xp_proc_state *state);
+
+/* What a tracer reports, in the order of events. */
+
+/* A process made a process (not a thread). */
+void xp_trace_forked(struct xpoll *queue, pid_t parent, pid_t child);
+void xp_trace_execed(struct xpoll *queue, pid_t pid);
+/*
+ * The first thread of a process has ended.  So has the process, unless other
+ * threads live on or one of them execs.  Its status, if it is known; and the
+ * moment, on the monotonic clock, where the tracer does not report others that
+ * get its number, else XP_NEVER.
+ */
+void xp_trace_leaving(struct xpoll *queue, pid_t pid, const int *status,
+                      int64_t at_ns);
+/* Something that this process did may have been missed. */
+void xp_trace_missed(struct xpoll *queue, struct xp_proc *proc);
+/* The same of all that are followed. */
+void xp_trace_lost(struct xpoll *queue);
+
+/* A process that is followed; NULL: it is not. */
+struct xp_proc *xp_trace_find(struct xpoll *queue, pid_t pid);
 
 #endif

@@ -7,7 +7,7 @@
  * then its end comes from the tracer as well.  Or the number may be another
  * process's: that is seen when the tracer reports the other one's birth.
  */
-#include "source/proc_trace.h"
+#include "source/proc_state.h"
 
 #include <errno.h>
 #include <string.h>
@@ -93,37 +93,24 @@ static int trace_open(struct xpoll *queue, struct xp_proc_state *state)
 int xp_trace_begin(struct xpoll *queue, struct xp_proc *proc, uint32_t fflags)
 {
 	struct xp_proc_state *state = xp_proc_state(queue);
-	void *scope = proc->scope;
 	int rc = trace_open(queue, state);
 
-	if (rc < 0)
-		return rc;
-	proc->scope = NULL;
-	rc = state->tracer->ops->follow(state->tracer, proc, fflags);
-	if (rc < 0) {
-		proc->scope = scope;
-	} else if (xp_proc_is_traced(proc)) {
-		void *fresh = proc->scope;
-
-		proc->scope = scope;
-		state->tracer->ops->unfollow(state->tracer, proc);
-		proc->scope = fresh;
-	} else {
+	if (rc == 0 && state->tracer->ops->follow)
+		rc = state->tracer->ops->follow(state->tracer, proc, fflags);
+	if (rc == 0 && !xp_proc_is_traced(proc))
 		xp_list_append(&state->traced, &proc->traced);
-	}
 	return rc;
 }
 
 void xp_trace_end(struct xpoll *queue, struct xp_proc *proc)
 {
-	struct xp_tracer *tracer;
+	const struct xp_tracer *tracer = xp_proc_state(queue)->tracer;
 
 	if (!xp_proc_is_traced(proc))
 		return;
-	tracer = xp_proc_state(queue)->tracer;
 	xp_list_remove(&proc->traced);
-	tracer->ops->unfollow(tracer, proc);
-	proc->scope = NULL;
+	if (tracer->ops->unfollow)
+		tracer->ops->unfollow(proc);
 }
 
 /*
@@ -131,12 +118,11 @@ void xp_trace_end(struct xpoll *queue, struct xp_proc *proc)
  * tracer saw.  If it does not say so of one that has ended, it is of another process
  * that has the number now.
  */
-static bool proc_shows_end(struct xp_proc *proc, bool ended)
+static bool proc_shows_end(struct xp_proc *proc)
 {
 	int status;
 
-	switch (xp_proc_outcome(proc->watch.fd, xp_proc_pid(proc), proc->parent != 0, ended,
-	                        &status)) {
+	switch (xp_proc_outcome(proc->watch.fd, xp_proc_pid(proc), proc->parent != 0, &status)) {
 	case XP_PROC_LIVES:
 		return false;
 	case XP_PROC_ENDED:
@@ -182,7 +168,7 @@ void xp_trace_missed(struct xpoll *queue, struct xp_proc *proc)
 static bool doubt_ended(struct xpoll *queue, struct xp_proc *proc)
 {
 	xp_list_remove(&proc->doubt);
-	if (proc->leaving && xp_proc_ended(proc->watch.fd) && proc_shows_end(proc, true)) {
+	if (proc->leaving && proc_shows_end(proc)) {
 		xp_list_append(&xp_proc_state(queue)->gone, &proc->gone);
 		return true;
 	}
@@ -287,8 +273,7 @@ static void proc_ready(struct xpoll *queue, struct xp_source_fd *watch)
 	    !xp_trace_drain(queue, true))
 		return;
 	proc = xp_proc_find(queue, pid);
-	if (proc && &proc->watch == watch && proc->watched &&
-	    proc_shows_end(proc, false))
+	if (proc && &proc->watch == watch && proc->watched && proc_shows_end(proc))
 		proc_end(queue, proc);
 	xp_trace_trim(queue);
 }
@@ -345,7 +330,8 @@ static void child_add(struct xpoll *queue, struct xp_proc *parent, pid_t pid)
 	}
 	if (rc == 0)
 		xp_list_append(&state->doubt, &child->doubt);
-	state->tracer->ops->inherit(state->tracer, child, parent);
+	if (state->tracer->ops->inherit)
+		state->tracer->ops->inherit(child, parent);
 	xp_list_append(&state->traced, &child->traced);
 	xp_proc_note(queue, child, XPOLL_NOTE_CHILD);
 }
@@ -363,7 +349,7 @@ static bool child_known(struct xpoll *queue, struct xp_proc *child,
 	if (child->leaving || xp_proc_replaced(child)) {
 		xp_list_remove(&child->gone);
 		if (child->watch.fd >= 0)
-			(void)proc_shows_end(child, false);
+			(void)proc_shows_end(child);
 		proc_end(queue, child);
 		return false;
 	}

@@ -20,7 +20,7 @@
 #include "base/assert.h"
 #include "os/linux/sys_netlink.h"
 #include "os/sys.h"
-#include "source/proc_trace.h"
+#include "source/proc_state.h"
 
 enum {
 	/* Some 20000 reports, where that much is granted. */
@@ -230,25 +230,6 @@ static void connector_close(struct xp_tracer *tracer, bool forked)
 		connector_disconnect(connector->watch.fd);
 }
 
-/* It hears of everybody. */
-static int connector_follow(struct xp_tracer *tracer, struct xp_proc *proc,
-                            uint32_t fflags)
-{
-	(void)tracer, (void)proc, (void)fflags;
-	return 0;
-}
-
-static void connector_unfollow(struct xp_tracer *tracer, struct xp_proc *proc)
-{
-	(void)tracer, (void)proc;
-}
-
-static void connector_inherit(struct xp_tracer *tracer, struct xp_proc *child,
-                              const struct xp_proc *parent)
-{
-	(void)tracer, (void)child, (void)parent;
-}
-
 static void connector_report(struct xpoll *queue, const struct proc_event *event)
 {
 	switch (event->what) {
@@ -319,8 +300,5 @@ const struct xp_tracer_ops xp_tracer_connector = {
 	.open = connector_open,
 	.stop = connector_stop,
 	.close = connector_close,
-	.follow = connector_follow,
-	.unfollow = connector_unfollow,
-	.inherit = connector_inherit,
 	.drain = connector_drain,
 };

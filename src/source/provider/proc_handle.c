@@ -52,12 +52,12 @@ bool xp_proc_reaped(int fd, pid_t pid)
 }
 
 /* As a status of the system itself is: (int)0xC0000005 for a bad access. */
-enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, bool ended, int *status)
+enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, int *status)
 {
 	DWORD code;
 
 	(void)pid, (void)tracked;
-	if (!ended && !xp_proc_ended(fd))
+	if (!xp_proc_ended(fd))
 		return XP_PROC_LIVES;
 	if (!GetExitCodeProcess(xp_nt_handle(fd), &code))
 		return XP_PROC_ENDED;

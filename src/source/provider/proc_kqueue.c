@@ -73,12 +73,12 @@ bool xp_proc_reaped(int fd, pid_t pid)
 	return !ended;
 }
 
-enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, bool ended, int *status)
+enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, int *status)
 {
 	struct kevent event;
 
 	(void)tracked;
-	if (!ended && !xp_proc_ended(fd))
+	if (!xp_proc_ended(fd))
 		return XP_PROC_LIVES;
 	if (is_zombie_child(pid, status))
 		return XP_PROC_STATUS;

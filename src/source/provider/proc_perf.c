@@ -21,7 +21,7 @@
 #include "os/linux/sys_perf.h"
 #include "os/procfs.h"
 #include "os/sys.h"
-#include "source/proc_trace.h"
+#include "source/proc_state.h"
 #include "source/provider/proc_perf.h"
 
 enum {
@@ -175,6 +175,16 @@ static int scope_attach(const struct perf *perf, struct scope *scope, pid_t pid)
 	return to.rc;
 }
 
+static void perf_unfollow(struct xp_proc *proc)
+{
+	struct scope *scope = proc->scope;
+
+	XP_ASSERT(scope && scope->users > 0);
+	proc->scope = NULL;
+	if (--scope->users == 0)
+		scope_free(scope);
+}
+
 static int perf_follow(struct xp_tracer *tracer, struct xp_proc *proc,
                        uint32_t fflags)
 {
@@ -190,26 +200,16 @@ static int perf_follow(struct xp_tracer *tracer, struct xp_proc *proc,
 		scope_free(scope);
 		return rc;
 	}
+	if (proc->scope)
+		perf_unfollow(proc);
 	proc->scope = scope;
 	return 0;
 }
 
-static void perf_unfollow(struct xp_tracer *tracer, struct xp_proc *proc)
-{
-	struct scope *scope = proc->scope;
-
-	(void)tracer;
-	XP_ASSERT(scope && scope->users > 0);
-	if (--scope->users == 0)
-		scope_free(scope);
-}
-
-static void perf_inherit(struct xp_tracer *tracer, struct xp_proc *child,
-                         const struct xp_proc *parent)
+static void perf_inherit(struct xp_proc *child, const struct xp_proc *parent)
 {
 	struct scope *scope = parent->scope;
 
-	(void)tracer;
 	scope->users++;
 	child->scope = scope;
 }
@@ -268,14 +268,9 @@ static void report_exit(struct xpoll *queue, struct perf *perf,
 	if (!proc || record->u.task.tid != record->u.task.pid)
 		return;
 	if (dropped_by_exec(proc, record->time)) {
-		struct scope *scope = proc->scope;
-		struct xp_tracer *tracer = &perf->tracer;
-
 		xp_trace_missed(queue, proc);
 		/* What it does from now on, if that is permitted. */
-		if (perf_follow(tracer, proc, proc->reg.fflags) == 0 &&
-		    --scope->users == 0)
-			scope_free(scope);
+		(void)perf_follow(&perf->tracer, proc, proc->reg.fflags);
 	}
 	proc->exec_time = 0;
 	xp_trace_leaving(queue, pid, NULL, (int64_t)record->time);

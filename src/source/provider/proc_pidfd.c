@@ -51,7 +51,7 @@ bool xp_proc_reaped(int fd, pid_t pid)
  * comes first.  Of another's zombie, which is neither, /proc shows it to whoever may
  * look.
  */
-enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, bool ended, int *status)
+enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, int *status)
 {
 	int seen;
 
@@ -59,17 +59,15 @@ enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, bool ended
 		return XP_PROC_STATUS;
 	if (xp_sys_pidfd_status(fd, status) == 0)
 		return XP_PROC_STATUS;
-	if (!ended && !xp_sys_pidfd_ended(fd))
+	if (!xp_sys_pidfd_ended(fd))
 		return XP_PROC_LIVES;
 	/* Twice: it may be reaped in between, and /proc may not be had for a moment. */
 	for (int i = 0; i < 2; i++) {
-		if (xp_sys_wait_status(fd, status) == 0)
-			return XP_PROC_STATUS;
 		if (xp_procfs_zombie_status(pid, &seen) == 0 && !xp_sys_pidfd_reaped(fd)) {
 			*status = seen;
 			return XP_PROC_STATUS;
 		}
-		if (xp_sys_pidfd_status(fd, status) == 0)
+		if (xp_sys_wait_status(fd, status) == 0 || xp_sys_pidfd_status(fd, status) == 0)
 			return XP_PROC_STATUS;
 	}
 	return XP_PROC_ENDED;
