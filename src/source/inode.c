@@ -8,7 +8,7 @@
 #include "base/time.h"
 #include "os/fskind.h"
 #include "os/sys.h"
-#include "source/provider/inode.h"
+#include "source/inode_look.h"
 
 /* How often files are looked at that the kernel does not report. */
 #define LOOK_EVERY_NS (100 * XP_NS_PER_MS)
@@ -186,12 +186,20 @@ static void settle_others(struct xpoll *queue, struct xp_inodes *inodes)
 	inodes_settle(queue, inodes);
 }
 
-/* May a file be looked at now and then, which the kernel does not report? */
-static bool by_time(int rc, uint32_t notes, bool lenient)
+/*
+ * Have it reported, or looked at now and then where the kernel does not report it and two
+ * looks show all that is asked for.
+ */
+static int user_join(struct xpoll *queue, struct xp_inodes *inodes,
+                     struct xp_inode_user *user, bool lenient)
 {
-	if (rc >= 0 || rc == -ESTALE || notes & ~(uint32_t)BY_LOOK)
-		return false;
-	return rc == -ENOTSUP || rc == -EPERM || lenient;
+	int rc = xp_inode_join(queue, inodes, user);
+
+	if (rc < 0 && (rc == -ESTALE || user->notes & ~(uint32_t)BY_LOOK ||
+	               (rc != -ENOTSUP && rc != -EPERM && !lenient)))
+		return rc;
+	user_list(queue, inodes, user, rc != 0);
+	return 0;
 }
 
 int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
@@ -199,7 +207,6 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
 {
 	struct xp_inodes *inodes = inodes_make(queue);
 	int rc = xp_sys_fstat_born(fd, &user->last, &user->born_ns);
-	bool timed;
 
 	XP_ASSERT(user->ops && !user->self.inode);
 	if (rc < 0 || !inodes)
@@ -215,15 +222,12 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
 	user->reported = 0;
 	user->ignored = 0;
 	settle_others(queue, inodes);
-	rc = xp_inode_join(queue, inodes, user);
-	timed = rc > 0 || by_time(rc, notes, lenient);
-	if (rc < 0 && !timed) {
+	rc = user_join(queue, inodes, user, lenient);
+	if (rc < 0)
 		user->self.user = NULL;
-		return rc;
-	}
-	user_list(queue, inodes, user, timed);
-	settle_soon(queue, inodes);
-	return 0;
+	else
+		settle_soon(queue, inodes);
+	return rc;
 }
 
 int xp_inode_rewatch(struct xpoll *queue, struct xp_inode_user *user,
@@ -231,21 +235,17 @@ int xp_inode_rewatch(struct xpoll *queue, struct xp_inode_user *user,
 {
 	struct xp_inodes *inodes = inodes_find(queue);
 	uint32_t before = user->notes;
-	int rc = xp_inode_confirm(user);
-	bool timed;
+	int rc;
 
-	if (rc < 0)
+	if (xp_inode_confirm(user) < 0)
 		return -ESTALE;
 	user->notes = notes;
 	user->ignored = 0;
-	rc = xp_inode_join(queue, inodes, user);
-	timed = rc > 0 || by_time(rc, notes, lenient);
-	if (rc < 0 && !timed)
+	rc = user_join(queue, inodes, user, lenient);
+	if (rc < 0)
 		user->notes = before;
-	else
-		user_list(queue, inodes, user, timed);
 	settle_soon(queue, inodes);
-	return rc < 0 && !timed ? rc : 0;
+	return rc;
 }
 
 void xp_inode_listen(struct xpoll *queue, struct xp_inode_user *user)
@@ -312,5 +312,8 @@ void xp_inodes_fini(struct xpoll *queue, void *state)
 	users_release(&inodes->timed);
 	XP_ASSERT(xp_list_empty(&inodes->unsettled));
 	xp_inodes_close(inodes);
+	xp_regmap_fini(&inodes->map);
+	if (inodes->watch.fd >= 0)
+		xp_sys_close(inodes->watch.fd);
 	xp_free(inodes);
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "os/fskind.h"
+#include "os/process.h"
 #include "os/sys.h"
 
 /* What they cannot, if the kernel's reports were dropped. */
@@ -139,6 +140,32 @@ void xp_inode_remember(struct stat *last, uint32_t reported, const struct stat *
 		last->st_size = before.st_size;
 	if (!(reported & (XPOLL_NOTE_ATTRIB | XPOLL_NOTE_DELETE)))
 		last->st_nlink = before.st_nlink;
+}
+
+struct xp_inode *xp_inode_find(const struct xp_inodes *inodes, uint64_t number)
+{
+	return (struct xp_inode *)(void *)xp_regmap_find(&inodes->map, number, 0);
+}
+
+struct xp_inode *xp_inode_pop(struct xp_inodes *inodes)
+{
+	return (struct xp_inode *)(void *)xp_regmap_pop(&inodes->map);
+}
+
+int xp_inodes_opened(struct xpoll *queue, struct xp_inodes *inodes, int fd)
+{
+	int rc = fd;
+
+	if (fd >= 0) {
+		inodes->watch.fd = fd;
+		inodes->process = xp_process_current();
+		rc = xp_host.watch(queue, &inodes->watch);
+		if (rc < 0) {
+			xp_sys_close(fd);
+			inodes->watch.fd = -1;
+		}
+	}
+	return rc;
 }
 
 int xp_inode_confirm(const struct xp_inode_user *user)

@@ -8,7 +8,7 @@
  * be when the file is closed.  So a file that is watched for what is written to
  * it is looked at now and then, too.
  */
-#include "source/provider/inode.h"
+#include "source/inode_look.h"
 
 #include <errno.h>
 #include <string.h>
@@ -147,22 +147,24 @@ static int directory_make(struct xpoll *queue, struct xp_inodes *inodes,
 	return rc;
 }
 
+static void directory_free(struct xp_inode *inode)
+{
+	(void)FindCloseChangeNotification(change_handle(inode));
+	xp_free(inode);
+}
+
 static void directory_drop(struct xp_inodes *inodes, struct xp_inode *inode)
 {
 	XP_ASSERT(xp_list_empty(&inode->links));
 	xp_host.unwatch(inodes->queue, &inode->watch);
-	(void)FindCloseChangeNotification(change_handle(inode));
 	xp_regmap_remove(&inodes->map, &inode->item);
-	xp_free(inode);
+	directory_free(inode);
 }
 
 static int directory_join(struct xpoll *queue, struct xp_inodes *inodes,
                           struct xp_inode_link *link, const WCHAR *path)
 {
-	struct xp_regmap_item *item =
-		xp_regmap_find(&inodes->map, change_hash(path), 0);
-	struct xp_inode *inode =
-		item ? XP_CONTAINER_OF(item, struct xp_inode, item) : NULL;
+	struct xp_inode *inode = xp_inode_find(inodes, change_hash(path));
 	int rc = 0;
 
 	if (inode && wcscmp(inode->path, path) != 0)
@@ -260,14 +262,8 @@ void xp_inodes_harvest(struct xp_inodes *inodes)
 
 void xp_inodes_close(struct xp_inodes *inodes)
 {
-	struct xp_regmap_item *item = xp_regmap_pop(&inodes->map);
+	struct xp_inode *inode;
 
-	for (; item; item = xp_regmap_pop(&inodes->map)) {
-		struct xp_inode *inode =
-			XP_CONTAINER_OF(item, struct xp_inode, item);
-
-		(void)FindCloseChangeNotification(change_handle(inode));
-		xp_free(inode);
-	}
-	xp_regmap_fini(&inodes->map);
+	while ((inode = xp_inode_pop(inodes)))
+		directory_free(inode);
 }

@@ -48,58 +48,72 @@ static bool wants_above(const struct xp_inode_user *user)
 	return user->notes & XPOLL_NOTE_DELETE && S_ISDIR(user->last.st_mode);
 }
 
+/* What is reported of a file itself, and the notes for it. */
+static const struct {
+	uint32_t mask;
+	uint32_t note;
+} of_itself[] = {
+	{IN_MODIFY, XPOLL_NOTE_WRITE},
+	{IN_ATTRIB, XPOLL_NOTE_ATTRIB},
+	{IN_MOVE_SELF, XPOLL_NOTE_RENAME},
+	{IN_UNMOUNT, XPOLL_NOTE_REVOKE},
+	{IN_OPEN, XPOLL_NOTE_OPEN},
+	{IN_CLOSE_NOWRITE, XPOLL_NOTE_CLOSE},
+	{IN_CLOSE_WRITE, XPOLL_NOTE_CLOSE_WRITE},
+	{IN_ACCESS, XPOLL_NOTE_READ},
+	{IN_IGNORED, XP_REPORT_ENDED},
+};
+
+uint32_t xp_notes_of_itself(uint32_t mask)
+{
+	uint32_t notes = 0;
+
+	for (size_t i = 0; i < sizeof of_itself / sizeof *of_itself; i++)
+		if (mask & of_itself[i].mask)
+			notes |= of_itself[i].note;
+	return notes;
+}
+
+static uint32_t mask_of_itself(uint32_t notes)
+{
+	uint32_t mask = 0;
+
+	for (size_t i = 0; i < sizeof of_itself / sizeof *of_itself; i++)
+		if (notes & of_itself[i].note)
+			mask |= of_itself[i].mask;
+	return mask & IN_ALL_EVENTS;
+}
+
 static uint32_t mask_of_user(const struct xp_inode_user *user)
 {
 	uint32_t notes = user->notes;
-	uint32_t mask = IN_DELETE_SELF;
+	uint32_t mask = IN_DELETE_SELF | mask_of_itself(notes);
 
-	if (notes & (XPOLL_NOTE_DELETE | XPOLL_NOTE_LINK | XPOLL_NOTE_ATTRIB))
+	if (notes & (XPOLL_NOTE_DELETE | XPOLL_NOTE_LINK))
 		mask |= IN_ATTRIB;
-	if (notes & XPOLL_NOTE_RENAME || wants_above(user))
+	if (wants_above(user))
 		mask |= IN_MOVE_SELF;
-	if (notes & XPOLL_NOTE_OPEN)
-		mask |= IN_OPEN;
-	if (notes & XPOLL_NOTE_CLOSE)
-		mask |= IN_CLOSE_NOWRITE;
-	if (notes & XPOLL_NOTE_CLOSE_WRITE)
-		mask |= IN_CLOSE_WRITE;
-	if (notes & XPOLL_NOTE_READ)
-		mask |= IN_ACCESS;
 	if (S_ISDIR(user->last.st_mode)) {
+		mask &= ~(uint32_t)IN_MODIFY; /* Would be of the files in it. */
 		if (notes & (XPOLL_NOTE_WRITE | XPOLL_NOTE_LINK))
 			mask |= IN_ENTRIES;
 		if (notes & XPOLL_NOTE_EXTEND)
 			mask |= IN_MOVED_FROM | IN_MOVED_TO;
-	} else if (notes & (XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND |
-	                    XPOLL_NOTE_TRUNCATE)) {
+	} else if (notes & (XPOLL_NOTE_EXTEND | XPOLL_NOTE_TRUNCATE)) {
 		mask |= IN_MODIFY;
 	}
 	return mask;
 }
 
-/* What was reported already, and it does not listen to. */
+/* What was reported already, and it does not listen to: a look shows links and sizes. */
 static uint32_t mask_ignored(const struct xp_inode_user *user)
 {
-	uint32_t ignored = user->ignored;
-	uint32_t mask = 0;
+	uint32_t mask = mask_of_itself(user->ignored);
 
-	if (ignored & XPOLL_NOTE_ATTRIB)
-		mask |= IN_ATTRIB; /* A look shows links. */
-	if (ignored & XPOLL_NOTE_RENAME && !wants_above(user))
-		mask |= IN_MOVE_SELF;
-	if (ignored & XPOLL_NOTE_OPEN)
-		mask |= IN_OPEN;
-	if (ignored & XPOLL_NOTE_CLOSE)
-		mask |= IN_CLOSE_NOWRITE;
-	if (ignored & XPOLL_NOTE_CLOSE_WRITE)
-		mask |= IN_CLOSE_WRITE;
-	if (ignored & XPOLL_NOTE_READ)
-		mask |= IN_ACCESS;
-	/* Of a file a look shows what became of the size. */
-	if (ignored & XPOLL_NOTE_WRITE && !S_ISDIR(user->last.st_mode))
-		mask |= IN_MODIFY;
-	if (ignored & XPOLL_NOTE_WRITE && !(user->notes & ~ignored &
-	                                    (XPOLL_NOTE_EXTEND | XPOLL_NOTE_LINK)))
+	if (wants_above(user))
+		mask &= ~(uint32_t)IN_MOVE_SELF;
+	if (user->ignored & XPOLL_NOTE_WRITE && !(user->notes & ~user->ignored &
+	                                          (XPOLL_NOTE_EXTEND | XPOLL_NOTE_LINK)))
 		mask |= IN_ENTRIES;
 	return mask;
 }
@@ -124,7 +138,6 @@ static uint32_t mask_of_all(struct xp_inode *inode)
 static int instance_open(struct xpoll *queue, struct xp_inodes *inodes)
 {
 	int fd;
-	int rc;
 
 	if (inodes->watch.fd >= 0)
 		return 0;
@@ -132,23 +145,7 @@ static int instance_open(struct xpoll *queue, struct xp_inodes *inodes)
 	/* A kernel without it, or a sandbox. */
 	if (fd == -ENOSYS || fd == -EPERM || fd == -EACCES)
 		return -ENOTSUP;
-	if (fd < 0)
-		return fd;
-	inodes->watch.fd = fd;
-	rc = xp_host.watch(queue, &inodes->watch);
-	if (rc < 0) {
-		xp_sys_close(fd);
-		inodes->watch.fd = -1;
-	}
-	return rc;
-}
-
-struct xp_inode *xp_inode_find(const struct xp_inodes *inodes, int number)
-{
-	struct xp_regmap_item *item =
-		xp_regmap_find(&inodes->map, (uint64_t)number, 0);
-
-	return item ? XP_CONTAINER_OF(item, struct xp_inode, item) : NULL;
+	return xp_inodes_opened(queue, inodes, fd);
 }
 
 /* Enough inodes that the user's links, of which there are so many, find one. */
@@ -185,7 +182,7 @@ static void inodes_release(struct xp_inodes *inodes, struct xp_inode_user *user)
 /* The inode of this number, in the map. */
 static struct xp_inode *inode_make(struct xp_inodes *inodes, int number)
 {
-	struct xp_inode *inode = xp_inode_find(inodes, number);
+	struct xp_inode *inode = xp_inode_find(inodes, (uint64_t)number);
 
 	if (inode)
 		return inode;
@@ -226,7 +223,7 @@ static int link_watch(struct xp_inodes *inodes, struct xp_inode_link *link)
 /* The kernel watches another inode than was meant. */
 static void number_undo(struct xp_inodes *inodes, int number)
 {
-	if (number >= 0 && !xp_inode_find(inodes, number))
+	if (number >= 0 && !xp_inode_find(inodes, (uint64_t)number))
 		(void)xp_sys_inotify_remove(inodes->watch.fd, number);
 }
 
@@ -267,7 +264,7 @@ static int link_join(struct xp_inodes *inodes, struct xp_inode_link *link)
 
 void xp_inode_await(struct xp_inodes *inodes, int number)
 {
-	struct xp_inode *inode = xp_inode_find(inodes, number);
+	struct xp_inode *inode = xp_inode_find(inodes, (uint64_t)number);
 	struct xp_list *item = inode ? inode->links.next : NULL;
 	char path[XP_FD_PATH_SIZE + LONG_NAME];
 	size_t len;
@@ -410,8 +407,8 @@ void xp_inode_narrow(struct xp_inodes *inodes, struct xp_inode *inode)
 		inode_report(inodes, inode,
 		             xp_sys_fstat(link->user->fd, &after) < 0 ? XP_REPORT_LOST
 		             : unreported_notes(&before, &after));
-	} else if (number >= 0 && xp_inode_find(inodes, number)) {
-		inode_repair(inodes, xp_inode_find(inodes, number));
+	} else if (number >= 0 && xp_inode_find(inodes, (uint64_t)number)) {
+		inode_repair(inodes, xp_inode_find(inodes, (uint64_t)number));
 	} else {
 		number_undo(inodes, number);
 	}
@@ -419,19 +416,15 @@ void xp_inode_narrow(struct xp_inodes *inodes, struct xp_inode *inode)
 
 void xp_inodes_close(struct xp_inodes *inodes)
 {
-	struct xp_regmap_item *item = xp_regmap_pop(&inodes->map);
+	struct xp_inode *inode;
 
-	for (; item; item = xp_regmap_pop(&inodes->map))
-		xp_free(XP_CONTAINER_OF(item, struct xp_inode, item));
+	while ((inode = xp_inode_pop(inodes)))
+		xp_free(inode);
 	while (!xp_list_empty(&inodes->pool)) {
-		struct xp_list *unused = inodes->pool.next;
-
-		xp_list_remove(unused);
-		xp_free(XP_CONTAINER_OF(unused, struct xp_inode, links));
+		inode = XP_CONTAINER_OF(inodes->pool.next, struct xp_inode, links);
+		xp_list_remove(&inode->links);
+		xp_free(inode);
 	}
-	xp_regmap_fini(&inodes->map);
-	if (inodes->watch.fd >= 0)
-		xp_sys_close(inodes->watch.fd);
 }
 
 uint32_t xp_inodes_reportable(void)

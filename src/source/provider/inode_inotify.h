@@ -5,7 +5,7 @@
 #ifndef XP_SOURCE_PROVIDER_INODE_INOTIFY_H
 #define XP_SOURCE_PROVIDER_INODE_INOTIFY_H
 
-#include "source/provider/inode.h"
+#include "source/inode_look.h"
 
 struct xp_inode {
 	struct xp_regmap_item item; /* its ident is the watch's number */
@@ -20,8 +20,6 @@ static inline bool xp_link_is_above(const struct xp_inode_link *link)
 	return link == &link->user->above;
 }
 
-/* The inode with this watch; NULL: it is not, or no longer, watched. */
-struct xp_inode *xp_inode_find(const struct xp_inodes *inodes, int number);
 /* Nobody is left who wants to know of it, nor does the kernel. */
 void xp_inode_free(struct xp_inodes *inodes, struct xp_inode *inode);
 
@@ -31,6 +29,8 @@ void xp_inode_free(struct xp_inodes *inodes, struct xp_inode *inode);
  */
 void xp_inode_await(struct xp_inodes *inodes, int number);
 
+/* What a report says of the file itself. */
+uint32_t xp_notes_of_itself(uint32_t mask);
 /* The inotify(7) mask that this link needs. */
 uint32_t xp_link_mask(const struct xp_inode_link *link);
 /*

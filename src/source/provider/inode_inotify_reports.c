@@ -63,30 +63,6 @@ static uint32_t notes_of_entry(uint32_t mask)
 	return directory ? notes | XPOLL_NOTE_LINK : notes;
 }
 
-static uint32_t notes_of_itself(uint32_t mask)
-{
-	static const struct {
-		uint32_t mask;
-		uint32_t note;
-	} table[] = {
-		{IN_MODIFY, XPOLL_NOTE_WRITE},
-		{IN_ATTRIB, XPOLL_NOTE_ATTRIB},
-		{IN_MOVE_SELF, XPOLL_NOTE_RENAME},
-		{IN_UNMOUNT, XPOLL_NOTE_REVOKE},
-		{IN_OPEN, XPOLL_NOTE_OPEN},
-		{IN_CLOSE_NOWRITE, XPOLL_NOTE_CLOSE},
-		{IN_CLOSE_WRITE, XPOLL_NOTE_CLOSE_WRITE},
-		{IN_ACCESS, XPOLL_NOTE_READ},
-		{IN_IGNORED, XP_REPORT_ENDED},
-	};
-	uint32_t notes = 0;
-
-	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-		if (mask & table[i].mask)
-			notes |= table[i].note;
-	return notes;
-}
-
 /* Report to the link; was it of use? */
 static bool link_reported(struct xp_inodes *inodes, struct xp_inode_link *link,
                           uint32_t mask, uint32_t notes)
@@ -107,7 +83,7 @@ static void inode_reported(struct xp_inodes *inodes, struct xp_inode *inode,
                            const struct inotify_event *event)
 {
 	uint32_t notes = event->len ? notes_of_entry(event->mask)
-		: notes_of_itself(event->mask);
+		: xp_notes_of_itself(event->mask);
 	struct xp_list *item = inode->links.next;
 	bool wanted = false;
 
@@ -153,7 +129,7 @@ static void reports_read(struct xp_inodes *inodes, const struct reports *reports
 	for (size_t at = 0; at < end;) {
 		const struct inotify_event *event =
 			(const void *)(reports->bytes + at);
-		struct xp_inode *inode = xp_inode_find(inodes, event->wd);
+		struct xp_inode *inode = xp_inode_find(inodes, (uint64_t)event->wd);
 
 		if (event->mask & IN_Q_OVERFLOW)
 			all_lost(inodes);

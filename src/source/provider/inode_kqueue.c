@@ -3,7 +3,7 @@
  * each descriptor, whatever its users ask for.  A filter ends when its
  * descriptor is closed; nothing reports that.
  */
-#include "source/provider/inode.h"
+#include "source/inode_look.h"
 
 #include <errno.h>
 
@@ -79,14 +79,6 @@ static uint32_t notes_reported(uint32_t kernel, bool directory)
 	if (directory && kernel & NOTE_EXTEND)
 		notes |= XPOLL_NOTE_EXTEND;
 	return notes;
-}
-
-static struct xp_inode *inode_find(const struct xp_inodes *inodes, int fd)
-{
-	struct xp_regmap_item *item =
-		xp_regmap_find(&inodes->map, (uint64_t)fd, 0);
-
-	return item ? XP_CONTAINER_OF(item, struct xp_inode, item) : NULL;
 }
 
 /*
@@ -180,30 +172,12 @@ void xp_inodes_harvest(struct xp_inodes *inodes)
 		count = xp_sys_kevent_now(inodes->watch.fd, NULL, 0, events, 32);
 		for (int i = 0; i < count; i++) {
 			struct xp_inode *inode =
-				inode_find(inodes, (int)events[i].ident);
+				xp_inode_find(inodes, events[i].ident);
 
 			if (inode)
 				inode_fired(inodes, inode, events[i].fflags);
 		}
 	} while (count == 32);
-}
-
-static int instance_open(struct xpoll *queue, struct xp_inodes *inodes)
-{
-	int rc;
-
-	if (inodes->watch.fd >= 0)
-		return 0;
-	inodes->watch.fd = xp_sys_kqueue();
-	if (inodes->watch.fd < 0)
-		return inodes->watch.fd;
-	inodes->process = xp_process_current();
-	rc = xp_host.watch(queue, &inodes->watch);
-	if (rc < 0) {
-		xp_sys_close(inodes->watch.fd);
-		inodes->watch.fd = -1;
-	}
-	return rc;
 }
 
 static void inode_drop(struct xp_inodes *inodes, struct xp_inode *inode)
@@ -215,7 +189,7 @@ static void inode_drop(struct xp_inodes *inodes, struct xp_inode *inode)
 
 static int inode_make(struct xp_inodes *inodes, int fd, struct xp_inode **made)
 {
-	struct xp_inode *inode = inode_find(inodes, fd);
+	struct xp_inode *inode = xp_inode_find(inodes, (uint64_t)fd);
 
 	if (!inode) {
 		inode = xp_alloc(sizeof *inode);
@@ -236,7 +210,7 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
                   struct xp_inode_user *user)
 {
 	struct xp_inode *inode = NULL;
-	int rc = instance_open(queue, inodes);
+	int rc = inodes->watch.fd >= 0 ? 0 : xp_inodes_opened(queue, inodes, xp_sys_kqueue());
 
 	if (rc == 0)
 		rc = inode_make(inodes, user->fd, &inode);
@@ -279,12 +253,11 @@ void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user)
 
 void xp_inodes_close(struct xp_inodes *inodes)
 {
-	struct xp_regmap_item *item = xp_regmap_pop(&inodes->map);
+	struct xp_inode *inode;
 
-	for (; item; item = xp_regmap_pop(&inodes->map))
-		xp_free(XP_CONTAINER_OF(item, struct xp_inode, item));
-	xp_regmap_fini(&inodes->map);
+	while ((inode = xp_inode_pop(inodes)))
+		xp_free(inode);
 	/* In a forked child the number may be another file's. */
-	if (inodes->watch.fd >= 0 && inodes->process == xp_process_current())
-		xp_sys_close(inodes->watch.fd);
+	if (inodes->process != xp_process_current())
+		inodes->watch.fd = -1;
 }

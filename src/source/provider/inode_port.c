@@ -10,7 +10,7 @@
  * ftruncate(2) is reported only when nothing is left of the file, so a file that is
  * watched for what is written to it is looked at now and then, too.
  */
-#include "source/provider/inode.h"
+#include "source/inode_look.h"
 
 #include <errno.h>
 #include <string.h>
@@ -190,16 +190,13 @@ static int port_file_arm(struct xp_inodes *inodes, struct xp_inode *inode,
 
 static void port_file_reported(struct xp_inodes *inodes, const port_event_t *event)
 {
-	struct xp_regmap_item *item = xp_regmap_find(
-		&inodes->map, (uintptr_t)event->portev_user, 0);
-	struct xp_inode *inode;
+	struct xp_inode *inode = xp_inode_find(inodes, (uintptr_t)event->portev_user);
 	struct xp_inode_user *user;
 	uint32_t notes;
 	struct stat now;
 
-	if (!item)
+	if (!inode)
 		return; /* It was under way when its watch ended. */
-	inode = XP_CONTAINER_OF(item, struct xp_inode, item);
 	user = inode->user;
 	inode->armed = false;
 	/* Closed, or out of reach: who settles it finds out. */
@@ -250,28 +247,23 @@ static void port_files_again(struct xp_inodes *inodes)
 
 static int port_files_open(struct xpoll *queue, struct xp_inodes *inodes)
 {
-	int rc;
-
 	if (inodes->watch.fd >= 0)
 		return 0;
-	inodes->watch.fd = xp_sys_port_create();
-	if (inodes->watch.fd < 0)
-		return inodes->watch.fd;
 	inodes->again = port_files_again;
-	rc = xp_host.watch(queue, &inodes->watch);
-	if (rc < 0) {
-		xp_sys_close(inodes->watch.fd);
-		inodes->watch.fd = -1;
-	}
-	return rc;
+	return xp_inodes_opened(queue, inodes, xp_sys_port_create());
+}
+
+static void port_file_free(struct xp_inode *inode)
+{
+	xp_free(inode->path);
+	xp_free(inode);
 }
 
 static void port_file_drop(struct xp_inodes *inodes, struct xp_inode *inode)
 {
 	inode->user->self.inode = NULL;
 	xp_regmap_remove(&inodes->map, &inode->item);
-	xp_free(inode->path);
-	xp_free(inode);
+	port_file_free(inode);
 }
 
 static int port_file_make(struct xp_inodes *inodes, struct xp_inode_user *user)
@@ -348,16 +340,8 @@ void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user)
 
 void xp_inodes_close(struct xp_inodes *inodes)
 {
-	struct xp_regmap_item *item = xp_regmap_pop(&inodes->map);
+	struct xp_inode *inode;
 
-	for (; item; item = xp_regmap_pop(&inodes->map)) {
-		struct xp_inode *inode =
-			XP_CONTAINER_OF(item, struct xp_inode, item);
-
-		xp_free(inode->path);
-		xp_free(inode);
-	}
-	xp_regmap_fini(&inodes->map);
-	if (inodes->watch.fd >= 0)
-		xp_sys_close(inodes->watch.fd);
+	while ((inode = xp_inode_pop(inodes)))
+		port_file_free(inode);
 }
