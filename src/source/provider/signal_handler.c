@@ -266,6 +266,15 @@ static int handler_install(struct signal_watched *signal, unsigned number,
 	return 0;
 }
 
+/* See to it that a handler of ours is in place. */
+static int handler_renew(struct signal_watched *signal, unsigned number)
+{
+	struct sigaction action;
+	int rc = handler_look(signal, number, &action);
+
+	return rc < 0 || signal->installed ? rc : handler_install(signal, number, &action);
+}
+
 /* The action as the program knows it: what is behind a link of ours. */
 static void action_show(const struct signal_watched *signal,
                         struct sigaction *action)
@@ -354,10 +363,9 @@ static int action_set(struct signal_watched *signal, unsigned number,
 
 int xp_signal_observe(struct xp_selfpipe *selfpipe, unsigned number)
 {
-	struct sigaction action;
 	struct signal_watched *signal;
-	bool fresh = false;
 	sigset_t mask;
+	bool fresh;
 	int rc;
 
 	if (number == 0 || number >= XP_SIGNALS || number == SIGKILL ||
@@ -368,14 +376,10 @@ int xp_signal_observe(struct xp_selfpipe *selfpipe, unsigned number)
 	if (!signal_is_ours())
 		atomic_store(&signal_pid, getpid());
 	atomic_store(&signal_process, xp_process_current());
-	rc = handler_look(signal, number, &action);
-	if (rc == 0) {
-		/* First of all, so that nothing is missed. */
-		fresh = xp_selfpipe_want(selfpipe, number, true);
-		signal->observers += fresh;
-		if (!signal->installed)
-			rc = handler_install(signal, number, &action);
-	}
+	/* First of all, so that nothing is missed. */
+	fresh = xp_selfpipe_want(selfpipe, number, true);
+	signal->observers += fresh;
+	rc = handler_renew(signal, number);
 	if (rc < 0 && fresh) {
 		xp_selfpipe_want(selfpipe, number, false);
 		signal->observers--;
@@ -394,8 +398,6 @@ bool xp_signal_in_place(unsigned number)
 
 int xp_signal_observe_again(unsigned number)
 {
-	struct sigaction action;
-	struct signal_watched *signal;
 	sigset_t mask;
 	int rc = 0;
 
@@ -404,12 +406,8 @@ int xp_signal_observe_again(unsigned number)
 	if (!signal_is_ours())
 		return 0;
 	signal_enter(&mask);
-	signal = &signals[number];
-	if (signal->observers > 0) {
-		rc = handler_look(signal, number, &action);
-		if (rc == 0 && !signal->installed)
-			rc = handler_install(signal, number, &action);
-	}
+	if (signals[number].observers > 0)
+		rc = handler_renew(&signals[number], number);
 	signal_leave(&mask);
 	return rc;
 }
