@@ -2,25 +2,18 @@
 #include <errno.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
+#include "os/rawcall.h"
 #include "os/sys_aio.h"
 
 #if defined(RWF_NOWAIT) && defined(SYS_preadv2)
-/* One look at the page cache; by syscall(2): no cancellation point. */
+/* One look at the page cache. */
 static int64_t read_now(int fd, void *buffer, size_t size, int64_t offset)
 {
 	struct iovec part = {.iov_base = buffer, .iov_len = size};
-	unsigned long low = (unsigned long)offset;
-	unsigned long high = (unsigned long)((uint64_t)offset >> 32);
-	int saved = errno;
-	int64_t got = syscall(SYS_preadv2, fd, &part, 1UL, low, high, RWF_NOWAIT);
 
-	if (got < 0) {
-		got = -errno;
-		errno = saved;
-	}
-	return got;
+	return xp_rawcall(SYS_preadv2, fd, (long)&part, 1, (long)offset,
+	                  (long)((uint64_t)offset >> 32), RWF_NOWAIT);
 }
 
 int64_t xp_sys_read_cached(int fd, void *buffer, size_t size, int64_t offset)

@@ -6,41 +6,34 @@
 #include <sys/inotify.h>
 #include <sys/vfs.h>
 
-static int result(int rc, int saved)
-{
-	if (rc < 0) {
-		rc = -errno;
-		errno = saved;
-	}
-	return rc;
-}
+#include "os/rawcall.h"
 
 int xp_sys_inotify_open(void)
 {
 	int saved = errno;
 
-	return result(inotify_init1(IN_NONBLOCK | IN_CLOEXEC), saved);
+	return xp_libcall_result(inotify_init1(IN_NONBLOCK | IN_CLOEXEC), saved);
 }
 
 int xp_sys_inotify_add(int inotify_fd, const char *path, uint32_t mask)
 {
 	int saved = errno;
 
-	return result(inotify_add_watch(inotify_fd, path, mask), saved);
+	return xp_libcall_result(inotify_add_watch(inotify_fd, path, mask), saved);
 }
 
 int xp_sys_inotify_remove(int inotify_fd, int watch)
 {
 	int saved = errno;
 
-	return result(inotify_rm_watch(inotify_fd, watch), saved);
+	return xp_libcall_result(inotify_rm_watch(inotify_fd, watch), saved);
 }
 
 int64_t xp_sys_fs_type(int fd)
 {
 	struct statfs status;
 	int saved = errno;
-	int rc = result(fstatfs(fd, &status), saved);
+	int rc = xp_libcall_result(fstatfs(fd, &status), saved);
 
 	return rc < 0 ? rc : (int64_t)status.f_type;
 }

@@ -58,33 +58,20 @@ int xp_sys_netlink_send(int fd, const void *datagram, size_t size)
 	                       MSG_DONTWAIT, (long)&kernel, sizeof kernel);
 }
 
-int xp_sys_netlink_receive(int fd, void *buffer, size_t size)
-{
-	struct sockaddr_nl from = {0};
-	socklen_t length = sizeof from;
-	int rc = (int)xp_rawcall(SYS_recvfrom, fd, (long)buffer, (long)size,
-	                         MSG_DONTWAIT, (long)&from, (long)&length);
-
-	/* Other processes have a number there. */
-	return rc > 0 && from.nl_pid != 0 ? 0 : rc;
-}
-
-#ifdef SYS_recvmmsg
-
 /* struct mmsghdr, which the C library declares with other extensions only. */
 struct netlink_message {
 	struct msghdr header;
 	unsigned length;
 };
 
-int xp_sys_netlink_receive_many(int fd, void *buffers, size_t size, int lengths[])
+int xp_sys_netlink_receive(int fd, void *buffers, size_t size, int lengths[], int most)
 {
 	struct netlink_message messages[XP_NETLINK_MOST];
 	struct sockaddr_nl from[XP_NETLINK_MOST];
 	struct iovec parts[XP_NETLINK_MOST];
 	int rc;
 
-	for (int i = 0; i < XP_NETLINK_MOST; i++) {
+	for (int i = 0; i < most; i++) {
 		from[i].nl_pid = 0;
 		parts[i] = (struct iovec){(char *)buffers + (size_t)i * size, size};
 		messages[i].header = (struct msghdr){
@@ -94,19 +81,9 @@ int xp_sys_netlink_receive_many(int fd, void *buffers, size_t size, int lengths[
 			.msg_iovlen = 1,
 		};
 	}
-	rc = (int)xp_rawcall(SYS_recvmmsg, fd, (long)messages, XP_NETLINK_MOST, MSG_DONTWAIT, 0,
-	                     0);
+	rc = (int)xp_rawcall(SYS_recvmmsg, fd, (long)messages, most, MSG_DONTWAIT, 0, 0);
+	/* Other processes have a number there. */
 	for (int i = 0; i < rc; i++)
 		lengths[i] = from[i].nl_pid != 0 ? 0 : (int)messages[i].length;
 	return rc;
 }
-
-#else
-
-int xp_sys_netlink_receive_many(int fd, void *buffers, size_t size, int lengths[])
-{
-	lengths[0] = xp_sys_netlink_receive(fd, buffers, size);
-	return lengths[0] < 0 ? lengths[0] : 1;
-}
-
-#endif

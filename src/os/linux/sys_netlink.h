@@ -20,19 +20,14 @@ void xp_sys_netlink_reserve(int fd, int bytes);
 /* To the kernel.  -ECONNREFUSED: it does not listen in this namespace. */
 int xp_sys_netlink_send(int fd, const void *datagram, size_t size);
 
-/*
- * The length of the next datagram from the kernel; 0: it was from somebody
- * else; -EAGAIN: there is none now; -ENOBUFS: some were lost.
- */
-int xp_sys_netlink_receive(int fd, void *buffer, size_t size);
-
-/* Datagrams that are received in one go. */
+/* Datagrams that are received in one go, at most. */
 enum { XP_NETLINK_MOST = 32 };
 
 /*
- * The same for up to XP_NETLINK_MOST, each into `size` bytes of `buffers`: how many, and
- * their lengths.  A short count need not mean that there are no more.
+ * Up to `most` datagrams from the kernel, each into `size` bytes of `buffers`: how many, and
+ * their lengths, 0 for one from somebody else.  A short count need not mean that there are
+ * no more.  -EAGAIN: there is none now; -ENOBUFS: some were lost.
  */
-int xp_sys_netlink_receive_many(int fd, void *buffers, size_t size, int lengths[]);
+int xp_sys_netlink_receive(int fd, void *buffers, size_t size, int lengths[], int most);
 
 #endif

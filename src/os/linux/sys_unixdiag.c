@@ -60,11 +60,12 @@ static int64_t unix_ask(int diag_fd, ino_t inode)
 		},
 	};
 	union unix_answer answer;
+	int length = 0;
 	int rc = xp_sys_netlink_send(diag_fd, &question, sizeof question);
 
 	if (rc >= 0)
-		rc = xp_sys_netlink_receive(diag_fd, &answer, sizeof answer);
-	return rc < 0 ? rc : unix_queue_in(&answer, rc);
+		rc = xp_sys_netlink_receive(diag_fd, &answer, sizeof answer, &length, 1);
+	return rc < 0 ? rc : unix_queue_in(&answer, length);
 }
 
 int64_t xp_sys_unix_backlog(int fd)

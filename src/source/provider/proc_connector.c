@@ -138,14 +138,15 @@ static int connector_listen(int fd)
 	while (rc >= 0) {
 		struct message message;
 		struct proc_event event;
+		int length;
 
-		rc = xp_sys_netlink_receive(fd, &message, sizeof message);
+		rc = xp_sys_netlink_receive(fd, &message, sizeof message, &length, 1);
 		if (rc == -ENOBUFS) {
 			/* The answer may be what was lost. */
 			rc = connector_ask(fd, PROC_CN_MCAST_LISTEN, number);
 			continue;
 		}
-		if (rc < 0 || !connector_reads(&message, rc, &event) ||
+		if (rc < 0 || !connector_reads(&message, length, &event) ||
 		    event.what != PROC_EVENT_NONE || message.header.ack != number + 1)
 			continue;
 		rc = -(int)event.event_data.ack.err;
@@ -274,8 +275,8 @@ static bool connector_drain(struct xpoll *queue, struct xp_tracer *tracer, bool 
 
 		if (i >= XP_TRACE_DRAIN_MOST)
 			return false;
-		count = xp_sys_netlink_receive_many(connector->watch.fd, messages,
-		                                    sizeof *messages, lengths);
+		count = xp_sys_netlink_receive(connector->watch.fd, messages, sizeof *messages,
+		                               lengths, XP_NETLINK_MOST);
 		/* What was heard up to then is still to come. */
 		if (count == -ENOBUFS)
 			connector->lost = true;
