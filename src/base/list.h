@@ -3,6 +3,9 @@
 #define XP_BASE_LIST_H
 
 #include <stdbool.h>
+#include <stddef.h>
+
+#include "base/compiler.h"
 
 struct xp_list {
 	struct xp_list *next;
@@ -35,5 +38,34 @@ static inline void xp_list_remove(struct xp_list *item)
 	item->next->prev = item->prev;
 	xp_list_init(item);
 }
+
+/* The first, removed; NULL: it is empty. */
+static inline struct xp_list *xp_list_take(struct xp_list *list)
+{
+	struct xp_list *first = list->next;
+
+	if (first == list)
+		return NULL;
+	xp_list_remove(first);
+	return first;
+}
+
+/* Move all to another list, in their order. */
+static inline void xp_list_move(struct xp_list *from, struct xp_list *to)
+{
+	struct xp_list *item;
+
+	while ((item = xp_list_take(from)))
+		xp_list_append(to, item);
+}
+
+/*
+ * For each item of this type, linked by this member; the loop may remove none.  `list` is
+ * evaluated in each round.
+ */
+#define XP_LIST_EACH(type, item, list, member)                                  \
+	for (type *item = XP_CONTAINER_OF((list)->next, type, member);          \
+	     &item->member != (list);                                           \
+	     item = XP_CONTAINER_OF(item->member.next, type, member))
 
 #endif

@@ -41,15 +41,15 @@ static void port_ready(struct xpoll *queue, struct xp_source_fd *watch)
 {
 	struct aio_state *state = XP_CONTAINER_OF(watch, struct aio_state, watch);
 	struct xp_list done;
+	struct xp_list *item;
 
 	xp_list_init(&done);
 	xp_aio_collect(&state->port, &done);
-	while (!xp_list_empty(&done)) {
-		struct xp_aio_job *job = XP_CONTAINER_OF(done.next, struct xp_aio_job, item);
-		struct aio_registration *self = XP_CONTAINER_OF(job, struct aio_registration, job);
+	while ((item = xp_list_take(&done))) {
+		struct aio_registration *self =
+			XP_CONTAINER_OF(item, struct aio_registration, job.item);
 
-		xp_list_remove(&job->item);
-		self->reg.data = job->result;
+		self->reg.data = self->job.result;
 		xp_host.activate(queue, &self->reg);
 	}
 }
@@ -256,14 +256,9 @@ static void aio_fini(struct xpoll *queue, void *opaque)
 
 	(void)queue;
 	xp_aio_close(&state->port);
-	for (struct xp_list *item = state->regs.next; item != &state->regs;
-	     item = item->next) {
-		struct aio_registration *self = XP_CONTAINER_OF(item, struct aio_registration,
-		                                                item);
-
+	XP_LIST_EACH(struct aio_registration, self, &state->regs, item)
 		if (ours)
 			self->aio->result = self->job.result;
-	}
 	xp_free(state);
 }
 

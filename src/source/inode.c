@@ -111,14 +111,11 @@ static void user_settle(struct xpoll *queue, struct xp_inodes *inodes,
 
 static void inodes_settle(struct xpoll *queue, struct xp_inodes *inodes)
 {
-	while (!xp_list_empty(&inodes->unsettled)) {
-		struct xp_inode_user *user =
-			XP_CONTAINER_OF(inodes->unsettled.next,
-			                struct xp_inode_user, unsettled);
+	struct xp_list *item;
 
-		xp_list_remove(&user->unsettled);
-		user_settle(queue, inodes, user);
-	}
+	while ((item = xp_list_take(&inodes->unsettled)))
+		user_settle(queue, inodes,
+		            XP_CONTAINER_OF(item, struct xp_inode_user, unsettled));
 }
 
 static void inodes_ready(struct xpoll *queue, struct xp_source_fd *watch)
@@ -155,15 +152,12 @@ static struct xp_inodes *inodes_make(struct xpoll *queue)
 void xp_inodes_due(struct xpoll *queue, int64_t now_ns, int room)
 {
 	struct xp_inodes *inodes = inodes_find(queue);
-	struct xp_list *item;
 
 	(void)room; /* No more events than registrations. */
 	if (inodes->again)
 		inodes->again(inodes);
-	item = inodes->timed.next;
-	for (; item != &inodes->timed; item = item->next)
-		xp_inode_report(inodes, XP_CONTAINER_OF(item, struct xp_inode_user,
-		                                        all), XP_REPORT_LOOK);
+	XP_LIST_EACH(struct xp_inode_user, user, &inodes->timed, all)
+		xp_inode_report(inodes, user, XP_REPORT_LOOK);
 	inodes_settle(queue, inodes);
 	xp_host.set_due(queue, XP_SOURCE_VNODE,
 	                xp_list_empty(&inodes->timed) ? XP_NEVER
@@ -290,11 +284,11 @@ bool xp_inode_supports(uint32_t notes)
 /* Not watched any more; what was reported to it is forgotten. */
 static void users_release(struct xp_list *list)
 {
-	while (!xp_list_empty(list)) {
-		struct xp_inode_user *user =
-			XP_CONTAINER_OF(list->next, struct xp_inode_user, all);
+	struct xp_list *item;
 
-		xp_list_remove(&user->all);
+	while ((item = xp_list_take(list))) {
+		struct xp_inode_user *user = XP_CONTAINER_OF(item, struct xp_inode_user, all);
+
 		xp_list_remove(&user->unsettled);
 		user->self.inode = NULL;
 		user->above.inode = NULL;

@@ -167,7 +167,6 @@ void xp_trace_missed(struct xpoll *queue, struct xp_proc *proc)
  */
 static bool doubt_ended(struct xpoll *queue, struct xp_proc *proc)
 {
-	xp_list_remove(&proc->doubt);
 	if (proc->leaving && proc_shows_end(proc)) {
 		xp_list_append(&xp_proc_state(queue)->gone, &proc->gone);
 		return true;
@@ -186,11 +185,11 @@ static bool doubt_ended(struct xpoll *queue, struct xp_proc *proc)
 /* All of which that is not known; true: some have ended. */
 static bool doubts_end(struct xpoll *queue)
 {
-	struct xp_list *doubt = &xp_proc_state(queue)->doubt;
+	struct xp_list *item;
 	bool ended = false;
 
-	while (!xp_list_empty(doubt))
-		ended |= doubt_ended(queue, XP_CONTAINER_OF(doubt->next, struct xp_proc, doubt));
+	while ((item = xp_list_take(&xp_proc_state(queue)->doubt)))
+		ended |= doubt_ended(queue, XP_CONTAINER_OF(item, struct xp_proc, doubt));
 	return ended;
 }
 
@@ -216,19 +215,15 @@ static bool trace_report(struct xpoll *queue, struct xp_proc_state *state, bool 
 bool xp_trace_drain(struct xpoll *queue, bool all)
 {
 	struct xp_proc_state *state = xp_proc_state(queue);
+	struct xp_list *item;
 	bool heard;
 
 	if (!state->tracer || state->busy)
 		return true;
 	state->busy = true;
 	heard = trace_report(queue, state, all);
-	while (heard && !xp_list_empty(&state->gone)) {
-		struct xp_proc *proc = XP_CONTAINER_OF(state->gone.next,
-		                                       struct xp_proc, gone);
-
-		xp_list_remove(&proc->gone);
-		proc_end(queue, proc);
-	}
+	while (heard && (item = xp_list_take(&state->gone)))
+		proc_end(queue, XP_CONTAINER_OF(item, struct xp_proc, gone));
 	if (heard && all)
 		state->drained = xp_host.harvest(queue);
 	state->busy = false;
@@ -452,20 +447,14 @@ void xp_trace_lost(struct xpoll *queue)
 {
 	struct xp_proc_state *state = xp_proc_state(queue);
 	struct xp_list todo;
+	struct xp_list *item;
 
 	xp_list_init(&todo);
-	while (!xp_list_empty(&state->traced)) {
-		struct xp_list *item = state->traced.next;
-
-		xp_list_remove(item);
-		xp_list_append(&todo, item);
-	}
-	while (!xp_list_empty(&todo)) {
-		struct xp_proc *proc =
-			XP_CONTAINER_OF(todo.next, struct xp_proc, traced);
+	xp_list_move(&state->traced, &todo);
+	while ((item = xp_list_take(&todo))) {
+		struct xp_proc *proc = XP_CONTAINER_OF(item, struct xp_proc, traced);
 		struct search search = {queue, proc, &todo};
 
-		xp_list_remove(&proc->traced);
 		xp_list_append(&state->traced, &proc->traced);
 		xp_trace_missed(queue, proc);
 		if (proc->watch.fd < 0) {

@@ -54,11 +54,7 @@ static bool signal_interrupted(struct xpoll *queue, bool reported)
 
 	/* First, so that what is delivered from now on signals it again. */
 	xp_selfpipe_clear(state->selfpipe, reported);
-	for (struct xp_list *item = state->regs.next; item != &state->regs;
-	     item = item->next) {
-		struct signal_registration *self =
-			XP_CONTAINER_OF(item, struct signal_registration, item);
-
+	XP_LIST_EACH(struct signal_registration, self, &state->regs, item) {
 		if (xp_signal_delivered(number_of(&self->reg)) == self->reported)
 			continue;
 		xp_host.activate(queue, &self->reg);
@@ -182,10 +178,8 @@ static void signal_audit(struct xpoll *queue)
 {
 	struct signal_state *state = state_of(queue);
 
-	for (struct xp_list *item = state->regs.next; item != &state->regs;
-	     item = item->next)
-		signal_audit_registration(queue,
-		                          XP_CONTAINER_OF(item, struct signal_registration, item));
+	XP_LIST_EACH(struct signal_registration, self, &state->regs, item)
+		signal_audit_registration(queue, self);
 }
 
 static void signal_settle(struct xpoll *queue, enum xp_settle before)

@@ -11,7 +11,6 @@
 
 #include "base/assert.h"
 #include "base/time.h"
-#include "os/linux/sys_pidfd.h"
 #include "os/rawcall.h"
 #include "os/sys.h"
 
@@ -139,13 +138,20 @@ static char *stat_of(pid_t pid, char text[1024])
 {
 	char path[32];
 	char *after;
-	int length;
+	int length = 0;
+	int fd;
+	int rc;
 
 	if (!proc_is_ours())
 		return NULL;
 	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-	length = xp_sys_read_file(path, text, 1023);
-	if (length < 0)
+	fd = open_quietly(path, 0);
+	if (fd < 0)
+		return NULL;
+	while ((rc = xp_sys_read(fd, text + length, (size_t)(1023 - length))) > 0)
+		length += rc;
+	xp_sys_close(fd);
+	if (rc < 0)
 		return NULL;
 	text[length] = '\0';
 	after = strrchr(text, ')');

@@ -2,15 +2,12 @@
 #include "os/linux/sys_pidfd.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 
 #include "os/rawcall.h"
-#include "os/sys.h"
 
 /* Newer than the headers that this may be compiled with. */
 #ifndef SYS_pidfd_send_signal
@@ -36,13 +33,6 @@ _Static_assert(sizeof(struct pidfd_info_v0) == 64, "as the kernel has it");
 int xp_sys_pidfd_open(pid_t pid)
 {
 	return (int)xp_rawcall(SYS_pidfd_open, pid, 0, 0, 0, 0, 0);
-}
-
-bool xp_sys_pidfd_ended(int pidfd)
-{
-	struct pollfd probe = {.fd = pidfd, .events = POLLIN};
-
-	return xp_sys_poll_now(&probe, 1) > 0;
 }
 
 bool xp_sys_pidfd_reaped(int pidfd)
@@ -87,23 +77,4 @@ int xp_sys_pidfd_status(int pidfd, int *status)
 		return -ENODATA;
 	*status = info.exit_code;
 	return 0;
-}
-
-int xp_sys_read_file(const char *path, char *buffer, size_t size)
-{
-	int fd = (int)xp_rawcall(SYS_openat, AT_FDCWD, (long)path,
-	                         O_RDONLY | O_CLOEXEC, 0, 0, 0);
-	size_t length = 0;
-	int rc = fd;
-
-	if (fd < 0)
-		return fd;
-	while (length < size) {
-		rc = xp_sys_read(fd, buffer + length, size - length);
-		if (rc <= 0)
-			break;
-		length += (size_t)rc;
-	}
-	xp_sys_close(fd);
-	return rc < 0 ? rc : (int)length;
 }

@@ -6,14 +6,10 @@
 #define XP_OS_SYS_PIDFD_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <sys/types.h>
 
 /* -ESRCH: no such process; -ENOSYS: the kernel lacks it (Linux < 5.3). */
 int xp_sys_pidfd_open(pid_t pid);
-
-/* Has the whole process ended?  A zombie has. */
-bool xp_sys_pidfd_ended(int pidfd);
 
 /* Has it ended and been reaped, so that its number may be another's? */
 bool xp_sys_pidfd_reaped(int pidfd);
@@ -25,8 +21,5 @@ bool xp_sys_pidfd_reaped(int pidfd);
 int xp_sys_wait_status(int pidfd, int *status);
 /* Of any process that was reaped; -ENODATA: not yet; -ENOTTY: Linux < 6.15. */
 int xp_sys_pidfd_status(int pidfd, int *status);
-
-/* A whole file that is small, such as those of /proc: its length. */
-int xp_sys_read_file(const char *path, char *buffer, size_t size);
 
 #endif

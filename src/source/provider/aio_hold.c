@@ -54,7 +54,7 @@ int xp_aio_hold(int fd, const struct xp_file_id *id, struct xp_aio_hold **hold)
 	for (*hold = *list; *hold; *hold = (*hold)->next)
 		if (hold_fits(*hold, fd, id)) {
 			(*hold)->users++;
-			return 0;
+			return (*hold)->fd;
 		}
 	made = xp_alloc(sizeof *made);
 	if (!made)
@@ -64,7 +64,7 @@ int xp_aio_hold(int fd, const struct xp_file_id *id, struct xp_aio_hold **hold)
 		int rc = made->fd;
 
 		xp_free(made);
-		return rc == -ENOTSUP ? 0 : rc;
+		return rc == -ENOTSUP ? fd : rc;
 	}
 	made->id = *id;
 	made->number = fd;
@@ -72,12 +72,7 @@ int xp_aio_hold(int fd, const struct xp_file_id *id, struct xp_aio_hold **hold)
 	made->next = *list;
 	*list = made;
 	*hold = made;
-	return 0;
-}
-
-int xp_aio_hold_fd(const struct xp_aio_hold *hold)
-{
-	return hold->fd;
+	return made->fd;
 }
 
 void xp_aio_hold_drop(struct xp_aio_hold *hold, struct xp_aio_hold **unused)

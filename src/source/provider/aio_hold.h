@@ -14,12 +14,10 @@
 struct xp_aio_hold;
 
 /*
- * Hold the file that fd is open for.  0; *hold is NULL if it cannot be held
- * without harm (xp_sys_file_hold): use the number then.  -EMFILE, -ENFILE,
- * -ENOMEM.
+ * Hold the file that fd is open for: the descriptor to use.  It is fd, and *hold is NULL, if
+ * the file cannot be held without harm (xp_sys_file_hold).  -EMFILE, -ENFILE, -ENOMEM.
  */
 int xp_aio_hold(int fd, const struct xp_file_id *id, struct xp_aio_hold **hold);
-int xp_aio_hold_fd(const struct xp_aio_hold *hold);
 /*
  * An operation has ended.  With the last one the file is added to *unused,
  * which begins as NULL, for xp_aio_hold_close.

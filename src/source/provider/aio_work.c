@@ -115,15 +115,12 @@ struct xp_aio_job *xp_aio_next(bool patient)
 
 struct xp_aio_job *xp_aio_next_stop(void)
 {
-	struct xp_aio_job *job = NULL;
+	struct xp_list *item;
 
 	pthread_mutex_lock(&aio_work.lock);
-	if (!xp_list_empty(&aio_work.stop)) {
-		job = XP_CONTAINER_OF(aio_work.stop.next, struct xp_aio_job, stop);
-		xp_list_remove(&job->stop);
-	}
+	item = xp_list_take(&aio_work.stop);
 	pthread_mutex_unlock(&aio_work.lock);
-	return job;
+	return item ? XP_CONTAINER_OF(item, struct xp_aio_job, stop) : NULL;
 }
 
 /* It needs its file no more. */
@@ -154,23 +151,23 @@ static void aio_done(struct xp_aio_job *job, int64_t result)
 void xp_aio_done(struct xp_list *jobs, bool looks)
 {
 	struct xp_aio_hold *unused = NULL;
+	struct xp_list *item;
 
 	pthread_mutex_lock(&aio_work.lock);
 	aio_work.looks |= looks;
-	for (struct xp_list *item = jobs->next; item != jobs; item = item->next)
-		aio_drop(XP_CONTAINER_OF(item, struct xp_aio_job, item), &unused);
+	XP_LIST_EACH(struct xp_aio_job, job, jobs, item)
+		aio_drop(job, &unused);
 	if (unused) {
 		/* Whoever takes the event finds the file closed. */
 		pthread_mutex_unlock(&aio_work.lock);
 		xp_aio_hold_close(unused);
 		pthread_mutex_lock(&aio_work.lock);
 	}
-	while (!xp_list_empty(jobs)) {
-		struct xp_aio_job *job = XP_CONTAINER_OF(jobs->next, struct xp_aio_job, item);
+	while ((item = xp_list_take(jobs))) {
+		struct xp_aio_job *job = XP_CONTAINER_OF(item, struct xp_aio_job, item);
 		/* A job that was stopped in the middle says so in several ways. */
 		bool stopped = job->cancelled && job->result == -EINTR;
 
-		xp_list_remove(&job->item);
 		aio_done(job, stopped ? -ECANCELED : job->result);
 	}
 	pthread_mutex_unlock(&aio_work.lock);
@@ -306,8 +303,8 @@ int xp_aio_start(struct xp_aio_port *port, struct xp_aio_job *job)
 	xp_list_init(&job->stop);
 	pthread_mutex_lock(&aio_work.lock);
 	rc = xp_aio_hold(job->fd, &job->file, &job->hold);
-	if (rc == 0) {
-		job->io_fd = job->hold ? xp_aio_hold_fd(job->hold) : job->fd;
+	if (rc >= 0) {
+		job->io_fd = rc;
 		xp_list_append(&aio_work.queued, &job->item);
 		aio_work.queued_len++;
 		xp_list_append(&aio_work.unfinished, &job->unfinished);
@@ -366,12 +363,7 @@ void xp_aio_collect(struct xp_aio_port *port, struct xp_list *jobs)
 	if (port->written)
 		xp_wakefd_clear(&port->done_fd);
 	port->written = false;
-	while (!xp_list_empty(&port->done)) {
-		struct xp_list *item = port->done.next;
-
-		xp_list_remove(item);
-		xp_list_append(jobs, item);
-	}
+	xp_list_move(&port->done, jobs);
 	pthread_mutex_unlock(&aio_work.lock);
 }
 
@@ -379,14 +371,13 @@ void xp_aio_collect(struct xp_aio_port *port, struct xp_list *jobs)
 static int aio_stop_all(const struct xp_aio_port *port, int fd,
                         struct xp_aio_hold **unused)
 {
-	struct xp_list *item = aio_work.unfinished.next;
+	struct xp_list *next = aio_work.unfinished.next;
 	int count = 0;
 
-	while (item != &aio_work.unfinished) {
-		struct xp_aio_job *job =
-			XP_CONTAINER_OF(item, struct xp_aio_job, unfinished);
+	while (next != &aio_work.unfinished) {
+		struct xp_aio_job *job = XP_CONTAINER_OF(next, struct xp_aio_job, unfinished);
 
-		item = item->next;
+		next = next->next;
 		if ((port && job->port != port) || (fd >= 0 && job->fd != fd))
 			continue;
 		aio_stop(job, unused);

@@ -96,10 +96,8 @@ static void change_ready(struct xpoll *queue, struct xp_source_fd *watch)
 	XP_ASSERT(!xp_list_empty(&inode->links));
 	/* First: what comes after the look signals it again. */
 	(void)FindNextChangeNotification(change_handle(inode));
-	for (struct xp_list *item = inode->links.next; item != &inode->links;
-	     item = item->next)
-		change_report(inodes, XP_CONTAINER_OF(item, struct xp_inode_link,
-		                                      item)->user);
+	XP_LIST_EACH(struct xp_inode_link, link, &inode->links, item)
+		change_report(inodes, link->user);
 	inodes->watch.ready(queue, &inodes->watch);
 }
 

@@ -127,11 +127,10 @@ uint32_t xp_link_mask(const struct xp_inode_link *link)
 
 static uint32_t mask_of_all(struct xp_inode *inode)
 {
-	struct xp_list *item = inode->links.next;
 	uint32_t mask = 0;
 
-	for (; item != &inode->links; item = item->next)
-		mask |= xp_link_mask(XP_CONTAINER_OF(item, struct xp_inode_link, item));
+	XP_LIST_EACH(struct xp_inode_link, link, &inode->links, item)
+		mask |= xp_link_mask(link);
 	return mask;
 }
 
@@ -170,10 +169,9 @@ static int inodes_reserve(struct xp_inodes *inodes, struct xp_inode_user *user,
 static void inodes_release(struct xp_inodes *inodes, struct xp_inode_user *user)
 {
 	for (; user->reserved > 0; user->reserved--) {
-		struct xp_list *item = inodes->pool.next;
+		struct xp_list *item = xp_list_take(&inodes->pool);
 
-		XP_ASSERT(item != &inodes->pool);
-		xp_list_remove(item);
+		XP_ASSERT(item);
 		xp_free(XP_CONTAINER_OF(item, struct xp_inode, links));
 		inodes->reserved--;
 	}
@@ -265,15 +263,12 @@ static int link_join(struct xp_inodes *inodes, struct xp_inode_link *link)
 void xp_inode_await(struct xp_inodes *inodes, int number)
 {
 	struct xp_inode *inode = xp_inode_find(inodes, (uint64_t)number);
-	struct xp_list *item = inode ? inode->links.next : NULL;
 	char path[XP_FD_PATH_SIZE + LONG_NAME];
 	size_t len;
 
-	while (item && item != &inode->links) {
-		struct xp_inode_link *link =
-			XP_CONTAINER_OF(item, struct xp_inode_link, item);
-
-		item = item->next;
+	if (!inode)
+		return;
+	XP_LIST_EACH(struct xp_inode_link, link, &inode->links, item) {
 		if (xp_link_is_above(link))
 			continue;
 		/* Too long to be there, or to be remembered as missing. */
@@ -339,21 +334,15 @@ void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user)
 static void inode_report(struct xp_inodes *inodes, struct xp_inode *inode,
                          uint32_t notes)
 {
-	struct xp_list *item = inode->links.next;
-
-	for (; item != &inode->links; item = item->next)
-		xp_inode_report(inodes, XP_CONTAINER_OF(item, struct xp_inode_link,
-		                                        item)->user, notes);
+	XP_LIST_EACH(struct xp_inode_link, link, &inode->links, item)
+		xp_inode_report(inodes, link->user, notes);
 }
 
 /* By mistake the kernel was asked for too little. */
 static void inode_repair(struct xp_inodes *inodes, struct xp_inode *inode)
 {
-	struct xp_list *item = inode->links.next;
-
-	for (; item != &inode->links; item = item->next)
-		number_undo(inodes, link_watch(inodes, XP_CONTAINER_OF(
-			item, struct xp_inode_link, item)));
+	XP_LIST_EACH(struct xp_inode_link, link, &inode->links, item)
+		number_undo(inodes, link_watch(inodes, link));
 	inode_report(inodes, inode, XP_REPORT_LOST);
 }
 
@@ -417,14 +406,12 @@ void xp_inode_narrow(struct xp_inodes *inodes, struct xp_inode *inode)
 void xp_inodes_close(struct xp_inodes *inodes)
 {
 	struct xp_inode *inode;
+	struct xp_list *unused;
 
 	while ((inode = xp_inode_pop(inodes)))
 		xp_free(inode);
-	while (!xp_list_empty(&inodes->pool)) {
-		inode = XP_CONTAINER_OF(inodes->pool.next, struct xp_inode, links);
-		xp_list_remove(&inode->links);
-		xp_free(inode);
-	}
+	while ((unused = xp_list_take(&inodes->pool)))
+		xp_free(XP_CONTAINER_OF(unused, struct xp_inode, links));
 }
 
 uint32_t xp_inodes_reportable(void)

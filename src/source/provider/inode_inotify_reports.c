@@ -111,15 +111,9 @@ static void all_lost(struct xp_inodes *inodes)
 {
 	struct xp_list *lists[] = {&inodes->reported, &inodes->timed};
 
-	for (int i = 0; i < 2; i++) {
-		struct xp_list *item = lists[i]->next;
-
-		for (; item != lists[i]; item = item->next)
-			xp_inode_report(inodes,
-			                XP_CONTAINER_OF(item, struct xp_inode_user,
-			                                all),
-			                XP_REPORT_LOST);
-	}
+	for (int i = 0; i < 2; i++)
+		XP_LIST_EACH(struct xp_inode_user, user, lists[i], all)
+			xp_inode_report(inodes, user, XP_REPORT_LOST);
 }
 
 /* Those before `end`. */

@@ -99,12 +99,9 @@ static uint32_t kernel_passing(const struct xp_inode_user *user)
 	return kernel;
 }
 
-static void inode_reported(struct xp_inodes *inodes, struct xp_list *item,
+static void inode_reported(struct xp_inodes *inodes, struct xp_inode_user *user,
                            uint32_t kernel)
 {
-	struct xp_inode_user *user =
-		XP_CONTAINER_OF(item, struct xp_inode_link, item)->user;
-
 	/* Here they are the kernel's. */
 	if (!user->ops->listens(inodes->queue, user))
 		user->ignored |= kernel & kernel_passing(user);
@@ -127,17 +124,12 @@ static int inode_change(struct xp_inodes *inodes, const struct xp_inode *inode,
 static uint32_t inode_wants(const struct xp_inode *inode,
                             const struct xp_inode_user *more)
 {
-	struct xp_list *item = inode->links.next;
 	uint32_t kernel = NOTE_REVOKE;
 
 	if (more)
 		kernel |= kernel_notes(more->notes);
-	for (; item != &inode->links; item = item->next) {
-		const struct xp_inode_user *user =
-			XP_CONTAINER_OF(item, struct xp_inode_link, item)->user;
-
-		kernel |= kernel_notes(user->notes) & ~user->ignored;
-	}
+	XP_LIST_EACH(const struct xp_inode_link, link, &inode->links, item)
+		kernel |= kernel_notes(link->user->notes) & ~link->user->ignored;
 	return kernel;
 }
 
@@ -155,10 +147,9 @@ static void inode_fired(struct xp_inodes *inodes, struct xp_inode *inode,
                         uint32_t kernel)
 {
 	uint32_t before = inode_wants(inode, NULL);
-	struct xp_list *item = inode->links.next;
 
-	for (; item != &inode->links; item = item->next)
-		inode_reported(inodes, item, kernel);
+	XP_LIST_EACH(struct xp_inode_link, link, &inode->links, item)
+		inode_reported(inodes, link->user, kernel);
 	if (inode_wants(inode, NULL) != before)
 		(void)inode_update_kernel(inodes, inode, NULL);
 }

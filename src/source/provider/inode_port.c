@@ -226,13 +226,8 @@ void xp_inodes_harvest(struct xp_inodes *inodes)
 /* Those whose name was lost may have one by now. */
 static void port_files_again(struct xp_inodes *inodes)
 {
-	struct xp_list *item;
-
 	xp_inodes_harvest(inodes);
-	for (item = inodes->timed.next; item != &inodes->timed;
-	     item = item->next) {
-		struct xp_inode_user *user =
-			XP_CONTAINER_OF(item, struct xp_inode_user, all);
+	XP_LIST_EACH(struct xp_inode_user, user, &inodes->timed, all) {
 		struct xp_inode *inode = user->self.inode;
 		struct stat now;
 

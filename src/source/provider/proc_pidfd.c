@@ -35,7 +35,9 @@ void xp_proc_shut(int fd, bool forked)
 
 bool xp_proc_ended(int fd)
 {
-	return xp_sys_pidfd_ended(fd);
+	struct pollfd probe = {.fd = fd, .events = POLLIN};
+
+	return xp_sys_poll_now(&probe, 1) > 0;
 }
 
 bool xp_proc_reaped(int fd, pid_t pid)
@@ -59,7 +61,7 @@ enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, int *statu
 		return XP_PROC_STATUS;
 	if (xp_sys_pidfd_status(fd, status) == 0)
 		return XP_PROC_STATUS;
-	if (!xp_sys_pidfd_ended(fd))
+	if (!xp_proc_ended(fd))
 		return XP_PROC_LIVES;
 	/* Twice: it may be reaped in between, and /proc may not be had for a moment. */
 	for (int i = 0; i < 2; i++) {
