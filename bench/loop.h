@@ -274,7 +274,6 @@ static inline int bench_take(const struct bench_pair *pair)
 
 /* --- serve: k active descriptors among n, in rounds ------------------------ */
 
-#define SERVE_ACTIVE_MAX  256
 #define SERVE_IDLE_ACTIVE 10 /* those of the workloads idle and drop-in */
 
 extern const struct bench_ops serve_ops;

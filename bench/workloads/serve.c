@@ -7,6 +7,8 @@
  */
 #include "loop.h"
 
+#define SERVE_ACTIVE_MAX 256
+
 int serve_write(const struct bench_pairs *pairs, int k)
 {
 	int step = pairs->len / k;

@@ -7,7 +7,6 @@
  * that are not reported, or whose end is not, do not count.
  */
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
