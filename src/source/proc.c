@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/assert.h"
 #include "os/process.h"
 #include "os/sys.h"
 #include "source/proc_names.h"
@@ -168,12 +167,6 @@ static bool proc_supports(uint32_t fflags)
 	return !(fflags & XP_PROC_TRACED) || xp_trace_usable();
 }
 
-static void proc_due(struct xpoll *queue, int64_t now_ns, int room)
-{
-	(void)room;
-	xp_trace_due(queue, now_ns);
-}
-
 static void proc_release(struct xpoll *queue, struct xp_registration *reg)
 {
 	struct xp_proc *proc = proc_of(reg);
@@ -181,16 +174,6 @@ static void proc_release(struct xpoll *queue, struct xp_registration *reg)
 	/* The kernel's set is the parent's, or ends next: it is left alone. */
 	proc->watched = false;
 	proc_close(queue, proc);
-}
-
-static void proc_fini(struct xpoll *queue, void *opaque)
-{
-	struct xp_proc_state *state = opaque;
-
-	(void)queue;
-	XP_ASSERT(xp_list_empty(&state->traced));
-	xp_trace_fini(state);
-	xp_free(state);
 }
 
 const struct xp_source_ops xp_source_proc = {
@@ -207,7 +190,7 @@ const struct xp_source_ops xp_source_proc = {
 	.detach = proc_detach,
 	.collect = proc_collect,
 	.supports = proc_supports,
-	.due = proc_due,
+	.due = xp_trace_due,
 	.release = proc_release,
-	.fini = proc_fini,
+	.fini = xp_trace_fini,
 };

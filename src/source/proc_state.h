@@ -174,14 +174,12 @@ bool xp_trace_drain(struct xpoll *queue, bool all);
 /* Close the tracer if nobody needs it: it works whenever anybody forks. */
 void xp_trace_trim(struct xpoll *queue);
 
-/* Somebody looks for events: ask a tracer that is shy. */
-void xp_trace_due(struct xpoll *queue, int64_t now_ns);
-
 /* Would there be a tracer? */
 bool xp_trace_usable(void);
 
-/* The queue ends. */
-void xp_trace_fini(struct xp_proc_state *state);
+/* As functions of the source: somebody looks for events, so ask a tracer that is shy. */
+void xp_trace_due(struct xpoll *queue, int64_t now_ns, int room);
+void xp_trace_fini(struct xpoll *queue, void *state);
 
 /* What a tracer reports, in the order of events. */
 

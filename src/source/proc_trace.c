@@ -230,10 +230,11 @@ bool xp_trace_drain(struct xpoll *queue, bool all)
 	return heard;
 }
 
-void xp_trace_due(struct xpoll *queue, int64_t now_ns)
+void xp_trace_due(struct xpoll *queue, int64_t now_ns, int room)
 {
 	struct xp_tracer *tracer = xp_proc_state(queue)->tracer;
 
+	(void)room; /* Of an end all is heard that came before. */
 	xp_host.set_due(queue, XP_SOURCE_PROC, XP_NEVER);
 	(void)xp_trace_drain(queue, true);
 	if (tracer && tracer->ops->shy)
@@ -283,14 +284,17 @@ int xp_proc_hold(struct xp_proc *proc)
 	return 0;
 }
 
-void xp_trace_fini(struct xp_proc_state *state)
+void xp_trace_fini(struct xpoll *queue, void *opaque)
 {
+	struct xp_proc_state *state = opaque;
 	bool forked = state->process != xp_process_current();
 
+	(void)queue;
+	XP_ASSERT(xp_list_empty(&state->traced));
 	if (state->tracer)
 		state->tracer->ops->close(state->tracer, forked);
 	xp_free(state->tracer);
-	state->tracer = NULL;
+	xp_free(state);
 }
 
 struct xp_proc *xp_trace_find(struct xpoll *queue, pid_t pid)

@@ -30,6 +30,7 @@ static int fails_at;   /* the number of the one that does; 0: none */
 static int fails_with; /* and its error */
 static bool old_kernel; /* reports no status of others */
 static bool no_pidfd;   /* an older one yet */
+static int waits;       /* calls of waitid(2) */
 static pid_t reused;    /* a number that was given anew ... */
 static pid_t reused_by; /* ... to this process, as far as the library sees */
 
@@ -125,6 +126,14 @@ int __wrap_xp_sys_pidfd_status(int pidfd, int *status);
 int __wrap_xp_sys_pidfd_status(int pidfd, int *status)
 {
 	return old_kernel ? -ENOTTY : __real_xp_sys_pidfd_status(pidfd, status);
+}
+
+int __real_xp_sys_wait_status(int pidfd, int *status);
+int __wrap_xp_sys_wait_status(int pidfd, int *status);
+int __wrap_xp_sys_wait_status(int pidfd, int *status)
+{
+	waits++;
+	return __real_xp_sys_wait_status(pidfd, status);
 }
 
 int __real_xp_procfs_zombie_status(pid_t pid, int *status);
@@ -295,6 +304,55 @@ XT_TEST(child_that_cannot_be_registered_is_trackerr)
 		(void)waitpid(child.pid, NULL, 0);
 		xt_destroy(queue);
 	}
+}
+
+/* Nobody has reaped them, and they are another's: waitid(2) would not know of them. */
+XT_TEST(tracked_children_cost_no_waitid)
+{
+	enum { CHILDREN = 8 };
+	struct xpoll *queue = xt_open_quiet();
+	struct xpoll_event event;
+	struct child parent;
+	uint32_t notes = 0;
+	int go[2];
+	int let[2];
+
+	if (!can_trace())
+		XT_SKIP("forks cannot be traced this way here");
+	XT_EQ(pipe2(go, O_CLOEXEC), 0);
+	XT_EQ(pipe2(let, O_CLOEXEC), 0);
+	parent.pid = fork();
+	if (parent.pid == 0) {
+		char end;
+
+		(void)close(go[1]);
+		(void)close(let[1]);
+		(void)!read(go[0], &end, 1);
+		for (int i = 0; i < CHILDREN; i++)
+			if (fork() == 0)
+				_exit(3);
+		(void)!read(let[0], &end, 1);
+		while (wait(NULL) > 0)
+			continue;
+		_exit(0);
+	}
+	XT_OK(watch(queue, parent, EXIT | TRACK));
+	(void)close(go[1]);
+	waits = 0;
+	for (int ends = 0; ends < CHILDREN;) {
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
+		XT_EXPECT(event.ident != (uint64_t)parent.pid);
+		notes |= event.fflags;
+		ends += (event.fflags & EXIT) != 0;
+		if ((event.fflags & (EXIT | UNKNOWN)) == EXIT)
+			XT_EXPECT_EQ(event.data, 3 << 8);
+	}
+	/* Where /proc does not show it, it is asked after all. */
+	XT_EXPECT(waits == 0 || notes & UNKNOWN);
+	(void)close(let[1]);
+	XT_EQ(waitpid(parent.pid, NULL, 0), parent.pid);
+	(void)close(go[0]);
+	(void)close(let[0]);
 }
 
 XT_TEST(kernel_without_pidfd_is_enotsup)

@@ -98,21 +98,16 @@ static void hold_push(hold_link *list, struct xp_aio_hold *hold)
 	while (!atomic_compare_exchange_weak(list, &first, hold));
 }
 
-/* Close it, or keep it for later. */
-static void hold_close(struct xp_aio_hold *hold)
-{
-	if (xp_sys_file_let_go(hold->fd) == 0)
-		xp_free(hold);
-	else
-		hold_push(&holds_kept, hold);
-}
-
+/* Close them, or keep those for later whose end would release locks. */
 static void hold_close_all(struct xp_aio_hold *hold)
 {
 	while (hold) {
 		struct xp_aio_hold *next = hold->next;
 
-		hold_close(hold);
+		if (xp_sys_file_let_go(hold->fd) == 0)
+			xp_free(hold);
+		else
+			hold_push(&holds_kept, hold);
 		hold = next;
 	}
 }
