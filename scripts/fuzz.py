@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-SEEDS = ROOT / "tests" / "fuzz" / "corpus"
+SEEDS = ROOT / "tests" / "model" / "fuzz" / "corpus"
 LONGEST = 512  # bytes of an input
 PATIENCE = 25  # seconds for one input
 SHORTEN = 30  # seconds to make one shorter
