@@ -65,7 +65,7 @@ static bool epoll_owns(const void *opaque, int fd)
 		xp_outer_owns(&state->outer, fd) || xp_solo_owns(&state->solo, fd);
 }
 
-/* Apart, so that the function around the system call is a short one. */
+/* Apart, so that its caller is short. */
 static XP_NOINLINE int epoll_refused(void *opaque, int fd, uint32_t watch,
                                      uint64_t token, int rc)
 {
@@ -88,9 +88,7 @@ static int epoll_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 		return xp_solo_attach(&state->solo, state->epoll_fd, fd, watch,
 		                      token);
 	rc = epoll_control(opaque, EPOLL_CTL_ADD, fd, watch, token);
-	if (XP_LIKELY(rc == 0))
-		return 0;
-	return epoll_refused(opaque, fd, watch, token, rc);
+	return XP_LIKELY(rc == 0) ? 0 : epoll_refused(opaque, fd, watch, token, rc);
 }
 
 static int epoll_detach(void *opaque, int fd)
@@ -183,12 +181,11 @@ static XP_NOINLINE int epoll_sleep_masked(struct epoll_state *state,
 static XP_INLINE int epoll_ask(struct epoll_state *state, int64_t deadline_ns,
                                const sigset_t *mask, struct xp_fired *fired, int cap)
 {
-	XP_ASSERT(cap > 0 && cap <= XP_FIRED_ALONE);
 	if (deadline_ns <= XP_NOW)
 		return xp_sys_epoll_now(state->epoll_fd, (void *)fired, cap);
-	if (XP_UNLIKELY(mask != NULL))
-		return epoll_sleep_masked(state, deadline_ns, mask, fired, cap);
-	return xp_sys_epoll_sleep(state->epoll_fd, (void *)fired, cap, deadline_ns);
+	return XP_UNLIKELY(mask != NULL)
+		? epoll_sleep_masked(state, deadline_ns, mask, fired, cap)
+		: xp_sys_epoll_wait(state->epoll_fd, (void *)fired, cap, deadline_ns);
 }
 
 /* Filters have an entry of their own, or have had while the kernel was asked. */
@@ -203,29 +200,32 @@ static XP_NOINLINE int harvest_solo(struct epoll_state *state, struct xp_fired *
 	return full ? xp_fired_more(fired, first, cap) : first;
 }
 
-/* These came first: what the main set has finds room behind them. */
-static XP_NOINLINE int await_behind(struct epoll_state *state, struct xp_fired *fired,
-                                    int first, int cap)
+static XP_NOINLINE int epoll_await_any(struct epoll_state *state, int64_t deadline_ns,
+                                       const sigset_t *mask, struct xp_fired *fired, int cap)
 {
-	int count = first == cap ? 0 : xp_sys_epoll_now(
-		state->epoll_fd, (void *)(fired + first), cap - first);
+	int first = xp_solo_first(&state->solo, fired, cap);
+	int count = 0;
 
-	return harvest_solo(state, fired, first, count, cap);
+	/* What the main set has finds room behind those that came first. */
+	if (XP_LIKELY(first == 0))
+		count = epoll_ask(state, deadline_ns, mask, fired, cap);
+	else if (first < cap)
+		count = xp_sys_epoll_now(state->epoll_fd, (void *)(fired + first), cap - first);
+	/* Not sooner: another thread may have made the first set while this one slept. */
+	return XP_UNLIKELY(first > 0 || xp_solo_any(&state->solo))
+		? harvest_solo(state, fired, first, count, cap) : count;
 }
 
+/* The usual wait of the only thread needs no stack frame. */
 static int epoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
                        struct xp_fired *fired, int cap)
 {
 	struct epoll_state *state = opaque;
-	int first = xp_solo_first(&state->solo, fired, cap);
-	int count;
 
-	if (XP_UNLIKELY(first > 0))
-		return await_behind(state, fired, first, cap);
-	count = epoll_ask(state, deadline_ns, mask, fired, cap);
-	/* Not sooner: another thread may have made the first while this one slept. */
-	return XP_UNLIKELY(xp_solo_any(&state->solo))
-		? harvest_solo(state, fired, 0, count, cap) : count;
+	XP_ASSERT(cap > 0 && cap <= XP_FIRED_ALONE);
+	if (XP_LIKELY(xp_sys_epoll_is_short(deadline_ns) && !mask && !xp_solo_any(&state->solo)))
+		return xp_sys_epoll_short(state->epoll_fd, (void *)fired, cap, deadline_ns);
+	return epoll_await_any(state, deadline_ns, mask, fired, cap);
 }
 
 static void epoll_wake(void *opaque)

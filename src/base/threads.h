@@ -6,6 +6,7 @@
 #ifndef XP_BASE_THREADS_H
 #define XP_BASE_THREADS_H
 
+#include <pthread.h>
 #include <stdbool.h>
 
 #if defined(__has_include)
@@ -25,6 +26,17 @@ static inline bool xp_single_threaded(void)
 	return __libc_single_threaded;
 #else
 	return false;
+#endif
+}
+
+/*
+ * A cancellation point of a process's only thread: it can be cancelled by itself
+ * alone, and that before it sleeps.
+ */
+static inline void xp_cancel_alone(void)
+{
+#ifdef XP_HAVE_SINGLE_THREADED
+	pthread_testcancel();
 #endif
 }
 

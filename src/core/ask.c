@@ -50,7 +50,7 @@ void xp_ask_rest(struct xpoll *queue, struct xp_wait *wait,
 		wait->exhausted = rc < cap;
 		if (rc <= 0)
 			return; /* An error is the next wait's. */
-		xp_deliver_fired(queue, wait, !wait->events, fired, rc);
+		xp_deliver_fired(queue, wait, !wait->events, fired, rc, false);
 		if (!more_likely(wait, &fired[rc - 1], at_hand))
 			wait->exhausted = true;
 	}

@@ -23,6 +23,8 @@
 enum {
 	/* Entries taken from the kernel when the caller's array is full. */
 	XP_ASK_PRIVATE = 64,
+	/* Waits in a row of which the last asks the kernel, whatever is at hand. */
+	XP_ASK_EVERY = 16,
 };
 
 /*
@@ -46,9 +48,11 @@ static XP_INLINE int xp_ask_room(struct xpoll *queue, int room, int at_hand, int
 	return at_hand > 0 && cap < XP_ASK_PRIVATE ? XP_ASK_PRIVATE : cap;
 }
 
-/* It was asked some waits ago: is it time to ask it again? */
-static XP_INLINE bool xp_ask_is_time(struct xpoll *queue)
+/* Have enough waits passed, or is there a reason?  This one counts. */
+static XP_INLINE bool xp_ask_is_due(struct xpoll *queue)
 {
+	if (queue->ask.due || queue->ask.always || ++queue->ask.skipped >= XP_ASK_EVERY)
+		return true;
 	/* A clock tick is a few milliseconds; the first waits are not timed. */
 	if (XP_LIKELY(queue->ask.skipped < 2))
 		return false;
@@ -58,11 +62,15 @@ static XP_INLINE bool xp_ask_is_time(struct xpoll *queue)
 	return false;
 }
 
-/* Have enough waits passed, or is there a reason?  This one counts. */
-static XP_INLINE bool xp_ask_is_due(struct xpoll *queue)
+/* True: it is not due, because it was asked by the wait before. */
+static XP_INLINE bool xp_ask_first_skip(struct xpoll *queue)
 {
-	return queue->ask.due || ++queue->ask.skipped >= queue->ask.skipped_most;
+	if (queue->ask.any)
+		return false;
+	queue->ask.skipped = 1;
+	return true;
 }
+
 
 /*
  * Must the kernel be asked although events are at hand?  Otherwise those that
@@ -73,11 +81,9 @@ static XP_INLINE bool xp_ask_wanted(struct xpoll *queue,
 {
 	if (xp_ask_is_due(queue))
 		return true;
-	if (XP_UNLIKELY(queue->unusual) &&
-	    (wait->listed || queue->crowded || (queue->watches > 0 && wait->events)) &&
-	    !wait->exhausted && !xp_wait_full(wait))
-		return true;
-	return xp_ask_is_time(queue);
+	return XP_UNLIKELY(queue->unusual) &&
+		(wait->listed || queue->crowded || (queue->watches > 0 && wait->events)) &&
+		!wait->exhausted && !xp_wait_full(wait);
 }
 
 static XP_INLINE void xp_ask_begins(struct xpoll *queue, struct xp_wait *wait)

@@ -25,7 +25,7 @@ void xp_update_attention(struct xpoll *queue)
 	    !xp_candidates_still_ready(queue))
 		xp_candidates_publish(queue);
 	pending = queue->candidates.len > 0 || !xp_list_empty(&queue->registrations.active) ||
-		queue->batch.next < queue->batch.len ||
+		xp_batch_left(queue) ||
 		atomic_load(&queue->wake.pending) || xp_unpollable_ready(queue);
 	/*
 	 * Candidates come and go with each event, and off and on again would be

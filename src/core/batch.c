@@ -55,8 +55,8 @@ void xp_poll_return_batch(struct xpoll *queue)
 {
 	int served = queue->candidates.len;
 
-	for (; queue->batch.next < queue->batch.len; queue->batch.next++) {
-		struct xp_ready *entry = &queue->batch.ready[queue->batch.next];
+	while (xp_batch_left(queue)) {
+		struct xp_ready *entry = queue->batch.next++;
 		struct xp_slot *slot = xp_ready_slot(entry);
 
 		/* Files are checked by every wait. */
@@ -65,6 +65,4 @@ void xp_poll_return_batch(struct xpoll *queue)
 			                   slot->enabled, entry->events);
 	}
 	xp_candidates_served(queue, served);
-	queue->batch.len = 0;
-	queue->batch.next = 0;
 }

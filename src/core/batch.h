@@ -19,20 +19,27 @@ static XP_INLINE uint32_t xp_poll_bits(const struct xp_slot *slot, uint32_t even
 void xp_poll_deliver_rare(struct xpoll *queue, struct xp_wait *wait, int fd,
                           struct xp_slot *slot, uint32_t events);
 
-/* A descriptor was found in this state: into the batch, if it is wanted. */
+/*
+ * A descriptor was found in this state: into the batch, if it is wanted.  first: it is
+ * not in there, and there is room.
+ */
 static XP_INLINE void xp_poll_deliver(struct xpoll *queue, struct xp_wait *wait, uint64_t token,
-                                      struct xp_slot *slot, uint32_t events)
+                                      struct xp_slot *slot, uint32_t events, bool first)
 {
-	if (XP_UNLIKELY(!xp_poll_bits(slot, events) ||
-	                slot->delivered.epoch == wait->wait_epoch || xp_wait_full(wait))) {
+	XP_ASSERT(!first || (slot->delivered.epoch != wait->wait_epoch && !xp_wait_full(wait)));
+	if (XP_UNLIKELY(!xp_poll_bits(slot, events)) ||
+	    (!first && XP_UNLIKELY(slot->delivered.epoch == wait->wait_epoch ||
+	                           xp_wait_full(wait)))) {
 		xp_poll_deliver_rare(queue, wait, xp_token_fd(token), slot, events);
 		return;
 	}
 	slot->history.fruitless = 0;
 	slot->delivered.spent = 1;
 	slot->delivered.epoch = wait->wait_epoch;
-	wait->news = true;
-	queue->batch.ready[wait->len++] = (struct xp_ready){
+	if (!first) /* Of the first it is known by their number: see ask_kernel. */
+		wait->news = true;
+	wait->len++;
+	*queue->batch.end++ = (struct xp_ready){
 		.slot = slot,
 		.token = token,
 		.events = events,
@@ -41,6 +48,14 @@ static XP_INLINE void xp_poll_deliver(struct xpoll *queue, struct xp_wait *wait,
 
 /* What xpoll_revents has not handed out is to be found again. */
 void xp_poll_return_batch(struct xpoll *queue);
+
+/* Begin another batch. */
+static XP_INLINE void xp_batch_renew(struct xpoll *queue)
+{
+	if (XP_UNLIKELY(xp_batch_left(queue)))
+		xp_poll_return_batch(queue);
+	xp_batch_begin(queue, 0);
+}
 
 /* The slot of an entry, if its registration still stands. */
 static inline struct xp_slot *xp_ready_slot(const struct xp_ready *entry)

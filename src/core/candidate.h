@@ -15,21 +15,33 @@ static inline void xp_candidate_append(struct xpoll *queue, int fd,
 	if (slot->check.next != XP_SLOT_UNQUEUED)
 		return;
 	slot->check.next = XP_SLOT_END;
-	if (queue->candidates.len++ == 0)
+	if (XP_LIKELY(queue->candidates.len == 0)) {
+		queue->candidates.len = 1;
 		queue->candidates.head = fd;
-	else
+	} else {
+		queue->candidates.len++;
 		xp_slots_get(&queue->slots, queue->candidates.tail)->check.next = fd;
+	}
 	queue->candidates.tail = fd;
 }
 
-/* Check because an ENABLE asks for it: the caller has just named the file. */
-static inline void xp_recheck_enabled(struct xpoll *queue, int fd,
-                                      struct xp_slot *slot, unsigned filters)
+/*
+ * Check because an ENABLE asks for it: the caller has just named the file.  unseen: no
+ * thread is in a wait that could have harvested an earlier report.
+ */
+static inline void xp_recheck_unseen(struct xpoll *queue, int fd,
+                                     struct xp_slot *slot, unsigned filters)
 {
 	XP_ASSERT(!(filters & ~(unsigned)slot->present));
 	slot->check.enabled |= XP_SET(filters);
-	slot->sequence = ++queue->sequence;
 	xp_candidate_append(queue, fd, slot);
+}
+
+static inline void xp_recheck_enabled(struct xpoll *queue, int fd,
+                                      struct xp_slot *slot, unsigned filters)
+{
+	slot->sequence = ++queue->sequence;
+	xp_recheck_unseen(queue, fd, slot, filters);
 }
 
 /* The same, and if a thread sleeps, it has to come out for it. */
@@ -59,7 +71,7 @@ static inline void xp_candidate_cancel(struct xpoll *queue, int fd,
 {
 	XP_ASSERT(!slot->check.deferred);
 	if (queue->candidates.len == 1 && queue->candidates.head == fd &&
-	    !slot->check.enabled && !slot->check.level) {
+	    !slot->check.any) {
 		queue->candidates.len = 0;
 		slot->check.next = XP_SLOT_UNQUEUED;
 	}

@@ -70,8 +70,6 @@ free_backend:
 
 enum {
 	OPEN_FLAGS = XPOLL_TELL_MODES | XPOLL_VNODE_AS_BSD | XPOLL_ALL_READY,
-	/* Waits in a row of which the last asks the kernel, whatever is at hand. */
-	UNHARVESTED_MOST = 16,
 };
 
 static int options_check(const struct xpoll_options *options)
@@ -114,8 +112,7 @@ struct xpoll *xpoll_open(const struct xpoll_options *options)
 	if (options->flags & XPOLL_TELL_MODES)
 		queue->report_modes = XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH;
 	queue->vnode_as_bsd = options->flags & XPOLL_VNODE_AS_BSD;
-	queue->ask.skipped_most =
-		options->flags & XPOLL_ALL_READY ? 1 : UNHARVESTED_MOST;
+	queue->ask.always = options->flags & XPOLL_ALL_READY;
 	xp_process_add(queue);
 	return queue;
 }

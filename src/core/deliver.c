@@ -365,7 +365,7 @@ void xp_deliver_slot(struct xpoll *queue, struct xp_wait *wait, int fd,
 		if (!events)
 			return;
 	}
-	xp_deliver(queue, wait, !wait->events, xp_slot_token(slot, fd), slot, events);
+	xp_deliver(queue, wait, !wait->events, xp_slot_token(slot, fd), slot, events, false);
 }
 
 /* Of a descriptor that has marks, or several entries: one of them has fired. */

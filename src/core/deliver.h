@@ -27,10 +27,11 @@ void xp_deliver_event(struct xpoll *queue, struct xp_wait *wait, int fd,
 
 /* As xp_deliver_slot, of one that has no low-water marks. */
 static XP_INLINE void xp_deliver(struct xpoll *queue, struct xp_wait *wait, bool poll_level,
-                                 uint64_t token, struct xp_slot *slot, uint32_t events)
+                                 uint64_t token, struct xp_slot *slot, uint32_t events,
+                                 bool first)
 {
 	if (poll_level)
-		xp_poll_deliver(queue, wait, token, slot, events);
+		xp_poll_deliver(queue, wait, token, slot, events, first);
 	else
 		xp_deliver_event(queue, wait, xp_token_fd(token), slot, events);
 }
@@ -44,9 +45,14 @@ static inline bool xp_slot_is_outdated(const struct xp_slot *slot, const struct 
 /* For xp_deliver_fired: any entry of the kernel's. */
 void xp_deliver_rare(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired);
 
-/* The kernel's entries, in order; inline: what is usual takes few instructions. */
+/*
+ * The kernel's entries, in order; inline: what is usual takes few instructions.
+ * first: they are the first that the wait finds, and no other thread has changed anything
+ * since it began.
+ */
 static XP_INLINE void xp_deliver_fired(struct xpoll *queue, struct xp_wait *wait,
-                                       bool poll_level, const struct xp_fired *fired, int count)
+                                       bool poll_level, const struct xp_fired *fired, int count,
+                                       bool first)
 {
 	for (; count > 0; fired++, count--) {
 		uint64_t token = fired->token;
@@ -61,14 +67,17 @@ static XP_INLINE void xp_deliver_fired(struct xpoll *queue, struct xp_wait *wait
 		slot = xp_slots_get(&queue->slots, xp_token_fd(token));
 		if (XP_UNLIKELY(slot->generation != xp_token_generation(token) ||
 		                slot->mode > XP_MODE_EDGE || slot->lowat.filters || slot->solo ||
-		                xp_slot_is_outdated(slot, wait) ||
-		                (slot->delivered.count + 1) % XP_SAMPLE_EVERY == 0)) {
+		                (!first && xp_slot_is_outdated(slot, wait)))) {
 			xp_deliver_rare(queue, wait, fired);
 			continue;
 		}
-		XP_ASSERT(slot->present);
-		slot->delivered.count++;
-		xp_deliver(queue, wait, poll_level, token, slot, events);
+		if (XP_UNLIKELY(++slot->delivered.count % XP_SAMPLE_EVERY == 0)) {
+			slot->delivered.count--;
+			xp_deliver_rare(queue, wait, fired);
+			continue;
+		}
+		XP_ASSERT(slot->present && !xp_slot_is_outdated(slot, wait));
+		xp_deliver(queue, wait, poll_level, token, slot, events, first);
 	}
 }
 

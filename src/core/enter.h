@@ -15,17 +15,22 @@ static inline int xp_enter(struct xpoll *queue)
 }
 
 /*
- * The same where this thread is the only one of its process, and so stays
- * until the call ends: no lock, and nobody else to think of.  false: it may
- * not be, or the queue is not of this process.
+ * Is this thread the only one of its process, so that it stays so until the call
+ * ends: no lock, and nobody else to think of?  false: it may not be, or the queue is
+ * not of this process.
  */
+static inline bool xp_may_enter_alone(const struct xpoll *queue)
+{
+	return XP_LIKELY(xp_single_threaded() && queue->process == xp_process_current());
+}
+
 static inline bool xp_enter_alone(struct xpoll *queue)
 {
-	if (XP_UNLIKELY(!xp_single_threaded() ||
-	                queue->process != xp_process_current()))
-		return false;
-	xp_mutex_lock_alone(&queue->lock);
-	return true;
+	bool alone = xp_may_enter_alone(queue);
+
+	if (alone)
+		xp_mutex_lock_alone(&queue->lock);
+	return alone;
 }
 
 /* Enter to change something. */

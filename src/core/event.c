@@ -1,6 +1,4 @@
 /* The event level: changes in order, each with its status; then the wait. */
-#include "core/event.h"
-
 #include <errno.h>
 
 #include "base/assert.h"
@@ -11,6 +9,7 @@
 #include "core/event_count.h"
 #include "core/interest.h"
 #include "core/registration.h"
+#include "core/wait.h"
 #include "os/fdnum.h"
 #include "os/sys.h"
 
@@ -18,6 +17,8 @@
 #define MODES   (XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH)
 #define KNOWN   (ACTIONS | MODES | XPOLL_RECEIPT | XPOLL_KEEPUDATA | \
                  XPOLL_SETUDATA)
+#define READ_WRITE_NOTES (XPOLL_NOTE_LOWAT | XPOLL_NOTE_COUNT | \
+                          XPOLL_NOTE_SOERR | XPOLL_NOTE_EXCLUSIVE)
 
 /* The caller's array, as far as statuses and events have filled it. */
 struct outcome {
@@ -55,7 +56,7 @@ static int flags_check(const struct xpoll_event *change)
 static int fd_notes_check(const struct xpoll_event *change)
 {
 	uint32_t known = change->filter == XPOLL_FILT_EXCEPT ? XPOLL_NOTE_OOB
-		: XP_READ_WRITE_NOTES;
+		: READ_WRITE_NOTES;
 
 	if (change->fflags & ~known)
 		return -EINVAL;
@@ -156,6 +157,30 @@ static XP_INLINE int change_add_first(struct xpoll *queue,
 }
 
 /*
+ * The change that a loop makes most, with the lock held; false: it is another,
+ * or not so simple, and nothing was done.
+ */
+static XP_INLINE bool event_free_change(struct xpoll *queue,
+                                        const struct xpoll_event *change)
+{
+	unsigned action = change->flags & ~(unsigned)XPOLL_SETUDATA;
+	unsigned filter = ~(unsigned)change->filter; /* -1: 0, -2: 1 */
+	int fd = xp_fd_number(change->ident);
+	struct xp_slot *slot;
+
+	_Static_assert(XPOLL_FILT_READ == ~XP_READ &&
+	               XPOLL_FILT_WRITE == ~XP_WRITE, "filters in their order");
+	if ((action != XPOLL_ENABLE && action != XPOLL_DISABLE) ||
+	    filter > XP_WRITE || change->fflags & ~READ_WRITE_NOTES || fd < 0)
+		return false;
+	slot = xp_interest_free_change(queue, fd, XP_BIT(filter),
+	                               change->flags & XPOLL_ENABLE, false);
+	if (slot && change->flags & XPOLL_SETUDATA)
+		slot->udata[filter] = xp_udata_bits(change->udata64);
+	return slot;
+}
+
+/*
  * Descriptors come and go with one filter, mostly, and each change costs a
  * system call: the functions around that are what can be saved.  False: it is
  * another change, and nothing was done.
@@ -164,7 +189,7 @@ static XP_INLINE bool change_usual(struct xpoll *queue,
                                    const struct xpoll_event *change, int *rc)
 {
 	const unsigned modes = XPOLL_ENABLE | XPOLL_CLEAR;
-	unsigned filter = ~(unsigned)change->filter; /* as in xp_event_free_change */
+	unsigned filter = ~(unsigned)change->filter; /* as in event_free_change */
 	int fd = xp_fd_number(change->ident);
 	struct xp_slot *slot;
 
@@ -220,7 +245,7 @@ static XP_INLINE void changes_apply(struct xpoll *queue,
 		uint64_t syscalls;
 		int rc;
 
-		if (xp_event_free_change(queue, change))
+		if (event_free_change(queue, change))
 			continue;
 		syscalls = xp_counter_read(&queue->counters.syscalls_change);
 		if (!change_usual(queue, change, &rc)) {
@@ -251,8 +276,9 @@ static int arguments_check(const struct xpoll_event *changes, int nchanges,
 }
 
 /*
- * The changes of a caller that holds the lock; it is released unless 0 is
- * returned.
+ * Apply the changes; the caller has the lock.  0: there is nothing to report,
+ * and it still has it.  Else the lock is released: so many statuses are in
+ * events, or it is a negative errno value.
  */
 static XP_INLINE int event_make(struct xpoll *queue,
                                 const struct xpoll_event *changes,
@@ -273,14 +299,18 @@ static XP_INLINE int event_make(struct xpoll *queue,
 	return rc;
 }
 
-int xp_event_make(struct xpoll *queue, const struct xpoll_event *changes,
-                  int nchanges, struct xpoll_event *events, int nevents)
+/* The same before a wait: apart, as most waits make one change at the most. */
+static XP_NOINLINE int event_make_and_wait(struct xpoll *queue,
+                                           const struct xpoll_event *changes,
+                                           int nchanges, struct xpoll_event *events,
+                                           int nevents)
 {
 	return event_make(queue, changes, nchanges, events, nevents);
 }
 
-int xp_event_changes(struct xpoll *queue, const struct xpoll_event *changes,
-                     int nchanges)
+/* The changes are all there is to do. */
+static int event_changes(struct xpoll *queue, const struct xpoll_event *changes,
+                         int nchanges)
 {
 	int rc = queue ? xp_enter(queue) : -EINVAL;
 
@@ -289,6 +319,99 @@ int xp_event_changes(struct xpoll *queue, const struct xpoll_event *changes,
 	if (rc == 0)
 		xp_leave(queue);
 	return xp_result(rc);
+}
+
+/*
+ * Enter, and make the changes.  A program that handles one event after the other
+ * mostly makes one, and that is a mark: nothing to be called for.
+ */
+static XP_INLINE int event_enter(struct xpoll *queue,
+                                 const struct xpoll_event *changes,
+                                 int nchanges, struct xpoll_event *events,
+                                 int nevents)
+{
+	int rc = queue ? xp_enter(queue) : -EINVAL;
+
+	if (rc < 0)
+		return rc;
+	if (XP_LIKELY(events && nevents > 0)) {
+		if (nchanges == 0)
+			return 0;
+		if (XP_LIKELY(nchanges == 1 && changes && queue->threads.waiters == 0 &&
+		              event_free_change(queue, changes)))
+			return 0;
+	}
+	return event_make_and_wait(queue, changes, nchanges, events, nevents);
+}
+
+static XP_INLINE int event_wait(struct xpoll *queue, struct xp_wait *wait, bool alone)
+{
+	int rc = xp_wait_run(queue, wait, alone, false);
+
+	xp_count_by(&queue->counters.events, (uint64_t)wait->len);
+	xp_event_count_finish(queue, wait);
+	return xp_wait_leave(queue, wait, rc, alone);
+}
+
+static XP_NOINLINE int event_wait_among_others(struct xpoll *queue, struct xpoll_event *events,
+                                               int nevents, int64_t deadline_ns,
+                                               const void *sigset)
+{
+	sigset_t held;
+	struct xp_wait wait = {
+		.events = events,
+		.cap = nevents,
+		.deadline_ns = deadline_ns,
+		.mask = sigset,
+		.held = &held,
+	};
+
+	return event_wait(queue, &wait, false);
+}
+
+static XP_INLINE int event_and_wait(struct xpoll *queue,
+                                    const struct xpoll_event *changes,
+                                    int nchanges, struct xpoll_event *events,
+                                    int nevents, int64_t timeout_ns,
+                                    const void *sigset)
+{
+	int rc = event_enter(queue, changes, nchanges, events, nevents);
+	int64_t deadline_ns;
+
+	if (XP_UNLIKELY(rc != 0))
+		return xp_result(rc);
+	deadline_ns = timeout_ns < 0 ? XP_NEVER : timeout_ns == 0 ? XP_NOW
+		: xp_deadline(xp_sys_now(), timeout_ns);
+	if (XP_UNLIKELY(queue->lock.held))
+		return event_wait_among_others(queue, events, nevents, deadline_ns, sigset);
+	queue->alone.wait = (struct xp_wait){
+		.events = events,
+		.cap = nevents,
+		.deadline_ns = deadline_ns,
+		.mask = sigset,
+		.held = &queue->alone.held,
+	};
+	return event_wait(queue, &queue->alone.wait, true);
+}
+
+int xpoll_event(struct xpoll *queue, const struct xpoll_event *changes,
+                int nchanges, struct xpoll_event *events, int nevents,
+                int64_t timeout_ns)
+{
+	if (nevents == 0)
+		return event_changes(queue, changes, nchanges);
+	return event_and_wait(queue, changes, nchanges, events, nevents,
+	                      timeout_ns, NULL);
+}
+
+int xpoll_event_mask(struct xpoll *queue, const struct xpoll_event *changes,
+                     int nchanges, struct xpoll_event *events, int nevents,
+                     int64_t timeout_ns, const void *sigset)
+{
+	if (nevents == 0)
+		return event_changes(queue, changes, nchanges);
+	return event_and_wait(queue, changes, nchanges, events, nevents,
+	                      timeout_ns, sigset);
 }
 
 struct xpoll_event *xpoll_set(struct xpoll_event *event, uint64_t ident,

@@ -72,8 +72,7 @@ static int reinit_registrations(struct xpoll *queue)
 	int fds_rc;
 
 	xp_mutex_lock(&queue->lock);
-	queue->batch.len = 0;
-	queue->batch.next = 0;
+	xp_batch_begin(queue, 0);
 	xp_source_fd_forget_all(queue);
 	registrations_rc = xp_registrations_inherit(queue);
 	fds_rc = xp_renew_attach_all(queue, true);

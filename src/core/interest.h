@@ -70,24 +70,30 @@ static inline void xp_interest_free_disable(struct xpoll *queue, int fd,
 /* false: the kernel has to hear of it after all. */
 static inline bool xp_interest_free_enable(struct xpoll *queue, int fd,
                                            struct xp_slot *slot,
-                                           unsigned filter)
+                                           unsigned filter, bool alone)
 {
-	if (queue->threads.waiters > 0 || !(filter & slot->armed))
+	XP_ASSERT(!alone || queue->threads.waiters == 0);
+	if ((!alone && queue->threads.waiters > 0) || !(filter & slot->armed))
 		return false;
 	slot->enabled |= XP_SET(filter);
 	slot->history.idle_checks = 0;
 	slot->history.fruitless = 0;
-	xp_recheck_enabled(queue, fd, slot, filter);
+	if (alone)
+		xp_recheck_unseen(queue, fd, slot, filter);
+	else
+		xp_recheck_enabled(queue, fd, slot, filter);
 	return true;
 }
 
 /*
  * ENABLE and DISABLE of what the kernel reports by edges: no more than marks.
  * It is what programs do most, so it is tried before all else.  filter: a set of one
- * at the most.  The slot; NULL: it is not that simple, and nothing was done.
+ * at the most; alone: as in enter.h, known when compiled.  The slot; NULL: it is not
+ * that simple, and nothing was done.
  */
 static XP_INLINE struct xp_slot *xp_interest_free_change(struct xpoll *queue, int fd,
-                                                         unsigned filter, bool wanted)
+                                                         unsigned filter, bool wanted,
+                                                         bool alone)
 {
 	struct xp_slot *slot = xp_slots_at(&queue->slots, fd);
 
@@ -96,7 +102,7 @@ static XP_INLINE struct xp_slot *xp_interest_free_change(struct xpoll *queue, in
 		return NULL;
 	if (!wanted)
 		xp_interest_free_disable(queue, fd, slot, filter);
-	else if (!xp_interest_free_enable(queue, fd, slot, filter))
+	else if (!xp_interest_free_enable(queue, fd, slot, filter, alone))
 		return NULL;
 	xp_count(&queue->counters.changes_free);
 	return slot;

@@ -128,10 +128,15 @@ struct xpoll {
 
 	/* Whether the kernel is asked though events are at hand (ask.h). */
 	struct {
-		bool due;
-		uint8_t skipped;      /* waits since the kernel was asked */
-		uint8_t skipped_most; /* [I] of these the last asks the kernel */
-		int64_t skipped_ns;   /* coarse time of the second of them */
+		union {
+			struct {
+				bool due;
+				uint8_t skipped; /* waits since the kernel was asked */
+				bool always;     /* [I] XPOLL_ALL_READY */
+			};
+			uint32_t any;
+		};
+		int64_t skipped_ns; /* coarse time of the second of them */
 	} ask;
 
 	/* xpoll_wake and xpoll_wake_all (wake.c). */
@@ -215,8 +220,8 @@ struct xpoll {
 
 	/* What xpoll_wait has found (batch.c). */
 	struct {
-		int len;
-		int next; /* what xpoll_revents hands out next */
+		struct xp_ready *next; /* what xpoll_revents hands out next */
+		struct xp_ready *end;  /* behind the last */
 		struct xp_ready ready[XP_BATCH_CAP];
 	} batch;
 
@@ -280,6 +285,18 @@ static inline bool xp_is_sourced(const struct xpoll *queue)
 {
 	return queue->watches > 0 || queue->unpollable.len > 0 || queue->due_ns != INT64_MAX ||
 		!xp_list_empty(&queue->registrations.active);
+}
+
+/* Is there something left that xpoll_wait has found? */
+static inline bool xp_batch_left(const struct xpoll *queue)
+{
+	return queue->batch.next != queue->batch.end;
+}
+
+static inline void xp_batch_begin(struct xpoll *queue, int len)
+{
+	queue->batch.next = queue->batch.ready;
+	queue->batch.end = queue->batch.ready + len;
 }
 
 static inline bool xp_wait_full(const struct xp_wait *wait)

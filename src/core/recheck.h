@@ -24,9 +24,9 @@ static inline short xp_candidate_bits(const struct xp_slot *slot, unsigned candi
 }
 
 /* Did a check find nothing but what is to be delivered as it is? */
-static inline bool xp_probe_is_plain(const struct xp_slot *slot, int bits)
+static inline bool xp_probe_is_plain(int bits)
 {
-	return !(bits & (POLLNVAL | POLLHUP | POLLERR)) && !slot->lowat.filters &&
+	return !(bits & (POLLNVAL | POLLHUP | POLLERR)) &&
 		!xp_pollbits_in_doubt(POLLRDHUP, (uint32_t)bits);
 }
 
@@ -41,7 +41,7 @@ static XP_INLINE bool xp_candidate_is_simple(const struct xp_slot *slot)
 
 	XP_ASSERT(!(filters & ~(unsigned)slot->enabled));
 	return filters && !(filters & ~(unsigned)slot->armed) && slot->mode != XP_MODE_FIRED &&
-		xp_kind_can_probe((enum xp_fd_kind)slot->kind);
+		!slot->lowat.filters && xp_kind_can_probe((enum xp_fd_kind)slot->kind);
 }
 
 /* Check the only candidate, which is simple.  The result is that of poll(2). */
@@ -76,9 +76,9 @@ static XP_INLINE bool xp_candidate_check_single(struct xpoll *queue, struct xp_w
 	if (queue->candidates.len != 1 || !xp_candidate_is_simple(slot))
 		return false;
 	rc = xp_candidate_probe(queue, slot);
-	if (XP_LIKELY(rc > 0 && !confirm && xp_probe_is_plain(slot, probe->revents)))
+	if (XP_LIKELY(rc > 0 && !confirm && xp_probe_is_plain(probe->revents)))
 		xp_deliver(queue, wait, poll_level, xp_slot_token(slot, probe->fd), slot,
-		           (uint32_t)probe->revents);
+		           (uint32_t)probe->revents, false);
 	else
 		xp_candidate_probed(queue, wait, probe, slot, confirm, rc);
 	return true;

@@ -133,15 +133,16 @@ static XP_INLINE int64_t xp_sleep_deadline(struct xpoll *queue, struct xp_wait *
  * The only thread of its process sleeps: nobody can change, kick or cancel
  * anything meanwhile, but a signal handler may fork or call xpoll_wake.
  */
-static XP_INLINE int xp_sleep_alone(struct xpoll *queue, struct xp_wait *wait,
-                                    struct xp_fired *fired, int cap)
+static XP_INLINE int xp_sleep_alone(struct xpoll *queue, struct xp_wait *wait, int cap)
 {
 	int64_t deadline_ns = xp_sleep_deadline(queue, wait, true);
 	int rc;
 
 	wait->sequence = queue->sequence;
 	xp_mutex_unlock_alone(&queue->lock);
-	rc = queue->ops->wait(queue->backend, deadline_ns, wait->mask, fired, cap);
+	xp_cancel_alone();
+	rc = queue->ops->wait(queue->backend, deadline_ns, wait->mask, queue->alone.fired,
+	                      cap);
 	xp_mutex_lock_alone(&queue->lock);
 	return rc;
 }

@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <xpoll.h>
 
+#include "base/assert.h"
 #include "base/compiler.h"
 #include "base/udata.h"
 #include "os/fdkind.h"
@@ -71,8 +72,13 @@ struct xp_slot {
 	/* Has its state to be checked (candidate.c)?  It is a candidate because ... */
 	struct {
 		int32_t next;      /* in their queue; XP_SLOT_END, _UNQUEUED */
-		uint8_t enabled;   /* these filters were enabled */
-		uint8_t level;     /* these were delivered, and may still be ready */
+		union {
+			struct {
+				uint8_t enabled; /* these filters were enabled */
+				uint8_t level;   /* these were delivered, and may still be ready */
+			};
+			uint16_t any;
+		};
 		uint16_t deferred; /* these bits were harvested, and the file cannot be probed */
 	} check;
 
@@ -159,11 +165,9 @@ static inline unsigned xp_slot_mode_reports(const struct xp_slot *slot)
 /* Nothing of these is reported, nor checked for that. */
 static inline void xp_slot_disable(struct xp_slot *slot, unsigned filters)
 {
-	uint8_t others = XP_SET(~filters);
-
-	slot->enabled &= others;
-	slot->check.enabled &= others;
-	slot->check.level &= others;
+	XP_ASSERT(!(filters & ~XP_ALL_FILTERS));
+	slot->enabled &= XP_SET(~filters);
+	slot->check.any &= (uint16_t)~(filters << 8 | filters);
 }
 
 /* Its registrations have ended: nothing of them is left. */

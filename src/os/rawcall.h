@@ -77,13 +77,14 @@ static inline long xp_rawcall(long call, long a, long b, long c, long d,
 #endif
 
 /*
- * A call of three arguments, inline where it matters: each register that is not passed
- * to the kernel is one that its caller need not save.
+ * Calls of three and of four arguments, inline where it matters: each register that is
+ * not passed to the kernel is one that their callers need not save.
  */
-static inline long xp_rawcall_short(long call, long a, long b, long c)
-{
 #if defined(__x86_64__) && !defined(__ILP32__) && !defined(__clang_analyzer__) && \
 	!defined(XPOLL_RAWCALL_EXTERN)
+
+static inline long xp_rawcall_3(long call, long a, long b, long c)
+{
 	long result;
 
 	__asm__ volatile("syscall"
@@ -91,10 +92,24 @@ static inline long xp_rawcall_short(long call, long a, long b, long c)
 	                 : "a"(call), "D"(a), "S"(b), "d"(c)
 	                 : "rcx", "r11", "memory");
 	return result;
-#else
-	return xp_rawcall(call, a, b, c, 0, 0, 0);
-#endif
 }
+
+static inline long xp_rawcall_4(long call, long a, long b, long c, long d)
+{
+	register long r10 __asm__("r10") = d;
+	long result;
+
+	__asm__ volatile("syscall"
+	                 : "=a"(result)
+	                 : "a"(call), "D"(a), "S"(b), "d"(c), "r"(r10)
+	                 : "rcx", "r11", "memory");
+	return result;
+}
+
+#else
+#define xp_rawcall_3(call, a, b, c) xp_rawcall(call, a, b, c, 0, 0, 0)
+#define xp_rawcall_4(call, a, b, c, d) xp_rawcall(call, a, b, c, d, 0, 0)
+#endif
 
 /* The result of a C library's call; `saved` is errno from before it. */
 static inline int xp_libcall_result(long rc, int saved)

@@ -30,7 +30,7 @@
 static XP_INLINE int xp_sys_probe(struct pollfd *probe)
 {
 #if defined(SYS_poll) && !defined(XPOLL_SEAM)
-	return (int)xp_rawcall_short(SYS_poll, (long)probe, 1, 0);
+	return (int)xp_rawcall_3(SYS_poll, (long)probe, 1, 0);
 #else
 	return xp_sys_poll_now(probe, 1);
 #endif
@@ -41,7 +41,7 @@ static XP_INLINE int64_t xp_sys_unread_hot(int fd)
 {
 #if defined(__linux__) && !defined(XPOLL_SEAM)
 	int count = 0;
-	long rc = xp_rawcall_short(SYS_ioctl, fd, FIONREAD, (long)&count);
+	long rc = xp_rawcall_3(SYS_ioctl, fd, FIONREAD, (long)&count);
 
 	return rc < 0 ? rc : count;
 #else

@@ -2,7 +2,6 @@
 #ifndef XP_OS_SYS_LINUX_H
 #define XP_OS_SYS_LINUX_H
 
-#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 
@@ -35,24 +34,29 @@ int xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
                       int64_t deadline_ns);
 
 /*
- * As xp_sys_epoll_wait.  The only thread of a process can be cancelled by
- * itself alone, and that before it waits.
+ * May it wait without the C library, so that it is no cancellation point?  The only
+ * thread of a process may: see xp_cancel_alone.
  */
-static XP_INLINE int xp_sys_epoll_sleep(int epoll_fd,
-                                        struct epoll_event *events, int cap,
-                                        int64_t deadline_ns)
+static XP_INLINE bool xp_sys_epoll_is_short(int64_t deadline_ns)
 {
 #if defined(SYS_epoll_wait) && !defined(XPOLL_SEAM)
-	if (XP_LIKELY(deadline_ns == XP_NEVER && xp_single_threaded())) {
-		pthread_testcancel();
-		return (int)xp_rawcall(SYS_epoll_wait, epoll_fd, (long)events, cap, -1, 0, 0);
-	}
-	if (deadline_ns <= XP_PAST && xp_single_threaded()) {
-		pthread_testcancel();
-		return (int)xp_rawcall(SYS_epoll_wait, epoll_fd, (long)events, cap, 0, 0, 0);
-	}
+	return (deadline_ns == XP_NEVER || deadline_ns == XP_PAST) && xp_single_threaded();
+#else
+	(void)deadline_ns;
+	return false;
 #endif
+}
+
+/* As xp_sys_epoll_wait, for such a deadline. */
+static XP_INLINE int xp_sys_epoll_short(int epoll_fd, struct epoll_event *events, int cap,
+                                        int64_t deadline_ns)
+{
+#ifdef SYS_epoll_wait
+	return (int)xp_rawcall_4(SYS_epoll_wait, epoll_fd, (long)events, cap,
+	                         deadline_ns == XP_NEVER ? -1 : 0);
+#else
 	return xp_sys_epoll_wait(epoll_fd, events, cap, deadline_ns);
+#endif
 }
 
 #endif

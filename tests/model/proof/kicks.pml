@@ -194,7 +194,7 @@ proctype waiter(byte me)
 	bit past, taken, again;
 	unsigned back : 2; /* where to, from the condition `thread_left` */
 
-call:	atomic { /* src/core/wait.c: wait_run */
+call:	atomic { /* src/core/wait.h: xp_wait_run */
 		if
 		:: closing -> goto gone
 		:: !closing && !locked -> locked = 1
@@ -206,7 +206,7 @@ call:	atomic { /* src/core/wait.c: wait_run */
 		:: true
 		fi
 	}
-	/* src/core/wait.c: wait_loop; src/core/gather.c: give_way */
+	/* src/core/wait.h: xp_wait_loop; src/core/gather.c: give_way */
 loop:	atomic {
 		again = 0;
 		xp_sources_run_due()
@@ -232,7 +232,7 @@ gather:	atomic { /* src/core/gather.c: xp_gather; src/core/deliver.c: xp_deliver
 		:: activated && !poll_level -> activated = 0; goto leave
 		:: else
 		fi;
-		/* src/core/wait.c: ask_kernel */
+		/* src/core/wait.h: xp_ask_kernel */
 		if
 		:: must_look -> goto look
 		:: looks > 0 -> looks--; goto look /* src/core/queue.h: xp_has_pending */
@@ -274,7 +274,7 @@ asked:	atomic {
 		:: !taken && ((activated && !poll_level) || due_passed) -> goto loop
 		:: else
 		fi;
-		if /* src/core/wait.c: wait_over */
+		if /* src/core/wait.c: xp_wait_over */
 		:: is_in(called_all)
 		:: !is_in(called_all) && wake_pending -> wake_pending = 0
 		:: !is_in(called_all) && !wake_pending && past

@@ -94,7 +94,7 @@ proctype waiter(byte me)
 	bit handed, look, over;
 
 	do
-	:: atomic { lock(); /* src/core/wait.c: wait_run */
+	:: atomic { lock(); /* src/core/wait.h: xp_wait_run */
 		handed = 0; over = 0; in_wait = in_wait | bit_of(me) }
 		do
 		:: atomic { candidate -> /* src/core/recheck.c: candidate_take */
@@ -108,7 +108,7 @@ proctype waiter(byte me)
 				fi;
 				look = 0 }
 		:: atomic { !candidate && due -> xp_lowat_due() } /* the time has come */
-		:: atomic { handed || (over && !candidate) -> break } /* src/core/wait.c: wait_over */
+		:: atomic { handed || (over && !candidate) -> break } /* src/core/wait.c: xp_wait_over */
 		:: atomic { !candidate && !handed && !over -> /* src/core/sleep.c: xp_sleep_in_kernel */
 			waiters = waiters | bit_of(me);
 			asleep = asleep | bit_of(me);

@@ -308,7 +308,7 @@ end_follower:
 		fi
 	}
 
-loop:	atomic { /* src/core/wait.c: wait_loop; src/core/gather.c: give_way */
+loop:	atomic { /* src/core/wait.h: xp_wait_loop; src/core/gather.c: give_way */
 		if
 		:: changers > 0 -> begin_left()
 		:: changers == 0 && dying -> goto pass
@@ -319,7 +319,7 @@ loop:	atomic { /* src/core/wait.c: wait_loop; src/core/gather.c: give_way */
 	}
 	atomic { is_in(roused) -> end_left(); goto loop }
 
-ask:	atomic { /* src/core/gather.c: xp_gather; src/core/wait.c: ask_kernel */
+ask:	atomic { /* src/core/gather.c: xp_gather; src/core/wait.h: xp_ask_kernel */
 		if
 		:: activated && !poll_level -> activated = 0; goto pass
 		:: else
@@ -355,7 +355,7 @@ asked:	atomic {
 			goto loop
 		:: else
 		fi;
-		if /* src/core/wait.c: wait_over */
+		if /* src/core/wait.c: xp_wait_over */
 		:: is_in(called_all)
 		:: !is_in(called_all) && wake_pending -> wake_pending = 0
 		:: !is_in(called_all) && !wake_pending && past

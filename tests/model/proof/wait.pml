@@ -48,7 +48,7 @@ proctype waiter(byte me)
 	byte my_set;
 #endif
 
-call:	atomic { /* src/core/wait.c: wait_run, wait_with_turn */
+call:	atomic { /* src/core/wait.h: xp_wait_run, xp_wait_with_turn */
 		lock();
 		in_call = in_call | bit_of(me);
 		if
@@ -64,7 +64,7 @@ call:	atomic { /* src/core/wait.c: wait_run, wait_with_turn */
 		:: else -> n = 0; break
 		od
 	}
-gather:	atomic { /* src/core/gather.c: xp_gather; src/core/wait.c: check_candidates */
+gather:	atomic { /* src/core/gather.c: xp_gather; src/core/wait.h: xp_wait_check */
 		asked_kernel = 0;
 		if
 		:: xp_deliver_active()
@@ -106,7 +106,7 @@ gather:	atomic { /* src/core/gather.c: xp_gather; src/core/wait.c: check_candida
 		found = 0;
 		goto deliver
 	}
-ask:	atomic { /* src/core/wait.c: ask_kernel */
+ask:	atomic { /* src/core/wait.h: xp_ask_kernel */
 		noted = noted | bit_of(me);
 		do
 		:: n < NUMBERS -> slot[n].later = slot[n].later & ~bit_of(me); n++
@@ -182,7 +182,7 @@ deliver:	do
 			xp_deliver_slot(n)
 		:: else -> n = 0; break
 		od;
-		/* src/core/wait.c: wait_loop; src/core/ask.h: xp_ask_wanted */
+		/* src/core/wait.h: xp_wait_loop; src/core/ask.h: xp_ask_wanted */
 		if
 		:: taken > 0 -> goto leave
 		:: taken > 0 && !asked_kernel -> goto ask
@@ -201,7 +201,7 @@ deliver:	do
 			goto gather
 		:: else
 		fi;
-		if /* src/core/wait.c: wait_over, wake_taken */
+		if /* src/core/wait.c: xp_wait_over, wake_taken */
 		:: wake_pending -> wake_pending = 0
 		:: !wake_pending && past
 		:: else -> goto gather
