@@ -72,6 +72,7 @@ static const struct {
 	{"all_ready_returns", SWEEP_SELECT_NOW},
 	/* Their descriptors are other files by then. */
 	{"number_used_again", SWEEP_GONE},
+	{"under_the_number_of_one", SWEEP_GONE},
 	{"made_anew", SWEEP_GONE},
 	{"on_a_registered_number", SWEEP_GONE},
 	{"close_then_change", SWEEP_GONE},
