@@ -213,6 +213,18 @@ static int refuse_except(const struct xpoll *queue, int fd)
 	return own ? -EINVAL : -ENOTSUP;
 }
 
+/*
+ * What holds already comes with the next wait (S4): what no check finds the kernel
+ * has to be asked for, also if that wait has events at hand.
+ */
+static void next_wait_asks(struct xpoll *queue, int fd, unsigned filters)
+{
+	const struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
+
+	if (xp_exact(queue) && slot->enabled & filters & ~(unsigned)slot->check.enabled)
+		queue->ask.due = true;
+}
+
 int xp_change_add(struct xpoll *queue, int fd, const struct xp_interest *add)
 {
 	int rc = 0;
@@ -225,6 +237,8 @@ int xp_change_add(struct xpoll *queue, int fd, const struct xp_interest *add)
 		rc = interest_add(queue, fd, add);
 	if (rc == 0 && add->lowat)
 		xp_lowat_set(queue, fd, add->filters, add->lowat);
+	if (rc == 0)
+		next_wait_asks(queue, fd, add->filters);
 	return rc;
 }
 
@@ -318,6 +332,8 @@ int xp_change_enable(struct xpoll *queue, int fd, unsigned filters)
 	rc = xp_interest_wanted(queue, fd, slot, filters);
 	if (rc < 0 && slot->generation == generation)
 		slot->enabled = before;
+	if (rc == 0)
+		next_wait_asks(queue, fd, filters);
 	return rc;
 }
 

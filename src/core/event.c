@@ -153,6 +153,7 @@ static XP_INLINE int change_add_first(struct xpoll *queue,
 	if (XP_UNLIKELY(rc < 0))
 		return xp_change_refused(queue, fd, slot, filter == XP_READ, rc);
 	xp_entry_set_mode(queue, slot, mode, bit);
+	queue->ask.due = true; /* As after xp_change_add. */
 	return 0;
 }
 

@@ -364,3 +364,50 @@ XT_TEST(add_and_delete_answer_alike_with_a_receipt)
 	XT_OK(xt_add(usual, pipe.r, READ, 0));
 	XT_STATUS(xt_add(usual, 900, READ, 0), EBADF);
 }
+
+/*
+ * S4, also where a wait has another event at hand and need not ask the kernel: one
+ * that was delivered before and is enabled again.
+ */
+static void comes_beside_an_enabled_one(int flags, int late, int usual)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair busy = xt_socketpair(SOCK_STREAM);
+	struct xt_pair other = xt_socketpair(SOCK_STREAM);
+	uint64_t first = (uint64_t)busy.r;
+	struct xpoll_event events[4];
+	int count;
+
+	xt_put(busy.w);
+	xt_put(other.w);
+	XT_OK(xt_add(queue, busy.r, READ, usual));
+	if (late)
+		XT_OK(xt_add(queue, other.r, READ, flags | XPOLL_DISABLE));
+	for (int i = 0; i < 6; i++) {
+		XT_OK(xt_flag(queue, first, READ, XPOLL_DISABLE));
+		XT_OK(xt_flag(queue, first, READ, XPOLL_ENABLE));
+		XT_EQ(xpoll_event(queue, NULL, 0, events, 4, 0), 1);
+	}
+	XT_OK(xt_flag(queue, first, READ, XPOLL_DISABLE));
+	XT_OK(xt_flag(queue, first, READ, XPOLL_ENABLE));
+	if (late)
+		XT_OK(xt_flag(queue, (uint64_t)other.r, READ, XPOLL_ENABLE));
+	else
+		XT_OK(xt_add(queue, other.r, READ, flags));
+	count = xpoll_event(queue, NULL, 0, events, 4, 0);
+	XT_CHECK(xt_find(events, count, (uint64_t)other.r, READ) >= 0);
+	/* Off and on again is no change to kqueue's kernel, which is this library here. */
+	XT_CHECK(count == 2 || xt_is("kqueue"));
+	xt_destroy(queue);
+	xt_shut(busy);
+	xt_shut(other);
+}
+
+XT_TEST(what_holds_comes_with_the_next_wait_beside_an_enabled_one)
+{
+	static const int ways[] = {0, XPOLL_CLEAR, XPOLL_ONESHOT, XPOLL_DISPATCH};
+
+	for (int i = 0; i < 32; i++)
+		XT_CALL(comes_beside_an_enabled_one(ways[i / 2 % 4], i % 2,
+		                                    ways[i / 8] & ~XPOLL_ONESHOT));
+}
