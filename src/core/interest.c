@@ -155,10 +155,14 @@ void xp_interest_quiet(struct xpoll *queue, int fd, struct xp_slot *slot)
 int xp_interest_silenced(struct xpoll *queue, int fd, struct xp_slot *slot,
                          unsigned filters)
 {
+	uint32_t generation = slot->generation, sequence = slot->sequence;
 	int rc;
 
 	xp_interest_free_disable(queue, fd, slot, filters);
 	rc = input(queue, fd, slot, XP_IN_SILENCED, filters);
+	/* What was harvested of the others before is as good as it was. */
+	if (xp_exact(queue) && slot->generation == generation)
+		slot->sequence = sequence;
 	/* The kernel reports more than is wanted, which is filtered. */
 	return xp_is_lack(rc) ? 0 : rc;
 }

@@ -227,3 +227,39 @@ XT_TEST(what_has_become_ready_comes_beside_what_was_left)
 	XT_CHECK(xt_find(room.array, 101, (uint64_t)late.r, READ) >= 0);
 	room_free(&room);
 }
+
+/* What one filter's mode does with its event concerns no other event of the call. */
+static void all_come_together(const int *flags, bool later)
+{
+	static const int filters[] = {READ, WRITE, EXCEPT};
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair tcp = xt_tcp();
+	struct xpoll_event events[8];
+	int count = xt_has_except() ? 3 : 2;
+
+	XT_EQ(send(tcp.w, "u", 1, MSG_OOB), 1);
+	xt_put(tcp.w);
+	XT_CHECK(xt_poll_until(tcp.r, POLLIN | POLLPRI, POLLIN | POLLPRI));
+	for (int i = 0; i < count; i++)
+		XT_OK(xt_add(queue, tcp.r, filters[i],
+		             flags[i] | (later ? XPOLL_DISABLE : 0)));
+	for (int i = 0; i < count && later; i++)
+		XT_OK(xt_flag(queue, (uint64_t)tcp.r, filters[i], XPOLL_ENABLE));
+	XT_EQ(xpoll_event(queue, NULL, 0, events, 8, 0), count);
+	for (int i = 0; i < count; i++)
+		XT_CHECK(xt_find(events, count, (uint64_t)tcp.r, filters[i]) >= 0);
+	xt_destroy(queue);
+	xt_shut(tcp);
+}
+
+XT_TEST(one_call_delivers_all_filters_whatever_their_modes)
+{
+	static const int modes[] = {0, XPOLL_CLEAR, XPOLL_ONESHOT, XPOLL_DISPATCH,
+	                            XPOLL_CLEAR | XPOLL_DISPATCH};
+
+	for (int i = 0; i < 2 * 5 * 5 * 5; i++) {
+		int flags[] = {modes[i / 2 % 5], modes[i / 10 % 5], modes[i / 50]};
+
+		XT_CALL(all_come_together(flags, i % 2));
+	}
+}
