@@ -261,8 +261,9 @@ static int select_harvest(struct select_state *state, struct xp_fired *fired,
 	struct pollfd fds[XP_OWN_ENTRIES + XP_FIRED_MOST];
 	int len = select_look(state, fds, cap, fresh);
 	int count = xp_own_report_wake(&state->own, fds, fired);
-	/* Each is first in its turn, or it would take all the room each time. */
-	for (int last = 0; last <= 1 && count < cap; last++) {
+
+	/* Each is first in its turn; the second marks what is left, also without room. */
+	for (int last = 0; last <= 1 && (len > 0 || fresh); last++) {
 		int room = cap - count;
 
 		if (last != state->helper_last)

@@ -263,3 +263,51 @@ XT_TEST(one_call_delivers_all_filters_whatever_their_modes)
 		XT_CALL(all_come_together(flags, i % 2));
 	}
 }
+
+/* Levels and edges, which some back ends ask for in two places. */
+static void both_places(int levels, int edges)
+{
+	struct room room;
+
+	if (too_many(levels + edges))
+		return;
+	room_make(&room, levels + edges);
+	for (int i = 0; i < room.count; i++)
+		XT_OK(xt_add(room.queue, room.files[i].r, READ, i < levels ? 0 : XPOLL_CLEAR));
+	XT_CALL(room_take(&room, room.count + 1, room.count));
+	XT_CALL(room_take(&room, room.count + 1, levels));
+	room_free(&room);
+}
+
+XT_TEST(one_call_delivers_levels_and_edges)
+{
+	static const int some[] = {1, 63, 64, 65, 200, 400};
+
+	XT_FILES(FILES);
+	for (int i = 0; i < 36; i++)
+		XT_CALL(both_places(some[i % 6], some[i / 6]));
+}
+
+/* After a call that had no room for a second filter the next ones ask for less at first. */
+XT_TEST(one_call_delivers_all_after_a_crowded_one)
+{
+	struct xpoll *queue = xt_open_flags(XPOLL_ALL_READY);
+	struct xt_pair crowd = xt_socketpair(SOCK_STREAM);
+	struct xt_pair level = xt_pipe(), edge = xt_pipe();
+	struct xpoll_event events[3];
+
+	XT_OK(xt_add(queue, crowd.r, READ, 0));
+	XT_OK(xt_add(queue, crowd.r, WRITE, 0));
+	xt_put(crowd.w);
+	XT_EQ(xpoll_event(queue, NULL, 0, events, 1, 0), 1);
+	XT_OK(xt_flag(queue, (uint64_t)crowd.r, READ, XPOLL_DELETE));
+	XT_OK(xt_flag(queue, (uint64_t)crowd.r, WRITE, XPOLL_DELETE));
+	XT_OK(xt_add(queue, level.r, READ, 0));
+	XT_OK(xt_add(queue, edge.r, READ, XPOLL_CLEAR));
+	xt_put(level.w);
+	for (int i = 0; i < 8; i++) {
+		XT_EQ(xpoll_event(queue, NULL, 0, events, 2 + i % 2, 0), 1);
+		xt_put(edge.w);
+		XT_EQ(xpoll_event(queue, NULL, 0, events, 2 + i % 2, 0), 2);
+	}
+}
