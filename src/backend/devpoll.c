@@ -133,7 +133,8 @@ static int devpoll_report_edges(struct devpoll_state *state, struct xp_fired *fi
 {
 	int count = xp_edge_harvest(&state->own.edge, fired, room);
 
-	state->more |= count == room;
+	state->own.edges_left = count == room;
+	state->more |= state->own.edges_left;
 	return count;
 }
 
@@ -221,6 +222,11 @@ static int devpoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask
 	int count = 0;
 	int len;
 
+	/* First, because levels come again with each look, and would take the room. */
+	if (deadline_ns == XP_REST)
+		count = xp_own_report_rest(&state->own, fired, cap);
+	if (count == cap)
+		return count;
 	/* If nothing that was reported counts, the device has to forget it. */
 	do {
 		len = xp_dp_write(&state->set);
@@ -229,7 +235,7 @@ static int devpoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask
 		if (mask && deadline_ns > XP_NOW)
 			return devpoll_await_masked(state, deadline_ns, mask, fired,
 			                            cap);
-		len = devpoll_ask(state, deadline_ns, cap);
+		len = devpoll_ask(state, deadline_ns, cap - count);
 		for (int i = 0; i < len; i++)
 			count += devpoll_report(state, &state->set.fds[i],
 			                        fired + count,
