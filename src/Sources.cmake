@@ -61,7 +61,7 @@ xpoll_system(SOLARIS OS posix sunos
 # os/nt/posix has what the library uses of POSIX headers that are not there.
 xpoll_system(NT OS nt
   FILES ${every} system/nt.c base/alloc_aligned.c backend/afd*.c
-  os/posix/procfs.c os/posix/sys_pipe_counts.c
+  os/posix/procfs.c
   source/provider/inode_change.c source/provider/proc_handle.c
   source/provider/signal_console.c
   EXCEPT source/empty.c)

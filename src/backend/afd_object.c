@@ -14,7 +14,6 @@
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "os/fdnum.h"
-#include "os/nt/handle.h"
 
 struct afd_object {
 	struct xp_regmap_item item; /* ident: the number */

@@ -24,7 +24,6 @@
 
 #include "base/counters.h"
 #include "base/time.h"
-#include "os/fired.h"
 #include "os/pollbits.h"
 
 /* How a descriptor is watched; ORed to the requested bits. */

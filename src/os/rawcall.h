@@ -5,9 +5,10 @@
 #ifndef XP_OS_RAWCALL_H
 #define XP_OS_RAWCALL_H
 
-#include <errno.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "os/libcall.h"
 
 /* clang's analyzer does not see what assembler writes: it gets the other way. */
 #if defined(__x86_64__) && !defined(__ILP32__) && !defined(__clang_analyzer__)
@@ -53,14 +54,7 @@ static inline long xp_rawcall_inline(long call, long a, long b, long c,
 static inline long xp_rawcall_inline(long call, long a, long b, long c,
                                      long d, long e, long f)
 {
-	int saved = errno;
-	long result = syscall(call, a, b, c, d, e, f);
-
-	if (result < 0) {
-		result = -errno;
-		errno = saved;
-	}
-	return result;
+	return XP_LIBCALL(syscall(call, a, b, c, d, e, f));
 }
 
 #endif
@@ -110,15 +104,5 @@ static inline long xp_rawcall_4(long call, long a, long b, long c, long d)
 #define xp_rawcall_3(call, a, b, c) xp_rawcall(call, a, b, c, 0, 0, 0)
 #define xp_rawcall_4(call, a, b, c, d) xp_rawcall(call, a, b, c, d, 0, 0)
 #endif
-
-/* The result of a C library's call; `saved` is errno from before it. */
-static inline int xp_libcall_result(long rc, int saved)
-{
-	if (rc < 0) {
-		rc = -errno;
-		errno = saved;
-	}
-	return (int)rc;
-}
 
 #endif

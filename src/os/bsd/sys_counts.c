@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include "os/bsd/sys_kqueue.h"
+#include "os/libcall.h"
 #include "os/sys.h"
 
 int64_t xp_sys_unread(int fd)
@@ -28,11 +29,7 @@ int64_t xp_sys_socket_room(int fd)
 #if defined(FIONWRITE) || defined(__linux__)
 static int counts_ask(int fd, unsigned long what, int *count)
 {
-	int saved = errno;
-	int rc = ioctl(fd, what, count) < 0 ? -errno : 0;
-
-	errno = saved;
-	return rc;
+	return XP_LIBCALL(ioctl(fd, what, count));
 }
 #endif
 
@@ -58,4 +55,16 @@ int64_t xp_sys_unsent(int fd)
 	rc = -ENOTSUP;
 #endif
 	return rc < 0 ? rc : count;
+}
+
+/* No call says; the room is known. */
+int64_t xp_sys_pipe_size(int fd)
+{
+	(void)fd;
+	return -ENOTSUP;
+}
+
+int64_t xp_sys_pipe_room(int fd)
+{
+	return xp_sys_kevent_ask(fd, EVFILT_WRITE);
 }

@@ -5,9 +5,9 @@
 #include <fcntl.h>
 #include <time.h>
 
+#include "os/libcall.h"
 #include "os/pollbits.h"
 #include "os/sys.h"
-#include "os/uncancelled.h"
 
 int xp_sys_kqueue(void)
 {
@@ -42,29 +42,22 @@ int xp_sys_kevent_now(int queue_fd, const struct kevent *changes, int count,
                       struct kevent *events, int cap)
 {
 	static const struct timespec zero;
-	struct xp_uncancelled before = xp_uncancelled_begin();
 	int rc;
 
 	/* Interrupted, it has applied the changes. */
-	while ((rc = kevent(queue_fd, changes, count, events, cap, &zero)) < 0 &&
-	       errno == EINTR)
+	while ((rc = XP_UNCANCELLED(kevent(queue_fd, changes, count, events, cap, &zero))) ==
+	       -EINTR)
 		count = 0;
-	return (int)xp_uncancelled_end(&before, rc);
+	return rc;
 }
 
 int xp_sys_kevent_wait(int queue_fd, const struct kevent *changes, int count,
                        struct kevent *events, int cap, int64_t deadline_ns)
 {
 	struct timespec left;
-	int saved = errno;
-	int rc = kevent(queue_fd, changes, count, events, cap,
-	                xp_sys_time_left(deadline_ns, &left));
 
-	if (rc < 0) {
-		rc = -errno;
-		errno = saved;
-	}
-	return rc;
+	return XP_LIBCALL(kevent(queue_fd, changes, count, events, cap,
+	                         xp_sys_time_left(deadline_ns, &left)));
 }
 
 /* 1: *record is what the filter says; 0: nothing. */

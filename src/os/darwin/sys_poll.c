@@ -8,12 +8,13 @@
 #include <sys/select.h>
 #include <time.h>
 
+#include "os/libcall.h"
+
 /* For being readable, which is all that is waited for in this way. */
 int xp_sys_poll_wait(struct pollfd *fds, size_t count, int64_t deadline_ns,
                      const sigset_t *mask)
 {
 	struct timespec left;
-	int saved = errno;
 	fd_set in;
 	int last = -1;
 	int rc;
@@ -25,12 +26,8 @@ int xp_sys_poll_wait(struct pollfd *fds, size_t count, int64_t deadline_ns,
 		FD_SET(fds[i].fd, &in);
 		last = fds[i].fd > last ? fds[i].fd : last;
 	}
-	rc = pselect(last + 1, &in, NULL, NULL,
-	             xp_sys_time_masked(deadline_ns, mask, &left), mask);
-	if (rc < 0) {
-		rc = -errno;
-		errno = saved;
-	}
+	rc = XP_LIBCALL(pselect(last + 1, &in, NULL, NULL,
+	                        xp_sys_time_masked(deadline_ns, mask, &left), mask));
 	for (size_t i = 0; i < count; i++)
 		fds[i].revents = rc > 0 && FD_ISSET(fds[i].fd, &in) ? POLLIN : 0;
 	return rc;

@@ -12,60 +12,47 @@
 #include <unistd.h>
 
 #include "base/time.h"
-#include "os/timer_moment.h"
-#include "os/uncancelled.h"
+#include "os/libcall.h"
 
 int xp_sys_epoll_create(void)
 {
-	struct xp_uncancelled before = xp_uncancelled_begin();
-
-	return (int)xp_uncancelled_end(&before, epoll_create1(EPOLL_CLOEXEC));
+	return XP_UNCANCELLED(epoll_create1(EPOLL_CLOEXEC));
 }
 
 int xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
                      uint64_t token)
 {
-	struct xp_uncancelled before = xp_uncancelled_begin();
 	struct epoll_event event = {.events = events, .data.u64 = token};
 
-	return (int)xp_uncancelled_end(&before,
-	                               epoll_ctl(epoll_fd, op, fd, &event));
+	return XP_UNCANCELLED(epoll_ctl(epoll_fd, op, fd, &event));
 }
 
 int xp_sys_epoll_now(int epoll_fd, struct epoll_event *events, int cap)
 {
-	struct xp_uncancelled before = xp_uncancelled_begin();
 	int rc;
 
 	do
-		rc = epoll_wait(epoll_fd, events, cap, 0);
-	while (rc < 0 && errno == EINTR);
-	return (int)xp_uncancelled_end(&before, rc);
+		rc = XP_UNCANCELLED(epoll_wait(epoll_fd, events, cap, 0));
+	while (rc == -EINTR);
+	return rc;
 }
 
 int xp_sys_eventfd(bool semaphore)
 {
-	struct xp_uncancelled before = xp_uncancelled_begin();
-	int flags = EFD_CLOEXEC | EFD_NONBLOCK | (semaphore ? EFD_SEMAPHORE : 0);
-
-	return (int)xp_uncancelled_end(&before, eventfd(0, flags));
+	return XP_UNCANCELLED(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK |
+	                                 (semaphore ? EFD_SEMAPHORE : 0)));
 }
 
 int xp_sys_timer_fd(void)
 {
-	struct xp_uncancelled before = xp_uncancelled_begin();
-	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-
-	return (int)xp_uncancelled_end(&before, fd);
+	return XP_UNCANCELLED(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
 }
 
 int xp_sys_timer_set(int timer_fd, int64_t deadline_ns)
 {
-	struct xp_uncancelled before = xp_uncancelled_begin();
 	struct itimerspec when = xp_timer_spec(xp_timer_moment(deadline_ns));
-	int rc = timerfd_settime(timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
 
-	return (int)xp_uncancelled_end(&before, rc);
+	return XP_UNCANCELLED(timerfd_settime(timer_fd, TFD_TIMER_ABSTIME, &when, NULL));
 }
 
 int xp_sys_replace(int fd, int number)

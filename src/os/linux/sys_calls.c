@@ -19,6 +19,7 @@
 
 #include "base/compiler.h"
 #include "base/time.h"
+#include "os/libcall.h"
 #include "os/rawcall.h"
 
 #define KERNEL_SIGSET_SIZE 8
@@ -36,9 +37,7 @@ int xp_sys_close(int fd)
 {
 #ifdef __SANITIZE_THREAD__
 	/* It keeps book of descriptors and has to see them go. */
-	int saved = errno;
-
-	return xp_libcall_result(close(fd), saved);
+	return XP_LIBCALL(close(fd));
 #else
 	return (int)xp_rawcall(SYS_close, fd, 0, 0, 0, 0, 0);
 #endif
@@ -88,17 +87,13 @@ int xp_sys_select_now(int count, long *in, long *out, long *except)
 
 int xp_sys_eventfd(bool semaphore)
 {
-	int saved = errno;
-	int flags = EFD_CLOEXEC | EFD_NONBLOCK | (semaphore ? EFD_SEMAPHORE : 0);
-
-	return xp_libcall_result(eventfd(0, flags), saved);
+	return XP_LIBCALL(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK |
+	                             (semaphore ? EFD_SEMAPHORE : 0)));
 }
 
 int xp_sys_epoll_create(void)
 {
-	int saved = errno;
-
-	return xp_libcall_result(epoll_create1(EPOLL_CLOEXEC), saved);
+	return XP_LIBCALL(epoll_create1(EPOLL_CLOEXEC));
 }
 
 int xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
@@ -184,11 +179,9 @@ int xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
                       int64_t deadline_ns)
 {
 	int timeout_ms = 0;
-	int saved;
 
 	if (XP_LIKELY(deadline_ns == XP_NEVER))
 		return epoll_wait_forever(epoll_fd, events, cap);
-	saved = errno;
 	if (deadline_ns > XP_PAST) {
 		int64_t left_ns = deadline_ns - xp_sys_now();
 		int rc;
@@ -200,7 +193,7 @@ int xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
 			return rc;
 		timeout_ms = xp_ms_ceil(left_ns);
 	}
-	return xp_libcall_result(epoll_wait(epoll_fd, events, cap, timeout_ms), saved);
+	return XP_LIBCALL(epoll_wait(epoll_fd, events, cap, timeout_ms));
 }
 
 int xp_sys_dup(int fd)
@@ -230,26 +223,21 @@ void *xp_sys_wiped_page(void)
 	void *page = mmap(NULL, size, PROT_READ | PROT_WRITE,
 	                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (page == MAP_FAILED) {
-		errno = saved;
-		return NULL;
-	}
 	/* An emulator that says yes to any advice follows none. */
-	if (madvise(page, size, MADV_WIPEONFORK) < 0 ||
-	    madvise(page, size, -1) == 0) {
+	if (page != MAP_FAILED && (madvise(page, size, MADV_WIPEONFORK) < 0 ||
+	                           madvise(page, size, -1) == 0)) {
 		munmap(page, size);
-		errno = saved;
-		return NULL;
+		page = MAP_FAILED;
 	}
 	errno = saved;
-	return page;
+	return page == MAP_FAILED ? NULL : page;
 }
 
 int xp_sys_map(int fd, size_t size, uint64_t offset, void **memory)
 {
-	int saved = errno;
-	void *mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
-	int rc = xp_libcall_result(mapped == MAP_FAILED ? -1 : 0, saved);
+	void *mapped;
+	int rc = XP_LIBCALL((mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+	                                   (off_t)offset)) == MAP_FAILED ? -1 : 0);
 
 	*memory = rc < 0 ? NULL : mapped;
 	return rc;

@@ -6,28 +6,106 @@
 #include "os/sys.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <linux/sock_diag.h>
 #include <linux/sockios.h>
+#include <linux/unix_diag.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "os/libcall.h"
+#include "os/linux/sys_netlink.h"
+#include "os/rawcall.h"
+
 static int64_t ask(int fd, unsigned long what)
 {
-	int saved = errno;
 	int count = 0;
-	int rc = ioctl(fd, what, &count);
+	int rc = XP_LIBCALL(ioctl(fd, what, &count));
 
-	if (rc < 0) {
-		rc = -errno;
-		errno = saved;
-	}
 	return rc < 0 ? rc : count;
 }
 
 int64_t xp_sys_unread(int fd)
 {
 	return ask(fd, FIONREAD);
+}
+
+/* --- A UNIX-domain listener: only the kernel's socket diagnosis knows, by its inode --- */
+
+struct unix_question {
+	struct nlmsghdr header;
+	struct unix_diag_req request;
+};
+
+union unix_answer {
+	struct nlmsghdr header;
+	char bytes[512];
+};
+
+static int64_t unix_queue_in(union unix_answer *answer, int size)
+{
+	struct unix_diag_msg *message = NLMSG_DATA(&answer->header);
+	struct rtattr *part = (struct rtattr *)(uintptr_t)(message + 1);
+	int left = size - (int)NLMSG_LENGTH(sizeof *message);
+
+	if (left < 0 || answer->header.nlmsg_type != SOCK_DIAG_BY_FAMILY)
+		return -ENOENT;
+	for (; RTA_OK(part, left); part = RTA_NEXT(part, left)) {
+		const struct unix_diag_rqlen *lengths = RTA_DATA(part);
+
+		if (part->rta_type == UNIX_DIAG_RQLEN)
+			return lengths->udiag_rqueue;
+	}
+	return -ENOENT;
+}
+
+/* The answer to a request is there when its sending returns. */
+static int64_t unix_ask(int diag_fd, ino_t inode)
+{
+	struct unix_question question = {
+		.header = {
+			.nlmsg_len = sizeof question,
+			.nlmsg_type = SOCK_DIAG_BY_FAMILY,
+			.nlmsg_flags = NLM_F_REQUEST,
+		},
+		.request = {
+			.sdiag_family = AF_UNIX,
+			.udiag_states = UINT32_MAX,
+			.udiag_ino = (uint32_t)inode,
+			.udiag_show = UDIAG_SHOW_RQLEN,
+			.udiag_cookie = {UINT32_MAX, UINT32_MAX},
+		},
+	};
+	union unix_answer answer;
+	int length = 0;
+	int rc = xp_sys_netlink_send(diag_fd, &question, sizeof question);
+
+	if (rc >= 0)
+		rc = xp_sys_netlink_receive(diag_fd, &answer, sizeof answer, &length, 1);
+	return rc < 0 ? rc : unix_queue_in(&answer, length);
+}
+
+static int64_t unix_backlog(int fd)
+{
+	struct stat status;
+	int rc = xp_sys_fstat(fd, &status);
+	int64_t count;
+	int diag_fd;
+
+	if (rc < 0)
+		return rc;
+	diag_fd = (int)xp_rawcall(SYS_socket, AF_NETLINK,
+	                          SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+	                          NETLINK_SOCK_DIAG, 0, 0, 0);
+	if (diag_fd < 0)
+		return diag_fd;
+	count = unix_ask(diag_fd, status.st_ino);
+	xp_sys_close(diag_fd);
+	return count;
 }
 
 /* Of a socket that is not TCP's. */
@@ -37,7 +115,7 @@ static int64_t other_backlog(int fd)
 
 	if (!xp_sys_is_listener(fd))
 		return -EINVAL;
-	count = xp_sys_unix_backlog(fd);
+	count = unix_backlog(fd);
 	/* Others do not say; one is there, or was a moment ago. */
 	return count < 1 ? 1 : count;
 }
@@ -71,4 +149,19 @@ int64_t xp_sys_unsent(int fd)
 
 	/* A pipe has one buffer for both ends. */
 	return unsent == -ENOTTY ? ask(fd, FIONREAD) : unsent;
+}
+
+int64_t xp_sys_pipe_size(int fd)
+{
+	return XP_LIBCALL(fcntl(fd, F_GETPIPE_SZ));
+}
+
+int64_t xp_sys_pipe_room(int fd)
+{
+	int64_t unread = xp_sys_unread(fd);
+	int64_t size = xp_sys_pipe_size(fd);
+
+	if (size < 0)
+		return size;
+	return unread < 0 ? unread : unread < size ? size - unread : 0;
 }

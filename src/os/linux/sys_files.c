@@ -2,38 +2,30 @@
 #include "os/linux/sys_linux.h"
 #include "os/sys.h"
 
-#include <errno.h>
 #include <sys/inotify.h>
 #include <sys/vfs.h>
 
-#include "os/rawcall.h"
+#include "os/libcall.h"
 
 int xp_sys_inotify_open(void)
 {
-	int saved = errno;
-
-	return xp_libcall_result(inotify_init1(IN_NONBLOCK | IN_CLOEXEC), saved);
+	return XP_LIBCALL(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
 }
 
 int xp_sys_inotify_add(int inotify_fd, const char *path, uint32_t mask)
 {
-	int saved = errno;
-
-	return xp_libcall_result(inotify_add_watch(inotify_fd, path, mask), saved);
+	return XP_LIBCALL(inotify_add_watch(inotify_fd, path, mask));
 }
 
 int xp_sys_inotify_remove(int inotify_fd, int watch)
 {
-	int saved = errno;
-
-	return xp_libcall_result(inotify_rm_watch(inotify_fd, watch), saved);
+	return XP_LIBCALL(inotify_rm_watch(inotify_fd, watch));
 }
 
 int64_t xp_sys_fs_type(int fd)
 {
 	struct statfs status;
-	int saved = errno;
-	int rc = xp_libcall_result(fstatfs(fd, &status), saved);
+	int rc = XP_LIBCALL(fstatfs(fd, &status));
 
 	return rc < 0 ? rc : (int64_t)status.f_type;
 }

@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/compiler.h"
 #include "base/threads.h"
@@ -26,8 +27,6 @@ void xp_sys_unmap(void *memory, size_t size);
 
 /* statfs(2): which file system. */
 int64_t xp_sys_fs_type(int fd);
-/* Of a UNIX-domain listener. */
-int64_t xp_sys_unix_backlog(int fd);
 
 /* As xp_sys_epoll_now, until a deadline. */
 int xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
@@ -57,6 +56,31 @@ static XP_INLINE int xp_sys_epoll_short(int epoll_fd, struct epoll_event *events
 #else
 	return xp_sys_epoll_wait(epoll_fd, events, cap, deadline_ns);
 #endif
+}
+
+/*
+ * The name of an open descriptor in /proc.  By hand: stdio is not async-signal-safe,
+ * which the drop-in has to be, and takes a thousand instructions.
+ */
+enum { XP_FD_PATH_SIZE = 40 };
+
+/* "/proc/self/fd/NUMBER" and what is below it; the length. */
+static inline size_t xp_fd_path(char *path, int fd, const char *below)
+{
+	static const char folder[] = "/proc/self/fd/";
+	size_t len = sizeof folder - 1;
+	unsigned rest = (unsigned)fd;
+
+	memcpy(path, folder, len);
+	do {
+		len++;
+		rest /= 10;
+	} while (rest > 0);
+	rest = (unsigned)fd;
+	for (size_t at = len; at >= sizeof folder; rest /= 10)
+		path[--at] = (char)('0' + rest % 10);
+	memcpy(path + len, below, strlen(below) + 1);
+	return len + strlen(below);
 }
 
 #endif

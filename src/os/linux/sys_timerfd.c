@@ -9,25 +9,19 @@
 #include <time.h>
 
 #include "base/time.h"
+#include "os/libcall.h"
 #include "os/linux/sys_linux.h"
-#include "os/rawcall.h"
 #include "os/sys.h"
-#include "os/timer_moment.h"
 
 static int set(int timer_fd, int flags, int64_t at_ns)
 {
 	struct itimerspec when = xp_timer_spec(at_ns);
-	int saved = errno;
-
-	return xp_libcall_result(timerfd_settime(timer_fd, flags, &when, NULL), saved);
+	return XP_LIBCALL(timerfd_settime(timer_fd, flags, &when, NULL));
 }
 
 int xp_sys_timer_fd(void)
 {
-	int saved = errno;
-
-	return xp_libcall_result(timerfd_create(CLOCK_MONOTONIC,
-	                                         TFD_CLOEXEC | TFD_NONBLOCK), saved);
+	return XP_LIBCALL(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
 }
 
 int xp_sys_timer_set(int timer_fd, int64_t deadline_ns)
@@ -41,9 +35,7 @@ int xp_sys_timer_set(int timer_fd, int64_t deadline_ns)
  */
 int xp_sys_step_fd(void)
 {
-	int saved = errno;
-	int fd = xp_libcall_result(timerfd_create(CLOCK_REALTIME,
-	                                         TFD_CLOEXEC | TFD_NONBLOCK), saved);
+	int fd = XP_LIBCALL(timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK));
 	int rc;
 
 	if (fd < 0)

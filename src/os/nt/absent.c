@@ -14,6 +14,18 @@ int xp_sys_read(int fd, void *buffer, size_t size)
 	return -ENOSYS;
 }
 
+int64_t xp_sys_pipe_size(int fd)
+{
+	(void)fd;
+	return -ENOTSUP;
+}
+
+int64_t xp_sys_pipe_room(int fd)
+{
+	(void)fd;
+	return -ENOTSUP;
+}
+
 int xp_sys_step_fd(void)
 {
 	return -ENOSYS;

@@ -1,5 +1,5 @@
 /*
- * The calls of ntdll behind sockets: polls of the driver AFD, which is what
+ * Handles, and the calls of ntdll behind sockets: polls of the driver AFD, which is what
  * select and WSAPoll are made of.  The documented interface ends above it; the
  * values are those that every Windows since XP has, and Wine.
  */
@@ -14,10 +14,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "os/fdnum.h"
+
 /* Headers that have it and winternl.h cannot be included together. */
 #ifndef STATUS_CANCELLED
 #define STATUS_CANCELLED ((NTSTATUS)0xC0000120)
 #endif
+
+/* What a number stands for. */
+static inline HANDLE xp_nt_handle(int fd)
+{
+	return (HANDLE)(uintptr_t)xp_fd_ident(fd);
+}
 
 /* FILE_TYPE_DISK, FILE_TYPE_CHAR, FILE_TYPE_PIPE, as sockets are, too; -EBADF. */
 int xp_nt_file_type(int fd);

@@ -7,7 +7,6 @@
 #include <errno.h>
 
 #include "base/assert.h"
-#include "os/nt/handle.h"
 #include "os/nt/nt.h"
 #include "os/sys.h"
 

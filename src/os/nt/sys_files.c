@@ -1,9 +1,10 @@
-/* Files, as far as handles show them. */
+/* Files, pipes and consoles, as far as handles show them. */
 #include <errno.h>
+#include <poll.h>
+#include <xpoll.h>
 
 #include "base/time.h"
 #include "os/fskind.h"
-#include "os/nt/handle.h"
 #include "os/nt/nt.h"
 #include "os/sys.h"
 
@@ -115,4 +116,51 @@ bool xp_fs_keeps_births(int fd)
 {
 	(void)fd;
 	return true;
+}
+
+/* --- Pipes and consoles: no call waits for a pipe, but its state can be read --- */
+
+bool xp_nt_is_console(int fd)
+{
+	DWORD count;
+
+	return GetNumberOfConsoleInputEvents(xp_nt_handle(fd), &count);
+}
+
+int64_t xp_nt_pipe_unread(int fd)
+{
+	DWORD count = 0;
+
+	if (PeekNamedPipe(xp_nt_handle(fd), NULL, 0, NULL, &count, NULL))
+		return count;
+	switch (GetLastError()) {
+	case ERROR_BROKEN_PIPE:
+	case ERROR_PIPE_NOT_CONNECTED:
+		return -EPIPE;
+	case ERROR_BAD_PIPE: /* Nobody has opened its other end yet. */
+	case ERROR_PIPE_LISTENING:
+		return 0;
+	default: /* Closed, or not open for reading. */
+		return -EBADF;
+	}
+}
+
+uint32_t xp_nt_file_probe(int fd)
+{
+	int64_t unread;
+
+	switch (xp_nt_file_type(fd)) {
+	case FILE_TYPE_CHAR:
+		return WaitForSingleObject(xp_nt_handle(fd), 0) == WAIT_OBJECT_0
+			? POLLIN : 0;
+	case FILE_TYPE_PIPE:
+		unread = xp_nt_pipe_unread(fd);
+		if (unread == -EPIPE)
+			return POLLIN | POLLRDHUP | POLLHUP;
+		return unread < 0 ? POLLNVAL : unread > 0 ? POLLIN : 0;
+	case FILE_TYPE_DISK:
+		return POLLIN | POLLOUT;
+	default:
+		return POLLNVAL;
+	}
 }

@@ -1,10 +1,10 @@
-/* Sockets: what the queue asks of one, besides whether it is ready. */
+/* Sockets: what the queue asks of one, and whether they are ready. */
 #include <errno.h>
+#include <poll.h>
 #include <ws2tcpip.h>
 
 #include "os/fdkind.h"
 #include "os/fdnum.h"
-#include "os/nt/handle.h"
 #include "os/nt/nt.h"
 #include "os/sys.h"
 
@@ -125,4 +125,72 @@ int xp_sys_take_error(int fd)
 	int rc = option(fd, SO_ERROR, &error);
 
 	return rc < 0 ? rc : error;
+}
+
+/* --- poll(2): for as many of them as fit into one poll of the driver ------------------ */
+
+static struct xp_afd_handle probe_handle(const struct pollfd *entry)
+{
+	return (struct xp_afd_handle){
+		.handle = xp_nt_base((SOCKET)xp_fd_ident((int)entry->fd)),
+		.events = xp_afd_wanted((uint32_t)(unsigned short)entry->events),
+	};
+}
+
+/* Only what is asked for, and what poll(2) reports in any case. */
+static int probe_result(struct pollfd *entry, uint32_t reported)
+{
+	uint32_t wanted = (uint32_t)(unsigned short)entry->events | POLLERR |
+		POLLHUP | POLLNVAL;
+
+	entry->revents = (short)(reported & wanted);
+	return entry->revents != 0;
+}
+
+static uint32_t probe_one(struct pollfd *entry)
+{
+	struct xp_afd_handle handle = probe_handle(entry);
+
+	if (xp_nt_probe(&handle, 1) == 0)
+		return xp_afd_poll_bits(handle.events);
+	return xp_nt_is_socket((int)entry->fd) ? POLLNVAL
+		: xp_nt_file_probe((int)entry->fd);
+}
+
+/* One of them is no socket, or not any more: each alone. */
+static int probe_each(struct pollfd *fds, int count)
+{
+	int ready = 0;
+
+	for (int i = 0; i < count; i++)
+		ready += probe_result(&fds[i], probe_one(&fds[i]));
+	return ready;
+}
+
+static int probe_some(struct pollfd *fds, int count)
+{
+	struct xp_afd_handle handles[XP_AFD_PROBE_MOST];
+	int ready = 0;
+
+	for (int i = 0; i < count; i++)
+		handles[i] = probe_handle(&fds[i]);
+	if (xp_nt_probe(handles, count) < 0)
+		return probe_each(fds, count);
+	for (int i = 0; i < count; i++)
+		ready += probe_result(&fds[i], xp_afd_poll_bits(handles[i].events));
+	return ready;
+}
+
+int xp_sys_poll_now(struct pollfd *fds, size_t count)
+{
+	int ready = 0;
+
+	for (size_t i = 0; i < count; i += XP_AFD_PROBE_MOST) {
+		size_t left = count - i;
+
+		ready += probe_some(fds + i,
+		                    left < XP_AFD_PROBE_MOST ? (int)left
+		                                         : XP_AFD_PROBE_MOST);
+	}
+	return ready;
 }

@@ -1,4 +1,4 @@
-/* Threads of the library's own, and conditions with a deadline. */
+/* Threads of the library's own, conditions with a deadline, and the process. */
 #include "os/sys_threads.h"
 
 #include <errno.h>
@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/time.h"
 #include "os/nt/nt.h"
+#include "os/process.h"
 #include "os/sys.h"
 
 struct nt_thread_start {
@@ -60,4 +61,21 @@ int xp_sys_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex,
 	                              (DWORD)xp_ms_ceil(left_ns), 0))
 		return 0;
 	return -ETIMEDOUT;
+}
+
+/* Processes do not fork: this one is number 1 as soon as it has begun. */
+static INIT_ONCE process_once = INIT_ONCE_STATIC_INIT;
+static _Atomic uint32_t process_number;
+
+_Atomic uint32_t *xp_process_page = &process_number;
+
+void xp_process_begin(void (*begin)(void))
+{
+	BOOL first = FALSE;
+
+	if (!InitOnceBeginInitialize(&process_once, 0, &first, NULL) || !first)
+		return;
+	begin();
+	atomic_store(&process_number, 1);
+	(void)InitOnceComplete(&process_once, 0, NULL);
 }

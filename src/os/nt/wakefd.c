@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "os/fdnum.h"
-#include "os/nt/handle.h"
 #include "os/nt/nt.h"
 
 int xp_wakefd_open(struct xp_wakefd *wakefd)

@@ -1,6 +1,7 @@
 /* The kind of a file, by fstat(2). */
 #include "os/fdkind.h"
 
+#include "os/fskind.h"
 #include "os/sys.h"
 
 int xp_fd_kind(int fd)
@@ -10,15 +11,34 @@ int xp_fd_kind(int fd)
 
 	if (rc < 0)
 		return rc;
-	if (S_ISSOCK(status.st_mode))
+	switch (status.st_mode & S_IFMT) {
+	case S_IFSOCK:
 		return XP_KIND_SOCKET;
-	if (S_ISFIFO(status.st_mode))
+	case S_IFIFO:
 		return XP_KIND_FIFO;
-	if (S_ISREG(status.st_mode))
+	case S_IFREG:
 		return XP_KIND_REGULAR;
-	if (S_ISDIR(status.st_mode))
+	case S_IFDIR:
 		return XP_KIND_DIRECTORY;
-	if (S_ISCHR(status.st_mode))
+	case S_IFCHR:
 		return xp_sys_is_tty(fd) ? XP_KIND_TTY : XP_KIND_OTHER;
-	return xp_fd_kind_anonymous(fd);
+	default:
+		return xp_fd_kind_anonymous(fd);
+	}
+}
+
+bool xp_fs_is_file(int fd, mode_t mode)
+{
+	switch (mode & S_IFMT) {
+	case S_IFREG:
+	case S_IFDIR:
+	case S_IFLNK:
+	case S_IFCHR:
+	case S_IFBLK:
+		return true;
+	case S_IFIFO:
+		return xp_fs_holds_fifo(fd);
+	default:
+		return false;
+	}
 }

@@ -13,29 +13,23 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "os/libcall.h"
 #include "os/pollbits.h"
 #include "os/sys_aio.h"
-#include "os/uncancelled.h"
 
 int xp_sys_close(int fd)
 {
-	struct xp_uncancelled before = xp_uncancelled_begin();
-
-	return (int)xp_uncancelled_end(&before, close(fd));
+	return XP_UNCANCELLED(close(fd));
 }
 
 int xp_sys_read(int fd, void *buffer, size_t size)
 {
-	struct xp_uncancelled before = xp_uncancelled_begin();
-
-	return (int)xp_uncancelled_end(&before, read(fd, buffer, size));
+	return XP_UNCANCELLED(read(fd, buffer, size));
 }
 
 int xp_sys_write(int fd, const void *buffer, size_t size)
 {
-	struct xp_uncancelled before = xp_uncancelled_begin();
-
-	return (int)xp_uncancelled_end(&before, write(fd, buffer, size));
+	return XP_UNCANCELLED(write(fd, buffer, size));
 }
 
 int xp_sys_poll_now(struct pollfd *fds, size_t count)
@@ -53,17 +47,15 @@ int xp_sys_poll_now(struct pollfd *fds, size_t count)
 
 int xp_sys_select_now(int count, long *in, long *out, long *except)
 {
-	struct xp_uncancelled before = xp_uncancelled_begin();
-	struct timeval zero;
 	int rc;
 
 	do {
-		zero.tv_sec = 0;
-		zero.tv_usec = 0;
-		rc = select(count, (fd_set *)(void *)in, (fd_set *)(void *)out,
-		            (fd_set *)(void *)except, &zero);
-	} while (rc < 0 && errno == EINTR);
-	return (int)xp_uncancelled_end(&before, rc);
+		struct timeval zero = {0, 0};
+
+		rc = XP_UNCANCELLED(select(count, (fd_set *)(void *)in, (fd_set *)(void *)out,
+		                           (fd_set *)(void *)except, &zero));
+	} while (rc == -EINTR);
+	return rc;
 }
 
 static int flags_add(int fd)
@@ -106,13 +98,11 @@ int64_t xp_sys_read_cached(int fd, void *buffer, size_t size, int64_t offset)
 
 int xp_sys_peek_child(pid_t pid, int *status)
 {
-	struct xp_uncancelled before = xp_uncancelled_begin();
 	siginfo_t info;
 	int rc;
 
 	memset(&info, 0, sizeof info);
-	rc = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT | WNOHANG);
-	rc = (int)xp_uncancelled_end(&before, rc);
+	rc = XP_UNCANCELLED(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT | WNOHANG));
 	if (rc < 0)
 		return rc;
 	if (info.si_pid == 0)

@@ -1,7 +1,4 @@
-/*
- * How much can be read, as ioctl(2) says everywhere.  How much can be written
- * no call says.
- */
+/* How much can be read, as ioctl(2) says everywhere.  Of the rest no call says how much. */
 #include <errno.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -9,6 +6,7 @@
 #include <sys/filio.h>
 #endif
 
+#include "os/libcall.h"
 #include "os/pollbits.h"
 #include "os/sys.h"
 
@@ -23,14 +21,9 @@ bool xp_sys_half_closed(int fd)
 
 int64_t xp_sys_unread(int fd)
 {
-	int saved = errno;
 	int count = 0;
-	int rc = xp_sys_is_listener(fd) ? -EINVAL : 0;
+	int rc = xp_sys_is_listener(fd) ? -EINVAL : XP_LIBCALL(ioctl(fd, FIONREAD, &count));
 
-	if (rc == 0 && ioctl(fd, FIONREAD, &count) < 0) {
-		rc = -errno;
-		errno = saved;
-	}
 	return rc < 0 ? rc : count;
 }
 
@@ -41,6 +34,18 @@ int64_t xp_sys_backlog(int fd)
 }
 
 int64_t xp_sys_socket_room(int fd)
+{
+	(void)fd;
+	return -ENOTSUP;
+}
+
+int64_t xp_sys_pipe_size(int fd)
+{
+	(void)fd;
+	return -ENOTSUP;
+}
+
+int64_t xp_sys_pipe_room(int fd)
 {
 	(void)fd;
 	return -ENOTSUP;

@@ -5,40 +5,21 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "os/libcall.h"
+
 int xp_sys_fstat(int fd, struct stat *status)
 {
-	int saved = errno;
-	int rc = fstat(fd, status);
-
-	if (rc < 0) {
-		rc = -errno;
-		errno = saved;
-	}
-	return rc;
+	return XP_LIBCALL(fstat(fd, status));
 }
 
 int64_t xp_sys_offset(int fd)
 {
-	int saved = errno;
-	int64_t offset = lseek(fd, 0, SEEK_CUR);
-
-	if (offset < 0) {
-		offset = -errno;
-		errno = saved;
-	}
-	return offset;
+	return XP_LIBCALL(lseek(fd, 0, SEEK_CUR));
 }
 
 int xp_sys_open_flags(int fd)
 {
-	int saved = errno;
-	int rc = fcntl(fd, F_GETFL);
-
-	if (rc < 0) {
-		rc = -errno;
-		errno = saved;
-	}
-	return rc;
+	return XP_LIBCALL(fcntl(fd, F_GETFL));
 }
 
 bool xp_sys_is_tty(int fd)
@@ -52,14 +33,7 @@ bool xp_sys_is_tty(int fd)
 
 int xp_sys_readlink(const char *path, char *buffer, size_t size)
 {
-	int saved = errno;
-	ssize_t rc = readlink(path, buffer, size);
-
-	if (rc < 0) {
-		rc = -errno;
-		errno = saved;
-	}
-	return (int)rc;
+	return (int)XP_LIBCALL(readlink(path, buffer, size));
 }
 
 void xp_sys_signals_hold(sigset_t *before)
@@ -93,12 +67,5 @@ int XP_SIGACTION(int number, const struct sigaction *action,
 int xp_sys_sigaction(int number, const struct sigaction *action,
                      struct sigaction *before)
 {
-	int saved = errno;
-	int rc = XP_SIGACTION(number, action, before);
-
-	if (rc < 0) {
-		rc = -errno;
-		errno = saved;
-	}
-	return rc;
+	return XP_LIBCALL(XP_SIGACTION(number, action, before));
 }

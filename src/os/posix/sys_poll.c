@@ -1,27 +1,22 @@
 /* Waiting with poll(2), where it takes nanoseconds and a mask of signals. */
 #include "os/sys.h"
 
-#include <errno.h>
 #include <time.h>
 
+#include "os/libcall.h"
 #include "os/pollbits.h"
 
 int xp_sys_poll_wait(struct pollfd *fds, size_t count, int64_t deadline_ns,
                      const sigset_t *mask)
 {
 	struct timespec left;
-	int saved = errno;
 	int rc;
 
 	xp_pollbits_known(fds, count);
 	/* A device that refuses bits is not asked for them again. */
 	do
-		rc = ppoll(fds, (nfds_t)count, xp_sys_time_masked(deadline_ns, mask, &left),
-		           mask);
+		rc = XP_LIBCALL(ppoll(fds, (nfds_t)count,
+		                      xp_sys_time_masked(deadline_ns, mask, &left), mask));
 	while (rc > 0 && (rc = xp_pollbits_accept(fds, count, rc)) == 0);
-	if (rc < 0) {
-		rc = -errno;
-		errno = saved;
-	}
 	return rc;
 }

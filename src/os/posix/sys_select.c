@@ -1,11 +1,11 @@
 /* Waiting with select(2), and how long. */
 #include "os/sys.h"
 
-#include <errno.h>
 #include <sys/select.h>
 #include <time.h>
 
 #include "base/time.h"
+#include "os/libcall.h"
 #include "os/pollbits.h"
 
 const struct timespec *xp_sys_time_left(int64_t deadline_ns,
@@ -37,14 +37,8 @@ int xp_sys_select_wait(int count, long *const sets[3], int64_t deadline_ns,
                        const sigset_t *mask)
 {
 	struct timespec left;
-	int saved = errno;
-	int rc = pselect(count, (fd_set *)(void *)sets[0],
-	                 (fd_set *)(void *)sets[1], (fd_set *)(void *)sets[2],
-	                 xp_sys_time_masked(deadline_ns, mask, &left), mask);
 
-	if (rc < 0) {
-		rc = -errno;
-		errno = saved;
-	}
-	return rc;
+	return XP_LIBCALL(pselect(count, (fd_set *)(void *)sets[0],
+	                          (fd_set *)(void *)sets[1], (fd_set *)(void *)sets[2],
+	                          xp_sys_time_masked(deadline_ns, mask, &left), mask));
 }

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/time.h"
+#include "os/libcall.h"
 #include "os/sys.h"
-#include "os/uncancelled.h"
 
 /* Not before Solaris 11. */
 #ifndef O_CLOEXEC
@@ -51,11 +51,9 @@ int xp_sys_devpoll_write(int device, const struct pollfd *fds, int count)
 
 int xp_sys_devpoll_has(int device, int fd)
 {
-	struct xp_uncancelled before = xp_uncancelled_begin();
 	struct pollfd entry = {.fd = fd};
 
-	return (int)xp_uncancelled_end(&before,
-	                               ioctl(device, DP_ISPOLLED, &entry));
+	return XP_UNCANCELLED(ioctl(device, DP_ISPOLLED, &entry));
 }
 
 static int devpoll_call(int device, struct pollfd *fds, int cap, int timeout_ms)
@@ -71,13 +69,12 @@ static int devpoll_call(int device, struct pollfd *fds, int cap, int timeout_ms)
 
 int xp_sys_devpoll_now(int device, struct pollfd *fds, int cap)
 {
-	struct xp_uncancelled before = xp_uncancelled_begin();
 	int rc;
 
 	do
-		rc = devpoll_call(device, fds, cap, 0);
-	while (rc < 0 && errno == EINTR);
-	return (int)xp_uncancelled_end(&before, rc);
+		rc = XP_UNCANCELLED(devpoll_call(device, fds, cap, 0));
+	while (rc == -EINTR);
+	return rc;
 }
 
 static int devpoll_timeout(int64_t deadline_ns)
@@ -98,17 +95,12 @@ int xp_sys_devpoll_wait(int device, struct pollfd *fds, int cap,
                         int64_t deadline_ns)
 {
 	int timeout_ms = devpoll_timeout(deadline_ns);
-	int saved = errno;
 	int type;
 	int rc;
 
 	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
-	rc = devpoll_call(device, fds, cap, timeout_ms);
+	rc = XP_LIBCALL(devpoll_call(device, fds, cap, timeout_ms));
 	pthread_setcanceltype(type, NULL);
-	if (rc < 0) {
-		rc = -errno;
-		errno = saved;
-	}
 	return rc;
 }
 

@@ -6,8 +6,8 @@
 #include <poll.h>
 #include <time.h>
 
+#include "os/libcall.h"
 #include "os/sys.h"
-#include "os/uncancelled.h"
 
 #ifdef POLLRDHUP
 #define PORT_STRANGE 0

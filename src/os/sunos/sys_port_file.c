@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "os/libcall.h"
 #include "os/sys.h"
-#include "os/uncancelled.h"
 
 static int port_file_error(int error)
 {
@@ -62,7 +62,5 @@ int xp_sys_port_path(int fd, char *path, size_t size)
 
 int xp_sys_lstat(const char *path, struct stat *status)
 {
-	struct xp_uncancelled before = xp_uncancelled_begin();
-
-	return (int)xp_uncancelled_end(&before, lstat(path, status));
+	return XP_UNCANCELLED(lstat(path, status));
 }

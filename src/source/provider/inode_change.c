@@ -15,7 +15,6 @@
 
 #include "base/alloc.h"
 #include "base/assert.h"
-#include "os/nt/handle.h"
 #include "os/nt/nt.h"
 #include "os/sys.h"
 

@@ -16,7 +16,6 @@
 #include "base/assert.h"
 #include "base/time.h"
 #include "os/fskind.h"
-#include "os/linux/fdpath.h"
 #include "os/linux/sys_linux.h"
 #include "os/sys.h"
 

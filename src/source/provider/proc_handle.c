@@ -5,7 +5,6 @@
 #include <errno.h>
 
 #include "os/fdnum.h"
-#include "os/nt/handle.h"
 #include "os/nt/nt.h"
 #include "source/proc_state.h"
 

@@ -1,11 +1,19 @@
-/* Kinds of file systems, as far as fstat(2) shows. */
+/* What a file is beyond its type, as far as fstat(2) shows. */
+#include "base/time.h"
+#include "os/fdkind.h"
 #include "os/fskind.h"
+#include "os/sys.h"
 
 #ifdef __linux__
 #include <sys/vfs.h>
 #endif
 
-#include "os/sys.h"
+/* Nothing distinguishes anonymous files. */
+int xp_fd_kind_anonymous(int fd)
+{
+	(void)fd;
+	return XP_KIND_OTHER;
+}
 
 /* A pipe that no file system holds has no names. */
 bool xp_fs_holds_fifo(int fd)
@@ -31,4 +39,17 @@ bool xp_fs_keeps_births(int fd)
 {
 	(void)fd;
 	return true;
+}
+
+int xp_sys_fstat_born(int fd, struct stat *status, int64_t *born_ns)
+{
+	int rc = xp_sys_fstat(fd, status);
+
+	*born_ns = 0;
+#ifdef st_birthtime
+	if (rc == 0)
+		*born_ns = status->st_birthtim.tv_sec * XP_NS_PER_SEC +
+			status->st_birthtim.tv_nsec;
+#endif
+	return rc;
 }

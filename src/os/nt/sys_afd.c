@@ -4,7 +4,11 @@
 #include <errno.h>
 #include <mswsock.h>
 #include <poll.h>
+#include <stddef.h>
+#include <string.h>
 #include <xpoll.h>
+
+#include "base/assert.h"
 
 enum {
 	AFD_IOCTL_POLL = 0x00012024,
@@ -148,4 +152,57 @@ HANDLE xp_nt_base(SOCKET socket)
 	             NULL, NULL) != 0)
 		return INVALID_HANDLE_VALUE;
 	return (HANDLE)base;
+}
+
+/* --- A look at sockets: one poll of the driver that does not wait -------------------- */
+
+static INIT_ONCE probe_once = INIT_ONCE_STATIC_INIT;
+static HANDLE probe_afd; /* the process's own; NULL: cannot be opened */
+
+static BOOL CALLBACK probe_open(PINIT_ONCE once, void *argument, void **context)
+{
+	(void)once, (void)argument, (void)context;
+	if (xp_nt_open_afd(NULL, &probe_afd) < 0)
+		probe_afd = NULL;
+	return TRUE;
+}
+
+/* As struct xp_afd_poll, with room. */
+struct probe {
+	LARGE_INTEGER timeout;
+	ULONG count;
+	ULONG exclusive;
+	struct xp_afd_handle handles[XP_AFD_PROBE_MOST];
+};
+
+int xp_nt_probe(struct xp_afd_handle *handles, int count)
+{
+	struct probe probe = {.count = (ULONG)count};
+	IO_STATUS_BLOCK status;
+	ULONG reported;
+	int rc;
+
+	XP_ASSERT(count > 0 && count <= XP_AFD_PROBE_MOST);
+	InitOnceExecuteOnce(&probe_once, probe_open, NULL, NULL);
+	if (!probe_afd)
+		return -ENOSYS;
+	memcpy(probe.handles, handles, (size_t)count * sizeof *handles);
+	rc = xp_nt_poll(probe_afd, &probe,
+	                (ULONG)(offsetof(struct probe, handles) +
+	                        (size_t)count * sizeof *handles),
+	                &status, NULL);
+	if (rc < 0)
+		return rc;
+	if (status.Status == STATUS_PENDING)
+		(void)WaitForSingleObject(probe_afd, INFINITE);
+	/* Nothing is ready if the time was up; then the count is not set. */
+	reported = status.Status == 0 ? probe.count : 0;
+	/* What is ready comes in the order in which it was asked for. */
+	for (int i = 0, k = 0; i < count; i++) {
+		bool ready = k < (int)reported &&
+			probe.handles[k].handle == handles[i].handle;
+
+		handles[i].events = ready ? probe.handles[k++].events : 0;
+	}
+	return 0;
 }
