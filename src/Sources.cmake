@@ -40,28 +40,22 @@ xpoll_system(LINUX OS posix linux
   source/provider/inode_inotify*.c source/provider/proc_connector.c
   source/provider/proc_p*.c)
 xpoll_system(KQUEUE OS posix bsd
-  FILES ${posix} system/bsd.c backend/kqueue*.c backend/edge_admit.c
-  source/provider/*_kqueue.c)
+  FILES ${posix} system/bsd.c backend/kqueue*.c source/provider/*_kqueue.c)
 xpoll_system(DARWIN OS posix bsd darwin
-  FILES ${posix} system/darwin.c backend/kqueue*.c backend/edge_admit.c
-  source/provider/*_kqueue.c
+  FILES ${posix} system/darwin.c backend/kqueue*.c source/provider/*_kqueue.c
   EXCEPT backend/poll.c)
 # Edges by epoll(7), which illumos has as well.
+set(sunos ${posix} backend/devpoll*.c backend/port*.c backend/epoll_*.c
+  source/provider/inode_port.c)
+set(not_sunos source/empty.c source/proc.c source/proc_state.c source/proc_trace.c)
 xpoll_system(SUNOS OS posix sunos illumos
-  FILES ${posix} system/illumos.c backend/devpoll*.c backend/port*.c backend/epoll_*.c
-  source/provider/inode_port.c
-  EXCEPT source/empty.c source/proc.c source/proc_state.c source/proc_trace.c)
+  FILES ${sunos} system/illumos.c EXCEPT ${not_sunos})
 # No epoll(7), so no edges, and no descriptor of a queue.
 xpoll_system(SOLARIS OS posix sunos
-  FILES ${posix} system/solaris.c backend/devpoll*.c backend/port*.c
-  backend/edge_admit.c backend/edge_none.c backend/outer_none.c
-  source/provider/inode_port.c
-  EXCEPT backend/bitset.c backend/select.c
-  source/empty.c source/proc.c source/proc_state.c source/proc_trace.c)
+  FILES ${sunos} system/solaris.c EXCEPT ${not_sunos} backend/bitset.c backend/select.c)
 # os/nt/posix has what the library uses of POSIX headers that are not there.
 xpoll_system(NT OS nt
-  FILES ${every} system/nt.c base/alloc_aligned.c backend/afd*.c
-  os/posix/procfs.c
+  FILES ${every} system/nt.c base/alloc_aligned.c backend/afd*.c os/posix/procfs.c
   source/provider/inode_change.c source/provider/proc_handle.c
   source/provider/signal_console.c
   EXCEPT source/empty.c)

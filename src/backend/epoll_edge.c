@@ -1,4 +1,8 @@
-/* A helper epoll set for what the array itself cannot watch. */
+/*
+ * A helper epoll set for what the array itself cannot watch.  Where there is no such
+ * thing, on Solaris, registrations with CLEAR are ENOTSUP, as no rule in user space makes
+ * them (edge.h), and `fd` is -1: poll(2) passes over an entry of that number.
+ */
 #include "backend/edge.h"
 
 #include <errno.h>
@@ -43,6 +47,10 @@ int xp_edge_init(struct xp_edge *edge, struct xp_counters *counters)
 	*sets = (struct edge_sets){.len = 0};
 	xp_solo_init(&sets->solo, counters);
 	edge->fd = xp_sys_epoll_create();
+	if (edge->fd == -ENOTSUP) {
+		edge->fd = -1;
+		return 0;
+	}
 	rc = edge->fd < 0 ? edge->fd : 0;
 	for (int i = 1; rc == 0 && i < XP_SOLO_SETS; i++)
 		rc = xp_solo_open(&sets->solo, edge->fd, i);
@@ -60,7 +68,8 @@ void xp_edge_fini(struct xp_edge *edge)
 	struct edge_sets *sets = edge->inner;
 
 	xp_solo_fini(&sets->solo);
-	xp_sys_close(edge->fd);
+	if (edge->fd >= 0)
+		xp_sys_close(edge->fd);
 	xp_free(sets->there);
 	xp_free(sets);
 }
@@ -69,7 +78,7 @@ bool xp_edge_owns(const struct xp_edge *edge, int fd)
 {
 	const struct edge_sets *sets = edge->inner;
 
-	return fd == edge->fd || xp_solo_owns(&sets->solo, fd);
+	return fd >= 0 && (fd == edge->fd || xp_solo_owns(&sets->solo, fd));
 }
 
 int xp_edge_renew(struct xp_edge *edge)
@@ -252,6 +261,8 @@ int xp_edge_admit(struct xp_edge *edge, int fd, struct stat *status)
 	    !S_ISCHR(status->st_mode) && !S_ISBLK(status->st_mode))
 		return 0;
 
+	if (edge->fd < 0)
+		return S_ISREG(status->st_mode) || S_ISDIR(status->st_mode) ? -EPERM : 0;
 	/*
 	 * Terminals and some files of /proc can be waited for, others cannot; the
 	 * kernel knows which.

@@ -8,25 +8,21 @@
  * since the kernels word it differently.  A forked child does not have the
  * kernel's queue, only the wake-up descriptors.
  */
-#include "backend/backend.h"
+#include "backend/kqueue_state.h"
 
 #include <unistd.h>
 
-#include "backend/kqueue.h"
-#include "backend/kqueue_outer.h"
-#include "backend/kqueue_set.h"
 #include "base/assert.h"
 #include "base/threads.h"
 #include "base/time.h"
 #include "os/sys.h"
-#include "os/wakefd.h"
 
 enum {
 	KQ_PAIRS = 512, /* a power of two, and more than XP_FIRED_MOST */
 };
 
 struct kqueue_state {
-	struct xp_kq_set set;
+	struct xp_kq_set set; /* the first: functions of the set are the back end's */
 	struct xp_kq_outer outer;
 	struct xp_wakefd wake; /* immutable: signalled without the lock */
 	pid_t owner;           /* whose the kernel's queues are */
@@ -56,13 +52,6 @@ static int kqueue_open(void *opaque, int size_hint,
 	return rc;
 }
 
-int xp_kqueue_fd(const void *opaque)
-{
-	const struct kqueue_state *state = opaque;
-
-	return state->set.fd;
-}
-
 static void kqueue_close(void *opaque)
 {
 	struct kqueue_state *state = opaque;
@@ -83,41 +72,6 @@ static bool kqueue_owns(const void *opaque, int fd)
 	return fd == state->set.fd || fd == state->outer.fd ||
 		xp_wakefd_has(&state->wake, fd) ||
 		xp_wakefd_has(&state->outer.attention, fd);
-}
-
-static int kqueue_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
-{
-	struct kqueue_state *state = opaque;
-
-	return xp_kq_attach(&state->set, fd, watch, token);
-}
-
-static int kqueue_change(void *opaque, int fd, uint32_t watch, uint64_t token)
-{
-	struct kqueue_state *state = opaque;
-
-	return xp_kq_change(&state->set, fd, watch, token);
-}
-
-static int kqueue_detach(void *opaque, int fd)
-{
-	struct kqueue_state *state = opaque;
-
-	return xp_kq_detach(&state->set, fd);
-}
-
-static bool kqueue_has_pending(const void *opaque)
-{
-	const struct kqueue_state *state = opaque;
-
-	return xp_kq_has_pending(&state->set);
-}
-
-static int kqueue_flush(void *opaque, struct xp_fired *fired, int cap)
-{
-	struct kqueue_state *state = opaque;
-
-	return xp_kq_flush(&state->set, fired, cap);
 }
 
 /* --- What the kernel says ---------------------------------------------------- */
@@ -324,11 +278,11 @@ const struct xp_backend_ops xp_backend_kqueue = {
 	.open = kqueue_open,
 	.close = kqueue_close,
 	.owns = kqueue_owns,
-	.attach = kqueue_attach,
-	.change = kqueue_change,
-	.detach = kqueue_detach,
-	.has_pending = kqueue_has_pending,
-	.flush = kqueue_flush,
+	.attach = xp_kq_attach,
+	.change = xp_kq_change,
+	.detach = xp_kq_detach,
+	.has_pending = xp_kq_has_pending,
+	.flush = xp_kq_flush,
 	.wait = kqueue_await,
 	.wake = kqueue_wake,
 	.outer = &kqueue_outer,

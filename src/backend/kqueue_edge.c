@@ -5,8 +5,9 @@
 #include "backend/edge.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 
-#include "backend/kqueue.h"
+#include "backend/kqueue_state.h"
 #include "base/alloc.h"
 #include "base/time.h"
 #include "os/sys.h"
@@ -21,7 +22,8 @@ int xp_edge_init(struct xp_edge *edge, struct xp_counters *counters)
 	edge->counters = counters;
 	edge->inner = xp_alloc(ops->state_size);
 	rc = edge->inner ? ops->open(edge->inner, 0, counters) : -ENOMEM;
-	edge->fd = rc < 0 ? rc : xp_kqueue_fd(edge->inner);
+	/* Its state begins with that. */
+	edge->fd = rc < 0 ? rc : ((const struct xp_kq_set *)edge->inner)->fd;
 	if (rc < 0)
 		xp_free(edge->inner);
 	return rc;
@@ -85,4 +87,16 @@ int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap)
 	count = xp_backend_kqueue.wait(edge->inner, XP_NOW, NULL, fired, cap);
 	edge_flush(edge);
 	return count < 0 ? 0 : count;
+}
+
+int xp_edge_admit(struct xp_edge *edge, int fd, struct stat *status)
+{
+	int rc = xp_sys_fstat(fd, status);
+
+	xp_count(&edge->counters->syscalls_check);
+	if (rc < 0)
+		return rc;
+	if (xp_sys_is_path(fd))
+		return -ENOTSUP;
+	return S_ISREG(status->st_mode) || S_ISDIR(status->st_mode) ? -EPERM : 0;
 }

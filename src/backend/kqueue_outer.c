@@ -1,9 +1,8 @@
 /* The queue around a kqueue back end's own. */
-#include "backend/kqueue_outer.h"
+#include "backend/kqueue_state.h"
 
 #include "base/assert.h"
 #include "base/time.h"
-#include "os/bsd/sys_kqueue.h"
 #include "os/sys.h"
 
 enum { KQ_OUTER_HELD = 3 }; /* the inner queue, the wake-up descriptor, the timer */

@@ -1,5 +1,5 @@
 /* The descriptors of the kqueue back end, and changes that have to succeed. */
-#include "backend/kqueue_set.h"
+#include "backend/kqueue_state.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -165,8 +165,9 @@ static void kq_describe(struct xp_kq_entry *entry, uint32_t watch,
 	entry->end_only = kq_end_only(watch);
 }
 
-int xp_kq_attach(struct xp_kq_set *set, int fd, uint32_t watch, uint64_t token)
+int xp_kq_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 {
+	struct xp_kq_set *set = opaque;
 	struct xp_kq_entry *entry = xp_kq_find(set, fd);
 	unsigned filters = KQ_BIT(KQ_READ) | KQ_BIT(KQ_WRITE) | kq_wanted(watch);
 	struct stat status;
@@ -204,8 +205,9 @@ int xp_kq_attach(struct xp_kq_set *set, int fd, uint32_t watch, uint64_t token)
 	return 0;
 }
 
-int xp_kq_detach(struct xp_kq_set *set, int fd)
+int xp_kq_detach(void *opaque, int fd)
 {
+	struct xp_kq_set *set = opaque;
 	struct xp_kq_entry *entry = xp_kq_find(set, fd);
 	struct kevent records[KQ_FILTERS];
 	int count = 0;
@@ -240,8 +242,9 @@ static int kq_add_missing(struct xp_kq_set *set, struct xp_kq_entry *entry,
 	return rc;
 }
 
-int xp_kq_change(struct xp_kq_set *set, int fd, uint32_t watch, uint64_t token)
+int xp_kq_change(void *opaque, int fd, uint32_t watch, uint64_t token)
 {
+	struct xp_kq_set *set = opaque;
 	struct xp_kq_entry *entry = xp_kq_find(set, fd);
 	struct xp_kq_entry before;
 	unsigned missing;

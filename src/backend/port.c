@@ -8,12 +8,11 @@
  * A port knows no edges.  Registrations with them are in a set of epoll(7),
  * which cannot be in a port; who has some sleeps in poll(2) on both.
  */
-#include "backend/backend.h"
+#include "backend/port_state.h"
 
 #include <pthread.h>
 
 #include "backend/outer.h"
-#include "backend/port_event.h"
 #include "base/assert.h"
 #include "base/threads.h"
 #include "base/time.h"

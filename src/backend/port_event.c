@@ -1,5 +1,8 @@
-/* What the events of a port say, and whether that is still so. */
-#include "backend/port_event.h"
+/* What the events of a port say, and whether that is still so; and our own events. */
+#include "backend/port_state.h"
+
+#include <errno.h>
+#include <poll.h>
 
 #include "os/sys.h"
 
@@ -52,4 +55,21 @@ bool xp_port_fired(struct xp_port_set *set, const port_event_t *event,
 			xp_port_settle(set, unsure);
 	}
 	return true;
+}
+
+/* --- Events of our own: they make threads that sleep at the port return -------------- */
+
+void xp_port_wake(struct xp_port_set *set)
+{
+	if (xp_sys_port_send(set->fd) == -ENOSPC)
+		xp_port_call_all(set);
+}
+
+void xp_port_called(struct xp_port_set *set)
+{
+	bool others = set->edges > 0 && set->deaf > 0;
+
+	/* Of several that have seen it, one ends it. */
+	if (!others && atomic_exchange(&set->alert, false))
+		xp_sys_port_alert(set->fd, false);
 }

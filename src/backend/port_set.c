@@ -1,5 +1,5 @@
 /* The descriptors of the port back end, and their associations. */
-#include "backend/port_set.h"
+#include "backend/port_state.h"
 
 #include <errno.h>
 #include <string.h>
@@ -176,6 +176,13 @@ int xp_port_associate_due(struct xp_port_set *set, struct xp_fired *fired,
 			};
 	}
 	return 0;
+}
+
+/* Who sees the alert must find that it is to be ended. */
+void xp_port_call_all(struct xp_port_set *set)
+{
+	atomic_store(&set->alert, true);
+	xp_sys_port_alert(set->fd, true);
 }
 
 /* --- Changes ------------------------------------------------------------------- */

@@ -1,16 +1,34 @@
 /*
  * epoll(7) and what goes with it, of Linux and of illumos: see sys.h for the
- * conventions.  How Linux waits with it is in sys_linux.h.
+ * conventions.  How Linux waits with it is in sys_linux.h.  On Solaris, which has no
+ * such thing, all of them fail with ENOTSUP.
  */
 #ifndef XP_OS_SYS_EPOLL_H
 #define XP_OS_SYS_EPOLL_H
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/epoll.h>
 #include <time.h>
 
 #include "base/time.h"
+#include "os/pollbits.h"
+
+#if !defined(__has_include) || __has_include(<sys/epoll.h>)
+#include <sys/epoll.h>
+#endif
+#ifndef EPOLL_CTL_ADD
+#define EPOLL_CTL_ADD 1
+#define EPOLL_CTL_DEL 2
+#define EPOLL_CTL_MOD 3
+#define EPOLLIN       POLLIN
+#define EPOLLET       0x80000000u
+struct XP_AS_EPOLL epoll_event {
+	uint32_t events;
+	union {
+		uint64_t u64;
+	} data;
+};
+#endif
 
 /* events: EPOLL* bits. */
 int xp_sys_epoll_create(void);

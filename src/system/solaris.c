@@ -1,6 +1,6 @@
 /*
  * What the library uses of Solaris.  select is no back end: what it has no word for
- * would need a helper set, see edge_none.c.
+ * would need a helper set, see epoll_edge.c.
  */
 #include "os/system.h"
 
