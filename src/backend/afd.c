@@ -72,18 +72,13 @@ static void afd_close(void *opaque)
 {
 	struct afd_state *state = opaque;
 
-	for (int fd = 0; fd < state->socks_len; fd++)
-		if (state->socks[fd])
-			afd_sock_detach(state, state->socks[fd]);
+	afd_detach_all(state);
 	XP_ASSERT(xp_list_empty(&state->updates) && state->waiters == 0);
 	afd_edges_close(state);
-	afd_objects_close(state);
-	afd_pipes_close(state);
 	afd_drain(state);
 	afd_groups_close(state);
 	CloseHandle(state->port);
 	xp_mutex_fini(&state->lock);
-	xp_free(state->socks);
 	WSACleanup();
 }
 

@@ -82,7 +82,7 @@ static int edge_take(struct afd_state *state, struct afd_sock *sock)
 			return rc;
 		}
 	}
-	atomic_store(&edge->fd, sock->fd);
+	atomic_store(&edge->fd, sock->entry.fd);
 	XP_ASSERT(!sock->edge && edge->event);
 	sock->edge = edge;
 	return 0;
@@ -112,7 +112,7 @@ static int edge_probe(struct afd_sock *sock, uint32_t watch)
 	WSANETWORKEVENTS records;
 	int rc;
 
-	(void)WSAEnumNetworkEvents((SOCKET)xp_fd_ident(sock->fd), NULL, &records);
+	(void)WSAEnumNetworkEvents((SOCKET)xp_fd_ident(sock->entry.fd), NULL, &records);
 	rc = xp_nt_probe(&handle, 1);
 	if (rc < 0)
 		return rc;
@@ -132,7 +132,7 @@ int afd_edge_begin(struct afd_state *state, struct afd_sock *sock,
 		return rc;
 	xp_count_by(&state->counters->syscalls_change, 2);
 	xp_count(&state->counters->syscalls_check);
-	if (WSAEventSelect((SOCKET)xp_fd_ident(sock->fd), sock->edge->event,
+	if (WSAEventSelect((SOCKET)xp_fd_ident(sock->entry.fd), sock->edge->event,
 	                   EDGE_ALL) == 0)
 		rc = edge_probe(sock, watch);
 	else
@@ -146,7 +146,7 @@ void afd_edge_end(struct afd_state *state, struct afd_sock *sock)
 {
 	if (!sock->edge)
 		return;
-	(void)WSAEventSelect((SOCKET)xp_fd_ident(sock->fd), NULL, 0);
+	(void)WSAEventSelect((SOCKET)xp_fd_ident(sock->entry.fd), NULL, 0);
 	xp_list_append(&state->edges, &sock->edge->free);
 	sock->edge = NULL;
 }
@@ -175,18 +175,18 @@ bool afd_edge_fired(struct afd_state *state, struct afd_edge *edge,
                     struct xp_fired *fired)
 {
 	int fd = atomic_load(&edge->fd);
-	struct afd_sock *sock = afd_sock_find(state, fd);
+	struct afd_sock *sock = afd_find(state, fd, &afd_sock_kind);
 	WSANETWORKEVENTS records;
 	uint32_t events = POLLNVAL;
 
 	atomic_store(&edge->sent, false);
-	if (!sock || !(sock->watch & XP_WATCH_EDGE))
+	if (!sock || !(sock->entry.watch & XP_WATCH_EDGE))
 		return false;
 	XP_ASSERT(sock->edge);
 	xp_count_shared(&state->counters->syscalls_check);
 	if (WSAEnumNetworkEvents((SOCKET)xp_fd_ident(fd), NULL, &records) == 0)
 		events = edge_poll_bits(&records);
-	events &= (sock->watch & XP_WATCH_BITS) | POLLERR | POLLHUP | POLLNVAL;
-	*fired = (struct xp_fired){.token = sock->token, .events = events};
+	events &= (sock->entry.watch & XP_WATCH_BITS) | POLLERR | POLLHUP | POLLNVAL;
+	*fired = (struct xp_fired){.token = sock->entry.token, .events = events};
 	return events != 0;
 }

@@ -2,34 +2,104 @@
 #include "backend/afd_state.h"
 
 #include <errno.h>
+#include <string.h>
 
+#include "base/alloc.h"
+#include "base/assert.h"
 #include "os/sys.h"
 
-static bool afd_is_attached(const struct afd_state *state, int fd)
+static int afd_reserve(struct afd_state *state, int fd)
 {
-	return afd_sock_find(state, fd) || afd_object_has(state, fd) ||
-		afd_pipe_has(state, fd);
+	int len = state->len ? state->len : 256;
+	struct afd_entry **entries;
+
+	if (fd < state->len)
+		return 0;
+	while (len <= fd)
+		len *= 2;
+	entries = xp_realloc(state->entries, (size_t)len * sizeof *entries);
+	if (!entries)
+		return -ENOMEM;
+	memset(entries + state->len, 0,
+	       (size_t)(len - state->len) * sizeof *entries);
+	state->entries = entries;
+	state->len = len;
+	return 0;
 }
 
-/* Each kind in its way; -EPERM: a file, or a device that is always ready. */
-static int afd_attach_kind(struct afd_state *state, int fd, uint32_t watch,
-                       uint64_t token)
+/* 0: *kind is that of the descriptor; -EPERM: a file, or a device that is always ready. */
+static int afd_kind_of(int fd, uint32_t watch, const struct afd_kind **kind)
 {
+	*kind = &afd_object_kind;
 	if (watch & XP_WATCH_SOURCE)
-		return afd_object_attach(state, fd, watch, token);
-	if (xp_nt_is_socket(fd))
-		return afd_sock_attach(state, fd, watch, token);
+		return 0;
+	if (xp_nt_is_socket(fd)) {
+		*kind = &afd_sock_kind;
+		return 0;
+	}
 	switch (xp_nt_file_type(fd)) {
 	case FILE_TYPE_PIPE:
-		return afd_pipe_attach(state, fd, watch, token);
+		*kind = &afd_pipe_kind;
+		return 0;
 	case FILE_TYPE_CHAR:
-		return xp_nt_is_console(fd)
-			? afd_object_attach(state, fd, watch, token) : -EPERM;
+		return xp_nt_is_console(fd) ? 0 : -EPERM;
 	case FILE_TYPE_DISK:
 		return -EPERM;
 	default:
 		return -EBADF;
 	}
+}
+
+static int afd_watch(struct afd_state *state, struct afd_entry *entry, uint32_t watch,
+                     uint64_t token)
+{
+	if (watch & entry->kind->cannot)
+		return -ENOTSUP;
+	entry->token = token;
+	return entry->kind->watch(state, entry, watch);
+}
+
+static void afd_remove(struct afd_state *state, struct afd_entry *entry)
+{
+	XP_ASSERT(state->entries[entry->fd] == entry);
+	entry->kind->close(state, entry);
+	xp_list_remove(&entry->item);
+	state->entries[entry->fd] = NULL;
+	xp_free(entry);
+}
+
+static int afd_add(struct afd_state *state, int fd, uint32_t watch, uint64_t token)
+{
+	const struct afd_kind *kind;
+	struct afd_entry *entry;
+	int rc = afd_kind_of(fd, watch, &kind);
+
+	if (rc == 0)
+		rc = watch & kind->cannot ? -ENOTSUP : afd_reserve(state, fd);
+	if (rc < 0)
+		return rc;
+	entry = xp_alloc(kind->size);
+	if (!entry)
+		return -ENOMEM;
+	entry->kind = kind;
+	entry->fd = fd;
+	xp_list_init(&entry->item);
+	rc = kind->open(state, entry);
+	if (rc < 0) {
+		xp_free(entry);
+		return rc;
+	}
+	state->entries[fd] = entry;
+	rc = afd_watch(state, entry, watch, token);
+	if (rc < 0)
+		afd_remove(state, entry);
+	return rc;
+}
+
+/* NULL: not attached. */
+static struct afd_entry *afd_entry(const struct afd_state *state, int fd)
+{
+	return fd >= 0 && fd < state->len ? state->entries[fd] : NULL;
 }
 
 int afd_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
@@ -38,8 +108,7 @@ int afd_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 	int rc;
 
 	xp_mutex_lock(&state->lock);
-	rc = afd_is_attached(state, fd) ? -EEXIST
-		: afd_attach_kind(state, fd, watch, token);
+	rc = afd_entry(state, fd) ? -EEXIST : afd_add(state, fd, watch, token);
 	xp_mutex_unlock(&state->lock);
 	return rc;
 }
@@ -47,45 +116,37 @@ int afd_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 int afd_change(void *opaque, int fd, uint32_t watch, uint64_t token)
 {
 	struct afd_state *state = opaque;
-	struct afd_sock *sock;
-	int rc = -ENOENT;
+	struct afd_entry *entry;
+	int rc;
 
 	xp_mutex_lock(&state->lock);
-	sock = afd_sock_find(state, fd);
-	if (sock)
-		rc = afd_sock_change(state, sock, watch, token);
-	else if (afd_object_has(state, fd))
-		rc = afd_object_change(state, fd, watch, token);
-	else if (afd_pipe_has(state, fd))
-		rc = afd_pipe_change(state, fd, watch, token);
+	entry = afd_entry(state, fd);
+	rc = entry ? afd_watch(state, entry, watch, token) : -ENOENT;
 	xp_mutex_unlock(&state->lock);
 	return rc;
-}
-
-static int afd_detach_locked(struct afd_state *state, int fd)
-{
-	struct afd_sock *sock = afd_sock_find(state, fd);
-	int rc = xp_sys_open_flags(fd);
-
-	xp_count(&state->counters->syscalls_check);
-	if (sock)
-		afd_sock_detach(state, sock);
-	else if (afd_object_has(state, fd))
-		afd_object_detach(state, fd);
-	else if (afd_pipe_has(state, fd))
-		afd_pipe_detach(state, fd);
-	else if (rc >= 0)
-		rc = -ENOENT;
-	return rc < 0 ? rc : 0;
 }
 
 int afd_detach(void *opaque, int fd)
 {
 	struct afd_state *state = opaque;
-	int rc;
+	struct afd_entry *entry;
+	int rc = xp_sys_open_flags(fd);
 
 	xp_mutex_lock(&state->lock);
-	rc = afd_detach_locked(state, fd);
+	xp_count(&state->counters->syscalls_check);
+	entry = afd_entry(state, fd);
+	if (entry)
+		afd_remove(state, entry);
+	else if (rc >= 0)
+		rc = -ENOENT;
 	xp_mutex_unlock(&state->lock);
-	return rc;
+	return rc < 0 ? rc : 0;
+}
+
+void afd_detach_all(struct afd_state *state)
+{
+	for (int fd = 0; fd < state->len; fd++)
+		if (state->entries[fd])
+			afd_remove(state, state->entries[fd]);
+	xp_free(state->entries);
 }

@@ -8,40 +8,83 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <string.h>
 
 #include "backend/afd_state.h"
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "os/fdnum.h"
-#include "os/sys.h"
 
 #define AFD_REPORTED_ALWAYS (POLLERR | POLLHUP | POLLNVAL)
 
-static int socks_reserve(struct afd_state *state, int fd)
-{
-	int len = state->socks_len ? state->socks_len : 256;
-	struct afd_sock **socks;
+/* --- Groups of sockets: each has opened the device once, for its polls --------------- */
 
-	if (fd < state->socks_len)
-		return 0;
-	while (len <= fd)
-		len *= 2;
-	socks = xp_realloc(state->socks, (size_t)len * sizeof *socks);
-	if (!socks)
-		return -ENOMEM;
-	memset(socks + state->socks_len, 0,
-	       (size_t)(len - state->socks_len) * sizeof *socks);
-	state->socks = socks;
-	state->socks_len = len;
-	return 0;
+static struct afd_group *group_open(struct afd_state *state)
+{
+	struct afd_group *group = xp_alloc(sizeof *group);
+
+	if (!group)
+		return NULL;
+	if (xp_nt_open_afd(state->port, &group->device) < 0) {
+		xp_free(group);
+		return NULL;
+	}
+	xp_list_init(&group->item);
+	xp_list_append(&state->groups, &group->item);
+	return group;
 }
+
+/* Full ones go to the end of the list, behind all that have room. */
+static void group_place(struct afd_state *state, struct afd_group *group)
+{
+	xp_list_remove(&group->item);
+	xp_list_append(group->socks == AFD_GROUP_MOST ? &state->groups
+	                                              : state->groups.next,
+	               &group->item);
+}
+
+/* One with room; NULL: no memory. */
+static struct afd_group *group_enter(struct afd_state *state)
+{
+	struct afd_group *group = NULL;
+
+	if (!xp_list_empty(&state->groups))
+		group = XP_CONTAINER_OF(state->groups.next, struct afd_group, item);
+	if (!group || group->socks == AFD_GROUP_MOST)
+		group = group_open(state);
+	if (!group)
+		return NULL;
+	XP_ASSERT(group->socks < AFD_GROUP_MOST);
+	group->socks++;
+	group_place(state, group);
+	return group;
+}
+
+static void group_leave(struct afd_state *state, struct afd_group *group)
+{
+	XP_ASSERT(group->socks > 0);
+	group->socks--;
+	group_place(state, group);
+}
+
+void afd_groups_close(struct afd_state *state)
+{
+	while (!xp_list_empty(&state->groups)) {
+		struct afd_group *group = XP_CONTAINER_OF(
+			state->groups.next, struct afd_group, item);
+
+		xp_list_remove(&group->item);
+		CloseHandle(group->device);
+		xp_free(group);
+	}
+}
+
+/* --- Polls ----------------------------------------------------------------------- */
 
 /* The next wait asks the driver about it. */
 static void sock_update(struct afd_state *state, struct afd_sock *sock)
 {
-	if (xp_list_empty(&sock->update))
-		xp_list_append(&state->updates, &sock->update);
+	if (xp_list_empty(&sock->entry.item))
+		xp_list_append(&state->updates, &sock->entry.item);
 }
 
 /*
@@ -50,8 +93,8 @@ static void sock_update(struct afd_state *state, struct afd_sock *sock)
  */
 static uint32_t sock_wants(const struct afd_sock *sock)
 {
-	if (!(sock->watch & XP_WATCH_EDGE))
-		return sock->watch & XP_WATCH_BITS;
+	if (!(sock->entry.watch & XP_WATCH_EDGE))
+		return sock->entry.watch & XP_WATCH_BITS;
 	return sock->hung ? 0 : POLLRDHUP;
 }
 
@@ -92,7 +135,7 @@ int afd_socks_submit(struct afd_state *state, struct xp_fired *fired, int cap,
 
 	while (item != &state->updates && *count < cap) {
 		struct afd_sock *sock =
-			XP_CONTAINER_OF(item, struct afd_sock, update);
+			XP_CONTAINER_OF(item, struct afd_sock, entry.item);
 		uint32_t first = sock->first;
 		int rc = 0;
 
@@ -105,11 +148,11 @@ int afd_socks_submit(struct afd_state *state, struct xp_fired *fired, int cap,
 			afd_post_probe(state);
 			continue;
 		}
-		xp_list_remove(&sock->update);
+		xp_list_remove(&sock->entry.item);
 		sock->first = 0;
 		if (rc < 0 || first)
 			fired[(*count)++] = (struct xp_fired){
-				.token = sock->token,
+				.token = sock->entry.token,
 				.events = rc < 0 ? POLLNVAL : first,
 			};
 	}
@@ -129,7 +172,7 @@ static int sock_submit_now(struct afd_state *state, struct afd_sock *sock)
 		return 0;
 	rc = sock_submit(state, sock);
 	if (rc == 0 && !sock->first)
-		xp_list_remove(&sock->update);
+		xp_list_remove(&sock->entry.item);
 	return rc;
 }
 
@@ -143,70 +186,51 @@ static void sock_orphan(struct afd_sock *sock, struct afd_poll *fresh)
 	sock->asked = 0;
 }
 
-int afd_sock_attach(struct afd_state *state, int fd, uint32_t watch,
-                    uint64_t token)
+static int sock_open(struct afd_state *state, struct afd_entry *entry)
 {
-	HANDLE base = xp_nt_base((SOCKET)xp_fd_ident(fd));
-	struct afd_sock *sock;
-	int rc = xp_sys_open_flags(fd);
+	struct afd_sock *sock = (struct afd_sock *)entry;
 
-	if (rc < 0)
-		return rc;
-	if (base == INVALID_HANDLE_VALUE)
+	sock->base = xp_nt_base((SOCKET)xp_fd_ident(entry->fd));
+	if (sock->base == INVALID_HANDLE_VALUE)
 		return -EBADF;
-	rc = socks_reserve(state, fd);
-	if (rc < 0)
-		return rc;
-	sock = xp_alloc(sizeof *sock);
-	if (!sock)
-		return -ENOMEM;
-	xp_list_init(&sock->update);
-	sock->fd = fd;
-	sock->base = base;
 	sock->poll = xp_alloc(sizeof *sock->poll);
-	sock->group = sock->poll ? afd_group_enter(state) : NULL;
+	sock->group = sock->poll ? group_enter(state) : NULL;
 	if (!sock->group) {
 		xp_free(sock->poll);
-		xp_free(sock);
 		return -ENOMEM;
 	}
 	sock->poll->sock = sock;
-	state->socks[fd] = sock;
-	rc = afd_sock_change(state, sock, watch, token);
-	if (rc < 0)
-		afd_sock_detach(state, sock);
-	return rc;
+	return 0;
 }
 
 /* Ask for these bits from the next wait on. */
 static int sock_want(struct afd_state *state, struct afd_sock *sock,
                      uint32_t watch)
 {
-	uint32_t before = sock->watch;
+	uint32_t before = sock->entry.watch;
 	struct afd_poll *fresh;
 
-	sock->watch = watch;
+	sock->entry.watch = watch;
 	if (sock->pending && sock_wants(sock) & ~sock->asked) {
-		sock->watch = before;
+		sock->entry.watch = before;
 		fresh = xp_alloc(sizeof *fresh);
 		if (!fresh)
 			return -ENOMEM;
 		fresh->sock = sock;
 		xp_count_shared(&state->counters->syscalls_change);
 		sock_orphan(sock, fresh);
-		sock->watch = watch;
+		sock->entry.watch = watch;
 	}
 	if (sock->first || (sock_wants(sock) && !sock->pending))
 		sock_update(state, sock);
 	return sock_submit_now(state, sock);
 }
 
-int afd_sock_change(struct afd_state *state, struct afd_sock *sock,
-                    uint32_t watch, uint64_t token)
+static int sock_watch(struct afd_state *state, struct afd_entry *entry, uint32_t watch)
 {
+	struct afd_sock *sock = (struct afd_sock *)entry;
 	int rc = 0;
 
-	sock->token = token;
 	sock->first = 0;
 	sock->hung = false;
 	if (watch & XP_WATCH_EDGE)
@@ -216,19 +240,25 @@ int afd_sock_change(struct afd_state *state, struct afd_sock *sock,
 	return rc < 0 ? rc : sock_want(state, sock, watch);
 }
 
-void afd_sock_detach(struct afd_state *state, struct afd_sock *sock)
+static void sock_close(struct afd_state *state, struct afd_entry *entry)
 {
+	struct afd_sock *sock = (struct afd_sock *)entry;
+
 	afd_edge_end(state, sock);
-	xp_list_remove(&sock->update);
 	if (sock->pending) {
 		xp_count_shared(&state->counters->syscalls_change);
 		sock_orphan(sock, NULL);
 	}
-	afd_group_leave(state, sock->group);
-	state->socks[sock->fd] = NULL;
+	group_leave(state, sock->group);
 	xp_free(sock->poll);
-	xp_free(sock);
 }
+
+const struct afd_kind afd_sock_kind = {
+	.size = sizeof(struct afd_sock),
+	.open = sock_open,
+	.close = sock_close,
+	.watch = sock_watch,
+};
 
 /* What the driver's answer means; it was cancelled if it says nothing. */
 static uint32_t poll_answer(const struct afd_poll *poll)
@@ -244,7 +274,7 @@ static uint32_t poll_answer(const struct afd_poll *poll)
 /* The part of the driver's report that is wanted. */
 static uint32_t sock_events(const struct afd_sock *sock, uint32_t reported)
 {
-	return reported & ((sock->watch & XP_WATCH_BITS) | AFD_REPORTED_ALWAYS);
+	return reported & ((sock->entry.watch & XP_WATCH_BITS) | AFD_REPORTED_ALWAYS);
 }
 
 void afd_unsure_add(struct afd_state *state, struct afd_unsure *unsure,
@@ -296,9 +326,9 @@ struct afd_sock *afd_poll_ended(struct afd_state *state, struct afd_poll *poll,
 	if (!sock_wants(sock))
 		return NULL;
 	events = sock_events(sock, poll_answer(poll));
-	sock->hung = events && sock->watch & XP_WATCH_EDGE;
+	sock->hung = events && sock->entry.watch & XP_WATCH_EDGE;
 	if (!(events & POLLNVAL) && !sock->hung)
 		sock_update(state, sock);
-	*fired = (struct xp_fired){.token = sock->token, .events = events};
+	*fired = (struct xp_fired){.token = sock->entry.token, .events = events};
 	return events ? sock : NULL;
 }

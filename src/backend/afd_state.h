@@ -1,6 +1,6 @@
 /*
- * The afd back end's state: sockets, and the polls of the driver that are
- * under way for them.
+ * The afd back end's state: what is attached, and the polls of the driver that are
+ * under way for sockets.
  */
 #ifndef XP_BACKEND_AFD_STATE_H
 #define XP_BACKEND_AFD_STATE_H
@@ -8,7 +8,6 @@
 #include "backend/backend.h"
 #include "base/list.h"
 #include "base/mutex.h"
-#include "base/regmap.h"
 #include "os/nt/nt.h"
 
 /* Polls of one open device; the driver looks through them one by one. */
@@ -20,8 +19,35 @@ struct afd_group {
 	int socks;
 };
 
+struct afd_state;
+struct afd_entry;
 struct afd_sock;
 struct afd_edge; /* afd_edge.c */
+
+/* A kind of descriptor.  All with the lock held. */
+struct afd_kind {
+	size_t size;     /* of what begins with its struct afd_entry */
+	uint32_t cannot; /* be watched: it is -ENOTSUP */
+	/* Prepare a fresh entry for its number; and to be freed, whatever is under way. */
+	int (*open)(struct afd_state *state, struct afd_entry *entry);
+	void (*close)(struct afd_state *state, struct afd_entry *entry);
+	/* Watch it in this way from now on; its token is the new one. */
+	int (*watch)(struct afd_state *state, struct afd_entry *entry, uint32_t watch);
+};
+
+extern const struct afd_kind afd_sock_kind;
+/* What is no socket, but is signalled; and pipes. */
+extern const struct afd_kind afd_object_kind;
+extern const struct afd_kind afd_pipe_kind;
+
+/* One descriptor. */
+struct afd_entry {
+	const struct afd_kind *kind;
+	struct xp_list item; /* in one of its kind's: updates, lapsed, pipes */
+	uint64_t token;
+	uint32_t watch; /* what is wanted, and how */
+	int fd;
+};
 
 /* A poll: from its beginning until its packet has come it is the driver's. */
 struct afd_poll {
@@ -32,13 +58,10 @@ struct afd_poll {
 };
 
 struct afd_sock {
-	struct xp_list update; /* in `updates`, to be polled by the next wait */
+	struct afd_entry entry;
 	struct afd_group *group;
 	struct afd_poll *poll;
-	uint64_t token;
 	HANDLE base;
-	int fd;
-	uint32_t watch; /* what is wanted, and how */
 	uint32_t asked; /* bits of the poll under way */
 	bool pending;   /* it is */
 	/* Of those watched by edges. */
@@ -53,18 +76,16 @@ struct afd_state {
 	struct xp_mutex lock; /* taken after the queue's */
 	struct xp_counters *counters;
 	struct xp_list groups;
-	struct xp_list updates; /* struct afd_sock */
-	struct afd_sock **socks; /* by number */
-	int socks_len;
+	struct afd_entry **entries; /* by number */
+	int len;
+	struct xp_list updates; /* sockets that are to be polled by the next wait */
 	int polls;   /* whose packet has not come */
 	int waiters; /* threads at the port */
 	uint32_t calls; /* waits begun */
 	struct xp_list edges;  /* struct afd_edge that are free */
-	struct xp_regmap objects; /* struct afd_object */
-	struct xp_list lapsed;    /* of these, those that nobody waits for */
-	struct xp_regmap pipe_map; /* struct afd_pipe */
-	struct xp_list pipes;      /* of these, those that are wanted */
-	DWORD pipe_pause_ms;       /* until they are looked at again */
+	struct xp_list lapsed; /* objects that nobody waits for */
+	struct xp_list pipes;  /* that are wanted */
+	DWORD pipe_pause_ms;   /* until they are looked at again */
 };
 
 /* Keys of packets: the kind, and above it, of objects, the number. */
@@ -77,24 +98,21 @@ enum {
 	AFD_KEY_BITS = 3,
 };
 
-/* NULL: not attached. */
-static inline struct afd_sock *afd_sock_find(const struct afd_state *state,
-                                             int fd)
+/* One of this kind; NULL: none is attached. */
+static inline void *afd_find(const struct afd_state *state, int fd,
+                             const struct afd_kind *kind)
 {
-	return fd >= 0 && fd < state->socks_len ? state->socks[fd] : NULL;
+	struct afd_entry *entry = fd >= 0 && fd < state->len ? state->entries[fd] : NULL;
+
+	return entry && entry->kind == kind ? entry : NULL;
 }
 
 /* The back end's functions of these names; they take the lock. */
 int afd_attach(void *opaque, int fd, uint32_t watch, uint64_t token);
 int afd_change(void *opaque, int fd, uint32_t watch, uint64_t token);
 int afd_detach(void *opaque, int fd);
-
-/* For sockets, with the lock held. */
-int afd_sock_attach(struct afd_state *state, int fd, uint32_t watch,
-                    uint64_t token);
-int afd_sock_change(struct afd_state *state, struct afd_sock *sock,
-                    uint32_t watch, uint64_t token);
-void afd_sock_detach(struct afd_state *state, struct afd_sock *sock);
+/* Detach all. */
+void afd_detach_all(struct afd_state *state);
 
 /* A thread at the port comes out and looks at everything. */
 void afd_post_probe(struct afd_state *state);
@@ -128,9 +146,6 @@ void afd_unsure_add(struct afd_state *state, struct afd_unsure *unsure,
                     struct afd_sock *sock, struct xp_fired *fired);
 void afd_unsure_settle(struct afd_state *state, struct afd_unsure *unsure);
 
-/* One with room; NULL: no memory.  And out of it. */
-struct afd_group *afd_group_enter(struct afd_state *state);
-void afd_group_leave(struct afd_state *state, struct afd_group *group);
 void afd_groups_close(struct afd_state *state);
 
 /*
@@ -146,33 +161,14 @@ bool afd_edge_fired(struct afd_state *state, struct afd_edge *edge,
 /* Give back those that are free. */
 void afd_edges_close(struct afd_state *state);
 
-/*
- * What is no socket, but is signalled: as the back end's functions of these
- * names.  The last two want one that is attached.
- */
-bool afd_object_has(const struct afd_state *state, int fd);
-int afd_object_attach(struct afd_state *state, int fd, uint32_t watch,
-                      uint64_t token);
-int afd_object_change(struct afd_state *state, int fd, uint32_t watch,
-                      uint64_t token);
-void afd_object_detach(struct afd_state *state, int fd);
-/* Wait again for those that have answered. */
+/* Wait again for objects that have answered. */
 void afd_objects_submit(struct afd_state *state);
 /* A packet of that kind has come; true: it is something to report. */
 bool afd_object_fired(struct afd_state *state, int fd, struct xp_fired *fired);
-void afd_objects_close(struct afd_state *state);
 
-/* Pipes, in the same way. */
-bool afd_pipe_has(const struct afd_state *state, int fd);
-int afd_pipe_attach(struct afd_state *state, int fd, uint32_t watch,
-                    uint64_t token);
-int afd_pipe_change(struct afd_state *state, int fd, uint32_t watch,
-                    uint64_t token);
-void afd_pipe_detach(struct afd_state *state, int fd);
-/* What is ready of them. */
+/* What is ready of the pipes. */
 int afd_pipes_probe(struct afd_state *state, struct xp_fired *fired, int cap);
 /* How long a thread may sleep until they are looked at again. */
 DWORD afd_pipes_pause(struct afd_state *state, DWORD timeout_ms);
-void afd_pipes_close(struct afd_state *state);
 
 #endif
