@@ -23,10 +23,10 @@
 #include "os/sys.h"
 
 struct epoll_state {
+	struct xp_outer outer; /* the first, see there */
 	int epoll_fd;
-	int wake_fd;
+	struct xp_wakefd wake;
 	int previous_fd;  /* the set before, while it is renewed */
-	struct xp_outer outer;
 	struct xp_solo solo;
 	struct xp_counters *counters;
 };
@@ -61,7 +61,7 @@ static bool epoll_owns(const void *opaque, int fd)
 {
 	const struct epoll_state *state = opaque;
 
-	return fd == state->wake_fd || fd == state->epoll_fd ||
+	return xp_wakefd_has(&state->wake, fd) || fd == state->epoll_fd ||
 		xp_outer_owns(&state->outer, fd) || xp_solo_owns(&state->solo, fd);
 }
 
@@ -123,20 +123,18 @@ static int epoll_open(void *opaque, int size_hint, struct xp_counters *counters)
 
 	(void)size_hint;
 	state->counters = counters;
-	xp_outer_init(&state->outer);
 	xp_solo_init(&state->solo, counters);
 	state->epoll_fd = xp_sys_epoll_create();
 	if (state->epoll_fd < 0)
 		return state->epoll_fd;
-	rc = xp_sys_eventfd(false);
-	state->wake_fd = rc;
+	xp_outer_init(&state->outer, state->epoll_fd, -1);
+	rc = xp_wakefd_open(&state->wake);
 	if (rc >= 0)
-		rc = epoll_control(state, EPOLL_CTL_ADD, state->wake_fd,
+		rc = epoll_control(state, EPOLL_CTL_ADD, state->wake.fd,
 		                   POLLIN | XP_WATCH_EDGE, XP_TOKEN_WAKE);
 	if (rc >= 0)
 		return 0;
-	if (state->wake_fd >= 0)
-		xp_sys_close(state->wake_fd);
+	xp_wakefd_close(&state->wake);
 	xp_sys_close(state->epoll_fd);
 	return rc;
 }
@@ -148,7 +146,7 @@ static void epoll_close(void *opaque)
 	xp_outer_fini(&state->outer);
 	xp_solo_fini(&state->solo);
 	xp_sys_close(state->epoll_fd);
-	xp_sys_close(state->wake_fd);
+	xp_wakefd_close(&state->wake);
 }
 
 /* The kernel writes to them as that, here and in epoll_solo.c; nobody else does. */
@@ -230,11 +228,10 @@ static int epoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 
 static void epoll_wake(void *opaque)
 {
-	static const uint64_t one = 1;
 	struct epoll_state *state = opaque;
 
 	xp_count_shared(&state->counters->syscalls_wake);
-	xp_sys_write(state->wake_fd, &one, sizeof one);
+	xp_wakefd_signal(&state->wake);
 }
 
 /*
@@ -257,7 +254,7 @@ static int epoll_switch(struct epoll_state *state, int fresh)
 
 /*
  * Threads inside epoll_wait hold the old set's file; they stay with it until
- * they are woken, which the shared wake_fd can still do.
+ * they are woken, which the shared wake-up descriptor can still do.
  */
 static int epoll_renew(void *opaque)
 {
@@ -268,7 +265,7 @@ static int epoll_renew(void *opaque)
 
 	XP_ASSERT(fresh != state->epoll_fd);
 	if (fresh >= 0)
-		rc = xp_sys_epoll_ctl(fresh, EPOLL_CTL_ADD, state->wake_fd,
+		rc = xp_sys_epoll_ctl(fresh, EPOLL_CTL_ADD, state->wake.fd,
 		                      EPOLLIN | EPOLLET, XP_TOKEN_WAKE);
 	if (rc >= 0)
 		rc = epoll_switch(state, fresh);
@@ -304,33 +301,6 @@ static void epoll_renew_end(void *opaque)
 	xp_sys_close(state->previous_fd);
 }
 
-static int epoll_outer_fd(void *opaque)
-{
-	struct epoll_state *state = opaque;
-
-	return xp_outer_fd(&state->outer, state->epoll_fd, -1);
-}
-
-static int epoll_set_attention(void *opaque, enum xp_attention attention)
-{
-	struct epoll_state *state = opaque;
-
-	return xp_outer_set_attention(&state->outer, attention, state->epoll_fd);
-}
-
-static int epoll_set_alarm(void *opaque, int64_t deadline_ns)
-{
-	struct epoll_state *state = opaque;
-
-	return xp_outer_set_alarm(&state->outer, deadline_ns);
-}
-
-static const struct xp_outer_ops epoll_outer = {
-	.fd = epoll_outer_fd,
-	.set_attention = epoll_set_attention,
-	.set_alarm = epoll_set_alarm,
-};
-
 const struct xp_backend_ops xp_backend_epoll = {
 	.name = "epoll",
 	.caps = XP_CAP_CONCURRENT | XP_CAP_KNOWS_FILE | XP_CAP_EXCEPT | XP_CAP_MASK,
@@ -345,5 +315,5 @@ const struct xp_backend_ops xp_backend_epoll = {
 	.wait = epoll_await,
 	.wake = epoll_wake,
 	.renew = &(const struct xp_renew_ops){epoll_renew, epoll_renew_knows, epoll_renew_end},
-	.outer = &epoll_outer,
+	.outer = &xp_outer_ops,
 };

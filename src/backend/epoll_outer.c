@@ -6,11 +6,13 @@
 #include "os/sys.h"
 #include "os/sys_epoll.h"
 
-void xp_outer_init(struct xp_outer *outer)
+void xp_outer_init(struct xp_outer *outer, int inner_fd, int second_fd)
 {
 	*outer = (struct xp_outer){
+		.inner_fd = inner_fd,
+		.second_fd = second_fd,
 		.fd = -1,
-		.attention_fd = -1,
+		.attention = {.fd = -1, .write_fd = -1},
 		.alarm_fd = -1,
 		.alarm_ns = XP_NEVER,
 	};
@@ -25,13 +27,13 @@ static void outer_close(int fd)
 void xp_outer_fini(struct xp_outer *outer)
 {
 	outer_close(outer->fd);
-	outer_close(outer->attention_fd);
+	xp_wakefd_close(&outer->attention);
 	outer_close(outer->alarm_fd);
 }
 
 bool xp_outer_owns(const struct xp_outer *outer, int fd)
 {
-	return fd == outer->fd || fd == outer->attention_fd ||
+	return fd == outer->fd || xp_wakefd_has(&outer->attention, fd) ||
 		fd == outer->alarm_fd;
 }
 
@@ -43,31 +45,29 @@ static int outer_add(int outer_fd, int fd)
 }
 
 /* With all that is to make it readable, or not at all: it must not be silent. */
-static int outer_open(struct xp_outer *outer, int inner_fd, int second_fd)
+static int outer_fd(void *opaque)
 {
-	int outer_fd = xp_sys_epoll_create();
-	int attention_fd = xp_sys_eventfd(false);
-	int rc = outer_add(outer_fd, inner_fd);
+	struct xp_outer *outer = opaque;
+	int fd = outer->fd < 0 ? xp_sys_epoll_create() : outer->fd;
+	int rc;
 
-	if (rc >= 0 && second_fd >= 0)
-		rc = outer_add(outer_fd, second_fd);
-	if (rc >= 0)
-		rc = outer_add(outer_fd, attention_fd);
+	if (fd < 0 || fd == outer->fd)
+		return fd;
+	rc = xp_wakefd_open(&outer->attention);
+	if (rc == 0)
+		rc = outer_add(fd, outer->attention.fd);
+	if (rc == 0)
+		rc = outer_add(fd, outer->inner_fd);
+	if (rc == 0 && outer->second_fd >= 0)
+		rc = outer_add(fd, outer->second_fd);
 	if (rc < 0) {
-		outer_close(attention_fd);
-		outer_close(outer_fd);
+		xp_wakefd_close(&outer->attention);
+		xp_sys_close(fd);
+		xp_outer_init(outer, outer->inner_fd, outer->second_fd);
 		return rc;
 	}
-	outer->attention_fd = attention_fd;
-	outer->fd = outer_fd;
-	return 0;
-}
-
-int xp_outer_fd(struct xp_outer *outer, int inner_fd, int second_fd)
-{
-	int rc = outer->fd < 0 ? outer_open(outer, inner_fd, second_fd) : 0;
-
-	return rc < 0 ? rc : outer->fd;
+	outer->fd = fd;
+	return fd;
 }
 
 int xp_outer_hold(struct xp_outer *outer, int inner_fd)
@@ -84,37 +84,34 @@ void xp_outer_release(struct xp_outer *outer, int inner_fd)
 }
 
 /* Each event of the inner set would be reported here: a tenth of its price. */
-static void outer_part(struct xp_outer *outer, int inner_fd)
+static void outer_part(struct xp_outer *outer)
 {
-	XP_ASSERT(outer->attention_fd >= 0);
-	xp_outer_release(outer, inner_fd);
+	xp_outer_release(outer, outer->inner_fd);
 	outer->apart = true;
 }
 
-static int outer_calm(struct xp_outer *outer, int inner_fd)
+static int outer_calm(struct xp_outer *outer)
 {
-	uint64_t count;
-	int rc = outer->apart ? outer_add(outer->fd, inner_fd) : 0;
+	int rc = outer->apart ? outer_add(outer->fd, outer->inner_fd) : 0;
 
 	if (rc < 0)
 		return rc;
 	outer->apart = false;
-	xp_sys_read(outer->attention_fd, &count, sizeof count);
+	xp_wakefd_clear(&outer->attention);
 	return 0;
 }
 
-int xp_outer_set_attention(struct xp_outer *outer, enum xp_attention attention,
-                           int inner_fd)
+static int outer_set_attention(void *opaque, enum xp_attention attention)
 {
-	static const uint64_t one = 1;
+	struct xp_outer *outer = opaque;
 
-	XP_ASSERT(outer->fd >= 0 && outer->attention_fd >= 0);
+	XP_ASSERT(outer->fd >= 0 && outer->attention.fd >= 0);
 	if (attention == XP_ATTENTION_NONE)
-		return outer_calm(outer, inner_fd);
+		return outer_calm(outer);
 	if (attention == XP_ATTENTION_LASTS)
-		outer_part(outer, inner_fd);
+		outer_part(outer);
 	else
-		xp_sys_write(outer->attention_fd, &one, sizeof one);
+		xp_wakefd_signal(&outer->attention);
 	return 0;
 }
 
@@ -130,8 +127,9 @@ static int alarm_open(struct xp_outer *outer)
 	return rc;
 }
 
-int xp_outer_set_alarm(struct xp_outer *outer, int64_t deadline_ns)
+static int outer_set_alarm(void *opaque, int64_t deadline_ns)
 {
+	struct xp_outer *outer = opaque;
 	int rc = 0;
 
 	XP_ASSERT(outer->fd >= 0);
@@ -148,3 +146,9 @@ int xp_outer_set_alarm(struct xp_outer *outer, int64_t deadline_ns)
 	outer->alarm_ns = deadline_ns;
 	return 0;
 }
+
+const struct xp_outer_ops xp_outer_ops = {
+	.fd = outer_fd,
+	.set_attention = outer_set_attention,
+	.set_alarm = outer_set_alarm,
+};

@@ -19,17 +19,18 @@
 #include "os/sys.h"
 
 struct port_state {
+	struct xp_outer outer; /* the first, see there: it can hold what a port cannot */
 	struct xp_port_set set;
-	struct xp_outer outer;
 };
 
 static int port_open(void *opaque, int size_hint, struct xp_counters *counters)
 {
 	struct port_state *state = opaque;
+	int rc = xp_port_set_open(&state->set, counters);
 
 	(void)size_hint;
-	xp_outer_init(&state->outer);
-	return xp_port_set_open(&state->set, counters);
+	xp_outer_init(&state->outer, state->set.fd, state->set.edge.fd);
+	return rc;
 }
 
 static void port_close(void *opaque)
@@ -280,35 +281,6 @@ static void port_wake(void *opaque)
 	xp_port_wake(&state->set);
 }
 
-/* --- xpoll_fd: a port cannot hold what edges are in, a set of epoll(7) can --- */
-
-static int port_outer_fd(void *opaque)
-{
-	struct port_state *state = opaque;
-
-	return xp_outer_fd(&state->outer, state->set.fd, state->set.edge.fd);
-}
-
-static int port_set_attention(void *opaque, enum xp_attention attention)
-{
-	struct port_state *state = opaque;
-
-	return xp_outer_set_attention(&state->outer, attention, state->set.fd);
-}
-
-static int port_set_alarm(void *opaque, int64_t deadline_ns)
-{
-	struct port_state *state = opaque;
-
-	return xp_outer_set_alarm(&state->outer, deadline_ns);
-}
-
-static const struct xp_outer_ops port_outer = {
-	.fd = port_outer_fd,
-	.set_attention = port_set_attention,
-	.set_alarm = port_set_alarm,
-};
-
 const struct xp_backend_ops xp_backend_port = {
 	.name = "port",
 	.caps = XP_CAP_CONCURRENT | XP_CAP_FREE_CHANGE | XP_CAP_KNOWS_FILE | XP_CAP_EXCEPT,
@@ -323,5 +295,5 @@ const struct xp_backend_ops xp_backend_port = {
 	.flush = port_flush,
 	.wait = port_await,
 	.wake = port_wake,
-	.outer = &port_outer,
+	.outer = &xp_outer_ops,
 };

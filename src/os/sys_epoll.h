@@ -6,7 +6,6 @@
 #ifndef XP_OS_SYS_EPOLL_H
 #define XP_OS_SYS_EPOLL_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -35,9 +34,6 @@ int xp_sys_epoll_create(void);
 int xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
                      uint64_t token);
 int xp_sys_epoll_now(int epoll_fd, struct epoll_event *events, int cap);
-
-/* A counter that can be polled, to wake a waiting thread. */
-int xp_sys_eventfd(bool semaphore);
 
 /*
  * A descriptor that becomes readable at a moment of the monotonic clock;

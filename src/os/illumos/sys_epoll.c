@@ -1,12 +1,11 @@
 /*
- * epoll(7), eventfd and timerfd through the C library, where it is the only
+ * epoll(7) and timerfd through the C library, where it is the only
  * way.
  */
 #include "os/sys_epoll.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,12 +34,6 @@ int xp_sys_epoll_now(int epoll_fd, struct epoll_event *events, int cap)
 		rc = XP_UNCANCELLED(epoll_wait(epoll_fd, events, cap, 0));
 	while (rc == -EINTR);
 	return rc;
-}
-
-int xp_sys_eventfd(bool semaphore)
-{
-	return XP_UNCANCELLED(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK |
-	                                 (semaphore ? EFD_SEMAPHORE : 0)));
 }
 
 int xp_sys_timer_fd(void)

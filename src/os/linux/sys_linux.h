@@ -3,6 +3,7 @@
 #define XP_OS_SYS_LINUX_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -11,6 +12,9 @@
 #include "base/time.h"
 #include "os/rawcall.h"
 #include "os/sys_epoll.h"
+
+/* A counter that can be polled, to wake a waiting thread. */
+int xp_sys_eventfd(bool semaphore);
 
 int xp_sys_dup(int fd); /* close-on-exec */
 /* Let number refer to fd's file from now on, too; 0. */

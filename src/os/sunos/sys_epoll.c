@@ -21,12 +21,6 @@ int xp_sys_epoll_now(int epoll_fd, struct epoll_event *events, int cap)
 	return -ENOTSUP;
 }
 
-int xp_sys_eventfd(bool semaphore)
-{
-	(void)semaphore;
-	return -ENOTSUP;
-}
-
 int xp_sys_timer_fd(void)
 {
 	return -ENOTSUP;
