@@ -26,7 +26,7 @@ void xp_update_attention(struct xpoll *queue)
 		xp_candidates_publish(queue);
 	pending = queue->candidates.len > 0 || !xp_list_empty(&queue->registrations.active) ||
 		xp_batch_left(queue) ||
-		atomic_load(&queue->wake.pending) || xp_unpollable_ready(queue);
+		xp_wake_is_pending(queue) || xp_unpollable_ready(queue);
 	/*
 	 * Candidates come and go with each event, and off and on again would be
 	 * two system calls each time; so it stays on for some calls.

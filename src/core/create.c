@@ -175,6 +175,7 @@ void xpoll_destroy(struct xpoll *queue)
 	while (queue->threads.inside > 0)
 		xp_mutex_wait(&queue->lock, &queue->thread_left);
 	xp_mutex_unlock(&queue->lock);
+	xp_wake_await_writers(queue);
 	pthread_cond_destroy(&queue->thread_left);
 	xp_mutex_fini(&queue->lock);
 	queue_free(queue);

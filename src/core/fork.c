@@ -46,7 +46,7 @@ static int reinit_threads(struct xpoll *queue)
 		rc = -pthread_cond_init(&queue->thread_left, NULL);
 	if (rc < 0)
 		return rc;
-	atomic_store(&queue->wake.pending, 0);
+	atomic_store(&queue->wake.state, 0);
 	queue->threads.waiters = 0;
 	queue->threads.inside = 0;
 	queue->threads.changers = 0;

@@ -295,7 +295,7 @@ int xpoll_wait(struct xpoll *queue, int timeout_ms)
 		return poll_wait_alone(queue, timeout_ms, NULL, 0);
 	if (queue->candidates.len != 1)
 		return queue->candidates.len == 0 && timeout_ms != 0 &&
-			XP_LIKELY(!atomic_load(&queue->wake.pending))
+			XP_LIKELY(!xp_wake_is_pending(queue))
 			? poll_wait_kernel(queue, timeout_ms)
 			: poll_wait_alone(queue, timeout_ms, NULL, 0);
 	slot = xp_slots_get(&queue->slots, queue->candidates.head);
@@ -310,7 +310,10 @@ int xpoll_wait(struct xpoll *queue, int timeout_ms)
 		: poll_wait_single_or_more(queue, timeout_ms, slot, rc);
 }
 
-/* The program has the entry now; its modes say more than that it is checked again. */
+/*
+ * The program gets this entry: apply its modes.  ONESHOT ends, DISPATCH is disabled, and
+ * CLEAR is not checked again.
+ */
 static XP_NOINLINE int hand_out_by_mode(struct xpoll *queue, const struct xp_ready *entry,
                                         unsigned filters, uint32_t bits)
 {

@@ -31,6 +31,8 @@
 enum {
 	XP_BATCH_CAP = 256,  /* descriptors per xpoll_wait */
 	XP_STALE_WATCHED = 16, /* dead registrations counted at a time */
+	XP_WAKE_PENDING = 1, /* xpoll_wake was called, nobody returned */
+	XP_WAKE_WRITER = 2,  /* a thread is about to make the back end's system call */
 	/*
 	 * Calls without a reason, in a row, after which attention ends: an event
 	 * loop has a reason in every few of its calls.
@@ -141,7 +143,7 @@ struct xpoll {
 
 	/* xpoll_wake and xpoll_wake_all (wake.c). */
 	struct {
-		atomic_int pending; /* [a] xpoll_wake was called, nobody returned */
+		atomic_uint state; /* [a] XP_WAKE_PENDING, and XP_WAKE_WRITER for each of these */
 		uint32_t all;       /* grows with each xpoll_wake_all */
 	} wake;
 
@@ -243,6 +245,11 @@ struct xpoll {
 static inline uint64_t xp_moment(const struct xpoll *queue)
 {
 	return queue->counters.waits + queue->threads.sleeps;
+}
+
+static inline bool xp_wake_is_pending(const struct xpoll *queue)
+{
+	return atomic_load(&queue->wake.state) & XP_WAKE_PENDING;
 }
 
 /* This call found out that there is nothing: attention ends at once. */

@@ -185,7 +185,7 @@ void xp_pass_on(struct xpoll *queue)
 	if (queue->ops->rearm)
 		queue->ops->rearm(queue->backend);
 	if (queue->candidates.len > 0 || !xp_list_empty(&queue->registrations.active) ||
-	    !xp_list_empty(&queue->unpollable.awake) || atomic_load(&queue->wake.pending) ||
+	    !xp_list_empty(&queue->unpollable.awake) || xp_wake_is_pending(queue) ||
 	    xp_timer_waiter_missing(queue))
 		call_one(queue);
 }

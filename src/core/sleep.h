@@ -52,6 +52,9 @@ void xp_pass_on(struct xpoll *queue);
  */
 void xp_let_others_check(struct xpoll *queue, struct xp_wait *wait);
 
+/* Until nobody is in xpoll_wake any more: wake.c. */
+void xp_wake_await_writers(struct xpoll *queue);
+
 /*
  * 1: this thread's turn; 0: the wait is over; -EINTR, -EBADF; -EAGAIN: it has
  * slept as no follower does, and has to check again what there is for it.

@@ -16,7 +16,7 @@ XP_NOINLINE void xp_slept_in_vain(struct xpoll *queue, struct xp_wait *wait, boo
 
 static bool wake_taken(struct xpoll *queue)
 {
-	if (!atomic_exchange(&queue->wake.pending, 0))
+	if (!(atomic_fetch_and(&queue->wake.state, ~(unsigned)XP_WAKE_PENDING) & XP_WAKE_PENDING))
 		return false;
 	xp_count(&queue->counters.wakes);
 	return true;
@@ -27,7 +27,7 @@ bool xp_wait_over(struct xpoll *queue, const struct xp_wait *wait, bool alone)
 {
 	if (!alone && wait->wake_all != queue->wake.all)
 		return true;
-	if (atomic_load(&queue->wake.pending) && wake_taken(queue))
+	if (xp_wake_is_pending(queue) && wake_taken(queue))
 		return true;
 	return xp_wait_deadline_over(wait);
 }

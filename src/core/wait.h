@@ -44,7 +44,7 @@ static XP_INLINE int xp_wait_room(struct xpoll *queue, const struct xp_wait *wai
 	                   alone && !poll_level ? queue->fired_most : XP_FIRED_MOST);
 }
 
-/* Room for them; read each time, as to keep it would cost a stack frame. */
+/* Room for them; read each time, as a local variable would need a stack frame. */
 static XP_INLINE struct xp_fired *xp_wait_entries(const struct xpoll *queue, struct xp_fired *fired,
                                           bool alone)
 {
@@ -147,7 +147,7 @@ static XP_INLINE int xp_wait_loop(struct xpoll *queue, struct xp_wait *wait,
 			return 0;
 		/* Ready events go before a wake, so look for them first. */
 		probe_only = at_hand ||
-			atomic_load(&queue->wake.pending) ||
+			xp_wake_is_pending(queue) ||
 			(!alone && wait->wake_all != queue->wake.all) ||
 			(wait->deadline_ns == XP_NOW && !wait->mask) ||
 			(!alone && xp_has_pending(queue));

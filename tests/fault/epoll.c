@@ -283,6 +283,33 @@ XT_TEST(destroy_waits_for_a_thread_that_is_waking_others)
 	xt_join(destroyer);
 }
 
+static void wake_slowly(void *argument)
+{
+	holds_write = true;
+	(void)XT_EXPECT_EQ(xpoll_wake(argument), 0);
+}
+
+/* The wait that it ends may return before it has written, and the program be done. */
+XT_TEST(destroy_waits_for_a_thread_that_wakes_the_queue)
+{
+	struct xpoll *queue = xpoll_open(NULL);
+	struct xt_thread *waker, *destroyer;
+	struct xpoll_event event;
+
+	XT_CHECK(queue != NULL);
+	atomic_store(&held, 0);
+	atomic_store(&released, false);
+	waker = xt_start(wake_slowly, queue);
+	xt_until(&held, 1);
+	XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &event, 1, -1), 0);
+	destroyer = xt_start(destroy, queue);
+	xt_asleep(destroyer);
+	XT_EXPECT(!xt_done(destroyer));
+	atomic_store(&released, true);
+	xt_join(waker);
+	xt_join(destroyer);
+}
+
 /* A closed file, a copy of which is open and ready: its entry is dead. */
 static void make_dead_entry(struct xpoll *queue)
 {

@@ -55,7 +55,8 @@ MUTANTS = {
         "is disabled|is not <",
         "contract.once:dispatch_unread_data_reports_once_until_enabled"),
     "a wake is never used up": Mutant(
-        "atomic_exchange(&queue->wake.pending, 0)", "atomic_load(&queue->wake.pending)",
+        "atomic_fetch_and(&queue->wake.state, ~(unsigned)XP_WAKE_PENDING)",
+        "atomic_load(&queue->wake.state)",
         "[01] wakes, pending", "contract.wake:wake_before_the_wait_ends_it_once"),
     "DELETE does not reach the kernel": Mutant(
         "*rc = xp_entry_end(queue, fd, slot);", "*rc = 0;", "was deleted",
