@@ -213,7 +213,7 @@ static XP_INLINE bool change_usual(struct xpoll *queue,
 	return true;
 }
 
-/* An error must leave the slots that receipts still to come are promised. */
+/* An error's status must not take the room that is promised to receipts of later changes. */
 static XP_NOINLINE void report_status(struct outcome *outcome,
                           const struct xpoll_event *change, int rc)
 {
