@@ -65,12 +65,11 @@ static XP_INLINE bool xp_ask_is_due(struct xpoll *queue)
 /* True: it is not due, because it was asked by the wait before. */
 static XP_INLINE bool xp_ask_first_skip(struct xpoll *queue)
 {
-	if (queue->ask.any)
+	if (XP_UNLIKELY(queue->ask.any))
 		return false;
 	queue->ask.skipped = 1;
 	return true;
 }
-
 
 /*
  * Must the kernel be asked although events are at hand?  Otherwise those that

@@ -36,7 +36,7 @@ static XP_INLINE void xp_poll_deliver(struct xpoll *queue, struct xp_wait *wait,
 	slot->history.fruitless = 0;
 	slot->delivered.spent = 1;
 	slot->delivered.epoch = wait->wait_epoch;
-	if (!first) /* Of the first it is known by their number: see xp_ask_kernel. */
+	if (!first) /* For `first` xp_ask_kernel sets it, by how many there are. */
 		wait->news = true;
 	wait->len++;
 	*queue->batch.end++ = (struct xp_ready){

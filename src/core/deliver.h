@@ -47,8 +47,8 @@ void xp_deliver_rare(struct xpoll *queue, struct xp_wait *wait, const struct xp_
 
 /*
  * The kernel's entries, in order; inline: what is usual takes few instructions.
- * first: they are the first that the wait finds, and no other thread has changed anything
- * since it began.
+ * first: they are the first that the wait finds, each at most once (poll and select look
+ * twice), and nothing has been changed since the wait began.
  */
 static XP_INLINE void xp_deliver_fired(struct xpoll *queue, struct xp_wait *wait,
                                        bool poll_level, const struct xp_fired *fired, int count,

@@ -301,7 +301,7 @@ static XP_INLINE int event_make(struct xpoll *queue,
 }
 
 /* The same before a wait: apart, as most waits make one change at the most. */
-static XP_NOINLINE int event_make_and_wait(struct xpoll *queue,
+static XP_NOINLINE int event_make_before_wait(struct xpoll *queue,
                                            const struct xpoll_event *changes,
                                            int nchanges, struct xpoll_event *events,
                                            int nevents)
@@ -342,7 +342,7 @@ static XP_INLINE int event_enter(struct xpoll *queue,
 		              event_free_change(queue, changes)))
 			return 0;
 	}
-	return event_make_and_wait(queue, changes, nchanges, events, nevents);
+	return event_make_before_wait(queue, changes, nchanges, events, nevents);
 }
 
 static XP_INLINE int event_wait(struct xpoll *queue, struct xp_wait *wait, bool alone)
@@ -390,7 +390,6 @@ static XP_INLINE int event_and_wait(struct xpoll *queue,
 		.cap = nevents,
 		.deadline_ns = deadline_ns,
 		.mask = sigset,
-		.held = &queue->alone.held,
 	};
 	return event_wait(queue, &queue->alone.wait, true);
 }

@@ -204,12 +204,11 @@ static XP_INLINE struct xp_wait *poll_wait_of(struct xpoll *queue, int64_t deadl
 	queue->alone.wait = (struct xp_wait){
 		.cap = XP_BATCH_CAP,
 		.deadline_ns = deadline_ns,
-		.held = &queue->alone.held,
 	};
 	return &queue->alone.wait;
 }
 
-/* It went on: rc is what the kernel has answered. */
+/* The kernel has answered with rc, which decides nothing yet: finish the wait. */
 static XP_NOINLINE int poll_wait_goes_on(struct xpoll *queue, struct xp_wait *wait, int rc)
 {
 	rc = xp_wait_answered(queue, wait, rc, true);
@@ -218,11 +217,10 @@ static XP_NOINLINE int poll_wait_goes_on(struct xpoll *queue, struct xp_wait *wa
 	return poll_wait_leave(queue, wait, rc, true);
 }
 
-/* Nothing is at hand: sleep. */
-static XP_NOINLINE int poll_wait_kernel(struct xpoll *queue, int timeout_ms)
+/* Nothing is at hand: sleep.  Only on epoll, which reports an entry once in each call. */
+static XP_NOINLINE int poll_wait_kernel(struct xpoll *queue)
 {
-	struct xp_wait *wait = poll_wait_of(queue, timeout_ms < 0 ? XP_NEVER
-		: poll_deadline(timeout_ms));
+	struct xp_wait *wait = poll_wait_of(queue, XP_NEVER);
 	int rc;
 
 	xp_wait_begin(queue, wait);
@@ -294,9 +292,9 @@ int xpoll_wait(struct xpoll *queue, int timeout_ms)
 	if (XP_UNLIKELY(queue->unusual || xp_batch_left(queue)))
 		return poll_wait_alone(queue, timeout_ms, NULL, 0);
 	if (queue->candidates.len != 1)
-		return queue->candidates.len == 0 && timeout_ms != 0 &&
+		return queue->candidates.len == 0 && timeout_ms < 0 && queue->lazy &&
 			XP_LIKELY(!xp_wake_is_pending(queue))
-			? poll_wait_kernel(queue, timeout_ms)
+			? poll_wait_kernel(queue)
 			: poll_wait_alone(queue, timeout_ms, NULL, 0);
 	slot = xp_slots_get(&queue->slots, queue->candidates.head);
 	if (XP_UNLIKELY(!slot->check.enabled || !xp_candidate_is_simple(slot)))

@@ -56,7 +56,7 @@ struct xp_wait {
 	int len;
 	int64_t deadline_ns;
 	const sigset_t *mask; /* of each sleep */
-	sigset_t *held;       /* what was blocked before it held signals back */
+	sigset_t *held; /* what was blocked before it held signals back; NULL: alone.held */
 	uint32_t wait_epoch; /* the call's number: the waits that were counted */
 	uint32_t sequence; /* the queue's, before the kernel was asked */
 	uint32_t set;      /* number of the kernel's set that was asked */
@@ -84,7 +84,8 @@ struct xpoll {
 	void *backend;         /* [I] the state; its content: [q] */
 	struct xp_slots slots; /* [q] */
 	uint32_t process;      /* [q] the process this queue is of (process.c) */
-	uint32_t sequence;     /* [q] grows with each ENABLE and kernel change */
+	/* [q] grows with each kernel change and ENABLE, but for a free one of the only thread. */
+	uint32_t sequence;
 
 	/* Slots to check, linked by next (candidate.c). */
 	struct {
@@ -228,7 +229,7 @@ struct xpoll {
 	} batch;
 
 	/*
-	 * The wait of a thread that is the only one of its process (wait.c).  On the
+	 * The wait of a thread that is the only one of its process (wait.h).  On the
 	 * stack it would cost a guard of the stack and a check of its room.
 	 */
 	struct {

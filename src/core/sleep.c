@@ -74,6 +74,8 @@ static void hold_signals(struct xpoll *queue, struct xp_wait *wait)
 
 	if (wait->holds || !(alone || xp_mask_is_free(queue) || wait->mask))
 		return;
+	if (!wait->held)
+		wait->held = &queue->alone.held;
 	xp_sys_signals_hold(wait->held);
 	wait->holds = true;
 	wait->slept = true;

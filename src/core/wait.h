@@ -22,6 +22,8 @@
 #include "core/sources.h"
 #include "os/sys.h"
 
+_Static_assert((int)XP_BATCH_CAP <= (int)XP_FIRED_MOST, "what a first answer may bring finds room");
+
 /* A sleep found nothing until its deadline. */
 void xp_slept_in_vain(struct xpoll *queue, struct xp_wait *wait, bool alone);
 

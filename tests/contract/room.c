@@ -311,3 +311,31 @@ XT_TEST(one_call_delivers_all_after_a_crowded_one)
 		XT_EQ(xpoll_event(queue, NULL, 0, events, 2 + i % 2, 0), 2);
 	}
 }
+
+/* Back ends that look at one array in parts may meet a descriptor twice. */
+XT_TEST(xpoll_wait_returns_each_once_after_a_full_batch)
+{
+	enum { COUNT = 300 };
+	static struct xt_pair pipes[COUNT];
+	struct xpoll *queue = xt_open();
+	void *data;
+	char byte;
+
+	for (int i = 0; i < COUNT; i++) {
+		pipes[i] = xt_pipe();
+		XT_OK(xpoll_ctl(queue, XPOLL_ADD, POLLIN, pipes[i].r, &pipes[i]));
+		xt_put(pipes[i].w);
+	}
+	for (int round = 0; round < 3; round++) {
+		int returned[COUNT] = {0};
+
+		XT_EXPECT(xpoll_wait(queue, -1) > 0);
+		while (xpoll_revents(queue, &data)) {
+			const struct xt_pair *pipe = data;
+
+			XT_EXPECT_EQ(returned[pipe - pipes]++, 0);
+			if (round == 0)
+				XT_EXPECT_EQ(read(pipe->r, &byte, 1), 1);
+		}
+	}
+}
