@@ -60,10 +60,13 @@ void xp_fdmap_forget(struct xp_fdmap *map, int fd);
 /* What is fired by what poll(2) has answered: these bits, which are not 0. */
 struct xp_fired xp_fdmap_fired(const struct xp_fdmap *map, int fd, uint32_t bits);
 
-/* Edges, and what a poll(2) would never report, are for the set beside the array. */
+/*
+ * Edges, and what a poll(2) would never report, are for the set beside the array; not the
+ * edges of nothing, as making room for them allocates, and a wait must not.
+ */
 static inline bool xp_fdmap_needs_set(uint32_t watch)
 {
-	return watch & XP_WATCH_EDGE || xp_pollbits_mute(watch);
+	return (watch & XP_WATCH_EDGE && watch & XP_WATCH_BITS) || xp_pollbits_mute(watch);
 }
 
 static inline enum xp_fdmap_place xp_fdmap_place_for(uint32_t watch)

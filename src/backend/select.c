@@ -32,16 +32,16 @@ struct select_state {
 
 /*
  * Are these bits watched by the helper set?  Edges, and what select has no
- * word for: it reports a hang-up only together with readable or writable.
+ * word for: it reports a hang-up only together with readable or writable.  Not edges
+ * of nothing: making room for them allocates.
  */
 static bool select_needs_helper(const struct xp_fdmap_entry *entry, uint32_t watch)
 {
 	uint32_t bits = watch & XP_WATCH_BITS;
 
-	if (watch & XP_WATCH_EDGE)
-		return true;
-	return bits && !(bits & POLLIN) && !entry->fixed &&
-		(bits != POLLOUT || entry->hup_unwritable);
+	return bits && (watch & XP_WATCH_EDGE ||
+		(!(bits & POLLIN) && !entry->fixed &&
+		 (bits != POLLOUT || entry->hup_unwritable)));
 }
 
 static void select_close(void *opaque)

@@ -237,8 +237,10 @@ static struct xp_step fruitless_edges(struct xp_slot *slot, const struct xp_view
 	return nothing();
 }
 
-/* A report of what is disabled, such as a hang-up (POLLHUP), which no mask keeps out.
- * Mostly on epoll: elsewhere a disabled descriptor has no bits. */
+/*
+ * A report of what is disabled, such as a hang-up (POLLHUP), which no mask keeps out.
+ * Mostly on epoll: elsewhere a disabled descriptor has no bits.
+ */
 static struct xp_step fruitless(struct xp_slot *slot, const struct xp_view *view,
                                 unsigned passed_over)
 {
