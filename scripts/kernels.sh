@@ -12,7 +12,6 @@
 set -eu
 cd -- "$(dirname -- "$0")/.."
 . ./scripts/dev/start.sh
-. ./scripts/dev/root.sh
 
 only=.
 if [ "${1:-}" = -t ]; then

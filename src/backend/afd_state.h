@@ -27,8 +27,8 @@ struct afd_edge; /* afd_edge.c */
 /* A kind of descriptor.  All with the lock held. */
 struct afd_kind {
 	size_t size;     /* of what begins with its struct afd_entry */
-	uint32_t cannot; /* be watched: it is -ENOTSUP */
-	/* Prepare a fresh entry for its number; and to be freed, whatever is under way. */
+	uint32_t cannot; /* bits that are refused with -ENOTSUP */
+	/* Make a new entry ready; make it ready to be freed, also while a poll is under way. */
 	int (*open)(struct afd_state *state, struct afd_entry *entry);
 	void (*close)(struct afd_state *state, struct afd_entry *entry);
 	/* Watch it in this way from now on; its token is the new one. */

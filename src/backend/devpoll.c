@@ -231,7 +231,7 @@ static int devpoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask
 	do {
 		len = xp_dp_write(&state->set);
 		if (len < 0)
-			return len;
+			return count > 0 ? count : len;
 		if (mask && deadline_ns > XP_NOW)
 			return devpoll_await_masked(state, deadline_ns, mask, fired,
 			                            cap);
@@ -242,7 +242,7 @@ static int devpoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask
 			                        cap - count - (len - 1 - i));
 	} while (len > 0 && count == 0);
 	if (len < 0)
-		return len;
+		return count > 0 ? count : len;
 	return state->more ? xp_fired_more(fired, count, cap) : count;
 }
 

@@ -21,13 +21,16 @@
 		xp_rc;                              \
 	})
 
-/* For a call that is a cancellation point and must not be one: with a lock held. */
+/*
+ * For a call that is a cancellation point and must not be one: with a lock held.  Some
+ * systems have no such call, and in one file with all else it is then an unused function.
+ */
 struct xp_uncancelled {
 	int state;
 	int saved_errno;
 };
 
-static inline struct xp_uncancelled xp_uncancelled_begin(void)
+__attribute__((unused)) static inline struct xp_uncancelled xp_uncancelled_begin(void)
 {
 	struct xp_uncancelled before = {.saved_errno = errno};
 
@@ -36,8 +39,8 @@ static inline struct xp_uncancelled xp_uncancelled_begin(void)
 }
 
 /* The call's result, or -errno. */
-static inline int64_t xp_uncancelled_end(const struct xp_uncancelled *before,
-                                         int64_t rc)
+__attribute__((unused)) static inline int64_t xp_uncancelled_end(
+	const struct xp_uncancelled *before, int64_t rc)
 {
 	int64_t result = rc < 0 ? -(int64_t)errno : rc;
 

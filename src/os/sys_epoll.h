@@ -12,7 +12,11 @@
 #include "base/time.h"
 #include "os/pollbits.h"
 
-#if !defined(__has_include) || __has_include(<sys/epoll.h>)
+#ifdef __has_include
+#if __has_include(<sys/epoll.h>)
+#include <sys/epoll.h>
+#endif
+#else
 #include <sys/epoll.h>
 #endif
 #ifndef EPOLL_CTL_ADD

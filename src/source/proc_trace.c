@@ -234,7 +234,7 @@ void xp_trace_due(struct xpoll *queue, int64_t now_ns, int room)
 {
 	struct xp_tracer *tracer = xp_proc_state(queue)->tracer;
 
-	(void)room; /* Of an end all is heard that came before. */
+	(void)room; /* All that came before an end is heard, however much it is. */
 	xp_host.set_due(queue, XP_SOURCE_PROC, XP_NEVER);
 	(void)xp_trace_drain(queue, true);
 	if (tracer && tracer->ops->shy)

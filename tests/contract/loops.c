@@ -159,7 +159,7 @@ static void remake_file(struct world *world, struct file *file)
 static void act(struct file *file, enum what what)
 {
 	int fd = file->pair.r, peer = file->pair.w;
-	char buffer[64];
+	char buffer[64] = "";
 
 	switch (what) {
 	case PEER_WRITES:

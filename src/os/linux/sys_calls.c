@@ -235,7 +235,7 @@ void *xp_sys_wiped_page(void)
 
 int xp_sys_map(int fd, size_t size, uint64_t offset, void **memory)
 {
-	void *mapped;
+	void *mapped = MAP_FAILED;
 	int rc = XP_LIBCALL((mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
 	                                   (off_t)offset)) == MAP_FAILED ? -1 : 0);
 
@@ -245,7 +245,7 @@ int xp_sys_map(int fd, size_t size, uint64_t offset, void **memory)
 
 void xp_sys_unmap(void *memory, size_t size)
 {
-	munmap(memory, size);
+	(void)XP_LIBCALL(munmap(memory, size));
 }
 
 const char *xp_sys_getenv(const char *name)

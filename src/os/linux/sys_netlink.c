@@ -58,6 +58,11 @@ int xp_sys_netlink_send(int fd, const void *datagram, size_t size)
 	                       MSG_DONTWAIT, (long)&kernel, sizeof kernel);
 }
 
+/* Where the C library's times have 64 bits from the start; no time is passed. */
+#ifndef SYS_recvmmsg
+#define SYS_recvmmsg SYS_recvmmsg_time64
+#endif
+
 /* struct mmsghdr, which the C library declares with other extensions only. */
 struct netlink_message {
 	struct msghdr header;
@@ -67,12 +72,11 @@ struct netlink_message {
 int xp_sys_netlink_receive(int fd, void *buffers, size_t size, int lengths[], int most)
 {
 	struct netlink_message messages[XP_NETLINK_MOST];
-	struct sockaddr_nl from[XP_NETLINK_MOST];
+	struct sockaddr_nl from[XP_NETLINK_MOST] = {{0}};
 	struct iovec parts[XP_NETLINK_MOST];
 	int rc;
 
 	for (int i = 0; i < most; i++) {
-		from[i].nl_pid = 0;
 		parts[i] = (struct iovec){(char *)buffers + (size_t)i * size, size};
 		messages[i].header = (struct msghdr){
 			.msg_name = &from[i],
@@ -83,7 +87,7 @@ int xp_sys_netlink_receive(int fd, void *buffers, size_t size, int lengths[], in
 	}
 	rc = (int)xp_rawcall(SYS_recvmmsg, fd, (long)messages, most, MSG_DONTWAIT, 0, 0);
 	/* Other processes have a number there. */
-	for (int i = 0; i < rc; i++)
+	for (int i = 0; i < most && i < rc; i++)
 		lengths[i] = from[i].nl_pid != 0 ? 0 : (int)messages[i].length;
 	return rc;
 }
