@@ -15,6 +15,7 @@
 #include "core/recheck.h"
 #include "core/timer_waiter.h"
 #include "os/sys.h"
+#include "os/sys_threads.h"
 
 enum {
 	FLUSH_CAP = 64,
@@ -440,4 +441,25 @@ XP_NOINLINE int64_t xp_sleep_deadline_unusual(struct xpoll *queue, struct xp_wai
 	wait->tried = deadline_ns == XP_PAST;
 	wait->cut = alone && queue->due_ns < deadline_ns;
 	return wait->cut ? queue->due_ns : deadline_ns;
+}
+
+/*
+ * Who destroys the queue waits for those that write, mostly for a microsecond.  They
+ * may be signal handlers, which cannot signal a condition: so it looks again and again.
+ */
+#define WRITERS_EVERY_NS XP_NS_PER_MS
+
+void xp_wake_await_writers(struct xpoll *queue)
+{
+	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	pthread_cond_t nobody;
+
+	if (atomic_load(&queue->wake.state) < XP_WAKE_WRITER ||
+	    xp_sys_cond_init(&nobody) < 0)
+		return;
+	pthread_mutex_lock(&mutex);
+	while (atomic_load(&queue->wake.state) >= XP_WAKE_WRITER)
+		(void)xp_sys_cond_wait(&nobody, &mutex, xp_sys_now() + WRITERS_EVERY_NS);
+	pthread_mutex_unlock(&mutex);
+	pthread_cond_destroy(&nobody);
 }

@@ -52,7 +52,7 @@ void xp_pass_on(struct xpoll *queue);
  */
 void xp_let_others_check(struct xpoll *queue, struct xp_wait *wait);
 
-/* Until nobody is in xpoll_wake any more: wake.c. */
+/* Until nobody is in xpoll_wake any more. */
 void xp_wake_await_writers(struct xpoll *queue);
 
 /*

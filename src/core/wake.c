@@ -2,17 +2,8 @@
 #include <errno.h>
 
 #include "base/result.h"
-#include "base/time.h"
 #include "core/enter.h"
 #include "core/sleep.h"
-#include "os/sys.h"
-#include "os/sys_threads.h"
-
-/*
- * Who destroys the queue waits for those that write, mostly for a microsecond.  They
- * may be signal handlers, which cannot signal a condition: so it looks again and again.
- */
-#define WRITERS_EVERY_NS XP_NS_PER_MS
 
 int xpoll_wake(struct xpoll *queue)
 {
@@ -34,21 +25,6 @@ int xpoll_wake(struct xpoll *queue)
 		break;
 	}
 	return 0;
-}
-
-void xp_wake_await_writers(struct xpoll *queue)
-{
-	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-	pthread_cond_t nobody;
-
-	if (atomic_load(&queue->wake.state) < XP_WAKE_WRITER ||
-	    xp_sys_cond_init(&nobody) < 0)
-		return;
-	pthread_mutex_lock(&mutex);
-	while (atomic_load(&queue->wake.state) >= XP_WAKE_WRITER)
-		(void)xp_sys_cond_wait(&nobody, &mutex, xp_sys_now() + WRITERS_EVERY_NS);
-	pthread_mutex_unlock(&mutex);
-	pthread_cond_destroy(&nobody);
 }
 
 /*
