@@ -86,9 +86,15 @@ static void user_settle(struct xpoll *queue, struct xp_inodes *inodes,
 	user->reported = 0;
 	if (reported & XP_REPORT_BY_TIME)
 		user_list(queue, inodes, user, true);
-	if (reported & XPOLL_NOTE_RENAME)
-		user_moved(queue, inodes, user);
 	rc = xp_inode_look(user, &now);
+	/* Asked after the look: what that shows is then not of a rename that nobody knows of. */
+	if (rc == 0 && inodes->renamed && inodes->renamed(user, &now))
+		reported |= XPOLL_NOTE_RENAME;
+	if (rc == 0 && reported & XPOLL_NOTE_RENAME) {
+		user_moved(queue, inodes, user);
+		/* What came before its new directory reports. */
+		rc = xp_inode_look(user, &now);
+	}
 	gone = rc == -EBADF || rc == -ENOENT;
 	if (!gone && rc == 0 && reported & XP_REPORT_ENDED &&
 	    !(reported & XPOLL_NOTE_REVOKE))

@@ -32,6 +32,8 @@ struct xp_inodes {
 	uint32_t made;            /* inodes so far, where they have numbers */
 	/* Files are about to be looked at by time; optional. */
 	void (*again)(struct xp_inodes *inodes);
+	/* Has it another name by now?  Where no report says so; it looked like this just now. */
+	bool (*renamed)(struct xp_inode_user *user, const struct stat *now);
 };
 
 static inline bool xp_same_time(const struct timespec *a,

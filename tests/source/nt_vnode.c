@@ -12,6 +12,8 @@
                  XPOLL_NOTE_TRUNCATE | XPOLL_NOTE_ATTRIB | XPOLL_NOTE_LINK | \
                  XPOLL_NOTE_RENAME)
 
+enum { LOOK_EVERY_MS = 100 }; /* at a file that is watched for what is written to it */
+
 static int watch(struct xpoll *queue, HANDLE file, int flags, uint32_t notes)
 {
 	return xt_change(queue, nt_ident(file), VNODE, XPOLL_ADD | flags, notes,
@@ -119,6 +121,21 @@ XT_TEST(renamed_file_is_followed)
 	}
 	nt_write("g", -1, "more");
 	GETS(queue, file, GROWN);
+	XT_NONE(queue);
+	XT_EXPECT(CloseHandle(file));
+	nt_clean();
+}
+
+/* The file is looked at because it is time, before its directory is heard. */
+XT_TEST(rename_that_a_look_finds_first_is_rename)
+{
+	struct xpoll *queue = xt_open();
+	HANDLE file = nt_make("f", "text");
+
+	XT_OK(watch(queue, file, 0, NOTES));
+	rename_to(file, "g");
+	Sleep(2 * LOOK_EVERY_MS);
+	GETS(queue, file, XPOLL_NOTE_RENAME);
 	XT_NONE(queue);
 	XT_EXPECT(CloseHandle(file));
 	nt_clean();

@@ -16,7 +16,6 @@
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "os/nt/nt.h"
-#include "os/sys.h"
 
 /* Paths that are longer are not watched, but looked at. */
 enum { CHANGE_PATH_MOST = 1024 };
@@ -71,20 +70,16 @@ static HANDLE change_handle(const struct xp_inode *inode)
 	return xp_nt_handle(inode->watch.fd);
 }
 
-/* It was renamed if its path is another; its last name is no path. */
-static void change_report(struct xp_inodes *inodes, struct xp_inode_user *user)
+/* Its path is another; its last name is no path. */
+static bool change_renamed(struct xp_inode_user *user, const struct stat *now)
 {
 	WCHAR path[CHANGE_PATH_MOST];
-	uint32_t notes = XP_REPORT_LOOK;
-	struct stat status;
 
-	if (change_path(user->fd, path) == 0 &&
-	    change_hash(path) != user->place &&
-	    xp_sys_fstat(user->fd, &status) == 0 && status.st_nlink > 0) {
-		user->place = change_hash(path);
-		notes |= XPOLL_NOTE_RENAME;
-	}
-	xp_inode_report(inodes, user, notes);
+	if (now->st_nlink == 0 || change_path(user->fd, path) < 0 ||
+	    change_hash(path) == user->place)
+		return false;
+	user->place = change_hash(path);
+	return true;
 }
 
 static void change_ready(struct xpoll *queue, struct xp_source_fd *watch)
@@ -96,7 +91,7 @@ static void change_ready(struct xpoll *queue, struct xp_source_fd *watch)
 	/* First: what comes after the look signals it again. */
 	(void)FindNextChangeNotification(change_handle(inode));
 	XP_LIST_EACH(struct xp_inode_link, link, &inode->links, item)
-		change_report(inodes, link->user);
+		xp_inode_report(inodes, link->user, XP_REPORT_LOOK);
 	inodes->watch.ready(queue, &inodes->watch);
 }
 
@@ -223,6 +218,7 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 	if (rc < 0)
 		return -ENOTSUP;
 	user->place = change_hash(path);
+	inodes->renamed = change_renamed;
 	/* A directory reports what is in it, its parent the rest. */
 	if (S_ISDIR(user->last.st_mode)) {
 		rc = directory_join(queue, inodes, &user->self, path);
