@@ -339,23 +339,28 @@ static void child_add(struct xpoll *queue, struct xp_proc *parent, pid_t pid)
  * A process was born under a number that is registered.  Is it the registered
  * one?  If not, that one has ended, and its end may have to be noted.
  */
-static bool child_known(struct xpoll *queue, struct xp_proc *child,
-                        const struct xp_proc *parent)
+static bool child_known(struct xpoll *queue, struct xp_proc *child, pid_t parent_pid)
 {
+	const struct xp_proc *parent;
+
 	if (child->ended)
 		return false;
 	/* A tracer need not report the end of what it does not follow. */
 	if (child->leaving || xp_proc_replaced(child)) {
 		xp_list_remove(&child->gone);
+		xp_list_remove(&child->doubt);
+		/* That a child of its cannot be watched is to be reported before. */
+		(void)doubts_end(queue);
 		if (child->watch.fd >= 0)
 			(void)proc_shows_end(child);
 		proc_end(queue, child);
 		return false;
 	}
 	/* There was too much to report before the program registered it. */
+	parent = xp_trace_find(queue, parent_pid);
 	if (parent && !child->parent &&
 	    parent->reg.fflags & XPOLL_NOTE_TRACK) {
-		child->parent = xp_proc_pid(parent);
+		child->parent = parent_pid;
 		xp_proc_note(queue, child, XPOLL_NOTE_CHILD);
 	}
 	return true;
@@ -363,9 +368,9 @@ static bool child_known(struct xpoll *queue, struct xp_proc *child,
 
 void xp_trace_forked(struct xpoll *queue, pid_t parent_pid, pid_t pid)
 {
-	struct xp_proc *parent = xp_trace_find(queue, parent_pid);
 	struct xp_proc *child = xp_proc_find(queue, pid);
-	bool known = child && child_known(queue, child, parent);
+	bool known = child && child_known(queue, child, parent_pid);
+	struct xp_proc *parent = xp_trace_find(queue, parent_pid);
 
 	if (!parent)
 		return;
