@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "core/backends.h"
+#include "core/child.h"
 #include "core/lowat.h"
 #include "core/process.h"
 #include "core/registration.h"
@@ -150,7 +151,7 @@ static void queue_free(struct xpoll *queue)
  */
 static void destroy_inherited(struct xpoll *queue)
 {
-	if (queue->lock.inside)
+	if (xp_child_finds_torn(queue))
 		queue->ops->close(queue->backend);
 	else
 		queue_free(queue);

@@ -2,9 +2,8 @@
 #include <errno.h>
 
 #include "base/alloc.h"
-#include "base/assert.h"
 #include "base/result.h"
-#include "base/time.h"
+#include "core/child.h"
 #include "core/interest.h"
 #include "core/process.h"
 #include "core/registration.h"
@@ -37,35 +36,6 @@ static int reinit_kernel(struct xpoll *queue)
 	return 0;
 }
 
-/* The parent's threads are not here. */
-static int reinit_threads(struct xpoll *queue)
-{
-	int rc = xp_mutex_init(&queue->lock);
-
-	if (rc == 0)
-		rc = -pthread_cond_init(&queue->thread_left, NULL);
-	if (rc < 0)
-		return rc;
-	atomic_store(&queue->wake.state, 0);
-	queue->threads.waiters = 0;
-	queue->threads.inside = 0;
-	queue->threads.changers = 0;
-	queue->kick.waiters = 0;
-	queue->kick.due = false;
-	queue->turn.followers = 0;
-	queue->turn.called = 0;
-	queue->turn.yielders = 0;
-	queue->timer.waiter = 0;
-	queue->timer.until_ns = XP_NEVER;
-	queue->recheck_wanted = false;
-	queue->turn.leader = false;
-	queue->polling = false;
-	queue->exposed = false;
-	queue->attention.on = false;
-	queue->turn.several = false;
-	return 0;
-}
-
 static int reinit_registrations(struct xpoll *queue)
 {
 	int registrations_rc;
@@ -87,11 +57,11 @@ int xpoll_reinit(struct xpoll *queue)
 
 	if (!queue || queue->process == xp_process_current())
 		return xp_result(-EINVAL);
-	if (queue->lock.inside)
+	if (xp_child_finds_torn(queue))
 		return xp_result(-EBUSY);
 	rc = reinit_kernel(queue);
 	if (rc == 0)
-		rc = reinit_threads(queue);
+		rc = xp_child_forget_threads(queue);
 	if (rc < 0)
 		return xp_result(rc);
 	parent = queue->process;

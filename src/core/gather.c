@@ -86,6 +86,9 @@ XP_NOINLINE int xp_gather(struct xpoll *queue, struct xp_wait *wait, bool alone)
 
 XP_NOINLINE void xp_gather_reported(struct xpoll *queue, struct xp_wait *wait, int rc)
 {
+	/* A handler forked: the events are the parent's. */
+	if (queue->process != xp_process_current())
+		return;
 	if (rc == -EINTR && wait->events)
 		xp_sources_settle(queue, XP_BEFORE_EINTR);
 	if (queue->watches == 0 && xp_list_empty(&queue->registrations.active))

@@ -37,6 +37,14 @@ bool xp_places_own(const struct xp_places *places, int fd)
 	return own;
 }
 
+void xp_places_forget(struct xp_places *places)
+{
+	places->signalled = 0;
+	places->due = 0;
+	for (int i = 0; i < XP_PLACES; i++)
+		places->sleepers[i] = 0;
+}
+
 int xp_places_take(struct xp_places *places)
 {
 	int i = 0;

@@ -29,6 +29,9 @@ int xp_places_open(struct xp_places *places);
 void xp_places_close(const struct xp_places *places);
 bool xp_places_own(const struct xp_places *places, int fd);
 
+/* In a forked child: the followers are the parent's. */
+void xp_places_forget(struct xp_places *places);
+
 /* One follower more: its place. */
 int xp_places_take(struct xp_places *places);
 

@@ -120,6 +120,7 @@ struct xpoll {
 		int inside;   /* sleep in a call */
 		uint32_t sleeps; /* how often one has come back from that */
 		bool dying;   /* xpoll_destroy was called */
+		bool torn;    /* in a child: one of the parent's was inside (child.h) */
 	} threads;
 
 	/* Calling waiters out (sleep.c). */

@@ -10,6 +10,7 @@
 #include "base/assert.h"
 #include "core/attention.h"
 #include "core/candidate.h"
+#include "core/child.h"
 #include "core/deliver.h"
 #include "core/enter.h"
 #include "core/recheck.h"
@@ -221,6 +222,10 @@ static void kick_unlocked(struct xpoll *queue)
 	if (kick)
 		queue->ops->wake(queue->backend);
 	xp_places_write(&queue->turn.places, places);
+	if (XP_UNLIKELY(queue->process != xp_process_current())) {
+		(void)xp_child_awakes(queue);
+		return;
+	}
 	xp_mutex_lock(&queue->lock);
 	xp_places_written(&queue->turn.places, places);
 	inside_leave(queue);
@@ -293,6 +298,8 @@ int xp_sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
 	rc = queue->ops->wait(queue->backend, sleeper.deadline_ns, wait->mask, fired,
 	                      cap);
 	pthread_cleanup_pop(0);
+	if (XP_UNLIKELY(queue->process != xp_process_current()))
+		return xp_child_awakes(queue);
 	xp_mutex_lock(&queue->lock);
 	if (rc == 0)
 		wait->timed_out = sleeper.deadline_ns == deadline_ns;
@@ -340,6 +347,8 @@ static int sleep_for_turn(struct xpoll *queue, struct xp_wait *wait)
 	pthread_cleanup_push(cancelled, &sleeper);
 	rc = xp_sys_poll_wait(&turn, 1, wait->deadline_ns, wait->mask);
 	pthread_cleanup_pop(0);
+	if (XP_UNLIKELY(queue->process != xp_process_current()))
+		return xp_child_awakes(queue);
 	xp_mutex_lock(&queue->lock);
 	wait->timed_out = rc == 0;
 	follower_left(queue, &sleeper);

@@ -1,0 +1,213 @@
+/*
+ * Goal: a signal handler may fork while its thread waits.  The child that returns from
+ * the handler has no other thread and must not wait for one, nor do anything that the
+ * parent's threads could notice (S26, hazard 16).
+ * Method: of several threads that sleep in a queue one gets a signal.  What the library does
+ * with descriptors, which parent and child share, is counted in the child.
+ */
+#include "xt.h"
+
+#include "os/linux/sys_linux.h"
+#include "os/sys.h"
+
+#include <sched.h>
+#include <sys/wait.h>
+
+enum { SLEEPERS = 3 };
+
+/* How the child ends: which check failed, or 0. */
+enum { FINE, NOT_EINTR, TOUCHED, NOT_EBADF, REINIT, NOT_OWN };
+
+static atomic_int child, touched, held;
+static volatile sig_atomic_t is_child;
+static atomic_bool hold; /* a thread inside the queue, with its lock */
+static _Thread_local bool holds;
+
+static void shared_call(void)
+{
+	touched += is_child;
+	if (!holds)
+		return;
+	atomic_store(&held, 1);
+	while (atomic_load(&hold))
+		(void)sched_yield();
+}
+
+int __real_xp_sys_read(int fd, void *buffer, size_t size);
+int __wrap_xp_sys_read(int fd, void *buffer, size_t size);
+int __real_xp_sys_write(int fd, const void *buffer, size_t size);
+int __wrap_xp_sys_write(int fd, const void *buffer, size_t size);
+int __real_xp_sys_fstat(int fd, struct stat *status);
+int __wrap_xp_sys_fstat(int fd, struct stat *status);
+int __real_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events, uint64_t token);
+int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events, uint64_t token);
+
+int __wrap_xp_sys_read(int fd, void *buffer, size_t size)
+{
+	shared_call();
+	return __real_xp_sys_read(fd, buffer, size);
+}
+
+int __wrap_xp_sys_write(int fd, const void *buffer, size_t size)
+{
+	shared_call();
+	return __real_xp_sys_write(fd, buffer, size);
+}
+
+int __wrap_xp_sys_fstat(int fd, struct stat *status)
+{
+	shared_call();
+	return __real_xp_sys_fstat(fd, status);
+}
+
+int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events, uint64_t token)
+{
+	shared_call();
+	return __real_xp_sys_epoll_ctl(epoll_fd, op, fd, events, token);
+}
+
+static void on_signal(int number)
+{
+	int saved = errno;
+	pid_t pid = fork();
+
+	(void)number;
+	is_child = pid == 0;
+	if (pid == 0)
+		(void)alarm(3); /* Instead of hanging. */
+	if (pid > 0)
+		atomic_store(&child, (int)pid);
+	errno = saved;
+}
+
+struct sleeper {
+	struct xpoll *queue;
+	struct xt_pair pipe;
+	int cap; /* 0: at the poll-like level */
+	bool inside; /* another thread is inside when this one forks */
+	struct xt_thread *thread;
+};
+
+static int sleep_in(struct xpoll *queue, int cap, struct xpoll_event *event, int64_t timeout_ns)
+{
+	return cap ? xpoll_event(queue, NULL, 0, event, cap, timeout_ns)
+		: xpoll_wait(queue, timeout_ns < 0 ? -1 : 0);
+}
+
+static int child_of(const struct sleeper *sleeper, int rc)
+{
+	struct xpoll_event event;
+	int error = errno;
+
+	if (rc != -1 || error != EINTR)
+		return NOT_EINTR;
+	if (atomic_load(&touched))
+		return TOUCHED;
+	if (sleep_in(sleeper->queue, sleeper->cap, &event, 0) != -1 || errno != EBADF)
+		return NOT_EBADF;
+	rc = xpoll_reinit(sleeper->queue);
+	if (sleeper->inside ? rc != -1 || errno != EBUSY : rc != 0)
+		return REINIT;
+	if (!sleeper->inside) {
+		/* Whatever the parent's threads did there. */
+		if (sleep_in(sleeper->queue, sleeper->cap, &event, 0) != 0)
+			return NOT_OWN;
+		xt_put(sleeper->pipe.w);
+		if (sleep_in(sleeper->queue, sleeper->cap, &event, 0) != 1)
+			return NOT_OWN;
+	}
+	xpoll_destroy(sleeper->queue);
+	return FINE;
+}
+
+static void sleeper_run(void *argument)
+{
+	struct sleeper *sleeper = argument;
+	struct xpoll_event event;
+	int rc = sleep_in(sleeper->queue, sleeper->cap, &event, -1);
+
+	if (is_child)
+		_exit(child_of(sleeper, rc));
+}
+
+static struct sleeper sleepers[SLEEPERS];
+
+static struct xpoll *sleepers_start(bool inside, bool poll_level)
+{
+	struct sigaction action = {.sa_handler = on_signal};
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pipe = xt_pipe();
+
+	(void)sigaction(SIGUSR1, &action, NULL);
+	XT_EXPECT_STATUS(xt_add(queue, pipe.r, READ, 0), 0);
+	XT_EXPECT_STATUS(xt_add(queue, pipe.w, WRITE, XPOLL_DISABLE | XPOLL_CLEAR), 0);
+	for (int i = 0; i < SLEEPERS; i++) {
+		sleepers[i] = (struct sleeper){.queue = queue, .pipe = pipe, .inside = inside,
+		                               .cap = poll_level && i == 0 ? 0 : 1};
+		sleepers[i].thread = xt_start(sleeper_run, &sleepers[i]);
+		xt_asleep(sleepers[i].thread);
+	}
+	return queue;
+}
+
+/* This one's handler forks: the child is all right. */
+static void fork_in(const struct sleeper *sleeper)
+{
+	int status = -1;
+
+	atomic_store(&child, 0);
+	XT_EQ(pthread_kill(xt_pthread(sleeper->thread), SIGUSR1), 0);
+	xt_until(&child, 1);
+	XT_EQ(waitpid(atomic_load(&child), &status, 0), atomic_load(&child));
+	XT_EQ(status, 0);
+}
+
+static void sleepers_end(struct xpoll *queue)
+{
+	for (int i = 0; i < SLEEPERS; i++) {
+		while (!xt_done(sleepers[i].thread)) {
+			(void)xpoll_wake_all(queue);
+			(void)sched_yield();
+		}
+		xt_join(sleepers[i].thread);
+	}
+	xt_destroy(queue);
+}
+
+XT_TEST(hazard_16_child_of_a_sleepers_handler_leaves_the_other_sleepers_alone)
+{
+	if (XT_TSAN)
+		XT_SKIP("ThreadSanitizer knows no order between a thread and a child");
+	for (int i = 0; i < 2 * SLEEPERS; i++) {
+		struct xpoll *queue = sleepers_start(false, i / SLEEPERS);
+
+		fork_in(&sleepers[i % SLEEPERS]);
+		sleepers_end(queue);
+	}
+}
+
+static void changer_run(void *argument)
+{
+	struct sleeper *sleeper = argument;
+
+	holds = true;
+	XT_OK(xt_flag(sleeper->queue, (uint64_t)sleeper->pipe.r, READ, XPOLL_DELETE));
+}
+
+XT_TEST(hazard_16_child_of_a_sleepers_handler_waits_for_nobody_inside)
+{
+	if (XT_TSAN)
+		XT_SKIP("ThreadSanitizer knows no order between a thread and a child");
+	struct xpoll *queue = sleepers_start(true, false);
+	struct xt_thread *changer;
+
+	atomic_store(&held, 0);
+	atomic_store(&hold, true);
+	changer = xt_start(changer_run, &sleepers[0]);
+	xt_until(&held, 1);
+	/* On poll and select the first has come out to let that one change something. */
+	fork_in(&sleepers[1]);
+	atomic_store(&hold, false);
+	xt_join(changer);
+	sleepers_end(queue);
+}
