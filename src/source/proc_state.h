@@ -139,10 +139,10 @@ struct xp_tracer_ops {
 	 */
 	bool shy;
 	/*
-	 * As xp_trace_drain, by the functions that follow it.  Without `all` it need not
-	 * find out whether there is more, or whether something was lost.
+	 * As xp_trace_drain, by the functions that follow it.  Without `*all` it need not
+	 * find out whether there is more, or whether something was lost; if it has, it sets it.
 	 */
-	bool (*drain)(struct xpoll *queue, struct xp_tracer *tracer, bool all);
+	bool (*drain)(struct xpoll *queue, struct xp_tracer *tracer, bool *all);
 };
 
 extern const struct xp_tracer_ops xp_tracer_connector;

@@ -200,12 +200,13 @@ static bool doubts_end(struct xpoll *queue)
 static bool trace_report(struct xpoll *queue, struct xp_proc_state *state, bool all)
 {
 	for (int i = 0; i < HEARINGS_MOST; i++) {
-		bool heard = state->tracer->ops->drain(queue, state->tracer, all);
+		/* At first what is there: if that shows an end, all is heard after it anyway. */
+		bool heard_all = i > 0;
+		bool heard = state->tracer->ops->drain(queue, state->tracer, &heard_all);
 		bool ended = doubts_end(queue);
 
-		if (!heard || (!ended && (all || xp_list_empty(&state->gone))))
+		if (!heard || (!ended && (heard_all || (!all && xp_list_empty(&state->gone)))))
 			return heard;
-		all = true;
 	}
 	/* Who is gone stays so until the next time: that is soon. */
 	xp_host.set_due(queue, XP_SOURCE_PROC, xp_sys_now());

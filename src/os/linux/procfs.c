@@ -148,8 +148,11 @@ static char *stat_of(pid_t pid, char text[1024])
 	fd = open_quietly(path, 0);
 	if (fd < 0)
 		return NULL;
-	while ((rc = xp_sys_read(fd, text + length, (size_t)(1023 - length))) > 0)
-		length += rc;
+	/* It is one line; a name with its end in it comes with that escaped. */
+	do {
+		rc = xp_sys_read(fd, text + length, (size_t)(1023 - length));
+		length += rc > 0 ? rc : 0;
+	} while (rc > 0 && text[length - 1] != '\n');
 	xp_sys_close(fd);
 	if (rc < 0)
 		return NULL;

@@ -264,7 +264,7 @@ static void connector_report_all(struct xpoll *queue, const struct message *mess
 	}
 }
 
-static bool connector_drain(struct xpoll *queue, struct xp_tracer *tracer, bool all)
+static bool connector_drain(struct xpoll *queue, struct xp_tracer *tracer, bool *all)
 {
 	struct connector *connector = (struct connector *)tracer;
 
@@ -280,11 +280,13 @@ static bool connector_drain(struct xpoll *queue, struct xp_tracer *tracer, bool 
 		/* What was heard up to then is still to come. */
 		if (count == -ENOBUFS)
 			connector->lost = true;
-		else if (count < 0)
+		else if (count < 0) {
+			*all = true;
 			break;
+		}
 		connector_report_all(queue, messages, lengths, count);
 		/* A short count may be for lack of room; then the socket has that to say. */
-		if (!all && !connector->lost && count < XP_NETLINK_MOST)
+		if (!*all && !connector->lost && count < XP_NETLINK_MOST)
 			break;
 	}
 	if (connector->lost) {

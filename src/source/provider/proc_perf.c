@@ -298,13 +298,12 @@ static void perf_report(struct xpoll *queue, struct perf *perf,
 	}
 }
 
-static bool perf_drain(struct xpoll *queue, struct xp_tracer *tracer, bool all)
+static bool perf_drain(struct xpoll *queue, struct xp_tracer *tracer, bool *all)
 {
 	struct perf *perf = perf_of(tracer);
 	int count = 0;
 
-	(void)all;
-
+	*all = true;
 	while (xp_perf_rings_look(&perf->rings)) {
 		struct xp_perf_record record;
 
