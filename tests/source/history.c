@@ -6,6 +6,14 @@ int history_watch(struct xpoll *queue, pid_t pid, uint32_t fflags)
 	return xt_change(queue, (uint64_t)pid, PROC, XPOLL_ADD, fflags, 0, NULL);
 }
 
+struct helper history_helper(struct xpoll *queue, uint32_t fflags)
+{
+	struct helper helper = helper_start();
+
+	XT_EXPECT_STATUS(history_watch(queue, helper.pid, fflags), 0);
+	return helper;
+}
+
 bool history_can_be_told(void)
 {
 	return xpoll_supports(NULL, PROC, FORK | EXEC | TRACK) == 1;

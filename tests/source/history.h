@@ -35,6 +35,8 @@ struct history {
 
 /* A registration; 0 or an errno. */
 int history_watch(struct xpoll *queue, pid_t pid, uint32_t fflags);
+/* A new helper, registered so. */
+struct helper history_helper(struct xpoll *queue, uint32_t fflags);
 
 /* Is there a way to learn of forks here?  Else the test is skipped. */
 bool history_can_be_told(void);

@@ -34,15 +34,12 @@ static bool told_is(const struct xpoll_event *event, int status)
 
 XT_TEST(exit_is_that_of_the_process_that_was_registered)
 {
-	struct xpoll *queue;
-	struct helper old;
 	struct helper fresh;
 	struct xpoll_event event;
 
 	REUSE_OR_SKIP();
-	queue = xt_open();
-	old = helper_start();
-	XT_OK(history_watch(queue, old.pid, EXIT));
+	struct xpoll *queue = xt_open();
+	struct helper old = history_helper(queue, EXIT);
 	XT_CHECK(replace(old, 3, &fresh));
 	XT_GETS(queue, &event, old.pid, PROC);
 	XT_CHECK(told_is(&event, 3));
@@ -56,14 +53,12 @@ XT_TEST(exit_is_that_of_the_process_that_was_registered)
 /* S1: ADD names what has the number now. */
 XT_TEST(add_begins_anew_for_the_process_that_has_the_number_now)
 {
-	struct xpoll *queue;
-	struct helper old;
 	struct helper fresh;
 	struct xpoll_event event;
 
 	REUSE_OR_SKIP();
-	queue = xt_open();
-	old = helper_start();
+	struct xpoll *queue = xt_open();
+	struct helper old = helper_start();
 	XT_OK(xt_change(queue, (uint64_t)old.pid, PROC,
 	                XPOLL_ADD | XPOLL_DISPATCH | XPOLL_DISABLE, EXIT, 0,
 	                &old));
@@ -87,15 +82,12 @@ XT_TEST(add_begins_anew_for_the_process_that_has_the_number_now)
 /* The same with no wait in between, which would have noted the end. */
 XT_TEST(add_before_any_wait_begins_anew)
 {
-	struct xpoll *queue;
-	struct helper old;
 	struct helper fresh;
 	struct xpoll_event event;
 
 	REUSE_OR_SKIP();
-	queue = xt_open_quiet();
-	old = helper_start();
-	XT_OK(history_watch(queue, old.pid, EXIT));
+	struct xpoll *queue = xt_open_quiet();
+	struct helper old = history_helper(queue, EXIT);
 	XT_CHECK(replace(old, 3, &fresh));
 	XT_OK(xt_change(queue, (uint64_t)fresh.pid, PROC, XPOLL_ADD, EXIT, 0,
 	                &fresh));
@@ -116,8 +108,6 @@ XT_TEST(add_before_any_wait_begins_anew)
  */
 XT_TEST(tracked_child_is_not_taken_for_who_had_its_number)
 {
-	struct xpoll *queue;
-	struct helper old;
 	struct helper fresh;
 	struct xpoll_event event;
 	uint32_t notes = 0;
@@ -125,9 +115,8 @@ XT_TEST(tracked_child_is_not_taken_for_who_had_its_number)
 
 	REUSE_OR_SKIP();
 	HISTORY_OR_SKIP();
-	queue = xt_open_quiet();
-	old = helper_start();
-	XT_OK(history_watch(queue, old.pid, EXIT));
+	struct xpoll *queue = xt_open_quiet();
+	struct helper old = history_helper(queue, EXIT);
 	XT_OK(history_watch(queue, getpid(), FORK | TRACK));
 	XT_CHECK(replace(old, 3, &fresh));
 	/* Children that got another number meanwhile have events as well. */
@@ -174,16 +163,13 @@ static void await_hundredths(int count)
 /* What the new one does is not delivered for the old one. */
 XT_TEST(forks_of_the_new_process_are_not_told_of_the_old_one)
 {
-	struct xpoll *queue;
-	struct helper old;
 	struct helper fresh;
 	struct history history = {0};
 
 	REUSE_OR_SKIP();
 	HISTORY_OR_SKIP();
-	queue = xt_open_quiet();
-	old = helper_start();
-	XT_OK(history_watch(queue, old.pid, ALL));
+	struct xpoll *queue = xt_open_quiet();
+	struct helper old = history_helper(queue, ALL);
 	XT_CHECK(replace(old, 3, &fresh));
 	(void)helper_fork(fresh);
 	XT_CALL(helper_exec(fresh));
@@ -201,8 +187,6 @@ XT_TEST(forks_of_the_new_process_are_not_told_of_the_old_one)
  */
 XT_TEST(tracked_child_whose_number_is_anothers_by_now_is_told)
 {
-	struct xpoll *queue;
-	struct helper parent;
 	struct helper child;
 	struct helper fresh;
 	struct history history = {0};
@@ -210,9 +194,8 @@ XT_TEST(tracked_child_whose_number_is_anothers_by_now_is_told)
 
 	REUSE_OR_SKIP();
 	HISTORY_OR_SKIP();
-	queue = xt_open_quiet();
-	parent = helper_start();
-	XT_OK(history_watch(queue, parent.pid, ALL));
+	struct xpoll *queue = xt_open_quiet();
+	struct helper parent = history_helper(queue, ALL);
 	child = helper_fork(parent);
 	helper_exit(child, 5);
 	XT_EQ(helper_reap(parent, child.pid), 5 << 8);

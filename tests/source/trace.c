@@ -31,13 +31,9 @@ static bool notes_are(struct xpoll *queue, struct helper helper, uint32_t notes)
 
 XT_TEST(fork_is_reported_once_each)
 {
-	struct xpoll *queue;
-	struct helper helper;
-
 	HISTORY_OR_SKIP();
-	queue = xt_open();
-	helper = helper_start();
-	XT_OK(history_watch(queue, helper.pid, FORK));
+	struct xpoll *queue = xt_open();
+	struct helper helper = history_helper(queue, FORK);
 	XT_CALL(is_silent(queue));
 	for (int i = 0; i < 3; i++) {
 		(void)helper_fork(helper);
@@ -47,13 +43,9 @@ XT_TEST(fork_is_reported_once_each)
 
 XT_TEST(several_forks_before_a_delivery_are_one_event)
 {
-	struct xpoll *queue;
-	struct helper helper;
-
 	HISTORY_OR_SKIP();
-	queue = xt_open();
-	helper = helper_start();
-	XT_OK(history_watch(queue, helper.pid, FORK | EXIT));
+	struct xpoll *queue = xt_open();
+	struct helper helper = history_helper(queue, FORK | EXIT);
 	for (int i = 0; i < 3; i++)
 		(void)helper_fork(helper);
 	XT_CHECK(notes_are(queue, helper, FORK));
@@ -61,13 +53,11 @@ XT_TEST(several_forks_before_a_delivery_are_one_event)
 
 XT_TEST(fork_before_add_is_not_reported)
 {
-	struct xpoll *queue;
-	struct helper helper;
 	struct helper other;
 
 	HISTORY_OR_SKIP();
-	queue = xt_open();
-	helper = helper_start();
+	struct xpoll *queue = xt_open();
+	struct helper helper = helper_start();
 	other = helper_start();
 	(void)helper_fork(helper);
 	XT_OK(history_watch(queue, helper.pid, FORK));
@@ -81,13 +71,9 @@ XT_TEST(fork_before_add_is_not_reported)
 
 XT_TEST(fork_by_a_new_thread_is_reported)
 {
-	struct xpoll *queue;
-	struct helper helper;
-
 	HISTORY_OR_SKIP();
-	queue = xt_open();
-	helper = helper_start();
-	XT_OK(history_watch(queue, helper.pid, FORK | EXEC));
+	struct xpoll *queue = xt_open();
+	struct helper helper = history_helper(queue, FORK | EXEC);
 	(void)helper_fork_by_thread(helper);
 	XT_CHECK(notes_are(queue, helper, FORK));
 }
@@ -95,12 +81,9 @@ XT_TEST(fork_by_a_new_thread_is_reported)
 /* Hazard 15: attaching to a number misses what other threads do. */
 XT_TEST(hazard_15_fork_by_a_thread_from_before_add_is_reported)
 {
-	struct xpoll *queue;
-	struct helper helper;
-
 	HISTORY_OR_SKIP();
-	queue = xt_open();
-	helper = helper_start();
+	struct xpoll *queue = xt_open();
+	struct helper helper = helper_start();
 	XT_CALL(helper_thread_obeys(helper));
 	XT_OK(history_watch(queue, helper.pid, FORK | EXEC));
 	(void)helper_fork(helper);
@@ -111,13 +94,9 @@ XT_TEST(hazard_15_fork_by_a_thread_from_before_add_is_reported)
 
 XT_TEST(fork_after_the_first_thread_has_ended_is_reported)
 {
-	struct xpoll *queue;
-	struct helper helper;
-
 	HISTORY_OR_SKIP();
-	queue = xt_open();
-	helper = helper_start();
-	XT_OK(history_watch(queue, helper.pid, FORK | EXIT));
+	struct xpoll *queue = xt_open();
+	struct helper helper = history_helper(queue, FORK | EXIT);
 	XT_CALL(helper_leader_ends(helper));
 	(void)helper_fork(helper);
 	XT_CHECK(notes_are(queue, helper, FORK));
@@ -128,12 +107,9 @@ XT_TEST(fork_after_the_first_thread_has_ended_is_reported)
 
 XT_TEST(add_after_the_first_thread_has_ended_works)
 {
-	struct xpoll *queue;
-	struct helper helper;
-
 	HISTORY_OR_SKIP();
-	queue = xt_open();
-	helper = helper_start();
+	struct xpoll *queue = xt_open();
+	struct helper helper = helper_start();
 	XT_CALL(helper_leader_ends(helper));
 	XT_OK(history_watch(queue, helper.pid, FORK | EXIT));
 	(void)helper_fork(helper);
@@ -142,13 +118,9 @@ XT_TEST(add_after_the_first_thread_has_ended_works)
 
 XT_TEST(hazard_15_new_thread_is_no_fork)
 {
-	struct xpoll *queue;
-	struct helper helper;
-
 	HISTORY_OR_SKIP();
-	queue = xt_open();
-	helper = helper_start();
-	XT_OK(history_watch(queue, helper.pid, ALL));
+	struct xpoll *queue = xt_open();
+	struct helper helper = history_helper(queue, ALL);
 	for (int i = 0; i < 5; i++)
 		helper_thread(helper);
 	XT_CALL(is_silent(queue));
@@ -158,13 +130,9 @@ XT_TEST(hazard_15_new_thread_is_no_fork)
 
 XT_TEST(vfork_is_a_fork)
 {
-	struct xpoll *queue;
-	struct helper helper;
-
 	HISTORY_OR_SKIP();
-	queue = xt_open();
-	helper = helper_start();
-	XT_OK(history_watch(queue, helper.pid, FORK));
+	struct xpoll *queue = xt_open();
+	struct helper helper = history_helper(queue, FORK);
 	XT_CHECK(helper_vfork(helper) > 0);
 	XT_CHECK(notes_are(queue, helper, FORK));
 }
@@ -172,13 +140,9 @@ XT_TEST(vfork_is_a_fork)
 /* Complaint: Forks and execs cannot be followed on Linux. */
 XT_TEST(exec_is_reported)
 {
-	struct xpoll *queue;
-	struct helper helper;
-
 	HISTORY_OR_SKIP();
-	queue = xt_open();
-	helper = helper_start();
-	XT_OK(history_watch(queue, helper.pid, EXEC | FORK));
+	struct xpoll *queue = xt_open();
+	struct helper helper = history_helper(queue, EXEC | FORK);
 	for (int i = 0; i < 3; i++) {
 		XT_CALL(helper_exec(helper));
 		XT_CHECK(notes_are(queue, helper, EXEC));
@@ -187,13 +151,9 @@ XT_TEST(exec_is_reported)
 
 XT_TEST(exec_by_another_thread_is_reported_and_tracing_goes_on)
 {
-	struct xpoll *queue;
-	struct helper helper;
-
 	HISTORY_OR_SKIP();
-	queue = xt_open();
-	helper = helper_start();
-	XT_OK(history_watch(queue, helper.pid, EXEC | FORK | EXIT));
+	struct xpoll *queue = xt_open();
+	struct helper helper = history_helper(queue, EXEC | FORK | EXIT);
 	XT_CALL(helper_exec_by_thread(helper));
 	XT_CHECK(notes_are(queue, helper, EXEC));
 	(void)helper_fork(helper);
@@ -206,13 +166,9 @@ XT_TEST(exec_by_another_thread_is_reported_and_tracing_goes_on)
 
 XT_TEST(exec_that_fails_is_none)
 {
-	struct xpoll *queue;
-	struct helper helper;
-
 	HISTORY_OR_SKIP();
-	queue = xt_open();
-	helper = helper_start();
-	XT_OK(history_watch(queue, helper.pid, EXEC | FORK | EXIT));
+	struct xpoll *queue = xt_open();
+	struct helper helper = history_helper(queue, EXEC | FORK | EXIT);
 	XT_CALL(helper_exec_fails(helper));
 	XT_CALL(is_silent(queue));
 }
@@ -253,14 +209,11 @@ XT_TEST(fork_exec_and_exit_before_a_delivery_come_in_order)
 
 XT_TEST(end_of_one_whose_end_is_not_asked_for_closes_its_last_event)
 {
-	struct xpoll *queue;
-	struct helper helper;
 	struct xpoll_event event;
 
 	HISTORY_OR_SKIP();
-	queue = xt_open();
-	helper = helper_start();
-	XT_OK(history_watch(queue, helper.pid, FORK));
+	struct xpoll *queue = xt_open();
+	struct helper helper = history_helper(queue, FORK);
 	(void)helper_fork(helper);
 	helper_exit(helper, 3);
 	helper_await_end(helper);
@@ -273,15 +226,12 @@ XT_TEST(end_of_one_whose_end_is_not_asked_for_closes_its_last_event)
 
 XT_TEST(children_are_not_registered_without_track)
 {
-	struct xpoll *queue;
-	struct helper helper;
 	struct helper child;
 	struct xpoll_event now;
 
 	HISTORY_OR_SKIP();
-	queue = xt_open();
-	helper = helper_start();
-	XT_OK(history_watch(queue, helper.pid, FORK | EXEC | EXIT));
+	struct xpoll *queue = xt_open();
+	struct helper helper = history_helper(queue, FORK | EXEC | EXIT);
 	child = helper_fork(helper);
 	XT_CHECK(notes_are(queue, helper, FORK));
 	XT_FAILS(xpoll_lookup(queue, (uint64_t)child.pid, PROC, &now), ENOENT);
@@ -293,13 +243,9 @@ XT_TEST(children_are_not_registered_without_track)
 
 XT_TEST(only_what_is_asked_for_is_reported)
 {
-	struct xpoll *queue;
-	struct helper helper;
-
 	HISTORY_OR_SKIP();
-	queue = xt_open();
-	helper = helper_start();
-	XT_OK(history_watch(queue, helper.pid, EXEC));
+	struct xpoll *queue = xt_open();
+	struct helper helper = history_helper(queue, EXEC);
 	(void)helper_fork(helper);
 	XT_CALL(is_silent(queue));
 	XT_OK(history_watch(queue, helper.pid, EXIT));
@@ -318,13 +264,11 @@ XT_TEST(only_what_is_asked_for_is_reported)
 /* S3, S10 */
 XT_TEST(disabled_and_dispatched_forks_wait)
 {
-	struct xpoll *queue;
-	struct helper helper;
 	uint64_t ident;
 
 	HISTORY_OR_SKIP();
-	queue = xt_open();
-	helper = helper_start();
+	struct xpoll *queue = xt_open();
+	struct helper helper = helper_start();
 	ident = (uint64_t)helper.pid;
 	XT_OK(xt_change(queue, ident, PROC, XPOLL_ADD | XPOLL_DISPATCH,
 	                FORK | EXEC, 0, NULL));
@@ -344,12 +288,9 @@ XT_TEST(disabled_and_dispatched_forks_wait)
 
 XT_TEST(oneshot_is_delivered_and_gone)
 {
-	struct xpoll *queue;
-	struct helper helper;
-
 	HISTORY_OR_SKIP();
-	queue = xt_open();
-	helper = helper_start();
+	struct xpoll *queue = xt_open();
+	struct helper helper = helper_start();
 	XT_OK(xt_change(queue, (uint64_t)helper.pid, PROC,
 	                XPOLL_ADD | XPOLL_ONESHOT, FORK | EXIT, 0, NULL));
 	(void)helper_fork(helper);
@@ -388,14 +329,11 @@ XT_TEST(several_queues_trace_one_process)
 /* What the tracer needs, it gives back: it works whenever anybody forks. */
 XT_TEST(tracer_is_there_only_while_it_is_needed)
 {
-	struct xpoll *queue;
-	struct helper helper;
 	int before;
 
 	HISTORY_OR_SKIP();
-	queue = xt_open_quiet();
-	helper = helper_start();
-	XT_OK(history_watch(queue, helper.pid, EXIT));
+	struct xpoll *queue = xt_open_quiet();
+	struct helper helper = history_helper(queue, EXIT);
 	before = xt_count_open();
 	for (int i = 0; i < 3; i++) {
 		XT_OK(history_watch(queue, helper.pid, EXIT | FORK));
@@ -410,8 +348,6 @@ XT_TEST(tracer_is_there_only_while_it_is_needed)
 
 XT_TEST(no_descriptor_is_emfile_and_nothing_changes)
 {
-	struct xpoll *queue;
-	struct helper helper;
 	struct rlimit limit;
 	struct rlimit tight;
 	struct xpoll_event now;
@@ -419,8 +355,8 @@ XT_TEST(no_descriptor_is_emfile_and_nothing_changes)
 	int status = 0;
 
 	HISTORY_OR_SKIP();
-	queue = xt_open_quiet();
-	helper = helper_start();
+	struct xpoll *queue = xt_open_quiet();
+	struct helper helper = helper_start();
 	XT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	before = xt_count_open();
 	/* One more descriptor each time, until there are enough. */

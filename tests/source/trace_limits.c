@@ -29,15 +29,13 @@ static void starve_sockets(void)
 
 XT_TEST(hazard_15_lost_reports_are_trackerr_and_the_living_are_found)
 {
-	struct xpoll *queue;
-	struct helper root;
 	struct helper other;
 	struct helper last;
 	struct history history = {0};
 
 	HISTORY_OR_SKIP();
-	queue = xt_open_quiet();
-	root = helper_start();
+	struct xpoll *queue = xt_open_quiet();
+	struct helper root = helper_start();
 	other = helper_start();
 	XT_OK(history_watch(queue, root.pid, ALL));
 	XT_OK(history_watch(queue, other.pid, FORK));
@@ -137,15 +135,13 @@ static bool as_ordinary_user(void (*run)(void *), void *argument)
  */
 static void run_unreadable(void *argument)
 {
-	struct xpoll *queue;
-	struct helper helper;
 	struct history history = {0};
 	char path[64];
 
 	(void)argument;
 	become_ordinary();
-	queue = xt_open_quiet();
-	helper = helper_start();
+	struct xpoll *queue = xt_open_quiet();
+	struct helper helper = helper_start();
 	XT_CHECK(copy_program("/proc/self/exe", path, 0111));
 	XT_OK(history_watch(queue, helper.pid, ALL));
 	helper_exec_copy(helper, path);
@@ -262,15 +258,13 @@ XT_TEST(process_of_another_user_is_traced_or_eperm)
 static void trace_in_namespace(void *argument)
 {
 	bool by_default = argument != NULL;
-	struct xpoll *queue;
-	struct helper helper;
 	struct helper child;
 	struct history history = {0};
 
 	XT_EQ(getpid(), 1);
 	XT_EQ(mount("proc", "/proc", "proc", 0, NULL), 0);
-	queue = xt_open_quiet();
-	helper = helper_start();
+	struct xpoll *queue = xt_open_quiet();
+	struct helper helper = helper_start();
 	if (by_default)
 		XT_EQ(unsetenv("XPOLL_PROC"), 0);
 	else if (history_by_connector())
@@ -340,16 +334,14 @@ XT_TEST(in_a_process_namespace_another_tracer_is_taken)
 /* S14, hazard 8: looking at some descriptors consumes what they report. */
 XT_TEST(hazard_08_queue_that_is_watched_from_outside_is_not_silent)
 {
-	struct xpoll *queue;
-	struct helper helper;
 	struct xpoll_event event;
 	int fd;
 
 	HISTORY_OR_SKIP();
 	if (!xt_is("epoll"))
 		XT_SKIP("no kernel queue in this back end");
-	queue = xt_open_quiet();
-	helper = helper_start();
+	struct xpoll *queue = xt_open_quiet();
+	struct helper helper = helper_start();
 	for (int i = 0; i < 2; i++) {
 		/* Exposed after, and before, the registration. */
 		if (i == 0)
@@ -425,16 +417,14 @@ static void trace_and_lose_first_thread(void *argument)
 XT_TEST(child_that_has_ended_already_needs_no_change_in_the_kernel)
 {
 	struct history history = {0};
-	struct xpoll *queue;
-	struct helper parent, child;
+	struct helper child;
 	uint64_t before;
 	int end;
 
 	XT_SINGLE_ONLY();
 	HISTORY_OR_SKIP();
-	queue = xt_open_quiet();
-	parent = helper_start();
-	XT_OK(history_watch(queue, parent.pid, TRACK | EXIT));
+	struct xpoll *queue = xt_open_quiet();
+	struct helper parent = history_helper(queue, TRACK | EXIT);
 	child = helper_fork(parent);
 	end = (int)syscall(SYS_pidfd_open, child.pid, 0);
 	XT_CHECK(end >= 0);
@@ -459,16 +449,13 @@ XT_TEST(tracing_outlives_the_first_thread)
 /* Who counts the processes of a tree knows when the last one is gone. */
 XT_TEST(children_come_before_the_end_of_their_parent)
 {
-	struct xpoll *queue;
-	struct helper parent;
 	struct helper child;
 	struct xpoll_event event;
 	bool child_seen = false;
 
 	HISTORY_OR_SKIP();
-	queue = xt_open();
-	parent = helper_start();
-	XT_OK(history_watch(queue, parent.pid, ALL));
+	struct xpoll *queue = xt_open();
+	struct helper parent = history_helper(queue, ALL);
 	child = helper_fork(parent);
 	helper_exit(parent, 0);
 	helper_await_end(parent);

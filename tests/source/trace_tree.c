@@ -16,8 +16,6 @@
  */
 XT_TEST(example_of_the_paper)
 {
-	struct xpoll *queue;
-	struct helper a;
 	struct helper b;
 	struct helper c;
 	struct helper d;
@@ -26,8 +24,8 @@ XT_TEST(example_of_the_paper)
 	int i;
 
 	HISTORY_OR_SKIP();
-	queue = xt_open_quiet();
-	a = helper_start();
+	struct xpoll *queue = xt_open_quiet();
+	struct helper a = helper_start();
 	XT_OK(xt_change(queue, (uint64_t)a.pid, PROC, XPOLL_ADD, ALL, 0, &a));
 	b = helper_fork(a);
 	c = helper_fork(a);
@@ -63,15 +61,13 @@ XT_TEST(example_of_the_paper)
 
 XT_TEST(tracked_children_are_registrations)
 {
-	struct xpoll *queue;
-	struct helper parent;
 	struct helper child;
 	struct history history = {0};
 	struct xpoll_event now;
 
 	HISTORY_OR_SKIP();
-	queue = xt_open();
-	parent = helper_start();
+	struct xpoll *queue = xt_open();
+	struct helper parent = helper_start();
 	XT_OK(xt_change(queue, (uint64_t)parent.pid, PROC, XPOLL_ADD, ALL, 0,
 	                queue));
 	child = helper_fork(parent);
@@ -95,16 +91,13 @@ XT_TEST(tracked_children_are_registrations)
 
 XT_TEST(deleted_child_is_silent_and_the_rest_goes_on)
 {
-	struct xpoll *queue;
-	struct helper parent;
 	struct helper child[2];
 	struct helper grandchild;
 	struct history history = {0};
 
 	HISTORY_OR_SKIP();
-	queue = xt_open();
-	parent = helper_start();
-	XT_OK(history_watch(queue, parent.pid, ALL));
+	struct xpoll *queue = xt_open();
+	struct helper parent = history_helper(queue, ALL);
 	for (int i = 0; i < 2; i++) {
 		child[i] = helper_fork(parent);
 		XT_CHECK(history_until(queue, &history, child[i].pid, CHILD));
@@ -124,16 +117,13 @@ XT_TEST(deleted_child_is_silent_and_the_rest_goes_on)
 
 XT_TEST(children_stay_tracked_when_the_parent_is_deleted_or_ends)
 {
-	struct xpoll *queue;
-	struct helper parent;
 	struct helper child;
 	struct helper grandchild[2];
 	struct history history = {0};
 
 	HISTORY_OR_SKIP();
-	queue = xt_open();
-	parent = helper_start();
-	XT_OK(history_watch(queue, parent.pid, ALL));
+	struct xpoll *queue = xt_open();
+	struct helper parent = history_helper(queue, ALL);
 	child = helper_fork(parent);
 	XT_CHECK(history_until(queue, &history, child.pid, CHILD));
 	XT_OK(xt_flag(queue, (uint64_t)parent.pid, PROC, XPOLL_DELETE));
@@ -154,16 +144,13 @@ XT_TEST(children_stay_tracked_when_the_parent_is_deleted_or_ends)
 
 XT_TEST(exits_of_grandchildren_have_their_status)
 {
-	struct xpoll *queue;
-	struct helper parent;
 	struct helper child;
 	struct helper grandchild;
 	struct history history = {0};
 
 	HISTORY_OR_SKIP();
-	queue = xt_open();
-	parent = helper_start();
-	XT_OK(history_watch(queue, parent.pid, TRACK | EXIT));
+	struct xpoll *queue = xt_open();
+	struct helper parent = history_helper(queue, TRACK | EXIT);
 	child = helper_fork(parent);
 	grandchild = helper_fork(child);
 	XT_CHECK(history_until(queue, &history, grandchild.pid, CHILD));
@@ -186,14 +173,11 @@ XT_TEST(exits_of_grandchildren_have_their_status)
 XT_TEST(children_that_are_gone_already_are_told_whole)
 {
 	enum { COUNT = 100 };
-	struct xpoll *queue;
-	struct helper parent;
 	struct history history = {0};
 
 	HISTORY_OR_SKIP();
-	queue = xt_open_quiet();
-	parent = helper_start();
-	XT_OK(history_watch(queue, parent.pid, ALL));
+	struct xpoll *queue = xt_open_quiet();
+	struct helper parent = history_helper(queue, ALL);
 	XT_CALL(helper_burst(parent, COUNT, 7));
 	XT_CHECK(history_until_count(queue, &history, COUNT, CHILD | EXIT));
 	history_hear(queue, &history);
@@ -217,15 +201,12 @@ XT_TEST(children_that_are_gone_already_are_told_whole)
 
 XT_TEST(vforked_child_is_told)
 {
-	struct xpoll *queue;
-	struct helper parent;
 	struct history history = {0};
 	pid_t child;
 
 	HISTORY_OR_SKIP();
-	queue = xt_open();
-	parent = helper_start();
-	XT_OK(history_watch(queue, parent.pid, ALL));
+	struct xpoll *queue = xt_open();
+	struct helper parent = history_helper(queue, ALL);
 	child = helper_vfork(parent);
 	XT_CHECK(history_until(queue, &history, child, CHILD | EXIT));
 	XT_EXPECT_EQ(history_of(&history, child)->parent, parent.pid);
@@ -234,15 +215,12 @@ XT_TEST(vforked_child_is_told)
 
 XT_TEST(child_of_a_new_thread_has_the_process_as_parent)
 {
-	struct xpoll *queue;
-	struct helper parent;
 	struct helper child;
 	struct history history = {0};
 
 	HISTORY_OR_SKIP();
-	queue = xt_open();
-	parent = helper_start();
-	XT_OK(history_watch(queue, parent.pid, TRACK));
+	struct xpoll *queue = xt_open();
+	struct helper parent = history_helper(queue, TRACK);
 	child = helper_fork_by_thread(parent);
 	XT_CHECK(history_until(queue, &history, child.pid, CHILD));
 	XT_EXPECT_EQ(history_of(&history, child.pid)->parent, parent.pid);
@@ -252,14 +230,11 @@ XT_TEST(child_of_a_new_thread_has_the_process_as_parent)
 /* A whole tree: each node once, under its parent. */
 XT_TEST(tree_of_many_levels_is_told_whole)
 {
-	struct xpoll *queue;
-	struct helper root;
 	struct history history = {0};
 
 	HISTORY_OR_SKIP();
-	queue = xt_open_quiet();
-	root = helper_start();
-	XT_OK(history_watch(queue, root.pid, ALL));
+	struct xpoll *queue = xt_open_quiet();
+	struct helper root = history_helper(queue, ALL);
 	XT_CALL(helper_grow(root, 3, 4));
 	XT_CHECK(history_until_count(queue, &history, 3 + 9 + 27 + 81, CHILD));
 	history_hear(queue, &history);
@@ -276,15 +251,12 @@ XT_TEST(tree_of_many_levels_is_told_whole)
 XT_TEST(two_hundred_that_fork_at_once_are_told_whole)
 {
 	enum { COUNT = 200 };
-	struct xpoll *queue;
-	struct helper root;
 	struct history history = {0};
 
 	HISTORY_OR_SKIP();
 	(void)xt_raise_files(4 * COUNT);
-	queue = xt_open_quiet();
-	root = helper_start();
-	XT_OK(history_watch(queue, root.pid, ALL));
+	struct xpoll *queue = xt_open_quiet();
+	struct helper root = history_helper(queue, ALL);
 	XT_CALL(helper_storm(root, COUNT));
 	XT_CHECK(history_until_count(queue, &history, 2 * COUNT, CHILD));
 	history_hear(queue, &history);
@@ -297,15 +269,12 @@ XT_TEST(two_hundred_that_fork_at_once_are_told_whole)
 /* S11: one at a time, none is lost */
 XT_TEST(tree_comes_one_event_at_a_time)
 {
-	struct xpoll *queue;
-	struct helper root;
 	struct xpoll_event event;
 	int children = 0;
 
 	HISTORY_OR_SKIP();
-	queue = xt_open_quiet();
-	root = helper_start();
-	XT_OK(history_watch(queue, root.pid, TRACK));
+	struct xpoll *queue = xt_open_quiet();
+	struct helper root = history_helper(queue, TRACK);
 	XT_CALL(helper_grow(root, 30, 1));
 	for (int i = 0; i < 30; i++) {
 		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
@@ -319,14 +288,12 @@ XT_TEST(tree_comes_one_event_at_a_time)
 /* Silence of the parent is its own: as in FreeBSD children start enabled. */
 XT_TEST(children_of_a_disabled_parent_are_told)
 {
-	struct xpoll *queue;
-	struct helper parent;
 	struct helper child;
 	struct xpoll_event event;
 
 	HISTORY_OR_SKIP();
-	queue = xt_open();
-	parent = helper_start();
+	struct xpoll *queue = xt_open();
+	struct helper parent = helper_start();
 	XT_OK(xt_change(queue, (uint64_t)parent.pid, PROC,
 	                XPOLL_ADD | XPOLL_DISABLE, ALL, 0, NULL));
 	child = helper_fork(parent);
@@ -340,14 +307,12 @@ XT_TEST(children_of_a_disabled_parent_are_told)
 
 XT_TEST(dispatched_child_waits_for_enable)
 {
-	struct xpoll *queue;
-	struct helper parent;
 	struct helper child;
 	struct xpoll_event event;
 
 	HISTORY_OR_SKIP();
-	queue = xt_open();
-	parent = helper_start();
+	struct xpoll *queue = xt_open();
+	struct helper parent = helper_start();
 	XT_OK(xt_change(queue, (uint64_t)parent.pid, PROC,
 	                XPOLL_ADD | XPOLL_DISPATCH, TRACK | EXIT, 0, NULL));
 	child = helper_fork(parent);
@@ -365,15 +330,12 @@ XT_TEST(dispatched_child_waits_for_enable)
 /* TRACK that is asked for later follows from then on. */
 XT_TEST(track_can_be_added_later)
 {
-	struct xpoll *queue;
-	struct helper parent;
 	struct helper child[2];
 	struct history history = {0};
 
 	HISTORY_OR_SKIP();
-	queue = xt_open();
-	parent = helper_start();
-	XT_OK(history_watch(queue, parent.pid, FORK));
+	struct xpoll *queue = xt_open();
+	struct helper parent = history_helper(queue, FORK);
 	child[0] = helper_fork(parent);
 	XT_CHECK(history_until(queue, &history, parent.pid, FORK));
 	XT_OK(history_watch(queue, parent.pid, ALL));
@@ -391,15 +353,12 @@ XT_TEST(track_can_be_added_later)
 /* The program registers a child whose birth was not delivered yet: an upsert. */
 XT_TEST(add_of_a_child_meets_the_tracked_one)
 {
-	struct xpoll *queue;
-	struct helper parent;
 	struct helper child;
 	struct xpoll_event event;
 
 	HISTORY_OR_SKIP();
-	queue = xt_open_quiet();
-	parent = helper_start();
-	XT_OK(history_watch(queue, parent.pid, TRACK));
+	struct xpoll *queue = xt_open_quiet();
+	struct helper parent = history_helper(queue, TRACK);
 	child = helper_fork(parent);
 	XT_OK(xt_change(queue, (uint64_t)child.pid, PROC, XPOLL_ADD, EXIT, 0,
 	                &event));
@@ -416,8 +375,6 @@ XT_TEST(add_of_a_child_meets_the_tracked_one)
 /* S18: a child that cannot be registered is reported by its parent. */
 XT_TEST(child_without_a_descriptor_is_trackerr)
 {
-	struct xpoll *queue;
-	struct helper parent;
 	struct helper child;
 	struct rlimit limit;
 	struct rlimit none;
@@ -425,9 +382,8 @@ XT_TEST(child_without_a_descriptor_is_trackerr)
 	int count;
 
 	HISTORY_OR_SKIP();
-	queue = xt_open_quiet();
-	parent = helper_start();
-	XT_OK(history_watch(queue, parent.pid, ALL));
+	struct xpoll *queue = xt_open_quiet();
+	struct helper parent = history_helper(queue, ALL);
 	child = helper_fork(parent);
 	XT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	none = limit;
