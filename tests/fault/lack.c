@@ -1,7 +1,7 @@
 /*
- * Goal: what the queue does with a system that lacks memory, watches or
- * descriptors at the wrong moment: it says so, keeps what it had, and forgets
- * nothing (S18).  Each of these was wrong once.
+ * Goal: what the queue does with a system that lacks memory or watches at the
+ * wrong moment: it says so, keeps what it had, and forgets nothing (S18).  Each of
+ * these was wrong once.
  * Method: the calls are wrapped at link time.
  */
 #include "xt.h"
@@ -22,7 +22,6 @@ static bool look_fails;
 static short look_fails_for; /* one for these bits alone; 0: none */
 static int stat_fails; /* so many times */
 static void (*before_look)(void); /* the next fstat; then no more */
-static int watches;    /* inotify instances that cannot be had */
 
 int __real_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
                             uint64_t token);
@@ -92,16 +91,6 @@ int __wrap_xp_sys_fstat_born(int fd, struct stat *status, int64_t *born_ns)
 	           : -ENOMEM;
 }
 
-int __real_xp_sys_inotify_open(void);
-int __wrap_xp_sys_inotify_open(void);
-int __wrap_xp_sys_inotify_open(void)
-{
-	if (watches == 0)
-		return __real_xp_sys_inotify_open();
-	watches--;
-	return -EMFILE;
-}
-
 /* The test that is over may have left early. */
 static void all_is_well(void)
 {
@@ -112,7 +101,6 @@ static void all_is_well(void)
 	look_fails_for = 0;
 	stat_fails = 0;
 	before_look = NULL;
-	watches = 0;
 }
 
 /* All notes of VNODE that come for it until these are there, or time is up. */
@@ -209,24 +197,6 @@ XT_TEST(look_that_fails_does_not_take_news_away)
 {
 	all_is_well();
 	XT_CHECK(xt_child(child_mounts, xt_open_quiet()));
-}
-
-XT_TEST(open_without_room_for_a_watch_is_enospc)
-{
-	struct xpoll_options options = {.size = sizeof options,
-	                                .backend = xt_backend};
-
-	all_is_well();
-	if (!xt_is("epoll"))
-		return; /* The others watch nothing at first. */
-	add_passes = 0;
-	errno = 0;
-	struct xpoll *queue = xpoll_open(&options);
-	int error = errno;
-	add_passes = -1;
-	xpoll_destroy(queue);
-	XT_CHECK(!queue);
-	XT_STATUS(error, ENOSPC);
 }
 
 XT_TEST(file_whose_status_fails_is_ready_and_stays)
@@ -423,62 +393,6 @@ XT_TEST(hazard_02_growing_file_survives_the_renewal)
 	xt_put(graves.file);
 	XT_EQ(lseek(graves.file, 0, SEEK_SET), 0);
 	XT_GETS(graves.queue, NULL, graves.file, READ);
-}
-
-/* --- In a forked child ------------------------------------------------------- */
-
-struct family {
-	struct xpoll *queue;
-	struct xt_pair pair;
-	int file;
-};
-
-static void child_lacks_watches(void *argument)
-{
-	struct family *family = argument;
-	struct xpoll_event event;
-
-	/* Those that the back end makes for itself succeed. */
-	add_passes = xt_is("epoll") ? 1 : 0;
-	XT_FAILS(xpoll_reinit(family->queue), ENOSPC);
-	XT_FAILS(xpoll_event(family->queue, NULL, 0, &event, 1, 0), EBADF);
-	add_passes = -1;
-	XT_EQ(xpoll_reinit(family->queue), 0);
-	xt_put(family->pair.w);
-	XT_GETS(family->queue, NULL, family->pair.r, READ);
-}
-
-XT_TEST(reinit_without_room_for_watches_says_so_and_can_be_repeated)
-{
-	struct family family = {.queue = xt_open_quiet(), .pair = xt_pipe()};
-
-	all_is_well();
-	/* Edges: what all back ends need the kernel for. */
-	XT_OK(xt_add(family.queue, family.pair.r, READ, XPOLL_CLEAR));
-	XT_CHECK(xt_child(child_lacks_watches, &family));
-}
-
-static void child_lacks_instances(void *argument)
-{
-	struct family *family = argument;
-	struct xpoll_event event;
-
-	watches = 1;
-	XT_FAILS(xpoll_reinit(family->queue), EMFILE);
-	XT_FAILS(xpoll_event(family->queue, NULL, 0, &event, 1, 0), EBADF);
-	XT_EQ(xpoll_reinit(family->queue), 0);
-	xt_put(family->file);
-	XT_GETS(family->queue, &event, family->file, VNODE);
-}
-
-XT_TEST(reinit_without_a_source_says_so_and_can_be_repeated)
-{
-	struct family family = {.queue = xt_open_quiet(), .file = xt_file("")};
-
-	all_is_well();
-	XT_OK(xt_change(family.queue, (uint64_t)family.file, VNODE, XPOLL_ADD,
-	                XPOLL_NOTE_OPEN | XPOLL_NOTE_WRITE, 0, NULL));
-	XT_CHECK(xt_child(child_lacks_instances, &family));
 }
 
 /* Its edge would be lost with the look: the event comes, though perhaps too early. */

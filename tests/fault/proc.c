@@ -1,7 +1,7 @@
 /*
- * Goal: PROC when the system refuses: each call fails once with each error, and
- * nothing has changed; a kernel that lacks what newer ones have; reports that
- * are lost (S18, S22).
+ * Goal: PROC when the system refuses what a child needs; a kernel that lacks what
+ * newer ones have; numbers that are used again (S1, S18, S22).  The sweep makes
+ * each call of a registration fail.
  * Method: the calls are wrapped at link time.
  */
 #include "xt.h"
@@ -192,80 +192,9 @@ static int watch(struct xpoll *queue, struct child child, uint32_t fflags)
 	                 NULL);
 }
 
-/* Let each call fail in turn, until there is none left to fail. */
-static void fail_each(struct xpoll *queue, uint32_t fflags, int error)
-{
-	struct child child = child_start(0, 0);
-	uint64_t ident = (uint64_t)child.pid;
-	int before = xt_count_open();
-	struct xpoll_event now;
-	bool reached = true;
-	int status = 0;
-
-	for (int i = 1; reached; i++) {
-		fail(i, -error);
-		status = watch(queue, child, fflags);
-		reached = calls >= i;
-		fail(0, 0);
-		if (status == 0) {
-			/* A smaller ring did as well, or nothing failed. */
-			XT_OK(xt_flag(queue, ident, PROC, XPOLL_DELETE));
-		} else {
-			XT_EXPECT(status == error || status == ENOMEM ||
-			          status == ENOTSUP);
-			XT_EXPECT_FAILS(xpoll_lookup(queue, ident, PROC, &now),
-			                ENOENT);
-		}
-		XT_EQ(xt_count_open(), before);
-	}
-	XT_OK(status);
-	child_ends(child);
-	XT_EQ(waitpid(child.pid, NULL, 0), child.pid);
-}
-
 static bool can_trace(void)
 {
 	return xpoll_supports(NULL, PROC, FORK) == 1;
-}
-
-XT_TEST(add_that_fails_anywhere_changes_nothing)
-{
-	static const int errors[] = {EMFILE, ENFILE, ENOMEM, ENOSPC};
-	struct xpoll *queue = xt_open_quiet();
-
-	/* What the table of descriptors needs is there from now on. */
-	XT_OK(xt_add(queue, xt_pipe().r, READ, 0));
-	for (int i = 0; i < 4; i++) {
-		XT_CALL(fail_each(queue, EXIT, errors[i]));
-		if (can_trace())
-			XT_CALL(fail_each(queue, EXIT | FORK | TRACK, errors[i]));
-	}
-}
-
-XT_TEST(more_notes_that_fail_leave_the_registration_as_it_was)
-{
-	struct xpoll *queue = xt_open_quiet();
-	struct child child = child_start(0, 0);
-	struct xpoll_event now;
-	bool reached = true;
-
-	if (!can_trace())
-		XT_SKIP("forks cannot be traced this way here");
-	for (int i = 1; reached; i++) {
-		int status;
-
-		XT_OK(watch(queue, child, EXIT));
-		fail(i, -EMFILE);
-		status = watch(queue, child, EXIT | FORK);
-		reached = calls >= i;
-		fail(0, 0);
-		XT_EQ(xpoll_lookup(queue, (uint64_t)child.pid, PROC, &now), 0);
-		XT_EXPECT_EQ(now.fflags, status ? EXIT : EXIT | FORK);
-	}
-	child_ends(child);
-	XT_GETS(queue, &now, child.pid, PROC);
-	XT_EXPECT(now.fflags & EXIT);
-	(void)waitpid(child.pid, NULL, 0);
 }
 
 /* S18: what cannot be had for a child while a wait runs is NOTE_TRACKERR. */

@@ -255,11 +255,33 @@ int __wrap_xpoll_ctl(struct xpoll *queue, int op, int events, int fd,
 	}
 
 AGAIN(xpoll_fd, (struct xpoll * queue), (queue))
-AGAIN(xpoll_reinit, (struct xpoll * queue), (queue))
 AGAIN(xpoll_aio_submit, (struct xpoll * queue, struct xpoll_aio *aio),
       (queue, aio))
 AGAIN(xpoll_aio_cancel, (struct xpoll * queue, struct xpoll_aio *aio),
       (queue, aio))
+
+/* It is the parent's queue as long as this has failed (S26). */
+int __real_xpoll_reinit(struct xpoll *queue);
+int __wrap_xpoll_reinit(struct xpoll *queue);
+int __wrap_xpoll_reinit(struct xpoll *queue)
+{
+	struct xpoll_event event;
+	int error;
+	int rc;
+
+	user_begin();
+	rc = __real_xpoll_reinit(queue);
+	if (rc >= 0 || !sweep_minded())
+		return rc;
+	error = errno;
+	if (__real_xpoll_event_mask(queue, NULL, 0, &event, 1, 0, NULL) >= 0 || errno != EBADF)
+		sweep_find("xpoll_reinit failed, and the queue can be waited for");
+	errno = user_errno;
+	rc = __real_xpoll_reinit(queue);
+	if (rc >= 0)
+		user_judge("xpoll_reinit", error);
+	return rc;
+}
 
 struct xpoll *__real_xpoll_open(const struct xpoll_options *options);
 struct xpoll *__wrap_xpoll_open(const struct xpoll_options *options);
