@@ -12,9 +12,12 @@
 
 #include "loop.h"
 
+enum { LOST_NS = 1000000000 };
+
 struct connector_loop {
 	int fd;
 	pid_t root; /* makes the others */
+	int64_t heard_ns; /* when the last report of it or its children came */
 };
 
 static void connector_close(void *opened)
@@ -54,8 +57,11 @@ static int connector_open(void *opened, const struct bench_field *field,
 
 static int connector_process(void *opened, int id, pid_t pid)
 {
+	struct connector_loop *loop = opened;
+
 	(void)id;
-	((struct connector_loop *)opened)->root = pid;
+	loop->root = pid;
+	loop->heard_ns = bench_now_ns();
 	return 0;
 }
 
@@ -68,29 +74,11 @@ static bool connector_ended(pid_t pid)
 		info.si_pid == pid;
 }
 
-/*
- * Of its children, and its own end, which is the last.  Some get lost, now and then with
- * ENOBUFS; of the last one that is found out when nothing has come for a second.
- */
-static int connector_wait(void *opened, struct loop_hand *hand, const int *enable,
-                          int enable_len, bool block)
+static void connector_report(const struct connector_loop *loop, struct loop_hand *hand,
+                             const struct cn_msg *message)
 {
-	const struct connector_loop *loop = opened;
-	_Alignas(struct nlmsghdr) char bytes[1024];
-	const struct cn_msg *message;
 	struct proc_event event;
 
-	(void)enable, (void)enable_len, (void)block; /* it waits */
-	bench_calls++;
-	hand->len = 0;
-	if (recv(loop->fd, bytes, sizeof bytes, 0) < 0) {
-		if (errno == EAGAIN && connector_ended(loop->root))
-			loop_report(hand, LOOP_LAST, 0);
-		if (errno == EAGAIN || errno == ENOBUFS)
-			return hand->len;
-		return bench_goes_on(errno) ? 0 : -errno;
-	}
-	message = NLMSG_DATA((struct nlmsghdr *)(void *)bytes);
 	memcpy(&event, message->data, sizeof event);
 	if (event.what == PROC_EVENT_FORK && event.event_data.fork.parent_tgid == loop->root)
 		loop_report(hand, 0, POLLIN);
@@ -98,6 +86,32 @@ static int connector_wait(void *opened, struct loop_hand *hand, const int *enabl
 		loop_report(hand, LOOP_LAST, 0);
 	if (event.what == PROC_EVENT_EXIT && event.event_data.exit.parent_tgid == loop->root)
 		loop_report(hand, 0, POLLOUT);
+}
+
+/*
+ * Of its children, and its own end, which is the last.  Some get lost, now and then with
+ * ENOBUFS; of the last one that is found out when no other has come for a second, however
+ * many came of processes that are not followed.
+ */
+static int connector_wait(void *opened, struct loop_hand *hand, const int *enable,
+                          int enable_len, bool block)
+{
+	struct connector_loop *loop = opened;
+	_Alignas(struct nlmsghdr) char bytes[1024];
+	ssize_t size;
+
+	(void)enable, (void)enable_len, (void)block; /* it waits */
+	bench_calls++;
+	hand->len = 0;
+	size = recv(loop->fd, bytes, sizeof bytes, 0);
+	if (size < 0 && errno != EAGAIN && errno != ENOBUFS)
+		return bench_goes_on(errno) ? 0 : -errno;
+	if (size > 0)
+		connector_report(loop, hand, NLMSG_DATA((struct nlmsghdr *)(void *)bytes));
+	if (hand->len > 0)
+		loop->heard_ns = bench_now_ns();
+	else if (bench_now_ns() - loop->heard_ns > LOST_NS && connector_ended(loop->root))
+		loop_report(hand, LOOP_LAST, 0);
 	return hand->len;
 }
 
