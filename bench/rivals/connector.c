@@ -28,6 +28,21 @@ static void connector_close(void *opened)
 		close(loop->fd);
 }
 
+/* The kernel answers at once, unless it does not serve this namespace of processes. */
+static int connector_answer(int fd, uint32_t number)
+{
+	_Alignas(struct nlmsghdr) char bytes[1024];
+	const struct cn_msg *message = NLMSG_DATA((struct nlmsghdr *)(void *)bytes);
+	struct proc_event event;
+
+	while (recv(fd, bytes, sizeof bytes, MSG_DONTWAIT) > 0) {
+		memcpy(&event, message->data, sizeof event);
+		if (event.what == PROC_EVENT_NONE && message->ack == number + 1)
+			return -(int)event.event_data.ack.err;
+	}
+	return errno == EAGAIN ? -ENOTSUP : -errno;
+}
+
 static int connector_open(void *opened, const struct bench_field *field,
                           const struct bench_way *way)
 {
@@ -44,15 +59,18 @@ static int connector_open(void *opened, const struct bench_field *field,
 	*head = (struct nlmsghdr){ .nlmsg_len = sizeof listen, .nlmsg_type = NLMSG_DONE };
 	memset(message, 0, sizeof *message);
 	message->id = (struct cb_id){ CN_IDX_PROC, CN_VAL_PROC };
+	message->ack = (uint32_t)bench_now_ns();
 	message->len = sizeof op;
 	memcpy(message->data, &op, sizeof op);
 	loop->fd = socket(PF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_CONNECTOR);
-	if (loop->fd < 0 || bind(loop->fd, (struct sockaddr *)&address, sizeof address) < 0 ||
-	    send(loop->fd, listen, sizeof listen, 0) < 0)
+	if (loop->fd < 0)
 		return -errno;
 	(void)setsockopt(loop->fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof size);
 	(void)setsockopt(loop->fd, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof second);
-	return 0;
+	if (bind(loop->fd, (struct sockaddr *)&address, sizeof address) < 0 ||
+	    send(loop->fd, listen, sizeof listen, 0) < 0)
+		return -errno;
+	return connector_answer(loop->fd, message->ack);
 }
 
 static int connector_process(void *opened, int id, pid_t pid)
