@@ -33,7 +33,7 @@ set(every base/heap.c base/mutex.c base/pool.c base/regmap.c source/*.c core/*.c
   source/provider/signal_selfpipe.c)
 # With the descriptors, signals and threads of POSIX.
 set(posix ${every} base/alloc.c source/provider/signal_handler.c
-  backend/bitset.c backend/fdmap.c backend/own.c backend/poll.c backend/select.c)
+  backend/array.c backend/bitset.c backend/poll.c backend/select.c)
 
 xpoll_system(LINUX OS posix linux
   FILES ${posix} system/linux.c backend/epoll*.c source/provider/aio_uring.c

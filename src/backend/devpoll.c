@@ -10,24 +10,15 @@
  * device belongs to the process that wrote to it first; it cannot be waited for
  * itself, it takes no mask of signals, and it knows no edges.
  */
-#include "backend/backend.h"
+#include "backend/devpoll_state.h"
 
 #include <errno.h>
 
-#include "backend/devpoll_set.h"
-#include "backend/own.h"
+#include "base/alloc.h"
 #include "base/assert.h"
 #include "base/time.h"
 #include "os/sunos/sys_devpoll.h"
 #include "os/sys.h"
-
-struct devpoll_state {
-	struct xp_dp_set set;
-	struct xp_own own;
-	int room;  /* what one call may ask for */
-	int start; /* where a look at all begins */
-	bool more; /* the wait in progress took all that it had asked for */
-};
 
 /* The device, with the back end's own two in it. */
 static int devpoll_open_device(struct devpoll_state *state)
@@ -38,38 +29,41 @@ static int devpoll_open_device(struct devpoll_state *state)
 
 	if (device < 0)
 		return device;
-	xp_own_entries(&state->own, own);
-	rc = xp_sys_devpoll_write(device, own, state->own.edge.fd < 0
+	xp_array_own(&state->array, own);
+	rc = xp_sys_devpoll_write(device, own, state->array.edge.fd < 0
 	                          ? XP_OWN_EDGE : XP_OWN_ENTRIES);
 	/* Something else of that name may take the records as well. */
 	if (rc == 0)
-		rc = xp_sys_devpoll_has(device, state->own.wake.fd);
-	state->set.device = device;
+		rc = xp_sys_devpoll_has(device, state->array.wake.fd);
+	state->device = device;
 	if (rc > 0)
 		return 0;
 	xp_sys_close(device);
 	return rc < 0 ? rc : -ENOSYS;
 }
 
+static void devpoll_free(struct devpoll_state *state)
+{
+	xp_array_close(&state->array);
+	xp_free(state->dirty);
+	xp_free(state->fds);
+}
+
 static int devpoll_open(void *opaque, int size_hint,
                         struct xp_counters *counters)
 {
 	struct devpoll_state *state = opaque;
-	int rc = xp_dp_set_init(&state->set, &state->own.edge, XP_FIRED_MOST,
-	                        counters);
+	int rc = xp_array_open(&state->array, &xp_devpoll_array, counters);
 
 	(void)size_hint;
 	if (rc < 0)
 		return rc;
 	state->room = XP_FIRED_MOST;
-	rc = xp_own_open(&state->own, counters);
-	if (rc == 0) {
-		rc = devpoll_open_device(state);
-		if (rc < 0)
-			xp_own_close(&state->own);
-	}
+	state->cap = XP_FIRED_MOST;
+	state->fds = xp_alloc(XP_FIRED_MOST * sizeof *state->fds);
+	rc = state->fds ? devpoll_open_device(state) : -ENOMEM;
 	if (rc < 0)
-		xp_dp_set_fini(&state->set);
+		devpoll_free(state);
 	/* A kernel without it, or a place where it is not shown. */
 	return rc == -ENOENT || rc == -ENXIO || rc == -ENODEV || rc == -ENOTTY
 		? -ENOSYS : rc;
@@ -79,44 +73,22 @@ static void devpoll_close(void *opaque)
 {
 	struct devpoll_state *state = opaque;
 
-	xp_sys_close(state->set.device);
-	xp_own_close(&state->own);
-	xp_dp_set_fini(&state->set);
+	xp_sys_close(state->device);
+	devpoll_free(state);
 }
 
 static bool devpoll_owns(const void *opaque, int fd)
 {
 	const struct devpoll_state *state = opaque;
 
-	return fd == state->set.device || xp_own_has(&state->own, fd);
-}
-
-static int devpoll_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
-{
-	struct devpoll_state *state = opaque;
-
-	return xp_dp_attach(&state->set, fd, watch, token);
-}
-
-static int devpoll_change(void *opaque, int fd, uint32_t watch, uint64_t token)
-{
-	struct devpoll_state *state = opaque;
-
-	return xp_dp_change(&state->set, fd, watch, token);
-}
-
-static int devpoll_detach(void *opaque, int fd)
-{
-	struct devpoll_state *state = opaque;
-
-	return xp_dp_detach(&state->set, fd);
+	return fd == state->device || xp_array_owns(opaque, fd);
 }
 
 static bool devpoll_has_pending(const void *opaque)
 {
 	const struct devpoll_state *state = opaque;
 
-	return xp_dp_has_pending(&state->set);
+	return state->dirty_len > 0;
 }
 
 /* A wait reports what is closed. */
@@ -125,16 +97,16 @@ static int devpoll_flush(void *opaque, struct xp_fired *fired, int cap)
 	struct devpoll_state *state = opaque;
 
 	(void)fired, (void)cap;
-	return xp_dp_write(&state->set);
+	return xp_devpoll_write(state);
 }
 
 static int devpoll_report_edges(struct devpoll_state *state, struct xp_fired *fired,
                                 int room)
 {
-	int count = xp_edge_harvest(&state->own.edge, fired, room);
+	int count = xp_edge_harvest(&state->array.edge, fired, room);
 
-	state->own.edges_left = count == room;
-	state->more |= state->own.edges_left;
+	state->array.edges_left = count == room;
+	state->more |= state->array.edges_left;
 	return count;
 }
 
@@ -142,25 +114,25 @@ static int devpoll_report_edges(struct devpoll_state *state, struct xp_fired *fi
 static int devpoll_report(struct devpoll_state *state, const struct pollfd *ready,
                           struct xp_fired *fired, int room)
 {
-	const struct xp_fdmap_entry *entry;
+	const struct xp_array_entry *entry;
 	uint32_t events = (unsigned short)ready->revents;
 
 	XP_ASSERT(room > 0);
-	if (ready->fd == state->own.wake.fd) {
-		xp_wakefd_clear(&state->own.wake);
+	if (ready->fd == state->array.wake.fd) {
+		xp_wakefd_clear(&state->array.wake);
 		*fired = (struct xp_fired){.token = XP_TOKEN_WAKE};
 		return 1;
 	}
-	if (ready->fd == state->own.edge.fd)
+	if (ready->fd == state->array.edge.fd)
 		return devpoll_report_edges(state, fired, room);
-	XP_ASSERT(ready->fd < state->set.map.len);
-	entry = &state->set.map.entries[ready->fd];
+	XP_ASSERT(ready->fd < state->array.len);
+	entry = &state->array.entries[ready->fd];
 	events &= entry->watch | POLLERR | POLLHUP | POLLNVAL;
 	if (entry->place == XP_PLACE_ARRAY && events) {
 		*fired = (struct xp_fired){.token = entry->token, .events = events};
 		return 1;
 	}
-	xp_dp_mend(&state->set, ready->fd);
+	xp_devpoll_mend(state, ready->fd);
 	return 0;
 }
 
@@ -169,24 +141,23 @@ static int devpoll_await_masked(struct devpoll_state *state, int64_t deadline_ns
                                 const sigset_t *mask, struct xp_fired *fired,
                                 int cap)
 {
-	struct xp_dp_set *set = &state->set;
 	int len = XP_OWN_ENTRIES;
 	int count = 0;
 	int rc;
 
-	xp_own_entries(&state->own, set->fds);
-	for (int fd = 0; fd < set->map.len; fd++)
-		if (set->map.entries[fd].place == XP_PLACE_ARRAY)
-			set->fds[len++] = (struct pollfd){
+	xp_array_own(&state->array, state->fds);
+	for (int fd = 0; fd < state->array.len; fd++)
+		if (state->array.entries[fd].place == XP_PLACE_ARRAY)
+			state->fds[len++] = (struct pollfd){
 				.fd = fd,
-				.events = (short)set->map.entries[fd].watch,
+				.events = (short)state->array.entries[fd].watch,
 			};
-	XP_ASSERT(len <= set->cap);
-	rc = xp_sys_poll_wait(set->fds, (size_t)len, deadline_ns, mask);
+	XP_ASSERT(len <= state->cap);
+	rc = xp_sys_poll_wait(state->fds, (size_t)len, deadline_ns, mask);
 	if (rc < 0)
 		return rc;
 	for (int i = 0; i < len && rc > 0 && count < cap; i++) {
-		const struct pollfd *entry = &set->fds[state->start++ % len];
+		const struct pollfd *entry = &state->fds[state->start++ % len];
 
 		if (entry->revents)
 			count += devpoll_report(state, entry, fired + count,
@@ -198,13 +169,11 @@ static int devpoll_await_masked(struct devpoll_state *state, int64_t deadline_ns
 
 static int devpoll_ask(struct devpoll_state *state, int64_t deadline_ns, int cap)
 {
-	struct xp_dp_set *set = &state->set;
-
 	for (;;) {
 		int room = cap < state->room ? cap : state->room;
 		int rc = deadline_ns <= XP_NOW
-			? xp_sys_devpoll_now(set->device, set->fds, room)
-			: xp_sys_devpoll_wait(set->device, set->fds, room,
+			? xp_sys_devpoll_now(state->device, state->fds, room)
+			: xp_sys_devpoll_wait(state->device, state->fds, room,
 			                      deadline_ns);
 
 		state->more = rc == room;
@@ -224,12 +193,12 @@ static int devpoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask
 
 	/* First, because levels come again with each look, and would take the room. */
 	if (deadline_ns == XP_REST)
-		count = xp_own_report_rest(&state->own, fired, cap);
+		count = xp_array_report_rest(&state->array, fired, cap);
 	if (count == cap)
 		return count;
 	/* If nothing that was reported counts, the device has to forget it. */
 	do {
-		len = xp_dp_write(&state->set);
+		len = xp_devpoll_write(state);
 		if (len < 0)
 			return count > 0 ? count : len;
 		if (mask && deadline_ns > XP_NOW)
@@ -237,21 +206,13 @@ static int devpoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask
 			                            cap);
 		len = devpoll_ask(state, deadline_ns, cap - count);
 		for (int i = 0; i < len; i++)
-			count += devpoll_report(state, &state->set.fds[i],
+			count += devpoll_report(state, &state->fds[i],
 			                        fired + count,
 			                        cap - count - (len - 1 - i));
 	} while (len > 0 && count == 0);
 	if (len < 0)
 		return count > 0 ? count : len;
 	return state->more ? xp_fired_more(fired, count, cap) : count;
-}
-
-static void devpoll_wake(void *opaque)
-{
-	struct devpoll_state *state = opaque;
-
-	xp_count_shared(&state->set.counters->syscalls_wake);
-	xp_wakefd_signal(&state->own.wake);
 }
 
 const struct xp_backend_ops xp_backend_devpoll = {
@@ -261,11 +222,11 @@ const struct xp_backend_ops xp_backend_devpoll = {
 	.open = devpoll_open,
 	.close = devpoll_close,
 	.owns = devpoll_owns,
-	.attach = devpoll_attach,
-	.change = devpoll_change,
-	.detach = devpoll_detach,
+	.attach = xp_devpoll_attach,
+	.change = xp_array_change,
+	.detach = xp_array_detach,
 	.has_pending = devpoll_has_pending,
 	.flush = devpoll_flush,
 	.wait = devpoll_await,
-	.wake = devpoll_wake,
+	.wake = xp_array_wake,
 };

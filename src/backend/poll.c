@@ -17,24 +17,20 @@
 
 #include <errno.h>
 
-#include "backend/fdmap.h"
-#include "backend/own.h"
+#include "backend/array.h"
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "base/time.h"
 #include "os/sys.h"
 
 struct poll_state {
+	struct xp_array array;
 	struct pollfd *fds;
 	int len;      /* entries in use */
 	int cap;      /* entries there is room for: >= attached + XP_OWN_ENTRIES */
-	int attached; /* descriptors known, in the array or not */
 	int start;    /* where the next scan begins */
 	int left;     /* entries with revents that were not reported, at most */
 	bool fresh;   /* the wait in progress has looked at all */
-	struct xp_own own;
-	struct xp_fdmap map;
-	struct xp_counters *counters;
 };
 
 static int poll_reserve(struct poll_state *state, int cap)
@@ -52,6 +48,43 @@ static int poll_reserve(struct poll_state *state, int cap)
 	return 0;
 }
 
+static int poll_prepare(void *opaque, int fd)
+{
+	struct poll_state *state = opaque;
+
+	(void)fd;
+	return poll_reserve(state, state->array.attached + 1 + XP_OWN_ENTRIES);
+}
+
+static void poll_want(void *opaque, int fd, uint32_t bits)
+{
+	struct poll_state *state = opaque;
+	struct xp_array_entry *entry = &state->array.entries[fd];
+	bool there = entry->place == XP_PLACE_ARRAY;
+
+	if (!bits && there) {
+		struct pollfd *last = &state->fds[--state->len];
+
+		XP_ASSERT(state->len >= 0 && entry->index <= state->len);
+		state->fds[entry->index] = *last;
+		state->array.entries[last->fd].index = entry->index;
+		return;
+	}
+	if (bits && !there) {
+		XP_ASSERT(state->len + XP_OWN_ENTRIES < state->cap);
+		entry->index = state->len++;
+		state->fds[entry->index] = (struct pollfd){.fd = fd};
+	}
+	if (bits)
+		state->fds[entry->index].events = (short)bits;
+}
+
+static const struct xp_array_ops poll_array = {
+	.prepare = poll_prepare,
+	.needs_set = xp_array_needs_set,
+	.want = poll_want,
+};
+
 static int poll_open(void *opaque, int size_hint, struct xp_counters *counters)
 {
 	struct poll_state *state = opaque;
@@ -59,14 +92,9 @@ static int poll_open(void *opaque, int size_hint, struct xp_counters *counters)
 
 	(void)size_hint;
 	if (rc == 0)
-		rc = xp_fdmap_init(&state->map);
-	if (rc == 0)
-		rc = xp_own_open(&state->own, counters);
-	if (rc < 0) {
-		xp_fdmap_fini(&state->map);
+		rc = xp_array_open(&state->array, &poll_array, counters);
+	if (rc < 0)
 		xp_free(state->fds);
-	}
-	state->counters = counters;
 	return rc;
 }
 
@@ -74,134 +102,8 @@ static void poll_close(void *opaque)
 {
 	struct poll_state *state = opaque;
 
-	xp_own_close(&state->own);
-	xp_fdmap_fini(&state->map);
+	xp_array_close(&state->array);
 	xp_free(state->fds);
-}
-
-/* Take a descriptor out of the array or the edge set; it stays attached. */
-static void poll_unplace(struct poll_state *state, int fd,
-                         struct xp_fdmap_entry *entry)
-{
-	if (entry->place == XP_PLACE_ARRAY) {
-		struct pollfd *last = &state->fds[--state->len];
-
-		state->fds[entry->index] = *last;
-		state->map.entries[last->fd].index = entry->index;
-	} else if (entry->place == XP_PLACE_EDGE) {
-		xp_edge_detach(&state->own.edge, fd);
-	}
-	entry->place = XP_PLACE_IDLE;
-	XP_ASSERT(state->len >= 0);
-}
-
-static int poll_place(struct poll_state *state, int fd,
-                      struct xp_fdmap_entry *entry, uint32_t watch)
-{
-	if (xp_fdmap_needs_set(watch)) {
-		int rc = xp_edge_attach(&state->own.edge, fd, watch, entry->token);
-
-		if (rc < 0)
-			return rc;
-		entry->place = XP_PLACE_EDGE;
-	} else if (watch & XP_WATCH_BITS) {
-		XP_ASSERT(state->len + XP_OWN_ENTRIES < state->cap);
-		entry->index = state->len++;
-		state->fds[entry->index] = (struct pollfd){.fd = fd};
-		entry->place = XP_PLACE_ARRAY;
-	} else {
-		entry->place = XP_PLACE_IDLE;
-	}
-	return 0;
-}
-
-static void poll_set_bits(struct poll_state *state,
-                          struct xp_fdmap_entry *entry, uint32_t watch)
-{
-	entry->watch = (uint16_t)(watch & XP_WATCH_BITS);
-	if (entry->place == XP_PLACE_ARRAY)
-		state->fds[entry->index].events = (short)entry->watch;
-}
-
-static bool poll_owns(const void *opaque, int fd)
-{
-	const struct poll_state *state = opaque;
-
-	return xp_own_has(&state->own, fd) || xp_marks_own(&state->map.marks, fd);
-}
-
-/* It is attached no more. */
-static void poll_remove(struct poll_state *state, int fd,
-                        struct xp_fdmap_entry *entry)
-{
-	poll_unplace(state, fd, entry);
-	xp_fdmap_forget(&state->map, fd);
-	state->attached--;
-	XP_ASSERT(state->attached >= state->len);
-}
-
-static int poll_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
-{
-	struct poll_state *state = opaque;
-	struct xp_fdmap_entry *entry = xp_fdmap_find(&state->map, fd);
-	int rc = entry ? xp_fdmap_confirm(&state->map, fd, state->counters) : -ENOENT;
-
-	if (rc != -ENOENT)
-		return rc < 0 ? rc : -EEXIST;
-	if (entry)
-		poll_remove(state, fd, entry);
-	rc = xp_fdmap_admit(&state->map, &state->own.edge, fd, token);
-	if (rc == 0)
-		rc = poll_reserve(state, state->attached + 1 + XP_OWN_ENTRIES);
-	if (rc < 0)
-		return rc;
-	XP_ASSERT(fd < state->map.len);
-	entry = &state->map.entries[fd];
-	rc = poll_place(state, fd, entry, watch);
-	if (rc < 0)
-		return rc;
-	poll_set_bits(state, entry, watch);
-	state->attached++;
-	return 0;
-}
-
-static int poll_detach(void *opaque, int fd)
-{
-	struct poll_state *state = opaque;
-	int rc = xp_fdmap_confirm(&state->map, fd, state->counters);
-	struct xp_fdmap_entry *entry = xp_fdmap_find(&state->map, fd);
-
-	if (entry)
-		poll_remove(state, fd, entry);
-	return rc;
-}
-
-static int poll_change(void *opaque, int fd, uint32_t watch, uint64_t token)
-{
-	struct poll_state *state = opaque;
-	struct xp_fdmap_entry *entry = xp_fdmap_find(&state->map, fd);
-	int rc = 0;
-
-	if (!entry)
-		return -ENOENT;
-	entry->token = token;
-	if (entry->place == XP_PLACE_EDGE && xp_fdmap_needs_set(watch)) {
-		rc = xp_edge_change(&state->own.edge, fd, watch, token);
-	} else if (xp_fdmap_needs_set(watch)) {
-		/* First where it may fail, so that it is always somewhere. */
-		rc = xp_edge_attach(&state->own.edge, fd, watch, token);
-		if (rc == 0) {
-			poll_unplace(state, fd, entry);
-			entry->place = XP_PLACE_EDGE;
-		}
-	} else if (entry->place != xp_fdmap_place_for(watch)) {
-		poll_unplace(state, fd, entry);
-		rc = poll_place(state, fd, entry, watch);
-	}
-	if (rc < 0)
-		return rc;
-	poll_set_bits(state, entry, watch);
-	return 0;
 }
 
 /* Take out what was ready and not reported, round from `start`. */
@@ -235,7 +137,7 @@ static int poll_scan(struct poll_state *state, struct xp_fired *fired, int cap)
 	int len = poll_gather(state, fds, cap);
 
 	for (int i = 0; i < len; i++)
-		fired[i] = xp_fdmap_fired(&state->map, fds[i].fd,
+		fired[i] = xp_array_fired(&state->array, fds[i].fd,
 		                          (unsigned short)fds[i].revents);
 	return len;
 }
@@ -252,13 +154,13 @@ static int poll_again(struct poll_state *state, struct xp_fired *fired, int cap)
 		before[i] = (unsigned short)some[i].revents;
 		some[i].revents = 0;
 	}
-	xp_own_entries(&state->own, fds);
+	xp_array_own(&state->array, fds);
 	/* If this fails the look at all finds them, but for the news. */
 	(void)xp_sys_poll_now(fds, (size_t)(XP_OWN_ENTRIES + len));
-	count = xp_own_report_wake(&state->own, fds, fired);
-	count += xp_own_report_edges(&state->own, fds, fired + count, cap - count);
+	count = xp_array_report_wake(&state->array, fds, fired);
+	count += xp_array_report_edges(&state->array, fds, fired + count, cap - count);
 	for (int i = 0; i < len; i++) {
-		const struct xp_fdmap_entry *entry = &state->map.entries[some[i].fd];
+		const struct xp_array_entry *entry = &state->array.entries[some[i].fd];
 		uint32_t events = (unsigned short)some[i].revents;
 
 		/* The first look at such a file has taken the news away. */
@@ -271,7 +173,7 @@ static int poll_again(struct poll_state *state, struct xp_fired *fired, int cap)
 			state->left++;
 			continue;
 		}
-		fired[count++] = xp_fdmap_fired(&state->map, some[i].fd, events);
+		fired[count++] = xp_array_fired(&state->array, some[i].fd, events);
 	}
 	return count;
 }
@@ -281,7 +183,7 @@ static int poll_report(struct poll_state *state, struct xp_fired *fired,
                        int count, int cap)
 {
 	count += poll_scan(state, fired + count, cap - count);
-	return count + xp_own_report_rest(&state->own, fired + count, cap - count);
+	return count + xp_array_report_rest(&state->array, fired + count, cap - count);
 }
 
 static int poll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
@@ -302,10 +204,10 @@ static int poll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 		if (count == cap)
 			return count;
 		/* Beside the call that the wait is counted for. */
-		xp_count_shared(&state->counters->syscalls_check);
+		xp_count_shared(&state->array.counters->syscalls_check);
 	}
 	state->fresh = true;
-	xp_own_entries(&state->own, own);
+	xp_array_own(&state->array, own);
 	if (deadline_ns <= XP_NOW || count > 0)
 		ready = xp_sys_poll_now(state->fds, len);
 	else
@@ -314,17 +216,9 @@ static int poll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 		return count ? count : ready;
 	state->left = ready - (own[XP_OWN_WAKE].revents != 0) -
 		(own[XP_OWN_EDGE].revents != 0);
-	count += xp_own_report_wake(&state->own, own, fired + count);
-	count += xp_own_report_edges(&state->own, own, fired + count, cap - count);
+	count += xp_array_report_wake(&state->array, own, fired + count);
+	count += xp_array_report_edges(&state->array, own, fired + count, cap - count);
 	return poll_report(state, fired, count, cap);
-}
-
-static void poll_wake(void *opaque)
-{
-	struct poll_state *state = opaque;
-
-	xp_count_shared(&state->counters->syscalls_wake);
-	xp_wakefd_signal(&state->own.wake);
 }
 
 const struct xp_backend_ops xp_backend_poll = {
@@ -333,10 +227,10 @@ const struct xp_backend_ops xp_backend_poll = {
 	.state_size = sizeof(struct poll_state),
 	.open = poll_open,
 	.close = poll_close,
-	.owns = poll_owns,
-	.attach = poll_attach,
-	.change = poll_change,
-	.detach = poll_detach,
+	.owns = xp_array_owns,
+	.attach = xp_array_attach,
+	.change = xp_array_change,
+	.detach = xp_array_detach,
 	.wait = poll_await,
-	.wake = poll_wake,
+	.wake = xp_array_wake,
 };

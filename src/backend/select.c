@@ -11,61 +11,81 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "backend/array.h"
 #include "backend/bitset.h"
-#include "backend/fdmap.h"
-#include "backend/own.h"
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "base/time.h"
 #include "os/sys.h"
 
 struct select_state {
+	struct xp_array array;
 	struct xp_bitsets sets;
 	int start;   /* the number the next scan begins at */
 	bool left;   /* some that fired were perhaps not reported */
 	bool fresh;  /* the wait in progress has looked at all */
 	bool helper_last; /* whose turn it was */
-	struct xp_own own;
-	struct xp_fdmap map;
-	struct xp_counters *counters;
 };
 
 /*
  * Are these bits watched by the helper set?  Edges, and what select has no
- * word for: it reports a hang-up only together with readable or writable.  Not edges
- * of nothing: making room for them allocates.
+ * word for: it reports a hang-up only together with readable or writable.
  */
-static bool select_needs_helper(const struct xp_fdmap_entry *entry, uint32_t watch)
+static bool select_needs_helper(const struct xp_array_entry *entry, uint32_t watch)
 {
 	uint32_t bits = watch & XP_WATCH_BITS;
 
-	return bits && (watch & XP_WATCH_EDGE ||
-		(!(bits & POLLIN) && !entry->fixed &&
-		 (bits != POLLOUT || entry->hup_unwritable)));
+	if (watch & XP_WATCH_EDGE)
+		return true;
+	return !(bits & POLLIN) && !entry->fixed &&
+		(bits != POLLOUT || entry->hup_unwritable);
 }
+
+/*
+ * Can the file hang up without being writable?  A descriptor that was opened
+ * for reading, and a socket whose buffer is full.
+ */
+static int select_prepare(void *opaque, int fd)
+{
+	struct select_state *state = opaque;
+	struct xp_array_entry *entry = &state->array.entries[fd];
+
+	entry->hup_unwritable = entry->socket ||
+		(xp_sys_open_flags(fd) & O_ACCMODE) == O_RDONLY;
+	return xp_bitsets_reserve(&state->sets, fd);
+}
+
+static void select_want(void *opaque, int fd, uint32_t bits)
+{
+	struct select_state *state = opaque;
+
+	xp_bitsets_want(&state->sets, fd, bits);
+}
+
+static const struct xp_array_ops select_array = {
+	.prepare = select_prepare,
+	.needs_set = select_needs_helper,
+	.want = select_want,
+};
 
 static void select_close(void *opaque)
 {
 	struct select_state *state = opaque;
 
-	xp_own_close(&state->own);
-	xp_fdmap_fini(&state->map);
+	xp_array_close(&state->array);
 	xp_bitsets_fini(&state->sets);
 }
 
 static int select_open(void *opaque, int size_hint, struct xp_counters *counters)
 {
 	struct select_state *state = opaque;
-	int rc = xp_own_open(&state->own, counters);
-	int wake_fd = state->own.wake.fd, edge_fd = state->own.edge.fd;
+	int rc = xp_array_open(&state->array, &select_array, counters);
+	int wake_fd = state->array.wake.fd, edge_fd = state->array.edge.fd;
 
 	(void)size_hint;
 	if (rc < 0)
 		return rc;
-	state->counters = counters;
-	rc = xp_fdmap_init(&state->map);
-	if (rc == 0)
-		rc = xp_bitsets_reserve(&state->sets, wake_fd > edge_fd ? wake_fd : edge_fd);
+	rc = xp_bitsets_reserve(&state->sets, wake_fd > edge_fd ? wake_fd : edge_fd);
 	if (rc < 0)
 		return select_close(state), rc;
 	xp_bitsets_want(&state->sets, wake_fd, POLLIN);
@@ -73,119 +93,18 @@ static int select_open(void *opaque, int size_hint, struct xp_counters *counters
 	return 0;
 }
 
-static int select_place(struct select_state *state, int fd,
-                        struct xp_fdmap_entry *entry, uint32_t watch)
-{
-	if (select_needs_helper(entry, watch)) {
-		int rc = xp_edge_attach(&state->own.edge, fd, watch, entry->token);
-
-		if (rc == 0) {
-			xp_bitsets_want(&state->sets, fd, 0); /* Not before. */
-			entry->place = XP_PLACE_EDGE;
-		}
-		return rc;
-	}
-	xp_bitsets_want(&state->sets, fd, watch);
-	entry->place = watch & XP_WATCH_BITS ? XP_PLACE_ARRAY : XP_PLACE_IDLE;
-	return 0;
-}
-
-/*
- * Can the file hang up without being writable?  A descriptor that was opened
- * for reading, and a socket whose buffer is full.
- */
-static bool hangs_up_unwritable(int fd)
-{
-	struct stat status;
-
-	return (xp_sys_open_flags(fd) & O_ACCMODE) == O_RDONLY ||
-		(xp_sys_fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode));
-}
-
-static bool select_owns(const void *opaque, int fd)
-{
-	const struct select_state *state = opaque;
-
-	return xp_own_has(&state->own, fd) || xp_marks_own(&state->map.marks, fd);
-}
-
-static void select_unplace(struct select_state *state, int fd, struct xp_fdmap_entry *entry)
-{
-	if (entry->place == XP_PLACE_ARRAY)
-		xp_bitsets_want(&state->sets, fd, 0);
-	else if (entry->place == XP_PLACE_EDGE)
-		xp_edge_detach(&state->own.edge, fd);
-	entry->place = XP_PLACE_IDLE;
-}
-
-static int select_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
-{
-	struct select_state *state = opaque;
-	struct xp_fdmap_entry *entry = xp_fdmap_find(&state->map, fd);
-	int rc = entry ? xp_fdmap_confirm(&state->map, fd, state->counters) : -ENOENT;
-
-	if (rc != -ENOENT)
-		return rc < 0 ? rc : -EEXIST;
-	if (entry) {
-		select_unplace(state, fd, entry);
-		xp_fdmap_forget(&state->map, fd);
-	}
-	rc = xp_fdmap_admit(&state->map, &state->own.edge, fd, token);
-	if (rc == 0)
-		rc = xp_bitsets_reserve(&state->sets, fd);
-	if (rc < 0)
-		return rc;
-	entry = &state->map.entries[fd];
-	entry->hup_unwritable = hangs_up_unwritable(fd);
-	entry->watch = (uint16_t)(watch & XP_WATCH_BITS);
-	return select_place(state, fd, entry, watch);
-}
-
 /* A dead entry of the helper set is reported for ever. */
 static int select_renew(void *opaque)
 {
 	struct select_state *state = opaque;
-	int rc = xp_edge_renew(&state->own.edge);
+	int rc = xp_edge_renew(&state->array.edge);
 
-	for (int fd = 0; rc == 0 && fd < state->map.len; fd++) {
-		if (state->map.entries[fd].place == XP_PLACE_ARRAY)
+	for (int fd = 0; rc == 0 && fd < state->array.len; fd++) {
+		if (state->array.entries[fd].place == XP_PLACE_ARRAY)
 			xp_bitsets_want(&state->sets, fd, 0);
-		state->map.entries[fd].place = XP_PLACE_NONE;
+		state->array.entries[fd].place = XP_PLACE_NONE;
 	}
-	return rc;
-}
-
-static int select_detach(void *opaque, int fd)
-{
-	struct select_state *state = opaque;
-	int rc = xp_fdmap_confirm(&state->map, fd, state->counters);
-	struct xp_fdmap_entry *entry = xp_fdmap_find(&state->map, fd);
-
-	if (entry) {
-		select_unplace(state, fd, entry);
-		xp_fdmap_forget(&state->map, fd);
-	}
-	return rc;
-}
-
-static int select_change(void *opaque, int fd, uint32_t watch, uint64_t token)
-{
-	struct select_state *state = opaque;
-	struct xp_fdmap_entry *entry = xp_fdmap_find(&state->map, fd);
-	int rc;
-
-	if (!entry)
-		return -ENOENT;
-	entry->token = token;
-	if (entry->place == XP_PLACE_EDGE && select_needs_helper(entry, watch)) {
-		rc = xp_edge_change(&state->own.edge, fd, watch, token);
-	} else {
-		if (entry->place == XP_PLACE_EDGE)
-			select_unplace(state, fd, entry);
-		rc = select_place(state, fd, entry, watch);
-	}
-	if (rc == 0)
-		entry->watch = (uint16_t)(watch & XP_WATCH_BITS);
+	state->array.attached = rc == 0 ? 0 : state->array.attached;
 	return rc;
 }
 
@@ -197,16 +116,16 @@ static int select_look(struct select_state *state, struct pollfd *fds, int cap, 
 {
 	const struct xp_bitsets *sets = &state->sets;
 	struct pollfd *some = fds + XP_OWN_ENTRIES;
-	int len = xp_bitsets_gather(sets, &state->map, &state->start, some, cap);
+	int len = xp_bitsets_gather(sets, &state->array, &state->start, some, cap);
 
-	xp_own_entries(&state->own, fds);
+	xp_array_own(&state->array, fds);
 	for (int i = 0; i < XP_OWN_ENTRIES; i++)
 		if (fresh && xp_bitsets_fired(sets, fds[i].fd))
 			fds[i].revents = POLLIN;
 	state->left = len > 0;
 	if (len == 0)
 		return 0;
-	xp_count_shared(&state->counters->syscalls_check);
+	xp_count_shared(&state->array.counters->syscalls_check);
 	if (xp_sys_poll_now(fds, (size_t)(XP_OWN_ENTRIES + len)) < 0)
 		for (int i = 0; i < len; i++)
 			some[i].revents = (short)xp_bitsets_fired(sets, some[i].fd);
@@ -220,7 +139,7 @@ static int select_report(struct select_state *state, const struct pollfd *fds,
 
 	for (int i = 0; i < len; i++) {
 		int fd = fds[i].fd;
-		const struct xp_fdmap_entry *entry = &state->map.entries[fd];
+		const struct xp_array_entry *entry = &state->array.entries[fd];
 		uint32_t events = (unsigned short)fds[i].revents;
 
 		if (count == room) {
@@ -232,7 +151,7 @@ static int select_report(struct select_state *state, const struct pollfd *fds,
 			events |= xp_bitsets_fired(&state->sets, fd) & entry->watch;
 		xp_bitsets_unfire(&state->sets, fd);
 		if (events)
-			fired[count++] = xp_fdmap_fired(&state->map, fd, events);
+			fired[count++] = xp_array_fired(&state->array, fd, events);
 	}
 	return count;
 }
@@ -244,13 +163,13 @@ static int select_find_closed(struct select_state *state,
 	int count = 0;
 
 	for (int fd = 0; fd < state->sets.top && count < cap; fd++) {
-		struct xp_fdmap_entry *entry = xp_fdmap_find(&state->map, fd);
+		struct xp_array_entry *entry = xp_array_find(&state->array, fd);
 
 		if (!entry || entry->place != XP_PLACE_ARRAY)
 			continue;
-		xp_count_shared(&state->counters->syscalls_check);
+		xp_count_shared(&state->array.counters->syscalls_check);
 		if (xp_sys_open_flags(fd) < 0)
-			fired[count++] = xp_fdmap_fired(&state->map, fd, POLLNVAL);
+			fired[count++] = xp_array_fired(&state->array, fd, POLLNVAL);
 	}
 	return count;
 }
@@ -260,7 +179,7 @@ static int select_harvest(struct select_state *state, struct xp_fired *fired,
 {
 	struct pollfd fds[XP_OWN_ENTRIES + XP_FIRED_MOST];
 	int len = select_look(state, fds, cap, fresh);
-	int count = xp_own_report_wake(&state->own, fds, fired);
+	int count = xp_array_report_wake(&state->array, fds, fired);
 
 	/* Each is first in its turn; the second marks what is left, also without room. */
 	for (int last = 0; last <= 1 && (len > 0 || fresh); last++) {
@@ -270,7 +189,7 @@ static int select_harvest(struct select_state *state, struct xp_fired *fired,
 			count += select_report(state, fds + XP_OWN_ENTRIES, len,
 			                       fired + count, room);
 		else
-			count += xp_own_report_edges(&state->own, fds, fired + count, room);
+			count += xp_array_report_edges(&state->array, fds, fired + count, room);
 	}
 	if (count > 0)
 		state->helper_last = !state->helper_last;
@@ -283,7 +202,7 @@ static int select_rest(struct select_state *state, struct xp_fired *fired,
 {
 	while (state->left && count < cap)
 		count += select_harvest(state, fired + count, cap - count, false);
-	return count + xp_own_report_rest(&state->own, fired + count, cap - count);
+	return count + xp_array_report_rest(&state->array, fired + count, cap - count);
 }
 
 /* Look at all. */
@@ -310,7 +229,7 @@ static int select_await(void *opaque, int64_t deadline_ns,
 	int count, rc;
 
 	/* Levels of the helper set are left each time, and would take all the room. */
-	state->own.edges_left &= deadline_ns == XP_REST;
+	state->array.edges_left &= deadline_ns == XP_REST;
 	state->fresh &= deadline_ns == XP_REST;
 	count = select_rest(state, fired, 0, cap);
 	if (state->fresh || count == cap)
@@ -326,25 +245,17 @@ static int select_await(void *opaque, int64_t deadline_ns,
 	return select_rest(state, fired, count, cap);
 }
 
-static void select_wake(void *opaque)
-{
-	struct select_state *state = opaque;
-
-	xp_count_shared(&state->counters->syscalls_wake);
-	xp_wakefd_signal(&state->own.wake);
-}
-
 const struct xp_backend_ops xp_backend_select = {
 	.name = "select",
 	.caps = XP_CAP_FREE_CHANGE | XP_CAP_KNOWS_FILE | XP_CAP_MASK | XP_EDGE_CAPS,
 	.state_size = sizeof(struct select_state),
 	.open = select_open,
 	.close = select_close,
-	.owns = select_owns,
-	.attach = select_attach,
-	.change = select_change,
-	.detach = select_detach,
+	.owns = xp_array_owns,
+	.attach = xp_array_attach,
+	.change = xp_array_change,
+	.detach = xp_array_detach,
 	.wait = select_await,
-	.wake = select_wake,
+	.wake = xp_array_wake,
 	.renew = &(const struct xp_renew_ops){.begin = select_renew},
 };

@@ -69,7 +69,7 @@ byte cancels = CANCELS;
 #define poll_level (POLL_LEVEL && me == 0)
 #define broadcast() roused = in_left
 
-/* src/core/sleep.c: kick_one; src/backend/poll.c: poll_wake */
+/* src/core/sleep.c: kick_one; src/backend/array.c: xp_array_wake */
 inline xp_kick()
 {
 	kick_due = kick_due || waiters
@@ -326,7 +326,7 @@ ask:	atomic { /* src/core/gather.c: xp_gather; src/core/wait.h: xp_ask_kernel */
 		fi;
 		if
 		:: wake_pending || is_in(called_all) || past ->
-			wake_fd = 0; /* src/backend/own.c: xp_own_report_wake */
+			wake_fd = 0; /* src/backend/array.c: xp_array_report_wake */
 			taken = in_array && ready;
 			goto asked
 		:: else -> /* src/core/sleep.c: xp_sleep_in_kernel */
@@ -447,7 +447,7 @@ quiesce: atomic {
 		fi
 	}
 	atomic { is_in(roused) -> end_left(); goto quiesce }
-change:	atomic { /* src/backend/poll.c: poll_change; src/core/registration.c: registration_enlist */
+change:	atomic { /* src/backend/array.c: xp_array_change; src/core/registration.c: registration_enlist */
 		assert(!asleep); /* Nobody sleeps on what is written now. */
 		if
 		:: in_array = !in_array
