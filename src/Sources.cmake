@@ -33,7 +33,7 @@ set(every base/heap.c base/mutex.c base/pool.c base/regmap.c source/*.c core/*.c
   source/provider/signal_selfpipe.c)
 # With the descriptors, signals and threads of POSIX.
 set(posix ${every} base/alloc.c source/provider/signal_handler.c
-  backend/array.c backend/bitset.c backend/poll.c backend/select.c)
+  backend/array.c backend/poll.c backend/select.c)
 
 xpoll_system(LINUX OS posix linux
   FILES ${posix} system/linux.c backend/epoll*.c source/provider/aio_uring.c
@@ -42,8 +42,7 @@ xpoll_system(LINUX OS posix linux
 xpoll_system(KQUEUE OS posix bsd
   FILES ${posix} system/bsd.c backend/kqueue*.c source/provider/*_kqueue.c)
 xpoll_system(DARWIN OS posix bsd darwin
-  FILES ${posix} system/darwin.c backend/kqueue*.c source/provider/*_kqueue.c
-  EXCEPT backend/poll.c)
+  FILES ${posix} system/darwin.c backend/kqueue*.c source/provider/*_kqueue.c)
 # Edges by epoll(7), which illumos has as well.
 set(sunos ${posix} backend/devpoll*.c backend/port*.c backend/epoll_*.c
   source/provider/inode_port.c)
@@ -52,7 +51,7 @@ xpoll_system(SUNOS OS posix sunos illumos
   FILES ${sunos} system/illumos.c EXCEPT ${not_sunos})
 # No epoll(7), so no edges, and no descriptor of a queue.
 xpoll_system(SOLARIS OS posix sunos
-  FILES ${sunos} system/solaris.c EXCEPT ${not_sunos} backend/bitset.c backend/select.c)
+  FILES ${sunos} system/solaris.c EXCEPT ${not_sunos} backend/select.c)
 # os/nt/posix has what the library uses of POSIX headers that are not there.
 xpoll_system(NT OS nt
   FILES ${every} system/nt.c base/alloc_aligned.c backend/afd*.c os/posix/procfs.c

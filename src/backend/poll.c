@@ -13,27 +13,16 @@
  * kernel has found something ready it does not queue on the entries that
  * follow.
  */
-#include "backend/backend.h"
+#include "backend/poll_state.h"
 
 #include <errno.h>
 
-#include "backend/array.h"
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "base/time.h"
 #include "os/sys.h"
 
-struct poll_state {
-	struct xp_array array;
-	struct pollfd *fds;
-	int len;      /* entries in use */
-	int cap;      /* entries there is room for: >= attached + XP_OWN_ENTRIES */
-	int start;    /* where the next scan begins */
-	int left;     /* entries with revents that were not reported, at most */
-	bool fresh;   /* the wait in progress has looked at all */
-};
-
-static int poll_reserve(struct poll_state *state, int cap)
+static int poll_reserve(struct xp_poll_state *state, int cap)
 {
 	struct pollfd *fds;
 	int grown = state->cap * 2 > cap ? state->cap * 2 : cap;
@@ -48,17 +37,17 @@ static int poll_reserve(struct poll_state *state, int cap)
 	return 0;
 }
 
-static int poll_prepare(void *opaque, int fd)
+int xp_poll_prepare(void *opaque, int fd)
 {
-	struct poll_state *state = opaque;
+	struct xp_poll_state *state = opaque;
 
 	(void)fd;
 	return poll_reserve(state, state->array.attached + 1 + XP_OWN_ENTRIES);
 }
 
-static void poll_want(void *opaque, int fd, uint32_t bits)
+void xp_poll_want(void *opaque, int fd, uint32_t bits)
 {
-	struct poll_state *state = opaque;
+	struct xp_poll_state *state = opaque;
 	struct xp_array_entry *entry = &state->array.entries[fd];
 	bool there = entry->place == XP_PLACE_ARRAY;
 
@@ -79,35 +68,35 @@ static void poll_want(void *opaque, int fd, uint32_t bits)
 		state->fds[entry->index].events = (short)bits;
 }
 
-static const struct xp_array_ops poll_array = {
-	.prepare = poll_prepare,
-	.needs_set = xp_array_needs_set,
-	.want = poll_want,
-};
-
-static int poll_open(void *opaque, int size_hint, struct xp_counters *counters)
+int xp_poll_init(struct xp_poll_state *state, const struct xp_array_ops *ops,
+                 struct xp_counters *counters)
 {
-	struct poll_state *state = opaque;
 	int rc = poll_reserve(state, 64);
 
-	(void)size_hint;
 	if (rc == 0)
-		rc = xp_array_open(&state->array, &poll_array, counters);
+		rc = xp_array_open(&state->array, ops, counters);
 	if (rc < 0)
 		xp_free(state->fds);
 	return rc;
 }
 
-static void poll_close(void *opaque)
+void xp_poll_fini(struct xp_poll_state *state)
 {
-	struct poll_state *state = opaque;
-
 	xp_array_close(&state->array);
 	xp_free(state->fds);
 }
 
+struct pollfd *xp_poll_own(struct xp_poll_state *state)
+{
+	struct pollfd *own = state->fds + state->len;
+
+	XP_ASSERT(state->len + XP_OWN_ENTRIES <= state->cap);
+	xp_array_own(&state->array, own);
+	return own;
+}
+
 /* Take out what was ready and not reported, round from `start`. */
-static int poll_gather(struct poll_state *state, struct pollfd *fds, int cap)
+static int poll_gather(struct xp_poll_state *state, struct pollfd *fds, int cap)
 {
 	int len = 0;
 	int steps = state->len;
@@ -130,35 +119,34 @@ static int poll_gather(struct poll_state *state, struct pollfd *fds, int cap)
 	return len;
 }
 
-/* Report what the look at all has found. */
-static int poll_scan(struct poll_state *state, struct xp_fired *fired, int cap)
+/* Does the back end's own set come first?  Else one kind would take all the room. */
+static bool poll_edges_first(struct xp_poll_state *state)
 {
-	struct pollfd fds[XP_FIRED_MOST];
-	int len = poll_gather(state, fds, cap);
-
-	for (int i = 0; i < len; i++)
-		fired[i] = xp_array_fired(&state->array, fds[i].fd,
-		                          (unsigned short)fds[i].revents);
-	return len;
+	state->edges_last = !state->edges_last;
+	return state->edges_last;
 }
 
-/* Look once more at some of what did not fit; report what is ready still. */
-static int poll_again(struct poll_state *state, struct xp_fired *fired, int cap)
+int xp_poll_again(struct xp_poll_state *state, struct xp_fired *fired, int cap)
 {
 	struct pollfd fds[XP_OWN_ENTRIES + XP_FIRED_MOST];
 	unsigned short before[XP_FIRED_MOST];
 	struct pollfd *some = fds + XP_OWN_ENTRIES;
 	int len = poll_gather(state, some, cap), count;
+	bool edges_first = poll_edges_first(state);
 
 	for (int i = 0; i < len; i++) {
 		before[i] = (unsigned short)some[i].revents;
 		some[i].revents = 0;
 	}
 	xp_array_own(&state->array, fds);
-	/* If this fails the look at all finds them, but for the news. */
-	(void)xp_sys_poll_now(fds, (size_t)(XP_OWN_ENTRIES + len));
+	/* If this fails what was found just now is true, and the rest is found again. */
+	if (xp_sys_poll_now(fds, (size_t)(XP_OWN_ENTRIES + len)) < 0 && state->fresh)
+		for (int i = 0; i < len; i++)
+			some[i].revents = (short)before[i];
 	count = xp_array_report_wake(&state->array, fds, fired);
-	count += xp_array_report_edges(&state->array, fds, fired + count, cap - count);
+	if (edges_first)
+		count += xp_array_report_edges(&state->array, fds, fired + count,
+		                               cap - count);
 	for (int i = 0; i < len; i++) {
 		const struct xp_array_entry *entry = &state->array.entries[some[i].fd];
 		uint32_t events = (unsigned short)some[i].revents;
@@ -175,11 +163,45 @@ static int poll_again(struct poll_state *state, struct xp_fired *fired, int cap)
 		}
 		fired[count++] = xp_array_fired(&state->array, some[i].fd, events);
 	}
+	if (!edges_first)
+		count += xp_array_report_edges(&state->array, fds, fired + count,
+		                               cap - count);
 	return count;
 }
 
+/* --- The poll back end ------------------------------------------------------------- */
+
+static const struct xp_array_ops poll_array = {
+	.prepare = xp_poll_prepare,
+	.needs_set = xp_array_needs_set,
+	.want = xp_poll_want,
+};
+
+static int poll_open(void *opaque, int size_hint, struct xp_counters *counters)
+{
+	(void)size_hint;
+	return xp_poll_init(opaque, &poll_array, counters);
+}
+
+static void poll_close(void *opaque)
+{
+	xp_poll_fini(opaque);
+}
+
+/* Report what the look at all has found. */
+static int poll_scan(struct xp_poll_state *state, struct xp_fired *fired, int cap)
+{
+	struct pollfd fds[XP_FIRED_MOST];
+	int len = poll_gather(state, fds, cap);
+
+	for (int i = 0; i < len; i++)
+		fired[i] = xp_array_fired(&state->array, fds[i].fd,
+		                          (unsigned short)fds[i].revents);
+	return len;
+}
+
 /* What the look at all has found, and the edges that are left. */
-static int poll_report(struct poll_state *state, struct xp_fired *fired,
+static int poll_report(struct xp_poll_state *state, struct xp_fired *fired,
                        int count, int cap)
 {
 	count += poll_scan(state, fired + count, cap - count);
@@ -189,25 +211,23 @@ static int poll_report(struct poll_state *state, struct xp_fired *fired,
 static int poll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
                       struct xp_fired *fired, int cap)
 {
-	struct poll_state *state = opaque;
+	struct xp_poll_state *state = opaque;
 	size_t len = (size_t)state->len + XP_OWN_ENTRIES;
-	struct pollfd *own = state->fds + state->len;
+	struct pollfd *own = xp_poll_own(state);
 	int count = 0;
 	int ready;
 
-	XP_ASSERT(state->len + XP_OWN_ENTRIES <= state->cap);
 	if (deadline_ns == XP_REST && state->fresh)
 		return poll_report(state, fired, 0, cap);
 	state->fresh = false;
 	while (state->left > 0) {
-		count += poll_again(state, fired + count, cap - count);
+		count += xp_poll_again(state, fired + count, cap - count);
 		if (count == cap)
 			return count;
 		/* Beside the call that the wait is counted for. */
 		xp_count_shared(&state->array.counters->syscalls_check);
 	}
 	state->fresh = true;
-	xp_array_own(&state->array, own);
 	if (deadline_ns <= XP_NOW || count > 0)
 		ready = xp_sys_poll_now(state->fds, len);
 	else
@@ -224,7 +244,7 @@ static int poll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 const struct xp_backend_ops xp_backend_poll = {
 	.name = "poll",
 	.caps = XP_CAP_FREE_CHANGE | XP_CAP_KNOWS_FILE | XP_CAP_MASK | XP_EDGE_CAPS,
-	.state_size = sizeof(struct poll_state),
+	.state_size = sizeof(struct xp_poll_state),
 	.open = poll_open,
 	.close = poll_close,
 	.owns = xp_array_owns,

@@ -1,30 +1,36 @@
 /*
- * The select back end, on bit sets of its own, so any descriptor number will
- * do: the kernel takes as many bits as it is given.  select reports three
- * conditions, poll(2) eight, so what fired is looked at once more by poll(2),
- * as many as fit, and reported in its terms.  The next waits go on with the
- * rest, and then look at all again if there is room.
+ * The select back end: the array of poll, and bit sets of what is in it.  These are
+ * its own, so any descriptor number will do: the kernel takes as many bits as it is
+ * given.  select reports three conditions, poll(2) eight, so what fired is looked at
+ * once more by poll(2), as many as fit, and reported in its terms.  The next waits go
+ * on with the rest, and then look at all again if there is room.
  */
-#include "backend/backend.h"
+#include "backend/poll_state.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 
-#include "backend/array.h"
-#include "backend/bitset.h"
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "base/compiler.h"
 #include "base/time.h"
 #include "os/sys.h"
 
+/* By the kernel's rules: words of long, as many as the largest number needs. */
+#define WORD_BITS ((int)(sizeof(long) * CHAR_BIT))
+
+enum { SETS = 3 };
+
+static const short set_bits[SETS] = {POLLIN, POLLOUT, POLLPRI};
+
 struct select_state {
-	struct xp_array array;
-	struct xp_bitsets sets;
-	int start;   /* the number the next scan begins at */
-	bool left;   /* some that fired were perhaps not reported */
-	bool fresh;  /* the wait in progress has looked at all */
-	bool helper_last; /* whose turn it was */
+	struct xp_poll_state poll; /* the first: it is an array, too */
+	long *wanted[SETS]; /* what is in the array; all six in one block of memory */
+	long *sets[SETS];   /* a copy, which the kernel writes to */
+	int words;          /* length of each */
+	int top;            /* none is in them from this number on */
 };
 
 /*
@@ -41,6 +47,32 @@ static bool select_needs_helper(const struct xp_array_entry *entry, uint32_t wat
 		(bits != POLLOUT || entry->hup_unwritable);
 }
 
+static int select_reserve(struct select_state *state, int fd)
+{
+	int words = state->words ? state->words : 16;
+	long *memory, *old;
+
+	if (fd < state->words * WORD_BITS)
+		return 0;
+	while (words <= fd / WORD_BITS)
+		words *= 2;
+	memory = xp_alloc((size_t)words * 2 * SETS * sizeof *memory);
+	if (!memory)
+		return -ENOMEM;
+	old = state->wanted[0];
+	for (int k = 0; k < SETS; k++) {
+		long *set = memory + (size_t)words * (size_t)k;
+
+		if (old)
+			memcpy(set, state->wanted[k], (size_t)state->words * sizeof *set);
+		state->wanted[k] = set;
+		state->sets[k] = set + (size_t)words * SETS;
+	}
+	xp_free(old);
+	state->words = words;
+	return 0;
+}
+
 /*
  * Can the file hang up without being writable?  A descriptor that was opened
  * for reading, and a socket whose buffer is full.
@@ -48,18 +80,52 @@ static bool select_needs_helper(const struct xp_array_entry *entry, uint32_t wat
 static int select_prepare(void *opaque, int fd)
 {
 	struct select_state *state = opaque;
-	struct xp_array_entry *entry = &state->array.entries[fd];
+	struct xp_array_entry *entry = &state->poll.array.entries[fd];
+	int rc = xp_poll_prepare(opaque, fd);
 
 	entry->hup_unwritable = entry->socket ||
 		(xp_sys_open_flags(fd) & O_ACCMODE) == O_RDONLY;
-	return xp_bitsets_reserve(&state->sets, fd);
+	return rc < 0 ? rc : select_reserve(state, fd);
+}
+
+/* What any of these sets has in this word. */
+static unsigned long select_any(long *const *sets, int word)
+{
+	unsigned long any = 0;
+
+	for (int k = 0; k < SETS; k++)
+		any |= (unsigned long)sets[k][word];
+	return any;
+}
+
+static void select_put(struct select_state *state, int fd, uint32_t bits)
+{
+	unsigned long bit = 1ul << fd % WORD_BITS;
+
+	XP_ASSERT(fd < state->words * WORD_BITS);
+	for (int k = 0; k < SETS; k++) {
+		long *word = &state->wanted[k][fd / WORD_BITS];
+
+		*word = (long)(((unsigned long)*word & ~bit) |
+		               (bits & (uint32_t)set_bits[k] ? bit : 0));
+	}
+	if (bits && fd >= state->top)
+		state->top = fd + 1;
+	while (!bits && state->top > 0 &&
+	       !select_any(state->wanted, (state->top - 1) / WORD_BITS))
+		state->top = (state->top - 1) / WORD_BITS * WORD_BITS;
+}
+
+static void select_put_own(struct select_state *state)
+{
+	select_put(state, state->poll.array.wake.fd, POLLIN);
+	select_put(state, state->poll.array.edge.fd, POLLIN);
 }
 
 static void select_want(void *opaque, int fd, uint32_t bits)
 {
-	struct select_state *state = opaque;
-
-	xp_bitsets_want(&state->sets, fd, bits);
+	xp_poll_want(opaque, fd, bits);
+	select_put(opaque, fd, bits);
 }
 
 static const struct xp_array_ops select_array = {
@@ -72,160 +138,122 @@ static void select_close(void *opaque)
 {
 	struct select_state *state = opaque;
 
-	xp_array_close(&state->array);
-	xp_bitsets_fini(&state->sets);
+	xp_poll_fini(&state->poll);
+	xp_free(state->wanted[0]);
 }
 
 static int select_open(void *opaque, int size_hint, struct xp_counters *counters)
 {
 	struct select_state *state = opaque;
-	int rc = xp_array_open(&state->array, &select_array, counters);
-	int wake_fd = state->array.wake.fd, edge_fd = state->array.edge.fd;
+	int rc = xp_poll_init(&state->poll, &select_array, counters);
+	int wake_fd = state->poll.array.wake.fd, edge_fd = state->poll.array.edge.fd;
 
 	(void)size_hint;
 	if (rc < 0)
 		return rc;
-	rc = xp_bitsets_reserve(&state->sets, wake_fd > edge_fd ? wake_fd : edge_fd);
-	if (rc < 0)
-		return select_close(state), rc;
-	xp_bitsets_want(&state->sets, wake_fd, POLLIN);
-	xp_bitsets_want(&state->sets, edge_fd, POLLIN);
+	rc = select_reserve(state, wake_fd > edge_fd ? wake_fd : edge_fd);
+	if (rc < 0) {
+		select_close(state);
+		return rc;
+	}
+	select_put_own(state);
 	return 0;
 }
 
 /* A dead entry of the helper set is reported for ever. */
 static int select_renew(void *opaque)
 {
-	struct select_state *state = opaque;
+	struct select_state *select = opaque;
+	struct xp_poll_state *state = &select->poll;
 	int rc = xp_edge_renew(&state->array.edge);
 
-	for (int fd = 0; rc == 0 && fd < state->array.len; fd++) {
-		if (state->array.entries[fd].place == XP_PLACE_ARRAY)
-			xp_bitsets_want(&state->sets, fd, 0);
+	if (rc < 0)
+		return rc;
+	for (int fd = 0; fd < state->array.len; fd++)
 		state->array.entries[fd].place = XP_PLACE_NONE;
+	state->array.attached = 0;
+	state->len = 0;
+	state->left = 0;
+	for (int k = 0; k < SETS; k++)
+		memset(select->wanted[k], 0, (size_t)select->words * sizeof(long));
+	select_put_own(select);
+	return 0;
+}
+
+/* Where the array has it; the back end's own are behind the others. */
+static struct pollfd *select_place(const struct select_state *state, int fd)
+{
+	const struct xp_array *array = &state->poll.array;
+	const struct xp_array_entry *entry = xp_array_find(array, fd);
+
+	if (entry)
+		return &state->poll.fds[entry->index];
+	return &state->poll.fds[state->poll.len +
+	                        (fd == array->wake.fd ? XP_OWN_WAKE : XP_OWN_EDGE)];
+}
+
+/* What the kernel has left in the sets, where nothing is left of the last look. */
+static int select_read(const struct select_state *state)
+{
+	int count = 0;
+
+	for (int word = 0; word * WORD_BITS < state->top; word++) {
+		unsigned long any = select_any(state->sets, word);
+
+		for (; any; any &= any - 1, count++) {
+			int bit = (int)XP_LOWEST_BIT(any);
+			struct pollfd *place = select_place(state, word * WORD_BITS + bit);
+
+			for (int k = 0; k < SETS; k++)
+				if ((unsigned long)state->sets[k][word] >> bit & 1)
+					place->revents |= set_bits[k];
+		}
 	}
-	state->array.attached = rc == 0 ? 0 : state->array.attached;
+	return count;
+}
+
+/* Look at all; > 0: something was found. */
+static int select_ask(struct select_state *state, struct pollfd *own,
+                      int64_t deadline_ns, const sigset_t *mask)
+{
+	size_t used = (size_t)((state->top + WORD_BITS - 1) / WORD_BITS) * sizeof(long);
+	int rc;
+
+	for (int k = 0; k < SETS; k++)
+		memcpy(state->sets[k], state->wanted[k], used);
+	rc = deadline_ns <= XP_NOW
+		? xp_sys_select_now(state->top, state->sets[0], state->sets[1],
+		                    state->sets[2])
+		: xp_sys_select_wait(state->top, state->sets, deadline_ns, mask);
+	if (rc > 0)
+		rc = select_read(state);
+	/* Somebody closed a descriptor: poll(2) says which. */
+	if (rc == -EBADF)
+		rc = xp_sys_poll_now(state->poll.fds,
+		                     (size_t)state->poll.len + XP_OWN_ENTRIES);
+	if (rc > 0)
+		state->poll.left = rc - (own[XP_OWN_WAKE].revents != 0) -
+			(own[XP_OWN_EDGE].revents != 0);
 	return rc;
 }
 
-/*
- * Look at some of what select has found in poll(2)'s terms, and at the back
- * end's own, which come first.  fresh: select has just reported.
- */
-static int select_look(struct select_state *state, struct pollfd *fds, int cap, bool fresh)
-{
-	const struct xp_bitsets *sets = &state->sets;
-	struct pollfd *some = fds + XP_OWN_ENTRIES;
-	int len = xp_bitsets_gather(sets, &state->array, &state->start, some, cap);
-
-	xp_array_own(&state->array, fds);
-	for (int i = 0; i < XP_OWN_ENTRIES; i++)
-		if (fresh && xp_bitsets_fired(sets, fds[i].fd))
-			fds[i].revents = POLLIN;
-	state->left = len > 0;
-	if (len == 0)
-		return 0;
-	xp_count_shared(&state->array.counters->syscalls_check);
-	if (xp_sys_poll_now(fds, (size_t)(XP_OWN_ENTRIES + len)) < 0)
-		for (int i = 0; i < len; i++)
-			some[i].revents = (short)xp_bitsets_fired(sets, some[i].fd);
-	return len;
-}
-
-static int select_report(struct select_state *state, const struct pollfd *fds,
-                         int len, struct xp_fired *fired, int room)
-{
-	int count = 0;
-
-	for (int i = 0; i < len; i++) {
-		int fd = fds[i].fd;
-		const struct xp_array_entry *entry = &state->array.entries[fd];
-		uint32_t events = (unsigned short)fds[i].revents;
-
-		if (count == room) {
-			state->start = fd;
-			break;
-		}
-		/* A first look at such a file takes the news away. */
-		if (entry->fixed)
-			events |= xp_bitsets_fired(&state->sets, fd) & entry->watch;
-		xp_bitsets_unfire(&state->sets, fd);
-		if (events)
-			fired[count++] = xp_array_fired(&state->array, fd, events);
-	}
-	return count;
-}
-
-/* EBADF: somebody closed a descriptor; find those and report POLLNVAL. */
-static int select_find_closed(struct select_state *state,
-                              struct xp_fired *fired, int cap)
-{
-	int count = 0;
-
-	for (int fd = 0; fd < state->sets.top && count < cap; fd++) {
-		struct xp_array_entry *entry = xp_array_find(&state->array, fd);
-
-		if (!entry || entry->place != XP_PLACE_ARRAY)
-			continue;
-		xp_count_shared(&state->array.counters->syscalls_check);
-		if (xp_sys_open_flags(fd) < 0)
-			fired[count++] = xp_array_fired(&state->array, fd, POLLNVAL);
-	}
-	return count;
-}
-
-static int select_harvest(struct select_state *state, struct xp_fired *fired,
-                          int cap, bool fresh)
-{
-	struct pollfd fds[XP_OWN_ENTRIES + XP_FIRED_MOST];
-	int len = select_look(state, fds, cap, fresh);
-	int count = xp_array_report_wake(&state->array, fds, fired);
-
-	/* Each is first in its turn; the second marks what is left, also without room. */
-	for (int last = 0; last <= 1 && (len > 0 || fresh); last++) {
-		int room = cap - count;
-
-		if (last != state->helper_last)
-			count += select_report(state, fds + XP_OWN_ENTRIES, len,
-			                       fired + count, room);
-		else
-			count += xp_array_report_edges(&state->array, fds, fired + count, room);
-	}
-	if (count > 0)
-		state->helper_last = !state->helper_last;
-	return count;
-}
-
 /* What is left of the last look at all, and of the edges. */
-static int select_rest(struct select_state *state, struct xp_fired *fired,
+static int select_rest(struct xp_poll_state *state, struct xp_fired *fired,
                        int count, int cap)
 {
-	while (state->left && count < cap)
-		count += select_harvest(state, fired + count, cap - count, false);
+	while (state->left > 0 && count < cap) {
+		xp_count_shared(&state->array.counters->syscalls_check);
+		count += xp_poll_again(state, fired + count, cap - count);
+	}
 	return count + xp_array_report_rest(&state->array, fired + count, cap - count);
-}
-
-/* Look at all. */
-static int select_ask(struct select_state *state, int64_t deadline_ns,
-                      const sigset_t *mask)
-{
-	struct xp_bitsets *sets = &state->sets;
-	size_t size = (size_t)((sets->top + WORD_BITS - 1) / WORD_BITS) *
-		sizeof(long);
-
-	for (int i = 0; i < SETS; i++)
-		memcpy(sets->fired[i], sets->wanted[i], size);
-	if (deadline_ns <= XP_NOW)
-		return xp_sys_select_now(sets->top, sets->fired[SET_IN],
-		                         sets->fired[SET_OUT],
-		                         sets->fired[SET_EXCEPT]);
-	return xp_sys_select_wait(sets->top, sets->fired, deadline_ns, mask);
 }
 
 static int select_await(void *opaque, int64_t deadline_ns,
                         const sigset_t *mask, struct xp_fired *fired, int cap)
 {
-	struct select_state *state = opaque;
+	struct select_state *select = opaque;
+	struct xp_poll_state *state = opaque;
+	struct pollfd *own = xp_poll_own(state);
 	int count, rc;
 
 	/* Levels of the helper set are left each time, and would take all the room. */
@@ -235,13 +263,14 @@ static int select_await(void *opaque, int64_t deadline_ns,
 	if (state->fresh || count == cap)
 		return count;
 	state->fresh = true;
-	rc = select_ask(state, count ? XP_NOW : deadline_ns, mask);
-	if (rc == -EBADF)
-		return count + select_find_closed(state, fired + count, cap - count);
-	if (rc > 0)
-		count += select_harvest(state, fired + count, cap - count, true);
-	else if (count == 0)
-		return rc;
+	rc = select_ask(select, own, count ? XP_NOW : deadline_ns, mask);
+	if (rc <= 0)
+		return count ? count : rc;
+	if (state->left == 0) {
+		count += xp_array_report_wake(&state->array, own, fired + count);
+		count += xp_array_report_edges(&state->array, own, fired + count,
+		                               cap - count);
+	}
 	return select_rest(state, fired, count, cap);
 }
 
