@@ -7,6 +7,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "os/libcall.h"
 #include "os/sys.h"
 
 #ifndef O_DIRECT
@@ -18,16 +19,6 @@
 #ifndef O_PATH
 #define O_PATH 0
 #endif
-
-/* The result of a system call; `saved` is errno from before it. */
-static int64_t aio_result(int64_t rc, int saved)
-{
-	if (rc < 0) {
-		rc = -errno;
-		errno = saved;
-	}
-	return rc;
-}
 
 int xp_sys_file_traits(int fd, struct xp_file_id *id)
 {
@@ -66,20 +57,17 @@ int xp_sys_file_traits(int fd, struct xp_file_id *id)
 static bool may_have_locks(int fd)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-	int saved = errno;
-	int64_t rc = aio_result(fcntl(fd, F_OFD_GETLK, &lock), saved);
 
-	return rc < 0 || lock.l_type != F_UNLCK;
+	return XP_LIBCALL(fcntl(fd, F_OFD_GETLK, &lock)) < 0 || lock.l_type != F_UNLCK;
 }
 
 int xp_sys_file_hold(int fd)
 {
-	int saved = errno;
 	int rc;
 
 	if (may_have_locks(fd))
 		return -ENOTSUP;
-	rc = (int)aio_result(fcntl(fd, F_DUPFD_CLOEXEC, 0), saved);
+	rc = XP_LIBCALL(fcntl(fd, F_DUPFD_CLOEXEC, 0));
 	/* A limit of 0 does not even allow the number to begin with. */
 	return rc == -EINVAL ? -EMFILE : rc;
 }
@@ -112,32 +100,24 @@ static bool offset_fits(int64_t offset)
 
 int64_t xp_sys_pread(int fd, void *buffer, size_t size, int64_t offset)
 {
-	int saved = errno;
-
 	if (!offset_fits(offset))
 		return -EOVERFLOW;
-	return aio_result(pread(fd, buffer, size, (off_t)offset), saved);
+	return XP_LIBCALL(pread(fd, buffer, size, (off_t)offset));
 }
 
 int64_t xp_sys_pwrite(int fd, const void *buffer, size_t size, int64_t offset)
 {
-	int saved = errno;
-
 	if (!offset_fits(offset))
 		return -EFBIG;
-	return aio_result(pwrite(fd, buffer, size, (off_t)offset), saved);
+	return XP_LIBCALL(pwrite(fd, buffer, size, (off_t)offset));
 }
 
 int xp_sys_fsync(int fd)
 {
-	int saved = errno;
-
-	return (int)aio_result(fsync(fd), saved);
+	return XP_LIBCALL(fsync(fd));
 }
 
 int xp_sys_fdatasync(int fd)
 {
-	int saved = errno;
-
-	return (int)aio_result(fdatasync(fd), saved);
+	return XP_LIBCALL(fdatasync(fd));
 }
