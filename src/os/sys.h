@@ -29,7 +29,6 @@
 int64_t xp_sys_now(void);        /* monotonic */
 int64_t xp_sys_now_coarse(void); /* the same clock, cheap, a few ms behind */
 int64_t xp_sys_realtime(void);   /* since the epoch; it may be set */
-int64_t xp_sys_boottime(void);   /* monotonic, and it counts sleep, too */
 
 /*
  * A descriptor that becomes readable when the real-time clock is set, until it

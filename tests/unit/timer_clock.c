@@ -40,11 +40,6 @@ int64_t xp_sys_realtime(void)
 	return clock_ns + offset_ns;
 }
 
-int64_t xp_sys_boottime(void)
-{
-	return xp_sys_now();
-}
-
 int xp_sys_timer_fd(void)
 {
 	return xp_sys_eventfd(false);

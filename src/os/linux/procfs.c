@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/assert.h"
@@ -186,6 +187,7 @@ int64_t xp_procfs_started(pid_t pid)
 	char text[1024];
 	char *after = stat_of(pid, text);
 	int64_t tick_ns = XP_NS_PER_SEC / sysconf(_SC_CLK_TCK);
+	struct timespec boot = {0};
 
 	/* The state is field 3, the start field 22, in ticks since the boot. */
 	for (int field = 3; field < 22 && after; field++) {
@@ -194,6 +196,8 @@ int64_t xp_procfs_started(pid_t pid)
 	}
 	if (!after)
 		return -1;
+	/* That clock counts the time when the system slept, too. */
+	clock_gettime(CLOCK_BOOTTIME, &boot);
 	return (int64_t)strtoll(after, NULL, 10) * tick_ns -
-		(xp_sys_boottime() - xp_sys_now());
+		(boot.tv_sec * XP_NS_PER_SEC + boot.tv_nsec - xp_sys_now());
 }

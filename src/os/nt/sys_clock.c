@@ -38,9 +38,3 @@ int64_t xp_sys_realtime(void)
 	value.HighPart = now.dwHighDateTime;
 	return ((int64_t)value.QuadPart - epoch) * 100;
 }
-
-/* The counter goes on while the system sleeps. */
-int64_t xp_sys_boottime(void)
-{
-	return xp_sys_now();
-}

@@ -32,12 +32,3 @@ int64_t xp_sys_realtime(void)
 {
 	return clock_ns(CLOCK_REALTIME);
 }
-
-int64_t xp_sys_boottime(void)
-{
-#ifdef CLOCK_BOOTTIME
-	return clock_ns(CLOCK_BOOTTIME);
-#else
-	return clock_ns(CLOCK_MONOTONIC);
-#endif
-}
