@@ -62,12 +62,12 @@ struct uring_ring {
 /* [I] immutable while open, [t] the thread's alone. */
 static struct {
 	struct uring_ring ring; /* its fd: [I], its content: [t] */
-	int call_fd;     /* [I] an eventfd that the ring polls */
+	struct xp_wakefd call; /* [I] that the ring polls */
 	uint32_t process; /* [I] that opened it */
 	unsigned jobs; /* [t] in flight */
-	unsigned others; /* [t] stops in flight, and the poll of call_fd */
-	bool listening; /* [t] call_fd is polled */
-	atomic_uint calling; /* somebody has written to call_fd */
+	unsigned others; /* [t] stops in flight, and that of `call` */
+	bool listening; /* [t] it is polled */
+	atomic_uint calling; /* somebody has signalled it */
 } uring = {.ring.fd = -1};
 
 /* --- The ring ---------------------------------------------------------------- */
@@ -223,19 +223,20 @@ static bool uring_usable(void)
 static int uring_open(void)
 {
 	struct uring_ring ring;
-	int call_fd = xp_sys_eventfd(false);
-	int rc = call_fd < 0 ? call_fd : uring_make(&ring);
+	struct xp_wakefd call;
+	int rc = xp_wakefd_open(&call);
 	int ring_fd;
 
+	if (rc == 0)
+		rc = uring_make(&ring);
 	memset(&uring, 0, sizeof uring);
 	uring.ring.fd = -1;
 	if (rc < 0) {
-		if (call_fd >= 0)
-			xp_sys_close(call_fd);
+		xp_wakefd_close(&call);
 		return rc;
 	}
 	uring.process = xp_process_current();
-	uring.call_fd = call_fd;
+	uring.call = call;
 	ring_fd = ring.fd;
 	ring.fd = -1;
 	uring.ring = ring;
@@ -249,7 +250,7 @@ static void uring_close(void)
 	struct uring_ring ring = uring.ring;
 
 	uring.ring.fd = -1;
-	xp_sys_close(uring.call_fd);
+	xp_wakefd_close(&uring.call);
 	uring_unmake(&ring);
 }
 
@@ -261,11 +262,9 @@ static void uring_abandon(uint32_t process)
 
 static void uring_call(void)
 {
-	static const uint64_t one = 1;
-
 	XP_ASSERT(uring.ring.fd >= 0);
 	if (!atomic_exchange(&uring.calling, 1))
-		xp_sys_write(uring.call_fd, &one, sizeof one);
+		xp_wakefd_signal(&uring.call);
 }
 
 /* --- Its thread -------------------------------------------------------------- */
@@ -298,7 +297,7 @@ static void uring_fill_listen(void)
 {
 	struct io_uring_sqe *entry = uring_fill(IORING_OP_POLL_ADD, URING_CALLED);
 
-	entry->fd = uring.call_fd;
+	entry->fd = uring.call.fd;
 	entry->poll_events = POLLIN;
 	uring_give();
 	uring.others++;
@@ -335,8 +334,6 @@ static void uring_fill_all(void)
 /* A job is put into the list. */
 static void uring_completed(uint64_t token, int32_t result, struct xp_list *jobs)
 {
-	uint64_t ignored;
-
 	if (!(token & URING_LOW_BITS)) {
 		struct xp_aio_job *job = (struct xp_aio_job *)(uintptr_t)token;
 
@@ -349,7 +346,7 @@ static void uring_completed(uint64_t token, int32_t result, struct xp_list *jobs
 	uring.others--;
 	if (token != URING_CALLED)
 		return;
-	xp_sys_read(uring.call_fd, &ignored, sizeof ignored);
+	xp_wakefd_clear(&uring.call);
 	uring.listening = false;
 	/* From now on a call is a new one; then the lists are looked at. */
 	atomic_store(&uring.calling, 0);
@@ -410,7 +407,7 @@ static void uring_turn(void)
 	uring_reap();
 }
 
-/* What is in flight in the end is the poll of call_fd; it ends with the ring. */
+/* What is in flight in the end is that of `call`; it ends with the ring. */
 static void uring_run(void)
 {
 	uring_fill_all();
