@@ -25,9 +25,6 @@ enum { CHANGE_PATH_MOST = 1024 };
 	 FILE_NOTIFY_CHANGE_ATTRIBUTES | FILE_NOTIFY_CHANGE_SIZE |        \
 	 FILE_NOTIFY_CHANGE_LAST_WRITE | FILE_NOTIFY_CHANGE_SECURITY)
 
-#define CHANGE_NOTES_WRITTEN \
-	(XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND | XPOLL_NOTE_TRUNCATE)
-
 /* A directory that is watched. */
 struct xp_inode {
 	struct xp_regmap_item item; /* a hash of its path */
@@ -39,19 +36,13 @@ struct xp_inode {
 
 uint32_t xp_inodes_reportable(void)
 {
-	return XPOLL_NOTE_DELETE | XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND |
-		XPOLL_NOTE_TRUNCATE | XPOLL_NOTE_ATTRIB | XPOLL_NOTE_LINK |
-		XPOLL_NOTE_RENAME | XPOLL_NOTE_REVOKE;
+	return XP_NOTES_WRITTEN | XPOLL_NOTE_DELETE | XPOLL_NOTE_ATTRIB |
+		XPOLL_NOTE_LINK | XPOLL_NOTE_RENAME | XPOLL_NOTE_REVOKE;
 }
 
-/* FNV-1a. */
 static uint64_t change_hash(const WCHAR *path)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-	for (; *path; path++)
-		hash = (hash ^ (uint64_t)*path) * UINT64_C(0x100000001b3);
-	return hash;
+	return xp_inode_hash(XP_INODE_HASH, path, wcslen(path) * sizeof *path);
 }
 
 /* The path of an open file, as it is now. */
@@ -197,13 +188,6 @@ static bool path_parent(WCHAR *path)
 	return true;
 }
 
-/* What is written to it may be reported late. */
-static int user_result(const struct xp_inode_user *user)
-{
-	return S_ISREG(user->last.st_mode) &&
-		user->notes & CHANGE_NOTES_WRITTEN ? 1 : 0;
-}
-
 int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
                   struct xp_inode_user *user)
 {
@@ -213,7 +197,7 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 	if (user->notes & ~xp_inodes_reportable())
 		return -ENOTSUP;
 	if (user->self.inode)
-		return user_result(user);
+		return xp_inode_is_late(user);
 	rc = change_path(user->fd, path);
 	if (rc < 0)
 		return -ENOTSUP;
@@ -232,7 +216,7 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 	if (rc < 0)
 		xp_inode_leave(inodes, user);
 	XP_ASSERT(rc == 0 || !user->self.inode);
-	return rc < 0 ? rc : user_result(user);
+	return rc < 0 ? rc : xp_inode_is_late(user);
 }
 
 int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user)

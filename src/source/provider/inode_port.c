@@ -27,9 +27,6 @@ enum {
 	PORT_FILE_READS = 64,
 };
 
-#define PORT_FILE_WRITTEN \
-	(XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND | XPOLL_NOTE_TRUNCATE)
-
 /* A user's file. */
 struct xp_inode {
 	struct xp_regmap_item item; /* its ident is the cookie of the events */
@@ -41,7 +38,7 @@ struct xp_inode {
 
 uint32_t xp_inodes_reportable(void)
 {
-	return PORT_FILE_WRITTEN | XPOLL_NOTE_DELETE | XPOLL_NOTE_ATTRIB |
+	return XP_NOTES_WRITTEN | XPOLL_NOTE_DELETE | XPOLL_NOTE_ATTRIB |
 		XPOLL_NOTE_LINK | XPOLL_NOTE_RENAME | XPOLL_NOTE_REVOKE |
 		XPOLL_NOTE_READ;
 }
@@ -51,7 +48,7 @@ static int port_file_events(uint32_t notes)
 {
 	int events = FILE_NOFOLLOW;
 
-	if (notes & PORT_FILE_WRITTEN)
+	if (notes & XP_NOTES_WRITTEN)
 		events |= FILE_MODIFIED | FILE_TRUNC;
 	/* Writing changes an attribute, the time: that has to be distinguished. */
 	if (notes & (XPOLL_NOTE_ATTRIB | XPOLL_NOTE_LINK))
@@ -91,29 +88,18 @@ static bool port_file_has_path(const struct stat *status, const char *path)
 		found.st_dev == status->st_dev && found.st_ino == status->st_ino;
 }
 
-/* FNV-1a. */
-static uint64_t port_file_hash(uint64_t hash, const void *data, size_t size)
-{
-	const unsigned char *byte = data;
-
-	for (; size > 0; size--)
-		hash = (hash ^ *byte++) * UINT64_C(0x100000001b3);
-	return hash;
-}
-
 /* Its name and which directory that is in, wherever the directory is. */
 static uint64_t port_file_place(char *path)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 	char *name = strrchr(path, '/') + 1;
+	uint64_t hash = xp_inode_hash(XP_INODE_HASH, name, strlen(name));
 	char first = *name;
 	struct stat above;
 
-	hash = port_file_hash(hash, name, strlen(name));
 	*name = '\0';
 	if (xp_sys_lstat(path, &above) == 0) {
-		hash = port_file_hash(hash, &above.st_dev, sizeof above.st_dev);
-		hash = port_file_hash(hash, &above.st_ino, sizeof above.st_ino);
+		hash = xp_inode_hash(hash, &above.st_dev, sizeof above.st_dev);
+		hash = xp_inode_hash(hash, &above.st_ino, sizeof above.st_ino);
 	}
 	*name = first;
 	return hash;
@@ -279,12 +265,6 @@ static int port_file_make(struct xp_inodes *inodes, struct xp_inode_user *user)
 	return 0;
 }
 
-/* 1: it is looked at now and then as well. */
-static int port_file_result(const struct xp_inode_user *user)
-{
-	return S_ISREG(user->last.st_mode) && user->notes & PORT_FILE_WRITTEN;
-}
-
 int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
                   struct xp_inode_user *user)
 {
@@ -305,7 +285,7 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 	if (rc == 0)
 		rc = port_file_arm(inodes, user->self.inode, &now);
 	if (rc == 0)
-		return port_file_result(user);
+		return xp_inode_is_late(user);
 	if (joined)
 		xp_inode_report(inodes, user, XP_REPORT_BY_TIME | XP_REPORT_LOOK);
 	else if (user->self.inode)
@@ -318,7 +298,7 @@ int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user)
 {
 	(void)inodes;
 	return user->self.inode && user->self.inode->armed &&
-		!port_file_result(user) ? 0 : -ENOTSUP;
+		!xp_inode_is_late(user) ? 0 : -ENOTSUP;
 }
 
 void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user)
