@@ -34,12 +34,6 @@ static int user_apply(struct xpoll *queue, struct xp_registration *reg,
 	return 0;
 }
 
-static int user_attach(struct xpoll *queue, struct xp_registration *reg,
-                       const struct xpoll_event *change)
-{
-	return user_apply(queue, reg, change);
-}
-
 static int user_touch(struct xpoll *queue, struct xp_registration *reg,
                       const struct xpoll_event *change)
 {
@@ -78,7 +72,7 @@ const struct xp_source_ops xp_source_user = {
 	.fflags = XPOLL_NOTE_FFCTRLMASK | XPOLL_NOTE_FFLAGSMASK |
 		XPOLL_NOTE_TRIGGER,
 	.size = sizeof(struct xp_registration),
-	.attach = user_attach,
+	.attach = user_apply,
 	.touch = user_touch,
 	.collect = user_collect,
 	.inherit = user_inherit,

@@ -8,12 +8,6 @@
 #include "os/sys.h"
 #include "source/proc_state.h"
 
-/* It ended before it could be watched, and some kernels say ESRCH then. */
-static bool is_zombie_child(pid_t pid, int *status)
-{
-	return xp_sys_peek_child(pid, status) == 0;
-}
-
 static int proc_change(int fd, pid_t pid, int filter, uint32_t fflags)
 {
 	struct kevent change;
@@ -37,7 +31,8 @@ int xp_proc_open(pid_t pid)
 	/* macOS gives the status to those alone who may send it a signal. */
 	if (rc == -EACCES)
 		rc = proc_change(fd, pid, EVFILT_PROC, NOTE_EXIT);
-	if (rc == -ESRCH && is_zombie_child(pid, &status))
+	/* Some kernels say ESRCH of a zombie. */
+	if (rc == -ESRCH && xp_sys_peek_child(pid, &status) == 0)
 		rc = proc_change(fd, pid, EVFILT_TIMER, 0);
 	if (rc == 0)
 		return fd;
@@ -80,7 +75,7 @@ enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, int *statu
 	(void)tracked;
 	if (!xp_proc_ended(fd))
 		return XP_PROC_LIVES;
-	if (is_zombie_child(pid, status))
+	if (xp_sys_peek_child(pid, status) == 0)
 		return XP_PROC_STATUS;
 	if (xp_sys_kevent_now(fd, NULL, 0, &event, 1) <= 0 ||
 	    event.filter != EVFILT_PROC || event.fflags & XP_KQ_EXIT_UNKNOWN ||
