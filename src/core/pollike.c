@@ -350,8 +350,12 @@ static XP_INLINE int batch_next(struct xpoll *queue, void **datap, bool alone)
 		const struct xp_slot *slot = xp_ready_slot(entry);
 		uint32_t bits = slot ? xp_poll_bits(slot, entry->events) : 0;
 
-		if (XP_LIKELY(bits))
-			return hand_out(queue, entry, bits, datap, alone);
+		if (XP_UNLIKELY(!bits))
+			continue;
+		/* It may still be ready, which those that sleep do not know by an edge. */
+		if (!alone)
+			queue->recheck_wanted |= queue->threads.waiters > 0;
+		return hand_out(queue, entry, bits, datap, alone);
 	}
 	return xp_leave_with(queue, 0);
 }
