@@ -1,21 +1,20 @@
 /*
  * Goal: what a queue remembers of its registrations, such as how often they were reported,
  * enabled, or checked in vain, never makes it wrong, however long they stay
- * (S3, S4, S8, S9, S10, S11).
+ * (S3, S4, S8, S9, S10, S11, S17).
  * Method: short random programs of I/O, changes and waits at both levels, each repeated
  * hundreds of times on the same registrations.  Each wait is compared with poll(2),
- * and edges with the activity since they came last.  A failure prints the program;
- * --seed repeats it.
+ * and edges with the activity since they came last.  The same with threads that sleep in
+ * the queue meanwhile: none may sleep on while something is due.  A failure prints the
+ * program; --seed repeats it.
  */
-#include "xt.h"
+#include "loops.h"
 
 enum {
-	FILES = 4,
 	WORLDS = XT_SLOW ? 6 : 40,
 	PROGRAMS = 8,
 	LENGTH = 12,
 	TURNS = 300,
-	ROOM = 2 * FILES + 1,
 	/* Waits within which all that is ready must have come (S11). */
 	WAITS = 64,
 };
@@ -23,7 +22,7 @@ enum {
 enum what {
 	PEER_WRITES, GET, DRAIN, FILL, PEER_DRAINS, PEER_ENDS,
 	ADD, ADD_DISABLED, ENABLE, DISABLE, DELETE,
-	TAKE, TAKE_FEW, TAKE_POLL,
+	TAKE, TAKE_FEW, TAKE_POLL, NAP,
 };
 
 struct step {
@@ -33,52 +32,27 @@ struct step {
 	int cap;
 };
 
-struct reg {
-	bool there, enabled;
-	int modes;
-	bool must;     /* CLEAR: activity since it came last */
-	bool may;      /* CLEAR: something that may have been activity */
-	bool at_once;  /* added or enabled: the next wait with room has it (S4) */
-	int spare;     /* CLEAR on epoll: its edge may come after what a check has found */
-	int owed;      /* waits in which it did not come */
-};
-
-struct file {
-	struct xt_pair pair; /* r is registered, whichever end of a pipe that is */
-	bool socket;
-	struct reg regs[2];
-};
-
-struct world {
-	struct xpoll *queue;
-	struct file files[FILES];
-	int revents[FILES]; /* what poll(2) says as a wait begins */
-	bool came[FILES][2];
-	bool all_ready, exposed;
-	uint64_t seed;
-	int steps;
-};
-
 static const int filters[] = {READ, WRITE};
 static const int bits[] = {POLLIN | POLLRDHUP, POLLOUT};
 
-static int pick(struct world *world, int below)
+int loops_pick(struct world *world, int below)
 {
 	return (int)(xt_random(&world->seed) % (uint32_t)below);
 }
 
-static bool holds(int revents, int filter)
+bool loops_holds(int revents, int filter)
 {
 	return revents & (bits[filter] | POLLHUP | POLLERR);
 }
 
-static void look(struct world *world)
+void loops_look(struct world *world)
 {
 	for (int i = 0; i < FILES; i++)
-		world->revents[i] = xt_poll(world->files[i].pair.r, bits[0] | bits[1]);
+		world->seen[i] |= world->revents[i] =
+			xt_poll(world->files[i].pair.r, bits[0] | bits[1]);
 }
 
-static void wrong(const struct world *world, int file, int filter, const char *what)
+void loops_wrong(const struct world *world, int file, int filter, const char *what)
 {
 	const struct reg *reg = &world->files[file].regs[filter];
 
@@ -113,7 +87,9 @@ static void add(struct world *world, struct file *file, int filter, int disable)
 	struct reg *reg = &file->regs[filter];
 
 	if (!reg->there)
-		*reg = (struct reg){.there = true, .enabled = true, .modes = modes[pick(world, 6)]};
+		*reg = (struct reg){.there = true, .enabled = true,
+		                    .modes = modes[loops_pick(world, 6)]};
+	reg->was_enabled = reg->enabled;
 	XT_OK(change(world, file, filter, XPOLL_ADD | reg->modes | disable));
 	reg->enabled &= !disable;
 	wanted(reg);
@@ -122,6 +98,7 @@ static void add(struct world *world, struct file *file, int filter, int disable)
 static void change_there(struct world *world, struct file *file, int filter, int flag)
 {
 	struct reg *reg = &file->regs[filter];
+	bool was_enabled = reg->enabled;
 
 	if (!reg->there)
 		return;
@@ -132,19 +109,20 @@ static void change_there(struct world *world, struct file *file, int filter, int
 	else if (flag == XPOLL_DELETE)
 		*reg = (struct reg){0};
 	reg->at_once &= reg->enabled;
+	reg->was_enabled = was_enabled;
 }
 
 static void make_file(struct world *world, struct file *file)
 {
-	int kind = pick(world, 5);
+	int kind = loops_pick(world, 5);
 	struct xt_pair pair = kind < 2 ? xt_socketpair(SOCK_STREAM)
 		: kind == 2 ? xt_socketpair(SOCK_DGRAM) : xt_pipe();
 
 	*file = (struct file){.pair = pair, .socket = kind < 2};
 	if (kind == 4)
 		file->pair = (struct xt_pair){.r = pair.w, .w = pair.r};
-	for (int i = 1 + pick(world, 3); i > 0; i--)
-		add(world, file, pick(world, 2), 0);
+	for (int i = 1 + loops_pick(world, 3); i > 0; i--)
+		add(world, file, loops_pick(world, 2), 0);
 }
 
 static void remake_file(struct world *world, struct file *file)
@@ -193,23 +171,23 @@ static void io(struct world *world, struct file *file, enum what what)
 {
 	int before[FILES];
 
-	look(world);
+	loops_look(world);
 	memcpy(before, world->revents, sizeof before);
 	act(file, what);
-	look(world);
+	loops_look(world);
 	for (int i = 0; i < FILES; i++)
 		for (int k = 0; k < 2; k++)
-			if (holds(world->revents[i], k) && !holds(before[i], k))
+			if (loops_holds(world->revents[i], k) && !loops_holds(before[i], k))
 				world->files[i].regs[k].must = world->files[i].regs[k].may = true;
 }
 
 /* Waits --------------------------------------------------------------------------- */
 
-static bool due(const struct world *world, int file, int filter)
+bool loops_due(const struct world *world, int file, int filter)
 {
 	const struct reg *reg = &world->files[file].regs[filter];
 
-	return reg->enabled && holds(world->revents[file], filter) &&
+	return reg->enabled && loops_holds(world->revents[file], filter) &&
 		(!(reg->modes & XPOLL_CLEAR) || reg->must);
 }
 
@@ -224,12 +202,12 @@ static bool may_come(struct file *file, int filter)
 		(file->regs[!filter].may || reg->spare-- > 0);
 }
 
-static void came(struct world *world, int file, int filter)
+void loops_came(struct world *world, int file, int filter)
 {
 	struct reg *reg = &world->files[file].regs[filter];
 
 	if (world->came[file][filter])
-		wrong(world, file, filter, "came twice");
+		loops_wrong(world, file, filter, "came twice");
 	world->came[file][filter] = true;
 	reg->owed = 0;
 	reg->at_once = false;
@@ -246,10 +224,12 @@ static void missed(struct world *world, int count, int file, int filter, bool ro
 	/* The kernel of these is the library itself, with bounds of its own. */
 	bool exact = !xt_has_kqueue();
 
+	if (naps_any(world))
+		return; /* It may have gone there. */
 	if (room && (count == 0 || (exact && (world->all_ready || reg->at_once))))
-		wrong(world, file, filter, "did not come");
+		loops_wrong(world, file, filter, "did not come");
 	else if (++reg->owed > (exact ? WAITS : WAITS * WAITS))
-		wrong(world, file, filter, "is late");
+		loops_wrong(world, file, filter, "is late");
 }
 
 static void waited(struct world *world, bool (*owed)[2], int count, bool room)
@@ -279,13 +259,13 @@ static void take_events(struct world *world, bool (*owed)[2], int cap)
 		int filter = events[i].filter == WRITE;
 
 		if (!file->regs[filter].enabled)
-			wrong(world, index, filter, "came disabled");
-		if (!holds(world->revents[index], filter))
-			wrong(world, index, filter, "came without its condition");
+			loops_wrong(world, index, filter, "came disabled");
+		if (!loops_holds(world->revents[index], filter))
+			loops_wrong(world, index, filter, "came without its condition");
 		if (!may[index][filter])
-			wrong(world, index, filter, "came again");
+			loops_wrong(world, index, filter, "came again");
 		file->regs[filter].must = file->regs[filter].may = false;
-		came(world, index, filter);
+		loops_came(world, index, filter);
 	}
 	waited(world, owed, count, count < cap);
 }
@@ -305,12 +285,12 @@ static void take_poll(struct world *world, bool (*owed)[2])
 			(file->regs[1].enabled ? bits[1] : 0);
 
 		if (revents & ~(world->revents[index] & wanted_bits))
-			wrong(world, index, 0, "poll(2) does not say that");
+			loops_wrong(world, index, 0, "poll(2) does not say that");
 		for (int k = 0; k < 2; k++) {
-			if (!file->regs[k].enabled || !holds(revents, k))
+			if (!file->regs[k].enabled || !loops_holds(revents, k))
 				continue;
 			file->regs[k].must = file->regs[k].may = false;
-			came(world, index, k);
+			loops_came(world, index, k);
 		}
 	}
 	waited(world, owed, count, true);
@@ -320,11 +300,11 @@ static void take(struct world *world, enum what what, int cap)
 {
 	bool owed[FILES][2];
 
-	look(world);
+	loops_look(world);
 	memset(world->came, 0, sizeof world->came);
 	for (int i = 0; i < FILES; i++)
 		for (int k = 0; k < 2; k++)
-			owed[i][k] = due(world, i, k);
+			owed[i][k] = loops_due(world, i, k);
 	if (what == TAKE_POLL)
 		take_poll(world, owed);
 	else
@@ -333,11 +313,11 @@ static void take(struct world *world, enum what what, int cap)
 
 static void watch_from_outside(struct world *world)
 {
-	look(world);
+	loops_look(world);
 	for (int i = 0; i < FILES; i++)
 		for (int k = 0; k < 2; k++)
-			if (due(world, i, k) && !xt_poll(xpoll_fd(world->queue), POLLIN))
-				wrong(world, i, k, "xpoll_fd is silent");
+			if (loops_due(world, i, k) && !xt_poll(xpoll_fd(world->queue), POLLIN))
+				loops_wrong(world, i, k, "xpoll_fd is silent");
 }
 
 /* Programs ------------------------------------------------------------------------ */
@@ -347,16 +327,18 @@ static struct step make_step(struct world *world)
 	static const enum what changes[] = {ADD, ADD, ADD_DISABLED, ENABLE, ENABLE, ENABLE,
 	                                    DISABLE, DISABLE, DISABLE, DELETE};
 	static const enum what waits[] = {TAKE, TAKE, TAKE, TAKE_POLL, TAKE_POLL, TAKE_FEW};
-	struct step step = {.file = pick(world, FILES), .filter = pick(world, 2),
-	                    .cap = 1 + pick(world, 3)};
-	int kind = pick(world, 10);
+	struct step step = {.file = loops_pick(world, FILES), .filter = loops_pick(world, 2),
+	                    .cap = 1 + loops_pick(world, 3)};
+	int kind = loops_pick(world, 10);
 
 	if (kind < 3)
-		step.what = pick(world, 40) ? (enum what)pick(world, PEER_ENDS) : PEER_ENDS;
+		step.what = loops_pick(world, 40) ? (enum what)loops_pick(world, PEER_ENDS)
+			: PEER_ENDS;
 	else if (kind < 6)
-		step.what = changes[pick(world, 10)];
+		step.what = changes[loops_pick(world, 10)];
 	else
-		step.what = waits[pick(world, 6)];
+		step.what = world->has_naps && loops_pick(world, 2) ? NAP
+			: waits[loops_pick(world, 6)];
 	return step;
 }
 
@@ -365,7 +347,15 @@ static void take_step(struct world *world, const struct step *step)
 	struct file *file = &world->files[step->file];
 
 	world->steps++;
-	if (step->what <= PEER_ENDS)
+	/* What it has made of a change is known before the next; of the rest it need not be. */
+	if ((step->what > PEER_ENDS && step->what < TAKE) || step->what == TAKE_POLL ||
+	    loops_pick(world, 2))
+		naps_settle(world);
+	if (xt_failures())
+		return;
+	if (step->what == NAP)
+		naps_begin(world);
+	else if (step->what <= PEER_ENDS)
 		io(world, file, step->what);
 	else if (step->what <= ADD_DISABLED)
 		add(world, file, step->filter, step->what == ADD ? 0 : XPOLL_DISABLE);
@@ -376,16 +366,20 @@ static void take_step(struct world *world, const struct step *step)
 	else if (step->what == DELETE)
 		change_there(world, file, step->filter, XPOLL_DELETE);
 	else
-		take(world, step->what, step->cap);
-	if (world->exposed)
+		take(world, step->what == TAKE_POLL && naps_any(world) ? TAKE : step->what,
+		     step->cap);
+	if (step->what > PEER_ENDS && step->what < TAKE)
+		naps_settle(world);
+	if (world->exposed && !naps_any(world))
 		watch_from_outside(world);
 }
 
 static void run_program(struct world *world)
 {
-	int len = 1 + pick(world, pick(world, 3) ? 5 : LENGTH);
-	int turns = pick(world, 3) ? 20 + pick(world, TURNS) : 1 + pick(world, 10);
-	int only = pick(world, 3) ? -1 : pick(world, FILES);
+	int len = 1 + loops_pick(world, loops_pick(world, 3) ? 5 : LENGTH);
+	int turns = loops_pick(world, 3) ? 20 + loops_pick(world, TURNS)
+		: 1 + loops_pick(world, 10);
+	int only = loops_pick(world, 3) ? -1 : loops_pick(world, FILES);
 	struct step program[LENGTH];
 
 	for (int i = 0; i < len; i++) {
@@ -393,7 +387,7 @@ static void run_program(struct world *world)
 		if (only >= 0)
 			program[i].file = only;
 	}
-	program[pick(world, len)].what = pick(world, 3) ? TAKE : TAKE_POLL;
+	program[loops_pick(world, len)].what = loops_pick(world, 3) ? TAKE : TAKE_POLL;
 	for (; turns > 0 && !xt_failures(); turns--)
 		for (int i = 0; i < len && !xt_failures(); i++)
 			take_step(world, &program[i]);
@@ -402,19 +396,20 @@ static void run_program(struct world *world)
 		        program[i].file, program[i].filter, program[i].cap);
 }
 
-static void run(uint64_t seed)
+static void run(uint64_t seed, bool naps)
 {
-	struct world world = {.seed = seed};
+	struct world world = {.seed = seed, .has_naps = naps};
 
-	world.all_ready = pick(&world, 2);
+	world.all_ready = loops_pick(&world, 2);
 	world.queue = xt_open_flags(world.all_ready ? XPOLL_ALL_READY : 0);
-	world.exposed = pick(&world, 4) == 0 && xpoll_fd(world.queue) >= 0;
+	world.exposed = loops_pick(&world, 4) == 0 && xpoll_fd(world.queue) >= 0;
 	for (int i = 0; i < FILES; i++)
 		make_file(&world, &world.files[i]);
 	for (int n = 0; n < PROGRAMS && !xt_failures(); n++) {
 		run_program(&world);
+		naps_end(&world);
 		for (int i = 0; i < FILES && !xt_failures(); i++)
-			if (pick(&world, 6) == 0)
+			if (loops_pick(&world, 6) == 0)
 				remake_file(&world, &world.files[i]);
 		for (int i = 0; i < LENGTH && !xt_failures(); i++) {
 			struct step step = make_step(&world);
@@ -422,6 +417,7 @@ static void run(uint64_t seed)
 			take_step(&world, &step);
 		}
 	}
+	naps_end(&world);
 	if (xt_failures())
 		xt_note("this world's seed is %ju", (uintmax_t)seed);
 	xt_destroy(world.queue);
@@ -429,10 +425,20 @@ static void run(uint64_t seed)
 		xt_shut(world.files[i].pair);
 }
 
-XT_TEST(short_programs_repeated_for_long_agree_with_poll)
+static void run_some(bool naps)
 {
 	uint64_t worlds = xt_has_kqueue() ? WORLDS / 4 : WORLDS;
 
 	for (uint64_t i = 0; i < worlds && !xt_failures(); i++)
-		run(xt_seed() + i);
+		run(xt_seed() + i, naps);
+}
+
+XT_TEST(short_programs_repeated_for_long_agree_with_poll)
+{
+	run_some(false);
+}
+
+XT_TEST(a_thread_that_sleeps_meanwhile_comes_out_for_all_that_is_due)
+{
+	run_some(true);
 }

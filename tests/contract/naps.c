@@ -1,0 +1,133 @@
+/* contract.loops: threads that sleep in the queue until something comes to them. */
+#include "loops.h"
+
+#include <sched.h>
+
+static void nap_run(void *argument)
+{
+	struct nap *nap = argument;
+	int revents;
+	void *data;
+
+	if (!nap->poll) {
+		nap->count = xpoll_event(nap->queue, NULL, 0, nap->events, nap->cap, -1);
+		return;
+	}
+	nap->count = xpoll_wait(nap->queue, -1) < 0 ? -1 : 0;
+	while (nap->count >= 0 && (revents = xpoll_revents(nap->queue, &data)))
+		nap->events[nap->count++] = (struct xpoll_event){
+			.fflags = (uint32_t)revents, .udata = data};
+}
+
+bool naps_any(const struct world *world)
+{
+	for (int i = 0; i < NAPPERS; i++)
+		if (world->naps[i].thread)
+			return true;
+	return false;
+}
+
+void naps_begin(struct world *world)
+{
+	int i = loops_pick(world, NAPPERS);
+	struct nap *nap = &world->naps[i];
+
+	if (nap->thread)
+		return;
+	if (!naps_any(world))
+		memset(world->seen, 0, sizeof world->seen);
+	/* One thread at a time may be in xpoll_wait. */
+	*nap = (struct nap){.queue = world->queue, .poll = i == 0 && loops_pick(world, 2),
+	                    .cap = loops_pick(world, 2) ? ROOM : 1 + loops_pick(world, 3)};
+	loops_look(world);
+	for (int k = 0; k < FILES; k++)
+		world->files[k].regs[0].at_once = world->files[k].regs[1].at_once = false;
+	nap->thread = xt_start(nap_run, nap);
+}
+
+static void came(struct world *world, struct file *file, int filter)
+{
+	int index = (int)(file - world->files);
+	struct reg *reg = &file->regs[filter];
+
+	if (!reg->enabled && !reg->was_enabled)
+		loops_wrong(world, index, filter, "came to a sleeper, disabled");
+	if (!loops_holds(world->seen[index], filter))
+		loops_wrong(world, index, filter, "came to a sleeper without its condition");
+	world->came[index][filter] = false;
+	reg->must = reg->may = false;
+	loops_came(world, index, filter);
+}
+
+static void ended(struct world *world, struct nap *nap)
+{
+	xt_join(nap->thread);
+	nap->thread = NULL;
+	XT_CHECK(nap->count >= 0);
+	loops_look(world);
+	for (int i = 0; i < nap->count; i++) {
+		const struct xpoll_event *event = &nap->events[i];
+		struct file *file = event->udata;
+
+		if (!nap->poll)
+			came(world, file, event->filter == XPOLL_FILT_WRITE);
+		for (int k = 0; nap->poll && k < 2; k++)
+			if (file->regs[k].enabled && loops_holds((int)event->fflags, k))
+				came(world, file, k);
+	}
+	/* What it was called out for, and others' edges, may come again. */
+	for (int i = 0; i < FILES; i++)
+		world->files[i].regs[0].may = world->files[i].regs[1].may = true;
+}
+
+static void forget_changes(struct world *world)
+{
+	for (int i = 0; i < FILES; i++)
+		for (int k = 0; k < 2; k++)
+			world->files[i].regs[k].was_enabled = false;
+}
+
+/* Is there something for one that sleeps?  If late, that it sleeps is wrong. */
+static bool is_due(struct world *world, bool late)
+{
+	bool any = false;
+
+	loops_look(world);
+	for (int i = 0; i < FILES; i++)
+		for (int k = 0; k < 2; k++) {
+			bool due = loops_due(world, i, k);
+
+			if (due && late)
+				loops_wrong(world, i, k, "a thread sleeps");
+			any |= due;
+		}
+	return any && !late;
+}
+
+void naps_settle(struct world *world)
+{
+	int64_t end = xt_now() + XT_SOON / 4;
+	bool again = true;
+
+	while (again && !xt_failures()) {
+		again = false;
+		for (int i = 0; i < NAPPERS; i++)
+			if (world->naps[i].thread && xt_done(world->naps[i].thread))
+				ended(world, &world->naps[i]);
+		again = naps_any(world) && is_due(world, xt_now() > end);
+		if (again)
+			(void)sched_yield();
+	}
+	forget_changes(world);
+	if (!naps_any(world))
+		xt_threads_reuse();
+}
+
+void naps_end(struct world *world)
+{
+	while (naps_any(world) && !xt_failures()) {
+		naps_settle(world);
+		XT_EQ(xpoll_wake_all(world->queue), 0);
+		(void)sched_yield();
+	}
+}
