@@ -1,4 +1,4 @@
-"""What the tests in Python share with those in C: how a skip is reported.
+"""What the tests in Python share: a time limit, and how a skip is reported.
 
 unittest counts a skipped case as passed.  Here it is printed as the C programs
 do it, so that scripts/runtests.py sees it, and 77 is the exit code if nothing
@@ -9,6 +9,8 @@ import sys
 import unittest
 
 SKIPPED = 77
+# A bound for hangs, nothing waits for it to pass; CTest waits twice that.
+LIMIT_S = 300
 
 
 class Result(unittest.TextTestResult):

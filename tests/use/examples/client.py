@@ -10,9 +10,11 @@ import socket
 import subprocess
 import sys
 
+import xt
+
 LANGUAGE = os.environ.get("XPOLL_LANGUAGE", "c")
 FOLDER = os.environ["XPOLL_EXAMPLES"]
-SOCKET_TIMEOUT_S = 30  # a bound for hangs, nothing waits for it to pass
+SOCKET_TIMEOUT_S = xt.LIMIT_S
 
 
 def java(name):

@@ -22,7 +22,7 @@ GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 def run(program, *args, **more):
-    return subprocess.run([os.path.join(FOLDER, program), *args], timeout=60,
+    return subprocess.run([os.path.join(FOLDER, program), *args], timeout=xt.LIMIT_S,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
 
 

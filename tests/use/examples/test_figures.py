@@ -22,7 +22,7 @@ import unittest
 import xt
 
 FOLDER = os.environ["XPOLL_EXAMPLES"]
-LIMIT_S = 30  # a bound for hangs, nothing waits for it to pass
+LIMIT_S = xt.LIMIT_S
 
 
 def program(name):

@@ -25,7 +25,7 @@ class Glib(test_bindings.EchoServer):
     def test_back_end_without_a_descriptor_is_refused(self):
         result = subprocess.run(command(*self.command), env={**os.environ, "XPOLL_BACKEND": "poll"},
                                 stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                                timeout=60)
+                                timeout=xt.LIMIT_S)
         self.assertEqual((result.returncode, result.stdout), (1, ""))
         self.assertRegex(result.stderr, r"(xpoll_fd: |OSError: .*)Operation not supported")
 

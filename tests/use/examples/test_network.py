@@ -92,7 +92,7 @@ class Proxy(unittest.TestCase):
         self.assertEqual(self.proxy.stop(), (0, ""))
 
     def test_arguments_are_wanted(self):
-        result = subprocess.run(command("tcp-proxy"), capture_output=True, timeout=60)
+        result = subprocess.run(command("tcp-proxy"), capture_output=True, timeout=xt.LIMIT_S)
         self.assertEqual((result.returncode, result.stdout), (1, b""))
         self.assertRegex(result.stderr, b"^usage: ")
 
@@ -125,7 +125,7 @@ class Datagrams(unittest.TestCase):
             for arguments, message in ([], b"usage: "), ([port], port.encode() + b": "):
                 with self.subTest(arguments=arguments):
                     result = subprocess.run(command("udp-echo", *arguments), capture_output=True,
-                                            timeout=60)
+                                            timeout=xt.LIMIT_S)
                     self.assertEqual((result.returncode, result.stdout), (1, b""))
                     self.assertTrue(result.stderr.startswith(message), result.stderr)
 
@@ -133,7 +133,7 @@ class Datagrams(unittest.TestCase):
 class Fetch(unittest.TestCase):
     def fetch(self, *arguments):
         result = subprocess.run(command("fetch", *map(str, arguments)), capture_output=True,
-                                text=True, timeout=60)
+                                text=True, timeout=xt.LIMIT_S)
         self.assertEqual(result.stderr, "")
         return result.returncode, sorted(result.stdout.splitlines())
 
@@ -157,7 +157,7 @@ class Fetch(unittest.TestCase):
             self.assertEqual(self.fetch(30000, ports[1]), (1, [f"{ports[1]}: Connection refused"]))
 
     def test_arguments_are_wanted(self):
-        result = subprocess.run(command("fetch", "100"), capture_output=True, timeout=60)
+        result = subprocess.run(command("fetch", "100"), capture_output=True, timeout=xt.LIMIT_S)
         self.assertEqual((result.returncode, result.stdout), (2, b""))
         self.assertRegex(result.stderr, b"^usage: ")
 

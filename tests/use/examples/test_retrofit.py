@@ -81,7 +81,7 @@ class Before(unittest.TestCase):
         for arguments in [], ["0"], ["-d"], [LONG_MS, "http"]:
             with self.subTest(arguments=arguments):
                 result = subprocess.run(command(self.program, *arguments), capture_output=True,
-                                        text=True, timeout=60)
+                                        text=True, timeout=xt.LIMIT_S)
                 self.assertEqual((result.returncode, result.stdout), (1, ""))
                 self.assertRegex(result.stderr, r"(?m)^usage: ")
 

@@ -109,7 +109,7 @@ class Tls(unittest.TestCase):
         for arguments in [], ["/no/such/file", CERTIFICATE], [CERTIFICATE, __file__]:
             with self.subTest(arguments=arguments):
                 result = subprocess.run(command("tls-echo", *arguments), capture_output=True,
-                                        text=True, timeout=60)
+                                        text=True, timeout=xt.LIMIT_S)
                 self.assertEqual((result.returncode, result.stdout), (1, ""))
                 self.assertRegex(result.stderr, "^usage: ")
 

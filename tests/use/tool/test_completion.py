@@ -18,7 +18,7 @@ import xt
 
 TOOL = os.environ["XPOLL_TOOL"]
 FOLDER = os.environ["XPOLL_COMPLETION"]
-LIMIT_S = 30
+LIMIT_S = xt.LIMIT_S
 EVENTS = {"create", "delete", "rename", "write", "extend", "truncate", "attrib",
           "link", "revoke", "open", "read", "close", "close-write"}
 

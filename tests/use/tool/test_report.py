@@ -29,7 +29,7 @@ import results as data  # noqa: E402
 
 def run(*command):
     return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          timeout=50, check=False)
+                          timeout=xt.LIMIT_S, check=False)
 
 
 class Report(unittest.TestCase):

@@ -38,7 +38,7 @@ def run(*args, env=None, **more):
     return subprocess.run([TOOL, *args], stdin=subprocess.DEVNULL, text=True,
                           stdout=more.pop("stdout", subprocess.PIPE),
                           stderr=subprocess.PIPE, env=env or environment(),
-                          timeout=50, **more)
+                          timeout=xt.LIMIT_S, **more)
 
 
 class ToolTest(unittest.TestCase):
@@ -547,7 +547,7 @@ class Files(ToolTest):
             shown += os.read(ours, 4096)
         self.assertEqual(len(os.listdir(self.folder)), 1)
         child.send_signal(number)
-        self.assertEqual(child.communicate(timeout=30)[0], b"")
+        self.assertEqual(child.communicate(timeout=xt.LIMIT_S)[0], b"")
         os.close(ours)
         self.assertEqual(child.returncode, -number)
         self.assertEqual(os.listdir(self.folder), [])

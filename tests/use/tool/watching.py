@@ -9,8 +9,10 @@ import tempfile
 import time
 import unittest
 
+import xt
+
 TOOL = os.environ["XPOLL_TOOL"]
-LIMIT_S = 30  # a bound for hangs; nothing waits for it to pass
+LIMIT_S = xt.LIMIT_S
 
 
 def environment(**more):
