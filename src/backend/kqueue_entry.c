@@ -26,6 +26,11 @@ static int kq_filter(const struct xp_kq_entry *entry, int filter)
 	}
 }
 
+unsigned xp_kq_switch(const struct xp_kq_entry *entry, int filter)
+{
+	return entry->want & KQ_BIT(filter) ? XP_KQ_ENABLE : EV_DISABLE;
+}
+
 void xp_kq_record(struct kevent *record, const struct xp_kq_entry *entry,
                   int fd, int filter, unsigned flags)
 {

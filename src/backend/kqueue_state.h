@@ -59,6 +59,8 @@ enum { KQ_MEND_NONE = -1, KQ_MEND_ALL = -2, KQ_CHUNK = 128 };
 
 /* NULL: not attached. */
 struct xp_kq_entry *xp_kq_find(const struct xp_kq_set *set, int fd);
+/* The flag that has its filter as it should be. */
+unsigned xp_kq_switch(const struct xp_kq_entry *entry, int filter);
 /* A change of one of its filters. */
 void xp_kq_record(struct kevent *record, const struct xp_kq_entry *entry,
                   int fd, int filter, unsigned flags);
@@ -87,16 +89,6 @@ int xp_kq_break(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd);
  */
 int xp_kq_verify(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
                  unsigned again);
-
-static inline unsigned xp_kq_switch(const struct xp_kq_entry *entry, int filter)
-{
-	return entry->want & KQ_BIT(filter) ? XP_KQ_ENABLE : EV_DISABLE;
-}
-
-static inline uint64_t xp_kq_token(const struct kevent *event)
-{
-	return (uint64_t)xp_kq_tag(event) << 32 | (uint32_t)event->ident;
-}
 
 /* --- The set ------------------------------------------------------------------- */
 

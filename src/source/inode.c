@@ -8,7 +8,7 @@
 #include "base/time.h"
 #include "os/fskind.h"
 #include "os/sys.h"
-#include "source/inode_look.h"
+#include "source/provider/inode.h"
 
 /* How often files are looked at that the kernel does not report. */
 #define LOOK_EVERY_NS (100 * XP_NS_PER_MS)

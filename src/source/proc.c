@@ -10,7 +10,7 @@
  * registration of its own that starts with NOTE_CHILD and its parent in `data`.
  * The wait status needs `data` too, so the two never share an event.
  */
-#include "source/proc_state.h"
+#include "source/proc_trace.h"
 
 #include <errno.h>
 #include <limits.h>

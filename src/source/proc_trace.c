@@ -7,7 +7,7 @@
  * then its end comes from the tracer as well.  Or the number may be another
  * process's: that is seen when the tracer reports the other one's birth.
  */
-#include "source/proc_state.h"
+#include "source/proc_trace.h"
 
 #include <errno.h>
 #include <string.h>

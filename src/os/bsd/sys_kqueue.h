@@ -94,6 +94,12 @@ static inline uint32_t xp_kq_tag(const struct kevent *record)
 	return (uint32_t)(uintptr_t)record->udata;
 }
 
+/* The tag is the upper half of the token, the number is the lower. */
+static inline uint64_t xp_kq_token(const struct kevent *record)
+{
+	return (uint64_t)xp_kq_tag(record) << 32 | (uint32_t)record->ident;
+}
+
 static inline bool xp_kq_hinted(const struct kevent *record)
 {
 	return (uintptr_t)record->udata & XP_KQ_HINT;

@@ -22,10 +22,7 @@
 #endif
 
 /* What a number stands for. */
-static inline HANDLE xp_nt_handle(int fd)
-{
-	return (HANDLE)(uintptr_t)xp_fd_ident(fd);
-}
+HANDLE xp_nt_handle(int fd);
 
 /* FILE_TYPE_DISK, FILE_TYPE_CHAR, FILE_TYPE_PIPE, as sockets are, too; -EBADF. */
 int xp_nt_file_type(int fd);

@@ -82,6 +82,11 @@ int xp_sys_fstat_born(int fd, struct stat *status, int64_t *born_ns)
 	return xp_sys_fstat(fd, status);
 }
 
+HANDLE xp_nt_handle(int fd)
+{
+	return (HANDLE)(uintptr_t)xp_fd_ident(fd);
+}
+
 int xp_nt_file_type(int fd)
 {
 	DWORD saved = GetLastError();

@@ -5,7 +5,7 @@
 #ifndef XP_SOURCE_PROVIDER_INODE_INOTIFY_H
 #define XP_SOURCE_PROVIDER_INODE_INOTIFY_H
 
-#include "source/inode_look.h"
+#include "source/provider/inode.h"
 
 struct xp_inode {
 	struct xp_regmap_item item; /* its ident is the watch's number */

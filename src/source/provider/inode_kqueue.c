@@ -3,7 +3,7 @@
  * each descriptor, whatever its users ask for.  A filter ends when its
  * descriptor is closed; nothing reports that.
  */
-#include "source/inode_look.h"
+#include "source/provider/inode.h"
 
 #include <errno.h>
 

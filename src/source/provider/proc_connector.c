@@ -20,7 +20,7 @@
 #include "base/assert.h"
 #include "os/linux/sys_netlink.h"
 #include "os/sys.h"
-#include "source/proc_state.h"
+#include "source/proc_trace.h"
 
 enum {
 	/* Some 20000 reports, where that much is granted. */

@@ -21,7 +21,7 @@
 #include "os/linux/sys_perf.h"
 #include "os/procfs.h"
 #include "os/sys.h"
-#include "source/proc_state.h"
+#include "source/proc_trace.h"
 #include "source/provider/proc_perf.h"
 
 enum {
