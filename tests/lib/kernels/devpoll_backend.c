@@ -274,6 +274,30 @@ XT_TEST(limit_of_descriptors_splits_calls_and_loses_nothing)
 	XT_CHECK(xt_child(all_are_told, NULL));
 }
 
+/* Those are in no set any more: only this wait can report them. */
+XT_TEST(edges_that_were_taken_come_though_the_device_fails)
+{
+	enum { EDGES = 600, ROOM = 1000 };
+	struct xpoll *queue = xt_open_quiet();
+	struct xpoll_event events[ROOM];
+	int len;
+
+	for (int i = 0; i < EDGES; i++) {
+		struct xt_pair pair = xt_pipe();
+
+		xt_put(pair.w);
+		XT_OK(xt_add(queue, pair.r, READ, XPOLL_CLEAR));
+	}
+	/* More than one wait of the back end takes; there is room, and the second look fails. */
+	devpoll_fail(1, ENOMEM);
+	len = xpoll_event(queue, NULL, 0, events, ROOM, 0);
+	for (int more = len; more > 0; len += more) {
+		more = xpoll_event(queue, NULL, 0, events, ROOM, 0);
+		XT_CHECK(more >= 0);
+	}
+	XT_EXPECT_EQ(len, EDGES);
+}
+
 /* --- Where there is no device ------------------------------------------------ */
 
 static struct xpoll *open_named(const char *name)

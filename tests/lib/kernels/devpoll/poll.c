@@ -19,6 +19,8 @@
 enum { CHUNK = 64 };
 
 static int (*real_ioctl)(int fd, unsigned long request, ...); /* the C library's */
+static unsigned fail_after; /* so many waits more */
+static int fail_error;      /* 0: none fails */
 
 __attribute__((constructor)) static void begin(void)
 {
@@ -155,6 +157,22 @@ static int device_sleep(struct device *device, int device_fd, int timeout_ms,
 	return rc;
 }
 
+void devpoll_fail(unsigned waits, int error)
+{
+	fail_after = waits;
+	fail_error = error;
+}
+
+/* Is this the wait that fails? */
+static bool fails(void)
+{
+	if (!fail_error || fail_after-- > 0)
+		return false;
+	errno = fail_error;
+	fail_error = 0;
+	return true;
+}
+
 static int device_poll(struct device *device, int device_fd,
                        const struct dvpoll *call, const struct caller *caller)
 {
@@ -162,6 +180,8 @@ static int device_poll(struct device *device, int device_fd,
 	int left_ms = call->dp_timeout;
 
 	dp_model_calls.polls++;
+	if (fails())
+		return -1;
 	if (call->dp_nfds < 1 || dp_model_too_many((size_t)call->dp_nfds + 1)) {
 		dp_model_calls.refused++;
 		errno = EINVAL;

@@ -10,6 +10,8 @@
 void devpoll_refuse(int error);
 /* From now on it takes writes, and knows no request of ioctl(2). */
 void devpoll_be_deaf(int deaf);
+/* Once, after so many waits more, one fails so. */
+void devpoll_fail(unsigned waits, int error);
 
 /* The device that was opened last. */
 int devpoll_latest(void);
