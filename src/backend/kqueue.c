@@ -23,7 +23,6 @@ enum {
 
 struct kqueue_state {
 	struct xp_kq_set set; /* the first: functions of the set are the back end's */
-	struct xp_kq_outer outer;
 	struct xp_wakefd wake; /* immutable: signalled without the lock */
 	pid_t owner;           /* whose the kernel's queues are */
 };
@@ -37,7 +36,7 @@ static int kqueue_open(void *opaque, int size_hint,
 	(void)size_hint;
 	state->set.counters = counters;
 	atomic_init(&state->set.mend, KQ_MEND_NONE);
-	xp_kq_outer_init(&state->outer);
+	xp_kq_outer_init(&state->set.outer);
 	state->owner = getpid();
 	state->set.fd = xp_sys_kqueue();
 	if (state->set.fd < 0)
@@ -58,7 +57,7 @@ static void kqueue_close(void *opaque)
 	/* In a child these numbers may be somebody else's. */
 	bool ours = state->owner == getpid();
 
-	xp_kq_outer_fini(&state->outer, ours);
+	xp_kq_outer_fini(&state->set.outer, ours);
 	if (ours)
 		xp_sys_close(state->set.fd);
 	xp_wakefd_close(&state->wake);
@@ -69,9 +68,9 @@ static bool kqueue_owns(const void *opaque, int fd)
 {
 	const struct kqueue_state *state = opaque;
 
-	return fd == state->set.fd || fd == state->outer.fd ||
+	return fd == state->set.fd || fd == state->set.outer.fd ||
 		xp_wakefd_has(&state->wake, fd) ||
-		xp_wakefd_has(&state->outer.attention, fd);
+		xp_wakefd_has(&state->set.outer.attention, fd);
 }
 
 /* --- What the kernel says ---------------------------------------------------- */
@@ -186,10 +185,10 @@ static int kqueue_sleep_in_poll(struct kqueue_state *state, int64_t deadline_ns,
 /* Whoever watches it calls without waiting: nothing else is to be reported. */
 static void kqueue_outer_probe(struct kqueue_state *state)
 {
-	if (state->outer.fd < 0)
+	if (state->set.outer.fd < 0)
 		return;
 	xp_count_shared(&state->set.counters->syscalls_check);
-	xp_kq_outer_probe(&state->outer);
+	xp_kq_outer_probe(&state->set.outer);
 }
 
 /*
@@ -242,34 +241,6 @@ static void kqueue_wake(void *opaque)
 	xp_wakefd_signal(&state->wake);
 }
 
-static int kqueue_outer_fd(void *opaque)
-{
-	struct kqueue_state *state = opaque;
-
-	return xp_kq_outer_open(&state->outer, state->set.fd);
-}
-
-static int kqueue_set_attention(void *opaque, enum xp_attention attention)
-{
-	struct kqueue_state *state = opaque;
-
-	xp_kq_outer_attention(&state->outer, attention != XP_ATTENTION_NONE);
-	return 0;
-}
-
-static int kqueue_set_alarm(void *opaque, int64_t deadline_ns)
-{
-	struct kqueue_state *state = opaque;
-
-	return xp_kq_outer_alarm(&state->outer, deadline_ns);
-}
-
-static const struct xp_outer_ops kqueue_outer = {
-	.fd = kqueue_outer_fd,
-	.set_attention = kqueue_set_attention,
-	.set_alarm = kqueue_set_alarm,
-};
-
 const struct xp_backend_ops xp_backend_kqueue = {
 	.name = "kqueue",
 	.caps = XP_CAP_CONCURRENT | XP_CAP_FREE_CHANGE | XP_CAP_KNOWS_FILE | XP_CAP_MASK |
@@ -285,5 +256,5 @@ const struct xp_backend_ops xp_backend_kqueue = {
 	.flush = xp_kq_flush,
 	.wait = kqueue_await,
 	.wake = kqueue_wake,
-	.outer = &kqueue_outer,
+	.outer = &xp_kq_outer_ops,
 };

@@ -40,8 +40,10 @@ void xp_kq_outer_fini(struct xp_kq_outer *outer, bool ours)
 	xp_wakefd_close(&outer->attention);
 }
 
-int xp_kq_outer_open(struct xp_kq_outer *outer, int inner_fd)
+static int kq_outer_fd(void *opaque)
 {
+	struct xp_kq_set *set = opaque;
+	struct xp_kq_outer *outer = &set->outer;
 	int fd;
 	int rc;
 
@@ -54,7 +56,7 @@ int xp_kq_outer_open(struct xp_kq_outer *outer, int inner_fd)
 	if (rc == 0)
 		rc = xp_kq_hold(fd, outer->attention.fd, 0);
 	if (rc == 0)
-		rc = xp_kq_hold(fd, inner_fd, 0);
+		rc = xp_kq_hold(fd, set->fd, 0);
 	if (rc < 0) {
 		xp_wakefd_close(&outer->attention);
 		xp_kq_outer_init(outer);
@@ -93,10 +95,13 @@ void xp_kq_outer_probe(struct xp_kq_outer *outer)
 		kq_outer_show(outer);
 }
 
-void xp_kq_outer_attention(struct xp_kq_outer *outer, bool on)
+static int kq_outer_set_attention(void *opaque, enum xp_attention attention)
 {
-	outer->attended = on;
-	kq_outer_show(outer);
+	struct xp_kq_set *set = opaque;
+
+	set->outer.attended = attention != XP_ATTENTION_NONE;
+	kq_outer_show(&set->outer);
+	return 0;
 }
 
 /* Whole milliseconds are known everywhere; 0 and what is huge are not. */
@@ -112,8 +117,9 @@ static int64_t alarm_ms(int64_t left_ns)
  * A timer that has fired stays in the queue until a look takes it.  For a moment
  * that has come there is none: it would be a millisecond late.
  */
-int xp_kq_outer_alarm(struct xp_kq_outer *outer, int64_t deadline_ns)
+static int kq_outer_set_alarm(void *opaque, int64_t deadline_ns)
 {
+	struct xp_kq_outer *outer = &((struct xp_kq_set *)opaque)->outer;
 	int64_t now_ns = xp_sys_now();
 	struct kevent change;
 	bool early = outer->due && outer->alarm_ns > now_ns;
@@ -144,3 +150,9 @@ int xp_kq_outer_alarm(struct xp_kq_outer *outer, int64_t deadline_ns)
 		outer->alarm_ns = deadline_ns;
 	return rc;
 }
+
+const struct xp_outer_ops xp_kq_outer_ops = {
+	.fd = kq_outer_fd,
+	.set_attention = kq_outer_set_attention,
+	.set_alarm = kq_outer_set_alarm,
+};

@@ -45,8 +45,19 @@ struct xp_kq_entry {
 	bool broken;   /* nobody reads the pipe: EVFILT_USER stands for WRITE */
 };
 
+/* What xpoll_fd hands out. */
+struct xp_kq_outer {
+	int fd;                     /* -1: xpoll_fd was not called */
+	struct xp_wakefd attention; /* its fd is -1: likewise */
+	int64_t alarm_ns;           /* XP_NEVER: the timer is not set */
+	bool attended;              /* why `attention` is readable */
+	bool due;                   /* the same: alarm_ns has come */
+	bool readable;
+};
+
 struct xp_kq_set {
 	int fd; /* the kernel's queue */
+	struct xp_kq_outer outer;
 	struct xp_kq_entry *entries;
 	int len;
 	int *dirty;    /* numbers; there is room for all */
@@ -111,23 +122,11 @@ bool xp_kq_gone(struct xp_kq_set *set, const struct kevent *failed);
 
 /* --- xpoll_fd ------------------------------------------------------------------ */
 
-struct xp_kq_outer {
-	int fd;                     /* -1: xpoll_fd was not called */
-	struct xp_wakefd attention; /* its fd is -1: likewise */
-	int64_t alarm_ns;           /* XP_NEVER: the timer is not set */
-	bool attended;              /* why `attention` is readable */
-	bool due;                   /* the same: alarm_ns has come */
-	bool readable;
-};
-
 void xp_kq_outer_init(struct xp_kq_outer *outer);
 /* `ours`: this is no forked child. */
 void xp_kq_outer_fini(struct xp_kq_outer *outer, bool ours);
 
-/* As the functions of struct xp_outer_ops. */
-int xp_kq_outer_open(struct xp_kq_outer *outer, int inner_fd);
-void xp_kq_outer_attention(struct xp_kq_outer *outer, bool on);
-int xp_kq_outer_alarm(struct xp_kq_outer *outer, int64_t deadline_ns);
+extern const struct xp_outer_ops xp_kq_outer_ops; /* of a set */
 
 /*
  * Have its kernel find out what is over: it only does so when it is asked for
