@@ -58,6 +58,8 @@ struct bench_sample {
 	uint64_t bytes; /* of memory for all that n counts; 0: not known */
 };
 
+struct bench_field;
+
 /* Which of several ways of waiting a variant is. */
 struct bench_way {
 	const char *backend;         /* of xpoll; else NULL */
@@ -67,20 +69,22 @@ struct bench_way {
 	const struct bench_options *options;
 };
 
+struct bench_turn; /* of one variant: what all its functions get; loop.h has it */
+
+/* Do some operations, at most turn->count: how many; 0 says to go on.  Or -errno. */
+typedef int bench_run_function(struct bench_turn *turn);
+
 /*
- * How one variant does the work, on a state that begins with a struct bench_turn, which
- * loop.h has.  Functions return >= 0, or -errno.
+ * How one variant does the work.  Functions return >= 0, or -errno.
  *
- * size      of the state, all zero at first; 0: it is a bench_turn and no more
+ * size      of turn->own, all zero at first
  * room      events that one wait may return, or BENCH_ROOM_N; 0: it opens no loop, or others
+ * passes    phases depend on each other: they are gone through one after the other, again
+ *           and again, and run does all of a phase, whatever the count.  If it knows better
+ *           than the runner what that took, it is in the turn's sample.
  * open      prepare, when the turn's loop is open
- * run       do exactly count operations of the turn's phase, then return; the state stays
- *           such that run can go on.  A system call that was interrupted is repeated when
+ * run       NULL: that of the phase.  A system call that was interrupted is repeated when
  *           bench_goes_on says so.
- * step      in place of run where phases depend on each other: they are gone through one
- *           after the other, again and again.  step does one: how many operations.  If it
- *           knows better than the runner what they took, that is in the turn's sample.
- * phase     prepare a phase, which does not count; or NULL
  * syscalls  how many system calls were made so far, or BENCH_UNKNOWN; NULL: those of
  *           bench_calls and of the turn's loop
  * close     also when open has failed, wherever that was; NULL: nothing to do but to close
@@ -89,12 +93,20 @@ struct bench_way {
 struct bench_ops {
 	size_t size;
 	int room;
-	int (*open)(void *state);
-	int (*run)(void *state, uint64_t count);
-	int64_t (*step)(void *state, int phase);
-	int (*phase)(void *state, int phase);
-	uint64_t (*syscalls)(const void *state);
-	void (*close)(void *state);
+	bool passes;
+	int (*open)(struct bench_turn *turn);
+	bench_run_function *run;
+	uint64_t (*syscalls)(const struct bench_turn *turn);
+	void (*close)(struct bench_turn *turn);
+};
+
+/* What is measured by itself. */
+struct bench_phase {
+	const char *name; /* NULL: it is the only one */
+	int value;        /* what the workload makes of it: how many are active, threads */
+	int how;          /* likewise */
+	int (*prepare)(struct bench_turn *turn); /* does not count; or NULL */
+	bench_run_function *run;
 };
 
 struct bench_variant {
@@ -118,8 +130,7 @@ struct bench_workload {
 	int n_default;
 	int n_max;          /* 0: BENCH_N_MAX */
 	int rounds_default; /* 0: 25 */
-	/* Ended by NULL; or NULL: it has one phase without a name. */
-	const char *const *phases;
+	struct bench_phase phases[BENCH_PHASES_MAX]; /* those with a name, or the first one */
 	/* The variants that the others are compared with; NULL ends them. */
 	const char *references[BENCH_REFERENCES];
 	bool tells_bytes; /* what is allocated after a phase is a result */
@@ -130,17 +141,17 @@ struct bench_workload {
 	bool by_clock;
 
 	/*
-	 * What all variants share, a struct bench_field that is open and what follows it:
-	 * of setup_size, all zero before.  open and close, or NULL, have to do with the
-	 * rest; 0 or -errno; close also when open has failed.
+	 * What all variants share is a struct bench_field.  open and close, or NULL, have to
+	 * do with its `own`, of setup_size and all zero before, and with targets; 0 or -errno;
+	 * close also when open has failed.
 	 */
 	enum bench_kind kind;
 	short events;   /* of pairs, besides POLLIN */
 	bool both_ends; /* their write ends are targets, too */
 	int targets_more; /* beyond those of n */
 	size_t setup_size;
-	int (*open)(const struct bench_options *options, void *setup);
-	void (*close)(void *setup);
+	int (*open)(struct bench_field *field);
+	void (*close)(struct bench_field *field);
 	/* Descriptors that are needed: some 50 of its own need no mention. */
 	int fds_each; /* for each of n; those of pairs need no mention */
 	int fds_more;
@@ -153,8 +164,6 @@ struct bench_workload {
 	 * of enum loop_ability.  0: only `peers`.
 	 */
 	unsigned loops;
-	/* Of n descriptors so many are active, in each phase. */
-	const int *active;
 	const struct threads_kind *threads; /* threads.c */
 	/* Programs can do it, too; or one token goes round (rings). */
 	bool programs;

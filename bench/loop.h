@@ -67,12 +67,14 @@ struct loop_target {
 	short events; /* POLLIN, POLLOUT or both */
 };
 
-/* What a workload opens begins with this: what a loop knows of its descriptors. */
+/* What a workload has opened for all variants, and a loop knows of its descriptors. */
 struct bench_field {
+	const struct bench_options *options;
 	struct bench_pairs pairs; /* the read end of pair i has the id i */
 	struct loop_target *targets;
 	int len;
 	const char *folder; /* with LOOP_FILES: target i is its file i */
+	void *own; /* of the workload's setup_size */
 };
 
 struct loop_ready {
@@ -116,8 +118,7 @@ struct loop_hand {
  * fd        is readable when something is ready
  * timers    these expire in so many ns; ns is NULL: they are cancelled.  What has expired
  *           is counted by wait, without a record.
- * users     add, delete, disable or enable these
- * trigger   one of them, and take its event
+ * trigger   with LOOP_USERS, of whose ids a change is: one, and take its event
  * file      watch target id, or no more
  * process   report its end
  * signal    report it
@@ -144,8 +145,7 @@ struct loop_ops {
 	uint64_t (*waits)(void *loop);
 	int (*fd)(void *loop);
 	int (*timers)(void *loop, const uint32_t *ids, const int64_t *ns, int len);
-	int (*users)(void *loop, enum loop_change change, const uint32_t *ids, int len);
-	int (*trigger)(void *loop, uint32_t id);
+	int (*trigger)(void *loop, int id);
 	int (*file)(void *loop, int id, bool on);
 	int (*process)(void *loop, int id, pid_t pid);
 	int (*signal)(void *loop, int number);
@@ -225,27 +225,25 @@ int loop_wait_called(void *loop, struct loop_hand *hand, const int *enable, int 
 
 /* --- What workloads share -------------------------------------------------- */
 
-/* One turn of one variant: the state of its bench_ops begins with it. */
+/* One turn of one variant. */
 struct bench_turn {
 	struct loop loop; /* the variant's, if it is written on one and ops.room is not 0 */
 	const struct bench_way *way;
-	struct bench_field *field; /* what the workload opened */
-	int phase;
-	int active; /* of the workload's `active` in this phase: at most n */
-	struct bench_sample *sample; /* of a step: all zero before */
+	struct bench_field *field;
+	const struct bench_phase *phase;
+	int count;  /* operations that run may do */
+	struct bench_sample *sample; /* of this phase: all zero before */
+	void *own; /* of the size that the variant's ops say */
 };
 
-/* Rounds of at most k operations, until count are done; 0 or -errno. */
-static inline int bench_rounds(void *state, uint64_t count, int k,
-                               int (*round)(void *state, int k))
+/* A round: of as many as the phase's value says (0: all), but at most turn->count. */
+static inline int bench_round(const struct bench_turn *turn)
 {
-	int rc = 0;
+	int n = turn->way->options->n;
+	int value = turn->phase->value;
+	int k = value > 0 && value < n ? value : n;
 
-	for (uint64_t left = count; left > 0 && rc >= 0; left -= (uint64_t)k) {
-		k = left < (uint64_t)k ? (int)left : k;
-		rc = round(state, k);
-	}
-	return rc < 0 ? rc : 0;
+	return k < turn->count ? k : turn->count;
 }
 
 /* System calls of this thread, where they are counted one by one. */
@@ -278,9 +276,6 @@ static inline int bench_take(const struct bench_pair *pair)
 
 extern const struct bench_ops serve_ops;
 extern const struct bench_variant serve_limit;
-
-/* A byte into each of k pipes, evenly spread; 0 or -errno. */
-int serve_write(const struct bench_pairs *pairs, int k);
 
 /* --- threads and listeners: system.c ---------------------------------------- */
 

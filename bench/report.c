@@ -155,9 +155,9 @@ static void table_head(const struct bench_report *report, FILE *to)
 
 static void table_phase(const struct bench_report *report, int phase, FILE *to)
 {
-	const char *const *phases = report->workload->phases;
+	const char *name_of_phase = report->workload->phases[phase].name;
 
-	fprintf(to, "\n%-14s", phases != NULL ? phases[phase] : "variant");
+	fprintf(to, "\n%-14s", name_of_phase != NULL ? name_of_phase : "variant");
 	for (int i = 0; i < report->contenders_len; i++) {
 		const struct bench_contender *contender = &report->contenders[i];
 		struct row row = row_of(report, contender, phase);
@@ -266,9 +266,9 @@ static void json_result(FILE *to, const struct bench_report *report,
 
 	fputs("    { \"variant\": ", to);
 	json_string(to, contender->name);
-	if (workload->phases != NULL) {
+	if (workload->phases[phase].name != NULL) {
 		fputs(", \"phase\": ", to);
-		json_string(to, workload->phases[phase]);
+		json_string(to, workload->phases[phase].name);
 	}
 	fprintf(to, ", \"default\": %s", contender->is_default ? "true" : "false");
 	for (int i = 0; i < row.len; i++)

@@ -20,6 +20,7 @@
 
 #include "loop.h"
 
+#define CHUNK_MIN       8
 #define CHUNK_MAX       65536
 #define CHUNK_ENOUGH_NS 500000   /* a chunk that takes longer grows no more */
 #define WARM_UP_NS      50000000 /* the least time for it, unless 2n are done */
@@ -54,33 +55,41 @@ static uint64_t runner_more(uint64_t before, uint64_t after)
 		? BENCH_UNKNOWN : after - before;
 }
 
-static int runner_prepare(const struct bench_ops *ops, struct bench_turn *turn, int phase)
+/* Until so many operations of the turn's phase are done; how many they were. */
+static int runner_chunk(const struct bench_ops *ops, struct bench_turn *turn, int count)
 {
-	const int *active = turn->way->workload->active;
-	int n = turn->way->options->n;
+	bench_run_function *run = ops->run != NULL ? ops->run : turn->phase->run;
+	int done = 0;
 
-	turn->phase = phase;
-	turn->active = active != NULL && active[phase] < n ? active[phase] : n;
-	return ops->phase != NULL ? ops->phase(turn, phase) : 0;
-}
+	while (done < count) {
+		int rc;
 
-/* Run until the budget is used up, or operations_max are done. */
-static int runner_loop(const struct bench_workload *workload, const struct bench_ops *ops,
-                       struct bench_turn *turn, int64_t budget_ns, uint64_t operations_max,
-                       struct bench_sample *sample)
-{
-	int64_t start_ns = bench_elapsed_ns(workload);
-	int64_t last_ns = start_ns;
-	uint64_t chunk = 8;
-
-	sample->operations = 0;
-	do {
-		int rc = ops->run(turn, chunk);
-		int64_t now_ns = bench_elapsed_ns(workload);
-
+		turn->count = count - done;
+		rc = run(turn);
 		if (rc < 0)
 			return rc;
-		sample->operations += chunk;
+		done += rc;
+	}
+	return done;
+}
+
+/* The turn's phase: until the budget is used up, or operations_max are done. */
+static int runner_loop(const struct bench_workload *workload, const struct bench_ops *ops,
+                       struct bench_turn *turn, int64_t budget_ns, uint64_t operations_max)
+{
+	struct bench_sample *sample = turn->sample;
+	uint64_t calls = runner_syscalls(ops, turn);
+	int64_t start_ns = bench_elapsed_ns(workload);
+	int64_t last_ns = start_ns;
+	int chunk = budget_ns > 0 ? CHUNK_MIN : 1;
+
+	do {
+		int done = runner_chunk(ops, turn, chunk);
+		int64_t now_ns = bench_elapsed_ns(workload);
+
+		if (done < 0)
+			return done;
+		sample->operations += (uint64_t)done;
 		if (now_ns - last_ns < CHUNK_ENOUGH_NS && chunk < CHUNK_MAX)
 			chunk *= 2;
 		last_ns = now_ns;
@@ -88,89 +97,73 @@ static int runner_loop(const struct bench_workload *workload, const struct bench
 		if (bench_interrupted() != 0)
 			return -EINTR;
 	} while (last_ns - start_ns < budget_ns && sample->operations < operations_max);
+	if (sample->elapsed_ns > 0)
+		return 0; /* the variant knows better */
 	sample->elapsed_ns = (uint64_t)(last_ns - start_ns);
-	return 0;
-}
-
-/* Phases one after the other, each with its part of the budget, after a warm-up. */
-static int runner_phases(const struct bench_report *report, const struct bench_ops *ops,
-                         struct bench_turn *turn, int64_t budget_ns,
-                         struct bench_sample *samples)
-{
-	uint64_t warm_up = 2 * (uint64_t)report->options->n + 1000;
-	int rc = 0;
-
-	budget_ns /= report->phases_len;
-	for (int i = 0; i < report->phases_len && rc >= 0; i++) {
-		int64_t warm_up_ns = budget_ns / 10 > WARM_UP_NS ? budget_ns / 10 : WARM_UP_NS;
-		uint64_t before;
-
-		rc = runner_prepare(ops, turn, i);
-		if (rc >= 0)
-			rc = runner_loop(report->workload, ops, turn, warm_up_ns, warm_up,
-			                 &samples[i]);
-		before = runner_syscalls(ops, turn);
-		if (rc >= 0)
-			rc = runner_loop(report->workload, ops, turn, budget_ns, UINT64_MAX,
-			                 &samples[i]);
-		samples[i].syscalls = runner_more(before, runner_syscalls(ops, turn));
-	}
-	return rc;
-}
-
-/* All phases once; used: memory, before the variant was opened. */
-static int runner_steps(const struct bench_report *report, const struct bench_ops *ops,
-                        struct bench_turn *turn, uint64_t used, struct bench_sample *samples)
-{
-	for (int i = 0; i < report->phases_len; i++) {
-		struct bench_sample *sample = &samples[i];
-		int rc = runner_prepare(ops, turn, i);
-		uint64_t calls = runner_syscalls(ops, turn);
-		int64_t start_ns = bench_elapsed_ns(report->workload);
-		int64_t done;
-		uint64_t now;
-
-		*sample = (struct bench_sample){ 0 };
-		turn->sample = sample;
-		done = rc < 0 ? rc : ops->step(turn, i);
-		if (done < 0)
-			return (int)done;
-		sample->operations = (uint64_t)done;
-		if (sample->elapsed_ns == 0) {
-			sample->elapsed_ns = (uint64_t)(bench_elapsed_ns(report->workload) -
-			                                start_ns);
-			sample->syscalls = runner_more(calls, runner_syscalls(ops, turn));
-		}
-		now = report->workload->tells_bytes ? bench_memory_used() : 0;
-		sample->bytes = used > 0 && now > used ? now - used : 0;
-		bench_signals_progress();
-	}
+	sample->syscalls = runner_more(calls, runner_syscalls(ops, turn));
 	return 0;
 }
 
 /*
- * Passes through all phases until the budget is used up, but at least one, and
- * one before that only warms up: after it the memory is there.
+ * A visit to one phase, in the first pass as a warm-up; used: memory, before the variant was
+ * opened.
  */
-static int runner_passes(const struct bench_report *report, const struct bench_ops *ops,
+static int runner_phase(const struct bench_report *report, const struct bench_ops *ops,
+                        struct bench_turn *turn, int64_t budget_ns, int pass, uint64_t used)
+{
+	uint64_t warm_up = 2 * (uint64_t)report->options->n + 1000;
+	int64_t warm_up_ns = budget_ns / 10 > WARM_UP_NS ? budget_ns / 10 : WARM_UP_NS;
+	int rc = turn->phase->prepare != NULL ? turn->phase->prepare(turn) : 0;
+	uint64_t now;
+
+	*turn->sample = (struct bench_sample){ 0 };
+	if (rc >= 0)
+		rc = runner_loop(report->workload, ops, turn,
+		                 ops->passes ? 0 : pass == 0 ? warm_up_ns : budget_ns,
+		                 pass == 0 ? warm_up : UINT64_MAX);
+	now = report->workload->tells_bytes ? bench_memory_used() : 0;
+	turn->sample->bytes = used > 0 && now > used ? now - used : 0;
+	return rc;
+}
+
+static void runner_sum(struct bench_sample *sum, const struct bench_sample *sample)
+{
+	sum->operations += sample->operations;
+	sum->elapsed_ns += sample->elapsed_ns;
+	sum->syscalls = runner_add(sum->syscalls, sample->syscalls);
+	sum->bytes = sample->bytes;
+}
+
+/*
+ * All phases.  A phase that depends on no other is measured when it has just warmed up, with
+ * its part of the budget.  Else they are gone through one after the other, as often as the
+ * budget allows, but at least twice: the first pass warms up; after it the memory is there.
+ */
+static int runner_phases(const struct bench_report *report, const struct bench_ops *ops,
                          struct bench_turn *turn, int64_t budget_ns, uint64_t used,
                          struct bench_sample *sums)
 {
-	struct bench_sample samples[BENCH_PHASES_MAX];
+	int len = report->phases_len;
+	int visits = 2 * len;
 	int64_t used_ns = 0;
 
-	for (int pass = 0; pass < 2 || used_ns < budget_ns; pass++) {
-		int rc = runner_steps(report, ops, turn, used, samples);
+	for (int visit = 0; visit < visits; visit++) {
+		int i = ops->passes ? visit % len : visit / 2;
+		int pass = ops->passes ? visit / len : visit % 2;
+		struct bench_sample sample;
+		int rc;
 
-		if (rc < 0 || bench_interrupted() != 0)
-			return rc < 0 ? rc : -EINTR;
-		for (int i = 0; i < report->phases_len && pass > 0; i++) {
-			sums[i].operations += samples[i].operations;
-			sums[i].elapsed_ns += samples[i].elapsed_ns;
-			sums[i].syscalls = runner_add(sums[i].syscalls, samples[i].syscalls);
-			sums[i].bytes = samples[i].bytes;
-			used_ns += (int64_t)samples[i].elapsed_ns;
+		turn->phase = &report->workload->phases[i];
+		turn->sample = &sample;
+		rc = runner_phase(report, ops, turn, budget_ns / len, pass, used);
+		if (rc < 0)
+			return rc;
+		if (pass > 0) {
+			runner_sum(&sums[i], &sample);
+			used_ns += (int64_t)sample.elapsed_ns;
 		}
+		if (visit + 1 == visits && ops->passes && used_ns < budget_ns)
+			visits += len;
 	}
 	return 0;
 }
@@ -192,28 +185,26 @@ static int runner_measure(const struct bench_report *report, const struct bench_
 	if (rc >= 0 && ops->open != NULL)
 		rc = ops->open(turn);
 	if (rc >= 0)
-		rc = ops->run != NULL ? runner_phases(report, ops, turn, budget_ns, samples)
-		                      : runner_passes(report, ops, turn, budget_ns, used, samples);
+		rc = runner_phases(report, ops, turn, budget_ns, used, samples);
 	if (ops->close != NULL)
 		ops->close(turn);
 	loop_close(&turn->loop);
 	return rc;
 }
 
-static int runner_turn(const struct bench_report *report, void *setup,
+static int runner_turn(const struct bench_report *report, struct bench_field *field,
                        struct bench_contender *contender, int round)
 {
 	const struct bench_ops *ops = contender->ops;
 	struct bench_sample samples[BENCH_PHASES_MAX] = { 0 };
-	struct bench_turn *turn = calloc(1, ops->size > 0 ? ops->size : sizeof *turn);
+	struct bench_turn turn = { .way = &contender->way, .field = field };
 	int rc;
 
-	if (turn == NULL)
+	turn.own = calloc(1, ops->size > 0 ? ops->size : 1);
+	if (turn.own == NULL)
 		return -ENOMEM;
-	turn->way = &contender->way;
-	turn->field = setup;
-	rc = runner_measure(report, ops, turn, samples);
-	free(turn);
+	rc = runner_measure(report, ops, &turn, samples);
+	free(turn.own);
 	for (int i = 0; i < report->phases_len && rc >= 0; i++) {
 		struct bench_result *result = &contender->results[i];
 
@@ -236,7 +227,7 @@ static int runner_fail(const struct bench_report *report, const char *variant, i
 	return 1;
 }
 
-static int runner_rounds(struct bench_report *report, void *setup)
+static int runner_rounds(struct bench_report *report, struct bench_field *field)
 {
 	int rounds = report->options->rounds;
 	int variants = report->contenders_len;
@@ -252,7 +243,7 @@ static int runner_rounds(struct bench_report *report, void *setup)
 		snprintf(doing, sizeof doing, "round %d of %d: %s", round + 1, rounds,
 		         contender->name);
 		bench_progress_show((double)turn / turns, start_ns, doing);
-		rc = runner_turn(report, setup, contender, round);
+		rc = runner_turn(report, field, contender, round);
 		if (rc < 0)
 			rc = runner_fail(report, contender->name, rc);
 	}
@@ -268,7 +259,11 @@ static int runner_open(const struct bench_report *report, struct bench_field *fi
 	int ends = workload->both_ends ? 2 : 1;
 	int rc = 0;
 
+	field->options = report->options;
 	field->len = n * ends + workload->targets_more;
+	field->own = calloc(1, workload->setup_size + 1);
+	if (field->own == NULL)
+		return -ENOMEM;
 	if (workload->kind != BENCH_NOTHING) {
 		field->targets = calloc((size_t)field->len, sizeof *field->targets);
 		rc = field->targets == NULL ? -ENOMEM : 0;
@@ -290,29 +285,28 @@ static void runner_close(struct bench_field *field)
 	if (field->pairs.at != NULL)
 		bench_pairs_close(&field->pairs);
 	free(field->targets);
+	free(field->own);
 }
 
 /* Everything between a valid set of options and complete results. */
 static int runner_collect(struct bench_report *report)
 {
 	const struct bench_workload *workload = report->workload;
-	struct bench_field *field = calloc(1, workload->setup_size + sizeof *field);
-	int rc = field == NULL ? -ENOMEM : runner_open(report, field);
+	struct bench_field field = { 0 };
+	int rc = runner_open(report, &field);
 	bool is_open = rc == 0;
 	int exit_code = 1;
 
 	if (is_open && workload->open != NULL)
-		rc = workload->open(report->options, field);
+		rc = workload->open(&field);
 	if (rc < 0)
 		bench_complain(workload, "cannot prepare %d %s: %s", report->options->n,
 		               workload->items, strerror(-rc));
 	else
-		exit_code = runner_rounds(report, field);
+		exit_code = runner_rounds(report, &field);
 	if (is_open && workload->close != NULL)
-		workload->close(field);
-	if (field != NULL)
-		runner_close(field);
-	free(field);
+		workload->close(&field);
+	runner_close(&field);
 	return exit_code;
 }
 

@@ -172,7 +172,8 @@ int bench_select_variants(struct bench_report *report)
 	const char *from_environment = getenv("XPOLL_BACKEND");
 
 	report->phases_len = 1;
-	while (workload->phases != NULL && workload->phases[report->phases_len] != NULL)
+	while (report->phases_len < BENCH_PHASES_MAX &&
+	       workload->phases[report->phases_len].name != NULL)
 		report->phases_len++;
 	if (chosen == NULL && from_environment != NULL && errno == ENOTSUP) {
 		bench_complain(workload, "XPOLL_BACKEND: no usable back end \"%s\"",

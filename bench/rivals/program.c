@@ -27,10 +27,10 @@ bool program_find(const char *name)
 	return program_path(name, path) == 0;
 }
 
-/* The line that it answers with: 0 or -errno. */
+/* The line that it answers with: how many operations, or -errno. */
 static int program_read(FILE *from, struct bench_sample *sample)
 {
-	unsigned long long operations;
+	unsigned operations;
 	unsigned long long ns;
 	char line[64];
 
@@ -39,15 +39,15 @@ static int program_read(FILE *from, struct bench_sample *sample)
 			return feof(from) != 0 ? -EPIPE : -errno;
 		clearerr(from);
 	}
-	if (sscanf(line, "%llu %llu", &operations, &ns) != 2 || operations == 0 || ns == 0)
+	if (sscanf(line, "%u %llu", &operations, &ns) != 2 || operations == 0 || ns == 0)
 		return -EPROTO;
-	*sample = (struct bench_sample){ operations, ns, BENCH_UNKNOWN, 0 };
-	return 0;
+	sample->elapsed_ns = ns;
+	sample->syscalls = BENCH_UNKNOWN;
+	return (int)operations;
 }
 
-static int64_t program_step(void *opened, int phase)
+static int program_run(struct bench_turn *turn)
 {
-	const struct bench_turn *turn = opened;
 	const struct bench_workload *workload = turn->way->workload;
 	const struct bench_options *options = turn->way->options;
 	double wanted_ms = options->seconds / options->rounds * 1000;
@@ -62,7 +62,7 @@ static int64_t program_step(void *opened, int phase)
 	if (rc < 0)
 		return rc;
 	snprintf(command, sizeof command, "exec '%s' %s %d %d %d", path,
-	         workload->rings ? "looptest" : "serve", options->n, workload->active[phase], ms);
+	         workload->rings ? "looptest" : "serve", options->n, turn->phase->value, ms);
 	from = popen(command, "re");
 	if (from == NULL)
 		return -errno;
@@ -70,8 +70,7 @@ static int64_t program_step(void *opened, int phase)
 	do
 		status = pclose(from);
 	while (status < 0 && errno == EINTR);
-	bench_signals_progress();
-	return rc < 0 ? rc : status != 0 ? -ECHILD : (int64_t)turn->sample->operations;
+	return rc < 0 ? rc : status != 0 ? -ECHILD : rc;
 }
 
-const struct bench_ops program_ops = { .step = program_step };
+const struct bench_ops program_ops = { .passes = true, .run = program_run };

@@ -13,6 +13,7 @@ struct queue_loop {
 	struct xpoll *queue;
 	int add_flags;
 	uint32_t add_notes;
+	bool users;
 	bool switches; /* the other direction is registered, too, and disabled */
 	bool tracks;
 	bool hidden;   /* calls of sources are counted nowhere */
@@ -53,8 +54,9 @@ static int queue_open(void *opened, const struct bench_field *field,
 			return -ENOMEM;
 	}
 	loop->targets = field->targets;
-	loop->add_flags = XPOLL_ADD | (uses & LOOP_EDGE       ? XPOLL_CLEAR
-	                               : uses & LOOP_DISPATCH ? XPOLL_DISPATCH : 0);
+	loop->users = (uses & LOOP_USERS) != 0;
+	loop->add_flags = XPOLL_ADD | (uses & (LOOP_EDGE | LOOP_USERS) ? XPOLL_CLEAR
+	                               : uses & LOOP_DISPATCH         ? XPOLL_DISPATCH : 0);
 	loop->switches = (uses & LOOP_SWITCHES) != 0;
 	loop->add_notes = uses & LOOP_EXCLUSIVE ? XPOLL_NOTE_EXCLUSIVE : 0;
 	loop->queue = xpoll_open(&options);
@@ -67,7 +69,9 @@ static int queue_fill(const struct queue_loop *loop, struct xpoll_event *changes
 {
 	int count = 0;
 
-	for (int i = 0; i < len; i++) {
+	for (int i = 0; i < len && loop->users; i++)
+		xpoll_set(&changes[count++], (uint64_t)ids[i], XPOLL_FILT_USER, flags, 0, 0, NULL);
+	for (int i = 0; i < len && !loop->users; i++) {
 		const struct loop_target *target = &loop->targets[ids[i]];
 		uint64_t fd = (uint64_t)target->fd;
 		void *udata = (void *)(intptr_t)ids[i];
@@ -212,23 +216,13 @@ static int queue_timers(void *opened, const uint32_t *ids, const int64_t *ns, in
 	return queue_submit(opened, changes, len);
 }
 
-static int queue_users(void *opened, enum loop_change change, const uint32_t *ids, int len)
-{
-	struct xpoll_event changes[BATCH];
-	int flags = change == LOOP_ADD ? XPOLL_ADD | XPOLL_CLEAR : queue_flags[change];
-
-	for (int i = 0; i < len; i++)
-		xpoll_set(&changes[i], ids[i], XPOLL_FILT_USER, flags, 0, 0, NULL);
-	return queue_submit(opened, changes, len);
-}
-
-static int queue_trigger(void *opened, uint32_t id)
+static int queue_trigger(void *opened, int id)
 {
 	struct xpoll_event event;
 
-	xpoll_set(&event, id, XPOLL_FILT_USER, 0, XPOLL_NOTE_TRIGGER, 0, NULL);
+	xpoll_set(&event, (uint64_t)id, XPOLL_FILT_USER, 0, XPOLL_NOTE_TRIGGER, 0, NULL);
 	if (xpoll_event(((struct queue_loop *)opened)->queue, &event, 1, &event, 1, 0) != 1 ||
-	    event.ident != id)
+	    event.ident != (uint64_t)id)
 		return -EPROTO;
 	return 0;
 }
@@ -315,7 +309,6 @@ const struct loop_ops loop_queue = {
 	.waits = queue_waits,
 	.fd = queue_fd,
 	.timers = queue_timers,
-	.users = queue_users,
 	.trigger = queue_trigger,
 	.file = queue_file,
 	.process = queue_process,

@@ -11,11 +11,6 @@
 
 #include "loop.h"
 
-static const char *const aio_phases[] = {
-	"cached, 1", "cached, 8", "cached, 64", "direct, 1", "direct, 8", "direct, 64", NULL
-};
-static const int aio_depths[] = { 1, 8, 64 };
-
 /* --- pread(2) --------------------------------------------------------------------- */
 
 struct pread_loop {
@@ -54,41 +49,36 @@ static const struct loop_ops loop_pread = {
 
 /* --- What they share --------------------------------------------------------------- */
 
+enum { AIO_CACHED, AIO_DIRECT };
+
 struct aio {
-	struct bench_field field; /* its len: reads in flight */
-	int fds[2]; /* cached, direct */
-	int n;
+	int fds[2]; /* of both */
 	char (*buffers)[LOOP_BLOCK];
 };
 
-struct aio_state {
-	struct bench_turn turn;
-	uint64_t seed;
-};
-
-static int aio_begin_one(struct aio_state *state, int id)
+static int aio_begin_one(struct bench_turn *turn, int id)
 {
-	const struct aio *test = (const struct aio *)state->turn.field;
+	const struct aio *test = turn->field->own;
+	uint64_t *seed = turn->own;
 	struct loop_read read = {
-		.id = id, .fd = test->fds[state->turn.phase / 3], .buffer = test->buffers[id],
+		.id = id, .fd = test->fds[turn->phase->how], .buffer = test->buffers[id],
 	};
 
-	state->seed = state->seed * 6364136223846793005u + 1442695040888963407u;
-	read.offset = (off_t)((state->seed >> 33) % (uint64_t)test->n) * LOOP_BLOCK;
-	return state->turn.loop.ops->read(state->turn.loop.state, &read);
+	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
+	read.offset = (off_t)((*seed >> 33) % (uint64_t)turn->way->options->n) * LOOP_BLOCK;
+	return turn->loop.ops->read(turn->loop.state, &read);
 }
 
-static int aio_run(void *opened, uint64_t count)
+static int aio_run(struct bench_turn *turn)
 {
-	struct aio_state *state = opened;
-	struct loop *loop = &state->turn.loop;
-	uint64_t depth = (uint64_t)aio_depths[state->turn.phase % 3];
-	uint64_t begun = 0;
+	struct loop *loop = &turn->loop;
+	int count = turn->count;
+	int begun = 0;
 	int rc = 0;
 
-	for (; begun < depth && begun < count && rc == 0; begun++)
-		rc = aio_begin_one(state, (int)begun);
-	for (uint64_t done = 0; done < count && rc >= 0;) {
+	for (; begun < turn->phase->value && begun < count && rc == 0; begun++)
+		rc = aio_begin_one(turn, begun);
+	for (int done = 0; done < count && rc >= 0;) {
 		int now = rc == 0 ? loop_wait(loop, NULL, 0, true) : rc;
 
 		rc = now < 0 ? now : 0;
@@ -98,21 +88,21 @@ static int aio_run(void *opened, uint64_t count)
 			if (ready->events & POLLERR)
 				rc = -EIO;
 			else if (begun++ < count)
-				rc = aio_begin_one(state, ready->id);
+				rc = aio_begin_one(turn, ready->id);
 		}
 	}
-	return rc;
+	return rc < 0 ? rc : count;
 }
 
-static int aio_start(void *state)
+static int aio_start(struct bench_turn *turn)
 {
-	((struct aio_state *)state)->seed = 20010630;
+	*(uint64_t *)turn->own = 20010630;
 	return 0;
 }
 
-static void aio_end(void *setup)
+static void aio_end(struct bench_field *field)
 {
-	struct aio *test = setup;
+	struct aio *test = field->own;
 
 	for (int i = 0; i < 2; i++)
 		if (test->fds[i] >= 0)
@@ -120,33 +110,32 @@ static void aio_end(void *setup)
 	free(test->buffers);
 }
 
-static int aio_begin(const struct bench_options *options, void *setup)
+static int aio_begin(struct bench_field *field)
 {
 	char path[] = "/var/tmp/xpoll-bench.XXXXXX";
-	struct aio *test = setup;
+	struct aio *test = field->own;
 	void *memory = NULL;
 
-	test->field.len = LOOP_READS_MAX;
-	test->n = options->n;
-	test->fds[1] = -1;
-	test->fds[0] = mkostemp(path, O_CLOEXEC);
-	if (test->fds[0] < 0)
+	field->len = LOOP_READS_MAX;
+	test->fds[AIO_DIRECT] = -1;
+	test->fds[AIO_CACHED] = mkostemp(path, O_CLOEXEC);
+	if (test->fds[AIO_CACHED] < 0)
 		return -errno;
-	test->fds[1] = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
-	if (test->fds[1] < 0 && errno == EINVAL) /* a file system without it */
-		test->fds[1] = open(path, O_RDONLY | O_CLOEXEC);
+	test->fds[AIO_DIRECT] = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
+	if (test->fds[AIO_DIRECT] < 0 && errno == EINVAL) /* a file system without it */
+		test->fds[AIO_DIRECT] = open(path, O_RDONLY | O_CLOEXEC);
 	unlink(path);
-	if (test->fds[1] < 0)
+	if (test->fds[AIO_DIRECT] < 0)
 		return -errno;
 	if (posix_memalign(&memory, LOOP_BLOCK, LOOP_READS_MAX * LOOP_BLOCK) != 0)
 		return -ENOMEM;
 	test->buffers = memory;
 	memset(test->buffers, 'x', LOOP_READS_MAX * LOOP_BLOCK);
-	for (int i = 0; i < test->n; i++)
-		if (pwrite(test->fds[0], test->buffers, LOOP_BLOCK, (off_t)i * LOOP_BLOCK) !=
-		    LOOP_BLOCK)
+	for (int i = 0; i < field->options->n; i++)
+		if (pwrite(test->fds[AIO_CACHED], test->buffers, LOOP_BLOCK,
+		           (off_t)i * LOOP_BLOCK) != LOOP_BLOCK)
 			return -EIO;
-	return fsync(test->fds[0]) < 0 ? -errno : 0;
+	return fsync(test->fds[AIO_CACHED]) < 0 ? -errno : 0;
 }
 
 static const struct bench_variant aio_limit = { .name = "pread", .loop = &loop_pread };
@@ -166,14 +155,21 @@ const struct bench_workload bench_aio = {
 		"pread        one after the other\n"
 		"\n"
 		"It is processor time of this process, its threads included.\n",
-	.phases = aio_phases,
+	.phases = {
+		{ .name = "cached, 1", .value = 1, .how = AIO_CACHED },
+		{ .name = "cached, 8", .value = 8, .how = AIO_CACHED },
+		{ .name = "cached, 64", .value = 64, .how = AIO_CACHED },
+		{ .name = "direct, 1", .value = 1, .how = AIO_DIRECT },
+		{ .name = "direct, 8", .value = 8, .how = AIO_DIRECT },
+		{ .name = "direct, 64", .value = 64, .how = AIO_DIRECT },
+	},
 	.references = { "io_uring", "libuv", "posix-aio", "pread" },
 	.kind = BENCH_NOTHING,
 	.setup_size = sizeof(struct aio),
 	.open = aio_begin,
 	.close = aio_end,
 	.ops = {
-		.size = sizeof(struct aio_state), .room = LOOP_READS_MAX, .open = aio_start,
+		.size = sizeof(uint64_t), .room = LOOP_READS_MAX, .open = aio_start,
 		.run = aio_run,
 	},
 	.loops = LOOP_READS,

@@ -16,26 +16,20 @@
 #define LISTENER 0 /* its id; connections have those from 1 on */
 
 struct churn {
-	struct bench_field field;
 	struct bench_address address;
 	int *clients;
 	int *unused; /* ids of no connection */
 	int unused_len;
 };
 
-static struct churn *churn_of(void *turn)
-{
-	return (struct churn *)((struct bench_turn *)turn)->field;
-}
-
 /* Also what a variant that failed has left. */
-static void churn_close(void *setup)
+static void churn_close(struct bench_field *field)
 {
-	struct churn *test = setup;
+	const struct churn *test = field->own;
 
-	for (int id = 0; id < test->field.len && test->unused != NULL; id++) {
-		if (test->field.targets[id].fd >= 0)
-			close(test->field.targets[id].fd);
+	for (int id = 0; id < field->len && test->unused != NULL; id++) {
+		if (field->targets[id].fd >= 0)
+			close(field->targets[id].fd);
 		if (test->clients[id] >= 0)
 			close(test->clients[id]);
 	}
@@ -43,32 +37,32 @@ static void churn_close(void *setup)
 	free(test->unused);
 }
 
-static int churn_open(const struct bench_options *options, void *setup)
+static int churn_open(struct bench_field *field)
 {
-	struct churn *test = setup;
-	size_t len = (size_t)test->field.len;
+	struct churn *test = field->own;
+	size_t len = (size_t)field->len;
 	int rc;
 
 	test->clients = malloc(len * sizeof *test->clients);
 	test->unused = test->clients == NULL ? NULL : malloc(len * sizeof *test->unused);
 	if (test->unused == NULL)
 		return -ENOMEM;
-	for (int id = 0; id < test->field.len; id++) {
-		test->field.targets[id] = (struct loop_target){ -1, POLLIN };
+	for (int id = 0; id < field->len; id++) {
+		field->targets[id] = (struct loop_target){ -1, POLLIN };
 		test->clients[id] = -1;
 		if (id != LISTENER)
 			test->unused[test->unused_len++] = id;
 	}
-	rc = bench_listen(AF_INET, SOCK_NONBLOCK, options->n, &test->address);
-	test->field.targets[LISTENER].fd = rc;
+	rc = bench_listen(AF_INET, SOCK_NONBLOCK, field->options->n, &test->address);
+	field->targets[LISTENER].fd = rc;
 	return rc < 0 ? rc : 0;
 }
 
-static int churn_begin(void *turn)
+static int churn_begin(struct bench_turn *turn)
 {
 	static const int listener = LISTENER;
 
-	return loop_change(&((struct bench_turn *)turn)->loop, LOOP_ADD, &listener, 1);
+	return loop_change(&turn->loop, LOOP_ADD, &listener, 1);
 }
 
 /* The watchdog's signal may strike while it waits: then it goes on by itself. */
@@ -97,10 +91,10 @@ static int churn_connect(const struct churn *test, int *client)
 
 static int churn_accept(struct bench_turn *turn)
 {
-	struct churn *test = churn_of(turn);
+	struct churn *test = turn->field->own;
 
 	for (;;) {
-		int fd = accept4(test->field.targets[LISTENER].fd, NULL, NULL,
+		int fd = accept4(turn->field->targets[LISTENER].fd, NULL, NULL,
 		                 SOCK_NONBLOCK | SOCK_CLOEXEC);
 		int id;
 		int rc;
@@ -109,7 +103,7 @@ static int churn_accept(struct bench_turn *turn)
 		if (fd < 0)
 			return errno == EAGAIN || bench_goes_on(errno) ? 0 : -errno;
 		id = test->unused[--test->unused_len];
-		test->field.targets[id].fd = fd;
+		turn->field->targets[id].fd = fd;
 		rc = loop_change(&turn->loop, LOOP_ADD, &id, 1);
 		if (rc < 0)
 			return rc;
@@ -119,8 +113,8 @@ static int churn_accept(struct bench_turn *turn)
 /* How many connections were served, or -errno. */
 static int churn_serve(struct bench_turn *turn, int id)
 {
-	struct churn *test = churn_of(turn);
-	int *fd = &test->field.targets[id].fd;
+	struct churn *test = turn->field->own;
+	int *fd = &turn->field->targets[id].fd;
 	char request;
 	int rc;
 
@@ -153,10 +147,11 @@ static int churn_finish(int *client)
 	return rc;
 }
 
-static int churn_round(void *opened, int n)
+/* A round. */
+static int churn_run(struct bench_turn *turn)
 {
-	struct bench_turn *turn = opened;
-	struct churn *test = churn_of(turn);
+	struct churn *test = turn->field->own;
+	int n = bench_round(turn);
 	int left = n;
 	int rc = 0;
 
@@ -174,12 +169,7 @@ static int churn_round(void *opened, int n)
 	}
 	for (int i = 0; i < n && rc >= 0; i++)
 		rc = churn_finish(&test->clients[i]);
-	return rc;
-}
-
-static int churn_run(void *turn, uint64_t count)
-{
-	return bench_rounds(turn, count, churn_of(turn)->field.len - 1, churn_round);
+	return rc < 0 ? rc : n;
 }
 
 const struct bench_workload bench_churn = {

@@ -12,16 +12,6 @@
 
 #define WAITS 16 /* of each kind, in a pass */
 
-enum {
-	COSTS_ADD, COSTS_NONE, COSTS_FIRST, COSTS_DISABLE, COSTS_ENABLE, COSTS_ALL,
-	COSTS_DELETE
-};
-
-static const char *const costs_phases[] = {
-	"add", "wait, none", "1st disable", "disable", "enable", "wait, all", "delete",
-	NULL
-};
-
 /* Find nothing; 0 or -errno. */
 static int costs_look(struct bench_turn *turn)
 {
@@ -45,44 +35,53 @@ static int costs_look_for_all(struct bench_turn *turn)
 	return 0;
 }
 
-static int costs_change(struct bench_turn *turn, enum loop_change change)
+static int costs_apply(struct bench_turn *turn, enum loop_change change)
 {
 	int rc = loop_change_all(&turn->loop, change, turn->field->len);
 
 	return rc < 0 ? rc : costs_look(turn);
 }
 
-static int64_t costs_step(void *turn, int phase)
-{
-	static const enum loop_change changes[] = {
-		[COSTS_ADD] = LOOP_ADD, [COSTS_FIRST] = LOOP_DISABLE,
-		[COSTS_DISABLE] = LOOP_DISABLE, [COSTS_ENABLE] = LOOP_ENABLE,
-		[COSTS_DELETE] = LOOP_DELETE,
-	};
-	bool waits = phase == COSTS_NONE || phase == COSTS_ALL;
-	int rc = waits ? 0 : costs_change(turn, changes[phase]);
+/* --- Phases, and what has to be before them ------------------------------------- */
 
-	for (int i = 0; i < WAITS && rc == 0 && waits; i++)
-		rc = phase == COSTS_NONE ? costs_look(turn) : costs_look_for_all(turn);
-	if (rc < 0)
-		return rc;
-	return waits ? WAITS : ((struct bench_turn *)turn)->field->len;
+static int costs_change(struct bench_turn *turn)
+{
+	int rc = costs_apply(turn, (enum loop_change)turn->phase->value);
+
+	return rc < 0 ? rc : turn->field->len;
 }
 
-/* What has to be before a phase. */
-static int costs_phase(void *turn, int phase)
+static int costs_wait(struct bench_turn *turn)
 {
-	const struct bench_pairs *pairs = &((struct bench_turn *)turn)->field->pairs;
 	int rc = 0;
 
-	if (phase == COSTS_DISABLE)
-		return costs_change(turn, LOOP_ENABLE);
-	if (phase == COSTS_DELETE)
-		bench_pairs_drain(pairs);
-	for (int i = 0; phase == COSTS_ALL && i < pairs->len && rc == 0; i++)
+	for (int i = 0; i < WAITS && rc == 0; i++)
+		rc = turn->phase->prepare == NULL ? costs_look(turn) : costs_look_for_all(turn);
+	return rc < 0 ? rc : WAITS;
+}
+
+static int costs_enable(struct bench_turn *turn)
+{
+	return costs_apply(turn, LOOP_ENABLE);
+}
+
+static int costs_fill(struct bench_turn *turn)
+{
+	const struct bench_pairs *pairs = &turn->field->pairs;
+	int rc = 0;
+
+	for (int i = 0; i < pairs->len && rc == 0; i++)
 		rc = bench_give(&pairs->at[i]);
 	return rc;
 }
+
+static int costs_drain(struct bench_turn *turn)
+{
+	bench_pairs_drain(&turn->field->pairs);
+	return 0;
+}
+
+#define CHANGE(change) .run = costs_change, .value = (change)
 
 const struct bench_workload bench_costs = {
 	.name = "costs", .unit = "operation", .items = "sockets", .n_default = 1000,
@@ -98,9 +97,17 @@ const struct bench_workload bench_costs = {
 		LOOP_HELP
 		"\n"
 		"poll has no registration; the wait does that work.\n",
-	.phases = costs_phases,
+	.phases = {
+		{ .name = "add", CHANGE(LOOP_ADD) },
+		{ .name = "wait, none", .run = costs_wait },
+		{ .name = "1st disable", CHANGE(LOOP_DISABLE) },
+		{ .name = "disable", CHANGE(LOOP_DISABLE), .prepare = costs_enable },
+		{ .name = "enable", CHANGE(LOOP_ENABLE) },
+		{ .name = "wait, all", .run = costs_wait, .prepare = costs_fill },
+		{ .name = "delete", CHANGE(LOOP_DELETE), .prepare = costs_drain },
+	},
 	.references = { "raw-epoll", "raw-poll" },
 	.kind = BENCH_SOCKETS,
-	.ops = { .room = BENCH_ROOM_N, .phase = costs_phase, .step = costs_step },
+	.ops = { .room = BENCH_ROOM_N, .passes = true },
 	.loops = LOOP_LEVEL,
 };

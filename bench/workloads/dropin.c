@@ -12,18 +12,6 @@
 
 #include "loop.h"
 
-struct dropin {
-	struct bench_field field;
-	struct pollfd *fds;
-};
-
-struct poll_state {
-	struct bench_turn turn;
-	struct pollfd *fds;
-	int (*poll)(struct pollfd *, nfds_t, int);
-	uint64_t syscalls_before;
-};
-
 /* The drop-in's functions: it stays, as it has no way back, with LD_PRELOAD neither. */
 static struct {
 	int (*poll)(struct pollfd *, nfds_t, int);
@@ -37,105 +25,97 @@ static struct bench_library dropin_library = {
 	.functions = &dropin,
 };
 
-static void dropin_end(void *setup)
+/* All variants poll the same array. */
+struct dropin {
+	struct pollfd *fds;
+};
+
+static void dropin_end(struct bench_field *field)
 {
-	free(((struct dropin *)setup)->fds);
+	free(((struct dropin *)field->own)->fds);
 }
 
-static int dropin_begin(const struct bench_options *options, void *setup)
+static int dropin_begin(struct bench_field *field)
 {
-	struct dropin *test = setup;
+	struct dropin *test = field->own;
 
-	dropin_library.file = options->library;
-	if (options->library == NULL || !bench_library_load(&dropin_library)) {
+	dropin_library.file = field->options->library;
+	if (dropin_library.file == NULL || !bench_library_load(&dropin_library)) {
 		fprintf(stderr, "xpoll bench drop-in: cannot find libxpoll-poll.so\n");
 		return -ENOENT;
 	}
-	test->fds = calloc((size_t)options->n, sizeof *test->fds);
-	if (test->fds == NULL)
-		return -ENOMEM;
-	for (int i = 0; i < options->n; i++)
-		test->fds[i] = (struct pollfd){ test->field.targets[i].fd, POLLIN, 0 };
-	return 0;
+	test->fds = calloc((size_t)field->len, sizeof *test->fds);
+	return test->fds == NULL ? -ENOMEM : 0;
 }
 
-/*
- * Read where poll(2) found something, `ready` times; 0 or -errno.  The loop is
- * the one in every textbook, and the same for all that poll here.
- */
-static int poll_serve(const struct poll_state *state, int ready)
-{
-	const struct bench_pairs *pairs = &state->turn.field->pairs;
-	const struct pollfd *fds = state->fds;
-	int len = pairs->len;
+/* --- A loop as in every textbook, the same for all that poll here ----------------- */
 
-	for (int i = 0; i < len; i++) {
-		int rc;
-
-		if (fds[i].revents == 0)
-			continue;
-		rc = bench_take(&pairs->at[i]);
-		if (rc < 0)
-			return rc;
-		if (--ready == 0)
-			break;
-	}
-	return 0;
-}
-
-static int poll_round(void *opened, int k)
-{
-	struct poll_state *state = opened;
-	const struct bench_pairs *pairs = &state->turn.field->pairs;
-	int left = k;
-	int rc = serve_write(pairs, k);
-
-	while (rc == 0 && left > 0) {
-		int ready = state->poll(state->fds, (nfds_t)pairs->len, -1);
-
-		if (ready < 0) {
-			if (!bench_goes_on(errno))
-				return -errno;
-			continue;
-		}
-		bench_calls += state->poll != dropin.poll;
-		left -= ready;
-		rc = poll_serve(state, ready);
-	}
-	return rc;
-}
-
-static int poll_run(void *opened, uint64_t count)
-{
-	return bench_rounds(opened, count, ((struct bench_turn *)opened)->active, poll_round);
-}
-
-static int poll_open(struct poll_state *state, int (*poll)(struct pollfd *, nfds_t, int))
-{
-	state->fds = ((struct dropin *)state->turn.field)->fds;
-	state->poll = poll;
-	for (int i = 0; i < state->turn.field->len; i++)
-		state->fds[i].revents = 0;
-	return 0;
-}
-
-static int real_open(void *opened)
-{
-	return poll_open(opened, poll);
-}
-
-static const struct bench_ops real_ops = {
-	.size = sizeof(struct poll_state), .open = real_open, .run = poll_run,
+struct textbook_loop {
+	struct pollfd *fds;
+	int len;
+	uint64_t calls_before; /* of the drop-in */
 };
 
-/* --- On the drop-in ---------------------------------------------------------- */
-
-static int dropin_open(void *opened)
+static int textbook_open(void *opened, const struct bench_field *field,
+                         const struct bench_way *way)
 {
-	struct poll_state *state = opened;
+	struct textbook_loop *loop = opened;
 
-	state->syscalls_before = dropin.syscalls();
-	return poll_open(state, dropin.poll);
+	(void)way;
+	loop->fds = ((const struct dropin *)field->own)->fds;
+	for (; loop->len < field->len; loop->len++)
+		loop->fds[loop->len] = (struct pollfd){ field->targets[loop->len].fd, POLLIN, 0 };
+	loop->calls_before = dropin.syscalls();
+	return 0;
+}
+
+/* All are in the array from the beginning, and stay there. */
+static int textbook_change(void *opened, enum loop_change change, const int *ids, int len)
+{
+	(void)opened, (void)change, (void)ids, (void)len;
+	return 0;
+}
+
+/* Go through the array, as far as poll(2) has found something. */
+static int textbook_take(const struct textbook_loop *loop, struct loop_hand *hand, int left)
+{
+	hand->len = 0;
+	for (int id = 0; id < loop->len && left > 0; id++) {
+		if (loop->fds[id].revents == 0)
+			continue;
+		loop_report(hand, id, loop->fds[id].revents);
+		left--;
+	}
+	return left < 0 && !bench_goes_on(errno) ? -errno : hand->len;
+}
+
+static int real_wait(void *opened, struct loop_hand *hand, const int *enable, int enable_len,
+                     bool block)
+{
+	const struct textbook_loop *loop = opened;
+
+	(void)enable, (void)enable_len;
+	bench_calls++;
+	return textbook_take(loop, hand, poll(loop->fds, (nfds_t)loop->len, block ? -1 : 0));
+}
+
+static const struct loop_ops loop_real = {
+	.size = sizeof(struct textbook_loop),
+	.open = textbook_open,
+	.change = textbook_change,
+	.wait = real_wait,
+};
+
+/* --- And on the drop-in ----------------------------------------------------------- */
+
+static int dropin_wait(void *opened, struct loop_hand *hand, const int *enable,
+                       int enable_len, bool block)
+{
+	const struct textbook_loop *loop = opened;
+
+	(void)enable, (void)enable_len;
+	return textbook_take(loop, hand,
+	                     dropin.poll(loop->fds, (nfds_t)loop->len, block ? -1 : 0));
 }
 
 /*
@@ -145,28 +125,28 @@ static int dropin_open(void *opened)
  */
 static void dropin_close(void *opened)
 {
-	const struct bench_pairs *pairs = &((struct bench_turn *)opened)->field->pairs;
+	const struct textbook_loop *loop = opened;
 
-	for (int i = 0; i < pairs->len; i++) {
-		int copy = dup(pairs->at[i].read_fd);
+	for (int id = 0; id < loop->len; id++) {
+		int copy = dup(loop->fds[id].fd);
 
 		if (copy < 0)
 			continue; /* the others get a little dearer */
-		(void)dropin.dup3(copy, pairs->at[i].read_fd, O_CLOEXEC);
+		(void)dropin.dup3(copy, loop->fds[id].fd, O_CLOEXEC);
 		close(copy);
 	}
 }
 
-static uint64_t dropin_syscalls(const void *opened)
+static uint64_t dropin_syscalls(void *opened)
 {
-	return bench_calls + dropin.syscalls() -
-	       ((const struct poll_state *)opened)->syscalls_before;
+	return dropin.syscalls() - ((const struct textbook_loop *)opened)->calls_before;
 }
 
-static const struct bench_ops dropin_ops = {
-	.size = sizeof(struct poll_state),
-	.open = dropin_open,
-	.run = poll_run,
+static const struct loop_ops loop_dropin = {
+	.size = sizeof(struct textbook_loop),
+	.open = textbook_open,
+	.change = textbook_change,
+	.wait = dropin_wait,
 	.syscalls = dropin_syscalls,
 	.close = dropin_close,
 };
@@ -174,8 +154,8 @@ static const struct bench_ops dropin_ops = {
 /* --- The workload ------------------------------------------------------------ */
 
 static const struct bench_variant dropin_peers[] = {
-	{ .name = "drop-in", .ops = &dropin_ops },
-	{ .name = "raw-poll", .ops = &real_ops },
+	{ .name = "drop-in", .ops = &serve_ops, .loop = &loop_dropin },
+	{ .name = "raw-poll", .ops = &serve_ops, .loop = &loop_real },
 	{ .name = "raw-epoll", .ops = &serve_ops, .loop = &loop_epoll },
 	{ 0 },
 };
@@ -200,7 +180,7 @@ const struct bench_workload bench_dropin = {
 	.open = dropin_begin,
 	.close = dropin_end,
 	.absent = true,
-	.active = (const int[]){ SERVE_IDLE_ACTIVE },
+	.phases = { { .value = SERVE_IDLE_ACTIVE } },
 	.peers = dropin_peers,
 	.limit = &serve_limit,
 };

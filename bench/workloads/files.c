@@ -15,64 +15,54 @@
 #define BURST_MAX 1000 /* files */
 #define EVENTS    8192
 
-enum files_phase { FILES_WATCH, FILES_EVENT, FILES_BURST };
-
-static const char *const files_phases[] = { "watch", "event", "burst", NULL };
-
 struct files {
-	struct bench_field field;
 	char folder[sizeof FOLDER];
 	int some;  /* are used in a phase */
 	int there; /* files */
 	bool *reported;
 };
 
-static struct files *files_of(struct bench_turn *turn)
-{
-	return (struct files *)turn->field;
-}
-
 /* Even if there is one of this name. */
-static int files_make(struct files *test, int id)
+static int files_make(struct bench_field *field, int id)
 {
 	char path[LOOP_PATH_MAX];
 
-	loop_path(path, test->folder, id);
+	loop_path(path, field->folder, id);
 	unlink(path);
-	test->field.targets[id].fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	return test->field.targets[id].fd < 0 ? -errno : 0;
+	field->targets[id].fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	return field->targets[id].fd < 0 ? -errno : 0;
 }
 
-static void files_end(void *setup)
+static void files_end(struct bench_field *field)
 {
-	struct files *test = setup;
+	const struct files *test = field->own;
 	char path[LOOP_PATH_MAX];
 
 	for (int id = 0; id < test->there; id++) {
-		loop_path(path, test->folder, id);
-		close(test->field.targets[id].fd);
+		loop_path(path, field->folder, id);
+		close(field->targets[id].fd);
 		unlink(path);
 	}
-	if (test->field.folder != NULL)
-		rmdir(test->folder);
+	if (field->folder != NULL)
+		rmdir(field->folder);
 	free(test->reported);
 }
 
-static int files_begin(const struct bench_options *options, void *setup)
+static int files_begin(struct bench_field *field)
 {
-	struct files *test = setup;
+	struct files *test = field->own;
 	int rc = 0;
 
-	test->some = options->n < BURST_MAX ? options->n : BURST_MAX;
-	test->reported = calloc((size_t)options->n, sizeof *test->reported);
+	test->some = field->len < BURST_MAX ? field->len : BURST_MAX;
+	test->reported = calloc((size_t)field->len, sizeof *test->reported);
 	memcpy(test->folder, FOLDER, sizeof FOLDER);
 	if (test->reported == NULL)
 		return -ENOMEM;
-	test->field.folder = mkdtemp(test->folder);
-	if (test->field.folder == NULL)
+	field->folder = mkdtemp(test->folder);
+	if (field->folder == NULL)
 		return -errno;
-	for (; test->there < options->n && rc == 0; test->there++)
-		rc = files_make(test, test->there);
+	for (; test->there < field->len && rc == 0; test->there++)
+		rc = files_make(field, test->there);
 	return rc;
 }
 
@@ -81,33 +71,32 @@ static int files_watch(struct bench_turn *turn, int id, bool on)
 	return turn->loop.ops->file(turn->loop.state, id, on);
 }
 
-/* Those that are used are spread over all. */
-static int files_id(const struct files *test, int index)
+/* Each of those that are used, which are spread over all; how many they are. */
+static int files_each(struct bench_turn *turn, int (*one)(struct bench_turn *turn, int id))
 {
-	return index * (test->field.len / test->some);
-}
-
-/* After a burst: as before it. */
-static int files_remake(struct files *test, int id)
-{
-	close(test->field.targets[id].fd);
-	return files_make(test, id);
-}
-
-static int files_open(void *opened)
-{
-	struct bench_turn *turn = opened;
-	struct files *test = files_of(turn);
+	const struct files *test = turn->field->own;
 	int rc = 0;
 
 	for (int i = 0; i < test->some && rc >= 0; i++)
-		rc = files_remake(test, files_id(test, i));
-	for (int id = 0; id < turn->field->len && rc >= 0; id++)
-		rc = files_watch(turn, id, true);
-	return rc;
+		rc = one(turn, i * (turn->field->len / test->some));
+	return rc < 0 ? rc : test->some;
 }
 
-static int files_event(struct bench_turn *turn, int id)
+/* --- The three phases ------------------------------------------------------------- */
+
+static int watch_one(struct bench_turn *turn, int id)
+{
+	int rc = files_watch(turn, id, false);
+
+	return rc < 0 ? rc : files_watch(turn, id, true);
+}
+
+static int files_watch_some(struct bench_turn *turn)
+{
+	return files_each(turn, watch_one);
+}
+
+static int event_one(struct bench_turn *turn, int id)
 {
 	int count;
 
@@ -120,81 +109,80 @@ static int files_event(struct bench_turn *turn, int id)
 	return count > 0 && turn->loop.hand.ready[0].id != id ? -EPROTO : count;
 }
 
-static int files_change(struct files *test, int id)
+static int files_event(struct bench_turn *turn)
 {
+	return files_each(turn, event_one);
+}
+
+static int burst_one(struct bench_turn *turn, int id)
+{
+	struct files *test = turn->field->own;
 	char path[LOOP_PATH_MAX];
 	char other[LOOP_PATH_MAX + 4];
 
 	loop_path(path, test->folder, id);
 	snprintf(other, sizeof other, "%s.new", path);
 	bench_calls += 3;
-	if (pwrite(test->field.targets[id].fd, "x", 1, 0) != 1 || rename(path, other) < 0 ||
+	if (pwrite(turn->field->targets[id].fd, "x", 1, 0) != 1 || rename(path, other) < 0 ||
 	    unlink(other) < 0)
 		return -errno;
 	test->reported[id] = false;
 	return 0;
 }
 
+static int burst_check_one(struct bench_turn *turn, int id)
+{
+	return ((const struct files *)turn->field->own)->reported[id] ? 0 : -EPROTO;
+}
+
 /* Each one that was changed has to be reported. */
 static int files_burst(struct bench_turn *turn)
 {
-	struct files *test = files_of(turn);
-	int count = 0;
+	struct files *test = turn->field->own;
+	int count = files_each(turn, burst_one);
 
-	for (int i = 0; i < test->some && count >= 0; i++)
-		count = files_change(test, files_id(test, i));
-	while (count >= 0) {
+	while (count > 0) {
 		count = loop_wait(&turn->loop, NULL, 0, false);
-		if (count <= 0)
-			break;
 		for (int i = 0; i < count; i++)
 			test->reported[turn->loop.hand.ready[i].id] = true;
 	}
-	for (int i = 0; i < test->some && count == 0; i++)
-		if (!test->reported[files_id(test, i)])
-			return -EPROTO;
-	return count;
+	return count < 0 ? count : files_each(turn, burst_check_one);
+}
+
+/* --- Before the first one of a pass ----------------------------------------------- */
+
+static int remake_one(struct bench_turn *turn, int id)
+{
+	close(turn->field->targets[id].fd);
+	return files_make(turn->field, id);
+}
+
+static int rewatch_one(struct bench_turn *turn, int id)
+{
+	int rc = files_watch(turn, id, false);
+
+	if (rc >= 0)
+		rc = remake_one(turn, id);
+	return rc < 0 ? rc : files_watch(turn, id, true);
 }
 
 /* As before the burst of the pass before. */
-static int files_phase(void *opened, int phase)
+static int files_restore(struct bench_turn *turn)
 {
-	struct bench_turn *turn = opened;
-	struct files *test = files_of(turn);
-	int rc = 0;
+	int rc = files_each(turn, rewatch_one);
 
-	if (phase != FILES_WATCH)
-		return 0;
-	for (int i = 0; i < test->some && rc >= 0; i++) {
-		int id = files_id(test, i);
-
-		rc = files_watch(turn, id, false);
-		if (rc >= 0)
-			rc = files_remake(test, id);
-		if (rc >= 0)
-			rc = files_watch(turn, id, true);
-	}
 	for (int count = 1; rc >= 0 && count > 0;)
 		rc = count = loop_wait(&turn->loop, NULL, 0, false);
 	return rc;
 }
 
-static int64_t files_step(void *turn, int phase)
+static int files_open(struct bench_turn *turn)
 {
-	const struct files *test = files_of(turn);
-	int rc = phase == FILES_BURST ? files_burst(turn) : 0;
+	int rc = files_each(turn, remake_one);
 
-	for (int i = 0; i < test->some && rc >= 0 && phase != FILES_BURST; i++) {
-		int id = files_id(test, i);
-
-		if (phase == FILES_EVENT)
-			rc = files_event(turn, id);
-		else
-			rc = files_watch(turn, id, false);
-		if (rc >= 0 && phase == FILES_WATCH)
-			rc = files_watch(turn, id, true);
-	}
-	return rc < 0 ? rc : test->some;
+	for (int id = 0; id < turn->field->len && rc >= 0; id++)
+		rc = files_watch(turn, id, true);
+	return rc;
 }
 
 const struct bench_workload bench_files = {
@@ -211,15 +199,17 @@ const struct bench_workload bench_files = {
 		"libuv        uv_fs_event_start\n"
 		"\n"
 		"It is processor time of this process, the changes of the files included.\n",
-	.phases = files_phases,
+	.phases = {
+		{ .name = "watch", .run = files_watch_some, .prepare = files_restore },
+		{ .name = "event", .run = files_event },
+		{ .name = "burst", .run = files_burst },
+	},
 	.references = { "by-hand", "libuv" },
 	.kind = BENCH_TARGETS,
 	.setup_size = sizeof(struct files),
 	.open = files_begin,
 	.close = files_end,
 	.fds_each = 1,
-	.ops = {
-		.room = EVENTS, .open = files_open, .phase = files_phase, .step = files_step,
-	},
+	.ops = { .room = EVENTS, .passes = true, .open = files_open },
 	.loops = LOOP_FILES,
 };

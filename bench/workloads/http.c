@@ -26,14 +26,7 @@ static const char answer[] =
 	"Hello, xpoll!\n";
 static const char not_found[] = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
 
-static const struct http_phase {
-	int busy;
-	bool turns;
-} phases[] = { { 10, false }, { 1000, false }, { 10, true }, { 1000, true } };
-
-static const char *const phase_names[] = {
-	"10 busy", "1000 busy", "10 in turns", "1000 in turns", NULL
-};
+enum { HTTP_AT_ONCE, HTTP_TURNS };
 
 struct http_connection {
 	int len;              /* of a request, as far as it is there */
@@ -42,7 +35,6 @@ struct http_connection {
 };
 
 struct http {
-	struct bench_field field;
 	struct http_connection *connections;
 	int len; /* of them are open */
 	int clients; /* their process reads from it what to do */
@@ -52,13 +44,8 @@ struct http {
 /* What the clients are to do. */
 struct http_order {
 	int busy;
-	uint64_t count;
+	int count;
 };
-
-static struct http *http_of(const struct bench_turn *turn)
-{
-	return (struct http *)turn->field;
-}
 
 /* --- The server ---------------------------------------------------------------- */
 
@@ -77,10 +64,15 @@ static const char *http_parse(struct http_connection *connection)
 	return found ? answer : not_found;
 }
 
+static struct http_connection *http_connection(const struct bench_turn *turn, int id)
+{
+	return &((const struct http *)turn->field->own)->connections[id];
+}
+
 /* Requests that were answered: 1; or -errno. */
 static int http_reply(struct bench_turn *turn, int id)
 {
-	struct http_connection *connection = &http_of(turn)->connections[id];
+	struct http_connection *connection = http_connection(turn, id);
 	size_t len = strlen(connection->reply);
 	ssize_t written = send(turn->field->targets[id].fd, connection->reply, len,
 	                       MSG_NOSIGNAL);
@@ -100,7 +92,7 @@ static int http_watch(struct bench_turn *turn, int id, short events)
 
 static int http_read(struct bench_turn *turn, int id)
 {
-	struct http_connection *connection = &http_of(turn)->connections[id];
+	struct http_connection *connection = http_connection(turn, id);
 	ssize_t len = read(turn->field->targets[id].fd, connection->request + connection->len,
 	                   (size_t)(REQUEST_MAX - connection->len));
 
@@ -111,14 +103,15 @@ static int http_read(struct bench_turn *turn, int id)
 	connection->reply = http_parse(connection);
 	if (connection->reply == NULL)
 		return connection->len < REQUEST_MAX ? 0 : -EMSGSIZE;
-	return phases[turn->phase].turns ? http_watch(turn, id, POLLOUT) : http_reply(turn, id);
+	return turn->phase->how == HTTP_TURNS ? http_watch(turn, id, POLLOUT)
+	                                      : http_reply(turn, id);
 }
 
 static int http_serve(struct bench_turn *turn, int id)
 {
 	int rc;
 
-	if (http_of(turn)->connections[id].reply == NULL)
+	if (http_connection(turn, id)->reply == NULL)
 		return http_read(turn, id);
 	rc = http_reply(turn, id);
 	if (rc > 0) {
@@ -129,16 +122,16 @@ static int http_serve(struct bench_turn *turn, int id)
 	return rc;
 }
 
-static int http_run(void *opened, uint64_t count)
+static int http_run(struct bench_turn *turn)
 {
-	struct bench_turn *turn = opened;
+	const struct http *test = turn->field->own;
 	int n = turn->field->len;
-	int busy = phases[turn->phase].busy;
-	struct http_order order = { busy < n ? busy : n, count };
+	int busy = turn->phase->value;
+	struct http_order order = { busy < n ? busy : n, turn->count };
 
-	if (write(http_of(turn)->clients, &order, sizeof order) != sizeof order)
+	if (write(test->clients, &order, sizeof order) != sizeof order)
 		return -EPIPE;
-	while (count > 0) {
+	for (int left = turn->count; left > 0;) {
 		int ready = loop_wait(&turn->loop, NULL, 0, true);
 
 		if (ready < 0)
@@ -148,16 +141,14 @@ static int http_run(void *opened, uint64_t count)
 
 			if (rc < 0)
 				return rc;
-			count -= (uint64_t)rc;
+			left -= rc;
 		}
 	}
-	return 0;
+	return turn->count;
 }
 
-static int http_open(void *opened)
+static int http_open(struct bench_turn *turn)
 {
-	struct bench_turn *turn = opened;
-
 	for (int i = 0; i < turn->field->len; i++)
 		turn->field->targets[i].events = POLLIN;
 	return loop_change_all(&turn->loop, LOOP_ADD, turn->field->len);
@@ -185,8 +176,8 @@ static int clients_obey(const int *fds, int len, const struct http_order *order)
 {
 	int step = len / order->busy;
 
-	for (uint64_t left = order->count; left > 0;) {
-		int now = left < (uint64_t)order->busy ? (int)left : order->busy;
+	for (int left = order->count; left > 0;) {
+		int now = left < order->busy ? left : order->busy;
 
 		for (int i = 0; i < now; i++)
 			if (write(fds[i * step], request, sizeof request - 1) < 0)
@@ -194,7 +185,7 @@ static int clients_obey(const int *fds, int len, const struct http_order *order)
 		for (int i = 0; i < now; i++)
 			if (client_finish(fds[i * step]) != 0)
 				return -1;
-		left -= (uint64_t)now;
+		left -= now;
 	}
 	return 0;
 }
@@ -219,21 +210,23 @@ static void clients_main(const struct bench_address *address, int len, int order
 	_exit(0);
 }
 
-static int http_accept(struct http *test, int listener, int n)
+static int http_accept(struct bench_field *field, int listener)
 {
-	for (; test->len < n; test->len++) {
+	struct http *test = field->own;
+
+	for (; test->len < field->len; test->len++) {
 		int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd < 0)
 			return -errno;
-		test->field.targets[test->len] = (struct loop_target){ fd, POLLIN };
+		field->targets[test->len] = (struct loop_target){ fd, POLLIN };
 	}
 	return 0;
 }
 
-static void http_close_setup(void *setup)
+static void http_close_setup(struct bench_field *field)
 {
-	struct http *test = setup;
+	const struct http *test = field->own;
 
 	if (test->pid > 0) {
 		kill(test->pid, SIGKILL);
@@ -241,28 +234,28 @@ static void http_close_setup(void *setup)
 		close(test->clients);
 	}
 	for (int i = 0; i < test->len; i++)
-		close(test->field.targets[i].fd);
+		close(field->targets[i].fd);
 	free(test->connections);
 }
 
-static int http_open_setup(const struct bench_options *options, void *setup)
+static int http_open_setup(struct bench_field *field)
 {
-	struct http *test = setup;
+	struct http *test = field->own;
 	struct bench_address address;
 	int orders[2];
 	int listener;
 	int rc;
 
-	test->connections = calloc((size_t)options->n, sizeof *test->connections);
+	test->connections = calloc((size_t)field->len, sizeof *test->connections);
 	if (test->connections == NULL || pipe2(orders, O_CLOEXEC) < 0)
 		return -ENOMEM;
-	listener = bench_listen(AF_INET, 0, options->n, &address);
+	listener = bench_listen(AF_INET, 0, field->len, &address);
 	test->clients = orders[1];
 	test->pid = fork();
 	if (test->pid == 0)
-		clients_main(&address, options->n, orders[0]);
+		clients_main(&address, field->len, orders[0]);
 	close(orders[0]);
-	rc = listener < 0 || test->pid < 0 ? -errno : http_accept(test, listener, options->n);
+	rc = listener < 0 || test->pid < 0 ? -errno : http_accept(field, listener);
 	if (listener >= 0)
 		close(listener);
 	return rc;
@@ -278,7 +271,12 @@ const struct bench_workload bench_http = {
 		"do that write when it is writable; so interest changes twice for each request.\n"
 		"It is processor time of the server alone.\n"
 		LOOP_HELP,
-	.phases = phase_names,
+	.phases = {
+		{ .name = "10 busy", .value = 10, .how = HTTP_AT_ONCE },
+		{ .name = "1000 busy", .value = 1000, .how = HTTP_AT_ONCE },
+		{ .name = "10 in turns", .value = 10, .how = HTTP_TURNS },
+		{ .name = "1000 in turns", .value = 1000, .how = HTTP_TURNS },
+	},
 	.references = { "raw-epoll", "raw-poll", "libuv" },
 	.fds_each = 1,
 	.kind = BENCH_TARGETS,

@@ -39,35 +39,36 @@ static inline struct bench_pair *looptest_next(const struct bench_pairs *pipes,
 }
 
 /* Take turns, each of which returns how many reads it did, until count are done. */
-static inline int looptest_turns(void *state, uint64_t count, int (*turn)(void *state))
+static inline int looptest_turns(void *state, int count, int (*turn)(void *state))
 {
-	for (uint64_t reads = 0; reads < count;) {
+	int reads = 0;
+
+	while (reads < count) {
 		int rc = turn(state);
 
 		if (rc < 0)
 			return rc;
-		reads += (uint64_t)rc;
+		reads += rc;
 	}
-	return 0;
+	return reads;
 }
 
 /* --- On xpoll, through the poll-like calls of the original ------------------ */
 
 struct queue_state {
-	struct bench_turn turn;
 	const struct bench_pairs *pipes;
 	struct xpoll *queue;
 };
 
-static int queue_open(void *opened)
+static int queue_open(struct bench_turn *turn)
 {
-	struct queue_state *state = opened;
+	struct queue_state *state = turn->own;
 	struct xpoll_options options = {
-		.size = sizeof options, .backend = state->turn.way->backend,
-		.size_hint = state->turn.field->len,
+		.size = sizeof options, .backend = turn->way->backend,
+		.size_hint = turn->field->len,
 	};
 
-	state->pipes = &state->turn.field->pairs;
+	state->pipes = &turn->field->pairs;
 	state->queue = xpoll_open(&options);
 	if (state->queue == NULL)
 		return -errno;
@@ -82,9 +83,9 @@ static int queue_open(void *opened)
 	return looptest_start(state->pipes);
 }
 
-static void queue_close(void *opened)
+static void queue_close(struct bench_turn *turn)
 {
-	xpoll_destroy(((struct queue_state *)opened)->queue);
+	xpoll_destroy(((struct queue_state *)turn->own)->queue);
 }
 
 static int queue_readable(struct queue_state *state, struct bench_pair *pipe)
@@ -126,14 +127,14 @@ static int queue_turn(void *opened)
 	return reads;
 }
 
-static int queue_run(void *state, uint64_t count)
+static int queue_run(struct bench_turn *turn)
 {
-	return looptest_turns(state, count, queue_turn);
+	return looptest_turns(turn->own, turn->count, queue_turn);
 }
 
-static uint64_t queue_syscalls(const void *opened)
+static uint64_t queue_syscalls(const struct bench_turn *turn)
 {
-	return bench_calls + queue_calls(((const struct queue_state *)opened)->queue);
+	return bench_calls + queue_calls(((const struct queue_state *)turn->own)->queue);
 }
 
 /* --- By hand on epoll(7), twice -----------------------------------------------
@@ -150,7 +151,6 @@ static uint64_t queue_syscalls(const void *opened)
  * can reach at best.
  */
 struct token_state {
-	struct bench_turn turn;
 	const struct bench_pairs *pipes;
 	struct bench_pair *wanted; /* of four-calls: its write end is enabled */
 	int fd;
@@ -166,11 +166,12 @@ static int token_change(struct token_state *state, int op, int fd, uint32_t even
 	return epoll_ctl(state->fd, op, fd, &event) < 0 ? -errno : 0;
 }
 
-static int token_fill(struct token_state *state, uint32_t write_events)
+static int token_fill(struct bench_turn *turn, uint32_t write_events)
 {
+	struct token_state *state = turn->own;
 	int rc = 0;
 
-	state->pipes = &state->turn.field->pairs;
+	state->pipes = &turn->field->pairs;
 	state->fd = epoll_create1(EPOLL_CLOEXEC);
 	if (state->fd < 0)
 		return -errno;
@@ -185,9 +186,9 @@ static int token_fill(struct token_state *state, uint32_t write_events)
 	return rc < 0 ? rc : looptest_start(state->pipes);
 }
 
-static void token_close(void *opened)
+static void token_close(struct bench_turn *turn)
 {
-	struct token_state *state = opened;
+	const struct token_state *state = turn->own;
 
 	if (state->fd >= 0)
 		close(state->fd);
@@ -215,9 +216,9 @@ static inline int token_serve(struct token_state *state,
 
 /* --- raw-epoll --------------------------------------------------------------- */
 
-static int raw_open(void *state)
+static int raw_open(struct bench_turn *turn)
 {
-	return token_fill(state, 0);
+	return token_fill(turn, 0);
 }
 
 static int raw_event(struct token_state *state, const struct epoll_event *event)
@@ -244,9 +245,9 @@ static int raw_turn(void *state)
 	return token_serve(state, raw_event);
 }
 
-static int raw_run(void *state, uint64_t count)
+static int raw_run(struct bench_turn *turn)
 {
-	return looptest_turns(state, count, raw_turn);
+	return looptest_turns(turn->own, turn->count, raw_turn);
 }
 
 static const struct bench_ops looptest_epoll_ops = {
@@ -258,9 +259,9 @@ static const struct bench_ops looptest_epoll_ops = {
 
 /* --- four-calls -------------------------------------------------------------- */
 
-static int four_open(void *state)
+static int four_open(struct bench_turn *turn)
 {
-	return token_fill(state, EPOLLOUT | EPOLLET);
+	return token_fill(turn, EPOLLOUT | EPOLLET);
 }
 
 /* The write end is ready: it is disabled, and written to. */
@@ -303,9 +304,9 @@ static int four_turn(void *opened)
 	return rc < 0 ? rc : token_serve(state, four_event);
 }
 
-static int four_run(void *state, uint64_t count)
+static int four_run(struct bench_turn *turn)
 {
-	return looptest_turns(state, count, four_turn);
+	return looptest_turns(turn->own, turn->count, four_turn);
 }
 
 static const struct bench_ops looptest_four_ops = {
@@ -317,9 +318,8 @@ static const struct bench_ops looptest_four_ops = {
 
 /* --- On a loop: a pipe has two ids, that of its read end is even ------------ */
 
-static int ring_open(void *opened)
+static int ring_open(struct bench_turn *turn)
 {
-	struct bench_turn *turn = opened;
 	int rc = 0;
 
 	for (int i = 0; i < turn->field->len && rc >= 0; i++) {
@@ -348,9 +348,8 @@ static int ring_serve(struct bench_turn *turn, int id)
 	return rc < 0 ? rc : bench_give(pipe);
 }
 
-static int ring_turn(void *opened)
+static int ring_run(struct bench_turn *turn)
 {
-	struct bench_turn *turn = opened;
 	int ready = loop_wait(&turn->loop, NULL, 0, true);
 	int reads = 0;
 
@@ -364,47 +363,38 @@ static int ring_turn(void *opened)
 	return ready < 0 ? ready : reads;
 }
 
-static int ring_run(void *state, uint64_t count)
-{
-	return looptest_turns(state, count, ring_turn);
-}
-
 static const struct bench_ops looptest_loop_ops = {
 	.room = LOOPTEST_EVENTS, .open = ring_open, .run = ring_run,
 };
 
 /* --- The limit: a program that knows beforehand what the kernel would report - */
 
-struct limit_state {
-	struct bench_turn turn;
-	struct bench_pair *at; /* the token is in this pipe */
-};
-
-static int limit_open(void *opened)
+static int limit_open(struct bench_turn *turn)
 {
-	struct limit_state *state = opened;
-
-	state->at = state->turn.field->pairs.at;
-	return looptest_start(&state->turn.field->pairs);
+	return looptest_start(&turn->field->pairs);
 }
 
-static int limit_run(void *opened, uint64_t count)
+static int limit_run(struct bench_turn *turn)
 {
-	struct limit_state *state = opened;
-	int rc = 0;
+	const struct bench_pair **at = turn->own; /* the token is in this pipe */
+	const struct bench_pairs *pipes = &turn->field->pairs;
 
-	for (uint64_t reads = 0; reads < count && rc == 0; reads++) {
-		rc = bench_take(state->at);
+	if (*at == NULL)
+		*at = pipes->at;
+	for (int reads = 0; reads < turn->count; reads++) {
+		int rc = bench_take(*at);
+
+		*at = looptest_next(pipes, *at);
+		if (rc == 0)
+			rc = bench_give(*at);
 		if (rc < 0)
-			break;
-		state->at = looptest_next(&state->turn.field->pairs, state->at);
-		rc = bench_give(state->at);
+			return rc;
 	}
-	return rc;
+	return turn->count;
 }
 
 static const struct bench_ops limit_ops = {
-	.size = sizeof(struct limit_state), .open = limit_open, .run = limit_run,
+	.size = sizeof(struct bench_pair *), .open = limit_open, .run = limit_run,
 };
 
 static const struct bench_variant looptest_limit = { .name = "limit", .ops = &limit_ops };
@@ -451,7 +441,7 @@ const struct bench_workload bench_looptest = {
 		.syscalls = queue_syscalls,
 		.close = queue_close,
 	},
-	.active = (const int[]){ 1 },
+	.phases = { { .value = 1 } },
 	.programs = true,
 	.rings = true,
 	.peers = looptest_peers,

@@ -13,58 +13,54 @@
 #include "loop.h"
 
 struct memory {
-	struct bench_field field;
 	int ends[2];
 	int len; /* so many targets are open */
 };
 
-static void memory_close(void *setup)
+static void memory_close(struct bench_field *field)
 {
-	struct memory *test = setup;
+	const struct memory *test = field->own;
 
 	for (int i = 0; i < test->len; i++)
-		close(test->field.targets[i].fd);
+		close(field->targets[i].fd);
 	for (int i = 0; i < 2; i++)
 		if (test->ends[i] >= 0)
 			close(test->ends[i]);
 }
 
-static int memory_open(const struct bench_options *options, void *setup)
+static int memory_open(struct bench_field *field)
 {
-	struct memory *test = setup;
+	struct memory *test = field->own;
 
 	test->ends[0] = test->ends[1] = -1;
 	if (pipe2(test->ends, O_CLOEXEC | O_NONBLOCK) < 0)
 		return -errno;
-	for (; test->len < options->n; test->len++) {
+	for (; test->len < field->len; test->len++) {
 		int fd = fcntl(test->ends[0], F_DUPFD_CLOEXEC, 0);
 
 		if (fd < 0)
 			return -errno;
-		test->field.targets[test->len] = (struct loop_target){ fd, POLLIN };
+		field->targets[test->len] = (struct loop_target){ fd, POLLIN };
 	}
 	return 0;
 }
 
-static int64_t memory_step(void *opened, int phase)
+static int memory_add(struct bench_turn *turn)
 {
-	struct bench_turn *turn = opened;
-	int len = turn->field->len;
-	int rc = 0;
+	int rc = loop_open(&turn->loop, turn->way, turn->field, 1);
 
-	if (phase > 0) {
-		loop_close(&turn->loop);
-		return len;
-	}
-	rc = loop_open(&turn->loop, turn->way, turn->field, 1);
 	if (rc >= 0)
-		rc = loop_change_all(&turn->loop, LOOP_ADD, len);
+		rc = loop_change_all(&turn->loop, LOOP_ADD, turn->field->len);
 	if (rc >= 0)
 		rc = loop_wait(&turn->loop, NULL, 0, false);
-	return rc < 0 ? rc : len;
+	return rc < 0 ? rc : turn->field->len;
 }
 
-static const char *const memory_phases[] = { "add", "destroy", NULL };
+static int memory_destroy(struct bench_turn *turn)
+{
+	loop_close(&turn->loop);
+	return turn->field->len;
+}
 
 const struct bench_workload bench_memory = {
 	.name = "memory", .unit = "descriptor", .items = "descriptors", .n_default = 9000,
@@ -75,7 +71,10 @@ const struct bench_workload bench_memory = {
 		"process has allocated for each of them, the program's structures included\n"
 		"where a library wants some.  The kernel's is not in it.\n"
 		LOOP_HELP,
-	.phases = memory_phases,
+	.phases = {
+		{ .name = "add", .run = memory_add },
+		{ .name = "destroy", .run = memory_destroy },
+	},
 	.references = { "raw-epoll", "raw-poll" },
 	.tells_bytes = true,
 	.fds_each = 1,
@@ -83,6 +82,6 @@ const struct bench_workload bench_memory = {
 	.setup_size = sizeof(struct memory),
 	.open = memory_open,
 	.close = memory_close,
-	.ops = { .step = memory_step },
+	.ops = { .passes = true },
 	.loops = LOOP_LEVEL,
 };

@@ -9,7 +9,8 @@
 
 #define SERVE_ACTIVE_MAX 256
 
-int serve_write(const struct bench_pairs *pairs, int k)
+/* A byte into each of k pipes, evenly spread; 0 or -errno. */
+static int serve_write(const struct bench_pairs *pairs, int k)
 {
 	int step = pairs->len / k;
 	int rc = 0;
@@ -20,23 +21,22 @@ int serve_write(const struct bench_pairs *pairs, int k)
 }
 
 struct serve_state {
-	struct bench_turn turn;
 	struct loop outer; /* of nested: the loop is its only descriptor */
 	struct loop_target target;
 	int dispatched[SERVE_ACTIVE_MAX]; /* ids to be enabled with the next wait */
 	int dispatched_len;
 };
 
-static int serve_open_outer(struct serve_state *state)
+static int serve_open_outer(struct bench_turn *turn)
 {
+	struct serve_state *state = turn->own;
 	struct bench_field field = { .targets = &state->target, .len = 1 };
-	struct loop *inner = &state->turn.loop;
 	int first = 0;
-	int rc = inner->ops->fd(inner->state);
+	int rc = turn->loop.ops->fd(turn->loop.state);
 
 	state->target = (struct loop_target){ rc, POLLIN };
 	if (rc >= 0)
-		rc = loop_open(&state->outer, state->turn.way, &field, 1);
+		rc = loop_open(&state->outer, turn->way, &field, 1);
 	return rc < 0 ? rc : loop_change(&state->outer, LOOP_ADD, &first, 1);
 }
 
@@ -44,32 +44,30 @@ static int serve_open_outer(struct serve_state *state)
  * Edges that come with registering are over: what is measured begins with nothing
  * active.
  */
-static int serve_open(void *opened)
+static int serve_open(struct bench_turn *turn)
 {
-	struct serve_state *state = opened;
-	struct loop *loop = &state->turn.loop;
-	unsigned uses = state->turn.way->workload->loops;
-	int rc = loop_change_all(loop, LOOP_ADD, state->turn.field->len);
+	unsigned uses = turn->way->workload->loops;
+	int rc = loop_change_all(&turn->loop, LOOP_ADD, turn->field->len);
 
 	while (rc >= 0) {
-		rc = loop_wait(loop, NULL, 0, false);
+		rc = loop_wait(&turn->loop, NULL, 0, false);
 		if (rc == 0)
 			break;
 		if ((uses & LOOP_EDGE) == 0)
 			return rc < 0 ? rc : -EPROTO;
 	}
-	return rc >= 0 && uses & LOOP_NESTS ? serve_open_outer(state) : rc;
+	return rc >= 0 && uses & LOOP_NESTS ? serve_open_outer(turn) : rc;
 }
 
-static void serve_close(void *opened)
+static void serve_close(struct bench_turn *turn)
 {
-	loop_close(&((struct serve_state *)opened)->outer);
+	loop_close(&((struct serve_state *)turn->own)->outer);
 }
 
-static uint64_t serve_syscalls(const void *opened)
+static uint64_t serve_syscalls(const struct bench_turn *turn)
 {
-	const struct serve_state *state = opened;
-	uint64_t calls = loop_syscalls(&state->turn.loop);
+	const struct serve_state *state = turn->own;
+	uint64_t calls = loop_syscalls(&turn->loop);
 
 	/* Those of this thread are in both. */
 	return calls == BENCH_UNKNOWN || state->outer.ops == NULL
@@ -77,18 +75,19 @@ static uint64_t serve_syscalls(const void *opened)
 }
 
 /* Read where something is; how many reads that were, or -errno. */
-static int serve_ready(struct serve_state *state, int count)
+static int serve_ready(struct bench_turn *turn, int count)
 {
-	bool dispatch = (state->turn.way->workload->loops & LOOP_DISPATCH) != 0;
+	struct serve_state *state = turn->own;
+	bool dispatch = (turn->way->workload->loops & LOOP_DISPATCH) != 0;
 	int reads = 0;
 
 	for (int i = 0; i < count; i++) {
-		const struct loop_ready *ready = &state->turn.loop.hand.ready[i];
+		const struct loop_ready *ready = &turn->loop.hand.ready[i];
 		int rc;
 
 		if ((ready->events & POLLIN) == 0)
 			continue;
-		rc = bench_take(&state->turn.field->pairs.at[ready->id]);
+		rc = bench_take(&turn->field->pairs.at[ready->id]);
 		if (rc < 0)
 			return rc;
 		if (dispatch)
@@ -98,33 +97,30 @@ static int serve_ready(struct serve_state *state, int count)
 	return reads;
 }
 
-static int serve_round(void *opened, int k)
+/* A round. */
+static int serve_run(struct bench_turn *turn)
 {
-	struct serve_state *state = opened;
+	struct serve_state *state = turn->own;
 	bool nested = state->outer.ops != NULL;
-	int rc = serve_write(&state->turn.field->pairs, k);
+	int k = bench_round(turn);
+	int rc = serve_write(&turn->field->pairs, k);
 	int left = k;
 
 	while (rc == 0 && left > 0) {
 		int count = nested ? loop_wait(&state->outer, NULL, 0, true) : 0;
 
 		if (count >= 0)
-			count = loop_wait(&state->turn.loop, state->dispatched,
-			                  state->dispatched_len, !nested);
+			count = loop_wait(&turn->loop, state->dispatched, state->dispatched_len,
+			                  !nested);
 		if (count < 0)
 			return count;
 		state->dispatched_len = 0;
-		count = serve_ready(state, count);
+		count = serve_ready(turn, count);
 		if (count < 0)
 			return count;
 		left -= count;
 	}
-	return rc;
-}
-
-static int serve_run(void *opened, uint64_t count)
-{
-	return bench_rounds(opened, count, ((struct bench_turn *)opened)->active, serve_round);
+	return rc < 0 ? rc : k;
 }
 
 #define SERVE_OPS { \
@@ -136,19 +132,15 @@ const struct bench_ops serve_ops = SERVE_OPS;
 
 /* --- The limit: waiting costs nothing ---------------------------------------- */
 
-static int limit_round(void *opened, int k)
+static int limit_run(struct bench_turn *turn)
 {
-	const struct bench_pairs *pairs = &((struct bench_turn *)opened)->field->pairs;
+	const struct bench_pairs *pairs = &turn->field->pairs;
+	int k = bench_round(turn);
 	int rc = serve_write(pairs, k);
 
 	for (int i = 0; i < k && rc == 0; i++)
 		rc = bench_take(&pairs->at[i * (pairs->len / k)]);
-	return rc;
-}
-
-static int limit_run(void *opened, uint64_t count)
-{
-	return bench_rounds(opened, count, ((struct bench_turn *)opened)->active, limit_round);
+	return rc < 0 ? rc : k;
 }
 
 static const struct bench_ops limit_ops = { .run = limit_run };
@@ -164,10 +156,10 @@ const struct bench_variant serve_limit = { .name = "limit", .ops = &limit_ops };
 
 /* And those with three phases. */
 #define SERVE_PHASES \
-	SERVE, .n_default = 1000, .phases = serve_phases, .active = serve_phases_active
-
-static const int serve_phases_active[] = { 1, 16, 256 };
-static const char *const serve_phases[] = { "k=1", "k=16", "k=256", NULL };
+	SERVE, .n_default = 1000, .phases = { \
+		{ .name = "k=1", .value = 1 }, { .name = "k=16", .value = 16 }, \
+		{ .name = "k=256", .value = 256 } \
+	}
 
 const struct bench_workload bench_active = {
 	SERVE_PHASES,
@@ -190,7 +182,7 @@ const struct bench_workload bench_idle = {
 		"As active, with 10 active pipes among N: what do the idle ones cost?\n"
 		LOOP_HELP PROGRAM_HELP LIMIT_HELP,
 	.references = LOOP_REFERENCES,
-	.active = (const int[]){ SERVE_IDLE_ACTIVE },
+	.phases = { { .value = SERVE_IDLE_ACTIVE } },
 	.programs = true,
 	.loops = LOOP_LEVEL,
 };

@@ -7,35 +7,25 @@
 
 #include "loop.h"
 
-static const char *const sources_phases[] = { "process", "signal", NULL };
-
-struct sources {
-	struct bench_field field;
-	struct sigaction action; /* of the signal, before */
-};
-
-static void sources_end(void *setup)
+static void sources_end(struct bench_field *field)
 {
-	sigaction(SIGUSR1, &((struct sources *)setup)->action, NULL);
+	sigaction(SIGUSR1, field->own, NULL);
 }
 
 /* Else the signal would end this process. */
-static int sources_begin(const struct bench_options *options, void *setup)
+static int sources_begin(struct bench_field *field)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
-	struct sources *test = setup;
 
-	(void)options;
-	return sigaction(SIGUSR1, &ignore, &test->action) < 0 ? -errno : 0;
+	return sigaction(SIGUSR1, &ignore, field->own) < 0 ? -errno : 0;
 }
 
-static int sources_open(void *opened)
+static int sources_open(struct bench_turn *turn)
 {
-	struct loop *loop = &((struct bench_turn *)opened)->loop;
-
-	return loop->ops->signal(loop->state, SIGUSR1);
+	return turn->loop.ops->signal(turn->loop.state, SIGUSR1);
 }
 
+/* One event. */
 static int sources_wait(struct bench_turn *turn)
 {
 	int count;
@@ -71,16 +61,6 @@ static int sources_signal(struct bench_turn *turn)
 	return kill(getpid(), SIGUSR1) < 0 ? -errno : sources_wait(turn);
 }
 
-static int sources_run(void *opened, uint64_t count)
-{
-	struct bench_turn *turn = opened;
-	int rc = 0;
-
-	for (; count > 0 && rc >= 0; count--)
-		rc = turn->phase == 1 ? sources_signal(turn) : sources_fork(turn);
-	return rc < 0 ? rc : 0;
-}
-
 const struct bench_workload bench_sources = {
 	.name = "sources", .unit = "event", .items = "sources", .n_default = 1,
 	.summary = "processes and signals: from cause to event",
@@ -93,12 +73,15 @@ const struct bench_workload bench_sources = {
 		"by-hand      pidfd_open and signalfd, read when epoll reports them\n"
 		"\n"
 		"Times are processor time of this process; most of process is the fork.\n",
-	.phases = sources_phases,
+	.phases = {
+		{ .name = "process", .run = sources_fork },
+		{ .name = "signal", .run = sources_signal },
+	},
 	.references = { "by-hand" },
 	.kind = BENCH_NOTHING,
-	.setup_size = sizeof(struct sources),
+	.setup_size = sizeof(struct sigaction),
 	.open = sources_begin,
 	.close = sources_end,
-	.ops = { .room = 4, .open = sources_open, .run = sources_run },
+	.ops = { .room = 4, .open = sources_open },
 	.loops = LOOP_PROCESSES,
 };

@@ -39,7 +39,7 @@ struct threads_kind {
 };
 
 struct threads_state {
-	struct bench_turn turn; /* its loop is that of all threads */
+	struct bench_turn *turn; /* its loop is that of all threads */
 	const struct threads_kind *kind;
 	const struct bench_pairs *pairs;
 	struct threads_worker workers[THREADS_MAX];
@@ -51,10 +51,6 @@ struct threads_state {
 	int begin;        /* a semaphore: how many threads may wait */
 	uint64_t waits;   /* that it has let through */
 	int next;         /* pipe */
-};
-
-static const char *const threads_phases[] = {
-	"1 thread", "2 threads", "4 threads", "8 threads", "16 threads", "32 threads", NULL
 };
 
 /* A worker has done so many: who does the last one says so. */
@@ -119,7 +115,7 @@ static int changes_drive(struct threads_state *state, int count)
 	int rc = 0;
 
 	for (int i = 0; i < count && rc >= 0; i++) {
-		rc = loop_change(&state->turn.loop, i % 2 == 0 ? LOOP_DISABLE : LOOP_ENABLE,
+		rc = loop_change(&state->turn->loop, i % 2 == 0 ? LOOP_DISABLE : LOOP_ENABLE,
 		                 &state->next, 1);
 		if (i % 2 != 0)
 			state->next = (state->next + 1) % state->pairs->len;
@@ -143,14 +139,14 @@ static int woken_step(struct threads_worker *worker)
 static int woken_prepare(struct threads_state *state)
 {
 	const struct timespec while_they_go = { .tv_nsec = 100000 + 20000 * state->len };
-	const struct loop_ops *ops = state->turn.loop.ops;
+	const struct loop_ops *ops = state->turn->loop.ops;
 
 	state->waits += (uint64_t)state->len;
 	if (eventfd_write(state->begin, (eventfd_t)state->len) < 0)
 		return -errno;
 	do
 		nanosleep(&while_they_go, NULL);
-	while (ops->waits != NULL && ops->waits(state->turn.loop.state) < state->waits &&
+	while (ops->waits != NULL && ops->waits(state->turn->loop.state) < state->waits &&
 	       bench_interrupted() == 0);
 	return 0;
 }
@@ -160,35 +156,25 @@ static int woken_drive(struct threads_state *state, int count)
 	int rc;
 
 	atomic_store(&state->left, count);
-	rc = state->turn.loop.ops->wake_all(state->turn.loop.state, true);
+	rc = state->turn->loop.ops->wake_all(state->turn->loop.state, true);
 	if (rc >= 0)
 		rc = bench_await(state->done);
-	return rc < 0 ? rc : state->turn.loop.ops->wake_all(state->turn.loop.state, false);
+	return rc < 0 ? rc : state->turn->loop.ops->wake_all(state->turn->loop.state, false);
 }
 
 #define BACKLOG 16
 
-struct listener {
-	struct bench_field field;
-	struct bench_address address;
-};
-
-static void listener_close(void *setup)
+static void listener_close(struct bench_field *field)
 {
-	const struct loop_target *target = ((struct listener *)setup)->field.targets;
-
-	if (target->fd >= 0)
-		close(target->fd);
+	if (field->targets->fd >= 0)
+		close(field->targets->fd);
 }
 
-static int listener_open(const struct bench_options *options, void *setup)
+static int listener_open(struct bench_field *field)
 {
-	struct listener *test = setup;
-	int rc;
+	int rc = bench_listen(AF_UNIX, SOCK_NONBLOCK, BACKLOG, field->own);
 
-	(void)options;
-	rc = bench_listen(AF_UNIX, SOCK_NONBLOCK, BACKLOG, &test->address);
-	*test->field.targets = (struct loop_target){ rc, POLLIN };
+	*field->targets = (struct loop_target){ rc, POLLIN };
 	return rc < 0 ? rc : 0;
 }
 
@@ -200,7 +186,7 @@ static int listener_step(struct threads_worker *worker)
 
 	if (count <= 0 || worker->loop.hand.ready[0].id == LOOP_WOKEN)
 		return count;
-	fd = accept4(state->turn.field->targets->fd, NULL, NULL, SOCK_CLOEXEC);
+	fd = accept4(state->turn->field->targets->fd, NULL, NULL, SOCK_CLOEXEC);
 	bench_calls++;
 	if (fd < 0)
 		return errno == EAGAIN ? 0 : -errno; /* another thread was faster */
@@ -212,7 +198,7 @@ static int listener_step(struct threads_worker *worker)
 
 static int listener_cause(struct threads_state *state)
 {
-	const struct bench_address *address = &((struct listener *)state->turn.field)->address;
+	const struct bench_address *address = state->turn->field->own;
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	int rc = fd < 0 || connect(fd, &address->to.any, address->len) < 0 ? -errno : 0;
 
@@ -237,7 +223,7 @@ static void *worker_main(void *argument)
 	if (worker->rc >= 0)
 		worker->rc = loop_change(&worker->loop, LOOP_ENABLE, worker->ids, worker->ids_len);
 	if (!state->kind->own && state->kind->prepare == NULL)
-		(void)state->turn.loop.ops->wake(state->turn.loop.state);
+		(void)state->turn->loop.ops->wake(state->turn->loop.state);
 	return NULL;
 }
 
@@ -247,10 +233,10 @@ static int worker_open(struct threads_worker *worker)
 	int rc;
 
 	if (!state->kind->own) {
-		worker->loop = state->turn.loop;
+		worker->loop = state->turn->loop;
 		return loop_hand_open(&worker->loop.hand, worker->loop.ops, THREADS_BATCH);
 	}
-	rc = loop_open(&worker->loop, state->turn.way, state->turn.field, THREADS_BATCH);
+	rc = loop_open(&worker->loop, state->turn->way, state->turn->field, THREADS_BATCH);
 	return rc < 0 ? rc : loop_change_all(&worker->loop, LOOP_ADD, 1);
 }
 
@@ -304,7 +290,7 @@ static int workers_end(struct threads_state *state)
 /* Calls that were made so far, by whomever, or BENCH_UNKNOWN. */
 static uint64_t threads_calls(const struct threads_state *state)
 {
-	uint64_t calls = state->kind->own ? bench_calls : loop_syscalls(&state->turn.loop);
+	uint64_t calls = state->kind->own ? bench_calls : loop_syscalls(&state->turn->loop);
 
 	for (int i = 0; i < state->len; i++) {
 		const struct threads_worker *worker = &state->workers[i];
@@ -324,11 +310,12 @@ static void threads_look(const struct threads_state *state, struct bench_sample 
 	do {
 		sample->operations = atomic_load(&state->served);
 		sample->syscalls = threads_calls(state);
-		sample->elapsed_ns = (uint64_t)bench_elapsed_ns(state->turn.way->workload);
+		sample->elapsed_ns = (uint64_t)bench_elapsed_ns(state->turn->way->workload);
 	} while (atomic_load(&state->served) - sample->operations > THREADS_BATCH &&
 	         ++tries < 1000);
 }
 
+/* How many operations; or -errno. */
 static int threads_round(struct threads_state *state, struct bench_sample *sample)
 {
 	const struct threads_kind *kind = state->kind;
@@ -343,17 +330,18 @@ static int threads_round(struct threads_state *state, struct bench_sample *sampl
 	threads_look(state, &after);
 	sample->elapsed_ns += after.elapsed_ns - before.elapsed_ns;
 	sample->syscalls += after.syscalls - before.syscalls;
-	sample->operations += kind->full ? after.operations - before.operations : (uint64_t)count;
 	bench_signals_progress();
-	return rc;
+	if (rc < 0)
+		return rc;
+	return kind->full ? (int)(after.operations - before.operations) : count;
 }
 
-static int64_t threads_step(void *opened, int phase)
+static int threads_run(struct bench_turn *turn)
 {
-	struct threads_state *state = opened;
-	struct bench_sample *sample = state->turn.sample;
+	struct threads_state *state = turn->own;
 	struct bench_sample unused = { 0 };
 	int rounds = state->kind->count > 0 ? 1 : 5;
+	int done = 0;
 	int rc = 0;
 	int ended;
 
@@ -361,34 +349,45 @@ static int64_t threads_step(void *opened, int phase)
 	state->done = eventfd(0, EFD_CLOEXEC);
 	if (state->begin < 0 || state->done < 0)
 		rc = -errno;
-	while (state->len < 1 << phase && rc >= 0)
+	while (state->len < turn->phase->value && rc >= 0)
 		rc = worker_start(state);
-	for (int i = -1; i < rounds && rc >= 0; i++) /* the first one warms up */
-		rc = threads_round(state, i < 0 ? &unused : sample);
+	if (rc >= 0)
+		rc = threads_round(state, &unused); /* it warms up */
+	for (int i = 0; i < rounds && rc >= 0; i++) {
+		rc = threads_round(state, turn->sample);
+		done += rc;
+	}
 	ended = workers_end(state);
-	return rc < 0 ? rc : ended < 0 ? ended : (int64_t)sample->operations;
+	return rc < 0 ? rc : ended < 0 ? ended : done;
 }
 
-static int threads_open(void *opened)
+static int threads_open(struct bench_turn *turn)
 {
-	struct threads_state *state = opened;
+	struct threads_state *state = turn->own;
 	int rc;
 
-	state->kind = state->turn.way->workload->threads;
-	state->pairs = &state->turn.field->pairs;
+	state->turn = turn;
+	state->kind = turn->way->workload->threads;
+	state->pairs = &turn->field->pairs;
 	if (state->kind->own)
 		return 0;
-	rc = loop_change_all(&state->turn.loop, LOOP_ADD, state->pairs->len);
+	rc = loop_change_all(&turn->loop, LOOP_ADD, state->pairs->len);
 	for (int i = 0; i < state->pairs->len && rc >= 0 && state->kind->full; i++)
 		rc = bench_give(&state->pairs->at[i]);
 	return rc;
 }
 
+#define PHASE(count, name_) { .name = name_, .value = (count), .run = threads_run }
+
 #define THREADS \
-	.phases = threads_phases, .references = { "raw-epoll" }, \
+	.phases = { \
+		PHASE(1, "1 thread"), PHASE(2, "2 threads"), PHASE(4, "4 threads"), \
+		PHASE(8, "8 threads"), PHASE(16, "16 threads"), PHASE(32, "32 threads"), \
+	}, \
+	.references = { "raw-epoll" }, \
 	.ops = { \
-		.size = sizeof(struct threads_state), .room = THREADS_BATCH, \
-		.open = threads_open, .step = threads_step, \
+		.size = sizeof(struct threads_state), .room = THREADS_BATCH, .passes = true, \
+		.open = threads_open, \
 	}
 
 #define THREADS_KIND(step_, drive_, cause_, count_, ...) \
@@ -463,7 +462,7 @@ const struct bench_workload bench_listener = {
 		THREADS_HELP,
 	.fds_more = 5 * THREADS_MAX,
 	.kind = BENCH_TARGETS,
-	.setup_size = sizeof(struct listener),
+	.setup_size = sizeof(struct bench_address),
 	.open = listener_open,
 	.close = listener_close,
 	.loops = LOOP_EXCLUSIVE | LOOP_THREADS | LOOP_WAKE,

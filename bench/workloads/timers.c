@@ -16,29 +16,20 @@
 #define BATCH  64
 #define FAR_NS (INT64_C(3600) * 1000000000)
 
-enum timers_phase { TIMERS_ARM, TIMERS_CANCEL, TIMERS_EXPIRE };
-
 /* Half a microsecond for each, from a millisecond to half a second. */
 #define NEAR_NS(n) \
 	((n) < 2000 ? 1000000 : (n) < 1000000 ? 500 * (uint32_t)(n) : 500000000)
 
 struct timers {
-	struct bench_field field;
-	int n;
 	uint32_t *ids;    /* 0, 1, 2, ... */
 	uint32_t *order;  /* of cancelling */
 	uint32_t *delays; /* ns, less than near_ns */
 	uint32_t near_ns;
 };
 
-static const struct timers *timers_of(const struct bench_turn *turn)
+static void timers_end(struct bench_field *field)
 {
-	return (const struct timers *)turn->field;
-}
-
-static void timers_end(void *setup)
-{
-	struct timers *test = setup;
+	const struct timers *test = field->own;
 
 	free(test->ids);
 	free(test->order);
@@ -54,14 +45,13 @@ static uint32_t timers_random(uint64_t *seed)
 	return (uint32_t)(*seed * UINT64_C(2685821657736338717) >> 32);
 }
 
-static int timers_begin(const struct bench_options *options, void *setup)
+static int timers_begin(struct bench_field *field)
 {
-	struct timers *test = setup;
-	size_t n = (size_t)options->n;
+	struct timers *test = field->own;
+	size_t n = (size_t)field->len;
 	uint64_t seed = 20010630;
 
-	test->n = options->n;
-	test->near_ns = NEAR_NS(test->n);
+	test->near_ns = NEAR_NS(n);
 	test->ids = calloc(n, sizeof *test->ids);
 	test->order = calloc(n, sizeof *test->order);
 	test->delays = calloc(n, sizeof *test->delays);
@@ -82,48 +72,65 @@ static int timers_begin(const struct bench_options *options, void *setup)
 static int timers_set(struct bench_turn *turn, const uint32_t *ids, int64_t *ns,
                       int64_t more_ns)
 {
-	const struct timers *test = timers_of(turn);
+	const struct timers *test = turn->field->own;
+	int n = turn->field->len;
 	int rc = 0;
 
-	for (int first = 0; first < test->n && rc >= 0; first += BATCH) {
-		int len = test->n - first < BATCH ? test->n - first : BATCH;
+	for (int first = 0; first < n && rc >= 0; first += BATCH) {
+		int len = n - first < BATCH ? n - first : BATCH;
 
 		for (int i = 0; i < len && ns != NULL; i++)
 			ns[i] = more_ns + test->delays[first + i];
 		rc = turn->loop.ops->timers(turn->loop.state, ids + first, ns, len);
 		bench_signals_progress();
 	}
-	return rc;
+	return rc < 0 ? rc : n;
 }
 
-static int timers_arm(struct bench_turn *turn, int64_t more_ns)
+static int timers_arm_in(struct bench_turn *turn, int64_t more_ns)
 {
 	int64_t ns[BATCH];
 
-	return timers_set(turn, timers_of(turn)->ids, ns, more_ns);
+	return timers_set(turn, ((const struct timers *)turn->field->own)->ids, ns, more_ns);
+}
+
+static int timers_arm(struct bench_turn *turn)
+{
+	return timers_arm_in(turn, FAR_NS);
+}
+
+static int timers_cancel(struct bench_turn *turn)
+{
+	return timers_set(turn, ((const struct timers *)turn->field->own)->order, NULL, 0);
 }
 
 static int timers_take(struct bench_turn *turn)
 {
+	int n = turn->field->len;
 	int rc = 0;
 
-	for (int left = timers_of(turn)->n; left > 0 && rc >= 0; left -= rc) {
+	for (int left = n; left > 0 && rc >= 0; left -= rc) {
 		rc = loop_wait(&turn->loop, NULL, 0, false);
 		bench_signals_progress();
 		if (bench_interrupted() != 0)
 			return -EINTR;
 	}
-	return rc;
+	return rc < 0 ? rc : n;
 }
 
 /*
- * Until everything that was armed is due, also in whole milliseconds.  The watchdog is of
- * no use here: a pass may take long, but waits for nothing else.
+ * Arm all of them, and sleep until everything is due, also in whole milliseconds.  The
+ * watchdog is of no use here: a pass may take long, but waits for nothing else.
  */
-static int timers_sleep(const struct timers *test)
+static int timers_sleep(struct bench_turn *turn)
 {
-	int64_t end_ns = bench_now_ns() + test->near_ns + 2000000;
+	const struct timers *test = turn->field->own;
+	int64_t end_ns;
+	int rc = timers_arm_in(turn, 0);
 
+	if (rc < 0)
+		return rc;
+	end_ns = bench_now_ns() + test->near_ns + 2000000;
 	for (int64_t left_ns; (left_ns = end_ns - bench_now_ns()) > 0;) {
 		struct timespec left = { left_ns / 1000000000, left_ns % 1000000000 };
 
@@ -133,27 +140,6 @@ static int timers_sleep(const struct timers *test)
 	bench_signals_progress();
 	return 0;
 }
-
-static int timers_phase(void *turn, int phase)
-{
-	int rc = phase == TIMERS_EXPIRE ? timers_arm(turn, 0) : 0;
-
-	return rc < 0 || phase != TIMERS_EXPIRE ? rc : timers_sleep(timers_of(turn));
-}
-
-static int64_t timers_step(void *turn, int phase)
-{
-	const struct timers *test = timers_of(turn);
-	int rc = phase == TIMERS_ARM      ? timers_arm(turn, FAR_NS)
-	         : phase == TIMERS_CANCEL ? timers_set(turn, test->order, NULL, 0)
-	                                  : timers_take(turn);
-
-	return rc < 0 ? rc : test->n;
-}
-
-/* --- The workload ------------------------------------------------------------ */
-
-static const char *const timers_phases[] = { "arm", "cancel", "expire", NULL };
 
 const struct bench_workload bench_timers = {
 	.name = "timers", .unit = "timer", .items = "timers", .n_default = 1000000,
@@ -173,13 +159,17 @@ const struct bench_workload bench_timers = {
 		"each turn only warms up.  bytes: memory for each timer, with the program's\n"
 		"structures, after the phase.\n",
 	.rounds_default = 5, /* a pass takes a second */
-	.phases = timers_phases,
+	.phases = {
+		{ .name = "arm", .run = timers_arm },
+		{ .name = "cancel", .run = timers_cancel },
+		{ .name = "expire", .run = timers_take, .prepare = timers_sleep },
+	},
 	.references = { "timerfd", "libevent", "libuv" },
 	.tells_bytes = true,
 	.kind = BENCH_NOTHING,
 	.setup_size = sizeof(struct timers),
 	.open = timers_begin,
 	.close = timers_end,
-	.ops = { .room = BATCH, .phase = timers_phase, .step = timers_step },
+	.ops = { .room = BATCH, .passes = true },
 	.loops = LOOP_TIMERS,
 };

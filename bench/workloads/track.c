@@ -12,8 +12,6 @@
 
 #include "loop.h"
 
-static const char *const track_phases[] = { "follow", "followed", "until known", NULL };
-
 /* --- What they share --------------------------------------------------------------- */
 
 /* Begins when its end of the pipe is closed; an end each, so that none of them waits. */
@@ -51,8 +49,7 @@ static int64_t track_end(pid_t root)
 }
 
 struct track_state {
-	struct bench_turn turn;
-	int64_t forks; /* that were reported, with their ends; or -errno */
+	int forks; /* that were reported, with their ends; or -errno */
 	uint64_t followed_ns;
 	uint64_t known_ns;
 };
@@ -99,22 +96,15 @@ static pid_t track_start(int n, int *begin)
 	return root < 0 ? -errno : root;
 }
 
-/* All is done in the first phase; what the others are about is kept for them. */
-static int64_t track_step(void *opened, int phase)
+/* All is done in this phase; what the others are about is kept for them. */
+static int track_follow(struct bench_turn *turn)
 {
-	struct track_state *state = opened;
-	struct bench_turn *turn = &state->turn;
+	struct track_state *state = turn->own;
 	const struct loop *loop = &turn->loop;
 	int begin = -1;
+	pid_t root = track_start(turn->field->len, &begin);
 	int64_t start_ns;
-	pid_t root;
 
-	if (phase > 0) {
-		turn->sample->elapsed_ns = phase == 1 ? state->followed_ns : state->known_ns;
-		turn->sample->syscalls = BENCH_UNKNOWN;
-		return state->forks;
-	}
-	root = track_start(turn->field->len, &begin);
 	state->forks = root > 0 && loop->ops != NULL
 		? loop->ops->process(loop->state, 0, root) : root;
 	start_ns = bench_now_ns();
@@ -126,11 +116,28 @@ static int64_t track_step(void *opened, int phase)
 		int64_t ended_ns = track_end(root);
 
 		if (ended_ns < 0 && state->forks >= 0)
-			state->forks = ended_ns;
+			state->forks = (int)ended_ns;
 		state->followed_ns = (uint64_t)ended_ns;
 	}
 	state->known_ns = (uint64_t)(bench_now_ns() - start_ns);
 	return state->forks == 0 ? -ENOBUFS : state->forks;
+}
+
+static int track_tell(struct bench_turn *turn, uint64_t ns)
+{
+	turn->sample->elapsed_ns = ns;
+	turn->sample->syscalls = BENCH_UNKNOWN;
+	return ((const struct track_state *)turn->own)->forks;
+}
+
+static int track_followed(struct bench_turn *turn)
+{
+	return track_tell(turn, ((const struct track_state *)turn->own)->followed_ns);
+}
+
+static int track_known(struct bench_turn *turn)
+{
+	return track_tell(turn, ((const struct track_state *)turn->own)->known_ns);
 }
 
 static const struct bench_variant track_limit = { .name = "nobody" };
@@ -147,10 +154,14 @@ const struct bench_workload bench_track = {
 		"xpoll-NAME   PROC with XPOLL_NOTE_TRACK in a queue on a back end\n"
 		"connector    the process connector of netlink, by hand\n"
 		"nobody       nobody follows\n",
-	.phases = track_phases,
+	.phases = {
+		{ .name = "follow", .run = track_follow },
+		{ .name = "followed", .run = track_followed },
+		{ .name = "until known", .run = track_known },
+	},
 	.references = { "connector", "nobody" },
 	.kind = BENCH_NOTHING,
-	.ops = { .size = sizeof(struct track_state), .room = 64, .step = track_step },
+	.ops = { .size = sizeof(struct track_state), .room = 64, .passes = true },
 	.loops = LOOP_TRACKS,
 	.limit = &track_limit,
 };

@@ -13,14 +13,11 @@
 #include "loop.h"
 
 #define BATCH    64
-#define TOUCHED  20000 /* at most so many, in a pass */
 #define OPENINGS 16
+#define SOME_MAX 20000
+#define TRIGGER  (-1) /* where others are an enum loop_change */
 
-enum { USER_OPEN, USER_ADD, USER_TRIGGER, USER_CHANGE, USER_DELETE, USER_DESTROY };
-
-static const char *const user_phases[] = {
-	"open", "add", "trigger", "change", "delete", "destroy", NULL
-};
+enum { ALL, HALF, SOME }; /* are touched in a phase */
 
 /* --- By hand: an array, a list of those triggered, an eventfd ------------------- */
 
@@ -62,7 +59,7 @@ static int hand_open(void *opened, const struct bench_field *field,
 	return epoll_ctl(loop->epoll, EPOLL_CTL_ADD, loop->event, &event) < 0 ? -errno : 0;
 }
 
-static int hand_users(void *opened, enum loop_change change, const uint32_t *ids, int len)
+static int hand_change(void *opened, enum loop_change change, const int *ids, int len)
 {
 	struct user_loop *loop = opened;
 
@@ -70,14 +67,14 @@ static int hand_users(void *opened, enum loop_change change, const uint32_t *ids
 		struct user *user = &loop->all[ids[i]];
 
 		if (change == LOOP_ADD)
-			*user = (struct user){ .ident = ids[i], .enabled = true };
+			*user = (struct user){ .ident = (uint64_t)ids[i], .enabled = true };
 		else
 			user->enabled = change == LOOP_ENABLE;
 	}
 	return 0;
 }
 
-static int hand_trigger(void *opened, uint32_t id)
+static int hand_trigger(void *opened, int id)
 {
 	struct user_loop *loop = opened;
 	struct user *user = &loop->all[id];
@@ -95,14 +92,14 @@ static int hand_trigger(void *opened, uint32_t id)
 static const struct loop_ops loop_user = {
 	.size = sizeof(struct user_loop),
 	.open = hand_open,
-	.users = hand_users,
+	.change = hand_change,
 	.trigger = hand_trigger,
 	.close = hand_close,
 };
 
 /* --- A pass --------------------------------------------------------------------- */
 
-static int user_open_many(struct bench_turn *turn)
+static int user_open(struct bench_turn *turn)
 {
 	int rc = 0;
 
@@ -113,46 +110,42 @@ static int user_open_many(struct bench_turn *turn)
 	return rc < 0 ? rc : OPENINGS;
 }
 
-/* Those that are touched are one after the other, but far from each other. */
-static int user_some(struct bench_turn *turn, int phase, int first, int len)
+static int user_destroy(struct bench_turn *turn)
 {
-	const struct loop_ops *ops = turn->loop.ops;
-	void *loop = turn->loop.state;
-	uint32_t ids[BATCH];
+	loop_close(&turn->loop);
+	return (turn->field->len + 1) / 2;
+}
+
+static int user_batch(struct bench_turn *turn, const int *ids, int len)
+{
+	int change = turn->phase->value;
 	int rc = 0;
 
-	for (int i = 0; i < len; i++)
-		ids[i] = (uint32_t)((uint64_t)(first + i) * 2654435761u %
-		                    (uint64_t)turn->field->len);
-	for (int i = 0; i < len && rc == 0 && phase == USER_TRIGGER; i++)
-		rc = ops->trigger(loop, ids[i]);
-	if (phase == USER_ADD || phase == USER_DELETE)
-		rc = ops->users(loop, phase == USER_ADD ? LOOP_ADD : LOOP_DELETE, ids, len);
-	if (phase == USER_CHANGE) {
-		rc = ops->users(loop, LOOP_DISABLE, ids, len);
-		if (rc >= 0)
-			rc = ops->users(loop, LOOP_ENABLE, ids, len);
-	}
+	for (int i = 0; i < len && rc >= 0 && change == TRIGGER; i++)
+		rc = turn->loop.ops->trigger(turn->loop.state, ids[i]);
+	if (change != TRIGGER)
+		rc = loop_change(&turn->loop, (enum loop_change)change, ids, len);
+	if (rc >= 0 && change == LOOP_DISABLE)
+		rc = loop_change(&turn->loop, LOOP_ENABLE, ids, len);
 	return rc;
 }
 
-static int64_t user_step(void *opened, int phase)
+/* Those that are touched are one after the other, but far from each other. */
+static int user_run(struct bench_turn *turn)
 {
-	struct bench_turn *turn = opened;
 	int n = turn->field->len;
-	int half = (n + 1) / 2;
-	int count = phase == USER_ADD ? n : phase == USER_DELETE ? half
-	            : n < TOUCHED ? n : TOUCHED;
+	int count = turn->phase->how == ALL ? n : turn->phase->how == HALF ? (n + 1) / 2
+	            : n < SOME_MAX ? n : SOME_MAX;
 	int rc = 0;
 
-	if (phase == USER_OPEN)
-		return user_open_many(turn);
-	if (phase == USER_DESTROY) {
-		loop_close(&turn->loop);
-		return half;
+	for (int done = 0; done < count && rc >= 0;) {
+		int ids[BATCH];
+		int len = 0;
+
+		for (; len < BATCH && done < count; len++, done++)
+			ids[len] = (int)((uint64_t)done * 2654435761u % (uint64_t)n);
+		rc = user_batch(turn, ids, len);
 	}
-	for (int done = 0; done < count && rc >= 0; done += BATCH)
-		rc = user_some(turn, phase, done, count - done < BATCH ? count - done : BATCH);
 	return rc < 0 ? rc : count;
 }
 
@@ -172,11 +165,18 @@ const struct bench_workload bench_user = {
 		"\n"
 		"bytes: memory for each, after the phase.\n",
 	.rounds_default = 5,
-	.phases = user_phases,
+	.phases = {
+		{ .name = "open", .run = user_open },
+		{ .name = "add", .run = user_run, .value = LOOP_ADD, .how = ALL },
+		{ .name = "trigger", .run = user_run, .value = TRIGGER, .how = SOME },
+		{ .name = "change", .run = user_run, .value = LOOP_DISABLE, .how = SOME },
+		{ .name = "delete", .run = user_run, .value = LOOP_DELETE, .how = HALF },
+		{ .name = "destroy", .run = user_destroy },
+	},
 	.references = { "by-hand" },
 	.tells_bytes = true,
 	.kind = BENCH_NOTHING,
-	.ops = { .step = user_step },
+	.ops = { .passes = true },
 	.loops = LOOP_USERS,
 	.limit = &user_limit,
 };

@@ -11,117 +11,119 @@
 
 #include "loop.h"
 
-enum { WAKE_HERE, WAKE_THERE, WAKE_SIDES };
+#define EVENTS 4 /* room for them */
 
-/* What one thread waits for: a loop, or an eventfd that is read. */
-struct wake_side {
-	struct loop loop;
-	int fd; /* -1: the loop */
+/* --- The limit: an eventfd, and a read that waits ------------------------------- */
+
+static int eventfd_open(void *fd, const struct bench_field *field, const struct bench_way *way)
+{
+	(void)field, (void)way;
+	*(int *)fd = eventfd(0, EFD_CLOEXEC);
+	return *(int *)fd < 0 ? -errno : 0;
+}
+
+static int eventfd_wait(void *fd, struct loop_hand *hand, const int *enable, int enable_len,
+                        bool block)
+{
+	(void)hand, (void)enable, (void)enable_len, (void)block; /* it waits */
+	bench_calls++;
+	return bench_await(*(int *)fd);
+}
+
+static int eventfd_wake(void *fd)
+{
+	bench_calls++;
+	return eventfd_write(*(int *)fd, 1) < 0 ? -errno : 0;
+}
+
+static void eventfd_close(void *fd)
+{
+	if (*(int *)fd >= 0)
+		close(*(int *)fd);
+}
+
+static const struct loop_ops loop_eventfd = {
+	.size = sizeof(int),
+	.open = eventfd_open,
+	.wait = eventfd_wait,
+	.wake = eventfd_wake,
+	.close = eventfd_close,
 };
 
+/* --- Two threads ----------------------------------------------------------------- */
+
 struct wake_state {
-	struct bench_turn turn;
-	struct wake_side sides[WAKE_SIDES];
-	int opened; /* sides */
+	struct loop there; /* of the other thread; the turn's is that of this one */
+	struct loop *here;
 	bool started;
 	atomic_bool stopping;
 	pthread_t thread;
 };
 
-static int wake_send(struct wake_side *side)
+static int wake_send(struct loop *loop)
 {
-	if (side->fd < 0)
-		return side->loop.ops->wake(side->loop.state);
-	bench_calls++;
-	return eventfd_write(side->fd, 1) < 0 ? -errno : 0;
+	return loop->ops->wake(loop->state);
 }
 
 /* Returns when it was woken, or when a signal came: -EINTR. */
-static int wake_wait(struct wake_side *side)
+static int wake_wait(struct loop *loop)
 {
-	int rc;
-
-	if (side->fd < 0) {
-		rc = loop_wait(&side->loop, NULL, 0, true);
-		return rc < 0 ? rc : 0;
-	}
-	bench_calls++;
-	return bench_await(side->fd);
+	return loop_wait(loop, NULL, 0, true);
 }
 
 static void *wake_answer(void *opened)
 {
 	struct wake_state *state = opened;
 
-	while (wake_wait(&state->sides[WAKE_THERE]) == 0 && !state->stopping)
-		if (wake_send(&state->sides[WAKE_HERE]) < 0)
+	while (wake_wait(&state->there) >= 0 && !state->stopping)
+		if (wake_send(state->here) < 0)
 			break;
 	return NULL;
 }
 
-static void wake_close(void *opened)
+static void wake_close(struct bench_turn *turn)
 {
-	struct wake_state *state = opened;
+	struct wake_state *state = turn->own;
 
 	if (state->started) {
 		state->stopping = true;
-		(void)wake_send(&state->sides[WAKE_THERE]);
+		(void)wake_send(&state->there);
 		pthread_join(state->thread, NULL);
 	}
-	for (int i = 0; i < state->opened; i++) {
-		if (state->sides[i].fd < 0)
-			loop_close(&state->sides[i].loop);
-		else
-			close(state->sides[i].fd);
-	}
+	loop_close(&state->there);
 }
 
-static int wake_open(void *opened)
+static int wake_open(struct bench_turn *turn)
 {
-	struct wake_state *state = opened;
-	const struct bench_way *way = state->turn.way;
-	int rc = 0;
+	struct wake_state *state = turn->own;
+	int rc = loop_open(&state->there, turn->way, turn->field, EVENTS);
 
-	while (rc >= 0 && state->opened < WAKE_SIDES) {
-		struct wake_side *side = &state->sides[state->opened++];
-
-		side->fd = way->loop != NULL ? -1 : eventfd(0, EFD_CLOEXEC);
-		if (way->loop != NULL)
-			rc = loop_open(&side->loop, way, state->turn.field, 4);
-		else if (side->fd < 0)
-			rc = -errno;
-	}
+	state->here = &turn->loop;
 	if (rc >= 0)
 		rc = bench_thread_start(&state->thread, wake_answer, state);
 	state->started = rc >= 0;
 	return rc;
 }
 
-static int wake_run(void *opened, uint64_t count)
+/* There, and back. */
+static int wake_run(struct bench_turn *turn)
 {
-	struct wake_state *state = opened;
+	int rc = wake_send(&((struct wake_state *)turn->own)->there);
 
-	for (uint64_t done = 0; done < count; done += 2) {
-		int rc = wake_send(&state->sides[WAKE_THERE]);
-
-		if (rc >= 0)
-			rc = wake_wait(&state->sides[WAKE_HERE]);
-		if (rc < 0)
-			return rc;
-	}
-	return 0;
+	if (rc >= 0)
+		rc = wake_wait(&turn->loop);
+	return rc < 0 ? rc : 2;
 }
 
 /* Those of this thread, twice: the other one makes the same. */
-static uint64_t wake_syscalls(const void *opened)
+static uint64_t wake_syscalls(const struct bench_turn *turn)
 {
-	const struct wake_side *here = &((const struct wake_state *)opened)->sides[WAKE_HERE];
-	uint64_t calls = loop_syscalls(&here->loop);
+	uint64_t calls = loop_syscalls(&turn->loop);
 
 	return calls == BENCH_UNKNOWN ? BENCH_UNKNOWN : 2 * calls;
 }
 
-static const struct bench_variant wake_limit = { .name = "limit" };
+static const struct bench_variant wake_limit = { .name = "limit", .loop = &loop_eventfd };
 
 const struct bench_workload bench_wake = {
 	.name = "wake", .unit = "wake", .items = "queues", .n_default = 2, .n_max = 2,
@@ -139,6 +141,7 @@ const struct bench_workload bench_wake = {
 	.kind = BENCH_NOTHING,
 	.ops = {
 		.size = sizeof(struct wake_state),
+		.room = EVENTS,
 		.open = wake_open,
 		.run = wake_run,
 		.syscalls = wake_syscalls,
