@@ -73,17 +73,15 @@ void loop_called_init(struct loop_called *loop, const struct bench_field *field,
 	loop->dispatch = (way->workload->loops & LOOP_DISPATCH) != 0;
 }
 
-int loop_wait_called(void *opened, struct loop_hand *hand, const int *enable, int enable_len,
-                     bool block)
+int loop_wait_called(void *opened, struct loop_hand *hand, bool block)
 {
 	struct loop_called *loop = opened;
-	int rc = loop->ops->change(opened, LOOP_ENABLE, enable, enable_len);
+	int rc;
 
 	loop->hand = hand;
 	hand->len = 0;
 	loop_running = loop;
-	if (rc >= 0)
-		rc = loop->ops->turn(opened, block);
+	rc = loop->ops->turn(opened, block);
 	if (rc < 0)
 		return rc;
 	return hand->len > 0 || bench_goes_on(EINTR) ? hand->len : -EINTR;

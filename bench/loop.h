@@ -98,6 +98,8 @@ struct loop_hand {
 	void *records; /* room for cap records of record_size */
 	int cap;
 	int len; /* what loop_report has put there */
+	const int *enable; /* ids for the next wait of a loop that `enables` */
+	int enable_len;
 };
 
 /*
@@ -108,9 +110,9 @@ struct loop_hand {
  * usable    here; NULL: always
  * size      of the state: all zero when it is opened, freed when it is closed
  * change    the same change for each of these ids
- * wait      enable these ids (at most hand->cap), then wait until something is
- *           ready, or only look; how many there are in hand->ready.  0 if a
- *           signal came that nobody needs to know.
+ * wait      wait until something is ready, or only look; how many there are in
+ *           hand->ready.  0 if a signal came that nobody needs to know.
+ * enables   in the same call wait enables the ids of its hand, at most hand->cap
  * turn      of a library that calls back, whose wait is loop_wait_called: run it once
  * wake      end a wait that runs, or the next one, with LOOP_WOKEN or with 0
  * wake_all  end all waits that run; false: they have ended
@@ -135,10 +137,10 @@ struct loop_ops {
 	size_t size;
 	size_t record_size;
 	bool uncounted;
+	bool enables;
 	int (*open)(void *loop, const struct bench_field *field, const struct bench_way *way);
 	int (*change)(void *loop, enum loop_change change, const int *ids, int len);
-	int (*wait)(void *loop, struct loop_hand *hand, const int *enable, int enable_len,
-	            bool block);
+	int (*wait)(void *loop, struct loop_hand *hand, bool block);
 	int (*turn)(void *loop, bool block);
 	int (*wake)(void *loop);
 	int (*wake_all)(void *loop, bool on);
@@ -195,10 +197,22 @@ static inline int loop_change(struct loop *loop, enum loop_change change, const 
 	return loop->ops->change(loop->state, change, ids, len);
 }
 
-static inline int loop_wait(struct loop *loop, const int *enable, int enable_len,
-                            bool block)
+static inline int loop_wait(struct loop *loop, bool block)
 {
-	return loop->ops->wait(loop->state, &loop->hand, enable, enable_len, block);
+	return loop->ops->wait(loop->state, &loop->hand, block);
+}
+
+static inline int loop_enable_and_wait(struct loop *loop, const int *ids, int len, bool block)
+{
+	int rc = 0;
+
+	if (loop->ops->enables) {
+		loop->hand.enable = ids;
+		loop->hand.enable_len = len;
+	} else if (len > 0) {
+		rc = loop_change(loop, LOOP_ENABLE, ids, len);
+	}
+	return rc < 0 ? rc : loop_wait(loop, block);
 }
 
 static inline void loop_report(struct loop_hand *hand, int id, short events)
@@ -220,8 +234,7 @@ extern _Thread_local struct loop_called *loop_running;
 
 void loop_called_init(struct loop_called *loop, const struct bench_field *field,
                       const struct bench_way *way);
-int loop_wait_called(void *loop, struct loop_hand *hand, const int *enable, int enable_len,
-                     bool block);
+int loop_wait_called(void *loop, struct loop_hand *hand, bool block);
 
 /* --- What workloads share -------------------------------------------------- */
 

@@ -111,14 +111,13 @@ static void connector_report(const struct connector_loop *loop, struct loop_hand
  * ENOBUFS; of the last one that is found out when no other has come for a second, however
  * many came of processes that are not followed.
  */
-static int connector_wait(void *opened, struct loop_hand *hand, const int *enable,
-                          int enable_len, bool block)
+static int connector_wait(void *opened, struct loop_hand *hand, bool block)
 {
 	struct connector_loop *loop = opened;
 	_Alignas(struct nlmsghdr) char bytes[1024];
 	ssize_t size;
 
-	(void)enable, (void)enable_len, (void)block; /* it waits */
+	(void)block; /* it waits */
 	bench_calls++;
 	hand->len = 0;
 	size = recv(loop->fd, bytes, sizeof bytes, 0);

@@ -80,16 +80,12 @@ static int epoll_change(void *opened, enum loop_change change, const int *ids, i
 	return 0;
 }
 
-static int epoll_wait_ready(void *opened, struct loop_hand *hand, const int *enable,
-                            int enable_len, bool block)
+static int epoll_wait_ready(void *opened, struct loop_hand *hand, bool block)
 {
 	struct epoll_loop *loop = opened;
 	struct epoll_event *events = hand->records;
-	int count = epoll_change(loop, LOOP_ENABLE, enable, enable_len);
+	int count = epoll_wait(loop->fd, events, hand->cap, block ? -1 : 0);
 
-	if (count < 0)
-		return count;
-	count = epoll_wait(loop->fd, events, hand->cap, block ? -1 : 0);
 	bench_calls++;
 	if (count < 0)
 		return bench_goes_on(errno) ? 0 : -errno;

@@ -157,15 +157,13 @@ static int hand_take(struct hand_loop *loop, struct loop_hand *hand, int id)
 	return 0;
 }
 
-static int hand_wait(void *opened, struct loop_hand *hand, const int *enable, int enable_len,
-                     bool block)
+static int hand_wait(void *opened, struct loop_hand *hand, bool block)
 {
 	struct hand_loop *loop = opened;
 	struct epoll_event event;
 	int count = epoll_wait(loop->epoll, &event, 1, block ? -1 : 0);
 	int rc;
 
-	(void)enable, (void)enable_len;
 	bench_calls++;
 	hand->len = 0;
 	if (count <= 0)

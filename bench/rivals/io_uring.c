@@ -68,8 +68,7 @@ static int ring_read(void *opened, const struct loop_read *read)
 	return 0;
 }
 
-static int ring_wait(void *opened, struct loop_hand *hand, const int *enable, int enable_len,
-                     bool block)
+static int ring_wait(void *opened, struct loop_hand *hand, bool block)
 {
 	struct ring_loop *loop = opened;
 	_Atomic(unsigned) *head = ring_at(loop, loop->params.cq_off.head);
@@ -79,7 +78,6 @@ static int ring_wait(void *opened, struct loop_hand *hand, const int *enable, in
 	int taken = (int)syscall(SYS_io_uring_enter, loop->fd, loop->fresh, block,
 	                         IORING_ENTER_GETEVENTS, NULL, 0);
 
-	(void)enable, (void)enable_len;
 	bench_calls++;
 	if (taken < 0)
 		return bench_goes_on(errno) ? 0 : -errno;

@@ -66,18 +66,14 @@ static int kevent_change(void *opened, enum loop_change change, const int *ids, 
 	return rc;
 }
 
-static int kevent_wait(void *opened, struct loop_hand *hand, const int *enable,
-                       int enable_len, bool block)
+static int kevent_wait(void *opened, struct loop_hand *hand, bool block)
 {
 	static const struct timespec now = { 0, 0 };
 	struct kevent_loop *loop = opened;
 	struct kevent *events = hand->records;
-	int count = kevent_change(loop, LOOP_ENABLE, enable, enable_len);
+	int count = kevent(loop->fd, loop->changes, loop->changes_len, events, hand->cap,
+	                   block ? NULL : &now);
 
-	if (count < 0)
-		return count;
-	count = kevent(loop->fd, loop->changes, loop->changes_len, events, hand->cap,
-	               block ? NULL : &now);
 	if (count < 0)
 		return bench_goes_on(errno) ? 0 : -errno;
 	loop->changes_len = 0;

@@ -136,14 +136,11 @@ static int poll_take(struct poll_loop *loop, struct loop_hand *hand, int left)
 	return hand->len;
 }
 
-static int poll_wait(void *opened, struct loop_hand *hand, const int *enable,
-                     int enable_len, bool block)
+static int poll_wait(void *opened, struct loop_hand *hand, bool block)
 {
 	struct poll_loop *loop = opened;
-	int count;
+	int count = poll(loop->fds, (nfds_t)loop->len, block ? -1 : 0);
 
-	(void)poll_change(loop, LOOP_ENABLE, enable, enable_len);
-	count = poll(loop->fds, (nfds_t)loop->len, block ? -1 : 0);
 	bench_calls++;
 	if (count < 0)
 		return bench_goes_on(errno) ? 0 : -errno;

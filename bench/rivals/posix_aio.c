@@ -38,12 +38,10 @@ static int posix_read(void *opened, const struct loop_read *read)
 	return posix.read(control) < 0 ? -errno : 0;
 }
 
-static int posix_wait(void *opened, struct loop_hand *hand, const int *enable, int enable_len,
-                      bool block)
+static int posix_wait(void *opened, struct loop_hand *hand, bool block)
 {
 	struct posix_loop *loop = opened;
 
-	(void)enable, (void)enable_len;
 	hand->len = 0;
 	if (block && posix.suspend(loop->busy, LOOP_READS_MAX, NULL) < 0 && !bench_goes_on(errno))
 		return -errno;

@@ -140,17 +140,17 @@ static int queue_check(const struct xpoll_event *event, struct loop_ready *ready
 		? -ENOBUFS : 0;
 }
 
-static int queue_wait(void *opened, struct loop_hand *hand, const int *enable,
-                      int enable_len, bool block)
+static int queue_wait(void *opened, struct loop_hand *hand, bool block)
 {
 	struct queue_loop *loop = opened;
 	struct xpoll_event *events = hand->records;
-	int changes = queue_fill(loop, events, XPOLL_ENABLE, enable, enable_len);
+	int changes = queue_fill(loop, events, XPOLL_ENABLE, hand->enable, hand->enable_len);
 	int count;
 
 	if (loop->next_len > 0)
 		events[changes++] = loop->next;
 	loop->next_len = 0;
+	hand->enable_len = 0;
 	count = xpoll_event(loop->queue, events, changes, events, hand->cap, block ? -1 : 0);
 	if (count < 0)
 		return bench_goes_on(errno) ? 0 : -errno;
@@ -301,6 +301,7 @@ static uint64_t queue_syscalls(void *opened)
 const struct loop_ops loop_queue = {
 	.size = sizeof(struct queue_loop),
 	.record_size = sizeof(struct xpoll_event),
+	.enables = true,
 	.open = queue_open,
 	.change = queue_change,
 	.wait = queue_wait,

@@ -107,8 +107,7 @@ static int timerfd_timers(void *opened, const uint32_t *ids, const int64_t *ns, 
 	return timerfd_set(loop);
 }
 
-static int timerfd_wait(void *opened, struct loop_hand *hand, const int *enable,
-                        int enable_len, bool block)
+static int timerfd_wait(void *opened, struct loop_hand *hand, bool block)
 {
 	struct timerfd_loop *loop = opened;
 	int64_t now_ns = bench_now_ns();
@@ -116,7 +115,7 @@ static int timerfd_wait(void *opened, struct loop_hand *hand, const int *enable,
 	int count = 0;
 	int rc;
 
-	(void)hand, (void)enable, (void)enable_len, (void)block; /* it looks */
+	(void)hand, (void)block; /* it looks */
 	bench_calls++;
 	if (read(loop->fd, &times, sizeof times) != sizeof times)
 		return errno == EAGAIN ? 0 : -errno;

@@ -29,12 +29,11 @@ static int pread_read(void *opened, const struct loop_read *read)
 	return 0;
 }
 
-static int pread_wait(void *opened, struct loop_hand *hand, const int *enable, int enable_len,
-                      bool block)
+static int pread_wait(void *opened, struct loop_hand *hand, bool block)
 {
 	struct pread_loop *loop = opened;
 
-	(void)enable, (void)enable_len, (void)block;
+	(void)block;
 	hand->len = 0;
 	for (; loop->len > 0; loop->len--)
 		loop_report(hand, loop->done[loop->len - 1], POLLIN);
@@ -79,7 +78,7 @@ static int aio_run(struct bench_turn *turn)
 	for (; begun < turn->phase->value && begun < count && rc == 0; begun++)
 		rc = aio_begin_one(turn, begun);
 	for (int done = 0; done < count && rc >= 0;) {
-		int now = rc == 0 ? loop_wait(loop, NULL, 0, true) : rc;
+		int now = rc == 0 ? loop_wait(loop, true) : rc;
 
 		rc = now < 0 ? now : 0;
 		for (int i = 0; i < now && rc == 0; i++, done++) {

@@ -158,7 +158,7 @@ static int churn_run(struct bench_turn *turn)
 	for (int i = 0; i < n && rc >= 0; i++)
 		rc = churn_connect(test, &test->clients[i]);
 	while (left > 0 && rc >= 0) {
-		int count = loop_wait(&turn->loop, NULL, 0, true);
+		int count = loop_wait(&turn->loop, true);
 
 		if (count < 0)
 			return count;

@@ -15,7 +15,7 @@
 /* Find nothing; 0 or -errno. */
 static int costs_look(struct bench_turn *turn)
 {
-	int count = loop_wait(&turn->loop, NULL, 0, false);
+	int count = loop_wait(&turn->loop, false);
 
 	return count > 0 ? -EPROTO : count;
 }
@@ -26,7 +26,7 @@ static int costs_look_for_all(struct bench_turn *turn)
 	int left = turn->field->len;
 
 	while (left > 0) {
-		int count = loop_wait(&turn->loop, NULL, 0, false);
+		int count = loop_wait(&turn->loop, false);
 
 		if (count <= 0)
 			return count < 0 ? count : -EPROTO;

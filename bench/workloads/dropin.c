@@ -89,12 +89,10 @@ static int textbook_take(const struct textbook_loop *loop, struct loop_hand *han
 	return left < 0 && !bench_goes_on(errno) ? -errno : hand->len;
 }
 
-static int real_wait(void *opened, struct loop_hand *hand, const int *enable, int enable_len,
-                     bool block)
+static int real_wait(void *opened, struct loop_hand *hand, bool block)
 {
 	const struct textbook_loop *loop = opened;
 
-	(void)enable, (void)enable_len;
 	bench_calls++;
 	return textbook_take(loop, hand, poll(loop->fds, (nfds_t)loop->len, block ? -1 : 0));
 }
@@ -108,12 +106,10 @@ static const struct loop_ops loop_real = {
 
 /* --- And on the drop-in ----------------------------------------------------------- */
 
-static int dropin_wait(void *opened, struct loop_hand *hand, const int *enable,
-                       int enable_len, bool block)
+static int dropin_wait(void *opened, struct loop_hand *hand, bool block)
 {
 	const struct textbook_loop *loop = opened;
 
-	(void)enable, (void)enable_len;
 	return textbook_take(loop, hand,
 	                     dropin.poll(loop->fds, (nfds_t)loop->len, block ? -1 : 0));
 }

@@ -104,7 +104,7 @@ static int event_one(struct bench_turn *turn, int id)
 	if (pwrite(turn->field->targets[id].fd, "x", 1, 0) != 1)
 		return -errno;
 	do
-		count = loop_wait(&turn->loop, NULL, 0, true);
+		count = loop_wait(&turn->loop, true);
 	while (count == 0);
 	return count > 0 && turn->loop.hand.ready[0].id != id ? -EPROTO : count;
 }
@@ -142,7 +142,7 @@ static int files_burst(struct bench_turn *turn)
 	int count = files_each(turn, burst_one);
 
 	while (count > 0) {
-		count = loop_wait(&turn->loop, NULL, 0, false);
+		count = loop_wait(&turn->loop, false);
 		for (int i = 0; i < count; i++)
 			test->reported[turn->loop.hand.ready[i].id] = true;
 	}
@@ -172,7 +172,7 @@ static int files_restore(struct bench_turn *turn)
 	int rc = files_each(turn, rewatch_one);
 
 	for (int count = 1; rc >= 0 && count > 0;)
-		rc = count = loop_wait(&turn->loop, NULL, 0, false);
+		rc = count = loop_wait(&turn->loop, false);
 	return rc;
 }
 

@@ -132,7 +132,7 @@ static int http_run(struct bench_turn *turn)
 	if (write(test->clients, &order, sizeof order) != sizeof order)
 		return -EPIPE;
 	for (int left = turn->count; left > 0;) {
-		int ready = loop_wait(&turn->loop, NULL, 0, true);
+		int ready = loop_wait(&turn->loop, true);
 
 		if (ready < 0)
 			return ready;

@@ -350,7 +350,7 @@ static int ring_serve(struct bench_turn *turn, int id)
 
 static int ring_run(struct bench_turn *turn)
 {
-	int ready = loop_wait(&turn->loop, NULL, 0, true);
+	int ready = loop_wait(&turn->loop, true);
 	int reads = 0;
 
 	for (int i = 0; i < ready; i++) {

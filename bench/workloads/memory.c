@@ -52,7 +52,7 @@ static int memory_add(struct bench_turn *turn)
 	if (rc >= 0)
 		rc = loop_change_all(&turn->loop, LOOP_ADD, turn->field->len);
 	if (rc >= 0)
-		rc = loop_wait(&turn->loop, NULL, 0, false);
+		rc = loop_wait(&turn->loop, false);
 	return rc < 0 ? rc : turn->field->len;
 }
 

@@ -50,7 +50,7 @@ static int serve_open(struct bench_turn *turn)
 	int rc = loop_change_all(&turn->loop, LOOP_ADD, turn->field->len);
 
 	while (rc >= 0) {
-		rc = loop_wait(&turn->loop, NULL, 0, false);
+		rc = loop_wait(&turn->loop, false);
 		if (rc == 0)
 			break;
 		if ((uses & LOOP_EDGE) == 0)
@@ -107,11 +107,11 @@ static int serve_run(struct bench_turn *turn)
 	int left = k;
 
 	while (rc == 0 && left > 0) {
-		int count = nested ? loop_wait(&state->outer, NULL, 0, true) : 0;
+		int count = nested ? loop_wait(&state->outer, true) : 0;
 
 		if (count >= 0)
-			count = loop_wait(&turn->loop, state->dispatched, state->dispatched_len,
-			                  !nested);
+			count = loop_enable_and_wait(&turn->loop, state->dispatched,
+			                             state->dispatched_len, !nested);
 		if (count < 0)
 			return count;
 		state->dispatched_len = 0;

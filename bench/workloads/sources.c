@@ -31,7 +31,7 @@ static int sources_wait(struct bench_turn *turn)
 	int count;
 
 	do
-		count = loop_wait(&turn->loop, NULL, 0, true);
+		count = loop_wait(&turn->loop, true);
 	while (count == 0);
 	return count == 1 || count < 0 ? count : -EPROTO;
 }

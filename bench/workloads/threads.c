@@ -66,7 +66,7 @@ static void threads_served(struct threads_state *state, int count)
 static int pool_step(struct threads_worker *worker)
 {
 	struct threads_state *state = worker->state;
-	int count = loop_wait(&worker->loop, worker->ids, worker->ids_len, true);
+	int count = loop_enable_and_wait(&worker->loop, worker->ids, worker->ids_len, true);
 	int rc = 0;
 
 	worker->ids_len = 0;
@@ -129,7 +129,7 @@ static int woken_step(struct threads_worker *worker)
 	int rc = bench_await(state->begin);
 
 	if (rc == 0 && !state->stopping)
-		rc = loop_wait(&worker->loop, NULL, 0, true);
+		rc = loop_wait(&worker->loop, true);
 	if (rc >= 0)
 		threads_served(state, 1);
 	return rc;
@@ -181,7 +181,7 @@ static int listener_open(struct bench_field *field)
 static int listener_step(struct threads_worker *worker)
 {
 	struct threads_state *state = worker->state;
-	int count = loop_wait(&worker->loop, NULL, 0, true);
+	int count = loop_wait(&worker->loop, true);
 	int fd;
 
 	if (count <= 0 || worker->loop.hand.ready[0].id == LOOP_WOKEN)

@@ -110,7 +110,7 @@ static int timers_take(struct bench_turn *turn)
 	int rc = 0;
 
 	for (int left = n; left > 0 && rc >= 0; left -= rc) {
-		rc = loop_wait(&turn->loop, NULL, 0, false);
+		rc = loop_wait(&turn->loop, false);
 		bench_signals_progress();
 		if (bench_interrupted() != 0)
 			return -EINTR;

@@ -61,7 +61,7 @@ static int track_take(struct bench_turn *turn)
 	int left = 2 * n + 1;
 
 	while (left > 0 && turn->loop.ops != NULL) {
-		int count = loop_wait(&turn->loop, NULL, 0, true);
+		int count = loop_wait(&turn->loop, true);
 
 		if (count < 0)
 			return count;

@@ -22,10 +22,9 @@ static int eventfd_open(void *fd, const struct bench_field *field, const struct 
 	return *(int *)fd < 0 ? -errno : 0;
 }
 
-static int eventfd_wait(void *fd, struct loop_hand *hand, const int *enable, int enable_len,
-                        bool block)
+static int eventfd_wait(void *fd, struct loop_hand *hand, bool block)
 {
-	(void)hand, (void)enable, (void)enable_len, (void)block; /* it waits */
+	(void)hand, (void)block; /* it waits */
 	bench_calls++;
 	return bench_await(*(int *)fd);
 }
@@ -68,7 +67,7 @@ static int wake_send(struct loop *loop)
 /* Returns when it was woken, or when a signal came: -EINTR. */
 static int wake_wait(struct loop *loop)
 {
-	return loop_wait(loop, NULL, 0, true);
+	return loop_wait(loop, true);
 }
 
 static void *wake_answer(void *opened)
