@@ -353,7 +353,7 @@ static XP_INLINE int batch_next(struct xpoll *queue, void **datap, bool alone)
 		if (XP_UNLIKELY(!bits))
 			continue;
 		/* It may still be ready, which those that sleep do not know by an edge. */
-		if (!alone)
+		if (!alone && slot->mode == XP_MODE_EDGE)
 			queue->recheck_wanted |= queue->threads.waiters > 0;
 		return hand_out(queue, entry, bits, datap, alone);
 	}
