@@ -172,7 +172,10 @@ static struct xp_step enabled(struct xp_slot *slot, const struct xp_view *view,
 	return push_edges(slot, view);
 }
 
-/* Otherwise the kernel reports more than is wanted, which is filtered. */
+/*
+ * The entry changes only where that is free, or where it must not report.  Elsewhere the
+ * kernel reports more than is wanted, of which `fruitless` takes care.
+ */
 static struct xp_step silenced(const struct xp_slot *slot,
                                const struct xp_view *view)
 {
