@@ -42,28 +42,7 @@ static inline bool xp_same_time(const struct timespec *a,
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-/* FNV-1a, from there on. */
-#define XP_INODE_HASH UINT64_C(0xcbf29ce484222325)
-
-static inline uint64_t xp_inode_hash(uint64_t hash, const void *data, size_t size)
-{
-	const unsigned char *byte = data;
-
-	for (; size > 0; size--)
-		hash = (hash ^ *byte++) * UINT64_C(0x100000001b3);
-	return hash;
-}
-
 #define XP_NOTES_WRITTEN (XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND | XPOLL_NOTE_TRUNCATE)
-
-/*
- * For providers that hear late of what is written to a regular file, or not of all: is it
- * to be looked at now and then as well?  1 or 0, as xp_inode_join has it.
- */
-static inline int xp_inode_is_late(const struct xp_inode_user *user)
-{
-	return S_ISREG(user->last.st_mode) && user->notes & XP_NOTES_WRITTEN;
-}
 
 /* Note it for the user, who is settled later. */
 static inline void xp_inode_report(struct xp_inodes *inodes,

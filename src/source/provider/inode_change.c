@@ -8,7 +8,7 @@
  * be when the file is closed.  So a file that is watched for what is written to
  * it is looked at now and then, too.
  */
-#include "source/provider/inode.h"
+#include "source/provider/inode_late.h"
 
 #include <errno.h>
 #include <string.h>

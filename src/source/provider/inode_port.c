@@ -10,7 +10,7 @@
  * ftruncate(2) is reported only when nothing is left of the file, so a file that is
  * watched for what is written to it is looked at now and then, too.
  */
-#include "source/provider/inode.h"
+#include "source/provider/inode_late.h"
 
 #include <errno.h>
 #include <string.h>
