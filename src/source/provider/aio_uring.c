@@ -224,13 +224,14 @@ static int uring_open(void)
 {
 	struct uring_ring ring;
 	struct xp_wakefd call;
-	int rc = xp_wakefd_open(&call);
-	int ring_fd;
+	int rc, ring_fd;
 
-	if (rc == 0)
-		rc = uring_make(&ring);
 	memset(&uring, 0, sizeof uring);
 	uring.ring.fd = -1;
+	rc = xp_wakefd_open(&call);
+	if (rc < 0)
+		return rc;
+	rc = uring_make(&ring);
 	if (rc < 0) {
 		xp_wakefd_close(&call);
 		return rc;
