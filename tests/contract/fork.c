@@ -403,11 +403,7 @@ XT_TEST(child_of_parent_with_waiter_can_destroy)
 	xt_asleep(thread);
 	bool fine = xt_child(child_of_busy_parent, &family) &&
 	            xt_child(child_only_destroys, &family);
-	while (!xt_done(thread)) {
-		(void)xpoll_wake_all(family.queue);
-		(void)sched_yield();
-	}
-	xt_join(thread);
+	xt_send_home(family.queue, thread);
 	XT_CHECK(fine);
 	/* The pipes are the child's too: what it wrote may have come here. */
 	XT_OK(xt_flag(family.queue, (uint64_t)family.edge.r, READ, XPOLL_ENABLE));

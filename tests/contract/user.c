@@ -304,8 +304,8 @@ XT_TEST(triggers_of_two_threads_each_come_to_one_of_two_waiters)
 	}
 	for (int i = 0; i < 2; i++)
 		xt_join(senders[i]);
-	while (!xt_done(waiters[0]) || !xt_done(waiters[1]))
-		(void)xpoll_wake_all(storm.queue);
+	for (int i = 0; i < 2; i++)
+		xt_send_home(storm.queue, waiters[i]);
 	for (int i = 0; i < 2; i++)
 		XT_EXPECT_EQ(atomic_load(&storm.acknowledged[i]), storm.count);
 	XT_NONE(storm.queue);

@@ -38,13 +38,8 @@ static void waiters_start(struct waiter *waiters, int count,
 
 static void waiters_send_home(struct waiter *waiters, int count)
 {
-	for (int i = 0; i < count; i++) {
-		while (!xt_done(waiters[i].thread)) {
-			(void)xpoll_wake_all(waiters[i].queue);
-			(void)sched_yield();
-		}
-		xt_join(waiters[i].thread);
-	}
+	for (int i = 0; i < count; i++)
+		xt_send_home(waiters[i].queue, waiters[i].thread);
 }
 
 /* How many of them got this one. */

@@ -208,10 +208,7 @@ XT_TEST(wake_all_of_threads_that_return_at_once_is_few_writes)
 	        (unsigned long long)writes);
 	atomic_store(&self.stop, true);
 	for (int i = 0; i < RETURNING; i++)
-		while (!xt_done(threads[i])) {
-			(void)xpoll_wake_all(self.queue);
-			(void)sched_yield();
-		}
+		xt_send_home(self.queue, threads[i]);
 }
 
 /* A thread that waits once; the last one says so to the test's own wait. */
@@ -254,13 +251,8 @@ XT_TEST(wake_all_then_a_change_and_a_wait_leaves_nobody_asleep)
 		                               XT_SOON / 4), 1);
 		change.flags ^= XPOLL_DISABLE | XPOLL_ENABLE;
 		for (int i = 0; i < RETURNING; i++)
-			while (!xt_done(threads[i])) {
-				(void)xpoll_wake_all(last.queue);
-				(void)sched_yield();
-			}
+			xt_send_home(last.queue, threads[i]);
 		XT_EXPECT_EQ(xt_get(last.pipe.r), 'x');
-		for (int i = 0; i < RETURNING; i++)
-			xt_join(threads[i]);
 		xt_threads_reuse();
 	}
 }

@@ -21,12 +21,8 @@ enum { MANY = 40 };
 static atomic_bool gate_shut;
 static atomic_int gate_callers;
 
-int64_t __real_xp_sys_pwrite(int fd, const void *buffer, size_t size,
-                             int64_t offset);
-int64_t __wrap_xp_sys_pwrite(int fd, const void *buffer, size_t size,
-                             int64_t offset);
-int __real_xp_sys_uring_enter(int ring_fd, unsigned submit, unsigned wait);
-int __wrap_xp_sys_uring_enter(int ring_fd, unsigned submit, unsigned wait);
+XT_WRAP(xp_sys_pwrite);
+XT_WRAP(xp_sys_uring_enter);
 
 static void gate(void)
 {

@@ -15,8 +15,7 @@ static bool one_inode;  /* for all regular files */
 static bool no_births;  /* the file system does not keep them */
 static bool no_watches; /* there is no inotify instance left */
 
-int __real_xp_sys_fstat_born(int fd, struct stat *status, int64_t *born_ns);
-int __wrap_xp_sys_fstat_born(int fd, struct stat *status, int64_t *born_ns);
+XT_WRAP(xp_sys_fstat_born);
 int __wrap_xp_sys_fstat_born(int fd, struct stat *status, int64_t *born_ns)
 {
 	int rc = __real_xp_sys_fstat_born(fd, status, born_ns);
@@ -28,8 +27,7 @@ int __wrap_xp_sys_fstat_born(int fd, struct stat *status, int64_t *born_ns)
 	return rc;
 }
 
-int __real_xp_sys_fstat(int fd, struct stat *status);
-int __wrap_xp_sys_fstat(int fd, struct stat *status);
+XT_WRAP(xp_sys_fstat);
 int __wrap_xp_sys_fstat(int fd, struct stat *status)
 {
 	int rc = __real_xp_sys_fstat(fd, status);
@@ -39,8 +37,7 @@ int __wrap_xp_sys_fstat(int fd, struct stat *status)
 	return rc;
 }
 
-int __real_xp_sys_inotify_open(void);
-int __wrap_xp_sys_inotify_open(void);
+XT_WRAP(xp_sys_inotify_open);
 int __wrap_xp_sys_inotify_open(void)
 {
 	return no_watches ? -EMFILE : __real_xp_sys_inotify_open();

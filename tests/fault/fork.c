@@ -33,14 +33,10 @@ static void shared_call(void)
 		(void)sched_yield();
 }
 
-int __real_xp_sys_read(int fd, void *buffer, size_t size);
-int __wrap_xp_sys_read(int fd, void *buffer, size_t size);
-int __real_xp_sys_write(int fd, const void *buffer, size_t size);
-int __wrap_xp_sys_write(int fd, const void *buffer, size_t size);
-int __real_xp_sys_fstat(int fd, struct stat *status);
-int __wrap_xp_sys_fstat(int fd, struct stat *status);
-int __real_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events, uint64_t token);
-int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events, uint64_t token);
+XT_WRAP(xp_sys_read);
+XT_WRAP(xp_sys_write);
+XT_WRAP(xp_sys_fstat);
+XT_WRAP(xp_sys_epoll_ctl);
 
 int __wrap_xp_sys_read(int fd, void *buffer, size_t size)
 {
@@ -164,13 +160,8 @@ static void fork_in(const struct sleeper *sleeper)
 
 static void sleepers_end(struct xpoll *queue)
 {
-	for (int i = 0; i < SLEEPERS; i++) {
-		while (!xt_done(sleepers[i].thread)) {
-			(void)xpoll_wake_all(queue);
-			(void)sched_yield();
-		}
-		xt_join(sleepers[i].thread);
-	}
+	for (int i = 0; i < SLEEPERS; i++)
+		xt_send_home(queue, sleepers[i].thread);
 	xt_destroy(queue);
 }
 

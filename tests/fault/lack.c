@@ -23,10 +23,7 @@ static short look_fails_for; /* one for these bits alone; 0: none */
 static int stat_fails; /* so many times */
 static void (*before_look)(void); /* the next fstat; then no more */
 
-int __real_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
-                            uint64_t token);
-int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
-                            uint64_t token);
+XT_WRAP(xp_sys_epoll_ctl);
 int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
                             uint64_t token)
 {
@@ -44,15 +41,13 @@ int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
 	return -ENOSPC;
 }
 
-int __real_xp_sys_put(int fd, int number);
-int __wrap_xp_sys_put(int fd, int number);
+XT_WRAP(xp_sys_put);
 int __wrap_xp_sys_put(int fd, int number)
 {
 	return put_fails ? -EBUSY : __real_xp_sys_put(fd, number);
 }
 
-int __real_xp_sys_poll_now(struct pollfd *fds, size_t count);
-int __wrap_xp_sys_poll_now(struct pollfd *fds, size_t count);
+XT_WRAP(xp_sys_poll_now);
 int __wrap_xp_sys_poll_now(struct pollfd *fds, size_t count)
 {
 	bool fails = look_fails ||
@@ -75,15 +70,13 @@ static bool stat_is_let_through(void)
 	return false;
 }
 
-int __real_xp_sys_fstat(int fd, struct stat *status);
-int __wrap_xp_sys_fstat(int fd, struct stat *status);
+XT_WRAP(xp_sys_fstat);
 int __wrap_xp_sys_fstat(int fd, struct stat *status)
 {
 	return stat_is_let_through() ? __real_xp_sys_fstat(fd, status) : -ENOMEM;
 }
 
-int __real_xp_sys_fstat_born(int fd, struct stat *status, int64_t *born_ns);
-int __wrap_xp_sys_fstat_born(int fd, struct stat *status, int64_t *born_ns);
+XT_WRAP(xp_sys_fstat_born);
 int __wrap_xp_sys_fstat_born(int fd, struct stat *status, int64_t *born_ns)
 {
 	return stat_is_let_through()

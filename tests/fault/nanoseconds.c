@@ -18,10 +18,7 @@
 static int answer; /* of the kernel; 0: its own */
 static int asked;
 
-long __real_xp_rawcall(long call, long a, long b, long c, long d, long e,
-                       long f);
-long __wrap_xp_rawcall(long call, long a, long b, long c, long d, long e,
-                       long f);
+XT_WRAP(xp_rawcall);
 
 long __wrap_xp_rawcall(long call, long a, long b, long c, long d, long e,
                        long f)

@@ -46,8 +46,7 @@ static void fail(int number, int error)
 	fails_with = error;
 }
 
-int __real_xp_sys_pidfd_open(pid_t pid);
-int __wrap_xp_sys_pidfd_open(pid_t pid);
+XT_WRAP(xp_sys_pidfd_open);
 int __wrap_xp_sys_pidfd_open(pid_t pid)
 {
 	if (no_pidfd)
@@ -57,10 +56,7 @@ int __wrap_xp_sys_pidfd_open(pid_t pid)
 	return fails() ? fails_with : __real_xp_sys_pidfd_open(pid);
 }
 
-int __real_xp_sys_netlink_open(int family, uint32_t groups,
-                               const struct sock_fprog *filter);
-int __wrap_xp_sys_netlink_open(int family, uint32_t groups,
-                               const struct sock_fprog *filter);
+XT_WRAP(xp_sys_netlink_open);
 int __wrap_xp_sys_netlink_open(int family, uint32_t groups,
                                const struct sock_fprog *filter)
 {
@@ -68,43 +64,34 @@ int __wrap_xp_sys_netlink_open(int family, uint32_t groups,
 	               : __real_xp_sys_netlink_open(family, groups, filter);
 }
 
-int __real_xp_sys_netlink_send(int fd, const void *datagram, size_t size);
-int __wrap_xp_sys_netlink_send(int fd, const void *datagram, size_t size);
+XT_WRAP(xp_sys_netlink_send);
 int __wrap_xp_sys_netlink_send(int fd, const void *datagram, size_t size)
 {
 	return fails() ? fails_with
 	               : __real_xp_sys_netlink_send(fd, datagram, size);
 }
 
-int __real_xp_sys_perf_open(struct perf_event_attr *attr, pid_t thread,
-                            int cpu);
-int __wrap_xp_sys_perf_open(struct perf_event_attr *attr, pid_t thread,
-                            int cpu);
+XT_WRAP(xp_sys_perf_open);
 int __wrap_xp_sys_perf_open(struct perf_event_attr *attr, pid_t thread, int cpu)
 {
 	return fails() ? fails_with
 	               : __real_xp_sys_perf_open(attr, thread, cpu);
 }
 
-int __real_xp_sys_perf_redirect(int fd, int output_fd);
-int __wrap_xp_sys_perf_redirect(int fd, int output_fd);
+XT_WRAP(xp_sys_perf_redirect);
 int __wrap_xp_sys_perf_redirect(int fd, int output_fd)
 {
 	return fails() ? fails_with
 	               : __real_xp_sys_perf_redirect(fd, output_fd);
 }
 
-int __real_xp_sys_map(int fd, size_t size, uint64_t offset, void **memory);
-int __wrap_xp_sys_map(int fd, size_t size, uint64_t offset, void **memory);
+XT_WRAP(xp_sys_map);
 int __wrap_xp_sys_map(int fd, size_t size, uint64_t offset, void **memory)
 {
 	return fails() ? fails_with : __real_xp_sys_map(fd, size, offset, memory);
 }
 
-int __real_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
-                            uint64_t token);
-int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
-                            uint64_t token);
+XT_WRAP(xp_sys_epoll_ctl);
 int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
                             uint64_t token)
 {
@@ -114,30 +101,26 @@ int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
 	           : __real_xp_sys_epoll_ctl(epoll_fd, op, fd, events, token);
 }
 
-void *__real_xp_alloc(size_t size);
-void *__wrap_xp_alloc(size_t size);
+XT_WRAP(xp_alloc);
 void *__wrap_xp_alloc(size_t size)
 {
 	return fails() ? NULL : __real_xp_alloc(size);
 }
 
-int __real_xp_sys_pidfd_status(int pidfd, int *status);
-int __wrap_xp_sys_pidfd_status(int pidfd, int *status);
+XT_WRAP(xp_sys_pidfd_status);
 int __wrap_xp_sys_pidfd_status(int pidfd, int *status)
 {
 	return old_kernel ? -ENOTTY : __real_xp_sys_pidfd_status(pidfd, status);
 }
 
-int __real_xp_sys_wait_status(int pidfd, int *status);
-int __wrap_xp_sys_wait_status(int pidfd, int *status);
+XT_WRAP(xp_sys_wait_status);
 int __wrap_xp_sys_wait_status(int pidfd, int *status)
 {
 	waits++;
 	return __real_xp_sys_wait_status(pidfd, status);
 }
 
-int __real_xp_procfs_zombie_status(pid_t pid, int *status);
-int __wrap_xp_procfs_zombie_status(pid_t pid, int *status);
+XT_WRAP(xp_procfs_zombie_status);
 int __wrap_xp_procfs_zombie_status(pid_t pid, int *status)
 {
 	return old_kernel ? -EACCES

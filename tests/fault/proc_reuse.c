@@ -16,10 +16,7 @@
 
 static bool no_watch; /* no descriptor can be watched */
 
-int __real_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
-                            uint64_t token);
-int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
-                            uint64_t token);
+XT_WRAP(xp_sys_epoll_ctl);
 int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
                             uint64_t token)
 {

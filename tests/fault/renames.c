@@ -21,12 +21,9 @@ static size_t firsts_len, seconds_len;
 static bool waited;
 static int waits;
 
-int __real_xp_sys_inotify_open(void);
-int __wrap_xp_sys_inotify_open(void);
-int __real_xp_sys_read(int fd, void *buffer, size_t size);
-int __wrap_xp_sys_read(int fd, void *buffer, size_t size);
-int __real_xp_sys_readlink(const char *path, char *buffer, size_t size);
-int __wrap_xp_sys_readlink(const char *path, char *buffer, size_t size);
+XT_WRAP(xp_sys_inotify_open);
+XT_WRAP(xp_sys_read);
+XT_WRAP(xp_sys_readlink);
 
 int __wrap_xp_sys_inotify_open(void)
 {

@@ -24,18 +24,10 @@ static void count_look(size_t entries)
 	at_all += entries >= DESCRIPTORS;
 }
 
-int __real_xp_sys_poll_now(struct pollfd *fds, size_t count);
-int __wrap_xp_sys_poll_now(struct pollfd *fds, size_t count);
-int __real_xp_sys_poll_wait(struct pollfd *fds, size_t count,
-                            int64_t deadline_ns, const sigset_t *mask);
-int __wrap_xp_sys_poll_wait(struct pollfd *fds, size_t count,
-                            int64_t deadline_ns, const sigset_t *mask);
-int __real_xp_sys_select_now(int count, long *in, long *out, long *except);
-int __wrap_xp_sys_select_now(int count, long *in, long *out, long *except);
-int __real_xp_sys_select_wait(int count, long *const sets[3],
-                              int64_t deadline_ns, const sigset_t *mask);
-int __wrap_xp_sys_select_wait(int count, long *const sets[3],
-                              int64_t deadline_ns, const sigset_t *mask);
+XT_WRAP(xp_sys_poll_now);
+XT_WRAP(xp_sys_poll_wait);
+XT_WRAP(xp_sys_select_now);
+XT_WRAP(xp_sys_select_wait);
 
 int __wrap_xp_sys_poll_now(struct pollfd *fds, size_t count)
 {

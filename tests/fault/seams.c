@@ -31,18 +31,9 @@ struct seam {
 static _Thread_local struct seam seam;
 static atomic_int handled, asleep;
 
-int __real_xp_sys_poll_wait(struct pollfd *fds, size_t count,
-                            int64_t deadline_ns, const sigset_t *mask);
-int __wrap_xp_sys_poll_wait(struct pollfd *fds, size_t count,
-                            int64_t deadline_ns, const sigset_t *mask);
-int __real_xp_sys_select_wait(int count, long *const sets[3],
-                              int64_t deadline_ns, const sigset_t *mask);
-int __wrap_xp_sys_select_wait(int count, long *const sets[3],
-                              int64_t deadline_ns, const sigset_t *mask);
-int __real_xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
-                             int64_t deadline_ns);
-int __wrap_xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
-                             int64_t deadline_ns);
+XT_WRAP(xp_sys_poll_wait);
+XT_WRAP(xp_sys_select_wait);
+XT_WRAP(xp_sys_epoll_wait);
 
 static void on_signal(int number)
 {
@@ -287,11 +278,7 @@ XT_TEST(signal_after_a_vain_sleep_for_the_turn_is_eintr)
 	xt_until(&asleep, 1);
 	threads[1] = waiter_start(&follower, queue);
 	xt_join(threads[1]);
-	while (!xt_done(threads[0])) {
-		(void)xpoll_wake_all(queue);
-		(void)sched_yield();
-	}
-	xt_join(threads[0]);
+	xt_send_home(queue, threads[0]);
 	(void)signal(SIGUSR1, SIG_DFL);
 	is_eintr(&follower);
 }

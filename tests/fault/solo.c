@@ -16,12 +16,8 @@ static int creates_pass = -1; /* so many more succeed; -1: all */
 static bool adds_fail;        /* of WRITE alone, or of a set */
 static int failures;
 
-int __real_xp_sys_epoll_create(void);
-int __wrap_xp_sys_epoll_create(void);
-int __real_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
-                            uint64_t token);
-int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
-                            uint64_t token);
+XT_WRAP(xp_sys_epoll_create);
+XT_WRAP(xp_sys_epoll_ctl);
 
 int __wrap_xp_sys_epoll_create(void)
 {

@@ -29,14 +29,8 @@ static void held(atomic_bool *hold)
 		(void)sched_yield();
 }
 
-int __real_xp_sys_poll_wait(struct pollfd *fds, size_t count,
-                            int64_t deadline_ns, const sigset_t *mask);
-int __wrap_xp_sys_poll_wait(struct pollfd *fds, size_t count,
-                            int64_t deadline_ns, const sigset_t *mask);
-int __real_xp_sys_select_wait(int count, long *const sets[3],
-                              int64_t deadline_ns, const sigset_t *mask);
-int __wrap_xp_sys_select_wait(int count, long *const sets[3],
-                              int64_t deadline_ns, const sigset_t *mask);
+XT_WRAP(xp_sys_poll_wait);
+XT_WRAP(xp_sys_select_wait);
 
 int __wrap_xp_sys_poll_wait(struct pollfd *fds, size_t count,
                             int64_t deadline_ns, const sigset_t *mask)
@@ -112,11 +106,7 @@ static void send_home(struct waiter *waiter)
 {
 	atomic_store(&waiter->hold_before, false);
 	atomic_store(&waiter->hold_after, false);
-	while (!xt_done(waiter->thread)) {
-		(void)xpoll_wake_all(waiter->queue);
-		(void)sched_yield();
-	}
-	xt_join(waiter->thread);
+	xt_send_home(waiter->queue, waiter->thread);
 }
 
 /*

@@ -40,6 +40,9 @@
 
 #include <xpoll.h>
 
+/* For a program that is linked with --wrap=FUNCTION: its own, and the library's. */
+#define XT_WRAP(function) __typeof__(function) __wrap_##function, __real_##function
+
 #ifndef POLLRDHUP
 #define POLLRDHUP 0
 #endif
@@ -428,6 +431,8 @@ void xt_join(struct xt_thread *thread);
 void xt_threads_reuse(void); /* give back the joined ones: for loops */
 pthread_t xt_pthread(struct xt_thread *thread);
 bool xt_done(struct xt_thread *thread);
+/* Wake all waits of the queue until this thread has ended, and join it. */
+void xt_send_home(struct xpoll *queue, struct xt_thread *thread);
 
 /*
  * Wait until the thread sleeps in the kernel, as far as that can be seen.  For

@@ -87,6 +87,15 @@ bool xt_done(struct xt_thread *thread)
 	return atomic_load(&thread->done);
 }
 
+void xt_send_home(struct xpoll *queue, struct xt_thread *thread)
+{
+	while (!xt_done(thread)) {
+		(void)xpoll_wake_all(queue);
+		(void)sched_yield();
+	}
+	xt_join(thread);
+}
+
 void xt_threads_release(void)
 {
 	for (int i = 0; i < THREADS_MAX; i++) {

@@ -85,12 +85,7 @@ static void no_mark_is_missed(struct xt_pair (*make)(void))
 		(void)sched_yield();
 	atomic_store(&flow.over, true);
 	for (int i = 0; i < WAITERS; i++)
-		while (!xt_done(threads[i])) {
-			(void)xpoll_wake_all(flow.queue);
-			(void)sched_yield();
-		}
-	for (int i = 0; i < WAITERS; i++)
-		xt_join(threads[i]);
+		xt_send_home(flow.queue, threads[i]);
 	xt_destroy(flow.queue);
 }
 

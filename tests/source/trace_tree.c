@@ -437,9 +437,8 @@ XT_TEST(several_waiting_threads_share_a_tree)
 	helper_burst(root, COUNT, 0);
 	helper_exit(root, 0);
 	xt_until(&hunt.exits, COUNT + 1);
-	while (!xt_done(threads[0]) || !xt_done(threads[1]) ||
-	       !xt_done(threads[2]))
-		(void)xpoll_wake_all(hunt.queue);
+	for (int i = 0; i < 3; i++)
+		xt_send_home(hunt.queue, threads[i]);
 	XT_EXPECT_EQ(atomic_load(&hunt.children), COUNT);
 	XT_EXPECT_EQ(atomic_load(&hunt.exits), COUNT + 1);
 	XT_NONE(hunt.queue);

@@ -150,11 +150,8 @@ static void play(int waiters, int room, bool poll_level)
 	for (int i = 0; i < ARMERS; i++)
 		xt_join(threads[i]);
 	atomic_store(&game->over, true);
-	for (int i = ARMERS; i < count; i++) {
-		while (!xt_done(threads[i]))
-			(void)xpoll_wake_all(game->queue);
-		xt_join(threads[i]);
-	}
+	for (int i = ARMERS; i < count; i++)
+		xt_send_home(game->queue, threads[i]);
 	XT_EQ(game->armed, game->expired + game->deleted);
 	XT_EQ(xt_stats(game->queue).registered, 0);
 	XT_EQ(xt_stats(game->queue).events, game->expired);

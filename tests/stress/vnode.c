@@ -137,10 +137,7 @@ XT_TEST(stress_vnode_writes_none_is_lost)
 	for (int i = 0; i < WRITERS + CHURNERS; i++)
 		xt_join(senders[i]);
 	for (int i = 0; i < WAITERS; i++)
-		while (!xt_done(waiters[i])) {
-			(void)xpoll_wake_all(storm.queue);
-			(void)sched_yield();
-		}
+		xt_send_home(storm.queue, waiters[i]);
 	for (int i = 0; i < WRITERS; i++) {
 		XT_EXPECT(atomic_load(&storm.come[i]) > 0);
 		XT_OK(xpoll_close_fd(storm.files[i]));

@@ -26,8 +26,7 @@ struct process {
 static struct process run_process;
 
 /* The process that judges has its own patience, which may be longer. */
-void __real_xt_watchdog_start(const char *name, unsigned seconds);
-void __wrap_xt_watchdog_start(const char *name, unsigned seconds);
+XT_WRAP(xt_watchdog_start);
 void __wrap_xt_watchdog_start(const char *name, unsigned seconds)
 {
 	(void)seconds;

@@ -92,17 +92,8 @@ struct user_wait {
 	const void *mask;
 };
 
-int __real_xpoll_event_mask(struct xpoll *queue,
-                            const struct xpoll_event *changes, int nchanges,
-                            struct xpoll_event *events, int nevents,
-                            int64_t timeout_ns, const void *mask);
-int __wrap_xpoll_event_mask(struct xpoll *queue,
-                            const struct xpoll_event *changes, int nchanges,
-                            struct xpoll_event *events, int nevents,
-                            int64_t timeout_ns, const void *mask);
-int __wrap_xpoll_event(struct xpoll *queue, const struct xpoll_event *changes,
-                       int nchanges, struct xpoll_event *events, int nevents,
-                       int64_t timeout_ns);
+XT_WRAP(xpoll_event_mask);
+XT_WRAP(xpoll_event);
 
 static int user_event(const struct user_wait *wait)
 {
@@ -190,8 +181,7 @@ int __wrap_xpoll_event(struct xpoll *queue, const struct xpoll_event *changes,
 	                               timeout_ns, NULL);
 }
 
-int __real_xpoll_wait(struct xpoll *queue, int timeout_ms);
-int __wrap_xpoll_wait(struct xpoll *queue, int timeout_ms);
+XT_WRAP(xpoll_wait);
 int __wrap_xpoll_wait(struct xpoll *queue, int timeout_ms)
 {
 	int rc;
@@ -204,10 +194,7 @@ int __wrap_xpoll_wait(struct xpoll *queue, int timeout_ms)
 	return __real_xpoll_wait(queue, timeout_ms);
 }
 
-int __real_xpoll_ctl(struct xpoll *queue, int op, int events, int fd,
-                     void *data);
-int __wrap_xpoll_ctl(struct xpoll *queue, int op, int events, int fd,
-                     void *data);
+XT_WRAP(xpoll_ctl);
 int __wrap_xpoll_ctl(struct xpoll *queue, int op, int events, int fd,
                      void *data)
 {
@@ -261,8 +248,7 @@ AGAIN(xpoll_aio_cancel, (struct xpoll * queue, struct xpoll_aio *aio),
       (queue, aio))
 
 /* It is the parent's queue as long as this has failed (S26). */
-int __real_xpoll_reinit(struct xpoll *queue);
-int __wrap_xpoll_reinit(struct xpoll *queue);
+XT_WRAP(xpoll_reinit);
 int __wrap_xpoll_reinit(struct xpoll *queue)
 {
 	struct xpoll_event event;
@@ -283,8 +269,7 @@ int __wrap_xpoll_reinit(struct xpoll *queue)
 	return rc;
 }
 
-struct xpoll *__real_xpoll_open(const struct xpoll_options *options);
-struct xpoll *__wrap_xpoll_open(const struct xpoll_options *options);
+XT_WRAP(xpoll_open);
 struct xpoll *__wrap_xpoll_open(const struct xpoll_options *options)
 {
 	struct xpoll *queue;
@@ -302,8 +287,7 @@ struct xpoll *__wrap_xpoll_open(const struct xpoll_options *options)
 	return queue;
 }
 
-struct xpoll *__real_xpoll_create(int size_hint);
-struct xpoll *__wrap_xpoll_create(int size_hint);
+XT_WRAP(xpoll_create);
 struct xpoll *__wrap_xpoll_create(int size_hint)
 {
 	struct xpoll *queue;
@@ -317,8 +301,7 @@ struct xpoll *__wrap_xpoll_create(int size_hint)
 }
 
 /* What is not there now may be there when it is asked for again. */
-int __real_xpoll_backends(const char **names, int cap);
-int __wrap_xpoll_backends(const char **names, int cap);
+XT_WRAP(xpoll_backends);
 int __wrap_xpoll_backends(const char **names, int cap)
 {
 	int count;
@@ -328,10 +311,7 @@ int __wrap_xpoll_backends(const char **names, int cap)
 	return sweep_minded() ? __real_xpoll_backends(names, cap) : count;
 }
 
-int __real_xpoll_supports(const struct xpoll *queue, int filter,
-                          uint32_t fflags);
-int __wrap_xpoll_supports(const struct xpoll *queue, int filter,
-                          uint32_t fflags);
+XT_WRAP(xpoll_supports);
 int __wrap_xpoll_supports(const struct xpoll *queue, int filter,
                           uint32_t fflags)
 {
@@ -343,8 +323,7 @@ int __wrap_xpoll_supports(const struct xpoll *queue, int filter,
 }
 
 /* It answers as close(2) does, and the descriptor is closed. */
-int __real_xpoll_close_fd(int fd);
-int __wrap_xpoll_close_fd(int fd);
+XT_WRAP(xpoll_close_fd);
 int __wrap_xpoll_close_fd(int fd)
 {
 	int rc;
