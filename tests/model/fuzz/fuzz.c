@@ -45,7 +45,7 @@ const char *fuzz_backend(struct fuzz_input *input)
 {
 	static const char *const backends[] = {"epoll", "poll", "select"};
 
-	return backends[fuzz_byte(input) % 3];
+	return backends[fuzz_below(input, sizeof backends / sizeof *backends)];
 }
 
 void fuzz_wrong(const char *what, const char *file, int line)
