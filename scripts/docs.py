@@ -192,7 +192,7 @@ def check_tests():
         for suite, name in re.findall(
                 r"`(contract|source|stress|unit|secure|fault)[./](?!c`)(\w+)`", path.read_text()):
             folder = folders[suite]
-            if not (folder / f"{name}.c").exists() and not (
+            if not (folder / f"{name}.c").exists() and not (folder / name).is_dir() and not (
                     re.search(rf"NAME {suite}\.{name}\b", (folder / "CMakeLists.txt").read_text())):
                 yield f"{path.relative_to(ROOT)}: there is no test {suite}.{name}"
         for suite, name, case in re.findall(r"`(\w+)\.(\w+):(\w+)`", path.read_text()):
