@@ -28,8 +28,8 @@ function(xpoll_system name)
 endfunction()
 
 # On every system.
-set(every base/heap.c base/mutex.c base/pool.c base/regmap.c source/*.c core/*.c
-  source/provider/aio_hold.c source/provider/aio_work.c
+set(every base/heap.c base/mutex.c base/pool.c base/regmap.c base/table.c source/*.c
+  core/*.c source/provider/aio_hold.c source/provider/aio_work.c
   source/provider/signal_selfpipe.c)
 # With the descriptors, signals and threads of POSIX.
 set(posix ${every} base/alloc.c source/provider/signal_handler.c

@@ -2,30 +2,11 @@
 #include "backend/afd_state.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "base/table.h"
 #include "os/sys.h"
-
-static int afd_reserve(struct afd_state *state, int fd)
-{
-	int len = state->len ? state->len : 256;
-	struct afd_entry **entries;
-
-	if (fd < state->len)
-		return 0;
-	while (len <= fd)
-		len *= 2;
-	entries = xp_realloc(state->entries, (size_t)len * sizeof *entries);
-	if (!entries)
-		return -ENOMEM;
-	memset(entries + state->len, 0,
-	       (size_t)(len - state->len) * sizeof *entries);
-	state->entries = entries;
-	state->len = len;
-	return 0;
-}
 
 /* 0: *kind is that of the descriptor; -EPERM: a file, or a device that is always ready. */
 static int afd_kind_of(int fd, uint32_t watch, const struct afd_kind **kind)
@@ -75,7 +56,8 @@ static int afd_add(struct afd_state *state, int fd, uint32_t watch, uint64_t tok
 	int rc = afd_kind_of(fd, watch, &kind);
 
 	if (rc == 0)
-		rc = watch & kind->cannot ? -ENOTSUP : afd_reserve(state, fd);
+		rc = watch & kind->cannot ? -ENOTSUP
+			: XP_TABLE_RESERVE(&state->entries, &state->len, fd + 1);
 	if (rc < 0)
 		return rc;
 	entry = xp_alloc(kind->size);

@@ -2,10 +2,10 @@
 #include "backend/array.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "base/table.h"
 #include "os/sys.h"
 
 enum { EDGES_MOST = 64 }; /* at a time */
@@ -61,26 +61,6 @@ bool xp_array_needs_set(const struct xp_array_entry *entry, uint32_t watch)
 {
 	(void)entry;
 	return watch & XP_WATCH_EDGE || xp_pollbits_mute(watch);
-}
-
-/* Doubles as numbers grow. */
-static int array_reserve(struct xp_array *array, int fd)
-{
-	struct xp_array_entry *entries;
-	int len = array->len < 64 ? 64 : array->len;
-
-	if (fd < array->len)
-		return 0;
-	while (len <= fd)
-		len = len > INT32_MAX / 2 ? INT32_MAX : len * 2;
-	entries = xp_realloc(array->entries, (size_t)len * sizeof *entries);
-	if (!entries)
-		return -ENOMEM;
-	memset(entries + array->len, 0,
-	       (size_t)(len - array->len) * sizeof *entries);
-	array->entries = entries;
-	array->len = len;
-	return 0;
 }
 
 /*
@@ -168,7 +148,7 @@ int xp_array_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 	rc = xp_edge_admit(&array->edge, fd, &status);
 	fixed = rc > 0;
 	if (rc >= 0)
-		rc = array_reserve(array, fd);
+		rc = XP_TABLE_RESERVE(&array->entries, &array->len, fd + 1);
 	if (rc == 0 && xp_is_nameless(&status))
 		rc = xp_marks_add(&array->marks, fd);
 	if (rc < 0)

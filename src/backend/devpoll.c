@@ -16,6 +16,7 @@
 
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "base/table.h"
 #include "base/time.h"
 #include "os/sunos/sys_devpoll.h"
 #include "os/sys.h"
@@ -59,9 +60,9 @@ static int devpoll_open(void *opaque, int size_hint,
 	if (rc < 0)
 		return rc;
 	state->room = XP_FIRED_MOST;
-	state->cap = XP_FIRED_MOST;
-	state->fds = xp_alloc(XP_FIRED_MOST * sizeof *state->fds);
-	rc = state->fds ? devpoll_open_device(state) : -ENOMEM;
+	rc = XP_TABLE_RESERVE(&state->fds, &state->cap, XP_FIRED_MOST);
+	if (rc == 0)
+		rc = devpoll_open_device(state);
 	if (rc < 0)
 		devpoll_free(state);
 	/* A kernel without it, or a place where it is not shown. */

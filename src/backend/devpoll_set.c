@@ -11,8 +11,8 @@
 
 #include <errno.h>
 
-#include "base/alloc.h"
 #include "base/assert.h"
+#include "base/table.h"
 #include "os/sunos/sys_devpoll.h"
 
 enum {
@@ -123,27 +123,14 @@ void xp_devpoll_mend(struct devpoll_state *state, int fd)
 static int devpoll_prepare(void *opaque, int fd)
 {
 	struct devpoll_state *state = opaque;
-	int cap = state->array.attached + 1 + XP_FIRED_MOST;
-	void *grown;
+	int rc = XP_TABLE_RESERVE(&state->dirty, &state->dirty_cap, state->array.len);
 
-	if (state->dirty_cap < state->array.len) {
-		grown = xp_realloc(state->dirty, (size_t)state->array.len *
-		                   sizeof *state->dirty);
-		if (!grown)
-			return -ENOMEM;
-		state->dirty = grown;
-		state->dirty_cap = state->array.len;
-	}
-	if (state->cap < cap) {
-		cap *= 2;
-		grown = xp_realloc(state->fds, (size_t)cap * sizeof *state->fds);
-		if (!grown)
-			return -ENOMEM;
-		state->fds = grown;
-		state->cap = cap;
-	}
-	state->array.entries[fd].as_new = true;
-	return 0;
+	if (rc == 0)
+		rc = XP_TABLE_RESERVE(&state->fds, &state->cap,
+		                      state->array.attached + 1 + XP_FIRED_MOST);
+	if (rc == 0)
+		state->array.entries[fd].as_new = true;
+	return rc;
 }
 
 static bool devpoll_needs_set(const struct xp_array_entry *entry, uint32_t watch)

@@ -7,10 +7,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 
 #include "backend/solo.h"
 #include "base/alloc.h"
+#include "base/table.h"
 #include "os/sys.h"
 #include "os/sys_epoll.h"
 
@@ -95,24 +95,6 @@ int xp_edge_renew(struct xp_edge *edge)
 	return 0;
 }
 
-static int edge_reserve(struct edge_sets *sets, int fd)
-{
-	int len = sets->len ? sets->len : 64;
-	uint8_t *there;
-
-	if (fd < sets->len)
-		return 0;
-	while (len <= fd)
-		len *= 2;
-	there = xp_realloc(sets->there, (size_t)len);
-	if (!there)
-		return -ENOMEM;
-	memset(there + sets->len, 0, (size_t)(len - sets->len));
-	sets->there = there;
-	sets->len = len;
-	return 0;
-}
-
 static uint32_t filter_bits(unsigned filter)
 {
 	static const uint32_t bits[XP_SOLO_SETS] = {
@@ -191,7 +173,7 @@ static int edge_set(struct xp_edge *edge, int fd, uint32_t watch,
 int xp_edge_attach(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token)
 {
 	struct edge_sets *sets = edge->inner;
-	int rc = edge_reserve(sets, fd);
+	int rc = XP_TABLE_RESERVE(&sets->there, &sets->len, fd + 1);
 
 	if (rc < 0)
 		return rc;

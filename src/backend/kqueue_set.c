@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "base/table.h"
 #include "os/sys.h"
 
 void xp_kq_set_fini(struct xp_kq_set *set)
@@ -16,28 +16,12 @@ void xp_kq_set_fini(struct xp_kq_set *set)
 	xp_free(set->dirty);
 }
 
+/* Each of the entries may be among those that are dirty. */
 static int kq_reserve(struct xp_kq_set *set, int fd)
 {
-	int len = set->len ? set->len : 64;
-	struct xp_kq_entry *entries;
-	int *dirty;
+	int rc = XP_TABLE_RESERVE(&set->dirty, &set->dirty_cap, fd + 1);
 
-	if (fd < set->len)
-		return 0;
-	while (len <= fd)
-		len *= 2;
-	dirty = xp_realloc(set->dirty, (size_t)len * sizeof *dirty);
-	if (!dirty)
-		return -ENOMEM;
-	set->dirty = dirty;
-	entries = xp_realloc(set->entries, (size_t)len * sizeof *entries);
-	if (!entries)
-		return -ENOMEM;
-	memset(entries + set->len, 0,
-	       (size_t)(len - set->len) * sizeof *entries);
-	set->entries = entries;
-	set->len = len;
-	return 0;
+	return rc < 0 ? rc : XP_TABLE_RESERVE(&set->entries, &set->len, fd + 1);
 }
 
 /* --- What a watch means ------------------------------------------------------ */

@@ -60,8 +60,9 @@ struct xp_kq_set {
 	struct xp_kq_outer outer;
 	struct xp_kq_entry *entries;
 	int len;
-	int *dirty;    /* numbers; there is room for all */
+	int *dirty;    /* numbers */
 	int dirty_len;
+	int dirty_cap; /* >= len */
 	atomic_int mend; /* a pipe to look at: a number, or one of those below */
 	struct xp_counters *counters;
 };

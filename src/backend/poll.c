@@ -15,34 +15,19 @@
  */
 #include "backend/poll_state.h"
 
-#include <errno.h>
-
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "base/table.h"
 #include "base/time.h"
 #include "os/sys.h"
-
-static int poll_reserve(struct xp_poll_state *state, int cap)
-{
-	struct pollfd *fds;
-	int grown = state->cap * 2 > cap ? state->cap * 2 : cap;
-
-	if (cap <= state->cap)
-		return 0;
-	fds = xp_realloc(state->fds, (size_t)grown * sizeof *fds);
-	if (!fds)
-		return -ENOMEM;
-	state->fds = fds;
-	state->cap = grown;
-	return 0;
-}
 
 int xp_poll_prepare(void *opaque, int fd)
 {
 	struct xp_poll_state *state = opaque;
 
 	(void)fd;
-	return poll_reserve(state, state->array.attached + 1 + XP_OWN_ENTRIES);
+	return XP_TABLE_RESERVE(&state->fds, &state->cap,
+	                        state->array.attached + 1 + XP_OWN_ENTRIES);
 }
 
 void xp_poll_want(void *opaque, int fd, uint32_t bits)
@@ -71,7 +56,7 @@ void xp_poll_want(void *opaque, int fd, uint32_t bits)
 int xp_poll_init(struct xp_poll_state *state, const struct xp_array_ops *ops,
                  struct xp_counters *counters)
 {
-	int rc = poll_reserve(state, 64);
+	int rc = XP_TABLE_RESERVE(&state->fds, &state->cap, XP_OWN_ENTRIES);
 
 	if (rc == 0)
 		rc = xp_array_open(&state->array, ops, counters);

@@ -2,10 +2,10 @@
 #include "backend/port_state.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "base/table.h"
 #include "os/sys.h"
 
 int xp_port_set_open(struct xp_port_set *set, struct xp_counters *counters)
@@ -40,24 +40,6 @@ struct xp_port_object *xp_port_find(const struct xp_port_set *set, int fd)
 	if (fd < 0 || fd >= set->len || set->objects[fd].place == XP_PORT_NONE)
 		return NULL;
 	return &set->objects[fd];
-}
-
-static int port_reserve(struct xp_port_set *set, int fd)
-{
-	int len = set->len ? set->len : 64;
-	struct xp_port_object *objects;
-
-	if (fd < set->len)
-		return 0;
-	while (len <= fd)
-		len = len > INT32_MAX / 2 ? INT32_MAX : len * 2;
-	objects = xp_realloc(set->objects, (size_t)len * sizeof *objects);
-	if (!objects)
-		return -ENOMEM;
-	memset(objects + set->len, 0, (size_t)(len - set->len) * sizeof *objects);
-	set->objects = objects;
-	set->len = len;
-	return 0;
 }
 
 /* --- Which file ---------------------------------------------------------------- */
@@ -289,7 +271,7 @@ int xp_port_attach(struct xp_port_set *set, int fd, uint32_t watch,
 	if (object)
 		port_forget(set, object);
 	aside = port_admit(set, fd, &status);
-	rc = aside < 0 ? aside : port_reserve(set, fd);
+	rc = aside < 0 ? aside : XP_TABLE_RESERVE(&set->objects, &set->len, fd + 1);
 	if (rc < 0)
 		return rc;
 	object = &set->objects[fd];

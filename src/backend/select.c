@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "base/compiler.h"
+#include "base/table.h"
 #include "base/time.h"
 #include "os/sys.h"
 
@@ -27,9 +28,9 @@ static const short set_bits[SETS] = {POLLIN, POLLOUT, POLLPRI};
 
 struct select_state {
 	struct xp_poll_state poll; /* the first: it is an array, too */
-	long *wanted[SETS]; /* what is in the array; all six in one block of memory */
+	long *wanted[SETS]; /* what is in the array */
 	long *sets[SETS];   /* a copy, which the kernel writes to */
-	int words;          /* length of each */
+	int words[2][SETS]; /* length of each */
 	int top;            /* none is in them from this number on */
 };
 
@@ -49,27 +50,12 @@ static bool select_needs_helper(const struct xp_array_entry *entry, uint32_t wat
 
 static int select_reserve(struct select_state *state, int fd)
 {
-	int words = state->words ? state->words : 16;
-	long *memory, *old;
+	int words = fd / WORD_BITS + 1;
 
-	if (fd < state->words * WORD_BITS)
-		return 0;
-	while (words <= fd / WORD_BITS)
-		words *= 2;
-	memory = xp_alloc((size_t)words * 2 * SETS * sizeof *memory);
-	if (!memory)
-		return -ENOMEM;
-	old = state->wanted[0];
-	for (int k = 0; k < SETS; k++) {
-		long *set = memory + (size_t)words * (size_t)k;
-
-		if (old)
-			memcpy(set, state->wanted[k], (size_t)state->words * sizeof *set);
-		state->wanted[k] = set;
-		state->sets[k] = set + (size_t)words * SETS;
-	}
-	xp_free(old);
-	state->words = words;
+	for (int k = 0; k < SETS; k++)
+		if (XP_TABLE_RESERVE(&state->wanted[k], &state->words[0][k], words) < 0 ||
+		    XP_TABLE_RESERVE(&state->sets[k], &state->words[1][k], words) < 0)
+			return -ENOMEM;
 	return 0;
 }
 
@@ -102,10 +88,10 @@ static void select_put(struct select_state *state, int fd, uint32_t bits)
 {
 	unsigned long bit = 1ul << fd % WORD_BITS;
 
-	XP_ASSERT(fd < state->words * WORD_BITS);
 	for (int k = 0; k < SETS; k++) {
 		long *word = &state->wanted[k][fd / WORD_BITS];
 
+		XP_ASSERT(fd < state->words[0][k] * WORD_BITS);
 		*word = (long)(((unsigned long)*word & ~bit) |
 		               (bits & (uint32_t)set_bits[k] ? bit : 0));
 	}
@@ -139,7 +125,10 @@ static void select_close(void *opaque)
 	struct select_state *state = opaque;
 
 	xp_poll_fini(&state->poll);
-	xp_free(state->wanted[0]);
+	for (int k = 0; k < SETS; k++) {
+		xp_free(state->wanted[k]);
+		xp_free(state->sets[k]);
+	}
 }
 
 static int select_open(void *opaque, int size_hint, struct xp_counters *counters)
@@ -175,7 +164,7 @@ static int select_renew(void *opaque)
 	state->len = 0;
 	state->left = 0;
 	for (int k = 0; k < SETS; k++)
-		memset(select->wanted[k], 0, (size_t)select->words * sizeof(long));
+		memset(select->wanted[k], 0, (size_t)select->words[0][k] * sizeof(long));
 	select_put_own(select);
 	return 0;
 }

@@ -1,11 +1,10 @@
 /* Objects of one size in pages. */
 #include "base/pool.h"
 
-#include <stdbool.h>
-
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "base/compiler.h"
+#include "base/table.h"
 
 enum {
 	/* Pages that have 1, 2, 4 ... groups; what comes after has 4096 each. */
@@ -71,20 +70,6 @@ static void pool_open(struct xp_pool *pool, uint32_t open)
 	}
 }
 
-/* Room for one more in the list of pages: it doubles at powers of two. */
-static bool pool_list_grow(struct xp_pool *pool)
-{
-	uint32_t len = pool->pages;
-	struct xp_pool_page *list;
-
-	if (len & (len - 1))
-		return true;
-	list = xp_realloc(pool->page, (len ? 2 * len : 1) * sizeof *list);
-	if (list)
-		pool->page = list;
-	return list;
-}
-
 /* All objects are in use. */
 static void pool_grow(struct xp_pool *pool)
 {
@@ -93,7 +78,7 @@ static void pool_grow(struct xp_pool *pool)
 	struct xp_pool_page page;
 
 	if (first + count > POOL_NUMBERS / XP_POOL_GROUP ||
-	    !pool_list_grow(pool))
+	    XP_TABLE_RESERVE(&pool->page, &pool->pages_cap, (int)pool->pages + 1) < 0)
 		return;
 	page.groups = xp_alloc(count * sizeof *page.groups);
 	page.objects = xp_alloc(count * XP_POOL_GROUP * pool->size);

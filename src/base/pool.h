@@ -38,6 +38,7 @@ struct xp_pool {
 	char *objects;               /* its objects */
 	uint32_t taken; /* the number of the object that was taken last */
 	struct xp_pool_page *page;
+	int pages_cap; /* how many there is room for */
 };
 
 void xp_pool_fini(struct xp_pool *pool); /* with all that is in use */

@@ -2,10 +2,10 @@
 #include "core/lowat.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "base/table.h"
 #include "core/candidate.h"
 #include "core/host.h"
 #include "os/fdkind.h"
@@ -51,23 +51,14 @@ static int64_t room_of(int fd, enum xp_fd_kind kind)
 
 static int pages_reserve(struct xpoll *queue, int page)
 {
-	int len = queue->lowat.pages_len ? queue->lowat.pages_len : 4;
-	struct xp_lowat_page **pages = queue->lowat.pages;
+	struct xp_lowat_page **at;
 
-	while (len <= page)
-		len *= 2;
-	if (len > queue->lowat.pages_len) {
-		pages = xp_realloc(pages, (size_t)len * sizeof *pages);
-		if (!pages)
-			return -ENOMEM;
-		memset(pages + queue->lowat.pages_len, 0,
-		       (size_t)(len - queue->lowat.pages_len) * sizeof *pages);
-		queue->lowat.pages = pages;
-		queue->lowat.pages_len = len;
-	}
-	if (!pages[page])
-		pages[page] = xp_alloc(sizeof *pages[page]);
-	return pages[page] ? 0 : -ENOMEM;
+	if (XP_TABLE_RESERVE(&queue->lowat.pages, &queue->lowat.pages_len, page + 1) < 0)
+		return -ENOMEM;
+	at = &queue->lowat.pages[page];
+	if (!*at)
+		*at = xp_alloc(sizeof **at);
+	return *at ? 0 : -ENOMEM;
 }
 
 int xp_lowat_prepare(struct xpoll *queue, int fd, unsigned filters)

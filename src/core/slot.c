@@ -1,34 +1,16 @@
 /* The table of slots: pages indexed by descriptor number. */
 #include "core/slot.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
+#include "base/table.h"
 #include "os/fdkind.h"
-
-static int slots_grow(struct xp_slots *slots, int page)
-{
-	struct xp_slot **pages;
-	int len = slots->pages_len ? slots->pages_len : 4;
-
-	while (len <= page)
-		len *= 2;
-	pages = xp_realloc(slots->pages, (size_t)len * sizeof *pages);
-	if (!pages)
-		return -1;
-	memset(pages + slots->pages_len, 0,
-	       (size_t)(len - slots->pages_len) * sizeof *pages);
-	slots->pages = pages;
-	slots->pages_len = len;
-	return 0;
-}
 
 struct xp_slot *xp_slots_make(struct xp_slots *slots, int fd)
 {
 	int page = fd >> XP_PAGE_BITS;
 
 	if (page >= XP_PAGES_MOST ||
-	    (page >= slots->pages_len && slots_grow(slots, page) < 0))
+	    XP_TABLE_RESERVE(&slots->pages, &slots->pages_len, page + 1) < 0)
 		return NULL;
 	if (!slots->pages[page]) {
 		struct xp_slot *fresh =

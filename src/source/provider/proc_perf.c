@@ -13,11 +13,11 @@
  * - If a ring is full, records are lost.
  */
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "base/table.h"
 #include "os/linux/sys_perf.h"
 #include "os/procfs.h"
 #include "os/sys.h"
@@ -61,23 +61,6 @@ static void scope_free(struct scope *scope)
 		xp_sys_close(scope->events[i].fd);
 	xp_free(scope->events);
 	xp_free(scope);
-}
-
-static int scope_reserve(struct scope *scope, int more)
-{
-	int cap = scope->cap;
-	void *events;
-
-	while (cap < scope->len + more)
-		cap = cap ? cap * 2 : 16;
-	if (cap == scope->cap)
-		return 0;
-	events = xp_realloc(scope->events, (size_t)cap * sizeof *scope->events);
-	if (!events)
-		return -ENOMEM;
-	scope->events = events;
-	scope->cap = cap;
-	return 0;
 }
 
 /* Of a thread on one processor, into that one's ring. */
@@ -132,7 +115,7 @@ static bool attach_thread(void *opaque, pid_t thread)
 
 	if (attached_already(scope, thread))
 		return true;
-	to->rc = scope_reserve(scope, to->rings->len);
+	to->rc = XP_TABLE_RESERVE(&scope->events, &scope->cap, scope->len + to->rings->len);
 	for (int i = 0; i < to->rings->len && to->rc == 0; i++) {
 		const struct xp_perf_ring *ring = &to->rings->rings[i];
 		int fd;

@@ -1,0 +1,31 @@
+/* Arrays that grow by doubling. */
+#include "base/table.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+enum { TABLE_LEAST = 8 };
+
+int xp_table_grow(void *table, int *len, int count, size_t size)
+{
+	size_t before = (size_t)*len * size;
+	int most = *len ? *len : TABLE_LEAST;
+	char *items;
+
+	while (most < count)
+		most *= 2;
+	if ((size_t)most > SIZE_MAX / size)
+		return -ENOMEM;
+	/* Pointers to items of any type look alike, but are no lvalue of one type. */
+	memcpy(&items, table, sizeof items);
+	items = xp_realloc(items, (size_t)most * size);
+	if (!items)
+		return -ENOMEM;
+	memset(items + before, 0, (size_t)most * size - before);
+	memcpy(table, &items, sizeof items);
+	*len = most;
+	return 0;
+}
