@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "base/compiler.h"
@@ -46,9 +45,9 @@ void *xp_alloc_lines(size_t size)
 	int saved = errno;
 	void *memory = aligned_alloc(XP_CACHE_LINE, lines * XP_CACHE_LINE);
 
+	if (memory && size >= LARGE)
+		want_huge_pages(memory, size);
 	errno = saved;
-	if (memory)
-		memset(memory, 0, lines * XP_CACHE_LINE);
 	return memory;
 }
 

@@ -8,7 +8,7 @@
 
 /* Zeroed memory, or NULL; errno stays as it was. */
 void *xp_alloc(size_t size);
-/* The same, beginning with a cache line. */
+/* Whatever its bytes are, beginning with a cache line. */
 void *xp_alloc_lines(size_t size);
 /* As realloc: the new part is not zeroed; NULL leaves the old block alone. */
 void *xp_realloc(void *memory, size_t size);

@@ -8,16 +8,16 @@
 
 void *xp_alloc_lines(size_t size)
 {
-	void *memory = xp_realloc(NULL, size);
-
-	if (memory)
-		memset(memory, 0, size);
-	return memory;
+	return xp_realloc(NULL, size);
 }
 
 void *xp_alloc(size_t size)
 {
-	return xp_alloc_lines(size);
+	void *memory = xp_alloc_lines(size);
+
+	if (memory)
+		memset(memory, 0, size);
+	return memory;
 }
 
 void *xp_realloc(void *memory, size_t size)

@@ -10,7 +10,6 @@
 enum {
 	HEAP_WIDTH = 4,
 	HEAP_LEAST = 61, /* with the three that are not used 1 KiB */
-	HEAP_LINE = 64,
 	HEAP_AHEAD = 16, /* items to be moved soon that are fetched */
 };
 
@@ -92,27 +91,24 @@ static void heap_sink(struct xp_heap *heap, uint32_t place,
 
 static int heap_resize(struct xp_heap *heap, uint32_t cap)
 {
-	size_t size = sizeof *heap->entries * (XP_HEAP_FIRST + (size_t)cap);
-	char *memory = xp_alloc(size + HEAP_LINE);
-	char *start;
+	struct xp_heap_entry *entries =
+		xp_alloc_lines(sizeof *entries * (XP_HEAP_FIRST + (size_t)cap));
 
-	if (!memory)
+	if (!entries)
 		return -ENOMEM;
 	XP_ASSERT(cap >= heap->len);
-	start = memory + (HEAP_LINE - (uintptr_t)memory % HEAP_LINE);
 	if (heap->len)
-		memcpy(start, heap->entries, sizeof *heap->entries *
-		       (XP_HEAP_FIRST + (size_t)heap->len));
-	xp_free(heap->memory);
-	heap->memory = memory;
-	heap->entries = (struct xp_heap_entry *)(void *)start;
+		memcpy(entries + XP_HEAP_FIRST, heap->entries + XP_HEAP_FIRST,
+		       sizeof *entries * heap->len);
+	xp_free(heap->entries);
+	heap->entries = entries;
 	heap->cap = cap;
 	return 0;
 }
 
 void xp_heap_fini(struct xp_heap *heap)
 {
-	xp_free(heap->memory);
+	xp_free(heap->entries);
 	*heap = (struct xp_heap){0};
 }
 

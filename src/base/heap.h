@@ -30,7 +30,6 @@ struct xp_heap_entry {
 
 struct xp_heap {
 	struct xp_heap_entry *entries; /* begins a cache line */
-	void *memory;
 	uint32_t len; /* items in it */
 	uint32_t cap; /* items there is room for */
 };

@@ -2,6 +2,7 @@
 #include "base/regmap.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/assert.h"
@@ -9,7 +10,6 @@
 
 enum {
 	REGMAP_LEAST = 4,
-	REGMAP_LINE = 64,
 	/* Blocks ahead whose items are fetched when all are visited. */
 	REGMAP_AHEAD = 4,
 };
@@ -17,7 +17,7 @@ enum {
 #define TAGS_PASSED (UINT64_C(1) << 56)
 #define PASSED_MOST UINT64_C(255)
 
-_Static_assert(sizeof(struct xp_regmap_block) <= REGMAP_LINE,
+_Static_assert(sizeof(struct xp_regmap_block) <= XP_CACHE_LINE,
                "a block is a cache line");
 
 /* All bits of both have a part in all of its bits. */
@@ -49,7 +49,7 @@ static uint64_t tags_passed(const struct xp_regmap_block *block)
 
 void xp_regmap_fini(struct xp_regmap *map)
 {
-	xp_free(map->memory);
+	xp_free(map->blocks);
 	*map = (struct xp_regmap){0};
 }
 
@@ -111,7 +111,7 @@ void xp_regmap_prefetch_item(const struct xp_regmap *map, uint64_t hash)
 		return;
 	/* It is longer than a line. */
 	xp_prefetch(block->items[tags_slot(found)]);
-	xp_prefetch((const char *)block->items[tags_slot(found)] + REGMAP_LINE);
+	xp_prefetch((const char *)block->items[tags_slot(found)] + XP_CACHE_LINE);
 }
 
 /* All of a block. */
@@ -144,13 +144,11 @@ static XP_INLINE void regmap_put(struct xp_regmap *map, uint64_t hash,
 /* A table of so many blocks, all free; what is in the map is left out. */
 static int regmap_make(struct xp_regmap *map, size_t len)
 {
-	char *memory = xp_alloc(len * sizeof *map->blocks + REGMAP_LINE);
+	struct xp_regmap_block *blocks = xp_alloc_lines(len * sizeof *blocks);
 
-	if (!memory)
+	if (!blocks)
 		return -ENOMEM;
-	map->memory = memory;
-	map->blocks = (struct xp_regmap_block *)(void *)
-		(memory + (REGMAP_LINE - (uintptr_t)memory % REGMAP_LINE));
+	map->blocks = memset(blocks, 0, len * sizeof *blocks);
 	map->len = len;
 	/* Five and a half in a block, on the average. */
 	map->most = len * 5 + len / 2;
@@ -173,7 +171,7 @@ static int regmap_grow(struct xp_regmap *map, size_t len)
 				regmap_put(map, item_hash(item), item);
 		}
 	}
-	xp_free(old.memory);
+	xp_free(old.blocks);
 	return 0;
 }
 

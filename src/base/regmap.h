@@ -31,7 +31,6 @@ struct xp_regmap_block {
 
 struct xp_regmap {
 	struct xp_regmap_block *blocks; /* begins a cache line */
-	void *memory;
 	size_t len; /* blocks: a power of two, or 0 */
 	size_t count;
 	size_t most; /* items until it grows */

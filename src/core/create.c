@@ -23,6 +23,7 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 {
 	int rc;
 
+	memset(queue, 0, sizeof *queue);
 	queue->ops = ops;
 	queue->lazy = !(ops->caps & XP_CAP_FREE_CHANGE);
 	queue->fired_most = ops->fired_most ? ops->fired_most : XP_FIRED_MOST;

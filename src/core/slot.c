@@ -1,6 +1,8 @@
 /* The table of slots: pages indexed by descriptor number. */
 #include "core/slot.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/table.h"
 #include "os/fdkind.h"
@@ -18,6 +20,7 @@ struct xp_slot *xp_slots_make(struct xp_slots *slots, int fd)
 
 		if (!fresh)
 			return NULL;
+		memset(fresh, 0, XP_PAGE_SLOTS * sizeof *fresh);
 		for (int i = 0; i < XP_PAGE_SLOTS; i++)
 			fresh[i].check.next = XP_SLOT_UNQUEUED;
 		slots->pages[page] = fresh;
