@@ -62,30 +62,25 @@ bool xp_candidates_still_ready(const struct xpoll *queue)
 
 void xp_candidates_all(struct xpoll *queue)
 {
-	int last = queue->slots.pages_len << XP_PAGE_BITS;
+	struct xp_slot *slot;
 
-	for (int fd = 0; fd < last; fd++) {
-		struct xp_slot *slot = xp_slots_at(&queue->slots, fd);
-		unsigned enabled = slot ? slot->enabled : 0;
-
-		if (!enabled || slot->mode == XP_MODE_UNPOLLABLE ||
+	for (int fd = 0; (slot = xp_slots_walk(&queue->slots, &fd)); fd++) {
+		if (!slot->enabled || slot->mode == XP_MODE_UNPOLLABLE ||
 		    slot->mode == XP_MODE_LEVEL)
 			continue;
 		if (slot->mode == XP_MODE_ONESHOT)
 			slot->mode = XP_MODE_FIRED;
-		xp_recheck_enabled(queue, fd, slot, enabled);
+		xp_recheck_enabled(queue, fd, slot, slot->enabled);
 	}
 }
 
 void xp_candidates_withheld(struct xpoll *queue)
 {
-	int last = queue->slots.pages_len << XP_PAGE_BITS;
+	struct xp_slot *slot;
 
 	queue->withheld = false;
-	for (int fd = 0; fd < last; fd++) {
-		struct xp_slot *slot = xp_slots_at(&queue->slots, fd);
-
-		if (!slot || !slot->delivered.withheld)
+	for (int fd = 0; (slot = xp_slots_walk(&queue->slots, &fd)); fd++) {
+		if (!slot->delivered.withheld)
 			continue;
 		slot->delivered.withheld = 0;
 		xp_recheck_enabled(queue, fd, slot, slot->enabled);

@@ -41,14 +41,13 @@ static bool slot_is_missing(const struct xp_slot *slot)
 
 int xp_renew_attach_all(struct xpoll *queue, bool inherited)
 {
-	int last = queue->slots.pages_len << XP_PAGE_BITS;
+	struct xp_slot *slot;
 	int first = 0;
 
-	for (int fd = 0; fd < last; fd++) {
-		struct xp_slot *slot = xp_slots_at(&queue->slots, fd);
+	for (int fd = 0; (slot = xp_slots_walk(&queue->slots, &fd)); fd++) {
 		int rc = 0;
 
-		if (!slot || (slot->mode == XP_MODE_NONE && !slot_is_missing(slot)))
+		if (slot->mode == XP_MODE_NONE && !slot_is_missing(slot))
 			continue;
 		if (slot->mode != XP_MODE_UNPOLLABLE)
 			rc = slot_attach(queue, fd, slot);
@@ -63,15 +62,12 @@ int xp_renew_attach_all(struct xpoll *queue, bool inherited)
 
 int xp_renew_attach_rest(struct xpoll *queue)
 {
-	int last = queue->slots.pages_len << XP_PAGE_BITS;
+	struct xp_slot *slot;
 	int rc = 0;
 
-	for (int fd = 0; fd < last && rc == 0; fd++) {
-		struct xp_slot *slot = xp_slots_at(&queue->slots, fd);
-
-		if (slot && slot_is_missing(slot))
+	for (int fd = 0; rc == 0 && (slot = xp_slots_walk(&queue->slots, &fd)); fd++)
+		if (slot_is_missing(slot))
 			rc = slot_attach(queue, fd, slot);
-	}
 	queue->unattached = rc < 0;
 	return rc;
 }
@@ -85,14 +81,13 @@ int xp_renew_attach_rest(struct xpoll *queue)
 static void renew_confirm(struct xpoll *queue)
 {
 	bool (*knows)(void *state, int fd) = queue->ops->renew->knows;
-	int last = queue->slots.pages_len << XP_PAGE_BITS;
+	struct xp_slot *slot;
 
-	for (int fd = 0; fd < last; fd++) {
-		struct xp_slot *slot = xp_slots_at(&queue->slots, fd);
-		bool level_or_edge = slot && (slot->mode == XP_MODE_LEVEL ||
-		                              slot->mode == XP_MODE_EDGE);
+	for (int fd = 0; (slot = xp_slots_walk(&queue->slots, &fd)); fd++) {
+		bool level_or_edge = slot->mode == XP_MODE_LEVEL ||
+			slot->mode == XP_MODE_EDGE;
 
-		if (!slot || !slot->present || slot->mode == XP_MODE_UNPOLLABLE ||
+		if (!slot->present || slot->mode == XP_MODE_UNPOLLABLE ||
 		    (slot->mode == XP_MODE_NONE && !slot->enabled))
 			continue;
 		if (knows && !knows(queue->backend, fd))

@@ -28,6 +28,15 @@ struct xp_slot *xp_slots_make(struct xp_slots *slots, int fd)
 	return &slots->pages[page][fd & (XP_PAGE_SLOTS - 1)];
 }
 
+struct xp_slot *xp_slots_walk(const struct xp_slots *slots, int *fd)
+{
+	int page = *fd >> XP_PAGE_BITS;
+
+	while (page < slots->pages_len && !slots->pages[page])
+		*fd = ++page << XP_PAGE_BITS;
+	return page < slots->pages_len ? xp_slots_get(slots, *fd) : NULL;
+}
+
 void xp_slots_fini(struct xp_slots *slots)
 {
 	for (int i = 0; i < slots->pages_len; i++)

@@ -211,6 +211,9 @@ static inline struct xp_slot *xp_slots_at(const struct xp_slots *slots, int fd)
 	return &slots->pages[page][fd & (XP_PAGE_SLOTS - 1)];
 }
 
+/* The first slot from *fd on, which becomes its descriptor; NULL: there are no more. */
+struct xp_slot *xp_slots_walk(const struct xp_slots *slots, int *fd);
+
 /* The slot of a descriptor that is known to have one. */
 static inline struct xp_slot *xp_slots_get(const struct xp_slots *slots, int fd)
 {

@@ -66,13 +66,11 @@ int xp_source_fd_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 
 void xp_source_fd_forget_all(struct xpoll *queue)
 {
-	int last = queue->slots.pages_len << XP_PAGE_BITS;
+	struct xp_slot *slot;
 
 	queue->watches = 0;
-	for (int fd = 0; fd < last; fd++) {
-		struct xp_slot *slot = xp_slots_at(&queue->slots, fd);
-
-		if (!slot || slot->mode != XP_MODE_SOURCE)
+	for (int fd = 0; (slot = xp_slots_walk(&queue->slots, &fd)); fd++) {
+		if (slot->mode != XP_MODE_SOURCE)
 			continue;
 		slot->mode = XP_MODE_NONE;
 		slot->armed = 0;
