@@ -16,9 +16,9 @@ static bool host_exposed(const struct xpoll *queue)
 	return queue->exposed;
 }
 
-static void host_set_probed(struct xpoll *queue, enum xp_source_id id)
+static void host_set_probed(struct xpoll *queue)
 {
-	queue->probed |= 1u << id;
+	queue->probed = true;
 }
 
 static bool host_awaited(const struct xpoll *queue)

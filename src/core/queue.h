@@ -211,7 +211,7 @@ struct xpoll {
 	int64_t due_ns;        /* [q] when a source wants to run, or XP_NEVER */
 	int64_t change_ns;     /* [q] when this call began to change; or XP_NOW */
 	int watches;           /* [q] descriptors of sources */
-	unsigned probed;       /* [q] sources to probe before a sleep, 1 << id */
+	bool probed;           /* [q] sources are to settle before a sleep */
 	bool on_demand;        /* [q] one of them is XP_ON_DEMAND */
 	bool vnode_as_bsd;     /* [I] XPOLL_VNODE_AS_BSD */
 	uint16_t report_modes; /* [I] of XPOLL_CLEAR and its like, in events */

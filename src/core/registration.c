@@ -354,7 +354,7 @@ static void registrations_release(struct xpoll *queue)
 		*state = NULL;
 		xp_source_set_due(queue, xp_sources[i]->id, XP_NEVER);
 	}
-	queue->probed = 0;
+	queue->probed = false;
 	XP_ASSERT(xp_list_empty(&queue->registrations.active));
 }
 

@@ -25,12 +25,10 @@ void xp_sources_run_due(struct xpoll *queue, int room)
 
 bool xp_sources_probe(struct xpoll *queue)
 {
-	bool found = false;
+	const struct xp_list *last = queue->registrations.active.prev;
 
-	for (int i = 0; xp_sources[i]; i++)
-		if (queue->probed >> xp_sources[i]->id & 1u)
-			found |= xp_sources[i]->probe(queue);
-	return found;
+	xp_sources_settle(queue, XP_BEFORE_SLEEP);
+	return queue->registrations.active.prev != last;
 }
 
 void xp_sources_settle(struct xpoll *queue, enum xp_settle before)

@@ -54,16 +54,6 @@ static void port_ready(struct xpoll *queue, struct xp_source_fd *watch)
 	}
 }
 
-static bool aio_probe(struct xpoll *queue)
-{
-	struct aio_state *state = *xp_host.state(queue, XP_SOURCE_AIO);
-
-	if (!xp_aio_arm(&state->port))
-		return false;
-	port_ready(queue, &state->watch);
-	return true;
-}
-
 static int state_open(struct xpoll *queue, struct aio_state **opened)
 {
 	struct aio_state *state = xp_alloc(sizeof *state);
@@ -77,7 +67,7 @@ static int state_open(struct xpoll *queue, struct aio_state **opened)
 	rc = xp_host.watch(queue, &state->watch);
 	if (rc < 0)
 		goto close_port;
-	xp_host.set_probed(queue, XP_SOURCE_AIO);
+	xp_host.set_probed(queue);
 	*opened = state;
 	return 0;
 
@@ -204,12 +194,13 @@ static int aio_touch(struct xpoll *queue, struct xp_registration *reg,
 	return 0;
 }
 
-/* What is over is known first. */
+/* Before a change, what is over is known first. */
 static void aio_settle(struct xpoll *queue, enum xp_settle before)
 {
 	struct aio_state *state = *xp_host.state(queue, XP_SOURCE_AIO);
 
-	if (before == XP_BEFORE_CHANGE)
+	if (before == XP_BEFORE_CHANGE ||
+	    (before == XP_BEFORE_SLEEP && xp_aio_arm(&state->port)))
 		port_ready(queue, &state->watch);
 }
 
@@ -274,7 +265,6 @@ const struct xp_source_ops xp_source_aio = {
 	.implied = XPOLL_CLEAR | XPOLL_ONESHOT,
 	.size = sizeof(struct aio_registration),
 	.settle = aio_settle,
-	.probe = aio_probe,
 	.attach = aio_attach,
 	.touch = aio_touch,
 	.detach = aio_detach,

@@ -46,32 +46,22 @@ static struct signal_state *state_of(struct xpoll *queue)
 	return *xp_host.state(queue, XP_SOURCE_SIGNAL);
 }
 
-/* Activate what was delivered; true: something was. */
-static bool signal_interrupted(struct xpoll *queue, bool reported)
+/* Activate what was delivered. */
+static void signal_interrupted(struct xpoll *queue, bool reported)
 {
 	struct signal_state *state = state_of(queue);
-	bool found = false;
 
 	/* First, so that what is delivered from now on signals it again. */
 	xp_selfpipe_clear(state->selfpipe, reported);
-	XP_LIST_EACH(struct signal_registration, self, &state->regs, item) {
-		if (xp_signal_delivered(number_of(&self->reg)) == self->reported)
-			continue;
-		xp_host.activate(queue, &self->reg);
-		found = true;
-	}
-	return found;
-}
-
-static bool signal_probe(struct xpoll *queue)
-{
-	return xp_selfpipe_arm(state_of(queue)->selfpipe) && signal_interrupted(queue, false);
+	XP_LIST_EACH(struct signal_registration, self, &state->regs, item)
+		if (xp_signal_delivered(number_of(&self->reg)) != self->reported)
+			xp_host.activate(queue, &self->reg);
 }
 
 static void selfpipe_ready(struct xpoll *queue, struct xp_source_fd *watch)
 {
 	(void)watch;
-	(void)signal_interrupted(queue, true);
+	signal_interrupted(queue, true);
 }
 
 static int state_make(struct xpoll *queue, struct signal_state **made)
@@ -89,7 +79,7 @@ static int state_make(struct xpoll *queue, struct signal_state **made)
 	rc = xp_host.watch(queue, &state->watch);
 	if (rc < 0)
 		goto close_selfpipe;
-	xp_host.set_probed(queue, XP_SOURCE_SIGNAL);
+	xp_host.set_probed(queue);
 	*made = state;
 	return 0;
 
@@ -184,8 +174,9 @@ static void signal_audit(struct xpoll *queue)
 
 static void signal_settle(struct xpoll *queue, enum xp_settle before)
 {
-	if (before == XP_BEFORE_EINTR)
-		(void)signal_interrupted(queue, false);
+	if (before == XP_BEFORE_EINTR ||
+	    (before == XP_BEFORE_SLEEP && xp_selfpipe_arm(state_of(queue)->selfpipe)))
+		signal_interrupted(queue, false);
 	else if (before == XP_BEFORE_COUNTERS)
 		signal_audit(queue);
 }
@@ -227,7 +218,6 @@ const struct xp_source_ops xp_source_signal = {
 	.detach = signal_detach,
 	.collect = signal_collect,
 	.settle = signal_settle,
-	.probe = signal_probe,
 	.release = signal_release,
 	.fini = signal_fini,
 	.process = &signal_per_process,

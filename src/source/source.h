@@ -76,6 +76,12 @@ enum xp_settle {
 	 * thread.  It does not if `settle` makes a registration active.
 	 */
 	XP_BEFORE_EINTR,
+	/*
+	 * A thread is about to ask the kernel, and may sleep.  What happens from now on has
+	 * to make a watched descriptor readable, as long as xp_host.awaited.  Only after
+	 * xp_host.set_probed.
+	 */
+	XP_BEFORE_SLEEP,
 	XP_BEFORE_COUNTERS, /* the counters are read: count what only a check can find */
 };
 
@@ -156,13 +162,6 @@ struct xp_source_ops {
 	 * are left, set the time again, and this is called at once.
 	 */
 	void (*due)(struct xpoll *queue, int64_t now_ns, int room);
-
-	/*
-	 * A thread is about to ask the kernel, and may sleep: activate what has happened;
-	 * is there any?  What happens from now on has to make a watched descriptor readable,
-	 * as long as xp_host.awaited.  Called after xp_host.set_probed.
-	 */
-	bool (*probe)(struct xpoll *queue);
 
 	/*
 	 * The queue ends, perhaps in a forked child that has copies of the
@@ -254,13 +253,13 @@ struct xp_host {
 	 */
 	bool (*exposed)(const struct xpoll *queue);
 	/*
-	 * For sources that learn of what happens without a system call: have `probe` called.
-	 * Their descriptors need not be readable while nobody sleeps.
+	 * For sources that learn of what happens without a system call: have `settle` called
+	 * before a sleep.  Their descriptors need not be readable while nobody sleeps.
 	 */
-	void (*set_probed)(struct xpoll *queue, enum xp_source_id id);
+	void (*set_probed)(struct xpoll *queue);
 	/*
 	 * Does a thread sleep in the kernel, or is the queue watched by its descriptor?  If
-	 * not, nobody does before the next `probe`.
+	 * not, nobody does before the next XP_BEFORE_SLEEP.
 	 */
 	bool (*awaited)(const struct xpoll *queue);
 	/*
