@@ -39,22 +39,22 @@ xpoll_system(LINUX OS posix linux
   FILES ${posix} system/linux.c backend/epoll*.c source/provider/aio_uring.c
   source/provider/inode_inotify*.c source/provider/proc_connector.c
   source/provider/proc_p*.c)
-xpoll_system(KQUEUE OS posix bsd
+xpoll_system(KQUEUE OS lacking posix bsd
   FILES ${posix} system/bsd.c backend/kqueue*.c source/provider/*_kqueue.c)
-xpoll_system(DARWIN OS posix bsd darwin
+xpoll_system(DARWIN OS lacking posix bsd darwin
   FILES ${posix} system/darwin.c backend/kqueue*.c source/provider/*_kqueue.c)
 # Edges by epoll(7), which illumos has as well.
 set(sunos ${posix} backend/devpoll*.c backend/port*.c backend/epoll_*.c
   source/provider/inode_port.c)
 set(not_sunos source/empty.c source/proc.c source/proc_state.c source/proc_trace.c)
-xpoll_system(SUNOS OS posix sunos illumos
+xpoll_system(SUNOS OS lacking posix sunos illumos
   FILES ${sunos} system/illumos.c EXCEPT ${not_sunos})
 # No epoll(7), so no edges, and no descriptor of a queue.
-xpoll_system(SOLARIS OS posix sunos
+xpoll_system(SOLARIS OS lacking posix sunos
   FILES ${sunos} system/solaris.c EXCEPT ${not_sunos} backend/select.c)
 # os/nt/posix has what the library uses of POSIX headers that are not there.
-xpoll_system(NT OS nt
-  FILES ${every} system/nt.c base/alloc_aligned.c backend/afd*.c os/posix/procfs.c
+xpoll_system(NT OS lacking nt
+  FILES ${every} system/nt.c base/alloc_aligned.c backend/afd*.c
   source/provider/inode_change.c source/provider/proc_handle.c
   source/provider/signal_console.c
   EXCEPT source/empty.c)

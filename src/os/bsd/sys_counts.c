@@ -57,13 +57,6 @@ int64_t xp_sys_unsent(int fd)
 	return rc < 0 ? rc : count;
 }
 
-/* No call says; the room is known. */
-int64_t xp_sys_pipe_size(int fd)
-{
-	(void)fd;
-	return -ENOTSUP;
-}
-
 int64_t xp_sys_pipe_room(int fd)
 {
 	return xp_sys_kevent_ask(fd, EVFILT_WRITE);

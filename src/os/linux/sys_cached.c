@@ -6,14 +6,18 @@
 #include "os/rawcall.h"
 #include "os/sys_aio.h"
 
-#if defined(RWF_NOWAIT) && defined(SYS_preadv2)
 /* One look at the page cache. */
 static int64_t read_now(int fd, void *buffer, size_t size, int64_t offset)
 {
+#if defined(RWF_NOWAIT) && defined(SYS_preadv2)
 	struct iovec part = {.iov_base = buffer, .iov_len = size};
 
 	return xp_rawcall(SYS_preadv2, fd, (long)&part, 1, (long)offset,
 	                  (long)((uint64_t)offset >> 32), RWF_NOWAIT);
+#else
+	(void)fd, (void)buffer, (void)size, (void)offset;
+	return -EAGAIN;
+#endif
 }
 
 int64_t xp_sys_read_cached(int fd, void *buffer, size_t size, int64_t offset)
@@ -28,10 +32,3 @@ int64_t xp_sys_read_cached(int fd, void *buffer, size_t size, int64_t offset)
 		return got;
 	return -EAGAIN;
 }
-#else
-int64_t xp_sys_read_cached(int fd, void *buffer, size_t size, int64_t offset)
-{
-	(void)fd, (void)buffer, (void)size, (void)offset;
-	return -EAGAIN;
-}
-#endif

@@ -14,21 +14,10 @@ int xp_sys_read(int fd, void *buffer, size_t size)
 	return -ENOSYS;
 }
 
-int64_t xp_sys_pipe_size(int fd)
-{
-	(void)fd;
-	return -ENOTSUP;
-}
-
 int64_t xp_sys_pipe_room(int fd)
 {
 	(void)fd;
 	return -ENOTSUP;
-}
-
-int xp_sys_step_fd(void)
-{
-	return -ENOSYS;
 }
 
 int xp_sys_poll_wait(struct pollfd *fds, size_t count, int64_t deadline_ns,

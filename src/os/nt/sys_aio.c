@@ -64,13 +64,6 @@ int xp_sys_file_let_go(int held)
 	return 0;
 }
 
-/* No such call. */
-int64_t xp_sys_read_cached(int fd, void *buffer, size_t size, int64_t offset)
-{
-	(void)fd, (void)buffer, (void)size, (void)offset;
-	return -EAGAIN;
-}
-
 /* Exactly one of the two buffers. */
 static int64_t nt_file_move(int fd, void *to, const void *from, size_t size,
                          int64_t offset)

@@ -111,18 +111,6 @@ bool xp_fs_is_file(int fd, mode_t mode)
 	return xp_nt_file_type(fd) == FILE_TYPE_DISK;
 }
 
-bool xp_fs_has_sizes(int fd)
-{
-	(void)fd;
-	return true;
-}
-
-bool xp_fs_keeps_births(int fd)
-{
-	(void)fd;
-	return true;
-}
-
 /* --- Pipes and consoles: no call waits for a pipe, but its state can be read --- */
 
 bool xp_nt_is_console(int fd)

@@ -28,19 +28,6 @@ bool xp_fs_holds_fifo(int fd)
 	return xp_sys_fstat(fd, &status) == 0 && status.st_nlink > 0;
 }
 
-/* These systems do without /proc. */
-bool xp_fs_has_sizes(int fd)
-{
-	(void)fd;
-	return true;
-}
-
-bool xp_fs_keeps_births(int fd)
-{
-	(void)fd;
-	return true;
-}
-
 int xp_sys_fstat_born(int fd, struct stat *status, int64_t *born_ns)
 {
 	int rc = xp_sys_fstat(fd, status);

@@ -15,7 +15,6 @@
 
 #include "os/libcall.h"
 #include "os/pollbits.h"
-#include "os/sys_aio.h"
 
 int xp_sys_close(int fd)
 {
@@ -81,19 +80,6 @@ int xp_sys_pipe(int ends[2])
 		rc = -1;
 	}
 	return (int)xp_uncancelled_end(&before, rc);
-}
-
-/* A moment at which the clock is set is not reported by a descriptor. */
-int xp_sys_step_fd(void)
-{
-	return -ENOSYS;
-}
-
-/* The page cache does not answer without waiting for the device. */
-int64_t xp_sys_read_cached(int fd, void *buffer, size_t size, int64_t offset)
-{
-	(void)fd, (void)buffer, (void)size, (void)offset;
-	return -EAGAIN;
 }
 
 int xp_sys_peek_child(pid_t pid, int *status)

@@ -39,12 +39,6 @@ int64_t xp_sys_socket_room(int fd)
 	return -ENOTSUP;
 }
 
-int64_t xp_sys_pipe_size(int fd)
-{
-	(void)fd;
-	return -ENOTSUP;
-}
-
 int64_t xp_sys_pipe_room(int fd)
 {
 	(void)fd;
