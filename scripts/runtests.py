@@ -1,44 +1,75 @@
 #!/usr/bin/env python3
 """Run CTest, compare its skips with the expected ones, and summarize runs.
 
-  runtests.py run [--strict] [--suite NAME] BUILD_DIR [CTEST_ARGUMENT|VARIABLE=VALUE...]
+  runtests.py run [--suite NAME] BUILD_DIR [CTEST_ARGUMENT|VARIABLE=VALUE...]
   runtests.py summary
+  runtests.py --self-test
 
-run prints CTest's output.  Before CTest's closing lines it prints a table of suites,
-back ends, and skips with their reasons.  It also reports skips that
-tests/expected-skips.txt does not list, and tests without time limit, label or skip
-code; with --strict these are failures.  With --suite the results are also written to
-build/results/NAME.json.  The variables are for the environment.  summary prints the
-tables of several such runs together, and one closing line in CTest's form.  Both end
-with a sentence for people.
+run prints CTest's output.  Before CTest's closing lines it prints tables: what passed on which
+back ends, and what was skipped and why; and findings, which are skips that
+tests/expected-skips.txt does not list, and tests without time limit, label or skip code.  With
+--suite findings are failures, and the results go to build/results/NAME.json.  The variables are
+for the environment.  summary prints the tables of all such runs together, and one closing line in
+CTest's form.  Both end with a sentence for people.
 """
 import argparse
+import contextlib
+import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+import textwrap
 import time
+from collections import Counter, defaultdict
 from pathlib import Path
-
-import testtable
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "build" / "results"
 EXPECTED = ROOT / "tests" / "expected-skips.txt"
+BACKENDS = ("epoll", "poll", "select", "kqueue", "devpoll", "port", "afd")
+OUTCOMES = {"Passed": "passed", "Skipped": "skipped"} # Any other is "failed".
+PROPERTIES = ("TIMEOUT", "LABELS", "SKIP_RETURN_CODE")
 CLOSING = re.compile(r"^\d+% tests passed, (\d+) tests failed out of (\d+)")
 ENDED = re.compile(r"^ *(?:\d+/\d+ +)?Test +#\d+: (\S+) [. ]*\**(\w.*?) +([\d.]+) sec")
-PROPERTIES = ("TIMEOUT", "LABELS", "SKIP_RETURN_CODE")
 
 
-def expected_skips():
-    """Pairs of regular expressions: test name, reason."""
-    rules = []
-    for line in EXPECTED.read_text().splitlines():
-        if line.strip() and not line.startswith("#"):
-            name, reason = line.split(None, 1)
-            rules.append((re.compile(name), re.compile(reason.strip())))
-    return rules
+# --- A run ---------------------------------------------------------------------------
+
+
+def tests_of(build_dir):
+    """{test: its properties}.  Asking CTest overwrites its log."""
+    text = subprocess.run(["ctest", "--test-dir", str(build_dir), "--show-only=json-v1"],
+                          check=True, capture_output=True, text=True).stdout
+    return {test["name"]: {prop["name"]: prop["value"] for prop in test.get("properties", [])}
+            for test in json.loads(text)["tests"]}
+
+
+def run_ctest(build_dir, arguments):
+    """Stream CTest; return (exit code, {test: (outcome, seconds)}, tests that failed and were
+    run again, the held-back closing lines)."""
+    variables = [argument for argument in arguments if re.match(r"[A-Z_]+=", argument)]
+    os.environ.update(variable.split("=", 1) for variable in variables)
+    command = ["ctest", "--test-dir", str(build_dir), "--output-on-failure",
+               "--no-tests=error", *(word for word in arguments if word not in variables)]
+    closing, ended, again = [], {}, []
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, errors="replace") as ctest:
+        for line in ctest.stdout:
+            if closing or CLOSING.match(line):
+                closing.append(line)
+            else:
+                print(line, end="", flush=True)
+            end = ENDED.match(line)
+            if end:
+                name, outcome = end[1], OUTCOMES.get(end[2], "failed")
+                if name in ended and outcome == "passed":
+                    again.append(name)
+                ended[name] = (outcome, float(end[3]))
+    return ctest.returncode, ended, again, closing
 
 
 def skip_reasons(build_dir, skipped):
@@ -61,96 +92,49 @@ def skip_reasons(build_dir, skipped):
     return reasons
 
 
-def unexpected_skips(skips):
-    rules = expected_skips()
-    return [f"unexpected skip: {test}: {reason} (tests/expected-skips.txt does not list it)"
-            for test, reason in sorted(skips.items())
-            if not any(name.fullmatch(test) and why.search(reason) for name, why in rules)]
-
-
-def tests_of(build_dir):
-    """{test: its properties}.  Asking CTest overwrites its log."""
-    text = subprocess.run(["ctest", "--test-dir", str(build_dir), "--show-only=json-v1"],
-                          check=True, capture_output=True, text=True).stdout
-    return {test["name"]: {prop["name"]: prop["value"] for prop in test.get("properties", [])}
-            for test in json.loads(text)["tests"]}
-
-
-def careless_tests(tests):
-    """Tests that xpoll_add_test did not add."""
+def findings_of(tests, skips):
+    """Tests that xpoll_add_test did not add, and skips that nobody expects."""
     for test, present in tests.items():
         for name in PROPERTIES:
             if name not in present:
                 yield f"{test}: no {name} (cmake/Test.cmake: xpoll_add_test)"
-
-
-def run_ctest(build_dir, arguments):
-    """Stream CTest; return (exit code, {test: (outcome, seconds)}, tests that failed and were
-    run again, the held-back closing lines)."""
-    variables = [argument for argument in arguments if re.match(r"[A-Z_]+=", argument)]
-    os.environ.update(variable.split("=", 1) for variable in variables)
-    command = ["ctest", "--test-dir", str(build_dir), "--output-on-failure",
-               "--no-tests=error", *(word for word in arguments if word not in variables)]
-    closing, ended, again = [], {}, []
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True, errors="replace") as ctest:
-        for line in ctest.stdout:
-            if closing or CLOSING.match(line):
-                closing.append(line)
-            else:
-                print(line, end="", flush=True)
-            end = ENDED.match(line)
-            if end:
-                if end.group(1) in ended and end.group(2) == "Passed":
-                    again.append(end.group(1))
-                ended[end.group(1)] = (end.group(2), float(end.group(3)))
-    return ctest.returncode, ended, again, closing
-
-
-def record_of(suite, tests, ended, skips):
-    """What a run leaves for the tables."""
-    def outcome(word):
-        return {"Passed": "passed", "Skipped": "skipped"}.get(word, "failed")
-
-    return {"suite": suite, "skips": skips,
-            "tests": [{"name": name, "outcome": outcome(word), "seconds": seconds,
-                       "labels": tests.get(name, {}).get("LABELS", [])}
-                      for name, (word, seconds) in ended.items()]}
+    rules = [line.split(None, 1) for line in EXPECTED.read_text().splitlines()
+             if line.strip() and not line.startswith("#")]
+    for test, reason in sorted(skips.items()):
+        if not any(re.fullmatch(name, test) and re.search(why.strip(), reason)
+                   for name, why in rules):
+            yield f"unexpected skip: {test}: {reason} (tests/expected-skips.txt does not list it)"
 
 
 def run(options):
     build_dir = options.build_dir.resolve()
     tests = tests_of(build_dir)
-    findings = list(careless_tests(tests))
     start = time.monotonic()
     code, ended, again, closing = run_ctest(build_dir, options.arguments)
-    skips = skip_reasons(build_dir, [name for name, (word, _) in ended.items()
-                                     if word == "Skipped"])
-    findings += unexpected_skips(skips)
-
-    record = record_of(options.suite or build_dir.name, tests, ended, skips)
-    record["build"] = str(options.build_dir)
-    record["seconds"] = time.monotonic() - start
-    record["again"] = again
-    record["findings"] = findings if options.strict else []
+    skips = skip_reasons(build_dir, [name for name, end in ended.items() if end[0] == "skipped"])
+    record = {
+        "suite": options.suite or build_dir.name, "build": str(options.build_dir),
+        "seconds": time.monotonic() - start, "skips": skips, "again": again,
+        "tests": [{"name": name, "outcome": outcome, "seconds": seconds,
+                   "labels": tests.get(name, {}).get("LABELS", [])}
+                  for name, (outcome, seconds) in ended.items()],
+        "failed": [name for name, end in ended.items() if end[0] == "failed"],
+        "findings": list(findings_of(tests, skips)),
+    }
     if closing and options.suite:
         RESULTS.mkdir(parents=True, exist_ok=True)
         (RESULTS / f"{options.suite}.json").write_text(json.dumps(record))
     if len(ended) > 1:
-        testtable.print_suites([record])
-        testtable.print_skips([record])
-        print()
-    for finding in findings:
-        print(finding)
+        print_suites([record])
+        print_skips([record])
+    print_list("findings", [record])
+    print()
     sys.stdout.writelines(closing)
-    if not options.suite and ended:
-        testtable.print_verdict([record])
-    sys.stdout.flush()
-    if code == 0 and findings and options.strict:
-        print("dev: the tests passed, but what stands above them is a failure here",
-              file=sys.stderr)
-        return 1
+    if options.suite:
+        code = code or (1 if record["findings"] else 0)
+    elif ended:
+        record["findings"] = []
+        print_verdict([record])
     return code
 
 
@@ -160,24 +144,138 @@ def summary(_options):
     if not records:
         print("dev: no test ran", file=sys.stderr)
         return 1
-    testtable.print_suites(records)
-    testtable.print_skips(records)
-    testtable.print_runs(records)
-    failed = testtable.print_failures(records)
-    testtable.print_findings(records)
-    testtable.print_again(records)
+    print_suites(records)
+    print_skips(records)
+    print_runs(records)
+    print_list("failed", records)
+    print_list("findings", records)
+    print_list("again", records, "failed first, and passed when run again: find out why")
     count = sum(len(record["tests"]) for record in records)
+    failed = sum(len(record["failed"]) for record in records)
     percent = 100 * (count - failed) // max(count, 1)
     print(f"\n{percent}% tests passed, {failed} tests failed out of {count}")
-    testtable.print_verdict(records)
+    print_verdict(records)
     return 1 if failed else 0
 
 
+# --- The tables, of a run or of several -------------------------------------------------
+
+
+def suite_of(name):
+    """contract.wake.epoll is of contract, tool/Json of tool."""
+    return re.split(r"[./]", name)[0]
+
+
+def print_rows(title, heads, rows):
+    """Rows are (name, number or None...); the last one is the total."""
+    width = max(len(title), *(len(row[0]) for row in rows))
+    print(f"\n{title:<{width}}" + "".join(f"{head:>9}" for head in heads))
+    for row in rows:
+        print(f"{row[0]:<{width}}" +
+              "".join(f"{'-' if number is None else round(number):>9}" for number in row[1:]))
+
+
+def print_suites(records):
+    """One row per suite: passed on each back end, failed, skipped, time of the tests."""
+    counts, seconds = defaultdict(Counter), Counter()
+    for test in (test for record in records for test in record["tests"]):
+        column = test["outcome"]
+        if column == "passed":
+            column = next((label for label in test["labels"] if label in BACKENDS), "any")
+        for suite in (suite_of(test["name"]), "total"):
+            counts[suite][column] += 1
+            seconds[suite] += test["seconds"]
+    columns = [name for name in (*BACKENDS, "any") if counts["total"][name]]
+    columns += ["failed", "skipped"]
+    rows = [(suite, *(counts[suite][column] or None for column in columns), seconds[suite])
+            for suite in [*sorted(set(counts) - {"total"}), "total"]]
+    print_rows("passed, of suite", [*columns, "seconds"], rows)
+
+
+def print_runs(records):
+    """One row per run; its time is by the clock on the wall."""
+    rows = []
+    for record in records:
+        outcomes = Counter(test["outcome"] for test in record["tests"])
+        rows.append((record["suite"], len(record["tests"]), outcomes["failed"],
+                     outcomes["skipped"], record["seconds"]))
+    rows.append(("total", *(sum(column) for column in list(zip(*rows))[1:])))
+    print_rows("run", ["tests", "failed", "skipped", "seconds"], rows)
+
+
+def print_skips(records):
+    """Every reason once: how often, in which suites, and in which runs if not in all."""
+    reasons = defaultdict(lambda: (Counter(), set()))
+    for record in records:
+        for test, reason in record["skips"].items():
+            suites, runs = reasons[reason]
+            suites[suite_of(test)] += 1
+            runs.add(record["suite"])
+    if not reasons:
+        return
+    print("\nskipped, with cases inside of tests that passed")
+    width = max(shutil.get_terminal_size((100, 24)).columns, 60)
+    for reason, (suites, runs) in sorted(reasons.items(),
+                                         key=lambda item: -item[1][0].total()):
+        where = ", ".join(sorted(suites))
+        if len(runs) < len(records):
+            where += f"; {', '.join(sorted(runs))}"
+        print(textwrap.fill(f"{suites.total():>5}  {reason} ({where})", width,
+                            subsequent_indent=" " * 7))
+
+
+def print_list(key, records, title=None):
+    """What each run has under this key, if anything."""
+    items = [f"       {item} ({record['suite']})" for record in records for item in record[key]]
+    if items:
+        print(f"\n{title or key}", *items, sep="\n")
+
+
+def print_verdict(records):
+    """For people, in one sentence or two: what passed, what did not, and what to do."""
+    outcomes = Counter(test["outcome"] for record in records for test in record["tests"])
+    left = len({reason for record in records for reason in record["skips"].values()})
+    bad = [record for record in records if record["failed"]]
+    print()
+    if bad:
+        print(f"{outcomes['failed']} of {outcomes.total()} tests failed.  The first one again, "
+              f"alone:\n  ctest --test-dir {bad[0]['build']} -R "
+              f"'^{re.escape(bad[0]['failed'][0])}$' --output-on-failure")
+    elif any(record["findings"] for record in records):
+        print("No test failed, but what stands above under findings has to be mended: "
+              "tests/expected-skips.txt\nlists the skips that are right.")
+    else:
+        print(f"All {outcomes['passed']} tests that could run here passed." +
+              (f"  What was skipped, and the {left} reasons, stands above." if left else ""))
+
+
+def self_test():
+    """Is the last sentence right of a run that passed, that failed, and with findings?"""
+    def verdict(outcomes, skips, findings):
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            print_verdict([{"suite": "s", "build": "build/s", "skips": skips,
+                            "tests": [{"outcome": outcome} for outcome in outcomes],
+                            "failed": [name for name in outcomes if name == "failed"],
+                            "findings": findings}])
+        return said.getvalue()
+
+    cases = (("All 1 tests that could run here passed.\n", ["passed"], {}, []),
+             ("the 1 reasons, stands above.", ["passed"], {"a": "no x", "b": "no x"}, []),
+             ("1 of 2 tests failed.  The first one again, alone:\n"
+              "  ctest --test-dir build/s -R '^failed$'", ["passed", "failed"], {}, ["f"]),
+             ("No test failed, but", ["passed"], {}, ["unexpected skip"]))
+    wrong = [case for case in cases if case[0] not in verdict(*case[1:])]
+    print(*wrong or ["runtests: the sentences are right"], sep="\n")
+    return 1 if wrong else 0
+
+
 def main():
+    if sys.argv[1:] == ["--self-test"]:
+        sys.exit(self_test())
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     verbs = parser.add_subparsers(required=True)
     verb = verbs.add_parser("run")
-    verb.add_argument("--strict", action="store_true")
     verb.add_argument("--suite")
     verb.add_argument("build_dir", type=Path)
     verb.add_argument("arguments", nargs=argparse.REMAINDER)
