@@ -3,11 +3,13 @@
 
   java.py [--quick]
 
-Runs the demo jar (build/release/java) and writes java-looptest.json and java-servers.json in
-build/bench, which the page of ./dev bench shows, and bench/report/main.py readme --only java puts
-into java/README.md.  Servers run in turns, round after round in another order, each in a Java of
-its own with the same flags; the demo's Client loads them, and the processor time of the server
-alone is measured.  Exits with 77 where there is no JDK or no jar.
+Makes the demo jar (build/release/java), runs it, and writes java-looptest.json and
+java-servers.json in build/bench; then it writes the page of ./dev bench, which shows them.
+bench/report/main.py readme --only java puts them into java/README.md.
+
+Servers run in turns, round after round in another order, each in a Java of its own with the same
+flags; the demo's Client loads them, and the processor time of the server alone is measured.
+Exits with 77 where there is no JDK or no Maven.
 """
 import argparse
 import datetime
@@ -42,13 +44,14 @@ SPARE_DESCRIPTORS = 200
 
 def find_command():
     """Java with the demo jar; or the end of this program."""
+    code = subprocess.run(["sh", ROOT / "java" / "maven.sh", BUILD / "java", "package",
+                           "-DskipTests"], check=False).returncode
+    if code:
+        sys.exit(code)
     found = subprocess.run(["sh", ROOT / "java" / "find-jdk.sh"], capture_output=True, text=True,
-                           check=False)
-    jars = sorted((BUILD / "java").glob("xpoll-*-demo.jar"))
-    if found.returncode or not jars:
-        print("SKIP: no JDK 22 or later, or Maven has made no jar in build/release/java")
-        sys.exit(77)
-    return [Path(found.stdout.strip()) / "bin" / "java", *FLAGS, "-jar", jars[-1]]
+                           check=True)
+    jar = max((BUILD / "java").glob("xpoll-*-demo.jar"))
+    return [Path(found.stdout.strip()) / "bin" / "java", *FLAGS, "-jar", jar]
 
 
 def numbers(line):
@@ -127,6 +130,8 @@ def main():
             "load": os.getloadavg(), "results": rows})
         for row in rows:
             print("  ".join(f"{key}={value}" for key, value in row.items()))
+    subprocess.run([sys.executable, ROOT / "bench" / "report" / "main.py", "page",
+                    ROOT / "build" / "bench"], check=True)
 
 
 if __name__ == "__main__":

@@ -13,23 +13,12 @@
 set -eu
 cd -- "$(dirname -- "$0")/.."
 . ./scripts/dev/start.sh
+. ./scripts/dev/build.sh
 
-ZIG=0.17.0 # of the package ziglang
 FEW="x86_64-freebsd x86_64-macos"
 ALL="$FEW aarch64-freebsd x86_64-netbsd.11.0 x86_64-openbsd
 	aarch64-macos x86_64-linux-musl x86_64-linux-gnu.2.17
 	aarch64-linux-gnu.2.36 riscv64-linux-gnu.2.36 s390x-linux-gnu.2.36"
-
-make_zig() {
-	[ "$(cat build/venv-zig/made 2>/dev/null)" != "$ZIG" ] || return 0
-	rm -rf build/venv-zig
-	mkdir -p build
-	python3 -m venv build/venv-zig >build/venv-zig.log 2>&1 &&
-		build/venv-zig/bin/python -m pip install --quiet \
-			--disable-pip-version-check "ziglang==$ZIG" \
-			>>build/venv-zig.log 2>&1 &&
-		echo "$ZIG" >build/venv-zig/made
-}
 
 # CMake's name of the system.
 system_of() {
@@ -105,7 +94,7 @@ compile() {
 for target; do
 	system_of "$target" >/dev/null || exit 2
 done
-make_zig || { say "SKIP: no zig (build/venv-zig.log says why)"; exit 77; }
+venv venv-zig scripts/cross-requirements.txt ziglang || { say "SKIP: no zig"; exit 77; }
 zig=$(zig_program)
 failed=
 for target; do

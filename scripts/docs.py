@@ -128,7 +128,8 @@ def check_examples():
 def markdown():
     yield from sorted(ROOT.glob("*.md"))
     yield from sorted((ROOT / "docs").rglob("*.md"))
-    for folder in "examples", "java", "python":
+    for folder in ("examples", "java", "python", "rust/xpoll", "rust/xpoll-sys", "rust/polling",
+                   "packaging"):
         yield ROOT / folder / "README.md"
 
 

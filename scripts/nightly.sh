@@ -30,7 +30,6 @@ fresh_steps() {
 	try fresh sh scripts/fresh.sh test
 }
 
-export XPOLL_WERROR="${XPOLL_WERROR:-ON}"
 step="nightly"
 need -- gradle # Large, and for one test.
 ci_steps
@@ -38,12 +37,12 @@ try cross sh scripts/cross.sh
 suite asyncio build/release XPOLL_PYTHON_ALL=1 -R '^python\.all_of_asyncio$'
 suite java build/release XPOLL_JAVA_ALL=1 -R '^java\.(junit|package|stress)$'
 programs_steps -R CPythonLong
-soak_steps 3600
+suite soak build/release XPOLL_STRESS_SECONDS=3600 -L soak -j3
 sweep_steps all
 try fuzz sh scripts/fuzz.sh 1800
 stress_steps
 drd_steps '^contract\..*\.(epoll|poll|select)\.threads$'
-arch_steps aarch64 riscv64
+try arch sh scripts/arch.sh aarch64 riscv64
 suite model build/release XPOLL_MODEL_SECONDS=600 -L model
 fresh_steps
 summary

@@ -1,17 +1,15 @@
 #!/usr/bin/env python3
-"""Put the documentation together as one site, and check its links.
+"""Put the documentation together as one site, build it, and check its links.
 
-  site.py stage FOLDER [--python FOLDER]
-                         write mkdocs.yml and pages/ into FOLDER; --python names the
-                         built package, for the reference of Python
-  site.py check FOLDER   check that every link of the built HTML leads to a file and an
-                         anchor, and that no page loads anything from elsewhere
-  site.py --test         stage into a temporary folder, and check the links of its pages
+  site.py FOLDER BUILD   write mkdocs.yml and pages/ into FOLDER, make FOLDER/site of them by
+                         MkDocs, and check that every link there leads to a file and an anchor,
+                         and that no page loads anything from elsewhere; BUILD has the bindings
+  site.py --test         put together a temporary folder, and check the links of its pages
 
-The pages are the *.md of the tree, the manual as HTML by mandoc, and a listing of each
-source file that a page links to.  `./dev docs` runs MkDocs between stage and check.
+The pages are the *.md of the tree, the manual as HTML by mandoc, the references of the bindings,
+and a listing of each source file that a page links to.  `./dev docs` runs this in an environment
+with MkDocs.
 """
-import argparse
 import html
 import html.parser
 import json
@@ -24,13 +22,17 @@ import tempfile
 from pathlib import Path
 from urllib.parse import unquote
 
+import docs
+
 ROOT = Path(__file__).resolve().parent.parent
-MAN = ROOT / "docs" / "man"
+MAN = docs.MAN
 LANGUAGES = {".c": "c", ".h": "c", ".hpp": "cpp", ".cpp": "cpp", ".py": "python", ".pyi": "python",
              ".java": "java", ".rs": "rust", ".sh": "sh", ".yml": "yaml", ".rb": "ruby"}
 CODE = re.compile(r"(^```.*?^```$|``.+?``|`[^`\n]+`)", re.M | re.S)
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 NAMED_PAGE = re.compile(r"(?<![\w\[/-])((?:xpoll|kqueue|kevent)[\w-]*)\((\d)\)(?!\])")
+# Where a build tree has the references that tests make, and their first page.
+MADE = {"Java": ("java/apidocs", "index.html"), "Rust": ("rust/target/doc", "xpoll/index.html")}
 # What the page of references links to.
 REFERRED_TO = ("include/xpoll.h", "include/xpoll.hpp", "python/xpoll/_xpoll.pyi")
 # Folder of the tree: folder of the site.  What is not here keeps its path.
@@ -61,20 +63,18 @@ class Site:
     """The pages as they are put together: `pages` by place, `wanted` source files."""
 
     def __init__(self):
-        self.pages, self.wanted, self.findings = {}, set(), []
+        self.pages, self.wanted = {}, set()
         self.manual = manual_pages()
 
     def link(self, target, file, here):
-        """A link of a page of the tree, as the site needs it; None leads out of the site."""
+        """A link of a page of the tree, as the site needs it."""
         name, _, anchor = target.partition("#")
         if re.match(r"[a-z]+:", target) or not name:
             return target
         found = (file.parent / name).resolve()
         if (found / "README.md").exists():
             found = found / "README.md"
-        if not found.exists():
-            return None
-        if found.suffix not in (".md", ".svg") and found.parent != MAN:
+        if found.exists() and found.suffix not in (".md", ".svg") and found.parent != MAN:
             self.wanted.add(found)
         path = os.path.relpath(place(found), os.path.dirname(here) or ".")
         return f"{path}#{anchor}" if anchor else path
@@ -82,10 +82,7 @@ class Site:
     def prose(self, text, file, here):
         """Links of a piece of Markdown without code; names of manual pages become links."""
         def linked(match):
-            target = self.link(match[2], file, here)
-            if target is None:
-                self.findings.append(f"{file.relative_to(ROOT)}: {match[2]} leads nowhere")
-            return f"{match[1]}{target}{match[3]}"
+            return f"{match[1]}{self.link(match[2], file, here)}{match[3]}"
 
         def named(match):
             page = self.manual.get(f"{match[1]}.{match[2]}")
@@ -129,7 +126,7 @@ class Site:
         self.pages[here] = f"# {folder.relative_to(ROOT)}\n\n{links}"
 
     def add_all(self):
-        for file in markdown_files():
+        for file in docs.markdown():
             self.add_markdown(file)
         for file in sorted(set(self.manual.values())):
             self.add_manual(file)
@@ -163,14 +160,6 @@ def manual_page(name, fragment, manual):
         elif piece.strip():
             parts.append(f'<div class="man">\n{piece.strip()}\n</div>')
     return "\n\n".join(parts) + "\n"
-
-
-def markdown_files():
-    yield from sorted(ROOT.glob("*.md"))
-    yield from sorted((ROOT / "docs").rglob("*.md"))
-    for folder in ("examples", "java", "python", "rust/xpoll", "rust/xpoll-sys", "rust/polling",
-                   "packaging"):
-        yield ROOT / folder / "README.md"
 
 
 def title(text):
@@ -214,34 +203,32 @@ def navigation(pages):
     ]
 
 
-def references(site, folder, python):
+def references(site, build):
     """The page that lists the references, and Python's, by the package itself."""
-    made = [("Java", "java", "made by javadoc"), ("Rust", "rust/xpoll", "made by rustdoc")]
     lines = ["# References", "",
              "| language | reference | guide |", "|---|---|---|",
              "| C | [the manual](../man/xpoll.7.md); "
              "[`xpoll.h`](../source/include/xpoll.h.md), the contract in short "
              "| [tutorial](../tutorial/README.md) |",
              "| C++ | [`xpoll.hpp`](../source/include/xpoll.hpp.md) | [C++](../guide/cpp.md) |"]
-    if python:
+    if build:
         site.pages["reference/python.md"] = subprocess.run(
             [sys.executable, "-B", ROOT / "scripts" / "site_python.py"], check=True, text=True,
-            capture_output=True, env={**os.environ, "PYTHONPATH": str(python)}).stdout
+            capture_output=True, env={**os.environ, "PYTHONPATH": str(build / "python")}).stdout
         lines.append("| Python | [the package](python.md) | [Python](../guide/python.md) |")
-    for language, place_, how in made:
-        if (folder / "pages" / "reference" / place_ / "index.html").exists():
-            lines.append(f"| {language} | [{how}]({place_}/index.html) "
-                         f"| [{language}](../guide/{language.lower()}.md) |")
-        else:
-            lines.append(f"| {language} | not part of this copy "
-                         f"| [{language}](../guide/{language.lower()}.md) |")
+    for language, (made, first) in MADE.items():
+        name = language.lower()
+        there = build and (build / made / first).exists()
+        lines.append(f"| {language} | "
+                     + (f"[its own tool's]({name}/{first})" if there else "not part of this copy")
+                     + f" | [{language}](../guide/{name}.md) |")
     site.pages["reference/README.md"] = "\n".join(lines) + "\n"
 
 
-def stage(folder, python=None):
+def stage(folder, build=None):
     site = Site()
     site.add_all()
-    references(site, folder, python)
+    references(site, build)
     site.pages = {name: site.pages[name] for name in sorted(site.pages)}
     pages = folder / "pages"
     for name, text in site.pages.items():
@@ -253,6 +240,21 @@ def stage(folder, python=None):
     (folder / "mkdocs.yml").write_text(
         f"{settings}\nnav: {json.dumps(navigation(site.pages))}\n")
     return site
+
+
+def make(folder, build):
+    """FOLDER/site; returns what is wrong with it."""
+    for made in "pages", "site":
+        shutil.rmtree(folder / made, ignore_errors=True)
+    subprocess.run(["ctest", "--test-dir", build, "--output-on-failure",
+                    "-R", r"^(java\.javadoc|rust\.doc)$"], check=True)
+    stage(folder, build)
+    for language, (made, first) in MADE.items():
+        if (build / made / first).exists():
+            shutil.copytree(build / made, folder / "pages" / "reference" / language.lower())
+    subprocess.run([sys.executable, "-m", "mkdocs", "build", "--quiet"], cwd=folder, check=True,
+                   env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
+    return [*check(folder / "site")]
 
 
 class Page(html.parser.HTMLParser):
@@ -318,7 +320,7 @@ def test():
         sys.exit(77)
     with tempfile.TemporaryDirectory() as folder:
         site = stage(Path(folder))
-    findings = [*site.findings, *check_staged(site)]
+    findings = [*check_staged(site)]
     shown = set(in_navigation(navigation(site.pages)))
     findings += [f"{name}: nothing leads to it" for name in shown - set(site.pages)]
     for part in "guide", "internals", "decisions", "man", "tutorial":
@@ -332,21 +334,14 @@ def test():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--test", action="store_true")
-    parser.add_argument("verb", nargs="?", choices=["stage", "check"])
-    parser.add_argument("folder", nargs="?", type=Path)
-    parser.add_argument("--python", type=Path)
-    args = parser.parse_args()
-    if args.test:
-        findings = test()
-    elif args.folder is None:
-        parser.error("stage and check need a folder")
-    elif args.verb == "stage":
-        findings = stage(args.folder, args.python).findings
+    if sys.argv[1:] == ["--test"]:
+        findings, good = test(), "the pages lead to each other"
+    elif len(sys.argv) == 3:
+        folder, build = (Path(name).resolve() for name in sys.argv[1:])
+        findings, good = make(folder, build), f"{folder / 'site' / 'index.html'} is made"
     else:
-        findings = [*check(args.folder.resolve())]
-    print("\n".join(findings) or "site: nothing to complain about")
+        sys.exit(__doc__)
+    print("\n".join(findings) or f"site: {good}")
     sys.exit(1 if findings else 0)
 
 

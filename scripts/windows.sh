@@ -15,8 +15,9 @@ cd -- "$(dirname -- "$0")/.."
 FEW="badinput|changes|close|disable|eof|level|lookup|noalloc|register|timeout"
 FEW="$FEW|proc|nt_.*|info"
 
-[ "$(uname -m)" != x86_64 ] || need $for_build python3 -- mingw-w64 wine
-there mingw-w64 && there wine || { say "SKIP: no mingw-w64 and Wine for this system"; exit 77; }
+compiler=x86_64-w64-mingw32-gcc-posix
+[ "$manager:$(uname -m)" != apt-get:x86_64 ] || need $for_build python3 -- $compiler wine
+have $compiler && have wine || { say "SKIP: no mingw-w64 and Wine for this system"; exit 77; }
 if [ "${1:-}" = --few ]; then
 	shift
 	set -- "$@" -R "\.($FEW)\.afd\$"

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Measure everything, and make a page of it.
 
-  main.py measure [--quick] [--only REGEX] FOLDER   run the steps, into FOLDER/*.json
+  main.py measure [--quick] [--only REGEX] FOLDER   run the steps, into FOLDER/*.json, and do
+                                                    what page does
   main.py page [--quick] FOLDER                     make FOLDER/report.html
   main.py growth FOLDER                             what grows with n, and how fast
   main.py readme FOLDER                             put those of the README into it,
@@ -28,6 +29,7 @@ import rounds  # noqa: E402
 
 XPOLL = os.path.join(ROOT, "build/release/bin/xpoll")
 HTTP = os.path.join(ROOT, "bench/http.py")
+PEERS = os.path.join(ROOT, "build/bench/peers")
 
 # A name, a command that writes NAME.json, and about how long it takes.
 Step = collections.namedtuple("Step", "name command seconds")
@@ -98,7 +100,18 @@ def forget(folder):
                 os.remove(os.path.join(folder, step.name + ".json"))
 
 
+def build_rivals():
+    """The programs beside which xpoll is measured; the page names those that are missing."""
+    print("bench: building nginx, and the rivals in Rust", file=sys.stderr)
+    for command in (["tests/dropin/get-nginx.sh", "build/programs"],
+                    ["bench/peers/build.sh", PEERS]):
+        subprocess.run(["sh", *command], cwd=ROOT, check=False)
+
+
 def measure(options):
+    os.environ["XPOLL_BENCH_PEERS"] = PEERS
+    if not options.quick and not options.only:
+        build_rivals()
     steps = [step for step in plan(options.folder, options.quick)
              if re.search(options.only, step.name)]
     failed, before = [], 0
@@ -118,7 +131,7 @@ def measure(options):
     progress.show("done", before)
     for name in failed:
         print(f"bench: {name} failed; {options.folder}/{name}.txt says why", file=sys.stderr)
-    return 1 if failed else 0
+    return page(options) or (1 if failed else 0)
 
 
 def page(options):
