@@ -5,22 +5,16 @@
   style.py --self-test  check that each rule catches its bad sample
 
 Each rule is a function that yields (line, message).  It gets a file as a Source, which
-holds its text with and without comments and strings.
+holds its text with and without comments and strings.  KINDS has the rules of each file.
 """
-import argparse
+import os
 import re
 import sys
 from fnmatch import fnmatch
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-C_FOLDERS = ("include", "src", "dropin", "tools", "bench", "examples", "tests", "python",
-             "java")
-SCRIPT_FOLDERS = ("scripts", "cmake", "tests", "dropin", "tools", "bench", "examples", "src",
-                  "python", "java", "rust")
-JAVA_FOLDERS = ("java",)
-RUST_FOLDERS = ("rust", "bench/peers/rust")
-
+NOT_OURS = {".git", "build", "target"} # folders
 FUNCTION_LINES = 60
 FUNCTION_LINES_NOTED = 40
 FILE_LINES = 500
@@ -230,10 +224,6 @@ def outside_include_is_fine(source, path):
     return any((ROOT / folder / path).exists() for folder in folders)
 
 
-C_RULES = (rule_function_length, rule_file_length, rule_no_conditionals, rule_macro_flow,
-           rule_banned_words, rule_opening_comment, rule_tabs, rule_include_edges)
-
-
 # --- Rules for every text file ------------------------------------------------
 
 
@@ -251,7 +241,9 @@ def rule_line_ends(source):
         yield len(source.lines), "no newline at the end of the file"
 
 
-TEXT_RULES = (rule_columns, rule_line_ends, rule_retired_words)
+def rule_script_opening(source):
+    if not source.text.startswith(("#", '"""')):
+        yield 1, "a file opens with a comment that says what it is"
 
 
 def rule_java_length(source):
@@ -261,15 +253,23 @@ def rule_java_length(source):
         yield len(source.lines), f"file of {lines} lines of code (at most {FILE_LINES})"
 
 
-def rule_java_tabs(source):
+def rule_no_tabs(source):
     for number, line in enumerate(source.lines, 1):
         if "\t" in line:
             yield number, "a tab"
 
 
-JAVA_RULES = (rule_java_length, rule_java_tabs, rule_banned_words, *TEXT_RULES)
-RUST_RULES = (rule_file_length, rule_java_tabs, rule_banned_words, rule_opening_comment,
-              *TEXT_RULES)
+TEXT_RULES = (rule_columns, rule_line_ends, rule_retired_words)
+C_RULES = (rule_function_length, rule_file_length, rule_no_conditionals, rule_macro_flow,
+           rule_banned_words, rule_opening_comment, rule_tabs, rule_include_edges, *TEXT_RULES)
+KINDS = (
+    (r".*\.[ch]", C_RULES),
+    (r".*\.java", (rule_java_length, rule_no_tabs, rule_banned_words, *TEXT_RULES)),
+    (r".*\.rs", (rule_file_length, rule_no_tabs, rule_banned_words, rule_opening_comment,
+                 *TEXT_RULES)),
+    (r".*\.(py|sh|cmake)|(.*/)?CMakeLists\.txt|dev", (rule_script_opening, *TEXT_RULES)),
+    (r"(docs|include)/.*\.(md|hpp|[1-9])", (rule_retired_words,)),
+)
 
 
 # --- Rules for the tree ---------------------------------------------------------
@@ -314,50 +314,24 @@ def check_source(source, rules):
     return [f"{source.path}:{line}: {message}" for rule in rules for line, message in rule(source)]
 
 
-def load(folders, names):
-    for folder in folders:
-        for path in sorted((ROOT / folder).rglob("*")):
-            if path.is_file() and names(path):
-                yield Source(str(path.relative_to(ROOT)), path.read_text())
-
-
-def is_c(path):
-    return path.suffix in (".c", ".h")
-
-
-def is_document(path):
-    return path.suffix == ".md" or re.fullmatch(r"\.[1-9]|\.hpp", path.suffix)
-
-
-def is_java(path):
-    return path.suffix == ".java"
-
-
-def is_rust(path):
-    return path.suffix == ".rs"
-
-
-def is_script(path):
-    return path.suffix in (".py", ".sh", ".cmake") or path.name == "CMakeLists.txt"
+def load():
+    """(source, its rules) of each file of the tree that has any."""
+    for folder, inside, names in os.walk(ROOT):
+        inside[:] = sorted(set(inside) - NOT_OURS)
+        for name in sorted(names):
+            path = os.path.relpath(os.path.join(folder, name), ROOT)
+            for pattern, rules in KINDS:
+                if re.fullmatch(pattern, path):
+                    yield Source(path, (ROOT / path).read_text()), rules
+                    break
 
 
 def check_tree():
-    sources = list(load(C_FOLDERS, is_c))
-    findings = []
-    for source in sources:
-        findings += check_source(source, C_RULES + TEXT_RULES)
-    for source in load(JAVA_FOLDERS, is_java):
-        findings += check_source(source, JAVA_RULES)
-    for source in load(RUST_FOLDERS, is_rust):
-        findings += check_source(source, RUST_RULES)
-    scripts = list(load(SCRIPT_FOLDERS, is_script))
-    scripts += [Source(name, (ROOT / name).read_text()) for name in ("dev", "CMakeLists.txt")]
-    for source in scripts:
-        findings += check_source(source, TEXT_RULES)
-        if not source.text.startswith(("#", '"""')):
-            findings.append(f"{source.path}:1: a file opens with a comment that says what it is")
-    for source in load(("docs", "include"), is_document):
-        findings += check_source(source, (rule_retired_words,))
+    sources, findings = [], []
+    for source, rules in load():
+        findings += check_source(source, rules)
+        if rules is C_RULES:
+            sources.append(source)
     for rule in TREE_RULES:
         findings += rule(sources)
 
@@ -417,8 +391,9 @@ BAD = (
     (rule_include_edges, "dropin/poll/a.c", '/* */\n#include "core/queue.h"\n'),
     (rule_include_edges, "dropin/kqueue/a.c", '/* */\n#include "os/sys.h"\n'),
     (rule_include_edges, "tests/contract/a.c", '/* */\n#include "base/list.h"\n'),
+    (rule_script_opening, "scripts/a.py", "import os\n"),
     (rule_java_length, "java/A.java", "int a;\n" * 501),
-    (rule_java_tabs, "java/A.java", "class A {\n\tint a;\n}\n"),
+    (rule_no_tabs, "java/A.java", "class A {\n\tint a;\n}\n"),
     (rule_columns, "src/core/a.c", "/* */\n\t\t" + "a" * 85 + "\n"),
     (rule_line_ends, "src/core/a.c", "/* */ \n"),
     (rule_line_ends, "src/core/a.c", "/* */"),
@@ -427,7 +402,7 @@ BAD = (
 
 def self_test():
     failures = 0
-    for finding in check_source(Source(*GOOD), C_RULES + TEXT_RULES):
+    for finding in check_source(Source(*GOOD), C_RULES):
         print(f"found in the good sample: {finding}")
         failures += 1
     for rule, path, text in BAD:
@@ -439,9 +414,9 @@ def self_test():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--self-test", action="store_true")
-    sys.exit(self_test() if parser.parse_args().self_test else check_tree())
+    if sys.argv[1:] not in ([], ["--self-test"]):
+        sys.exit(__doc__)
+    sys.exit(self_test() if sys.argv[1:] else check_tree())
 
 
 if __name__ == "__main__":
