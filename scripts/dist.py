@@ -23,8 +23,6 @@ import tempfile
 from datetime import datetime, timezone
 from pathlib import Path
 
-import homepage
-
 ROOT = Path(__file__).resolve().parent.parent
 # For cross.sh: what Java calls it (NativeLibrary.java), and how wheels name it.
 TARGETS = {
@@ -191,6 +189,7 @@ class Dist:
 
     def bill(self):
         """What was made, as SPDX; nothing of others is in it but what a compiler adds."""
+        home = re.search(r'HOMEPAGE_URL "(.+)"', (self.tree / "CMakeLists.txt").read_text())[1]
         rights = re.search(r"^Copyright.*$", (self.tree / "LICENSE").read_text(), re.M).group()
         terms = {"licenseConcluded": "BSD-2-Clause", "copyrightText": rights}
         files = [{"SPDXID": f"SPDXRef-file-{number}",
@@ -206,7 +205,7 @@ class Dist:
         bill = {
             "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT",
             "name": self.name,
-            "documentNamespace": f"{homepage.home(self.tree)}/spdx/{self.name}-{digest}",
+            "documentNamespace": f"{home}/spdx/{self.name}-{digest}",
             "creationInfo": {
                 "created": datetime.fromtimestamp(self.time, timezone.utc).strftime("%FT%TZ"),
                 "creators": ["Organization: The xpoll authors", "Tool: scripts/dist.py"]},

@@ -6,7 +6,6 @@
 The checks are:
 
   names     the header, the symbol map, the manual pages and the tests agree
-  pages     mandoc has no complaint about a manual page
   examples  every block of C in *.md, every program of the manual and of examples/ compiles
   links     every relative link in *.md leads to a file and a heading
   paths     every file that *.md names exists
@@ -14,6 +13,10 @@ The checks are:
   tests     every test that *.md names exists
   cited     so do the files and functions that docs/internals names, and the numbers of
             the contract and of the hazards that the tests name
+  lists     an empty line is before each list, and each command has a line of its own
+  address   all metadata has the project's address, HOMEPAGE_URL in CMakeLists.txt
+
+manpages.py checks how the manual looks.
 """
 import argparse
 import os
@@ -28,6 +31,9 @@ ROOT = Path(__file__).resolve().parent.parent
 MAN = ROOT / "docs" / "man"
 # Pages of section 3 that describe no function of their own name.
 OTHER_PAGES = {"xpoll", "xpoll_aio"}
+METADATA = ("java/pom.xml", "java/nio/pom.xml", "python/pyproject.toml")
+# Addresses of others in it.
+OTHERS = ("http://maven.apache.org/", "http://www.w3.org/", "https://spdx.org/")
 # Names in docs/internals that stand in no file: a pattern, and what CMake puts together.
 MADE_NAMES = {"what_situation_result", "fault_sweep_usual", "fault_sweep_helper"}
 
@@ -72,16 +78,6 @@ def check_names():
 def pages():
     """The manual pages, without the links that give one of them another name."""
     return sorted(page for page in MAN.glob("*.[1-8]") if not page.is_symlink())
-
-
-def check_pages():
-    if not shutil.which("mandoc"):
-        print("SKIP: mandoc is not installed")
-        sys.exit(77)
-    for page in pages():
-        lint = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", page.name], cwd=MAN,
-                              capture_output=True, text=True)
-        yield from (line.strip() for line in lint.stdout.splitlines())
 
 
 def fenced(language):
@@ -243,10 +239,22 @@ def check_cited():
         yield f"docs/internals/contract.md: no test cites {sentence}"
 
 
-CHECKS = {"names": check_names, "pages": check_pages, "examples": check_examples,
-          "links": check_links, "paths": check_paths,
-          "copies": check_copies, "lists": check_lists,
-          "tests": check_tests, "cited": check_cited}
+def check_address():
+    """Addresses there are this one, those below it, and OTHERS."""
+    home = re.search(r'HOMEPAGE_URL "(.+)"', (ROOT / "CMakeLists.txt").read_text())[1]
+    for name in METADATA:
+        text = (ROOT / name).read_text()
+        written = re.search(r'(?:<url>|Homepage = ")(https?://[^<"]+)', text)[1]
+        if written != home:
+            yield f"{name}: {written} is not HOMEPAGE_URL, {home}"
+        for found in re.findall(r'https?://[^<"\s]+', text):
+            if not f"{found}/".startswith((f"{home}/", f"{home}.git/", *OTHERS)):
+                yield f"{name}: {found} is not below {home}"
+
+
+CHECKS = {"names": check_names, "examples": check_examples, "links": check_links,
+          "paths": check_paths, "copies": check_copies, "lists": check_lists,
+          "tests": check_tests, "cited": check_cited, "address": check_address}
 
 
 def main():
