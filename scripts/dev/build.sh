@@ -63,14 +63,11 @@ venv() {
 	fi
 }
 
-# build_with_venv PRESET: and what the tests of the Python binding need, both at once, as
-# one of them mostly fetches.  Without it these tests are skipped.
+# build_with_venv PRESET: and what the tests of the Python binding need.  Without it these
+# tests are skipped.
 build_with_venv() {
-	venv venv python/requirements-test.txt pytest || true &
-	built=0
-	build "$1" || built=$?
-	wait $!
-	return $built
+	venv venv python/requirements-test.txt pytest || true
+	build "$1"
 }
 
 # try NAME COMMAND...: the steps after one that fails are done all the same; 77 is skipped.
