@@ -172,6 +172,7 @@ void xpoll_destroy(struct xpoll *queue)
 	xp_process_remove(queue);
 	xp_mutex_lock(&queue->lock);
 	queue->threads.dying = true;
+	queue->awaited = true;
 	xp_kick_all(queue);
 	xp_kick_due(queue);
 	while (queue->threads.inside > 0)

@@ -49,9 +49,9 @@ int xp_leave_late(struct xpoll *queue, int result);
 /* Leave with the result of the call. */
 static XP_INLINE int xp_leave_with(struct xpoll *queue, int result)
 {
-	if (XP_UNLIKELY(queue->unusual || queue->lock.held))
+	if (XP_UNLIKELY(queue->unusual || (queue->lock.held && xp_kick_is_due(queue))))
 		return xp_leave_late(queue, result);
-	xp_mutex_unlock_alone(&queue->lock);
+	xp_mutex_unlock(&queue->lock);
 	return result;
 }
 

@@ -47,6 +47,7 @@ static int give_way(struct xpoll *queue, struct xp_wait *wait)
 		xp_sleep_until_thread_left(queue, wait);
 	if (queue->threads.dying)
 		return -EBADF;
+	queue->awaited = false;
 	if (!for_others(queue, wait))
 		return 0;
 	if (queue->threads.waiters > 0)

@@ -157,17 +157,6 @@ int xpoll_ctl(struct xpoll *queue, int op, int events, xpoll_fd_t descriptor,
 	return ctl(queue, op, events, fd, data);
 }
 
-/* -EBUSY: another thread is in xpoll_wait. */
-static XP_NOINLINE int poll_wait_unusual(struct xpoll *queue, bool alone)
-{
-	if (queue->polling)
-		return xp_leave_with(queue, -EBUSY);
-	if (queue->withheld)
-		xp_candidates_withheld(queue);
-	queue->polling = !alone;
-	return 0;
-}
-
 static int64_t poll_deadline(int timeout_ms)
 {
 	return timeout_ms < 0 ? XP_NEVER : timeout_ms == 0 ? XP_NOW
@@ -192,10 +181,13 @@ static XP_NOINLINE int poll_wait_among_others(struct xpoll *queue, int timeout_m
 	};
 	int rc = queue ? xp_enter(queue) : -EINVAL;
 
-	if (rc == 0)
-		rc = poll_wait_unusual(queue, false);
 	if (rc < 0)
 		return xp_result(rc);
+	if (queue->polling)
+		return xp_result(xp_leave_with(queue, -EBUSY));
+	if (XP_UNLIKELY(queue->withheld))
+		xp_candidates_withheld(queue);
+	queue->polling = true;
 	return poll_wait_leave(queue, &wait, xp_wait_run(queue, &wait, false, true), false);
 }
 
@@ -235,12 +227,10 @@ static XP_NOINLINE int poll_wait_alone(struct xpoll *queue, int timeout_ms,
                                        struct xp_slot *probed, int probe_rc)
 {
 	struct xp_wait *wait = poll_wait_of(queue, poll_deadline(timeout_ms));
-	int rc = 0;
+	int rc;
 
-	if (XP_UNLIKELY(queue->unusual) && !probed)
-		rc = poll_wait_unusual(queue, true);
-	if (XP_UNLIKELY(rc < 0))
-		return xp_result(rc);
+	if (XP_UNLIKELY(queue->withheld))
+		xp_candidates_withheld(queue);
 	xp_wait_begin(queue, wait);
 	xp_batch_renew(queue);
 	if (XP_UNLIKELY(probed != NULL))

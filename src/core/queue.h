@@ -100,7 +100,7 @@ struct xpoll {
 		struct {
 			bool unattached; /* the kernel lacks slots that it should have */
 			bool withheld;   /* a slot may have that mark */
-			bool polling;    /* one of several threads is in xpoll_wait */
+			bool awaited;    /* somebody waits for threads to leave (gather.c) */
 			bool exposed;    /* xpoll_fd was called */
 			bool sourced;    /* there may be files, moments, what is active, ... */
 			bool recheck_wanted; /* a sleeper may have to check, see settle */
@@ -109,6 +109,7 @@ struct xpoll {
 		uint64_t unusual; /* [q] any of these */
 	};
 
+	bool polling;    /* [q] one of several threads is in xpoll_wait */
 	bool lazy;       /* [q] not each change goes to the kernel */
 	uint8_t vain;    /* [q] waits whose first sleep is taken for vain (sleep.c) */
 	uint8_t untried; /* [q] waits until one tries without sleeping */

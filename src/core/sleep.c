@@ -222,11 +222,8 @@ static void kick_unlocked(struct xpoll *queue)
 	if (kick)
 		queue->ops->wake(queue->backend);
 	xp_places_write(&queue->turn.places, places);
-	if (XP_UNLIKELY(queue->process != xp_process_current())) {
-		(void)xp_child_awakes(queue);
+	if (xp_lock_again(queue) < 0)
 		return;
-	}
-	xp_mutex_lock(&queue->lock);
 	xp_places_written(&queue->turn.places, places);
 	inside_leave(queue);
 }
@@ -235,7 +232,7 @@ XP_NOINLINE int xp_leave_late(struct xpoll *queue, int result)
 {
 	if (queue->exposed || queue->recheck_wanted)
 		xp_settle(queue);
-	if (queue->kick.due || queue->turn.places.due)
+	if (xp_kick_is_due(queue))
 		kick_unlocked(queue);
 	xp_mutex_unlock(&queue->lock);
 	return result;
@@ -280,9 +277,9 @@ int xp_sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
 		.deadline_ns = deadline_ns,
 		.place = -1,
 	};
-	int rc;
+	int rc, again;
 
-	XP_ASSERT(!queue->kick.due && !queue->turn.places.due);
+	XP_ASSERT(!xp_kick_is_due(queue));
 	if (queue->threads.waiters++ > 0)
 		queue->turn.several = true;
 	sleeper.kick_epoch = queue->kick.epoch;
@@ -298,9 +295,9 @@ int xp_sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
 	rc = queue->ops->wait(queue->backend, sleeper.deadline_ns, wait->mask, fired,
 	                      cap);
 	pthread_cleanup_pop(0);
-	if (XP_UNLIKELY(queue->process != xp_process_current()))
-		return xp_child_awakes(queue);
-	xp_mutex_lock(&queue->lock);
+	again = xp_lock_again(queue);
+	if (XP_UNLIKELY(again < 0))
+		return again;
 	if (rc == 0)
 		wait->timed_out = sleeper.deadline_ns == deadline_ns;
 	wait->kicker |= waiter_left(queue, sleeper.kick_epoch);
@@ -315,9 +312,16 @@ void xp_kick_taken(struct xp_wait *wait, const struct xp_fired *fired, int count
 		wait->kicker |= fired[i].token == XP_TOKEN_WAKE;
 }
 
-void xp_let_others_check(struct xpoll *queue, struct xp_wait *wait)
+/* Who is about to wait lets this thread in first. */
+static void changer_enter(struct xpoll *queue)
 {
 	queue->threads.changers++;
+	queue->awaited = true;
+}
+
+void xp_let_others_check(struct xpoll *queue, struct xp_wait *wait)
+{
+	changer_enter(queue);
 	xp_kick_all(queue);
 	while (queue->kick.waiters > 0)
 		xp_sleep_until_thread_left(queue, wait);
@@ -337,7 +341,7 @@ static int sleep_for_turn(struct xpoll *queue, struct xp_wait *wait)
 		.fd = queue->turn.places.wakefds[sleeper.place].fd,
 		.events = POLLIN,
 	};
-	int rc;
+	int rc, again;
 
 	hold_signals(queue, wait);
 	xp_kick_due(queue);
@@ -347,9 +351,9 @@ static int sleep_for_turn(struct xpoll *queue, struct xp_wait *wait)
 	pthread_cleanup_push(cancelled, &sleeper);
 	rc = xp_sys_poll_wait(&turn, 1, wait->deadline_ns, wait->mask);
 	pthread_cleanup_pop(0);
-	if (XP_UNLIKELY(queue->process != xp_process_current()))
-		return xp_child_awakes(queue);
-	xp_mutex_lock(&queue->lock);
+	again = xp_lock_again(queue);
+	if (XP_UNLIKELY(again < 0))
+		return again;
 	wait->timed_out = rc == 0;
 	follower_left(queue, &sleeper);
 	inside_leave(queue);
@@ -405,7 +409,7 @@ void xp_quiesce(struct xpoll *queue)
 {
 	if (queue->ops->caps & XP_CAP_CONCURRENT)
 		return;
-	queue->threads.changers++;
+	changer_enter(queue);
 	queue->threads.inside++;
 	while (queue->threads.waiters > 0) {
 		kick_one(queue);

@@ -137,7 +137,7 @@ static XP_INLINE int xp_wait_loop(struct xpoll *queue, struct xp_wait *wait,
 		int rc = gathered;
 
 		XP_ASSERT(gathered || wait->len == 0);
-		if (XP_UNLIKELY((!alone || queue->unusual) && !gathered))
+		if (XP_UNLIKELY(queue->unusual && !gathered))
 			rc = xp_gather(queue, wait, alone);
 		if (XP_UNLIKELY(rc < 0))
 			return rc;
