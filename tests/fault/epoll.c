@@ -162,45 +162,6 @@ static bool returns_soon(struct xt_thread *thread)
 	return xt_done(thread);
 }
 
-/*
- * S17: what a thread of the poll-like level has taken is by an edge to the kernel, and may
- * be ready for long: one that slept meanwhile comes out for it.
- */
-XT_TEST(level_that_the_poll_like_level_hands_out_by_edge_reaches_a_sleeper)
-{
-	static struct waiter waiter = {.cap = 2, .timeout_ns = -1, .before = true};
-	struct xt_pair pipe = xt_pipe();
-	struct xt_thread *thread;
-	int slept;
-
-	waiter.queue = xt_open_quiet();
-	XT_OK(xt_add(waiter.queue, pipe.r, READ, 0));
-	xt_put(pipe.w);
-	XT_OK(xt_flag(waiter.queue, (uint64_t)pipe.r, READ, XPOLL_DISABLE));
-	XT_NONE(waiter.queue);
-	XT_CHECK(xt_get(pipe.r) > 0);
-	XT_OK(xt_flag(waiter.queue, (uint64_t)pipe.r, READ, XPOLL_ENABLE));
-	XT_NONE(waiter.queue);
-	XT_EQ(xp_slots_get(&waiter.queue->slots, pipe.r)->mode, XP_MODE_EDGE);
-	thread = waiter_start(&waiter);
-	xt_put(pipe.w);
-	XT_EQ(xpoll_wait(waiter.queue, 0), 1);
-	atomic_store(&writes, 0);
-	written_for = waiter.queue;
-	XT_EQ(xpoll_revents(waiter.queue, NULL), POLLIN);
-	XT_EQ(xpoll_revents(waiter.queue, NULL), 0);
-	written_for = NULL;
-	slept = atomic_load(&sleeps);
-	atomic_store(&released, true);
-	/* Called out it returns, or would sleep again. */
-	if (XT_EXPECT_EQ(atomic_load(&writes), 1))
-		while (!xt_done(thread) && atomic_load(&sleeps) == slept)
-			(void)sched_yield();
-	XT_EXPECT(xt_done(thread));
-	xt_send_home(waiter.queue, thread);
-	XT_EXPECT_EQ(waiter.rc, 1);
-}
-
 /* A thread that only looks does not take the kick of one that sleeps. */
 XT_TEST(wake_all_then_a_look_by_another_still_reaches_the_sleeper)
 {

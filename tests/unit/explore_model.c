@@ -5,16 +5,16 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
-#include "backend/backend.h"
 #include "base/time.h"
 #include "core/entry.h"
 #include "core/queue.h"
 #include "core/slot.h"
-#include "os/system.h"
+#include "explore_kernel.h"
 
 enum {
 	ROOM = 8,
 	SLEEPERS_MOST = 2,
+	NAP_NS = 1000000,
 	LOOKS_MOST = 20,
 	REASONS_MOST = 3,
 	VAIN_MOST = 20,         /* reports that nobody wants, until there are none */
@@ -24,26 +24,15 @@ static const int modes[] = {0, XPOLL_CLEAR, XPOLL_ONESHOT, XPOLL_DISPATCH};
 static const int16_t filters[] = {XPOLL_FILT_READ, XPOLL_FILT_WRITE};
 static const uint32_t bits[] = {POLLIN, POLLOUT};
 
-/* The sequence, and how far it has been gone through. */
 uint8_t sequence[LENGTH_MOST];
 int length;
 const char *fault;
 uint64_t state_at_end;
-static int next_step, sleepers;
+static int next_step;
 static bool applicable; /* was each step one that could be made? */
+static bool ended;      /* the state at the end is known */
 static struct xpoll *queue;
 static int file; /* an eventfd: poll(2) returns the truth about it */
-static uint32_t holds;  /* what it returns */
-
-/* The kernel: the main entry, and those of single filters. */
-static struct entry {
-	bool there, ready, fired;
-	uint32_t watch;
-	uint64_t token;
-} entries[3];
-static bool woken;
-static int reports; /* of the file by the last harvest */
-static uint32_t sequence_asleep[SLEEPERS_MOST];
 
 /* What the contract says of each filter. */
 static struct expected {
@@ -53,101 +42,23 @@ static struct expected {
 	unsigned reasons; /* why it may be reported: changes of its own, any activity */
 } expected[2];
 
-static struct entry *entry_of(uint32_t watch)
-{
-	unsigned solo = watch / XP_WATCH_SOLO(0) & 3u;
-
-	return &entries[solo == 1 ? 1 : solo == 2 ? 2 : 0];
-}
-
-/* Added or changed: an entry that is ready is reported, as a whole. */
-static int entry_arm(struct entry *entry, uint32_t watch, uint64_t token)
-{
-	*entry = (struct entry){
-		.there = true,
-		.watch = watch,
-		.token = token,
-		.ready = watch & holds,
-	};
-	return 0;
-}
-
-static int kernel_open(void *state, int size_hint, struct xp_counters *counters)
-{
-	(void)state, (void)size_hint, (void)counters;
-	return 0;
-}
-
-static int kernel_attach(void *state, int fd, uint32_t watch, uint64_t token)
-{
-	struct entry *entry = entry_of(watch);
-
-	(void)state, (void)fd;
-	return entry->there ? -EEXIST : entry_arm(entry, watch, token);
-}
-
-static int kernel_change(void *state, int fd, uint32_t watch, uint64_t token)
-{
-	struct entry *entry = entry_of(watch);
-
-	(void)state, (void)fd;
-	if (!entry->there)
-		return -ENOENT;
-	if (watch & XP_WATCH_SOLO_ANY && !(watch & XP_WATCH_BITS)) {
-		entry->there = false;
-		return 0;
-	}
-	return entry_arm(entry, watch, token);
-}
-
-static int kernel_detach(void *state, int fd)
-{
-	(void)state, (void)fd;
-	if (!entries[0].there)
-		return -ENOENT;
-	entries[0].there = false;
-	return 0;
-}
-
-/* What is on the list of the ready, and still is. */
-static int harvest(struct xp_fired *fired)
-{
-	int count = 0;
-
-	reports = 0;
-	for (unsigned i = 0; i < 3; i++) {
-		struct entry *entry = &entries[i];
-		uint32_t now = entry->watch & holds;
-
-		if (!entry->there || !entry->ready || entry->fired)
-			continue;
-		entry->ready = false;
-		if (!now)
-			continue;
-		fired[count++] = (struct xp_fired){
-			.token = entry->token,
-			.events = now | (i ? XP_FIRED_SOLO(i - 1) : 0),
-		};
-		entry->fired = entry->watch & XP_WATCH_ONESHOT;
-		entry->ready = !(entry->watch & (XP_WATCH_EDGE | XP_WATCH_ONESHOT));
-	}
-	reports = count;
-	if (woken)
-		fired[count++] = (struct xp_fired){.token = XP_TOKEN_WAKE};
-	woken = false;
-	return count;
-}
+/* The waits of several threads, each begun while those before it sleep. */
+static struct wait {
+	bool asleep;
+	bool took;             /* it has the kernel's reports, and has not come back yet */
+	bool found[2];         /* that held when it took them, and was not enabled since */
+	bool always[2];        /* was there a reason to return since it began? */
+	uint32_t sequence;     /* of the queue, when it went to sleep */
+	int64_t deadline_ns;
+	const struct xp_fired *fired;
+	int count;
+} waits[SLEEPERS_MOST + 1];
+static int waiting;
 
 /* The file changes: these bits are news to whoever waits for them. */
 static void notify(uint32_t news)
 {
-	struct pollfd look = {.fd = file, .events = POLLIN | POLLOUT};
-
-	XT_EXPECT(poll(&look, 1, 0) >= 0);
-	holds = (uint32_t)look.revents;
-	for (unsigned i = 0; i < 3; i++)
-		if (entries[i].there && entries[i].watch & news)
-			entries[i].ready = true;
+	kernel_notify(file, news);
 	for (int i = 0; i < 2; i++) {
 		expected[i].reasons += expected[i].reasons < REASONS_MOST;
 		expected[i].news |= (news & holds & bits[i]) != 0;
@@ -162,11 +73,11 @@ static bool must(int i)
 		(!(filter->mode & XPOLL_CLEAR) || filter->news);
 }
 
-static bool may(int i)
+static bool may(const struct wait *self, int i)
 {
 	const struct expected *filter = &expected[i];
 
-	return filter->registered && filter->enabled && holds & bits[i] &&
+	return filter->registered && filter->enabled && (holds & bits[i] || self->found[i]) &&
 		(!(filter->mode & XPOLL_CLEAR) || filter->reasons > 0);
 }
 
@@ -176,74 +87,97 @@ static void fail(const char *what)
 		fault = what;
 }
 
-static void got(const struct xpoll_event *events, int count)
+/* By the wait that has just ended. */
+static void got(int i)
 {
-	for (int k = 0; k < count; k++) {
-		int i = events[k].filter == XPOLL_FILT_WRITE;
-		struct expected *filter = &expected[i];
+	struct expected *filter = &expected[i];
 
-		if (events[k].filter != filters[i] || !may(i))
-			fail(i ? "WRITE must not be reported" : "READ must not be reported");
-		if (k > 0 && events[k].filter == events[0].filter)
-			fail("a filter twice in one call");
-		filter->news = false;
-		filter->reasons -= filter->reasons > 0;
-		if (filter->mode & XPOLL_ONESHOT)
-			filter->registered = false;
-		if (filter->mode & XPOLL_DISPATCH)
-			filter->enabled = false;
-	}
+	if (!may(&waits[waiting], i))
+		fail(i ? "WRITE must not be reported" : "READ must not be reported");
+	filter->news = false;
+	filter->reasons -= filter->reasons > 0;
+	if (filter->mode & XPOLL_ONESHOT)
+		filter->registered = false;
+	if (filter->mode & XPOLL_DISPATCH)
+		filter->enabled = false;
 }
 
-static void take_steps(void);
-
-/* A thread has gone to sleep: others run, until it is to come out. */
-static int kernel_wait(void *state, int64_t deadline_ns, const sigset_t *mask,
-                       struct xp_fired *fired, int cap)
+static bool another_took(const struct wait *self)
 {
-	int count;
+	for (int i = 0; i < waiting; i++)
+		if (waits[i].took && &waits[i] != self)
+			return true;
+	return false;
+}
+
+static void note_reasons(void)
+{
+	for (int i = 0; i < waiting; i++)
+		for (int k = 0; k < 2; k++)
+			waits[i].always[k] &= must(k);
+}
+
+/* Of several waits another may be given the event: there is a reason for one alone. */
+static void wait_begin(void)
+{
+	for (int i = 0; i < waiting; i++)
+		waits[i].always[0] = waits[i].always[1] = false;
+	waits[waiting] = (struct wait){.always = {waiting == 0, waiting == 0}};
+	waiting++;
+	note_reasons();
+}
+
+static void wait_end(bool nothing)
+{
+	const struct wait *self = &waits[--waiting];
+
+	for (int i = 0; i < 2; i++)
+		if (nothing && self->always[i])
+			fail(i ? "WRITE was ready, and nothing is returned"
+			     : "READ was ready, and nothing is returned");
+}
+
+static enum step take_steps(void);
+
+/* Others run until this one is to go on. */
+static enum step leave_to_others(const struct wait *self)
+{
+	enum step why = take_steps();
+
+	if (why == EXPIRE)
+		clock_ns = self->deadline_ns;
+	return why;
+}
+
+int kernel_wait(void *state, int64_t deadline_ns, const sigset_t *mask,
+                struct xp_fired *fired, int cap)
+{
+	struct wait *self = &waits[waiting - 1];
 
 	(void)state, (void)mask, (void)cap;
-	if (deadline_ns != XP_NOW && deadline_ns != XP_PAST) {
-		sequence_asleep[sleepers++] = queue->sequence;
-		take_steps();
-		sleepers--;
+	if (deadline_ns == XP_NOW || deadline_ns == XP_PAST)
+		return kernel_harvest(fired);
+	self->asleep = true;
+	self->sequence = queue->sequence;
+	self->deadline_ns = deadline_ns;
+	self->fired = fired;
+	self->took = leave_to_others(self) == HARVEST;
+	self->count = kernel_harvest(fired);
+	if (self->took) {
+		for (int i = 0; i < 2; i++)
+			self->found[i] = holds & bits[i];
+		(void)leave_to_others(self);
 	}
-	count = harvest(fired);
-	for (int i = 0; count == 0 && i < 2 && deadline_ns == XP_NEVER; i++)
-		if (must(i))
-			fail(i ? "it sleeps beside WRITE" : "it sleeps beside READ");
-	if (count == 0 && deadline_ns == XP_NEVER) {
+	if (self->count == 0 && clock_ns < deadline_ns) {
+		for (int i = 0; i < 2; i++)
+			if (must(i) && !another_took(self))
+				fail(i ? "it sleeps beside WRITE" : "it sleeps beside READ");
 		XT_EXPECT_EQ(xpoll_wake(queue), 0);
-		count = harvest(fired);
+		self->count = kernel_harvest(fired);
 	}
-	return count;
+	self->asleep = self->took = false;
+	return self->count;
 }
-
-static void kernel_wake(void *state)
-{
-	(void)state;
-	woken = true;
-}
-
-static void kernel_close(void *state)
-{
-	(void)state;
-}
-
-static struct xp_backend_ops kernel = {
-	.name = "model",
-	.caps = XP_CAP_CONCURRENT | XP_CAP_KNOWS_FILE,
-	.state_size = 1,
-	.open = kernel_open,
-	.close = kernel_close,
-	.attach = kernel_attach,
-	.change = kernel_change,
-	.detach = kernel_detach,
-	.wait = kernel_wait,
-	.wake = kernel_wake,
-};
-const struct xp_system xp_system = {.backends = {&kernel}};
 
 static int change(int i, int flags)
 {
@@ -278,6 +212,8 @@ static bool registration_step(enum step step)
 	}
 	if (rc < 0)
 		fail("a change failed");
+	for (int k = 0; k < waiting; k++)
+		waits[k].found[i] &= step >= DISABLE;
 	return true;
 }
 
@@ -305,27 +241,56 @@ static bool file_step(enum step step)
 static int wait_once(int64_t timeout_ns, bool *there)
 {
 	struct xpoll_event events[ROOM];
-	int count = xpoll_event(queue, NULL, 0, events, ROOM, timeout_ns);
+	int count;
 
+	wait_begin();
+	count = xpoll_event(queue, NULL, 0, events, ROOM, timeout_ns);
+	wait_end(count == 0);
 	if (count < 0)
 		fail("a wait failed");
-	got(events, count);
-	for (int k = 0; k < count; k++)
-		there[events[k].filter == XPOLL_FILT_WRITE] = true;
+	if (count > 1 && events[0].filter == events[1].filter)
+		fail("a filter twice in one call");
+	for (int k = 0; k < count; k++) {
+		int i = events[k].filter == XPOLL_FILT_WRITE;
+
+		got(i);
+		there[i] = true;
+	}
 	return count;
+}
+
+static void peek_once(bool *there)
+{
+	int revents, count;
+
+	wait_begin();
+	count = xpoll_wait(queue, 0);
+	wait_end(count == 0);
+	if (count < 0)
+		fail("a wait failed");
+	while ((revents = xpoll_revents(queue, NULL)) != 0)
+		for (int i = 0; i < 2; i++)
+			if (revents & (int)bits[i]) {
+				got(i);
+				there[i] = true;
+			}
 }
 
 /*
  * Beside a candidate that is ready the kernel need not be asked by each wait: what
  * only it knows comes with one of the next.
  */
-static void wait_looks(void)
+static void wait_looks(enum step step)
 {
-	bool wanted[2] = {must(0), must(1)};
+	bool taken = another_took(NULL);
+	bool wanted[2] = {must(0) && !taken, must(1) && !taken};
 	bool there[2] = {false, false};
 
 	for (int i = 0; i < LOOKS_MOST; i++) {
-		(void)wait_once(0, there);
+		if (step == PEEK)
+			peek_once(there);
+		else
+			(void)wait_once(0, there);
 		if (there[0] >= wanted[0] && there[1] >= wanted[1])
 			return;
 	}
@@ -337,10 +302,10 @@ static bool wait_step(enum step step)
 {
 	bool there[2];
 
-	if (step == LOOK)
-		wait_looks();
-	else if (sleepers < SLEEPERS_MOST)
-		(void)wait_once(-1, there);
+	if (step < SLEEP)
+		wait_looks(step);
+	else if (waiting < SLEEPERS_MOST)
+		(void)wait_once(step == NAP ? NAP_NS : -1, there);
 	else
 		return false;
 	return true;
@@ -352,16 +317,30 @@ static uint64_t mixed(uint64_t hash, uint64_t value)
 	return hash ^ hash >> 29;
 }
 
+static uint64_t wait_state(const struct wait *self, const struct xp_slot *slot)
+{
+	uint64_t hash = (uint64_t)((int32_t)(slot->sequence - self->sequence) > 0) |
+		(uint64_t)self->always[0] << 1 | (uint64_t)self->always[1] << 2 |
+		(uint64_t)(self->deadline_ns == XP_NEVER) << 3 |
+		(uint64_t)(self->deadline_ns <= clock_ns) << 4 | (uint64_t)self->took << 5 |
+		(uint64_t)self->found[0] << 6 | (uint64_t)self->found[1] << 7;
+
+	for (int i = 0; self->took && i < self->count; i++)
+		hash = mixed(hash, (uint64_t)self->fired[i].events << 1 |
+		             (self->fired[i].token == xp_slot_token(slot, file)));
+	return hash;
+}
+
 /* All that what follows depends on, numbers that only grow apart. */
 static uint64_t state_now(void)
 {
 	const struct xp_slot *known = xp_slots_at(&queue->slots, file);
 	struct xp_slot slot = known ? *known : (struct xp_slot){.check.next = XP_SLOT_UNQUEUED};
 	const uint8_t *bytes = (const uint8_t *)&slot;
-	uint64_t hash = (uint64_t)sleepers << 32 | holds;
+	uint64_t hash = (uint64_t)waiting << 32 | holds;
 
-	for (int i = 0; i < sleepers; i++)
-		hash = mixed(hash, (int32_t)(slot.sequence - sequence_asleep[i]) > 0);
+	for (int i = 0; i < waiting; i++)
+		hash = mixed(hash, wait_state(&waits[i], &slot));
 	hash = mixed(hash, ((slot.delivered.count - slot.delivered.since) & 31u) > 3 ? 4
 	             : (slot.delivered.count - slot.delivered.since) & 31u);
 	slot.delivered.count = slot.delivered.since = 0;
@@ -402,29 +381,52 @@ static void armed_is_what_the_kernel_has(void)
 		fail("what is armed is not what the kernel has");
 }
 
-static void take_steps(void)
+/* May the last thread that sleeps go on? */
+static bool resume_step(enum step step)
+{
+	const struct wait *self = &waits[waiting - 1];
+
+	if (waiting == 0)
+		return false;
+	if (step == EXPIRE)
+		return self->deadline_ns > clock_ns && self->deadline_ns != XP_NEVER &&
+			(self->took || !kernel_has_reports());
+	return step == COME_OUT || (!self->took && kernel_has_reports());
+}
+
+/* The last step was made, and nothing after it. */
+static void at_end(void)
+{
+	if (next_step == length && !ended)
+		state_at_end = state_now();
+	ended = next_step == length;
+}
+
+/* Until one that sleeps is to go on, for which reason. */
+static enum step take_steps(void)
 {
 	while (next_step < length && applicable && !fault) {
 		enum step step = (enum step)sequence[next_step++];
 
-		if (step == COME_OUT) {
-			applicable = sleepers > 0;
-			state_at_end = mixed(state_now(), COME_OUT);
-			return;
+		if (step >= COME_OUT) {
+			applicable = resume_step(step);
+			at_end();
+			state_at_end = mixed(state_at_end, step);
+			return applicable ? step : COME_OUT;
 		}
 		if (step < PUT)
 			applicable = registration_step(step);
 		else if (step < LOOK)
 			applicable = file_step(step);
-		else if (step == LOOK)
+		else
 			applicable = wait_step(step);
+		note_reasons();
 		if (applicable && !fault)
 			armed_is_what_the_kernel_has();
-		if (next_step == length)
-			state_at_end = state_now();
-		if (step == SLEEP)
-			applicable &= wait_step(step);
+		at_end();
 	}
+	at_end();
+	return COME_OUT;
 }
 
 /* Of a descriptor of which nothing is enabled some is reported, and then no more. */
@@ -461,19 +463,19 @@ bool run(void)
 {
 	uint64_t value;
 
-	memset(entries, 0, sizeof entries);
+	kernel_begin();
 	memset(expected, 0, sizeof expected);
-	woken = false;
 	fault = NULL;
 	applicable = true;
-	next_step = sleepers = 0;
+	ended = false;
+	next_step = waiting = 0;
 	(void)!read(file, &value, sizeof value);
 	notify(0);
 	queue = xpoll_open(NULL);
 	if (!XT_EXPECT(queue))
 		return false;
 	while (next_step < length && applicable && !fault)
-		take_steps();
+		(void)take_steps();
 	if (applicable && !fault)
 		vain_reports_end();
 	xpoll_destroy(queue);

@@ -13,8 +13,11 @@ enum step {
 	DISABLE, DISABLE_WRITE,
 	PUT, TAKE, FILL,           /* what another program does with the file */
 	LOOK,                      /* a wait that does not sleep */
-	SLEEP,                     /* a thread sleeps; what follows is another's, until */
-	COME_OUT,                  /* something is there for it, or it is woken */
+	PEEK,                      /* the same at the poll-like level */
+	SLEEP, NAP,                /* a thread sleeps; what follows is another's, until */
+	COME_OUT,                  /* something is there for it, or it is woken; */
+	EXPIRE,                    /* its deadline is over; */
+	HARVEST,                   /* it has taken something: it comes out or expires later */
 	STEPS
 };
 
