@@ -24,10 +24,8 @@ RUNS = [
     # Lazy interest.
     Run("level", "waits", "WAITERS=2 CHANGES=2 WRITES=1 EXPIRIES=0"),
     Run("level-timeouts", "waits", "WAITERS=2 CHANGES=1 EXPIRIES=1"),
-    Run("level-one-waiter", "waits", "WAITERS=1 CHANGES=3"),
     Run("level-cancel", "waits", "WAITERS=2 CHANGES=1 WRITES=1 EXPIRIES=0 CANCELS=true"),
     Run("clear", "waits", "WAITERS=2 CHANGES=2 WRITES=1 EXPIRIES=0 CLEAR=true"),
-    Run("clear-one-waiter", "waits", "WAITERS=1 CHANGES=2 CLEAR=true"),
     Run("two-numbers", "waits", "WAITERS=2 NUMBERS=2 CAP=1 CHANGES=0 EXPIRIES=0"),
     Run("small-array", "waits", "WAITERS=1 NUMBERS=2 CAP=1 CHANGES=1"),
     Run("small-array-dispatch", "waits", "WAITERS=1 NUMBERS=2 CAP=1 CHANGES=1 DISPATCH=true"),
@@ -156,15 +154,6 @@ BROKEN = [
         ("slot.pml", ":: !ONCE && DISPATCH -> xp_interest_silenced(n)",
          ":: !ONCE && DISPATCH -> skip")], UNWANTED),
     # Candidates.
-    Broken("skips-the-check", "level-one-waiter", "CHANGES=2", [
-        ("slot.pml", "chunk = chunk | bit_of(n);", "skip;")], LATE),
-    Broken("forgets-what-it-delivered", "level-one-waiter", "CHANGES=2", [
-        ("slot.pml", ":: !CLEAR && slot[n].mode == BY_EDGE -> xp_recheck_level(n)",
-         ":: false -> skip")], LATE),
-    Broken("enables-without-a-look", "level-one-waiter", "CHANGES=2", [
-        ("slot.pml", "(slot[n].armed || slot[n].mode == FIRED) ->\n"
-         "		xp_recheck_enabled(n)",
-         "(slot[n].armed || slot[n].mode == FIRED) ->\n		skip")], LATE),
     Broken("enables-while-another-sleeps", "level", "CHANGES=2", [
         ("slot.pml", "!waiters && (slot[n].armed", "(slot[n].armed")], LOST),
     Broken("drops-the-rest-of-a-check", "small-array-dispatch", "", [
@@ -178,11 +167,9 @@ BROKEN = [
         ("slot.pml", "(slot[n].mode == BY_EDGE || slot[n].mode == FIRED) ->\n"
          "		xp_recheck_level(n)",
          "(slot[n].mode == BY_EDGE || slot[n].mode == FIRED) ->\n		skip")], LOST),
-    Broken("does-not-ask-again-at-the-deadline", "level-one-waiter", "CHANGES=1", [
-        ("slot.pml", "more = 1; /*", "skip; /*")], LATE),
-    Broken("believes-a-full-array", "level-one-waiter", "CHANGES=2 CAP=1", [
+    Broken("believes-a-full-array", "small-array", "", [
         ("wait.pml", "more = count == room;", "more = 0;")], LATE),
-    Broken("reports-twice-in-a-wait", "level-one-waiter", "CHANGES=2", [
+    Broken("reports-twice-in-a-wait", "level", "", [
         ("slot.pml", "slot[n].on && slot[n].wait_epoch == me + 1 ->",
          "slot[n].on && false ->")], AGAIN),
     Broken("forgets-what-a-cancelled-thread-had", "level-cancel", "CHANGES=0 CLEAR=true", [
