@@ -99,9 +99,7 @@ MUTANTS = {
         ";\n\t\treturn hand_out", "",
         EXPLORER),
     "the child of a sleeper's handler goes on as its parent": Mutant(
-        "\tif (XP_UNLIKELY(queue->process != xp_process_current()))\n"
-        "\t\treturn xp_child_awakes(queue);\n\txp_mutex_lock(&queue->lock);\n\tif (rc == 0)",
-        "\txp_mutex_lock(&queue->lock);\n\tif (rc == 0)", "",
+        "(void)xp_child_forget_threads(queue);", "", "",
         "fault.fork:hazard_16_child_of_a_sleepers_handler_waits_for_nobody_inside"),
     # What several threads and the kernel do between a report and its delivery.
     "what was harvested before a change is handed out": Mutant(
