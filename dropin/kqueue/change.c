@@ -15,21 +15,54 @@
 #define KQ_TIMER_NOTES (NOTE_SECONDS | NOTE_MSECONDS | NOTE_USECONDS | \
                         NOTE_NSECONDS | NOTE_ABSTIME)
 
-/* Flags; 0: none of the actions, which means to modify what is there. */
-static unsigned kq_flags(const struct kevent *change)
+/* The notes that a change without EV_ADD gives to what is there; 0: it leaves them. */
+static unsigned kq_new_notes(const struct kevent *change)
 {
-	unsigned flags = change->flags & KQ_KNOWN;
+	if (change->flags & (EV_ADD | EV_DELETE))
+		return 0;
+	return change->filter == EVFILT_VNODE ? change->fflags & KQ_VNODE_NOTES
+		: change->filter == EVFILT_PROC ? change->fflags & KQ_PROC_NOTES
+		: 0;
+}
+
+/* Is it made in a way that depends on what is there at its turn? */
+static bool kq_depends(const struct kevent *change)
+{
 	bool trigger = change->filter == EVFILT_USER &&
 		change->fflags & KQ_USER_NOTES;
 
+	return !(change->flags & KQ_ACTIONS || trigger) || kq_new_notes(change);
+}
+
+/* What is there may have to be looked up: xpoll alters notes by ADD alone. */
+static unsigned kq_flags_of_altered(struct kq *kq, const struct kevent *change,
+                                    unsigned flags)
+{
+	unsigned notes = kq_new_notes(change);
+	struct xpoll_event there;
+
+	if (xpoll_lookup(kq->queue, change->ident, change->filter, &there) < 0)
+		return flags | EV_ENABLE; /* Which fails with the right errno. */
+	if (notes && notes != there.fflags)
+		flags |= EV_ADD;
+	if (!(flags & (EV_ENABLE | EV_DISABLE)))
+		flags |= there.flags & XPOLL_DISABLE ? EV_DISABLE : EV_ENABLE;
+	return flags;
+}
+
+/* For xpoll.  Without an action, what is there stays enabled or disabled. */
+static unsigned kq_flags(struct kq *kq, const struct kevent *change)
+{
+	unsigned flags = change->flags & KQ_KNOWN;
+
 	if (flags & EV_DELETE)
 		return EV_DELETE;
-	if (!(flags & KQ_ACTIONS) && !trigger)
-		return 0;
+	if (flags & EV_ADD)
+		return flags;
 	/* Each change writes udata, not only ADD. */
-	if (!(flags & (EV_ADD | EV_KEEPUDATA)))
+	if (!(flags & EV_KEEPUDATA))
 		flags |= XPOLL_SETUDATA;
-	return flags & EV_ADD ? flags : flags & ~(unsigned)EV_KEEPUDATA;
+	return kq_depends(change) ? kq_flags_of_altered(kq, change, flags) : flags;
 }
 
 /* Without readers nothing can ever be written: FreeBSD says so at once. */
@@ -100,7 +133,7 @@ static int kq_translate_other(const struct kevent *change,
 static int kq_translate_plain(struct kq *kq, const struct kevent *change,
                               struct xpoll_event *record)
 {
-	unsigned flags = kq_flags(change);
+	unsigned flags = kq_flags(kq, change);
 
 	record->ident = change->ident;
 	record->filter = change->filter;
@@ -112,6 +145,14 @@ static int kq_translate_plain(struct kq *kq, const struct kevent *change,
 	if (change->filter == EVFILT_READ || change->filter == EVFILT_WRITE)
 		return kq_translate_fd(kq, change, record);
 	return kq_translate_other(change, record);
+}
+
+/* Flags that xpoll refuses together; FreeBSD takes some of them. */
+static bool kq_is_odd(const struct kevent *change)
+{
+	return (change->flags & EV_ADD &&
+	        change->flags & (EV_DELETE | EV_KEEPUDATA)) ||
+		(change->flags & EV_ENABLE && change->flags & EV_DISABLE);
 }
 
 bool kq_translate(struct kq *kq, const struct kevent *change,
@@ -129,10 +170,8 @@ bool kq_translate(struct kq *kq, const struct kevent *change,
 	default:
 		return false;
 	}
-	if (change->flags & EV_RECEIPT || !kq_flags(change) ||
-	    (change->flags & EV_ADD &&
-	     change->flags & (EV_DELETE | EV_KEEPUDATA)) ||
-	    kq_has_ext(change) ||
+	if (change->flags & EV_RECEIPT || kq_is_odd(change) ||
+	    kq_depends(change) || kq_has_ext(change) ||
 	    atomic_load_explicit(&kq->special, memory_order_relaxed))
 		return false;
 	return kq_translate_plain(kq, change, record) == 0;
@@ -143,24 +182,12 @@ static int kq_apply(struct kq *kq, const struct xpoll_event *record)
 	return xpoll_event(kq->queue, record, 1, NULL, 0, 0) < 0 ? -errno : 0;
 }
 
-/* No action: what is there gets new parameters, and nothing is made. */
-static int kq_modify(struct kq *kq, const struct kevent *change)
-{
-	struct kevent add = *change;
-	struct xpoll_event there;
-
-	if (xpoll_lookup(kq->queue, change->ident, change->filter, &there) < 0)
-		return -errno;
-	add.flags |= EV_ADD;
-	return kq_change(kq, &add);
-}
-
 static int kq_change_signal(struct kq *kq, const struct kevent *change)
 {
 	struct xpoll_event record = {
 		.ident = change->ident,
 		.filter = EVFILT_SIGNAL,
-		.flags = (uint16_t)kq_flags(change),
+		.flags = (uint16_t)kq_flags(kq, change),
 	};
 	int rc;
 
@@ -184,9 +211,20 @@ static int kq_change_plain(struct kq *kq, const struct kevent *change)
 
 	for (int i = 0; i < 4; i++)
 		bare.ext[i] = 0;
+	if (rc == 0 && change->filter == EVFILT_READ && change->flags & EV_ADD)
+		rc = kq_procdesc_yield(kq, change->ident);
 	if (rc == 0)
 		rc = kq_translate_plain(kq, &bare, &record);
 	return rc < 0 ? rc : kq_apply(kq, &record);
+}
+
+/* It is READ of a pidfd. */
+static int kq_change_procdesc(struct kq *kq, const struct kevent *change)
+{
+	struct kevent read = *change;
+
+	read.filter = EVFILT_READ;
+	return kq_procdesc_change(kq, change, kq_flags(kq, &read));
 }
 
 int kq_change(struct kq *kq, const struct kevent *change)
@@ -198,17 +236,18 @@ int kq_change(struct kq *kq, const struct kevent *change)
 	if ((change->flags & EV_ADD && change->flags & EV_KEEPUDATA) ||
 	    (change->flags & EV_ENABLE && change->flags & EV_DISABLE))
 		return -EINVAL;
-	/* Made and deleted in one: what is left is that it may not be there. */
+	/* Deleted if it is there, else added. */
 	if (change->flags & EV_ADD && change->flags & EV_DELETE) {
-		struct kevent delete = *change;
+		struct kevent one = *change;
 
-		delete.flags = EV_DELETE;
-		rc = kq_change(kq, &delete);
-		return rc == -ENOENT ? 0 : rc;
+		one.flags = EV_DELETE;
+		rc = kq_change(kq, &one);
+		one.flags = (uint16_t)(change->flags & ~EV_DELETE);
+		return rc == -ENOENT ? kq_change(kq, &one) : rc;
 	}
 	switch (change->filter) {
 	case EVFILT_PROCDESC:
-		return kq_procdesc_change(kq, change);
+		return kq_change_procdesc(kq, change);
 	case EVFILT_AIO:
 		return kq_aio_change(kq, change);
 	case EVFILT_LIO:
@@ -216,8 +255,6 @@ int kq_change(struct kq *kq, const struct kevent *change)
 	default:
 		break;
 	}
-	if (!kq_flags(change))
-		return kq_modify(kq, change);
 	if (change->filter == EVFILT_SIGNAL)
 		return kq_change_signal(kq, change);
 	return kq_change_plain(kq, change);

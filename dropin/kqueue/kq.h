@@ -141,7 +141,10 @@ void kq_signals_restore(void *mask);
 
 /* special.c: what goes with a registration beyond xpoll's -------------------- */
 
-int kq_procdesc_change(struct kq *kq, const struct kevent *change);
+/* flags: those of READ, for xpoll. */
+int kq_procdesc_change(struct kq *kq, const struct kevent *change, unsigned flags);
+/* READ is about to be added: of a process descriptor, -EINVAL. */
+int kq_procdesc_yield(struct kq *kq, uint64_t ident);
 /* READ of a process descriptor is made into what it was asked for. */
 void kq_procdesc_event(struct kq *kq, struct kevent *event);
 extern atomic_uint_least64_t kq_signals_ever; /* [a] observed by any queue */

@@ -76,25 +76,38 @@ static bool kq_is_procdesc(int fd)
 		strstr(text, "\nPid:");
 }
 
-int kq_procdesc_change(struct kq *kq, const struct kevent *change)
+static bool kq_procdesc_there(struct kq *kq, int fd)
 {
-	int fd = change->ident > INT_MAX ? -1 : (int)change->ident;
-	struct xpoll_event record = {
-		.ident = (uint64_t)fd,
-		.filter = XPOLL_FILT_READ,
-		.flags = change->flags &
-			(EV_ADD | EV_DELETE | EV_ENABLE | EV_DISABLE |
-			 EV_ONESHOT | EV_CLEAR | EV_DISPATCH | EV_KEEPUDATA),
-	};
 	bool there;
 
-	if (fd < 0)
-		return -EBADF;
 	pthread_mutex_lock(&kq->extras);
 	there = kq_procdesc_index(kq, fd) >= 0;
 	pthread_mutex_unlock(&kq->extras);
+	return there;
+}
+
+int kq_procdesc_yield(struct kq *kq, uint64_t ident)
+{
+	int fd = ident > INT_MAX ? -1 : (int)ident;
+
+	if (!kq_procdesc_there(kq, fd))
+		return 0;
+	/* Both would be one registration of xpoll's; or the number is another file's. */
+	return kq_is_procdesc(fd) ? -EINVAL : kq_procdesc_note(kq, fd, false);
+}
+
+int kq_procdesc_change(struct kq *kq, const struct kevent *change, unsigned flags)
+{
+	int fd = change->ident > INT_MAX ? -1 : (int)change->ident;
+	struct xpoll_event record;
+	bool there = kq_procdesc_there(kq, fd);
+
+	if (fd < 0 || (!there && fcntl(fd, F_GETFD) < 0))
+		return -EBADF;
 	if (!there && !(change->flags & EV_ADD))
 		return -ENOENT;
+	xpoll_set(&record, (uint64_t)fd, XPOLL_FILT_READ, (int)flags, 0, 0,
+	          change->udata);
 	if (change->flags & EV_ADD) {
 		/* The end of a process is reported once. */
 		record.flags |= EV_ONESHOT;
@@ -107,7 +120,6 @@ int kq_procdesc_change(struct kq *kq, const struct kevent *change)
 		if (kq_procdesc_note(kq, fd, true) < 0)
 			return -ENOMEM;
 	}
-	record.udata = change->udata;
 	if (xpoll_event(kq->queue, &record, 1, NULL, 0, 0) < 0) {
 		int rc = -errno;
 
@@ -144,12 +156,8 @@ void kq_procdesc_event(struct kq *kq, struct kevent *event)
 {
 	int status, saved = errno;
 
-	if (event->filter != EVFILT_READ)
-		return;
-	pthread_mutex_lock(&kq->extras);
-	status = kq_procdesc_index(kq, (int)event->ident);
-	pthread_mutex_unlock(&kq->extras);
-	if (status < 0)
+	if (event->filter != EVFILT_READ ||
+	    !kq_procdesc_there(kq, (int)event->ident))
 		return;
 	status = kq_procdesc_status((int)event->ident);
 	event->filter = EVFILT_PROCDESC;

@@ -238,8 +238,19 @@ XT_TEST(deleting_removes_and_what_is_not_there_is_enoent)
 		for (int i = 0; i < 4; i++)
 			XT_STATUS(kit_flag(kq, pipe.r, filters[f], flags[i]),
 			          ENOENT);
-	XT_OK(kit_add(kq, pipe.r, EVFILT_READ, EV_DELETE));
-	XT_STATUS(kit_flag(kq, pipe.r, EVFILT_READ, EV_DELETE), ENOENT);
+	/* Both at once: what is there is deleted, else it is added. */
+	for (int i = 0; i < 2; i++) {
+		XT_OK(kit_add(kq, pipe.r, EVFILT_READ, EV_DELETE));
+		XT_STATUS(kit_flag(kq, pipe.r, EVFILT_READ, EV_ENABLE),
+		          i ? ENOENT : 0);
+	}
+	XT_OK(kit_add(kq, pipe.r, EVFILT_READ, 0));
+	XT_STATUS(kit_flag(kq, pipe.r, EVFILT_READ,
+	                   EV_DELETE | EV_ENABLE | EV_DISABLE), EINVAL);
+	XT_OK(kit_flag(kq, pipe.r, EVFILT_READ, EV_DELETE));
+	xt_close(pipe.r);
+	for (int i = 0; i < 4; i++)
+		XT_STATUS(kit_flag(kq, pipe.r, EVFILT_READ, flags[i]), EBADF);
 }
 
 XT_TEST(receipt_returns_a_status_and_drains_nothing)
@@ -363,8 +374,18 @@ XT_TEST(udata_is_written_by_each_change_but_kept_by_keepudata)
 	XT_OK(kit_change(kq, (uintptr_t)pipe.r, EVFILT_READ, 0, 0, 0, &event));
 	KIT_GETS(kq, &event, pipe.r, EVFILT_READ);
 	XT_CHECK(event.udata == &event);
+	XT_OK(kit_change(kq, (uintptr_t)pipe.r, EVFILT_READ, EV_KEEPUDATA, 0, 0,
+	                 NULL));
+	KIT_GETS(kq, &event, pipe.r, EVFILT_READ);
+	XT_CHECK(event.udata == &event);
+	XT_OK(kit_flag(kq, pipe.r, EVFILT_READ, EV_DELETE));
 	XT_STATUS(kit_change(kq, 1, EVFILT_USER, EV_ADD | EV_KEEPUDATA, 0, 0,
 	                     NULL), EINVAL);
+	/* Who triggers need not know it. */
+	XT_OK(kit_change(kq, 1, EVFILT_USER, EV_ADD, 0, 0, &kq));
+	XT_OK(kit_change(kq, 1, EVFILT_USER, EV_KEEPUDATA, NOTE_TRIGGER, 0, NULL));
+	KIT_GETS(kq, &event, 1, EVFILT_USER);
+	XT_CHECK(event.udata == &kq);
 }
 
 /* Measured on FreeBSD: one byte that is not read is one event. */

@@ -4,6 +4,7 @@
  * Method: ask for it.
  */
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "kit.h"
@@ -77,6 +78,14 @@ XT_TEST(what_linux_does_otherwise_has_its_answer)
 	/* FreeBSD: delivered again and again, without EV_CLEAR. */
 	KIT_NONE(kq);
 	XT_OK(kit_flag(kq, folder, EVFILT_VNODE, EV_DELETE));
+	/* FreeBSD: neither triggers it. */
+	XT_OK(kit_change(kq, 1, EVFILT_USER, EV_ADD, NOTE_TRIGGER, 0, NULL));
+	KIT_GETS(kq, &event, 1, EVFILT_USER);
+	XT_OK(kit_change(kq, 1, EVFILT_USER, EV_CLEAR, NOTE_TRIGGER, 0, NULL));
+	KIT_GETS(kq, &event, 1, EVFILT_USER);
+	XT_OK(kit_change(kq, 1, EVFILT_USER, EV_DELETE, 0, 0, NULL));
+	/* FreeBSD: EINVAL. */
+	XT_STATUS(kit_add(kq, xt_dup(kq), EVFILT_READ, 0), ELOOP);
 	/* FreeBSD: EV_EOF. */
 	XT_EQ(shutdown(pair.w, SHUT_WR), 0);
 	XT_OK(kit_add(kq, pair.w, EVFILT_WRITE, EV_ONESHOT));
@@ -102,6 +111,52 @@ XT_TEST(sigchld_is_counted_though_it_is_ignored)
 	XT_FAILS(waitpid(child, NULL, 0), ECHILD);
 	XT_OK(kit_change(kq, SIGCHLD, EVFILT_SIGNAL, EV_DELETE, 0, 0, NULL));
 	signal(SIGCHLD, SIG_DFL);
+}
+
+/* FreeBSD: `fflags` and `data` become those of the change, whatever they are. */
+XT_TEST(changes_without_add_alter_notes_only)
+{
+	const int flags[] = {0, EV_ENABLE, EV_KEEPUDATA | EV_ENABLE};
+	struct xt_pair pipe = xt_pipe();
+	int kq = kit_open();
+	int file = xt_make("altered", "");
+	struct kevent event;
+
+	xt_put(pipe.w);
+	for (int i = 0; i < 3; i++) {
+		XT_OK(kit_change(kq, (uintptr_t)pipe.r, EVFILT_READ,
+		                 EV_ADD | EV_ONESHOT, 0, 0, NULL));
+		XT_OK(kit_change(kq, (uintptr_t)pipe.r, EVFILT_READ, flags[i],
+		                 NOTE_LOWAT, 100, NULL));
+		KIT_GETS(kq, &event, pipe.r, EVFILT_READ);
+		/* It does not start anew. */
+		XT_OK(kit_change(kq, 1, EVFILT_TIMER, EV_ADD, NOTE_SECONDS, 3600,
+		                 NULL));
+		XT_OK(kit_change(kq, 1, EVFILT_TIMER, flags[i], NOTE_NSECONDS, 1,
+		                 NULL));
+		KIT_NONE(kq);
+		XT_OK(kit_change(kq, (uintptr_t)file, EVFILT_VNODE, EV_ADD,
+		                 NOTE_WRITE | NOTE_ATTRIB, 0, &kq));
+		XT_OK(kit_change(kq, (uintptr_t)file, EVFILT_VNODE, flags[i],
+		                 NOTE_WRITE, 0, &file));
+		XT_EQ(fchmod(file, i % 2 ? 0600 : 0640), 0);
+		KIT_NONE(kq);
+		XT_OK(kit_change(kq, (uintptr_t)file, EVFILT_VNODE, flags[i], 0, 0,
+		                 &file));
+		XT_EQ(write(file, "a", 1), 1);
+		KIT_GETS(kq, &event, file, EVFILT_VNODE);
+		XT_EQ(event.fflags & ~(unsigned)NOTE_EXTEND, NOTE_WRITE);
+		XT_CHECK(event.udata == (i == 2 ? &kq : &file));
+		/* Nor does it become enabled, where that is not asked for. */
+		XT_OK(kit_change(kq, (uintptr_t)file, EVFILT_VNODE, EV_DISABLE,
+		                 NOTE_ATTRIB, 0, NULL));
+		XT_OK(kit_change(kq, (uintptr_t)file, EVFILT_VNODE, 0, 0, 0, NULL));
+		XT_EQ(fchmod(file, 0644), 0);
+		KIT_NONE(kq);
+		XT_OK(kit_flag(kq, file, EVFILT_VNODE, EV_ENABLE));
+		KIT_GETS(kq, &event, file, EVFILT_VNODE);
+		XT_EQ(event.fflags, NOTE_ATTRIB);
+	}
 }
 
 /* --- What is asked for wrongly, or too much ------------------------------------- */

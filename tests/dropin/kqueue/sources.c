@@ -94,6 +94,44 @@ XT_TEST(procdesc_tells_the_exit_status)
 	XT_STATUS(kit_flag(kq, descriptor, EVFILT_PROCDESC, EV_DELETE), ENOENT);
 }
 
+XT_TEST(procdesc_changes_and_the_next_file_of_its_number)
+{
+	int kq = kit_open(), to_it = -1;
+	pid_t child = child_made(&to_it);
+	int descriptor = (int)syscall(SYS_pidfd_open, child, 0);
+	uintptr_t ident = (uintptr_t)descriptor;
+	struct xt_pair pipe = xt_pipe();
+	struct kevent event;
+
+	if (descriptor < 0) {
+		close(to_it);
+		(void)waitpid(child, NULL, 0);
+		XT_SKIP("no pidfd here");
+	}
+	XT_OK(kit_change(kq, ident, EVFILT_PROCDESC, EV_ADD, NOTE_EXIT, 0, NULL));
+	XT_OK(kit_change(kq, ident, EVFILT_PROCDESC, EV_DISABLE, 0, 0, NULL));
+	/* READ is not for these. */
+	XT_STATUS(kit_add(kq, descriptor, EVFILT_READ, 0), EINVAL);
+	close(to_it);
+	XT_EQ(waitpid(child, NULL, 0), child);
+	XT_OK(kit_change(kq, ident, EVFILT_PROCDESC, 0, 0, 0, &kq));
+	KIT_NONE(kq);
+	XT_OK(kit_change(kq, ident, EVFILT_PROCDESC, EV_ENABLE | EV_KEEPUDATA, 0, 0,
+	                 NULL));
+	KIT_GETS(kq, &event, descriptor, EVFILT_PROCDESC);
+	XT_CHECK(event.udata == &kq);
+	XT_OK(kit_change(kq, ident, EVFILT_PROCDESC, EV_ADD, NOTE_EXIT, 0, NULL));
+	xt_put(pipe.w);
+	XT_EQ(dup2(pipe.r, descriptor), descriptor);
+	xt_keep(descriptor);
+	XT_OK(kit_add(kq, descriptor, EVFILT_READ, 0));
+	KIT_GETS(kq, &event, descriptor, EVFILT_READ);
+	XT_EQ(event.data, 1);
+	XT_STATUS(kit_flag(kq, descriptor, EVFILT_PROCDESC, EV_ENABLE), ENOENT);
+	xt_close(descriptor);
+	XT_STATUS(kit_flag(kq, descriptor, EVFILT_PROCDESC, EV_ENABLE), EBADF);
+}
+
 /* --- SIGNAL ------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t handled;
