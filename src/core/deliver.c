@@ -156,8 +156,6 @@ static uint16_t eof_of(int fd, struct xp_slot *slot, unsigned filter,
 		return 0;
 	if (events & POLLHUP || (filter == XP_READ && events & POLLRDHUP))
 		return XPOLL_EOF;
-	if (filter == XP_READ)
-		return 0;
 	/* POLLERR alone: a pipe has no reader; a socket has an error. */
 	return events & POLLERR && xp_slot_is(fd, slot, XP_KIND_FIFO)
 		? XPOLL_EOF : 0;

@@ -261,11 +261,10 @@ class FdRegistration(Registration):
         return ""
 
     def ended(self, bits: int) -> bool:
-        if self.filter == xpoll.FILT_READ:
-            return bool(bits & (POLLHUP | POLLRDHUP))
-        if self.filter == xpoll.FILT_WRITE:
-            return bool(bits & POLLHUP or (bits & POLLERR and self.file.kind == "pipe"))
-        return False
+        if self.filter == xpoll.FILT_EXCEPT:
+            return False
+        ends = POLLHUP | (POLLRDHUP if self.filter == xpoll.FILT_READ else 0)
+        return bool(bits & ends or (bits & POLLERR and self.file.kind == "pipe"))
 
     def may_repeat(self) -> None:
         self.repeated = False
