@@ -56,7 +56,7 @@ static int kq_make(struct kq *kq)
 	memset(&options, 0, sizeof options);
 	options.size = sizeof options;
 	options.backend = "epoll"; /* The one with a descriptor. */
-	options.flags = XPOLL_TELL_MODES | XPOLL_VNODE_AS_BSD;
+	options.flags = XPOLL_ALL_READY | XPOLL_TELL_MODES | XPOLL_VNODE_AS_BSD;
 	kq->numbers = 0;
 	kq->queue = xpoll_open(&options);
 	if (!kq->queue)

@@ -269,10 +269,6 @@ XT_TEST(many_closed_states_do_not_hide_one_that_is_ready)
  */
 XT_TEST(all_ready_returns_what_only_the_kernel_knows_beside_what_is_at_hand)
 {
-#ifdef __linux__
-	if (xt_is("kqueue"))
-		XT_SKIP("the drop-in beneath has a queue without that flag");
-#endif
 	struct xpoll *queue = xt_open_flags(XPOLL_ALL_READY);
 	struct xt_pair busy = xt_pipe();
 	struct xt_pair quiet = xt_pipe();
