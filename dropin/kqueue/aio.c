@@ -7,11 +7,16 @@
  */
 #include <aio.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 
 #include "kq.h"
 
-enum { KQ_AIO_BUCKETS = 256 };
+enum {
+	KQ_AIO_BUCKETS = 256,
+	KQ_CANCEL_FIRST_NS = 20000, /* between two looks; then longer, up to about: */
+	KQ_CANCEL_MOST_NS = 1000000,
+};
 
 #define KQ_AIO_MODES (EV_ONESHOT | EV_CLEAR | EV_DISPATCH)
 
@@ -26,6 +31,7 @@ struct kq_request {
 	unsigned short flags; /* of the event: EV_ONESHOT ... */
 	bool returned;        /* the event was returned, and aio.result says how it ended */
 	bool silent;          /* the event was deleted before that */
+	bool asked;           /* by aio_cancel, to end */
 };
 
 static struct {
@@ -151,27 +157,30 @@ int kq_aio_change(struct kq *kq, const struct kevent *change)
 	return rc;
 }
 
-static void kq_aio_each(void (*visit)(struct kq_request *, struct kq *),
-                        struct kq *kq)
+static void kq_aio_each(void (*visit)(struct kq_request *, void *), void *context)
 {
 	pthread_mutex_lock(&kq_aio.lock);
 	for (int i = 0; i < KQ_AIO_BUCKETS; i++)
 		for (struct kq_request *request = kq_aio.buckets[i]; request;
 		     request = request->next)
-			visit(request, kq);
+			visit(request, context);
 	pthread_mutex_unlock(&kq_aio.lock);
 }
 
-static void kq_aio_part(struct kq_request *request, struct kq *kq)
+static void kq_aio_part(struct kq_request *request, void *context)
 {
+	struct kq *kq = context;
+
 	if (request->kq != kq)
 		return;
 	request->kq = NULL;
 	request->ending = kq;
 }
 
-static void kq_aio_parted(struct kq_request *request, struct kq *kq)
+static void kq_aio_parted(struct kq_request *request, void *context)
 {
+	struct kq *kq = context;
+
 	if (request->ending != kq)
 		return;
 	request->ending = NULL;
@@ -293,6 +302,15 @@ int64_t kq_aio_take(const struct aiocb *control, bool *ours)
 	return result;
 }
 
+/* --- Cancelling ----------------------------------------------------------------------- */
+
+struct kq_cancel {
+	int fd;
+	const struct aiocb *control; /* NULL: all of this descriptor */
+	bool ours;                   /* there is such a request */
+	int rc;
+};
+
 int kq_aio_worse(int one, int other)
 {
 	if (one == -1 || other == -1)
@@ -302,34 +320,68 @@ int kq_aio_worse(int one, int other)
 	return one == AIO_CANCELED ? one : other;
 }
 
-static int kq_aio_cancel_one(struct kq_request *request)
+static bool kq_aio_is_meant(const struct kq_request *request, const struct kq_cancel *cancel)
 {
-	int64_t result = kq_aio_result(request);
-
-	if (result != -EINPROGRESS)
-		return AIO_ALLDONE;
-	if (request->kq)
-		(void)xpoll_aio_cancel(request->kq->queue, &request->aio);
-	result = kq_aio_result(request);
-	return result == -EINPROGRESS ? AIO_NOTCANCELED
-		: result == -ECANCELED ? AIO_CANCELED : AIO_ALLDONE;
+	return cancel->control ? request->control == cancel->control
+		: request->aio.fd == cancel->fd;
 }
 
+static void kq_aio_ask_to_end(struct kq_request *request, void *context)
+{
+	struct kq_cancel *cancel = context;
+
+	if (!kq_aio_is_meant(request, cancel))
+		return;
+	cancel->ours = true;
+	request->asked = kq_aio_result(request) == -EINPROGRESS;
+	if (request->asked && request->kq)
+		(void)xpoll_aio_cancel(request->kq->queue, &request->aio);
+}
+
+static void kq_aio_look_for_end(struct kq_request *request, void *context)
+{
+	struct kq_cancel *cancel = context;
+	int64_t result;
+
+	if (!kq_aio_is_meant(request, cancel) || !request->asked)
+		return;
+	result = kq_aio_result(request);
+	cancel->rc = kq_aio_worse(cancel->rc,
+		result == -EINPROGRESS ? AIO_NOTCANCELED
+		: result == -ECANCELED ? AIO_CANCELED : AIO_ALLDONE);
+}
+
+/* A sleep that is no cancellation point; whether a signal ends it does not matter. */
+static void kq_aio_pause(int64_t pause_ns)
+{
+	const struct timespec pause = {0, (long)pause_ns};
+	int state;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	(void)ppoll(NULL, 0, &pause, NULL);
+	pthread_setcancelstate(state, NULL);
+}
+
+/*
+ * Whether a request was cancelled is known when it has ended: the kernel may be
+ * asked to stop one that it has, and answers later.  So this sleeps until what
+ * a device has begun is done, as xpoll_destroy does.
+ */
 int kq_aio_cancel(int fd, const struct aiocb *control, bool *ours)
 {
-	int rc = AIO_ALLDONE;
+	struct kq_cancel cancel = {.fd = fd, .control = control};
+	int64_t pause_ns = KQ_CANCEL_FIRST_NS;
 
-	*ours = false;
-	pthread_mutex_lock(&kq_aio.lock);
-	for (int i = 0; i < KQ_AIO_BUCKETS; i++)
-		for (struct kq_request *request = kq_aio.buckets[i]; request;
-		     request = request->next) {
-			if (request->control != control &&
-			    (control || request->aio.fd != fd))
-				continue;
-			*ours = control;
-			rc = kq_aio_worse(rc, kq_aio_cancel_one(request));
-		}
-	pthread_mutex_unlock(&kq_aio.lock);
-	return rc;
+	kq_aio_each(kq_aio_ask_to_end, &cancel);
+	for (;;) {
+		cancel.rc = AIO_ALLDONE;
+		kq_aio_each(kq_aio_look_for_end, &cancel);
+		if (cancel.rc != AIO_NOTCANCELED)
+			break;
+		kq_aio_pause(pause_ns);
+		if (pause_ns < KQ_CANCEL_MOST_NS)
+			pause_ns *= 2;
+	}
+	*ours = control && cancel.ours;
+	return cancel.rc;
 }

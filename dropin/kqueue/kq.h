@@ -129,7 +129,7 @@ int kq_aio_begin(struct kq *kq, struct aiocb *control, int op);
 int64_t kq_aio_ask(const struct aiocb *control);
 /* Its result, which ends it; -EINPROGRESS: not yet; ours: is it one of ours? */
 int64_t kq_aio_take(const struct aiocb *control, bool *ours);
-/* As aio_cancel(3), of ours alone; ours: is this request one of them? */
+/* As aio_cancel(3), of ours alone, once they have ended; ours: is this one of them? */
 int kq_aio_cancel(int fd, const struct aiocb *control, bool *ours);
 /* Several answers of that: what could not be cancelled goes first. */
 int kq_aio_worse(int one, int other);

@@ -191,6 +191,66 @@ XT_TEST(aio_of_many_at_once_is_told_once_each)
 	KIT_NONE(kq);
 }
 
+/* To one file, where the kernel has others wait for the one that it does. */
+enum { WRITES = 60, WRITE_BYTES = 256 << 10 };
+
+static struct aiocb writes[WRITES];
+
+static void begin_writes(int kq, int fd)
+{
+	static char bytes[WRITE_BYTES];
+	const struct aiocb *const first[] = {&writes[0]};
+
+	for (int i = 0; i < WRITES; i++) {
+		writes[i] = request(kq, fd, bytes, WRITE_BYTES, (off_t)i * WRITE_BYTES,
+		                    NULL);
+		XT_EQ(aio_write(&writes[i]), 0);
+	}
+	/* All have been given to the kernel. */
+	XT_EQ(aio_suspend(first, 1, NULL), 0);
+}
+
+/* All of it, or ECANCELED; how many are the latter. */
+static int end_writes(const int answers[WRITES])
+{
+	int cancelled = 0;
+
+	for (int i = 0; i < WRITES; i++) {
+		const struct aiocb *const list[] = {&writes[i]};
+		int error;
+
+		if (!XT_EXPECT_EQ(aio_suspend(list, 1, NULL), 0))
+			return -1;
+		error = aio_error(&writes[i]);
+		if (error == ECANCELED)
+			cancelled++;
+		if (answers)
+			XT_EXPECT_EQ(error, answers[i] == AIO_CANCELED ? ECANCELED : 0);
+		XT_EXPECT_EQ(aio_return(&writes[i]), error ? -1 : WRITE_BYTES);
+	}
+	return cancelled;
+}
+
+/* FreeBSD: what was not cancelled ends as if nobody had tried. */
+XT_TEST(aio_cancel_tells_how_each_request_ends)
+{
+	int kq = kit_open();
+	int fd = xt_file("");
+	int answers[WRITES], rc;
+
+	for (int round = 0; round < 10; round++) {
+		XT_CALL(begin_writes(kq, fd));
+		for (int i = WRITES - 1; i >= 0; i--)
+			answers[i] = aio_cancel(fd, &writes[i]);
+		XT_CHECK(end_writes(answers) >= 0);
+	}
+	XT_CALL(begin_writes(kq, fd));
+	rc = aio_cancel(fd, NULL);
+	XT_EQ(end_writes(NULL) > 0, rc == AIO_CANCELED);
+	XT_EQ(aio_cancel(fd, NULL), AIO_ALLDONE);
+	KIT_NONE(kq);
+}
+
 XT_TEST(aio_survives_the_end_of_its_queue_and_a_fork)
 {
 	int kq = kqueue();

@@ -22,6 +22,7 @@ static pthread_mutex_t *_Atomic taken; /* the first one since this was NULL */
 static pthread_mutex_t *_Atomic seam;  /* whoever locks it is between two */
 static atomic_int to_seam; /* when it is locked for this many times */
 static atomic_bool stuck;              /* whoever waits for a disk */
+static atomic_bool sticking;           /* somebody is */
 
 static void handler(int number)
 {
@@ -50,8 +51,11 @@ XT_SEEN int pthread_mutex_lock(pthread_mutex_t *mutex)
 /* By a thread of the library's. */
 XT_SEEN int fsync(int fd)
 {
-	while (atomic_load(&stuck))
+	while (atomic_load(&stuck)) {
+		atomic_store(&sticking, true);
 		sched_yield();
+	}
+	atomic_store(&sticking, false);
 	return (int)syscall(SYS_fsync, fd);
 }
 
@@ -149,6 +153,32 @@ XT_TEST(signal_between_two_looks_of_aio_suspend_interrupts_it)
 	atomic_store(&stuck, false);
 	XT_EQ(handled, 1);
 	XT_EQ(aio_suspend(list, 1, &long_time), 0);
+	XT_EQ(aio_return(&control), 0);
+}
+
+static void let_go(int number)
+{
+	handler(number);
+	atomic_store(&stuck, false);
+}
+
+/* How a request ends that a device has begun is known when it has ended. */
+XT_TEST(aio_cancel_sleeps_until_the_device_has_ended)
+{
+	int kq = kit_open(), fd = xt_file("hello");
+	struct aiocb control = request(kq, fd, NULL, 0);
+
+	XT_CALL(observe());
+	XT_CHECK(signal(SIGUSR1, let_go) != SIG_ERR);
+	atomic_store(&stuck, true);
+	XT_EQ(aio_fsync(O_SYNC, &control), 0);
+	while (!atomic_load(&sticking))
+		sched_yield();
+	/* One look asks it to end, one is before the first sleep. */
+	XT_CALL(find_seam(&control, 4));
+	XT_EQ(aio_cancel(fd, &control), AIO_ALLDONE);
+	XT_EQ(handled, 1);
+	XT_EQ(aio_error(&control), 0);
 	XT_EQ(aio_return(&control), 0);
 }
 
