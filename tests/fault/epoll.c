@@ -101,56 +101,16 @@ int __wrap_xp_sys_put(int fd, int number)
 	return rc;
 }
 
-/* A thread that waits once, with room for `cap` events, and is held. */
-struct waiter {
-	struct xpoll *queue;
-	int cap;
-	int64_t timeout_ns;
-	bool before;
-	int rc;
-};
-
-static void waiter_run(void *argument)
+static void held_before(void *sleeper)
 {
-	struct waiter *waiter = argument;
-	struct xpoll_event events[2];
-
-	holds_before = waiter->before;
-	holds_after = !waiter->before;
-	waiter->rc = xpoll_event(waiter->queue, NULL, 0, events, waiter->cap,
-	                         waiter->timeout_ns);
+	holds_before = true;
+	xt_sleep(sleeper);
 }
 
-static struct xt_thread *waiter_start(struct waiter *waiter)
+static void held_after(void *sleeper)
 {
-	struct xt_thread *thread;
-
-	atomic_store(&held, 0);
-	atomic_store(&released, false);
-	thread = xt_start(waiter_run, waiter);
-	xt_until(&held, 1);
-	return thread;
-}
-
-/* S8, S15: it was ready all the time; the report is outdated, and time is up. */
-XT_TEST(enable_before_a_report_at_the_deadline_still_returns_it)
-{
-	static struct waiter waiter = {.cap = 2, .timeout_ns = 1000000};
-	struct xt_pair pipe = xt_pipe();
-	struct xt_thread *thread;
-	int64_t deadline_ns;
-
-	waiter.queue = xt_open_quiet();
-	XT_OK(xt_add(waiter.queue, pipe.r, READ, 0));
-	xt_put(pipe.w);
-	thread = waiter_start(&waiter);
-	deadline_ns = xt_now() + waiter.timeout_ns;
-	XT_OK(xt_flag(waiter.queue, (uint64_t)pipe.r, READ, XPOLL_ENABLE));
-	while (xt_now() < deadline_ns)
-		(void)sched_yield();
-	atomic_store(&released, true);
-	xt_join(thread);
-	XT_EXPECT_EQ(waiter.rc, 1);
+	holds_after = true;
+	xt_sleep(sleeper);
 }
 
 static bool returns_soon(struct xt_thread *thread)
@@ -165,19 +125,22 @@ static bool returns_soon(struct xt_thread *thread)
 /* A thread that only looks does not take the kick of one that sleeps. */
 XT_TEST(wake_all_then_a_look_by_another_still_reaches_the_sleeper)
 {
-	static struct waiter waiter = {.cap = 1, .timeout_ns = -1, .before = true};
+	static struct xt_sleeper sleeper = {.timeout_ns = -1};
 	struct xt_thread *thread;
 
-	waiter.queue = xt_open_quiet();
-	thread = waiter_start(&waiter);
-	XT_OK(xpoll_wake_all(waiter.queue));
-	XT_NONE(waiter.queue);
+	sleeper.queue = xt_open_quiet();
+	atomic_store(&held, 0);
+	atomic_store(&released, false);
+	thread = xt_start(held_before, &sleeper);
+	xt_until(&held, 1);
+	XT_OK(xpoll_wake_all(sleeper.queue));
+	XT_NONE(sleeper.queue);
 	atomic_store(&released, true);
 	XT_EXPECT(returns_soon(thread));
 	while (!xt_done(thread))
-		XT_OK(xpoll_wake(waiter.queue));
+		XT_OK(xpoll_wake(sleeper.queue));
 	xt_join(thread);
-	XT_EXPECT_EQ(waiter.rc, 0);
+	XT_EXPECT_EQ(sleeper.rc, 0);
 }
 
 static void asleep(struct xt_thread *thread)
@@ -330,7 +293,7 @@ enum { SLEEPERS = 8 };
  */
 XT_TEST(dead_entry_reported_to_many_sleepers_renews_the_set_once)
 {
-	static struct waiter waiters[SLEEPERS];
+	static struct xt_sleeper sleepers[SLEEPERS];
 	struct xt_thread *threads[SLEEPERS];
 	struct xpoll *queue = xt_open_quiet();
 
@@ -338,8 +301,8 @@ XT_TEST(dead_entry_reported_to_many_sleepers_renews_the_set_once)
 	atomic_store(&held, 0);
 	atomic_store(&released, false);
 	for (int i = 0; i < SLEEPERS; i++) {
-		waiters[i] = (struct waiter){.queue = queue, .cap = 2, .timeout_ns = -1};
-		threads[i] = xt_start(waiter_run, &waiters[i]);
+		sleepers[i] = (struct xt_sleeper){.queue = queue, .timeout_ns = -1};
+		threads[i] = xt_start(held_after, &sleepers[i]);
 	}
 	xt_until(&held, SLEEPERS);
 	atomic_store(&released, true);
