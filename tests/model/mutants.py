@@ -101,6 +101,9 @@ MUTANTS = {
     "the child of a sleeper's handler goes on as its parent": Mutant(
         "(void)xp_child_forget_threads(queue);", "", "",
         "fault.fork:hazard_16_child_of_a_sleepers_handler_waits_for_nobody_inside"),
+    "reports of a set that was renewed count for the new one": Mutant(
+        "if (wait->set != xp_set_number(queue))\n\t\treturn;", "", "",
+        "fault.epoll:dead_entry_reported_to_many_sleepers_renews_the_set_once"),
     # What several threads and the kernel do between a report and its delivery.
     "what was harvested before a change is handed out": Mutant(
         "} else if (xp_slot_is_outdated(slot, wait)) {", "} else if (0) {", "", EXPLORER),
