@@ -384,7 +384,7 @@ static void armed_is_what_the_kernel_has(void)
 /* May the last thread that sleeps go on? */
 static bool resume_step(enum step step)
 {
-	const struct wait *self = &waits[waiting - 1];
+	const struct wait *self = &waits[waiting ? waiting - 1 : 0];
 
 	if (waiting == 0)
 		return false;
