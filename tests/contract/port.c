@@ -6,6 +6,8 @@
  */
 #include "xt.h"
 
+#include <sched.h>
+
 static void limit(int most)
 {
 	char text[16];
@@ -106,8 +108,14 @@ XT_TEST(full_port_wakes_each_sleeper_once)
 	limit(2);
 	for (int i = 0; i < 3; i++)
 		XT_EXPECT_EQ(xpoll_wake_all(queue), 0);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 3; i++) {
+		/* Perhaps it did not sleep yet. */
+		while (!xt_done(threads[i])) {
+			XT_EXPECT_EQ(xpoll_wake_all(queue), 0);
+			(void)sched_yield();
+		}
 		xt_join(threads[i]);
+	}
 	XT_EXPECT_EQ(xpoll_wake(queue), 0);
 	XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &event, 1, -1), 0);
 	/* The alert is over: events come again. */
