@@ -443,7 +443,7 @@ void xt_asleep(struct xt_thread *thread);
  * As pthread_sigqueue, which not every C library has: 0, or -1 with errno.
  * Where threads have no numbers it is for the process.
  */
-int xt_queue_signal(int thread_number, int number);
+int xt_queue_signal(int thread_number, int number, int value);
 int xt_thread_number(void); /* of the calling thread; 0: it has none */
 
 /* A thread that waits for one event: xt_start(xt_sleep, &sleeper). */

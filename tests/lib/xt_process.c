@@ -112,22 +112,23 @@ int xt_thread_number(void)
 #endif
 }
 
-int xt_queue_signal(int thread_number, int number)
+int xt_queue_signal(int thread_number, int number, int value)
 {
 #ifdef __linux__
 	siginfo_t info = {.si_signo = number, .si_code = SI_QUEUE};
 
 	info.si_pid = getpid();
 	info.si_uid = getuid();
+	info.si_value.sival_int = value;
 	return (int)syscall(SYS_rt_tgsigqueueinfo, getpid(), thread_number,
 	                    number, &info);
 #elif defined(SIGRTMIN)
-	union sigval value = {.sival_int = 0};
+	union sigval sent = {.sival_int = value};
 
 	(void)thread_number;
-	return sigqueue(getpid(), number, value);
+	return sigqueue(getpid(), number, sent);
 #else
-	(void)thread_number;
+	(void)thread_number, (void)value;
 	return kill(getpid(), number);
 #endif
 }

@@ -185,7 +185,7 @@ XT_TEST(signal_real_time_is_counted_each_time)
 	XT_OK(observe(queue, SIGWINCH, 0));
 	XT_EQ(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
 	for (int i = 0; i < 50; i++) {
-		XT_EQ(xt_queue_signal(xt_thread_number(), number), 0);
+		XT_EQ(xt_queue_signal(xt_thread_number(), number, 0), 0);
 		XT_EQ(raise(SIGWINCH), 0);
 	}
 	XT_NONE(queue);

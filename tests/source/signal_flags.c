@@ -47,9 +47,10 @@ static void on_detailed(int number, siginfo_t *info, void *context)
 
 XT_TEST(handler_with_siginfo_gets_value_sender_context_and_mask)
 {
+	/* What is blocked is that of the thread which takes it. */
+	XT_SIGNALS_A_THREAD();
 	struct xpoll *queue = xt_open();
 	struct sigaction made = {.sa_flags = SA_SIGINFO};
-	union sigval value = {.sival_int = 4711};
 	sigset_t hup;
 	sigset_t before;
 
@@ -62,7 +63,7 @@ XT_TEST(handler_with_siginfo_gets_value_sender_context_and_mask)
 	(void)sigemptyset(&hup);
 	(void)sigaddset(&hup, SIGHUP);
 	XT_EQ(pthread_sigmask(SIG_BLOCK, &hup, &before), 0);
-	XT_EQ(sigqueue(getpid(), SIGUSR1, value), 0);
+	XT_EQ(xt_queue_signal(xt_thread_number(), SIGUSR1, 4711), 0);
 	XT_EQ(pthread_sigmask(SIG_SETMASK, &before, NULL), 0);
 	XT_EQ(calls, 1);
 	XT_EXPECT_EQ(detail.number, SIGUSR1);

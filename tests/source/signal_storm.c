@@ -50,7 +50,7 @@ static void send_all(void *argument)
 	struct sender *sender = argument;
 
 	for (int i = 0; i < sender->count; i++)
-		while (xt_queue_signal(sender->target, sender->number))
+		while (xt_queue_signal(sender->target, sender->number, 0))
 			(void)sched_yield();
 }
 

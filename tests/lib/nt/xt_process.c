@@ -80,9 +80,9 @@ int xt_thread_number(void)
 	return (int)GetCurrentThreadId();
 }
 
-int xt_queue_signal(int thread_number, int number)
+int xt_queue_signal(int thread_number, int number, int value)
 {
-	(void)thread_number, (void)number;
+	(void)thread_number, (void)number, (void)value;
 	xt_absent("signals");
 }
 
