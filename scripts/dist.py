@@ -250,6 +250,7 @@ def main():
         dist.bill()
         dist.checksums()
     print((options.folder / "SHA256SUMS").read_text(), end="")
+    print(f"dist: the release is in {options.folder}")
 
 
 if __name__ == "__main__":
