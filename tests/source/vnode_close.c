@@ -91,7 +91,7 @@ XT_TEST(what_found_no_room_is_not_reported_for_another_file)
 		XT_OK(vnode_add(queue, files[i], 0, XPOLL_NOTE_WRITE));
 	for (int i = 0; i < 2; i++)
 		xt_put(files[i]);
-	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 1);
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
 	left = event.ident == (uint64_t)files[0] ? files[1] : files[0];
 	xt_number(other, left);
 	XT_NONE(queue);
