@@ -21,11 +21,6 @@ enum { TIMER = XPOLL_FILT_TIMER };
 
 static const char no_queue[] = "no kernel queue in this back end";
 
-static bool has_queue_fd(void)
-{
-	return !xt_is("poll") && !xt_is("select");
-}
-
 static int timer(struct xpoll *queue, uint64_t ident, int flags,
                  uint32_t fflags, int64_t data)
 {
@@ -45,7 +40,7 @@ static bool becomes_readable(struct xpoll *queue)
 
 XT_TEST(hazard_11_queue_fd_is_readable_when_a_timer_is_due)
 {
-	if (!has_queue_fd())
+	if (!xt_has_queue_fd())
 		XT_SKIP(no_queue);
 	struct xpoll *queue = xt_open_quiet();
 
@@ -66,7 +61,7 @@ XT_TEST(hazard_11_queue_fd_is_readable_when_a_timer_is_due)
 
 XT_TEST(hazard_11_queue_fd_of_a_periodic_timer)
 {
-	if (!has_queue_fd())
+	if (!xt_has_queue_fd())
 		XT_SKIP(no_queue);
 	struct xpoll *queue = xt_open_quiet();
 	struct xpoll_event event;
@@ -92,7 +87,7 @@ XT_TEST(queue_fd_of_a_timer_taken_back_is_not_readable)
 		{XPOLL_ADD, 3600},
 		{XPOLL_ADD | XPOLL_DISABLE, 0},
 	};
-	if (!has_queue_fd())
+	if (!xt_has_queue_fd())
 		XT_SKIP(no_queue);
 	struct xpoll *queue = xt_open_quiet();
 
@@ -116,7 +111,7 @@ XT_TEST(queue_fd_of_a_timer_taken_back_is_not_readable)
 /* One slot and three due: the rest is still shown. */
 XT_TEST(hazard_11_queue_fd_of_timers_that_did_not_fit)
 {
-	if (!has_queue_fd())
+	if (!xt_has_queue_fd())
 		XT_SKIP(no_queue);
 	struct xpoll *queue = xt_open_quiet();
 	struct xpoll_event event;
@@ -133,7 +128,7 @@ XT_TEST(hazard_11_queue_fd_of_timers_that_did_not_fit)
 
 XT_TEST(queue_fd_of_abstime_timers)
 {
-	if (!has_queue_fd())
+	if (!xt_has_queue_fd())
 		XT_SKIP(no_queue);
 	struct xpoll *queue = xt_open_quiet();
 	struct timespec now;
@@ -168,7 +163,7 @@ static void wait_for_one(void *argument)
 
 XT_TEST(queue_fd_beside_a_sleeping_waiter)
 {
-	if (!has_queue_fd())
+	if (!xt_has_queue_fd())
 		XT_SKIP(no_queue);
 	struct xpoll *queue = xt_open_quiet();
 
@@ -193,7 +188,7 @@ static void sleep_in_poll(void *argument)
 /* Armed, and brought forward, while another thread sleeps in poll(2). */
 XT_TEST(hazard_11_queue_fd_sleeping_poll_is_woken_by_timers)
 {
-	if (!has_queue_fd())
+	if (!xt_has_queue_fd())
 		XT_SKIP(no_queue);
 	struct xpoll *queue = xt_open_quiet();
 
@@ -214,7 +209,7 @@ XT_TEST(hazard_11_queue_fd_sleeping_poll_is_woken_by_timers)
 /* Three deep, and each level has a timer of its own. */
 XT_TEST(hazard_11_timers_of_nested_queues_are_told)
 {
-	if (!has_queue_fd())
+	if (!xt_has_queue_fd())
 		XT_SKIP(no_queue);
 	if (xt_dropin())
 		XT_SKIP("Linux allows the drop-in no third level");
@@ -241,7 +236,7 @@ XT_TEST(hazard_11_timers_of_nested_queues_are_told)
 XT_TEST(queue_fd_of_timers_in_kernel_epoll)
 {
 #ifdef __linux__
-	if (!has_queue_fd())
+	if (!xt_has_queue_fd())
 		XT_SKIP(no_queue);
 	struct xpoll *queue = xt_open_quiet();
 	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
@@ -269,7 +264,7 @@ XT_TEST(descriptors_of_timers_are_close_on_exec)
 
 	xt_set_open(before, 1024);
 	XT_OK(timer(queue, 1, XPOLL_ADD, XPOLL_NOTE_ABSTIME, 1));
-	if (has_queue_fd())
+	if (xt_has_queue_fd())
 		XT_CHECK(xpoll_fd(queue) >= 0);
 	xt_set_open(after, 1024);
 	for (int fd = 0; fd < 1024; fd++)
@@ -332,7 +327,7 @@ XT_TEST(abstime_descriptor_is_told_of_clock_steps)
 /* The alarm is made with the first timer; who cannot have one is refused early. */
 XT_TEST(timer_without_a_descriptor_for_it_is_not_silent)
 {
-	if (!has_queue_fd())
+	if (!xt_has_queue_fd())
 		XT_SKIP(no_queue);
 	struct xpoll *queue = xt_open_quiet();
 	struct rlimit limit, none;
