@@ -11,7 +11,6 @@
 
 #include <errno.h>
 
-#include "base/alloc.h"
 #include "base/assert.h"
 #include "base/time.h"
 #include "os/sys.h"

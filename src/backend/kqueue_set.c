@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 
 #include "base/alloc.h"
 #include "base/assert.h"

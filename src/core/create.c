@@ -16,7 +16,6 @@
 #include "core/sleep.h"
 #include "core/sources.h"
 #include "core/unpollable.h"
-#include "os/sys.h"
 
 static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
                       int size_hint)

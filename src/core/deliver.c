@@ -1,7 +1,6 @@
 /* From what fired to the caller's array. */
 #include "core/deliver.h"
 
-#include "base/alloc.h"
 #include "base/assert.h"
 #include "core/candidate.h"
 #include "core/event_count.h"

@@ -9,7 +9,6 @@
 #include "core/registration.h"
 #include "core/renew.h"
 #include "core/source_fd.h"
-#include "os/sys.h"
 
 /* Kernel objects of the child's own, in place of its copies of the parent's. */
 static int reinit_kernel(struct xpoll *queue)

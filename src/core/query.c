@@ -4,8 +4,6 @@
 
 #include "base/assert.h"
 #include "base/result.h"
-#include "base/time.h"
-#include "core/backends.h"
 #include "core/enter.h"
 #include "core/interest.h"
 #include "core/lowat.h"

@@ -12,7 +12,6 @@
 #include "base/assert.h"
 #include "os/fdnum.h"
 #include "os/process.h"
-#include "os/sys.h"
 
 enum {
 	/* As much as may be copied while the queue is locked. */

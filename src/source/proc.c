@@ -18,7 +18,6 @@
 
 #include "base/alloc.h"
 #include "os/process.h"
-#include "os/sys.h"
 #include "source/proc_names.h"
 
 static struct xp_proc *proc_of(struct xp_registration *reg)

@@ -13,7 +13,6 @@
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "os/process.h"
-#include "os/sys.h"
 #include "source/signal.h"
 
 struct signal_registration {

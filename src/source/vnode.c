@@ -8,7 +8,6 @@
 
 #include "base/compiler.h"
 #include "os/fdnum.h"
-#include "os/sys.h"
 #include "source/inode.h"
 #include "source/source.h"
 

@@ -10,7 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/time.h"
 #include "os/libcall.h"
 
 int xp_sys_epoll_create(void)

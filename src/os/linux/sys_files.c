@@ -1,6 +1,5 @@
 /* What Linux says of files: inotify(7), statfs(2). */
 #include "os/linux/sys_linux.h"
-#include "os/sys.h"
 
 #include <sys/inotify.h>
 #include <sys/vfs.h>

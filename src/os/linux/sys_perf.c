@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "os/rawcall.h"
-#include "os/sys.h"
 
 int xp_sys_perf_open(struct perf_event_attr *attr, pid_t thread, int cpu)
 {

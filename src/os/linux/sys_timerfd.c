@@ -3,7 +3,6 @@
  *
  * None of the functions is a cancellation point.
  */
-#include <errno.h>
 #include <stdint.h>
 #include <sys/timerfd.h>
 #include <time.h>

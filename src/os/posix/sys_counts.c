@@ -1,7 +1,6 @@
 /* How much can be read, as ioctl(2) says everywhere.  Of the rest no call says how much. */
 #include <errno.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 #ifdef __sun
 #include <sys/filio.h>
 #endif

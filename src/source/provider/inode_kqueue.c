@@ -11,7 +11,6 @@
 #include "base/assert.h"
 #include "os/bsd/sys_kqueue.h"
 #include "os/process.h"
-#include "os/sys.h"
 
 /* A descriptor that is watched. */
 struct xp_inode {
