@@ -12,6 +12,7 @@
 
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/assert.h"
 #include "base/threads.h"
 #include "base/time.h"
@@ -61,7 +62,8 @@ static void kqueue_close(void *opaque)
 	if (ours)
 		xp_sys_close(state->set.fd);
 	xp_wakefd_close(&state->wake);
-	xp_kq_set_fini(&state->set);
+	xp_free(state->set.entries);
+	xp_free(state->set.dirty);
 }
 
 static bool kqueue_owns(const void *opaque, int fd)

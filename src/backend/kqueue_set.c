@@ -4,16 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "base/alloc.h"
 #include "base/assert.h"
 #include "base/table.h"
 #include "os/sys.h"
-
-void xp_kq_set_fini(struct xp_kq_set *set)
-{
-	xp_free(set->entries);
-	xp_free(set->dirty);
-}
 
 /* Each of the entries may be among those that are dirty. */
 static int kq_reserve(struct xp_kq_set *set, int fd)

@@ -104,8 +104,6 @@ int xp_kq_verify(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 
 /* --- The set ------------------------------------------------------------------- */
 
-void xp_kq_set_fini(struct xp_kq_set *set);
-
 /* The back end's functions of these names. */
 int xp_kq_attach(void *set, int fd, uint32_t watch, uint64_t token);
 int xp_kq_change(void *set, int fd, uint32_t watch, uint64_t token);

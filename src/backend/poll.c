@@ -65,8 +65,10 @@ int xp_poll_init(struct xp_poll_state *state, const struct xp_array_ops *ops,
 	return rc;
 }
 
-void xp_poll_fini(struct xp_poll_state *state)
+void xp_poll_close(void *opaque)
 {
+	struct xp_poll_state *state = opaque;
+
 	xp_array_close(&state->array);
 	xp_free(state->fds);
 }
@@ -168,11 +170,6 @@ static int poll_open(void *opaque, int size_hint, struct xp_counters *counters)
 	return xp_poll_init(opaque, &poll_array, counters);
 }
 
-static void poll_close(void *opaque)
-{
-	xp_poll_fini(opaque);
-}
-
 /* Report what the look at all has found. */
 static int poll_scan(struct xp_poll_state *state, struct xp_fired *fired, int cap)
 {
@@ -231,7 +228,7 @@ const struct xp_backend_ops xp_backend_poll = {
 	.caps = XP_CAP_FREE_CHANGE | XP_CAP_KNOWS_FILE | XP_CAP_MASK | XP_EDGE_CAPS,
 	.state_size = sizeof(struct xp_poll_state),
 	.open = poll_open,
-	.close = poll_close,
+	.close = xp_poll_close,
 	.owns = xp_array_owns,
 	.attach = xp_array_attach,
 	.change = xp_array_change,

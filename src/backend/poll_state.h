@@ -21,7 +21,8 @@ struct xp_poll_state {
 
 int xp_poll_init(struct xp_poll_state *state, const struct xp_array_ops *ops,
                  struct xp_counters *counters);
-void xp_poll_fini(struct xp_poll_state *state);
+/* As the back end's function. */
+void xp_poll_close(void *state);
 
 /* As the functions of struct xp_array_ops. */
 int xp_poll_prepare(void *state, int fd);

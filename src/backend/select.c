@@ -124,7 +124,7 @@ static void select_close(void *opaque)
 {
 	struct select_state *state = opaque;
 
-	xp_poll_fini(&state->poll);
+	xp_poll_close(&state->poll);
 	for (int k = 0; k < SETS; k++) {
 		xp_free(state->wanted[k]);
 		xp_free(state->sets[k]);
