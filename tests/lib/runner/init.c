@@ -82,13 +82,13 @@ static void init_limits(void)
 {
 #ifdef __OpenBSD__
 	static const int which[] = {KERN_MAXFILES, KERN_MAXPROC, KERN_MAXTHREAD};
-	static const int most[] = {30000, 4000, 4000};
+	int most[] = {30000, 4000, 4000};
 	struct rlimit files = {20000, 20000}, data = {1ul << 31, 1ul << 31};
 
 	for (int i = 0; i < 3; i++) {
 		const int name[2] = {CTL_KERN, which[i]};
 
-		if (sysctl(name, 2, NULL, NULL, (void *)&most[i], sizeof most[i]) < 0)
+		if (sysctl(name, 2, NULL, NULL, &most[i], sizeof most[i]) < 0)
 			perror("runner: sysctl");
 	}
 	(void)setrlimit(RLIMIT_NOFILE, &files);
