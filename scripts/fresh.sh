@@ -5,7 +5,7 @@
 #   scripts/fresh.sh [-s SUITE]... [-w root|user]... [VERB|PATH [ARGUMENT...]]
 #
 # SUITE is a release of Debian; the default is bookworm, trixie and sid.  VERB is one of
-# ./dev, and PATH a program in the clone; the default is test.  The script needs root and
+# ./dev, and PATH a program in the clone; the default is demo.  The script needs root and
 # debootstrap, and uses the mirror of apt's configuration.  The systems, without packages,
 # stay in $XPOLL_FRESH (build/fresh) for the next time.  The command runs in a copy, with a
 # mount and a process namespace of its own, so nothing of it is left.
@@ -27,9 +27,9 @@ while getopts s:w: option; do
 	esac
 done
 shift $((OPTIND - 1))
-case ${1:-test} in
+case ${1:-demo} in
 */*) command="./$*" name=${1##*/} ;;
-*) command="./dev ${*:-test}" name=${1:-test} ;;
+*) command="./dev ${*:-demo}" name=${1:-demo} ;;
 esac
 folder=${XPOLL_FRESH:-$PWD/build/fresh}
 [ "$(id -u)" -eq 0 ] || die "only root can make a root"
