@@ -30,6 +30,7 @@ int xp_child_forget_threads(struct xpoll *queue)
 	queue->recheck_wanted = false;
 	queue->turn.leader = false;
 	queue->polling = false;
+	queue->awaited = queue->threads.dying;
 	queue->exposed = false;
 	queue->attention.on = false;
 	queue->turn.several = false;
