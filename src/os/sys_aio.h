@@ -9,9 +9,8 @@
 enum {
 	XP_FILE_READABLE = 1,
 	XP_FILE_WRITABLE = 2,
-	XP_FILE_DIRECT = 4,    /* past the page cache */
-	XP_FILE_DIRECTORY = 8,
-	XP_FILE_OTHER = 16,    /* not on a disk: a pipe, a terminal ... */
+	XP_FILE_DIRECTORY = 4,
+	XP_FILE_OTHER = 8,     /* not on a disk: a pipe, a terminal ... */
 };
 
 /* Which file, and how it is open: as long as it is, no other has the same. */
@@ -36,7 +35,8 @@ int xp_sys_file_let_go(int held);
 
 /*
  * Read what can be had without waiting for a device: bytes, less than size
- * only at the end of the file; -EAGAIN: not all of it, or who knows.
+ * only at the end of the file; -EAGAIN: not all of it, or who knows.  Any
+ * descriptor may be given: that it cannot be read is -EAGAIN as well.
  */
 int64_t xp_sys_read_cached(int fd, void *buffer, size_t size, int64_t offset);
 

@@ -116,11 +116,15 @@ static int file_check(const struct xpoll_aio *aio, int traits)
 	return traits & XP_FILE_DIRECTORY && reads ? -EISDIR : 0;
 }
 
-static bool done_at_once(struct xp_aio_job *job, int traits)
+/* As file_check, of the job's descriptor, which is to be held. */
+static int job_check(struct xp_aio_job *job, const struct xpoll_aio *aio)
 {
-	/* O_DIRECT does not go by the cache, and would wait for the device. */
-	if (job->op != XPOLL_AIO_READ || traits & XP_FILE_DIRECT ||
-	    job->length > AIO_AT_ONCE_MOST)
+	return file_check(aio, xp_sys_file_traits(job->fd, &job->file));
+}
+
+static bool done_at_once(struct xp_aio_job *job)
+{
+	if (job->op != XPOLL_AIO_READ || job->length > AIO_AT_ONCE_MOST)
 		return false;
 	job->result = xp_sys_read_cached(job->fd, job->buffer, job->length,
 	                                 job->offset);
@@ -134,15 +138,8 @@ int xp_aio_submit(struct xpoll *queue, struct xp_registration *reg,
 	void **place = xp_host.state(queue, XP_SOURCE_AIO);
 	struct aio_registration *self = aio_registration(reg);
 	struct aio_state *state = *place;
-	int fd = xp_fd_of(aio->fd);
-	struct xp_file_id file = {0};
-	int traits = 0;
 	int rc = aio_check(aio);
 
-	if (rc == 0) {
-		traits = xp_sys_file_traits(fd, &file);
-		rc = file_check(aio, traits);
-	}
 	if (rc == 0 && !state)
 		rc = state_open(queue, &state);
 	if (rc < 0)
@@ -151,18 +148,19 @@ int xp_aio_submit(struct xpoll *queue, struct xp_registration *reg,
 	self->aio = aio;
 	self->job = (struct xp_aio_job){
 		.op = aio->op,
-		.fd = fd,
-		.file = file,
+		.fd = xp_fd_of(aio->fd),
 		.buffer = aio->buffer,
 		.length = aio->length,
 		.offset = aio->offset,
 	};
-	if (done_at_once(&self->job, traits)) {
+	if (done_at_once(&self->job)) {
 		reg->data = self->job.result;
 		xp_host.activate(queue, reg);
 	} else {
 		reg->data = -EINPROGRESS;
-		rc = xp_aio_start(&state->port, &self->job);
+		rc = job_check(&self->job, aio);
+		if (rc == 0)
+			rc = xp_aio_start(&state->port, &self->job);
 	}
 	if (rc == 0)
 		xp_list_append(&state->regs, &self->item);

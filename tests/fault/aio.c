@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "os/linux/sys_uring.h"
+#include "os/rawcall.h"
 #include "os/sys_aio.h"
 
 enum { MANY = 40 };
@@ -45,6 +46,16 @@ int __wrap_xp_sys_uring_enter(int ring_fd, unsigned submit, unsigned wait)
 {
 	gate();
 	return __real_xp_sys_uring_enter(ring_fd, submit, wait);
+}
+
+static bool sync_refused;
+
+XT_WRAP(xp_rawcall);
+long __wrap_xp_rawcall(long call, long a, long b, long c, long d, long e, long f)
+{
+	if (sync_refused && call == SYS_sync_file_range)
+		return -EPERM;
+	return __real_xp_rawcall(call, a, b, c, d, e, f);
 }
 
 static void gate_shuts(void)
@@ -269,6 +280,49 @@ XT_TEST(no_descriptor_is_emfile_and_changes_nothing)
 	XT_EXPECT_EQ(descriptors_of(&story.file), 1);
 	XT_OK(submit(story.queue, &story.aio));
 	XT_CALL(story_end(&story, 1));
+}
+
+/* --- What is read at once ------------------------------------------------------- */
+
+static int read_is(int fd, size_t length)
+{
+	char buffer[sizeof text];
+	int64_t got = xp_sys_read_cached(fd, buffer, length, 0);
+
+	return (int)got;
+}
+
+static void only_files_in_the_cache_are_read(void)
+{
+	int file = xt_make("file", text);
+	int direct = open(xt_name("file"), O_RDONLY | O_DIRECT | O_CLOEXEC);
+	struct xt_pair pipe = xt_pipe();
+
+	XT_EXPECT_EQ(read_is(file, 4), 4);
+	XT_EXPECT_EQ(read_is(file, sizeof text), (int)strlen(text));
+	XT_EXPECT_EQ(read_is(file, 0), -EAGAIN);
+	if (direct >= 0)
+		XT_EXPECT_EQ(read_is(xt_keep(direct), 4), -EAGAIN);
+	xt_fill(pipe.w);
+	XT_EXPECT_EQ(read_is(pipe.r, 4), -EAGAIN);
+	XT_EXPECT_EQ(read_is(xt_open_path("/dev/zero", O_RDONLY), 4), -EAGAIN);
+	XT_EXPECT_EQ(read_is(xt_open_path("/tmp", O_RDONLY), 4), -EAGAIN);
+	XT_EXPECT_EQ(read_is(xt_open_path("/tmp", O_RDONLY), 0), -EAGAIN);
+	XT_EXPECT_EQ(read_is(-1, 4), -EAGAIN);
+}
+
+/* S24: what could block, or take bytes away, is not tried. */
+XT_TEST(at_once_only_files_in_the_cache_are_read)
+{
+	XT_CALL(only_files_in_the_cache_are_read());
+}
+
+/* As where a filter of system calls does not allow it. */
+XT_TEST(at_once_also_without_sync_file_range)
+{
+	sync_refused = true;
+	XT_CALL(only_files_in_the_cache_are_read());
+	sync_refused = false;
 }
 
 /* --- Record locks --------------------------------------------------------------- */

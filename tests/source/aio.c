@@ -335,10 +335,12 @@ XT_TEST(descriptor_that_cannot_do_it_is_refused)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct xpoll_aio aio;
 
-		kit_op(&aio, cases[i].op, cases[i].fd, buffer, 8, 0);
-		if (!XT_EXPECT_STATUS(kit_submit(queue, &aio), cases[i].error))
-			xt_note("case %d", (int)i);
-		XT_FAILS(xpoll_aio_cancel(queue, &aio), ENOENT);
+		for (size_t length = 0; length <= 8; length += 8) {
+			kit_op(&aio, cases[i].op, cases[i].fd, buffer, length, 0);
+			if (!XT_EXPECT_STATUS(kit_submit(queue, &aio), cases[i].error))
+				xt_note("case %d, %d bytes", (int)i, (int)length);
+			XT_FAILS(xpoll_aio_cancel(queue, &aio), ENOENT);
+		}
 	}
 	XT_NONE(queue);
 }

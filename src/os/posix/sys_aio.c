@@ -10,9 +10,6 @@
 #include "os/libcall.h"
 #include "os/sys.h"
 
-#ifndef O_DIRECT
-#define O_DIRECT 0
-#endif
 #ifdef __APPLE__ /* Its header does not declare the other. */
 #define fdatasync fsync
 #endif
@@ -40,8 +37,6 @@ int xp_sys_file_traits(int fd, struct xp_file_id *id)
 		traits |= XP_FILE_READABLE;
 	if ((flags & O_ACCMODE) != O_RDONLY)
 		traits |= XP_FILE_WRITABLE;
-	if (flags & O_DIRECT)
-		traits |= XP_FILE_DIRECT;
 	if (S_ISDIR(status.st_mode))
 		traits |= XP_FILE_DIRECTORY;
 	else if (!S_ISREG(status.st_mode) && !S_ISBLK(status.st_mode))
