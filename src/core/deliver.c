@@ -18,6 +18,8 @@ enum {
 	CROWDED_FOR = 64,
 	/* Reports of one dead registration until the kernel's set is renewed. */
 	STALE_MOST = 4,
+	/* Entries by which slots are fetched before they are needed. */
+	FETCHED_AHEAD = 8,
 };
 
 /*
@@ -256,41 +258,50 @@ static XP_INLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait,
 	xp_interest_rearm(queue, fd, slot);
 }
 
-/*
- * The most usual event by far, in a few instructions: one of READ and WRITE,
- * nothing special about it.  False: it is another.
- */
-static XP_INLINE bool deliver_plain(struct xpoll *queue, struct xp_wait *wait,
-                                    int fd, struct xp_slot *slot,
-                                    uint32_t events)
+/* Apart, as it needs registers that the most usual event does not. */
+static XP_NOINLINE void count_event(struct xpoll *queue, struct xp_wait *wait, int fd,
+                                    struct xp_slot *slot, unsigned filter, uint32_t events)
 {
-	unsigned filters = events & POLLIN ? XP_BIT(XP_READ) : 0;
-	unsigned edge;
+	if (!xp_event_count_usual(wait, slot, filter))
+		xp_event_count(queue, wait, fd, slot, filter, events);
+}
 
-	filters |= events & POLLOUT ? XP_BIT(XP_WRITE) : 0;
+/*
+ * Is it the most usual event by far, one of READ and WRITE with nothing special about
+ * it?  The filter's bit; 0: it is another.
+ */
+static XP_INLINE unsigned plain_filter(const struct xpoll *queue, const struct xp_wait *wait,
+                                       const struct xp_slot *slot, uint32_t events)
+{
+	unsigned filters = (events & POLLIN ? XP_BIT(XP_READ) : 0) |
+		(events & POLLOUT ? XP_BIT(XP_WRITE) : 0);
+
 	filters &= slot->enabled;
-	edge = slot->modes.clear & filters;
 	if (XP_UNLIKELY(slot->modes.oneshot || slot->modes.dispatch || slot->count.soerr ||
-	                slot->delivered.first || slot->lowat.filters ||
-	                slot->mode > XP_MODE_EDGE ||
-	                (edge && queue->report_modes) || xp_wait_full(wait) ||
+	                slot->lowat.filters || slot->delivered.first ||
+	                slot->mode > XP_MODE_EDGE || xp_wait_full(wait) ||
 	                events & ~(uint32_t)(POLLIN | POLLOUT) ||
-	                slot->delivered.epoch == wait->wait_epoch))
-		return false;
-	if (filters != XP_BIT(XP_READ) && filters != XP_BIT(XP_WRITE))
-		return false;
+	                slot->delivered.epoch == wait->wait_epoch ||
+	                (slot->modes.clear & filters && queue->report_modes)))
+		return 0;
+	return filters == XP_BIT(XP_READ) || filters == XP_BIT(XP_WRITE) ? filters : 0;
+}
+
+/* Deliver it: few instructions. */
+static XP_INLINE void deliver_plain(struct xpoll *queue, struct xp_wait *wait, int fd,
+                                    struct xp_slot *slot, unsigned filter, uint32_t events)
+{
 	slot->delivered.epoch = wait->wait_epoch;
-	slot->delivered.filters = XP_SET(filters);
+	slot->delivered.filters = XP_SET(filter);
 	slot->history.fruitless = 0;
 	slot->delivered.spent = 1;
 	wait->news = true;
-	(void)event_next(wait, fd, slot, filters >> 1);
-	if (slot->count.filters & filters && !xp_event_count_usual(wait, slot, filters >> 1))
-		xp_event_count(queue, wait, fd, slot, filters >> 1, events);
+	(void)event_next(wait, fd, slot, filter >> 1);
+	if (XP_UNLIKELY(slot->count.filters & filter))
+		count_event(queue, wait, fd, slot, filter >> 1, events);
 	/* By edges to the kernel: it will not report this level again. */
-	if (slot->mode == XP_MODE_EDGE && !edge)
-		xp_recheck_level(queue, fd, slot, filters);
-	return true;
+	if (slot->mode == XP_MODE_EDGE && !(slot->modes.clear & filter))
+		xp_recheck_level(queue, fd, slot, filter);
 }
 
 /*
@@ -350,8 +361,45 @@ static XP_NOINLINE void event_deliver_any(struct xpoll *queue, struct xp_wait *w
 void xp_deliver_event(struct xpoll *queue, struct xp_wait *wait, int fd,
                       struct xp_slot *slot, uint32_t events)
 {
-	if (!deliver_plain(queue, wait, fd, slot, events))
+	unsigned filter = plain_filter(queue, wait, slot, events);
+
+	if (XP_LIKELY(filter != 0))
+		deliver_plain(queue, wait, fd, slot, filter, events);
+	else
 		event_deliver_any(queue, wait, fd, slot, events);
+}
+
+/* Any entry of the kernel's. */
+static XP_NOINLINE void event_deliver_fired(struct xpoll *queue, struct xp_wait *wait,
+                                            const struct xp_fired *fired)
+{
+	struct xp_slot *slot = xp_fired_usual(queue, wait, fired, false);
+
+	if (slot)
+		xp_deliver_event(queue, wait, xp_token_fd(fired->token), slot, fired->events);
+}
+
+/* Of the usual one it is found out that it is that before anything is changed. */
+void xp_deliver_fired_events(struct xpoll *queue, struct xp_wait *wait,
+                             const struct xp_fired *fired, int count)
+{
+	for (; count > 0; fired++, count--) {
+		struct xp_slot *slot = xp_fired_slot(queue, fired);
+		unsigned filter = 0;
+
+		if (count > FETCHED_AHEAD)
+			xp_prefetch(xp_fired_slot(queue, fired + FETCHED_AHEAD));
+		if (XP_LIKELY(slot && !xp_fired_is_rare(wait, fired, slot, false) &&
+		              (slot->delivered.count + 1) % XP_SAMPLE_EVERY != 0))
+			filter = plain_filter(queue, wait, slot, fired->events);
+		if (XP_UNLIKELY(filter == 0)) {
+			event_deliver_fired(queue, wait, fired);
+			continue;
+		}
+		slot->delivered.count++;
+		deliver_plain(queue, wait, xp_token_fd(fired->token), slot, filter,
+		              fired->events);
+	}
 }
 
 void xp_deliver_slot(struct xpoll *queue, struct xp_wait *wait, int fd,

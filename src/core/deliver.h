@@ -45,39 +45,66 @@ static inline bool xp_slot_is_outdated(const struct xp_slot *slot, const struct 
 /* For xp_deliver_fired: any entry of the kernel's. */
 void xp_deliver_rare(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired);
 
+/* The slot of an entry of the kernel's; NULL: it may have none. */
+static XP_INLINE struct xp_slot *xp_fired_slot(const struct xpoll *queue,
+                                               const struct xp_fired *fired)
+{
+	if (XP_UNLIKELY(fired->token == XP_TOKEN_WAKE ||
+	                fired->events & (POLLNVAL | XP_FIRED_SOLO_ANY)))
+		return NULL;
+	return xp_slots_get(&queue->slots, xp_token_fd(fired->token));
+}
+
 /*
- * The kernel's entries, in order; inline: what is usual takes few instructions.
- * first: they are the first that the wait finds, each at most once (poll and select look
- * twice), and nothing has been changed since the wait began.
+ * Is there more to it than to deliver it?  first: it is one of the first that the wait
+ * finds, each at most once (poll and select look twice), and nothing has been changed
+ * since the wait began.
  */
+static XP_INLINE bool xp_fired_is_rare(const struct xp_wait *wait, const struct xp_fired *fired,
+                                       const struct xp_slot *slot, bool first)
+{
+	return slot->generation != xp_token_generation(fired->token) ||
+		slot->mode > XP_MODE_EDGE || slot->lowat.filters || slot->solo ||
+		(!first && xp_slot_is_outdated(slot, wait));
+}
+
+/* Its slot, if it is only to be delivered; NULL: it was. */
+static XP_INLINE struct xp_slot *xp_fired_usual(struct xpoll *queue, struct xp_wait *wait,
+                                                const struct xp_fired *fired, bool first)
+{
+	struct xp_slot *slot = xp_fired_slot(queue, fired);
+
+	if (XP_UNLIKELY(!slot || xp_fired_is_rare(wait, fired, slot, first))) {
+		xp_deliver_rare(queue, wait, fired);
+		return NULL;
+	}
+	if (XP_UNLIKELY(++slot->delivered.count % XP_SAMPLE_EVERY == 0)) {
+		slot->delivered.count--;
+		xp_deliver_rare(queue, wait, fired);
+		return NULL;
+	}
+	XP_ASSERT(slot->present && !xp_slot_is_outdated(slot, wait));
+	return slot;
+}
+
+/* For xp_deliver_fired: at the event level. */
+void xp_deliver_fired_events(struct xpoll *queue, struct xp_wait *wait,
+                             const struct xp_fired *fired, int count);
+
+/* The kernel's entries, in order; inline: what is usual takes few instructions. */
 static XP_INLINE void xp_deliver_fired(struct xpoll *queue, struct xp_wait *wait,
                                        bool poll_level, const struct xp_fired *fired, int count,
                                        bool first)
 {
+	if (!poll_level) {
+		xp_deliver_fired_events(queue, wait, fired, count);
+		return;
+	}
 	for (; count > 0; fired++, count--) {
-		uint64_t token = fired->token;
-		uint32_t events = fired->events;
-		struct xp_slot *slot;
+		struct xp_slot *slot = xp_fired_usual(queue, wait, fired, first);
 
-		if (XP_UNLIKELY(token == XP_TOKEN_WAKE ||
-		                events & (POLLNVAL | XP_FIRED_SOLO_ANY))) {
-			xp_deliver_rare(queue, wait, fired);
-			continue;
-		}
-		slot = xp_slots_get(&queue->slots, xp_token_fd(token));
-		if (XP_UNLIKELY(slot->generation != xp_token_generation(token) ||
-		                slot->mode > XP_MODE_EDGE || slot->lowat.filters || slot->solo ||
-		                (!first && xp_slot_is_outdated(slot, wait)))) {
-			xp_deliver_rare(queue, wait, fired);
-			continue;
-		}
-		if (XP_UNLIKELY(++slot->delivered.count % XP_SAMPLE_EVERY == 0)) {
-			slot->delivered.count--;
-			xp_deliver_rare(queue, wait, fired);
-			continue;
-		}
-		XP_ASSERT(slot->present && !xp_slot_is_outdated(slot, wait));
-		xp_deliver(queue, wait, poll_level, token, slot, events, first);
+		if (XP_LIKELY(slot != NULL))
+			xp_poll_deliver(queue, wait, fired->token, slot, fired->events, first);
 	}
 }
 

@@ -102,14 +102,17 @@ struct xp_slot {
 	uint8_t mode;      /* enum xp_mode */
 	uint8_t kind;      /* enum xp_fd_kind */
 
-	/* XPOLL_NOTE_LOWAT; lowat.h has their bytes. */
+	/* How its mode has fared (arm.c). */
 	struct {
-		uint8_t filters : 3;
-		uint8_t unmet : 3; /* ready, but for the mark; check again */
-	} lowat;
-	uint8_t solo; /* with an entry of their own: see solo.h */
+		uint16_t fruitless : 7; /* reports nobody wanted, in a row */
+		uint16_t idle_checks : 6; /* after delivery, that found nothing */
+		uint16_t flips : 3; /* times in a row that level mode was not worth it */
+	} history;
 
-	/* XPOLL_CLEAR and so on: few have any. */
+	/*
+	 * What few have is side by side, so that one look finds out that there is none of it.
+	 * XPOLL_CLEAR and so on:
+	 */
 	union {
 		struct {
 			uint8_t clear;
@@ -127,12 +130,12 @@ struct xp_slot {
 		uint8_t size : 5; /* of a pipe, as a power of two; 0: not asked for */
 	} count;
 
-	/* How its mode has fared (arm.c). */
+	/* XPOLL_NOTE_LOWAT; lowat.h has their bytes. */
 	struct {
-		uint16_t fruitless : 7; /* reports nobody wanted, in a row */
-		uint16_t idle_checks : 6; /* after delivery, that found nothing */
-		uint16_t flips : 3; /* times in a row that level mode was not worth it */
-	} history;
+		uint8_t filters : 3;
+		uint8_t unmet : 3; /* ready, but for the mark; check again */
+	} lowat;
+	uint8_t solo; /* with an entry of their own: see solo.h */
 };
 
 _Static_assert(sizeof(struct xp_slot) == XP_CACHE_LINE,

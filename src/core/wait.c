@@ -14,7 +14,7 @@ XP_NOINLINE void xp_slept_in_vain(struct xpoll *queue, struct xp_wait *wait, boo
 	}
 }
 
-static bool wake_taken(struct xpoll *queue)
+XP_NOINLINE bool xp_wake_taken(struct xpoll *queue)
 {
 	if (!(atomic_fetch_and(&queue->wake.state, ~(unsigned)XP_WAKE_PENDING) & XP_WAKE_PENDING))
 		return false;
@@ -22,14 +22,12 @@ static bool wake_taken(struct xpoll *queue)
 	return true;
 }
 
-/* Is there a reason to return with nothing? */
-bool xp_wait_over(struct xpoll *queue, const struct xp_wait *wait, bool alone)
+XP_NOINLINE bool xp_wait_unusual(const struct xpoll *queue, const struct xp_wait *wait)
 {
-	if (!alone && wait->wake_all != queue->wake.all)
-		return true;
-	if (xp_wake_is_pending(queue) && wake_taken(queue))
-		return true;
-	return xp_wait_deadline_over(wait);
+	return (queue->exposed && queue->ask.due) ||
+		(wait->events && (!xp_list_empty(&queue->registrations.active) ||
+		                  !xp_list_empty(&queue->unpollable.awake))) ||
+		xp_due_passed(queue);
 }
 
 /*

@@ -27,8 +27,18 @@ _Static_assert((int)XP_BATCH_CAP <= (int)XP_FIRED_MOST, "what a first answer may
 /* A sleep found nothing until its deadline. */
 void xp_slept_in_vain(struct xpoll *queue, struct xp_wait *wait, bool alone);
 
+/* Of a queue with anything unusual: may it have something to report that was not found? */
+bool xp_wait_unusual(const struct xpoll *queue, const struct xp_wait *wait);
+
+/* xpoll_wake was called, and no wait has returned for it yet: this one does. */
+bool xp_wake_taken(struct xpoll *queue);
+
 /* Is there a reason to return with nothing? */
-bool xp_wait_over(struct xpoll *queue, const struct xp_wait *wait, bool alone);
+static XP_INLINE bool xp_wait_over(struct xpoll *queue, const struct xp_wait *wait, bool alone)
+{
+	return (!alone && wait->wake_all != queue->wake.all) ||
+		(xp_wake_is_pending(queue) && xp_wake_taken(queue)) || xp_wait_deadline_over(wait);
+}
 
 /* The wait of one thread among others, of either level; as xp_wait_run. */
 int xp_wait_among_others(struct xpoll *queue, struct xp_wait *wait);
@@ -119,10 +129,7 @@ static XP_INLINE int xp_wait_answered(struct xpoll *queue, struct xp_wait *wait,
 	 * kernel has something left to report.
 	 */
 	if (queue->candidates.len > 0 || !wait->exhausted || xp_has_pending(queue) ||
-	    (queue->exposed && queue->ask.due) ||
-	    (wait->events && (!xp_list_empty(&queue->registrations.active) ||
-	                      !xp_list_empty(&queue->unpollable.awake))) ||
-	    xp_due_passed(queue))
+	    (XP_UNLIKELY(queue->unusual) && xp_wait_unusual(queue, wait)))
 		return !xp_wait_in_vain(queue, wait);
 	return !xp_wait_over(queue, wait, alone);
 }

@@ -43,7 +43,7 @@ int xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
 static XP_INLINE bool xp_sys_epoll_is_short(int64_t deadline_ns)
 {
 #if defined(SYS_epoll_wait) && !defined(XPOLL_SEAM)
-	return (deadline_ns == XP_NEVER || deadline_ns == XP_PAST) && xp_single_threaded();
+	return (deadline_ns == XP_NEVER || deadline_ns <= XP_PAST) && xp_single_threaded();
 #else
 	(void)deadline_ns;
 	return false;
