@@ -43,6 +43,7 @@ struct bench_options {
 	int n;                /* size of the workload */
 	double seconds;       /* for each variant, spread over the rounds */
 	int rounds;
+	int operations;       /* in each round, in place of a time; 0: as many as fit */
 	int cpu;              /* to run on; -1: wherever the kernel likes */
 	const char *backends; /* names with commas between; NULL: all usable */
 	enum bench_peers peers; /* measured beside xpoll */
@@ -219,6 +220,13 @@ int bench_run(const struct bench_workload *workload,
 /* runner.c */
 void bench_complain(const struct bench_workload *workload, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/*
+ * What is measured with --operations.  It is known to others by its name, so that
+ * scripts/instructions.py can have its instructions counted.
+ */
+__attribute__((noinline)) int bench_counted(const struct bench_ops *ops, struct bench_turn *turn,
+                                            int count);
 
 /* variants.c: fill in report->contenders from the options; an exit code. */
 int bench_select_variants(struct bench_report *report);

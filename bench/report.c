@@ -144,11 +144,16 @@ static void table_head(const struct bench_report *report, FILE *to)
 {
 	const struct bench_options *options = report->options;
 	struct bench_machine machine;
+	char turn[32];
 
 	bench_machine_get(&machine);
-	fprintf(to, "%s: %d %s, %d x %.2f s per variant, median of the rounds%s\n",
+	if (options->operations > 0)
+		snprintf(turn, sizeof turn, "%d operations", options->operations);
+	else
+		snprintf(turn, sizeof turn, "%.2f s", options->seconds / options->rounds);
+	fprintf(to, "%s: %d %s, %d x %s per variant, median of the rounds%s\n",
 	        report->workload->name, options->n, report->workload->items,
-	        options->rounds, options->seconds / options->rounds,
+	        options->rounds, turn,
 	        report->workload->by_clock ? "" : ", processor time");
 	fprintf(to, "%s, %s, %d cores\n", machine.kernel, machine.cpu, machine.cores);
 }

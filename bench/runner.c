@@ -73,9 +73,18 @@ static int runner_chunk(const struct bench_ops *ops, struct bench_turn *turn, in
 	return done;
 }
 
-/* The turn's phase: until the budget is used up, or operations_max are done. */
+int bench_counted(const struct bench_ops *ops, struct bench_turn *turn, int count)
+{
+	return runner_chunk(ops, turn, count);
+}
+
+/*
+ * The turn's phase: until the budget is used up, or operations_max are done; counted: so many
+ * at once, or 0.
+ */
 static int runner_loop(const struct bench_workload *workload, const struct bench_ops *ops,
-                       struct bench_turn *turn, int64_t budget_ns, uint64_t operations_max)
+                       struct bench_turn *turn, int64_t budget_ns, uint64_t operations_max,
+                       int counted)
 {
 	struct bench_sample *sample = turn->sample;
 	uint64_t calls = runner_syscalls(ops, turn);
@@ -84,7 +93,8 @@ static int runner_loop(const struct bench_workload *workload, const struct bench
 	int chunk = budget_ns > 0 ? CHUNK_MIN : 1;
 
 	do {
-		int done = runner_chunk(ops, turn, chunk);
+		int done = counted > 0 ? bench_counted(ops, turn, counted)
+		                       : runner_chunk(ops, turn, chunk);
 		int64_t now_ns = bench_elapsed_ns(workload);
 
 		if (done < 0)
@@ -111,16 +121,24 @@ static int runner_loop(const struct bench_workload *workload, const struct bench
 static int runner_phase(const struct bench_report *report, const struct bench_ops *ops,
                         struct bench_turn *turn, int64_t budget_ns, int pass, uint64_t used)
 {
-	uint64_t warm_up = 2 * (uint64_t)report->options->n + 1000;
+	int operations = report->options->operations;
+	uint64_t warm_up = (uint64_t)(operations > 0 ? operations
+	                                             : 2 * report->options->n + 1000);
 	int64_t warm_up_ns = budget_ns / 10 > WARM_UP_NS ? budget_ns / 10 : WARM_UP_NS;
 	int rc = turn->phase->prepare != NULL ? turn->phase->prepare(turn) : 0;
 	uint64_t now;
 
 	*turn->sample = (struct bench_sample){ 0 };
+	if (ops->passes)
+		budget_ns = 0;
+	else if (operations > 0)
+		budget_ns = pass == 0 ? INT64_MAX : 0;
+	else if (pass == 0)
+		budget_ns = warm_up_ns;
 	if (rc >= 0)
-		rc = runner_loop(report->workload, ops, turn,
-		                 ops->passes ? 0 : pass == 0 ? warm_up_ns : budget_ns,
-		                 pass == 0 ? warm_up : UINT64_MAX);
+		rc = runner_loop(report->workload, ops, turn, budget_ns,
+		                 pass == 0 ? warm_up : UINT64_MAX,
+		                 pass == 0 || operations == 0 ? 0 : ops->passes ? 1 : operations);
 	now = report->workload->tells_bytes ? bench_memory_used() : 0;
 	turn->sample->bytes = used > 0 && now > used ? now - used : 0;
 	return rc;
@@ -162,7 +180,8 @@ static int runner_phases(const struct bench_report *report, const struct bench_o
 			runner_sum(&sums[i], &sample);
 			used_ns += (int64_t)sample.elapsed_ns;
 		}
-		if (visit + 1 == visits && ops->passes && used_ns < budget_ns)
+		if (visit + 1 == visits && ops->passes && used_ns < budget_ns &&
+		    report->options->operations == 0)
 			visits += len;
 	}
 	return 0;

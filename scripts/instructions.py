@@ -1,42 +1,66 @@
 #!/usr/bin/env python3
-"""Count the library's own instructions per read of looptest, by valgrind's callgrind.
+"""Count instructions of xpoll bench, by valgrind's callgrind.
 
-usage: instructions.py [BUILD]      (default: build/release)
+  instructions.py [BUILD]                            the library's own, for a read of looptest,
+                                                     by function (default: build/release)
+  instructions.py --json FILE WORKLOAD N OPERATIONS  all that an operation takes outside of the
+                                                     kernel, for each row, into FILE
 
-Instructions do not vary with the load of the machine, so compare this number before and
-after a change of the hot path.  Those of the kernel and of the program do not count.
+Instructions do not vary with the load of the machine, so compare the first number before and
+after a change of the hot path.  Exit code 77: valgrind is not installed.
 """
 import collections
+import glob
+import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 
-SECONDS = "1"
 FUNCTIONS_SHOWN = 12
 LIBRARY = r"/src/(base|os|backend|source|core)/"
+COUNTED = "bench_counted"  # runner.c calls it once for each row
 
 
-def collect(build, folder):
-    out = os.path.join(folder, "callgrind.out")
-    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=" + out,
-               os.path.join(build, "bin", "xpoll"), "bench", "looptest", "-n", "8",
-               "--backend", "epoll", "--peers", "none", "-t", SECONDS, "--rounds", "1"]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
-    if run.returncode != 0:
-        sys.exit(f"instructions.py: {' '.join(command)}:\n{run.stderr}")
-    with open(out, encoding="utf-8") as file:
-        return file.read().splitlines()
+def rows(build, *arguments):
+    """For each row of xpoll bench: itself, its operations, and the lines of its profile."""
+    with tempfile.TemporaryDirectory() as folder:
+        table = os.path.join(folder, "table.json")
+        # The profile before it takes away what all threads did until then.
+        command = ["valgrind", "-q", "--tool=callgrind", "--fair-sched=try",
+                   "--dump-before=" + COUNTED, "--dump-after=" + COUNTED,
+                   f"--callgrind-out-file={folder}/%p", os.path.join(build, "bin", "xpoll"),
+                   "bench", *arguments, "--rounds", "1", "--json", table]
+        # Programs are not counted.
+        run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                               text=True, env={**os.environ, "XPOLL_BENCH_PEERS": ""})
+        _, errors = run.communicate()
+        if run.returncode != 0:
+            sys.exit(f"instructions.py: {' '.join(command)}:\n{errors}")
+        with open(table, encoding="utf-8") as file:
+            found = json.load(file)["results"]
+        profiles = []
+        for path in sorted(glob.glob(f"{folder}/{run.pid}.*"),
+                           key=lambda path: int(path.rpartition(".")[2])):
+            with open(path, encoding="utf-8") as file:
+                lines = file.read().splitlines()
+            if f"desc: Trigger: --dump-after={COUNTED}" in lines:
+                profiles.append(lines)
+    if len(profiles) != len(found):
+        sys.exit(f"instructions.py: {len(profiles)} profiles of {len(found)} rows")
+    for row, lines in zip(found, profiles):
+        unit = next(key[len("ns_per_"):] for key in row if key.startswith("ns_per_"))
+        yield row, row[unit + "s"], lines
 
 
 def costs(lines):
-    """Self cost by function of the library, and how often xpoll_wait was called."""
+    """Self cost by function of the library."""
     names = {}  # (kind, number): the name that the number stands for
     self_cost = collections.Counter()
-    waits = 0
-    file = function = called = ""
+    file = function = ""
     skip = False
 
     def name(kind, text):
@@ -54,30 +78,48 @@ def costs(lines):
         elif key == "fn":
             function = name("fn", value)
         elif key == "cfn":
-            called = name("fn", value)
+            name("fn", value)
         elif key == "calls":
             skip = True
-            if called == "xpoll_wait":
-                waits += int(value.split()[0])
         elif re.match(r"[+*\d-]", line):
             if not skip and re.search(LIBRARY, file):
                 self_cost[function] += int(line.split()[-1])
             skip = False
-    return self_cost, waits
+    return self_cost
 
 
-def main():
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # for "| head"
-    build = sys.argv[1] if len(sys.argv) > 1 else "build/release"
-    with tempfile.TemporaryDirectory() as folder:
-        self_cost, waits = costs(collect(build, folder))
-    reads = waits / 2
-    if not reads:
-        sys.exit("instructions.py: no call of xpoll_wait was seen; is valgrind too old?")
+def show(build):
+    row, reads, lines = next(rows(build, "looptest", "-n", "8", "--backend", "epoll",
+                                  "--peers", "none", "--operations", "100000"))
+    self_cost = costs(lines)
     print(f"{sum(self_cost.values()) / reads:8.0f} instructions per read, of {reads:.0f} reads:")
     for function, cost in self_cost.most_common(FUNCTIONS_SHOWN):
         print(f"{cost / reads:8.0f} {function}")
 
 
+def save(path, workload, n, operations):
+    build = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+                         "build/release")
+    found = [{"variant": row["variant"], "phase": row.get("phase"), "instructions":
+              sum(int(line.split()[1]) for line in lines if line.startswith("summary: ")) / count}
+             for row, count, lines in rows(build, workload, "-n", n, "--operations", operations)]
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"workload": workload, "n": int(n), "rows": found}, file)
+
+
+def main():
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # for "| head"
+    if shutil.which("valgrind") is None:
+        print("instructions.py: valgrind is not installed", file=sys.stderr)
+        return 77
+    if sys.argv[1:2] == ["--json"] and len(sys.argv) == 6:
+        save(*sys.argv[2:])
+    elif len(sys.argv) < 3:
+        show(*(sys.argv[1:] or ["build/release"]))
+    else:
+        sys.exit(__doc__)
+    return 0
+
+
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

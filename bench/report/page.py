@@ -12,10 +12,11 @@ STYLE = """
 @media (prefers-color-scheme: dark) {
   :root { --line: #3d444d; --soft: #1b222b; --note: #9198a1; }
   body { background: #0d1117; color: #d0d7de; } a { color: #58a6ff; } }
-body { font: 16px/1.55 system-ui, sans-serif; max-width: 70rem; margin: 0 auto; padding: 1rem; }
+body { font: 16px/1.55 system-ui, sans-serif; max-width: 78rem; margin: 0 auto; padding: 1rem; }
+p { max-width: 60rem; }
 h2 { margin: 3rem 0 .5rem; padding-top: .6rem; border-top: 1px solid var(--line); }
 .note, summary { color: var(--note); } .summary { font-size: 1.15rem; }
-nav ul { columns: 17rem; } svg { max-width: 100%; height: auto; margin-right: 1.5rem;
+nav ul { columns: 17rem; } svg { max-width: 100%; height: auto; margin-right: .5rem;
   vertical-align: top; }
 code { background: var(--soft); padding: .1em .3em; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: .875rem; }
@@ -44,6 +45,11 @@ OTHERS = {
                      "thread each, beside the ways of today.", "connections", "server", "cpu_ms",
                      "ms of processor time: less is better", "./dev bench java"),
 }
+
+
+LIBRARIES = ("libevent", "libuv", "mio", "polling", "posix-aio")
+BESIDE = ("workload", "n", "ns", "x by hand", "x the limit", "x best library", "system calls",
+          "instructions")
 
 
 def text(value):
@@ -93,7 +99,8 @@ def summary(results):
 def panels(results, workload, sizes):
     """For each size and phase: {variant: operations per second}."""
     for n in sizes:
-        for phase in results.phases(f"{workload}-{n}"):
+        for phase in filter(lambda phase: not numbers.threads(phase),
+                            results.phases(f"{workload}-{n}")):
             rates = results.rates(f"{workload}-{n}", phase)
             yield f"n = {n:,}" + (f": {phase}" if phase else ""), rates
 
@@ -106,7 +113,10 @@ def sections(results):
         few = sizes if workload == "looptest" else sizes[-1:]
         pictures = [svg.bars([panel], f"{results.unit(workload)}s/s: more is better")
                     for panel in panels(results, workload, few)]
-        pictures += [svg.lines(lines, "n", f"{phase}: {what}" if phase else what)
+        pictures += [svg.lines({f"{name}: {numbers.slope(line):.2f}": line
+                                for name, line in lines.items()},
+                               "threads" if "threads" in what else "n",
+                               f"{phase}: {what}" if phase else what)
                      for (whose, phase, what), lines in grown.items() if whose == workload]
         says = f"{says[0].upper()}{says[1:]}. {SAYS.get(workload, '')}"
         yield (workload, says, pictures, [f"{workload}-{n}" for n in sizes],
@@ -118,15 +128,72 @@ def sections(results):
         yield title, says, [svg.bars([one], label) for one in found.items()], [name], command
 
 
-def report_table(results, name):
-    rows = results.rows(name)
+def beside(results):
+    """What is in BESIDE: the default back end, or the drop-in, beside its rivals."""
+    for workload in results.workloads():
+        sizes = results.sizes(workload)
+        for name in (f"{workload}-{n}" for n in sizes):
+            counted = any("instructions_per_" in key for row in results.rows(name)[:1]
+                          for key in row)
+            if workload != "looptest" and not counted and name != f"{workload}-{sizes[-1]}":
+                continue
+            for phase in results.phases(name):
+                rows = {row["variant"]: row for row in results.rows(name)
+                        if row.get("phase") == phase}
+                ours = rows.get("drop-in") or next(
+                    (row for row in rows.values() if row["default"]), None)
+                if ours:
+                    title = f"{workload}: {phase}" if phase else workload
+                    yield [title, int(name.rpartition("-")[2]), *beside_cells(rows, ours)]
+
+
+def beside_cells(rows, ours):
+    def field(row, start):
+        return next((value for key, value in row.items() if key.startswith(start)), None)
+
+    def pair(start, form):
+        values = ["–" if value is None else format(value, form)
+                  for value in (field(ours, start), field(rows[hand], start))]
+        return " / ".join(values) if set(values) != {"–"} else "–"
+
+    def ratio(name):
+        """Of the medians, where the command gives none of the rounds."""
+        if name not in rows:
+            return "–"
+        found = ours.get("ratio_" + name.replace("-", "_")) or (
+            field(rows[name], "ns_per_") / field(ours, "ns_per_"))
+        return times(found) + (f" {name}" if name != "limit" else "")
+
+    references = [key[len("ratio_"):] for key in ours if key.startswith("ratio_")]
+    hand = next(name for name in rows if name.replace("-", "_") == references[0])
+    library = min((name for name in rows if name in LIBRARIES), default=None,
+                  key=lambda name: field(rows[name], "ns_per_"))
+    return [field(ours, "ns_per_"), ratio(hand), ratio("limit"), ratio(library),
+            pair("syscalls_per_", ".2f"), pair("instructions_per_", ",.0f")]
+
+
+def flat(results, name, several):
+    """Rows with their n, where there are several, and with the spread of their rounds."""
+    for row in results.rows(name):
+        row = {**({"n": int(name.rpartition("-")[2])} if several else {}), **row}
+        rate = next((value for key, value in row.items() if key.endswith("_per_second")), 0)
+        if rate and isinstance(row.get("spread"), dict):
+            spread = row["spread"]["max"] - row["spread"]["min"]
+            row["spread"] = f"{100 * spread / rate:.0f} %"
+        yield row
+
+
+def report_table(results, names):
+    rows = [row for name in names for row in flat(results, name, len(names) > 1)]
     keys = list(dict.fromkeys(key for row in rows for key, value in row.items()
                               if not isinstance(value, (dict, list))))
-    return f"<p>{text(name)}" + table(keys, [[row.get(key) for key in keys] for row in rows])
+    return table([key.replace("ratio_", "x ") for key in keys],
+                 [[row.get(key) for key in keys] for row in rows])
 
 
 def section(results, title, says, pictures, reports, command):
-    folded = "".join(report_table(results, name) for name in reports if results.rows(name))
+    found = [name for name in reports if results.rows(name)]
+    folded = report_table(results, found) if found else ""
     shown = "".join(pictures) or ("" if folded else "<p class=note>Not measured here.")
     if folded:
         folded = f"<details><summary>The numbers</summary>{folded}</details>"
@@ -144,9 +211,9 @@ def write(results, path, command):
     parts += [(name, "Measured by another command.", [], [name], None)
               for name in sorted(set(results.reports) - known) if results.rows(name)]
     missing = sorted({name for report in results.reports.values()
-                      for name in report.get("missing", ())})
+                      for name in report.get("missing", ()) if "xpoll-" + name not in svg.COLORS})
     machine = " · ".join(f"{key} {value}" for key, value in results.machine().items())
-    grown = list(numbers.growth_rows(results))
+    compared, grown = list(beside(results)), list(numbers.growth_rows(results))
     rounds.save(path, "".join([
         "<!doctype html><html lang=en><meta charset=utf-8>"
         '<meta name=viewport content="width=device-width, initial-scale=1">'
@@ -154,13 +221,18 @@ def write(results, path, command):
         f"<p class=summary>{text(summary(results))}</p>"
         f"<p class=note>{text(machine)} · <code>{text(command)}</code></p><nav><ul>",
         *(f'<li><a href="#{anchor(title)}">{text(title)}</a>'
-          for title in [*(part[0] for part in parts), *["Growth"] * bool(grown)]),
+          for title in [*(part[0] for part in parts), *["Beside its rivals"] * bool(compared),
+                        *["Growth"] * bool(grown)]),
         "</ul></nav><p class=note>Contenders take turns of a fraction of a second in one process; "
         "numbers are medians of the rounds. Where nothing waits, it is processor time that "
         "counts. Each contender has one colour on all pictures.</p>",
         f"<p class=note>Not here, so not measured: {text(', '.join(missing))}.</p>"
         if missing else "",
         *(section(results, *part) for part in parts),
+        "<h2 id=beside-its-rivals>Beside its rivals</h2><p>Our default back end, or the drop-in, "
+        "with the ratios to its rivals: more is better. System calls and instructions, which do "
+        "not vary, are ours / by hand; instructions are those outside of the kernel.</p>"
+        + table(BESIDE, compared) if compared else "",
         "<h2 id=growth>Growth</h2><p>What an operation takes as their number grows: the slope of "
         "its logarithm over that of n. 0 is constant, 1 in proportion to n.</p>"
         + table(numbers.HEAD, grown) if grown else "", "</html>\n"]))

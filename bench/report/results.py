@@ -9,6 +9,7 @@ import glob
 import json
 import math
 import os
+import re
 
 
 class Results:
@@ -19,6 +20,20 @@ class Results:
         for path in glob.glob(os.path.join(folder, "*.json")):
             with open(path, encoding="utf-8") as file:
                 self.reports[os.path.basename(path)[:-5]] = json.load(file)
+        for name in [name for name in self.reports if name.startswith("instructions-")]:
+            self.merge_instructions(self.reports.pop(name))
+
+    def merge_instructions(self, counted):
+        """Beside the system calls of the rows with the same n."""
+        found = {(row["variant"], row["phase"]): row["instructions"] for row in counted["rows"]}
+        rows = self.rows(f"{counted['workload']}-{counted['n']}")
+        for number, row in enumerate(rows):
+            rows[number] = {}
+            for key, value in row.items():
+                rows[number][key] = value
+                if key.startswith("syscalls_per_"):
+                    rows[number]["instructions" + key[len("syscalls"):]] = found.get(
+                        (row["variant"], row.get("phase")))
 
     def get(self, name):
         return self.reports.get(name)
@@ -71,6 +86,12 @@ class Results:
                      if "machine" in report), {})
 
 
+def threads(phase):
+    """Of "8 threads", 8; None: it is no number of threads."""
+    found = re.fullmatch(r"(\d+) threads?", phase or "")
+    return int(found[1]) if found else None
+
+
 # --- Growth: workload, its field, what is counted, phases (None: all), and whose.
 XPOLL, RAW, POLL = "xpoll-epoll", "raw-epoll", "raw-poll"
 GROWTH = [
@@ -114,6 +135,16 @@ def growth(results):
                     lines[variant] = points
             if lines:
                 found[workload, phase, what] = lines
+    for workload in results.workloads():
+        name = f"{workload}-{max(results.sizes(workload), default=0)}"
+        lines = {}
+        for row in results.rows(name):
+            if threads(row.get("phase")):
+                lines.setdefault(row["variant"], []).append((
+                    threads(row["phase"]), results.number(name, row["variant"], "ns_per_",
+                                                          row["phase"])))
+        if lines:
+            found[workload, None, f"ns, by threads; n = {name.rpartition('-')[2]}"] = lines
     return found
 
 

@@ -46,13 +46,24 @@ static int program_read(FILE *from, struct bench_sample *sample)
 	return (int)operations;
 }
 
+/* Its part of the turn. */
+static int program_ms(const struct bench_turn *turn)
+{
+	const struct bench_phase *phases = turn->way->workload->phases;
+	const struct bench_options *options = turn->way->options;
+	int len = 1;
+	double ms;
+
+	while (len < BENCH_PHASES_MAX && phases[len].name != NULL)
+		len++;
+	ms = options->seconds / options->rounds * 1000 / len;
+	return ms < RUN_MS_MIN ? RUN_MS_MIN : ms > RUN_MS_MAX ? RUN_MS_MAX : (int)ms;
+}
+
 static int program_run(struct bench_turn *turn)
 {
 	const struct bench_workload *workload = turn->way->workload;
 	const struct bench_options *options = turn->way->options;
-	double wanted_ms = options->seconds / options->rounds * 1000;
-	int ms = wanted_ms < RUN_MS_MIN   ? RUN_MS_MIN
-	         : wanted_ms > RUN_MS_MAX ? RUN_MS_MAX : (int)wanted_ms;
 	char command[PATH_MAX + 64];
 	char path[PATH_MAX];
 	FILE *from;
@@ -62,7 +73,8 @@ static int program_run(struct bench_turn *turn)
 	if (rc < 0)
 		return rc;
 	snprintf(command, sizeof command, "exec '%s' %s %d %d %d", path,
-	         workload->rings ? "looptest" : "serve", options->n, turn->phase->value, ms);
+	         workload->rings ? "looptest" : "serve", options->n, turn->phase->value,
+	         program_ms(turn));
 	from = popen(command, "re");
 	if (from == NULL)
 		return -errno;

@@ -32,6 +32,8 @@ static int bench_parse(const struct bench_workload *workload, int argc, char **a
 		  workload->n_max > 0 ? workload->n_max : BENCH_N_MAX, NULL, &options->n },
 		{ "-t", "SECONDS", "time for each variant, over all rounds", TOOL_SECONDS,
 		  0.001, 86400, NULL, &options->seconds },
+		{ "--operations", "N", "in each round, in place of a time", TOOL_COUNT, 1,
+		  BENCH_N_MAX, NULL, &options->operations },
 		{ "--pin", "CPU", "run on this processor only (default: any)", TOOL_COUNT,
 		  0, 1023, NULL, &options->cpu },
 		{ "--rounds", "R", "rounds, of which the median is printed", TOOL_COUNT, 1,

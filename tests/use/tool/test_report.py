@@ -53,6 +53,13 @@ class Report(unittest.TestCase):
             planned = {step.command[2] for step in steps if step.command[1] == "bench"}
             self.assertEqual(planned, set(known))
             self.assertEqual(len({step.name for step in steps}), len(steps))
+            counted = {step.command[4]: int(step.command[5]) for step in steps
+                       if step.name.startswith("instructions-")}
+            self.assertEqual(counted if quick else set(counted),
+                             {} if quick else set(known) - {"sources", "track", "threads"})
+            for workload, n in counted.items():  # or they would be beside no row
+                self.assertIn(f"{workload}-{n}", [step.name for step in steps])
+        self.assertLess(sum(step.seconds for step in main.plan("folder", False)), 45 * 60)
         quick = main.plan("folder", True)
         self.assertLess(sum(step.seconds for step in quick), 240)  # with the build five minutes
 
@@ -131,6 +138,32 @@ class Report(unittest.TestCase):
             section = text.partition(f"<h2 id={title}>")[2]
             self.assertLess(section.index("<svg"), section.index("<details"))
         self.assertIn("<polyline", text.partition("<h2 id=idle>")[2])
+
+    def test_instructions_are_beside_the_system_calls(self):
+        self.measure("active", 8)
+        self.measure("active", 16)
+        with open(os.path.join(self.folder, "instructions-active.json"), "w",
+                  encoding="utf-8") as file:
+            json.dump({"workload": "active", "n": 8, "rows": [
+                {"variant": variant, "phase": "k=16", "instructions": count}
+                for variant, count in (("xpoll-epoll", 5432.25), ("raw-epoll", 765.75))]}, file)
+        results = data.Results(self.folder)
+        self.assertEqual(results.sizes("active"), [8, 16])
+        self.assertEqual(results.number("active-8", "raw-epoll", "instructions_per_read", "k=16"),
+                         765.75)
+        self.assertIsNone(results.number("active-16", "raw-epoll", "instructions", "k=16"))
+        rows = {(row[0], row[1]): row for row in page.beside(results)}
+        self.assertEqual(rows["active: k=16", 8][-1], "5,432 / 766")
+        self.assertEqual(rows["active: k=16", 16][-1], "–")
+        self.assertIn("raw-epoll", rows["active: k=16", 8][3])
+        self.assertEqual({len(row) for row in rows.values()}, {len(page.BESIDE)})
+
+    def test_threads_are_one_picture(self):
+        self.measure("changes", 4)
+        results = data.Results(self.folder)
+        (lines,) = data.growth(results).values()
+        self.assertEqual([n for n, _ in lines["raw-epoll"]], [1, 2, 4, 8, 16, 32])
+        self.assertEqual(list(page.panels(results, "changes", [4])), [])
 
     def test_growth_is_fitted_to_three_sizes_or_more(self):
         for n in 8, 16, 32:

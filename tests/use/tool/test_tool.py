@@ -76,7 +76,8 @@ class Help(ToolTest):
         self.assertRegex(run("help").stdout, r"(?s)info .*watch .*bench ")
         self.assertRegex(run("bench", "--help").stdout, "looptest ")
         out = run(*LOOPTEST, "--help").stdout
-        for option in "-n", "-t", "--rounds", "--pin", "--backend", "--peers", "--json":
+        for option in "-n", "-t", "--rounds", "--operations", "--pin", "--backend", "--peers", \
+                "--json":
             self.assertIn("\n  " + option + " ", out)
 
     def test_version_everywhere_is_the_same(self):
@@ -360,6 +361,15 @@ class Workloads(ToolTest):
                     self.assertGreaterEqual(result[f"{unit}s"], 1)
                     self.assertIn(f"syscalls_per_{unit}", result)
                     self.assertIn(f"ratio_{reference}", result)
+
+    def test_operations_are_as_many_as_asked_for(self):
+        for name, phases in ("active", [300] * 3), ("costs", [20, 16, 20, 20, 20, 16, 20]):
+            with self.subTest(workload=name):
+                report = self.measure(name, "--operations", "300", "--peers", "raw",
+                                      "-t", "5")
+                for variant in dict.fromkeys(r["variant"] for r in report["results"]):
+                    self.assertEqual([r[self.TABLE[name][1] + "s"] for r in report["results"]
+                                      if r["variant"] == variant], phases)
 
     def test_reads_of_the_hand_written_take_known_system_calls(self):
         for name, known in (("active", [3, 2 + 1 / 16, 2 + 1 / 20]),

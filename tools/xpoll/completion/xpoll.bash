@@ -41,14 +41,14 @@ _xpoll_bench() {
 	--backend) COMPREPLY=($(compgen -W 'epoll poll select' -- "$cur")) ;;
 	--peers) COMPREPLY=($(compgen -W 'none raw all' -- "$cur")) ;;
 	--json) COMPREPLY=($(compgen -f -- "$cur")); compopt -o filenames 2>/dev/null ;;
-	-n | -t | --rounds | --pin) ;;
+	-n | -t | --rounds | --operations | --pin) ;;
 	*)
 		if ((COMP_CWORD == 2)); then
 			COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" bench --help 2>/dev/null |
 				sed -n '/^workloads:/,$s/^  \([a-z-]*\) .*/\1/p') --help --version" -- "$cur"))
 		else
-			COMPREPLY=($(compgen -W "-n -t --rounds --pin --backend --peers --json
-				-h --help --version" -- "$cur"))
+			COMPREPLY=($(compgen -W "-n -t --rounds --operations --pin --backend --peers
+				--json -h --help --version" -- "$cur"))
 		fi
 		;;
 	esac
