@@ -223,13 +223,6 @@ struct xpoll {
 	struct xp_counters counters; /* [a] */
 	struct xp_list queues;       /* [g] (process.c) */
 
-	/* What xpoll_wait has found (batch.c). */
-	struct {
-		struct xp_ready *next; /* what xpoll_revents hands out next */
-		struct xp_ready *end;  /* behind the last */
-		struct xp_ready ready[XP_BATCH_CAP];
-	} batch;
-
 	/*
 	 * The wait of a thread that is the only one of its process (wait.h).  On the
 	 * stack it would cost a guard of the stack and a check of its room.
@@ -239,6 +232,13 @@ struct xpoll {
 		sigset_t held;
 		struct xp_fired *fired; /* [I] room for fired_most */
 	} alone;
+
+	/* What xpoll_wait has found (batch.c): last, so that the rest is on few pages. */
+	struct {
+		struct xp_ready *next; /* what xpoll_revents hands out next */
+		struct xp_ready *end;  /* behind the last */
+		struct xp_ready ready[XP_BATCH_CAP];
+	} batch;
 };
 
 /*
