@@ -179,3 +179,16 @@ void xp_heap_remove(struct xp_heap *heap, struct xp_heap_item *item)
 	else
 		heap_sink(heap, place, last);
 }
+
+void xp_heap_prefetch(const struct xp_heap *heap, const struct xp_heap_item *item)
+{
+	uint32_t place = item->place;
+
+	if (!place)
+		return;
+	xp_prefetch(&heap->entries[place]);
+	if (place > XP_HEAP_FIRST)
+		xp_prefetch(&heap->entries[heap_parent(place)]);
+	if (heap_children(place) < XP_HEAP_FIRST + heap->len)
+		xp_prefetch(&heap->entries[heap_children(place)]);
+}

@@ -51,6 +51,9 @@ void xp_heap_add(struct xp_heap *heap, struct xp_heap_item *item,
                  int64_t deadline_ns);
 void xp_heap_remove(struct xp_heap *heap, struct xp_heap_item *item);
 
+/* It will be removed soon: fetch what that reads. */
+void xp_heap_prefetch(const struct xp_heap *heap, const struct xp_heap_item *item);
+
 /* The earliest deadline; XP_NEVER if the heap is empty. */
 static inline int64_t xp_heap_deadline(const struct xp_heap *heap)
 {

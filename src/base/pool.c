@@ -81,7 +81,7 @@ static void pool_grow(struct xp_pool *pool)
 	    XP_TABLE_RESERVE(&pool->page, &pool->pages_cap, (int)pool->pages + 1) < 0)
 		return;
 	page.groups = xp_alloc(count * sizeof *page.groups);
-	page.objects = xp_alloc(count * XP_POOL_GROUP * pool->size);
+	page.objects = xp_alloc_lines(count * XP_POOL_GROUP * pool->size);
 	if (!page.groups || !page.objects) {
 		xp_free(page.groups);
 		xp_free(page.objects);

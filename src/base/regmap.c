@@ -36,12 +36,6 @@ static size_t regmap_next(const struct xp_regmap *map, size_t block)
 	return (block + 1) & (map->len - 1);
 }
 
-/* The slot of the first of such bits. */
-static unsigned tags_slot(uint64_t bits)
-{
-	return XP_LOWEST_BIT(bits) / 8;
-}
-
 static uint64_t tags_passed(const struct xp_regmap_block *block)
 {
 	return block->tags >> 56;
@@ -81,7 +75,7 @@ struct xp_regmap_item *xp_regmap_find_hashed(const struct xp_regmap *map,
 
 		for (; found; found &= found - 1) {
 			struct xp_regmap_item *item =
-				block->items[tags_slot(found)];
+				block->items[xp_regmap_slot(found)];
 
 			if (item->ident == ident && item->filter == filter)
 				return item;
@@ -96,22 +90,6 @@ void xp_regmap_prefetch_table(const struct xp_regmap *map, uint64_t hash)
 {
 	if (map->len)
 		xp_prefetch(&map->blocks[xp_regmap_start(map, hash)]);
-}
-
-void xp_regmap_prefetch_item(const struct xp_regmap *map, uint64_t hash)
-{
-	const struct xp_regmap_block *block;
-	uint64_t found;
-
-	if (!map->len)
-		return;
-	block = &map->blocks[xp_regmap_start(map, hash)];
-	found = xp_regmap_equal(block->tags, xp_regmap_tag(hash));
-	if (!found)
-		return;
-	/* It is longer than a line. */
-	xp_prefetch(block->items[tags_slot(found)]);
-	xp_prefetch((const char *)block->items[tags_slot(found)] + XP_CACHE_LINE);
 }
 
 /* All of a block. */
@@ -136,7 +114,7 @@ static XP_INLINE void regmap_put(struct xp_regmap *map, uint64_t hash,
 		at = regmap_next(map, at);
 		block = &map->blocks[at];
 	}
-	slot = tags_slot(vacant);
+	slot = xp_regmap_slot(vacant);
 	block->tags |= xp_regmap_tag(hash) << slot * 8;
 	block->items[slot] = item;
 }
@@ -213,8 +191,8 @@ static int item_slot(const struct xp_regmap_block *block, uint64_t tag,
 	uint64_t found = xp_regmap_equal(block->tags, tag);
 
 	for (; found; found &= found - 1)
-		if (block->items[tags_slot(found)] == item)
-			return (int)tags_slot(found);
+		if (block->items[xp_regmap_slot(found)] == item)
+			return (int)xp_regmap_slot(found);
 	return -1;
 }
 
@@ -250,7 +228,7 @@ struct xp_regmap_item *xp_regmap_pop(struct xp_regmap *map)
 			break;
 		regmap_prefetch_block(map, map->drained + REGMAP_AHEAD + 1);
 	}
-	item = block->items[tags_slot(taken)];
+	item = block->items[xp_regmap_slot(taken)];
 	xp_regmap_remove(map, item);
 	return item;
 }

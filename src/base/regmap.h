@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
+
 struct xp_regmap_item {
 	uint64_t ident;
 	int filter;
@@ -44,7 +46,6 @@ struct xp_regmap_item *xp_regmap_find(const struct xp_regmap *map,
 /* The same in steps, for who looks for several. */
 uint64_t xp_regmap_hash(uint64_t ident, int filter);
 void xp_regmap_prefetch_table(const struct xp_regmap *map, uint64_t hash);
-void xp_regmap_prefetch_item(const struct xp_regmap *map, uint64_t hash);
 struct xp_regmap_item *xp_regmap_find_hashed(const struct xp_regmap *map,
                                              uint64_t hash, uint64_t ident,
                                              int filter);
@@ -71,6 +72,26 @@ static inline uint64_t xp_regmap_equal(uint64_t tags, uint64_t tag)
 
 	return ~(((differ & XP_REGMAP_LOW) + XP_REGMAP_LOW) | differ) &
 		XP_REGMAP_HIGH;
+}
+
+/* The slot of the first of such bits. */
+static inline unsigned xp_regmap_slot(uint64_t bits)
+{
+	return XP_LOWEST_BIT(bits) / 8;
+}
+
+/* Most likely the item of this hash, which is not read; NULL: it is not where it begins. */
+static inline struct xp_regmap_item *xp_regmap_guess(const struct xp_regmap *map,
+                                                     uint64_t hash)
+{
+	const struct xp_regmap_block *block;
+	uint64_t found;
+
+	if (!map->len)
+		return NULL;
+	block = &map->blocks[xp_regmap_start(map, hash)];
+	found = xp_regmap_equal(block->tags, xp_regmap_tag(hash));
+	return found ? block->items[xp_regmap_slot(found)] : NULL;
 }
 
 /* A quick answer: surely nothing with this hash is in the map. */

@@ -42,6 +42,10 @@ static int flags_check(const struct xpoll_event *change)
 	unsigned flags = change->flags;
 	unsigned actions = flags & ACTIONS;
 
+	/* One action, and what goes with all of them. */
+	if (XP_LIKELY(!(flags & ~(unsigned)(ACTIONS | MODES | XPOLL_RECEIPT)) && actions &&
+	              !(actions & (actions - 1))))
+		return 0;
 	if (flags & ~(unsigned)KNOWN)
 		return -EINVAL;
 	if (flags & XPOLL_DELETE && actions != XPOLL_DELETE)
@@ -115,17 +119,20 @@ static int fd_change(struct xpoll *queue, const struct xpoll_event *change,
 	return rc;
 }
 
-static XP_NOINLINE int change_any(struct xpoll *queue,
-                                  const struct xpoll_event *change, uint64_t hash)
+static XP_NOINLINE int change_fd(struct xpoll *queue, const struct xpoll_event *change)
 {
-	int filter = xp_filter_index(change->filter);
 	int rc = flags_check(change);
 
-	if (rc < 0)
-		return rc;
-	if (filter >= 0)
-		return fd_change(queue, change, (unsigned)filter);
-	return xp_registration_change(queue, change, hash);
+	return rc < 0 ? rc : fd_change(queue, change, (unsigned)xp_filter_index(change->filter));
+}
+
+static XP_NOINLINE int change_source(struct xpoll *queue,
+                                     const struct xpoll_event *change,
+                                     const struct xp_ahead *ahead)
+{
+	int rc = flags_check(change);
+
+	return rc < 0 ? rc : xp_registration_change(queue, change, ahead);
 }
 
 /* ADD of READ or WRITE to a descriptor of which nothing is registered. */
@@ -236,7 +243,7 @@ static XP_INLINE void changes_apply(struct xpoll *queue,
                                     const struct xpoll_event *changes,
                                     int nchanges, struct outcome *outcome)
 {
-	struct xp_prefetch ahead;
+	struct xp_ahead ahead[XP_PREFETCH_RING];
 	int next = 0;
 
 	queue->change_ns = XP_NOW;
@@ -246,17 +253,16 @@ static XP_INLINE void changes_apply(struct xpoll *queue,
 		uint64_t syscalls;
 		int rc;
 
-		if (event_free_change(queue, change))
-			continue;
 		syscalls = xp_counter_read(&queue->counters.syscalls_change);
-		if (!change_usual(queue, change, &rc)) {
-			/* Descriptors are in a table of their own. */
-			for (; change->filter < XPOLL_FILT_WRITE && next <= i;
-			     next += XP_PREFETCH_AHEAD)
-				xp_registration_prefetch(queue, &ahead, changes, next,
+		if (xp_filter_index(change->filter) < 0) {
+			for (; next <= i; next += XP_PREFETCH_AHEAD)
+				xp_registration_prefetch(queue, ahead, changes, next,
 				                         nchanges);
-			rc = change_any(queue, change, next <= i ? 0
-				: ahead.hashes[i % (2 * XP_PREFETCH_AHEAD)]);
+			rc = change_source(queue, change, &ahead[i % XP_PREFETCH_RING]);
+		} else if (event_free_change(queue, change)) {
+			continue;
+		} else if (!change_usual(queue, change, &rc)) {
+			rc = change_fd(queue, change);
 		}
 		xp_change_counted(queue, rc, syscalls);
 		if (XP_UNLIKELY(rc < 0 || change->flags & XPOLL_RECEIPT))

@@ -95,6 +95,7 @@ static XP_INLINE struct xp_registration *registration_take(struct xpoll *queue,
 static void registration_give(struct xpoll *queue, struct xp_registration *reg)
 {
 	xp_count_by(&queue->counters.registered, (uint64_t)-1);
+	reg->item.filter = 0; /* No change means it (struct xp_ahead). */
 	xp_pool_give(&queue->sources[reg->ops->id].pool, reg->item.number);
 }
 
@@ -219,36 +220,62 @@ static int registration_delete(struct xpoll *queue, struct xp_registration *reg)
 }
 
 /* The first step: the hashes, and where in the table they lead. */
-static void ahead_hash(const struct xpoll *queue, struct xp_prefetch *ahead,
+static void ahead_hash(const struct xpoll *queue, struct xp_ahead *ahead,
                        const struct xpoll_event *changes, int from, int end)
 {
 	for (int i = from; i < end && i < from + XP_PREFETCH_AHEAD; i++) {
 		uint64_t hash = xp_regmap_hash(changes[i].ident,
 		                               changes[i].filter);
 
-		ahead->hashes[i % (2 * XP_PREFETCH_AHEAD)] = hash;
+		ahead[i % XP_PREFETCH_RING] = (struct xp_ahead){.hash = hash};
 		xp_regmap_prefetch_table(&queue->registrations.map, hash);
 	}
 }
 
 /* The second step, when that part of the table has come. */
-static void ahead_find(const struct xpoll *queue,
-                       const struct xp_prefetch *ahead, int from, int end)
+static void ahead_find(const struct xpoll *queue, struct xp_ahead *ahead, int from,
+                       int end)
 {
-	for (int i = from; i < end && i < from + XP_PREFETCH_AHEAD; i++)
-		xp_regmap_prefetch_item(
-			&queue->registrations.map, ahead->hashes[i % (2 * XP_PREFETCH_AHEAD)]);
+	for (int i = from; i < end && i < from + XP_PREFETCH_AHEAD; i++) {
+		struct xp_ahead *one = &ahead[i % XP_PREFETCH_RING];
+		struct xp_regmap_item *item =
+			xp_regmap_guess(&queue->registrations.map, one->hash);
+
+		if (!item)
+			continue;
+		/* It is longer than a line. */
+		xp_prefetch(item);
+		xp_prefetch((const char *)item + XP_CACHE_LINE);
+		one->guess = XP_CONTAINER_OF(item, struct xp_registration, item);
+	}
 }
 
-void xp_registration_prefetch(const struct xpoll *queue, struct xp_prefetch *ahead,
+/* The third step, when the registration has come. */
+static void ahead_source(struct xpoll *queue, const struct xp_ahead *ahead, int from,
+                         int end)
+{
+	for (int i = from; i < end && i < from + XP_PREFETCH_AHEAD; i++) {
+		const struct xp_registration *reg = ahead[i % XP_PREFETCH_RING].guess;
+
+		if (reg && reg->ops->prefetch)
+			reg->ops->prefetch(queue, reg);
+	}
+}
+
+void xp_registration_prefetch(struct xpoll *queue, struct xp_ahead *ahead,
                               const struct xpoll_event *changes, int i, int nchanges)
 {
 	XP_ASSERT(i % XP_PREFETCH_AHEAD == 0 && i < nchanges);
-	if (i == 0)
-		ahead_hash(queue, ahead, changes, i, nchanges);
-	ahead_hash(queue, ahead, changes, i + XP_PREFETCH_AHEAD, nchanges);
-	if (nchanges > 1)
-		ahead_find(queue, ahead, i, nchanges);
+	if (i == 0) {
+		ahead_hash(queue, ahead, changes, 0, nchanges);
+		if (nchanges == 1)
+			return;
+		ahead_hash(queue, ahead, changes, XP_PREFETCH_AHEAD, nchanges);
+		ahead_find(queue, ahead, 0, nchanges);
+	}
+	ahead_source(queue, ahead, i, nchanges);
+	ahead_find(queue, ahead, i + XP_PREFETCH_AHEAD, nchanges);
+	ahead_hash(queue, ahead, changes, i + 2 * XP_PREFETCH_AHEAD, nchanges);
 }
 
 void xp_registrations_settle(struct xpoll *queue, const struct xp_source_ops *ops,
@@ -258,12 +285,29 @@ void xp_registrations_settle(struct xpoll *queue, const struct xp_source_ops *op
 		ops->settle(queue, before);
 }
 
+/* The one that a change is of; NULL: there is none. */
+static XP_INLINE struct xp_registration *registration_meant(const struct xpoll *queue,
+                                                  const struct xpoll_event *change,
+                                                  const struct xp_ahead *ahead)
+{
+	struct xp_registration *guess = ahead->guess;
+	struct xp_regmap_item *item;
+
+	if (guess && guess->item.ident == change->ident &&
+	    guess->item.filter == change->filter)
+		return guess;
+	if (xp_regmap_lacks(&queue->registrations.map, ahead->hash))
+		return NULL;
+	item = xp_regmap_find_hashed(&queue->registrations.map, ahead->hash, change->ident,
+	                             change->filter);
+	return item ? XP_CONTAINER_OF(item, struct xp_registration, item) : NULL;
+}
+
 int xp_registration_change(struct xpoll *queue, const struct xpoll_event *change,
-                           uint64_t hash)
+                           const struct xp_ahead *ahead)
 {
 	const struct xp_source_ops *ops = xp_source_find(change->filter);
-	struct xp_regmap_item *item;
-	struct xp_registration *reg = NULL;
+	struct xp_registration *reg;
 	int rc;
 
 	if (!ops)
@@ -273,12 +317,7 @@ int xp_registration_change(struct xpoll *queue, const struct xpoll_event *change
 	if (change->fflags & ~ops->fflags)
 		return -EINVAL;
 	xp_registrations_settle(queue, ops, XP_BEFORE_CHANGE);
-	if (!xp_regmap_lacks(&queue->registrations.map, hash)) {
-		item = xp_regmap_find_hashed(&queue->registrations.map, hash, change->ident,
-		                             change->filter);
-		if (item)
-			reg = XP_CONTAINER_OF(item, struct xp_registration, item);
-	}
+	reg = registration_meant(queue, change, ahead);
 	if (reg && change->flags & XPOLL_DELETE)
 		return registration_delete(queue, reg);
 	if (reg) {
@@ -288,7 +327,7 @@ int xp_registration_change(struct xpoll *queue, const struct xpoll_event *change
 		xp_registration_end(queue, reg);
 	}
 	if (change->flags & XPOLL_ADD)
-		return registration_add(queue, ops, change, hash);
+		return registration_add(queue, ops, change, ahead->hash);
 	return registration_not_there(ops, change->ident);
 }
 

@@ -8,23 +8,31 @@
 #include "core/queue.h"
 
 /*
- * Prefetches what the next XP_PREFETCH_AHEAD changes will read, and computes
- * their hashes.  In a queue of a million registrations most of what a change
- * costs is waiting for memory.
- *
- * Call it before change number i whenever XP_PREFETCH_AHEAD divides i.  Then the
- * hash of change i is ahead.hashes[i % (2 * XP_PREFETCH_AHEAD)].
+ * What is known of a change before its turn: the hash of its (ident, filter), and the
+ * registration that seems to be meant, NULL if none does.  Changes before this one may
+ * have ended that, so only its ident and filter, both of which a free one has not, show
+ * that it is the one.
  */
-enum { XP_PREFETCH_AHEAD = 16 };
-struct xp_prefetch {
-	uint64_t hashes[2 * XP_PREFETCH_AHEAD];
+struct xp_ahead {
+	uint64_t hash;
+	struct xp_registration *guess;
 };
-void xp_registration_prefetch(const struct xpoll *queue, struct xp_prefetch *ahead,
+
+/*
+ * Prefetches what changes will read.  In a queue of a million registrations most of what
+ * a change costs is waiting for memory, and each line names the next: the table, the
+ * registration, what its source has of it.
+ *
+ * Call it before change number i whenever XP_PREFETCH_AHEAD divides i.  Then
+ * ahead[i % XP_PREFETCH_RING] is of change i.
+ */
+enum { XP_PREFETCH_AHEAD = 16, XP_PREFETCH_RING = 4 * XP_PREFETCH_AHEAD };
+void xp_registration_prefetch(struct xpoll *queue, struct xp_ahead *ahead,
                               const struct xpoll_event *changes, int i, int nchanges);
 
 /* Apply a change to a filter of the sources; 0 or a negative errno value. */
 int xp_registration_change(struct xpoll *queue, const struct xpoll_event *change,
-                           uint64_t hash);
+                           const struct xp_ahead *ahead);
 
 /* Have this source hear what has happened. */
 void xp_registrations_settle(struct xpoll *queue, const struct xp_source_ops *ops,

@@ -140,6 +140,12 @@ struct xp_source_ops {
 	               struct xpoll_event *event);
 
 	/*
+	 * Changes of this registration come soon: prefetch what they read of the source's.
+	 * It may change before they come, and may be gone.  Optional.
+	 */
+	void (*prefetch)(struct xpoll *queue, const struct xp_registration *reg);
+
+	/*
 	 * If an ident can become something else, as a descriptor can: is it still
 	 * what was registered?  0, -EBADF (it is nothing now), or -ENOENT (it is
 	 * something else).  Called before DELETE and before delivery, if the source has

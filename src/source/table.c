@@ -10,10 +10,16 @@ const struct xp_source_ops *const xp_sources[] = {
 	NULL,
 };
 
+#define TABLE_FILTER(upper, lower) [-XPOLL_FILT_##upper] = &xp_source_##lower,
+
+/* By the number of the filter, which is negative. */
+static const struct xp_source_ops *const by_filter[] = {
+	XP_SOURCE_LIST(TABLE_FILTER)
+};
+
 const struct xp_source_ops *xp_source_find(int filter)
 {
-	for (size_t i = 0; xp_sources[i]; i++)
-		if (xp_sources[i]->filter == filter)
-			return xp_sources[i];
-	return NULL;
+	unsigned number = 0u - (unsigned)filter;
+
+	return number < sizeof by_filter / sizeof *by_filter ? by_filter[number] : NULL;
 }

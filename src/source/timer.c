@@ -340,6 +340,15 @@ static void timer_detach(struct xpoll *queue, struct xp_registration *reg)
 		timers_update_due(queue, timers);
 }
 
+static void timer_prefetch(struct xpoll *queue, const struct xp_registration *reg)
+{
+	const struct timers *timers = *xp_host.state(queue, XP_SOURCE_TIMER);
+	const struct timer *timer = (const void *)reg;
+
+	if (timers)
+		xp_heap_prefetch(&timers->heaps[clock_of(reg->fflags)], &timer->place);
+}
+
 /* How often it has expired; the deadline moves on to the next time. */
 static int64_t timer_count(struct timer *timer)
 {
@@ -427,6 +436,7 @@ const struct xp_source_ops xp_source_timer = {
 	.attach = timer_attach,
 	.touch = timer_touch,
 	.detach = timer_detach,
+	.prefetch = timer_prefetch,
 	.collect = timer_collect,
 	.supports = timer_supports,
 	.switched = timer_switched,

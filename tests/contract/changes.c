@@ -278,3 +278,35 @@ XT_TEST(failed_change_of_existing_changes_nothing)
 	xt_put(pipe.w);
 	XT_GETS(queue, NULL, ident, READ);
 }
+
+/*
+ * Registrations are looked for some changes ahead: what was found may be gone by then, and
+ * its memory another's.
+ */
+static void check_one_again_and_again(int filter)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xpoll_event changes[4 * 32];
+	struct xpoll_event statuses[4 * 32];
+
+	XT_OK(xt_change(queue, 1, filter, XPOLL_ADD, 0, 1000, NULL));
+	for (int i = 0; i < 4 * 32; i += 4) {
+		changes[i] = xt_record(1, filter, XPOLL_DELETE);
+		changes[i + 1] = xt_record(1, filter, XPOLL_DELETE);
+		changes[i + 2] = xt_record(2, filter, i == 0 ? XPOLL_ADD : XPOLL_DISABLE);
+		changes[i + 3] = xt_record(1, filter, XPOLL_ADD);
+	}
+	XT_EQ(xpoll_event(queue, changes, 4 * 32, statuses, 4 * 32, 0), 32);
+	for (int i = 0; i < 32; i++)
+		XT_CHECK(is_status(&statuses[i], 1, filter, ENOENT));
+	XT_OK(xt_change(queue, 1, filter, XPOLL_DELETE, 0, 0, NULL));
+	XT_OK(xt_change(queue, 2, filter, XPOLL_DELETE, 0, 0, NULL));
+	XT_EQ(xt_stats(queue).registered, 0);
+	xt_destroy(queue);
+}
+
+XT_TEST(changes_of_one_registration_follow_each_other)
+{
+	check_one_again_and_again(USER);
+	check_one_again_and_again(XPOLL_FILT_TIMER);
+}
