@@ -3,8 +3,9 @@
 
 In each round each server gets a turn at each number of idle connections: it is started, they are
 made, and wrk loads it as fast as it can with ACTIVE connections.  The servers are those of nginx,
-haproxy and lighttpd that are installed, on epoll, on poll, and on poll with the drop-in.  Server
-and load share this machine's processors, so what counts is the processor time of the server.
+haproxy and lighttpd that are installed, on epoll, on poll, and on poll with the drop-in; and one of
+asyncio on its own loop, on xpoll's and on uvloop.  Server and load share this machine's
+processors, so what counts is the processor time of the server.
 
 Printed are medians of the rounds, and ratios of turns of the same round to the same server on
 epoll.  Exit codes: 0 done, 1 a run failed, 2 wrong arguments, 77 wrk or all servers are missing.
@@ -72,7 +73,25 @@ server.max-keep-alive-idle = 3600
 server.max-read-idle = 3600
 server.stat-cache-engine = "simple"
 """, "linux-sysepoll", "poll"),
+    # What Python is given is a program, and a "method" is the module of an event loop.
+    "asyncio": Program([], """
+import asyncio
+class Server(asyncio.Protocol):
+    def connection_made(self, transport):
+        self.transport, self.part = transport, b""
+    def data_received(self, data):
+        *requests, self.part = (self.part + data).split(b"\\r\\n\\r\\n")
+        self.transport.write(len(requests) *
+                             b"HTTP/1.1 200 OK\\r\\nContent-Length: 14\\r\\n\\r\\nHello, xpoll!\\n")
+async def serve():
+    server = await asyncio.get_running_loop().create_server(
+        Server, "127.0.0.1", {port}, backlog=4096, reuse_address=True)
+    await server.serve_forever()
+import {method}
+{method}.run(serve())
+""", None, None),
 }
+PYTHON = os.path.join(BUILD, "bench/python/bin/python")  # report/main.py makes it
 FRONT = [XPOLL, "run", "--poll", "--"]
 METHODS = {"epoll": ("epoll", []), "poll": ("poll", []), "poll+drop-in": ("poll", FRONT)}
 COLUMNS = (("cpu us", "request_us", ".1f"), ("requests/s", "requests_per_second", ",.0f"))
@@ -82,7 +101,7 @@ class Server:
     """One server, from its start until stop(); its idle connections are this process's."""
 
     def __init__(self, path, method, front, folder, idle):
-        program = PROGRAMS[os.path.basename(path)]
+        program = PROGRAMS.get(os.path.basename(path), PROGRAMS["asyncio"])
         os.makedirs(os.path.join(folder, "logs"), exist_ok=True)
         with open(os.path.join(folder, "small"), "w", encoding="ascii") as file:
             file.write("Hello, xpoll!\n")
@@ -94,7 +113,7 @@ class Server:
         config = os.path.join(folder, "server.conf")
         with open(config, "w", encoding="ascii") as file:
             file.write(program.config.format(
-                method=getattr(program, method), port=self.port, folder=folder,
+                method=getattr(program, method, method), port=self.port, folder=folder,
                 # lighttpd and haproxy count two descriptors for each.
                 connections=idle + 800, files=2 * idle + 1700))
         arguments = [argument.format(folder=folder) for argument in program.arguments]
@@ -164,7 +183,13 @@ def find_program(options, name, method):
 def find_servers(options):
     """name -> what Server needs first"""
     found = {f"{name}-{label}": (find_program(options, name, method), method, front)
-             for name in PROGRAMS for label, (method, front) in METHODS.items()}
+             for name in PROGRAMS if name != "asyncio"
+             for label, (method, front) in METHODS.items()}
+    python = shutil.which(PYTHON) or sys.executable
+    for label, module in ("epoll", "asyncio"), ("xpoll", "xpoll"), ("uvloop", "uvloop"):
+        code = subprocess.run([python, "-c", "import " + module], capture_output=True,
+                              check=False).returncode
+        found[f"asyncio-{label}"] = (None if code else python, module, [])
     return {name: server for name, server in found.items() if server[0]}
 
 

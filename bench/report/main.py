@@ -4,7 +4,6 @@
   main.py measure [--quick] [--only REGEX] FOLDER   run the steps, into FOLDER/*.json, and do
                                                     what page does
   main.py page [--quick] FOLDER                     make FOLDER/report.html
-  main.py growth FOLDER                             what grows with n, and how fast
   main.py readme FOLDER                             put those of the README into it,
   main.py readme --only java FOLDER                 or those of java/README.md
 
@@ -16,6 +15,7 @@ import collections
 import contextlib
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -30,7 +30,13 @@ import rounds  # noqa: E402
 XPOLL = os.path.join(ROOT, "build/release/bin/xpoll")
 HTTP = os.path.join(ROOT, "bench/http.py")
 INSTRUCTIONS = os.path.join(ROOT, "scripts/instructions.py")
+START = os.path.join(ROOT, "bench/start.py")
+LOOPTEST = os.path.join(ROOT, "python/bench/looptest.py")
 PEERS = os.path.join(ROOT, "build/bench/peers")
+# An environment with uvloop, and where the Python binding and a select.kqueue are.
+PYTHON = os.path.join(ROOT, "build/bench/python")
+BINDING = {"PYTHONPATH": os.path.join(ROOT, "build/release/python"),
+           "KQSELECT": os.path.join(ROOT, "build/release/lib")}
 
 # A name, a command that writes NAME.json, and about how long it takes.
 Step = collections.namedtuple("Step", "name command seconds")
@@ -61,13 +67,13 @@ PLAN = {
     "churn": (7, [16], 3, 20, [16], 0.4, 0.05),
     "http": (6, [1010, 9010], 6, 10, [1010], 0.5, 0.25),
     "memory": (7, [10, 100, *MEMORY, 19000], 1, 5, MEMORY, 0.1, 0.05),
-    "aio": (7, [10000], 4, 7, [10000], 0.3, 0.7),
+    "aio": (7, [10000], 4, 7, [10000], 0.2, 0.7),
     "sources": (4, [1], 4, 10, [1], 0.3, 0.3),
-    "files": (5, [10, 1000, 19000], 3, 7, [10, 1000], 0.2, 0.6),
+    "files": (5, [10, 1000, 19000], 3, 7, [1000], 0.2, 0.6),
     "track": (5, [1000], 4, 10, [200], 0.2, 0.1),
     "timers": (5, [10 ** 3, 10 ** 5, 10 ** 6, 10 ** 7], 3, 5, [10 ** 5], 0.5, 0.1),
     "user": (4, [10, 10 ** 3, 10 ** 4, 10 ** 5, 10 ** 6, 10 ** 7], 1, 5, [10 ** 4], 0.3, 0.1),
-    "drop-in": (4, [16, 100, 1000, 9000], 3, 15, [16, 100, 1000, 9000], 0.2, 0.05),
+    "drop-in": (4, [16, 100, 1000, 9000], 3, 15, [16, 1000, 9000], 0.2, 0.05),
 }
 # Two passes over so many take longer than a turn: their rounds, and what one takes.
 MANY = {("timers", 10 ** 6): (3, 3), ("timers", 10 ** 7): (1, 30), ("user", 10 ** 7): (3, 3)}
@@ -89,8 +95,8 @@ HTTP_QUICK = ["--idle", "1000", "--rounds", "1", "-t", "1"]
 
 def plan(folder, quick):
     def script(name, path, seconds, *arguments):
-        return Step(name, ["python3", path, "--json", os.path.join(folder, name + ".json"),
-                           *arguments], seconds)
+        return Step(name, [shutil.which(PYTHON + "/bin/python") or "python3", path, "--json",
+                           os.path.join(folder, name + ".json"), *arguments], seconds)
 
     steps = []
     for workload, (variants, sizes, seconds, rounds, few, short, turn) in PLAN.items():
@@ -107,8 +113,12 @@ def plan(folder, quick):
             n, operations, seconds = COUNTED[workload]
             steps.append(script(f"instructions-{workload}", INSTRUCTIONS, seconds, workload,
                                 str(n), str(operations)))
-    return [*steps, script("http", HTTP, 40 if quick else 500,
-                           *(HTTP_QUICK if quick else HTTP_LONG))]
+    for n in (8, 400) if os.path.isdir(BINDING["PYTHONPATH"] + "/xpoll") else ():
+        steps.append(script(f"python-{n}", LOOPTEST, 4 if quick else 21, "-n", str(n),
+                            "-t", "0.2", "--rounds", "1" if quick else "5"))
+    return [*steps, script("start", START, 2 if quick else 7,
+                           "--rounds", "100" if quick else "500"),
+            script("http", HTTP, 45 if quick else 530, *(HTTP_QUICK if quick else HTTP_LONG))]
 
 
 def forget(folder):
@@ -121,14 +131,16 @@ def forget(folder):
 
 def build_rivals():
     """The programs beside which xpoll is measured; the page names those that are missing."""
-    print("bench: building nginx, and the rivals in Rust", file=sys.stderr)
-    for command in (["tests/dropin/get-nginx.sh", "build/programs"],
-                    ["bench/peers/build.sh", PEERS]):
-        subprocess.run(["sh", *command], cwd=ROOT, check=False)
+    print("bench: building nginx, and the rivals in Rust and Python", file=sys.stderr)
+    for command in (["sh", "tests/dropin/get-nginx.sh", "build/programs"],
+                    ["sh", "bench/peers/build.sh", PEERS], ["python3", "-m", "venv", PYTHON],
+                    [PYTHON + "/bin/pip", "-q", "install", "uvloop"]):
+        with contextlib.suppress(FileNotFoundError):
+            subprocess.run(command, cwd=ROOT, check=False)
 
 
 def measure(options):
-    os.environ["XPOLL_BENCH_PEERS"] = PEERS
+    os.environ.update(BINDING, XPOLL_BENCH_PEERS=PEERS)
     if not options.quick and not options.only:
         build_rivals()
     steps = [step for step in plan(options.folder, options.quick)
@@ -161,11 +173,6 @@ def page(options):
     return 0
 
 
-def growth(options):
-    print(numbers.growth_text(numbers.Results(options.folder)))
-    return 0
-
-
 def readme(options):
     results = numbers.Results(options.folder)
     if options.only == "java":
@@ -177,7 +184,7 @@ def readme(options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("measure", "page", "growth", "readme"))
+    parser.add_argument("what", choices=("measure", "page", "readme"))
     parser.add_argument("folder", nargs="?", default="build/bench")
     parser.add_argument("--quick", action="store_true", help="short turns, few sizes")
     parser.add_argument("--only", default="", help="steps whose name this finds")

@@ -34,10 +34,20 @@ SAYS = {
     "drop-in": "The same program on the kernel's poll(2), on the drop-in, and written for "
                "epoll(7).",
 }
+PYTHON_SAYS = ("A read of looptest on a selector and in an event loop, and a change of interest "
+               "alone. KqueueSelector is the standard one, over libxpoll-kqueue.")
 # Reports of other programs: title and text, a panel for each .., a bar for each .., its length.
 OTHERS = {
-    "http": ("Web servers", "10 busy connections under wrk, beside idle ones.", "idle", "server",
-             "request_us", "us of processor time a request: less is better", "bench/http.py"),
+    "http": ("Web servers", "Processor time for a request of 10 busy "
+             "connections under wrk, beside idle ones.", "idle", "server",
+             "request_us", "us a request: less is better", "bench/http.py"),
+    "start": ("Start of a program", "true(1) by itself, with the drop-in in LD_PRELOAD, and by "
+              "xpoll run.", "program", "variant", "cpu_us",
+              "us of processor time: less is better", "bench/start.py"),
+    "python-8": ("Python: 8 socket pairs", PYTHON_SAYS, "loop", "variant", "cpu_ns",
+                 "ns of processor time: less is better", "python/bench/looptest.py -n 8"),
+    "python-400": ("Python: 400 socket pairs", PYTHON_SAYS, "loop", "variant", "cpu_ns",
+                   "ns of processor time: less is better", "python/bench/looptest.py -n 400"),
     "java-looptest": ("Java: looptest", "Poller beside java.nio's Selector, and the library from "
                       "C.", "pipes", "variant", "cpu_ns_per_read",
                       "ns of processor time a read: less is better", "./dev bench java"),
@@ -124,7 +134,8 @@ def sections(results):
     for name, (title, says, panel, bar, value, label, command) in OTHERS.items():
         found = {}
         for row in results.rows(name):
-            found.setdefault(f"{row[panel]:,.0f} {panel}", {})[row[bar]] = row[value]
+            which = row[panel] if isinstance(row[panel], str) else f"{row[panel]:,.0f} {panel}"
+            found.setdefault(which, {})[row[bar]] = row[value]
         yield title, says, [svg.bars([one], label) for one in found.items()], [name], command
 
 

@@ -156,11 +156,3 @@ def growth_rows(results):
             yield (name, variant, points[0][0],
                    points[-1][0], points[0][1], points[-1][1], slope(points),
                    slope([(n, math.log(n)) for n, _ in points]))
-
-
-def growth_text(results):
-    lines = [f"{HEAD[0]:<40}{HEAD[1]:<13}" + "".join(f"{head:>12}" for head in HEAD[2:])]
-    for what, whose, first, last, low, high, exponent, logarithm in growth_rows(results):
-        lines.append(f"{what:<40}{whose:<13}{first:>12,}{last:>12,}{low:>12,.1f}{high:>12,.1f}"
-                     f"{exponent:>12.2f}{logarithm:>12.2f}")
-    return "\n".join(lines)

@@ -13,6 +13,8 @@ COLORS = {
     "xpoll-rust": "#5ab4ac", "drop-in": "#00b3b3", "kevent": "#00b3b3",
     "raw-epoll": "#3182bd", "four-calls": "#9ecae1", "raw-poll": "#de2d26",
     "libevent": "#b08968", "libuv": "#e6b800", "mio": "#8c564b", "polling": "#e377c2",
+    "EpollSelector": "#3182bd", "PollSelector": "#de2d26", "KqueueSelector": "#00b3b3",
+    "uvloop": "#e6b800",
     "by-hand": "#3182bd", "connector": "#3182bd", "io_uring": "#3182bd", "timerfd": "#3182bd",
 }
 OTHERS = "#969696"  # the limit, and who is named nowhere

@@ -218,6 +218,7 @@ class Report(unittest.TestCase):
     def test_bad_arguments_of_the_scripts_are_refused(self):
         for script, *arguments in (("http.py", "--idle", "-1"), ("http.py", "--idle", "many"),
                                    ("http.py", "-t", "0"), ("http.py", "--rounds", "9999999"),
+                                   ("start.py", "--rounds", "many"),
                                    ("report/main.py", "frobnicate"),
                                    ("report/main.py", "page", "--fast")):
             with self.subTest(script=script, arguments=arguments):
