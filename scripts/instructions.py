@@ -4,7 +4,8 @@
   instructions.py [BUILD]                            the library's own, for a read of looptest,
                                                      by function (default: build/release)
   instructions.py --json FILE WORKLOAD N OPERATIONS  all that an operation takes outside of the
-                                                     kernel, for each row, into FILE
+                                                     kernel, and its system calls, for each row,
+                                                     into FILE
 
 Instructions do not vary with the load of the machine, so compare the first number before and
 after a change of the hot path.  Exit code 77: valgrind is not installed.
@@ -31,6 +32,7 @@ def rows(build, *arguments):
         table = os.path.join(folder, "table.json")
         # The profile before it takes away what all threads did until then.
         command = ["valgrind", "-q", "--tool=callgrind", "--fair-sched=try",
+                   "--collect-systime=yes",
                    "--dump-before=" + COUNTED, "--dump-after=" + COUNTED,
                    f"--callgrind-out-file={folder}/%p", os.path.join(build, "bin", "xpoll"),
                    "bench", *arguments, "--rounds", "1", "--json", table]
@@ -83,7 +85,7 @@ def costs(lines):
             skip = True
         elif re.match(r"[+*\d-]", line):
             if not skip and re.search(LIBRARY, file):
-                self_cost[function] += int(line.split()[-1])
+                self_cost[function] += int(line.split()[1])
             skip = False
     return self_cost
 
@@ -100,9 +102,13 @@ def show(build):
 def save(path, workload, n, operations):
     build = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
                          "build/release")
-    found = [{"variant": row["variant"], "phase": row.get("phase"), "instructions":
-              sum(int(line.split()[1]) for line in lines if line.startswith("summary: ")) / count}
-             for row, count, lines in rows(build, workload, "-n", n, "--operations", operations)]
+    found = []
+    for row, count, lines in rows(build, workload, "-n", n, "--operations", operations):
+        # What follows are their times; zeros are left out at the end.
+        totals = next(line for line in lines if line.startswith("summary: ")).split()
+        instructions, calls = (int(total) / count for total in (*totals[1:], 0)[:2])
+        found.append({"variant": row["variant"], "phase": row.get("phase"),
+                      "instructions": instructions, "syscalls": calls})
     with open(path, "w", encoding="utf-8") as file:
         json.dump({"workload": workload, "n": int(n), "rows": found}, file)
 

@@ -24,16 +24,18 @@ class Results:
             self.merge_instructions(self.reports.pop(name))
 
     def merge_instructions(self, counted):
-        """Beside the system calls of the rows with the same n."""
-        found = {(row["variant"], row["phase"]): row["instructions"] for row in counted["rows"]}
+        """Beside the system calls of the rows with the same n, and those that nobody counted."""
+        found = {(row["variant"], row["phase"]): row for row in counted["rows"]}
         rows = self.rows(f"{counted['workload']}-{counted['n']}")
         for number, row in enumerate(rows):
             rows[number] = {}
+            counts = found.get((row["variant"], row.get("phase")), {})
             for key, value in row.items():
                 rows[number][key] = value
                 if key.startswith("syscalls_per_"):
-                    rows[number]["instructions" + key[len("syscalls"):]] = found.get(
-                        (row["variant"], row.get("phase")))
+                    rows[number][key] = counts.get("syscalls") if value is None else value
+                    rows[number]["instructions" + key[len("syscalls"):]] = counts.get(
+                        "instructions")
 
     def get(self, name):
         return self.reports.get(name)

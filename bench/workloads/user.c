@@ -149,6 +149,12 @@ static int user_run(struct bench_turn *turn)
 	return rc < 0 ? rc : count;
 }
 
+/* Those of a queue that was closed are gone with it. */
+static uint64_t user_syscalls(const struct bench_turn *turn)
+{
+	return turn->phase->run == user_open ? BENCH_UNKNOWN : loop_syscalls(&turn->loop);
+}
+
 static const struct bench_variant user_limit = { .name = "by-hand", .loop = &loop_user };
 
 const struct bench_workload bench_user = {
@@ -176,7 +182,7 @@ const struct bench_workload bench_user = {
 	.references = { "by-hand" },
 	.tells_bytes = true,
 	.kind = BENCH_NOTHING,
-	.ops = { .passes = true },
+	.ops = { .passes = true, .syscalls = user_syscalls },
 	.loops = LOOP_USERS,
 	.limit = &user_limit,
 };

@@ -145,13 +145,23 @@ class Report(unittest.TestCase):
         with open(os.path.join(self.folder, "instructions-active.json"), "w",
                   encoding="utf-8") as file:
             json.dump({"workload": "active", "n": 8, "rows": [
-                {"variant": variant, "phase": "k=16", "instructions": count}
+                {"variant": variant, "phase": "k=16", "instructions": count, "syscalls": 12.5}
                 for variant, count in (("xpoll-epoll", 5432.25), ("raw-epoll", 765.75))]}, file)
+        path = os.path.join(self.folder, "active-8.json")
+        with open(path, encoding="utf-8") as file:
+            report = json.load(file)
+        ours = next(row for row in report["results"]
+                    if (row["variant"], row["phase"]) == ("xpoll-epoll", "k=16"))
+        ours["syscalls_per_read"] = None
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(report, file)
         results = data.Results(self.folder)
         self.assertEqual(results.sizes("active"), [8, 16])
         self.assertEqual(results.number("active-8", "raw-epoll", "instructions_per_read", "k=16"),
                          765.75)
         self.assertIsNone(results.number("active-16", "raw-epoll", "instructions", "k=16"))
+        self.assertEqual(results.number("active-8", "xpoll-epoll", "syscalls", "k=16"), 12.5)
+        self.assertNotEqual(results.number("active-8", "raw-epoll", "syscalls", "k=16"), 12.5)
         rows = {(row[0], row[1]): row for row in page.beside(results)}
         self.assertEqual(rows["active: k=16", 8][-1], "5,432 / 766")
         self.assertEqual(rows["active: k=16", 16][-1], "–")
