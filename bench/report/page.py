@@ -197,7 +197,7 @@ def flat(results, name, several):
 def report_table(results, names):
     rows = [row for name in names for row in flat(results, name, len(names) > 1)]
     keys = list(dict.fromkeys(key for row in rows for key, value in row.items()
-                              if not isinstance(value, (dict, list))))
+                              if key != "default" and not isinstance(value, (dict, list))))
     return table([key.replace("ratio_", "x ") for key in keys],
                  [[row.get(key) for key in keys] for row in rows])
 

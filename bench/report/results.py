@@ -156,5 +156,6 @@ def growth_rows(results):
         name = f"{workload}, {phase}: {what}" if phase else f"{workload}: {what}"
         for variant, points in lines.items():
             yield (name, variant, points[0][0],
-                   points[-1][0], points[0][1], points[-1][1], slope(points),
-                   slope([(n, math.log(n)) for n, _ in points]))
+                   points[-1][0], points[0][1], points[-1][1], *(
+                       f"{found:.2f}" for found in (
+                           slope(points), slope([(n, math.log(n)) for n, _ in points]))))
