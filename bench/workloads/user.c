@@ -4,7 +4,8 @@
  * A pass goes through the life of a queue with n of them: it is opened; all are added; some
  * are triggered and returned, one at a time, and disabled and enabled; half are deleted;
  * the queue is closed with the other half in it.  What is touched is all over the table, so
- * with many of them it is memory that takes the time: by-hand shows how much.
+ * with many of them it is memory that takes the time: by-hand shows how much, which finds
+ * what is meant by an ident of 64 bits, as xpoll does.  In the array nothing has to be found.
  */
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -19,23 +20,34 @@
 
 enum { ALL, HALF, SOME }; /* are touched in a phase */
 
-/* --- By hand: an array, a list of those triggered, an eventfd ------------------- */
+/* --- By hand: a list of those triggered, an eventfd; a hash table, or just an array --- */
+
+struct user {
+	struct user *next; /* triggered, or free */
+	uint64_t ident;
+	bool enabled;
+	char rest[56]; /* so that it is as large as one of xpoll's */
+};
 
 struct user_loop {
 	int epoll;
 	int event;
-	struct user {
-		struct user *next;
+	struct user *all, *triggered;
+	/* Of the hash table; each is at the first free place from its own on. */
+	struct place {
 		uint64_t ident;
-		bool enabled;
-		char rest[56]; /* so that it is as large as one of xpoll's */
-	} *all, *triggered;
+		struct user *user; /* NULL: it is free */
+	} *table;
+	size_t len; /* a power of two, more than twice as many as there are */
+	size_t count;
+	struct user *free;
 };
 
 static void hand_close(void *opened)
 {
 	struct user_loop *loop = opened;
 
+	free(loop->table);
 	free(loop->all);
 	if (loop->event >= 0)
 		close(loop->event);
@@ -59,7 +71,7 @@ static int hand_open(void *opened, const struct bench_field *field,
 	return epoll_ctl(loop->epoll, EPOLL_CTL_ADD, loop->event, &event) < 0 ? -errno : 0;
 }
 
-static int hand_change(void *opened, enum loop_change change, const int *ids, int len)
+static int array_change(void *opened, enum loop_change change, const int *ids, int len)
 {
 	struct user_loop *loop = opened;
 
@@ -74,10 +86,9 @@ static int hand_change(void *opened, enum loop_change change, const int *ids, in
 	return 0;
 }
 
-static int hand_trigger(void *opened, int id)
+/* With an eventfd for the thread that waits, as who triggers may be another. */
+static int hand_trigger(struct user_loop *loop, struct user *user)
 {
-	struct user_loop *loop = opened;
-	struct user *user = &loop->all[id];
 	struct epoll_event event;
 
 	user->next = loop->triggered;
@@ -89,11 +100,134 @@ static int hand_trigger(void *opened, int id)
 	return 0;
 }
 
-static const struct loop_ops loop_user = {
+static int array_trigger(void *opened, int id)
+{
+	struct user_loop *loop = opened;
+
+	return hand_trigger(loop, &loop->all[id]);
+}
+
+static const struct loop_ops loop_array = {
 	.size = sizeof(struct user_loop),
 	.open = hand_open,
-	.change = hand_change,
-	.trigger = hand_trigger,
+	.change = array_change,
+	.trigger = array_trigger,
+	.close = hand_close,
+};
+
+static size_t table_place(const struct user_loop *loop, uint64_t ident)
+{
+	uint64_t hash = ident * 0x9e3779b97f4a7c15u;
+
+	return (size_t)(hash ^ hash >> 32) & (loop->len - 1);
+}
+
+/* The place where it is, or would be. */
+static size_t table_find(const struct user_loop *loop, uint64_t ident)
+{
+	size_t at = table_place(loop, ident);
+
+	while (loop->table[at].user != NULL && loop->table[at].ident != ident)
+		at = (at + 1) & (loop->len - 1);
+	return at;
+}
+
+static int table_grow(struct user_loop *loop)
+{
+	struct place *old = loop->table;
+	size_t old_len = loop->len;
+
+	loop->len = old_len != 0 ? 2 * old_len : 64;
+	loop->table = calloc(loop->len, sizeof *loop->table);
+	for (size_t i = 0; i < old_len && loop->table != NULL; i++)
+		if (old[i].user != NULL)
+			loop->table[table_find(loop, old[i].ident)] = old[i];
+	free(old);
+	return loop->table == NULL ? -ENOMEM : 0;
+}
+
+static int table_add(struct user_loop *loop, uint64_t ident)
+{
+	int rc = 2 * (loop->count + 1) > loop->len ? table_grow(loop) : 0;
+	struct user *user = loop->free;
+	size_t at;
+
+	if (rc < 0)
+		return rc;
+	at = table_find(loop, ident);
+	if (loop->table[at].user != NULL)
+		return -EEXIST;
+	if (user != NULL)
+		loop->free = user->next;
+	else
+		user = &loop->all[loop->count];
+	*user = (struct user){ .ident = ident, .enabled = true };
+	loop->table[at] = (struct place){ ident, user };
+	loop->count++;
+	return 0;
+}
+
+/* Those behind it move up, if they were to be there. */
+static void table_remove(struct user_loop *loop, size_t at)
+{
+	struct user *user = loop->table[at].user;
+	size_t next = at;
+
+	user->next = loop->free;
+	loop->free = user;
+	loop->count--;
+	loop->table[at].user = NULL;
+	for (;;) {
+		size_t own;
+
+		next = (next + 1) & (loop->len - 1);
+		if (loop->table[next].user == NULL)
+			return;
+		own = table_place(loop, loop->table[next].ident);
+		if (((next - own) & (loop->len - 1)) < ((next - at) & (loop->len - 1)))
+			continue;
+		loop->table[at] = loop->table[next];
+		loop->table[next].user = NULL;
+		at = next;
+	}
+}
+
+static int table_change(void *opened, enum loop_change change, const int *ids, int len)
+{
+	struct user_loop *loop = opened;
+	int rc = 0;
+
+	for (int i = 0; i < len && rc >= 0; i++) {
+		size_t at;
+
+		if (change == LOOP_ADD) {
+			rc = table_add(loop, (uint64_t)ids[i]);
+			continue;
+		}
+		at = table_find(loop, (uint64_t)ids[i]);
+		if (loop->table[at].user == NULL)
+			return -ENOENT;
+		if (change == LOOP_DELETE)
+			table_remove(loop, at);
+		else
+			loop->table[at].user->enabled = change == LOOP_ENABLE;
+	}
+	return rc;
+}
+
+static int table_trigger(void *opened, int id)
+{
+	struct user_loop *loop = opened;
+	struct user *user = loop->table[table_find(loop, (uint64_t)id)].user;
+
+	return user == NULL ? -ENOENT : hand_trigger(loop, user);
+}
+
+static const struct loop_ops loop_table = {
+	.size = sizeof(struct user_loop),
+	.open = hand_open,
+	.change = table_change,
+	.trigger = table_trigger,
 	.close = hand_close,
 };
 
@@ -155,7 +289,10 @@ static uint64_t user_syscalls(const struct bench_turn *turn)
 	return turn->phase->run == user_open ? BENCH_UNKNOWN : loop_syscalls(&turn->loop);
 }
 
-static const struct bench_variant user_limit = { .name = "by-hand", .loop = &loop_user };
+static const struct bench_variant user_peers[] = {
+	{ .name = "by-hand", .loop = &loop_table }, { 0 },
+};
+static const struct bench_variant user_limit = { .name = "array", .loop = &loop_array };
 
 const struct bench_workload bench_user = {
 	.name = "user", .unit = "operation", .items = "events", .n_default = 10000,
@@ -167,7 +304,10 @@ const struct bench_workload bench_user = {
 		"are deleted.  destroy: the queue is closed with the other half in it.\n"
 		"\n"
 		"xpoll-NAME   USER in a queue on a back end, 64 changes in a call\n"
-		"by-hand      an array of N, a list of those that are triggered, an eventfd\n"
+		"by-hand      a hash table by 64-bit idents, a list of those that are triggered,\n"
+		"             an eventfd\n"
+		"array        the limit: the ident is the index of an array, so nothing is looked\n"
+		"             for, and a change does not find out if there is such an event\n"
 		"\n"
 		"bytes: memory for each, after the phase.\n",
 	.rounds_default = 5,
@@ -179,10 +319,11 @@ const struct bench_workload bench_user = {
 		{ .name = "delete", .run = user_run, .value = LOOP_DELETE, .how = HALF },
 		{ .name = "destroy", .run = user_destroy },
 	},
-	.references = { "by-hand" },
+	.references = { "by-hand", "array" },
 	.tells_bytes = true,
 	.kind = BENCH_NOTHING,
 	.ops = { .passes = true, .syscalls = user_syscalls },
 	.loops = LOOP_USERS,
+	.peers = user_peers,
 	.limit = &user_limit,
 };
