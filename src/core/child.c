@@ -21,6 +21,7 @@ int xp_child_forget_threads(struct xpoll *queue)
 	queue->threads.changers = 0;
 	queue->kick.waiters = 0;
 	queue->kick.due = false;
+	queue->kicked = false;
 	queue->turn.followers = 0;
 	queue->turn.called = 0;
 	queue->turn.yielders = 0;

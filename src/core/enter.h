@@ -33,13 +33,29 @@ static inline bool xp_enter_alone(struct xpoll *queue)
 	return alone;
 }
 
+/* Where xp_enter_alone has failed. */
+static inline int xp_enter_among_others(struct xpoll *queue)
+{
+	if (XP_UNLIKELY(queue->process != xp_process_current()))
+		return -EBADF;
+	xp_mutex_lock_among_others(&queue->lock);
+	return 0;
+}
+
+/* Entered: something is going to be changed. */
+static inline void xp_change_begins(struct xpoll *queue)
+{
+	if (XP_UNLIKELY(queue->threads.waiters > 0))
+		xp_quiesce(queue);
+}
+
 /* Enter to change something. */
 static inline int xp_enter_change(struct xpoll *queue)
 {
 	int rc = xp_enter(queue);
 
-	if (XP_UNLIKELY(rc == 0 && queue->threads.waiters > 0))
-		xp_quiesce(queue);
+	if (rc == 0)
+		xp_change_begins(queue);
 	return rc;
 }
 
@@ -49,7 +65,7 @@ int xp_leave_late(struct xpoll *queue, int result);
 /* Leave with the result of the call. */
 static XP_INLINE int xp_leave_with(struct xpoll *queue, int result)
 {
-	if (XP_UNLIKELY(queue->unusual || (queue->lock.held && xp_kick_is_due(queue))))
+	if (XP_UNLIKELY(queue->unusual))
 		return xp_leave_late(queue, result);
 	xp_mutex_unlock(&queue->lock);
 	return result;

@@ -104,6 +104,7 @@ struct xpoll {
 			bool exposed;    /* xpoll_fd was called */
 			bool sourced;    /* there may be files, moments, what is active, ... */
 			bool recheck_wanted; /* a sleeper may have to check, see settle */
+			bool kicked;     /* threads are to be woken (sleep.c) */
 			uint8_t crowded; /* times until it is tried to fill the array (ask.h) */
 		};
 		uint64_t unusual; /* [q] any of these */

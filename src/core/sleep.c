@@ -24,10 +24,17 @@ enum {
 	VAIN_FOR = 64,
 };
 
+/* After any change of what is due when the lock is released. */
+static void kicks_noted(struct xpoll *queue)
+{
+	queue->kicked = queue->kick.due || queue->turn.places.due;
+}
+
 /* One thread that sleeps in the kernel comes out and checks again. */
 static void kick_one(struct xpoll *queue)
 {
 	queue->kick.due |= queue->threads.waiters > 0;
+	kicks_noted(queue);
 }
 
 void xp_kick_due(struct xpoll *queue)
@@ -37,6 +44,7 @@ void xp_kick_due(struct xpoll *queue)
 	queue->kick.due = false;
 	xp_places_write(&queue->turn.places, queue->turn.places.due);
 	queue->turn.places.due = 0;
+	queue->kicked = false;
 }
 
 void xp_kick_all(struct xpoll *queue)
@@ -46,6 +54,7 @@ void xp_kick_all(struct xpoll *queue)
 	queue->turn.called = queue->turn.followers;
 	kick_one(queue);
 	xp_places_signal_all(&queue->turn.places);
+	kicks_noted(queue);
 }
 
 /*
@@ -138,6 +147,7 @@ static void follower_left(struct xpoll *queue, const struct sleeper *sleeper)
 	/* If nobody has the turn it is this thread's now. */
 	if (queue->turn.called == 0)
 		xp_places_clear(&queue->turn.places);
+	kicks_noted(queue);
 	if (queue->turn.yielders > 0)
 		pthread_cond_broadcast(&queue->thread_left);
 }
@@ -146,6 +156,7 @@ void xp_turn_pass(struct xpoll *queue)
 {
 	queue->turn.leader = false;
 	xp_places_signal_one(&queue->turn.places);
+	kicks_noted(queue);
 }
 
 /* One sleeper comes out, for whatever reason: it checks everything. */
@@ -217,6 +228,7 @@ static void kick_unlocked(struct xpoll *queue)
 
 	queue->kick.due = false;
 	queue->turn.places.due = 0;
+	queue->kicked = false;
 	inside_enter(queue);
 	xp_mutex_unlock(&queue->lock);
 	if (kick)
@@ -232,7 +244,7 @@ XP_NOINLINE int xp_leave_late(struct xpoll *queue, int result)
 {
 	if (queue->exposed || queue->recheck_wanted)
 		xp_settle(queue);
-	if (xp_kick_is_due(queue))
+	if (queue->kicked)
 		kick_unlocked(queue);
 	xp_mutex_unlock(&queue->lock);
 	return result;
@@ -279,7 +291,7 @@ int xp_sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
 	};
 	int rc, again;
 
-	XP_ASSERT(!xp_kick_is_due(queue));
+	XP_ASSERT(!queue->kicked);
 	if (queue->threads.waiters++ > 0)
 		queue->turn.several = true;
 	sleeper.kick_epoch = queue->kick.epoch;

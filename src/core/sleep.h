@@ -19,11 +19,6 @@
 void xp_kick_all(struct xpoll *queue);
 void xp_kick_due(struct xpoll *queue);
 
-static inline bool xp_kick_is_due(const struct xpoll *queue)
-{
-	return queue->kick.due || queue->turn.places.due;
-}
-
 /*
  * Let the back end wait; the lock is released meanwhile, and it is a
  * cancellation point.  The back end's result.
