@@ -353,7 +353,7 @@ static XP_INLINE int event_enter(struct xpoll *queue,
 
 static XP_INLINE int event_wait(struct xpoll *queue, struct xp_wait *wait, bool alone)
 {
-	int rc = xp_wait_run(queue, wait, alone, false);
+	int rc = xp_wait_run(queue, wait, alone);
 
 	xp_count_by(&queue->counters.events, (uint64_t)wait->len);
 	xp_event_count_finish(queue, wait);

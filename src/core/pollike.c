@@ -126,19 +126,38 @@ static int ctl_change(struct xpoll *queue, int op, int events, int fd,
 	return rc;
 }
 
+static XP_NOINLINE int ctl_entered(struct xpoll *queue, int op, int events, int fd,
+                                   void *data)
+{
+	int rc = ctl_valid(op, events) ? 0 : -EINVAL;
+
+	if (rc == 0) {
+		xp_change_begins(queue);
+		rc = ctl_change(queue, op, events, fd, data);
+	}
+	xp_leave(queue);
+	return xp_result(rc);
+}
+
 /* Any change, any number of threads. */
 static XP_NOINLINE int ctl(struct xpoll *queue, int op, int events, int fd,
                            void *data)
 {
-	int rc = queue && ctl_valid(op, events) ? xp_enter_change(queue) : -EINVAL;
+	int rc = queue ? xp_enter(queue) : -EINVAL;
 
-	if (rc < 0)
+	return rc < 0 ? xp_result(rc) : ctl_entered(queue, op, events, fd, data);
+}
+
+/* ENABLE or DISABLE, where xp_enter_alone has failed. */
+static XP_NOINLINE int ctl_toggle_among_others(struct xpoll *queue, int op, int events, int fd)
+{
+	int rc = xp_enter_among_others(queue);
+
+	if (XP_UNLIKELY(rc < 0))
 		return xp_result(rc);
-	if ((op != XPOLL_ENABLE && op != XPOLL_DISABLE) ||
-	    !ctl_free_change(queue, op, events, fd, false))
-		rc = ctl_change(queue, op, events, fd, data);
-	xp_leave(queue);
-	return xp_result(rc);
+	if (XP_UNLIKELY(!ctl_free_change(queue, op, events, fd, false)))
+		return ctl_entered(queue, op, events, fd, NULL);
+	return xp_leave_with(queue, 0);
 }
 
 int xpoll_ctl(struct xpoll *queue, int op, int events, xpoll_fd_t descriptor,
@@ -146,10 +165,12 @@ int xpoll_ctl(struct xpoll *queue, int op, int events, xpoll_fd_t descriptor,
 {
 	int fd = xp_fd_of(descriptor);
 
-	if ((op == XPOLL_ENABLE || op == XPOLL_DISABLE) && queue &&
-	    xp_enter_alone(queue)) {
-		bool done = ctl_free_change(queue, op, events, fd, true);
+	if ((op == XPOLL_ENABLE || op == XPOLL_DISABLE) && queue) {
+		bool done;
 
+		if (!xp_enter_alone(queue))
+			return ctl_toggle_among_others(queue, op, events, fd);
+		done = ctl_free_change(queue, op, events, fd, true);
 		xp_mutex_unlock_alone(&queue->lock);
 		if (XP_LIKELY(done))
 			return 0;
@@ -163,34 +184,6 @@ static int64_t poll_deadline(int timeout_ms)
 		: xp_deadline(xp_sys_now(), timeout_ms * XP_NS_PER_MS);
 }
 
-static XP_INLINE int poll_wait_leave(struct xpoll *queue, const struct xp_wait *wait, int rc,
-                                     bool alone)
-{
-	if (!alone)
-		queue->polling = false;
-	return xp_wait_leave(queue, wait, rc, alone);
-}
-
-static XP_NOINLINE int poll_wait_among_others(struct xpoll *queue, int timeout_ms)
-{
-	sigset_t held;
-	struct xp_wait wait = {
-		.cap = XP_BATCH_CAP,
-		.deadline_ns = poll_deadline(timeout_ms),
-		.held = &held,
-	};
-	int rc = queue ? xp_enter(queue) : -EINVAL;
-
-	if (rc < 0)
-		return xp_result(rc);
-	if (queue->polling)
-		return xp_result(xp_leave_with(queue, -EBUSY));
-	if (XP_UNLIKELY(queue->withheld))
-		xp_candidates_withheld(queue);
-	queue->polling = true;
-	return poll_wait_leave(queue, &wait, xp_wait_run(queue, &wait, false, true), false);
-}
-
 static XP_INLINE struct xp_wait *poll_wait_of(struct xpoll *queue, int64_t deadline_ns)
 {
 	queue->alone.wait = (struct xp_wait){
@@ -200,17 +193,68 @@ static XP_INLINE struct xp_wait *poll_wait_of(struct xpoll *queue, int64_t deadl
 	return &queue->alone.wait;
 }
 
+/* Begin; probed: poll(2) has checked this candidate, and has returned this. */
+static XP_INLINE void poll_wait_begin(struct xpoll *queue, struct xp_wait *wait,
+                                      struct xp_slot *probed, int probe_rc)
+{
+	if (XP_UNLIKELY(queue->withheld))
+		xp_candidates_withheld(queue);
+	xp_wait_begin(queue, wait);
+	xp_batch_renew(queue);
+	if (XP_UNLIKELY(probed != NULL))
+		xp_candidate_probed(queue, wait, &queue->candidates.probe, probed, false,
+		                    probe_rc);
+}
+
+/* The rest of the waits below: any wait, without and among other threads. */
+static XP_NOINLINE int poll_wait_any_alone(struct xpoll *queue, int timeout_ms,
+                                           struct xp_slot *probed, int probe_rc)
+{
+	struct xp_wait *wait = poll_wait_of(queue, poll_deadline(timeout_ms));
+	int rc;
+
+	poll_wait_begin(queue, wait, probed, probe_rc);
+	rc = xp_wait_loop(queue, wait, NULL, probed, true, true);
+	return xp_wait_leave(queue, wait, rc, true);
+}
+
+static XP_NOINLINE int poll_wait_any_among_others(struct xpoll *queue, int timeout_ms,
+                                                  struct xp_slot *probed, int probe_rc)
+{
+	sigset_t held;
+	struct xp_wait wait = {
+		.cap = XP_BATCH_CAP,
+		.deadline_ns = poll_deadline(timeout_ms),
+		.held = &held,
+	};
+	int rc;
+
+	poll_wait_begin(queue, &wait, probed, probe_rc);
+	wait.wake_all = queue->wake.all;
+	queue->polling = true;
+	rc = xp_wait_among_others(queue, &wait, probed);
+	queue->polling = false;
+	return xp_wait_leave(queue, &wait, rc, false);
+}
+
+static XP_INLINE int poll_wait_any(struct xpoll *queue, int timeout_ms,
+                                   struct xp_slot *probed, int probe_rc, bool alone)
+{
+	return alone ? poll_wait_any_alone(queue, timeout_ms, probed, probe_rc)
+		: poll_wait_any_among_others(queue, timeout_ms, probed, probe_rc);
+}
+
 /* The kernel has answered with rc, which decides nothing yet: finish the wait. */
 static XP_NOINLINE int poll_wait_goes_on(struct xpoll *queue, struct xp_wait *wait, int rc)
 {
 	rc = xp_wait_answered(queue, wait, rc, true);
 	if (rc > 0)
 		rc = xp_wait_loop(queue, wait, NULL, false, true, true);
-	return poll_wait_leave(queue, wait, rc, true);
+	return xp_wait_leave(queue, wait, rc, true);
 }
 
 /* Nothing is at hand: sleep.  Only on epoll, which reports an entry once in each call. */
-static XP_NOINLINE int poll_wait_kernel(struct xpoll *queue)
+static XP_NOINLINE int poll_wait_kernel_alone(struct xpoll *queue)
 {
 	struct xp_wait *wait = poll_wait_of(queue, XP_NEVER);
 	int rc;
@@ -219,29 +263,37 @@ static XP_NOINLINE int poll_wait_kernel(struct xpoll *queue)
 	xp_batch_begin(queue, 0);
 	rc = xp_ask_kernel(queue, wait, NULL, false, true, true, true);
 	return XP_LIKELY(wait->len > 0 && !queue->unusual)
-		? poll_wait_leave(queue, wait, 0, true) : poll_wait_goes_on(queue, wait, rc);
+		? xp_wait_leave(queue, wait, 0, true) : poll_wait_goes_on(queue, wait, rc);
 }
 
-/* probed: poll(2) has checked this candidate, and has returned this. */
-static XP_NOINLINE int poll_wait_alone(struct xpoll *queue, int timeout_ms,
-                                       struct xp_slot *probed, int probe_rc)
+/* The same; others may change what is registered meanwhile. */
+static XP_NOINLINE int poll_wait_kernel_among_others(struct xpoll *queue)
 {
-	struct xp_wait *wait = poll_wait_of(queue, poll_deadline(timeout_ms));
+	struct xp_fired fired[XP_FIRED_MOST];
+	sigset_t held;
+	struct xp_wait wait = {
+		.cap = XP_BATCH_CAP,
+		.deadline_ns = XP_NEVER,
+		.held = &held,
+		.wake_all = queue->wake.all,
+	};
 	int rc;
 
-	if (XP_UNLIKELY(queue->withheld))
-		xp_candidates_withheld(queue);
-	xp_wait_begin(queue, wait);
-	xp_batch_renew(queue);
-	if (XP_UNLIKELY(probed != NULL))
-		xp_candidate_probed(queue, wait, &queue->candidates.probe, probed, false,
-		                    probe_rc);
-	rc = xp_wait_loop(queue, wait, NULL, probed, true, true);
-	return poll_wait_leave(queue, wait, rc, true);
+	xp_wait_begin(queue, &wait);
+	xp_batch_begin(queue, 0);
+	queue->polling = true;
+	rc = xp_ask_kernel(queue, &wait, fired, false, false, true, false);
+	rc = xp_wait_answered(queue, &wait, rc, false);
+	if (rc > 0)
+		rc = xp_wait_among_others(queue, &wait, false);
+	else
+		xp_wait_passes_on(queue, &wait);
+	queue->polling = false;
+	return xp_wait_leave(queue, &wait, rc, false);
 }
 
 /* It is the only event of this wait. */
-static XP_INLINE int poll_wait_single(struct xpoll *queue, struct xp_slot *slot)
+static XP_INLINE int poll_wait_single(struct xpoll *queue, struct xp_slot *slot, bool alone)
 {
 	uint32_t bits = (uint32_t)queue->candidates.probe.revents;
 
@@ -254,7 +306,10 @@ static XP_INLINE int poll_wait_single(struct xpoll *queue, struct xp_slot *slot)
 		.token = xp_slot_token(slot, queue->candidates.probe.fd),
 		.events = bits,
 	};
-	xp_mutex_unlock_alone(&queue->lock);
+	if (alone)
+		xp_mutex_unlock_alone(&queue->lock);
+	else
+		xp_mutex_unlock(&queue->lock);
 	return 1;
 }
 
@@ -262,9 +317,11 @@ static XP_INLINE int poll_wait_single(struct xpoll *queue, struct xp_slot *slot)
 static XP_NOINLINE int poll_wait_single_or_more(struct xpoll *queue, int timeout_ms,
                                                 struct xp_slot *slot, int rc)
 {
+	bool alone = !queue->lock.held;
+
 	queue->ask.due = xp_ask_is_due(queue);
-	return queue->ask.due ? poll_wait_alone(queue, timeout_ms, slot, rc)
-		: poll_wait_single(queue, slot);
+	return queue->ask.due ? poll_wait_any(queue, timeout_ms, slot, rc, alone)
+		: poll_wait_single(queue, slot, alone);
 }
 
 /*
@@ -272,30 +329,50 @@ static XP_NOINLINE int poll_wait_single_or_more(struct xpoll *queue, int timeout
  * candidate, which is ready.  That is all it needs, without what another wait needs;
  * 80 of 700 instructions a read of looptest.
  */
-int xpoll_wait(struct xpoll *queue, int timeout_ms)
+static XP_INLINE int poll_wait(struct xpoll *queue, int timeout_ms, bool alone)
 {
 	struct xp_slot *slot;
 	int rc;
 
-	if (XP_UNLIKELY(!queue || !xp_enter_alone(queue)))
-		return poll_wait_among_others(queue, timeout_ms);
 	if (XP_UNLIKELY(queue->unusual || xp_batch_left(queue)))
-		return poll_wait_alone(queue, timeout_ms, NULL, 0);
-	if (queue->candidates.len != 1)
-		return queue->candidates.len == 0 && timeout_ms < 0 && queue->lazy &&
-			XP_LIKELY(!xp_wake_is_pending(queue))
-			? poll_wait_kernel(queue)
-			: poll_wait_alone(queue, timeout_ms, NULL, 0);
+		return poll_wait_any(queue, timeout_ms, NULL, 0, alone);
+	if (queue->candidates.len != 1) {
+		if (queue->candidates.len > 0 || timeout_ms >= 0 || !queue->lazy ||
+		    XP_UNLIKELY(xp_wake_is_pending(queue)))
+			return poll_wait_any(queue, timeout_ms, NULL, 0, alone);
+		return alone ? poll_wait_kernel_alone(queue) : poll_wait_kernel_among_others(queue);
+	}
 	slot = xp_slots_get(&queue->slots, queue->candidates.head);
 	if (XP_UNLIKELY(!slot->check.enabled || !xp_candidate_is_simple(slot)))
-		return poll_wait_alone(queue, timeout_ms, NULL, 0);
+		return poll_wait_any(queue, timeout_ms, NULL, 0, alone);
 	rc = xp_candidate_probe(queue, slot);
 	/* A half-close is checked whether it is wanted or not. */
 	if (XP_UNLIKELY(rc <= 0 || queue->candidates.probe.revents & POLLRDHUP ||
 	                !xp_probe_is_plain(queue->candidates.probe.revents)))
-		return poll_wait_alone(queue, timeout_ms, slot, rc);
-	return xp_ask_first_skip(queue) ? poll_wait_single(queue, slot)
+		return poll_wait_any(queue, timeout_ms, slot, rc, alone);
+	return xp_ask_first_skip(queue) ? poll_wait_single(queue, slot, alone)
 		: poll_wait_single_or_more(queue, timeout_ms, slot, rc);
+}
+
+/* While others sleep there are more things to think of: those waits are not short. */
+static XP_NOINLINE int poll_wait_among_others(struct xpoll *queue, int timeout_ms)
+{
+	int rc = queue ? xp_enter_among_others(queue) : -EINVAL;
+
+	if (rc < 0)
+		return xp_result(rc);
+	if (queue->polling)
+		return xp_result(xp_leave_with(queue, -EBUSY));
+	return XP_UNLIKELY(queue->threads.waiters > 0 || !queue->lazy)
+		? poll_wait_any_among_others(queue, timeout_ms, NULL, 0)
+		: poll_wait(queue, timeout_ms, false);
+}
+
+int xpoll_wait(struct xpoll *queue, int timeout_ms)
+{
+	if (XP_UNLIKELY(!queue || !xp_enter_alone(queue)))
+		return poll_wait_among_others(queue, timeout_ms);
+	return poll_wait(queue, timeout_ms, true);
 }
 
 /*
@@ -352,7 +429,7 @@ static XP_INLINE int batch_next(struct xpoll *queue, void **datap, bool alone)
 
 static XP_NOINLINE int revents(struct xpoll *queue, void **datap)
 {
-	int rc = queue ? xp_enter(queue) : -EINVAL;
+	int rc = queue ? xp_enter_among_others(queue) : -EINVAL;
 
 	if (rc == 0)
 		return batch_next(queue, datap, false);

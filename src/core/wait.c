@@ -54,7 +54,8 @@ static int wait_in_turn(struct xpoll *queue, struct xp_wait *wait, struct xp_fir
 			return 0;
 		rc = xp_turn_take(queue, wait);
 		if (rc > 0) {
-			rc = xp_wait_with_turn(queue, wait, fired, false, !wait->events);
+			xp_batch_renew(queue);
+			rc = xp_wait_loop(queue, wait, fired, false, false, !wait->events);
 			xp_turn_pass(queue);
 			if (rc == -EAGAIN)
 				xp_turn_yield(queue, wait);
@@ -64,17 +65,14 @@ static int wait_in_turn(struct xpoll *queue, struct xp_wait *wait, struct xp_fir
 	}
 }
 
-XP_NOINLINE int xp_wait_among_others(struct xpoll *queue,
-                                         struct xp_wait *wait)
+XP_NOINLINE int xp_wait_among_others(struct xpoll *queue, struct xp_wait *wait, bool gathered)
 {
 	struct xp_fired fired[XP_FIRED_MOST];
 	int rc;
 
-	wait->wake_all = queue->wake.all;
 	if (!xp_concurrent(queue))
 		return wait_in_turn(queue, wait, fired);
-	rc = xp_wait_with_turn(queue, wait, fired, false, !wait->events);
-	xp_kick_next(queue, wait);
-	xp_pass_on(queue);
+	rc = xp_wait_loop(queue, wait, fired, gathered, false, !wait->events);
+	xp_wait_passes_on(queue, wait);
 	return rc;
 }

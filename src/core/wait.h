@@ -40,8 +40,8 @@ static XP_INLINE bool xp_wait_over(struct xpoll *queue, const struct xp_wait *wa
 		(xp_wake_is_pending(queue) && xp_wake_taken(queue)) || xp_wait_deadline_over(wait);
 }
 
-/* The wait of one thread among others, of either level; as xp_wait_run. */
-int xp_wait_among_others(struct xpoll *queue, struct xp_wait *wait);
+/* The wait of one thread among others, of either level; as xp_wait_loop. */
+int xp_wait_among_others(struct xpoll *queue, struct xp_wait *wait, bool gathered);
 
 /* The kernel is asked: how many entries for? */
 static XP_INLINE int xp_wait_room(struct xpoll *queue, const struct xp_wait *wait, int at_hand,
@@ -171,11 +171,11 @@ static XP_INLINE int xp_wait_loop(struct xpoll *queue, struct xp_wait *wait,
 	}
 }
 
-static XP_INLINE int xp_wait_with_turn(struct xpoll *queue, struct xp_wait *wait,
-                                    struct xp_fired *fired, bool alone, bool poll_level)
+/* Before a thread among others leaves. */
+static XP_INLINE void xp_wait_passes_on(struct xpoll *queue, struct xp_wait *wait)
 {
-	xp_batch_renew(queue);
-	return xp_wait_loop(queue, wait, fired, false, alone, poll_level);
+	xp_kick_next(queue, wait);
+	xp_pass_on(queue);
 }
 
 static XP_INLINE void xp_wait_begin(struct xpoll *queue, struct xp_wait *wait)
@@ -186,16 +186,18 @@ static XP_INLINE void xp_wait_begin(struct xpoll *queue, struct xp_wait *wait)
 }
 
 /*
- * Fill the wait's array or batch; sleep until there is something, until the
+ * Of the event level: fill the wait's array; sleep until there is something, until the
  * deadline, or until woken.  wait->len says how much; -EINTR, -EBADF.  The
  * lock is released while it sleeps, which is a cancellation point.
  */
-static XP_INLINE int xp_wait_run(struct xpoll *queue, struct xp_wait *wait, bool alone,
-                              bool poll_level)
+static XP_INLINE int xp_wait_run(struct xpoll *queue, struct xp_wait *wait, bool alone)
 {
 	xp_wait_begin(queue, wait);
-	return alone ? xp_wait_with_turn(queue, wait, NULL, true, poll_level)
-		: xp_wait_among_others(queue, wait);
+	xp_batch_renew(queue);
+	if (alone)
+		return xp_wait_loop(queue, wait, NULL, false, true, false);
+	wait->wake_all = queue->wake.all;
+	return xp_wait_among_others(queue, wait, false);
 }
 
 /* Leave; a signal that was held back is handled now, without the lock. */
