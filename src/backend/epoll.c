@@ -181,8 +181,10 @@ static XP_INLINE int epoll_ask(struct epoll_state *state, int64_t deadline_ns,
 {
 	if (deadline_ns <= XP_NOW)
 		return xp_sys_epoll_now(state->epoll_fd, (void *)fired, cap);
-	return XP_UNLIKELY(mask != NULL)
-		? epoll_sleep_masked(state, deadline_ns, mask, fired, cap)
+	if (XP_UNLIKELY(mask != NULL))
+		return epoll_sleep_masked(state, deadline_ns, mask, fired, cap);
+	return deadline_ns == XP_NEVER
+		? xp_sys_epoll_wait_forever(state->epoll_fd, (void *)fired, cap)
 		: xp_sys_epoll_wait(state->epoll_fd, (void *)fired, cap, deadline_ns);
 }
 

@@ -166,22 +166,12 @@ static int epoll_wait_ns(int epoll_fd, struct epoll_event *events, int cap,
 	return rc;
 }
 
-/* Until an event comes: the usual wait, kept free of what it does not need. */
-static int epoll_wait_forever(int epoll_fd, struct epoll_event *events, int cap)
-{
-	int rc = epoll_wait(epoll_fd, events, cap, -1);
-
-	return rc < 0 ? -errno : rc;
-}
-
 int xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
                       int64_t deadline_ns)
 {
-	int timeout_ms = 0;
+	int timeout_ms = deadline_ns == XP_NEVER ? -1 : 0;
 
-	if (XP_LIKELY(deadline_ns == XP_NEVER))
-		return epoll_wait_forever(epoll_fd, events, cap);
-	if (deadline_ns > XP_PAST) {
+	if (deadline_ns > XP_PAST && deadline_ns < XP_NEVER) {
 		int64_t left_ns = deadline_ns - xp_sys_now();
 		int rc;
 

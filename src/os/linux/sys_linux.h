@@ -2,6 +2,7 @@
 #ifndef XP_OS_SYS_LINUX_H
 #define XP_OS_SYS_LINUX_H
 
+#include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,6 +36,19 @@ int64_t xp_sys_fs_type(int fd);
 /* As xp_sys_epoll_now, until a deadline. */
 int xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
                       int64_t deadline_ns);
+
+/* Until something comes: the usual wait of a thread among others; os/sys_hot.h says why. */
+static XP_INLINE int xp_sys_epoll_wait_forever(int epoll_fd, struct epoll_event *events,
+                                               int cap)
+{
+#ifdef XPOLL_SEAM
+	return xp_sys_epoll_wait(epoll_fd, events, cap, XP_NEVER);
+#else
+	int rc = epoll_wait(epoll_fd, events, cap, -1);
+
+	return XP_UNLIKELY(rc < 0) ? -errno : rc;
+#endif
+}
 
 /*
  * May it wait without the C library, so that it is no cancellation point?  The only
