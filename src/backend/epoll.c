@@ -181,10 +181,8 @@ static XP_INLINE int epoll_ask(struct epoll_state *state, int64_t deadline_ns,
 {
 	if (deadline_ns <= XP_NOW)
 		return xp_sys_epoll_now(state->epoll_fd, (void *)fired, cap);
-	if (XP_UNLIKELY(mask != NULL))
-		return epoll_sleep_masked(state, deadline_ns, mask, fired, cap);
-	return deadline_ns == XP_NEVER
-		? xp_sys_epoll_wait_forever(state->epoll_fd, (void *)fired, cap)
+	return XP_UNLIKELY(mask != NULL)
+		? epoll_sleep_masked(state, deadline_ns, mask, fired, cap)
 		: xp_sys_epoll_wait(state->epoll_fd, (void *)fired, cap, deadline_ns);
 }
 
@@ -216,6 +214,16 @@ static XP_NOINLINE int epoll_await_any(struct epoll_state *state, int64_t deadli
 		? harvest_solo(state, fired, first, count, cap) : count;
 }
 
+/* The usual wait among other threads. */
+static XP_NOINLINE int epoll_await_forever(struct epoll_state *state, struct xp_fired *fired,
+                                           int cap)
+{
+	int count = xp_sys_epoll_wait_forever(state->epoll_fd, (void *)fired, cap);
+
+	return XP_UNLIKELY(xp_solo_any(&state->solo))
+		? harvest_solo(state, fired, 0, count, cap) : count;
+}
+
 /* The usual wait of the only thread needs no stack frame. */
 static int epoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
                        struct xp_fired *fired, int cap)
@@ -223,8 +231,12 @@ static int epoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 	struct epoll_state *state = opaque;
 
 	XP_ASSERT(cap > 0 && cap <= XP_FIRED_ALONE);
-	if (XP_LIKELY(xp_sys_epoll_is_short(deadline_ns) && !mask && !xp_solo_any(&state->solo)))
+	if (XP_UNLIKELY(mask || xp_solo_any(&state->solo)))
+		return epoll_await_any(state, deadline_ns, mask, fired, cap);
+	if (XP_LIKELY(xp_sys_epoll_is_short(deadline_ns)))
 		return xp_sys_epoll_short(state->epoll_fd, (void *)fired, cap, deadline_ns);
+	if (deadline_ns == XP_NEVER)
+		return epoll_await_forever(state, fired, cap);
 	return epoll_await_any(state, deadline_ns, mask, fired, cap);
 }
 

@@ -359,7 +359,7 @@ static XP_NOINLINE int poll_wait_among_others(struct xpoll *queue, int timeout_m
 {
 	int rc = queue ? xp_enter_among_others(queue) : -EINVAL;
 
-	if (rc < 0)
+	if (XP_UNLIKELY(rc < 0))
 		return xp_result(rc);
 	if (queue->polling)
 		return xp_result(xp_leave_with(queue, -EBUSY));
@@ -427,21 +427,26 @@ static XP_INLINE int batch_next(struct xpoll *queue, void **datap, bool alone)
 	return xp_leave_with(queue, 0);
 }
 
-static XP_NOINLINE int revents(struct xpoll *queue, void **datap)
+/* 0, not -1: that would be all bits, and a loop without end. */
+static XP_NOINLINE int revents_failed(int rc)
 {
-	int rc = queue ? xp_enter_among_others(queue) : -EINVAL;
-
-	if (rc == 0)
-		return batch_next(queue, datap, false);
-	/* 0, not -1: that would be all bits, and a loop without end. */
 	(void)xp_result(rc);
 	return 0;
+}
+
+static XP_NOINLINE int revents(struct xpoll *queue, void **datap)
+{
+	int rc = xp_enter_among_others(queue);
+
+	return XP_LIKELY(rc == 0) ? batch_next(queue, datap, false) : revents_failed(rc);
 }
 
 /* Every second call or so finds the end of the batch: that one is kept short. */
 int xpoll_revents(struct xpoll *queue, void **datap)
 {
-	if (XP_UNLIKELY(!queue || !xp_may_enter_alone(queue)))
+	if (XP_UNLIKELY(!queue))
+		return revents_failed(-EINVAL);
+	if (!xp_may_enter_alone(queue))
 		return revents(queue, datap);
 	if (!xp_batch_left(queue))
 		return 0;

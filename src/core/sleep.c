@@ -58,23 +58,6 @@ void xp_kick_all(struct xpoll *queue)
 }
 
 /*
- * A thread is about to sleep, and is back; xpoll_destroy waits for those.  In
- * between they have the lock, which holds it up as well.
- */
-static void inside_enter(struct xpoll *queue)
-{
-	queue->threads.inside++;
-}
-
-static void inside_leave(struct xpoll *queue)
-{
-	queue->threads.inside--;
-	queue->threads.sleeps++;
-	if (XP_UNLIKELY(queue->threads.dying))
-		pthread_cond_broadcast(&queue->thread_left);
-}
-
-/*
  * A wait may sleep several times, which its caller takes for once: a signal
  * between two sleeps has to interrupt the next one.  So signals are held back, and
  * handled in the sleeps only: see docs/internals/locking.md for where.
@@ -99,34 +82,9 @@ void xp_sleep_until_thread_left(struct xpoll *queue, struct xp_wait *wait)
 	hold_signals(queue, wait);
 	xp_kick_next(queue, wait);
 	xp_kick_due(queue);
-	inside_enter(queue);
+	xp_inside_enter(queue);
 	xp_mutex_wait(&queue->lock, &queue->thread_left);
-	inside_leave(queue);
-}
-
-/* A sleeping thread's state, for when it is cancelled. */
-struct sleeper {
-	struct xpoll *queue;
-	const struct xp_wait *wait;
-	uint32_t kick_epoch;
-	uint32_t timer_waiter; /* not 0: it minds timer.until_ns */
-	int64_t deadline_ns; /* here, not a local: those a longjmp may change */
-	int place; /* negative: it does not sleep for its turn */
-};
-
-/* Back from the kernel, with the lock.  True: it was called out. */
-static bool waiter_left(struct xpoll *queue, uint32_t kick_epoch)
-{
-	bool called = kick_epoch != queue->kick.epoch;
-
-	XP_ASSERT(queue->threads.waiters > 0);
-	queue->threads.waiters--;
-	xp_timer_waiter_answered(queue);
-	queue->kick.waiters -= called;
-	XP_ASSERT(queue->kick.waiters >= 0 && queue->kick.waiters <= queue->threads.waiters);
-	if (queue->threads.changers > 0 || (called && queue->kick.waiters == 0))
-		pthread_cond_broadcast(&queue->thread_left);
-	return called;
+	xp_inside_leave(queue);
 }
 
 void xp_kick_next(struct xpoll *queue, struct xp_wait *wait)
@@ -136,7 +94,7 @@ void xp_kick_next(struct xpoll *queue, struct xp_wait *wait)
 	wait->kicker = false;
 }
 
-static void follower_left(struct xpoll *queue, const struct sleeper *sleeper)
+static void follower_left(struct xpoll *queue, const struct xp_sleeper *sleeper)
 {
 	XP_ASSERT(queue->turn.followers > 0 && queue->turn.places.sleepers[sleeper->place] > 0);
 	queue->turn.followers--;
@@ -229,7 +187,7 @@ static void kick_unlocked(struct xpoll *queue)
 	queue->kick.due = false;
 	queue->turn.places.due = 0;
 	queue->kicked = false;
-	inside_enter(queue);
+	xp_inside_enter(queue);
 	xp_mutex_unlock(&queue->lock);
 	if (kick)
 		queue->ops->wake(queue->backend);
@@ -237,7 +195,7 @@ static void kick_unlocked(struct xpoll *queue)
 	if (xp_lock_again(queue) < 0)
 		return;
 	xp_places_written(&queue->turn.places, places);
-	inside_leave(queue);
+	xp_inside_leave(queue);
 }
 
 XP_NOINLINE int xp_leave_late(struct xpoll *queue, int result)
@@ -250,9 +208,9 @@ XP_NOINLINE int xp_leave_late(struct xpoll *queue, int result)
 	return result;
 }
 
-static void cancelled(void *opaque)
+void xp_sleep_cancelled(void *opaque)
 {
-	struct sleeper *sleeper = opaque;
+	struct xp_sleeper *sleeper = opaque;
 	struct xpoll *queue = sleeper->queue;
 
 	xp_mutex_lock(&queue->lock);
@@ -261,7 +219,7 @@ static void cancelled(void *opaque)
 		if (!queue->turn.leader)
 			xp_turn_pass(queue);
 	} else {
-		if (waiter_left(queue, sleeper->kick_epoch) && queue->kick.waiters > 0)
+		if (xp_waiter_left(queue, sleeper->kick_epoch) && queue->kick.waiters > 0)
 			kick_one(queue);
 		xp_timer_waiter_end(queue, sleeper->timer_waiter);
 		if (!xp_concurrent(queue))
@@ -272,50 +230,11 @@ static void cancelled(void *opaque)
 	}
 	if (!sleeper->wait->events)
 		queue->polling = false;
-	inside_leave(queue);
+	xp_inside_leave(queue);
 	xp_kick_due(queue);
 	xp_mutex_unlock(&queue->lock);
 	if (sleeper->wait->holds)
 		xp_sys_signals_release(sleeper->wait->held);
-}
-
-int xp_sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
-                       struct xp_fired *fired, int cap)
-{
-	int64_t deadline_ns = xp_sleep_deadline(queue, wait, false);
-	struct sleeper sleeper = {
-		.queue = queue,
-		.wait = wait,
-		.deadline_ns = deadline_ns,
-		.place = -1,
-	};
-	int rc, again;
-
-	XP_ASSERT(!queue->kicked);
-	if (queue->threads.waiters++ > 0)
-		queue->turn.several = true;
-	sleeper.kick_epoch = queue->kick.epoch;
-	sleeper.timer_waiter = xp_timer_waiter_begin(queue, &sleeper.deadline_ns);
-	wait->sequence = queue->sequence;
-	/* This thread has just taken all that another was to be woken for. */
-	queue->recheck_wanted = false;
-	if (XP_UNLIKELY(queue->exposed))
-		xp_update_attention(queue);
-	inside_enter(queue);
-	xp_mutex_unlock(&queue->lock);
-	pthread_cleanup_push(cancelled, &sleeper);
-	rc = queue->ops->wait(queue->backend, sleeper.deadline_ns, wait->mask, fired,
-	                      cap);
-	pthread_cleanup_pop(0);
-	again = xp_lock_again(queue);
-	if (XP_UNLIKELY(again < 0))
-		return again;
-	if (rc == 0)
-		wait->timed_out = sleeper.deadline_ns == deadline_ns;
-	wait->kicker |= waiter_left(queue, sleeper.kick_epoch);
-	xp_timer_waiter_end(queue, sleeper.timer_waiter);
-	inside_leave(queue);
-	return rc;
 }
 
 void xp_kick_taken(struct xp_wait *wait, const struct xp_fired *fired, int count)
@@ -343,7 +262,7 @@ void xp_let_others_check(struct xpoll *queue, struct xp_wait *wait)
 
 static int sleep_for_turn(struct xpoll *queue, struct xp_wait *wait)
 {
-	struct sleeper sleeper = {
+	struct xp_sleeper sleeper = {
 		.queue = queue,
 		.wait = wait,
 		.kick_epoch = queue->kick.epoch,
@@ -358,9 +277,9 @@ static int sleep_for_turn(struct xpoll *queue, struct xp_wait *wait)
 	hold_signals(queue, wait);
 	xp_kick_due(queue);
 	queue->turn.followers++;
-	inside_enter(queue);
+	xp_inside_enter(queue);
 	xp_mutex_unlock(&queue->lock);
-	pthread_cleanup_push(cancelled, &sleeper);
+	pthread_cleanup_push(xp_sleep_cancelled, &sleeper);
 	rc = xp_sys_poll_wait(&turn, 1, wait->deadline_ns, wait->mask);
 	pthread_cleanup_pop(0);
 	again = xp_lock_again(queue);
@@ -368,7 +287,7 @@ static int sleep_for_turn(struct xpoll *queue, struct xp_wait *wait)
 		return again;
 	wait->timed_out = rc == 0;
 	follower_left(queue, &sleeper);
-	inside_leave(queue);
+	xp_inside_leave(queue);
 	return rc;
 }
 

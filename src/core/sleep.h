@@ -7,8 +7,14 @@
 #ifndef XP_CORE_SLEEP_H
 #define XP_CORE_SLEEP_H
 
+#include <pthread.h>
+
+#include "base/assert.h"
 #include "base/time.h"
+#include "core/attention.h"
+#include "core/child.h"
 #include "core/queue.h"
+#include "core/timer_waiter.h"
 #include "os/sys.h"
 
 /*
@@ -18,13 +24,6 @@
  */
 void xp_kick_all(struct xpoll *queue);
 void xp_kick_due(struct xpoll *queue);
-
-/*
- * Let the back end wait; the lock is released meanwhile, and it is a
- * cancellation point.  The back end's result.
- */
-int xp_sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
-                       struct xp_fired *fired, int cap);
 
 /* Until another thread signals `thread_left`. */
 void xp_sleep_until_thread_left(struct xpoll *queue, struct xp_wait *wait);
@@ -147,6 +146,95 @@ static XP_INLINE int xp_sleep_alone(struct xpoll *queue, struct xp_wait *wait, i
 	rc = queue->ops->wait(queue->backend, deadline_ns, wait->mask, queue->alone.fired,
 	                      cap);
 	xp_mutex_lock_alone(&queue->lock);
+	return rc;
+}
+
+/* A sleeping thread's state, for when it is cancelled. */
+struct xp_sleeper {
+	struct xpoll *queue;
+	const struct xp_wait *wait;
+	uint32_t kick_epoch;
+	uint32_t timer_waiter; /* not 0: it minds timer.until_ns */
+	int64_t deadline_ns; /* here, not a local: those a longjmp may change */
+	int place; /* negative: it does not sleep for its turn */
+};
+
+/* For pthread_cleanup_push: it was cancelled while it slept. */
+void xp_sleep_cancelled(void *sleeper);
+
+/*
+ * A thread is about to sleep, and is back; xpoll_destroy waits for those.  In
+ * between they have the lock, which holds it up as well.
+ */
+static inline void xp_inside_enter(struct xpoll *queue)
+{
+	queue->threads.inside++;
+}
+
+static inline void xp_inside_leave(struct xpoll *queue)
+{
+	queue->threads.inside--;
+	queue->threads.sleeps++;
+	if (XP_UNLIKELY(queue->threads.dying))
+		pthread_cond_broadcast(&queue->thread_left);
+}
+
+/* Back from the kernel, with the lock.  True: it was called out. */
+static inline bool xp_waiter_left(struct xpoll *queue, uint32_t kick_epoch)
+{
+	bool called = kick_epoch != queue->kick.epoch;
+
+	XP_ASSERT(queue->threads.waiters > 0);
+	queue->threads.waiters--;
+	xp_timer_waiter_answered(queue);
+	if (XP_UNLIKELY(called))
+		queue->kick.waiters--;
+	XP_ASSERT(queue->kick.waiters >= 0 && queue->kick.waiters <= queue->threads.waiters);
+	if (XP_UNLIKELY(queue->threads.changers > 0 || (called && queue->kick.waiters == 0)))
+		pthread_cond_broadcast(&queue->thread_left);
+	return called;
+}
+
+/*
+ * Let the back end wait; the lock is released meanwhile, and it is a
+ * cancellation point.  The back end's result.  Inline: os/sys_hot.h says why.
+ */
+static XP_INLINE int xp_sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
+                                        struct xp_fired *fired, int cap)
+{
+	int64_t deadline_ns = xp_sleep_deadline(queue, wait, false);
+	struct xp_sleeper sleeper = {
+		.queue = queue,
+		.wait = wait,
+		.deadline_ns = deadline_ns,
+		.place = -1,
+	};
+	int rc, again;
+
+	XP_ASSERT(!queue->kicked);
+	if (queue->threads.waiters++ > 0)
+		queue->turn.several = true;
+	sleeper.kick_epoch = queue->kick.epoch;
+	sleeper.timer_waiter = xp_timer_waiter_begin(queue, &sleeper.deadline_ns);
+	wait->sequence = queue->sequence;
+	/* This thread has just taken all that another was to be woken for. */
+	queue->recheck_wanted = false;
+	if (XP_UNLIKELY(queue->exposed))
+		xp_update_attention(queue);
+	xp_inside_enter(queue);
+	xp_mutex_unlock(&queue->lock);
+	pthread_cleanup_push(xp_sleep_cancelled, &sleeper);
+	rc = queue->ops->wait(queue->backend, sleeper.deadline_ns, wait->mask, fired,
+	                      cap);
+	pthread_cleanup_pop(0);
+	again = xp_lock_again(queue);
+	if (XP_UNLIKELY(again < 0))
+		return again;
+	if (rc == 0)
+		wait->timed_out = sleeper.deadline_ns == deadline_ns;
+	wait->kicker |= xp_waiter_left(queue, sleeper.kick_epoch);
+	xp_timer_waiter_end(queue, sleeper.timer_waiter);
+	xp_inside_leave(queue);
 	return rc;
 }
 

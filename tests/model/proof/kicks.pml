@@ -125,7 +125,7 @@ inline xp_timer_waiter_end()
 	fi
 }
 
-/* src/core/sleep.c: waiter_left */
+/* src/core/sleep.h: xp_waiter_left */
 inline waiter_left()
 {
 	leave(waiters);
@@ -148,7 +148,7 @@ inline xp_kick_next()
 	leave(kicker)
 }
 
-/* src/core/sleep.c: inside_leave */
+/* src/core/sleep.h: xp_inside_leave */
 inline inside_leave()
 {
 	leave(inside);
@@ -237,7 +237,7 @@ gather:	atomic { /* src/core/gather.c: xp_gather; src/core/deliver.c: xp_deliver
 		:: must_look -> goto look
 		:: looks > 0 -> looks--; goto look /* src/core/queue.h: xp_has_pending */
 		:: !must_look && kicked -> back = 2; goto until_left
-		:: !must_look && !kicked -> /* src/core/sleep.c: xp_sleep_in_kernel */
+		:: !must_look && !kicked -> /* src/core/sleep.h: xp_sleep_in_kernel */
 			enter(waiters);
 			enter(asleep);
 			/* Else a kick could wake this one, again and again. */

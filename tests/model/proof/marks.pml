@@ -109,7 +109,7 @@ proctype waiter(byte me)
 				look = 0 }
 		:: atomic { !candidate && due -> xp_lowat_due() } /* the time has come */
 		:: atomic { handed || (over && !candidate) -> break } /* src/core/wait.c: xp_wait_over */
-		:: atomic { !candidate && !handed && !over -> /* src/core/sleep.c: xp_sleep_in_kernel */
+		:: atomic { !candidate && !handed && !over -> /* src/core/sleep.h: xp_sleep_in_kernel */
 			waiters = waiters | bit_of(me);
 			asleep = asleep | bit_of(me);
 			if
@@ -124,7 +124,7 @@ end_asleep: /* src/backend/epoll.c: epoll_await */
 			:: atomic { due && timer_waiter == me -> wake_up() } /* its deadline is cut */
 			:: atomic { expiries > 0 -> expiries--; over = 1; wake_up() }
 			fi;
-			atomic { lock(); /* src/core/sleep.c: waiter_left */
+			atomic { lock(); /* src/core/sleep.h: xp_waiter_left */
 				waiters = waiters & ~bit_of(me);
 				if
 				:: timer_waiter == me -> timer_waiter = NOBODY

@@ -69,7 +69,7 @@ unsigned stale_generation : 3;
 unsigned stale_count : 2;
 byte stales;
 
-/* src/core/sleep.c: waiter_left */
+/* src/core/sleep.h: xp_waiter_left */
 inline waiter_left()
 {
 	waiters = waiters & ~bit_of(me);

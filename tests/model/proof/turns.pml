@@ -153,7 +153,7 @@ inline xp_kick_all()
 	signal_all()
 }
 
-/* src/core/sleep.c: waiter_left */
+/* src/core/sleep.h: xp_waiter_left */
 inline waiter_left()
 {
 	leave(waiters);
@@ -196,7 +196,7 @@ inline xp_turn_pass()
 	signal_one()
 }
 
-/* src/core/sleep.c: inside_leave */
+/* src/core/sleep.h: xp_inside_leave */
 inline inside_leave()
 {
 	leave(inside);
@@ -298,7 +298,7 @@ end_follower:
 		follower_left();
 		inside_leave();
 		if
-		:: cancelled || interrupted -> /* src/core/sleep.c: cancelled */
+		:: cancelled || interrupted -> /* src/core/sleep.c: xp_sleep_cancelled */
 			if
 			:: !leader -> xp_turn_pass()
 			:: else
@@ -329,7 +329,7 @@ ask:	atomic { /* src/core/gather.c: xp_gather; src/core/wait.h: xp_ask_kernel */
 			wake_fd = 0; /* src/backend/array.c: xp_array_report_wake */
 			taken = in_array && ready;
 			goto asked
-		:: else -> /* src/core/sleep.c: xp_sleep_in_kernel */
+		:: else -> /* src/core/sleep.h: xp_sleep_in_kernel */
 			assert(!waiters && !kick_due && !due);
 			enter(waiters);
 			enter(asleep);
@@ -377,7 +377,7 @@ yielding:
 leave:	atomic { /* src/core/wait.c: wait_in_turn */
 		past = 0;
 		interrupted = 0;
-		if /* src/core/sleep.c: xp_leave_late, cancelled */
+		if /* src/core/sleep.c: xp_leave_late, xp_sleep_cancelled */
 		:: !cancelled && due -> kick_begin(); enter(inside); locked = 0
 		:: else -> xp_kick_due(); goto left
 		fi

@@ -29,7 +29,7 @@ inline xp_deliver_active()
 #define at_hand(n) (ghost[n].wanted && file_at(n) != NO_FILE && \
 	file_at(n) == ghost[n].registered && ready[file_at(n)])
 
-/* src/core/sleep.c: cancelled */
+/* src/core/sleep.c: xp_sleep_cancelled */
 inline forget_harvest()
 {
 	got = 0;
@@ -120,7 +120,7 @@ ask:	atomic { /* src/core/wait.h: xp_ask_kernel */
 		:: taken > 0 || wake_pending || past -> goto harvest
 		:: taken == 0 && !wake_pending && !past && calling_out ->
 			goto until_left
-		:: else -> /* src/core/sleep.c: xp_sleep_in_kernel */
+		:: else -> /* src/core/sleep.h: xp_sleep_in_kernel */
 			several = several || waiters;
 			waiters = waiters | bit_of(me);
 			asleep_in[set] = asleep_in[set] | bit_of(me);

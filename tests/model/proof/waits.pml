@@ -53,7 +53,7 @@
 #include "kernel.pml"
 #include "slot.pml"
 
-/* src/core/sleep.c: waiter_left */
+/* src/core/sleep.h: xp_waiter_left */
 inline waiter_left()
 {
 	waiters = waiters & ~bit_of(me)
