@@ -2,6 +2,7 @@
 #ifndef XP_OS_SYS_AIO_H
 #define XP_OS_SYS_AIO_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -9,18 +10,20 @@
 enum {
 	XP_FILE_READABLE = 1,
 	XP_FILE_WRITABLE = 2,
-	XP_FILE_DIRECTORY = 4,
-	XP_FILE_OTHER = 8,     /* not on a disk: a pipe, a terminal ... */
+	XP_FILE_DIRECT = 4,    /* past the page cache */
+	XP_FILE_DIRECTORY = 8,
+	XP_FILE_OTHER = 16,    /* not on a disk: a pipe, a terminal ... */
 };
 
 /* Which file, and how it is open: as long as it is, no other has the same. */
 struct xp_file_id {
 	uint64_t device;
 	uint64_t inode;
-	int flags; /* F_GETFL */
+	int flags;  /* F_GETFL */
+	int traits; /* XP_FILE_... */
 };
 
-/* What a descriptor is open for, and of what; -EBADF. */
+/* What a descriptor is open for, and of what: the traits; -EBADF. */
 int xp_sys_file_traits(int fd, struct xp_file_id *id);
 
 /*
@@ -32,6 +35,8 @@ int xp_sys_file_traits(int fd, struct xp_file_id *id);
 int xp_sys_file_hold(int fd);
 /* Close such a one; -EBUSY: not now, since it has locks there by now. */
 int xp_sys_file_let_go(int held);
+/* Is fd still of the open file that is held so?  False: or this system does not say. */
+bool xp_sys_file_is_held(int fd, int held);
 
 /*
  * Read what can be had without waiting for a device: bytes, less than size

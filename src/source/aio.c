@@ -116,15 +116,11 @@ static int file_check(const struct xpoll_aio *aio, int traits)
 	return traits & XP_FILE_DIRECTORY && reads ? -EISDIR : 0;
 }
 
-/* As file_check, of the job's descriptor, which is to be held. */
-static int job_check(struct xp_aio_job *job, const struct xpoll_aio *aio)
-{
-	return file_check(aio, xp_sys_file_traits(job->fd, &job->file));
-}
 
 static bool done_at_once(struct xp_aio_job *job)
 {
-	if (job->op != XPOLL_AIO_READ || job->length > AIO_AT_ONCE_MOST)
+	if (job->op != XPOLL_AIO_READ || job->file.traits & XP_FILE_DIRECT ||
+	    job->length > AIO_AT_ONCE_MOST)
 		return false;
 	job->result = xp_sys_read_cached(job->fd, job->buffer, job->length,
 	                                 job->offset);
@@ -139,6 +135,7 @@ int xp_aio_submit(struct xpoll *queue, struct xp_registration *reg,
 	struct aio_registration *self = aio_registration(reg);
 	struct aio_state *state = *place;
 	int rc = aio_check(aio);
+	bool known;
 
 	if (rc == 0 && !state)
 		rc = state_open(queue, &state);
@@ -153,12 +150,14 @@ int xp_aio_submit(struct xpoll *queue, struct xp_registration *reg,
 		.length = aio->length,
 		.offset = aio->offset,
 	};
+	known = xp_aio_knows(self->job.fd, &self->job.file);
 	if (done_at_once(&self->job)) {
 		reg->data = self->job.result;
 		xp_host.activate(queue, reg);
 	} else {
 		reg->data = -EINPROGRESS;
-		rc = job_check(&self->job, aio);
+		rc = file_check(aio, known ? self->job.file.traits
+		                           : xp_sys_file_traits(self->job.fd, &self->job.file));
 		if (rc == 0)
 			rc = xp_aio_start(&state->port, &self->job);
 	}

@@ -62,6 +62,11 @@ int xp_aio_open(struct xp_aio_port *port);
 void xp_aio_close(struct xp_aio_port *port);
 
 /*
+ * Is fd of a file that jobs in flight hold?  Then *id is what is known of it: to ask that is
+ * one system call.  False: or the system does not say.
+ */
+bool xp_aio_knows(int fd, struct xp_file_id *id);
+/*
  * 0; -EAGAIN, -ENOMEM: no thread can be started; -EMFILE, -ENFILE: the file
  * cannot be held.  The job is the caller's.
  */

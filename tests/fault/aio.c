@@ -14,7 +14,6 @@
 #include <sys/stat.h>
 
 #include "os/linux/sys_uring.h"
-#include "os/rawcall.h"
 #include "os/sys_aio.h"
 
 enum { MANY = 40 };
@@ -48,14 +47,12 @@ int __wrap_xp_sys_uring_enter(int ring_fd, unsigned submit, unsigned wait)
 	return __real_xp_sys_uring_enter(ring_fd, submit, wait);
 }
 
-static bool sync_refused;
+static bool none_is_known; /* as on Linux before 6.10 */
 
-XT_WRAP(xp_rawcall);
-long __wrap_xp_rawcall(long call, long a, long b, long c, long d, long e, long f)
+XT_WRAP(xp_sys_file_is_held);
+bool __wrap_xp_sys_file_is_held(int fd, int held)
 {
-	if (sync_refused && call == SYS_sync_file_range)
-		return -EPERM;
-	return __real_xp_rawcall(call, a, b, c, d, e, f);
+	return !none_is_known && __real_xp_sys_file_is_held(fd, held);
 }
 
 static void gate_shuts(void)
@@ -210,7 +207,7 @@ XT_TEST(number_may_be_the_same_file_opened_otherwise)
 	XT_EXPECT_EQ(descriptors_of(&story.file), 1);
 }
 
-XT_TEST(operations_of_a_file_share_a_descriptor)
+static void many_share_a_descriptor(void)
 {
 	static struct xpoll_aio more[MANY];
 	struct story story;
@@ -226,6 +223,51 @@ XT_TEST(operations_of_a_file_share_a_descriptor)
 	gate_opens();
 	XT_CALL(takes(story.queue, MANY + 1));
 	XT_EXPECT_EQ(descriptors_of(&story.file), 1);
+}
+
+XT_TEST(operations_of_a_file_share_a_descriptor)
+{
+	XT_CALL(many_share_a_descriptor());
+}
+
+XT_TEST(operations_of_a_file_share_a_descriptor_on_old_systems)
+{
+	none_is_known = true;
+	XT_CALL(many_share_a_descriptor());
+	none_is_known = false;
+}
+
+/* What a descriptor may do is known of the file that is held. */
+static void read_is_refused_beside_a_write(void)
+{
+	struct story story;
+	struct xpoll_aio read;
+
+	AIO_NEEDED();
+	XT_CALL(story_begin(&story));
+	story.fd = xt_keep(open(xt_name("first"), O_WRONLY | O_CLOEXEC));
+	write_op(&story.aio, story.fd, 0);
+	XT_CALL(story_submit(&story));
+	write_op(&read, story.fd, 0);
+	read.op = XPOLL_AIO_READ;
+	XT_EXPECT_STATUS(submit(story.queue, &read), EBADF);
+	/* The number becomes a pipe's, which nothing may be done with. */
+	XT_EQ(dup2(xt_pipe().w, story.fd), story.fd);
+	write_op(&read, story.fd, 0);
+	XT_EXPECT_STATUS(submit(story.queue, &read), ENOTSUP);
+	XT_CALL(story_end(&story, 1));
+}
+
+XT_TEST(descriptor_is_checked_beside_an_operation)
+{
+	XT_CALL(read_is_refused_beside_a_write());
+}
+
+XT_TEST(descriptor_is_checked_beside_an_operation_on_old_systems)
+{
+	none_is_known = true;
+	XT_CALL(read_is_refused_beside_a_write());
+	none_is_known = false;
 }
 
 /* With the threads all at work, what waits for one is held, too. */
@@ -280,49 +322,6 @@ XT_TEST(no_descriptor_is_emfile_and_changes_nothing)
 	XT_EXPECT_EQ(descriptors_of(&story.file), 1);
 	XT_OK(submit(story.queue, &story.aio));
 	XT_CALL(story_end(&story, 1));
-}
-
-/* --- What is read at once ------------------------------------------------------- */
-
-static int read_is(int fd, size_t length)
-{
-	char buffer[sizeof text];
-	int64_t got = xp_sys_read_cached(fd, buffer, length, 0);
-
-	return (int)got;
-}
-
-static void only_files_in_the_cache_are_read(void)
-{
-	int file = xt_make("file", text);
-	int direct = open(xt_name("file"), O_RDONLY | O_DIRECT | O_CLOEXEC);
-	struct xt_pair pipe = xt_pipe();
-
-	XT_EXPECT_EQ(read_is(file, 4), 4);
-	XT_EXPECT_EQ(read_is(file, sizeof text), (int)strlen(text));
-	XT_EXPECT_EQ(read_is(file, 0), -EAGAIN);
-	if (direct >= 0)
-		XT_EXPECT_EQ(read_is(xt_keep(direct), 4), -EAGAIN);
-	xt_fill(pipe.w);
-	XT_EXPECT_EQ(read_is(pipe.r, 4), -EAGAIN);
-	XT_EXPECT_EQ(read_is(xt_open_path("/dev/zero", O_RDONLY), 4), -EAGAIN);
-	XT_EXPECT_EQ(read_is(xt_open_path("/tmp", O_RDONLY), 4), -EAGAIN);
-	XT_EXPECT_EQ(read_is(xt_open_path("/tmp", O_RDONLY), 0), -EAGAIN);
-	XT_EXPECT_EQ(read_is(-1, 4), -EAGAIN);
-}
-
-/* S24: what could block, or take bytes away, is not tried. */
-XT_TEST(at_once_only_files_in_the_cache_are_read)
-{
-	XT_CALL(only_files_in_the_cache_are_read());
-}
-
-/* As where a filter of system calls does not allow it. */
-XT_TEST(at_once_also_without_sync_file_range)
-{
-	sync_refused = true;
-	XT_CALL(only_files_in_the_cache_are_read());
-	sync_refused = false;
 }
 
 /* --- Record locks --------------------------------------------------------------- */

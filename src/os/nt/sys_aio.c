@@ -51,6 +51,13 @@ int xp_sys_file_traits(int fd, struct xp_file_id *id)
 	return traits;
 }
 
+/* None is. */
+bool xp_sys_file_is_held(int fd, int held)
+{
+	(void)fd, (void)held;
+	return false;
+}
+
 /* A second handle would keep the share modes of the first after its end. */
 int xp_sys_file_hold(int fd)
 {

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -10,6 +11,9 @@
 #include "os/libcall.h"
 #include "os/sys.h"
 
+#ifndef O_DIRECT
+#define O_DIRECT 0
+#endif
 #ifdef __APPLE__ /* Its header does not declare the other. */
 #define fdatasync fsync
 #endif
@@ -37,11 +41,35 @@ int xp_sys_file_traits(int fd, struct xp_file_id *id)
 		traits |= XP_FILE_READABLE;
 	if ((flags & O_ACCMODE) != O_RDONLY)
 		traits |= XP_FILE_WRITABLE;
+	if (flags & O_DIRECT)
+		traits |= XP_FILE_DIRECT;
 	if (S_ISDIR(status.st_mode))
 		traits |= XP_FILE_DIRECTORY;
 	else if (!S_ISREG(status.st_mode) && !S_ISBLK(status.st_mode))
 		traits |= XP_FILE_OTHER;
+	id->traits = traits;
 	return traits;
+}
+
+/* Linux has it since 6.10, headers later; EINVAL: not yet. */
+#if defined(__linux__) && !defined(F_DUPFD_QUERY)
+#define F_DUPFD_QUERY 1027
+#endif
+
+bool xp_sys_file_is_held(int fd, int held)
+{
+#ifdef F_DUPFD_QUERY
+	static atomic_bool lacking;
+	int rc = atomic_load_explicit(&lacking, memory_order_relaxed)
+		? -EINVAL : XP_LIBCALL(fcntl(fd, F_DUPFD_QUERY, held));
+
+	if (rc == -EINVAL)
+		atomic_store_explicit(&lacking, true, memory_order_relaxed);
+	return rc > 0;
+#else
+	(void)fd, (void)held;
+	return false;
+#endif
 }
 
 #ifdef F_OFD_GETLK

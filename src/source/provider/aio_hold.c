@@ -46,6 +46,21 @@ static bool hold_fits(const struct xp_aio_hold *hold, int number,
 		hold->id.device == id->device && hold->id.flags == id->flags;
 }
 
+bool xp_aio_hold_may(int fd)
+{
+	return *hold_list(fd) != NULL;
+}
+
+bool xp_aio_hold_knows(int fd, struct xp_file_id *id)
+{
+	for (const struct xp_aio_hold *hold = *hold_list(fd); hold; hold = hold->next)
+		if (hold->number == fd && xp_sys_file_is_held(fd, hold->fd)) {
+			*id = hold->id;
+			return true;
+		}
+	return false;
+}
+
 int xp_aio_hold(int fd, const struct xp_file_id *id, struct xp_aio_hold **hold)
 {
 	hold_link *list = hold_list(fd);

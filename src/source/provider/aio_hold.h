@@ -13,6 +13,10 @@
 
 struct xp_aio_hold;
 
+/* Without the lock: may a file be held that was given by this number? */
+bool xp_aio_hold_may(int fd);
+/* Is fd of a file that is held?  Then *id is that file's, as far as it is known. */
+bool xp_aio_hold_knows(int fd, struct xp_file_id *id);
 /*
  * Hold the file that fd is open for: the descriptor to use.  It is fd, and *hold is NULL, if
  * the file cannot be held without harm (xp_sys_file_hold).  -EMFILE, -ENFILE, -ENOMEM.

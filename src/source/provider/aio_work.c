@@ -1,7 +1,6 @@
 /*
- * The work: jobs that wait, threads that take them, and ports that get them
- * back.  One for the whole process, so that many queues do not mean many
- * threads.
+ * The work: jobs that wait, threads that take them, and ports that get them back.
+ * One for the whole process, so that many queues do not mean many threads.
  *
  * Threads are started when there is a job and none of them waits for one; one
  * that has waited for a while in vain ends.  The last port that is closed
@@ -291,6 +290,18 @@ static int aio_call(void)
 }
 
 /* --- Jobs, from the queues' side ------------------------------------------- */
+
+bool xp_aio_knows(int fd, struct xp_file_id *id)
+{
+	bool known;
+
+	if (!xp_aio_hold_may(fd))
+		return false;
+	pthread_mutex_lock(&aio_work.lock);
+	known = xp_aio_hold_knows(fd, id);
+	pthread_mutex_unlock(&aio_work.lock);
+	return known;
+}
 
 int xp_aio_start(struct xp_aio_port *port, struct xp_aio_job *job)
 {
