@@ -98,16 +98,21 @@ struct xpoll {
 	/* What makes a call more than the usual one, kept by who makes it so. */
 	union {
 		struct {
-			bool unattached; /* the kernel lacks slots that it should have */
-			bool withheld;   /* a slot may have that mark */
-			bool awaited;    /* somebody waits for threads to leave (gather.c) */
+			union {
+				struct {
+					bool unattached; /* the kernel lacks slots */
+					bool withheld;   /* a slot may have that mark */
+					bool awaited;    /* by who needs threads to leave */
+					bool sourced;    /* files, moments, what is active */
+				};
+				uint32_t gathers; /* [q] any of these: see gather.c */
+			};
 			bool exposed;    /* xpoll_fd was called */
-			bool sourced;    /* there may be files, moments, what is active, ... */
 			bool recheck_wanted; /* a sleeper may have to check, see settle */
 			bool kicked;     /* threads are to be woken (sleep.c) */
 			uint8_t crowded; /* times until it is tried to fill the array (ask.h) */
 		};
-		uint64_t unusual; /* [q] any of these */
+		uint64_t unusual; /* [q] any of all */
 	};
 
 	bool polling;    /* [q] one of several threads is in xpoll_wait */

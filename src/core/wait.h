@@ -116,7 +116,7 @@ static XP_INLINE void xp_wait_check(struct xpoll *queue, struct xp_wait *wait,
 static XP_INLINE int xp_wait_answered(struct xpoll *queue, struct xp_wait *wait, int rc,
                                    bool alone)
 {
-	if (XP_UNLIKELY(rc < 0 || queue->unusual))
+	if (XP_UNLIKELY(rc < 0 || queue->gathers))
 		xp_gather_reported(queue, wait, rc);
 	if (wait->len > 0)
 		return 0;
@@ -144,7 +144,7 @@ static XP_INLINE int xp_wait_loop(struct xpoll *queue, struct xp_wait *wait,
 		int rc = gathered;
 
 		XP_ASSERT(gathered || wait->len == 0);
-		if (XP_UNLIKELY(queue->unusual && !gathered))
+		if (XP_UNLIKELY(queue->gathers && !gathered))
 			rc = xp_gather(queue, wait, alone);
 		if (XP_UNLIKELY(rc < 0))
 			return rc;
