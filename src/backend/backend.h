@@ -125,6 +125,12 @@ struct xp_backend_ops {
 	unsigned caps;
 	int fired_most; /* entries of one wait, at most XP_FIRED_ALONE; 0: XP_FIRED_MOST */
 	size_t state_size;
+	/*
+	 * Where in the state there is an int, the descriptor of an epoll set: a wait without
+	 * a mask is no more than epoll_wait(2) of it, and may be made so by the only thread of
+	 * its process, or with XP_NOW.  It is -1 while a wait is more.  0: it always is.
+	 */
+	size_t direct_fd_at;
 
 	/*
 	 * Make the kernel's objects; `counters` outlives the state.  `close`

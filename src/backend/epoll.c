@@ -25,6 +25,7 @@
 struct epoll_state {
 	struct xp_outer outer; /* the first, see there */
 	int epoll_fd;
+	int direct_fd; /* the same, or -1: there are, or were, solo sets */
 	struct xp_wakefd wake;
 	int previous_fd;  /* the set before, while it is renewed */
 	struct xp_solo solo;
@@ -84,9 +85,10 @@ static int epoll_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 	struct epoll_state *state = opaque;
 	int rc;
 
-	if (XP_UNLIKELY(watch & XP_WATCH_SOLO_ANY))
-		return xp_solo_attach(&state->solo, state->epoll_fd, fd, watch,
-		                      token);
+	if (XP_UNLIKELY(watch & XP_WATCH_SOLO_ANY)) {
+		state->direct_fd = -1;
+		return xp_solo_attach(&state->solo, state->epoll_fd, fd, watch, token);
+	}
 	rc = epoll_control(opaque, EPOLL_CTL_ADD, fd, watch, token);
 	return XP_LIKELY(rc == 0) ? 0 : epoll_refused(opaque, fd, watch, token, rc);
 }
@@ -132,6 +134,7 @@ static int epoll_open(void *opaque, int size_hint, struct xp_counters *counters)
 	if (rc >= 0)
 		rc = epoll_control(state, EPOLL_CTL_ADD, state->wake.fd,
 		                   POLLIN | XP_WATCH_EDGE, XP_TOKEN_WAKE);
+	state->direct_fd = state->epoll_fd;
 	if (rc >= 0)
 		return 0;
 	xp_wakefd_close(&state->wake);
@@ -224,7 +227,7 @@ static XP_NOINLINE int epoll_await_forever(struct epoll_state *state, struct xp_
 		? harvest_solo(state, fired, 0, count, cap) : count;
 }
 
-/* The usual wait of the only thread needs no stack frame. */
+/* What the core does not call by itself: see direct_fd_at. */
 static int epoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
                        struct xp_fired *fired, int cap)
 {
@@ -233,9 +236,7 @@ static int epoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 	XP_ASSERT(cap > 0 && cap <= XP_FIRED_ALONE);
 	if (XP_UNLIKELY(mask || xp_solo_any(&state->solo)))
 		return epoll_await_any(state, deadline_ns, mask, fired, cap);
-	if (XP_LIKELY(xp_sys_epoll_is_short(deadline_ns)))
-		return xp_sys_epoll_short(state->epoll_fd, (void *)fired, cap, deadline_ns);
-	if (deadline_ns == XP_NEVER)
+	if (XP_LIKELY(deadline_ns == XP_NEVER))
 		return epoll_await_forever(state, fired, cap);
 	return epoll_await_any(state, deadline_ns, mask, fired, cap);
 }
@@ -320,6 +321,7 @@ const struct xp_backend_ops xp_backend_epoll = {
 	.caps = XP_CAP_CONCURRENT | XP_CAP_KNOWS_FILE | XP_CAP_EXCEPT | XP_CAP_MASK,
 	.fired_most = XP_FIRED_ALONE,
 	.state_size = sizeof(struct epoll_state),
+	.direct_fd_at = offsetof(struct epoll_state, direct_fd),
 	.open = epoll_open,
 	.close = epoll_close,
 	.owns = epoll_owns,

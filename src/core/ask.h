@@ -96,11 +96,13 @@ static XP_INLINE int xp_ask_now(struct xpoll *queue, struct xp_wait *wait,
                                 int64_t deadline_ns, struct xp_fired *fired,
                                 int cap)
 {
+	int direct_fd = xp_direct_fd(queue);
 	int rc;
 
 	xp_ask_begins(queue, wait);
 	wait->sequence = queue->sequence;
-	rc = queue->ops->wait(queue->backend, deadline_ns, NULL, fired, cap);
+	rc = XP_LIKELY(direct_fd >= 0) ? xp_sys_direct_wait(direct_fd, fired, cap, false)
+		: queue->ops->wait(queue->backend, deadline_ns, NULL, fired, cap);
 	xp_timer_waiter_answered(queue);
 	if (XP_UNLIKELY(queue->kick.waiters > 0))
 		xp_kick_taken(wait, fired, rc);

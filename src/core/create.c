@@ -35,7 +35,7 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 	xp_list_init(&queue->registrations.active);
 	xp_list_init(&queue->unpollable.awake);
 	xp_list_init(&queue->unpollable.asleep);
-	queue->backend = xp_alloc(ops->state_size);
+	xp_backend_set(queue, xp_alloc(ops->state_size));
 	/* Not zeroed: pages that no wait fills take no memory. */
 	queue->alone.fired = xp_realloc(NULL, (size_t)queue->fired_most * sizeof(struct xp_fired));
 	rc = -ENOMEM;

@@ -29,7 +29,7 @@ static int reinit_kernel(struct xpoll *queue)
 	}
 	queue->ops->close(queue->backend);
 	xp_free(queue->backend);
-	queue->backend = fresh;
+	xp_backend_set(queue, fresh);
 	xp_places_close(&queue->turn.places);
 	queue->turn.places = places;
 	return 0;

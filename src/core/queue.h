@@ -26,6 +26,7 @@
 #include "core/slot.h"
 #include "os/fdkind.h"
 #include "os/process.h"
+#include "os/sys_hot.h"
 #include "source/source.h"
 
 enum {
@@ -82,6 +83,7 @@ struct xpoll {
 	/* What every wait and change reads, on as few cache lines as can be. */
 	_Alignas(XP_CACHE_LINE) const struct xp_backend_ops *ops; /* [I] */
 	void *backend;         /* [I] the state; its content: [q] */
+	const int *direct_fd;  /* [I] in there: see backend.h */
 	struct xp_slots slots; /* [q] */
 	uint32_t process;      /* [q] the process this queue is of (process.c) */
 	/* [q] grows with each kernel change and ENABLE, but for a free one of the only thread. */
@@ -254,6 +256,22 @@ struct xpoll {
 static inline uint64_t xp_moment(const struct xpoll *queue)
 {
 	return queue->counters.waits + queue->threads.sleeps;
+}
+
+/* The back end's state is this one. */
+static inline void xp_backend_set(struct xpoll *queue, void *state)
+{
+	static const int none = -1;
+
+	queue->backend = state;
+	queue->direct_fd = queue->ops->direct_fd_at
+		? (const int *)((const char *)state + queue->ops->direct_fd_at) : &none;
+}
+
+/* A wait of the back end's without a mask is epoll_wait(2) of this; < 0: it is more. */
+static inline int xp_direct_fd(const struct xpoll *queue)
+{
+	return XP_SYS_DIRECT ? *queue->direct_fd : -1;
 }
 
 static inline bool xp_wake_is_pending(const struct xpoll *queue)

@@ -138,13 +138,17 @@ static XP_INLINE int64_t xp_sleep_deadline(struct xpoll *queue, struct xp_wait *
 static XP_INLINE int xp_sleep_alone(struct xpoll *queue, struct xp_wait *wait, int cap)
 {
 	int64_t deadline_ns = xp_sleep_deadline(queue, wait, true);
+	int direct_fd = xp_direct_fd(queue);
 	int rc;
 
 	wait->sequence = queue->sequence;
 	xp_mutex_unlock_alone(&queue->lock);
 	xp_cancel_alone();
-	rc = queue->ops->wait(queue->backend, deadline_ns, wait->mask, queue->alone.fired,
-	                      cap);
+	rc = XP_LIKELY(direct_fd >= 0 && !wait->mask &&
+	               (deadline_ns == XP_NEVER || deadline_ns <= XP_PAST))
+		? xp_sys_direct_wait(direct_fd, queue->alone.fired, cap, deadline_ns == XP_NEVER)
+		: queue->ops->wait(queue->backend, deadline_ns, wait->mask, queue->alone.fired,
+		                   cap);
 	xp_mutex_lock_alone(&queue->lock);
 	return rc;
 }

@@ -1,6 +1,5 @@
 /*
- * The system calls of a usual wait, inline: here the look at one descriptor,
- * in os/linux/sys_linux.h that of epoll.
+ * The system calls of a usual wait, inline.
  *
  * The kernel leaves the processor's predictor of returns empty.  So each
  * function between the caller of the library and the system call costs a
@@ -13,6 +12,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdbool.h>
 
 #include "base/compiler.h"
 #include "os/sys.h"
@@ -33,6 +33,31 @@ static XP_INLINE int xp_sys_probe(struct pollfd *probe)
 	return (int)xp_rawcall_3(SYS_poll, (long)probe, 1, 0);
 #else
 	return xp_sys_poll_now(probe, 1);
+#endif
+}
+
+/* Is xp_sys_direct_wait to be had? */
+#if defined(SYS_epoll_wait) && !defined(XPOLL_SEAM)
+#define XP_SYS_DIRECT 1
+#else
+#define XP_SYS_DIRECT 0
+#endif
+
+/*
+ * epoll_wait(2), for ever or not at all, as back ends wait without a mask.  It is no
+ * cancellation point: only a thread that does not sleep makes it, or the only one of its
+ * process (see xp_cancel_alone).
+ */
+static XP_INLINE int xp_sys_direct_wait(int epoll_fd, void *fired, int cap, bool sleeps)
+{
+#if XP_SYS_DIRECT
+	return (int)xp_rawcall_4(SYS_epoll_wait, epoll_fd, (long)fired, cap, sleeps ? -1 : 0);
+#else
+	(void)epoll_fd;
+	(void)fired;
+	(void)cap;
+	(void)sleeps;
+	return -ENOSYS;
 #endif
 }
 

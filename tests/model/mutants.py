@@ -114,7 +114,7 @@ MUTANTS = {
         "\t\txp_candidate_outdated(queue, fd, slot, reported_of(slot, events));\n\t} else {",
         "\t} else {", "", EXPLORER),
     "a level that was handed out by edge is forgotten": Mutant(
-        "if (slot->mode == XP_MODE_EDGE && !edge)", "if (0)", "", EXPLORER),
+        "if (slot->mode == XP_MODE_EDGE && !(slot->modes.clear & filter))", "if (0)", "", EXPLORER),
     "a descriptor is reported twice in a wait": Mutant(
         "if (slot->delivered.epoch == wait->wait_epoch) {\n\t\tdeliver_more",
         "if (0) {\n\t\tdeliver_more", "", EXPLORER),

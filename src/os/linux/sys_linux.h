@@ -51,32 +51,6 @@ static XP_INLINE int xp_sys_epoll_wait_forever(int epoll_fd, struct epoll_event 
 }
 
 /*
- * May it wait without the C library, so that it is no cancellation point?  The only
- * thread of a process may: see xp_cancel_alone.
- */
-static XP_INLINE bool xp_sys_epoll_is_short(int64_t deadline_ns)
-{
-#if defined(SYS_epoll_wait) && !defined(XPOLL_SEAM)
-	return (deadline_ns == XP_NEVER || deadline_ns <= XP_PAST) && xp_single_threaded();
-#else
-	(void)deadline_ns;
-	return false;
-#endif
-}
-
-/* As xp_sys_epoll_wait, for such a deadline. */
-static XP_INLINE int xp_sys_epoll_short(int epoll_fd, struct epoll_event *events, int cap,
-                                        int64_t deadline_ns)
-{
-#ifdef SYS_epoll_wait
-	return (int)xp_rawcall_4(SYS_epoll_wait, epoll_fd, (long)events, cap,
-	                         deadline_ns == XP_NEVER ? -1 : 0);
-#else
-	return xp_sys_epoll_wait(epoll_fd, events, cap, deadline_ns);
-#endif
-}
-
-/*
  * The name of an open descriptor in /proc.  By hand: stdio is not async-signal-safe,
  * which the drop-in has to be, and takes a thousand instructions.
  */

@@ -274,7 +274,7 @@ asked:	atomic {
 		:: !taken && ((activated && !poll_level) || due_passed) -> goto loop
 		:: else
 		fi;
-		if /* src/core/wait.c: xp_wait_over */
+		if /* src/core/wait.h: xp_wait_over */
 		:: is_in(called_all)
 		:: !is_in(called_all) && wake_pending -> wake_pending = 0
 		:: !is_in(called_all) && !wake_pending && past

@@ -108,7 +108,7 @@ proctype waiter(byte me)
 				fi;
 				look = 0 }
 		:: atomic { !candidate && due -> xp_lowat_due() } /* the time has come */
-		:: atomic { handed || (over && !candidate) -> break } /* src/core/wait.c: xp_wait_over */
+		:: atomic { handed || (over && !candidate) -> break } /* src/core/wait.h: xp_wait_over */
 		:: atomic { !candidate && !handed && !over -> /* src/core/sleep.h: xp_sleep_in_kernel */
 			waiters = waiters | bit_of(me);
 			asleep = asleep | bit_of(me);

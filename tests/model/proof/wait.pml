@@ -48,7 +48,7 @@ proctype waiter(byte me)
 	byte my_set;
 #endif
 
-call:	atomic { /* src/core/wait.h: xp_wait_run, xp_wait_with_turn */
+call:	atomic { /* src/core/wait.h: xp_wait_run, xp_wait_loop */
 		lock();
 		in_call = in_call | bit_of(me);
 		if
@@ -201,7 +201,7 @@ deliver:	do
 			goto gather
 		:: else
 		fi;
-		if /* src/core/wait.c: xp_wait_over, wake_taken */
+		if /* src/core/wait.h: xp_wait_over; src/core/wait.c: xp_wake_taken */
 		:: wake_pending -> wake_pending = 0
 		:: !wake_pending && past
 		:: else -> goto gather
