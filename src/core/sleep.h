@@ -203,7 +203,7 @@ static inline bool xp_waiter_left(struct xpoll *queue, uint32_t kick_epoch)
  * Let the back end wait; the lock is released meanwhile, and it is a
  * cancellation point.  The back end's result.  Inline: os/sys_hot.h says why.
  */
-static XP_INLINE int xp_sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
+static XP_INLINE_CLEANUP int xp_sleep_in_kernel(struct xpoll *queue, struct xp_wait *wait,
                                         struct xp_fired *fired, int cap)
 {
 	int64_t deadline_ns = xp_sleep_deadline(queue, wait, false);

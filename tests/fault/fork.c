@@ -16,7 +16,7 @@
 enum { SLEEPERS = 3 };
 
 /* How the child ends: which check failed, or 0. */
-enum { FINE, NOT_EINTR, TOUCHED, NOT_EBADF, REINIT, NOT_OWN };
+enum { FINE, NOT_EINTR, TOUCHED, NOT_EBADF, REINIT, NOT_OWN, EARLY };
 
 static atomic_int child, touched, held;
 static volatile sig_atomic_t is_child;
@@ -82,6 +82,7 @@ struct sleeper {
 	int cap; /* 0: at the poll-like level */
 	bool inside; /* another thread is inside when this one forks */
 	struct xt_thread *thread;
+	atomic_int begun;
 };
 
 static int sleep_in(struct xpoll *queue, int cap, struct xpoll_event *event, int64_t timeout_ns)
@@ -95,6 +96,9 @@ static int child_of(const struct sleeper *sleeper, int rc)
 	struct xpoll_event event;
 	int error = errno;
 
+	/* It did not sleep yet: the queue that it then came to is its parent's. */
+	if (rc == -1 && error == EBADF)
+		return EARLY;
 	if (rc != -1 || error != EINTR)
 		return NOT_EINTR;
 	if (atomic_load(&touched))
@@ -120,8 +124,10 @@ static void sleeper_run(void *argument)
 {
 	struct sleeper *sleeper = argument;
 	struct xpoll_event event;
-	int rc = sleep_in(sleeper->queue, sleeper->cap, &event, -1);
+	int rc;
 
+	atomic_store(&sleeper->begun, 1);
+	rc = sleep_in(sleeper->queue, sleeper->cap, &event, -1);
 	if (is_child)
 		_exit(child_of(sleeper, rc));
 }
@@ -138,23 +144,36 @@ static struct xpoll *sleepers_start(bool inside, bool poll_level)
 	XT_EXPECT_STATUS(xt_add(queue, pipe.r, READ, 0), 0);
 	XT_EXPECT_STATUS(xt_add(queue, pipe.w, WRITE, XPOLL_DISABLE | XPOLL_CLEAR), 0);
 	for (int i = 0; i < SLEEPERS; i++) {
-		sleepers[i] = (struct sleeper){.queue = queue, .pipe = pipe, .inside = inside,
-		                               .cap = poll_level && i == 0 ? 0 : 1};
+		sleepers[i].queue = queue;
+		sleepers[i].pipe = pipe;
+		sleepers[i].inside = inside;
+		sleepers[i].cap = poll_level && i == 0 ? 0 : 1;
+		atomic_store(&sleepers[i].begun, 0);
 		sleepers[i].thread = xt_start(sleeper_run, &sleepers[i]);
+		xt_until(&sleepers[i].begun, 1);
 		xt_asleep(sleepers[i].thread);
 	}
 	return queue;
 }
 
-/* This one's handler forks: the child is all right. */
+/* This one's handler forks; status: how the child ended. */
+static void fork_once(const struct sleeper *sleeper, int *status)
+{
+	atomic_store(&child, 0);
+	XT_EQ(pthread_kill(xt_pthread(sleeper->thread), SIGUSR1), 0);
+	xt_until(&child, 1);
+	XT_EQ(waitpid(atomic_load(&child), status, 0), atomic_load(&child));
+}
+
+/* The child is all right.  On a busy machine the thread may not sleep yet: once more. */
 static void fork_in(const struct sleeper *sleeper)
 {
 	int status = -1;
 
-	atomic_store(&child, 0);
-	XT_EQ(pthread_kill(xt_pthread(sleeper->thread), SIGUSR1), 0);
-	xt_until(&child, 1);
-	XT_EQ(waitpid(atomic_load(&child), &status, 0), atomic_load(&child));
+	do {
+		xt_asleep(sleeper->thread);
+		fork_once(sleeper, &status);
+	} while (WIFEXITED(status) && WEXITSTATUS(status) == EARLY);
 	XT_EQ(status, 0);
 }
 
