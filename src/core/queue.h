@@ -258,13 +258,13 @@ static inline uint64_t xp_moment(const struct xpoll *queue)
 	return queue->counters.waits + queue->threads.sleeps;
 }
 
-/* The back end's state is this one. */
+/* The back end's state is this one, or NULL. */
 static inline void xp_backend_set(struct xpoll *queue, void *state)
 {
 	static const int none = -1;
 
 	queue->backend = state;
-	queue->direct_fd = queue->ops->direct_fd_at
+	queue->direct_fd = state && queue->ops->direct_fd_at
 		? (const int *)((const char *)state + queue->ops->direct_fd_at) : &none;
 }
 

@@ -116,7 +116,6 @@ static int file_check(const struct xpoll_aio *aio, int traits)
 	return traits & XP_FILE_DIRECTORY && reads ? -EISDIR : 0;
 }
 
-
 static bool done_at_once(struct xp_aio_job *job)
 {
 	if (job->op != XPOLL_AIO_READ || job->file.traits & XP_FILE_DIRECT ||
