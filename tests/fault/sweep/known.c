@@ -58,6 +58,8 @@ static const struct {
 	{"beside_a_reported_edge", -1},
 	{"edge_delivered_behind_a_level", -1},
 	{"add_of_an_edge_and_a_level", -1},
+	{"edges_of_both_filters", SWEEP_EPOLL_ADD},
+	{"edges_of_both_filters", SWEEP_MAKE_FD},
 	/* Or it comes with the next call. */
 	{"whatever_their_modes", -1},
 	/* A file of a kind that is not known is not checked: the kernel reports it later. */
