@@ -166,14 +166,11 @@ int xpoll_ctl(struct xpoll *queue, int op, int events, xpoll_fd_t descriptor,
 	int fd = xp_fd_of(descriptor);
 
 	if ((op == XPOLL_ENABLE || op == XPOLL_DISABLE) && queue) {
-		bool done;
-
 		if (!xp_enter_alone(queue))
 			return ctl_toggle_among_others(queue, op, events, fd);
-		done = ctl_free_change(queue, op, events, fd, true);
+		if (XP_LIKELY(ctl_free_change(queue, op, events, fd, true)))
+			return xp_leave_alone(queue, 0);
 		xp_mutex_unlock_alone(&queue->lock);
-		if (XP_LIKELY(done))
-			return 0;
 	}
 	return ctl(queue, op, events, fd, data);
 }

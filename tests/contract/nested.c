@@ -105,6 +105,33 @@ XT_TEST(hazard_11_queue_fd_after_toggles_is_not_silent)
 	}
 }
 
+/*
+ * Hazard 11: a toggle that is a mark, made by a call that makes nothing else.  xpoll_fd is
+ * not called again, as that looks by itself.
+ */
+XT_TEST(hazard_11_queue_fd_after_an_enable_by_ctl_is_not_silent)
+{
+	if (!xt_has_queue_fd())
+		XT_SKIP(no_queue);
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	int fd = xpoll_fd(queue);
+
+	XT_OK(xpoll_ctl(queue, XPOLL_ADD, POLLIN, pair.r, NULL));
+	XT_OK(xpoll_ctl(queue, XPOLL_ADD | XPOLL_DISABLE, POLLOUT, pair.r, NULL));
+	for (int i = 0; i < 12; i++) {
+		/* Waits without a reason: nobody attends to the descriptor. */
+		for (int k = 0; k < 12; k++)
+			XT_EQ(xpoll_wait(queue, 0), 0);
+		XT_EQ(xt_poll(fd, POLLIN), 0);
+		XT_OK(xpoll_ctl(queue, XPOLL_ENABLE, POLLOUT, pair.r, NULL));
+		XT_CHECK(xt_poll_until(fd, POLLIN, POLLIN));
+		XT_EQ(xpoll_wait(queue, 0), 1);
+		XT_EQ(xpoll_revents(queue, NULL), POLLOUT);
+		XT_OK(xpoll_ctl(queue, XPOLL_DISABLE, POLLOUT, pair.r, NULL));
+	}
+}
+
 /* Hazard 11: a level event that was taken holds on. */
 XT_TEST(hazard_11_queue_fd_delivered_level_event_is_visible)
 {

@@ -207,6 +207,40 @@ XT_TEST(number_may_be_the_same_file_opened_otherwise)
 	XT_EXPECT_EQ(descriptors_of(&story.file), 1);
 }
 
+/* The held file's flags are changed, and the number becomes one that has them as they were. */
+static void flags_change_and_the_number_is_opened_again(void)
+{
+	struct story story;
+	struct xpoll_aio plain;
+
+	AIO_NEEDED();
+	XT_CALL(story_begin(&story));
+	XT_CALL(story_submit(&story));
+	XT_EQ(fcntl(story.fd, F_SETFL, O_APPEND), 0);
+	int again = open(xt_name("first"), O_RDWR | O_CLOEXEC);
+	XT_CHECK(again >= 0);
+	XT_EQ(dup2(again, story.fd), story.fd);
+	XT_EQ(close(again), 0);
+	write_op(&plain, story.fd, 0);
+	XT_OK(submit(story.queue, &plain));
+	XT_EXPECT_EQ(descriptors_of(&story.file), 3);
+	gate_opens();
+	XT_CALL(takes(story.queue, 2));
+	XT_EXPECT_EQ(descriptors_of(&story.file), 1);
+}
+
+XT_TEST(number_may_be_the_same_file_after_its_flags_changed)
+{
+	XT_CALL(flags_change_and_the_number_is_opened_again());
+}
+
+XT_TEST(number_may_be_the_same_file_after_its_flags_changed_on_old_systems)
+{
+	none_is_known = true;
+	XT_CALL(flags_change_and_the_number_is_opened_again());
+	none_is_known = false;
+}
+
 static void many_share_a_descriptor(void)
 {
 	static struct xpoll_aio more[MANY];

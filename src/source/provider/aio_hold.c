@@ -39,11 +39,17 @@ static hold_link *hold_list(int number)
 	return &holds[(unsigned)number % HOLD_LISTS];
 }
 
+/*
+ * It is of the file that the number is of, open for the same.  What id says of that may be
+ * from when the file was held: fcntl(2) may have changed it since, here and there.
+ */
 static bool hold_fits(const struct xp_aio_hold *hold, int number,
                       const struct xp_file_id *id)
 {
 	return hold->number == number && hold->id.inode == id->inode &&
-		hold->id.device == id->device && hold->id.flags == id->flags;
+		hold->id.device == id->device &&
+		(xp_sys_file_is_held(number, hold->fd) ||
+		 xp_sys_open_flags(hold->fd) == id->flags);
 }
 
 bool xp_aio_hold_may(int fd)
