@@ -105,10 +105,7 @@ XT_TEST(hazard_11_queue_fd_after_toggles_is_not_silent)
 	}
 }
 
-/*
- * Hazard 11: a toggle that is a mark, made by a call that makes nothing else.  xpoll_fd is
- * not called again, as that looks by itself.
- */
+/* Hazard 11: a toggle that is a mark; not to call xpoll_fd again, which looks by itself */
 XT_TEST(hazard_11_queue_fd_after_an_enable_by_ctl_is_not_silent)
 {
 	if (!xt_has_queue_fd())
