@@ -71,12 +71,14 @@ PLAN = {
     "sources": (4, [1], 4, 10, [1], 0.3, 0.3),
     "files": (5, [10, 1000, 19000], 3, 7, [1000], 0.2, 0.6),
     "track": (5, [1000], 4, 10, [200], 0.2, 0.1),
-    "timers": (5, [10 ** 3, 10 ** 5, 10 ** 6, 10 ** 7], 3, 5, [10 ** 5], 0.5, 0.1),
+    "timers": (5, [10 ** 4, 10 ** 5, 10 ** 6, 10 ** 7], 3, 5, [10 ** 5], 0.5, 0.1),
     "user": (4, [10, 10 ** 3, 10 ** 4, 10 ** 5, 10 ** 6, 10 ** 7], 1, 5, [10 ** 4], 0.3, 0.1),
     "drop-in": (4, [16, 100, 1000, 9000], 3, 15, [16, 1000, 9000], 0.2, 0.05),
 }
-# Two passes over so many take longer than a turn: their rounds, and what one takes.
-MANY = {("timers", 10 ** 6): (3, 3), ("timers", 10 ** 7): (1, 30), ("user", 10 ** 7): (3, 3)}
+# Two passes over so many take longer than a turn: their rounds, and what one takes.  Few
+# timers sleep until they are due far more than they work.
+MANY = {("timers", 10 ** 4): (5, 2), ("timers", 10 ** 6): (3, 3),
+        ("timers", 10 ** 7): (1, 30), ("user", 10 ** 7): (3, 3)}
 # Whose instructions are counted: with which n, operations, and about how long that takes.
 # Valgrind knows no pidfd_open(2), so sources and track are not among them; and threads that
 # are always busy spin for as long as chance has it.
