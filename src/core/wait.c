@@ -1,7 +1,11 @@
 /* The wait of one thread among others, and what few waits come to. */
 #include "core/wait.h"
 
+#include <errno.h>
+
 #include "base/time.h"
+#include "os/process.h"
+#include "source/signal.h"
 
 /* A sleep found nothing until its deadline. */
 XP_NOINLINE void xp_slept_in_vain(struct xpoll *queue, struct xp_wait *wait, bool alone)
@@ -12,6 +16,13 @@ XP_NOINLINE void xp_slept_in_vain(struct xpoll *queue, struct xp_wait *wait, boo
 		queue->untried = XP_UNTRIED_MOST;
 		wait->timed_out = wait->deadline_ns == XP_NOW;
 	}
+}
+
+XP_NOINLINE bool xp_wait_interrupted(const struct xpoll *queue, int rc)
+{
+	/* A handler that forked has run: in the child the queue is the parent's. */
+	return rc != -EINTR || queue->process != xp_process_current() ||
+		xp_signal_program_handles();
 }
 
 XP_NOINLINE bool xp_wake_taken(struct xpoll *queue)

@@ -30,6 +30,12 @@ void xp_slept_in_vain(struct xpoll *queue, struct xp_wait *wait, bool alone);
 /* Of a queue with anything unusual: may it have something to report that was not found? */
 bool xp_wait_unusual(const struct xpoll *queue, const struct xp_wait *wait);
 
+/*
+ * The kernel ended a sleep with the error rc.  Returns false if that is EINTR without any
+ * handler of the program's, because the process was stopped and continued: the wait goes on.
+ */
+bool xp_wait_interrupted(const struct xpoll *queue, int rc);
+
 /* xpoll_wake was called, and no wait has returned for it yet: this one does. */
 bool xp_wake_taken(struct xpoll *queue);
 
@@ -120,7 +126,7 @@ static XP_INLINE int xp_wait_answered(struct xpoll *queue, struct xp_wait *wait,
 		xp_gather_reported(queue, wait, rc);
 	if (wait->len > 0)
 		return 0;
-	if (rc < 0)
+	if (XP_UNLIKELY(rc < 0) && xp_wait_interrupted(queue, rc))
 		return rc;
 	/*
 	 * What fired may have to be checked; there may be more of it, and

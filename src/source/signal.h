@@ -59,6 +59,11 @@ void xp_selfpipes_begin(void);
 int xp_signal_observe(struct xp_selfpipe *selfpipe, unsigned number);
 /* Is there nothing to be made up for? */
 bool xp_signal_in_place(unsigned number);
+/*
+ * Returns true if the program has a handler of its own for any signal.  Makes one system
+ * call for each signal, and takes no lock.
+ */
+bool xp_signal_program_handles(void);
 /* That again, for whoever observes it; async-signal-safe. */
 int xp_signal_observe_again(unsigned number);
 /*

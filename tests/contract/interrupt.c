@@ -6,6 +6,7 @@
  */
 #include "xt.h"
 
+#include <sys/wait.h>
 #include <time.h>
 
 static atomic_int handled;
@@ -139,6 +140,58 @@ XT_TEST(signal_during_a_wait_on_toggled_ones_is_eintr)
 	XT_EXPECT_STATUS(error, EINTR);
 	xt_put(pipe.w);
 	XT_GETS(queue, NULL, pipe.r, READ);
+}
+
+/* A process that was stopped, by a signal or a debugger, goes on waiting (S15). */
+
+static bool waits_once(bool poll_like)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pipe = xt_pipe();
+	struct xpoll_event event;
+
+	/* None of a sanitizer, of the runner, or of the program: nothing can interrupt. */
+	for (int number = 1; number < NSIG; number++)
+		(void)signal(number, SIG_DFL);
+	if (xt_add(queue, pipe.r, READ, 0) != 0)
+		return false;
+	/* While it sleeps there is nothing; the deadline ends the wait. */
+	return (poll_like ? xpoll_wait(queue, 300)
+	                  : xpoll_event(queue, NULL, 0, &event, 1, 300000000)) == 0;
+}
+
+static void stop_ends_no_wait(bool poll_like)
+{
+	pid_t child = fork();
+	int status = 0;
+
+	if (child == 0)
+		_exit(waits_once(poll_like) ? 0 : 1);
+	XT_CHECK(child > 0);
+	/* Some of the stops meet its sleep; those that come before or after it do no harm. */
+	for (int i = 0; i < 20; i++) {
+		struct timespec pace = {.tv_nsec = 5 * 1000 * 1000};
+
+		(void)nanosleep(&pace, NULL);
+		(void)kill(child, SIGSTOP);
+		if (!XT_EXPECT_EQ(waitpid(child, &status, WUNTRACED), child) || !WIFSTOPPED(status))
+			break;
+		(void)kill(child, SIGCONT);
+	}
+	if (WIFSTOPPED(status))
+		XT_EQ(waitpid(child, &status, 0), child);
+	XT_CHECK(WIFEXITED(status));
+	XT_EQ(WEXITSTATUS(status), 0);
+}
+
+XT_TEST(stop_without_a_handler_ends_no_wait)
+{
+	XT_CALL(stop_ends_no_wait(false));
+}
+
+XT_TEST(stop_without_a_handler_ends_no_poll_like_wait)
+{
+	XT_CALL(stop_ends_no_wait(true));
 }
 
 /* Ignored and blocked signals are none of a wait's business. */

@@ -112,6 +112,12 @@ bool xp_signal_in_place(unsigned number)
 	return false;
 }
 
+/* No signal interrupts a wait here. */
+bool xp_signal_program_handles(void)
+{
+	return true;
+}
+
 int xp_signal_action(unsigned number, const struct sigaction *action,
                      struct sigaction *before)
 {

@@ -149,8 +149,7 @@ static unsigned link_of(const struct sigaction *action)
 {
 	unsigned index = 0;
 
-	while (index < SIGNAL_LINKS &&
-	       action->sa_sigaction != signal_handlers[index])
+	while (index < SIGNAL_LINKS && action->sa_sigaction != signal_handlers[index])
 		index++;
 	return index;
 }
@@ -224,11 +223,10 @@ static int handler_look(struct signal_watched *signal, unsigned number,
                 struct sigaction *action)
 {
 	int rc = xp_sys_sigaction((int)number, NULL, action);
-	unsigned index;
+	unsigned index = rc < 0 ? SIGNAL_NO_LINK : link_of(action);
 
 	if (rc < 0)
 		return rc;
-	index = link_of(action);
 	if (index != SIGNAL_NO_LINK) {
 		atomic_store(&signal->top, index);
 		signal->installed = true;
@@ -394,6 +392,25 @@ bool xp_signal_in_place(unsigned number)
 
 	return xp_sys_sigaction((int)number, NULL, &action) == 0 &&
 		link_of(&action) == atomic_load(&signals[number].top);
+}
+
+bool xp_signal_program_handles(void)
+{
+	struct sigaction action;
+	bool handles = false;
+
+	for (unsigned number = 1; number < XP_SIGNALS && !handles; number++) {
+		unsigned index;
+
+		/* The C library refuses the signals that it handles itself. */
+		if (xp_sys_sigaction((int)number, NULL, &action) < 0)
+			continue;
+		index = link_of(&action);
+		handles = index == SIGNAL_NO_LINK ? action_handles(&action)
+			: atomic_load(&signals[number].links[index].detailed) ||
+				atomic_load(&signals[number].links[index].plain);
+	}
+	return handles;
 }
 
 int xp_signal_observe_again(unsigned number)
