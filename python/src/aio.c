@@ -55,12 +55,11 @@ static int submit(struct xpy_queue *queue, struct xpy_aio *aio)
 		.filter = XPOLL_FILT_AIO,
 	};
 
-	/* The cell keeps the operation and its buffer until the event came. */
-	event.udata64 = xpy_cells_make(&queue->cells, queue->handle.queue,
-	                               queue->handle.busy == 0, &event,
-	                               (PyObject *)aio);
-	if (!event.udata64 || xpy_handle_check(&queue->handle) < 0)
+	if (xpy_handle_check(&queue->handle) < 0 ||
+	    xpy_cells_reserve(&queue->cells, &queue->handle) < 0)
 		return -1;
+	/* The cell keeps the operation and its buffer until the event came. */
+	event.udata64 = xpy_cells_make(&queue->cells, &event, false, (PyObject *)aio);
 	aio->operation.udata = event.udata;
 	if (xpoll_aio_submit(queue->handle.queue, &aio->operation) < 0) {
 		PyErr_SetFromErrno(PyExc_OSError);
@@ -123,10 +122,14 @@ PyObject *xpy_aio_ended(PyObject *object, int64_t result)
 
 /* --- The type ------------------------------------------------------------------ */
 
+/*
+ * The buffer's owner is not visited: the kernel's use of the buffer is a reference from
+ * outside.  Otherwise the garbage collector could clear an owner in a cycle, such as a
+ * memoryview, before the queue, and so free the buffer of an operation that runs.
+ */
 static int aio_traverse(PyObject *self, visitproc visit, void *arg)
 {
 	Py_VISIT(Py_TYPE(self));
-	Py_VISIT(as_aio(self)->view.obj);
 	Py_VISIT(as_aio(self)->udata);
 	return 0;
 }

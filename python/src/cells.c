@@ -88,41 +88,43 @@ static bool in_use(const struct xpy_cells *cells, struct xpoll *queue,
 		registered(cells, queue, cell, XPOLL_FILT_EXCEPT);
 }
 
-void xpy_cells_settle(struct xpy_cells *cells, struct xpoll *queue,
+void xpy_cells_settle(struct xpy_cells *cells, const struct xpy_handle *handle,
                       uint64_t token)
 {
 	struct xpy_cell *cell = xpy_cells_find(cells, token);
 
-	if (cell && !in_use(cells, queue, cell))
+	if (cell && handle->queue && !in_use(cells, handle->queue, cell))
 		cell_free(cells, cell);
 }
 
-void xpy_cells_delivered(struct xpy_cells *cells, struct xpoll *queue,
-                         uint64_t token, bool idle)
+void xpy_cells_delivered(struct xpy_cells *cells, const struct xpy_handle *handle,
+                         uint64_t token)
 {
 	struct xpy_cell *cell = xpy_cells_find(cells, token);
 
 	/* After a newer ADD another event may be on its way. */
 	if (cell && cell->fragile && (uint32_t)token == cell->newest &&
-	    (idle || !cell->common))
-		xpy_cells_settle(cells, queue, token);
+	    (xpy_handle_idle(handle) || !cell->common))
+		xpy_cells_settle(cells, handle, token);
 }
 
 /*
- * Free the cells of descriptors that were closed without a DELETE.  With
- * threads in a wait a one-shot registration may be gone because its event is
- * on the way: then its cell stays.
+ * Free the cells of descriptors that were closed without a DELETE.  A one-shot
+ * registration may be gone because its event is on the way: then its cell stays.
  */
-static void sweep(struct xpy_cells *cells, struct xpoll *queue, bool idle)
+static void sweep(struct xpy_cells *cells, const struct xpy_handle *handle)
 {
-	/* Releasing an object may run code that makes more of them. */
 	uint32_t cap = cells->cap;
 
-	for (uint32_t i = 0; i < cap; i++) {
+	/*
+	 * Releasing an object may run code that closes the queue or moves the
+	 * table.  Cells that this code adds to the table are left to the next sweep.
+	 */
+	for (uint32_t i = 0; i < cap && i < cells->cap && handle->queue; i++) {
 		struct xpy_cell *cell = &cells->cells[i];
 
-		if (cell->udata && (idle || !cell->fragile) &&
-		    !in_use(cells, queue, cell))
+		if (cell->udata && (xpy_handle_idle(handle) || !cell->fragile) &&
+		    !in_use(cells, handle->queue, cell))
 			cell_free(cells, cell);
 	}
 }
@@ -130,10 +132,10 @@ static void sweep(struct xpy_cells *cells, struct xpoll *queue, bool idle)
 static int grow(struct xpy_cells *cells)
 {
 	uint32_t cap = cells->cap ? cells->cap * 2 : CELLS_LEAST;
-	struct xpy_cell *larger =
-		PyMem_Realloc(cells->cells, cap * sizeof *larger);
+	struct xpy_cell *larger = cap > INT32_MAX ? NULL
+		: PyMem_Realloc(cells->cells, cap * sizeof *larger);
 
-	if (!larger || cap > INT32_MAX) {
+	if (!larger) {
 		PyErr_NoMemory();
 		return -1;
 	}
@@ -157,27 +159,30 @@ static void describe(struct xpy_cell *cell, const struct xpoll_event *change)
 		cell->pinned = true;
 }
 
-uint64_t xpy_cells_make(struct xpy_cells *cells, struct xpoll *queue, bool idle,
-                        const struct xpoll_event *change, PyObject *udata)
+int xpy_cells_reserve(struct xpy_cells *cells, const struct xpy_handle *handle)
 {
-	struct xpy_cell *cell;
-	uint32_t next;
-
+	if (cells->first_free != NO_CELL && cells->cap)
+		return 0;
+	sweep(cells, handle);
+	if (xpy_handle_check(handle) < 0)
+		return -1;
 	if (!cells->cap)
 		cells->first_free = NO_CELL;
-	if (cells->first_free == NO_CELL) {
-		sweep(cells, queue, idle);
-		/* Half of them free, or the next sweep would come too soon. */
-		if (cells->used >= cells->cap / 2 && grow(cells) < 0)
-			return 0;
-	}
+	/* Half of them free, or the next sweep would come too soon. */
+	return cells->used >= cells->cap / 2 ? grow(cells) : 0;
+}
 
-	cell = &cells->cells[cells->first_free];
-	next = cell->next_free;
+uint64_t xpy_cells_make(struct xpy_cells *cells, const struct xpoll_event *change, bool common,
+                        PyObject *udata)
+{
+	struct xpy_cell *cell = &cells->cells[cells->first_free];
+	uint32_t next = cell->next_free;
+
 	*cell = (struct xpy_cell){
 		.udata = Py_NewRef(udata),
 		.ident = change->ident,
 		.filter = change->filter,
+		.common = common,
 		.born = ++cells->number,
 		.newest = cells->number,
 	};
@@ -189,17 +194,6 @@ uint64_t xpy_cells_make(struct xpy_cells *cells, struct xpoll *queue, bool idle,
 	cells->first_free = next;
 	cells->used++;
 	return token_make((uint32_t)(cell - cells->cells), cell->newest);
-}
-
-uint64_t xpy_cells_make_common(struct xpy_cells *cells, struct xpoll *queue,
-                               bool idle, const struct xpoll_event *change,
-                               PyObject *udata)
-{
-	uint64_t token = xpy_cells_make(cells, queue, idle, change, udata);
-
-	if (token)
-		cells->cells[token_index(token)].common = true;
-	return token;
 }
 
 uint64_t xpy_cells_renew(struct xpy_cells *cells, uint64_t token)

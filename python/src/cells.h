@@ -42,15 +42,17 @@ uint64_t xpy_token_plain(uint64_t ident, int filter);
 int xpy_token_fd(uint64_t token);
 
 /*
- * A cell for an object; its token, or 0 with MemoryError.  `queue` is asked
- * what the cells in use are; `idle` says that no thread is in a wait.
+ * Make room for a cell.  This releases the objects of descriptors that were closed without a
+ * DELETE, which may run any code: afterwards read the handle and the registrations again.  0, or
+ * -1 with MemoryError or, if that code has closed the queue, ValueError.
  */
-uint64_t xpy_cells_make(struct xpy_cells *cells, struct xpoll *queue, bool idle,
-                        const struct xpoll_event *change, PyObject *udata);
-/* The same for several directions of a descriptor. */
-uint64_t xpy_cells_make_common(struct xpy_cells *cells, struct xpoll *queue,
-                               bool idle, const struct xpoll_event *change,
-                               PyObject *udata);
+int xpy_cells_reserve(struct xpy_cells *cells, const struct xpy_handle *handle);
+/*
+ * A cell for an object, in the room that was reserved; its token.  `common` says that several
+ * directions of a descriptor share it.  Runs no code.
+ */
+uint64_t xpy_cells_make(struct xpy_cells *cells, const struct xpoll_event *change, bool common,
+                        PyObject *udata);
 /* The same cell under a new number; it counts once xpy_cells_renewed. */
 uint64_t xpy_cells_renew(struct xpy_cells *cells, uint64_t token);
 void xpy_cells_renewed(struct xpy_cells *cells, uint64_t token,
@@ -64,15 +66,15 @@ bool xpy_cells_same(uint64_t a, uint64_t b);
 /* The cell of a token; NULL if there is none or it was given away. */
 struct xpy_cell *xpy_cells_find(const struct xpy_cells *cells, uint64_t token);
 
-/* Free the cell unless a registration still has it. */
-void xpy_cells_settle(struct xpy_cells *cells, struct xpoll *queue,
+/* Free the cell unless a registration still has it, or the queue is closed. */
+void xpy_cells_settle(struct xpy_cells *cells, const struct xpy_handle *handle,
                       uint64_t token);
 /*
- * The same after an event, for cells whose registration may be over.  `idle`
- * as above: no other thread has an event of the cell on its way.
+ * The same after an event, for cells whose registration may be over.  A cell of several
+ * directions stays if another thread may have an event of it on its way.
  */
-void xpy_cells_delivered(struct xpy_cells *cells, struct xpoll *queue,
-                         uint64_t token, bool idle);
+void xpy_cells_delivered(struct xpy_cells *cells, const struct xpy_handle *handle,
+                         uint64_t token);
 
 /* What a forked child does not have. */
 void xpy_cells_drop_filter(struct xpy_cells *cells, int filter);

@@ -19,30 +19,25 @@ static bool look_up(struct xpy_queue *self, const struct xpoll_event *change,
 }
 
 /*
- * The token for an ADD.  An event on its way must not be lost when its
- * registration is only modified: that keeps the cell, under a new number.  A
+ * The token for an ADD, which has reserved room for a cell.  An event on its way must not be
+ * lost when its registration is only modified: that keeps the cell, under a new number.  A
  * descriptor's ADD looks at the descriptor again anyway.
  */
-static int choose_token(struct xpy_queue *self, struct xpoll_event *change,
-                        const struct xpoll_event *found, PyObject *udata)
+static uint64_t choose_token(struct xpy_queue *self, const struct xpoll_event *change,
+                             const struct xpoll_event *found, PyObject *udata)
 {
 	bool descriptor = xpy_token_plain(0, change->filter);
 	struct xpoll_event whole = *change;
 
-	change->udata64 = xpy_token_plain(change->ident, change->filter);
 	if (!udata || udata == Py_None)
-		return 0;
-	if (!descriptor && xpy_cells_find(&self->cells, found->udata64)) {
-		change->udata64 = xpy_cells_renew(&self->cells, found->udata64);
-		return 0;
-	}
+		return xpy_token_plain(change->ident, change->filter);
+	if (!descriptor && xpy_cells_find(&self->cells, found->udata64))
+		return xpy_cells_renew(&self->cells, found->udata64);
 	whole.flags |= found->flags; /* Modes add up. */
-	change->udata64 = xpy_cells_make(&self->cells, self->handle.queue,
-	                                 self->handle.busy == 0, &whole, udata);
-	/* Making a cell may release others, and that run any code. */
-	return change->udata64 ? xpy_handle_check(&self->handle) : -1;
+	return xpy_cells_make(&self->cells, &whole, false, udata);
 }
 
+/* From the lookup to the change no Python code runs. */
 static int change_add(struct xpy_queue *self, struct xpoll_event *change,
                       PyObject *udata)
 {
@@ -50,10 +45,12 @@ static int change_add(struct xpy_queue *self, struct xpoll_event *change,
 	struct xpoll_event found;
 	bool renewed;
 
+	if (udata && udata != Py_None && xpy_cells_reserve(cells, &self->handle) < 0)
+		return -1;
 	if (look_up(self, change, &found) && change->flags & XPOLL_KEEPUDATA)
 		change->udata64 = found.udata64;
-	else if (choose_token(self, change, &found, udata) < 0)
-		return -1;
+	else
+		change->udata64 = choose_token(self, change, &found, udata);
 	renewed = xpy_cells_same(change->udata64, found.udata64);
 	if (xpoll_event(self->handle.queue, change, 1, NULL, 0, 0) < 0) {
 		int error = errno;
@@ -65,7 +62,7 @@ static int change_add(struct xpy_queue *self, struct xpoll_event *change,
 	if (renewed && change->udata64 != found.udata64)
 		xpy_cells_renewed(cells, change->udata64, change, udata);
 	else if (!renewed)
-		xpy_cells_settle(cells, self->handle.queue, found.udata64);
+		xpy_cells_settle(cells, &self->handle, found.udata64);
 	return 0;
 }
 
@@ -78,15 +75,26 @@ static int change_delete(struct xpy_queue *self, struct xpoll_event *change)
 	if (xpoll_event(self->handle.queue, change, 1, NULL, 0, 0) < 0)
 		error = errno;
 	/* After an error the event of a one-shot cell may be on its way. */
-	if (!error || self->handle.busy == 0)
-		xpy_cells_settle(&self->cells, self->handle.queue, found.udata64);
+	if (!error || xpy_handle_idle(&self->handle))
+		xpy_cells_settle(&self->cells, &self->handle, found.udata64);
 	return error;
+}
+
+int xpy_check_filter(int filter)
+{
+	if (filter != XPOLL_FILT_AIO)
+		return 0;
+	PyErr_SetString(PyExc_ValueError,
+	                "FILT_AIO is for no change: aio_submit starts an operation, and "
+	                "aio_cancel ends it");
+	return -1;
 }
 
 int xpy_change(struct xpy_queue *self, struct xpoll_event *change,
                PyObject *udata)
 {
-	if (xpy_handle_check(&self->handle) < 0)
+	/* The cell of an operation is the queue's: it keeps the buffer. */
+	if (xpy_handle_check(&self->handle) < 0 || xpy_check_filter(change->filter) < 0)
 		return -1;
 	/* The udata are tokens of ours. */
 	if (change->flags & XPOLL_SETUDATA)
@@ -227,27 +235,27 @@ static int ctl(struct xpy_queue *self, int op, int events, int fd,
 	struct xpoll_event whole = change;
 	int error = 0;
 
+	if (xpy_handle_check(&self->handle) < 0 ||
+	    (fresh && xpy_cells_reserve(&self->cells, &self->handle) < 0))
+		return -1;
+	/* From here to the change no Python code runs. */
 	for (int i = 0; i < DIRECTIONS; i++) {
 		change.filter = (int16_t)directions[i].filter;
 		if (events & directions[i].events)
 			look_up(self, &change, &found[i]);
 		whole.flags |= found[i].flags;
 	}
-	change.udata64 = xpy_token_plain(change.ident, XPOLL_FILT_READ);
-	if (fresh)
-		change.udata64 = xpy_cells_make_common(
-			&self->cells, self->handle.queue,
-			self->handle.busy == 0, &whole, udata);
-	if (!change.udata64 || xpy_handle_check(&self->handle) < 0)
-		return -1;
+	change.udata64 = fresh ? xpy_cells_make(&self->cells, &whole, true, udata)
+		: xpy_token_plain(change.ident, XPOLL_FILT_READ);
 	if (xpoll_ctl(self->handle.queue, op, events, fd, change.udata) < 0)
 		error = errno;
 	if (error && fresh)
 		xpy_cells_drop(&self->cells, change.udata64);
+	/* With KEEPUDATA no direction may have taken the new one. */
+	else if (fresh && op & XPOLL_KEEPUDATA)
+		xpy_cells_settle(&self->cells, &self->handle, change.udata64);
 	for (int i = 0; i < DIRECTIONS && !error; i++)
-		if (self->handle.queue)
-			xpy_cells_settle(&self->cells, self->handle.queue,
-			                 found[i].udata64);
+		xpy_cells_settle(&self->cells, &self->handle, found[i].udata64);
 	return error;
 }
 
@@ -347,7 +355,8 @@ static int change_wanted(struct xpy_queue *self, const struct wanted *wanted,
 
 	/* Only this ends a mode. */
 	if (modes & ~wanted->modes) {
-		ctl(self, XPOLL_DELETE, before, wanted->fd, NULL);
+		if (ctl(self, XPOLL_DELETE, before, wanted->fd, NULL) < 0)
+			return -1;
 		before = 0;
 	}
 	/* To have nothing to wait for is something that the library does not know. */
@@ -357,7 +366,8 @@ static int change_wanted(struct xpy_queue *self, const struct wanted *wanted,
 	}
 	error = ctl(self, op, events, wanted->fd, udata);
 	surplus = before & ~direction_bits(events);
-	if (!error && surplus)
+	/* A destructor that closed the queue has ended these, too. */
+	if (!error && surplus && self->handle.queue && !self->handle.closing)
 		ctl(self, XPOLL_DELETE, surplus, wanted->fd, NULL);
 	return error;
 }

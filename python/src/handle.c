@@ -108,6 +108,7 @@ int xpy_handle_reinit(struct xpy_handle *handle)
 		return -1;
 	}
 	handle->busy = 0;
+	handle->taking = 0;
 	handle->process = getpid();
 	return 0;
 }

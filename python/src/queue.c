@@ -20,6 +20,7 @@ static PyObject *queue_create(PyTypeObject *type, PyObject *args, PyObject *kwar
 	const char *backend = NULL;
 	PyObject *number = NULL;
 	long long size_hint = 0;
+	struct xpy_state *state;
 	struct xpy_queue *self;
 	int64_t flags;
 
@@ -27,13 +28,13 @@ static PyObject *queue_create(PyTypeObject *type, PyObject *args, PyObject *kwar
 	               &number) ||
 	    xpy_integer(number, "flags", 0, UINT32_MAX, 0, &flags) < 0)
 		return NULL;
-	self = xpy_as_queue(PyType_GenericAlloc(type, 0));
+	state = xpy_state_of(type);
+	self = state ? xpy_as_queue(PyType_GenericAlloc(type, 0)) : NULL;
 	if (!self)
 		return NULL;
 	self->handle.destroyed = queue_destroyed;
-	self->state = xpy_state_of(type);
-	if (!self->state ||
-	    xpy_handle_open(&self->handle, backend, size_hint, flags) < 0)
+	self->state = state;
+	if (xpy_handle_open(&self->handle, backend, size_hint, flags) < 0)
 		Py_CLEAR(self);
 	return (PyObject *)self;
 }
@@ -48,6 +49,7 @@ static int queue_traverse(PyObject *self, visitproc visit, void *arg)
 static int queue_clear(PyObject *self)
 {
 	xpy_handle_fini(&xpy_as_queue(self)->handle);
+	xpy_cells_clear(&xpy_as_queue(self)->cells);
 	return 0;
 }
 
@@ -182,7 +184,7 @@ static PyObject *queue_lookup(PyObject *self, PyObject *args, PyObject *kwargs)
 	struct xpy_queue *queue = xpy_as_queue(self);
 	struct xpoll_event found;
 	struct xpy_cell *cell;
-	PyObject *object;
+	PyObject *object, *udata;
 	uint64_t ident;
 	int filter;
 
@@ -193,7 +195,10 @@ static PyObject *queue_lookup(PyObject *self, PyObject *args, PyObject *kwargs)
 	if (xpoll_lookup(queue->handle.queue, ident, filter, &found) < 0)
 		return none_or_error(errno == ENOENT ? 0 : -1);
 	cell = xpy_cells_find(&queue->cells, found.udata64);
-	return xpy_event_new(queue->state, &found, cell ? cell->udata : NULL);
+	udata = Py_XNewRef(cell ? cell->udata : NULL);
+	object = xpy_event_new(queue->state, &found, udata);
+	Py_XDECREF(udata);
+	return object;
 }
 
 static PyObject *queue_stats(PyObject *self, PyObject *unused)

@@ -19,6 +19,8 @@ static inline struct xpy_queue *xpy_as_queue(PyObject *object)
 
 /* --- changes.c: methods ----------------------------------------------------- */
 
+/* ValueError for FILT_AIO, which is for no change. */
+int xpy_check_filter(int filter);
 /*
  * Make one change; `udata` is borrowed, may be NULL.  0, the errno value with
  * which the library refused it, or -1 with an exception.

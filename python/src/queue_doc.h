@@ -30,7 +30,7 @@ PyDoc_STRVAR(control_doc,
 "\n"
 "Apply changes in order, then wait for events, like select.kqueue.control.\n"
 "\n"
-"changes     an iterable of Events, or None\n"
+"changes     an iterable of Events, or None; none may be of FILT_AIO\n"
 "max_events  the most events to return; with 0 return after the changes\n"
 "timeout     in seconds; None waits for ever, 0 does not wait\n"
 "sigmask     signals to block while waiting, in place of the thread's mask\n"
@@ -38,9 +38,10 @@ PyDoc_STRVAR(control_doc,
 "Returns a list of Events, empty at the timeout or after wake().\n"
 "\n"
 "A change that fails or has RECEIPT is returned with ERROR in flags and its errno\n"
-"value, or 0, in data.  If there are such changes, the call returns them and does\n"
-"not wait.  The changes after a failed one are applied.  If max_events is too small\n"
-"for a failed change, OSError is raised after the other changes.");
+"value, or 0, in data; its udata is that of the change, so look for ERROR first.  If\n"
+"there are such changes, the call returns them and does not wait.  The changes after\n"
+"a failed one are applied.  If max_events is too small for a failed change, OSError is\n"
+"raised after the other changes.");
 
 PyDoc_STRVAR(wait_doc,
 "wait($self, /, timeout=None, max_events=256, sigmask=None)\n"
@@ -56,7 +57,7 @@ PyDoc_STRVAR(add_doc,
 "\n"
 "ident   by filter: a descriptor or an object with fileno(), a process id, a\n"
 "        signal number, or any number\n"
-"filter  one of FILT_*\n"
+"filter  one of FILT_* but FILT_AIO: aio_submit starts an operation\n"
 "flags   CLEAR, ONESHOT, DISPATCH, ENABLE, DISABLE, KEEPUDATA\n"
 "fflags  NOTE_* of the filter\n"
 "data    a number of the filter: the milliseconds of FILT_TIMER, or the unit that\n"
@@ -68,7 +69,8 @@ PyDoc_STRVAR(delete_doc,
 "--\n"
 "\n"
 "Remove a registration.  FileNotFoundError if there is none, OSError (EBADF) if the\n"
-"descriptor is closed, which has removed it.");
+"descriptor is closed, which has removed it.  ValueError for FILT_AIO, here and in the\n"
+"other changes: an operation is ended by aio_cancel, or by itself.");
 
 PyDoc_STRVAR(enable_doc,
 "enable($self, /, ident, filter)\n"

@@ -10,18 +10,24 @@ static PyObject *selector_create(PyTypeObject *type, PyObject *args,
 	const char *backend = NULL;
 	long long size_hint = 0;
 	struct xpy_selector *self;
+	struct xpy_state *state;
+	PyObject *keys;
 
 	if (!xpy_parse(args, kwargs, "|zL:Selector", names,
 	                                 &backend, &size_hint))
 		return NULL;
-	self = xpy_as_selector(PyType_GenericAlloc(type, 0));
-	if (!self)
+	keys = PyDict_New();
+	state = keys ? xpy_state_of(type) : NULL;
+	/* Last: the garbage collector, which knows it from now on, may show it to code. */
+	self = state ? xpy_as_selector(PyType_GenericAlloc(type, 0)) : NULL;
+	if (!self) {
+		Py_XDECREF(keys);
 		return NULL;
+	}
 	self->tuple_new = __extension__(newfunc)PyType_GetSlot(&PyTuple_Type, Py_tp_new);
-	self->state = xpy_state_of(type);
-	self->keys = PyDict_New();
-	if (!self->state || !self->keys ||
-	    xpy_handle_open(&self->handle, backend, size_hint, 0) < 0)
+	self->state = state;
+	self->keys = keys;
+	if (xpy_handle_open(&self->handle, backend, size_hint, 0) < 0)
 		Py_CLEAR(self);
 	return (PyObject *)self;
 }

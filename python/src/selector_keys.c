@@ -160,9 +160,12 @@ static PyObject *key_arguments(PyObject *fileobj, PyObject *number, int events,
 	return args;
 }
 
-/* A new SelectorKey, which is put into the dict; NULL with an exception. */
-static PyObject *store_key(struct xpy_selector *self, PyObject *fileobj, int fd,
-                           int events, PyObject *data)
+/*
+ * A new SelectorKey; NULL with an exception.  The garbage collector may run any code here:
+ * afterwards look again whether the queue is open and what is registered.
+ */
+static PyObject *make_key(struct xpy_selector *self, PyObject *fileobj, int fd,
+                          int events, PyObject *data)
 {
 	PyObject *number = PyLong_FromLong(fd);
 	PyObject *args = number ? key_arguments(fileobj, number, events, data) : NULL;
@@ -170,10 +173,18 @@ static PyObject *store_key(struct xpy_selector *self, PyObject *fileobj, int fd,
 		: NULL;
 
 	Py_XDECREF(args);
-	if (key && PyDict_SetItem(self->keys, number, key) < 0)
-		Py_CLEAR(key);
 	Py_XDECREF(number);
 	return key;
+}
+
+/* Put a key into the dict; 0, or -1 with an exception. */
+static int store_key(struct xpy_selector *self, int fd, PyObject *key)
+{
+	PyObject *number = PyLong_FromLong(fd);
+	int rc = number ? PyDict_SetItem(self->keys, number, key) : -1;
+
+	Py_XDECREF(number);
+	return rc;
 }
 
 static int remove_key(struct xpy_selector *self, int fd)
@@ -215,6 +226,35 @@ static int parse_events(PyObject *value, int *events)
 static const char *const key_names[] = {"fileobj", "events", "data", NULL};
 static const char *const fileobj_names[] = {"fileobj", NULL};
 
+/* The descriptor may have been closed since, or the queue: no error. */
+static void forget(struct xpy_selector *self, int fd)
+{
+	ctl(self, XPOLL_DELETE, XPY_EVENT_READ | XPY_EVENT_WRITE, fd);
+}
+
+/* Register a descriptor with its key.  From the first look to the change no code runs. */
+static int add_key(struct xpy_selector *self, int fd, int events, PyObject *fileobj,
+                   PyObject *key)
+{
+	PyObject *before = xpy_selector_key(self, fd);
+
+	if (before) {
+		Py_DECREF(before);
+		PyErr_Format(PyExc_KeyError, "%R (FD %d) is already registered", fileobj, fd);
+		return -1;
+	}
+	if (PyErr_Occurred() || xpy_handle_check(&self->handle) < 0)
+		return -1;
+	if (ctl(self, XPOLL_ADD, events, fd) < 0) {
+		PyErr_SetFromErrno(PyExc_OSError);
+		return -1;
+	}
+	if (store_key(self, fd, key) == 0)
+		return 0;
+	forget(self, fd);
+	return -1;
+}
+
 PyObject *xpy_selector_register(PyObject *object, PyObject *const *args,
                                    Py_ssize_t nargs, PyObject *kwnames)
 {
@@ -230,28 +270,10 @@ PyObject *xpy_selector_register(PyObject *object, PyObject *const *args,
 	fd = find_fd(self, values[0]);
 	if (fd < 0)
 		return NULL;
-	key = xpy_selector_key(self, fd);
-	if (key) {
-		Py_DECREF(key);
-		return PyErr_Format(PyExc_KeyError, "%R (FD %d) is already registered",
-		                    values[0], fd);
-	}
-	if (PyErr_Occurred() || xpy_handle_check(&self->handle) < 0)
-		return NULL;
-	if (ctl(self, XPOLL_ADD, events, fd) < 0)
-		return PyErr_SetFromErrno(PyExc_OSError);
-	key = store_key(self, values[0], fd, events,
-	                values[2] ? values[2] : Py_None);
-	if (!key)
-		ctl(self, XPOLL_DELETE, events, fd);
+	key = make_key(self, values[0], fd, events, values[2] ? values[2] : Py_None);
+	if (key && add_key(self, fd, events, values[0], key) < 0)
+		Py_CLEAR(key);
 	return key;
-}
-
-/* The descriptor may have been closed since: no error. */
-static void forget(struct xpy_selector *self, int fd)
-{
-	if (self->handle.queue)
-		ctl(self, XPOLL_DELETE, XPY_EVENT_READ | XPY_EVENT_WRITE, fd);
 }
 
 PyObject *xpy_selector_unregister(PyObject *object, PyObject *const *args,
@@ -290,22 +312,47 @@ static int change_events(struct xpy_selector *self, int fd, int before, int afte
 	return 0;
 }
 
-/* A new reference to the key as it is then; NULL with an exception. */
-static PyObject *modify_key(struct xpy_selector *self, PyObject *key, int fd,
-                            int events, PyObject *data)
+/*
+ * Replace the key of a descriptor by another one.  Making that may have run code, which has
+ * changed events or unregistered the descriptor: the key in the dict says what holds.
+ */
+static int replace_key(struct xpy_selector *self, int fd, int events, PyObject *key)
 {
-	if (xpy_handle_check(&self->handle) < 0)
-		return NULL;
-	if (xpy_key_events(key) == events && PyTuple_GetItem(key, KEY_DATA) == data)
-		return Py_NewRef(key);
-	if (change_events(self, fd, xpy_key_events(key), events) < 0) {
+	PyObject *before = xpy_selector_key(self, fd);
+	int rc = -1;
+
+	if (!before && !PyErr_Occurred())
+		not_registered(PyTuple_GetItem(key, KEY_FILEOBJ));
+	if (!before)
+		return -1;
+	if (xpy_handle_check(&self->handle) == 0 &&
+	    change_events(self, fd, xpy_key_events(before), events) < 0) {
 		int error = errno;
 
 		forget(self, fd);
 		remove_key(self, fd);
-		return xpy_error(error);
+		xpy_error(error);
+	} else if (!PyErr_Occurred()) {
+		rc = store_key(self, fd, key);
 	}
-	return store_key(self, PyTuple_GetItem(key, KEY_FILEOBJ), fd, events, data);
+	Py_DECREF(before);
+	return rc;
+}
+
+/* A new reference to the key as it is then; NULL with an exception. */
+static PyObject *modify_key(struct xpy_selector *self, PyObject *key, int fd,
+                            int events, PyObject *data)
+{
+	PyObject *after;
+
+	if (xpy_handle_check(&self->handle) < 0)
+		return NULL;
+	if (xpy_key_events(key) == events && PyTuple_GetItem(key, KEY_DATA) == data)
+		return Py_NewRef(key);
+	after = make_key(self, PyTuple_GetItem(key, KEY_FILEOBJ), fd, events, data);
+	if (after && replace_key(self, fd, events, after) < 0)
+		Py_CLEAR(after);
+	return after;
 }
 
 PyObject *xpy_selector_modify(PyObject *object, PyObject *const *args,

@@ -5,8 +5,12 @@
 #include <limits.h>
 #include <string.h>
 
-/* A wait that finds so many may have left others for the next one. */
-enum { MANY = 64 };
+enum {
+	/* A wait that finds so many may have left others for the next one. */
+	MANY = 64,
+	/* Descriptors that one wait returns. */
+	MOST = 256,
+};
 
 static int append_ready(struct xpy_selector *self, PyObject *list, int fd,
                         int revents)
@@ -16,7 +20,10 @@ static int append_ready(struct xpy_selector *self, PyObject *list, int fd,
 	int events = 0;
 	int rc;
 
-	/* Unregistered in a child before reinit: it would be ready for ever. */
+	/*
+	 * Unregistered in a child before reinit, or by code that ran since the wait: it
+	 * would be ready for ever.  A closed queue answers EINVAL.
+	 */
 	if (!key && !PyErr_Occurred())
 		xpoll_ctl(self->handle.queue, XPOLL_DELETE, POLLIN | POLLOUT, fd, NULL);
 	if (!key)
@@ -72,20 +79,31 @@ static int note_seen(struct seen *seen, int fd)
 	return 1;
 }
 
-/* Take the batch; how many descriptors of it are new, or -1. */
+/* What xpoll_revents has returned. */
+struct ready {
+	int fd;
+	int revents;
+};
+
+/*
+ * Take the batch; how many descriptors of it are new, or -1.  First all of it: the code that
+ * runs while objects are made may wait, too.  What has no room stays for the next wait.
+ */
 static int take_batch(struct xpy_selector *self, PyObject *list,
                       struct seen *seen)
 {
-	int count = 0;
+	struct ready ready[MOST];
+	int len = 0, count = 0;
 	void *data;
-	int revents;
 
-	while ((revents = xpoll_revents(self->handle.queue, &data)) != 0) {
-		int fd = (int)(intptr_t)data;
-		int fresh = seen ? note_seen(seen, fd) : 1;
+	while (len < MOST &&
+	       (ready[len].revents = xpoll_revents(self->handle.queue, &data)) != 0)
+		ready[len++].fd = (int)(intptr_t)data;
+	for (int i = 0; i < len; i++) {
+		int fresh = seen ? note_seen(seen, ready[i].fd) : 1;
 
 		if (fresh < 0 ||
-		    (fresh && append_ready(self, list, fd, revents) < 0))
+		    (fresh && append_ready(self, list, ready[i].fd, ready[i].revents) < 0))
 			return -1;
 		count += fresh;
 	}

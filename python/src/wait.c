@@ -13,6 +13,16 @@ enum {
 
 /* --- From the library's records to objects ----------------------------------- */
 
+/*
+ * Returns true if the event ends an operation on a file.  Its cell says so, which only
+ * aio_submit makes; a record with ERROR is the answer to a change.
+ */
+static bool ends_operation(const struct xpy_cell *cell, const struct xpoll_event *event)
+{
+	return cell && cell->filter == XPOLL_FILT_AIO &&
+		event->filter == XPOLL_FILT_AIO && !(event->flags & XPOLL_ERROR);
+}
+
 /* NULL without an exception: the registration was deleted meanwhile. */
 static PyObject *take_event(struct xpy_queue *self,
                             const struct xpoll_event *event)
@@ -24,7 +34,7 @@ static PyObject *take_event(struct xpy_queue *self,
 
 	if (!cell && token && xpy_token_fd(token) < 0)
 		return NULL;
-	if (cell && event->filter == XPOLL_FILT_AIO) {
+	if (ends_operation(cell, event)) {
 		PyObject *aio = udata;
 
 		xpy_cells_drop(&self->cells, token);
@@ -39,10 +49,12 @@ static PyObject *take_event(struct xpy_queue *self,
 static PyObject *take_events(struct xpy_queue *self,
                              const struct xpoll_event *events, int count)
 {
-	PyObject *list = PyList_New(count);
+	PyObject *list;
 	int len = 0;
 
-	for (int i = 0; list && i < count && self->handle.queue; i++) {
+	xpy_taking_begin(&self->handle);
+	list = PyList_New(count);
+	for (int i = 0; list && i < count; i++) {
 		PyObject *object = take_event(self, &events[i]);
 
 		if (object)
@@ -50,10 +62,10 @@ static PyObject *take_events(struct xpy_queue *self,
 		else if (PyErr_Occurred())
 			Py_CLEAR(list);
 	}
+	xpy_taking_end(&self->handle);
 	/* Not before: two of them may have one object. */
-	for (int i = 0; i < count && self->handle.queue; i++)
-		xpy_cells_delivered(&self->cells, self->handle.queue,
-		                    events[i].udata64, self->handle.busy == 0);
+	for (int i = 0; i < count; i++)
+		xpy_cells_delivered(&self->cells, &self->handle, events[i].udata64);
 	if (list && len < count && PyList_SetSlice(list, len, count, NULL) < 0)
 		Py_CLEAR(list);
 	return list;
@@ -200,6 +212,11 @@ static PyObject *parse_changes(struct xpy_queue *self, PyObject *changes,
 			Py_CLEAR(tuple);
 			break;
 		}
+		/* Before any is made. */
+		if (xpy_check_filter(((struct xpy_event *)item)->event.filter) < 0) {
+			Py_CLEAR(tuple);
+			break;
+		}
 		if (((struct xpy_event *)item)->event.flags & XPOLL_RECEIPT)
 			receipts++;
 	}
@@ -294,34 +311,52 @@ PyObject *xpy_queue_control(PyObject *self, PyObject *const *args,
 
 /* --- The poll-like level ---------------------------------------------------------- */
 
-static int append_ready(struct xpy_queue *self, PyObject *list, uint64_t token,
-                        int revents)
+/* What xpoll_revents has returned. */
+struct ready {
+	uint64_t token;
+	int revents;
+};
+
+static int append_ready(struct xpy_queue *self, PyObject *list,
+                        const struct ready *ready)
 {
-	struct xpy_cell *cell = xpy_cells_find(&self->cells, token);
-	int fd = cell ? (int)cell->ident : xpy_token_fd(token);
-	PyObject *udata = Py_NewRef(cell ? cell->udata : Py_None);
+	struct xpy_cell *cell = xpy_cells_find(&self->cells, ready->token);
+	int fd = cell ? (int)cell->ident : xpy_token_fd(ready->token);
 	PyObject *entry;
 	int rc;
 
-	if (cell)
-		xpy_cells_delivered(&self->cells, self->handle.queue, token,
-		                    self->handle.busy == 0);
-	entry = Py_BuildValue("(iiN)", fd, revents, udata);
+	/* Deleted meanwhile. */
+	if (fd < 0)
+		return 0;
+	entry = Py_BuildValue("(iiN)", fd, ready->revents,
+	                      Py_NewRef(cell ? cell->udata : Py_None));
 	rc = entry ? PyList_Append(list, entry) : -1;
 	Py_XDECREF(entry);
 	return rc;
 }
 
+/*
+ * First all of the library's batch: the code that runs while objects are made may wait, too.
+ * What has no room stays in the batch for the next wait.
+ */
 static PyObject *take_ready(struct xpy_queue *self)
 {
-	PyObject *list = PyList_New(0);
+	struct ready ready[WAIT_EVENTS];
 	struct xpoll_event event;
-	int revents;
+	PyObject *list;
+	int count = 0;
 
-	while (list && self->handle.queue &&
-	       (revents = xpoll_revents(self->handle.queue, &event.udata)) != 0)
-		if (append_ready(self, list, event.udata64, revents) < 0)
+	while (count < WAIT_EVENTS &&
+	       (ready[count].revents = xpoll_revents(self->handle.queue, &event.udata)) != 0)
+		ready[count++].token = event.udata64;
+	xpy_taking_begin(&self->handle);
+	list = PyList_New(0);
+	for (int i = 0; list && i < count; i++)
+		if (append_ready(self, list, &ready[i]) < 0)
 			Py_CLEAR(list);
+	xpy_taking_end(&self->handle);
+	for (int i = 0; i < count; i++)
+		xpy_cells_delivered(&self->cells, &self->handle, ready[i].token);
 	return list;
 }
 

@@ -99,6 +99,7 @@ PyObject *xpy_error(int error);
 struct xpy_handle {
 	struct xpoll *queue; /* NULL: closed */
 	int busy;            /* threads that may be inside without the GIL */
+	int taking;          /* calls that make objects of events they have got */
 	bool closing;
 	pid_t process;       /* in a forked child `busy` counts nobody */
 	void (*destroyed)(struct xpy_handle *handle); /* afterwards; or NULL */
@@ -112,6 +113,27 @@ void xpy_handle_fini(struct xpy_handle *handle);
 int xpy_handle_reinit(struct xpy_handle *handle);
 /* ValueError if it is closed. */
 int xpy_handle_check(const struct xpy_handle *handle);
+
+/* Returns true if no event that the library has returned still waits to become an object. */
+static inline bool xpy_handle_idle(const struct xpy_handle *handle)
+{
+	return handle->busy == 0 && handle->taking == 0;
+}
+
+/*
+ * Around the code that makes objects of the events of a wait.  That code may run Python code,
+ * which must not free the cell of a later event.  In a forked child reinit has reset the count.
+ */
+static inline void xpy_taking_begin(struct xpy_handle *handle)
+{
+	handle->taking++;
+}
+
+static inline void xpy_taking_end(struct xpy_handle *handle)
+{
+	if (handle->taking > 0)
+		handle->taking--;
+}
 
 /* Release the GIL for a call that may sleep. */
 PyThreadState *xpy_busy_begin(struct xpy_handle *handle);
@@ -136,7 +158,10 @@ struct xpy_event {
 
 extern PyType_Spec xpy_event_spec;
 
-/* A new Event; udata is borrowed, may be NULL. */
+/*
+ * A new Event.  udata may be NULL; the caller holds a reference to it, because the garbage
+ * collector may run first.
+ */
 PyObject *xpy_event_new(struct xpy_state *state, const struct xpoll_event *event,
                         PyObject *udata);
 

@@ -31,7 +31,7 @@ venv/bin/pip install --quiet --no-deps --no-index xpoll-*.whl
 # Those that remain are about the tree, and are tested with the ordinary interpreter.
 set --
 for name in event queue sources poll udata threads parallel signals selector leaks fork run aio \
-	flags register stdlib_selectors stdlib_asyncio; do
+	flags register inside stdlib_selectors stdlib_asyncio; do
 	set -- "$@" "$source/tests/test_$name.py"
 done
 exec venv/bin/python -m pytest -q -c "$source/pyproject.toml" --rootdir "$source" "$@"
