@@ -596,7 +596,7 @@ def run(seed: int, steps: int, threads: int) -> World:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=int, help="of the first round; 1, or any with --seconds")
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--threads", type=int, default=0, help="besides the first one")
@@ -612,8 +612,11 @@ def main() -> int:
         sys.setswitchinterval(1e-5)
     end = time.monotonic() + options.seconds
     count: dict[str, int] = {}
-    seed = options.seed
-    while time.monotonic() < end if options.seconds else seed < options.seed + options.rounds:
+    first = options.seed
+    if first is None:
+        first = random.randrange(10**6) if options.seconds else 1
+    seed = first
+    while time.monotonic() < end if options.seconds else seed < first + options.rounds:
         os.write(1, f"reenter: seed {seed}\n".encode())
         world = run(seed, options.steps, options.threads)
         for fault in world.faults + unraisable:

@@ -24,29 +24,29 @@ dnf)
 	install="dnf install -y"
 	names="cc=gcc,glibc-devel c++=gcc-c++ ninja=ninja-build pkg-config=pkgconf-pkg-config
 		setpriv=util-linux sanitizers=libasan,libubsan,libtsan libfuzzer=compiler-rt
-		python-tests=python3-devel,python3-test java=java-25-openjdk-devel,maven
-		openssl.pc=openssl-devel glib-2.0.pc=glib2-devel
+		python-tests=python3-devel,python3-test python3-dbg=
+		java=java-25-openjdk-devel,maven openssl.pc=openssl-devel glib-2.0.pc=glib2-devel
 		libevent.pc=libevent-devel libuv.pc=libuv-devel" ;;
 apk)
 	install="apk add -U"
 	names="cc=gcc,musl-dev,linux-headers c++=g++ ninja=samurai pkg-config=pkgconf
-		python-tests=python3-dev java=openjdk25-jdk,maven libfuzzer=compiler-rt
+		python-tests=python3-dev python3-dbg= java=openjdk25-jdk,maven libfuzzer=compiler-rt
 		openssl.pc=openssl-dev glib-2.0.pc=glib-dev
 		libevent.pc=libevent-dev libuv.pc=libuv-dev" ;;
 pacman)
 	install="pacman -Sy --needed --noconfirm"
-	names="cc=gcc c++=gcc pkg-config=pkgconf python3=python python-tests= setpriv=util-linux
-		java=jdk-openjdk,maven libfuzzer= glib-2.0.pc=glib2" ;;
+	names="cc=gcc c++=gcc pkg-config=pkgconf python3=python python-tests= python3-dbg=
+		setpriv=util-linux java=jdk-openjdk,maven libfuzzer= glib-2.0.pc=glib2" ;;
 zypper)
 	install="zypper -n install"
 	names="cc=gcc,glibc-devel c++=gcc-c++ pkg-config=pkgconf-pkg-config setpriv=util-linux
-		python-tests=python3-devel,python3-testsuite java=java-25-openjdk-devel,maven
-		libfuzzer= openssl.pc=libopenssl-devel glib-2.0.pc=glib2-devel
-		libevent.pc=libevent-devel libuv.pc=libuv-devel" ;;
+		python-tests=python3-devel,python3-testsuite python3-dbg=
+		java=java-25-openjdk-devel,maven libfuzzer= openssl.pc=libopenssl-devel
+		glib-2.0.pc=glib2-devel libevent.pc=libevent-devel libuv.pc=libuv-devel" ;;
 pkg)
 	install="pkg install -y"
-	names="cc=llvm c++=llvm pkg-config=pkgconf python-tests= java=openjdk25,maven libfuzzer=
-		glib-2.0.pc=glib" ;;
+	names="cc=llvm c++=llvm pkg-config=pkgconf python-tests= python3-dbg=
+		java=openjdk25,maven libfuzzer= glib-2.0.pc=glib" ;;
 esac
 
 packages_of() {

@@ -15,7 +15,7 @@ check_steps() {
 	shift
 	export XPOLL_WERROR="${XPOLL_WERROR:-ON}"
 	need $for_tests valgrind mandoc groff bash zsh sanitizers "$@" -- \
-		openssl.pc glib-2.0.pc libuv.pc $more_tests
+		openssl.pc glib-2.0.pc libuv.pc $more_tests python3-dbg
 	need_oldest_rust
 	rm -rf build/results
 	build_with_venv release
