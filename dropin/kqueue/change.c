@@ -2,12 +2,14 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "kq.h"
 
 #define KQ_ACTIONS (EV_ADD | EV_DELETE | EV_ENABLE | EV_DISABLE)
-#define KQ_KNOWN   (KQ_ACTIONS | EV_ONESHOT | EV_CLEAR | EV_DISPATCH | \
-                    EV_KEEPUDATA)
+#define KQ_MODES   (EV_ONESHOT | EV_CLEAR | EV_DISPATCH)
+#define KQ_KNOWN   (KQ_ACTIONS | KQ_MODES | EV_KEEPUDATA)
 
 #define KQ_USER_NOTES  (NOTE_FFCTRLMASK | NOTE_FFLAGSMASK | NOTE_TRIGGER)
 #define KQ_VNODE_NOTES 0x7ffu
@@ -25,13 +27,36 @@ static unsigned kq_new_notes(const struct kevent *change)
 		: 0;
 }
 
-/* Is it made in a way that depends on what is there at its turn? */
+/*
+ * FreeBSD stores the flags of the EV_ADD that makes a USER event without combining
+ * them with anything.  Returns true if xpoll, which combines them with 0, would
+ * store others.
+ */
+static bool kq_user_keeps_flags(const struct kevent *change)
+{
+	unsigned control = change->fflags & NOTE_FFCTRLMASK;
+
+	return change->filter == EVFILT_USER && change->flags & EV_ADD &&
+		change->fflags & NOTE_FFLAGSMASK &&
+		(control == NOTE_FFNOP || control == NOTE_FFAND);
+}
+
+/* Returns true if the record for xpoll depends on the present registration. */
 static bool kq_depends(const struct kevent *change)
 {
-	bool trigger = change->filter == EVFILT_USER &&
-		change->fflags & KQ_USER_NOTES;
+	bool user = change->filter == EVFILT_USER;
 
-	return !(change->flags & KQ_ACTIONS || trigger) || kq_new_notes(change);
+	if (user && change->fflags & KQ_USER_NOTES)
+		return kq_user_keeps_flags(change);
+	return !(change->flags & KQ_ACTIONS) || kq_new_notes(change) ||
+		(user && !(change->flags & (EV_ADD | EV_DELETE)));
+}
+
+bool kq_is_registered(struct kq *kq, const struct kevent *change)
+{
+	struct xpoll_event there;
+
+	return xpoll_lookup(kq->queue, change->ident, change->filter, &there) == 0;
 }
 
 /* What is there may have to be looked up: xpoll alters notes by ADD alone. */
@@ -41,10 +66,12 @@ static unsigned kq_flags_of_altered(struct kq *kq, const struct kevent *change,
 	unsigned notes = kq_new_notes(change);
 	struct xpoll_event there;
 
+	/* Without an EV_ADD xpoll fails with the right errno. */
 	if (xpoll_lookup(kq->queue, change->ident, change->filter, &there) < 0)
-		return flags | EV_ENABLE; /* Which fails with the right errno. */
+		return flags & EV_DISABLE ? flags : flags | EV_ENABLE;
+	/* Only an EV_ADD of the program may add modes. */
 	if (notes && notes != there.fflags)
-		flags |= EV_ADD;
+		flags = (flags & ~KQ_MODES) | EV_ADD;
 	if (!(flags & (EV_ENABLE | EV_DISABLE)))
 		flags |= there.flags & XPOLL_DISABLE ? EV_DISABLE : EV_ENABLE;
 	return flags;
@@ -74,13 +101,40 @@ static bool kq_pipe_is_dead(int fd)
 		look.revents & POLLERR;
 }
 
+/*
+ * FreeBSD compares NOTE_LOWAT in the filters of sockets alone.  Datagram sockets,
+ * for which xpoll has no mark, are ready with a mark of 1 as they are without one.
+ */
+static bool kq_has_lowat(int fd, const struct kevent *change)
+{
+	struct stat status;
+	int type = SOCK_STREAM;
+	socklen_t len = sizeof type;
+
+	if (!(change->fflags & NOTE_LOWAT) || change->data <= 0 || fd < 0 ||
+	    fstat(fd, &status) < 0 || !S_ISSOCK(status.st_mode))
+		return false;
+	return change->data > 1 ||
+		(getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 &&
+		 type == SOCK_STREAM);
+}
+
+/* xpoll has no READ of a file that is ready at the end of the file, too. */
+static bool kq_has_file_poll(int fd, const struct kevent *change)
+{
+	struct stat status;
+
+	return change->fflags & NOTE_FILE_POLL && change->filter == EVFILT_READ &&
+		fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+}
+
 static int kq_translate_fd(struct kq *kq, const struct kevent *change,
                            struct xpoll_event *record)
 {
 	int fd = change->ident > INT_MAX ? -1 : (int)change->ident;
 
 	record->fflags = XPOLL_NOTE_COUNT;
-	if (change->fflags & NOTE_LOWAT && change->data > 0)
+	if (kq_has_lowat(fd, change))
 		record->fflags |= XPOLL_NOTE_LOWAT;
 	if (!(record->flags & EV_ADD))
 		return 0;
@@ -88,15 +142,29 @@ static int kq_translate_fd(struct kq *kq, const struct kevent *change,
 		return -EBADF;
 	/* A queue is only read. */
 	if (kq_of_number(fd) == kq ||
-	    (change->filter == EVFILT_WRITE && kq_of_number(fd)))
+	    (change->filter == EVFILT_WRITE && kq_of_number(fd)) ||
+	    kq_has_file_poll(fd, change))
 		return -EINVAL;
 	kq_watched(fd);
-	return change->filter == EVFILT_WRITE && kq_pipe_is_dead(fd) ? -EPIPE
-		: 0;
+	return change->filter == EVFILT_WRITE && kq_pipe_is_dead(fd) &&
+		!kq_is_registered(kq, change) ? -EPIPE : 0;
+}
+
+/* The fflags of USER for xpoll. */
+static unsigned kq_user_fflags(struct kq *kq, const struct kevent *change)
+{
+	unsigned fflags = change->fflags & KQ_USER_NOTES;
+
+	/* Each change stores `data`; to xpoll one without notes is none of USER's. */
+	if (!(change->flags & (EV_ADD | EV_DELETE)) && !fflags)
+		return NOTE_FFOR;
+	if (kq_user_keeps_flags(change) && !kq_is_registered(kq, change))
+		return fflags | NOTE_FFCOPY;
+	return fflags;
 }
 
 /* What only ADD may touch is kept away from the other changes. */
-static int kq_translate_other(const struct kevent *change,
+static int kq_translate_other(struct kq *kq, const struct kevent *change,
                               struct xpoll_event *record)
 {
 	switch (change->filter) {
@@ -123,7 +191,7 @@ static int kq_translate_other(const struct kevent *change,
 			kq_watched((int)change->ident);
 		return 0;
 	case EVFILT_USER:
-		record->fflags &= KQ_USER_NOTES;
+		record->fflags = kq_user_fflags(kq, change);
 		return 0;
 	default:
 		return -EINVAL;
@@ -144,7 +212,7 @@ static int kq_translate_plain(struct kq *kq, const struct kevent *change,
 	record->udata = change->udata;
 	if (change->filter == EVFILT_READ || change->filter == EVFILT_WRITE)
 		return kq_translate_fd(kq, change, record);
-	return kq_translate_other(change, record);
+	return kq_translate_other(kq, change, record);
 }
 
 /* Flags that xpoll refuses together; FreeBSD takes some of them. */
@@ -152,7 +220,15 @@ static bool kq_is_odd(const struct kevent *change)
 {
 	return (change->flags & EV_ADD &&
 	        change->flags & (EV_DELETE | EV_KEEPUDATA)) ||
-		(change->flags & EV_ENABLE && change->flags & EV_DISABLE);
+		(change->flags & EV_ENABLE && change->flags & EV_DISABLE) ||
+		change->flags & EV_FORCEONESHOT;
+}
+
+/* FreeBSD would deliver at once; it ignores the flag in an EV_ADD that is the first. */
+static bool kq_is_forced(struct kq *kq, const struct kevent *change)
+{
+	return change->flags & EV_FORCEONESHOT && !(change->flags & EV_DELETE) &&
+		kq_is_registered(kq, change);
 }
 
 bool kq_translate(struct kq *kq, const struct kevent *change,
@@ -174,7 +250,10 @@ bool kq_translate(struct kq *kq, const struct kevent *change,
 	    kq_depends(change) || kq_has_ext(change) ||
 	    atomic_load_explicit(&kq->special, memory_order_relaxed))
 		return false;
-	return kq_translate_plain(kq, change, record) == 0;
+	if (kq_translate_plain(kq, change, record) < 0)
+		return false;
+	/* A status returns the fflags of the change, also those not passed to xpoll. */
+	return !(change->fflags & ~record->fflags);
 }
 
 static int kq_apply(struct kq *kq, const struct xpoll_event *record)
@@ -234,7 +313,8 @@ int kq_change(struct kq *kq, const struct kevent *change)
 	if (!change->filter)
 		return 0;
 	if ((change->flags & EV_ADD && change->flags & EV_KEEPUDATA) ||
-	    (change->flags & EV_ENABLE && change->flags & EV_DISABLE))
+	    (change->flags & EV_ENABLE && change->flags & EV_DISABLE) ||
+	    kq_is_forced(kq, change))
 		return -EINVAL;
 	/* Deleted if it is there, else added. */
 	if (change->flags & EV_ADD && change->flags & EV_DELETE) {
@@ -250,8 +330,6 @@ int kq_change(struct kq *kq, const struct kevent *change)
 		return kq_change_procdesc(kq, change);
 	case EVFILT_AIO:
 		return kq_aio_change(kq, change);
-	case EVFILT_LIO:
-		return -EPERM; /* Only a request makes one, as in FreeBSD. */
 	default:
 		break;
 	}

@@ -4,6 +4,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -64,14 +65,18 @@ static void kq_deliver_end(struct kq *kq, struct kevent *event)
 	int fd = (int)event->ident;
 	struct stat status;
 	struct xpoll_event delete;
+	int bytes;
 
 	if (fstat(fd, &status) < 0)
 		return;
 	if (S_ISSOCK(status.st_mode))
 		event->fflags = kq_socket_error(fd, event);
+	else if (event->filter == EVFILT_READ && ioctl(fd, FIONREAD, &bytes) < 0)
+		event->data = 0; /* A terminal that has hung up has nothing left. */
 	if (event->filter != EVFILT_WRITE || !kq_is_pipe(fd))
 		return;
-	/* As in FreeBSD: without readers, the registration is over. */
+	/* Like FreeBSD, which ends the registration of a pipe without readers. */
+	event->flags |= EV_ONESHOT;
 	xpoll_set(&delete, (uint64_t)fd, XPOLL_FILT_WRITE, XPOLL_DELETE, 0, 0,
 	          NULL);
 	xpoll_event(kq->queue, &delete, 1, NULL, 0, 0);
@@ -91,8 +96,17 @@ bool kq_deliver(struct kq *kq, struct kevent *event)
 	bool descriptor = event->filter == EVFILT_READ ||
 		event->filter == EVFILT_WRITE;
 
-	if (event->flags & EV_ERROR)
+	if (event->flags & EV_ERROR) {
+		/* FreeBSD moves fflags into the registration before it fails. */
+		if (event->data != EBADF && event->data != ENOENT)
+			event->fflags = 0;
 		return true;
+	}
+	/* FreeBSD does not look at one with EV_ONESHOT again: it is as it was made. */
+	if (event->filter == EVFILT_USER && event->flags & EV_ONESHOT) {
+		event->fflags = 0;
+		event->data = 0;
+	}
 	if (event->filter == EVFILT_WRITE && event->data == 1 &&
 	    kq_is_file((int)event->ident))
 		event->data = 0;

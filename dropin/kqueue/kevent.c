@@ -103,7 +103,7 @@ static XP_INLINE bool kq_return_event(struct kq *kq, struct kevent *event,
 	event->data = record->data;
 	event->udata = record->udata;
 	memset(event->ext, 0, sizeof event->ext);
-	if (XP_LIKELY(!(event->flags & (EV_EOF | EV_ERROR)) &&
+	if (XP_LIKELY(!(event->flags & (EV_EOF | EV_ERROR | EV_ONESHOT)) &&
 	              (event->filter != EVFILT_WRITE || event->data != 1) &&
 	              !atomic_load_explicit(&kq->special,
 	                                    memory_order_relaxed) &&
@@ -220,6 +220,16 @@ static XP_INLINE int kq_wait(struct kq *kq, const struct xpoll_event *changes,
 		? count : kq_return_all(kq, events, few, nevents, count);
 }
 
+/* The fflags that a status returns: FreeBSD changes the record as it applies it. */
+static unsigned kq_status_fflags(const struct kevent *change, bool fresh, int rc)
+{
+	if (fresh && rc != -EBADF && rc != -EINVAL)
+		return 0;
+	if (change->filter == EVFILT_USER && rc == 0 && !(change->flags & EV_DELETE))
+		return change->fflags & NOTE_FFLAGSMASK;
+	return change->fflags;
+}
+
 /* One by one; the number of places taken, or a negative errno. */
 static int kq_changes(struct kq *kq, const struct kevent *changes, int nchanges,
                       struct kevent *events, int nevents, bool *over)
@@ -228,6 +238,8 @@ static int kq_changes(struct kq *kq, const struct kevent *changes, int nchanges,
 
 	for (int i = 0; i < nchanges; i++) {
 		struct kevent change = changes[i];
+		bool fresh = change.flags & EV_ADD && change.fflags &&
+			!kq_is_registered(kq, &change);
 		int rc = kq_change(kq, &change);
 
 		if (rc == 0 && !(change.flags & EV_RECEIPT && change.filter))
@@ -236,6 +248,7 @@ static int kq_changes(struct kq *kq, const struct kevent *changes, int nchanges,
 			*over = true;
 			return rc < 0 ? rc : taken;
 		}
+		change.fflags = kq_status_fflags(&change, fresh, rc);
 		change.flags = EV_ERROR;
 		change.data = -rc;
 		events[taken++] = change;

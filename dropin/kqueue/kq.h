@@ -103,6 +103,8 @@ bool kq_translate(struct kq *kq, const struct kevent *change,
                   struct xpoll_event *record);
 /* Make one change; 0 or a negative errno. */
 int kq_change(struct kq *kq, const struct kevent *change);
+/* Returns true if the ident and filter of this change are registered. */
+bool kq_is_registered(struct kq *kq, const struct kevent *change);
 
 /* deliver.c ------------------------------------------------------------------ */
 

@@ -289,6 +289,9 @@ static int timer_attach(struct xpoll *queue, struct xp_registration *reg,
 		rc = timers ? timers_prepare(queue, timers, clock) : -ENOMEM;
 	if (rc < 0)
 		return rc;
+	/* As on FreeBSD, whose flags do not include CLEAR for a moment. */
+	if (change->fflags & ONCE && !(change->flags & XPOLL_CLEAR))
+		reg->flags &= (uint16_t)~XPOLL_CLEAR;
 	timers->counts[clock]++;
 	timer_start(queue, timers, timer_of(reg), change, clock);
 	if (XP_UNLIKELY(xp_heap_is_first(&timer_of(reg)->place)))

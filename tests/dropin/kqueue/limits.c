@@ -24,13 +24,15 @@ XT_TEST(what_linux_cannot_do_has_its_answer)
 	XT_STATUS(kit_add(kq, xt_listener(&listens), EVFILT_EMPTY, 0), ENOTSUP);
 	/* Requests make one, of aio_read(2) and the like. */
 	XT_STATUS(kit_change(kq, 1, EVFILT_AIO, EV_ADD, 0, 0, NULL), EPERM);
-	XT_STATUS(kit_change(kq, 1, EVFILT_LIO, EV_ADD, 0, 0, NULL), EPERM);
-	XT_STATUS(kit_change(kq, 1, EVFILT_FS, EV_ADD, 0, 0, NULL), EINVAL);
-	XT_STATUS(kit_change(kq, 1, EVFILT_SENDFILE, EV_ADD, 0, 0, NULL), EINVAL);
+	/* FreeBSD's FS, LIO and SENDFILE. */
+	XT_STATUS(kit_change(kq, 1, -9, EV_ADD, 0, 0, NULL), EINVAL);
+	XT_STATUS(kit_change(kq, 1, -10, EV_ADD, 0, 0, NULL), EINVAL);
+	XT_STATUS(kit_change(kq, 1, -12, EV_ADD, 0, 0, NULL), EINVAL);
 	/* FreeBSD: ENODEV, and accepted. */
 	XT_OK(kit_add(kq, null, EVFILT_READ, EV_ONESHOT));
 	KIT_GETS(kq, &event, null, EVFILT_READ);
 	XT_STATUS(kit_change(kq, 999, EVFILT_SIGNAL, EV_ADD, 0, 0, NULL), EINVAL);
+	XT_STATUS(kit_change(kq, 0, EVFILT_SIGNAL, EV_ADD, 0, 0, NULL), EINVAL);
 	/* FreeBSD: reports at once. */
 	XT_OK(kit_add(kq, pipe.r, EVFILT_WRITE, 0));
 	KIT_NONE(kq);

@@ -1,4 +1,5 @@
-"""Goal: manual.md and the tests of kqueue(2) name the same."""
+"""Goal: manual.md and the tests of kqueue(2) name the same, and each rule of FreeBSD's
+kernel that rules.h leaves out begins an item of DIFFERENCES.md."""
 import re
 import sys
 from pathlib import Path
@@ -14,4 +15,10 @@ for name in sorted(listed - tests):
     print(f"{LIST.name} names {name}, which is no test")
 for name in sorted(tests - listed):
     print(f"{LIST.name} does not name {name}")
-sys.exit(bool(listed ^ tests))
+differences = (HERE.parents[2] / "DIFFERENCES.md").read_text()
+section = differences.split("\n## kqueue(2) on Linux\n")[1].split("\n## ")[0]
+rules = re.findall(r'/\* "([^"]+)"', (HERE / "rules.h").read_text())
+lost = [rule for rule in rules if f"\n- {rule}" not in section.replace("**", "")]
+for rule in lost:
+    print(f"DIFFERENCES.md has no item that begins with {rule}")
+sys.exit(bool(listed ^ tests or lost or not rules))

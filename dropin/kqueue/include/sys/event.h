@@ -27,12 +27,10 @@
 #define EVFILT_SIGNAL   (-6)
 #define EVFILT_TIMER    (-7)
 #define EVFILT_PROCDESC (-8)  /* attached to process descriptors */
-#define EVFILT_FS       (-9)  /* not here */
-#define EVFILT_LIO      (-10) /* not here */
 #define EVFILT_USER     (-11)
-#define EVFILT_SENDFILE (-12) /* not here */
 #define EVFILT_EMPTY    (-13) /* nothing is left to be sent */
 #define EVFILT_SYSCOUNT 13
+/* -9, -10 and -12 are FreeBSD's FS, LIO and SENDFILE, which Linux does not have. */
 /* Not FreeBSD's: out-of-band data, by the names of OpenBSD and macOS. */
 #define EVFILT_EXCEPT   (-15)
 
@@ -72,17 +70,21 @@ struct kevent {
 	} while (0)
 
 /* actions */
-#define EV_ADD     0x0001
-#define EV_DELETE  0x0002
-#define EV_ENABLE  0x0004
-#define EV_DISABLE 0x0008
+#define EV_ADD          0x0001
+#define EV_DELETE       0x0002
+#define EV_ENABLE       0x0004
+#define EV_DISABLE      0x0008
+#define EV_FORCEONESHOT 0x0100 /* not here: EINVAL */
 /* flags */
 #define EV_ONESHOT   0x0010
 #define EV_CLEAR     0x0020
 #define EV_RECEIPT   0x0040
 #define EV_DISPATCH  0x0080
 #define EV_KEEPUDATA 0x0200
-#define EV_SYSFLAGS  0xF000
+#define EV_SYSFLAGS  0xF000 /* reserved by the system, and ignored in changes */
+#define EV_DROP      0x1000
+#define EV_FLAG1     0x2000
+#define EV_FLAG2     0x4000
 /* returned values */
 #define EV_EOF   0x8000
 #define EV_ERROR 0x4000
@@ -98,7 +100,7 @@ struct kevent {
 
 /* EVFILT_READ, EVFILT_WRITE */
 #define NOTE_LOWAT     0x0001
-#define NOTE_FILE_POLL 0x0002 /* READ: not here, and ignored */
+#define NOTE_FILE_POLL 0x0002 /* READ of a file: not here, EINVAL */
 
 /* EVFILT_EXCEPT */
 #define NOTE_OOB 0x0002
