@@ -1,6 +1,8 @@
 """xpoll.flags: every constant is in one enumeration, with its value."""
 import enum
 import signal
+import subprocess
+import sys
 
 import pytest
 import xpoll
@@ -50,3 +52,14 @@ def test_notes_are_those_of_the_filter(event: xpoll.Event, expected: int) -> Non
 def test_they_print_as_names() -> None:
     assert repr(Flag(xpoll.EOF)) == f"<Flag.EOF: {xpoll.EOF}>"
     assert "WRITE|EXTEND" in repr(notes(xpoll.Event(1, xpoll.FILT_VNODE, 0, 6)))
+    assert str(Flag(3)) == f"{Flag(3)}" == "Flag.ADD|DELETE"
+    assert str(Filter.USER) == f"{Filter.USER}" == "Filter.USER"
+    assert str(Flag(0)) == "Flag(0)"
+    assert f"{Flag(3):#x} {Filter.USER:d}" == f"0x3 {xpoll.FILT_USER}"
+
+
+@pytest.mark.parametrize("name", ["aio.process", "flags.Flag"])
+def test_modules_need_no_import_of_their_own(name: str) -> None:
+    code = f"import xpoll, sys; assert 'asyncio' not in sys.modules; print(xpoll.{name})"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr

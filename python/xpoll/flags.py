@@ -2,6 +2,8 @@
 
     >>> xpoll.flags.Flag(event.flags)
     <Flag.EOF: 32768>
+    >>> print(xpoll.flags.Flag(3))
+    Flag.ADD|DELETE
     >>> xpoll.flags.notes(event)
     <VnodeNote.WRITE|EXTEND: 6>
 
@@ -10,13 +12,33 @@ Either may be used wherever the other may.
 """
 from __future__ import annotations
 
-from enum import IntEnum, IntFlag
+import enum
 
 from xpoll import _xpoll
 from xpoll._xpoll import Event
 
 __all__ = ["FdNote", "Filter", "Flag", "ProcNote", "QueueFlag", "TimerNote", "UserNote",
            "VnodeNote", "notes"]
+
+
+class IntEnum(enum.IntEnum):
+    """From Python 3.11 on the standard one prints as its number."""
+
+    def __str__(self) -> str:
+        return enum.Enum.__str__(self)
+
+    def __format__(self, spec: str) -> str:
+        return int(self).__format__(spec) if spec else str(self)
+
+
+class IntFlag(enum.IntFlag):
+    """The same for flags."""
+
+    def __str__(self) -> str:
+        return enum.Flag.__str__(self)
+
+    def __format__(self, spec: str) -> str:
+        return int(self).__format__(spec) if spec else str(self)
 
 
 class QueueFlag(IntFlag):
