@@ -115,7 +115,8 @@ static struct set *make(struct call *call)
 {
 	struct set *set = NULL;
 
-	if (call->ops->mapped(call, NULL))
+	/* Both make system calls, which none may that passes through. */
+	if (pool_is_running() && call->ops->mapped(call, NULL))
 		set = pool_new(call->site, call->key, call->awake_ns,
 		               call->ops->highest(call));
 	return set;

@@ -38,6 +38,7 @@ static _Atomic int sets_len; /* those after it have never been used */
 static _Atomic int detaching; /* threads that may use a set's descriptor */
 static _Atomic uint32_t *process;
 static _Atomic int process_id;
+static _Atomic bool sandboxed; /* the process has installed a filter; kept by a fork */
 
 /* --- Descriptors ------------------------------------------------------------------ */
 
@@ -97,7 +98,7 @@ static void start_over(void)
 	process_id = kernel_pid();
 }
 
-static bool is_running(void)
+bool pool_is_running(void)
 {
 	uint32_t forked = FORKED;
 
@@ -105,6 +106,8 @@ static bool is_running(void)
 		return false;
 	if (*process == RUNNING)
 		return true;
+	if (sandboxed)
+		return false;
 	if (!atomic_compare_exchange_strong(process, &forked, STARTING))
 		return false;
 	start_over();
@@ -119,14 +122,24 @@ static bool is_running(void)
  */
 void pool_part(void)
 {
-	if (is_running())
+	if (pool_is_running())
 		*process = PARTED;
+}
+
+/* Makes no system call, which the filter might refuse. */
+void pool_sandboxed(void)
+{
+	uint32_t running = RUNNING;
+
+	sandboxed = true;
+	if (process)
+		atomic_compare_exchange_strong(process, &running, PARTED);
 }
 
 bool pool_is_ours(void)
 {
 	/* A child of vfork has our memory, and another number. */
-	return is_running() && process_id == kernel_pid();
+	return pool_is_running() && process_id == kernel_pid();
 }
 
 /* --- Claims ----------------------------------------------------------------------- */
@@ -161,7 +174,7 @@ void pool_awake(struct set *set)
 
 bool pool_reclaim(struct set *set, uint32_t turn)
 {
-	if (!is_running() || !claim(set, IDLE))
+	if (!pool_is_running() || !claim(set, IDLE))
 		return false;
 	if (set->turn == turn)
 		return true;
@@ -171,7 +184,7 @@ bool pool_reclaim(struct set *set, uint32_t turn)
 
 struct set *pool_find(uintptr_t site, uintptr_t key)
 {
-	if (!is_running())
+	if (!pool_is_running())
 		return NULL;
 	for (int i = 0; i < sets_len; i++) {
 		struct set *set = &sets[i];
@@ -187,7 +200,7 @@ struct set *pool_find(uintptr_t site, uintptr_t key)
 
 struct set *pool_next_of(uintptr_t site, struct set *last)
 {
-	if (!is_running())
+	if (!pool_is_running())
 		return NULL;
 	for (struct set *set = last ? last + 1 : sets; set < sets + sets_len; set++) {
 		if (set->site != site || set->sleepers > 0 || !claim(set, IDLE))
@@ -269,9 +282,9 @@ static struct set *claim_free(void)
 
 struct set *pool_new(uintptr_t site, uintptr_t key, int64_t now_ns, int above)
 {
-	struct set *set = is_running() ? claim_free() : NULL;
+	struct set *set = pool_is_running() ? claim_free() : NULL;
 
-	if (!set && is_running()) {
+	if (!set && pool_is_running()) {
 		set = claim_unused(now_ns);
 		if (set)
 			pool_drop(set);

@@ -49,11 +49,20 @@ struct set {
 /* Called once, at the start.  False: nothing will be claimed. */
 bool pool_init(void);
 
+/* Returns false if every call passes through. */
+bool pool_is_running(void);
+
 /*
  * Is this process the one that pool_init saw, or a forked child that has
  * started again?  False in a child of vfork and in one that is just starting.
  */
 bool pool_is_ours(void);
+
+/*
+ * The process has installed a seccomp filter: from now on every call passes through, also in
+ * its children.
+ */
+void pool_sandboxed(void);
 
 /* An unclaimed set with this site and key, claimed; or NULL. */
 struct set *pool_find(uintptr_t site, uintptr_t key);

@@ -99,4 +99,5 @@ void real_init(void)
 	real_find("freopen", &real.freopen);
 	real_find("freopen64", &real.freopen64);
 	real_find("closedir", &real.closedir);
+	real_find("prctl", &real.prctl);
 }

@@ -39,6 +39,7 @@ struct real {
 	FILE *(*freopen)(const char *, const char *, FILE *);
 	FILE *(*freopen64)(const char *, const char *, FILE *);
 	int (*closedir)(DIR *);
+	int (*prctl)(int, ...);
 };
 
 extern struct real real;

@@ -20,7 +20,7 @@ LIBRARY = os.environ["XPOLL_POLL_LIBRARY"]
 REPLACED = {"poll", "ppoll", "__poll_chk", "__ppoll_chk", "select", "pselect",
             "close", "close_range", "closefrom", "dup2", "dup3", "fclose",
             "pclose", "freopen", "freopen64", "closedir", "unshare", "epoll_create",
-            "epoll_create1"}
+            "epoll_create1", "prctl", "seccomp_load"}
 POLLER = """
 import os, select
 poll = select.poll()
@@ -68,6 +68,37 @@ class Run(unittest.TestCase):
         result = run("--poll", "sh", "-c", 'echo "$LD_PRELOAD"',
                      env=environment(LD_PRELOAD="libm.so.6"))
         self.check(result, 0, f"{LIBRARY}:libm.so.6\n")
+
+    def test_runtime_of_a_sanitizer_stays_in_front(self):
+        for others, expected in (
+                ("/lib/libasan.so.99:libm.so.6", f"/lib/libasan.so.99:{LIBRARY}:libm.so.6"),
+                ("libasan.so.99 libubsan.so.99", f"libasan.so.99 libubsan.so.99:{LIBRARY}"),
+                ("libclang_rt.asan.so", f"libclang_rt.asan.so:{LIBRARY}"),
+                ("libm.so.6:libasan.so.99", f"{LIBRARY}:libm.so.6:libasan.so.99")):
+            with self.subTest(others=others), tempfile.TemporaryDirectory() as folder:
+                # The linker complains of libraries that are not there: only look.
+                show = os.path.join(folder, "show.sh")
+                with open(show, "w") as file:
+                    file.write('echo "$LD_PRELOAD"\n')
+                result = run("--poll", "sh", show, env=environment(LD_PRELOAD=others))
+                self.assertEqual((result.returncode, result.stdout), (0, expected + "\n"))
+
+    def test_program_with_asan_runs(self):
+        source = "#include <poll.h>\n#include <stdio.h>\n" \
+            "int main(void) { struct pollfd f[64]; for (int i = 0; i < 64; i++) f[i].fd = -1;\n" \
+            "return puts(\"ran\") < 0 || poll(f, 64, 0) != 0; }\n"
+        with tempfile.TemporaryDirectory() as folder:
+            program = os.path.join(folder, "asan")
+            built = subprocess.run(["gcc", "-fsanitize=address", "-x", "c", "-", "-o", program],
+                                   input=source, text=True, capture_output=True)
+            runtime = subprocess.run(["gcc", "-print-file-name=libasan.so"], text=True,
+                                     capture_output=True).stdout.strip()
+            if built.returncode != 0 or not os.path.isabs(runtime):
+                self.skipTest("no AddressSanitizer of gcc")
+            runtime = os.path.realpath(runtime)
+            result = run("--poll", program,
+                         env=environment(LD_PRELOAD=runtime, ASAN_OPTIONS="detect_leaks=0"))
+            self.check(result, 0, "ran\n")
 
     def test_switched_off_it_passes_everything_through(self):
         result = run("--poll", "--stats", sys.executable, "-c", POLLER,
@@ -158,6 +189,17 @@ class Run(unittest.TestCase):
                 self.skipTest("no static C library")
             self.check(run("--poll", program), 5, "",
                        f"xpoll run: {program} is statically linked, .*\n")
+            # The interpreter of a script counts, also if env(1) finds it.
+            for line in (f"#!{program}", f"#! {program} -x", "#!/usr/bin/env static",
+                         "#!/usr/bin/env -S static -x"):
+                with self.subTest(line=line):
+                    script = os.path.join(folder, "script")
+                    with open(script, "w") as file:
+                        file.write(line + "\n")
+                    os.chmod(script, 0o755)
+                    path = folder + ":" + os.environ["PATH"]
+                    self.check(run("--poll", script, env=environment(PATH=path)), 5, "",
+                               f"xpoll run: {program} is statically linked, .*\n")
 
     def test_set_user_id_program_is_said_to_be_out_of_reach(self):
         if os.getuid() == 0:

@@ -42,7 +42,7 @@ struct run {
 
 /* --- The program ---------------------------------------------------------------- */
 
-/* Where execvp finds it; false: nowhere. */
+/* Stores where execvp finds the program.  Returns false if it is nowhere. */
 static bool run_find(const char *name, char path[PATH_MAX])
 {
 	const char *at = getenv("PATH");
@@ -77,28 +77,78 @@ static bool run_has_linker(int fd, const Elf64_Ehdr *head)
 	return false;
 }
 
-/* Why the drop-in will have no effect on this file; NULL: it will, or who knows. */
-static const char *run_obstacle(const char *path)
+/*
+ * If the file is a script, put the path of its interpreter in place of its own; of
+ * "env NAME" that of NAME.  Returns false if it is no script.
+ */
+static bool run_take_interpreter(int fd, char path[PATH_MAX])
+{
+	char line[PATH_MAX];
+	ssize_t len = pread(fd, line, sizeof line - 1, 0);
+	char *rest = NULL;
+	char *word;
+	char *name;
+
+	if (len < 2 || memcmp(line, "#!", 2) != 0)
+		return false;
+	line[len] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	word = strtok_r(line + 2, " \t", &rest);
+	if (word == NULL)
+		return false;
+	name = strrchr(word, '/');
+	if (name != NULL && strcmp(name, "/env") == 0) {
+		char *program = strtok_r(NULL, " \t", &rest);
+
+		if (program != NULL && strcmp(program, "-S") == 0)
+			program = strtok_r(NULL, " \t", &rest);
+		if (program != NULL && program[0] != '-' && strchr(program, '=') == NULL)
+			return run_find(program, path);
+	}
+	return snprintf(path, PATH_MAX, "%s", word) < PATH_MAX;
+}
+
+/* The same of a program that is no script. */
+static const char *run_obstacle_of(int fd)
 {
 	const char *obstacle = NULL;
 	Elf64_Ehdr head;
 	struct stat status;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0)
-		return NULL;
 	if (fstat(fd, &status) == 0 &&
 	    (((status.st_mode & S_ISUID) != 0 && status.st_uid != getuid()) ||
 	     ((status.st_mode & S_ISGID) != 0 && status.st_gid != getgid())))
 		obstacle = "runs as another user";
 	else if (pread(fd, &head, sizeof head, 0) != (ssize_t)sizeof head ||
 	         memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
-		obstacle = NULL; /* A script, as a rule: its interpreter counts. */
+		obstacle = NULL; /* Not a program that we know. */
 	else if (head.e_ident[EI_CLASS] != (sizeof(long) == 8 ? ELFCLASS64 : ELFCLASS32))
 		obstacle = "is for another kind of processor";
 	else if (head.e_ident[EI_CLASS] == ELFCLASS64 && !run_has_linker(fd, &head))
 		obstacle = "is statically linked";
-	close(fd);
+	return obstacle;
+}
+
+/*
+ * Returns why the drop-in will have no effect on this program, or NULL if it will or
+ * nothing is known.  The path becomes that of the file with the obstacle.
+ */
+static const char *run_obstacle(char path[PATH_MAX])
+{
+	enum { SCRIPTS = 4 }; /* As many interpreters as the kernel follows. */
+	const char *obstacle = NULL;
+	bool script = true;
+
+	for (int i = 0; i <= SCRIPTS && script; i++) {
+		int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+		if (fd < 0)
+			return NULL;
+		script = run_take_interpreter(fd, path);
+		if (!script)
+			obstacle = run_obstacle_of(fd);
+		close(fd);
+	}
 	return obstacle;
 }
 
@@ -110,24 +160,59 @@ static int run_fail(const char *what, const char *why)
 	return TOOL_FAILED;
 }
 
+/*
+ * Returns how much of this LD_PRELOAD names the runtime of a sanitizer, which refuses
+ * to be anything but the first library.
+ */
+static size_t run_sanitizers(const char *list)
+{
+	static const char *const names[] = { "libasan.", "libtsan.", "liblsan.", "libubsan.",
+	                                     "libhwasan.", "libclang_rt." };
+	size_t end = 0;
+
+	for (;;) {
+		size_t start = end + strspn(list + end, " :");
+		size_t len = strcspn(list + start, " :");
+		size_t name = start + len;
+		bool found = false;
+
+		while (name > start && list[name - 1] != '/')
+			name--;
+		for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+			if (strncmp(list + name, names[i], strlen(names[i])) == 0)
+				found = true;
+		if (len == 0 || !found)
+			return end;
+		end = start + len;
+	}
+}
+
 static int run_prepare(const struct run *run)
 {
 	const char *library = tool_find_library(RUN_LIBRARY);
 	const char *others = getenv("LD_PRELOAD");
 	size_t size;
+	size_t first;
 	char *list;
 
 	if (library == NULL)
-		return run_fail(RUN_LIBRARY, "not installed with this command");
+		return run_fail(RUN_LIBRARY, access("/proc/self/exe", F_OK) < 0
+		                ? "cannot be found without /proc, which shows where this "
+		                  "command is; set LD_PRELOAD yourself"
+		                : "not installed with this command");
 	if (strpbrk(library, " :") != NULL)
 		return run_fail(library, "the dynamic linker cannot load from a folder "
 		                         "with a space or a colon in its name");
-	size = strlen(library) + (others != NULL ? strlen(others) : 0) + 2;
+	if (others == NULL)
+		others = "";
+	first = run_sanitizers(others);
+	size = strlen(library) + strlen(others) + 3;
 	list = malloc(size);
 	if (list == NULL)
 		return run_fail("environment", strerror(ENOMEM));
-	snprintf(list, size, "%s%s%s", library, others != NULL ? ":" : "",
-	         others != NULL ? others : "");
+	snprintf(list, size, "%.*s%s%s%s%s", (int)first, others, first > 0 ? ":" : "",
+	         library, others[first] != '\0' && others[first] != ':' ? ":" : "",
+	         others + first);
 	if (setenv("LD_PRELOAD", list, 1) < 0 ||
 	    (run->stats && setenv("XPOLL_POLL_STATS", "1", 1) < 0)) {
 		free(list);

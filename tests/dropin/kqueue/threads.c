@@ -5,6 +5,8 @@
  * of a file that was closed before the call began.
  */
 #include <sched.h>
+#include <stdlib.h>
+#include <sys/wait.h>
 
 #include "kit.h"
 
@@ -114,6 +116,94 @@ XT_TEST(close_during_a_wait_leaves_the_waiter_its_queue)
 	XT_EQ(waiter.rc, 1);
 	XT_EQ(waiter.event.ident, pipe.r);
 	XT_EQ(xt_count_open(), before);
+}
+
+enum {
+	SOAK_QUEUES = 300,
+	SOAK_AT_ONCE = 30,
+};
+
+/* Something of most filters; the pipe wakes them all. */
+static bool fill(int kq, int pipe, int file)
+{
+	struct kevent changes[6];
+
+	EV_SET(&changes[0], pipe, EVFILT_READ, EV_ADD, 0, 0, NULL);
+	EV_SET(&changes[1], 1, EVFILT_TIMER, EV_ADD, NOTE_SECONDS, 3600, NULL);
+	EV_SET(&changes[2], 1, EVFILT_USER, EV_ADD | EV_CLEAR, 0, 0, NULL);
+	EV_SET(&changes[3], file, EVFILT_VNODE, EV_ADD, NOTE_WRITE, 0, NULL);
+	EV_SET(&changes[4], SIGUSR2, EVFILT_SIGNAL, EV_ADD, 0, 0, NULL);
+	EV_SET(&changes[5], pipe, EVFILT_READ, EV_ADD, 0, 0, NULL);
+	changes[5].ext[0] = 1;
+	return kevent(kq, changes, 6, NULL, 0, NULL) == 0;
+}
+
+static void close_under_sleepers(int file)
+{
+	struct xt_pair pipe = xt_pipe();
+	struct waiter waiters[SOAK_AT_ONCE];
+	struct xt_thread *threads[SOAK_AT_ONCE];
+
+	for (int i = 0; i < SOAK_AT_ONCE; i++) {
+		waiters[i] = (struct waiter){.kq = kqueue()};
+		XT_CHECK(waiters[i].kq >= 0 && fill(waiters[i].kq, pipe.r, file));
+		threads[i] = xt_start(wait_for_one, &waiters[i]);
+	}
+	for (int i = 0; i < SOAK_AT_ONCE; i++) {
+		xt_asleep(threads[i]);
+		XT_EQ(close(waiters[i].kq), 0);
+	}
+	xt_put(pipe.w);
+	for (int i = 0; i < SOAK_AT_ONCE; i++) {
+		xt_join(threads[i]);
+		XT_EQ(waiters[i].rc, 1);
+		XT_EQ(waiters[i].event.ident, pipe.r);
+		XT_EQ(waiters[i].event.ext[0], 1);
+	}
+	xt_close(pipe.r);
+	xt_close(pipe.w);
+}
+
+XT_TEST(hundreds_of_queues_closed_under_sleepers_leave_nothing)
+{
+	int file = xt_make("file", ""), before;
+
+	XT_FILES(20 * SOAK_AT_ONCE);
+	signal(SIGUSR2, SIG_IGN);
+	XT_CALL(close_under_sleepers(file));
+	before = xt_count_open();
+	for (int i = 1; i < SOAK_QUEUES / SOAK_AT_ONCE; i++) {
+		xt_threads_reuse();
+		XT_CALL(close_under_sleepers(file));
+	}
+	XT_EQ(xt_count_open(), before);
+}
+
+/* Whether or not the queue is closed under them. */
+XT_TEST(process_exits_while_threads_sleep)
+{
+	struct xt_pair pipe = xt_pipe();
+	int file = xt_make("file", "");
+
+	for (int closes = 0; closes < 2; closes++) {
+		pid_t child = fork();
+		int status;
+
+		if (child == 0) {
+			struct waiter waiter = {.kq = kqueue()};
+
+			if (!fill(waiter.kq, pipe.r, file))
+				_exit(2);
+			for (int i = 0; i < 8; i++)
+				xt_asleep(xt_start(wait_for_one, &waiter));
+			if (closes)
+				close(waiter.kq);
+			exit(3);
+		}
+		XT_CHECK(child > 0);
+		XT_EQ(waitpid(child, &status, 0), child);
+		XT_EQ(status, 3 << 8);
+	}
 }
 
 static void *wait_until_cancelled(void *opaque)

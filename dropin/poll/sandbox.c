@@ -1,0 +1,68 @@
+/*
+ * In front of prctl(2) and libseccomp's seccomp_load: a seccomp filter that the
+ * process installs may end it for a system call that the program itself does not
+ * make, such as epoll_wait(2).  So from then on each call passes through, also in
+ * forked children.
+ *
+ * A filter that was there when the program started does not count: a container or a
+ * service manager has chosen it for all kinds of programs.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/real.h"
+#include "export.h"
+#include "pool.h"
+#include "real.h"
+
+typedef int load_filter(void *filter);
+
+EXPORT int prctl(int option, ...);
+EXPORT int seccomp_load(void *filter);
+
+EXPORT int prctl(int option, ...)
+{
+	unsigned long words[4];
+	va_list arguments;
+	int rc;
+
+	/* Like the C library's own, which reads four whatever was given. */
+	va_start(arguments, option);
+	for (int i = 0; i < 4; i++)
+		words[i] = va_arg(arguments, unsigned long);
+	va_end(arguments);
+	rc = real.prctl ? real.prctl(option, words[0], words[1], words[2], words[3])
+		: (int)syscall(SYS_prctl, option, words[0], words[1], words[2], words[3]);
+	if (option == PR_SET_SECCOMP && rc == 0)
+		pool_sandboxed();
+	return rc;
+}
+
+/* A module that was loaded by dlopen(3) may have brought libseccomp for itself. */
+static load_filter *find_load(void)
+{
+	load_filter *load;
+	void *library, *found = dlsym(RTLD_NEXT, "seccomp_load");
+
+	if (!found) {
+		library = dlopen("libseccomp.so.2", RTLD_LAZY | RTLD_NOLOAD);
+		found = library ? dlsym(library, "seccomp_load") : NULL;
+	}
+	memcpy(&load, &found, sizeof found);
+	return load;
+}
+
+EXPORT int seccomp_load(void *filter)
+{
+	load_filter *load = find_load();
+	int rc = load ? load(filter) : -ENOSYS;
+
+	if (rc == 0)
+		pool_sandboxed();
+	return rc;
+}
