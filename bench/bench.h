@@ -28,7 +28,7 @@
 #define BENCH_N_MAX        10000000
 #define BENCH_ROUNDS_MAX   1000
 #define BENCH_VARIANTS_MAX 24
-#define BENCH_PHASES_MAX   8
+#define BENCH_PHASES_MAX   9
 #define BENCH_REFERENCES   4
 #define BENCH_ROOM_N       (-1)
 #define BENCH_UNKNOWN      UINT64_MAX /* a number that nobody counted */
@@ -56,6 +56,7 @@ struct bench_sample {
 	uint64_t operations;
 	uint64_t elapsed_ns;
 	uint64_t syscalls; /* or BENCH_UNKNOWN */
+	uint64_t wakes; /* of a workload that tells_wakes */
 	uint64_t bytes; /* of memory for all that n counts; 0: not known */
 };
 
@@ -135,6 +136,7 @@ struct bench_workload {
 	/* The variants that the others are compared with; NULL ends them. */
 	const char *references[BENCH_REFERENCES];
 	bool tells_bytes; /* what is allocated after a phase is a result */
+	bool tells_wakes; /* so is how often a thread was woken */
 	/*
 	 * Threads wait for each other.  Else nobody waits for anybody, so it is the time
 	 * of the processor that counts: what else runs on this machine does not.
@@ -176,8 +178,10 @@ struct bench_workload {
 /* All rounds of one phase. */
 struct bench_result {
 	double rates[BENCH_ROUNDS_MAX]; /* operations per second, one for each round */
+	double calls[BENCH_ROUNDS_MAX]; /* system calls per operation; NAN: unknown */
 	uint64_t operations;
 	uint64_t syscalls;
+	uint64_t wakes;
 	uint64_t bytes;
 };
 
@@ -218,9 +222,6 @@ int bench_run(const struct bench_workload *workload,
 /* --- below: between the files of bench/ --------------------------------- */
 
 /* runner.c */
-void bench_complain(const struct bench_workload *workload, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
 /*
  * What is measured with --operations.  It is known to others by its name, so that
  * scripts/instructions.py can have its instructions counted.
@@ -245,19 +246,35 @@ int bench_output_open(struct bench_output *output, const struct bench_report *re
 int bench_output_commit(struct bench_output *output, const struct bench_report *report);
 void bench_output_abandon(struct bench_output *output);
 
-/* A bar with the time left on a terminal, else nothing. */
-void bench_progress_show(double fraction, int64_t start_ns, const char *doing);
-void bench_progress_clear(void);
-
 /* program.c: a rival that is a program, and measures itself; peers/build.sh says how. */
 extern const struct bench_ops program_ops;
 bool program_find(const char *name);
 
 /* --- The system: system.c --------------------------------------------------- */
 
+/* Print a message on stderr that names the workload. */
+void bench_complain(const struct bench_workload *workload, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Draw a bar with the time left if stderr is a terminal. */
+void bench_progress_show(double fraction, int64_t start_ns, const char *doing);
+void bench_progress_clear(void);
+
 int64_t bench_now_ns(void);
 /* What time is measured by: the clock, or what this process has used of it. */
 int64_t bench_elapsed_ns(const struct bench_workload *workload);
+
+/*
+ * System calls that all threads of this process have made since bench_counter_open, as the
+ * kernel counts them; or BENCH_UNKNOWN, because only root may ask.  Without those of the
+ * functions here.
+ */
+void bench_counter_open(void);
+void bench_counter_close(void);
+uint64_t bench_counter(void);
+
+/* How often a thread of this process has gone to sleep. */
+uint64_t bench_sleeps(void);
 
 /* Make room for that many descriptors more; an exit code. */
 int bench_reserve_descriptors(const struct bench_report *report);

@@ -28,7 +28,8 @@
 	"\n" \
 	"xpoll-NAME   xpoll on a back end, through its event level\n" \
 	"raw-NAME     the same, written by hand on the kernel's own calls\n" \
-	"libevent, libuv   the same on these libraries, if they are here\n"
+	"kevent, libkqueue   the same on kevent(2) of libxpoll-kqueue and of libkqueue\n" \
+	"libevent, libev, libuv   the same on these libraries, if they are here\n"
 
 /* And of one that programs can do, too. */
 #define PROGRAM_HELP \
@@ -49,7 +50,7 @@ enum loop_ability {
 	LOOP_THREADS = 8,  /* several threads may wait at a time */
 	LOOP_WAKE = 16,    /* another thread can end a wait */
 	LOOP_CLOSES = 32,  /* its descriptors may be closed and opened again */
-	LOOP_SWITCHES = 128, /* between reading and writing: LOOP_SWITCH */
+	LOOP_SWITCHES = 128, /* interest in reading and writing: LOOP_WATCH */
 	LOOP_NESTS = 256,    /* in another loop of its kind */
 	LOOP_TIMERS = 512,
 	LOOP_FILES = 1024,
@@ -59,12 +60,13 @@ enum loop_ability {
 	LOOP_TRACKS = 16384, /* a process, and what it forks: POLLIN; each end: POLLOUT */
 };
 
-/* LOOP_SWITCH: the target's events are the other ones now. */
-enum loop_change { LOOP_ADD, LOOP_DELETE, LOOP_DISABLE, LOOP_ENABLE, LOOP_CLOSE, LOOP_SWITCH };
+/* LOOP_WATCH: the target's events are others than before. */
+enum loop_change { LOOP_ADD, LOOP_DELETE, LOOP_DISABLE, LOOP_ENABLE, LOOP_CLOSE, LOOP_WATCH };
 
 struct loop_target {
 	int fd;       /* of LOOP_CLOSE: closed afterwards */
-	short events; /* POLLIN, POLLOUT or both */
+	short events; /* POLLIN, POLLOUT or both; with LOOP_SWITCHES also none */
+	short before; /* what they were before the last LOOP_WATCH */
 };
 
 /* What a workload has opened for all variants, and a loop knows of its descriptors. */
@@ -79,8 +81,10 @@ struct bench_field {
 
 struct loop_ready {
 	int id;
-	short events;
+	short events; /* of a signal: how often it came */
 };
+
+#define LOOP_ENABLE_MAX 64 /* in one call of enable */
 
 #define LOOP_BLOCK     4096 /* what a read reads */
 #define LOOP_READS_MAX 64   /* in flight */
@@ -98,7 +102,7 @@ struct loop_hand {
 	void *records; /* room for cap records of record_size */
 	int cap;
 	int len; /* what loop_report has put there */
-	const int *enable; /* ids for the next wait of a loop that `enables` */
+	const struct loop_ready *enable; /* for the next wait of a loop that `enables` */
 	int enable_len;
 };
 
@@ -112,7 +116,9 @@ struct loop_hand {
  * change    the same change for each of these ids
  * wait      wait until something is ready, or only look; how many there are in
  *           hand->ready.  0 if a signal came that nobody needs to know.
- * enables   in the same call wait enables the ids of its hand, at most hand->cap
+ * enables   in the same call wait enables what its hand names, at most hand->cap
+ * enable    enable again what was reported, at most LOOP_ENABLE_MAX; NULL: LOOP_ENABLE of
+ *           each id
  * turn      of a library that calls back, whose wait is loop_wait_called: run it once
  * wake      end a wait that runs, or the next one, with LOOP_WOKEN or with 0
  * wake_all  end all waits that run; false: they have ended
@@ -140,6 +146,7 @@ struct loop_ops {
 	bool enables;
 	int (*open)(void *loop, const struct bench_field *field, const struct bench_way *way);
 	int (*change)(void *loop, enum loop_change change, const int *ids, int len);
+	int (*enable)(void *loop, const struct loop_ready *ready, int len);
 	int (*wait)(void *loop, struct loop_hand *hand, bool block);
 	int (*turn)(void *loop, bool block);
 	int (*wake)(void *loop);
@@ -156,8 +163,9 @@ struct loop_ops {
 	void (*close)(void *loop);
 };
 
-extern const struct loop_ops loop_queue, loop_epoll, loop_poll, loop_kevent, loop_libevent,
-	loop_libuv, loop_hand, loop_timerfd, loop_io_uring, loop_posix_aio, loop_connector;
+extern const struct loop_ops loop_queue, loop_epoll, loop_poll, loop_kevent, loop_libkqueue,
+	loop_libevent, loop_libev, loop_libuv, loop_hand, loop_timerfd, loop_io_uring,
+	loop_posix_aio, loop_connector;
 
 /* queue.c: queues on this back end have a descriptor. */
 bool queue_nests(const char *backend);
@@ -202,15 +210,35 @@ static inline int loop_wait(struct loop *loop, bool block)
 	return loop->ops->wait(loop->state, &loop->hand, block);
 }
 
-static inline int loop_enable_and_wait(struct loop *loop, const int *ids, int len, bool block)
+/* The target's events are these from now on. */
+static inline int loop_watch(struct loop *loop, struct bench_field *field, int id, short events)
+{
+	field->targets[id].before = field->targets[id].events;
+	field->targets[id].events = events;
+	return loop_change(loop, LOOP_WATCH, &id, 1);
+}
+
+static inline int loop_enable(struct loop *loop, const struct loop_ready *ready, int len)
+{
+	int rc = 0;
+
+	if (loop->ops->enable != NULL)
+		return len > 0 ? loop->ops->enable(loop->state, ready, len) : 0;
+	for (int i = 0; i < len && rc >= 0; i++)
+		rc = loop_change(loop, LOOP_ENABLE, &ready[i].id, 1);
+	return rc;
+}
+
+static inline int loop_enable_and_wait(struct loop *loop, const struct loop_ready *ready,
+                                       int len, bool block)
 {
 	int rc = 0;
 
 	if (loop->ops->enables) {
-		loop->hand.enable = ids;
+		loop->hand.enable = ready;
 		loop->hand.enable_len = len;
-	} else if (len > 0) {
-		rc = loop_change(loop, LOOP_ENABLE, ids, len);
+	} else {
+		rc = loop_enable(loop, ready, len);
 	}
 	return rc < 0 ? rc : loop_wait(loop, block);
 }
@@ -289,6 +317,27 @@ static inline int bench_take(const struct bench_pair *pair)
 
 extern const struct bench_ops serve_ops;
 extern const struct bench_variant serve_limit;
+
+/* --- looptest: one token goes round ------------------------------------------ */
+
+/* On xpoll, through the poll-like calls of the original. */
+struct looptest {
+	const struct bench_pairs *pipes;
+	struct xpoll *queue;
+};
+int looptest_open(struct bench_turn *turn);
+int looptest_run(struct bench_turn *turn);
+uint64_t looptest_syscalls(const struct bench_turn *turn);
+void looptest_close(struct bench_turn *turn);
+
+#define LOOPTEST_OPS { \
+	.size = sizeof(struct looptest), .open = looptest_open, .run = looptest_run, \
+	.syscalls = looptest_syscalls, .close = looptest_close, \
+}
+
+/* By hand on epoll(7), and on any loop. */
+extern const struct bench_ops looptest_epoll_ops, looptest_loop_ops;
+int looptest_epoll(const struct bench_turn *turn); /* the descriptor of its set */
 
 /* --- threads and listeners: system.c ---------------------------------------- */
 

@@ -1,6 +1,9 @@
 /*
  * From the rounds to the numbers, and those as a table for people or as JSON in a file.
  *
+ * The spread of a row is the distance between the first and the third quartile of its rates,
+ * as a part of their median.  A row that spreads more than SPREAD_MAX is no result.
+ *
  * Rates are medians of the rounds.  So are ratios: each round gives one, of two
  * turns that are a fraction of a second apart, so what else the machine does
  * strikes both alike; the quotient of two medians would lack that.  System calls
@@ -13,6 +16,8 @@
 #include <sys/stat.h>
 
 #include "loop.h"
+
+#define SPREAD_MAX 0.05
 
 static int compare_doubles(const void *a, const void *b)
 {
@@ -29,6 +34,17 @@ static double median(double *values, int count)
 	if (count % 2 == 1)
 		return values[count / 2];
 	return (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+/* The value at this part of what is in order, between two of them if need be. */
+static double quantile(const double *values, int count, double part)
+{
+	double at = part * (count - 1);
+	int below = (int)at;
+
+	return below + 1 < count
+		? values[below] + (at - below) * (values[below + 1] - values[below])
+		: values[below];
 }
 
 /* To another variant in the same phase; NAN: it was not measured. */
@@ -56,7 +72,7 @@ static double ratio_to(const struct bench_report *report, const struct bench_res
  * A new number of each result is added in row_of, and nowhere else.
  */
 
-#define COLUMNS_MAX (4 + BENCH_REFERENCES)
+#define COLUMNS_MAX (5 + BENCH_REFERENCES)
 
 struct column {
 	char head[32]; /* in the table: "ns/read" */
@@ -70,6 +86,9 @@ struct row {
 	int len;
 	double rate_min;
 	double rate_max;
+	double spread;
+	double calls_min; /* system calls per operation, of all rounds */
+	double calls_max;
 };
 
 /* Its names have two parts, of which one is the workload's. */
@@ -99,15 +118,27 @@ static struct row row_of(const struct bench_report *report,
 	double bytes = result->bytes == 0 ? NAN : (double)result->bytes / report->options->n;
 	double rates[BENCH_ROUNDS_MAX];
 	struct row row = { .len = 0 };
+	int rounds = report->options->rounds;
 	double rate;
 
 	memcpy(rates, result->rates, sizeof rates);
-	rate = median(rates, report->options->rounds);
+	rate = median(rates, rounds);
 	row.rate_min = rates[0];
-	row.rate_max = rates[report->options->rounds - 1];
+	row.rate_max = rates[rounds - 1];
+	row.spread = (quantile(rates, rounds, 0.75) - quantile(rates, rounds, 0.25)) / rate;
+	row.calls_min = row.calls_max = result->calls[0];
+	for (int i = 1; i < rounds; i++) {
+		if (result->calls[i] < row.calls_min)
+			row.calls_min = result->calls[i];
+		if (result->calls[i] > row.calls_max)
+			row.calls_max = result->calls[i];
+	}
 	row_add(&row, rate, 0, TWO(unit, "s/s"), TWO(unit, "s_per_second"));
 	row_add(&row, 1e9 / rate, rate > 1e7 ? 1 : 0, TWO("ns/", unit), TWO("ns_per_", unit));
 	row_add(&row, calls, 2, TWO("calls/", unit), TWO("syscalls_per_", unit));
+	if (workload->tells_wakes)
+		row_add(&row, (double)result->wakes / (double)result->operations, 2,
+		        TWO("wakes/", unit), TWO("wakes_per_", unit));
 	if (workload->tells_bytes)
 		row_add(&row, bytes, 0, TWO("bytes", ""), TWO("bytes_per_", unit));
 	for (int i = 0; i < BENCH_REFERENCES && workload->references[i] != NULL; i++) {
@@ -175,8 +206,8 @@ static void table_phase(const struct bench_report *report, int phase, FILE *to)
 		fprintf(to, "%s%-14s", i == 0 ? " spread\n" : "", name);
 		for (int k = 0; k < row.len; k++)
 			table_cell(to, &row.columns[k]);
-		fprintf(to, " %4.0f %%\n",
-		        100 * (row.rate_max - row.rate_min) / row.columns[0].value);
+		fprintf(to, " %4.1f %%%s\n", 100 * row.spread,
+		        row.spread > SPREAD_MAX ? ": no result" : "");
 	}
 }
 
@@ -281,6 +312,11 @@ static void json_result(FILE *to, const struct bench_report *report,
 	fprintf(to, ", \"%ss\": %llu,\n      \"spread\": { \"min\": %.10g", workload->unit,
 	        (unsigned long long)contender->results[phase].operations, row.rate_min);
 	json_number(to, "max", row.rate_max);
+	json_number(to, "quartiles", row.spread);
+	fprintf(to, ", \"result\": %s },\n      \"syscalls\": { \"min\": ",
+	        row.spread > SPREAD_MAX ? "false" : "true");
+	fprintf(to, isfinite(row.calls_min) ? "%.10g" : "null", row.calls_min);
+	json_number(to, "max", row.calls_max);
 	fputs(" } }", to);
 }
 
@@ -381,38 +417,4 @@ void bench_output_abandon(struct bench_output *output)
 		(void)fclose(output->file);
 	if (output->part[0] != '\0')
 		(void)unlink(output->part);
-}
-
-/* --- A bar, on stderr if that is a terminal; drawn between measurements ---------- */
-
-#define BAR_WIDTH 24
-
-static bool progress_drawn;
-
-void bench_progress_show(double fraction, int64_t start_ns, const char *doing)
-{
-	int full = (int)(fraction * BAR_WIDTH);
-	double spent = (double)(bench_now_ns() - start_ns) / 1e9;
-	int left = fraction > 0 ? (int)(spent / fraction - spent + 0.5) : 0;
-
-	if (!isatty(STDERR_FILENO))
-		return;
-	fputs("\r\033[K[", stderr);
-	for (int i = 0; i < BAR_WIDTH; i++)
-		fputc(i < full ? '#' : '.', stderr);
-	fprintf(stderr, "] %3d%%  ", (int)(fraction * 100));
-	if (fraction > 0)
-		fprintf(stderr, "%d:%02d left  ", left / 60, left % 60);
-	fputs(doing, stderr);
-	fflush(stderr);
-	progress_drawn = true;
-}
-
-void bench_progress_clear(void)
-{
-	if (!progress_drawn)
-		return;
-	fputs("\r\033[K", stderr);
-	fflush(stderr);
-	progress_drawn = false;
 }

@@ -12,8 +12,8 @@
  * are counted exactly.
  */
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,20 +25,13 @@
 #define CHUNK_ENOUGH_NS 500000   /* a chunk that takes longer grows no more */
 #define WARM_UP_NS      50000000 /* the least time for it, unless 2n are done */
 
-void bench_complain(const struct bench_workload *workload, const char *format, ...)
-{
-	va_list arguments;
-
-	bench_progress_clear();
-	fprintf(stderr, "xpoll bench %s: ", workload->name);
-	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
-	va_end(arguments);
-	fputc('\n', stderr);
-}
-
+/* The kernel's count of them, if it is open; else that of the variant. */
 static uint64_t runner_syscalls(const struct bench_ops *ops, const struct bench_turn *turn)
 {
+	uint64_t counted = bench_counter();
+
+	if (counted != BENCH_UNKNOWN)
+		return counted;
 	return ops->syscalls != NULL ? ops->syscalls(turn) : loop_syscalls(&turn->loop);
 }
 
@@ -78,13 +71,9 @@ int bench_counted(const struct bench_ops *ops, struct bench_turn *turn, int coun
 	return runner_chunk(ops, turn, count);
 }
 
-/*
- * The turn's phase: until the budget is used up, or operations_max are done; counted: so many
- * at once, or 0.
- */
+/* The turn's phase: until the budget is used up, or operations_max are done. */
 static int runner_loop(const struct bench_workload *workload, const struct bench_ops *ops,
-                       struct bench_turn *turn, int64_t budget_ns, uint64_t operations_max,
-                       int counted)
+                       struct bench_turn *turn, int64_t budget_ns, uint64_t operations_max)
 {
 	struct bench_sample *sample = turn->sample;
 	uint64_t calls = runner_syscalls(ops, turn);
@@ -93,8 +82,7 @@ static int runner_loop(const struct bench_workload *workload, const struct bench
 	int chunk = budget_ns > 0 ? CHUNK_MIN : 1;
 
 	do {
-		int done = counted > 0 ? bench_counted(ops, turn, counted)
-		                       : runner_chunk(ops, turn, chunk);
+		int done = runner_chunk(ops, turn, chunk);
 		int64_t now_ns = bench_elapsed_ns(workload);
 
 		if (done < 0)
@@ -114,6 +102,25 @@ static int runner_loop(const struct bench_workload *workload, const struct bench
 	return 0;
 }
 
+/* The turn's phase: so many operations at once. */
+static int runner_count(const struct bench_workload *workload, const struct bench_ops *ops,
+                        struct bench_turn *turn, int count)
+{
+	struct bench_sample *sample = turn->sample;
+	int64_t start_ns = bench_elapsed_ns(workload);
+	uint64_t calls = runner_syscalls(ops, turn);
+	int done = bench_counted(ops, turn, count);
+
+	calls = runner_more(calls, runner_syscalls(ops, turn));
+	if (sample->elapsed_ns == 0) { /* else the variant knows better */
+		sample->elapsed_ns = (uint64_t)(bench_elapsed_ns(workload) - start_ns);
+		sample->syscalls = calls;
+	}
+	sample->operations = (uint64_t)(done < 0 ? 0 : done);
+	bench_signals_progress();
+	return done < 0 ? done : bench_interrupted() != 0 ? -EINTR : 0;
+}
+
 /*
  * A visit to one phase, in the first pass as a warm-up; used: memory, before the variant was
  * opened.
@@ -128,17 +135,17 @@ static int runner_phase(const struct bench_report *report, const struct bench_op
 	int rc = turn->phase->prepare != NULL ? turn->phase->prepare(turn) : 0;
 	uint64_t now;
 
-	*turn->sample = (struct bench_sample){ 0 };
 	if (ops->passes)
 		budget_ns = 0;
 	else if (operations > 0)
 		budget_ns = pass == 0 ? INT64_MAX : 0;
 	else if (pass == 0)
 		budget_ns = warm_up_ns;
-	if (rc >= 0)
+	if (rc >= 0 && pass > 0 && operations > 0)
+		rc = runner_count(report->workload, ops, turn, ops->passes ? 1 : operations);
+	else if (rc >= 0)
 		rc = runner_loop(report->workload, ops, turn, budget_ns,
-		                 pass == 0 ? warm_up : UINT64_MAX,
-		                 pass == 0 || operations == 0 ? 0 : ops->passes ? 1 : operations);
+		                 pass == 0 ? warm_up : UINT64_MAX);
 	now = report->workload->tells_bytes ? bench_memory_used() : 0;
 	turn->sample->bytes = used > 0 && now > used ? now - used : 0;
 	return rc;
@@ -149,6 +156,7 @@ static void runner_sum(struct bench_sample *sum, const struct bench_sample *samp
 	sum->operations += sample->operations;
 	sum->elapsed_ns += sample->elapsed_ns;
 	sum->syscalls = runner_add(sum->syscalls, sample->syscalls);
+	sum->wakes += sample->wakes;
 	sum->bytes = sample->bytes;
 }
 
@@ -168,7 +176,7 @@ static int runner_phases(const struct bench_report *report, const struct bench_o
 	for (int visit = 0; visit < visits; visit++) {
 		int i = ops->passes ? visit % len : visit / 2;
 		int pass = ops->passes ? visit / len : visit % 2;
-		struct bench_sample sample;
+		struct bench_sample sample = { 0 };
 		int rc;
 
 		turn->phase = &report->workload->phases[i];
@@ -229,6 +237,9 @@ static int runner_turn(const struct bench_report *report, struct bench_field *fi
 
 		result->rates[round] = (double)samples[i].operations * 1e9 /
 		                       (double)samples[i].elapsed_ns;
+		result->calls[round] = samples[i].syscalls == BENCH_UNKNOWN ? NAN
+			: (double)samples[i].syscalls / (double)samples[i].operations;
+		result->wakes += samples[i].wakes;
 		result->operations += samples[i].operations;
 		result->syscalls = runner_add(result->syscalls, samples[i].syscalls);
 		result->bytes = samples[i].bytes;
@@ -293,8 +304,9 @@ static int runner_open(const struct bench_report *report, struct bench_field *fi
 		const struct bench_pair *pair = &field->pairs.at[i / ends];
 
 		field->targets[i] = i % ends == 0
-			? (struct loop_target){ pair->read_fd, POLLIN | workload->events }
-			: (struct loop_target){ pair->write_fd, POLLOUT };
+			? (struct loop_target){ .fd = pair->read_fd,
+			                        .events = POLLIN | workload->events }
+			: (struct loop_target){ .fd = pair->write_fd, .events = POLLOUT };
 	}
 	return rc;
 }
@@ -337,7 +349,10 @@ static int runner_report(struct bench_report *report)
 
 	if (exit_code != 0)
 		return exit_code;
+	if (report->options->operations > 0)
+		bench_counter_open();
 	exit_code = runner_collect(report);
+	bench_counter_close();
 	if (exit_code != 0) {
 		bench_output_abandon(&output);
 		return exit_code;

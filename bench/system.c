@@ -6,13 +6,16 @@
 #endif
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -34,9 +37,121 @@ int64_t bench_now_ns(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
+/* System calls that the functions of this file have made between two counts. */
+static uint64_t counter_own;
+
 int64_t bench_elapsed_ns(const struct bench_workload *workload)
 {
+	counter_own += !workload->by_clock; /* the clock of a process is a system call */
 	return clock_ns(workload->by_clock ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID);
+}
+
+/* --- Counting: the kernel's tracepoint for system calls ----------------------- */
+
+#define TRACEPOINT "events/raw_syscalls/sys_enter/id"
+
+static int counter_fd = -1;
+
+/* The number of the tracepoint; 0: this process may not use it. */
+static uint64_t counter_tracepoint(void)
+{
+	static const char *const paths[] = {
+		"/sys/kernel/tracing/" TRACEPOINT, "/sys/kernel/debug/tracing/" TRACEPOINT,
+	};
+	unsigned long long number = 0;
+
+	for (int i = 0; i < 2 && number == 0; i++) {
+		FILE *file = fopen(paths[i], "re");
+
+		if (file == NULL)
+			continue;
+		if (fscanf(file, "%llu", &number) != 1)
+			number = 0;
+		fclose(file);
+	}
+	return number;
+}
+
+void bench_counter_open(void)
+{
+	struct perf_event_attr attributes = {
+		.type = PERF_TYPE_TRACEPOINT, .size = sizeof attributes,
+		.config = counter_tracepoint(), .inherit = 1, .inherit_thread = 1,
+	};
+
+	if (attributes.config != 0)
+		counter_fd = (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1,
+		                          PERF_FLAG_FD_CLOEXEC);
+}
+
+void bench_counter_close(void)
+{
+	if (counter_fd >= 0)
+		close(counter_fd);
+	counter_fd = -1;
+}
+
+uint64_t bench_counter(void)
+{
+	uint64_t count;
+
+	if (counter_fd < 0 || read(counter_fd, &count, sizeof count) != sizeof count)
+		return BENCH_UNKNOWN;
+	return count - ++counter_own;
+}
+
+uint64_t bench_sleeps(void)
+{
+	struct rusage usage;
+
+	counter_own++;
+	return getrusage(RUSAGE_SELF, &usage) < 0 ? 0 : (uint64_t)usage.ru_nvcsw;
+}
+
+/* --- A bar, on stderr if that is a terminal; drawn between measurements ---------- */
+
+#define BAR_WIDTH 24
+
+static bool progress_drawn;
+
+void bench_progress_show(double fraction, int64_t start_ns, const char *doing)
+{
+	int full = (int)(fraction * BAR_WIDTH);
+	double spent = (double)(bench_now_ns() - start_ns) / 1e9;
+	int left = fraction > 0 ? (int)(spent / fraction - spent + 0.5) : 0;
+
+	if (!isatty(STDERR_FILENO))
+		return;
+	fputs("\r\033[K[", stderr);
+	for (int i = 0; i < BAR_WIDTH; i++)
+		fputc(i < full ? '#' : '.', stderr);
+	fprintf(stderr, "] %3d%%  ", (int)(fraction * 100));
+	if (fraction > 0)
+		fprintf(stderr, "%d:%02d left  ", left / 60, left % 60);
+	fputs(doing, stderr);
+	fflush(stderr);
+	progress_drawn = true;
+}
+
+void bench_progress_clear(void)
+{
+	if (!progress_drawn)
+		return;
+	fputs("\r\033[K", stderr);
+	fflush(stderr);
+	progress_drawn = false;
+}
+
+void bench_complain(const struct bench_workload *workload, const char *format, ...)
+{
+	va_list arguments;
+
+	bench_progress_clear();
+	fprintf(stderr, "xpoll bench %s: ", workload->name);
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	fputc('\n', stderr);
 }
 
 /* --- Room for descriptors -------------------------------------------------- */
@@ -175,7 +290,8 @@ bool bench_library_load(struct bench_library *library)
  * not return.  The measured loops wait without a timeout, as the programs do for
  * which they stand.  If a back end loses an event they would hang for ever, so
  * every ten seconds SIGALRM looks whether anything has been done since; if not,
- * the interrupted wait gives up and the runner reports it.
+ * the interrupted wait gives up and the runner reports it.  Threads that never return from
+ * a call of the library keep the runner from its end: then the next SIGALRM ends the process.
  */
 #define WATCHDOG_SECONDS 10
 
@@ -187,10 +303,16 @@ static const int signals_numbers[3] = { SIGINT, SIGTERM, SIGALRM };
 
 static void signals_handle(int number)
 {
-	if (number != SIGALRM)
+	static const char stuck[] = "xpoll bench: stalled: a thread does not return\n";
+
+	if (number != SIGALRM) {
 		signals_stop = number;
-	else if (signals_alive == 0)
+	} else if (signals_hang != 0) {
+		(void)!write(STDERR_FILENO, stuck, sizeof stuck - 1);
+		_exit(1);
+	} else if (signals_alive == 0) {
 		signals_hang = 1;
+	}
 	signals_alive = 0;
 }
 

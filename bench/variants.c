@@ -8,9 +8,10 @@
 #include "loop.h"
 
 #define WORKLOADS(X) \
-	X(looptest) X(active) X(idle) X(edge) X(dispatch) X(nested) \
-	X(costs) X(memory) X(wake) X(threads) X(handoff) X(changes) X(wake_all) X(listener) \
-	X(churn) X(http) X(dropin) X(timers) X(user) X(aio) X(sources) X(files) X(track)
+	X(looptest) X(beside) X(active) X(idle) X(edge) X(dispatch) X(nested) X(pause) \
+	X(unread) X(proxy) X(costs) X(memory) X(wake) X(threads) X(pool) X(pool_both) X(echo) \
+	X(reactor) X(handoff) X(changes) X(wake_all) X(listener) X(churn) X(http) X(dropin) \
+	X(timers) X(user) X(aio) X(sources) X(burst) X(files) X(track)
 #define DECLARED(name) extern const struct bench_workload bench_##name;
 #define LISTED(name)   &bench_##name,
 
@@ -20,8 +21,9 @@ const struct bench_workload *const bench_workloads[] = { WORKLOADS(LISTED) NULL 
 
 /* A workload that is written on loops is measured on each of these that can do it. */
 static const struct loop_ops *const rivals[] = {
-	&loop_epoll, &loop_poll, &loop_libevent, &loop_libuv, &loop_hand, &loop_timerfd,
-	&loop_io_uring, &loop_posix_aio, &loop_connector, NULL,
+	&loop_epoll, &loop_poll, &loop_kevent, &loop_libkqueue, &loop_libevent, &loop_libev,
+	&loop_libuv, &loop_hand, &loop_timerfd, &loop_io_uring, &loop_posix_aio,
+	&loop_connector, NULL,
 };
 
 #define BACKENDS_MAX 16

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Check that calls between the modules of src, dropin and tools have no cycle, and that
-in src none goes to a folder that may not be included.
+"""Check that calls between the modules of src, dropin, tools and bench have no cycle, and
+that in src none goes to a folder that may not be included.
 
   cycles.py              check the tree; exit 1 and print each cycle with its calls
   cycles.py --self-test  check that it finds a planted cycle, and takes nothing else for a call
@@ -20,7 +20,7 @@ from pathlib import Path
 import style
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("src", "dropin", "tools")
+FOLDERS = ("src", "dropin", "tools", "bench")
 COMMON = "dropin/common" # is a part of each drop-in, and calls what each has under one name
 STAND_INS = "src/os/nt/posix/" # for headers of C libraries
 
@@ -28,7 +28,7 @@ STAND_INS = "src/os/nt/posix/" # for headers of C libraries
 def program(module):
     """A program calls its own functions, and the library; src calls only its own."""
     parts = module.split("/")
-    return "src" if parts[0] == "src" else "/".join(parts[:2])
+    return parts[0] if parts[0] in ("src", "bench") else "/".join(parts[:2])
 
 
 def linked(one, programs):

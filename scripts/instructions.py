@@ -41,7 +41,7 @@ def rows(build, *arguments):
                                text=True, env={**os.environ, "XPOLL_BENCH_PEERS": ""})
         _, errors = run.communicate()
         if run.returncode != 0:
-            sys.exit(f"instructions.py: {' '.join(command)}:\n{errors}")
+            raise OSError(f"instructions.py: {' '.join(command)}:\n{errors}")
         with open(table, encoding="utf-8") as file:
             found = json.load(file)["results"]
         profiles = []
@@ -52,7 +52,7 @@ def rows(build, *arguments):
             if f"desc: Trigger: --dump-after={COUNTED}" in lines:
                 profiles.append(lines)
     if len(profiles) != len(found):
-        sys.exit(f"instructions.py: {len(profiles)} profiles of {len(found)} rows")
+        raise OSError(f"instructions.py: {len(profiles)} profiles of {len(found)} rows")
     for row, lines in zip(found, profiles):
         unit = next(key[len("ns_per_"):] for key in row if key.startswith("ns_per_"))
         yield row, row[unit + "s"], lines
@@ -90,6 +90,12 @@ def costs(lines):
     return self_cost
 
 
+def totals(lines):
+    """Instructions and system calls of a profile; what follows are the times of the calls."""
+    summary = next(line for line in lines if line.startswith("summary: ")).split()
+    return tuple(int(total) for total in (*summary[1:], 0)[:2])  # zeros at the end are left out
+
+
 def show(build):
     row, reads, lines = next(rows(build, "looptest", "-n", "8", "--backend", "epoll",
                                   "--peers", "none", "--operations", "100000"))
@@ -104,11 +110,9 @@ def save(path, workload, n, operations):
                          "build/release")
     found = []
     for row, count, lines in rows(build, workload, "-n", n, "--operations", operations):
-        # What follows are their times; zeros are left out at the end.
-        totals = next(line for line in lines if line.startswith("summary: ")).split()
-        instructions, calls = (int(total) / count for total in (*totals[1:], 0)[:2])
+        instructions, calls = totals(lines)
         found.append({"variant": row["variant"], "phase": row.get("phase"),
-                      "instructions": instructions, "syscalls": calls})
+                      "instructions": instructions / count, "syscalls": calls / count})
     with open(path, "w", encoding="utf-8") as file:
         json.dump({"workload": workload, "n": int(n), "rows": found}, file)
 
@@ -128,4 +132,7 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except OSError as error:
+        sys.exit(str(error))

@@ -3,6 +3,8 @@
 
   main.py measure [--quick] [--only REGEX] FOLDER   run the steps, into FOLDER/*.json, and do
                                                     what page does
+  main.py counts [COMMIT] [--only REGEX]            count system calls and instructions, and
+                                                    compare them with those of a commit
   main.py page [--quick] FOLDER                     make FOLDER/report.html
   main.py readme FOLDER                             put those of the README into it,
   main.py readme --only java FOLDER                 or those of java/README.md
@@ -22,6 +24,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(1, os.path.join(ROOT, "bench"))
 
+import counts as counts_of  # noqa: E402
 import page as page_of  # noqa: E402
 import readme as readme_of  # noqa: E402
 import results as numbers  # noqa: E402
@@ -51,46 +54,44 @@ EXTRA = {"wake": ["--pin", "0"]}
 # workload: variants, then sizes, seconds for each variant and rounds: of the long run, and of
 # the quick one, which has 2 rounds; and what a turn takes beside its share of the seconds.
 PLAN = {
-    "looptest": (13, [8, 1000, 9000], 3, 20, [8, 1000, 9000], 0.3, 0.1),
-    "active": (11, [1000], 3, 15, [1000], 0.6, 0.2),
-    "nested": (3, [1000], 3, 15, [1000], 0.5, 0.05),
-    "edge": (5, [1000], 3, 15, [1000], 0.5, 0.05),
-    "dispatch": (8, [1000], 3, 15, [1000], 0.5, 0.1),
-    "idle": (11, IDLE, 1, 10, IDLE[::3], 0.1, 0.05),
-    "costs": (8, [10, 100, 1000, 3000, 9000], 1, 10, [10, 100, 1000], 0.2, 0.12),
-    "wake": (7, [2], 3, 20, [2], 0.4, 0.05),
-    "threads": (4, [256], 4, 10, [256], 0.5, 1.4),
-    "hand-off": (4, [256], 4, 7, [256], 0.5, 1),
-    "changes": (4, [256], 3, 7, [256], 0.3, 2.3),
-    "wake-all": (4, [16], 2, 5, [16], 0.3, 2.9),
-    "listener": (4, [1], 4, 10, [1], 0.3, 0.6),
-    "churn": (7, [16], 3, 20, [16], 0.4, 0.05),
-    "http": (6, [1010, 9010], 6, 10, [1010], 0.5, 0.25),
-    "memory": (7, [10, 100, *MEMORY, 19000], 1, 5, MEMORY, 0.1, 0.05),
-    "aio": (7, [10000], 4, 7, [10000], 0.2, 0.7),
-    "sources": (4, [1], 4, 10, [1], 0.3, 0.3),
-    "files": (5, [10, 1000, 19000], 3, 7, [1000], 0.2, 0.6),
-    "track": (5, [1000], 4, 10, [200], 0.2, 0.1),
-    "timers": (5, [10 ** 4, 10 ** 5, 10 ** 6, 10 ** 7], 3, 5, [10 ** 5], 0.5, 0.1),
-    "user": (4, [10, 10 ** 3, 10 ** 4, 10 ** 5, 10 ** 6, 10 ** 7], 1, 5, [10 ** 4], 0.3, 0.1),
+    "looptest": (14, [8, 1000, 9000], 3, 20, [8, 1000, 9000], 0.25, 0.1),
+    "beside": (5, [8], 4, 15, [8], 0.2, 0.1),
+    "active": (13, [1000], 3, 15, [1000], 0.5, 0.2),
+    "nested": (4, [1000], 3, 15, [1000], 0.3, 0.05),
+    "edge": (6, [1000], 3, 15, [1000], 0.3, 0.05),
+    "dispatch": (10, [1000], 3, 15, [1000], 0.3, 0.1),
+    "pause": (9, [1000], 3, 15, [1000], 0.2, 0.2),
+    "unread": (5, [1], 2, 15, [1], 0.2, 0.1),
+    "proxy": (9, [2000], 4, 15, [200], 0.2, 0.3),
+    "idle": (13, IDLE, 1, 15, IDLE[::3], 0.1, 0.05),
+    "costs": (10, [10, 100, 1000, 3000, 9000], 1, 15, [10, 100, 1000], 0.1, 0.12),
+    "wake": (8, [2], 3, 20, [2], 0.3, 0.05),
+    "threads": (5, [256], 4, 15, [256], 0.3, 1.4),
+    "pool": (5, [64], 4, 15, [64], 0.2, 1),
+    "pool-both": (5, [64], 4, 15, [64], 0.2, 1),
+    "echo": (5, [1000], 4, 15, [1000], 0.2, 0.3),
+    "reactor": (5, [64], 4, 15, [64], 0.2, 0.6),
+    "hand-off": (5, [256], 4, 15, [256], 0.3, 1),
+    "changes": (5, [256], 3, 15, [256], 0.2, 2.3),
+    "wake-all": (5, [16], 2, 15, [16], 0.2, 2.9),
+    "listener": (5, [1], 4, 15, [1], 0.2, 0.6),
+    "churn": (10, [16], 3, 20, [16], 0.3, 0.05),
+    "http": (9, [1010, 9010], 5, 15, [1010], 0.3, 0.25),
+    "memory": (9, [10, 100, *MEMORY, 19000], 1, 15, MEMORY, 0.1, 0.05),
+    "aio": (7, [10000], 4, 15, [10000], 0.2, 0.7),
+    "sources": (5, [1], 4, 15, [1], 0.2, 0.3),
+    "burst": (5, [10000], 4, 15, [300], 0.2, 4),
+    "files": (6, [10, 1000, 19000], 3, 15, [1000], 0.2, 0.6),
+    "track": (6, [1000], 4, 15, [200], 0.2, 0.1),
+    "timers": (8, [10 ** 4, 10 ** 5, 10 ** 6], 3, 15, [10 ** 5], 0.4, 0.1),
+    "user": (5, [10, 10 ** 3, 10 ** 4, 10 ** 5, 10 ** 6, 10 ** 7], 1, 15, [10 ** 4], 0.2, 0.1),
     "drop-in": (4, [16, 100, 1000, 9000], 3, 15, [16, 1000, 9000], 0.2, 0.05),
 }
 # Two passes over so many take longer than a turn: their rounds, and what one takes.  Few
 # timers sleep until they are due far more than they work.
-MANY = {("timers", 10 ** 4): (5, 2), ("timers", 10 ** 6): (3, 3),
-        ("timers", 10 ** 7): (1, 30), ("user", 10 ** 7): (3, 3)}
-# Whose instructions are counted: with which n, operations, and about how long that takes.
-# Valgrind knows no pidfd_open(2), so sources and track are not among them; and threads that
-# are always busy spin for as long as chance has it.
-COUNTED = {
-    "looptest": (8, 2000, 2), "active": (1000, 2000, 4), "nested": (1000, 2000, 2),
-    "edge": (1000, 2000, 3), "dispatch": (1000, 2000, 3), "idle": (330, 2000, 2),
-    "costs": (1000, 1, 2), "wake": (2, 300, 1), "hand-off": (256, 300, 3),
-    "changes": (256, 1000, 2), "wake-all": (16, 100, 2), "listener": (1, 200, 2),
-    "churn": (16, 500, 2), "http": (1010, 2000, 7), "memory": (1000, 1, 1),
-    "aio": (10000, 64, 4), "files": (1000, 200, 10), "timers": (10 ** 5, 1, 11),
-    "user": (10 ** 4, 1, 2), "drop-in": (1000, 2000, 1),
-}
+MANY = {("timers", 10 ** 4): (15, 0.1), ("timers", 10 ** 6): (15, 4),
+        ("user", 10 ** 7): (3, 3), ("files", 100000): (15, 4)}
+INSTRUCTIONS_S = 4  # that it takes about to count those of a workload
 HTTP_LONG = ["--idle", "16,1000,9000", "--rounds", "4", "-t", "1"]
 HTTP_QUICK = ["--idle", "1000", "--rounds", "1", "-t", "1"]
 
@@ -111,10 +112,10 @@ def plan(folder, quick):
                        "--rounds", str(times), *EXTRA.get(workload, []),
                        "--json", os.path.join(folder, name + ".json")]
             steps.append(Step(name, command, variants * (seconds + each * times)))
-        if workload in COUNTED and not quick:
-            n, operations, seconds = COUNTED[workload]
-            steps.append(script(f"instructions-{workload}", INSTRUCTIONS, seconds, workload,
-                                str(n), str(operations)))
+        if workload not in counts_of.NO_INSTRUCTIONS and not quick:
+            n, operations = counts_of.COUNTED[workload]
+            steps.append(script(f"instructions-{workload}", INSTRUCTIONS, INSTRUCTIONS_S,
+                                workload, str(n), str(operations)))
     for n in (8, 400) if os.path.isdir(BINDING["PYTHONPATH"] + "/xpoll") else ():
         steps.append(script(f"python-{n}", LOOPTEST, 4 if quick else 21, "-n", str(n),
                             "-t", "0.2", "--rounds", "1" if quick else "5"))
@@ -175,6 +176,11 @@ def page(options):
     return 0
 
 
+def counts(options):
+    names = [name for name in counts_of.COUNTED if re.search(options.only, name)]
+    return counts_of.run(options.commit, names)
+
+
 def readme(options):
     results = numbers.Results(options.folder)
     if options.only == "java":
@@ -186,11 +192,13 @@ def readme(options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("measure", "page", "readme"))
-    parser.add_argument("folder", nargs="?", default="build/bench")
+    parser.add_argument("what", choices=("measure", "counts", "page", "readme"))
+    parser.add_argument("folder", nargs="?", help="build/bench; of counts a commit")
     parser.add_argument("--quick", action="store_true", help="short turns, few sizes")
     parser.add_argument("--only", default="", help="steps whose name this finds")
     options = parser.parse_intermixed_args()
+    options.commit = options.folder
+    options.folder = options.folder or "build/bench"
     return globals()[options.what](options)
 
 

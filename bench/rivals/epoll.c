@@ -59,7 +59,7 @@ static int epoll_change(void *opened, enum loop_change change, const int *ids, i
 	static const int ops[] = {
 		[LOOP_ADD] = EPOLL_CTL_ADD, [LOOP_DELETE] = EPOLL_CTL_DEL,
 		[LOOP_DISABLE] = EPOLL_CTL_MOD, [LOOP_ENABLE] = EPOLL_CTL_MOD,
-		[LOOP_SWITCH] = EPOLL_CTL_MOD,
+		[LOOP_WATCH] = EPOLL_CTL_MOD,
 	};
 	struct epoll_loop *loop = opened;
 

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 
 #define WATCHES_MIN 1024
+#define BATCH       64 /* events and signals in one call */
 
 /* What an event of epoll is: one of these, or the id of a process. */
 enum { HAND_FILES = -2, HAND_SIGNALS = -3 };
@@ -21,7 +22,7 @@ struct hand_loop {
 	int epoll;
 	int inotify;
 	int signals;
-	int pidfd;
+	int *pidfds;  /* of each process */
 	int *watches; /* inotify's number of each target */
 	int *ids;     /* of each number */
 	int ids_len;
@@ -39,6 +40,7 @@ static void hand_close(void *opened)
 			close(fds[i]);
 	if (loop->masked)
 		sigprocmask(SIG_SETMASK, &loop->mask, NULL);
+	free(loop->pidfds);
 	free(loop->watches);
 	free(loop->ids);
 }
@@ -61,8 +63,10 @@ static int hand_open(void *opened, const struct bench_field *field,
 	loop->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (loop->epoll < 0)
 		return -errno;
-	if ((way->workload->loops & LOOP_FILES) == 0)
-		return 0;
+	if ((way->workload->loops & LOOP_FILES) == 0) {
+		loop->pidfds = malloc((size_t)(field->len + 1) * sizeof *loop->pidfds);
+		return loop->pidfds == NULL ? -ENOMEM : 0;
+	}
 	loop->watches = malloc((size_t)field->len * sizeof *loop->watches);
 	loop->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	return loop->watches == NULL ? -ENOMEM : hand_add(loop, loop->inotify, HAND_FILES);
@@ -122,8 +126,8 @@ static int hand_process(void *opened, int id, pid_t pid)
 	struct hand_loop *loop = opened;
 
 	bench_calls++;
-	loop->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	return hand_add(loop, loop->pidfd, id);
+	loop->pidfds[id] = (int)syscall(SYS_pidfd_open, pid, 0);
+	return hand_add(loop, loop->pidfds[id], id);
 }
 
 static int hand_signal(void *opened, int number)
@@ -139,20 +143,26 @@ static int hand_signal(void *opened, int number)
 	return hand_add(loop, loop->signals, HAND_SIGNALS);
 }
 
+static int hand_take_signals(struct hand_loop *loop, struct loop_hand *hand)
+{
+	struct signalfd_siginfo infos[BATCH];
+	ssize_t len = read(loop->signals, infos, sizeof infos);
+
+	bench_calls++;
+	if (len <= 0)
+		return -EIO;
+	loop_report(hand, 0, (short)((size_t)len / sizeof *infos));
+	return 0;
+}
+
 static int hand_take(struct hand_loop *loop, struct loop_hand *hand, int id)
 {
-	struct signalfd_siginfo info;
-
 	if (id == HAND_FILES)
 		return hand_take_files(loop, hand);
+	if (id == HAND_SIGNALS)
+		return hand_take_signals(loop, hand);
 	bench_calls++;
-	if (id == HAND_SIGNALS) {
-		if (read(loop->signals, &info, sizeof info) != sizeof info)
-			return -EIO;
-		id = 0;
-	} else {
-		close(loop->pidfd); /* one at a time */
-	}
+	close(loop->pidfds[id]);
 	loop_report(hand, id, POLLIN);
 	return 0;
 }
@@ -160,15 +170,17 @@ static int hand_take(struct hand_loop *loop, struct loop_hand *hand, int id)
 static int hand_wait(void *opened, struct loop_hand *hand, bool block)
 {
 	struct hand_loop *loop = opened;
-	struct epoll_event event;
-	int count = epoll_wait(loop->epoll, &event, 1, block ? -1 : 0);
-	int rc;
+	struct epoll_event events[BATCH];
+	int room = hand->cap < BATCH ? hand->cap : BATCH;
+	int count = epoll_wait(loop->epoll, events, room, block ? -1 : 0);
+	int rc = 0;
 
 	bench_calls++;
 	hand->len = 0;
 	if (count <= 0)
 		return count == 0 || bench_goes_on(errno) ? 0 : -errno;
-	rc = hand_take(loop, hand, (int)event.data.u32);
+	for (int i = 0; i < count && rc >= 0; i++)
+		rc = hand_take(loop, hand, (int)events[i].data.u32);
 	return rc < 0 ? rc : hand->len;
 }
 

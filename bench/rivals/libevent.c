@@ -35,8 +35,9 @@ static struct bench_library libevent_library = {
 struct libevent_loop {
 	struct loop_called called;
 	void *base;
-	char *events; /* one for each target, of event_size */
+	char *events; /* one for each target, or with LOOP_SWITCHES for each direction of it */
 	size_t event_size;
+	int each; /* 1 or 2 */
 };
 
 static void libevent_happened(int fd, short events, void *argument)
@@ -69,7 +70,8 @@ static int libevent_open(void *opened, const struct bench_field *field,
 
 	loop_called_init(&loop->called, field, way);
 	loop->event_size = libevent.event_size();
-	loop->events = calloc((size_t)field->len + 1, loop->event_size);
+	loop->each = way->workload->loops & LOOP_SWITCHES ? 2 : 1;
+	loop->events = calloc((size_t)(field->len * loop->each) + 1, loop->event_size);
 	loop->base = loop->events == NULL ? NULL : libevent.base_new();
 	if (loop->base == NULL)
 		return -ENOMEM;
@@ -79,31 +81,56 @@ static int libevent_open(void *opened, const struct bench_field *field,
 	return 0;
 }
 
-static int libevent_change(void *opened, enum loop_change change, const int *ids, int len)
+static int libevent_assign(struct libevent_loop *loop, void *event, int id, short events)
 {
-	struct libevent_loop *loop = opened;
 	short persist = loop->called.dispatch ? 0 : EV_PERSIST;
 
-	for (int i = 0; i < len; i++) {
-		const struct loop_target *target = &loop->called.targets[ids[i]];
-		void *event = loop->events + (size_t)ids[i] * loop->event_size;
-		short events = (short)((target->events & POLLIN ? EV_READ : 0) |
-		                       (target->events & POLLOUT ? EV_WRITE : 0));
-		int rc = 0;
+	return libevent.assign(event, loop->base, loop->called.targets[id].fd,
+	                       (short)((events & POLLIN ? EV_READ : 0) |
+	                               (events & POLLOUT ? EV_WRITE : 0) | persist),
+	                       libevent_happened, (void *)(intptr_t)id);
+}
 
-		if (change == LOOP_ADD)
-			rc = libevent.assign(event, loop->base, target->fd,
-			                     events | persist, libevent_happened,
-			                     (void *)(intptr_t)ids[i]);
-		if (rc == 0)
-			rc = change == LOOP_ADD || change == LOOP_ENABLE
-			             ? libevent.add(event, NULL) : libevent.del(event);
-		if (rc < 0)
-			return -EIO;
-		if (change == LOOP_CLOSE)
-			close(target->fd);
+/* With LOOP_SWITCHES: one direction. */
+static int libevent_watch(struct libevent_loop *loop, enum loop_change change, int id,
+                          short event)
+{
+	const struct loop_target *target = &loop->called.targets[id];
+	void *record = loop->events + (size_t)(2 * id + (event == POLLOUT)) * loop->event_size;
+	bool on = (target->events & event) != 0;
+	int rc = change == LOOP_ADD ? libevent_assign(loop, record, id, event) : 0;
+
+	if (rc != 0 || on == (change != LOOP_ADD && (target->before & event) != 0))
+		return rc;
+	return on ? libevent.add(record, NULL) : libevent.del(record);
+}
+
+static int libevent_change_one(struct libevent_loop *loop, enum loop_change change, int id)
+{
+	const struct loop_target *target = &loop->called.targets[id];
+	void *event = loop->events + (size_t)id * loop->event_size;
+	int rc;
+
+	if (loop->each > 1) {
+		rc = libevent_watch(loop, change, id, POLLIN);
+		return rc == 0 ? libevent_watch(loop, change, id, POLLOUT) : rc;
 	}
-	return 0;
+	rc = change == LOOP_ADD ? libevent_assign(loop, event, id, target->events) : 0;
+	if (rc == 0)
+		rc = change == LOOP_ADD || change == LOOP_ENABLE ? libevent.add(event, NULL)
+		                                                 : libevent.del(event);
+	if (change == LOOP_CLOSE)
+		close(target->fd);
+	return rc;
+}
+
+static int libevent_change(void *opened, enum loop_change change, const int *ids, int len)
+{
+	int rc = 0;
+
+	for (int i = 0; i < len && rc == 0; i++)
+		rc = libevent_change_one(opened, change, ids[i]);
+	return rc == 0 ? 0 : -EIO;
 }
 
 static int libevent_turn(void *opened, bool block)
@@ -133,7 +160,7 @@ static int libevent_timers(void *opened, const uint32_t *ids, const int64_t *ns,
 
 const struct loop_ops loop_libevent = {
 	.name = "libevent",
-	.can = LOOP_LEVEL | LOOP_DISPATCH | LOOP_CLOSES | LOOP_TIMERS,
+	.can = LOOP_LEVEL | LOOP_DISPATCH | LOOP_CLOSES | LOOP_SWITCHES | LOOP_TIMERS,
 	.library = &libevent_library,
 	.size = sizeof(struct libevent_loop),
 	.uncounted = true,

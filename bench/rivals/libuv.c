@@ -195,7 +195,7 @@ static int libuv_change(void *opened, enum loop_change change, const int *ids, i
 	for (int i = 0; i < len && rc >= 0; i++) {
 		void **handle = &loop->handles[ids[i]];
 
-		if (change == LOOP_ADD || change == LOOP_ENABLE || change == LOOP_SWITCH)
+		if (change == LOOP_ADD || change == LOOP_ENABLE || change == LOOP_WATCH)
 			rc = libuv_start(loop, ids[i]);
 		else
 			rc = libuv.poll_stop(*handle);

@@ -97,7 +97,7 @@ static int poll_change(void *opened, enum loop_change change, const int *ids, in
 	struct poll_loop *loop = opened;
 
 	for (int i = 0; i < len; i++) {
-		if (change == LOOP_ADD || change == LOOP_ENABLE || change == LOOP_SWITCH)
+		if (change == LOOP_ADD || change == LOOP_ENABLE || change == LOOP_WATCH)
 			poll_want(loop, ids[i]);
 		else
 			poll_drop(loop, ids[i]);

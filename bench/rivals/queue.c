@@ -86,21 +86,49 @@ static int queue_fill(const struct queue_loop *loop, struct xpoll_event *changes
 	return count;
 }
 
-/* Two records for each id: of the direction that its target names, and of the other. */
-static int queue_fill_both(const struct queue_loop *loop, struct xpoll_event *changes,
-                           int flags, int other_flags, const int *ids, int len)
+/* Likewise with LOOP_SWITCHES: of the directions that change, and of LOOP_ADD both. */
+static int queue_fill_watch(const struct queue_loop *loop, struct xpoll_event *changes,
+                            enum loop_change change, const int *ids, int len)
 {
-	for (int i = 0; i < len; i++) {
-		const struct loop_target *target = &loop->targets[ids[i]];
-		bool reads = target->events & POLLIN;
-		void *udata = (void *)(intptr_t)ids[i];
+	static const short directions[] = { POLLIN, POLLOUT };
+	int count = 0;
 
-		xpoll_set(&changes[2 * i], (uint64_t)target->fd,
-		          reads ? XPOLL_FILT_WRITE : XPOLL_FILT_READ, other_flags, 0, 0, udata);
-		xpoll_set(&changes[2 * i + 1], (uint64_t)target->fd,
-		          reads ? XPOLL_FILT_READ : XPOLL_FILT_WRITE, flags, 0, 0, udata);
+	for (int i = 0; i < 2 * len; i++) {
+		const struct loop_target *target = &loop->targets[ids[i / 2]];
+		short direction = directions[i % 2];
+		bool on = (target->events & direction) != 0;
+		int flags = on ? XPOLL_ENABLE : XPOLL_DISABLE;
+
+		if (change != LOOP_ADD && on == ((target->before & direction) != 0))
+			continue;
+		if (change == LOOP_ADD)
+			flags = (loop->add_flags & ~(direction == POLLOUT ? XPOLL_CLEAR : 0)) |
+			        (on ? 0 : XPOLL_DISABLE);
+		xpoll_set(&changes[count++], (uint64_t)target->fd,
+		          direction == POLLIN ? XPOLL_FILT_READ : XPOLL_FILT_WRITE, flags, 0, 0,
+		          (void *)(intptr_t)ids[i / 2]);
 	}
-	return 2 * len;
+	return count;
+}
+
+/* What was reported is enabled again. */
+static int queue_fill_ready(const struct queue_loop *loop, struct xpoll_event *changes,
+                            const struct loop_ready *ready, int len)
+{
+	for (int i = 0; i < len; i++)
+		xpoll_set(&changes[i], (uint64_t)loop->targets[ready[i].id].fd,
+		          ready[i].events & POLLIN ? XPOLL_FILT_READ : XPOLL_FILT_WRITE,
+		          XPOLL_ENABLE, 0, 0, (void *)(intptr_t)ready[i].id);
+	return len;
+}
+
+static int queue_enable(void *opened, const struct loop_ready *ready, int len)
+{
+	struct queue_loop *loop = opened;
+	struct xpoll_event changes[LOOP_ENABLE_MAX];
+
+	len = queue_fill_ready(loop, changes, ready, len);
+	return xpoll_event(loop->queue, changes, len, NULL, 0, 0) < 0 ? -errno : 0;
 }
 
 static int queue_change(void *opened, enum loop_change change, const int *ids, int len)
@@ -115,11 +143,8 @@ static int queue_change(void *opened, enum loop_change change, const int *ids, i
 		bench_calls += (uint64_t)len;
 		return 0;
 	}
-	if (change == LOOP_SWITCH)
-		count = queue_fill_both(loop, changes, XPOLL_ENABLE, XPOLL_DISABLE, ids, len);
-	else if (loop->switches && change == LOOP_ADD)
-		count = queue_fill_both(loop, changes, XPOLL_ADD, XPOLL_ADD | XPOLL_DISABLE, ids,
-		                        len);
+	if (change == LOOP_WATCH || (loop->switches && change == LOOP_ADD))
+		count = queue_fill_watch(loop, changes, change, ids, len);
 	else
 		count = queue_fill(loop, changes,
 		                   change == LOOP_ADD ? loop->add_flags : queue_flags[change],
@@ -133,6 +158,8 @@ static int queue_check(const struct xpoll_event *event, struct loop_ready *ready
 		return -(int)event->data;
 	if (event->filter == XPOLL_FILT_AIO)
 		return event->data != LOOP_BLOCK ? -EIO : 0;
+	if (event->filter == XPOLL_FILT_SIGNAL)
+		ready->events = (short)event->data;
 	if (event->filter == XPOLL_FILT_PROC)
 		ready->events = (event->fflags & XPOLL_NOTE_CHILD ? POLLIN : 0) |
 		                (event->fflags & XPOLL_NOTE_EXIT ? POLLOUT : 0);
@@ -144,7 +171,7 @@ static int queue_wait(void *opened, struct loop_hand *hand, bool block)
 {
 	struct queue_loop *loop = opened;
 	struct xpoll_event *events = hand->records;
-	int changes = queue_fill(loop, events, XPOLL_ENABLE, hand->enable, hand->enable_len);
+	int changes = queue_fill_ready(loop, events, hand->enable, hand->enable_len);
 	int count;
 
 	if (loop->next_len > 0)
@@ -242,6 +269,7 @@ static int queue_file(void *opened, int id, bool on)
 static int queue_process(void *opened, int id, pid_t pid)
 {
 	struct queue_loop *loop = opened;
+	int rc = loop->next_len > 0 ? queue_submit(loop, &loop->next, 1) : 0;
 
 	xpoll_set(&loop->next, (uint64_t)pid, XPOLL_FILT_PROC, XPOLL_ADD,
 	          XPOLL_NOTE_EXIT | (loop->tracks ? XPOLL_NOTE_TRACK : 0), 0,
@@ -249,7 +277,7 @@ static int queue_process(void *opened, int id, pid_t pid)
 	if (loop->tracks)
 		return queue_submit(loop, &loop->next, 1);
 	loop->next_len = 1;
-	return 0;
+	return rc;
 }
 
 static int queue_signal(void *opened, int number)
@@ -304,6 +332,7 @@ const struct loop_ops loop_queue = {
 	.enables = true,
 	.open = queue_open,
 	.change = queue_change,
+	.enable = queue_enable,
 	.wait = queue_wait,
 	.wake = queue_wake,
 	.wake_all = queue_wake_all,

@@ -48,7 +48,7 @@ static int churn_open(struct bench_field *field)
 	if (test->unused == NULL)
 		return -ENOMEM;
 	for (int id = 0; id < field->len; id++) {
-		field->targets[id] = (struct loop_target){ -1, POLLIN };
+		field->targets[id] = (struct loop_target){ .fd = -1, .events = POLLIN };
 		test->clients[id] = -1;
 		if (id != LISTENER)
 			test->unused[test->unused_len++] = id;

@@ -83,11 +83,6 @@ static int costs_drain(struct bench_turn *turn)
 
 #define CHANGE(change) .run = costs_change, .value = (change)
 
-static const struct bench_variant costs_peers[] = {
-	{ "kevent", NULL, &loop_kevent },
-	{ 0 },
-};
-
 const struct bench_workload bench_costs = {
 	.name = "costs", .unit = "operation", .items = "sockets", .n_default = 1000,
 	.summary = "add, delete, enable, disable; waits for none and for all",
@@ -100,7 +95,6 @@ const struct bench_workload bench_costs = {
 		"wait, none    one call, while nothing is ready\n"
 		"wait, all     the calls that it takes to return all sockets, mostly one\n"
 		LOOP_HELP
-		"kevent       kevent(2) of libxpoll-kqueue, whose events have counts\n"
 		"\n"
 		"poll has no registration; the wait does that work.\n",
 	.phases = {
@@ -116,5 +110,4 @@ const struct bench_workload bench_costs = {
 	.kind = BENCH_SOCKETS,
 	.ops = { .room = BENCH_ROOM_N, .passes = true },
 	.loops = LOOP_LEVEL,
-	.peers = costs_peers,
 };

@@ -84,12 +84,6 @@ static int http_reply(struct bench_turn *turn, int id)
 	return 1;
 }
 
-static int http_watch(struct bench_turn *turn, int id, short events)
-{
-	turn->field->targets[id].events = events;
-	return loop_change(&turn->loop, LOOP_SWITCH, &id, 1);
-}
-
 static int http_read(struct bench_turn *turn, int id)
 {
 	struct http_connection *connection = http_connection(turn, id);
@@ -103,8 +97,8 @@ static int http_read(struct bench_turn *turn, int id)
 	connection->reply = http_parse(connection);
 	if (connection->reply == NULL)
 		return connection->len < REQUEST_MAX ? 0 : -EMSGSIZE;
-	return turn->phase->how == HTTP_TURNS ? http_watch(turn, id, POLLOUT)
-	                                      : http_reply(turn, id);
+	return turn->phase->how == HTTP_TURNS
+		? loop_watch(&turn->loop, turn->field, id, POLLOUT) : http_reply(turn, id);
 }
 
 static int http_serve(struct bench_turn *turn, int id)
@@ -115,7 +109,7 @@ static int http_serve(struct bench_turn *turn, int id)
 		return http_read(turn, id);
 	rc = http_reply(turn, id);
 	if (rc > 0) {
-		int watched = http_watch(turn, id, POLLIN);
+		int watched = loop_watch(&turn->loop, turn->field, id, POLLIN);
 
 		rc = watched < 0 ? watched : rc;
 	}
@@ -219,7 +213,7 @@ static int http_accept(struct bench_field *field, int listener)
 
 		if (fd < 0)
 			return -errno;
-		field->targets[test->len] = (struct loop_target){ fd, POLLIN };
+		field->targets[test->len] = (struct loop_target){ .fd = fd, .events = POLLIN };
 	}
 	return 0;
 }

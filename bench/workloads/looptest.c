@@ -55,14 +55,9 @@ static inline int looptest_turns(void *state, int count, int (*turn)(void *state
 
 /* --- On xpoll, through the poll-like calls of the original ------------------ */
 
-struct queue_state {
-	const struct bench_pairs *pipes;
-	struct xpoll *queue;
-};
-
-static int queue_open(struct bench_turn *turn)
+int looptest_open(struct bench_turn *turn)
 {
-	struct queue_state *state = turn->own;
+	struct looptest *state = turn->own;
 	struct xpoll_options options = {
 		.size = sizeof options, .backend = turn->way->backend,
 		.size_hint = turn->field->len,
@@ -83,12 +78,12 @@ static int queue_open(struct bench_turn *turn)
 	return looptest_start(state->pipes);
 }
 
-static void queue_close(struct bench_turn *turn)
+void looptest_close(struct bench_turn *turn)
 {
-	xpoll_destroy(((struct queue_state *)turn->own)->queue);
+	xpoll_destroy(((struct looptest *)turn->own)->queue);
 }
 
-static int queue_readable(struct queue_state *state, struct bench_pair *pipe)
+static int queue_readable(struct looptest *state, struct bench_pair *pipe)
 {
 	const struct bench_pair *next = looptest_next(state->pipes, pipe);
 	int rc = looptest_take(pipe);
@@ -100,7 +95,7 @@ static int queue_readable(struct queue_state *state, struct bench_pair *pipe)
 	return rc;
 }
 
-static int queue_writable(struct queue_state *state, struct bench_pair *pipe)
+static int queue_writable(struct looptest *state, struct bench_pair *pipe)
 {
 	if (xpoll_ctl(state->queue, XPOLL_DISABLE, POLLOUT, pipe->write_fd, NULL) < 0)
 		return -errno;
@@ -109,7 +104,7 @@ static int queue_writable(struct queue_state *state, struct bench_pair *pipe)
 
 static int queue_turn(void *opened)
 {
-	struct queue_state *state = opened;
+	struct looptest *state = opened;
 	int reads = 0;
 	void *pipe;
 	int revents;
@@ -117,7 +112,11 @@ static int queue_turn(void *opened)
 	if (xpoll_wait(state->queue, -1) < 0 && !bench_goes_on(errno))
 		return -errno;
 	while ((revents = xpoll_revents(state->queue, &pipe)) != 0) {
-		int rc = revents & POLLIN ? queue_readable(state, pipe)
+		int rc;
+
+		if (pipe == NULL) /* a file beside the pipes */
+			continue;
+		rc = revents & POLLIN ? queue_readable(state, pipe)
 		                          : queue_writable(state, pipe);
 
 		if (rc < 0)
@@ -127,14 +126,14 @@ static int queue_turn(void *opened)
 	return reads;
 }
 
-static int queue_run(struct bench_turn *turn)
+int looptest_run(struct bench_turn *turn)
 {
 	return looptest_turns(turn->own, turn->count, queue_turn);
 }
 
-static uint64_t queue_syscalls(const struct bench_turn *turn)
+uint64_t looptest_syscalls(const struct bench_turn *turn)
 {
-	return bench_calls + queue_calls(((const struct queue_state *)turn->own)->queue);
+	return bench_calls + queue_calls(((const struct looptest *)turn->own)->queue);
 }
 
 /* --- By hand on epoll(7), twice -----------------------------------------------
@@ -214,6 +213,11 @@ static inline int token_serve(struct token_state *state,
 	return reads;
 }
 
+int looptest_epoll(const struct bench_turn *turn)
+{
+	return ((const struct token_state *)turn->own)->fd;
+}
+
 /* --- raw-epoll --------------------------------------------------------------- */
 
 static int raw_open(struct bench_turn *turn)
@@ -250,7 +254,7 @@ static int raw_run(struct bench_turn *turn)
 	return looptest_turns(turn->own, turn->count, raw_turn);
 }
 
-static const struct bench_ops looptest_epoll_ops = {
+const struct bench_ops looptest_epoll_ops = {
 	.size = sizeof(struct token_state),
 	.open = raw_open,
 	.run = raw_run,
@@ -363,7 +367,7 @@ static int ring_run(struct bench_turn *turn)
 	return ready < 0 ? ready : reads;
 }
 
-static const struct bench_ops looptest_loop_ops = {
+const struct bench_ops looptest_loop_ops = {
 	.room = LOOPTEST_EVENTS, .open = ring_open, .run = ring_run,
 };
 
@@ -405,7 +409,9 @@ static const struct bench_variant looptest_peers[] = {
 	{ "four-calls", &looptest_four_ops, NULL },
 	{ "raw-poll", &looptest_loop_ops, &loop_poll },
 	{ "kevent", &looptest_loop_ops, &loop_kevent },
+	{ "libkqueue", &looptest_loop_ops, &loop_libkqueue },
 	{ "libevent", &looptest_loop_ops, &loop_libevent },
+	{ "libev", &looptest_loop_ops, &loop_libev },
 	{ "libuv", &looptest_loop_ops, &loop_libuv },
 	{ 0 },
 };
@@ -420,8 +426,9 @@ static const char looptest_help[] =
 	"raw-NAME     the same, written by hand on the kernel's own calls\n"
 	"four-calls   by hand, the four system calls that xpoll makes on epoll, and\n"
 	"             nothing else: the best that its method could reach\n"
-	"kevent       kevent(2) of libxpoll-kqueue, whose events have counts\n"
-	"libevent, libuv   the same on these libraries, if they are here\n"
+	"kevent, libkqueue   the same on kevent(2) of libxpoll-kqueue and of libkqueue,\n"
+	"             whose events have counts\n"
+	"libevent, libev, libuv   the same on these libraries, if they are here\n"
 	PROGRAM_HELP
 	"limit        the reads and writes alone\n"
 	"\n"
@@ -434,13 +441,7 @@ const struct bench_workload bench_looptest = {
 	.help = looptest_help,
 	.references = { "raw-epoll", "raw-poll", "four-calls", "limit" },
 	.both_ends = true,
-	.ops = {
-		.size = sizeof(struct queue_state),
-		.open = queue_open,
-		.run = queue_run,
-		.syscalls = queue_syscalls,
-		.close = queue_close,
-	},
+	.ops = LOOPTEST_OPS,
 	.phases = { { .value = 1 } },
 	.programs = true,
 	.rings = true,

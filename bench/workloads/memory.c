@@ -40,7 +40,7 @@ static int memory_open(struct bench_field *field)
 
 		if (fd < 0)
 			return -errno;
-		field->targets[test->len] = (struct loop_target){ fd, POLLIN };
+		field->targets[test->len] = (struct loop_target){ .fd = fd, .events = POLLIN };
 	}
 	return 0;
 }

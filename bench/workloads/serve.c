@@ -23,7 +23,7 @@ static int serve_write(const struct bench_pairs *pairs, int k)
 struct serve_state {
 	struct loop outer; /* of nested: the loop is its only descriptor */
 	struct loop_target target;
-	int dispatched[SERVE_ACTIVE_MAX]; /* ids to be enabled with the next wait */
+	struct loop_ready dispatched[SERVE_ACTIVE_MAX]; /* to be enabled with the next wait */
 	int dispatched_len;
 };
 
@@ -34,7 +34,7 @@ static int serve_open_outer(struct bench_turn *turn)
 	int first = 0;
 	int rc = turn->loop.ops->fd(turn->loop.state);
 
-	state->target = (struct loop_target){ rc, POLLIN };
+	state->target = (struct loop_target){ .fd = rc, .events = POLLIN };
 	if (rc >= 0)
 		rc = loop_open(&state->outer, turn->way, &field, 1);
 	return rc < 0 ? rc : loop_change(&state->outer, LOOP_ADD, &first, 1);
@@ -91,7 +91,7 @@ static int serve_ready(struct bench_turn *turn, int count)
 		if (rc < 0)
 			return rc;
 		if (dispatch)
-			state->dispatched[state->dispatched_len++] = ready->id;
+			state->dispatched[state->dispatched_len++] = *ready;
 		reads++;
 	}
 	return reads;

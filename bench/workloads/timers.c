@@ -1,10 +1,11 @@
 /*
- * timers: a million of them, armed, cancelled, expired.
+ * timers: a million of them, armed, armed again, cancelled, expired.
  *
  * The timers of a server with many connections: each has a timeout that is seldom
- * reached.  In a pass all of them are armed, to random times more than an hour ahead;
- * cancelled, in another order; armed again, to random times within the next half second
- * at most; and when the last one is due, all are taken.  Arming for the last phase, and
+ * reached.  In a pass all of them are armed, to random times more than an hour ahead; armed
+ * again, in another order, as at each activity of a connection; cancelled, in that order;
+ * armed again, to random times within the next half second at most; and when the last one
+ * is due, all are taken.  Arming for the last phase, and
  * waiting, are not measured.
  */
 #include <stdlib.h>
@@ -99,6 +100,13 @@ static int timers_arm(struct bench_turn *turn)
 	return timers_arm_in(turn, FAR_NS);
 }
 
+static int timers_rearm(struct bench_turn *turn)
+{
+	int64_t ns[BATCH];
+
+	return timers_set(turn, ((const struct timers *)turn->field->own)->order, ns, FAR_NS);
+}
+
 static int timers_cancel(struct bench_turn *turn)
 {
 	return timers_set(turn, ((const struct timers *)turn->field->own)->order, NULL, 0);
@@ -143,16 +151,19 @@ static int timers_sleep(struct bench_turn *turn)
 
 const struct bench_workload bench_timers = {
 	.name = "timers", .unit = "timer", .items = "timers", .n_default = 1000000,
-	.summary = "a million timers, armed, cancelled, expired",
+	.summary = "a million timers: armed, armed again, cancelled, expired",
 	.help =
-		"N timers in one queue, in passes of three phases.  arm: all are added, to\n"
-		"random times more than an hour ahead.  cancel: all are deleted, in another\n"
-		"order.  expire: all are due, and are taken until there are no more.\n"
+		"N timers in one queue, in passes of four phases.  arm: all are added, to\n"
+		"random times more than an hour ahead.  re-arm: each gets another time, in random\n"
+		"order, as an idle timeout does.  cancel: all are deleted, in random order.\n"
+		"expire: all are due, and are taken until there are no more.\n"
 		"\n"
 		"xpoll-NAME   one-shot timers in a queue on a back end, 64 changes or events\n"
 		"             in a call; a timer is made by arming it and is gone afterwards\n"
 		"timerfd      by hand: a heap in an array, and one timerfd; a timer is the index\n"
 		"             of three arrays, so none is looked for: the limit\n"
+		"kevent       EVFILT_TIMER of libxpoll-kqueue\n"
+		"libev        ev_timer_again, ev_timer_stop; the structures are made beforehand\n"
 		"libevent     event_add, event_del; the structures are made beforehand\n"
 		"libuv        uv_timer_start, uv_timer_stop; likewise\n"
 		"\n"
@@ -162,10 +173,11 @@ const struct bench_workload bench_timers = {
 	.rounds_default = 5, /* a pass takes a second */
 	.phases = {
 		{ .name = "arm", .run = timers_arm },
+		{ .name = "re-arm", .run = timers_rearm },
 		{ .name = "cancel", .run = timers_cancel },
 		{ .name = "expire", .run = timers_take, .prepare = timers_sleep },
 	},
-	.references = { "timerfd", "libevent", "libuv" },
+	.references = { "timerfd", "libevent", "libev", "libuv" },
 	.tells_bytes = true,
 	.kind = BENCH_NOTHING,
 	.setup_size = sizeof(struct timers),

@@ -15,6 +15,7 @@ apt-get)
 		java=openjdk-25-jdk-headless,maven libfuzzer=libclang-rt-${clang%%.*}-dev
 		openssl.pc=libssl-dev glib-2.0.pc=libglib2.0-dev
 		libevent.pc=libevent-dev libuv.pc=libuv1-dev
+		libev.so.4=libev4 libkqueue.so.0=libkqueue0
 		x86_64-w64-mingw32-gcc-posix=gcc-mingw-w64-x86-64-posix wine=wine,wine64
 		qemu-s390x=qemu-user i686-linux-gnu-gcc=gcc-i686-linux-gnu,libc6-dev-i386-cross
 		aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu,libc6-dev-arm64-cross
@@ -26,13 +27,13 @@ dnf)
 		setpriv=util-linux sanitizers=libasan,libubsan,libtsan libfuzzer=compiler-rt
 		python-tests=python3-devel,python3-test python3-dbg=
 		java=java-25-openjdk-devel,maven openssl.pc=openssl-devel glib-2.0.pc=glib2-devel
-		libevent.pc=libevent-devel libuv.pc=libuv-devel" ;;
+		libevent.pc=libevent-devel libuv.pc=libuv-devel libev.so.4=libev libkqueue.so.0=" ;;
 apk)
 	install="apk add -U"
 	names="cc=gcc,musl-dev,linux-headers c++=g++ ninja=samurai pkg-config=pkgconf
 		python-tests=python3-dev python3-dbg= java=openjdk25-jdk,maven libfuzzer=compiler-rt
 		openssl.pc=openssl-dev glib-2.0.pc=glib-dev
-		libevent.pc=libevent-dev libuv.pc=libuv-dev" ;;
+		libevent.pc=libevent-dev libuv.pc=libuv-dev libev.so.4=libev libkqueue.so.0=" ;;
 pacman)
 	install="pacman -Sy --needed --noconfirm"
 	names="cc=gcc c++=gcc pkg-config=pkgconf python3=python python-tests= python3-dbg=
@@ -42,7 +43,8 @@ zypper)
 	names="cc=gcc,glibc-devel c++=gcc-c++ pkg-config=pkgconf-pkg-config setpriv=util-linux
 		python-tests=python3-devel,python3-testsuite python3-dbg=
 		java=java-25-openjdk-devel,maven libfuzzer= openssl.pc=libopenssl-devel
-		glib-2.0.pc=glib2-devel libevent.pc=libevent-devel libuv.pc=libuv-devel" ;;
+		glib-2.0.pc=glib2-devel libevent.pc=libevent-devel libuv.pc=libuv-devel
+		libev.so.4=libev4 libkqueue.so.0=" ;;
 pkg)
 	install="pkg install -y"
 	names="cc=llvm c++=llvm pkg-config=pkgconf python-tests= python3-dbg=
@@ -71,6 +73,9 @@ there() {
 		python_is_whole python3 &&
 			{ ! have /usr/bin/python3 || python_is_whole /usr/bin/python3; } ;;
 	java) sh java/find-jdk.sh >/dev/null && have mvn ;;
+	*.so.*) # A library that is loaded when it is needed.
+		ls /lib/"$1" /lib64/"$1" /usr/lib/"$1" /usr/lib64/"$1" /usr/lib/*/"$1" \
+			/usr/local/lib/"$1" 2>/dev/null | grep -q . ;;
 	*.pc) pkg-config --exists "${1%.pc}" 2>/dev/null ;;
 	sanitizers) [ "$manager" != dnf ] || rpm -q $(packages_of sanitizers) >/dev/null ;;
 	libfuzzer)

@@ -4,6 +4,8 @@ Goal: no workload is forgotten, no number is left out, bad arguments are named. 
 short measurements go into a folder, and the page is made of them, without plots.
 """
 
+import contextlib
+import io
 import json
 import os
 import re
@@ -21,6 +23,7 @@ BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..
 sys.path.insert(0, os.path.join(BENCH, "report"))
 sys.dont_write_bytecode = True
 
+import counts  # noqa: E402
 import main  # noqa: E402
 import page  # noqa: E402
 import readme  # noqa: E402
@@ -56,12 +59,47 @@ class Report(unittest.TestCase):
             counted = {step.command[4]: int(step.command[5]) for step in steps
                        if step.name.startswith("instructions-")}
             self.assertEqual(counted if quick else set(counted),
-                             {} if quick else set(known) - {"sources", "track", "threads"})
+                             {} if quick else set(known) - {*counts.NO_INSTRUCTIONS})
             for workload, n in counted.items():  # or they would be beside no row
                 self.assertIn(f"{workload}-{n}", [step.name for step in steps])
-        self.assertLess(sum(step.seconds for step in main.plan("folder", False)), 45 * 60)
+        self.assertEqual(set(counts.COUNTED), set(known))
+        self.assertLess(sum(step.seconds for step in main.plan("folder", False)), 90 * 60)
         quick = main.plan("folder", True)
-        self.assertLess(sum(step.seconds for step in quick), 240)  # with the build five minutes
+        self.assertLess(sum(step.seconds for step in quick), 360)  # with the build seven minutes
+
+    def test_long_run_has_enough_rounds(self):
+        for step in main.plan("folder", False):
+            if step.command[1] == "bench" and step.name != "user-10000000":
+                self.assertGreaterEqual(int(step.command[step.command.index("--rounds") + 1]), 15)
+
+    def test_counts_are_compared_row_by_row(self):
+        def row(calls, instructions=None, low=None):
+            return {"calls": calls, "threads": low is not None, "range": [low, calls],
+                    "wakes": 0.5, "instructions": instructions}
+
+        old = {"a xpoll-epoll": row(4, 1000), "b xpoll-epoll": row(4, 1000),
+               "c xpoll-epoll": row(6, low=5), "d xpoll-epoll": row(6, low=5)}
+        new = {"a xpoll-epoll": row(4, 1004), "b xpoll-epoll": row(5, 1006),
+               "c xpoll-epoll": row(7, low=6), "d xpoll-epoll": row(8, low=7),
+               "e xpoll-epoll": row(1, 1), "a raw-epoll": row(6, 90),
+               "f": {"error": "it hangs"}}
+        self.assertEqual({name: counts.changes(old.get(name), new[name]) for name in new},
+                         {"a xpoll-epoll": "", "b xpoll-epoll": "calls, instructions",
+                          "c xpoll-epoll": "", "d xpoll-epoll": "calls", "e xpoll-epoll": "new",
+                          "a raw-epoll": "new", "f": "new"})
+        with contextlib.redirect_stdout(io.StringIO()) as text:
+            self.assertEqual(counts.table(new, old), 3)
+        self.assertRegex(text.getvalue(),
+                         r"(?m)^a xpoll-epoll +4.00 +4.00 +6.00 +1,004 +1,000 +90$")
+        self.assertIn("f                                  not counted: it hangs", text.getvalue())
+
+    def test_rows_of_this_tree_are_counted(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(folder + "/bin")
+            os.symlink(TOOL, folder + "/bin/xpoll")
+            found = counts.calls_of(folder, "unread")
+        self.assertLessEqual({"unread xpoll-poll", "unread raw-epoll"}, set(found))
+        self.assertAlmostEqual(found["unread raw-epoll"]["calls"], 4, 2)
 
     def test_results_of_an_earlier_run_are_forgotten(self):
         names = ["timers-1000000.json", "timers-100000.json", "http.json", "kqueue.json"]

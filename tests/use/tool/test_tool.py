@@ -23,7 +23,7 @@ TOOL = os.environ["XPOLL_TOOL"]
 SHORT = ["-t", "0.01", "--rounds", "1"]
 LOOPTEST = ["bench", "looptest"]
 ALL_VARIANTS = ["xpoll-epoll", "xpoll-poll", "xpoll-select", "raw-epoll", "four-calls",
-                "raw-poll", "kevent", "libevent", "libuv", "limit"]
+                "raw-poll", "kevent", "libkqueue", "libevent", "libev", "libuv", "limit"]
 RESULT_FIELDS = {"variant", "default", "reads_per_second", "ns_per_read",
                  "syscalls_per_read", "ratio_raw_epoll", "ratio_limit"}
 
@@ -314,6 +314,7 @@ class Json(ToolTest):
 class Workloads(ToolTest):
     """Each workload that is written on loops: n, unit, phases, first reference."""
     K = ["k=1", "k=16", "k=256"]
+    POOL = [f"{n} threads, k={k}" for n in (2, 4, 16) for k in (1, 4, 64)]
     T = ["1 thread", *(f"{n} threads" for n in (2, 4, 8, 16, 32))]
     TABLE = {
         "active": (20, "read", K, "raw_epoll"),
@@ -324,6 +325,16 @@ class Workloads(ToolTest):
                                     "enable", "wait, all", "delete"], "raw_epoll"),
         "wake": (2, "wake", None, "raw_epoll"),
         "threads": (20, "event", T, "raw_epoll"),
+        "pool": (64, "event", POOL, "raw_epoll"),
+        "pool-both": (64, "event", POOL, "kevent"),
+        "echo": (64, "request", ["1 active", "64 active", "all active"], "raw_epoll"),
+        "reactor": (64, "event", [f"{n}, k={k}" for n in ("1 worker", "4 workers")
+                                  for k in (1, 64)], "raw_epoll"),
+        "pause": (4, "event", [f"M={m}" for m in (1, 2, 4, 8, 64)], "raw_epoll"),
+        "unread": (2, "toggle", None, "kevent"),
+        "proxy": (4, "piece", ["1 busy", "64 busy", "1000 busy"], "raw_poll"),
+        "beside": (8, "read", ["alone", "signal", "process", "file watched", "timer", "user",
+                               "file read", "exposed"], "raw_epoll"),
         "hand-off": (20, "event", T, "raw_epoll"),
         "changes": (20, "change", T, "raw_epoll"),
         "wake-all": (2, "wake", T, "raw_epoll"),
@@ -335,6 +346,7 @@ class Workloads(ToolTest):
         "churn": (2, "connection", None, "raw_epoll"),
         "memory": (20, "descriptor", ["add", "destroy"], "raw_epoll"),
         "sources": (1, "event", ["process", "signal"], "by_hand"),
+        "burst": (20, "event", ["children", "signals"], "by_hand"),
         "files": (20, "file", ["watch", "event", "burst"], "by_hand"),
         "track": (20, "fork", ["follow", "followed", "until known"], "nobody"),
     }
@@ -380,12 +392,32 @@ class Workloads(ToolTest):
                 for result, calls in zip(results, known):
                     self.assertAlmostEqual(result["syscalls_per_read"], calls, 1)
 
+    def test_operations_are_counted_with_the_threads_of_libraries(self):
+        results = {r["variant"]: r for r in self.measure(
+            "unread", "--operations", "100", "--peers", "raw", "--backend", "poll")["results"]}
+        if results["kevent"]["syscalls_per_toggle"] is None:
+            self.skipTest("the kernel counts for root only")
+        self.assertAlmostEqual(results["raw-epoll"]["syscalls_per_toggle"], 4, 2)
+        self.assertGreaterEqual(results["kevent"]["syscalls_per_toggle"], 2)
+
+    def test_toggles_beside_an_unread_byte_wake_once(self):
+        results = {r["variant"]: r for r in self.measure("unread")["results"]}
+        for variant, wakes in ("xpoll-poll", 1), ("xpoll-select", 1), ("raw-epoll", 2):
+            self.assertEqual(results[variant]["wakes_per_toggle"], wakes)
+
+    def test_row_that_spreads_is_no_result(self):
+        report = self.check_json("--rounds", "3")
+        for row in report["results"]:
+            self.assertEqual(row["spread"]["result"], row["spread"]["quartiles"] <= 0.05)
+            self.assertLessEqual(row["syscalls"]["min"] or 0, row["syscalls"]["max"] or 0)
+
     def test_queues_without_a_descriptor_are_not_nested(self):
         report = json.loads(self.check(run("bench", "nested", *SHORT, "-n", "4", "--json", "-",
                                            "--backend", "epoll,poll")))
         self.assertEqual({r["variant"] for r in report["results"]},
-                         {"xpoll-epoll", "raw-epoll", "limit"})
-        self.assertEqual(report["missing"], ["poll"])
+                         {"xpoll-epoll", "raw-epoll", "kevent", "libkqueue", "limit"}
+                         - set(report["missing"]))
+        self.assertIn("poll", report["missing"])
 
     def test_reads_are_measured_in_each_phase(self):
         result = run("bench", "aio", "-t", "0.001", "--rounds", "1", "-n", "20", "--json", "-")
@@ -460,10 +492,10 @@ class Timers(ToolTest):
         report = self.measure()
         self.assertEqual((report["benchmark"], report["n"]), ("timers", 500))
         variants = ["xpoll-epoll", "xpoll-poll", "xpoll-select"]
-        variants += [name for name in ("libevent", "libuv", "timerfd")
+        variants += [name for name in ("kevent", "libevent", "libev", "libuv", "timerfd")
                      if name not in report["missing"]]
         self.assertEqual([(r["variant"], r["phase"]) for r in report["results"]],
-                         [(v, p) for v in variants for p in ("arm", "cancel", "expire")])
+                         [(v, p) for v in variants for p in ("arm", "re-arm", "cancel", "expire")])
         for result in report["results"]:
             self.assertEqual(self.FIELDS - set(result), set())
             self.assertGreater(result["timers_per_second"], 0)
@@ -472,7 +504,7 @@ class Timers(ToolTest):
     def test_peers_raw_leaves_the_libraries_out(self):
         report = self.measure("--peers", "raw", "--backend", "poll")
         self.assertEqual({r["variant"] for r in report["results"]},
-                         {"xpoll-poll", "timerfd"})
+                         {"xpoll-poll", "kevent", "timerfd"})
         self.assertEqual(report["missing"], [])
         self.assertEqual({r["ratio_libuv"] for r in report["results"]}, {None})
 
@@ -484,7 +516,7 @@ class Timers(ToolTest):
                          env=environment(LD_LIBRARY_PATH=folder))
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertRegex(result.stdout, r"(?m)^not here, so not measured: .*libuv \(Debian: libuv")
-        self.assertRegex(result.stdout, r"(?m)^expire .* x libevent +x libuv ")
+        self.assertRegex(result.stdout, r"(?m)^expire .* x libevent +x libev +x libuv ")
 
 
 class Files(ToolTest):
