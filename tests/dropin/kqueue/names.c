@@ -9,7 +9,8 @@
 /* FreeBSD's of what Linux has nothing like, and other systems' own. */
 #if defined EVFILT_FS || defined EVFILT_LIO || defined EVFILT_SENDFILE || \
 	defined EVFILT_JAIL || defined EVFILT_JAILDESC || defined NOTE_REAP || \
-	defined NOTE_PDSIGCHLD || defined KQUEUE_CPONFORK
+	defined NOTE_PDSIGCHLD || defined KQUEUE_CPONFORK || defined EVFILT_NETDEV || \
+	defined NOTE_LINKUP || defined NOTE_LINKDOWN || defined NOTE_LINKINV
 #error "a name of FreeBSD's that is not served"
 #endif
 #if defined EVFILT_DEVICE || defined NOTE_CHANGE || defined NOTE_EOF || \
@@ -19,7 +20,10 @@
 #endif
 #if defined EVFILT_MACHPORT || defined EVFILT_VM || defined EVFILT_MEMORYSTATUS || \
 	defined EV_UDATA_SPECIFIC || defined EV_DISPATCH2 || defined EV_VANISHED || \
-	defined EV_POLL || defined EV_OOBAND || defined NOTE_EXITSTATUS || \
+	defined EV_POLL || defined EV_OOBAND || defined EV_FLAG0 || \
+	defined EV_SET64 || defined NOTE_SIGNAL || defined NOTE_EXIT_DETAIL || \
+	defined NOTE_EXITSTATUS || defined NOTE_MACHTIME || defined NOTE_CRITICAL || \
+	defined NOTE_BACKGROUND || defined NOTE_LEASE_RELEASE || defined LIBKQUEUE || \
 	defined NOTE_ABSOLUTE || defined NOTE_LEEWAY || defined NOTE_FUNLOCK || \
 	defined NOTE_NONE || defined KEVENT_FLAG_NONE || defined EVFILT_LIBKQUEUE
 #error "a name of macOS's or libkqueue's that is not served"
