@@ -74,7 +74,8 @@ static void user_news(struct xpoll *queue, struct xp_inode_user *user,
 		user->ops->news(queue, user, asked, lost);
 }
 
-static void user_settle(struct xpoll *queue, struct xp_inodes *inodes,
+/* Report to the user what the kernel has reported.  Returns false if the file is gone. */
+static bool user_settle(struct xpoll *queue, struct xp_inodes *inodes,
                         struct xp_inode_user *user)
 {
 	uint32_t reported = user->reported;
@@ -99,10 +100,8 @@ static void user_settle(struct xpoll *queue, struct xp_inodes *inodes,
 	if (!gone && rc == 0 && reported & XP_REPORT_ENDED &&
 	    !(reported & XPOLL_NOTE_REVOKE))
 		gone = !user_survives(queue, inodes, user, &now);
-	if (gone) {
-		user->ops->gone(queue, user);
-		return;
-	}
+	if (gone)
+		return false;
 	/* Removed from where nobody listened yet: no report is of its end. */
 	if (rc == 0 && reported & XPOLL_NOTE_RENAME && now.st_nlink == 0 &&
 	    S_ISDIR(now.st_mode))
@@ -113,15 +112,20 @@ static void user_settle(struct xpoll *queue, struct xp_inodes *inodes,
 		xp_inode_remember(&user->last, reported, &now);
 	}
 	user_news(queue, user, notes, reported & XP_REPORT_LOST);
+	return true;
 }
 
 static void inodes_settle(struct xpoll *queue, struct xp_inodes *inodes)
 {
 	struct xp_list *item;
 
-	while ((item = xp_list_take(&inodes->unsettled)))
-		user_settle(queue, inodes,
-		            XP_CONTAINER_OF(item, struct xp_inode_user, unsettled));
+	while ((item = xp_list_take(&inodes->unsettled))) {
+		struct xp_inode_user *user =
+			XP_CONTAINER_OF(item, struct xp_inode_user, unsettled);
+
+		if (!user_settle(queue, inodes, user))
+			user->ops->gone(queue, user);
+	}
 }
 
 static void inodes_ready(struct xpoll *queue, struct xp_source_fd *watch)
@@ -230,6 +234,47 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
 	return rc;
 }
 
+/* What was not requested until now is no news of notes that are added. */
+static void forget_unrequested(struct xp_inode_user *user, const struct stat *now)
+{
+	if (!(user->notes & (XPOLL_NOTE_EXTEND | XPOLL_NOTE_TRUNCATE)))
+		user->last.st_size = now->st_size;
+	if (!(user->notes & XPOLL_NOTE_WRITE))
+		user->last.st_mtim = now->st_mtim;
+	if (user->notes & (XPOLL_NOTE_LINK | XPOLL_NOTE_DELETE | XPOLL_NOTE_ATTRIB))
+		return;
+	user->last.st_nlink = now->st_nlink;
+	user->last.st_mode = now->st_mode;
+	user->last.st_uid = now->st_uid;
+	user->last.st_gid = now->st_gid;
+	user->last.st_ctim = now->st_ctim;
+}
+
+/*
+ * The notes of the user are about to change: report what has happened so far by the
+ * notes that it has.  Returns false if the descriptor is another file's by now.
+ */
+static bool user_settle_before(struct xpoll *queue, struct xp_inodes *inodes,
+                               struct xp_inode_user *user)
+{
+	struct stat now;
+	int rc;
+
+	if (inodes->watch.fd >= 0)
+		xp_inodes_harvest(inodes);
+	if (!user->self.inode) /* The kernel does not report this file. */
+		xp_inode_report(inodes, user, XP_REPORT_LOOK);
+	if (!xp_list_empty(&user->unsettled)) {
+		xp_list_remove(&user->unsettled);
+		if (!user_settle(queue, inodes, user))
+			return false;
+	}
+	rc = xp_inode_look(user, &now);
+	if (rc == 0)
+		forget_unrequested(user, &now);
+	return rc != -EBADF && rc != -ENOENT;
+}
+
 int xp_inode_rewatch(struct xpoll *queue, struct xp_inode_user *user,
                      uint32_t notes, bool lenient)
 {
@@ -237,7 +282,7 @@ int xp_inode_rewatch(struct xpoll *queue, struct xp_inode_user *user,
 	uint32_t before = user->notes;
 	int rc;
 
-	if (xp_inode_confirm(user) < 0)
+	if (!user_settle_before(queue, inodes, user))
 		return -ESTALE;
 	user->notes = notes;
 	user->ignored = 0;

@@ -144,6 +144,29 @@ XT_TEST(notes_given_up_do_not_wake)
 	VNODE_GETS(queue, copy, XPOLL_NOTE_ATTRIB);
 }
 
+/* S1: what happened before the ADD that requests it is not reported. */
+XT_TEST(notes_that_are_added_begin_with_now)
+{
+	struct xpoll *queue = xt_open();
+	int file = xt_make("f", "text");
+
+	XT_OK(vnode_add(queue, file, 0, XPOLL_NOTE_ATTRIB | XPOLL_NOTE_WRITE));
+	for (int i = 0; i < 4; i++) {
+		XT_OK(vnode_add(queue, file, 0, XPOLL_NOTE_WRITE));
+		XT_OK(fchmod(file, i % 2 ? 0600 : 0640));
+		XT_OK(vnode_add(queue, file, 0, XPOLL_NOTE_ATTRIB));
+		XT_NONE(queue);
+		xt_put(file);
+		XT_OK(vnode_add(queue, file, 0, XPOLL_NOTE_EXTEND));
+		XT_NONE(queue);
+		XT_EQ(pwrite(file, "x", 1, 0), 1);
+		XT_NONE(queue);
+		XT_OK(vnode_add(queue, file, 0, XPOLL_NOTE_ATTRIB));
+		XT_OK(fchmod(file, i % 2 ? 0644 : 0604));
+		VNODE_GETS(queue, file, XPOLL_NOTE_ATTRIB);
+	}
+}
+
 /* S3: a disabled registration may wake in vain, but not again and again. */
 XT_TEST(disabled_registration_wakes_a_bounded_number_of_times)
 {
