@@ -49,6 +49,13 @@ static XP_INLINE void xp_prefetch(const void *line)
 }
 #endif
 
+/* Compiled for ThreadSanitizer? */
+#ifdef __SANITIZE_THREAD__
+#define XP_TSAN 1
+#else
+#define XP_TSAN 0
+#endif
+
 /*
  * Inline, where a function has clean-up handlers: without -fexceptions they may be
  * setjmp(3), with which gcc refuses it.

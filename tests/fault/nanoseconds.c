@@ -1,24 +1,27 @@
 /*
- * Goal: a wait with a timeout ends in time and sees its event both with
- * epoll_pwait2(2) and where the kernel lacks it or a sandbox hides it, for which
- * it is asked once.
- * Method: the system call is answered at link time, each time in a child of its own,
- * as the answer is remembered.
+ * Goal: a wait with a timeout ends in time, sees its event and can be cancelled, with the C
+ * library's epoll_pwait2, without it, and where the kernel lacks epoll_pwait2(2) or a
+ * sandbox hides it; then it is called once.
+ * Method: the function is hidden and the system call is answered at link time, each time in
+ * a child of its own, because the library remembers the answer.
  */
-#include "xt.h"
+#include "xt_cancel.h"
 
+#include <sys/epoll.h>
 #include <sys/syscall.h>
 
-#include "os/rawcall.h"
+#include "os/linux/sys_linux.h"
 
 #ifndef SYS_epoll_pwait2
 #define SYS_epoll_pwait2 441
 #endif
 
-static int answer; /* of the kernel; 0: its own */
-static int asked;
+static bool hidden; /* the C library has no such function */
+static int answer;  /* of the kernel, a negative errno; 0: its own */
+static atomic_int asked;
 
 XT_WRAP(xp_rawcall);
+XT_WRAP(xp_sys_libc_epoll_pwait2);
 
 long __wrap_xp_rawcall(long call, long a, long b, long c, long d, long e,
                        long f)
@@ -29,6 +32,22 @@ long __wrap_xp_rawcall(long call, long a, long b, long c, long d, long e,
 			return answer;
 	}
 	return __real_xp_rawcall(call, a, b, c, d, e, f);
+}
+
+static int libc_pwait2(int epoll_fd, struct epoll_event *events, int cap,
+                       const struct timespec *timeout, const sigset_t *mask)
+{
+	asked++;
+	if (answer) {
+		errno = -answer;
+		return -1;
+	}
+	return __real_xp_sys_libc_epoll_pwait2()(epoll_fd, events, cap, timeout, mask);
+}
+
+xp_epoll_pwait2 *__wrap_xp_sys_libc_epoll_pwait2(void)
+{
+	return hidden || !__real_xp_sys_libc_epoll_pwait2() ? NULL : libc_pwait2;
 }
 
 static void waits_in_time(void)
@@ -42,6 +61,7 @@ static void waits_in_time(void)
 	XT_OK(xt_add(queue, pipe.r, READ, 0));
 	XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &event, 1, timeout_ns), 0);
 	XT_EXPECT(xt_now() - begin >= timeout_ns);
+	XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 100), 0);
 #ifndef __SANITIZE_THREAD__ /* It waits in milliseconds. */
 	XT_EXPECT(asked >= 1);
 #endif
@@ -52,36 +72,85 @@ static void waits_in_time(void)
 		XT_EXPECT(asked <= 1);
 }
 
-static void waits_with(int kernel)
+/* Which answer of the kernel, with and without the function. */
+static void waits_with(void *kernel)
 {
+	answer = *(int *)kernel;
 	asked = 0;
-	answer = kernel;
 	waits_in_time();
 }
 
-static void lacks(void *unused)
+static void waits_without(void *kernel)
 {
-	(void)unused;
-	waits_with(-ENOSYS);
+	hidden = true;
+	waits_with(kernel);
 }
 
-static void hides(void *unused)
+static void in_children(int kernel)
 {
-	(void)unused;
-	waits_with(-EPERM);
+	XT_EXPECT(xt_child(waits_with, &kernel));
+	XT_EXPECT(xt_child(waits_without, &kernel));
 }
 
 XT_TEST(a_kernel_without_it)
 {
-	XT_EXPECT(xt_child(lacks, NULL));
+	in_children(-ENOSYS);
 }
 
 XT_TEST(a_sandbox_hides_it)
 {
-	XT_EXPECT(xt_child(hides, NULL));
+	in_children(-EPERM);
 }
 
 XT_TEST(the_kernel_s_own)
 {
-	waits_with(0);
+	in_children(0);
+}
+
+/* Without the function a wait is one system call if its event comes, else two. */
+static void count_calls(void *unused)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pipe = xt_pipe();
+	struct xpoll_event event;
+
+	(void)unused;
+	hidden = true;
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 1000), 0);
+	asked = 0;
+	xt_put(pipe.w);
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
+	XT_EQ(asked, 0);
+	xt_drain(pipe.r);
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 2500000), 0);
+	XT_CHECK(asked <= 1);
+}
+
+XT_TEST(rest_of_a_millisecond_is_one_call_more)
+{
+	XT_EXPECT(xt_child(count_calls, NULL));
+}
+
+static void wait_events(struct xt_storm *storm, bool limited)
+{
+	struct xpoll_event event;
+
+	(void)XT_EXPECT(xpoll_event(storm->object, NULL, 0, &event, 1,
+	                            limited ? 50000 : XT_SOON) >= 0);
+}
+
+/* As stress/cancel, by the calls of a C library that has no such function. */
+XT_TEST(cancelled_without_the_function)
+{
+	struct xt_storm storm = {.wait = wait_events, .object = xt_open_quiet()};
+
+	if (XT_SANITIZED)
+		XT_SKIP("a sanitizer loses track of a cancelled thread");
+	hidden = true;
+	answer = 0;
+	xt_storm_prepare(&storm);
+	XT_OK(xt_add(storm.object, storm.pipe.r, READ, 0));
+	xt_storm_run(&storm, 100);
+	hidden = false;
 }

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -23,23 +22,12 @@
 
 #define KERNEL_SIGSET_SIZE 8
 
-/* Headers may be older than the kernel.  Alpha and MIPS count from elsewhere: ENOSYS. */
-#ifndef SYS_epoll_pwait2
-#if defined(__alpha__) || defined(__mips__)
-#define SYS_epoll_pwait2 (-1)
-#else
-#define SYS_epoll_pwait2 441
-#endif
-#endif
-
 int xp_sys_close(int fd)
 {
-#ifdef __SANITIZE_THREAD__
-	/* It keeps book of descriptors and has to see them go. */
-	return XP_LIBCALL(close(fd));
-#else
+	/* ThreadSanitizer keeps book of descriptors and has to see them go. */
+	if (XP_TSAN)
+		return XP_LIBCALL(close(fd));
 	return (int)xp_rawcall(SYS_close, fd, 0, 0, 0, 0, 0);
-#endif
 }
 
 int xp_sys_read(int fd, void *buffer, size_t size)
@@ -119,53 +107,6 @@ int xp_sys_epoll_now(int epoll_fd, struct epoll_event *events, int cap)
 	return rc;
 }
 
-/*
- * Past the C library: glibc has epoll_pwait2 since 2.35, musl has none, and a
- * library that was linked with it would run nowhere else.  As in glibc's own
- * functions the thread can be cancelled at any moment of the system call.  A
- * function apart: a clean-up handler of its callers runs for calls of functions
- * only.
- */
-static XP_NOINLINE long epoll_pwait2_cancel(int epoll_fd,
-                                            struct epoll_event *events, int cap,
-                                            const int64_t *left)
-{
-	int type;
-	long rc;
-
-	(void)pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
-	rc = xp_rawcall(SYS_epoll_pwait2, epoll_fd, (long)events, cap, (long)left,
-	                0, KERNEL_SIGSET_SIZE);
-	(void)pthread_setcanceltype(type, NULL);
-	return rc;
-}
-
-/*
- * Nanoseconds; -ENOSYS where the kernel lacks it (Linux < 5.11) or a sandbox
- * hides it, which is remembered: there is no use in asking again.
- */
-static int epoll_wait_ns(int epoll_fd, struct epoll_event *events, int cap,
-                         int64_t left_ns)
-{
-#ifdef __SANITIZE_THREAD__
-	/* It lets signals through while a call that it knows waits: milliseconds. */
-	static _Atomic int missing = 1;
-#else
-	static _Atomic int missing;
-#endif
-	int64_t left[2] = {left_ns / XP_NS_PER_SEC, left_ns % XP_NS_PER_SEC};
-	int rc;
-
-	if (missing)
-		return -ENOSYS;
-	rc = (int)epoll_pwait2_cancel(epoll_fd, events, cap, left);
-	if (rc == -ENOSYS || rc == -EPERM) {
-		missing = 1;
-		rc = -ENOSYS;
-	}
-	return rc;
-}
-
 int xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
                       int64_t deadline_ns)
 {
@@ -177,7 +118,7 @@ int xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
 
 		if (left_ns < 0)
 			left_ns = 0;
-		rc = epoll_wait_ns(epoll_fd, events, cap, left_ns);
+		rc = xp_sys_epoll_ns_wait(epoll_fd, events, cap, left_ns);
 		if (rc != -ENOSYS)
 			return rc;
 		timeout_ms = xp_ms_ceil(left_ns);

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/compiler.h"
 #include "base/threads.h"
@@ -36,6 +37,17 @@ int64_t xp_sys_fs_type(int fd);
 /* As xp_sys_epoll_now, until a deadline. */
 int xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
                       int64_t deadline_ns);
+
+/*
+ * The same for left_ns, with the kernel's epoll_pwait2(2); -ENOSYS where there is none.
+ * sys_pwait2.c says how a thread is cancelled in it.
+ */
+int xp_sys_epoll_ns_wait(int epoll_fd, struct epoll_event *events, int cap, int64_t left_ns);
+
+/* The C library's epoll_pwait2, or NULL. */
+typedef int xp_epoll_pwait2(int epoll_fd, struct epoll_event *events, int cap,
+                            const struct timespec *timeout, const sigset_t *mask);
+xp_epoll_pwait2 *xp_sys_libc_epoll_pwait2(void);
 
 /* Until something comes: the usual wait of a thread among others; os/sys_hot.h says why. */
 static XP_INLINE int xp_sys_epoll_wait_forever(int epoll_fd, struct epoll_event *events,

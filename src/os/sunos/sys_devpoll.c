@@ -89,7 +89,9 @@ static int devpoll_timeout(int64_t deadline_ns)
 
 /*
  * ioctl(2) need not be a cancellation point.  Within this one call the thread
- * may be cancelled at any instruction: there is nothing in it to be undone.
+ * may be cancelled at any instruction: there is nothing in it to be undone.  The cancel
+ * signal of illumos does nothing in a thread that has disabled cancellation: glibc's is
+ * not like that, see os/linux/sys_pwait2.c.
  */
 int xp_sys_devpoll_wait(int device, struct pollfd *fds, int cap,
                         int64_t deadline_ns)
