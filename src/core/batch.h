@@ -62,7 +62,7 @@ static inline struct xp_slot *xp_ready_slot(const struct xp_ready *entry)
 {
 	struct xp_slot *slot = entry->slot;
 
-	return slot->generation == xp_token_generation(entry->token) ? slot : NULL;
+	return xp_slot_is_of(slot, entry->token) ? slot : NULL;
 }
 
 #endif

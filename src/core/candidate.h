@@ -40,7 +40,7 @@ static inline void xp_recheck_unseen(struct xpoll *queue, int fd,
 static inline void xp_recheck_enabled(struct xpoll *queue, int fd,
                                       struct xp_slot *slot, unsigned filters)
 {
-	slot->sequence = ++queue->sequence;
+	xp_slot_marked(queue, slot);
 	xp_recheck_unseen(queue, fd, slot, filters);
 }
 

@@ -62,7 +62,6 @@ static int add_to_known(struct xpoll *queue, int fd, struct xp_slot *slot,
 {
 	enum xp_mode mode;
 	unsigned filters;
-	uint64_t token = xp_slot_token(slot, fd);
 	int rc;
 
 	if (slot->mode == XP_MODE_UNPOLLABLE) {
@@ -85,7 +84,8 @@ static int add_to_known(struct xpoll *queue, int fd, struct xp_slot *slot,
 	xp_interest_choose(queue, slot, &mode, &filters);
 	rc = queue->ops->change(queue->backend, fd,
 	                        xp_entry_watch(slot, mode, filters) |
-	                        XP_WATCH_AGAIN(add->filters), token);
+	                        XP_WATCH_AGAIN(add->filters),
+	                        xp_entry_next_token(queue, slot, fd));
 	if (rc == 0)
 		xp_entry_pushed(queue, fd, slot, mode, filters);
 	/* The entry that was changed holds edges alone: the others have to be checked. */
@@ -142,7 +142,7 @@ static int add_fresh(struct xpoll *queue, int fd, struct xp_slot *slot,
 		filters = slot->present; /* Ask the kernel; silenced below. */
 	rc = xp_entry_attach(queue, fd,
 	                        xp_entry_watch(slot, mode, filters),
-	                        xp_slot_token(slot, fd));
+	                        xp_entry_next_token(queue, slot, fd));
 	if (rc < 0)
 		return xp_change_refused(queue, fd, slot, add->follows, rc);
 	xp_entry_set_mode(queue, slot, mode, filters);
@@ -320,7 +320,7 @@ static struct xp_slot *find_all(struct xpoll *queue, int fd, unsigned filters)
 int xp_change_enable(struct xpoll *queue, int fd, unsigned filters)
 {
 	struct xp_slot *slot = find_all(queue, fd, filters);
-	uint32_t generation;
+	uint64_t token;
 	uint8_t before;
 	int rc;
 
@@ -328,9 +328,9 @@ int xp_change_enable(struct xpoll *queue, int fd, unsigned filters)
 		return not_there(queue, fd);
 	before = slot->enabled;
 	slot->enabled |= XP_SET(filters);
-	generation = slot->generation;
+	token = xp_slot_token(slot, fd);
 	rc = xp_interest_wanted(queue, fd, slot, filters);
-	if (rc < 0 && slot->generation == generation)
+	if (rc < 0 && xp_slot_is_of(slot, token))
 		slot->enabled = before;
 	if (rc == 0)
 		next_wait_asks(queue, fd, filters);

@@ -18,6 +18,8 @@ enum {
 	CROWDED_FOR = 64,
 	/* Reports of one dead registration until the kernel's set is renewed. */
 	STALE_MOST = 4,
+	/* The same of dead registrations that share a place in the table of those. */
+	STALE_MIXED_MOST = 64,
 	/* Entries by which slots are fetched before they are needed. */
 	FETCHED_AHEAD = 8,
 };
@@ -29,18 +31,21 @@ enum {
 static void stale(struct xpoll *queue, struct xp_wait *wait,
                   uint64_t token)
 {
-	unsigned index = (unsigned)(token ^ token >> 32) % XP_STALE_WATCHED;
+	unsigned generation = xp_token_tag(token) >> XP_ARMING_BITS;
+	struct xp_stale *place = &queue->stale[((unsigned)token ^ generation) % XP_STALE_WATCHED];
 
 	xp_count(&queue->counters.stale_dropped);
 	if (wait->set != xp_set_number(queue))
 		return;
-	if (queue->stale[index].token != token) {
-		queue->stale[index].token = token;
-		queue->stale[index].count = 0;
+	if (place->token != token) {
+		place->token = token;
+		place->count = 0;
+		place->mixed++;
 	}
 	/* A race leaves one such report behind, a dead entry many. */
-	if (++queue->stale[index].count >= STALE_MOST) {
-		queue->stale[index].count = 0;
+	if (++place->count >= STALE_MOST || place->mixed >= STALE_MIXED_MOST) {
+		place->count = 0;
+		place->mixed = 0;
 		wait->renew = true;
 	}
 }
@@ -115,7 +120,7 @@ void xp_deliver_gone(struct xpoll *queue, const struct xp_fired *fired)
 	int fd = (int)(uint32_t)fired->token;
 	struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
 
-	if (slot->present && slot->generation == (uint32_t)(fired->token >> 32))
+	if (slot->present && xp_slot_is_of(slot, fired->token))
 		xp_entry_drop(queue, fd, slot);
 }
 
@@ -255,7 +260,7 @@ static XP_INLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait,
 		left = left ? left : also;
 	}
 	slot->delivered.first = left ? (uint8_t)XP_LOWEST_BIT(left) : XP_READ;
-	xp_interest_rearm(queue, fd, slot);
+	xp_interest_fired_rest(queue, fd, slot);
 }
 
 /* Apart, as it needs registers that the most usual event does not. */
@@ -424,6 +429,13 @@ static void deliver_part(struct xpoll *queue, struct xp_wait *wait, int fd,
 	wait->passed_over = 0;
 }
 
+/* The thread slept before the main entry was changed, but this is the change's report. */
+static bool is_of_last_change(const struct xp_fired *fired, const struct xp_slot *slot)
+{
+	return slot->delivered.arming_last && slot->tag == xp_token_tag(fired->token) &&
+		!(fired->events & XP_FIRED_SOLO_ANY);
+}
+
 void xp_deliver_rare(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired)
 {
 	int fd = xp_token_fd(fired->token);
@@ -436,19 +448,20 @@ void xp_deliver_rare(struct xpoll *queue, struct xp_wait *wait, const struct xp_
 		return;
 	}
 	slot = xp_slots_get(&queue->slots, fd);
-	if (!slot->present || slot->generation != xp_token_generation(fired->token)) {
+	if (!slot->present || !xp_slot_is_of(slot, fired->token)) {
 		wait->news = true;
-		if (!xp_source_fd_fired(queue, fd, xp_token_generation(fired->token)))
+		if (!xp_source_fd_fired(queue, fired->token))
 			stale(queue, wait, fired->token);
 	} else if (events & POLLNVAL) {
 		/* A select(2) that meets a closed number reports nothing else: again. */
 		wait->exhausted = false;
 		xp_entry_drop(queue, fd, slot);
-	} else if (xp_slot_is_outdated(slot, wait)) {
-		/*
-		 * The kernel reports a level once more: ask it again, also after the
-		 * deadline.
-		 */
+	} else if (xp_fired_is_before(fired, slot)) {
+		XP_ASSERT(queue->lazy && slot->mode != XP_MODE_SOURCE);
+		/* The change made the kernel report again: ask it, also after the deadline. */
+		wait->exhausted = false;
+	} else if (xp_slot_is_outdated(slot, wait) && !is_of_last_change(fired, slot)) {
+		/* The kernel reports a level once more: ask it again, as above. */
 		wait->exhausted = false;
 		xp_candidate_outdated(queue, fd, slot, reported_of(slot, events));
 	} else {

@@ -42,6 +42,12 @@ static inline bool xp_slot_is_outdated(const struct xp_slot *slot, const struct 
 	return (int32_t)(slot->sequence - wait->sequence) > 0;
 }
 
+/* Is it a report of the main entry from before the last change of that? */
+static inline bool xp_fired_is_before(const struct xp_fired *fired, const struct xp_slot *slot)
+{
+	return slot->tag != xp_token_tag(fired->token) && !(fired->events & XP_FIRED_SOLO_ANY);
+}
+
 /* For xp_deliver_fired: any entry of the kernel's. */
 void xp_deliver_rare(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired);
 
@@ -63,7 +69,7 @@ static XP_INLINE struct xp_slot *xp_fired_slot(const struct xpoll *queue,
 static XP_INLINE bool xp_fired_is_rare(const struct xp_wait *wait, const struct xp_fired *fired,
                                        const struct xp_slot *slot, bool first)
 {
-	return slot->generation != xp_token_generation(fired->token) ||
+	return slot->tag != xp_token_tag(fired->token) ||
 		slot->mode > XP_MODE_EDGE || slot->lowat.filters || slot->solo ||
 		(!first && xp_slot_is_outdated(slot, wait));
 }

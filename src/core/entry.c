@@ -68,7 +68,7 @@ void xp_entry_end_solo(struct xpoll *queue, int fd, struct xp_slot *slot,
 			                         xp_slot_token(slot, fd));
 	slot->armed &= XP_SET(~(filters & slot->solo));
 	slot->solo &= ~filters & XP_ALL_FILTERS;
-	slot->sequence = ++queue->sequence;
+	xp_slot_marked(queue, slot);
 }
 
 int xp_entry_still(struct xpoll *queue, int fd, const struct xp_slot *slot,
@@ -143,7 +143,7 @@ int xp_entry_push_again(struct xpoll *queue, int fd, struct xp_slot *slot,
 {
 	uint32_t watch = xp_entry_watch(slot, mode, filters) |
 		XP_WATCH_AGAIN(again);
-	uint64_t token = xp_slot_token(slot, fd);
+	uint64_t token = xp_entry_next_token(queue, slot, fd);
 	int rc;
 
 	XP_ASSERT(slot->mode != XP_MODE_UNPOLLABLE);

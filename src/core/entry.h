@@ -42,6 +42,21 @@ uint32_t xp_entry_watch(const struct xp_slot *slot, enum xp_mode mode,
  * call; inline: os/sys_hot.h says why.
  */
 
+/*
+ * The token for a change of the main entry: on epoll its reports are distinguished from
+ * those before the change.  xp_entry_set_mode makes it the slot's.
+ */
+static inline uint32_t xp_entry_next_tag(const struct xpoll *queue, const struct xp_slot *slot)
+{
+	return queue->lazy ? xp_tag_of_next_arming(slot->tag) : slot->tag;
+}
+
+static inline uint64_t xp_entry_next_token(const struct xpoll *queue,
+                                           const struct xp_slot *slot, int fd)
+{
+	return xp_token(xp_entry_next_tag(queue, slot), fd);
+}
+
 /* The back end watches the slot so from now on. */
 static inline void xp_entry_set_mode(struct xpoll *queue,
                                         struct xp_slot *slot,
@@ -54,7 +69,9 @@ static inline void xp_entry_set_mode(struct xpoll *queue,
 	slot->history.fruitless = 0;
 	slot->delivered.spent = 0;
 	xp_slot_mode_begins(slot);
+	slot->tag = xp_entry_next_tag(queue, slot);
 	slot->sequence = ++queue->sequence;
+	slot->delivered.arming_last = queue->lazy;
 	/* Where changes are free only the next wait reports anything. */
 	if (!(queue->ops->caps & XP_CAP_FREE_CHANGE) || queue->ops->flush)
 		queue->ask.due = true;

@@ -156,7 +156,7 @@ static XP_INLINE int change_add_first(struct xpoll *queue,
 	XP_ASSERT(xp_interest_chosen(queue, slot, mode, bit));
 	xp_count(&queue->counters.registered);
 	watch = xp_entry_probe_bits(slot, bit) | (clear ? XP_WATCH_EDGE : 0);
-	rc = xp_entry_attach(queue, fd, watch, xp_slot_token(slot, fd));
+	rc = xp_entry_attach(queue, fd, watch, xp_entry_next_token(queue, slot, fd));
 	if (XP_UNLIKELY(rc < 0))
 		return xp_change_refused(queue, fd, slot, filter == XP_READ, rc);
 	xp_entry_set_mode(queue, slot, mode, bit);

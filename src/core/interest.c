@@ -100,7 +100,7 @@ static int act(struct xpoll *queue, int fd, struct xp_slot *slot,
 		xp_recheck_by_sleeper(queue, fd, slot, step->filters);
 		break;
 	case XP_DO_HARVEST:
-		slot->sequence = ++queue->sequence;
+		xp_slot_marked(queue, slot);
 		queue->ask.due = true;
 		break;
 	case XP_DO_FILE:
@@ -155,13 +155,14 @@ void xp_interest_quiet(struct xpoll *queue, int fd, struct xp_slot *slot)
 int xp_interest_silenced(struct xpoll *queue, int fd, struct xp_slot *slot,
                          unsigned filters)
 {
-	uint32_t generation = slot->generation, sequence = slot->sequence;
+	uint64_t token = xp_slot_token(slot, fd);
+	uint32_t sequence = slot->sequence;
 	int rc;
 
 	xp_interest_free_disable(queue, fd, slot, filters);
 	rc = input(queue, fd, slot, XP_IN_SILENCED, filters);
 	/* What was harvested of the others before is as good as it was. */
-	if (xp_exact(queue) && slot->generation == generation)
+	if (xp_exact(queue) && xp_slot_is_of(slot, token))
 		slot->sequence = sequence;
 	/* The kernel reports more than is wanted, which is filtered. */
 	return xp_is_lack(rc) ? 0 : rc;
@@ -214,13 +215,11 @@ void xp_interest_handed(struct xpoll *queue, int fd, struct xp_slot *slot,
 		xp_recheck_level(queue, fd, slot, bit);
 }
 
-void xp_interest_rearm(struct xpoll *queue, int fd, struct xp_slot *slot)
+void xp_interest_fired_rest(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
-	unsigned enabled = slot->enabled;
-	/* What found no room is checked first: armed now, it would only fire again. */
-	unsigned candidates = slot->check.enabled | slot->check.level |
-		(slot->check.deferred ? slot->delivered.deferred_for : 0);
-
-	if (slot->mode == XP_MODE_FIRED && enabled & ~candidates)
-		(void)xp_entry_push(queue, fd, slot, XP_MODE_ONESHOT, enabled);
+	XP_ASSERT(!(slot->enabled & ~(unsigned)slot->present));
+	if (slot->mode == XP_MODE_FIRED && slot->enabled) {
+		xp_recheck_level(queue, fd, slot, slot->enabled);
+		queue->recheck_wanted |= queue->threads.waiters > 0;
+	}
 }

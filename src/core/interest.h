@@ -119,7 +119,7 @@ void xp_interest_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot,
 void xp_interest_handed(struct xpoll *queue, int fd, struct xp_slot *slot,
                        unsigned filter);
 
-/* After the last of them: watch again what is still enabled. */
-void xp_interest_rearm(struct xpoll *queue, int fd, struct xp_slot *slot);
+/* After the last of them: a one-shot entry has fired, so what is still enabled is to be checked. */
+void xp_interest_fired_rest(struct xpoll *queue, int fd, struct xp_slot *slot);
 
 #endif

@@ -385,7 +385,7 @@ static XP_NOINLINE int hand_out_by_mode(struct xpoll *queue, const struct xp_rea
 	for (unsigned i = 0; i < XP_FD_FILTERS; i++)
 		if (filters & XP_BIT(i) && slot->enabled & XP_BIT(i))
 			xp_interest_handed(queue, fd, slot, i);
-	xp_interest_rearm(queue, fd, slot);
+	xp_interest_fired_rest(queue, fd, slot);
 	return xp_leave_with(queue, (int)bits);
 }
 

@@ -200,9 +200,10 @@ struct xpoll {
 	} lowat;
 
 	/* Dead registrations that keep reporting (deliver.c). */
-	struct {
-		uint64_t token;
-		unsigned count;
+	struct xp_stale {
+		uint64_t token; /* of the last report */
+		unsigned count; /* of its reports in a row */
+		unsigned mixed; /* changes of the token since the set was renewed */
 	} stale[XP_STALE_WATCHED];
 
 	/* All but descriptors (registration.c). */
@@ -256,6 +257,13 @@ struct xpoll {
 static inline uint64_t xp_moment(const struct xpoll *queue)
 {
 	return queue->counters.waits + queue->threads.sleeps;
+}
+
+/* What was harvested of the slot before this moment may not hold any more. */
+static inline void xp_slot_marked(struct xpoll *queue, struct xp_slot *slot)
+{
+	slot->sequence = ++queue->sequence;
+	slot->delivered.arming_last = 0;
 }
 
 /* The back end's state is this one, or NULL. */

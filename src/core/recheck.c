@@ -22,7 +22,6 @@ struct chunk {
 	bool confirm[CHUNK_MOST]; /* nobody named it since it was delivered */
 	int len;
 	int cap;
-	bool alone; /* there is one candidate */
 };
 
 /* It is handed out without a check: is the number still that of the file? */
@@ -69,15 +68,6 @@ static void deferred_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
 		(void)xp_interest_publish(queue, fd, slot, candidates & ~deferred_for);
 }
 
-/*
- * A one-shot entry that has fired has to be armed if a check finds nothing: a check of it
- * pays if others are checked as well.
- */
-static bool fired_alone(const struct xp_slot *slot, const struct chunk *chunk)
-{
-	return slot->mode == XP_MODE_FIRED && chunk->alone;
-}
-
 /* Take one candidate; those that need a check go into the chunk. */
 static void candidate_take(struct xpoll *queue, struct xp_wait *wait,
                            struct chunk *chunk)
@@ -94,7 +84,7 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait,
 		deferred_deliver(queue, wait, fd, slot, candidates);
 	} else if (!candidates) {
 		/* Disabled or deleted since. */
-	} else if (fired_alone(slot, chunk) || !xp_slot_can_probe(fd, slot) ||
+	} else if (!xp_slot_can_probe(fd, slot) ||
 	           candidates & xp_slot_by_edge(slot) & ~(unsigned)slot->armed) {
 		/* A check would not do, nor for an edge that the kernel has not got. */
 		(void)xp_interest_publish(queue, fd, slot, candidates);
@@ -280,7 +270,6 @@ void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait)
 	int room = wait->cap - wait->len;
 
 	chunk.len = 0;
-	chunk.alone = left == 1;
 	chunk.cap = room < CHUNK_LEAST ? CHUNK_LEAST
 		: room > CHUNK_MOST ? CHUNK_MOST : room;
 	while (left > 0 && !xp_wait_full(wait)) {

@@ -3,8 +3,9 @@
  *
  * Slots live in pages that never move and are freed with the queue.  A slot's
  * generation changes whenever its registrations end or turn out to be of
- * another file; the kernel's cookie is generation << 32 | number, so a report
- * of a dead registration is recognised whenever it arrives.
+ * another file, and its arming, on epoll, with each change of the main entry.  Both
+ * are in the token that the kernel returns with each report, so a report of a dead
+ * registration is recognised whenever it arrives, and so is one from before a change.
  *
  * Everything here is guarded by the queue's lock.
  */
@@ -66,7 +67,7 @@ enum xp_mode {
 /* What one file keeps of a slot is a part with a name. */
 struct xp_slot {
 	_Alignas(XP_CACHE_LINE) union xp_udata udata[XP_FD_FILTERS];
-	uint32_t generation;
+	uint32_t tag;      /* upper half of the token: generation << XP_ARMING_BITS | arming */
 	uint32_t sequence; /* of the last ENABLE or kernel change */
 
 	/* Has its state to be checked (candidate.c)?  It is a candidate because ... */
@@ -91,6 +92,7 @@ struct xp_slot {
 		uint8_t deferred_for : 3; /* those that check.deferred is for */
 		uint8_t spent : 1;        /* the main entry's edges, since its change */
 		uint8_t withheld : 1;     /* a hang-up, from the event level */
+		uint8_t arming_last : 1;  /* sequence last grew together with the arming */
 		uint8_t since : 5;        /* `count` when the mode began */
 	} delivered;
 
@@ -173,11 +175,32 @@ static inline void xp_slot_disable(struct xp_slot *slot, unsigned filters)
 	slot->check.any &= (uint16_t)~(filters << 8 | filters);
 }
 
+/*
+ * The tag of a slot.  The arming wraps around: a report that a thread holds while the entry
+ * is changed 256 times may be taken for one of the last change.
+ */
+enum { XP_ARMING_BITS = 8, XP_ARMING_MASK = (1 << XP_ARMING_BITS) - 1 };
+
+static inline uint32_t xp_tag_of_next_generation(uint32_t tag)
+{
+	return (tag | XP_ARMING_MASK) + 1;
+}
+
+static inline uint32_t xp_tag_of_next_arming(uint32_t tag)
+{
+	return (tag & ~(uint32_t)XP_ARMING_MASK) | ((tag + 1) & XP_ARMING_MASK);
+}
+
+static inline bool xp_tags_of_one_generation(uint32_t a, uint32_t b)
+{
+	return (a ^ b) >> XP_ARMING_BITS == 0;
+}
+
 /* Its registrations have ended: nothing of them is left. */
 static inline void xp_slot_clear(struct xp_slot *slot)
 {
 	*slot = (struct xp_slot){
-		.generation = slot->generation + 1,
+		.tag = xp_tag_of_next_generation(slot->tag),
 		.sequence = slot->sequence,
 		.delivered.epoch = slot->delivered.epoch,
 		.check.next = slot->check.next,
@@ -223,9 +246,14 @@ static inline struct xp_slot *xp_slots_get(const struct xp_slots *slots, int fd)
 	return &slots->pages[(unsigned)fd >> XP_PAGE_BITS][fd & (XP_PAGE_SLOTS - 1)];
 }
 
+static inline uint64_t xp_token(uint32_t tag, int fd)
+{
+	return (uint64_t)tag << 32 | (uint32_t)fd;
+}
+
 static inline uint64_t xp_slot_token(const struct xp_slot *slot, int fd)
 {
-	return (uint64_t)slot->generation << 32 | (uint32_t)fd;
+	return xp_token(slot->tag, fd);
 }
 
 static inline int xp_token_fd(uint64_t token)
@@ -233,9 +261,15 @@ static inline int xp_token_fd(uint64_t token)
 	return (int)(uint32_t)token;
 }
 
-static inline uint32_t xp_token_generation(uint64_t token)
+static inline uint32_t xp_token_tag(uint64_t token)
 {
 	return (uint32_t)(token >> 32);
+}
+
+/* Is the slot still of the registrations that this token was made for? */
+static inline bool xp_slot_is_of(const struct xp_slot *slot, uint64_t token)
+{
+	return xp_tags_of_one_generation(slot->tag, xp_token_tag(token));
 }
 
 /* Find out what kind of file it is, once; 0, -EBADF, -ENOMEM: not this time. */

@@ -20,7 +20,7 @@ static int solo_share(struct xpoll *queue, int fd, struct xp_slot *slot,
 	unsigned filters = xp_slot_main_filters(slot, xp_exact(queue)) | XP_BIT(filter);
 	int rc = queue->ops->change(queue->backend, fd,
 	                            xp_entry_watch(slot, XP_MODE_EDGE, filters),
-	                            xp_slot_token(slot, fd));
+	                            xp_entry_next_token(queue, slot, fd));
 
 	if (rc == 0) {
 		xp_entry_set_mode(queue, slot, XP_MODE_EDGE, filters);
@@ -48,7 +48,7 @@ static int solo_arm(struct xpoll *queue, int fd, struct xp_slot *slot,
 		return solo_share(queue, fd, slot, filter);
 	slot->solo = (slot->solo | XP_BIT(filter)) & XP_ALL_FILTERS;
 	slot->armed |= XP_SET(XP_BIT(filter));
-	slot->sequence = ++queue->sequence;
+	xp_slot_marked(queue, slot);
 	queue->ask.due = true;
 	return 0;
 }

@@ -37,17 +37,17 @@ void xp_source_fd_remove(struct xpoll *queue, struct xp_source_fd *source_fd)
 	slot->mode = XP_MODE_NONE;
 	slot->armed = 0;
 	slot->udata[0].pointer = NULL;
-	slot->generation++;
+	slot->tag = xp_tag_of_next_generation(slot->tag);
 	queue->watches--;
 }
 
-bool xp_source_fd_fired(struct xpoll *queue, int fd, uint32_t generation)
+bool xp_source_fd_fired(struct xpoll *queue, uint64_t token)
 {
+	int fd = xp_token_fd(token);
 	struct xp_slot *slot = fd < 0 ? NULL : xp_slots_at(&queue->slots, fd);
 	struct xp_source_fd *source_fd;
 
-	if (!slot || slot->mode != XP_MODE_SOURCE ||
-	    slot->generation != generation)
+	if (!slot || slot->mode != XP_MODE_SOURCE || !xp_slot_is_of(slot, token))
 		return false;
 	source_fd = slot->udata[0].pointer;
 	source_fd->ready(queue, source_fd);
@@ -75,6 +75,6 @@ void xp_source_fd_forget_all(struct xpoll *queue)
 		slot->mode = XP_MODE_NONE;
 		slot->armed = 0;
 		slot->udata[0].pointer = NULL;
-		slot->generation++;
+		slot->tag = xp_tag_of_next_generation(slot->tag);
 	}
 }

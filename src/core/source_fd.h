@@ -9,7 +9,7 @@ int xp_source_fd_add(struct xpoll *queue, struct xp_source_fd *source_fd);
 void xp_source_fd_remove(struct xpoll *queue, struct xp_source_fd *source_fd);
 
 /* The kernel reported a descriptor that is a source's; false: it is none. */
-bool xp_source_fd_fired(struct xpoll *queue, int fd, uint32_t generation);
+bool xp_source_fd_fired(struct xpoll *queue, uint64_t token);
 
 /* Watch it again, by another kernel set. */
 int xp_source_fd_attach(struct xpoll *queue, int fd, struct xp_slot *slot);

@@ -137,7 +137,7 @@ static XP_INLINE int xp_wait_answered(struct xpoll *queue, struct xp_wait *wait,
 	if (queue->candidates.len > 0 || !wait->exhausted || xp_has_pending(queue) ||
 	    (XP_UNLIKELY(queue->unusual) && xp_wait_unusual(queue, wait)))
 		return !xp_wait_in_vain(queue, wait);
-	return !xp_wait_over(queue, wait, alone);
+	return !xp_wait_over(queue, wait, alone) && !(rc > 0 && xp_wait_in_vain(queue, wait));
 }
 
 /* gathered: what is at hand was gathered already.  0, -EINTR, or as xp_gather. */

@@ -271,6 +271,26 @@ XT_TEST(hazard_02_many_dead_entries_others_survive)
 	}
 }
 
+/* Hazard 2: the reports of two of them alternate, and are counted in one place. */
+XT_TEST(hazard_02_two_dead_entries_that_alternate_come_to_rest)
+{
+	enum { NUMBER = 200, APART = 16 };
+	struct xpoll *queue = xt_open_quiet();
+
+	for (int i = 0; i < 2; i++) {
+		struct xt_pair dead = xt_pipe();
+		int number = NUMBER + i * APART;
+
+		xt_number(dead.r, number);
+		(void)xt_dup(number);
+		XT_OK(xt_add(queue, number, READ, 0));
+		xt_close(number);
+		xt_put(dead.w);
+	}
+	XT_CHECK(comes_to_rest(queue));
+	XT_NONE(queue);
+}
+
 /*
  * Hazard 2: the kernel goes on reporting what is broken, however it was
  * registered and however many events fit.

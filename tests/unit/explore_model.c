@@ -155,7 +155,7 @@ int kernel_wait(void *state, int64_t deadline_ns, const sigset_t *mask,
 	struct wait *self = &waits[waiting - 1];
 
 	(void)state, (void)mask, (void)cap;
-	if (deadline_ns == XP_NOW || deadline_ns == XP_PAST)
+	if (deadline_ns <= XP_PAST)
 		return kernel_harvest(fired);
 	self->asleep = true;
 	self->sequence = queue->sequence;
@@ -344,10 +344,10 @@ static uint64_t state_now(void)
 	hash = mixed(hash, ((slot.delivered.count - slot.delivered.since) & 31u) > 3 ? 4
 	             : (slot.delivered.count - slot.delivered.since) & 31u);
 	slot.delivered.count = slot.delivered.since = 0;
-	slot.generation = slot.sequence = slot.delivered.epoch = 0;
+	slot.tag = slot.sequence = slot.delivered.epoch = 0;
 	slot.delivered.filters = 0;
 	slot.check.next = slot.check.next != XP_SLOT_UNQUEUED;
-	for (size_t i = offsetof(struct xp_slot, generation); i < sizeof slot; i++)
+	for (size_t i = offsetof(struct xp_slot, tag); i < sizeof slot; i++)
 		hash = mixed(hash, bytes[i]);
 	hash = mixed(hash, (uint64_t)queue->turn.several << 8 | queue->ask.due << 9 |
 	             (unsigned)(queue->candidates.len > 0) << 10 | queue->ask.skipped);

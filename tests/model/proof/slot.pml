@@ -243,7 +243,7 @@ inline xp_candidate_outdated(n)
 	fi
 }
 
-/* src/core/deliver.c: xp_deliver_event, deliver_events; src/core/interest.c: xp_interest_rearm */
+/* src/core/deliver.c: xp_deliver_event, deliver_events; src/core/interest.c: xp_interest_fired_rest */
 inline xp_deliver_slot(n)
 {
 	if

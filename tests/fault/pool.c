@@ -1,0 +1,137 @@
+/*
+ * Goal: two threads that share a queue do not hand a report of the kernel to each other for
+ * ever: who holds it delivers it (S10, S17).
+ * Method: each thread is held before it asks the kernel.  They are let go one at a time, in
+ * turns, so that each has gone to sleep before the last change that the other one made.
+ */
+#include "xt.h"
+
+#include "base/time.h"
+#include "os/linux/sys_linux.h"
+
+#include <sched.h>
+#include <sys/epoll.h>
+
+enum {
+	THREADS = 2,
+	ROUNDS = 10,
+	TURNS_MOST = 8, /* in a round, until there is an event for each filter */
+	EACH = 4,       /* system calls of a kind for an event, at most */
+};
+
+struct worker {
+	struct xpoll *queue;
+	struct xt_thread *thread;
+	atomic_int arrived; /* times that it was held */
+	atomic_int let_go;
+};
+
+static _Thread_local struct worker *self;
+static struct worker workers[THREADS];
+static atomic_int events;
+static atomic_bool over;
+
+XT_WRAP(xp_sys_epoll_wait);
+
+/* It does not sleep, so that each turn ends: a sleep may end early. */
+int __wrap_xp_sys_epoll_wait(int epoll_fd, struct epoll_event *fired, int cap,
+                             int64_t deadline_ns)
+{
+	int turn;
+
+	if (!self || atomic_load(&over))
+		return __real_xp_sys_epoll_wait(epoll_fd, fired, cap, deadline_ns);
+	turn = atomic_fetch_add(&self->arrived, 1) + 1;
+	while (atomic_load(&self->let_go) < turn && !atomic_load(&over))
+		(void)sched_yield();
+	return __real_xp_sys_epoll_wait(epoll_fd, fired, cap, XP_PAST);
+}
+
+static void work(void *argument)
+{
+	struct xpoll_event event;
+
+	self = argument;
+	while (!atomic_load(&over))
+		if (xpoll_event(self->queue, NULL, 0, &event, 1, -1) == 1)
+			atomic_fetch_add(&events, 1);
+}
+
+/* One thread asks the kernel, and goes on until it is held again. */
+static void take_turn(struct worker *worker)
+{
+	int arrived = atomic_load(&worker->arrived);
+
+	atomic_store(&worker->let_go, arrived);
+	xt_until(&worker->arrived, arrived + 1);
+}
+
+static void workers_start(struct xpoll *queue)
+{
+	atomic_store(&events, 0);
+	atomic_store(&over, false);
+	for (int i = 0; i < THREADS; i++) {
+		workers[i].queue = queue;
+		atomic_store(&workers[i].arrived, 0);
+		atomic_store(&workers[i].let_go, 0);
+		workers[i].thread = xt_start(work, &workers[i]);
+		xt_until(&workers[i].arrived, 1);
+	}
+}
+
+static void workers_end(struct xpoll *queue)
+{
+	atomic_store(&over, true);
+	for (int i = 0; i < THREADS; i++)
+		xt_send_home(queue, workers[i].thread);
+}
+
+/* The filters, which are ready, are wanted again by this change, round after round. */
+static void each_round_ends(int filters, int mode, int again)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	struct xpoll_stats before, after;
+
+	xt_put(pair.w);
+	if (mode == XPOLL_DISPATCH)
+		for (int i = 0; i < filters; i++)
+			XT_OK(xt_add(queue, pair.r, i ? WRITE : READ,
+			             XPOLL_DISPATCH | XPOLL_DISABLE));
+	workers_start(queue);
+	before = xt_stats(queue);
+	for (int round = 1; round <= ROUNDS; round++) {
+		for (int i = 0; i < filters; i++)
+			XT_EXPECT_STATUS(xt_flag(queue, (uint64_t)pair.r, i ? WRITE : READ, again),
+			                 0);
+		for (int i = 0; i < TURNS_MOST && atomic_load(&events) < round * filters; i++)
+			take_turn(&workers[i % THREADS]);
+		if (!XT_EXPECT_EQ(atomic_load(&events), round * filters))
+			break;
+	}
+	after = xt_stats(queue);
+	workers_end(queue);
+	XT_CHECK(after.syscalls_wait - before.syscalls_wait <= (uint64_t)(EACH * ROUNDS * filters));
+	XT_CHECK(after.syscalls_change - before.syscalls_change <=
+	         (uint64_t)(EACH * ROUNDS * filters));
+}
+
+XT_TEST(dispatch_enabled_while_two_threads_sleep_is_delivered)
+{
+	each_round_ends(1, XPOLL_DISPATCH, XPOLL_ENABLE);
+}
+
+XT_TEST(oneshot_added_again_while_two_threads_sleep_is_delivered)
+{
+	each_round_ends(1, XPOLL_ONESHOT, XPOLL_ADD | XPOLL_ONESHOT);
+}
+
+XT_TEST(dispatch_of_two_filters_enabled_while_two_threads_sleep_is_delivered)
+{
+	each_round_ends(2, XPOLL_DISPATCH, XPOLL_ENABLE);
+}
+
+XT_TEST(oneshot_of_two_filters_added_again_while_two_threads_sleep_is_delivered)
+{
+	each_round_ends(2, XPOLL_ONESHOT, XPOLL_ADD | XPOLL_ONESHOT);
+}
