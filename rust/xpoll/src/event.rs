@@ -61,7 +61,7 @@ impl Filter {
     }
 }
 
-/// Something that has happened.
+/// Something that has happened, or the record of a change that failed: [`Event::change_error`].
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub struct Event(pub(crate) sys::xpoll_event);
@@ -101,7 +101,7 @@ impl Event {
     /// READ: the other side sends no more, but unread bytes may be left. WRITE: the other side no
     /// longer reads. PROC: this is the last event of the process.
     pub fn is_eof(&self) -> bool {
-        u32::from(self.0.flags) & sys::XPOLL_EOF != 0
+        !self.is_status() && u32::from(self.0.flags) & sys::XPOLL_EOF != 0
     }
 
     /// The bits of the filter, as the C library has them.
@@ -118,20 +118,36 @@ impl Event {
     }
 
     /// The error, if this is not an event but a change of
-    /// [`Queue::wait_with`](crate::Queue::wait_with) that failed.
+    /// [`Queue::wait_with`](crate::Queue::wait_with) that failed. Filter, ident and token are then
+    /// those of the change, and nothing has happened to what they name.
     pub fn change_error(&self) -> Option<io::Error> {
-        let failed = u32::from(self.0.flags) & sys::XPOLL_ERROR != 0 && self.0.data != 0;
+        let failed = self.is_status() && self.0.data != 0;
         failed.then(|| io::Error::from_raw_os_error(self.0.data as i32))
+    }
+
+    /// Returns true if this record is the answer to a change, and no event.
+    fn is_status(&self) -> bool {
+        u32::from(self.0.flags) & sys::XPOLL_ERROR != 0
+    }
+
+    /// Returns true if this is an event of this filter, and not the record of a change.
+    fn is_event_of(&self, filter: Filter) -> bool {
+        self.filter() == filter && !self.is_status()
+    }
+
+    /// Returns true if the library no longer uses the buffer of the operation that ident names.
+    pub(crate) fn ends_operation(&self) -> bool {
+        self.is_event_of(Filter::AIO)
     }
 
     /// What has happened to the file; empty for filters other than VNODE.
     pub fn file_notes(&self) -> FileNotes {
-        FileNotes(if self.filter() == Filter::VNODE { self.0.fflags } else { 0 })
+        FileNotes(if self.is_event_of(Filter::VNODE) { self.0.fflags } else { 0 })
     }
 
     /// What the process did; empty for filters other than PROC.
     pub fn process_notes(&self) -> ProcessNotes {
-        ProcessNotes(if self.filter() == Filter::PROC { self.0.fflags } else { 0 })
+        ProcessNotes(if self.is_event_of(Filter::PROC) { self.0.fflags } else { 0 })
     }
 
     /// How the process ended, if it did and the system reports it. The process was not reaped, so

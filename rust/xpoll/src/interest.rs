@@ -148,7 +148,8 @@ impl fmt::Debug for Interest {
     }
 }
 
-/// A record for [`Queue::change`](crate::Queue::change), of which many may go in one call.
+/// A record for [`Queue::change`](crate::Queue::change), of which many may go in one call. None may
+/// be for [`Filter::AIO`]: [`Aio`](crate::Aio) begins and ends operations.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub struct Change(sys::xpoll_event);
@@ -167,6 +168,10 @@ impl Change {
             data: interest.data,
             __bindgen_anon_1: sys::xpoll_event__bindgen_ty_1 { udata64: token },
         })
+    }
+
+    pub(crate) fn filter(&self) -> Filter {
+        Filter(self.0.filter)
     }
 
     /// Register a descriptor, or change its registration; there is one for each descriptor and

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::aio::Flight;
-use crate::event::{Events, Filter};
+use crate::event::{Event, Events, Filter};
 use crate::interest::{Change, Interest};
 use crate::source::Source;
 use crate::sys;
@@ -155,7 +155,9 @@ impl Queue {
         Source::new(self.clone(), inner)
     }
 
-    /// Makes all changes, in their order. If some fail, the error is that of the first.
+    /// Makes all changes, in their order. If some fail, the error is that of the first. If one of
+    /// them is for [`Filter::AIO`], none is made, and the error is
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput).
     pub fn change(&self, changes: &[Change]) -> io::Result<()> {
         self.event(changes, std::ptr::null_mut(), 0, 0).map(drop)
     }
@@ -180,8 +182,9 @@ impl Queue {
     }
 
     /// Makes all changes, in their order, and then waits, in one call. If a change fails, the call
-    /// does not wait, and returns an event for each that failed:
-    /// [`Event::change_error`](crate::Event::change_error).
+    /// does not wait, and returns a record for each that failed. Such a record is no event: look
+    /// at [`Event::change_error`] before its filter and token, which are those of the change.
+    /// Changes for [`Filter::AIO`] are refused as by [`Queue::change`].
     pub fn wait_with(
         &self,
         changes: &[Change],
@@ -204,13 +207,25 @@ impl Queue {
                 result => break result?,
             }
         };
-        for event in events.iter().filter(|event| event.filter() == Filter::AIO) {
-            let flight = lock(&self.inner.flights).remove(&event.ident());
-            if let Some(flight) = flight {
-                flight.land();
-            }
+        if events.iter().any(Event::ends_operation) {
+            self.land(events);
         }
         Ok(count)
+    }
+
+    /// Gives back what the operations held whose events these are. All are over before the first
+    /// file or buffer is dropped, as a destructor may panic.
+    fn land(&self, events: &Events) {
+        let mut over = Vec::new();
+        let mut flights = lock(&self.inner.flights);
+        for event in events.iter().filter(|event| event.ends_operation()) {
+            if let Some(flight) = flights.remove(&event.ident()) {
+                flight.land();
+                over.push(flight);
+            }
+        }
+        drop(flights); // A destructor may call the queue.
+        drop(over);
     }
 
     fn event(
@@ -222,6 +237,11 @@ impl Queue {
     ) -> io::Result<i32> {
         let count = i32::try_from(changes.len())
             .map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+        if changes.iter().any(|change| change.filter() == Filter::AIO) {
+            // A delete would discard the event, and with it the buffer.
+            let text = "AIO cannot be changed: Aio::cancel ends an operation";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
         // A Change is a record, and there is room for so many events.
         check(unsafe {
             sys::xpoll_event(self.as_ptr(), changes.as_ptr().cast(), count, list, room, timeout)

@@ -1,7 +1,8 @@
 //! Timers, processes, signals, files and asynchronous I/O.
 
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -9,7 +10,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use xpoll::{
-    Aio, Event, Events, FileNotes, Filter, Process, ProcessNotes, Queue, Signal, Timer, Vnode,
+    Aio, Change, Event, Events, FileNotes, Filter, Interest, Process, ProcessNotes, Queue, Signal,
+    Timer, Vnode,
 };
 
 const NOW: Option<Duration> = Some(Duration::ZERO);
@@ -217,6 +219,64 @@ fn an_operation_gives_its_buffer_back() {
     let finished = read.finish().unwrap();
     assert_eq!(finished.result.unwrap(), 7);
     assert_eq!(finished.buffer, b"\0\0hello\x01\x01\x01");
+}
+
+/// A change could only discard the event of an operation, or fail while the operation runs; and
+/// the record of that failure has the filter and the ident of its event.
+#[test]
+fn a_change_of_an_operation_is_refused() {
+    let folder = Folder::new("changed");
+    let path = folder.file("hello");
+    let queue = Queue::new().unwrap();
+    let aio = Aio::read(&queue, File::open(path).unwrap(), vec![0; 5], 0, 1).unwrap();
+    let refused = |change| {
+        let mut events = Events::with_capacity(4);
+        // The change before it is not made either: it would fail.
+        let changes = [Change::delete(Filter::TIMER, 0), change];
+        let error = queue.change(&changes).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{change:?}");
+        let error = queue.wait_with(&changes, &mut events, NOW).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{change:?}");
+        assert!(events.is_empty());
+    };
+    for ident in [aio.ident(), 0] {
+        refused(Change::delete(Filter::AIO, ident));
+        refused(Change::enable(Filter::AIO, ident));
+        refused(Change::disable(Filter::AIO, ident));
+    }
+    assert_eq!(queue.stats().change_errors, 0);
+    let aio = aio.finish().expect_err("its event was not returned");
+    let event = next(&queue);
+    assert_eq!((event.filter(), event.ident()), (Filter::AIO, aio.ident()));
+    refused(Change::enable_again(&event));
+    assert_eq!(&aio.finish().unwrap().buffer, b"hello");
+}
+
+/// A change that failed is returned with its own bits, which are no news about a file.
+#[test]
+fn a_change_that_failed_is_no_event() {
+    let folder = Folder::new("failed");
+    let file = File::open(folder.file("")).unwrap();
+    let queue = Queue::new().unwrap();
+    let mut events = Events::with_capacity(4);
+    let pid = std::process::id().into();
+    let (stream, _other) = UnixStream::pair().unwrap();
+    let changes = [
+        // A socket has no changes to watch for.
+        unsafe { Change::add(&stream, Interest::file(FileNotes::DELETE), 7) },
+        Change::delete(Filter::PROC, pid),
+        Change::enable(Filter::READ, u64::MAX),
+        Change::disable(Filter::VNODE, file.as_raw_fd() as u64),
+    ];
+    assert_eq!(queue.wait_with(&changes, &mut events, None).unwrap(), changes.len());
+    for event in &events {
+        assert!(event.change_error().is_some(), "{event}");
+        assert_eq!(event.file_notes(), FileNotes::empty(), "{event}");
+        assert_eq!(event.process_notes(), ProcessNotes::empty(), "{event}");
+        assert_eq!((event.exit_status(), event.parent()), (None, None), "{event}");
+        assert!(!event.is_eof() && event.socket_error().is_none(), "{event}");
+    }
+    assert_eq!(events.iter().next().unwrap().token(), 7);
 }
 
 #[test]
