@@ -256,6 +256,12 @@ public final class EventList {
         return memory.get(JAVA_SHORT, (long) i * BYTES + FILTER);
     }
 
+    /** Whether this is an event of the filter, and not the status of a change. */
+    boolean isEventOf(short filter, int i) {
+        return rawFilter(i) == filter
+                && (memory.get(JAVA_SHORT, (long) i * BYTES + FLAGS) & Xpoll.ERROR) == 0;
+    }
+
     MemorySegment memory() {
         return memory;
     }

@@ -114,8 +114,8 @@ public final class EventQueue implements AutoCloseable {
             }
             synchronized (changes) {
                 for (int i = 0; i < count; i++) {
-                    Aio aio = events.rawFilter(i) != Xpoll.FILT_AIO ? null
-                            : operations.remove(events.rawIdent(i));
+                    Aio aio = events.isEventOf(Xpoll.FILT_AIO, i)
+                            ? operations.remove(events.rawIdent(i)) : null;
                     if (aio != null) {
                         aio.finish();
                     }

@@ -290,6 +290,17 @@ class AioTest {
         assertThrows(QueueClosedException.class, () -> queue.read(fd, buffer, 0, 0));
     }
 
+    /** A failed change has the filter and the ident of the operation that it names. */
+    @Test
+    void aStatusIsNoEnd() throws IOException {
+        EventList records = new EventList(2)
+                .put(1, Xpoll.FILT_AIO, Xpoll.ERROR, 0, 16, 0)
+                .put(1, Xpoll.FILT_AIO, 0, 0, 16, 0);
+        assertFalse(records.isEventOf(Xpoll.FILT_AIO, 0));
+        assertTrue(records.isEventOf(Xpoll.FILT_AIO, 1));
+        assertFalse(records.isEventOf(Xpoll.FILT_READ, 1));
+    }
+
     private static void refused(String error, Callable<?> call) {
         assertEquals(error, assertThrows(XpollException.class, call::call).errorName());
     }
