@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs a test of the Rust crates; exits with 77, and says why, where that cannot be done.
 #
-#   cargo.sh test|examples|polling|theirs|asan|clippy|doc|package|msrv BUILD_FOLDER
+#   cargo.sh test|examples|polling|theirs|asan|miri|clippy|doc|package|msrv BUILD_FOLDER
 #
 # pkg-config must find the library.
 set -u
@@ -82,8 +82,24 @@ asan)
 	CC=clang
 	CFLAGS="-g -fsanitize=address"
 	export RUSTFLAGS CC CFLAGS
-	loudly cargo +nightly test -p xpoll --tests --features "vendored $features" \
-		--target "$(rustc -vV | sed -n 's/^host: //p')"
+	host=$(rustc -vV | sed -n 's/^host: //p')
+	loudly cargo +nightly test -p xpoll --tests --features "vendored $features" --target "$host"
+	grep '^test result' "$log"
+	# A kernel's write into freed memory is not seen; that of a thread of the library is.
+	XPOLL_AIO=threads
+	export XPOLL_AIO
+	loudly cargo +nightly test -p xpoll --test memory --features "vendored $features" \
+		--target "$host"
+	grep '^test result' "$log"
+	;;
+miri)
+	# The same programs over a stand-in for the library, as Miri runs no C.
+	cargo +nightly miri --version >/dev/null 2>&1 ||
+		skip "no Miri (rustup brings it, with a nightly Rust)"
+	# Files are read, and a token is a number that was a pointer for a while.
+	MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-permissive-provenance"
+	export MIRIFLAGS
+	loudly cargo +nightly miri test -p xpoll --test standin
 	grep '^test result' "$log"
 	;;
 clippy)

@@ -60,6 +60,9 @@ impl Drop for Inner {
     fn drop(&mut self) {
         // Nobody waits, as nobody has a handle. What is in flight has ended when it returns.
         unsafe { sys::xpoll_destroy(self.raw.as_ptr()) };
+        // A map leaks the rest if one destructor panics; a vector drops it.
+        let flights = self.flights.get_mut().unwrap_or_else(PoisonError::into_inner);
+        drop(flights.drain().collect::<Vec<_>>());
     }
 }
 

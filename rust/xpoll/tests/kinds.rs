@@ -292,32 +292,3 @@ fn operations_that_cannot_start_say_why() {
     assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
     assert!(nothing(&queue));
 }
-
-/// What keeps a file, and says when it was dropped.
-struct Noted(File, #[allow(dead_code)] Arc<()>);
-
-impl std::os::fd::AsFd for Noted {
-    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
-        self.0.as_fd()
-    }
-}
-
-#[test]
-fn a_dropped_operation_keeps_its_things_until_its_event() {
-    let folder = Folder::new("dropped");
-    let path = folder.file(&"x".repeat(1 << 20));
-    let queue = Queue::new().unwrap();
-    let alive = Arc::new(());
-    let noted = || Noted(File::open(&path).unwrap(), alive.clone());
-    drop(Aio::read(&queue, noted(), vec![0; 1 << 20], 0, 1).unwrap());
-    assert_eq!(Arc::strong_count(&alive), 2);
-    assert_eq!(next(&queue).token(), 1);
-    assert_eq!(Arc::strong_count(&alive), 1);
-    // Or until the queue is gone.
-    for _ in 0..10 {
-        drop(Aio::read(&queue, noted(), vec![0; 1 << 20], 0, 1).unwrap());
-    }
-    assert_eq!(Arc::strong_count(&alive), 11);
-    drop(queue);
-    assert_eq!(Arc::strong_count(&alive), 1);
-}
