@@ -66,7 +66,8 @@
 //! # Errors
 //!
 //! Every error is a [`std::io::Error`] with the C library's `errno`. A wait that a signal handler
-//! interrupts continues for the rest of its timeout.
+//! interrupts continues for the rest of its timeout. A change that fails in [`Queue::wait_with`] is
+//! returned among the events, as a record with [`Event::change_error`].
 //!
 //! # More
 //!
