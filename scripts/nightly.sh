@@ -29,6 +29,7 @@ fresh_steps() {
 	fi
 	need debootstrap
 	try fresh sh scripts/fresh.sh test
+	try fresh-bare sh scripts/fresh.sh -b demo
 }
 
 step="nightly"
