@@ -5,7 +5,8 @@
   runtests.py summary
   runtests.py --self-test
 
-run prints CTest's output.  Before CTest's closing lines it prints tables: what passed on which
+run prints one line of progress and, of CTest's output, only that of tests that fail; with -V all
+of it.  Before CTest's closing lines it prints tables: what passed on which
 back ends, and what was skipped and why; and findings, which are skips that
 tests/expected-skips.txt does not list, and tests without time limit, label or skip code.  With
 --suite findings are failures, and the results go to build/results/NAME.json.  The variables are
@@ -32,6 +33,13 @@ EXPECTED = ROOT / "tests" / "expected-skips.txt"
 BACKENDS = ("epoll", "poll", "select", "kqueue", "devpoll", "port", "afd")
 OUTCOMES = {"Passed": "passed", "Skipped": "skipped"} # Any other is "failed".
 PROPERTIES = ("TIMEOUT", "LABELS", "SKIP_RETURN_CODE")
+# The suites of each part of the project.
+PARTS = {
+    "the C library": "contract source unit fault stress soak fuzz runner model-kernels proof model",
+    "the command": "tool", "the drop-ins": "dropin kqueue secure", "the examples": "examples",
+    "an installation": "install", "C++": "cpp", "Python": "python", "Java": "java",
+    "Rust": "rust", "texts and sources": "static",
+}
 CLOSING = re.compile(r"^\d+% tests passed, (\d+) tests failed out of (\d+)")
 ENDED = re.compile(r"^ *(?:\d+/\d+ +)?Test +#\d+: (\S+) [. ]*\**(\w.*?) +([\d.]+) sec")
 
@@ -47,28 +55,71 @@ def tests_of(build_dir):
             for test in json.loads(text)["tests"]}
 
 
+class Progress:
+    """How far CTest is: a line that is rewritten on a terminal, and elsewhere one every 20 s."""
+
+    LINE = re.compile(r"^ +Start +\d+: |^ *\d+/\d+ +Test +#\d+: |^Internal ctest changing|"
+                      r"^Test project |^Connected to MAKE|^ *Test +#\d+: ")
+
+    def __init__(self, count, everything):
+        self.count, self.everything = count, everything
+        self.terminal = sys.stdout.isatty()
+        self.start = self.printed = time.monotonic()
+        self.shown = False
+
+    def show(self, line, ended, failed):
+        """A line of CTest's; and how many tests ended, and failed, by now."""
+        if self.everything or not self.LINE.match(line) or "***Failed" in line \
+                or "***Timeout" in line or "***Exception" in line:
+            if line.strip() or self.everything:
+                self.clear()
+                print(line, end="", flush=True)
+        now = time.monotonic()
+        if not self.everything and (self.terminal or now - self.printed >= 20):
+            self.printed = now
+            text = f"{ended} of {self.count} tests, {failed} failed, {clock(now - self.start)}"
+            print(f"\r{text}\033[K" if self.terminal else f"tests: {text}",
+                  end="" if self.terminal else "\n", flush=True)
+            self.shown = self.terminal
+
+    def clear(self):
+        if self.shown:
+            print("\r\033[K", end="")
+            self.shown = False
+
+
+def clock(seconds):
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
+
+
 def run_ctest(build_dir, arguments):
-    """Stream CTest; return (exit code, {test: (outcome, seconds)}, tests that failed and were
-    run again, the held-back closing lines)."""
+    """Run CTest with a line of progress; return (exit code, {test: (outcome, seconds)}, tests
+    that failed and were run again, the held-back closing lines)."""
     variables = [argument for argument in arguments if re.match(r"[A-Z_]+=", argument)]
     os.environ.update(variable.split("=", 1) for variable in variables)
     command = ["ctest", "--test-dir", str(build_dir), "--output-on-failure",
                "--no-tests=error", *(word for word in arguments if word not in variables)]
     closing, ended, again = [], {}, []
+    listed = subprocess.run([*command[:3], "-N", *command[4:]], capture_output=True, text=True)
+    count = re.search(r"^Total Tests: (\d+)", listed.stdout, re.M)
+    progress = Progress(count[1] if count else "?", {"-V", "-VV", "--verbose"} & set(arguments))
+    failed = 0
     with subprocess.Popen(command, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, errors="replace") as ctest:
         for line in ctest.stdout:
             if closing or CLOSING.match(line):
                 closing.append(line)
-            else:
-                print(line, end="", flush=True)
+                continue
             end = ENDED.match(line)
             if end:
                 name, outcome = end[1], OUTCOMES.get(end[2], "failed")
                 if name in ended and outcome == "passed":
                     again.append(name)
                 ended[name] = (outcome, float(end[3]))
+                failed += outcome == "failed"
+            progress.show(line, len(ended), failed)
+    progress.clear()
     return ctest.returncode, ended, again, closing
 
 
@@ -134,6 +185,7 @@ def run(options):
         code = code or (1 if record["findings"] else 0)
     elif ended:
         record["findings"] = []
+        print_parts(record)
         print_verdict([record])
     return code
 
@@ -229,6 +281,24 @@ def print_list(key, records, title=None):
     items = [f"       {item} ({record['suite']})" for record in records for item in record[key]]
     if items:
         print(f"\n{title or key}", *items, sep="\n")
+
+
+def print_parts(record):
+    """What was tested, what was skipped as a whole, and how long each step took."""
+    tested, skipped = [], []
+    for part, suites in PARTS.items():
+        outcomes = {test["outcome"] for test in record["tests"]
+                    if suite_of(test["name"]) in suites.split()}
+        if outcomes:
+            (skipped if outcomes == {"skipped"} else tested).append(part)
+    steps = os.environ.get("XPOLL_TOOK", "").split()
+    steps = [(name, int(seconds)) for name, seconds in zip(steps[::2], steps[1::2])]
+    steps.append(("tests", record["seconds"]))
+    print(f"\ntested:   {', '.join(tested)}")
+    if skipped:
+        print(f"skipped:  {', '.join(skipped)}; why stands above")
+    print("time:     " + ", ".join(f"{name} {clock(seconds)}" for name, seconds in steps) +
+          f"; in all {clock(sum(seconds for _, seconds in steps))}")
 
 
 def print_verdict(records):
