@@ -20,6 +20,14 @@ function(xpoll_add_test)
     list(POP_FRONT arg_COMMAND)
     list(PREPEND arg_COMMAND ${XPOLL_TEST_WRAPPER} $<TARGET_FILE:${program}>)
   endif()
+  # The library as it is on another system, and models of kernels: ./dev test leaves them out.
+  if(arg_ENVIRONMENT MATCHES "/lib/over-|TARGET_FILE:model_")
+    list(APPEND arg_LABELS long)
+  endif()
+  # Models of the kernels of other systems: ./dev ci runs these once, with one compiler.
+  if(arg_ENVIRONMENT MATCHES "/lib/over-[^k]|TARGET_FILE:model_")
+    list(APPEND arg_LABELS kernels)
+  endif()
   math(EXPR limit "${arg_TIMEOUT} * ${XPOLL_TIMEOUT_FACTOR}")
   # For tests/lib/runner, which needs neither CTest nor a shell.
   if(TARGET ${program})
@@ -44,4 +52,53 @@ function(xpoll_add_test)
   if(arg_SERIAL)
     set_tests_properties(${arg_NAME} PROPERTIES RUN_SERIAL ON)
   endif()
+endfunction()
+
+# xpoll_skipped_test(NAME LABEL REASON): a test that cannot be built here, as a skip.
+function(xpoll_skipped_test name label reason)
+  xpoll_add_test(NAME ${name} LABELS ${label}
+    COMMAND sh ${PROJECT_SOURCE_DIR}/tests/lib/skip.sh "${reason}")
+endfunction()
+
+# xpoll_only_long(TARGET...): only tests with the label "long" need these targets, so that
+# ./dev test does not build them.
+function(xpoll_only_long)
+  foreach(target IN LISTS ARGN)
+    if(TARGET ${target})
+      set_target_properties(${target} PROPERTIES XPOLL_ONLY_LONG ON)
+    endif()
+  endforeach()
+endfunction()
+
+# The targets of a folder and of those below it that ./dev test needs, into the list `out`.
+function(xpoll_quick_targets folder out)
+  set(quick)
+  get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
+  foreach(target IN LISTS targets)
+    get_target_property(type ${target} TYPE)
+    get_target_property(long ${target} XPOLL_ONLY_LONG)
+    get_target_property(apart ${target} EXCLUDE_FROM_ALL)
+    if(NOT long AND NOT apart AND NOT type MATCHES "UTILITY|INTERFACE")
+      list(APPEND quick ${target})
+    endif()
+  endforeach()
+  get_property(folders DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
+  foreach(below IN LISTS folders)
+    xpoll_quick_targets(${below} more)
+    list(APPEND quick ${more})
+  endforeach()
+  set(${out} ${quick} PARENT_SCOPE)
+endfunction()
+
+# The target "quick": what ./dev test builds.
+function(xpoll_quick_target)
+  xpoll_quick_targets(${PROJECT_SOURCE_DIR} quick)
+  add_custom_target(quick DEPENDS ${quick})
+  # And the library as it is on the systems with kqueue(2), over the drop-in.
+  add_custom_target(quick_and_kqueue DEPENDS quick)
+  foreach(target xpoll_over_kqueue xpoll_python_over_kqueue)
+    if(TARGET ${target})
+      add_dependencies(quick_and_kqueue ${target})
+    endif()
+  endforeach()
 endfunction()

@@ -30,8 +30,7 @@ class Xpoll(ConanFile):
 
     def generate(self):
         toolchain = CMakeToolchain(self)
-        for part in ("TOOLS", "TESTS", "PYTHON", "JAVA", "RUST"):
-            toolchain.cache_variables[f"XPOLL_{part}"] = False
+        toolchain.cache_variables["XPOLL_TOOLS"] = False
         toolchain.generate()
 
     def build(self):

@@ -6,12 +6,6 @@ pkgs.stdenv.mkDerivation {
   version = "1.0.0";
   src = pkgs.lib.cleanSource ./..;
   nativeBuildInputs = [ pkgs.cmake ];
-  cmakeFlags = [
-    "-DXPOLL_TESTS=OFF"
-    "-DXPOLL_PYTHON=OFF"
-    "-DXPOLL_JAVA=OFF"
-    "-DXPOLL_RUST=OFF"
-  ];
   meta = {
     description = "One event queue for every kernel";
     license = pkgs.lib.licenses.bsd2;

@@ -8,8 +8,7 @@ class Xpoll < Formula
   depends_on "cmake" => :build
 
   def install
-    system "cmake", "-S", ".", "-B", "build", "-DXPOLL_TESTS=OFF", "-DXPOLL_PYTHON=OFF",
-           "-DXPOLL_JAVA=OFF", "-DXPOLL_RUST=OFF", *std_cmake_args
+    system "cmake", "-S", ".", "-B", "build", *std_cmake_args
     system "cmake", "--build", "build"
     system "cmake", "--install", "build"
     pkgshare.install "examples/ten-lines.c"

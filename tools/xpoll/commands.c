@@ -4,7 +4,9 @@
 const struct tool_command *const tool_commands[] = {
 	&tool_info,
 	&tool_watch,
+#ifdef TOOL_BENCH
 	&tool_bench,
+#endif
 	&tool_run,
 	NULL,
 };

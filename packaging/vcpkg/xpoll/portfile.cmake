@@ -3,8 +3,7 @@ get_filename_component(SOURCE_PATH "${CURRENT_PORT_DIR}/../../.." ABSOLUTE)
 
 # BUILD_SHARED_LIBS is the triplet's.
 vcpkg_cmake_configure(SOURCE_PATH "${SOURCE_PATH}"
-  OPTIONS -DXPOLL_TOOLS=OFF -DXPOLL_TESTS=OFF -DXPOLL_PYTHON=OFF -DXPOLL_JAVA=OFF
-    -DXPOLL_RUST=OFF)
+  OPTIONS -DXPOLL_TOOLS=OFF)
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(CONFIG_PATH lib/cmake/xpoll)
 vcpkg_fixup_pkgconfig()

@@ -16,7 +16,7 @@ strict="$flags -Wshadow -Wconversion"
 
 skip() { echo "SKIP: $*"; exit 77; }
 fail() { echo "FAIL: $*"; exit 1; }
-want() { command -v "$1" >/dev/null 2>&1 || skip "$1 is not installed"; }
+want() { command -v "$1" >/dev/null 2>&1 || skip "$1 is not installed; ./dev check installs it"; }
 
 install_moved() {
 	cmake --install "$build" --prefix "$work/first" >"$work/log" ||
@@ -60,9 +60,16 @@ check_jars() {
 	grep -q '^usage: java -jar' "$work/help" || fail "the demo jar does not tell its usage"
 }
 
+# Is a C++ compiler here?  Without it the programs in C++ are a skipped case.
+with_cxx() {
+	command -v c++ >/dev/null 2>&1 && return
+	[ -n "${no_cxx:-}" ] || echo "  skip  cxx: c++ is not installed; ./dev check installs it"
+	no_cxx=yes
+	return 1
+}
+
 use_pkg_config() {
 	want pkg-config
-	want c++
 	install_moved
 	check_tree
 	export PKG_CONFIG_PATH="$libdir/pkgconfig"
@@ -74,9 +81,13 @@ use_pkg_config() {
 	# The variables hold lists of words, hence no quotes.
 	${CC:-cc} -std=c11 $strict $compile "$here/consumer/main.c" -o "$work/c-shared" $shared
 	${CC:-cc} -std=c11 $strict $compile "$here/consumer/main.c" -o "$work/c-static" $static
-	c++ -std=c++17 $strict $compile "$here/consumer/main.cpp" -o "$work/cxx-shared" $shared
-	c++ -std=c++17 $strict $compile "$here/consumer/main.cpp" -o "$work/cxx-static" $static
-	run "$work/c-shared" "$work/c-static" "$work/cxx-shared" "$work/cxx-static"
+	run "$work/c-shared" "$work/c-static"
+	if with_cxx; then
+		compile="c++ -std=c++17 $strict $compile $here/consumer/main.cpp"
+		$compile -o "$work/cxx-shared" $shared
+		$compile -o "$work/cxx-static" $static
+		run "$work/cxx-shared" "$work/cxx-static"
+	fi
 	kqueue_by_pkg_config
 }
 
@@ -94,8 +105,11 @@ kqueue_by_pkg_config() {
 		run "$work/kqueue-$standard"
 	done
 	${CC:-cc} $strict $compile "$here/consumer/kqueue.c" -o "$work/kqueue-static" $static
-	c++ -x c++ $strict $compile "$here/consumer/kqueue.c" -o "$work/kqueue-cxx" $shared
-	run "$work/kqueue-static" "$work/kqueue-cxx"
+	run "$work/kqueue-static"
+	if with_cxx; then
+		c++ -x c++ $strict $compile "$here/consumer/kqueue.c" -o "$work/kqueue-cxx" $shared
+		run "$work/kqueue-cxx"
+	fi
 	# Its copy of the library is hidden, so both fit into one program.
 	if nm -D --defined-only "$libdir/libxpoll-kqueue.so" | grep ' xp'; then
 		fail "the names above are not hidden"
@@ -106,7 +120,7 @@ kqueue_by_pkg_config() {
 }
 
 use_find_package() {
-	want c++
+	with_cxx || true # The project below leaves its C++ programs out as well.
 	install_moved
 	find_package_in "$libdir/cmake/xpoll"
 }
@@ -143,7 +157,7 @@ use_layout() {
 	quiet cmake -G Ninja -S "$tree" -B "$work/library" -D CMAKE_BUILD_TYPE=Debug \
 		-D CMAKE_INSTALL_PREFIX="$work/prefix" -D CMAKE_INSTALL_LIBDIR="$work/libraries" \
 		-D CMAKE_INSTALL_INCLUDEDIR="$work/headers" -D BUILD_SHARED_LIBS=OFF \
-		-D XPOLL_TESTS=OFF -D XPOLL_TOOLS=OFF -D XPOLL_PYTHON=OFF -D XPOLL_RUST=OFF
+		-D XPOLL_TOOLS=OFF
 	quiet cmake --build "$work/library"
 	quiet cmake --install "$work/library"
 	[ -f "$work/headers/xpoll.h" ] || fail "the header is elsewhere"
@@ -180,6 +194,9 @@ use_parent() {
 	quiet cmake -G Ninja -S "$here/parent" -B "$work/build" -D CMAKE_BUILD_TYPE=Debug \
 		-D CMAKE_INSTALL_PREFIX="$work/prefix" -D CMAKE_INSTALL_LIBDIR=lib \
 		-D BUILD_SHARED_LIBS=ON -D CMAKE_C_FLAGS=-D_FILE_OFFSET_BITS=64
+	# Of xpoll it compiles the library alone.
+	count=$(compilations "$work/build")
+	[ "$count" -le 3 ] || fail "a part of another project has $count compilations"
 	quiet cmake --build "$work/build"
 	run "$work/build/program"
 	quiet cmake --install "$work/build"
@@ -192,6 +209,27 @@ use_parent() {
 	quiet cmake --install "$work/build"
 	[ -f "$work/prefix/lib/pkgconfig/xpoll.pc" ] || fail "XPOLL_INSTALL=ON installs nothing"
 	[ ! -e "$work/prefix/lib/libxpoll.a" ] || fail "BUILD_SHARED_LIBS=ON installs an archive"
+}
+
+# How many files a build by ninja compiles.
+compilations() { ninja -C "$1" -t commands all | grep -c ' -c ' || true; }
+
+# Without options: the library, the command and the drop-ins, and nothing else.
+use_plain() {
+	want ninja
+	tree=$(cd "$here/../../.." && pwd)
+	quiet cmake -G Ninja -S "$tree" -B "$work/build"
+	count=$(compilations "$work/build")
+	[ "$count" -le 110 ] || fail "a plain build has $count compilations; 110 are allowed"
+	for target in libxpoll.so libxpoll.a libxpoll-kqueue.so libxpoll-poll.so bin/xpoll; do
+		ninja -C "$work/build" -t targets all | grep -q "$target: " ||
+			fail "a plain build does not make $target"
+	done
+	if ninja -C "$work/build" -t commands all |
+		grep -oE ' -o (tests|examples|python|java|rust)/[^ ]*'; then
+		fail "a plain build makes what is above"
+	fi
+	ninja -C "$work/build" -t commands all | grep -q -- '-O3.* -c ' || fail "it has no -O3"
 }
 
 run() {
@@ -256,7 +294,7 @@ refused() {
 	mkdir -p "${missing%/*}"
 	echo "#error" >"$missing"
 	if cmake -G Ninja -S "$here/../../.." -B "$work/build" -D CMAKE_C_FLAGS="-I$work/without" \
-		-D XPOLL_TESTS=OFF -D XPOLL_TOOLS=OFF "$@" >"$work/log" 2>&1; then
+		"$@" >"$work/log" 2>&1; then
 		fail "it does not say: $words"
 	fi
 	grep "^  .*$words" "$work/log" || { cat "$work/log"; fail "it does not say: $words"; }
@@ -273,5 +311,6 @@ parent) use_parent ;;
 dist) use_dist ;;
 released) use_released ;;
 needs) use_needs ;;
+plain) use_plain ;;
 *) fail "unknown way $way" ;;
 esac
