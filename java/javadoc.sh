@@ -4,7 +4,8 @@
 #   javadoc.sh FOLDER
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-JAVA_HOME=$(sh "$here/find-jdk.sh") || { echo "SKIP: no JDK 22 or later"; exit 77; }
+JAVA_HOME=$(sh "$here/find-jdk.sh") ||
+	{ echo "SKIP: no JDK 22 or later; ./dev check installs one"; exit 77; }
 rm -rf "$1"
 # The provider of selectors extends a class that the JDK does not export: hence no release.
 "$JAVA_HOME/bin/javadoc" -quiet -Werror -Xdoclint:all -d "$1" \

@@ -27,11 +27,11 @@ online() {
 	"$@" >"$log" 2>&1 && return
 	cat "$log"
 	grep -qE 'failed to (download|fetch|query)|not (resolve|connect)|timed out|--offline' \
-		"$log" && skip "cargo cannot fetch crates (see $log)"
+		"$log" && skip "cargo cannot fetch crates (see $log); ./dev check fetches them"
 	exit 1
 }
 
-command -v cargo >/dev/null || skip "no cargo"
+command -v cargo >/dev/null || skip "no cargo; https://rustup.rs has the command that installs it"
 minor=$(cargo --version | sed -n 's/^cargo 1\.\([0-9]*\)\..*/\1/p')
 [ "${minor:-0}" -ge 90 ] || skip "cargo is older than 1.90"
 
@@ -40,6 +40,8 @@ CARGO_TERM_COLOR=never
 # What it chooses is to be for the oldest compiler that the crates promise.
 CARGO_RESOLVER_INCOMPATIBLE_RUST_VERSIONS=fallback
 export CARGO_TARGET_DIR CARGO_TERM_COLOR CARGO_RESOLVER_INCOMPATIBLE_RUST_VERSIONS
+# ./dev test fetches nothing; ./dev check does.
+[ -z "${XPOLL_OFFLINE:-}" ] || export CARGO_NET_OFFLINE=true
 online cargo fetch --quiet
 
 features="tokio async-io"

@@ -133,7 +133,8 @@ def main():
     elif len(sys.argv) > 1 and sys.argv[1] in RENDERERS:
         renderer, *named = sys.argv[1:]
         if not installed(renderer):
-            skip(("man-db" if renderer == "man" else renderer) + " is not installed")
+            name = "man-db" if renderer == "man" else renderer
+            skip(f"{name} is not installed; ./dev check installs it")
         found = list(findings(renderer, map(Path, named) if named else sorted(
             MAN.glob("*.[1-8]"))))
     else:

@@ -30,6 +30,10 @@ fresh_steps() {
 	need debootstrap
 	try fresh sh scripts/fresh.sh test
 	try fresh-bare sh scripts/fresh.sh -b demo
+	for tools in "gcc make" "gcc ninja-build" "clang ninja-build"; do
+		try fresh-use-it sh scripts/fresh.sh -b -s trixie -w root \
+			tests/use/install/readme.sh $tools
+	done
 }
 
 step="nightly"

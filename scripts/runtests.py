@@ -19,6 +19,7 @@ import io
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -157,15 +158,22 @@ def findings_of(tests, skips):
             yield f"unexpected skip: {test}: {reason} (tests/expected-skips.txt does not list it)"
 
 
+def busy_children():
+    """Seconds of processors that ended children of this process have used."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def run(options):
     build_dir = options.build_dir.resolve()
     tests = tests_of(build_dir)
-    start = time.monotonic()
+    start, busy = time.monotonic(), busy_children()
     code, ended, again, closing = run_ctest(build_dir, options.arguments)
     skips = skip_reasons(build_dir, [name for name, end in ended.items() if end[0] == "skipped"])
     record = {
         "suite": options.suite or build_dir.name, "build": str(options.build_dir),
-        "seconds": time.monotonic() - start, "skips": skips, "again": again,
+        "seconds": time.monotonic() - start, "busy": busy_children() - busy,
+        "skips": skips, "again": again,
         "tests": [{"name": name, "outcome": outcome, "seconds": seconds,
                    "labels": tests.get(name, {}).get("LABELS", [])}
                   for name, (outcome, seconds) in ended.items()],
@@ -298,7 +306,8 @@ def print_parts(record):
     if skipped:
         print(f"skipped:  {', '.join(skipped)}; why stands above")
     print("time:     " + ", ".join(f"{name} {clock(seconds)}" for name, seconds in steps) +
-          f"; in all {clock(sum(seconds for _, seconds in steps))}")
+          f"; in all {clock(sum(seconds for _, seconds in steps))}; the processors were busy with "
+          f"the tests for {clock(record['busy'])}")
 
 
 def print_verdict(records):

@@ -316,7 +316,7 @@ def in_navigation(entries):
 
 def test():
     if not shutil.which("mandoc"):
-        print("SKIP: mandoc is not installed")
+        print("SKIP: mandoc is not installed; ./dev check installs it")
         sys.exit(77)
     with tempfile.TemporaryDirectory() as folder:
         site = stage(Path(folder))

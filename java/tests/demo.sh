@@ -5,7 +5,8 @@
 #   demo.sh BUILD_FOLDER
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-JAVA_HOME=$(sh "$here/../find-jdk.sh") || { echo "SKIP: no JDK 22 or later"; exit 77; }
+JAVA_HOME=$(sh "$here/../find-jdk.sh") ||
+	{ echo "SKIP: no JDK 22 or later; ./dev check installs one"; exit 77; }
 jar=$(ls "$1"/xpoll-*-demo.jar 2>/dev/null) || { echo "SKIP: Maven has made no jar"; exit 77; }
 work=$(mktemp -d "${TMPDIR:-/tmp}/xpoll-demo.XXXXXX")
 server=

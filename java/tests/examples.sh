@@ -5,7 +5,8 @@
 #   examples.sh BUILD_FOLDER
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-java_home=$(sh "$here/../find-jdk.sh") || { echo "SKIP: no JDK 22 or later"; exit 77; }
+java_home=$(sh "$here/../find-jdk.sh") ||
+	{ echo "SKIP: no JDK 22 or later; ./dev check installs one"; exit 77; }
 XPOLL_JAVA=$java_home/bin/java
 XPOLL_JAR=
 for jar in "$1"/xpoll-*.jar; do

@@ -5,7 +5,8 @@
 #   package.sh BUILD_FOLDER
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-JAVA_HOME=$(sh "$here/../find-jdk.sh") || { echo "SKIP: no JDK 22 or later"; exit 77; }
+JAVA_HOME=$(sh "$here/../find-jdk.sh") ||
+	{ echo "SKIP: no JDK 22 or later; ./dev check installs one"; exit 77; }
 jar=$(ls "$1"/xpoll-*.jar 2>/dev/null | grep -v -e '-demo\.jar$' | tail -n 1)
 [ -n "$jar" ] || { echo "SKIP: Maven has made no jar"; exit 77; }
 # Java reports each of them that is set, and all that is printed is compared.

@@ -5,7 +5,8 @@
 #   repository.sh maven|gradle BUILD_FOLDER
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-JAVA_HOME=$(sh "$here/../find-jdk.sh") || { echo "SKIP: no JDK 22 or later"; exit 77; }
+JAVA_HOME=$(sh "$here/../find-jdk.sh") ||
+	{ echo "SKIP: no JDK 22 or later; ./dev check installs one"; exit 77; }
 # value NAME POM: of the first element of that name.
 value() { sed -n "s,^ *<$1>\(.*\)</$1>.*,\1,p" "$2" | head -n 1; }
 version=$(value version "$here/../pom.xml")
@@ -58,7 +59,8 @@ flags="--enable-native-access=ALL-UNNAMED --add-exports java.base/sun.nio.ch=ALL
 # Nothing is fetched: the plug-ins are those that made the jars.  What Maven takes out of
 # our repository is not to stay in that of this user.
 use_maven() {
-	command -v mvn >/dev/null 2>&1 || { echo "SKIP: no Maven"; exit 77; }
+	command -v mvn >/dev/null 2>&1 ||
+		{ echo "SKIP: no Maven; ./dev check installs it"; exit 77; }
 	cache=$made/repository
 	[ ! -w "${HOME:-/nowhere}" ] || cache=$HOME/.m2/repository
 	mkdir -p cache/org

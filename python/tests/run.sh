@@ -4,7 +4,7 @@
 python=$1/bin/python
 shift
 [ -x "$python" ] || {
-	echo "SKIP: there is no build/venv; ./dev test makes it"
+	echo "SKIP: there is no build/venv; ./dev check makes it"
 	exit 77
 }
 "$python" "$@"

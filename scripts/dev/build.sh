@@ -8,10 +8,13 @@ trap 'code=$?; [ $code -eq 0 ] || [ -z "$step" ] || say "FAILED ($step)"' EXIT
 # Tests with many descriptors want as many as this user may have.
 ulimit -n "$(ulimit -Hn)" 2>/dev/null || true
 
-# What a build needs, and what the tests of it need and can do without.
-for_build="cc cmake ninja"
-for_tests="$for_build c++ python3 pkg-config"
-more_tests="python-tests java"
+# What a build needs (make is what CMake takes when nobody names a generator), what the
+# tests of the C library, the command and the drop-ins need, what those of the bindings
+# need, and what these can do without.
+for_build="cc cmake ninja make"
+for_tests="$for_build python3 pkg-config"
+for_check="$for_tests c++"
+more_check="python-tests java"
 
 jobs=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 [ "$jobs" -ge 2 ] || jobs=2
@@ -63,11 +66,19 @@ venv() {
 	fi
 }
 
-# build_with_venv PRESET: and what the tests of the Python binding need.  Without it these
-# tests are skipped.
+# took NAME: appends the seconds since $lap to XPOLL_TOOK, which runtests.py prints.
+took() {
+	now=$(date +%s)
+	XPOLL_TOOK="${XPOLL_TOOK:-}$1 $((now - lap)) "
+	export XPOLL_TOOK
+	lap=$now
+}
+
+# build_with_venv PRESET [TARGET...]: and what the tests of the Python binding need.  Without
+# it these tests are skipped.
 build_with_venv() {
 	venv venv python/requirements-test.txt pytest || true
-	build "$1"
+	build "$@"
 }
 
 # try NAME COMMAND...: the steps after one that fails are done all the same; 77 is skipped.

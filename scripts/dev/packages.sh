@@ -47,7 +47,7 @@ zypper)
 		libev.so.4=libev4 libkqueue.so.0=" ;;
 pkg)
 	install="pkg install -y"
-	names="cc=llvm c++=llvm pkg-config=pkgconf python-tests= python3-dbg=
+	names="cc=llvm c++=llvm make=gmake pkg-config=pkgconf python-tests= python3-dbg=
 		java=openjdk25,maven libfuzzer= glib-2.0.pc=glib" ;;
 esac
 

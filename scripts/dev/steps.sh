@@ -14,8 +14,8 @@ check_steps() {
 	sweep=$1
 	shift
 	export XPOLL_WERROR="${XPOLL_WERROR:-ON}"
-	need $for_tests valgrind mandoc groff bash zsh sanitizers "$@" -- \
-		openssl.pc glib-2.0.pc libuv.pc $more_tests python3-dbg
+	need $for_check valgrind mandoc groff bash zsh sanitizers "$@" -- \
+		openssl.pc glib-2.0.pc libuv.pc $more_check python3-dbg
 	need_oldest_rust
 	rm -rf build/results
 	build_with_venv release
@@ -54,7 +54,8 @@ sweep_steps() {
 
 # By the second compiler, all of it, in a copy owned by "nobody", built and tested by
 # it: what root may do hides bugs.  What both find is found by each alone, so the other
-# two pairs are left out.
+# two pairs are left out; so are the models of other kernels, which know neither users nor
+# compilers (scripts/cross.sh compiles for these systems by clang).
 user_steps() {
 	if [ "$(id -u)" -ne 0 ]; then
 		say "not root: the tests above ran as an ordinary user, none as root"
@@ -79,9 +80,9 @@ user_steps() {
 		cd "$HOME"
 		. ./scripts/dev/start.sh
 		. ./scripts/dev/build.sh
-		build_with_venv clang
+		build_with_venv clang quick_and_kqueue
 		repeat=$1
-		suite user build/clang -LE "static|once"
+		suite user build/clang -LE "static|once|kernels"
 		verdict' ./dev "$repeat"
 	mkdir -p build/results
 	# None where it could not be built, which is reported already.

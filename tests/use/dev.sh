@@ -47,31 +47,34 @@ expect() {
 
 update='apt-get update -q'
 apt='apt-get install -y --no-install-recommends'
-for_build="cc cmake ninja"
-for_tests="$for_build c++ python3 pkg-config"
-expect apt-get "$update; $apt gcc libc6-dev cmake ninja-build" $for_build
-expect dnf 'dnf install -y gcc glibc-devel cmake ninja-build' $for_build
-expect apk 'apk add -U gcc musl-dev linux-headers cmake samurai' $for_build
-expect pacman 'pacman -Sy --needed --noconfirm gcc cmake ninja gcc python pkgconf' $for_tests
-expect zypper 'zypper -n install gcc glibc-devel cmake ninja gcc-c++ python3 pkgconf-pkg-config; '\
-'zypper -n install python3-devel python3-testsuite' $for_tests -- python-tests
-expect pkg 'pkg install -y llvm cmake ninja llvm python3 pkgconf; pkg install -y openjdk25 maven' \
-	$for_tests -- java
-expect none 'no package manager is known here; please install: cc cmake ninja' $for_build
+for_build=$(sed -n 's/^for_build="\(.*\)"$/\1/p' scripts/dev/build.sh)
+for_check="$for_build python3 pkg-config c++"
+expect apt-get "$update; $apt gcc libc6-dev cmake ninja-build make" $for_build
+expect dnf 'dnf install -y gcc glibc-devel cmake ninja-build make' $for_build
+expect apk 'apk add -U gcc musl-dev linux-headers cmake samurai make' $for_build
+expect pacman 'pacman -Sy --needed --noconfirm gcc cmake ninja make python pkgconf gcc' $for_check
+expect zypper 'zypper -n install gcc glibc-devel cmake ninja make python3 '\
+'pkgconf-pkg-config gcc-c++; zypper -n install python3-devel python3-testsuite' \
+	$for_check -- python-tests
+expect pkg 'pkg install -y llvm cmake ninja gmake python3 pkgconf llvm; '\
+'pkg install -y openjdk25 maven' \
+	$for_check -- java
+expect none 'no package manager is known here; please install: cc cmake ninja make' $for_build
 # What a release has not got stands by itself, so that it does not stop the others.
 venv="$apt python3-venv python3-dev ^libpython3.[0-9]+-testsuite\$"
 java="$apt openjdk-25-jdk-headless maven"
-tests='gcc libc6-dev cmake ninja-build g++ python3 pkg-config'
-expect apt-get "$update; $apt $tests; $venv; $java" $for_tests -- python-tests java
+tests='gcc libc6-dev cmake ninja-build make python3 pkg-config g++'
+expect apt-get "$update; $apt $tests; $venv; $java" $for_check -- python-tests java
 
 # As root the same is installed, by so many calls, and those of the extra ones may fail.
 machine 0 apt-get 'echo "apt-get $*" >>'"$here"'/calls
 case $* in
 *update* | *venv* | *jdk*) exit 1 ;;
-*) cd '"$here"'; for tool in cc cmake ninja; do echo >$tool; chmod +x $tool; done ;;
+*) cd '"$here"'; for tool in cc cmake ninja make; do echo >$tool; chmod +x $tool; done ;;
 esac'
 asked $for_build -- python-tests java >"$here/said" || failed=1
-printf '%s\n' "$update" "$apt gcc libc6-dev cmake ninja-build" "$venv" "$java" >"$here/expected"
+printf '%s\n' "$update" "$apt gcc libc6-dev cmake ninja-build make" "$venv" "$java" \
+	>"$here/expected"
 if ! diff "$here/expected" "$here/calls" || ! grep -q '^going on without java' "$here/said"; then
 	wrong "$(cat "$here/said")"
 fi

@@ -19,7 +19,7 @@ class Glib(test_bindings.EchoServer):
 
     def setUp(self):
         if not os.path.exists(command(*self.command)[-1]):
-            self.skipTest(f"{self.library} is not installed")
+            self.skipTest(f"{self.library} is not installed; ./dev check installs it")
         super().setUp()
 
     def test_back_end_without_a_descriptor_is_refused(self):

@@ -27,7 +27,7 @@ except ImportError:
 class Tls(unittest.TestCase):
     def setUp(self):
         if ssl is None or not os.path.exists(command("tls-echo")[0]):
-            self.skipTest("OpenSSL is not installed")
+            self.skipTest("OpenSSL is not installed; ./dev check installs it")
         self.server = Server("tls-echo", CERTIFICATE, CERTIFICATE)
         self.addCleanup(self.server.child.kill)
         self.trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

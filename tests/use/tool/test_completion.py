@@ -33,7 +33,7 @@ def options(*command):
 class Bash(unittest.TestCase):
     def setUp(self):
         if not shutil.which("bash"):
-            self.skipTest("bash is not installed")
+            self.skipTest("bash is not installed; ./dev check installs it")
 
     def complete(self, *words, folder="."):
         """What bash offers for the last of the words."""
@@ -124,7 +124,7 @@ class Zsh(unittest.TestCase):
 
     def setUp(self):
         if not shutil.which("zsh"):
-            self.skipTest("zsh is not installed")
+            self.skipTest("zsh is not installed; ./dev check installs it")
 
     def complete(self, line):
         """What is listed for a line: the first words of the list's lines."""
