@@ -83,7 +83,7 @@ static int kevent_collect(struct kevent_loop *loop, struct kevent_head change)
 
 static int kevent_submit(struct kevent_loop *loop, struct kevent_head change)
 {
-	_Alignas(struct kevent) char record[SIZE_MAX_OF];
+	_Alignas(struct kevent) char record[SIZE_MAX_OF] = { 0 };
 
 	*(struct kevent_head *)(void *)record = change;
 	return loop->functions->kevent(loop->fd, record, 1, NULL, 0, NULL) < 0 ? -errno : 0;
@@ -209,7 +209,7 @@ static int kevent_fill(const struct kevent_loop *loop, char *records,
 
 static int kevent_enable(void *opened, const struct loop_ready *ready, int len)
 {
-	_Alignas(struct kevent) char records[LOOP_ENABLE_MAX * SIZE_MAX_OF];
+	_Alignas(struct kevent) char records[LOOP_ENABLE_MAX * SIZE_MAX_OF] = { 0 };
 	struct kevent_loop *loop = opened;
 
 	len = kevent_fill(loop, records, ready, len);

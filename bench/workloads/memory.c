@@ -62,6 +62,13 @@ static int memory_destroy(struct bench_turn *turn)
 	return turn->field->len;
 }
 
+/* kevent(2) of the drop-in refuses some of the duplicates of one file. */
+static const struct bench_variant memory_peers[] = {
+	{ "raw-epoll", NULL, &loop_epoll }, { "raw-poll", NULL, &loop_poll },
+	{ "libevent", NULL, &loop_libevent }, { "libev", NULL, &loop_libev },
+	{ "libuv", NULL, &loop_libuv }, { 0 },
+};
+
 const struct bench_workload bench_memory = {
 	.name = "memory", .unit = "descriptor", .items = "descriptors", .n_default = 9000,
 	.summary = "memory of the process for each registered descriptor",
@@ -70,7 +77,9 @@ const struct bench_workload bench_memory = {
 		"waited for once: add.  Then it is closed: destroy.  bytes: memory that the\n"
 		"process has allocated for each of them, the program's structures included\n"
 		"where a library wants some.  The kernel's is not in it.\n"
-		LOOP_HELP,
+		"\n"
+		"xpoll-NAME   xpoll on a back end; raw-NAME by hand on the kernel's own calls;\n"
+		"libevent, libev, libuv   these libraries, if they are here\n",
 	.phases = {
 		{ .name = "add", .run = memory_add },
 		{ .name = "destroy", .run = memory_destroy },
@@ -83,5 +92,5 @@ const struct bench_workload bench_memory = {
 	.open = memory_open,
 	.close = memory_close,
 	.ops = { .passes = true },
-	.loops = LOOP_LEVEL,
+	.peers = memory_peers,
 };

@@ -207,7 +207,7 @@ const struct bench_workload bench_reactor = {
 		PHASE("1 worker, k=1", 1, 1), PHASE("1 worker, k=64", 1, 64),
 		PHASE("4 workers, k=1", 4, 1), PHASE("4 workers, k=64", 4, 64),
 	},
-	THREADS_KIND(job_step, busy_drive, NULL, 3000, .full = true, .reacts = true),
+	THREADS_KIND(job_step, busy_drive, NULL, 1000, .full = true, .reacts = true),
 	.name = "reactor", .unit = "event", .items = "pipes", .n_default = 64, .n_max = JOBS_MAX,
 	.summary = "one thread waits, others read and enable",
 	.help =
