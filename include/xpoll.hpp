@@ -26,6 +26,7 @@
 
 #include <xpoll.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <concepts>
@@ -33,6 +34,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <mutex>
+#include <new>
 #include <span>
 #include <string>
 #include <system_error>
@@ -45,7 +48,14 @@
 #define XPOLL_HPP_THROWS 0
 #endif
 
-struct xpoll {
+/* One object for all modules of a process, also with -fvisibility=hidden. */
+#if defined(__GNUC__) && !defined(_WIN32)
+#define XPOLL_HPP_SHARED __attribute__((visibility("default")))
+#else
+#define XPOLL_HPP_SHARED
+#endif
+
+struct XPOLL_HPP_SHARED xpoll {
 	xpoll() = delete; /* never an object, only a scope for the names below */
 	~xpoll() = delete;
 
@@ -153,8 +163,9 @@ struct xpoll {
 	class awaiter;
 
 	/*
-	 * Resume the coroutine that awaits this event; false if the event has no udata.
-	 * Any other udata must be that of a registration which co_await has made.
+	 * Resume the coroutine that awaits this event, unless it was destroyed meanwhile;
+	 * false if the event has no udata, or is the status of a change (flag::error).  Any
+	 * other udata must be that of a registration which co_await has made.
 	 */
 	static bool resume(const event &occurred);
 
@@ -162,6 +173,10 @@ struct xpoll {
 	{
 		return {errno, std::system_category()};
 	}
+
+private:
+	class waiting;
+	class hub;
 };
 
 /*
@@ -284,7 +299,10 @@ struct xpoll::event : xpoll::c_event {
 		return fflags & static_cast<std::uint32_t>(one);
 	}
 	constexpr bool eof() const noexcept { return has(flag::eof); }
-	/* Why a change failed; no error if it succeeded or this is an ordinary event. */
+	/*
+	 * Why a change failed; no error if it succeeded or this is an ordinary event.  With
+	 * flag::error the other members are those of the change, and `data` is an errno value.
+	 */
 	std::error_code status() const noexcept
 	{
 		return {has(flag::error) ? static_cast<int>(data) : 0, std::system_category()};
@@ -333,6 +351,139 @@ private:
 static_assert(sizeof(xpoll::event) == sizeof(struct xpoll_event));
 
 /*
+ * The awaiters that wait, each under a number that no other has had, which is the udata of
+ * its registration: an event that is resumed late finds nothing.  Divided into shards, so
+ * that threads seldom wait for each other.  One for all modules of a process; its memory is
+ * not freed, because static objects may use it until the end.
+ */
+class XPOLL_HPP_SHARED xpoll::waiting {
+public:
+	/* The number, never 0; 0: no memory. */
+	static std::uint64_t add(awaiter *waiter) noexcept
+	{
+		std::uint64_t which = reinterpret_cast<std::uintptr_t>(waiter) / 64 % shard_count;
+		shard &home = shards[which];
+		std::lock_guard<std::mutex> guard(home.lock);
+
+		if (home.free == 0 && !home.grow())
+			return 0;
+		std::uint32_t index = home.free - 1;
+		slot &taken = home.slots[index];
+
+		home.free = taken.next_free;
+		taken.waiter = waiter;
+		return std::uint64_t{taken.generation} << 32 | index * shard_count | which;
+	}
+
+	/* Remove it; nullptr if it is gone. */
+	static awaiter *take(std::uint64_t number) noexcept
+	{
+		shard &home = shards[number % shard_count];
+		std::uint32_t index = static_cast<std::uint32_t>(number) / shard_count;
+		std::lock_guard<std::mutex> guard(home.lock);
+
+		if (index >= home.size)
+			return nullptr;
+		slot &left = home.slots[index];
+
+		if (!left.waiter || left.generation != number >> 32)
+			return nullptr;
+		if (++left.generation == 0)
+			left.generation = 1;
+		left.next_free = std::exchange(home.free, index + 1);
+		return std::exchange(left.waiter, nullptr);
+	}
+
+private:
+	static constexpr std::uint32_t shard_count = 16;
+
+	struct slot {
+		awaiter *waiter = nullptr;
+		std::uint32_t generation = 1; /* of the number that it has, or will have */
+		std::uint32_t next_free = 0;  /* index + 1; 0: none */
+	};
+
+	struct alignas(64) shard {
+		std::mutex lock;
+		slot *slots = nullptr;
+		std::uint32_t size = 0;
+		std::uint32_t free = 0; /* index + 1; 0: none */
+
+		/* There is no free slot: twice as many. */
+		bool grow() noexcept
+		{
+			std::uint32_t wanted = size ? 2 * size : 16;
+			slot *grown = wanted <= UINT32_MAX / shard_count
+				? new (std::nothrow) slot[wanted] : nullptr;
+
+			if (!grown)
+				return false;
+			for (std::uint32_t i = 0; i < size; i++)
+				grown[i] = slots[i];
+			for (std::uint32_t i = wanted; i > size; i--)
+				grown[i - 1].next_free = std::exchange(free, i);
+			delete[] slots;
+			slots = grown;
+			size = wanted;
+			return true;
+		}
+	};
+
+	static shard shards[shard_count];
+};
+
+inline constinit xpoll::waiting::shard xpoll::waiting::shards[shard_count];
+
+/*
+ * What a queue and its awaiters share: the C queue until it is destroyed.  It lives until
+ * the last of them has left it.
+ */
+class xpoll::hub {
+public:
+	explicit hub(::xpoll *owned) noexcept : queue_(owned) {}
+
+	void enter() noexcept { users_.fetch_add(1, std::memory_order_relaxed); }
+	void leave() noexcept
+	{
+		if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+			delete this;
+	}
+
+	/* The queue is about to be destroyed, or to be its caller's. */
+	void detach() noexcept
+	{
+		std::lock_guard<std::mutex> guard(lock_);
+
+		queue_ = nullptr;
+	}
+
+	/* 0, or an errno value. */
+	int add(const event &wanted) noexcept
+	{
+		std::lock_guard<std::mutex> guard(lock_);
+
+		return xpoll_event(queue_, &wanted, 1, nullptr, 0, 0) < 0 ? errno : 0;
+	}
+
+	/* Delete the registration, unless another has taken its place. */
+	void remove(filter what, std::uint64_t ident, std::uint64_t number) noexcept
+	{
+		std::lock_guard<std::mutex> guard(lock_);
+		event found;
+		event removal = event::remove(what, ident);
+
+		if (queue_ && xpoll_lookup(queue_, ident, static_cast<int>(what), &found) == 0 &&
+		    found.udata64 == number)
+			(void)xpoll_event(queue_, &removal, 1, nullptr, 0, 0);
+	}
+
+private:
+	std::mutex lock_;
+	::xpoll *queue_; /* nullptr: detached */
+	std::atomic<int> users_ = 1;
+};
+
+/*
  * A queue.  Any number of threads may use one object; none may move it or assign to
  * it while others use it.
  */
@@ -361,23 +512,38 @@ public:
 	}
 	explicit queue(std::error_code &error) noexcept : queue(options{}, error) {}
 
-	queue(queue &&other) noexcept : queue_(std::exchange(other.queue_, nullptr)) {}
+	queue(queue &&other) noexcept
+		: queue_(std::exchange(other.queue_, nullptr)), hub_(other.hub_.exchange(nullptr))
+	{
+	}
 	queue &operator=(queue &&other) noexcept
 	{
 		if (this != &other) {
-			xpoll_destroy(queue_);
+			xpoll_destroy(release());
 			queue_ = std::exchange(other.queue_, nullptr);
+			hub_ = other.hub_.exchange(nullptr);
 		}
 		return *this;
 	}
 	queue(const queue &) = delete;
 	queue &operator=(const queue &) = delete;
-	~queue() { xpoll_destroy(queue_); }
+	/* Coroutines that wait stay suspended, and may be destroyed later. */
+	~queue() { xpoll_destroy(release()); }
 
 	explicit operator bool() const noexcept { return queue_ != nullptr; }
 	::xpoll *get() const noexcept { return queue_; }
-	/* The caller owns the queue from now on. */
-	::xpoll *release() noexcept { return std::exchange(queue_, nullptr); }
+	/*
+	 * The caller owns the queue from now on.  Coroutines that wait can be resumed, but do
+	 * not delete their registrations when they are destroyed.
+	 */
+	::xpoll *release() noexcept
+	{
+		if (hub *shared = hub_.exchange(nullptr)) {
+			shared->detach();
+			shared->leave();
+		}
+		return std::exchange(queue_, nullptr);
+	}
 
 	/*
 	 * Apply changes, then wait; without a timeout, for ever.  `events` must have
@@ -460,9 +626,10 @@ public:
 	 * For co_await.  Each of these registers the event with flag::oneshot; the
 	 * coroutine is resumed when xpoll::resume is called with the event that a
 	 * wait returned.  Only one coroutine at a time may await the same descriptor
-	 * and filter, process or signal.  Destroying a coroutine that waits deletes
-	 * its registration.  A failure to register is stored in the error_code, or
-	 * thrown by the form that has none.
+	 * and filter, process or signal.  A coroutine that waits may be destroyed at any
+	 * time, also after its queue, and between the wait that returned its event and
+	 * xpoll::resume: this deletes its registration.  A failure to register is stored in
+	 * the error_code, or thrown by the form that has none.
 	 */
 	awaiter readable(xpoll_fd_t fd, std::error_code &error) noexcept;
 	awaiter writable(xpoll_fd_t fd, std::error_code &error) noexcept;
@@ -614,7 +781,29 @@ private:
 	}
 #endif
 
+	/* For one more awaiter; nullptr: no queue, or no memory. */
+	hub *share() noexcept
+	{
+		hub *shared = hub_.load(std::memory_order_acquire);
+
+		if (!shared) {
+			hub *made = queue_ ? new (std::nothrow) hub(queue_) : nullptr;
+
+			if (!made)
+				return nullptr;
+			if (hub_.compare_exchange_strong(shared, made))
+				shared = made;
+			else
+				made->leave();
+		}
+		shared->enter();
+		return shared;
+	}
+
+	awaiter await(const event &change, std::error_code *error) noexcept;
+
 	::xpoll *queue_ = nullptr;
+	std::atomic<hub *> hub_ = nullptr; /* made when a coroutine first waits */
 };
 
 /* What queue::readable and the like return; `co_await` it at once. */
@@ -623,27 +812,43 @@ public:
 	awaiter(awaiter &&) = delete;
 	~awaiter()
 	{
-		if (waiting_)
-			cancel();
+		if (number_ != 0 && waiting::take(number_) && hub_)
+			hub_->remove(change_.what(), change_.ident, number_);
+		if (hub_)
+			hub_->leave();
 	}
 
 	bool await_ready() const noexcept { return false; }
 
 	bool await_suspend(std::coroutine_handle<> waiter) noexcept
 	{
-		event wanted = change_;
+		hub *shared = hub_;
+		int error = no_hub_;
 
-		if (wanted.what() == filter::timer)
-			wanted.ident = change_.ident = reinterpret_cast<std::uintptr_t>(this);
-		wanted.udata64 = 0;
-		wanted.udata = this;
-		waiter_ = waiter;
-		/* Another thread may resume the coroutine before the call returns. */
-		waiting_ = true;
-		if (xpoll_event(queue_, &wanted, 1, nullptr, 0, 0) == 0)
-			return true;
-		waiting_ = false;
-		failure_ = last_error();
+		if (shared && (number_ = waiting::add(this)) == 0)
+			error = ENOMEM;
+		if (error == 0) {
+			event wanted = change_;
+
+			if (wanted.what() == filter::timer)
+				wanted.ident = change_.ident = number_;
+			wanted.udata64 = number_;
+			waiter_ = waiter;
+			/*
+			 * Another thread may resume the coroutine before the call returns: then
+			 * this object may be gone.
+			 */
+			std::uint64_t number = number_;
+
+			shared->enter();
+			error = shared->add(wanted);
+			shared->leave();
+			if (error == 0)
+				return true;
+			(void)waiting::take(number);
+			number_ = 0;
+		}
+		failure_ = {error, std::system_category()};
 		return false;
 	}
 
@@ -669,96 +874,97 @@ private:
 	friend class queue;
 	friend struct xpoll;
 
-	awaiter(::xpoll *queue, const event &change, std::error_code *error) noexcept
-		: queue_(queue), change_(change.oneshot()), error_(error)
+	awaiter(hub *entered, int no_hub, const event &change, std::error_code *error) noexcept
+		: hub_(entered), no_hub_(no_hub), change_(change.oneshot()), error_(error)
 	{
-	}
-
-	void cancel() noexcept
-	{
-		event removal = event::remove(change_.what(), change_.ident);
-
-		(void)xpoll_event(queue_, &removal, 1, nullptr, 0, 0);
 	}
 
 	void finish(const event &occurred)
 	{
 		change_ = occurred;
-		waiting_ = false;
+		change_.udata64 = 0; /* which was for resume alone */
+		number_ = 0;
 		waiter_.resume();
 	}
 
-	::xpoll *queue_;
+	hub *hub_;
+	int no_hub_;   /* an errno value, if there is none */
 	event change_; /* replaced by the event when it occurs */
 	std::error_code *error_;
 	std::error_code failure_;
 	std::coroutine_handle<> waiter_;
-	bool waiting_ = false;
+	std::uint64_t number_ = 0; /* among those that wait; 0: it does not */
 };
 
 inline bool xpoll::resume(const event &occurred)
 {
-	awaiter *waiter = occurred.pointer<awaiter>();
-
-	if (!waiter)
+	if (occurred.udata64 == 0 || occurred.has(flag::error))
 		return false;
-	waiter->finish(occurred);
+	if (awaiter *waiter = waiting::take(occurred.udata64))
+		waiter->finish(occurred);
 	return true;
+}
+
+inline xpoll::awaiter xpoll::queue::await(const event &change, std::error_code *error) noexcept
+{
+	hub *entered = share();
+
+	return {entered, entered ? 0 : queue_ ? ENOMEM : EINVAL, change, error};
 }
 
 #if XPOLL_HPP_THROWS
 inline xpoll::awaiter xpoll::queue::readable(xpoll_fd_t fd) noexcept
 {
-	return {queue_, event::read(fd), nullptr};
+	return await(event::read(fd), nullptr);
 }
 inline xpoll::awaiter xpoll::queue::writable(xpoll_fd_t fd) noexcept
 {
-	return {queue_, event::write(fd), nullptr};
+	return await(event::write(fd), nullptr);
 }
 inline xpoll::awaiter xpoll::queue::process(std::int64_t pid) noexcept
 {
-	return {queue_, event::process(pid), nullptr};
+	return await(event::process(pid), nullptr);
 }
 inline xpoll::awaiter xpoll::queue::signal(int number) noexcept
 {
-	return {queue_, event::signal(number), nullptr};
+	return await(event::signal(number), nullptr);
 }
 inline xpoll::awaiter xpoll::queue::file(xpoll_fd_t fd, note notes) noexcept
 {
-	return {queue_, event::vnode(fd, notes), nullptr};
+	return await(event::vnode(fd, notes), nullptr);
 }
 template <typename Rep, typename Period>
 xpoll::awaiter xpoll::queue::timer(std::chrono::duration<Rep, Period> delay) noexcept
 {
-	return {queue_, event::timer(0, delay), nullptr};
+	return await(event::timer(0, delay), nullptr);
 }
 #endif
 inline xpoll::awaiter xpoll::queue::readable(xpoll_fd_t fd, std::error_code &error) noexcept
 {
-	return {queue_, event::read(fd), &error};
+	return await(event::read(fd), &error);
 }
 inline xpoll::awaiter xpoll::queue::writable(xpoll_fd_t fd, std::error_code &error) noexcept
 {
-	return {queue_, event::write(fd), &error};
+	return await(event::write(fd), &error);
 }
 inline xpoll::awaiter xpoll::queue::process(std::int64_t pid, std::error_code &error) noexcept
 {
-	return {queue_, event::process(pid), &error};
+	return await(event::process(pid), &error);
 }
 inline xpoll::awaiter xpoll::queue::signal(int number, std::error_code &error) noexcept
 {
-	return {queue_, event::signal(number), &error};
+	return await(event::signal(number), &error);
 }
 inline xpoll::awaiter xpoll::queue::file(xpoll_fd_t fd, note notes,
                                          std::error_code &error) noexcept
 {
-	return {queue_, event::vnode(fd, notes), &error};
+	return await(event::vnode(fd, notes), &error);
 }
 template <typename Rep, typename Period>
 xpoll::awaiter xpoll::queue::timer(std::chrono::duration<Rep, Period> delay,
                                    std::error_code &error) noexcept
 {
-	return {queue_, event::timer(0, delay), &error};
+	return await(event::timer(0, delay), &error);
 }
 
 #endif

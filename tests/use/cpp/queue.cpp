@@ -5,6 +5,7 @@
  */
 #include <csignal>
 #include <cstring>
+#include <optional>
 #include <type_traits>
 
 #include <sys/time.h>
@@ -268,7 +269,14 @@ void coroutine_waits_for_a_signal()
 
 task wait_to_read(xpoll::queue &queue, int fd)
 {
-	co_await queue.readable(fd);
+	std::error_code error;
+
+	co_await queue.readable(fd, error);
+}
+
+task wait_to_write(xpoll::queue &queue, int fd)
+{
+	co_await queue.writable(fd);
 }
 
 void destroyed_coroutine_takes_its_registration_along()
@@ -290,6 +298,79 @@ void destroyed_coroutine_takes_its_registration_along()
 	CHECK(queue.wait(events, 0s).empty());
 }
 
+void queue_may_be_destroyed_before_its_coroutines()
+{
+	pipe_pair pipe;
+	std::optional<xpoll::queue> queue{std::in_place};
+	task waiting = wait_to_read(*queue, pipe.r);
+	xpoll::queue other;
+
+	*queue = std::move(other); /* destroys the first one */
+	task second = wait_to_read(*queue, pipe.r);
+	xpoll::queue moved = std::move(*queue);
+	task third = wait_to_read(*queue, pipe.r); /* fails: no queue */
+
+	queue.reset();
+	CHECK(!waiting.done() && !second.done() && third.done());
+	pipe.put();
+	run_until_done(moved, second);
+}
+
+void coroutine_may_be_destroyed_before_its_event_is_resumed()
+{
+	xpoll::queue queue;
+	pipe_pair pipe;
+	xpoll::event events[2];
+	std::optional<task> first{wait_to_read(queue, pipe.r)};
+
+	pipe.put();
+	CHECK(queue.wait(events, 0s).size() == 1);
+
+	/* A second one waits for the same by now, and goes on waiting. */
+	task second = wait_to_read(queue, pipe.r);
+
+	first.reset();
+	CHECK(xpoll::resume(events[0]));
+	CHECK(!second.done());
+	CHECK(queue.wait(events, 0s).size() == 1);
+	CHECK(xpoll::resume(events[0]) && second.done());
+	CHECK(xpoll::resume(events[0]));
+}
+
+/* It has the udata of the event that it was made of. */
+void status_of_a_change_resumes_nothing()
+{
+	xpoll::queue queue;
+	pipe_pair pipe;
+	xpoll::event events[1];
+	task waiting = wait_to_read(queue, pipe.r);
+	xpoll::event change = queue.lookup(xpoll::filter::read, pipe.r);
+
+	change.ident = static_cast<std::uint64_t>(pipe.w);
+	change.flags = XPOLL_ENABLE;
+	CHECK(change.udata64 != 0);
+	CHECK(queue.wait(std::span(&change, 1), events, 0s).size() == 1);
+	CHECK(events[0].status() == std::errc::no_such_file_or_directory);
+	CHECK(!xpoll::resume(events[0]) && !waiting.done());
+}
+
+void released_queue_still_resumes_coroutines()
+{
+	xpoll::queue queue;
+	pipe_pair pipe;
+	struct xpoll_event event;
+	std::optional<task> gone{wait_to_read(queue, pipe.r)};
+	task waiting = wait_to_write(queue, pipe.w);
+	xpoll *raw = queue.release();
+
+	gone.reset();
+	CHECK(xpoll_event(raw, nullptr, 0, &event, 1, 0) == 1);
+	xpoll::event occurred;
+	static_cast<struct xpoll_event &>(occurred) = event;
+	CHECK(xpoll::resume(occurred) && waiting.done());
+	xpoll_destroy(raw);
+}
+
 } // namespace
 
 int main()
@@ -304,6 +385,10 @@ int main()
 	coroutine_is_resumed_by_each_kind_of_event();
 	coroutine_waits_for_a_signal();
 	destroyed_coroutine_takes_its_registration_along();
-	std::puts("10 passed, 0 failed");
+	queue_may_be_destroyed_before_its_coroutines();
+	coroutine_may_be_destroyed_before_its_event_is_resumed();
+	status_of_a_change_resumes_nothing();
+	released_queue_still_resumes_coroutines();
+	std::puts("14 passed, 0 failed");
 	return 0;
 }
