@@ -122,14 +122,10 @@ PyObject *xpy_aio_ended(PyObject *object, int64_t result)
 
 /* --- The type ------------------------------------------------------------------ */
 
-/*
- * The buffer's owner is not visited: the kernel's use of the buffer is a reference from
- * outside.  Otherwise the garbage collector could clear an owner in a cycle, such as a
- * memoryview, before the queue, and so free the buffer of an operation that runs.
- */
 static int aio_traverse(PyObject *self, visitproc visit, void *arg)
 {
 	Py_VISIT(Py_TYPE(self));
+	Py_VISIT(as_aio(self)->view.obj);
 	Py_VISIT(as_aio(self)->udata);
 	return 0;
 }

@@ -146,10 +146,15 @@ static int add_constants(PyObject *module)
 	return rc;
 }
 
-static int add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type)
+static int make_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type)
 {
 	*type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);
-	return *type ? PyModule_AddType(module, *type) : -1;
+	return *type ? 0 : -1;
+}
+
+static int add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type)
+{
+	return make_type(module, spec, type) < 0 ? -1 : PyModule_AddType(module, *type);
 }
 
 static int import_selector_key(struct xpy_state *state)
@@ -182,6 +187,7 @@ static int module_exec(PyObject *module)
 	    add_type(module, &xpy_aio_spec, &state->aio_type) < 0 ||
 	    add_type(module, &xpy_queue_spec, &state->queue_type) < 0 ||
 	    add_type(module, &xpy_selector_spec, &state->selector_type) < 0 ||
+	    make_type(module, &xpy_guard_spec, &state->guard_type) < 0 ||
 	    match_args(state->event_type) < 0 || import_selector_key(state) < 0)
 		return -1;
 	return add_constants(module);
@@ -194,6 +200,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
 	Py_VISIT(state->event_type);
 	Py_VISIT(state->aio_type);
 	Py_VISIT(state->queue_type);
+	Py_VISIT(state->guard_type);
 	Py_VISIT(state->selector_type);
 	Py_VISIT(state->selector_key);
 	return 0;
@@ -206,6 +213,7 @@ static int module_clear(PyObject *module)
 	Py_CLEAR(state->event_type);
 	Py_CLEAR(state->aio_type);
 	Py_CLEAR(state->queue_type);
+	Py_CLEAR(state->guard_type);
 	Py_CLEAR(state->selector_type);
 	Py_CLEAR(state->selector_key);
 	return 0;

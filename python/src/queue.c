@@ -6,6 +6,55 @@
 
 #include <xpy_names.h>
 
+/*
+ * Only a queue refers to its guard, so the garbage collector finds both at once.  It finalizes
+ * all that it has found before it clears the first object, and a memoryview that is cleared
+ * releases its buffer even if an operation uses it: the guard ends the operations before that.
+ * A finalizer of the queue itself would not do, because a subclass may have a __del__.
+ */
+struct guard {
+	PyObject_HEAD
+	struct xpy_queue *queue; /* NULL: there is none any more */
+};
+
+static void guard_finalize(PyObject *self)
+{
+	struct xpy_queue *queue = ((struct guard *)self)->queue;
+
+	if (queue)
+		xpy_handle_fini(&queue->handle);
+}
+
+static int guard_traverse(PyObject *self, visitproc visit, void *arg)
+{
+	Py_VISIT(Py_TYPE(self));
+	return 0;
+}
+
+static void guard_dealloc(PyObject *self)
+{
+	PyTypeObject *type = Py_TYPE(self);
+
+	PyObject_GC_UnTrack(self);
+	PyObject_GC_Del(self);
+	Py_DECREF(type);
+}
+
+static PyType_Slot guard_slots[] = {
+	{Py_tp_finalize, XPY_SLOT(guard_finalize)},
+	{Py_tp_traverse, XPY_SLOT(guard_traverse)},
+	{Py_tp_dealloc, XPY_SLOT(guard_dealloc)},
+	{0, NULL},
+};
+
+PyType_Spec xpy_guard_spec = {
+	.name = "xpoll._xpoll._Guard",
+	.basicsize = sizeof(struct guard),
+	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
+		Py_TPFLAGS_DISALLOW_INSTANTIATION,
+	.slots = guard_slots,
+};
+
 static void queue_destroyed(struct xpy_handle *handle)
 {
 	struct xpy_queue *self = (struct xpy_queue *)
@@ -22,6 +71,7 @@ static PyObject *queue_create(PyTypeObject *type, PyObject *args, PyObject *kwar
 	long long size_hint = 0;
 	struct xpy_state *state;
 	struct xpy_queue *self;
+	PyObject *guard;
 	int64_t flags;
 
 	if (!xpy_parse(args, kwargs, "|zLO:Queue", names, &backend, &size_hint,
@@ -29,9 +79,14 @@ static PyObject *queue_create(PyTypeObject *type, PyObject *args, PyObject *kwar
 	    xpy_integer(number, "flags", 0, UINT32_MAX, 0, &flags) < 0)
 		return NULL;
 	state = xpy_state_of(type);
-	self = state ? xpy_as_queue(PyType_GenericAlloc(type, 0)) : NULL;
-	if (!self)
+	guard = state ? PyType_GenericAlloc(state->guard_type, 0) : NULL;
+	self = guard ? xpy_as_queue(PyType_GenericAlloc(type, 0)) : NULL;
+	if (!self) {
+		Py_XDECREF(guard);
 		return NULL;
+	}
+	self->guard = guard;
+	((struct guard *)guard)->queue = self;
 	self->handle.destroyed = queue_destroyed;
 	self->state = state;
 	if (xpy_handle_open(&self->handle, backend, size_hint, flags) < 0)
@@ -42,6 +97,7 @@ static PyObject *queue_create(PyTypeObject *type, PyObject *args, PyObject *kwar
 static int queue_traverse(PyObject *self, visitproc visit, void *arg)
 {
 	Py_VISIT(Py_TYPE(self));
+	Py_VISIT(xpy_as_queue(self)->guard);
 	return xpy_cells_visit(&xpy_as_queue(self)->cells, visit, arg);
 }
 
@@ -59,6 +115,9 @@ static void queue_dealloc(PyObject *self)
 
 	PyObject_GC_UnTrack(self);
 	queue_clear(self);
+	if (xpy_as_queue(self)->guard)
+		((struct guard *)xpy_as_queue(self)->guard)->queue = NULL;
+	Py_CLEAR(xpy_as_queue(self)->guard);
 	PyObject_GC_Del(self);
 	Py_DECREF(type);
 }

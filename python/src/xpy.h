@@ -35,6 +35,7 @@
 struct xpy_state {
 	PyTypeObject *event_type;
 	PyTypeObject *queue_type;
+	PyTypeObject *guard_type; /* not in the module */
 	PyTypeObject *aio_type;
 	PyTypeObject *selector_type;
 	PyTypeObject *selector_key; /* selectors.SelectorKey, a named tuple */
@@ -169,6 +170,7 @@ PyObject *xpy_event_new(struct xpy_state *state, const struct xpoll_event *event
 
 extern PyType_Spec xpy_aio_spec;
 extern PyType_Spec xpy_queue_spec;
+extern PyType_Spec xpy_guard_spec;
 extern PyType_Spec xpy_selector_spec;
 
 #endif

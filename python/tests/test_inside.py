@@ -30,6 +30,13 @@ class Thing:
         self.end()
 
 
+class QueueWithEnd(Queue):
+    """Hides a finalizer of Queue, if there were one."""
+
+    def __del__(self) -> None:
+        pass
+
+
 class Number:
     """Calls a function when it is asked for its value."""
 
@@ -118,30 +125,27 @@ def test_running_operation_keeps_its_buffer(aio_queue: Queue, file: int) -> None
     buffer.append(0)
 
 
-def test_view_in_a_cycle_outlives_its_operation(backend: str, file: int) -> None:
+@pytest.mark.parametrize("kind", [Queue, QueueWithEnd])
+def test_operation_in_a_cycle_ends_before_it_is_cleared(backend: str, file: int,
+                                                        kind: type[Queue]) -> None:
+    """Whatever the collector clears first, the operation has its buffer until then."""
     class Bytes(bytearray):
-        queue: Queue
+        things: object = None
 
     if not xpoll.supports(FILT_AIO):
         pytest.skip("no asynchronous I/O here")
-    queue = Queue(backend)
+    queue = kind(backend)
     buffer = Bytes(10)
     gone = weakref.ref(buffer)
+    open_at_end: list[bool] = []
     view = memoryview(buffer)
-    aio = queue.aio_submit(AIO_READ, file, view)
-    # Whatever the collector clears first, the operation has its buffer.
-    buffer.queue = queue
-    buffer.holder = [buffer, aio]  # type: ignore[attr-defined]
-    del queue, view, aio
-    del buffer
-    gc.collect()
-    left = gone()
-    assert left is not None
-    left.queue.close()
-    left.holder.clear()  # type: ignore[attr-defined]
-    del left
+    # The collector finalizes in the order of birth: the last one comes after the guard.
+    buffer.things = queue, queue.aio_submit(AIO_READ, file, view), Thing(
+        lambda queue=queue: open_at_end.append(not queue.closed))  # type: ignore[misc]
+    del queue, view, buffer
     gc.collect()
     assert gone() is None
+    assert open_at_end == [False]
 
 
 # --- Code that closes the queue --------------------------------------------------------------
