@@ -102,3 +102,12 @@ function(xpoll_quick_target)
     endif()
   endforeach()
 endfunction()
+
+# xpoll_add_slow_test(NAME COMMAND...): once more with slow threads (tests/lib/delays.c), as
+# slow.NAME.  In ./dev ci, once; the seed is XPOLL_DELAY_SEED.
+function(xpoll_add_slow_test name)
+  if(TARGET xt_delays)
+    xpoll_add_test(NAME slow.${name} COMMAND ${ARGN} LABELS slow long once TIMEOUT 300
+      ENVIRONMENT LD_PRELOAD=$<TARGET_FILE:xt_delays>)
+  endif()
+endfunction()

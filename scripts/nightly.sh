@@ -7,8 +7,8 @@
 # CPython's long modules under the poll(2) drop-in, random programs over the Rust crate, the soak
 # for an hour, every fault of the sweep, half an hour of fuzzing, the stress tests for
 # XPOLL_STRESS_SECONDS each (default 600), every target of scripts/cross.sh, the contract suite
-# for other processors, ten minutes of the model, all mutants, and the tests in new Debian
-# systems.
+# for other processors, ten minutes of the model, all mutants, slow threads with another seed,
+# and the tests in new Debian systems.
 set -eu
 cd -- "$(dirname -- "$0")/.."
 . ./scripts/dev/start.sh
@@ -49,6 +49,8 @@ suite soak build/release XPOLL_STRESS_SECONDS=3600 -L soak -j3
 sweep_steps all
 try fuzz sh scripts/fuzz.sh 1800
 stress_steps
+# The seed of the delays is printed with a finding.
+suite slow build/release XPOLL_DELAY_SEED="$(date +%s)" XPOLL_STRESS_SECONDS=20 -L slow
 drd_steps '^contract\..*\.(epoll|poll|select)\.threads$'
 try arch sh scripts/arch.sh aarch64 riscv64
 suite model build/release XPOLL_MODEL_SECONDS=600 -L model
