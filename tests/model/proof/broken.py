@@ -8,6 +8,7 @@ class Run(NamedTuple):
     name: str
     model: str
     flags: str
+    progress: bool = False  # check the claims of progress as well
 
 
 class Broken(NamedTuple):
@@ -38,6 +39,28 @@ RUNS = [
     Run("dispatch-cancel", "waits",
         "WAITERS=2 CHANGES=0 WRITES=1 EXPIRIES=0 DISPATCH=true CANCELS=true"),
     Run("oneshot", "waits", "WAITERS=2 CHANGES=1 EXPIRIES=0 ONCE=true"),
+    # READ and WRITE of one descriptor.
+    Run("read-write", "waits", "WAITERS=2 FILTERS=2 CHANGES=0 WRITES=1 EXPIRIES=0 DISPATCH=true",
+        True),
+    # Progress.
+    Run("progress-level", "waits", "WAITERS=2 CHANGES=1 WRITES=1 EXPIRIES=0", True),
+    Run("progress-clear", "waits", "WAITERS=2 CHANGES=1 WRITES=1 EXPIRIES=0 CLEAR=true", True),
+    Run("progress-two-numbers", "waits",
+        "WAITERS=2 NUMBERS=2 CAP=1 CHANGES=0 WRITES=1 EXPIRIES=0", True),
+    Run("progress-two-numbers-dispatch", "waits",
+        "WAITERS=2 NUMBERS=2 CAP=1 CHANGES=0 WRITES=1 EXPIRIES=0 DISPATCH=true", True),
+    Run("progress-dispatch", "waits", "WAITERS=2 CHANGES=0 WRITES=1 EXPIRIES=0 DISPATCH=true",
+        True),
+    Run("progress-dispatch-three", "waits",
+        "WAITERS=3 CHANGES=0 WRITES=1 EXPIRIES=0 DISPATCH=true", True),
+    Run("progress-dispatch-changes", "waits",
+        "WAITERS=2 CHANGES=1 WRITES=1 EXPIRIES=0 DISPATCH=true", True),
+    Run("progress-oneshot", "waits", "WAITERS=2 CHANGES=1 WRITES=1 EXPIRIES=0 ONCE=true", True),
+    Run("progress-reuse", "reuse",
+        "WAITERS=2 WRITES=0 EXPIRIES=0 SAMPLED=false PAUSES=false", True),
+    Run("progress-reuse-dispatch", "reuse",
+        "WAITERS=2 FILES=1 WRITES=1 EXPIRIES=0 SAMPLED=false PAUSES=false COPIES=0 "
+        "DISPATCH=true", True),
     # Numbers that are used again.
     Run("reuse", "reuse", "WAITERS=1 WRITES=2 EXPIRIES=0"),
     Run("reuse-timeouts", "reuse", "WAITERS=1"),
@@ -49,6 +72,7 @@ RUNS = [
         "WAITERS=2 EXPIRIES=0 SAMPLED=false PAUSES=false STALE_MOST=1"),
     Run("reuse-dispatch", "reuse",
         "WAITERS=2 EXPIRIES=0 SAMPLED=false PAUSES=false COPIES=0 DISPATCH=true"),
+    Run("progress-marks", "marks", "TOLD=true", True),
     # Low-water marks, of what the kernel reports and of what it does not.
     Run("marks-told", "marks", "TOLD=true"),
     Run("marks-untold", "marks", "TOLD=false"),
@@ -56,22 +80,55 @@ RUNS = [
     Run("kicks-two", "kicks", "WAITERS=2 TIMES=1"),
     Run("kicks-three", "kicks", "WAITERS=3 CALLS=1 TIMES=1"),
     Run("kicks-poll-level", "kicks", "WAITERS=3 CALLS=2 EXPIRIES=0 TIMES=0 POLL_LEVEL=true"),
+    Run("progress-kicks", "kicks", "WAITERS=2 CALLS=1 TIMES=1", True),
+    Run("progress-kicks-poll-level", "kicks",
+        "WAITERS=2 CALLS=1 EXPIRIES=0 TIMES=0 POLL_LEVEL=true", True),
     # Turns on poll and select.
     Run("turns-two", "turns", "WAITERS=2"),
     Run("turns-poll-level", "turns", "WAITERS=2 POLL_LEVEL=true"),
     Run("turns-three", "turns", "WAITERS=3 CALLS=1 WRITES=0"),
+    Run("progress-turns", "turns", "WAITERS=3 CALLS=1 WRITES=0 EXPIRIES=0", True),
     Run("turns-cancel", "turns", "WAITERS=3 CALLS=1 WRITES=0 EXPIRIES=0 CANCELS=1"),
 ]
 
 # What an assertion says when it fails.
-LOST = "ghost[0].wanted&&"  # something could be delivered, and everybody sleeps
-AGAIN = "handed&"           # handed out twice in one wait
+LOST = "ghost[0].wanted&ready"  # something could be delivered, and everybody sleeps
+AGAIN = "held&"             # handed out twice in one wait
 UNSEEN = ".unseen&"         # handed out without having looked since
 UNWANTED = ".registered!=7" # handed out though deleted or disabled
 LATE = "gap"                # a wait returned nothing though it held all the time
 STUCK = "invalid end state"
 
+CYCLE = "acceptance cycle"  # threads work for ever, and do not deliver what is ready
+
 BELOW = "wanted&&(amount>="  # enough for the mark, and everybody sleeps
+
+# Reports without an arming, as they were before: the thread that holds the only report of a
+# fired entry takes it for outdated and arms the entry again instead of checking it.
+HANDED_ON = [
+    ("slot.pml", """		:: !CAN_PROBE -> xp_interest_publish(n)
+		:: CAN_PROBE ->
+""", """		:: !CAN_PROBE || slot[n].mode == FIRED -> xp_interest_publish(n)
+		:: CAN_PROBE && slot[n].mode != FIRED ->
+"""),
+    ("slot.pml", "slot[n].generation == token[file] && is_before(n) ->", "false ->"),
+    ("slot.pml", """!is_before(n) &&
+	   (slot[n].later & bit_of(me)) && !slot[n].arming_last ->""", """
+	   (slot[n].later & bit_of(me)) ->"""),
+    ("slot.pml", """	:: slot[n].mode == FIRED && slot[n].on -> xp_recheck_level(n, slot[n].on)
+	:: else
+	fi
+}
+
+#if""", """	:: slot[n].mode == FIRED && (slot[n].on & ~candidacy(n)) ->
+		m = ONESHOT;
+		a = slot[n].on
+	:: else
+	fi
+}
+
+#if"""),
+]
 
 BROKEN = [
     # Marks: ready, but not enough; by level from the mark on; room that nobody reports.
@@ -145,40 +202,49 @@ BROKEN = [
 		lock();
 """)], LOST),
     # ... two edges go to two threads.
-    Broken("ignores-the-sequence", "dispatch-two-writes", "", [
-        ("slot.pml", "	   (slot[n].later & bit_of(me)) ->", "	   false ->")], UNSEEN),
+    Broken("ignores-the-sequence", "level", "", [
+        ("slot.pml", "(slot[n].later & bit_of(me)) && !slot[n].arming_last ->", "false ->")],
+        UNSEEN),
+    Broken("ignores-the-arming", "dispatch-two-writes", "", [
+        ("slot.pml", "slot[n].generation == token[file] && is_before(n) ->", "false ->")], UNSEEN),
     Broken("forgets-the-sequence-of-a-change", "dispatch-two-writes", "", [
-        ("slot.pml", "	slot[n].armed = a;\n	slot[n].later = noted\n",
-         "	slot[n].armed = a\n")], UNSEEN),
+        ("slot.pml", "	slot[n].later = noted;\n	slot[n].before = noted;\n", "")], UNSEEN),
     Broken("hands-out-without-silencing", "dispatch-two-writes", "", [
-        ("slot.pml", ":: !ONCE && DISPATCH -> xp_interest_silenced(n)",
+        ("slot.pml", ":: !ONCE && DISPATCH -> xp_interest_silenced(n, filter)",
          ":: !ONCE && DISPATCH -> skip")], UNWANTED),
     # Candidates.
     Broken("enables-while-another-sleeps", "level", "CHANGES=2", [
-        ("slot.pml", "!waiters && (slot[n].armed", "(slot[n].armed")], LOST),
+        ("slot.pml", "!waiters && (!((filters)", "(!((filters)")], LOST),
     Broken("drops-the-rest-of-a-check", "small-array-dispatch", "", [
         ("wait.pml", "is_full -> candidate_return(n)", "is_full -> skip")], ""),
     Broken("drops-what-does-not-fit", "small-array-dispatch", "", [
-        ("slot.pml", ":: taken >= CAP -> xp_candidate_defer(n)", ":: taken >= CAP -> skip")], ""),
+        ("slot.pml", "		xp_candidate_defer(n, filter);\n", "")], ""),
     Broken("leaves-unarmed-what-a-look-did-not-find", "dispatch-two-writes", "", [
-        ("slot.pml", "slot[n].mode == FIRED -> xp_interest_publish(n)\n	:: !(found",
-         "slot[n].mode == FIRED -> skip\n	:: !(found")], LOST),
-    Broken("drops-what-is-outdated", "dispatch-two-writes", "", [
-        ("slot.pml", "(slot[n].mode == BY_EDGE || slot[n].mode == FIRED) ->\n"
-         "		xp_recheck_level(n)",
-         "(slot[n].mode == BY_EDGE || slot[n].mode == FIRED) ->\n		skip")], LOST),
+        ("slot.pml", ":: !bits[n] && slot[n].mode == FIRED -> xp_interest_publish(n)",
+         ":: !bits[n] && slot[n].mode == FIRED -> skip")], LOST),
     Broken("believes-a-full-array", "small-array", "", [
         ("wait.pml", "more = count == room;", "more = 0;")], LATE),
     Broken("reports-twice-in-a-wait", "level", "", [
-        ("slot.pml", "slot[n].on && slot[n].wait_epoch == me + 1 ->",
-         "slot[n].on && false ->")], AGAIN),
+        ("slot.pml", ":: bits[n] && slot[n].wait_epoch == me + 1 && !fresh_of(n) ->",
+         ":: bits[n] && false ->"),
+        ("slot.pml", ":: slot[n].wait_epoch != me + 1 && taken < CAP ->", ":: taken < CAP ->"),
+        ("slot.pml", ":: slot[n].wait_epoch != me + 1 && taken >= CAP", ":: taken >= CAP")], AGAIN),
     Broken("forgets-what-a-cancelled-thread-had", "level-cancel", "CHANGES=0 CLEAR=true", [
         ("wait.pml", "	xp_candidates_all()\n", "	skip\n")], LOST),
     Broken("leaves-a-one-shot-entry-fired", "dispatch-cancel", "", [
         ("slot.pml", "			:: slot[n].mode == ONESHOT -> slot[n].mode = FIRED\n"
-         "\t\t\t:: else\n\t\t\tfi;\n\t\t\txp_recheck_enabled(n)",
+         "\t\t\t:: else\n\t\t\tfi;\n\t\t\txp_recheck_enabled(n, slot[n].on)",
          "			:: slot[n].mode == ONESHOT -> skip\n"
          "			:: else\n			fi")], LOST),
+    # Progress.
+    *[Broken(name, run, "", HANDED_ON, CYCLE) for name, run in (
+        ("hands-a-report-on", "progress-dispatch"),
+        ("hands-a-report-on-oneshot", "progress-oneshot"),
+        ("hands-a-report-on-three", "progress-dispatch-three"),
+        ("hands-a-report-on-read-write", "read-write"))],
+    Broken("kicks-whom-the-kernel-likes", "progress-kicks-poll-level", "", [
+        ("kicks.pml", "\t\t\tchangers++;\n\t\t\txp_kick_all();\n\t\t\tgoto others_look",
+         "			wake_linked = 1;\n			goto gather")], CYCLE),
     # Waking.
     Broken("does-not-kick", "level", "CHANGES=1", [
         ("slot.pml", ":: waiters -> epoll_wake()", ":: false -> epoll_wake()")], "wake_pending"),
@@ -199,12 +265,8 @@ BROKEN = [
          "	:: else\n	fi\n}")],
         UNWANTED),
     Broken("delivers-without-confirming", "reuse", "", [
-        ("slot.pml", ":: (found & bit_of(n)) && (confirm & bit_of(n)) && slot[n].mode != LEVEL ->",
-         ":: false ->")], "looked"),
-    Broken("delivers-edges-without-confirming", "reuse-clear", "", [
-        ("slot.pml", "	:: else -> rc = (entry_of(f).in -> OK : ENOENT)",
-         "	:: else -> rc = OK")],
-        "looked"),
+        ("slot.pml", ":: bits[n] && (confirm & bit_of(n)) && slot[n].mode != LEVEL ->",
+         ":: false ->")], "file_looked"),
     Broken("suffers-dead-entries", "reuse", "", [
         ("reuse.pml", "	:: stale_count == STALE_MOST ->", "	:: false ->")], "stales"),
     Broken("counts-reports-of-the-old-set", "reuse-renewed-at-once", "", [

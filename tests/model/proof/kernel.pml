@@ -7,9 +7,24 @@
  * checked once more; by state it stays linked, by edge it does not, and a
  * one-shot entry is silent afterwards.
  *
- * One filter per descriptor, so a mask is a bit.  The including model defines
- * NUMBERS, FILES, SETS, file_at(number), number_of(file) and `set`.
+ * A descriptor has FILTERS filters, READ or READ and WRITE, and a mask is a set of
+ * these.  The including model defines NUMBERS, FILES, SETS, file_at(number),
+ * number_of(file) and `set`.
  */
+#ifndef FILTERS
+#define FILTERS 1
+#endif
+#define ALL_FILTERS ((1 << FILTERS) - 1)
+#if FILTERS == 1
+#define THREAD_BITS 3
+#define of_threads(filters) (filters)
+#else
+#define THREAD_BITS 6
+#define of_threads(filters) ((filters) & 1 | ((filters) >> 1) << 3)
+#endif
+/* Of a set of threads for each filter: this thread's bits, and the filters of one thread. */
+#define bits_of(filters) (of_threads(filters) << me)
+
 #define NONE    0
 #define LEVEL   1 /* the modes of a slot, and what an entry is watched for */
 #define BY_EDGE    2
@@ -27,14 +42,14 @@
 
 typedef Entry {
 	bit in;
-	bit mask;
+	unsigned mask : FILTERS;
 	bit linked; /* in the list of those that may be ready */
 	unsigned watch : 3;
 	unsigned generation : 3 /* the token; its number is that of the file */
 };
 
 Entry entry[SETS * FILES];
-bit ready[FILES];
+byte ready[FILES]; /* the filters whose condition holds */
 byte asleep_in[SETS]; /* waits inside epoll_wait: sets of them */
 bit wake_linked[SETS]; /* wake_fd's entry, which is by edge */
 
@@ -47,14 +62,14 @@ bit wake_linked[SETS]; /* wake_fd's entry, which is by edge */
 #define linked_in(s) (wake_linked[s] || entry[(s) * FILES].linked || \
 	entry[(s) * FILES + FILES / 2].linked || entry[(s) * FILES + FILES - 1].linked)
 
-/* The kernel: something arrives, and links the entries that want it. */
-inline activity(f)
+/* The kernel: something arrives, or there is room, and links the entries that want it. */
+inline activity(f, filters)
 {
-	ready[f] = 1;
-	entry[f].linked = entry[f].linked || (entry[f].in && entry[f].mask);
+	ready[f] = ready[f] | (filters);
+	entry[f].linked = entry[f].linked || (entry[f].in && (entry[f].mask & (filters)));
 #if SETS > 1
 	entry[FILES + f].linked = entry[FILES + f].linked ||
-		(entry[FILES + f].in && entry[FILES + f].mask)
+		(entry[FILES + f].in && (entry[FILES + f].mask & (filters)))
 #endif
 }
 
@@ -74,7 +89,7 @@ inline epoll_control(n, may_add)
 		entry_of(f).watch = m;
 		entry_of(f).mask = a;
 		entry_of(f).generation = slot[n].generation;
-		entry_of(f).linked = entry_of(f).linked || (a && ready[f])
+		entry_of(f).linked = entry_of(f).linked || (a & ready[f])
 	fi;
 	f = 0
 }
@@ -115,11 +130,13 @@ inline harvest_entry()
 {
 	sleepers_entry(f).linked = 0;
 	if
-	:: sleepers_entry(f).mask && ready[f] ->
+	:: sleepers_entry(f).mask & ready[f] ->
 		count++;
 		got = got | bit_of(f);
+		fired[f] = sleepers_entry(f).mask & ready[f];
 		token[f] = sleepers_entry(f).generation;
 		seen(f);
+		harvested(f);
 		if
 		:: sleepers_entry(f).watch == LEVEL -> sleepers_entry(f).linked = 1
 		:: sleepers_entry(f).watch == ONESHOT -> sleepers_entry(f).mask = 0

@@ -453,3 +453,14 @@ init
 		run time()
 	}
 }
+
+#ifdef PROGRESS
+/* The claim of progress: with any scheduler, each execution ends, as all else does. */
+never
+{
+accept:
+	do
+	:: true
+	od
+}
+#endif

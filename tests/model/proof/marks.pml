@@ -31,6 +31,7 @@ bit linked;   /* the entry's edge */
 bit kicked;   /* the wake counter's */
 byte asleep;  /* inside epoll_wait */
 byte waiters; /* the same, or on their way out */
+byte handed;  /* they were handed it, and have not waited again since */
 byte in_wait; /* in a wait: others may never come back */
 byte expiries = EXPIRIES;
 bit locked;
@@ -57,7 +58,7 @@ inline xp_lowat_reached()
 	:: !wanted
 	:: wanted && enough ->
 		unmet = 0;
-		handed = 1;
+		handed = handed | bit_of(me);
 		/* src/core/interest.c: xp_interest_handed: by level from now on */
 		candidate = 1
 	:: wanted && !enough ->
@@ -91,11 +92,11 @@ inline xp_pass_on()
 
 proctype waiter(byte me)
 {
-	bit handed, look, over;
+	bit look, over;
 
 	do
 	:: atomic { lock(); /* src/core/wait.h: xp_wait_run */
-		handed = 0; over = 0; in_wait = in_wait | bit_of(me) }
+		handed = handed & ~bit_of(me); over = 0; in_wait = in_wait | bit_of(me) }
 		do
 		:: atomic { candidate -> /* src/core/recheck.c: candidate_take */
 			candidate = 0;
@@ -108,8 +109,8 @@ proctype waiter(byte me)
 				fi;
 				look = 0 }
 		:: atomic { !candidate && due -> xp_lowat_due() } /* the time has come */
-		:: atomic { handed || (over && !candidate) -> break } /* src/core/wait.h: xp_wait_over */
-		:: atomic { !candidate && !handed && !over -> /* src/core/sleep.h: xp_sleep_in_kernel */
+		:: atomic { (handed & bit_of(me)) || (over && !candidate) -> break } /* src/core/wait.h: xp_wait_over */
+		:: atomic { !candidate && !(handed & bit_of(me)) && !over -> /* src/core/sleep.h: xp_sleep_in_kernel */
 			waiters = waiters | bit_of(me);
 			asleep = asleep | bit_of(me);
 			if
@@ -210,3 +211,18 @@ init
 		run watch()
 	}
 }
+
+#ifdef PROGRESS
+/* The claim of progress: what has reached its mark is delivered, with any scheduler. */
+never
+{
+	do
+	:: true
+	:: wanted && enough && !handed -> break
+	od;
+accept:
+	do
+	:: wanted && enough && !handed
+	od
+}
+#endif

@@ -40,9 +40,10 @@ def limit_memory():
 class Model:
     """One model with its parameters, in a folder of its own."""
 
-    def __init__(self, folder, name, flags):
-        self.folder, self.name = Path(folder), name
+    def __init__(self, folder, name, flags, progress):
+        self.folder, self.name, self.progress = Path(folder), name, progress
         self.flags = [f"-D{flag}" for flag in flags.split()]
+        self.flags += ["-DPROGRESS"] if progress else []
         self.texts = {path.name: path.read_text() for path in HERE.glob("*.pml")}
         self.places = [""]  # where the lines of the whole come from
         self.unreached = set()
@@ -74,14 +75,17 @@ class Model:
         made = self.call("spin", "-a", *self.flags, "model.pml")
         if made.returncode == 0 and "rror" not in made.stdout:
             # Unoptimised: one function of many thousand lines, which runs for seconds.
-            made = self.call("gcc", "-w", "-O0", "-DSAFETY", "-DCOLLAPSE", "-DNOFAIR",
+            # A claim of progress is about what goes on for ever, not about where it ends.
+            kind = "-DNOSTUTTER" if self.progress else "-DSAFETY"
+            made = self.call("gcc", "-w", "-O0", kind, "-DCOLLAPSE", "-DNOFAIR",
                              f"-DMEMLIM={MEMORY_MB}", "-o", "pan", "pan.c")
         if made.returncode:
             raise Failure(f"{self.name} {' '.join(self.flags)}:\n{made.stdout}{made.stderr}")
 
     def verify(self):
         """The first error or None; the number of states; megabytes."""
-        text = self.call("./pan", f"-m{DEPTH}", "-w22", preexec_fn=limit_memory).stdout
+        cycles = ["-a"] if self.progress else []
+        text = self.call("./pan", *cycles, f"-m{DEPTH}", "-w22", preexec_fn=limit_memory).stdout
         states = re.search(r"(\d+) states, stored", text)
         memory = re.search(r"([\d.]+)\s+total actual memory", text)
         if not states or "Search not completed" in text and "errors: 0" in text \
@@ -100,7 +104,7 @@ class Model:
             head = re.match(r"(?:proctype|init|claim) ?(\w*)", row)
             state = re.match(r"\s+state\s+(\d+) .*\] [\w.]+:(\d+) =>", row)
             process = head.group(1) if head else process
-            if state:
+            if state and not row.startswith("claim") and process != "never_0":
                 place = self.places[int(state.group(2))]
                 every.add(place)
                 if (process, int(state.group(1))) not in self.unreached:
@@ -115,10 +119,10 @@ class Model:
 
 def run_one(job):
     """Verify one run, or one that was broken."""
-    name, model_name, flags, edits, with_lines = job
+    name, model_name, flags, progress, edits, with_lines = job
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="xpoll-proof.") as folder:
-        model = Model(folder, model_name, flags)
+        model = Model(folder, model_name, flags, progress)
         model.edit(edits)
         model.build()
         error, states, megabytes = model.verify()
@@ -133,7 +137,7 @@ def run_all(jobs):
 
 def verify(names):
     chosen = [run for run in RUNS if not names or run.name in names]
-    jobs = [(run.name, run.model, run.flags, [], not names) for run in chosen]
+    jobs = [(run.name, run.model, run.flags, run.progress, [], not names) for run in chosen]
     every, reached, good = set(), set(), True
     print(f"{'run':24} {'states':>9} {'MB':>5} {'s':>5}")
     for name, error, states, megabytes, seconds, lines in run_all(jobs):
@@ -152,7 +156,7 @@ def break_all(names):
     runs = {run.name: run for run in RUNS}
     chosen = [broken for broken in BROKEN if not names or broken.name in names]
     jobs = [(broken.name, runs[broken.run].model, f"{runs[broken.run].flags} {broken.flags}",
-             broken.edits, False) for broken in chosen]
+             runs[broken.run].progress, broken.edits, False) for broken in chosen]
     good = True
     for broken, (name, error, *_) in zip(chosen, run_all(jobs)):
         noticed = error and broken.notices in error
@@ -166,7 +170,8 @@ def show(name):
     broken = {broken.name: broken for broken in BROKEN}.get(name)
     run = runs[broken.run if broken else name]
     with tempfile.TemporaryDirectory(prefix="xpoll-proof.") as folder:
-        model = Model(folder, run.model, f"{run.flags} {broken.flags if broken else ''}")
+        model = Model(folder, run.model, f"{run.flags} {broken.flags if broken else ''}",
+                      run.progress)
         model.edit(broken.edits if broken else [])
         model.build()
         print(model.verify()[0] or "no error")

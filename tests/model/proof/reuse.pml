@@ -51,7 +51,7 @@
 #define calling_out kicked
 #define kick_passed() kicker = kicker & ~bit_of(me)
 #define kicks_next ((kicker & bit_of(me)) && kicked)
-#define looked_right(n) (looked == ghost[n].registered)
+#define looked_right(n) (file_looked == ghost[n].registered)
 
 #include "kernel.pml"
 
@@ -64,7 +64,7 @@ bit set;                         /* the queue's epoll set; the other is old */
 unsigned kicked : 3; /* sleepers from before kick_epoch grew: a set */
 unsigned kicker : 3; /* who calls out the next of those: a set */
 bit renewing;
-unsigned looked : 3; /* the file that poll(2) has looked at */
+unsigned file_looked : 3; /* the file that poll(2) has looked at */
 unsigned stale_generation : 3;
 unsigned stale_count : 2;
 byte stales;
@@ -98,6 +98,17 @@ inline deliver_next()
 	deliver_entry(f)
 }
 
+/* The kernel: the token has the arming of the entry, which in an old set is not the last. */
+inline harvested(file)
+{
+	if
+	:: sleepers_entry(file).generation == slot[0].generation ->
+		slot[0].before = (my_set == set -> slot[0].before & ~bit_of(me) :
+			slot[0].before | bit_of(me))
+	:: else
+	fi
+}
+
 /* The claims: what a wait gets counts if it is of the file that the program registered;
  * what it looks at, also if the program has just enabled the number. */
 inline seen(file)
@@ -112,14 +123,14 @@ inline look_at(n)
 	if
 	:: file_now == NO_FILE -> chunk = 0; xp_entry_drop(n)
 	:: else ->
-		ghost[n].unseen = ghost[n].unseen & ~bit_of(me);
-		looked = file_now;
-		found = ready[file_now]
+		looked(n, slot[n].on);
+		file_looked = file_now;
+		bits[n] = ready[file_now] & slot[n].on
 	fi
 }
 
 /* The program reads all there is. */
-inline drain(n)
+inline drain(n, filter)
 {
 	if
 	:: file_now != NO_FILE -> ready[file_now] = 0
@@ -244,8 +255,8 @@ proctype program()
 		fi;
 		if
 		:: atomic { PAUSES && ghost[0].registered == file_now ->
-			lock(); xp_change_disable(0); locked = 0 };
-		   atomic { lock(); xp_change_enable(0); locked = 0 }
+			lock(); xp_change_disable(0, 1); locked = 0 };
+		   atomic { lock(); xp_change_enable(0, 1); locked = 0 }
 		:: true
 		fi;
 		if
@@ -274,11 +285,11 @@ proctype world()
 	do
 	:: atomic { left > 0 && file_now != NO_FILE ->
 		left--;
-		activity(file_now);
+		activity(file_now, 1);
 		ghost[0].news = (file_now == ghost[0].registered -> CLEAR : ghost[0].news) }
 	:: atomic { left > 0 && (copies & 1) ->
 		left--;
-		activity(0);
+		activity(0, 1);
 		ghost[0].news = (ghost[0].registered == 0 -> CLEAR : ghost[0].news) }
 	:: break
 	od

@@ -5,27 +5,34 @@
  * where that is.  Those that run in one go under the lock are in one atomic
  * step, which the including model makes, as far as they ask the kernel once.
  *
- * One filter, READ, of one kind for all: CLEAR is XPOLL_CLEAR, ONCE
- * XPOLL_ONESHOT, DISPATCH XPOLL_DISPATCH.  Numbers that only say how soon (quiet
+ * All filters are of one kind: CLEAR is XPOLL_CLEAR, ONCE XPOLL_ONESHOT, DISPATCH
+ * XPOLL_DISPATCH; two filters are used with DISPATCH only.  Numbers that only say how soon (quiet
  * checks, fruitless reports, the sample) are left open: both ways are tried.
  *
- * A sequence or batch number is only ever compared with one noted before, so
- * the answer is kept instead: `later` is the set of waits that noted theirs
- * before the slot's last change, `wait_epoch` the wait that reported it last, + 1.
+ * A sequence, an arming or a wait epoch is only ever compared with an earlier one, so the
+ * models store the result instead: `later` is the set of waits that noted theirs before the
+ * slot's last change, `before` that of waits whose report is from before the entry's last
+ * change, `wait_epoch` the wait that reported it last, + 1.
  */
 typedef Slot {
-	bit present;
-	bit on; /* enabled, which is a word of Promela's */
-	bit armed;
-	bit recheck_enabled;
-	bit recheck_level;
-	bit deferred;
+	unsigned present : FILTERS;
+	unsigned on : FILTERS; /* enabled, which is a word of Promela's */
+	unsigned armed : FILTERS;
+	unsigned recheck_enabled : FILTERS;
+	unsigned recheck_level : FILTERS;
+	unsigned deferred : FILTERS;
 	bit queued; /* in the queue of candidates */
 	bit flips;  /* more than 0 */
 	unsigned mode : 3;
 	unsigned generation : 3;
 	unsigned later : 3;
-	unsigned wait_epoch : 2
+	unsigned before : 3;
+	bit arming_last; /* the last of these changes was one of the entry */
+	unsigned wait_epoch : 2;
+#if FILTERS > 1
+	unsigned delivered : FILTERS; /* in that wait */
+	bit first;                    /* the filter that found no room */
+#endif
 };
 
 Slot slot[NUMBERS];
@@ -40,12 +47,15 @@ bit wake_pending;
 /* What the program knows, for the claims; the library does not look at it. */
 typedef Ghost {
 	unsigned registered : 3; /* the file that it registered, or NO_FILE */
-	bit wanted;              /* enabled, as far as the kernel knows */
-	unsigned unseen : 3;     /* waits that have not looked at it since */
-	bit deferred_unseen;      /* of the carried bits, the same */
+	unsigned wanted : FILTERS; /* enabled, as far as the kernel knows */
+	unsigned unseen : THREAD_BITS; /* waits that have not looked at a filter since */
+	bit deferred_unseen;      /* of the deferred bits, the same */
+	unsigned held : THREAD_BITS; /* threads that were handed a filter and have not acted yet */
 	bit news                 /* CLEAR: activity that was not handed out yet */
 };
 Ghost ghost[NUMBERS];
+#define holds(n, filters) (ghost[n].held & bits_of(filters))
+#define looked(n, filters) ghost[n].unseen = ghost[n].unseen & ~bits_of(filters)
 bit gap = 1; /* one waiter: it was not ready and enabled all the time */
 
 #define candidates (slot[0].queued || slot[NUMBERS - 1].queued)
@@ -61,10 +71,10 @@ inline xp_kick()
 }
 
 /* The claims: what is handed out from now on has to be looked at anew. */
-inline wanted_from_now(n)
+inline wanted_from_now(n, filters)
 {
-	ghost[n].wanted = 1;
-	ghost[n].unseen = ALL_WAITERS;
+	ghost[n].wanted = ghost[n].wanted | (filters);
+	ghost[n].unseen = ghost[n].unseen | of_threads(filters) * ALL_WAITERS;
 	ghost[n].deferred_unseen = !CAN_PROBE;
 	ghost[n].news = CLEAR
 }
@@ -74,7 +84,16 @@ inline xp_entry_set_mode(n)
 {
 	slot[n].mode = m;
 	slot[n].armed = a;
-	slot[n].later = noted
+	slot[n].later = noted;
+	slot[n].before = noted;
+	slot[n].arming_last = noted != 0
+}
+
+/* src/core/queue.h: xp_slot_marked */
+inline xp_slot_marked(n)
+{
+	slot[n].later = noted;
+	slot[n].arming_last = 0
 }
 
 /* src/core/entry.c: xp_entry_drop */
@@ -88,6 +107,10 @@ inline xp_entry_drop(n)
 	slot[n].armed = 0;
 	slot[n].deferred = 0;
 	slot[n].flips = 0;
+#if FILTERS > 1
+	slot[n].delivered = 0;
+	slot[n].first = 0;
+#endif
 	slot[n].generation = slot[n].generation + 1
 }
 
@@ -118,7 +141,7 @@ inline xp_interest_choose(n)
 	if
 	:: !CLEAR && wants_oneshot(n) -> m = ONESHOT
 	:: (CLEAR || !wants_oneshot(n)) &&
-	   (CLEAR || DISPATCH || !slot[n].on || slot[n].flips) ->
+	   (CLEAR || DISPATCH || slot[n].on != slot[n].present || slot[n].flips) ->
 		m = BY_EDGE;
 		a = slot[n].present
 	:: else -> m = LEVEL
@@ -130,48 +153,51 @@ inline xp_interest_publish(n)
 {
 	if
 	:: slot[n].on ->
-		a = 1;
+		a = slot[n].on;
 		m = (CLEAR -> BY_EDGE : (wants_oneshot(n) -> ONESHOT : LEVEL))
 	:: else
 	fi
 }
 
 /* src/core/candidate.h: xp_recheck_enabled */
-inline xp_recheck_enabled(n)
+inline xp_recheck_enabled(n, filters)
 {
-	slot[n].recheck_enabled = 1;
-	slot[n].later = noted;
+	slot[n].recheck_enabled = slot[n].recheck_enabled | (filters);
+	xp_slot_marked(n);
 	slot[n].queued = 1
 }
 
 /* src/core/candidate.h: xp_recheck_level */
-inline xp_recheck_level(n)
+inline xp_recheck_level(n, filters)
 {
-	slot[n].recheck_level = 1;
+	slot[n].recheck_level = slot[n].recheck_level | (filters);
 	slot[n].queued = 1
 }
 
 /* src/core/candidate.c: xp_candidate_defer */
-inline xp_candidate_defer(n)
+inline xp_candidate_defer(n, filters)
 {
 	if
-	:: CAN_PROBE -> xp_recheck_level(n)
+	:: CAN_PROBE -> xp_recheck_level(n, filters)
 	:: else ->
-		slot[n].deferred = 1;
+		slot[n].deferred = slot[n].deferred | (filters);
 		slot[n].queued = 1;
 		ghost[n].deferred_unseen = 0
 	fi
 }
 
+#define candidacy(n) (slot[n].recheck_enabled | slot[n].recheck_level | slot[n].deferred)
+
 /* src/core/interest.h: xp_interest_free_disable;
  * src/core/candidate.h: xp_candidate_cancel */
-inline xp_interest_silenced(n)
+inline xp_interest_silenced(n, filters)
 {
-	slot[n].on = 0;
-	slot[n].recheck_enabled = 0;
-	slot[n].recheck_level = 0;
-	slot[n].deferred = 0;
-	slot[n].queued = slot[n].queued && NUMBERS > 1 && slot[NUMBERS - 1 - n].queued
+	slot[n].on = slot[n].on & ~(filters);
+	slot[n].recheck_enabled = slot[n].recheck_enabled & ~(filters);
+	slot[n].recheck_level = slot[n].recheck_level & ~(filters);
+	slot[n].deferred = slot[n].deferred & ~(filters);
+	slot[n].queued = slot[n].queued && (candidacy(n) ||
+		(NUMBERS > 1 && slot[NUMBERS - 1 - n].queued))
 }
 
 /* src/core/entry.c: xp_entry_forget */
@@ -188,23 +214,26 @@ inline xp_entry_forget(n)
 }
 
 /* src/core/deliver.c: emit; src/core/interest.c: xp_interest_handed */
-inline emit(n)
+inline emit(n, filter)
 {
 	/* What is handed out is registered and enabled, not a second time, and
 	 * this wait has found it ready since it was enabled. */
-	assert(ghost[n].registered != NO_FILE && ghost[n].wanted);
-	assert(!(handed & bit_of(n)));
-	assert(!(ghost[n].unseen & bit_of(me)));
-	ghost[n].wanted = !DISPATCH;
+	assert(ghost[n].registered != NO_FILE && (ghost[n].wanted & (filter)));
+	assert(!holds(n, filter));
+	assert(!(ghost[n].unseen & bits_of(filter)));
+	ghost[n].wanted = (DISPATCH || ONCE -> ghost[n].wanted & ~(filter) : ghost[n].wanted);
 	ghost[n].news = 0;
 	taken++;
-	handed = handed | bit_of(n);
+	ghost[n].held = ghost[n].held | bits_of(filter);
+#if FILTERS > 1
+	slot[n].delivered = slot[n].delivered | (filter);
+#endif
 	if
 	:: ONCE -> xp_entry_forget(n)
-	:: !ONCE && DISPATCH -> xp_interest_silenced(n)
+	:: !ONCE && DISPATCH -> xp_interest_silenced(n, filter)
 	:: else ->
 		if
-		:: !CLEAR && slot[n].mode == BY_EDGE -> xp_recheck_level(n)
+		:: !CLEAR && slot[n].mode == BY_EDGE -> xp_recheck_level(n, filter)
 		:: else
 		fi
 	fi
@@ -225,51 +254,97 @@ inline xp_interest_fruitless(n)
 		:: m = BY_EDGE; a = slot[n].on
 		:: true
 		fi
+#if FILTERS > 1
+	:: slot[n].mode == FIRED && slot[n].on -> m = BY_EDGE; a = slot[n].on
+#endif
 	:: else
 	fi
 }
 
 /* src/core/candidate.c: xp_candidate_outdated */
-inline xp_candidate_outdated(n)
+inline xp_candidate_outdated(n, filters)
 {
 	if
 	:: slot[n].mode == ONESHOT -> slot[n].mode = FIRED
 	:: else
 	fi;
 	if
-	:: slot[n].on && (slot[n].mode == BY_EDGE || slot[n].mode == FIRED) ->
-		xp_recheck_level(n)
+	:: slot[n].mode == BY_EDGE && (slot[n].on & (filters)) ->
+		xp_recheck_level(n, slot[n].on & (filters))
+	:: slot[n].mode == FIRED && slot[n].on -> xp_recheck_level(n, slot[n].on)
 	:: else
 	fi
 }
 
-/* src/core/deliver.c: xp_deliver_event, deliver_events; src/core/interest.c: xp_interest_fired_rest */
-inline xp_deliver_slot(n)
+/* src/core/deliver.c: deliver_filters: one of them */
+inline deliver_filter(n, filter)
 {
 	if
-	:: !slot[n].on -> xp_interest_fruitless(n)
-	:: slot[n].on && slot[n].wait_epoch == me + 1 ->
-		if /* deliver_more, of one filter: the program is yet to see its event */
-		:: slot[n].mode == BY_EDGE ->
-			assert(handed & bit_of(n));
-			ghost[n].news = 0
-		:: else -> xp_candidate_outdated(n)
+	:: !(bits[n] & slot[n].on & (filter))
+	:: (bits[n] & slot[n].on & (filter)) && taken >= CAP ->
+		xp_candidate_defer(n, filter);
+		crowded = crowded | (filter)
+	:: else -> emit(n, filter)
+	fi
+}
+
+/* src/core/deliver.c: deliver_events; src/core/interest.c: xp_interest_fired_rest */
+inline deliver_events(n)
+{
+#if FILTERS == 1
+	deliver_filter(n, 1);
+	crowded = 0;
+#else
+	if
+	:: slot[n].first -> deliver_filter(n, 2); deliver_filter(n, 1)
+	:: else -> deliver_filter(n, 1); deliver_filter(n, 2)
+	fi;
+	slot[n].first = crowded == 2 || (crowded == 3 && slot[n].first);
+	crowded = 0;
+#endif
+	if
+	:: slot[n].mode == FIRED && slot[n].on -> xp_recheck_level(n, slot[n].on)
+	:: else
+	fi
+}
+
+#if FILTERS == 1
+#define fresh_of(n) 0
+#define delivers_anew(n) skip
+#else
+#define fresh_of(n) (bits[n] & ~slot[n].delivered)
+#define delivers_anew(n) slot[n].delivered = 0
+#endif
+
+/* src/core/deliver.c: xp_deliver_event, deliver_more */
+inline xp_deliver_slot(n)
+{
+	bits[n] = bits[n] & slot[n].on;
+	if
+	:: !bits[n] -> xp_interest_fruitless(n)
+	:: bits[n] && slot[n].wait_epoch == me + 1 && !fresh_of(n) ->
+		if /* The program is yet to see its event. */
+		:: CLEAR && slot[n].mode == BY_EDGE -> assert(holds(n, 1)); ghost[n].news = 0
+		:: else -> xp_candidate_outdated(n, bits[n])
 		fi
 	:: else ->
 		if
-		:: taken >= CAP -> xp_candidate_defer(n)
-		:: else -> slot[n].wait_epoch = me + 1; emit(n)
+		:: slot[n].wait_epoch == me + 1 && fresh_of(n) -> bits[n] = fresh_of(n)
+		:: slot[n].wait_epoch != me + 1 && taken < CAP ->
+			slot[n].wait_epoch = me + 1;
+			delivers_anew(n)
+		:: slot[n].wait_epoch != me + 1 && taken >= CAP
 		fi;
-		if
-		:: slot[n].mode == FIRED && slot[n].on && !slot[n].recheck_enabled &&
-		   !slot[n].recheck_level && !slot[n].deferred -> m = ONESHOT; a = 1
-		:: else
-		fi
+		deliver_events(n)
 	fi;
+	bits[n] = 0;
 	xp_entry_push(n)
 }
 
-/* src/core/deliver.c: xp_deliver_rare, confirmed */
+/* src/core/deliver.h: xp_fired_is_before */
+#define is_before(n) (slot[n].before & bit_of(me))
+
+/* src/core/deliver.c: xp_deliver_rare, is_of_last_change, confirmed */
 inline deliver_entry(file)
 {
 	n = number_of(file);
@@ -278,23 +353,33 @@ inline deliver_entry(file)
 	:: !slot[n].present || slot[n].generation != token[file] ->
 		stale(n, file);
 		rc = ENOENT
-	:: slot[n].present && slot[n].generation == token[file] &&
-	   (slot[n].later & bit_of(me)) ->
+	:: slot[n].present && slot[n].generation == token[file] && is_before(n) ->
 		more = 1; /* Not exhausted: what holds is reported anew. */
-		xp_candidate_outdated(n);
+		rc = ENOENT
+	:: slot[n].present && slot[n].generation == token[file] && !is_before(n) &&
+	   (slot[n].later & bit_of(me)) && !slot[n].arming_last ->
+		more = 1;
+		xp_candidate_outdated(n, fired[file]);
 		rc = ENOENT
 	:: else ->
+		bits[n] = fired[file];
 		if
 		:: slot[n].mode == ONESHOT -> slot[n].mode = FIRED
 		:: SAMPLED && (slot[n].mode == LEVEL || slot[n].mode == BY_EDGE) ->
 			m = slot[n].mode;
 			a = slot[n].armed
 		:: slot[n].mode != ONESHOT
-		fi;
-		xp_entry_push(n)
+		fi
 	fi;
-	hot = (rc == OK -> hot | bit_of(n) : hot);
-	token[file] = 0
+	fired[file] = 0;
+	token[file] = 0;
+	if /* This may be f, which a change uses. */
+	:: rc == OK ->
+		xp_entry_push(n);
+		hot = (rc == OK -> hot | bit_of(n) : hot);
+		bits[n] = (rc == OK -> bits[n] : 0)
+	:: else
+	fi
 }
 
 /* src/core/recheck.c: candidate_take; src/core/recheck.h: xp_candidate_check_single */
@@ -305,14 +390,15 @@ inline candidate_take(n)
 	:: slot[n].deferred ->
 		slot[n].deferred = 0;
 		hot = hot | bit_of(n);
+		bits[n] = 1; /* Of one filter: there are not two where no check is possible. */
 		ghost[n].unseen = (ghost[n].deferred_unseen -> ghost[n].unseen :
 			ghost[n].unseen & ~bit_of(me))
-	:: !slot[n].deferred && slot[n].on && (slot[n].recheck_enabled || slot[n].recheck_level) ->
+	:: !slot[n].deferred && (slot[n].on & candidacy(n)) ->
 		if
-		:: slot[n].mode == FIRED || !CAN_PROBE -> xp_interest_publish(n)
-		:: CAN_PROBE -> /* also what has fired, if others are looked at as well */
+		:: !CAN_PROBE -> xp_interest_publish(n)
+		:: CAN_PROBE ->
 			chunk = chunk | bit_of(n);
-			confirm = (slot[n].recheck_enabled -> confirm : confirm | bit_of(n))
+			confirm = (slot[n].on & slot[n].recheck_enabled -> confirm : confirm | bit_of(n))
 		fi
 	:: else
 	fi;
@@ -337,16 +423,16 @@ inline candidate_found(n)
 {
 	rc = OK;
 	if
-	:: (found & bit_of(n)) && (confirm & bit_of(n)) && slot[n].mode != LEVEL ->
+	:: bits[n] && (confirm & bit_of(n)) && slot[n].mode != LEVEL ->
 		if
 		:: CLEAR || slot[n].mode == FIRED -> xp_entry_same_file(n)
 		:: else -> xp_interest_publish(n)
 		fi
-	:: !(found & bit_of(n)) && (confirm & bit_of(n)) && slot[n].mode == BY_EDGE &&
+	:: !bits[n] && (confirm & bit_of(n)) && slot[n].mode == BY_EDGE &&
 	   !CLEAR ->
 		xp_interest_publish(n)
-	:: !(found & bit_of(n)) && slot[n].mode == FIRED -> xp_interest_publish(n)
-	:: !(found & bit_of(n)) && slot[n].mode != FIRED
+	:: !bits[n] && slot[n].mode == FIRED -> xp_interest_publish(n)
+	:: !bits[n] && slot[n].mode != FIRED
 	:: else
 	fi;
 	if
@@ -354,18 +440,24 @@ inline candidate_found(n)
 	:: else -> xp_entry_drop(n)
 	fi;
 	/* What nobody has named since is still the file that was registered. */
-	assert(rc != OK || !(found & confirm & bit_of(n)) || looked_right(n));
-	hot = (rc == OK && (found & bit_of(n)) -> hot | bit_of(n) : hot)
+	assert(rc != OK || !(bits[n] && (confirm & bit_of(n))) || looked_right(n));
+	if
+	:: rc == OK && bits[n] -> hot = hot | bit_of(n)
+	:: else -> bits[n] = 0
+	fi
 }
 
 /* src/core/recheck.c: candidate_return */
 inline candidate_return(n)
 {
+	bits[n] = 0;
 	if
 	:: slot[n].queued || !slot[n].on
 	:: else ->
-		slot[n].recheck_level = slot[n].recheck_level || (confirm & bit_of(n));
-		slot[n].recheck_enabled = slot[n].recheck_enabled || !(confirm & bit_of(n));
+		slot[n].recheck_level = slot[n].recheck_level |
+			(confirm & bit_of(n) -> slot[n].on : 0);
+		slot[n].recheck_enabled = slot[n].recheck_enabled |
+			(confirm & bit_of(n) -> 0 : slot[n].on);
 		slot[n].queued = 1
 	fi
 }
@@ -379,7 +471,7 @@ inline xp_candidates_publish()
 		if
 		:: slot[n].queued && !slot[n].deferred ->
 			if
-			:: (slot[n].recheck_enabled || slot[n].recheck_level) && slot[n].mode != LEVEL ->
+			:: (slot[n].on & candidacy(n)) && slot[n].mode != LEVEL ->
 				xp_interest_publish(n)
 			:: else
 			fi;
@@ -406,7 +498,7 @@ inline xp_candidates_all()
 			:: slot[n].mode == ONESHOT -> slot[n].mode = FIRED
 			:: else
 			fi;
-			xp_recheck_enabled(n)
+			xp_recheck_enabled(n, slot[n].on)
 		:: else
 		fi;
 		n++
@@ -414,41 +506,44 @@ inline xp_candidates_all()
 	od
 }
 
-/* src/core/interest.c: xp_interest_wanted */
-inline xp_interest_wanted(n)
+/* src/core/interest.c: xp_interest_wanted; src/core/arm.c: enabled */
+inline xp_interest_wanted(n, filters)
 {
 	if
-	:: slot[n].mode == LEVEL && slot[n].armed -> slot[n].later = noted
-	:: (slot[n].mode != LEVEL || !slot[n].armed) &&
-	   !waiters && (slot[n].armed || slot[n].mode == FIRED) ->
-		xp_recheck_enabled(n)
+	:: slot[n].mode == LEVEL && !((filters) & ~slot[n].armed) -> xp_slot_marked(n)
+	:: (slot[n].mode != LEVEL || ((filters) & ~slot[n].armed)) &&
+	   !waiters && (!((filters) & ~slot[n].armed) || slot[n].mode == FIRED) ->
+		xp_recheck_enabled(n, filters)
 	:: else ->
-		a = 1;
 		m = (wants_oneshot(n) -> ONESHOT : BY_EDGE);
+		a = (wants_oneshot(n) -> slot[n].on : slot[n].present);
 		xp_entry_push(n)
 	fi
 }
 
 /* src/core/change.c: xp_change_enable */
-inline xp_change_enable(n)
+inline xp_change_enable(n, filters)
 {
 	if
-	:: ghost[n].registered == file_at(n) && !ghost[n].wanted -> wanted_from_now(n)
+	:: ghost[n].registered == file_at(n) && !(ghost[n].wanted & (filters)) ->
+		wanted_from_now(n, filters)
 	:: else
 	fi;
 	if
-	:: slot[n].present -> slot[n].on = 1; xp_interest_wanted(n)
+	:: slot[n].present ->
+		slot[n].on = slot[n].on | (filters);
+		xp_interest_wanted(n, filters)
 	:: else
 	fi
 }
 
 /* src/core/change.c: xp_change_disable */
-inline xp_change_disable(n)
+inline xp_change_disable(n, filters)
 {
-	ghost[n].wanted = 0;
+	ghost[n].wanted = ghost[n].wanted & ~(filters);
 	gap = 1;
 	if
-	:: slot[n].present -> xp_interest_silenced(n)
+	:: slot[n].present -> xp_interest_silenced(n, filters)
 	:: else
 	fi
 }
@@ -462,7 +557,7 @@ inline xp_change_add(n)
 	if
 	:: ghost[n].registered != file_at(n) ->
 		ghost[n].registered = file_at(n);
-		wanted_from_now(n)
+		wanted_from_now(n, ALL_FILTERS)
 	:: else
 	fi;
 	rc = ENOENT;
@@ -474,8 +569,8 @@ inline xp_change_add(n)
 	fi;
 	if
 	:: rc != OK ->
-		slot[n].present = 1;
-		slot[n].on = 1;
+		slot[n].present = ALL_FILTERS;
+		slot[n].on = ALL_FILTERS;
 		xp_interest_choose(n);
 		xp_entry_push(n)
 	:: else

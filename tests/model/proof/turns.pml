@@ -41,6 +41,7 @@ byte called_all; /* in a call that began before wake_all grew */
 byte in_left;   /* on the condition `thread_left` */
 byte roused;     /* of these: it was signalled */
 byte asleep;     /* inside poll(2) */
+byte taken;      /* with an event that the program has not acted on yet */
 
 bit locked;
 bit leader;
@@ -66,6 +67,7 @@ byte cancels = CANCELS;
 #define is_in(set) ((set) & bit_of(me))
 #define leave(set) set = set & ~bit_of(me)
 #define enter(set) set = set | bit_of(me)
+#define takes(condition) taken = ((condition) -> taken | bit_of(me) : taken & ~bit_of(me))
 #define poll_level (POLL_LEVEL && me == 0)
 #define broadcast() roused = in_left
 
@@ -227,7 +229,7 @@ inline end_left()
 
 proctype waiter(byte me)
 {
-	bit past, interrupted, cancelled, taken, kicks;
+	bit past, interrupted, cancelled, kicks;
 	unsigned writes : 2;
 
 call:	/* src/core/wait.c: wait_in_turn */
@@ -327,7 +329,7 @@ ask:	atomic { /* src/core/gather.c: xp_gather; src/core/wait.h: xp_ask_kernel */
 		if
 		:: wake_pending || is_in(called_all) || past ->
 			wake_fd = 0; /* src/backend/array.c: xp_array_report_wake */
-			taken = in_array && ready;
+			takes(in_array && ready);
 			goto asked
 		:: else -> /* src/core/sleep.h: xp_sleep_in_kernel */
 			assert(!waiters && !kick_due && !due);
@@ -340,7 +342,7 @@ ask:	atomic { /* src/core/gather.c: xp_gather; src/core/wait.h: xp_ask_kernel */
 end_asleep: /* src/backend/poll.c: poll_await */
 	atomic {
 		if
-		:: wake_fd || (in_array && ready) -> wake_fd = 0; taken = in_array && ready
+		:: wake_fd || (in_array && ready) -> wake_fd = 0; takes(in_array && ready)
 		:: expiries > 0 -> expiries--; past = 1
 		:: expiries > 0 -> expiries--; interrupted = 1
 		:: cancels > 0 -> cancels--; cancelled = 1
@@ -350,8 +352,8 @@ end_asleep: /* src/backend/poll.c: poll_await */
 	atomic { lock(); waiter_left(); inside_leave() }
 asked:	atomic {
 		if
-		:: taken || interrupted || cancelled -> goto pass
-		:: !taken && !interrupted && !cancelled && activated && !poll_level ->
+		:: is_in(taken) || interrupted || cancelled -> goto pass
+		:: !is_in(taken) && !interrupted && !cancelled && activated && !poll_level ->
 			goto loop
 		:: else
 		fi;
@@ -393,10 +395,10 @@ left:	atomic { /* src/core/sleep.c: xp_leave_late */
 		:: else
 		fi;
 		if /* The program reads, or not. */
-		:: taken -> ready = 0
+		:: is_in(taken) -> ready = 0
 		:: true
 		fi;
-		taken = 0;
+		leave(taken);
 		goto call
 	}
 gone:	skip
@@ -519,3 +521,21 @@ init
 		run world()
 	}
 }
+
+#ifdef PROGRESS
+/*
+ * The claim of progress: with any scheduler, an execution without an end delivers the
+ * descriptor again and again, which the program does not read.
+ */
+never
+{
+	do
+	:: true
+	:: !taken -> break
+	od;
+accept:
+	do
+	:: !taken
+	od
+}
+#endif

@@ -26,8 +26,9 @@ inline xp_deliver_active()
 	fi
 }
 
-#define at_hand(n) (ghost[n].wanted && file_at(n) != NO_FILE && \
-	file_at(n) == ghost[n].registered && ready[file_at(n)])
+/* The filters that are enabled and ready. */
+#define at_hand(n) (file_at(n) != NO_FILE && file_at(n) == ghost[n].registered -> \
+	ghost[n].wanted & ready[file_at(n)] : 0)
 
 /* src/core/sleep.c: xp_sleep_cancelled */
 inline forget_harvest()
@@ -40,9 +41,10 @@ inline forget_harvest()
 proctype waiter(byte me)
 {
 	byte n, f, m, a, rc;                  /* of one step */
-	byte chunk, confirm, found, got, hot, taken, handed;
+	byte filter;
+	byte chunk, confirm, got, hot, taken, crowded;
 	byte room, count;
-	byte token[FILES];
+	byte token[FILES], fired[FILES], bits[NUMBERS];
 	bool past, interrupted, cancelled, asked_kernel, slept, more;
 #if SETS > 1
 	byte my_set;
@@ -103,13 +105,16 @@ gather:	atomic { /* src/core/gather.c: xp_gather; src/core/wait.h: xp_wait_check
 		od;
 		chunk = 0;
 		confirm = 0;
-		found = 0;
 		goto deliver
 	}
 ask:	atomic { /* src/core/wait.h: xp_ask_kernel */
 		noted = noted | bit_of(me);
 		do
-		:: n < NUMBERS -> slot[n].later = slot[n].later & ~bit_of(me); n++
+		:: n < NUMBERS ->
+			slot[n].later = slot[n].later & ~bit_of(me);
+			slot[n].before = slot[n].before & ~bit_of(me);
+			slot[n].arming_last = slot[n].arming_last && slot[n].later;
+			n++
 		:: else -> n = 0; break
 		od;
 #if SETS > 1
@@ -237,23 +242,25 @@ leave:	atomic { /* src/core/sleep.c: xp_pass_on */
 		fi
 	}
 	do /* The program reads, or not, and enables what DISPATCH silenced. */
-	:: atomic { handed ->
-		n = (handed & 1 -> 0 : NUMBERS - 1);
-		handed = handed & ~bit_of(n);
+	:: atomic { holds(0, ALL_FILTERS) || holds(NUMBERS - 1, ALL_FILTERS) ->
+		n = (holds(0, ALL_FILTERS) -> 0 : NUMBERS - 1);
+		filter = (holds(n, 1) -> 1 : 2);
+		ghost[n].held = ghost[n].held & ~bits_of(filter);
 		if
-		:: drain(n)
+		:: drain(n, filter)
 		:: true
 		fi }
 		if
 		:: atomic { DISPATCH ->
 			lock();
 			if /* What it has been handed out for. */
-			:: ghost[n].registered == file_at(n) -> xp_change_enable(n)
+			:: ghost[n].registered == file_at(n) -> xp_change_enable(n, filter)
 			:: else
 			fi;
 			n = 0;
+			filter = 0;
 			locked = 0 }
-		:: else -> n = 0
+		:: else -> n = 0; filter = 0
 		fi
 	:: else -> break
 	od;
@@ -294,3 +301,31 @@ end:	atomic { at_rest ->
 #endif
 	}
 }
+
+#ifdef PROGRESS
+#define in_vain(n) (!ghost[n].held)
+#define starves(n, filter) ((at_hand(n) & (filter)) && (!CLEAR || ghost[n].news) && \
+	!(ghost[n].held & (of_threads(filter) * ALL_WAITERS)))
+
+/*
+ * The claims of progress, for what goes on for ever, with any scheduler: threads do not work
+ * for ever without a delivery; and the last filter of the last number, which the others
+ * precede, is not ready, enabled and undelivered for ever while those are delivered.
+ */
+never
+{
+	do
+	:: true
+	:: in_vain(0) && in_vain(NUMBERS - 1) -> goto accept_vain
+	:: starves(NUMBERS - 1, 1 << FILTERS - 1) -> goto accept_starves
+	od;
+accept_vain:
+	do
+	:: in_vain(0) && in_vain(NUMBERS - 1)
+	od;
+accept_starves:
+	do
+	:: starves(NUMBERS - 1, 1 << FILTERS - 1)
+	od
+}
+#endif

@@ -70,23 +70,29 @@ inline deliver_next()
 /* src/core/deliver.c: stale: no file ends here. */
 inline stale(n, file) { skip }
 
+/* The kernel: the token has the arming of the entry. */
+inline harvested(file)
+{
+	slot[file].before = slot[file].before & ~bit_of(me)
+}
+
 /* The claims: it was delivered to this wait. */
 inline seen(file)
 {
-	ghost[file].unseen = ghost[file].unseen & ~bit_of(me)
+	looked(file, fired[file])
 }
 
 /* src/core/recheck.c: chunk_probe */
 inline look_at(n)
 {
-	ghost[n].unseen = ghost[n].unseen & ~bit_of(me);
-	found = (ready[n] -> found | bit_of(n) : found)
+	looked(n, slot[n].on);
+	bits[n] = ready[n] & slot[n].on
 }
 
 /* The program reads all there is. */
-inline drain(n)
+inline drain(n, filter)
 {
-	ready[n] = 0;
+	ready[n] = ready[n] & ~(filter);
 	gap = 1
 }
 
@@ -113,8 +119,8 @@ proctype changer()
 	:: left > 0 ->
 		left--;
 		if
-		:: atomic { lock(); xp_change_enable(0); locked = 0 }
-		:: atomic { lock(); xp_change_disable(0); locked = 0 }
+		:: atomic { lock(); xp_change_enable(0, 1); locked = 0 }
+		:: atomic { lock(); xp_change_disable(0, 1); locked = 0 }
 		:: atomic { lock(); xp_change_add(0); locked = 0 }
 		:: atomic { lock(); xp_change_delete(0); locked = 0 }
 		:: atomic { /* src/core/registration.c: xp_registration_activate, registration_enlist */
@@ -140,9 +146,12 @@ proctype world()
 	:: atomic { left > 0 ->
 		left--;
 		if
-		:: activity(0); ghost[0].news = CLEAR
+		:: activity(0, 1); ghost[0].news = CLEAR
+#if FILTERS > 1
+		:: activity(0, 2)
+#endif
 #if NUMBERS > 1
-		:: activity(1); ghost[1].news = CLEAR
+		:: activity(1, 1); ghost[1].news = CLEAR
 #endif
 		fi }
 	:: break
@@ -154,6 +163,7 @@ init
 	byte n, f, m, a, rc;
 
 	atomic {
+		ready[0] = ALL_FILTERS & 2; /* There is room to write. */
 		do
 		:: n < NUMBERS ->
 			ghost[n].registered = NO_FILE;
