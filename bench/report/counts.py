@@ -18,7 +18,7 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FOLDER = os.path.join(ROOT, "build/counts")
-BENCH = ("bench", "tools/xpoll")  # what comes from this tree
+BENCH = ("bench",)                # what comes from this tree
 BACKENDS = "epoll,poll"
 OTHERS = ("kevent", "drop-in")    # variants that are the project's own, besides xpoll-*
 HAND = ("raw-epoll", "by-hand", "timerfd", "connector", "io_uring")
@@ -151,7 +151,10 @@ def of_commit(name, names):
     missing = [workload for workload in names
                if not any(row.split(" ")[0] == workload for row in found)]
     if missing:
-        found.update(count(build_commit(commit), missing))
+        more = count(build_commit(commit), missing)
+        for row in (row for row in more if "error" in more[row]):
+            print(f"{row} of {name} not counted: {more[row]['error']}", file=sys.stderr)
+        found.update({row: numbers for row, numbers in more.items() if "error" not in numbers})
         with open(path, "w", encoding="utf-8") as file:
             json.dump(found, file, indent=1)
     return found
