@@ -167,13 +167,14 @@ static int inodes_reserve(struct xp_inodes *inodes, struct xp_inode_user *user,
 
 static void inodes_release(struct xp_inodes *inodes, struct xp_inode_user *user)
 {
-	for (; user->reserved > 0; user->reserved--) {
-		struct xp_list *item = xp_list_take(&inodes->pool);
+	struct xp_list *item;
 
-		XP_ASSERT(item);
+	while (user->reserved > 0 && (item = xp_list_take(&inodes->pool)) != NULL) {
 		xp_free(XP_CONTAINER_OF(item, struct xp_inode, links));
 		inodes->reserved--;
+		user->reserved--;
 	}
+	XP_ASSERT(user->reserved == 0);
 }
 
 /* The inode of this number, in the map. */
