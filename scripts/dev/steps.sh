@@ -97,6 +97,26 @@ programs_steps() {
 	suite programs build/release XPOLL_DROPIN_ALL=1 -L programs "$@"
 }
 
+# library_with COMPILER FLAGS: warnings are errors.  The archive of clang's LTO is not
+# linked: a linker that can do that is a package of its own.
+library_with() {
+	target=xpoll
+	[ "$1" = gcc ] || target=xpoll_objects
+	cmake -G Ninja -B "build/flags-$1" -D CMAKE_C_COMPILER="$1" -D XPOLL_WERROR=ON \
+		-D CMAKE_C_FLAGS_RELEASE="$2" -D XPOLL_TOOLS=OFF -D XPOLL_DROPINS=OFF >/dev/null &&
+		cmake --build "build/flags-$1" --target "$target"
+}
+
+# The library as others may compile it; the suites are built with -O3 by both compilers.
+flags_steps() {
+	for compiler in gcc clang; do
+		have $compiler || continue
+		for flags in -O2 -Os '-O3 -flto'; do
+			try "$compiler$(echo "$flags" | tr -d ' ')" library_with $compiler "$flags"
+		done
+	done
+}
+
 coverage_steps() {
 	build coverage all_unit all_contract all_source all_stress all_fault
 	find build/coverage -name '*.gcda' -delete
@@ -111,6 +131,7 @@ ci_steps() {
 	suite proof build/release -L proof
 	try analysis python3 scripts/analyze.py
 	user_steps
+	flags_steps
 	try windows sh scripts/windows.sh --few $repeat
 	coverage_steps
 	programs_steps -E CPythonLong
