@@ -33,7 +33,7 @@ MOVED = re.compile(
     r"(__)?pthread_(?!\w*clock(wait|lock|join|rdlock|wrlock))\w+|dl(open|sym|close|error)"
     r"|[fl]?stat(at)?(64)?|__libc_start_main|__isoc23_\w+")
 # The build takes these where they are, and does without elsewhere.
-LOOKED_FOR = {"__libc_single_threaded", "mallinfo2"}
+LOOKED_FOR = {"__libc_single_threaded", "epoll_pwait2", "mallinfo2"}
 
 
 def readelf(option, path):
