@@ -9,7 +9,6 @@
  * When a queue is destroyed its counters are judged: the system calls are at most 4 of a
  * kind for each call and event, or the test ends here.
  */
-#define _GNU_SOURCE 1
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -66,7 +65,7 @@ static void delay(void)
 static mutex_call *real(mutex_call **call, const char *name)
 {
 	if (!*call)
-		*call = (mutex_call *)dlsym(RTLD_NEXT, name);
+		*call = __extension__(mutex_call *)dlsym(RTLD_NEXT, name);
 	return *call;
 }
 
