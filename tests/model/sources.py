@@ -56,13 +56,16 @@ class TimerRegistration(Registration):
 
     due = False
     periodic = False
+    known = False  # Only the first ADD implies CLEAR, and that of a moment does not.
 
     def added(self, change: Change) -> None:
         once = change.fflags & (xpoll.NOTE_ABSTIME | xpoll.NOTE_MONOTONIC)
         self.periodic = not once
         self.due = change.data < 1000
         super().added(change)
-        self.modes |= CLEAR
+        if not self.known and not once:
+            self.modes |= CLEAR
+        self.known = True
 
     def must(self, look: Look, poll_level: bool = False) -> bool:
         return self.due and not poll_level

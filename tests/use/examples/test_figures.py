@@ -193,7 +193,9 @@ class Tail(FigureTest):
         ours = {"-f": "tail-follow", "-F": "tail-name"}[option]
         # -s: how often tail looks by itself, where it does.
         self.ours = self.start(program(ours), self.file)
-        self.theirs = self.start("tail", "-c", "+1", "-s", "0.1", option, self.file)
+        # env: the user's language may not be English.
+        self.theirs = self.start("env", "LC_ALL=C", "tail", "-c", "+1", "-s", "0.1", option,
+                                 self.file)
         self.check("first\n")
 
     def check(self, more):
