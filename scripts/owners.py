@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+"""Find out which files write and name each member of the core's shared structures.
+
+  owners.py              print a row for each member of struct xpoll and struct xp_wait
+  owners.py --check      exit 1 if more members lack an owner than scripts/ceilings.txt allows
+  owners.py --self-test  check that planted writers and readers are found
+
+A member has an owner if the functions of one file write it.  A file is a .c file with the header
+of its name.  The queue's lock and the wake-up state may have two writers, and the
+counters any number.  A member should be named in at most four files.
+
+The script reads text.  A member is written where it is assigned, where its address is kept, and
+where its address is passed to a parameter that is not const.
+"""
+import re
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import size
+import style
+
+ROOT = Path(__file__).resolve().parent.parent
+# A structure, the file that has it, and what an expression of it ends with.
+STRUCTURES = (("xpoll", "src/core/queue.h", r"\bqueue->"),
+              ("xp_wait", "src/core/queue.h", r"\bwait(?:->|\.)"))
+TWO_WRITERS = {"lock", "wake.state"}
+WITHOUT = {"counters"} # Everybody counts.
+NAMED_MOST = 4
+ASSIGNS = r"\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)"
+
+
+def matching(text, at, pair="{}"):
+    """The index behind the bracket that closes the one at `at`."""
+    depth = 0
+    for index in range(at, len(text)):
+        depth += (text[index] == pair[0]) - (text[index] == pair[1])
+        if depth == 0:
+            return index + 1
+    raise ValueError("unbalanced")
+
+
+def members(body):
+    """Yield the path of each member; those of unnamed structures are their parent's."""
+    at = 0
+    while at < len(body):
+        nested = re.compile(r"\s*(?:struct|union)\s*(?:\w+\s*)?\{").match(body, at)
+        if nested:
+            end = matching(body, nested.end() - 1)
+            semicolon = body.index(";", end)
+            name = re.match(r"\s*(\w*)", body[end:semicolon]).group(1)
+            for inner in members(body[nested.end():end - 1]):
+                yield f"{name}.{inner}" if name else inner
+            at = semicolon + 1
+            continue
+        semicolon = body.find(";", at)
+        if semicolon < 0:
+            return
+        for declared in re.sub(r"_Alignas\([^)]*\)", "", body[at:semicolon]).split(","):
+            found = re.search(r"(\w+)\s*(?:\[[^\]]*\]\s*)*(?::\s*\d+\s*)?$", declared)
+            if found:
+                yield found.group(1)
+        at = semicolon + 1
+
+
+def members_of(structure, code):
+    begin = re.search(rf"\bstruct\s+{structure}\s*\{{", code)
+    return list(members(code[begin.end():matching(code, begin.end() - 1) - 1]))
+
+
+class Parameters:
+    """Which parameters of which functions are const."""
+
+    def __init__(self, texts):
+        self.const = {}
+        for code in texts:
+            for name, inside in re.findall(r"\b(\w+)\s*\(([^(){};]*)\)\s*[;{]", code):
+                if re.search(r"\w\s+\**\w", inside):
+                    self.const.setdefault(name, [bool(re.search(r"\bconst\b", each))
+                                                 for each in inside.split(",")])
+
+    def keeps(self, code, at):
+        """Is the address at this place an argument of a parameter that is const?"""
+        depth, comma = 0, 0
+        for index in range(at - 1, -1, -1):
+            mark = code[index]
+            depth += (mark in ")]") - (mark in "([")
+            if depth < 0:
+                called = re.search(r"(\w+)\s*$", code[:index])
+                const = self.const.get(called.group(1), []) if called else []
+                return comma < len(const) and const[comma]
+            comma += mark == "," and depth == 0
+            if mark in ";{}":
+                return False
+        return False
+
+
+def is_written(code, begin, end, parameters):
+    """Does the code write the member whose expression is code[begin:end]?"""
+    if re.compile(r"(?:\.\w+|\[[^\[\]]*\])*" + ASSIGNS).match(code, end):
+        return True
+    before = re.search(r"(&|\+\+|--)\s*(?:\([^()]*\)\s*)?(?:\w+(?:->|\.))*$", code[:begin])
+    if not before or before.group(1) != "&":
+        return bool(before)
+    left = re.search(r"(\w+|[)\]&])\s*$", code[:before.start()])
+    if left and left.group(1) != "return":
+        return False # The operator of two operands.
+    return not parameters.keeps(code, before.start())
+
+
+def path_at(code, at):
+    """The names of a path that begins here, each with the index behind it."""
+    names, name = [], re.compile(r"\w+")
+    while match := name.match(code, at):
+        at = match.end()
+        names.append((match.group(), at))
+        while at < len(code) and code[at] == "[":
+            at = matching(code, at, "[]")
+        if at >= len(code) or code[at] != ".":
+            break
+        at += 1
+    return names
+
+
+def uses(code, structure, ending, known, parameters):
+    """Yield (member, whether it is written) of each expression of the structure."""
+    for match in re.finditer(ending, code):
+        path = path_at(code, match.end())
+        names = [name for name, _ in path]
+        while path and ".".join(names) not in known:
+            path.pop()
+            names.pop()
+        if path:
+            yield ".".join(names), is_written(code, match.start(), path[-1][1], parameters)
+            continue
+        whole = path_at(code, match.end())
+        for name in known if whole else ():
+            if name.startswith(whole[0][0] + "."):
+                yield name, is_written(code, match.start(), whole[0][1], parameters)
+    for match in re.finditer(rf"(?:\(struct {structure}\)|\bstruct {structure} \w+ =)\s*\{{", code):
+        inside = code[match.end():matching(code, match.end() - 1)]
+        for name in re.findall(r"\.(\w+(?:\.\w+)*)\s*=", inside):
+            if name in known:
+                yield name, True
+
+
+class Owners:
+    """The writers and the readers of each member of a structure."""
+
+    def __init__(self, structure, declaring, ending, texts):
+        self.known = members_of(structure, texts[declaring])
+        self.writers, self.namers = defaultdict(set), defaultdict(set)
+        parameters = Parameters(texts.values())
+        for path, code in texts.items():
+            module = module_of(path)
+            for name, written in uses(code, structure, ending, set(self.known), parameters):
+                self.namers[name].add(module)
+                if written:
+                    self.writers[name].add(module)
+
+    def shared(self):
+        """The members that functions of too many files write."""
+        return [name for name in self.known if name not in WITHOUT and
+                len(self.writers[name]) > 1 + (name in TWO_WRITERS)]
+
+    def spread(self):
+        return [name for name in self.known if name not in WITHOUT and
+                len(self.namers[name]) > NAMED_MOST]
+
+
+def module_of(path):
+    return Path(path).stem
+
+
+def read():
+    return {path.relative_to(ROOT).as_posix():
+            style.without_directives(style.blank(path.read_text(encoding="utf-8")))
+            for folder in ("core", "base", "backend", "source")
+            for path in sorted((ROOT / "src" / folder).glob("*.[ch]"))}
+
+
+def numbers(texts):
+    owners = [Owners(*row, texts) for row in STRUCTURES]
+    return {"members-without-owner": sum(len(each.shared()) for each in owners),
+            "members-named-widely": sum(len(each.spread()) for each in owners)}
+
+
+def table(texts):
+    for row in STRUCTURES:
+        owners = Owners(*row, texts)
+        print(f"struct {row[0]}: {len(owners.known)} members, {len(owners.shared())} without"
+              f" an owner, {len(owners.spread())} named in more than {NAMED_MOST} files")
+        for name in owners.known:
+            writers = " ".join(sorted(owners.writers[name])) or "-"
+            print(f"  {name:24} {len(owners.namers[name]):2}  {writers}")
+
+
+def self_test():
+    texts = {
+        "src/core/queue.h": "struct xpoll { int one; struct { bool a, b; union { int c; };\n"
+                            "} part; const int *at; unsigned bits : 3; int table[4]; };\n",
+        "src/core/x.c": "f(){ queue->one = 1; queue->part.a |= b; ++queue->part.c; g(&queue->at);"
+                        " if (queue->bits == 1) queue->table[queue->one]++; }",
+        "src/core/y.c": "int h(int a, const int *b); int g(const int *a);\n"
+                        "f(){ h(1, &queue->one); k(&queue->part.b); a & queue->bits; }",
+        "src/core/z.c": "f(){ queue->part.a = queue->one; x = &queue->table[1];"
+                        " return ++queue->part.c; }",
+    }
+    owners = Owners("xpoll", "src/core/queue.h", r"\bqueue->", texts)
+    found = {name: "".join(sorted(owners.writers[name])) for name in owners.known}
+    expected = {"one": "x", "part.a": "xz", "part.b": "y", "part.c": "xz", "at": "", "bits": "",
+                "table": "xz"}
+    wrong = [] if found == expected else [f"writers: {found}"]
+    if owners.shared() != ["part.a", "part.c", "table"] or len(owners.namers["one"]) != 3:
+        wrong.append(f"shared: {owners.shared()}")
+    print("\n".join(wrong) if wrong else "owners.py: ok")
+    return 1 if wrong else 0
+
+
+def main(arguments):
+    if arguments == ["--self-test"]:
+        return self_test()
+    if arguments == ["--check"]:
+        return size.check(numbers(read()))
+    if arguments:
+        sys.exit(__doc__)
+    table(read())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
