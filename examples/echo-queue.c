@@ -7,6 +7,7 @@
  * Changes are collected and go to the queue with the next wait, so they cost
  * no call of their own; and a wait looks only at the descriptors that are ready.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include <xpoll.h>
@@ -65,6 +66,10 @@ static int handle_events(void)
 int main(int argc, char **argv)
 {
 	queue = xpoll_open(NULL);
+	if (queue == NULL) {
+		perror("echo-queue");
+		return 1;
+	}
 	if (argc == 1)
 		update_fd(STDIN_FILENO, XPOLL_FILT_READ, XPOLL_ADD);
 	for (int i = 1; i < argc && i < FDS; i++)

@@ -12,6 +12,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -111,8 +112,10 @@ int main(int argc, char **argv)
 	int count = 0;
 
 	queue = xpoll_open(NULL);
-	if (queue == NULL)
+	if (queue == NULL) {
+		perror("echo-server");
 		return 1;
+	}
 	signal(SIGPIPE, SIG_IGN);
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);

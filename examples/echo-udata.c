@@ -8,6 +8,7 @@
  * keeps the function to be called there; here it is the connection, which
  * knows its function.  The loop is one line, whatever there is to be watched.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include <xpoll.h>
@@ -81,6 +82,10 @@ static void add(int fd)
 int main(int argc, char **argv)
 {
 	queue = xpoll_open(NULL);
+	if (queue == NULL) {
+		perror("echo-udata");
+		return 1;
+	}
 	if (argc == 1)
 		add(STDIN_FILENO);
 	for (int i = 1; i < argc; i++)

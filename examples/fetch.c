@@ -99,8 +99,12 @@ int main(int argc, char **argv)
 	struct xpoll_event events[64];
 
 	queue = xpoll_open(NULL);
+	if (queue == NULL) {
+		perror("fetch");
+		return 1;
+	}
 	signal(SIGPIPE, SIG_IGN);
-	if (argc < 3 || argc - 2 > REQUESTS || queue == NULL) {
+	if (argc < 3 || argc - 2 > REQUESTS) {
 		fprintf(stderr, "usage: fetch MILLISECONDS PORT...\n");
 		xpoll_destroy(queue);
 		return 2;

@@ -255,8 +255,12 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	queue = xpoll_open(NULL);
+	if (queue == NULL) {
+		perror("http-hello");
+		return 1;
+	}
 	listener = loopback_listen(argc > 1 ? argv[1] : "8080");
-	if (queue == NULL || listener < 0)
+	if (listener < 0)
 		return 1;
 	result = run(threads);
 	xpoll_close_fd(listener);

@@ -133,8 +133,10 @@ int main(int argc, char **argv)
 	}
 	memset(page, '.', sizeof page);
 	queue = xpoll_create(1000); /* not before fork(2): a child has no queue of its parent's */
-	if (xpoll_ctl(queue, XPOLL_ADD, POLLIN, listener, NULL) < 0)
+	if (queue == NULL || xpoll_ctl(queue, XPOLL_ADD, POLLIN, listener, NULL) < 0) {
+		perror("pages-queue");
 		return 1;
+	}
 	while (xpoll_wait(queue, time_left(idle_ms)) >= 0) {
 		while (xpoll_revents(queue, &data) != 0)
 			if (data == NULL)

@@ -117,6 +117,10 @@ int main(int argc, char **argv)
 	int listener, count;
 
 	queue = xpoll_open(NULL);
+	if (queue == NULL) {
+		perror("tcp-proxy");
+		return 1;
+	}
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	if (argc < 2 || (listener = loopback_listen(argc > 2 ? argv[2] : "0")) < 0 ||

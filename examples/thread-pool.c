@@ -84,6 +84,10 @@ int main(int argc, char **argv)
 	queue = xpoll_open(NULL);
 	for (int i = 0; i < 3; i++)
 		signal(signals[i], SIG_IGN); /* the queue observes it all the same */
+	if (queue == NULL) {
+		perror("thread-pool");
+		return 1;
+	}
 	if (change(SIGINT, XPOLL_FILT_SIGNAL, XPOLL_ADD) < 0 ||
 	    change(SIGTERM, XPOLL_FILT_SIGNAL, XPOLL_ADD) < 0 ||
 	    (listener = loopback_listen(argc > 1 ? argv[1] : "0")) < 0 ||

@@ -124,6 +124,10 @@ int main(int argc, char **argv)
 	int listener, count;
 
 	queue = xpoll_open(NULL);
+	if (queue == NULL) {
+		perror("tls-echo");
+		return 1;
+	}
 	context = SSL_CTX_new(TLS_server_method());
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGTERM, SIG_IGN); /* the queue delivers it all the same */

@@ -65,6 +65,10 @@ int main(int argc, char **argv)
 	struct xpoll *queue = xpoll_open(NULL);
 	struct xpoll_event events[16];
 
+	if (queue == NULL) {
+		perror("udp-echo");
+		return 1;
+	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	signal(SIGTERM, SIG_IGN); /* the queue delivers it all the same */
 	if (argc < 2 || change(queue, SIGTERM, XPOLL_FILT_SIGNAL) < 0) {

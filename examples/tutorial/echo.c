@@ -30,24 +30,26 @@ static int listen_on(int port)
 }
 
 /* Wait for data, or for a connection, on this descriptor from now on. */
-static void watch(struct xpoll *queue, int fd)
+static int watch(struct xpoll *queue, int fd)
 {
 	struct xpoll_event add;
 
 	xpoll_set(&add, (uint64_t)fd, XPOLL_FILT_READ, XPOLL_ADD, 0, 0, NULL);
-	if (xpoll_event(queue, &add, 1, NULL, 0, 0) < 0)
-		perror("xpoll_event");
+	return xpoll_event(queue, &add, 1, NULL, 0, 0);
 }
 
 int main(int argc, char **argv)
 {
+	int listener = listen_on(argc > 1 ? atoi(argv[1]) : 0);
 	struct xpoll *queue = xpoll_open(NULL);
 	struct xpoll_event events[64];
-	int listener = listen_on(argc > 1 ? atoi(argv[1]) : 0);
 	char text[4096];
 
 	signal(SIGPIPE, SIG_IGN); /* a client that has gone is no reason to end */
-	watch(queue, listener);
+	if (queue == NULL || watch(queue, listener) < 0) {
+		perror("echo");
+		return 1;
+	}
 	for (;;) {
 		int count = xpoll_event(queue, NULL, 0, events, 64, -1);
 
@@ -55,7 +57,10 @@ int main(int argc, char **argv)
 			int fd = (int)events[i].ident;
 
 			if (fd == listener) {
-				watch(queue, accept(listener, NULL, NULL));
+				int client = accept(listener, NULL, NULL);
+
+				if (client >= 0 && watch(queue, client) < 0)
+					close(client);
 				continue;
 			}
 			ssize_t len = read(fd, text, sizeof text);

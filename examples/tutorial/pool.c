@@ -77,10 +77,13 @@ int main(int argc, char **argv)
 {
 	pthread_t thread;
 
-	queue = xpoll_open(NULL);
 	listener = listen_on(argc > 1 ? atoi(argv[1]) : 0);
+	queue = xpoll_open(NULL);
 	signal(SIGPIPE, SIG_IGN);
-	change(listener, XPOLL_ADD | XPOLL_DISPATCH);
+	if (queue == NULL || change(listener, XPOLL_ADD | XPOLL_DISPATCH) < 0) {
+		perror("pool");
+		return 1;
+	}
 	for (int i = 1; i < 4; i++)
 		if (pthread_create(&thread, NULL, work, NULL) != 0)
 			return 1;
