@@ -19,15 +19,19 @@
 #endif
 
 enum {
-	/* ORed to the filters of a descriptor: what is watched of it, and how. */
+	/* ORed to the entries of a descriptor: what is watched of it, and how. */
 	EDGE_LEVEL = 8,
 	EDGE_IN = 16,
 	EDGE_RDHUP = 32,
+	EDGE_OUT = 64,  /* these two of a level-triggered entry only */
+	EDGE_PRI = 128,
 };
 
 /*
- * Each filter has an entry of its own, so that a change or an activity of one is
- * not reported of another: READ in the set itself, the others in sets in it.
+ * By edge each filter has an entry of its own, so that a change or an activity of one is
+ * not reported of another: READ in the set itself, the others in sets in it.  A descriptor
+ * that is watched by level has one entry, in the set itself: one report has all of
+ * its bits, as that of poll(2) has.
  */
 struct edge_sets {
 	struct xp_solo solo;
@@ -95,13 +99,16 @@ int xp_edge_renew(struct xp_edge *edge)
 	return 0;
 }
 
-static uint32_t filter_bits(unsigned filter)
+/* The requested bits that the entry of a filter has. */
+static uint32_t entry_bits(unsigned filter, uint32_t watch)
 {
 	static const uint32_t bits[XP_SOLO_SETS] = {
 		POLLIN | POLLRDHUP, POLLOUT, POLLPRI,
 	};
 
-	return bits[filter];
+	if (watch & XP_WATCH_EDGE)
+		return watch & bits[filter];
+	return filter == 0 ? watch & XP_WATCH_BITS : 0;
 }
 
 /* Begin (ADD), change (MOD) or end (DEL) the entry of one filter. */
@@ -109,7 +116,7 @@ static int edge_control(struct xp_edge *edge, int op, unsigned filter, int fd,
                         uint32_t watch, uint64_t token)
 {
 	struct edge_sets *sets = edge->inner;
-	uint32_t bits = watch & filter_bits(filter);
+	uint32_t bits = entry_bits(filter, watch);
 	uint32_t by_edge = watch & XP_WATCH_EDGE;
 
 	if (filter == 0) {
@@ -127,10 +134,13 @@ static int edge_control(struct xp_edge *edge, int op, unsigned filter, int fd,
 /* What the sets have of a descriptor that is watched like this. */
 static uint8_t edge_there(uint32_t watch)
 {
-	unsigned there = watch & XP_WATCH_EDGE ? 0 : EDGE_LEVEL;
+	unsigned there = 0;
 
 	for (unsigned i = 0; i < XP_SOLO_SETS; i++)
-		there |= watch & filter_bits(i) ? 1u << i : 0;
+		there |= entry_bits(i, watch) ? 1u << i : 0;
+	if (!(watch & XP_WATCH_EDGE))
+		there |= EDGE_LEVEL | (watch & POLLOUT ? EDGE_OUT : 0) |
+			(watch & POLLPRI ? EDGE_PRI : 0);
 	return (uint8_t)(there | (watch & POLLIN ? EDGE_IN : 0) |
 	                 (watch & POLLRDHUP ? EDGE_RDHUP : 0));
 }
@@ -146,7 +156,7 @@ static int edge_set(struct xp_edge *edge, int fd, uint32_t watch,
 
 	if ((before ^ after) & EDGE_LEVEL)
 		again = ~0u;
-	if ((before ^ after) & (EDGE_IN | EDGE_RDHUP))
+	if ((before ^ after) & (EDGE_IN | EDGE_RDHUP | EDGE_OUT | EDGE_PRI))
 		again |= 1;
 	for (unsigned i = 0; i < XP_SOLO_SETS; i++) {
 		unsigned bit = 1u << i;
@@ -194,6 +204,15 @@ void xp_edge_detach(struct xp_edge *edge, int fd)
 	(void)edge_set(edge, fd, XP_WATCH_EDGE, 0);
 }
 
+/* An entry of the set itself has fired: is it READ's alone, or one of a level? */
+static uint32_t edge_filter(const struct edge_sets *sets, uint64_t token)
+{
+	int fd = (int)(uint32_t)token;
+	bool level = fd >= 0 && fd < sets->len && sets->there[fd] & EDGE_LEVEL;
+
+	return level ? 0 : XP_FIRED_SOLO(0);
+}
+
 /* Those of the set itself, then of those in it; more: not all of its own. */
 static int edge_take(struct xp_edge *edge, struct xp_fired *fired, int cap, bool *more)
 {
@@ -204,7 +223,7 @@ static int edge_take(struct xp_edge *edge, struct xp_fired *fired, int cap, bool
 	xp_count_shared(&edge->counters->syscalls_check);
 	for (int i = 0; i < count; i++) {
 		fired[i].token = events[i].data.u64;
-		fired[i].events = events[i].events | XP_FIRED_SOLO(0);
+		fired[i].events = events[i].events | edge_filter(sets, fired[i].token);
 	}
 	*more = count == cap;
 	return count > 0 ? xp_solo_harvest(&sets->solo, fired, count, cap) : 0;

@@ -264,6 +264,24 @@ XT_TEST(small_array_level_beside_except_stays_at_the_end_of_file)
 	}
 }
 
+/* S11: one report has all filters of the descriptor, EXCEPT beside them or not. */
+XT_TEST(level_end_of_a_pipe_comes_for_both_filters_in_one_wait)
+{
+	XT_NEEDS_EXCEPT();
+	struct xpoll *queue = xt_open_flags(XPOLL_ALL_READY);
+	struct xt_pair pipe = xt_pipe();
+	struct xpoll_event events[4];
+
+	if (!xt_pipes_have_except())
+		XT_SKIP("no EVFILT_EXCEPT here");
+	XT_EQ(xpoll_ctl(queue, XPOLL_ADD, POLLRDHUP | POLLPRI | POLLOUT, pipe.w, NULL), 0);
+	xt_close(pipe.r);
+	for (int i = 0; i < 3; i++) {
+		XT_EQ(xpoll_event(queue, NULL, 0, events, 4, 0), 2);
+		XT_EXPECT_EQ(events[0].filter + events[1].filter, READ + WRITE);
+	}
+}
+
 /* The same by edge, where one activity may be delivered twice, but not for ever */
 XT_TEST(small_array_both_edges_come)
 {

@@ -351,3 +351,124 @@ XT_TEST(random_modes_agree_with_the_model)
 	for (uint64_t i = 0; i < 8 && !xt_failures(); i++)
 		mode_run(xt_seed() + i);
 }
+
+/*
+ * S11: with XPOLL_ALL_READY one wait of the event level returns every filter whose
+ * condition holds, and no other.  Registrations are mixed: any set of poll(2)'s bits for
+ * each end, and filters that are disabled beside others.
+ */
+enum { ALL_BITS = POLLIN | POLLOUT | POLLPRI | POLLRDHUP };
+
+static int random_bits(struct world *world)
+{
+	static const int bits[] = {POLLIN, POLLOUT, POLLPRI, POLLRDHUP};
+	int events = 0;
+
+	while (!events)
+		for (int i = 0; i < 4; i++)
+			events |= pick(world, 2) ? bits[i] : 0;
+	return events;
+}
+
+/* The filters of xpoll_ctl(3), in terms of the bits that were requested. */
+static int filter_bits(const struct end *end, int filter)
+{
+	int bits = filter == READ ? POLLIN | POLLRDHUP : filter == WRITE ? POLLOUT : POLLPRI;
+
+	return end->enabled & bits;
+}
+
+/* POLLIN and POLLRDHUP are requests of one filter, which is enabled with both or not. */
+static void mixed_change(struct world *world, struct end *end)
+{
+	static const int ops[] = {XPOLL_ADD,     XPOLL_ADD, XPOLL_ENABLE,
+	                          XPOLL_DISABLE, XPOLL_DELETE};
+	int op = ops[pick(world, 5)];
+	int events = random_bits(world);
+
+	if (op != XPOLL_ADD && events & (POLLIN | POLLRDHUP))
+		events = (events & (POLLOUT | POLLPRI)) |
+			(end->registered & (POLLIN | POLLRDHUP));
+	if (!events || (op != XPOLL_ADD && events & ~end->registered))
+		return;
+	change(world, end, op, events);
+	if (end->enabled & (POLLIN | POLLRDHUP))
+		end->enabled |= end->registered & (POLLIN | POLLRDHUP);
+}
+
+static bool mixed_holds(const struct end *end, int filter)
+{
+	int bits = filter_bits(end, filter);
+	int revents = bits ? xt_poll(end->fd, end->enabled) : 0;
+
+	if (filter != EXCEPT)
+		bits |= bits ? POLLHUP | POLLERR : 0;
+	return revents & bits;
+}
+
+static void mixed_compare(struct world *world)
+{
+	static const int filters[] = {READ, WRITE, EXCEPT};
+	struct xpoll_event events[ENDS * 3];
+	int count = xpoll_event(world->queue, NULL, 0, events, ENDS * 3, 0);
+
+	XT_CHECK(count >= 0);
+	for (int i = 0; i < ENDS; i++) {
+		const struct end *end = &world->ends[i];
+
+		for (int k = 0; k < 3 && end->fd >= 0; k++) {
+			bool came = xt_find(events, count, (uint64_t)end->fd, filters[k]) >= 0;
+
+			if (came == mixed_holds(end, filters[k]))
+				continue;
+			xt_fail(__FILE__, __LINE__,
+			        "step %d (%s), end %d, enabled 0x%x, poll(2) 0x%x: %s %s",
+			        world->steps, world->last, i, (unsigned)end->enabled,
+			        (unsigned)xt_poll(end->fd, end->enabled),
+			        xt_filter_name(filters[k]), came ? "came" : "did not come");
+		}
+	}
+}
+
+static void mixed_step(struct world *world)
+{
+	struct end *end = &world->ends[pick(world, ENDS)];
+	uint32_t what = pick(world, 100);
+
+	if (end->fd < 0)
+		return;
+	if (what < 40)
+		mixed_change(world, end);
+	else if (what < 97)
+		do_io(world, end, pick(world, 8) % 5);
+	else
+		close_end(world, end);
+}
+
+static void mixed_run(uint64_t seed)
+{
+	struct world world = {.queue = xt_open_flags(XPOLL_ALL_READY), .seed = seed};
+
+	for (int i = 0; i < ENDS; i += 2)
+		make_pair(&world, i);
+	for (; world.steps < STEPS && !xt_failures(); world.steps++) {
+		mixed_step(&world);
+		if (pick(&world, 4))
+			mixed_compare(&world);
+	}
+	if (xt_failures())
+		xt_note("this world's seed is %ju", (uintmax_t)seed);
+	for (int i = 0; i < ENDS; i++)
+		if (world.ends[i].fd >= 0)
+			xt_close(world.ends[i].fd);
+	xt_destroy(world.queue);
+}
+
+XT_TEST(random_mixed_levels_all_come_in_one_wait)
+{
+	XT_NEEDS_EXCEPT();
+	if (xt_has_kqueue())
+		XT_SKIP("poll(2) has bits here that no filter has");
+	for (uint64_t i = 0; i < 8 && !xt_failures(); i++)
+		mixed_run(xt_seed() + i);
+}
