@@ -88,12 +88,23 @@ foreach(section 1 2 3 7)
     install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
   endif()
 endforeach()
-# What the manual pages name, and the guides, where README looks for them.
+# What the manual pages name, and the guides, where README looks for them.  Files that the
+# pages link to and that are not installed, such as docs/internals, are only in the source.
 foreach(file LICENSE README.md CHANGELOG.md DIFFERENCES.md PLATFORMS.md SECURITY.md)
   if(EXISTS ${PROJECT_SOURCE_DIR}/${file})
     install(FILES ${file} DESTINATION ${CMAKE_INSTALL_DOCDIR})
   endif()
 endforeach()
 if(EXISTS ${PROJECT_SOURCE_DIR}/docs/guide)
-  install(DIRECTORY docs/guide docs/tutorial DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
+  install(DIRECTORY docs/guide docs/tutorial docs/images
+    DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
+  install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
+    PATTERN CMakeLists.txt EXCLUDE)
+  set(doc_folder ${CMAKE_INSTALL_DOCDIR})
+  if(NOT IS_ABSOLUTE ${doc_folder}) # The prefix may be that of "cmake --install --prefix".
+    set(doc_folder "\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DOCDIR}")
+  endif()
+  install(CODE "
+    set(FOLDER \"\$ENV{DESTDIR}${doc_folder}\")
+    include(\"${PROJECT_SOURCE_DIR}/cmake/InstalledLinks.cmake\")")
 endif()

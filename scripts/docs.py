@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Check the documentation: every public name is documented, every example compiles.
 
-  docs.py [--only CHECK]   one line per finding; exit 1 if there is any
+  docs.py [--only CHECK]     one line per finding; exit 1 if there is any
+  docs.py --installed FOLDER   only the links of the pages that were installed there
 
 The checks are:
 
@@ -141,15 +142,15 @@ def anchors(path):
         yield re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
-def check_links():
-    for path in markdown():
+def check_links(root=ROOT, pages_of=None):
+    for path in pages_of or markdown():
         for target in re.findall(r"\]\(([^)\s]+)\)", prose(path)):
             if re.match(r"[a-z]+:", target):
                 continue
             name, _, anchor = target.partition("#")
             file = path.parent / name if name else path
             if not file.exists() or (anchor and anchor not in anchors(file)):
-                yield f"{path.relative_to(ROOT)}: link to {target} leads nowhere"
+                yield f"{path.relative_to(root)}: link to {target} leads nowhere"
 
 
 def check_paths():
@@ -260,11 +261,17 @@ CHECKS = {"names": check_names, "examples": check_examples, "links": check_links
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=CHECKS)
-    only = parser.parse_args().only
+    parser.add_argument("--installed", type=Path)
+    arguments = parser.parse_args()
     findings = []
-    for name, check in CHECKS.items():
-        if only in (None, name):
-            findings += check()
+    if arguments.installed:
+        found = sorted(arguments.installed.rglob("*.md"))
+        findings += check_links(arguments.installed, found)
+        findings += [] if found else ["no page is installed"]
+    else:
+        for name, check in CHECKS.items():
+            if arguments.only in (None, name):
+                findings += check()
     print("\n".join(findings) or "docs: nothing to complain about")
     sys.exit(1 if findings else 0)
 

@@ -36,6 +36,8 @@ check_tree() {
 		share/doc/xpoll/DIFFERENCES.md share/doc/xpoll/docs/guide/from-epoll.md; do
 		[ -f "$work/prefix/$file" ] || fail "$file is not installed"
 	done
+	python3 "$here/../../../scripts/docs.py" --installed "$work/prefix/share/doc/xpoll" ||
+		fail "the links above lead nowhere"
 	for page in "$work"/prefix/share/man/man?/*; do
 		[ -s "$page" ] || fail "$page is empty, or leads nowhere"
 	done
