@@ -243,6 +243,9 @@ def check_cited():
 def check_address():
     """Addresses there are this one, those below it, and OTHERS."""
     home = re.search(r'HOMEPAGE_URL "(.+)"', (ROOT / "CMakeLists.txt").read_text())[1]
+    reports = "no public address yet" if ".example/" in home else home
+    if reports not in (ROOT / "SECURITY.md").read_text():
+        yield f"SECURITY.md: does not say where to report: {reports}"
     for name in METADATA:
         text = (ROOT / name).read_text()
         written = re.search(r'(?:<url>|Homepage = ")(https?://[^<"]+)', text)[1]
