@@ -6,6 +6,10 @@
  */
 #include "xt.h"
 
+#ifdef __linux__
+#include <sched.h>
+#endif
+
 struct victim {
 	struct xpoll *queue;
 	int kind; /* of wait; or a descriptor */
@@ -136,6 +140,69 @@ XT_TEST(hazard_20_cancelled_beside_another_waiter)
 	XT_EQ(pthread_cancel(xt_pthread(thread)), 0);
 	xt_join(thread);
 	XT_EQ(stays.got, 1);
+}
+
+/* Waits once, and is cancelled when the kernel may just have reported something to it. */
+static void victim_once(void *argument)
+{
+	struct victim *victim = argument;
+	struct xpoll_event event;
+
+	(void)pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, NULL);
+	atomic_store(&victim->inside, 1);
+	victim->got = xpoll_event(victim->queue, NULL, 0, &event, 1, -1);
+}
+
+/* This thread and those that it starts run by turns, so that one is woken and does not run. */
+static void share_a_processor(void)
+{
+#ifdef __linux__
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(sched_getcpu(), &set);
+	(void)pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+#endif
+}
+
+/* Data comes and the thread is cancelled: it has the event, or the next wait has. */
+static void cancel_beside_data(struct victim *victim, struct xt_pair pipe)
+{
+	atomic_store(&victim->inside, 0);
+	victim->got = -1;
+	struct xt_thread *thread = xt_start(victim_once, victim);
+
+	xt_until(&victim->inside, 1);
+	xt_asleep(thread);
+	xt_put(pipe.w);
+	XT_EQ(pthread_cancel(xt_pthread(thread)), 0);
+	xt_join(thread);
+	xt_threads_reuse();
+	if (victim->got == 1)
+		victim->kind++;
+	else
+		XT_GETS(victim->queue, NULL, pipe.r, READ);
+	XT_EQ(xt_get(pipe.r), 'x');
+}
+
+XT_TEST(hazard_20_event_of_a_cancelled_wait_is_not_lost)
+{
+	static const int modes[] = {0, XPOLL_CLEAR, XPOLL_DISPATCH};
+
+	if (XT_SANITIZED)
+		XT_SKIP("a sanitizer loses track of a cancelled thread");
+	share_a_processor();
+	for (int i = 0; i < 3; i++) {
+		struct victim victim = {.queue = xt_open_quiet()};
+		struct xt_pair pipe = xt_pipe();
+
+		XT_OK(xt_add(victim.queue, pipe.r, READ, modes[i]));
+		for (int j = 0; j < 200; j++) {
+			XT_CALL(cancel_beside_data(&victim, pipe));
+			XT_OK(xt_flag(victim.queue, (uint64_t)pipe.r, READ, XPOLL_ENABLE));
+		}
+		xt_note("%d of 200 waits returned before they were cancelled", victim.kind);
+	}
 }
 
 /* Changes and looks without waiting are no cancellation points. */

@@ -359,3 +359,54 @@ XT_TEST(hazard_17_o_path_on_a_registered_number_is_no_event)
 	XT_SKIP("no O_PATH here");
 #endif
 }
+
+/* S11: files that are always ready take turns, whatever room there is. */
+XT_TEST(files_take_turns)
+{
+	enum { FILES = 7, ROUNDS = 30 };
+	struct xpoll *queue = xt_open_quiet();
+	int files[FILES];
+	int seen[FILES] = {0};
+
+	for (int i = 0; i < FILES; i++) {
+		files[i] = xt_file("text");
+		XT_OK(xt_add(queue, files[i], WRITE, 0));
+	}
+	for (int room = 1; room < FILES; room++) {
+		for (int i = 0; i < FILES * ROUNDS; i++) {
+			struct xpoll_event events[FILES];
+
+			XT_EQ(xpoll_event(queue, NULL, 0, events, room, 0), room);
+			for (int j = 0; j < room; j++)
+				for (int k = 0; k < FILES; k++)
+					seen[k] += events[j].ident == (uint64_t)files[k];
+		}
+		for (int k = 0; k < FILES; k++) {
+			XT_EXPECT(seen[k] >= room * ROUNDS / 2);
+			seen[k] = 0;
+		}
+	}
+}
+
+/* The same with the batch of xpoll_wait, which has less room than there are files. */
+XT_TEST(files_take_turns_at_the_poll_like_level)
+{
+	enum { FILES = 300, WAITS = 4 };
+	struct xpoll *queue = xt_open_quiet();
+	static int seen[FILES];
+
+	XT_FILES(FILES + 100);
+	for (int i = 0; i < FILES; i++) {
+		seen[i] = 0;
+		XT_EQ(xpoll_ctl(queue, XPOLL_ADD, POLLIN, xt_file("text"), &seen[i]), 0);
+	}
+	for (int i = 0; i < WAITS; i++) {
+		void *data;
+
+		XT_CHECK(xpoll_wait(queue, 0) > 0);
+		while (xpoll_revents(queue, &data))
+			++*(int *)data;
+	}
+	for (int i = 0; i < FILES; i++)
+		XT_CHECK(seen[i] > 0);
+}

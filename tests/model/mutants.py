@@ -121,6 +121,25 @@ MUTANTS = {
         "if (0) {\n\t\tdeliver_more", "", EXPLORER),
     "candidates are not looked at": Mutant(
         "rc = xp_sys_poll_now(chunk->fds, (size_t)chunk->len);", "rc = 0;", "", EXPLORER),
+    # What few programs do, which no other test did.
+    "a delivered candidate is not compared with its file": Mutant(
+        "return xp_interest_publish(queue, fd, slot, slot->enabled) == 0;\n}", "return true;\n}",
+        "", "contract.reuse:hazard_01_delivered_one_whose_number_is_reused_is_silent"),
+    "an entry that the kernel has kept is an error": Mutant(
+        "if (XP_UNLIKELY(rc == -EEXIST))\n"
+        "\t\trc = queue->ops->change(queue->backend, fd, watch, token);\n\treturn rc;",
+        "return rc;", "", "contract.reuse:hazard_01_add_of_a_file_that_is_back_at_its_number"),
+    "a cancelled thread takes its events with it": Mutant(
+        "\t\txp_candidates_all(queue);\n", "", "",
+        "contract.cancel:hazard_20_event_of_a_cancelled_wait_is_not_lost"),
+    "a file that was delivered stays the first": Mutant(
+        "\tunpollable_place(queue, file,\n"
+        "\t                 events ? &queue->unpollable.awake : &queue->unpollable.asleep);",
+        "\tif (!events)\n\t\tunpollable_place(queue, file, &queue->unpollable.asleep);", "",
+        "contract.files:files_take_turns"),
+    "a repeated report of a level by edges is not checked": Mutant(
+        "xp_candidate_outdated(queue, fd, slot, filters & ~xp_slot_by_edge(slot));", "", "",
+        "fault.harvest:level_that_a_call_reports_again_by_an_edge_is_delivered_by_the_next"),
     # The rows of the state machine of a slot.
     "an edge's entry is changed for another filter": Mutant(
         "if (slot->modes.clear && wanted & xp_slot_by_edge(slot) && !view->exact)", "if (0)",
