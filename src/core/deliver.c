@@ -77,10 +77,15 @@ static unsigned others_of(const struct xp_slot *slot, uint32_t events)
 /* The filters that these bits make events of. */
 static unsigned filters_of(uint32_t events)
 {
-	unsigned ended = events & (POLLHUP | POLLERR)
-		? XP_BIT(XP_READ) | XP_BIT(XP_WRITE) : 0;
+	return xp_entry_filters(events) |
+		(events & (POLLHUP | POLLERR) ? XP_BIT(XP_READ) | XP_BIT(XP_WRITE) : 0);
+}
 
-	return xp_entry_filters(events) | ended;
+/* The end alone is waited for, but some kernels report the data before it as well. */
+static XP_INLINE bool data_is_unwanted(const struct xp_slot *slot, uint32_t events)
+{
+	return events & POLLIN && !(slot->requested & XP_REQUEST_IN) &&
+		!(events & (POLLRDHUP | POLLHUP | POLLERR));
 }
 
 /* The filters that a report of an entry may be about. */
@@ -287,6 +292,7 @@ static XP_INLINE unsigned plain_filter(const struct xpoll *queue, const struct x
 	                slot->mode > XP_MODE_EDGE || xp_wait_full(wait) ||
 	                events & ~(uint32_t)(POLLIN | POLLOUT) ||
 	                slot->delivered.epoch == wait->wait_epoch ||
+	                data_is_unwanted(slot, events) ||
 	                (slot->modes.clear & filters && queue->report_modes)))
 		return 0;
 	return filters == XP_BIT(XP_READ) || filters == XP_BIT(XP_WRITE) ? filters : 0;
@@ -339,6 +345,8 @@ static XP_NOINLINE void event_deliver_any(struct xpoll *queue, struct xp_wait *w
 
 	if (XP_UNLIKELY(events & POLLHUP))
 		reported = without_unconnected(queue, fd, slot, events);
+	if (XP_UNLIKELY(data_is_unwanted(slot, reported)))
+		reported &= ~(uint32_t)POLLIN;
 	wanted = slot->enabled & ~wait->passed_over;
 	filters = filters_of(reported) & wanted;
 	if (XP_UNLIKELY(events & (POLLHUP | POLLERR)) && filters != wanted) {

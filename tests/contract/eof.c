@@ -179,6 +179,33 @@ XT_TEST(rdhup_alone_is_told_with_nothing_unread)
 	XT_EQ(xpoll_revents(queue, NULL), POLLRDHUP);
 }
 
+/* Some kernels look at a low-water mark in sockets alone, and report data instead. */
+XT_TEST(rdhup_alone_of_unread_data_is_silent_at_either_level)
+{
+	XT_NEEDS_RDHUP();
+	struct xt_pair pairs[] = {xt_socketpair(SOCK_STREAM), xt_pipe(), xt_pty()};
+	struct xpoll_event event;
+
+	for (int i = 0; i < 3; i++) {
+		struct xpoll *queue = xt_open();
+
+		if (pairs[i].r < 0)
+			continue;
+		xt_put(pairs[i].w);
+		XT_CHECK(xt_poll_until(pairs[i].r, POLLIN, POLLIN));
+		XT_EQ(xpoll_ctl(queue, XPOLL_ADD, POLLRDHUP, pairs[i].r, NULL), 0);
+		for (int round = 0; round < 3; round++) {
+			XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 0);
+			XT_EQ(xpoll_wait(queue, 0), 0);
+		}
+		/* Who asks for data as well gets them. */
+		XT_EQ(xpoll_ctl(queue, XPOLL_ADD, POLLIN, pairs[i].r, NULL), 0);
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 1);
+		XT_EQ(event.flags & XPOLL_EOF, 0);
+		xt_destroy(queue);
+	}
+}
+
 XT_TEST(tcp_reset_both_are_eof)
 {
 	struct xt_pair tcp = xt_tcp();
