@@ -60,6 +60,7 @@ class Server:
 
     def __init__(self, folder, port, *command, **settings):
         self.port = port
+        self.settings = settings
         self.log = open(os.path.join(folder, "stderr"), "w+", encoding="utf-8",
                         errors="replace")
         self.process = subprocess.Popen(
@@ -166,4 +167,15 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(got, code, said)
         self.assertGreater(stats.calls, 0, said)
         self.assertGreater(stats.arrays, 0, said)
-        self.assertGreater(stats.calls - stats.passed, stats.calls // 2, said)
+        # By default a busy machine may make the real function the faster one.
+        if server.settings.get("AFTER") == 0:
+            self.assertGreater(stats.calls - stats.passed, stats.calls // 2, said)
+
+    def check_server(self, port, number, *command):
+        """As users have it, and with arrays that are kept whatever they cost."""
+        for settings in {}, {"AFTER": 0}:
+            with self.subTest(**settings):
+                server = Server(self.folder, port, *command, **settings)
+                self.addCleanup(server.kill)
+                self.serve(server)
+                self.check_stop(server, number)

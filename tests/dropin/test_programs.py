@@ -74,10 +74,7 @@ class Lighttpd(ProgramTest):
         port = free_port()
         config = self.write("lighttpd.conf", LIGHTTPD.format(method=method, port=port,
                                                              folder=self.folder))
-        server = Server(self.folder, port, find("lighttpd"), "-D", "-f", config)
-        self.addCleanup(server.kill)
-        self.serve(server)
-        self.check_stop(server, signal.SIGINT)
+        self.check_server(port, signal.SIGINT, find("lighttpd"), "-D", "-f", config)
 
     def test_lighttpd_with_poll_serves_and_stops(self):
         self.check("poll")
@@ -105,10 +102,7 @@ class Haproxy(ProgramTest):
         self.document = self.document[:8000]  # It has to fit into a buffer.
         self.write("document", self.document)
         config = self.write("haproxy.cfg", HAPROXY.format(methods=methods, port=port))
-        server = Server(self.folder, port, find("haproxy"), "-db", "-f", config)
-        self.addCleanup(server.kill)
-        self.serve(server)
-        self.check_stop(server, signal.SIGUSR1)
+        self.check_server(port, signal.SIGUSR1, find("haproxy"), "-db", "-f", config)
 
     def test_haproxy_with_poll_serves_and_stops(self):
         self.check("noepoll")

@@ -392,9 +392,7 @@ class Machine(RuleBasedStateMachine):
     @step(pick=PICK, op=OPS)
     def switch_operation(self, pick: int, op: int) -> None:
         for side in self.sides:
-            operation = side.in_flight(pick)
-            if operation:
-                side.change(Change(op, operation.aio.ident, [xpoll.FILT_AIO]))
+            side.switch_operation(pick, op)
 
     # --- What happens ---------------------------------------------------------------------
 

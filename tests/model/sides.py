@@ -8,7 +8,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
-from errno import EBADF, EBUSY, EINVAL, ELOOP, ENOENT, ENOTSUP
+from errno import EBADF, EINVAL, ELOOP, ENOENT, ENOTSUP
 from typing import Any
 
 import xpoll
@@ -123,8 +123,6 @@ class Side:
         if self.ref.in_doubt(change.ident, change.filters[0]):
             return {0, ENOENT, EBADF}
         there = self.ref.there(change)
-        if change.op == DELETE and change.filters == [xpoll.FILT_AIO] and there:
-            return {0, EBUSY}  # It is over, or not.
         if there == change.filters or (there and change.op == DELETE):
             return {0}
         return {EBADF} if closed else {ENOENT}
@@ -218,6 +216,16 @@ class Side:
         if operation:
             self.queue.aio_cancel(operation.aio)
             operation.cancelled = True
+
+    def switch_operation(self, pick: int, op: int) -> None:
+        """The binding keeps its buffer until the event: no change can take it away."""
+        operation = self.in_flight(pick)
+        if operation:
+            try:
+                self.queue.control([Event(operation.aio.ident, xpoll.FILT_AIO, op)])
+            except ValueError:
+                return
+            raise self.wrong(f"a change of {operation} was not refused")
 
     # --- Waits ----------------------------------------------------------------------------
 
