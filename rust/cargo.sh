@@ -31,6 +31,31 @@ online() {
 	exit 1
 }
 
+# block LANGUAGE: the first one of the guide.
+block() {
+	awk -v fence="$1" '/^```/ && inside { exit }
+		inside { print }
+		index($0, "```" fence) == 1 { inside = 1 }' ../docs/guide/rust.md
+}
+
+# The guide's first program, by the dependency that the guide names.  Doc tests only compile it.
+run_guide() {
+	guide=$made/guide
+	mkdir -p "$guide/src"
+	ln -sfn "$here/.." "$guide/xpoll"
+	{
+		printf '[workspace]\nexclude = ["xpoll"]\n'
+		printf '[package]\nname = "guide"\nedition = "2021"\n'
+		block toml
+	} >"$guide/Cargo.toml"
+	block rust >"$guide/src/main.rs"
+	cp Cargo.lock "$guide" 2>/dev/null || true
+	online cargo build --manifest-path "$guide/Cargo.toml"
+	echo >"$made/input"
+	"$CARGO_TARGET_DIR/debug/guide" <"$made/input" >"$log" 2>&1 || { cat "$log"; exit 1; }
+	grep -q 'READ' "$log" || { echo "the guide's program prints no READ"; cat "$log"; exit 1; }
+}
+
 command -v cargo >/dev/null || skip "no cargo; https://rustup.rs has the command that installs it"
 minor=$(cargo --version | sed -n 's/^cargo 1\.\([0-9]*\)\..*/\1/p')
 [ "${minor:-0}" -ge 90 ] || skip "cargo is older than 1.90"
@@ -53,6 +78,7 @@ test)
 	grep '^test result' "$log"
 	;;
 examples)
+	run_guide
 	loudly cargo build -p xpoll --examples
 	XPOLL_LANGUAGE=rust
 	XPOLL_EXAMPLES=$CARGO_TARGET_DIR/debug/examples
