@@ -107,6 +107,9 @@ static int array_place(struct xp_array *array, int fd, uint32_t watch, uint64_t 
 	int rc = 0;
 
 	XP_ASSERT(fd < array->len);
+	/* poll(2) of the set polls the file, and the harvest finds nothing any more. */
+	if (after && entry->consumed)
+		return -ENOTSUP;
 	if (after)
 		rc = before ? xp_edge_change(&array->edge, fd, watch, token)
 			: xp_edge_attach(&array->edge, fd, watch, token);
@@ -139,14 +142,15 @@ int xp_array_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 	struct xp_array_entry *entry = xp_array_find(array, fd);
 	int rc = entry ? array_confirm(array, entry, fd) : -ENOENT;
 	struct stat status;
-	bool fixed;
+	uint32_t news;
+	bool consumed;
 
 	if (rc != -ENOENT)
 		return rc < 0 ? rc : -EEXIST;
 	if (entry)
 		array_remove(array, entry, fd);
-	rc = xp_edge_admit(&array->edge, fd, &status);
-	fixed = rc > 0;
+	rc = xp_edge_admit(&array->edge, fd, &status, &news);
+	consumed = rc > 0;
 	if (rc >= 0)
 		rc = XP_TABLE_RESERVE(&array->entries, &array->len, fd + 1);
 	if (rc == 0 && xp_is_nameless(&status))
@@ -156,7 +160,9 @@ int xp_array_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 	entry = &array->entries[fd];
 	entry->socket = S_ISSOCK(status.st_mode) != 0;
 	entry->file = array_file(&status);
-	entry->fixed = fixed;
+	entry->fifo = S_ISFIFO(status.st_mode) != 0;
+	entry->consumed = consumed;
+	entry->kept = (uint8_t)news;
 	rc = array->ops->prepare(array, fd);
 	if (rc == 0)
 		rc = array_place(array, fd, watch, token);

@@ -30,11 +30,13 @@ struct xp_array_entry {
 	int32_t index; /* in the array, if there; or what the kernel has of it */
 	uint16_t watch;
 	uint8_t place : 2;  /* enum xp_array_place */
-	uint8_t fixed : 1;  /* a /proc file: looking takes its news away */
+	uint8_t consumed : 1; /* poll(2) takes away what it reports (XP_KIND_NEWS) */
 	uint8_t hup_unwritable : 1; /* its hang-up does not make it writable */
 	uint8_t dirty : 1;  /* the kernel has to learn of it */
 	uint8_t as_new : 1; /* as if it had never been written */
 	uint8_t socket : 1;
+	uint8_t fifo : 1;
+	uint8_t kept;       /* of a consumed file: bits that nobody has requested yet */
 };
 
 /* What is different of them; `state` begins with the array. */

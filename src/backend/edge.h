@@ -48,10 +48,11 @@ int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap);
 
 /*
  * Prepare to watch a descriptor by level: -EBADF, -ENOTSUP (O_PATH), -EPERM
- * (its file is always ready: regular files, directories, some devices); 1: one
- * of those files of /proc that can be waited for; else 0.  What fstat(2) says of
- * it is in *status then.
+ * (its file is always ready: regular files, directories, some devices), or 0; or 1 if
+ * poll(2) takes away what it reports of the file (XP_KIND_NEWS).  Then *news has the bits
+ * that poll(2) reported before the set was asked whether the file can be waited for, which
+ * takes them away as well.  Stores the result of fstat(2) in *status.
  */
-int xp_edge_admit(struct xp_edge *edge, int fd, struct stat *status);
+int xp_edge_admit(struct xp_edge *edge, int fd, struct stat *status, uint32_t *news);
 
 #endif

@@ -11,6 +11,7 @@
 #include "backend/solo.h"
 #include "base/alloc.h"
 #include "base/table.h"
+#include "os/fdkind.h"
 #include "os/sys.h"
 #include "os/sys_epoll.h"
 
@@ -246,10 +247,29 @@ int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap)
 	return count;
 }
 
-int xp_edge_admit(struct xp_edge *edge, int fd, struct stat *status)
+/* See xp_edge_admit: 1, or 0 for another kind of file; -EBADF, -ENOMEM. */
+static int edge_news(struct xp_edge *edge, int fd, const struct stat *status, uint32_t *news)
+{
+	struct pollfd probe = {.fd = fd, .events = POLLIN | POLLOUT | POLLPRI};
+	int kind = xp_fd_kind(fd);
+
+	xp_count_by(&edge->counters->syscalls_check, 2);
+	if (kind != XP_KIND_NEWS)
+		return kind < 0 ? kind : 0;
+	if (!S_ISREG(status->st_mode))
+		return 1; /* A perf counter: the set is not asked about it. */
+	xp_count(&edge->counters->syscalls_check);
+	if (xp_sys_poll_now(&probe, 1) > 0)
+		*news = (unsigned short)probe.revents;
+	return 1;
+}
+
+int xp_edge_admit(struct xp_edge *edge, int fd, struct stat *status, uint32_t *news)
 {
 	int rc = xp_sys_open_flags(fd);
+	int kind = 0;
 
+	*news = 0;
 	xp_count(&edge->counters->syscalls_check);
 	if (rc < 0)
 		return rc;
@@ -258,9 +278,11 @@ int xp_edge_admit(struct xp_edge *edge, int fd, struct stat *status)
 	rc = xp_sys_fstat(fd, status);
 	if (rc < 0)
 		return rc;
-	if (!S_ISREG(status->st_mode) && !S_ISDIR(status->st_mode) &&
-	    !S_ISCHR(status->st_mode) && !S_ISBLK(status->st_mode))
-		return 0;
+	if (S_ISREG(status->st_mode) || !(status->st_mode & S_IFMT))
+		kind = edge_news(edge, fd, status, news);
+	if (kind < 0 || (!S_ISREG(status->st_mode) && !S_ISDIR(status->st_mode) &&
+	                 !S_ISCHR(status->st_mode) && !S_ISBLK(status->st_mode)))
+		return kind;
 
 	if (edge->fd < 0)
 		return S_ISREG(status->st_mode) || S_ISDIR(status->st_mode) ? -EPERM : 0;
@@ -272,5 +294,5 @@ int xp_edge_admit(struct xp_edge *edge, int fd, struct stat *status)
 	if (rc < 0 && rc != -EEXIST)
 		return rc;
 	(void)edge_control(edge, EPOLL_CTL_DEL, 0, fd, 0, 0);
-	return S_ISREG(status->st_mode) || S_ISDIR(status->st_mode);
+	return kind;
 }

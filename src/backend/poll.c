@@ -30,6 +30,31 @@ int xp_poll_prepare(void *opaque, int fd)
 	                        state->array.attached + 1 + XP_OWN_ENTRIES);
 }
 
+enum { UNREQUESTED = POLLERR | POLLHUP | POLLNVAL };
+
+/* Bits that were kept of a consumed file are requested now: the next wait reports them. */
+static void poll_restore(struct xp_poll_state *state, struct xp_array_entry *entry, uint32_t bits)
+{
+	short *revents = &state->fds[entry->index].revents;
+	uint8_t kept = entry->kept & (uint8_t)(bits | UNREQUESTED);
+
+	state->left += kept && !*revents;
+	*revents |= kept;
+	entry->kept &= (uint8_t)~kept;
+}
+
+/*
+ * poll(2) was asked for POLLPRI of a consumed file, too.  If that is not requested now,
+ * keep it; returns the bits to report.
+ */
+static uint32_t poll_keep(struct xp_array_entry *entry, uint32_t events)
+{
+	if (!entry->consumed)
+		return events;
+	entry->kept |= (uint8_t)(events & POLLPRI & ~(uint32_t)entry->watch);
+	return events & (entry->watch | UNREQUESTED);
+}
+
 void xp_poll_want(void *opaque, int fd, uint32_t bits)
 {
 	struct xp_poll_state *state = opaque;
@@ -50,7 +75,9 @@ void xp_poll_want(void *opaque, int fd, uint32_t bits)
 		state->fds[entry->index] = (struct pollfd){.fd = fd};
 	}
 	if (bits)
-		state->fds[entry->index].events = (short)bits;
+		state->fds[entry->index].events = (short)(bits | (entry->consumed ? POLLPRI : 0));
+	if (bits && entry->kept)
+		poll_restore(state, entry, bits);
 }
 
 int xp_poll_init(struct xp_poll_state *state, const struct xp_array_ops *ops,
@@ -135,12 +162,12 @@ int xp_poll_again(struct xp_poll_state *state, struct xp_fired *fired, int cap)
 		count += xp_array_report_edges(&state->array, fds, fired + count,
 		                               cap - count);
 	for (int i = 0; i < len; i++) {
-		const struct xp_array_entry *entry = &state->array.entries[some[i].fd];
+		struct xp_array_entry *entry = &state->array.entries[some[i].fd];
 		uint32_t events = (unsigned short)some[i].revents;
 
-		/* The first look at such a file has taken the news away. */
-		if (entry->fixed)
-			events |= before[i] & (entry->watch | POLLERR);
+		/* The first poll(2) of such a file has taken the news away. */
+		if (entry->consumed)
+			events = poll_keep(entry, events | before[i]);
 		if (!events)
 			continue;
 		if (count == cap) { /* The back end's own have taken its room. */
@@ -175,11 +202,16 @@ static int poll_scan(struct xp_poll_state *state, struct xp_fired *fired, int ca
 {
 	struct pollfd fds[XP_FIRED_MOST];
 	int len = poll_gather(state, fds, cap);
+	int count = 0;
 
-	for (int i = 0; i < len; i++)
-		fired[i] = xp_array_fired(&state->array, fds[i].fd,
-		                          (unsigned short)fds[i].revents);
-	return len;
+	for (int i = 0; i < len; i++) {
+		uint32_t events = poll_keep(&state->array.entries[fds[i].fd],
+		                            (unsigned short)fds[i].revents);
+
+		if (events)
+			fired[count++] = xp_array_fired(&state->array, fds[i].fd, events);
+	}
+	return count;
 }
 
 /* What the look at all has found, and the edges that are left. */

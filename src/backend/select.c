@@ -32,6 +32,7 @@ struct select_state {
 	long *sets[SETS];   /* a copy, which the kernel writes to */
 	int words[2][SETS]; /* length of each */
 	int top;            /* none is in them from this number on */
+	int consumed;       /* entries of the array that are: see select_ask */
 };
 
 /*
@@ -44,7 +45,7 @@ static bool select_needs_helper(const struct xp_array_entry *entry, uint32_t wat
 
 	if (watch & XP_WATCH_EDGE)
 		return true;
-	return !(bits & POLLIN) && !entry->fixed &&
+	return !(bits & POLLIN) && !entry->consumed &&
 		(bits != POLLOUT || entry->hup_unwritable);
 }
 
@@ -60,8 +61,8 @@ static int select_reserve(struct select_state *state, int fd)
 }
 
 /*
- * Can the file hang up without being writable?  A descriptor that was opened
- * for reading, and a socket whose buffer is full.
+ * Can the file hang up without being writable?  Not a pipe that is written to: it
+ * has an error then, and select(2) reports it as writable.
  */
 static int select_prepare(void *opaque, int fd)
 {
@@ -69,7 +70,7 @@ static int select_prepare(void *opaque, int fd)
 	struct xp_array_entry *entry = &state->poll.array.entries[fd];
 	int rc = xp_poll_prepare(opaque, fd);
 
-	entry->hup_unwritable = entry->socket ||
+	entry->hup_unwritable = entry->socket || (XP_OS_EDGES_ALL && !entry->fifo) ||
 		(xp_sys_open_flags(fd) & O_ACCMODE) == O_RDONLY;
 	return rc < 0 ? rc : select_reserve(state, fd);
 }
@@ -110,6 +111,11 @@ static void select_put_own(struct select_state *state)
 
 static void select_want(void *opaque, int fd, uint32_t bits)
 {
+	struct select_state *state = opaque;
+	const struct xp_array_entry *entry = &state->poll.array.entries[fd];
+
+	if (entry->consumed)
+		state->consumed += (bits != 0) - (entry->place == XP_PLACE_ARRAY);
 	xp_poll_want(opaque, fd, bits);
 	select_put(opaque, fd, bits);
 }
@@ -163,6 +169,7 @@ static int select_renew(void *opaque)
 	state->array.attached = 0;
 	state->len = 0;
 	state->left = 0;
+	select->consumed = 0;
 	for (int k = 0; k < SETS; k++)
 		memset(select->wanted[k], 0, (size_t)select->words[0][k] * sizeof(long));
 	select_put_own(select);
@@ -201,9 +208,21 @@ static int select_read(const struct select_state *state)
 	return count;
 }
 
-/* Look at all; > 0: something was found. */
-static int select_ask(struct select_state *state, struct pollfd *own,
-                      int64_t deadline_ns, const sigset_t *mask)
+/*
+ * The same by poll(2), while files are registered that report each thing once: what
+ * select(2) has no word for would be lost.
+ */
+static int select_ask_poll(struct xp_poll_state *state, int64_t deadline_ns,
+                           const sigset_t *mask)
+{
+	size_t len = (size_t)state->len + XP_OWN_ENTRIES;
+
+	return deadline_ns <= XP_NOW ? xp_sys_poll_now(state->fds, len)
+		: xp_sys_poll_wait(state->fds, len, deadline_ns, mask);
+}
+
+static int select_ask_sets(struct select_state *state, int64_t deadline_ns,
+                           const sigset_t *mask)
 {
 	size_t used = (size_t)((state->top + WORD_BITS - 1) / WORD_BITS) * sizeof(long);
 	int rc;
@@ -214,8 +233,16 @@ static int select_ask(struct select_state *state, struct pollfd *own,
 		? xp_sys_select_now(state->top, state->sets[0], state->sets[1],
 		                    state->sets[2])
 		: xp_sys_select_wait(state->top, state->sets, deadline_ns, mask);
-	if (rc > 0)
-		rc = select_read(state);
+	return rc > 0 ? select_read(state) : rc;
+}
+
+/* Look at all; > 0: something was found. */
+static int select_ask(struct select_state *state, struct pollfd *own,
+                      int64_t deadline_ns, const sigset_t *mask)
+{
+	int rc = state->consumed > 0 ? select_ask_poll(&state->poll, deadline_ns, mask)
+		: select_ask_sets(state, deadline_ns, mask);
+
 	/* Somebody closed a descriptor: poll(2) says which. */
 	if (rc == -EBADF)
 		rc = xp_sys_poll_now(state->poll.fds,

@@ -14,8 +14,12 @@
 #endif
 #endif
 
+/* Of every file that poll(2) and select(2) wait for; kqueue(2) refuses some devices. */
 #ifndef XP_OS_EDGES_EXCEPT
 #define XP_OS_EDGES_EXCEPT true
+#define XP_OS_EDGES_ALL true
+#else
+#define XP_OS_EDGES_ALL false
 #endif
 
 #endif

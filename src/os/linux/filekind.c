@@ -47,6 +47,14 @@ int xp_fd_kind_anonymous(int fd)
 	return XP_KIND_OTHER;
 }
 
+/* PSI triggers of control groups are files of their file system. */
+bool xp_fd_reports_news(int fd)
+{
+	int64_t type = xp_sys_fs_type(fd);
+
+	return type == PROC_SUPER_MAGIC || type == CGROUP2_SUPER_MAGIC;
+}
+
 bool xp_fs_holds_fifo(int fd)
 {
 	return xp_sys_fs_type(fd) != PIPEFS_MAGIC;

@@ -15,6 +15,12 @@ int xp_fd_kind_anonymous(int fd)
 	return XP_KIND_OTHER;
 }
 
+bool xp_fd_reports_news(int fd)
+{
+	(void)fd;
+	return false;
+}
+
 /* A pipe that no file system holds has no names. */
 bool xp_fs_holds_fifo(int fd)
 {

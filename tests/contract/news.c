@@ -1,0 +1,130 @@
+/*
+ * Goal: files whose poll function takes away what it reports (mount tables, sysctls,
+ * performance counters) are reported like all others: each piece of news once to each
+ * filter, whatever the library has to look at in between (S3, S4, S8, S9).
+ * Method: mounts and host names of a namespace, page faults; the same news is made again
+ * and again, and poll(2) on an open file of its own says when there is any.
+ */
+#include "kernel_files.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+static const char no_namespaces[] = "no namespace of mounts and host names here";
+static const char no_counters[] = "no performance counters here";
+
+static bool make(struct kernel_file *file, const char *name)
+{
+	const char *lacks = strcmp(name, "perf") == 0 ? no_counters : no_namespaces;
+
+	(void)kernel_files_begin();
+	if (kernel_file_make(file, kernel_kind(name)))
+		return true;
+	xt_skip(lacks);
+	return false;
+}
+
+/* What one wait returns of these two filters: READ 1, EXCEPT 2. */
+static int came(struct xpoll *queue)
+{
+	struct xpoll_event events[4];
+	int count = xpoll_event(queue, NULL, 0, events, 4, 0);
+	int filters = 0;
+
+	for (int i = 0; i < count; i++)
+		filters |= events[i].filter == READ ? 1 : events[i].filter == EXCEPT ? 2 : 4;
+	return filters;
+}
+
+/* S8: a level of EXCEPT is news, once. */
+static void level_news(const char *name)
+{
+	struct xpoll *queue = xt_open_flags(XPOLL_ALL_READY);
+	struct kernel_file file;
+
+	if (!make(&file, name))
+		return;
+	XT_OK(xt_add(queue, file.fds[FILE_QUEUE], READ, 0));
+	XT_OK(xt_add(queue, file.fds[FILE_QUEUE], EXCEPT, 0));
+	for (int i = 0; i < 10; i++) {
+		XT_EXPECT_EQ(came(queue), 1);
+		file.kind->stir(&file);
+		XT_EXPECT_EQ(came(queue), 3);
+	}
+}
+
+XT_TEST(news_of_mounts_by_level_come_once)
+{
+	level_news("mounts");
+}
+
+XT_TEST(news_of_a_sysctl_by_level_come_once)
+{
+	level_news("sysctl");
+}
+
+/* S12: the bits of poll(2), POLLERR among them. */
+XT_TEST(news_of_mounts_at_the_poll_like_level_are_the_bits_of_poll)
+{
+	struct xpoll *queue = xt_open_flags(XPOLL_ALL_READY);
+	int all = POLLIN | POLLOUT | POLLPRI;
+	struct kernel_file file;
+
+	if (!make(&file, "mounts"))
+		return;
+	XT_EQ(xpoll_ctl(queue, XPOLL_ADD, all, file.fds[FILE_QUEUE], NULL), 0);
+	for (int i = 0; i < 4; i++) {
+		file.kind->stir(&file);
+		XT_EQ(xpoll_wait(queue, 0), 1);
+		XT_EXPECT_EQ(xpoll_revents(queue, NULL), xt_poll(file.fds[FILE_POLL], all));
+		XT_EQ(xpoll_wait(queue, 0), 1);
+		XT_EXPECT_EQ(xpoll_revents(queue, NULL), POLLIN);
+	}
+}
+
+XT_TEST(news_of_a_counter_come)
+{
+	struct xpoll *queue = xt_open_flags(XPOLL_ALL_READY);
+	struct kernel_file file;
+
+	if (!make(&file, "perf"))
+		return;
+	XT_OK(xt_add(queue, file.fds[FILE_QUEUE], READ, 0));
+	for (int i = 0; i < 20; i++) {
+		XT_EXPECT_EQ(came(queue), 0);
+		file.kind->stir(&file);
+		XT_EXPECT_EQ(came(queue), 1);
+	}
+}
+
+/* An edge would be silent for ever. */
+XT_TEST(news_by_edge_are_refused_where_they_would_be_lost)
+{
+	struct xpoll *queue = xt_open_flags(XPOLL_ALL_READY);
+	struct kernel_file file;
+
+	if (xt_is("epoll") || !make(&file, "mounts"))
+		return;
+	XT_STATUS(xt_add(queue, file.fds[FILE_QUEUE], EXCEPT, XPOLL_CLEAR), ENOTSUP);
+	XT_EXPECT_EQ(came(queue), 0);
+	XT_OK(xt_add(queue, file.fds[FILE_QUEUE], EXCEPT, 0));
+}
+
+/* S12: what can hang up without being writable. */
+XT_TEST(hang_up_comes_to_who_waits_for_writing_alone)
+{
+	struct xpoll *queue = xt_open_flags(XPOLL_ALL_READY);
+	struct xt_pair pty = xt_pty();
+
+	xt_fill(pty.w);
+	XT_OK(xt_add(queue, pty.w, WRITE, 0));
+	XT_NONE(queue);
+	xt_close(pty.r);
+	XT_CHECK(xt_poll_until(pty.w, POLLHUP, POLLHUP));
+	XT_EXPECT_EQ(came(queue), 4);
+	XT_EQ(xpoll_ctl(queue, XPOLL_DELETE, POLLOUT, pty.w, NULL), 0);
+	XT_EQ(xpoll_ctl(queue, XPOLL_ADD, POLLOUT, pty.w, NULL), 0);
+	XT_EQ(xpoll_wait(queue, 0), 1);
+	XT_EXPECT_EQ(xpoll_revents(queue, NULL), xt_poll(pty.w, POLLOUT));
+}
