@@ -51,7 +51,7 @@ unsigned xp_slot_main_filters(const struct xp_slot *slot, bool exact)
 
 	if (exact)
 		return slot->enabled;
-	if (!slot->modes.clear)
+	if (!slot->modes.clear || slot->kind == XP_KIND_NEWS)
 		return slot->present;
 	/* What is disabled beside others would only bring those up again. */
 	return now ? now : edges;
@@ -64,7 +64,7 @@ static bool wants_oneshot(const struct xp_slot *slot, const struct xp_view *view
 	unsigned turns = slot->modes.dispatch | slot->modes.oneshot;
 
 	return view->several && !view->exact && enabled && !(enabled & ~turns) &&
-		!slot->lowat.filters;
+		!slot->lowat.filters && slot->kind != XP_KIND_NEWS;
 }
 
 /*
@@ -157,6 +157,9 @@ static struct xp_step enabled(struct xp_slot *slot, const struct xp_view *view,
 	}
 	if (holds_edges && view->sleeping && view->can_probe)
 		return step(XP_DO_SOLO, filters);
+	/* A change of the entry would take the file's news away. */
+	if (slot->kind == XP_KIND_NEWS)
+		return step(XP_DO_RECHECK, filters);
 	if (slot->mode == XP_MODE_LEVEL && covered)
 		return step(XP_DO_HARVEST, filters);
 	if (slot->mode == XP_MODE_LEVEL)
@@ -194,7 +197,8 @@ static struct xp_step publish(const struct xp_slot *slot,
 
 	if (!wanted)
 		return nothing();
-	if (slot->modes.clear && wanted & xp_slot_by_edge(slot) && !view->exact)
+	if (slot->modes.clear && wanted & xp_slot_by_edge(slot) && !view->exact &&
+	    slot->kind != XP_KIND_NEWS)
 		return step(XP_DO_SOLO, filters & wanted);
 	if (wanted & xp_slot_by_edge(slot)) {
 		next = push_edges(slot, view);

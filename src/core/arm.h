@@ -62,10 +62,14 @@ void xp_slot_choose(const struct xp_slot *slot, const struct xp_view *view,
 /* Of a slot that is watched by edges: what its main entry is to hold. */
 unsigned xp_slot_main_filters(const struct xp_slot *slot, bool exact);
 
-/* Does the main entry hold edges, which changes of other filters must not touch? */
+/*
+ * Does the main entry hold edges, which changes of other filters must not touch?  A file
+ * that has news (news.h) has one entry for all filters.
+ */
 static inline bool xp_slot_holds_edges(const struct xp_slot *slot, bool exact)
 {
-	return slot->modes.clear && slot->mode == XP_MODE_EDGE && !exact;
+	return slot->modes.clear && slot->mode == XP_MODE_EDGE && !exact &&
+		slot->kind != XP_KIND_NEWS;
 }
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "core/candidate.h"
 #include "core/interest.h"
+#include "core/news.h"
 
 /* The bits that poll(2) would report, by enabled | requested. */
 #define POLL_MASK(i) \
@@ -40,6 +41,7 @@ XP_NOINLINE void xp_poll_deliver_rare(struct xpoll *queue, struct xp_wait *wait,
                                       int fd, struct xp_slot *slot, uint32_t events)
 {
 	if (!xp_poll_bits(slot, events)) {
+		xp_news_missed(queue, fd, slot, events);
 		xp_interest_fruitless(queue, fd, slot, wait->passed_over);
 	} else if (slot->delivered.epoch == wait->wait_epoch) {
 		poll_deliver_more(queue, wait, fd, slot, events);

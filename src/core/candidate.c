@@ -22,6 +22,11 @@ void xp_candidate_defer(struct xpoll *queue, int fd, struct xp_slot *slot,
 		xp_recheck_level(queue, fd, slot, filters);
 		return;
 	}
+	if (xp_slot_has_news(queue, slot)) {
+		xp_slot_keep_news(slot, events);
+		xp_recheck_level(queue, fd, slot, filters & slot->present);
+		return;
+	}
 	XP_ASSERT(events <= UINT16_MAX);
 	if (slot->check.deferred)
 		filters |= slot->delivered.deferred_for;

@@ -5,6 +5,7 @@
 #include "base/result.h"
 #include "core/change.h"
 #include "core/lowat.h"
+#include "core/news.h"
 #include "core/unpollable.h"
 #include "os/sys.h"
 
@@ -56,6 +57,18 @@ static unsigned add_merge(struct xp_slot *slot, const struct xp_interest *add)
 	return count;
 }
 
+/*
+ * Keep the news of before the ADD.  Who waits for news mostly waits for POLLPRI: of READ and
+ * WRITE alone it is not found out what kind of file it is.
+ */
+static void news_before_add(struct xpoll *queue, int fd, struct xp_slot *slot,
+                            const struct xp_interest *add)
+{
+	if (add->filters & XP_BIT(XP_EXCEPT) && !xp_exact(queue))
+		(void)xp_slot_kind_known(fd, slot);
+	xp_news_before_change(queue, fd, slot);
+}
+
 /* The slot's registrations are of this file; change how it is watched. */
 static int add_to_known(struct xpoll *queue, int fd, struct xp_slot *slot,
                         const struct xp_interest *add)
@@ -72,7 +85,9 @@ static int add_to_known(struct xpoll *queue, int fd, struct xp_slot *slot,
 			xp_unpollable_ask(queue, fd, add->filters);
 		return rc;
 	}
+	news_before_add(queue, fd, slot, add);
 	if (xp_slot_holds_edges(slot, xp_exact(queue)) &&
+	    !xp_slot_is(fd, slot, XP_KIND_NEWS) &&
 	    (!(add->filters & slot->modes.clear & ~(unsigned)slot->solo) ||
 	     xp_solo_held(queue, slot, add->filters)))
 		return xp_solo_add(queue, fd, slot, add->filters);
@@ -92,6 +107,8 @@ static int add_to_known(struct xpoll *queue, int fd, struct xp_slot *slot,
 	filters = add->filters & slot->enabled & ~filters;
 	if (rc == 0 && mode == XP_MODE_EDGE && !xp_exact(queue) && filters)
 		xp_recheck_by_sleeper(queue, fd, slot, filters);
+	if (rc == 0)
+		xp_news_after_change(queue, fd, slot);
 	return rc;
 }
 
@@ -140,12 +157,14 @@ static int add_fresh(struct xpoll *queue, int fd, struct xp_slot *slot,
 	xp_interest_choose(queue, slot, &mode, &filters);
 	if (mode == XP_MODE_EXCLUSIVE && !filters)
 		filters = slot->present; /* Ask the kernel; silenced below. */
+	news_before_add(queue, fd, slot, add);
 	rc = xp_entry_attach(queue, fd,
 	                        xp_entry_watch(slot, mode, filters),
 	                        xp_entry_next_token(queue, slot, fd));
 	if (rc < 0)
 		return xp_change_refused(queue, fd, slot, add->follows, rc);
 	xp_entry_set_mode(queue, slot, mode, filters);
+	xp_news_after_change(queue, fd, slot);
 	if (!slot->enabled)
 		rc = xp_interest_silenced(queue, fd, slot, XP_ALL_FILTERS);
 	if (rc < 0)

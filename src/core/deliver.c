@@ -6,6 +6,7 @@
 #include "core/event_count.h"
 #include "core/interest.h"
 #include "core/lowat.h"
+#include "core/news.h"
 #include "core/batch.h"
 #include "core/registration.h"
 #include "core/source_fd.h"
@@ -56,7 +57,8 @@ static bool confirmed(struct xpoll *queue, int fd, struct xp_slot *slot)
 	if (++slot->delivered.count % XP_SAMPLE_EVERY || xp_exact(queue))
 		return true;
 	/* They cannot be changed, or not without bringing up the edges again. */
-	if (slot->mode == XP_MODE_EXCLUSIVE || (slot->mode == XP_MODE_EDGE && slot->modes.clear))
+	if (slot->mode == XP_MODE_EXCLUSIVE || slot->kind == XP_KIND_NEWS ||
+	    (slot->mode == XP_MODE_EDGE && slot->modes.clear))
 		return xp_entry_same_file(queue, fd, slot, 0);
 	if (slot->mode != XP_MODE_LEVEL && slot->mode != XP_MODE_EDGE)
 		return true;
@@ -118,15 +120,6 @@ static XP_NOINLINE uint32_t report_of_mode(struct xpoll *queue, int fd,
 	if (xp_sys_poll_now(&probe, 1) > 0)
 		events |= (uint32_t)probe.revents & POLLRDHUP;
 	return events;
-}
-
-void xp_deliver_gone(struct xpoll *queue, const struct xp_fired *fired)
-{
-	int fd = (int)(uint32_t)fired->token;
-	struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
-
-	if (slot->present && xp_slot_is_of(slot, fired->token))
-		xp_entry_drop(queue, fd, slot);
 }
 
 /*
@@ -353,6 +346,8 @@ static XP_NOINLINE void event_deliver_any(struct xpoll *queue, struct xp_wait *w
 		slot->delivered.withheld = 1;
 		queue->withheld = true;
 	}
+	if (!filters || XP_UNLIKELY(events & (POLLPRI | POLLERR) && slot->present != slot->enabled))
+		xp_news_missed(queue, fd, slot, events);
 	if (!filters) {
 		xp_interest_fruitless(queue, fd, slot, wait->passed_over);
 		return;
@@ -468,10 +463,12 @@ void xp_deliver_rare(struct xpoll *queue, struct xp_wait *wait, const struct xp_
 		XP_ASSERT(queue->lazy && slot->mode != XP_MODE_SOURCE);
 		/* The change made the kernel report again: ask it, also after the deadline. */
 		wait->exhausted = false;
+		xp_news_dropped(queue, fd, slot, events);
 	} else if (xp_slot_is_outdated(slot, wait) && !is_of_last_change(fired, slot)) {
 		/* The kernel reports a level once more: ask it again, as above. */
 		wait->exhausted = false;
 		xp_candidate_outdated(queue, fd, slot, reported_of(slot, events));
+		xp_news_dropped(queue, fd, slot, events);
 	} else {
 		if (slot->mode > XP_MODE_EDGE)
 			events = report_of_mode(queue, fd, slot, events);

@@ -114,9 +114,6 @@ static XP_INLINE void xp_deliver_fired(struct xpoll *queue, struct xp_wait *wait
 	}
 }
 
-/* The file of this token turned out to be closed. */
-void xp_deliver_gone(struct xpoll *queue, const struct xp_fired *fired);
-
 /* Active registrations of the other sources. */
 void xp_deliver_active(struct xpoll *queue, struct xp_wait *wait);
 

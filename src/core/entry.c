@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "core/candidate.h"
+#include "core/news.h"
 #include "core/unpollable.h"
 #include "os/sys.h"
 
@@ -148,6 +149,7 @@ int xp_entry_push_again(struct xpoll *queue, int fd, struct xp_slot *slot,
 
 	XP_ASSERT(slot->mode != XP_MODE_UNPOLLABLE);
 	XP_ASSERT(mode != XP_MODE_NONE && mode != XP_MODE_FIRED);
+	xp_news_before_change(queue, fd, slot);
 	if (slot->mode == XP_MODE_NONE)
 		rc = xp_entry_attach(queue, fd, watch, token);
 	else
@@ -161,6 +163,8 @@ int xp_entry_push_again(struct xpoll *queue, int fd, struct xp_slot *slot,
 		xp_entry_drop(queue, fd, slot);
 	else
 		xp_entry_not_pushed(queue, slot, mode);
+	if (rc == 0)
+		xp_news_after_change(queue, fd, slot);
 	return rc;
 }
 

@@ -322,6 +322,12 @@ static inline bool xp_exact(const struct xpoll *queue)
 	return !queue->lazy;
 }
 
+/* Returns true if the file is known to be of this kind, and the queue is one of epoll. */
+static inline bool xp_slot_has_news(const struct xpoll *queue, const struct xp_slot *slot)
+{
+	return slot->kind == XP_KIND_NEWS && !xp_exact(queue);
+}
+
 /* Is there anything that a wait has to check beside candidates and the kernel's set? */
 static inline bool xp_is_sourced(const struct xpoll *queue)
 {

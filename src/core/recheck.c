@@ -68,6 +68,34 @@ static void deferred_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
 		(void)xp_interest_publish(queue, fd, slot, candidates & ~deferred_for);
 }
 
+/*
+ * A file that has news: what poll(2) reports now is delivered to all filters, with what was
+ * kept.  What is disabled keeps its part, and what finds no room.
+ */
+static void news_check(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
+                       unsigned candidates, bool confirm)
+{
+	struct pollfd probe = {.fd = fd, .events = POLLIN | POLLOUT | POLLPRI};
+	uint32_t events;
+	int rc;
+
+	if (confirm && !xp_entry_same_file(queue, fd, slot, candidates))
+		return;
+	xp_count(&queue->counters.syscalls_check);
+	rc = xp_sys_poll_now(&probe, 1);
+	events = xp_slot_take_news(slot) | (rc > 0 ? (unsigned short)probe.revents : 0u);
+	if (events & POLLNVAL) {
+		xp_entry_drop(queue, fd, slot);
+		return;
+	}
+	if (rc < 0)
+		xp_recheck_enabled(queue, fd, slot, candidates);
+	if (candidates & ~(unsigned)slot->armed)
+		(void)xp_interest_publish(queue, fd, slot, candidates);
+	if (events && slot->present)
+		xp_deliver_slot(queue, wait, fd, slot, events);
+}
+
 /* Take one candidate; those that need a check go into the chunk. */
 static void candidate_take(struct xpoll *queue, struct xp_wait *wait,
                            struct chunk *chunk)
@@ -84,6 +112,8 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait,
 		deferred_deliver(queue, wait, fd, slot, candidates);
 	} else if (!candidates) {
 		/* Disabled or deleted since. */
+	} else if (!xp_slot_can_probe(fd, slot) && xp_slot_has_news(queue, slot)) {
+		news_check(queue, wait, fd, slot, candidates, !recheck_enabled);
 	} else if (!xp_slot_can_probe(fd, slot) ||
 	           candidates & xp_slot_by_edge(slot) & ~(unsigned)slot->armed) {
 		/* A check would not do, nor for an edge that the kernel has not got. */
@@ -257,10 +287,12 @@ XP_NOINLINE void xp_candidate_probed(struct xpoll *queue, struct xp_wait *wait,
 		candidate_found(queue, wait, found, slot, confirm);
 }
 
-/* It needs no check, and must not be reported before those that wait for theirs. */
-static bool next_is_deferred(const struct xpoll *queue)
+/* It is not checked with others, and must not be reported before those that wait for that. */
+static bool next_is_alone(const struct xpoll *queue)
 {
-	return xp_slots_get(&queue->slots, queue->candidates.head)->check.deferred;
+	const struct xp_slot *slot = xp_slots_get(&queue->slots, queue->candidates.head);
+
+	return slot->check.deferred || xp_slot_has_news(queue, slot);
 }
 
 void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait)
@@ -274,7 +306,7 @@ void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait)
 		: room > CHUNK_MOST ? CHUNK_MOST : room;
 	while (left > 0 && !xp_wait_full(wait)) {
 		while (left > 0 && chunk.len < chunk.cap && !xp_wait_full(wait)) {
-			if (chunk.len > 0 && next_is_deferred(queue))
+			if (chunk.len > 0 && next_is_alone(queue))
 				break;
 			candidate_take(queue, wait, &chunk);
 			left--;
@@ -293,7 +325,7 @@ void xp_candidates_publish(struct xpoll *queue)
 		unsigned enabled = slot->enabled;
 		unsigned candidates = (slot->check.enabled | slot->check.level) & enabled;
 
-		if (slot->check.deferred) {
+		if (slot->check.deferred || xp_slot_has_news(queue, slot)) {
 			/* Only a wait can hand it out; xp_pass_on wakes one. */
 			xp_candidate_append(queue, fd, slot);
 			continue;

@@ -13,6 +13,7 @@
 #include "core/child.h"
 #include "core/deliver.h"
 #include "core/enter.h"
+#include "core/entry.h"
 #include "core/recheck.h"
 #include "core/timer_waiter.h"
 #include "os/sys.h"
@@ -125,6 +126,16 @@ static void call_one(struct xpoll *queue)
 		xp_timer_waiter_called(queue);
 }
 
+/* The file of this token turned out to be closed: its registrations end. */
+static void drop_closed(struct xpoll *queue, const struct xp_fired *fired)
+{
+	int fd = xp_token_fd(fired->token);
+	struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
+
+	if (slot->present && xp_slot_is_of(slot, fired->token))
+		xp_entry_drop(queue, fd, slot);
+}
+
 /* Have the kernel know of all changes. */
 static void flush_changes(struct xpoll *queue)
 {
@@ -136,7 +147,7 @@ static void flush_changes(struct xpoll *queue)
 		if (count < 0)
 			return;
 		for (int i = 0; i < count; i++)
-			xp_deliver_gone(queue, &fired[i]);
+			drop_closed(queue, &fired[i]);
 	}
 }
 

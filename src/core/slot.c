@@ -1,6 +1,8 @@
 /* The table of slots: pages indexed by descriptor number. */
 #include "core/slot.h"
 
+#include <poll.h>
+
 #include <string.h>
 
 #include "base/alloc.h"
@@ -52,4 +54,22 @@ int xp_slot_find_kind(int fd, struct xp_slot *slot)
 		return kind;
 	slot->kind = (uint8_t)kind;
 	return 0;
+}
+
+enum { NEWS_IN = 1, NEWS_PRI = 2, NEWS_ERR = 4 };
+
+void xp_slot_keep_news(struct xp_slot *slot, uint32_t events)
+{
+	slot->count.news |= (events & POLLIN && slot->present & XP_BIT(XP_READ) ? NEWS_IN : 0) |
+		(events & POLLPRI && slot->present & XP_BIT(XP_EXCEPT) ? NEWS_PRI : 0) |
+		(events & POLLERR ? NEWS_ERR : 0);
+}
+
+uint32_t xp_slot_take_news(struct xp_slot *slot)
+{
+	unsigned news = slot->count.news;
+
+	slot->count.news = 0;
+	return (news & NEWS_IN ? POLLIN : 0) | (news & NEWS_PRI ? POLLPRI : 0) |
+		(news & NEWS_ERR ? POLLERR : 0);
 }

@@ -130,6 +130,7 @@ struct xp_slot {
 		uint8_t filters : 3;
 		uint8_t soerr : 3;
 		uint8_t size : 5; /* of a pipe, as a power of two; 0: not asked for */
+		uint8_t news : 3; /* news.h: reported bits that were not delivered yet */
 	} count;
 
 	/* XPOLL_NOTE_LOWAT; lowat.h has their bytes. */
@@ -271,6 +272,13 @@ static inline bool xp_slot_is_of(const struct xp_slot *slot, uint64_t token)
 {
 	return xp_tags_of_one_generation(slot->tag, xp_token_tag(token));
 }
+
+/*
+ * Of a file that has news (news.h): keep these reported bits, as far as they concern
+ * registered filters; return the bits that were kept, and keep them no longer.
+ */
+void xp_slot_keep_news(struct xp_slot *slot, uint32_t events);
+uint32_t xp_slot_take_news(struct xp_slot *slot);
 
 /* Find out what kind of file it is, once; 0, -EBADF, -ENOMEM: not this time. */
 int xp_slot_find_kind(int fd, struct xp_slot *slot);

@@ -8,7 +8,6 @@
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -227,10 +226,11 @@ const int kernel_kinds_count = (int)(sizeof kernel_kinds / sizeof *kernel_kinds)
 
 const struct kernel_kind *kernel_kind(const char *name)
 {
-	for (int i = 0; i < kernel_kinds_count; i++)
-		if (strcmp(kernel_kinds[i].name, name) == 0)
-			return &kernel_kinds[i];
-	abort();
+	int i = 0;
+
+	while (strcmp(kernel_kinds[i].name, name) != 0)
+		i++;
+	return &kernel_kinds[i];
 }
 
 bool kernel_file_make(struct kernel_file *file, const struct kernel_kind *kind)

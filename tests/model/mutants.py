@@ -112,8 +112,8 @@ MUTANTS = {
         "\t\twait->exhausted = false;\n\t\txp_candidate_outdated(queue, fd, slot,",
         "\t\txp_candidate_outdated(queue, fd, slot,", "", EXPLORER),
     "an outdated report is forgotten": Mutant(
-        "\t\txp_candidate_outdated(queue, fd, slot, reported_of(slot, events));\n\t} else {",
-        "\t} else {", "", EXPLORER),
+        "\t\txp_candidate_outdated(queue, fd, slot, reported_of(slot, events));\n\t\txp_news_",
+        "\t\txp_news_", "", EXPLORER),
     "a level that was handed out by edge is forgotten": Mutant(
         "if (slot->mode == XP_MODE_EDGE && !(slot->modes.clear & filter))", "if (0)", "", EXPLORER),
     "a descriptor is reported twice in a wait": Mutant(
@@ -142,7 +142,7 @@ MUTANTS = {
         "fault.harvest:level_that_a_call_reports_again_by_an_edge_is_delivered_by_the_next"),
     # The rows of the state machine of a slot.
     "an edge's entry is changed for another filter": Mutant(
-        "if (slot->modes.clear && wanted & xp_slot_by_edge(slot) && !view->exact)", "if (0)",
+        "if (slot->modes.clear && wanted & xp_slot_by_edge(slot) && !view->exact &&", "if (0 &&",
         "", EXPLORER),
     "what is enabled with nobody asleep is not looked at": Mutant(
         "if (!view->sleeping && (covered || silent || holds_edges))\n"
