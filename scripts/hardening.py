@@ -7,6 +7,8 @@ A file must have no executable stack, no relocation of code, no segment that is 
 writable and executable, and no path of its own on which libraries are searched;
 relocations must be done at the start and then be read-only.
 
+--pinned requires that dlclose(3) does not unload it.
+
 --library also requires that it calls no function that prints, exits, aborts or writes
 without a bound, that it reads the environment by secure_getenv only, and that its
 functions check for overwritten stacks.  --fortified requires that it calls the checked
@@ -66,7 +68,7 @@ def is_fortified(path):
             "GLIBC_" not in readelf("--dyn-syms", path))
 
 
-def findings(path, library, fortified):
+def findings(path, library, fortified, pinned):
     parts = segments(path)
     stack = [flags for kind, flags in parts if kind == "GNU_STACK"]
     if not stack or "E" in stack[0]:
@@ -87,6 +89,8 @@ def findings(path, library, fortified):
     yield from too_new(path)
     if library:
         called = called_by(path)
+        if pinned and "NODELETE" not in dynamic:
+            yield "dlclose(3) unloads it, and with it a signal handler (-z nodelete)"
         for name in sorted(filter(FORBIDDEN.fullmatch, called)):
             yield f"calls {name}"
         if "__stack_chk_fail" not in called:
@@ -97,10 +101,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--library", action="store_true")
     parser.add_argument("--fortified", action="store_true")
+    parser.add_argument("--pinned", action="store_true", help="dlclose(3) does not unload it")
     parser.add_argument("files", nargs="+")
     options = parser.parse_args()
     found = [f"{path}: {finding}" for path in options.files
-             for finding in findings(path, options.library, options.fortified)]
+             for finding in findings(path, options.library, options.fortified, options.pinned)]
     print("\n".join(found) or f"hardening: {len(options.files)} files are as they should be")
     sys.exit(1 if found else 0)
 

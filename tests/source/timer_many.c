@@ -146,6 +146,25 @@ static void shuffle(uint64_t *idents, int count)
 	}
 }
 
+/* A timer that is armed again or deleted before it expires costs no system call. */
+XT_TEST(armed_again_and_deleted_need_no_system_call)
+{
+	enum { TIMERS = 10, ROUNDS = 1000 };
+	struct xpoll *queue = xt_open_quiet();
+	struct xpoll_stats before = xt_stats(queue), after;
+
+	for (int i = 0; i < ROUNDS; i++)
+		XT_OK(add(queue, (uint64_t)(i % TIMERS), XPOLL_ONESHOT, HOUR_NS + i));
+	for (int i = 0; i < TIMERS; i++)
+		XT_OK(xt_change(queue, (uint64_t)i, TIMER, XPOLL_DELETE, 0, 0, NULL));
+	after = xt_stats(queue);
+	XT_EQ(after.syscalls_change, before.syscalls_change);
+	XT_EQ(after.syscalls_check, before.syscalls_check);
+	XT_EQ(after.syscalls_wait, before.syscalls_wait);
+	XT_EQ(after.syscalls_wake, before.syscalls_wake);
+	XT_EQ(after.registered, 0);
+}
+
 /* Armed in one order, half of them deleted in another, the rest expire. */
 XT_TEST(million_timers_are_armed_deleted_and_expire)
 {
