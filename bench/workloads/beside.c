@@ -1,7 +1,7 @@
 /*
  * beside: looptest while something else is registered in the same queue and stays idle.
  *
- * What a server pays for one signal, child, file, timer or user event that it also waits
+ * The cost for a server of one signal, child, file, timer or user event that it also waits
  * for, and for a queue whose descriptor another loop may watch.
  */
 #include <signal.h>
@@ -17,7 +17,7 @@
 
 #define PATH "/tmp/xpoll-bench.XXXXXX"
 
-/* What a phase has; FILE_READ is a regular file at its end. */
+/* The kinds of registration, one for each phase; FILE_READ is a regular file at its end. */
 enum { ALONE, SIGNAL, PROC, VNODE, TIMER, USER, FILE_READ, EXPOSED };
 
 struct beside {

@@ -226,7 +226,7 @@ static int proxy_serve(struct bench_turn *turn, const struct loop_ready *ready)
 	return rc;
 }
 
-/* What all peers of these sessions get; bytes or -errno. */
+/* Read at all peers of these sessions; returns how many bytes that were, or -errno. */
 static int proxy_receive(const struct bench_turn *turn, int sockets)
 {
 	char bytes[4 * SENDING];

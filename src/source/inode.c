@@ -257,18 +257,21 @@ static void forget_unrequested(struct xp_inode_user *user, const struct stat *no
 static bool user_settle_before(struct xpoll *queue, struct xp_inodes *inodes,
                                struct xp_inode_user *user)
 {
+	bool compare = !user->self.inode; /* The kernel does not report this file. */
 	struct stat now;
 	int rc;
 
 	if (inodes->watch.fd >= 0)
 		xp_inodes_harvest(inodes);
-	if (!user->self.inode) /* The kernel does not report this file. */
+	if (compare)
 		xp_inode_report(inodes, user, XP_REPORT_LOOK);
 	if (!xp_list_empty(&user->unsettled)) {
 		xp_list_remove(&user->unsettled);
 		if (!user_settle(queue, inodes, user))
 			return false;
 	}
+	if (compare) /* user->last is the file's state by now. */
+		return true;
 	rc = xp_inode_look(user, &now);
 	if (rc == 0)
 		forget_unrequested(user, &now);

@@ -128,6 +128,7 @@ void xt_storm_run(struct xt_storm *storm, int count)
 {
 	uint64_t random = xt_seed();
 
+	count *= (int)xt_stress_seconds(1);
 	(void)pthread_mutex_init(&storm->mutex, NULL);
 	storm->late = xt_late_new(end_wait, storm);
 	for (int i = 0; i < count && xt_failures() == 0; i++) {

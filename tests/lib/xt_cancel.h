@@ -32,9 +32,19 @@ struct xt_storm {
 	atomic_int waits;         /* waits that returned */
 };
 
-/* Open the descriptors; wait and object are set. */
+/* Open the descriptors, or skip the test. */
+#define XT_STORM_PREPARE(storm)                                                   \
+	do {                                                                      \
+		if (XT_SANITIZED)                                                 \
+			XT_SKIP("a sanitizer loses track of a cancelled thread"); \
+		xt_storm_prepare(storm);                                          \
+	} while (0)
+
 void xt_storm_prepare(struct xt_storm *storm);
-/* Cancel `count` threads, one after the other. */
+/*
+ * Cancel `count` threads, one after the other, for each second of XPOLL_STRESS_SECONDS; wait and
+ * object are set.
+ */
 void xt_storm_run(struct xt_storm *storm, int count);
 
 /*
