@@ -156,6 +156,8 @@ XPOLL_API void xpoll_destroy(struct xpoll *queue);
 #define XPOLL_NOTE_NSECONDS  0x00000008u
 #define XPOLL_NOTE_ABSTIME   0x00000010u /* on the real-time clock, once */
 #define XPOLL_NOTE_MONOTONIC 0x00000020u /* ABSTIME on the monotonic clock */
+/* SIGNAL */
+#define XPOLL_NOTE_ACCEPT 0x00000001u /* accept it if all threads block it */
 /* PROC */
 #define XPOLL_NOTE_EXIT           0x80000000u
 #define XPOLL_NOTE_FORK           0x40000000u

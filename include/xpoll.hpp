@@ -107,6 +107,8 @@ struct XPOLL_HPP_SHARED xpoll {
 		nanoseconds = XPOLL_NOTE_NSECONDS,
 		absolute = XPOLL_NOTE_ABSTIME,
 		monotonic = XPOLL_NOTE_MONOTONIC,
+		/* SIGNAL */
+		accept = XPOLL_NOTE_ACCEPT,
 		/* process */
 		exit = XPOLL_NOTE_EXIT,
 		fork = XPOLL_NOTE_FORK,
@@ -221,9 +223,9 @@ struct xpoll::event : xpoll::c_event {
 	{
 		return {xpoll::filter::process, static_cast<std::uint64_t>(pid), added, notes};
 	}
-	static constexpr event signal(int number) noexcept
+	static constexpr event signal(int number, note notes = note{}) noexcept
 	{
-		return {xpoll::filter::signal, static_cast<std::uint64_t>(number), added};
+		return {xpoll::filter::signal, static_cast<std::uint64_t>(number), added, notes};
 	}
 	static constexpr event user(std::uint64_t id) noexcept
 	{

@@ -35,16 +35,19 @@ set(every base/heap.c base/mutex.c base/pool.c base/regmap.c base/table.c source
 set(posix ${every} base/alloc.c source/provider/signal_handler.c
   backend/array.c backend/poll.c backend/select.c)
 
+# No descriptor reports that a blocked signal is pending.
+set(unreported source/provider/signal_pending_absent.c)
+
 xpoll_system(LINUX OS posix linux
   FILES ${posix} system/linux.c backend/epoll*.c source/provider/aio_uring.c
   source/provider/inode_inotify*.c source/provider/proc_connector.c
-  source/provider/proc_p*.c)
+  source/provider/proc_p*.c source/provider/signal_pending.c)
 xpoll_system(KQUEUE OS lacking posix bsd
-  FILES ${posix} system/bsd.c backend/kqueue*.c source/provider/*_kqueue.c)
+  FILES ${posix} ${unreported} system/bsd.c backend/kqueue*.c source/provider/*_kqueue.c)
 xpoll_system(DARWIN OS lacking posix bsd darwin
-  FILES ${posix} system/darwin.c backend/kqueue*.c source/provider/*_kqueue.c)
+  FILES ${posix} ${unreported} system/darwin.c backend/kqueue*.c source/provider/*_kqueue.c)
 # Edges by epoll(7), which illumos has as well.
-set(sunos ${posix} backend/devpoll*.c backend/port*.c backend/epoll_*.c
+set(sunos ${posix} ${unreported} backend/devpoll*.c backend/port*.c backend/epoll_*.c
   source/provider/inode_port.c)
 set(not_sunos source/empty.c source/proc.c source/proc_state.c source/proc_trace.c)
 xpoll_system(SUNOS OS lacking posix sunos illumos
@@ -54,7 +57,7 @@ xpoll_system(SOLARIS OS lacking posix sunos
   FILES ${sunos} system/solaris.c EXCEPT ${not_sunos} backend/select.c)
 # os/nt/posix has what the library uses of POSIX headers that are not there.
 xpoll_system(NT OS lacking nt
-  FILES ${every} system/nt.c base/alloc_aligned.c backend/afd*.c
+  FILES ${every} ${unreported} system/nt.c base/alloc_aligned.c backend/afd*.c
   source/provider/inode_change.c source/provider/proc_handle.c
   source/provider/signal_console.c
   EXCEPT source/empty.c)

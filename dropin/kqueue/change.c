@@ -271,6 +271,8 @@ static int kq_change_signal(struct kq *kq, const struct kevent *change)
 	int rc;
 
 	record.udata = change->udata;
+	/* While a blocked signal is pending, Linux discards the next one; BSD kernels count it. */
+	record.fflags = record.flags & EV_ADD ? XPOLL_NOTE_ACCEPT : 0;
 	/* From now on what shows its action goes by way of xpoll. */
 	if (change->ident >= 1 && change->ident <= 64)
 		atomic_fetch_or(&kq_signals_ever,

@@ -205,7 +205,7 @@ void kq_signals_renew(struct kq *kq)
 			continue;
 		}
 		record.flags = XPOLL_ADD | XPOLL_KEEPUDATA;
-		record.fflags = 0;
+		record.fflags = XPOLL_NOTE_ACCEPT;
 		record.data = 0;
 		xpoll_event(kq->queue, &record, 1, NULL, 0, 0);
 	}

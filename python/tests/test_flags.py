@@ -7,10 +7,10 @@ import sys
 import pytest
 import xpoll
 import xpoll.flags
-from xpoll.flags import (FdNote, Filter, Flag, ProcNote, QueueFlag, TimerNote, UserNote,
+from xpoll.flags import (FdNote, Filter, Flag, ProcNote, QueueFlag, SignalNote, TimerNote, UserNote,
                          VnodeNote, notes)
 
-NOTES: list[type[enum.IntFlag]] = [FdNote, UserNote, TimerNote, ProcNote, VnodeNote]
+NOTES: list[type[enum.IntFlag]] = [FdNote, UserNote, TimerNote, SignalNote, ProcNote, VnodeNote]
 # Of USER, the masks, and the operation that is none.
 NO_MEMBERS = {"NOTE_FFNOP", "NOTE_FFCTRLMASK", "NOTE_FFLAGSMASK"}
 

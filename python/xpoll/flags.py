@@ -17,8 +17,8 @@ import enum
 from xpoll import _xpoll
 from xpoll._xpoll import Event
 
-__all__ = ["FdNote", "Filter", "Flag", "ProcNote", "QueueFlag", "TimerNote", "UserNote",
-           "VnodeNote", "notes"]
+__all__ = ["FdNote", "Filter", "Flag", "ProcNote", "QueueFlag", "SignalNote", "TimerNote",
+           "UserNote", "VnodeNote", "notes"]
 
 
 class IntEnum(enum.IntEnum):
@@ -111,6 +111,12 @@ class TimerNote(IntFlag):
     MONOTONIC = _xpoll.NOTE_MONOTONIC
 
 
+class SignalNote(IntFlag):
+    """Event.fflags of SIGNAL."""
+
+    ACCEPT = _xpoll.NOTE_ACCEPT
+
+
 class ProcNote(IntFlag):
     """Event.fflags of PROC."""
 
@@ -143,7 +149,7 @@ class VnodeNote(IntFlag):
 _NOTES: dict[int, type[IntFlag]] = {
     _xpoll.FILT_READ: FdNote, _xpoll.FILT_WRITE: FdNote, _xpoll.FILT_EXCEPT: FdNote,
     _xpoll.FILT_USER: UserNote, _xpoll.FILT_TIMER: TimerNote, _xpoll.FILT_PROC: ProcNote,
-    _xpoll.FILT_VNODE: VnodeNote,
+    _xpoll.FILT_SIGNAL: SignalNote, _xpoll.FILT_VNODE: VnodeNote,
 }
 
 

@@ -10,6 +10,7 @@
 #include "core/batch.h"
 #include "core/registration.h"
 #include "core/source_fd.h"
+#include "core/sources.h"
 #include "os/fdkind.h"
 #include "os/fdnum.h"
 #include "os/sys.h"
@@ -453,8 +454,10 @@ void xp_deliver_rare(struct xpoll *queue, struct xp_wait *wait, const struct xp_
 	slot = xp_slots_get(&queue->slots, fd);
 	if (!slot->present || !xp_slot_is_of(slot, fired->token)) {
 		wait->news = true;
+		xp_sources_wait(queue, wait);
 		if (!xp_source_fd_fired(queue, fired->token))
 			stale(queue, wait, fired->token);
+		xp_sources_wait(queue, NULL);
 	} else if (events & POLLNVAL) {
 		/* A select(2) that meets a closed number reports nothing else: again. */
 		wait->exhausted = false;

@@ -60,12 +60,15 @@ static int give_way(struct xpoll *queue, struct xp_wait *wait)
 /* Others first; then what sources have without the kernel's saying so. */
 static int give_way_and_probe(struct xpoll *queue, struct xp_wait *wait, bool alone)
 {
+	bool found;
 	int rc;
 
-	do
+	do {
 		rc = alone ? 0 : give_way(queue, wait);
-	while (rc == 0 && queue->probed && xp_sources_probe(queue) && !alone &&
-	       for_others(queue, wait));
+		xp_sources_wait(queue, wait);
+		found = rc == 0 && queue->probed && xp_sources_probe(queue);
+		xp_sources_wait(queue, NULL);
+	} while (found && !alone && for_others(queue, wait));
 	return rc;
 }
 
@@ -85,17 +88,22 @@ XP_NOINLINE int xp_gather(struct xpoll *queue, struct xp_wait *wait, bool alone)
 	return 1;
 }
 
-XP_NOINLINE void xp_gather_reported(struct xpoll *queue, struct xp_wait *wait, int rc)
+XP_NOINLINE int xp_gather_reported(struct xpoll *queue, struct xp_wait *wait, int rc)
 {
 	/* A handler forked: the events are the parent's. */
 	if (queue->process != xp_process_current())
-		return;
+		return rc;
+	if (wait->interrupted)
+		rc = -EINTR;
+	xp_sources_wait(queue, wait);
 	if (rc == -EINTR && wait->events)
 		xp_sources_settle(queue, XP_BEFORE_EINTR);
+	xp_sources_wait(queue, NULL);
 	if (queue->watches == 0 && xp_list_empty(&queue->registrations.active))
-		return;
+		return rc;
 	if (!xp_list_empty(&queue->registrations.active))
 		xp_deliver_active(queue, wait);
 	if (!xp_list_empty(&queue->unpollable.awake))
 		xp_files_check(queue, wait);
+	return rc;
 }

@@ -18,8 +18,11 @@
  */
 int xp_gather(struct xpoll *queue, struct xp_wait *wait, bool alone);
 
-/* What the kernel has just reported may have made sources ready; rc: its result. */
-void xp_gather_reported(struct xpoll *queue, struct xp_wait *wait, int rc);
+/*
+ * Deliver what sources have since the kernel returned rc.  Returns rc, or -EINTR if a source has
+ * called xp_host.interrupted.
+ */
+int xp_gather_reported(struct xpoll *queue, struct xp_wait *wait, int rc);
 
 /* Is a source's moment here, though this thread may have slept beyond it? */
 static inline bool xp_due_passed(const struct xpoll *queue)

@@ -1,4 +1,5 @@
 /* All that sources may call of the queue; above what it names, so nobody calls this. */
+#include "base/assert.h"
 #include "core/host.h"
 #include "core/registration.h"
 #include "core/source_fd.h"
@@ -42,6 +43,19 @@ static void host_confirmed(const struct xpoll *queue, struct xp_registration *re
 	reg->confirmed = xp_moment(queue);
 }
 
+static bool host_lets_in(const struct xpoll *queue, unsigned number)
+{
+	const struct xp_wait *wait = queue->source_wait;
+
+	return wait && wait->mask && !xp_sys_signal_is_blocked((int)number, wait->mask);
+}
+
+static void host_interrupted(struct xpoll *queue)
+{
+	XP_ASSERT(queue->source_wait);
+	queue->source_wait->interrupted = true;
+}
+
 static bool host_vnode_as_bsd(const struct xpoll *queue)
 {
 	return queue->vnode_as_bsd;
@@ -63,6 +77,8 @@ const struct xp_host xp_host = {
 	.harvest = host_harvest,
 	.vnode_as_bsd = host_vnode_as_bsd,
 	.unobserved = host_unobserved,
+	.lets_in = host_lets_in,
+	.interrupted = host_interrupted,
 	.watch = xp_source_fd_add,
 	.unwatch = xp_source_fd_remove,
 };

@@ -76,6 +76,7 @@ struct xp_wait {
 	bool cut;       /* it sleeps until a source's moment at the most */
 	bool holds;     /* signals are handled while it sleeps and not in between */
 	bool timed_out; /* the last sleep ended at the deadline */
+	bool interrupted; /* a source says so, though the sleep returned something else */
 };
 
 /* What one file keeps of a queue is a part with a name; [q] but for what has another tag. */
@@ -118,6 +119,7 @@ struct xpoll {
 	};
 
 	bool polling;    /* [q] one of several threads is in xpoll_wait */
+	struct xp_wait *source_wait; /* [q] the wait that calls a source; NULL: no wait does */
 	bool lazy;       /* [q] not each change goes to the kernel */
 	uint8_t vain;    /* [q] waits whose first sleep is taken for vain (sleep.c) */
 	uint8_t untried; /* [q] waits until one tries without sleeping */

@@ -16,6 +16,12 @@ void xp_sources_run_due(struct xpoll *queue, int room);
  */
 bool xp_sources_probe(struct xpoll *queue);
 
+/* This wait calls sources from now on; NULL: no longer. */
+static inline void xp_sources_wait(struct xpoll *queue, struct xp_wait *wait)
+{
+	queue->source_wait = wait;
+}
+
 /* Have all of them hear what has happened. */
 void xp_sources_settle(struct xpoll *queue, enum xp_settle before);
 

@@ -123,7 +123,7 @@ static XP_INLINE int xp_wait_answered(struct xpoll *queue, struct xp_wait *wait,
                                    bool alone)
 {
 	if (XP_UNLIKELY(rc < 0 || queue->gathers))
-		xp_gather_reported(queue, wait, rc);
+		rc = xp_gather_reported(queue, wait, rc);
 	if (wait->len > 0)
 		return 0;
 	if (XP_UNLIKELY(rc < 0) && xp_wait_interrupted(queue, rc))

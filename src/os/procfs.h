@@ -17,6 +17,14 @@ typedef bool xp_procfs_visit(void *context, pid_t number);
 int xp_procfs_threads(pid_t pid, xp_procfs_visit *visit, void *context);
 int xp_procfs_children(pid_t pid, xp_procfs_visit *visit, void *context);
 
+struct xp_procfs_signals {
+	uint64_t blocked; /* bit N - 1: all these threads block signal N */
+	bool asleep;      /* all of them sleep */
+};
+
+/* All threads of this process but the calling one.  0, or as xp_procfs_threads. */
+int xp_procfs_signals(struct xp_procfs_signals *others);
+
 /*
  * The wait status of a zombie; -ESRCH: there is no zombie of that number;
  * -EACCES: it is not ours to know.

@@ -94,6 +94,9 @@ void xp_sys_signals_release(const sigset_t *before);
 int xp_sys_sigaction(int number, const struct sigaction *action,
                      struct sigaction *before);
 
+/* Returns true if the mask, or that of the calling thread (NULL), blocks the signal. */
+bool xp_sys_signal_is_blocked(int number, const sigset_t *mask);
+
 /* How much can be read or written; none of them changes anything. */
 int64_t xp_sys_unread(int fd);      /* bytes; -EINVAL: a listener */
 /* getsockopt(2). */

@@ -1,9 +1,12 @@
 /*
  * SIGNAL: deliveries of a signal to this process, counted beside whatever
- * disposition it has.  Nothing is consumed.
+ * disposition it has.  Nothing is consumed, but with XPOLL_NOTE_ACCEPT.
  *
  * The registration remembers how many deliveries it has reported; what the
  * provider has counted beyond that makes it active.
+ *
+ * A blocked signal that is pending counts as one delivery more.  When it is delivered later,
+ * the sum stays what it was, so that it is not reported again.
  */
 #include "source/source.h"
 
@@ -13,12 +16,17 @@
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "os/process.h"
+#include "os/sys.h"
 #include "source/signal.h"
 
 struct signal_registration {
 	struct xp_registration reg;
 	struct xp_list item; /* in the state's list */
-	uint64_t reported;   /* deliveries */
+	uint64_t known;      /* deliveries, and what was pending */
+	uint64_t reported;   /* of these, in events */
+	int fd;              /* readable while the signal is pending; -1: it was not blocked */
+	bool sent;           /* the descriptor was reported, and not examined since */
+	bool ahead;          /* a pending signal was known when it was examined last */
 	uint64_t losses;     /* of the observation, that are counted */
 };
 
@@ -27,6 +35,7 @@ struct signal_state {
 	struct xp_selfpipe *selfpipe;
 	struct xp_wakefd wakefd; /* the self-pipe's */
 	struct xp_list regs;
+	struct xp_source_fd blocked; /* the set of the descriptors of regs; fd -1: none */
 	uint32_t process; /* that opened the self-pipe */
 };
 
@@ -45,6 +54,50 @@ static struct signal_state *state_of(struct xpoll *queue)
 	return *xp_host.state(queue, XP_SOURCE_SIGNAL);
 }
 
+/* Find out whether the signal is pending, if it was sent since the last time or is known. */
+static void signal_examine(struct xpoll *queue, struct signal_registration *self)
+{
+	unsigned number = number_of(&self->reg);
+	/* Read first: a signal that is pending after this is not among them. */
+	uint64_t delivered = xp_signal_delivered(number);
+	bool sent = self->sent;
+	bool pending;
+
+	/* The handler counts a signal that the next sleep lets in. */
+	if (!(sent || self->ahead) || xp_host.lets_in(queue, number))
+		return;
+	self->sent = false;
+	pending = xp_pending_now(number);
+	if (pending && self->reg.fflags & XPOLL_NOTE_ACCEPT &&
+	    xp_pending_accept(self->fd, number)) {
+		self->ahead = false;
+		return;
+	}
+	self->ahead = pending || self->known > delivered;
+	if (self->known < delivered + pending) {
+		self->known = delivered + pending;
+	} else if (self->known == self->reported && pending) {
+		self->known += sent && xp_pending_may_be_new(number);
+	} else if (self->known == self->reported && self->ahead && xp_pending_is_gone()) {
+		/* sigwait(3) has accepted it: a handler for it would have counted by now. */
+		self->known = self->reported = xp_signal_delivered(number);
+		self->ahead = false;
+	}
+}
+
+static void signal_update(struct xpoll *queue, struct signal_registration *self)
+{
+	uint64_t delivered;
+
+	if (self->fd >= 0)
+		signal_examine(queue, self);
+	delivered = xp_signal_delivered(number_of(&self->reg));
+	if (self->known < delivered)
+		self->known = delivered;
+	if (self->known != self->reported)
+		xp_host.activate(queue, &self->reg);
+}
+
 /* Activate what was delivered. */
 static void signal_interrupted(struct xpoll *queue, bool reported)
 {
@@ -53,14 +106,73 @@ static void signal_interrupted(struct xpoll *queue, bool reported)
 	/* First, so that what is delivered from now on signals it again. */
 	xp_selfpipe_clear(state->selfpipe, reported);
 	XP_LIST_EACH(struct signal_registration, self, &state->regs, item)
-		if (xp_signal_delivered(number_of(&self->reg)) != self->reported)
-			xp_host.activate(queue, &self->reg);
+		signal_update(queue, self);
 }
 
 static void selfpipe_ready(struct xpoll *queue, struct xp_source_fd *watch)
 {
 	(void)watch;
 	signal_interrupted(queue, true);
+}
+
+static void blocked_ready(struct xpoll *queue, struct xp_source_fd *set)
+{
+	unsigned number;
+
+	while ((number = xp_pending_next(set->fd)) != 0) {
+		struct xp_registration *reg = xp_host.find(queue, number, XPOLL_FILT_SIGNAL);
+
+		if (reg)
+			signal_registration(reg)->sent = true;
+	}
+	XP_LIST_EACH(struct signal_registration, self, &state_of(queue)->regs, item) {
+		/* If this thread handled the signal, its sleep has not returned EINTR for it. */
+		if (self->fd >= 0 && !xp_sys_signal_is_blocked((int)number_of(&self->reg), NULL))
+			xp_host.interrupted(queue);
+		signal_update(queue, self);
+	}
+}
+
+static int blocked_set_make(struct xpoll *queue, struct xp_source_fd *set)
+{
+	int rc;
+
+	set->fd = xp_pending_open();
+	if (set->fd < 0)
+		return set->fd;
+	set->ready = blocked_ready;
+	rc = xp_host.watch(queue, set);
+	if (rc < 0) {
+		xp_sys_close(set->fd);
+		set->fd = -1;
+	}
+	return rc;
+}
+
+/* If the calling thread blocks the signal, have it reported when it is pending. */
+static int signal_watch(struct xpoll *queue, struct signal_registration *self)
+{
+	struct signal_state *state = state_of(queue);
+	unsigned number = number_of(&self->reg);
+	int rc = 0;
+
+	if (self->fd >= 0 || !xp_sys_signal_is_blocked((int)number, NULL))
+		return 0;
+	if (state->blocked.fd < 0)
+		rc = blocked_set_make(queue, &state->blocked);
+	if (rc >= 0)
+		rc = xp_pending_watch(state->blocked.fd, number);
+	if (rc < 0)
+		return rc;
+	self->fd = rc;
+	return 0;
+}
+
+static void signal_unwatch(struct signal_registration *self)
+{
+	if (self->fd >= 0)
+		xp_sys_close(self->fd);
+	self->fd = -1;
 }
 
 static int state_make(struct xpoll *queue, struct signal_state **made)
@@ -75,6 +187,7 @@ static int state_make(struct xpoll *queue, struct signal_state **made)
 	state->wakefd = xp_selfpipe_wakefd(state->selfpipe);
 	state->watch.fd = state->wakefd.fd;
 	state->watch.ready = selfpipe_ready;
+	state->blocked.fd = -1;
 	rc = xp_host.watch(queue, &state->watch);
 	if (rc < 0)
 		goto close_selfpipe;
@@ -100,10 +213,17 @@ static int signal_begin(struct xpoll *queue, struct xp_registration *reg)
 		return rc;
 	*place = state;
 	/* Before the handler counts: what it counts then is this one's. */
-	self->reported = xp_signal_delivered(number_of(reg));
+	self->known = self->reported = xp_signal_delivered(number_of(reg));
+	self->fd = -1;
+	self->sent = self->ahead = false;
 	rc = xp_signal_observe(state->selfpipe, number_of(reg));
 	if (rc < 0)
 		return rc;
+	rc = signal_watch(queue, self);
+	if (rc < 0) {
+		xp_signal_ignore(state->selfpipe, number_of(reg));
+		return rc;
+	}
 	self->losses = xp_signal_losses(number_of(reg));
 	xp_list_append(&state->regs, &self->item);
 	return 0;
@@ -112,7 +232,7 @@ static int signal_begin(struct xpoll *queue, struct xp_registration *reg)
 static int signal_attach(struct xpoll *queue, struct xp_registration *reg,
                          const struct xpoll_event *change)
 {
-	(void)change;
+	reg->fflags = change->fflags;
 	return signal_begin(queue, reg);
 }
 
@@ -130,10 +250,18 @@ static void signal_audit_registration(struct xpoll *queue, struct signal_registr
 static int signal_touch(struct xpoll *queue, struct xp_registration *reg,
                         const struct xpoll_event *change)
 {
-	(void)change;
+	struct signal_registration *self = signal_registration(reg);
+
+	if (change->flags & XPOLL_ADD) {
+		int rc = signal_watch(queue, self);
+
+		if (rc < 0)
+			return rc;
+		reg->fflags = change->fflags;
+	}
 	if (xp_signal_in_place(number_of(reg)))
 		return 0;
-	signal_audit_registration(queue, signal_registration(reg));
+	signal_audit_registration(queue, self);
 	return xp_signal_observe(state_of(queue)->selfpipe, number_of(reg));
 }
 
@@ -143,6 +271,7 @@ static void signal_detach(struct xpoll *queue, struct xp_registration *reg)
 
 	signal_audit_registration(queue, self);
 	xp_list_remove(&self->item);
+	signal_unwatch(self);
 	xp_signal_ignore(state_of(queue)->selfpipe, number_of(reg));
 }
 
@@ -152,10 +281,12 @@ static int signal_collect(struct xpoll *queue, struct xp_registration *reg,
 	struct signal_registration *self = signal_registration(reg);
 	uint64_t delivered = xp_signal_delivered(number_of(reg));
 
-	XP_ASSERT(delivered > self->reported);
+	if (self->known < delivered)
+		self->known = delivered;
+	XP_ASSERT(self->known > self->reported);
 	event->fflags = 0;
-	event->data = (int64_t)(delivered - self->reported);
-	self->reported = delivered;
+	event->data = (int64_t)(self->known - self->reported);
+	self->reported = self->known;
 	xp_host.deactivate(queue, reg);
 	/* A handler need not write to what nobody waits for. */
 	if (!xp_host.awaited(queue))
@@ -171,11 +302,25 @@ static void signal_audit(struct xpoll *queue)
 		signal_audit_registration(queue, self);
 }
 
+/* What was counted while it was pending may have been accepted since. */
+static void signal_examine_all(struct xpoll *queue)
+{
+	struct signal_state *state = state_of(queue);
+
+	if (state->blocked.fd < 0)
+		return;
+	XP_LIST_EACH(struct signal_registration, self, &state->regs, item)
+		if (self->fd >= 0)
+			signal_update(queue, self);
+}
+
 static void signal_settle(struct xpoll *queue, enum xp_settle before)
 {
 	if (before == XP_BEFORE_EINTR ||
 	    (before == XP_BEFORE_SLEEP && xp_selfpipe_arm(state_of(queue)->selfpipe)))
 		signal_interrupted(queue, false);
+	else if (before == XP_BEFORE_SLEEP)
+		signal_examine_all(queue);
 	else if (before == XP_BEFORE_COUNTERS)
 		signal_audit(queue);
 }
@@ -185,6 +330,7 @@ static void signal_release(struct xpoll *queue, struct xp_registration *reg)
 	struct signal_state *state = state_of(queue);
 
 	xp_list_remove(&signal_registration(reg)->item);
+	signal_unwatch(signal_registration(reg));
 	if (state->process == xp_process_current())
 		xp_signal_ignore(state->selfpipe, number_of(reg));
 }
@@ -195,12 +341,19 @@ static void signal_fini(struct xpoll *queue, void *opaque)
 
 	(void)queue;
 	XP_ASSERT(xp_list_empty(&state->regs));
+	if (state->blocked.fd >= 0)
+		xp_sys_close(state->blocked.fd);
 	if (state->process == xp_process_current())
 		xp_selfpipe_close(state->selfpipe);
 	else
 		xp_wakefd_close(&state->wakefd);
 	xp_free(state);
 }
+
+static const struct xp_note_name signal_notes[] = {
+	{XPOLL_NOTE_ACCEPT, "ACCEPT"},
+	{0, NULL},
+};
 
 static const struct xp_source_process signal_per_process = {
 	.begin = xp_signal_begin,
@@ -210,6 +363,8 @@ const struct xp_source_ops xp_source_signal = {
 	.filter = XPOLL_FILT_SIGNAL,
 	.id = XP_SOURCE_SIGNAL,
 	.name = "SIGNAL",
+	.notes = signal_notes,
+	.fflags = XPOLL_NOTE_ACCEPT,
 	.implied = XPOLL_CLEAR,
 	.size = sizeof(struct signal_registration),
 	.attach = signal_attach,

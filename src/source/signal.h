@@ -74,7 +74,38 @@ int xp_signal_action(unsigned number, const struct sigaction *action,
                      struct sigaction *before);
 void xp_signal_ignore(struct xp_selfpipe *selfpipe, unsigned number);
 
-/* Deliveries so far; grows at any time. */
+/*
+ * Blocked signals.  Each has a descriptor in a set, which is a descriptor as well and
+ * becomes readable when such a signal is sent and stays pending.
+ */
+
+/* Make a set.  Returns a negative errno value on failure: -ENOTSUP where there is none. */
+int xp_pending_open(void);
+/* Add a descriptor for the signal and return it; or return a negative errno value. */
+int xp_pending_watch(int set, unsigned number);
+/* Returns the number of a signal that was reported since the last call, or 0. */
+unsigned xp_pending_next(int set);
+/* Returns true if the calling thread blocks the signal and the signal is pending. */
+bool xp_pending_now(unsigned number);
+/*
+ * The signal was reported again.  Returns true if it may have been accepted and sent again:
+ * all threads block it, and the program has no handler for it.
+ */
+bool xp_pending_may_be_new(unsigned number);
+/*
+ * A pending signal is not pending any more.  Returns true if no handler can be about to
+ * run for it, because all other threads sleep.
+ */
+bool xp_pending_is_gone(void);
+/*
+ * Accept the signal of this descriptor as often as it is pending, count it, and make the
+ * self-pipes of all queues readable.  Returns false if a thread does not block it.
+ */
+bool xp_pending_accept(int fd, unsigned number);
+/* Count signals that were accepted. */
+void xp_signal_accepted(unsigned number, unsigned count);
+
+/* Deliveries so far, with those that were accepted; grows at any time. */
 uint64_t xp_signal_delivered(unsigned number);
 
 /* How often the program has ended the observation of this signal. */

@@ -278,6 +278,16 @@ struct xp_host {
 	bool (*vnode_as_bsd)(const struct xpoll *queue);
 	/* An observed signal has lost its handler: count it. */
 	void (*unobserved)(struct xpoll *queue);
+	/*
+	 * Returns true if a wait calls the source, and its sleeps let this signal in although
+	 * the thread blocks it now.
+	 */
+	bool (*lets_in)(const struct xpoll *queue, unsigned number);
+	/*
+	 * A handler may have run in the sleep of the thread that calls `ready`: if there is no
+	 * event for it, its wait ends with EINTR.
+	 */
+	void (*interrupted)(struct xpoll *queue);
 
 	/*
 	 * Watch a descriptor: 0 or a negative errno value.  The source owns the

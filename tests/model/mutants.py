@@ -74,9 +74,15 @@ MUTANTS = {
         "(nothing came|is silent).* -7 ",
         "source.timer:periodic_counts_every_period_and_does_not_drift"),
     "a child keeps the parent's counts of signals": Mutant(
-        "self->reported = xp_signal_delivered(number_of(reg));\n\trc = xp_signal_observe",
-        "rc = xp_signal_observe", "came . times.*-6 ",
+        "self->known = self->reported = xp_signal_delivered(number_of(reg));\n\tself->fd",
+        "self->fd", "came . times.*-6 ",
         "source.signal_fork:child_reinit_observes_its_own"),
+    "a handler that has not begun is forgotten": Mutant(
+        "self->ahead && xp_pending_is_gone()", "self->ahead", "",
+        "fault.signal:handler_of_another_thread_that_has_not_begun_counts_nothing"),
+    "a signal behind a handled one is not looked for": Mutant(
+        "self->ahead = pending || self->known > delivered;", "", "",
+        "fault.signal:signal_sent_before_the_handler_of_another_one_begins_is_counted"),
     "marks are not kept": Mutant(
         "unread >= xp_lowat_get(queue, fd, XP_READ)", "unread >= 0", "has no reason|at most",
         "source.lowat:mark_of_a_pipe_is_kept"),

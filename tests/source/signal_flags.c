@@ -295,7 +295,7 @@ XT_TEST(read_goes_on_or_not_as_the_handler_has_it)
 }
 
 /* What no handler sees nobody counts: as DIFFERENCES.md says. */
-XT_TEST(hazard_14_blocked_or_waited_for_is_not_counted)
+XT_TEST(hazard_14_blocked_after_it_was_registered_is_counted_when_handled)
 {
 	struct xpoll *queue = xt_open_quiet(); /* No other thread may let it in. */
 	int taken = 0;

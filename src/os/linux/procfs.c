@@ -77,6 +77,40 @@ int xp_procfs_threads(pid_t pid, xp_procfs_visit *visit, void *context)
 	return length < 0 ? length : 0;
 }
 
+/* Add the thread's line to what all of them have; a thread that ends has none. */
+static bool visit_signals(void *opaque, pid_t thread)
+{
+	struct xp_procfs_signals *others = opaque;
+	char text[2048];
+	const char *state, *blocked;
+	int length;
+	int fd;
+
+	if (thread == (pid_t)xp_rawcall(SYS_gettid, 0, 0, 0, 0, 0, 0))
+		return true;
+	snprintf(text, sizeof text, "/proc/self/task/%d/status", (int)thread);
+	fd = open_quietly(text, 0);
+	if (fd < 0)
+		return true;
+	length = xp_sys_read(fd, text, sizeof text - 1);
+	xp_sys_close(fd);
+	text[length > 0 ? length : 0] = '\0';
+	state = strstr(text, "\nState:\t");
+	blocked = strstr(text, "\nSigBlk:\t");
+	if (!state || !blocked)
+		return true;
+	others->asleep = others->asleep && strchr("SZX", state[8]) != NULL;
+	others->blocked &= strtoull(blocked + 9, NULL, 16);
+	return others->asleep || others->blocked;
+}
+
+int xp_procfs_signals(struct xp_procfs_signals *others)
+{
+	others->asleep = true;
+	others->blocked = UINT64_MAX;
+	return xp_procfs_threads(getpid(), visit_signals, others);
+}
+
 struct children {
 	pid_t pid;
 	xp_procfs_visit *visit;

@@ -22,6 +22,13 @@ int xp_sys_dup(int fd); /* close-on-exec */
 /* Let number refer to fd's file from now on, too; 0. */
 int xp_sys_put(int fd, int number);
 
+/* signalfd(2): a descriptor that is readable while this signal is pending for the caller. */
+int xp_sys_signal_fd(int number);
+/* Accept one pending signal of such a descriptor.  Returns false if there is none. */
+bool xp_sys_signal_accept(int signal_fd);
+/* Returns true if the calling thread blocks the signal and the signal is pending. */
+bool xp_sys_signal_is_pending(int number);
+
 /* inotify(7); a watch is a number >= 0. */
 int xp_sys_inotify_open(void);
 int xp_sys_inotify_add(int inotify_fd, const char *path, uint32_t mask);

@@ -37,6 +37,12 @@ void xp_sys_signals_release(const sigset_t *before)
 	(void)before;
 }
 
+bool xp_sys_signal_is_blocked(int number, const sigset_t *mask)
+{
+	(void)number, (void)mask;
+	return false;
+}
+
 const char *xp_sys_getenv(const char *name)
 {
 	return getenv(name);

@@ -56,6 +56,15 @@ void xp_sys_signals_release(const sigset_t *before)
 	errno = saved; /* A handler may have run just now. */
 }
 
+bool xp_sys_signal_is_blocked(int number, const sigset_t *mask)
+{
+	sigset_t own;
+
+	if (!mask && pthread_sigmask(SIG_BLOCK, NULL, &own) == 0)
+		mask = &own;
+	return mask && sigismember(mask, number) == 1;
+}
+
 /* Who stands in front of sigaction(2) names what is behind. */
 #ifdef XP_SIGACTION
 int XP_SIGACTION(int number, const struct sigaction *action,

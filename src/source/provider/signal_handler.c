@@ -124,14 +124,8 @@ static void handler_run(unsigned index, int number, siginfo_t *info,
 		handler_run(index, number, info, context); \
 	}
 
-SIGNAL_HANDLER(0)
-SIGNAL_HANDLER(1)
-SIGNAL_HANDLER(2)
-SIGNAL_HANDLER(3)
-SIGNAL_HANDLER(4)
-SIGNAL_HANDLER(5)
-SIGNAL_HANDLER(6)
-SIGNAL_HANDLER(7)
+SIGNAL_HANDLER(0) SIGNAL_HANDLER(1) SIGNAL_HANDLER(2) SIGNAL_HANDLER(3)
+SIGNAL_HANDLER(4) SIGNAL_HANDLER(5) SIGNAL_HANDLER(6) SIGNAL_HANDLER(7)
 
 static signal_detailed *const signal_handlers[SIGNAL_LINKS] = {
 	handler_0, handler_1, handler_2, handler_3,
@@ -467,6 +461,12 @@ void xp_signal_ignore(struct xp_selfpipe *selfpipe, unsigned number)
 			handler_uninstall(signal, number);
 	}
 	signal_leave(&mask);
+}
+
+void xp_signal_accepted(unsigned number, unsigned count)
+{
+	atomic_fetch_add(&signals[number].delivered, count);
+	xp_selfpipes_signal(number);
 }
 
 uint64_t xp_signal_delivered(unsigned number)

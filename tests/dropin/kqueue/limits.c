@@ -115,6 +115,39 @@ XT_TEST(sigchld_is_counted_though_it_is_ignored)
 	signal(SIGCHLD, SIG_DFL);
 }
 
+static void handle_nothing(int number)
+{
+	(void)number;
+}
+
+/* FreeBSD reports each attempt to send, whatever the action is. */
+XT_TEST(signal_blocked_for_good_is_reported_each_time)
+{
+	void (*const actions[])(int) = {SIG_IGN, SIG_DFL, handle_nothing};
+	int kq = kit_open();
+	struct kevent event;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	for (int i = 0; i < 9; i++) {
+		signal(SIGTERM, actions[i % 3]);
+		XT_OK(kit_change(kq, SIGTERM, EVFILT_SIGNAL, EV_ADD, 0, 0, NULL));
+		XT_EQ(raise(SIGTERM), 0);
+		KIT_GETS(kq, &event, SIGTERM, EVFILT_SIGNAL);
+		XT_EQ(event.data, 1);
+		XT_EQ(event.fflags, 0);
+		XT_EQ(raise(SIGTERM), 0);
+		KIT_GETS(kq, &event, SIGTERM, EVFILT_SIGNAL);
+		XT_EQ(event.data, 1);
+	}
+	XT_OK(kit_change(kq, SIGTERM, EVFILT_SIGNAL, EV_DELETE, 0, 0, NULL));
+	signal(SIGTERM, SIG_IGN);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	signal(SIGTERM, SIG_DFL);
+}
+
 /* FreeBSD: `fflags` and `data` become those of the change, whatever they are. */
 XT_TEST(changes_without_add_alter_notes_only)
 {

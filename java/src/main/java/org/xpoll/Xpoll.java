@@ -102,6 +102,8 @@ public final class Xpoll {
     public static final int NOTE_ABSTIME = 0x00000010;
     /** TIMER, with ABSTIME: a moment of the monotonic clock; {@link System#nanoTime} may differ. */
     public static final int NOTE_MONOTONIC = 0x00000020;
+    /** SIGNAL: accept the signal if all threads block it. */
+    public static final int NOTE_ACCEPT = 0x00000001;
     /** PROC: it ended; {@code data} is its wait status. */
     public static final int NOTE_EXIT = 0x80000000;
     /** PROC: it forked. */

@@ -1,0 +1,44 @@
+/* Systems without a descriptor that reports blocked signals: all of them but Linux. */
+#include "source/signal.h"
+
+#include <errno.h>
+
+int xp_pending_open(void)
+{
+	return -ENOTSUP;
+}
+
+int xp_pending_watch(int set, unsigned number)
+{
+	(void)set, (void)number;
+	return -ENOTSUP;
+}
+
+unsigned xp_pending_next(int set)
+{
+	(void)set;
+	return 0;
+}
+
+bool xp_pending_now(unsigned number)
+{
+	(void)number;
+	return false;
+}
+
+bool xp_pending_may_be_new(unsigned number)
+{
+	(void)number;
+	return false;
+}
+
+bool xp_pending_is_gone(void)
+{
+	return false;
+}
+
+bool xp_pending_accept(int fd, unsigned number)
+{
+	(void)fd, (void)number;
+	return false;
+}
