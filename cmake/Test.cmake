@@ -1,17 +1,17 @@
 # A test as this project wants it: with a time limit, a label and 77 for "skipped".
 #
 #   xpoll_add_test(NAME name COMMAND command... [TIMEOUT seconds] [LABELS label...]
-#                  [ENVIRONMENT VAR=value...] [COST seconds] [SERIAL])
+#                  [ENVIRONMENT VAR=value...] [SERIAL])
 #
 # TIMEOUT defaults to 60, for a machine that does nothing else; CTest waits for ten times
 # that, as its clock cannot tell a stuck test from a busy machine.  Sanitizer builds and
-# the nightly run multiply both by XPOLL_TIMEOUT_FACTOR.  A command that names a target is run under
-# XPOLL_TEST_WRAPPER, which the valgrind preset sets.  COST is about how long a test
-# takes that takes long: it is begun early, so that it is not what all wait for.
+# the nightly run multiply both by XPOLL_TIMEOUT_FACTOR.  What may take longer begins
+# earlier, so that not all wait for it at the end.  A command that names a target is run
+# under XPOLL_TEST_WRAPPER, which the valgrind preset sets.
 set(XPOLL_TEST_WRAPPER "" CACHE STRING "Command, as a list, under which test programs run")
 
 function(xpoll_add_test)
-  cmake_parse_arguments(arg "SERIAL" "NAME;TIMEOUT;COST" "COMMAND;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(arg "SERIAL" "NAME;TIMEOUT" "COMMAND;LABELS;ENVIRONMENT" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 60)
   endif()
@@ -39,15 +39,13 @@ function(xpoll_add_test)
 
   add_test(NAME ${arg_NAME} COMMAND ${arg_COMMAND})
   math(EXPR limit "10 * ${limit}")
-  set_tests_properties(${arg_NAME} PROPERTIES TIMEOUT ${limit} SKIP_RETURN_CODE 77)
+  set_tests_properties(${arg_NAME} PROPERTIES
+    TIMEOUT ${limit} COST ${arg_TIMEOUT} SKIP_RETURN_CODE 77)
   if(arg_LABELS)
     set_tests_properties(${arg_NAME} PROPERTIES LABELS "${arg_LABELS}")
   endif()
   if(arg_ENVIRONMENT)
     set_tests_properties(${arg_NAME} PROPERTIES ENVIRONMENT "${arg_ENVIRONMENT}")
-  endif()
-  if(arg_COST)
-    set_tests_properties(${arg_NAME} PROPERTIES COST ${arg_COST})
   endif()
   if(arg_SERIAL)
     set_tests_properties(${arg_NAME} PROPERTIES RUN_SERIAL ON)

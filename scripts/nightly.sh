@@ -7,8 +7,8 @@
 # CPython's long modules under the poll(2) drop-in, random programs over the Rust crate, the soak
 # for an hour, every fault of the sweep, half an hour of fuzzing, the stress tests for
 # XPOLL_STRESS_SECONDS each (default 600), every target of scripts/cross.sh, the contract suite
-# for other processors, ten minutes of the model, all mutants, slow threads with another seed,
-# and the tests in new Debian systems.
+# under valgrind on every back end and for other processors, ten minutes of the model, all mutants,
+# slow threads with another seed, and the tests in new Debian systems.
 set -eu
 cd -- "$(dirname -- "$0")/.."
 . ./scripts/dev/start.sh
@@ -51,6 +51,7 @@ try fuzz sh scripts/fuzz.sh 1800
 stress_steps
 # The seed of the delays is printed with a finding.
 suite slow build/release XPOLL_DELAY_SEED="$(date +%s)" XPOLL_STRESS_SECONDS=20 -L slow
+valgrind_steps '^(unit|contract)\.'
 drd_steps '^contract\..*\.(epoll|poll|select)\.threads$'
 try arch sh scripts/arch.sh aarch64 riscv64
 suite model build/release XPOLL_MODEL_SECONDS=600 -L model

@@ -19,7 +19,9 @@ check_steps() {
 	need_oldest_rust
 	rm -rf build/results
 	build_with_venv release
-	suite release build/release -LE 'proof|programs'
+	suite release build/release -LE 'proof|programs|slow'
+	# One back end has most of the protocol of threads; scripts/nightly.sh has all.
+	suite slow build/release -L slow -R '\.epoll$'
 	if ldd --version 2>&1 | grep -q musl; then
 		say "musl has no sanitizers: left out"
 	else
@@ -29,11 +31,16 @@ check_steps() {
 		build tsan
 		suite tsan build/tsan -LE 'static|install|bench|python|once|tool'
 	fi
+	valgrind_steps '^(unit\.|contract\..*\.(epoll|kqueue)$)'
+	drd_steps '^contract\.(concurrent|waiters|wake|cancel)\.epoll'
+}
+
+# valgrind_steps REGEX: the tests of this name, under memcheck.
+valgrind_steps() {
 	build valgrind all_unit all_contract all_contract_over
 	# Many descriptors and many rounds take too long here; ppoll with a signal
 	# mask and mount are what valgrind itself gets wrong.
-	suite valgrind build/valgrind -R '^(unit|contract)\.' -E 'threads$|many|crowd|interrupt'
-	drd_steps '^contract\.(concurrent|waiters|wake|cancel)\.(epoll|poll|select)'
+	suite valgrind build/valgrind -R "$1" -E 'threads$|many|crowd|interrupt'
 }
 
 # drd_steps REGEX: these tests once more under valgrind's detector of races.  Only
@@ -141,7 +148,7 @@ ci_steps() {
 	suite soak build/release XPOLL_STRESS_SECONDS=60 -L soak -j3
 	# What a commit is judged by is to be the same each time: fixed seeds here,
 	# and chance in nightly.
-	try fuzz sh scripts/fuzz.sh --seed 1 120
+	try fuzz sh scripts/fuzz.sh --seed 1 60
 	suite model build/release XPOLL_MODEL_SECONDS=60 XPOLL_MODEL_ROUNDS=15 -L model -R random
 	try cross sh scripts/cross.sh --few
 	try packages cmake --build build/release --target package
