@@ -29,7 +29,7 @@ check_steps() {
 		suite asan build/asan -LE 'static|install|bench|once|sweep'
 		sweep_steps "$sweep"
 		build tsan
-		suite tsan build/tsan -LE 'static|install|bench|python|once|tool'
+		suite tsan build/tsan -LE 'static|install|bench|python|once|tool|alone'
 	fi
 	valgrind_steps '^(unit\.|contract\..*\.(epoll|kqueue)$)'
 	drd_steps '^contract\.(concurrent|waiters|wake|cancel)\.epoll'
