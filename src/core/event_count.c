@@ -21,6 +21,9 @@ static int64_t unusual_in(const struct xpoll_event *event, enum xp_fd_kind kind,
 
 	if (kind == XP_KIND_SOCKET && !(event->flags & XPOLL_EOF))
 		backlog = xp_sys_backlog(fd);
+	/* A terminal that has hung up refuses to say that there is nothing to read. */
+	if (kind != XP_KIND_SOCKET && event->flags & XPOLL_EOF && unread < 0)
+		return 0;
 	return backlog >= 0 ? backlog : unread >= 0 ? unread : 1;
 }
 

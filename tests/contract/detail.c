@@ -271,6 +271,25 @@ XT_TEST(count_of_what_nobody_counts_is_1)
 	XT_EXPECT_EQ(event.data, 1);
 }
 
+XT_TEST(count_of_a_terminal_that_hung_up_is_0)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pty = xt_pty();
+	struct xpoll_event event;
+
+	XT_OK(xt_change(queue, (uint64_t)pty.r, READ, XPOLL_ADD, XPOLL_NOTE_COUNT, 0, NULL));
+	xt_put(pty.w);
+	XT_CHECK(xt_poll_until(pty.r, POLLIN, POLLIN));
+	XT_GETS(queue, &event, pty.r, READ);
+	XT_EXPECT_EQ(event.data, 1);
+	XT_EQ(xt_get(pty.r), 'x');
+	xt_close(pty.w);
+	XT_CHECK(xt_poll_until(pty.r, POLLHUP, POLLHUP));
+	XT_GETS(queue, &event, pty.r, READ);
+	XT_EXPECT_EQ(event.data, 0);
+	XT_EXPECT_EQ(event.flags, XPOLL_EOF);
+}
+
 XT_TEST(count_of_a_file_is_what_is_left_and_may_be_negative)
 {
 	struct xpoll *queue = xt_open();

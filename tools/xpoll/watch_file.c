@@ -207,6 +207,18 @@ static struct folder *folder_get(struct watch *w, const char *path)
 	return folder;
 }
 
+/* The kernel writes the text of such a file when it is read, and reports no change of it. */
+static bool file_is_made_up(const struct file *it)
+{
+	static const char *const systems[] = {"/proc", "/sys"};
+	struct stat top;
+
+	for (size_t i = 0; i < sizeof systems / sizeof *systems; i++)
+		if (stat(systems[i], &top) == 0 && top.st_dev == it->dev)
+			return true;
+	return false;
+}
+
 int watch_add_file(struct watch *w, const struct tool_item *argument)
 {
 	struct folder *folder = folder_get(w, argument->text);
@@ -223,6 +235,11 @@ int watch_add_file(struct watch *w, const struct tool_item *argument)
 		free(it);
 		return watch_refuse(w, argument, error);
 	}
+	if (file_is_made_up(it))
+		tool_warn(w->usage, "%s%s%s: the kernel may report no changes of this file; "
+		          "try: xpoll watch --fd 0 <%s",
+		          argument->option != NULL ? argument->option : "",
+		          argument->option != NULL ? " " : "", argument->text, argument->text);
 	it->folder = folder;
 	it->sibling = folder->files;
 	folder->files = it;

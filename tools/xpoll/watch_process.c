@@ -93,14 +93,29 @@ static size_t read_proc(int64_t pid, const char *name, char *text, size_t size)
 	return len;
 }
 
+/* Returns true if the numbers of /proc are those of this process's namespace. */
+static bool proc_is_ours(void)
+{
+	char name[16];
+	ssize_t len = readlink("/proc/self", name, sizeof name - 1);
+
+	if (len <= 0)
+		return false;
+	name[len] = '\0';
+	return strtol(name, NULL, 10) == (long)getpid();
+}
+
 /*
  * The command line of a process that runs; of one that has just ended the name
  * of its program; of one that is gone, or on other systems, nothing.
  */
 static void process_read_command(struct process *it)
 {
-	size_t len = read_proc(it->pid, "cmdline", it->command, sizeof it->command);
+	size_t len = 0;
 
+	if (!proc_is_ours())
+		return;
+	len = read_proc(it->pid, "cmdline", it->command, sizeof it->command);
 	if (len == 0)
 		len = read_proc(it->pid, "comm", it->command, sizeof it->command);
 	for (size_t i = 0; i < len; i++)

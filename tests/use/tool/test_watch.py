@@ -283,6 +283,14 @@ class WatchFd(WatchTest):
         self.assertEqual(theirs.recv(10), b"xxx")  # nothing was consumed
         theirs.close()
 
+    def test_a_terminal_that_hangs_up_has_sent_nothing(self):
+        master, slave = os.openpty()
+        watch = self.watch("--fd", str(slave), pass_fds=[slave])
+        os.close(master)
+        self.assertEqual(watch.next()["events"], ["eof"])
+        self.check_end(watch)
+        os.close(slave)
+
     def test_several_end_one_by_one(self):
         pipes = [os.pipe() for _ in range(3)]
         options = sum((["--fd", str(reader)] for reader, _ in pipes), [])

@@ -16,7 +16,7 @@ import subprocess
 import unittest
 
 import xt
-from watching import LIMIT_S, WatchTest
+from watching import LIMIT_S, TOOL, WatchTest, environment
 
 
 class FileTest(WatchTest):
@@ -39,6 +39,13 @@ class WatchFile(FileTest):
         os.unlink(path)
         watch.until("delete", path=path)
         self.stop(watch)
+
+    def test_a_file_that_the_kernel_makes_up_is_said_to_be_silent(self):
+        result = subprocess.run([TOOL, "watch", "--timeout", "1ms", "--file", "/proc/self/mounts"],
+                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                text=True, timeout=LIMIT_S, env=environment())
+        self.assertIn("may report no changes", result.stderr)
+        self.assertIn("--fd 0 </proc/self/mounts", result.stderr)
 
     def test_events_choose_what_is_told(self):
         path = self.write("a")

@@ -8,6 +8,7 @@ shell and Python programs whose processes the test knows.
 from collections import Counter
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,6 +26,15 @@ def may_track():
                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                             text=True, timeout=LIMIT_S, env=environment())
     return "no forks and execs" not in result.stderr
+
+
+NAMESPACE = ["unshare", "--pid", "--fork"]
+
+
+def has_namespaces():
+    """May this user start a process in a namespace of its own?"""
+    return subprocess.run([*NAMESPACE, "true"], stderr=subprocess.DEVNULL,
+                          check=False).returncode == 0
 
 
 class ProcessTest(WatchTest):
@@ -45,6 +55,20 @@ class ProcessTest(WatchTest):
 
 
 class WatchPid(ProcessTest):
+    @unittest.skipUnless(shutil.which("unshare") and has_namespaces(),
+                         "no namespace of processes can be made here")
+    def test_names_are_not_those_of_other_processes(self):
+        # In the namespace process 1 is the command, and /proc has another one of this number.
+        result = subprocess.run(
+            [*NAMESPACE, TOOL, "watch", "--json", "--pid", "1", "--timeout", "1s",
+             "--exec", "true"],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            timeout=LIMIT_S, env=environment(), check=False)
+        with open("/proc/1/cmdline", encoding="utf-8", errors="replace") as file:
+            other = file.read().split("\0")[0]
+        self.assertIn("process", result.stdout)
+        self.assertNotIn(other, result.stdout)
+
     def test_exit_of_another_process_is_told_and_ends_it(self):
         child = self.start("cat")
         watch = self.watch("--pid", str(child.pid))
