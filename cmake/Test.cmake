@@ -28,6 +28,11 @@ function(xpoll_add_test)
   if(arg_ENVIRONMENT MATCHES "/lib/over-[^k]|TARGET_FILE:model_")
     list(APPEND arg_LABELS kernels)
   endif()
+  # ./dev test has the contract on each back end, and what stands on it on epoll.
+  if(arg_NAME MATCHES "^contract.*[.](poll|select)[.]threads$" OR
+      arg_NAME MATCHES "^(source|stress|soak|fault|examples).*[./](poll|select)([.][a-z]+)?$")
+    list(APPEND arg_LABELS long)
+  endif()
   math(EXPR limit "${arg_TIMEOUT} * ${XPOLL_TIMEOUT_FACTOR}")
   # For tests/lib/runner, which needs neither CTest nor a shell.
   if(TARGET ${program})
