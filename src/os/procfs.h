@@ -32,6 +32,20 @@ int xp_procfs_signals(struct xp_procfs_signals *others);
 int xp_procfs_zombie_status(pid_t pid, int *status);
 
 /*
+ * A directory of /proc that stands for this process and no other one: what is read by it fails
+ * once the process was reaped, even if another one has its number by then.  -ESRCH: there is no
+ * such process, or the number is that of a thread; -ENOENT: no /proc; -EMFILE, -ENFILE.
+ */
+int xp_procfs_open(pid_t pid);
+/*
+ * 0: the process of this directory has not ended; 1: it has, and was not reaped; *status is its
+ * wait status, or -1 if the caller may not know it; -ESRCH: it was reaped.
+ */
+int xp_procfs_ended(int proc_fd, int *status);
+/* Returns true if the descriptor is such a directory. */
+bool xp_procfs_is_dir(int fd);
+
+/*
  * When a process began, on the monotonic clock, rounded down to what the system
  * shows, a hundredth of a second; negative: it does not say.
  */

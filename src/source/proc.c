@@ -63,6 +63,7 @@ static int proc_state_make(struct xpoll *queue)
 	xp_list_init(&state->traced);
 	xp_list_init(&state->gone);
 	xp_list_init(&state->doubt);
+	xp_list_init(&state->polled);
 	state->process = xp_process_current();
 	*place = state;
 	return 0;
@@ -159,11 +160,13 @@ static int proc_collect(struct xpoll *queue, struct xp_registration *reg,
 static bool proc_supports(uint32_t fflags)
 {
 	int fd = xp_proc_open(getpid());
+	bool polled;
 
 	if (fd < 0)
 		return false;
+	polled = xp_proc_is_polled(fd);
 	xp_proc_shut(fd, false);
-	return !(fflags & XP_PROC_TRACED) || xp_trace_usable();
+	return !(fflags & XP_PROC_TRACED) || (!polled && xp_trace_usable());
 }
 
 static void proc_release(struct xpoll *queue, struct xp_registration *reg)

@@ -1,8 +1,10 @@
 /* One registered process, whoever asks: the filter or a tracer. */
 #include "source/proc_state.h"
 
+#include "base/assert.h"
 #include "base/compiler.h"
 #include "os/process.h"
+#include "os/sys.h"
 
 struct xp_proc_state *xp_proc_state(struct xpoll *queue)
 {
@@ -28,6 +30,7 @@ void xp_proc_init(struct xp_proc *proc)
 	xp_list_init(&proc->traced);
 	xp_list_init(&proc->gone);
 	xp_list_init(&proc->doubt);
+	xp_list_init(&proc->polled);
 }
 
 void xp_proc_unwatch(struct xpoll *queue, struct xp_proc *proc)
@@ -35,6 +38,7 @@ void xp_proc_unwatch(struct xpoll *queue, struct xp_proc *proc)
 	if (proc->watched)
 		xp_host.unwatch(queue, &proc->watch);
 	proc->watched = false;
+	xp_list_remove(&proc->polled);
 }
 
 void xp_proc_lose(struct xpoll *queue, struct xp_proc *proc)
@@ -49,8 +53,16 @@ void xp_proc_lose(struct xpoll *queue, struct xp_proc *proc)
 
 int xp_proc_watch(struct xpoll *queue, struct xp_proc *proc)
 {
-	int rc = xp_host.watch(queue, &proc->watch);
+	int rc;
 
+	XP_ASSERT(proc->watch.fd >= 0 && !proc->watched);
+	if (xp_proc_is_polled(proc->watch.fd)) {
+		xp_list_remove(&proc->polled);
+		xp_list_append(&xp_proc_state(queue)->polled, &proc->polled);
+		xp_host.set_due(queue, XP_SOURCE_PROC, xp_sys_now());
+		return 0;
+	}
+	rc = xp_host.watch(queue, &proc->watch);
 	proc->watched = rc == 0;
 	if (rc < 0)
 		xp_proc_lose(queue, proc);

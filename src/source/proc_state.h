@@ -34,6 +34,7 @@ struct xp_proc {
 	struct xp_list traced; /* in the list of those the tracer follows */
 	struct xp_list gone;   /* in the list of those whose end is to be noted */
 	struct xp_list doubt;  /* in the list of those that may have ended */
+	struct xp_list polled; /* in the list of those without a descriptor to watch */
 	void *scope;           /* the tracer's */
 	uint64_t exec_time;    /* the tracer's */
 	pid_t parent;          /* of a tracked child */
@@ -51,6 +52,7 @@ struct xp_proc_state {
 	struct xp_list traced;    /* the xp_proc that it follows */
 	struct xp_list gone;      /* those to end when all has been reported */
 	struct xp_list doubt;     /* those to look at then, and to watch if they live */
+	struct xp_list polled;    /* those to look at from time to time */
 	uint64_t drained;         /* the harvest since which all was reported */
 	uint32_t process;         /* whose state this is (os/process.h) */
 	bool busy;                /* the tracer is reporting */
@@ -76,7 +78,7 @@ void xp_proc_note(struct xpoll *queue, struct xp_proc *proc, uint32_t notes);
 
 /* The fields of a new one that are not 0. */
 void xp_proc_init(struct xp_proc *proc);
-/* Have the queue watch its descriptor; on failure it has none. */
+/* Have the queue watch its descriptor, or look at it; on failure it has none. */
 int xp_proc_watch(struct xpoll *queue, struct xp_proc *proc);
 /* The queue watches its descriptor no more; harmless if it did not. */
 void xp_proc_unwatch(struct xpoll *queue, struct xp_proc *proc);
@@ -89,6 +91,8 @@ bool xp_proc_replaced(const struct xp_proc *proc);
 
 /* A descriptor for it; -ESRCH: no such process; -ENOTSUP, -EMFILE ... */
 int xp_proc_open(pid_t pid);
+/* Returns true if this descriptor is never readable: see xp_proc_poll. */
+bool xp_proc_is_polled(int fd);
 /* forked: this is a child of the process that has opened it. */
 void xp_proc_shut(int fd, bool forked);
 bool xp_proc_ended(int fd);

@@ -26,6 +26,8 @@ enum {
 
 /* How late an event may be for who watches xpoll_fd. */
 #define ASK_EVERY_NS (20 * XP_NS_PER_MS)
+/* How late the end of a process may be without pidfd_open(2). */
+#define POLL_EVERY_NS (100 * XP_NS_PER_MS)
 
 /* XPOLL_PROC names the one to use; a name that none has: use none. */
 static bool trace_allowed(const struct xp_tracer_ops *ops)
@@ -77,11 +79,9 @@ static int trace_open(struct xpoll *queue, struct xp_proc_state *state)
 	int refused = -ENOTSUP;
 
 	for (size_t i = 0; !state->tracer && xp_system.tracers[i]; i++) {
-		int rc;
+		int rc = !trace_allowed(xp_system.tracers[i]) ? -ENOTSUP
+			: trace_try(queue, state, xp_system.tracers[i]);
 
-		if (!trace_allowed(xp_system.tracers[i]))
-			continue;
-		rc = trace_try(queue, state, xp_system.tracers[i]);
 		if (rc == -EPERM)
 			refused = rc;
 		else if (rc < 0 && rc != -ENOTSUP)
@@ -93,7 +93,7 @@ static int trace_open(struct xpoll *queue, struct xp_proc_state *state)
 int xp_trace_begin(struct xpoll *queue, struct xp_proc *proc, uint32_t fflags)
 {
 	struct xp_proc_state *state = xp_proc_state(queue);
-	int rc = trace_open(queue, state);
+	int rc = xp_proc_is_polled(proc->watch.fd) ? -ENOTSUP : trace_open(queue, state);
 
 	if (rc == 0 && state->tracer->ops->follow)
 		rc = state->tracer->ops->follow(state->tracer, proc, fflags);
@@ -231,6 +231,25 @@ bool xp_trace_drain(struct xpoll *queue, bool all)
 	return heard;
 }
 
+/* Look at those whose descriptor is never readable. */
+static void proc_poll(struct xpoll *queue, struct xp_proc_state *state, int64_t now_ns)
+{
+	struct xp_list todo, *item;
+
+	xp_list_init(&todo);
+	xp_list_move(&state->polled, &todo);
+	while ((item = xp_list_take(&todo))) {
+		struct xp_proc *proc = XP_CONTAINER_OF(item, struct xp_proc, polled);
+
+		XP_ASSERT(!proc->ended && proc->watch.fd >= 0);
+		xp_list_append(&state->polled, &proc->polled);
+		if (proc_shows_end(proc))
+			proc_end(queue, proc);
+	}
+	if (!xp_list_empty(&state->polled))
+		xp_host.set_due(queue, XP_SOURCE_PROC, now_ns + POLL_EVERY_NS);
+}
+
 void xp_trace_due(struct xpoll *queue, int64_t now_ns, int room)
 {
 	struct xp_tracer *tracer = xp_proc_state(queue)->tracer;
@@ -241,6 +260,7 @@ void xp_trace_due(struct xpoll *queue, int64_t now_ns, int room)
 	if (tracer && tracer->ops->shy)
 		trace_ask_again(queue, now_ns);
 	xp_trace_trim(queue);
+	proc_poll(queue, xp_proc_state(queue), now_ns);
 }
 
 void xp_trace_trim(struct xpoll *queue)
@@ -251,7 +271,8 @@ void xp_trace_trim(struct xpoll *queue)
 	if (!tracer || state->busy || !xp_list_empty(&state->traced))
 		return;
 	state->tracer = NULL;
-	xp_host.set_due(queue, XP_SOURCE_PROC, XP_NEVER);
+	xp_host.set_due(queue, XP_SOURCE_PROC,
+	                xp_list_empty(&state->polled) ? XP_NEVER : xp_sys_now());
 	tracer->ops->stop(queue, tracer);
 	tracer->ops->close(tracer, false);
 	xp_free(tracer);

@@ -66,6 +66,7 @@ static void signal_examine(struct xpoll *queue, struct signal_registration *self
 	/* The handler counts a signal that the next sleep lets in. */
 	if (!(sent || self->ahead) || xp_host.lets_in(queue, number))
 		return;
+	XP_ASSERT(self->fd >= 0 && self->known >= self->reported);
 	self->sent = false;
 	pending = xp_pending_now(number);
 	if (pending && self->reg.fflags & XPOLL_NOTE_ACCEPT &&

@@ -30,6 +30,7 @@ static int fails_at;   /* the number of the one that does; 0: none */
 static int fails_with; /* and its error */
 static bool old_kernel; /* reports no status of others */
 static bool no_pidfd;   /* an older one yet */
+static bool no_proc;    /* and no /proc */
 static int waits;       /* calls of waitid(2) */
 static pid_t reused;    /* a number that was given anew ... */
 static pid_t reused_by; /* ... to this process, as far as the library sees */
@@ -54,6 +55,12 @@ int __wrap_xp_sys_pidfd_open(pid_t pid)
 	if (pid == reused && reused_by > 0)
 		pid = reused_by;
 	return fails() ? fails_with : __real_xp_sys_pidfd_open(pid);
+}
+
+XT_WRAP(xp_procfs_open);
+int __wrap_xp_procfs_open(pid_t pid)
+{
+	return no_proc ? -ENOENT : __real_xp_procfs_open(pid);
 }
 
 XT_WRAP(xp_sys_netlink_open);
@@ -267,15 +274,49 @@ XT_TEST(tracked_children_cost_no_waitid)
 	(void)close(let[0]);
 }
 
-XT_TEST(kernel_without_pidfd_is_enotsup)
+/* /proc is looked at: of the end of one, and of nothing that only a tracer can report. */
+XT_TEST(kernel_without_pidfd_reports_the_end_by_proc)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct child zombie = child_start(0, 3);
+	struct child reaped = child_start(0, 4);
+	struct xpoll_event event;
+
+	no_pidfd = true;
+	XT_EXPECT_EQ(xpoll_supports(queue, PROC, EXIT), 1);
+	XT_EXPECT_EQ(xpoll_supports(queue, PROC, TRACK), 0);
+	XT_STATUS(watch(queue, zombie, EXIT | FORK), ENOTSUP);
+	XT_STATUS(watch(queue, zombie, EXIT | TRACK), ENOTSUP);
+	XT_OK(watch(queue, zombie, EXIT));
+	XT_STATUS(watch(queue, zombie, EXIT | TRACK), ENOTSUP);
+	XT_NONE(queue);
+	child_ends(zombie);
+	XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
+	XT_EXPECT_EQ(event.ident, (uint64_t)zombie.pid);
+	XT_EXPECT_EQ(event.fflags, EXIT);
+	XT_EXPECT_EQ(event.data, 3 << 8);
+	XT_NONE(queue);
+	XT_OK(watch(queue, reaped, EXIT));
+	child_ends(reaped);
+	XT_EQ(waitpid(reaped.pid, NULL, 0), reaped.pid);
+	XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
+	XT_EXPECT_EQ(event.ident, (uint64_t)reaped.pid);
+	XT_EXPECT_EQ(event.fflags, EXIT | UNKNOWN);
+	XT_NONE(queue);
+	XT_STATUS(watch(queue, reaped, EXIT), ESRCH);
+	XT_EQ(waitpid(zombie.pid, NULL, 0), zombie.pid);
+	no_pidfd = false;
+}
+
+XT_TEST(neither_pidfd_nor_proc_is_enotsup)
 {
 	struct xpoll *queue = xt_open_quiet();
 	struct child child = child_start(0, 0);
 
-	no_pidfd = true;
+	no_pidfd = no_proc = true;
 	XT_EXPECT_STATUS(watch(queue, child, EXIT), ENOTSUP);
 	XT_EXPECT_EQ(xpoll_supports(queue, PROC, EXIT), 0);
-	no_pidfd = false;
+	no_pidfd = no_proc = false;
 	child_ends(child);
 	(void)waitpid(child.pid, NULL, 0);
 }

@@ -256,14 +256,34 @@ void helper_kill(struct helper helper, int signal)
 	(void)tell(helper, &letter, -1);
 }
 
-/* A call of the test's own is the oracle. */
+#ifdef __linux__
+/* Returns true if the process is a zombie or gone, by what /proc shows. */
+static bool has_ended(pid_t pid)
+{
+	char text[512] = "";
+	const char *state;
+	int fd;
+
+	(void)snprintf(text, sizeof text, "/proc/%d/stat", (int)pid);
+	fd = open(text, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, text, sizeof text - 1) <= 0)
+		text[0] = '\0';
+	if (fd >= 0)
+		(void)close(fd);
+	state = strrchr(text, ')');
+	return !state || state[2] == 'Z' || state[2] == 'X';
+}
+#endif
+
+/* A call of the test's own is the oracle; /proc where a sandbox refuses it. */
 void helper_await_end(struct helper helper)
 {
 #ifdef __linux__
 	int fd = (int)syscall(SYS_pidfd_open, helper.pid, 0);
 
 	if (fd < 0) {
-		XT_EXPECT_EQ(errno, ESRCH);
+		while (errno != ESRCH && !has_ended(helper.pid))
+			(void)poll(NULL, 0, 1);
 		return;
 	}
 	(void)xt_poll_until(fd, POLLIN, POLLIN);

@@ -182,12 +182,12 @@ static int watch_run(struct watch *w, const struct watch_options *options)
 	if (options->timeout_ns > 0)
 		w->deadline_ns = watch_now_ns() + options->timeout_ns;
 	watch_output(w);
-	if (!w->quiet)
-		fprintf(stderr, "%s: ready\n", w->usage->name);
 	if (options->command != NULL)
 		result = watch_add_exec(w, options->command);
 	if (result != TOOL_GO_ON)
 		return result;
+	if (!w->quiet)
+		fprintf(stderr, "%s: ready\n", w->usage->name);
 	error = watch_loop(w);
 	if (error != 0) {
 		tool_warn(w->usage, "cannot wait: %s", strerror(error));

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -234,4 +235,73 @@ int64_t xp_procfs_started(pid_t pid)
 	clock_gettime(CLOCK_BOOTTIME, &boot);
 	return (int64_t)strtoll(after, NULL, 10) * tick_ns -
 		(boot.tv_sec * XP_NS_PER_SEC + boot.tv_nsec - xp_sys_now());
+}
+
+/* A file of the directory, with a 0 at its end.  Returns its length, or a negative errno value. */
+static int read_in(int proc_fd, const char *name, char *text, int size)
+{
+	int fd = (int)xp_rawcall(SYS_openat, proc_fd, (long)name, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+	int length = fd < 0 ? fd : xp_sys_read(fd, text, (size_t)size - 1);
+
+	if (fd >= 0)
+		xp_sys_close(fd);
+	text[length > 0 ? length : 0] = '\0';
+	return length;
+}
+
+int xp_procfs_open(pid_t pid)
+{
+	char text[2048];
+	const char *group;
+	int fd;
+
+	if (!proc_is_ours())
+		return -ENOENT;
+	snprintf(text, sizeof text, "/proc/%d", (int)pid);
+	fd = open_quietly(text, O_DIRECTORY);
+	if (fd < 0)
+		return fd == -ENOENT ? -ESRCH : fd;
+	group = read_in(fd, "status", text, sizeof text) < 0 ? NULL : strstr(text, "\nTgid:\t");
+	if (!group || strtol(group + 7, NULL, 10) != pid) {
+		xp_sys_close(fd);
+		return -ESRCH;
+	}
+	return fd;
+}
+
+/* Behind the name: the state, then numbers, the 18th of threads, the last one the status. */
+int xp_procfs_ended(int proc_fd, int *status)
+{
+	char text[1024];
+	const char *after, *threads;
+	int rc = read_in(proc_fd, "stat", text, sizeof text);
+
+	if (rc == -EMFILE || rc == -ENFILE)
+		return 0; /* The next look finds out. */
+	after = rc < 0 ? NULL : strrchr(text, ')');
+	if (!after)
+		return -ESRCH;
+	threads = after += 2;
+	if (*after != 'Z' && *after != 'X')
+		return 0;
+	for (int field = 3; field < 20 && threads; field++) {
+		threads = strchr(threads, ' ');
+		threads += threads != NULL;
+	}
+	/* Only the first thread has ended. */
+	if (threads && strtol(threads, NULL, 10) > 1)
+		return 0;
+	*status = (int)strtol(strrchr(after, ' '), NULL, 10);
+	/* A zombie has no program, unless the caller may not look at it. */
+	if (*status == 0 && xp_rawcall(SYS_readlinkat, proc_fd, (long)"exe", (long)text,
+	                               sizeof text, 0, 0) != -ENOENT)
+		*status = -1;
+	return 1;
+}
+
+bool xp_procfs_is_dir(int fd)
+{
+	struct stat file;
+
+	return fstat(fd, &file) == 0 && S_ISDIR(file.st_mode);
 }

@@ -40,13 +40,13 @@ bool xp_sys_pidfd_reaped(int pidfd)
 	return xp_rawcall(SYS_pidfd_send_signal, pidfd, 0, 0, 0, 0, 0) == -ESRCH;
 }
 
-int xp_sys_wait_status(int pidfd, int *status)
+static int wait_status(int kind, int id, int *status)
 {
 	siginfo_t info;
 	int rc;
 
 	memset(&info, 0, sizeof info);
-	rc = (int)xp_rawcall(SYS_waitid, ID_PIDFD, pidfd, (long)&info,
+	rc = (int)xp_rawcall(SYS_waitid, kind, id, (long)&info,
 	                     WEXITED | WNOWAIT | WNOHANG | __WALL, 0, 0);
 	if (rc < 0)
 		return rc;
@@ -63,6 +63,16 @@ int xp_sys_wait_status(int pidfd, int *status)
 		*status = info.si_status & 0x7f;
 	}
 	return 0;
+}
+
+int xp_sys_wait_status(int pidfd, int *status)
+{
+	return wait_status(ID_PIDFD, pidfd, status);
+}
+
+int xp_sys_child_status(pid_t pid, int *status)
+{
+	return wait_status(P_PID, pid, status);
 }
 
 int xp_sys_pidfd_status(int pidfd, int *status)

@@ -19,6 +19,8 @@ bool xp_sys_pidfd_reaped(int pidfd);
  * child that has ended and was not reaped; -ECHILD: it is none.
  */
 int xp_sys_wait_status(int pidfd, int *status);
+/* The same of a child by its number. */
+int xp_sys_child_status(pid_t pid, int *status);
 /* Of any process that was reaped; -ENODATA: not yet; -ENOTTY: Linux < 6.15. */
 int xp_sys_pidfd_status(int pidfd, int *status);
 

@@ -33,6 +33,12 @@ int xp_proc_open(pid_t pid)
 	return fd;
 }
 
+bool xp_proc_is_polled(int fd)
+{
+	(void)fd;
+	return false;
+}
+
 void xp_proc_shut(int fd, bool forked)
 {
 	(void)forked;

@@ -41,6 +41,12 @@ int xp_proc_open(pid_t pid)
 }
 
 /* A child has no copy: the number is free there, or another file's. */
+bool xp_proc_is_polled(int fd)
+{
+	(void)fd;
+	return false;
+}
+
 void xp_proc_shut(int fd, bool forked)
 {
 	if (!forked)

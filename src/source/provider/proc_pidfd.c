@@ -1,13 +1,50 @@
 /*
  * The end of a process by pidfd_open(2): a descriptor of any process that can
  * be seen, readable once it has ended.  Nothing is reaped.
+ *
+ * Where a sandbox or an old kernel has no pidfd_open(2), the descriptor is the directory of
+ * the process in /proc, which is looked at from time to time.
  */
 #include <errno.h>
+#include <stdatomic.h>
 
 #include "os/linux/sys_pidfd.h"
 #include "os/procfs.h"
 #include "os/sys.h"
 #include "source/proc_state.h"
+
+static atomic_bool refused; /* pidfd_open(2), at least once */
+
+bool xp_proc_is_polled(int fd)
+{
+	return atomic_load_explicit(&refused, memory_order_relaxed) && xp_procfs_is_dir(fd);
+}
+
+static int open_polled(pid_t pid)
+{
+	int fd;
+
+	atomic_store(&refused, true);
+	fd = xp_procfs_open(pid);
+	return fd == -ENOENT ? -ENOTSUP : fd;
+}
+
+/* waitid(2) knows it of a child; /proc shows that it was this process's meanwhile. */
+static enum xp_proc_outcome polled_outcome(int fd, pid_t pid, int *status)
+{
+	int seen, waited;
+	int rc = xp_procfs_ended(fd, &seen);
+
+	if (rc == 0)
+		return XP_PROC_LIVES;
+	if (rc > 0 && xp_sys_child_status(pid, &waited) == 0 && xp_procfs_ended(fd, &seen) > 0)
+		*status = waited;
+	else if (rc > 0 && seen >= 0)
+		*status = seen;
+	else
+		return XP_PROC_ENDED;
+	return XP_PROC_STATUS;
+}
 
 int xp_proc_open(pid_t pid)
 {
@@ -19,8 +56,9 @@ int xp_proc_open(pid_t pid)
 		return -ESRCH;
 	case -ENOSYS:
 	case -EPERM: /* What a sandbox says of a call that it does not know. */
+	case -EACCES:
 	case -ENODEV:
-		return -ENOTSUP;
+		return open_polled(pid);
 	default:
 		return fd;
 	}
@@ -36,13 +74,20 @@ void xp_proc_shut(int fd, bool forked)
 bool xp_proc_ended(int fd)
 {
 	struct pollfd probe = {.fd = fd, .events = POLLIN};
+	int status;
 
+	if (xp_proc_is_polled(fd))
+		return xp_procfs_ended(fd, &status) != 0;
 	return xp_sys_poll_now(&probe, 1) > 0;
 }
 
 bool xp_proc_reaped(int fd, pid_t pid)
 {
+	int status;
+
 	(void)pid;
+	if (xp_proc_is_polled(fd))
+		return xp_procfs_ended(fd, &status) < 0;
 	return xp_sys_pidfd_reaped(fd);
 }
 
@@ -57,6 +102,8 @@ enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, int *statu
 {
 	int seen;
 
+	if (xp_proc_is_polled(fd))
+		return polled_outcome(fd, pid, status);
 	if (!tracked && xp_sys_wait_status(fd, status) == 0)
 		return XP_PROC_STATUS;
 	if (xp_sys_pidfd_status(fd, status) == 0)
