@@ -101,6 +101,7 @@ user_steps() {
 programs_steps() {
 	need -- lighttpd haproxy socat wrk curl
 	try nginx sh tests/dropin/get-nginx.sh build/programs
+	try libevent sh tests/dropin/kqueue/get-libevent.sh build/programs build/release
 	suite programs build/release XPOLL_DROPIN_ALL=1 -L programs "$@"
 }
 
