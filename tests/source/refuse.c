@@ -1,7 +1,7 @@
 /*
  * Runs a program in a sandbox that refuses one system call.
  *
- *   source_refuse CALL ERROR PROGRAM [ARGUMENT...]      both numbers
+ *   refuse_call CALL ERROR PROGRAM [ARGUMENT...]      both numbers
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -25,7 +25,7 @@ int main(int argc, char **argv)
 	struct sock_fprog program = {sizeof rules / sizeof *rules, rules};
 
 	if (argc < 4 || error == 0) {
-		fprintf(stderr, "usage: source_refuse CALL ERROR PROGRAM [ARGUMENT...]\n");
+		fprintf(stderr, "usage: refuse_call CALL ERROR PROGRAM [ARGUMENT...]\n");
 		return 2;
 	}
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
