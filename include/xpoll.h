@@ -5,8 +5,8 @@
  * asynchronous I/O and the program's own events.  The interface has two levels,
  * which share their registrations:
  *
- *   the poll-like level   xpoll_ctl, xpoll_wait, xpoll_revents: POLL* bits,
- *                         descriptors only, one waiting thread
+ *   the poll-like level   xpoll_ctl, xpoll_pwait: POLL* bits, descriptors only,
+ *                         many threads; xpoll_wait, xpoll_revents: one thread
  *   the event level       xpoll_event: everything, many threads, changes and
  *                         events in one call, nanosecond timeouts
  *
@@ -120,6 +120,7 @@ XPOLL_API void xpoll_destroy(struct xpoll *queue);
 #define XPOLL_DISPATCH  0x0080 /* deliver once, then disable */
 #define XPOLL_KEEPUDATA 0x0200 /* with ADD: keep the former udata */
 #define XPOLL_SETUDATA  0x0400 /* also without ADD: store the udata */
+#define XPOLL_WHOLE     0x0800 /* xpoll_ctl: ONESHOT, DISPATCH end all directions */
 #define XPOLL_ERROR     0x4000 /* out: data is the errno of a change, or 0 */
 #define XPOLL_EOF       0x8000 /* out: end of file, or the peer is gone */
 
@@ -187,8 +188,10 @@ XPOLL_API void xpoll_destroy(struct xpoll *queue);
  *
  * op      XPOLL_ADD, XPOLL_DELETE, XPOLL_ENABLE, XPOLL_DISABLE or
  *         XPOLL_ADD|XPOLL_DISABLE; with ADD optionally XPOLL_CLEAR,
- *         XPOLL_ONESHOT, XPOLL_DISPATCH
- * events  the directions to change: POLLIN, POLLOUT, POLLPRI, POLLRDHUP
+ *         XPOLL_ONESHOT, XPOLL_DISPATCH; with either of the last two
+ *         XPOLL_WHOLE: an event ends, or disables, all of the descriptor
+ * events  the directions to change: POLLIN, POLLOUT, POLLPRI, POLLRDHUP; 0: an
+ *         interest in errors and hang-ups only
  * data    ADD stores it for each named direction; otherwise ignored
  *
  * ADD creates or modifies, and enables.  ENABLE and DISABLE fail unless all
@@ -201,18 +204,44 @@ XPOLL_API void xpoll_destroy(struct xpoll *queue);
 XPOLL_API int xpoll_ctl(struct xpoll *queue, int op, int events,
                         xpoll_fd_t fd, void *data);
 
+/* What xpoll_pwait returns of a descriptor. */
+struct xpoll_ready {
+	union { /* of the first direction that is reported: read, write, except */
+		void *data;
+		uint64_t data64;
+	};
+	xpoll_fd_t fd;
+	int events; /* the POLL* bits, as poll(2) reports them */
+};
+
 /*
- * Wait until a registered descriptor is ready.
+ * Wait until registered descriptors are ready, and return one record of each.  Any
+ * number of threads may wait at a time.
+ *
+ * ready, nready  the array for records
+ * timeout_ns     nanoseconds; < 0: wait for ever; 0: do not wait
+ * sigset         NULL, or a signal mask as for xpoll_event_mask
+ *
+ * Returns the number of records; 0 on timeout or after xpoll_wake.  ONESHOT and
+ * DISPATCH act before the call returns.  Events of other filters do not end the wait
+ * and are not lost: xpoll_event returns them.
+ *
+ * Errors: EINVAL (no array, or nready < 1), EINTR, EBUSY (another thread is in a wait
+ * of the event level), EBADF, ENOMEM, ENOSPC (the kernel's set was rebuilt and had no
+ * room for all descriptors; the next wait tries again).
+ */
+XPOLL_API int xpoll_pwait(struct xpoll *queue, struct xpoll_ready *ready, int nready,
+                          int64_t timeout_ns, const void *sigset);
+
+/*
+ * xpoll_pwait into an array of the queue, from which xpoll_revents returns records.
  *
  * timeout_ms  milliseconds; < 0: wait for ever; 0: do not wait
  *
  * Returns how many descriptors xpoll_revents will return at most; 0 on timeout
- * or after xpoll_wake.  Events of other filters do not end the wait and are not
- * lost: xpoll_event returns them.
+ * or after xpoll_wake.
  *
- * Errors: EINTR, EBUSY (another thread is in xpoll_wait), EBADF, ENOMEM, ENOSPC
- * (the kernel's set was rebuilt and had no room for all descriptors; the next
- * wait tries again).
+ * Errors: those of xpoll_pwait; EBUSY also if another thread is in xpoll_wait.
  */
 XPOLL_API int xpoll_wait(struct xpoll *queue, int timeout_ms);
 
@@ -265,9 +294,10 @@ XPOLL_API struct xpoll_event *xpoll_set(struct xpoll_event *event,
  * one are applied.
  *
  * Errors: EINVAL (negative count, NULL array, or more receipts than nevents;
- * nothing was applied); EINTR, EBADF, ENOMEM and ENOSPC as for xpoll_wait; or
- * the errno of the first failed change that had no slot in events (the other
- * changes were applied).
+ * nothing was applied); EBUSY (nevents > 0, no receipts, and another thread is in a
+ * wait of the poll-like level; nothing was applied); EINTR, EBADF, ENOMEM and ENOSPC
+ * as for xpoll_pwait; or the errno of the first failed change that had no slot in
+ * events (the other changes were applied).
  */
 XPOLL_API int xpoll_event(struct xpoll *queue,
                           const struct xpoll_event *changes, int nchanges,

@@ -23,6 +23,7 @@ RECEIPT: Final[int]
 DISPATCH: Final[int]
 KEEPUDATA: Final[int]
 SETUDATA: Final[int]
+WHOLE: Final[int]
 ERROR: Final[int]
 EOF: Final[int]
 

@@ -1,10 +1,11 @@
 /*
- * The poll-like level's batch: what xpoll_wait has found and xpoll_revents hands
- * out.
+ * What waits of the poll-like level return: the batch of xpoll_wait, which xpoll_revents
+ * hands out, and the array of xpoll_pwait.
  */
 #ifndef XP_CORE_BATCH_H
 #define XP_CORE_BATCH_H
 
+#include "core/entry.h"
 #include "core/queue.h"
 
 extern const uint16_t xp_poll_masks[64];
@@ -15,12 +16,30 @@ static XP_INLINE uint32_t xp_poll_bits(const struct xp_slot *slot, uint32_t even
 	return events & xp_poll_masks[slot->enabled | slot->requested];
 }
 
+/* The filters that a report of these bits is about. */
+static XP_INLINE unsigned xp_poll_filters(const struct xp_slot *slot, uint32_t bits)
+{
+	unsigned enabled = slot->enabled;
+
+	/* A single one needs no name. */
+	if (XP_LIKELY(!(enabled & (enabled - 1))) || bits & (POLLERR | POLLHUP))
+		return enabled;
+	return xp_entry_filters(bits) & enabled;
+}
+
+/* These filters were handed to the program: their modes take effect. */
+void xp_poll_handed(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
+
+/* Append a record to the caller's array; the filters are handed to the program with it. */
+void xp_ready_append(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
+                     uint32_t events);
+
 /* It is not wanted, in the batch already, or there is no room. */
 void xp_poll_deliver_rare(struct xpoll *queue, struct xp_wait *wait, int fd,
                           struct xp_slot *slot, uint32_t events);
 
 /*
- * A descriptor was found in this state: into the batch, if it is wanted.  first: it is
+ * A descriptor was found in this state: into the batch or the array, if it is wanted.  first: it is
  * not in there, and there is room.
  */
 static XP_INLINE void xp_poll_deliver(struct xpoll *queue, struct xp_wait *wait, uint64_t token,
@@ -38,6 +57,10 @@ static XP_INLINE void xp_poll_deliver(struct xpoll *queue, struct xp_wait *wait,
 	slot->delivered.epoch = wait->wait_epoch;
 	if (!first) /* For `first` xp_ask_kernel sets it, by how many there are. */
 		wait->news = true;
+	if (XP_UNLIKELY(wait->ready != NULL)) {
+		xp_ready_append(queue, wait, xp_token_fd(token), slot, events);
+		return;
+	}
 	wait->len++;
 	*queue->batch.end++ = (struct xp_ready){
 		.slot = slot,

@@ -41,8 +41,9 @@ static unsigned add_merge(struct xp_slot *slot, const struct xp_interest *add)
 		slot->modes.oneshot |= filters;
 	if (add->modes & XPOLL_DISPATCH)
 		slot->modes.dispatch |= filters;
-	slot->modes.exclusive = XP_SET((slot->modes.exclusive & ~filters) |
-	                         (add->exclusive ? filters : 0));
+	slot->modes.whole |= add->modes & XPOLL_WHOLE ? 1 : 0;
+	slot->modes.exclusive = ((slot->modes.exclusive & ~filters) |
+	                         (add->exclusive ? filters : 0)) & XP_ALL_FILTERS;
 	slot->count.filters = ((slot->count.filters & ~filters) |
 	                 (add->counted ? filters : 0)) & XP_ALL_FILTERS;
 	slot->count.size = 0;

@@ -12,7 +12,7 @@
 /* What an ADD asks for. */
 struct xp_interest {
 	unsigned filters; /* set of XP_READ ... */
-	int modes;        /* XPOLL_CLEAR, ONESHOT, DISPATCH */
+	int modes;        /* XPOLL_CLEAR, ONESHOT, DISPATCH, WHOLE */
 	unsigned requested; /* XP_REQUEST_... */
 	bool exclusive;
 	bool counted;

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/time.h"
+#include "core/levels.h"
 
 int xp_child_forget_threads(struct xpoll *queue)
 {
@@ -24,13 +25,12 @@ int xp_child_forget_threads(struct xpoll *queue)
 	queue->kicked = false;
 	queue->turn.followers = 0;
 	queue->turn.called = 0;
-	queue->turn.yielders = 0;
 	xp_places_forget(&queue->turn.places);
 	queue->timer.waiter = 0;
 	queue->timer.until_ns = XP_NEVER;
 	queue->recheck_wanted = false;
 	queue->turn.leader = false;
-	queue->polling = false;
+	xp_waits_forget(queue);
 	queue->awaited = queue->threads.dying;
 	queue->exposed = false;
 	queue->attention.on = false;

@@ -196,7 +196,7 @@ static int expose(struct xpoll *queue)
 	queue->exposed = true;
 	if (queue->on_demand)
 		xp_sources_run_due(queue, XP_BATCH_CAP);
-	(void)xp_sources_probe(queue);
+	xp_sources_settle(queue, XP_BEFORE_SLEEP);
 	return fd;
 }
 

@@ -329,6 +329,18 @@ static int event_changes(struct xpoll *queue, const struct xpoll_event *changes,
 }
 
 /*
+ * A thread is in a wait of the poll-like level.  This call may not wait as well, which it does
+ * unless it has receipts to return.
+ */
+static XP_NOINLINE bool event_excluded(const struct xpoll_event *changes, int nchanges)
+{
+	for (int i = 0; changes && i < nchanges; i++)
+		if (changes[i].flags & XPOLL_RECEIPT)
+			return false;
+	return true;
+}
+
+/*
  * Enter, and make the changes.  A program that handles one event after the other
  * mostly makes one, and that is a mark: nothing to be called for.
  */
@@ -341,6 +353,9 @@ static XP_INLINE int event_enter(struct xpoll *queue,
 
 	if (rc < 0)
 		return rc;
+	if (xp_poll_level_waits(queue) && nevents > 0 &&
+	    event_excluded(changes, nchanges))
+		return xp_leave_with(queue, -EBUSY);
 	if (XP_LIKELY(events && nevents > 0)) {
 		if (nchanges == 0)
 			return 0;
@@ -373,6 +388,7 @@ static XP_NOINLINE int event_wait_among_others(struct xpoll *queue, struct xpoll
 		.held = &held,
 	};
 
+	xp_wait_admitted(queue, &wait);
 	return event_wait(queue, &wait, false);
 }
 

@@ -33,43 +33,15 @@ static void gather_in_turn(struct xpoll *queue, struct xp_wait *wait)
 	}
 }
 
-/* Has a source an event that this thread, of the poll-like level, does not take? */
-static bool for_others(const struct xpoll *queue, const struct xp_wait *wait)
+/* Let those threads in first that made this one come out; -EBADF: to destroy the queue. */
+static int changers_first(struct xpoll *queue, struct xp_wait *wait)
 {
-	return !wait->events && !xp_list_empty(&queue->registrations.active);
-}
-
-/* Other threads first; -EAGAIN: let a follower lead; -EBADF. */
-static int give_way(struct xpoll *queue, struct xp_wait *wait)
-{
-	/* Let those in who made this thread come out. */
 	while (queue->threads.changers > 0)
 		xp_sleep_until_thread_left(queue, wait);
 	if (queue->threads.dying)
 		return -EBADF;
 	queue->awaited = false;
-	if (!for_others(queue, wait))
-		return 0;
-	if (queue->threads.waiters > 0)
-		xp_let_others_check(queue, wait);
-	else if (queue->turn.followers > 0)
-		return -EAGAIN;
 	return 0;
-}
-
-/* Others first; then what sources have without the kernel's saying so. */
-static int give_way_and_probe(struct xpoll *queue, struct xp_wait *wait, bool alone)
-{
-	bool found;
-	int rc;
-
-	do {
-		rc = alone ? 0 : give_way(queue, wait);
-		xp_sources_wait(queue, wait);
-		found = rc == 0 && queue->probed && xp_sources_probe(queue);
-		xp_sources_wait(queue, NULL);
-	} while (found && !alone && for_others(queue, wait));
-	return rc;
 }
 
 XP_NOINLINE int xp_gather(struct xpoll *queue, struct xp_wait *wait, bool alone)
@@ -79,7 +51,13 @@ XP_NOINLINE int xp_gather(struct xpoll *queue, struct xp_wait *wait, bool alone)
 	queue->sourced = xp_is_sourced(queue);
 	if (queue->due_ns != XP_NEVER)
 		xp_sources_run_due(queue, wait->cap - wait->len);
-	rc = give_way_and_probe(queue, wait, alone);
+	rc = alone ? 0 : changers_first(queue, wait);
+	/* Some sources have events that the kernel does not report. */
+	if (queue->probed && rc == 0) {
+		xp_sources_wait(queue, wait);
+		xp_sources_settle(queue, XP_BEFORE_SLEEP);
+		xp_sources_wait(queue, NULL);
+	}
 	if (queue->unattached && rc == 0)
 		rc = xp_renew_attach_rest(queue);
 	if (rc < 0 || (xp_list_empty(&queue->registrations.active) && queue->unpollable.len == 0))

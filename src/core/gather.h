@@ -13,8 +13,7 @@
 /*
  * Before candidates are checked, where there are other threads or anything unusual.
  * 1: they are, with what else there is; 0: nothing but candidates can be there; -EBADF;
- * -ENOMEM, -ENOSPC: what was taken out of the kernel's set cannot be put back; -EAGAIN:
- * let a follower lead first.
+ * -ENOMEM, -ENOSPC: what was taken out of the kernel's set cannot be put back.
  */
 int xp_gather(struct xpoll *queue, struct xp_wait *wait, bool alone);
 

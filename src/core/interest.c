@@ -202,12 +202,25 @@ static void delivered_oneshot(struct xpoll *queue, int fd, struct xp_slot *slot,
 	(void)xp_interest_silenced(queue, fd, slot, XP_BIT(filter));
 }
 
+/* The same for all filters of the descriptor. */
+static void delivered_whole(struct xpoll *queue, int fd, struct xp_slot *slot, bool oneshot)
+{
+	if (oneshot) {
+		xp_entry_forget(queue, fd);
+		return;
+	}
+	slot->enabled = 0;
+	(void)xp_interest_silenced(queue, fd, slot, slot->present);
+}
+
 void xp_interest_handed(struct xpoll *queue, int fd, struct xp_slot *slot,
                        unsigned filter)
 {
 	unsigned bit = XP_BIT(filter);
 
-	if (slot->modes.oneshot & bit)
+	if (slot->modes.whole && (slot->modes.oneshot | slot->modes.dispatch) & bit)
+		delivered_whole(queue, fd, slot, slot->modes.oneshot & bit);
+	else if (slot->modes.oneshot & bit)
 		delivered_oneshot(queue, fd, slot, filter);
 	else if (slot->modes.dispatch & bit)
 		delivered_dispatch(queue, fd, slot, filter);

@@ -1,4 +1,4 @@
-/* The poll-like level: xpoll_ctl, xpoll_wait, xpoll_revents. */
+/* The poll-like level: xpoll_ctl, xpoll_pwait, xpoll_wait, xpoll_revents. */
 #include "core/batch.h"
 
 #include <errno.h>
@@ -17,33 +17,29 @@
 
 #define POLL_EVENTS (POLLIN | POLLOUT | POLLPRI | XP_NAMED_RDHUP)
 
-/* The filters that a report of these bits is about. */
-static unsigned reported(const struct xp_slot *slot, uint32_t bits)
+/* The filters that a change names: no bits are a READ that reports errors and hang-ups alone. */
+static unsigned named(int events)
 {
-	unsigned enabled = slot->enabled;
-
-	/* A single one needs no name. */
-	if (XP_LIKELY(!(enabled & (enabled - 1))) ||
-	    bits & (POLLERR | POLLHUP))
-		return enabled;
-	return xp_entry_filters(bits) & enabled;
+	return events ? xp_entry_filters((uint32_t)events) : XP_BIT(XP_READ);
 }
 
 static bool ctl_valid(int op, int events)
 {
-	if (!events || events & ~POLL_EVENTS)
+	if (events & ~POLL_EVENTS)
 		return false;
 	if (op == XPOLL_ENABLE || op == XPOLL_DISABLE || op == XPOLL_DELETE)
 		return true;
-	op &= ~(XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH);
+	if (op & XPOLL_WHOLE && !(op & (XPOLL_ONESHOT | XPOLL_DISPATCH)))
+		return false;
+	op &= ~(XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH | XPOLL_WHOLE);
 	return op == XPOLL_ADD || op == (XPOLL_ADD | XPOLL_DISABLE);
 }
 
 static int ctl_add(struct xpoll *queue, int op, int events, int fd, void *data)
 {
 	struct xp_interest add = {
-		.filters = xp_entry_filters((uint32_t)events),
-		.modes = op & (XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH),
+		.filters = named(events),
+		.modes = op & (XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH | XPOLL_WHOLE),
 		.requested = (events & POLLIN ? XP_REQUEST_IN : 0) |
 			(events & POLLRDHUP ? XP_REQUEST_RDHUP : 0),
 		.enable = !(op & XPOLL_DISABLE),
@@ -74,7 +70,7 @@ static int requested_narrow(struct xpoll *queue, int fd, struct xp_slot *slot,
 static int ctl_delete(struct xpoll *queue, int events, int fd)
 {
 	struct xp_slot *slot = xp_entry_find(queue, fd);
-	unsigned filters = xp_entry_filters((uint32_t)events);
+	unsigned filters = named(events);
 	unsigned requested = slot ? slot->requested & (XP_REQUEST_IN | XP_REQUEST_RDHUP) : 0;
 
 	if (events & POLLIN)
@@ -108,6 +104,15 @@ static XP_INLINE bool ctl_free_change(struct xpoll *queue, int op, int events, i
 		                        alone);
 }
 
+/* Is READ registered for errors and hang-ups alone? */
+static bool is_without_bits(const struct xpoll *queue, int fd)
+{
+	const struct xp_slot *slot = xp_entry_find(queue, fd);
+
+	return slot && slot->present & XP_BIT(XP_READ) &&
+		!(slot->requested & (XP_REQUEST_IN | XP_REQUEST_RDHUP));
+}
+
 static int ctl_change(struct xpoll *queue, int op, int events, int fd,
                       void *data)
 {
@@ -116,12 +121,14 @@ static int ctl_change(struct xpoll *queue, int op, int events, int fd,
 
 	if (op & XPOLL_ADD)
 		rc = ctl_add(queue, op, events, fd, data);
+	else if (!events && !is_without_bits(queue, fd))
+		rc = xp_change_delete(queue, fd, 0); /* ENOENT, or EBADF. */
 	else if (op & XPOLL_DELETE)
 		rc = ctl_delete(queue, events, fd);
 	else if (op & XPOLL_ENABLE)
-		rc = xp_change_enable(queue, fd, xp_entry_filters((uint32_t)events));
+		rc = xp_change_enable(queue, fd, named(events));
 	else
-		rc = xp_change_disable(queue, fd, xp_entry_filters((uint32_t)events));
+		rc = xp_change_disable(queue, fd, named(events));
 	xp_change_counted(queue, rc, before);
 	return rc;
 }
@@ -228,9 +235,8 @@ static XP_NOINLINE int poll_wait_any_among_others(struct xpoll *queue, int timeo
 
 	poll_wait_begin(queue, &wait, probed, probe_rc);
 	wait.wake_all = queue->wake.all;
-	queue->polling = true;
+	xp_wait_admitted(queue, &wait);
 	rc = xp_wait_among_others(queue, &wait, probed);
-	queue->polling = false;
 	return xp_wait_leave(queue, &wait, rc, false);
 }
 
@@ -278,14 +284,13 @@ static XP_NOINLINE int poll_wait_kernel_among_others(struct xpoll *queue)
 
 	xp_wait_begin(queue, &wait);
 	xp_batch_begin(queue, 0);
-	queue->polling = true;
+	xp_wait_admitted(queue, &wait);
 	rc = xp_ask_kernel(queue, &wait, fired, false, false, true, false);
 	rc = xp_wait_answered(queue, &wait, rc, false);
 	if (rc > 0)
 		rc = xp_wait_among_others(queue, &wait, false);
 	else
 		xp_wait_passes_on(queue, &wait);
-	queue->polling = false;
 	return xp_wait_leave(queue, &wait, rc, false);
 }
 
@@ -358,11 +363,53 @@ static XP_NOINLINE int poll_wait_among_others(struct xpoll *queue, int timeout_m
 
 	if (XP_UNLIKELY(rc < 0))
 		return xp_result(rc);
-	if (queue->polling)
+	if (queue->in_wait.batch || xp_event_level_waits(queue))
 		return xp_result(xp_leave_with(queue, -EBUSY));
 	return XP_UNLIKELY(queue->threads.waiters > 0 || !queue->lazy)
 		? poll_wait_any_among_others(queue, timeout_ms, NULL, 0)
 		: poll_wait(queue, timeout_ms, false);
+}
+
+/* Waits into the caller's own array: no short paths. */
+static int pwait_among_others(struct xpoll *queue, struct xp_wait wait)
+{
+	sigset_t held;
+	int rc;
+
+	if (xp_event_level_waits(queue))
+		return xp_result(xp_leave_with(queue, -EBUSY));
+	wait.held = &held;
+	wait.wake_all = queue->wake.all;
+	xp_wait_admitted(queue, &wait);
+	poll_wait_begin(queue, &wait, NULL, 0);
+	rc = xp_wait_among_others(queue, &wait, false);
+	xp_count_by(&queue->counters.events, (uint64_t)wait.len);
+	return xp_wait_leave(queue, &wait, rc, false);
+}
+
+static int pwait_alone(struct xpoll *queue, const struct xp_wait *like)
+{
+	struct xp_wait *wait = &queue->alone.wait;
+	int rc;
+
+	*wait = *like;
+	poll_wait_begin(queue, wait, NULL, 0);
+	rc = xp_wait_loop(queue, wait, NULL, false, true, true);
+	xp_count_by(&queue->counters.events, (uint64_t)wait->len);
+	return xp_wait_leave(queue, wait, rc, true);
+}
+
+int xpoll_pwait(struct xpoll *queue, struct xpoll_ready *ready, int nready, int64_t timeout_ns,
+                const void *sigset)
+{
+	struct xp_wait wait = {.ready = ready, .cap = nready, .mask = sigset};
+	int rc = queue && ready && nready > 0 ? xp_enter(queue) : -EINVAL;
+
+	if (rc < 0)
+		return xp_result(rc);
+	wait.deadline_ns = timeout_ns < 0 ? XP_NEVER : timeout_ns == 0 ? XP_NOW
+		: xp_deadline(xp_sys_now(), timeout_ns);
+	return queue->lock.held ? pwait_among_others(queue, wait) : pwait_alone(queue, &wait);
 }
 
 int xpoll_wait(struct xpoll *queue, int timeout_ms)
@@ -382,10 +429,7 @@ static XP_NOINLINE int hand_out_by_mode(struct xpoll *queue, const struct xp_rea
 	struct xp_slot *slot = entry->slot;
 	int fd = xp_token_fd(entry->token);
 
-	for (unsigned i = 0; i < XP_FD_FILTERS; i++)
-		if (filters & XP_BIT(i) && slot->enabled & XP_BIT(i))
-			xp_interest_handed(queue, fd, slot, i);
-	xp_interest_fired_rest(queue, fd, slot);
+	xp_poll_handed(queue, fd, slot, filters);
 	return xp_leave_with(queue, (int)bits);
 }
 
@@ -394,7 +438,7 @@ static XP_INLINE int hand_out(struct xpoll *queue, const struct xp_ready *entry,
                               uint32_t bits, void **datap, bool alone)
 {
 	struct xp_slot *slot = entry->slot;
-	unsigned filters = reported(slot, bits);
+	unsigned filters = xp_poll_filters(slot, bits);
 
 	if (datap) /* That of the first of them. */
 		*datap = slot->udata[XP_LOWEST_BIT(filters)].pointer;

@@ -53,6 +53,7 @@ struct xp_ready {
 /* One wait call in progress. */
 struct xp_wait {
 	struct xpoll_event *events; /* NULL: the poll-like level */
+	struct xpoll_ready *ready;  /* of the poll-like level; NULL: the queue's batch */
 	int cap;
 	int len;
 	int64_t deadline_ns;
@@ -118,7 +119,12 @@ struct xpoll {
 		uint64_t unusual; /* [q] any of all */
 	};
 
-	bool polling;    /* [q] one of several threads is in xpoll_wait */
+	/* Threads in waits of each level while there are others (wait.h); one of these is 0. */
+	struct {
+		int event;
+		int poll;
+		bool batch; /* one of the latter is in xpoll_wait */
+	} in_wait;
 	struct xp_wait *source_wait; /* [q] the wait that calls a source; NULL: no wait does */
 	bool lazy;       /* [q] not each change goes to the kernel */
 	uint8_t vain;    /* [q] waits whose first sleep is taken for vain (sleep.c) */
@@ -173,7 +179,6 @@ struct xpoll {
 		bool leader;    /* a thread has the turn */
 		int followers;  /* threads that wait for it */
 		int called;     /* of these, from before kick.epoch grew */
-		int yielders;   /* threads that have passed it on */
 		struct xp_places places; /* where these sleep */
 	} turn;
 

@@ -107,8 +107,6 @@ static void follower_left(struct xpoll *queue, const struct xp_sleeper *sleeper)
 	if (queue->turn.called == 0)
 		xp_places_clear(&queue->turn.places);
 	kicks_noted(queue);
-	if (queue->turn.yielders > 0)
-		pthread_cond_broadcast(&queue->thread_left);
 }
 
 void xp_turn_pass(struct xpoll *queue)
@@ -134,6 +132,17 @@ static void drop_closed(struct xpoll *queue, const struct xp_fired *fired)
 
 	if (slot->present && xp_slot_is_of(slot, fired->token))
 		xp_entry_drop(queue, fd, slot);
+}
+
+/*
+ * Is there anything that a sleeping thread has to check?  Threads of the poll-like level
+ * leave events of sources alone.
+ */
+static bool left_for_sleepers(const struct xpoll *queue)
+{
+	return queue->candidates.len > 0 || !xp_list_empty(&queue->unpollable.awake) ||
+		(!xp_list_empty(&queue->registrations.active) && !xp_poll_level_waits(queue)) ||
+		xp_timer_waiter_missing(queue);
 }
 
 /* Have the kernel know of all changes. */
@@ -168,9 +177,7 @@ void xp_pass_on(struct xpoll *queue)
 		xp_candidates_publish(queue);
 	if (queue->ops->rearm)
 		queue->ops->rearm(queue->backend);
-	if (queue->candidates.len > 0 || !xp_list_empty(&queue->registrations.active) ||
-	    !xp_list_empty(&queue->unpollable.awake) || xp_wake_is_pending(queue) ||
-	    xp_timer_waiter_missing(queue))
+	if (left_for_sleepers(queue) || xp_wake_is_pending(queue))
 		call_one(queue);
 }
 
@@ -180,10 +187,7 @@ void xp_settle(struct xpoll *queue)
 
 	queue->recheck_wanted = false;
 	flush_for_others(queue);
-	if (wanted && (queue->candidates.len > 0 ||
-	               !xp_list_empty(&queue->registrations.active) ||
-	               !xp_list_empty(&queue->unpollable.awake) ||
-	               xp_timer_waiter_missing(queue)))
+	if (wanted && left_for_sleepers(queue))
 		call_one(queue);
 	if (queue->exposed)
 		xp_update_attention(queue);
@@ -239,8 +243,7 @@ void xp_sleep_cancelled(void *opaque)
 		xp_candidates_all(queue);
 		xp_pass_on(queue);
 	}
-	if (!sleeper->wait->events)
-		queue->polling = false;
+	xp_wait_forget(queue, sleeper->wait);
 	xp_inside_leave(queue);
 	xp_kick_due(queue);
 	xp_mutex_unlock(&queue->lock);
@@ -252,23 +255,6 @@ void xp_kick_taken(struct xp_wait *wait, const struct xp_fired *fired, int count
 {
 	for (int i = 0; i < count; i++)
 		wait->kicker |= fired[i].token == XP_TOKEN_WAKE;
-}
-
-/* Who is about to wait lets this thread in first. */
-static void changer_enter(struct xpoll *queue)
-{
-	queue->threads.changers++;
-	queue->awaited = true;
-}
-
-void xp_let_others_check(struct xpoll *queue, struct xp_wait *wait)
-{
-	changer_enter(queue);
-	xp_kick_all(queue);
-	while (queue->kick.waiters > 0)
-		xp_sleep_until_thread_left(queue, wait);
-	if (--queue->threads.changers == 0)
-		pthread_cond_broadcast(&queue->thread_left);
 }
 
 static int sleep_for_turn(struct xpoll *queue, struct xp_wait *wait)
@@ -314,7 +300,7 @@ int xp_turn_take(struct xpoll *queue, struct xp_wait *wait)
 		/* The turn is signalled for those that were called, not for this one. */
 		if (queue->turn.called > 0) {
 			xp_sleep_until_thread_left(queue, wait);
-			return -EAGAIN;
+			continue;
 		}
 		rc = sleep_for_turn(queue, wait);
 		if (rc < 0) {
@@ -326,15 +312,6 @@ int xp_turn_take(struct xpoll *queue, struct xp_wait *wait)
 	}
 	queue->turn.leader = true;
 	return 1;
-}
-
-void xp_turn_yield(struct xpoll *queue, struct xp_wait *wait)
-{
-	xp_kick_due(queue);
-	queue->turn.yielders++;
-	while (queue->turn.followers > 0 && !queue->turn.leader && !queue->threads.dying)
-		xp_sleep_until_thread_left(queue, wait);
-	queue->turn.yielders--;
 }
 
 bool xp_wait_in_vain(const struct xpoll *queue, struct xp_wait *wait)
@@ -351,7 +328,9 @@ void xp_quiesce(struct xpoll *queue)
 {
 	if (queue->ops->caps & XP_CAP_CONCURRENT)
 		return;
-	changer_enter(queue);
+	/* Whoever is about to wait lets this thread in first. */
+	queue->threads.changers++;
+	queue->awaited = true;
 	queue->threads.inside++;
 	while (queue->threads.waiters > 0) {
 		kick_one(queue);

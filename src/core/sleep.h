@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "core/attention.h"
 #include "core/child.h"
+#include "core/levels.h"
 #include "core/queue.h"
 #include "core/timer_waiter.h"
 #include "os/sys.h"
@@ -44,24 +45,12 @@ void xp_kick_taken(struct xp_wait *wait, const struct xp_fired *fired, int count
  */
 void xp_pass_on(struct xpoll *queue);
 
-/*
- * This thread is of the poll-like level and leaves alone what others are to
- * see: make them all come out and check.  Which of them a kick wakes is the
- * kernel's choice, and could be this thread each time.
- */
-void xp_let_others_check(struct xpoll *queue, struct xp_wait *wait);
-
 /* Until nobody is in xpoll_wake any more. */
 void xp_wake_await_writers(struct xpoll *queue);
 
-/*
- * 1: this thread's turn; 0: the wait is over; -EINTR, -EBADF; -EAGAIN: it has
- * slept as no follower does, and has to check again what there is for it.
- */
+/* Returns 1 if this thread has the turn, 0 if the wait is over, -EINTR, or -EBADF. */
 int xp_turn_take(struct xpoll *queue, struct xp_wait *wait);
 void xp_turn_pass(struct xpoll *queue);
-/* Have a follower take the turn that was passed on. */
-void xp_turn_yield(struct xpoll *queue, struct xp_wait *wait);
 
 static inline bool xp_concurrent(const struct xpoll *queue)
 {

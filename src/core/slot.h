@@ -120,7 +120,8 @@ struct xp_slot {
 			uint8_t clear;
 			uint8_t oneshot;
 			uint8_t dispatch;
-			uint8_t exclusive;
+			uint8_t exclusive : 3;
+			uint8_t whole : 1; /* ONESHOT and DISPATCH act on all filters */
 		};
 		uint32_t any;
 	} modes;

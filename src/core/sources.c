@@ -23,14 +23,6 @@ void xp_sources_run_due(struct xpoll *queue, int room)
 		xp_lowat_due(queue);
 }
 
-bool xp_sources_probe(struct xpoll *queue)
-{
-	const struct xp_list *last = queue->registrations.active.prev;
-
-	xp_sources_settle(queue, XP_BEFORE_SLEEP);
-	return queue->registrations.active.prev != last;
-}
-
 void xp_sources_settle(struct xpoll *queue, enum xp_settle before)
 {
 	for (int i = 0; xp_sources[i]; i++)

@@ -10,12 +10,6 @@
  */
 void xp_sources_run_due(struct xpoll *queue, int room);
 
-/*
- * Before the kernel is asked, without releasing the lock until it is; true: that has
- * activated some.
- */
-bool xp_sources_probe(struct xpoll *queue);
-
 /* This wait calls sources from now on; NULL: no longer. */
 static inline void xp_sources_wait(struct xpoll *queue, struct xp_wait *wait)
 {

@@ -41,39 +41,16 @@ XP_NOINLINE bool xp_wait_unusual(const struct xpoll *queue, const struct xp_wait
 		xp_due_passed(queue);
 }
 
-/*
- * A leader of the poll-like level sleeps although there is something for the
- * other level.  That needs no turn, only that nobody sleeps on the array.
- */
-static void take_without_turn(struct xpoll *queue, struct xp_wait *wait)
-{
-	xp_quiesce(queue);
-	if (queue->due_ns != XP_NEVER)
-		xp_sources_run_due(queue, wait->cap);
-	xp_deliver_active(queue, wait);
-}
-
 static int wait_in_turn(struct xpoll *queue, struct xp_wait *wait, struct xp_fired *fired)
 {
-	for (;;) {
-		int rc;
+	int rc = xp_turn_take(queue, wait);
 
-		if (queue->turn.leader && wait->events &&
-		    (!xp_list_empty(&queue->registrations.active) || xp_due_passed(queue)))
-			take_without_turn(queue, wait);
-		if (wait->len > 0)
-			return 0;
-		rc = xp_turn_take(queue, wait);
-		if (rc > 0) {
-			xp_batch_renew(queue);
-			rc = xp_wait_loop(queue, wait, fired, false, false, !wait->events);
-			xp_turn_pass(queue);
-			if (rc == -EAGAIN)
-				xp_turn_yield(queue, wait);
-		}
-		if (rc != -EAGAIN)
-			return rc;
-	}
+	if (rc <= 0)
+		return rc;
+	xp_batch_renew(queue);
+	rc = xp_wait_loop(queue, wait, fired, false, false, !wait->events);
+	xp_turn_pass(queue);
+	return rc;
 }
 
 XP_NOINLINE int xp_wait_among_others(struct xpoll *queue, struct xp_wait *wait, bool gathered)

@@ -53,9 +53,8 @@ int xp_wait_among_others(struct xpoll *queue, struct xp_wait *wait, bool gathere
 static XP_INLINE int xp_wait_room(struct xpoll *queue, const struct xp_wait *wait, int at_hand,
                                 bool alone, bool poll_level, bool first)
 {
-	int cap = poll_level ? XP_BATCH_CAP : wait->cap;
+	int cap = wait->cap;
 
-	XP_ASSERT(cap == wait->cap);
 	queue->ask.due = false;
 	queue->ask.skipped = 0;
 	return first && poll_level ? cap : xp_ask_room(queue, cap - at_hand, at_hand,
@@ -221,6 +220,8 @@ static XP_INLINE int xp_wait_leave(struct xpoll *queue, const struct xp_wait *wa
 	int len = wait->len;
 
 	XP_ASSERT(rc == 0 || len == 0);
+	if (!alone)
+		xp_wait_forget(queue, wait);
 	if (XP_LIKELY(len > 0)) {
 		xp_wait_release(queue, wait, alone);
 		return len;

@@ -8,6 +8,8 @@
 
 #include <sched.h>
 
+enum { KINDS = 3 }; /* of waits, of each level */
+
 struct waiter {
 	struct xpoll *queue;
 	struct xt_thread *thread;
@@ -20,19 +22,22 @@ static void waiter_run(void *argument)
 {
 	struct waiter *self = argument;
 	struct xpoll_event events[4];
+	struct xpoll_ready ready[4];
 	sigset_t empty;
 
 	(void)sigemptyset(&empty);
 	if (self->kind == 0)
 		self->rc = xpoll_event(self->queue, NULL, 0, events, 4, -1);
 	else if (self->kind == 1)
-		self->rc = xpoll_wait(self->queue, -1);
+		self->rc = xpoll_event(self->queue, NULL, 0, events, 4, XT_SOON);
 	else if (self->kind == 2)
-		self->rc =
-		    xpoll_event(self->queue, NULL, 0, events, 4, XT_SOON);
+		self->rc = xpoll_event_mask(self->queue, NULL, 0, events, 4, -1, &empty);
+	else if (self->kind == KINDS)
+		self->rc = xpoll_wait(self->queue, -1);
+	else if (self->kind == KINDS + 1)
+		self->rc = xpoll_pwait(self->queue, ready, 4, XT_SOON, NULL);
 	else
-		self->rc = xpoll_event_mask(self->queue, NULL, 0, events, 4, -1,
-		                            &empty);
+		self->rc = xpoll_pwait(self->queue, ready, 4, -1, &empty);
 	self->error = errno;
 }
 
@@ -43,13 +48,13 @@ static void all_in(struct xpoll *queue, uint64_t waits)
 		(void)sched_yield();
 }
 
-static void destroy_under(struct xpoll *queue, int count)
+/* Threads wait at one level, each in another way: first is 0 or KINDS. */
+static void destroy_under(struct xpoll *queue, int first, int count)
 {
-	struct waiter waiters[4];
+	struct waiter waiters[KINDS];
 
 	for (int i = 0; i < count; i++) {
-		waiters[i] = (struct waiter){
-		    .queue = queue, .kind = i};
+		waiters[i] = (struct waiter){.queue = queue, .kind = first + i};
 		waiters[i].thread = xt_start(waiter_run, &waiters[i]);
 	}
 	all_in(queue, (uint64_t)count);
@@ -67,13 +72,13 @@ static void destroy_under(struct xpoll *queue, int count)
 XT_TEST(destroy_ends_a_blocked_wait_with_ebadf)
 {
 	for (int i = 0; i < 20; i++)
-		XT_CALL(destroy_under(xt_open(), 1));
+		XT_CALL(destroy_under(xt_open(), i % 2 ? KINDS : 0, 1));
 }
 
 XT_TEST(destroy_ends_blocked_waits_of_every_kind_with_ebadf)
 {
 	for (int i = 0; i < 20; i++)
-		XT_CALL(destroy_under(xt_open(), 4));
+		XT_CALL(destroy_under(xt_open(), i % 2 ? KINDS : 0, KINDS));
 }
 
 XT_TEST(destroy_with_registrations_under_waiters)
@@ -87,7 +92,7 @@ XT_TEST(destroy_with_registrations_under_waiters)
 		XT_OK(xt_add(queue, pair.r, WRITE, XPOLL_DISABLE));
 		XT_OK(xt_flag(queue, 1, USER, XPOLL_ADD));
 		XT_EQ(xpoll_lookup(queue, 1, USER, &now), 0);
-		XT_CALL(destroy_under(queue, 4));
+		XT_CALL(destroy_under(queue, i % 2 ? KINDS : 0, KINDS));
 		xt_put(pair.w);
 		XT_EQ(xt_get(pair.r), 'x');
 	}

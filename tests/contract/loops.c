@@ -273,13 +273,14 @@ static void take_events(struct world *world, bool (*owed)[2], int cap)
 /* That level reports bits; what it says of edges beside what is wanted is open. */
 static void take_poll(struct world *world, bool (*owed)[2])
 {
-	int count = xpoll_wait(world->queue, 0);
-	void *data = NULL;
-	int revents;
+	struct xpoll_event records[ROOM];
+	bool own = naps_any(world) || loops_pick(world, 2);
+	int count = naps_poll(world->queue, records, ROOM, 0, own);
 
 	XT_CHECK(count >= 0);
-	while ((revents = xpoll_revents(world->queue, &data))) {
-		struct file *file = data;
+	for (int i = 0; i < count; i++) {
+		struct file *file = records[i].udata;
+		int revents = (int)records[i].fflags;
 		int index = (int)(file - world->files);
 		int wanted_bits = POLLHUP | POLLERR | (file->regs[0].enabled ? bits[0] : 0) |
 			(file->regs[1].enabled ? bits[1] : 0);
@@ -366,7 +367,7 @@ static void take_step(struct world *world, const struct step *step)
 	else if (step->what == DELETE)
 		change_there(world, file, step->filter, XPOLL_DELETE);
 	else
-		take(world, step->what == TAKE_POLL && naps_any(world) ? TAKE : step->what,
+		take(world, !naps_any(world) ? step->what : world->nap_poll ? TAKE_POLL : TAKE,
 		     step->cap);
 	if (step->what > PEER_ENDS && step->what < TAKE)
 		naps_settle(world);

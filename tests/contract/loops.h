@@ -32,6 +32,7 @@ struct nap {
 	struct xt_thread *thread; /* NULL: none is there */
 	struct xpoll *queue;
 	bool poll;
+	bool own; /* by xpoll_pwait */
 	int cap;
 	int count;
 	struct xpoll_event events[ROOM]; /* of the poll-like level: fflags are its bits */
@@ -41,6 +42,7 @@ struct world {
 	struct xpoll *queue;
 	struct nap naps[NAPPERS];
 	bool has_naps;
+	bool nap_poll; /* those that sleep are in waits of the poll-like level, else of the other */
 	int seen[FILES]; /* what poll(2) has said since one of them began */
 	struct file files[FILES];
 	int revents[FILES]; /* what poll(2) says as a wait begins */
@@ -61,6 +63,11 @@ void loops_came(struct world *world, int file, int filter);
 void loops_wrong(const struct world *world, int file, int filter, const char *what);
 
 bool naps_any(const struct world *world);
+/*
+ * Wait at the poll-like level; of each descriptor the records have bits in fflags, and data.
+ * own: by xpoll_pwait, which other threads may be in at the same time.
+ */
+int naps_poll(struct xpoll *queue, struct xpoll_event *records, int cap, int timeout_ms, bool own);
 void naps_begin(struct world *world);
 /* Until each has come out, or there is nothing that it would have to come out for. */
 void naps_settle(struct world *world);

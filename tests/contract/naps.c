@@ -3,20 +3,27 @@
 
 #include <sched.h>
 
+int naps_poll(struct xpoll *queue, struct xpoll_event *records, int cap, int timeout_ms, bool own)
+{
+	struct xpoll_ready ready[ROOM];
+	int count = own ? xpoll_pwait(queue, ready, cap, timeout_ms * INT64_C(1000000), NULL)
+		: xpoll_wait(queue, timeout_ms);
+
+	if (!own && count > 0)
+		for (count = 0; (ready[count].events = xpoll_revents(queue, &ready[count].data));)
+			count++;
+	for (int i = 0; i < count; i++)
+		records[i] = (struct xpoll_event){
+			.fflags = (uint32_t)ready[i].events, .udata = ready[i].data};
+	return count;
+}
+
 static void nap_run(void *argument)
 {
 	struct nap *nap = argument;
-	int revents;
-	void *data;
 
-	if (!nap->poll) {
-		nap->count = xpoll_event(nap->queue, NULL, 0, nap->events, nap->cap, -1);
-		return;
-	}
-	nap->count = xpoll_wait(nap->queue, -1) < 0 ? -1 : 0;
-	while (nap->count >= 0 && (revents = xpoll_revents(nap->queue, &data)))
-		nap->events[nap->count++] = (struct xpoll_event){
-			.fflags = (uint32_t)revents, .udata = data};
+	nap->count = nap->poll ? naps_poll(nap->queue, nap->events, nap->cap, -1, nap->own)
+		: xpoll_event(nap->queue, NULL, 0, nap->events, nap->cap, -1);
 }
 
 bool naps_any(const struct world *world)
@@ -34,10 +41,13 @@ void naps_begin(struct world *world)
 
 	if (nap->thread)
 		return;
-	if (!naps_any(world))
+	if (!naps_any(world)) {
 		memset(world->seen, 0, sizeof world->seen);
+		world->nap_poll = loops_pick(world, 2);
+	}
 	/* One thread at a time may be in xpoll_wait. */
-	*nap = (struct nap){.queue = world->queue, .poll = i == 0 && loops_pick(world, 2),
+	*nap = (struct nap){.queue = world->queue, .poll = world->nap_poll,
+	                    .own = i > 0 || loops_pick(world, 2),
 	                    .cap = loops_pick(world, 2) ? ROOM : 1 + loops_pick(world, 3)};
 	loops_look(world);
 	for (int k = 0; k < FILES; k++)

@@ -276,67 +276,39 @@ static void poll_level_run(void *argument)
 }
 
 /*
- * S17: a thread of the poll-like level neither takes what is not a
- * descriptor's nor keeps it from a thread that wants it.
+ * S17: the event level is not waited on meanwhile, changes are made, and the event is there
+ * when the wait is over.
  */
-XT_TEST(user_event_poll_level_waits_too_event_level_gets_it)
+XT_TEST(user_event_during_a_poll_like_wait_comes_after_it)
 {
 	struct xpoll *queue = xt_open_quiet();
 	struct waiter poller = {.queue = queue};
-	atomic_int poller_returned = 0;
-
-	XT_OK(xt_change(queue, 1, XPOLL_FILT_USER, XPOLL_ADD | XPOLL_CLEAR, 0, 0,
-	                NULL));
-	poller.returned = &poller_returned;
-	for (int i = 0; i < 40; i++) {
-		bool poller_first = i % 2;
-		struct waiter waiter;
-		atomic_int returned = 0;
-
-		xt_threads_reuse();
-		if (poller_first) {
-			poller.thread = xt_start(poll_level_run, &poller);
-			xt_asleep(poller.thread);
-		}
-		waiters_start(&waiter, 1, queue, &returned);
-		if (!poller_first) {
-			poller.thread = xt_start(poll_level_run, &poller);
-			xt_asleep(poller.thread);
-		}
-		XT_OK(xt_trigger(queue, 1));
-		xt_until(&returned, 1);
-		XT_EQ(waiters_got(&waiter, 1, 1), 1);
-		xt_join(waiter.thread);
-		waiters_send_home(&poller, 1);
-	}
-	XT_EQ(atomic_load(&poller_returned), 40);
-}
-
-/*
- * The poll-like level has seen the event and gone to sleep before anybody of
- * the other level comes.
- */
-XT_TEST(user_event_before_the_event_level_comes_is_not_missed)
-{
-	static const int64_t timeouts[] = {0, -1};
+	struct xpoll_event change, event;
 	atomic_int returned = 0;
-	struct waiter poller = {.queue = xt_open_quiet(),
-	                        .returned = &returned};
-	struct xpoll *queue = poller.queue;
-	struct xpoll_event event;
 
 	XT_OK(xt_flag(queue, 1, USER, XPOLL_ADD | XPOLL_CLEAR));
-	poller.thread = xt_start(poll_level_run, &poller);
+	poller.returned = &returned;
 	for (int i = 0; i < 20; i++) {
+		xt_threads_reuse();
+		poller.thread = xt_start(poll_level_run, &poller);
 		xt_asleep(poller.thread);
-		XT_OK(xt_trigger(queue, 1));
+		/* It may not have begun: then this wait ends at once. */
+		while (xpoll_event(queue, NULL, 0, &event, 1, 0) == 0)
+			sched_yield();
+		XT_EXPECT_EQ(errno, EBUSY);
+		/* Nothing is applied, unless there is a receipt, which ends the call at once. */
+		(void)xpoll_set(&change, 1, USER, 0, XPOLL_NOTE_TRIGGER, 0, NULL);
+		XT_FAILS(xpoll_event(queue, &change, 1, &event, 1, -1), EBUSY);
+		change.flags = XPOLL_ADD | XPOLL_CLEAR | XPOLL_RECEIPT;
 		if (i % 2)
-			xt_asleep(poller.thread);
-		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, timeouts[i / 10]),
-		      1);
-		XT_EQ(event.filter, USER);
+			XT_EQ(xpoll_event(queue, &change, 1, &event, 1, -1), 1);
+		else
+			XT_OK(xt_trigger(queue, 1));
+		XT_EQ(atomic_load(&returned), i);
+		waiters_send_home(&poller, 1);
+		XT_GETS(queue, &event, 1, USER);
+		XT_NONE(queue);
 	}
-	waiters_send_home(&poller, 1);
 }
 
 /*

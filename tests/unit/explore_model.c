@@ -302,9 +302,9 @@ static bool wait_step(enum step step)
 {
 	bool there[2];
 
-	if (step < SLEEP)
+	if (step < SLEEP && (step != PEEK || waiting == 0)) /* One level at a time. */
 		wait_looks(step);
-	else if (waiting < SLEEPERS_MOST)
+	else if (step >= SLEEP && waiting < SLEEPERS_MOST)
 		(void)wait_once(step == NAP ? NAP_NS : -1, there);
 	else
 		return false;

@@ -20,6 +20,7 @@ pub const XPOLL_RECEIPT: u32 = 64;
 pub const XPOLL_DISPATCH: u32 = 128;
 pub const XPOLL_KEEPUDATA: u32 = 512;
 pub const XPOLL_SETUDATA: u32 = 1024;
+pub const XPOLL_WHOLE: u32 = 2048;
 pub const XPOLL_ERROR: u32 = 16384;
 pub const XPOLL_EOF: u32 = 32768;
 pub const XPOLL_FILT_READ: i32 = -1;
@@ -104,6 +105,28 @@ extern "C" {
         events: ::core::ffi::c_int,
         fd: xpoll_fd_t,
         data: *mut ::core::ffi::c_void,
+    ) -> ::core::ffi::c_int;
+}
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct xpoll_ready {
+    pub __bindgen_anon_1: xpoll_ready__bindgen_ty_1,
+    pub fd: xpoll_fd_t,
+    pub events: ::core::ffi::c_int,
+}
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub union xpoll_ready__bindgen_ty_1 {
+    pub data: *mut ::core::ffi::c_void,
+    pub data64: u64,
+}
+extern "C" {
+    pub fn xpoll_pwait(
+        queue: *mut xpoll,
+        ready: *mut xpoll_ready,
+        nready: ::core::ffi::c_int,
+        timeout_ns: i64,
+        sigset: *const ::core::ffi::c_void,
     ) -> ::core::ffi::c_int;
 }
 extern "C" {

@@ -84,7 +84,11 @@ macro_rules! layout {
             let place = unsafe { std::ptr::addr_of!((*base).$field) };
             let offset = place as usize - base as usize;
             // What bindgen names in its own way.
-            let field = if field == "__bindgen_anon_1" { "udata" } else { field };
+            let field = match (field, &name[..]) {
+                ("__bindgen_anon_1", "xpoll_ready") => "data",
+                ("__bindgen_anon_1", _) => "udata",
+                _ => field,
+            };
             let field = field.trim_end_matches('_');
             $facts.insert(format!("{name}.{field}"), offset as i64);
             $statements +=
@@ -100,6 +104,7 @@ fn structures_are_laid_out_as_in_the_header() {
     layout!(facts, statements, xpoll_options: size backend flags size_hint);
     layout!(facts, statements,
             xpoll_event: ident filter flags fflags data __bindgen_anon_1);
+    layout!(facts, statements, xpoll_ready: __bindgen_anon_1 fd events);
     layout!(facts, statements,
             xpoll_aio: size op fd buffer length offset udata result priv_);
     layout!(facts, statements,
@@ -108,7 +113,7 @@ fn structures_are_laid_out_as_in_the_header() {
             rebuilds registered signals_unobserved);
     assert_eq!(ask_c("layout", &statements), facts, "{CURE}");
     let structures = BINDINGS.lines().filter(|line| line.starts_with("pub struct ")).count();
-    assert_eq!(structures, 5, "four here, and the opaque one");
+    assert_eq!(structures, 6, "five here, and the opaque one");
 }
 
 #[test]

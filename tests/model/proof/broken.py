@@ -285,24 +285,22 @@ BROKEN = [
         ("kicks.pml", "(wake_linked && kicked -> kicker | bit_of(me) : kicker)", "kicker")],
         STUCK),
     Broken("sleeps-while-others-are-called-out", "kicks-two", "", [
-        ("kicks.pml", "		:: !must_look && kicked -> back = 2; goto until_left\n"
+        ("kicks.pml", "		:: !must_look && kicked -> goto until_left\n"
          "		:: !must_look && !kicked ->", "		:: !must_look ->")], "kicked"),
     Broken("waits-for-the-called-with-their-kick", "kicks-two", "", [
         ("kicks.pml", "	atomic { xp_kick_next() }\nsleep", "	atomic { skip }\nsleep")],
         STUCK),
     Broken("leaves-the-next-moment-unminded", "kicks-two", "CALLS=1", [
-        ("kicks.pml", "wake_pending || xp_timer_waiter_missing) ->", "wake_pending) ->")], "due"),
+        ("kicks.pml", "((activated && !poll_level) || xp_timer_waiter_missing)",
+         "(activated && !poll_level)")], "due"),
     Broken("calls-a-timer_waiter-for-good", "kicks-two", "CALLS=1", [
         ("kicks.pml", "kept = (kept == NOW -> NEVER : kept)", "skip")], "due"),
     Broken("timer_waiter-does-not-resign", "kicks-two", "CALLS=1", [
         ("kicks.pml", ":: timer_waiter == me -> timer_waiter = NEVER; kept = NEVER",
          ":: timer_waiter == me -> timer_waiter = NEVER")], "due"),
     Broken("moves-a-moment-without-a-kick", "kicks-two", "CALLS=1", [
-        ("kicks.pml", "(activated || xp_timer_waiter_missing) -> call_one()",
-         "activated -> call_one()")], "due"),
-    Broken("leaves-others-uncalled", "kicks-poll-level", "", [
-        ("kicks.pml", "\t\t\tchangers++;\n\t\t\txp_kick_all();\n\t\t\tgoto others_look",
-         "			goto gather")], "activated"),
+        ("kicks.pml", ":: recheck_wanted && waiters && left_for_sleepers -> call_one()",
+         ":: recheck_wanted && waiters && activated -> call_one()")], "due"),
     Broken("waits-for-others-before-its-kick", "kicks-two", "", [
         ("kicks.pml", "	atomic { xp_kick_due(); enter(inside)", "	atomic { enter(inside)")],
         STUCK),
@@ -324,9 +322,7 @@ BROKEN = [
         ("turns.pml",
          "	readable = readable & ~(writes & ~signalled);\n", "")],
         "readable"),
-    Broken("waits-for-others-before-it-passes-the-turn", "turns-poll-level", "", [
-        ("turns.pml", "xp_turn_pass(); xp_kick_due(); yielders++",
-         "xp_turn_pass(); yielders++"),
+    Broken("waits-for-the-leader-before-its-kick", "turns-two", "", [
         ("turns.pml", "{\n	xp_kick_due();\n	enter(inside);", "{\n	enter(inside);")],
         STUCK),
     Broken("takes-the-turn-along-when-interrupted", "turns-three", "", [

@@ -2,10 +2,10 @@
  * Threads that sleep on epoll, and who makes them come out.
  *
  * No descriptors: a user event, a source's moment (due_ns), xpoll_wake,
- * xpoll_wake_all, xpoll_destroy.  With POLL_LEVEL thread 0 is in xpoll_wait,
- * which leaves events of sources to the others.  Threads wait again when a wait
- * has ended; any wait may have changes to take along (xp_has_pending), and looks before
- * it sleeps.
+ * xpoll_wake_all, xpoll_destroy.  With POLL_LEVEL all threads are in waits of the
+ * poll-like level, which leave events of sources for later.  Threads wait again when a
+ * wait has ended; any wait may have changes to take along (xp_has_pending), and looks
+ * before it sleeps.
  */
 #ifndef WAITERS
 #define WAITERS 3
@@ -51,7 +51,6 @@ bit wake_pending;
 bit dying;
 bit closing; /* the program: nobody enters any more */
 bit busy;
-unsigned changers : 3;
 unsigned clock : 3 = 1;
 unsigned due : 3 = NEVER;
 unsigned kept : 3 = NEVER;
@@ -63,11 +62,14 @@ byte looks = LOOKS;
 #define is_in(set) ((set) & bit_of(me))
 #define leave(set) set = set & ~bit_of(me)
 #define enter(set) set = set | bit_of(me)
-#define poll_level (POLL_LEVEL && me == 0)
+#define poll_level POLL_LEVEL
 #define must_look (wake_pending || is_in(called_all) || past)
 
 /* src/core/timer_waiter.h: xp_timer_waiter_missing */
 #define xp_timer_waiter_missing (due < kept)
+
+/* src/core/sleep.c: left_for_sleepers */
+#define left_for_sleepers ((activated && !poll_level) || xp_timer_waiter_missing)
 
 #define broadcast() roused = in_left
 
@@ -132,7 +134,7 @@ inline waiter_left()
 	xp_timer_waiter_answered();
 	kicker = kicker | (kicked & bit_of(me));
 	if
-	:: changers > 0 || kicked == bit_of(me) -> broadcast()
+	:: kicked == bit_of(me) -> broadcast()
 	:: else
 	fi;
 	leave(kicked)
@@ -162,7 +164,7 @@ inline inside_leave()
 inline xp_settle()
 {
 	if
-	:: recheck_wanted && waiters && (activated || xp_timer_waiter_missing) -> call_one()
+	:: recheck_wanted && waiters && left_for_sleepers -> call_one()
 	:: else
 	fi;
 	recheck_wanted = 0
@@ -192,7 +194,6 @@ inline xp_sources_run_due()
 proctype waiter(byte me)
 {
 	bit past, taken, again;
-	unsigned back : 2; /* where to, from the condition `thread_left` */
 
 call:	atomic { /* src/core/wait.h: xp_wait_run */
 		if
@@ -206,24 +207,12 @@ call:	atomic { /* src/core/wait.h: xp_wait_run */
 		:: true
 		fi
 	}
-	/* src/core/wait.h: xp_wait_loop; src/core/gather.c: give_way */
+	/* src/core/wait.h: xp_wait_loop; src/core/gather.c: xp_gather, changers_first */
 loop:	atomic {
 		again = 0;
-		xp_sources_run_due()
-	}
-give_way:
-	atomic {
+		xp_sources_run_due();
 		if
-		:: changers > 0 -> back = 0; goto until_left
-		:: changers == 0 && dying -> goto leave
-		:: else
-		fi;
-		if
-		:: poll_level && activated && waiters ->
-			/* src/core/sleep.c: xp_let_others_check */
-			changers++;
-			xp_kick_all();
-			goto others_look
+		:: dying -> goto leave
 		:: else
 		fi
 	}
@@ -236,7 +225,7 @@ gather:	atomic { /* src/core/gather.c: xp_gather; src/core/deliver.c: xp_deliver
 		if
 		:: must_look -> goto look
 		:: looks > 0 -> looks--; goto look /* src/core/queue.h: xp_has_pending */
-		:: !must_look && kicked -> back = 2; goto until_left
+		:: !must_look && kicked -> goto until_left
 		:: !must_look && !kicked -> /* src/core/sleep.h: xp_sleep_in_kernel */
 			enter(waiters);
 			enter(asleep);
@@ -285,7 +274,7 @@ leave:	atomic { /* src/core/sleep.c: xp_pass_on */
 		xp_kick_next();
 		recheck_wanted = 0;
 		if
-		:: waiters && (activated || wake_pending || xp_timer_waiter_missing) ->
+		:: waiters && (left_for_sleepers || wake_pending) ->
 			call_one()
 		:: else
 		fi;
@@ -306,31 +295,12 @@ left:	atomic { /* src/core/sleep.c: xp_leave_late */
 	}
 	goto call;
 
-others_look: /* src/core/sleep.c: xp_sleep_until_thread_left */
-	atomic {
-		if
-		:: kicked ->
-			back = 1;
-			goto sleep_until_left
-		:: else
-		fi;
-		changers--;
-		if
-		:: changers == 0 -> broadcast()
-		:: else
-		fi;
-		goto gather
-	}
 until_left: /* src/core/sleep.c: xp_sleep_until_thread_left */
 	atomic { xp_kick_next() }
 sleep_until_left:
 	atomic { xp_kick_due(); enter(inside); enter(in_left); leave(roused); locked = 0 }
 	atomic { is_in(roused) -> lock(); leave(roused); leave(in_left); inside_leave() }
-	if
-	:: back == 0 -> goto give_way
-	:: back == 1 -> goto others_look
-	:: back == 2 -> goto loop
-	fi;
+	goto loop;
 gone:	skip
 }
 
@@ -427,13 +397,12 @@ proctype time()
 #define timer_waiter_comes_out (timer_waiter != NEVER && kept <= clock)
 #define at_rest (!locked && !busy && in_call && asleep == in_call && !wake_linked && \
 	!timer_waiter_comes_out)
-#define others (asleep & ~POLL_LEVEL)
 
 active proctype claims()
 {
 end:	atomic { at_rest ->
 		assert(!dying && !kicked && !called_all && !wake_pending);
-		assert(!activated || !others);
+		assert(!activated || !asleep || poll_level);
 		/* The next moment of a source has a sleeper who minds it. */
 		assert(due > clock);
 		assert(due == NEVER || (timer_waiter != NEVER && kept <= due))

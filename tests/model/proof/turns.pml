@@ -3,8 +3,8 @@
  * array; followers, who sleep until the turn is passed on; changers, who have
  * to get the leader off the array.
  *
- * With POLL_LEVEL thread 0 is in xpoll_wait, which leaves events of sources to
- * the others.
+ * With POLL_LEVEL all threads are in waits of the poll-like level, which leave events of
+ * sources for later.
  */
 #ifndef WAITERS
 #define WAITERS 3
@@ -59,7 +59,6 @@ unsigned signalled : 2;
 unsigned due : 2;
 unsigned readable : 2;
 unsigned changers : 3;
-unsigned yielders : 3;
 byte expiries = EXPIRIES;
 byte cancels = CANCELS;
 
@@ -68,7 +67,7 @@ byte cancels = CANCELS;
 #define leave(set) set = set & ~bit_of(me)
 #define enter(set) set = set | bit_of(me)
 #define takes(condition) taken = ((condition) -> taken | bit_of(me) : taken & ~bit_of(me))
-#define poll_level (POLL_LEVEL && me == 0)
+#define poll_level POLL_LEVEL
 #define broadcast() roused = in_left
 
 /* src/core/sleep.c: kick_one; src/backend/array.c: xp_array_wake */
@@ -184,10 +183,6 @@ inline follower_left()
 	if
 	:: !called -> places_clear()
 	:: else
-	fi;
-	if
-	:: yielders > 0 -> broadcast()
-	:: else
 	fi
 }
 
@@ -245,31 +240,6 @@ call:	/* src/core/wait.c: wait_in_turn */
 		:: true
 		fi
 	}
-	/* src/core/wait.c: wait_in_turn */
-top:	atomic {
-		if
-		:: leader && activated && !poll_level -> changers++
-		:: else -> goto turn_take
-		fi
-	}
-	/* src/core/wait.c: take_without_turn; src/core/sleep.c: xp_quiesce */
-quiesce: atomic {
-		if
-		:: waiters -> xp_kick(); begin_left()
-		:: else ->
-			changers--;
-			if
-			:: changers == 0 || dying -> broadcast()
-			:: else
-			fi;
-			if
-			:: activated -> activated = 0; goto leave
-			:: else -> goto turn_take
-			fi
-		fi
-	}
-	atomic { is_in(roused) -> end_left(); goto quiesce }
-
 turn_take: /* src/core/sleep.c: xp_turn_take */
 	atomic {
 		if
@@ -282,7 +252,7 @@ turn_take: /* src/core/sleep.c: xp_turn_take */
 		:: else -> goto sleep_for_turn
 		fi
 	}
-	atomic { is_in(roused) -> end_left(); goto top }
+	atomic { is_in(roused) -> end_left(); goto turn_take }
 
 sleep_for_turn: /* src/core/sleep.c: sleep_for_turn */
 	atomic { xp_kick_due(); take_place(); enter(followers); enter(inside); locked = 0 }
@@ -310,12 +280,10 @@ end_follower:
 		fi
 	}
 
-loop:	atomic { /* src/core/wait.h: xp_wait_loop; src/core/gather.c: give_way */
+loop:	atomic { /* src/core/wait.h: xp_wait_loop; src/core/gather.c: changers_first */
 		if
 		:: changers > 0 -> begin_left()
 		:: changers == 0 && dying -> goto pass
-		:: changers == 0 && !dying && poll_level && activated && followers ->
-			goto yield
 		:: else -> goto ask
 		fi
 	}
@@ -365,16 +333,6 @@ asked:	atomic {
 		fi
 	}
 pass:	atomic { xp_turn_pass(); goto leave }
-
-yield:	atomic { xp_turn_pass(); xp_kick_due(); yielders++ } /* src/core/sleep.c: xp_turn_yield */
-yielding:
-	atomic {
-		if
-		:: followers && !leader && !dying -> begin_left()
-		:: else -> yielders--; goto top
-		fi
-	}
-	atomic { is_in(roused) -> end_left(); goto yielding }
 
 leave:	atomic { /* src/core/wait.c: wait_in_turn */
 		past = 0;
@@ -503,7 +461,7 @@ end:	atomic { at_rest ->
 		assert(!dying && !called_all && !wake_pending);
 		/* Nobody would come out of a place again and again. */
 		assert(!readable);
-		assert(!activated || !(in_call & ~POLL_LEVEL))
+		assert(!activated || poll_level)
 	}
 }
 

@@ -31,6 +31,8 @@ public final class Xpoll {
     public static final int KEEPUDATA = 0x0200;
     /** A change other than {@link #ADD} writes the udata, too. */
     public static final int SETUDATA = 0x0400;
+    /** At the poll-like level: ONESHOT and DISPATCH act on all directions of the descriptor. */
+    public static final int WHOLE = 0x0800;
     /** In an event: data is the error number of a change, or 0. */
     public static final int ERROR = 0x4000;
     /** In an event: end of file, or the peer is gone. */
