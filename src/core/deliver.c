@@ -433,11 +433,10 @@ static void deliver_part(struct xpoll *queue, struct xp_wait *wait, int fd,
 	wait->passed_over = 0;
 }
 
-/* The thread slept before the main entry was changed, but this is the change's report. */
+/* The thread slept before the main entry was changed, but its arming is that of the change. */
 static bool is_of_last_change(const struct xp_fired *fired, const struct xp_slot *slot)
 {
-	return slot->delivered.arming_last && slot->tag == xp_token_tag(fired->token) &&
-		!(fired->events & XP_FIRED_SOLO_ANY);
+	return slot->delivered.arming_last && !(fired->events & XP_FIRED_SOLO_ANY);
 }
 
 void xp_deliver_rare(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired)
