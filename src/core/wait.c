@@ -18,11 +18,23 @@ XP_NOINLINE void xp_slept_in_vain(struct xpoll *queue, struct xp_wait *wait, boo
 	}
 }
 
-XP_NOINLINE bool xp_wait_interrupted(const struct xpoll *queue, int rc)
+XP_NOINLINE bool xp_wait_interrupted(struct xpoll *queue, int rc)
 {
+	bool handles;
+
 	/* A handler that forked has run: in the child the queue is the parent's. */
-	return rc != -EINTR || queue->process != xp_process_current() ||
-		xp_signal_program_handles();
+	if (rc != -EINTR || queue->process != xp_process_current())
+		return true;
+	if (!queue->lock.held)
+		return xp_signal_program_handles();
+	/* That is many system calls, which other threads need not wait for. */
+	xp_inside_enter(queue);
+	xp_mutex_unlock(&queue->lock);
+	handles = xp_signal_program_handles();
+	if (xp_lock_again(queue) < 0)
+		return true;
+	xp_inside_leave(queue);
+	return handles;
 }
 
 XP_NOINLINE bool xp_wake_taken(struct xpoll *queue)

@@ -33,8 +33,9 @@ bool xp_wait_unusual(const struct xpoll *queue, const struct xp_wait *wait);
 /*
  * The kernel ended a sleep with the error rc.  Returns false if that is EINTR without any
  * handler of the program's, because the process was stopped and continued: the wait goes on.
+ * Releases the lock meanwhile, if other threads could wait for it.
  */
-bool xp_wait_interrupted(const struct xpoll *queue, int rc);
+bool xp_wait_interrupted(struct xpoll *queue, int rc);
 
 /* xpoll_wake was called, and no wait has returned for it yet: this one does. */
 bool xp_wake_taken(struct xpoll *queue);
