@@ -146,6 +146,13 @@ MUTANTS = {
     "a repeated report of a level by edges is not checked": Mutant(
         "xp_candidate_outdated(queue, fd, slot, filters & ~xp_slot_by_edge(slot));", "", "",
         "fault.harvest:level_that_a_call_reports_again_by_an_edge_is_delivered_by_the_next"),
+    "XPOLL_WHOLE acts on one direction": Mutant(
+        "if (slot->modes.whole && (slot->modes.oneshot | slot->modes.dispatch) & bit)", "if (0)",
+        "", "contract.pwait:whole_dispatch_disables_all_directions"),
+    "a record of the caller's array leaves its modes to xpoll_revents": Mutant(
+        "slot->delivered.filters = XP_SET(filters);\n\txp_poll_handed(queue, fd, slot, filters);",
+        "slot->delivered.filters = XP_SET(filters);", "",
+        "contract.pwait:modes_act_before_the_call_returns"),
     # The rows of the state machine of a slot.
     "an edge's entry is changed for another filter": Mutant(
         "if (slot->modes.clear && wanted & xp_slot_by_edge(slot) && !view->exact &&", "if (0 &&",
