@@ -149,7 +149,7 @@ int xp_array_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 		return rc < 0 ? rc : -EEXIST;
 	if (entry)
 		array_remove(array, entry, fd);
-	rc = xp_edge_admit(&array->edge, fd, &status, &news);
+	rc = xp_edge_admit(&array->edge, fd, watch, &status, &news);
 	consumed = rc > 0;
 	if (rc >= 0)
 		rc = XP_TABLE_RESERVE(&array->entries, &array->len, fd + 1);

@@ -248,7 +248,8 @@ int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap)
 }
 
 /* See xp_edge_admit: 1, or 0 for another kind of file; -EBADF, -ENOMEM. */
-static int edge_news(struct xp_edge *edge, int fd, const struct stat *status, uint32_t *news)
+static int edge_news(struct xp_edge *edge, int fd, uint32_t watch, const struct stat *status,
+                     uint32_t *news)
 {
 	struct pollfd probe = {.fd = fd, .events = POLLIN | POLLOUT | POLLPRI};
 	int kind = xp_fd_kind(fd);
@@ -256,6 +257,8 @@ static int edge_news(struct xp_edge *edge, int fd, const struct stat *status, ui
 	xp_count_by(&edge->counters->syscalls_check, 2);
 	if (kind != XP_KIND_NEWS)
 		return kind < 0 ? kind : 0;
+	if (watch & XP_WATCH_EDGE)
+		return -ENOTSUP;
 	if (!S_ISREG(status->st_mode))
 		return 1; /* A perf counter: the set is not asked about it. */
 	xp_count(&edge->counters->syscalls_check);
@@ -264,7 +267,8 @@ static int edge_news(struct xp_edge *edge, int fd, const struct stat *status, ui
 	return 1;
 }
 
-int xp_edge_admit(struct xp_edge *edge, int fd, struct stat *status, uint32_t *news)
+int xp_edge_admit(struct xp_edge *edge, int fd, uint32_t watch, struct stat *status,
+                  uint32_t *news)
 {
 	int rc = xp_sys_open_flags(fd);
 	int kind = 0;
@@ -279,7 +283,7 @@ int xp_edge_admit(struct xp_edge *edge, int fd, struct stat *status, uint32_t *n
 	if (rc < 0)
 		return rc;
 	if (S_ISREG(status->st_mode) || !(status->st_mode & S_IFMT))
-		kind = edge_news(edge, fd, status, news);
+		kind = edge_news(edge, fd, watch, status, news);
 	if (kind < 0 || (!S_ISREG(status->st_mode) && !S_ISDIR(status->st_mode) &&
 	                 !S_ISCHR(status->st_mode) && !S_ISBLK(status->st_mode)))
 		return kind;

@@ -89,10 +89,12 @@ int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap)
 	return count < 0 ? 0 : count;
 }
 
-int xp_edge_admit(struct xp_edge *edge, int fd, struct stat *status, uint32_t *news)
+int xp_edge_admit(struct xp_edge *edge, int fd, uint32_t watch, struct stat *status,
+                  uint32_t *news)
 {
 	int rc = xp_sys_fstat(fd, status);
 
+	(void)watch;
 	*news = 0;
 	xp_count(&edge->counters->syscalls_check);
 	if (rc < 0)

@@ -65,6 +65,9 @@ void xp_poll_want(void *opaque, int fd, uint32_t bits)
 		struct pollfd *last = &state->fds[--state->len];
 
 		XP_ASSERT(state->len >= 0 && entry->index <= state->len);
+		/* Found, and not reported yet. */
+		if (entry->consumed)
+			entry->kept |= (uint8_t)state->fds[entry->index].revents;
 		state->fds[entry->index] = *last;
 		state->array.entries[last->fd].index = entry->index;
 		return;

@@ -242,7 +242,7 @@ static int port_admit(struct xp_port_set *set, int fd, struct stat *status)
 	/* When these are ready is the queue's to know. */
 	if (S_ISREG(status->st_mode) || S_ISDIR(status->st_mode))
 		return -EPERM;
-	rc = xp_edge_admit(&set->edge, fd, status, &news);
+	rc = xp_edge_admit(&set->edge, fd, 0, status, &news);
 	return rc < 0 ? rc : set->edge.fd >= 0;
 }
 

@@ -6,6 +6,15 @@
 
 void xp_news_missed(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events)
 {
+	unsigned missed = slot->present & ~(unsigned)slot->enabled;
+
+	/* Enabled filters have been delivered. */
+	if (!(missed & XP_BIT(XP_EXCEPT)))
+		events &= ~(uint32_t)POLLPRI;
+	if (!(missed & XP_BIT(XP_READ)))
+		events &= ~(uint32_t)POLLIN;
+	if (!(missed & (XP_BIT(XP_READ) | XP_BIT(XP_WRITE))))
+		events &= ~(uint32_t)POLLERR;
 	if (!xp_exact(queue) && events & XP_NEWS_BITS && xp_slot_is(fd, slot, XP_KIND_NEWS))
 		xp_slot_keep_news(slot, events);
 }

@@ -1,12 +1,11 @@
-/* kernel_files: how each kind of file is made, stirred and calmed. */
+/* How each kind of file is made, stirred and calmed. */
 #define _GNU_SOURCE
 #include "kernel_files.h"
 
 #include <fcntl.h>
-#include <linux/perf_event.h>
 #include <mqueue.h>
 #include <poll.h>
-#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -14,223 +13,305 @@
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static bool in_namespaces;
-
-static bool write_text(const char *path, const char *text)
+/* One open file for all. */
+static bool one(struct kernel_file *file, int fd)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	bool done = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+	for (int i = 0; i < FILE_FDS; i++)
+		file->fds[i] = fd;
+	return fd >= 0;
+}
 
-	if (fd >= 0)
-		(void)close(fd);
+/* --- Ends of pipes, sockets and terminals -------------------------------------------------- */
+
+static bool pair_make(struct kernel_file *file, struct xt_pair pair, bool reader)
+{
+	file->other = reader ? pair.w : pair.r;
+	return one(file, reader ? pair.r : pair.w);
+}
+
+static bool pipe_reader_make(struct kernel_file *file)
+{
+	return pair_make(file, xt_pipe(), true);
+}
+
+static bool pipe_writer_make(struct kernel_file *file)
+{
+	return pair_make(file, xt_pipe(), false);
+}
+
+static bool stream_make(struct kernel_file *file)
+{
+	return pair_make(file, xt_socketpair(SOCK_STREAM), true);
+}
+
+static bool datagram_make(struct kernel_file *file)
+{
+	return pair_make(file, xt_socketpair(SOCK_DGRAM), true);
+}
+
+/* Put the terminal into a set of the kind's own, and take the report that it is ready. */
+static bool terminal_watch(struct kernel_file *file)
+{
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
+	bool done = epoll_ctl(file->helper, EPOLL_CTL_ADD, file->fds[FILE_QUEUE], &event) == 0;
+
+	(void)epoll_wait(file->helper, &event, 1, 0);
 	return done;
 }
 
-/* An ordinary user is root in a namespace of users. */
-static bool enter(void)
+static bool terminal_make(struct kernel_file *file)
 {
-	char map[64];
-	int user = (int)getuid(), group = (int)getgid();
-
-	if (unshare(CLONE_NEWNS | CLONE_NEWUTS) == 0)
-		return true;
-	if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWUTS) < 0)
-		return false;
-	(void)write_text("/proc/self/setgroups", "deny");
-	(void)snprintf(map, sizeof map, "0 %d 1", user);
-	if (!write_text("/proc/self/uid_map", map))
-		return false;
-	(void)snprintf(map, sizeof map, "0 %d 1", group);
-	return write_text("/proc/self/gid_map", map);
-}
-
-bool kernel_files_begin(void)
-{
-	static bool tried;
-
-	if (!tried) {
-		tried = true;
-		in_namespaces = enter() &&
-			mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
-	}
-	return in_namespaces;
-}
-
-/* One for each. */
-static bool open_each(struct kernel_file *file, const char *path)
-{
-	for (int i = 0; i < FILE_FDS; i++) {
-		file->fds[i] = open(path, O_RDONLY | O_CLOEXEC);
-		if (file->fds[i] < 0)
-			return false;
-		(void)xt_keep(file->fds[i]);
-	}
-	return true;
-}
-
-/* --- Files of /proc whose poll function reports what is new since the last call --------- */
-
-static bool mounts_make(struct kernel_file *file)
-{
-	return in_namespaces && open_each(file, "/proc/self/mounts");
-}
-
-static void mounts_stir(struct kernel_file *file)
-{
-	(void)file;
-	XT_EXPECT_EQ(mount("none", xt_scratch(), "tmpfs", 0, NULL), 0);
-	XT_EXPECT_EQ(umount2(xt_scratch(), MNT_DETACH), 0);
-}
-
-static bool sysctl_make(struct kernel_file *file)
-{
-	return in_namespaces && open_each(file, "/proc/sys/kernel/hostname");
-}
-
-static void sysctl_stir(struct kernel_file *file)
-{
-	(void)file;
-	XT_EXPECT_EQ(sethostname("xpoll-test", 10), 0);
-}
-
-/* --- A child that does something when told ----------------------------------------------- */
-
-/* Runs in the child for each byte that comes; then the byte goes back. */
-static void serve(int in, int out, void (*work)(void))
-{
-	char byte;
-
-	while (read(in, &byte, 1) == 1) {
-		work();
-		if (write(out, &byte, 1) != 1)
-			break;
-	}
-	_exit(0);
-}
-
-/* The child; it ends when the test's pipes are closed.  -1: none can be made. */
-static int child_begin(struct kernel_file *file, void (*work)(void))
-{
-	int to[2], from[2];
-	pid_t child;
-
-	if (pipe2(to, O_CLOEXEC) < 0 || pipe2(from, O_CLOEXEC) < 0)
-		return -1;
-	child = fork();
-	if (child == 0) {
-		(void)close(to[1]);
-		(void)close(from[0]);
-		serve(to[0], from[1], work);
-	}
-	(void)close(to[0]);
-	(void)close(from[1]);
-	file->other = xt_keep(to[1]);
-	file->helper = xt_keep(from[0]);
-	return (int)child;
-}
-
-static void child_work(struct kernel_file *file)
-{
-	char byte = 'x';
-
-	XT_EXPECT_EQ(write(file->other, &byte, 1), 1);
-	XT_EXPECT_EQ(read(file->helper, &byte, 1), 1);
-}
-
-/* --- A performance counter: page faults of a child --------------------------------------- */
-
-enum { RING_PAGES = 3, WARM_UP = 4 }; /* a ring: the head and two pages of data */
-
-static size_t page_size(void)
-{
-	return (size_t)sysconf(_SC_PAGESIZE);
-}
-
-static void fault(void)
-{
-	size_t size = page_size();
-	volatile char *page = mmap(NULL, size, PROT_READ | PROT_WRITE,
-	                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	*page = 1;
-	(void)munmap((void *)(uintptr_t)page, size);
-}
-
-/* The program has read the records. */
-static void perf_calm(struct kernel_file *file)
-{
-	for (int i = 0; i < FILE_FDS; i++) {
-		struct perf_event_mmap_page *ring = file->memory[i];
-
-		ring->data_tail = ring->data_head;
-	}
+	file->helper = xt_keep(epoll_create1(EPOLL_CLOEXEC));
+	return pair_make(file, xt_pty(), true) && terminal_watch(file);
 }
 
 /*
- * The kernel wakes up by an interrupt that the child's processor sends to itself, one for
- * all counters: when the child answers all of them are readable.
+ * A thread of the kernel takes the byte over and wakes all who wait.  The first report says
+ * that it has begun; leaving the list of those who wait waits until it is done.
  */
-static void perf_stir(struct kernel_file *file)
+static void terminal_stir(struct kernel_file *file)
 {
-	child_work(file);
-	XT_EXPECT(xt_poll_until(file->fds[FILE_SEEN], POLLIN, POLLIN));
-	perf_calm(file);
+	struct epoll_event event;
+
+	xt_put(file->other);
+	XT_EXPECT_EQ(epoll_wait(file->helper, &event, 1, (int)(XT_SOON / 1000000)), 1);
+	XT_EXPECT_EQ(epoll_ctl(file->helper, EPOLL_CTL_DEL, file->fds[FILE_QUEUE], NULL), 0);
+	XT_EXPECT(terminal_watch(file));
 }
 
-static bool perf_make(struct kernel_file *file)
+static void other_puts(struct kernel_file *file)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof attr,
-		.config = PERF_COUNT_SW_PAGE_FAULTS,
-		.sample_period = 1,
-		.wakeup_events = 1,
-		.exclude_kernel = 1,
-	};
-	int child = child_begin(file, fault);
+	(void)!write(file->other, "x", 1);
+}
 
-	for (int i = 0; i < FILE_FDS && child > 0; i++) {
-		int fd = (int)syscall(SYS_perf_event_open, &attr, child, -1, -1, 8L);
+static void drain(struct kernel_file *file)
+{
+	(void)xt_drain(file->fds[FILE_QUEUE]);
+}
 
-		if (fd < 0)
-			return false;
-		file->fds[i] = xt_keep(fd);
-		file->memory[i] = mmap(NULL, RING_PAGES * page_size(), PROT_READ | PROT_WRITE,
-		                       MAP_SHARED, fd, 0);
-		if (file->memory[i] == MAP_FAILED)
-			return false;
-	}
-	/* The first times the child has faults of its own. */
-	for (int i = 0; i < WARM_UP && child > 0; i++)
-		perf_stir(file);
-	for (int i = 0; i < FILE_FDS && child > 0; i++)
-		(void)xt_poll(file->fds[i], POLLIN);
-	return child > 0;
+static void other_drains(struct kernel_file *file)
+{
+	(void)xt_drain(file->other);
+}
+
+static void fill(struct kernel_file *file)
+{
+	xt_fill(file->fds[FILE_QUEUE]);
+}
+
+/* --- Files without a name ------------------------------------------------------------------ */
+
+static void read_some(struct kernel_file *file)
+{
+	char buffer[4096];
+
+	(void)!read(file->fds[FILE_QUEUE], buffer, sizeof buffer);
+}
+
+static bool eventfd_make(struct kernel_file *file)
+{
+	return one(file, xt_eventfd());
+}
+
+static void eventfd_stir(struct kernel_file *file)
+{
+	uint64_t count = 1;
+
+	(void)!write(file->fds[FILE_QUEUE], &count, sizeof count);
+}
+
+static bool timerfd_make(struct kernel_file *file)
+{
+	return one(file, xt_timerfd(0));
+}
+
+static void timerfd_stir(struct kernel_file *file)
+{
+	struct itimerspec soon = {.it_value.tv_nsec = 1};
+
+	XT_EXPECT_EQ(timerfd_settime(file->fds[FILE_QUEUE], 0, &soon, NULL), 0);
+	XT_EXPECT(xt_poll_until(file->fds[FILE_QUEUE], POLLIN, POLLIN));
+}
+
+static bool signalfd_make(struct kernel_file *file)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGUSR2);
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	return one(file, xt_keep(signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC)));
+}
+
+static void signalfd_stir(struct kernel_file *file)
+{
+	(void)file;
+	XT_EXPECT_EQ(kill(getpid(), SIGUSR2), 0);
+}
+
+static bool inotify_make(struct kernel_file *file)
+{
+	int fd = xt_keep(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+
+	return inotify_add_watch(fd, xt_scratch(), IN_ATTRIB) >= 0 && one(file, fd);
+}
+
+static void inotify_stir(struct kernel_file *file)
+{
+	(void)file;
+	XT_EXPECT_EQ(chmod(xt_scratch(), 0700), 0);
+}
+
+static bool epoll_make(struct kernel_file *file)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+	struct xt_pair pipe = xt_pipe();
+	int set = xt_keep(epoll_create1(EPOLL_CLOEXEC));
+
+	file->other = pipe.w;
+	file->helper = pipe.r;
+	return epoll_ctl(set, EPOLL_CTL_ADD, pipe.r, &event) == 0 && one(file, set);
+}
+
+static void epoll_calm(struct kernel_file *file)
+{
+	(void)xt_drain(file->helper);
+}
+
+static void nothing(void)
+{
+}
+
+/* Its first news is that the child has ended, the second that it was waited for. */
+static bool pidfd_make(struct kernel_file *file)
+{
+	int child = kernel_child_begin(file, nothing);
+
+	file->helper = child;
+	return child > 0 && one(file, xt_keep((int)syscall(SYS_pidfd_open, child, 0)));
+}
+
+static void pidfd_stir(struct kernel_file *file)
+{
+	siginfo_t info;
+
+	if (kill(file->helper, SIGKILL) < 0 || xt_poll(file->fds[FILE_QUEUE], POLLIN))
+		(void)waitpid(file->helper, NULL, 0);
+	else
+		(void)waitid(P_PID, (id_t)file->helper, &info, WEXITED | WNOWAIT);
+}
+
+static bool queue_make(struct kernel_file *file)
+{
+	struct mq_attr room = {.mq_maxmsg = 2, .mq_msgsize = 1};
+	char name[40];
+	int fd;
+
+	(void)snprintf(name, sizeof name, "/xpoll-kinds-%d", (int)getpid());
+	fd = mq_open(name, O_RDWR | O_CREAT | O_EXCL | O_NONBLOCK, 0600, &room);
+	if (fd < 0)
+		return false;
+	(void)mq_unlink(name);
+	return one(file, xt_keep(fd));
+}
+
+static void queue_stir(struct kernel_file *file)
+{
+	(void)mq_send(file->fds[FILE_QUEUE], "x", 1, 0);
+}
+
+static void queue_calm(struct kernel_file *file)
+{
+	char byte;
+
+	(void)mq_receive(file->fds[FILE_QUEUE], &byte, 1, NULL);
+}
+
+/* --- Devices and others, in the state in which they are opened ------------------------------ */
+
+static bool open_one(struct kernel_file *file, const char *path)
+{
+	int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	return fd >= 0 && one(file, xt_keep(fd));
+}
+
+static bool tun_make(struct kernel_file *file)
+{
+	return open_one(file, "/dev/net/tun");
+}
+
+static bool fuse_make(struct kernel_file *file)
+{
+	return open_one(file, "/dev/fuse");
+}
+
+static bool sysfs_make(struct kernel_file *file)
+{
+	return open_one(file, "/sys/kernel/uevent_seqnum");
+}
+
+static bool packet_make(struct kernel_file *file)
+{
+	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	return fd >= 0 && one(file, xt_keep(fd));
+}
+
+static bool userfaultfd_make(struct kernel_file *file)
+{
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | 1);
+
+	return fd >= 0 && one(file, xt_keep(fd));
 }
 
 /* --- All of them ------------------------------------------------------------------------- */
 
-const struct kernel_kind kernel_kinds[] = {
-	{"mounts", true, mounts_make, mounts_stir, NULL},
-	{"sysctl", true, sysctl_make, sysctl_stir, NULL},
-	{"perf", true, perf_make, perf_stir, NULL},
+static const struct kernel_kind files[] = {
+	{"pipe reader", false, R | W | X, pipe_reader_make, other_puts, drain},
+	{"pipe writer", false, R | W | X, pipe_writer_make, other_drains, fill},
+	{"stream", false, R | W | X, stream_make, other_puts, drain},
+	{"datagram", false, R | W | X, datagram_make, other_puts, drain},
+	{"terminal", false, R | W | X, terminal_make, terminal_stir, drain},
+	{"eventfd", false, R | W | X, eventfd_make, eventfd_stir, read_some},
+	{"timerfd", false, R | W | X, timerfd_make, timerfd_stir, read_some},
+	{"signalfd", false, R | W | X, signalfd_make, signalfd_stir, read_some},
+	{"inotify", false, R | W | X, inotify_make, inotify_stir, read_some},
+	{"epoll", false, R | W | X, epoll_make, other_puts, epoll_calm},
+	{"pidfd", false, R | W | X, pidfd_make, pidfd_stir, NULL},
+	{"message queue", false, R | W | X, queue_make, queue_stir, queue_calm},
+	{"tun", false, R | W | X, tun_make, NULL, NULL},
+	{"fuse", false, R | W | X, fuse_make, NULL, NULL},
+	{"sysfs", false, R | W | X, sysfs_make, NULL, NULL},
+	{"packet", false, R | W | X, packet_make, NULL, NULL},
+	{"userfaultfd", false, R | W | X, userfaultfd_make, NULL, NULL},
 };
-const int kernel_kinds_count = (int)(sizeof kernel_kinds / sizeof *kernel_kinds);
+
+const struct kernel_kind *kernel_kind_at(int n)
+{
+	int count = (int)(sizeof files / sizeof *files);
+
+	if (n < kernel_news_count)
+		return &kernel_news[n];
+	return n - kernel_news_count < count ? &files[n - kernel_news_count] : NULL;
+}
 
 const struct kernel_kind *kernel_kind(const char *name)
 {
-	int i = 0;
+	int n = 0;
 
-	while (strcmp(kernel_kinds[i].name, name) != 0)
-		i++;
-	return &kernel_kinds[i];
+	while (strcmp(kernel_kind_at(n)->name, name) != 0)
+		n++;
+	return kernel_kind_at(n);
 }
 
 bool kernel_file_make(struct kernel_file *file, const struct kernel_kind *kind)
@@ -239,4 +320,12 @@ bool kernel_file_make(struct kernel_file *file, const struct kernel_kind *kind)
 	for (int i = 0; i < FILE_FDS; i++)
 		file->fds[i] = -1;
 	return kind->make(file);
+}
+
+void kernel_file_end(struct kernel_file *file)
+{
+	for (int i = 0; i < FILE_FDS; i++)
+		if (file->memory[i])
+			(void)munmap(file->memory[i],
+			             KERNEL_RING_PAGES * (size_t)sysconf(_SC_PAGESIZE));
 }

@@ -25,23 +25,38 @@ struct kernel_file {
 struct kernel_kind {
 	const char *name;
 	bool consumed; /* poll(2) takes away what it reports */
+	int filters;   /* that programs register of it: R, W, X */
 	/* Returns false if there is no such file here. */
 	bool (*make)(struct kernel_file *file);
 	void (*stir)(struct kernel_file *file); /* NULL: nothing makes it ready */
 	void (*calm)(struct kernel_file *file); /* NULL: poll(2) does */
 };
 
-extern const struct kernel_kind kernel_kinds[];
-extern const int kernel_kinds_count;
+enum { R = 1, W = 2, X = 4 };
+
+/* All kinds, by a number from 0 on; NULL: there are no more. */
+const struct kernel_kind *kernel_kind_at(int n);
+/* The first of them: those that are consumed (kernel_news.c). */
+extern const struct kernel_kind kernel_news[];
+extern const int kernel_news_count;
 
 /*
- * Enter namespaces of mounts and of host names, in which a test may change both.  False:
- * not possible here, and such files are not among those that can be made.
+ * Enter a namespace of mounts, in which a test may change them.  Returns false if that is
+ * not possible: then no mount table is among the files.
  */
 bool kernel_files_begin(void);
 
 /* The file, all of which is closed when the test ends; false: there is none here. */
 bool kernel_file_make(struct kernel_file *file, const struct kernel_kind *kind);
 const struct kernel_kind *kernel_kind(const char *name);
+/*
+ * A child that does the work for each byte that is written to file->other, and answers it
+ * through file->helper; it ends with the test.  -1: none can be made.
+ */
+int kernel_child_begin(struct kernel_file *file, void (*work)(void));
+enum { KERNEL_RING_PAGES = 3 }; /* of a counter's memory: the head and two of data */
+
+/* Before the next file is made in the same test: what is no descriptor ends. */
+void kernel_file_end(struct kernel_file *file);
 
 #endif

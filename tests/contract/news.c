@@ -1,8 +1,8 @@
 /*
- * Goal: files whose poll function takes away what it reports (mount tables, sysctls,
+ * Goal: files whose poll function takes away what it reports (mount tables and
  * performance counters) are reported like all others: each piece of news once to each
  * filter, whatever the library has to look at in between (S3, S4, S8, S9).
- * Method: mounts and host names of a namespace, page faults; the same news is made again
+ * Method: mounts of a namespace, page faults of a child; the same news is made again
  * and again, and poll(2) on an open file of its own says when there is any.
  */
 #include "kernel_files.h"
@@ -11,7 +11,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-static const char no_namespaces[] = "no namespace of mounts and host names here";
+static const char no_namespaces[] = "no namespace of mounts here";
 static const char no_counters[] = "no performance counters here";
 
 /* The back ends poll and select cannot deliver such a file's edges. */
@@ -63,11 +63,6 @@ static void level_news(const char *name)
 XT_TEST(news_of_mounts_by_level_come_once)
 {
 	level_news("mounts");
-}
-
-XT_TEST(news_of_a_sysctl_by_level_come_once)
-{
-	level_news("sysctl");
 }
 
 /* S12: the bits of poll(2), POLLERR among them. */
@@ -139,9 +134,9 @@ XT_TEST(news_of_mounts_by_edge_beside_a_level_are_not_lost)
 	news_by_edge("mounts", 0);
 }
 
-XT_TEST(news_of_a_sysctl_by_edge_beside_dispatch_are_not_lost)
+XT_TEST(news_of_mounts_by_edge_beside_dispatch_are_not_lost)
 {
-	news_by_edge("sysctl", XPOLL_DISPATCH);
+	news_by_edge("mounts", XPOLL_DISPATCH);
 }
 
 /* S4, S3: news from before ADD, and from while it was disabled. */
@@ -180,11 +175,6 @@ XT_TEST(news_of_mounts_before_add_and_enable_come_beside_a_level)
 XT_TEST(news_of_mounts_before_add_and_enable_come_with_dispatch)
 {
 	news_before("mounts", 2, XPOLL_DISPATCH);
-}
-
-XT_TEST(news_of_a_sysctl_before_add_and_enable_come_with_dispatch)
-{
-	news_before("sysctl", 2, XPOLL_DISPATCH);
 }
 
 /* S12: what can hang up without being writable. */
