@@ -20,14 +20,14 @@ static struct xt_pair ready_pair(void)
 }
 
 /* Exactly one record comes now, of this descriptor with these bits; none: 0. */
-static bool gets(struct xpoll *queue, int fd, int bits)
+static bool came(struct xpoll *queue, int fd, int bits)
 {
 	struct xpoll_ready ready[4];
 	int count = xpoll_pwait(queue, ready, 4, 0, NULL);
 
 	if (!XT_EXPECT_EQ(count, bits ? 1 : 0) || !bits)
 		return count == 0;
-	return XT_EXPECT(ready[0].fd == fd) && XT_EXPECT_EQ(ready[0].events, bits);
+	return XT_EXPECT((int)ready[0].fd == fd) && XT_EXPECT_EQ(ready[0].events, bits);
 }
 
 XT_TEST(record_has_descriptor_bits_and_data_of_the_first_direction)
@@ -39,7 +39,7 @@ XT_TEST(record_has_descriptor_bits_and_data_of_the_first_direction)
 
 	XT_EQ(add(queue, 0, POLLOUT, pair.r, &out), 0);
 	XT_EQ(xpoll_pwait(queue, ready, 2, -1, NULL), 1);
-	XT_EXPECT(ready[0].fd == pair.r && ready[0].data == &out);
+	XT_EXPECT((int)ready[0].fd == pair.r && ready[0].data == &out);
 	XT_EXPECT_EQ(ready[0].events, POLLOUT);
 	XT_EQ(add(queue, 0, POLLIN, pair.r, &in), 0);
 	for (int i = 0; i < 5; i++) {
@@ -74,13 +74,13 @@ XT_TEST(modes_act_before_the_call_returns)
 
 	XT_EQ(add(queue, XPOLL_DISPATCH, POLLIN, pair.r, NULL), 0);
 	XT_EQ(add(queue, XPOLL_ONESHOT, POLLOUT, pair.r, NULL), 0);
-	XT_CHECK(gets(queue, pair.r, POLLIN | POLLOUT));
+	XT_CHECK(came(queue, pair.r, POLLIN | POLLOUT));
 	XT_FAILS(xpoll_lookup(queue, ident, WRITE, &now), ENOENT);
 	XT_EQ(xpoll_lookup(queue, ident, READ, &now), 0);
 	XT_EXPECT_EQ(now.flags, XPOLL_DISPATCH | XPOLL_DISABLE);
-	XT_CHECK(gets(queue, pair.r, 0));
+	XT_CHECK(came(queue, pair.r, 0));
 	XT_EQ(xpoll_ctl(queue, XPOLL_ENABLE, POLLIN, pair.r, NULL), 0);
-	XT_CHECK(gets(queue, pair.r, POLLIN));
+	XT_CHECK(came(queue, pair.r, POLLIN));
 }
 
 /* S9 */
@@ -92,8 +92,8 @@ XT_TEST(clear_is_reported_once_for_each_activity)
 	XT_EQ(add(queue, XPOLL_CLEAR, POLLIN, pipe.r, NULL), 0);
 	for (int i = 0; i < 3; i++) {
 		xt_put(pipe.w);
-		XT_CHECK(gets(queue, pipe.r, POLLIN));
-		XT_CHECK(gets(queue, pipe.r, 0));
+		XT_CHECK(came(queue, pipe.r, POLLIN));
+		XT_CHECK(came(queue, pipe.r, 0));
 	}
 }
 
@@ -106,22 +106,22 @@ static void whole_dispatch(bool by_events)
 
 	xt_fill(pair.r);
 	XT_EQ(add(queue, XPOLL_DISPATCH | XPOLL_WHOLE, POLLIN | POLLOUT, pair.r, NULL), 0);
-	XT_CHECK(gets(queue, pair.r, 0));
+	XT_CHECK(came(queue, pair.r, 0));
 	for (int i = 0; i < 4; i++) {
 		xt_put(pair.w);
 		if (by_events)
 			XT_GETS(queue, &event, pair.r, READ);
 		else
-			XT_CHECK(gets(queue, pair.r, POLLIN));
+			XT_CHECK(came(queue, pair.r, POLLIN));
 		(void)xt_drain(pair.w);
-		XT_CHECK(gets(queue, pair.r, 0));
+		XT_CHECK(came(queue, pair.r, 0));
 		XT_EQ(xt_get(pair.r), 'x');
 		XT_EQ(xpoll_ctl(queue, XPOLL_ENABLE, POLLIN | POLLOUT, pair.r, NULL), 0);
-		XT_CHECK(gets(queue, pair.r, POLLOUT));
+		XT_CHECK(came(queue, pair.r, POLLOUT));
 		xt_fill(pair.r);
-		XT_CHECK(gets(queue, pair.r, 0));
+		XT_CHECK(came(queue, pair.r, 0));
 		XT_EQ(xpoll_ctl(queue, XPOLL_ENABLE, POLLIN | POLLOUT, pair.r, NULL), 0);
-		XT_CHECK(gets(queue, pair.r, 0));
+		XT_CHECK(came(queue, pair.r, 0));
 	}
 }
 
@@ -143,7 +143,7 @@ XT_TEST(whole_oneshot_deletes_all_directions)
 		XT_EQ(xpoll_ctl(queue, XPOLL_DISABLE, POLLOUT, pair.r, NULL), 0);
 		XT_EQ(add(queue, XPOLL_ONESHOT | XPOLL_WHOLE, POLLIN, pair.r, NULL), 0);
 		if (level == 0) {
-			XT_CHECK(gets(queue, pair.r, POLLIN));
+			XT_CHECK(came(queue, pair.r, POLLIN));
 		} else if (level == 1) {
 			XT_GETS(queue, NULL, pair.r, READ);
 		} else {
@@ -153,8 +153,8 @@ XT_TEST(whole_oneshot_deletes_all_directions)
 		XT_FAILS(xpoll_lookup(queue, ident, READ, &now), ENOENT);
 		XT_FAILS(xpoll_lookup(queue, ident, WRITE, &now), ENOENT);
 		XT_EQ(add(queue, 0, POLLOUT, pair.r, NULL), 0);
-		XT_CHECK(gets(queue, pair.r, POLLOUT));
-		XT_CHECK(gets(queue, pair.r, POLLOUT));
+		XT_CHECK(came(queue, pair.r, POLLOUT));
+		XT_CHECK(came(queue, pair.r, POLLOUT));
 	}
 }
 
@@ -183,14 +183,14 @@ XT_TEST(no_bits_report_hang_ups_only)
 
 		XT_EQ(add(queue, modes[i], 0, pair.r, &pair), 0);
 		xt_put(pair.w);
-		XT_CHECK(gets(queue, pair.r, 0));
+		XT_CHECK(came(queue, pair.r, 0));
 		xt_put(pair.w);
-		XT_CHECK(gets(queue, pair.r, 0));
+		XT_CHECK(came(queue, pair.r, 0));
 		xt_close(pair.w);
 		XT_EQ(xpoll_pwait(queue, &ready, 1, XT_SOON, NULL), 1);
-		XT_EXPECT(ready.data == &pair && ready.fd == pair.r);
+		XT_EXPECT(ready.data == &pair && (int)ready.fd == pair.r);
 		XT_EXPECT_EQ(ready.events, xt_poll(pair.r, 0));
-		XT_CHECK(gets(queue, pair.r, i ? 0 : xt_poll(pair.r, 0)));
+		XT_CHECK(came(queue, pair.r, i ? 0 : xt_poll(pair.r, 0)));
 		xt_destroy(queue);
 	}
 }
@@ -207,12 +207,12 @@ XT_TEST(no_bits_are_named_by_no_bits)
 	XT_FAILS(xpoll_ctl(queue, XPOLL_DISABLE, 0, pair.r, NULL), ENOENT);
 	/* Bits that are requested take its place. */
 	XT_EQ(add(queue, 0, 0, pair.r, NULL), 0);
-	XT_CHECK(gets(queue, pair.r, 0));
+	XT_CHECK(came(queue, pair.r, 0));
 	XT_EQ(add(queue, 0, POLLIN, pair.r, NULL), 0);
-	XT_CHECK(gets(queue, pair.r, POLLIN));
+	XT_CHECK(came(queue, pair.r, POLLIN));
 	XT_FAILS(xpoll_ctl(queue, XPOLL_DELETE, 0, pair.r, NULL), ENOENT);
 	XT_EQ(xpoll_ctl(queue, XPOLL_DELETE, POLLIN, pair.r, NULL), 0);
-	XT_CHECK(gets(queue, pair.r, 0));
+	XT_CHECK(came(queue, pair.r, 0));
 }
 
 /* S11: all that is ready, each once, as far as there is room; and then the others. */
@@ -307,9 +307,9 @@ XT_TEST(events_of_sources_wait_for_the_event_level)
 	XT_EQ(add(queue, 0, POLLIN, pipe.r, NULL), 0);
 	XT_OK(xt_flag(queue, 1, USER, XPOLL_ADD | XPOLL_CLEAR));
 	XT_OK(xt_trigger(queue, 1));
-	XT_CHECK(gets(queue, pipe.r, 0));
+	XT_CHECK(came(queue, pipe.r, 0));
 	xt_put(pipe.w);
-	XT_CHECK(gets(queue, pipe.r, POLLIN));
+	XT_CHECK(came(queue, pipe.r, POLLIN));
 	XT_EQ(xt_get(pipe.r), 'x');
 	XT_GETS(queue, NULL, 1, USER);
 }
@@ -461,6 +461,6 @@ XT_TEST(hazard_20_cancelled_waits_are_not_counted)
 		xt_join(waiters[i].thread);
 	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 0);
 	xt_put(pipe.w);
-	XT_CHECK(gets(queue, pipe.r, POLLIN));
+	XT_CHECK(came(queue, pipe.r, POLLIN));
 }
 #endif
