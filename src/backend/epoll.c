@@ -121,6 +121,7 @@ static int epoll_change(void *opaque, int fd, uint32_t watch, uint64_t token)
 static int epoll_open(void *opaque, int size_hint, struct xp_counters *counters)
 {
 	struct epoll_state *state = opaque;
+	struct epoll_event event;
 	int rc;
 
 	(void)size_hint;
@@ -134,6 +135,9 @@ static int epoll_open(void *opaque, int size_hint, struct xp_counters *counters)
 	if (rc >= 0)
 		rc = epoll_control(state, EPOLL_CTL_ADD, state->wake.fd,
 		                   POLLIN | XP_WATCH_EDGE, XP_TOKEN_WAKE);
+	/* If a sandbox refuses epoll_wait(2), no event would ever come. */
+	if (rc >= 0)
+		rc = xp_sys_epoll_now(state->epoll_fd, &event, 1);
 	state->direct_fd = state->epoll_fd;
 	if (rc >= 0)
 		return 0;

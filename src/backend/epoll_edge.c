@@ -1,7 +1,7 @@
 /*
  * A helper epoll set for what the array itself cannot watch.  Where there is no such
- * thing, on Solaris, registrations with CLEAR are ENOTSUP, as no rule in user space makes
- * them (edge.h), and `fd` is -1: poll(2) passes over an entry of that number.
+ * thing, on Solaris and in a sandbox, registrations with CLEAR are ENOTSUP, as no rule in
+ * user space makes them (edge.h), and `fd` is -1: poll(2) passes over an entry of that number.
  */
 #include "backend/edge.h"
 
@@ -26,6 +26,7 @@ enum {
 	EDGE_RDHUP = 32,
 	EDGE_OUT = 64,  /* these two of a level-triggered entry only */
 	EDGE_PRI = 128,
+	EDGE_ENTRIES = 7,
 };
 
 /*
@@ -43,6 +44,7 @@ struct edge_sets {
 int xp_edge_init(struct xp_edge *edge, struct xp_counters *counters)
 {
 	struct edge_sets *sets = xp_alloc(sizeof *sets);
+	struct epoll_event event;
 	int rc;
 
 	edge->counters = counters;
@@ -60,10 +62,17 @@ int xp_edge_init(struct xp_edge *edge, struct xp_counters *counters)
 	for (int i = 1; rc == 0 && i < XP_SOLO_SETS; i++)
 		rc = xp_solo_open(&sets->solo, edge->fd, i);
 	if (rc == 0)
+		rc = xp_sys_epoll_now(edge->fd, &event, 1);
+	if (rc == 0)
 		return 0;
 	xp_solo_fini(&sets->solo);
+	xp_solo_init(&sets->solo, counters);
 	if (edge->fd >= 0)
 		xp_sys_close(edge->fd);
+	edge->fd = -1;
+	/* A sandbox refuses a call of epoll: there is no such set. */
+	if (rc == -ENOSYS || rc == -EPERM || rc == -EACCES)
+		return 0;
 	xp_free(sets);
 	return rc;
 }
@@ -155,6 +164,8 @@ static int edge_set(struct xp_edge *edge, int fd, uint32_t watch,
 	uint8_t after = edge_there(watch);
 	unsigned again = XP_WATCH_AGAIN_OF(watch);
 
+	if (edge->fd < 0)
+		return after & EDGE_ENTRIES ? -ENOTSUP : 0;
 	if ((before ^ after) & EDGE_LEVEL)
 		again = ~0u;
 	if ((before ^ after) & (EDGE_IN | EDGE_RDHUP | EDGE_OUT | EDGE_PRI))
@@ -288,8 +299,10 @@ int xp_edge_admit(struct xp_edge *edge, int fd, uint32_t watch, struct stat *sta
 	                 !S_ISCHR(status->st_mode) && !S_ISBLK(status->st_mode)))
 		return kind;
 
-	if (edge->fd < 0)
+	if (edge->fd < 0 && kind == 0)
 		return S_ISREG(status->st_mode) || S_ISDIR(status->st_mode) ? -EPERM : 0;
+	if (edge->fd < 0)
+		return kind;
 	/*
 	 * Terminals and some files of /proc can be waited for, others cannot; the
 	 * kernel knows which.

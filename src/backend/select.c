@@ -106,7 +106,8 @@ static void select_put(struct select_state *state, int fd, uint32_t bits)
 static void select_put_own(struct select_state *state)
 {
 	select_put(state, state->poll.array.wake.fd, POLLIN);
-	select_put(state, state->poll.array.edge.fd, POLLIN);
+	if (state->poll.array.edge.fd >= 0)
+		select_put(state, state->poll.array.edge.fd, POLLIN);
 }
 
 static void select_want(void *opaque, int fd, uint32_t bits)

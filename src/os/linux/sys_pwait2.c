@@ -119,7 +119,7 @@ int xp_sys_epoll_ns_wait(int epoll_fd, struct epoll_event *events, int cap, int6
 	if (missing)
 		return -ENOSYS;
 	rc = pwait2_cancel(epoll_fd, events, cap, left_ns);
-	if (rc == -ENOSYS || rc == -EPERM) {
+	if (rc == -ENOSYS || rc == -EPERM || rc == -EACCES) {
 		missing = 1;
 		rc = -ENOSYS;
 	}

@@ -212,7 +212,8 @@ static int link_watch(struct xp_inodes *inodes, struct xp_inode_link *link)
 	path_of(link, path);
 	rc = xp_sys_inotify_add(inodes->watch.fd, path,
 	                        xp_link_mask(link) | IN_MASK_ADD);
-	if (rc == -EACCES)
+	/* A sandbox may refuse it with any of these. */
+	if (rc == -EACCES || rc == -ENOSYS)
 		return -EPERM;
 	/* The descriptor is open, so it is /proc that is missing. */
 	return rc == -ENOENT || rc == -ENOTDIR ? -ENOTSUP : rc;
