@@ -8,8 +8,10 @@
 
 #include "os/sys_epoll.h"
 
+enum { NO_WAIT = 1000 }; /* a queue that is opened harvests, too */
+
 static struct xt_pair watched; /* r: READ is enabled, WRITE is disabled */
-static int harvests;           /* calls of this wait */
+static int harvests = NO_WAIT; /* calls of this wait */
 static int steps;              /* waits whose third call found what the test is about */
 
 XT_WRAP(xp_sys_epoll_now);
@@ -81,6 +83,7 @@ static void level_among(int edges, int room)
 	/* What is left of the edges, and the level. */
 	if (unread)
 		XT_CALL(wait_once(queue, 32, true));
+	harvests = NO_WAIT;
 	for (int i = 0; i < edges; i++)
 		xt_shut(pipes[i]);
 	xt_shut(watched);
