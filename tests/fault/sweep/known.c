@@ -87,6 +87,8 @@ static const struct {
 	{"directory_by_o_path", SWEEP_WATCH_ADD},
 	{"moved_directory", SWEEP_WATCH_ADD},
 	{"parent_and_child", SWEEP_WATCH_ADD},
+	/* An ADD asks for such news before the kernel refuses the change, and asking takes them. */
+	{"news_of_", -1},
 	/* Which numbers the library gets is their situation. */
 	{"in_closed_numbers", -1},
 };

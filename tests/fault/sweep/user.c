@@ -194,6 +194,20 @@ int __wrap_xpoll_wait(struct xpoll *queue, int timeout_ms)
 	return __real_xpoll_wait(queue, timeout_ms);
 }
 
+XT_WRAP(xpoll_pwait);
+int __wrap_xpoll_pwait(struct xpoll *queue, struct xpoll_ready *ready, int nready,
+                       int64_t timeout_ns, const void *mask)
+{
+	int rc;
+
+	user_begin();
+	rc = __real_xpoll_pwait(queue, ready, nready, timeout_ns, mask);
+	if (rc >= 0 || !sweep_minded() || errno != sweep_shared->error)
+		return rc;
+	errno = user_errno;
+	return __real_xpoll_pwait(queue, ready, nready, timeout_ns, mask);
+}
+
 XT_WRAP(xpoll_ctl);
 int __wrap_xpoll_ctl(struct xpoll *queue, int op, int events, int fd,
                      void *data)
