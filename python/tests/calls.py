@@ -12,7 +12,7 @@ import sys
 import tempfile
 import unittest
 
-import xt
+import xt  # type: ignore[import-not-found]
 
 ROUNDS = 500
 MOST = ROUNDS // 10
@@ -44,13 +44,13 @@ EPOLL = SELECTOR.replace('xpoll.XpollSelector("epoll")', "selectors.EpollSelecto
 
 
 class Calls(unittest.TestCase):
-    def setUp(self):
+    def setUp(self) -> None:
         tried = shutil.which("strace") and subprocess.run(
             ["strace", "-D", "-qq", "true"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         if not tried or tried.returncode != 0:
             self.skipTest("strace cannot trace here")
 
-    def changes(self, program):
+    def changes(self, program: str) -> int:
         with tempfile.TemporaryDirectory() as folder:
             log = os.path.join(folder, "log")
             subprocess.run(["strace", "-D", "-f", "-qq", "-e", "trace=epoll_ctl", "-o", log,
@@ -59,11 +59,11 @@ class Calls(unittest.TestCase):
             with open(log, encoding="utf-8", errors="replace") as file:
                 return sum("epoll_ctl(" in line for line in file)
 
-    def test_modify_of_a_selector_mostly_makes_no_system_call(self):
+    def test_modify_of_a_selector_mostly_makes_no_system_call(self) -> None:
         self.assertGreaterEqual(self.changes(EPOLL), 2 * ROUNDS)
         self.assertLess(self.changes(SELECTOR), MOST)
 
-    def test_enable_and_disable_mostly_make_no_system_call(self):
+    def test_enable_and_disable_mostly_make_no_system_call(self) -> None:
         self.assertLess(self.changes(QUEUE), MOST)
 
 

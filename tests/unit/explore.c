@@ -27,7 +27,7 @@ const char *const step_names[STEPS] = {
 	"add write", "add write clear", "add write oneshot", "add write dispatch",
 	"delete read", "delete write", "enable read", "enable write",
 	"disable read", "disable write", "put", "take", "fill", "look", "peek",
-	"sleep", "nap", "come out", "expire", "harvest",
+	"sleep", "nap", "doze", "come out", "expire", "harvest",
 };
 
 /* One more thread: with it the library does as among many. */

@@ -168,3 +168,33 @@ static struct xp_backend_ops kernel = {
 	.wake = kernel_wake,
 };
 const struct xp_system xp_system = {.backends = {&kernel}};
+
+uint64_t mixed(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ hash >> 29;
+}
+
+uint64_t mixed_slot(uint64_t hash, const struct xp_slot *known)
+{
+	struct xp_slot slot = *known;
+	const uint8_t *bytes = (const uint8_t *)&slot;
+
+	hash = mixed(hash, ((slot.delivered.count - slot.delivered.since) & 31u) > 3 ? 4
+	             : (slot.delivered.count - slot.delivered.since) & 31u);
+	slot.delivered.count = slot.delivered.since = 0;
+	slot.tag = slot.sequence = slot.delivered.epoch = 0;
+	slot.delivered.filters = 0;
+	slot.check.next = slot.check.next != XP_SLOT_UNQUEUED;
+	for (size_t i = offsetof(struct xp_slot, tag); i < sizeof slot; i++)
+		hash = mixed(hash, bytes[i]);
+	return hash;
+}
+
+uint64_t mixed_entries(uint64_t hash)
+{
+	for (int i = 0; i < 3; i++)
+		hash = mixed(hash, entries[i].there ? (uint64_t)entries[i].ready << 33 |
+		             (uint64_t)entries[i].fired << 34 | entries[i].watch : 1);
+	return hash;
+}

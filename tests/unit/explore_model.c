@@ -54,6 +54,7 @@ static struct wait {
 	int count;
 } waits[SLEEPERS_MOST + 1];
 static int waiting;
+static bool dozing; /* those that wait do so at the poll-like level */
 
 /* The file changes: these bits are news to whoever waits for them. */
 static void notify(uint32_t news)
@@ -259,21 +260,25 @@ static int wait_once(int64_t timeout_ns, bool *there)
 	return count;
 }
 
-static void peek_once(bool *there)
+/* At the poll-like level, which sleeps in xpoll_pwait alone. */
+static void poll_once(bool sleeps, bool *there)
 {
+	struct xpoll_ready ready = {0};
 	int revents, count;
 
 	wait_begin();
-	count = xpoll_wait(queue, 0);
+	count = sleeps ? xpoll_pwait(queue, &ready, 1, -1, NULL) : xpoll_wait(queue, 0);
 	wait_end(count == 0);
 	if (count < 0)
 		fail("a wait failed");
-	while ((revents = xpoll_revents(queue, NULL)) != 0)
+	while ((revents = sleeps ? ready.events : xpoll_revents(queue, NULL)) != 0) {
+		ready.events = 0;
 		for (int i = 0; i < 2; i++)
 			if (revents & (int)bits[i]) {
 				got(i);
 				there[i] = true;
 			}
+	}
 }
 
 /*
@@ -288,7 +293,7 @@ static void wait_looks(enum step step)
 
 	for (int i = 0; i < LOOKS_MOST; i++) {
 		if (step == PEEK)
-			peek_once(there);
+			poll_once(false, there);
 		else
 			(void)wait_once(0, there);
 		if (there[0] >= wanted[0] && there[1] >= wanted[1])
@@ -300,21 +305,23 @@ static void wait_looks(enum step step)
 
 static bool wait_step(enum step step)
 {
+	bool at_poll_level = step == PEEK || step == DOZE;
 	bool there[2];
 
-	if (step < SLEEP && (step != PEEK || waiting == 0)) /* One level at a time. */
-		wait_looks(step);
-	else if (step >= SLEEP && waiting < SLEEPERS_MOST)
-		(void)wait_once(step == NAP ? NAP_NS : -1, there);
-	else
+	if (waiting > 0 && at_poll_level != dozing) /* One level at a time. */
 		return false;
+	if (step < SLEEP) {
+		wait_looks(step);
+		return true;
+	}
+	if (waiting == SLEEPERS_MOST)
+		return false;
+	dozing = at_poll_level;
+	if (step == DOZE)
+		poll_once(true, there);
+	else
+		(void)wait_once(step == NAP ? NAP_NS : -1, there);
 	return true;
-}
-
-static uint64_t mixed(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-	return hash ^ hash >> 29;
 }
 
 static uint64_t wait_state(const struct wait *self, const struct xp_slot *slot)
@@ -336,25 +343,14 @@ static uint64_t state_now(void)
 {
 	const struct xp_slot *known = xp_slots_at(&queue->slots, file);
 	struct xp_slot slot = known ? *known : (struct xp_slot){.check.next = XP_SLOT_UNQUEUED};
-	const uint8_t *bytes = (const uint8_t *)&slot;
-	uint64_t hash = (uint64_t)waiting << 32 | holds;
+	uint64_t hash = (uint64_t)waiting << 33 | (uint64_t)(waiting > 0 && dozing) << 32 | holds;
 
 	for (int i = 0; i < waiting; i++)
 		hash = mixed(hash, wait_state(&waits[i], &slot));
-	hash = mixed(hash, ((slot.delivered.count - slot.delivered.since) & 31u) > 3 ? 4
-	             : (slot.delivered.count - slot.delivered.since) & 31u);
-	slot.delivered.count = slot.delivered.since = 0;
-	slot.tag = slot.sequence = slot.delivered.epoch = 0;
-	slot.delivered.filters = 0;
-	slot.check.next = slot.check.next != XP_SLOT_UNQUEUED;
-	for (size_t i = offsetof(struct xp_slot, tag); i < sizeof slot; i++)
-		hash = mixed(hash, bytes[i]);
-	hash = mixed(hash, (uint64_t)queue->turn.several << 8 | queue->ask.due << 9 |
-	             (unsigned)(queue->candidates.len > 0) << 10 | queue->ask.skipped);
-	hash = mixed(hash, (uint64_t)queue->recheck_wanted << 1 | woken);
-	for (int i = 0; i < 3; i++)
-		hash = mixed(hash, entries[i].there ? (uint64_t)entries[i].ready << 33 |
-		             (uint64_t)entries[i].fired << 34 | entries[i].watch : 1);
+	hash = mixed(mixed_slot(hash, &slot), (uint64_t)queue->turn.several << 8 |
+	             queue->ask.due << 9 | (unsigned)(queue->candidates.len > 0) << 10 |
+	             queue->ask.skipped);
+	hash = mixed_entries(mixed(hash, (uint64_t)queue->recheck_wanted << 1 | woken));
 	for (int i = 0; i < 2; i++)
 		hash = mixed(hash, (uint64_t)expected[i].mode << 8 |
 		             expected[i].registered << 1 | expected[i].enabled << 2 |

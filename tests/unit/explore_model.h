@@ -15,6 +15,7 @@ enum step {
 	LOOK,                      /* a wait that does not sleep */
 	PEEK,                      /* the same at the poll-like level */
 	SLEEP, NAP,                /* a thread sleeps; what follows is another's, until */
+	DOZE,                      /* (at the poll-like level) */
 	COME_OUT,                  /* something is there for it, or it is woken; */
 	EXPIRE,                    /* its deadline is over; */
 	HARVEST,                   /* it has taken something: it comes out or expires later */
