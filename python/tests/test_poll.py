@@ -47,6 +47,15 @@ def test_broken_pipe_is_an_error_for_who_reads(queue: Queue, pipe: Pipe) -> None
     assert queue.poll(0) == [(pipe[1], POLLERR, None)]
 
 
+def test_interest_in_no_bits_reports_a_hang_up_only(queue: Queue, pipe: Pipe) -> None:
+    reader, writer = pipe
+    queue.ctl(ADD, 0, reader, "end")
+    os.write(writer, b"x")
+    assert queue.poll(0) == []
+    os.close(writer)
+    assert queue.poll(0) == [(reader, POLLHUP, "end")]
+
+
 def test_one_object_for_both_directions(queue: Queue,
                                         pair: tuple[socket.socket, socket.socket]) -> None:
     left, right = pair
@@ -124,7 +133,7 @@ def test_long_timeout_is_a_timeout(queue: Queue, pipe: Pipe, timeout: float) -> 
 
 
 @pytest.mark.parametrize("op, events, error", [
-    (ADD, 0, errno.EINVAL), (ADD, POLLHUP, errno.EINVAL), (1 << 10, POLLIN, errno.EINVAL),
+    (ADD, POLLHUP, errno.EINVAL), (1 << 10, POLLIN, errno.EINVAL),
     (DELETE, POLLIN, errno.ENOENT), (ENABLE, POLLIN, errno.ENOENT)])
 def test_bad_change_is_refused(queue: Queue, pipe: Pipe, op: int, events: int,
                                error: int) -> None:

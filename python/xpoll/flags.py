@@ -77,6 +77,7 @@ class Flag(IntFlag):
     DISPATCH = _xpoll.DISPATCH
     KEEPUDATA = _xpoll.KEEPUDATA
     SETUDATA = _xpoll.SETUDATA
+    WHOLE = _xpoll.WHOLE
     ERROR = _xpoll.ERROR
     EOF = _xpoll.EOF
 
