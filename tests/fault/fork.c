@@ -79,7 +79,7 @@ static void on_signal(int number)
 struct sleeper {
 	struct xpoll *queue;
 	struct xt_pair pipe;
-	int cap; /* 0: at the poll-like level */
+	int cap; /* of the event level; 0: xpoll_wait, -1: xpoll_pwait */
 	bool inside; /* another thread is inside when this one forks */
 	struct xt_thread *thread;
 	atomic_int begun;
@@ -87,6 +87,10 @@ struct sleeper {
 
 static int sleep_in(struct xpoll *queue, int cap, struct xpoll_event *event, int64_t timeout_ns)
 {
+	struct xpoll_ready ready;
+
+	if (cap < 0)
+		return xpoll_pwait(queue, &ready, 1, timeout_ns, NULL);
 	return cap ? xpoll_event(queue, NULL, 0, event, cap, timeout_ns)
 		: xpoll_wait(queue, timeout_ns < 0 ? -1 : 0);
 }
@@ -147,7 +151,7 @@ static struct xpoll *sleepers_start(bool inside, bool poll_level)
 		sleepers[i].queue = queue;
 		sleepers[i].pipe = pipe;
 		sleepers[i].inside = inside;
-		sleepers[i].cap = poll_level && i == 0 ? 0 : 1;
+		sleepers[i].cap = !poll_level ? 1 : i == 0 ? 0 : -1;
 		atomic_store(&sleepers[i].begun, 0);
 		sleepers[i].thread = xt_start(sleeper_run, &sleepers[i]);
 		xt_until(&sleepers[i].begun, 1);
