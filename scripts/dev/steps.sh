@@ -19,7 +19,7 @@ check_steps() {
 	need_oldest_rust
 	rm -rf build/results
 	build_with_venv release
-	suite release build/release -LE 'proof|programs|slow'
+	suite release build/release -LE 'proof|programs|slow|mutants'
 	# One back end has most of the protocol of threads; scripts/nightly.sh has all.
 	suite slow build/release -L slow -R '\.epoll$'
 	if ldd --version 2>&1 | grep -q musl; then
@@ -89,7 +89,7 @@ user_steps() {
 		. ./scripts/dev/build.sh
 		build_with_venv clang quick_and_kqueue
 		repeat=$1
-		suite user build/clang -LE "static|once|kernels"
+		suite user build/clang -LE "static|once|kernels|alone"
 		verdict' ./dev "$repeat"
 	mkdir -p build/results
 	# None where it could not be built, which is reported already.
@@ -101,7 +101,6 @@ user_steps() {
 programs_steps() {
 	need -- lighttpd haproxy socat wrk curl
 	try nginx sh tests/dropin/get-nginx.sh build/programs
-	try libevent sh tests/dropin/kqueue/get-libevent.sh build/programs build/release
 	suite programs build/release XPOLL_DROPIN_ALL=1 -L programs "$@"
 }
 
@@ -142,7 +141,6 @@ ci_steps() {
 	user_steps
 	flags_steps
 	try windows sh scripts/windows.sh --few $repeat
-	coverage_steps
 	programs_steps -E CPythonLong
 	try arch sh scripts/arch.sh s390x i686
 	# Every source of events at once, all back ends side by side.
