@@ -3,7 +3,7 @@
 #
 #   libevent.sh PROGRAM, which get-libevent.sh has built
 set -u
-[ -x "$1" ] || { echo "SKIP: libevent has not been built for kqueue; scripts/nightly.sh builds it"; exit 77; }
+[ -x "$1" ] || { echo "SKIP: libevent has not been built for kqueue (nightly.sh does)"; exit 77; }
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 EVENT_NOEPOLL=1 EVENT_NOPOLL=1 EVENT_NOSELECT=1 EVENT_SHOW_METHOD=1

@@ -253,7 +253,8 @@ use_released() {
 		"$work/libxpoll.so"
 	nm -D --undefined-only "$work/program" | sed -n 's/ *U \(xpoll_.*\)/\1/p' | sort \
 		>"$work/used"
-	sed -n 's/^function \([^ ]*\) \(XPOLL_1.0\)$/\1@\2/p' "$list" | sort | diff "$work/used" - ||
+	sed -n 's/^function \([^ ]*\) \(XPOLL_1.0\)$/\1@\2/p' "$list" | sort |
+		diff "$work/used" - ||
 		fail "it has to call every function of 1.0"
 	export LD_LIBRARY_PATH="$build/lib"
 	run "$work/program"
