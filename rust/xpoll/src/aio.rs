@@ -187,6 +187,9 @@ impl<T> Aio<T> {
         let Some((file, buffer)) = things else { return Err(self) };
         let result =
             usize::try_from(result).map_err(|_| io::Error::from_raw_os_error(-result as i32));
+        // A destructor that runs with the queue may panic, which drops variables, but leaks what
+        // is about to be returned (rust-lang/rust#47949).
+        drop(self);
         Ok(Finished { result, buffer, file })
     }
 }

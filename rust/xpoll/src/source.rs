@@ -87,11 +87,11 @@ impl<T: AsFd + 'static> Source<T> {
     pub fn into_inner(self) -> T {
         let mut this = ManuallyDrop::new(self);
         this.delete_all();
-        // `this` is not dropped, so each is taken once.
-        unsafe {
-            std::ptr::drop_in_place(&mut this.queue);
-            ManuallyDrop::take(&mut this.inner)
-        }
+        // `this` is not dropped, so each is taken once. The object is first: a destructor that runs
+        // with the queue may panic, which drops variables.
+        let inner = unsafe { ManuallyDrop::take(&mut this.inner) };
+        unsafe { std::ptr::drop_in_place(&mut this.queue) };
+        inner
     }
 
     fn delete_all(&self) {

@@ -152,3 +152,29 @@ fn a_panic_of_a_destructor_ends_only_its_operation() {
     assert!(catch_unwind(AssertUnwindSafe(|| drop(queue))).is_err());
     assert_eq!(Arc::strong_count(&alive), 1);
 }
+
+/// The queue goes with its last handle, and takes along an operation whose file panics.
+#[test]
+fn a_panic_with_the_queue_drops_what_would_be_returned() {
+    let path = Path::new("last");
+    let (queue, alive) = (Queue::new().unwrap(), Arc::new(()));
+    let panicking =
+        |queue: Queue| drop(Aio::sync_all(&queue, path.noted(&alive, true), 0).unwrap());
+    fn panics(last: impl FnOnce()) -> bool {
+        catch_unwind(AssertUnwindSafe(last)).is_err()
+    }
+
+    let read = Aio::read(&queue, path.noted(&alive, false), vec![0; LENGTH], 0, 1).unwrap();
+    assert_eq!(next(&queue).token(), 1);
+    panicking(queue);
+    assert!(panics(|| drop(read.finish())));
+    assert_eq!(Arc::strong_count(&alive), 1, "finish");
+
+    for returns in [true, false] {
+        let queue = Queue::new().unwrap();
+        let source = queue.source(path.noted(&alive, false));
+        panicking(queue);
+        assert!(panics(|| if returns { drop(source.into_inner()) } else { drop(source) }));
+        assert_eq!(Arc::strong_count(&alive), 1, "into_inner: {returns}");
+    }
+}
