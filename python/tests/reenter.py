@@ -347,9 +347,11 @@ class World:
         del self.numbers[:-40]
 
     def close_pipe(self) -> None:
-        if not self.pipes:
-            return
-        for fd in self.pipes.pop(self.random.randrange(len(self.pipes))):
+        try:
+            ends = self.pipes.pop(self.random.randrange(len(self.pipes)))
+        except (IndexError, ValueError):
+            return  # None are left, or another thread has taken the last.
+        for fd in ends:
             close: Callable[[int], None] = self.random.choice((os.close, os.close, xpoll.close_fd))
             close(fd)
 

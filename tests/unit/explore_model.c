@@ -263,16 +263,17 @@ static int wait_once(int64_t timeout_ns, bool *there)
 /* At the poll-like level, which sleeps in xpoll_pwait alone. */
 static void poll_once(bool sleeps, bool *there)
 {
-	struct xpoll_ready ready = {0};
+	struct xpoll_ready ready[ROOM];
 	int revents, count;
 
+	ready->events = 0;
 	wait_begin();
-	count = sleeps ? xpoll_pwait(queue, &ready, 1, -1, NULL) : xpoll_wait(queue, 0);
+	count = sleeps ? xpoll_pwait(queue, ready, ROOM, -1, NULL) : xpoll_wait(queue, 0);
 	wait_end(count == 0);
 	if (count < 0)
 		fail("a wait failed");
-	while ((revents = sleeps ? ready.events : xpoll_revents(queue, NULL)) != 0) {
-		ready.events = 0;
+	while ((revents = sleeps ? ready->events : xpoll_revents(queue, NULL)) != 0) {
+		ready->events = 0;
 		for (int i = 0; i < 2; i++)
 			if (revents & (int)bits[i]) {
 				got(i);
