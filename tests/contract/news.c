@@ -184,8 +184,8 @@ XT_TEST(hang_up_comes_to_who_waits_for_writing_alone)
 	struct xt_pair pty = xt_pty();
 
 	xt_fill(pty.w);
+	/* The kernel may make some room later, so an event now would be right. */
 	XT_OK(xt_add(queue, pty.w, WRITE, 0));
-	XT_NONE(queue);
 	xt_close(pty.r);
 	XT_CHECK(xt_poll_until(pty.w, POLLHUP, POLLHUP));
 	XT_EXPECT_EQ(came(queue), 4);
