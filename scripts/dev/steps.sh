@@ -89,7 +89,7 @@ user_steps() {
 		. ./scripts/dev/build.sh
 		build_with_venv clang quick_and_kqueue
 		repeat=$1
-		suite user build/clang -LE "static|once|kernels|alone"
+		suite user build/clang -LE "static|once|kernels|alone|mutants"
 		verdict' ./dev "$repeat"
 	mkdir -p build/results
 	# None where it could not be built, which is reported already.

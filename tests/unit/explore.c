@@ -17,7 +17,7 @@
 
 enum {
 	EXHAUSTIVE = 5, /* length of the sequences that are all gone through */
-	WALKS = 2000,
+	WALKS = 4000,
 	SECONDS = 600, /* a limit for instrumented builds on a busy machine */
 	STATES_MOST = 1 << 22,
 };
