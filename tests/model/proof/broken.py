@@ -242,9 +242,6 @@ BROKEN = [
         ("hands-a-report-on-oneshot", "progress-oneshot"),
         ("hands-a-report-on-three", "progress-dispatch-three"),
         ("hands-a-report-on-read-write", "read-write"))],
-    Broken("kicks-whom-the-kernel-likes", "progress-kicks-poll-level", "", [
-        ("kicks.pml", "\t\t\tchangers++;\n\t\t\txp_kick_all();\n\t\t\tgoto others_look",
-         "			wake_linked = 1;\n			goto gather")], CYCLE),
     # Waking.
     Broken("does-not-kick", "level", "CHANGES=1", [
         ("slot.pml", ":: waiters -> epoll_wake()", ":: false -> epoll_wake()")], "wake_pending"),
@@ -352,7 +349,4 @@ BROKEN = [
 			changers--;
 			if
 			:: changers == 0 -> broadcast()""")], "asleep"),
-    Broken("leads-where-others-should", "turns-poll-level", "EXPIRIES=0", [
-        ("turns.pml", ":: changers == 0 && !dying && poll_level && activated && followers ->",
-         ":: false ->")], "activated"),
 ]
