@@ -225,11 +225,18 @@ static int poll_report(struct xp_poll_state *state, struct xp_fired *fired,
 	return count + xp_array_report_rest(&state->array, fired + count, cap - count);
 }
 
+int xp_poll_ask(struct xp_poll_state *state, int64_t deadline_ns, const sigset_t *mask)
+{
+	size_t len = (size_t)state->len + XP_OWN_ENTRIES;
+
+	return deadline_ns <= XP_NOW ? xp_sys_poll_now(state->fds, len)
+		: xp_sys_poll_wait(state->fds, len, deadline_ns, mask);
+}
+
 static int poll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
                       struct xp_fired *fired, int cap)
 {
 	struct xp_poll_state *state = opaque;
-	size_t len = (size_t)state->len + XP_OWN_ENTRIES;
 	struct pollfd *own = xp_poll_own(state);
 	int count = 0;
 	int ready;
@@ -245,10 +252,7 @@ static int poll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 		xp_count_shared(&state->array.counters->syscalls_check);
 	}
 	state->fresh = true;
-	if (deadline_ns <= XP_NOW || count > 0)
-		ready = xp_sys_poll_now(state->fds, len);
-	else
-		ready = xp_sys_poll_wait(state->fds, len, deadline_ns, mask);
+	ready = xp_poll_ask(state, count > 0 ? XP_NOW : deadline_ns, mask);
 	if (ready <= 0)
 		return count ? count : ready;
 	state->left = ready - (own[XP_OWN_WAKE].revents != 0) -

@@ -209,19 +209,6 @@ static int select_read(const struct select_state *state)
 	return count;
 }
 
-/*
- * The same by poll(2), while files are registered that report each thing once: what
- * select(2) has no word for would be lost.
- */
-static int select_ask_poll(struct xp_poll_state *state, int64_t deadline_ns,
-                           const sigset_t *mask)
-{
-	size_t len = (size_t)state->len + XP_OWN_ENTRIES;
-
-	return deadline_ns <= XP_NOW ? xp_sys_poll_now(state->fds, len)
-		: xp_sys_poll_wait(state->fds, len, deadline_ns, mask);
-}
-
 static int select_ask_sets(struct select_state *state, int64_t deadline_ns,
                            const sigset_t *mask)
 {
@@ -237,11 +224,14 @@ static int select_ask_sets(struct select_state *state, int64_t deadline_ns,
 	return rc > 0 ? select_read(state) : rc;
 }
 
-/* Look at all; > 0: something was found. */
+/*
+ * Look at all; > 0: something was found.  While files are registered that report each thing
+ * once, poll(2) looks: what select(2) has no word for would be lost.
+ */
 static int select_ask(struct select_state *state, struct pollfd *own,
                       int64_t deadline_ns, const sigset_t *mask)
 {
-	int rc = state->consumed > 0 ? select_ask_poll(&state->poll, deadline_ns, mask)
+	int rc = state->consumed > 0 ? xp_poll_ask(&state->poll, deadline_ns, mask)
 		: select_ask_sets(state, deadline_ns, mask);
 
 	/* Somebody closed a descriptor: poll(2) says which. */
