@@ -287,7 +287,7 @@ XP_NOINLINE void xp_candidate_probed(struct xpoll *queue, struct xp_wait *wait,
 		candidate_found(queue, wait, found, slot, confirm);
 }
 
-/* It is not checked with others, and must not be reported before those that wait for that. */
+/* The slot is not checked with others, and must not be reported before those that are. */
 static bool next_is_alone(const struct xpoll *queue)
 {
 	const struct xp_slot *slot = xp_slots_get(&queue->slots, queue->candidates.head);

@@ -14,7 +14,7 @@
 #endif
 #endif
 
-/* Of every file that poll(2) and select(2) wait for; kqueue(2) refuses some devices. */
+/* Edges are there of every file that poll(2) waits for; kqueue(2) refuses some devices. */
 #ifndef XP_OS_EDGES_EXCEPT
 #define XP_OS_EDGES_EXCEPT true
 #define XP_OS_EDGES_ALL true

@@ -303,7 +303,7 @@ static void signal_audit(struct xpoll *queue)
 		signal_audit_registration(queue, self);
 }
 
-/* What was counted while it was pending may have been accepted since. */
+/* A signal that was counted while it was pending may have been accepted since. */
 static void signal_examine_all(struct xpoll *queue)
 {
 	struct signal_state *state = state_of(queue);

@@ -174,7 +174,7 @@ static void change(struct world *world, struct thing *thing, int i)
 	else
 		side->enabled = false;
 	side->registered = flag != XPOLL_DELETE;
-	/* What was kept for this filter goes with it, and with the last one all. */
+	/* News kept for this filter go with it, and all with the last filter. */
 	for (int k = 0; k < FILTERS && flag == XPOLL_DELETE; k++)
 		if (k == i || !registered(thing))
 			forget_news(&thing->sides[k]);

@@ -198,7 +198,7 @@ XT_TEST(rdhup_alone_of_unread_data_is_silent_at_either_level)
 			XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 0);
 			XT_EQ(xpoll_wait(queue, 0), 0);
 		}
-		/* Who asks for data as well gets them. */
+		/* A registration that asks for data as well gets them. */
 		XT_EQ(xpoll_ctl(queue, XPOLL_ADD, POLLIN, pairs[i].r, NULL), 0);
 		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 1);
 		XT_EQ(event.flags & XPOLL_EOF, 0);

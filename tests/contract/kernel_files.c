@@ -189,7 +189,7 @@ static void nothing(void)
 {
 }
 
-/* Its first news is that the child has ended, the second that it was waited for. */
+/* A pidfd's first news is that the child has ended, the second that it was waited for. */
 static bool pidfd_make(struct kernel_file *file)
 {
 	int child = kernel_child_begin(file, nothing);

@@ -11,19 +11,10 @@ static int add(struct xpoll *queue, int op, int events, int fd, void *data)
 	return xpoll_ctl(queue, XPOLL_ADD | op, events, fd, data);
 }
 
-/* A socket that is readable and writable. */
-static struct xt_pair ready_pair(void)
-{
-	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
-
-	xt_put(pair.w);
-	return pair;
-}
-
 XT_TEST(both_directions_come_merged_once)
 {
 	struct xpoll *queue = xt_open();
-	struct xt_pair pair = ready_pair();
+	struct xt_pair pair = xt_ready_pair();
 
 	XT_EQ(add(queue, 0, POLLIN | POLLOUT, pair.r, NULL), 0);
 	for (int i = 0; i < 5; i++) {
@@ -37,7 +28,7 @@ XT_TEST(both_directions_come_merged_once)
 XT_TEST(revents_before_any_wait_is_the_end)
 {
 	struct xpoll *queue = xt_open();
-	struct xt_pair pair = ready_pair();
+	struct xt_pair pair = xt_ready_pair();
 
 	XT_EQ(add(queue, 0, POLLIN, pair.r, NULL), 0);
 	XT_EQ(xpoll_revents(queue, NULL), 0);
@@ -67,7 +58,7 @@ XT_TEST(data_is_that_of_the_first_reported_direction)
 XT_TEST(data_is_written_by_add_for_each_named_direction_only)
 {
 	struct xpoll *queue = xt_open();
-	struct xt_pair pair = ready_pair();
+	struct xt_pair pair = xt_ready_pair();
 	struct xpoll_event now;
 	int first, second, ignored;
 	uint64_t ident = (uint64_t)pair.r;
@@ -85,7 +76,7 @@ XT_TEST(data_is_written_by_add_for_each_named_direction_only)
 XT_TEST(registrations_are_shared_with_the_event_level)
 {
 	struct xpoll *queue = xt_open();
-	struct xt_pair pair = ready_pair();
+	struct xt_pair pair = xt_ready_pair();
 	struct xpoll_event now;
 	uint64_t ident = (uint64_t)pair.r;
 	void *data = NULL;
@@ -176,7 +167,7 @@ XT_TEST(rdhup_belongs_to_reading)
 XT_TEST(delete_removes_what_is_there_of_the_named)
 {
 	struct xpoll *queue = xt_open();
-	struct xt_pair pair = ready_pair();
+	struct xt_pair pair = xt_ready_pair();
 	int both = POLLIN | POLLOUT;
 
 	XT_EQ(add(queue, 0, POLLIN, pair.r, NULL), 0);
@@ -192,7 +183,7 @@ XT_TEST(delete_of_one_wish_of_two_beside_a_direction_that_is_not_there)
 	if (xt_wine())
 		XT_SKIP(XT_WINE_PEEKS);
 	struct xpoll *queue = xt_open();
-	struct xt_pair pair = ready_pair();
+	struct xt_pair pair = xt_ready_pair();
 
 	XT_EQ(add(queue, 0, POLLIN | POLLRDHUP, pair.r, NULL), 0);
 	XT_EQ(xpoll_ctl(queue, XPOLL_DELETE, POLLIN | POLLOUT, pair.r, NULL), 0);
@@ -238,7 +229,7 @@ XT_TEST(rdhup_alone_of_what_is_no_stream_leaves_the_other_directions)
 XT_TEST(enable_and_disable_want_all_named_or_change_nothing)
 {
 	struct xpoll *queue = xt_open();
-	struct xt_pair pair = ready_pair();
+	struct xt_pair pair = xt_ready_pair();
 	int both = POLLIN | POLLOUT;
 
 	XT_EQ(add(queue, 0, POLLIN, pair.r, NULL), 0);
@@ -253,7 +244,7 @@ XT_TEST(enable_and_disable_want_all_named_or_change_nothing)
 XT_TEST(add_disabled_is_silent_until_enabled)
 {
 	struct xpoll *queue = xt_open();
-	struct xt_pair pair = ready_pair();
+	struct xt_pair pair = xt_ready_pair();
 	int both = POLLIN | POLLOUT;
 
 	XT_EQ(add(queue, XPOLL_DISABLE, both, pair.r, NULL), 0);
@@ -267,7 +258,7 @@ XT_TEST(add_disabled_is_silent_until_enabled)
 XT_TEST(oneshot_acts_when_handed_out)
 {
 	struct xpoll *queue = xt_open();
-	struct xt_pair pair = ready_pair();
+	struct xt_pair pair = xt_ready_pair();
 	struct xpoll_event now;
 
 	XT_EQ(add(queue, XPOLL_ONESHOT, POLLIN, pair.r, NULL), 0);
@@ -283,7 +274,7 @@ XT_TEST(oneshot_acts_when_handed_out)
 XT_TEST(dispatch_acts_when_handed_out)
 {
 	struct xpoll *queue = xt_open();
-	struct xt_pair pair = ready_pair();
+	struct xt_pair pair = xt_ready_pair();
 
 	XT_EQ(add(queue, XPOLL_DISPATCH, POLLIN, pair.r, NULL), 0);
 	for (int i = 0; i < 5; i++) {
@@ -309,7 +300,7 @@ static int take_rest(struct xpoll *queue)
 XT_TEST(clear_not_handed_out_comes_again)
 {
 	struct xpoll *queue = xt_open();
-	struct xt_pair pair = ready_pair();
+	struct xt_pair pair = xt_ready_pair();
 
 	XT_EQ(add(queue, XPOLL_CLEAR, POLLIN, pair.r, NULL), 0);
 	XT_EQ(xpoll_wait(queue, -1), 1);
@@ -350,7 +341,7 @@ XT_TEST(entries_not_taken_come_again)
 	int seen = 0;
 
 	for (int i = 0; i < 8; i++) {
-		pairs[i] = ready_pair();
+		pairs[i] = xt_ready_pair();
 		XT_EQ(add(queue, XPOLL_ONESHOT, POLLIN, pairs[i].r, &pairs[i]),
 		      0);
 	}
@@ -369,8 +360,8 @@ XT_TEST(entries_not_taken_come_again)
 XT_TEST(entry_drained_before_it_is_handed_out_is_no_other_ones)
 {
 	struct xpoll *queue = xt_open();
-	struct xt_pair one = ready_pair();
-	struct xt_pair two = ready_pair();
+	struct xt_pair one = xt_ready_pair();
+	struct xt_pair two = xt_ready_pair();
 	void *data = NULL;
 
 	XT_EQ(add(queue, 0, POLLIN, one.r, &one), 0);
@@ -391,7 +382,7 @@ XT_TEST(entry_drained_before_it_is_handed_out_is_no_other_ones)
 XT_TEST(user_events_neither_end_nor_are_taken_by_the_wait)
 {
 	struct xpoll *queue = xt_open();
-	struct xt_pair pair = ready_pair();
+	struct xt_pair pair = xt_ready_pair();
 
 	XT_OK(xt_flag(queue, 1, USER, XPOLL_ADD | XPOLL_CLEAR));
 	XT_OK(xt_trigger(queue, 1));
@@ -406,7 +397,7 @@ XT_TEST(user_events_neither_end_nor_are_taken_by_the_wait)
 XT_TEST(wake_ends_the_wait_with_nothing)
 {
 	struct xpoll *queue = xt_open();
-	struct xt_pair pair = ready_pair();
+	struct xt_pair pair = xt_ready_pair();
 
 	XT_EQ(xpoll_wake(queue), 0);
 	XT_EQ(xpoll_wait(queue, -1), 0);

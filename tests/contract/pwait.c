@@ -11,14 +11,6 @@ static int add(struct xpoll *queue, int op, int events, int fd, void *data)
 	return xpoll_ctl(queue, XPOLL_ADD | op, events, fd, data);
 }
 
-static struct xt_pair ready_pair(void)
-{
-	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
-
-	xt_put(pair.w);
-	return pair;
-}
-
 /* Exactly one record comes now, of this descriptor with these bits; none: 0. */
 static bool came(struct xpoll *queue, int fd, int bits)
 {
@@ -33,7 +25,7 @@ static bool came(struct xpoll *queue, int fd, int bits)
 XT_TEST(record_has_descriptor_bits_and_data_of_the_first_direction)
 {
 	struct xpoll *queue = xt_open();
-	struct xt_pair pair = ready_pair();
+	struct xt_pair pair = xt_ready_pair();
 	struct xpoll_ready ready[2];
 	int in, out;
 
@@ -52,7 +44,7 @@ XT_TEST(record_has_descriptor_bits_and_data_of_the_first_direction)
 XT_TEST(data_has_64_bits)
 {
 	struct xpoll *queue = xt_open();
-	struct xt_pair pair = ready_pair();
+	struct xt_pair pair = xt_ready_pair();
 	struct xpoll_event change;
 	struct xpoll_ready ready;
 	const uint64_t data = UINT64_C(0xfedcba9876543210);
@@ -68,7 +60,7 @@ XT_TEST(data_has_64_bits)
 XT_TEST(modes_act_before_the_call_returns)
 {
 	struct xpoll *queue = xt_open();
-	struct xt_pair pair = ready_pair();
+	struct xt_pair pair = xt_ready_pair();
 	struct xpoll_event now;
 	uint64_t ident = (uint64_t)pair.r;
 
@@ -135,7 +127,7 @@ XT_TEST(whole_oneshot_deletes_all_directions)
 {
 	for (int level = 0; level < 3; level++) {
 		struct xpoll *queue = xt_open_quiet();
-		struct xt_pair pair = ready_pair();
+		struct xt_pair pair = xt_ready_pair();
 		struct xpoll_event now;
 		uint64_t ident = (uint64_t)pair.r;
 
@@ -198,7 +190,7 @@ XT_TEST(no_bits_report_hang_ups_only)
 XT_TEST(no_bits_are_named_by_no_bits)
 {
 	struct xpoll *queue = xt_open_quiet();
-	struct xt_pair pair = ready_pair();
+	struct xt_pair pair = xt_ready_pair();
 
 	XT_FAILS(xpoll_ctl(queue, XPOLL_DELETE, 0, pair.r, NULL), ENOENT);
 	XT_EQ(add(queue, XPOLL_DISABLE, 0, pair.r, NULL), 0);

@@ -184,31 +184,34 @@ static void compare(struct world *world)
 			(void)entry_agrees(world, &world->ends[i], 0);
 }
 
-static void run(uint64_t seed)
+/* A world of its own for each of some seeds: steps, and a look after most of them. */
+static void run_worlds(unsigned flags, void (*step_of)(struct world *),
+                       void (*compare_of)(struct world *))
 {
-	struct world world = {.queue = xt_open_quiet(), .seed = seed};
+	for (uint64_t seed = xt_seed(); seed < xt_seed() + 8 && !xt_failures(); seed++) {
+		struct world world = {.queue = xt_open_flags(flags), .seed = seed};
 
-	for (int i = 0; i < ENDS; i += 2)
-		make_pair(&world, i);
-	for (; world.steps < STEPS && !xt_failures(); world.steps++) {
-		step(&world);
-		/* Several steps per look now and then. */
-		if (pick(&world, 4))
-			compare(&world);
+		for (int i = 0; i < ENDS; i += 2)
+			make_pair(&world, i);
+		for (; world.steps < STEPS && !xt_failures(); world.steps++) {
+			step_of(&world);
+			/* Several steps per look now and then. */
+			if (pick(&world, 4))
+				compare_of(&world);
+		}
+		if (xt_failures())
+			xt_note("this world's seed is %ju", (uintmax_t)seed);
+		for (int i = 0; i < ENDS; i++)
+			if (world.ends[i].fd >= 0)
+				xt_close(world.ends[i].fd);
+		xt_destroy(world.queue);
 	}
-	if (xt_failures())
-		xt_note("this world's seed is %ju", (uintmax_t)seed);
-	for (int i = 0; i < ENDS; i++)
-		if (world.ends[i].fd >= 0)
-			xt_close(world.ends[i].fd);
-	xt_destroy(world.queue);
 }
 
 XT_TEST(random_level_agrees_with_poll)
 {
 	XT_NEEDS_USER_EVENTS();
-	for (uint64_t i = 0; i < 8 && !xt_failures(); i++)
-		run(xt_seed() + i);
+	run_worlds(0, step, compare);
 }
 
 /*
@@ -445,30 +448,10 @@ static void mixed_step(struct world *world)
 		close_end(world, end);
 }
 
-static void mixed_run(uint64_t seed)
-{
-	struct world world = {.queue = xt_open_flags(XPOLL_ALL_READY), .seed = seed};
-
-	for (int i = 0; i < ENDS; i += 2)
-		make_pair(&world, i);
-	for (; world.steps < STEPS && !xt_failures(); world.steps++) {
-		mixed_step(&world);
-		if (pick(&world, 4))
-			mixed_compare(&world);
-	}
-	if (xt_failures())
-		xt_note("this world's seed is %ju", (uintmax_t)seed);
-	for (int i = 0; i < ENDS; i++)
-		if (world.ends[i].fd >= 0)
-			xt_close(world.ends[i].fd);
-	xt_destroy(world.queue);
-}
-
 XT_TEST(random_mixed_levels_all_come_in_one_wait)
 {
 	XT_NEEDS_EXCEPT();
 	if (xt_has_kqueue())
 		XT_SKIP("poll(2) has bits here that no filter has");
-	for (uint64_t i = 0; i < 8 && !xt_failures(); i++)
-		mixed_run(xt_seed() + i);
+	run_worlds(XPOLL_ALL_READY, mixed_step, mixed_compare);
 }

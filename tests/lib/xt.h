@@ -378,6 +378,7 @@ struct xt_pair {
 
 struct xt_pair xt_pipe(void);
 struct xt_pair xt_socketpair(int type);
+struct xt_pair xt_ready_pair(void); /* streams; r can be read and written */
 struct xt_pair xt_tcp(void); /* r accepted, w connected */
 struct xt_pair xt_tcp_bounded(void); /* the same; w can be filled with more than r holds */
 struct xt_pair xt_pty(void); /* r slave in raw mode, w master */
