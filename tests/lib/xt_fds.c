@@ -90,14 +90,6 @@ struct xt_pair xt_socketpair(int type)
 	return (struct xt_pair){.r = fds_own(ends[0]), .w = fds_own(ends[1])};
 }
 
-struct xt_pair xt_ready_pair(void)
-{
-	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
-
-	xt_put(pair.w);
-	return pair;
-}
-
 int xt_socket(int domain, int type)
 {
 	return fds_own(socket(domain, type, 0));

@@ -15,6 +15,14 @@ void xt_put(int fd)
 		        xt_error_name(errno));
 }
 
+struct xt_pair xt_ready_pair(void)
+{
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+
+	xt_put(pair.w);
+	return pair;
+}
+
 int xt_get(int fd)
 {
 	char byte = 0;
