@@ -22,6 +22,8 @@
 static struct xpoll *queue;
 /* Closed since it was registered: the kernel may know, or not. */
 static bool doubtful[FUZZ_FDS];
+/* Its READ may be registered for hang-ups alone, by the poll-like level. */
+static bool hangups_alone[FUZZ_FDS];
 
 static bool errno_fits(int error)
 {
@@ -200,9 +202,13 @@ static void poll_level(struct fuzz_input *input)
 	static const int ops[] = {XPOLL_ADD, XPOLL_DELETE, XPOLL_ENABLE,
 	                          XPOLL_DISABLE};
 	void *data;
+	int op = ops[fuzz_below(input, 4)];
+	int events = (int)fuzz_below(input, 64);
+	int fd = fuzz_fd(input);
 
-	if (xpoll_ctl(queue, ops[fuzz_below(input, 4)],
-	              (int)fuzz_below(input, 64), fuzz_fd(input), input) < 0)
+	if (of_the_world((uint64_t)fd) && (op == XPOLL_DELETE || !(events & POLLIN)))
+		hangups_alone[fd - FUZZ_FIRST] = true;
+	if (xpoll_ctl(queue, op, events, fd, input) < 0)
 		FUZZ_HOLDS(errno_fits(errno));
 	FUZZ_HOLDS(xpoll_wait(queue, 0) >= 0);
 	for (int i = fuzz_byte(input) % 4; i > 0 && xpoll_revents(queue, &data);)
@@ -271,6 +277,7 @@ static bool is_plain(int fd, int filter)
 	struct xpoll_event now;
 
 	if (doubtful[fd - FUZZ_FIRST] || fuzz_is_file(fd) ||
+	    (filter == XPOLL_FILT_READ && hangups_alone[fd - FUZZ_FIRST]) ||
 	    xpoll_lookup(queue, (uint64_t)fd, filter, &now) < 0)
 		return false;
 	return !(now.flags & (XPOLL_DISABLE | XPOLL_CLEAR | XPOLL_ONESHOT |
@@ -331,6 +338,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	(void)signal(SIGUSR1, SIG_IGN);
 	memset(doubtful, 0, sizeof doubtful);
+	memset(hangups_alone, 0, sizeof hangups_alone);
 	options.backend = fuzz_backend(&input);
 	fuzz_world_open();
 	queue = xpoll_open(&options);
