@@ -80,7 +80,9 @@ static void control(struct fuzz_input *input)
 			model->doubtful = model->present != 0 || model->doubtful;
 		return;
 	}
-	if (op == XPOLL_DELETE) {
+	if (!events) {
+		model->doubtful = true; /* Hang-ups alone: not modelled. */
+	} else if (op == XPOLL_DELETE) {
 		model->present &= ~events;
 		model->enabled &= ~events;
 		if (events & POLLIN && model->present & POLLRDHUP)
