@@ -28,6 +28,10 @@ function(xpoll_add_test)
   if(arg_ENVIRONMENT MATCHES "/lib/over-[^k]|TARGET_FILE:model_")
     list(APPEND arg_LABELS kernels)
   endif()
+  # With one thread on such a kernel what is also done with more: for scripts/nightly.sh.
+  if("kernels" IN_LIST arg_LABELS AND "alone" IN_LIST arg_LABELS)
+    list(APPEND arg_LABELS nightly)
+  endif()
   # ./dev test has the contract on each back end, and what stands on it on epoll.
   if(arg_NAME MATCHES "^contract.*[.](poll|select)[.]threads$" OR
       arg_NAME MATCHES "^(source|stress|soak|fault|examples).*[./](poll|select)([.][a-z]+)?$")

@@ -3,13 +3,14 @@
 #
 #   scripts/nightly.sh
 #
-# These are coverage, all tests of asyncio, six minutes of calls inside of calls of the Python
-# binding, CPython's long modules under the poll(2) drop-in, libevent and PostgreSQL on the one for
-# kqueue(2), random programs over the Rust crate, the soak for an hour, every fault of the sweep,
-# half an hour of fuzzing, the stress tests for XPOLL_STRESS_SECONDS each (default 600), every
-# target of scripts/cross.sh, the contract suite under valgrind on every back end and for other
-# processors, ten minutes of the model, all mutants, slow threads with another seed, and the tests
-# in new Debian systems.
+# These are tests with the label nightly, sources on all back ends under sanitizers, coverage,
+# all tests of asyncio, six minutes of calls inside of calls of the Python binding, CPython's
+# long modules under the poll(2) drop-in, libevent and PostgreSQL on the one for kqueue(2),
+# random programs over the Rust crate, the soak for an hour, every fault of the sweep, half an
+# hour of fuzzing, the stress tests for XPOLL_STRESS_SECONDS each (default 600), every target of
+# scripts/cross.sh, the contract suite under valgrind on every back end and for other
+# processors, ten minutes of the model, all mutants, slow threads with another seed, and the
+# tests in new Debian systems.
 set -eu
 cd -- "$(dirname -- "$0")/.."
 . ./scripts/dev/start.sh
@@ -45,6 +46,9 @@ try cross sh scripts/cross.sh
 suite asyncio build/release XPOLL_PYTHON_ALL=1 -R '^python\.all_of_asyncio$'
 suite reenter build/asan XPOLL_REENTER_SECONDS=110 -R '^python\.reenter_'
 suite java build/release XPOLL_JAVA_ALL=1 -R '^java\.(junit|package|stress)$'
+suite nightly build/release -L nightly
+suite asan-sources build/asan -R "$on_other_back_ends"
+suite tsan-sources build/tsan -R "$on_other_back_ends"
 try libevent sh tests/dropin/kqueue/get-libevent.sh build/programs build/release
 try postgresql sh tests/dropin/kqueue/get-postgresql.sh build/programs build/release
 programs_steps -R 'CPythonLong|kqueue\.(libevent|postgresql)'

@@ -18,7 +18,7 @@ more_check="python-tests java"
 
 jobs=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 [ "$jobs" -ge 2 ] || jobs=2
-at_once=$((jobs + 2)) # Tests wait much of their time.
+at_once=$((jobs * 4)) # Tests wait much of their time.
 # ccache stops when it has nowhere to write.
 [ -n "${HOME:-}" ] && [ -w "${HOME:-}" ] || export CCACHE_DISABLE=1
 
@@ -94,7 +94,7 @@ suite() {
 	name=$1 folder=$2 run=
 	shift 2
 	# Older compilers' ThreadSanitizer cannot live with much address randomisation.
-	[ "$name" != tsan ] || ! setarch "$(uname -m)" -R true 2>/dev/null ||
+	[ "$folder" != build/tsan ] || ! setarch "$(uname -m)" -R true 2>/dev/null ||
 		run="setarch $(uname -m) -R"
 	# On purpose unquoted: words.
 	try "$name" $run python3 scripts/runtests.py run --suite "$name" "$folder" \

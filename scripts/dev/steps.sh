@@ -9,6 +9,9 @@ need_oldest_rust() {
 		say "no Rust $oldest: going on without"
 }
 
+# Sources know nothing of back ends: under sanitizers they are tested on epoll.
+on_other_back_ends='^source\..*\.(poll|select)(\.threads)?$'
+
 # check_steps SECONDS [TOOL...]: of the sweep; and what the caller needs as well.
 check_steps() {
 	sweep=$1
@@ -19,17 +22,19 @@ check_steps() {
 	need_oldest_rust
 	rm -rf build/results
 	build_with_venv release
-	suite release build/release -LE 'proof|programs|slow|mutants'
+	suite release build/release -LE 'proof|programs|slow|nightly'
 	# One back end has most of the protocol of threads; scripts/nightly.sh has all.
 	suite slow build/release -L slow -R '\.epoll$'
 	if ldd --version 2>&1 | grep -q musl; then
 		say "musl has no sanitizers: left out"
 	else
 		build asan
-		suite asan build/asan -LE 'static|install|bench|once|sweep'
+		suite asan build/asan -LE 'static|install|bench|once|sweep|nightly' \
+			-E "$on_other_back_ends"
 		sweep_steps "$sweep"
 		build tsan
-		suite tsan build/tsan -LE 'static|install|bench|python|once|tool|alone'
+		suite tsan build/tsan -LE 'static|install|bench|python|once|tool|alone|nightly' \
+			-E "$on_other_back_ends"
 	fi
 	valgrind_steps '^(unit\.|contract\..*\.(epoll|kqueue)$)'
 	drd_steps '^contract\.(concurrent|waiters|wake|cancel)\.epoll'
@@ -89,7 +94,7 @@ user_steps() {
 		. ./scripts/dev/build.sh
 		build_with_venv clang quick_and_kqueue
 		repeat=$1
-		suite user build/clang -LE "static|once|kernels|alone|mutants"
+		suite user build/clang -LE "static|once|kernels|alone|nightly"
 		verdict' ./dev "$repeat"
 	mkdir -p build/results
 	# None where it could not be built, which is reported already.
@@ -136,7 +141,7 @@ ci_steps() {
 	check_steps 15 clang cppcheck setpriv
 	# The models of the protocol: once is enough, and not every system has spin.
 	need -- spin
-	suite proof build/release -L proof
+	suite proof build/release -L proof -LE nightly
 	try analysis python3 scripts/analyze.py
 	user_steps
 	flags_steps
