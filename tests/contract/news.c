@@ -194,3 +194,64 @@ XT_TEST(hang_up_comes_to_who_waits_for_writing_alone)
 	XT_EQ(xpoll_wait(queue, 0), 1);
 	XT_EXPECT_EQ(xpoll_revents(queue, NULL), xt_poll(pty.w, POLLOUT));
 }
+
+/* What xpoll_pwait returns of the file now; 0: no record. */
+static int pwait_bits(struct xpoll *queue, const struct kernel_file *file)
+{
+	struct xpoll_ready ready[2] = {{.events = 0}};
+	int count = xpoll_pwait(queue, ready, 2, 0, NULL);
+
+	XT_EXPECT(count == 0 || (count == 1 && (int)ready[0].fd == file->fds[FILE_QUEUE]));
+	return ready[0].events;
+}
+
+/* S10, S12: the file is ready, with news, when it is added: one record has both, once. */
+XT_TEST(news_of_a_whole_descriptor_come_with_one_record)
+{
+	struct xpoll *queue = xt_open_flags(XPOLL_ALL_READY);
+	int all = POLLIN | POLLPRI;
+	struct kernel_file file;
+
+	if (!make(&file, "mounts"))
+		return;
+	int fd = file.fds[FILE_QUEUE];
+	for (int i = 0; i < 12; i++) {
+		int mode = i % 2 ? XPOLL_DISPATCH : XPOLL_ONESHOT;
+
+		file.kind->stir(&file);
+		XT_EQ(xpoll_ctl(queue, XPOLL_ADD | XPOLL_WHOLE | mode, all, fd, NULL), 0);
+		XT_EXPECT_EQ(pwait_bits(queue, &file), xt_poll(file.fds[FILE_POLL], all));
+		XT_EXPECT_EQ(pwait_bits(queue, &file), 0);
+		if (mode == XPOLL_ONESHOT)
+			continue;
+		/* News that comes while the descriptor is disabled is kept until ENABLE. */
+		file.kind->stir(&file);
+		XT_EXPECT_EQ(pwait_bits(queue, &file), 0);
+		XT_EQ(xpoll_ctl(queue, XPOLL_ENABLE, all, fd, NULL), 0);
+		XT_EXPECT_EQ(pwait_bits(queue, &file), xt_poll(file.fds[FILE_POLL], all));
+		XT_EXPECT_EQ(pwait_bits(queue, &file), 0);
+		XT_EQ(xpoll_ctl(queue, XPOLL_ENABLE, all, fd, NULL), 0);
+		XT_EXPECT_EQ(pwait_bits(queue, &file), POLLIN);
+		XT_EQ(xpoll_ctl(queue, XPOLL_DELETE, all, fd, NULL), 0);
+	}
+}
+
+/* The second direction is added when the first is delivered already. */
+XT_TEST(news_beside_a_direction_that_is_ready_come_with_one_record)
+{
+	struct xpoll *queue = xt_open_flags(XPOLL_ALL_READY);
+	struct kernel_file file;
+
+	if (!make(&file, "mounts"))
+		return;
+	int fd = file.fds[FILE_QUEUE];
+	for (int i = 0; i < 6; i++) {
+		file.kind->stir(&file);
+		XT_EQ(xpoll_ctl(queue, XPOLL_ADD, POLLPRI, fd, NULL), 0);
+		XT_EQ(xpoll_ctl(queue, XPOLL_ADD, POLLIN, fd, NULL), 0);
+		XT_EXPECT_EQ(pwait_bits(queue, &file),
+		             xt_poll(file.fds[FILE_POLL], POLLIN | POLLPRI));
+		XT_EXPECT_EQ(pwait_bits(queue, &file), POLLIN);
+		XT_EQ(xpoll_ctl(queue, XPOLL_DELETE, POLLIN | POLLPRI, fd, NULL), 0);
+	}
+}
