@@ -236,22 +236,35 @@ XT_TEST(news_of_a_whole_descriptor_come_with_one_record)
 	}
 }
 
-/* The second direction is added when the first is delivered already. */
-XT_TEST(news_beside_a_direction_that_is_ready_come_with_one_record)
+/* READ is found by a check of what was enabled, and the news is the kernel's to report. */
+static void news_beside_a_check(int mode)
 {
 	struct xpoll *queue = xt_open_flags(XPOLL_ALL_READY);
+	int all = POLLIN | POLLPRI;
 	struct kernel_file file;
 
 	if (!make(&file, "mounts"))
 		return;
 	int fd = file.fds[FILE_QUEUE];
+	XT_EQ(xpoll_ctl(queue, XPOLL_ADD | mode, all, fd, NULL), 0);
 	for (int i = 0; i < 6; i++) {
+		XT_EQ(xpoll_ctl(queue, XPOLL_ENABLE, all, fd, NULL), 0);
+		XT_EXPECT_EQ(pwait_bits(queue, &file), xt_poll(file.fds[FILE_POLL], all));
+		XT_EQ(xpoll_ctl(queue, XPOLL_ENABLE, POLLPRI, fd, NULL), 0);
+		for (int k = 0; k <= i; k++) {
+			XT_EQ(xpoll_ctl(queue, XPOLL_DISABLE, POLLIN, fd, NULL), 0);
+			XT_EXPECT_EQ(pwait_bits(queue, &file), 0);
+		}
 		file.kind->stir(&file);
-		XT_EQ(xpoll_ctl(queue, XPOLL_ADD, POLLPRI, fd, NULL), 0);
-		XT_EQ(xpoll_ctl(queue, XPOLL_ADD, POLLIN, fd, NULL), 0);
-		XT_EXPECT_EQ(pwait_bits(queue, &file),
-		             xt_poll(file.fds[FILE_POLL], POLLIN | POLLPRI));
-		XT_EXPECT_EQ(pwait_bits(queue, &file), POLLIN);
-		XT_EQ(xpoll_ctl(queue, XPOLL_DELETE, POLLIN | POLLPRI, fd, NULL), 0);
+		XT_EQ(xpoll_ctl(queue, XPOLL_ENABLE, POLLIN, fd, NULL), 0);
+		XT_EXPECT_EQ(pwait_bits(queue, &file), xt_poll(file.fds[FILE_POLL], all));
+		XT_EXPECT_EQ(pwait_bits(queue, &file), mode ? 0 : POLLIN);
 	}
+}
+
+XT_TEST(news_beside_a_check_come_with_one_record)
+{
+	XT_CALL(news_beside_a_check(0));
+	XT_CALL(news_beside_a_check(XPOLL_DISPATCH));
+	XT_CALL(news_beside_a_check(XPOLL_DISPATCH | XPOLL_WHOLE));
 }

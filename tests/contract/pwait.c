@@ -75,6 +75,42 @@ XT_TEST(modes_act_before_the_call_returns)
 	XT_CHECK(came(queue, pair.r, POLLIN));
 }
 
+/*
+ * One direction is found by a check of what was enabled, and the other is reported by the
+ * kernel in the same wait: one record has both, and each mode acts.
+ */
+static void both_ways(int modes)
+{
+	struct xpoll *queue = xt_open_flags(XPOLL_ALL_READY);
+
+	for (int i = 0; i < 8; i++) {
+		struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+		int both = POLLIN | POLLOUT;
+
+		xt_fill(pair.r);
+		XT_EQ(add(queue, modes, both, pair.r, NULL), 0);
+		XT_CHECK(came(queue, pair.r, 0));
+		for (int k = 0; k < i; k++) {
+			XT_EQ(xpoll_ctl(queue, XPOLL_DISABLE, POLLIN, pair.r, NULL), 0);
+			XT_CHECK(came(queue, pair.r, 0));
+			XT_EQ(xpoll_ctl(queue, XPOLL_ENABLE, POLLIN, pair.r, NULL), 0);
+		}
+		xt_put(pair.w);
+		(void)xt_drain(pair.w);
+		XT_CHECK(came(queue, pair.r, both));
+		XT_CHECK(came(queue, pair.r, modes ? 0 : both));
+		XT_EQ(xpoll_ctl(queue, XPOLL_DELETE, both, pair.r, NULL), 0);
+	}
+}
+
+XT_TEST(both_directions_come_with_one_record)
+{
+	XT_CALL(both_ways(0));
+	XT_CALL(both_ways(XPOLL_CLEAR));
+	XT_CALL(both_ways(XPOLL_DISPATCH));
+	XT_CALL(both_ways(XPOLL_DISPATCH | XPOLL_WHOLE));
+}
+
 /* S9 */
 XT_TEST(clear_is_reported_once_for_each_activity)
 {

@@ -153,6 +153,9 @@ MUTANTS = {
         "slot->delivered.filters = XP_SET(filters);\n\txp_poll_handed(queue, fd, slot, filters);",
         "slot->delivered.filters = XP_SET(filters);", "",
         "contract.pwait:modes_act_before_the_call_returns"),
+    "a second report of a wait does not add to the record of the first": Mutant(
+        "\twait->ready[i].events |= (int)bits;\n", "", "",
+        "contract.pwait:both_directions_come_with_one_record"),
     # The rows of the state machine of a slot.
     "an edge's entry is changed for another filter": Mutant(
         "if (slot->modes.clear && wanted & xp_slot_by_edge(slot) && !view->exact &&", "if (0 &&",
