@@ -3,6 +3,7 @@
  *
  *   xpoll::queue   a queue; move-only, destroyed with the object
  *   xpoll::event   a change or an event, struct xpoll_event underneath
+ *   xpoll::ready   a descriptor with POLL* bits, struct xpoll_ready underneath
  *   xpoll::filter, xpoll::flag, xpoll::note   typed constants
  *   co_await queue.readable(fd), .writable(fd), .timer(5s), .process(pid),
  *   .signal(SIGHUP), .file(fd, notes)
@@ -85,6 +86,7 @@ struct XPOLL_HPP_SHARED xpoll {
 		dispatch = XPOLL_DISPATCH,
 		keep_udata = XPOLL_KEEPUDATA,
 		set_udata = XPOLL_SETUDATA,
+		whole = XPOLL_WHOLE, /* queue::ctl */
 		error = XPOLL_ERROR,
 		eof = XPOLL_EOF,
 	};
@@ -160,7 +162,10 @@ struct XPOLL_HPP_SHARED xpoll {
 	}
 
 	using c_event = struct ::xpoll_event;
+	using c_ready = struct ::xpoll_ready;
+	using counters = struct ::xpoll_stats;
 	struct event;
+	struct ready;
 	class queue;
 	class awaiter;
 
@@ -351,6 +356,20 @@ private:
 };
 
 static_assert(sizeof(xpoll::event) == sizeof(struct xpoll_event));
+
+/*
+ * A descriptor that queue::poll returned, with the members of struct xpoll_ready: `fd`, `events`
+ * (POLL* bits) and `data64`.
+ */
+struct xpoll::ready : xpoll::c_ready {
+	constexpr ready() noexcept : c_ready{} {}
+
+	/* Returns true if one of these POLL* bits is set. */
+	constexpr bool has(int bits) const noexcept { return (events & bits) != 0; }
+	template <typename T> T *pointer() const noexcept { return static_cast<T *>(data); }
+};
+
+static_assert(sizeof(xpoll::ready) == sizeof(struct xpoll_ready));
 
 /*
  * The awaiters that wait, each under a number that no other has had, which is the udata of
@@ -594,6 +613,41 @@ public:
 		check(xpoll_event(queue_, &one, 1, nullptr, 0, 0), error);
 	}
 
+	/*
+	 * The poll-like level: xpoll_ctl(3).  `op` is flag::add with the modes, flag::remove,
+	 * enable or disable; `bits` are POLLIN, POLLOUT, POLLPRI and POLLRDHUP.
+	 */
+	void ctl(flag op, int bits, xpoll_fd_t fd, void *data, std::error_code &error) noexcept
+	{
+		check(xpoll_ctl(queue_, static_cast<int>(op), bits, fd, data), error);
+	}
+	void ctl(flag op, int bits, xpoll_fd_t fd, std::error_code &error) noexcept
+	{
+		ctl(op, bits, fd, nullptr, error);
+	}
+
+	/*
+	 * Wait until descriptors are ready, and return one record of each: xpoll_pwait(3).  Any
+	 * number of threads may wait.  `mask`, a const sigset_t *, is the signal mask while the
+	 * call waits.  Interruptions are as for wait().
+	 */
+	std::span<ready> poll(std::span<ready> into, std::error_code &error) noexcept
+	{
+		return poll_ns(into, -1, nullptr, error);
+	}
+	template <typename Rep, typename Period>
+	std::span<ready> poll(std::span<ready> into, std::chrono::duration<Rep, Period> timeout,
+	                      std::error_code &error) noexcept
+	{
+		return poll_ns(into, event::to_ns(timeout), nullptr, error);
+	}
+	template <typename Rep, typename Period>
+	std::span<ready> poll(std::span<ready> into, std::chrono::duration<Rep, Period> timeout,
+	                      const void *mask, std::error_code &error) noexcept
+	{
+		return poll_ns(into, event::to_ns(timeout), mask, error);
+	}
+
 	/* One wait returns empty: one in progress, else the next.  Async-signal-safe. */
 	void wake() noexcept { (void)xpoll_wake(queue_); }
 	/* All waits that are in progress return empty. */
@@ -607,6 +661,14 @@ public:
 		const char *name = xpoll_backend(queue_);
 
 		return name ? name : "";
+	}
+	/* The counters since the queue was made: xpoll_stats(3). */
+	counters stats() const noexcept
+	{
+		counters now = {};
+
+		(void)xpoll_stats(queue_, &now, sizeof now);
+		return now;
 	}
 	bool supports(filter what, note notes = note::none) const noexcept
 	{
@@ -690,6 +752,18 @@ public:
 		if (xpoll_event(queue_, &one, 1, nullptr, 0, 0) < 0) [[unlikely]]
 			raise(last_error(), "xpoll_event");
 	}
+	void ctl(flag op, int bits, xpoll_fd_t fd, void *data = nullptr)
+	{
+		if (xpoll_ctl(queue_, static_cast<int>(op), bits, fd, data) < 0) [[unlikely]]
+			raise(last_error(), "xpoll_ctl");
+	}
+	std::span<ready> poll(std::span<ready> into) { return poll_on(into, -1, nullptr); }
+	template <typename Rep, typename Period>
+	std::span<ready> poll(std::span<ready> into, std::chrono::duration<Rep, Period> timeout,
+	                      const void *mask = nullptr)
+	{
+		return poll_on(into, event::to_ns(timeout), mask);
+	}
 	int fd()
 	{
 		std::error_code error;
@@ -717,6 +791,11 @@ private:
 		return result;
 	}
 
+	static int room(std::size_t size) noexcept
+	{
+		return static_cast<int>(size > most ? most : size);
+	}
+
 	/* The result of the C call, or -1 with errno. */
 	int call(std::span<const event> changes, std::span<event> events,
 	         std::int64_t timeout_ns) noexcept
@@ -726,9 +805,11 @@ private:
 			return -1;
 		}
 		return xpoll_event(queue_, changes.data(), static_cast<int>(changes.size()),
-		                   events.data(),
-		                   static_cast<int>(events.size() > most ? most : events.size()),
-		                   timeout_ns);
+		                   events.data(), room(events.size()), timeout_ns);
+	}
+	int call(std::span<ready> into, std::int64_t timeout_ns, const void *mask) noexcept
+	{
+		return xpoll_pwait(queue_, into.data(), room(into.size()), timeout_ns, mask);
 	}
 
 	std::span<event> wait_ns(std::span<const event> changes, std::span<event> events,
@@ -737,6 +818,14 @@ private:
 		int count = check(call(changes, events, timeout_ns), error);
 
 		return events.first(count < 0 ? 0 : static_cast<std::size_t>(count));
+	}
+
+	std::span<ready> poll_ns(std::span<ready> into, std::int64_t timeout_ns, const void *mask,
+	                         std::error_code &error) noexcept
+	{
+		int count = check(call(into, timeout_ns, mask), error);
+
+		return into.first(count < 0 ? 0 : static_cast<std::size_t>(count));
 	}
 
 #if XPOLL_HPP_THROWS
@@ -757,8 +846,12 @@ private:
 		return text;
 	}
 
-	std::span<event> wait_on(std::span<const event> changes, std::span<event> events,
-	                         std::int64_t timeout_ns)
+	/*
+	 * The result of a wait.  After a signal handler `once(left_ns)` is called again, for what
+	 * is left of the time.
+	 */
+	template <typename Call>
+	static std::size_t repeat(std::int64_t timeout_ns, const char *name, Call once)
 	{
 		std::chrono::steady_clock::time_point start;
 		std::int64_t left_ns = timeout_ns;
@@ -766,13 +859,12 @@ private:
 		if (timeout_ns > 0)
 			start = std::chrono::steady_clock::now();
 		for (;;) {
-			int count = call(changes, events, left_ns);
+			int count = once(left_ns);
 
 			if (count >= 0) [[likely]]
-				return events.first(static_cast<std::size_t>(count));
+				return static_cast<std::size_t>(count);
 			if (errno != EINTR)
-				raise(last_error(), "xpoll_event");
-			changes = {}; /* They have been applied. */
+				raise(last_error(), name);
 			if (timeout_ns > 0) {
 				std::int64_t past_ns = event::to_ns(
 					std::chrono::steady_clock::now() - start);
@@ -780,6 +872,22 @@ private:
 				left_ns = past_ns >= timeout_ns ? 0 : timeout_ns - past_ns;
 			}
 		}
+	}
+
+	std::span<event> wait_on(std::span<const event> changes, std::span<event> events,
+	                         std::int64_t timeout_ns)
+	{
+		return events.first(repeat(timeout_ns, "xpoll_event", [&](std::int64_t left_ns) {
+			/* Changes are applied by the first call. */
+			return call(std::exchange(changes, {}), events, left_ns);
+		}));
+	}
+
+	std::span<ready> poll_on(std::span<ready> into, std::int64_t timeout_ns, const void *mask)
+	{
+		return into.first(repeat(timeout_ns, "xpoll_pwait", [&](std::int64_t left_ns) {
+			return call(into, left_ns, mask);
+		}));
 	}
 #endif
 

@@ -22,6 +22,7 @@ int main()
 	xpoll::queue queue(error);
 	struct xpoll_event record = xpoll::event::user(5); /* the C structure */
 	xpoll::event events[2];
+	xpoll::ready ready[2];
 	pipe_pair pipe;
 
 	CHECK(!error && record.filter == XPOLL_FILT_USER);
@@ -30,5 +31,7 @@ int main()
 	pipe.put();
 	CHECK(queue.wait(events, 1s, error).size() == 1 && !error);
 	CHECK(queue.wait(events, error).front().fd() == pipe.r);
+	queue.ctl(xpoll::flag::add, POLLOUT, pipe.w, error);
+	CHECK(!error && queue.poll(ready, 1s, error).size() == 2 && !error);
 	return 0;
 }

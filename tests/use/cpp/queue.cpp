@@ -6,7 +6,9 @@
 #include <csignal>
 #include <cstring>
 #include <optional>
+#include <thread>
 #include <type_traits>
+#include <vector>
 
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -123,6 +125,99 @@ void options_include_the_flags_of_a_queue()
 	CHECK(queue.wait(events, 0s).front().has(xpoll::flag::clear));
 	xpoll::queue none({.flags = ~0u}, error);
 	CHECK(!none && error == std::errc::invalid_argument);
+}
+
+void ready_descriptors_come_with_bits_and_data()
+{
+	xpoll::queue queue;
+	pipe_pair pipe;
+	xpoll::ready ready[4];
+	std::error_code error;
+	int mine = 7;
+
+	queue.ctl(xpoll::flag::add, POLLIN, pipe.r, &mine);
+	queue.ctl(xpoll::flag::add | xpoll::flag::oneshot, POLLOUT, pipe.w);
+	pipe.put();
+
+	auto found = queue.poll(ready);
+
+	CHECK(found.size() == 2 && found.data() == ready);
+	for (const xpoll::ready &one : found) {
+		CHECK(one.has(one.fd == pipe.r ? POLLIN : POLLOUT));
+		CHECK(one.pointer<int>() == (one.fd == pipe.r ? &mine : nullptr));
+	}
+	found = queue.poll(ready, 1h);
+	CHECK(found.size() == 1 && found[0].fd == pipe.r && found[0].events == POLLIN);
+	queue.ctl(xpoll::flag::disable, POLLIN, pipe.r);
+	CHECK(queue.poll(ready, 1us).empty());
+	queue.change(xpoll::event::read(pipe.r).with_number(UINT64_C(0xfedcba9876543210)));
+	CHECK(queue.poll(ready, 0s).front().data64 == UINT64_C(0xfedcba9876543210));
+
+	queue.ctl(xpoll::flag::enable, POLLOUT, pipe.r, error);
+	CHECK(error == std::errc::no_such_file_or_directory);
+	queue.poll(std::span<xpoll::ready>(), 0s, error);
+	CHECK(error == std::errc::invalid_argument);
+	try {
+		queue.ctl(xpoll::flag::add, POLLIN, -1);
+		CHECK(false);
+	} catch (const std::system_error &caught) {
+		CHECK(caught.code() == std::errc::bad_file_descriptor);
+	}
+}
+
+/* One of several threads owns a descriptor until it enables it again. */
+void whole_descriptor_goes_to_one_of_many_threads()
+{
+	constexpr int threads = 4, pipes = 3, rounds = 500;
+	xpoll::queue queue;
+	pipe_pair pair[pipes];
+	std::atomic<int> owners[pipes] = {}, left = pipes * rounds;
+	std::vector<std::thread> pool;
+
+	for (int i = 0; i < pipes; i++) {
+		queue.ctl(xpoll::flag::add | xpoll::flag::dispatch | xpoll::flag::whole, POLLIN,
+		          pair[i].r, &owners[i]);
+		pair[i].put();
+	}
+	for (int i = 0; i < threads; i++)
+		pool.emplace_back([&] {
+			xpoll::ready ready[2];
+
+			while (left > 0)
+				for (const xpoll::ready &one : queue.poll(ready)) {
+					std::atomic<int> &owner = *one.pointer<std::atomic<int>>();
+
+					CHECK(one.events == POLLIN && owner.fetch_add(1) == 0);
+					owner--;
+					queue.ctl(xpoll::flag::enable, POLLIN, one.fd);
+					left--;
+				}
+			queue.wake();
+		});
+	for (std::thread &one : pool)
+		one.join();
+	CHECK(left <= 0 && queue.stats().events >= pipes * rounds);
+}
+
+void mask_lets_a_signal_in_while_polling()
+{
+	xpoll::queue queue;
+	xpoll::ready ready[1];
+	std::error_code error;
+	sigset_t blocked, before;
+
+	std::signal(SIGUSR1, [](int) {});
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGUSR1);
+	CHECK(pthread_sigmask(SIG_BLOCK, &blocked, &before) == 0);
+	CHECK(raise(SIGUSR1) == 0);
+	CHECK(queue.poll(ready, 1ms, error).empty() && !error);
+	CHECK(queue.poll(ready, 1h, &before, error).empty());
+	CHECK(error == std::errc::interrupted);
+	CHECK(raise(SIGUSR1) == 0);
+	CHECK(queue.poll(ready, 1ms, &before).empty()); /* goes on to the end of its time */
+	CHECK(pthread_sigmask(SIG_SETMASK, &before, nullptr) == 0);
+	std::signal(SIGUSR1, SIG_DFL);
 }
 
 void no_room_for_events_is_an_error()
@@ -381,6 +476,9 @@ int main()
 	changes_report_their_status();
 	options_include_the_flags_of_a_queue();
 	no_room_for_events_is_an_error();
+	ready_descriptors_come_with_bits_and_data();
+	whole_descriptor_goes_to_one_of_many_threads();
+	mask_lets_a_signal_in_while_polling();
 	signal_handler_ends_a_wait_only_by_wake();
 	coroutine_is_resumed_by_each_kind_of_event();
 	coroutine_waits_for_a_signal();
@@ -389,6 +487,6 @@ int main()
 	coroutine_may_be_destroyed_before_its_event_is_resumed();
 	status_of_a_change_resumes_nothing();
 	released_queue_still_resumes_coroutines();
-	std::puts("14 passed, 0 failed");
+	std::puts("17 passed, 0 failed");
 	return 0;
 }

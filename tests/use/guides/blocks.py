@@ -44,6 +44,7 @@ TABLE = {
     },
     "docs/guide/cpp.md": {
         "C++": ["cpp_events", "test_guides.py"],
+        "Descriptors only, by any number of threads": ["cpp_poll"],
         "Coroutines": ["cpp_resume"],
         "Read, or give up after a while": ["cpp_give_up"],
     },
@@ -85,7 +86,7 @@ TABLE = {
         "Runtimes": ["rust/cargo.sh", "rust/theirs.sh"],
         "Measured": ["bench/peers/build.sh"],
     },
-    "docs/guide/threads.md": {"A pool": ["pool"]},
+    "docs/guide/threads.md": {"A pool": ["pool"], "A pool for descriptors only": ["pool_poll"]},
     "docs/guide/windows.md": {"Building": ["scripts/windows.sh", "scripts/windows.sh"]},
     "docs/tutorial/README.md": {"Tutorial": ["test_guides.py"]},
     "docs/tutorial/1-echo-server.md": {

@@ -196,6 +196,10 @@ class Guides(unittest.TestCase):
         self.compile(block.text)
         self.assertEqual(self.ends(self.start()), b"pipe 0: 1000 messages\n")
 
+    def run_pool_poll(self, block):
+        self.compile(block.text)
+        self.assertEqual(self.ends(self.start()), b"200000 bytes\n")
+
     # C++.
 
     def with_cpp(self):
@@ -215,6 +219,10 @@ class Guides(unittest.TestCase):
     def run_cpp_resume(self, block):
         self.with_cpp()
         self.assertEqual(self.drive("resume.cpp", block)[0], b"1\n")
+
+    def run_cpp_poll(self, block):
+        self.with_cpp()
+        self.assertEqual(self.drive("poll.cpp", block)[0], b"a\n")
 
     def run_cpp_give_up(self, block):
         self.with_cpp()
