@@ -138,6 +138,8 @@ static int epoll_open(void *opaque, int size_hint, struct xp_counters *counters)
 	/* If a sandbox refuses epoll_wait(2), no event would ever come. */
 	if (rc >= 0)
 		rc = xp_sys_epoll_now(state->epoll_fd, &event, 1);
+	if (rc >= 0)
+		rc = xp_sys_poll_refused();
 	state->direct_fd = state->epoll_fd;
 	if (rc >= 0)
 		return 0;

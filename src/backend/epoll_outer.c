@@ -140,11 +140,11 @@ static int outer_set_alarm(void *opaque, int64_t deadline_ns)
 		return 0;
 	if (outer->alarm_fd < 0)
 		rc = alarm_open(outer);
-	if (rc < 0)
-		return rc;
-	xp_sys_timer_set(outer->alarm_fd, deadline_ns);
-	outer->alarm_ns = deadline_ns;
-	return 0;
+	if (rc >= 0)
+		rc = xp_sys_timer_set(outer->alarm_fd, deadline_ns);
+	if (rc >= 0)
+		outer->alarm_ns = deadline_ns;
+	return rc;
 }
 
 const struct xp_outer_ops xp_outer_ops = {

@@ -86,8 +86,10 @@ void xp_poll_want(void *opaque, int fd, uint32_t bits)
 int xp_poll_init(struct xp_poll_state *state, const struct xp_array_ops *ops,
                  struct xp_counters *counters)
 {
-	int rc = XP_TABLE_RESERVE(&state->fds, &state->cap, XP_OWN_ENTRIES);
+	int rc = xp_sys_poll_refused();
 
+	if (rc == 0)
+		rc = XP_TABLE_RESERVE(&state->fds, &state->cap, XP_OWN_ENTRIES);
 	if (rc == 0)
 		rc = xp_array_open(&state->array, ops, counters);
 	if (rc < 0)

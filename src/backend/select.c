@@ -147,7 +147,9 @@ static int select_open(void *opaque, int size_hint, struct xp_counters *counters
 	(void)size_hint;
 	if (rc < 0)
 		return rc;
-	rc = select_reserve(state, wake_fd > edge_fd ? wake_fd : edge_fd);
+	rc = xp_sys_select_now(0, NULL, NULL, NULL);
+	if (rc == 0)
+		rc = select_reserve(state, wake_fd > edge_fd ? wake_fd : edge_fd);
 	if (rc < 0) {
 		select_close(state);
 		return rc;

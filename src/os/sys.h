@@ -74,7 +74,13 @@ const struct timespec *xp_sys_time_masked(int64_t deadline_ns, const sigset_t *m
 int xp_sys_poll_wait(struct pollfd *fds, size_t count, int64_t deadline_ns,
                      const sigset_t *mask);
 
-/* The same with pselect(2); the three sets hold bits words of long. */
+/*
+ * Returns 0, or the error with which a sandbox refuses poll(2) or ppoll(2): no back end could
+ * sleep until a timer is due then.
+ */
+int xp_sys_poll_refused(void);
+
+/* Like xp_sys_poll_wait, with pselect(2); the three sets hold bits words of long. */
 int xp_sys_select_now(int count, long *in, long *out, long *except);
 int xp_sys_select_wait(int count, long *const sets[3], int64_t deadline_ns,
                        const sigset_t *mask);

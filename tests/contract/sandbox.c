@@ -31,8 +31,14 @@ static const struct call calls[] = {
 #endif
 		SYS_epoll_pwait}},
 	{"epoll_pwait2", {441}},
+#ifdef SYS_poll
+	{"poll", {SYS_poll}},
+#endif
+	{"ppoll", {SYS_ppoll}},
+	{"pselect6", {SYS_pselect6}},
 	{"eventfd2", {SYS_eventfd2}},
 	{"timerfd_create", {SYS_timerfd_create}},
+	{"timerfd_settime", {SYS_timerfd_settime}},
 	{"signalfd4", {SYS_signalfd4}},
 	{"inotify_init1", {SYS_inotify_init1}},
 	{"inotify_add_watch", {SYS_inotify_add_watch}},

@@ -32,3 +32,8 @@ int xp_sys_poll_wait(struct pollfd *fds, size_t count, int64_t deadline_ns,
 		fds[i].revents = rc > 0 && FD_ISSET(fds[i].fd, &in) ? POLLIN : 0;
 	return rc;
 }
+
+int xp_sys_poll_refused(void)
+{
+	return 0;
+}

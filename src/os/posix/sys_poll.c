@@ -20,3 +20,13 @@ int xp_sys_poll_wait(struct pollfd *fds, size_t count, int64_t deadline_ns,
 	while (rc > 0 && (rc = xp_pollbits_accept(fds, count, rc)) == 0);
 	return rc;
 }
+
+int xp_sys_poll_refused(void)
+{
+	struct timespec zero = {0};
+	int rc = xp_sys_poll_now(NULL, 0);
+
+	if (rc == 0)
+		rc = XP_UNCANCELLED(ppoll(NULL, 0, &zero, NULL));
+	return rc == -EINTR ? 0 : rc;
+}
