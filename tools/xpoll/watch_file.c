@@ -212,9 +212,12 @@ static bool file_is_made_up(const struct file *it)
 {
 	static const char *const systems[] = {"/proc", "/sys"};
 	struct stat top;
+	struct stat root;
 
+	/* Where nothing is mounted there, as in a chroot, such a folder is one of the root's. */
 	for (size_t i = 0; i < sizeof systems / sizeof *systems; i++)
-		if (stat(systems[i], &top) == 0 && top.st_dev == it->dev)
+		if (stat(systems[i], &top) == 0 && top.st_dev == it->dev &&
+		    stat("/", &root) == 0 && top.st_dev != root.st_dev)
 			return true;
 	return false;
 }

@@ -19,6 +19,14 @@ import xt
 from watching import LIMIT_S, TOOL, WatchTest, environment
 
 
+PRIVATE = ["unshare", "--mount", "sh", "-c"]
+
+
+def can_unmount():
+    return shutil.which("unshare") and os.path.ismount("/sys") and subprocess.run(
+        [*PRIVATE, "umount -l /sys"], capture_output=True, check=False).returncode == 0
+
+
 class FileTest(WatchTest):
     def stop(self, watch):
         self.check_end(watch, -signal.SIGTERM, number=signal.SIGTERM)
@@ -46,6 +54,14 @@ class WatchFile(FileTest):
                                 text=True, timeout=LIMIT_S, env=environment())
         self.assertIn("may report no changes", result.stderr)
         self.assertIn("--fd 0 </proc/self/mounts", result.stderr)
+
+    @unittest.skipUnless(can_unmount(), "nothing can be unmounted here")
+    def test_a_file_beside_a_folder_without_its_mount_is_not_said_to_be_silent(self):
+        result = subprocess.run([*PRIVATE, f"umount -l /sys && exec '{TOOL}' watch "
+                                           "--timeout 1ms --file /etc/passwd"],
+                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                text=True, timeout=LIMIT_S, env=environment())
+        self.assertEqual(result.stderr, "xpoll watch: ready\n")
 
     def test_events_choose_what_is_told(self):
         path = self.write("a")
