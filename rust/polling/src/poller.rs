@@ -1,10 +1,10 @@
-//! The poller: xpoll's poll-like level, xpoll_ctl(3) and xpoll_wait(3).
+//! The poller: xpoll's poll-like level, xpoll_ctl(3) and xpoll_pwait(3).
 
 use std::collections::HashMap;
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
-use std::ptr::null_mut;
+use std::ptr::null;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,9 +14,6 @@ use xpoll::sys;
 use xpoll::Queue;
 
 use crate::event::{Event, Events};
-
-const MILLISECOND: Duration = Duration::from_millis(1);
-const NAP: Duration = Duration::from_micros(100);
 
 /// How often an event is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,10 +32,10 @@ pub enum PollMode {
 impl PollMode {
     fn flags(self) -> c_int {
         (match self {
-            PollMode::Oneshot => sys::XPOLL_DISPATCH,
+            PollMode::Oneshot => sys::XPOLL_DISPATCH | sys::XPOLL_WHOLE,
             PollMode::Level => 0,
             PollMode::Edge => sys::XPOLL_CLEAR,
-            PollMode::EdgeOneshot => sys::XPOLL_CLEAR | sys::XPOLL_DISPATCH,
+            PollMode::EdgeOneshot => sys::XPOLL_CLEAR | sys::XPOLL_DISPATCH | sys::XPOLL_WHOLE,
         }) as c_int
     }
 }
@@ -50,11 +47,16 @@ struct Registered {
     directions: c_int, // those that xpoll knows, enabled or not
 }
 
+/// Room for what a wait returns; the pointers in it are keys.
+#[derive(Default)]
+struct Records(Vec<sys::xpoll_ready>);
+unsafe impl Send for Records {}
+
 /// Waits for I/O events.
 pub struct Poller {
     queue: Queue,
     sources: Mutex<HashMap<RawFd, Registered>>,
-    waiting: Mutex<()>,
+    waiting: Mutex<Records>,
     notified: AtomicBool,
 }
 
@@ -221,88 +223,47 @@ impl Poller {
     }
 
     fn wait_until(&self, events: &mut Events, deadline: Option<Instant>) -> io::Result<usize> {
-        let Ok(_waiting) = self.waiting.try_lock() else { return Ok(0) };
-        loop {
-            match self.wait_once(deadline) {
-                Err(failed) if failed.kind() == io::ErrorKind::Interrupted => continue,
-                Err(failed) => return Err(failed),
-                Ok(false) => continue,
-                Ok(true) => break,
-            }
-        }
-        self.notified.store(false, Ordering::SeqCst);
-        self.take(events);
-        Ok(events.len())
-    }
-
-    /// False if there is time left, and neither an event nor a notification.
-    fn wait_once(&self, deadline: Option<Instant>) -> io::Result<bool> {
-        let left = deadline.map(|end| end.saturating_duration_since(Instant::now()));
-        let over = match left {
-            None => return self.xpoll_wait(-1).map(|_| true),
-            Some(left) if left >= MILLISECOND => {
-                let whole = left.as_millis().min(1 << 30) as c_int;
-                let over = Instant::now() + Duration::from_millis(whole as u64);
-                if self.xpoll_wait(whole)? > 0 {
-                    return Ok(true);
-                }
-                over
-            }
-            Some(left) => {
-                if !left.is_zero() {
-                    self.sleep(left)?;
-                }
-                if self.xpoll_wait(0)? > 0 {
-                    return Ok(true);
-                }
-                Instant::now()
-            }
-        };
-        // Before that moment it was a notification.
-        let now = Instant::now();
-        Ok(now < over || deadline.is_some_and(|end| now >= end) || self.is_notified())
-    }
-
-    fn is_notified(&self) -> bool {
-        self.notified.load(Ordering::SeqCst)
-    }
-
-    fn xpoll_wait(&self, milliseconds: c_int) -> io::Result<c_int> {
-        match unsafe { sys::xpoll_wait(self.queue.as_ptr(), milliseconds) } {
-            -1 => Err(io::Error::last_os_error()),
-            count => Ok(count),
-        }
-    }
-
-    /// Less than a millisecond, which xpoll_wait(3) does not know, or until there is an event.
-    fn sleep(&self, time: Duration) -> io::Result<()> {
-        let fd = unsafe { sys::xpoll_fd(self.queue.as_ptr()) };
-        if fd < 0 {
-            // A back end that has none: it is asked at the end of each nap.
-            std::thread::sleep(time.min(NAP));
-            return Ok(());
-        }
-        let mut watched = libc::pollfd { fd, events: POLLIN, revents: 0 };
-        let time = libc::timespec { tv_sec: 0, tv_nsec: time.subsec_nanos() as libc::c_long };
-        match unsafe { libc::ppoll(&mut watched, 1, &time, std::ptr::null()) } {
-            -1 => Err(io::Error::last_os_error()),
-            _ => Ok(()),
-        }
-    }
-
-    /// Appends what the wait has found, as far as there is room; the next wait finds the rest.
-    fn take(&self, events: &mut Events) {
+        let Ok(mut records) = self.waiting.try_lock() else { return Ok(0) };
         let list = &mut events.list;
         if list.len() == list.capacity() {
             list.reserve(1);
         }
-        while list.len() < list.capacity() {
-            let mut key = null_mut();
-            let bits = unsafe { sys::xpoll_revents(self.queue.as_ptr(), &mut key) };
-            if bits == 0 {
-                break;
+        let room = list.capacity() - list.len();
+        loop {
+            let left = deadline.map(|end| end.saturating_duration_since(Instant::now()));
+            match self.pwait(&mut records.0, room, left) {
+                Err(failed) if failed.kind() == io::ErrorKind::Interrupted => continue,
+                result => break result?,
             }
-            list.push(Event::from_bits(key as usize, bits));
+        }
+        self.notified.store(false, Ordering::SeqCst);
+        list.extend(records.0.iter().map(|record| {
+            // The library returns the number that it was given.
+            let key = unsafe { record.__bindgen_anon_1.data64 } as usize;
+            Event::from_bits(key, record.events)
+        }));
+        Ok(events.len())
+    }
+
+    /// Stores as many records as are ready, and for as many as there is room.
+    fn pwait(
+        &self,
+        records: &mut Vec<sys::xpoll_ready>,
+        room: usize,
+        timeout: Option<Duration>,
+    ) -> io::Result<()> {
+        let time = timeout.map_or(-1, |time| i64::try_from(time.as_nanos()).unwrap_or(i64::MAX));
+        let room = room.min(i32::MAX as usize);
+        records.clear();
+        records.reserve(room);
+        // There is room for so many, and as many are stored as it returns.
+        let (queue, list) = (self.queue.as_ptr(), records.as_mut_ptr());
+        match unsafe { sys::xpoll_pwait(queue, list, room as c_int, time, null()) } {
+            -1 => Err(io::Error::last_os_error()),
+            count => {
+                unsafe { records.set_len(count as usize) };
+                Ok(())
+            }
         }
     }
 

@@ -183,6 +183,23 @@ impl fmt::Debug for Event {
     }
 }
 
+/// Lets `fill` write records to the whole room of the list; it returns how many it wrote.
+///
+/// # Safety
+///
+/// `fill` writes as many as it returns, and no more than there is room for.
+pub(crate) unsafe fn fill<T>(
+    list: &mut Vec<T>,
+    fill: impl FnOnce(*mut T, i32) -> io::Result<i32>,
+) -> io::Result<usize> {
+    list.clear();
+    let room = list.capacity().min(i32::MAX as usize) as i32;
+    let count = fill(list.as_mut_ptr(), room)? as usize;
+    // So many were written.
+    unsafe { list.set_len(count) };
+    Ok(count)
+}
+
 /// Room for events, which a wait fills.
 pub struct Events {
     list: Vec<Event>,
@@ -209,17 +226,12 @@ impl Events {
         self.list.is_empty()
     }
 
-    /// Lets `fill` write records to the whole room; it returns how many it wrote.
     pub(crate) fn fill(
         &mut self,
-        fill: impl FnOnce(*mut sys::xpoll_event, i32) -> io::Result<i32>,
+        call: impl FnOnce(*mut sys::xpoll_event, i32) -> io::Result<i32>,
     ) -> io::Result<usize> {
-        self.list.clear();
-        let room = self.list.capacity().min(i32::MAX as usize) as i32;
-        let count = fill(self.list.as_mut_ptr().cast(), room)? as usize;
-        // An Event is a record, and so many were written.
-        unsafe { self.list.set_len(count) };
-        Ok(count)
+        // An Event is a record.
+        unsafe { fill(&mut self.list, |list, room| call(list.cast(), room)) }
     }
 }
 

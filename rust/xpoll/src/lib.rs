@@ -42,6 +42,10 @@
 //! handle, and [`Clone`] makes another handle of the same queue. Each event has the token of its
 //! registration, a number that the program chose.
 //!
+//! For descriptors alone there is also the poll-like level: [`Source::poll_add`] with the bits of
+//! poll(2), and [`Queue::poll`], which returns one record of each descriptor to any number of
+//! threads.
+//!
 //! # I/O safety
 //!
 //! A queue identifies descriptors by number. After a close the number may belong to
@@ -84,6 +88,7 @@ pub mod async_io;
 mod bits;
 mod event;
 mod interest;
+mod poll;
 mod queue;
 mod registration;
 mod source;
@@ -96,6 +101,7 @@ mod vnode;
 pub use aio::{Aio, Finished};
 pub use event::{Event, Events, Filter};
 pub use interest::{Change, FileNotes, Interest, ProcessNotes};
+pub use poll::{PollBits, PollInterest, Ready, ReadyList};
 pub use queue::{backends, close, forget, Descriptor, Options, Queue, Stats};
 pub use registration::{Process, Signal, Timer, Waker};
 pub use source::Source;

@@ -1,7 +1,7 @@
 //! The queue.
 
 use std::collections::HashMap;
-use std::ffi::{c_char, CStr, CString};
+use std::ffi::{c_char, c_void, CStr, CString};
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use crate::aio::Flight;
 use crate::event::{Event, Events, Filter};
 use crate::interest::{Change, Interest};
+use crate::poll::ReadyList;
 use crate::source::Source;
 use crate::sys;
 
@@ -31,6 +32,28 @@ pub(crate) fn check(result: i32) -> io::Result<i32> {
 /// Nanoseconds for the library, to which a negative number means "for ever".
 fn nanoseconds(timeout: Option<Duration>) -> i64 {
     timeout.map_or(-1, |time| i64::try_from(time.as_nanos()).unwrap_or(i64::MAX))
+}
+
+/// The result of a wait, which takes nanoseconds. After a signal handler it is called again, for
+/// the rest of the time.
+fn uninterrupted(
+    timeout: Option<Duration>,
+    mut wait: impl FnMut(i64) -> io::Result<usize>,
+) -> io::Result<usize> {
+    // The clock is only asked if there is time that can pass.
+    let long = timeout.filter(|time| !time.is_zero());
+    let end = long.and_then(|time| Instant::now().checked_add(time));
+    let mut timeout = timeout;
+    loop {
+        match wait(nanoseconds(timeout)) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                if let Some(end) = end {
+                    timeout = Some(end.saturating_duration_since(Instant::now()));
+                }
+            }
+            result => return result,
+        }
+    }
 }
 
 /// A queue of events.
@@ -194,26 +217,71 @@ impl Queue {
         events: &mut Events,
         timeout: Option<Duration>,
     ) -> io::Result<usize> {
-        // The clock is only asked if there is time that can pass.
-        let wait = timeout.filter(|time| !time.is_zero());
-        let end = wait.and_then(|time| Instant::now().checked_add(time));
-        let (mut changes, mut timeout) = (changes, timeout);
-        let count = loop {
-            let time = nanoseconds(timeout);
-            match events.fill(|list, room| self.event(changes, list, room, time)) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-                    changes = &[]; // They have been made.
-                    if let Some(end) = end {
-                        timeout = Some(end.saturating_duration_since(Instant::now()));
-                    }
-                }
-                result => break result?,
-            }
-        };
+        let mut changes = changes;
+        let count = uninterrupted(timeout, |time| {
+            // Once they are made, they are not made again.
+            let changes = std::mem::take(&mut changes);
+            events.fill(|list, room| self.event(changes, list, room, time))
+        })?;
         if events.iter().any(Event::ends_operation) {
             self.land(events);
         }
         Ok(count)
+    }
+
+    /// Waits until descriptors are ready, at most for `timeout`; `None` waits for ever. Returns how
+    /// many there are: 0 after the timeout and after [`Queue::wake`]. Each comes with one record.
+    ///
+    /// This is xpoll_pwait(3), of the poll-like level: it reports what was registered by
+    /// [`Source::poll_add`] and, of the filters READ, WRITE and EXCEPT, by [`Source::add`]. Any
+    /// number of threads may wait. While one of them does, a [`Queue::wait`] fails with EBUSY,
+    /// and the other way round; events of other filters stay for [`Queue::wait`].
+    ///
+    /// ```
+    /// use std::io::{Read, Write};
+    /// use std::os::unix::net::UnixStream;
+    /// use xpoll::{PollBits, PollInterest, Queue, ReadyList};
+    ///
+    /// # fn main() -> std::io::Result<()> {
+    /// let (ours, mut theirs) = UnixStream::pair()?;
+    /// let queue = Queue::new()?;
+    /// let source = queue.source(ours);
+    /// let both = PollInterest::new(PollBits::IN | PollBits::OUT);
+    /// source.poll_add(both.dispatch().whole(), 7)?;
+    /// theirs.write_all(b"hello")?;
+    ///
+    /// let mut ready = ReadyList::with_capacity(64);
+    /// queue.poll(&mut ready, None)?; // in as many threads as you like
+    /// for one in &ready {
+    ///     assert!(one.token() == 7 && one.has(PollBits::IN));
+    ///     (&*source).read(&mut [0; 16])?;
+    ///     source.poll_enable(PollBits::IN)?; // from here on another thread may own it
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn poll(&self, ready: &mut ReadyList, timeout: Option<Duration>) -> io::Result<usize> {
+        // NULL is no mask.
+        unsafe { self.poll_masked(ready, timeout, null()) }
+    }
+
+    /// [`Queue::poll`] with a signal mask, which the thread has while the call waits.
+    ///
+    /// # Safety
+    ///
+    /// `mask` is null, or points to a `sigset_t` of C.
+    pub unsafe fn poll_masked(
+        &self,
+        ready: &mut ReadyList,
+        timeout: Option<Duration>,
+        mask: *const c_void,
+    ) -> io::Result<usize> {
+        uninterrupted(timeout, |time| {
+            ready.fill(|list, room| {
+                // There is room for so many.
+                check(unsafe { sys::xpoll_pwait(self.as_ptr(), list, room, time, mask) })
+            })
+        })
     }
 
     /// Gives back what the operations held whose events these are. All are over before the first

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::event::Filter;
 use crate::interest::{Change, Interest};
+use crate::poll::{PollBits, PollInterest};
 use crate::queue::Queue;
 use crate::sys;
 
@@ -78,6 +79,29 @@ impl<T: AsFd + 'static> Source<T> {
         self.queue.change(&[Change::delete(filter, self.ident())])
     }
 
+    /// Register it for [`Queue::poll`], or change and enable its registration, which is the same
+    /// as that of [`Source::add`].
+    pub fn poll_add(&self, interest: PollInterest, token: u64) -> io::Result<()> {
+        // Before: if it fails a delete too much does no harm.
+        self.added.fetch_or(filters(interest.bits), Ordering::Relaxed);
+        self.queue.ctl_add(interest, self.fd, token)
+    }
+
+    /// Reports these directions again. All of them must be registered.
+    pub fn poll_enable(&self, bits: PollBits) -> io::Result<()> {
+        self.queue.poll_enable(self.fd, bits)
+    }
+
+    /// Reports these directions no more until they are enabled. All of them must be registered.
+    pub fn poll_disable(&self, bits: PollBits) -> io::Result<()> {
+        self.queue.poll_disable(self.fd, bits)
+    }
+
+    /// Ends the registrations of those of these directions that are registered.
+    pub fn poll_delete(&self, bits: PollBits) -> io::Result<()> {
+        self.queue.poll_delete(self.fd, bits)
+    }
+
     /// The queue it is registered with.
     pub fn queue(&self) -> &Queue {
         &self.queue
@@ -105,6 +129,16 @@ impl<T: AsFd + 'static> Source<T> {
             let _ = self.queue.change(&deletes);
         }
     }
+}
+
+/// The filters of `Source::added` that stand for these bits; no bits are READ, too.
+fn filters(bits: PollBits) -> u32 {
+    let of = |bit, filter: Filter| if bits.contains(bit) { 1 << -filter.0 } else { 0 };
+    let read = !bits.contains(PollBits::OUT) && !bits.contains(PollBits::PRI);
+    let read = read || bits.contains(PollBits::IN) || !(bits & PollBits::RDHUP).is_empty();
+    of(PollBits::OUT, Filter::WRITE)
+        | of(PollBits::PRI, Filter::EXCEPT)
+        | if read { 1 << -Filter::READ.0 } else { 0 }
 }
 
 impl<T: AsFd + 'static> Drop for Source<T> {

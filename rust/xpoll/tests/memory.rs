@@ -4,6 +4,7 @@
 
 mod memory {
     pub mod ownership;
+    pub mod polled;
     pub mod program;
     pub mod things;
 }

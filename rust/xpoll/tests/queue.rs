@@ -8,7 +8,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use xpoll::{Change, Event, Events, Filter, Interest, Options, Queue, Waker};
+use xpoll::{
+    Change, Event, Events, Filter, Interest, Options, PollBits, PollInterest, Queue, ReadyList,
+    Waker,
+};
 
 const NOW: Option<Duration> = Some(Duration::ZERO);
 
@@ -329,4 +332,143 @@ fn values_cross_threads() {
     check::<xpoll::Vnode>();
     check::<xpoll::Descriptor>();
     check::<Waker>();
+}
+
+fn both() -> PollBits {
+    PollBits::IN | PollBits::OUT
+}
+
+/// Descriptors, bits and tokens of what is ready now.
+fn polled(queue: &Queue) -> Vec<(i32, PollBits, u64)> {
+    let mut ready = ReadyList::with_capacity(8);
+    assert_eq!(queue.poll(&mut ready, NOW).unwrap(), ready.len());
+    let found = ready.iter().map(|one| (one.fd(), one.bits(), one.token())).collect();
+    assert!(ready.is_empty() || format!("{ready:?}").starts_with("[Ready(fd="));
+    found
+}
+
+#[test]
+fn one_record_has_the_bits_of_a_descriptor() {
+    each_backend(|queue| {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let ours = queue.source(ours);
+        let fd = ours.as_raw_fd();
+        theirs.write_all(b"x").unwrap();
+        ours.poll_add(PollInterest::new(PollBits::OUT), u64::MAX).unwrap();
+        assert_eq!(polled(&queue), [(fd, PollBits::OUT, u64::MAX)]);
+        ours.poll_add(PollInterest::new(PollBits::IN), 1).unwrap();
+        assert_eq!(polled(&queue), [(fd, both(), 1)]);
+        ours.poll_disable(PollBits::OUT).unwrap();
+        assert_eq!(polled(&queue), [(fd, PollBits::IN, 1)]);
+        ours.poll_enable(PollBits::OUT).unwrap();
+        assert_eq!(polled(&queue), [(fd, both(), 1)]);
+        ours.poll_delete(PollBits::IN).unwrap();
+        assert_eq!(polled(&queue), [(fd, PollBits::OUT, u64::MAX)]);
+        let missing = ours.poll_enable(PollBits::IN).unwrap_err();
+        assert_eq!(missing.kind(), ErrorKind::NotFound);
+        ours.poll_delete(PollBits::OUT).unwrap();
+        // Nothing but its end.
+        ours.poll_add(PollInterest::new(PollBits::empty()), 2).unwrap();
+        assert_eq!(polled(&queue), []);
+        drop(theirs);
+        let ended = polled(&queue);
+        assert!(ended.len() == 1 && ended[0].1.contains(PollBits::HUP), "{ended:?}");
+        drop(ours);
+        assert_eq!(queue.stats().registered, 0);
+    });
+}
+
+#[test]
+fn a_dropped_source_takes_all_its_directions_along() {
+    let (queue, all) = (Queue::new().unwrap(), PollBits::PRI | PollBits::OUT | PollBits::IN);
+    for bits in [PollBits::empty(), PollBits::RDHUP, PollBits::PRI, PollBits::OUT, all] {
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let source = queue.source(ours);
+        source.poll_add(PollInterest::new(bits), 1).unwrap();
+        assert!(queue.stats().registered > 0, "{bits:?}");
+        let ours = source.into_inner();
+        assert_eq!(queue.stats().registered, 0, "{bits:?}");
+        drop(ours);
+    }
+}
+
+#[test]
+fn modes_act_on_a_direction_or_on_the_whole_descriptor() {
+    each_backend(|queue| {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let ours = queue.source(ours);
+        theirs.write_all(b"x").unwrap();
+        let interest = PollInterest::new(both());
+        for (interest, enabled) in [
+            (interest, both()),
+            (interest.clear(), PollBits::empty()),
+            (interest.oneshot().whole(), PollBits::empty()),
+            (interest.dispatch(), PollBits::empty()),
+            (interest.disabled(), PollBits::empty()),
+        ] {
+            ours.poll_add(interest, 1).unwrap();
+            let first = polled(&queue);
+            assert_eq!(first.is_empty(), interest == interest.disabled(), "{interest:?}");
+            let bits = polled(&queue).first().map_or(PollBits::empty(), |one| one.1);
+            assert_eq!(bits, enabled, "{interest:?}");
+            let _ = ours.poll_delete(both()); // ONESHOT is gone.
+        }
+    });
+}
+
+/// As many threads as like wait, and each record of a whole descriptor is for one of them.
+#[test]
+fn a_whole_descriptor_goes_to_one_thread() {
+    each_backend(|queue| {
+        const ROUNDS: usize = 200;
+        let pairs: Vec<_> = (0..3).map(|_| UnixStream::pair().unwrap()).collect();
+        let owners: Vec<_> = pairs.iter().map(|_| AtomicUsize::new(0)).collect();
+        let left = AtomicUsize::new(ROUNDS);
+        let mut sources = Vec::new();
+        for (token, (ours, mut theirs)) in pairs.into_iter().enumerate() {
+            theirs.write_all(b"x").unwrap();
+            let source = queue.source(ours);
+            let interest = PollInterest::new(both()).dispatch().whole();
+            source.poll_add(interest, token as u64).unwrap();
+            sources.push((source, theirs));
+        }
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let mut ready = ReadyList::with_capacity(2);
+                    while left.load(Ordering::SeqCst) > 0 {
+                        queue.poll(&mut ready, None).unwrap();
+                        for one in &ready {
+                            let owner = &owners[one.token() as usize];
+                            assert_eq!(owner.fetch_add(1, Ordering::SeqCst), 0);
+                            assert_eq!(one.bits(), both());
+                            owner.store(0, Ordering::SeqCst);
+                            sources[one.token() as usize].0.poll_enable(both()).unwrap();
+                            let _ = left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| {
+                                left.checked_sub(1)
+                            });
+                        }
+                    }
+                    queue.wake().unwrap(); // Pass it on.
+                });
+            }
+        });
+    });
+}
+
+#[test]
+fn a_mask_and_nanoseconds_belong_to_a_poll() {
+    let queue = Queue::new().unwrap();
+    let mut ready = ReadyList::with_capacity(1);
+    let time = Duration::from_nanos(1_234_567);
+    let begin = std::time::Instant::now();
+    assert_eq!(queue.poll(&mut ready, Some(time)).unwrap(), 0);
+    assert!(begin.elapsed() >= time);
+    let mut mask: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // It is a set, and stays one until the call returns.
+    unsafe { libc::sigfillset(&mut mask) };
+    let mask: *const libc::sigset_t = &mask;
+    assert_eq!(unsafe { queue.poll_masked(&mut ready, Some(time), mask.cast()) }.unwrap(), 0);
+    queue.wake().unwrap();
+    assert_eq!(queue.poll(&mut ready, None).unwrap(), 0);
 }

@@ -4,8 +4,10 @@
 
 mod memory {
     pub mod ownership;
+    pub mod polled;
     pub mod program;
     pub mod standin;
+    pub mod standin_poll;
     pub mod things;
 }
 

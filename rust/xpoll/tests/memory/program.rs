@@ -21,6 +21,7 @@ use xpoll::{
     Signal, Source, Timer, Vnode, Waker,
 };
 
+use super::polled;
 use super::things::{content, guarded, Noted, Operation, Random, Thing};
 
 /// Limits of a program: how much it does, and what it may do.
@@ -290,6 +291,10 @@ impl Program {
     }
 
     fn wait(&mut self) {
+        if self.random.once_in(4) {
+            let queue = self.queue();
+            return polled::wait(&queue, &mut self.random, &mut self.names);
+        }
         let room = self.random.of(&[1, 2, 16, 64]);
         let mut events = Events::with_capacity(room);
         let queue = self.queue();
@@ -297,8 +302,9 @@ impl Program {
         if self.random.once_in(3) {
             let changes = self.changes();
             let _ = queue.wait_with(&changes, &mut events, timeout);
-        } else {
-            queue.wait(&mut events, timeout).unwrap();
+        } else if let Err(error) = queue.wait(&mut events, timeout) {
+            // Another thread is in a wait of the other level.
+            assert_eq!(error.raw_os_error(), Some(libc::EBUSY));
         }
         for event in &events {
             self.names.push((event.filter(), event.ident()));
@@ -311,7 +317,7 @@ impl Program {
 
     fn use_one(&mut self) {
         let Some(mut thing) = self.take() else { return };
-        let (choice, token) = (self.random.below(8), self.random.below(1 << 40));
+        let (choice, token) = (self.random.below(12), self.random.below(1 << 40));
         if self.leaks && self.random.once_in(30) {
             leak(thing);
             return;
@@ -382,6 +388,7 @@ impl Program {
             4 => drop(source.disable(self.random.of(&FILTERS))),
             5 => drop(source.delete(self.random.of(&FILTERS))),
             6 => xpoll::forget(source).unwrap(),
+            7..=10 => polled::change(source, &mut self.random, token),
             _ => return true,
         }
         false

@@ -30,12 +30,12 @@ const OF_DESCRIPTORS: [i32; 5] = [
 
 /// A pointer that is the library's, in whatever thread it is called.
 #[derive(Clone, Copy)]
-struct Shared(*mut sys::xpoll_aio);
+pub struct Shared(*mut sys::xpoll_aio);
 unsafe impl Send for Shared {}
 
-struct Registration {
-    modes: u32,
-    enabled: bool,
+pub struct Registration {
+    pub modes: u32,
+    pub enabled: bool,
     triggered: bool,
     fflags: u32,
     data: i64,
@@ -43,7 +43,7 @@ struct Registration {
     operation: Option<Operation>,
 }
 
-struct Operation {
+pub struct Operation {
     aio: Shared,
     done: usize,
     cancelled: bool,
@@ -100,23 +100,23 @@ impl Registration {
     }
 }
 
-struct State {
-    registrations: BTreeMap<(u64, i16), Registration>,
+pub struct State {
+    pub registrations: BTreeMap<(u64, i16), Registration>,
     random: Random,
     wakes: u32,
     errors: u64,
 }
 
-struct Queue {
-    state: Mutex<State>,
-    changed: Condvar,
+pub struct Queue {
+    pub state: Mutex<State>,
+    pub changed: Condvar,
 }
 
 /// All that are open, as a descriptor may be closed in each.
 static QUEUES: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
 /// -1, with this in errno.
-fn fail(error: c_int) -> c_int {
+pub fn fail(error: c_int) -> c_int {
     unsafe { *libc::__errno_location() = error };
     -1
 }
@@ -124,7 +124,7 @@ fn fail(error: c_int) -> c_int {
 /// # Safety
 ///
 /// The queue is open.
-unsafe fn enter<'a>(queue: *const Handle) -> (&'a Queue, MutexGuard<'a, State>) {
+pub unsafe fn enter<'a>(queue: *const Handle) -> (&'a Queue, MutexGuard<'a, State>) {
     let queue = unsafe { &*queue.cast::<Queue>() };
     let mut state = queue.state.lock().unwrap();
     state.work();
@@ -142,7 +142,7 @@ impl State {
         }
     }
 
-    fn change(&mut self, change: &Record) -> Result<(), c_int> {
+    pub fn change(&mut self, change: &Record) -> Result<(), c_int> {
         let flags = u32::from(change.flags);
         let key = (change.ident, change.filter);
         // Both members of the union are numbers here.
@@ -184,14 +184,14 @@ impl State {
         Ok(())
     }
 
-    fn end(&mut self, key: (u64, i16)) {
+    pub fn end(&mut self, key: (u64, i16)) {
         if let Some(registration) = self.registrations.remove(&key) {
             registration.end();
         }
     }
 
     /// The event of this registration, if there is one now.
-    fn event(&mut self, key: (u64, i16)) -> Option<Record> {
+    pub fn event(&mut self, key: (u64, i16)) -> Option<Record> {
         let registration = self.registrations.get_mut(&key)?;
         let user = i32::from(key.1) == sys::XPOLL_FILT_USER;
         let ready = match &registration.operation {
@@ -315,12 +315,23 @@ unsafe extern "C" fn xpoll_event(
     if count > 0 || room == 0 {
         return count as c_int;
     }
+    // There is room for so many.
+    unsafe { wait(queue, state, timeout_ns, events, |state| state.events(room)) }
+}
+
+/// Stores what `find` returns, as soon as that is anything.
+pub unsafe fn wait<T: Copy>(
+    queue: &Queue,
+    mut state: MutexGuard<'_, State>,
+    timeout_ns: i64,
+    into: *mut T,
+    find: impl Fn(&mut State) -> Vec<T>,
+) -> c_int {
     let begin = Instant::now();
     loop {
-        let found = state.events(room);
+        let found = find(&mut state);
         for (at, record) in found.iter().enumerate() {
-            // There is room for so many.
-            unsafe { events.add(at).write(*record) };
+            unsafe { into.add(at).write(*record) };
         }
         let over = timeout_ns >= 0 && begin.elapsed().as_nanos() >= timeout_ns as u128;
         if !found.is_empty() || over || state.wakes > 0 {
