@@ -233,6 +233,8 @@ static int ctl(struct xpy_queue *self, int op, int events, int fd,
 	struct xpoll_event found[DIRECTIONS] = {{0}};
 	bool fresh = op & XPOLL_ADD && udata && udata != Py_None;
 	struct xpoll_event whole = change;
+	/* No bits are an interest of READ in errors and hang-ups. */
+	int named = events ? events : POLLIN;
 	int error = 0;
 
 	if (xpy_handle_check(&self->handle) < 0 ||
@@ -241,7 +243,7 @@ static int ctl(struct xpy_queue *self, int op, int events, int fd,
 	/* From here to the change no Python code runs. */
 	for (int i = 0; i < DIRECTIONS; i++) {
 		change.filter = (int16_t)directions[i].filter;
-		if (events & directions[i].events)
+		if (named & directions[i].events)
 			look_up(self, &change, &found[i]);
 		whole.flags |= found[i].flags;
 	}
@@ -305,7 +307,7 @@ static int parse_wanted(PyObject *fd, PyObject *mask, struct wanted *wanted)
 	if (wanted->fd < 0)
 		return -1;
 	wanted->modes = (bits & EDGE_BIT ? XPOLL_CLEAR : 0) |
-		(bits & ONESHOT_BIT ? XPOLL_DISPATCH : 0);
+		(bits & ONESHOT_BIT ? XPOLL_DISPATCH | XPOLL_WHOLE : 0);
 	wanted->events = (int)(bits & ~(int64_t)(EDGE_BIT | ONESHOT_BIT));
 	/* Reported anyway. */
 	wanted->events &= ~(POLLERR | POLLHUP);

@@ -97,8 +97,10 @@ PyDoc_STRVAR(ctl_doc,
 "Change the registrations of a descriptor, by the bits of select.poll.\n"
 "\n"
 "op      ADD, DELETE, ENABLE, DISABLE or ADD|DISABLE; with ADD also CLEAR,\n"
-"        ONESHOT, DISPATCH\n"
-"events  the directions to change: POLLIN, POLLOUT, POLLPRI, POLLRDHUP\n"
+"        ONESHOT, DISPATCH; with the last two WHOLE: a record of one direction\n"
+"        deletes or disables all of them\n"
+"events  the directions to change: POLLIN, POLLOUT, POLLPRI, POLLRDHUP; 0: an\n"
+"        interest in errors and hang-ups only\n"
 "fd      a descriptor, or an object with fileno()\n"
 "udata   stored by ADD; poll() returns it");
 
@@ -108,7 +110,7 @@ PyDoc_STRVAR(register_doc,
 "\n"
 "Register a descriptor by the bits of select.epoll; poll() returns it.\n"
 "\n"
-"EPOLLET means CLEAR, and EPOLLONESHOT means DISPATCH.  A descriptor that is\n"
+"EPOLLET means CLEAR, and EPOLLONESHOT means DISPATCH|WHOLE.  A descriptor that is\n"
 "registered already is registered again, because a queue may notice late that a\n"
 "descriptor was closed.");
 
@@ -126,15 +128,19 @@ PyDoc_STRVAR(unregister_doc,
 "Remove all registrations of a descriptor.  FileNotFoundError if there is none.");
 
 PyDoc_STRVAR(poll_doc,
-"poll($self, /, timeout=None)\n"
+"poll($self, /, timeout=None, max_events=256, sigmask=None)\n"
 "--\n"
 "\n"
 "Wait for descriptors; returns a list of tuples (fd, revents, udata).\n"
 "\n"
 "Each descriptor is returned once, with the bits that select.poll would return.\n"
-"Other kinds of events are not lost; control() returns them.  Only one thread at a\n"
-"time may call this, others get OSError (EBUSY).  timeout is in seconds, rounded up\n"
-"to milliseconds; None waits for ever.");
+"Other kinds of events are not lost; control() returns them.  Any number of threads\n"
+"may call this; while one of them waits, control() and wait() raise OSError (EBUSY)\n"
+"instead of waiting, and the other way round.\n"
+"\n"
+"timeout     in seconds; None waits for ever, 0 does not wait\n"
+"max_events  the most descriptors to return; the next call returns the others\n"
+"sigmask     signals to block while waiting, in place of the thread's mask");
 
 PyDoc_STRVAR(aio_submit_doc,
 "aio_submit($self, /, op, fd, buffer=None, offset=0, *, udata=None)\n"

@@ -6,8 +6,8 @@
 #include <signal.h>
 
 enum {
-	/* Events that fit on the stack. */
-	STACK_EVENTS = 64,
+	/* Events that fit on the stack, and twice as many records of descriptors. */
+	STACK_EVENTS = 128,
 	WAIT_EVENTS = 256,
 };
 
@@ -71,28 +71,63 @@ static PyObject *take_events(struct xpy_queue *self,
 	return list;
 }
 
-/* --- The event level ----------------------------------------------------------- */
+/* False with an exception. */
+static bool append_ready(struct xpy_queue *self, PyObject *list, const struct xpoll_ready *ready)
+{
+	struct xpy_cell *cell = xpy_cells_find(&self->cells, ready->data64);
+	PyObject *entry;
+	bool done;
+
+	/* Deleted meanwhile. */
+	if (!cell && xpy_token_fd(ready->data64) < 0)
+		return true;
+	entry = Py_BuildValue("(iiN)", ready->fd, ready->events,
+	                      Py_NewRef(cell ? cell->udata : Py_None));
+	done = entry && PyList_Append(list, entry) == 0;
+	Py_XDECREF(entry);
+	return done;
+}
+
+static PyObject *take_ready(struct xpy_queue *self, const struct xpoll_ready *ready, int count)
+{
+	PyObject *list;
+
+	xpy_taking_begin(&self->handle);
+	list = PyList_New(0);
+	for (int i = 0; list && i < count; i++)
+		if (!append_ready(self, list, &ready[i]))
+			Py_CLEAR(list);
+	xpy_taking_end(&self->handle);
+	for (int i = 0; i < count; i++)
+		xpy_cells_delivered(&self->cells, &self->handle, ready[i].data64);
+	return list;
+}
+
+/* --- Waiting, at either level ------------------------------------------------------ */
 
 struct arguments {
+	bool polls; /* the poll-like level: struct xpoll_ready; else struct xpoll_event */
 	int64_t max_events;
 	int64_t timeout_ns;
 	sigset_t mask;
 	bool masked;
 };
 
-/* One wait of the library; the number of events, or -1 with an exception. */
-static int sleep_once(struct xpy_queue *self, struct xpoll_event *events,
+/* One wait of the library; the number of records, or -1 with an exception. */
+static int sleep_once(struct xpy_queue *self, void *records,
                       const struct arguments *arguments, int64_t timeout_ns)
 {
 	PyThreadState *thread = xpy_busy_begin(&self->handle);
-	int count = xpoll_event_mask(self->handle.queue, NULL, 0, events,
-	                             (int)arguments->max_events, timeout_ns,
-	                             arguments->masked ? &arguments->mask : NULL);
+	struct xpoll *queue = self->handle.queue;
+	const sigset_t *mask = arguments->masked ? &arguments->mask : NULL;
+	int most = (int)arguments->max_events;
+	int count = arguments->polls ? xpoll_pwait(queue, records, most, timeout_ns, mask)
+		: xpoll_event_mask(queue, NULL, 0, records, most, timeout_ns, mask);
 
 	return xpy_wait_end(&self->handle, thread, count);
 }
 
-static PyObject *wait_with(struct xpy_queue *self, struct xpoll_event *events,
+static PyObject *wait_with(struct xpy_queue *self, void *records,
                            const struct arguments *arguments)
 {
 	struct xpy_wait wait;
@@ -100,7 +135,7 @@ static PyObject *wait_with(struct xpy_queue *self, struct xpoll_event *events,
 
 	xpy_wait_start(&wait, arguments->timeout_ns);
 	do {
-		int count = sleep_once(self, events, arguments, wait.timeout_ns);
+		int count = sleep_once(self, records, arguments, wait.timeout_ns);
 		PyObject *list;
 
 		if (count < 0 && PyErr_Occurred())
@@ -109,7 +144,8 @@ static PyObject *wait_with(struct xpy_queue *self, struct xpoll_event *events,
 		if (count == 0)
 			return PyList_New(0);
 		if (count > 0) {
-			list = take_events(self, events, count);
+			list = arguments->polls ? take_ready(self, records, count)
+				: take_events(self, records, count);
 			if (!list || PyList_Size(list) > 0)
 				return list;
 			Py_DECREF(list);
@@ -119,16 +155,17 @@ static PyObject *wait_with(struct xpy_queue *self, struct xpoll_event *events,
 	return again < 0 ? NULL : PyList_New(0);
 }
 
-static PyObject *wait_for_events(struct xpy_queue *self,
-                                 const struct arguments *arguments)
+static PyObject *wait_for_records(struct xpy_queue *self,
+                                  const struct arguments *arguments)
 {
 	struct xpoll_event few[STACK_EVENTS];
-	struct xpoll_event *many;
+	size_t size = arguments->polls ? sizeof(struct xpoll_ready) : sizeof(struct xpoll_event);
+	void *many;
 	PyObject *list;
 
-	if (arguments->max_events <= STACK_EVENTS)
+	if ((size_t)arguments->max_events <= sizeof few / size)
 		return wait_with(self, few, arguments);
-	many = PyMem_Malloc((size_t)arguments->max_events * sizeof *many);
+	many = PyMem_Malloc((size_t)arguments->max_events * size);
 	if (!many)
 		return PyErr_NoMemory();
 	list = wait_with(self, many, arguments);
@@ -174,22 +211,36 @@ static int parse_wait(PyObject *max_events, int64_t fallback, int64_t least,
 	return parse_mask(sigmask, arguments);
 }
 
-PyObject *xpy_queue_wait(PyObject *self, PyObject *const *args,
-                         Py_ssize_t nargs, PyObject *kwnames)
+static const char *const wait_names[] = {"timeout", "max_events", "sigmask", NULL};
+
+static PyObject *wait_at(PyObject *self, const struct xpy_call *call, bool polls,
+                         PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
-	static const char *const names[] = {
-		"timeout", "max_events", "sigmask", NULL,
-	};
-	static const struct xpy_call call = {"wait", names, 0};
-	struct arguments arguments;
+	struct arguments arguments = {.polls = polls};
 	PyObject *values[3];
 
-	if (xpy_arguments(&call, args, nargs, kwnames, values) < 0 ||
+	if (xpy_arguments(call, args, nargs, kwnames, values) < 0 ||
 	    parse_wait(values[1], WAIT_EVENTS, 1, values[0], values[2],
 	               &arguments) < 0 ||
 	    xpy_handle_check(&xpy_as_queue(self)->handle) < 0)
 		return NULL;
-	return wait_for_events(xpy_as_queue(self), &arguments);
+	return wait_for_records(xpy_as_queue(self), &arguments);
+}
+
+PyObject *xpy_queue_wait(PyObject *self, PyObject *const *args,
+                         Py_ssize_t nargs, PyObject *kwnames)
+{
+	static const struct xpy_call call = {"wait", wait_names, 0};
+
+	return wait_at(self, &call, false, args, nargs, kwnames);
+}
+
+PyObject *xpy_queue_poll(PyObject *self, PyObject *const *args,
+                         Py_ssize_t nargs, PyObject *kwnames)
+{
+	static const struct xpy_call call = {"poll", wait_names, 0};
+
+	return wait_at(self, &call, true, args, nargs, kwnames);
 }
 
 /* --- Changes and events in one call -------------------------------------------- */
@@ -291,7 +342,7 @@ PyObject *xpy_queue_control(PyObject *self, PyObject *const *args,
 	};
 	static const struct xpy_call call = {"control", names, 1};
 	struct xpy_queue *queue = xpy_as_queue(self);
-	struct arguments arguments;
+	struct arguments arguments = {.polls = false};
 	PyObject *values[4], *changes, *statuses;
 
 	if (xpy_arguments(&call, args, nargs, kwnames, values) < 0 ||
@@ -306,98 +357,5 @@ PyObject *xpy_queue_control(PyObject *self, PyObject *const *args,
 	Py_DECREF(statuses);
 	if (xpy_handle_check(&queue->handle) < 0)
 		return NULL;
-	return wait_for_events(queue, &arguments);
-}
-
-/* --- The poll-like level ---------------------------------------------------------- */
-
-/* What xpoll_revents has returned. */
-struct ready {
-	uint64_t token;
-	int revents;
-};
-
-static int append_ready(struct xpy_queue *self, PyObject *list,
-                        const struct ready *ready)
-{
-	struct xpy_cell *cell = xpy_cells_find(&self->cells, ready->token);
-	int fd = cell ? (int)cell->ident : xpy_token_fd(ready->token);
-	PyObject *entry;
-	int rc;
-
-	/* Deleted meanwhile. */
-	if (fd < 0)
-		return 0;
-	entry = Py_BuildValue("(iiN)", fd, ready->revents,
-	                      Py_NewRef(cell ? cell->udata : Py_None));
-	rc = entry ? PyList_Append(list, entry) : -1;
-	Py_XDECREF(entry);
-	return rc;
-}
-
-/*
- * First all of the library's batch: the code that runs while objects are made may wait, too.
- * What has no room stays in the batch for the next wait.
- */
-static PyObject *take_ready(struct xpy_queue *self)
-{
-	struct ready ready[WAIT_EVENTS];
-	struct xpoll_event event;
-	PyObject *list;
-	int count = 0;
-
-	while (count < WAIT_EVENTS &&
-	       (ready[count].revents = xpoll_revents(self->handle.queue, &event.udata)) != 0)
-		ready[count++].token = event.udata64;
-	xpy_taking_begin(&self->handle);
-	list = PyList_New(0);
-	for (int i = 0; list && i < count; i++)
-		if (append_ready(self, list, &ready[i]) < 0)
-			Py_CLEAR(list);
-	xpy_taking_end(&self->handle);
-	for (int i = 0; i < count; i++)
-		xpy_cells_delivered(&self->cells, &self->handle, ready[i].token);
-	return list;
-}
-
-static int poll_once(struct xpy_queue *self, int timeout_ms)
-{
-	PyThreadState *thread = xpy_busy_begin(&self->handle);
-	int count = xpoll_wait(self->handle.queue, timeout_ms);
-
-	return xpy_wait_end(&self->handle, thread, count);
-}
-
-PyObject *xpy_queue_poll(PyObject *self, PyObject *const *args,
-                         Py_ssize_t nargs, PyObject *kwnames)
-{
-	static const char *const names[] = {"timeout", NULL};
-	static const struct xpy_call call = {"poll", names, 0};
-	struct xpy_queue *queue = xpy_as_queue(self);
-	struct xpy_wait wait;
-	PyObject *values[1], *list;
-	int64_t timeout_ns;
-	int again;
-
-	if (xpy_arguments(&call, args, nargs, kwnames, values) < 0 ||
-	    xpy_timeout(values[0], XPY_NEGATIVE_FAILS, &timeout_ns) < 0 ||
-	    xpy_handle_check(&queue->handle) < 0)
-		return NULL;
-	xpy_wait_start(&wait, timeout_ns);
-	do {
-		int count = poll_once(queue, xpy_wait_ms(&wait));
-
-		if (count < 0 && PyErr_Occurred())
-			return NULL;
-		if (count == 0 && !xpy_wait_was_cut(&wait))
-			return PyList_New(0);
-		if (count > 0) {
-			list = take_ready(queue);
-			if (!list || PyList_Size(list) > 0)
-				return list;
-			Py_DECREF(list);
-		}
-		again = xpy_wait_again(&queue->handle, &wait);
-	} while (again > 0);
-	return again < 0 ? NULL : PyList_New(0);
+	return wait_for_records(queue, &arguments);
 }

@@ -40,7 +40,7 @@ import xpoll
 from xpoll import (
     ADD, AIO_FSYNC, AIO_READ, AIO_WRITE, CLEAR, DELETE, DISABLE, DISPATCH, ENABLE, FILT_AIO,
     FILT_EMPTY, FILT_EXCEPT, FILT_READ, FILT_SIGNAL, FILT_TIMER, FILT_USER, FILT_VNODE, FILT_WRITE,
-    KEEPUDATA, NOTE_TRIGGER, NOTE_USECONDS, NOTE_WRITE, ONESHOT, RECEIPT, Event, Queue)
+    KEEPUDATA, NOTE_TRIGGER, NOTE_USECONDS, NOTE_WRITE, ONESHOT, RECEIPT, WHOLE, Event, Queue)
 
 # What a wrong or late argument is answered with.  SystemError is not among them.
 EXPECTED = (BufferError, KeyError, OSError, OverflowError, RecursionError, RuntimeError, TypeError,
@@ -402,7 +402,10 @@ class World:
 
     def poll(self) -> None:
         one = self.queue()
-        ready = one.made.poll(self.blocking if self.random.randrange(4) == 0 else self.number(0))
+        timeout = self.blocking if self.random.randrange(4) == 0 else self.number(0)
+        most = self.number(self.random.choice((1, 3, 256, 300)))
+        mask = [self.number(WAKE_UP)] if self.random.randrange(8) == 0 else None
+        ready = one.made.poll(timeout, most, mask)
         for fd, _, udata in ready:
             if isinstance(udata, Hook) and not any(
                     (one.serial, fd, filter) in udata.places for filter in FD_FILTERS):
@@ -419,8 +422,9 @@ class World:
         one = self.queue()
         fd = self.fd()
         op = self.random.choice((ADD, ADD, ADD | ONESHOT, ADD | CLEAR, ADD | KEEPUDATA,
-                                 ADD | DISABLE, DELETE, ENABLE, DISABLE))
-        events = self.random.choice((1, 4, 5, 7, 2))
+                                 ADD | ONESHOT | WHOLE, ADD | DISPATCH | WHOLE, ADD | DISABLE,
+                                 DELETE, ENABLE, DISABLE))
+        events = self.random.choice((1, 4, 5, 7, 2, 0))
         udata = self.for_directions(one, fd)
         one.made.ctl(self.number(op), self.number(events), self.number(fd), udata)
 

@@ -3,14 +3,18 @@ import errno
 import math
 import os
 import select
+import signal
 import socket
 import threading
+import time
+import weakref
 from select import POLLERR, POLLHUP, POLLIN, POLLOUT, POLLPRI
 
 import pytest
 import xpoll
 from conftest import Pipe
-from xpoll import ADD, CLEAR, DELETE, DISABLE, ENABLE, FILT_READ, FILT_USER, ONESHOT, Queue
+from xpoll import (
+    ADD, CLEAR, DELETE, DISABLE, DISPATCH, ENABLE, FILT_READ, FILT_USER, ONESHOT, WHOLE, Queue)
 
 POLLRDHUP = getattr(select, "POLLRDHUP", 0)
 
@@ -109,19 +113,114 @@ def test_wake_ends_it(queue: Queue) -> None:
     assert queue.poll() == []
 
 
-def test_second_thread_is_ebusy(queue: Queue, pipe: Pipe) -> None:
+def test_event_level_is_ebusy_meanwhile(queue: Queue, pipe: Pipe) -> None:
     queue.ctl(ADD, POLLIN, pipe[0])
-    thread = threading.Thread(target=queue.poll)
-    thread.start()
+    threads = [threading.Thread(target=queue.poll) for _ in range(2)]
+    for thread in threads:
+        thread.start()
     busy: int | None = None
     while not busy:
         try:
-            queue.poll(0)
+            queue.wait(0)
         except OSError as error:
             busy = error.errno
+    assert queue.poll(0) == []
     os.write(pipe[1], b"x")
-    thread.join()
+    for thread in threads:
+        thread.join()
     assert busy == errno.EBUSY
+
+
+def test_whole_descriptor_goes_to_one_of_many_threads(queue: Queue) -> None:
+    rounds, pairs = 300, [socket.socketpair() for _ in range(3)]
+    owners, left = [0] * len(pairs), [rounds]
+    lock, both = threading.Lock(), POLLIN | POLLOUT
+    faults: list[object] = []
+
+    def work() -> None:
+        while left[0] > 0:
+            for fd, revents, number in queue.poll(max_events=2):
+                with lock:
+                    owners[number] += 1
+                    if (owners[number], revents) != (1, both):
+                        faults.append((owners[number], revents))
+                with lock:
+                    owners[number] -= 1
+                    left[0] -= 1
+                queue.ctl(ENABLE, both, fd)
+        queue.wake()
+
+    for number, (ours, theirs) in enumerate(pairs):
+        theirs.send(b"x")
+        queue.ctl(ADD | DISPATCH | WHOLE, both, ours, number)
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert faults == []
+    for pair in pairs:
+        for end in pair:
+            end.close()
+
+
+@pytest.mark.parametrize("mode", [DISPATCH, ONESHOT])
+def test_whole_acts_on_both_directions(queue: Queue, pair: tuple[socket.socket, socket.socket],
+                                       mode: int) -> None:
+    left, right = pair
+    queue.ctl(ADD | mode | WHOLE, POLLIN | POLLOUT, left, "one")
+    assert queue.poll(0) == [(left.fileno(), POLLOUT, "one")]
+    right.send(b"x")
+    assert queue.poll(0) == []
+    assert (queue.lookup(left, FILT_READ) is None) == (mode == ONESHOT)
+
+
+def test_interest_in_no_bits_lets_its_object_go(queue: Queue, pipe: Pipe) -> None:
+    class Object:
+        pass
+
+    for delete in True, False:
+        one = Object()
+        gone = weakref.ref(one)
+        queue.ctl(ADD, 0, pipe[0], one)
+        del one
+        assert gone() is not None
+        if delete:
+            queue.ctl(DELETE, 0, pipe[0])
+        else:
+            queue.ctl(ADD, 0, pipe[0], "other")
+        assert gone() is None
+
+
+def test_room_and_mask(queue: Queue, pipe: Pipe) -> None:
+    reader, writer = pipe
+    os.write(writer, b"x")
+    queue.ctl(ADD | DISPATCH, POLLIN, reader)
+    queue.ctl(ADD | DISPATCH, POLLOUT, writer)
+    fds = [queue.poll(0, 1)[0][0], queue.poll(timeout=0, max_events=300)[0][0]]
+    assert sorted(fds) == sorted(pipe)
+    with pytest.raises(OverflowError):
+        queue.poll(0, 0)
+    # Blocked by the mask it stays pending, and ends no wait.
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+    try:
+        signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)
+        assert queue.poll(0.001, sigmask=[signal.SIGUSR1]) == []
+        assert signal.sigtimedwait([signal.SIGUSR1], 10) is not None
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGUSR1])
+
+
+def test_timeout_is_in_nanoseconds(queue: Queue) -> None:
+    """A wait of whole milliseconds is never so short; one on a busy machine is repeated."""
+    shortest = 1.0
+    for _ in range(10000):
+        begin = time.monotonic()
+        assert queue.poll(50e-6) == []
+        shortest = min(shortest, time.monotonic() - begin)
+        if 50e-6 <= shortest < 1e-3:
+            return
+    raise AssertionError(shortest)
 
 
 @pytest.mark.parametrize("timeout", [1e9, 1e300, math.inf, 10**30])
