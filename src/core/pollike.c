@@ -23,6 +23,11 @@ static unsigned named(int events)
 	return events ? xp_entry_filters((uint32_t)events) : XP_BIT(XP_READ);
 }
 
+static unsigned requests(int events)
+{
+	return (events & POLLIN ? XP_REQUEST_IN : 0) | (events & POLLRDHUP ? XP_REQUEST_RDHUP : 0);
+}
+
 static bool ctl_valid(int op, int events)
 {
 	if (events & ~POLL_EVENTS)
@@ -40,8 +45,7 @@ static int ctl_add(struct xpoll *queue, int op, int events, int fd, void *data)
 	struct xp_interest add = {
 		.filters = named(events),
 		.modes = op & (XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH | XPOLL_WHOLE),
-		.requested = (events & POLLIN ? XP_REQUEST_IN : 0) |
-			(events & POLLRDHUP ? XP_REQUEST_RDHUP : 0),
+		.requested = requests(events),
 		.enable = !(op & XPOLL_DISABLE),
 		.disable = op & XPOLL_DISABLE,
 		.udata = xp_udata_pointer(data),
@@ -71,12 +75,11 @@ static int ctl_delete(struct xpoll *queue, int events, int fd)
 {
 	struct xp_slot *slot = xp_entry_find(queue, fd);
 	unsigned filters = named(events);
-	unsigned requested = slot ? slot->requested & (XP_REQUEST_IN | XP_REQUEST_RDHUP) : 0;
+	unsigned before = slot ? slot->requested & (XP_REQUEST_IN | XP_REQUEST_RDHUP) : 0;
+	unsigned requested = before & ~requests(events);
 
-	if (events & POLLIN)
-		requested &= XP_REQUEST_RDHUP;
-	if (events & POLLRDHUP)
-		requested &= XP_REQUEST_IN;
+	if (events && requested == before)
+		filters &= ~XP_BIT(XP_READ);
 	if (requested && filters & XP_BIT(XP_READ)) {
 		int rc = requested_narrow(queue, fd, slot, requested);
 

@@ -264,3 +264,26 @@ XT_TEST(delete_of_pollin_beside_pollrdhup_leaves_the_end_alone)
 		xt_destroy(queue);
 	}
 }
+
+/* A bit that was not requested is not registered, though another bit of its filter is. */
+XT_TEST(delete_of_a_bit_beside_another_of_its_filter_fails)
+{
+	static const int bits[] = {POLLIN, POLLRDHUP, 0};
+
+	XT_NEEDS_RDHUP();
+	for (int i = 0; i < 3; i++) {
+		struct xpoll *queue = xt_open();
+		struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+
+		XT_EQ(xpoll_ctl(queue, XPOLL_ADD, bits[i], pair.r, NULL), 0);
+		XT_FAILS(xpoll_ctl(queue, XPOLL_DELETE, bits[!i], pair.r, NULL), ENOENT);
+		XT_FAILS(xpoll_ctl(queue, XPOLL_DELETE, bits[!i] | POLLOUT, pair.r, NULL), ENOENT);
+		XT_EQ(xpoll_ctl(queue, XPOLL_ADD, POLLOUT, pair.r, NULL), 0);
+		XT_EQ(xpoll_ctl(queue, XPOLL_DELETE, bits[!i] | POLLOUT, pair.r, NULL), 0);
+		XT_EQ(shutdown(pair.w, SHUT_RDWR), 0);
+		XT_EQ(xpoll_wait(queue, -1), 1);
+		XT_EQ(xpoll_ctl(queue, XPOLL_DELETE, bits[i], pair.r, NULL), 0);
+		XT_EQ(xpoll_wait(queue, 0), 0);
+		xt_destroy(queue);
+	}
+}

@@ -9,7 +9,7 @@ from kernels import Kernel
 from registrations import FD_FILTERS, Change, FdRegistration, Key, Registration
 from sources import SOURCES, UserRegistration
 from world import File, Look
-from xpoll import DISPATCH, ONESHOT, Event
+from xpoll import DELETE, DISPATCH, ONESHOT, Event
 
 
 class Reference:
@@ -46,7 +46,9 @@ class Reference:
     # --- Changes that succeeded -----------------------------------------------------------
 
     def there(self, change: Change) -> list[int]:
-        return [filter for filter in change.filters if (change.ident, filter) in self.regs]
+        return [filter for filter in change.filters
+                if (reg := self.regs.get((change.ident, filter))) and
+                (change.op != DELETE or reg.names(change))]
 
     def add(self, change: Change, file: File | None) -> None:
         for filter in change.filters:

@@ -55,6 +55,7 @@ class Registration:
     """What all filters have in common."""
 
     file: File | None = None  # What the ident names, if it is a descriptor.
+    old_requested = 0  # Perhaps these bits of poll(2) are requested as well.
     doubtful = False
     lasts = True  # A forked child may take it over.
 
@@ -76,6 +77,10 @@ class Registration:
     def slow(self) -> bool:
         """It comes when it comes: what it reports takes time."""
         return False
+
+    def names(self, change: Change) -> bool:
+        """Does a DELETE name anything of this registration?"""
+        return True
 
     def added(self, change: Change) -> None:
         """An ADD has made or changed it."""
@@ -151,6 +156,11 @@ class FdRegistration(Registration):
         if self.filter == xpoll.FILT_READ:
             self.requested |= change.requested
             self.follows |= not change.events
+
+    def names(self, change: Change) -> bool:
+        requested = self.requested | self.old_requested
+        return (self.filter != xpoll.FILT_READ or not change.events or
+                bool(requested & change.requested))
 
     def resolved(self, change: Change, file: File, clean: bool) -> None:
         super().resolved(change, file, clean)

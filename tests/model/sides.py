@@ -123,6 +123,8 @@ class Side:
         if self.ref.in_doubt(change.ident, change.filters[0]):
             return {0, ENOENT, EBADF}
         there = self.ref.there(change)
+        if change.op == DELETE and any(reg.old_requested for reg in self.alike(change)):
+            return {0, ENOENT}
         if there == change.filters or (there and change.op == DELETE):
             return {0}
         return {EBADF} if closed else {ENOENT}
