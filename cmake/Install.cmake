@@ -39,6 +39,11 @@ if(TARGET xpoll_tool)
     DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 endif()
 
+if(TARGET xpoll_selftest)
+  target_link_libraries(xpoll_selftest PRIVATE xpoll_hardening)
+  install(TARGETS xpoll_selftest RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/xpoll)
+endif()
+
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/xpoll)
 install(EXPORT xpollTargets NAMESPACE xpoll:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/xpollConfig.cmake.in

@@ -8,5 +8,6 @@ const struct tool_command *const tool_commands[] = {
 	&tool_bench,
 #endif
 	&tool_run,
+	&tool_selftest,
 	NULL,
 };

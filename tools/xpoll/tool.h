@@ -76,6 +76,7 @@ extern const struct tool_command *const tool_commands[];
 extern const struct tool_command tool_info;
 extern const struct tool_command tool_bench;
 extern const struct tool_command tool_run;
+extern const struct tool_command tool_selftest;
 extern const struct tool_command tool_watch;
 
 /*

@@ -47,6 +47,9 @@ check_tree() {
 	*asan | *tsan) ;; # A library with a sanitizer in it loads into no other program.
 	*) "$work/prefix/bin/xpoll" run --poll true || fail "the drop-in is not found" ;;
 	esac
+	"$work/prefix/bin/xpoll" selftest --backend none >"$work/selftest.out" 2>&1 || true
+	grep -q 'selftest: no back end "none" here' "$work/selftest.out" ||
+		fail "the selftest does not run: $(cat "$work/selftest.out")"
 	check_jars
 }
 

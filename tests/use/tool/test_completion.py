@@ -53,7 +53,7 @@ class Bash(unittest.TestCase):
         self.assertEqual(self.complete("wa"), {"watch"})
 
     def test_options_are_those_of_help(self):
-        for command in ["info"], ["watch"], ["run"], ["bench", "looptest"]:
+        for command in ["info"], ["watch"], ["run"], ["selftest"], ["bench", "looptest"]:
             with self.subTest(command=command):
                 self.assertEqual(self.complete(*command, "-"), options(*command))
 
@@ -139,7 +139,7 @@ class Zsh(unittest.TestCase):
         return {entry.split()[0] for entry in listed[1:] if entry.strip()}
 
     def test_options_are_those_of_help(self):
-        for command in ["watch"], ["run"], ["bench", "looptest"]:
+        for command in ["watch"], ["run"], ["selftest"], ["bench", "looptest"]:
             with self.subTest(command=command):
                 long = {o for o in options(*command) if o.startswith("--")}
                 self.assertEqual(self.complete("xpoll " + " ".join(command) + " --"),
@@ -147,7 +147,7 @@ class Zsh(unittest.TestCase):
 
     def test_commands_and_events_are_offered(self):
         self.assertEqual(self.complete("xpoll "),
-                         {"info", "watch", "bench", "run", "help", "version"})
+                         {"info", "watch", "bench", "run", "selftest", "help", "version"})
         self.assertEqual(self.complete("xpoll watch --events write,"),
                          EVENTS - {"write"})
 

@@ -69,7 +69,7 @@ _xpoll() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} i
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		COMPREPLY=($(compgen -W 'info watch bench run help version --help --version' -- "$cur"))
+		COMPREPLY=($(compgen -W 'info watch bench run selftest help version --help --version' -- "$cur"))
 		return
 	fi
 	case ${COMP_WORDS[1]} in
@@ -95,7 +95,13 @@ _xpoll() {
 		fi
 		;;
 	info) COMPREPLY=($(compgen -W '--json -h --help --version' -- "$cur")) ;;
-	help) COMPREPLY=($(compgen -W 'info watch bench run' -- "$cur")) ;;
+	selftest)
+		case $prev in
+		--backend) COMPREPLY=($(compgen -W 'epoll poll select' -- "$cur")) ;;
+		*) COMPREPLY=($(compgen -W '--backend --verbose -h --help --version' -- "$cur")) ;;
+		esac
+		;;
+	help) COMPREPLY=($(compgen -W 'info watch bench run selftest' -- "$cur")) ;;
 	esac
 }
 

@@ -1,0 +1,210 @@
+/*
+ * The main of `xpoll selftest`: runs the tests that are linked with it on each back end that
+ * is usable here, prints those that fail, and one line about this system.
+ *
+ *     selftest [--backend NAME] [--verbose]
+ *
+ * Each back end has a process of its own, which is this program with the harness's own main.
+ * A case that ends its process is reported like one that fails.
+ */
+#include "xt_internal.h"
+
+#include <sys/utsname.h>
+
+/* Topics, and the sentences that they check; written from docs/internals/contract.md. */
+struct selftest_sentence {
+	const char *topic;
+	const char *numbers;
+};
+extern const struct selftest_sentence selftest_sentences[];
+
+enum { BACKENDS_MOST = 16 };
+
+struct run {
+	const char *backend;
+	FILE *output;               /* of its process */
+	const struct xt_test *next; /* the case that is to be reported next */
+	const char *last;           /* the name of the one before; NULL: none */
+	int passed, failed, skipped;
+	bool complete;
+};
+
+static bool selftest_verbose;
+static char selftest_failures[4096];
+
+/* Write "level.NAME (S8)". */
+static void case_name(const struct xt_test *test, char *text, size_t size)
+{
+	const char *slash = strrchr(test->file, '/');
+	const char *file = slash ? slash + 1 : test->file;
+	int len = (int)strcspn(file, ".");
+	const char *sentences = "";
+
+	for (size_t i = 0; selftest_sentences[i].topic; i++)
+		if (strncmp(selftest_sentences[i].topic, file, (size_t)len) == 0 &&
+		    selftest_sentences[i].topic[len] == '\0')
+			sentences = selftest_sentences[i].numbers;
+	(void)snprintf(text, size, "%.*s.%s%s", len, file, test->name, sentences);
+}
+
+static void report_failure(struct run *run, const struct xt_test *test, const char *how)
+{
+	size_t used = strlen(selftest_failures);
+	char name[256];
+
+	run->failed++;
+	if (test)
+		case_name(test, name, sizeof name);
+	else
+		(void)snprintf(name, sizeof name, "the end of the process");
+	printf("%s  %s: %s\n", how, run->backend, name);
+	(void)snprintf(selftest_failures + used, sizeof selftest_failures - used, "%s%s %s",
+	               used ? ", " : "", run->backend, name);
+}
+
+/* The case of this name, which the process has reported: mostly the next one. */
+static const struct xt_test *take_case(struct run *run, const char *name)
+{
+	const struct xt_test *test = run->next;
+
+	if (run->last && strcmp(run->last, name) == 0)
+		return NULL; /* a skip, and then a failure */
+	while (test && strcmp(test->name, name) != 0)
+		test = test->next;
+	if (test) {
+		run->last = test->name;
+		run->next = test->next;
+	}
+	return test;
+}
+
+/* One line of the harness; lines of failed checks are printed as they are. */
+static void take_line(struct run *run, char *line)
+{
+	static const char *const kinds[] = {"  ok    ", "  FAIL  ", "  skip  "};
+	const struct xt_test *test;
+	int passed, kind = 0;
+	char *name;
+
+	while (kind < 3 && strncmp(line, kinds[kind], strlen(kinds[kind])) != 0)
+		kind++;
+	if (kind == 3) {
+		if (sscanf(line, "%d passed, ", &passed) == 1)
+			run->complete = true;
+		else if (strncmp(line, "  note", 6) != 0 || selftest_verbose)
+			printf("%s", line);
+		return;
+	}
+	name = line + strlen(kinds[kind]);
+	if (kind == 2 && selftest_verbose)
+		printf("skip  %s: %s", run->backend, name);
+	name[strcspn(name, " :\n")] = '\0';
+	test = take_case(run, name);
+	if (kind == 0)
+		run->passed++;
+	else if (kind == 1)
+		report_failure(run, test, "FAIL");
+	else
+		run->skipped++;
+	if (kind == 0 && selftest_verbose)
+		printf("ok    %s: %s\n", run->backend, name);
+}
+
+static void run_finish(struct run *run)
+{
+	char line[1024];
+	int status;
+
+	while (fgets(line, sizeof line, run->output))
+		take_line(run, line);
+	status = pclose(run->output);
+	if (!run->complete)
+		report_failure(run, run->next, "DIED");
+	else if (status != 0 && run->failed == 0 && run->passed > 0)
+		report_failure(run, NULL, "FAIL");
+}
+
+static void run_begin(struct run *run, const char *program, const char *backend)
+{
+	char command[128];
+
+	*run = (struct run){.backend = backend, .next = xt_first};
+	(void)snprintf(command, sizeof command,
+	               "exec \"$XPOLL_SELFTEST\" --backend %s --mode single 2>&1", backend);
+	if (setenv("XPOLL_SELFTEST", program, 1) < 0)
+		xt_broken("setenv");
+	run->output = popen(command, "r");
+	if (!run->output)
+		xt_broken("popen");
+}
+
+static void print_result(const struct run *runs, int count)
+{
+	unsigned version = xpoll_version();
+	struct utsname system;
+
+	if (uname(&system) < 0)
+		xt_broken("uname");
+	printf("selftest: xpoll %u.%u.%u on %s %s %s:", version >> 16, version >> 8 & 255,
+	       version & 255, system.sysname, system.release, system.machine);
+	for (int i = 0; i < count; i++)
+		printf("%s %s %d passed, %d failed, %d skipped", i ? ";" : "", runs[i].backend,
+		       runs[i].passed, runs[i].failed, runs[i].skipped);
+	printf("%s%s\n", *selftest_failures ? "; failed: " : count ? "; all right"
+	       : " no back end is usable here", selftest_failures);
+}
+
+static int run_all(const char *program, const char *wanted)
+{
+	const char *names[BACKENDS_MOST];
+	struct run runs[BACKENDS_MOST];
+	int count = xpoll_backends(names, BACKENDS_MOST);
+	int failed = 0;
+
+	if (count > BACKENDS_MOST)
+		count = BACKENDS_MOST;
+	if (wanted && !xt_usable(wanted)) {
+		fprintf(stderr, "selftest: no back end \"%s\" here\n", wanted);
+		return 2;
+	}
+	if (wanted) {
+		names[0] = wanted;
+		count = 1;
+	}
+	/* At the same time: most of their time they sleep. */
+	for (int i = 0; i < count; i++)
+		run_begin(&runs[i], program, names[i]);
+	for (int i = 0; i < count; i++) {
+		run_finish(&runs[i]);
+		failed += runs[i].failed;
+	}
+	print_result(runs, count);
+	return failed > 0 || count == 0;
+}
+
+/* The harness's arguments have a mode; then its own main goes on. */
+static void selftest_first(int argc, char **argv)
+{
+	const char *wanted = NULL;
+
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--mode") == 0 || strcmp(argv[i], "--list") == 0)
+			return;
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--verbose") == 0) {
+			selftest_verbose = true;
+		} else if (strcmp(argv[i], "--backend") == 0 && i + 1 < argc) {
+			wanted = argv[++i];
+		} else {
+			fprintf(stderr, "usage: %s [--backend NAME] [--verbose]\n", argv[0]);
+			exit(2);
+		}
+	}
+	(void)setvbuf(stdout, NULL, _IOLBF, 0);
+	exit(run_all(argv[0], wanted));
+}
+
+__attribute__((constructor)) static void selftest_begin(void)
+{
+	xt_main_first = selftest_first;
+}
