@@ -28,7 +28,7 @@ class Main {
         Pipe pipe = Pipe.open();
         try (Poller poller = new Poller()) {
             poller.add(pipe.sink(), Poller.POLLOUT);
-            System.out.println("ready " + poller.poll(new Events(1), -1)
+            System.out.println("ready " + poller.pollMillis(new Events(1), -1)
                     + " in " + Main.class.getModule().getName());
         }
     }

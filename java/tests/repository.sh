@@ -49,7 +49,7 @@ public class Main {
         Pipe pipe = provider.openPipe();
         try (Poller poller = new Poller()) {
             poller.add(pipe.sink(), Poller.POLLOUT);
-            System.out.println("ready " + poller.poll(new Events(1), -1));
+            System.out.println("ready " + poller.pollMillis(new Events(1), -1));
         }
     }
 }

@@ -18,7 +18,7 @@ import java.util.WeakHashMap;
  * <p>{@snippet :
  * MemorySegment buffer = Aio.allocate(4096);
  * Aio read = queue.read(fd, buffer, 0, 0);
- * queue.await(null, events, -1);        // FILT_AIO, ident read.ident()
+ * queue.awaitNanos(null, events, -1);   // FILT_AIO, ident read.ident()
  * long bytes = read.result();
  * }
  *

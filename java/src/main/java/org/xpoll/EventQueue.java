@@ -21,13 +21,16 @@ import java.util.Objects;
  *     changes.put(process.pid(), Xpoll.FILT_PROC, Xpoll.ADD, Xpoll.NOTE_EXIT, 0, 0);
  *     queue.apply(changes);
  *     EventList events = new EventList(16);
- *     while (queue.await(null, events, -1) > 0) {
+ *     while (queue.awaitNanos(null, events, -1) > 0) {
  *         for (int i = 0; i < events.size(); i++) {
  *             System.out.println(events.describe(i));
  *         }
  *     }
  * }
  * }
+ *
+ * <p>After {@link #close()} every method throws {@link QueueClosedException}, except {@link
+ * #isOpen()}, {@link #wakeup()} and {@code close} itself.
  *
  * <p>Threads: as {@link Poller}. Every method may be called by any thread; several may wait, in
  * turns; changes never wait for them.
@@ -239,7 +242,7 @@ public final class EventQueue implements AutoCloseable {
      * @throws QueueClosedException if the queue was closed, before or meanwhile
      * @throws IOException if the system refuses
      */
-    public int await(@Nullable EventList changes, EventList events, long nanos)
+    public int awaitNanos(@Nullable EventList changes, EventList events, long nanos)
             throws IOException {
         if (changes != null && changes == events) {
             throw new IllegalStateException("changes and events are the same list");
@@ -263,7 +266,26 @@ public final class EventQueue implements AutoCloseable {
     }
 
     /**
-     * Applies changes, then waits for events, as {@link #await(EventList, EventList, long)} does.
+     * Applies changes, then waits for events, as {@link #awaitNanos(EventList, EventList, long)}
+     * does.
+     *
+     * @param changes is left as it is; null for none
+     * @param events is overwritten, even if there are no events; another list than changes
+     * @param nanos nanoseconds, where {@code Poller.poll} takes milliseconds
+     * @return {@code events.size()}
+     * @throws IOException as {@link #awaitNanos(EventList, EventList, long)}
+     * @deprecated its name does not say the unit: call {@link #awaitNanos(EventList, EventList,
+     *     long)} or {@link #await(EventList, EventList, Duration)}
+     */
+    @Deprecated
+    public int await(@Nullable EventList changes, EventList events, long nanos)
+            throws IOException {
+        return awaitNanos(changes, events, nanos);
+    }
+
+    /**
+     * Applies changes, then waits for events, as {@link #awaitNanos(EventList, EventList, long)}
+     * does.
      *
      * @param changes is left as it is; null for none
      * @param events is overwritten, even if there are no events; another list than changes
@@ -277,7 +299,7 @@ public final class EventQueue implements AutoCloseable {
      */
     public int await(@Nullable EventList changes, EventList events, Duration timeout)
             throws IOException {
-        return await(changes, events, NativeQueue.nanos(timeout));
+        return awaitNanos(changes, events, NativeQueue.nanos(timeout));
     }
 
     private int await(EventList events, long nanos) throws IOException {

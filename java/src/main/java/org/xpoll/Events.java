@@ -6,8 +6,8 @@ import java.util.NoSuchElementException;
 import java.util.Objects;
 
 /**
- * Ready descriptors, as {@link Poller#poll(Events, long)} found them: a batch that is filled again
- * and again, so that waiting makes no garbage.
+ * Ready descriptors, as {@link Poller#poll(Events, java.time.Duration)} found them: a batch that is
+ * filled again and again, so that waiting makes no garbage.
  *
  * <p>Iterating makes an object for each event; {@link #fd(int)}, {@link #events(int)} and
  * {@link #attachment(int)} make none.

@@ -17,7 +17,7 @@ import javax.net.ssl.SSLSocket;
  *     poller.add(serverSocket, Poller.POLLIN);
  *     poller.add(channel, Poller.POLLIN | Poller.POLLOUT, session);
  *     Events events = new Events(256);
- *     while (poller.poll(events, -1) > 0) {
+ *     while (poller.pollMillis(events, -1) > 0) {
  *         for (int i = 0; i < events.size(); i++) {
  *             handle(events.fd(i), events.events(i), events.attachment(i));
  *         }
@@ -46,8 +46,9 @@ import javax.net.ssl.SSLSocket;
  *
  * <h2>Errors</h2>
  *
- * <p>Methods throw {@link QueueClosedException} after {@link #close()}, {@link XpollException} when
- * the system refuses, and {@link UnsupportedOperationException} when the JDK hides an object's
+ * <p>After {@link #close()} every method throws {@link QueueClosedException}, except {@link
+ * #isOpen()}, {@link #wakeup()} and {@code close} itself. {@link XpollException} is thrown when the
+ * system refuses, and {@link UnsupportedOperationException} when the JDK hides an object's
  * descriptor; its message names the flag to add to the command line. A call that fails has changed
  * nothing, unless its description says otherwise.
  */
@@ -291,9 +292,11 @@ public final class Poller implements AutoCloseable {
      * Whether a descriptor was added, by itself or as an object's, and not removed since.
      *
      * @param fd the descriptor
-     * @return whether it is a member; false after {@link #close()}
+     * @return whether it is a member
+     * @throws QueueClosedException after {@link #close()}
      */
-    public boolean isMemberFd(int fd) {
+    public boolean isMemberFd(int fd) throws IOException {
+        queue.checkOpen();
         boolean found = queue.find(fd) != null;
         Reference.reachabilityFence(this);
         return found;
@@ -341,9 +344,11 @@ public final class Poller implements AutoCloseable {
     /**
      * The number of members.
      *
-     * @return 0 or more; 0 after {@link #close()}
+     * @return 0 or more
+     * @throws QueueClosedException after {@link #close()}
      */
-    public int size() {
+    public int size() throws IOException {
+        queue.checkOpen();
         int size = queue.size();
         Reference.reachabilityFence(this);
         return size;
@@ -572,12 +577,27 @@ public final class Poller implements AutoCloseable {
      * @throws QueueClosedException if the poller was closed, before or meanwhile
      * @throws IOException if the system refuses
      */
-    public int poll(Events into, long timeout) throws IOException {
+    public int pollMillis(Events into, long timeout) throws IOException {
         return pollNanos(into, nanos(timeout));
     }
 
     /**
-     * Waits for events, as {@link #poll(Events, long)} does.
+     * Waits for events, as {@link #pollMillis(Events, long)} does.
+     *
+     * @param into is overwritten, even if there are no events
+     * @param timeout milliseconds, where {@code EventQueue.await} takes nanoseconds
+     * @return {@code into.size()}
+     * @throws IOException as {@link #pollMillis(Events, long)}
+     * @deprecated its name does not say the unit: call {@link #pollMillis(Events, long)} or {@link
+     *     #poll(Events, Duration)}
+     */
+    @Deprecated
+    public int poll(Events into, long timeout) throws IOException {
+        return pollMillis(into, timeout);
+    }
+
+    /**
+     * Waits for events, as {@link #pollMillis(Events, long)} does.
      *
      * @param into is overwritten, even if there are no events; what does not fit is returned by the
      *     next call
@@ -642,12 +662,29 @@ public final class Poller implements AutoCloseable {
      * @throws QueueClosedException if the poller was closed, before or meanwhile
      * @throws IOException if the system refuses, or the handler throws one
      */
-    public int poll(long timeout, EventHandler handler) throws IOException {
+    public int pollMillis(long timeout, EventHandler handler) throws IOException {
         return pollNanos(nanos(timeout), handler);
     }
 
     /**
-     * Waits for events and calls the handler for each, as {@link #poll(long, EventHandler)} does.
+     * Waits for events and calls the handler for each, as {@link #pollMillis(long, EventHandler)}
+     * does.
+     *
+     * @param timeout milliseconds, where {@code EventQueue.await} takes nanoseconds
+     * @param handler is called for each event
+     * @return how many events there were
+     * @throws IOException as {@link #pollMillis(long, EventHandler)}
+     * @deprecated its name does not say the unit: call {@link #pollMillis(long, EventHandler)} or
+     *     {@link #poll(Duration, EventHandler)}
+     */
+    @Deprecated
+    public int poll(long timeout, EventHandler handler) throws IOException {
+        return pollMillis(timeout, handler);
+    }
+
+    /**
+     * Waits for events and calls the handler for each, as {@link #pollMillis(long, EventHandler)}
+     * does.
      *
      * @param timeout how long at most, rounded up to milliseconds; zero does not wait, negative
      *     waits for ever

@@ -80,7 +80,7 @@ class AioTest {
 
     /** The one event of this operation comes. */
     private void ends(Aio aio, long udata) throws IOException {
-        assertEquals(1, queue.await(null, events, -1));
+        assertEquals(1, queue.awaitNanos(null, events, -1));
         assertEquals(Xpoll.FILT_AIO, events.filter(0));
         assertEquals(aio.ident(), events.ident(0));
         assertEquals(udata, events.udata(0));
@@ -207,7 +207,7 @@ class AioTest {
         }
         int seen = 0;
         while (seen < 200) {
-            int n = queue.await(null, events, -1);
+            int n = queue.awaitNanos(null, events, -1);
             for (int i = 0; i < n; i++) {
                 assertEquals(Xpoll.FILT_AIO, events.filter(i));
                 assertTrue(events.data(i) > 0, events.describe(i));
@@ -216,7 +216,7 @@ class AioTest {
             seen += n;
         }
         assertTrue(expected.isEmpty());
-        assertEquals(0, queue.await(null, events, 0));
+        assertEquals(0, queue.awaitNanos(null, events, 0));
     }
 
     @Test
@@ -230,7 +230,7 @@ class AioTest {
         }
         int seen = 0;
         while (seen < all.size()) {
-            seen += queue.await(null, events, -1);
+            seen += queue.awaitNanos(null, events, -1);
         }
         for (Aio aio : all) {
             assertTrue(aio.isDone());
@@ -285,7 +285,7 @@ class AioTest {
         assertThrows(IllegalStateException.class, () -> queue.write(fd, gone, 0, 0));
         EventList change = new EventList(1).put(1, Xpoll.FILT_AIO, Xpoll.DELETE, 0, 0, 0);
         assertThrows(IllegalArgumentException.class, () -> queue.apply(change));
-        assertEquals(0, queue.await(null, events, 0));
+        assertEquals(0, queue.awaitNanos(null, events, 0));
         queue.close();
         assertThrows(QueueClosedException.class, () -> queue.read(fd, buffer, 0, 0));
     }

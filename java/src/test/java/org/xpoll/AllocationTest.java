@@ -78,14 +78,14 @@ class AllocationTest {
 
     @Test
     void poll_intoEvents_allocatesNothing() throws IOException {
-        isFree(() -> poller.poll(events, -1));
-        isFree(() -> poller.poll(events, 0));
-        isFree(() -> poller.poll(events, 1000));
+        isFree(() -> poller.pollMillis(events, -1));
+        isFree(() -> poller.pollMillis(events, 0));
+        isFree(() -> poller.pollMillis(events, 1000));
     }
 
     @Test
     void poll_withHandler_allocatesNothing() throws IOException {
-        isFree(() -> poller.poll(-1, (fd, bits, attachment) -> {}));
+        isFree(() -> poller.pollMillis(-1, (fd, bits, attachment) -> {}));
     }
 
     @Test
@@ -102,7 +102,7 @@ class AllocationTest {
     @Test
     void waits_thatSleep_allocateNothing() throws IOException {
         poller.disable(pipe[1]);
-        isFree(SLOW_CALLS, () -> poller.poll(events, 1));
+        isFree(SLOW_CALLS, () -> poller.pollMillis(events, 1));
         isFree(SLOW_CALLS, () -> poller.waitMultiple(fds, revents, 1));
     }
 
@@ -121,7 +121,7 @@ class AllocationTest {
         poller.disable(pipe[1]);
         isFree(() -> {
             poller.wakeup();
-            poller.poll(events, -1);
+            poller.pollMillis(events, -1);
         });
     }
 
@@ -133,14 +133,14 @@ class AllocationTest {
             isFree(() -> {
                 changes.clear().put(1, Xpoll.FILT_USER, Xpoll.ADD | Xpoll.ONESHOT,
                         Xpoll.NOTE_TRIGGER, 0, 0);
-                queue.await(changes, found, -1);
+                queue.awaitNanos(changes, found, -1);
             });
             // A microsecond is slept under the guard.
-            isFree(() -> queue.await(null, found, 1000));
-            isFree(() -> queue.await(null, found, 0));
+            isFree(() -> queue.awaitNanos(null, found, 1000));
+            isFree(() -> queue.awaitNanos(null, found, 0));
             changes.clear().put(pipe[1], Xpoll.FILT_WRITE, Xpoll.ADD, 0, 0, 0);
             queue.apply(changes);
-            isFree(() -> queue.await(null, found, -1));
+            isFree(() -> queue.awaitNanos(null, found, -1));
             isFree(() -> queue.apply(changes));
         }
     }

@@ -64,7 +64,7 @@ class BatchTest {
         boolean[] seen = new boolean[PIPES];
         int total = 0;
         while (total < PIPES) {
-            int n = poller.poll(events, 10_000);
+            int n = poller.pollMillis(events, 10_000);
             assertTrue(n > 0, "lost: " + (PIPES - total));
             for (int i = 0; i < n; i++) {
                 int number = (Integer) events.attachment(i);
@@ -74,7 +74,7 @@ class BatchTest {
             }
             total += n;
         }
-        assertEquals(0, poller.poll(events, 0));
+        assertEquals(0, poller.pollMillis(events, 0));
     }
 
     @Test
@@ -91,9 +91,9 @@ class BatchTest {
     void disable_many_silencesAll() throws IOException {
         addReaders(0);
         poller.disable(readers, PIPES);
-        assertEquals(0, poller.poll(events, 0));
+        assertEquals(0, poller.pollMillis(events, 0));
         poller.enable(readers, 1);
-        assertEquals(1, poller.poll(events, -1));
+        assertEquals(1, poller.pollMillis(events, -1));
         assertEquals(readers[0], events.fd(0));
     }
 
@@ -103,7 +103,7 @@ class BatchTest {
             poller.addOneShot(writers[i], Poller.POLLIN | Poller.POLLOUT | Poller.POLLPRI, i);
         }
         poller.disable(writers, PIPES);
-        assertEquals(0, poller.poll(events, 0));
+        assertEquals(0, poller.pollMillis(events, 0));
         poller.enable(writers, PIPES);
         expectAll(Poller.POLLOUT);
     }
@@ -112,15 +112,15 @@ class BatchTest {
     void enable_silentMember_staysSilent() throws IOException {
         poller.addFd(readers[0], 0, null);
         poller.enable(readers, 1);
-        assertEquals(0, poller.poll(events, 0));
+        assertEquals(0, poller.pollMillis(events, 0));
     }
 
     @Test
     void enable_oneIsNoMember_changesNothing() throws IOException {
         poller.addOneShot(readers[0], Poller.POLLIN, null);
-        assertEquals(1, poller.poll(events, -1));
+        assertEquals(1, poller.pollMillis(events, -1));
         assertThrows(IllegalStateException.class, () -> poller.enable(readers, 2));
-        assertEquals(0, poller.poll(events, 0));
+        assertEquals(0, poller.pollMillis(events, 0));
         assertThrows(IllegalStateException.class, () -> poller.disable(readers, 2));
     }
 
@@ -143,7 +143,7 @@ class BatchTest {
         assertThrows(IndexOutOfBoundsException.class, () -> poller.enable(one, 2));
         assertThrows(IndexOutOfBoundsException.class, () -> poller.disable(one, -1));
         poller.disable(one, 0);
-        assertEquals(1, poller.poll(events, -1));
+        assertEquals(1, poller.pollMillis(events, -1));
         poller.close();
         assertThrows(QueueClosedException.class, () -> poller.enable(one, 0));
         assertThrows(QueueClosedException.class, () -> poller.disable(one, 1));

@@ -55,7 +55,7 @@ class DescriptorTest {
 
     /** One event, of this object. */
     private void expect(Object io, int bits) throws IOException {
-        assertEquals(1, poller.poll(events, -1));
+        assertEquals(1, poller.pollMillis(events, -1));
         assertEquals(Poller.fdOf(io), events.fd(0));
         assertEquals(bits, events.events(0));
         assertTrue(poller.isMember(io));
@@ -67,7 +67,7 @@ class DescriptorTest {
     void plainSockets_connectAndData_areReported() throws IOException {
         try (ServerSocket server = new ServerSocket(0, 50, HERE)) {
             poller.add(server, Poller.POLLIN);
-            assertEquals(0, poller.poll(events, 0));
+            assertEquals(0, poller.pollMillis(events, 0));
             try (Socket client = new Socket(HERE, server.getLocalPort())) {
                 expect(server, Poller.POLLIN);
                 try (Socket accepted = server.accept()) {
@@ -139,7 +139,7 @@ class DescriptorTest {
                 Socket client = new Socket(HERE, server.getLocalPort());
                 Socket accepted = server.accept()) {
             poller.add(accepted, Poller.POLLPRI);
-            assertEquals(0, poller.poll(events, 0));
+            assertEquals(0, poller.pollMillis(events, 0));
             client.sendUrgentData(1);
             expect(accepted, Poller.POLLPRI);
         }
@@ -154,7 +154,7 @@ class DescriptorTest {
                 expect(server, Poller.POLLIN);
                 try (SocketChannel accepted = server.accept()) {
                     poller.add(accepted, Poller.POLLIN);
-                    assertEquals(0, poller.poll(events, 0));
+                    assertEquals(0, poller.pollMillis(events, 0));
                     client.write(ByteBuffer.allocate(1));
                     expect(accepted, Poller.POLLIN);
                 }
@@ -191,7 +191,8 @@ class DescriptorTest {
     void files_areAlwaysReady() throws IOException {
         try (FileInputStream file = new FileInputStream("/proc/self/stat")) {
             int fd = poller.add(file.getFD(), Poller.POLLIN);
-            assertEquals(Posix.revents(fd, Poller.POLLIN) != 0 ? 1 : 0, poller.poll(events, 0));
+            assertEquals(Posix.revents(fd, Poller.POLLIN) != 0 ? 1 : 0,
+                    poller.pollMillis(events, 0));
         }
     }
 
@@ -338,17 +339,17 @@ class DescriptorTest {
                 for (Object io : new Object[] {SocketChannel.open(),
                     new ServerSocket(0, 50, HERE), new DatagramSocket(0, HERE)}) {
                     int fd = one.add(io, Poller.POLLIN | Poller.POLLOUT, "old");
-                    while (one.poll(events, 0) > 0) {
+                    while (one.pollMillis(events, 0) > 0) {
                         one.disable(fd);
                     }
                     one.enable(fd);
                     ((AutoCloseable) io).close();
                     Posix.dup2(ready[1], fd);
                     // Twice: what was dropped makes no wait return, either.
-                    assertEquals(0, one.poll(events, 0), backend);
+                    assertEquals(0, one.pollMillis(events, 0), backend);
                     assertEquals(0, one.waitMultiple(null, null, 1), backend);
                     one.addFd(fd, Poller.POLLOUT, "new");
-                    assertEquals(1, one.poll(events, -1));
+                    assertEquals(1, one.pollMillis(events, -1));
                     assertEquals("new", events.attachment(0));
                     one.removeFd(fd);
                     Posix.close(fd);
@@ -369,7 +370,7 @@ class DescriptorTest {
                     () -> poller.add(socket, Poller.POLLOUT));
             assertTrue(e.getMessage().contains("SSLEngine"), e.getMessage());
             poller.addFd(Poller.fdOf(socket), Poller.POLLOUT, null);
-            assertEquals(1, poller.poll(events, -1));
+            assertEquals(1, poller.pollMillis(events, -1));
         }
     }
 

@@ -74,7 +74,7 @@ class EventQueueTest {
         assertEquals("change USER ident=7 data=0 TRIGGER: no such registration (ENOENT)",
                 assertThrows(XpollException.class, () -> queue.trigger(7)).getMessage());
         assertEquals("changes and events are the same list",
-                assertThrows(IllegalStateException.class, () -> queue.await(events, events, 0))
+                assertThrows(IllegalStateException.class, () -> queue.awaitNanos(events, events, 0))
                         .getMessage());
     }
 
@@ -82,7 +82,7 @@ class EventQueueTest {
     void await_readable_isReported() throws IOException {
         Posix.write(pipe[1], 3);
         changes.put(pipe[0], Xpoll.FILT_READ, Xpoll.ADD, Xpoll.NOTE_COUNT, 0, 0x1234567890L);
-        assertEquals(1, queue.await(changes, events, -1));
+        assertEquals(1, queue.awaitNanos(changes, events, -1));
         assertEquals(pipe[0], events.ident(0));
         assertEquals(Xpoll.FILT_READ, events.filter(0));
         assertEquals(0, events.flags(0));
@@ -95,12 +95,12 @@ class EventQueueTest {
     void await_writable_isReportedWithItsEnd() throws IOException {
         int[] other = Posix.pipe();
         changes.put(other[1], Xpoll.FILT_WRITE, Xpoll.ADD, 0, 0, 6);
-        assertEquals(1, queue.await(changes, events, -1));
+        assertEquals(1, queue.awaitNanos(changes, events, -1));
         assertEquals(Xpoll.FILT_WRITE, events.filter(0));
         assertEquals(other[1], events.ident(0));
         assertEquals(0, events.flags(0));
         Posix.close(other[0]);
-        assertEquals(1, queue.await(null, events, -1));
+        assertEquals(1, queue.awaitNanos(null, events, -1));
         assertEquals(Xpoll.EOF, events.flags(0));
         assertEquals(6, events.udata(0));
         Posix.close(other[1]);
@@ -110,9 +110,9 @@ class EventQueueTest {
     void await_buffersEmptied_isReported() throws IOException {
         Posix.write(pipe[1], 1);
         queue.apply(changes.put(pipe[1], Xpoll.FILT_EMPTY, Xpoll.ADD, 0, 0, 0));
-        assertEquals(0, queue.await(null, events, 0));
+        assertEquals(0, queue.awaitNanos(null, events, 0));
         assertEquals(1, Posix.read(pipe[0]));
-        assertEquals(1, queue.await(null, events, -1));
+        assertEquals(1, queue.awaitNanos(null, events, -1));
         assertEquals(Xpoll.FILT_EMPTY, events.filter(0));
         assertEquals(pipe[1], events.ident(0));
     }
@@ -125,9 +125,9 @@ class EventQueueTest {
                 Socket accepted = server.accept()) {
             int fd = Poller.fdOf(accepted);
             queue.apply(changes.put(fd, Xpoll.FILT_EXCEPT, Xpoll.ADD, Xpoll.NOTE_OOB, 0, 0));
-            assertEquals(0, queue.await(null, events, 0));
+            assertEquals(0, queue.awaitNanos(null, events, 0));
             client.sendUrgentData(1);
-            assertEquals(1, queue.await(null, events, -1));
+            assertEquals(1, queue.awaitNanos(null, events, -1));
             assertEquals(Xpoll.FILT_EXCEPT, events.filter(0));
             assertEquals(fd, events.ident(0));
             assertEquals(Xpoll.NOTE_OOB, events.fflags(0));
@@ -137,7 +137,7 @@ class EventQueueTest {
     @Test
     void await_byVirtualThread_keepsNoCarrier() throws Exception {
         FutureTask<Integer> waiting = new FutureTask<>(() ->
-                queue.await(null, new EventList(1), -1));
+                queue.awaitNanos(null, new EventList(1), -1));
         Thread thread = Thread.startVirtualThread(waiting);
         Until.yes(() -> thread.getState() == Thread.State.WAITING);
         // There is one carrier, which this needs.
@@ -151,13 +151,13 @@ class EventQueueTest {
         changes.put(pipe[0], Xpoll.FILT_READ, Xpoll.ADD, 0, 0, 0);
         changes.put(pipe[1], Xpoll.FILT_WRITE, Xpoll.DELETE, 0, 0, 7);
         changes.put(5, Xpoll.FILT_USER, Xpoll.ADD | Xpoll.RECEIPT, 0, 0, 8);
-        assertEquals(2, queue.await(changes, events, -1));
+        assertEquals(2, queue.awaitNanos(changes, events, -1));
         assertEquals(Xpoll.ERROR, events.flags(0));
         assertEquals(Errno.ENOENT, events.data(0));
         assertEquals(7, events.udata(0));
         assertEquals(Xpoll.ERROR, events.flags(1));
         assertEquals(0, events.data(1));
-        assertEquals(1, queue.await(null, events, -1));
+        assertEquals(1, queue.awaitNanos(null, events, -1));
         assertEquals(pipe[0], events.ident(0));
     }
 
@@ -176,7 +176,7 @@ class EventQueueTest {
     void timer_due_countsExpirations() throws IOException {
         changes.put(9, Xpoll.FILT_TIMER, Xpoll.ADD | Xpoll.ONESHOT, Xpoll.NOTE_USECONDS, 1000, 1);
         long start = System.nanoTime();
-        assertEquals(1, queue.await(changes, events, -1));
+        assertEquals(1, queue.awaitNanos(changes, events, -1));
         assertTrue(System.nanoTime() - start >= 1_000_000, "early");
         assertEquals(9, events.ident(0));
         assertEquals(1, events.data(0));
@@ -185,11 +185,11 @@ class EventQueueTest {
     @Test
     void user_trigger_isReported() throws IOException {
         queue.apply(changes.put(4, Xpoll.FILT_USER, Xpoll.ADD | Xpoll.CLEAR, 0, 0, 3));
-        assertEquals(0, queue.await(null, events, 0));
+        assertEquals(0, queue.awaitNanos(null, events, 0));
         queue.trigger(4);
-        assertEquals(1, queue.await(null, events, -1));
+        assertEquals(1, queue.awaitNanos(null, events, -1));
         assertEquals(3, events.udata(0));
-        assertEquals(0, queue.await(null, events, 0));
+        assertEquals(0, queue.awaitNanos(null, events, 0));
         assertThrows(XpollException.class, () -> queue.trigger(5));
     }
 
@@ -197,7 +197,7 @@ class EventQueueTest {
     void signal_delivered_isCounted() throws IOException {
         queue.apply(changes.put(SIGWINCH, Xpoll.FILT_SIGNAL, Xpoll.ADD, 0, 0, 0));
         Posix.kill(ProcessHandle.current().pid(), SIGWINCH);
-        assertEquals(1, queue.await(null, events, -1));
+        assertEquals(1, queue.awaitNanos(null, events, -1));
         assertEquals(SIGWINCH, events.ident(0));
         assertEquals(1, events.data(0));
     }
@@ -209,7 +209,7 @@ class EventQueueTest {
                 queue.apply(new EventList(1).put(SIGALRM, Xpoll.FILT_SIGNAL, Xpoll.ADD, 0, 0, 0));
                 System.out.println("observing");
                 Posix.kill(ProcessHandle.current().pid(), SIGALRM);
-                queue.await(null, new EventList(1), -1);
+                queue.awaitNanos(null, new EventList(1), -1);
                 System.out.println("alive");
             }
         }
@@ -229,7 +229,7 @@ class EventQueueTest {
         changes.put(1, Xpoll.FILT_USER, Xpoll.ADD, 0, 0, 0);
         changes.put(SIGSEGV, Xpoll.FILT_SIGNAL, Xpoll.ADD, 0, 0, 0);
         assertThrows(IllegalArgumentException.class, () -> queue.apply(changes));
-        assertThrows(IllegalArgumentException.class, () -> queue.await(changes, events, 0));
+        assertThrows(IllegalArgumentException.class, () -> queue.awaitNanos(changes, events, 0));
     }
 
     @Test
@@ -237,9 +237,9 @@ class EventQueueTest {
         Process process = new ProcessBuilder("cat").start();
         changes.put(process.pid(), Xpoll.FILT_PROC, Xpoll.ADD, Xpoll.NOTE_EXIT, 0, 0);
         queue.apply(changes);
-        assertEquals(0, queue.await(null, events, 0));
+        assertEquals(0, queue.awaitNanos(null, events, 0));
         process.getOutputStream().close();
-        assertEquals(1, queue.await(null, events, -1));
+        assertEquals(1, queue.awaitNanos(null, events, -1));
         assertEquals(process.pid(), events.ident(0));
         assertNotEquals(0, events.fflags(0) & Xpoll.NOTE_EXIT);
         assertEquals(0, process.waitFor());
@@ -253,10 +253,10 @@ class EventQueueTest {
                     | Xpoll.NOTE_DELETE, 0, 0);
             queue.apply(changes);
             file.write(1);
-            assertEquals(1, queue.await(null, events, -1));
+            assertEquals(1, queue.awaitNanos(null, events, -1));
             assertEquals(Xpoll.NOTE_WRITE, events.fflags(0));
             Files.delete(path);
-            assertEquals(1, queue.await(null, events, -1));
+            assertEquals(1, queue.awaitNanos(null, events, -1));
             assertEquals(Xpoll.NOTE_DELETE, events.fflags(0));
         }
     }
@@ -268,12 +268,12 @@ class EventQueueTest {
         }
         EventList two = new EventList(2);
         int seen = 0;
-        int n = queue.await(changes, two, -1);
+        int n = queue.awaitNanos(changes, two, -1);
         while (n > 0) {
             for (int i = 0; i < n; i++) {
                 seen |= 1 << two.ident(i);
             }
-            n = queue.await(null, two, 0);
+            n = queue.awaitNanos(null, two, 0);
         }
         assertEquals(0xff, seen);
     }
@@ -281,9 +281,9 @@ class EventQueueTest {
     @Test
     void await_whileAnotherWaits_appliesChangesAtOnce() throws Exception {
         FutureTask<Integer> first = new FutureTask<>(() ->
-                queue.await(null, new EventList(1), -1));
+                queue.awaitNanos(null, new EventList(1), -1));
         Thread.ofPlatform().start(first);
-        FutureTask<Integer> second = new FutureTask<>(() -> queue.await(
+        FutureTask<Integer> second = new FutureTask<>(() -> queue.awaitNanos(
                 new EventList(2).put(1, Xpoll.FILT_USER, Xpoll.ADD | Xpoll.CLEAR, 0, 0, 0),
                 new EventList(1), -1));
         Thread.ofVirtual().start(second);
@@ -296,7 +296,7 @@ class EventQueueTest {
 
     @Test
     void list_inUse_isRefused() throws Exception {
-        FutureTask<Integer> waiting = new FutureTask<>(() -> queue.await(changes, events, -1));
+        FutureTask<Integer> waiting = new FutureTask<>(() -> queue.awaitNanos(changes, events, -1));
         Thread thread = Thread.ofPlatform().start(waiting);
         Until.yes(this::isRefused);
         assertThrows(IllegalStateException.class, () -> changes.put(1, (short) 1, 0, 0, 0, 0));
@@ -305,7 +305,7 @@ class EventQueueTest {
         var e = assertThrows(ExecutionException.class, waiting::get);
         assertInstanceOf(InterruptedIOException.class, e.getCause());
         events.clear();
-        assertThrows(IllegalStateException.class, () -> queue.await(events, events, 0));
+        assertThrows(IllegalStateException.class, () -> queue.awaitNanos(events, events, 0));
         events.clear();
     }
 
@@ -366,7 +366,7 @@ class EventQueueTest {
         queue.close();
         queue.close();
         assertFalse(queue.isOpen());
-        assertThrows(QueueClosedException.class, () -> queue.await(null, events, 0));
+        assertThrows(QueueClosedException.class, () -> queue.awaitNanos(null, events, 0));
         assertThrows(QueueClosedException.class, () -> queue.apply(changes));
         assertThrows(QueueClosedException.class, () -> queue.trigger(1));
         assertThrows(QueueClosedException.class, () -> queue.lookup(1, (short) -1, events));

@@ -52,9 +52,9 @@ class ForkTest {
                 code = reap(child);
             }
             Posix.write(pipe[1], 1);
-            int ready = poller.poll(new Events(1), 10_000);
+            int ready = poller.pollMillis(new Events(1), 10_000);
             queue.trigger(1);
-            int triggered = queue.await(null, list, 10_000_000_000L);
+            int triggered = queue.awaitNanos(null, list, 10_000_000_000L);
             System.out.println(backend + " child=" + code + " ready=" + ready + " triggered="
                     + triggered);
             Posix.close(pipe);
@@ -64,9 +64,9 @@ class ForkTest {
         private static int inChild(Poller poller, EventQueue queue, int[] pipe) {
             Events events = new Events(1);
             EventList list = new EventList(1);
-            Call[] calls = {() -> poller.poll(events, 0), () -> poller.poll(events, -1),
+            Call[] calls = {() -> poller.pollMillis(events, 0), () -> poller.pollMillis(events, -1),
                 () -> poller.addFd(pipe[1], Poller.POLLOUT, null), () -> poller.enable(pipe[0]),
-                () -> queue.await(null, list, -1), () -> queue.trigger(1)};
+                () -> queue.awaitNanos(null, list, -1), () -> queue.trigger(1)};
             int wrong = 0;
             for (int i = 0; i < calls.length; i++) {
                 wrong |= refused(calls[i]) ? 0 : 1 << i;

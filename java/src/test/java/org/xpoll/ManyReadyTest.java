@@ -62,10 +62,10 @@ class ManyReadyTest {
             all.addFd(quiet[0], Poller.POLLIN, null);
             for (int i = 0; i < 100; i++) {
                 all.disable(FIRST);
-                assertEquals(0, all.poll(events, 0));
+                assertEquals(0, all.pollMillis(events, 0));
                 all.enable(FIRST);
                 Posix.write(quiet[1], 1);
-                assertEquals(2, all.poll(events, -1));
+                assertEquals(2, all.pollMillis(events, -1));
                 assertEquals(1, Posix.read(quiet[0]));
             }
         } finally {
@@ -91,11 +91,11 @@ class ManyReadyTest {
                 for (int i = 0; i < count; i++) {
                     all.modify(FIRST + i, 0);
                 }
-                assertEquals(0, all.poll(events, 0));
+                assertEquals(0, all.pollMillis(events, 0));
                 for (int i = 0; i < count; i++) {
                     all.modify(FIRST + i, Poller.POLLOUT);
                 }
-                assertEquals(count, all.poll(events, -1));
+                assertEquals(count, all.pollMillis(events, -1));
                 changes = turn == 0 ? Posix.changesInTheKernel(all) : changes;
             }
             assertEquals(changes, Posix.changesInTheKernel(all));
@@ -142,7 +142,7 @@ class ManyReadyTest {
     void poll_fillsItsBatch() throws IOException {
         addAll(0);
         for (int i = 0; i < 3; i++) {
-            assertEquals(COUNT, poller.poll(events, -1));
+            assertEquals(COUNT, poller.pollMillis(events, -1));
             noteEvents();
         }
     }
@@ -150,9 +150,9 @@ class ManyReadyTest {
     @Test
     void poll_oneShot_eachOnce() throws IOException {
         addAll(Poller.ONESHOT);
-        assertEquals(COUNT, poller.poll(events, -1));
+        assertEquals(COUNT, poller.pollMillis(events, -1));
         noteEvents();
-        assertEquals(0, poller.poll(events, 0));
+        assertEquals(0, poller.pollMillis(events, 0));
     }
 
     @Test
@@ -160,7 +160,7 @@ class ManyReadyTest {
         addAll(0);
         for (int i = 0; i < 2; i++) {
             seen.clear();
-            assertEquals(COUNT, poller.poll(-1, (fd, bits, attachment) -> note(fd, bits)));
+            assertEquals(COUNT, poller.pollMillis(-1, (fd, bits, attachment) -> note(fd, bits)));
         }
     }
 
@@ -169,7 +169,7 @@ class ManyReadyTest {
     void wakeup_whileManyAreReady_isLeftForTheNextWait() throws IOException {
         addAll(Poller.ONESHOT);
         poller.wakeup();
-        assertEquals(COUNT, poller.poll(events, -1));
-        assertEquals(0, poller.poll(events, -1));
+        assertEquals(COUNT, poller.pollMillis(events, -1));
+        assertEquals(0, poller.pollMillis(events, -1));
     }
 }

@@ -52,7 +52,7 @@ class MisuseTest {
     private void change(long ident, int filter, int flags, int notes) {
         try {
             changes.clear().put(ident, (short) filter, flags, notes, 1, 0);
-            queue.await(changes, statuses, 0);
+            queue.awaitNanos(changes, statuses, 0);
         } catch (IOException | IllegalArgumentException e) {
             // Refused.
         }
@@ -63,7 +63,7 @@ class MisuseTest {
         Thread waker = Thread.ofPlatform().start(queue::wakeup);
         int n;
         do {
-            n = queue.await(null, events, -1);
+            n = queue.awaitNanos(null, events, -1);
             for (int i = 0; i < n; i++) {
                 delete(events.ident(i), events.filter(i));
             }
@@ -147,7 +147,7 @@ class MisuseTest {
                 }
             }
             try {
-                victim.poll(new Events(1), 0);
+                victim.pollMillis(new Events(1), 0);
             } catch (IOException e) {
                 // It has lost what it waits with.
             }
@@ -155,7 +155,7 @@ class MisuseTest {
             int[] other = Posix.pipe();
             try (Poller poller = Poller.open(arguments[0], 10)) {
                 poller.addFd(other[1], Poller.POLLOUT, null);
-                System.out.println("ready " + poller.poll(new Events(1), -1));
+                System.out.println("ready " + poller.pollMillis(new Events(1), -1));
             }
             // Of a class that nothing has used yet.
             System.out.println("loaded " + Class.forName("java.util.Formatter").getSimpleName());

@@ -69,8 +69,8 @@ class PollerTest {
     @Test
     void poll_nothingReady_returnsZero() throws IOException {
         poller.addFd(pipe[0], Poller.POLLIN, null);
-        assertEquals(0, poller.poll(events, 0));
-        assertEquals(0, poller.poll(events, 1));
+        assertEquals(0, poller.pollMillis(events, 0));
+        assertEquals(0, poller.pollMillis(events, 1));
     }
 
     @Test
@@ -78,7 +78,7 @@ class PollerTest {
         Object attachment = new Object();
         poller.addFd(pipe[0], Poller.POLLIN, attachment);
         Posix.write(pipe[1], 1);
-        assertEquals(1, poller.poll(events, -1));
+        assertEquals(1, poller.pollMillis(events, -1));
         assertEquals(pipe[0], events.fd(0));
         assertEquals(Poller.POLLIN, events.events(0));
         assertSame(attachment, events.attachment(0));
@@ -89,10 +89,10 @@ class PollerTest {
     void poll_stillReadable_reportsAgain() throws IOException {
         poller.addFd(pipe[0], Poller.POLLIN, null);
         Posix.write(pipe[1], 1);
-        assertEquals(1, poller.poll(events, -1));
-        assertEquals(1, poller.poll(events, -1));
+        assertEquals(1, poller.pollMillis(events, -1));
+        assertEquals(1, poller.pollMillis(events, -1));
         Posix.read(pipe[0]);
-        assertEquals(0, poller.poll(events, 0));
+        assertEquals(0, poller.pollMillis(events, 0));
     }
 
     @Test
@@ -100,10 +100,10 @@ class PollerTest {
         poller.addFd(pipe[0], Poller.POLLIN, null);
         Posix.write(pipe[1], 1);
         Posix.close(pipe[1]);
-        assertEquals(1, poller.poll(events, -1));
+        assertEquals(1, poller.pollMillis(events, -1));
         assertEquals(Posix.revents(pipe[0], Poller.POLLIN), events.events(0));
         Posix.read(pipe[0]);
-        assertEquals(1, poller.poll(events, -1));
+        assertEquals(1, poller.pollMillis(events, -1));
         assertEquals(Poller.POLLHUP, events.events(0));
         pipe[1] = pipe[0];
         Posix.dup2(pipe[0], pipe[1]);
@@ -114,7 +114,7 @@ class PollerTest {
         poller.addFd(pipe[1], Poller.POLLOUT, null);
         int[] other = Posix.pipe();
         Posix.dup2(other[0], pipe[0]);
-        assertEquals(1, poller.poll(events, -1));
+        assertEquals(1, poller.pollMillis(events, -1));
         assertEquals(Posix.revents(pipe[1], Poller.POLLOUT), events.events(0));
         Posix.close(other);
     }
@@ -170,7 +170,7 @@ class PollerTest {
         assertEquals(0, poller.waitMultiple(0, null, null, 1));
         poller.addFd(pipe[1], Poller.POLLOUT | Poller.ONESHOT, null);
         assertEquals(0, poller.waitMultiple(null, null));
-        assertEquals(1, poller.poll(events, 0), "the sleep has taken the event");
+        assertEquals(1, poller.pollMillis(events, 0), "the sleep has taken the event");
     }
 
     @Test
@@ -185,7 +185,7 @@ class PollerTest {
         assertThrows(NullPointerException.class, () -> poller.waitMultiple(1, null, revents, 0));
         assertThrows(NullPointerException.class, () -> poller.waitMultiple(1, fds, null, 0));
         assertThrows(NullPointerException.class, () -> poller.waitMultiple(null, revents, 0));
-        assertThrows(NullPointerException.class, () -> poller.poll(null, 0));
+        assertThrows(NullPointerException.class, () -> poller.pollMillis(null, 0));
     }
 
     @Test
@@ -194,22 +194,22 @@ class PollerTest {
         poller.addFd(pipe[0], Poller.POLLIN, "first");
         poller.addFd(pipe[0], Poller.POLLIN, "second");
         assertEquals(1, poller.size());
-        assertEquals(1, poller.poll(events, -1));
+        assertEquals(1, poller.pollMillis(events, -1));
         assertEquals("second", events.attachment(0));
         assertEquals("second", poller.attachment(pipe[0]));
         poller.addFd(pipe[0], Poller.POLLPRI, "third");
-        assertEquals(0, poller.poll(events, 0));
+        assertEquals(0, poller.pollMillis(events, 0));
     }
 
     @Test
     void add_oneShotThenPlain_isPlain() throws IOException {
         Posix.write(pipe[1], 1);
         poller.addOneShot(pipe[0], Poller.POLLIN, null);
-        assertEquals(1, poller.poll(events, -1));
-        assertEquals(0, poller.poll(events, 0));
+        assertEquals(1, poller.pollMillis(events, -1));
+        assertEquals(0, poller.pollMillis(events, 0));
         poller.add(pipe[0], Poller.POLLIN);
-        assertEquals(1, poller.poll(events, -1));
-        assertEquals(1, poller.poll(events, -1));
+        assertEquals(1, poller.pollMillis(events, -1));
+        assertEquals(1, poller.pollMillis(events, -1));
     }
 
     @Test
@@ -245,12 +245,12 @@ class PollerTest {
         int fd = 900;
         Posix.dup2(pipe[1], fd);
         poller.addFd(fd, 0, null);
-        assertEquals(0, poller.poll(events, 0));
+        assertEquals(0, poller.pollMillis(events, 0));
         poller.removeFd(fd);
         poller.addOneShot(fd, Poller.POLLOUT, "large");
-        assertEquals(1, poller.poll(events, -1));
+        assertEquals(1, poller.pollMillis(events, -1));
         assertEquals("large", events.attachment(0));
-        assertEquals(0, poller.poll(events, 0));
+        assertEquals(0, poller.pollMillis(events, 0));
         Posix.close(fd);
     }
 
@@ -279,7 +279,7 @@ class PollerTest {
         assertTrue(poller.isMember(pipe[0]));
         assertTrue(poller.remove(pipe[0]));
         assertFalse(poller.isMember(pipe[0]));
-        assertEquals(0, poller.poll(events, 0));
+        assertEquals(0, poller.pollMillis(events, 0));
     }
 
     @Test
@@ -312,7 +312,7 @@ class PollerTest {
         Posix.dup2(other[0], pipe[0]);
         poller.addFd(pipe[0], Poller.POLLIN, "second");
         for (int i = 0; i < 2; i++) {
-            assertEquals(1, poller.poll(events, -1));
+            assertEquals(1, poller.pollMillis(events, -1));
             assertEquals("second", events.attachment(0));
         }
         Posix.close(other);
@@ -323,9 +323,9 @@ class PollerTest {
         Posix.write(pipe[1], 1);
         poller.addFd(pipe[0], Poller.POLLIN, null);
         poller.disable(pipe[0]);
-        assertEquals(0, poller.poll(events, 0));
+        assertEquals(0, poller.pollMillis(events, 0));
         poller.enable(pipe[0]);
-        assertEquals(1, poller.poll(events, -1));
+        assertEquals(1, poller.pollMillis(events, -1));
     }
 
     @Test
@@ -334,9 +334,9 @@ class PollerTest {
         poller.addFd(other[0], Poller.POLLIN, null);
         poller.disable(other[0]);
         Posix.close(other[1]);
-        assertEquals(0, poller.poll(events, 0));
+        assertEquals(0, poller.pollMillis(events, 0));
         poller.enable(other[0]);
-        assertEquals(1, poller.poll(events, -1));
+        assertEquals(1, poller.pollMillis(events, -1));
         assertEquals(Poller.POLLHUP, events.events(0));
         Posix.close(other[0]);
     }
@@ -346,13 +346,13 @@ class PollerTest {
         Posix.write(pipe[1], 1);
         poller.addFd(pipe[0], 0, null);
         assertTrue(poller.isMemberFd(pipe[0]));
-        assertEquals(0, poller.poll(events, 0));
+        assertEquals(0, poller.pollMillis(events, 0));
         poller.enable(pipe[0]);
-        assertEquals(0, poller.poll(events, 0));
+        assertEquals(0, poller.pollMillis(events, 0));
         poller.modify(pipe[0], Poller.POLLIN);
-        assertEquals(1, poller.poll(events, -1));
+        assertEquals(1, poller.pollMillis(events, -1));
         poller.modify(pipe[0], 0);
-        assertEquals(0, poller.poll(events, 0));
+        assertEquals(0, poller.pollMillis(events, 0));
         poller.removeFd(pipe[0]);
     }
 
@@ -360,13 +360,13 @@ class PollerTest {
     void oneShot_delivered_isSilentUntilEnable() throws IOException {
         Posix.write(pipe[1], 1);
         poller.addFd(pipe[0], Poller.POLLIN | Poller.ONESHOT, null);
-        assertEquals(1, poller.poll(events, -1));
-        assertEquals(0, poller.poll(events, 0));
+        assertEquals(1, poller.pollMillis(events, -1));
+        assertEquals(0, poller.pollMillis(events, 0));
         poller.enable(pipe[0]);
-        assertEquals(1, poller.poll(events, -1));
+        assertEquals(1, poller.pollMillis(events, -1));
         poller.enable(new int[] {pipe[0]}, 1);
-        assertEquals(1, poller.poll(events, -1));
-        assertEquals(0, poller.poll(events, 0));
+        assertEquals(1, poller.pollMillis(events, -1));
+        assertEquals(0, poller.pollMillis(events, 0));
     }
 
     @Test
@@ -374,11 +374,11 @@ class PollerTest {
         Posix.write(pipe[1], 1);
         poller.addFd(pipe[0], Poller.POLLIN, null);
         poller.modify(pipe[0], Poller.POLLIN | Poller.ONESHOT);
-        assertEquals(1, poller.poll(events, -1));
-        assertEquals(0, poller.poll(events, 0));
+        assertEquals(1, poller.pollMillis(events, -1));
+        assertEquals(0, poller.pollMillis(events, 0));
         poller.modify(pipe[0], Poller.POLLIN);
-        assertEquals(1, poller.poll(events, -1));
-        assertEquals(1, poller.poll(events, -1));
+        assertEquals(1, poller.pollMillis(events, -1));
+        assertEquals(1, poller.pollMillis(events, -1));
     }
 
     @Test
@@ -388,9 +388,9 @@ class PollerTest {
         poller.reset();
         assertEquals(0, poller.size());
         assertFalse(poller.isMember(pipe[1]));
-        assertEquals(0, poller.poll(events, 0));
+        assertEquals(0, poller.pollMillis(events, 0));
         poller.add(pipe[1], Poller.POLLOUT);
-        assertEquals(1, poller.poll(events, -1));
+        assertEquals(1, poller.pollMillis(events, -1));
     }
 
     @Test
@@ -398,7 +398,7 @@ class PollerTest {
         Posix.write(pipe[1], 1);
         poller.addFd(pipe[0], Poller.POLLRDNORM, null);
         poller.addFd(pipe[1], Poller.POLLWRBAND, null);
-        assertEquals(2, poller.poll(events, -1));
+        assertEquals(2, poller.pollMillis(events, -1));
         int reading = events.fd(0) == pipe[0] ? 0 : 1;
         assertEquals(Poller.POLLRDNORM, events.events(reading));
         assertEquals(Poller.POLLWRBAND, events.events(1 - reading));
@@ -410,10 +410,10 @@ class PollerTest {
         poller.addFd(pipe[0], Poller.POLLIN, "in");
         poller.addFd(pipe[1], Poller.POLLOUT, "out");
         Set<Object> seen = new HashSet<>();
-        assertEquals(2, poller.poll(-1, (fd, bits, attachment) -> {
+        assertEquals(2, poller.pollMillis(-1, (fd, bits, attachment) -> {
             seen.add(attachment);
             poller.removeFd(fd);
-            assertEquals(0, poller.poll(0, (a, b, c) -> {}) & ~1);
+            assertEquals(0, poller.pollMillis(0, (a, b, c) -> {}) & ~1);
         }));
         assertEquals(Set.of("in", "out"), seen);
         assertEquals(0, poller.size());
@@ -423,17 +423,17 @@ class PollerTest {
     void poll_handlerThrows_theRestComesAgain() throws IOException {
         Posix.write(pipe[1], 1);
         poller.addFd(pipe[0], Poller.POLLIN, null);
-        assertThrows(IOException.class, () -> poller.poll(-1, (fd, bits, attachment) -> {
+        assertThrows(IOException.class, () -> poller.pollMillis(-1, (fd, bits, attachment) -> {
             throw new IOException("mine");
         }));
-        assertEquals(1, poller.poll(-1, (fd, bits, attachment) -> {}));
+        assertEquals(1, poller.pollMillis(-1, (fd, bits, attachment) -> {}));
     }
 
     @Test
     void poll_withoutHandler_losesNoEvent() throws IOException {
         poller.addOneShot(pipe[1], Poller.POLLOUT, null);
-        assertThrows(NullPointerException.class, () -> poller.poll(-1, null));
-        assertEquals(1, poller.poll(-1, (fd, bits, attachment) -> {}));
+        assertThrows(NullPointerException.class, () -> poller.pollMillis(-1, null));
+        assertEquals(1, poller.pollMillis(-1, (fd, bits, attachment) -> {}));
     }
 
     @Test
@@ -442,8 +442,8 @@ class PollerTest {
         poller.close();
         poller.close();
         assertFalse(poller.isOpen());
-        assertThrows(QueueClosedException.class, () -> poller.poll(events, 0));
-        assertThrows(QueueClosedException.class, () -> poller.poll(events, -1));
+        assertThrows(QueueClosedException.class, () -> poller.pollMillis(events, 0));
+        assertThrows(QueueClosedException.class, () -> poller.pollMillis(events, -1));
         assertThrows(QueueClosedException.class, () -> poller.addFd(pipe[0], 1, null));
         assertThrows(QueueClosedException.class, () -> poller.removeFd(pipe[0]));
         assertThrows(QueueClosedException.class, () -> poller.isMember("x"));
@@ -451,8 +451,8 @@ class PollerTest {
         assertThrows(QueueClosedException.class, () -> poller.modify(pipe[0], 4));
         assertThrows(QueueClosedException.class, () -> poller.reset());
         assertThrows(QueueClosedException.class, () -> poller.backend());
-        assertEquals(0, poller.size());
-        assertFalse(poller.isMemberFd(pipe[0]));
+        assertThrows(QueueClosedException.class, () -> poller.size());
+        assertThrows(QueueClosedException.class, () -> poller.isMemberFd(pipe[0]));
         poller.wakeup();
         Poller empty = Poller.open(backend, 1);
         empty.close();
@@ -462,7 +462,7 @@ class PollerTest {
     private WeakReference<Object> leaveAttachmentIn(Events batch) throws IOException {
         Object attachment = new Object();
         poller.addFd(pipe[1], Poller.POLLOUT, attachment);
-        assertEquals(1, poller.poll(batch, -1));
+        assertEquals(1, poller.pollMillis(batch, -1));
         poller.removeFd(pipe[1]);
         return new WeakReference<>(attachment);
     }
@@ -471,9 +471,9 @@ class PollerTest {
     void attachmentOfRemoved_aWaitThrewSince_isLetGoByTheNext() throws Exception {
         WeakReference<Object> left = leaveAttachmentIn(events);
         Thread.currentThread().interrupt();
-        assertThrows(InterruptedIOException.class, () -> poller.poll(events, -1));
+        assertThrows(InterruptedIOException.class, () -> poller.pollMillis(events, -1));
         assertTrue(Thread.interrupted());
-        assertEquals(0, poller.poll(events, 0));
+        assertEquals(0, poller.pollMillis(events, 0));
         Until.yes(() -> {
             System.gc();
             return left.get() == null;
@@ -494,7 +494,7 @@ class PollerTest {
     }
 
     private void deeper(boolean[] full) throws IOException {
-        poller.poll(events, 0);
+        poller.pollMillis(events, 0);
         poller.disable(pipe[1]);
         poller.enable(pipe[1]);
         full[0] = true;
@@ -518,7 +518,7 @@ class PollerTest {
             assertInstanceOf(StackOverflowError.class, e.getCause());
             assertTrue(reached[0]);
             poller.enable(pipe[1]);
-            assertEquals(1, poller.poll(events, -1));
+            assertEquals(1, poller.pollMillis(events, -1));
         }
     }
 
@@ -530,15 +530,15 @@ class PollerTest {
                 var peer = server.accept()) {
             int both = Poller.POLLIN | Poller.POLLOUT;
             int fd = poller.addOneShot(client, both, null);
-            assertEquals(1, poller.poll(events, -1));
+            assertEquals(1, poller.pollMillis(events, -1));
             assertEquals(Poller.POLLOUT, events.events(0));
             peer.write(java.nio.ByteBuffer.allocate(1));
             Until.yes(() -> (Posix.revents(fd, both) & Poller.POLLIN) != 0);
-            assertEquals(0, poller.poll(events, 0));
+            assertEquals(0, poller.pollMillis(events, 0));
             poller.enable(fd);
-            assertEquals(1, poller.poll(events, -1));
+            assertEquals(1, poller.pollMillis(events, -1));
             assertEquals(both, events.events(0), "both in one report");
-            assertEquals(0, poller.poll(events, 0));
+            assertEquals(0, poller.pollMillis(events, 0));
         }
     }
 }

@@ -122,7 +122,7 @@ class StressTest {
         int[] pipe = Posix.pipe();
         try (Poller poller = Poller.open(backend, 1)) {
             poller.addFd(pipe[1], Poller.POLLOUT, null);
-            assertEquals(1, poller.poll(new Events(1), -1));
+            assertEquals(1, poller.pollMillis(new Events(1), -1));
         }
         Posix.close(pipe);
     }
@@ -182,7 +182,7 @@ class StressTest {
                     pollers.compareAndSet(at, poller, Poller.open(backend, 1000));
                 }
             }
-            case 11 -> poller.poll(1, (f, bits, attachment) -> poller.disable(f));
+            case 11 -> poller.pollMillis(1, (f, bits, attachment) -> poller.disable(f));
             case 12 -> poller.reset();
             case 13 -> poller.enable(new int[] {fd, someFd(random)}, 2);
             case 14 -> poller.disable(new int[] {someFd(random), fd}, 2);
@@ -191,7 +191,7 @@ class StressTest {
     }
 
     private static void check(Poller poller, Events events, long timeout) throws IOException {
-        int n = poller.poll(events, timeout);
+        int n = poller.pollMillis(events, timeout);
         for (int i = 0; i < n; i++) {
             if (events.attachment(i) instanceof Integer fd && fd != events.fd(i)) {
                 throw new AssertionError("another's event");
@@ -229,7 +229,7 @@ class StressTest {
                 }
             }
             case 4 -> queue.apply(fill(random, changes));
-            default -> queue.await(random.nextBoolean() ? fill(random, changes) : null, found,
+            default -> queue.awaitNanos(random.nextBoolean() ? fill(random, changes) : null, found,
                     random.nextInt(10) == 0 ? -1 : random.nextInt(1000));
         }
     }

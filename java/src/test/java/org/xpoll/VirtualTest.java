@@ -25,7 +25,7 @@ class VirtualTest {
         /** What a virtual thread finds after it has fallen asleep. */
         private static int found(Poller poller) throws Exception {
             poller.addFd(PIPE[0], Poller.POLLIN, null);
-            FutureTask<Integer> task = new FutureTask<>(() -> poller.poll(new Events(2), -1));
+            FutureTask<Integer> task = new FutureTask<>(() -> poller.pollMillis(new Events(2), -1));
             Thread waiter = Thread.ofVirtual().start(task);
             Until.yes(() -> waiter.getState() == Thread.State.WAITING);
             Posix.write(PIPE[1], 1);

@@ -75,7 +75,7 @@ class WaitingTest {
 
     private Waiter waiter(long timeout) {
         Events events = new Events(4);
-        return new Waiter(() -> poller.poll(events, timeout));
+        return new Waiter(() -> poller.pollMillis(events, timeout));
     }
 
     /** Until it is parked or in line; a platform thread may also wait in C. */
@@ -162,7 +162,7 @@ class WaitingTest {
         boolean[] status = new boolean[1];
         Waiter waiter = new Waiter(() -> {
             try {
-                return poller.poll(new Events(1), -1);
+                return poller.pollMillis(new Events(1), -1);
             } finally {
                 status[0] = Thread.currentThread().isInterrupted();
             }
@@ -177,7 +177,7 @@ class WaitingTest {
     void interrupt_before_throwsAtOnce() {
         Waiter waiter = new Waiter(() -> {
             Thread.currentThread().interrupt();
-            return poller.poll(new Events(1), -1);
+            return poller.pollMillis(new Events(1), -1);
         });
         assertInstanceOf(InterruptedIOException.class, waiter.failure());
     }
@@ -224,7 +224,7 @@ class WaitingTest {
                 int read = 0;
                 try {
                     for (;;) {
-                        int n = poller.poll(events, -1);
+                        int n = poller.pollMillis(events, -1);
                         for (int k = 0; k < n; k++) {
                             read += Posix.read(events.fd(k));
                             poller.enable(events.fd(k));
@@ -254,7 +254,7 @@ class WaitingTest {
             Events events = new Events(1);
             for (int i = 1; i < 6; i++) {
                 long start = System.nanoTime();
-                assertEquals(0, poller.poll(events, i));
+                assertEquals(0, poller.pollMillis(events, i));
                 assertTrue(System.nanoTime() - start >= i * 1_000_000L, "early");
             }
             return 0;
@@ -284,7 +284,7 @@ class WaitingTest {
     @Test
     void virtualThread_whileAnotherWaits_runs() throws Exception {
         // There is one carrier.  A wait that kept it would keep this thread from running.
-        Waiter waiter = new Waiter(() -> poller.poll(new Events(1), -1));
+        Waiter waiter = new Waiter(() -> poller.pollMillis(new Events(1), -1));
         untilWaiting(waiter);
         Thread other = Thread.startVirtualThread(poller::wakeup);
         other.join();

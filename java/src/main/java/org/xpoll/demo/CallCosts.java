@@ -23,13 +23,13 @@ final class CallCosts {
             Events events = new Events(4);
             int[] silent = Libc.pipe();
             poller.addFd(silent[0], Poller.POLLIN, null);
-            measure("look_nothing", rounds, () -> poller.poll(events, 0));
+            measure("look_nothing", rounds, () -> poller.pollMillis(events, 0));
 
             int[] ready = Libc.pipe();
             Libc.write(ready[1]);
             poller.addFd(ready[0], Poller.POLLIN, null);
-            measure("look_ready", rounds, () -> poller.poll(events, 0));
-            measure("wait_ready", rounds, () -> poller.poll(events, -1));
+            measure("look_ready", rounds, () -> poller.pollMillis(events, 0));
+            measure("wait_ready", rounds, () -> poller.pollMillis(events, -1));
             measure("disable_enable", rounds, () -> {
                 poller.disable(silent[0]);
                 poller.enable(silent[0]);

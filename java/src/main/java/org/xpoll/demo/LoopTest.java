@@ -86,7 +86,7 @@ final class LoopTest {
 
         @Override
         final void turn() throws IOException {
-            int n = poller.poll(events, -1);
+            int n = poller.pollMillis(events, -1);
             for (int i = 0; i < n; i++) {
                 int pipe = (Integer) events.attachment(i);
                 if ((events.events(i) & Poller.POLLIN) != 0) {

@@ -90,7 +90,7 @@ final class PollingServer {
         int accepted = 0;
         listen();
         while (left > 0) {
-            int n = poller.poll(batch, -1);
+            int n = poller.pollMillis(batch, -1);
             for (int i = 0; i < n; i++) {
                 if (batch.attachment(i) instanceof Connection connection) {
                     left -= connection.read(buffer);
@@ -116,7 +116,7 @@ final class PollingServer {
         int accepted = 0;
         listen();
         while (bytesLeft.get() > 0) {
-            int n = poller.poll(batch, -1);
+            int n = poller.pollMillis(batch, -1);
             int count = 0;
             for (int i = 0; i < n; i++) {
                 if (batch.attachment(i) instanceof Connection connection) {
@@ -150,7 +150,7 @@ final class PollingServer {
         Events batch = new Events(BATCH);
         Worker worker = new Worker();
         while (bytesLeft.get() > 0) {
-            int n = poller.poll(batch, -1);
+            int n = poller.pollMillis(batch, -1);
             for (int i = 0; i < n; i++) {
                 ready[i] = (Connection) batch.attachment(i);
             }

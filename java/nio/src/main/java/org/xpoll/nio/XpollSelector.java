@@ -130,7 +130,7 @@ final class XpollSelector extends SelectorImpl {
         try (Poller poller = new Poller(1)) {
             Events now = new Events(1);
             poller.addFd(fd, bits, null);
-            return poller.poll(now, 0) > 0 ? bits | now.events(0) : bits;
+            return poller.pollMillis(now, 0) > 0 ? bits | now.events(0) : bits;
         }
     }
 
@@ -142,7 +142,7 @@ final class XpollSelector extends SelectorImpl {
         long deadline = timeout > 0 ? System.nanoTime() + nanos : 0;
         while (nanos != 0 && !woken.get() && !Thread.currentThread().isInterrupted()) {
             try {
-                if (queue.await(null, events, nanos) > 0) {
+                if (queue.awaitNanos(null, events, nanos) > 0) {
                     return;
                 }
             } catch (InterruptedIOException e) {
@@ -152,7 +152,7 @@ final class XpollSelector extends SelectorImpl {
                 nanos = Math.max(deadline - System.nanoTime(), 0);
             }
         }
-        queue.await(null, events, 0);
+        queue.awaitNanos(null, events, 0);
     }
 
     @Override
