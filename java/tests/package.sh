@@ -63,6 +63,40 @@ expect "org.xpoll.nio.XpollSelector" "$JAVA_HOME/bin/java" --enable-native-acces
 	-p "$jar:$nio" --add-modules org.xpoll.nio -cp "$work/open" \
 	-Djava.nio.channels.spi.SelectorProvider=org.xpoll.nio.XpollSelectorProvider Open
 
+# "java -jar" has no class path of its own to add to: the agent adds both jars, from a folder with
+# both, and from where Maven builds them.
+mkdir "$work/folder with both" "$work/alone"
+echo Main-Class: Open >"$work/manifest"
+expect "" "$JAVA_HOME/bin/jar" --create --file "$work/open.jar" --manifest "$work/manifest" \
+	-C "$work/open" .
+cp "$jar" "$nio" "$work/folder with both"
+cp "$nio" "$work/alone"
+expect "org.xpoll.nio.XpollSelector" "$JAVA_HOME/bin/java" --enable-native-access=ALL-UNNAMED \
+	"-javaagent:$work/folder with both/${nio##*/}" -jar "$work/open.jar"
+expect "org.xpoll.nio.XpollSelector" "$JAVA_HOME/bin/java" --enable-native-access=ALL-UNNAMED \
+	"-javaagent:$nio" -jar "$work/open.jar"
+expect "org.xpoll.nio.XpollSelector" "$JAVA_HOME/bin/java" --enable-native-access=ALL-UNNAMED \
+	"-javaagent:$work/alone/${nio##*/}=$jar" -jar "$work/open.jar"
+expect "org.xpoll.nio.XpollSelector" env JDK_JAVA_OPTIONS="-javaagent:$nio \
+	--enable-native-access=ALL-UNNAMED" sh -c '"$0" -jar "$1" 2>/dev/null' \
+	"$JAVA_HOME/bin/java" "$work/open.jar"
+
+# refuse SENTENCE FLAG...: Java ends with this alone, and the program has not begun.
+refuse() {
+	line=$1
+	shift
+	"$JAVA_HOME/bin/java" "$@" -jar "$work/open.jar" >"$work/out" 2>&1
+	[ $? -eq 1 ] && [ "$(cat "$work/out")" = "xpoll-nio: $line" ] && return
+	echo "FAILED: not just \"$line\" by $*"
+	cat "$work/out"
+	exit 1
+}
+refuse "${jar##*/} is needed as well: put it into $work/alone, or name it by \
+-javaagent:$work/alone/${nio##*/}=FILE" "-javaagent:$work/alone/${nio##*/}"
+refuse "there is no file nowhere.jar" "-javaagent:$nio=nowhere.jar"
+refuse "-Djava.nio.channels.spi.SelectorProvider=other selects another provider: remove that flag \
+or this agent" -Djava.nio.channels.spi.SelectorProvider=other "-javaagent:$nio"
+
 shown=--add-exports=java.base/sun.nio.ch=org.xpoll
 expect "" "$JAVA_HOME/bin/javac" -d "$work/user" -p "$jar" "$work/source/module-info.java" \
 	"$work/source/user/Main.java"
@@ -74,11 +108,19 @@ expect "ready 1 in user" "$JAVA_HOME/bin/java" --enable-native-access=org.xpoll 
 jlink=$JAVA_HOME/bin/jlink
 if [ -z "${XPOLL_JAVA_ALL:-}" ] || { [ ! -d "$JAVA_HOME/jmods" ] &&
 	! "$jlink" --help 2>&1 | grep -q 'image enabled'; }; then
-	echo "ok: class path, module path, java.nio"
+	echo "ok: class path, module path, java.nio, java -jar"
 	exit 0
 fi
 expect "" "$jlink" -p "$jar:$work/user" --add-modules user --output "$work/image" \
 	--no-man-pages --no-header-files --strip-java-debug-attributes \
 	--add-options="--enable-native-access=org.xpoll $shown"
 expect "ready 1 in user" "$work/image/bin/java" -m user/user.Main
-echo "ok: class path, module path, java.nio, image of jlink"
+
+# An image for an unmodified program, without any flag where it is started.
+expect "" "$jlink" -p "$jar:$nio" --add-modules org.xpoll.nio --output "$work/nio-image" \
+	--no-man-pages --no-header-files --strip-java-debug-attributes \
+	--add-options="--enable-native-access=org.xpoll --add-modules=org.xpoll.nio \
+--add-exports=java.base/sun.nio.ch=org.xpoll.nio \
+-Djava.nio.channels.spi.SelectorProvider=org.xpoll.nio.XpollSelectorProvider"
+expect "org.xpoll.nio.XpollSelector" "$work/nio-image/bin/java" -jar "$work/open.jar"
+echo "ok: class path, module path, java.nio, java -jar, images of jlink"

@@ -3,6 +3,8 @@
  */
 module org.xpoll.nio {
     requires org.xpoll;
+    /** For -javaagent alone. */
+    requires static java.instrument;
 
     exports org.xpoll.nio;
 }

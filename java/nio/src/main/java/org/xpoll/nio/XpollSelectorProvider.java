@@ -10,6 +10,12 @@ import sun.nio.ch.SelectorProviderImpl;
  * The JDK's channels with selectors of xpoll. A program uses it unmodified:
  *
  * <pre>{@code
+ * java -javaagent:xpoll-nio-1.0.0.jar --enable-native-access=ALL-UNNAMED -jar app.jar
+ * }</pre>
+ *
+ * <p>The agent needs {@code xpoll-1.0.0.jar} in the same folder. Without it the flags are:
+ *
+ * <pre>{@code
  * java -Djava.nio.channels.spi.SelectorProvider=org.xpoll.nio.XpollSelectorProvider \
  *      --add-exports java.base/sun.nio.ch=ALL-UNNAMED --enable-native-access=ALL-UNNAMED \
  *      -cp xpoll-nio-1.0.0.jar:xpoll-1.0.0.jar:... Main
