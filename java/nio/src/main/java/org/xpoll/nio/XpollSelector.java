@@ -173,7 +173,10 @@ final class XpollSelector extends SelectorImpl {
         }
     }
 
-    /** One that is refused stays, and is tried again by the next selection. */
+    /**
+     * Applies all changes. A key that the system refuses is reported by one exception, after the
+     * changes of all other keys, and is tried again when its interest changes.
+     */
     private void applyChanges() throws IOException {
         if (taken.isEmpty() && anyChanged) {
             synchronized (updateLock) {
@@ -183,12 +186,26 @@ final class XpollSelector extends SelectorImpl {
                 anyChanged = false;
             }
         }
+        IOException refused = null;
         SelectionKeyImpl key;
-        while ((key = taken.peekFirst()) != null) {
-            if (key.isValid()) {
-                apply(key);
+        while ((key = taken.pollFirst()) != null) {
+            try {
+                if (key.isValid()) {
+                    apply(key);
+                }
+            } catch (IOException e) {
+                IOException next = new IOException("the key of " + key.channel()
+                        + " is not selected until its interest changes: "
+                        + e.getMessage(), e);
+                if (refused == null) {
+                    refused = next;
+                } else {
+                    refused.addSuppressed(next);
+                }
             }
-            taken.removeFirst();
+        }
+        if (refused != null) {
+            throw refused;
         }
     }
 
