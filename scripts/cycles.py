@@ -22,6 +22,10 @@ import style
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("src", "dropin", "tools", "bench")
 COMMON = "dropin/common" # is a part of each drop-in, and calls what each has under one name
+# Files of the present core that the one in src/next uses.
+CORE_SHARED = [f"src/core/{name}" for name in (
+    "backends.c", "backends.h", "describe.c", "places.c", "places.h", "process.c", "process.h",
+    "signal.c", "version.c")]
 STAND_INS = "src/os/nt/posix/" # for headers of C libraries
 
 
@@ -184,8 +188,20 @@ def tree():
                 yield name, path.read_text()
 
 
+def trees():
+    """The tree with the present core, and with the one that is being written."""
+    files = dict(tree())
+    beside = {name: text for name, text in files.items() if not name.startswith(style.NEXT)}
+    yield beside
+    place = {"src/" + name.removeprefix(style.NEXT): text for name, text in files.items()
+             if name.startswith(style.NEXT)}
+    shared = {name: beside[name] for name in CORE_SHARED}
+    yield {name: text for name, text in beside.items()
+           if not name.startswith("src/core/")} | shared | place
+
+
 def check_tree():
-    found = list(findings(tree()))
+    found = [finding for files in trees() for finding in findings(files.items())]
     print(*found, f"cycles: {len(found)} findings", sep="\n")
     return 1 if found else 0
 

@@ -78,7 +78,12 @@ def table(sizes):
     print(f"{'part':16} {'files':>6} {'lines':>7} {'code':>7} {'comments':>9}")
     for part, size in [*sizes.items(), ("together", total(sizes.values()))]:
         print(f"{part:16} {size.files:6} {size.lines:7} {size.code:7} {share(size):8.1f}%")
-    print(f"\nboolean parameters that select a copy: {total(sizes.values()).selecting}")
+    following = Size()
+    for path in sorted(ROOT.glob("src/next/*/*.[ch]")):
+        following.add(path.read_text(encoding="utf-8"))
+    print(f"\nbeside these, not built by default: {following.files} files of src/next, "
+          f"{following.code} lines of code")
+    print(f"boolean parameters that select a copy: {total(sizes.values()).selecting}")
 
 
 def ceilings(text):

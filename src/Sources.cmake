@@ -27,9 +27,17 @@ function(xpoll_system name)
   set(XPOLL_SOURCES_${name} ${sources} PARENT_SCOPE)
 endfunction()
 
+# The core that is being written takes the place of the present one with -D XPOLL_CORE=next.
+set(core core/*.c)
+set(core_next next/core/*.c core/backends.c core/describe.c core/places.c core/process.c
+  core/signal.c core/version.c)
+if(XPOLL_CORE STREQUAL "next")
+  set(core ${core_next})
+endif()
+
 # On every system.
 set(every base/heap.c base/mutex.c base/pool.c base/regmap.c base/table.c source/*.c
-  core/*.c source/provider/aio_hold.c source/provider/aio_work.c
+  ${core} source/provider/aio_hold.c source/provider/aio_work.c
   source/provider/signal_selfpipe.c)
 # With the descriptors, signals and threads of POSIX.
 set(posix ${every} base/alloc.c source/provider/signal_handler.c

@@ -1,0 +1,173 @@
+/* The event level: changes in order, each with its status; then the wait. */
+#include <errno.h>
+
+#include "base/result.h"
+#include "core/changes.h"
+#include "core/entry.h"
+#include "core/sleep.h"
+#include "core/sources.h"
+#include "core/threads.h"
+#include "core/wait.h"
+#include "os/fdnum.h"
+
+#define ACTIONS (XPOLL_ADD | XPOLL_DELETE | XPOLL_ENABLE | XPOLL_DISABLE)
+#define MODES   (XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH)
+#define KNOWN   (ACTIONS | MODES | XPOLL_RECEIPT | XPOLL_KEEPUDATA | XPOLL_SETUDATA)
+#define READ_WRITE_NOTES \
+	(XPOLL_NOTE_LOWAT | XPOLL_NOTE_COUNT | XPOLL_NOTE_SOERR | XPOLL_NOTE_EXCLUSIVE)
+
+/* source: NULL for a descriptor's filter. */
+static int flags_check(const struct xpoll_event *change, const struct xp_source_ops *source)
+{
+	unsigned flags = change->flags, actions = flags & ACTIONS;
+
+	if (flags & ~(unsigned)KNOWN || (flags & XPOLL_DELETE && actions != XPOLL_DELETE) ||
+	    (flags & XPOLL_ENABLE && flags & XPOLL_DISABLE) ||
+	    (flags & XPOLL_SETUDATA && flags & XPOLL_KEEPUDATA))
+		return -EINVAL;
+	/* Without an action it may be one that the source knows by its fflags, as a trigger. */
+	return actions || (source && source->bare && change->fflags) ? 0 : -EINVAL;
+}
+
+static int fd_add(struct xpoll *queue, const struct xpoll_event *change, int fd, unsigned filter)
+{
+	return xp_change_add(queue, fd, &(struct xp_interest){
+		.filters = XP_BIT(filter),
+		.modes = change->flags & MODES,
+		.requested = filter == XP_READ ? XP_REQUEST_IN
+			: filter == XP_EXCEPT && change->fflags ? XP_REQUEST_OOB : 0,
+		.notes = filter == XP_EXCEPT ? 0 : change->fflags,
+		.lowat = change->data,
+		.enable = change->flags & XPOLL_ENABLE,
+		.disable = change->flags & XPOLL_DISABLE,
+		.follows = filter == XP_READ,
+		.keep_udata = change->flags & XPOLL_KEEPUDATA,
+		.udata = xp_udata_bits(change->udata64),
+	});
+}
+
+static int fd_change(struct xpoll *queue, const struct xpoll_event *change, unsigned filter)
+{
+	uint32_t notes = filter == XP_EXCEPT ? XPOLL_NOTE_OOB : READ_WRITE_NOTES;
+	int fd = xp_fd_number(change->ident);
+	int rc;
+
+	if (change->fflags & ~notes)
+		return -EINVAL;
+	/* A mark of nothing would be an event without a reason. */
+	if (filter != XP_EXCEPT && change->flags & XPOLL_ADD &&
+	    change->fflags & XPOLL_NOTE_LOWAT && change->data < 1)
+		return -EINVAL;
+	if (fd < 0)
+		return -EBADF;
+	if (change->flags & XPOLL_ADD)
+		return fd_add(queue, change, fd, filter);
+	if (change->flags & XPOLL_DELETE)
+		return xp_change_delete(queue, fd, XP_BIT(filter));
+	rc = change->flags & XPOLL_ENABLE ? xp_change_enable(queue, fd, XP_BIT(filter))
+		: xp_change_disable(queue, fd, XP_BIT(filter));
+	if (rc == 0 && change->flags & XPOLL_SETUDATA)
+		xp_slots_get(&queue->slots, fd)->udata[filter] = xp_udata_bits(change->udata64);
+	return rc;
+}
+
+static int event_change(struct xpoll *queue, const struct xpoll_event *change)
+{
+	int filter = xp_filter_index(change->filter);
+	const struct xp_source_ops *source = filter < 0 ? xp_source_find(change->filter) : NULL;
+	int rc = flags_check(change, source);
+
+	if (rc < 0)
+		return rc;
+	if (filter >= 0)
+		return fd_change(queue, change, (unsigned)filter);
+	return source ? xp_registration_change(queue, source, change) : -EINVAL;
+}
+
+/*
+ * Apply the changes in order.  Returns how many statuses are in events, or the error of the
+ * first failed change that found no room there.  receipts: of all changes.
+ */
+static int changes_apply(struct xpoll *queue, const struct xpoll_event *changes, int nchanges,
+                         struct xpoll_event *events, int nevents, int receipts)
+{
+	int len = 0, unreported = 0;
+
+	xp_sources_change_begins(queue);
+	for (int i = 0; i < nchanges; i++) {
+		/* Statuses may go to the same array, but not beyond this change. */
+		const struct xpoll_event *change = &changes[i];
+		uint64_t syscalls = xp_counter_read(&queue->counters.syscalls_change);
+		int rc = event_change(queue, change);
+
+		xp_change_counted(queue, rc, syscalls);
+		if (XP_LIKELY(rc >= 0 && !(change->flags & XPOLL_RECEIPT)))
+			continue;
+		receipts -= (change->flags & XPOLL_RECEIPT) != 0;
+		/* An error must not take the room of a receipt to come. */
+		if (len + receipts >= nevents) {
+			unreported = unreported ? unreported : rc;
+			continue;
+		}
+		events[len] = *change;
+		events[len].flags = XPOLL_ERROR;
+		events[len++].data = rc < 0 ? -rc : 0;
+	}
+	return unreported ? unreported : len;
+}
+
+int xpoll_event_mask(struct xpoll *queue, const struct xpoll_event *changes, int nchanges,
+                     struct xpoll_event *events, int nevents, int64_t timeout_ns,
+                     const void *sigset)
+{
+	struct xp_wait wait = {
+		.format = XP_EVENTS,
+		.events = events,
+		.cap = nevents,
+		.mask = sigset,
+	};
+	int receipts = 0;
+	int rc = xp_enter(queue);
+
+	if (XP_UNLIKELY(rc < 0))
+		return xp_result(rc);
+	if (nchanges < 0 || nevents < 0 || (nchanges > 0 && !changes) || (nevents > 0 && !events))
+		return xp_leave_with(queue, -EINVAL);
+	for (int i = 0; i < nchanges; i++)
+		receipts += (changes[i].flags & XPOLL_RECEIPT) != 0;
+	if (receipts > nevents)
+		return xp_leave_with(queue, -EINVAL);
+	/* A call with receipts does not wait. */
+	if (nevents > 0 && receipts == 0 && XP_UNLIKELY(xp_wait_excluded(queue, XP_EVENTS)))
+		return xp_leave_with(queue, -EBUSY);
+	if (nchanges > 0) {
+		xp_quiesce(queue);
+		rc = changes_apply(queue, changes, nchanges, events, nevents, receipts);
+	}
+	if (rc != 0 || nevents == 0)
+		return xp_leave_with(queue, rc);
+	wait.deadline_ns = xp_wait_deadline(timeout_ns);
+	return xp_wait_call(queue, &wait);
+}
+
+int xpoll_event(struct xpoll *queue, const struct xpoll_event *changes, int nchanges,
+                struct xpoll_event *events, int nevents, int64_t timeout_ns)
+{
+	return xpoll_event_mask(queue, changes, nchanges, events, nevents, timeout_ns, NULL);
+}
+
+struct xpoll_event *xpoll_set(struct xpoll_event *event, uint64_t ident, int filter, int flags,
+                              uint32_t fflags, int64_t data, void *udata)
+{
+	bool fits = filter == (int16_t)filter && flags == (uint16_t)flags;
+
+	event->ident = ident;
+	/* What has no place in a record makes one that every call refuses. */
+	event->filter = fits ? (int16_t)filter : 0;
+	event->flags = (uint16_t)flags;
+	event->fflags = fflags;
+	event->data = data;
+	event->udata64 = 0; /* all of it, also where pointers are short */
+	event->udata = udata;
+	return event;
+}

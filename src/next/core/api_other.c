@@ -1,0 +1,265 @@
+/* The public calls that neither change a registration nor wait. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "core/entry.h"
+#include "core/lowat.h"
+#include "core/outer.h"
+#include "core/process.h"
+#include "core/sleep.h"
+#include "core/sources.h"
+#include "core/threads.h"
+#include "os/fdnum.h"
+#include "os/sys.h"
+#include "source/aio.h"
+
+/* --- Waking ------------------------------------------------------------------------ */
+
+/* Async-signal-safe: no lock. */
+int xpoll_wake(struct xpoll *queue)
+{
+	unsigned state;
+
+	if (!queue || queue->process != xp_process_current())
+		return xp_result(queue ? -EBADF : -EINVAL);
+	state = atomic_load(&queue->wake.state);
+	while (!(state & XP_WAKE_PENDING)) {
+		if (!atomic_compare_exchange_weak(&queue->wake.state, &state,
+		                                  (state | XP_WAKE_PENDING) + XP_WAKE_WRITER))
+			continue;
+		queue->ops->wake(queue->backend);
+		/* The last access: a wait that returned may be followed by xpoll_destroy. */
+		atomic_fetch_sub(&queue->wake.state, XP_WAKE_WRITER);
+		break;
+	}
+	return 0;
+}
+
+int xpoll_wake_all(struct xpoll *queue)
+{
+	int rc = xp_enter(queue);
+
+	if (rc < 0)
+		return xp_result(rc);
+	queue->wake.all++;
+	xp_kick_all(queue);
+	return xp_leave_with(queue, 0);
+}
+
+/* --- Descriptors -------------------------------------------------------------------- */
+
+int xpoll_fd(struct xpoll *queue)
+{
+	int rc = xp_enter_change(queue);
+
+	return rc < 0 ? xp_result(rc) : xp_leave_with(queue, xp_outer_open(queue));
+}
+
+static void forget(struct xpoll *queue, int fd)
+{
+	struct xp_slot *slot;
+
+	if (xp_enter_change(queue) < 0)
+		return;
+	slot = xp_entry_find(queue, fd);
+	if (slot)
+		(void)xp_entry_end(queue, fd, slot);
+	xp_sources_forget(queue, fd);
+	xp_leave(queue);
+}
+
+int xpoll_forget_fd(xpoll_fd_t fd)
+{
+	int number = xp_fd_of(fd);
+
+	if (number < 0)
+		return xp_result(-EBADF);
+	xp_process_each(forget, number);
+	xp_sources_await_unused(number);
+	return 0;
+}
+
+int xpoll_close_fd(xpoll_fd_t fd)
+{
+	int rc = xpoll_forget_fd(fd);
+
+	return rc < 0 ? rc : xp_result(xp_sys_close(xp_fd_of(fd)));
+}
+
+/* --- Asynchronous I/O ------------------------------------------------------------------ */
+
+static int aio_submit(struct xpoll *queue, struct xpoll_aio *aio)
+{
+	uint64_t ident = (uint64_t)(uintptr_t)aio;
+	struct xp_registration *reg;
+	int rc;
+
+	if (xp_registration_find(queue, ident, XPOLL_FILT_AIO))
+		return -EBUSY;
+	reg = xp_registration_make(queue, &xp_source_aio, ident);
+	if (!reg)
+		return -ENOMEM;
+	reg->udata = xp_udata_pointer(aio->udata);
+	reg->flags = xp_source_aio.implied;
+	rc = xp_aio_submit(queue, reg, aio);
+	if (rc < 0)
+		xp_registration_free(queue, reg);
+	return rc;
+}
+
+int xpoll_aio_submit(struct xpoll *queue, struct xpoll_aio *aio)
+{
+	int rc = aio ? xp_enter_change(queue) : -EINVAL;
+
+	return rc < 0 ? xp_result(rc) : xp_leave_with(queue, aio_submit(queue, aio));
+}
+
+int xpoll_aio_cancel(struct xpoll *queue, struct xpoll_aio *aio)
+{
+	struct xp_registration *reg;
+	int rc = aio ? xp_enter(queue) : -EINVAL;
+
+	if (rc < 0)
+		return xp_result(rc);
+	reg = xp_registration_find(queue, (uint64_t)(uintptr_t)aio, XPOLL_FILT_AIO);
+	if (reg)
+		xp_aio_cancel_registration(reg);
+	return xp_leave_with(queue, reg ? 0 : -ENOENT);
+}
+
+/* --- Questions ------------------------------------------------------------------------- */
+
+int64_t xpoll_next_timeout(struct xpoll *queue)
+{
+	int64_t left_ns;
+	int rc = xp_enter(queue);
+
+	if (rc < 0)
+		return xp_result(rc);
+	if (xp_sources_active(queue)) {
+		left_ns = 0;
+	} else if (queue->due_ns >= XP_ON_DEMAND) {
+		left_ns = -1;
+	} else {
+		left_ns = queue->due_ns - xp_sys_now();
+		left_ns = left_ns < 0 ? 0 : left_ns;
+	}
+	xp_leave(queue);
+	return left_ns;
+}
+
+static int lookup_fd(struct xpoll *queue, struct xpoll_event *found)
+{
+	int fd = xp_fd_number(found->ident);
+	const struct xp_slot *slot = xp_entry_find(queue, fd);
+	unsigned index = (unsigned)xp_filter_index(found->filter);
+	unsigned bit = XP_BIT(index);
+
+	if (!slot || !(slot->present & bit))
+		return -ENOENT;
+	found->flags = (uint16_t)((slot->clear & bit ? XPOLL_CLEAR : 0) |
+	                          (slot->oneshot & bit ? XPOLL_ONESHOT : 0) |
+	                          (slot->dispatch & bit ? XPOLL_DISPATCH : 0) |
+	                          (slot->enabled & bit ? 0 : XPOLL_DISABLE));
+	found->fflags = (slot->exclusive & bit ? XPOLL_NOTE_EXCLUSIVE : 0u) |
+		(slot->count & bit ? XPOLL_NOTE_COUNT : 0u) |
+		(slot->soerr & bit ? XPOLL_NOTE_SOERR : 0u) |
+		(slot->lowat & bit ? XPOLL_NOTE_LOWAT : 0u) |
+		(index == XP_EXCEPT && slot->requested & XP_REQUEST_OOB ? XPOLL_NOTE_OOB : 0u);
+	found->data = slot->lowat & bit ? xp_lowat_get(queue, fd, index) : 0;
+	found->udata64 = slot->udata[index].bits;
+	return 0;
+}
+
+static int lookup_source(struct xpoll *queue, const struct xp_source_ops *source,
+                         struct xpoll_event *found)
+{
+	const struct xp_registration *reg;
+
+	xp_source_settle(queue, source, XP_BEFORE_CHANGE);
+	reg = xp_registration_find(queue, found->ident, found->filter);
+	if (!reg)
+		return -ENOENT;
+	found->flags = reg->flags;
+	found->fflags = reg->fflags;
+	found->data = reg->data;
+	found->udata64 = reg->udata.bits;
+	return 0;
+}
+
+int xpoll_lookup(struct xpoll *queue, uint64_t ident, int filter, struct xpoll_event *registration)
+{
+	struct xpoll_event found = {.ident = ident, .filter = (int16_t)filter};
+	const struct xp_source_ops *source = xp_source_find(filter);
+	bool known = source || xp_filter_index(filter) >= 0;
+	int rc = registration && known ? xp_enter(queue) : -EINVAL;
+
+	if (rc < 0)
+		return xp_result(rc);
+	rc = source ? lookup_source(queue, source, &found) : lookup_fd(queue, &found);
+	if (rc == 0)
+		*registration = found;
+	return xp_leave_with(queue, rc);
+}
+
+const char *xpoll_backend(const struct xpoll *queue)
+{
+	return queue ? queue->ops->name : NULL;
+}
+
+int xpoll_supports(const struct xpoll *queue, int filter, uint32_t fflags)
+{
+	const struct xp_source_ops *source;
+
+	switch (filter) {
+	case XPOLL_FILT_READ:
+	case XPOLL_FILT_WRITE:
+		return !(fflags & ~(XPOLL_NOTE_COUNT | XPOLL_NOTE_SOERR | XPOLL_NOTE_EXCLUSIVE |
+		                    XPOLL_NOTE_LOWAT));
+	case XPOLL_FILT_EXCEPT:
+		return !(queue && !(queue->ops->caps & XP_CAP_EXCEPT)) &&
+			!(fflags & ~XPOLL_NOTE_OOB);
+	default:
+		source = xp_source_find(filter);
+		return source && source->attach && !(fflags & ~source->fflags) &&
+			(!source->supports || source->supports(fflags));
+	}
+}
+
+int xpoll_stats(const struct xpoll *queue, struct xpoll_stats *stats, size_t size)
+{
+	struct xpoll *writable = (struct xpoll *)(uintptr_t)queue;
+	struct xp_counters *counters = &writable->counters;
+	struct xpoll_stats copy;
+	int rc = stats && size > 0 ? xp_enter(writable) : -EINVAL;
+
+	if (rc < 0)
+		return xp_result(rc);
+	/* Sources may find that something has to be counted. */
+	xp_sources_settle(writable, NULL, XP_BEFORE_COUNTERS);
+	copy = (struct xpoll_stats){
+		.waits = counters->waits,
+		.events = counters->events,
+		.wakes = counters->wakes,
+		.empty_returns = counters->empty_returns,
+		.changes = counters->changes + counters->changes_free,
+		.changes_free = counters->changes_free,
+		.change_errors = counters->change_errors,
+		.syscalls_wait = counters->syscalls_wait,
+		.syscalls_change = xp_counter_read(&counters->syscalls_change),
+		.syscalls_check = xp_counter_read(&counters->syscalls_check),
+		.syscalls_wake = xp_counter_read(&counters->syscalls_wake),
+		.stale_dropped = counters->stale_dropped,
+		.fruitless = counters->fruitless,
+		.rebuilds = counters->rebuilds,
+		.registered = counters->registered,
+		.signals_unobserved = counters->signals_unobserved,
+	};
+	xp_leave(writable);
+	/* A newer program's structure has a tail that this library cannot fill. */
+	memset(stats, 0, size);
+	memcpy(stats, &copy, size < sizeof copy ? size : sizeof copy);
+	return 0;
+}

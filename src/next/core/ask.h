@@ -1,0 +1,61 @@
+/*
+ * Whether the kernel is asked though events are at hand.
+ *
+ * After a check of candidates, which is all that the usual wait of a program does that
+ * toggles its interest, the kernel is asked now and then only, which saves a system call.
+ */
+#ifndef XP_CORE_ASK_H
+#define XP_CORE_ASK_H
+
+#include "core/queue.h"
+#include "os/sys.h"
+
+enum {
+	XP_ASK_EVERY = 16,   /* waits of which one asks the kernel in any case */
+	XP_ASK_BESIDE = 64,  /* entries that are asked for at least, beside events at hand */
+	XP_CROWDED_FOR = 64, /* harvests after an entry had no room for both its events */
+};
+
+/* The next wait asks the kernel: something changed that only the kernel knows of. */
+static inline void xp_ask_soon(struct xpoll *queue)
+{
+	queue->ask.due = true;
+}
+
+/* An entry had no room for both of its events. */
+static inline void xp_ask_crowded(struct xpoll *queue)
+{
+	queue->ask.crowded = XP_CROWDED_FOR;
+}
+
+/*
+ * The kernel is asked now: for how many entries?  room: for events; at_hand: events have been
+ * found.  Beside these it is asked for more than there is room for, or what only the kernel
+ * knows of would starve.  Those without room become candidates.
+ */
+static inline int xp_ask_begin(struct xpoll *queue, int room, bool at_hand)
+{
+	queue->ask.due = false;
+	queue->ask.skipped = 0;
+	if (XP_UNLIKELY(queue->ask.crowded)) {
+		queue->ask.crowded--;
+		room = room > 1 ? room / 2 : 1;
+	}
+	return at_hand && room < XP_ASK_BESIDE ? XP_ASK_BESIDE : room;
+}
+
+/* Returns true if a wait that has found candidates has to ask the kernel as well. */
+static inline bool xp_ask_is_due(struct xpoll *queue)
+{
+	if (queue->ask.due || queue->ask.always || ++queue->ask.skipped >= XP_ASK_EVERY)
+		return true;
+	/* A clock tick is a few milliseconds; the first skipped wait is not timed. */
+	if (queue->ask.skipped < 2)
+		return false;
+	if (queue->ask.skipped > 2)
+		return xp_sys_now_coarse() != queue->ask.skipped_ns;
+	queue->ask.skipped_ns = xp_sys_now_coarse();
+	return false;
+}
+
+#endif

@@ -1,0 +1,124 @@
+/* The list of candidates. */
+#include "core/candidates.h"
+
+#include "base/assert.h"
+#include "os/sys.h"
+
+void xp_candidate_append(struct xpoll *queue, int fd, struct xp_slot *slot)
+{
+	if (slot->next != XP_UNQUEUED)
+		return;
+	slot->next = XP_LAST;
+	if (queue->candidates.len++ == 0)
+		queue->candidates.head = fd;
+	else
+		xp_slots_get(&queue->slots, queue->candidates.tail)->next = fd;
+	queue->candidates.tail = fd;
+}
+
+void xp_candidate_push(struct xpoll *queue, int fd, struct xp_slot *slot)
+{
+	if (slot->next != XP_UNQUEUED)
+		return;
+	slot->next = queue->candidates.len ? queue->candidates.head : XP_LAST;
+	if (queue->candidates.len++ == 0)
+		queue->candidates.tail = fd;
+	queue->candidates.head = fd;
+}
+
+int xp_candidate_pop(struct xpoll *queue, struct xp_slot **slot)
+{
+	int fd = queue->candidates.head;
+
+	XP_ASSERT(queue->candidates.len > 0);
+	*slot = xp_slots_get(&queue->slots, fd);
+	queue->candidates.head = (*slot)->next;
+	(*slot)->next = XP_UNQUEUED;
+	queue->candidates.len--;
+	return fd;
+}
+
+void xp_check_enabled(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
+{
+	slot->sequence = ++queue->sequence;
+	XP_ASSERT(!(filters & ~(unsigned)slot->present));
+	slot->check |= XP_SET(filters);
+	xp_candidate_append(queue, fd, slot);
+}
+
+void xp_check_again(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
+{
+	XP_ASSERT(!(filters & ~(unsigned)slot->present));
+	slot->recheck |= XP_SET(filters);
+	xp_candidate_append(queue, fd, slot);
+}
+
+void xp_postpone(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters,
+                 uint32_t events)
+{
+	if (xp_slot_can_probe(fd, slot)) {
+		slot->recheck |= XP_SET(filters);
+	} else if (xp_has_news(queue, slot)) {
+		xp_news_keep(slot, events);
+		slot->recheck |= XP_SET(filters & slot->present);
+	} else {
+		slot->kept_for |= filters & XP_ALL_FILTERS;
+		slot->kept |= (uint16_t)events;
+	}
+	xp_candidate_append(queue, fd, slot);
+}
+
+void xp_check_all(struct xpoll *queue)
+{
+	struct xp_slot *slot;
+
+	for (int fd = 0; (slot = xp_slots_walk(&queue->slots, &fd)); fd++)
+		if (slot->enabled && (slot->mode == XP_MODE_EDGE || slot->solo))
+			xp_check_enabled(queue, fd, slot, slot->enabled);
+}
+
+void xp_check_withheld(struct xpoll *queue)
+{
+	struct xp_slot *slot;
+
+	queue->withheld = false;
+	for (int fd = 0; (slot = xp_slots_walk(&queue->slots, &fd)); fd++) {
+		if (!slot->withheld)
+			continue;
+		slot->withheld = 0;
+		xp_check_enabled(queue, fd, slot, slot->enabled);
+	}
+}
+
+void xp_news_keep(struct xp_slot *slot, uint32_t events)
+{
+	uint32_t wanted = POLLERR | (slot->present & XP_BIT(XP_READ) ? POLLIN : 0) |
+		(slot->present & XP_BIT(XP_EXCEPT) ? POLLPRI : 0);
+
+	slot->kept |= (uint16_t)(events & wanted);
+}
+
+void xp_news_before_change(struct xpoll *queue, int fd, struct xp_slot *slot)
+{
+	struct pollfd probe = {.fd = fd, .events = POLLIN | POLLPRI};
+
+	if (XP_LIKELY(!xp_has_news(queue, slot)))
+		return;
+	xp_count(&queue->counters.syscalls_check);
+	if (xp_sys_poll_now(&probe, 1) > 0 && !(probe.revents & POLLNVAL))
+		xp_news_keep(slot, (unsigned short)probe.revents);
+}
+
+void xp_news_missed(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events)
+{
+	unsigned missed = slot->present & ~(unsigned)slot->enabled;
+
+	if (!(events & (POLLIN | POLLPRI | POLLERR)) || !queue->lazy ||
+	    xp_slot_kind(fd, slot) != XP_KIND_NEWS)
+		return;
+	/* Enabled filters have got their bits. */
+	events &= (missed & XP_BIT(XP_EXCEPT) ? POLLPRI : 0u) |
+		(missed & XP_BIT(XP_READ) ? POLLIN : 0u) |
+		(missed & (XP_BIT(XP_READ) | XP_BIT(XP_WRITE)) ? POLLERR : 0u);
+	xp_news_keep(slot, events);
+}

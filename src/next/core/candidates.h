@@ -1,0 +1,48 @@
+/*
+ * Candidates: slots whose state has to be checked before a wait may block.  First in,
+ * first out; a slot that was disabled or deleted since is skipped.
+ */
+#ifndef XP_CORE_CANDIDATES_H
+#define XP_CORE_CANDIDATES_H
+
+#include "core/queue.h"
+
+void xp_candidate_append(struct xpoll *queue, int fd, struct xp_slot *slot);
+/* At the head: for what found no room. */
+void xp_candidate_push(struct xpoll *queue, int fd, struct xp_slot *slot);
+/* The first, removed; returns its descriptor. */
+int xp_candidate_pop(struct xpoll *queue, struct xp_slot **slot);
+
+/* Check these filters: the program has enabled them, and so named the file. */
+void xp_check_enabled(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
+/* Check these filters: they were ready.  The descriptor may be another file by now. */
+void xp_check_again(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
+
+/*
+ * These bits found no room.  A file that may be checked is checked by the next wait; the
+ * bits of another file are kept for it.
+ */
+void xp_postpone(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters,
+                 uint32_t events);
+
+/* Check all that is enabled and not level-triggered: a report may be lost. */
+void xp_check_all(struct xpoll *queue);
+/* Check what the event level ignored and the poll-like level reports. */
+void xp_check_withheld(struct xpoll *queue);
+
+/*
+ * News: some files report what is new since poll(2) was called last, whoever called it.
+ * So what poll(2) returned and nobody has got is kept in the slot.
+ */
+static inline bool xp_has_news(const struct xpoll *queue, const struct xp_slot *slot)
+{
+	return slot->kind == XP_KIND_NEWS && queue->lazy;
+}
+/* Keep these bits, as far as they concern registered filters. */
+void xp_news_keep(struct xp_slot *slot, uint32_t events);
+/* The entry is about to be changed, which polls the file: poll it before. */
+void xp_news_before_change(struct xpoll *queue, int fd, struct xp_slot *slot);
+/* Disabled filters have not got what this report says of them. */
+void xp_news_missed(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events);
+
+#endif

@@ -1,0 +1,355 @@
+/* ADD, DELETE, ENABLE and DISABLE of a descriptor's filters. */
+#include "core/changes.h"
+
+#include <errno.h>
+
+#include "base/assert.h"
+#include "base/result.h"
+#include "core/ask.h"
+#include "core/candidates.h"
+#include "core/entry.h"
+#include "core/files.h"
+#include "core/lowat.h"
+#include "os/sys.h"
+
+/* Nothing is registered.  That the descriptor is closed is the better answer. */
+static int change_missing(struct xpoll *queue, int fd)
+{
+	int rc = fd < 0 ? -EBADF : xp_sys_open_flags(fd);
+
+	xp_count(&queue->counters.syscalls_check);
+	return rc < 0 ? rc : -ENOENT;
+}
+
+/* The set with these filters in it, or without them. */
+static uint8_t with(unsigned set, unsigned filters, bool in)
+{
+	return XP_SET(in ? set | filters : set & ~filters);
+}
+
+/* Bring the ADD into the slot. */
+static void add_merge(struct xpoll *queue, struct xp_slot *slot, const struct xp_interest *add)
+{
+	unsigned filters = add->filters, fresh = filters & ~(unsigned)slot->present;
+
+	for (unsigned i = 0; i < XP_FD_FILTERS; i++) {
+		if (XP_BIT(i) & (add->keep_udata ? fresh : filters))
+			slot->udata[i] = add->udata;
+		xp_count_by(&queue->counters.registered, fresh >> i & 1);
+	}
+	slot->present |= XP_SET(filters);
+	slot->enabled |= XP_SET(add->enable ? filters : fresh);
+	if (add->disable)
+		xp_slot_disable(slot, filters);
+	slot->clear |= XP_SET(add->modes & XPOLL_CLEAR ? filters : 0);
+	slot->oneshot |= XP_SET(add->modes & XPOLL_ONESHOT ? filters : 0);
+	slot->dispatch |= XP_SET(add->modes & XPOLL_DISPATCH ? filters : 0);
+	slot->whole |= add->modes & XPOLL_WHOLE ? 1 : 0;
+	slot->exclusive = with(slot->exclusive, filters, add->notes & XPOLL_NOTE_EXCLUSIVE) & 7;
+	slot->count = with(slot->count, filters, add->notes & XPOLL_NOTE_COUNT) & 7;
+	slot->soerr = with(slot->soerr, filters, add->notes & XPOLL_NOTE_SOERR) & 7;
+	slot->lowat = with(slot->lowat, filters, add->notes & XPOLL_NOTE_LOWAT) & 7;
+	slot->requested |= XP_SET(add->requested);
+	XP_ASSERT(!(slot->enabled & ~(unsigned)slot->present));
+}
+
+/*
+ * Have the next wait find what holds of these filters, which were enabled: by a check or by
+ * a report.
+ */
+static int change_want(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
+{
+	unsigned solo = filters & slot->solo, mine = xp_entry_main(queue, slot);
+	bool beside = queue->threads.waiters > 0 && xp_slot_can_probe(fd, slot);
+	int rc = 0;
+
+	if (solo && (solo & (slot->clear | slot->armed) || beside ||
+	             !xp_slot_can_probe(fd, slot)))
+		rc = xp_solo_arm(queue, fd, slot, solo);
+	else if (solo)
+		xp_check_enabled(queue, fd, slot, solo);
+	filters &= mine;
+	if (!filters || rc < 0)
+		return rc;
+	if (xp_has_news(queue, slot) && !(filters & ~(unsigned)slot->armed)) {
+		xp_check_enabled(queue, fd, slot, filters);
+	} else if (filters & ~(unsigned)slot->armed) {
+		rc = xp_entry_arm_main(queue, fd, slot, filters);
+	} else if (slot->mode == XP_MODE_LEVEL) {
+		slot->sequence = ++queue->sequence;
+		xp_ask_soon(queue); /* the kernel reports what holds */
+	} else if (beside) {
+		/* A thread that sleeps does not check candidates: the kernel wakes it. */
+		rc = xp_entry_arm_main(queue, fd, slot, filters);
+	} else {
+		xp_check_enabled(queue, fd, slot, filters);
+	}
+	return rc;
+}
+
+/* A queue that is not lazy: the back end gets the filters that are enabled. */
+static int change_exact(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned again)
+{
+	uint32_t sequence = slot->sequence;
+	int rc = xp_entry_arm_main(queue, fd, slot, again);
+
+	if (rc < 0)
+		return rc;
+	if (!again)
+		slot->sequence = sequence; /* what was reported of the others still holds */
+	else if (slot->mode == XP_MODE_LEVEL && !queue->ops->flush)
+		/* A check of one descriptor is cheaper than one of the whole array. */
+		xp_check_enabled(queue, fd, slot, again);
+	else
+		xp_ask_soon(queue);
+	return 0;
+}
+
+/* --- ADD -------------------------------------------------------------------------- */
+
+/* The entry of a file that may have news is about to be made or changed. */
+static void add_news(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
+{
+	/* Who waits for news mostly waits for POLLPRI: others are not worth the look. */
+	if (queue->lazy && filters & XP_BIT(XP_EXCEPT)) {
+		(void)xp_slot_kind(fd, slot);
+		xp_news_before_change(queue, fd, slot);
+	}
+}
+
+static int add_new(struct xpoll *queue, int fd, struct xp_slot *slot,
+                   const struct xp_interest *add)
+{
+	int rc;
+
+	add_merge(queue, slot, add);
+	add_news(queue, fd, slot, add->filters);
+	rc = xp_entry_attach(queue, fd, slot);
+	if (rc == -EPERM) {
+		rc = xp_file_add(queue, fd, add->follows);
+		slot->mode = rc < 0 ? XP_MODE_NONE : XP_MODE_FILE;
+	}
+	if (rc < 0) {
+		slot->mode = XP_MODE_NONE;
+		xp_entry_drop(queue, fd, slot);
+	} else if (slot->kept && slot->enabled) {
+		xp_check_enabled(queue, fd, slot, slot->enabled);
+	}
+	xp_ask_soon(queue);
+	return rc;
+}
+
+/* Change the entries of a slot for these filters; before: those of its main entry. */
+static int add_entries(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters,
+                       unsigned before)
+{
+	unsigned solo;
+	int rc;
+
+	if (!queue->lazy) {
+		/* No kernel is asked by a change there, so this has to notice another file. */
+		rc = slot->mode == XP_MODE_NONE ? 0 : xp_entry_same(queue, fd, slot, filters);
+		if (rc == 0)
+			rc = xp_entry_arm_main(queue, fd, slot, filters);
+		xp_ask_soon(queue);
+		return rc;
+	}
+	add_news(queue, fd, slot, filters);
+	solo = xp_solo_wanted(queue, slot, filters, before);
+	slot->solo |= solo & XP_ALL_FILTERS;
+	slot->armed &= XP_SET(~solo);
+	if (xp_entry_main(queue, slot) & filters || xp_entry_main(queue, slot) != before)
+		rc = xp_entry_arm_main(queue, fd, slot, filters);
+	else
+		rc = xp_entry_same(queue, fd, slot, filters);
+	filters &= slot->solo & (slot->enabled | slot->clear);
+	return rc == 0 && filters ? change_want(queue, fd, slot, filters) : rc;
+}
+
+static int add_known(struct xpoll *queue, int fd, struct xp_slot *slot,
+                     const struct xp_interest *add)
+{
+	uint64_t registered = queue->counters.registered;
+	struct xp_slot before = *slot;
+	int rc;
+
+	add_merge(queue, slot, add);
+	if (slot->mode == XP_MODE_FILE)
+		rc = xp_file_add_again(queue, fd, add->filters, add->follows);
+	else
+		rc = add_entries(queue, fd, slot, add->filters,
+		                 xp_entry_main(queue, &before));
+	if (rc == 0)
+		return 0;
+	if (xp_is_gone(rc) || rc == -EPERM) {
+		/* Closed, and perhaps opened again. */
+		if (slot->present)
+			xp_entry_drop(queue, fd, slot);
+		return add_new(queue, fd, slot, add);
+	}
+	before.next = slot->next;
+	*slot = before;
+	queue->counters.registered = registered;
+	return rc;
+}
+
+/* This kernel has no EXCEPT. */
+static int refuse_except(const struct xpoll *queue, int fd)
+{
+	const struct xp_slot *slot = fd < 0 ? NULL : xp_slots_at(&queue->slots, fd);
+	int rc = fd < 0 ? -EBADF : xp_sys_open_flags(fd);
+
+	if (rc < 0)
+		return rc;
+	return xp_entry_owns(queue, fd) || (slot && slot->mode == XP_MODE_SOURCE)
+		? -EINVAL : -ENOTSUP;
+}
+
+static int change_add(struct xpoll *queue, int fd, const struct xp_interest *add)
+{
+	struct xp_slot *slot = xp_entry_find(queue, fd);
+	int rc;
+
+	if (fd < 0)
+		return -EBADF;
+	if (slot)
+		return add_known(queue, fd, slot, add);
+	slot = xp_slots_at(&queue->slots, fd);
+	rc = slot ? 0 : xp_sys_open_flags(fd); /* what is not open must not take memory */
+	if (rc < 0)
+		return rc;
+	slot = slot ? slot : xp_slots_make(&queue->slots, fd);
+	if (!slot)
+		return -ENOMEM;
+	return slot->mode == XP_MODE_SOURCE ? -EINVAL : add_new(queue, fd, slot, add);
+}
+
+int xp_change_add(struct xpoll *queue, int fd, const struct xp_interest *add)
+{
+	bool marked = add->notes & XPOLL_NOTE_LOWAT;
+	unsigned filter = XP_LOWEST_BIT(add->filters);
+	int rc = 0;
+
+	if (add->filters & XP_BIT(XP_EXCEPT) && !(queue->ops->caps & XP_CAP_EXCEPT))
+		rc = refuse_except(queue, fd);
+	if (rc == 0 && marked)
+		rc = xp_lowat_prepare(queue, fd, filter);
+	if (rc == 0)
+		rc = change_add(queue, fd, add);
+	if (rc == 0 && marked)
+		xp_lowat_set(queue, fd, filter, add->lowat);
+	return rc;
+}
+
+/* --- The other changes ------------------------------------------------------------ */
+
+/*
+ * Less is wanted of these filters: the kernel need not report it, and the descriptor has to
+ * be the same.
+ */
+static int change_narrow(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
+{
+	/* An edge that was reported must not be reported again. */
+	bool held = queue->lazy &&
+		(!filters || (slot->spent && slot->clear & xp_entry_main(queue, slot)));
+	bool is_file = slot->mode == XP_MODE_FILE;
+	int rc = 0;
+
+	if (slot->mode == XP_MODE_NONE)
+		return 0;
+	if (held || is_file || !queue->lazy)
+		rc = xp_entry_same(queue, fd, slot, 0);
+	if (xp_is_gone(rc))
+		xp_entry_drop(queue, fd, slot);
+	if (rc < 0 || held || is_file)
+		return rc;
+	rc = queue->lazy ? xp_entry_arm_main(queue, fd, slot, XP_ALL_FILTERS)
+		: change_exact(queue, fd, slot, 0);
+	/* The kernel reports more than is wanted, which is dropped. */
+	return xp_is_lack(rc) ? 0 : rc;
+}
+
+int xp_change_request(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned requested)
+{
+	slot->requested = XP_SET(requested | (slot->requested & XP_REQUEST_OOB));
+	return change_narrow(queue, fd, slot, XP_BIT(XP_READ) & xp_entry_main(queue, slot));
+}
+
+int xp_change_delete(struct xpoll *queue, int fd, unsigned filters)
+{
+	struct xp_slot *slot = xp_entry_find(queue, fd);
+	unsigned mine;
+
+	filters &= slot ? slot->present : 0;
+	if (!filters)
+		return change_missing(queue, fd);
+	if (filters == slot->present)
+		return xp_entry_end(queue, fd, slot);
+	mine = filters & xp_entry_main(queue, slot);
+	xp_solo_end(queue, fd, slot, filters);
+	xp_entry_remove(queue, slot, filters);
+	return change_narrow(queue, fd, slot, mine);
+}
+
+int xp_change_enable(struct xpoll *queue, int fd, unsigned filters)
+{
+	struct xp_slot *slot = xp_entry_find(queue, fd);
+	uint32_t generation;
+	uint8_t before;
+	int rc;
+
+	if (!slot || filters & ~(unsigned)slot->present)
+		return change_missing(queue, fd);
+	before = slot->enabled;
+	generation = slot->generation;
+	slot->enabled |= XP_SET(filters);
+	slot->fruitless = 0;
+	slot->idle = 0;
+	if (slot->mode == XP_MODE_FILE) {
+		xp_file_ask(queue, fd, filters);
+		return 0;
+	}
+	rc = queue->lazy ? change_want(queue, fd, slot, filters)
+		: change_exact(queue, fd, slot, filters);
+	if (rc < 0 && slot->generation == generation)
+		slot->enabled = before;
+	return rc;
+}
+
+/* These filters are silent from now on; on a lazy queue the kernel need not know. */
+static int change_silence(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
+{
+	int rc;
+
+	xp_slot_disable(slot, filters);
+	slot->idle = 0;
+	if (queue->lazy || slot->mode == XP_MODE_FILE)
+		return 0;
+	rc = change_exact(queue, fd, slot, 0);
+	return xp_is_lack(rc) ? 0 : rc;
+}
+
+int xp_change_disable(struct xpoll *queue, int fd, unsigned filters)
+{
+	struct xp_slot *slot = xp_entry_find(queue, fd);
+
+	if (!slot || filters & ~(unsigned)slot->present)
+		return change_missing(queue, fd);
+	return change_silence(queue, fd, slot, filters);
+}
+
+void xp_change_delivered(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filter)
+{
+	unsigned filters = slot->whole ? slot->present : XP_BIT(filter);
+
+	if (!(slot->oneshot & XP_BIT(filter))) {
+		(void)change_silence(queue, fd, slot, filters);
+	} else if (filters == slot->present) {
+		(void)xp_entry_end(queue, fd, slot);
+	} else {
+		xp_solo_end(queue, fd, slot, filters);
+		xp_entry_remove(queue, slot, filters);
+		if (!queue->lazy && slot->mode != XP_MODE_FILE)
+			(void)change_exact(queue, fd, slot, 0);
+	}
+}

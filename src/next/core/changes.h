@@ -1,0 +1,43 @@
+/* ADD, DELETE, ENABLE and DISABLE of a descriptor's filters. */
+#ifndef XP_CORE_CHANGES_H
+#define XP_CORE_CHANGES_H
+
+#include "core/queue.h"
+
+/* An ADD, as both levels make it. */
+struct xp_interest {
+	unsigned filters;
+	unsigned modes;     /* XPOLL_CLEAR, ONESHOT, DISPATCH, WHOLE */
+	unsigned requested; /* XP_REQUEST_IN and so on */
+	uint32_t notes;     /* XPOLL_NOTE_COUNT and so on */
+	int64_t lowat;      /* with XPOLL_NOTE_LOWAT */
+	bool enable;        /* also filters that are registered and disabled */
+	bool disable;
+	bool follows;       /* the growth of a regular file is watched */
+	bool keep_udata;
+	union xp_udata udata;
+};
+
+/* Each returns 0 or a negative errno value. */
+int xp_change_add(struct xpoll *queue, int fd, const struct xp_interest *add);
+int xp_change_delete(struct xpoll *queue, int fd, unsigned filters);
+int xp_change_enable(struct xpoll *queue, int fd, unsigned filters);
+int xp_change_disable(struct xpoll *queue, int fd, unsigned filters);
+
+/* Fewer bits of READ are requested. */
+int xp_change_request(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned requested);
+
+/* Count a change; syscalls: the counter of changes in the kernel before it. */
+static inline void xp_change_counted(struct xpoll *queue, int rc, uint64_t syscalls)
+{
+	bool free = rc >= 0 && xp_counter_read(&queue->counters.syscalls_change) == syscalls;
+
+	queue->counters.changes += !free; /* xpoll_stats adds the others */
+	queue->counters.changes_free += free;
+	queue->counters.change_errors += rc < 0;
+}
+
+/* After a delivery: the filter is disabled, or ends. */
+void xp_change_delivered(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filter);
+
+#endif

@@ -1,0 +1,242 @@
+/* The check of candidates, and of files. */
+#include "core/check.h"
+
+#include "base/assert.h"
+#include "core/ask.h"
+#include "core/candidates.h"
+#include "core/entry.h"
+#include "core/files.h"
+#include "core/kick.h"
+#include "core/report.h"
+#include "os/sys.h"
+
+enum {
+	CHUNK_LEAST = 16, /* candidates that one poll(2) checks, whatever room there is */
+	CHUNK_MOST = 256,
+	IDLE_MOST = 4,    /* checks in vain, in a row, before a slot is level-triggered again */
+};
+
+struct chunk {
+	struct pollfd fds[CHUNK_MOST];
+	bool named[CHUNK_MOST]; /* the program has enabled it since it was delivered */
+	int len;
+};
+
+/* --- What poll(2) has found ---------------------------------------------------------- */
+
+/* It is not ready.  A program that reads all there is needs no checks: back to the level. */
+static void candidate_idle(struct xpoll *queue, int fd, struct xp_slot *slot, bool named)
+{
+	unsigned mine = xp_entry_main(queue, slot) & slot->enabled;
+
+	if (named || slot->mode != XP_MODE_EDGE || xp_slot_by_edge(slot) & slot->enabled ||
+	    ++slot->idle < IDLE_MOST)
+		return;
+	slot->idle = 0;
+	if (mine)
+		(void)xp_entry_arm(queue, fd, slot, XP_MODE_LEVEL, mine, mine);
+}
+
+/*
+ * It was delivered before, and the program may have closed the descriptor since.  A change
+ * of the entry shows that, and leaves a level that was not read to the kernel.
+ */
+static bool candidate_confirmed(struct xpoll *queue, int fd, struct xp_slot *slot,
+                                unsigned checked)
+{
+	unsigned mine = xp_entry_main(queue, slot) & slot->enabled;
+
+	if (slot->mode == XP_MODE_LEVEL && !slot->solo)
+		return true;
+	if (xp_slot_by_edge(slot) & slot->enabled || slot->solo || !mine)
+		return xp_entry_same_or_drop(queue, fd, slot, checked);
+	return xp_entry_arm(queue, fd, slot, XP_MODE_LEVEL, mine, mine) == 0;
+}
+
+static void candidate_checked(struct xpoll *queue, struct xp_wait *wait,
+                              const struct pollfd *found, bool named)
+{
+	struct xp_slot *slot = xp_slots_get(&queue->slots, found->fd);
+	uint32_t events = (unsigned short)found->revents;
+	unsigned checked = xp_filters_of((unsigned short)found->events) & slot->enabled;
+
+	if (xp_pollbits_in_doubt(POLLRDHUP, events) && xp_sys_half_closed(found->fd))
+		events |= POLLRDHUP;
+	/* The kernel has to report the next activity of a solo filter that is not ready. */
+	if (XP_UNLIKELY(checked & slot->solo & ~(unsigned)slot->armed) &&
+	    !(events & (POLLHUP | POLLERR | POLLNVAL)))
+		(void)xp_solo_arm(queue, found->fd, slot,
+		                  checked & ~(slot->armed | xp_filters_of(events)));
+	if (XP_UNLIKELY(events & POLLNVAL)) {
+		xp_entry_drop(queue, found->fd, slot);
+	} else if (!events) {
+		candidate_idle(queue, found->fd, slot, named);
+	} else if (named || candidate_confirmed(queue, found->fd, slot, checked)) {
+		/* Hang-ups come unasked: the kernel reports to edges that were not checked. */
+		if (slot->enabled & ~checked)
+			xp_ask_soon(queue);
+		xp_deliver(queue, wait, found->fd, slot, events, checked);
+	}
+}
+
+/* --- Candidates that poll(2) must not check ------------------------------------------ */
+
+/* Deliver the bits that were kept, if fd is still that file. */
+static void kept_deliver(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot)
+{
+	unsigned filters = slot->kept_for & slot->enabled;
+	uint32_t events = slot->kept & (xp_bits_of(slot, filters) | POLLHUP | POLLERR);
+
+	slot->kept = 0;
+	slot->kept_for = 0;
+	if (filters && xp_entry_same_or_drop(queue, fd, slot, filters))
+		xp_deliver(queue, wait, fd, slot, events, filters);
+}
+
+/* A file that has news: deliver what poll(2) returns now, and what was kept. */
+static void news_check(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
+                       unsigned filters, bool named)
+{
+	struct pollfd probe = {.fd = fd, .events = POLLIN | POLLOUT | POLLPRI};
+	uint32_t events;
+	int rc;
+
+	if (!named && !xp_entry_same_or_drop(queue, fd, slot, filters))
+		return;
+	xp_count(&queue->counters.syscalls_check);
+	rc = xp_sys_poll_now(&probe, 1);
+	events = slot->kept | (rc > 0 ? (unsigned short)probe.revents : 0u);
+	slot->kept = 0;
+	if (events & POLLNVAL) {
+		xp_entry_drop(queue, fd, slot);
+		return;
+	}
+	if (rc < 0)
+		xp_check_enabled(queue, fd, slot, filters);
+	if (filters & ~(unsigned)slot->armed)
+		xp_entry_publish(queue, fd, slot, filters);
+	if (events && slot->present)
+		xp_deliver(queue, wait, fd, slot, events, XP_ALL_FILTERS);
+}
+
+/* --- All candidates ------------------------------------------------------------------- */
+
+/* Take one candidate; if it has to be checked, into the chunk. */
+static void candidate_take(struct xpoll *queue, struct xp_wait *wait, struct chunk *chunk)
+{
+	struct xp_slot *slot;
+	int fd = xp_candidate_pop(queue, &slot);
+	unsigned filters = (slot->check | slot->recheck) & slot->enabled;
+	bool named = slot->check & slot->enabled;
+
+	/* Before the check: what happens from now on makes it a candidate again. */
+	slot->check = slot->recheck = 0;
+	if (XP_UNLIKELY(slot->kept_for))
+		kept_deliver(queue, wait, fd, slot);
+	filters &= slot->enabled;
+	if (!filters || slot->mode == XP_MODE_FILE)
+		return; /* it was disabled or has ended, or all files are checked anyway */
+	if (XP_UNLIKELY(!xp_slot_can_probe(fd, slot))) {
+		if (xp_has_news(queue, slot))
+			news_check(queue, wait, fd, slot, filters, named);
+		else
+			xp_entry_publish(queue, fd, slot, filters);
+		return;
+	}
+	/* Edges only if they are candidates, or they would be delivered again and again. */
+	filters = slot->enabled & (filters | ~xp_slot_by_edge(slot));
+	XP_ASSERT(chunk->len < CHUNK_MOST);
+	chunk->fds[chunk->len] = (struct pollfd){
+		.fd = fd,
+		.events = (short)xp_bits_of(slot, filters),
+	};
+	chunk->named[chunk->len++] = named;
+}
+
+/* There was no room for the rest of the chunk: they are the first of the next check. */
+static void chunk_return(struct xpoll *queue, struct chunk *chunk, int done)
+{
+	while (chunk->len > done) {
+		const struct pollfd *left = &chunk->fds[--chunk->len];
+		struct xp_slot *slot = xp_slots_get(&queue->slots, left->fd);
+		unsigned filters = xp_filters_of((unsigned short)left->events) & slot->enabled;
+
+		if (chunk->named[chunk->len])
+			slot->check |= XP_SET(filters);
+		else
+			slot->recheck |= XP_SET(filters);
+		if (filters)
+			xp_candidate_push(queue, left->fd, slot);
+	}
+}
+
+static void chunk_check(struct xpoll *queue, struct xp_wait *wait, struct chunk *chunk)
+{
+	int done = 0, rc;
+
+	xp_count(&queue->counters.syscalls_check);
+	rc = xp_sys_poll_now(chunk->fds, (size_t)chunk->len);
+	for (; done < chunk->len && !xp_wait_is_full(wait); done++) {
+		int fd = chunk->fds[done].fd;
+
+		/* poll(2) takes no more than RLIMIT_NOFILE, or has no memory. */
+		if (XP_UNLIKELY(rc < 0))
+			xp_entry_publish(queue, fd, xp_slots_get(&queue->slots, fd),
+			                 XP_ALL_FILTERS);
+		else
+			candidate_checked(queue, wait, &chunk->fds[done], chunk->named[done]);
+	}
+	chunk_return(queue, chunk, done);
+}
+
+void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait)
+{
+	struct chunk chunk;
+	int left = queue->candidates.len;
+
+	while (left > 0 && !xp_wait_is_full(wait)) {
+		int room = wait->cap - wait->len;
+		int most = room < CHUNK_LEAST ? CHUNK_LEAST : room > CHUNK_MOST ? CHUNK_MOST : room;
+
+		chunk.len = 0;
+		for (; left > 0 && chunk.len < most && !xp_wait_is_full(wait); left--)
+			candidate_take(queue, wait, &chunk);
+		if (chunk.len > 0)
+			chunk_check(queue, wait, &chunk);
+	}
+}
+
+void xp_candidates_publish(struct xpoll *queue)
+{
+	for (int left = queue->candidates.len; left > 0; left--) {
+		struct xp_slot *slot;
+		int fd = xp_candidate_pop(queue, &slot);
+		unsigned filters = (slot->check | slot->recheck) & slot->enabled;
+
+		if (slot->kept_for || (filters && xp_has_news(queue, slot)) ||
+		    (filters && slot->check && !xp_slot_can_probe(fd, slot))) {
+			xp_sleepers_look(queue);
+			xp_candidate_append(queue, fd, slot);
+			continue;
+		}
+		slot->check = slot->recheck = 0;
+		if (filters)
+			xp_entry_publish(queue, fd, slot, filters);
+	}
+}
+
+void xp_files_check(struct xpoll *queue, struct xp_wait *wait)
+{
+	bool poll_level = wait->format != XP_EVENTS;
+	int fd, events;
+
+	xp_files_begin(queue, poll_level);
+	while (!xp_wait_is_full(wait) && xp_files_next(queue, poll_level, &fd, &events)) {
+		struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
+
+		if (events < 0)
+			xp_entry_drop(queue, fd, slot);
+		else if (events > 0)
+			xp_deliver(queue, wait, fd, slot, (uint32_t)events, XP_ALL_FILTERS);
+	}
+}

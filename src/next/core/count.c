@@ -1,0 +1,80 @@
+/* Counts and errors in events. */
+#include "core/count.h"
+
+#include <errno.h>
+
+#include "core/files.h"
+#include "os/sys.h"
+
+/* The bytes to read, or the connections to accept; 1: nobody knows. */
+static int64_t count_unread(struct xpoll *queue, int fd, enum xp_fd_kind kind, bool eof)
+{
+	int64_t unread = xp_sys_unread(fd);
+	int64_t backlog;
+
+	xp_count(&queue->counters.syscalls_check);
+	if (unread > 0)
+		return unread;
+	if (kind != XP_KIND_SOCKET || eof) /* a terminal that has hung up refuses to say 0 */
+		return unread >= 0 ? unread : eof && kind != XP_KIND_SOCKET ? 0 : 1;
+	backlog = xp_sys_backlog(fd);
+	return backlog >= 0 ? backlog : unread >= 0 ? unread : 1;
+}
+
+static int64_t count_of(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filter,
+                        bool eof)
+{
+	enum xp_fd_kind kind = xp_slot_kind(fd, slot);
+	int64_t room;
+
+	if (slot->mode == XP_MODE_FILE)
+		return filter == XP_READ ? xp_file_left(queue, fd) : 1;
+	if (filter == XP_READ)
+		return count_unread(queue, fd, kind, eof);
+	if (kind != XP_KIND_SOCKET && kind != XP_KIND_FIFO)
+		return 1;
+	xp_count_by(&queue->counters.syscalls_check, 2);
+	room = kind == XP_KIND_SOCKET ? xp_sys_socket_room(fd) : xp_sys_pipe_room(fd);
+	return room < 0 ? 1 : room;
+}
+
+/*
+ * Returns true for a listener that was shut down.  The end of file of other than TCP's
+ * leaves open what the socket is; a count other than 1 says that it is no listener.
+ */
+static bool count_aborted(struct xpoll *queue, const struct xpoll_event *event, int fd,
+                          bool counted)
+{
+	if (event->filter != XPOLL_FILT_READ || (counted && event->data != 1))
+		return false;
+	xp_count(&queue->counters.syscalls_check);
+	return xp_sys_is_listener(fd);
+}
+
+void xp_event_count(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
+                    unsigned filter, bool aborted)
+{
+	struct xpoll_event *event = &wait->events[wait->len - 1];
+	bool counted = slot->count & XP_BIT(filter);
+	int error;
+
+	if (counted)
+		event->data = count_of(queue, fd, slot, filter, event->flags & XPOLL_EOF);
+	if (!(slot->soerr & XP_BIT(filter)) || !(event->flags & XPOLL_EOF) ||
+	    xp_slot_kind(fd, slot) != XP_KIND_SOCKET)
+		return;
+	/* Both events of a socket have the error that one read. */
+	if (wait->len > 1 && event[-1].ident == event->ident && slot->soerr & XP_BIT(XP_READ) &&
+	    event[-1].filter == XPOLL_FILT_READ && event[-1].fflags) {
+		event->fflags = event[-1].fflags;
+		return;
+	}
+	xp_count(&queue->counters.syscalls_check);
+	error = xp_sys_take_error(fd);
+	event->fflags = error < 0 ? 0 : (uint32_t)error;
+	if ((event->fflags && event->fflags != ECONNABORTED) ||
+	    !((aborted && filter == XP_READ) || count_aborted(queue, event, fd, counted)))
+		return;
+	event->fflags = ECONNABORTED;
+	event->data = counted ? 0 : event->data;
+}

@@ -1,0 +1,212 @@
+/* Making and releasing a queue, and taking one over in a forked child. */
+#include <errno.h>
+
+#include "base/alloc.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "core/backends.h"
+#include "core/files.h"
+#include "core/lowat.h"
+#include "core/process.h"
+#include "core/renew.h"
+#include "core/sleep.h"
+#include "core/sources.h"
+#include "core/threads.h"
+
+#define OPEN_FLAGS (XPOLL_TELL_MODES | XPOLL_VNODE_AS_BSD | XPOLL_ALL_READY)
+
+/* The back end's state, and the places of a back end that serves one thread at a time. */
+static int backend_open(const struct xp_backend_ops *ops, int size_hint,
+                        struct xp_counters *counters, void **state, struct xp_places *places)
+{
+	int rc;
+
+	xp_places_init(places);
+	*state = xp_alloc(ops->state_size);
+	rc = *state ? ops->open(*state, size_hint, counters) : -ENOMEM;
+	if (rc == 0 && !(ops->caps & XP_CAP_CONCURRENT)) {
+		rc = xp_places_open(places);
+		if (rc < 0)
+			ops->close(*state);
+	}
+	if (rc < 0)
+		xp_free(*state);
+	return rc;
+}
+
+static void backend_close(struct xpoll *queue)
+{
+	queue->ops->close(queue->backend);
+	xp_places_close(&queue->turn.places);
+	xp_free(queue->backend);
+}
+
+static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
+                      const struct xpoll_options *options)
+{
+	int rc;
+
+	*queue = (struct xpoll){
+		.ops = ops,
+		.fired_most = ops->fired_most ? ops->fired_most : XP_FIRED_MOST,
+		.lazy = !(ops->caps & XP_CAP_FREE_CHANGE),
+		.vnode_as_bsd = options->flags & XPOLL_VNODE_AS_BSD,
+		.report_modes = options->flags & XPOLL_TELL_MODES
+			? XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH : 0,
+		.ask.always = options->flags & XPOLL_ALL_READY,
+		.due_ns = XP_NEVER,
+		.timer.until_ns = XP_NEVER,
+	};
+	for (int i = 0; i < XP_SOURCES; i++)
+		queue->sources[i].due_ns = XP_NEVER;
+	xp_list_init(&queue->registrations.active);
+	xp_list_init(&queue->files.awake);
+	xp_list_init(&queue->files.asleep);
+	/* Not zeroed: pages that no wait fills take no memory. */
+	queue->fired = xp_realloc(NULL, (size_t)queue->fired_most * sizeof *queue->fired);
+	if (!queue->fired)
+		return -ENOMEM;
+	rc = xp_mutex_init(&queue->lock);
+	if (rc < 0)
+		goto free_fired;
+	rc = -pthread_cond_init(&queue->thread_left, NULL);
+	if (rc < 0)
+		goto fini_lock;
+	rc = backend_open(ops, options->size_hint, &queue->counters, &queue->backend,
+	                  &queue->turn.places);
+	if (rc == 0)
+		return 0;
+	pthread_cond_destroy(&queue->thread_left);
+fini_lock:
+	xp_mutex_fini(&queue->lock);
+free_fired:
+	xp_free(queue->fired);
+	return rc;
+}
+
+static int options_check(const struct xpoll_options *options)
+{
+	const unsigned char *bytes = (const unsigned char *)options;
+
+	if (options->size < offsetof(struct xpoll_options, size_hint) + sizeof options->size_hint)
+		return -EINVAL;
+	/* A newer program may ask for what this library does not know. */
+	for (size_t i = sizeof *options; i < options->size; i++)
+		if (bytes[i])
+			return -E2BIG;
+	return options->flags & ~OPEN_FLAGS || options->size_hint < 0 ? -EINVAL : 0;
+}
+
+struct xpoll *xpoll_open(const struct xpoll_options *options)
+{
+	struct xpoll_options defaults = {.size = sizeof defaults};
+	const struct xp_backend_ops *ops;
+	struct xpoll *queue = NULL;
+	int rc;
+
+	options = options ? options : &defaults;
+	rc = options_check(options);
+	if (rc == 0)
+		rc = xp_backend_find(options->backend, &ops);
+	if (rc == 0)
+		queue = xp_alloc_lines(sizeof *queue);
+	if (rc == 0)
+		rc = queue ? queue_init(queue, ops, options) : -ENOMEM;
+	if (rc < 0) {
+		xp_free(queue);
+		(void)xp_result(rc);
+		return NULL;
+	}
+	xp_process_add(queue);
+	return queue;
+}
+
+struct xpoll *xpoll_create(int size_hint)
+{
+	struct xpoll_options options = {.size = sizeof options, .size_hint = size_hint};
+
+	if (size_hint >= 1)
+		return xpoll_open(&options);
+	errno = EINVAL;
+	return NULL;
+}
+
+static void queue_free(struct xpoll *queue)
+{
+	xp_sources_fini(queue);
+	backend_close(queue);
+	xp_slots_fini(&queue->slots);
+	xp_lowat_fini(queue);
+	xp_files_fini(queue);
+	xp_free(queue->fired);
+	xp_free(queue);
+}
+
+void xpoll_destroy(struct xpoll *queue)
+{
+	int saved = errno;
+
+	if (!queue)
+		return;
+	if (queue->process != xp_process_current()) {
+		/* In a forked child: tables that may be half changed are left alone. */
+		if (xp_is_torn(queue))
+			queue->ops->close(queue->backend);
+		else
+			queue_free(queue);
+		errno = saved;
+		return;
+	}
+	xp_process_remove(queue);
+	xp_threads_await_end(queue);
+	pthread_cond_destroy(&queue->thread_left);
+	xp_mutex_fini(&queue->lock);
+	queue_free(queue);
+	errno = saved;
+}
+
+/* --- In a forked child --------------------------------------------------------------- */
+
+static int reinit_registrations(struct xpoll *queue)
+{
+	int sources_rc, fds_rc;
+
+	xp_mutex_lock(&queue->lock);
+	queue->batch.next = queue->batch.len = 0;
+	xp_source_fds_forget(queue);
+	sources_rc = xp_sources_inherit(queue);
+	fds_rc = xp_attach_all(queue, true);
+	xp_mutex_unlock(&queue->lock);
+	return sources_rc < 0 ? sources_rc : fds_rc;
+}
+
+int xpoll_reinit(struct xpoll *queue)
+{
+	struct xp_places places;
+	uint32_t parent;
+	void *state;
+	int rc;
+
+	if (!queue || queue->process == xp_process_current())
+		return xp_result(-EINVAL);
+	if (xp_is_torn(queue))
+		return xp_result(-EBUSY);
+	rc = backend_open(queue->ops, 0, &queue->counters, &state, &places);
+	if (rc < 0)
+		return xp_result(rc);
+	backend_close(queue);
+	queue->backend = state;
+	queue->turn.places = places;
+	rc = xp_threads_forget(queue);
+	if (rc < 0)
+		return xp_result(rc);
+	parent = queue->process;
+	xp_process_add(queue);
+	rc = reinit_registrations(queue);
+	if (rc < 0) {
+		/* As before: it can be tried again. */
+		xp_process_remove(queue);
+		queue->process = parent;
+	}
+	return xp_result(rc);
+}

@@ -1,0 +1,59 @@
+/* The times at which sources want to run. */
+#include "core/due.h"
+
+#include "base/assert.h"
+#include "core/kick.h"
+
+void xp_due_set(struct xpoll *queue, enum xp_source_id id, int64_t deadline_ns)
+{
+	queue->sources[id].due_ns = deadline_ns;
+	queue->due_ns = XP_NEVER;
+	queue->on_demand = false;
+	for (int i = 0; i < XP_SOURCES; i++) {
+		if (queue->sources[i].due_ns < queue->due_ns)
+			queue->due_ns = queue->sources[i].due_ns;
+		queue->on_demand |= queue->sources[i].due_ns == XP_ON_DEMAND;
+	}
+	if (xp_timer_waiter_missing(queue))
+		xp_sleepers_look(queue);
+}
+
+uint32_t xp_timer_waiter_begin(struct xpoll *queue, int64_t *deadline_ns)
+{
+	if (XP_LIKELY(!xp_timer_waiter_missing(queue)))
+		return 0;
+	if (queue->due_ns < *deadline_ns)
+		*deadline_ns = queue->due_ns;
+	if (++queue->timer.waiters == 0)
+		queue->timer.waiters = 1;
+	queue->timer.waiter = queue->timer.waiters;
+	queue->timer.until_ns = queue->due_ns;
+	return queue->timer.waiter;
+}
+
+void xp_timer_waiter_end(struct xpoll *queue, uint32_t waiter)
+{
+	if (!waiter || queue->timer.waiter != waiter)
+		return;
+	queue->timer.waiter = 0;
+	queue->timer.until_ns = XP_NEVER;
+}
+
+void xp_timer_waiter_called(struct xpoll *queue)
+{
+	XP_ASSERT(queue->threads.waiters > 0);
+	queue->timer.waiter = 0;
+	queue->timer.until_ns = XP_NOW;
+}
+
+void xp_timer_waiter_answered(struct xpoll *queue)
+{
+	if (XP_UNLIKELY(queue->timer.until_ns == XP_NOW))
+		queue->timer.until_ns = XP_NEVER;
+}
+
+void xp_timer_waiter_forget(struct xpoll *queue)
+{
+	queue->timer.waiter = 0;
+	queue->timer.until_ns = XP_NEVER;
+}

@@ -1,0 +1,313 @@
+/* The kernel's entries of a slot. */
+#include "core/entry.h"
+
+#include <errno.h>
+
+#include "base/assert.h"
+#include "core/ask.h"
+#include "core/candidates.h"
+#include "core/files.h"
+#include "core/kick.h"
+#include "core/outer_reason.h"
+#include "os/sys.h"
+
+enum {
+	FRUITLESS_MOST = 4, /* edges in a row that nobody wants, before the mask excludes them */
+};
+
+struct xp_slot *xp_entry_find(const struct xpoll *queue, int fd)
+{
+	struct xp_slot *slot = fd < 0 ? NULL : xp_slots_at(&queue->slots, fd);
+
+	return slot && slot->present ? slot : NULL;
+}
+
+bool xp_entry_owns(const struct xpoll *queue, int fd)
+{
+	const struct xp_backend_ops *ops = queue->ops;
+
+	return xp_places_own(&queue->turn.places, fd) ||
+		(ops->owns && ops->owns(queue->backend, fd));
+}
+
+enum xp_mode xp_entry_mode(const struct xpoll *queue, const struct xp_slot *slot)
+{
+	unsigned filters = xp_entry_main(queue, slot);
+	unsigned edges = xp_slot_by_edge(slot) | (queue->lazy ? ~(unsigned)slot->enabled : 0);
+
+	return filters & edges ? XP_MODE_EDGE : XP_MODE_LEVEL;
+}
+
+static uint64_t entry_count(unsigned filters)
+{
+	return (filters & 1) + (filters >> 1 & 1) + (filters >> 2 & 1);
+}
+
+void xp_entry_remove(struct xpoll *queue, struct xp_slot *slot, unsigned filters)
+{
+	uint8_t left = XP_SET(~filters);
+
+	XP_ASSERT(!(filters & ~(unsigned)slot->present));
+	xp_outer_settle(queue);
+	xp_count_by(&queue->counters.registered, -entry_count(filters));
+	xp_slot_disable(slot, filters);
+	slot->present &= left;
+	slot->clear &= left;
+	slot->oneshot &= left;
+	slot->dispatch &= left;
+	slot->lowat &= left & XP_ALL_FILTERS;
+	slot->exclusive &= left & XP_ALL_FILTERS;
+	slot->count &= left & XP_ALL_FILTERS;
+	slot->soerr &= left & XP_ALL_FILTERS;
+	if (filters & XP_BIT(XP_READ))
+		slot->requested &= XP_REQUEST_OOB;
+	if (filters & XP_BIT(XP_EXCEPT))
+		slot->requested &= XP_REQUEST_IN | XP_REQUEST_RDHUP;
+	for (int i = 0; i < XP_FD_FILTERS; i++)
+		if (filters & XP_BIT(i))
+			slot->udata[i].bits = 0;
+}
+
+static void entry_clear(struct xpoll *queue, struct xp_slot *slot)
+{
+	xp_outer_settle(queue);
+	xp_count_by(&queue->counters.registered, -entry_count(slot->present));
+	*slot = (struct xp_slot){
+		.generation = slot->generation + 1,
+		.epoch = slot->epoch,
+		.next = slot->next,
+	};
+}
+
+void xp_entry_drop(struct xpoll *queue, int fd, struct xp_slot *slot)
+{
+	enum xp_mode mode = (enum xp_mode)slot->mode;
+
+	entry_clear(queue, slot);
+	if (mode == XP_MODE_FILE)
+		xp_file_remove(queue, fd);
+	else if (!queue->lazy && mode != XP_MODE_NONE)
+		(void)queue->ops->detach(queue->backend, fd);
+}
+
+void xp_solo_end(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
+{
+	filters &= slot->solo;
+	for (unsigned i = 0; filters && i < XP_FD_FILTERS; i++)
+		if (filters & slot->armed & XP_BIT(i))
+			(void)queue->ops->change(queue->backend, fd, XP_WATCH_SOLO(i),
+			                         xp_slot_token(slot, fd));
+	slot->armed &= XP_SET(~filters);
+	slot->solo &= ~filters & XP_ALL_FILTERS;
+}
+
+int xp_entry_end(struct xpoll *queue, int fd, struct xp_slot *slot)
+{
+	int rc;
+
+	if (slot->mode == XP_MODE_NONE || slot->mode == XP_MODE_FILE) {
+		rc = slot->mode == XP_MODE_FILE ? xp_file_confirm(queue, fd) : 0;
+		xp_entry_drop(queue, fd, slot);
+		return rc;
+	}
+	xp_solo_end(queue, fd, slot, XP_ALL_FILTERS);
+	rc = queue->ops->detach(queue->backend, fd);
+	entry_clear(queue, slot);
+	return rc;
+}
+
+/* The main entry is so from now on. */
+static void entry_armed(struct xpoll *queue, struct xp_slot *slot, enum xp_mode mode,
+                        unsigned filters)
+{
+	XP_ASSERT(!(filters & ~(unsigned)slot->present));
+	xp_mutex_assert_held(&queue->lock);
+	slot->mode = (uint8_t)mode;
+	slot->armed = XP_SET(filters | (slot->armed & slot->solo));
+	slot->spent = 0;
+	slot->idle = 0;
+	slot->fruitless = 0;
+	slot->sequence = ++queue->sequence;
+	if (queue->lazy || queue->ops->flush)
+		xp_ask_soon(queue);
+	/* A back end that makes its changes in a wait has to make them beside one that sleeps. */
+	if (queue->ops->flush)
+		xp_sleepers_look(queue);
+}
+
+static uint32_t entry_watch(const struct xpoll *queue, const struct xp_slot *slot,
+                            enum xp_mode mode, unsigned filters)
+{
+	/* No mask excludes errors and hang-ups: ONESHOT lets only one more through. */
+	uint32_t how = queue->lazy && !filters ? XP_WATCH_ONESHOT
+		: mode == XP_MODE_EDGE ? XP_WATCH_EDGE : 0;
+
+	return xp_bits_of(slot, filters) | how;
+}
+
+int xp_entry_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
+{
+	unsigned filters = xp_entry_main(queue, slot);
+	enum xp_mode mode = xp_entry_mode(queue, slot);
+	uint32_t watch = entry_watch(queue, slot, mode, filters);
+	uint64_t token = xp_slot_token(slot, fd);
+	int rc = xp_entry_owns(queue, fd) ? -EINVAL
+		: queue->ops->attach(queue->backend, fd, watch, token);
+
+	/* The entry of a closed file, of which a duplicate has the old number again. */
+	if (XP_UNLIKELY(rc == -EEXIST))
+		rc = queue->ops->change(queue->backend, fd, watch, token);
+	if (rc == 0)
+		entry_armed(queue, slot, mode, filters);
+	return rc;
+}
+
+int xp_entry_arm(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode mode,
+                 unsigned filters, unsigned again)
+{
+	int rc;
+
+	if (slot->mode == XP_MODE_NONE)
+		return xp_entry_attach(queue, fd, slot);
+	XP_ASSERT(slot->mode == XP_MODE_LEVEL || slot->mode == XP_MODE_EDGE);
+	xp_news_before_change(queue, fd, slot);
+	rc = queue->ops->change(queue->backend, fd, entry_watch(queue, slot, mode, filters) |
+	                        XP_WATCH_AGAIN(again), xp_slot_token(slot, fd));
+	if (rc == -EPERM) /* another file, which the kernel refuses */
+		rc = -ENOENT;
+	if (xp_is_gone(rc))
+		xp_entry_drop(queue, fd, slot);
+	if (rc == 0)
+		entry_armed(queue, slot, mode, filters);
+	if (rc == 0 && slot->kept && slot->enabled && xp_has_news(queue, slot))
+		xp_check_enabled(queue, fd, slot, slot->enabled);
+	return rc;
+}
+
+int xp_entry_arm_main(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned again)
+{
+	return xp_entry_arm(queue, fd, slot, xp_entry_mode(queue, slot),
+	                    xp_entry_main(queue, slot), again);
+}
+
+int xp_entry_same(struct xpoll *queue, int fd, const struct xp_slot *slot, unsigned again)
+{
+	int rc;
+
+	if (slot->mode == XP_MODE_FILE)
+		return xp_file_confirm(queue, fd);
+	if (!(queue->ops->caps & XP_CAP_KNOWS_FILE) || slot->mode == XP_MODE_NONE) {
+		xp_count(&queue->counters.syscalls_check);
+		rc = xp_sys_open_flags(fd);
+		return rc < 0 ? rc : 0;
+	}
+	/* Attaching the same file fails with EEXIST, and does not touch its entry. */
+	rc = queue->ops->attach(queue->backend, fd, XP_WATCH_AGAIN(again), xp_slot_token(slot, fd));
+	if (rc == 0)
+		(void)queue->ops->detach(queue->backend, fd);
+	return rc == -EEXIST ? 0 : rc == -EBADF ? rc : -ENOENT;
+}
+
+bool xp_entry_same_or_drop(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned again)
+{
+	if (xp_entry_same(queue, fd, slot, again) == 0)
+		return true;
+	xp_entry_drop(queue, fd, slot);
+	return false;
+}
+
+/* --- Solo filters ----------------------------------------------------------------- */
+
+unsigned xp_solo_wanted(const struct xpoll *queue, const struct xp_slot *slot, unsigned filters,
+                        unsigned before)
+{
+	unsigned solo = 0;
+
+	for (unsigned i = 0; queue->lazy && slot->kind != XP_KIND_NEWS && i < XP_FD_FILTERS; i++) {
+		unsigned bit = XP_BIT(i);
+		unsigned others = (before | slot->present) & ~(bit | solo | slot->solo);
+
+		if (!(filters & bit) || slot->solo & bit || !others)
+			continue;
+		if (!(slot->clear & bit) != !(slot->clear & others) ||
+		    (slot->spent && slot->clear & others))
+			solo |= bit;
+	}
+	return solo;
+}
+
+static int solo_arm_one(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filter)
+{
+	uint32_t watch = xp_bits_of(slot, XP_BIT(filter)) | XP_WATCH_SOLO(filter) |
+		(slot->clear & XP_BIT(filter) ? XP_WATCH_EDGE : 0);
+	uint64_t token = xp_slot_token(slot, fd);
+	int rc = -ENOENT;
+
+	if (slot->armed & XP_BIT(filter))
+		rc = queue->ops->change(queue->backend, fd, watch, token);
+	if (rc == -ENOENT)
+		rc = queue->ops->attach(queue->backend, fd, watch, token);
+	if (rc < 0)
+		return rc;
+	slot->armed |= XP_SET(XP_BIT(filter));
+	slot->sequence = ++queue->sequence;
+	xp_ask_soon(queue);
+	return 0;
+}
+
+int xp_solo_arm(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; rc == 0 && i < XP_FD_FILTERS; i++)
+		if (filters & slot->solo & XP_BIT(i))
+			rc = solo_arm_one(queue, fd, slot, i);
+	return rc;
+}
+
+/* --- What follows from reports ------------------------------------------------------ */
+
+void xp_entry_publish(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
+{
+	unsigned mine = xp_entry_main(queue, slot);
+	unsigned enabled = mine & slot->enabled;
+
+	if (slot->mode == XP_MODE_FILE || slot->mode == XP_MODE_NONE)
+		return;
+	(void)xp_solo_arm(queue, fd, slot, filters & slot->enabled);
+	if (!(filters & enabled) || slot->mode == XP_MODE_LEVEL)
+		return;
+	if (xp_slot_by_edge(slot) & enabled)
+		(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine, filters);
+	else
+		(void)xp_entry_arm(queue, fd, slot, XP_MODE_LEVEL, enabled, filters);
+}
+
+static void solo_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned bit)
+{
+	if (bit & slot->enabled || (bit & slot->clear && ++slot->fruitless < FRUITLESS_MOST))
+		return;
+	slot->fruitless = 0;
+	(void)queue->ops->change(queue->backend, fd, bit * XP_WATCH_SOLO(0),
+	                         xp_slot_token(slot, fd));
+	slot->armed &= XP_SET(~bit);
+}
+
+void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned limit)
+{
+	unsigned solo = limit & slot->solo;
+	unsigned mine = xp_entry_main(queue, slot);
+
+	xp_count(&queue->counters.fruitless);
+	if (solo && !(solo & (solo - 1)) && limit == solo) {
+		solo_fruitless(queue, fd, slot, solo);
+	} else if (slot->mode == XP_MODE_LEVEL) {
+		(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine, mine);
+	} else if (slot->mode == XP_MODE_EDGE && ++slot->fruitless >= FRUITLESS_MOST) {
+		slot->fruitless = 0;
+		/* A change would bring up an edge that was reported. */
+		if (slot->armed & mine & ~(unsigned)slot->enabled &&
+		    !(slot->spent && mine & slot->enabled & slot->clear))
+			(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine & slot->enabled, 0);
+	}
+}

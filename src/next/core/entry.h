@@ -1,0 +1,88 @@
+/*
+ * The kernel's entries of a slot.
+ *
+ * The main entry has all filters.  It is level-triggered until a filter of it has to be
+ * watched by edges, or a report comes for a filter that is disabled.
+ *
+ * A queue is lazy if a change in the kernel costs a system call, as on epoll.  Then the
+ * main entry keeps disabled filters.  On the other back ends it has those that are enabled.
+ *
+ * Solo filters, of lazy queues: the kernel reports an entry as a whole when one of its bits
+ * has activity, or when it is changed, but an edge has to be reported once.  So a filter
+ * with CLEAR does not share an entry with a level filter, nor with an edge that was
+ * reported: the later one has an entry of its own.
+ */
+#ifndef XP_CORE_ENTRY_H
+#define XP_CORE_ENTRY_H
+
+#include "core/queue.h"
+
+/* The slot of a descriptor of which something is registered, or NULL. */
+struct xp_slot *xp_entry_find(const struct xpoll *queue, int fd);
+
+/* Returns true for descriptors of the queue itself. */
+bool xp_entry_owns(const struct xpoll *queue, int fd);
+
+/* The filters of the main entry, if it is as it should be. */
+static inline unsigned xp_entry_main(const struct xpoll *queue, const struct xp_slot *slot)
+{
+	return queue->lazy ? slot->present & ~(unsigned)slot->solo : slot->enabled;
+}
+
+/* How the main entry should be triggered. */
+enum xp_mode xp_entry_mode(const struct xpoll *queue, const struct xp_slot *slot);
+
+/* Returns true if such a result says that fd is closed, or another file by now. */
+static inline bool xp_is_gone(int rc)
+{
+	return rc == -ENOENT || rc == -EBADF;
+}
+
+/* The registrations of these filters end, without a system call. */
+void xp_entry_remove(struct xpoll *queue, struct xp_slot *slot, unsigned filters);
+/* All registrations end: the descriptor is closed, or another file. */
+void xp_entry_drop(struct xpoll *queue, int fd, struct xp_slot *slot);
+/* All registrations end, and the kernel's entries with them.  -ENOENT, -EBADF: it was gone. */
+int xp_entry_end(struct xpoll *queue, int fd, struct xp_slot *slot);
+
+/* Make the main entry of a slot that has none. */
+int xp_entry_attach(struct xpoll *queue, int fd, struct xp_slot *slot);
+/*
+ * Change the main entry.  The kernel checks the state, and reports what is ready of the
+ * filters `again`.  If the descriptor is another file the slot is dropped: see xp_is_gone.
+ */
+int xp_entry_arm(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode mode,
+                 unsigned filters, unsigned again);
+/* The same to what it should be. */
+int xp_entry_arm_main(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned again);
+
+/* 0 if fd is still the file that was registered; else a result that xp_is_gone knows. */
+int xp_entry_same(struct xpoll *queue, int fd, const struct xp_slot *slot, unsigned again);
+/* The same; otherwise the slot is dropped. */
+bool xp_entry_same_or_drop(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned again);
+
+/*
+ * Of these filters, which are being added, the ones that cannot be in the main entry.
+ * before: the filters that were there.
+ */
+unsigned xp_solo_wanted(const struct xpoll *queue, const struct xp_slot *slot, unsigned filters,
+                        unsigned before);
+/* The entries of these solo filters end. */
+void xp_solo_end(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
+/* Have the kernel report these filters, which have, or get, entries of their own. */
+int xp_solo_arm(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
+
+/*
+ * Have these filters reported by the kernel, instead of checking them.  The slot may be
+ * dropped.
+ */
+void xp_entry_publish(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
+
+/*
+ * The kernel has made a report that nobody wants.  A level-triggered entry would repeat it
+ * for ever, and an edge-triggered one makes one for each activity, until the mask excludes
+ * it.  limit: the filters of the entry.
+ */
+void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned limit);
+
+#endif

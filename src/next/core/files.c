@@ -1,0 +1,299 @@
+/* Files that the kernel refuses to wait for. */
+#include "core/files.h"
+
+#include <errno.h>
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "core/kick.h"
+#include "os/fskind.h"
+#include "os/sys.h"
+#include "source/inode.h"
+
+enum { ASLEEP_CHECKS = 16 }; /* files that sleep and are checked by a wait */
+
+struct xp_file {
+	struct xp_regmap_item item;  /* by descriptor */
+	struct xp_list turn;         /* among those awake or asleep, or in no list */
+	struct xp_inode_user growth;
+	bool sized;    /* regular, and its size says where it ends */
+	bool follows;  /* its growth is watched */
+	bool gone;     /* the descriptor was closed, or is another file's */
+	uint32_t pass; /* the last pass that checked it */
+	unsigned due;  /* filters to check though they have CLEAR */
+	uint64_t device;
+	uint64_t inode;
+	int64_t born_ns;
+};
+
+static int file_fd(const struct xp_file *file)
+{
+	return (int)file->item.ident;
+}
+
+static struct xp_file *file_get(const struct xpoll *queue, int fd)
+{
+	struct xp_regmap_item *item = xp_regmap_find(&queue->files.map, (uint64_t)fd, 0);
+
+	XP_ASSERT(item);
+	return XP_CONTAINER_OF(item, struct xp_file, item);
+}
+
+/* Put it at the end of a list; NULL: of none. */
+static void file_place(struct xp_file *file, struct xp_list *list)
+{
+	xp_list_remove(&file->turn);
+	if (list)
+		xp_list_append(list, &file->turn);
+}
+
+static void file_wake(struct xpoll *queue, struct xp_file *file)
+{
+	file_place(file, &queue->files.awake);
+	xp_sleepers_look(queue);
+}
+
+static void growth_news(struct xpoll *queue, struct xp_inode_user *user, uint32_t notes, bool lost)
+{
+	struct xp_file *file = XP_CONTAINER_OF(user, struct xp_file, growth);
+
+	(void)notes, (void)lost;
+	file->due |= XP_BIT(XP_READ);
+	file_wake(queue, file);
+}
+
+static bool growth_listens(const struct xpoll *queue, const struct xp_inode_user *user)
+{
+	return xp_slots_get(&queue->slots, user->fd)->enabled & XP_BIT(XP_READ);
+}
+
+/* The next check of the file finds that out. */
+static void growth_gone(struct xpoll *queue, struct xp_inode_user *user)
+{
+	struct xp_file *file = XP_CONTAINER_OF(user, struct xp_file, growth);
+
+	file->gone = true;
+	file_wake(queue, file);
+}
+
+static const struct xp_inode_user_ops growth_user = {
+	.news = growth_news,
+	.listens = growth_listens,
+	.gone = growth_gone,
+};
+
+/* Watch the growth of a file whose READ is registered. */
+static int file_follow(struct xpoll *queue, struct xp_file *file)
+{
+	int rc;
+
+	if (!file->sized)
+		return 0;
+	rc = file->follows ? xp_inode_rewatch(queue, &file->growth, XPOLL_NOTE_WRITE, true)
+		: xp_inode_watch(queue, &file->growth, file_fd(file), XPOLL_NOTE_WRITE, true);
+	file->follows |= rc == 0;
+	/* The watch shows that it is another file, whatever its numbers are. */
+	return rc == -ESTALE ? -ENOENT : rc;
+}
+
+int xp_file_add(struct xpoll *queue, int fd, bool follows)
+{
+	struct stat status;
+	struct xp_file *file;
+	int64_t born_ns;
+	int rc = xp_sys_fstat_born(fd, &status, &born_ns);
+
+	if (rc < 0)
+		return rc;
+	file = xp_alloc(sizeof *file);
+	if (!file)
+		return -ENOMEM;
+	*file = (struct xp_file){
+		.item.ident = (uint64_t)fd,
+		.growth.ops = &growth_user,
+		.sized = S_ISREG(status.st_mode) && xp_fs_has_sizes(fd),
+		.due = XP_ALL_FILTERS,
+		.device = status.st_dev,
+		.inode = status.st_ino,
+		.born_ns = xp_fs_keeps_births(fd) ? born_ns : 0,
+	};
+	xp_list_init(&file->turn);
+	rc = xp_regmap_add(&queue->files.map, &file->item);
+	if (rc < 0) {
+		xp_free(file);
+		return rc;
+	}
+	file_wake(queue, file);
+	rc = follows ? file_follow(queue, file) : 0;
+	if (rc < 0)
+		xp_file_remove(queue, fd);
+	return rc;
+}
+
+int xp_file_add_again(struct xpoll *queue, int fd, unsigned filters, bool follows)
+{
+	int rc = xp_file_confirm(queue, fd);
+
+	if (rc == 0 && follows)
+		rc = file_follow(queue, file_get(queue, fd));
+	if (rc == 0)
+		xp_file_ask(queue, fd, filters);
+	return rc;
+}
+
+int xp_file_inherit(struct xpoll *queue, int fd)
+{
+	struct xp_file *file = file_get(queue, fd);
+	bool followed = file->follows;
+	int rc = 0;
+
+	file->follows = false;
+	if (followed)
+		rc = file_follow(queue, file);
+	if (rc < 0)
+		file->follows = followed;
+	else
+		xp_file_ask(queue, fd, XP_ALL_FILTERS);
+	return rc;
+}
+
+void xp_file_remove(struct xpoll *queue, int fd)
+{
+	struct xp_file *file = file_get(queue, fd);
+
+	xp_inode_unwatch(queue, &file->growth);
+	file_place(file, NULL);
+	xp_regmap_remove(&queue->files.map, &file->item);
+	xp_free(file);
+}
+
+void xp_files_fini(struct xpoll *queue)
+{
+	struct xp_regmap_item *item;
+
+	while ((item = xp_regmap_pop(&queue->files.map)))
+		xp_free(XP_CONTAINER_OF(item, struct xp_file, item));
+	xp_regmap_fini(&queue->files.map);
+}
+
+/* 0; -EBADF, -ENOENT: closed, or another file; or the error of fstat(2). */
+static int file_status(struct xpoll *queue, const struct xp_file *file, struct stat *status)
+{
+	int64_t born_ns;
+	int rc = file->gone ? -ENOENT : xp_sys_fstat_born(file_fd(file), status, &born_ns);
+
+	xp_count(&queue->counters.syscalls_check);
+	if (rc < 0)
+		return rc;
+	return (uint64_t)status->st_dev == file->device && status->st_ino == file->inode &&
+		xp_sys_same_birth(born_ns, file->born_ns) ? 0 : -ENOENT;
+}
+
+int xp_file_confirm(struct xpoll *queue, int fd)
+{
+	struct stat status;
+	int rc = file_status(queue, file_get(queue, fd), &status);
+
+	return rc == -EBADF || rc == -ENOENT ? rc : 0;
+}
+
+void xp_file_ask(struct xpoll *queue, int fd, unsigned filters)
+{
+	struct xp_file *file = file_get(queue, fd);
+
+	file->due |= filters;
+	if (file->follows)
+		xp_inode_listen(queue, &file->growth);
+	file_wake(queue, file);
+}
+
+int64_t xp_file_left(struct xpoll *queue, int fd)
+{
+	struct xp_file *file = file_get(queue, fd);
+	struct stat status;
+
+	xp_count(&queue->counters.syscalls_check);
+	if (!file->sized || file_status(queue, file, &status) < 0)
+		return 1;
+	return status.st_size - xp_sys_offset(fd);
+}
+
+/* The filters of a file that have to be checked. */
+static unsigned file_wanted(const struct xpoll *queue, const struct xp_file *file)
+{
+	const struct xp_slot *slot = xp_slots_get(&queue->slots, file_fd(file));
+	/* Nobody hangs up: a READ without POLLIN is never ready. */
+	unsigned filters = XP_BIT(XP_WRITE) |
+		(slot->requested & XP_REQUEST_IN ? XP_BIT(XP_READ) : 0);
+
+	return slot->enabled & filters & (file->due | ~(unsigned)slot->clear);
+}
+
+/* The bits of poll(2) for these filters; -EBADF, -ENOENT: another file. */
+static int file_events(struct xpoll *queue, const struct xp_file *file, unsigned wanted,
+                       bool poll_level)
+{
+	int events = (wanted & XP_BIT(XP_READ) ? POLLIN : 0) |
+		(wanted & XP_BIT(XP_WRITE) ? POLLOUT : 0);
+	struct stat status;
+	int rc = file_status(queue, file, &status);
+
+	if (rc == -EBADF || rc == -ENOENT)
+		return rc;
+	/* Another error of fstat(2) says nothing: reading will show it. */
+	if (rc < 0 || !file->sized || poll_level || !(events & POLLIN))
+		return events;
+	xp_count(&queue->counters.syscalls_check);
+	/* An offset beyond the end is not at the end, as in FreeBSD. */
+	return xp_sys_offset(file_fd(file)) == status.st_size ? events & ~POLLIN : events;
+}
+
+static struct xp_file *file_first(const struct xp_list *list)
+{
+	return XP_CONTAINER_OF(list->next, struct xp_file, turn);
+}
+
+void xp_files_begin(struct xpoll *queue, bool poll_level)
+{
+	/* At the poll-like level all of them are ready. */
+	int checks = poll_level ? INT32_MAX : ASLEEP_CHECKS;
+
+	queue->files.pass++;
+	while (checks-- > 0 && !xp_list_empty(&queue->files.asleep))
+		file_place(file_first(&queue->files.asleep), &queue->files.awake);
+}
+
+bool xp_files_next(struct xpoll *queue, bool poll_level, int *fd, int *events)
+{
+	struct xp_file *file = file_first(&queue->files.awake);
+	unsigned wanted;
+
+	if (xp_list_empty(&queue->files.awake) || file->pass == queue->files.pass)
+		return false;
+	file->pass = queue->files.pass;
+	wanted = file_wanted(queue, file);
+	*fd = file_fd(file);
+	*events = 0;
+	if (!wanted && !file->gone) {
+		file_place(file, NULL);
+		return true;
+	}
+	*events = file_events(queue, file, wanted, poll_level);
+	if (*events < 0)
+		return true;
+	file_place(file, *events ? &queue->files.awake : &queue->files.asleep);
+	/* A CLEAR filter is silent after that until there is news. */
+	file->due &= ~xp_filters_of((uint32_t)*events);
+	return true;
+}
+
+bool xp_files_ready(struct xpoll *queue)
+{
+	XP_LIST_EACH(struct xp_file, file, &queue->files.awake, turn) {
+		unsigned wanted = file_wanted(queue, file);
+
+		if (wanted && file_events(queue, file, wanted, false) > 0)
+			return true;
+	}
+	return false;
+}

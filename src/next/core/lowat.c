@@ -1,0 +1,151 @@
+/* Low-water marks. */
+#include "core/lowat.h"
+
+#include <errno.h>
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "base/table.h"
+#include "core/candidates.h"
+#include "core/due.h"
+#include "os/sys.h"
+
+/* The bytes of READ and WRITE; a page for each page of slots that has any. */
+struct xp_lowat_page {
+	int64_t bytes[XP_PAGE_SLOTS][2];
+};
+
+enum {
+	PAUSE_LEAST_NS = XP_NS_PER_MS,
+	PAUSE_MOST_NS = 64 * XP_NS_PER_MS,
+};
+
+static int64_t *lowat_at(const struct xpoll *queue, int fd, unsigned filter)
+{
+	struct xp_lowat_page *page = queue->lowat.pages[fd >> XP_PAGE_BITS];
+
+	XP_ASSERT(page && filter <= XP_WRITE);
+	return &page->bytes[fd & (XP_PAGE_SLOTS - 1)][filter];
+}
+
+/* The bytes to read, or the room for writing; -ENOTSUP: nobody knows. */
+static int64_t lowat_count(int fd, enum xp_fd_kind kind, unsigned filter)
+{
+	/* Of datagrams only the first is counted, which could be too small for ever. */
+	if (kind == XP_KIND_SOCKET && !xp_sys_is_stream(fd))
+		return -ENOTSUP;
+	if (filter == XP_READ)
+		return xp_kind_can_probe(kind) ? xp_sys_unread(fd) : -ENOTSUP;
+	return kind == XP_KIND_SOCKET ? xp_sys_socket_room(fd)
+		: kind == XP_KIND_FIFO ? xp_sys_pipe_room(fd) : -ENOTSUP;
+}
+
+int xp_lowat_prepare(struct xpoll *queue, int fd, unsigned filter)
+{
+	int kind = fd < 0 ? -EBADF : xp_fd_kind(fd);
+	struct xp_lowat_page **at;
+	int64_t count;
+
+	if (kind < 0)
+		return kind;
+	count = lowat_count(fd, (enum xp_fd_kind)kind, filter);
+	/* A connection makes a listener ready, and its end a pipe that nobody reads. */
+	if (count < 0 && count != -EINVAL && count != -EPIPE)
+		return -ENOTSUP;
+	if (XP_TABLE_RESERVE(&queue->lowat.pages, &queue->lowat.pages_len,
+	                     (fd >> XP_PAGE_BITS) + 1) < 0)
+		return -ENOMEM;
+	at = &queue->lowat.pages[fd >> XP_PAGE_BITS];
+	if (!*at)
+		*at = xp_alloc(sizeof **at);
+	return *at ? 0 : -ENOMEM;
+}
+
+void xp_lowat_set(struct xpoll *queue, int fd, unsigned filter, int64_t bytes)
+{
+	XP_ASSERT(bytes > 0);
+	*lowat_at(queue, fd, filter) = bytes;
+}
+
+int64_t xp_lowat_get(const struct xpoll *queue, int fd, unsigned filter)
+{
+	return *lowat_at(queue, fd, filter);
+}
+
+/*
+ * The count of bytes to read ends where urgent data begins, so urgent data is enough.  So is
+ * a check that fails for lack of memory: nobody reports the edge again.
+ */
+static bool enough_to_read(struct xpoll *queue, int fd, const struct xp_slot *slot)
+{
+	struct pollfd probe = {.fd = fd, .events = POLLPRI};
+	int64_t unread = xp_sys_unread(fd);
+	int rc;
+
+	xp_count(&queue->counters.syscalls_check);
+	if (unread < 0 || unread >= xp_lowat_get(queue, fd, XP_READ))
+		return true;
+	if (slot->kind != XP_KIND_SOCKET)
+		return false;
+	xp_count(&queue->counters.syscalls_check);
+	rc = xp_sys_poll_now(&probe, 1);
+	return rc < 0 || (rc > 0 && probe.revents & POLLPRI);
+}
+
+static bool enough_room(struct xpoll *queue, int fd, struct xp_slot *slot)
+{
+	int64_t room = slot->kind == XP_KIND_SOCKET ? xp_sys_socket_room(fd) : xp_sys_pipe_room(fd);
+
+	xp_count_by(&queue->counters.syscalls_check, 2);
+	slot->unmet = 0;
+	if (room < 0 || room >= xp_lowat_get(queue, fd, XP_WRITE)) {
+		queue->lowat.pause_ns = PAUSE_LEAST_NS;
+		return true;
+	}
+	slot->unmet = XP_BIT(XP_WRITE);
+	if (xp_due_of(queue, XP_SOURCE_NONE) == XP_NEVER) {
+		if (!queue->lowat.pause_ns)
+			queue->lowat.pause_ns = PAUSE_LEAST_NS;
+		xp_due_set(queue, XP_SOURCE_NONE, xp_sys_now() + queue->lowat.pause_ns);
+	}
+	return false;
+}
+
+uint32_t xp_lowat_reached(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events)
+{
+	unsigned marked = slot->lowat & slot->enabled;
+
+	/* An end or an error needs no bytes. */
+	if (XP_LIKELY(!marked) || events & (POLLERR | POLLHUP))
+		return events;
+	(void)xp_slot_kind(fd, slot);
+	if (marked & XP_BIT(XP_READ) && events & POLLIN && !(events & POLLRDHUP) &&
+	    !enough_to_read(queue, fd, slot))
+		events &= ~(uint32_t)POLLIN;
+	if (marked & XP_BIT(XP_WRITE) && events & POLLOUT && !enough_room(queue, fd, slot))
+		events &= ~(uint32_t)POLLOUT;
+	return events;
+}
+
+void xp_lowat_due(struct xpoll *queue)
+{
+	int64_t pause_ns = queue->lowat.pause_ns * 2;
+	struct xp_slot *slot;
+
+	queue->lowat.pause_ns = pause_ns < PAUSE_MOST_NS ? pause_ns : PAUSE_MOST_NS;
+	xp_due_set(queue, XP_SOURCE_NONE, XP_NEVER);
+	for (int fd = 0; (slot = xp_slots_walk(&queue->slots, &fd)); fd++) {
+		unsigned again = slot->unmet & slot->enabled & slot->lowat;
+
+		slot->unmet = 0;
+		if (again)
+			xp_check_again(queue, fd, slot, again);
+	}
+}
+
+void xp_lowat_fini(struct xpoll *queue)
+{
+	for (int i = 0; i < queue->lowat.pages_len; i++)
+		xp_free(queue->lowat.pages[i]);
+	xp_free(queue->lowat.pages);
+}

@@ -1,0 +1,55 @@
+/* When the descriptor of the queue is readable. */
+#include "core/outer.h"
+
+#include <errno.h>
+
+#include "base/time.h"
+#include "core/files.h"
+#include "core/sources.h"
+
+/*
+ * Calls that it stays readable for candidates after the last one: they come and go with each
+ * event, and off and on again would be two system calls each time.
+ */
+enum { PATIENCE = 8 };
+
+int xp_outer_open(struct xpoll *queue)
+{
+	int fd = queue->ops->outer ? queue->ops->outer->fd(queue->backend) : -ENOTSUP;
+
+	if (fd < 0 || queue->outer.exposed)
+		return fd;
+	queue->outer.exposed = true;
+	if (queue->on_demand)
+		xp_sources_run_due(queue, XP_BATCH_MOST);
+	xp_sources_settle(queue, NULL, XP_BEFORE_SLEEP);
+	return fd;
+}
+
+void xp_outer_update(struct xpoll *queue)
+{
+	const struct xp_outer_ops *outer = queue->ops->outer;
+	bool candidates = queue->candidates.len > 0;
+	bool wanted = candidates || xp_sources_active(queue) ||
+		queue->batch.next < queue->batch.len ||
+		atomic_load(&queue->wake.state) & XP_WAKE_PENDING || xp_files_ready(queue);
+
+	if (queue->threads.dying)
+		return;
+	if (candidates)
+		queue->outer.patience = PATIENCE;
+	else if (!wanted && queue->outer.patience > 0)
+		wanted = --queue->outer.patience > 0;
+	queue->outer.alarmed |= queue->due_ns != XP_NEVER;
+	/* Where no time can be set, readable too often is better than too late. */
+	if (!wanted && queue->outer.alarmed && outer->set_alarm(queue->backend, queue->due_ns) < 0)
+		wanted = true;
+	if (wanted != queue->outer.attention &&
+	    outer->set_attention(queue->backend, wanted ? XP_ATTENTION_ON : XP_ATTENTION_NONE) == 0)
+		queue->outer.attention = wanted;
+}
+
+void xp_outer_forget(struct xpoll *queue)
+{
+	queue->outer.exposed = queue->outer.attention = queue->outer.alarmed = false;
+}

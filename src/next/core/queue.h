@@ -1,0 +1,183 @@
+/*
+ * The queue.
+ *
+ * Everything is guarded by `lock`, but for what has a tag: [I] immutable after open; [a]
+ * atomic; [g] guarded by the lock of the list of queues (process.c).  The order of locks is:
+ * list of queues, then one queue.
+ */
+#ifndef XP_CORE_QUEUE_H
+#define XP_CORE_QUEUE_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <xpoll.h>
+
+#include "backend/backend.h"
+#include "base/counters.h"
+#include "base/list.h"
+#include "base/mutex.h"
+#include "base/pool.h"
+#include "base/regmap.h"
+#include "core/places.h"
+#include "core/slot.h"
+#include "os/process.h"
+#include "source/source.h"
+
+enum {
+	XP_BATCH_MOST = 256, /* descriptors that one xpoll_wait returns */
+	/* wake.state */
+	XP_WAKE_PENDING = 1, /* xpoll_wake was called, and no wait has returned for it */
+	XP_WAKE_WRITER = 2,  /* a thread is in xpoll_wake; one for each */
+};
+
+/* What a wait fills. */
+enum xp_format {
+	XP_EVENTS, /* the caller's array of struct xpoll_event */
+	XP_READY,  /* the caller's array of struct xpoll_ready */
+	XP_BATCH,  /* the queue's batch, for xpoll_revents */
+};
+
+/* One call that waits. */
+struct xp_wait {
+	enum xp_format format;
+	struct xpoll_event *events; /* of XP_EVENTS */
+	struct xpoll_ready *ready;  /* of XP_READY */
+	int cap;
+	int len;
+	int64_t deadline_ns;  /* XP_NOW: does not sleep; XP_NEVER */
+	const sigset_t *mask; /* in effect while the thread sleeps; NULL: its own */
+	sigset_t *held;       /* room for what was blocked before signals were held back */
+	uint32_t epoch;       /* the number of this call */
+	uint32_t wake_all;    /* the queue's when the call began */
+	uint32_t sequence;    /* the queue's before the kernel was asked */
+	uint32_t set;         /* the number of the kernel's set that was asked */
+	unsigned fruitless;   /* times that the kernel was asked again at once */
+	bool full;        /* the kernel may have more reports */
+	bool news;        /* the last harvest has delivered something */
+	bool listed;      /* sources or files were delivered or checked, which are no candidates */
+	bool kicker;      /* this thread has to wake the next of those that were called out */
+	bool renew;       /* the entry of an ended registration keeps reporting */
+	bool slept;       /* the thread has slept in this call */
+	bool holds;       /* signals are blocked between the sleeps of this call */
+	bool timed_out;   /* the last sleep ended at the deadline */
+	bool interrupted; /* a source has found that a signal handler ran in the last sleep */
+};
+
+/* A descriptor that xpoll_wait has found, for xpoll_revents. */
+struct xp_found {
+	uint64_t token;
+	uint32_t events;
+};
+
+struct xpoll {
+	const struct xp_backend_ops *ops; /* [I] */
+	void *backend;            /* [I] the back end's state */
+	bool lazy;                /* [I] a change in the kernel costs a system call: epoll */
+	bool vnode_as_bsd;        /* [I] XPOLL_VNODE_AS_BSD */
+	uint16_t report_modes;    /* [I] the modes that events report: XPOLL_TELL_MODES */
+	struct xp_fired *fired;   /* [I] room for reports, of the only thread of its process */
+	int fired_most;           /* [I] how many there is room for */
+	uint32_t process;         /* the process that the queue is of: see process.c */
+	struct xp_list queues;    /* [g] */
+	struct xp_mutex lock;
+	struct xp_counters counters; /* those of system calls are [a] */
+
+	/* Descriptors. */
+	struct xp_slots slots;
+	uint32_t sequence;   /* grows with each ENABLE and each change of an entry */
+	bool withheld;       /* a slot may have that mark */
+	bool unattached;     /* the kernel lacks a slot, for want of memory: see renew.c */
+	struct {
+		int head, tail, len; /* slots linked by slot.next: see candidates.c */
+	} candidates;
+	struct {
+		bool due;        /* the next wait asks the kernel in any case */
+		bool always;     /* [I] XPOLL_ALL_READY */
+		uint8_t skipped; /* waits since the kernel was asked */
+		uint8_t crowded; /* harvests that leave room for two events of each entry */
+		int64_t skipped_ns; /* coarse time of the second of the skipped waits */
+	} ask;               /* see ask.h */
+	struct {
+		struct xp_regmap map;
+		struct xp_list awake;  /* to be checked */
+		struct xp_list asleep; /* those that were not ready */
+		uint32_t pass;         /* the number of the last pass over them */
+	} files;             /* that the kernel refuses: see files.c */
+	struct {
+		struct xp_lowat_page **pages;
+		int pages_len;
+		int64_t pause_ns; /* until the next check of filters whose mark is not reached */
+	} lowat;             /* low-water marks: see lowat.c */
+
+	/* Threads: see threads.c, turns.c. */
+	struct {
+		int waiters;     /* are in the back end's wait */
+		int changers;    /* wait until that is nobody */
+		int inside;      /* wait for anything, in any call */
+		uint32_t sleeps; /* how often one has come back */
+		bool dying;      /* xpoll_destroy was called */
+		bool torn;       /* in a forked child: a thread of the parent's was inside */
+	} threads;
+	struct {
+		int event; /* of the event level; this one or the next is 0 */
+		int poll;  /* of the poll-like level */
+		bool batch; /* one of these is in xpoll_wait */
+	} in_wait;           /* threads in calls that wait */
+	struct {
+		bool wanted;     /* a thread that sleeps has to look: see kick.h */
+		bool due;        /* one is to be woken when the lock is released */
+		uint32_t epoch;  /* grows when all that sleep have to come out */
+		int waiters;     /* those that still have to */
+	} kick;
+	struct {
+		atomic_uint state; /* [a] */
+		uint32_t all;      /* grows with each xpoll_wake_all */
+	} wake;
+	struct {
+		uint32_t waiter;   /* the thread that sleeps no longer than until due_ns; 0: none */
+		uint32_t waiters;  /* how many there were */
+		int64_t until_ns;  /* what it waits for */
+	} timer;
+	struct {
+		bool leader;      /* a thread has the turn */
+		int followers;    /* threads that wait for it */
+		int called;       /* of these, those that have to come out */
+		struct xp_places places;
+	} turn;              /* of back ends that serve one thread at a time */
+	uint8_t vain;        /* waits that hold signals back before their first sleep */
+	pthread_cond_t thread_left; /* a thread has come out, or has left */
+
+	/* Sources: see sources.c. */
+	struct {
+		struct xp_regmap map;
+		struct xp_list active; /* those that are enabled and whose condition holds */
+	} registrations;
+	struct {
+		void *state;
+		int64_t due_ns;      /* when it wants to run; XP_NEVER, XP_ON_DEMAND */
+		struct xp_pool pool; /* of its registrations */
+	} sources[XP_SOURCES];
+	int64_t due_ns;      /* the earliest of these times */
+	int64_t change_ns;   /* when this call began to change something; XP_NOW: not known */
+	bool on_demand;      /* a source has XP_ON_DEMAND */
+	bool probed;         /* a source has to be asked before a sleep */
+	struct xp_wait *source_wait; /* the wait that calls a source now */
+
+	/* The descriptor of the queue: see outer.c. */
+	struct {
+		bool exposed;     /* xpoll_fd was called */
+		bool attention;   /* it is readable by itself */
+		bool alarmed;     /* a time was set for it */
+		uint8_t patience; /* calls that it stays readable without a reason */
+	} outer;
+
+	struct {
+		int next, len;
+		struct xp_found found[XP_BATCH_MOST];
+	} batch;
+};
+
+#endif

@@ -1,0 +1,102 @@
+/* Replacing the kernel's set by a new one. */
+#include "core/renew.h"
+
+#include "base/result.h"
+#include "core/ask.h"
+#include "core/entry.h"
+#include "core/files.h"
+#include "core/kick.h"
+#include "core/sources.h"
+
+static int slot_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
+{
+	int rc;
+
+	if (slot->mode == XP_MODE_SOURCE)
+		return xp_source_fd_attach(queue, fd, slot);
+	slot->mode = XP_MODE_NONE;
+	slot->armed = 0;
+	slot->solo = 0;
+	rc = xp_entry_attach(queue, fd, slot);
+	if (rc == 0 || xp_is_lack(rc))
+		return rc;
+	xp_entry_drop(queue, fd, slot); /* closed, or another file */
+	return 0;
+}
+
+/* It could not be attached when it should have been. */
+static bool slot_is_missing(const struct xp_slot *slot)
+{
+	return slot->mode == XP_MODE_SOURCE ? !slot->armed
+		: slot->present && slot->mode == XP_MODE_NONE;
+}
+
+int xp_attach_all(struct xpoll *queue, bool inherited)
+{
+	struct xp_slot *slot;
+	int first = 0;
+
+	for (int fd = 0; (slot = xp_slots_walk(&queue->slots, &fd)); fd++) {
+		int rc = 0;
+
+		if (slot->mode == XP_MODE_FILE)
+			rc = inherited ? xp_file_inherit(queue, fd) : 0;
+		else if (slot->present || slot->mode == XP_MODE_SOURCE)
+			rc = slot_attach(queue, fd, slot);
+		first = first < 0 ? first : rc;
+	}
+	queue->unattached = first < 0;
+	xp_ask_soon(queue);
+	return first;
+}
+
+int xp_attach_rest(struct xpoll *queue)
+{
+	struct xp_slot *slot;
+	int rc = 0;
+
+	for (int fd = 0; rc == 0 && (slot = xp_slots_walk(&queue->slots, &fd)); fd++)
+		if (slot_is_missing(slot))
+			rc = slot_attach(queue, fd, slot);
+	queue->unattached = rc < 0;
+	return rc;
+}
+
+/* Drop the slots whose descriptor is another file by now. */
+static void renew_confirm(struct xpoll *queue)
+{
+	bool (*knows)(void *state, int fd) = queue->ops->renew->knows;
+	struct xp_slot *slot;
+
+	for (int fd = 0; (slot = xp_slots_walk(&queue->slots, &fd)); fd++) {
+		if (!slot->present || slot->mode == XP_MODE_FILE || slot->mode == XP_MODE_NONE)
+			continue;
+		if (knows && !knows(queue->backend, fd))
+			(void)xp_entry_end(queue, fd, slot);
+		else if (!knows)
+			(void)xp_entry_arm(queue, fd, slot, (enum xp_mode)slot->mode, slot->armed,
+			                   XP_ALL_FILTERS);
+	}
+}
+
+void xp_renew(struct xpoll *queue)
+{
+	const struct xp_renew_ops *ops = queue->ops->renew;
+
+	if (!ops)
+		return;
+	if (!ops->knows)
+		renew_confirm(queue);
+	if (ops->begin(queue->backend) < 0)
+		return; /* no descriptor is free: the next stale reports try again */
+	xp_count(&queue->counters.rebuilds);
+	(void)xp_attach_all(queue, false);
+	/*
+	 * The old set is asked after all are in the new one.  In the other order a descriptor
+	 * that is closed and opened in between would bring in a file that nobody registered.
+	 */
+	if (ops->knows) {
+		renew_confirm(queue);
+		ops->end(queue->backend);
+	}
+}

@@ -1,0 +1,334 @@
+/* From a report to a record. */
+#include "core/report.h"
+
+#include "base/assert.h"
+#include "core/ask.h"
+#include "core/candidates.h"
+#include "core/changes.h"
+#include "core/count.h"
+#include "core/entry.h"
+#include "core/lowat.h"
+#include "core/sources.h"
+#include "os/fdnum.h"
+#include "os/sys.h"
+
+enum {
+	CONFIRM_EVERY = 64, /* reports of a descriptor of which one is confirmed */
+	STALE_MOST = 3,     /* reports of an ended slot before the kernel's set is renewed */
+};
+
+/* ORed to the bits of a listener of TCP's that was shut down. */
+#define EVENT_ABORTED 0x40000u
+
+/* --- What a delivery leaves behind ------------------------------------------------ */
+
+static void handed_one(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filter)
+{
+	uint8_t bit = XP_SET(XP_BIT(filter));
+
+	if (XP_UNLIKELY((slot->oneshot | slot->dispatch) & bit))
+		xp_change_delivered(queue, fd, slot, filter);
+	else if (XP_UNLIKELY(slot->clear & bit))
+		slot->spent |= !(slot->solo & bit);
+	else if (slot->solo & bit ? !(slot->armed & bit) : slot->mode == XP_MODE_EDGE)
+		xp_check_again(queue, fd, slot, bit); /* the kernel does not report it again */
+}
+
+void xp_handed(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
+{
+	for (unsigned i = 0; i < XP_FD_FILTERS; i++)
+		if (filters & slot->enabled & XP_BIT(i))
+			handed_one(queue, fd, slot, i);
+}
+
+/* --- The event level --------------------------------------------------------------- */
+
+/*
+ * The bits without those that an unconnected stream socket has all the time: POLLOUT and
+ * POLLHUP.  One that was connected is at its end of file as well.  TCP makes an unconnected
+ * socket of a listener that is shut down, which has to see that no connection will come.
+ */
+static uint32_t without_unconnected(struct xpoll *queue, int fd, struct xp_slot *slot,
+                                    uint32_t events)
+{
+	struct pollfd probe = {.fd = fd, .events = POLLIN | POLLRDHUP};
+	int rc;
+
+	if (events & (POLLIN | POLLRDHUP) || xp_slot_kind(fd, slot) != XP_KIND_SOCKET)
+		return events;
+	xp_count_by(&queue->counters.syscalls_check, 2);
+	rc = xp_sys_poll_now(&probe, 1);
+	if (rc > 0 && probe.revents & (POLLIN | POLLRDHUP))
+		return events;
+	if (slot->enabled & XP_BIT(XP_READ) && xp_sys_was_listener(fd))
+		return POLLIN | POLLRDHUP | EVENT_ABORTED;
+	/* No memory: the kernel reports a level again, and an edge not. */
+	if (rc < 0 && slot->mode != XP_MODE_LEVEL)
+		return events;
+	return events & ~(uint32_t)(POLLHUP | POLLOUT);
+}
+
+static bool is_eof(int fd, struct xp_slot *slot, unsigned filter, uint32_t events)
+{
+	if (filter == XP_EXCEPT)
+		return false;
+	if (events & POLLHUP || (filter == XP_READ && events & POLLRDHUP))
+		return true;
+	/* An error alone: a pipe has no reader. */
+	return events & POLLERR && xp_slot_kind(fd, slot) == XP_KIND_FIFO;
+}
+
+/* Store the event of one filter. */
+static void event_store(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
+                        unsigned filter, uint32_t events)
+{
+	static const int16_t names[XP_FD_FILTERS] = {
+		[XP_READ] = XPOLL_FILT_READ,
+		[XP_WRITE] = XPOLL_FILT_WRITE,
+		[XP_EXCEPT] = XPOLL_FILT_EXCEPT,
+	};
+	struct xpoll_event *event = &wait->events[wait->len++];
+	unsigned bit = XP_BIT(filter);
+
+	XP_ASSERT(wait->len <= wait->cap && slot->enabled & bit);
+	event->ident = xp_fd_ident(fd);
+	event->filter = names[filter];
+	event->flags = 0;
+	event->fflags = filter == XP_EXCEPT ? XPOLL_NOTE_OOB : 0;
+	event->data = 1;
+	event->udata64 = slot->udata[filter].bits;
+	slot->delivered |= XP_SET(bit);
+	if (XP_UNLIKELY(events & (POLLHUP | POLLERR | POLLRDHUP)) &&
+	    is_eof(fd, slot, filter, events))
+		event->flags = XPOLL_EOF;
+	if (XP_UNLIKELY(queue->report_modes))
+		event->flags |= (uint16_t)((slot->clear & bit ? XPOLL_CLEAR : 0u) |
+		                           (slot->oneshot & bit ? XPOLL_ONESHOT : 0u) |
+		                           (slot->dispatch & bit ? XPOLL_DISPATCH : 0u));
+	if (XP_UNLIKELY((slot->count | slot->soerr) & bit))
+		xp_event_count(queue, wait, fd, slot, filter, events & EVENT_ABORTED);
+	handed_one(queue, fd, slot, filter);
+}
+
+/* Store the events of these filters, the one first that found no room the last time. */
+static void events_store(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
+                         uint32_t events, unsigned filters)
+{
+	unsigned left = 0, first = slot->first;
+
+	slot->first = 0;
+	for (unsigned i = 0; i < XP_FD_FILTERS; i++) {
+		unsigned filter = (first + i) % XP_FD_FILTERS;
+
+		if (!(filters & slot->enabled & XP_BIT(filter)))
+			continue;
+		if (!xp_wait_is_full(wait)) {
+			event_store(queue, wait, fd, slot, filter, events);
+			continue;
+		}
+		if (!left)
+			slot->first = filter & 3;
+		left |= XP_BIT(filter);
+	}
+	if (XP_UNLIKELY(left)) {
+		xp_ask_crowded(queue);
+		xp_postpone(queue, fd, slot, left, events);
+	}
+}
+
+/*
+ * This call has delivered these filters already.  But the edge was perhaps the last one of
+ * a level: check that.
+ */
+static void deliver_more(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
+{
+	filters &= ~(xp_slot_by_edge(slot) | (slot->solo & slot->armed));
+	if (slot->mode == XP_MODE_EDGE && filters)
+		xp_check_again(queue, fd, slot, filters);
+}
+
+static void deliver_events(struct xpoll *queue, struct xp_wait *wait, int fd,
+                           struct xp_slot *slot, uint32_t events, unsigned limit)
+{
+	uint32_t reported = XP_UNLIKELY(events & POLLHUP)
+		? without_unconnected(queue, fd, slot, events) : events;
+	unsigned wanted = slot->enabled & limit, filters;
+
+	/* The end alone is waited for, and some kernels report the data before it as well. */
+	if (XP_UNLIKELY(!(slot->requested & XP_REQUEST_IN)) &&
+	    !(reported & (POLLRDHUP | POLLHUP | POLLERR)))
+		reported &= ~(uint32_t)POLLIN;
+	filters = wanted & (xp_filters_of(reported) |
+		(reported & (POLLHUP | POLLERR) ? XP_BIT(XP_READ) | XP_BIT(XP_WRITE) : 0));
+	/* What this level ignores the poll-like level has to report. */
+	if (XP_UNLIKELY(events & (POLLHUP | POLLERR)) && filters != wanted)
+		slot->withheld = queue->withheld = true;
+	if (XP_UNLIKELY(slot->present != slot->enabled) &&
+	    (!filters || events & (POLLPRI | POLLERR)))
+		xp_news_missed(queue, fd, slot, events);
+	if (XP_UNLIKELY(!filters)) {
+		xp_entry_fruitless(queue, fd, slot, limit);
+		return;
+	}
+	if (slot->epoch == wait->epoch) {
+		deliver_more(queue, fd, slot, filters & slot->delivered);
+		filters &= ~(unsigned)slot->delivered;
+		if (!filters)
+			return;
+	} else if (!xp_wait_is_full(wait)) {
+		slot->epoch = wait->epoch;
+		slot->delivered = 0;
+	}
+	slot->fruitless = 0;
+	wait->news = true;
+	events_store(queue, wait, fd, slot, reported, filters);
+}
+
+/* --- The poll-like level ------------------------------------------------------------ */
+
+static void ready_store(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
+                        uint32_t events)
+{
+	uint32_t bits = xp_poll_bits(slot, events);
+	unsigned filters = xp_poll_filters(slot, bits);
+
+	XP_ASSERT(filters && wait->len < wait->cap);
+	slot->delivered = XP_SET(filters);
+	if (wait->format == XP_BATCH) {
+		queue->batch.found[wait->len++] = (struct xp_found){
+			.token = xp_slot_token(slot, fd),
+			.events = events,
+		};
+		queue->batch.len = wait->len;
+		return;
+	}
+	wait->ready[wait->len++] = (struct xpoll_ready){
+		.data64 = slot->udata[XP_LOWEST_BIT(filters)].bits,
+		.fd = (xpoll_fd_t)xp_fd_ident(fd),
+		.events = (int)bits,
+	};
+	xp_handed(queue, fd, slot, filters);
+}
+
+/* The descriptor has a record already, to which what else was found is added. */
+static void ready_add(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
+                      uint32_t events)
+{
+	uint32_t bits = xp_poll_bits(slot, events);
+	unsigned filters = xp_poll_filters(slot, bits);
+	int i = 0;
+
+	deliver_more(queue, fd, slot, filters & slot->delivered);
+	if (!(filters & ~(unsigned)slot->delivered) && !(bits & (POLLERR | POLLHUP | POLLRDHUP)))
+		return;
+	slot->delivered |= XP_SET(filters);
+	if (wait->format == XP_BATCH) {
+		while (xp_token_fd(queue->batch.found[i].token) != fd)
+			i++;
+		queue->batch.found[i].events |= events;
+		return;
+	}
+	while (xp_fd_of(wait->ready[i].fd) != fd)
+		i++;
+	wait->ready[i].events |= (int)bits;
+	xp_handed(queue, fd, slot, filters);
+}
+
+static void deliver_ready(struct xpoll *queue, struct xp_wait *wait, int fd,
+                          struct xp_slot *slot, uint32_t events, unsigned limit)
+{
+	/* Of filters with another entry this says nothing. */
+	if (XP_UNLIKELY(slot->present & ~limit))
+		events &= xp_bits_of(slot, limit) | POLLHUP | POLLERR;
+	if (XP_UNLIKELY(!xp_poll_bits(slot, events))) {
+		xp_news_missed(queue, fd, slot, events);
+		xp_entry_fruitless(queue, fd, slot, limit);
+	} else if (XP_UNLIKELY(slot->epoch == wait->epoch)) {
+		ready_add(queue, wait, fd, slot, events);
+	} else if (XP_UNLIKELY(xp_wait_is_full(wait))) {
+		wait->news = true;
+		xp_postpone(queue, fd, slot, slot->enabled & limit, events);
+	} else {
+		slot->epoch = wait->epoch;
+		slot->fruitless = 0;
+		wait->news = true;
+		ready_store(queue, wait, fd, slot, events);
+	}
+}
+
+void xp_deliver(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
+                uint32_t events, unsigned limit)
+{
+	if (XP_UNLIKELY(slot->lowat)) {
+		events = xp_lowat_reached(queue, fd, slot, events);
+		if (!events)
+			return;
+	}
+	if (wait->format == XP_EVENTS)
+		deliver_events(queue, wait, fd, slot, events, limit);
+	else
+		deliver_ready(queue, wait, fd, slot, events, limit);
+}
+
+/* --- Reports of the kernel ----------------------------------------------------------- */
+
+/* No registration of the program has this token: a source's, or one that has ended. */
+static void report_of_none(struct xpoll *queue, struct xp_wait *wait, uint64_t token)
+{
+	struct xp_slot *slot = xp_slots_get(&queue->slots, xp_token_fd(token));
+
+	wait->news = true;
+	if (xp_source_fd_fired(queue, wait, token))
+		return;
+	/* The entry of a file that is open as a duplicate; or a race between threads. */
+	xp_count(&queue->counters.stale_dropped);
+	if (wait->set != (uint32_t)queue->counters.rebuilds || slot->stale++ < STALE_MOST)
+		return;
+	slot->stale = 0;
+	wait->renew = true;
+}
+
+/*
+ * The slot was changed after the kernel made the report, and another thread has perhaps
+ * delivered it: check it.  The kernel reports a level once more.
+ */
+static void report_outdated(struct xpoll *queue, struct xp_wait *wait, int fd,
+                            struct xp_slot *slot, uint32_t events, unsigned limit)
+{
+	unsigned filters = slot->enabled & limit;
+
+	wait->full = true;
+	if (xp_has_news(queue, slot))
+		xp_news_keep(slot, events);
+	if (filters && (slot->mode == XP_MODE_EDGE || filters & slot->solo))
+		xp_check_again(queue, fd, slot, filters);
+}
+
+void xp_report(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired)
+{
+	int fd = xp_token_fd(fired->token);
+	uint32_t events = fired->events & ~XP_FIRED_SOLO_ANY;
+	struct xp_slot *slot;
+	unsigned limit;
+
+	if (XP_UNLIKELY(fired->token == XP_TOKEN_WAKE)) {
+		wait->full |= (events & XP_FIRED_MORE) != 0;
+		return;
+	}
+	slot = xp_slots_get(&queue->slots, fd);
+	limit = XP_ALL_FILTERS & (fired->events & XP_FIRED_SOLO_ANY
+		? fired->events / XP_FIRED_SOLO(0) : ~(unsigned)slot->solo);
+	if (XP_UNLIKELY(!slot->present || !xp_slot_is_of(slot, fired->token))) {
+		report_of_none(queue, wait, fired->token);
+	} else if (XP_UNLIKELY(events & POLLNVAL)) {
+		/* select(2) reports nothing else beside a closed number: ask again. */
+		wait->full = true;
+		xp_entry_drop(queue, fd, slot);
+	} else if (XP_UNLIKELY((int32_t)(slot->sequence - wait->sequence) > 0)) {
+		report_outdated(queue, wait, fd, slot, events, limit);
+	} else if (XP_LIKELY(++slot->reports % CONFIRM_EVERY != 0 || !queue->lazy) ||
+	           xp_entry_same_or_drop(queue, fd, slot, 0)) {
+		/* Only that shows that fd was closed while a duplicate is open. */
+		xp_deliver(queue, wait, fd, slot, events, limit);
+	}
+}

@@ -1,0 +1,191 @@
+/* Leaving a queue, and sleeping in it. */
+#include "core/sleep.h"
+
+#include <errno.h>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "core/candidates.h"
+#include "core/check.h"
+#include "core/due.h"
+#include "core/entry.h"
+#include "core/kick.h"
+#include "core/outer.h"
+#include "core/sources.h"
+#include "core/threads.h"
+#include "os/sys.h"
+
+enum {
+	FLUSH_MOST = 64, /* reports of closed files that one flush returns */
+	VAIN_FOR = 64,   /* waits that hold signals back at once, after a sleep in vain */
+};
+
+/* The back end's changes that a wait would pass on: threads that sleep do not. */
+static void flush_changes(struct xpoll *queue)
+{
+	struct xp_fired fired[FLUSH_MOST];
+
+	while (queue->ops->has_pending(queue->backend)) {
+		int count = queue->ops->flush(queue->backend, fired, FLUSH_MOST);
+
+		for (int i = 0; i < count; i++) {
+			int fd = xp_token_fd(fired[i].token);
+			struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
+
+			if (slot->present && xp_slot_is_of(slot, fired[i].token))
+				xp_entry_drop(queue, fd, slot);
+		}
+		if (count < 0)
+			return;
+	}
+}
+
+/* Is there anything that a thread that sleeps has to look for? */
+static bool left_for_sleepers(const struct xpoll *queue)
+{
+	return queue->candidates.len > 0 || !xp_list_empty(&queue->files.awake) ||
+		(xp_sources_active(queue) && queue->in_wait.poll == 0) ||
+		xp_timer_waiter_missing(queue) ||
+		atomic_load(&queue->wake.state) & XP_WAKE_PENDING;
+}
+
+/* Others sleep: have the kernel report, or one of them look for, what is left. */
+static void leave_to_sleepers(struct xpoll *queue)
+{
+	if (queue->candidates.len > 0) {
+		if (xp_is_concurrent(queue))
+			xp_candidates_publish(queue);
+		else
+			xp_sleepers_look(queue);
+	}
+	if (xp_sleepers_looked(queue) && left_for_sleepers(queue)) {
+		xp_kick_one(queue);
+		if (xp_timer_waiter_missing(queue))
+			xp_timer_waiter_called(queue);
+	}
+}
+
+void xp_leave(struct xpoll *queue)
+{
+	if (XP_UNLIKELY(queue->threads.waiters > 0 || queue->outer.exposed)) {
+		if (queue->ops->flush)
+			flush_changes(queue);
+		if (queue->threads.waiters > 0)
+			leave_to_sleepers(queue);
+		if (queue->outer.exposed)
+			xp_outer_update(queue);
+	}
+	(void)xp_sleepers_looked(queue);
+	xp_unlock(queue);
+}
+
+int xp_leave_with(struct xpoll *queue, int rc)
+{
+	xp_leave(queue);
+	return xp_result(rc);
+}
+
+/* When the sleep has to end; it may be for a source, in which case signals are held back. */
+static int64_t sleep_until(struct xpoll *queue, struct xp_wait *wait, uint32_t *timer)
+{
+	int64_t deadline_ns = wait->deadline_ns;
+	bool again = wait->slept;
+
+	*timer = xp_timer_waiter_begin(queue, &deadline_ns);
+	if (queue->vain > 0 && !again)
+		queue->vain--;
+	if (again && !wait->holds)
+		queue->vain = VAIN_FOR;
+	if (again || queue->vain > 0 || wait->mask || deadline_ns < wait->deadline_ns ||
+	    !xp_is_concurrent(queue))
+		xp_hold_signals(queue, wait);
+	wait->slept = true;
+	/* XP_NOW would neither sleep nor apply the mask. */
+	return deadline_ns == XP_NOW ? XP_PAST : deadline_ns;
+}
+
+/* For cancellation. */
+struct sleeper {
+	struct xpoll *queue;
+	struct xp_wait *wait;
+	uint32_t kick_epoch;
+	uint32_t timer;
+	int64_t deadline_ns; /* here, not a local variable, which a longjmp may change */
+};
+
+/* The thread is back from the kernel, with the lock. */
+static void sleeper_awake(const struct sleeper *sleeper)
+{
+	struct xpoll *queue = sleeper->queue;
+
+	xp_timer_waiter_answered(queue);
+	xp_timer_waiter_end(queue, sleeper->timer);
+	xp_waiter_leave(queue, sleeper->wait, sleeper->kick_epoch);
+}
+
+/* The thread was cancelled while it slept, and may have taken a report with it. */
+static void sleep_cancelled(void *argument)
+{
+	struct sleeper *sleeper = argument;
+	struct xpoll *queue = sleeper->queue;
+
+	xp_mutex_lock(&queue->lock);
+	sleeper_awake(sleeper);
+	xp_kick_next(queue, sleeper->wait);
+	if (!xp_is_concurrent(queue))
+		xp_turn_pass(queue);
+	xp_check_all(queue);
+	xp_wait_dismiss(queue, sleeper->wait);
+	xp_sleepers_look(queue);
+	xp_leave(queue);
+	if (sleeper->wait->holds)
+		xp_sys_signals_release(sleeper->wait->held);
+}
+
+static void ask_begins(struct xpoll *queue, struct xp_wait *wait)
+{
+	xp_count(&queue->counters.syscalls_wait);
+	wait->sequence = queue->sequence;
+	wait->set = (uint32_t)queue->counters.rebuilds;
+}
+
+int xp_sleep(struct xpoll *queue, struct xp_wait *wait, struct xp_fired *fired, int cap)
+{
+	struct sleeper sleeper = {
+		.queue = queue,
+		.wait = wait,
+		.kick_epoch = queue->kick.epoch,
+	};
+	int rc;
+
+	sleeper.deadline_ns = sleep_until(queue, wait, &sleeper.timer);
+	ask_begins(queue, wait);
+	queue->threads.waiters++;
+	(void)xp_sleepers_looked(queue); /* this thread has done so just now */
+	if (XP_UNLIKELY(queue->outer.exposed))
+		xp_outer_update(queue);
+	xp_kick_due(queue);
+	xp_inside_enter(queue);
+	xp_mutex_unlock(&queue->lock);
+	pthread_cleanup_push(sleep_cancelled, &sleeper);
+	rc = queue->ops->wait(queue->backend, sleeper.deadline_ns, wait->mask, fired, cap);
+	pthread_cleanup_pop(0);
+	if (XP_UNLIKELY(xp_lock_again(queue) < 0))
+		return -EINTR;
+	wait->timed_out = rc == 0 && sleeper.deadline_ns >= wait->deadline_ns;
+	sleeper_awake(&sleeper);
+	return rc;
+}
+
+int xp_look(struct xpoll *queue, struct xp_wait *wait, struct xp_fired *fired, int cap, bool rest)
+{
+	int rc;
+
+	ask_begins(queue, wait);
+	rc = queue->ops->wait(queue->backend, rest ? XP_REST : XP_NOW, NULL, fired, cap);
+	xp_timer_waiter_answered(queue);
+	/* It may have taken a wake-up that was for a thread that has to come out. */
+	for (int i = 0; XP_UNLIKELY(queue->kick.waiters > 0) && i < rc; i++)
+		wait->kicker |= fired[i].token == XP_TOKEN_WAKE;
+	return rc;
+}

@@ -1,0 +1,214 @@
+/*
+ * What a queue knows of one descriptor: a slot, found by its number.
+ *
+ * Slots live in pages that never move and are freed with the queue.  The generation of
+ * a slot changes when its registrations end.  It is part of the token that the kernel
+ * returns with each report, so a report of an ended registration is recognised.
+ *
+ * Everything here is guarded by the queue's lock.
+ */
+#ifndef XP_CORE_SLOT_H
+#define XP_CORE_SLOT_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <xpoll.h>
+
+#include "base/assert.h"
+#include "base/compiler.h"
+#include "base/udata.h"
+#include "os/fdkind.h"
+#include "os/pollbits.h"
+
+/* The filters of a descriptor, in the order in which they are reported. */
+enum { XP_READ, XP_WRITE, XP_EXCEPT, XP_FD_FILTERS };
+
+/* The index of a filter among these; -1: the filter is a source's, or unknown. */
+static inline int xp_filter_index(int filter)
+{
+	switch (filter) {
+	case XPOLL_FILT_READ:
+		return XP_READ;
+	case XPOLL_FILT_WRITE:
+		return XP_WRITE;
+	case XPOLL_FILT_EXCEPT:
+		return XP_EXCEPT;
+	default:
+		return -1;
+	}
+}
+
+/* Sets of filters. */
+#define XP_BIT(filter) (1u << (filter))
+#define XP_SET(filters) ((uint8_t)(filters))
+#define XP_ALL_FILTERS 7u
+
+/* Members of slot.requested: what was asked for beyond the filter. */
+enum {
+	XP_REQUEST_IN = 8,     /* READ: POLLIN */
+	XP_REQUEST_RDHUP = 16, /* READ: POLLRDHUP */
+	XP_REQUEST_OOB = 32,   /* EXCEPT: XPOLL_NOTE_OOB was given */
+};
+
+/* How the descriptor is watched. */
+enum xp_mode {
+	XP_MODE_NONE,   /* not at all */
+	XP_MODE_LEVEL,  /* the kernel's entry is level-triggered */
+	XP_MODE_EDGE,   /* it is edge-triggered, and candidates are checked by poll(2) */
+	XP_MODE_FILE,   /* the kernel refuses the file: see files.h */
+	XP_MODE_SOURCE, /* level-triggered, for a source: no registration of the program */
+};
+
+#define XP_LAST      (-1) /* slot.next: the last candidate */
+#define XP_UNQUEUED  (-2) /* slot.next: no candidate */
+
+struct xp_slot {
+	_Alignas(XP_CACHE_LINE) union xp_udata udata[XP_FD_FILTERS];
+	uint32_t generation; /* grows when the registrations end; half of the token */
+	uint32_t sequence;   /* the queue's at the last ENABLE or change of an entry */
+	uint32_t epoch;      /* the wait call that delivered `delivered` */
+	int32_t next;        /* the next candidate's descriptor, XP_LAST or XP_UNQUEUED */
+	uint16_t kept;       /* bits that nobody has got yet, of a file that must not be checked */
+
+	/* Sets of filters. */
+	uint8_t present;
+	uint8_t enabled;
+	uint8_t requested; /* XP_REQUEST_IN and so on */
+	uint8_t armed;     /* in the mask of their entry */
+	uint8_t check;     /* were enabled, and their state has to be checked */
+	uint8_t recheck;   /* were delivered, and may still be ready */
+	uint8_t delivered;      /* were delivered by the wait call `epoch` */
+	uint8_t clear;     /* have XPOLL_CLEAR, and so on */
+	uint8_t oneshot;
+	uint8_t dispatch;
+	uint8_t lowat : 3;    /* have XPOLL_NOTE_LOWAT; lowat.h has the numbers */
+	uint8_t unmet : 3;    /* ready, but for that; they are checked again later */
+	uint8_t whole : 1;    /* XPOLL_WHOLE: ONESHOT and DISPATCH act on all filters */
+	uint8_t spent : 1;    /* the main entry has made a report since its last change */
+	uint8_t exclusive : 3; /* have XPOLL_NOTE_EXCLUSIVE, and so on */
+	uint8_t soerr : 3;
+	uint8_t first : 2;    /* the filter that found no room, and is delivered first */
+	uint8_t count : 3;
+	uint8_t solo : 3;     /* have an entry of their own: see entry.h */
+	uint8_t withheld : 1; /* the event level ignored a hang-up, which xpoll_pwait reports */
+	uint8_t kept_for : 3; /* the filters that `kept` is for */
+	uint8_t stale : 2;    /* reports of ended registrations since the last one ended */
+
+	uint8_t mode;      /* enum xp_mode */
+	uint8_t kind;      /* enum xp_fd_kind */
+	uint8_t reports;   /* of the kernel, modulo 256 */
+	uint8_t idle : 4;      /* checks after a delivery that found nothing, in a row */
+	uint8_t fruitless : 4; /* edges in a row that nobody wanted */
+};
+
+_Static_assert(sizeof(struct xp_slot) == XP_CACHE_LINE, "one cache line for each descriptor");
+
+enum { XP_PAGE_BITS = 8, XP_PAGE_SLOTS = 1 << XP_PAGE_BITS };
+
+struct xp_slots {
+	struct xp_slot **pages;
+	int pages_len;
+};
+
+/* The slot of fd, made if need be; NULL: no memory for such a number. */
+struct xp_slot *xp_slots_make(struct xp_slots *slots, int fd);
+void xp_slots_fini(struct xp_slots *slots);
+
+/* The first slot from *fd on, which becomes its descriptor; NULL: there are no more. */
+struct xp_slot *xp_slots_walk(const struct xp_slots *slots, int *fd);
+
+/* The slot of fd; NULL if nothing on its page was ever registered. */
+static inline struct xp_slot *xp_slots_at(const struct xp_slots *slots, int fd)
+{
+	unsigned page = (unsigned)fd >> XP_PAGE_BITS;
+
+	if (page >= (unsigned)slots->pages_len || !slots->pages[page])
+		return (struct xp_slot *)0;
+	return &slots->pages[page][fd & (XP_PAGE_SLOTS - 1)];
+}
+
+/* The slot of a descriptor that is known to have one. */
+static inline struct xp_slot *xp_slots_get(const struct xp_slots *slots, int fd)
+{
+	return &slots->pages[(unsigned)fd >> XP_PAGE_BITS][fd & (XP_PAGE_SLOTS - 1)];
+}
+
+static inline uint64_t xp_slot_token(const struct xp_slot *slot, int fd)
+{
+	return (uint64_t)slot->generation << 32 | (uint32_t)fd;
+}
+
+static inline int xp_token_fd(uint64_t token)
+{
+	return (int)(uint32_t)token;
+}
+
+/* Returns true if the registrations that the token was made for still stand. */
+static inline bool xp_slot_is_of(const struct xp_slot *slot, uint64_t token)
+{
+	return slot->generation == (uint32_t)(token >> 32);
+}
+
+/* The filters that have to be watched by edges. */
+static inline unsigned xp_slot_by_edge(const struct xp_slot *slot)
+{
+	return slot->clear | slot->lowat;
+}
+
+/* The filters that these bits of poll(2) are about. */
+static inline unsigned xp_filters_of(uint32_t bits)
+{
+	return (bits & (POLLIN | POLLRDHUP) ? XP_BIT(XP_READ) : 0) |
+		(bits & POLLOUT ? XP_BIT(XP_WRITE) : 0) | (bits & POLLPRI ? XP_BIT(XP_EXCEPT) : 0);
+}
+
+/* The bits to ask the kernel for.  READ includes POLLRDHUP, for XPOLL_EOF. */
+static inline uint32_t xp_bits_of(const struct xp_slot *slot, unsigned filters)
+{
+	return (filters & XP_BIT(XP_READ)
+		? POLLRDHUP | (slot->requested & XP_REQUEST_IN ? POLLIN : 0) : 0u) |
+		(filters & XP_BIT(XP_WRITE) ? POLLOUT : 0u) |
+		(filters & XP_BIT(XP_EXCEPT) ? POLLPRI : 0u);
+}
+
+/* The bits that poll(2) would return for what is enabled. */
+static inline uint32_t xp_poll_bits(const struct xp_slot *slot, uint32_t events)
+{
+	unsigned enabled = slot->enabled;
+	bool reads = enabled & XP_BIT(XP_READ);
+
+	return events & ((enabled ? POLLERR | POLLHUP : 0u) |
+		(reads && slot->requested & XP_REQUEST_IN ? POLLIN : 0u) |
+		(reads && slot->requested & XP_REQUEST_RDHUP ? POLLRDHUP : 0u) |
+		(enabled & XP_BIT(XP_WRITE) ? POLLOUT : 0u) |
+		(enabled & XP_BIT(XP_EXCEPT) ? POLLPRI : 0u));
+}
+
+/* The filters that such bits are delivered to. */
+static inline unsigned xp_poll_filters(const struct xp_slot *slot, uint32_t bits)
+{
+	return bits & (POLLERR | POLLHUP) ? slot->enabled : xp_filters_of(bits) & slot->enabled;
+}
+
+/* These filters are enabled no longer, nor candidates. */
+static inline void xp_slot_disable(struct xp_slot *slot, unsigned filters)
+{
+	uint8_t left = XP_SET(~filters);
+
+	slot->enabled &= left;
+	slot->check &= left;
+	slot->recheck &= left;
+	slot->kept_for &= left & XP_ALL_FILTERS;
+}
+
+/* The kind of the file, found out once; XP_KIND_UNKNOWN: not this time. */
+enum xp_fd_kind xp_slot_kind(int fd, struct xp_slot *slot);
+
+/* Returns true if poll(2) may check the file. */
+static inline bool xp_slot_can_probe(int fd, struct xp_slot *slot)
+{
+	return xp_kind_can_probe(xp_slot_kind(fd, slot));
+}
+
+#endif

@@ -1,0 +1,393 @@
+/* The threads in a queue. */
+#include "core/threads.h"
+
+#include <errno.h>
+
+#include "base/assert.h"
+#include "base/time.h"
+#include "core/due.h"
+#include "core/outer.h"
+#include "os/sys_threads.h"
+#include "source/signal.h"
+
+/* --- Entering and leaving ----------------------------------------------------------- */
+
+int xp_enter(struct xpoll *queue)
+{
+	if (XP_UNLIKELY(!queue))
+		return -EINVAL;
+	if (XP_UNLIKELY(queue->process != xp_process_current()))
+		return -EBADF;
+	xp_mutex_lock(&queue->lock);
+	return 0;
+}
+
+int xp_enter_change(struct xpoll *queue)
+{
+	int rc = xp_enter(queue);
+
+	if (rc == 0)
+		xp_quiesce(queue);
+	return rc;
+}
+
+void xp_inside_enter(struct xpoll *queue)
+{
+	queue->threads.inside++;
+}
+
+void xp_inside_leave(struct xpoll *queue)
+{
+	XP_ASSERT(queue->threads.inside > 0);
+	queue->threads.inside--;
+	queue->threads.sleeps++;
+	if (XP_UNLIKELY(queue->threads.dying))
+		pthread_cond_broadcast(&queue->thread_left);
+}
+
+int xp_lock_again(struct xpoll *queue)
+{
+	if (XP_UNLIKELY(queue->process != xp_process_current())) {
+		(void)xp_threads_forget(queue);
+		xp_mutex_lock(&queue->lock);
+		return -EINTR;
+	}
+	xp_mutex_lock(&queue->lock);
+	return 0;
+}
+
+/* Those whose wake-ups are due; none is due from now on. */
+static unsigned take_due(struct xpoll *queue, bool *kick)
+{
+	unsigned places = queue->turn.places.due;
+
+	*kick = queue->kick.due;
+	queue->kick.due = false;
+	queue->turn.places.due = 0;
+	return places;
+}
+
+void xp_unlock(struct xpoll *queue)
+{
+	bool kick;
+	unsigned places;
+
+	if (XP_UNLIKELY(queue->kick.due || queue->turn.places.due)) {
+		/* A thread that was woken while the lock is taken would sleep again at once. */
+		places = take_due(queue, &kick);
+		xp_inside_enter(queue);
+		xp_mutex_unlock(&queue->lock);
+		if (kick)
+			queue->ops->wake(queue->backend);
+		xp_places_write(&queue->turn.places, places);
+		if (xp_lock_again(queue) == 0) {
+			xp_places_written(&queue->turn.places, places);
+			xp_inside_leave(queue);
+		}
+	}
+	xp_mutex_unlock(&queue->lock);
+}
+
+void xp_waiter_leave(struct xpoll *queue, struct xp_wait *wait, uint32_t epoch)
+{
+	XP_ASSERT(queue->threads.waiters > 0);
+	queue->threads.waiters--;
+	if (XP_UNLIKELY(epoch != queue->kick.epoch)) {
+		queue->kick.waiters--;
+		wait->kicker = true;
+	}
+	if (XP_UNLIKELY(queue->threads.changers > 0 || epoch != queue->kick.epoch))
+		pthread_cond_broadcast(&queue->thread_left);
+	xp_inside_leave(queue);
+}
+
+/* --- Waking -------------------------------------------------------------------------- */
+
+void xp_kick_one(struct xpoll *queue)
+{
+	queue->kick.due |= queue->threads.waiters > 0;
+}
+
+void xp_kick_due(struct xpoll *queue)
+{
+	bool kick;
+	unsigned places = take_due(queue, &kick);
+
+	if (kick)
+		queue->ops->wake(queue->backend);
+	xp_places_write(&queue->turn.places, places);
+}
+
+void xp_kick_all(struct xpoll *queue)
+{
+	queue->kick.epoch++;
+	queue->kick.waiters = queue->threads.waiters;
+	queue->turn.called = queue->turn.followers;
+	xp_kick_one(queue);
+	xp_places_signal_all(&queue->turn.places);
+}
+
+/*
+ * It does so before it leaves or waits, not earlier: its own look could take the wake-up.
+ * Nobody goes to sleep meanwhile, as the kernel wakes whom it likes.
+ */
+void xp_kick_next(struct xpoll *queue, struct xp_wait *wait)
+{
+	if (wait->kicker && queue->kick.waiters > 0)
+		xp_kick_one(queue);
+	wait->kicker = false;
+}
+
+void xp_await_left(struct xpoll *queue, struct xp_wait *wait)
+{
+	xp_hold_signals(queue, wait);
+	xp_kick_next(queue, wait);
+	xp_kick_due(queue);
+	xp_inside_enter(queue);
+	xp_mutex_wait(&queue->lock, &queue->thread_left);
+	xp_inside_leave(queue);
+}
+
+void xp_hold_signals(struct xpoll *queue, struct xp_wait *wait)
+{
+	/* Where several threads are in the kernel, a report wakes all that have a mask. */
+	bool beside = xp_is_concurrent(queue) && queue->threads.waiters > 0;
+
+	if (wait->holds || (!wait->mask && (beside || !(queue->ops->caps & XP_CAP_MASK))))
+		return;
+	XP_ASSERT(wait->held);
+	xp_sys_signals_hold(wait->held);
+	wait->holds = true;
+	if (!wait->mask)
+		wait->mask = wait->held;
+}
+
+bool xp_is_interrupted(struct xpoll *queue)
+{
+	bool handles;
+
+	/* In the child of a handler that forked the queue is the parent's. */
+	if (queue->process != xp_process_current())
+		return true;
+	if (!queue->lock.held)
+		return xp_signal_program_handles();
+	/* That takes many system calls, which other threads need not wait for. */
+	xp_inside_enter(queue);
+	xp_mutex_unlock(&queue->lock);
+	handles = xp_signal_program_handles();
+	if (xp_lock_again(queue) < 0)
+		return true;
+	xp_inside_leave(queue);
+	return handles;
+}
+
+/* --- Waits of two levels ---------------------------------------------------------------- */
+
+bool xp_wait_excluded(const struct xpoll *queue, enum xp_format format)
+{
+	if (format == XP_EVENTS)
+		return queue->in_wait.poll > 0;
+	return queue->in_wait.event > 0 || (format == XP_BATCH && queue->in_wait.batch);
+}
+
+int xp_wait_admit(struct xpoll *queue, const struct xp_wait *wait)
+{
+	if (XP_UNLIKELY(xp_wait_excluded(queue, wait->format)))
+		return -EBUSY;
+	if (wait->format == XP_EVENTS)
+		queue->in_wait.event++;
+	else
+		queue->in_wait.poll++;
+	queue->in_wait.batch |= wait->format == XP_BATCH;
+	XP_ASSERT(queue->in_wait.event == 0 || queue->in_wait.poll == 0);
+	return 0;
+}
+
+void xp_wait_dismiss(struct xpoll *queue, const struct xp_wait *wait)
+{
+	int *waits = wait->format == XP_EVENTS ? &queue->in_wait.event : &queue->in_wait.poll;
+
+	/* In a child that a handler has forked no wait is counted. */
+	*waits -= *waits > 0;
+	queue->in_wait.batch &= wait->format != XP_BATCH;
+}
+
+/* --- Turns ------------------------------------------------------------------------- */
+
+/* A follower, for its cancellation. */
+struct follower {
+	struct xpoll *queue;
+	struct xp_wait *wait;
+	uint32_t epoch;
+	int place;
+};
+
+static void follower_leave(const struct follower *follower)
+{
+	struct xpoll *queue = follower->queue;
+
+	XP_ASSERT(queue->turn.followers > 0);
+	queue->turn.followers--;
+	queue->turn.places.sleepers[follower->place]--;
+	if (follower->epoch != queue->kick.epoch && --queue->turn.called == 0)
+		pthread_cond_broadcast(&queue->thread_left);
+	/* If nobody has the turn it is this thread's now. */
+	if (queue->turn.called == 0)
+		xp_places_clear(&queue->turn.places);
+	xp_inside_leave(queue);
+}
+
+void xp_turn_pass(struct xpoll *queue)
+{
+	queue->turn.leader = false;
+	xp_places_signal_one(&queue->turn.places);
+}
+
+/* The turn may have come to this thread just now: it is another's then. */
+static void turn_refuse(struct xpoll *queue)
+{
+	if (!queue->turn.leader)
+		xp_turn_pass(queue);
+}
+
+static void follower_cancelled(void *argument)
+{
+	struct follower *follower = argument;
+	struct xpoll *queue = follower->queue;
+
+	xp_mutex_lock(&queue->lock);
+	follower_leave(follower);
+	turn_refuse(queue);
+	xp_wait_dismiss(queue, follower->wait);
+	xp_unlock(queue);
+	if (follower->wait->holds)
+		xp_sys_signals_release(follower->wait->held);
+}
+
+static int turn_await(struct xpoll *queue, struct xp_wait *wait)
+{
+	struct follower follower = {
+		.queue = queue,
+		.wait = wait,
+		.epoch = queue->kick.epoch,
+		.place = xp_places_take(&queue->turn.places),
+	};
+	struct pollfd turn = {
+		.fd = queue->turn.places.wakefds[follower.place].fd,
+		.events = POLLIN,
+	};
+	int rc;
+
+	xp_hold_signals(queue, wait);
+	if (queue->candidates.len > 0)
+		xp_kick_one(queue); /* the leader checks them */
+	xp_kick_due(queue);
+	queue->turn.followers++;
+	xp_inside_enter(queue);
+	xp_mutex_unlock(&queue->lock);
+	pthread_cleanup_push(follower_cancelled, &follower);
+	rc = xp_sys_poll_wait(&turn, 1, wait->deadline_ns, wait->mask);
+	pthread_cleanup_pop(0);
+	if (XP_UNLIKELY(xp_lock_again(queue) < 0))
+		return -EINTR;
+	wait->timed_out = rc == 0;
+	follower_leave(&follower);
+	return rc;
+}
+
+int xp_turn_take(struct xpoll *queue, struct xp_wait *wait)
+{
+	while (queue->turn.leader) {
+		int rc;
+
+		if (queue->threads.dying)
+			return -EBADF;
+		if (xp_deadline_over(wait) || wait->wake_all != queue->wake.all)
+			return 0;
+		/* The places are signalled for those that were called, not for this thread. */
+		if (queue->turn.called > 0) {
+			xp_await_left(queue, wait);
+			continue;
+		}
+		rc = turn_await(queue, wait);
+		if (rc < 0) {
+			turn_refuse(queue);
+			return rc;
+		}
+	}
+	queue->turn.leader = true;
+	return 1;
+}
+
+void xp_quiesce(struct xpoll *queue)
+{
+	if (queue->threads.waiters == 0 || xp_is_concurrent(queue))
+		return;
+	queue->threads.changers++;
+	queue->threads.inside++;
+	while (queue->threads.waiters > 0) {
+		xp_kick_one(queue);
+		xp_kick_due(queue);
+		xp_mutex_wait(&queue->lock, &queue->thread_left);
+	}
+	queue->threads.inside--;
+	queue->threads.sleeps++;
+	if (--queue->threads.changers == 0 || queue->threads.dying)
+		pthread_cond_broadcast(&queue->thread_left);
+}
+
+/* --- The end ---------------------------------------------------------------------------- */
+
+int xp_threads_forget(struct xpoll *queue)
+{
+	int rc;
+
+	queue->threads.torn = xp_is_torn(queue);
+	rc = xp_mutex_init(&queue->lock);
+	if (rc == 0)
+		rc = -pthread_cond_init(&queue->thread_left, NULL);
+	if (rc < 0)
+		return rc;
+	atomic_store(&queue->wake.state, 0);
+	queue->threads.waiters = queue->threads.inside = queue->threads.changers = 0;
+	queue->kick.waiters = 0;
+	queue->kick.due = queue->kick.wanted = false;
+	queue->in_wait.event = queue->in_wait.poll = 0;
+	queue->in_wait.batch = false;
+	xp_timer_waiter_forget(queue);
+	queue->turn.leader = false;
+	queue->turn.followers = queue->turn.called = 0;
+	xp_places_forget(&queue->turn.places);
+	xp_outer_forget(queue);
+	return 0;
+}
+
+/*
+ * A thread in xpoll_wake is about to write, mostly for a microsecond.  It may be in a signal
+ * handler, which cannot signal a condition, so this looks again and again.
+ */
+static void await_writers(struct xpoll *queue)
+{
+	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	pthread_cond_t nobody;
+
+	if (atomic_load(&queue->wake.state) < XP_WAKE_WRITER || xp_sys_cond_init(&nobody) < 0)
+		return;
+	pthread_mutex_lock(&mutex);
+	while (atomic_load(&queue->wake.state) >= XP_WAKE_WRITER)
+		(void)xp_sys_cond_wait(&nobody, &mutex, xp_sys_now() + XP_NS_PER_MS);
+	pthread_mutex_unlock(&mutex);
+	pthread_cond_destroy(&nobody);
+}
+
+void xp_threads_await_end(struct xpoll *queue)
+{
+	xp_mutex_lock(&queue->lock);
+	queue->threads.dying = true;
+	xp_kick_all(queue);
+	xp_kick_due(queue);
+	while (queue->threads.inside > 0)
+		xp_mutex_wait(&queue->lock, &queue->thread_left);
+	xp_mutex_unlock(&queue->lock);
+	await_writers(queue);
+}

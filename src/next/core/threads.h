@@ -1,0 +1,89 @@
+/*
+ * The threads in a queue: how they take its lock, are counted, wake each other, and take
+ * turns.  See docs/internals/locking.md.
+ *
+ * Turns are for back ends that serve one thread at a time: poll, select, /dev/poll.  The
+ * thread that has the turn, the leader, is in the back end.  Others, followers, sleep in
+ * places until they get it.  A thread that changes something makes the leader come out, and
+ * waits until it has.
+ */
+#ifndef XP_CORE_THREADS_H
+#define XP_CORE_THREADS_H
+
+#include "core/queue.h"
+#include "os/sys.h"
+
+static inline bool xp_is_concurrent(const struct xpoll *queue)
+{
+	return queue->ops->caps & XP_CAP_CONCURRENT;
+}
+
+/* Take the lock.  -EINVAL: no queue; -EBADF: it is of another process. */
+int xp_enter(struct xpoll *queue);
+/* The same to change something that a sleeping thread may be using. */
+int xp_enter_change(struct xpoll *queue);
+void xp_quiesce(struct xpoll *queue);
+/* Make the wake-ups that are due, and release the lock. */
+void xp_unlock(struct xpoll *queue);
+
+/* A thread is about to sleep, and is back.  xpoll_destroy waits for those in between. */
+void xp_inside_enter(struct xpoll *queue);
+void xp_inside_leave(struct xpoll *queue);
+/* Back from the back end's wait; epoch: kick.epoch before it. */
+void xp_waiter_leave(struct xpoll *queue, struct xp_wait *wait, uint32_t epoch);
+/* Take the lock after a sleep.  -EINTR: a handler has forked, and this is the child. */
+int xp_lock_again(struct xpoll *queue);
+
+/* One thread that sleeps comes out and looks, when the lock is released. */
+void xp_kick_one(struct xpoll *queue);
+/* All threads that sleep now come out: each wakes the next. */
+void xp_kick_all(struct xpoll *queue);
+/* A thread that was woken has looked: it wakes the next of those that have to come out. */
+void xp_kick_next(struct xpoll *queue, struct xp_wait *wait);
+/* Before this thread waits: wake those that are to be woken. */
+void xp_kick_due(struct xpoll *queue);
+
+/* Wait for a thread to come out, or to leave. */
+void xp_await_left(struct xpoll *queue, struct xp_wait *wait);
+/*
+ * A wait may sleep several times, which its caller takes for one sleep.  A signal between
+ * two of them has to end the wait, so it is held back and handled in the next sleep.
+ */
+void xp_hold_signals(struct xpoll *queue, struct xp_wait *wait);
+/* Returns true if the EINTR of a sleep is due to a signal handler, and not to a stop. */
+bool xp_is_interrupted(struct xpoll *queue);
+
+/* Returns true if a wait of this format may not begin: a thread is in one of another. */
+bool xp_wait_excluded(const struct xpoll *queue, enum xp_format format);
+/* A wait begins, -EBUSY, and ends. */
+int xp_wait_admit(struct xpoll *queue, const struct xp_wait *wait);
+void xp_wait_dismiss(struct xpoll *queue, const struct xp_wait *wait);
+
+static inline bool xp_deadline_passed(const struct xp_wait *wait)
+{
+	return wait->deadline_ns == XP_NOW ||
+		(wait->deadline_ns != XP_NEVER && xp_sys_now() >= wait->deadline_ns);
+}
+
+/* With a mask the kernel has to say so: a signal may have come before the deadline. */
+static inline bool xp_deadline_over(const struct xp_wait *wait)
+{
+	return xp_deadline_passed(wait) && (!wait->mask || wait->timed_out);
+}
+
+/* 1: this thread has the turn; 0: the wait is over; -EINTR, -EBADF. */
+int xp_turn_take(struct xpoll *queue, struct xp_wait *wait);
+void xp_turn_pass(struct xpoll *queue);
+
+/* In a forked child: no thread is here but this one. */
+int xp_threads_forget(struct xpoll *queue);
+/* A thread of the parent's was inside, so the tables may be half changed. */
+static inline bool xp_is_torn(const struct xpoll *queue)
+{
+	return queue->threads.torn || queue->lock.inside;
+}
+
+/* The queue ends: until no thread is in any of its calls. */
+void xp_threads_await_end(struct xpoll *queue);
+
+#endif
