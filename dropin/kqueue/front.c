@@ -1,6 +1,6 @@
 /*
- * In front of sigaction(2) and signal(3): in FreeBSD a queue observes a signal
- * whatever the program does to its action, and leaves no trace in it.
+ * In front of sigaction(2), signal(3) and sigprocmask(2): in FreeBSD a queue observes a
+ * signal whatever the program does to its action or its mask, and leaves no trace in them.
  *
  * Only the shared library has these: in a static program nothing is behind
  * them.  They may be called by signal handlers, and by a sanitizer before
@@ -18,14 +18,25 @@ typedef void front_handler(int);
 typedef int front_action(int, const struct sigaction *, struct sigaction *);
 typedef front_handler *front_simple(int, front_handler *);
 typedef int front_interrupt(int, int);
+typedef int front_mask(int, const sigset_t *, sigset_t *);
+typedef int front_number(int);
 
 EXPORT front_handler *bsd_signal(int number, front_handler *handler);
 EXPORT front_handler *__sysv_signal(int number, front_handler *handler);
+EXPORT front_handler *sigset(int number, front_handler *handler);
+EXPORT int sigblock(int mask);
+EXPORT int sigsetmask(int mask);
+EXPORT int sighold(int number);
+EXPORT int sigignore(int number);
+int kq_sigmask(int how, const sigset_t *set, sigset_t *before);
 
 static struct {
 	front_action *_Atomic action;
 	front_simple *_Atomic simple, *_Atomic sysv;
 	front_interrupt *_Atomic interrupt;
+	front_mask *_Atomic thread_mask, *_Atomic mask;
+	bool seen;            /* the program's calls come here */
+	atomic_uint changes;  /* of actions and masks, that the observation has missed */
 	atomic_uint_least64_t interrupts; /* by siginterrupt(3), a bit each */
 } front;
 
@@ -38,12 +49,23 @@ static void *front_find(const char *name, void *pointer)
 	return found;
 }
 
+/* Returns true if this library defines what the program reaches by this name. */
+static bool front_is_first(const char *name)
+{
+	Dl_info ours, found;
+	void *first = dlsym(RTLD_DEFAULT, name);
+
+	return first && dladdr(first, &found) && dladdr(&front, &ours) &&
+		found.dli_fbase == ours.dli_fbase;
+}
+
 /* When the library is loaded, or when somebody cannot wait for that. */
 __attribute__((constructor)) static void front_find_all(void)
 {
 	front_action *action;
 	front_simple *simple;
 	front_interrupt *interrupt;
+	front_mask *mask;
 
 	if (front_find("sigaction", &action))
 		atomic_store(&front.action, action);
@@ -53,6 +75,12 @@ __attribute__((constructor)) static void front_find_all(void)
 		atomic_store(&front.sysv, simple);
 	if (front_find("siginterrupt", &interrupt))
 		atomic_store(&front.interrupt, interrupt);
+	if (front_find("sigprocmask", &mask))
+		atomic_store(&front.mask, mask);
+	if (front_find("pthread_sigmask", &mask))
+		atomic_store(&front.thread_mask, mask);
+	front.seen = front_is_first("sigaction") && front_is_first("signal") &&
+		front_is_first("sigprocmask") && front_is_first("pthread_sigmask");
 }
 
 static uint64_t front_bit(int number)
@@ -148,4 +176,96 @@ EXPORT int siginterrupt(int number, int interrupts)
 	action.sa_flags = interrupts ? action.sa_flags & ~SA_RESTART
 	                             : action.sa_flags | SA_RESTART;
 	return xpoll_sigaction(number, &action, NULL);
+}
+
+/* --- Changes that are only counted: the next kevent(2) looks at the signals again ------------ */
+
+uint64_t kq_signals_seen(void)
+{
+	static atomic_uint last;
+	static _Thread_local unsigned thread;
+
+	if (!front.seen)
+		return 0;
+	/* The address of a thread's data may be that of a thread that has ended. */
+	if (!thread)
+		thread = atomic_fetch_add(&last, 1) + 1;
+	return (uint64_t)thread << 32 | atomic_load(&front.changes);
+}
+
+/* Counts a call that may have blocked signals or set an action; returns its result. */
+static int front_changed(int rc)
+{
+	if (atomic_load(&kq_signals_ever))
+		atomic_fetch_add(&front.changes, 1);
+	return rc;
+}
+
+/* The library's own way past the functions below. */
+int kq_sigmask(int how, const sigset_t *set, sigset_t *before)
+{
+	if (!atomic_load(&front.thread_mask))
+		front_find_all();
+	return atomic_load(&front.thread_mask)(how, set, before);
+}
+
+EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *before)
+{
+	int rc = kq_sigmask(how, set, before);
+
+	return set && how != SIG_UNBLOCK ? front_changed(rc) : rc;
+}
+
+EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *before)
+{
+	int rc;
+
+	if (!atomic_load(&front.mask))
+		front_find_all();
+	rc = atomic_load(&front.mask)(how, set, before);
+	return set && how != SIG_UNBLOCK ? front_changed(rc) : rc;
+}
+
+/* Calls that few programs make. */
+static int front_call(const char *name, int argument)
+{
+	front_number *call;
+
+	if (front_find(name, &call))
+		return front_changed(call(argument));
+	errno = ENOSYS;
+	return -1;
+}
+
+EXPORT int sigblock(int mask)
+{
+	return front_call("sigblock", mask);
+}
+
+EXPORT int sigsetmask(int mask)
+{
+	return front_call("sigsetmask", mask);
+}
+
+EXPORT int sighold(int number)
+{
+	return front_call("sighold", number);
+}
+
+EXPORT int sigignore(int number)
+{
+	return front_call("sigignore", number);
+}
+
+EXPORT front_handler *sigset(int number, front_handler *handler)
+{
+	front_simple *call;
+	front_handler *before = SIG_ERR;
+
+	if (front_find("sigset", &call))
+		before = call(number, handler);
+	else
+		errno = ENOSYS;
+	(void)front_changed(0);
+	return before;
 }

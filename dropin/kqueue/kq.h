@@ -43,6 +43,7 @@ struct kq {
 	atomic_int special;      /* [a] 0: an event can be handed out as it is */
 	atomic_int requests;     /* [a] of asynchronous I/O */
 	atomic_uint_least64_t signals; /* [a] observed ones, a bit each */
+	atomic_uint_least64_t renewed; /* [a] kq_signals_seen() when they were renewed */
 	pthread_mutex_t extras;
 	int *procdescs;          /* [x] process descriptors */
 	int procdescs_len;       /* [x] */
@@ -151,7 +152,10 @@ int kq_procdesc_yield(struct kq *kq, uint64_t ident);
 void kq_procdesc_event(struct kq *kq, struct kevent *event);
 extern atomic_uint_least64_t kq_signals_ever; /* [a] observed by any queue */
 void kq_signals_note(struct kq *kq, int number, bool there);
-/* Observe again what sigaction(2) has taken away. */
+/*
+ * Observe again the signals whose action or mask may have changed since the calling thread's
+ * last call.
+ */
 void kq_signals_renew(struct kq *kq);
 bool kq_has_ext(const struct kevent *change);
 int kq_ext_note(struct kq *kq, const struct kevent *change);
@@ -177,6 +181,13 @@ extern struct kq_real kq_real;
 /* sigaction(2), and not front.c's, if that is there. */
 int kq_sigaction(int number, const struct sigaction *action,
                  struct sigaction *before);
+
+/*
+ * Identifies the calling thread and the changes of signals that front.c has seen and could not
+ * apply to the observation: while it stays the same, nothing has to be observed again.
+ * Returns 0 where changes are not seen.
+ */
+uint64_t kq_signals_seen(void);
 
 /* A number that only our own test of close() has. */
 #define KQ_PROBE_FD (INT_MIN + 4711)

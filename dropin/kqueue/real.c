@@ -12,6 +12,12 @@ __attribute__((weak)) int kq_sigaction(int number,
 	return sigaction(number, action, before);
 }
 
+/* Like pthread_sigmask(3), for this library: CMakeLists.txt gives that name to this function. */
+__attribute__((weak)) int kq_sigmask(int how, const sigset_t *set, sigset_t *before)
+{
+	return sigprocmask(how, set, before) < 0 ? errno : 0;
+}
+
 struct kq_real kq_real;
 
 __attribute__((constructor)) static void kq_find_all(void)

@@ -178,22 +178,34 @@ void kq_signals_note(struct kq *kq, int number, bool there)
 
 	if (there) {
 		atomic_fetch_or(&kq->signals, bit);
+		/* Another thread may block it. */
+		atomic_store(&kq->renewed, 0);
 	} else {
 		atomic_fetch_and(&kq->signals, ~bit);
 	}
 }
 
+/* front.c has another one, which takes this one's place. */
+__attribute__((weak)) uint64_t kq_signals_seen(void)
+{
+	return 0;
+}
+
 /*
  * A program may register a signal first and set its action then, as in the
- * paper's Figure 7.  xpoll observes the action that it finds, so it has to
- * look again; that forgets nothing it has counted.  Where front.c is in front
- * the action is set behind the observation; here is what it did not see.
+ * paper's Figure 7, or block it then.  xpoll observes the action and the mask
+ * that it finds at ADD, so each registration is added again; that forgets
+ * nothing it has counted.  Where front.c is in front the action is set behind
+ * the observation, and only what it has counted as a change needs this.
  */
 void kq_signals_renew(struct kq *kq)
 {
 	uint64_t left = atomic_load(&kq->signals);
+	uint64_t seen = kq_signals_seen();
 	int saved = errno;
 
+	if (seen && atomic_load(&kq->renewed) == seen)
+		return;
 	for (int number = 1; left; number++, left >>= 1) {
 		struct xpoll_event record;
 
@@ -209,6 +221,7 @@ void kq_signals_renew(struct kq *kq)
 		record.data = 0;
 		xpoll_event(kq->queue, &record, 1, NULL, 0, 0);
 	}
+	atomic_store(&kq->renewed, seen);
 	errno = saved;
 }
 
