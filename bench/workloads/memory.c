@@ -62,7 +62,7 @@ static int memory_destroy(struct bench_turn *turn)
 	return turn->field->len;
 }
 
-/* kevent(2) of the drop-in refuses some of the duplicates of one file. */
+/* Without kevent(2) of the drop-in: the kernel refuses it more than 500 duplicates of one file. */
 static const struct bench_variant memory_peers[] = {
 	{ "raw-epoll", NULL, &loop_epoll }, { "raw-poll", NULL, &loop_poll },
 	{ "libevent", NULL, &loop_libevent }, { "libev", NULL, &loop_libev },

@@ -231,6 +231,31 @@ XT_TEST(notes_that_there_are_not_and_filters_that_a_queue_has_not)
 	XT_EQ(event.data, 0);
 }
 
+/* The kernel counts the sets through which a file wakes somebody; a queue's is in another one. */
+XT_TEST(duplicates_of_one_file_beyond_five_hundred_are_refused)
+{
+	enum { ACCEPTED = 500 };
+	struct xt_pair pipe = xt_ready_pair();
+	int kq = kit_open();
+	struct kevent events[ACCEPTED + 1];
+	int first = -1;
+
+	for (int i = 0; i < ACCEPTED; i++) {
+		int fd = xt_keep(dup(pipe.r));
+
+		if (fd < 0)
+			XT_SKIP("too few descriptors here");
+		first = first < 0 ? fd : first;
+		XT_OK(kit_add(kq, fd, EVFILT_READ, 0));
+	}
+	XT_STATUS(kit_add(kq, xt_keep(dup(pipe.r)), EVFILT_READ, 0), EINVAL);
+	XT_EQ(kit_look(kq, events, ACCEPTED + 1), ACCEPTED);
+	XT_OK(kit_flag(kq, first, EVFILT_READ, EV_DELETE));
+	XT_OK(kit_add(kq, pipe.r, EVFILT_READ, 0));
+	XT_OK(kit_add(kq, xt_ready_pair().r, EVFILT_READ, 0));
+	XT_EQ(kit_look(kq, events, ACCEPTED + 1), ACCEPTED + 1);
+}
+
 /* --- A number that is larger than the array --------------------------------------- */
 
 static struct kevent *at_the_end_of_a_page(int places)
