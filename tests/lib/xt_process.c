@@ -49,15 +49,15 @@ static char thread_state(int kernel_id)
 
 void xt_asleep(struct xt_thread *thread)
 {
-	int seen = 0;
+	int kernel_id, seen = 0;
 
+	/* On a busy machine this takes longer than all the looks below. */
+	while ((kernel_id = xt_thread_kernel_id(thread)) == 0 && xt_thread_number() != 0)
+		(void)sched_yield();
 	for (int i = 0; i < ASLEEP_LOOKS && seen < 3; i++) {
-		int kernel_id = xt_thread_kernel_id(thread);
-
 		if (xt_done(thread))
 			return;
-		seen = kernel_id && thread_state(kernel_id) == 'S' ? seen + 1
-		                                                   : 0;
+		seen = kernel_id && thread_state(kernel_id) == 'S' ? seen + 1 : 0;
 		(void)sched_yield();
 	}
 }
