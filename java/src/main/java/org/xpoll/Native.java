@@ -10,6 +10,7 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
+import java.lang.ref.Reference;
 
 /**
  * The calls of xpoll.h, one static method each.
@@ -19,71 +20,68 @@ import java.lang.invoke.MethodHandle;
  * the cell has to see to it that no two threads use it at once. A queue is passed by its address;
  * NativeQueue knows how long that stands.
  *
+ * <p>All but two are called by one handle, which takes seven numbers: linking one for each type of
+ * function took most of the time in which a first queue was made. The calling conventions of 64-bit
+ * Linux pass integers and addresses alike, in registers and then on the stack. A function leaves
+ * alone what it has no parameters for, and of an int it uses the low half.
+ *
  * <p>A call that may sleep leaves the virtual machine's hands, which costs some 4 ns both ways.
  * Those that take a queue's lock, and a system call that does not sleep at most, are critical and
  * go without: what the garbage collector has to wait for then is no longer than if the thread
  * was about to run Java. They come without errno.
  */
 final class Native {
-    private static final Linker LINKER = Linker.nativeLinker();
     static final SymbolLookup LIBRARY = NativeLibrary.load();
-    private static final Linker.Option ERRNO = Linker.Option.captureCallState("errno");
-    private static final Linker.Option CRITICAL = Linker.Option.critical(false);
-    private static final FunctionDescriptor CTL_TYPE =
-            FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG);
+    /** One for all: each handle of another type took some 40 ms of processor time to link. */
+    private static final MethodHandle CALL = NativeLibrary.anyCall();
+    /** For calls whose errno nobody reads; any number of threads write to it. */
+    private static final MemorySegment NO_ERRNO = errnoCell();
 
-    private static final MethodHandle OPEN = link("xpoll_open",
-            FunctionDescriptor.of(JAVA_LONG, ADDRESS), ERRNO);
-    private static final MethodHandle DESTROY = link("xpoll_destroy",
-            FunctionDescriptor.ofVoid(JAVA_LONG));
-    private static final MethodHandle CTL = link("xpoll_ctl", CTL_TYPE, ERRNO);
-    private static final MethodHandle QUICK_CTL = link("xpoll_ctl", CTL_TYPE, CRITICAL);
-    private static final MethodHandle WAIT = link("xpoll_wait",
-            FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT), ERRNO);
-    private static final MethodHandle REVENTS = link("xpoll_revents",
-            FunctionDescriptor.of(JAVA_INT, JAVA_LONG, ADDRESS), CRITICAL);
-    private static final MethodHandle EVENT = link("xpoll_event",
-            FunctionDescriptor.of(JAVA_INT, JAVA_LONG, ADDRESS, JAVA_INT, ADDRESS, JAVA_INT,
-                    JAVA_LONG), ERRNO);
-    private static final MethodHandle WAKE = link("xpoll_wake",
-            FunctionDescriptor.of(JAVA_INT, JAVA_LONG));
+    private static final MemorySegment OPEN = find("xpoll_open");
+    private static final MemorySegment DESTROY = find("xpoll_destroy");
+    private static final MemorySegment CTL = find("xpoll_ctl");
+    private static final MemorySegment WAIT = find("xpoll_wait");
+    private static final MemorySegment EVENT = find("xpoll_event");
+    private static final MemorySegment WAKE = find("xpoll_wake");
+    private static final MemorySegment LOOKUP = find("xpoll_lookup");
+    private static final MemorySegment CLOSE_FD = find("xpoll_close_fd");
+    private static final MemorySegment FORGET_FD = find("xpoll_forget_fd");
+    private static final MemorySegment QUEUE_FD = find("xpoll_fd");
+    private static final MemorySegment BACKEND = find("xpoll_backend");
+    private static final MemorySegment BACKENDS = find("xpoll_backends");
+    private static final MemorySegment SUPPORTS = find("xpoll_supports");
+    private static final MemorySegment DESCRIBE = find("xpoll_describe");
+    private static final MemorySegment SET = find("xpoll_set");
+    private static final MemorySegment AIO_SUBMIT = find("xpoll_aio_submit");
+    private static final MemorySegment AIO_CANCEL = find("xpoll_aio_cancel");
+    private static final MemorySegment GET_VERSION = find("xpoll_version");
 
-    /** Linking takes a millisecond or so for each; these are linked when one is first called. */
-    private static final class Seldom {
-        static final MethodHandle LOOKUP = link("xpoll_lookup",
-                FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT, ADDRESS), ERRNO);
-        static final MethodHandle CLOSE_FD = link("xpoll_close_fd",
-                FunctionDescriptor.of(JAVA_INT, JAVA_INT), ERRNO);
-        static final MethodHandle FORGET_FD = link("xpoll_forget_fd",
-                FunctionDescriptor.of(JAVA_INT, JAVA_INT), ERRNO);
-        static final MethodHandle QUEUE_FD = link("xpoll_fd",
-                FunctionDescriptor.of(JAVA_INT, JAVA_LONG), ERRNO);
-        static final MethodHandle BACKEND = link("xpoll_backend",
-                FunctionDescriptor.of(ADDRESS, JAVA_LONG));
-        static final MethodHandle BACKENDS = link("xpoll_backends",
-                FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT));
-        static final MethodHandle SUPPORTS = link("xpoll_supports",
-                FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_INT));
-        static final MethodHandle DESCRIBE = link("xpoll_describe",
-                FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS, JAVA_LONG), ERRNO);
-        static final MethodHandle SET = link("xpoll_set",
-                FunctionDescriptor.of(JAVA_LONG, ADDRESS, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT,
-                        JAVA_LONG, JAVA_LONG));
-        static final MethodHandle AIO_SUBMIT = link("xpoll_aio_submit",
-                FunctionDescriptor.of(JAVA_INT, JAVA_LONG, ADDRESS), ERRNO);
-        static final MethodHandle AIO_CANCEL = link("xpoll_aio_cancel",
-                FunctionDescriptor.of(JAVA_INT, JAVA_LONG, ADDRESS), ERRNO);
-        static final MethodHandle GET_VERSION = link("xpoll_version",
-                FunctionDescriptor.of(JAVA_INT));
+    /** Calls of Poller that do not sleep; linked when one is first made. */
+    private static final class Quick {
+        private static final Linker.Option CRITICAL = Linker.Option.critical(false);
+        static final MethodHandle CTL = Linker.nativeLinker().downcallHandle(Native.CTL,
+                FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG),
+                CRITICAL);
+        static final MethodHandle REVENTS = Linker.nativeLinker().downcallHandle(
+                find("xpoll_revents"), FunctionDescriptor.of(JAVA_INT, JAVA_LONG, ADDRESS),
+                CRITICAL);
     }
 
     private Native() {}
 
-    private static MethodHandle link(String name, FunctionDescriptor type,
-            Linker.Option... options) {
-        MemorySegment address = LIBRARY.find(name).orElseThrow(() ->
+    private static MemorySegment find(String name) {
+        return LIBRARY.find(name).orElseThrow(() ->
                 new UnsatisfiedLinkError("this libxpoll has no " + name));
-        return LINKER.downcallHandle(address, type, options);
+    }
+
+    private static long call(MemorySegment function, MemorySegment cell, long a, long b, long c,
+            long d, long e, long f) throws Throwable {
+        return (long) CALL.invokeExact(function, cell, a, b, c, d, e, f, 0L);
+    }
+
+    /** The same for functions that set no errno, or whose error is of no interest. */
+    private static long call(MemorySegment function, long a, long b, long c) throws Throwable {
+        return (long) CALL.invokeExact(function, NO_ERRNO, a, b, c, 0L, 0L, 0L, 0L);
     }
 
     /** Room for errno, freed by the garbage collector. */
@@ -112,7 +110,7 @@ final class Native {
                     : arena.allocateFrom(backend));
             options.set(JAVA_INT, 16, flags);
             MemorySegment cell = arena.allocate(Linker.Option.captureStateLayout());
-            long queue = (long) OPEN.invokeExact(cell, options);
+            long queue = call(OPEN, cell, options.address(), 0, 0, 0, 0, 0);
             return queue != 0 ? queue : -cell.get(JAVA_INT, 0);
         } catch (Throwable e) {
             throw impossible(e);
@@ -121,7 +119,7 @@ final class Native {
 
     static void destroy(long queue) {
         try {
-            DESTROY.invokeExact(queue);
+            call(DESTROY, queue, 0, 0);
         } catch (Throwable e) {
             throw impossible(e);
         }
@@ -129,7 +127,7 @@ final class Native {
 
     static int ctl(MemorySegment cell, long queue, int op, int events, int fd, long data) {
         try {
-            return result((int) CTL.invokeExact(cell, queue, op, events, fd, data), cell);
+            return result((int) call(CTL, cell, queue, op, events, fd, data, 0), cell);
         } catch (Throwable e) {
             throw impossible(e);
         }
@@ -142,7 +140,7 @@ final class Native {
      */
     static boolean quickCtl(long queue, int op, int events, int fd) {
         try {
-            return (int) QUICK_CTL.invokeExact(queue, op, events, fd, 0L) == 0;
+            return (int) Quick.CTL.invokeExact(queue, op, events, fd, 0L) == 0;
         } catch (Throwable e) {
             throw impossible(e);
         }
@@ -150,7 +148,7 @@ final class Native {
 
     static int await(MemorySegment cell, long queue, int millis) {
         try {
-            return result((int) WAIT.invokeExact(cell, queue, millis), cell);
+            return result((int) call(WAIT, cell, queue, millis, 0, 0, 0, 0), cell);
         } catch (Throwable e) {
             throw impossible(e);
         }
@@ -158,7 +156,7 @@ final class Native {
 
     static int revents(long queue, MemorySegment data) {
         try {
-            return (int) REVENTS.invokeExact(queue, data);
+            return (int) Quick.REVENTS.invokeExact(queue, data);
         } catch (Throwable e) {
             throw impossible(e);
         }
@@ -167,16 +165,20 @@ final class Native {
     static int event(MemorySegment cell, long queue, MemorySegment changes, int nchanges,
             MemorySegment events, int nevents, long nanos) {
         try {
-            return result((int) EVENT.invokeExact(cell, queue, changes, nchanges, events, nevents,
-                    nanos), cell);
+            return result((int) call(EVENT, cell, queue, changes.address(), nchanges,
+                    events.address(), nevents, nanos), cell);
         } catch (Throwable e) {
             throw impossible(e);
+        } finally {
+            // An address does not keep the memory.
+            Reference.reachabilityFence(changes);
+            Reference.reachabilityFence(events);
         }
     }
 
     static void wake(long queue) {
         try {
-            int unused = (int) WAKE.invokeExact(queue);
+            call(WAKE, queue, 0, 0);
         } catch (Throwable e) {
             throw impossible(e);
         }
@@ -184,16 +186,19 @@ final class Native {
 
     static int lookup(MemorySegment cell, long queue, long ident, int filter, MemorySegment into) {
         try {
-            return result((int) Seldom.LOOKUP.invokeExact(cell, queue, ident, filter, into), cell);
+            return result((int) call(LOOKUP, cell, queue, ident, filter, into.address(), 0, 0),
+                    cell);
         } catch (Throwable e) {
             throw impossible(e);
+        } finally {
+            Reference.reachabilityFence(into);
         }
     }
 
     static int closeFd(int fd) {
         MemorySegment cell = errnoCell();
         try {
-            return result((int) Seldom.CLOSE_FD.invokeExact(cell, fd), cell);
+            return result((int) call(CLOSE_FD, cell, fd, 0, 0, 0, 0, 0), cell);
         } catch (Throwable e) {
             throw impossible(e);
         }
@@ -202,7 +207,7 @@ final class Native {
     static int forgetFd(int fd) {
         MemorySegment cell = errnoCell();
         try {
-            return result((int) Seldom.FORGET_FD.invokeExact(cell, fd), cell);
+            return result((int) call(FORGET_FD, cell, fd, 0, 0, 0, 0, 0), cell);
         } catch (Throwable e) {
             throw impossible(e);
         }
@@ -210,7 +215,7 @@ final class Native {
 
     static int queueFd(MemorySegment cell, long queue) {
         try {
-            return result((int) Seldom.QUEUE_FD.invokeExact(cell, queue), cell);
+            return result((int) call(QUEUE_FD, cell, queue, 0, 0, 0, 0, 0), cell);
         } catch (Throwable e) {
             throw impossible(e);
         }
@@ -218,7 +223,7 @@ final class Native {
 
     static String backend(long queue) {
         try {
-            return text((MemorySegment) Seldom.BACKEND.invokeExact(queue));
+            return text(MemorySegment.ofAddress(call(BACKEND, queue, 0, 0)));
         } catch (Throwable e) {
             throw impossible(e);
         }
@@ -227,7 +232,7 @@ final class Native {
     static String[] backends() {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment names = arena.allocate(ADDRESS, 16);
-            int count = Math.min((int) Seldom.BACKENDS.invokeExact(names, 16), 16);
+            int count = Math.min((int) call(BACKENDS, names.address(), 16, 0), 16);
             String[] result = new String[count];
             for (int i = 0; i < count; i++) {
                 result[i] = text(names.getAtIndex(ADDRESS, i));
@@ -244,7 +249,7 @@ final class Native {
 
     static boolean supports(long queue, int filter, int fflags) {
         try {
-            return (int) Seldom.SUPPORTS.invokeExact(queue, filter, fflags) == 1;
+            return (int) call(SUPPORTS, queue, filter, fflags) == 1;
         } catch (Throwable e) {
             throw impossible(e);
         }
@@ -254,43 +259,53 @@ final class Native {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment text = arena.allocate(256);
             MemorySegment cell = arena.allocate(Linker.Option.captureStateLayout());
-            int length = (int) Seldom.DESCRIBE.invokeExact(cell, event, text,
-                    text.byteSize());
+            int length = (int) call(DESCRIBE, cell, event.address(), text.address(),
+                    text.byteSize(), 0, 0, 0);
             return length < 0 ? "?" : text.getString(0);
         } catch (Throwable e) {
             throw impossible(e);
+        } finally {
+            Reference.reachabilityFence(event);
         }
     }
 
     static void set(MemorySegment event, long ident, short filter, int flags, int fflags,
             long data, long udata) {
         try {
-            long unused = (long) Seldom.SET.invokeExact(event, ident, (int) filter, flags, fflags,
-                    data, udata);
+            long unused = (long) CALL.invokeExact(SET, NO_ERRNO, event.address(), ident,
+                    (long) filter, (long) flags, (long) fflags, data, udata);
         } catch (Throwable e) {
             throw impossible(e);
+        } finally {
+            Reference.reachabilityFence(event);
         }
     }
 
     static int aioSubmit(MemorySegment cell, long queue, MemorySegment aio) {
         try {
-            return result((int) Seldom.AIO_SUBMIT.invokeExact(cell, queue, aio), cell);
+            return result((int) call(AIO_SUBMIT, cell, queue, aio.address(), 0, 0, 0, 0),
+                    cell);
         } catch (Throwable e) {
             throw impossible(e);
+        } finally {
+            Reference.reachabilityFence(aio);
         }
     }
 
     static int aioCancel(MemorySegment cell, long queue, MemorySegment aio) {
         try {
-            return result((int) Seldom.AIO_CANCEL.invokeExact(cell, queue, aio), cell);
+            return result((int) call(AIO_CANCEL, cell, queue, aio.address(), 0, 0, 0, 0),
+                    cell);
         } catch (Throwable e) {
             throw impossible(e);
+        } finally {
+            Reference.reachabilityFence(aio);
         }
     }
 
     static int version() {
         try {
-            return (int) Seldom.GET_VERSION.invokeExact();
+            return (int) call(GET_VERSION, 0, 0, 0);
         } catch (Throwable e) {
             throw impossible(e);
         }

@@ -10,10 +10,16 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Arrays;
+import java.util.EnumSet;
 import java.util.Locale;
 
 /**
@@ -39,6 +45,8 @@ final class NativeLibrary {
     private static final int NO_LOAD = 4;
 
     private static volatile SymbolLookup loaded;
+    /** Not made with the class, whose refusal by Java would then have no message. */
+    private static MethodHandle anyCall;
 
     private NativeLibrary() {}
 
@@ -148,8 +156,7 @@ final class NativeLibrary {
         Path folder = null;
         Path file = null;
         try (InputStream in = NativeLibrary.class.getResourceAsStream(resource())) {
-            // Only the owner may look into it.
-            folder = Files.createTempDirectory(Path.of(parent), "xpoll");
+            folder = createFolder(Path.of(parent));
             file = folder.resolve("libxpoll.so");
             Files.copy(in, file, StandardCopyOption.REPLACE_EXISTING);
             return SymbolLookup.libraryLookup(file, Arena.global());
@@ -161,6 +168,27 @@ final class NativeLibrary {
         } finally {
             delete(file);
             delete(folder);
+        }
+    }
+
+    /**
+     * A new folder that only its owner may look into. Files.createTempDirectory would load some 150
+     * classes for its random numbers; mkdir(2) never follows a name that somebody else has made, so
+     * a name that can be guessed does no harm.
+     */
+    private static Path createFolder(Path parent) throws IOException {
+        FileAttribute<?> owner = PosixFilePermissions.asFileAttribute(
+                EnumSet.of(PosixFilePermission.OWNER_READ, PosixFilePermission.OWNER_WRITE,
+                        PosixFilePermission.OWNER_EXECUTE));
+        for (int left = 1000; ; left--) {
+            String name = "xpoll" + ProcessHandle.current().pid() + "-" + System.nanoTime();
+            try {
+                return Files.createDirectory(parent.resolve(name), owner);
+            } catch (FileAlreadyExistsException e) {
+                if (left == 0) {
+                    throw e;
+                }
+            }
         }
     }
 
@@ -240,6 +268,28 @@ final class NativeLibrary {
         }
     }
 
+    /**
+     * A call of any function with up to seven numbers or addresses: its own address and a cell for
+     * errno come first. See {@link Native} for why there is one for all.
+     */
+    static MethodHandle anyCall() {
+        synchronized (PROPERTY) {
+            if (anyCall == null) {
+                ValueLayout[] seven = new ValueLayout[7];
+                Arrays.fill(seven, ValueLayout.JAVA_LONG);
+                anyCall = Linker.nativeLinker().downcallHandle(
+                        FunctionDescriptor.of(ValueLayout.JAVA_LONG, seven),
+                        Linker.Option.captureCallState("errno"));
+            }
+            return anyCall;
+        }
+    }
+
+    private static long call(Arena arena, MemorySegment function, long a, long b) throws Throwable {
+        MemorySegment cell = arena.allocate(Linker.Option.captureStateLayout());
+        return (long) anyCall().invokeExact(function, cell, a, b, 0L, 0L, 0L, 0L, 0L);
+    }
+
     private static long dlopen(String name, int mode) {
         Linker linker = Linker.nativeLinker();
         MemorySegment function = linker.defaultLookup().find("dlopen").orElse(null);
@@ -247,9 +297,7 @@ final class NativeLibrary {
             return 0;
         }
         try (Arena arena = Arena.ofConfined()) {
-            return (long) linker.downcallHandle(function, FunctionDescriptor.of(
-                    ValueLayout.JAVA_LONG, ValueLayout.ADDRESS, ValueLayout.JAVA_INT))
-                    .invokeExact(arena.allocateFrom(name), mode);
+            return call(arena, function, arena.allocateFrom(name).address(), mode);
         } catch (IllegalCallerException e) {
             throw e;
         } catch (Throwable e) {
@@ -274,10 +322,8 @@ final class NativeLibrary {
     private static int version(SymbolLookup symbols, String origin) {
         MemorySegment address = symbols.find("xpoll_version").orElseThrow(() ->
                 new UnsatisfiedLinkError(origin + " is no libxpoll: it has no xpoll_version"));
-        try {
-            return (int) Linker.nativeLinker()
-                    .downcallHandle(address, FunctionDescriptor.of(ValueLayout.JAVA_INT))
-                    .invokeExact();
+        try (Arena arena = Arena.ofConfined()) {
+            return (int) call(arena, address, 0, 0);
         } catch (Throwable e) {
             throw failure("cannot ask " + origin + " for its version", e);
         }

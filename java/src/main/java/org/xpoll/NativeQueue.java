@@ -30,6 +30,8 @@ import java.util.concurrent.locks.ReentrantLock;
 abstract class NativeQueue {
     /** Guards the queue's address and whatever a subclass changes. */
     final Object changes = new Object();
+    /** Held while xpoll_wake is called, so that the queue is not destroyed meanwhile. */
+    private final Object waking = new Object();
     /** For calls under {@link #changes}. */
     final MemorySegment changeErrno;
     /** For calls of the thread that has the turn. */
@@ -46,7 +48,7 @@ abstract class NativeQueue {
 
     private final InterruptGuard guard = new InterruptGuard(this::wake);
     private final ReentrantLock line = new ReentrantLock();
-    /** Written before the queue is published, cleared under changes and the turn. */
+    /** Written before the queue is published, cleared under changes, waking and the turn. */
     private volatile long address;
     volatile boolean turn;
     /** The thread at the head of the line, or null. */
@@ -367,7 +369,8 @@ abstract class NativeQueue {
 
     /** Makes the thread in C return, or the next one that goes there. */
     final void wake() {
-        synchronized (changes) {
+        // Not under changes: the thread that this wakes makes changes next, and would find it held.
+        synchronized (waking) {
             long queue = address;
             if (queue != 0) {
                 Native.wake(queue);
@@ -397,8 +400,11 @@ abstract class NativeQueue {
             return;
         }
         synchronized (changes) {
-            long queue = address;
-            address = 0;
+            long queue;
+            synchronized (waking) {
+                queue = address;
+                address = 0;
+            }
             if (queue != 0) {
                 if (place != null) {
                     place.leave();

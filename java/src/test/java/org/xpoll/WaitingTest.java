@@ -281,6 +281,19 @@ class WaitingTest {
         assertEquals(0, waiter.result());
     }
 
+    /**
+     * Who is woken often makes a change at once: where the waker held that lock, it would sleep
+     * again. A thread that holds the lock keeps no waker, so no waker holds it.
+     */
+    @Test
+    void wakeup_whileChangesAreMade_needsNotTheirLock() throws Exception {
+        synchronized (poller.queue.changes) {
+            Thread waker = Thread.ofPlatform().start(poller::wakeup);
+            waker.join();
+        }
+        assertEquals(0, poller.pollMillis(new Events(1), -1));
+    }
+
     @Test
     void virtualThread_whileAnotherWaits_runs() throws Exception {
         // There is one carrier.  A wait that kept it would keep this thread from running.

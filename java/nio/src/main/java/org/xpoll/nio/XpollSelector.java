@@ -36,16 +36,20 @@ import sun.nio.ch.SelectorImpl;
  */
 final class XpollSelector extends SelectorImpl {
     private static final int MOST_EVENTS = 1024;
+    private static final int FIRST_EVENTS = 16;
     /** A key has one for reading and one for writing at most. */
     private static final int MOST_CHANGES = 2;
 
     private final EventQueue queue = EventQueue.openAllReady();
-    private final EventList events = new EventList(MOST_EVENTS);
+    /** Room for two events of each key, up to the most: a selection returns all that are ready. */
+    private EventList events = new EventList(FIRST_EVENTS);
     private final EventList changes = new EventList(MOST_CHANGES);
 
     /** Of the superclass; asking for it is refused once the selector is closed. */
     private final Set<SelectionKey> selected = selectedKeys();
 
+    /** How many descriptors have a key. */
+    private int present;
     /** The keys by descriptor, and the channel of the last key of each. */
     private SelectionKeyImpl[] keys = new SelectionKeyImpl[64];
     private WeakReference<?>[] channels = new WeakReference<?>[64];
@@ -79,6 +83,7 @@ final class XpollSelector extends SelectorImpl {
     protected int doSelect(Consumer<SelectionKey> action, long timeout) throws IOException {
         applyChanges();
         processDeregisterQueue();
+        makeRoom();
         try {
             await(timeout);
         } finally {
@@ -89,6 +94,13 @@ final class XpollSelector extends SelectorImpl {
         }
         processDeregisterQueue();
         return handOut(action);
+    }
+
+    private void makeRoom() {
+        int wanted = Math.min(MOST_EVENTS, MOST_CHANGES * present);
+        if (wanted > events.capacity()) {
+            events = new EventList(Math.min(MOST_EVENTS, 2 * wanted));
+        }
     }
 
     /** Reading and writing are two events, and one call of the action. */
@@ -268,6 +280,7 @@ final class XpollSelector extends SelectorImpl {
             enabled[fd] = 0;
             channels[fd] = new WeakReference<>(key.channel());
         }
+        present += keys[fd] == null ? 1 : 0;
         keys[fd] = key;
     }
 
@@ -278,6 +291,7 @@ final class XpollSelector extends SelectorImpl {
             return;
         }
         keys[fd] = null;
+        present--;
         if (key.channel().isOpen()) {
             update(fd, enabled[fd], Xpoll.DISABLE);
         } else {
