@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -108,6 +109,18 @@ class WaitingTest {
             assertEquals(0, other.result());
         }
         assertNoWakeupIsPending();
+    }
+
+    /** All tests have one carrier: if the selection kept it, the other thread would never run. */
+    @Test
+    void aVirtualThreadThatSelectsKeepsNoCarrier() throws Exception {
+        assumeTrue(kind.virtual() && !kind.jdk(), "platform threads and the JDK's own selectors");
+        assumeTrue(Runtime.version().feature() >= 24,
+                "Java 22 and 23 keep the carrier in the monitors of SelectorImpl");
+        Kind.Other<Integer> other = kind.start(selector::select);
+        Until.yes(() -> other.thread().getState() == Thread.State.WAITING);
+        Thread.startVirtualThread(selector::wakeup).join();
+        assertEquals(0, other.result());
     }
 
     @Test
