@@ -58,6 +58,8 @@ static void ready_add(struct xpoll *queue, struct xp_wait *wait, int fd, struct 
 		i++;
 	XP_ASSERT(i < wait->len);
 	wait->ready[i].events |= (int)bits;
+	if (XP_LOWEST_BIT(filters) < XP_LOWEST_BIT(slot->delivered.filters))
+		wait->ready[i].data64 = slot->udata[XP_LOWEST_BIT(filters)].bits;
 	slot->delivered.filters |= XP_SET(filters);
 	xp_poll_handed(queue, fd, slot, filters);
 }

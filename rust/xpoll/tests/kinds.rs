@@ -54,8 +54,8 @@ fn timers_expire_in_order_and_never_early() {
     let queue = Queue::new().unwrap();
     let begin = (Instant::now(), SystemTime::now());
     let millis = Duration::from_millis;
-    let _later = Timer::after(&queue, millis(20), 2).unwrap();
     let sooner = Timer::after(&queue, millis(5), 1).unwrap();
+    let _later = Timer::after(&queue, millis(20), 2).unwrap();
     assert!(queue.next_timeout().unwrap() <= millis(5));
     let _never = Timer::after(&queue, Duration::MAX, 9).unwrap();
     assert_eq!(next(&queue).token(), 1);

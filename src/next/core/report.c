@@ -216,11 +216,13 @@ static void ready_add(struct xpoll *queue, struct xp_wait *wait, int fd, struct 
 {
 	uint32_t bits = xp_poll_bits(slot, events);
 	unsigned filters = xp_poll_filters(slot, bits);
+	bool is_first;
 	int i = 0;
 
 	deliver_more(queue, fd, slot, filters & slot->delivered);
 	if (!(filters & ~(unsigned)slot->delivered) && !(bits & (POLLERR | POLLHUP | POLLRDHUP)))
 		return;
+	is_first = XP_LOWEST_BIT(filters) < XP_LOWEST_BIT(slot->delivered);
 	slot->delivered |= XP_SET(filters);
 	if (wait->format == XP_BATCH) {
 		while (xp_token_fd(queue->batch.found[i].token) != fd)
@@ -231,6 +233,8 @@ static void ready_add(struct xpoll *queue, struct xp_wait *wait, int fd, struct 
 	while (xp_fd_of(wait->ready[i].fd) != fd)
 		i++;
 	wait->ready[i].events |= (int)bits;
+	if (is_first)
+		wait->ready[i].data64 = slot->udata[XP_LOWEST_BIT(filters)].bits;
 	xp_handed(queue, fd, slot, filters);
 }
 
