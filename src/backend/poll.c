@@ -44,14 +44,23 @@ static void poll_restore(struct xp_poll_state *state, struct xp_array_entry *ent
 }
 
 /*
- * poll(2) was asked for POLLPRI of a consumed file, too.  If that is not requested now,
- * keep it; returns the bits to report.
+ * Bits that poll(2) checks of a consumed file although nobody requests them now: the check
+ * takes news away, whatever bits it is for.  POLLIN may hold for ever, as of a mount table,
+ * so it is checked only until it is kept.
  */
-static uint32_t poll_keep(struct xp_array_entry *entry, uint32_t events)
+static uint32_t poll_kept_bits(const struct xp_array_entry *entry)
+{
+	return !entry->consumed ? 0 : entry->kept & POLLIN ? POLLPRI : POLLPRI | POLLIN;
+}
+
+/* Keep the bits of a consumed file that are not requested now; returns those to report. */
+static uint32_t poll_keep(struct xp_poll_state *state, struct xp_array_entry *entry,
+                          uint32_t events)
 {
 	if (!entry->consumed)
 		return events;
-	entry->kept |= (uint8_t)(events & POLLPRI & ~(uint32_t)entry->watch);
+	entry->kept |= (uint8_t)(events & (POLLPRI | POLLIN) & ~(uint32_t)entry->watch);
+	state->fds[entry->index].events = (short)(entry->watch | poll_kept_bits(entry));
 	return events & (entry->watch | UNREQUESTED);
 }
 
@@ -78,7 +87,7 @@ void xp_poll_want(void *opaque, int fd, uint32_t bits)
 		state->fds[entry->index] = (struct pollfd){.fd = fd};
 	}
 	if (bits)
-		state->fds[entry->index].events = (short)(bits | (entry->consumed ? POLLPRI : 0));
+		state->fds[entry->index].events = (short)(bits | poll_kept_bits(entry));
 	if (bits && entry->kept)
 		poll_restore(state, entry, bits);
 }
@@ -172,7 +181,7 @@ int xp_poll_again(struct xp_poll_state *state, struct xp_fired *fired, int cap)
 
 		/* The first poll(2) of such a file has taken the news away. */
 		if (entry->consumed)
-			events = poll_keep(entry, events | before[i]);
+			events = poll_keep(state, entry, events | before[i]);
 		if (!events)
 			continue;
 		if (count == cap) { /* The back end's own have taken its room. */
@@ -210,7 +219,7 @@ static int poll_scan(struct xp_poll_state *state, struct xp_fired *fired, int ca
 	int count = 0;
 
 	for (int i = 0; i < len; i++) {
-		uint32_t events = poll_keep(&state->array.entries[fds[i].fd],
+		uint32_t events = poll_keep(state, &state->array.entries[fds[i].fd],
 		                            (unsigned short)fds[i].revents);
 
 		if (events)

@@ -99,6 +99,50 @@ XT_TEST(news_of_a_counter_come)
 	}
 }
 
+/* S4: poll(2) for the other filter takes the news away, which belongs to READ. */
+XT_TEST(news_of_a_counter_while_read_is_disabled_beside_another_filter_come_after_enable)
+{
+	struct xpoll *queue = xt_open_flags(XPOLL_ALL_READY);
+	struct kernel_file file;
+
+	if (!make(&file, "perf"))
+		return;
+	XT_OK(xt_add(queue, file.fds[FILE_QUEUE], READ, 0));
+	XT_OK(xt_add(queue, file.fds[FILE_QUEUE], EXCEPT, 0));
+	for (int i = 0; i < 20; i++) {
+		XT_EXPECT_EQ(came(queue), 0);
+		XT_OK(xt_flag(queue, file.fds[FILE_QUEUE], READ, XPOLL_DISABLE));
+		file.kind->stir(&file);
+		for (int waits = 0; waits < 3; waits++)
+			XT_EXPECT_EQ(came(queue), 0);
+		XT_OK(xt_flag(queue, file.fds[FILE_QUEUE], READ, XPOLL_ENABLE));
+		XT_EXPECT_EQ(came(queue), 1);
+	}
+}
+
+/* A mount table is always readable: who has disabled READ sleeps nevertheless. */
+XT_TEST(disabled_read_of_a_mount_table_lets_a_wait_sleep)
+{
+	struct xpoll *queue = xt_open_flags(XPOLL_ALL_READY);
+	struct kernel_file file;
+	struct xpoll_stats before, after;
+	struct xpoll_event event;
+
+	if (!make(&file, "mounts"))
+		return;
+	XT_OK(xt_add(queue, file.fds[FILE_QUEUE], READ, 0));
+	XT_OK(xt_add(queue, file.fds[FILE_QUEUE], EXCEPT, 0));
+	XT_EXPECT_EQ(came(queue), 1);
+	XT_OK(xt_flag(queue, file.fds[FILE_QUEUE], READ, XPOLL_DISABLE));
+	XT_EQ(xpoll_stats(queue, &before, sizeof before), 0);
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 20000000), 0);
+	XT_EQ(xpoll_stats(queue, &after, sizeof after), 0);
+	XT_EXPECT(after.syscalls_wait - before.syscalls_wait < 10);
+	XT_OK(xt_flag(queue, file.fds[FILE_QUEUE], READ, XPOLL_ENABLE));
+	XT_EXPECT_EQ(came(queue), 1);
+	XT_EXPECT_EQ(came(queue), 1);
+}
+
 /* S9, or a clear answer. */
 static void news_by_edge(const char *name, int other_mode)
 {
