@@ -1,7 +1,7 @@
 /*
  * Goal: every kind of file that this kernel can make in a test is reported as poll(2) and
- * epoll(7) report it, by level, by edge and with DISPATCH, in any mixture of filters and
- * after any sequence of changes (S3, S4, S8, S9, S10).
+ * epoll(7) report it, by level, by edge, with DISPATCH and with ONESHOT, in any mixture of
+ * filters and after any sequence of changes (S3, S4, S8, S9, S10).
  * Method: all kinds in one queue, and random steps; poll(2) is the oracle for what holds,
  * and an epoll set of each filter for edges.  Where poll(2) takes away what it reports
  * (kernel_files.h), the oracles have open files of their own.  --seed repeats a failure.
@@ -134,11 +134,20 @@ static void forget_news(struct side *side)
 	side->news = false;
 }
 
+/* News kept for this filter go with it, and all with the last filter. */
+static void deleted(struct thing *thing, int i)
+{
+	thing->sides[i].registered = thing->sides[i].enabled = false;
+	for (int k = 0; k < FILTERS; k++)
+		if (k == i || !registered(thing))
+			forget_news(&thing->sides[k]);
+}
+
 static void add(struct world *world, struct thing *thing, int i)
 {
-	static const int modes[] = {0, XPOLL_CLEAR, XPOLL_DISPATCH};
+	static const int modes[] = {0, XPOLL_CLEAR, XPOLL_DISPATCH, XPOLL_ONESHOT};
 	struct side *side = &thing->sides[i];
-	int mode = side->registered ? side->mode : modes[pick(world, 3)];
+	int mode = side->registered ? side->mode : modes[pick(world, 4)];
 	int rc = xt_add(world->queue, queue_fd(thing), names[i], mode);
 
 	/* Another set of the back end would take the news away. */
@@ -173,11 +182,8 @@ static void change(struct world *world, struct thing *thing, int i)
 		enabled(side);
 	else
 		side->enabled = false;
-	side->registered = flag != XPOLL_DELETE;
-	/* News kept for this filter go with it, and all with the last filter. */
-	for (int k = 0; k < FILTERS && flag == XPOLL_DELETE; k++)
-		if (k == i || !registered(thing))
-			forget_news(&thing->sides[k]);
+	if (flag == XPOLL_DELETE)
+		deleted(thing, i);
 }
 
 /* The filters that a program registers of such a file. */
@@ -230,6 +236,8 @@ static void came(const struct world *world, struct thing *thing, int i)
 	side->maybe = false;
 	if (side->mode & XPOLL_DISPATCH)
 		side->enabled = false;
+	if (side->mode & XPOLL_ONESHOT)
+		deleted(thing, i);
 }
 
 static void take(struct world *world, bool wanted[KINDS][FILTERS])
