@@ -231,6 +231,31 @@ XT_TEST(notes_that_there_are_not_and_filters_that_a_queue_has_not)
 	XT_EQ(event.data, 0);
 }
 
+static int notes_of_one_event(int kq)
+{
+	struct kevent event;
+
+	return kit_look(kq, &event, 1) == 1 ? (int)event.fflags : 0;
+}
+
+XT_TEST(vnode_reports_no_read_at_the_end_and_sizes_as_writes)
+{
+	int kq = kit_open();
+	int file = xt_make("ends", "text");
+	char byte;
+
+	XT_OK(kit_change(kq, (uintptr_t)file, EVFILT_VNODE, EV_ADD | EV_CLEAR,
+	                 NOTE_READ | NOTE_WRITE | NOTE_EXTEND | NOTE_ATTRIB, 0, NULL));
+	XT_EQ(pread(file, &byte, 1, 0), 1);
+	XT_EQ(notes_of_one_event(kq), NOTE_READ);
+	XT_EQ(pread(file, &byte, 1, 4), 0);
+	XT_EQ(notes_of_one_event(kq), 0);
+	XT_EQ(ftruncate(file, 2), 0);
+	XT_EQ(notes_of_one_event(kq), NOTE_WRITE);
+	if (posix_fallocate(file, 0, 100) == 0)
+		XT_EQ(notes_of_one_event(kq), NOTE_WRITE | NOTE_EXTEND);
+}
+
 /* The kernel counts the sets through which a file wakes somebody; a queue's is in another one. */
 XT_TEST(duplicates_of_one_file_beyond_five_hundred_are_refused)
 {
