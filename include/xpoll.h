@@ -68,6 +68,7 @@ struct xpoll_options {
 	const char *backend; /* NULL: $XPOLL_BACKEND if set, else the best usable */
 	uint32_t flags;      /* 0, or any of the three below */
 	int size_hint;       /* descriptors expected; a hint, never a limit */
+	uint32_t busy_poll_us; /* poll network devices so long before sleeping; 0: no */
 };
 
 /* The flags of an event include the modes of its registration, as on FreeBSD. */
@@ -93,9 +94,9 @@ struct xpoll_options {
  *
  * Returns the queue; release it with xpoll_destroy.
  * Errors: EINVAL (size_hint < 1 in xpoll_create, or < 0 in options; size too
- * small; unknown flags), E2BIG (the structure is larger than the library's, and
- * the part beyond is not zero), ENOTSUP (no such back end, or not usable here),
- * EMFILE, ENFILE, ENOSPC, ENOMEM.
+ * small; unknown flags; busy_poll_us > INT32_MAX), E2BIG (the structure is larger
+ * than the library's, and the part beyond is not zero), ENOTSUP (no such back end, or
+ * not usable here; no busy polling here), EMFILE, ENFILE, ENOSPC, ENOMEM.
  */
 XPOLL_API struct xpoll *xpoll_create(int size_hint);
 XPOLL_API struct xpoll *xpoll_open(const struct xpoll_options *options);

@@ -514,6 +514,7 @@ public:
 		const char *backend = nullptr; /* nullptr: $XPOLL_BACKEND, else the best */
 		int size_hint = 0;             /* descriptors expected */
 		std::uint32_t flags = 0;       /* XPOLL_ALL_READY and so on: xpoll_open(3) */
+		std::chrono::microseconds busy_poll{0}; /* of the network device; 0: none */
 	};
 
 	/* No queue, as after a move: every call fails with EINVAL. */
@@ -528,6 +529,7 @@ public:
 		given.backend = wanted.backend;
 		given.size_hint = wanted.size_hint;
 		given.flags = wanted.flags;
+		given.busy_poll_us = busy_poll_us(wanted.busy_poll);
 		queue_ = xpoll_open(&given);
 		error = queue_ ? std::error_code() : last_error();
 	}
@@ -784,6 +786,15 @@ public:
 
 private:
 	static constexpr std::size_t most = std::numeric_limits<int>::max();
+
+	/* What does not fit is a number that the library refuses. */
+	static std::uint32_t busy_poll_us(std::chrono::microseconds time) noexcept
+	{
+		constexpr auto most = std::numeric_limits<std::uint32_t>::max();
+
+		return time.count() < 0 || time.count() > most ? most
+			: static_cast<std::uint32_t>(time.count());
+	}
 
 	static int check(int result, std::error_code &error) noexcept
 	{

@@ -138,6 +138,11 @@ struct xp_backend_ops {
 	 */
 	int (*open)(void *state, int size_hint, struct xp_counters *counters);
 	void (*close)(void *state);
+	/*
+	 * From now on a wait polls network devices for so many microseconds before it sleeps.
+	 * -ENOTSUP: this kernel does not.  NULL: no kernel of this back end does.
+	 */
+	int (*busy_poll)(void *state, uint32_t microseconds);
 
 	/*
 	 * Is this descriptor one of the state's own?  A program that registered and

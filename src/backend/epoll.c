@@ -148,6 +148,11 @@ static int epoll_open(void *opaque, int size_hint, struct xp_counters *counters)
 	return rc;
 }
 
+static int epoll_busy_poll(void *opaque, uint32_t microseconds)
+{
+	return xp_sys_epoll_busy_poll(((struct epoll_state *)opaque)->epoll_fd, microseconds);
+}
+
 static void epoll_close(void *opaque)
 {
 	struct epoll_state *state = opaque;
@@ -286,6 +291,8 @@ static int epoll_renew(void *opaque)
 
 	XP_ASSERT(fresh != state->epoll_fd);
 	if (fresh >= 0)
+		xp_sys_epoll_busy_poll_like(fresh, state->epoll_fd);
+	if (fresh >= 0)
 		rc = xp_sys_epoll_ctl(fresh, EPOLL_CTL_ADD, state->wake.fd,
 		                      EPOLLIN | EPOLLET, XP_TOKEN_WAKE);
 	if (rc >= 0)
@@ -330,6 +337,7 @@ const struct xp_backend_ops xp_backend_epoll = {
 	.direct_fd_at = offsetof(struct epoll_state, direct_fd),
 	.open = epoll_open,
 	.close = epoll_close,
+	.busy_poll = epoll_busy_poll,
 	.owns = epoll_owns,
 	.attach = epoll_attach,
 	.change = epoll_change,

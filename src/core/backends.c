@@ -25,6 +25,19 @@ static bool usable(const struct xp_backend_ops *ops)
 		rc != -ENOTSUP;
 }
 
+int xp_backend_open(const struct xp_backend_ops *ops, void *state,
+                    const struct xpoll_options *options, struct xp_counters *counters)
+{
+	int rc = ops->open(state, options->size_hint, counters);
+
+	if (rc < 0 || options->busy_poll_us == 0)
+		return rc;
+	rc = ops->busy_poll ? ops->busy_poll(state, options->busy_poll_us) : -ENOTSUP;
+	if (rc < 0)
+		ops->close(state);
+	return rc;
+}
+
 int xp_backend_find(const char *name, const struct xp_backend_ops **ops)
 {
 	if (!name) {

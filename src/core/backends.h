@@ -2,6 +2,8 @@
 #ifndef XP_CORE_BACKENDS_H
 #define XP_CORE_BACKENDS_H
 
+#include <xpoll.h>
+
 #include "backend/backend.h"
 
 /*
@@ -9,5 +11,9 @@
  * here.  -ENOTSUP: no such name, or it does not work here.
  */
 int xp_backend_find(const char *name, const struct xp_backend_ops **ops);
+
+/* Opens the state as the options say: -ENOTSUP also if they are not for this back end. */
+int xp_backend_open(const struct xp_backend_ops *ops, void *state,
+                    const struct xpoll_options *options, struct xp_counters *counters);
 
 #endif

@@ -18,7 +18,7 @@
 #include "core/unpollable.h"
 
 static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
-                      int size_hint)
+                      const struct xpoll_options *options)
 {
 	int rc;
 
@@ -41,7 +41,8 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 	rc = -ENOMEM;
 	if (!queue->backend || !queue->alone.fired)
 		goto free_backend;
-	rc = ops->open(queue->backend, size_hint, &queue->counters);
+	queue->busy_poll_us = options->busy_poll_us;
+	rc = xp_backend_open(ops, queue->backend, options, &queue->counters);
 	if (rc < 0)
 		goto free_backend;
 	if (!(ops->caps & XP_CAP_CONCURRENT)) {
@@ -73,10 +74,13 @@ enum {
 	OPEN_FLAGS = XPOLL_TELL_MODES | XPOLL_VNODE_AS_BSD | XPOLL_ALL_READY,
 };
 
-static int options_check(const struct xpoll_options *options)
+/* Copies them; members that the caller's structure lacks are 0. */
+static int options_take(const struct xpoll_options *options, struct xpoll_options *taken)
 {
 	const unsigned char *bytes = (const unsigned char *)options;
 
+	if (!options)
+		return 0;
 	if (options->size < offsetof(struct xpoll_options, size_hint) +
 	    sizeof options->size_hint)
 		return -EINVAL;
@@ -84,36 +88,35 @@ static int options_check(const struct xpoll_options *options)
 	for (size_t i = sizeof *options; i < options->size; i++)
 		if (bytes[i])
 			return -E2BIG;
-	if (options->flags & ~(uint32_t)OPEN_FLAGS)
+	memcpy(taken, options, options->size < sizeof *taken ? options->size : sizeof *taken);
+	if (taken->flags & ~(uint32_t)OPEN_FLAGS || taken->busy_poll_us > INT32_MAX)
 		return -EINVAL;
-	return options->size_hint < 0 ? -EINVAL : 0;
+	return taken->size_hint < 0 ? -EINVAL : 0;
 }
 
 struct xpoll *xpoll_open(const struct xpoll_options *options)
 {
-	struct xpoll_options defaults = {.size = sizeof defaults};
+	struct xpoll_options taken = {0};
 	const struct xp_backend_ops *ops;
 	struct xpoll *queue;
-	int rc = options ? options_check(options) : 0;
+	int rc = options_take(options, &taken);
 
-	if (!options)
-		options = &defaults;
 	if (rc == 0)
-		rc = xp_backend_find(options->backend, &ops);
+		rc = xp_backend_find(taken.backend, &ops);
 	queue = rc == 0 ? xp_alloc_lines(sizeof *queue) : NULL;
 	if (rc == 0 && !queue)
 		rc = -ENOMEM;
 	if (rc == 0)
-		rc = queue_init(queue, ops, options->size_hint);
+		rc = queue_init(queue, ops, &taken);
 	if (!queue || rc < 0) {
 		xp_free(queue);
 		errno = -rc;
 		return NULL;
 	}
-	if (options->flags & XPOLL_TELL_MODES)
+	if (taken.flags & XPOLL_TELL_MODES)
 		queue->report_modes = XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH;
-	queue->vnode_as_bsd = options->flags & XPOLL_VNODE_AS_BSD;
-	queue->ask.always = options->flags & XPOLL_ALL_READY;
+	queue->vnode_as_bsd = taken.flags & XPOLL_VNODE_AS_BSD;
+	queue->ask.always = taken.flags & XPOLL_ALL_READY;
 	xp_process_add(queue);
 	return queue;
 }

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/result.h"
+#include "core/backends.h"
 #include "core/child.h"
 #include "core/interest.h"
 #include "core/process.h"
@@ -15,7 +16,8 @@ static int reinit_kernel(struct xpoll *queue)
 {
 	void *fresh = xp_alloc(queue->ops->state_size);
 	struct xp_places places;
-	int rc = fresh ? queue->ops->open(fresh, 0, &queue->counters) : -ENOMEM;
+	struct xpoll_options options = {.busy_poll_us = queue->busy_poll_us};
+	int rc = fresh ? xp_backend_open(queue->ops, fresh, &options, &queue->counters) : -ENOMEM;
 
 	xp_places_init(&places);
 	if (rc == 0 && !(queue->ops->caps & XP_CAP_CONCURRENT)) {

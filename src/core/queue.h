@@ -231,6 +231,7 @@ struct xpoll {
 	bool probed;           /* [q] sources are to settle before a sleep */
 	bool on_demand;        /* [q] one of them is XP_ON_DEMAND */
 	bool vnode_as_bsd;     /* [I] XPOLL_VNODE_AS_BSD */
+	uint32_t busy_poll_us; /* [I] of struct xpoll_options */
 	uint16_t report_modes; /* [I] of XPOLL_CLEAR and its like, in events */
 	int fired_most;        /* [I] entries that the only thread asks the kernel for */
 

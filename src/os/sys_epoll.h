@@ -35,6 +35,10 @@ struct XP_AS_EPOLL epoll_event {
 
 /* events: EPOLL* bits. */
 int xp_sys_epoll_create(void);
+/* Busy polling of this set (EPIOCSPARAMS); -ENOTSUP: this kernel has no such call. */
+int xp_sys_epoll_busy_poll(int epoll_fd, uint32_t microseconds);
+/* The same busy polling as another set has, if it has any. */
+void xp_sys_epoll_busy_poll_like(int epoll_fd, int other_fd);
 int xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
                      uint64_t token);
 int xp_sys_epoll_now(int epoll_fd, struct epoll_event *events, int cap);

@@ -5,6 +5,9 @@
  */
 #include "xt.h"
 
+#ifdef __linux__
+#include <sys/ioctl.h>
+#endif
 #include <sys/resource.h>
 
 /* options larger than the library's, as a newer header would have them */
@@ -282,4 +285,77 @@ XT_TEST(supports_tells_what_can_be_registered)
 XT_TEST(version_is_the_headers)
 {
 	XT_EQ(xpoll_version(), XPOLL_VERSION);
+}
+
+#ifdef __linux__
+/* EPIOCGPARAMS of Linux 6.9, for older headers; how many sets of this process have it. */
+static int sets_that_poll(uint32_t microseconds)
+{
+	struct {
+		uint32_t microseconds;
+		uint16_t budget;
+		uint8_t prefer, pad;
+	} params;
+	int count = 0;
+
+	for (int fd = 0; fd < 1024; fd++)
+		count += ioctl(fd, _IOR(0x8a, 0x02, params), &params) == 0 &&
+			params.microseconds == microseconds;
+	return count;
+}
+
+static void child_polls_as_well(void *argument)
+{
+	XT_EQ(xpoll_reinit(argument), 0);
+	XT_EXPECT_EQ(sets_that_poll(77), 1);
+	xpoll_destroy(argument);
+	XT_EXPECT_EQ(sets_that_poll(77), 0);
+}
+
+/* Set for the queue's set, refused where there is none; also after the set was made anew. */
+XT_TEST(create_busy_poll_is_the_kernel_s_or_enotsup)
+{
+	struct xpoll_options options = {.size = sizeof options, .busy_poll_us = 77};
+	struct xpoll *queue = xpoll_open(&options);
+
+	if (!queue) {
+		XT_EXPECT_EQ(errno, ENOTSUP);
+		XT_EXPECT_EQ(sets_that_poll(77), 0);
+		if (xt_is("epoll"))
+			XT_SKIP("no busy polling in this kernel");
+		return;
+	}
+	XT_EXPECT(xt_is("epoll"));
+	XT_EXPECT_EQ(sets_that_poll(77), 1);
+	/* A file that is closed while a duplicate is open, and goes on being reported. */
+	struct xt_pair grave = xt_ready_pair();
+	int number = grave.r;
+	(void)xt_dup(number);
+	XT_OK(xt_add(queue, number, READ, 0));
+	xt_number(xt_pipe().r, number);
+	XT_OK(xt_add(queue, number, READ, 0));
+	for (int i = 0; i < 1000 && xt_stats(queue).rebuilds == 0; i++)
+		XT_NONE(queue);
+	XT_EXPECT(xt_stats(queue).rebuilds > 0);
+	XT_EXPECT_EQ(sets_that_poll(77), 1);
+	XT_CHECK(xt_child(child_polls_as_well, queue));
+	xpoll_destroy(queue);
+	XT_EXPECT_EQ(sets_that_poll(77), 0);
+	options.busy_poll_us = UINT32_C(1) << 31;
+	errno = 0;
+	XT_CHECK(refused_with(xpoll_open(&options), EINVAL));
+}
+#endif
+
+/* A program that was compiled before the last member came. */
+XT_TEST(create_of_an_older_size_ignores_what_is_behind)
+{
+	struct xpoll_options options = {
+		.size = offsetof(struct xpoll_options, busy_poll_us),
+		.busy_poll_us = UINT32_MAX,
+	};
+	struct xpoll *queue = xpoll_open(&options);
+
+	XT_CHECK(queue);
+	xpoll_destroy(queue);
 }

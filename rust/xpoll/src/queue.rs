@@ -108,6 +108,7 @@ pub struct Options {
     backend: Option<String>,
     size_hint: i32,
     flags: u32,
+    busy_poll_us: u32,
 }
 
 impl Options {
@@ -142,6 +143,13 @@ impl Options {
         self
     }
 
+    /// Before a wait sleeps, the kernel polls the network device for up to this time: Linux 6.9 and
+    /// epoll. Elsewhere [`Options::open`] fails with [`Unsupported`](io::ErrorKind::Unsupported).
+    pub fn busy_poll(mut self, time: Duration) -> Options {
+        self.busy_poll_us = u32::try_from(time.as_micros()).unwrap_or(u32::MAX);
+        self
+    }
+
     /// Makes the queue.
     pub fn open(&self) -> io::Result<Queue> {
         let name = self.backend.as_deref().map(CString::new).transpose()?;
@@ -150,6 +158,7 @@ impl Options {
             backend: name.as_ref().map_or(null(), |name| name.as_ptr()),
             flags: self.flags,
             size_hint: self.size_hint,
+            busy_poll_us: self.busy_poll_us,
         };
         let raw = unsafe { sys::xpoll_open(&options) };
         let raw = NonNull::new(raw).ok_or_else(io::Error::last_os_error)?;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -81,6 +82,33 @@ int xp_sys_eventfd(bool semaphore)
 int xp_sys_epoll_create(void)
 {
 	return XP_LIBCALL(epoll_create1(EPOLL_CLOEXEC));
+}
+
+/* As Linux 6.9 has it, for older headers. */
+struct busy_poll_params {
+	uint32_t microseconds;
+	uint16_t budget; /* packets of a poll; 0: the kernel's default */
+	uint8_t prefer;  /* over the device's interrupts */
+	uint8_t pad;
+};
+#define EPOLL_SET_PARAMS _IOW(0x8a, 0x01, struct busy_poll_params)
+#define EPOLL_GET_PARAMS _IOR(0x8a, 0x02, struct busy_poll_params)
+
+int xp_sys_epoll_busy_poll(int epoll_fd, uint32_t microseconds)
+{
+	struct busy_poll_params params = {.microseconds = microseconds};
+	int rc = XP_LIBCALL(ioctl(epoll_fd, EPOLL_SET_PARAMS, &params));
+
+	/* Before Linux 6.9 ENOTTY, or without network EINVAL. */
+	return rc < 0 ? -ENOTSUP : 0;
+}
+
+void xp_sys_epoll_busy_poll_like(int epoll_fd, int other_fd)
+{
+	struct busy_poll_params params;
+
+	if (XP_LIBCALL(ioctl(other_fd, EPOLL_GET_PARAMS, &params)) == 0 && params.microseconds)
+		(void)xp_sys_epoll_busy_poll(epoll_fd, params.microseconds);
 }
 
 int xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,

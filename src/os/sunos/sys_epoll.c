@@ -8,6 +8,17 @@ int xp_sys_epoll_create(void)
 	return -ENOTSUP;
 }
 
+int xp_sys_epoll_busy_poll(int epoll_fd, uint32_t microseconds)
+{
+	(void)epoll_fd, (void)microseconds;
+	return -ENOTSUP;
+}
+
+void xp_sys_epoll_busy_poll_like(int epoll_fd, int other_fd)
+{
+	(void)epoll_fd, (void)other_fd;
+}
+
 int xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
                      uint64_t token)
 {
