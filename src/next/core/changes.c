@@ -162,7 +162,7 @@ static int add_entries(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 		rc = xp_entry_arm_main(queue, fd, slot, filters);
 	else
 		rc = xp_entry_same(queue, fd, slot, filters);
-	filters &= slot->solo & (slot->enabled | slot->clear);
+	filters &= slot->solo & slot->enabled;
 	return rc == 0 && filters ? change_want(queue, fd, slot, filters) : rc;
 }
 
@@ -258,7 +258,7 @@ static int change_narrow(struct xpoll *queue, int fd, struct xp_slot *slot, unsi
 	if (slot->mode == XP_MODE_NONE)
 		return 0;
 	if (held || is_file || !queue->lazy)
-		rc = xp_entry_same(queue, fd, slot, 0);
+		rc = xp_entry_same(queue, fd, slot, XP_ALL_FILTERS & ~(unsigned)slot->present);
 	if (xp_is_gone(rc))
 		xp_entry_drop(queue, fd, slot);
 	if (rc < 0 || held || is_file)

@@ -1,7 +1,9 @@
 /* Making and releasing a queue, and taking one over in a forked child. */
 #include <errno.h>
+#include <string.h>
 
 #include "base/alloc.h"
+#include "base/assert.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "core/backends.h"
@@ -16,14 +18,14 @@
 #define OPEN_FLAGS (XPOLL_TELL_MODES | XPOLL_VNODE_AS_BSD | XPOLL_ALL_READY)
 
 /* The back end's state, and the places of a back end that serves one thread at a time. */
-static int backend_open(const struct xp_backend_ops *ops, int size_hint,
+static int backend_open(const struct xp_backend_ops *ops, const struct xpoll_options *options,
                         struct xp_counters *counters, void **state, struct xp_places *places)
 {
 	int rc;
 
 	xp_places_init(places);
 	*state = xp_alloc(ops->state_size);
-	rc = *state ? ops->open(*state, size_hint, counters) : -ENOMEM;
+	rc = *state ? xp_backend_open(ops, *state, options, counters) : -ENOMEM;
 	if (rc == 0 && !(ops->caps & XP_CAP_CONCURRENT)) {
 		rc = xp_places_open(places);
 		if (rc < 0)
@@ -49,6 +51,7 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 	*queue = (struct xpoll){
 		.ops = ops,
 		.fired_most = ops->fired_most ? ops->fired_most : XP_FIRED_MOST,
+		.busy_poll_us = options->busy_poll_us,
 		.lazy = !(ops->caps & XP_CAP_FREE_CHANGE),
 		.vnode_as_bsd = options->flags & XPOLL_VNODE_AS_BSD,
 		.report_modes = options->flags & XPOLL_TELL_MODES
@@ -72,8 +75,7 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 	rc = -pthread_cond_init(&queue->thread_left, NULL);
 	if (rc < 0)
 		goto fini_lock;
-	rc = backend_open(ops, options->size_hint, &queue->counters, &queue->backend,
-	                  &queue->turn.places);
+	rc = backend_open(ops, options, &queue->counters, &queue->backend, &queue->turn.places);
 	if (rc == 0)
 		return 0;
 	pthread_cond_destroy(&queue->thread_left);
@@ -84,34 +86,37 @@ free_fired:
 	return rc;
 }
 
-static int options_check(const struct xpoll_options *options)
+/* Copies them; members that the caller's structure lacks are 0. */
+static int options_take(const struct xpoll_options *options, struct xpoll_options *taken)
 {
 	const unsigned char *bytes = (const unsigned char *)options;
 
+	if (!options)
+		return 0;
 	if (options->size < offsetof(struct xpoll_options, size_hint) + sizeof options->size_hint)
 		return -EINVAL;
 	/* A newer program may ask for what this library does not know. */
 	for (size_t i = sizeof *options; i < options->size; i++)
 		if (bytes[i])
 			return -E2BIG;
-	return options->flags & ~OPEN_FLAGS || options->size_hint < 0 ? -EINVAL : 0;
+	memcpy(taken, options, options->size < sizeof *taken ? options->size : sizeof *taken);
+	return taken->flags & ~OPEN_FLAGS || taken->size_hint < 0 ||
+		taken->busy_poll_us > INT32_MAX ? -EINVAL : 0;
 }
 
 struct xpoll *xpoll_open(const struct xpoll_options *options)
 {
-	struct xpoll_options defaults = {.size = sizeof defaults};
+	struct xpoll_options taken = {0};
 	const struct xp_backend_ops *ops;
 	struct xpoll *queue = NULL;
-	int rc;
+	int rc = options_take(options, &taken);
 
-	options = options ? options : &defaults;
-	rc = options_check(options);
 	if (rc == 0)
-		rc = xp_backend_find(options->backend, &ops);
+		rc = xp_backend_find(taken.backend, &ops);
 	if (rc == 0)
 		queue = xp_alloc_lines(sizeof *queue);
 	if (rc == 0)
-		rc = queue ? queue_init(queue, ops, options) : -ENOMEM;
+		rc = queue ? queue_init(queue, ops, &taken) : -ENOMEM;
 	if (rc < 0) {
 		xp_free(queue);
 		(void)xp_result(rc);
@@ -138,6 +143,7 @@ static void queue_free(struct xpoll *queue)
 	xp_slots_fini(&queue->slots);
 	xp_lowat_fini(queue);
 	xp_files_fini(queue);
+	XP_ASSERT(queue->threads.waiters == 0 || queue->process != xp_process_current());
 	xp_free(queue->fired);
 	xp_free(queue);
 }
@@ -182,6 +188,7 @@ static int reinit_registrations(struct xpoll *queue)
 
 int xpoll_reinit(struct xpoll *queue)
 {
+	struct xpoll_options options = {0};
 	struct xp_places places;
 	uint32_t parent;
 	void *state;
@@ -191,7 +198,8 @@ int xpoll_reinit(struct xpoll *queue)
 		return xp_result(-EINVAL);
 	if (xp_is_torn(queue))
 		return xp_result(-EBUSY);
-	rc = backend_open(queue->ops, 0, &queue->counters, &state, &places);
+	options.busy_poll_us = queue->busy_poll_us;
+	rc = backend_open(queue->ops, &options, &queue->counters, &state, &places);
 	if (rc < 0)
 		return xp_result(rc);
 	backend_close(queue);

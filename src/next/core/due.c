@@ -6,6 +6,7 @@
 
 void xp_due_set(struct xpoll *queue, enum xp_source_id id, int64_t deadline_ns)
 {
+	XP_ASSERT(id < XP_SOURCES);
 	queue->sources[id].due_ns = deadline_ns;
 	queue->due_ns = XP_NEVER;
 	queue->on_demand = false;

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/assert.h"
+#include "base/result.h"
 #include "core/ask.h"
 #include "core/candidates.h"
 #include "core/files.h"
@@ -230,7 +231,7 @@ unsigned xp_solo_wanted(const struct xpoll *queue, const struct xp_slot *slot, u
 		if (!(filters & bit) || slot->solo & bit || !others)
 			continue;
 		if (!(slot->clear & bit) != !(slot->clear & others) ||
-		    (slot->spent && slot->clear & others))
+		    (slot->clear & others && (slot->spent || !(slot->enabled & bit))))
 			solo |= bit;
 	}
 	return solo;
@@ -247,6 +248,11 @@ static int solo_arm_one(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 		rc = queue->ops->change(queue->backend, fd, watch, token);
 	if (rc == -ENOENT)
 		rc = queue->ops->attach(queue->backend, fd, watch, token);
+	if (xp_is_lack(rc)) {
+		/* No room for another entry: an edge that is reported twice is better than none. */
+		slot->solo &= ~XP_BIT(filter) & XP_ALL_FILTERS;
+		return xp_entry_arm_main(queue, fd, slot, XP_BIT(filter));
+	}
 	if (rc < 0)
 		return rc;
 	slot->armed |= XP_SET(XP_BIT(filter));

@@ -10,10 +10,12 @@
  * Solo filters, of lazy queues: the kernel reports an entry as a whole when one of its bits
  * has activity, or when it is changed, but an edge has to be reported once.  So a filter
  * with CLEAR does not share an entry with a level filter, nor with an edge that was
- * reported: the later one has an entry of its own.
+ * reported, nor while it is disabled: the later one has an entry of its own.
  */
 #ifndef XP_CORE_ENTRY_H
 #define XP_CORE_ENTRY_H
+
+#include <errno.h>
 
 #include "core/queue.h"
 

@@ -57,6 +57,7 @@ struct xp_wait {
 	unsigned fruitless;   /* times that the kernel was asked again at once */
 	bool full;        /* the kernel may have more reports */
 	bool news;        /* the last harvest has delivered something */
+	bool repeated;    /* it has reported what this call had delivered */
 	bool listed;      /* sources or files were delivered or checked, which are no candidates */
 	bool kicker;      /* this thread has to wake the next of those that were called out */
 	bool renew;       /* the entry of an ended registration keeps reporting */
@@ -76,6 +77,7 @@ struct xpoll {
 	const struct xp_backend_ops *ops; /* [I] */
 	void *backend;            /* [I] the back end's state */
 	bool lazy;                /* [I] a change in the kernel costs a system call: epoll */
+	uint32_t busy_poll_us;    /* [I] as in the options */
 	bool vnode_as_bsd;        /* [I] XPOLL_VNODE_AS_BSD */
 	uint16_t report_modes;    /* [I] the modes that events report: XPOLL_TELL_MODES */
 	struct xp_fired *fired;   /* [I] room for reports, of the only thread of its process */

@@ -140,8 +140,10 @@ static void events_store(struct xpoll *queue, struct xp_wait *wait, int fd, stru
  * This call has delivered these filters already.  But the edge was perhaps the last one of
  * a level: check that.
  */
-static void deliver_more(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
+static void deliver_more(struct xpoll *queue, struct xp_wait *wait, int fd,
+                         struct xp_slot *slot, unsigned filters)
 {
+	wait->repeated |= filters != 0;
 	filters &= ~(xp_slot_by_edge(slot) | (slot->solo & slot->armed));
 	if (slot->mode == XP_MODE_EDGE && filters)
 		xp_check_again(queue, fd, slot, filters);
@@ -171,7 +173,7 @@ static void deliver_events(struct xpoll *queue, struct xp_wait *wait, int fd,
 		return;
 	}
 	if (slot->epoch == wait->epoch) {
-		deliver_more(queue, fd, slot, filters & slot->delivered);
+		deliver_more(queue, wait, fd, slot, filters & slot->delivered);
 		filters &= ~(unsigned)slot->delivered;
 		if (!filters)
 			return;
@@ -219,7 +221,7 @@ static void ready_add(struct xpoll *queue, struct xp_wait *wait, int fd, struct 
 	bool is_first;
 	int i = 0;
 
-	deliver_more(queue, fd, slot, filters & slot->delivered);
+	deliver_more(queue, wait, fd, slot, filters & slot->delivered);
 	if (!(filters & ~(unsigned)slot->delivered) && !(bits & (POLLERR | POLLHUP | POLLRDHUP)))
 		return;
 	is_first = XP_LOWEST_BIT(filters) < XP_LOWEST_BIT(slot->delivered);
@@ -299,7 +301,8 @@ static void report_of_none(struct xpoll *queue, struct xp_wait *wait, uint64_t t
 static void report_outdated(struct xpoll *queue, struct xp_wait *wait, int fd,
                             struct xp_slot *slot, uint32_t events, unsigned limit)
 {
-	unsigned filters = slot->enabled & limit;
+	unsigned about = events & (POLLHUP | POLLERR) ? XP_ALL_FILTERS : xp_filters_of(events);
+	unsigned filters = slot->enabled & limit & about;
 
 	wait->full = true;
 	if (xp_has_news(queue, slot))

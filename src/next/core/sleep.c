@@ -68,7 +68,7 @@ static void leave_to_sleepers(struct xpoll *queue)
 void xp_leave(struct xpoll *queue)
 {
 	if (XP_UNLIKELY(queue->threads.waiters > 0 || queue->outer.exposed)) {
-		if (queue->ops->flush)
+		if (queue->ops->flush && xp_is_concurrent(queue))
 			flush_changes(queue);
 		if (queue->threads.waiters > 0)
 			leave_to_sleepers(queue);

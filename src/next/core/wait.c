@@ -24,6 +24,7 @@
 #include "os/sys.h"
 
 enum {
+	VAIN_MOST = 2,   /* harvests in a row without an event, of one that had more */
 	VAIN_LEAST = 64, /* harvests without an event after the deadline, before a wait gives up */
 	VAIN_EACH = 16,  /* and for each registration, which may have to be silenced */
 };
@@ -203,8 +204,11 @@ static int harvest(struct xpoll *queue, struct xp_wait *wait, bool sleeps)
 {
 	int rc = harvest_once(queue, wait, sleeps, false);
 
-	while (XP_UNLIKELY(wait->full && wait->news) && !xp_wait_is_full(wait))
-		if (harvest_once(queue, wait, false, true) < 0)
+	/* What is reported again means that all was reported.  What nobody wants does not. */
+	for (int vain = 0; XP_UNLIKELY(wait->full) && !xp_wait_is_full(wait) && vain < VAIN_MOST;
+	     vain = wait->news ? 0 : vain + 1)
+		if ((!wait->news && (wait->repeated || rc <= 0)) ||
+		    harvest_once(queue, wait, false, true) < 0)
 			break; /* an error is the next wait's */
 	if (wait->full)
 		xp_ask_soon(queue);
@@ -223,7 +227,7 @@ static int harvest_once(struct xpoll *queue, struct xp_wait *wait, bool sleeps, 
 	int cap = room < most ? room : most;
 	int rc;
 
-	wait->full = wait->news = false;
+	wait->full = wait->news = wait->repeated = false;
 	rc = sleeps ? xp_sleep(queue, wait, fired, cap) : xp_look(queue, wait, fired, cap, rest);
 	XP_ASSERT(rc <= cap);
 	wait->full = rc == cap;
