@@ -1,7 +1,7 @@
 /*
  * Goal: every kind of file that this kernel can make in a test is reported as poll(2) and
  * epoll(7) report it, by level, by edge, with DISPATCH and with ONESHOT, in any mixture of
- * filters and after any sequence of changes (S3, S4, S8, S9, S10).
+ * filters, at either level, and after any sequence of changes (S3, S4, S8, S9, S10).
  * Method: all kinds in one queue, and random steps; poll(2) is the oracle for what holds,
  * and an epoll set of each filter for edges.  Where poll(2) takes away what it reports
  * (kernel_files.h), the oracles have open files of their own.  --seed repeats a failure.
@@ -225,12 +225,10 @@ static void differs(const struct world *world, const struct thing *thing, int i,
 	        (unsigned)thing->holds);
 }
 
-static void came(const struct world *world, struct thing *thing, int i)
+static void handed(struct thing *thing, int i)
 {
 	struct side *side = &thing->sides[i];
 
-	if (!may(thing, i))
-		differs(world, thing, i, "came");
 	side->edge = false;
 	side->news = false;
 	side->maybe = false;
@@ -240,7 +238,44 @@ static void came(const struct world *world, struct thing *thing, int i)
 		deleted(thing, i);
 }
 
-static void take(struct world *world, bool wanted[KINDS][FILTERS])
+static void came(const struct world *world, struct thing *thing, int i)
+{
+	if (!may(thing, i))
+		differs(world, thing, i, "came");
+	handed(thing, i);
+}
+
+/* A record of the poll-like level: its errors and hang-ups are handed to each filter. */
+static void came_ready(struct world *world, struct thing *thing, int bits, bool wanted[FILTERS])
+{
+	for (int i = 0; i < FILTERS; i++) {
+		if (!thing->sides[i].enabled || !(bits & (own_bits[i] | POLLERR | POLLHUP)))
+			continue;
+		wanted[i] = false;
+		if (bits & own_bits[i])
+			came(world, thing, i);
+		else
+			handed(thing, i);
+	}
+}
+
+static void take_ready(struct world *world, bool wanted[KINDS][FILTERS])
+{
+	struct xpoll_ready ready[KINDS];
+	int count = xpoll_pwait(world->queue, ready, KINDS, 0, NULL);
+
+	XT_CHECK(count >= 0);
+	for (int k = 0; k < count; k++) {
+		int n = 0;
+
+		while (n < world->len && queue_fd(&world->things[n]) != (int)ready[k].fd)
+			n++;
+		XT_CHECK(n < world->len);
+		came_ready(world, &world->things[n], ready[k].events, wanted[n]);
+	}
+}
+
+static void take_events(struct world *world, bool wanted[KINDS][FILTERS])
 {
 	struct xpoll_event events[KINDS * FILTERS];
 	int count = xpoll_event(world->queue, NULL, 0, events, KINDS * FILTERS, 0);
@@ -258,6 +293,7 @@ static void take(struct world *world, bool wanted[KINDS][FILTERS])
 static void compare(struct world *world)
 {
 	bool wanted[KINDS][FILTERS];
+	bool of_poll = pick(world, 3) == 0;
 
 	for (int n = 0; n < world->len; n++) {
 		ask_oracles(&world->things[n]);
@@ -265,7 +301,7 @@ static void compare(struct world *world)
 			wanted[n][i] = must(&world->things[n], i);
 	}
 	for (int i = 0; i < WAITS && !xt_failures(); i++)
-		take(world, wanted);
+		(of_poll ? take_ready : take_events)(world, wanted);
 	for (int n = 0; n < world->len && !xt_failures(); n++)
 		for (int i = 0; i < FILTERS; i++)
 			if (wanted[n][i])
