@@ -10,6 +10,7 @@
 #include "xt_internal.h"
 
 #include <sys/utsname.h>
+#include <sys/wait.h>
 
 /* Topics, and the sentences that they check; written from docs/internals/contract.md. */
 struct selftest_sentence {
@@ -24,7 +25,8 @@ struct run {
 	const char *backend;
 	FILE *output;               /* of its process */
 	const struct xt_test *next; /* the case that is to be reported next */
-	const char *last;           /* the name of the one before; NULL: none */
+	const struct xt_test *last; /* the one before; NULL: none */
+	bool last_skipped;          /* it has said that it cannot go on here */
 	int passed, failed, skipped;
 	bool complete;
 };
@@ -60,6 +62,9 @@ static void report_failure(struct run *run, const struct xt_test *test, const ch
 	printf("%s  %s: %s\n", how, run->backend, name);
 	(void)snprintf(selftest_failures + used, sizeof selftest_failures - used, "%s%s %s",
 	               used ? ", " : "", run->backend, name);
+	used = strlen(selftest_failures);
+	if (used == sizeof selftest_failures - 1)
+		memcpy(selftest_failures + used - 4, " ...", 4);
 }
 
 /* The case of this name, which the process has reported: mostly the next one. */
@@ -67,15 +72,23 @@ static const struct xt_test *take_case(struct run *run, const char *name)
 {
 	const struct xt_test *test = run->next;
 
-	if (run->last && strcmp(run->last, name) == 0)
-		return NULL; /* a skip, and then a failure */
+	if (run->last && strcmp(run->last->name, name) == 0)
+		return run->last; /* a skip, and then a failure */
+	run->last_skipped = false;
 	while (test && strcmp(test->name, name) != 0)
 		test = test->next;
 	if (test) {
-		run->last = test->name;
+		run->last = test;
 		run->next = test->next;
 	}
 	return test;
+}
+
+static void case_failed(struct run *run, const struct xt_test *test)
+{
+	if (run->last_skipped)
+		run->skipped--; /* It is counted once. */
+	report_failure(run, test, "FAIL");
 }
 
 /* One line of the harness; lines of failed checks are printed as they are. */
@@ -103,9 +116,10 @@ static void take_line(struct run *run, char *line)
 	if (kind == 0)
 		run->passed++;
 	else if (kind == 1)
-		report_failure(run, test, "FAIL");
+		case_failed(run, test);
 	else
 		run->skipped++;
+	run->last_skipped = kind == 2;
 	if (kind == 0 && selftest_verbose)
 		printf("ok    %s: %s\n", run->backend, name);
 }
@@ -120,7 +134,7 @@ static void run_finish(struct run *run)
 	status = pclose(run->output);
 	if (!run->complete)
 		report_failure(run, run->next, "DIED");
-	else if (status != 0 && run->failed == 0 && run->passed > 0)
+	else if (status != 0 && WEXITSTATUS(status) != 77 && run->failed == 0)
 		report_failure(run, NULL, "FAIL");
 }
 

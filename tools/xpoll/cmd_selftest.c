@@ -38,7 +38,8 @@ static int cmd_selftest(int argc, char **argv)
 		return result;
 	path = tool_find_library("xpoll/selftest");
 	if (path == NULL) {
-		tool_warn(&usage, "the program with the tests is not installed beside the library");
+		tool_warn(&usage, "the program with the tests is not installed; "
+		          "build xpoll with -DXPOLL_SELFTEST=ON");
 		return TOOL_FAILED;
 	}
 	arguments[len++] = path;
