@@ -68,7 +68,8 @@ struct xpoll_options {
 	const char *backend; /* NULL: $XPOLL_BACKEND if set, else the best usable */
 	uint32_t flags;      /* 0, or any of the three below */
 	int size_hint;       /* descriptors expected; a hint, never a limit */
-	uint32_t busy_poll_us; /* poll network devices so long before sleeping; 0: no */
+	uint32_t busy_poll_us; /* for which a wait polls the network before it sleeps; 0: not */
+	uint32_t reserved;   /* 0 */
 };
 
 /* The flags of an event include the modes of its registration, as on FreeBSD. */

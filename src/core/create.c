@@ -89,9 +89,9 @@ static int options_take(const struct xpoll_options *options, struct xpoll_option
 		if (bytes[i])
 			return -E2BIG;
 	memcpy(taken, options, options->size < sizeof *taken ? options->size : sizeof *taken);
-	if (taken->flags & ~(uint32_t)OPEN_FLAGS || taken->busy_poll_us > INT32_MAX)
+	if (taken->flags & ~(uint32_t)OPEN_FLAGS || taken->size_hint < 0)
 		return -EINVAL;
-	return taken->size_hint < 0 ? -EINVAL : 0;
+	return taken->busy_poll_us > INT32_MAX || taken->reserved ? -EINVAL : 0;
 }
 
 struct xpoll *xpoll_open(const struct xpoll_options *options)

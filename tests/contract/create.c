@@ -358,4 +358,7 @@ XT_TEST(create_of_an_older_size_ignores_what_is_behind)
 
 	XT_CHECK(queue);
 	xpoll_destroy(queue);
+	options = (struct xpoll_options){.size = sizeof options, .reserved = 1};
+	errno = 0;
+	XT_CHECK(refused_with(xpoll_open(&options), EINVAL));
 }

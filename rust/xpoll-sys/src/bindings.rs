@@ -89,6 +89,7 @@ pub struct xpoll_options {
     pub flags: u32,
     pub size_hint: ::core::ffi::c_int,
     pub busy_poll_us: u32,
+    pub reserved: u32,
 }
 extern "C" {
     pub fn xpoll_create(size_hint: ::core::ffi::c_int) -> *mut xpoll;

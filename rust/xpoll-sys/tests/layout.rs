@@ -101,7 +101,8 @@ macro_rules! layout {
 fn structures_are_laid_out_as_in_the_header() {
     let mut facts = BTreeMap::new();
     let mut statements = String::new();
-    layout!(facts, statements, xpoll_options: size backend flags size_hint busy_poll_us);
+    layout!(facts, statements, xpoll_options: size backend flags size_hint busy_poll_us
+            reserved);
     layout!(facts, statements,
             xpoll_event: ident filter flags fflags data __bindgen_anon_1);
     layout!(facts, statements, xpoll_ready: __bindgen_anon_1 fd events);

@@ -159,6 +159,7 @@ impl Options {
             flags: self.flags,
             size_hint: self.size_hint,
             busy_poll_us: self.busy_poll_us,
+            reserved: 0,
         };
         let raw = unsafe { sys::xpoll_open(&options) };
         let raw = NonNull::new(raw).ok_or_else(io::Error::last_os_error)?;
@@ -279,6 +280,8 @@ impl Queue {
     /// # Safety
     ///
     /// `mask` is null, or points to a `sigset_t` of C.
+    ///
+    /// A signal handler that runs does not end the wait: let it call xpoll_wake(3).
     pub unsafe fn poll_masked(
         &self,
         ready: &mut ReadyList,

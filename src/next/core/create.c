@@ -101,7 +101,7 @@ static int options_take(const struct xpoll_options *options, struct xpoll_option
 			return -E2BIG;
 	memcpy(taken, options, options->size < sizeof *taken ? options->size : sizeof *taken);
 	return taken->flags & ~OPEN_FLAGS || taken->size_hint < 0 ||
-		taken->busy_poll_us > INT32_MAX ? -EINVAL : 0;
+		taken->busy_poll_us > INT32_MAX || taken->reserved ? -EINVAL : 0;
 }
 
 struct xpoll *xpoll_open(const struct xpoll_options *options)
