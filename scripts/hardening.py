@@ -32,7 +32,7 @@ FORBIDDEN = re.compile(
 GLIBC = (2, 17)
 # An older glibc has these by another version, or in another library or form.
 MOVED = re.compile(
-    r"(__)?pthread_(?!\w*clock(wait|lock|join|rdlock|wrlock))\w+|dl(open|sym|close|error)"
+    r"(__)?pthread_(?!\w*clock(wait|lock|join|rdlock|wrlock))\w+|dl(open|sym|close|error|addr)"
     r"|[fl]?stat(at)?(64)?|__libc_start_main|__isoc23_\w+")
 # The build takes these where they are, and does without elsewhere.
 LOOKED_FOR = {"__libc_single_threaded", "epoll_pwait2", "mallinfo2"}

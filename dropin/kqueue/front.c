@@ -30,12 +30,17 @@ EXPORT int sighold(int number);
 EXPORT int sigignore(int number);
 int kq_sigmask(int how, const sigset_t *set, sigset_t *before);
 
+/* Calls that few programs make, of one number each. */
+enum { SIGBLOCK, SIGSETMASK, SIGHOLD, SIGIGNORE, FEW };
+static const char *const few[FEW] = {"sigblock", "sigsetmask", "sighold", "sigignore"};
+
 static struct {
 	front_action *_Atomic action;
-	front_simple *_Atomic simple, *_Atomic sysv;
+	front_simple *_Atomic simple, *_Atomic sysv, *_Atomic set;
+	front_number *_Atomic few[FEW];
 	front_interrupt *_Atomic interrupt;
 	front_mask *_Atomic thread_mask, *_Atomic mask;
-	bool seen;            /* the program's calls come here */
+	atomic_bool seen;     /* the program's calls come here */
 	atomic_uint changes;  /* of actions and masks, that the observation has missed */
 	atomic_uint_least64_t interrupts; /* by siginterrupt(3), a bit each */
 } front;
@@ -66,6 +71,7 @@ __attribute__((constructor)) static void front_find_all(void)
 	front_simple *simple;
 	front_interrupt *interrupt;
 	front_mask *mask;
+	front_number *number;
 
 	if (front_find("sigaction", &action))
 		atomic_store(&front.action, action);
@@ -79,8 +85,13 @@ __attribute__((constructor)) static void front_find_all(void)
 		atomic_store(&front.mask, mask);
 	if (front_find("pthread_sigmask", &mask))
 		atomic_store(&front.thread_mask, mask);
-	front.seen = front_is_first("sigaction") && front_is_first("signal") &&
-		front_is_first("sigprocmask") && front_is_first("pthread_sigmask");
+	if (front_find("sigset", &simple))
+		atomic_store(&front.set, simple);
+	for (int i = 0; i < FEW; i++)
+		if (front_find(few[i], &number))
+			atomic_store(&front.few[i], number);
+	atomic_store(&front.seen, front_is_first("sigaction") && front_is_first("signal") &&
+	             front_is_first("sigprocmask") && front_is_first("pthread_sigmask"));
 }
 
 static uint64_t front_bit(int number)
@@ -185,12 +196,17 @@ uint64_t kq_signals_seen(void)
 	static atomic_uint last;
 	static _Thread_local unsigned thread;
 
-	if (!front.seen)
+	if (!atomic_load(&front.seen))
 		return 0;
 	/* The address of a thread's data may be that of a thread that has ended. */
 	if (!thread)
 		thread = atomic_fetch_add(&last, 1) + 1;
 	return (uint64_t)thread << 32 | atomic_load(&front.changes);
+}
+
+void kq_signals_changed(void)
+{
+	atomic_fetch_add(&front.changes, 1);
 }
 
 /* Counts a call that may have blocked signals or set an action; returns its result. */
@@ -226,12 +242,14 @@ EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *before)
 	return set && how != SIG_UNBLOCK ? front_changed(rc) : rc;
 }
 
-/* Calls that few programs make. */
-static int front_call(const char *name, int argument)
+static int front_call(int name, int argument)
 {
 	front_number *call;
 
-	if (front_find(name, &call))
+	if (!atomic_load(&front.few[name]))
+		front_find_all();
+	call = atomic_load(&front.few[name]);
+	if (call)
 		return front_changed(call(argument));
 	errno = ENOSYS;
 	return -1;
@@ -239,22 +257,22 @@ static int front_call(const char *name, int argument)
 
 EXPORT int sigblock(int mask)
 {
-	return front_call("sigblock", mask);
+	return front_call(SIGBLOCK, mask);
 }
 
 EXPORT int sigsetmask(int mask)
 {
-	return front_call("sigsetmask", mask);
+	return front_call(SIGSETMASK, mask);
 }
 
 EXPORT int sighold(int number)
 {
-	return front_call("sighold", number);
+	return front_call(SIGHOLD, number);
 }
 
 EXPORT int sigignore(int number)
 {
-	return front_call("sigignore", number);
+	return front_call(SIGIGNORE, number);
 }
 
 EXPORT front_handler *sigset(int number, front_handler *handler)
@@ -262,7 +280,10 @@ EXPORT front_handler *sigset(int number, front_handler *handler)
 	front_simple *call;
 	front_handler *before = SIG_ERR;
 
-	if (front_find("sigset", &call))
+	if (!atomic_load(&front.set))
+		front_find_all();
+	call = atomic_load(&front.set);
+	if (call)
 		before = call(number, handler);
 	else
 		errno = ENOSYS;

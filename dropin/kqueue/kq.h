@@ -188,6 +188,8 @@ int kq_sigaction(int number, const struct sigaction *action,
  * Returns 0 where changes are not seen.
  */
 uint64_t kq_signals_seen(void);
+/* An observation that no thread has renewed yet: kq_signals_seen has another value from now on. */
+void kq_signals_changed(void);
 
 /* A number that only our own test of close() has. */
 #define KQ_PROBE_FD (INT_MIN + 4711)

@@ -178,17 +178,21 @@ void kq_signals_note(struct kq *kq, int number, bool there)
 
 	if (there) {
 		atomic_fetch_or(&kq->signals, bit);
-		/* Another thread may block it. */
-		atomic_store(&kq->renewed, 0);
+		/* Any thread may block it, also one that renews the others at this moment. */
+		kq_signals_changed();
 	} else {
 		atomic_fetch_and(&kq->signals, ~bit);
 	}
 }
 
-/* front.c has another one, which takes this one's place. */
+/* front.c has others, which take the place of these. */
 __attribute__((weak)) uint64_t kq_signals_seen(void)
 {
 	return 0;
+}
+
+__attribute__((weak)) void kq_signals_changed(void)
+{
 }
 
 /*
