@@ -5,6 +5,8 @@ import java.lang.instrument.Instrumentation;
 import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.jar.JarFile;
@@ -83,9 +85,14 @@ final class Agent {
         Path here = ownJar();
         String name = here.getFileName().toString().replaceFirst("^xpoll-nio", "xpoll");
         Path folder = here.getParent();
-        // In this jar's folder; where Maven builds it; in a repository of Maven.
-        for (Path file : new Path[] {folder.resolve(name), folder.resolveSibling(name),
-                folder.resolve("../../xpoll").resolve(folder.getFileName()).resolve(name)}) {
+        List<Path> places = new ArrayList<>();
+        places.add(folder.resolve(name));
+        if (folder.getFileName() != null) { // Not the root.
+            places.add(folder.resolveSibling(name)); // Where Maven builds it.
+            // In a repository of Maven.
+            places.add(folder.resolve("../../xpoll").resolve(folder.getFileName()).resolve(name));
+        }
+        for (Path file : places) {
             if (!file.equals(here) && Files.isRegularFile(file)) {
                 return file;
             }
