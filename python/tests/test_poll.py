@@ -207,6 +207,13 @@ def test_room_and_mask(queue: Queue, pipe: Pipe) -> None:
         signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)
         assert queue.poll(0.001, sigmask=[signal.SIGUSR1]) == []
         assert signal.sigtimedwait([signal.SIGUSR1], 10) is not None
+        # Let in by the mask it is handled during the wait.
+        handled: list[int] = []
+        before = signal.signal(signal.SIGUSR1, lambda number, _: handled.append(number))
+        signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)
+        assert queue.poll(0.001, sigmask=[]) == []
+        assert handled == [signal.SIGUSR1]
+        signal.signal(signal.SIGUSR1, before)
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGUSR1])
 

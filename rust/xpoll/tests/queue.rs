@@ -416,6 +416,23 @@ fn modes_act_on_a_direction_or_on_the_whole_descriptor() {
     });
 }
 
+#[test]
+fn whole_disables_the_other_direction_too() {
+    each_backend(|queue| {
+        for whole in [false, true] {
+            let (ours, mut theirs) = UnixStream::pair().unwrap();
+            let ours = queue.source(ours);
+            let interest = PollInterest::new(both()).dispatch();
+            let interest = if whole { interest.whole() } else { interest };
+            ours.poll_add(interest, 1).unwrap();
+            assert_eq!(polled(&queue)[0].1, PollBits::OUT);
+            theirs.write_all(b"x").unwrap();
+            let others = polled(&queue);
+            assert_eq!(others.is_empty(), whole, "{others:?}");
+        }
+    });
+}
+
 /// As many threads as like wait, and each record of a whole descriptor is for one of them.
 #[test]
 fn a_whole_descriptor_goes_to_one_thread() {

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 
@@ -162,6 +163,23 @@ void ready_descriptors_come_with_bits_and_data()
 		CHECK(false);
 	} catch (const std::system_error &caught) {
 		CHECK(caught.code() == std::errc::bad_file_descriptor);
+	}
+}
+
+void whole_disables_the_other_direction_too()
+{
+	for (xpoll::flag whole : {xpoll::flag::dispatch, xpoll::flag::whole}) {
+		xpoll::queue queue;
+		xpoll::ready ready[2];
+		int ends[2];
+
+		CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+		queue.ctl(xpoll::flag::add | xpoll::flag::dispatch | whole, POLLIN | POLLOUT, ends[0]);
+		CHECK(queue.poll(ready, 0s).front().events == POLLOUT);
+		CHECK(write(ends[1], "x", 1) == 1);
+		CHECK(queue.poll(ready, 0s).empty() == (whole == xpoll::flag::whole));
+		close(ends[0]);
+		close(ends[1]);
 	}
 }
 
@@ -477,6 +495,7 @@ int main()
 	options_include_the_flags_of_a_queue();
 	no_room_for_events_is_an_error();
 	ready_descriptors_come_with_bits_and_data();
+	whole_disables_the_other_direction_too();
 	whole_descriptor_goes_to_one_of_many_threads();
 	mask_lets_a_signal_in_while_polling();
 	signal_handler_ends_a_wait_only_by_wake();

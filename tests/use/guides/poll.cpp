@@ -6,7 +6,7 @@
 
 static int ends[2];
 
-void connection::ready(int bits)
+bool connection::ready(int bits)
 {
 	char byte;
 
@@ -14,6 +14,7 @@ void connection::ready(int bits)
 		std::_Exit(0); /* work() has no end */
 	if (bits & POLLIN && read(ends[0], &byte, 1) == 1 && write(ends[0], &byte, 1) != 1)
 		std::_Exit(1);
+	return true;
 }
 
 int main()

@@ -39,7 +39,7 @@ pub fn wait(queue: &Queue, random: &mut Random, names: &mut Vec<(Filter, u64)>) 
 
 /// Changes what is registered; the call may fail.
 pub fn change<T: AsFd>(source: &Source<T>, random: &mut Random, token: u64) {
-    let mode = random.of(&[
+    let modes: [fn(PollInterest) -> PollInterest; 7] = [
         |interest| interest,
         PollInterest::clear,
         PollInterest::oneshot,
@@ -47,7 +47,8 @@ pub fn change<T: AsFd>(source: &Source<T>, random: &mut Random, token: u64) {
         |interest: PollInterest| interest.oneshot().whole(),
         |interest: PollInterest| interest.dispatch().whole(),
         PollInterest::disabled,
-    ]);
+    ];
+    let mode = random.of(&modes);
     let bits = bits(random);
     let _ = match random.below(8) {
         0..=3 => source.poll_add(mode(PollInterest::new(bits)), token),
