@@ -157,8 +157,8 @@ int xpoll_revents(struct xpoll *queue, void **datap)
 {
 	int rc;
 
-	/* Only the thread that waited may call this, so the batch needs no lock. */
-	if (queue && queue->batch.next == queue->batch.len &&
+	/* Every second call or so finds the end of the batch: without a lock if that is safe. */
+	if (queue && xp_single_threaded() && queue->batch.next == queue->batch.len &&
 	    queue->process == xp_process_current())
 		return 0;
 	/* DISPATCH and ONESHOT change what a thread that sleeps may be using. */

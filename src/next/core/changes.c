@@ -188,6 +188,8 @@ static int add_known(struct xpoll *queue, int fd, struct xp_slot *slot,
 		return add_new(queue, fd, slot, add);
 	}
 	before.next = slot->next;
+	before.mode = slot->mode;
+	before.armed &= slot->armed;
 	*slot = before;
 	queue->counters.registered = registered;
 	return rc;
@@ -323,6 +325,8 @@ static int change_silence(struct xpoll *queue, int fd, struct xp_slot *slot, uns
 
 	xp_slot_disable(slot, filters);
 	slot->idle = 0;
+	if (XP_UNLIKELY(slot->is_exclusive))
+		return xp_entry_arm_main(queue, fd, slot, 0);
 	if (queue->lazy || slot->mode == XP_MODE_FILE)
 		return 0;
 	rc = change_exact(queue, fd, slot, 0);

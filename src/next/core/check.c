@@ -73,7 +73,7 @@ static void candidate_checked(struct xpoll *queue, struct xp_wait *wait,
 		candidate_idle(queue, found->fd, slot, named);
 	} else if (named || candidate_confirmed(queue, found->fd, slot, checked)) {
 		/* Hang-ups come unasked: the kernel reports to edges that were not checked. */
-		if (slot->enabled & ~checked)
+		if (XP_UNLIKELY(events & (POLLHUP | POLLERR)) && slot->enabled & ~checked)
 			xp_ask_soon(queue);
 		xp_deliver(queue, wait, found->fd, slot, events, checked);
 	}
@@ -189,6 +189,14 @@ static void chunk_check(struct xpoll *queue, struct xp_wait *wait, struct chunk 
 	chunk_return(queue, chunk, done);
 }
 
+/* The next candidate is delivered at once: not before those of the chunk, which are first. */
+static bool next_is_delivered(const struct xpoll *queue)
+{
+	const struct xp_slot *slot = xp_slots_get(&queue->slots, queue->candidates.head);
+
+	return slot->kept_for || xp_has_news(queue, slot);
+}
+
 void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait)
 {
 	struct chunk chunk;
@@ -199,8 +207,11 @@ void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait)
 		int most = room < CHUNK_LEAST ? CHUNK_LEAST : room > CHUNK_MOST ? CHUNK_MOST : room;
 
 		chunk.len = 0;
-		for (; left > 0 && chunk.len < most && !xp_wait_is_full(wait); left--)
+		for (; left > 0 && chunk.len < most && !xp_wait_is_full(wait); left--) {
+			if (chunk.len > 0 && next_is_delivered(queue))
+				break;
 			candidate_take(queue, wait, &chunk);
+		}
 		if (chunk.len > 0)
 			chunk_check(queue, wait, &chunk);
 	}

@@ -117,6 +117,29 @@ int xp_entry_end(struct xpoll *queue, int fd, struct xp_slot *slot)
 	return rc;
 }
 
+/*
+ * XPOLL_NOTE_EXCLUSIVE is a hint: such an entry of the kernel's has POLLIN and POLLOUT only.
+ * While a filter is disabled the entry is none, or other queues would not be woken.
+ */
+static bool entry_is_exclusive(const struct xpoll *queue, const struct xp_slot *slot,
+                               enum xp_mode mode)
+{
+	return slot->exclusive && queue->lazy && mode == XP_MODE_LEVEL && !slot->solo &&
+		slot->enabled == slot->present && !(slot->present & XP_BIT(XP_EXCEPT)) &&
+		(slot->requested & XP_REQUEST_IN || !(slot->present & XP_BIT(XP_READ)));
+}
+
+static uint32_t entry_watch(const struct xpoll *queue, const struct xp_slot *slot,
+                            enum xp_mode mode, unsigned filters)
+{
+	/* No mask excludes errors and hang-ups: ONESHOT lets only one more through. */
+	uint32_t how = queue->lazy && !filters ? XP_WATCH_ONESHOT
+		: mode == XP_MODE_EDGE ? XP_WATCH_EDGE
+		: entry_is_exclusive(queue, slot, mode) ? XP_WATCH_EXCLUSIVE : 0;
+
+	return xp_bits_of(slot, filters) | how;
+}
+
 /* The main entry is so from now on. */
 static void entry_armed(struct xpoll *queue, struct xp_slot *slot, enum xp_mode mode,
                         unsigned filters)
@@ -125,6 +148,7 @@ static void entry_armed(struct xpoll *queue, struct xp_slot *slot, enum xp_mode 
 	xp_mutex_assert_held(&queue->lock);
 	slot->mode = (uint8_t)mode;
 	slot->armed = XP_SET(filters | (slot->armed & slot->solo));
+	slot->is_exclusive = entry_is_exclusive(queue, slot, mode);
 	slot->spent = 0;
 	slot->idle = 0;
 	slot->fruitless = 0;
@@ -134,16 +158,6 @@ static void entry_armed(struct xpoll *queue, struct xp_slot *slot, enum xp_mode 
 	/* A back end that makes its changes in a wait has to make them beside one that sleeps. */
 	if (queue->ops->flush)
 		xp_sleepers_look(queue);
-}
-
-static uint32_t entry_watch(const struct xpoll *queue, const struct xp_slot *slot,
-                            enum xp_mode mode, unsigned filters)
-{
-	/* No mask excludes errors and hang-ups: ONESHOT lets only one more through. */
-	uint32_t how = queue->lazy && !filters ? XP_WATCH_ONESHOT
-		: mode == XP_MODE_EDGE ? XP_WATCH_EDGE : 0;
-
-	return xp_bits_of(slot, filters) | how;
 }
 
 int xp_entry_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
@@ -163,6 +177,14 @@ int xp_entry_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 	return rc;
 }
 
+/* An exclusive entry is changed by another one, for which there was no room. */
+static void entry_lost(struct xpoll *queue, struct xp_slot *slot)
+{
+	slot->mode = XP_MODE_NONE;
+	slot->armed = 0;
+	queue->unattached = true;
+}
+
 int xp_entry_arm(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode mode,
                  unsigned filters, unsigned again)
 {
@@ -178,8 +200,10 @@ int xp_entry_arm(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode
 		rc = -ENOENT;
 	if (xp_is_gone(rc))
 		xp_entry_drop(queue, fd, slot);
-	if (rc == 0)
+	else if (rc == 0)
 		entry_armed(queue, slot, mode, filters);
+	else if (slot->is_exclusive)
+		entry_lost(queue, slot);
 	if (rc == 0 && slot->kept && slot->enabled && xp_has_news(queue, slot))
 		xp_check_enabled(queue, fd, slot, slot->enabled);
 	return rc;
@@ -239,8 +263,8 @@ unsigned xp_solo_wanted(const struct xpoll *queue, const struct xp_slot *slot, u
 
 static int solo_arm_one(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filter)
 {
-	uint32_t watch = xp_bits_of(slot, XP_BIT(filter)) | XP_WATCH_SOLO(filter) |
-		(slot->clear & XP_BIT(filter) ? XP_WATCH_EDGE : 0);
+	/* By edges also for a level: a hang-up that nobody wants would be reported for ever. */
+	uint32_t watch = xp_bits_of(slot, XP_BIT(filter)) | XP_WATCH_SOLO(filter) | XP_WATCH_EDGE;
 	uint64_t token = xp_slot_token(slot, fd);
 	int rc = -ENOENT;
 
@@ -280,6 +304,7 @@ void xp_entry_publish(struct xpoll *queue, int fd, struct xp_slot *slot, unsigne
 
 	if (slot->mode == XP_MODE_FILE || slot->mode == XP_MODE_NONE)
 		return;
+	xp_ask_soon(queue);
 	(void)xp_solo_arm(queue, fd, slot, filters & slot->enabled);
 	if (!(filters & enabled) || slot->mode == XP_MODE_LEVEL)
 		return;
@@ -291,7 +316,7 @@ void xp_entry_publish(struct xpoll *queue, int fd, struct xp_slot *slot, unsigne
 
 static void solo_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned bit)
 {
-	if (bit & slot->enabled || (bit & slot->clear && ++slot->fruitless < FRUITLESS_MOST))
+	if (bit & slot->enabled || ++slot->fruitless < FRUITLESS_MOST)
 		return;
 	slot->fruitless = 0;
 	(void)queue->ops->change(queue->backend, fd, bit * XP_WATCH_SOLO(0),

@@ -30,7 +30,7 @@ static void handed_one(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 		xp_change_delivered(queue, fd, slot, filter);
 	else if (XP_UNLIKELY(slot->clear & bit))
 		slot->spent |= !(slot->solo & bit);
-	else if (slot->solo & bit ? !(slot->armed & bit) : slot->mode == XP_MODE_EDGE)
+	else if (slot->mode == XP_MODE_EDGE || slot->solo & bit)
 		xp_check_again(queue, fd, slot, bit); /* the kernel does not report it again */
 }
 
@@ -144,8 +144,9 @@ static void deliver_more(struct xpoll *queue, struct xp_wait *wait, int fd,
                          struct xp_slot *slot, unsigned filters)
 {
 	wait->repeated |= filters != 0;
-	filters &= ~(xp_slot_by_edge(slot) | (slot->solo & slot->armed));
-	if (slot->mode == XP_MODE_EDGE && filters)
+	filters &= ~xp_slot_by_edge(slot);
+	filters &= slot->mode == XP_MODE_EDGE ? XP_ALL_FILTERS : slot->solo;
+	if (filters)
 		xp_check_again(queue, fd, slot, filters);
 }
 
@@ -311,6 +312,17 @@ static void report_outdated(struct xpoll *queue, struct xp_wait *wait, int fd,
 		xp_check_again(queue, fd, slot, filters);
 }
 
+/* An exclusive entry does not report POLLRDHUP. */
+static uint32_t half_close(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events)
+{
+	struct pollfd probe = {.fd = fd, .events = POLLRDHUP};
+
+	if (!(events & POLLIN) || xp_slot_kind(fd, slot) != XP_KIND_SOCKET)
+		return 0;
+	xp_count(&queue->counters.syscalls_check);
+	return xp_sys_poll_now(&probe, 1) > 0 ? (unsigned short)probe.revents & POLLRDHUP : 0;
+}
+
 void xp_report(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired)
 {
 	int fd = xp_token_fd(fired->token);
@@ -336,6 +348,8 @@ void xp_report(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired 
 	} else if (XP_LIKELY(++slot->reports % CONFIRM_EVERY != 0 || !queue->lazy) ||
 	           xp_entry_same_or_drop(queue, fd, slot, 0)) {
 		/* Only that shows that fd was closed while a duplicate is open. */
+		if (XP_UNLIKELY(slot->is_exclusive))
+			events |= half_close(queue, fd, slot, events);
 		xp_deliver(queue, wait, fd, slot, events, limit);
 	}
 }

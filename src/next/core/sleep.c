@@ -3,7 +3,6 @@
 
 #include <errno.h>
 
-#include "base/result.h"
 #include "base/time.h"
 #include "core/candidates.h"
 #include "core/check.h"
@@ -65,24 +64,16 @@ static void leave_to_sleepers(struct xpoll *queue)
 	}
 }
 
-void xp_leave(struct xpoll *queue)
+void xp_leave_to_others(struct xpoll *queue)
 {
-	if (XP_UNLIKELY(queue->threads.waiters > 0 || queue->outer.exposed)) {
-		if (queue->ops->flush && xp_is_concurrent(queue))
-			flush_changes(queue);
-		if (queue->threads.waiters > 0)
-			leave_to_sleepers(queue);
-		if (queue->outer.exposed)
-			xp_outer_update(queue);
-	}
+	if (queue->ops->flush && xp_is_concurrent(queue))
+		flush_changes(queue);
+	if (queue->threads.waiters > 0)
+		leave_to_sleepers(queue);
+	if (queue->outer.exposed)
+		xp_outer_update(queue);
 	(void)xp_sleepers_looked(queue);
 	xp_unlock(queue);
-}
-
-int xp_leave_with(struct xpoll *queue, int rc)
-{
-	xp_leave(queue);
-	return xp_result(rc);
 }
 
 /* When the sleep has to end; it may be for a source, in which case signals are held back. */

@@ -93,6 +93,7 @@ struct xp_slot {
 	uint8_t solo : 3;     /* have an entry of their own: see entry.h */
 	uint8_t withheld : 1; /* the event level ignored a hang-up, which xpoll_pwait reports */
 	uint8_t kept_for : 3; /* the filters that `kept` is for */
+	uint8_t is_exclusive : 1; /* the main entry wakes few of several queues */
 	uint8_t stale : 2;    /* reports of ended registrations since the last one ended */
 
 	uint8_t mode;      /* enum xp_mode */

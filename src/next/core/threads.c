@@ -1,8 +1,6 @@
 /* The threads in a queue. */
 #include "core/threads.h"
 
-#include <errno.h>
-
 #include "base/assert.h"
 #include "base/time.h"
 #include "core/due.h"
@@ -11,25 +9,6 @@
 #include "source/signal.h"
 
 /* --- Entering and leaving ----------------------------------------------------------- */
-
-int xp_enter(struct xpoll *queue)
-{
-	if (XP_UNLIKELY(!queue))
-		return -EINVAL;
-	if (XP_UNLIKELY(queue->process != xp_process_current()))
-		return -EBADF;
-	xp_mutex_lock(&queue->lock);
-	return 0;
-}
-
-int xp_enter_change(struct xpoll *queue)
-{
-	int rc = xp_enter(queue);
-
-	if (rc == 0)
-		xp_quiesce(queue);
-	return rc;
-}
 
 void xp_inside_enter(struct xpoll *queue)
 {

@@ -10,6 +10,8 @@
 #ifndef XP_CORE_THREADS_H
 #define XP_CORE_THREADS_H
 
+#include <errno.h>
+
 #include "core/queue.h"
 #include "os/sys.h"
 
@@ -19,10 +21,27 @@ static inline bool xp_is_concurrent(const struct xpoll *queue)
 }
 
 /* Take the lock.  -EINVAL: no queue; -EBADF: it is of another process. */
-int xp_enter(struct xpoll *queue);
+static inline int xp_enter(struct xpoll *queue)
+{
+	if (XP_UNLIKELY(!queue))
+		return -EINVAL;
+	if (XP_UNLIKELY(queue->process != xp_process_current()))
+		return -EBADF;
+	xp_mutex_lock(&queue->lock);
+	return 0;
+}
+
 /* The same to change something that a sleeping thread may be using. */
-int xp_enter_change(struct xpoll *queue);
 void xp_quiesce(struct xpoll *queue);
+static inline int xp_enter_change(struct xpoll *queue)
+{
+	int rc = xp_enter(queue);
+
+	if (rc == 0 && XP_UNLIKELY(queue->threads.waiters > 0))
+		xp_quiesce(queue);
+	return rc;
+}
+
 /* Make the wake-ups that are due, and release the lock. */
 void xp_unlock(struct xpoll *queue);
 

@@ -24,7 +24,7 @@
 #include "os/sys.h"
 
 enum {
-	VAIN_MOST = 2,   /* harvests in a row without an event, of one that had more */
+	VAIN_MOST = 32,  /* reports in a row without an event, before the kernel is not asked */
 	VAIN_LEAST = 64, /* harvests without an event after the deadline, before a wait gives up */
 	VAIN_EACH = 16,  /* and for each registration, which may have to be silenced */
 };
@@ -61,11 +61,9 @@ int xp_wait_call(struct xpoll *queue, struct xp_wait *wait)
 	wait->held = &held;
 	wait->epoch = (uint32_t)++queue->counters.waits;
 	wait->wake_all = queue->wake.all;
-	if (wait->format != XP_EVENTS) {
-		batch_return(queue);
-		if (XP_UNLIKELY(queue->withheld))
-			xp_check_withheld(queue);
-	}
+	batch_return(queue);
+	if (XP_UNLIKELY(queue->withheld) && wait->format != XP_EVENTS)
+		xp_check_withheld(queue);
 	rc = wait_in_turn(queue, wait);
 	xp_wait_dismiss(queue, wait);
 	if (wait->format != XP_BATCH)
@@ -199,18 +197,27 @@ static bool has_pending(const struct xpoll *queue)
 		queue->ops->has_pending(queue->backend);
 }
 
-/* Ask the kernel, and for the rest as long as there is some and room for it. */
+/*
+ * Ask the kernel, and for the rest as long as there is some and room for it.  A report of what
+ * this call has delivered means that all was reported; one that nobody wants does not.
+ */
 static int harvest(struct xpoll *queue, struct xp_wait *wait, bool sleeps)
 {
+	bool beside = wait->len > 0;
 	int rc = harvest_once(queue, wait, sleeps, false);
+	bool more = wait->full || wait->news;
+	int vain = wait->news ? 0 : rc;
 
-	/* What is reported again means that all was reported.  What nobody wants does not. */
-	for (int vain = 0; XP_UNLIKELY(wait->full) && !xp_wait_is_full(wait) && vain < VAIN_MOST;
-	     vain = wait->news ? 0 : vain + 1)
-		if ((!wait->news && (wait->repeated || rc <= 0)) ||
-		    harvest_once(queue, wait, false, true) < 0)
+	while (XP_UNLIKELY(wait->full) && !xp_wait_is_full(wait) && vain < VAIN_MOST &&
+	       (wait->news || !wait->repeated)) {
+		int count = harvest_once(queue, wait, false, true);
+
+		if (count <= 0)
 			break; /* an error is the next wait's */
-	if (wait->full)
+		vain = wait->news ? 0 : vain + count;
+	}
+	/* Beside events at hand it found others: there may be more of those. */
+	if (beside && more)
 		xp_ask_soon(queue);
 	return harvested(queue, wait, rc);
 }
@@ -223,7 +230,7 @@ static int harvest_once(struct xpoll *queue, struct xp_wait *wait, bool sleeps, 
 	bool alone = !queue->lock.held;
 	struct xp_fired *fired = alone ? queue->fired : on_stack;
 	int most = alone ? queue->fired_most : XP_FIRED_MOST;
-	int room = xp_ask_begin(queue, wait->cap - wait->len, wait->len > 0);
+	int room = xp_ask_begin(queue, wait->cap - wait->len, wait->len > 0 && !rest);
 	int cap = room < most ? room : most;
 	int rc;
 
@@ -263,7 +270,8 @@ static int harvested(struct xpoll *queue, struct xp_wait *wait, int rc)
 /* Returns true if the wait has to look again, whatever the time is. */
 static bool may_have_more(const struct xpoll *queue, const struct xp_wait *wait)
 {
-	return queue->candidates.len > 0 || wait->full || has_pending(queue) ||
+	return queue->candidates.len > 0 || wait->full || queue->unattached ||
+		has_pending(queue) ||
 		(wait->format == XP_EVENTS &&
 		 (xp_sources_active(queue) || !xp_list_empty(&queue->files.awake))) ||
 		(queue->due_ns != XP_NEVER && queue->due_ns <= xp_sys_now());
