@@ -53,8 +53,10 @@ static int register_blocked(struct xpoll *queue, int number, unsigned notes)
 	return rc;
 }
 
+/* A signal that is pending for one thread is none for another, which waits in threads mode. */
 #define REGISTER_NOTED(queue, number, notes)                                    \
 	do {                                                                    \
+		XT_SINGLE_ONLY();                                               \
 		int status_ = register_blocked((queue), (number), (notes));     \
 		if (status_ == ENOTSUP)                                         \
 			XT_SKIP("this kernel does not report blocked signals"); \
