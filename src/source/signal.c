@@ -217,12 +217,13 @@ static int signal_begin(struct xpoll *queue, struct xp_registration *reg)
 	self->known = self->reported = xp_signal_delivered(number_of(reg));
 	self->fd = -1;
 	self->sent = self->ahead = false;
-	rc = xp_signal_observe(state->selfpipe, number_of(reg));
+	/* An observation that ended again could discard a signal that is pending. */
+	rc = signal_watch(queue, self);
 	if (rc < 0)
 		return rc;
-	rc = signal_watch(queue, self);
+	rc = xp_signal_observe(state->selfpipe, number_of(reg));
 	if (rc < 0) {
-		xp_signal_ignore(state->selfpipe, number_of(reg));
+		signal_unwatch(self);
 		return rc;
 	}
 	self->losses = xp_signal_losses(number_of(reg));
