@@ -18,6 +18,8 @@
 
 static struct xpoll *queue;
 
+#define NO_BITS 0x10000 /* of present: it was registered for no bits */
+
 /* What the calls that succeeded amount to. */
 static struct model {
 	int present; /* directions */
@@ -81,7 +83,9 @@ static void control(struct fuzz_input *input)
 		return;
 	}
 	if (!events) {
-		model->doubtful = true; /* Hang-ups alone: not modelled. */
+		/* Hang-ups alone: not modelled, whatever becomes of the descriptor. */
+		model->doubtful = true;
+		model->present |= NO_BITS;
 	} else if (op == XPOLL_DELETE) {
 		model->present &= ~events;
 		model->enabled &= ~events;
