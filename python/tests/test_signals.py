@@ -41,8 +41,8 @@ def test_handler_that_raises_ends_the_wait(wait: Wait, alarm: Alarm) -> None:
             raised.append(True)
             raise KeyboardInterrupt
 
-    alarm(interrupt)
     with pytest.raises(KeyboardInterrupt):
+        alarm(interrupt)
         wait(60)
 
 
