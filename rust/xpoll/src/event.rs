@@ -8,6 +8,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 use crate::interest::{FileNotes, ProcessNotes};
+use crate::room::room;
 use crate::sys;
 
 /// A kind of event.
@@ -183,68 +184,7 @@ impl fmt::Debug for Event {
     }
 }
 
-/// Lets `fill` write records to the whole room of the list; it returns how many it wrote.
-///
-/// # Safety
-///
-/// `fill` writes as many as it returns, and no more than there is room for.
-pub(crate) unsafe fn fill<T>(
-    list: &mut Vec<T>,
-    fill: impl FnOnce(*mut T, i32) -> io::Result<i32>,
-) -> io::Result<usize> {
-    list.clear();
-    let room = list.capacity().min(i32::MAX as usize) as i32;
-    let count = fill(list.as_mut_ptr(), room)? as usize;
-    // So many were written.
-    unsafe { list.set_len(count) };
-    Ok(count)
-}
-
-/// Room for events, which a wait fills.
-pub struct Events {
-    list: Vec<Event>,
-}
-
-impl Events {
-    /// Room for this many events, at least 1. Events that do not fit are returned by the next wait.
-    pub fn with_capacity(capacity: usize) -> Events {
-        Events { list: Vec::with_capacity(capacity.clamp(1, i32::MAX as usize)) }
-    }
-
-    /// The events of the last wait.
-    pub fn iter(&self) -> std::slice::Iter<'_, Event> {
-        self.list.iter()
-    }
-
-    /// How many the last wait returned.
-    pub fn len(&self) -> usize {
-        self.list.len()
-    }
-
-    /// Did the last wait return none?
-    pub fn is_empty(&self) -> bool {
-        self.list.is_empty()
-    }
-
-    pub(crate) fn fill(
-        &mut self,
-        call: impl FnOnce(*mut sys::xpoll_event, i32) -> io::Result<i32>,
-    ) -> io::Result<usize> {
-        // An Event is a record.
-        unsafe { fill(&mut self.list, |list, room| call(list.cast(), room)) }
-    }
-}
-
-impl fmt::Debug for Events {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self).finish()
-    }
-}
-
-impl<'a> IntoIterator for &'a Events {
-    type Item = &'a Event;
-    type IntoIter = std::slice::Iter<'a, Event>;
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter()
-    }
+room! {
+    /// Room for events, which a wait fills.
+    Events: [Event = xpoll_event], "events"
 }

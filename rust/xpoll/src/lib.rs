@@ -91,6 +91,7 @@ mod interest;
 mod poll;
 mod queue;
 mod registration;
+mod room;
 mod source;
 #[cfg(any(feature = "tokio", feature = "async-io"))]
 mod stream;

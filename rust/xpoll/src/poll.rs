@@ -5,8 +5,8 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 
 use crate::bits::bits;
-use crate::event::fill;
 use crate::queue::{check, Queue};
+use crate::room::room;
 use crate::sys;
 
 bits! {
@@ -117,53 +117,9 @@ impl fmt::Debug for Ready {
     }
 }
 
-/// Room for records, which [`Queue::poll`] fills.
-pub struct ReadyList {
-    list: Vec<Ready>,
-}
-
-impl ReadyList {
-    /// Room for this many records, at least 1. What does not fit is returned by the next wait.
-    pub fn with_capacity(capacity: usize) -> ReadyList {
-        ReadyList { list: Vec::with_capacity(capacity.clamp(1, i32::MAX as usize)) }
-    }
-
-    /// The records of the last wait.
-    pub fn iter(&self) -> std::slice::Iter<'_, Ready> {
-        self.list.iter()
-    }
-
-    /// How many the last wait returned.
-    pub fn len(&self) -> usize {
-        self.list.len()
-    }
-
-    /// Did the last wait return none?
-    pub fn is_empty(&self) -> bool {
-        self.list.is_empty()
-    }
-
-    pub(crate) fn fill(
-        &mut self,
-        call: impl FnOnce(*mut sys::xpoll_ready, i32) -> io::Result<i32>,
-    ) -> io::Result<usize> {
-        // A Ready is a record.
-        unsafe { fill(&mut self.list, |list, room| call(list.cast(), room)) }
-    }
-}
-
-impl fmt::Debug for ReadyList {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self).finish()
-    }
-}
-
-impl<'a> IntoIterator for &'a ReadyList {
-    type Item = &'a Ready;
-    type IntoIter = std::slice::Iter<'a, Ready>;
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter()
-    }
+room! {
+    /// Room for records, which [`Queue::poll`] fills.
+    ReadyList: [Ready = xpoll_ready], "records"
 }
 
 impl Queue {
