@@ -1,9 +1,8 @@
-/* Which back ends this build has, which work here, and which one to take. */
+/* Which back ends this build has, which work here, and which one the options take. */
 #include "core/backends.h"
 
 #include <errno.h>
 #include <string.h>
-#include <xpoll.h>
 
 #include "base/alloc.h"
 #include "base/result.h"
@@ -23,6 +22,29 @@ static bool usable(const struct xp_backend_ops *ops)
 	/* Being out of descriptors or memory says nothing about the kernel. */
 	return rc != -ENOSYS && rc != -EPERM && rc != -EACCES && rc != -EINVAL &&
 		rc != -ENOTSUP;
+}
+
+enum {
+	OPEN_FLAGS = XPOLL_TELL_MODES | XPOLL_VNODE_AS_BSD | XPOLL_ALL_READY,
+};
+
+int xp_options_take(const struct xpoll_options *options, struct xpoll_options *taken)
+{
+	const unsigned char *bytes = (const unsigned char *)options;
+
+	if (!options)
+		return 0;
+	if (options->size < offsetof(struct xpoll_options, size_hint) +
+	    sizeof options->size_hint)
+		return -EINVAL;
+	/* A newer program may ask for what this library does not know. */
+	for (size_t i = sizeof *options; i < options->size; i++)
+		if (bytes[i])
+			return -E2BIG;
+	memcpy(taken, options, options->size < sizeof *taken ? options->size : sizeof *taken);
+	if (taken->flags & ~(uint32_t)OPEN_FLAGS || taken->size_hint < 0)
+		return -EINVAL;
+	return taken->busy_poll_us > INT32_MAX || taken->reserved ? -EINVAL : 0;
 }
 
 int xp_backend_open(const struct xp_backend_ops *ops, void *state,

@@ -70,36 +70,12 @@ free_backend:
 	return rc;
 }
 
-enum {
-	OPEN_FLAGS = XPOLL_TELL_MODES | XPOLL_VNODE_AS_BSD | XPOLL_ALL_READY,
-};
-
-/* Copies them; members that the caller's structure lacks are 0. */
-static int options_take(const struct xpoll_options *options, struct xpoll_options *taken)
-{
-	const unsigned char *bytes = (const unsigned char *)options;
-
-	if (!options)
-		return 0;
-	if (options->size < offsetof(struct xpoll_options, size_hint) +
-	    sizeof options->size_hint)
-		return -EINVAL;
-	/* A newer program may ask for what this library does not know. */
-	for (size_t i = sizeof *options; i < options->size; i++)
-		if (bytes[i])
-			return -E2BIG;
-	memcpy(taken, options, options->size < sizeof *taken ? options->size : sizeof *taken);
-	if (taken->flags & ~(uint32_t)OPEN_FLAGS || taken->size_hint < 0)
-		return -EINVAL;
-	return taken->busy_poll_us > INT32_MAX || taken->reserved ? -EINVAL : 0;
-}
-
 struct xpoll *xpoll_open(const struct xpoll_options *options)
 {
 	struct xpoll_options taken = {0};
 	const struct xp_backend_ops *ops;
 	struct xpoll *queue;
-	int rc = options_take(options, &taken);
+	int rc = xp_options_take(options, &taken);
 
 	if (rc == 0)
 		rc = xp_backend_find(taken.backend, &ops);

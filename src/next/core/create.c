@@ -1,6 +1,5 @@
 /* Making and releasing a queue, and taking one over in a forked child. */
 #include <errno.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/assert.h"
@@ -12,10 +11,9 @@
 #include "core/process.h"
 #include "core/renew.h"
 #include "core/sleep.h"
+#include "core/source_fd.h"
 #include "core/sources.h"
 #include "core/threads.h"
-
-#define OPEN_FLAGS (XPOLL_TELL_MODES | XPOLL_VNODE_AS_BSD | XPOLL_ALL_READY)
 
 /* The back end's state, and the places of a back end that serves one thread at a time. */
 static int backend_open(const struct xp_backend_ops *ops, const struct xpoll_options *options,
@@ -86,30 +84,12 @@ free_fired:
 	return rc;
 }
 
-/* Copies them; members that the caller's structure lacks are 0. */
-static int options_take(const struct xpoll_options *options, struct xpoll_options *taken)
-{
-	const unsigned char *bytes = (const unsigned char *)options;
-
-	if (!options)
-		return 0;
-	if (options->size < offsetof(struct xpoll_options, size_hint) + sizeof options->size_hint)
-		return -EINVAL;
-	/* A newer program may ask for what this library does not know. */
-	for (size_t i = sizeof *options; i < options->size; i++)
-		if (bytes[i])
-			return -E2BIG;
-	memcpy(taken, options, options->size < sizeof *taken ? options->size : sizeof *taken);
-	return taken->flags & ~OPEN_FLAGS || taken->size_hint < 0 ||
-		taken->busy_poll_us > INT32_MAX || taken->reserved ? -EINVAL : 0;
-}
-
 struct xpoll *xpoll_open(const struct xpoll_options *options)
 {
 	struct xpoll_options taken = {0};
 	const struct xp_backend_ops *ops;
 	struct xpoll *queue = NULL;
-	int rc = options_take(options, &taken);
+	int rc = xp_options_take(options, &taken);
 
 	if (rc == 0)
 		rc = xp_backend_find(taken.backend, &ops);
