@@ -1,6 +1,7 @@
 /*
  * Candidates: slots whose state has to be checked before a wait may block.  First in,
- * first out; a slot that was disabled or deleted since is skipped.
+ * first out, but for what found no room: that is the next.  A slot that was disabled or
+ * deleted since is skipped.
  */
 #ifndef XP_CORE_CANDIDATES_H
 #define XP_CORE_CANDIDATES_H

@@ -79,7 +79,7 @@ static void candidate_checked(struct xpoll *queue, struct xp_wait *wait,
 	}
 }
 
-/* --- Candidates that poll(2) must not check ------------------------------------------ */
+/* --- Candidates that are not checked together with others ---------------------------- */
 
 /* Deliver the bits that were kept, if fd is still that file. */
 static void kept_deliver(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot)

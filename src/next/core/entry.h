@@ -1,8 +1,10 @@
 /*
  * The kernel's entries of a slot.
  *
- * The main entry has all filters.  It is level-triggered until a filter of it has to be
- * watched by edges, or a report comes for a filter that is disabled.
+ * The main entry is level-triggered unless a filter of it has CLEAR or LOWAT.  A report of
+ * filters that are all disabled makes it edge-triggered, so that it is silent.  Checks in a row
+ * that find nothing make it level-triggered again, and so does a check that finds what was
+ * delivered still ready.
  *
  * A queue is lazy if a change in the kernel costs a system call, as on epoll.  Then the
  * main entry keeps disabled filters.  On the other back ends it has those that are enabled.

@@ -2,7 +2,8 @@
  * The queue.
  *
  * Everything is guarded by `lock`, but for what has a tag: [I] immutable after open; [a]
- * atomic; [g] guarded by the lock of the list of queues (process.c).  The order of locks is:
+ * atomic; [g] guarded by the lock of the list of queues (process.c).  `process` is compared
+ * without it: it changes only in a child that no other thread shares.  The order of locks is:
  * list of queues, then one queue.
  */
 #ifndef XP_CORE_QUEUE_H
@@ -114,11 +115,11 @@ struct xpoll {
 		int64_t pause_ns; /* until the next check of filters whose mark is not reached */
 	} lowat;             /* low-water marks: see lowat.c */
 
-	/* Threads: see threads.c, turns.c. */
+	/* Threads: see threads.c. */
 	struct {
 		int waiters;     /* are in the back end's wait */
 		int changers;    /* wait until that is nobody */
-		int inside;      /* wait for anything, in any call */
+		int inside;      /* are in a call, and have given the lock back for a while */
 		uint32_t sleeps; /* how often one has come back */
 		bool dying;      /* xpoll_destroy was called */
 		bool torn;       /* in a forked child: a thread of the parent's was inside */

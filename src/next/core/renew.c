@@ -6,7 +6,7 @@
 #include "core/entry.h"
 #include "core/files.h"
 #include "core/kick.h"
-#include "core/sources.h"
+#include "core/source_fd.h"
 
 static int slot_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 {

@@ -8,7 +8,7 @@
 #include "core/count.h"
 #include "core/entry.h"
 #include "core/lowat.h"
-#include "core/sources.h"
+#include "core/source_fd.h"
 #include "os/fdnum.h"
 #include "os/sys.h"
 

@@ -85,7 +85,7 @@ struct xp_slot {
 	uint8_t lowat : 3;    /* have XPOLL_NOTE_LOWAT; lowat.h has the numbers */
 	uint8_t unmet : 3;    /* ready, but for that; they are checked again later */
 	uint8_t whole : 1;    /* XPOLL_WHOLE: ONESHOT and DISPATCH act on all filters */
-	uint8_t spent : 1;    /* the main entry has made a report since its last change */
+	uint8_t spent : 1;    /* an edge of the main entry was delivered since its change */
 	uint8_t exclusive : 3; /* have XPOLL_NOTE_EXCLUSIVE, and so on */
 	uint8_t soerr : 3;
 	uint8_t first : 2;    /* the filter that found no room, and is delivered first */

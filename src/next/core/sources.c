@@ -7,7 +7,6 @@
 #include "base/assert.h"
 #include "base/result.h"
 #include "core/due.h"
-#include "core/host.h"
 #include "core/kick.h"
 #include "core/lowat.h"
 #include "core/moment.h"

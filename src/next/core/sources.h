@@ -21,6 +21,13 @@ struct xp_registration *xp_registration_make(struct xpoll *queue, const struct x
 /* Take it out of the table and free it. */
 void xp_registration_free(struct xpoll *queue, struct xp_registration *reg);
 
+/* Members of xp_host. */
+void xp_registration_set_active(struct xpoll *queue, struct xp_registration *reg, bool active);
+void xp_registration_end(struct xpoll *queue, struct xp_registration *reg);
+struct xp_registration *xp_registration_spawn(struct xpoll *queue,
+                                              const struct xp_registration *model,
+                                              uint64_t ident);
+
 /* Apply a change of this source's filter; 0 or a negative errno value. */
 int xp_registration_change(struct xpoll *queue, const struct xp_source_ops *ops,
                            const struct xpoll_event *change);
@@ -43,16 +50,6 @@ void xp_sources_await_unused(int fd);
 
 /* The changes of a call begin. */
 void xp_sources_change_begins(struct xpoll *queue);
-
-/*
- * The report of a source's descriptor: has the source read it.  Returns false if the token
- * is of none.
- */
-bool xp_source_fd_fired(struct xpoll *queue, struct xp_wait *wait, uint64_t token);
-/* In a forked child: all of them end, which were the parent's. */
-void xp_source_fds_forget(struct xpoll *queue);
-/* Put it into the kernel's set again. */
-int xp_source_fd_attach(struct xpoll *queue, int fd, struct xp_slot *slot);
 
 /* End all registrations, and the sources' states. */
 void xp_sources_fini(struct xpoll *queue);

@@ -13,7 +13,6 @@
 #include "core/candidates.h"
 #include "core/check.h"
 #include "core/files.h"
-#include "core/host.h"
 #include "core/kick.h"
 #include "core/outer_reason.h"
 #include "core/renew.h"
@@ -25,7 +24,7 @@
 
 enum {
 	VAIN_MOST = 32,  /* reports in a row without an event, before the kernel is not asked */
-	VAIN_LEAST = 64, /* harvests without an event after the deadline, before a wait gives up */
+	VAIN_LEAST = 64, /* harvests without an event, before a wait past its deadline gives up */
 	VAIN_EACH = 16,  /* and for each registration, which may have to be silenced */
 };
 

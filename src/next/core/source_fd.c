@@ -1,0 +1,81 @@
+/* The descriptors of sources: a slot of such a one has the source in place of registrations. */
+#include "core/source_fd.h"
+
+#include <errno.h>
+
+#include "base/assert.h"
+#include "core/ask.h"
+#include "core/entry.h"
+#include "core/moment.h"
+
+int xp_source_fd_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
+{
+	uint32_t watch = POLLIN | XP_WATCH_SOURCE;
+	uint64_t token = xp_slot_token(slot, fd);
+	int rc = xp_entry_owns(queue, fd) ? -EINVAL
+		: queue->ops->attach(queue->backend, fd, watch, token);
+
+	if (rc == -EEXIST)
+		rc = queue->ops->change(queue->backend, fd, watch, token);
+	slot->armed = rc == 0 ? XP_BIT(XP_READ) : 0;
+	return rc;
+}
+
+int xp_source_fd_watch(struct xpoll *queue, struct xp_source_fd *source_fd)
+{
+	struct xp_slot *slot = xp_slots_make(&queue->slots, source_fd->fd);
+	int rc;
+
+	if (!slot)
+		return -ENOMEM;
+	/* The program has closed the file that was registered under this number. */
+	if (slot->present)
+		xp_entry_drop(queue, source_fd->fd, slot);
+	rc = xp_source_fd_attach(queue, source_fd->fd, slot);
+	if (rc < 0)
+		return rc;
+	slot->mode = XP_MODE_SOURCE;
+	slot->udata[0].pointer = source_fd;
+	xp_ask_soon(queue);
+	return 0;
+}
+
+static void source_slot_end(struct xp_slot *slot)
+{
+	slot->mode = XP_MODE_NONE;
+	slot->armed = 0;
+	slot->udata[0].pointer = NULL;
+	slot->generation++;
+}
+
+void xp_source_fd_unwatch(struct xpoll *queue, struct xp_source_fd *source_fd)
+{
+	struct xp_slot *slot = xp_slots_get(&queue->slots, source_fd->fd);
+
+	XP_ASSERT(slot->mode == XP_MODE_SOURCE && slot->udata[0].pointer == source_fd);
+	(void)queue->ops->detach(queue->backend, source_fd->fd);
+	source_slot_end(slot);
+}
+
+bool xp_source_fd_fired(struct xpoll *queue, struct xp_wait *wait, uint64_t token)
+{
+	struct xp_slot *slot = xp_slots_at(&queue->slots, xp_token_fd(token));
+	struct xp_source_fd *source_fd;
+
+	if (!slot || slot->mode != XP_MODE_SOURCE || !xp_slot_is_of(slot, token))
+		return false;
+	source_fd = slot->udata[0].pointer;
+	xp_source_wait(queue, wait);
+	source_fd->ready(queue, source_fd);
+	xp_source_wait(queue, NULL);
+	return true;
+}
+
+void xp_source_fds_forget(struct xpoll *queue)
+{
+	struct xp_slot *slot;
+
+	for (int fd = 0; (slot = xp_slots_walk(&queue->slots, &fd)); fd++)
+		if (slot->mode == XP_MODE_SOURCE)
+			source_slot_end(slot);
+}
