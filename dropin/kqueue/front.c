@@ -213,7 +213,7 @@ void kq_signals_changed(void)
 static int front_changed(int rc)
 {
 	if (atomic_load(&kq_signals_ever))
-		atomic_fetch_add(&front.changes, 1);
+		kq_signals_changed();
 	return rc;
 }
 
