@@ -80,7 +80,7 @@ static int ctl_delete(struct xpoll *queue, int events, int fd)
 
 	if (events && requested == before)
 		filters &= ~XP_BIT(XP_READ);
-	if (requested && filters & XP_BIT(XP_READ)) {
+	if (slot && requested && filters & XP_BIT(XP_READ)) {
 		int rc = requested_narrow(queue, fd, slot, requested);
 
 		filters &= ~XP_BIT(XP_READ);

@@ -105,7 +105,7 @@ int xp_sys_epoll_busy_poll(int epoll_fd, uint32_t microseconds)
 
 void xp_sys_epoll_busy_poll_like(int epoll_fd, int other_fd)
 {
-	struct busy_poll_params params;
+	struct busy_poll_params params = {0};
 
 	if (XP_LIBCALL(ioctl(other_fd, EPOLL_GET_PARAMS, &params)) == 0 && params.microseconds)
 		(void)xp_sys_epoll_busy_poll(epoll_fd, params.microseconds);
