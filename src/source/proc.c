@@ -102,13 +102,14 @@ static int proc_touch(struct xpoll *queue, struct xp_registration *reg,
 {
 	struct xp_proc *proc = proc_of(reg);
 	uint32_t added = change->fflags & ~reg->fflags;
-	int rc = 0;
+	int rc;
 
 	if (!(change->flags & XPOLL_ADD))
 		return 0;
 	/* No wait need have noted the end. */
-	if (xp_proc_replaced(proc))
-		return -ESTALE;
+	rc = xp_proc_replaced(proc);
+	if (rc != 0)
+		return rc < 0 ? rc : -ESTALE;
 	if (proc->ended) {
 		if (added & XPOLL_NOTE_EXIT)
 			xp_proc_note(queue, proc, XPOLL_NOTE_EXIT);

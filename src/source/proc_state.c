@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/compiler.h"
+#include "base/result.h"
 #include "os/process.h"
 #include "os/sys.h"
 
@@ -69,18 +70,18 @@ int xp_proc_watch(struct xpoll *queue, struct xp_proc *proc)
 	return rc;
 }
 
-bool xp_proc_replaced(const struct xp_proc *proc)
+int xp_proc_replaced(const struct xp_proc *proc)
 {
 	int fd = proc->watch.fd;
 
 	/* Without a descriptor it was gone before anybody could open one. */
 	if (fd >= 0 && !proc->ended && !xp_proc_ended(fd))
-		return false;
+		return 0;
 	if (fd >= 0 && !xp_proc_reaped(fd, xp_proc_pid(proc)))
-		return false;
+		return 0;
 	fd = xp_proc_open(xp_proc_pid(proc));
 	if (fd < 0)
-		return false;
+		return xp_is_lack(fd) ? fd : 0;
 	xp_proc_shut(fd, false);
-	return true;
+	return 1;
 }

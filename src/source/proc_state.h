@@ -84,8 +84,11 @@ int xp_proc_watch(struct xpoll *queue, struct xp_proc *proc);
 void xp_proc_unwatch(struct xpoll *queue, struct xp_proc *proc);
 /* Close its descriptor, if there is one: have none. */
 void xp_proc_lose(struct xpoll *queue, struct xp_proc *proc);
-/* It has ended, noted or not, and the number is that of another process now. */
-bool xp_proc_replaced(const struct xp_proc *proc);
+/*
+ * 1: the process has ended, noted or not, and its number is another's now; else 0.
+ * -errno if the system lacks what it takes to find out.
+ */
+int xp_proc_replaced(const struct xp_proc *proc);
 
 /* The end of a process (provider/proc_pidfd.c, proc_kqueue.c). ------------------------------ */
 

@@ -367,8 +367,8 @@ static bool child_known(struct xpoll *queue, struct xp_proc *child, pid_t parent
 
 	if (child->ended)
 		return false;
-	/* A tracer need not report the end of what it does not follow. */
-	if (child->leaving || xp_proc_replaced(child)) {
+	/* The end of what is not followed need not be reported; a lack shows that there was one. */
+	if (child->leaving || xp_proc_replaced(child) != 0) {
 		xp_list_remove(&child->gone);
 		xp_list_remove(&child->doubt);
 		/* That a child of its cannot be watched is to be reported before. */

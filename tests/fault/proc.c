@@ -360,6 +360,12 @@ static void add_finds_another(int modes, int same_modes)
 	XT_EQ(waitpid(old.pid, NULL, 0), old.pid);
 	reused = old.pid;
 	reused_by = fresh.pid;
+	/* Whose the number is cannot be found out: the ADD fails, and is not the old one's. */
+	fail(1, -ENOMEM);
+	XT_STATUS(xt_change(queue, (uint64_t)old.pid, PROC, XPOLL_ADD | same_modes, EXIT, 0,
+	                    &fresh),
+	          ENOMEM);
+	fail(0, 0);
 	XT_OK(xt_change(queue, (uint64_t)old.pid, PROC,
 	                XPOLL_ADD | same_modes, EXIT, 0, &fresh));
 	XT_NONE(queue);
