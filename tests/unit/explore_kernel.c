@@ -175,22 +175,6 @@ uint64_t mixed(uint64_t hash, uint64_t value)
 	return hash ^ hash >> 29;
 }
 
-uint64_t mixed_slot(uint64_t hash, const struct xp_slot *known)
-{
-	struct xp_slot slot = *known;
-	const uint8_t *bytes = (const uint8_t *)&slot;
-
-	hash = mixed(hash, ((slot.delivered.count - slot.delivered.since) & 31u) > 3 ? 4
-	             : (slot.delivered.count - slot.delivered.since) & 31u);
-	slot.delivered.count = slot.delivered.since = 0;
-	slot.tag = slot.sequence = slot.delivered.epoch = 0;
-	slot.delivered.filters = 0;
-	slot.check.next = slot.check.next != XP_SLOT_UNQUEUED;
-	for (size_t i = offsetof(struct xp_slot, tag); i < sizeof slot; i++)
-		hash = mixed(hash, bytes[i]);
-	return hash;
-}
-
 uint64_t mixed_entries(uint64_t hash)
 {
 	for (int i = 0; i < 3; i++)

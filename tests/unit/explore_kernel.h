@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 #include "backend/backend.h"
-#include "core/slot.h"
 
 /* The main entry of the file, and those of single filters. */
 extern struct entry {
@@ -29,9 +28,8 @@ void kernel_notify(int file, uint32_t news);
 int kernel_harvest(struct xp_fired *fired);
 bool kernel_has_reports(void);
 
-/* Hashes of states: of a number, of a slot but for what only grows, of the entries. */
+/* Hashes of states: of a number, of the entries. */
 uint64_t mixed(uint64_t hash, uint64_t value);
-uint64_t mixed_slot(uint64_t hash, const struct xp_slot *known);
 uint64_t mixed_entries(uint64_t hash);
 
 /* A thread of the library waits (explore_model.c). */

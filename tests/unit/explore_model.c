@@ -6,9 +6,7 @@
 #include <sys/eventfd.h>
 
 #include "base/time.h"
-#include "core/entry.h"
-#include "core/queue.h"
-#include "core/slot.h"
+#include "explore_core.h"
 #include "explore_kernel.h"
 
 enum {
@@ -159,7 +157,7 @@ int kernel_wait(void *state, int64_t deadline_ns, const sigset_t *mask,
 	if (deadline_ns <= XP_PAST)
 		return kernel_harvest(fired);
 	self->asleep = true;
-	self->sequence = queue->sequence;
+	self->sequence = core_sequence(queue);
 	self->deadline_ns = deadline_ns;
 	self->fired = fired;
 	self->took = leave_to_others(self) == HARVEST;
@@ -325,9 +323,9 @@ static bool wait_step(enum step step)
 	return true;
 }
 
-static uint64_t wait_state(const struct wait *self, const struct xp_slot *slot)
+static uint64_t wait_state(const struct wait *self)
 {
-	uint64_t hash = (uint64_t)((int32_t)(slot->sequence - self->sequence) > 0) |
+	uint64_t hash = (uint64_t)core_has_changed(queue, file, self->sequence) |
 		(uint64_t)self->always[0] << 1 | (uint64_t)self->always[1] << 2 |
 		(uint64_t)(self->deadline_ns == XP_NEVER) << 3 |
 		(uint64_t)(self->deadline_ns <= clock_ns) << 4 | (uint64_t)self->took << 5 |
@@ -335,47 +333,23 @@ static uint64_t wait_state(const struct wait *self, const struct xp_slot *slot)
 
 	for (int i = 0; self->took && i < self->count; i++)
 		hash = mixed(hash, (uint64_t)self->fired[i].events << 1 |
-		             (self->fired[i].token == xp_slot_token(slot, file)));
+		             core_is_token(queue, file, self->fired[i].token));
 	return hash;
 }
 
 /* All that what follows depends on, numbers that only grow apart. */
 static uint64_t state_now(void)
 {
-	const struct xp_slot *known = xp_slots_at(&queue->slots, file);
-	struct xp_slot slot = known ? *known : (struct xp_slot){.check.next = XP_SLOT_UNQUEUED};
 	uint64_t hash = (uint64_t)waiting << 33 | (uint64_t)(waiting > 0 && dozing) << 32 | holds;
 
 	for (int i = 0; i < waiting; i++)
-		hash = mixed(hash, wait_state(&waits[i], &slot));
-	hash = mixed(mixed_slot(hash, &slot), (uint64_t)queue->turn.several << 8 |
-	             queue->ask.due << 9 | (unsigned)(queue->candidates.len > 0) << 10 |
-	             queue->ask.skipped);
-	hash = mixed_entries(mixed(hash, (uint64_t)queue->recheck_wanted << 1 | woken));
+		hash = mixed(hash, wait_state(&waits[i]));
+	hash = mixed_entries(mixed(core_state(hash, queue, file), woken));
 	for (int i = 0; i < 2; i++)
 		hash = mixed(hash, (uint64_t)expected[i].mode << 8 |
 		             expected[i].registered << 1 | expected[i].enabled << 2 |
 		             expected[i].news << 3 | expected[i].reasons << 4);
 	return hash;
-}
-
-/*
- * An ENABLE of what is armed is not passed on, and a confirmation makes the entry anew
- * of what is armed, unless that holds edges.
- */
-static void armed_is_what_the_kernel_has(void)
-{
-	const struct xp_slot *slot = xp_slots_at(&queue->slots, file);
-	unsigned there, wrong;
-
-	if (!slot || !slot->present)
-		return;
-	there = entries[0].there ? xp_entry_filters(entries[0].watch & XP_WATCH_BITS) : 0;
-	wrong = slot->armed & ~there;
-	if (!xp_slot_holds_edges(slot, false))
-		wrong |= there & ~(unsigned)slot->armed;
-	if (wrong & slot->present & ~(unsigned)slot->solo)
-		fail("what is armed is not what the kernel has");
 }
 
 /* May the last thread that sleeps go on? */
@@ -418,8 +392,8 @@ static enum step take_steps(void)
 		else
 			applicable = wait_step(step);
 		note_reasons();
-		if (applicable && !fault)
-			armed_is_what_the_kernel_has();
+		if (applicable && !fault && !core_is_armed_so(queue, file))
+			fail("what is armed is not what the kernel has");
 		at_end();
 	}
 	at_end();

@@ -1,0 +1,65 @@
+/* The core of src/next/core, as the explorer sees it. */
+#include "explore_core.h"
+
+#include "core/queue.h"
+#include "core/slot.h"
+#include "explore_kernel.h"
+
+/* Of a file that was never registered: an empty one. */
+static struct xp_slot slot_of(const struct xpoll *queue, int file)
+{
+	const struct xp_slot *known = xp_slots_at(&queue->slots, file);
+
+	return known ? *known : (struct xp_slot){.next = XP_UNQUEUED};
+}
+
+uint32_t core_sequence(const struct xpoll *queue)
+{
+	return queue->sequence;
+}
+
+bool core_has_changed(const struct xpoll *queue, int file, uint32_t sequence)
+{
+	return (int32_t)(slot_of(queue, file).sequence - sequence) > 0;
+}
+
+bool core_is_token(const struct xpoll *queue, int file, uint64_t token)
+{
+	struct xp_slot slot = slot_of(queue, file);
+
+	return xp_slot_token(&slot, file) == token;
+}
+
+uint64_t core_state(uint64_t hash, const struct xpoll *queue, int file)
+{
+	struct xp_slot slot = slot_of(queue, file);
+	const uint8_t *bytes = (const uint8_t *)&slot;
+
+	slot.generation = slot.sequence = slot.epoch = 0;
+	slot.delivered = slot.reports = 0; /* of another call; each 64th report is confirmed */
+	slot.next = slot.next != XP_UNQUEUED;
+	for (size_t i = offsetof(struct xp_slot, generation); i < sizeof slot; i++)
+		hash = mixed(hash, bytes[i]);
+	return mixed(hash, (unsigned)queue->ask.due << 8 |
+	             (unsigned)(queue->candidates.len > 0) << 9 |
+	             (unsigned)queue->kick.wanted << 10 | (unsigned)queue->withheld << 11 |
+	             queue->ask.skipped);
+}
+
+/*
+ * An ENABLE of what is armed is not passed on.  The kernel may have more, which it had for
+ * a filter that has ended since.
+ */
+bool core_is_armed_so(const struct xpoll *queue, int file)
+{
+	const struct xp_slot *slot = xp_slots_at(&queue->slots, file);
+	unsigned there = 0;
+
+	if (!slot || !slot->present)
+		return true;
+	for (unsigned i = 0; i < 3; i++)
+		if (entries[i].there)
+			there |= xp_filters_of(entries[i].watch & XP_WATCH_BITS) &
+				(i ? XP_BIT(i - 1) : ~(unsigned)slot->solo);
+	return !(slot->armed & slot->present & ~there);
+}
