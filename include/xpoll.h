@@ -66,7 +66,7 @@ struct xpoll; /* opaque */
 struct xpoll_options {
 	size_t size;         /* sizeof(struct xpoll_options) */
 	const char *backend; /* NULL: $XPOLL_BACKEND if set, else the best usable */
-	uint32_t flags;      /* 0, or any of the three below */
+	uint32_t flags;      /* 0, or any of the four below */
 	int size_hint;       /* descriptors expected; a hint, never a limit */
 	uint32_t busy_poll_us; /* for which a wait polls the network before it sleeps; 0: not */
 	uint32_t reserved;   /* 0 */
@@ -87,6 +87,8 @@ struct xpoll_options {
  * after a clock tick (a few milliseconds), or in the 16th such wait in a row.
  */
 #define XPOLL_ALL_READY 0x00000004u
+/* Count the time that threads sleep: idle_ns of xpoll_stats.  Reads a clock twice a sleep. */
+#define XPOLL_COUNT_IDLE 0x00000008u
 
 /*
  * Make a queue.  xpoll_create(size_hint) is xpoll_open with that hint.
@@ -469,12 +471,10 @@ struct xpoll_stats {
 	uint64_t rebuilds;           /* how often the kernel's set was rebuilt */
 	uint64_t registered;         /* registrations now */
 	uint64_t signals_unobserved; /* handlers that the program replaced */
+	uint64_t idle_ns;            /* time that threads slept; 0 without XPOLL_COUNT_IDLE */
 };
 
-/*
- * Copy the counters; size is sizeof(struct xpoll_stats).
- * Errors: EINVAL (NULL, size 0).
- */
+/* Copy the counters; size is sizeof(struct xpoll_stats).  Errors: EINVAL (NULL, size 0). */
 XPOLL_API int xpoll_stats(const struct xpoll *queue, struct xpoll_stats *stats,
                           size_t size);
 

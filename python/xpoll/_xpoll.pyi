@@ -12,6 +12,7 @@ __version__: str
 TELL_MODES: Final[int]
 VNODE_AS_BSD: Final[int]
 ALL_READY: Final[int]
+COUNT_IDLE: Final[int]
 
 ADD: Final[int]
 DELETE: Final[int]

@@ -47,6 +47,7 @@ class QueueFlag(IntFlag):
     TELL_MODES = _xpoll.TELL_MODES
     VNODE_AS_BSD = _xpoll.VNODE_AS_BSD
     ALL_READY = _xpoll.ALL_READY
+    COUNT_IDLE = _xpoll.COUNT_IDLE
 
 
 class Filter(IntEnum):

@@ -25,7 +25,8 @@ static bool usable(const struct xp_backend_ops *ops)
 }
 
 enum {
-	OPEN_FLAGS = XPOLL_TELL_MODES | XPOLL_VNODE_AS_BSD | XPOLL_ALL_READY,
+	OPEN_FLAGS = XPOLL_TELL_MODES | XPOLL_VNODE_AS_BSD | XPOLL_ALL_READY |
+		XPOLL_COUNT_IDLE,
 };
 
 int xp_options_take(const struct xpoll_options *options, struct xpoll_options *taken)

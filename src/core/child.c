@@ -27,6 +27,7 @@ int xp_child_forget_threads(struct xpoll *queue)
 	queue->turn.called = 0;
 	xp_places_forget(&queue->turn.places);
 	queue->timer.waiter = 0;
+	xp_idle_forget(&queue->idle);
 	queue->timer.until_ns = XP_NEVER;
 	queue->recheck_wanted = false;
 	queue->turn.leader = false;

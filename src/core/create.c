@@ -93,6 +93,7 @@ struct xpoll *xpoll_open(const struct xpoll_options *options)
 		queue->report_modes = XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH;
 	queue->vnode_as_bsd = taken.flags & XPOLL_VNODE_AS_BSD;
 	queue->ask.always = taken.flags & XPOLL_ALL_READY;
+	queue->idle.counted = taken.flags & XPOLL_COUNT_IDLE;
 	xp_process_add(queue);
 	return queue;
 }

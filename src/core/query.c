@@ -156,6 +156,7 @@ static int stats_take(struct xpoll *queue, struct xpoll_stats *copy)
 		.rebuilds = counters->rebuilds,
 		.registered = counters->registered,
 		.signals_unobserved = counters->signals_unobserved,
+		.idle_ns = xp_idle_total(&queue->idle),
 	};
 	xp_leave(queue);
 	return 0;
@@ -166,7 +167,8 @@ int xpoll_stats(const struct xpoll *queue, struct xpoll_stats *stats,
 {
 	struct xpoll_stats copy;
 
-	_Static_assert(sizeof(struct xp_counters) == sizeof copy, "all of them are copied");
+	_Static_assert(sizeof(struct xp_counters) + sizeof copy.idle_ns == sizeof copy,
+	               "all of them are copied");
 	if (!queue || !stats || size == 0)
 		return xp_result(-EINVAL);
 	if (stats_take((struct xpoll *)(uintptr_t)queue, &copy) < 0)

@@ -22,6 +22,7 @@
 #include "base/mutex.h"
 #include "base/pool.h"
 #include "base/regmap.h"
+#include "core/idle.h"
 #include "core/places.h"
 #include "core/slot.h"
 #include "os/fdkind.h"
@@ -129,6 +130,7 @@ struct xpoll {
 	bool lazy;       /* [q] not each change goes to the kernel */
 	uint8_t vain;    /* [q] waits whose first sleep is taken for vain (sleep.c) */
 	uint8_t untried; /* [q] waits until one tries without sleeping */
+	struct xp_idle idle; /* [q] */
 
 	/* Threads in calls of this queue (sleep.c). */
 	struct {

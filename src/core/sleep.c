@@ -229,6 +229,7 @@ void xp_sleep_cancelled(void *opaque)
 	struct xpoll *queue = sleeper->queue;
 
 	xp_mutex_lock(&queue->lock);
+	xp_idle_end(&queue->idle);
 	if (sleeper->place >= 0) {
 		follower_left(queue, sleeper);
 		if (!queue->turn.leader)
@@ -275,6 +276,7 @@ static int sleep_for_turn(struct xpoll *queue, struct xp_wait *wait)
 	xp_kick_due(queue);
 	queue->turn.followers++;
 	xp_inside_enter(queue);
+	xp_idle_begin(&queue->idle);
 	xp_mutex_unlock(&queue->lock);
 	pthread_cleanup_push(xp_sleep_cancelled, &sleeper);
 	rc = xp_sys_poll_wait(&turn, 1, wait->deadline_ns, wait->mask);
@@ -282,6 +284,7 @@ static int sleep_for_turn(struct xpoll *queue, struct xp_wait *wait)
 	again = xp_lock_again(queue);
 	if (XP_UNLIKELY(again < 0))
 		return again;
+	xp_idle_end(&queue->idle);
 	wait->timed_out = rc == 0;
 	follower_left(queue, &sleeper);
 	xp_inside_leave(queue);

@@ -131,6 +131,7 @@ static XP_INLINE int xp_sleep_alone(struct xpoll *queue, struct xp_wait *wait, i
 	int rc;
 
 	wait->sequence = queue->sequence;
+	xp_idle_begin(&queue->idle);
 	xp_mutex_unlock_alone(&queue->lock);
 	xp_cancel_alone();
 	rc = XP_LIKELY(direct_fd >= 0 && !wait->mask &&
@@ -139,6 +140,7 @@ static XP_INLINE int xp_sleep_alone(struct xpoll *queue, struct xp_wait *wait, i
 		: queue->ops->wait(queue->backend, deadline_ns, wait->mask, queue->alone.fired,
 		                   cap);
 	xp_mutex_lock_alone(&queue->lock);
+	xp_idle_end(&queue->idle);
 	return rc;
 }
 
@@ -215,6 +217,7 @@ static XP_INLINE_CLEANUP int xp_sleep_in_kernel(struct xpoll *queue, struct xp_w
 	if (XP_UNLIKELY(queue->exposed))
 		xp_update_attention(queue);
 	xp_inside_enter(queue);
+	xp_idle_begin(&queue->idle);
 	xp_mutex_unlock(&queue->lock);
 	pthread_cleanup_push(xp_sleep_cancelled, &sleeper);
 	rc = queue->ops->wait(queue->backend, sleeper.deadline_ns, wait->mask, fired,
@@ -223,6 +226,7 @@ static XP_INLINE_CLEANUP int xp_sleep_in_kernel(struct xpoll *queue, struct xp_w
 	again = xp_lock_again(queue);
 	if (XP_UNLIKELY(again < 0))
 		return again;
+	xp_idle_end(&queue->idle);
 	if (rc == 0)
 		wait->timed_out = sleeper.deadline_ns == deadline_ns;
 	wait->kicker |= xp_waiter_left(queue, sleeper.kick_epoch);

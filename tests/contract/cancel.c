@@ -237,3 +237,17 @@ XT_TEST(hazard_20_changes_are_no_cancellation_points)
 	xt_join(thread);
 	XT_EQ(victim.got, 1);
 }
+
+XT_TEST(cancelled_wait_no_longer_counts_as_idle)
+{
+	if (XT_SANITIZED)
+		XT_SKIP("a sanitizer loses track of a cancelled thread");
+
+	struct victim victim = {.queue = xt_open_flags(XPOLL_COUNT_IDLE)};
+
+	for (int i = 0; i < 8; i++)
+		XT_CALL(cancel_one(&victim, i % 4 != 0));
+	uint64_t idle = xt_stats(victim.queue).idle_ns;
+	XT_EXPECT(idle > 0);
+	XT_EXPECT_EQ(xt_stats(victim.queue).idle_ns, idle);
+}

@@ -328,3 +328,75 @@ XT_TEST(stats_pauses_now_and_then_cost_little)
 	XT_EXPECT(sixteenth < (xt_is("epoll") ? 1.4 : 5));
 	XT_EXPECT(hundredth < (xt_is("epoll") ? 1.2 : 5));
 }
+
+static uint64_t idle_ns(struct xpoll *queue)
+{
+	return xt_stats(queue).idle_ns;
+}
+
+static void child_counts_no_sleeper(void *queue)
+{
+	struct xpoll_event event;
+	uint64_t idle;
+
+	XT_EQ(xpoll_reinit(queue), 0);
+	idle = idle_ns(queue);
+	XT_EXPECT(idle > 0);
+	XT_EXPECT_EQ(idle_ns(queue), idle);
+	/* A sleep of its own counts once. */
+	int64_t start = xt_now();
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 2000000), 0);
+	XT_EXPECT(idle_ns(queue) - idle <= (uint64_t)(xt_now() - start));
+}
+
+/* Idle time grows by the time of each thread that sleeps, while it does. */
+XT_TEST(stats_idle_time_is_that_of_each_sleeping_thread)
+{
+	enum { THREADS = 2 };
+	struct xpoll *queue = xt_open_flags(XPOLL_COUNT_IDLE);
+	struct xt_thread *threads[THREADS];
+	int64_t start = xt_now(), from, to;
+	uint64_t before, after;
+
+	XT_EXPECT_EQ(idle_ns(queue), 0);
+	for (int i = 0; i < THREADS; i++)
+		threads[i] = xt_start(wait_for_nothing, queue);
+	for (int i = 0; i < THREADS; i++)
+		xt_asleep(threads[i]);
+	do { /* until both sleep for all of a millisecond */
+		before = idle_ns(queue);
+		from = xt_now();
+		do
+			to = xt_now();
+		while (to - from < 1000000);
+		after = idle_ns(queue);
+		XT_CHECK(after - before <= THREADS * (uint64_t)(xt_now() - start));
+	} while (after - before < THREADS * (uint64_t)(to - from));
+	if (!XT_SANITIZED)
+		XT_CHECK(xt_child(child_counts_no_sleeper, queue));
+	for (int i = 0; i < THREADS; i++)
+		xt_send_home(queue, threads[i]);
+	after = idle_ns(queue);
+	XT_EXPECT(after <= THREADS * (uint64_t)(xt_now() - start));
+	XT_EXPECT_EQ(idle_ns(queue), after);
+}
+
+XT_TEST(stats_idle_time_is_of_sleeps_alone_and_only_if_requested)
+{
+	struct xpoll *silent = xt_open_quiet();
+	struct xpoll *queue = xt_open_flags(XPOLL_COUNT_IDLE);
+	struct xpoll_event event;
+
+	XT_EQ(xpoll_event(silent, NULL, 0, &event, 1, 2000000), 0);
+	XT_EXPECT_EQ(idle_ns(silent), 0);
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 0);
+	XT_EXPECT_EQ(idle_ns(queue), 0);
+	int64_t start = xt_now();
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 2000000), 0);
+	uint64_t slept = idle_ns(queue);
+	XT_EXPECT(slept > 0);
+	XT_EXPECT(slept <= (uint64_t)(xt_now() - start));
+	/* The poll-like level sleeps in the same way. */
+	XT_EQ(xpoll_wait(queue, 2), 0);
+	XT_EXPECT(idle_ns(queue) > slept);
+}

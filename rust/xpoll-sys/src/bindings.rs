@@ -10,6 +10,7 @@ pub const XPOLL_VERSION: u32 = 65536;
 pub const XPOLL_TELL_MODES: u32 = 1;
 pub const XPOLL_VNODE_AS_BSD: u32 = 2;
 pub const XPOLL_ALL_READY: u32 = 4;
+pub const XPOLL_COUNT_IDLE: u32 = 8;
 pub const XPOLL_ADD: u32 = 1;
 pub const XPOLL_DELETE: u32 = 2;
 pub const XPOLL_ENABLE: u32 = 4;
@@ -281,6 +282,7 @@ pub struct xpoll_stats {
     pub rebuilds: u64,
     pub registered: u64,
     pub signals_unobserved: u64,
+    pub idle_ns: u64,
 }
 extern "C" {
     pub fn xpoll_stats(

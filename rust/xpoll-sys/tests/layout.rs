@@ -111,7 +111,7 @@ fn structures_are_laid_out_as_in_the_header() {
     layout!(facts, statements,
             xpoll_stats: waits events wakes empty_returns changes changes_free change_errors
             syscalls_wait syscalls_change syscalls_check syscalls_wake stale_dropped fruitless
-            rebuilds registered signals_unobserved);
+            rebuilds registered signals_unobserved idle_ns);
     assert_eq!(ask_c("layout", &statements), facts, "{CURE}");
     let structures = BINDINGS.lines().filter(|line| line.starts_with("pub struct ")).count();
     assert_eq!(structures, 6, "five here, and the opaque one");

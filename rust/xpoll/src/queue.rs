@@ -143,6 +143,13 @@ impl Options {
         self
     }
 
+    /// Count the time that threads sleep in waits: `idle_ns` of [`Queue::stats`]. Each sleep then
+    /// reads a clock twice.
+    pub fn count_idle(mut self) -> Options {
+        self.flags |= sys::XPOLL_COUNT_IDLE;
+        self
+    }
+
     /// Before a wait sleeps, the kernel polls the network device for up to this time: Linux 6.9 and
     /// epoll. Elsewhere [`Options::open`] fails with [`Unsupported`](io::ErrorKind::Unsupported).
     pub fn busy_poll(mut self, time: Duration) -> Options {

@@ -292,3 +292,20 @@ fn operations_that_cannot_start_say_why() {
     assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
     assert!(nothing(&queue));
 }
+
+#[test]
+fn idle_time_is_counted_on_request() {
+    for name in xpoll::backends() {
+        for counted in [false, true] {
+            let options = xpoll::Options::new().backend(name);
+            let options = if counted { options.count_idle() } else { options };
+            let queue = options.open().unwrap();
+            let start = Instant::now();
+            let mut events = Events::with_capacity(1);
+            queue.wait(&mut events, Some(Duration::from_millis(2))).unwrap();
+            let idle = u128::from(queue.stats().idle_ns);
+            assert_eq!(idle > 0, counted);
+            assert!(idle <= start.elapsed().as_nanos());
+        }
+    }
+}

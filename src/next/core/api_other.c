@@ -256,6 +256,7 @@ int xpoll_stats(const struct xpoll *queue, struct xpoll_stats *stats, size_t siz
 		.rebuilds = counters->rebuilds,
 		.registered = counters->registered,
 		.signals_unobserved = counters->signals_unobserved,
+		.idle_ns = xp_idle_total(&writable->idle),
 	};
 	xp_leave(writable);
 	/* A newer program's structure has a tail that this library cannot fill. */

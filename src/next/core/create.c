@@ -55,6 +55,7 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 		.report_modes = options->flags & XPOLL_TELL_MODES
 			? XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH : 0,
 		.ask.always = options->flags & XPOLL_ALL_READY,
+		.idle.counted = options->flags & XPOLL_COUNT_IDLE,
 		.due_ns = XP_NEVER,
 		.timer.until_ns = XP_NEVER,
 	};

@@ -22,6 +22,7 @@
 #include "base/mutex.h"
 #include "base/pool.h"
 #include "base/regmap.h"
+#include "core/idle.h"
 #include "core/places.h"
 #include "core/slot.h"
 #include "os/process.h"
@@ -151,6 +152,7 @@ struct xpoll {
 		struct xp_places places;
 	} turn;              /* of back ends that serve one thread at a time */
 	uint8_t vain;        /* waits that hold signals back before their first sleep */
+	struct xp_idle idle; /* the time that threads sleep */
 	pthread_cond_t thread_left; /* a thread has come out, or has left */
 
 	/* Sources: see sources.c. */

@@ -109,6 +109,7 @@ static void sleeper_awake(const struct sleeper *sleeper)
 {
 	struct xpoll *queue = sleeper->queue;
 
+	xp_idle_end(&queue->idle);
 	xp_timer_waiter_answered(queue);
 	xp_timer_waiter_end(queue, sleeper->timer);
 	xp_waiter_leave(queue, sleeper->wait, sleeper->kick_epoch);
@@ -157,6 +158,7 @@ int xp_sleep(struct xpoll *queue, struct xp_wait *wait, struct xp_fired *fired, 
 		xp_outer_update(queue);
 	xp_kick_due(queue);
 	xp_inside_enter(queue);
+	xp_idle_begin(&queue->idle);
 	xp_mutex_unlock(&queue->lock);
 	pthread_cleanup_push(sleep_cancelled, &sleeper);
 	rc = queue->ops->wait(queue->backend, sleeper.deadline_ns, wait->mask, fired, cap);

@@ -206,6 +206,7 @@ static void follower_leave(const struct follower *follower)
 	struct xpoll *queue = follower->queue;
 
 	XP_ASSERT(queue->turn.followers > 0);
+	xp_idle_end(&queue->idle);
 	queue->turn.followers--;
 	queue->turn.places.sleepers[follower->place]--;
 	if (follower->epoch != queue->kick.epoch && --queue->turn.called == 0)
@@ -263,6 +264,7 @@ static int turn_await(struct xpoll *queue, struct xp_wait *wait)
 	xp_kick_due(queue);
 	queue->turn.followers++;
 	xp_inside_enter(queue);
+	xp_idle_begin(&queue->idle);
 	xp_mutex_unlock(&queue->lock);
 	pthread_cleanup_push(follower_cancelled, &follower);
 	rc = xp_sys_poll_wait(&turn, 1, wait->deadline_ns, wait->mask);
@@ -333,6 +335,7 @@ int xp_threads_forget(struct xpoll *queue)
 	queue->kick.due = queue->kick.wanted = false;
 	queue->in_wait.event = queue->in_wait.poll = 0;
 	queue->in_wait.batch = false;
+	xp_idle_forget(&queue->idle);
 	xp_timer_waiter_forget(queue);
 	queue->turn.leader = false;
 	queue->turn.followers = queue->turn.called = 0;

@@ -65,8 +65,8 @@ public final class EventQueue implements AutoCloseable {
         /** How many; not less than there are. */
         private volatile int inFlight;
 
-        Queue(String backend, int flags) throws IOException {
-            super(backend, flags);
+        Queue(QueueOptions options) throws IOException {
+            super(options);
             try {
                 EventList.checkLayout();
             } catch (Throwable e) {
@@ -140,11 +140,11 @@ public final class EventQueue implements AutoCloseable {
      * @throws IOException if the system refuses
      */
     public EventQueue() throws IOException {
-        this(null, 0);
+        this(new QueueOptions());
     }
 
-    private EventQueue(String backend, int flags) throws IOException {
-        Queue opened = new Queue(backend, flags);
+    private EventQueue(QueueOptions options) throws IOException {
+        Queue opened = new Queue(options);
         queue = opened;
         cleanable = CLEANER.register(this, opened::close);
     }
@@ -159,7 +159,20 @@ public final class EventQueue implements AutoCloseable {
      * @throws IOException if the system refuses
      */
     public static EventQueue open(String backend) throws IOException {
-        return new EventQueue(Objects.requireNonNull(backend, "backend"), 0);
+        return new EventQueue(new QueueOptions().backend(backend));
+    }
+
+    /**
+     * Makes an empty queue with these options.
+     *
+     * @param options are read, and not kept
+     * @return the queue
+     * @throws UnsupportedOperationException if there is no such back end here, or no busy polling
+     * @throws NullPointerException if options is null
+     * @throws IOException if the system refuses
+     */
+    public static EventQueue open(QueueOptions options) throws IOException {
+        return new EventQueue(Objects.requireNonNull(options, "options"));
     }
 
     /**
@@ -171,7 +184,7 @@ public final class EventQueue implements AutoCloseable {
      * @throws IOException if the system refuses
      */
     public static EventQueue openAllReady() throws IOException {
-        return new EventQueue(null, NativeQueue.ALL_READY);
+        return new EventQueue(new QueueOptions().allReady());
     }
 
     /**
@@ -535,6 +548,18 @@ public final class EventQueue implements AutoCloseable {
             Reference.reachabilityFence(this);
             return name;
         }
+    }
+
+    /**
+     * The counters of the queue.
+     *
+     * @return their values now
+     * @throws IOException if the queue is closed
+     */
+    public Stats stats() throws IOException {
+        Stats now = queue.stats();
+        Reference.reachabilityFence(this);
+        return now;
     }
 
     /**

@@ -50,6 +50,7 @@ final class Native {
     private static final MemorySegment BACKEND = find("xpoll_backend");
     private static final MemorySegment BACKENDS = find("xpoll_backends");
     private static final MemorySegment SUPPORTS = find("xpoll_supports");
+    private static final MemorySegment STATS = find("xpoll_stats");
     private static final MemorySegment DESCRIBE = find("xpoll_describe");
     private static final MemorySegment SET = find("xpoll_set");
     private static final MemorySegment AIO_SUBMIT = find("xpoll_aio_submit");
@@ -102,13 +103,14 @@ final class Native {
     }
 
     /** The queue's address, or a negative error number. */
-    static long open(String backend, int flags) {
+    static long open(QueueOptions from) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment options = arena.allocate(32, 8);
             options.set(JAVA_LONG, 0, 32);
-            options.set(ADDRESS, 8, backend == null ? MemorySegment.NULL
-                    : arena.allocateFrom(backend));
-            options.set(JAVA_INT, 16, flags);
+            options.set(ADDRESS, 8, from.backend == null ? MemorySegment.NULL
+                    : arena.allocateFrom(from.backend));
+            options.set(JAVA_INT, 16, from.flags);
+            options.set(JAVA_INT, 24, from.busyPollMicros);
             MemorySegment cell = arena.allocate(Linker.Option.captureStateLayout());
             long queue = call(OPEN, cell, options.address(), 0, 0, 0, 0, 0);
             return queue != 0 ? queue : -cell.get(JAVA_INT, 0);
@@ -250,6 +252,17 @@ final class Native {
     static boolean supports(long queue, int filter, int fflags) {
         try {
             return (int) call(SUPPORTS, queue, filter, fflags) == 1;
+        } catch (Throwable e) {
+            throw impossible(e);
+        }
+    }
+
+    static Stats stats(long queue) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment stats = arena.allocate(Stats.BYTES, 8);
+            // Does not fail but in a forked child, where no thread of Java's runs.
+            call(STATS, queue, stats.address(), Stats.BYTES);
+            return Stats.of(stats);
         } catch (Throwable e) {
             throw impossible(e);
         }

@@ -6,6 +6,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
@@ -75,22 +76,33 @@ abstract class NativeQueue {
         }
     }
 
-    /** An option of C's: each wait returns all that is ready. */
-    static final int ALL_READY = 4;
-
-    NativeQueue(String backend, int flags) throws IOException {
+    NativeQueue(QueueOptions options) throws IOException {
         NativeLibrary.load();
         changeErrno = Native.errnoCell();
         waitErrno = Native.errnoCell();
-        long opened = Native.open(backend, flags);
+        long opened = Native.open(options);
         if (opened == -Errno.ENOTSUP) {
-            throw new UnsupportedOperationException("no back end \"" + backend + "\"; usable here: "
-                    + String.join(", ", Native.backends()));
+            throw new UnsupportedOperationException(unsupported(options));
         }
         if (opened < 0 && opened > -4096) {
             throw new XpollException("open", (int) -opened);
         }
         address = opened;
+    }
+
+    private static String unsupported(QueueOptions options) {
+        List<String> usable = List.of(Native.backends());
+        return options.backend == null || usable.contains(options.backend)
+                ? "no busy polling on this back end or kernel"
+                : "no back end \"" + options.backend + "\"; usable here: "
+                + String.join(", ", usable);
+    }
+
+    /** The counters. */
+    final Stats stats() throws QueueClosedException {
+        synchronized (changes) {
+            return Native.stats(address());
+        }
     }
 
     /** Waits in C with the turn; no results are lost if it is not called again. */

@@ -41,10 +41,10 @@ final class PollQueue extends NativeQueue {
     private long round;
     private int found;
 
-    PollQueue(String backend, int capacity, int flags) throws IOException {
-        super(backend, flags);
+    PollQueue(QueueOptions options, int capacity) throws IOException {
+        super(options);
         this.capacity = capacity;
-        many = (flags & ALL_READY) == 0 ? MANY : C_BATCH;
+        many = (options.flags & QueueOptions.ALL_READY) == 0 ? MANY : C_BATCH;
     }
 
     // --- Waiting, with the turn ----------------------------------------------

@@ -96,7 +96,7 @@ public final class Poller implements AutoCloseable {
      * @throws IOException if the system refuses
      */
     public Poller() throws IOException {
-        this(null, Integer.MAX_VALUE, 0);
+        this(new QueueOptions(), Integer.MAX_VALUE);
     }
 
     /**
@@ -107,11 +107,11 @@ public final class Poller implements AutoCloseable {
      * @throws IOException if the system refuses
      */
     public Poller(int maxFd) throws IOException {
-        this(null, maxFd, 0);
+        this(new QueueOptions(), maxFd);
     }
 
-    private Poller(String backend, int maxFd, int flags) throws IOException {
-        PollQueue opened = new PollQueue(backend, checkCapacity(maxFd), flags);
+    private Poller(QueueOptions options, int maxFd) throws IOException {
+        PollQueue opened = new PollQueue(options, checkCapacity(maxFd));
         queue = opened;
         cleanable = CLEANER.register(this, opened::close);
     }
@@ -128,7 +128,22 @@ public final class Poller implements AutoCloseable {
      * @throws IOException if the system refuses
      */
     public static Poller open(String backend, int maxFd) throws IOException {
-        return new Poller(Objects.requireNonNull(backend, "backend"), maxFd, 0);
+        return new Poller(new QueueOptions().backend(backend), maxFd);
+    }
+
+    /**
+     * Makes an empty set with these options.
+     *
+     * @param options are read, and not kept
+     * @param maxFd how many descriptors it may hold at a time, at least 1
+     * @return the set
+     * @throws UnsupportedOperationException if there is no such back end here, or no busy polling
+     * @throws IllegalArgumentException if maxFd is less than 1
+     * @throws NullPointerException if options is null
+     * @throws IOException if the system refuses
+     */
+    public static Poller open(QueueOptions options, int maxFd) throws IOException {
+        return new Poller(Objects.requireNonNull(options, "options"), maxFd);
     }
 
     /**
@@ -142,7 +157,7 @@ public final class Poller implements AutoCloseable {
      * @throws IOException if the system refuses
      */
     public static Poller openAllReady(int maxFd) throws IOException {
-        return new Poller(null, maxFd, NativeQueue.ALL_READY);
+        return new Poller(new QueueOptions().allReady(), maxFd);
     }
 
     private static int checkCapacity(int maxFd) {
@@ -741,6 +756,18 @@ public final class Poller implements AutoCloseable {
     }
 
     // --- Around it -------------------------------------------------------------------
+
+    /**
+     * The counters of the set.
+     *
+     * @return their values now
+     * @throws IOException if the poller is closed
+     */
+    public Stats stats() throws IOException {
+        Stats now = queue.stats();
+        Reference.reachabilityFence(this);
+        return now;
+    }
 
     /**
      * Whether the poller is open.

@@ -7,6 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.lang.reflect.Field;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -35,7 +38,8 @@ class ConstantsTest {
             }
         }
         assertEquals(NativeLibrary.VERSION, header.remove("VERSION"));
-        assertEquals(NativeQueue.ALL_READY, header.remove("ALL_READY"));
+        assertEquals(QueueOptions.ALL_READY, header.remove("ALL_READY"));
+        assertEquals(QueueOptions.COUNT_IDLE, header.remove("COUNT_IDLE"));
         assertTrue(header.size() > 50, "the header is read: " + header);
 
         Map<String, Integer> here = new TreeMap<>();
@@ -43,6 +47,20 @@ class ConstantsTest {
             here.put(field.getName(), ((Number) field.get(null)).intValue());
         }
         assertEquals(header, here);
+    }
+
+    /** In the order of struct xpoll_stats, as Stats reads it. */
+    @Test
+    void stats_areThoseOfTheHeader() throws Exception {
+        Matcher struct = Pattern.compile("struct xpoll_stats \\{(.*?)\\};", Pattern.DOTALL)
+                .matcher(Files.readString(Path.of(System.getProperty("xpoll.header"))));
+        assertTrue(struct.find());
+        List<String> header = Pattern.compile("uint64_t (\\w+);").matcher(struct.group(1)).results()
+                .map(member -> member.group(1).replaceAll("_ns$", "nanos").replace("_", ""))
+                .toList();
+        assertEquals(header, Arrays.stream(Stats.class.getRecordComponents())
+                .map(component -> component.getName().toLowerCase(Locale.ROOT)).toList());
+        assertEquals(Stats.BYTES, header.size() * 8);
     }
 
     private static int number(String text) {

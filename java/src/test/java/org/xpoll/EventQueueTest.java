@@ -15,6 +15,7 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.stream.Stream;
@@ -63,6 +64,39 @@ class EventQueueTest {
 
     private String refusal() {
         return assertThrows(XpollException.class, () -> queue.apply(changes)).getMessage();
+    }
+
+    @Test
+    void stats_countWaitsAndOnRequestIdleTime() throws IOException {
+        long start = System.nanoTime();
+        assertEquals(0, queue.awaitNanos(null, events, 2_000_000));
+        assertEquals(0, queue.stats().idleNanos());
+        assertTrue(queue.stats().waits() >= 1);
+        changes.put(7, Xpoll.FILT_USER, Xpoll.ADD, 0, 0, 0);
+        queue.apply(changes);
+        assertEquals(1, queue.stats().registered());
+        QueueOptions options = new QueueOptions().backend(backend).countIdle();
+        try (EventQueue counting = EventQueue.open(options);
+                Poller poller = Poller.open(options, 10)) {
+            assertEquals(0, counting.awaitNanos(null, events, 2_000_000));
+            assertEquals(0, poller.pollMillis(new Events(1), 2));
+            for (long idle : new long[] {counting.stats().idleNanos(),
+                    poller.stats().idleNanos()}) {
+                assertTrue(idle > 0 && idle <= System.nanoTime() - start);
+            }
+        }
+    }
+
+    @Test
+    void busyPolling_isOfEpollOrRefused() throws IOException {
+        QueueOptions options = new QueueOptions().backend(backend).busyPoll(Duration.ofNanos(9000));
+        try (EventQueue polling = EventQueue.open(options)) {
+            assertEquals("epoll", polling.backend());
+        } catch (UnsupportedOperationException e) {
+            assertEquals("no busy polling on this back end or kernel", e.getMessage());
+        }
+        assertThrows(IllegalArgumentException.class, () -> options.busyPoll(Duration.ofHours(1)));
+        assertThrows(IllegalArgumentException.class, () -> options.busyPoll(Duration.ofNanos(-1)));
     }
 
     @Test

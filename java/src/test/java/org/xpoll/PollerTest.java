@@ -61,7 +61,7 @@ class PollerTest {
 
     @Test
     void open_withUnknownName_tellsTheNames() {
-        assertThrows(NullPointerException.class, () -> Poller.open(null, 1));
+        assertThrows(NullPointerException.class, () -> Poller.open((String) null, 1));
         var e = assertThrows(UnsupportedOperationException.class, () -> Poller.open("none", 1));
         assertTrue(e.getMessage().contains(backend), e.getMessage());
     }
@@ -483,7 +483,7 @@ class PollerTest {
     /** There is no queue any more for those that ask, but the last thread has not left it yet. */
     @Test
     void close_aThreadIsInside_isEmptyAtOnce() throws IOException {
-        PollQueue queue = new PollQueue(backend, 10, 0);
+        PollQueue queue = new PollQueue(new QueueOptions().backend(backend), 10);
         queue.add(pipe[0], null, Poller.POLLIN, null);
         assertTrue(queue.tryTurn());
         queue.close();

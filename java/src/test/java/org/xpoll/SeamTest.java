@@ -53,7 +53,7 @@ class SeamTest {
 
         /** The seam is before the sleep of that number; those before it are cut off. */
         Queue(int seam, int cutResult, Runnable atSeam) throws IOException {
-            super(null, 0);
+            super(new QueueOptions());
             this.seam = seam;
             this.cutResult = cutResult;
             this.atSeam = atSeam;
