@@ -30,29 +30,51 @@ static int no_such_backend(const char *backend)
 	return -1;
 }
 
-int xpy_handle_open(struct xpy_handle *handle, const char *backend,
-                    int64_t size_hint, int64_t flags)
+/* Returns true if a queue without busy polling can be opened on this back end. */
+static bool opens_without(const struct xpoll_options *options)
 {
-	struct xpoll_options options = {
-		.size = sizeof options,
-		.backend = backend,
-		.flags = (uint32_t)flags,
-		.size_hint = size_hint < INT_MAX ? (int)size_hint : INT_MAX,
-	};
+	struct xpoll_options plain = *options;
+	struct xpoll *queue;
 
+	plain.busy_poll_us = 0;
+	queue = options->busy_poll_us > 0 ? xpoll_open(&plain) : NULL;
+	xpoll_destroy(queue);
+	return queue != NULL;
+}
+
+/* OSError for why xpoll_open has failed; returns -1. */
+static int open_failed(const struct xpoll_options *options)
+{
+	const char *backend = options->backend ? options->backend : getenv("XPOLL_BACKEND");
+	int error = errno;
+	PyObject *args;
+
+	if (error == ENOTSUP && opens_without(options)) {
+		args = Py_BuildValue("(is)", ENOTSUP, "no busy polling on this back end or kernel");
+		if (args)
+			PyErr_SetObject(PyExc_OSError, args);
+		Py_XDECREF(args);
+		return -1;
+	}
+	if (error == ENOTSUP && backend)
+		return no_such_backend(backend);
+	xpy_error(error);
+	return -1;
+}
+
+int xpy_handle_open(struct xpy_handle *handle, const struct xpoll_options *options,
+                    int64_t size_hint)
+{
+	struct xpoll_options hinted = *options;
+
+	hinted.size_hint = size_hint < INT_MAX ? (int)size_hint : INT_MAX;
 	if (size_hint < 0) {
 		PyErr_SetString(PyExc_ValueError, "size_hint must be 0 or more");
 		return -1;
 	}
-	handle->queue = xpoll_open(&options);
-	if (!handle->queue) {
-		if (!backend)
-			backend = getenv("XPOLL_BACKEND");
-		if (errno == ENOTSUP && backend)
-			return no_such_backend(backend);
-		PyErr_SetFromErrno(PyExc_OSError);
-		return -1;
-	}
+	handle->queue = xpoll_open(&hinted);
+	if (!handle->queue)
+		return open_failed(&hinted);
 	handle->process = getpid();
 	return 0;
 }

@@ -65,19 +65,24 @@ static void queue_destroyed(struct xpy_handle *handle)
 
 static PyObject *queue_create(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-	static const char *const names[] = {"backend", "size_hint", "flags", NULL};
-	const char *backend = NULL;
+	static const char *const names[] = {"backend", "size_hint", "flags", "busy_poll_us",
+	                                    NULL};
+	struct xpoll_options options = {.size = sizeof options};
 	PyObject *number = NULL;
+	PyObject *busy = NULL;
 	long long size_hint = 0;
 	struct xpy_state *state;
 	struct xpy_queue *self;
 	PyObject *guard;
-	int64_t flags;
+	int64_t flags, busy_poll_us;
 
-	if (!xpy_parse(args, kwargs, "|zLO:Queue", names, &backend, &size_hint,
-	               &number) ||
-	    xpy_integer(number, "flags", 0, UINT32_MAX, 0, &flags) < 0)
+	if (!xpy_parse(args, kwargs, "|zLOO:Queue", names, &options.backend, &size_hint,
+	               &number, &busy) ||
+	    xpy_integer(number, "flags", 0, UINT32_MAX, 0, &flags) < 0 ||
+	    xpy_integer(busy, "busy_poll_us", 0, INT32_MAX, 0, &busy_poll_us) < 0)
 		return NULL;
+	options.flags = (uint32_t)flags;
+	options.busy_poll_us = (uint32_t)busy_poll_us;
 	state = xpy_state_of(type);
 	guard = state ? PyType_GenericAlloc(state->guard_type, 0) : NULL;
 	self = guard ? xpy_as_queue(PyType_GenericAlloc(type, 0)) : NULL;
@@ -89,7 +94,7 @@ static PyObject *queue_create(PyTypeObject *type, PyObject *args, PyObject *kwar
 	((struct guard *)guard)->queue = self;
 	self->handle.destroyed = queue_destroyed;
 	self->state = state;
-	if (xpy_handle_open(&self->handle, backend, size_hint, flags) < 0)
+	if (xpy_handle_open(&self->handle, &options, size_hint) < 0)
 		Py_CLEAR(self);
 	return (PyObject *)self;
 }

@@ -7,14 +7,14 @@ static PyObject *selector_create(PyTypeObject *type, PyObject *args,
                                  PyObject *kwargs)
 {
 	static const char *const names[] = {"backend", "size_hint", NULL};
-	const char *backend = NULL;
+	struct xpoll_options options = {.size = sizeof options};
 	long long size_hint = 0;
 	struct xpy_selector *self;
 	struct xpy_state *state;
 	PyObject *keys;
 
 	if (!xpy_parse(args, kwargs, "|zL:Selector", names,
-	                                 &backend, &size_hint))
+	                                 &options.backend, &size_hint))
 		return NULL;
 	keys = PyDict_New();
 	state = keys ? xpy_state_of(type) : NULL;
@@ -27,7 +27,7 @@ static PyObject *selector_create(PyTypeObject *type, PyObject *args,
 	self->tuple_new = __extension__(newfunc)PyType_GetSlot(&PyTuple_Type, Py_tp_new);
 	self->state = state;
 	self->keys = keys;
-	if (xpy_handle_open(&self->handle, backend, size_hint, 0) < 0)
+	if (xpy_handle_open(&self->handle, &options, size_hint) < 0)
 		Py_CLEAR(self);
 	return (PyObject *)self;
 }

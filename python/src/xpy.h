@@ -106,8 +106,9 @@ struct xpy_handle {
 	void (*destroyed)(struct xpy_handle *handle); /* afterwards; or NULL */
 };
 
-int xpy_handle_open(struct xpy_handle *handle, const char *backend,
-                    int64_t size_hint, int64_t flags);
+/* size_hint: of any size, in place of that of the options. */
+int xpy_handle_open(struct xpy_handle *handle, const struct xpoll_options *options,
+                    int64_t size_hint);
 void xpy_handle_close(struct xpy_handle *handle);
 /* For tp_clear and tp_dealloc: nobody else is there. */
 void xpy_handle_fini(struct xpy_handle *handle);

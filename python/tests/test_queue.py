@@ -36,6 +36,29 @@ def test_open_takes_flags(backend: str) -> None:
         Queue(backend, flags=-1)
 
 
+def test_idle_time_is_counted_on_request(backend: str) -> None:
+    for flags in 0, xpoll.COUNT_IDLE:
+        with Queue(backend, flags=flags) as queue:
+            start = time.monotonic_ns()
+            assert queue.wait(0.002) == []
+            idle = queue.stats()["idle_ns"]
+            assert (0 < idle <= time.monotonic_ns() - start) if flags else idle == 0
+
+
+def test_busy_polling_is_of_epoll_or_refused(backend: str) -> None:
+    try:
+        Queue(backend, busy_poll_us=20).close()
+    except OSError as error:
+        assert error.errno == errno.ENOTSUP
+        assert error.strerror == "no busy polling on this back end or kernel"
+    else:
+        assert backend == "epoll"
+    with pytest.raises(OSError, match="no back end 'none such' here"):
+        Queue("none such", busy_poll_us=20)
+    with pytest.raises(OverflowError, match="busy_poll_us must be from 0 to 2147483647"):
+        Queue(backend, busy_poll_us=2**31)
+
+
 def test_open_unknown_back_end_is_enotsup() -> None:
     with pytest.raises(OSError) as caught:
         Queue("none such")

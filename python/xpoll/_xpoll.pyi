@@ -140,7 +140,13 @@ class Aio:
 
 @disjoint_base
 class Queue:
-    def __new__(cls, backend: str | None = None, size_hint: int = 0, flags: int = 0) -> Self: ...
+    def __new__(
+        cls,
+        backend: str | None = None,
+        size_hint: int = 0,
+        flags: int = 0,
+        busy_poll_us: int = 0,
+    ) -> Self: ...
     def __enter__(self) -> Self: ...
     def __exit__(
         self,
