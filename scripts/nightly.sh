@@ -59,7 +59,7 @@ try fuzz sh scripts/fuzz.sh 1800
 stress_steps
 # The seed of the delays is printed with a finding.
 suite slow build/release XPOLL_DELAY_SEED="$(date +%s)" XPOLL_STRESS_SECONDS=20 -L slow
-valgrind_steps '^(unit|contract)\.'
+valgrind_steps '^(unit|contract)\.' all_contract_over
 drd_steps '^contract\..*\.(epoll|poll|select)\.threads$'
 try arch sh scripts/arch.sh aarch64 riscv64
 suite model build/release XPOLL_MODEL_SECONDS=600 -L model

@@ -32,17 +32,18 @@ check_steps() {
 		suite asan build/asan -LE 'static|install|bench|once|sweep|nightly' \
 			-E "$on_other_back_ends"
 		sweep_steps "$sweep"
-		build tsan
-		suite tsan build/tsan -LE 'static|install|bench|python|once|tool|alone|nightly' \
-			-E "$on_other_back_ends"
+		build tsan all_unit all_contract all_contract_over all_source all_stress \
+			all_fault all_dropin all_dropin_kqueue
+		suite tsan build/tsan -L 'unit|contract|source|stress|fault|dropin|kqueue' \
+			-LE 'cpp|once|alone|nightly' -E "$on_other_back_ends"
 	fi
-	valgrind_steps '^(unit\.|contract\..*\.(epoll|kqueue)$)'
+	valgrind_steps '^(unit\.|contract\..*\.epoll$)'
 	drd_steps '^contract\.(concurrent|waiters|wake|cancel)\.epoll'
 }
 
-# valgrind_steps REGEX: the tests of this name, under memcheck.
+# valgrind_steps REGEX [TARGET]: the tests of this name, under memcheck.
 valgrind_steps() {
-	build valgrind all_unit all_contract all_contract_over
+	build valgrind all_unit all_contract ${2:-}
 	# Many descriptors and many rounds take too long here; ppoll with a signal
 	# mask and mount are what valgrind itself gets wrong.
 	suite valgrind build/valgrind -R "$1" -E 'threads$|many|crowd|interrupt'
