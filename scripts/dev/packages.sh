@@ -14,7 +14,7 @@ apt-get)
 		python-tests=python3-venv,python3-dev,^libpython3.[0-9]+-testsuite\$
 		java=openjdk-25-jdk-headless,maven libfuzzer=libclang-rt-${clang%%.*}-dev
 		openssl.pc=libssl-dev glib-2.0.pc=libglib2.0-dev
-		libevent.pc=libevent-dev libuv.pc=libuv1-dev
+		libevent.pc=libevent-dev libuv.pc=libuv1-dev pgrep=procps
 		libev.so.4=libev4 libkqueue.so.0=libkqueue0
 		x86_64-w64-mingw32-gcc-posix=gcc-mingw-w64-x86-64-posix wine=wine,wine64
 		qemu-s390x=qemu-user i686-linux-gnu-gcc=gcc-i686-linux-gnu,libc6-dev-i386-cross

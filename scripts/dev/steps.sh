@@ -105,8 +105,9 @@ user_steps() {
 
 # programs_steps ARGUMENT...: programs of the system with the poll(2) drop-in in front.
 programs_steps() {
-	need -- lighttpd haproxy socat wrk curl
+	need -- lighttpd haproxy socat wrk curl bash file git vim tmux gawk pgrep
 	try nginx sh tests/dropin/get-nginx.sh build/programs
+	try entr sh tests/dropin/kqueue/get-entr.sh build/programs build/release
 	suite programs build/release XPOLL_DROPIN_ALL=1 -L programs "$@"
 }
 

@@ -3,6 +3,8 @@
 #
 #   get-source.sh PACKAGE DIR
 #
+# Of this release of Debian, or of a later one if the archive has the package only there.
+#
 # Exit codes: 0 it is there; 77 there is no apt-get, or it has no source.  Nothing outside DIR
 # is changed.
 set -eu
@@ -31,7 +33,7 @@ apt() {
 
 # The newest one first; an archive may name what it does not have any more.
 download() {
-	apt apt-get update || return
+	apt apt-get update || true # One of several lists may not be there.
 	for version in $(apt apt-cache madison "$package" | sort -rVu -k 3,3 |
 		awk '{ print $3 }'); do
 		rm -f "${package}"_*
@@ -39,7 +41,13 @@ download() {
 	done
 	return 1
 }
-download >apt.log 2>&1 ||
+# The same of the next release, if this is Debian.
+download_later() {
+	grep -qx 'ID=debian' /etc/os-release || return
+	sed -i 's/^Suites:.*/Suites: trixie/; s/^\(deb-src .*:[^ ]*\) [^ ]* /\1 trixie /' $list
+	download
+}
+{ download || download_later; } >apt.log 2>&1 ||
 	{ cat apt.log; echo "SKIP: apt-get has no source of $package"; exit 77; }
 
 tar xf "${package}"_*.orig.tar.* --strip-components=1 -C "$dir"
