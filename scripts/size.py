@@ -48,16 +48,41 @@ def selecting(code):
     return sum(len(re.findall(r"\bbool\s+\w+", head)) for head in heads)
 
 
-def measured(root):
-    sizes = {}
+def present():
+    """The files of each part with the present core."""
     for part, patterns in PARTS.items():
-        sizes[part] = Size()
         for pattern in patterns:
-            found = sorted(root.glob(pattern))
+            found = sorted(ROOT.glob(pattern))
             if not found:
                 sys.exit(f"size.py: no file is called {pattern}")
-            for path in found:
-                sizes[part].add(path.read_text(encoding="utf-8"))
+            yield from ((part, path) for path in found)
+
+
+def following():
+    """With the core that is being written: what src/Sources.cmake chooses for it, and no more.
+
+    A file of src/next stands in for one of that name of src.  What the present core alone uses
+    leaves with it.
+    """
+    text = (ROOT / "src/Sources.cmake").read_text(encoding="utf-8")
+    old, new = ({ROOT / "src" / Path(name).with_suffix("") for name in names.split()} for names in
+                re.search(r"^set\(core ([^)]*)\).*^set\(core_next ([^)]*)\)", text,
+                          re.M | re.S).groups())
+    for part, path in present():
+        beside = ROOT / "src/next" / path.relative_to(ROOT / "src")
+        leaves = path.with_suffix("") in old if part != "core" else path.with_suffix("") not in new
+        if not beside.exists() and not leaves:
+            yield part, path
+    for part, patterns in PARTS.items():
+        for pattern in patterns:
+            for path in sorted(ROOT.glob(pattern.replace("src/", "src/next/"))):
+                yield part, path
+
+
+def measured(files):
+    sizes = {}
+    for part, path in files:
+        sizes.setdefault(part, Size()).add(path.read_text(encoding="utf-8"))
     return sizes
 
 
@@ -78,11 +103,6 @@ def table(sizes):
     print(f"{'part':16} {'files':>6} {'lines':>7} {'code':>7} {'comments':>9}")
     for part, size in [*sizes.items(), ("together", total(sizes.values()))]:
         print(f"{part:16} {size.files:6} {size.lines:7} {size.code:7} {share(size):8.1f}%")
-    following = Size()
-    for path in sorted(ROOT.glob("src/next/*/*.[ch]")):
-        following.add(path.read_text(encoding="utf-8"))
-    print(f"\nbeside these, not built by default: {following.files} files of src/next, "
-          f"{following.code} lines of code")
     print(f"boolean parameters that select a copy: {total(sizes.values()).selecting}")
 
 
@@ -127,13 +147,15 @@ def self_test():
 def main(arguments):
     if arguments == ["--self-test"]:
         return self_test()
-    sizes = measured(ROOT)
+    sizes = measured(present())
     if arguments == ["--check"]:
         whole = total(sizes.values())
         return check({"code-lines": whole.code, "selecting-parameters": whole.selecting})
     if arguments:
         sys.exit(__doc__)
     table(sizes)
+    print("\nWith the core that is being written (-D XPOLL_CORE=next):")
+    table(measured(following()))
     return 0
 
 

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "base/table.h"
 #include "core/kick.h"
 #include "os/fskind.h"
 #include "os/sys.h"
@@ -13,8 +14,8 @@
 enum { ASLEEP_CHECKS = 16 }; /* files that sleep and are checked by a wait */
 
 struct xp_file {
-	struct xp_regmap_item item;  /* by descriptor */
-	struct xp_list turn;         /* among those awake or asleep, or in no list */
+	int fd;
+	struct xp_list turn; /* among those awake or asleep, or in no list */
 	struct xp_inode_user growth;
 	bool sized;    /* regular, and its size says where it ends */
 	bool follows;  /* its growth is watched */
@@ -26,17 +27,10 @@ struct xp_file {
 	int64_t born_ns;
 };
 
-static int file_fd(const struct xp_file *file)
-{
-	return (int)file->item.ident;
-}
-
 static struct xp_file *file_get(const struct xpoll *queue, int fd)
 {
-	struct xp_regmap_item *item = xp_regmap_find(&queue->files.map, (uint64_t)fd, 0);
-
-	XP_ASSERT(item);
-	return XP_CONTAINER_OF(item, struct xp_file, item);
+	XP_ASSERT(queue->files.at[fd]);
+	return queue->files.at[fd];
 }
 
 /* Put it at the end of a list; NULL: of none. */
@@ -90,7 +84,7 @@ static int file_follow(struct xpoll *queue, struct xp_file *file)
 	if (!file->sized)
 		return 0;
 	rc = file->follows ? xp_inode_rewatch(queue, &file->growth, XPOLL_NOTE_WRITE, true)
-		: xp_inode_watch(queue, &file->growth, file_fd(file), XPOLL_NOTE_WRITE, true);
+		: xp_inode_watch(queue, &file->growth, file->fd, XPOLL_NOTE_WRITE, true);
 	file->follows |= rc == 0;
 	/* The watch shows that it is another file, whatever its numbers are. */
 	return rc == -ESTALE ? -ENOENT : rc;
@@ -105,11 +99,12 @@ int xp_file_add(struct xpoll *queue, int fd, bool follows)
 
 	if (rc < 0)
 		return rc;
-	file = xp_alloc(sizeof *file);
+	rc = XP_TABLE_RESERVE(&queue->files.at, &queue->files.at_len, fd + 1);
+	file = rc == 0 ? xp_alloc(sizeof *file) : NULL;
 	if (!file)
 		return -ENOMEM;
 	*file = (struct xp_file){
-		.item.ident = (uint64_t)fd,
+		.fd = fd,
 		.growth.ops = &growth_user,
 		.sized = S_ISREG(status.st_mode) && xp_fs_has_sizes(fd),
 		.due = XP_ALL_FILTERS,
@@ -118,11 +113,7 @@ int xp_file_add(struct xpoll *queue, int fd, bool follows)
 		.born_ns = xp_fs_keeps_births(fd) ? born_ns : 0,
 	};
 	xp_list_init(&file->turn);
-	rc = xp_regmap_add(&queue->files.map, &file->item);
-	if (rc < 0) {
-		xp_free(file);
-		return rc;
-	}
+	queue->files.at[fd] = file;
 	file_wake(queue, file);
 	rc = follows ? file_follow(queue, file) : 0;
 	if (rc < 0)
@@ -163,24 +154,22 @@ void xp_file_remove(struct xpoll *queue, int fd)
 
 	xp_inode_unwatch(queue, &file->growth);
 	file_place(file, NULL);
-	xp_regmap_remove(&queue->files.map, &file->item);
+	queue->files.at[fd] = NULL;
 	xp_free(file);
 }
 
 void xp_files_fini(struct xpoll *queue)
 {
-	struct xp_regmap_item *item;
-
-	while ((item = xp_regmap_pop(&queue->files.map)))
-		xp_free(XP_CONTAINER_OF(item, struct xp_file, item));
-	xp_regmap_fini(&queue->files.map);
+	for (int fd = 0; fd < queue->files.at_len; fd++)
+		xp_free(queue->files.at[fd]);
+	xp_free(queue->files.at);
 }
 
 /* 0; -EBADF, -ENOENT: closed, or another file; or the error of fstat(2). */
 static int file_status(struct xpoll *queue, const struct xp_file *file, struct stat *status)
 {
 	int64_t born_ns;
-	int rc = file->gone ? -ENOENT : xp_sys_fstat_born(file_fd(file), status, &born_ns);
+	int rc = file->gone ? -ENOENT : xp_sys_fstat_born(file->fd, status, &born_ns);
 
 	xp_count(&queue->counters.syscalls_check);
 	if (rc < 0)
@@ -221,7 +210,7 @@ int64_t xp_file_left(struct xpoll *queue, int fd)
 /* The filters of a file that have to be checked. */
 static unsigned file_wanted(const struct xpoll *queue, const struct xp_file *file)
 {
-	const struct xp_slot *slot = xp_slots_get(&queue->slots, file_fd(file));
+	const struct xp_slot *slot = xp_slots_get(&queue->slots, file->fd);
 	/* Nobody hangs up: a READ without POLLIN is never ready. */
 	unsigned filters = XP_BIT(XP_WRITE) |
 		(slot->requested & XP_REQUEST_IN ? XP_BIT(XP_READ) : 0);
@@ -245,7 +234,7 @@ static int file_events(struct xpoll *queue, const struct xp_file *file, unsigned
 		return events;
 	xp_count(&queue->counters.syscalls_check);
 	/* An offset beyond the end is not at the end, as in FreeBSD. */
-	return xp_sys_offset(file_fd(file)) == status.st_size ? events & ~POLLIN : events;
+	return xp_sys_offset(file->fd) == status.st_size ? events & ~POLLIN : events;
 }
 
 static struct xp_file *file_first(const struct xp_list *list)
@@ -272,7 +261,7 @@ bool xp_files_next(struct xpoll *queue, bool poll_level, int *fd, int *events)
 		return false;
 	file->pass = queue->files.pass;
 	wanted = file_wanted(queue, file);
-	*fd = file_fd(file);
+	*fd = file->fd;
 	*events = 0;
 	if (!wanted && !file->gone) {
 		file_place(file, NULL);

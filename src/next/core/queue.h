@@ -20,7 +20,6 @@
 #include "base/counters.h"
 #include "base/list.h"
 #include "base/mutex.h"
-#include "base/pool.h"
 #include "base/regmap.h"
 #include "core/idle.h"
 #include "core/places.h"
@@ -105,7 +104,8 @@ struct xpoll {
 		int64_t skipped_ns; /* coarse time of the second of the skipped waits */
 	} ask;               /* see ask.h */
 	struct {
-		struct xp_regmap map;
+		struct xp_file **at;   /* by descriptor */
+		int at_len;
 		struct xp_list awake;  /* to be checked */
 		struct xp_list asleep; /* those that were not ready */
 		uint32_t pass;         /* the number of the last pass over them */
@@ -163,7 +163,6 @@ struct xpoll {
 	struct {
 		void *state;
 		int64_t due_ns;      /* when it wants to run; XP_NEVER, XP_ON_DEMAND */
-		struct xp_pool pool; /* of its registrations */
 	} sources[XP_SOURCES];
 	int64_t due_ns;      /* the earliest of these times */
 	int64_t change_ns;   /* when this call began to change something; XP_NOW: not known */

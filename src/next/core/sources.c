@@ -2,8 +2,8 @@
 #include "core/sources.h"
 
 #include <errno.h>
-#include <string.h>
 
+#include "base/alloc.h"
 #include "base/assert.h"
 #include "base/result.h"
 #include "core/due.h"
@@ -16,12 +16,23 @@
 
 #define REGISTRATION_MODES (XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH)
 
+static struct xp_registration *registration_of(struct xp_regmap_item *item)
+{
+	return item ? XP_CONTAINER_OF(item, struct xp_registration, item) : NULL;
+}
+
 struct xp_registration *xp_registration_find(const struct xpoll *queue, uint64_t ident,
                                              int filter)
 {
-	struct xp_regmap_item *item = xp_regmap_find(&queue->registrations.map, ident, filter);
+	return registration_of(xp_regmap_find(&queue->registrations.map, ident, filter));
+}
 
-	return item ? XP_CONTAINER_OF(item, struct xp_registration, item) : NULL;
+/* For a walk over all: the first for NULL, or the next. */
+static struct xp_registration *registration_walk(const struct xpoll *queue,
+                                                 const struct xp_registration *reg)
+{
+	return registration_of(xp_regmap_walk(&queue->registrations.map,
+	                                      reg ? &reg->item : NULL));
 }
 
 /* The list has those that are enabled and active, in the order of delivery. */
@@ -47,23 +58,16 @@ void xp_registration_set_active(struct xpoll *queue, struct xp_registration *reg
 struct xp_registration *xp_registration_make(struct xpoll *queue, const struct xp_source_ops *ops,
                                              uint64_t ident)
 {
-	struct xp_pool *pool = &queue->sources[ops->id].pool;
-	struct xp_registration *reg;
+	struct xp_registration *reg = xp_alloc(ops->size);
 
-	pool->size = ops->size;
-	reg = xp_pool_take(pool);
 	if (!reg)
 		return NULL;
-	memset(reg, 0, ops->size);
-	reg->item = (struct xp_regmap_item){
-		.ident = ident,
-		.filter = ops->filter,
-		.number = pool->taken,
-	};
+	reg->item.ident = ident;
+	reg->item.filter = ops->filter;
 	reg->ops = ops;
 	xp_list_init(&reg->ready);
 	if (xp_regmap_add(&queue->registrations.map, &reg->item) < 0) {
-		xp_pool_give(pool, reg->item.number);
+		xp_free(reg);
 		return NULL;
 	}
 	xp_count(&queue->counters.registered);
@@ -76,7 +80,7 @@ void xp_registration_free(struct xpoll *queue, struct xp_registration *reg)
 	xp_list_remove(&reg->ready);
 	xp_regmap_remove(&queue->registrations.map, &reg->item);
 	xp_count_by(&queue->counters.registered, (uint64_t)-1);
-	xp_pool_give(&queue->sources[reg->ops->id].pool, reg->item.number);
+	xp_free(reg);
 }
 
 void xp_registration_end(struct xpoll *queue, struct xp_registration *reg)
@@ -310,17 +314,14 @@ void xp_sources_await_unused(int fd)
 /* Release all registrations, and then the states. */
 static void registrations_release(struct xpoll *queue)
 {
-	xp_list_init(&queue->registrations.active);
-	for (int i = 0; xp_sources[i]; i++) {
-		const struct xp_source_ops *ops = xp_sources[i];
-		struct xp_registration *reg;
+	struct xp_registration *reg = NULL;
 
-		for (uint32_t n = 0; (reg = xp_pool_walk(&queue->sources[ops->id].pool, &n));) {
-			xp_list_init(&reg->ready);
-			reg->active = false;
-			if (ops->release && !reg->orphan)
-				ops->release(queue, reg);
-		}
+	xp_list_init(&queue->registrations.active);
+	while ((reg = registration_walk(queue, reg))) {
+		xp_list_init(&reg->ready);
+		reg->active = false;
+		if (reg->ops->release && !reg->orphan)
+			reg->ops->release(queue, reg);
 	}
 	for (int i = 0; xp_sources[i]; i++) {
 		void **state = &queue->sources[xp_sources[i]->id].state;
@@ -335,9 +336,11 @@ static void registrations_release(struct xpoll *queue)
 
 void xp_sources_fini(struct xpoll *queue)
 {
+	struct xp_regmap_item *item;
+
 	registrations_release(queue);
-	for (int i = 0; i < XP_SOURCES; i++)
-		xp_pool_fini(&queue->sources[i].pool);
+	while ((item = xp_regmap_pop(&queue->registrations.map)))
+		xp_free(registration_of(item));
 	xp_regmap_fini(&queue->registrations.map);
 }
 
@@ -356,18 +359,16 @@ static int registration_inherit(struct xpoll *queue, struct xp_registration *reg
 
 int xp_sources_inherit(struct xpoll *queue)
 {
+	struct xp_registration *reg, *next;
 	int first = 0;
 
 	registrations_release(queue);
-	for (int i = 0; xp_sources[i]; i++) {
-		struct xp_pool *pool = &queue->sources[xp_sources[i]->id].pool;
-		struct xp_registration *reg;
+	for (reg = registration_walk(queue, NULL); reg; reg = next) {
+		int rc;
 
-		for (uint32_t n = 0; (reg = xp_pool_walk(pool, &n));) {
-			int rc = registration_inherit(queue, reg);
-
-			first = first < 0 ? first : rc;
-		}
+		next = registration_walk(queue, reg);
+		rc = registration_inherit(queue, reg);
+		first = first < 0 ? first : rc;
 	}
 	return first;
 }
