@@ -31,7 +31,7 @@ endfunction()
 set(core core/*.c base/pool.c base/regmap.c)
 set(epoll backend/epoll.c)
 set(epoll_parts backend/epoll_*.c)
-set(core_next next/core/*.c next/base/*.c core/backends.c core/describe.c core/places.c
+set(core_next next/core/*.c next/base/*.c core/backends.c core/describe.c
   core/process.c core/signal.c core/version.c)
 if(XPOLL_CORE STREQUAL "next")
   set(core ${core_next})

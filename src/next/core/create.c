@@ -1,5 +1,6 @@
 /* Making and releasing a queue, and taking one over in a forked child. */
 #include <errno.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/assert.h"
@@ -15,29 +16,39 @@
 #include "core/sources.h"
 #include "core/threads.h"
 
-/* The back end's state, and the places of a back end that serves one thread at a time. */
+static void wakefds_close(const struct xp_wakefd wakefds[XP_GROUPS])
+{
+	for (int i = 0; i < XP_GROUPS; i++)
+		xp_wakefd_close(&wakefds[i]);
+}
+
+/* The back end's state; and if it serves one thread at a time, what the others wait for. */
 static int backend_open(const struct xp_backend_ops *ops, const struct xpoll_options *options,
-                        struct xp_counters *counters, void **state, struct xp_places *places)
+                        struct xp_counters *counters, void **state,
+                        struct xp_wakefd wakefds[XP_GROUPS])
 {
 	int rc;
 
-	xp_places_init(places);
+	for (int i = 0; i < XP_GROUPS; i++)
+		wakefds[i] = (struct xp_wakefd){.fd = -1, .write_fd = -1};
 	*state = xp_alloc(ops->state_size);
 	rc = *state ? xp_backend_open(ops, *state, options, counters) : -ENOMEM;
-	if (rc == 0 && !(ops->caps & XP_CAP_CONCURRENT)) {
-		rc = xp_places_open(places);
+	for (int i = 0; rc == 0 && !(ops->caps & XP_CAP_CONCURRENT) && i < XP_GROUPS; i++) {
+		rc = xp_wakefd_open(&wakefds[i]);
 		if (rc < 0)
 			ops->close(*state);
 	}
-	if (rc < 0)
+	if (rc < 0) {
+		wakefds_close(wakefds);
 		xp_free(*state);
+	}
 	return rc;
 }
 
 static void backend_close(struct xpoll *queue)
 {
 	queue->ops->close(queue->backend);
-	xp_places_close(&queue->turn.places);
+	wakefds_close(queue->turn.wakefds);
 	xp_free(queue->backend);
 }
 
@@ -74,7 +85,7 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 	rc = -pthread_cond_init(&queue->thread_left, NULL);
 	if (rc < 0)
 		goto fini_lock;
-	rc = backend_open(ops, options, &queue->counters, &queue->backend, &queue->turn.places);
+	rc = backend_open(ops, options, &queue->counters, &queue->backend, queue->turn.wakefds);
 	if (rc == 0)
 		return 0;
 	pthread_cond_destroy(&queue->thread_left);
@@ -170,7 +181,7 @@ static int reinit_registrations(struct xpoll *queue)
 int xpoll_reinit(struct xpoll *queue)
 {
 	struct xpoll_options options = {0};
-	struct xp_places places;
+	struct xp_wakefd wakefds[XP_GROUPS];
 	uint32_t parent;
 	void *state;
 	int rc;
@@ -180,12 +191,12 @@ int xpoll_reinit(struct xpoll *queue)
 	if (xp_is_torn(queue))
 		return xp_result(-EBUSY);
 	options.busy_poll_us = queue->busy_poll_us;
-	rc = backend_open(queue->ops, &options, &queue->counters, &state, &places);
+	rc = backend_open(queue->ops, &options, &queue->counters, &state, wakefds);
 	if (rc < 0)
 		return xp_result(rc);
 	backend_close(queue);
 	queue->backend = state;
-	queue->turn.places = places;
+	memcpy(queue->turn.wakefds, wakefds, sizeof wakefds);
 	rc = xp_threads_forget(queue);
 	if (rc < 0)
 		return xp_result(rc);

@@ -25,10 +25,10 @@ struct xp_slot *xp_entry_find(const struct xpoll *queue, int fd)
 
 bool xp_entry_owns(const struct xpoll *queue, int fd)
 {
-	const struct xp_backend_ops *ops = queue->ops;
-
-	return xp_places_own(&queue->turn.places, fd) ||
-		(ops->owns && ops->owns(queue->backend, fd));
+	for (int i = 0; i < XP_GROUPS; i++)
+		if (xp_wakefd_has(&queue->turn.wakefds[i], fd))
+			return true;
+	return queue->ops->owns && queue->ops->owns(queue->backend, fd);
 }
 
 enum xp_mode xp_entry_mode(const struct xpoll *queue, const struct xp_slot *slot)

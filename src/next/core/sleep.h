@@ -10,7 +10,7 @@ void xp_leave_to_others(struct xpoll *queue);
 static inline void xp_leave(struct xpoll *queue)
 {
 	if (XP_UNLIKELY(queue->threads.waiters > 0 || queue->outer.exposed || queue->kick.due ||
-	                queue->turn.places.due))
+	                queue->turn.due))
 		xp_leave_to_others(queue);
 	else
 		xp_mutex_unlock(&queue->lock);

@@ -35,32 +35,38 @@ int xp_lock_again(struct xpoll *queue)
 	return 0;
 }
 
-/* Those whose wake-ups are due; none is due from now on. */
-static unsigned take_due(struct xpoll *queue, bool *kick)
+/* Wake those that are to be woken; groups: those of followers, a bit for each. */
+static void wake(struct xpoll *queue, bool kick, unsigned groups)
 {
-	unsigned places = queue->turn.places.due;
+	if (kick)
+		queue->ops->wake(queue->backend);
+	for (unsigned i = 0; i < XP_GROUPS; i++)
+		if (groups & XP_BIT(i))
+			xp_wakefd_signal(&queue->turn.wakefds[i]);
+}
 
-	*kick = queue->kick.due;
-	queue->kick.due = false;
-	queue->turn.places.due = 0;
-	return places;
+/* Not readable any more; that is left to who makes them readable just now. */
+static void groups_clear(struct xpoll *queue, unsigned groups)
+{
+	for (unsigned i = 0; i < XP_GROUPS; i++)
+		if (groups & XP_BIT(i))
+			xp_wakefd_clear(&queue->turn.wakefds[i]);
 }
 
 void xp_unlock(struct xpoll *queue)
 {
-	bool kick;
-	unsigned places;
+	bool kick = queue->kick.due;
+	unsigned groups = queue->turn.due;
 
-	if (XP_UNLIKELY(queue->kick.due || queue->turn.places.due)) {
+	if (XP_UNLIKELY(kick || groups)) {
 		/* A thread that was woken while the lock is taken would sleep again at once. */
-		places = take_due(queue, &kick);
+		queue->kick.due = false;
+		queue->turn.due = 0;
 		xp_inside_enter(queue);
 		xp_mutex_unlock(&queue->lock);
-		if (kick)
-			queue->ops->wake(queue->backend);
-		xp_places_write(&queue->turn.places, places);
+		wake(queue, kick, groups);
 		if (xp_lock_again(queue) == 0) {
-			xp_places_written(&queue->turn.places, places);
+			groups_clear(queue, groups & ~queue->turn.signalled);
 			xp_inside_leave(queue);
 		}
 	}
@@ -89,12 +95,23 @@ void xp_kick_one(struct xpoll *queue)
 
 void xp_kick_due(struct xpoll *queue)
 {
-	bool kick;
-	unsigned places = take_due(queue, &kick);
+	wake(queue, queue->kick.due, queue->turn.due);
+	queue->kick.due = false;
+	queue->turn.due = 0;
+}
 
-	if (kick)
-		queue->ops->wake(queue->backend);
-	xp_places_write(&queue->turn.places, places);
+/* The followers of the first group that has any come out; or all do. */
+static void followers_signal(struct xpoll *queue, bool all)
+{
+	bool done = queue->turn.signalled && !all;
+
+	for (unsigned i = 0; i < XP_GROUPS && !done; i++) {
+		if (queue->turn.groups[i] == 0 || queue->turn.signalled & XP_BIT(i))
+			continue;
+		queue->turn.signalled |= XP_BIT(i);
+		queue->turn.due |= XP_BIT(i);
+		done = !all;
+	}
 }
 
 void xp_kick_all(struct xpoll *queue)
@@ -103,7 +120,7 @@ void xp_kick_all(struct xpoll *queue)
 	queue->kick.waiters = queue->threads.waiters;
 	queue->turn.called = queue->turn.followers;
 	xp_kick_one(queue);
-	xp_places_signal_all(&queue->turn.places);
+	followers_signal(queue, true);
 }
 
 /*
@@ -198,7 +215,7 @@ struct follower {
 	struct xpoll *queue;
 	struct xp_wait *wait;
 	uint32_t epoch;
-	int place;
+	int group;
 };
 
 static void follower_leave(const struct follower *follower)
@@ -208,19 +225,21 @@ static void follower_leave(const struct follower *follower)
 	XP_ASSERT(queue->turn.followers > 0);
 	xp_idle_end(&queue->idle);
 	queue->turn.followers--;
-	queue->turn.places.sleepers[follower->place]--;
+	queue->turn.groups[follower->group]--;
 	if (follower->epoch != queue->kick.epoch && --queue->turn.called == 0)
 		pthread_cond_broadcast(&queue->thread_left);
 	/* If nobody has the turn it is this thread's now. */
-	if (queue->turn.called == 0)
-		xp_places_clear(&queue->turn.places);
+	if (queue->turn.called == 0) {
+		groups_clear(queue, queue->turn.signalled & ~queue->turn.due);
+		queue->turn.signalled = queue->turn.due = 0;
+	}
 	xp_inside_leave(queue);
 }
 
 void xp_turn_pass(struct xpoll *queue)
 {
 	queue->turn.leader = false;
-	xp_places_signal_one(&queue->turn.places);
+	followers_signal(queue, false);
 }
 
 /* The turn may have come to this thread just now: it is another's then. */
@@ -250,10 +269,10 @@ static int turn_await(struct xpoll *queue, struct xp_wait *wait)
 		.queue = queue,
 		.wait = wait,
 		.epoch = queue->kick.epoch,
-		.place = xp_places_take(&queue->turn.places),
+		.group = queue->turn.groups[0] > 0,
 	};
 	struct pollfd turn = {
-		.fd = queue->turn.places.wakefds[follower.place].fd,
+		.fd = queue->turn.wakefds[follower.group].fd,
 		.events = POLLIN,
 	};
 	int rc;
@@ -263,6 +282,7 @@ static int turn_await(struct xpoll *queue, struct xp_wait *wait)
 		xp_kick_one(queue); /* the leader checks them */
 	xp_kick_due(queue);
 	queue->turn.followers++;
+	queue->turn.groups[follower.group]++;
 	xp_inside_enter(queue);
 	xp_idle_begin(&queue->idle);
 	xp_mutex_unlock(&queue->lock);
@@ -285,7 +305,7 @@ int xp_turn_take(struct xpoll *queue, struct xp_wait *wait)
 			return -EBADF;
 		if (xp_deadline_over(wait) || wait->wake_all != queue->wake.all)
 			return 0;
-		/* The places are signalled for those that were called, not for this thread. */
+		/* The descriptor is readable for those that were called, not for this thread. */
 		if (queue->turn.called > 0) {
 			xp_await_left(queue, wait);
 			continue;
@@ -339,7 +359,9 @@ int xp_threads_forget(struct xpoll *queue)
 	xp_timer_waiter_forget(queue);
 	queue->turn.leader = false;
 	queue->turn.followers = queue->turn.called = 0;
-	xp_places_forget(&queue->turn.places);
+	queue->turn.signalled = queue->turn.due = 0;
+	for (unsigned i = 0; i < XP_GROUPS; i++)
+		queue->turn.groups[i] = 0;
 	xp_outer_forget(queue);
 	return 0;
 }

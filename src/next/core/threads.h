@@ -3,8 +3,8 @@
  * turns.  See docs/internals/locking.md.
  *
  * Turns are for back ends that serve one thread at a time: poll, select, /dev/poll.  The
- * thread that has the turn, the leader, is in the back end.  Others, followers, sleep in
- * places until they get it.  A thread that changes something makes the leader come out, and
+ * thread that has the turn, the leader, is in the back end.  Others, followers, sleep until
+ * they get it.  A thread that changes something makes the leader come out, and
  * waits until it has.
  */
 #ifndef XP_CORE_THREADS_H
