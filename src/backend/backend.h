@@ -164,6 +164,11 @@ struct xp_backend_ops {
 	 * that (core/solo.h).
 	 */
 	int (*change)(void *state, int fd, uint32_t watch, uint64_t token);
+	/*
+	 * The same for a kernel whose entries can be one-shot: without the lock, and not counted.
+	 * The watch is not exclusive, nor of a solo filter.  Optional.
+	 */
+	int (*change_unlocked)(void *state, int fd, uint32_t watch, uint64_t token);
 	/* Stop watching; no later report has the descriptor's token. */
 	int (*detach)(void *state, int fd);
 

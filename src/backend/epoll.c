@@ -51,8 +51,7 @@ _Static_assert(EPOLLIN == POLLIN && EPOLLOUT == POLLOUT &&
                EPOLLHUP == POLLHUP && EPOLLRDHUP == POLLRDHUP,
                "epoll and poll share their bits on Linux");
 
-static int epoll_control(struct epoll_state *state, int op, int fd,
-                         uint32_t watch, uint64_t token)
+static int epoll_control(struct epoll_state *state, int op, int fd, uint32_t watch, uint64_t token)
 {
 	xp_count(&state->counters->syscalls_change);
 	return xp_sys_epoll_ctl(state->epoll_fd, op, fd, to_kernel(watch), token);
@@ -67,8 +66,7 @@ static bool epoll_owns(const void *opaque, int fd)
 }
 
 /* Apart, so that its caller is short. */
-static XP_NOINLINE int epoll_refused(void *opaque, int fd, uint32_t watch,
-                                     uint64_t token, int rc)
+static XP_NOINLINE int epoll_refused(void *opaque, int fd, uint32_t watch, uint64_t token, int rc)
 {
 	/* Not for another epoll set; it was no more than a hint. */
 	if (rc == -EINVAL && watch & XP_WATCH_EXCLUSIVE)
@@ -116,6 +114,12 @@ static int epoll_change(void *opaque, int fd, uint32_t watch, uint64_t token)
 	/* Exclusive registrations cannot be modified. */
 	rc = epoll_detach(opaque, fd);
 	return rc < 0 ? rc : epoll_attach(opaque, fd, watch, token);
+}
+
+static int epoll_change_unlocked(void *opaque, int fd, uint32_t watch, uint64_t token)
+{
+	return xp_sys_epoll_ctl(((struct epoll_state *)opaque)->epoll_fd, EPOLL_CTL_MOD, fd,
+	                        to_kernel(watch), token);
 }
 
 static int epoll_open(void *opaque, int size_hint, struct xp_counters *counters)
@@ -172,10 +176,8 @@ _Static_assert(sizeof(struct xp_fired) == sizeof(struct epoll_event) &&
  * With a mask it is poll(2) that sleeps: epoll_pwait(2) ends with EINTR for what is
  * ignored as well, if that was pending, and at a timeout of 0 for nothing.
  */
-static XP_NOINLINE int epoll_sleep_masked(struct epoll_state *state,
-                                          int64_t deadline_ns,
-                                          const sigset_t *mask,
-                                          struct xp_fired *fired, int cap)
+static XP_NOINLINE int epoll_sleep_masked(struct epoll_state *state, int64_t deadline_ns,
+                                          const sigset_t *mask, struct xp_fired *fired, int cap)
 {
 	struct pollfd probe = {.fd = state->epoll_fd, .events = POLLIN};
 	int rc = xp_sys_poll_wait(&probe, 1, deadline_ns, mask);
@@ -317,16 +319,13 @@ static bool epoll_renew_knows(void *opaque, int fd)
 	int rc;
 
 	xp_count(&state->counters->syscalls_change);
-	rc = xp_sys_epoll_ctl(state->previous_fd, EPOLL_CTL_MOD, fd, EPOLLET,
-	                      XP_TOKEN_WAKE);
+	rc = xp_sys_epoll_ctl(state->previous_fd, EPOLL_CTL_MOD, fd, EPOLLET, XP_TOKEN_WAKE);
 	return rc != -ENOENT && rc != -EBADF && rc != -EPERM;
 }
 
 static void epoll_renew_end(void *opaque)
 {
-	struct epoll_state *state = opaque;
-
-	xp_sys_close(state->previous_fd);
+	xp_sys_close(((struct epoll_state *)opaque)->previous_fd);
 }
 
 const struct xp_backend_ops xp_backend_epoll = {
@@ -341,6 +340,7 @@ const struct xp_backend_ops xp_backend_epoll = {
 	.owns = epoll_owns,
 	.attach = epoll_attach,
 	.change = epoll_change,
+	.change_unlocked = epoll_change_unlocked,
 	.detach = epoll_detach,
 	.wait = epoll_await,
 	.wake = epoll_wake,

@@ -43,8 +43,7 @@ static int solo_index(uint32_t watch)
 	return (int)(which >> 1);
 }
 
-static int solo_control(struct xp_solo *solo, int op, int fd, uint32_t watch,
-                        uint64_t token)
+static int solo_control(struct xp_solo *solo, int op, int fd, uint32_t watch, uint64_t token)
 {
 	uint32_t events = (watch & XP_WATCH_BITS) |
 		(watch & XP_WATCH_EDGE ? EPOLLET : 0);
@@ -57,8 +56,7 @@ static int solo_control(struct xp_solo *solo, int op, int fd, uint32_t watch,
 /* Into the main set, by level: what is not harvested is reported again. */
 static int solo_join(int main_fd, int set_fd, int i)
 {
-	return xp_sys_epoll_ctl(main_fd, EPOLL_CTL_ADD, set_fd, EPOLLIN,
-	                        SOLO_TOKEN(i));
+	return xp_sys_epoll_ctl(main_fd, EPOLL_CTL_ADD, set_fd, EPOLLIN, SOLO_TOKEN(i));
 }
 
 int xp_solo_open(struct xp_solo *solo, int main_fd, int i)

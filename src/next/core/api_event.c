@@ -4,6 +4,7 @@
 #include "base/result.h"
 #include "core/changes.h"
 #include "core/entry.h"
+#include "core/late_end.h"
 #include "core/sleep.h"
 #include "core/sources.h"
 #include "core/threads.h"
@@ -46,7 +47,8 @@ static int fd_add(struct xpoll *queue, const struct xpoll_event *change, int fd,
 	});
 }
 
-static int fd_change(struct xpoll *queue, const struct xpoll_event *change, unsigned filter)
+static int fd_change(struct xpoll *queue, const struct xpoll_event *change, unsigned filter,
+                     struct xp_late *late)
 {
 	uint32_t notes = filter == XP_EXCEPT ? XPOLL_NOTE_OOB : READ_WRITE_NOTES;
 	int fd = xp_fd_number(change->ident);
@@ -64,14 +66,15 @@ static int fd_change(struct xpoll *queue, const struct xpoll_event *change, unsi
 		return fd_add(queue, change, fd, filter);
 	if (change->flags & XPOLL_DELETE)
 		return xp_change_delete(queue, fd, XP_BIT(filter));
-	rc = change->flags & XPOLL_ENABLE ? xp_change_enable(queue, fd, XP_BIT(filter))
+	rc = change->flags & XPOLL_ENABLE ? xp_change_enable(queue, fd, XP_BIT(filter), late)
 		: xp_change_disable(queue, fd, XP_BIT(filter));
 	if (rc == 0 && change->flags & XPOLL_SETUDATA)
 		xp_slots_get(&queue->slots, fd)->udata[filter] = xp_udata_bits(change->udata64);
 	return rc;
 }
 
-static int event_change(struct xpoll *queue, const struct xpoll_event *change)
+static int event_change(struct xpoll *queue, const struct xpoll_event *change,
+                        struct xp_late *late)
 {
 	int filter = xp_filter_index(change->filter);
 	const struct xp_source_ops *source = filter < 0 ? xp_source_find(change->filter) : NULL;
@@ -80,16 +83,18 @@ static int event_change(struct xpoll *queue, const struct xpoll_event *change)
 	if (rc < 0)
 		return rc;
 	if (filter >= 0)
-		return fd_change(queue, change, (unsigned)filter);
+		return fd_change(queue, change, (unsigned)filter, late);
 	return source ? xp_registration_change(queue, source, change) : -EINVAL;
 }
 
 /*
  * Apply the changes in order.  Returns how many statuses are in events, or the error of the
- * first failed change that found no room there.  receipts: of all changes.
+ * first failed change that found no room there.  receipts: of all changes.  late: gets what
+ * the last change leaves to be done without the lock, if nevents is 0.
  */
 static int changes_apply(struct xpoll *queue, const struct xpoll_event *changes, int nchanges,
-                         struct xpoll_event *events, int nevents, int receipts)
+                         struct xpoll_event *events, int nevents, int receipts,
+                         struct xp_late *late)
 {
 	int len = 0, unreported = 0;
 
@@ -98,7 +103,8 @@ static int changes_apply(struct xpoll *queue, const struct xpoll_event *changes,
 		/* Statuses may go to the same array, but not beyond this change. */
 		const struct xpoll_event *change = &changes[i];
 		uint64_t syscalls = xp_counter_read(&queue->counters.syscalls_change);
-		int rc = event_change(queue, change);
+		bool last = nevents == 0 && i == nchanges - 1;
+		int rc = event_change(queue, change, last ? late : NULL);
 
 		xp_change_counted(queue, rc, syscalls);
 		if (XP_LIKELY(rc >= 0 && !(change->flags & XPOLL_RECEIPT)))
@@ -126,6 +132,7 @@ int xpoll_event_mask(struct xpoll *queue, const struct xpoll_event *changes, int
 		.cap = nevents,
 		.mask = sigset,
 	};
+	struct xp_late late = {0};
 	int receipts = 0;
 	int rc = xp_enter(queue);
 
@@ -142,10 +149,10 @@ int xpoll_event_mask(struct xpoll *queue, const struct xpoll_event *changes, int
 		return xp_leave_with(queue, -EBUSY);
 	if (nchanges > 0) {
 		xp_quiesce(queue);
-		rc = changes_apply(queue, changes, nchanges, events, nevents, receipts);
+		rc = changes_apply(queue, changes, nchanges, events, nevents, receipts, &late);
 	}
 	if (rc != 0 || nevents == 0)
-		return xp_leave_with(queue, rc);
+		return xp_leave_late(queue, rc, &late);
 	wait.deadline_ns = xp_wait_deadline(timeout_ns);
 	return xp_wait_call(queue, &wait);
 }

@@ -65,7 +65,7 @@ static void forget(struct xpoll *queue, int fd)
 		return;
 	slot = xp_entry_find(queue, fd);
 	if (slot)
-		(void)xp_entry_end(queue, fd, slot);
+		(void)xp_entry_end(queue, fd, slot, false);
 	xp_sources_forget(queue, fd);
 	xp_leave(queue);
 }

@@ -5,6 +5,7 @@
 #include "base/time.h"
 #include "core/changes.h"
 #include "core/entry.h"
+#include "core/late_end.h"
 #include "core/report.h"
 #include "core/sleep.h"
 #include "core/threads.h"
@@ -81,7 +82,8 @@ static bool is_without_bits(const struct xpoll *queue, int fd)
 		!(slot->requested & (XP_REQUEST_IN | XP_REQUEST_RDHUP));
 }
 
-static int ctl(struct xpoll *queue, int op, int events, int fd, void *data)
+static int ctl(struct xpoll *queue, int op, int events, int fd, void *data,
+               struct xp_late *late)
 {
 	if (op & XPOLL_ADD)
 		return ctl_add(queue, op, events, fd, data);
@@ -90,12 +92,13 @@ static int ctl(struct xpoll *queue, int op, int events, int fd, void *data)
 	if (op & XPOLL_DELETE)
 		return ctl_delete(queue, events, fd);
 	if (op & XPOLL_ENABLE)
-		return xp_change_enable(queue, fd, ctl_filters(events));
+		return xp_change_enable(queue, fd, ctl_filters(events), late);
 	return xp_change_disable(queue, fd, ctl_filters(events));
 }
 
 int xpoll_ctl(struct xpoll *queue, int op, int events, xpoll_fd_t descriptor, void *data)
 {
+	struct xp_late late = {0};
 	uint64_t syscalls;
 	int rc = xp_enter_change(queue);
 
@@ -104,9 +107,9 @@ int xpoll_ctl(struct xpoll *queue, int op, int events, xpoll_fd_t descriptor, vo
 	if (!ctl_valid(op, events))
 		return xp_leave_with(queue, -EINVAL);
 	syscalls = xp_counter_read(&queue->counters.syscalls_change);
-	rc = ctl(queue, op, events, xp_fd_of(descriptor), data);
+	rc = ctl(queue, op, events, xp_fd_of(descriptor), data, &late);
 	xp_change_counted(queue, rc, syscalls);
-	return xp_leave_with(queue, rc);
+	return xp_leave_late(queue, rc, &late);
 }
 
 int xpoll_pwait(struct xpoll *queue, struct xpoll_ready *ready, int nready, int64_t timeout_ns,

@@ -2,6 +2,7 @@
 #include "core/candidates.h"
 
 #include "base/assert.h"
+#include "core/late.h"
 #include "os/sys.h"
 
 void xp_candidate_append(struct xpoll *queue, int fd, struct xp_slot *slot)
@@ -40,7 +41,7 @@ int xp_candidate_pop(struct xpoll *queue, struct xp_slot **slot)
 
 void xp_check_enabled(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
 {
-	slot->sequence = ++queue->sequence;
+	xp_slot_mark(queue, slot);
 	XP_ASSERT(!(filters & ~(unsigned)slot->present));
 	slot->check |= XP_SET(filters);
 	xp_candidate_append(queue, fd, slot);
@@ -72,9 +73,17 @@ void xp_check_all(struct xpoll *queue)
 {
 	struct xp_slot *slot;
 
-	for (int fd = 0; (slot = xp_slots_walk(&queue->slots, &fd)); fd++)
-		if (slot->enabled && (slot->mode == XP_MODE_EDGE || slot->solo))
+	for (int fd = 0; (slot = xp_slots_walk(&queue->slots, &fd)); fd++) {
+		if (slot->mode == XP_MODE_ONCE) {
+			xp_late_await(slot);
+			XP_ASSERT(!slot->exclusive);
+			slot->armed &= slot->solo;
+		} else if (slot->mode != XP_MODE_EDGE && !slot->solo) {
+			continue;
+		}
+		if (slot->enabled)
 			xp_check_enabled(queue, fd, slot, slot->enabled);
+	}
 }
 
 void xp_check_withheld(struct xpoll *queue)
@@ -113,7 +122,7 @@ void xp_news_missed(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t 
 {
 	unsigned missed = slot->present & ~(unsigned)slot->enabled;
 
-	if (!(events & (POLLIN | POLLPRI | POLLERR)) || !queue->lazy ||
+	if (!(events & (POLLPRI | POLLERR)) || !queue->lazy ||
 	    xp_slot_kind(fd, slot) != XP_KIND_NEWS)
 		return;
 	/* Enabled filters have got their bits. */

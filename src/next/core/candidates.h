@@ -8,6 +8,16 @@
 
 #include "core/queue.h"
 
+/*
+ * Filters were enabled without a change of the kernel's entry.  Another thread may have
+ * fetched a report before that and deliver the same again, so such reports are checked.
+ */
+static inline void xp_slot_mark(struct xpoll *queue, struct xp_slot *slot)
+{
+	slot->sequence = ++queue->sequence;
+	slot->marked = true;
+}
+
 void xp_candidate_append(struct xpoll *queue, int fd, struct xp_slot *slot);
 /* At the head: for what found no room. */
 void xp_candidate_push(struct xpoll *queue, int fd, struct xp_slot *slot);

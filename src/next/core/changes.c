@@ -9,6 +9,7 @@
 #include "core/candidates.h"
 #include "core/entry.h"
 #include "core/files.h"
+#include "core/late.h"
 #include "core/lowat.h"
 #include "os/sys.h"
 
@@ -57,7 +58,8 @@ static void add_merge(struct xpoll *queue, struct xp_slot *slot, const struct xp
  * Have the next wait find what holds of these filters, which were enabled: by a check or by
  * a report.
  */
-static int change_want(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
+static int change_want(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters,
+                       struct xp_late *late)
 {
 	unsigned solo = filters & slot->solo, mine = xp_entry_main(queue, slot);
 	bool beside = queue->threads.waiters > 0 && xp_slot_can_probe(fd, slot);
@@ -73,11 +75,19 @@ static int change_want(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 		return rc;
 	if (xp_has_news(queue, slot) && !(filters & ~(unsigned)slot->armed)) {
 		xp_check_enabled(queue, fd, slot, filters);
+	} else if (xp_entry_is_silent(queue, slot)) {
+		/* Level-triggered costs no calls, if nobody asks while it is disabled: try. */
+		bool tries = slot->reports == 0 && xp_entry_mode(queue, slot) == XP_MODE_LEVEL;
+
+		rc = xp_entry_arm_late(queue, fd, slot, tries ? XP_MODE_LEVEL : XP_MODE_ONCE,
+		                       late);
 	} else if (filters & ~(unsigned)slot->armed) {
 		rc = xp_entry_arm_main(queue, fd, slot, filters);
-	} else if (slot->mode == XP_MODE_LEVEL) {
-		slot->sequence = ++queue->sequence;
+	} else if (slot->mode != XP_MODE_EDGE) {
+		xp_slot_mark(queue, slot);
 		xp_ask_soon(queue); /* the kernel reports what holds */
+	} else if (beside && xp_entry_may_report_once(queue, slot)) {
+		rc = xp_entry_arm_late(queue, fd, slot, XP_MODE_ONCE, late);
 	} else if (beside) {
 		/* A thread that sleeps does not check candidates: the kernel wakes it. */
 		rc = xp_entry_arm_main(queue, fd, slot, filters);
@@ -90,18 +100,21 @@ static int change_want(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 /* A queue that is not lazy: the back end gets the filters that are enabled. */
 static int change_exact(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned again)
 {
-	uint32_t sequence = slot->sequence;
+	struct xp_slot before = *slot;
 	int rc = xp_entry_arm_main(queue, fd, slot, again);
 
 	if (rc < 0)
 		return rc;
-	if (!again)
-		slot->sequence = sequence; /* what was reported of the others still holds */
-	else if (slot->mode == XP_MODE_LEVEL && !queue->ops->flush)
+	if (!again) {
+		/* What was reported of the others still holds. */
+		slot->sequence = before.sequence;
+		slot->marked = before.marked;
+	} else if (slot->mode == XP_MODE_LEVEL && !queue->ops->flush) {
 		/* A check of one descriptor is cheaper than one of the whole array. */
 		xp_check_enabled(queue, fd, slot, again);
-	else
+	} else {
 		xp_ask_soon(queue);
+	}
 	return 0;
 }
 
@@ -163,16 +176,18 @@ static int add_entries(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 	else
 		rc = xp_entry_same(queue, fd, slot, filters);
 	filters &= slot->solo & slot->enabled;
-	return rc == 0 && filters ? change_want(queue, fd, slot, filters) : rc;
+	return rc == 0 && filters ? change_want(queue, fd, slot, filters, NULL) : rc;
 }
 
 static int add_known(struct xpoll *queue, int fd, struct xp_slot *slot,
                      const struct xp_interest *add)
 {
 	uint64_t registered = queue->counters.registered;
-	struct xp_slot before = *slot;
+	struct xp_slot before;
 	int rc;
 
+	xp_late_await(slot);
+	before = *slot;
 	add_merge(queue, slot, add);
 	if (slot->mode == XP_MODE_FILE)
 		rc = xp_file_add_again(queue, fd, add->filters, add->follows);
@@ -286,24 +301,24 @@ int xp_change_delete(struct xpoll *queue, int fd, unsigned filters)
 	if (!filters)
 		return change_missing(queue, fd);
 	if (filters == slot->present)
-		return xp_entry_end(queue, fd, slot);
+		return xp_entry_end(queue, fd, slot, false);
 	mine = filters & xp_entry_main(queue, slot);
 	xp_solo_end(queue, fd, slot, filters);
 	xp_entry_remove(queue, slot, filters);
 	return change_narrow(queue, fd, slot, mine);
 }
 
-int xp_change_enable(struct xpoll *queue, int fd, unsigned filters)
+int xp_change_enable(struct xpoll *queue, int fd, unsigned filters, struct xp_late *late)
 {
 	struct xp_slot *slot = xp_entry_find(queue, fd);
-	uint32_t generation;
+	uint32_t born;
 	uint8_t before;
 	int rc;
 
 	if (!slot || filters & ~(unsigned)slot->present)
 		return change_missing(queue, fd);
 	before = slot->enabled;
-	generation = slot->generation;
+	born = slot->born;
 	slot->enabled |= XP_SET(filters);
 	slot->fruitless = 0;
 	slot->idle = 0;
@@ -311,9 +326,9 @@ int xp_change_enable(struct xpoll *queue, int fd, unsigned filters)
 		xp_file_ask(queue, fd, filters);
 		return 0;
 	}
-	rc = queue->lazy ? change_want(queue, fd, slot, filters)
+	rc = queue->lazy ? change_want(queue, fd, slot, filters, late)
 		: change_exact(queue, fd, slot, filters);
-	if (rc < 0 && slot->generation == generation)
+	if (rc < 0 && slot->born == born)
 		slot->enabled = before;
 	return rc;
 }
@@ -349,7 +364,7 @@ void xp_change_delivered(struct xpoll *queue, int fd, struct xp_slot *slot, unsi
 	if (!(slot->oneshot & XP_BIT(filter))) {
 		(void)change_silence(queue, fd, slot, filters);
 	} else if (filters == slot->present) {
-		(void)xp_entry_end(queue, fd, slot);
+		(void)xp_entry_end(queue, fd, slot, true);
 	} else {
 		xp_solo_end(queue, fd, slot, filters);
 		xp_entry_remove(queue, slot, filters);

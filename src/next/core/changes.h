@@ -4,6 +4,8 @@
 
 #include "core/queue.h"
 
+struct xp_late;
+
 /* An ADD, as both levels make it. */
 struct xp_interest {
 	unsigned filters;
@@ -21,7 +23,8 @@ struct xp_interest {
 /* Each returns 0 or a negative errno value. */
 int xp_change_add(struct xpoll *queue, int fd, const struct xp_interest *add);
 int xp_change_delete(struct xpoll *queue, int fd, unsigned filters);
-int xp_change_enable(struct xpoll *queue, int fd, unsigned filters);
+/* late: gets what is left to be done without the lock; NULL: nothing may be. */
+int xp_change_enable(struct xpoll *queue, int fd, unsigned filters, struct xp_late *late);
 int xp_change_disable(struct xpoll *queue, int fd, unsigned filters);
 
 /* Fewer bits of READ are requested. */

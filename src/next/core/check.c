@@ -29,6 +29,8 @@ static void candidate_idle(struct xpoll *queue, int fd, struct xp_slot *slot, bo
 {
 	unsigned mine = xp_entry_main(queue, slot) & slot->enabled;
 
+	if (xp_entry_is_silent(queue, slot) && mine)
+		(void)xp_entry_arm(queue, fd, slot, XP_MODE_ONCE, xp_entry_main(queue, slot), mine);
 	if (named || slot->mode != XP_MODE_EDGE || xp_slot_by_edge(slot) & slot->enabled ||
 	    ++slot->idle < IDLE_MOST)
 		return;
@@ -48,7 +50,8 @@ static bool candidate_confirmed(struct xpoll *queue, int fd, struct xp_slot *slo
 
 	if (slot->mode == XP_MODE_LEVEL && !slot->solo)
 		return true;
-	if (xp_slot_by_edge(slot) & slot->enabled || slot->solo || !mine)
+	if (xp_slot_by_edge(slot) & slot->enabled || slot->solo || !mine ||
+	    slot->mode == XP_MODE_ONCE)
 		return xp_entry_same_or_drop(queue, fd, slot, checked);
 	return xp_entry_arm(queue, fd, slot, XP_MODE_LEVEL, mine, mine) == 0;
 }

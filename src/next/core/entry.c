@@ -9,6 +9,7 @@
 #include "core/candidates.h"
 #include "core/files.h"
 #include "core/kick.h"
+#include "core/late.h"
 #include "core/outer_reason.h"
 #include "os/sys.h"
 
@@ -37,6 +38,16 @@ enum xp_mode xp_entry_mode(const struct xpoll *queue, const struct xp_slot *slot
 	unsigned edges = xp_slot_by_edge(slot) | (queue->lazy ? ~(unsigned)slot->enabled : 0);
 
 	return filters & edges ? XP_MODE_EDGE : XP_MODE_LEVEL;
+}
+
+bool xp_entry_may_report_once(const struct xpoll *queue, const struct xp_slot *slot)
+{
+	unsigned filters = xp_entry_main(queue, slot);
+	unsigned ending = (slot->dispatch | slot->oneshot) & filters;
+
+	return queue->ops->change_unlocked && ending && ending == filters &&
+		(slot->whole ? !slot->solo : !(filters & (filters - 1))) &&
+		!slot->exclusive && !slot->lowat;
 }
 
 static uint64_t entry_count(unsigned filters)
@@ -73,11 +84,13 @@ static void entry_clear(struct xpoll *queue, struct xp_slot *slot)
 {
 	xp_outer_settle(queue);
 	xp_count_by(&queue->counters.registered, -entry_count(slot->present));
+	xp_late_await(slot);
 	*slot = (struct xp_slot){
-		.generation = slot->generation + 1,
+		.arming = slot->arming,
 		.epoch = slot->epoch,
 		.next = slot->next,
 	};
+	xp_slot_renumber(slot);
 }
 
 void xp_entry_drop(struct xpoll *queue, int fd, struct xp_slot *slot)
@@ -102,7 +115,7 @@ void xp_solo_end(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned fil
 	slot->solo &= ~filters & XP_ALL_FILTERS;
 }
 
-int xp_entry_end(struct xpoll *queue, int fd, struct xp_slot *slot)
+int xp_entry_end(struct xpoll *queue, int fd, struct xp_slot *slot, bool silent)
 {
 	int rc;
 
@@ -112,6 +125,12 @@ int xp_entry_end(struct xpoll *queue, int fd, struct xp_slot *slot)
 		return rc;
 	}
 	xp_solo_end(queue, fd, slot, XP_ALL_FILTERS);
+	if (silent && slot->mode == XP_MODE_ONCE && !slot->armed) {
+		entry_clear(queue, slot);
+		slot->left = true;
+		return 0;
+	}
+	xp_late_await(slot);
 	rc = queue->ops->detach(queue->backend, fd);
 	entry_clear(queue, slot);
 	return rc;
@@ -133,11 +152,20 @@ static uint32_t entry_watch(const struct xpoll *queue, const struct xp_slot *slo
                             enum xp_mode mode, unsigned filters)
 {
 	/* No mask excludes errors and hang-ups: ONESHOT lets only one more through. */
-	uint32_t how = queue->lazy && !filters ? XP_WATCH_ONESHOT
+	uint32_t how = mode == XP_MODE_ONCE || (queue->lazy && !filters) ? XP_WATCH_ONESHOT
 		: mode == XP_MODE_EDGE ? XP_WATCH_EDGE
 		: entry_is_exclusive(queue, slot, mode) ? XP_WATCH_EXCLUSIVE : 0;
 
 	return xp_bits_of(slot, filters) | how;
+}
+
+/*
+ * The kernel's reports of the main entry are of another arming from now on.  A queue that is not
+ * lazy makes changes after which earlier reports of other filters still hold.
+ */
+static void entry_renumber(const struct xpoll *queue, struct xp_slot *slot, int armings)
+{
+	slot->arming += queue->lazy ? (uint32_t)armings : 0;
 }
 
 /* The main entry is so from now on. */
@@ -152,7 +180,10 @@ static void entry_armed(struct xpoll *queue, struct xp_slot *slot, enum xp_mode 
 	slot->spent = 0;
 	slot->idle = 0;
 	slot->fruitless = 0;
-	slot->sequence = ++queue->sequence;
+	if (!queue->lazy)
+		xp_slot_mark(queue, slot);
+	else if (!slot->solo) /* whose reports are of any arming */
+		slot->marked = false;
 	if (queue->lazy || queue->ops->flush)
 		xp_ask_soon(queue);
 	/* A back end that makes its changes in a wait has to make them beside one that sleeps. */
@@ -163,12 +194,22 @@ static void entry_armed(struct xpoll *queue, struct xp_slot *slot, enum xp_mode 
 int xp_entry_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
 	unsigned filters = xp_entry_main(queue, slot);
-	enum xp_mode mode = xp_entry_mode(queue, slot);
+	bool silences = slot->oneshot && slot->enabled && xp_entry_may_report_once(queue, slot);
+	enum xp_mode mode = silences ? XP_MODE_ONCE : xp_entry_mode(queue, slot);
 	uint32_t watch = entry_watch(queue, slot, mode, filters);
-	uint64_t token = xp_slot_token(slot, fd);
-	int rc = xp_entry_owns(queue, fd) ? -EINVAL
-		: queue->ops->attach(queue->backend, fd, watch, token);
+	bool left = slot->left;
+	uint64_t token;
+	int rc = -ENOENT;
 
+	if (xp_entry_owns(queue, fd))
+		return -EINVAL;
+	entry_renumber(queue, slot, 1);
+	token = xp_slot_token(slot, fd);
+	slot->left = false;
+	if (left)
+		rc = queue->ops->change(queue->backend, fd, watch, token);
+	if (rc == -ENOENT)
+		rc = queue->ops->attach(queue->backend, fd, watch, token);
 	/* The entry of a closed file, of which a duplicate has the old number again. */
 	if (XP_UNLIKELY(rc == -EEXIST))
 		rc = queue->ops->change(queue->backend, fd, watch, token);
@@ -192,12 +233,17 @@ int xp_entry_arm(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode
 
 	if (slot->mode == XP_MODE_NONE)
 		return xp_entry_attach(queue, fd, slot);
-	XP_ASSERT(slot->mode == XP_MODE_LEVEL || slot->mode == XP_MODE_EDGE);
+	XP_ASSERT(slot->mode == XP_MODE_LEVEL || slot->mode == XP_MODE_EDGE ||
+	          slot->mode == XP_MODE_ONCE);
+	xp_late_await(slot);
 	xp_news_before_change(queue, fd, slot);
+	entry_renumber(queue, slot, 1);
 	rc = queue->ops->change(queue->backend, fd, entry_watch(queue, slot, mode, filters) |
 	                        XP_WATCH_AGAIN(again), xp_slot_token(slot, fd));
 	if (rc == -EPERM) /* another file, which the kernel refuses */
 		rc = -ENOENT;
+	if (XP_UNLIKELY(rc < 0))
+		entry_renumber(queue, slot, -1);
 	if (xp_is_gone(rc))
 		xp_entry_drop(queue, fd, slot);
 	else if (rc == 0)
@@ -213,6 +259,28 @@ int xp_entry_arm_main(struct xpoll *queue, int fd, struct xp_slot *slot, unsigne
 {
 	return xp_entry_arm(queue, fd, slot, xp_entry_mode(queue, slot),
 	                    xp_entry_main(queue, slot), again);
+}
+
+int xp_entry_arm_late(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode mode,
+                      struct xp_late *late)
+{
+	unsigned filters = xp_entry_main(queue, slot);
+
+	if (!late || xp_has_news(queue, slot) || atomic_load(&slot->late) == UINT8_MAX)
+		return xp_entry_arm(queue, fd, slot, mode, filters, filters);
+	/* A report has shown that every late change before this one was made. */
+	XP_ASSERT(filters && (slot->mode == XP_MODE_EDGE || xp_entry_is_silent(queue, slot)));
+	entry_renumber(queue, slot, 1);
+	entry_armed(queue, slot, mode, filters);
+	xp_count(&queue->counters.syscalls_change);
+	atomic_fetch_add_explicit(&slot->late, 1, memory_order_relaxed);
+	*late = (struct xp_late){
+		.slot = slot,
+		.token = xp_slot_token(slot, fd),
+		.watch = entry_watch(queue, slot, mode, filters),
+		.fd = fd,
+	};
+	return 0;
 }
 
 int xp_entry_same(struct xpoll *queue, int fd, const struct xp_slot *slot, unsigned again)
@@ -280,7 +348,7 @@ static int solo_arm_one(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 	if (rc < 0)
 		return rc;
 	slot->armed |= XP_SET(XP_BIT(filter));
-	slot->sequence = ++queue->sequence;
+	xp_slot_mark(queue, slot);
 	xp_ask_soon(queue);
 	return 0;
 }
@@ -308,7 +376,9 @@ void xp_entry_publish(struct xpoll *queue, int fd, struct xp_slot *slot, unsigne
 	(void)xp_solo_arm(queue, fd, slot, filters & slot->enabled);
 	if (!(filters & enabled) || slot->mode == XP_MODE_LEVEL)
 		return;
-	if (xp_slot_by_edge(slot) & enabled)
+	if (slot->mode == XP_MODE_ONCE)
+		(void)xp_entry_arm(queue, fd, slot, XP_MODE_ONCE, mine, filters);
+	else if (xp_slot_by_edge(slot) & enabled)
 		(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine, filters);
 	else
 		(void)xp_entry_arm(queue, fd, slot, XP_MODE_LEVEL, enabled, filters);
@@ -332,8 +402,17 @@ void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 	xp_count(&queue->counters.fruitless);
 	if (solo && !(solo & (solo - 1)) && limit == solo) {
 		solo_fruitless(queue, fd, slot, solo);
+	} else if (slot->mode == XP_MODE_ONCE) {
+		/* A hang-up that the event level ignores: what is enabled is still waited for. */
+		if (mine & slot->enabled)
+			(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine, mine);
 	} else if (slot->mode == XP_MODE_LEVEL) {
-		(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine, mine);
+		/* Another thread has the descriptor: silent until that one enables it. */
+		if (queue->threads.shared > 0 && !(mine & slot->enabled) &&
+		    xp_entry_may_report_once(queue, slot) && xp_slot_can_probe(fd, slot))
+			(void)xp_entry_arm(queue, fd, slot, XP_MODE_ONCE, 0, 0);
+		else
+			(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine, mine);
 	} else if (slot->mode == XP_MODE_EDGE && ++slot->fruitless >= FRUITLESS_MOST) {
 		slot->fruitless = 0;
 		/* A change would bring up an edge that was reported. */

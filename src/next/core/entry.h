@@ -6,6 +6,13 @@
  * that find nothing make it level-triggered again, and so does a check that finds what was
  * delivered still ready.
  *
+ * The main entry reports once if each report disables or ends all of its filters (DISPATCH,
+ * ONESHOT).  With ONESHOT it does from the start, and the silent entry stays in the kernel
+ * when the registration ends, so that the next ADD is one change.  With DISPATCH it is
+ * level-triggered until a report comes while its filter is disabled and several threads use the
+ * queue: an ENABLE of a level-triggered entry costs no system call, but one that reports
+ * once does not wake threads while another one has the descriptor.
+ *
  * A queue is lazy if a change in the kernel costs a system call, as on epoll.  Then the
  * main entry keeps disabled filters.  On the other back ends it has those that are enabled.
  *
@@ -36,6 +43,15 @@ static inline unsigned xp_entry_main(const struct xpoll *queue, const struct xp_
 /* How the main entry should be triggered. */
 enum xp_mode xp_entry_mode(const struct xpoll *queue, const struct xp_slot *slot);
 
+/* Returns true if each report disables or ends all filters of the main entry. */
+bool xp_entry_may_report_once(const struct xpoll *queue, const struct xp_slot *slot);
+
+/* Returns true if the main entry has reported, and does not report before it is armed. */
+static inline bool xp_entry_is_silent(const struct xpoll *queue, const struct xp_slot *slot)
+{
+	return slot->mode == XP_MODE_ONCE && !(slot->armed & xp_entry_main(queue, slot));
+}
+
 /* Returns true if such a result says that fd is closed, or another file by now. */
 static inline bool xp_is_gone(int rc)
 {
@@ -46,8 +62,11 @@ static inline bool xp_is_gone(int rc)
 void xp_entry_remove(struct xpoll *queue, struct xp_slot *slot, unsigned filters);
 /* All registrations end: the descriptor is closed, or another file. */
 void xp_entry_drop(struct xpoll *queue, int fd, struct xp_slot *slot);
-/* All registrations end, and the kernel's entries with them.  -ENOENT, -EBADF: it was gone. */
-int xp_entry_end(struct xpoll *queue, int fd, struct xp_slot *slot);
+/*
+ * All registrations end, and the kernel's entries with them; silent: but for a main entry that
+ * is silent.  -ENOENT, -EBADF: it was gone.
+ */
+int xp_entry_end(struct xpoll *queue, int fd, struct xp_slot *slot, bool silent);
 
 /* Make the main entry of a slot that has none. */
 int xp_entry_attach(struct xpoll *queue, int fd, struct xp_slot *slot);
@@ -59,6 +78,14 @@ int xp_entry_arm(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode
                  unsigned filters, unsigned again);
 /* The same to what it should be. */
 int xp_entry_arm_main(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned again);
+
+struct xp_late;
+/*
+ * Arm a main entry that is silent, or make it report once; without the lock, after the call
+ * has released it, unless late is NULL.
+ */
+int xp_entry_arm_late(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode mode,
+                      struct xp_late *late);
 
 /* 0 if fd is still the file that was registered; else a result that xp_is_gone knows. */
 int xp_entry_same(struct xpoll *queue, int fd, const struct xp_slot *slot, unsigned again);

@@ -90,7 +90,7 @@ struct xpoll {
 
 	/* Descriptors. */
 	struct xp_slots slots;
-	uint32_t sequence;   /* grows with each ENABLE and each change of an entry */
+	uint32_t sequence;   /* grows with each mark of a slot */
 	bool withheld;       /* a slot may have that mark */
 	bool unattached;     /* the kernel lacks a slot, for want of memory: see renew.c */
 	struct {
@@ -122,6 +122,7 @@ struct xpoll {
 		int changers;    /* wait until that is nobody */
 		int inside;      /* are in a call, and have given the lock back for a while */
 		uint32_t sleeps; /* how often one has come back */
+		uint8_t shared;  /* waits for which the queue counts as shared: see XP_SHARED_FOR */
 		bool dying;      /* xpoll_destroy was called */
 		bool torn;       /* in a forked child: a thread of the parent's was inside */
 	} threads;

@@ -6,6 +6,7 @@
 #include "core/entry.h"
 #include "core/files.h"
 #include "core/kick.h"
+#include "core/late.h"
 #include "core/source_fd.h"
 
 static int slot_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
@@ -39,6 +40,8 @@ int xp_attach_all(struct xpoll *queue, bool inherited)
 	for (int fd = 0; (slot = xp_slots_walk(&queue->slots, &fd)); fd++) {
 		int rc = 0;
 
+		if (inherited) /* those who would complete them are in the parent */
+			atomic_store(&slot->late, 0);
 		if (slot->mode == XP_MODE_FILE)
 			rc = inherited ? xp_file_inherit(queue, fd) : 0;
 		else if (slot->present || slot->mode == XP_MODE_SOURCE)
@@ -72,7 +75,7 @@ static void renew_confirm(struct xpoll *queue)
 		if (!slot->present || slot->mode == XP_MODE_FILE || slot->mode == XP_MODE_NONE)
 			continue;
 		if (knows && !knows(queue->backend, fd))
-			(void)xp_entry_end(queue, fd, slot);
+			(void)xp_entry_end(queue, fd, slot, false);
 		else if (!knows)
 			(void)xp_entry_arm(queue, fd, slot, (enum xp_mode)slot->mode, slot->armed,
 			                   XP_ALL_FILTERS);
@@ -87,6 +90,7 @@ void xp_renew(struct xpoll *queue)
 		return;
 	if (!ops->knows)
 		renew_confirm(queue);
+	xp_late_await_all(queue);
 	if (ops->begin(queue->backend) < 0)
 		return; /* no descriptor is free: the next stale reports try again */
 	xp_count(&queue->counters.rebuilds);

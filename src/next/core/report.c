@@ -13,7 +13,6 @@
 #include "os/sys.h"
 
 enum {
-	CONFIRM_EVERY = 64, /* reports of a descriptor of which one is confirmed */
 	STALE_MOST = 3,     /* reports of an ended slot before the kernel's set is renewed */
 };
 
@@ -144,8 +143,10 @@ static void deliver_more(struct xpoll *queue, struct xp_wait *wait, int fd,
                          struct xp_slot *slot, unsigned filters)
 {
 	wait->repeated |= filters != 0;
-	filters &= ~xp_slot_by_edge(slot);
-	filters &= slot->mode == XP_MODE_EDGE ? XP_ALL_FILTERS : slot->solo;
+	if (slot->mode != XP_MODE_ONCE) {
+		filters &= ~xp_slot_by_edge(slot);
+		filters &= slot->mode == XP_MODE_EDGE ? XP_ALL_FILTERS : slot->solo;
+	}
 	if (filters)
 		xp_check_again(queue, fd, slot, filters);
 }
@@ -166,8 +167,7 @@ static void deliver_events(struct xpoll *queue, struct xp_wait *wait, int fd,
 	/* What this level ignores the poll-like level has to report. */
 	if (XP_UNLIKELY(events & (POLLHUP | POLLERR)) && filters != wanted)
 		slot->withheld = queue->withheld = true;
-	if (XP_UNLIKELY(slot->present != slot->enabled) &&
-	    (!filters || events & (POLLPRI | POLLERR)))
+	if (XP_UNLIKELY(slot->present != slot->enabled))
 		xp_news_missed(queue, fd, slot, events);
 	if (XP_UNLIKELY(!filters)) {
 		xp_entry_fruitless(queue, fd, slot, limit);
@@ -296,8 +296,8 @@ static void report_of_none(struct xpoll *queue, struct xp_wait *wait, uint64_t t
 }
 
 /*
- * The slot was changed after the kernel made the report, and another thread has perhaps
- * delivered it: check it.  The kernel reports a level once more.
+ * Filters were enabled after this thread fetched the report, and another thread has perhaps
+ * delivered the same before: check it.  The kernel reports a level once more.
  */
 static void report_outdated(struct xpoll *queue, struct xp_wait *wait, int fd,
                             struct xp_slot *slot, uint32_t events, unsigned limit)
@@ -308,8 +308,28 @@ static void report_outdated(struct xpoll *queue, struct xp_wait *wait, int fd,
 	wait->full = true;
 	if (xp_has_news(queue, slot))
 		xp_news_keep(slot, events);
-	if (filters && (slot->mode == XP_MODE_EDGE || filters & slot->solo))
+	if (filters && (slot->mode != XP_MODE_LEVEL || filters & slot->solo))
 		xp_check_again(queue, fd, slot, filters);
+}
+
+/*
+ * Returns true if the report is of an earlier arming of the main entry, and there is nothing to
+ * do: the change made the kernel check the state again.
+ */
+static bool report_is_superseded(struct xpoll *queue, struct xp_wait *wait,
+                                 struct xp_slot *slot, uint64_t token)
+{
+	if (XP_LIKELY(slot->arming == xp_token_arming(token))) {
+		/* Before anything may arm it again. */
+		if (slot->mode == XP_MODE_ONCE)
+			slot->armed &= slot->solo;
+		return false;
+	}
+	/* The news that this report has consumed does not come again. */
+	if (xp_has_news(queue, slot))
+		return false;
+	wait->full = true;
+	return true;
 }
 
 /* An exclusive entry does not report POLLRDHUP. */
@@ -343,9 +363,12 @@ void xp_report(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired 
 		/* select(2) reports nothing else beside a closed number: ask again. */
 		wait->full = true;
 		xp_entry_drop(queue, fd, slot);
-	} else if (XP_UNLIKELY((int32_t)(slot->sequence - wait->sequence) > 0)) {
+	} else if (!(fired->events & XP_FIRED_SOLO_ANY) &&
+	           report_is_superseded(queue, wait, slot, fired->token)) {
+		return;
+	} else if (XP_UNLIKELY(slot->marked && (int32_t)(slot->sequence - wait->sequence) > 0)) {
 		report_outdated(queue, wait, fd, slot, events, limit);
-	} else if (XP_LIKELY(++slot->reports % CONFIRM_EVERY != 0 || !queue->lazy) ||
+	} else if (XP_LIKELY(++slot->reports != 0 || !queue->lazy) ||
 	           xp_entry_same_or_drop(queue, fd, slot, 0)) {
 		/* Only that shows that fd was closed while a duplicate is open. */
 		if (XP_UNLIKELY(slot->is_exclusive))

@@ -1,16 +1,20 @@
 /*
  * What a queue knows of one descriptor: a slot, found by its number.
  *
- * Slots live in pages that never move and are freed with the queue.  The generation of
- * a slot changes when its registrations end.  It is part of the token that the kernel
- * returns with each report, so a report of an ended registration is recognised.
+ * Slots live in pages that never move and are freed with the queue.
  *
- * Everything here is guarded by the queue's lock.
+ * The kernel returns a token with each report, made of the descriptor and of the number of
+ * the arming: how often the main entry was made or changed.  A report of an arming before
+ * `born` is stale: its registration has ended.  A report of another arming than the last is
+ * outdated: the change made the kernel check the state again, so the report is dropped.
+ *
+ * Everything here is guarded by the queue's lock, but for `late`, which is atomic.
  */
 #ifndef XP_CORE_SLOT_H
 #define XP_CORE_SLOT_H
 
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <xpoll.h>
@@ -56,6 +60,7 @@ enum xp_mode {
 	XP_MODE_NONE,   /* not at all */
 	XP_MODE_LEVEL,  /* the kernel's entry is level-triggered */
 	XP_MODE_EDGE,   /* it is edge-triggered, and candidates are checked by poll(2) */
+	XP_MODE_ONCE,   /* it reports once, and is silent until it is armed again */
 	XP_MODE_FILE,   /* the kernel refuses the file: see files.h */
 	XP_MODE_SOURCE, /* level-triggered, for a source: no registration of the program */
 };
@@ -65,8 +70,9 @@ enum xp_mode {
 
 struct xp_slot {
 	_Alignas(XP_CACHE_LINE) union xp_udata udata[XP_FD_FILTERS];
-	uint32_t generation; /* grows when the registrations end; half of the token */
-	uint32_t sequence;   /* the queue's at the last ENABLE or change of an entry */
+	uint32_t arming;     /* grows with each change of the main entry; half of its token */
+	uint32_t born;       /* the first arming of these registrations */
+	uint32_t sequence;   /* the queue's when `marked` was set */
 	uint32_t epoch;      /* the wait call that delivered `delivered` */
 	int32_t next;        /* the next candidate's descriptor, XP_LAST or XP_UNQUEUED */
 	uint16_t kept;       /* bits that nobody has got yet, of a file that must not be checked */
@@ -75,7 +81,7 @@ struct xp_slot {
 	uint8_t present;
 	uint8_t enabled;
 	uint8_t requested; /* XP_REQUEST_IN and so on */
-	uint8_t armed;     /* in the mask of their entry */
+	uint8_t armed;     /* in the mask of their entry, which is not silent */
 	uint8_t check;     /* were enabled, and their state has to be checked */
 	uint8_t recheck;   /* were delivered, and may still be ready */
 	uint8_t delivered;      /* were delivered by the wait call `epoch` */
@@ -91,17 +97,22 @@ struct xp_slot {
 	uint8_t first : 2;    /* the filter that found no room, and is delivered first */
 	uint8_t count : 3;
 	uint8_t solo : 3;     /* have an entry of their own: see entry.h */
+	uint8_t left : 1;     /* nothing is registered, but the kernel has a silent entry */
 	uint8_t withheld : 1; /* the event level ignored a hang-up, which xpoll_pwait reports */
-	uint8_t kept_for : 3; /* the filters that `kept` is for */
+	uint8_t kept_for : 3;  /* the filters that `kept` is for */
 	uint8_t is_exclusive : 1; /* the main entry wakes few of several queues */
-	uint8_t stale : 2;    /* reports of ended registrations since the last one ended */
+	uint8_t marked : 1;    /* reports that were made before `sequence` have to be checked */
+	uint8_t fruitless : 3; /* edges in a row that nobody wanted */
 
 	uint8_t mode;      /* enum xp_mode */
-	uint8_t kind;      /* enum xp_fd_kind */
-	uint8_t reports;   /* of the kernel, modulo 256 */
+	uint8_t kind : 4;      /* enum xp_fd_kind */
 	uint8_t idle : 4;      /* checks after a delivery that found nothing, in a row */
-	uint8_t fruitless : 4; /* edges in a row that nobody wanted */
+	uint8_t reports : 6;   /* of the kernel, modulo XP_CONFIRM_EVERY */
+	uint8_t stale : 2;     /* reports of ended registrations since the last one ended */
+	atomic_uchar late;     /* threads that make a late change of the entry: see late.h */
 };
+
+enum { XP_CONFIRM_EVERY = 64 }; /* reports of a slot of which one is confirmed */
 
 _Static_assert(sizeof(struct xp_slot) == XP_CACHE_LINE, "one cache line for each descriptor");
 
@@ -137,7 +148,7 @@ static inline struct xp_slot *xp_slots_get(const struct xp_slots *slots, int fd)
 
 static inline uint64_t xp_slot_token(const struct xp_slot *slot, int fd)
 {
-	return (uint64_t)slot->generation << 32 | (uint32_t)fd;
+	return (uint64_t)slot->arming << 32 | (uint32_t)fd;
 }
 
 static inline int xp_token_fd(uint64_t token)
@@ -145,10 +156,21 @@ static inline int xp_token_fd(uint64_t token)
 	return (int)(uint32_t)token;
 }
 
+static inline uint32_t xp_token_arming(uint64_t token)
+{
+	return (uint32_t)(token >> 32);
+}
+
 /* Returns true if the registrations that the token was made for still stand. */
 static inline bool xp_slot_is_of(const struct xp_slot *slot, uint64_t token)
 {
-	return slot->generation == (uint32_t)(token >> 32);
+	return (int32_t)(xp_token_arming(token) - slot->born) >= 0;
+}
+
+/* The registrations end: reports that were made until now are stale. */
+static inline void xp_slot_renumber(struct xp_slot *slot)
+{
+	slot->born = ++slot->arming;
 }
 
 /* The filters that have to be watched by edges. */

@@ -45,7 +45,7 @@ static void source_slot_end(struct xp_slot *slot)
 	slot->mode = XP_MODE_NONE;
 	slot->armed = 0;
 	slot->udata[0].pointer = NULL;
-	slot->generation++;
+	xp_slot_renumber(slot);
 }
 
 void xp_source_fd_unwatch(struct xpoll *queue, struct xp_source_fd *source_fd)

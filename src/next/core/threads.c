@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "base/time.h"
 #include "core/due.h"
+#include "core/late.h"
 #include "core/outer.h"
 #include "os/sys_threads.h"
 #include "source/signal.h"
@@ -322,7 +323,10 @@ int xp_turn_take(struct xpoll *queue, struct xp_wait *wait)
 
 void xp_quiesce(struct xpoll *queue)
 {
-	if (queue->threads.waiters == 0 || xp_is_concurrent(queue))
+	if (queue->threads.waiters == 0)
+		return;
+	queue->threads.shared = XP_SHARED_FOR;
+	if (xp_is_concurrent(queue))
 		return;
 	queue->threads.changers++;
 	queue->threads.inside++;
@@ -393,5 +397,6 @@ void xp_threads_await_end(struct xpoll *queue)
 	while (queue->threads.inside > 0)
 		xp_mutex_wait(&queue->lock, &queue->thread_left);
 	xp_mutex_unlock(&queue->lock);
+	xp_late_await_all(queue);
 	await_writers(queue);
 }

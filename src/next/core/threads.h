@@ -15,6 +15,8 @@
 #include "core/queue.h"
 #include "os/sys.h"
 
+enum { XP_SHARED_FOR = 64 }; /* waits after a thread came while another was asleep */
+
 static inline bool xp_is_concurrent(const struct xpoll *queue)
 {
 	return queue->ops->caps & XP_CAP_CONCURRENT;

@@ -60,6 +60,10 @@ int xp_wait_call(struct xpoll *queue, struct xp_wait *wait)
 	wait->held = &held;
 	wait->epoch = (uint32_t)++queue->counters.waits;
 	wait->wake_all = queue->wake.all;
+	if (queue->threads.waiters > 0)
+		queue->threads.shared = XP_SHARED_FOR;
+	else
+		queue->threads.shared -= queue->threads.shared > 0;
 	batch_return(queue);
 	if (XP_UNLIKELY(queue->withheld) && wait->format != XP_EVENTS)
 		xp_check_withheld(queue);

@@ -1,0 +1,43 @@
+/* Changes of a kernel entry that are made without the lock. */
+#include "core/late.h"
+
+#include "base/time.h"
+#include "os/sys.h"
+#include "os/sys_threads.h"
+
+enum {
+	TRIES = 1000,                 /* before a thread that waits for a late change sleeps */
+	NAP_NS = XP_NS_PER_MS / 20,   /* how long it sleeps */
+};
+
+/* The thread that makes the change cannot signal: the slot is its last access. */
+static void nap(void)
+{
+	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	pthread_cond_t nobody;
+
+	if (xp_sys_cond_init(&nobody) < 0)
+		return;
+	pthread_mutex_lock(&mutex);
+	(void)xp_sys_cond_wait(&nobody, &mutex, xp_sys_now() + NAP_NS);
+	pthread_mutex_unlock(&mutex);
+	pthread_cond_destroy(&nobody);
+}
+
+void xp_late_await_busy(struct xp_slot *slot)
+{
+	for (int tries = 0; atomic_load_explicit(&slot->late, memory_order_acquire) > 0; tries++) {
+		if (tries < TRIES)
+			xp_relax();
+		else
+			nap();
+	}
+}
+
+void xp_late_await_all(struct xpoll *queue)
+{
+	struct xp_slot *slot;
+
+	for (int fd = 0; (slot = xp_slots_walk(&queue->slots, &fd)); fd++)
+		xp_late_await(slot);
+}
