@@ -22,13 +22,14 @@
 #include "base/mutex.h"
 #include "base/regmap.h"
 #include "core/idle.h"
-#include "core/places.h"
 #include "core/slot.h"
 #include "os/process.h"
+#include "os/wakefd.h"
 #include "source/source.h"
 
 enum {
 	XP_BATCH_MOST = 256, /* descriptors that one xpoll_wait returns */
+	XP_GROUPS = 2,       /* of followers: one that wakes alone, and the others */
 	/* wake.state */
 	XP_WAKE_PENDING = 1, /* xpoll_wake was called, and no wait has returned for it */
 	XP_WAKE_WRITER = 2,  /* a thread is in xpoll_wake; one for each */
@@ -150,7 +151,10 @@ struct xpoll {
 		bool leader;      /* a thread has the turn */
 		int followers;    /* threads that wait for it */
 		int called;       /* of these, those that have to come out */
-		struct xp_places places;
+		unsigned signalled; /* groups of followers that are to come out, a bit for each */
+		unsigned due;       /* of these, whose descriptor is not readable yet */
+		int groups[XP_GROUPS]; /* followers in each */
+		struct xp_wakefd wakefds[XP_GROUPS]; /* [I] what they wait for */
 	} turn;              /* of back ends that serve one thread at a time */
 	uint8_t vain;        /* waits that hold signals back before their first sleep */
 	struct xp_idle idle; /* the time that threads sleep */
