@@ -24,7 +24,7 @@ bool core_has_changed(const struct xpoll *queue, int file, uint32_t sequence)
 	return (int32_t)(slot_of(queue, file).sequence - sequence) > 0;
 }
 
-bool core_is_token(const struct xpoll *queue, int file, uint64_t token)
+unsigned core_is_token(const struct xpoll *queue, int file, uint64_t token)
 {
 	struct xp_slot slot = slot_of(queue, file);
 

@@ -11,7 +11,7 @@ uint32_t core_sequence(const struct xpoll *queue);
 bool core_has_changed(const struct xpoll *queue, int file, uint32_t sequence);
 
 /* Do the file's registrations that this token is of still stand? */
-bool core_is_token(const struct xpoll *queue, int file, uint64_t token);
+unsigned core_is_token(const struct xpoll *queue, int file, uint64_t token);
 
 /* A hash of the core's state, but for numbers that only grow. */
 uint64_t core_state(uint64_t hash, const struct xpoll *queue, int file);

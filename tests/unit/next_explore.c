@@ -20,14 +20,17 @@ uint32_t core_sequence(const struct xpoll *queue)
 
 bool core_has_changed(const struct xpoll *queue, int file, uint32_t sequence)
 {
-	return (int32_t)(slot_of(queue, file).sequence - sequence) > 0;
+	struct xp_slot slot = slot_of(queue, file);
+
+	return slot.marked && (int32_t)(slot.sequence - sequence) > 0;
 }
 
-bool core_is_token(const struct xpoll *queue, int file, uint64_t token)
+unsigned core_is_token(const struct xpoll *queue, int file, uint64_t token)
 {
 	struct xp_slot slot = slot_of(queue, file);
 
-	return xp_slot_token(&slot, file) == token;
+	/* Stale, outdated, or of the last change of the entry. */
+	return xp_slot_is_of(&slot, token) + 2u * (xp_slot_token(&slot, file) == token);
 }
 
 uint64_t core_state(uint64_t hash, const struct xpoll *queue, int file)
@@ -35,10 +38,10 @@ uint64_t core_state(uint64_t hash, const struct xpoll *queue, int file)
 	struct xp_slot slot = slot_of(queue, file);
 	const uint8_t *bytes = (const uint8_t *)&slot;
 
-	slot.generation = slot.sequence = slot.epoch = 0;
+	slot.arming = slot.born = slot.sequence = slot.epoch = 0;
 	slot.delivered = slot.reports = 0; /* of another call; each 64th report is confirmed */
 	slot.next = slot.next != XP_UNQUEUED;
-	for (size_t i = offsetof(struct xp_slot, generation); i < sizeof slot; i++)
+	for (size_t i = offsetof(struct xp_slot, arming); i < sizeof slot; i++)
 		hash = mixed(hash, bytes[i]);
 	return mixed(hash, (unsigned)queue->ask.due << 8 |
 	             (unsigned)(queue->candidates.len > 0) << 9 |

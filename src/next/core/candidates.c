@@ -122,7 +122,7 @@ void xp_news_missed(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t 
 {
 	unsigned missed = slot->present & ~(unsigned)slot->enabled;
 
-	if (!(events & (POLLPRI | POLLERR)) || !queue->lazy ||
+	if (!(events & (POLLIN | POLLPRI | POLLERR)) || !queue->lazy ||
 	    xp_slot_kind(fd, slot) != XP_KIND_NEWS)
 		return;
 	/* Enabled filters have got their bits. */

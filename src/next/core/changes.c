@@ -9,6 +9,7 @@
 #include "core/candidates.h"
 #include "core/entry.h"
 #include "core/files.h"
+#include "core/kick.h"
 #include "core/late.h"
 #include "core/lowat.h"
 #include "os/sys.h"
@@ -88,10 +89,12 @@ static int change_want(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 		xp_ask_soon(queue); /* the kernel reports what holds */
 	} else if (beside && xp_entry_may_report_once(queue, slot)) {
 		rc = xp_entry_arm_late(queue, fd, slot, XP_MODE_ONCE, late);
-	} else if (beside) {
+	} else if (beside && !xp_entry_is_held(queue, slot, filters)) {
 		/* A thread that sleeps does not check candidates: the kernel wakes it. */
 		rc = xp_entry_arm_main(queue, fd, slot, filters);
 	} else {
+		if (beside)
+			xp_sleepers_look(queue);
 		xp_check_enabled(queue, fd, slot, filters);
 	}
 	return rc;
@@ -268,7 +271,7 @@ static int change_narrow(struct xpoll *queue, int fd, struct xp_slot *slot, unsi
 {
 	/* An edge that was reported must not be reported again. */
 	bool held = queue->lazy &&
-		(!filters || (slot->spent && slot->clear & xp_entry_main(queue, slot)));
+		(!filters || xp_entry_is_held(queue, slot, 0));
 	bool is_file = slot->mode == XP_MODE_FILE;
 	int rc = 0;
 

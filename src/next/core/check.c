@@ -228,7 +228,8 @@ void xp_candidates_publish(struct xpoll *queue)
 		unsigned filters = (slot->check | slot->recheck) & slot->enabled;
 
 		if (slot->kept_for || (filters && xp_has_news(queue, slot)) ||
-		    (filters && slot->check && !xp_slot_can_probe(fd, slot))) {
+		    (filters && slot->check && !xp_slot_can_probe(fd, slot)) ||
+		    (xp_entry_is_held(queue, slot, filters) && xp_slot_can_probe(fd, slot))) {
 			xp_sleepers_look(queue);
 			xp_candidate_append(queue, fd, slot);
 			continue;

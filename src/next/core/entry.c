@@ -323,7 +323,8 @@ unsigned xp_solo_wanted(const struct xpoll *queue, const struct xp_slot *slot, u
 		if (!(filters & bit) || slot->solo & bit || !others)
 			continue;
 		if (!(slot->clear & bit) != !(slot->clear & others) ||
-		    (slot->clear & others && (slot->spent || !(slot->enabled & bit))))
+		    (slot->clear & others && (slot->spent || queue->threads.waiters > 0 ||
+		                              !(slot->enabled & bit))))
 			solo |= bit;
 	}
 	return solo;
@@ -416,8 +417,7 @@ void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 	} else if (slot->mode == XP_MODE_EDGE && ++slot->fruitless >= FRUITLESS_MOST) {
 		slot->fruitless = 0;
 		/* A change would bring up an edge that was reported. */
-		if (slot->armed & mine & ~(unsigned)slot->enabled &&
-		    !(slot->spent && mine & slot->enabled & slot->clear))
+		if (!xp_entry_is_held(queue, slot, 0))
 			(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine & slot->enabled, 0);
 	}
 }

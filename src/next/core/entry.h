@@ -40,6 +40,17 @@ static inline unsigned xp_entry_main(const struct xpoll *queue, const struct xp_
 	return queue->lazy ? slot->present & ~(unsigned)slot->solo : slot->enabled;
 }
 
+/*
+ * A change of the main entry would report an edge, of other filters than these, once more:
+ * it was delivered, or a thread that sleeps may have its report.
+ */
+static inline bool xp_entry_is_held(const struct xpoll *queue, const struct xp_slot *slot,
+                                    unsigned filters)
+{
+	return (slot->spent || queue->threads.waiters > 0) &&
+		xp_entry_main(queue, slot) & slot->enabled & slot->clear & ~filters;
+}
+
 /* How the main entry should be triggered. */
 enum xp_mode xp_entry_mode(const struct xpoll *queue, const struct xp_slot *slot);
 

@@ -167,7 +167,8 @@ static void deliver_events(struct xpoll *queue, struct xp_wait *wait, int fd,
 	/* What this level ignores the poll-like level has to report. */
 	if (XP_UNLIKELY(events & (POLLHUP | POLLERR)) && filters != wanted)
 		slot->withheld = queue->withheld = true;
-	if (XP_UNLIKELY(slot->present != slot->enabled))
+	if (XP_UNLIKELY(slot->present != slot->enabled) &&
+	    (!filters || events & (POLLPRI | POLLERR)))
 		xp_news_missed(queue, fd, slot, events);
 	if (XP_UNLIKELY(!filters)) {
 		xp_entry_fruitless(queue, fd, slot, limit);
@@ -284,9 +285,10 @@ static void report_of_none(struct xpoll *queue, struct xp_wait *wait, uint64_t t
 {
 	struct xp_slot *slot = xp_slots_get(&queue->slots, xp_token_fd(token));
 
-	wait->news = true;
-	if (xp_source_fd_fired(queue, wait, token))
+	if (xp_source_fd_fired(queue, wait, token)) {
+		wait->news = true;
 		return;
+	}
 	/* The entry of a file that is open as a duplicate; or a race between threads. */
 	xp_count(&queue->counters.stale_dropped);
 	if (wait->set != (uint32_t)queue->counters.rebuilds || slot->stale++ < STALE_MOST)
