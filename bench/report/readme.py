@@ -10,6 +10,9 @@ from results import growth
 VARIANTS = ["xpoll-epoll", "xpoll-poll", "xpoll-select", "raw-epoll", "four-calls", "raw-poll",
             "libevent", "libuv", "xpoll-rust", "mio", "polling", "limit"]
 SIZES = [8, 1000, 9000]
+# README has these rows, and the first and the last size.
+IN_README = ["xpoll-epoll", "raw-epoll", "raw-poll", "libevent", "libuv", "xpoll-rust", "mio",
+             "polling"]
 # What Java's README calls its variants.
 LOOPS = {"c": "from C", "xpoll-oneshot": "Poller, one-shot",
          "xpoll-descriptors": "Poller, descriptors", "xpoll-channels": "Poller, channels",
@@ -30,19 +33,19 @@ def markdown(rows):
     return "".join(lines)
 
 
-def looptest(results):
+def looptest(results, variants, sizes):
     rows = [["variant"], *([f"{name} (default)" if name == "xpoll-epoll" else name]
-                           for name in VARIANTS)]
-    for n in SIZES:
+                           for name in variants)]
+    for n in sizes:
         def get(variant, field, name=f"looptest-{n}"):
             return results.number(name, variant, field)
 
         columns = {f"n = {n}: ns/read": lambda v: cell(get(v, "ns_per_"), ",.0f", "-")}
-        if n == SIZES[0]:
+        if n == sizes[0]:
             columns["calls/read"] = lambda v: cell(get(v, "syscalls_per_"), ".2f", "-")
         columns["x raw-epoll"] = lambda v: ratio(get(v, "ratio_raw_epoll"))
         for head, column in columns.items():
-            for row, value in zip(rows, [head, *map(column, VARIANTS)]):
+            for row, value in zip(rows, [head, *map(column, variants)]):
                 row.append(value)
     return markdown(rows)
 
@@ -97,12 +100,15 @@ def update_java(results, root):
 
 
 def update(results, root):
-    """Put the table into README.md, and the pictures into docs/images."""
+    """Put the table into measuring.md, a part of it into README.md, and the pictures into docs."""
     missing = [n for n in SIZES if not results.get(f"looptest-{n}")]
     if missing:
         raise SystemExit("bench: no results of looptest with n = " +
                          ", ".join(str(n) for n in missing))
-    put(os.path.join(root, "README.md"), {"looptest": looptest(results)})
+    put(os.path.join(root, "README.md"),
+        {"looptest": looptest(results, IN_README, [SIZES[0], SIZES[-1]])})
+    put(os.path.join(root, "docs/internals/measuring.md"),
+        {"looptest": looptest(results, VARIANTS, SIZES)})
     images = os.path.join(root, "docs/images")
     svg.save(os.path.join(images, "looptest.svg"), svg.bars(
         [(f"{n:,} pipes", results.rates(f"looptest-{n}")) for n in SIZES],

@@ -28,8 +28,8 @@ BY_LANGUAGE = {
 }
 TABLE = {
     "README.md": {
-        "Try it": ["tests/use/dev.sh"],
         "Ten lines": ["ten_lines", "test_guides.py"],
+        "Try it": ["tests/use/dev.sh"],
         "Use it": ["tests/use/install/readme.sh"],
     },
     "docs/site/index.md": {"Ten lines": ["ten_lines"]},

@@ -237,22 +237,29 @@ class Report(unittest.TestCase):
             self.measure("idle", n)
             shutil.copy(os.path.join(self.folder, f"idle-{n}.json"),
                         os.path.join(self.folder, f"drop-in-{n}.json"))
-        path = os.path.join(self.folder, "README.md")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write("before\n<!-- looptest -->\nold\n<!-- /looptest -->\nafter\n")
+        os.makedirs(os.path.join(self.folder, "docs/internals"))
+        paths = {os.path.join(self.folder, name): (columns, rows) for name, columns, rows in (
+            ("README.md", 8, readme.IN_README),
+            ("docs/internals/measuring.md", 10, readme.VARIANTS))}
+        for path in paths:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("before\n<!-- looptest -->\nold\n<!-- /looptest -->\nafter\n")
         results = data.Results(self.folder)
         readme.update(results, self.folder)
-        with open(path, encoding="utf-8") as file:
-            lines = file.read().splitlines()
-        self.assertEqual((lines[:2], lines[-2:]), (["before", "<!-- looptest -->"],
-                                                   ["<!-- /looptest -->", "after"]))
-        rows = {cells[1]: cells for cells in ([cell.strip() for cell in line.split("|")]
-                                              for line in lines[2:-2])}
-        self.assertEqual({len(cells) for cells in rows.values()}, {10})
-        ours = rows["xpoll-epoll (default)"]
-        self.assertEqual(ours[2], f"{results.number('looptest-8', 'xpoll-epoll', 'ns_per_'):,.0f}")
-        self.assertEqual(rows["raw-epoll"][4], "1.00")
-        self.assertEqual(rows["libuv"][2], "-")
+        for path, (columns, variants) in paths.items():
+            with open(path, encoding="utf-8") as file:
+                lines = file.read().splitlines()
+            self.assertEqual((lines[:2], lines[-2:]), (["before", "<!-- looptest -->"],
+                                                       ["<!-- /looptest -->", "after"]))
+            rows = {cells[1]: cells for cells in ([cell.strip() for cell in line.split("|")]
+                                                  for line in lines[2:-2])}
+            self.assertEqual({len(cells) for cells in rows.values()}, {columns})
+            self.assertEqual(len(rows), len(variants) + 2)
+            ours = rows["xpoll-epoll (default)"]
+            self.assertEqual(ours[2],
+                             f"{results.number('looptest-8', 'xpoll-epoll', 'ns_per_'):,.0f}")
+            self.assertEqual(rows["raw-epoll"][4], "1.00")
+            self.assertEqual(rows["libuv"][2], "-")
         images = os.path.join(self.folder, "docs/images")
         self.assertEqual(sorted(os.listdir(images)), ["drop-in.svg", "looptest.svg"])
         for name in os.listdir(images):
