@@ -86,21 +86,39 @@ if(TARGET xpoll_kqueue)
 endif()
 
 # A page of several names is a file and links to it, installed as links: both man-db and
-# mandoc find what they lead to, in the installation and in the source tree.
+# mandoc find what they lead to, in the installation and in the source tree.  The pages of the
+# command and of the drop-ins go with these.
+set(absent)
+if(NOT TARGET xpoll_tool)
+  list(APPEND absent "/xpoll\\.1$")
+endif()
+if(NOT TARGET xpoll_poll_dropin)
+  list(APPEND absent "/xpoll-poll\\.7$")
+endif()
+if(NOT TARGET xpoll_kqueue)
+  list(APPEND absent "\\.2$")
+endif()
 foreach(section 1 2 3 7)
   file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/*.${section})
+  foreach(pattern IN LISTS absent)
+    list(FILTER pages EXCLUDE REGEX ${pattern})
+  endforeach()
   if(pages)
     install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
   endif()
 endforeach()
 # What the manual pages name, and the guides, where README looks for them.  Files that the
 # pages link to and that are not installed, such as docs/internals, are only in the source.
-foreach(file LICENSE README.md CHANGELOG.md DIFFERENCES.md PLATFORMS.md SECURITY.md)
+set(texts LICENSE)
+if(XPOLL_DOCS)
+  list(APPEND texts README.md CHANGELOG.md DIFFERENCES.md PLATFORMS.md SECURITY.md)
+endif()
+foreach(file IN LISTS texts)
   if(EXISTS ${PROJECT_SOURCE_DIR}/${file})
     install(FILES ${file} DESTINATION ${CMAKE_INSTALL_DOCDIR})
   endif()
 endforeach()
-if(EXISTS ${PROJECT_SOURCE_DIR}/docs/guide)
+if(XPOLL_DOCS AND EXISTS ${PROJECT_SOURCE_DIR}/docs/guide)
   install(DIRECTORY docs/guide docs/tutorial docs/images
     DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
   install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR}

@@ -64,7 +64,7 @@ TABLE = {
         "From libkqueue": ["kqueue_version"],
     },
     "docs/guide/packaging.md": {
-        "What it needs": ["tests/use/install/run.sh"],
+        "What it needs": ["tests/use/install/run.sh", "tests/use/install/run.sh"],
         "Using it in a project": ["packaging_cmake", "packaging_meson"],
         "Two files": ["tests/use/install/run.sh"],
         "Testing a package": ["labels"],

@@ -214,6 +214,23 @@ use_parent() {
 	quiet cmake --install "$work/build"
 	[ -f "$work/prefix/lib/pkgconfig/xpoll.pc" ] || fail "XPOLL_INSTALL=ON installs nothing"
 	[ ! -e "$work/prefix/lib/libxpoll.a" ] || fail "BUILD_SHARED_LIBS=ON installs an archive"
+
+	# The library alone is small: no pages of what is not here, no documents if unwanted.
+	quiet cmake -D XPOLL_DOCS=OFF "$work/build"
+	rm -rf "$work/prefix"
+	quiet cmake --install "$work/build"
+	(cd "$work/prefix" && find . ! -type d) >"$work/found"
+	if grep -E 'man1|man2|xpoll-poll|kqueue|\.md$' "$work/found"; then
+		fail "the library alone has what is above"
+	fi
+	case $build in
+	*release)
+		strip -o "$work/strip" "$build/lib/libxpoll.so"
+		mv "$work/strip" "$work/prefix/lib/libxpoll.so.1.0.0"
+		size=$(tar -cz -C "$work/prefix" --exclude=bin . | wc -c)
+		[ "$size" -lt 400000 ] || fail "the package of the library alone has $size bytes"
+		;;
+	esac
 }
 
 # How many files a build by ninja compiles.
