@@ -135,9 +135,8 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait,
 static bool candidate_confirmed(struct xpoll *queue, int fd,
                                 struct xp_slot *slot, unsigned filters)
 {
-	if (slot->mode == XP_MODE_LEVEL)
-		return true;
-	if (slot->mode == XP_MODE_FIRED || xp_slot_by_edge(slot) & slot->enabled)
+	if (slot->mode == XP_MODE_LEVEL || slot->mode == XP_MODE_FIRED ||
+	    xp_slot_by_edge(slot) & slot->enabled)
 		return xp_entry_same_file(queue, fd, slot, filters);
 	return xp_interest_publish(queue, fd, slot, slot->enabled) == 0;
 }

@@ -126,6 +126,34 @@ XT_TEST(hazard_01_delivered_one_whose_number_is_reused_is_silent)
 		XT_CALL(delivered_then_reused(i & 1, i & 2, i & 4));
 }
 
+/* S7: an event found no room in the array, and by the next wait a ready file has its number. */
+static void without_room_then_reused(int modes, bool by_dup)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair old = xt_socketpair(SOCK_STREAM);
+	struct xt_pair new = xt_socketpair(SOCK_STREAM);
+	struct xpoll_event event;
+
+	XT_OK(xt_add(queue, old.r, READ, modes));
+	XT_OK(xt_add(queue, old.r, WRITE, modes));
+	xt_put(old.w);
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, -1), 1);
+	xt_put(new.w);
+	reuse(old, new, by_dup);
+	XT_NONE(queue);
+	XT_NONE(queue);
+}
+
+XT_TEST(hazard_01_event_without_room_whose_number_is_reused_is_silent)
+{
+	static const int modes[] = {0, XPOLL_CLEAR, XPOLL_DISPATCH, XPOLL_ONESHOT};
+
+	if (!xt_sees_reuse())
+		XT_SKIP("this back end cannot tell a reopened number (S7)");
+	for (int i = 0; i < 8; i++)
+		XT_CALL(without_room_then_reused(modes[i / 2], i & 1));
+}
+
 /*
  * S1: a file that was closed, taken out, and is back at its number by dup2(2).  A kernel
  * that has kept its entry says that it has it already.

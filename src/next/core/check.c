@@ -48,10 +48,8 @@ static bool candidate_confirmed(struct xpoll *queue, int fd, struct xp_slot *slo
 {
 	unsigned mine = xp_entry_main(queue, slot) & slot->enabled;
 
-	if (slot->mode == XP_MODE_LEVEL && !slot->solo)
-		return true;
-	if (xp_slot_by_edge(slot) & slot->enabled || slot->solo || !mine ||
-	    slot->mode == XP_MODE_ONCE)
+	if (slot->mode != XP_MODE_EDGE || slot->solo || !mine ||
+	    xp_slot_by_edge(slot) & slot->enabled)
 		return xp_entry_same_or_drop(queue, fd, slot, checked);
 	return xp_entry_arm(queue, fd, slot, XP_MODE_LEVEL, mine, mine) == 0;
 }
