@@ -1,7 +1,8 @@
 /*
- * A hash table of registrations by (ident, filter), with chains.
+ * A hash table of registrations by (ident, filter): linear probing, as in Knuth, 6.4.
  *
- * It grows when an item is added and never when one is looked up or removed.
+ * The hashes lie beside the pointers, so that a look reads the item that is wanted, and no
+ * other.  It grows when an item is added and never when one is looked up or removed.
  */
 #ifndef XP_BASE_REGMAP_H
 #define XP_BASE_REGMAP_H
@@ -10,16 +11,18 @@
 #include <stdint.h>
 
 struct xp_regmap_item {
-	struct xp_regmap_item *next;
 	uint64_t ident;
 	int filter;
 };
 
 struct xp_regmap {
-	struct xp_regmap_item **chains;
-	size_t len; /* chains: a power of two, or 0 */
+	struct xp_regmap_slot {
+		uint64_t hash;
+		struct xp_regmap_item *item; /* NULL: the slot is free */
+	} *slots;
+	size_t len; /* slots: a power of two, or 0 */
 	size_t count;
-	size_t drained; /* the chains before it are empty, while popping */
+	size_t drained; /* the slots before it are free, while popping */
 };
 
 void xp_regmap_fini(struct xp_regmap *map); /* the items are the caller's */
@@ -32,8 +35,7 @@ void xp_regmap_remove(struct xp_regmap *map, struct xp_regmap_item *item);
 /* Any item, removed; NULL: there is none. */
 struct xp_regmap_item *xp_regmap_pop(struct xp_regmap *map);
 
-/* For a walk over all: the first item for NULL, or the one behind this; NULL: the last was it. */
-struct xp_regmap_item *xp_regmap_walk(const struct xp_regmap *map,
-                                      const struct xp_regmap_item *item);
+/* The first item from slot *at on, which becomes the one behind it; NULL: there are no more. */
+struct xp_regmap_item *xp_regmap_walk(const struct xp_regmap *map, size_t *at);
 
 #endif

@@ -27,14 +27,6 @@ struct xp_registration *xp_registration_find(const struct xpoll *queue, uint64_t
 	return registration_of(xp_regmap_find(&queue->registrations.map, ident, filter));
 }
 
-/* For a walk over all: the first for NULL, or the next. */
-static struct xp_registration *registration_walk(const struct xpoll *queue,
-                                                 const struct xp_registration *reg)
-{
-	return registration_of(xp_regmap_walk(&queue->registrations.map,
-	                                      reg ? &reg->item : NULL));
-}
-
 /* The list has those that are enabled and active, in the order of delivery. */
 static void registration_enlist(struct xpoll *queue, struct xp_registration *reg)
 {
@@ -314,10 +306,11 @@ void xp_sources_await_unused(int fd)
 /* Release all registrations, and then the states. */
 static void registrations_release(struct xpoll *queue)
 {
-	struct xp_registration *reg = NULL;
+	struct xp_registration *reg;
 
 	xp_list_init(&queue->registrations.active);
-	while ((reg = registration_walk(queue, reg))) {
+	for (size_t i = 0;
+	     (reg = registration_of(xp_regmap_walk(&queue->registrations.map, &i)));) {
 		xp_list_init(&reg->ready);
 		reg->active = false;
 		if (reg->ops->release && !reg->orphan)
@@ -359,15 +352,20 @@ static int registration_inherit(struct xpoll *queue, struct xp_registration *reg
 
 int xp_sources_inherit(struct xpoll *queue)
 {
-	struct xp_registration *reg, *next;
+	struct xp_registration *reg;
+	struct xp_list all, *item;
 	int first = 0;
 
 	registrations_release(queue);
-	for (reg = registration_walk(queue, NULL); reg; reg = next) {
-		int rc;
+	/* Some of them end meanwhile. */
+	xp_list_init(&all);
+	for (size_t i = 0;
+	     (reg = registration_of(xp_regmap_walk(&queue->registrations.map, &i)));)
+		xp_list_append(&all, &reg->ready);
+	while ((item = xp_list_take(&all))) {
+		int rc = registration_inherit(
+			queue, XP_CONTAINER_OF(item, struct xp_registration, ready));
 
-		next = registration_walk(queue, reg);
-		rc = registration_inherit(queue, reg);
 		first = first < 0 ? first : rc;
 	}
 	return first;
