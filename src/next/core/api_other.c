@@ -231,12 +231,13 @@ int xpoll_supports(const struct xpoll *queue, int filter, uint32_t fflags)
 int xpoll_stats(const struct xpoll *queue, struct xpoll_stats *stats, size_t size)
 {
 	struct xpoll *writable = (struct xpoll *)(uintptr_t)queue;
-	struct xp_counters *counters = &writable->counters;
+	struct xp_counters *counters;
 	struct xpoll_stats copy;
 	int rc = stats && size > 0 ? xp_enter(writable) : -EINVAL;
 
 	if (rc < 0)
 		return xp_result(rc);
+	counters = &writable->counters;
 	/* Sources may find that something has to be counted. */
 	xp_sources_settle(writable, NULL, XP_BEFORE_COUNTERS);
 	copy = (struct xpoll_stats){
