@@ -2,7 +2,7 @@
 """Would the tests notice?  Break a copy of the library in one place and let them try.
 
   mutants.py check                                  can each mutant be made?
-  mutants.py try [--build FOLDER] [--compiler NAME] [WORD...]
+  mutants.py try [--build FOLDER] [--compiler NAME] [--core next] [WORD...]
 
 "try" needs the library built in FOLDER (build/release) and the Python of build/venv.
 
@@ -14,6 +14,9 @@ with what it said.
 
 Tests of contract and source run with a library that is broken.  Those of unit and fault are
 linked with the file that is broken in the place of the library's, and need no Python.
+
+With --core next the mutants are those of mutants_next.py; FOLDER is then one that was built
+with -D XPOLL_CORE=next.
 """
 from __future__ import annotations
 
@@ -28,6 +31,8 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
+
+import mutants_next
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -185,9 +190,17 @@ ROUNDS = 40  # A few do for most of them, and on each machine the same.
 SECONDS = 120  # for a test that hangs, as some do that notice
 
 
-def amalgamation(sources: Path) -> str:
+def mutants_of(core: str) -> dict[str, Mutant]:
+    if core != "next":
+        return MUTANTS
+    return {name: Mutant(whole, broken, "", test)
+            for name, (whole, broken, test) in mutants_next.MUTANTS.items()}
+
+
+def amalgamation(sources: Path, core: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.executable, sources / "scripts" / "amalgamate.py", folder],
+        subprocess.run([sys.executable, sources / "scripts" / "amalgamate.py", folder,
+                        *([core] if core else [])],
                        check=True, stdout=subprocess.DEVNULL)
         return (Path(folder) / "xpoll.c").read_text()
 
@@ -195,9 +208,12 @@ def amalgamation(sources: Path) -> str:
 class Workshop:
     """Where mutants are made: the tests are those of the build, and used as they are."""
 
-    def __init__(self, sources: Path, build: Path, compiler: str, scratch: Path) -> None:
+    def __init__(self, sources: Path, build: Path, compiler: str, core: str,
+                 scratch: Path) -> None:
         self.sources, self.build, self.compiler = sources, build, compiler
         self.scratch = scratch
+        # A file of another core goes before one of that name.
+        self.roots = [sources / "src" / folder for folder in ([core] if core else []) + [""]]
         self.options = [f"-I{path}" for path in (
             sources / "include", build / "python", sysconfig.get_path("include"))]
 
@@ -250,14 +266,18 @@ class Workshop:
         broken = folder / "broken.c"
         broken.write_text(next(
             text.replace(mutant.whole, mutant.broken)
-            for text in map(Path.read_text, sorted((self.sources / "src").rglob("*.c")))
-            if mutant.whole in text))
+            for root in self.roots
+            for text in map(Path.read_text, sorted(root.rglob("*.c"))) if mutant.whole in text))
         tests = sorted((self.sources / "tests" / suite).glob(f"{name}*.c"))
+        if len(self.roots) > 1 and mutant.test.startswith(EXPLORER):
+            tests[tests.index(tests[0].with_name("explore_core.c"))] = tests[0].with_name(
+                "next_explore.c")
         wraps = sorted(set(re.findall(r"__wrap_(\w+)", tests[0].read_text())))
         subprocess.run(
             [self.compiler, "-O1", "-w", "-rdynamic", "-D_GNU_SOURCE", "-DXPOLL_SEAM",
              "-DXPOLL_RAWCALL_EXTERN", "-o", folder / "program",
-             *(f"-I{self.sources / path}" for path in ("src", "include", "tests/lib")),
+             *(f"-I{path}" for path in (*self.roots, self.sources / "include",
+                                        self.sources / "tests" / "lib")),
              *(f"-Wl,--wrap={wrap}" for wrap in wraps),
              broken, *tests, self.build / "lib" / "libxt.a", self.build / "lib" / "libxpoll_seam.a",
              "-lpthread", "-lrt"], check=True)
@@ -300,6 +320,7 @@ class Workshop:
             folder = Path(scratch)
             if not all(map(inside, mutants)):
                 self.make(text, folder)
+            if any(mutant.says for mutant in mutants):
                 said, _ = self.play(folder, 1)
             failed = [mutant.test for mutant in mutants if not inside(mutant) and
                       not self.passes(self.program(mutant.test), folder, mutant.test)]
@@ -312,23 +333,23 @@ def inside(mutant: Mutant) -> bool:
     return mutant.test.startswith(("unit.", "fault."))
 
 
-def check(sources: Path) -> bool:
-    text = amalgamation(sources)
+def check(sources: Path, core: str) -> bool:
+    text = amalgamation(sources, core)
     good = True
-    for name, mutant in MUTANTS.items():
+    for name, mutant in mutants_of(core).items():
         if text.count(mutant.whole) != 1:
             print(f"{name}: the text is there {text.count(mutant.whole)} times")
             good = False
-    print(f"{len(MUTANTS)} mutants")
+    print(f"{len(mutants_of(core))} mutants")
     return good
 
 
-def attempt(sources: Path, build: Path, compiler: str, words: list[str]) -> bool:
-    text = amalgamation(sources)
-    chosen = {name: mutant for name, mutant in MUTANTS.items()
+def attempt(sources: Path, build: Path, compiler: str, core: str, words: list[str]) -> bool:
+    text = amalgamation(sources, core)
+    chosen = {name: mutant for name, mutant in mutants_of(core).items()
               if not words or any(word in name or word in mutant.test for word in words)}
     with tempfile.TemporaryDirectory(prefix="xpoll-mutants.") as scratch:
-        workshop = Workshop(sources, build, compiler, Path(scratch))
+        workshop = Workshop(sources, build, compiler, core, Path(scratch))
         good = workshop.whole(text, list(chosen.values()))
         with ThreadPoolExecutor(os.cpu_count() or 2) as pool:
             for row, noticed in pool.map(
@@ -344,6 +365,7 @@ def main() -> int:
     parser.add_argument("verb", choices=("check", "try"))
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "release")
     parser.add_argument("--compiler", default="cc")
+    parser.add_argument("--core", choices=("", "next"), default="")
     parser.add_argument("--if-long", action="store_true",
                         help="be skipped where XPOLL_MODEL_SECONDS is not set")
     parser.add_argument("words", nargs="*", metavar="WORD")
@@ -351,9 +373,10 @@ def main() -> int:
     if options.verb == "try" and options.if_long and "XPOLL_MODEL_SECONDS" not in os.environ:
         print("SKIP: takes a minute")
         return 77
-    good = check(ROOT)
+    good = check(ROOT, options.core)
     if options.verb == "try" and good:
-        good = attempt(ROOT, options.build.resolve(), options.compiler, options.words)
+        good = attempt(ROOT, options.build.resolve(), options.compiler, options.core,
+                       options.words)
     return 0 if good else 1
 
 
