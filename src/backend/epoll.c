@@ -116,12 +116,6 @@ static int epoll_change(void *opaque, int fd, uint32_t watch, uint64_t token)
 	return rc < 0 ? rc : epoll_attach(opaque, fd, watch, token);
 }
 
-static int epoll_change_unlocked(void *opaque, int fd, uint32_t watch, uint64_t token)
-{
-	return xp_sys_epoll_ctl(((struct epoll_state *)opaque)->epoll_fd, EPOLL_CTL_MOD, fd,
-	                        to_kernel(watch), token);
-}
-
 static int epoll_open(void *opaque, int size_hint, struct xp_counters *counters)
 {
 	struct epoll_state *state = opaque;
@@ -340,7 +334,6 @@ const struct xp_backend_ops xp_backend_epoll = {
 	.owns = epoll_owns,
 	.attach = epoll_attach,
 	.change = epoll_change,
-	.change_unlocked = epoll_change_unlocked,
 	.detach = epoll_detach,
 	.wait = epoll_await,
 	.wake = epoll_wake,
