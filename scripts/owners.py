@@ -2,6 +2,7 @@
 """Find out which files write and name each member of the core's shared structures.
 
   owners.py              print a row for each member of struct xpoll and struct xp_wait
+  owners.py --next       the same for the core that is being written (src/next)
   owners.py --check      exit 1 if more members lack an owner than scripts/ceilings.txt allows
   owners.py --self-test  check that planted writers and readers are found
 
@@ -179,6 +180,18 @@ def read():
             for path in sorted((ROOT / "src" / folder).glob("*.[ch]"))}
 
 
+def read_next():
+    """The same with the core that is being written in place of the present one."""
+    kept = {path.relative_to(ROOT).as_posix() for _, path in size.following()}
+    texts = {name: code for name, code in read().items()
+             if name in kept or not name.startswith(("src/core/", "src/base/"))}
+    for name in kept:
+        if name.startswith(style.NEXT):
+            code = style.blank((ROOT / name).read_text(encoding="utf-8"))
+            texts["src/" + name.removeprefix(style.NEXT)] = style.without_directives(code)
+    return texts
+
+
 def numbers(texts):
     owners = [Owners(*row, texts) for row in STRUCTURES]
     return {"members-without-owner": sum(len(each.shared()) for each in owners),
@@ -222,9 +235,9 @@ def main(arguments):
         return self_test()
     if arguments == ["--check"]:
         return size.check(numbers(read()))
-    if arguments:
+    if arguments not in ([], ["--next"]):
         sys.exit(__doc__)
-    table(read())
+    table(read_next() if arguments else read())
     return 0
 
 

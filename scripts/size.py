@@ -10,6 +10,7 @@ A file that leaves these folders is counted where it went: add its pattern to PA
 """
 import re
 import sys
+import textwrap
 from pathlib import Path
 
 import style
@@ -79,6 +80,26 @@ def following():
                 yield part, path
 
 
+# A constant whose name ends so could be another number without breaking a promise.
+TUNING = re.compile(r"\b((?:[A-Z]+_)+(?:MOST|LEAST|EVERY|EACH|FOR|BESIDE|CHECKS|AHEAD|ALONE)"
+                    r"(?:_NS)?|PATIENCE)\s*=(?!=)")
+
+
+def constants(files):
+    """Which file has which tuning constants."""
+    for _, path in files:
+        for name in TUNING.findall(style.blank(path.read_text(encoding="utf-8"))):
+            yield f"{path.name}:{name}"
+
+
+def modes(files):
+    """How the kernel is asked to watch a descriptor: by level, and as entry.c says beside that."""
+    text = "".join(path.read_text(encoding="utf-8") for _, path in files
+                   if path.stem in ("entry", "arm"))
+    asked = set(re.findall(r"XP_WATCH_(EDGE|ONESHOT|EXCLUSIVE|SOLO)", style.blank(text)))
+    return ["LEVEL", *sorted(asked)]
+
+
 def measured(files):
     sizes = {}
     for part, path in files:
@@ -99,11 +120,16 @@ def share(size):
     return 100 * size.comments / (size.code + size.comments)
 
 
-def table(sizes):
+def table(files):
+    sizes = measured(files)
     print(f"{'part':16} {'files':>6} {'lines':>7} {'code':>7} {'comments':>9}")
     for part, size in [*sizes.items(), ("together", total(sizes.values()))]:
         print(f"{part:16} {size.files:6} {size.lines:7} {size.code:7} {share(size):8.1f}%")
     print(f"boolean parameters that select a copy: {total(sizes.values()).selecting}")
+    for what, names in (("tuning constants", list(constants(files))),
+                        ("modes in the kernel", modes(files))):
+        print(textwrap.fill(f"{what}: {len(names)}: {' '.join(names)}", 100,
+                            break_on_hyphens=False))
 
 
 def ceilings(text):
@@ -147,15 +173,15 @@ def self_test():
 def main(arguments):
     if arguments == ["--self-test"]:
         return self_test()
-    sizes = measured(present())
+    files = list(present())
     if arguments == ["--check"]:
-        whole = total(sizes.values())
+        whole = total(measured(files).values())
         return check({"code-lines": whole.code, "selecting-parameters": whole.selecting})
     if arguments:
         sys.exit(__doc__)
-    table(sizes)
+    table(files)
     print("\nWith the core that is being written (-D XPOLL_CORE=next):")
-    table(measured(following()))
+    table(list(following()))
     return 0
 
 
