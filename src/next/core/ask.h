@@ -44,8 +44,8 @@ static inline int xp_ask_begin(struct xpoll *queue, int room, bool at_hand)
 	return at_hand && room < XP_ASK_BESIDE ? XP_ASK_BESIDE : room;
 }
 
-/* Returns true if a wait that has found candidates has to ask the kernel as well. */
-static inline bool xp_ask_is_due(struct xpoll *queue)
+/* Count a wait that has found candidates: returns true if it has to ask the kernel as well. */
+static inline bool xp_ask_count(struct xpoll *queue)
 {
 	if (queue->ask.due || queue->ask.always || ++queue->ask.skipped >= XP_ASK_EVERY)
 		return true;

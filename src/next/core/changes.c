@@ -9,9 +9,9 @@
 #include "core/candidates.h"
 #include "core/entry.h"
 #include "core/files.h"
-#include "core/kick.h"
 #include "core/late.h"
 #include "core/lowat.h"
+#include "core/marks.h"
 #include "os/sys.h"
 
 /* Nothing is registered.  That the descriptor is closed is the better answer. */
@@ -94,7 +94,7 @@ static int change_want(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 		rc = xp_entry_arm_main(queue, fd, slot, filters);
 	} else {
 		if (beside)
-			xp_sleepers_look(queue);
+			xp_sleepers_mark(queue);
 		xp_check_enabled(queue, fd, slot, filters);
 	}
 	return rc;

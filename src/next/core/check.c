@@ -6,7 +6,7 @@
 #include "core/candidates.h"
 #include "core/entry.h"
 #include "core/files.h"
-#include "core/kick.h"
+#include "core/marks.h"
 #include "core/report.h"
 #include "os/sys.h"
 
@@ -228,7 +228,7 @@ void xp_candidates_publish(struct xpoll *queue)
 		if (slot->kept_for || (filters && xp_has_news(queue, slot)) ||
 		    (filters && slot->check && !xp_slot_can_probe(fd, slot)) ||
 		    (xp_entry_is_held(queue, slot, filters) && xp_slot_can_probe(fd, slot))) {
-			xp_sleepers_look(queue);
+			xp_sleepers_mark(queue);
 			xp_candidate_append(queue, fd, slot);
 			continue;
 		}

@@ -2,7 +2,7 @@
 #include "core/due.h"
 
 #include "base/assert.h"
-#include "core/kick.h"
+#include "core/marks.h"
 
 void xp_due_set(struct xpoll *queue, enum xp_source_id id, int64_t deadline_ns)
 {
@@ -16,7 +16,7 @@ void xp_due_set(struct xpoll *queue, enum xp_source_id id, int64_t deadline_ns)
 		queue->on_demand |= queue->sources[i].due_ns == XP_ON_DEMAND;
 	}
 	if (xp_timer_waiter_missing(queue))
-		xp_sleepers_look(queue);
+		xp_sleepers_mark(queue);
 }
 
 uint32_t xp_timer_waiter_begin(struct xpoll *queue, int64_t *deadline_ns)

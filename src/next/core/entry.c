@@ -8,9 +8,8 @@
 #include "core/ask.h"
 #include "core/candidates.h"
 #include "core/files.h"
-#include "core/kick.h"
 #include "core/late.h"
-#include "core/outer_reason.h"
+#include "core/marks.h"
 #include "os/sys.h"
 
 enum {
@@ -188,7 +187,7 @@ static void entry_armed(struct xpoll *queue, struct xp_slot *slot, enum xp_mode 
 		xp_ask_soon(queue);
 	/* A back end that makes its changes in a wait has to make them beside one that sleeps. */
 	if (queue->ops->flush)
-		xp_sleepers_look(queue);
+		xp_sleepers_mark(queue);
 }
 
 int xp_entry_attach(struct xpoll *queue, int fd, struct xp_slot *slot)

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "base/table.h"
-#include "core/kick.h"
+#include "core/marks.h"
 #include "os/fskind.h"
 #include "os/sys.h"
 #include "source/inode.h"
@@ -44,7 +44,7 @@ static void file_place(struct xp_file *file, struct xp_list *list)
 static void file_wake(struct xpoll *queue, struct xp_file *file)
 {
 	file_place(file, &queue->files.awake);
-	xp_sleepers_look(queue);
+	xp_sleepers_mark(queue);
 }
 
 static void growth_news(struct xpoll *queue, struct xp_inode_user *user, uint32_t notes, bool lost)

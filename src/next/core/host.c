@@ -1,7 +1,7 @@
 /* All that sources may call of the queue. */
 #include "base/assert.h"
 #include "core/due.h"
-#include "core/moment.h"
+#include "core/marks.h"
 #include "core/source_fd.h"
 #include "core/sources.h"
 #include "os/sys.h"

@@ -5,6 +5,17 @@
  * atomic; [g] guarded by the lock of the list of queues (process.c).  `process` is compared
  * without it: it changes only in a child that no other thread shares.  The order of locks is:
  * list of queues, then one queue.
+ *
+ * slot: what is known of a descriptor.  entry: what the kernel's set has of it; solo: of one
+ *   filter of it alone.  filter: READ, WRITE, EXCEPT.
+ * candidate: a slot whose state a wait checks by poll(2).  report: what the kernel returns for an
+ *   entry.  record: what a wait returns for a filter or a descriptor.
+ * to publish: to have the kernel report what would be a candidate.
+ * kick: a thread that sleeps in the kernel comes out to look.  mark: the next to leave has to see
+ *   to that.  epoch: a number that grows with each call, by which what is older is known.
+ * leader, follower: who is in a back end for one thread, and who waits for that turn.
+ * source: what reports other events than readiness; due: when one wants to run.
+ * exposed: xpoll_fd has handed out the outer descriptor; attention: it is readable by itself.
  */
 #ifndef XP_CORE_QUEUE_H
 #define XP_CORE_QUEUE_H
@@ -56,7 +67,7 @@ struct xp_wait {
 	uint32_t wake_all;    /* the queue's when the call began */
 	uint32_t sequence;    /* the queue's before the kernel was asked */
 	uint32_t set;         /* the number of the kernel's set that was asked */
-	unsigned fruitless;   /* times that the kernel was asked again at once */
+	unsigned again;       /* times that the kernel was asked again at once */
 	bool full;        /* the kernel may have more reports */
 	bool news;        /* the last harvest has delivered something */
 	bool repeated;    /* it has reported what this call had delivered */
@@ -133,7 +144,7 @@ struct xpoll {
 		bool batch; /* one of these is in xpoll_wait */
 	} in_wait;           /* threads in calls that wait */
 	struct {
-		bool wanted;     /* a thread that sleeps has to look: see kick.h */
+		bool wanted;     /* a thread that sleeps has to look: see marks.h */
 		bool due;        /* one is to be woken when the lock is released */
 		uint32_t epoch;  /* grows when all that sleep have to come out */
 		int waiters;     /* those that still have to */
@@ -156,7 +167,7 @@ struct xpoll {
 		int groups[XP_GROUPS]; /* followers in each */
 		struct xp_wakefd wakefds[XP_GROUPS]; /* [I] what they wait for */
 	} turn;              /* of back ends that serve one thread at a time */
-	uint8_t vain;        /* waits that hold signals back before their first sleep */
+	uint8_t holding;     /* waits that hold signals back before their first sleep */
 	struct xp_idle idle; /* the time that threads sleep */
 	pthread_cond_t thread_left; /* a thread has come out, or has left */
 

@@ -5,8 +5,8 @@
 #include "core/ask.h"
 #include "core/entry.h"
 #include "core/files.h"
-#include "core/kick.h"
 #include "core/late.h"
+#include "core/marks.h"
 #include "core/source_fd.h"
 
 static int slot_attach(struct xpoll *queue, int fd, struct xp_slot *slot)

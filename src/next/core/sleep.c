@@ -8,7 +8,7 @@
 #include "core/check.h"
 #include "core/due.h"
 #include "core/entry.h"
-#include "core/kick.h"
+#include "core/marks.h"
 #include "core/outer.h"
 #include "core/sources.h"
 #include "core/threads.h"
@@ -55,9 +55,9 @@ static void leave_to_sleepers(struct xpoll *queue)
 		if (xp_is_concurrent(queue))
 			xp_candidates_publish(queue);
 		else
-			xp_sleepers_look(queue);
+			xp_sleepers_mark(queue);
 	}
-	if (xp_sleepers_looked(queue) && left_for_sleepers(queue)) {
+	if (xp_sleepers_take_mark(queue) && left_for_sleepers(queue)) {
 		xp_kick_one(queue);
 		if (xp_timer_waiter_missing(queue))
 			xp_timer_waiter_called(queue);
@@ -72,7 +72,7 @@ void xp_leave_to_others(struct xpoll *queue)
 		leave_to_sleepers(queue);
 	if (queue->outer.exposed)
 		xp_outer_update(queue);
-	(void)xp_sleepers_looked(queue);
+	(void)xp_sleepers_take_mark(queue);
 	xp_unlock(queue);
 }
 
@@ -83,11 +83,11 @@ static int64_t sleep_until(struct xpoll *queue, struct xp_wait *wait, uint32_t *
 	bool again = wait->slept;
 
 	*timer = xp_timer_waiter_begin(queue, &deadline_ns);
-	if (queue->vain > 0 && !again)
-		queue->vain--;
+	if (queue->holding > 0 && !again)
+		queue->holding--;
 	if (again && !wait->holds)
-		queue->vain = VAIN_FOR;
-	if (again || queue->vain > 0 || wait->mask || deadline_ns < wait->deadline_ns ||
+		queue->holding = VAIN_FOR;
+	if (again || queue->holding > 0 || wait->mask || deadline_ns < wait->deadline_ns ||
 	    !xp_is_concurrent(queue))
 		xp_hold_signals(queue, wait);
 	wait->slept = true;
@@ -128,7 +128,7 @@ static void sleep_cancelled(void *argument)
 		xp_turn_pass(queue);
 	xp_check_all(queue);
 	xp_wait_dismiss(queue, sleeper->wait);
-	xp_sleepers_look(queue);
+	xp_sleepers_mark(queue);
 	xp_leave(queue);
 	if (sleeper->wait->holds)
 		xp_sys_signals_release(sleeper->wait->held);
@@ -153,7 +153,7 @@ int xp_sleep(struct xpoll *queue, struct xp_wait *wait, struct xp_fired *fired, 
 	sleeper.deadline_ns = sleep_until(queue, wait, &sleeper.timer);
 	ask_begins(queue, wait);
 	queue->threads.waiters++;
-	(void)xp_sleepers_looked(queue); /* this thread has done so just now */
+	(void)xp_sleepers_take_mark(queue); /* this thread has done so just now */
 	if (XP_UNLIKELY(queue->outer.exposed))
 		xp_outer_update(queue);
 	xp_kick_due(queue);

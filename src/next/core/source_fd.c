@@ -6,7 +6,7 @@
 #include "base/assert.h"
 #include "core/ask.h"
 #include "core/entry.h"
-#include "core/moment.h"
+#include "core/marks.h"
 
 int xp_source_fd_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 {

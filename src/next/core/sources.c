@@ -7,10 +7,8 @@
 #include "base/assert.h"
 #include "base/result.h"
 #include "core/due.h"
-#include "core/kick.h"
 #include "core/lowat.h"
-#include "core/moment.h"
-#include "core/outer_reason.h"
+#include "core/marks.h"
 #include "os/fdnum.h"
 #include "os/sys.h"
 
@@ -34,7 +32,7 @@ static void registration_enlist(struct xpoll *queue, struct xp_registration *reg
 
 	if (ready && xp_list_empty(&reg->ready)) {
 		xp_list_append(&queue->registrations.active, &reg->ready);
-		xp_sleepers_look(queue);
+		xp_sleepers_mark(queue);
 	} else if (!ready) {
 		xp_list_remove(&reg->ready);
 	}

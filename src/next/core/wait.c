@@ -13,8 +13,7 @@
 #include "core/candidates.h"
 #include "core/check.h"
 #include "core/files.h"
-#include "core/kick.h"
-#include "core/outer_reason.h"
+#include "core/marks.h"
 #include "core/renew.h"
 #include "core/report.h"
 #include "core/sleep.h"
@@ -39,8 +38,8 @@ static int harvest(struct xpoll *queue, struct xp_wait *wait, bool sleeps);
 static int harvest_once(struct xpoll *queue, struct xp_wait *wait, bool sleeps, bool rest);
 static int harvested(struct xpoll *queue, struct xp_wait *wait, int rc);
 static bool may_have_more(const struct xpoll *queue, const struct xp_wait *wait);
-static bool is_in_vain(const struct xpoll *queue, struct xp_wait *wait);
-static bool is_over(struct xpoll *queue, const struct xp_wait *wait);
+static bool count_vain(const struct xpoll *queue, struct xp_wait *wait);
+static bool take_end(struct xpoll *queue, const struct xp_wait *wait);
 static void batch_return(struct xpoll *queue);
 
 int64_t xp_wait_deadline(int64_t timeout_ns)
@@ -76,7 +75,7 @@ int xp_wait_call(struct xpoll *queue, struct xp_wait *wait)
 		xp_outer_settle(queue);
 	}
 	/* Another thread that sleeps may have to take what is left. */
-	xp_sleepers_look(queue);
+	xp_sleepers_mark(queue);
 	if (queue->threads.waiters > 0 && queue->ops->rearm)
 		queue->ops->rearm(queue->backend);
 	xp_leave(queue);
@@ -127,9 +126,9 @@ static int wait_loop(struct xpoll *queue, struct xp_wait *wait)
 		if (XP_UNLIKELY(rc == -EINTR ? xp_is_interrupted(queue) : rc < 0))
 			return rc;
 		if (may_have_more(queue, wait)) {
-			if (is_in_vain(queue, wait))
+			if (count_vain(queue, wait))
 				return 0;
-		} else if (is_over(queue, wait)) {
+		} else if (take_end(queue, wait)) {
 			return 0;
 		}
 	}
@@ -161,7 +160,7 @@ static void take_at_hand(struct xpoll *queue, struct xp_wait *wait)
 		gather(queue, wait);
 	else
 		xp_candidates_check(queue, wait);
-	if (wait->len > 0 && (xp_ask_is_due(queue) ||
+	if (wait->len > 0 && (xp_ask_count(queue) ||
 	                      ((wait->listed || queue->ask.crowded) && !xp_wait_is_full(wait))))
 		(void)harvest(queue, wait, false);
 }
@@ -282,17 +281,17 @@ static bool may_have_more(const struct xpoll *queue, const struct xp_wait *wait)
 
 /*
  * A back end or a kernel that always has more must not keep a wait.  The deadline has passed,
- * and what is registered does not explain so many reports.
+ * and what is registered does not explain so many reports.  Counts this look.
  */
-static bool is_in_vain(const struct xpoll *queue, struct xp_wait *wait)
+static bool count_vain(const struct xpoll *queue, struct xp_wait *wait)
 {
-	return ++wait->fruitless > VAIN_LEAST &&
-		wait->fruitless > VAIN_LEAST + VAIN_EACH * queue->counters.registered &&
+	return ++wait->again > VAIN_LEAST &&
+		wait->again > VAIN_LEAST + VAIN_EACH * queue->counters.registered &&
 		xp_deadline_passed(wait);
 }
 
-/* Returns true if there is a reason to return nothing. */
-static bool is_over(struct xpoll *queue, const struct xp_wait *wait)
+/* Returns true if there is a reason to return nothing; it takes a wake, which is one. */
+static bool take_end(struct xpoll *queue, const struct xp_wait *wait)
 {
 	if (wait->wake_all != queue->wake.all)
 		return true;
