@@ -3,9 +3,20 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <linux/version.h>
 #include <unistd.h>
 
 #include "os/rawcall.h"
+
+void xp_sys_perf_threads_only(struct perf_event_attr *attr, bool only)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 13, 0)
+	attr->inherit_thread = only;
+#else
+	(void)attr;
+	(void)only;
+#endif
+}
 
 int xp_sys_perf_open(struct perf_event_attr *attr, pid_t thread, int cpu)
 {

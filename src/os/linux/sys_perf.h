@@ -2,10 +2,17 @@
 #ifndef XP_OS_SYS_PERF_H
 #define XP_OS_SYS_PERF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
 struct perf_event_attr;
+
+/*
+ * Set whether only new threads inherit the event, and child processes do not.  Headers before
+ * Linux 5.13 have no such field: there this does nothing, and children inherit it as well.
+ */
+void xp_sys_perf_threads_only(struct perf_event_attr *attr, bool only);
 
 /*
  * Of a thread (0: the calling one) on a processor.  -ENODEV: it is off; -ESRCH:

@@ -76,11 +76,11 @@ static int event_open(const struct scope *scope, pid_t thread,
 	attr.comm = 1;
 	attr.comm_exec = 1;
 	attr.inherit = 1;
-	attr.inherit_thread = !scope->deep;
+	xp_sys_perf_threads_only(&attr, !scope->deep);
 	fd = xp_sys_perf_open(&attr, thread, ring->cpu);
-	if (fd == -EINVAL && attr.inherit_thread) {
+	if (fd == -EINVAL && !scope->deep) {
 		/* Linux < 5.13: what children do is reported, and ignored. */
-		attr.inherit_thread = 0;
+		xp_sys_perf_threads_only(&attr, false);
 		fd = xp_sys_perf_open(&attr, thread, ring->cpu);
 	}
 	if (fd < 0)
