@@ -19,8 +19,11 @@ _Static_assert(XP_BIT(XP_READ) == 1 && XP_BIT(XP_WRITE) == 2 &&
                XP_BIT(XP_EXCEPT) == 4 && XP_REQUEST_IN == 8 && XP_REQUEST_RDHUP == 16,
                "the index of the table");
 
-void xp_poll_handed(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
+void xp_poll_handed(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters,
+                    uint32_t events)
 {
+	if (XP_UNLIKELY(events & (POLLPRI | POLLERR) && slot->present != slot->enabled))
+		xp_news_missed(queue, fd, slot, events);
 	for (unsigned i = 0; i < XP_FD_FILTERS; i++)
 		if (filters & XP_BIT(i) && slot->enabled & XP_BIT(i))
 			xp_interest_handed(queue, fd, slot, i);
@@ -40,7 +43,7 @@ void xp_ready_append(struct xpoll *queue, struct xp_wait *wait, int fd, struct x
 		.events = (int)bits,
 	};
 	slot->delivered.filters = XP_SET(filters);
-	xp_poll_handed(queue, fd, slot, filters);
+	xp_poll_handed(queue, fd, slot, filters, events);
 }
 
 /* The array has a record of it already, to which what else fired is added. */
@@ -61,7 +64,7 @@ static void ready_add(struct xpoll *queue, struct xp_wait *wait, int fd, struct 
 	if (XP_LOWEST_BIT(filters) < XP_LOWEST_BIT(slot->delivered.filters))
 		wait->ready[i].data64 = slot->udata[XP_LOWEST_BIT(filters)].bits;
 	slot->delivered.filters |= XP_SET(filters);
-	xp_poll_handed(queue, fd, slot, filters);
+	xp_poll_handed(queue, fd, slot, filters, events);
 }
 
 /* It is in the batch already: what else fired of it comes with the same entry. */

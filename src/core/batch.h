@@ -27,8 +27,9 @@ static XP_INLINE unsigned xp_poll_filters(const struct xp_slot *slot, uint32_t b
 	return xp_entry_filters(bits) & enabled;
 }
 
-/* These filters were handed to the program: their modes take effect. */
-void xp_poll_handed(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
+/* The program gets these filters of a report: their modes take effect. */
+void xp_poll_handed(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters,
+                    uint32_t events);
 
 /* Append a record to the caller's array; the filters are handed to the program with it. */
 void xp_ready_append(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,

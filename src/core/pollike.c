@@ -432,7 +432,7 @@ static XP_NOINLINE int hand_out_by_mode(struct xpoll *queue, const struct xp_rea
 	struct xp_slot *slot = entry->slot;
 	int fd = xp_token_fd(entry->token);
 
-	xp_poll_handed(queue, fd, slot, filters);
+	xp_poll_handed(queue, fd, slot, filters, entry->events);
 	return xp_leave_with(queue, (int)bits);
 }
 
@@ -446,7 +446,8 @@ static XP_INLINE int hand_out(struct xpoll *queue, const struct xp_ready *entry,
 	if (datap) /* That of the first of them. */
 		*datap = slot->udata[XP_LOWEST_BIT(filters)].pointer;
 	xp_count(&queue->counters.events);
-	if (XP_UNLIKELY(slot->modes.any || slot->mode > XP_MODE_EDGE))
+	if (XP_UNLIKELY(slot->modes.any || slot->mode > XP_MODE_EDGE ||
+	                entry->events & (POLLPRI | POLLERR)))
 		return hand_out_by_mode(queue, entry, filters, bits);
 	if (slot->mode == XP_MODE_EDGE)
 		xp_recheck_level(queue, xp_token_fd(entry->token), slot, filters);

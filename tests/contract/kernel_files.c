@@ -3,9 +3,12 @@
 #include "kernel_files.h"
 
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <mqueue.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -13,6 +16,7 @@
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
@@ -235,6 +239,85 @@ static void queue_calm(struct kernel_file *file)
 	(void)mq_receive(file->fds[FILE_QUEUE], &byte, 1, NULL);
 }
 
+/* --- The listener of a seccomp filter: a child calls getppid(2), and waits for an answer --- */
+
+/* Returns the listener, or -1; getppid(2) of this process is reported to it from now on. */
+static int seccomp_listen(void)
+{
+	struct sock_filter rules[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof rules / sizeof *rules, rules};
+
+	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+	                    SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+}
+
+/* The child's work: the first time it makes the listener, as its descriptor 0 or none. */
+static void seccomp_call(void)
+{
+	static bool listened;
+
+	if (listened) {
+		/* The last one to close it ends the call. */
+		(void)close(STDIN_FILENO);
+		(void)syscall(SYS_getppid);
+	} else {
+		int listener = seccomp_listen();
+
+		listened = true;
+		if (dup2(listener, STDIN_FILENO) < 0)
+			(void)close(STDIN_FILENO);
+		(void)close(listener);
+	}
+}
+
+static bool seccomp_make(struct kernel_file *file)
+{
+	int child = kernel_child_begin(file, seccomp_call);
+	int pidfd = child > 0 ? (int)syscall(SYS_pidfd_open, child, 0) : -1;
+	int fd = -1;
+
+	if (pidfd >= 0) {
+		kernel_child_work(file);
+		fd = (int)syscall(SYS_pidfd_getfd, pidfd, STDIN_FILENO, 0);
+		(void)close(pidfd);
+	}
+	return fd >= 0 && one(file, xt_keep(fd));
+}
+
+/* One call at a time is reported. */
+static void seccomp_stir(struct kernel_file *file)
+{
+	char byte = 'x';
+
+	if (xt_poll(file->fds[FILE_QUEUE], POLLIN))
+		return;
+	XT_EXPECT_EQ(write(file->other, &byte, 1), 1);
+	(void)xt_poll_until(file->fds[FILE_QUEUE], POLLIN, POLLIN);
+}
+
+static void seccomp_calm(struct kernel_file *file)
+{
+	union {
+		struct seccomp_notif call;
+		struct seccomp_notif_resp answer;
+		char room[256]; /* a newer kernel's may be longer */
+	} it = {.room = ""};
+	char byte;
+
+	if (!xt_poll(file->fds[FILE_QUEUE], POLLIN))
+		return;
+	XT_EXPECT_EQ(ioctl(file->fds[FILE_QUEUE], SECCOMP_IOCTL_NOTIF_RECV, &it), 0);
+	it.answer = (struct seccomp_notif_resp){.id = it.call.id};
+	XT_EXPECT_EQ(ioctl(file->fds[FILE_QUEUE], SECCOMP_IOCTL_NOTIF_SEND, &it), 0);
+	XT_EXPECT_EQ(read(file->helper, &byte, 1), 1);
+}
+
 /* --- Devices and others, in the state in which they are opened ------------------------------ */
 
 static bool open_one(struct kernel_file *file, const char *path)
@@ -290,6 +373,7 @@ static const struct kernel_kind files[] = {
 	{"epoll", false, R | W | X, epoll_make, other_puts, epoll_calm},
 	{"pidfd", false, R | W | X, pidfd_make, pidfd_stir, NULL},
 	{"message queue", false, R | W | X, queue_make, queue_stir, queue_calm},
+	{"seccomp listener", false, R | W | X, seccomp_make, seccomp_stir, seccomp_calm},
 	{"tun", false, R | W | X, tun_make, NULL, NULL},
 	{"fuse", false, R | W | X, fuse_make, NULL, NULL},
 	{"sysfs", false, R | W | X, sysfs_make, NULL, NULL},

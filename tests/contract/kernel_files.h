@@ -54,6 +54,8 @@ const struct kernel_kind *kernel_kind(const char *name);
  * through file->helper; it ends with the test.  -1: none can be made.
  */
 int kernel_child_begin(struct kernel_file *file, void (*work)(void));
+/* Have the child do its work once; returns when it is done. */
+void kernel_child_work(struct kernel_file *file);
 enum { KERNEL_RING_PAGES = 3 }; /* of a counter's memory: the head and two of data */
 
 /* Before the next file is made in the same test: what is no descriptor ends. */

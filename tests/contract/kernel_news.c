@@ -81,6 +81,22 @@ static void mounts_stir(struct kernel_file *file)
 	XT_EXPECT_EQ(umount2(xt_scratch(), MNT_DETACH), 0);
 }
 
+/*
+ * The kernel counts the changes of the name for all namespaces together, so CTest runs one
+ * of these tests at a time.
+ */
+static bool hostname_make(struct kernel_file *file)
+{
+	return in_namespaces && unshare(CLONE_NEWUTS) == 0 &&
+		open_each(file, "/proc/sys/kernel/hostname");
+}
+
+static void hostname_stir(struct kernel_file *file)
+{
+	(void)file;
+	XT_EXPECT_EQ(sethostname("xpoll", strlen("xpoll")), 0);
+}
+
 /* --- A child that does something when told ----------------------------------------------- */
 
 /* Runs in the child for each byte that comes; then the byte goes back. */
@@ -116,7 +132,7 @@ int kernel_child_begin(struct kernel_file *file, void (*work)(void))
 	return (int)child;
 }
 
-static void child_work(struct kernel_file *file)
+void kernel_child_work(struct kernel_file *file)
 {
 	char byte = 'x';
 
@@ -159,7 +175,7 @@ static void perf_calm(struct kernel_file *file)
  */
 static void perf_stir(struct kernel_file *file)
 {
-	child_work(file);
+	kernel_child_work(file);
 	XT_EXPECT(xt_poll_until(file->fds[FILE_SEEN], POLLIN, POLLIN));
 	perf_calm(file);
 }
@@ -222,6 +238,7 @@ static bool pressure_make(struct kernel_file *file)
 
 const struct kernel_kind kernel_news[] = {
 	{"mounts", true, R | X, mounts_make, mounts_stir, NULL},
+	{"hostname", true, R | X, hostname_make, hostname_stir, NULL},
 	{"perf", true, R, perf_make, perf_stir, NULL},
 	{"swaps", true, R | X, swaps_make, NULL, NULL},
 	{"input devices", true, R, input_make, NULL, NULL},

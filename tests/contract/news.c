@@ -120,6 +120,42 @@ XT_TEST(news_of_a_counter_while_read_is_disabled_beside_another_filter_come_afte
 	}
 }
 
+/* S4: a record of READ, with its error, leaves the news of a disabled EXCEPT. */
+static void record_of_read_leaves_except(const char *name)
+{
+	struct xpoll *queue = xt_open_flags(XPOLL_ALL_READY);
+	struct xpoll_ready ready;
+	struct kernel_file file;
+
+	if (!make(&file, name))
+		return;
+	XT_OK(xt_add(queue, file.fds[FILE_QUEUE], READ, 0));
+	XT_OK(xt_add(queue, file.fds[FILE_QUEUE], EXCEPT, 0));
+	for (int i = 0; i < 10; i++) {
+		XT_OK(xt_flag(queue, file.fds[FILE_QUEUE], EXCEPT, XPOLL_DISABLE));
+		file.kind->stir(&file);
+		if (i % 2) {
+			XT_EQ(xpoll_pwait(queue, &ready, 1, 0, NULL), 1);
+		} else {
+			XT_EQ(xpoll_wait(queue, 0), 1);
+			ready.events = xpoll_revents(queue, NULL);
+		}
+		XT_EXPECT_EQ(ready.events & ~POLLERR, POLLIN);
+		XT_OK(xt_flag(queue, file.fds[FILE_QUEUE], EXCEPT, XPOLL_ENABLE));
+		XT_EXPECT_EQ(came(queue), 3);
+	}
+}
+
+XT_TEST(news_of_mounts_while_except_is_disabled_outlive_a_record_of_read)
+{
+	record_of_read_leaves_except("mounts");
+}
+
+XT_TEST(news_of_the_host_name_while_except_is_disabled_outlive_a_record_of_read)
+{
+	record_of_read_leaves_except("hostname");
+}
+
 /* A mount table is always readable: who has disabled READ sleeps nevertheless. */
 XT_TEST(disabled_read_of_a_mount_table_lets_a_wait_sleep)
 {

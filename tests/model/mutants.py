@@ -155,7 +155,8 @@ MUTANTS = {
         "if (slot->modes.whole && (slot->modes.oneshot | slot->modes.dispatch) & bit)", "if (0)",
         "", "contract.pwait:whole_dispatch_disables_all_directions"),
     "a record of the caller's array leaves its modes to xpoll_revents": Mutant(
-        "slot->delivered.filters = XP_SET(filters);\n\txp_poll_handed(queue, fd, slot, filters);",
+        "slot->delivered.filters = XP_SET(filters);\n"
+        "\txp_poll_handed(queue, fd, slot, filters, events);",
         "slot->delivered.filters = XP_SET(filters);", "",
         "contract.pwait:modes_act_before_the_call_returns"),
     "a second report of a wait does not add to the record of the first": Mutant(

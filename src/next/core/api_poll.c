@@ -3,6 +3,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "core/candidates.h"
 #include "core/changes.h"
 #include "core/entry.h"
 #include "core/late_end.h"
@@ -150,6 +151,7 @@ static uint32_t batch_take(struct xpoll *queue, void **datap)
 		if (datap) /* of the first filter */
 			*datap = slot->udata[XP_LOWEST_BIT(filters)].pointer;
 		xp_count(&queue->counters.events);
+		xp_news_left(queue, fd, slot, found->events);
 		xp_handed(queue, fd, slot, filters);
 		return bits;
 	}

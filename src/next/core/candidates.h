@@ -55,5 +55,12 @@ void xp_news_keep(struct xp_slot *slot, uint32_t events);
 void xp_news_before_change(struct xpoll *queue, int fd, struct xp_slot *slot);
 /* Disabled filters have not got what this report says of them. */
 void xp_news_missed(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events);
+/* The same, when the enabled filters are about to get what this report says of them. */
+static inline void xp_news_left(struct xpoll *queue, int fd, struct xp_slot *slot,
+                                uint32_t events)
+{
+	if (XP_UNLIKELY(events & (POLLPRI | POLLERR) && slot->present != slot->enabled))
+		xp_news_missed(queue, fd, slot, events);
+}
 
 #endif

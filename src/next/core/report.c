@@ -211,6 +211,7 @@ static void ready_store(struct xpoll *queue, struct xp_wait *wait, int fd, struc
 		.fd = (xpoll_fd_t)xp_fd_ident(fd),
 		.events = (int)bits,
 	};
+	xp_news_left(queue, fd, slot, events);
 	xp_handed(queue, fd, slot, filters);
 }
 
@@ -239,6 +240,7 @@ static void ready_add(struct xpoll *queue, struct xp_wait *wait, int fd, struct 
 	wait->ready[i].events |= (int)bits;
 	if (is_first)
 		wait->ready[i].data64 = slot->udata[XP_LOWEST_BIT(filters)].bits;
+	xp_news_left(queue, fd, slot, events);
 	xp_handed(queue, fd, slot, filters);
 }
 
