@@ -132,7 +132,7 @@ int xpoll_event_mask(struct xpoll *queue, const struct xpoll_event *changes, int
 		.cap = nevents,
 		.mask = sigset,
 	};
-	struct xp_late late = {0};
+	struct xp_late late;
 	int receipts = 0;
 	int rc = xp_enter(queue);
 
@@ -140,6 +140,7 @@ int xpoll_event_mask(struct xpoll *queue, const struct xpoll_event *changes, int
 		return xp_result(rc);
 	if (nchanges < 0 || nevents < 0 || (nchanges > 0 && !changes) || (nevents > 0 && !events))
 		return xp_leave_with(queue, -EINVAL);
+	late.slot = NULL;
 	for (int i = 0; i < nchanges; i++)
 		receipts += (changes[i].flags & XPOLL_RECEIPT) != 0;
 	if (receipts > nevents)

@@ -99,7 +99,7 @@ static int ctl(struct xpoll *queue, int op, int events, int fd, void *data,
 
 int xpoll_ctl(struct xpoll *queue, int op, int events, xpoll_fd_t descriptor, void *data)
 {
-	struct xp_late late = {0};
+	struct xp_late late;
 	uint64_t syscalls;
 	int rc = xp_enter_change(queue);
 
@@ -107,6 +107,7 @@ int xpoll_ctl(struct xpoll *queue, int op, int events, xpoll_fd_t descriptor, vo
 		return xp_result(rc);
 	if (!ctl_valid(op, events))
 		return xp_leave_with(queue, -EINVAL);
+	late.slot = NULL;
 	syscalls = xp_counter_read(&queue->counters.syscalls_change);
 	rc = ctl(queue, op, events, xp_fd_of(descriptor), data, &late);
 	xp_change_counted(queue, rc, syscalls);
