@@ -85,7 +85,7 @@ MUTANTS = {
         "contract.files:file_both_directions_come_with_room_for_one"),
     "what was not fetched is forgotten": (
         "\t\t\txp_postpone(queue, fd, slot, slot->enabled, found->events);", "\t\t\t;",
-        "contract.pollike:entries_not_taken_come_again"),
+        "contract.pollike:clear_not_handed_out_comes_again"),
     "a file that was delivered stays the first": (
         "file_place(file, *events ? &queue->files.awake : &queue->files.asleep);",
         "if (!*events)\n\t\tfile_place(file, &queue->files.asleep);",
@@ -100,7 +100,7 @@ MUTANTS = {
         "contract.concurrent:trigger_wakes_the_waiter"),
     "one that was called out does not wake the next": (
         "if (wait->kicker && queue->kick.waiters > 0)\n\t\txp_kick_one(queue);", ";",
-        "contract.wake:wake_all_ends_every_wait_and_is_not_sticky"),
+        "contract.wake:wake_all_of_threads_that_return_at_once_is_few_writes"),
     "a thread goes to sleep while others are called out": (
         "if (XP_UNLIKELY(sleeps && queue->kick.waiters > 0)) {", "if (0) {",
         "contract.wake:wake_all_of_threads_that_return_at_once_is_few_writes"),
