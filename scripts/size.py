@@ -187,7 +187,8 @@ def walk(library):
              f"--callgrind-out-file={profile}", program])
         text = run(["callgrind_annotate", "--threshold=100", "--auto=no", profile],
                    capture_output=True, text=True).stdout
-    found = sorted({(name, function) for name, function in re.findall(r"\S*/(src/\S+):(\w+)", text)
+    named = re.findall(r"(?:\S*/)?(src/\S+):(\w+)", text)
+    found = sorted({(name, function) for name, function in named
                     if (ROOT / name).exists() and statements(ROOT / name, function) > 3})
     print("\n".join(f"{name}: {function}" for name, function in found))
     print(f"functions: {len(found)} files: {len({name for name, _ in found})}")
