@@ -398,7 +398,7 @@ void xp_deliver_fired_events(struct xpoll *queue, struct xp_wait *wait,
 
 		if (count > FETCHED_AHEAD)
 			xp_prefetch(xp_fired_slot(queue, fired + FETCHED_AHEAD));
-		if (XP_LIKELY(slot && !xp_fired_is_rare(wait, fired, slot, false) &&
+		if (XP_LIKELY(slot && !xp_fired_is_rare(queue, wait, fired, slot, false) &&
 		              (slot->delivered.count + 1) % XP_SAMPLE_EVERY != 0))
 			filter = plain_filter(queue, wait, slot, fired->events);
 		if (XP_UNLIKELY(filter == 0)) {
@@ -466,7 +466,7 @@ void xp_deliver_rare(struct xpoll *queue, struct xp_wait *wait, const struct xp_
 		/* The change made the kernel report again: ask it, also after the deadline. */
 		wait->exhausted = false;
 		xp_news_dropped(queue, fd, slot, events);
-	} else if (xp_slot_is_outdated(slot, wait) && !is_of_last_change(fired, slot)) {
+	} else if (xp_slot_is_outdated(queue, slot, wait) && !is_of_last_change(fired, slot)) {
 		/* The kernel reports a level once more: ask it again, as above. */
 		wait->exhausted = false;
 		xp_candidate_outdated(queue, fd, slot, reported_of(slot, events));

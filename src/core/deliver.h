@@ -6,6 +6,7 @@
 #define XP_CORE_DELIVER_H
 
 #include "core/batch.h"
+#include "core/entry.h"
 #include "core/queue.h"
 
 enum {
@@ -36,12 +37,6 @@ static XP_INLINE void xp_deliver(struct xpoll *queue, struct xp_wait *wait, bool
 		xp_deliver_event(queue, wait, xp_token_fd(token), slot, events);
 }
 
-/* Was it harvested before the slot was changed last? */
-static inline bool xp_slot_is_outdated(const struct xp_slot *slot, const struct xp_wait *wait)
-{
-	return (int32_t)(slot->sequence - wait->sequence) > 0;
-}
-
 /* Is it a report of the main entry from before the last change of that? */
 static inline bool xp_fired_is_before(const struct xp_fired *fired, const struct xp_slot *slot)
 {
@@ -66,12 +61,13 @@ static XP_INLINE struct xp_slot *xp_fired_slot(const struct xpoll *queue,
  * finds, each at most once (poll and select look twice), and nothing has been changed
  * since the wait began.
  */
-static XP_INLINE bool xp_fired_is_rare(const struct xp_wait *wait, const struct xp_fired *fired,
-                                       const struct xp_slot *slot, bool first)
+static XP_INLINE bool xp_fired_is_rare(const struct xpoll *queue, const struct xp_wait *wait,
+                                       const struct xp_fired *fired, const struct xp_slot *slot,
+                                       bool first)
 {
 	return slot->tag != xp_token_tag(fired->token) ||
 		slot->mode > XP_MODE_EDGE || slot->lowat.filters || slot->solo ||
-		(!first && xp_slot_is_outdated(slot, wait));
+		(!first && xp_slot_is_outdated(queue, slot, wait));
 }
 
 /* Its slot, if it is only to be delivered; NULL: it was. */
@@ -80,7 +76,7 @@ static XP_INLINE struct xp_slot *xp_fired_usual(struct xpoll *queue, struct xp_w
 {
 	struct xp_slot *slot = xp_fired_slot(queue, fired);
 
-	if (XP_UNLIKELY(!slot || xp_fired_is_rare(wait, fired, slot, first))) {
+	if (XP_UNLIKELY(!slot || xp_fired_is_rare(queue, wait, fired, slot, first))) {
 		xp_deliver_rare(queue, wait, fired);
 		return NULL;
 	}
@@ -89,7 +85,7 @@ static XP_INLINE struct xp_slot *xp_fired_usual(struct xpoll *queue, struct xp_w
 		xp_deliver_rare(queue, wait, fired);
 		return NULL;
 	}
-	XP_ASSERT(slot->present && !xp_slot_is_outdated(slot, wait));
+	XP_ASSERT(slot->present && !xp_slot_is_outdated(queue, slot, wait));
 	return slot;
 }
 

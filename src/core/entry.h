@@ -80,6 +80,14 @@ static inline void xp_entry_set_mode(struct xpoll *queue,
 		queue->recheck_wanted = true;
 }
 
+/* Was it harvested before the slot was changed last? */
+static inline bool xp_slot_is_outdated(const struct xpoll *queue, const struct xp_slot *slot,
+                                       const struct xp_wait *wait)
+{
+	/* By age: a slot may not have changed while the number wrapped. */
+	return queue->sequence - slot->sequence < queue->sequence - wait->sequence;
+}
+
 /* Would it take the queue's own descriptor from the queue? */
 static inline bool xp_entry_owns(const struct xpoll *queue, int fd)
 {

@@ -7,6 +7,7 @@
 #include "xt.h"
 
 #include "base/time.h"
+#include "core/queue.h"
 #include "os/linux/sys_linux.h"
 
 #include <sched.h>
@@ -134,4 +135,24 @@ XT_TEST(dispatch_of_two_filters_enabled_while_two_threads_sleep_is_delivered)
 XT_TEST(oneshot_of_two_filters_added_again_while_two_threads_sleep_is_delivered)
 {
 	each_round_ends(2, XPOLL_ONESHOT, XPOLL_ADD | XPOLL_ONESHOT);
+}
+
+/* The queue counts its changes by a number that wraps, after some hours in a busy server. */
+XT_TEST(level_that_is_older_than_two_billion_changes_is_reported_at_once)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	struct xpoll_stats before, after;
+
+	XT_OK(xt_add(queue, pair.r, READ, 0));
+	xt_put(pair.w);
+	XT_OK(xt_flag(queue, (uint64_t)pair.r, READ, XPOLL_DISABLE));
+	XT_OK(xt_flag(queue, (uint64_t)pair.r, READ, XPOLL_ENABLE));
+	XT_GETS(queue, NULL, (uint64_t)pair.r, READ);
+	queue->sequence += (1u << 31) + 5;
+	before = xt_stats(queue);
+	XT_GETS(queue, NULL, (uint64_t)pair.r, READ);
+	after = xt_stats(queue);
+	XT_EXPECT_EQ(after.syscalls_wait, before.syscalls_wait + 1);
+	XT_EXPECT_EQ(after.syscalls_check, before.syscalls_check);
 }

@@ -117,7 +117,7 @@ MUTANTS = {
         "fault.epoll:dead_entry_reported_to_many_sleepers_renews_the_set_once"),
     # What several threads and the kernel do between a report and its delivery.
     "what was harvested before a change is handed out": Mutant(
-        "} else if (xp_slot_is_outdated(slot, wait) && !is_of_last_change(fired, slot)) {",
+        "} else if (xp_slot_is_outdated(queue, slot, wait) && !is_of_last_change(fired, slot)) {",
         "} else if (0) {", "", EXPLORER),
     "an outdated report at the deadline ends a wait": Mutant(
         "\t\twait->exhausted = false;\n\t\txp_candidate_outdated(queue, fd, slot,",

@@ -22,14 +22,14 @@ bool core_has_changed(const struct xpoll *queue, int file, uint32_t sequence)
 {
 	struct xp_slot slot = slot_of(queue, file);
 
-	return slot.marked && (int32_t)(slot.sequence - sequence) > 0;
+	return slot.marked && queue->sequence - slot.sequence < queue->sequence - sequence;
 }
 
 unsigned core_is_token(const struct xpoll *queue, int file, uint64_t token)
 {
 	struct xp_slot slot = slot_of(queue, file);
 
-	/* Stale, outdated, or of the last change of the entry. */
+	/* Stale, superseded, or of the last change of the entry. */
 	return xp_slot_is_of(&slot, token) + 2u * (xp_slot_token(&slot, file) == token);
 }
 

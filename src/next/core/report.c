@@ -370,7 +370,8 @@ void xp_report(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired 
 	} else if (!(fired->events & XP_FIRED_SOLO_ANY) &&
 	           report_is_superseded(queue, wait, slot, fired->token)) {
 		return;
-	} else if (XP_UNLIKELY(slot->marked && (int32_t)(slot->sequence - wait->sequence) > 0)) {
+	} else if (XP_UNLIKELY(slot->marked && queue->sequence - slot->sequence <
+	                       queue->sequence - wait->sequence)) {
 		report_outdated(queue, wait, fd, slot, events, limit);
 	} else if (XP_LIKELY(++slot->reports != 0 || !queue->lazy) ||
 	           xp_entry_same_or_drop(queue, fd, slot, 0)) {

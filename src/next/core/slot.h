@@ -3,10 +3,11 @@
  *
  * Slots live in pages that never move and are freed with the queue.
  *
- * The kernel returns a token with each report, made of the descriptor and of the number of
- * the arming: how often the main entry was made or changed.  A report of an arming before
- * `born` is stale: its registration has ended.  A report of another arming than the last is
- * outdated: the change made the kernel check the state again, so the report is dropped.
+ * The kernel returns a token with each report: the descriptor, and `arming`, which counts how
+ * often the main entry was made or changed.  A report with an arming before `born` is stale:
+ * its registration has ended.  One with another arming than the last is superseded: the change
+ * made the kernel check the state again, so the report is dropped.  A report that was fetched
+ * before `marked` was set is outdated: the state is checked.
  *
  * Everything here is guarded by the queue's lock, but for `late`, which is atomic.
  */
@@ -107,12 +108,10 @@ struct xp_slot {
 	uint8_t mode;      /* enum xp_mode */
 	uint8_t kind : 4;      /* enum xp_fd_kind */
 	uint8_t idle : 4;      /* checks after a delivery that found nothing, in a row */
-	uint8_t reports : 6;   /* of the kernel, modulo XP_CONFIRM_EVERY */
+	uint8_t reports : 6;   /* of the kernel, modulo 64: when it is 0 the file is confirmed */
 	uint8_t stale : 2;     /* reports of ended registrations since the last one ended */
 	atomic_uchar late;     /* threads that make a late change of the entry: see late.h */
 };
-
-enum { XP_CONFIRM_EVERY = 64 }; /* reports of a slot of which one is confirmed */
 
 _Static_assert(sizeof(struct xp_slot) == XP_CACHE_LINE, "one cache line for each descriptor");
 
@@ -164,7 +163,8 @@ static inline uint32_t xp_token_arming(uint64_t token)
 /* Returns true if the registrations that the token was made for still stand. */
 static inline bool xp_slot_is_of(const struct xp_slot *slot, uint64_t token)
 {
-	return (int32_t)(xp_token_arming(token) - slot->born) >= 0;
+	/* Unsigned: also right if the number has wrapped since `born`. */
+	return xp_token_arming(token) - slot->born <= slot->arming - slot->born;
 }
 
 /* The registrations end: reports that were made until now are stale. */
