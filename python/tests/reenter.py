@@ -149,6 +149,8 @@ class World:
         self.aios: list[Any] = []
         self.idents = [1]  # Of operations, most of them over.
         self.flights: dict[int, tuple[int, Any, Any]] = {}
+        self.submitting = 0  # calls of aio_submit whose operation is not in flights yet
+        self.early: set[int] = set()  # operations that ended before such a call was over
         self.buffers: list[bytearray] = []
         self.faults: list[str] = []
         self.count: dict[str, int] = {}
@@ -292,6 +294,9 @@ class World:
 
     def check_aio(self, one: Numbered, event: Event) -> None:
         if self.blocking:  # Another thread may not have written it down yet.
+            return
+        if self.submitting and event.ident not in self.flights:
+            self.early.add(event.ident)
             return
         serial, aio, given = self.flights.pop(event.ident, (0, None, None))
         if serial != one.serial:
@@ -451,8 +456,17 @@ class World:
         # Named: what a call has for itself ends after it, before its result is written down.
         number, where = self.number(op), self.number(self.random.choice((0, 5, 10**6)))
         fd = self.number(self.path.fileno())
-        aio = one.made.aio_submit(number, fd, buffer, where, udata=given)
-        self.flights[aio.ident] = (one.serial, aio, given)
+        self.submitting += 1
+        try:
+            aio = one.made.aio_submit(number, fd, buffer, where, udata=given)
+            flight = (one.serial, aio, given)
+            # Code that runs inside of these lines may have got its end.
+            if aio.ident in self.early:
+                self.early.discard(aio.ident)
+            else:
+                self.flights[aio.ident] = flight
+        finally:
+            self.submitting -= 1
         if self.random.randrange(2):
             self.idents.append(aio.ident)
             del self.idents[:-6]
