@@ -165,8 +165,8 @@ struct xp_backend_ops {
 	 */
 	int (*change)(void *state, int fd, uint32_t watch, uint64_t token);
 	/*
-	 * The same for a kernel whose entries can be one-shot: without the lock, and not counted.
-	 * The watch is not exclusive, nor of a solo filter.  Optional.
+	 * Like change, but called without the queue's lock, and it counts no system call.  For a
+	 * kernel with one-shot entries; never exclusive, never a solo filter.  Optional.
 	 */
 	int (*change_unlocked)(void *state, int fd, uint32_t watch, uint64_t token);
 	/* Stop watching; no later report has the descriptor's token. */

@@ -7,7 +7,8 @@ EXPLORER = "unit.explore:every_order_of_steps_keeps_the_contract"
 MUTANTS = {
     # What a thread has harvested, and what the program changes meanwhile.
     "a report older than the last mark is delivered": (
-        "XP_UNLIKELY(slot->marked && (int32_t)(slot->sequence - wait->sequence) > 0)", "0",
+        "XP_UNLIKELY(slot->marked && queue->sequence - slot->sequence <\n"
+        "\t                       queue->sequence - wait->sequence)", "0",
         EXPLORER),
     "a report of an arming before the last one is delivered": (
         "report_is_superseded(queue, wait, slot, fired->token)) {", "0) {", EXPLORER),
@@ -95,8 +96,8 @@ MUTANTS = {
         "contract.attention:queue_fd_by_edges_is_told_of_what_an_add_enables"),
     # Who is woken.
     "a thread that leaves does not wake the next": (
-        "if (xp_sleepers_looked(queue) && left_for_sleepers(queue)) {\n\t\txp_kick_one(queue);",
-        "if (xp_sleepers_looked(queue) && left_for_sleepers(queue)) {",
+        "if (xp_sleepers_take_mark(queue) && left_for_sleepers(queue)) {\n\t\txp_kick_one(queue);",
+        "if (xp_sleepers_take_mark(queue) && left_for_sleepers(queue)) {",
         "contract.concurrent:trigger_wakes_the_waiter"),
     "one that was called out does not wake the next": (
         "if (wait->kicker && queue->kick.waiters > 0)\n\t\txp_kick_one(queue);", ";",
@@ -127,6 +128,8 @@ MUTANTS = {
         "\twait->ready[i].events |= (int)bits;\n", "",
         "contract.pwait:both_directions_come_with_one_record"),
     "a record of the caller's array leaves its modes to xpoll_revents": (
-        "\t\t.events = (int)bits,\n\t};\n\txp_handed(queue, fd, slot, filters);",
-        "\t\t.events = (int)bits,\n\t};", "contract.pwait:modes_act_before_the_call_returns"),
+        "\t\t.events = (int)bits,\n\t};\n\txp_news_left(queue, fd, slot, events);\n"
+        "\txp_handed(queue, fd, slot, filters);",
+        "\t\t.events = (int)bits,\n\t};\n\txp_news_left(queue, fd, slot, events);",
+        "contract.pwait:modes_act_before_the_call_returns"),
 }

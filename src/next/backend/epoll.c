@@ -1,5 +1,5 @@
 /*
- * The epoll back end.
+ * The epoll back end for src/next/core: src/backend/epoll.c without its second ways to wait.
  *
  * One epoll set and one eventfd that wakes it, edge-triggered so that it is
  * never read.  epoll knows a registration by (number, open file): a reopened

@@ -1,4 +1,4 @@
-/* The outer epoll set. */
+/* The outer epoll set for src/next/core: src/backend/epoll_outer.c without the set apart. */
 #include "backend/outer.h"
 
 #include "base/assert.h"

@@ -8,7 +8,10 @@
 
 enum { REGMAP_LEAST = 16 };
 
-/* All bits of both have a part in its lower half. */
+/*
+ * The upper half of the key is folded into the lower one, on all bits of which the upper
+ * half of the product depends.
+ */
 static uint64_t regmap_hash(uint64_t ident, int filter)
 {
 	uint64_t key = ident ^ (uint64_t)(unsigned)filter << 48;

@@ -9,8 +9,8 @@
 #include "core/queue.h"
 
 /*
- * Filters were enabled without a change of the kernel's entry.  Another thread may have
- * fetched a report before that and deliver the same again, so such reports are checked.
+ * Filters were enabled without a change of the kernel's entry.  A report that a thread
+ * fetched before may be of what was delivered already, so such reports are checked.
  */
 static inline void xp_slot_mark(struct xpoll *queue, struct xp_slot *slot)
 {
@@ -55,7 +55,7 @@ void xp_news_keep(struct xp_slot *slot, uint32_t events);
 void xp_news_before_change(struct xpoll *queue, int fd, struct xp_slot *slot);
 /* Disabled filters have not got what this report says of them. */
 void xp_news_missed(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events);
-/* The same, when the enabled filters are about to get what this report says of them. */
+/* A report is about to be delivered to the enabled filters: keep what it says of others. */
 static inline void xp_news_left(struct xpoll *queue, int fd, struct xp_slot *slot,
                                 uint32_t events)
 {

@@ -77,7 +77,10 @@ static int change_want(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 	if (xp_has_news(queue, slot) && !(filters & ~(unsigned)slot->armed)) {
 		xp_check_enabled(queue, fd, slot, filters);
 	} else if (xp_entry_is_silent(queue, slot)) {
-		/* Level-triggered costs no calls, if nobody asks while it is disabled: try. */
+		/*
+		 * ENABLE of a level-triggered entry makes no system call, if nothing comes while
+		 * it is disabled.  At each 64th report try whether that is so now.
+		 */
 		bool tries = slot->reports == 0 && xp_entry_mode(queue, slot) == XP_MODE_LEVEL;
 
 		rc = xp_entry_arm_late(queue, fd, slot, tries ? XP_MODE_LEVEL : XP_MODE_ONCE,
@@ -88,7 +91,9 @@ static int change_want(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 		xp_slot_mark(queue, slot);
 		xp_ask_soon(queue); /* the kernel reports what holds */
 	} else if (beside && xp_entry_may_report_once(queue, slot)) {
-		rc = xp_entry_arm_late(queue, fd, slot, XP_MODE_ONCE, late);
+		/* If that fails all filters are disabled: those enabled before must not be. */
+		rc = xp_entry_arm_late(queue, fd, slot, XP_MODE_ONCE,
+		                       mine & slot->enabled & ~filters ? NULL : late);
 	} else if (beside && !xp_entry_is_held(queue, slot, filters)) {
 		/* A thread that sleeps does not check candidates: the kernel wakes it. */
 		rc = xp_entry_arm_main(queue, fd, slot, filters);

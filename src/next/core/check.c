@@ -29,6 +29,7 @@ static void candidate_idle(struct xpoll *queue, int fd, struct xp_slot *slot, bo
 {
 	unsigned mine = xp_entry_main(queue, slot) & slot->enabled;
 
+	/* A silent entry has to report the next activity. */
 	if (xp_entry_is_silent(queue, slot) && mine)
 		(void)xp_entry_arm(queue, fd, slot, XP_MODE_ONCE, xp_entry_main(queue, slot), mine);
 	if (named || slot->mode != XP_MODE_EDGE || xp_slot_by_edge(slot) & slot->enabled ||

@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "core/backends.h"
 #include "core/files.h"
+#include "core/late.h"
 #include "core/lowat.h"
 #include "core/process.h"
 #include "core/renew.h"
@@ -171,6 +172,7 @@ static int reinit_registrations(struct xpoll *queue)
 
 	xp_mutex_lock(&queue->lock);
 	queue->batch.next = queue->batch.len = 0;
+	xp_late_forget_all(queue);
 	xp_source_fds_forget(queue);
 	sources_rc = xp_sources_inherit(queue);
 	fds_rc = xp_attach_all(queue, true);

@@ -167,7 +167,7 @@ static void entry_renumber(const struct xpoll *queue, struct xp_slot *slot, int 
 	slot->arming += queue->lazy ? (uint32_t)armings : 0;
 }
 
-/* The main entry is so from now on. */
+/* Record that the kernel has this main entry now. */
 static void entry_armed(struct xpoll *queue, struct xp_slot *slot, enum xp_mode mode,
                         unsigned filters)
 {
@@ -181,7 +181,7 @@ static void entry_armed(struct xpoll *queue, struct xp_slot *slot, enum xp_mode 
 	slot->fruitless = 0;
 	if (!queue->lazy)
 		xp_slot_mark(queue, slot);
-	else if (!slot->solo) /* whose reports are of any arming */
+	else if (!slot->solo) /* reports of solo entries are not checked by their arming */
 		slot->marked = false;
 	if (queue->lazy || queue->ops->flush)
 		xp_ask_soon(queue);
@@ -267,7 +267,10 @@ int xp_entry_arm_late(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp
 
 	if (!late || xp_has_news(queue, slot) || atomic_load(&slot->late) == UINT8_MAX)
 		return xp_entry_arm(queue, fd, slot, mode, filters, filters);
-	/* A report has shown that every late change before this one was made. */
+	/*
+	 * No earlier late change is under way: a silent entry has reported since, and
+	 * xp_entry_arm, which made the entry edge-triggered, waits for them.
+	 */
 	XP_ASSERT(filters && (slot->mode == XP_MODE_EDGE || xp_entry_is_silent(queue, slot)));
 	entry_renumber(queue, slot, 1);
 	entry_armed(queue, slot, mode, filters);

@@ -54,7 +54,10 @@ static inline bool xp_entry_is_held(const struct xpoll *queue, const struct xp_s
 /* How the main entry should be triggered. */
 enum xp_mode xp_entry_mode(const struct xpoll *queue, const struct xp_slot *slot);
 
-/* Returns true if each report disables or ends all filters of the main entry. */
+/*
+ * Returns true if the main entry may be one-shot: each report disables or ends all of its
+ * filters, none is exclusive or has a low-water mark, and the back end can arm it unlocked.
+ */
 bool xp_entry_may_report_once(const struct xpoll *queue, const struct xp_slot *slot);
 
 /* Returns true if the main entry has reported, and does not report before it is armed. */
@@ -74,8 +77,8 @@ void xp_entry_remove(struct xpoll *queue, struct xp_slot *slot, unsigned filters
 /* All registrations end: the descriptor is closed, or another file. */
 void xp_entry_drop(struct xpoll *queue, int fd, struct xp_slot *slot);
 /*
- * All registrations end, and the kernel's entries with them; silent: but for a main entry that
- * is silent.  -ENOENT, -EBADF: it was gone.
+ * End all registrations, and remove the kernel's entries.  silent: leave a main entry that is
+ * silent in the kernel (slot->left).  -ENOENT, -EBADF: the file was closed before.
  */
 int xp_entry_end(struct xpoll *queue, int fd, struct xp_slot *slot, bool silent);
 
@@ -92,8 +95,8 @@ int xp_entry_arm_main(struct xpoll *queue, int fd, struct xp_slot *slot, unsigne
 
 struct xp_late;
 /*
- * Arm a main entry that is silent, or make it report once; without the lock, after the call
- * has released it, unless late is NULL.
+ * Arm a silent main entry, or make an edge-triggered one report once.  late: gets the change,
+ * which xp_leave_late makes without the lock; NULL, or nothing is left there: made at once.
  */
 int xp_entry_arm_late(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode mode,
                       struct xp_late *late);

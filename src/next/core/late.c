@@ -10,8 +10,11 @@ enum {
 	NAP_NS = XP_NS_PER_MS / 20,   /* how long it sleeps */
 };
 
-/* The thread that makes the change cannot signal: the slot is its last access. */
-static void nap(void)
+/*
+ * The thread that makes a late change cannot signal a condition: once it has decremented
+ * slot->late the queue may be gone.  So this thread sleeps a little, and looks again.
+ */
+void xp_nap(int64_t ns)
 {
 	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 	pthread_cond_t nobody;
@@ -19,7 +22,7 @@ static void nap(void)
 	if (xp_sys_cond_init(&nobody) < 0)
 		return;
 	pthread_mutex_lock(&mutex);
-	(void)xp_sys_cond_wait(&nobody, &mutex, xp_sys_now() + NAP_NS);
+	(void)xp_sys_cond_wait(&nobody, &mutex, xp_sys_now() + ns);
 	pthread_mutex_unlock(&mutex);
 	pthread_cond_destroy(&nobody);
 }
@@ -30,7 +33,7 @@ void xp_late_await_busy(struct xp_slot *slot)
 		if (tries < TRIES)
 			xp_relax();
 		else
-			nap();
+			xp_nap(NAP_NS);
 	}
 }
 
@@ -40,4 +43,12 @@ void xp_late_await_all(struct xpoll *queue)
 
 	for (int fd = 0; (slot = xp_slots_walk(&queue->slots, &fd)); fd++)
 		xp_late_await(slot);
+}
+
+void xp_late_forget_all(struct xpoll *queue)
+{
+	struct xp_slot *slot;
+
+	for (int fd = 0; (slot = xp_slots_walk(&queue->slots, &fd)); fd++)
+		atomic_store(&slot->late, 0);
 }

@@ -30,5 +30,10 @@ static inline void xp_late_await(struct xp_slot *slot)
 
 /* The same for all slots. */
 void xp_late_await_all(struct xpoll *queue);
+/* In a forked child: the threads that would make late changes are in the parent only. */
+void xp_late_forget_all(struct xpoll *queue);
+
+/* Sleep for so long.  For what a thread does that cannot signal a condition. */
+void xp_nap(int64_t ns);
 
 #endif

@@ -5,7 +5,10 @@
 #include "core/entry.h"
 #include "core/sleep.h"
 
-/* The kernel has refused the change: the filter is not enabled, or its registration ends. */
+/*
+ * The kernel has refused a late change: disable the filters of the main entry again, or end
+ * the registrations if the descriptor is closed or another file.
+ */
 static void late_failed(struct xpoll *queue, const struct xp_late *late, int rc)
 {
 	struct xp_slot *slot = late->slot;

@@ -11,11 +11,15 @@
  * candidate: a slot whose state a wait checks by poll(2).  report: what the kernel returns for an
  *   entry.  record: what a wait returns for a filter or a descriptor.
  * to publish: to have the kernel report what would be a candidate.
- * kick: a thread that sleeps in the kernel comes out to look.  mark: the next to leave has to see
- *   to that.  epoch: a number that grows with each call, by which what is older is known.
- * leader, follower: who is in a back end for one thread, and who waits for that turn.
- * source: what reports other events than readiness; due: when one wants to run.
- * exposed: xpoll_fd has handed out the outer descriptor; attention: it is readable by itself.
+ * kick: make a thread that sleeps in the kernel come out and look.  kick.wanted: the next
+ *   thread that leaves has to kick one.  kick.epoch: counts the calls that make all come out.
+ * mark of a slot: reports that were fetched before it have to be checked.
+ * slot.epoch: the number of a wait call.
+ * leader: the thread that is in a back end for one thread; follower: one that waits for the
+ *   turn.
+ * source: reports other events than readiness; due: the time at which one has to run.
+ * exposed: xpoll_fd has returned the outer descriptor; attention: makes that descriptor
+ *   readable although the kernel's set has no report.
  */
 #ifndef XP_CORE_QUEUE_H
 #define XP_CORE_QUEUE_H
@@ -40,7 +44,7 @@
 
 enum {
 	XP_BATCH_MOST = 256, /* descriptors that one xpoll_wait returns */
-	XP_GROUPS = 2,       /* of followers: one that wakes alone, and the others */
+	XP_GROUPS = 2,       /* of followers: one that a passed turn wakes, and all others */
 	/* wake.state */
 	XP_WAKE_PENDING = 1, /* xpoll_wake was called, and no wait has returned for it */
 	XP_WAKE_WRITER = 2,  /* a thread is in xpoll_wake; one for each */

@@ -40,8 +40,6 @@ int xp_attach_all(struct xpoll *queue, bool inherited)
 	for (int fd = 0; (slot = xp_slots_walk(&queue->slots, &fd)); fd++) {
 		int rc = 0;
 
-		if (inherited) /* those who would complete them are in the parent */
-			atomic_store(&slot->late, 0);
 		if (slot->mode == XP_MODE_FILE)
 			rc = inherited ? xp_file_inherit(queue, fd) : 0;
 		else if (slot->present || slot->mode == XP_MODE_SOURCE)

@@ -16,7 +16,7 @@
 
 enum {
 	FLUSH_MOST = 64, /* reports of closed files that one flush returns */
-	VAIN_FOR = 64,   /* waits that hold signals back at once, after a sleep in vain */
+	HOLDING_FOR = 64, /* waits that hold signals back at once, after one that slept twice */
 };
 
 /* The back end's changes that a wait would pass on: threads that sleep do not. */
@@ -86,7 +86,7 @@ static int64_t sleep_until(struct xpoll *queue, struct xp_wait *wait, uint32_t *
 	if (queue->holding > 0 && !again)
 		queue->holding--;
 	if (again && !wait->holds)
-		queue->holding = VAIN_FOR;
+		queue->holding = HOLDING_FOR;
 	if (again || queue->holding > 0 || wait->mask || deadline_ns < wait->deadline_ns ||
 	    !xp_is_concurrent(queue))
 		xp_hold_signals(queue, wait);

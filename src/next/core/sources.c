@@ -345,6 +345,8 @@ static int registration_inherit(struct xpoll *queue, struct xp_registration *reg
 		return rc;
 	if (rc < 0)
 		xp_registration_free(queue, reg);
+	else
+		registration_enlist(queue, reg); /* another one's inherit may have made it active */
 	return 0;
 }
 
@@ -355,7 +357,7 @@ int xp_sources_inherit(struct xpoll *queue)
 	int first = 0;
 
 	registrations_release(queue);
-	/* Some of them end meanwhile. */
+	/* Inheriting one may end others, so they are taken from a list. */
 	xp_list_init(&all);
 	for (size_t i = 0;
 	     (reg = registration_of(xp_regmap_walk(&queue->registrations.map, &i)));)

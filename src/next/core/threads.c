@@ -46,7 +46,10 @@ static void wake(struct xpoll *queue, bool kick, unsigned groups)
 			xp_wakefd_signal(&queue->turn.wakefds[i]);
 }
 
-/* Not readable any more; that is left to who makes them readable just now. */
+/*
+ * Make the descriptors of these groups not readable.  Those in turn.due are not readable
+ * yet: the thread that writes to them clears them afterwards (xp_unlock).
+ */
 static void groups_clear(struct xpoll *queue, unsigned groups)
 {
 	for (unsigned i = 0; i < XP_GROUPS; i++)
@@ -376,16 +379,8 @@ int xp_threads_forget(struct xpoll *queue)
  */
 static void await_writers(struct xpoll *queue)
 {
-	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-	pthread_cond_t nobody;
-
-	if (atomic_load(&queue->wake.state) < XP_WAKE_WRITER || xp_sys_cond_init(&nobody) < 0)
-		return;
-	pthread_mutex_lock(&mutex);
 	while (atomic_load(&queue->wake.state) >= XP_WAKE_WRITER)
-		(void)xp_sys_cond_wait(&nobody, &mutex, xp_sys_now() + XP_NS_PER_MS);
-	pthread_mutex_unlock(&mutex);
-	pthread_cond_destroy(&nobody);
+		xp_nap(XP_NS_PER_MS);
 }
 
 void xp_threads_await_end(struct xpoll *queue)
