@@ -31,7 +31,8 @@ def opening():
 def sources(core):
     """The files that src/Sources.cmake, which says how they are chosen, has for Linux."""
     text = (SRC / "Sources.cmake").read_text()
-    inside = r"^ *set" if core else r"^set" # Of its if, too.
+    # Also inside its if(XPOLL_CORE ...), whose values come last.
+    inside = r"^ *set" if core else r"^set"
     lists = dict(re.findall(inside + r"\((\w+) ([^()]*)\)$", text, re.M))
 
     def words(text):
@@ -68,7 +69,7 @@ def expand(path, seen, core):
 
 
 def main():
-    if len(sys.argv) not in (2, 3):
+    if len(sys.argv) not in (2, 3) or sys.argv[2:] not in ([], ["next"]):
         sys.exit(__doc__)
     core = sys.argv[2] if len(sys.argv) == 3 else ""
     folder = Path(sys.argv[1])

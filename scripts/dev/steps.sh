@@ -103,7 +103,7 @@ user_steps() {
 	rm -rf "$copy"
 }
 
-# programs_steps ARGUMENT...: programs of the system with the poll(2) drop-in in front.
+# programs_steps ARGUMENT...: programs of the system on the drop-ins for poll(2) and kqueue(2).
 programs_steps() {
 	need -- lighttpd haproxy socat wrk curl bash file git vim tmux gawk pgrep
 	try nginx sh tests/dropin/get-nginx.sh build/programs

@@ -27,7 +27,10 @@ static XP_INLINE unsigned xp_poll_filters(const struct xp_slot *slot, uint32_t b
 	return xp_entry_filters(bits) & enabled;
 }
 
-/* The program gets these filters of a report: their modes take effect. */
+/*
+ * The program gets these filters of a report with these bits: their modes take effect, and
+ * what it says of disabled filters is kept.
+ */
 void xp_poll_handed(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters,
                     uint32_t events);
 

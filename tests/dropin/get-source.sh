@@ -3,7 +3,7 @@
 #
 #   get-source.sh PACKAGE DIR
 #
-# Of this release of Debian, or of a later one if the archive has the package only there.
+# On Debian 12 also of Debian 13, if the archive has the package only there.
 #
 # Exit codes: 0 it is there; 77 there is no apt-get, or it has no source.  Nothing outside DIR
 # is changed.
@@ -41,9 +41,9 @@ download() {
 	done
 	return 1
 }
-# The same of the next release, if this is Debian.
+# The same of Debian 13, if this is Debian 12.
 download_later() {
-	grep -qx 'ID=debian' /etc/os-release || return
+	grep -qx 'VERSION_CODENAME=bookworm' /etc/os-release || return
 	sed -i 's/^Suites:.*/Suites: trixie/; s/^\(deb-src .*:[^ ]*\) [^ ]* /\1 trixie /' $list
 	download
 }

@@ -6,7 +6,7 @@ set -u
 skip() { echo "SKIP: $*"; exit 77; }
 [ -x "$1/entr" ] || skip "entr has not been built for kqueue; ./dev ci builds it"
 cd "$1" || exit 1
-for tool in bash file git vim tmux gawk pgrep; do
+for tool in bash file git vim tmux gawk pgrep nm; do
 	command -v "$tool" >/dev/null || skip "entr's tests need $tool, which is not installed"
 done
 nm -D entr | grep -q ' U kevent' || { echo "it does not call kevent"; exit 1; }

@@ -252,6 +252,9 @@ use_plain() {
 		fail "a plain build makes what is above"
 	fi
 	ninja -C "$work/build" -t commands all | grep -q -- '-O3.* -c ' || fail "it has no -O3"
+	# The line of docs/guide/packaging.md for the smallest package.
+	quiet cmake -G Ninja -S "$tree" -B "$work/small" -D BUILD_SHARED_LIBS=ON \
+		-D XPOLL_TOOLS=OFF -D XPOLL_DROPINS=OFF -D XPOLL_DOCS=OFF
 }
 
 run() {

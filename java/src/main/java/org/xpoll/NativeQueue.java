@@ -92,10 +92,10 @@ abstract class NativeQueue {
 
     private static String unsupported(QueueOptions options) {
         List<String> usable = List.of(Native.backends());
-        return options.backend == null || usable.contains(options.backend)
+        String name = options.backend != null ? options.backend : System.getenv("XPOLL_BACKEND");
+        return options.busyPollMicros > 0 && (name == null || usable.contains(name))
                 ? "no busy polling on this back end or kernel"
-                : "no back end \"" + options.backend + "\"; usable here: "
-                + String.join(", ", usable);
+                : "no back end \"" + name + "\"; usable here: " + String.join(", ", usable);
     }
 
     /** The counters. */

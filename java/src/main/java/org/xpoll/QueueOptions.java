@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.Objects;
 
 /**
- * How a queue is made: those of xpoll_open(3) that matter to Java. Each method changes the object
+ * The options of xpoll_open(3) that matter to Java. Each method changes the object
  * and returns it.
  *
  * <p>{@snippet :
@@ -69,11 +69,10 @@ public final class QueueOptions {
      * @throws IllegalArgumentException if the time is negative, or longer than 35 minutes
      */
     public QueueOptions busyPoll(Duration time) {
-        long micros = time.compareTo(Duration.ofMinutes(35)) <= 0 ? time.toNanos() / 1000 : -1;
-        if (time.isNegative() || micros < 0) {
+        if (time.isNegative() || time.compareTo(Duration.ofMinutes(35)) > 0) {
             throw new IllegalArgumentException("busyPoll is from 0 to 35 minutes: " + time);
         }
-        busyPollMicros = (int) micros;
+        busyPollMicros = (int) (time.toNanos() / 1000);
         return this;
     }
 }
