@@ -99,7 +99,7 @@ static bool afd_answer(struct afd_state *state, struct afd_poll *poll,
                        uint32_t call, struct afd_unsure *unsure,
                        struct xp_fired *fired)
 {
-	bool old = (int32_t)(poll->call - call) < 0;
+	bool old = state->calls - poll->call > state->calls - call;
 	struct afd_sock *sock = afd_poll_ended(state, poll, fired);
 
 	if (sock && old && !sock->hung && !(fired->events & POLLNVAL))

@@ -44,7 +44,7 @@ bool xp_port_fired(struct xp_port_set *set, const port_event_t *event,
 	if (!fired->events)
 		return false;
 	/* Associated since this wait began, it holds since then, too. */
-	if ((int32_t)(object->call - call) < 0) {
+	if (set->calls - object->call > set->calls - call) {
 		int i = unsure->len++;
 
 		unsure->probes[i] = (struct pollfd){
