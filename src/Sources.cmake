@@ -36,7 +36,6 @@ set(core_next next/core/*.c next/base/*.c core/backends.c core/describe.c
 if(XPOLL_CORE STREQUAL "next")
   set(core ${core_next})
   set(epoll next/backend/epoll.c)
-  set(epoll_parts next/backend/epoll_outer.c backend/epoll_edge.c backend/epoll_solo.c)
 endif()
 
 # On every system.
