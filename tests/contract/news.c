@@ -43,16 +43,26 @@ static int came(struct xpoll *queue)
 	return filters;
 }
 
+/* A queue with READ and EXCEPT of such a file; NULL: there is none here. */
+static struct xpoll *queue_of_both(struct kernel_file *file, const char *name)
+{
+	struct xpoll *queue = xt_open_flags(XPOLL_ALL_READY);
+
+	if (!make(file, name))
+		return NULL;
+	XT_EXPECT_STATUS(xt_add(queue, file->fds[FILE_QUEUE], READ, 0), 0);
+	XT_EXPECT_STATUS(xt_add(queue, file->fds[FILE_QUEUE], EXCEPT, 0), 0);
+	return queue;
+}
+
 /* S8: a level of EXCEPT is news, once. */
 static void level_news(const char *name)
 {
-	struct xpoll *queue = xt_open_flags(XPOLL_ALL_READY);
 	struct kernel_file file;
+	struct xpoll *queue = queue_of_both(&file, name);
 
-	if (!make(&file, name))
+	if (!queue)
 		return;
-	XT_OK(xt_add(queue, file.fds[FILE_QUEUE], READ, 0));
-	XT_OK(xt_add(queue, file.fds[FILE_QUEUE], EXCEPT, 0));
 	for (int i = 0; i < 10; i++) {
 		XT_EXPECT_EQ(came(queue), 1);
 		file.kind->stir(&file);
@@ -102,13 +112,11 @@ XT_TEST(news_of_a_counter_come)
 /* S4: poll(2) for the other filter takes the news away, which belongs to READ. */
 XT_TEST(news_of_a_counter_while_read_is_disabled_beside_another_filter_come_after_enable)
 {
-	struct xpoll *queue = xt_open_flags(XPOLL_ALL_READY);
 	struct kernel_file file;
+	struct xpoll *queue = queue_of_both(&file, "perf");
 
-	if (!make(&file, "perf"))
+	if (!queue)
 		return;
-	XT_OK(xt_add(queue, file.fds[FILE_QUEUE], READ, 0));
-	XT_OK(xt_add(queue, file.fds[FILE_QUEUE], EXCEPT, 0));
 	for (int i = 0; i < 20; i++) {
 		XT_EXPECT_EQ(came(queue), 0);
 		XT_OK(xt_flag(queue, file.fds[FILE_QUEUE], READ, XPOLL_DISABLE));
@@ -123,14 +131,12 @@ XT_TEST(news_of_a_counter_while_read_is_disabled_beside_another_filter_come_afte
 /* S4: a record of READ, with its error, leaves the news of a disabled EXCEPT. */
 static void record_of_read_leaves_except(const char *name)
 {
-	struct xpoll *queue = xt_open_flags(XPOLL_ALL_READY);
 	struct xpoll_ready ready;
 	struct kernel_file file;
+	struct xpoll *queue = queue_of_both(&file, name);
 
-	if (!make(&file, name))
+	if (!queue)
 		return;
-	XT_OK(xt_add(queue, file.fds[FILE_QUEUE], READ, 0));
-	XT_OK(xt_add(queue, file.fds[FILE_QUEUE], EXCEPT, 0));
 	for (int i = 0; i < 10; i++) {
 		XT_OK(xt_flag(queue, file.fds[FILE_QUEUE], EXCEPT, XPOLL_DISABLE));
 		file.kind->stir(&file);
