@@ -214,7 +214,7 @@ static XP_NOINLINE int epoll_await_any(struct epoll_state *state, int64_t deadli
 	int first = xp_solo_first(&state->solo, fired, cap);
 	int count = 0;
 
-	/* What the main set has finds room behind those that came first. */
+	/* The entries of the main set are stored behind those of the solo sets. */
 	if (XP_LIKELY(first == 0))
 		count = epoll_ask(state, deadline_ns, mask, fired, cap);
 	else if (first < cap)

@@ -11,7 +11,7 @@
 static struct xt_pair watched; /* r: READ is enabled, WRITE is disabled */
 static int steps;              /* calls of which a report is what the test is about */
 
-/* What the reports of this call have brought so far. */
+/* The reports of this call so far. */
 static enum {
 	NO_WAIT,  /* a queue that is opened asks the kernel, too */
 	NOTHING,

@@ -6,7 +6,7 @@
 #include "core/slot.h"
 #include "explore_kernel.h"
 
-/* Of a file that was never registered: an empty one. */
+/* Returns a copy of the slot; an empty one for a file that was never registered. */
 static struct xp_slot slot_of(const struct xpoll *queue, int file)
 {
 	const struct xp_slot *known = xp_slots_at(&queue->slots, file);

@@ -185,7 +185,7 @@ static int epoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
                        struct xp_fired *fired, int cap)
 {
 	struct epoll_state *state = opaque;
-	/* What the main set has finds room behind those that came first. */
+	/* The entries of the main set are stored behind those of the solo sets. */
 	int first = xp_solo_first(&state->solo, fired, cap);
 	int room = cap - first;
 	int count = 0;

@@ -114,7 +114,7 @@ static int change_exact(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 	if (rc < 0)
 		return rc;
 	if (!again) {
-		/* What was reported of the others still holds. */
+		/* Reports of the other filters still hold. */
 		slot->sequence = before.sequence;
 		slot->marked = before.marked;
 	} else if (slot->mode == XP_MODE_LEVEL && !queue->ops->flush) {

@@ -37,7 +37,7 @@ static int late_make(struct xpoll *queue, const struct xp_late *late)
 		atomic_fetch_sub_explicit(&late->slot->late, 1, memory_order_release);
 		return 0;
 	}
-	/* Who waits for a late change has the lock; xpoll_destroy waits for writers as well. */
+	/* A thread that waits for a late change has the lock; xpoll_destroy waits for writers. */
 	atomic_fetch_add(&queue->wake.state, XP_WAKE_WRITER);
 	atomic_fetch_sub_explicit(&late->slot->late, 1, memory_order_release);
 	rc = rc == -EPERM ? -ENOENT : rc; /* another file, which the kernel refuses */

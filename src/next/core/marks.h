@@ -1,4 +1,4 @@
-/* What one part of the core leaves for another, which looks at it later. */
+/* Marks that one part of the core leaves for another, which looks at them later. */
 #ifndef XP_CORE_MARKS_H
 #define XP_CORE_MARKS_H
 
