@@ -101,6 +101,16 @@ static void got(int i)
 		filter->enabled = false;
 }
 
+/* A wait has a report of this filter's own entry, and has not come back yet. */
+static bool report_is_taken(int i)
+{
+	for (int k = 0; k < waiting; k++)
+		for (int n = 0; waits[k].took && n < waits[k].count; n++)
+			if (waits[k].fired[n].events & XP_FIRED_SOLO(i))
+				return true;
+	return false;
+}
+
 static bool another_took(const struct wait *self)
 {
 	for (int i = 0; i < waiting; i++)
@@ -196,7 +206,10 @@ static bool registration_step(enum step step)
 	if (filter->registered != (step >= DELETE))
 		return false;
 	if (step < DELETE) {
-		*filter = (struct expected){true, true, modes[step & 3], true, 1};
+		/* Such a report of the registration before may bring an edge twice. */
+		*filter = (struct expected){
+			true, true, modes[step & 3], true, 1 + report_is_taken(i),
+		};
 		rc = change(i, XPOLL_ADD | filter->mode);
 	} else if (step < ENABLE) {
 		filter->registered = false;
