@@ -165,6 +165,26 @@ XT_TEST(pop_takes_each_once)
 }
 
 #ifdef WALKS
+/* No item is read, so one of the same hash is as good. */
+XT_TEST(guess_is_what_is_found)
+{
+	struct model *model = model_make();
+
+	XT_CHECK(!xp_regmap_guess(&model->map, 1, -1));
+	for (int i = 0; i < ITEMS; i++) {
+		const struct xp_regmap_item *item = &model->items[i], *found, *guess;
+
+		xp_regmap_prefetch(&model->map, item->ident, item->filter);
+		if (i % 3)
+			model_toggle(model, i);
+		found = model_find(model, i);
+		guess = xp_regmap_guess(&model->map, item->ident, item->filter);
+		XT_CHECK(found ? guess != NULL : !guess || guess->ident != item->ident);
+	}
+	XT_CHECK(model_holds(model));
+	model_free(model);
+}
+
 XT_TEST(walk_passes_each_once)
 {
 	struct model *model = model_make();

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "base/compiler.h"
 
 enum { REGMAP_LEAST = 16 };
 
@@ -30,6 +31,24 @@ static size_t regmap_look(const struct xp_regmap *map, uint64_t ident, int filte
 		    map->slots[at].item->filter == filter)
 			break;
 	return at;
+}
+
+void xp_regmap_prefetch(const struct xp_regmap *map, uint64_t ident, int filter)
+{
+	if (map->len)
+		xp_prefetch(&map->slots[regmap_hash(ident, filter) & (map->len - 1)]);
+}
+
+struct xp_regmap_item *xp_regmap_guess(const struct xp_regmap *map, uint64_t ident, int filter)
+{
+	uint64_t hash = regmap_hash(ident, filter);
+	size_t at = (size_t)hash & (map->len - 1);
+
+	if (!map->len)
+		return NULL;
+	while (map->slots[at].item && map->slots[at].hash != hash)
+		at = (at + 1) & (map->len - 1);
+	return map->slots[at].item;
 }
 
 static void regmap_put(struct xp_regmap *map, struct xp_regmap_slot slot)

@@ -13,6 +13,7 @@
 struct xp_regmap_item {
 	uint64_t ident;
 	int filter;
+	uint32_t place; /* the owner's */
 };
 
 struct xp_regmap {
@@ -27,6 +28,10 @@ struct xp_regmap {
 
 void xp_regmap_fini(struct xp_regmap *map); /* the items are the caller's */
 struct xp_regmap_item *xp_regmap_find(const struct xp_regmap *map, uint64_t ident, int filter);
+/* It is looked up soon: prefetch the place where that begins. */
+void xp_regmap_prefetch(const struct xp_regmap *map, uint64_t ident, int filter);
+/* The same item, or another one with the same hash; NULL: there is none.  No item is read. */
+struct xp_regmap_item *xp_regmap_guess(const struct xp_regmap *map, uint64_t ident, int filter);
 /* Have room for so many items: adding them does not fail.  0 or -ENOMEM. */
 int xp_regmap_reserve(struct xp_regmap *map, size_t count);
 /* There must be no such item.  0 or -ENOMEM. */

@@ -104,8 +104,11 @@ static int changes_apply(struct xpoll *queue, const struct xpoll_event *changes,
 		const struct xpoll_event *change = &changes[i];
 		uint64_t syscalls = xp_counter_read(&queue->counters.syscalls_change);
 		bool last = nevents == 0 && i == nchanges - 1;
-		int rc = event_change(queue, change, last ? late : NULL);
+		int rc;
 
+		if (i < nchanges - 1)
+			xp_registrations_ahead(queue, change, nchanges - i);
+		rc = event_change(queue, change, last ? late : NULL);
 		xp_change_counted(queue, rc, syscalls);
 		if (XP_LIKELY(rc >= 0 && !(change->flags & XPOLL_RECEIPT)))
 			continue;

@@ -35,6 +35,7 @@
 #include "base/counters.h"
 #include "base/list.h"
 #include "base/mutex.h"
+#include "base/pool.h"
 #include "base/regmap.h"
 #include "core/idle.h"
 #include "core/slot.h"
@@ -182,6 +183,7 @@ struct xpoll {
 	} registrations;
 	struct {
 		void *state;
+		struct xp_pool pool; /* of its registrations */
 		int64_t due_ns;      /* when it wants to run; XP_NEVER, XP_ON_DEMAND */
 	} sources[XP_SOURCES];
 	int64_t due_ns;      /* the earliest of these times */

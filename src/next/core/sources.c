@@ -3,7 +3,6 @@
 
 #include <errno.h>
 
-#include "base/alloc.h"
 #include "base/assert.h"
 #include "base/result.h"
 #include "core/due.h"
@@ -11,6 +10,8 @@
 #include "core/marks.h"
 #include "os/fdnum.h"
 #include "os/sys.h"
+
+enum { AHEAD = 8 }; /* changes ahead whose registrations are fetched into the cache */
 
 #define REGISTRATION_MODES (XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH)
 
@@ -48,16 +49,19 @@ void xp_registration_set_active(struct xpoll *queue, struct xp_registration *reg
 struct xp_registration *xp_registration_make(struct xpoll *queue, const struct xp_source_ops *ops,
                                              uint64_t ident)
 {
-	struct xp_registration *reg = xp_alloc(ops->size);
+	struct xp_pool *pool = &queue->sources[ops->id].pool;
+	uint32_t place;
+	struct xp_registration *reg = xp_pool_take(pool, ops->size, &place);
 
 	if (!reg)
 		return NULL;
+	reg->item.place = place;
 	reg->item.ident = ident;
 	reg->item.filter = ops->filter;
 	reg->ops = ops;
 	xp_list_init(&reg->ready);
 	if (xp_regmap_add(&queue->registrations.map, &reg->item) < 0) {
-		xp_free(reg);
+		xp_pool_give(pool, ops->size, reg, place);
 		return NULL;
 	}
 	xp_count(&queue->counters.registered);
@@ -70,7 +74,7 @@ void xp_registration_free(struct xpoll *queue, struct xp_registration *reg)
 	xp_list_remove(&reg->ready);
 	xp_regmap_remove(&queue->registrations.map, &reg->item);
 	xp_count_by(&queue->counters.registered, (uint64_t)-1);
-	xp_free(reg);
+	xp_pool_give(&queue->sources[reg->ops->id].pool, reg->ops->size, reg, reg->item.place);
 }
 
 void xp_registration_end(struct xpoll *queue, struct xp_registration *reg)
@@ -182,6 +186,29 @@ int xp_registration_change(struct xpoll *queue, const struct xp_source_ops *ops,
 	if (change->flags & XPOLL_ADD)
 		return registration_add(queue, ops, change);
 	return registration_missing(ops, change->ident);
+}
+
+void xp_registrations_ahead(struct xpoll *queue, const struct xpoll_event *changes, int left)
+{
+	const struct xp_regmap *map = &queue->registrations.map;
+	struct xp_registration *reg;
+
+	if (left > 2 * AHEAD)
+		xp_regmap_prefetch(map, changes[2 * AHEAD].ident, changes[2 * AHEAD].filter);
+	if (left > AHEAD) {
+		reg = registration_of(xp_regmap_guess(map, changes[AHEAD].ident,
+		                                      changes[AHEAD].filter));
+		if (reg) {
+			xp_prefetch(reg);
+			xp_prefetch(reg + 1);
+		}
+	}
+	if (left > AHEAD / 2) {
+		reg = registration_of(xp_regmap_guess(map, changes[AHEAD / 2].ident,
+		                                      changes[AHEAD / 2].filter));
+		if (reg && reg->ops->prefetch)
+			reg->ops->prefetch(queue, reg);
+	}
 }
 
 void xp_sources_change_begins(struct xpoll *queue)
@@ -327,11 +354,9 @@ static void registrations_release(struct xpoll *queue)
 
 void xp_sources_fini(struct xpoll *queue)
 {
-	struct xp_regmap_item *item;
-
 	registrations_release(queue);
-	while ((item = xp_regmap_pop(&queue->registrations.map)))
-		xp_free(registration_of(item));
+	for (int i = 0; i < XP_SOURCES; i++)
+		xp_pool_fini(&queue->sources[i].pool);
 	xp_regmap_fini(&queue->registrations.map);
 }
 

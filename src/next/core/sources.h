@@ -32,6 +32,9 @@ struct xp_registration *xp_registration_spawn(struct xpoll *queue,
 int xp_registration_change(struct xpoll *queue, const struct xp_source_ops *ops,
                            const struct xpoll_event *change);
 
+/* Of a list of changes these are left: prefetch what the next ones read. */
+void xp_registrations_ahead(struct xpoll *queue, const struct xpoll_event *changes, int left);
+
 /* Deliver active registrations into the wait's array, each once in a call. */
 void xp_sources_deliver(struct xpoll *queue, struct xp_wait *wait);
 

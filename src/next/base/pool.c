@@ -1,0 +1,64 @@
+/* Objects of one size, in blocks. */
+#include "base/pool.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "base/compiler.h"
+
+enum { POOL_OBJECTS = 64 }; /* of a block: the bits of a word */
+
+/* Its objects follow. */
+struct xp_pool_block {
+	_Alignas(XP_CACHE_LINE) uint64_t free; /* a bit for each */
+	struct xp_pool_block *open; /* the next with free objects, if this one has any */
+	struct xp_pool_block *next; /* of all */
+};
+
+static struct xp_pool_block *pool_grow(struct xp_pool *pool, size_t size)
+{
+	struct xp_pool_block *block = xp_alloc_lines(sizeof *block + POOL_OBJECTS * size);
+
+	if (!block)
+		return NULL;
+	*block = (struct xp_pool_block){.free = UINT64_MAX, .next = pool->all};
+	pool->open = pool->all = block;
+	return block;
+}
+
+void *xp_pool_take(struct xp_pool *pool, size_t size, uint32_t *place)
+{
+	struct xp_pool_block *block = pool->open ? pool->open : pool_grow(pool, size);
+
+	if (!block)
+		return NULL;
+	*place = XP_LOWEST_BIT(block->free);
+	block->free &= block->free - 1;
+	if (!block->free)
+		pool->open = block->open;
+	return memset((char *)(block + 1) + *place * size, 0, size);
+}
+
+void xp_pool_give(struct xp_pool *pool, size_t size, void *object, uint32_t place)
+{
+	struct xp_pool_block *block = (void *)((char *)object - place * size - sizeof *block);
+
+	XP_ASSERT(!(block->free >> place & 1));
+	if (!block->free) {
+		block->open = pool->open;
+		pool->open = block;
+	}
+	block->free |= UINT64_C(1) << place;
+}
+
+void xp_pool_fini(struct xp_pool *pool)
+{
+	struct xp_pool_block *block;
+
+	while ((block = pool->all)) {
+		pool->all = block->next;
+		xp_free(block);
+	}
+	pool->open = NULL;
+}
