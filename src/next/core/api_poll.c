@@ -97,7 +97,7 @@ static int ctl(struct xpoll *queue, int op, int events, int fd, void *data,
 	return xp_change_disable(queue, fd, ctl_filters(events));
 }
 
-int xpoll_ctl(struct xpoll *queue, int op, int events, xpoll_fd_t descriptor, void *data)
+static XP_NOINLINE int ctl_any(struct xpoll *queue, int op, int events, int fd, void *data)
 {
 	struct xp_late late;
 	uint64_t syscalls;
@@ -109,9 +109,25 @@ int xpoll_ctl(struct xpoll *queue, int op, int events, xpoll_fd_t descriptor, vo
 		return xp_leave_with(queue, -EINVAL);
 	late.slot = NULL;
 	syscalls = xp_counter_read(&queue->counters.syscalls_change);
-	rc = ctl(queue, op, events, xp_fd_of(descriptor), data, &late);
+	rc = ctl(queue, op, events, fd, data, &late);
 	xp_change_counted(queue, rc, syscalls);
 	return xp_leave_late(queue, rc, &late);
+}
+
+int xpoll_ctl(struct xpoll *queue, int op, int events, xpoll_fd_t descriptor, void *data)
+{
+	int fd = xp_fd_of(descriptor);
+
+	if ((op != XPOLL_ENABLE && op != XPOLL_DISABLE) || events & ~POLL_EVENTS ||
+	    (unsigned)events - 1 >= (POLLIN | POLLOUT | POLLPRI) || !xp_is_alone(queue))
+		return ctl_any(queue, op, events, fd, data);
+	xp_mutex_lock_alone(&queue->lock);
+	if (!xp_change_freely(queue, op, fd, ctl_filters(events))) {
+		xp_mutex_unlock_alone(&queue->lock);
+		return ctl_any(queue, op, events, fd, data);
+	}
+	queue->counters.changes_free++;
+	return xp_leave_with(queue, 0);
 }
 
 int xpoll_pwait(struct xpoll *queue, struct xpoll_ready *ready, int nready, int64_t timeout_ns,
@@ -137,43 +153,71 @@ int xpoll_wait(struct xpoll *queue, int timeout_ms)
 	return xp_wait_call(queue, &wait);
 }
 
-/* The next descriptor of the batch that still stands, as bits of poll(2); 0 at the end. */
-static uint32_t batch_take(struct xpoll *queue, void **datap)
+/* What is rare of the end of xpoll_revents: the modes of these filters, or news for others. */
+static XP_NOINLINE int hand_out_rarely(struct xpoll *queue, const struct xp_found *found,
+                                       unsigned filters, uint32_t bits)
 {
-	while (queue->batch.next < queue->batch.len) {
-		const struct xp_found *found = &queue->batch.found[queue->batch.next++];
-		int fd = xp_token_fd(found->token);
-		struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
-		uint32_t bits = xp_poll_bits(slot, found->events);
-		unsigned filters = xp_poll_filters(slot, bits);
+	int fd = xp_token_fd(found->token);
+	struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
 
-		if (!xp_slot_is_of(slot, found->token) || !bits)
-			continue;
-		if (datap) /* of the first filter */
-			*datap = slot->udata[XP_LOWEST_BIT(filters)].pointer;
-		xp_count(&queue->counters.events);
-		xp_news_left(queue, fd, slot, found->events);
-		xp_handed(queue, fd, slot, filters);
-		return bits;
-	}
-	return 0;
+	xp_news_left(queue, fd, slot, found->events);
+	xp_handed(queue, fd, slot, filters);
+	return xp_leave_with(queue, (int)bits);
+}
+
+/* The descriptor stands no longer. */
+static XP_NOINLINE int revents_again(struct xpoll *queue, void **datap)
+{
+	xp_leave(queue);
+	return xpoll_revents(queue, datap);
+}
+
+/* Take the next descriptor of the batch, and leave with its bits of poll(2); 0 at the end. */
+static XP_INLINE int batch_take(struct xpoll *queue, void **datap)
+{
+	const struct xp_found *found = &queue->batch.found[queue->batch.next];
+	struct xp_slot *slot;
+	uint32_t bits;
+	unsigned filters;
+	int fd;
+
+	if (queue->batch.next >= queue->batch.len)
+		return xp_leave_with(queue, 0);
+	queue->batch.next++;
+	fd = xp_token_fd(found->token);
+	slot = xp_slots_get(&queue->slots, fd);
+	bits = xp_poll_bits(slot, found->events);
+	filters = xp_poll_filters(slot, bits);
+	if (XP_UNLIKELY(!xp_slot_is_of(slot, found->token) || !bits))
+		return revents_again(queue, datap);
+	if (datap) /* of the first filter */
+		*datap = slot->udata[XP_LOWEST_BIT(filters)].pointer;
+	xp_count(&queue->counters.events);
+	if (XP_UNLIKELY(slot->oneshot | slot->dispatch | slot->clear ||
+	                found->events & (POLLPRI | POLLERR)))
+		return hand_out_rarely(queue, found, filters, bits);
+	xp_handed_plain(queue, fd, slot, filters);
+	return xp_leave_with(queue, (int)bits);
+}
+
+static XP_NOINLINE int revents_among_others(struct xpoll *queue, void **datap)
+{
+	/* DISPATCH and ONESHOT change what a thread that sleeps may be using. */
+	int rc = xp_enter_change(queue);
+
+	if (XP_LIKELY(rc == 0))
+		return batch_take(queue, datap);
+	(void)xp_result(rc);
+	return 0; /* -1 would be all bits, and a loop without end */
 }
 
 int xpoll_revents(struct xpoll *queue, void **datap)
 {
-	int rc;
-
-	/* Every second call or so finds the end of the batch: without a lock if that is safe. */
-	if (queue && xp_single_threaded() && queue->batch.next == queue->batch.len &&
-	    queue->process == xp_process_current())
+	if (!xp_is_alone(queue))
+		return revents_among_others(queue, datap);
+	/* Every second call or so finds the end of the batch: without a lock. */
+	if (queue->batch.next >= queue->batch.len)
 		return 0;
-	/* DISPATCH and ONESHOT change what a thread that sleeps may be using. */
-	rc = xp_enter_change(queue);
-	if (XP_UNLIKELY(rc < 0)) {
-		(void)xp_result(rc);
-		return 0; /* -1 would be all bits, and a loop without end */
-	}
-	rc = (int)batch_take(queue, datap);
-	xp_leave(queue);
-	return rc;
+	xp_mutex_lock_alone(&queue->lock);
+	return batch_take(queue, datap);
 }

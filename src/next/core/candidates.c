@@ -5,18 +5,6 @@
 #include "core/late.h"
 #include "os/sys.h"
 
-void xp_candidate_append(struct xpoll *queue, int fd, struct xp_slot *slot)
-{
-	if (slot->next != XP_UNQUEUED)
-		return;
-	slot->next = XP_LAST;
-	if (queue->candidates.len++ == 0)
-		queue->candidates.head = fd;
-	else
-		xp_slots_get(&queue->slots, queue->candidates.tail)->next = fd;
-	queue->candidates.tail = fd;
-}
-
 void xp_candidate_push(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
 	if (slot->next != XP_UNQUEUED)
@@ -37,21 +25,6 @@ int xp_candidate_pop(struct xpoll *queue, struct xp_slot **slot)
 	(*slot)->next = XP_UNQUEUED;
 	queue->candidates.len--;
 	return fd;
-}
-
-void xp_check_enabled(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
-{
-	xp_slot_mark(queue, slot);
-	XP_ASSERT(!(filters & ~(unsigned)slot->present));
-	slot->check |= XP_SET(filters);
-	xp_candidate_append(queue, fd, slot);
-}
-
-void xp_check_again(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
-{
-	XP_ASSERT(!(filters & ~(unsigned)slot->present));
-	slot->recheck |= XP_SET(filters);
-	xp_candidate_append(queue, fd, slot);
 }
 
 void xp_postpone(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters,

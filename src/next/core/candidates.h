@@ -18,16 +18,41 @@ static inline void xp_slot_mark(struct xpoll *queue, struct xp_slot *slot)
 	slot->marked = true;
 }
 
-void xp_candidate_append(struct xpoll *queue, int fd, struct xp_slot *slot);
+static XP_INLINE void xp_candidate_append(struct xpoll *queue, int fd, struct xp_slot *slot)
+{
+	if (slot->next != XP_UNQUEUED)
+		return;
+	slot->next = XP_LAST;
+	if (queue->candidates.len++ == 0)
+		queue->candidates.head = fd;
+	else
+		xp_slots_get(&queue->slots, queue->candidates.tail)->next = fd;
+	queue->candidates.tail = fd;
+}
+
 /* At the head: for what found no room. */
 void xp_candidate_push(struct xpoll *queue, int fd, struct xp_slot *slot);
 /* The first, removed; returns its descriptor. */
 int xp_candidate_pop(struct xpoll *queue, struct xp_slot **slot);
 
 /* Check these filters: the program has enabled them, and so named the file. */
-void xp_check_enabled(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
+static XP_INLINE void xp_check_enabled(struct xpoll *queue, int fd, struct xp_slot *slot,
+                                       unsigned filters)
+{
+	xp_slot_mark(queue, slot);
+	XP_ASSERT(!(filters & ~(unsigned)slot->present));
+	slot->check |= XP_SET(filters);
+	xp_candidate_append(queue, fd, slot);
+}
+
 /* Check these filters: they were ready.  The descriptor may be another file by now. */
-void xp_check_again(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
+static XP_INLINE void xp_check_again(struct xpoll *queue, int fd, struct xp_slot *slot,
+                                     unsigned filters)
+{
+	XP_ASSERT(!(filters & ~(unsigned)slot->present));
+	slot->recheck |= XP_SET(filters);
+	xp_candidate_append(queue, fd, slot);
+}
 
 /*
  * These bits found no room.  A file that may be checked is checked by the next wait; the

@@ -323,6 +323,8 @@ int xp_change_enable(struct xpoll *queue, int fd, unsigned filters, struct xp_la
 	uint8_t before;
 	int rc;
 
+	if (xp_change_freely(queue, XPOLL_ENABLE, fd, filters))
+		return 0;
 	if (!slot || filters & ~(unsigned)slot->present)
 		return change_missing(queue, fd);
 	before = slot->enabled;
@@ -360,6 +362,8 @@ int xp_change_disable(struct xpoll *queue, int fd, unsigned filters)
 {
 	struct xp_slot *slot = xp_entry_find(queue, fd);
 
+	if (xp_change_freely(queue, XPOLL_DISABLE, fd, filters))
+		return 0;
 	if (!slot || filters & ~(unsigned)slot->present)
 		return change_missing(queue, fd);
 	return change_silence(queue, fd, slot, filters);

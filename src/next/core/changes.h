@@ -2,7 +2,7 @@
 #ifndef XP_CORE_CHANGES_H
 #define XP_CORE_CHANGES_H
 
-#include "core/queue.h"
+#include "core/candidates.h"
 
 struct xp_late;
 
@@ -26,6 +26,37 @@ int xp_change_delete(struct xpoll *queue, int fd, unsigned filters);
 /* late: gets what is left to be done without the lock; NULL: nothing may be. */
 int xp_change_enable(struct xpoll *queue, int fd, unsigned filters, struct xp_late *late);
 int xp_change_disable(struct xpoll *queue, int fd, unsigned filters);
+
+/*
+ * ENABLE or DISABLE, if neither the kernel nor another thread has to know: the usual change of a
+ * lazy queue.  Returns false if there is more to do, and nothing is done.
+ */
+static XP_INLINE bool xp_change_freely(struct xpoll *queue, int op, int fd, unsigned filters)
+{
+	struct xp_slot *slot = xp_slots_at(&queue->slots, fd);
+
+	if (!slot || filters & ~(unsigned)slot->present || !queue->lazy ||
+	    queue->threads.waiters > 0)
+		return false;
+	if (op == XPOLL_ENABLE ? slot->mode != XP_MODE_EDGE ||
+	    filters & (slot->solo | ~(unsigned)slot->armed) : slot->is_exclusive)
+		return false;
+	slot->idle = 0;
+	if (op == XPOLL_ENABLE) {
+		slot->enabled |= XP_SET(filters);
+		slot->fruitless = 0;
+		xp_check_enabled(queue, fd, slot, filters);
+	} else {
+		xp_slot_disable(slot, filters);
+		/* A wait need not look at a candidate that is the only one. */
+		if (slot->next == XP_LAST && queue->candidates.len == 1 &&
+		    !(slot->enabled | slot->kept_for)) {
+			slot->next = XP_UNQUEUED;
+			queue->candidates.len = 0;
+		}
+	}
+	return true;
+}
 
 /* Fewer bits of READ are requested. */
 int xp_change_request(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned requested);

@@ -21,23 +21,18 @@ enum {
 
 /* --- What a delivery leaves behind ------------------------------------------------ */
 
-static void handed_one(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filter)
+void xp_handed_by_mode(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
 {
-	uint8_t bit = XP_SET(XP_BIT(filter));
-
-	if (XP_UNLIKELY((slot->oneshot | slot->dispatch) & bit))
-		xp_change_delivered(queue, fd, slot, filter);
-	else if (XP_UNLIKELY(slot->clear & bit))
-		slot->spent |= !(slot->solo & bit);
-	else if (slot->mode == XP_MODE_EDGE || slot->solo & bit)
-		xp_check_again(queue, fd, slot, bit); /* the kernel does not report it again */
-}
-
-void xp_handed(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
-{
-	for (unsigned i = 0; i < XP_FD_FILTERS; i++)
-		if (filters & slot->enabled & XP_BIT(i))
-			handed_one(queue, fd, slot, i);
+	for (unsigned i = 0; i < XP_FD_FILTERS; i++) {
+		if (!(filters & slot->enabled & XP_BIT(i)))
+			continue;
+		if ((slot->oneshot | slot->dispatch) & XP_BIT(i))
+			xp_change_delivered(queue, fd, slot, i);
+		else if (slot->clear & XP_BIT(i))
+			slot->spent |= !(slot->solo & XP_BIT(i));
+		else
+			xp_handed_plain(queue, fd, slot, XP_BIT(i));
+	}
 }
 
 /* --- The event level --------------------------------------------------------------- */
@@ -106,7 +101,7 @@ static void event_store(struct xpoll *queue, struct xp_wait *wait, int fd, struc
 		                           (slot->dispatch & bit ? XPOLL_DISPATCH : 0u));
 	if (XP_UNLIKELY((slot->count | slot->soerr) & bit))
 		xp_event_count(queue, wait, fd, slot, filter, events & EVENT_ABORTED);
-	handed_one(queue, fd, slot, filter);
+	xp_handed(queue, fd, slot, bit);
 }
 
 /* Store the events of these filters, the one first that found no room the last time. */

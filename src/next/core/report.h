@@ -2,7 +2,7 @@
 #ifndef XP_CORE_REPORT_H
 #define XP_CORE_REPORT_H
 
-#include "core/queue.h"
+#include "core/candidates.h"
 
 static inline bool xp_wait_is_full(const struct xp_wait *wait)
 {
@@ -19,7 +19,25 @@ void xp_report(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired 
 void xp_deliver(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
                 uint32_t events, unsigned limit);
 
-/* The program has got these filters: their modes take effect. */
-void xp_handed(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
+/* The program has got these filters, which have no modes: does the kernel report them again? */
+static XP_INLINE void xp_handed_plain(struct xpoll *queue, int fd, struct xp_slot *slot,
+                                      unsigned filters)
+{
+	if (slot->mode != XP_MODE_EDGE)
+		filters &= slot->solo;
+	if (filters)
+		xp_check_again(queue, fd, slot, filters);
+}
+
+/* The program has got these filters, which are enabled: their modes take effect. */
+void xp_handed_by_mode(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
+static XP_INLINE void xp_handed(struct xpoll *queue, int fd, struct xp_slot *slot,
+                                unsigned filters)
+{
+	if (XP_UNLIKELY(filters & (slot->oneshot | slot->dispatch | slot->clear)))
+		xp_handed_by_mode(queue, fd, slot, filters);
+	else
+		xp_handed_plain(queue, fd, slot, filters);
+}
 
 #endif

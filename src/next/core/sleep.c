@@ -64,16 +64,19 @@ static void leave_to_sleepers(struct xpoll *queue)
 	}
 }
 
-void xp_leave_to_others(struct xpoll *queue)
+int xp_leave_to_others(struct xpoll *queue, int rc)
 {
-	if (queue->ops->flush && xp_is_concurrent(queue))
-		flush_changes(queue);
-	if (queue->threads.waiters > 0)
-		leave_to_sleepers(queue);
-	if (queue->outer.exposed)
-		xp_outer_update(queue);
-	(void)xp_sleepers_take_mark(queue);
+	if (queue->threads.waiters > 0 || queue->outer.exposed) {
+		if (queue->ops->flush && xp_is_concurrent(queue))
+			flush_changes(queue);
+		if (queue->threads.waiters > 0)
+			leave_to_sleepers(queue);
+		if (queue->outer.exposed)
+			xp_outer_update(queue);
+		(void)xp_sleepers_take_mark(queue);
+	}
 	xp_unlock(queue);
+	return xp_result(rc);
 }
 
 /* When the sleep has to end; it may be for a source, in which case signals are held back. */

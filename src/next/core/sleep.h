@@ -5,22 +5,22 @@
 #include "base/result.h"
 #include "core/queue.h"
 
-/* Release the lock.  Threads that sleep do not miss what this one leaves behind. */
-void xp_leave_to_others(struct xpoll *queue);
-static inline void xp_leave(struct xpoll *queue)
-{
-	if (XP_UNLIKELY(queue->threads.waiters > 0 || queue->outer.exposed || queue->kick.due ||
-	                queue->turn.due))
-		xp_leave_to_others(queue);
-	else
-		xp_mutex_unlock(&queue->lock);
-}
-
-/* The same, with the result of the call: -1 and errno if it is negative. */
+/*
+ * Release the lock, with the result of the call: -1 and errno if it is negative.  Threads that
+ * sleep do not miss what this one leaves behind.
+ */
+int xp_leave_to_others(struct xpoll *queue, int rc);
 static inline int xp_leave_with(struct xpoll *queue, int rc)
 {
-	xp_leave(queue);
-	return xp_result(rc);
+	if (XP_UNLIKELY(queue->lock.held || queue->outer.exposed || rc < 0))
+		return xp_leave_to_others(queue, rc);
+	xp_mutex_unlock_alone(&queue->lock);
+	return rc;
+}
+
+static inline void xp_leave(struct xpoll *queue)
+{
+	(void)xp_leave_with(queue, 0);
 }
 
 /*

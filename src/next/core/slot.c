@@ -7,6 +7,14 @@
 /* Tables by descriptor double, and their lengths are of type int. */
 enum { PAGES_MOST = 1 << (30 - XP_PAGE_BITS) };
 
+#define POLL_MASK(i) \
+	(((i) & XP_ALL_FILTERS ? POLLERR | POLLHUP : 0) | \
+	 ((i) & XP_BIT(XP_READ) && (i) & XP_REQUEST_IN ? POLLIN : 0) | \
+	 ((i) & XP_BIT(XP_READ) && (i) & XP_REQUEST_RDHUP ? POLLRDHUP : 0) | \
+	 ((i) & XP_BIT(XP_WRITE) ? POLLOUT : 0) | ((i) & XP_BIT(XP_EXCEPT) ? POLLPRI : 0))
+
+const uint16_t xp_poll_masks[64] = {XP_64_OF(POLL_MASK)};
+
 struct xp_slot *xp_slots_make(struct xp_slots *slots, int fd)
 {
 	int page = fd >> XP_PAGE_BITS;

@@ -186,32 +186,30 @@ static inline unsigned xp_filters_of(uint32_t bits)
 		(bits & POLLOUT ? XP_BIT(XP_WRITE) : 0) | (bits & POLLPRI ? XP_BIT(XP_EXCEPT) : 0);
 }
 
+/* By filters and members of `requested`: the bits that poll(2) would return for them. */
+extern const uint16_t xp_poll_masks[64];
+
 /* The bits to ask the kernel for.  READ includes POLLRDHUP, for XPOLL_EOF. */
 static inline uint32_t xp_bits_of(const struct xp_slot *slot, unsigned filters)
 {
-	return (filters & XP_BIT(XP_READ)
-		? POLLRDHUP | (slot->requested & XP_REQUEST_IN ? POLLIN : 0) : 0u) |
-		(filters & XP_BIT(XP_WRITE) ? POLLOUT : 0u) |
-		(filters & XP_BIT(XP_EXCEPT) ? POLLPRI : 0u);
+	return xp_poll_masks[filters | slot->requested | XP_REQUEST_RDHUP] &
+		~(uint32_t)(POLLERR | POLLHUP);
 }
 
 /* The bits that poll(2) would return for what is enabled. */
 static inline uint32_t xp_poll_bits(const struct xp_slot *slot, uint32_t events)
 {
-	unsigned enabled = slot->enabled;
-	bool reads = enabled & XP_BIT(XP_READ);
-
-	return events & ((enabled ? POLLERR | POLLHUP : 0u) |
-		(reads && slot->requested & XP_REQUEST_IN ? POLLIN : 0u) |
-		(reads && slot->requested & XP_REQUEST_RDHUP ? POLLRDHUP : 0u) |
-		(enabled & XP_BIT(XP_WRITE) ? POLLOUT : 0u) |
-		(enabled & XP_BIT(XP_EXCEPT) ? POLLPRI : 0u));
+	return events & xp_poll_masks[slot->enabled | slot->requested];
 }
 
-/* The filters that such bits are delivered to. */
+/* The filters that such bits are delivered to; there are some. */
 static inline unsigned xp_poll_filters(const struct xp_slot *slot, uint32_t bits)
 {
-	return bits & (POLLERR | POLLHUP) ? slot->enabled : xp_filters_of(bits) & slot->enabled;
+	unsigned enabled = slot->enabled;
+
+	/* A single one needs no name. */
+	return !(enabled & (enabled - 1)) || bits & (POLLERR | POLLHUP) ? enabled
+		: xp_filters_of(bits) & enabled;
 }
 
 /* These filters are enabled no longer, nor candidates. */

@@ -25,15 +25,11 @@ void xp_inside_leave(struct xpoll *queue)
 		pthread_cond_broadcast(&queue->thread_left);
 }
 
-int xp_lock_again(struct xpoll *queue)
+int xp_lock_in_child(struct xpoll *queue)
 {
-	if (XP_UNLIKELY(queue->process != xp_process_current())) {
-		(void)xp_threads_forget(queue);
-		xp_mutex_lock(&queue->lock);
-		return -EINTR;
-	}
+	(void)xp_threads_forget(queue);
 	xp_mutex_lock(&queue->lock);
-	return 0;
+	return -EINTR;
 }
 
 /* Wake those that are to be woken; groups: those of followers, a bit for each. */

@@ -22,6 +22,12 @@ static inline bool xp_is_concurrent(const struct xpoll *queue)
 	return queue->ops->caps & XP_CAP_CONCURRENT;
 }
 
+/* This thread is the only one of its process, so nobody else uses the queue before it leaves. */
+static inline bool xp_is_alone(const struct xpoll *queue)
+{
+	return XP_LIKELY(xp_single_threaded() && queue) && queue->process == xp_process_current();
+}
+
 /* Take the lock.  -EINVAL: no queue; -EBADF: it is of another process. */
 static inline int xp_enter(struct xpoll *queue)
 {
@@ -53,7 +59,14 @@ void xp_inside_leave(struct xpoll *queue);
 /* Back from the back end's wait; epoch: kick.epoch before it. */
 void xp_waiter_leave(struct xpoll *queue, struct xp_wait *wait, uint32_t epoch);
 /* Take the lock after a sleep.  -EINTR: a handler has forked, and this is the child. */
-int xp_lock_again(struct xpoll *queue);
+int xp_lock_in_child(struct xpoll *queue);
+static inline int xp_lock_again(struct xpoll *queue)
+{
+	if (XP_UNLIKELY(queue->process != xp_process_current()))
+		return xp_lock_in_child(queue);
+	xp_mutex_lock(&queue->lock);
+	return 0;
+}
 
 /* One thread that sleeps comes out and looks, when the lock is released. */
 void xp_kick_one(struct xpoll *queue);
