@@ -19,8 +19,9 @@ MUTANTS = {
         "if (slot->epoch == wait->epoch) {\n\t\tdeliver_more", "if (0) {\n\t\tdeliver_more",
         "contract.fairness:all_ready_returns_what_only_the_kernel_knows_beside_what_is_at_hand"),
     "a repeated report of a level by edges is not checked": (
-        "\tif (filters)\n\t\txp_check_again(queue, fd, slot, filters);\n}\n\nstatic void deliver_e",
-        "}\n\nstatic void deliver_e",
+        "if (filters)\n\t\txp_check_again(queue, fd, slot, filters);\n}\n\n"
+        "static XP_NOINLINE void deliver_e",
+        ";\n}\n\nstatic XP_NOINLINE void deliver_e",
         "fault.harvest:level_that_a_call_reports_again_by_an_edge_is_delivered_by_the_next"),
     "a cancelled thread takes its events with it": (
         "\txp_check_all(queue);\n\txp_wait_dismiss", "\txp_wait_dismiss",
@@ -76,7 +77,7 @@ MUTANTS = {
         "\tslot->check |= XP_SET(filters);\n\txp_candidate_append", "\txp_candidate_append",
         "contract.disable:add_disabled_readable_never_fires_until_enabled"),
     "what did not fit into one harvest is left": (
-        "while (XP_UNLIKELY(wait->full) && !xp_wait_is_full(wait)",
+        "while (wait->full && !xp_wait_is_full(wait)",
         "while (0 && !xp_wait_is_full(wait)", "contract.room:one_call_delivers_all_that_is_ready"),
     "sources, candidates and files keep their order": (
         "switch ((wait->epoch + i) % 3) {", "switch (i) {",
@@ -103,13 +104,13 @@ MUTANTS = {
         "if (wait->kicker && queue->kick.waiters > 0)\n\t\txp_kick_one(queue);", ";",
         "contract.wake:wake_all_of_threads_that_return_at_once_is_few_writes"),
     "a thread goes to sleep while others are called out": (
-        "if (XP_UNLIKELY(sleeps && queue->kick.waiters > 0)) {", "if (0) {",
+        "if (XP_UNLIKELY(until_ns != XP_NOW && queue->kick.waiters > 0)) {", "if (0) {",
         "contract.wake:wake_all_of_threads_that_return_at_once_is_few_writes"),
     "a wake is never used up": (
         "atomic_fetch_and(&queue->wake.state, ~(unsigned)XP_WAKE_PENDING) & XP_WAKE_PENDING", "1",
         "contract.wake:wake_before_the_wait_ends_it_once"),
     "threads may wait for two formats": (
-        "if (XP_UNLIKELY(xp_wait_excluded(queue, wait->format)))\n\t\treturn -EBUSY;", ";",
+        "if (XP_UNLIKELY(xp_wait_excluded(queue, format)))\n\t\treturn -EBUSY;", ";",
         "contract.pollike:second_thread_in_wait_is_ebusy"),
     # What is stored.
     "hang-ups that the event level ignores are lost": (

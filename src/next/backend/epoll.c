@@ -25,6 +25,7 @@
 struct epoll_state {
 	struct xp_outer outer; /* the first, see there */
 	int epoll_fd;
+	int direct_fd; /* the same, or -1: there are, or were, solo sets */
 	struct xp_wakefd wake;
 	int previous_fd;  /* the set before, while it is renewed */
 	struct xp_solo solo;
@@ -70,8 +71,10 @@ static int epoll_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 	struct epoll_state *state = opaque;
 	int rc;
 
-	if (XP_UNLIKELY(watch & XP_WATCH_SOLO_ANY))
+	if (XP_UNLIKELY(watch & XP_WATCH_SOLO_ANY)) {
+		state->direct_fd = -1;
 		return xp_solo_attach(&state->solo, state->epoll_fd, fd, watch, token);
+	}
 	rc = epoll_control(opaque, EPOLL_CTL_ADD, fd, watch, token);
 	/* Not for another epoll set; it was no more than a hint. */
 	if (rc == -EINVAL && watch & XP_WATCH_EXCLUSIVE)
@@ -124,6 +127,7 @@ static int epoll_open(void *opaque, int size_hint, struct xp_counters *counters)
 	state->epoll_fd = xp_sys_epoll_create();
 	if (state->epoll_fd < 0)
 		return state->epoll_fd;
+	state->direct_fd = state->epoll_fd;
 	xp_outer_init(&state->outer, state->epoll_fd, -1);
 	rc = xp_wakefd_open(&state->wake);
 	if (rc >= 0)
@@ -291,6 +295,7 @@ const struct xp_backend_ops xp_backend_epoll = {
 	.caps = XP_CAP_CONCURRENT | XP_CAP_KNOWS_FILE | XP_CAP_EXCEPT | XP_CAP_MASK,
 	.fired_most = XP_FIRED_ALONE,
 	.state_size = sizeof(struct epoll_state),
+	.direct_fd_at = offsetof(struct epoll_state, direct_fd),
 	.open = epoll_open,
 	.close = epoll_close,
 	.busy_poll = epoll_busy_poll,

@@ -129,12 +129,6 @@ int xpoll_event_mask(struct xpoll *queue, const struct xpoll_event *changes, int
                      struct xpoll_event *events, int nevents, int64_t timeout_ns,
                      const void *sigset)
 {
-	struct xp_wait wait = {
-		.format = XP_EVENTS,
-		.events = events,
-		.cap = nevents,
-		.mask = sigset,
-	};
 	struct xp_late late;
 	int receipts = 0;
 	int rc = xp_enter(queue);
@@ -157,8 +151,7 @@ int xpoll_event_mask(struct xpoll *queue, const struct xpoll_event *changes, int
 	}
 	if (rc != 0 || nevents == 0)
 		return xp_leave_late(queue, rc, &late);
-	wait.deadline_ns = xp_wait_deadline(timeout_ns);
-	return xp_wait_call(queue, &wait);
+	return xp_wait_call(queue, XP_EVENTS, events, nevents, timeout_ns, sigset);
 }
 
 int xpoll_event(struct xpoll *queue, const struct xpoll_event *changes, int nchanges,

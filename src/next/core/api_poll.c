@@ -133,24 +133,19 @@ int xpoll_ctl(struct xpoll *queue, int op, int events, xpoll_fd_t descriptor, vo
 int xpoll_pwait(struct xpoll *queue, struct xpoll_ready *ready, int nready, int64_t timeout_ns,
                 const void *sigset)
 {
-	struct xp_wait wait = {.format = XP_READY, .ready = ready, .cap = nready, .mask = sigset};
 	int rc = ready && nready > 0 ? xp_enter(queue) : -EINVAL;
 
-	if (rc < 0)
-		return xp_result(rc);
-	wait.deadline_ns = xp_wait_deadline(timeout_ns);
-	return xp_wait_call(queue, &wait);
+	return XP_UNLIKELY(rc < 0) ? xp_result(rc)
+		: xp_wait_call(queue, XP_READY, ready, nready, timeout_ns, sigset);
 }
 
 int xpoll_wait(struct xpoll *queue, int timeout_ms)
 {
-	struct xp_wait wait = {.format = XP_BATCH, .cap = XP_BATCH_MOST};
+	int64_t timeout_ns = timeout_ms < 0 ? -1 : timeout_ms * XP_NS_PER_MS;
 	int rc = xp_enter(queue);
 
-	if (XP_UNLIKELY(rc < 0))
-		return xp_result(rc);
-	wait.deadline_ns = xp_wait_deadline(timeout_ms < 0 ? -1 : timeout_ms * XP_NS_PER_MS);
-	return xp_wait_call(queue, &wait);
+	return XP_UNLIKELY(rc < 0) ? xp_result(rc)
+		: xp_wait_call(queue, XP_BATCH, NULL, XP_BATCH_MOST, timeout_ns, NULL);
 }
 
 /* What is rare of the end of xpoll_revents: the modes of these filters, or news for others. */

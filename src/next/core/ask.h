@@ -35,8 +35,8 @@ static inline void xp_ask_crowded(struct xpoll *queue)
  */
 static inline int xp_ask_begin(struct xpoll *queue, int room, bool at_hand)
 {
-	queue->ask.due = false;
 	queue->ask.skipped = 0;
+	queue->ask.due = false;
 	if (XP_UNLIKELY(queue->ask.crowded)) {
 		queue->ask.crowded--;
 		room = room > 1 ? room / 2 : 1;

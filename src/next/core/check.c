@@ -1,6 +1,8 @@
 /* The check of candidates, and of files. */
 #include "core/check.h"
 
+#include <errno.h>
+
 #include "base/assert.h"
 #include "core/ask.h"
 #include "core/candidates.h"
@@ -9,10 +11,12 @@
 #include "core/marks.h"
 #include "core/report.h"
 #include "os/sys.h"
+#include "os/sys_hot.h"
 
 enum {
 	CHUNK_LEAST = 16, /* candidates that one poll(2) checks, whatever room there is */
 	CHUNK_MOST = 256,
+	PLAIN = POLLIN | POLLOUT | POLLPRI | POLLRDHUP,
 	IDLE_MOST = 4,    /* checks in vain, in a row, before a slot is level-triggered again */
 };
 
@@ -199,7 +203,7 @@ static bool next_is_delivered(const struct xpoll *queue)
 	return slot->kept_for || xp_has_news(queue, slot);
 }
 
-void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait)
+static XP_NOINLINE void chunks_check(struct xpoll *queue, struct xp_wait *wait)
 {
 	struct chunk chunk;
 	int left = queue->candidates.len;
@@ -217,6 +221,50 @@ void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait)
 		if (chunk.len > 0)
 			chunk_check(queue, wait, &chunk);
 	}
+}
+
+/* The only candidate is not ready, has hung up, or could not be checked. */
+static XP_NOINLINE void probe_unusual(struct xpoll *queue, struct xp_wait *wait, int rc)
+{
+	struct pollfd *probe = &queue->candidates.probe;
+
+	if (rc == -EINTR)
+		rc = xp_sys_poll_now(probe, 1);
+	if (rc < 0)
+		xp_entry_publish(queue, probe->fd, xp_slots_get(&queue->slots, probe->fd),
+		                 XP_ALL_FILTERS);
+	else
+		candidate_checked(queue, wait, probe, true);
+}
+
+/*
+ * The usual wait of a program that handles one event after the other has one candidate, which
+ * was enabled and is ready: that needs no chunk.
+ */
+void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait)
+{
+	struct pollfd *probe = &queue->candidates.probe;
+	bool single = queue->candidates.len == 1 && !xp_wait_is_full(wait);
+	struct xp_slot *slot = single ? xp_slots_get(&queue->slots, queue->candidates.head) : NULL;
+	unsigned named = slot ? slot->check & slot->enabled : 0, filters;
+	uint32_t events;
+	int fd, rc;
+
+	if (XP_UNLIKELY(!named || slot->kept_for || slot->solo || !xp_kind_can_probe(slot->kind))) {
+		chunks_check(queue, wait);
+		return;
+	}
+	fd = xp_candidate_pop(queue, &slot);
+	filters = slot->enabled & (named | slot->recheck | ~xp_slot_by_edge(slot));
+	slot->check = slot->recheck = 0;
+	*probe = (struct pollfd){.fd = fd, .events = (short)xp_bits_of(slot, filters)};
+	xp_count(&queue->counters.syscalls_check);
+	rc = xp_sys_probe(probe);
+	events = (unsigned short)probe->revents;
+	if (XP_LIKELY(rc > 0 && !(events & ~PLAIN) && !xp_pollbits_in_doubt(POLLRDHUP, events)))
+		xp_deliver(queue, wait, fd, slot, events, filters);
+	else
+		probe_unusual(queue, wait, rc);
 }
 
 void xp_candidates_publish(struct xpoll *queue)

@@ -25,6 +25,13 @@ void xp_file_ask(struct xpoll *queue, int fd, unsigned filters);
 /* The bytes from the offset to the end, which may be negative; 1: not known. */
 int64_t xp_file_left(struct xpoll *queue, int fd);
 
+/* Returns true if there are any. */
+static inline bool xp_files_any(const struct xpoll *queue)
+{
+	return XP_UNLIKELY(queue->files.at_len > 0) &&
+		(!xp_list_empty(&queue->files.awake) || !xp_list_empty(&queue->files.asleep));
+}
+
 /* A pass over the files that are awake, and over some that sleep, begins. */
 void xp_files_begin(struct xpoll *queue, bool poll_level);
 /*

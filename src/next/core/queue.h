@@ -60,25 +60,26 @@ enum xp_format {
 
 /* One call that waits. */
 struct xp_wait {
-	enum xp_format format;
 	struct xpoll_event *events; /* of XP_EVENTS */
 	struct xpoll_ready *ready;  /* of XP_READY */
-	int cap;
-	int len;
 	int64_t deadline_ns;  /* XP_NOW: does not sleep; XP_NEVER */
 	const sigset_t *mask; /* in effect while the thread sleeps; NULL: its own */
 	sigset_t *held;       /* room for what was blocked before signals were held back */
+	enum xp_format format;
+	int cap;
 	uint32_t epoch;       /* the number of this call */
 	uint32_t wake_all;    /* the queue's when the call began */
+	/* What follows is zero at the beginning. */
+	int len;
+	unsigned again;       /* times that the kernel was asked again at once */
 	uint32_t sequence;    /* the queue's before the kernel was asked */
 	uint32_t set;         /* the number of the kernel's set that was asked */
-	unsigned again;       /* times that the kernel was asked again at once */
 	bool full;        /* the kernel may have more reports */
 	bool news;        /* the last harvest has delivered something */
 	bool repeated;    /* it has reported what this call had delivered */
+	bool renew;       /* the entry of an ended registration keeps reporting */
 	bool listed;      /* sources or files were delivered or checked, which are no candidates */
 	bool kicker;      /* this thread has to wake the next of those that were called out */
-	bool renew;       /* the entry of an ended registration keeps reporting */
 	bool slept;       /* the thread has slept in this call */
 	bool holds;       /* signals are blocked between the sleeps of this call */
 	bool timed_out;   /* the last sleep ended at the deadline */
@@ -112,11 +113,12 @@ struct xpoll {
 	bool unattached;     /* the kernel lacks a slot, for want of memory: see renew.c */
 	struct {
 		int head, tail, len; /* slots linked by slot.next: see candidates.c */
+		struct pollfd probe; /* the check of the only one */
 	} candidates;
 	struct {
+		uint8_t skipped; /* waits since the kernel was asked */
 		bool due;        /* the next wait asks the kernel in any case */
 		bool always;     /* [I] XPOLL_ALL_READY */
-		uint8_t skipped; /* waits since the kernel was asked */
 		uint8_t crowded; /* harvests that leave room for two events of each entry */
 		int64_t skipped_ns; /* coarse time of the second of the skipped waits */
 	} ask;               /* see ask.h */

@@ -42,8 +42,8 @@ void xp_handed_by_mode(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
  * POLLHUP.  One that was connected is at its end of file as well.  TCP makes an unconnected
  * socket of a listener that is shut down, which has to see that no connection will come.
  */
-static uint32_t without_unconnected(struct xpoll *queue, int fd, struct xp_slot *slot,
-                                    uint32_t events)
+static XP_NOINLINE uint32_t without_unconnected(struct xpoll *queue, int fd,
+                                                struct xp_slot *slot, uint32_t events)
 {
 	struct pollfd probe = {.fd = fd, .events = POLLIN | POLLRDHUP};
 	int rc;
@@ -134,7 +134,7 @@ static void events_store(struct xpoll *queue, struct xp_wait *wait, int fd, stru
  * This call has delivered these filters already.  But the edge was perhaps the last one of
  * a level: check that.
  */
-static void deliver_more(struct xpoll *queue, struct xp_wait *wait, int fd,
+static XP_NOINLINE void deliver_more(struct xpoll *queue, struct xp_wait *wait, int fd,
                          struct xp_slot *slot, unsigned filters)
 {
 	wait->repeated |= filters != 0;
@@ -146,7 +146,7 @@ static void deliver_more(struct xpoll *queue, struct xp_wait *wait, int fd,
 		xp_check_again(queue, fd, slot, filters);
 }
 
-static void deliver_events(struct xpoll *queue, struct xp_wait *wait, int fd,
+static XP_NOINLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait, int fd,
                            struct xp_slot *slot, uint32_t events, unsigned limit)
 {
 	uint32_t reported = XP_UNLIKELY(events & POLLHUP)
@@ -185,22 +185,13 @@ static void deliver_events(struct xpoll *queue, struct xp_wait *wait, int fd,
 
 /* --- The poll-like level ------------------------------------------------------------ */
 
-static void ready_store(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
-                        uint32_t events)
+/* A record in the caller's array. */
+static XP_NOINLINE void ready_store(struct xpoll *queue, struct xp_wait *wait, int fd,
+                                    struct xp_slot *slot, uint32_t events)
 {
 	uint32_t bits = xp_poll_bits(slot, events);
 	unsigned filters = xp_poll_filters(slot, bits);
 
-	XP_ASSERT(filters && wait->len < wait->cap);
-	slot->delivered = XP_SET(filters);
-	if (wait->format == XP_BATCH) {
-		queue->batch.found[wait->len++] = (struct xp_found){
-			.token = xp_slot_token(slot, fd),
-			.events = events,
-		};
-		queue->batch.len = wait->len;
-		return;
-	}
 	wait->ready[wait->len++] = (struct xpoll_ready){
 		.data64 = slot->udata[XP_LOWEST_BIT(filters)].bits,
 		.fd = (xpoll_fd_t)xp_fd_ident(fd),
@@ -208,6 +199,17 @@ static void ready_store(struct xpoll *queue, struct xp_wait *wait, int fd, struc
 	};
 	xp_news_left(queue, fd, slot, events);
 	xp_handed(queue, fd, slot, filters);
+}
+
+/* A record in the batch, for xpoll_revents. */
+static void batch_store(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
+                        uint32_t events)
+{
+	queue->batch.found[wait->len++] = (struct xp_found){
+		.token = xp_slot_token(slot, fd),
+		.events = events,
+	};
+	queue->batch.len = wait->len;
 }
 
 /* The descriptor has a record already, to which what else was found is added. */
@@ -239,46 +241,75 @@ static void ready_add(struct xpoll *queue, struct xp_wait *wait, int fd, struct 
 	xp_handed(queue, fd, slot, filters);
 }
 
-static void deliver_ready(struct xpoll *queue, struct xp_wait *wait, int fd,
-                          struct xp_slot *slot, uint32_t events, unsigned limit)
+/* Nothing of this is enabled, it was delivered before, or there is no room. */
+static XP_NOINLINE void deliver_none(struct xpoll *queue, struct xp_wait *wait, int fd,
+                                     struct xp_slot *slot, uint32_t events, unsigned limit)
 {
-	/* Of filters with another entry this says nothing. */
-	if (XP_UNLIKELY(slot->present & ~limit))
-		events &= xp_bits_of(slot, limit) | POLLHUP | POLLERR;
-	if (XP_UNLIKELY(!xp_poll_bits(slot, events))) {
+	if (!xp_poll_bits(slot, events)) {
 		xp_news_missed(queue, fd, slot, events);
 		xp_entry_fruitless(queue, fd, slot, limit);
-	} else if (XP_UNLIKELY(slot->epoch == wait->epoch)) {
+	} else if (slot->epoch == wait->epoch) {
 		ready_add(queue, wait, fd, slot, events);
-	} else if (XP_UNLIKELY(xp_wait_is_full(wait))) {
+	} else {
 		wait->news = true;
 		xp_postpone(queue, fd, slot, slot->enabled & limit, events);
-	} else {
-		slot->epoch = wait->epoch;
-		slot->fruitless = 0;
-		wait->news = true;
-		ready_store(queue, wait, fd, slot, events);
 	}
 }
 
-void xp_deliver(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
-                uint32_t events, unsigned limit)
+static void deliver_ready(struct xpoll *queue, struct xp_wait *wait, int fd,
+                          struct xp_slot *slot, uint32_t events, unsigned limit)
 {
-	if (XP_UNLIKELY(slot->lowat)) {
-		events = xp_lowat_reached(queue, fd, slot, events);
-		if (!events)
-			return;
+	uint32_t bits;
+
+	/* Of filters with another entry this says nothing. */
+	if (XP_UNLIKELY(slot->present & ~limit))
+		events &= xp_bits_of(slot, limit) | POLLHUP | POLLERR;
+	bits = xp_poll_bits(slot, events);
+	if (XP_UNLIKELY(!bits || slot->epoch == wait->epoch || xp_wait_is_full(wait))) {
+		deliver_none(queue, wait, fd, slot, events, limit);
+		return;
 	}
+	slot->epoch = wait->epoch;
+	slot->delivered = XP_SET(xp_poll_filters(slot, bits));
+	slot->fruitless = 0;
+	wait->news = true;
+	if (wait->format == XP_BATCH)
+		batch_store(queue, wait, fd, slot, events);
+	else
+		ready_store(queue, wait, fd, slot, events);
+}
+
+static void deliver_any(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
+                        uint32_t events, unsigned limit)
+{
 	if (wait->format == XP_EVENTS)
 		deliver_events(queue, wait, fd, slot, events, limit);
 	else
 		deliver_ready(queue, wait, fd, slot, events, limit);
 }
 
+/* The same of a slot that has a low-water mark. */
+static XP_NOINLINE void deliver_marked(struct xpoll *queue, struct xp_wait *wait, int fd,
+                                       struct xp_slot *slot, uint32_t events, unsigned limit)
+{
+	events = xp_lowat_reached(queue, fd, slot, events);
+	if (events)
+		deliver_any(queue, wait, fd, slot, events, limit);
+}
+
+void xp_deliver(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
+                uint32_t events, unsigned limit)
+{
+	if (XP_UNLIKELY(slot->lowat))
+		deliver_marked(queue, wait, fd, slot, events, limit);
+	else
+		deliver_any(queue, wait, fd, slot, events, limit);
+}
+
 /* --- Reports of the kernel ----------------------------------------------------------- */
 
 /* No registration of the program has this token: a source's, or one that has ended. */
-static void report_of_none(struct xpoll *queue, struct xp_wait *wait, uint64_t token)
+static XP_NOINLINE void report_of_none(struct xpoll *queue, struct xp_wait *wait, uint64_t token)
 {
 	struct xp_slot *slot = xp_slots_get(&queue->slots, xp_token_fd(token));
 
@@ -298,7 +329,7 @@ static void report_of_none(struct xpoll *queue, struct xp_wait *wait, uint64_t t
  * Filters were enabled after this thread fetched the report, and another thread has perhaps
  * delivered the same before: check it.  The kernel reports a level once more.
  */
-static void report_outdated(struct xpoll *queue, struct xp_wait *wait, int fd,
+static XP_NOINLINE void report_outdated(struct xpoll *queue, struct xp_wait *wait, int fd,
                             struct xp_slot *slot, uint32_t events, unsigned limit)
 {
 	unsigned about = events & (POLLHUP | POLLERR) ? XP_ALL_FILTERS : xp_filters_of(events);
@@ -332,7 +363,8 @@ static bool report_is_superseded(struct xpoll *queue, struct xp_wait *wait,
 }
 
 /* An exclusive entry does not report POLLRDHUP. */
-static uint32_t half_close(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events)
+static XP_NOINLINE uint32_t half_close(struct xpoll *queue, int fd, struct xp_slot *slot,
+                                       uint32_t events)
 {
 	struct pollfd probe = {.fd = fd, .events = POLLRDHUP};
 
@@ -342,20 +374,16 @@ static uint32_t half_close(struct xpoll *queue, int fd, struct xp_slot *slot, ui
 	return xp_sys_poll_now(&probe, 1) > 0 ? (unsigned short)probe.revents & POLLRDHUP : 0;
 }
 
-void xp_report(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired)
+/* A report that is not as usual. */
+static XP_NOINLINE void report_other(struct xpoll *queue, struct xp_wait *wait,
+                                     const struct xp_fired *fired)
 {
 	int fd = xp_token_fd(fired->token);
+	struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
 	uint32_t events = fired->events & ~XP_FIRED_SOLO_ANY;
-	struct xp_slot *slot;
-	unsigned limit;
-
-	if (XP_UNLIKELY(fired->token == XP_TOKEN_WAKE)) {
-		wait->full |= (events & XP_FIRED_MORE) != 0;
-		return;
-	}
-	slot = xp_slots_get(&queue->slots, fd);
-	limit = XP_ALL_FILTERS & (fired->events & XP_FIRED_SOLO_ANY
+	unsigned limit = XP_ALL_FILTERS & (fired->events & XP_FIRED_SOLO_ANY
 		? fired->events / XP_FIRED_SOLO(0) : ~(unsigned)slot->solo);
+
 	if (XP_UNLIKELY(!slot->present || !xp_slot_is_of(slot, fired->token))) {
 		report_of_none(queue, wait, fired->token);
 	} else if (XP_UNLIKELY(events & POLLNVAL)) {
@@ -375,4 +403,26 @@ void xp_report(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired 
 			events |= half_close(queue, fd, slot, events);
 		xp_deliver(queue, wait, fd, slot, events, limit);
 	}
+}
+
+void xp_report(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired)
+{
+	int fd = xp_token_fd(fired->token);
+	struct xp_slot *slot;
+
+	if (XP_UNLIKELY(fired->token == XP_TOKEN_WAKE)) {
+		wait->full |= (fired->events & XP_FIRED_MORE) != 0;
+		return;
+	}
+	slot = xp_slots_get(&queue->slots, fd);
+	/* Of the last arming of a main entry that is not silent now, and nothing to confirm. */
+	if (XP_UNLIKELY(!slot->present || slot->arming != xp_token_arming(fired->token) ||
+	                fired->events & (XP_FIRED_SOLO_ANY | POLLNVAL) || slot->solo ||
+	                slot->is_exclusive || slot->marked || slot->mode == XP_MODE_ONCE ||
+	                !((slot->reports + 1) & 63))) {
+		report_other(queue, wait, fired);
+		return;
+	}
+	slot->reports++;
+	xp_deliver(queue, wait, fd, slot, fired->events, XP_ALL_FILTERS);
 }

@@ -15,8 +15,8 @@
 #include "os/sys.h"
 
 enum {
-	FLUSH_MOST = 64, /* reports of closed files that one flush returns */
 	HOLDING_FOR = 64, /* waits that hold signals back at once, after one that slept twice */
+	FLUSH_MOST = 64, /* reports of closed files that one flush returns */
 };
 
 /* The back end's changes that a wait would pass on: threads that sleep do not. */
@@ -79,23 +79,24 @@ int xp_leave_to_others(struct xpoll *queue, int rc)
 	return xp_result(rc);
 }
 
-/* When the sleep has to end; it may be for a source, in which case signals are held back. */
-static int64_t sleep_until(struct xpoll *queue, struct xp_wait *wait, uint32_t *timer)
+/* Signals are held back if the sleep may end before the wait does. */
+uint32_t xp_sleep_prepare(struct xpoll *queue, struct xp_wait *wait, int64_t *until_ns)
 {
-	int64_t deadline_ns = wait->deadline_ns;
+	uint32_t timer = xp_timer_waiter_begin(queue, until_ns);
 	bool again = wait->slept;
 
-	*timer = xp_timer_waiter_begin(queue, &deadline_ns);
+	wait->timed_out = false;
 	if (queue->holding > 0 && !again)
 		queue->holding--;
 	if (again && !wait->holds)
 		queue->holding = HOLDING_FOR;
-	if (again || queue->holding > 0 || wait->mask || deadline_ns < wait->deadline_ns ||
+	if (again || queue->holding > 0 || wait->mask || *until_ns < wait->deadline_ns ||
 	    !xp_is_concurrent(queue))
 		xp_hold_signals(queue, wait);
-	wait->slept = true;
 	/* XP_NOW would neither sleep nor apply the mask. */
-	return deadline_ns == XP_NOW ? XP_PAST : deadline_ns;
+	if (*until_ns == XP_NOW)
+		*until_ns = XP_PAST;
+	return timer;
 }
 
 /* For cancellation. */
@@ -104,18 +105,14 @@ struct sleeper {
 	struct xp_wait *wait;
 	uint32_t kick_epoch;
 	uint32_t timer;
-	int64_t deadline_ns; /* here, not a local variable, which a longjmp may change */
+	int64_t until_ns; /* here, not a local variable, which a longjmp may change */
 };
 
-/* The thread is back from the kernel, with the lock. */
+/* The thread is back among the others. */
 static void sleeper_awake(const struct sleeper *sleeper)
 {
-	struct xpoll *queue = sleeper->queue;
-
-	xp_idle_end(&queue->idle);
-	xp_timer_waiter_answered(queue);
-	xp_timer_waiter_end(queue, sleeper->timer);
-	xp_waiter_leave(queue, sleeper->wait, sleeper->kick_epoch);
+	xp_sleep_end(sleeper->queue, sleeper->timer);
+	xp_waiter_leave(sleeper->queue, sleeper->wait, sleeper->kick_epoch);
 }
 
 /* The thread was cancelled while it slept, and may have taken a report with it. */
@@ -137,51 +134,30 @@ static void sleep_cancelled(void *argument)
 		xp_sys_signals_release(sleeper->wait->held);
 }
 
-static void ask_begins(struct xpoll *queue, struct xp_wait *wait)
-{
-	xp_count(&queue->counters.syscalls_wait);
-	wait->sequence = queue->sequence;
-	wait->set = (uint32_t)queue->counters.rebuilds;
-}
-
-int xp_sleep(struct xpoll *queue, struct xp_wait *wait, struct xp_fired *fired, int cap)
+int xp_sleep_beside(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns,
+                    struct xp_fired *fired, int cap)
 {
 	struct sleeper sleeper = {
 		.queue = queue,
 		.wait = wait,
 		.kick_epoch = queue->kick.epoch,
+		.until_ns = until_ns,
 	};
 	int rc;
 
-	sleeper.deadline_ns = sleep_until(queue, wait, &sleeper.timer);
-	ask_begins(queue, wait);
+	sleeper.timer = xp_sleep_begin(queue, wait, &sleeper.until_ns);
 	queue->threads.waiters++;
-	(void)xp_sleepers_take_mark(queue); /* this thread has done so just now */
-	if (XP_UNLIKELY(queue->outer.exposed))
-		xp_outer_update(queue);
+	(void)xp_sleepers_take_mark(queue); /* this thread has looked just now */
 	xp_kick_due(queue);
 	xp_inside_enter(queue);
-	xp_idle_begin(&queue->idle);
 	xp_mutex_unlock(&queue->lock);
 	pthread_cleanup_push(sleep_cancelled, &sleeper);
-	rc = queue->ops->wait(queue->backend, sleeper.deadline_ns, wait->mask, fired, cap);
+	rc = queue->ops->wait(queue->backend, sleeper.until_ns, wait->mask, fired, cap);
 	pthread_cleanup_pop(0);
 	if (XP_UNLIKELY(xp_lock_again(queue) < 0))
 		return -EINTR;
-	wait->timed_out = rc == 0 && sleeper.deadline_ns >= wait->deadline_ns;
+	if (rc == 0)
+		wait->timed_out = sleeper.until_ns >= wait->deadline_ns;
 	sleeper_awake(&sleeper);
-	return rc;
-}
-
-int xp_look(struct xpoll *queue, struct xp_wait *wait, struct xp_fired *fired, int cap, bool rest)
-{
-	int rc;
-
-	ask_begins(queue, wait);
-	rc = queue->ops->wait(queue->backend, rest ? XP_REST : XP_NOW, NULL, fired, cap);
-	xp_timer_waiter_answered(queue);
-	/* It may have taken a wake-up that was for a thread that has to come out. */
-	for (int i = 0; XP_UNLIKELY(queue->kick.waiters > 0) && i < rc; i++)
-		wait->kicker |= fired[i].token == XP_TOKEN_WAKE;
 	return rc;
 }

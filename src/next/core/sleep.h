@@ -3,7 +3,9 @@
 #define XP_CORE_SLEEP_H
 
 #include "base/result.h"
-#include "core/queue.h"
+#include "core/due.h"
+#include "core/outer.h"
+#include "core/threads.h"
 
 /*
  * Release the lock, with the result of the call: -1 and errno if it is negative.  Threads that
@@ -23,13 +25,48 @@ static inline void xp_leave(struct xpoll *queue)
 	(void)xp_leave_with(queue, 0);
 }
 
+/* The kernel is asked now. */
+static inline void xp_ask_begins(struct xpoll *queue, struct xp_wait *wait)
+{
+	xp_count(&queue->counters.syscalls_wait);
+	wait->sequence = queue->sequence;
+	wait->set = (uint32_t)queue->counters.rebuilds;
+}
+
 /*
- * Ask the kernel, and sleep until it has something, until the deadline, or until a source
- * wants to run.  The lock is released meanwhile, and it is a cancellation point.  Returns
- * the number of reports, or a negative errno value.
+ * The thread is about to sleep until *until_ns, which becomes earlier if it sleeps for a source.
+ * Returns the number of the timer waiter that it is then.
  */
-int xp_sleep(struct xpoll *queue, struct xp_wait *wait, struct xp_fired *fired, int cap);
-/* The same without sleeping.  rest: the last time there was more. */
-int xp_look(struct xpoll *queue, struct xp_wait *wait, struct xp_fired *fired, int cap, bool rest);
+uint32_t xp_sleep_prepare(struct xpoll *queue, struct xp_wait *wait, int64_t *until_ns);
+static XP_INLINE uint32_t xp_sleep_begin(struct xpoll *queue, struct xp_wait *wait,
+                                         int64_t *until_ns)
+{
+	uint32_t timer = 0;
+
+	if (XP_UNLIKELY(wait->slept || queue->holding > 0 || wait->mask ||
+	                xp_timer_waiter_missing(queue) || !xp_is_concurrent(queue)))
+		timer = xp_sleep_prepare(queue, wait, until_ns);
+	wait->slept = true;
+	xp_ask_begins(queue, wait);
+	if (XP_UNLIKELY(queue->outer.exposed))
+		xp_outer_update(queue);
+	xp_idle_begin(&queue->idle);
+	return timer;
+}
+
+/* The thread is back from the kernel, with the lock. */
+static inline void xp_sleep_end(struct xpoll *queue, uint32_t timer)
+{
+	xp_idle_end(&queue->idle);
+	xp_timer_waiter_answered(queue);
+	xp_timer_waiter_end(queue, timer);
+}
+
+/*
+ * Sleep beside other threads until the kernel has something, or until the time.  The lock is
+ * released meanwhile, and it is a cancellation point.  Returns as the back end's wait.
+ */
+int xp_sleep_beside(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns,
+                    struct xp_fired *fired, int cap);
 
 #endif

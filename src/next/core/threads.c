@@ -186,16 +186,20 @@ bool xp_wait_excluded(const struct xpoll *queue, enum xp_format format)
 	return queue->in_wait.event > 0 || (format == XP_BATCH && queue->in_wait.batch);
 }
 
-int xp_wait_admit(struct xpoll *queue, const struct xp_wait *wait)
+int xp_wait_admit(struct xpoll *queue, enum xp_format format)
 {
-	if (XP_UNLIKELY(xp_wait_excluded(queue, wait->format)))
+	if (XP_UNLIKELY(xp_wait_excluded(queue, format)))
 		return -EBUSY;
-	if (wait->format == XP_EVENTS)
+	if (format == XP_EVENTS)
 		queue->in_wait.event++;
 	else
 		queue->in_wait.poll++;
-	queue->in_wait.batch |= wait->format == XP_BATCH;
+	queue->in_wait.batch |= format == XP_BATCH;
 	XP_ASSERT(queue->in_wait.event == 0 || queue->in_wait.poll == 0);
+	if (queue->threads.waiters > 0)
+		queue->threads.shared = XP_SHARED_FOR;
+	else
+		queue->threads.shared -= queue->threads.shared > 0;
 	return 0;
 }
 

@@ -5,6 +5,8 @@
 #include "core/wait.h"
 
 #include <errno.h>
+#include <stddef.h>
+#include <string.h>
 
 #include "base/assert.h"
 #include "base/result.h"
@@ -14,12 +16,14 @@
 #include "core/check.h"
 #include "core/files.h"
 #include "core/marks.h"
+#include "core/outer.h"
 #include "core/renew.h"
 #include "core/report.h"
 #include "core/sleep.h"
 #include "core/sources.h"
 #include "core/threads.h"
 #include "os/sys.h"
+#include "os/sys_hot.h"
 
 enum {
 	VAIN_MOST = 32,  /* reports in a row without an event, before the kernel is not asked */
@@ -27,110 +31,124 @@ enum {
 	VAIN_EACH = 16,  /* and for each registration, which may have to be silenced */
 };
 
-static int wait_in_turn(struct xpoll *queue, struct xp_wait *wait);
 static int wait_loop(struct xpoll *queue, struct xp_wait *wait);
+static void turn_end(struct xpoll *queue, struct xp_wait *wait);
+static void dismiss(struct xpoll *queue, const struct xp_wait *wait);
 static int wait_prepare(struct xpoll *queue, struct xp_wait *wait);
 static void take_at_hand(struct xpoll *queue, struct xp_wait *wait);
 static void gather(struct xpoll *queue, struct xp_wait *wait);
-static bool may_sleep(const struct xpoll *queue, const struct xp_wait *wait);
+static bool is_asked_beside(struct xpoll *queue, const struct xp_wait *wait);
+static int64_t sleep_until(const struct xpoll *queue, const struct xp_wait *wait);
 static bool has_pending(const struct xpoll *queue);
-static int harvest(struct xpoll *queue, struct xp_wait *wait, bool sleeps);
-static int harvest_once(struct xpoll *queue, struct xp_wait *wait, bool sleeps, bool rest);
+static int harvest(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns);
+static int look(struct xpoll *queue, struct xp_wait *wait, int64_t how, struct xp_fired *fired,
+                int cap);
+static int sleep_alone(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns,
+                       struct xp_fired *fired, int cap);
+static void harvest_rest(struct xpoll *queue, struct xp_wait *wait, struct xp_fired *fired,
+                         int most, int rc);
+static void deliver(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired,
+                    int rc, int cap);
 static int harvested(struct xpoll *queue, struct xp_wait *wait, int rc);
+static bool is_over(struct xpoll *queue, struct xp_wait *wait);
 static bool may_have_more(const struct xpoll *queue, const struct xp_wait *wait);
 static bool count_vain(const struct xpoll *queue, struct xp_wait *wait);
 static bool take_end(struct xpoll *queue, const struct xp_wait *wait);
 static void batch_return(struct xpoll *queue);
 
-int64_t xp_wait_deadline(int64_t timeout_ns)
+int xp_wait_call(struct xpoll *queue, enum xp_format format, void *array, int cap,
+                 int64_t timeout_ns, const sigset_t *mask)
 {
-	return timeout_ns < 0 ? XP_NEVER : timeout_ns == 0 ? XP_NOW
-		: xp_deadline(xp_sys_now(), timeout_ns);
-}
-
-int xp_wait_call(struct xpoll *queue, struct xp_wait *wait)
-{
+	/* The only thread of its process has nobody who could be served or be in its way. */
+	bool alone = !queue->lock.held;
 	sigset_t held;
-	int rc = xp_wait_admit(queue, wait);
+	struct xp_wait wait;
+	int rc = alone ? 0 : xp_wait_admit(queue, format);
 
 	if (XP_UNLIKELY(rc < 0))
 		return xp_leave_with(queue, rc);
-	XP_ASSERT(wait->cap > 0 && wait->len == 0);
-	wait->held = &held;
-	wait->epoch = (uint32_t)++queue->counters.waits;
-	wait->wake_all = queue->wake.all;
-	if (queue->threads.waiters > 0)
-		queue->threads.shared = XP_SHARED_FOR;
-	else
-		queue->threads.shared -= queue->threads.shared > 0;
-	batch_return(queue);
-	if (XP_UNLIKELY(queue->withheld) && wait->format != XP_EVENTS)
+	wait.events = array;
+	wait.ready = array;
+	wait.deadline_ns = timeout_ns < 0 ? XP_NEVER : timeout_ns == 0 ? XP_NOW
+		: xp_deadline(xp_sys_now(), timeout_ns);
+	wait.mask = mask;
+	wait.held = &held;
+	wait.format = format;
+	wait.cap = cap;
+	wait.epoch = (uint32_t)++queue->counters.waits;
+	wait.wake_all = queue->wake.all;
+	memset(&wait.len, 0, sizeof wait - offsetof(struct xp_wait, len));
+	XP_ASSERT(cap > 0);
+	if (XP_UNLIKELY(queue->batch.next < queue->batch.len))
+		batch_return(queue);
+	queue->batch.next = queue->batch.len = 0;
+	if (XP_UNLIKELY(queue->withheld) && format != XP_EVENTS)
 		xp_check_withheld(queue);
-	rc = wait_in_turn(queue, wait);
-	xp_wait_dismiss(queue, wait);
-	if (wait->format != XP_BATCH)
-		xp_count_by(&queue->counters.events, (uint64_t)wait->len);
-	if (rc == 0 && wait->len == 0) {
+	/* Where one thread at a time is served, wait for the turn. */
+	rc = alone || xp_is_concurrent(queue) ? 1 : xp_turn_take(queue, &wait);
+	if (XP_LIKELY(rc > 0)) {
+		rc = wait_loop(queue, &wait);
+		if (!alone)
+			turn_end(queue, &wait);
+	}
+	if (!alone)
+		dismiss(queue, &wait);
+	if (format != XP_BATCH)
+		xp_count_by(&queue->counters.events, (uint64_t)wait.len);
+	if (XP_UNLIKELY(wait.len == 0) && rc == 0) {
 		xp_count(&queue->counters.empty_returns);
 		xp_outer_settle(queue);
 	}
-	/* Another thread that sleeps may have to take what is left. */
+	xp_leave(queue);
+	if (XP_UNLIKELY(wait.holds))
+		xp_sys_signals_release(&held);
+	return XP_UNLIKELY(rc < 0) ? xp_result(rc) : wait.len;
+}
+
+/* Others may come out now, or come in. */
+static void turn_end(struct xpoll *queue, struct xp_wait *wait)
+{
+	if (xp_is_concurrent(queue))
+		xp_kick_next(queue, wait);
+	else
+		xp_turn_pass(queue);
+}
+
+/* Another thread that sleeps may have to take what is left. */
+static void dismiss(struct xpoll *queue, const struct xp_wait *wait)
+{
+	xp_wait_dismiss(queue, wait);
 	xp_sleepers_mark(queue);
 	if (queue->threads.waiters > 0 && queue->ops->rearm)
 		queue->ops->rearm(queue->backend);
-	xp_leave(queue);
-	if (XP_UNLIKELY(wait->holds))
-		xp_sys_signals_release(&held);
-	return XP_UNLIKELY(rc < 0) ? xp_result(rc) : wait->len;
-}
-
-/* Where one thread at a time is served, wait for the turn. */
-static int wait_in_turn(struct xpoll *queue, struct xp_wait *wait)
-{
-	int rc;
-
-	if (XP_LIKELY(xp_is_concurrent(queue))) {
-		rc = wait_loop(queue, wait);
-		xp_kick_next(queue, wait);
-		return rc;
-	}
-	rc = xp_turn_take(queue, wait);
-	if (rc <= 0)
-		return rc;
-	rc = wait_loop(queue, wait);
-	xp_turn_pass(queue);
-	return rc;
 }
 
 /* Returns 0, with wait->len records, or a negative errno value and no record. */
-static int wait_loop(struct xpoll *queue, struct xp_wait *wait)
+static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait)
 {
 	for (;;) {
-		bool sleeps;
+		int64_t until_ns = XP_NOW;
 		int rc = wait_prepare(queue, wait);
 
 		if (XP_UNLIKELY(rc < 0))
 			return rc;
 		take_at_hand(queue, wait);
-		if (wait->len > 0)
+		if (wait->len > 0 && !is_asked_beside(queue, wait))
 			return 0;
-		sleeps = may_sleep(queue, wait);
-		if (XP_UNLIKELY(sleeps && queue->kick.waiters > 0)) {
+		if (wait->len == 0)
+			until_ns = sleep_until(queue, wait);
+		if (XP_UNLIKELY(until_ns != XP_NOW && queue->kick.waiters > 0)) {
 			/* Others have to come out first: this thread could take their wake-ups. */
 			xp_await_left(queue, wait);
 			continue;
 		}
-		rc = harvest(queue, wait, sleeps);
-		if (wait->len > 0)
+		rc = harvest(queue, wait, until_ns);
+		if (XP_LIKELY(wait->len > 0))
 			return 0;
 		if (XP_UNLIKELY(rc == -EINTR ? xp_is_interrupted(queue) : rc < 0))
 			return rc;
-		if (may_have_more(queue, wait)) {
-			if (count_vain(queue, wait))
-				return 0;
-		} else if (take_end(queue, wait)) {
+		if (is_over(queue, wait))
 			return 0;
-		}
 	}
 }
 
@@ -148,25 +166,17 @@ static int wait_prepare(struct xpoll *queue, struct xp_wait *wait)
 	return XP_UNLIKELY(queue->unattached) ? xp_attach_rest(queue) : 0;
 }
 
-/* Deliver what is ready without the kernel.  The kernel is asked as well if that is due. */
+/* Deliver what is ready without the kernel. */
 static void take_at_hand(struct xpoll *queue, struct xp_wait *wait)
 {
-	bool lists = xp_sources_active(queue) || !xp_list_empty(&queue->files.awake) ||
-		!xp_list_empty(&queue->files.asleep);
-
-	if (!lists && queue->candidates.len == 0)
-		return;
-	if (XP_UNLIKELY(lists))
+	if (XP_UNLIKELY(xp_sources_active(queue) || xp_files_any(queue)))
 		gather(queue, wait);
-	else
+	else if (queue->candidates.len > 0)
 		xp_candidates_check(queue, wait);
-	if (wait->len > 0 && (xp_ask_count(queue) ||
-	                      ((wait->listed || queue->ask.crowded) && !xp_wait_is_full(wait))))
-		(void)harvest(queue, wait, false);
 }
 
 /* Candidates, sources and files take turns at being the first. */
-static void gather(struct xpoll *queue, struct xp_wait *wait)
+static XP_NOINLINE void gather(struct xpoll *queue, struct xp_wait *wait)
 {
 	wait->listed = true;
 	for (unsigned i = 0; i < 3; i++) {
@@ -183,13 +193,23 @@ static void gather(struct xpoll *queue, struct xp_wait *wait)
 	}
 }
 
-/* Ready events go before a wake, so the kernel is asked in any case, but without sleeping. */
-static bool may_sleep(const struct xpoll *queue, const struct xp_wait *wait)
+/* Events are at hand: returns true if the kernel is asked as well. */
+static bool is_asked_beside(struct xpoll *queue, const struct xp_wait *wait)
 {
-	return !(atomic_load(&queue->wake.state) & XP_WAKE_PENDING) &&
-		wait->wake_all == queue->wake.all &&
-		(wait->deadline_ns != XP_NOW || wait->mask) &&
-		!has_pending(queue);
+	return xp_ask_count(queue) ||
+		(XP_UNLIKELY(wait->listed || queue->ask.crowded) && !xp_wait_is_full(wait));
+}
+
+/*
+ * Until when may the thread sleep; XP_NOW: not at all.  Ready events go before a wake, so the
+ * kernel is asked in any case.
+ */
+static int64_t sleep_until(const struct xpoll *queue, const struct xp_wait *wait)
+{
+	if (XP_UNLIKELY(atomic_load(&queue->wake.state) & XP_WAKE_PENDING ||
+	                wait->wake_all != queue->wake.all || has_pending(queue)))
+		return XP_NOW;
+	return XP_UNLIKELY(wait->deadline_ns == XP_NOW && wait->mask) ? XP_PAST : wait->deadline_ns;
 }
 
 /* The back end has changes that a thread beside others has to pass on before it sleeps. */
@@ -203,43 +223,105 @@ static bool has_pending(const struct xpoll *queue)
  * Ask the kernel, and for the rest as long as there is some and room for it.  A report of what
  * this call has delivered means that all was reported; one that nobody wants does not.
  */
-static int harvest(struct xpoll *queue, struct xp_wait *wait, bool sleeps)
+static XP_INLINE int harvest(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns)
 {
-	bool beside = wait->len > 0;
-	int rc = harvest_once(queue, wait, sleeps, false);
-	bool more = wait->full || wait->news;
-	int vain = wait->news ? 0 : rc;
+	struct xp_fired on_stack[XP_FIRED_MOST];
+	/* The only thread of its process has a larger array, which needs no room on its stack. */
+	bool alone = !queue->lock.held, beside = wait->len > 0;
+	struct xp_fired *fired = alone ? queue->fired : on_stack;
+	int most = alone ? queue->fired_most : XP_FIRED_MOST;
+	int room = xp_ask_begin(queue, wait->cap - wait->len, beside);
+	int cap = room < most ? room : most;
+	bool more;
+	int rc = until_ns == XP_NOW ? look(queue, wait, XP_NOW, fired, cap)
+		: alone ? sleep_alone(queue, wait, until_ns, fired, cap)
+		: xp_sleep_beside(queue, wait, until_ns, fired, cap);
 
-	while (XP_UNLIKELY(wait->full) && !xp_wait_is_full(wait) && vain < VAIN_MOST &&
-	       (wait->news || !wait->repeated)) {
-		int count = harvest_once(queue, wait, false, true);
-
-		if (count <= 0)
-			break; /* an error is the next wait's */
-		vain = wait->news ? 0 : vain + count;
-	}
+	deliver(queue, wait, fired, rc, cap);
+	more = wait->full || wait->news;
+	if (XP_UNLIKELY(wait->full))
+		harvest_rest(queue, wait, fired, most, rc);
 	/* Beside events at hand it found others: there may be more of those. */
 	if (beside && more)
 		xp_ask_soon(queue);
 	return harvested(queue, wait, rc);
 }
 
-/* Ask the kernel for reports, and deliver them. */
-static int harvest_once(struct xpoll *queue, struct xp_wait *wait, bool sleeps, bool rest)
+/* Without sleeping; how: XP_NOW or XP_REST. */
+static int look(struct xpoll *queue, struct xp_wait *wait, int64_t how, struct xp_fired *fired,
+                int cap)
 {
-	struct xp_fired on_stack[XP_FIRED_MOST];
-	/* The only thread of its process has a larger array, which needs no room on its stack. */
-	bool alone = !queue->lock.held;
-	struct xp_fired *fired = alone ? queue->fired : on_stack;
-	int most = alone ? queue->fired_most : XP_FIRED_MOST;
-	int room = xp_ask_begin(queue, wait->cap - wait->len, wait->len > 0 && !rest);
-	int cap = room < most ? room : most;
 	int rc;
 
-	wait->full = wait->news = wait->repeated = false;
-	rc = sleeps ? xp_sleep(queue, wait, fired, cap) : xp_look(queue, wait, fired, cap, rest);
+	xp_ask_begins(queue, wait);
+	rc = queue->ops->wait(queue->backend, how, NULL, fired, cap);
+	xp_timer_waiter_answered(queue);
+	/* It may have taken a wake-up that was for a thread that has to come out. */
+	for (int i = 0; XP_UNLIKELY(queue->kick.waiters > 0) && i < rc; i++)
+		wait->kicker |= fired[i].token == XP_TOKEN_WAKE;
+	return rc;
+}
+
+/* The descriptor of which a wait is no more than epoll_wait(2): see backend.h; -1: none. */
+static int direct(const struct xpoll *queue)
+{
+	size_t at = XP_SYS_DIRECT ? queue->ops->direct_fd_at : 0;
+
+	return at ? *(const int *)(const void *)((const char *)queue->backend + at) : -1;
+}
+
+/*
+ * Sleep as the only thread of the process.  It can be cancelled by itself alone, and that before
+ * it sleeps.
+ */
+static int sleep_alone(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns,
+                       struct xp_fired *fired, int cap)
+{
+	uint32_t timer;
+	int direct_fd, rc;
+
+	xp_mutex_unlock(&queue->lock);
+	xp_cancel_alone();
+	timer = xp_sleep_begin(queue, wait, &until_ns);
+	direct_fd = direct(queue);
+	rc = XP_LIKELY(direct_fd >= 0 && !wait->mask && until_ns == XP_NEVER)
+		? xp_sys_direct_wait(direct_fd, fired, cap, true)
+		: queue->ops->wait(queue->backend, until_ns, wait->mask, fired, cap);
+	if (XP_UNLIKELY(xp_lock_again(queue) < 0))
+		return -EINTR;
+	if (XP_UNLIKELY(rc == 0))
+		wait->timed_out = until_ns >= wait->deadline_ns;
+	queue->threads.sleeps++;
+	xp_sleep_end(queue, timer);
+	return rc;
+}
+
+/* The kernel has more. */
+static XP_NOINLINE void harvest_rest(struct xpoll *queue, struct xp_wait *wait,
+                                     struct xp_fired *fired, int most, int rc)
+{
+	int vain = wait->news ? 0 : rc;
+
+	while (wait->full && !xp_wait_is_full(wait) && vain < VAIN_MOST &&
+	       (wait->news || !wait->repeated)) {
+		int room = xp_ask_begin(queue, wait->cap - wait->len, false);
+		int cap = room < most ? room : most;
+
+		rc = look(queue, wait, XP_REST, fired, cap);
+		deliver(queue, wait, fired, rc, cap);
+		if (rc <= 0)
+			return; /* an error is the next wait's */
+		vain = wait->news ? 0 : vain + rc;
+	}
+}
+
+/* The kernel has returned these reports, or an error. */
+static void deliver(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired,
+                    int rc, int cap)
+{
 	XP_ASSERT(rc <= cap);
 	wait->full = rc == cap;
+	wait->news = wait->repeated = false;
 	for (int i = 0; i < rc; i++)
 		xp_report(queue, wait, &fired[i]);
 	/* Who watches xpoll_fd by edges sees nothing new while the set has a report left. */
@@ -250,7 +332,6 @@ static int harvest_once(struct xpoll *queue, struct xp_wait *wait, bool sleeps, 
 		xp_renew(queue);
 		xp_kick_all(queue);
 	}
-	return rc;
 }
 
 /* The kernel has been asked, with this result: deliver what sources have from it. */
@@ -267,6 +348,12 @@ static int harvested(struct xpoll *queue, struct xp_wait *wait, int rc)
 	if (XP_UNLIKELY(!xp_list_empty(&queue->files.awake)))
 		xp_files_check(queue, wait);
 	return rc;
+}
+
+/* The kernel has returned nothing for this wait: returns true if the wait ends so. */
+static XP_NOINLINE bool is_over(struct xpoll *queue, struct xp_wait *wait)
+{
+	return may_have_more(queue, wait) ? count_vain(queue, wait) : take_end(queue, wait);
 }
 
 /* Returns true if the wait has to look again, whatever the time is. */
@@ -304,12 +391,12 @@ static bool take_end(struct xpoll *queue, const struct xp_wait *wait)
 }
 
 /* What xpoll_revents has not handed out is the first that the next wait finds. */
-static void batch_return(struct xpoll *queue)
+static XP_NOINLINE void batch_return(struct xpoll *queue)
 {
 	struct xp_slot *slot;
 	int before = queue->candidates.len;
 
-	for (; XP_UNLIKELY(queue->batch.next < queue->batch.len); queue->batch.next++) {
+	for (; queue->batch.next < queue->batch.len; queue->batch.next++) {
 		const struct xp_found *found = &queue->batch.found[queue->batch.next];
 		int fd = xp_token_fd(found->token);
 
@@ -327,5 +414,4 @@ static void batch_return(struct xpoll *queue)
 
 		xp_candidate_append(queue, fd, slot);
 	}
-	queue->batch.next = queue->batch.len = 0;
 }
