@@ -125,13 +125,13 @@ static int changes_apply(struct xpoll *queue, const struct xpoll_event *changes,
 	return unreported ? unreported : len;
 }
 
-int xpoll_event_mask(struct xpoll *queue, const struct xpoll_event *changes, int nchanges,
-                     struct xpoll_event *events, int nevents, int64_t timeout_ns,
-                     const void *sigset)
+/* Make the changes, and wait if there is room for events. */
+static XP_NOINLINE int event_call(struct xpoll *queue, const struct xpoll_event *changes,
+                                  int nchanges, struct xpoll_event *events, int nevents,
+                                  int64_t timeout_ns, const void *sigset)
 {
 	struct xp_late late;
-	int receipts = 0;
-	int rc = xp_enter(queue);
+	int receipts = 0, rc = xp_enter(queue);
 
 	if (XP_UNLIKELY(rc < 0))
 		return xp_result(rc);
@@ -151,13 +151,24 @@ int xpoll_event_mask(struct xpoll *queue, const struct xpoll_event *changes, int
 	}
 	if (rc != 0 || nevents == 0)
 		return xp_leave_late(queue, rc, &late);
-	return xp_wait_call(queue, XP_EVENTS, events, nevents, timeout_ns, sigset);
+	return xp_wait_call(queue, XP_EVENTS | XP_ENTERED, events, nevents, timeout_ns, sigset);
+}
+
+int xpoll_event_mask(struct xpoll *queue, const struct xpoll_event *changes, int nchanges,
+                     struct xpoll_event *events, int nevents, int64_t timeout_ns,
+                     const void *sigset)
+{
+	if (nchanges == 0 && nevents > 0 && events)
+		return xp_wait_call(queue, XP_EVENTS, events, nevents, timeout_ns, sigset);
+	return event_call(queue, changes, nchanges, events, nevents, timeout_ns, sigset);
 }
 
 int xpoll_event(struct xpoll *queue, const struct xpoll_event *changes, int nchanges,
                 struct xpoll_event *events, int nevents, int64_t timeout_ns)
 {
-	return xpoll_event_mask(queue, changes, nchanges, events, nevents, timeout_ns, NULL);
+	if (nchanges == 0 && nevents > 0 && events)
+		return xp_wait_call(queue, XP_EVENTS, events, nevents, timeout_ns, NULL);
+	return event_call(queue, changes, nchanges, events, nevents, timeout_ns, NULL);
 }
 
 struct xpoll_event *xpoll_set(struct xpoll_event *event, uint64_t ident, int filter, int flags,

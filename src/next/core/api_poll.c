@@ -133,19 +133,16 @@ int xpoll_ctl(struct xpoll *queue, int op, int events, xpoll_fd_t descriptor, vo
 int xpoll_pwait(struct xpoll *queue, struct xpoll_ready *ready, int nready, int64_t timeout_ns,
                 const void *sigset)
 {
-	int rc = ready && nready > 0 ? xp_enter(queue) : -EINVAL;
-
-	return XP_UNLIKELY(rc < 0) ? xp_result(rc)
-		: xp_wait_call(queue, XP_READY, ready, nready, timeout_ns, sigset);
+	return ready && nready > 0
+		? xp_wait_call(queue, XP_READY, ready, nready, timeout_ns, sigset)
+		: xp_result(-EINVAL);
 }
 
 int xpoll_wait(struct xpoll *queue, int timeout_ms)
 {
 	int64_t timeout_ns = timeout_ms < 0 ? -1 : timeout_ms * XP_NS_PER_MS;
-	int rc = xp_enter(queue);
 
-	return XP_UNLIKELY(rc < 0) ? xp_result(rc)
-		: xp_wait_call(queue, XP_BATCH, NULL, XP_BATCH_MOST, timeout_ns, NULL);
+	return xp_wait_call(queue, XP_BATCH, NULL, XP_BATCH_MOST, timeout_ns, NULL);
 }
 
 /* What is rare of the end of xpoll_revents: the modes of these filters, or news for others. */

@@ -56,15 +56,18 @@ enum xp_format {
 	XP_EVENTS, /* the caller's array of struct xpoll_event */
 	XP_READY,  /* the caller's array of struct xpoll_ready */
 	XP_BATCH,  /* the queue's batch, for xpoll_revents */
+	XP_ENTERED = 4, /* ORed: the caller has entered the queue */
 };
 
 /* One call that waits. */
 struct xp_wait {
-	struct xpoll_event *events; /* of XP_EVENTS */
-	struct xpoll_ready *ready;  /* of XP_READY */
+	union {
+		struct xpoll_event *events; /* of XP_EVENTS */
+		struct xpoll_ready *ready;  /* of XP_READY */
+	};
 	int64_t deadline_ns;  /* XP_NOW: does not sleep; XP_NEVER */
 	const sigset_t *mask; /* in effect while the thread sleeps; NULL: its own */
-	sigset_t *held;       /* room for what was blocked before signals were held back */
+	sigset_t held;        /* what was blocked before signals were held back */
 	enum xp_format format;
 	int cap;
 	uint32_t epoch;       /* the number of this call */
@@ -74,12 +77,13 @@ struct xp_wait {
 	unsigned again;       /* times that the kernel was asked again at once */
 	uint32_t sequence;    /* the queue's before the kernel was asked */
 	uint32_t set;         /* the number of the kernel's set that was asked */
-	bool full;        /* the kernel may have more reports */
 	bool news;        /* the last harvest has delivered something */
 	bool repeated;    /* it has reported what this call had delivered */
+	bool full;        /* the kernel may have more reports */
 	bool renew;       /* the entry of an ended registration keeps reporting */
 	bool listed;      /* sources or files were delivered or checked, which are no candidates */
 	bool kicker;      /* this thread has to wake the next of those that were called out */
+	bool tried;       /* it has looked before it sleeps */
 	bool slept;       /* the thread has slept in this call */
 	bool holds;       /* signals are blocked between the sleeps of this call */
 	bool timed_out;   /* the last sleep ended at the deadline */
@@ -109,8 +113,9 @@ struct xpoll {
 	/* Descriptors. */
 	struct xp_slots slots;
 	uint32_t sequence;   /* grows with each mark of a slot */
-	bool withheld;       /* a slot may have that mark */
-	bool unattached;     /* the kernel lacks a slot, for want of memory: see renew.c */
+	uint8_t withheld : 1;   /* a slot may have that mark */
+	uint8_t unattached : 1; /* the kernel lacks a slot, for want of memory: see renew.c */
+	uint8_t probed : 1;     /* a source has to be asked before a sleep */
 	struct {
 		int head, tail, len; /* slots linked by slot.next: see candidates.c */
 		struct pollfd probe; /* the check of the only one */
@@ -141,6 +146,7 @@ struct xpoll {
 		int changers;    /* wait until that is nobody */
 		int inside;      /* are in a call, and have given the lock back for a while */
 		uint32_t sleeps; /* how often one has come back */
+		const int *last; /* the errno of the thread that has waited last: who it was */
 		uint8_t shared;  /* waits for which the queue counts as shared: see XP_SHARED_FOR */
 		bool dying;      /* xpoll_destroy was called */
 		bool torn;       /* in a forked child: a thread of the parent's was inside */
@@ -175,6 +181,7 @@ struct xpoll {
 		struct xp_wakefd wakefds[XP_GROUPS]; /* [I] what they wait for */
 	} turn;              /* of back ends that serve one thread at a time */
 	uint8_t holding;     /* waits that hold signals back before their first sleep */
+	uint8_t untried;     /* waits until one looks first, without holding signals back */
 	struct xp_idle idle; /* the time that threads sleep */
 	pthread_cond_t thread_left; /* a thread has come out, or has left */
 
@@ -191,7 +198,6 @@ struct xpoll {
 	int64_t due_ns;      /* the earliest of these times */
 	int64_t change_ns;   /* when this call began to change something; XP_NOW: not known */
 	bool on_demand;      /* a source has XP_ON_DEMAND */
-	bool probed;         /* a source has to be asked before a sleep */
 	struct xp_wait *source_wait; /* the wait that calls a source now */
 
 	/* The descriptor of the queue: see outer.c. */

@@ -111,11 +111,12 @@ static void events_store(struct xpoll *queue, struct xp_wait *wait, int fd, stru
 	unsigned left = 0, first = slot->first;
 
 	slot->first = 0;
-	for (unsigned i = 0; i < XP_FD_FILTERS; i++) {
-		unsigned filter = (first + i) % XP_FD_FILTERS;
+	/* An event may disable the others. */
+	while ((filters &= slot->enabled)) {
+		unsigned later = filters & ~0u << first;
+		unsigned filter = XP_LOWEST_BIT(later ? later : filters);
 
-		if (!(filters & slot->enabled & XP_BIT(filter)))
-			continue;
+		filters &= ~XP_BIT(filter);
 		if (!xp_wait_is_full(wait)) {
 			event_store(queue, wait, fd, slot, filter, events);
 			continue;
@@ -192,6 +193,7 @@ static XP_NOINLINE void ready_store(struct xpoll *queue, struct xp_wait *wait, i
 	uint32_t bits = xp_poll_bits(slot, events);
 	unsigned filters = xp_poll_filters(slot, bits);
 
+	slot->delivered = XP_SET(filters);
 	wait->ready[wait->len++] = (struct xpoll_ready){
 		.data64 = slot->udata[XP_LOWEST_BIT(filters)].bits,
 		.fd = (xpoll_fd_t)xp_fd_ident(fd),
@@ -216,22 +218,27 @@ static void batch_store(struct xpoll *queue, struct xp_wait *wait, int fd, struc
 static void ready_add(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
                       uint32_t events)
 {
+	struct xp_found *found = queue->batch.found;
 	uint32_t bits = xp_poll_bits(slot, events);
 	unsigned filters = xp_poll_filters(slot, bits);
 	bool is_first;
 	int i = 0;
 
+	if (wait->format == XP_BATCH) {
+		while (xp_token_fd(found->token) != fd)
+			found++;
+		slot->delivered = XP_SET(
+			xp_poll_filters(slot, xp_poll_bits(slot, found->events)));
+	}
 	deliver_more(queue, wait, fd, slot, filters & slot->delivered);
 	if (!(filters & ~(unsigned)slot->delivered) && !(bits & (POLLERR | POLLHUP | POLLRDHUP)))
 		return;
-	is_first = XP_LOWEST_BIT(filters) < XP_LOWEST_BIT(slot->delivered);
-	slot->delivered |= XP_SET(filters);
 	if (wait->format == XP_BATCH) {
-		while (xp_token_fd(queue->batch.found[i].token) != fd)
-			i++;
-		queue->batch.found[i].events |= events;
+		found->events |= events;
 		return;
 	}
+	is_first = XP_LOWEST_BIT(filters) < XP_LOWEST_BIT(slot->delivered);
+	slot->delivered |= XP_SET(filters);
 	while (xp_fd_of(wait->ready[i].fd) != fd)
 		i++;
 	wait->ready[i].events |= (int)bits;
@@ -259,18 +266,15 @@ static XP_NOINLINE void deliver_none(struct xpoll *queue, struct xp_wait *wait, 
 static void deliver_ready(struct xpoll *queue, struct xp_wait *wait, int fd,
                           struct xp_slot *slot, uint32_t events, unsigned limit)
 {
-	uint32_t bits;
-
 	/* Of filters with another entry this says nothing. */
 	if (XP_UNLIKELY(slot->present & ~limit))
 		events &= xp_bits_of(slot, limit) | POLLHUP | POLLERR;
-	bits = xp_poll_bits(slot, events);
-	if (XP_UNLIKELY(!bits || slot->epoch == wait->epoch || xp_wait_is_full(wait))) {
+	if (XP_UNLIKELY(!xp_poll_bits(slot, events) || slot->epoch == wait->epoch ||
+	                xp_wait_is_full(wait))) {
 		deliver_none(queue, wait, fd, slot, events, limit);
 		return;
 	}
 	slot->epoch = wait->epoch;
-	slot->delivered = XP_SET(xp_poll_filters(slot, bits));
 	slot->fruitless = 0;
 	wait->news = true;
 	if (wait->format == XP_BATCH)
@@ -418,11 +422,12 @@ void xp_report(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired 
 	/* Of the last arming of a main entry that is not silent now, and nothing to confirm. */
 	if (XP_UNLIKELY(!slot->present || slot->arming != xp_token_arming(fired->token) ||
 	                fired->events & (XP_FIRED_SOLO_ANY | POLLNVAL) || slot->solo ||
-	                slot->is_exclusive || slot->marked || slot->mode == XP_MODE_ONCE ||
-	                !((slot->reports + 1) & 63))) {
+	                slot->is_exclusive || slot->marked || slot->mode == XP_MODE_ONCE)) {
 		report_other(queue, wait, fired);
-		return;
+	} else if (XP_UNLIKELY(++slot->reports == 0)) {
+		slot->reports--;
+		report_other(queue, wait, fired);
+	} else {
+		xp_deliver(queue, wait, fd, slot, fired->events, XP_ALL_FILTERS);
 	}
-	slot->reports++;
-	xp_deliver(queue, wait, fd, slot, fired->events, XP_ALL_FILTERS);
 }

@@ -16,6 +16,7 @@
 
 enum {
 	HOLDING_FOR = 64, /* waits that hold signals back at once, after one that slept twice */
+	UNTRIED_MOST = 8, /* waits that hold signals back at once, after one that looked in vain */
 	FLUSH_MOST = 64, /* reports of closed files that one flush returns */
 };
 
@@ -79,19 +80,32 @@ int xp_leave_to_others(struct xpoll *queue, int rc)
 	return xp_result(rc);
 }
 
-/* Signals are held back if the sleep may end before the wait does. */
+/*
+ * Signals are held back if the sleep may end before the wait does.  Before the first sleep one
+ * look may find something, which costs less.
+ */
 uint32_t xp_sleep_prepare(struct xpoll *queue, struct xp_wait *wait, int64_t *until_ns)
 {
 	uint32_t timer = xp_timer_waiter_begin(queue, until_ns);
 	bool again = wait->slept;
+	bool holds = again || queue->holding > 0 || wait->mask || *until_ns < wait->deadline_ns ||
+		!xp_is_concurrent(queue);
 
 	wait->timed_out = false;
+	if (holds && !again && !wait->mask) {
+		if (!wait->tried && queue->untried == 0) {
+			wait->tried = true;
+			*until_ns = XP_PAST;
+			return timer;
+		}
+		queue->untried = wait->tried ? UNTRIED_MOST : XP_SET(queue->untried - 1);
+	}
+	wait->slept = true;
 	if (queue->holding > 0 && !again)
 		queue->holding--;
 	if (again && !wait->holds)
 		queue->holding = HOLDING_FOR;
-	if (again || queue->holding > 0 || wait->mask || *until_ns < wait->deadline_ns ||
-	    !xp_is_concurrent(queue))
+	if (holds)
 		xp_hold_signals(queue, wait);
 	/* XP_NOW would neither sleep nor apply the mask. */
 	if (*until_ns == XP_NOW)
@@ -131,7 +145,7 @@ static void sleep_cancelled(void *argument)
 	xp_sleepers_mark(queue);
 	xp_leave(queue);
 	if (sleeper->wait->holds)
-		xp_sys_signals_release(sleeper->wait->held);
+		xp_sys_signals_release(&sleeper->wait->held);
 }
 
 int xp_sleep_beside(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns,

@@ -46,7 +46,8 @@ static XP_INLINE uint32_t xp_sleep_begin(struct xpoll *queue, struct xp_wait *wa
 	if (XP_UNLIKELY(wait->slept || queue->holding > 0 || wait->mask ||
 	                xp_timer_waiter_missing(queue) || !xp_is_concurrent(queue)))
 		timer = xp_sleep_prepare(queue, wait, until_ns);
-	wait->slept = true;
+	else
+		wait->slept = true;
 	xp_ask_begins(queue, wait);
 	if (XP_UNLIKELY(queue->outer.exposed))
 		xp_outer_update(queue);

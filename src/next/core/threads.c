@@ -151,11 +151,10 @@ void xp_hold_signals(struct xpoll *queue, struct xp_wait *wait)
 
 	if (wait->holds || (!wait->mask && (beside || !(queue->ops->caps & XP_CAP_MASK))))
 		return;
-	XP_ASSERT(wait->held);
-	xp_sys_signals_hold(wait->held);
+	xp_sys_signals_hold(&wait->held);
 	wait->holds = true;
 	if (!wait->mask)
-		wait->mask = wait->held;
+		wait->mask = &wait->held;
 }
 
 bool xp_is_interrupted(struct xpoll *queue)
@@ -196,10 +195,11 @@ int xp_wait_admit(struct xpoll *queue, enum xp_format format)
 		queue->in_wait.poll++;
 	queue->in_wait.batch |= format == XP_BATCH;
 	XP_ASSERT(queue->in_wait.event == 0 || queue->in_wait.poll == 0);
-	if (queue->threads.waiters > 0)
+	if (queue->threads.waiters > 0 || queue->threads.last != &errno)
 		queue->threads.shared = XP_SHARED_FOR;
 	else
 		queue->threads.shared -= queue->threads.shared > 0;
+	queue->threads.last = &errno;
 	return 0;
 }
 
@@ -264,7 +264,7 @@ static void follower_cancelled(void *argument)
 	xp_wait_dismiss(queue, follower->wait);
 	xp_unlock(queue);
 	if (follower->wait->holds)
-		xp_sys_signals_release(follower->wait->held);
+		xp_sys_signals_release(&follower->wait->held);
 }
 
 static int turn_await(struct xpoll *queue, struct xp_wait *wait)

@@ -46,7 +46,7 @@ static int look(struct xpoll *queue, struct xp_wait *wait, int64_t how, struct x
 static int sleep_alone(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns,
                        struct xp_fired *fired, int cap);
 static void harvest_rest(struct xpoll *queue, struct xp_wait *wait, struct xp_fired *fired,
-                         int most, int rc);
+                         int most, int rc, bool beside);
 static void deliver(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired,
                     int rc, int cap);
 static int harvested(struct xpoll *queue, struct xp_wait *wait, int rc);
@@ -59,20 +59,21 @@ static void batch_return(struct xpoll *queue);
 int xp_wait_call(struct xpoll *queue, enum xp_format format, void *array, int cap,
                  int64_t timeout_ns, const sigset_t *mask)
 {
-	/* The only thread of its process has nobody who could be served or be in its way. */
-	bool alone = !queue->lock.held;
-	sigset_t held;
+	int rc = format & XP_ENTERED ? 0 : xp_enter(queue);
 	struct xp_wait wait;
-	int rc = alone ? 0 : xp_wait_admit(queue, format);
+	bool alone;
 
 	if (XP_UNLIKELY(rc < 0))
+		return xp_result(rc);
+	/* The only thread of its process has nobody who could be served or be in its way. */
+	alone = !queue->lock.held;
+	format &= ~(unsigned)XP_ENTERED;
+	if (!alone && (rc = xp_wait_admit(queue, format)) < 0)
 		return xp_leave_with(queue, rc);
 	wait.events = array;
-	wait.ready = array;
 	wait.deadline_ns = timeout_ns < 0 ? XP_NEVER : timeout_ns == 0 ? XP_NOW
 		: xp_deadline(xp_sys_now(), timeout_ns);
 	wait.mask = mask;
-	wait.held = &held;
 	wait.format = format;
 	wait.cap = cap;
 	wait.epoch = (uint32_t)++queue->counters.waits;
@@ -82,8 +83,6 @@ int xp_wait_call(struct xpoll *queue, enum xp_format format, void *array, int ca
 	if (XP_UNLIKELY(queue->batch.next < queue->batch.len))
 		batch_return(queue);
 	queue->batch.next = queue->batch.len = 0;
-	if (XP_UNLIKELY(queue->withheld) && format != XP_EVENTS)
-		xp_check_withheld(queue);
 	/* Where one thread at a time is served, wait for the turn. */
 	rc = alone || xp_is_concurrent(queue) ? 1 : xp_turn_take(queue, &wait);
 	if (XP_LIKELY(rc > 0)) {
@@ -101,7 +100,7 @@ int xp_wait_call(struct xpoll *queue, enum xp_format format, void *array, int ca
 	}
 	xp_leave(queue);
 	if (XP_UNLIKELY(wait.holds))
-		xp_sys_signals_release(&held);
+		xp_sys_signals_release(&wait.held);
 	return XP_UNLIKELY(rc < 0) ? xp_result(rc) : wait.len;
 }
 
@@ -133,10 +132,10 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait)
 		if (XP_UNLIKELY(rc < 0))
 			return rc;
 		take_at_hand(queue, wait);
-		if (wait->len > 0 && !is_asked_beside(queue, wait))
-			return 0;
 		if (wait->len == 0)
 			until_ns = sleep_until(queue, wait);
+		else if (!is_asked_beside(queue, wait))
+			return 0;
 		if (XP_UNLIKELY(until_ns != XP_NOW && queue->kick.waiters > 0)) {
 			/* Others have to come out first: this thread could take their wake-ups. */
 			xp_await_left(queue, wait);
@@ -155,15 +154,20 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait)
 /* Let other threads and sources do what they have to before this one looks. */
 static int wait_prepare(struct xpoll *queue, struct xp_wait *wait)
 {
-	while (XP_UNLIKELY(queue->threads.changers > 0))
+	while (XP_UNLIKELY(queue->lock.held && queue->threads.changers > 0))
 		xp_await_left(queue, wait);
-	if (XP_UNLIKELY(queue->threads.dying))
+	if (XP_UNLIKELY(queue->lock.held && queue->threads.dying))
 		return -EBADF;
-	xp_sources_run_due(queue, wait->cap - wait->len);
+	if (XP_UNLIKELY(queue->due_ns != XP_NEVER))
+		xp_sources_run_due(queue, wait->cap - wait->len);
+	if (XP_LIKELY(!(queue->withheld | queue->unattached | queue->probed)))
+		return 0;
+	if (wait->format != XP_EVENTS)
+		xp_check_withheld(queue);
 	/* Some sources have events that the kernel does not report. */
 	if (queue->probed)
 		xp_sources_settle(queue, wait, XP_BEFORE_SLEEP);
-	return XP_UNLIKELY(queue->unattached) ? xp_attach_rest(queue) : 0;
+	return queue->unattached ? xp_attach_rest(queue) : 0;
 }
 
 /* Deliver what is ready without the kernel. */
@@ -232,19 +236,17 @@ static XP_INLINE int harvest(struct xpoll *queue, struct xp_wait *wait, int64_t 
 	int most = alone ? queue->fired_most : XP_FIRED_MOST;
 	int room = xp_ask_begin(queue, wait->cap - wait->len, beside);
 	int cap = room < most ? room : most;
-	bool more;
 	int rc = until_ns == XP_NOW ? look(queue, wait, XP_NOW, fired, cap)
 		: alone ? sleep_alone(queue, wait, until_ns, fired, cap)
 		: xp_sleep_beside(queue, wait, until_ns, fired, cap);
 
 	deliver(queue, wait, fired, rc, cap);
-	more = wait->full || wait->news;
-	if (XP_UNLIKELY(wait->full))
-		harvest_rest(queue, wait, fired, most, rc);
-	/* Beside events at hand it found others: there may be more of those. */
-	if (beside && more)
-		xp_ask_soon(queue);
-	return harvested(queue, wait, rc);
+	if (XP_UNLIKELY(wait->full || beside))
+		harvest_rest(queue, wait, fired, most, rc, beside);
+	if (XP_UNLIKELY(rc < 0 || wait->interrupted || xp_sources_active(queue) ||
+	                xp_files_any(queue)))
+		return harvested(queue, wait, rc);
+	return rc;
 }
 
 /* Without sleeping; how: XP_NOW or XP_REST. */
@@ -262,28 +264,22 @@ static int look(struct xpoll *queue, struct xp_wait *wait, int64_t how, struct x
 	return rc;
 }
 
-/* The descriptor of which a wait is no more than epoll_wait(2): see backend.h; -1: none. */
-static int direct(const struct xpoll *queue)
-{
-	size_t at = XP_SYS_DIRECT ? queue->ops->direct_fd_at : 0;
-
-	return at ? *(const int *)(const void *)((const char *)queue->backend + at) : -1;
-}
-
 /*
  * Sleep as the only thread of the process.  It can be cancelled by itself alone, and that before
- * it sleeps.
+ * it sleeps.  A wait for ever need not go through the back end: see direct_fd_at there.
  */
 static int sleep_alone(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns,
                        struct xp_fired *fired, int cap)
 {
+	size_t at = XP_SYS_DIRECT ? queue->ops->direct_fd_at : 0;
+	const void *direct = (const char *)queue->backend + at;
+	int direct_fd = XP_LIKELY(at) ? *(const int *)direct : -1;
 	uint32_t timer;
-	int direct_fd, rc;
+	int rc;
 
 	xp_mutex_unlock(&queue->lock);
 	xp_cancel_alone();
 	timer = xp_sleep_begin(queue, wait, &until_ns);
-	direct_fd = direct(queue);
 	rc = XP_LIKELY(direct_fd >= 0 && !wait->mask && until_ns == XP_NEVER)
 		? xp_sys_direct_wait(direct_fd, fired, cap, true)
 		: queue->ops->wait(queue->backend, until_ns, wait->mask, fired, cap);
@@ -296,10 +292,11 @@ static int sleep_alone(struct xpoll *queue, struct xp_wait *wait, int64_t until_
 	return rc;
 }
 
-/* The kernel has more. */
+/* Ask for more if there is, and room for it. */
 static XP_NOINLINE void harvest_rest(struct xpoll *queue, struct xp_wait *wait,
-                                     struct xp_fired *fired, int most, int rc)
+                                     struct xp_fired *fired, int most, int rc, bool beside)
 {
+	bool more = wait->full || wait->news;
 	int vain = wait->news ? 0 : rc;
 
 	while (wait->full && !xp_wait_is_full(wait) && vain < VAIN_MOST &&
@@ -307,12 +304,13 @@ static XP_NOINLINE void harvest_rest(struct xpoll *queue, struct xp_wait *wait,
 		int room = xp_ask_begin(queue, wait->cap - wait->len, false);
 		int cap = room < most ? room : most;
 
-		rc = look(queue, wait, XP_REST, fired, cap);
+		rc = look(queue, wait, XP_REST, fired, cap); /* an error is the next wait's */
 		deliver(queue, wait, fired, rc, cap);
-		if (rc <= 0)
-			return; /* an error is the next wait's */
 		vain = wait->news ? 0 : vain + rc;
 	}
+	/* Beside events at hand it found others: there may be more of those. */
+	if (beside && more)
+		xp_ask_soon(queue);
 }
 
 /* The kernel has returned these reports, or an error. */
@@ -335,17 +333,17 @@ static void deliver(struct xpoll *queue, struct xp_wait *wait, const struct xp_f
 }
 
 /* The kernel has been asked, with this result: deliver what sources have from it. */
-static int harvested(struct xpoll *queue, struct xp_wait *wait, int rc)
+static XP_NOINLINE int harvested(struct xpoll *queue, struct xp_wait *wait, int rc)
 {
-	if (XP_UNLIKELY(rc < 0) && queue->process != xp_process_current())
+	if (rc < 0 && queue->process != xp_process_current())
 		return rc; /* the events are the parent's */
 	if (wait->interrupted)
 		rc = -EINTR;
 	if (rc == -EINTR && wait->format == XP_EVENTS)
 		xp_sources_settle(queue, wait, XP_BEFORE_EINTR);
-	if (XP_UNLIKELY(xp_sources_active(queue)))
+	if (xp_sources_active(queue))
 		xp_sources_deliver(queue, wait);
-	if (XP_UNLIKELY(!xp_list_empty(&queue->files.awake)))
+	if (!xp_list_empty(&queue->files.awake))
 		xp_files_check(queue, wait);
 	return rc;
 }

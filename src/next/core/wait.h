@@ -6,7 +6,7 @@
 
 /*
  * Fill an array, or the batch; sleep until there is something, until the deadline, or until
- * woken.  The caller has entered the queue; this call leaves it.  Returns the number of
+ * woken.  It enters the queue, unless the caller has, and leaves it.  Returns the number of
  * records, or -1 and errno: EINTR, EBADF, EBUSY ...
  */
 int xp_wait_call(struct xpoll *queue, enum xp_format format, void *array, int cap,
