@@ -42,9 +42,9 @@ block() {
 run_guide() {
 	guide=$made/guide
 	mkdir -p "$guide/src"
-	ln -sfn "$here/.." "$guide/xpoll"
+	ln -sfn "$here/.." "$made/xpoll"
 	{
-		printf '[workspace]\nexclude = ["xpoll"]\n'
+		printf '[workspace]\n'
 		printf '[package]\nname = "guide"\nedition = "2021"\n'
 		block toml
 	} >"$guide/Cargo.toml"

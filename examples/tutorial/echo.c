@@ -1,7 +1,7 @@
 /*
  * Step 1: an echo server.  One thread serves every client.
  *
- *     ./echo [PORT]           then: nc localhost PORT
+ *     ./echo [PORT]           then: nc 127.0.0.1 PORT
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>

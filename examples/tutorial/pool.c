@@ -1,7 +1,7 @@
 /*
  * Step 3: the echo server by four threads that share one queue.
  *
- *     ./pool [PORT]           then: nc localhost PORT
+ *     ./pool [PORT]           then: nc 127.0.0.1 PORT
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -36,6 +36,13 @@ log=$XPOLL_EXAMPLES/javac.log
 # That handlers of signals are the JDK's own is a warning that nothing turns off.
 if grep warning: "$log" | grep -v 'internal proprietary API'; then exit 1; fi
 
+# The guide's line for Hello.java, as somebody types it.
+guide=$here/../../docs/guide/java.md folder=$XPOLL_EXAMPLES/guide
+line=$(awk '/Hello\.java$/ { print last; print } { last = $0 }' "$guide" |
+	sed "s,build/release/java/xpoll-[^ ]*\.jar,$XPOLL_JAR,; s,Hello,$folder/Hello,")
+PATH=$java_home/bin:$PATH sh -euc "$line" >"$log" 2>&1 &&
+	grep -q '^the pipe is readable$' "$log" || { echo "$line"; cat "$log"; exit 1; }
+
 # expect CLASS LINE...: a program of the guide, and how lines of its output begin.
 expect() {
 	class=$1

@@ -53,7 +53,7 @@ TABLE = {
     "docs/guide/from-kqueue.md": {"A program": ["from_kqueue"]},
     "docs/guide/from-libevent.md": {"A loop with callbacks": ["callbacks"]},
     "docs/guide/java.md": {
-        "Java": ["java/tests/examples.sh"],
+        "Java": ["java/tests/package.sh", "java/tests/examples.sh"],
         "Unmodified programs for java.nio": ["java/tests/package.sh"],
         "Five programs": ["java/tests/examples.sh"],
     },
@@ -92,11 +92,11 @@ TABLE = {
     "docs/tutorial/1-echo-server.md": {
         "1. An echo server": ["tests/use/examples/test_tutorial.py"]},
     "docs/tutorial/2-timers-and-signals.md": {
-        "2. Timers and signals": ["tests/use/examples/test_tutorial.py"]},
+        "2. Timers and signals": ["tutorial_ticks"]},
     "docs/tutorial/4-files-and-processes.md": {
-        "4. Files and processes": ["tests/use/examples/test_tutorial.py"]},
+        "4. Files and processes": ["tutorial_rerun"]},
     "docs/tutorial/5-asynchronous-io.md": {
-        "5. Asynchronous I/O": ["tests/use/examples/test_tutorial.py"]},
+        "5. Asynchronous I/O": ["tutorial_copy"]},
     "docs/tutorial/6-inside-another-loop.md": {
         "6. Inside another loop": ["tests/use/examples/test_tutorial.py"]},
 }

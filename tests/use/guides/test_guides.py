@@ -27,6 +27,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 CONSUMER = os.path.join(HERE, os.pardir, "install", "consumer")
 BUILD = sys.argv.pop(1)
 LINE = "cc -std=c11 prog.c $(pkg-config --cflags --libs xpoll)\n"
+LINE_TUTORIAL = "cc -std=c11 -pthread echo.c -o echo $(pkg-config --cflags --libs xpoll)\n"
 LINE_CPP = "c++ -std=c++20 prog.cpp $(pkg-config --cflags --libs xpoll)\n"
 COMPILES = re.compile(r"^(cc|c\+\+) ")
 PORT = re.compile(r"\b7000\b")
@@ -199,6 +200,32 @@ class Guides(unittest.TestCase):
     def run_pool_poll(self, block):
         self.compile(block.text)
         self.assertEqual(self.ends(self.start()), b"200000 bytes\n")
+
+    # The lines of the tutorial, typed at a shell.
+
+    def typed(self, block, name, *awaited):
+        """What is printed; instead of each sleep, wait until as many lines match the next word."""
+        shutil.copy(blocks.ROOT / "examples/tutorial" / f"{name}.c", self.folder)
+        self.shell(LINE_TUTORIAL.replace("echo", name))
+        lines = block.text
+        self.assertEqual(lines.count("sleep 2"), len(awaited))
+        for word, count in awaited:
+            lines = lines.replace("sleep 2", f"until [ $(grep -c '{word}' out) -ge {count} ]; "
+                                  "do sleep 0.02; done", 1)
+        self.shell(f">out\n{{ {lines}wait\n}} >out 2>&1")
+        with open(self.path("out"), encoding="utf-8") as out:
+            return out.read()
+
+    def run_tutorial_ticks(self, block):
+        out = self.typed(block, "ticks", ("tick", 1), ("hang-up", 1))
+        self.assertTrue(out.endswith("terminated\n"), out)
+
+    def run_tutorial_rerun(self, block):
+        out = self.typed(block, "rerun", ("exit status 0", 1), ("exit status 0", 2))
+        self.assertTrue(out.endswith("notes.txt was deleted\n"), out)
+
+    def run_tutorial_copy(self, block):
+        self.assertEqual(self.typed(block, "copy"), "")
 
     # C++.
 
