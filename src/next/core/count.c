@@ -3,8 +3,13 @@
 
 #include <errno.h>
 
+#include "base/assert.h"
 #include "core/files.h"
 #include "os/sys.h"
+
+enum {
+	SIZE_EVERY = 64, /* waits after which the size of a pipe is asked for once more */
+};
 
 /* The bytes to read, or the connections to accept; 1: nobody knows. */
 static int64_t count_unread(struct xpoll *queue, int fd, enum xp_fd_kind kind, bool eof)
@@ -21,8 +26,24 @@ static int64_t count_unread(struct xpoll *queue, int fd, enum xp_fd_kind kind, b
 	return backlog >= 0 ? backlog : unread >= 0 ? unread : 1;
 }
 
-static int64_t count_of(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filter,
-                        bool eof)
+/* The size of a pipe hardly ever changes: asked for now and then, and if it cannot be true. */
+static int64_t pipe_room(struct xpoll *queue, const struct xp_wait *wait, int fd,
+                         struct xp_slot *slot)
+{
+	int64_t unread = xp_sys_unread(fd), size = INT64_C(1) << slot->pipe_bits;
+
+	XP_ASSERT(slot->kind == XP_KIND_FIFO);
+	xp_count(&queue->counters.syscalls_check);
+	if (!slot->pipe_bits || unread > size || wait->epoch % SIZE_EVERY == 0) {
+		xp_count(&queue->counters.syscalls_check);
+		size = xp_sys_pipe_size(fd);
+		slot->pipe_bits = size > 0 ? XP_HIGHEST_BIT((uint64_t)size) & 31 : 0;
+	}
+	return size < 0 || unread < 0 ? -1 : unread < size ? size - unread : 0;
+}
+
+static int64_t count_of(struct xpoll *queue, const struct xp_wait *wait, int fd,
+                        struct xp_slot *slot, unsigned filter, bool eof)
 {
 	enum xp_fd_kind kind = xp_slot_kind(fd, slot);
 	int64_t room;
@@ -33,8 +54,9 @@ static int64_t count_of(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 		return count_unread(queue, fd, kind, eof);
 	if (kind != XP_KIND_SOCKET && kind != XP_KIND_FIFO)
 		return 1;
-	xp_count_by(&queue->counters.syscalls_check, 2);
-	room = kind == XP_KIND_SOCKET ? xp_sys_socket_room(fd) : xp_sys_pipe_room(fd);
+	if (kind == XP_KIND_SOCKET)
+		xp_count_by(&queue->counters.syscalls_check, 2);
+	room = kind == XP_KIND_SOCKET ? xp_sys_socket_room(fd) : pipe_room(queue, wait, fd, slot);
 	return room < 0 ? 1 : room;
 }
 
@@ -59,7 +81,8 @@ void xp_event_count(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp
 	int error;
 
 	if (counted)
-		event->data = count_of(queue, fd, slot, filter, event->flags & XPOLL_EOF);
+		event->data = count_of(queue, wait, fd, slot, filter,
+		                       event->flags & XPOLL_EOF);
 	if (!(slot->soerr & XP_BIT(filter)) || !(event->flags & XPOLL_EOF) ||
 	    xp_slot_kind(fd, slot) != XP_KIND_SOCKET)
 		return;

@@ -91,7 +91,7 @@ static void event_store(struct xpoll *queue, struct xp_wait *wait, int fd, struc
 	event->fflags = filter == XP_EXCEPT ? XPOLL_NOTE_OOB : 0;
 	event->data = 1;
 	event->udata64 = slot->udata[filter].bits;
-	slot->delivered |= XP_SET(bit);
+	slot->delivered |= bit & XP_ALL_FILTERS;
 	if (XP_UNLIKELY(events & (POLLHUP | POLLERR | POLLRDHUP)) &&
 	    is_eof(fd, slot, filter, events))
 		event->flags = XPOLL_EOF;
@@ -193,7 +193,8 @@ static XP_NOINLINE void ready_store(struct xpoll *queue, struct xp_wait *wait, i
 	uint32_t bits = xp_poll_bits(slot, events);
 	unsigned filters = xp_poll_filters(slot, bits);
 
-	slot->delivered = XP_SET(filters);
+	XP_ASSERT(filters && wait->len < wait->cap);
+	slot->delivered = filters & XP_ALL_FILTERS;
 	wait->ready[wait->len++] = (struct xpoll_ready){
 		.data64 = slot->udata[XP_LOWEST_BIT(filters)].bits,
 		.fd = (xpoll_fd_t)xp_fd_ident(fd),
@@ -207,6 +208,7 @@ static XP_NOINLINE void ready_store(struct xpoll *queue, struct xp_wait *wait, i
 static void batch_store(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
                         uint32_t events)
 {
+	XP_ASSERT(wait->len < wait->cap);
 	queue->batch.found[wait->len++] = (struct xp_found){
 		.token = xp_slot_token(slot, fd),
 		.events = events,
@@ -227,8 +229,8 @@ static void ready_add(struct xpoll *queue, struct xp_wait *wait, int fd, struct 
 	if (wait->format == XP_BATCH) {
 		while (xp_token_fd(found->token) != fd)
 			found++;
-		slot->delivered = XP_SET(
-			xp_poll_filters(slot, xp_poll_bits(slot, found->events)));
+		slot->delivered = XP_ALL_FILTERS &
+			xp_poll_filters(slot, xp_poll_bits(slot, found->events));
 	}
 	deliver_more(queue, wait, fd, slot, filters & slot->delivered);
 	if (!(filters & ~(unsigned)slot->delivered) && !(bits & (POLLERR | POLLHUP | POLLRDHUP)))
@@ -238,7 +240,7 @@ static void ready_add(struct xpoll *queue, struct xp_wait *wait, int fd, struct 
 		return;
 	}
 	is_first = XP_LOWEST_BIT(filters) < XP_LOWEST_BIT(slot->delivered);
-	slot->delivered |= XP_SET(filters);
+	slot->delivered |= filters & XP_ALL_FILTERS;
 	while (xp_fd_of(wait->ready[i].fd) != fd)
 		i++;
 	wait->ready[i].events |= (int)bits;

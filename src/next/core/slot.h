@@ -85,7 +85,8 @@ struct xp_slot {
 	uint8_t armed;     /* in the mask of their entry, which is not silent */
 	uint8_t check;     /* were enabled, and their state has to be checked */
 	uint8_t recheck;   /* were delivered, and may still be ready */
-	uint8_t delivered;      /* were delivered by the wait call `epoch` */
+	uint8_t delivered : 3;  /* were delivered by the wait call `epoch` */
+	uint8_t pipe_bits : 5;  /* the size of a pipe is 1 << that; 0: not known */
 	uint8_t clear;     /* have XPOLL_CLEAR, and so on */
 	uint8_t oneshot;
 	uint8_t dispatch;
