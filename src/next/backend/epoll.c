@@ -63,7 +63,8 @@ static bool epoll_owns(const void *opaque, int fd)
 	const struct epoll_state *state = opaque;
 
 	return xp_wakefd_has(&state->wake, fd) || fd == state->epoll_fd ||
-		xp_outer_owns(&state->outer, fd) || xp_solo_owns(&state->solo, fd);
+		xp_outer_owns(&state->outer, fd) ||
+		(xp_solo_any(&state->solo) && xp_solo_owns(&state->solo, fd));
 }
 
 static int epoll_attach(void *opaque, int fd, uint32_t watch, uint64_t token)

@@ -178,6 +178,7 @@ static XP_INLINE int batch_take(struct xpoll *queue, void **datap)
 	queue->batch.next++;
 	fd = xp_token_fd(found->token);
 	slot = xp_slots_get(&queue->slots, fd);
+	XP_ASSERT(queue->batch.next <= queue->batch.len && queue->batch.len <= XP_BATCH_MOST);
 	bits = xp_poll_bits(slot, found->events);
 	filters = xp_poll_filters(slot, bits);
 	if (XP_UNLIKELY(!xp_slot_is_of(slot, found->token) || !bits))

@@ -34,8 +34,10 @@ static void add_merge(struct xpoll *queue, struct xp_slot *slot, const struct xp
 {
 	unsigned filters = add->filters, fresh = filters & ~(unsigned)slot->present;
 
-	for (unsigned i = 0; i < XP_FD_FILTERS; i++) {
-		if (XP_BIT(i) & (add->keep_udata ? fresh : filters))
+	for (unsigned left = filters; left; left &= left - 1) {
+		unsigned i = XP_LOWEST_BIT(left);
+
+		if (!add->keep_udata || fresh & XP_BIT(i))
 			slot->udata[i] = add->udata;
 		xp_count_by(&queue->counters.registered, fresh >> i & 1);
 	}
@@ -43,14 +45,19 @@ static void add_merge(struct xpoll *queue, struct xp_slot *slot, const struct xp
 	slot->enabled |= XP_SET(add->enable ? filters : fresh);
 	if (add->disable)
 		xp_slot_disable(slot, filters);
-	slot->clear |= XP_SET(add->modes & XPOLL_CLEAR ? filters : 0);
-	slot->oneshot |= XP_SET(add->modes & XPOLL_ONESHOT ? filters : 0);
-	slot->dispatch |= XP_SET(add->modes & XPOLL_DISPATCH ? filters : 0);
-	slot->whole |= add->modes & XPOLL_WHOLE ? 1 : 0;
-	slot->exclusive = with(slot->exclusive, filters, add->notes & XPOLL_NOTE_EXCLUSIVE) & 7;
-	slot->count = with(slot->count, filters, add->notes & XPOLL_NOTE_COUNT) & 7;
-	slot->soerr = with(slot->soerr, filters, add->notes & XPOLL_NOTE_SOERR) & 7;
-	slot->lowat = with(slot->lowat, filters, add->notes & XPOLL_NOTE_LOWAT) & 7;
+	if (add->modes) {
+		slot->clear |= XP_SET(add->modes & XPOLL_CLEAR ? filters : 0);
+		slot->oneshot |= XP_SET(add->modes & XPOLL_ONESHOT ? filters : 0);
+		slot->dispatch |= XP_SET(add->modes & XPOLL_DISPATCH ? filters : 0);
+		slot->whole |= add->modes & XPOLL_WHOLE ? 1 : 0;
+	}
+	if (add->notes || filters != fresh) {
+		slot->exclusive = with(slot->exclusive, filters,
+		                       add->notes & XPOLL_NOTE_EXCLUSIVE) & 7;
+		slot->count = with(slot->count, filters, add->notes & XPOLL_NOTE_COUNT) & 7;
+		slot->soerr = with(slot->soerr, filters, add->notes & XPOLL_NOTE_SOERR) & 7;
+		slot->lowat = with(slot->lowat, filters, add->notes & XPOLL_NOTE_LOWAT) & 7;
+	}
 	slot->requested |= XP_SET(add->requested);
 	XP_ASSERT(!(slot->enabled & ~(unsigned)slot->present));
 }
@@ -249,21 +256,24 @@ static int change_add(struct xpoll *queue, int fd, const struct xp_interest *add
 	return slot->mode == XP_MODE_SOURCE ? -EINVAL : add_new(queue, fd, slot, add);
 }
 
-int xp_change_add(struct xpoll *queue, int fd, const struct xp_interest *add)
+static XP_NOINLINE int add_marked(struct xpoll *queue, int fd, const struct xp_interest *add)
 {
-	bool marked = add->notes & XPOLL_NOTE_LOWAT;
 	unsigned filter = XP_LOWEST_BIT(add->filters);
-	int rc = 0;
+	int rc = xp_lowat_prepare(queue, fd, filter);
 
-	if (add->filters & XP_BIT(XP_EXCEPT) && !(queue->ops->caps & XP_CAP_EXCEPT))
-		rc = refuse_except(queue, fd);
-	if (rc == 0 && marked)
-		rc = xp_lowat_prepare(queue, fd, filter);
 	if (rc == 0)
 		rc = change_add(queue, fd, add);
-	if (rc == 0 && marked)
+	if (rc == 0)
 		xp_lowat_set(queue, fd, filter, add->lowat);
 	return rc;
+}
+
+int xp_change_add(struct xpoll *queue, int fd, const struct xp_interest *add)
+{
+	if (add->filters & XP_BIT(XP_EXCEPT) && !(queue->ops->caps & XP_CAP_EXCEPT))
+		return refuse_except(queue, fd);
+	return add->notes & XPOLL_NOTE_LOWAT ? add_marked(queue, fd, add)
+		: change_add(queue, fd, add);
 }
 
 /* --- The other changes ------------------------------------------------------------ */

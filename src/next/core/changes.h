@@ -55,6 +55,7 @@ static XP_INLINE bool xp_change_freely(struct xpoll *queue, int op, int fd, unsi
 			queue->candidates.len = 0;
 		}
 	}
+	XP_ASSERT(!(slot->enabled & ~(unsigned)slot->present));
 	return true;
 }
 

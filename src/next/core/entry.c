@@ -123,7 +123,8 @@ int xp_entry_end(struct xpoll *queue, int fd, struct xp_slot *slot, bool silent)
 		xp_entry_drop(queue, fd, slot);
 		return rc;
 	}
-	xp_solo_end(queue, fd, slot, XP_ALL_FILTERS);
+	if (slot->solo)
+		xp_solo_end(queue, fd, slot, XP_ALL_FILTERS);
 	if (silent && slot->mode == XP_MODE_ONCE && !slot->armed) {
 		entry_clear(queue, slot);
 		slot->left = true;

@@ -3,7 +3,6 @@
 
 #include "base/assert.h"
 #include "core/entry.h"
-#include "core/sleep.h"
 
 /*
  * The kernel has refused a late change: disable the filters of the main entry again, or end
@@ -46,13 +45,10 @@ static int late_make(struct xpoll *queue, const struct xp_late *late)
 	return rc;
 }
 
-int xp_leave_late(struct xpoll *queue, int rc, const struct xp_late *late)
+int xp_leave_and_make(struct xpoll *queue, int rc, const struct xp_late *late)
 {
-	xp_leave(queue);
-	if (XP_UNLIKELY(late->slot != NULL)) {
-		int last = late_make(queue, late);
+	int last;
 
-		rc = rc < 0 ? rc : last;
-	}
-	return xp_result(rc);
+	last = late_make(queue, late);
+	return xp_result(rc < 0 ? rc : last);
 }

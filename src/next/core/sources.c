@@ -310,7 +310,7 @@ void xp_sources_run_due(struct xpoll *queue, int room)
 
 void xp_sources_forget(struct xpoll *queue, int fd)
 {
-	for (int i = 0; xp_sources[i]; i++) {
+	for (int i = 0; queue->registrations.map.count > 0 && xp_sources[i]; i++) {
 		struct xp_registration *reg = !xp_sources[i]->of_fd ? NULL
 			: xp_registration_find(queue, xp_fd_ident(fd), xp_sources[i]->filter);
 

@@ -135,8 +135,10 @@ static void hold_close_all(struct xp_aio_hold *hold)
 
 void xp_aio_hold_close(struct xp_aio_hold *unused)
 {
-	hold_close_all(atomic_exchange(&holds_kept, NULL));
-	hold_close_all(unused);
+	if (atomic_load_explicit(&holds_kept, memory_order_relaxed))
+		hold_close_all(atomic_exchange(&holds_kept, NULL));
+	if (unused)
+		hold_close_all(unused);
 }
 
 /* Move what is linked there to what the process has inherited. */
