@@ -265,6 +265,8 @@ class Report(unittest.TestCase):
         for name in os.listdir(images):
             root = xml.etree.ElementTree.parse(os.path.join(images, name)).getroot()
             self.assertEqual(root.tag, "{http://www.w3.org/2000/svg}svg")
+            if name == "looptest.svg":  # site.css puts its panels one above the other
+                self.assertEqual(root.get("width"), f"{3 * 390}")
 
     def test_readme_without_results_stays_as_it_is(self):
         with self.assertRaisesRegex(SystemExit, "no results of looptest"):
