@@ -49,6 +49,7 @@ int xp_leave_and_make(struct xpoll *queue, int rc, const struct xp_late *late)
 {
 	int last;
 
+	xp_leave(queue);
 	last = late_make(queue, late);
 	return xp_result(rc < 0 ? rc : last);
 }
