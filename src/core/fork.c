@@ -70,8 +70,7 @@ int xpoll_reinit(struct xpoll *queue)
 	rc = reinit_registrations(queue);
 	if (rc < 0) {
 		/* As before: it can be tried again. */
-		xp_process_remove(queue);
-		queue->process = parent;
+		xp_process_give_back(queue, parent);
 	}
 	return xp_result(rc);
 }

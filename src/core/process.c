@@ -36,6 +36,12 @@ void xp_process_remove(struct xpoll *queue)
 	pthread_mutex_unlock(&list_lock);
 }
 
+void xp_process_give_back(struct xpoll *queue, uint32_t process)
+{
+	xp_process_remove(queue);
+	queue->process = process;
+}
+
 void xp_process_each(void (*function)(struct xpoll *queue, int fd), int fd)
 {
 	xp_process_begin(list_begin);

@@ -7,6 +7,13 @@
 /* Enter a new queue into the list, and note its process. */
 void xp_process_add(struct xpoll *queue);
 void xp_process_remove(struct xpoll *queue);
+/* Adding it was in vain: it is of this process again. */
+void xp_process_give_back(struct xpoll *queue, uint32_t process);
+
+static inline bool xp_process_owns(const struct xpoll *queue)
+{
+	return queue->process == xp_process_current();
+}
 
 /* Call a function on every queue of this process; queues cannot go away. */
 void xp_process_each(void (*function)(struct xpoll *queue, int fd), int fd);

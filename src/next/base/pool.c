@@ -33,6 +33,7 @@ void *xp_pool_take(struct xp_pool *pool, size_t size, uint32_t *place)
 
 	if (!block)
 		return NULL;
+	XP_ASSERT(block->free);
 	*place = XP_LOWEST_BIT(block->free);
 	block->free &= block->free - 1;
 	if (!block->free)
@@ -44,7 +45,7 @@ void xp_pool_give(struct xp_pool *pool, size_t size, void *object, uint32_t plac
 {
 	struct xp_pool_block *block = (void *)((char *)object - place * size - sizeof *block);
 
-	XP_ASSERT(!(block->free >> place & 1));
+	XP_ASSERT(place < POOL_OBJECTS && !(block->free >> place & 1));
 	if (!block->free) {
 		block->open = pool->open;
 		pool->open = block;

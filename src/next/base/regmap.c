@@ -7,8 +7,6 @@
 #include "base/assert.h"
 #include "base/compiler.h"
 
-enum { REGMAP_LEAST = 16 };
-
 /*
  * The upper half of the key is folded into the lower one, on all bits of which the upper
  * half of the product depends.
@@ -74,7 +72,7 @@ struct xp_regmap_item *xp_regmap_find(const struct xp_regmap *map, uint64_t iden
 
 int xp_regmap_reserve(struct xp_regmap *map, size_t count)
 {
-	struct xp_regmap larger = {.len = map->len ? map->len : REGMAP_LEAST};
+	struct xp_regmap larger = {.len = map->len ? map->len : 1};
 
 	while (larger.len / 4 * 3 < count)
 		larger.len *= 2;

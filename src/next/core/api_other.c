@@ -4,6 +4,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "core/due.h"
 #include "core/entry.h"
 #include "core/lowat.h"
 #include "core/outer.h"
@@ -22,7 +23,7 @@ int xpoll_wake(struct xpoll *queue)
 {
 	unsigned state;
 
-	if (!queue || queue->process != xp_process_current())
+	if (!queue || !xp_process_owns(queue))
 		return xp_result(queue ? -EBADF : -EINVAL);
 	state = atomic_load(&queue->wake.state);
 	while (!(state & XP_WAKE_PENDING)) {
@@ -140,10 +141,10 @@ int64_t xpoll_next_timeout(struct xpoll *queue)
 		return xp_result(rc);
 	if (xp_sources_active(queue)) {
 		left_ns = 0;
-	} else if (queue->due_ns >= XP_ON_DEMAND) {
+	} else if (xp_due(queue) >= XP_ON_DEMAND) {
 		left_ns = -1;
 	} else {
-		left_ns = queue->due_ns - xp_sys_now();
+		left_ns = xp_due(queue) - xp_sys_now();
 		left_ns = left_ns < 0 ? 0 : left_ns;
 	}
 	xp_leave(queue);

@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "core/backends.h"
+#include "core/due.h"
 #include "core/files.h"
 #include "core/late.h"
 #include "core/lowat.h"
@@ -68,14 +69,10 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 			? XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH : 0,
 		.ask.always = options->flags & XPOLL_ALL_READY,
 		.idle.counted = options->flags & XPOLL_COUNT_IDLE,
-		.due_ns = XP_NEVER,
-		.timer.until_ns = XP_NEVER,
 	};
-	for (int i = 0; i < XP_SOURCES; i++)
-		queue->sources[i].due_ns = XP_NEVER;
-	xp_list_init(&queue->registrations.active);
-	xp_list_init(&queue->files.awake);
-	xp_list_init(&queue->files.asleep);
+	xp_timer_waiter_forget(queue);
+	xp_sources_init(queue);
+	xp_files_init(queue);
 	/* Not zeroed: pages that no wait fills take no memory. */
 	queue->fired = xp_realloc(NULL, (size_t)queue->fired_most * sizeof *queue->fired);
 	if (!queue->fired)
@@ -136,7 +133,7 @@ static void queue_free(struct xpoll *queue)
 	xp_slots_fini(&queue->slots);
 	xp_lowat_fini(queue);
 	xp_files_fini(queue);
-	XP_ASSERT(queue->threads.waiters == 0 || queue->process != xp_process_current());
+	XP_ASSERT(queue->threads.waiters == 0 || !xp_process_owns(queue));
 	xp_free(queue->fired);
 	xp_free(queue);
 }
@@ -147,7 +144,7 @@ void xpoll_destroy(struct xpoll *queue)
 
 	if (!queue)
 		return;
-	if (queue->process != xp_process_current()) {
+	if (!xp_process_owns(queue)) {
 		/* In a forked child: tables that may be half changed are left alone. */
 		if (xp_is_torn(queue))
 			queue->ops->close(queue->backend);
@@ -188,7 +185,7 @@ int xpoll_reinit(struct xpoll *queue)
 	void *state;
 	int rc;
 
-	if (!queue || queue->process == xp_process_current())
+	if (!queue || xp_process_owns(queue))
 		return xp_result(-EINVAL);
 	if (xp_is_torn(queue))
 		return xp_result(-EBUSY);
@@ -207,8 +204,7 @@ int xpoll_reinit(struct xpoll *queue)
 	rc = reinit_registrations(queue);
 	if (rc < 0) {
 		/* As before: it can be tried again. */
-		xp_process_remove(queue);
-		queue->process = parent;
+		xp_process_give_back(queue, parent);
 	}
 	return xp_result(rc);
 }

@@ -10,6 +10,12 @@ static inline int64_t xp_due_of(const struct xpoll *queue, enum xp_source_id id)
 	return queue->sources[id].due_ns;
 }
 
+/* The earliest of these times. */
+static inline int64_t xp_due(const struct xpoll *queue)
+{
+	return queue->due_ns;
+}
+
 void xp_due_set(struct xpoll *queue, enum xp_source_id id, int64_t deadline_ns);
 
 /*

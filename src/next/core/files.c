@@ -158,6 +158,12 @@ void xp_file_remove(struct xpoll *queue, int fd)
 	xp_free(file);
 }
 
+void xp_files_init(struct xpoll *queue)
+{
+	xp_list_init(&queue->files.awake);
+	xp_list_init(&queue->files.asleep);
+}
+
 void xp_files_fini(struct xpoll *queue)
 {
 	for (int fd = 0; fd < queue->files.at_len; fd++)

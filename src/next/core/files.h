@@ -45,6 +45,7 @@ bool xp_files_ready(struct xpoll *queue);
 /* In a forked child: watch the growth by a kernel object of the child's. */
 int xp_file_inherit(struct xpoll *queue, int fd);
 /* After the sources have ended. */
+void xp_files_init(struct xpoll *queue);
 void xp_files_fini(struct xpoll *queue);
 
 #endif

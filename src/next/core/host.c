@@ -21,26 +21,9 @@ static void host_confirmed(const struct xpoll *queue, struct xp_registration *re
 	reg->confirmed = xp_moment(queue);
 }
 
-static void **host_state(struct xpoll *queue, enum xp_source_id id)
-{
-	return &queue->sources[id].state;
-}
-
-static int64_t host_now(struct xpoll *queue)
-{
-	if (queue->change_ns == XP_NOW)
-		queue->change_ns = xp_sys_now();
-	return queue->change_ns;
-}
-
 static bool host_exposed(const struct xpoll *queue)
 {
 	return queue->outer.exposed;
-}
-
-static void host_set_probed(struct xpoll *queue)
-{
-	queue->probed = true;
 }
 
 static bool host_awaited(const struct xpoll *queue)
@@ -84,11 +67,11 @@ const struct xp_host xp_host = {
 	.find = xp_registration_find,
 	.spawn = xp_registration_spawn,
 	.end = xp_registration_end,
-	.state = host_state,
+	.state = xp_source_state,
 	.set_due = xp_due_set,
-	.now = host_now,
+	.now = xp_sources_now,
 	.exposed = host_exposed,
-	.set_probed = host_set_probed,
+	.set_probed = xp_sources_set_probed,
 	.awaited = host_awaited,
 	.harvest = host_harvest,
 	.vnode_as_bsd = host_vnode_as_bsd,

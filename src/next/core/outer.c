@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/time.h"
+#include "core/due.h"
 #include "core/files.h"
 #include "core/sources.h"
 
@@ -40,9 +41,9 @@ void xp_outer_update(struct xpoll *queue)
 		queue->outer.patience = PATIENCE;
 	else if (!wanted && queue->outer.patience > 0)
 		wanted = --queue->outer.patience > 0;
-	queue->outer.alarmed |= queue->due_ns != XP_NEVER;
+	queue->outer.alarmed |= xp_due(queue) != XP_NEVER;
 	/* Where no time can be set, readable too often is better than too late. */
-	if (!wanted && queue->outer.alarmed && outer->set_alarm(queue->backend, queue->due_ns) < 0)
+	if (!wanted && queue->outer.alarmed && outer->set_alarm(queue->backend, xp_due(queue)) < 0)
 		wanted = true;
 	if (wanted != queue->outer.attention &&
 	    outer->set_attention(queue->backend, wanted ? XP_ATTENTION_ON : XP_ATTENTION_NONE) == 0)

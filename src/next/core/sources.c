@@ -116,6 +116,7 @@ static int registration_add(struct xpoll *queue, const struct xp_source_ops *ops
 	reg->flags = (uint16_t)((change->flags & (REGISTRATION_MODES | XPOLL_DISABLE)) |
 	                        ops->implied);
 	rc = ops->attach(queue, reg, change);
+	XP_ASSERT(rc <= 0);
 	if (rc < 0)
 		xp_registration_free(queue, reg);
 	return rc;
@@ -216,6 +217,13 @@ void xp_sources_change_begins(struct xpoll *queue)
 	queue->change_ns = XP_NOW;
 }
 
+int64_t xp_sources_now(struct xpoll *queue)
+{
+	if (queue->change_ns == XP_NOW)
+		queue->change_ns = xp_sys_now();
+	return queue->change_ns;
+}
+
 /* --- Delivery --------------------------------------------------------------------- */
 
 /* Returns true if its ident is still what was registered; otherwise it ends. */
@@ -276,6 +284,17 @@ void xp_sources_deliver(struct xpoll *queue, struct xp_wait *wait)
 
 /* --- What sources are asked ------------------------------------------------------- */
 
+void **xp_source_state(struct xpoll *queue, enum xp_source_id id)
+{
+	XP_ASSERT(id < XP_SOURCE_NONE);
+	return &queue->sources[id].state;
+}
+
+void xp_sources_set_probed(struct xpoll *queue)
+{
+	queue->probed = true;
+}
+
 void xp_source_settle(struct xpoll *queue, const struct xp_source_ops *ops,
                       enum xp_settle before)
 {
@@ -295,7 +314,7 @@ void xp_sources_run_due(struct xpoll *queue, int room)
 {
 	int64_t now_ns;
 
-	if (XP_LIKELY(queue->due_ns == XP_NEVER))
+	if (XP_LIKELY(xp_due(queue) == XP_NEVER))
 		return;
 	now_ns = xp_sys_now();
 	for (int i = 0; xp_sources[i]; i++) {
@@ -326,7 +345,14 @@ void xp_sources_await_unused(int fd)
 			xp_sources[i]->process->unused(fd);
 }
 
-/* --- The end ---------------------------------------------------------------------- */
+/* --- The beginning and the end ---------------------------------------------------- */
+
+void xp_sources_init(struct xpoll *queue)
+{
+	xp_list_init(&queue->registrations.active);
+	for (int i = 0; i < XP_SOURCES; i++)
+		xp_due_set(queue, (enum xp_source_id)i, XP_NEVER);
+}
 
 /* Release all registrations, and then the states. */
 static void registrations_release(struct xpoll *queue)

@@ -28,6 +28,10 @@ struct xp_registration *xp_registration_spawn(struct xpoll *queue,
                                               const struct xp_registration *model,
                                               uint64_t ident);
 
+void **xp_source_state(struct xpoll *queue, enum xp_source_id id);
+int64_t xp_sources_now(struct xpoll *queue);
+void xp_sources_set_probed(struct xpoll *queue);
+
 /* Apply a change of this source's filter; 0 or a negative errno value. */
 int xp_registration_change(struct xpoll *queue, const struct xp_source_ops *ops,
                            const struct xpoll_event *change);
@@ -54,6 +58,7 @@ void xp_sources_await_unused(int fd);
 /* The changes of a call begin. */
 void xp_sources_change_begins(struct xpoll *queue);
 
+void xp_sources_init(struct xpoll *queue);
 /* End all registrations, and the sources' states. */
 void xp_sources_fini(struct xpoll *queue);
 /* In a forked child: have them stand on kernel objects of the child's. */
