@@ -77,7 +77,7 @@ MUTANTS = {
         "\tslot->check |= XP_SET(filters);\n\txp_candidate_append", "\txp_candidate_append",
         "contract.disable:add_disabled_readable_never_fires_until_enabled"),
     "what did not fit into one harvest is left": (
-        "while (wait->full && !xp_wait_is_full(wait)",
+        "while (wait->more && !xp_wait_is_full(wait)",
         "while (0 && !xp_wait_is_full(wait)", "contract.room:one_call_delivers_all_that_is_ready"),
     "sources, candidates and files keep their order": (
         "switch ((wait->epoch + i) % 3) {", "switch (i) {",
@@ -93,7 +93,7 @@ MUTANTS = {
         "if (!*events)\n\t\tfile_place(file, &queue->files.asleep);",
         "contract.files:files_take_turns"),
     "who watches the queue by edges is not reported to again": (
-        "if (XP_UNLIKELY(queue->outer.exposed) && rc > 0 && !wait->news)", "if (0)",
+        "if (XP_UNLIKELY(queue->outer.exposed) && rc > 0 && !wait->delivered_some)", "if (0)",
         "contract.attention:queue_fd_by_edges_is_told_of_what_an_add_enables"),
     # Who is woken.
     "a thread that leaves does not wake the next": (

@@ -28,12 +28,20 @@ static inline void xp_ask_crowded(struct xpoll *queue)
 	queue->ask.crowded = XP_CROWDED_FOR;
 }
 
+/* The kernel is asked now. */
+static inline void xp_ask_begins(struct xpoll *queue, struct xp_wait *wait)
+{
+	xp_count(&queue->counters.syscalls_wait);
+	wait->sequence = queue->sequence;
+	wait->set = (uint32_t)queue->counters.rebuilds;
+}
+
 /*
- * The kernel is asked now: for how many entries?  room: for events; at_hand: events have been
- * found.  Beside these it is asked for more than there is room for, or what only the kernel
+ * The kernel is about to be asked: for how many entries?  room: for events; at_hand: events have
+ * been found.  Beside these it is asked for more than there is room for, or what only the kernel
  * knows of would starve.  Those without room become candidates.
  */
-static inline int xp_ask_begin(struct xpoll *queue, int room, bool at_hand)
+static inline int xp_ask_room(struct xpoll *queue, int room, bool at_hand)
 {
 	queue->ask.skipped = 0;
 	queue->ask.due = false;

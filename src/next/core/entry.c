@@ -398,13 +398,13 @@ static void solo_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, un
 	slot->armed &= XP_SET(~bit);
 }
 
-void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned limit)
+void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned about)
 {
-	unsigned solo = limit & slot->solo;
+	unsigned solo = about & slot->solo;
 	unsigned mine = xp_entry_main(queue, slot);
 
 	xp_count(&queue->counters.fruitless);
-	if (solo && !(solo & (solo - 1)) && limit == solo) {
+	if (solo && !(solo & (solo - 1)) && about == solo) {
 		solo_fruitless(queue, fd, slot, solo);
 	} else if (slot->mode == XP_MODE_ONCE) {
 		/* A hang-up that the event level ignores: what is enabled is still waited for. */

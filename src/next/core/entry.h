@@ -1,10 +1,10 @@
 /*
  * The kernel's entries of a slot.
  *
- * The main entry is level-triggered unless a filter of it has CLEAR or LOWAT.  A report of
- * filters that are all disabled makes it edge-triggered, so that it is silent.  Checks in a row
- * that find nothing make it level-triggered again, and so does a check that finds what was
- * delivered still ready.
+ * The main entry is level-triggered unless a filter of it has CLEAR or LOWAT, or, on a lazy
+ * queue, is disabled when the entry is made or changed.  A report of filters that are all
+ * disabled makes it edge-triggered, so that it is silent.  Four checks in a row that find nothing
+ * make it level-triggered again, and so does one that finds what was delivered still ready.
  *
  * The main entry reports once if each report disables or ends all of its filters (DISPATCH,
  * ONESHOT).  With ONESHOT it does from the start, and the silent entry stays in the kernel
@@ -126,8 +126,8 @@ void xp_entry_publish(struct xpoll *queue, int fd, struct xp_slot *slot, unsigne
 /*
  * The kernel has made a report that nobody wants.  A level-triggered entry would repeat it
  * for ever, and an edge-triggered one makes one for each activity, until the mask excludes
- * it.  limit: the filters of the entry.
+ * it.  about: the filters of the entry.
  */
-void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned limit);
+void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned about);
 
 #endif

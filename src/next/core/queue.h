@@ -77,9 +77,9 @@ struct xp_wait {
 	unsigned again;       /* times that the kernel was asked again at once */
 	uint32_t sequence;    /* the queue's before the kernel was asked */
 	uint32_t set;         /* the number of the kernel's set that was asked */
-	bool news;        /* the last harvest has delivered something */
+	bool delivered_some; /* the last harvest has delivered something */
 	bool repeated;    /* it has reported what this call had delivered */
-	bool full;        /* the kernel may have more reports */
+	bool more;        /* the kernel may have more reports */
 	bool renew;       /* the entry of an ended registration keeps reporting */
 	bool listed;      /* sources or files were delivered or checked, which are no candidates */
 	bool kicker;      /* this thread has to wake the next of those that were called out */

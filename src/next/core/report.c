@@ -148,11 +148,11 @@ static XP_NOINLINE void deliver_more(struct xpoll *queue, struct xp_wait *wait, 
 }
 
 static XP_NOINLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait, int fd,
-                           struct xp_slot *slot, uint32_t events, unsigned limit)
+                           struct xp_slot *slot, uint32_t events, unsigned about)
 {
 	uint32_t reported = XP_UNLIKELY(events & POLLHUP)
 		? without_unconnected(queue, fd, slot, events) : events;
-	unsigned wanted = slot->enabled & limit, filters;
+	unsigned wanted = slot->enabled & about, filters;
 
 	/* The end alone is waited for, and some kernels report the data before it as well. */
 	if (XP_UNLIKELY(!(slot->requested & XP_REQUEST_IN)) &&
@@ -167,7 +167,7 @@ static XP_NOINLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait
 	    (!filters || events & (POLLPRI | POLLERR)))
 		xp_news_missed(queue, fd, slot, events);
 	if (XP_UNLIKELY(!filters)) {
-		xp_entry_fruitless(queue, fd, slot, limit);
+		xp_entry_fruitless(queue, fd, slot, about);
 		return;
 	}
 	if (slot->epoch == wait->epoch) {
@@ -180,7 +180,7 @@ static XP_NOINLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait
 		slot->delivered = 0;
 	}
 	slot->fruitless = 0;
-	wait->news = true;
+	wait->delivered_some = true;
 	events_store(queue, wait, fd, slot, reported, filters);
 }
 
@@ -252,33 +252,33 @@ static void ready_add(struct xpoll *queue, struct xp_wait *wait, int fd, struct 
 
 /* Nothing of this is enabled, it was delivered before, or there is no room. */
 static XP_NOINLINE void deliver_none(struct xpoll *queue, struct xp_wait *wait, int fd,
-                                     struct xp_slot *slot, uint32_t events, unsigned limit)
+                                     struct xp_slot *slot, uint32_t events, unsigned about)
 {
 	if (!xp_poll_bits(slot, events)) {
 		xp_news_missed(queue, fd, slot, events);
-		xp_entry_fruitless(queue, fd, slot, limit);
+		xp_entry_fruitless(queue, fd, slot, about);
 	} else if (slot->epoch == wait->epoch) {
 		ready_add(queue, wait, fd, slot, events);
 	} else {
-		wait->news = true;
-		xp_postpone(queue, fd, slot, slot->enabled & limit, events);
+		wait->delivered_some = true;
+		xp_postpone(queue, fd, slot, slot->enabled & about, events);
 	}
 }
 
 static void deliver_ready(struct xpoll *queue, struct xp_wait *wait, int fd,
-                          struct xp_slot *slot, uint32_t events, unsigned limit)
+                          struct xp_slot *slot, uint32_t events, unsigned about)
 {
 	/* Of filters with another entry this says nothing. */
-	if (XP_UNLIKELY(slot->present & ~limit))
-		events &= xp_bits_of(slot, limit) | POLLHUP | POLLERR;
+	if (XP_UNLIKELY(slot->present & ~about))
+		events &= xp_bits_of(slot, about) | POLLHUP | POLLERR;
 	if (XP_UNLIKELY(!xp_poll_bits(slot, events) || slot->epoch == wait->epoch ||
 	                xp_wait_is_full(wait))) {
-		deliver_none(queue, wait, fd, slot, events, limit);
+		deliver_none(queue, wait, fd, slot, events, about);
 		return;
 	}
 	slot->epoch = wait->epoch;
 	slot->fruitless = 0;
-	wait->news = true;
+	wait->delivered_some = true;
 	if (wait->format == XP_BATCH)
 		batch_store(queue, wait, fd, slot, events);
 	else
@@ -286,30 +286,30 @@ static void deliver_ready(struct xpoll *queue, struct xp_wait *wait, int fd,
 }
 
 static void deliver_any(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
-                        uint32_t events, unsigned limit)
+                        uint32_t events, unsigned about)
 {
 	if (wait->format == XP_EVENTS)
-		deliver_events(queue, wait, fd, slot, events, limit);
+		deliver_events(queue, wait, fd, slot, events, about);
 	else
-		deliver_ready(queue, wait, fd, slot, events, limit);
+		deliver_ready(queue, wait, fd, slot, events, about);
 }
 
-/* The same of a slot that has a low-water mark. */
-static XP_NOINLINE void deliver_marked(struct xpoll *queue, struct xp_wait *wait, int fd,
-                                       struct xp_slot *slot, uint32_t events, unsigned limit)
+/* The same of a slot that has a low-water mark, which may not be reached. */
+static XP_NOINLINE void deliver_lowat(struct xpoll *queue, struct xp_wait *wait, int fd,
+                                       struct xp_slot *slot, uint32_t events, unsigned about)
 {
 	events = xp_lowat_reached(queue, fd, slot, events);
 	if (events)
-		deliver_any(queue, wait, fd, slot, events, limit);
+		deliver_any(queue, wait, fd, slot, events, about);
 }
 
 void xp_deliver(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
-                uint32_t events, unsigned limit)
+                uint32_t events, unsigned about)
 {
 	if (XP_UNLIKELY(slot->lowat))
-		deliver_marked(queue, wait, fd, slot, events, limit);
+		deliver_lowat(queue, wait, fd, slot, events, about);
 	else
-		deliver_any(queue, wait, fd, slot, events, limit);
+		deliver_any(queue, wait, fd, slot, events, about);
 }
 
 /* --- Reports of the kernel ----------------------------------------------------------- */
@@ -320,7 +320,7 @@ static XP_NOINLINE void report_of_none(struct xpoll *queue, struct xp_wait *wait
 	struct xp_slot *slot = xp_slots_get(&queue->slots, xp_token_fd(token));
 
 	if (xp_source_fd_fired(queue, wait, token)) {
-		wait->news = true;
+		wait->delivered_some = true;
 		return;
 	}
 	/* The entry of a file that is open as a duplicate; or a race between threads. */
@@ -336,12 +336,12 @@ static XP_NOINLINE void report_of_none(struct xpoll *queue, struct xp_wait *wait
  * delivered the same before: check it.  The kernel reports a level once more.
  */
 static XP_NOINLINE void report_outdated(struct xpoll *queue, struct xp_wait *wait, int fd,
-                            struct xp_slot *slot, uint32_t events, unsigned limit)
+                            struct xp_slot *slot, uint32_t events, unsigned about)
 {
-	unsigned about = events & (POLLHUP | POLLERR) ? XP_ALL_FILTERS : xp_filters_of(events);
-	unsigned filters = slot->enabled & limit & about;
+	unsigned filters = slot->enabled & about &
+		(events & (POLLHUP | POLLERR) ? XP_ALL_FILTERS : xp_filters_of(events));
 
-	wait->full = true;
+	wait->more = true;
 	if (xp_has_news(queue, slot))
 		xp_news_keep(slot, events);
 	if (filters && (slot->mode != XP_MODE_LEVEL || filters & slot->solo))
@@ -364,7 +364,7 @@ static bool report_is_superseded(struct xpoll *queue, struct xp_wait *wait,
 	/* The news that this report has consumed does not come again. */
 	if (xp_has_news(queue, slot))
 		return false;
-	wait->full = true;
+	wait->more = true;
 	return true;
 }
 
@@ -387,27 +387,27 @@ static XP_NOINLINE void report_other(struct xpoll *queue, struct xp_wait *wait,
 	int fd = xp_token_fd(fired->token);
 	struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
 	uint32_t events = fired->events & ~XP_FIRED_SOLO_ANY;
-	unsigned limit = XP_ALL_FILTERS & (fired->events & XP_FIRED_SOLO_ANY
+	unsigned about = XP_ALL_FILTERS & (fired->events & XP_FIRED_SOLO_ANY
 		? fired->events / XP_FIRED_SOLO(0) : ~(unsigned)slot->solo);
 
 	if (XP_UNLIKELY(!slot->present || !xp_slot_is_of(slot, fired->token))) {
 		report_of_none(queue, wait, fired->token);
 	} else if (XP_UNLIKELY(events & POLLNVAL)) {
 		/* select(2) reports nothing else beside a closed number: ask again. */
-		wait->full = true;
+		wait->more = true;
 		xp_entry_drop(queue, fd, slot);
 	} else if (!(fired->events & XP_FIRED_SOLO_ANY) &&
 	           report_is_superseded(queue, wait, slot, fired->token)) {
 		return;
 	} else if (XP_UNLIKELY(slot->marked && queue->sequence - slot->sequence <
 	                       queue->sequence - wait->sequence)) {
-		report_outdated(queue, wait, fd, slot, events, limit);
+		report_outdated(queue, wait, fd, slot, events, about);
 	} else if (XP_LIKELY(++slot->reports != 0 || !queue->lazy) ||
+	           /* Only this shows that fd was closed while a duplicate is open. */
 	           xp_entry_same_or_drop(queue, fd, slot, 0)) {
-		/* Only that shows that fd was closed while a duplicate is open. */
 		if (XP_UNLIKELY(slot->is_exclusive))
 			events |= half_close(queue, fd, slot, events);
-		xp_deliver(queue, wait, fd, slot, events, limit);
+		xp_deliver(queue, wait, fd, slot, events, about);
 	}
 }
 
@@ -417,11 +417,11 @@ void xp_report(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired 
 	struct xp_slot *slot;
 
 	if (XP_UNLIKELY(fired->token == XP_TOKEN_WAKE)) {
-		wait->full |= (fired->events & XP_FIRED_MORE) != 0;
+		wait->more |= (fired->events & XP_FIRED_MORE) != 0;
 		return;
 	}
 	slot = xp_slots_get(&queue->slots, fd);
-	/* Of the last arming of a main entry that is not silent now, and nothing to confirm. */
+	/* The rest are reports of a main entry as it is now: they need no more looks. */
 	if (XP_UNLIKELY(!slot->present || slot->arming != xp_token_arming(fired->token) ||
 	                fired->events & (XP_FIRED_SOLO_ANY | POLLNVAL) || slot->solo ||
 	                slot->is_exclusive || slot->marked || slot->mode == XP_MODE_ONCE)) {

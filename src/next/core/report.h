@@ -13,11 +13,11 @@ static inline bool xp_wait_is_full(const struct xp_wait *wait)
 void xp_report(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired);
 
 /*
- * A descriptor was found in this state: deliver it to the enabled filters among `limit`,
+ * A descriptor was found in this state: deliver it to the enabled filters among `about`,
  * which are those that the report or check was about.
  */
 void xp_deliver(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
-                uint32_t events, unsigned limit);
+                uint32_t events, unsigned about);
 
 /* The program has got these filters, which have no modes: does the kernel report them again? */
 static XP_INLINE void xp_handed_plain(struct xpoll *queue, int fd, struct xp_slot *slot,

@@ -3,6 +3,7 @@
 #define XP_CORE_SLEEP_H
 
 #include "base/result.h"
+#include "core/ask.h"
 #include "core/due.h"
 #include "core/outer.h"
 #include "core/threads.h"
@@ -23,14 +24,6 @@ static inline int xp_leave_with(struct xpoll *queue, int rc)
 static inline void xp_leave(struct xpoll *queue)
 {
 	(void)xp_leave_with(queue, 0);
-}
-
-/* The kernel is asked now. */
-static inline void xp_ask_begins(struct xpoll *queue, struct xp_wait *wait)
-{
-	xp_count(&queue->counters.syscalls_wait);
-	wait->sequence = queue->sequence;
-	wait->set = (uint32_t)queue->counters.rebuilds;
 }
 
 /*

@@ -39,6 +39,12 @@ static inline int xp_enter(struct xpoll *queue)
 	return 0;
 }
 
+/* The queue was entered without taking its mutex: no other thread is in the process. */
+static inline bool xp_entered_alone(const struct xpoll *queue)
+{
+	return !queue->lock.held;
+}
+
 /* The same to change something that a sleeping thread may be using. */
 void xp_quiesce(struct xpoll *queue);
 static inline int xp_enter_change(struct xpoll *queue)

@@ -26,14 +26,14 @@
 #include "os/sys_hot.h"
 
 enum {
-	VAIN_MOST = 32,  /* reports in a row without an event, before the kernel is not asked */
+	VAIN_MOST = 32,  /* reports in a row without an event: the next wait takes the rest */
 	VAIN_LEAST = 64, /* harvests without an event, before a wait past its deadline gives up */
 	VAIN_EACH = 16,  /* and for each registration, which may have to be silenced */
 };
 
 static int wait_loop(struct xpoll *queue, struct xp_wait *wait);
 static void turn_end(struct xpoll *queue, struct xp_wait *wait);
-static void dismiss(struct xpoll *queue, const struct xp_wait *wait);
+static void pass_on(struct xpoll *queue, const struct xp_wait *wait);
 static int wait_prepare(struct xpoll *queue, struct xp_wait *wait);
 static void take_at_hand(struct xpoll *queue, struct xp_wait *wait);
 static void gather(struct xpoll *queue, struct xp_wait *wait);
@@ -50,7 +50,7 @@ static void harvest_rest(struct xpoll *queue, struct xp_wait *wait, struct xp_fi
 static void deliver(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired,
                     int rc, int cap);
 static int harvested(struct xpoll *queue, struct xp_wait *wait, int rc);
-static bool is_over(struct xpoll *queue, struct xp_wait *wait);
+static bool conclude(struct xpoll *queue, struct xp_wait *wait);
 static bool may_have_more(const struct xpoll *queue, const struct xp_wait *wait);
 static bool count_vain(const struct xpoll *queue, struct xp_wait *wait);
 static bool take_end(struct xpoll *queue, const struct xp_wait *wait);
@@ -65,8 +65,8 @@ int xp_wait_call(struct xpoll *queue, enum xp_format format, void *array, int ca
 
 	if (XP_UNLIKELY(rc < 0))
 		return xp_result(rc);
-	/* The only thread of its process has nobody who could be served or be in its way. */
-	alone = !queue->lock.held;
+	/* If so, no other thread waits, sleeps or has to be woken. */
+	alone = xp_entered_alone(queue);
 	format &= ~(unsigned)XP_ENTERED;
 	if (!alone && (rc = xp_wait_admit(queue, format)) < 0)
 		return xp_leave_with(queue, rc);
@@ -91,7 +91,7 @@ int xp_wait_call(struct xpoll *queue, enum xp_format format, void *array, int ca
 			turn_end(queue, &wait);
 	}
 	if (!alone)
-		dismiss(queue, &wait);
+		pass_on(queue, &wait);
 	if (format != XP_BATCH)
 		xp_count_by(&queue->counters.events, (uint64_t)wait.len);
 	if (XP_UNLIKELY(wait.len == 0) && rc == 0) {
@@ -104,7 +104,7 @@ int xp_wait_call(struct xpoll *queue, enum xp_format format, void *array, int ca
 	return XP_UNLIKELY(rc < 0) ? xp_result(rc) : wait.len;
 }
 
-/* Others may come out now, or come in. */
+/* This thread has looked: the next of those that were called out may, or the next in turn. */
 static void turn_end(struct xpoll *queue, struct xp_wait *wait)
 {
 	if (xp_is_concurrent(queue))
@@ -114,7 +114,7 @@ static void turn_end(struct xpoll *queue, struct xp_wait *wait)
 }
 
 /* Another thread that sleeps may have to take what is left. */
-static void dismiss(struct xpoll *queue, const struct xp_wait *wait)
+static void pass_on(struct xpoll *queue, const struct xp_wait *wait)
 {
 	xp_wait_dismiss(queue, wait);
 	xp_sleepers_mark(queue);
@@ -146,7 +146,7 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait)
 			return 0;
 		if (XP_UNLIKELY(rc == -EINTR ? xp_is_interrupted(queue) : rc < 0))
 			return rc;
-		if (is_over(queue, wait))
+		if (conclude(queue, wait))
 			return 0;
 	}
 }
@@ -205,8 +205,8 @@ static bool is_asked_beside(struct xpoll *queue, const struct xp_wait *wait)
 }
 
 /*
- * Until when may the thread sleep; XP_NOW: not at all.  Ready events go before a wake, so the
- * kernel is asked in any case.
+ * Until when may the thread sleep; XP_NOW: not at all.  A wake that is pending ends
+ * the wait, but only after a look: ready events go before it.
  */
 static int64_t sleep_until(const struct xpoll *queue, const struct xp_wait *wait)
 {
@@ -224,24 +224,24 @@ static bool has_pending(const struct xpoll *queue)
 }
 
 /*
- * Ask the kernel, and for the rest as long as there is some and room for it.  A report of what
- * this call has delivered means that all was reported; one that nobody wants does not.
+ * Ask the kernel, and for the rest as long as there is some and room for it.  The kernel goes
+ * round: once it reports what this call has delivered, all was reported.
  */
 static XP_INLINE int harvest(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns)
 {
 	struct xp_fired on_stack[XP_FIRED_MOST];
 	/* The only thread of its process has a larger array, which needs no room on its stack. */
-	bool alone = !queue->lock.held, beside = wait->len > 0;
+	bool alone = xp_entered_alone(queue), beside = wait->len > 0;
 	struct xp_fired *fired = alone ? queue->fired : on_stack;
 	int most = alone ? queue->fired_most : XP_FIRED_MOST;
-	int room = xp_ask_begin(queue, wait->cap - wait->len, beside);
+	int room = xp_ask_room(queue, wait->cap - wait->len, beside);
 	int cap = room < most ? room : most;
 	int rc = until_ns == XP_NOW ? look(queue, wait, XP_NOW, fired, cap)
 		: alone ? sleep_alone(queue, wait, until_ns, fired, cap)
 		: xp_sleep_beside(queue, wait, until_ns, fired, cap);
 
 	deliver(queue, wait, fired, rc, cap);
-	if (XP_UNLIKELY(wait->full || beside))
+	if (XP_UNLIKELY(wait->more || beside))
 		harvest_rest(queue, wait, fired, most, rc, beside);
 	if (XP_UNLIKELY(rc < 0 || wait->interrupted || xp_sources_active(queue) ||
 	                xp_files_any(queue)))
@@ -296,20 +296,20 @@ static int sleep_alone(struct xpoll *queue, struct xp_wait *wait, int64_t until_
 static XP_NOINLINE void harvest_rest(struct xpoll *queue, struct xp_wait *wait,
                                      struct xp_fired *fired, int most, int rc, bool beside)
 {
-	bool more = wait->full || wait->news;
-	int vain = wait->news ? 0 : rc;
+	bool found = wait->more || wait->delivered_some;
+	int vain = wait->delivered_some ? 0 : rc;
 
-	while (wait->full && !xp_wait_is_full(wait) && vain < VAIN_MOST &&
-	       (wait->news || !wait->repeated)) {
-		int room = xp_ask_begin(queue, wait->cap - wait->len, false);
+	while (wait->more && !xp_wait_is_full(wait) && vain < VAIN_MOST &&
+	       (wait->delivered_some || !wait->repeated)) {
+		int room = xp_ask_room(queue, wait->cap - wait->len, false);
 		int cap = room < most ? room : most;
 
 		rc = look(queue, wait, XP_REST, fired, cap); /* an error is the next wait's */
 		deliver(queue, wait, fired, rc, cap);
-		vain = wait->news ? 0 : vain + rc;
+		vain = wait->delivered_some ? 0 : vain + rc;
 	}
 	/* Beside events at hand it found others: there may be more of those. */
-	if (beside && more)
+	if (beside && found)
 		xp_ask_soon(queue);
 }
 
@@ -318,13 +318,13 @@ static void deliver(struct xpoll *queue, struct xp_wait *wait, const struct xp_f
                     int rc, int cap)
 {
 	XP_ASSERT(rc <= cap);
-	wait->full = rc == cap;
-	wait->news = wait->repeated = false;
+	wait->more = rc == cap;
+	wait->delivered_some = wait->repeated = false;
 	for (int i = 0; i < rc; i++)
 		xp_report(queue, wait, &fired[i]);
 	/* Who watches xpoll_fd by edges sees nothing new while the set has a report left. */
-	if (XP_UNLIKELY(queue->outer.exposed) && rc > 0 && !wait->news)
-		wait->full = true;
+	if (XP_UNLIKELY(queue->outer.exposed) && rc > 0 && !wait->delivered_some)
+		wait->more = true;
 	if (XP_UNLIKELY(wait->renew)) {
 		wait->renew = false;
 		xp_renew(queue);
@@ -348,8 +348,8 @@ static XP_NOINLINE int harvested(struct xpoll *queue, struct xp_wait *wait, int 
 	return rc;
 }
 
-/* The kernel has returned nothing for this wait: returns true if the wait ends so. */
-static XP_NOINLINE bool is_over(struct xpoll *queue, struct xp_wait *wait)
+/* There is no event after a look or a sleep.  Returns true if the wait ends so. */
+static XP_NOINLINE bool conclude(struct xpoll *queue, struct xp_wait *wait)
 {
 	return may_have_more(queue, wait) ? count_vain(queue, wait) : take_end(queue, wait);
 }
@@ -357,7 +357,7 @@ static XP_NOINLINE bool is_over(struct xpoll *queue, struct xp_wait *wait)
 /* Returns true if the wait has to look again, whatever the time is. */
 static bool may_have_more(const struct xpoll *queue, const struct xp_wait *wait)
 {
-	return queue->candidates.len > 0 || wait->full || queue->unattached ||
+	return queue->candidates.len > 0 || wait->more || queue->unattached ||
 		has_pending(queue) ||
 		(wait->format == XP_EVENTS &&
 		 (xp_sources_active(queue) || !xp_list_empty(&queue->files.awake))) ||
