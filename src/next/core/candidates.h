@@ -1,7 +1,9 @@
 /*
  * Candidates: slots whose state has to be checked before a wait may block.  First in,
- * first out, but for what found no room: that is the next.  A slot that was disabled or
- * deleted since is skipped.
+ * first out; but what a check has taken off the list, and had no room for, goes back to the
+ * head.  A slot that was disabled or deleted since is skipped.
+ *
+ * xp_check_enabled and those below it make candidates: the next wait does the check.
  */
 #ifndef XP_CORE_CANDIDATES_H
 #define XP_CORE_CANDIDATES_H
@@ -30,7 +32,7 @@ static XP_INLINE void xp_candidate_append(struct xpoll *queue, int fd, struct xp
 	queue->candidates.tail = fd;
 }
 
-/* At the head: for what found no room. */
+/* At the head: a check had no room for it. */
 void xp_candidate_push(struct xpoll *queue, int fd, struct xp_slot *slot);
 /* The first, removed; returns its descriptor. */
 int xp_candidate_pop(struct xpoll *queue, struct xp_slot **slot);

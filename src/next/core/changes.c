@@ -98,7 +98,10 @@ static int change_want(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 		xp_slot_mark(queue, slot);
 		xp_ask_soon(queue); /* the kernel reports what holds */
 	} else if (beside && xp_entry_may_report_once(queue, slot)) {
-		/* If that fails all filters are disabled: those enabled before must not be. */
+		/*
+		 * A late change that fails disables all filters of the entry (late_end.c).  If
+		 * others were enabled before, they must stay so: change it at once.
+		 */
 		rc = xp_entry_arm_late(queue, fd, slot, XP_MODE_ONCE,
 		                       mine & slot->enabled & ~filters ? NULL : late);
 	} else if (beside && !xp_entry_is_held(queue, slot, filters)) {
@@ -256,7 +259,7 @@ static int change_add(struct xpoll *queue, int fd, const struct xp_interest *add
 	return slot->mode == XP_MODE_SOURCE ? -EINVAL : add_new(queue, fd, slot, add);
 }
 
-static XP_NOINLINE int add_marked(struct xpoll *queue, int fd, const struct xp_interest *add)
+static XP_NOINLINE int add_with_lowat(struct xpoll *queue, int fd, const struct xp_interest *add)
 {
 	unsigned filter = XP_LOWEST_BIT(add->filters);
 	int rc = xp_lowat_prepare(queue, fd, filter);
@@ -272,7 +275,7 @@ int xp_change_add(struct xpoll *queue, int fd, const struct xp_interest *add)
 {
 	if (add->filters & XP_BIT(XP_EXCEPT) && !(queue->ops->caps & XP_CAP_EXCEPT))
 		return refuse_except(queue, fd);
-	return add->notes & XPOLL_NOTE_LOWAT ? add_marked(queue, fd, add)
+	return add->notes & XPOLL_NOTE_LOWAT ? add_with_lowat(queue, fd, add)
 		: change_add(queue, fd, add);
 }
 

@@ -127,7 +127,7 @@ int xp_entry_end(struct xpoll *queue, int fd, struct xp_slot *slot, bool silent)
 		xp_solo_end(queue, fd, slot, XP_ALL_FILTERS);
 	if (silent && slot->mode == XP_MODE_ONCE && !slot->armed) {
 		entry_clear(queue, slot);
-		slot->left = true;
+		slot->leftover = true;
 		return 0;
 	}
 	xp_late_await(slot);
@@ -197,7 +197,7 @@ int xp_entry_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 	bool silences = slot->oneshot && slot->enabled && xp_entry_may_report_once(queue, slot);
 	enum xp_mode mode = silences ? XP_MODE_ONCE : xp_entry_mode(queue, slot);
 	uint32_t watch = entry_watch(queue, slot, mode, filters);
-	bool left = slot->left;
+	bool leftover = slot->leftover;
 	uint64_t token;
 	int rc = -ENOENT;
 
@@ -205,8 +205,8 @@ int xp_entry_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 		return -EINVAL;
 	entry_renumber(queue, slot, 1);
 	token = xp_slot_token(slot, fd);
-	slot->left = false;
-	if (left)
+	slot->leftover = false;
+	if (leftover)
 		rc = queue->ops->change(queue->backend, fd, watch, token);
 	if (rc == -ENOENT)
 		rc = queue->ops->attach(queue->backend, fd, watch, token);

@@ -78,7 +78,7 @@ void xp_entry_remove(struct xpoll *queue, struct xp_slot *slot, unsigned filters
 void xp_entry_drop(struct xpoll *queue, int fd, struct xp_slot *slot);
 /*
  * End all registrations, and remove the kernel's entries.  silent: leave a main entry that is
- * silent in the kernel (slot->left).  -ENOENT, -EBADF: the file was closed before.
+ * silent in the kernel (slot->leftover).  -ENOENT, -EBADF: the file was closed before.
  */
 int xp_entry_end(struct xpoll *queue, int fd, struct xp_slot *slot, bool silent);
 

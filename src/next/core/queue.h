@@ -99,7 +99,7 @@ struct xp_found {
 struct xpoll {
 	const struct xp_backend_ops *ops; /* [I] */
 	void *backend;            /* [I] the back end's state */
-	bool lazy;                /* [I] a change in the kernel costs a system call: epoll */
+	bool lazy;                /* [I] epoll: each change is a system call, so it makes few */
 	uint32_t busy_poll_us;    /* [I] as in the options */
 	bool vnode_as_bsd;        /* [I] XPOLL_VNODE_AS_BSD */
 	uint16_t report_modes;    /* [I] the modes that events report: XPOLL_TELL_MODES */

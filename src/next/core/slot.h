@@ -56,11 +56,27 @@ enum {
 	XP_REQUEST_OOB = 32,   /* EXCEPT: XPOLL_NOTE_OOB was given */
 };
 
-/* How the descriptor is watched. */
+/*
+ * How the descriptor is watched; the modes of the program, as XPOLL_CLEAR, are something else.
+ *
+ * From         To    When
+ * NONE         ...   ADD: EDGE with CLEAR, LOWAT or, on a lazy queue, a disabled filter; ONCE
+ *                    with ONESHOT for all of its filters; FILE if the kernel refuses; else LEVEL
+ * LEVEL        EDGE  a report that nobody wants
+ * LEVEL        ONCE  the same with DISPATCH, while several threads use the queue
+ * EDGE         LEVEL a check finds again what was delivered; checks in a row find nothing; other
+ *                    threads sleep and the kernel has to report what would be a candidate
+ * EDGE         ONCE  ENABLE with DISPATCH while another thread sleeps
+ * ONCE         EDGE  a report of a hang-up that the event level ignores
+ * ONCE         LEVEL ENABLE at each 64th report
+ * the three    ...   another ADD, a DELETE of some filters, an ENABLE that the kernel has to
+ *                    know: LEVEL or EDGE, as for NONE
+ * all          NONE  the registrations end
+ */
 enum xp_mode {
 	XP_MODE_NONE,   /* not at all */
 	XP_MODE_LEVEL,  /* the kernel's entry is level-triggered */
-	XP_MODE_EDGE,   /* it is edge-triggered, and candidates are checked by poll(2) */
+	XP_MODE_EDGE,   /* it is edge-triggered; for a level poll(2) checks what was delivered */
 	XP_MODE_ONCE,   /* it reports once, and is silent until it is armed again */
 	XP_MODE_FILE,   /* the kernel refuses the file: see files.h */
 	XP_MODE_SOURCE, /* level-triggered, for a source: no registration of the program */
@@ -87,22 +103,22 @@ struct xp_slot {
 	uint8_t recheck;   /* were delivered, and may still be ready */
 	uint8_t delivered : 3;  /* were delivered by the wait call `epoch` */
 	uint8_t pipe_bits : 5;  /* the size of a pipe is 1 << that; 0: not known */
-	uint8_t clear;     /* have XPOLL_CLEAR, and so on */
-	uint8_t oneshot;
-	uint8_t dispatch;
+	uint8_t clear;     /* have XPOLL_CLEAR */
+	uint8_t oneshot;   /* XPOLL_ONESHOT */
+	uint8_t dispatch;  /* XPOLL_DISPATCH */
 	uint8_t lowat : 3;    /* have XPOLL_NOTE_LOWAT; lowat.h has the numbers */
 	uint8_t unmet : 3;    /* ready, but for that; they are checked again later */
 	uint8_t whole : 1;    /* XPOLL_WHOLE: ONESHOT and DISPATCH act on all filters */
 	uint8_t spent : 1;    /* an edge of the main entry was delivered since its change */
-	uint8_t exclusive : 3; /* have XPOLL_NOTE_EXCLUSIVE, and so on */
-	uint8_t soerr : 3;
+	uint8_t exclusive : 3; /* have XPOLL_NOTE_EXCLUSIVE, a wish: see is_exclusive */
+	uint8_t soerr : 3;    /* XPOLL_NOTE_SOERR */
 	uint8_t first : 2;    /* the filter that found no room, and is delivered first */
-	uint8_t count : 3;
+	uint8_t count : 3;    /* XPOLL_NOTE_COUNT */
 	uint8_t solo : 3;     /* have an entry of their own: see entry.h */
-	uint8_t left : 1;     /* nothing is registered, but the kernel has a silent entry */
+	uint8_t leftover : 1; /* nothing is registered, but the kernel has a silent entry */
 	uint8_t withheld : 1; /* the event level ignored a hang-up, which xpoll_pwait reports */
 	uint8_t kept_for : 3;  /* the filters that `kept` is for */
-	uint8_t is_exclusive : 1; /* the main entry wakes few of several queues */
+	uint8_t is_exclusive : 1; /* the main entry, as it is now, wakes few of several queues */
 	uint8_t marked : 1;    /* reports that were made before `sequence` have to be checked */
 	uint8_t fruitless : 3; /* edges in a row that nobody wanted */
 

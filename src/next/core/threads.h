@@ -95,8 +95,9 @@ bool xp_is_interrupted(struct xpoll *queue);
 
 /* Returns true if a wait of this format may not begin: a thread is in one of another. */
 bool xp_wait_excluded(const struct xpoll *queue, enum xp_format format);
-/* A wait beside other threads begins, -EBUSY, and ends. */
+/* A wait beside other threads begins; -EBUSY: it may not. */
 int xp_wait_admit(struct xpoll *queue, enum xp_format format);
+/* It ends. */
 void xp_wait_dismiss(struct xpoll *queue, const struct xp_wait *wait);
 
 static inline bool xp_deadline_passed(const struct xp_wait *wait)
