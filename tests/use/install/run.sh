@@ -255,6 +255,13 @@ use_plain() {
 	# The line of docs/guide/packaging.md for the smallest package.
 	quiet cmake -G Ninja -S "$tree" -B "$work/small" -D BUILD_SHARED_LIBS=ON \
 		-D XPOLL_TOOLS=OFF -D XPOLL_DROPINS=OFF -D XPOLL_DOCS=OFF
+	# Without the drop-ins nothing may include <sys/event.h>, which one of them has.
+	quiet cmake -G Ninja -S "$tree" -B "$work/without" -D XPOLL_DROPINS=OFF
+	if ninja -C "$work/without" -t commands all | grep -oE ' -o bench/[^ ]*'; then
+		fail "a build without drop-ins makes what is above"
+	fi
+	ninja -C "$work/without" -t targets all | grep -q 'bin/xpoll: ' ||
+		fail "a build without drop-ins has no command"
 }
 
 run() {
