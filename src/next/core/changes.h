@@ -2,6 +2,7 @@
 #ifndef XP_CORE_CHANGES_H
 #define XP_CORE_CHANGES_H
 
+#include "core/ask.h"
 #include "core/candidates.h"
 
 struct xp_late;
@@ -34,18 +35,25 @@ int xp_change_disable(struct xpoll *queue, int fd, unsigned filters);
 static XP_INLINE bool xp_change_freely(struct xpoll *queue, int op, int fd, unsigned filters)
 {
 	struct xp_slot *slot = xp_slots_at(&queue->slots, fd);
+	bool checked; /* by this queue; else the kernel reports what holds */
 
-	if (!slot || filters & ~(unsigned)slot->present || !queue->lazy ||
-	    queue->threads.waiters > 0)
+	if (!slot || filters & ~(unsigned)slot->present || !queue->lazy)
 		return false;
-	if (op == XPOLL_ENABLE ? slot->mode != XP_MODE_EDGE ||
-	    filters & (slot->solo | ~(unsigned)slot->armed) : slot->is_exclusive)
+	checked = slot->mode == XP_MODE_EDGE;
+	if (op == XPOLL_DISABLE ? slot->is_exclusive
+	    : filters & (slot->solo | ~(unsigned)slot->armed) ||
+	    (checked ? queue->threads.waiters > 0 : slot->kind == XP_KIND_NEWS))
 		return false;
 	slot->idle = 0;
 	if (op == XPOLL_ENABLE) {
 		slot->enabled |= XP_SET(filters);
 		slot->fruitless = 0;
-		xp_check_enabled(queue, fd, slot, filters);
+		if (checked) {
+			xp_check_enabled(queue, fd, slot, filters);
+		} else {
+			xp_slot_mark(queue, slot);
+			xp_ask_soon(queue);
+		}
 	} else {
 		xp_slot_disable(slot, filters);
 		/* A wait need not look at a candidate that is the only one. */

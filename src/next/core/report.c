@@ -23,15 +23,15 @@ enum {
 
 void xp_handed_by_mode(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
 {
-	for (unsigned i = 0; i < XP_FD_FILTERS; i++) {
-		if (!(filters & slot->enabled & XP_BIT(i)))
+	for (; filters & slot->enabled; filters &= filters - 1) {
+		unsigned i = XP_LOWEST_BIT(filters);
+
+		if (!(slot->enabled & XP_BIT(i)))
 			continue;
 		if ((slot->oneshot | slot->dispatch) & XP_BIT(i))
 			xp_change_delivered(queue, fd, slot, i);
-		else if (slot->clear & XP_BIT(i))
-			slot->spent |= !(slot->solo & XP_BIT(i));
 		else
-			xp_handed_plain(queue, fd, slot, XP_BIT(i));
+			xp_handed(queue, fd, slot, XP_BIT(i));
 	}
 }
 

@@ -19,7 +19,7 @@ void xp_report(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired 
 void xp_deliver(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
                 uint32_t events, unsigned about);
 
-/* The program has got these filters, which have no modes: does the kernel report them again? */
+/* The program has got these filters, which have no modes: will the kernel report them again? */
 static XP_INLINE void xp_handed_plain(struct xpoll *queue, int fd, struct xp_slot *slot,
                                       unsigned filters)
 {
@@ -34,10 +34,13 @@ void xp_handed_by_mode(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 static XP_INLINE void xp_handed(struct xpoll *queue, int fd, struct xp_slot *slot,
                                 unsigned filters)
 {
-	if (XP_UNLIKELY(filters & (slot->oneshot | slot->dispatch | slot->clear)))
+	if (XP_UNLIKELY(filters & (slot->oneshot | slot->dispatch))) {
 		xp_handed_by_mode(queue, fd, slot, filters);
-	else
-		xp_handed_plain(queue, fd, slot, filters);
+		return;
+	}
+	if (filters & slot->clear & ~(unsigned)slot->solo)
+		slot->spent = 1;
+	xp_handed_plain(queue, fd, slot, filters & ~(unsigned)slot->clear);
 }
 
 #endif
