@@ -86,9 +86,12 @@ static int change_want(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 	} else if (xp_entry_is_silent(queue, slot)) {
 		/*
 		 * ENABLE of a level-triggered entry makes no system call, if nothing comes while
-		 * it is disabled.  At each 64th report try whether that is so now.
+		 * it is disabled.  At each 64th report try whether that is so now; not beside a
+		 * thread that sleeps, whose report would be older than this ENABLE: it would have
+		 * to ask again.
 		 */
-		bool tries = slot->reports == 0 && xp_entry_mode(queue, slot) == XP_MODE_LEVEL;
+		bool tries = slot->reports == 0 && !beside &&
+			xp_entry_mode(queue, slot) == XP_MODE_LEVEL;
 
 		rc = xp_entry_arm_late(queue, fd, slot, tries ? XP_MODE_LEVEL : XP_MODE_ONCE,
 		                       late);
