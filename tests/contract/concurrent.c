@@ -106,6 +106,35 @@ XT_TEST(enable_then_data_wakes_the_waiter)
 	}
 }
 
+/* Hazard 2: one of two threads has the set renewed, while the other sleeps in the old one. */
+XT_TEST(hazard_02_adds_after_a_renewal_wake_both_waiters)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct sleeper first = {.queue = queue}, second = {.queue = queue};
+	struct xt_pair old = xt_pipe(), ready[2] = {xt_pipe(), xt_pipe()};
+	int number = old.r;
+
+	XT_OK(xt_add(queue, number, READ, XPOLL_CLEAR));
+	(void)xt_dup(number);
+	xt_number(xt_pipe().r, number);
+	XT_OK(xt_add(queue, number, READ, 0));
+	sleeper_start(&first, sleeper_event);
+	sleeper_start(&second, sleeper_event);
+	/* Edges of the closed file, each of which wakes the thread that came last. */
+	for (int i = 0; i < 100 && xt_stats(queue).rebuilds == 0; i++) {
+		xt_put(old.w);
+		xt_asleep(first.thread);
+		xt_asleep(second.thread);
+	}
+	for (int i = 0; i < 2; i++) {
+		xt_put(ready[i].w);
+		XT_OK(xt_add(queue, ready[i].r, READ, XPOLL_ONESHOT));
+	}
+	xt_join(first.thread);
+	xt_join(second.thread);
+	XT_CHECK(first.rc == 1 && second.rc == 1 && first.event.ident != second.event.ident);
+}
+
 XT_TEST(data_after_add_wakes_the_waiter)
 {
 	struct sleeper sleeper = {.queue = xt_open()};
